@@ -1,0 +1,49 @@
+package cc
+
+import "github.com/goroce/goroce/units"
+
+// Decision is what an algorithm says of a flow. The zero Decision stops it.
+type Decision struct {
+	// Window is how much payload may be unacknowledged. It may be less than a packet: the
+	// transport then sends one packet whenever nothing is in flight, spaced by Rate.
+	Window units.Bytes
+	// Rate paces what leaves; 0 means as fast as the port goes.
+	Rate units.BitRate
+	// Hold stops the flow whatever Window says, until a later Decision.
+	Hold bool
+	// ProbeAfter asks for a probe after this time; 0 means none.
+	ProbeAfter units.Duration
+	// WakeAt asks for a TIMER event at this moment; 0 means none.
+	WakeAt units.Time
+}
+
+// Algorithm is one flow's congestion control. It is told what happened and answers what to do.
+type Algorithm interface {
+	// Events is the subset it wants to hear of; it does not change.
+	Events() EventSet
+	// On is one state transition: no I/O, no allocation, no clock but now.
+	On(ev *Event, now units.Time) Decision
+}
+
+// Starter is an Algorithm whose first Decision is not made by an event. The transport's flows
+// begin with Start; an Algorithm without it begins with a window of a MiB.
+type Starter interface {
+	Start(now units.Time) Decision
+}
+
+// Controller runs the algorithms of many flows. The transport sees nothing else of congestion
+// control.
+type Controller interface {
+	// Add begins a flow and answers its name; Remove ends it.
+	Add(a Algorithm, now units.Time) Flow
+	Remove(f Flow)
+	// Wants is the event binding of the flow, so that nobody prepares what nobody hears.
+	Wants(f Flow) EventSet
+	// Report tells of an event. ev belongs to the caller and is valid during the call only.
+	Report(ev *Event, now units.Time)
+	// Decision answers the newest Decision of a flow, and true when it changed since it was last
+	// asked for.
+	Decision(f Flow) (Decision, bool)
+	// Poll does what time alone brings, and answers when it next has something to do.
+	Poll(now units.Time) units.Time
+}

@@ -1,0 +1,19 @@
+package cc
+
+import "github.com/goroce/goroce/units"
+
+// Fixed is no control at all: a window and a rate that never change. It is the baseline of every
+// comparison, and right where the port itself pushes back.
+type Fixed struct {
+	Window units.Bytes
+	Rate   units.BitRate // 0: as fast as the port goes
+}
+
+// Events implements Algorithm: it hears nothing.
+func (*Fixed) Events() EventSet { return 0 }
+
+// Start implements Starter.
+func (f *Fixed) Start(units.Time) Decision { return Decision{Window: f.Window, Rate: f.Rate} }
+
+// On implements Algorithm.
+func (f *Fixed) On(*Event, units.Time) Decision { return f.Start(0) }
