@@ -1,0 +1,175 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// receiveAck handles an ACK or NAK of our requests (InfiniBand spec 9.7.5.1, 9.7.5.2).
+func (qp *QueuePair) receiveAck(p *wire.Packet) {
+	e, r := qp.ep, &qp.req
+	if qp.state != ReadyToSend && qp.state != SQDrained {
+		e.counters.DropState++
+		return
+	}
+	if !p.PSN.Before(r.sndMax) {
+		e.counters.DropGhostAck++
+		return
+	}
+	s := p.AETH().Syndrome()
+	// A NAK speaks of the packet it names, an ACK of the one before the next.
+	end := p.PSN
+	if s.IsAck() {
+		end = end.Add(1)
+	}
+	if end.Before(r.una) || end == r.una && s.IsAck() {
+		e.counters.DropStaleAck++
+		return
+	}
+	now, before := e.now, r.una
+	if !qp.acknowledge(end, now) {
+		return // a READ before it was not answered: that is being repaired first
+	}
+	switch {
+	case s.IsAck():
+	case s.IsRNR():
+		if r.rnrWait {
+			return
+		}
+		e.counters.RNRNaks++
+		qp.stats.RNRNaks++
+		qp.waitRNR(s.Code(), now)
+	case s.IsNak() && s.Code() == wire.NakPSNSequence:
+		if r.rnrWait {
+			return // what follows an RNR NAK must not shorten its wait
+		}
+		e.counters.SequenceNaks++
+		qp.stats.SequenceNaks++
+		qp.report(cc.Event{Kind: cc.OOO, PSN: uint32(end)}, now)
+		if r.una == before { // another try at the same packet (InfiniBand spec 9.7.5.2.4)
+			if r.retriesLeft == 0 {
+				e.counters.RetriesExceeded++
+				qp.failHead(StatusRetryExcErr)
+				return
+			}
+			r.retriesLeft--
+		}
+		qp.retransmit()
+	case s.IsNak() && s.Code() <= wire.NakRemoteOperational:
+		e.counters.RemoteErrors++
+		qp.failHead(nakStatus[s.Code()])
+	default:
+		e.counters.DropBadSyndrome++
+	}
+}
+
+var nakStatus = [...]Status{
+	wire.NakInvalidRequest:    StatusRemInvReqErr,
+	wire.NakRemoteAccess:      StatusRemAccessErr,
+	wire.NakRemoteOperational: StatusRemOpErr,
+}
+
+// acknowledge takes everything before end as received. It answers false when a READ or atomic
+// stands in the way: the peer went on without our seeing its response, so the response was lost
+// and is asked for again (InfiniBand spec 9.7.5.1.4, implied NAK).
+func (qp *QueuePair) acknowledge(end wire.PSN, now units.Time) bool {
+	r := &qp.req
+	var bytes units.Bytes
+	before, whole := r.una, true
+	for end.After(r.una) && r.done != r.posted {
+		w := &qp.send[r.done&r.mask]
+		if w.op.answered() {
+			whole = false
+			break
+		}
+		last := w.first.Add(w.packets)
+		from := uint32(r.una.Sub(w.first))
+		if end.Before(last) { // part of a message
+			bytes += qp.span(w, from, uint32(end.Sub(w.first)))
+			r.una = end
+			break
+		}
+		bytes += qp.span(w, from, w.packets)
+		r.una = last
+		r.done++
+		qp.complete(w, StatusSuccess)
+	}
+	if r.una != before {
+		qp.progressed(uint32(r.una.Sub(before)), bytes, now)
+	}
+	if !whole {
+		qp.responseLost()
+	}
+	return whole && qp.state != Errored
+}
+
+// span answers the payload bytes of packets from..to of a message.
+func (qp *QueuePair) span(w *sendWQE, from, to uint32) units.Bytes {
+	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift, w.length))
+}
+
+// progressed does what follows when the peer has answered packets that carried bytes.
+func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Time) {
+	r := &qp.req
+	r.retriesLeft, r.rnrLeft, r.gapSeen = r.retries, r.rnrRetries, false
+	qp.asked.answered(r.una)
+	if r.sndNxt.Before(r.una) { // it had more than we thought when we went back
+		qp.goBack()
+	} else {
+		r.inFlight = max(0, r.inFlight-bytes)
+	}
+	if r.rnrWait { // the packet it waits with has been answered after all
+		r.rnrWait, r.rnrAt = false, 0
+	}
+	r.rtoAt = 0
+	if r.una != r.sndMax {
+		qp.startTimer(now)
+	}
+	qp.sample(packets, bytes, now)
+	if r.next != r.posted {
+		qp.ep.activate(qp)
+	}
+	qp.noticeDrained()
+}
+
+// sample tells congestion control of the progress, with a delay when the timed packet is in it.
+func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
+	r := &qp.req
+	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes}
+	if r.rttBusy && r.rttPSN.Before(r.una) {
+		ev.Kind, ev.Delay = cc.RTT, now.Sub(r.rttAt)
+		r.rttBusy = false
+	}
+	if qp.ep.cc.Wants(qp.flow).Has(ev.Kind) {
+		qp.report(ev, now)
+	}
+}
+
+// responseLost asks again for what the oldest READ or atomic still misses; once, until something
+// comes: everything behind the gap in the same stream looks like a gap again.
+func (qp *QueuePair) responseLost() {
+	if qp.req.gapSeen {
+		return
+	}
+	qp.req.gapSeen = true
+	qp.ep.counters.ResponseGaps++
+	qp.retransmit()
+}
+
+// receiveCNP handles a congestion notification packet (annex A17.9.3).
+func (qp *QueuePair) receiveCNP(p *wire.Packet) {
+	e := qp.ep
+	switch {
+	case qp.Type == UD || qp.state < ReadyToReceive || qp.state == Errored:
+		e.counters.DropState++
+	case !p.SrcIs(&qp.tmpl):
+		e.counters.DropPeer++
+	case !samePartition(p.PKey, qp.pkey):
+		e.counters.DropPKey++
+	default:
+		e.counters.CNPs++
+		qp.stats.CNPs++
+		qp.report(cc.Event{Kind: cc.CNP, PSN: uint32(qp.req.una)}, e.now)
+	}
+}

@@ -1,0 +1,65 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/transport/neigh"
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// AddressHandle is a destination for datagrams (ibv_ah).
+type AddressHandle struct {
+	ep       *Endpoint
+	pd       *ProtectionDomain
+	neighbor *neigh.Entry
+	gen      uint32
+	tmpl     wire.Template
+}
+
+// CreateAH makes an address handle and begins to resolve its neighbour.
+func (e *Endpoint) CreateAH(pd *ProtectionDomain, path AddressVector) (*AddressHandle, error) {
+	if pd == nil || pd.ep != e {
+		return nil, fmt.Errorf("transport: create AH: protection domain of another endpoint: %w", ErrInvalid)
+	}
+	if path.SourcePort == 0 {
+		path.SourcePort = firstPort
+	}
+	address, err := e.address(path, 0, 0)
+	if err != nil {
+		return nil, fmt.Errorf("transport: create AH: %w", err)
+	}
+	ah := &AddressHandle{ep: e, pd: pd}
+	if err := ah.tmpl.Set(address); err != nil {
+		return nil, fmt.Errorf("transport: create AH: %w", err)
+	}
+	if ah.neighbor, err = e.neighbors.Resolve(path.IP, e.now); err != nil {
+		return nil, fmt.Errorf("transport: create AH: %w", err)
+	}
+	pd.users++
+	return ah, nil
+}
+
+// Destroy ends the handle. Requests posted with it may still leave.
+func (ah *AddressHandle) Destroy() { ah.pd.users-- }
+
+// resolved says whether the destination's MAC address is known, and keeps it in the template.
+func (ah *AddressHandle) resolved() bool {
+	return resolved(ah.neighbor, &ah.gen, &ah.tmpl)
+}
+
+// resolved says whether the queue pair knows its next hop.
+func (qp *QueuePair) resolved() bool {
+	return resolved(qp.neighbor, &qp.neighborGen, &qp.tmpl)
+}
+
+func resolved(n *neigh.Entry, gen *uint32, t *wire.Template) bool {
+	if g := n.Generation(); g != *gen {
+		mac, ok := n.MAC()
+		if !ok {
+			return false
+		}
+		t.SetDstMAC(mac)
+		*gen = g
+	}
+	return *gen != 0
+}

@@ -1,0 +1,190 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// Status says how a work request ended (ibv_wc_status, same order).
+type Status uint8
+
+// The completion status codes of libibverbs.
+const (
+	StatusSuccess Status = iota
+	StatusLocLenErr
+	StatusLocQPOpErr
+	StatusLocEECOpErr
+	StatusLocProtErr
+	StatusWRFlushErr
+	StatusMWBindErr
+	StatusBadRespErr
+	StatusLocAccessErr
+	StatusRemInvReqErr
+	StatusRemAccessErr
+	StatusRemOpErr
+	StatusRetryExcErr
+	StatusRNRRetryExcErr
+	StatusLocRDDViolErr
+	StatusRemInvRDReqErr
+	StatusRemAbortErr
+	StatusInvEECNErr
+	StatusInvEECStateErr
+	StatusFatalErr
+	StatusRespTimeoutErr
+	StatusGeneralErr
+	statuses
+)
+
+// The words are those of ibv_wc_status_str, in our own phrasing.
+var statusNames = [statuses]string{
+	"success", "local length error", "local QP operation error", "local EE context operation error",
+	"local protection error", "work request flushed", "memory window bind error",
+	"bad response", "local access error", "remote invalid request", "remote access error",
+	"remote operation error", "transport retry count exceeded", "RNR retry count exceeded",
+	"local RDD violation", "remote invalid RD request", "aborted by remote", "invalid EE context number",
+	"invalid EE context state", "fatal error", "response timeout", "general error",
+}
+
+func (s Status) String() string {
+	if s < statuses {
+		return statusNames[s]
+	}
+	return fmt.Sprintf("Status(%d)", uint8(s))
+}
+
+// CompletionOp says which kind of work request ended (ibv_wc_opcode).
+type CompletionOp uint8
+
+// What completes.
+const (
+	CompSend CompletionOp = iota
+	CompWrite
+	CompRead
+	CompCmpSwap
+	CompFetchAdd
+	CompRecv
+	CompRecvWriteImm
+)
+
+func (o CompletionOp) String() string {
+	names := [...]string{"SEND", "RDMA_WRITE", "RDMA_READ", "COMP_SWAP", "FETCH_ADD", "RECV", "RECV_RDMA_WITH_IMM"}
+	if int(o) < len(names) {
+		return names[o]
+	}
+	return fmt.Sprintf("CompletionOp(%d)", uint8(o))
+}
+
+var completionOf = [sendOps]CompletionOp{CompSend, CompSend, CompSend, CompWrite, CompWrite, CompRead, CompCmpSwap, CompFetchAdd}
+
+// CompletionFlags say what else a completion holds (ibv_wc_flags).
+type CompletionFlags uint8
+
+// The flags of a completion.
+const (
+	WithImm CompletionFlags = 1 << iota // Imm is valid
+	WithInv                             // Imm is the local key that the peer invalidated
+	WithGRH                             // the first 40 bytes of the receive are the GRH (UD)
+)
+
+// WorkCompletion tells how one work request ended.
+type WorkCompletion struct {
+	ID      uint64 // of the work request
+	Status  Status
+	Op      CompletionOp // not valid with an error status of a send, as in libibverbs
+	Flags   CompletionFlags
+	ByteLen uint32   // bytes received or read
+	Imm     uint32   // immediate data, or the invalidated key
+	QPN     wire.QPN // local queue pair
+	SrcQP   wire.QPN // the sender's (UD)
+}
+
+// CompletionQueue is a ring of completions. Create it with Endpoint.CreateCQ.
+type CompletionQueue struct {
+	ep      *Endpoint
+	ring    []WorkCompletion
+	head    uint32 // next to be polled
+	tail    uint32 // next free
+	limit   uint32
+	users   int
+	overrun bool
+	armed   notify
+	onEvent func(*CompletionQueue)
+}
+
+type notify uint8
+
+const (
+	notifyNone notify = iota
+	notifySolicited
+	notifyAny
+)
+
+// CreateCQ makes a queue for at least depth completions.
+func (e *Endpoint) CreateCQ(depth int) (*CompletionQueue, error) {
+	if depth < 1 || depth > MaxCQDepth {
+		return nil, fmt.Errorf("transport: create CQ: depth %d is not in 1..%d: %w", depth, MaxCQDepth, ErrInvalid)
+	}
+	return &CompletionQueue{ep: e, ring: make([]WorkCompletion, ringSize(depth)), limit: uint32(depth)}, nil
+}
+
+// Poll takes up to len(wcs) completions out of the queue and answers how many.
+func (cq *CompletionQueue) Poll(wcs []WorkCompletion) int {
+	n := min(uint32(len(wcs)), cq.tail-cq.head)
+	mask := uint32(len(cq.ring) - 1)
+	for i := range n {
+		wcs[i] = cq.ring[(cq.head+i)&mask]
+	}
+	cq.head += n
+	return int(n)
+}
+
+// Len is how many completions wait.
+func (cq *CompletionQueue) Len() int { return int(cq.tail - cq.head) }
+
+// Overrun says that a completion was lost because the queue was full. The queue pair it belonged
+// to is in the error state.
+func (cq *CompletionQueue) Overrun() bool { return cq.overrun }
+
+// OnEvent names the function that RequestNotify will have called.
+func (cq *CompletionQueue) OnEvent(f func(*CompletionQueue)) { cq.onEvent = f }
+
+// RequestNotify asks for one call of the OnEvent function at the next completion that is added, or
+// with solicitedOnly at the next that is a solicited receive or an error (ibv_req_notify_cq).
+func (cq *CompletionQueue) RequestNotify(solicitedOnly bool) {
+	if solicitedOnly && cq.armed != notifyAny {
+		cq.armed = notifySolicited
+		return
+	}
+	cq.armed = notifyAny
+}
+
+// push adds a completion; false means that it was lost.
+func (cq *CompletionQueue) push(wc *WorkCompletion, solicited bool) bool {
+	if cq.tail-cq.head == cq.limit {
+		if !cq.overrun {
+			cq.overrun = true
+			cq.ep.async(AsyncEvent{Kind: AsyncCQError, CQ: cq})
+		}
+		cq.ep.counters.CQOverruns++
+		return false
+	}
+	cq.ring[cq.tail&uint32(len(cq.ring)-1)] = *wc
+	cq.tail++
+	if cq.armed != notifyNone && (cq.armed == notifyAny || solicited || wc.Status != StatusSuccess) {
+		cq.armed = notifyNone
+		if cq.onEvent != nil {
+			cq.onEvent(cq)
+		}
+	}
+	return true
+}
+
+// ringSize is the power of two that holds n entries.
+func ringSize(n int) int {
+	size := 1
+	for size < n {
+		size *= 2
+	}
+	return size
+}

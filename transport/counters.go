@@ -1,0 +1,67 @@
+package transport
+
+// Counters say what an endpoint did and what it refused, each under its own name. Drops change no
+// memory, no queue pair and no answer, except where the name says so.
+type Counters struct {
+	RxFrames, RxBytes uint64
+	TxFrames, TxBytes uint64
+
+	// Refused before any queue pair was looked at.
+	DropNotOurs      uint64 // neither RoCEv2 nor anything the neighbour table answers
+	DropTruncated    uint64
+	DropIPHeader     uint64 // version, options, fragment, checksum
+	DropUDPLength    uint64
+	DropBTH          uint64 // transport header version
+	DropOpcode       uint64 // not one the specification defines
+	DropLength       uint64 // payload or pad impossible for the opcode
+	DropICRC         uint64
+	DropUnknownQP    uint64
+	DropDestination  uint64 // IP address is none of ours (UD)
+	DropWrongService uint64 // opcode of another transport service than the queue pair's
+	DropState        uint64 // queue pair not ready for it
+	DropPeer         uint64 // source or destination address is not the connection's
+	DropPKey         uint64
+	DropQKey         uint64 // UD
+
+	// Refused by the requester half.
+	DropStaleAck       uint64 // older than what is acknowledged already
+	DropGhostAck       uint64 // acknowledges what was never sent
+	DropBadSyndrome    uint64 // reserved AETH code
+	DropStaleResponse  uint64 // READ or atomic response that came before
+	DropGhostResponse  uint64 // response to nothing that was asked
+	DropBadResponse    uint64 // length or opcode does not fit what was asked; ends the queue pair
+	ResponseGaps       uint64 // a READ or atomic response is missing: asked again
+	SequenceNaks       uint64 // received
+	RNRNaks            uint64 // received
+	RemoteErrors       uint64 // fatal NAKs received
+	Timeouts           uint64
+	Retransmitted      uint64 // packets sent again
+	CNPs               uint64 // received
+	RetriesExceeded    uint64
+	RNRRetriesExceeded uint64
+
+	// Seen by the responder half.
+	DuplicateRequests    uint64 // answered as the specification says, executed once
+	DropDuplicate        uint64 // duplicate READ or atomic that matches nothing we remember
+	OutOfSequence        uint64 // packet after a gap: dropped, NAK for the first
+	NakSequence          uint64 // sent
+	NakInvalid           uint64 // sent: opcode out of sequence, length, unaligned atomic, oversize SEND, too many READs
+	NakAccess            uint64 // sent: key, bounds or permission
+	NakOperational       uint64 // sent: our own receive buffers are not what they should be
+	RNRSent              uint64
+	AcksSent             uint64
+	MarkedCE             uint64 // data packets with congestion experienced
+	UCLost               uint64 // UC packets dropped after a gap
+	UnreliableNoRecv     uint64 // UC or UD message without a receive
+	UnreliableNoNeighbor uint64 // UC or UD message whose next hop did not answer
+	UnreliableErrors     uint64 // UC or UD packet that RC would have answered with a fatal NAK
+
+	// Ours.
+	NoBuffers  uint64 // the port had no buffer
+	PortFull   uint64 // the port took less than a burst
+	CQOverruns uint64 // completions lost
+	AsyncLost  uint64 // asynchronous events nobody fetched
+}
+
+// Counters answers a copy of the endpoint's counters.
+func (e *Endpoint) Counters() Counters { return e.counters }

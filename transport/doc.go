@@ -1,0 +1,21 @@
+// Package transport is RoCEv2: queue pairs that send and receive RDMA messages over a
+// packet.Port, by the rules of the InfiniBand specification (volume 1, chapter 9) and its RoCEv2
+// annex (A17).
+//
+// An [Endpoint] is everything one polling core needs: protection domains, memory regions,
+// completion queues and queue pairs, behind one call, [Endpoint.Poll]. The verbs keep their names
+// and meaning: a program that knows libibverbs knows this API.
+//
+// The path of a packet in: Poll receives a burst; wire parses each frame and checks its ICRC; the
+// QP number finds the queue pair; requests go to the responder half (responder.go), ACKs and READ
+// responses to the requester half (acknowledge.go, readresponse.go); what is neither goes to the
+// neighbour table. The path out: PostSend copies a work request into the send queue; Poll's
+// scheduler visits the queue pairs that have something to send (scheduler.go), the requester
+// builds packets straight into port buffers (requester.go), the responder its ACKs and READ
+// responses (respond.go); full bursts go to the port.
+//
+// Everything belongs to the core that polls: no method may be called from another goroutine.
+// The package owns no goroutine, takes no lock, reads no clock and allocates nothing per packet;
+// it imports units, packet, cc, transport/wire, transport/neigh and the standard library without
+// net, os and time.
+package transport

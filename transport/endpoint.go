@@ -1,0 +1,297 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/neigh"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// Config says what an Endpoint needs.
+type Config struct {
+	// Port is where the frames go. It belongs to the endpoint.
+	Port packet.Port
+	// Addrs are the addresses of the endpoint, with their prefix lengths; at least one.
+	Addrs []netip.Prefix
+	// Gateways lead to what is on none of the prefixes.
+	Gateways []netip.Addr
+	// MAC is used instead of the port's when it is not zero.
+	MAC [6]byte
+	// VLAN tags every frame when it is not 0.
+	VLAN uint16
+	// Seed begins the random numbers: keys, and QP numbers' start. The same seed, the same run.
+	Seed uint64
+	// FirstQPN and QPNStep choose which numbers queue pairs get: endpoints that share an address
+	// take residues of their own. Zero means 0x11 and 1 (0 and 1 are the management QPs).
+	FirstQPN, QPNStep uint32
+	// Controller runs congestion control; nil is a cc.Inline.
+	Controller cc.Controller
+	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed
+	// with DefaultWindow.
+	NewAlgorithm func() cc.Algorithm
+}
+
+// DefaultWindow is how much a queue pair may have in flight when nobody says.
+const DefaultWindow = units.MiB
+
+// Endpoint is the transport of one polling core. All its methods, and those of what it creates,
+// must be called by the core that polls it.
+type Endpoint struct {
+	port packet.Port
+	info packet.Info
+	mac  [6]byte
+	vlan uint16
+	now  units.Time
+
+	rx      [packet.Burst]packet.Buf
+	bufs    [packet.Burst]packet.Buf // empty ones to build in
+	fresh   int                      // how many of bufs are left
+	out     [packet.Classes]outQueue
+	short   bool // the port ran out of room or buffers this round
+	learned bool // the neighbour table changed this round
+
+	qps       qpTable
+	regions   keyTable
+	neighbors *neigh.Table
+	senders   qpList
+	answerers qpList
+	waiting   []*QueuePair // for a neighbour
+	overrun   []*QueuePair // lost a completion
+	timers    timers
+	pkt       wire.Packet
+	event     cc.Event
+	cc        cc.Controller
+
+	newAlgorithm func() cc.Algorithm
+	rng          *rand.PCG
+	nextAddr     uint64
+	asyncs       []AsyncEvent
+	counters     Counters
+}
+
+// New makes an endpoint at time now.
+func New(c Config, now units.Time) (*Endpoint, error) {
+	if c.Port == nil {
+		return nil, fmt.Errorf("transport: new endpoint: no port: %w", ErrInvalid)
+	}
+	info := c.Port.Info()
+	mac := c.MAC
+	if mac == [6]byte{} {
+		if len(info.MAC) != len(mac) {
+			return nil, fmt.Errorf("transport: new endpoint: port %s has no MAC address and none was given: %w", info.Name, ErrInvalid)
+		}
+		copy(mac[:], info.MAC)
+	}
+	if PathMTUFor(info.MTU) == 0 {
+		return nil, fmt.Errorf("transport: new endpoint: port %s has an MTU of %d, RoCEv2 needs %d: %w", info.Name, int64(info.MTU), int64(MTU256+frameOverhead), ErrInvalid)
+	}
+	table, err := neigh.New(neigh.Config{MAC: mac, Addrs: c.Addrs, Gateways: c.Gateways, VLAN: c.VLAN})
+	if err != nil {
+		return nil, fmt.Errorf("transport: new endpoint: %w", err)
+	}
+	e := &Endpoint{
+		port: c.Port, info: info, mac: mac, vlan: c.VLAN, now: now, neighbors: table,
+		cc: c.Controller, newAlgorithm: c.NewAlgorithm, nextAddr: addressBase,
+		rng: rand.NewPCG(c.Seed, 0x726f6365), // any second word will do
+	}
+	if e.cc == nil {
+		e.cc = &cc.Inline{}
+	}
+	if e.newAlgorithm == nil {
+		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: DefaultWindow} }
+	}
+	e.qps.init(c.FirstQPN, c.QPNStep)
+	return e, nil
+}
+
+func (e *Endpoint) random() uint64 { return e.rng.Uint64() }
+
+// RandomPSN answers a PSN to begin a connection with.
+func (e *Endpoint) RandomPSN() uint32 { return uint32(e.random()) & wire.PSNMask }
+
+// Poll does one round at time now: receives a burst, handles it, runs the timers, lets the queue
+// pairs send. It answers when it next has something to do; now means at once. A frame that
+// arrives, and room in a port that was full, come earlier than any answer.
+func (e *Endpoint) Poll(now units.Time) units.Time {
+	e.now, e.short, e.learned = now, false, false
+	n := e.port.Recv(e.rx[:])
+	for i := range n {
+		e.receive(&e.rx[i])
+	}
+	if n > 0 {
+		e.port.Free(e.rx[:n])
+	}
+	nextNeighbor := e.neighbors.Poll(now)
+	if e.learned && len(e.waiting) > 0 {
+		e.wakeWaiting()
+	}
+	for len(e.overrun) > 0 {
+		qp := e.overrun[len(e.overrun)-1]
+		e.overrun = e.overrun[:len(e.overrun)-1]
+		e.async(AsyncEvent{Kind: AsyncQPFatal, QP: qp})
+		qp.fail()
+	}
+	for qp := e.timers.due(now); qp != nil; qp = e.timers.due(now) {
+		qp.onTimer(now)
+	}
+	nextControl := e.cc.Poll(now)
+	more := e.transmit(now)
+	if !e.short && (more || n == packet.Burst) {
+		return now
+	}
+	return units.Earlier(units.Earlier(nextNeighbor, nextControl), e.timers.next(now))
+}
+
+// Now is the time of the last Poll.
+func (e *Endpoint) Now() units.Time { return e.now }
+
+// Port answers the endpoint's port.
+func (e *Endpoint) Port() packet.Port { return e.port }
+
+// MAC is the endpoint's Ethernet address.
+func (e *Endpoint) MAC() [6]byte { return e.mac }
+
+// Neighbors is the table that resolves addresses, answers ARP, neighbour discovery and ping.
+func (e *Endpoint) Neighbors() *neigh.Table { return e.neighbors }
+
+// Source answers the endpoint's own address toward dst.
+func (e *Endpoint) Source(dst netip.Addr) (netip.Addr, error) { return e.neighbors.Source(dst) }
+
+// QueuePair finds a queue pair by its number, nil when there is none.
+func (e *Endpoint) QueuePair(num wire.QPN) *QueuePair { return e.qps.find(num) }
+
+// QueuePairs answers how many there are.
+func (e *Endpoint) QueuePairs() int { return e.qps.count }
+
+// Activity counts frames in and out: a round that did not change it found no work on the wire.
+func (e *Endpoint) Activity() uint64 { return e.counters.RxFrames + e.counters.TxFrames }
+
+// Busy says whether anything is posted, owed or in flight on any queue pair: what a program waits
+// for before it stops polling.
+func (e *Endpoint) Busy() bool {
+	if e.answerers.head != nil || e.neighbors.Pending() {
+		return true
+	}
+	for c := range e.out {
+		if e.out[c].n > 0 {
+			return true
+		}
+	}
+	for _, qp := range e.qps.slots {
+		if qp != nil && qp.req.done != qp.req.posted {
+			return true
+		}
+	}
+	return false
+}
+
+// Close gives every buffer back to the port. The endpoint must not be polled again.
+func (e *Endpoint) Close() {
+	e.port.Free(e.bufs[:e.fresh])
+	e.fresh = 0
+	for c := range e.out {
+		q := &e.out[c]
+		e.port.Free(q.bufs[:q.n])
+		q.n = 0
+	}
+}
+
+// receive handles one frame.
+func (e *Endpoint) receive(b *packet.Buf) {
+	frame := b.Data()
+	e.counters.RxFrames++
+	e.counters.RxBytes += uint64(len(frame))
+	p := &e.pkt
+	if err := p.Parse(frame); err != nil {
+		e.refuse(err, frame)
+		return
+	}
+	if !p.ICRC() {
+		e.counters.DropICRC++
+		return
+	}
+	qp := e.qps.find(p.DestQP)
+	if qp == nil {
+		e.counters.DropUnknownQP++
+		return
+	}
+	info := p.Op.Info()
+	switch {
+	case info.Kind == wire.CNPKind:
+		qp.receiveCNP(p)
+	case info.Transport != services[qp.Type]:
+		e.counters.DropWrongService++
+	case qp.Type == UD:
+		qp.receiveDatagram(p)
+	case qp.state < ReadyToReceive || qp.state == Errored:
+		e.counters.DropState++
+	case !p.SrcIs(&qp.tmpl):
+		e.counters.DropPeer++
+	case !samePartition(p.PKey, qp.pkey):
+		e.counters.DropPKey++
+	case info.Request:
+		qp.receiveRequest(p, info)
+	case info.Kind == wire.Ack:
+		qp.receiveAck(p)
+	default:
+		qp.receiveResponse(p, info)
+	}
+}
+
+// services are the opcode families of the queue pair types.
+var services = [...]wire.Transport{RC: wire.RC, UC: wire.UC, UD: wire.UD}
+
+// samePartition compares P_Keys without their membership bit: at least one side must be a full
+// member (InfiniBand spec 10.9.1).
+func samePartition(a, b uint16) bool {
+	return (a^b)&0x7fff == 0 && (a|b)&0x8000 != 0
+}
+
+// refuse counts a frame that is no RoCEv2 packet, after the neighbour table had a look at it.
+func (e *Endpoint) refuse(err error, frame []byte) {
+	c := &e.counters
+	switch {
+	case errors.Is(err, wire.ErrNotRoCE):
+		if e.neighbors.Receive(frame, e.now) {
+			e.learned = true
+		} else {
+			c.DropNotOurs++
+		}
+	case errors.Is(err, wire.ErrTruncated):
+		c.DropTruncated++
+	case errors.Is(err, wire.ErrIPHeader):
+		c.DropIPHeader++
+	case errors.Is(err, wire.ErrUDPLength):
+		c.DropUDPLength++
+	case errors.Is(err, wire.ErrBTH):
+		c.DropBTH++
+	case errors.Is(err, wire.ErrOpcode):
+		c.DropOpcode++
+	default:
+		c.DropLength++
+	}
+}
+
+// wakeWaiting gives a turn to the queue pairs that wait for a neighbour: one became known.
+func (e *Endpoint) wakeWaiting() {
+	for _, qp := range e.waiting {
+		qp.waits = false
+		e.activate(qp)
+		e.owe(qp)
+	}
+	e.waiting = e.waiting[:0]
+}
+
+// await keeps the queue pair until a neighbour becomes known.
+func (e *Endpoint) await(qp *QueuePair) {
+	if !qp.waits {
+		qp.waits = true
+		e.waiting = append(e.waiting, qp)
+	}
+}

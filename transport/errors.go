@@ -1,0 +1,13 @@
+package transport
+
+import "errors"
+
+// What a verb can refuse. Each is wrapped with what was asked and what was wrong.
+var (
+	ErrInvalid     = errors.New("invalid argument")
+	ErrState       = errors.New("wrong queue pair state")
+	ErrQueueFull   = errors.New("queue full")
+	ErrLimit       = errors.New("limit reached")
+	ErrBusy        = errors.New("still in use")
+	ErrUnsupported = errors.New("not supported by this kind of queue pair")
+)

@@ -1,0 +1,171 @@
+package transport
+
+import (
+	"fmt"
+)
+
+// ProtectionDomain keeps memory regions and queue pairs together: a key works only for the queue
+// pairs of its own domain.
+type ProtectionDomain struct {
+	ep    *Endpoint
+	users int // regions, queue pairs, SRQs and address handles
+}
+
+// AllocPD makes a protection domain.
+func (e *Endpoint) AllocPD() *ProtectionDomain { return &ProtectionDomain{ep: e} }
+
+// Access says what may be done to a memory region, or through a queue pair (ibv_access_flags).
+type Access uint8
+
+// The access rights. Local reading is always allowed.
+const (
+	LocalWrite Access = 1 << iota
+	RemoteWrite
+	RemoteRead
+	RemoteAtomic
+	// RemoteInvalidate lets a SEND with invalidate end the region's key, as it may with a
+	// fast-registered region or a type 2 window.
+	RemoteInvalidate
+)
+
+// MemoryRegion is memory that work requests and peers may name by key and address. Its bytes
+// belong to the caller; the transport touches them inside Poll only.
+type MemoryRegion struct {
+	// Addr is the virtual address of the first byte, LKey and RKey its keys (one number).
+	Addr uint64
+	LKey uint32
+	RKey uint32
+
+	pd     *ProtectionDomain
+	mem    []byte
+	access Access
+}
+
+// RegisterMemory makes mem a memory region of pd (ibv_reg_mr). The endpoint chooses its address,
+// page aligned; the key is random.
+func (e *Endpoint) RegisterMemory(pd *ProtectionDomain, mem []byte, access Access) (*MemoryRegion, error) {
+	addr := e.nextAddr
+	mr, err := e.RegisterMemoryAt(pd, mem, addr, access)
+	if err == nil {
+		size := (uint64(len(mem)) + addressAlign - 1) &^ (addressAlign - 1)
+		e.nextAddr = addr + size + addressAlign // an unmapped page in between
+	}
+	return mr, err
+}
+
+// RegisterMemoryAt is RegisterMemory with a chosen address (ibv_reg_mr_iova). Regions may overlap:
+// the key says which is meant.
+func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint64, access Access) (*MemoryRegion, error) {
+	switch {
+	case pd == nil || pd.ep != e:
+		return nil, fmt.Errorf("transport: register memory: protection domain of another endpoint: %w", ErrInvalid)
+	case addr+uint64(len(mem)) < addr:
+		return nil, fmt.Errorf("transport: register memory: %d bytes at %#x pass the end of the address space: %w", len(mem), addr, ErrInvalid)
+	case access&(RemoteWrite|RemoteAtomic) != 0 && access&LocalWrite == 0:
+		return nil, fmt.Errorf("transport: register memory: remote write and atomic access need local write: %w", ErrInvalid)
+	case e.regions.count == MaxRegions:
+		return nil, fmt.Errorf("transport: register memory: %d regions: %w", MaxRegions, ErrLimit)
+	}
+	mr := &MemoryRegion{Addr: addr, pd: pd, mem: mem, access: access}
+	key := e.regions.add(mr, e.random)
+	mr.LKey, mr.RKey = key, key
+	pd.users++
+	return mr, nil
+}
+
+// Deregister ends the region: its keys name nothing from now on.
+func (mr *MemoryRegion) Deregister() {
+	if mr.pd.ep.regions.remove(mr) {
+		mr.pd.users--
+	}
+}
+
+// Valid says whether the keys of the region still work: they end by Deregister, or by the peer's
+// SEND with invalidate.
+func (mr *MemoryRegion) Valid() bool { return mr.pd.ep.regions.find(mr.LKey) == mr }
+
+// Bytes is the memory of the region.
+func (mr *MemoryRegion) Bytes() []byte { return mr.mem }
+
+// SGE names n bytes from offset of the region.
+func (mr *MemoryRegion) SGE(offset, n int) SGE {
+	return SGE{Addr: mr.Addr + uint64(offset), Length: uint32(n), LKey: mr.LKey}
+}
+
+// slice answers n bytes at addr when they lie inside the region.
+func (mr *MemoryRegion) slice(addr uint64, n uint32) ([]byte, bool) {
+	offset := addr - mr.Addr
+	if size := uint64(len(mr.mem)); offset > size || uint64(n) > size-offset {
+		return nil, false
+	}
+	return mr.mem[offset : offset+uint64(n) : offset+uint64(n)], true
+}
+
+// local answers the memory that an SGE names, when pd has it and it allows the access.
+func (pd *ProtectionDomain) local(addr uint64, n uint32, lkey uint32, access Access) ([]byte, bool) {
+	if n == 0 {
+		return nil, true
+	}
+	mr := pd.ep.regions.find(lkey)
+	if mr == nil || mr.pd != pd || mr.access&access != access {
+		return nil, false
+	}
+	return mr.slice(addr, n)
+}
+
+// remote answers the memory that a peer's RETH names, when pd has it and it allows the access.
+// Zero bytes are always there: their key is not looked at (InfiniBand spec 9.7.5.1.5).
+func (pd *ProtectionDomain) remote(addr uint64, n uint32, rkey uint32, access Access) ([]byte, bool) {
+	return pd.local(addr, n, rkey, access)
+}
+
+// keyTable finds a region by its key with one array access. Keys are random 32-bit numbers whose
+// low bits are unique in the table.
+type keyTable struct {
+	slots []*MemoryRegion
+	count int
+}
+
+func (t *keyTable) find(key uint32) *MemoryRegion {
+	if len(t.slots) == 0 {
+		return nil
+	}
+	if mr := t.slots[int(key)&(len(t.slots)-1)]; mr != nil && mr.LKey == key {
+		return mr
+	}
+	return nil
+}
+
+// add gives mr a key. At most half of the slots are used, so two draws find a free one on average.
+func (t *keyTable) add(mr *MemoryRegion, random func() uint64) uint32 {
+	if 2*(t.count+1) > len(t.slots) {
+		t.grow()
+	}
+	for {
+		key := uint32(random() >> 32)
+		if slot := &t.slots[int(key)&(len(t.slots)-1)]; *slot == nil && key != 0 {
+			*slot = mr
+			t.count++
+			return key
+		}
+	}
+}
+
+func (t *keyTable) grow() {
+	old := t.slots
+	t.slots = make([]*MemoryRegion, max(64, 2*len(old)))
+	for _, mr := range old {
+		if mr != nil {
+			t.slots[int(mr.LKey)&(len(t.slots)-1)] = mr
+		}
+	}
+}
+
+func (t *keyTable) remove(mr *MemoryRegion) bool {
+	if t.find(mr.LKey) != mr {
+		return false
+	}
+	t.slots[int(mr.LKey)&(len(t.slots)-1)] = nil
+	t.count--
+	return true
+}

@@ -1,0 +1,34 @@
+package neigh
+
+import "github.com/goroce/goroce/units"
+
+// MaxEntries is how many neighbours a Table resolves.
+const MaxEntries = 4096
+
+// MaxLearned is how many more it keeps that only made themselves known.
+const MaxLearned = 256
+
+// QueueDepth is how many frames wait for Emit. When the queue is full the newest is dropped:
+// whoever asked asks again.
+const QueueDepth = 64
+
+// echoDepth is how much of the queue echo replies may fill, so that a flood of pings leaves room
+// for resolution.
+const echoDepth = QueueDepth - 16
+
+const (
+	minFrame  = 60    // IEEE 802.3 4A.4.2 minFrameSize, less the frame check sequence
+	maxFrame  = 10240 // more than a jumbo frame
+	slotBytes = 128   // room a queue slot begins with: everything but long echo replies
+)
+
+// The timers. RFC 4861 section 10 names and sets those in capitals; the first retransmissions are
+// faster than its RETRANS_TIMER because a data centre's round trip is.
+const (
+	firstRetransmit = units.Millisecond
+	maxRetransmit   = units.Second
+	lingering       = units.Minute      // how long after the last question to go on soliciting
+	reachableTime   = 30 * units.Second // REACHABLE_TIME
+	probeInterval   = units.Second      // RETRANS_TIMER
+	unicastProbes   = 3                 // MAX_UNICAST_SOLICIT
+)

@@ -1,0 +1,52 @@
+package neigh
+
+import "github.com/goroce/goroce/units"
+
+// timerHeap has the entry with the earliest deadline first. Deadlines lie within half the range of
+// a Time of each other, so that Before orders them.
+type timerHeap []*Entry
+
+// set gives an entry its next deadline.
+func (h *timerHeap) set(e *Entry, at units.Time) {
+	e.deadline = at
+	if e.index == 0 {
+		*h = append(*h, e)
+		e.index = len(*h)
+	}
+	i := h.up(e.index - 1)
+	h.down(i)
+}
+
+func (h timerHeap) up(i int) int {
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !h[i].deadline.Before(h[parent].deadline) {
+			break
+		}
+		h.swap(i, parent)
+		i = parent
+	}
+	return i
+}
+
+func (h timerHeap) down(i int) {
+	for {
+		least := 2*i + 1
+		if least >= len(h) {
+			return
+		}
+		if right := least + 1; right < len(h) && h[right].deadline.Before(h[least].deadline) {
+			least = right
+		}
+		if !h[least].deadline.Before(h[i].deadline) {
+			return
+		}
+		h.swap(i, least)
+		i = least
+	}
+}
+
+func (h timerHeap) swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i+1, j+1
+}

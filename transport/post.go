@@ -1,0 +1,165 @@
+package transport
+
+import "fmt"
+
+// PostSend puts a work request into the send queue (ibv_post_send). The request is copied; with
+// Inline its data too. What cannot be queued is refused with an error and changes nothing; what
+// goes wrong later ends in a completion.
+func (qp *QueuePair) PostSend(wr *WorkRequest) error {
+	r := &qp.req
+	if wr.Op >= sendOps {
+		return fmt.Errorf("transport: QP %#x: post send: %v: %w", uint32(qp.Num), wr.Op, ErrInvalid)
+	}
+	switch qp.state {
+	case ReadyToSend, SQDrained:
+	case Errored: // ends at once, as in libibverbs
+		w := sendWQE{id: wr.ID, op: wr.Op, flags: Signaled}
+		qp.complete(&w, StatusWRFlushErr)
+		return nil
+	default:
+		return qp.want("post a send", ReadyToSend)
+	}
+	if r.posted-r.done >= qp.limits.sendWR {
+		return fmt.Errorf("transport: QP %#x: post send: all %d requests are outstanding: %w", uint32(qp.Num), qp.limits.sendWR, ErrQueueFull)
+	}
+	slot := r.posted & r.mask
+	w := &qp.send[slot]
+	if len(wr.SGList) == 1 && wr.Flags&Inline == 0 {
+		w.sge, w.sges, w.length = wr.SGList[0], 1, wr.SGList[0].Length
+	} else if err := qp.takeSource(w, wr, slot); err != nil {
+		return err
+	}
+	if qp.Type != RC || wr.Op >= OpRead || w.length > MaxMessage {
+		if err := qp.checkRequest(w, wr, slot); err != nil {
+			return err
+		}
+	}
+	w.id, w.op, w.flags = wr.ID, wr.Op, wr.Flags
+	w.remoteAddr, w.rkey = wr.RemoteAddr, wr.RKey
+	w.imm = wr.Imm
+	if wr.Op == OpSendInv {
+		w.imm = wr.InvalidateKey
+	}
+	w.packets = max(1, uint32((uint64(w.length)+uint64(qp.mtu)-1)>>qp.mtuShift))
+	r.posted++
+	qp.ep.activate(qp)
+	return nil
+}
+
+// takeSource copies a scatter/gather list or inline data into the slot.
+func (qp *QueuePair) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("transport: QP %#x: post send: %s: %w", uint32(qp.Num), fmt.Sprintf(format, args...), ErrInvalid)
+	}
+	if wr.Flags&Inline != 0 {
+		if wr.Op >= OpRead {
+			return refuse("%v cannot be inline", wr.Op)
+		}
+		room := int(qp.limits.inline)
+		if len(wr.Data) > room {
+			return refuse("%d bytes inline, the queue takes %d", len(wr.Data), room)
+		}
+		copy(qp.inline[int(slot)*room:], wr.Data)
+		w.sges, w.length = 0, uint32(len(wr.Data))
+		return nil
+	}
+	if len(wr.SGList) > int(qp.limits.sendSGE) {
+		return refuse("%d elements, the queue takes %d", len(wr.SGList), qp.limits.sendSGE)
+	}
+	total := uint64(0)
+	extra := qp.sendSGEs[int(slot)*(int(qp.limits.sendSGE)-1):]
+	for i, s := range wr.SGList {
+		total += uint64(s.Length)
+		if i == 0 {
+			w.sge = s
+		} else {
+			extra[i-1] = s
+		}
+	}
+	if total > MaxMessage {
+		return refuse("%d bytes are more than a message may have", total)
+	}
+	w.sges, w.length = uint8(len(wr.SGList)), uint32(total)
+	return nil
+}
+
+// checkRequest looks at what not every request needs.
+func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error {
+	refuse := func(err error, format string, args ...any) error {
+		return fmt.Errorf("transport: QP %#x: post %v: %s: %w", uint32(qp.Num), wr.Op, fmt.Sprintf(format, args...), err)
+	}
+	if w.length > MaxMessage {
+		return refuse(ErrInvalid, "%d bytes are more than a message may have", w.length)
+	}
+	switch qp.Type {
+	case RC:
+		if wr.Op.answered() && len(qp.asked.ends) == 0 {
+			return refuse(ErrUnsupported, "max_rd_atomic is 0")
+		}
+		if wr.Op.atomic() {
+			if w.length != 8 {
+				return refuse(ErrInvalid, "the result takes 8 bytes, not %d", w.length)
+			}
+			qp.atomics[slot] = atomicArgs{wr.CompareAdd, wr.Swap}
+		}
+	case UC:
+		if wr.Op.answered() || wr.Op == OpSendInv {
+			return refuse(ErrUnsupported, "%v has no such operation", qp.Type)
+		}
+	case UD:
+		switch {
+		case wr.Op != OpSend && wr.Op != OpSendImm:
+			return refuse(ErrUnsupported, "%v has no such operation", qp.Type)
+		case wr.AH == nil || wr.AH.ep != qp.ep:
+			return refuse(ErrInvalid, "no address handle of this endpoint")
+		case w.length > qp.mtu:
+			return refuse(ErrInvalid, "%d bytes, a datagram holds %d", w.length, qp.mtu)
+		}
+		qp.datagrams[slot] = datagramArgs{wr.AH, wr.RemoteQPN, wr.RemoteQKey}
+	}
+	return nil
+}
+
+// PostRecv puts a receive request into the receive queue (ibv_post_recv).
+func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
+	switch {
+	case qp.srq != nil:
+		return fmt.Errorf("transport: QP %#x: post receive: it receives from a shared queue: %w", uint32(qp.Num), ErrInvalid)
+	case qp.state == Reset:
+		return qp.want("post a receive", Init)
+	case qp.state == Errored:
+		qp.completeRecv(&WorkCompletion{ID: rr.ID, Status: StatusWRFlushErr, Op: CompRecv}, false)
+		return nil
+	}
+	return qp.recv.post(rr)
+}
+
+// complete makes the completion of a send work request, when it is asked for or an error.
+func (qp *QueuePair) complete(w *sendWQE, s Status) {
+	if s == StatusSuccess && w.flags&Signaled == 0 && !qp.signalAll {
+		return
+	}
+	wc := WorkCompletion{ID: w.id, Status: s, Op: completionOf[w.op], QPN: qp.Num}
+	if w.op.answered() && s == StatusSuccess {
+		wc.ByteLen = w.length
+	}
+	if !qp.sendCQ.push(&wc, false) {
+		qp.cqOverran()
+	}
+}
+
+func (qp *QueuePair) completeRecv(wc *WorkCompletion, solicited bool) {
+	wc.QPN = qp.Num
+	if !qp.recvCQ.push(wc, solicited) {
+		qp.cqOverran()
+	}
+}
+
+// cqOverran stops a queue pair whose completion was lost: a program must not go on as if nothing
+// was. The flag keeps the flush, which loses more, from coming here again.
+func (qp *QueuePair) cqOverran() {
+	if qp.state != Errored {
+		qp.state = Errored // so that no packet is handled before Poll flushes it
+		qp.ep.overrun = append(qp.ep.overrun, qp)
+	}
+}

@@ -1,0 +1,338 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/neigh"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// QPType is the transport service of a queue pair.
+type QPType uint8
+
+// The services of RoCEv2 that goroce has.
+const (
+	RC QPType = iota // reliable connection
+	UC               // unreliable connection
+	UD               // unreliable datagram
+)
+
+func (t QPType) String() string {
+	switch t {
+	case RC:
+		return "RC"
+	case UC:
+		return "UC"
+	case UD:
+		return "UD"
+	}
+	return fmt.Sprintf("QPType(%d)", uint8(t))
+}
+
+// State is the state of a queue pair (InfiniBand spec 10.3.1).
+type State uint8
+
+// The states, in the order they are passed.
+const (
+	Reset State = iota
+	Init
+	ReadyToReceive
+	ReadyToSend
+	SQDrained
+	Errored
+)
+
+func (s State) String() string {
+	names := [...]string{"RESET", "INIT", "RTR", "RTS", "SQD", "ERR"}
+	if int(s) < len(names) {
+		return names[s]
+	}
+	return fmt.Sprintf("State(%d)", uint8(s))
+}
+
+// QPInit says what a new queue pair shall have (ibv_qp_init_attr).
+type QPInit struct {
+	Type           QPType
+	PD             *ProtectionDomain
+	SendCQ, RecvCQ *CompletionQueue
+	SRQ            *SharedReceiveQueue // nil: a receive queue of its own
+	MaxSendWR      int
+	MaxRecvWR      int
+	MaxSendSGE     int // 0 means 1
+	MaxRecvSGE     int // 0 means 1
+	MaxInline      int // bytes
+	SignalAll      bool
+
+	// Algorithm is the flow's congestion control; nil takes the endpoint's.
+	Algorithm cc.Algorithm
+}
+
+// requester is what a packet or an ACK of our own requests touches.
+type requester struct {
+	sndNxt wire.PSN // of the next packet to leave
+	una    wire.PSN // oldest not yet acknowledged
+	sndMax wire.PSN // one past the highest ever sent
+
+	done   uint32 // work requests completed: the oldest outstanding one
+	next   uint32 // work request whose packets leave now
+	begun  uint32 // one past the newest of which a packet has left
+	posted uint32 // one past the newest
+	packet uint32 // next packet within `next`
+	mask   uint32
+
+	inFlight units.Bytes
+	window   units.Bytes
+
+	retries, retriesLeft uint8
+	rnrRetries, rnrLeft  uint8
+	rnrWait              bool // waiting out an RNR NAK
+	gapSeen              bool // already went back for the missing response
+	hold                 bool // congestion control said stop
+
+	rtoAt   units.Time // when the oldest packet counts as lost
+	rnrAt   units.Time
+	paceAt  units.Time
+	rttAt   units.Time // when the packet of the running delay sample left
+	rttPSN  wire.PSN
+	rttBusy bool
+
+	timeout units.Duration
+	rate    units.BitRate
+}
+
+// responder is what a packet of the peer's requests touches.
+type responder struct {
+	ePSN    wire.PSN // expected next
+	msn     uint32   // messages completed, 24 bits
+	answer  answer   // ACK or NAK owed
+	nakCode uint8
+	nakPSN  wire.PSN
+	nakked  bool // a NAK for ePSN is out: stay silent until it comes
+
+	message  message // in progress
+	held     bool    // recv holds a receive taken for a message that has not ended
+	received uint32  // bytes of the message so far
+	remote   uint64  // next address of a WRITE in progress
+	left     uint32  // bytes of the WRITE still to come
+	rkey     uint32
+	recv     recvWQE
+
+	rnrTimer uint8
+}
+
+// answer is the acknowledgement that a responder owes.
+type answer uint8
+
+const (
+	answerNone answer = iota
+	answerAck
+	answerRNR
+	answerNak
+)
+
+// message is what kind of multi-packet request is in progress.
+type message uint8
+
+const (
+	messageNone message = iota
+	messageSend
+	messageWrite
+	messageSkip // UC: the rest of a message whose beginning was lost
+)
+
+// QueuePair is one end of a connection, or of datagrams. Create it with Endpoint.CreateQP and
+// bring it up with Modify… in the order of State, or all at once with Connect.
+type QueuePair struct {
+	Num  wire.QPN
+	Type QPType
+	// Context is the program's own.
+	Context any
+
+	ep    *Endpoint
+	state State
+	// Scheduling: membership in the endpoint's two lists.
+	queuedSend, queuedAnswer bool
+	waits                    bool // for a neighbour
+	signalAll                bool
+	access                   Access
+	mtuShift                 uint8
+	minRNRTimer              uint8
+	commEstablished          bool
+
+	mtu     uint32
+	pkey    uint16
+	flow    cc.Flow
+	dest    wire.QPN
+	qkey    uint32
+	timerAt units.Time // when its entry in the timer heap is due
+	timerIx int32      // its place there, -1 for none
+
+	req  requester
+	resp responder
+	tmpl wire.Template
+
+	neighbor    *neigh.Entry
+	neighborGen uint32
+
+	send      []sendWQE
+	sendSGEs  []SGE  // elements 1.. of each request, maxSendSGE-1 a slot
+	inline    []byte // maxInline a slot
+	atomics   []atomicArgs
+	datagrams []datagramArgs
+	recv      *receiveQueue
+	asked     asked    // our READs and atomics
+	reads     readRing // the peer's
+
+	pd             *ProtectionDomain
+	sendCQ, recvCQ *CompletionQueue
+	srq            *SharedReceiveQueue
+	limits         qpLimits
+	nextSend       *QueuePair // scheduler's list
+	nextAnswer     *QueuePair // answers' list
+	stats          QPStats
+}
+
+type qpLimits struct {
+	sendWR   uint32
+	sendSGE  uint8
+	recvSGE  uint8
+	inline   uint16
+	ownRecvs bool
+}
+
+// QPStats counts what happened to one queue pair.
+type QPStats struct {
+	PacketsSent, BytesSent   uint64 // requests, retransmissions included; payload bytes
+	Retransmitted            uint64 // packets sent again
+	Timeouts                 uint64
+	SequenceNaks             uint64 // received
+	RNRNaks                  uint64 // received
+	CNPs                     uint64 // received
+	MarkedCE                 uint64 // data packets that arrived with congestion experienced
+	DuplicateRequests        uint64
+	PacketsReceived, BytesIn uint64 // requests and responses accepted; payload bytes
+}
+
+// State answers the state of the queue pair.
+func (qp *QueuePair) State() State { return qp.state }
+
+// Stats answers its counters.
+func (qp *QueuePair) Stats() QPStats { return qp.stats }
+
+// PathMTU answers the payload bytes of a full packet; 0 before RTR.
+func (qp *QueuePair) PathMTU() units.Bytes { return units.Bytes(qp.mtu) }
+
+// Endpoint answers whom it belongs to.
+func (qp *QueuePair) Endpoint() *Endpoint { return qp.ep }
+
+// SendRoom answers how many work requests PostSend would take now.
+func (qp *QueuePair) SendRoom() int {
+	return int(qp.limits.sendWR - (qp.req.posted - qp.req.done))
+}
+
+// CreateQP makes a queue pair in the RESET state (ibv_create_qp).
+func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
+	init.MaxSendSGE, init.MaxRecvSGE = max(init.MaxSendSGE, 1), max(init.MaxRecvSGE, 1)
+	if err := init.validate(e); err != nil {
+		return nil, err
+	}
+	num, err := e.qps.freeNumber()
+	if err != nil {
+		return nil, err
+	}
+	depth := ringSize(max(init.MaxSendWR, 1))
+	qp := &QueuePair{
+		Num: num, Type: init.Type, ep: e, pd: init.PD, sendCQ: init.SendCQ, recvCQ: init.RecvCQ,
+		srq: init.SRQ, signalAll: init.SignalAll, timerIx: -1,
+		send:   make([]sendWQE, depth),
+		limits: qpLimits{sendWR: uint32(init.MaxSendWR), sendSGE: uint8(init.MaxSendSGE), recvSGE: uint8(init.MaxRecvSGE), inline: uint16(init.MaxInline)},
+	}
+	qp.req.mask = uint32(depth - 1)
+	if init.MaxSendSGE > 1 {
+		qp.sendSGEs = make([]SGE, depth*(init.MaxSendSGE-1))
+	}
+	if init.MaxInline > 0 {
+		qp.inline = make([]byte, depth*init.MaxInline)
+	}
+	switch init.Type {
+	case RC:
+		qp.atomics = make([]atomicArgs, depth)
+	case UD:
+		qp.datagrams = make([]datagramArgs, depth)
+	}
+	if init.SRQ != nil {
+		qp.recv = &init.SRQ.queue
+		init.SRQ.users++
+	} else {
+		qp.recv = newReceiveQueue(init.MaxRecvWR, init.MaxRecvSGE)
+		qp.limits.ownRecvs = true
+	}
+	algorithm := init.Algorithm
+	if algorithm == nil {
+		algorithm = e.newAlgorithm()
+	}
+	qp.flow = e.cc.Add(algorithm, e.now)
+	qp.heedDecision()
+	init.PD.users++
+	init.SendCQ.users++
+	init.RecvCQ.users++
+	e.qps.add(qp)
+	return qp, nil
+}
+
+func (init *QPInit) validate(e *Endpoint) error {
+	bad := func(format string, args ...any) error {
+		return fmt.Errorf("transport: create QP: "+format+": %w", append(args, ErrInvalid)...)
+	}
+	switch {
+	case init.Type > UD:
+		return bad("type %v", init.Type)
+	case init.PD == nil || init.PD.ep != e:
+		return bad("protection domain of another endpoint")
+	case init.SendCQ == nil || init.RecvCQ == nil || init.SendCQ.ep != e || init.RecvCQ.ep != e:
+		return bad("completion queues of another endpoint")
+	case init.SRQ != nil && (init.SRQ.ep != e || init.SRQ.pd != init.PD):
+		return bad("shared receive queue of another endpoint or protection domain")
+	case init.MaxSendWR < 0 || init.MaxSendWR > MaxQueueDepth || init.MaxRecvWR < 0 || init.MaxRecvWR > MaxQueueDepth:
+		return bad("queue depths %d and %d are not in 0..%d", init.MaxSendWR, init.MaxRecvWR, MaxQueueDepth)
+	case init.MaxSendSGE > MaxSGE || init.MaxRecvSGE > MaxSGE:
+		return bad("%d and %d scatter/gather elements are more than %d", init.MaxSendSGE, init.MaxRecvSGE, MaxSGE)
+	case init.MaxInline < 0 || init.MaxInline > MaxInline:
+		return bad("%d bytes inline are not in 0..%d", init.MaxInline, MaxInline)
+	}
+	return nil
+}
+
+// Destroy ends the queue pair without completions for what is still posted (ibv_destroy_qp).
+func (qp *QueuePair) Destroy() {
+	e := qp.ep
+	if e.qps.find(qp.Num) != qp {
+		return
+	}
+	qp.clear()
+	e.qps.remove(qp)
+	e.cc.Remove(qp.flow)
+	qp.pd.users--
+	qp.sendCQ.users--
+	qp.recvCQ.users--
+	if qp.srq != nil {
+		qp.srq.users--
+	}
+}
+
+// clear forgets everything in progress, as RESET does.
+func (qp *QueuePair) clear() {
+	qp.state = Reset
+	qp.ep.timers.remove(qp)
+	qp.req = requester{mask: qp.req.mask, window: qp.req.window, rate: qp.req.rate}
+	qp.resp = responder{}
+	qp.asked.clear()
+	qp.reads.clear()
+	qp.commEstablished = false
+	qp.neighbor, qp.neighborGen = nil, 0
+	if qp.limits.ownRecvs {
+		qp.recv.clear()
+	}
+}

@@ -1,0 +1,362 @@
+package transport
+
+import (
+	"encoding/binary"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// place is where in its message a packet stands.
+type place uint8
+
+const (
+	placeFirst place = iota
+	placeMiddle
+	placeLast
+	placeOnly
+)
+
+func placeOf(first, last bool) place {
+	switch {
+	case first && last:
+		return placeOnly
+	case first:
+		return placeFirst
+	case last:
+		return placeLast
+	}
+	return placeMiddle
+}
+
+// opcodesRC names the packets of each operation by their place (InfiniBand spec table 38).
+var opcodesRC = [OpRead][4]wire.Opcode{
+	OpSend:     {wire.RCSendFirst, wire.RCSendMiddle, wire.RCSendLast, wire.RCSendOnly},
+	OpSendImm:  {wire.RCSendFirst, wire.RCSendMiddle, wire.RCSendLastImm, wire.RCSendOnlyImm},
+	OpSendInv:  {wire.RCSendFirst, wire.RCSendMiddle, wire.RCSendLastInv, wire.RCSendOnlyInv},
+	OpWrite:    {wire.RCWriteFirst, wire.RCWriteMiddle, wire.RCWriteLast, wire.RCWriteOnly},
+	OpWriteImm: {wire.RCWriteFirst, wire.RCWriteMiddle, wire.RCWriteLastImm, wire.RCWriteOnlyImm},
+}
+
+// opcodesUC does so for the unreliable connection.
+var opcodesUC = [OpRead][4]wire.Opcode{
+	OpSend:     {wire.UCSendFirst, wire.UCSendMiddle, wire.UCSendLast, wire.UCSendOnly},
+	OpSendImm:  {wire.UCSendFirst, wire.UCSendMiddle, wire.UCSendLastImm, wire.UCSendOnlyImm},
+	OpWrite:    {wire.UCWriteFirst, wire.UCWriteMiddle, wire.UCWriteLast, wire.UCWriteOnly},
+	OpWriteImm: {wire.UCWriteFirst, wire.UCWriteMiddle, wire.UCWriteLastImm, wire.UCWriteOnlyImm},
+}
+
+// transmit sends up to quantum packets of the queue pair's requests. It answers how many, and
+// whether it would send more had it another turn; when it must wait for an event (an ACK, a timer,
+// a neighbour) that event gives it its next turn.
+func (qp *QueuePair) transmit(now units.Time, quantum int) (sent int, again bool) {
+	r := &qp.req
+	if qp.state != ReadyToSend && qp.state != SQDrained {
+		return 0, false
+	}
+	if qp.Type == UD {
+		return qp.transmitDatagrams(quantum)
+	}
+	if r.rnrWait || r.hold {
+		return 0, false
+	}
+	if r.next != r.posted && !qp.resolved() {
+		qp.awaitNeighbor(now)
+		return 0, false
+	}
+	for sent < quantum {
+		if r.next == r.posted || qp.state == SQDrained && r.next == r.begun {
+			return sent, false
+		}
+		w := &qp.send[r.next&r.mask]
+		if r.packet == 0 {
+			w.first = r.sndNxt
+			if w.flags&Fence != 0 && r.next == r.begun && qp.asked.n > 0 {
+				return sent, false
+			}
+		}
+		if r.rate > 0 && r.paceAt.After(now) {
+			qp.ep.timers.wakeBy(qp, r.paceAt)
+			return sent, false
+		}
+		var status sendStatus
+		if w.op.answered() {
+			status = qp.sendRead(w, now)
+		} else {
+			status = qp.sendData(w, now)
+		}
+		switch status {
+		case sendBlocked:
+			return sent, false
+		case sendNoRoom:
+			return sent, true
+		case sendFailed:
+			qp.failAt(r.next, StatusLocProtErr, AsyncQPFatal)
+			return sent, false
+		}
+		sent++
+	}
+	return sent, r.next != r.posted
+}
+
+type sendStatus uint8
+
+const (
+	sendDone    sendStatus = iota
+	sendBlocked            // by the window or the limit of outstanding READs
+	sendNoRoom             // in the port
+	sendFailed             // the local memory is not what the request says
+)
+
+// open says whether the window admits n more bytes. Something must always be in flight, or no ACK
+// would ever open it: a single packet passes a window smaller than itself.
+func (r *requester) open(n uint32) bool {
+	if r.inFlight > 0 && r.inFlight+units.Bytes(n) > r.window {
+		return false
+	}
+	return r.sndNxt.Sub(r.una) < maxOutstanding
+}
+
+// sendData sends the next packet of a SEND or WRITE.
+func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
+	e, r := qp.ep, &qp.req
+	offset := r.packet << qp.mtuShift
+	size := min(w.length-offset, qp.mtu)
+	if !r.open(size) {
+		return sendBlocked
+	}
+	b := e.frame(packet.ClassData)
+	if b == nil {
+		return sendNoRoom
+	}
+	at := placeOf(r.packet == 0, r.packet+1 == w.packets)
+	op := opcodesRC[w.op][at]
+	if qp.Type == UC {
+		op = opcodesUC[w.op][at]
+	}
+	ends := at >= placeLast
+	ask := qp.Type == RC && (ends || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu))
+	room := b.Room()
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: op, AckReq: ask, Solicited: ends && w.flags&Solicited != 0, PSN: r.sndNxt}, int(size))
+	frame := room[:total]
+	data := ext
+	if (w.op == OpWrite || w.op == OpWriteImm) && r.packet == 0 {
+		wire.RETH(frame[data:data+wire.RETHLen]).Set(w.remoteAddr, w.rkey, w.length)
+		data += wire.RETHLen
+	}
+	if ends && (w.op == OpSendImm || w.op == OpSendInv || w.op == OpWriteImm) {
+		binary.BigEndian.PutUint32(frame[data:], w.imm)
+		data += wire.ImmDtLen
+	}
+	if !qp.gather(frame[data:data+int(size)], w, r.next&r.mask, offset) {
+		return sendFailed
+	}
+	qp.tmpl.Seal(frame)
+	b.SetLen(total)
+	e.push(packet.ClassData)
+
+	qp.sentPSNs(1, size, now)
+	r.packet++
+	r.begin()
+	if ends {
+		r.packet = 0
+		r.next++
+		if qp.Type == UC {
+			qp.finishUnreliable()
+		}
+	}
+	return sendDone
+}
+
+// begin notes that the request at next has left in part.
+func (r *requester) begin() {
+	if r.next == r.begun {
+		r.begun++
+	}
+}
+
+// roomAfter says whether a full packet may follow this one of size bytes without an ACK.
+func (r *requester) roomAfter(size, mtu uint32) bool {
+	return r.inFlight+units.Bytes(size)+units.Bytes(mtu) <= r.window
+}
+
+// finishUnreliable completes what has left: nobody will acknowledge it.
+func (qp *QueuePair) finishUnreliable() {
+	r := &qp.req
+	r.una, r.inFlight = r.sndNxt, 0
+	for r.done != r.next {
+		w := &qp.send[r.done&r.mask]
+		r.done++
+		qp.complete(w, StatusSuccess)
+	}
+	qp.noticeDrained()
+}
+
+// sentPSNs moves on by n PSNs that carry, or ask for, size bytes.
+func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
+	r := &qp.req
+	qp.stats.PacketsSent++
+	qp.stats.BytesSent += uint64(size)
+	first := r.sndNxt
+	r.sndNxt = r.sndNxt.Add(n)
+	r.inFlight += units.Bytes(size)
+	if r.sndNxt.After(r.sndMax) {
+		if !r.rttBusy {
+			r.rttBusy, r.rttPSN, r.rttAt = true, first, now
+		}
+		r.sndMax = r.sndNxt
+	} else {
+		qp.stats.Retransmitted++
+		qp.ep.counters.Retransmitted++
+		r.rttBusy = false // Karn: which of the two was answered nobody can tell
+	}
+	if r.rate > 0 {
+		r.paceAt = now.Add(r.rate.Duration(units.Bytes(size)))
+	}
+	if qp.Type == RC && r.rtoAt == 0 {
+		qp.startTimer(now)
+	}
+	if qp.ep.cc.Wants(qp.flow).Has(cc.TX) {
+		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(first), Packets: int(n), Bytes: units.Bytes(size)}, now)
+	}
+}
+
+// sendRead sends a READ request for as much of the rest of the message as the window admits, or an
+// atomic. The PSNs of the request are those of its responses.
+func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
+	e, r := qp.ep, &qp.req
+	first := r.sndNxt == r.sndMax
+	if first && qp.asked.full() {
+		return sendBlocked
+	}
+	offset := r.packet << qp.mtuShift
+	size, packets := w.length-offset, w.packets-r.packet
+	if !r.open(min(size, qp.mtu)) {
+		return sendBlocked
+	}
+	if !first { // again, in the same pieces
+		packets = uint32(qp.asked.end(r.sndNxt).Sub(r.sndNxt))
+	} else if room := (r.window - r.inFlight) >> qp.mtuShift; units.Bytes(packets) > room {
+		packets = uint32(max(room, 1))
+	}
+	size = min(size, packets<<qp.mtuShift)
+	b := e.frame(packet.ClassData)
+	if b == nil {
+		return sendNoRoom
+	}
+	room := b.Room()
+	fields := wire.Fields{Op: wire.RCReadRequest, PSN: r.sndNxt, AckReq: true}
+	switch w.op {
+	case OpCmpSwap:
+		fields.Op = wire.RCCmpSwap
+	case OpFetchAdd:
+		fields.Op = wire.RCFetchAdd
+	}
+	ext, total := qp.tmpl.Build(room, fields, 0)
+	frame := room[:total]
+	if w.op == OpRead {
+		wire.RETH(frame[ext:ext+wire.RETHLen]).Set(w.remoteAddr+uint64(offset), w.rkey, size)
+	} else {
+		args := qp.atomics[r.next&r.mask]
+		swapAdd, compare := args.compareAdd, uint64(0)
+		if w.op == OpCmpSwap {
+			swapAdd, compare = args.swap, args.compareAdd
+		}
+		wire.AtomicETH(frame[ext:ext+wire.AtomicETHLen]).Set(w.remoteAddr, w.rkey, swapAdd, compare)
+	}
+	qp.tmpl.Seal(frame)
+	b.SetLen(total)
+	e.push(packet.ClassData)
+
+	if first {
+		qp.asked.add(r.sndNxt.Add(packets))
+	}
+	qp.sentPSNs(packets, size, now)
+	r.begin()
+	if r.packet += packets; r.packet == w.packets {
+		r.packet = 0
+		r.next++
+	}
+	return sendDone
+}
+
+// gather copies len(dst) bytes from offset of the message into a packet.
+func (qp *QueuePair) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
+	if len(dst) == 0 {
+		return true
+	}
+	if w.flags&Inline != 0 {
+		at := int(slot)*int(qp.limits.inline) + int(offset)
+		copy(dst, qp.inline[at:at+len(dst)])
+		return true
+	}
+	if w.sges == 1 {
+		src, ok := qp.pd.local(w.sge.Addr+uint64(offset), uint32(len(dst)), w.sge.LKey, 0)
+		if ok {
+			copy(dst, src)
+		}
+		return ok
+	}
+	return qp.eachPiece(w, slot, offset, uint32(len(dst)), 0, func(piece []byte) {
+		n := copy(dst, piece)
+		dst = dst[n:]
+	})
+}
+
+// eachPiece walks n bytes from offset of a request's scatter/gather list.
+func (qp *QueuePair) eachPiece(w *sendWQE, slot, offset, n uint32, access Access, visit func([]byte)) bool {
+	extra := qp.sendSGEs[slot*uint32(qp.limits.sendSGE-1):]
+	return walkSGEs(qp.pd, w.sge, extra, w.sges, offset, n, access, visit)
+}
+
+// walkSGEs visits n bytes from offset of a list of elements; false when the list is too short or
+// an element is not what its key allows.
+func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset, n uint32, access Access, visit func([]byte)) bool {
+	for i := uint8(0); i < count && n > 0; i++ {
+		s := first
+		if i > 0 {
+			s = extra[i-1]
+		}
+		if offset >= s.Length {
+			offset -= s.Length
+			continue
+		}
+		size := min(s.Length-offset, n)
+		piece, ok := pd.local(s.Addr+uint64(offset), size, s.LKey, access)
+		if !ok {
+			return false
+		}
+		visit(piece)
+		n -= size
+		offset = 0
+	}
+	return n == 0
+}
+
+// failAt ends the request at index i of the send queue with an error, after flushing those before
+// it, and everything behind it by the error state.
+func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
+	r := &qp.req
+	for ; r.done != i; r.done++ {
+		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
+	}
+	if r.done != r.posted {
+		w := &qp.send[r.done&r.mask]
+		r.done++
+		qp.complete(w, s)
+	}
+	qp.fatal(kind)
+}
+
+// failHead ends the oldest outstanding request with an error.
+func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.req.done, s, AsyncQPFatal) }
+
+func (qp *QueuePair) report(ev cc.Event, now units.Time) {
+	e := qp.ep
+	e.event = ev
+	e.event.Flow, e.event.SndNxt, e.event.InFlight = qp.flow, uint32(qp.req.sndNxt), qp.req.inFlight
+	e.cc.Report(&e.event, now)
+	qp.heedDecision()
+}

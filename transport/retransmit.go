@@ -1,0 +1,148 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// unresolvedPatience is how long an unreliable packet waits for the MAC address of its next hop
+// before it counts as lost.
+const unresolvedPatience = units.Second
+
+// rnrForever is the RNR retry count that means no limit (InfiniBand spec 9.7.5.2.8).
+const rnrForever = 7
+
+// startTimer begins the time an ACK may take (InfiniBand spec 9.7.6.1.3).
+func (qp *QueuePair) startTimer(now units.Time) {
+	if qp.req.timeout == units.Forever {
+		return
+	}
+	qp.req.rtoAt = now.Add(qp.req.timeout)
+	qp.ep.timers.wakeBy(qp, qp.req.rtoAt)
+}
+
+// awaitNeighbor waits until the next hop's MAC address is known, but not for ever: a neighbour
+// that does not answer is a peer that does not answer.
+func (qp *QueuePair) awaitNeighbor(now units.Time) {
+	qp.ep.await(qp)
+	if qp.req.rtoAt != 0 {
+		return
+	}
+	if qp.Type == RC {
+		qp.startTimer(now)
+		return
+	}
+	qp.req.rtoAt = now.Add(unresolvedPatience)
+	qp.ep.timers.wakeBy(qp, qp.req.rtoAt)
+}
+
+// onTimer does what is due, and asks to be woken for what is not.
+func (qp *QueuePair) onTimer(now units.Time) {
+	r := &qp.req
+	if qp.state != ReadyToSend && qp.state != SQDrained {
+		return
+	}
+	if r.rnrWait && !r.rnrAt.After(now) {
+		r.rnrWait, r.rnrAt = false, 0
+		qp.ep.activate(qp)
+	}
+	if r.rtoAt != 0 && !r.rtoAt.After(now) {
+		r.rtoAt = 0
+		qp.timedOut(now)
+	}
+	if r.rate > 0 && r.paceAt != 0 {
+		if r.paceAt.After(now) {
+			qp.ep.timers.wakeBy(qp, r.paceAt)
+		} else {
+			qp.ep.activate(qp)
+		}
+	}
+	if qp.state == Errored {
+		return
+	}
+	if r.rnrWait {
+		qp.ep.timers.wakeBy(qp, r.rnrAt)
+	}
+	if r.rtoAt != 0 {
+		qp.ep.timers.wakeBy(qp, r.rtoAt)
+	}
+}
+
+// timedOut sends again from the oldest unacknowledged packet, as often as retry_cnt says.
+func (qp *QueuePair) timedOut(now units.Time) {
+	r := &qp.req
+	if qp.Type != RC {
+		qp.loseUnresolved()
+		return
+	}
+	outstanding := r.una != r.sndMax
+	if !outstanding && !qp.waits || r.rnrWait {
+		return
+	}
+	qp.stats.Timeouts++
+	qp.ep.counters.Timeouts++
+	if r.retriesLeft == 0 {
+		qp.ep.counters.RetriesExceeded++
+		qp.failHead(StatusRetryExcErr)
+		return
+	}
+	r.retriesLeft--
+	r.gapSeen = false
+	if outstanding {
+		if qp.ep.cc.Wants(qp.flow).Has(cc.RTO) {
+			qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(r.una)}, now)
+		}
+		qp.goBack()
+	}
+	qp.startTimer(now)
+	qp.ep.activate(qp)
+}
+
+// loseUnresolved ends the oldest unreliable request: its next hop does not answer.
+func (qp *QueuePair) loseUnresolved() {
+	r := &qp.req
+	if !qp.waits || r.done == r.posted {
+		return
+	}
+	qp.ep.counters.UnreliableNoNeighbor++
+	w := &qp.send[r.done&r.mask]
+	r.done++
+	r.next, r.packet = r.done, 0
+	qp.complete(w, StatusSuccess)
+	qp.ep.activate(qp)
+}
+
+// goBack makes the oldest unacknowledged packet the next to leave (go-back-N).
+func (qp *QueuePair) goBack() {
+	r := &qp.req
+	r.sndNxt, r.inFlight = r.una, 0
+	r.rttBusy = false
+	r.next, r.packet = r.done, 0
+	if r.done != r.begun {
+		r.packet = uint32(r.una.Sub(qp.send[r.done&r.mask].first))
+	}
+}
+
+// retransmit goes back and sends at once.
+func (qp *QueuePair) retransmit() {
+	qp.goBack()
+	qp.ep.activate(qp)
+}
+
+// waitRNR goes back and waits as long as the responder asked for.
+func (qp *QueuePair) waitRNR(timer uint8, now units.Time) {
+	r := &qp.req
+	if r.rnrLeft == 0 {
+		qp.ep.counters.RNRRetriesExceeded++
+		qp.failHead(StatusRNRRetryExcErr)
+		return
+	}
+	if r.rnrRetries != rnrForever {
+		r.rnrLeft--
+	}
+	qp.goBack()
+	r.rtoAt = 0
+	r.rnrWait, r.rnrAt = true, now.Add(wire.RNRTimer(timer))
+	qp.ep.timers.wakeBy(qp, r.rnrAt)
+}

@@ -1,0 +1,283 @@
+package transport
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// InitAttr is what RESET→INIT sets.
+type InitAttr struct {
+	Access Access // what the peer may do through this queue pair
+	PKey   uint16 // 0 means the default partition, 0xffff
+	QKey   uint32 // UD
+}
+
+// AddressVector says how to reach a peer.
+type AddressVector struct {
+	IP           netip.Addr
+	Source       netip.Addr // one of ours; zero: chosen by IP
+	TrafficClass uint8      // DSCP and ECN
+	HopLimit     uint8      // 0 means 64
+	FlowLabel    uint32     // IPv6
+	SourcePort   uint16     // UDP; 0: chosen from the queue pair numbers, 0xC000..0xFFFF
+}
+
+// RTRAttr is what INIT→RTR sets: how to reach the peer, and what to expect of it.
+type RTRAttr struct {
+	Path            AddressVector
+	PathMTU         units.Bytes
+	DestQPN         wire.QPN
+	RecvPSN         wire.PSN // of the first packet from the peer
+	MaxDestRdAtomic int      // READs and atomics of the peer that we answer at a time
+	MinRNRTimer     uint8    // code of the time the peer shall wait after an RNR NAK
+}
+
+// RTSAttr is what RTR→RTS sets: how to send.
+type RTSAttr struct {
+	SendPSN     wire.PSN // of our first packet
+	Timeout     uint8    // 4.096 µs · 2^Timeout; 0 never times out
+	RetryCount  uint8    // 0..7
+	RNRRetry    uint8    // 0..7, 7 for ever
+	MaxRdAtomic int      // READs and atomics of ours outstanding at a time
+}
+
+func (qp *QueuePair) want(op string, states ...State) error {
+	for _, s := range states {
+		if qp.state == s {
+			return nil
+		}
+	}
+	return fmt.Errorf("transport: QP %#x to %s: it is in %v: %w", uint32(qp.Num), op, qp.state, ErrState)
+}
+
+func (qp *QueuePair) bad(op, format string, args ...any) error {
+	return fmt.Errorf("transport: QP %#x to %s: %s: %w", uint32(qp.Num), op, fmt.Sprintf(format, args...), ErrInvalid)
+}
+
+// ToReset forgets everything the queue pair was doing, without completions.
+func (qp *QueuePair) ToReset() { qp.clear() }
+
+// ToInit moves RESET→INIT. Receives may be posted from now on.
+func (qp *QueuePair) ToInit(a InitAttr) error {
+	if err := qp.want("INIT", Reset, Init); err != nil {
+		return err
+	}
+	if a.PKey == 0 {
+		a.PKey = 0xffff
+	}
+	qp.access, qp.pkey, qp.qkey = a.Access, a.PKey, a.QKey
+	qp.state = Init
+	return nil
+}
+
+// ToRTR moves INIT→RTR: packets are accepted from now on. For UD only the state changes.
+func (qp *QueuePair) ToRTR(a RTRAttr) error {
+	if err := qp.want("RTR", Init); err != nil {
+		return err
+	}
+	e := qp.ep
+	if qp.Type == UD {
+		qp.setMTU(PathMTUFor(e.info.MTU))
+		qp.state = ReadyToReceive
+		return nil
+	}
+	switch {
+	case !validMTU(a.PathMTU):
+		return qp.bad("RTR", "path MTU %d is none of 256, 512, 1024, 2048, 4096", int64(a.PathMTU))
+	case a.PathMTU > PathMTUFor(e.info.MTU):
+		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
+			int64(a.PathMTU), e.info.Name, int64(e.info.MTU), int64(PathMTUFor(e.info.MTU)))
+	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > MaxRdAtomic:
+		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic, MaxRdAtomic)
+	case a.MinRNRTimer > 31:
+		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
+	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
+		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN), uint32(a.RecvPSN))
+	}
+	if a.Path.SourcePort == 0 {
+		a.Path.SourcePort = sourcePort(qp.Num, a.DestQPN)
+	}
+	address, err := e.address(a.Path, a.DestQPN, qp.pkey)
+	if err != nil {
+		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
+	}
+	if err := qp.tmpl.Set(address); err != nil {
+		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
+	}
+	entry, err := e.neighbors.Resolve(a.Path.IP, e.now)
+	if err != nil {
+		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
+	}
+	qp.neighbor, qp.neighborGen = entry, 0
+	qp.dest = a.DestQPN
+	qp.setMTU(a.PathMTU)
+	qp.resp.ePSN = a.RecvPSN
+	qp.minRNRTimer = a.MinRNRTimer
+	qp.reads.size(a.MaxDestRdAtomic)
+	qp.state = ReadyToReceive
+	return nil
+}
+
+// ToRTS moves RTR→RTS, or back from SQD: what is posted leaves from now on.
+func (qp *QueuePair) ToRTS(a RTSAttr) error {
+	if err := qp.want("RTS", ReadyToReceive, SQDrained); err != nil {
+		return err
+	}
+	if qp.state == SQDrained {
+		qp.state = ReadyToSend
+		qp.ep.activate(qp)
+		return nil
+	}
+	switch {
+	case a.SendPSN > wire.PSNMask:
+		return qp.bad("RTS", "PSN %#x has more than 24 bits", uint32(a.SendPSN))
+	case a.Timeout > 31:
+		return qp.bad("RTS", "timeout %d is not in 0..31", a.Timeout)
+	case a.RetryCount > 7 || a.RNRRetry > 7:
+		return qp.bad("RTS", "retry counts %d and %d are not in 0..7", a.RetryCount, a.RNRRetry)
+	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > MaxRdAtomic:
+		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic, MaxRdAtomic)
+	}
+	r := &qp.req
+	r.sndNxt, r.una, r.sndMax = a.SendPSN, a.SendPSN, a.SendPSN
+	r.timeout = wire.AckTimeout(a.Timeout)
+	r.retries, r.retriesLeft = a.RetryCount, a.RetryCount
+	r.rnrRetries, r.rnrLeft = a.RNRRetry, a.RNRRetry
+	qp.asked.size(a.MaxRdAtomic)
+	qp.state = ReadyToSend
+	qp.ep.activate(qp)
+	return nil
+}
+
+// ToSQD moves RTS→SQD: no new work request begins; AsyncSQDrained tells when nothing is outstanding.
+func (qp *QueuePair) ToSQD() error {
+	if err := qp.want("SQD", ReadyToSend); err != nil {
+		return err
+	}
+	qp.state = SQDrained
+	qp.noticeDrained()
+	return nil
+}
+
+func (qp *QueuePair) noticeDrained() {
+	if qp.state == SQDrained && qp.req.una == qp.req.sndMax && qp.req.done == qp.req.begun {
+		qp.ep.async(AsyncEvent{Kind: AsyncSQDrained, QP: qp})
+	}
+}
+
+// ToError flushes everything posted: each work request completes with StatusWRFlushErr.
+func (qp *QueuePair) ToError() {
+	if qp.state == Reset || qp.state == Errored {
+		return
+	}
+	qp.fail()
+}
+
+// Connect moves a new queue pair through INIT and RTR to RTS.
+func (qp *QueuePair) Connect(i InitAttr, rtr RTRAttr, rts RTSAttr) error {
+	if err := qp.ToInit(i); err != nil {
+		return err
+	}
+	if err := qp.ToRTR(rtr); err != nil {
+		return err
+	}
+	return qp.ToRTS(rts)
+}
+
+// fatal moves the queue pair to the error state by itself, telling why.
+func (qp *QueuePair) fatal(kind AsyncKind) {
+	if qp.state == Errored {
+		return
+	}
+	qp.ep.async(AsyncEvent{Kind: kind, QP: qp})
+	qp.fail()
+}
+
+// fail enters the error state and flushes both queues, in order.
+func (qp *QueuePair) fail() {
+	qp.state = Errored
+	qp.ep.timers.remove(qp)
+	r := &qp.req
+	for r.done != r.posted {
+		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
+		r.done++
+	}
+	r.next, r.begun, r.packet, r.inFlight = r.done, r.done, 0, 0
+	qp.asked.clear()
+	if qp.resp.held {
+		qp.resp.held = false
+		qp.completeRecv(&WorkCompletion{ID: qp.resp.recv.id, Status: StatusWRFlushErr, Op: CompRecv}, false)
+	}
+	if !qp.limits.ownRecvs {
+		qp.ep.async(AsyncEvent{Kind: AsyncLastWQEReached, QP: qp})
+		return
+	}
+	for {
+		w, ok := qp.recv.pop()
+		if !ok {
+			return
+		}
+		qp.completeRecv(&WorkCompletion{ID: w.id, Status: StatusWRFlushErr, Op: CompRecv}, false)
+	}
+}
+
+func (qp *QueuePair) setMTU(mtu units.Bytes) {
+	qp.mtu = uint32(mtu)
+	qp.mtuShift = 0
+	for 1<<qp.mtuShift < qp.mtu {
+		qp.mtuShift++
+	}
+}
+
+func validMTU(m units.Bytes) bool {
+	return m == MTU256 || m == MTU512 || m == MTU1024 || m == MTU2048 || m == MTU4096
+}
+
+// sourcePort spreads connections over the ports that switches and NICs hash (annex A17.9.2). Both
+// ends compute the same, so a symmetric hash keeps both directions on one path.
+func sourcePort(a, b wire.QPN) uint16 {
+	h := uint32(a) * uint32(b)
+	h ^= h>>20 ^ h>>10
+	return uint16(h&0x3fff) | firstPort
+}
+
+// address completes a path into everything a packet's headers need.
+func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Address, error) {
+	if !p.IP.IsValid() {
+		return wire.Address{}, fmt.Errorf("no peer address: %w", ErrInvalid)
+	}
+	src := p.Source
+	if !src.IsValid() {
+		var err error
+		if src, err = e.neighbors.Source(p.IP); err != nil {
+			return wire.Address{}, err
+		}
+	} else if !e.neighbors.Owns(src) {
+		return wire.Address{}, fmt.Errorf("source %v is not an address of this endpoint: %w", src, ErrInvalid)
+	}
+	if p.HopLimit == 0 {
+		p.HopLimit = gatewayTTL
+	}
+	return wire.Address{
+		SrcMAC: e.mac, Src: src, Dst: p.IP, SrcPort: p.SourcePort, TOS: p.TrafficClass, VLAN: e.vlan,
+		TTL: p.HopLimit, FlowLabel: p.FlowLabel, PKey: pkey, DestQP: dest,
+	}, nil
+}
+
+// heedDecision takes over the newest decision of congestion control.
+func (qp *QueuePair) heedDecision() {
+	if d, changed := qp.ep.cc.Decision(qp.flow); changed {
+		qp.applyDecision(d)
+	}
+}
+
+func (qp *QueuePair) applyDecision(d cc.Decision) {
+	qp.req.window, qp.req.rate, qp.req.hold = d.Window, d.Rate, d.Hold
+	if qp.req.next != qp.req.posted {
+		qp.ep.activate(qp)
+	}
+}

@@ -1,0 +1,19 @@
+//go:build !purego
+
+package wire
+
+// crcWays answers crc continued over p in every way that this processor has.
+func crcWays(crc uint32, p []byte) map[string]uint32 {
+	ways := map[string]uint32{"updateCRC": updateCRC(crc, p)}
+	if len(p) < minFold {
+		return ways
+	}
+	o := newOverlay(&noMask, crc)
+	if hasPCLMUL {
+		ways["PCLMUL"] = foldPCLMUL(&p[0], len(p), &o)
+	}
+	if hasAVX512 {
+		ways["AVX512"] = foldAVX512(&p[0], len(p), &o)
+	}
+	return ways
+}

@@ -1,0 +1,110 @@
+package wire
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzParse: any bytes are an error or a packet whose every view is within its frame.
+func FuzzParse(f *testing.F) {
+	for _, frame := range seeds(f) {
+		f.Add(frame)
+	}
+	tagged := aTemplate(f, true)
+	f.Add(build(f, tagged, CNP, 0))
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		before := bytes.Clone(frame)
+		var p Packet
+		if err := p.Parse(frame); err != nil {
+			require.True(t, aParseError(err), err)
+			return
+		}
+		views(t, &p)
+		p.ICRC()
+		require.Equal(t, before, frame, "the frame was changed")
+	})
+}
+
+// views calls every view that p's opcode has.
+func views(t *testing.T, p *Packet) {
+	i := p.Op.Info()
+	require.LessOrEqual(t, p.L3, p.BTHOff)
+	require.Equal(t, p.BTHOff+BTHLen+uint16(i.Ext), p.PayloadOff)
+	require.Equal(t, len(p.Frame), int(p.End)+int(p.Pad)+ICRCLen)
+	require.Len(t, p.Payload(), int(p.End-p.PayloadOff))
+	require.Equal(t, p.PSN, p.BTH().PSN())
+	require.Equal(t, p.DestQP, p.BTH().DestQP())
+	require.Equal(t, uint16(UDPPort), p.UDP().DstPort())
+	require.True(t, p.SrcIP().IsValid() && p.DstIP().IsValid())
+	require.Equal(t, p.V6, p.SrcIP().Is6())
+	p.GRH(make([]byte, GRHLen))
+	_ = p.VLAN()
+	if i.RETH {
+		require.Len(t, p.RETH(), RETHLen)
+	}
+	if i.AETH {
+		require.NotEmpty(t, p.AETH().Syndrome().String())
+	}
+	if i.AtomicETH {
+		require.Len(t, p.AtomicETH(), AtomicETHLen)
+	}
+	if i.Kind == AtomicAck {
+		require.Len(t, p.AtomicAck(), AtomicAckETHLen)
+	}
+	if i.DETH {
+		require.Len(t, p.DETH(), DETHLen)
+	}
+	if i.Imm {
+		p.Imm()
+	}
+	if i.Inv {
+		p.IETH()
+	}
+}
+
+// FuzzRoundTrip: what a template builds parses to what it was built from, and verifies.
+func FuzzRoundTrip(f *testing.F) {
+	for _, frame := range seeds(f) {
+		var p Packet
+		if p.Parse(frame) == nil {
+			f.Add(uint8(p.Op), uint32(p.PSN), uint32(p.DestQP), p.SrcPort, uint16(0), p.DSCP<<2|p.ECN,
+				p.AckReq, p.V6, p.Ext(), p.Payload())
+		}
+	}
+	f.Fuzz(func(t *testing.T, op uint8, psn, qp uint32, port, vlan uint16, tos uint8, ack, v6 bool,
+		ext, payload []byte) {
+		i := Opcode(op).Info()
+		if !i.Valid || len(payload) > 9000 {
+			return
+		}
+		if !i.Payload {
+			payload = nil
+		}
+		p := Packet{V6: v6, SrcPort: port, DestQP: QPN(qp & QPNMask), DSCP: tos >> 2, ECN: tos & 3}
+		var tmpl Template
+		a := Address{VLAN: vlan, SrcPort: port, TOS: tos, DestQP: p.DestQP}
+		a.Src, a.Dst = sourceOf(aTemplate(t, v6)), sourceOf(aTemplate(t, v6)).Next()
+		require.NoError(t, tmpl.Set(a))
+		room := bytes.Repeat([]byte{0xa5}, 9216)
+		at, total := tmpl.Build(room, Fields{Op: Opcode(op), PSN: PSN(psn), AckReq: ack}, len(payload))
+		copy(room[at:at+int(i.Ext)], ext)
+		copy(room[at+int(i.Ext):], payload)
+		tmpl.Seal(room[:total])
+
+		var got Packet
+		require.NoError(t, got.Parse(room), "parse with the rest of the room behind it")
+		require.Len(t, got.Frame, total)
+		require.True(t, got.ICRC())
+		require.Equal(t, icrcGeneric(got.Frame[got.L3:total-ICRCLen], v6), le32(got.Frame[total-ICRCLen:]))
+		require.True(t, bytes.Equal(payload, got.Payload()))
+		require.Equal(t, PSN(psn&PSNMask), got.PSN)
+		require.Equal(t, p.DestQP, got.DestQP)
+		require.Equal(t, ack, got.AckReq)
+		require.Equal(t, tos, got.DSCP<<2|got.ECN)
+		require.Equal(t, port, got.SrcPort)
+		require.Equal(t, vlan != 0, got.VLAN() != nil)
+		views(t, &got)
+	})
+}

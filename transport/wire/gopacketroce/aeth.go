@@ -1,0 +1,45 @@
+package gopacketroce
+
+import (
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// AETH is an acknowledge extended transport header (IB 9.3.5).
+type AETH struct {
+	layers.BaseLayer
+	Syndrome wire.Syndrome
+	MSN      uint32
+}
+
+// LayerType is LayerTypeAETH.
+func (*AETH) LayerType() gopacket.LayerType { return LayerTypeAETH }
+
+// CanDecode is LayerTypeAETH.
+func (*AETH) CanDecode() gopacket.LayerClass { return LayerTypeAETH }
+
+// NextLayerType is the payload: only the opcode knows better.
+func (*AETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
+
+// DecodeFromBytes reads the header at the start of data.
+func (l *AETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
+	base, err := split("AETH", data, wire.AETHLen, df)
+	if err != nil {
+		return err
+	}
+	h := wire.AETH(data)
+	*l = AETH{base, h.Syndrome(), h.MSN()}
+	return nil
+}
+
+// SerializeTo writes the header before what b has.
+func (l *AETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
+	data, err := b.PrependBytes(wire.AETHLen)
+	if err != nil {
+		return err
+	}
+	wire.AETH(data).Set(l.Syndrome, l.MSN)
+	return nil
+}

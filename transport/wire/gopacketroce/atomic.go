@@ -1,0 +1,83 @@
+package gopacketroce
+
+import (
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// AtomicETH is an atomic extended transport header (IB 9.3.4).
+type AtomicETH struct {
+	layers.BaseLayer
+	VA      uint64
+	RKey    uint32
+	SwapAdd uint64
+	Compare uint64
+}
+
+// LayerType is LayerTypeAtomicETH.
+func (*AtomicETH) LayerType() gopacket.LayerType { return LayerTypeAtomicETH }
+
+// CanDecode is LayerTypeAtomicETH.
+func (*AtomicETH) CanDecode() gopacket.LayerClass { return LayerTypeAtomicETH }
+
+// NextLayerType is the payload: only the opcode knows better.
+func (*AtomicETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
+
+// DecodeFromBytes reads the header at the start of data.
+func (l *AtomicETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
+	base, err := split("AtomicETH", data, wire.AtomicETHLen, df)
+	if err != nil {
+		return err
+	}
+	h := wire.AtomicETH(data)
+	*l = AtomicETH{base, h.VA(), h.RKey(), h.SwapAdd(), h.Compare()}
+	return nil
+}
+
+// SerializeTo writes the header before what b has.
+func (l *AtomicETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
+	data, err := b.PrependBytes(wire.AtomicETHLen)
+	if err != nil {
+		return err
+	}
+	wire.AtomicETH(data).Set(l.VA, l.RKey, l.SwapAdd, l.Compare)
+	return nil
+}
+
+// AtomicAckETH is an atomic acknowledge extended transport header (IB 9.3.6).
+type AtomicAckETH struct {
+	layers.BaseLayer
+	Original uint64
+}
+
+// LayerType is LayerTypeAtomicAckETH.
+func (*AtomicAckETH) LayerType() gopacket.LayerType { return LayerTypeAtomicAckETH }
+
+// CanDecode is LayerTypeAtomicAckETH.
+func (*AtomicAckETH) CanDecode() gopacket.LayerClass { return LayerTypeAtomicAckETH }
+
+// NextLayerType is the payload: only the opcode knows better.
+func (*AtomicAckETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
+
+// DecodeFromBytes reads the header at the start of data.
+func (l *AtomicAckETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
+	base, err := split("AtomicAckETH", data, wire.AtomicAckETHLen, df)
+	if err != nil {
+		return err
+	}
+	h := wire.AtomicAckETH(data)
+	*l = AtomicAckETH{base, h.Original()}
+	return nil
+}
+
+// SerializeTo writes the header before what b has.
+func (l *AtomicAckETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
+	data, err := b.PrependBytes(wire.AtomicAckETHLen)
+	if err != nil {
+		return err
+	}
+	wire.AtomicAckETH(data).SetOriginal(l.Original)
+	return nil
+}

@@ -1,0 +1,45 @@
+package gopacketroce
+
+import (
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// DETH is a datagram extended transport header (IB 9.3.2).
+type DETH struct {
+	layers.BaseLayer
+	QKey  uint32
+	SrcQP wire.QPN
+}
+
+// LayerType is LayerTypeDETH.
+func (*DETH) LayerType() gopacket.LayerType { return LayerTypeDETH }
+
+// CanDecode is LayerTypeDETH.
+func (*DETH) CanDecode() gopacket.LayerClass { return LayerTypeDETH }
+
+// NextLayerType is the payload: only the opcode knows better.
+func (*DETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
+
+// DecodeFromBytes reads the header at the start of data.
+func (l *DETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
+	base, err := split("DETH", data, wire.DETHLen, df)
+	if err != nil {
+		return err
+	}
+	h := wire.DETH(data)
+	*l = DETH{base, h.QKey(), h.SrcQP()}
+	return nil
+}
+
+// SerializeTo writes the header before what b has.
+func (l *DETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
+	data, err := b.PrependBytes(wire.DETHLen)
+	if err != nil {
+		return err
+	}
+	wire.DETH(data).Set(l.QKey, l.SrcQP)
+	return nil
+}

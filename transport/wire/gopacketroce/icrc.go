@@ -1,0 +1,67 @@
+package gopacketroce
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// maxPad is the most that BTH's two bits can announce (IB 9.2.5).
+const maxPad = 3
+
+// ICRC is the end of a packet: the pad that BTH announces, and the invariant CRC as the number of
+// the specification's formula, which is stored least significant byte first (IB 7.8.1, A17.3.3).
+type ICRC struct {
+	layers.BaseLayer
+	Pad   uint8 // how many bytes of zeros come before
+	Value uint32
+}
+
+// LayerType is LayerTypeICRC.
+func (*ICRC) LayerType() gopacket.LayerType { return LayerTypeICRC }
+
+// CanDecode is LayerTypeICRC.
+func (*ICRC) CanDecode() gopacket.LayerClass { return LayerTypeICRC }
+
+// NextLayerType is none.
+func (*ICRC) NextLayerType() gopacket.LayerType { return gopacket.LayerTypeZero }
+
+// DecodeFromBytes reads pad and ICRC, which are all of data.
+func (l *ICRC) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
+	if _, err := split("ICRC", data, wire.ICRCLen, df); err != nil {
+		return err
+	}
+	pad := len(data) - wire.ICRCLen
+	if pad > maxPad {
+		return fmt.Errorf("gopacketroce: %d bytes of pad are more than %d", pad, maxPad)
+	}
+	*l = ICRC{layers.BaseLayer{Contents: data}, uint8(pad), binary.LittleEndian.Uint32(data[pad:])}
+	return nil
+}
+
+// SerializeTo writes pad and Value before what b has: as the last layer, at the end. Seal replaces
+// the value with the right one.
+func (l *ICRC) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
+	data, err := b.PrependBytes(int(l.Pad) + wire.ICRCLen)
+	if err != nil {
+		return err
+	}
+	clear(data[:l.Pad])
+	binary.LittleEndian.PutUint32(data[l.Pad:], l.Value)
+	return nil
+}
+
+// Seal writes the right ICRC into a serialized frame, from its Ethernet header on. It answers the
+// errors of wire's Packet.Parse.
+func Seal(frame []byte) error {
+	var p wire.Packet
+	if err := p.Parse(frame); err != nil {
+		return err
+	}
+	p.SetICRC()
+	return nil
+}

@@ -1,0 +1,80 @@
+package gopacketroce
+
+import (
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// ImmDt is immediate data (IB 9.3.8).
+type ImmDt struct {
+	layers.BaseLayer
+	Imm uint32
+}
+
+// LayerType is LayerTypeImmDt.
+func (*ImmDt) LayerType() gopacket.LayerType { return LayerTypeImmDt }
+
+// CanDecode is LayerTypeImmDt.
+func (*ImmDt) CanDecode() gopacket.LayerClass { return LayerTypeImmDt }
+
+// NextLayerType is the payload: only the opcode knows better.
+func (*ImmDt) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
+
+// DecodeFromBytes reads the header at the start of data.
+func (l *ImmDt) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
+	base, err := split("ImmDt", data, wire.ImmDtLen, df)
+	if err != nil {
+		return err
+	}
+	h := wire.ImmDt(data)
+	*l = ImmDt{base, h.Imm()}
+	return nil
+}
+
+// SerializeTo writes the header before what b has.
+func (l *ImmDt) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
+	data, err := b.PrependBytes(wire.ImmDtLen)
+	if err != nil {
+		return err
+	}
+	wire.ImmDt(data).SetImm(l.Imm)
+	return nil
+}
+
+// IETH is an invalidate extended transport header (IB 9.3.7).
+type IETH struct {
+	layers.BaseLayer
+	RKey uint32
+}
+
+// LayerType is LayerTypeIETH.
+func (*IETH) LayerType() gopacket.LayerType { return LayerTypeIETH }
+
+// CanDecode is LayerTypeIETH.
+func (*IETH) CanDecode() gopacket.LayerClass { return LayerTypeIETH }
+
+// NextLayerType is the payload: only the opcode knows better.
+func (*IETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
+
+// DecodeFromBytes reads the header at the start of data.
+func (l *IETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
+	base, err := split("IETH", data, wire.IETHLen, df)
+	if err != nil {
+		return err
+	}
+	h := wire.IETH(data)
+	*l = IETH{base, h.RKey()}
+	return nil
+}
+
+// SerializeTo writes the header before what b has.
+func (l *IETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
+	data, err := b.PrependBytes(wire.IETHLen)
+	if err != nil {
+		return err
+	}
+	wire.IETH(data).SetRKey(l.RKey)
+	return nil
+}

@@ -1,0 +1,46 @@
+package gopacketroce
+
+import (
+	"github.com/google/gopacket"
+	"github.com/google/gopacket/layers"
+
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// RETH is an RDMA extended transport header (IB 9.3.3).
+type RETH struct {
+	layers.BaseLayer
+	VA        uint64
+	RKey      uint32
+	DMALength uint32
+}
+
+// LayerType is LayerTypeRETH.
+func (*RETH) LayerType() gopacket.LayerType { return LayerTypeRETH }
+
+// CanDecode is LayerTypeRETH.
+func (*RETH) CanDecode() gopacket.LayerClass { return LayerTypeRETH }
+
+// NextLayerType is the payload: only the opcode knows better.
+func (*RETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
+
+// DecodeFromBytes reads the header at the start of data.
+func (l *RETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
+	base, err := split("RETH", data, wire.RETHLen, df)
+	if err != nil {
+		return err
+	}
+	h := wire.RETH(data)
+	*l = RETH{base, h.VA(), h.RKey(), h.Len()}
+	return nil
+}
+
+// SerializeTo writes the header before what b has.
+func (l *RETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
+	data, err := b.PrependBytes(wire.RETHLen)
+	if err != nil {
+		return err
+	}
+	wire.RETH(data).Set(l.VA, l.RKey, l.DMALength)
+	return nil
+}

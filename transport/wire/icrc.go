@@ -1,0 +1,41 @@
+package wire
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// The invariant CRC (IB 7.8.1, A17.3.3) is Ethernet's CRC-32 over 8 bytes of ones in place of the
+// local route header that RoCEv2 does not have, then everything from the IP header to the pad.
+// Bits that may change on the way count as ones: in IPv4 TOS, TTL and checksum; in IPv6 traffic
+// class, flow label and hop limit; UDP's checksum; and byte 4 of the BTH (FECN, BECN, reserved).
+// It is stored least significant byte first.
+
+// lrhState is the CRC of the 8 bytes of ones.
+const lrhState uint32 = ^uint32(0xdebb20e3)
+
+// maskLen bytes from the IP header on hold all the bits that count as ones, in both families.
+const maskLen = 64
+
+// The masks of IPv4, UDP and BTH, and of IPv6, UDP and BTH.
+var (
+	mask4 = [maskLen]byte{1: 0xff, 8: 0xff, 10: 0xff, 11: 0xff, 26: 0xff, 27: 0xff, 32: 0xff}
+	mask6 = [maskLen]byte{0: 0x0f, 1: 0xff, 2: 0xff, 3: 0xff, 7: 0xff, 46: 0xff, 47: 0xff, 52: 0xff}
+)
+
+// icrcGeneric masks the headers byte by byte on their way into the CRC, so that the frame is not
+// touched and no copy of them is needed.
+func icrcGeneric(b []byte, v6 bool) uint32 {
+	mask := &mask4
+	if v6 {
+		mask = &mask6
+	}
+	crc := ^lrhState
+	n := min(len(b), maskLen)
+	for i, v := range b[:n] {
+		crc = crc32.IEEETable[byte(crc)^(v|mask[i])] ^ crc>>8
+	}
+	return crc32.Update(^crc, crc32.IEEETable, b[n:])
+}
+
+func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }

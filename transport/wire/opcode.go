@@ -1,0 +1,142 @@
+package wire
+
+import "fmt"
+
+// Opcode is the first byte of the BTH: which transport service, which operation, and where in its
+// message the packet stands (IB 9.2.1 table 38).
+type Opcode uint8
+
+// The opcodes of the reliable connection service (IB table 38).
+const (
+	RCSendFirst          Opcode = 0x00
+	RCSendMiddle         Opcode = 0x01
+	RCSendLast           Opcode = 0x02
+	RCSendLastImm        Opcode = 0x03
+	RCSendOnly           Opcode = 0x04
+	RCSendOnlyImm        Opcode = 0x05
+	RCWriteFirst         Opcode = 0x06
+	RCWriteMiddle        Opcode = 0x07
+	RCWriteLast          Opcode = 0x08
+	RCWriteLastImm       Opcode = 0x09
+	RCWriteOnly          Opcode = 0x0a
+	RCWriteOnlyImm       Opcode = 0x0b
+	RCReadRequest        Opcode = 0x0c
+	RCReadResponseFirst  Opcode = 0x0d
+	RCReadResponseMiddle Opcode = 0x0e
+	RCReadResponseLast   Opcode = 0x0f
+	RCReadResponseOnly   Opcode = 0x10
+	RCAck                Opcode = 0x11
+	RCAtomicAck          Opcode = 0x12
+	RCCmpSwap            Opcode = 0x13
+	RCFetchAdd           Opcode = 0x14
+	RCSendLastInv        Opcode = 0x16
+	RCSendOnlyInv        Opcode = 0x17
+)
+
+// The opcodes of the unreliable connection service (IB table 38).
+const (
+	UCSendFirst    Opcode = 0x20
+	UCSendMiddle   Opcode = 0x21
+	UCSendLast     Opcode = 0x22
+	UCSendLastImm  Opcode = 0x23
+	UCSendOnly     Opcode = 0x24
+	UCSendOnlyImm  Opcode = 0x25
+	UCWriteFirst   Opcode = 0x26
+	UCWriteMiddle  Opcode = 0x27
+	UCWriteLast    Opcode = 0x28
+	UCWriteLastImm Opcode = 0x29
+	UCWriteOnly    Opcode = 0x2a
+	UCWriteOnlyImm Opcode = 0x2b
+)
+
+// The opcodes of the unreliable datagram service (IB table 38), and the congestion notification
+// packet of RoCEv2 (A17.9.3).
+const (
+	UDSendOnly    Opcode = 0x64
+	UDSendOnlyImm Opcode = 0x65
+	CNP           Opcode = 0x81
+)
+
+// Manufacturer is the first of the opcodes that IB table 38 leaves to manufacturers, to 0xff.
+const Manufacturer Opcode = 0xc0
+
+// Transport is the transport service of an opcode: its upper three bits (IB table 38).
+type Transport uint8
+
+// The transport services of IB table 38; this package knows RC, UC, UD and A17's CNP.
+const (
+	RC           Transport = 0
+	UC           Transport = 1
+	RD           Transport = 2
+	UD           Transport = 3
+	CNPTransport Transport = 4
+	XRC          Transport = 5
+)
+
+// Kind is what a packet does, whatever its service and place in the message (IB 9.4).
+type Kind uint8
+
+// The operations of IB 9.4, the responses of IB 9.7.5 and the CNP of A17.9.3. The zero value is
+// no kind: that of unknown opcodes.
+const (
+	_ Kind = iota
+	Send
+	Write
+	Read
+	ReadResponse
+	Ack
+	AtomicAck
+	CmpSwap
+	FetchAdd
+	CNPKind
+)
+
+// OpcodeInfo is one row of IB table 38: what follows from an opcode alone.
+type OpcodeInfo struct {
+	Name        string    // as shown: RC_SEND_FIRST
+	Valid       bool      // the row exists and this package handles it
+	Transport   Transport // service
+	Kind        Kind      // operation
+	First, Last bool      // place in the message: ONLY is both, MIDDLE neither
+	Imm         bool      // an ImmDt ends the extended headers
+	Inv         bool      // an IETH ends the extended headers
+	RETH        bool      // a RETH begins them
+	AETH        bool      // an AETH begins them
+	AtomicETH   bool      // an AtomicETH is all of them
+	DETH        bool      // a DETH begins them
+	Payload     bool      // payload may follow
+	Request     bool      // travels from requester to responder and uses up PSNs
+	Ext         uint8     // bytes between the BTH and the payload
+}
+
+// Info answers the row of o in IB table 38; Valid is false in the rows of unknown opcodes.
+func (o Opcode) Info() *OpcodeInfo { return &opcodes[o] }
+
+// String shows o as the captures name it, RC_SEND_FIRST, or in hexadecimal when it has no name.
+func (o Opcode) String() string {
+	if s := opcodes[o].Name; s != "" {
+		return s
+	}
+	return fmt.Sprintf("opcode 0x%02x", uint8(o))
+}
+
+var transportNames = [...]string{RC: "RC", UC: "UC", RD: "RD", UD: "UD", CNPTransport: "CNP", XRC: "XRC"}
+
+// String shows t as IB table 38 names it.
+func (t Transport) String() string {
+	if int(t) < len(transportNames) {
+		return transportNames[t]
+	}
+	return fmt.Sprintf("transport %d", uint8(t))
+}
+
+var kindNames = [...]string{"none", "SEND", "WRITE", "READ_REQ", "READ_RESP", "ACK", "ATOMIC_ACK",
+	"CMP_SWAP", "FETCH_ADD", "CNP"}
+
+// String shows k as it appears in the names of opcodes.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}

@@ -1,0 +1,200 @@
+package wire
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// ICRCLen is the length of the invariant CRC that ends every packet (IB 7.8.1, A17.3.3).
+const ICRCLen = 4
+
+// Packet is a parsed view of one received frame. Its slices point into the frame: it lives as
+// long as the frame's buffer.
+type Packet struct {
+	Frame []byte // Ethernet header … ICRC; Ethernet padding cut off
+
+	L3         uint16 // offset of the IP header
+	BTHOff     uint16 // offset of the BTH
+	PayloadOff uint16 // offset of the payload, behind the extended headers
+	End        uint16 // offset of the end of the payload: the first byte of pad and ICRC
+
+	Op        Opcode
+	Pad       uint8 // bytes of pad between payload and ICRC
+	DSCP      uint8 // 6 bits of IP's TOS or traffic class
+	ECN       uint8 // 2 bits of IP's TOS or traffic class
+	V6        bool
+	AckReq    bool
+	Solicited bool
+
+	SrcPort uint16
+	PKey    uint16
+	DestQP  QPN
+	PSN     PSN
+}
+
+// The shortest RoCEv2 packets, from the IP header on: a BTH alone.
+const (
+	minIPv4 = IPv4Len + UDPLen + BTHLen + ICRCLen
+	minIPv6 = IPv6Len + UDPLen + BTHLen + ICRCLen
+)
+
+// Parse makes p a view of frame, after all checks that need no state (IB 9.6.1, A17.4): lengths,
+// IP header, versions, and that the opcode's headers are there and payload only where it may be.
+// It does not verify the ICRC, and leaves the path MTU to the queue pair. On error, the fields of
+// p mean nothing.
+//
+// It is one straight function because every packet comes through it; what is wrong with the others
+// is found out in wrong.go.
+func (p *Packet) Parse(frame []byte) error {
+	if len(frame) < EthernetLen+minIPv4 {
+		return wrongHeaders(frame)
+	}
+	l3, etherType := EthernetLen, be16(frame[12:])
+	if etherType == EtherTypeVLAN {
+		l3, etherType = EthernetLen+VLANLen, be16(frame[EthernetLen+2:])
+	}
+	at, end := 0, 0 // the BTH, and behind the ICRC
+	switch h := frame[l3:]; {
+	case etherType == EtherTypeIPv4 && len(h) >= minIPv4:
+		ip, udp := IPv4(h[:IPv4Len]), UDP(h[IPv4Len:minIPv4])
+		total := int(ip.TotalLen())
+		if ip.VersionIHL() != 0x45 || ip.Protocol() != ProtocolUDP || ip.Fragment() ||
+			udp.DstPort() != UDPPort || !ip.ChecksumOK() ||
+			total > len(h) || total < minIPv4 || int(udp.Len()) != total-IPv4Len {
+			return wrongHeaders(frame)
+		}
+		at, end = l3+IPv4Len+UDPLen, l3+total
+		p.V6, p.DSCP, p.ECN, p.SrcPort = false, ip.TOS()>>2, ip.TOS()&3, udp.SrcPort()
+	case etherType == EtherTypeIPv6 && len(h) >= minIPv6:
+		ip, udp := IPv6(h[:IPv6Len]), UDP(h[IPv6Len:minIPv6])
+		total := IPv6Len + int(ip.PayloadLen())
+		if ip.Version() != 6 || ip.NextHeader() != ProtocolUDP || udp.DstPort() != UDPPort ||
+			total > len(h) || total < minIPv6 || int(udp.Len()) != total-IPv6Len {
+			return wrongHeaders(frame)
+		}
+		tc := ip.TrafficClass()
+		at, end = l3+IPv6Len+UDPLen, l3+total
+		p.V6, p.DSCP, p.ECN, p.SrcPort = true, tc>>2, tc&3, udp.SrcPort()
+	default:
+		return wrongHeaders(frame)
+	}
+	if end > 0xffff {
+		return ErrLength // the offsets have 16 bits
+	}
+
+	bth := (*[BTHLen]byte)(frame[at:])
+	info := &opcodes[bth[0]]
+	pad := int(bth[1] & bthPad >> bthPadShift)
+	off := at + BTHLen + int(info.Ext)
+	padded := end - ICRCLen - off
+	switch {
+	case bth[1]&bthTVer != 0:
+		return ErrBTH
+	case !info.Valid:
+		return ErrOpcode
+	case padded < pad || padded&3 != 0 || padded > 0 && !info.Payload:
+		return ErrLength
+	}
+	p.Frame = frame[:end:end]
+	p.L3, p.BTHOff = uint16(l3), uint16(at)
+	p.PayloadOff, p.End, p.Pad = uint16(off), uint16(end-ICRCLen-pad), uint8(pad)
+	p.Op, p.Solicited, p.PKey = Opcode(bth[0]), bth[1]&bthSolicited != 0, be16(bth[2:])
+	p.DestQP, p.AckReq, p.PSN = QPN(be24(bth[4:])), bth[8]&bthAckReq != 0, PSN(be24(bth[8:]))
+	return nil
+}
+
+// ICRC says whether the invariant CRC is right (IB 7.8.1, A17.3.3). It does not touch the frame.
+func (p *Packet) ICRC() bool {
+	end := len(p.Frame) - ICRCLen
+	return icrc(p.Frame[p.L3:end], p.V6) == le32(p.Frame[end:])
+}
+
+// Ethernet is the Ethernet header.
+func (p *Packet) Ethernet() Ethernet { return Ethernet(p.Frame[:EthernetLen]) }
+
+// VLAN is the 802.1Q tag, nil when there is none.
+func (p *Packet) VLAN() VLAN {
+	if p.L3 == EthernetLen {
+		return nil
+	}
+	return VLAN(p.Frame[EthernetLen : EthernetLen+VLANLen])
+}
+
+// IPv4 is the IP header of a packet that is not V6.
+func (p *Packet) IPv4() IPv4 { return IPv4(p.Frame[p.L3 : p.L3+IPv4Len]) }
+
+// IPv6 is the IP header of a V6 packet.
+func (p *Packet) IPv6() IPv6 { return IPv6(p.Frame[p.L3 : p.L3+IPv6Len]) }
+
+// UDP is the UDP header.
+func (p *Packet) UDP() UDP { return UDP(p.Frame[p.BTHOff-UDPLen : p.BTHOff]) }
+
+// BTH is the base transport header (IB 9.2).
+func (p *Packet) BTH() BTH { return BTH(p.Frame[p.BTHOff : p.BTHOff+BTHLen]) }
+
+// Ext is all extended headers.
+func (p *Packet) Ext() []byte { return p.Frame[p.BTHOff+BTHLen : p.PayloadOff] }
+
+// RETH is the RETH of an opcode that has one (IB 9.3.3).
+func (p *Packet) RETH() RETH { return RETH(p.Ext()[:RETHLen]) }
+
+// AETH is the AETH of an opcode that has one (IB 9.3.5).
+func (p *Packet) AETH() AETH { return AETH(p.Ext()[:AETHLen]) }
+
+// AtomicETH is the AtomicETH of RCCmpSwap and RCFetchAdd (IB 9.3.4).
+func (p *Packet) AtomicETH() AtomicETH { return AtomicETH(p.Ext()[:AtomicETHLen]) }
+
+// AtomicAck is the AtomicAckETH of RCAtomicAck, behind its AETH (IB 9.3.6).
+func (p *Packet) AtomicAck() AtomicAckETH {
+	return AtomicAckETH(p.Ext()[AETHLen : AETHLen+AtomicAckETHLen])
+}
+
+// DETH is the DETH of UD (IB 9.3.2).
+func (p *Packet) DETH() DETH { return DETH(p.Ext()[:DETHLen]) }
+
+// Imm is the immediate data of an opcode that has it (IB 9.3.8).
+func (p *Packet) Imm() uint32 { return ImmDt(p.Frame[p.PayloadOff-ImmDtLen:]).Imm() }
+
+// IETH is the key to invalidate, of an opcode that has it (IB 9.3.7).
+func (p *Packet) IETH() uint32 { return IETH(p.Frame[p.PayloadOff-IETHLen:]).RKey() }
+
+// Payload is the payload without its pad.
+func (p *Packet) Payload() []byte { return p.Frame[p.PayloadOff:p.End:p.End] }
+
+// SrcIP is the sender's address.
+func (p *Packet) SrcIP() netip.Addr {
+	if p.V6 {
+		return p.IPv6().Src()
+	}
+	return p.IPv4().Src()
+}
+
+// DstIP is the receiver's address.
+func (p *Packet) DstIP() netip.Addr {
+	if p.V6 {
+		return p.IPv6().Dst()
+	}
+	return p.IPv4().Dst()
+}
+
+// GRHLen is the length of what a receiver of datagrams finds before the payload (IB 8.3).
+const GRHLen = 40
+
+// GRH writes into dst what ibverbs puts before a received datagram: the IPv6 header, or 20 zero
+// bytes and the IPv4 header (A17.4.5.1).
+func (p *Packet) GRH(dst []byte) {
+	dst = dst[:GRHLen]
+	if p.V6 {
+		copy(dst, p.IPv6())
+		return
+	}
+	clear(dst[:GRHLen-IPv4Len])
+	copy(dst[GRHLen-IPv4Len:], p.IPv4())
+}
+
+// SetICRC writes the right invariant CRC into a frame that was changed after Seal: by a test, a
+// fault injector, a tool. Pad bytes stay as they are.
+func (p *Packet) SetICRC() {
+	end := len(p.Frame) - ICRCLen
+	binary.LittleEndian.PutUint32(p.Frame[end:], icrc(p.Frame[p.L3:end], p.V6))
+}

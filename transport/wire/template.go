@@ -1,0 +1,207 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"net/netip"
+)
+
+// MaxOverhead is the most that Overhead can answer: Ethernet, VLAN tag, IPv6, UDP and BTH.
+const MaxOverhead = EthernetLen + VLANLen + IPv6Len + UDPLen + BTHLen
+
+// overhead4 is the overhead of IPv4 without a VLAN tag: the case to be fast in.
+const overhead4 = EthernetLen + IPv4Len + UDPLen + BTHLen
+
+// DefaultPKey is the partition that every port is a full member of (IB 10.9.1.2).
+const DefaultPKey = 0xffff
+
+// defaultTTL is what rdma-core's and most NICs' packets start with.
+const defaultTTL = 64
+
+// Address is everything about a flow that its headers say.
+type Address struct {
+	SrcMAC, DstMAC [6]byte
+	VLAN           uint16 // tag control information: priority and VLAN identifier; 0 is no tag
+	Src, Dst       netip.Addr
+	SrcPort        uint16 // entropy for equal-cost paths (A17.3.1.3)
+	TOS            uint8  // DSCP and ECN: IPv4's TOS, IPv6's traffic class
+	TTL            uint8  // 0 is 64
+	FlowLabel      uint32 // of IPv6, 20 bits
+	PKey           uint16 // 0 is DefaultPKey: 0 itself is not a valid key (IB 10.9.1.1)
+	DestQP         QPN
+}
+
+// Template is the headers of a flow, from the Ethernet to the BTH, laid out once. The zero
+// Template is good for nothing before Set.
+type Template struct {
+	headers [MaxOverhead]byte
+	len     uint8 // bytes of headers in use
+	l3      uint8 // offset of the IP header
+	v6      bool
+	sum     uint32 // ones' complement sum of the IPv4 header without its length
+}
+
+// Set lays out the headers of the flow to a: IPv4 with DF and ID 0 (A17.3.1.1), UDP checksum 0
+// over both families.
+func (t *Template) Set(a Address) error {
+	src, dst := a.Src.Unmap().WithZone(""), a.Dst.Unmap().WithZone("")
+	if !src.IsValid() || src.BitLen() != dst.BitLen() {
+		return fmt.Errorf("%w: source %v and destination %v are not of one family", ErrAddress, a.Src, a.Dst)
+	}
+	if a.FlowLabel >= 1<<20 {
+		return fmt.Errorf("%w: flow label 0x%x has more than 20 bits", ErrAddress, a.FlowLabel)
+	}
+	if a.DestQP > QPNMask {
+		return fmt.Errorf("%w: queue pair 0x%x has more than 24 bits", ErrAddress, uint32(a.DestQP))
+	}
+	if a.TTL == 0 {
+		a.TTL = defaultTTL
+	}
+	if a.PKey == 0 {
+		a.PKey = DefaultPKey
+	}
+	*t = Template{v6: src.Is6()}
+	t.setEthernet(&a)
+	if t.v6 {
+		t.setIPv6(&a, src, dst)
+	} else {
+		t.setIPv4(&a, src, dst)
+	}
+	udp := UDP(t.headers[t.len:])
+	udp.SetSrcPort(a.SrcPort)
+	udp.SetDstPort(UDPPort)
+	t.len += UDPLen + BTHLen
+	t.bth().SetPKey(a.PKey)
+	t.bth().SetDestQP(a.DestQP)
+	return nil
+}
+
+func (t *Template) setEthernet(a *Address) {
+	eth := Ethernet(t.headers[:])
+	eth.SetDst(a.DstMAC)
+	eth.SetSrc(a.SrcMAC)
+	t.l3 = EthernetLen
+	if a.VLAN != 0 {
+		VLAN(t.headers[EthernetLen:]).SetTCI(a.VLAN)
+		eth.SetEtherType(EtherTypeVLAN)
+		t.l3 += VLANLen
+	}
+	etherType := uint16(EtherTypeIPv4)
+	if t.v6 {
+		etherType = EtherTypeIPv6
+	}
+	putBE16(t.headers[t.l3-2:], etherType)
+}
+
+func (t *Template) setIPv4(a *Address, src, dst netip.Addr) {
+	ip := IPv4(t.headers[t.l3:])
+	ip[0], ip[6], ip[9] = 0x45, 0x40, ProtocolUDP // version and length, DF
+	ip.SetTOS(a.TOS)
+	ip.SetTTL(a.TTL)
+	copy(ip[12:], src.AsSlice())
+	copy(ip[16:], dst.AsSlice())
+	t.sum = uint32(fold16(ip.sum()))
+	t.len = t.l3 + IPv4Len
+}
+
+func (t *Template) setIPv6(a *Address, src, dst netip.Addr) {
+	ip := IPv6(t.headers[t.l3:])
+	putBE32(ip, 6<<28|uint32(a.TOS)<<20|a.FlowLabel)
+	ip[6] = ProtocolUDP
+	ip.SetHopLimit(a.TTL)
+	copy(ip[8:], src.AsSlice())
+	copy(ip[24:], dst.AsSlice())
+	t.len = t.l3 + IPv6Len
+}
+
+// bth is the BTH of the template, the last of its headers.
+func (t *Template) bth() BTH { return BTH(t.headers[t.len-BTHLen : t.len]) }
+
+// SetDstMAC changes the destination MAC address: the neighbour moved, or is known at last.
+func (t *Template) SetDstMAC(mac [6]byte) { Ethernet(t.headers[:]).SetDst(mac) }
+
+// SetDestQP changes the queue pair that packets are for.
+func (t *Template) SetDestQP(qp QPN) { t.bth().SetDestQP(qp) }
+
+// SetSrcPort changes the UDP source port, and with it the path through the network.
+func (t *Template) SetSrcPort(port uint16) { UDP(t.headers[t.len-BTHLen-UDPLen:]).SetSrcPort(port) }
+
+// SetTOS changes DSCP and ECN.
+func (t *Template) SetTOS(tos uint8) {
+	if t.v6 {
+		IPv6(t.headers[t.l3:]).SetTrafficClass(tos)
+		return
+	}
+	ip := IPv4(t.headers[t.l3:])
+	ip.SetTOS(tos)
+	t.sum = uint32(fold16(ip.sum()))
+}
+
+// V6 says whether the flow is one of IPv6.
+func (t *Template) V6() bool { return t.v6 }
+
+// Overhead is the length of the headers up to the extended ones: 54 over IPv4, 74 over IPv6, and
+// 4 more with a VLAN tag. A frame is Overhead, the opcode's Ext, payload, pad and ICRCLen.
+func (t *Template) Overhead() int { return int(t.len) }
+
+// Fields is what differs between the packets of a flow.
+type Fields struct {
+	Op        Opcode
+	AckReq    bool
+	Solicited bool
+	BECN      bool // of a CNP (A17.9.3)
+	PSN       PSN
+}
+
+// Build writes the headers of a packet with payload bytes of payload into frame, which must have
+// room for all of it. It answers where the extended headers begin and how long the frame is, with
+// pad and ICRC. The caller writes the extended headers (f.Op.Info().Ext bytes) and the payload
+// behind them, then calls Seal. Bytes from ext on are not touched.
+func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
+	ext = int(t.len)
+	pad := -payload & 3
+	total = ext + int(opcodes[f.Op].Ext) + payload + pad + ICRCLen
+	frame = frame[:total]
+	if ext == overhead4 {
+		*(*[overhead4]byte)(frame) = [overhead4]byte(t.headers[:]) // a few moves, no call
+	} else {
+		copy(frame, t.headers[:ext])
+	}
+
+	length := total - ext + BTHLen + UDPLen
+	if t.v6 {
+		IPv6(frame[t.l3:]).SetPayloadLen(uint16(length))
+	} else {
+		ip := (*[IPv4Len]byte)(frame[t.l3:])
+		putBE16(ip[2:], uint16(length+IPv4Len))
+		sum := uint64(t.sum) + uint64(bits.ReverseBytes16(uint16(length+IPv4Len)))
+		binary.LittleEndian.PutUint16(ip[10:], ^fold16(sum))
+	}
+	h := (*[UDPLen + BTHLen]byte)(frame[ext-UDPLen-BTHLen:])
+	putBE16(h[4:], uint16(length))
+	bth := h[UDPLen:]
+	bth[0] = uint8(f.Op)
+	bth[1] = uint8(pad)<<bthPadShift | bit(f.Solicited, bthSolicited)
+	bth[4] = bit(f.BECN, bthBECN)
+	putBE32(bth[8:], uint32(f.PSN)&PSNMask|uint32(bit(f.AckReq, bthAckReq))<<24)
+	return ext, total
+}
+
+// Seal finishes a frame that Build began, exactly as long as Build said: it zeroes the pad and
+// writes the ICRC (IB 9.2.5, A17.3.3).
+func (t *Template) Seal(frame []byte) {
+	end := len(frame) - ICRCLen
+	pad := int(frame[t.len-BTHLen+1] >> bthPadShift & 3)
+	for i := range pad {
+		frame[end-1-i] = 0
+	}
+	binary.LittleEndian.PutUint32(frame[end:], icrc(frame[t.l3:end], t.v6))
+}
+
+func bit(on bool, mask uint8) uint8 {
+	if on {
+		return mask
+	}
+	return 0
+}

@@ -1,0 +1,78 @@
+package wire
+
+// wrongHeaders says what Parse did not like about the headers before the BTH. A frame of another
+// protocol is ErrNotRoCE whatever else it is: someone else may want it. Only then are its faults
+// looked for.
+func wrongHeaders(frame []byte) error {
+	if len(frame) < EthernetLen {
+		return ErrTruncated
+	}
+	l3, etherType := EthernetLen, Ethernet(frame).EtherType()
+	if etherType == EtherTypeVLAN {
+		if len(frame) < EthernetLen+VLANLen {
+			return ErrTruncated
+		}
+		l3, etherType = EthernetLen+VLANLen, VLAN(frame[EthernetLen:]).EtherType()
+	}
+	switch etherType {
+	case EtherTypeIPv4:
+		return wrongIPv4(frame[l3:])
+	case EtherTypeIPv6:
+		return wrongIPv6(frame[l3:])
+	}
+	return ErrNotRoCE
+}
+
+func wrongIPv4(h []byte) error {
+	if len(h) < IPv4Len {
+		return ErrTruncated
+	}
+	ip := IPv4(h)
+	if ip.Protocol() != ProtocolUDP {
+		return ErrNotRoCE
+	}
+	if ip.VersionIHL() != 0x45 || ip.Fragment() {
+		return ErrIPHeader // the port is not where we could look for it
+	}
+	if len(h) < IPv4Len+UDPLen {
+		return ErrTruncated
+	}
+	udp := UDP(h[IPv4Len:])
+	if udp.DstPort() != UDPPort {
+		return ErrNotRoCE
+	}
+	if !ip.ChecksumOK() {
+		return ErrIPHeader
+	}
+	return wrongLength(udp, int(ip.TotalLen())-IPv4Len, len(h)-IPv4Len)
+}
+
+func wrongIPv6(h []byte) error {
+	if len(h) < IPv6Len {
+		return ErrTruncated
+	}
+	ip := IPv6(h)
+	if ip.NextHeader() != ProtocolUDP {
+		return ErrNotRoCE // RoCEv2 has no extension headers
+	}
+	if ip.Version() != 6 {
+		return ErrIPHeader
+	}
+	if len(h) < IPv6Len+UDPLen {
+		return ErrTruncated
+	}
+	udp := UDP(h[IPv6Len:])
+	if udp.DstPort() != UDPPort {
+		return ErrNotRoCE
+	}
+	return wrongLength(udp, int(ip.PayloadLen()), len(h)-IPv6Len)
+}
+
+// wrongLength tells a cut frame from a lie about its length: said is what the IP header promises
+// behind it, there what the frame has.
+func wrongLength(udp UDP, said, there int) error {
+	if int(udp.Len()) != said && said <= there {
+		return ErrUDPLength
+	}
+	return ErrTruncated
+}

@@ -1,0 +1,117 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// SGE is a scatter/gather element: a piece of local memory inside a memory region.
+type SGE struct {
+	Addr   uint64 // virtual address, as MemoryRegion.Addr counts
+	Length uint32 // bytes
+	LKey   uint32
+}
+
+// SendOp is what a send work request does.
+type SendOp uint8
+
+// The operations of a send queue (ibv_wr_opcode).
+const (
+	OpSend SendOp = iota
+	OpSendImm
+	OpSendInv
+	OpWrite
+	OpWriteImm
+	OpRead
+	OpCmpSwap
+	OpFetchAdd
+	sendOps
+)
+
+var sendOpNames = [sendOps]string{"SEND", "SEND_WITH_IMM", "SEND_WITH_INV", "RDMA_WRITE", "RDMA_WRITE_WITH_IMM", "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"}
+
+func (o SendOp) String() string {
+	if o < sendOps {
+		return sendOpNames[o]
+	}
+	return fmt.Sprintf("SendOp(%d)", uint8(o))
+}
+
+// answered says whether the operation brings data back: READ and the atomics.
+func (o SendOp) answered() bool { return o >= OpRead }
+func (o SendOp) atomic() bool   { return o >= OpCmpSwap }
+
+// SendFlags modify a send work request (ibv_send_flags).
+type SendFlags uint8
+
+// The flags of a send work request.
+const (
+	Signaled  SendFlags = 1 << iota // make a completion, also when it succeeds
+	Fence                           // wait until earlier READs and atomics are done
+	Solicited                       // raise a solicited event at the receiver
+	Inline                          // copy the data now; the buffers are free when PostSend returns
+)
+
+// WorkRequest is one entry for a send queue. PostSend copies it; nothing in it is kept.
+type WorkRequest struct {
+	ID    uint64 // returned in the completion
+	Op    SendOp
+	Flags SendFlags
+
+	SGList []SGE  // local memory: source of SEND and WRITE, destination of READ and atomics
+	Data   []byte // with Inline: the source instead of SGList, needs no memory region
+
+	Imm           uint32 // immediate data of the _IMM operations, host order
+	InvalidateKey uint32 // the remote key that OpSendInv invalidates
+	RemoteAddr    uint64 // WRITE, READ, atomics
+	RKey          uint32
+	CompareAdd    uint64 // OpCmpSwap: compare; OpFetchAdd: add
+	Swap          uint64 // OpCmpSwap
+
+	// Datagram (UD) only.
+	AH         *AddressHandle
+	RemoteQPN  wire.QPN
+	RemoteQKey uint32
+}
+
+// RecvRequest is one entry for a receive queue.
+type RecvRequest struct {
+	ID     uint64
+	SGList []SGE
+}
+
+// sendWQE is a work request in its queue. It holds no pointer, so that the collector need not
+// look at send queues.
+type sendWQE struct {
+	id         uint64
+	remoteAddr uint64
+	sge        SGE // the first; further ones in QueuePair.sendSGEs
+	rkey       uint32
+	imm        uint32 // immediate data, or the key to invalidate
+	length     uint32
+	first      wire.PSN // valid once its first packet was sent
+	packets    uint32   // PSNs it takes
+	op         SendOp
+	flags      SendFlags
+	sges       uint8
+}
+
+// atomicArgs stand beside the send queue: few queue pairs need them.
+type atomicArgs struct{ compareAdd, swap uint64 }
+
+// datagramArgs stand beside the send queue of a UD queue pair.
+type datagramArgs struct {
+	ah   *AddressHandle
+	qpn  wire.QPN
+	qkey uint32
+}
+
+// recvWQE is a receive request in its queue.
+type recvWQE struct {
+	id    uint64
+	sge   SGE
+	total uint32 // bytes of all its elements
+	sges  uint8
+	slot  uint32 // where its further elements are
+}
