@@ -39,22 +39,22 @@ type Counters struct {
 	CNPs               uint64 // received
 	RetriesExceeded    uint64
 	RNRRetriesExceeded uint64
+	NoNeighbor         uint64 // requests that failed because their next hop has no MAC address
 
 	// Seen by the responder half.
-	DuplicateRequests    uint64 // answered as the specification says, executed once
-	DropDuplicate        uint64 // duplicate READ or atomic that matches nothing we remember
-	OutOfSequence        uint64 // packet after a gap: dropped, NAK for the first
-	NakSequence          uint64 // sent
-	NakInvalid           uint64 // sent: opcode out of sequence, length, unaligned atomic, oversize SEND, too many READs
-	NakAccess            uint64 // sent: key, bounds or permission
-	NakOperational       uint64 // sent: our own receive buffers are not what they should be
-	RNRSent              uint64
-	AcksSent             uint64
-	MarkedCE             uint64 // data packets with congestion experienced
-	UCLost               uint64 // UC packets dropped after a gap
-	UnreliableNoRecv     uint64 // UC or UD message without a receive
-	UnreliableNoNeighbor uint64 // UC or UD message whose next hop did not answer
-	UnreliableErrors     uint64 // UC or UD packet that RC would have answered with a fatal NAK
+	DuplicateRequests uint64 // answered as the specification says, executed once
+	DropDuplicate     uint64 // duplicate READ or atomic that matches nothing we remember
+	OutOfSequence     uint64 // packet after a gap: dropped, NAK for the first
+	NakSequence       uint64 // sent
+	NakInvalid        uint64 // sent: opcode out of sequence, length, unaligned atomic, oversize SEND, too many READs
+	NakAccess         uint64 // sent: key, bounds or permission
+	NakOperational    uint64 // sent: our own receive buffers are not what they should be
+	RNRSent           uint64
+	AcksSent          uint64
+	MarkedCE          uint64 // data packets with congestion experienced
+	UCLost            uint64 // UC packets dropped after a gap
+	UnreliableNoRecv  uint64 // UC or UD message without a receive
+	UnreliableErrors  uint64 // UC or UD packet that RC would have answered with a fatal NAK
 
 	// Ours.
 	NoBuffers  uint64 // the port had no buffer

@@ -282,6 +282,7 @@ func (e *Endpoint) refuse(err error, frame []byte) {
 func (e *Endpoint) wakeWaiting() {
 	for _, qp := range e.waiting {
 		qp.waits = false
+		qp.neighborKnown()
 		e.activate(qp)
 		e.owe(qp)
 	}

@@ -107,7 +107,9 @@ func TestScatterGatherAndInline(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(defaults())
 	fill(a.mem, 2)
-	lists := func(s *side) []SGE { return []SGE{s.mr.SGE(0, 700), s.mr.SGE(2000, 1), s.mr.SGE(3000, 2000), s.mr.SGE(9000, 99)} }
+	lists := func(s *side) []SGE {
+		return []SGE{s.mr.SGE(0, 700), s.mr.SGE(2000, 1), s.mr.SGE(3000, 2000), s.mr.SGE(9000, 99)}
+	}
 	join := func(s *side) []byte {
 		return bytes.Join([][]byte{s.mem[0:700], s.mem[2000:2001], s.mem[3000:5000], s.mem[9000:9099]}, nil)
 	}
@@ -273,6 +275,7 @@ func TestSilentPeerEndsInRetryExceeded(t *testing.T) {
 	o := defaults()
 	o.retries = 3
 	a, b := p.connected(o)
+	p.settle(units.Millisecond)
 	p.la.tamper = func([]byte) int { return 0 }
 	start := p.now
 	a.post(t, WorkRequest{ID: 1, Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})

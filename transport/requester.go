@@ -137,7 +137,7 @@ func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 		op = opcodesUC[w.op][at]
 	}
 	ends := at >= placeLast
-	ask := qp.Type == RC && (ends || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu))
+	ask := qp.Type == RC && (ends || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.late(now))
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: op, AckReq: ask, Solicited: ends && w.flags&Solicited != 0, PSN: r.sndNxt}, int(size))
 	frame := room[:total]
@@ -180,6 +180,12 @@ func (r *requester) begin() {
 // roomAfter says whether a full packet may follow this one of size bytes without an ACK.
 func (r *requester) roomAfter(size, mtu uint32) bool {
 	return r.inFlight+units.Bytes(size)+units.Bytes(mtu) <= r.window
+}
+
+// late says that the timer has run for a while: with a paced flow the next packet that would ask
+// for an ACK may come after it has expired.
+func (r *requester) late(now units.Time) bool {
+	return r.rtoAt != 0 && now.After(r.rtoAt.Add(-r.timeout/4*3))
 }
 
 // finishUnreliable completes what has left: nobody will acknowledge it.

@@ -6,8 +6,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// unresolvedPatience is how long an unreliable packet waits for the MAC address of its next hop
-// before it counts as lost.
+// unresolvedPatience is how long a packet waits for the MAC address of its next hop before its
+// request fails. It is no matter of the transport's own retries: the packet has not left yet, and
+// ARP's repetitions are slower than the timeouts of a fast network.
 const unresolvedPatience = units.Second
 
 // rnrForever is the RNR retry count that means no limit (InfiniBand spec 9.7.5.2.8).
@@ -26,15 +27,17 @@ func (qp *QueuePair) startTimer(now units.Time) {
 // that does not answer is a peer that does not answer.
 func (qp *QueuePair) awaitNeighbor(now units.Time) {
 	qp.ep.await(qp)
-	if qp.req.rtoAt != 0 {
-		return
+	if qp.req.rtoAt == 0 {
+		qp.req.rtoAt = now.Add(unresolvedPatience)
+		qp.ep.timers.wakeBy(qp, qp.req.rtoAt)
 	}
-	if qp.Type == RC {
-		qp.startTimer(now)
-		return
+}
+
+// neighborKnown ends the wait of awaitNeighbor.
+func (qp *QueuePair) neighborKnown() {
+	if qp.req.una == qp.req.sndMax {
+		qp.req.rtoAt = 0
 	}
-	qp.req.rtoAt = now.Add(unresolvedPatience)
-	qp.ep.timers.wakeBy(qp, qp.req.rtoAt)
 }
 
 // onTimer does what is due, and asks to be woken for what is not.
@@ -76,8 +79,14 @@ func (qp *QueuePair) timedOut(now units.Time) {
 		qp.loseUnresolved()
 		return
 	}
-	outstanding := r.una != r.sndMax
-	if !outstanding && !qp.waits || r.rnrWait {
+	if r.una == r.sndMax {
+		if qp.waits {
+			qp.ep.counters.NoNeighbor++
+			qp.failHead(StatusRetryExcErr)
+		}
+		return
+	}
+	if r.rnrWait {
 		return
 	}
 	qp.stats.Timeouts++
@@ -89,12 +98,10 @@ func (qp *QueuePair) timedOut(now units.Time) {
 	}
 	r.retriesLeft--
 	r.gapSeen = false
-	if outstanding {
-		if qp.ep.cc.Wants(qp.flow).Has(cc.RTO) {
-			qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(r.una)}, now)
-		}
-		qp.goBack()
+	if qp.ep.cc.Wants(qp.flow).Has(cc.RTO) {
+		qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(r.una)}, now)
 	}
+	qp.goBack()
 	qp.startTimer(now)
 	qp.ep.activate(qp)
 }
@@ -105,7 +112,7 @@ func (qp *QueuePair) loseUnresolved() {
 	if !qp.waits || r.done == r.posted {
 		return
 	}
-	qp.ep.counters.UnreliableNoNeighbor++
+	qp.ep.counters.NoNeighbor++
 	w := &qp.send[r.done&r.mask]
 	r.done++
 	r.next, r.packet = r.done, 0

@@ -131,7 +131,8 @@ lanes:
 	RET
 
 short:
-	// Less than a block, at the front of its register: 64-n bytes farther from the end than it is.
+	// Less than a block, at the front of its register: 64-n bytes farther from the end than it is. The
+	// bytes behind are masked out; a frame's buffer goes on behind it, so that is not slow either.
 	SHLQ CX, AX
 	NOTQ AX
 	KMOVQ AX, K1

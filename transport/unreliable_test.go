@@ -1,0 +1,134 @@
+package transport
+
+import (
+	"bytes"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+func TestUnreliableConnection(t *testing.T) {
+	for _, n := range sizes {
+		p := newPair(t)
+		o := defaults()
+		o.kind, o.memory = UC, 1<<17
+		a, b := p.connected(o)
+		fill(a.mem, 5)
+		b.recv(t, 1, 0, n)
+		b.recv(t, 2, 0, 0)
+		a.post(t, WorkRequest{ID: 1, Op: OpSendImm, Imm: 9, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n)}})
+		a.post(t, WorkRequest{ID: 2, Op: OpWriteImm, Imm: 8, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n/2)}, RemoteAddr: b.mr.Addr + 50000, RKey: b.mr.RKey})
+		require.Equal(t, []WorkCompletion{{ID: 1, Op: CompSend, QPN: a.qp.Num}, {ID: 2, Op: CompWrite, QPN: a.qp.Num}}, p.await(a, 2))
+		require.Equal(t, []WorkCompletion{
+			{ID: 1, Op: CompRecv, ByteLen: uint32(n), Flags: WithImm, Imm: 9, QPN: b.qp.Num},
+			{ID: 2, Op: CompRecvWriteImm, ByteLen: uint32(n / 2), Flags: WithImm, Imm: 8, QPN: b.qp.Num}}, p.await(b, 2))
+		require.True(t, bytes.Equal(a.mem[:n], b.mem[:n]) && bytes.Equal(a.mem[:n/2], b.mem[50000:50000+n/2]))
+		require.Zero(t, p.b.counters.AcksSent, "nobody acknowledges")
+		p.conserved()
+	}
+}
+
+// A lost packet of UC costs its message and no other; the receive it held serves the next one.
+func TestUnreliableConnectionLosesWholeMessages(t *testing.T) {
+	for _, lost := range []wire.Opcode{wire.UCSendFirst, wire.UCSendMiddle, wire.UCSendLast} {
+		p := newPair(t)
+		o := defaults()
+		o.kind = UC
+		a, b := p.connected(o)
+		fill(a.mem, 5)
+		p.la.tamper = dropOnce(lost, 0)
+		b.recv(t, 1, 0, 4000)
+		a.post(t, WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(10000, 4000)}})
+		a.post(t, WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 3000)}})
+		got := p.await(b, 1)
+		require.Equal(t, StatusSuccess, got[0].Status, lost.String())
+		require.EqualValues(t, 3000, got[0].ByteLen, lost.String())
+		require.True(t, bytes.Equal(a.mem[:3000], b.mem[:3000]))
+		p.settle(units.Millisecond)
+		require.Empty(t, b.poll())
+		require.Equal(t, ReadyToSend, b.qp.State())
+	}
+}
+
+func TestUnreliableConnectionIgnoresForbiddenWrites(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.kind = UC
+	a, b := p.connected(o)
+	fill(a.mem, 5)
+	before := bytes.Clone(b.mem)
+	a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey + 1})
+	p.settle(units.Millisecond)
+	require.True(t, bytes.Equal(before, b.mem))
+	require.EqualValues(t, 1, p.b.counters.UnreliableErrors)
+	require.Equal(t, ReadyToSend, b.qp.State())
+}
+
+func TestDatagrams(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.kind = UD
+	a, b := o.make(t, p.a), o.make(t, p.b)
+	for _, s := range []*side{a, b} {
+		require.NoError(t, s.qp.Connect(InitAttr{QKey: 0x11111111}, RTRAttr{}, RTSAttr{SendPSN: 5}))
+	}
+	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.2")})
+	require.NoError(t, err)
+	fill(a.mem, 5)
+	b.recv(t, 1, 0, 40+1001)
+	b.recv(t, 2, 2000, 40+64)
+	wr := WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1001)}, AH: ah, RemoteQPN: b.qp.Num, RemoteQKey: 0x11111111}
+	a.post(t, wr)
+	wr.Op, wr.Imm, wr.SGList = OpSendImm, 77, []SGE{a.mr.SGE(0, 64)}
+	a.post(t, wr)
+	require.Equal(t, []WorkCompletion{
+		{ID: 1, Op: CompRecv, ByteLen: 1041, Flags: WithGRH, QPN: b.qp.Num, SrcQP: a.qp.Num},
+		{ID: 2, Op: CompRecv, ByteLen: 104, Flags: WithGRH | WithImm, Imm: 77, QPN: b.qp.Num, SrcQP: a.qp.Num}}, p.await(b, 2))
+	require.Len(t, p.await(a, 2), 2)
+	require.True(t, bytes.Equal(a.mem[:1001], b.mem[40:1041]))
+	require.EqualValues(t, 0x45, b.mem[20], "the IPv4 header stands in the last 20 bytes of the GRH")
+
+	// What must not be delivered, and what says so.
+	for _, c := range []struct {
+		name  string
+		spoil func(wr *WorkRequest)
+		count func(c *Counters) uint64
+	}{
+		{"wrong Q_Key", func(wr *WorkRequest) { wr.RemoteQKey++ }, func(c *Counters) uint64 { return c.DropQKey }},
+		{"unknown queue pair", func(wr *WorkRequest) { wr.RemoteQPN += 999 }, func(c *Counters) uint64 { return c.DropUnknownQP }},
+		{"no receive posted", func(*WorkRequest) {}, func(c *Counters) uint64 { return c.UnreliableNoRecv }},
+	} {
+		bad := wr
+		c.spoil(&bad)
+		a.post(t, bad)
+		p.await(a, 1)
+		p.settle(units.Millisecond)
+		require.EqualValues(t, 1, c.count(&p.b.counters), c.name)
+	}
+	b.recv(t, 3, 4000, 40+63)
+	a.post(t, wr)
+	p.await(a, 1)
+	p.settle(units.Millisecond)
+	require.EqualValues(t, 1, p.b.counters.UnreliableErrors, "longer than the receive")
+	require.Empty(t, b.poll())
+	p.conserved()
+}
+
+func TestDatagramToNobodyCompletes(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.kind = UD
+	a := o.make(t, p.a)
+	require.NoError(t, a.qp.Connect(InitAttr{}, RTRAttr{}, RTSAttr{}))
+	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.77")})
+	require.NoError(t, err)
+	for range 3 {
+		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10)}, AH: ah, RemoteQPN: 5})
+	}
+	require.Len(t, p.await(a, 3), 3, "nothing hangs on a neighbour that does not answer")
+	require.EqualValues(t, 3, p.a.counters.NoNeighbor)
+}
