@@ -434,6 +434,7 @@ func mixedTraffic(t *testing.T, seed uint64) (ok bool) {
 		}
 		return 1
 	}
+	p.settle(units.Millisecond) // ARP has its own, slower repetitions
 	p.la.tamper, p.lb.tamper = spoil, spoil
 	ne := binary.NativeEndian
 	rng.Uint64()
