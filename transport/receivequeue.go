@@ -55,13 +55,14 @@ func (q *receiveQueue) post(rr *RecvRequest) error {
 	return nil
 }
 
-func (q *receiveQueue) pop() (recvWQE, bool) {
+// pop takes out the oldest receive, nil when there is none. It is valid until the next post.
+func (q *receiveQueue) pop() *recvWQE {
 	if q.head == q.tail {
-		return recvWQE{}, false
+		return nil
 	}
-	w := q.ring[q.head&uint32(len(q.ring)-1)]
+	w := &q.ring[q.head&uint32(len(q.ring)-1)]
 	q.head++
-	return w, true
+	return w
 }
 
 // SharedReceiveQueue is a receive queue that many queue pairs take from (ibv_srq).
@@ -111,11 +112,11 @@ func (qp *QueuePair) takeRecv() bool {
 	if qp.resp.held {
 		return true
 	}
-	w, ok := qp.recv.pop()
-	if !ok {
+	w := qp.recv.pop()
+	if w == nil {
 		return false
 	}
-	qp.resp.recv, qp.resp.held = w, true
+	qp.resp.recv, qp.resp.held = *w, true
 	if s := qp.srq; s != nil && s.low > s.queue.len() {
 		s.low = 0
 		qp.ep.async(AsyncEvent{Kind: AsyncSRQLimit, SRQ: s})

@@ -216,11 +216,7 @@ func (qp *QueuePair) fail() {
 		qp.ep.async(AsyncEvent{Kind: AsyncLastWQEReached, QP: qp})
 		return
 	}
-	for {
-		w, ok := qp.recv.pop()
-		if !ok {
-			return
-		}
+	for w := qp.recv.pop(); w != nil; w = qp.recv.pop() {
 		qp.completeRecv(&WorkCompletion{ID: w.id, Status: StatusWRFlushErr, Op: CompRecv}, false)
 	}
 }

@@ -1,0 +1,80 @@
+# `make help` lists the targets. Every one that needs anything installed runs scripts/setup first.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+.NOTPARALLEL:
+
+GO        ?= go
+TESTFLAGS ?=
+FUZZTIME  ?= 5s
+
+# The version in a binary is its commit, where git can tell it (not in a tarball, nor in a clone
+# that belongs to someone else, where asking would fail the build).
+VCS     = $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
+GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
+
+MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
+
+.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race examples fuzz \
+	container clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: setup ## install what is missing, then every binary into bin/
+	@$(MAKE) --no-print-directory binaries roofline-c
+
+setup: ## install what is missing (Debian packages; see scripts/setup)
+	@scripts/setup build
+
+binaries:
+	@mains=$$($(GO) list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...); \
+	[[ -n $$mains ]] || { echo "no main package to build"; exit 1; }; \
+	mkdir -p bin; set -x; $(GOBUILD) -o bin/ $$mains
+
+roofline-c:
+	@$(MAKE) -s -C bench/roofline
+
+run: build ## WRITE bandwidth over all sizes, then WRITE latency, in one process over DPDK rings
+	bin/roce_write_bw -d loop: -a
+	bin/roce_write_lat -d loop: -a
+
+roofline: build ## a C loop without a protocol, testpmd and us, in one run
+	bench/roofline/run
+
+bench: setup ## Go benchmarks of every package
+	$(GO) test -p 1 -run '^$$' -bench . -benchmem -timeout 20m $(TESTFLAGS) ./...
+
+test: setup lint unit race examples ## gofmt, vet, staticcheck, every test, race detector, examples
+
+lint: setup ## gofmt, go vet, staticcheck, shell syntax
+	@unformatted=$$(gofmt -l .); [[ -z $$unformatted ]] || \
+		{ echo "gofmt -w would change:" $$unformatted; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	@for f in $$(grep -rlI '^#!/usr/bin/env bash' .ci scripts bench); do bash -n "$$f"; done
+
+# One package at a time: a poll loop takes a core, and tests with a clock want a quiet one.
+unit: setup
+	$(GO) test -p 1 -timeout 5m $(TESTFLAGS) ./...
+
+# DPDK's C code is a stranger to the race detector: it is for tests that do not reach dpdk/.
+race: setup ## the race detector, on all tests that do without DPDK
+	@pure=$$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
+		awk '$$1 ~ /\.test$$/ && !/goroce\/dpdk/ { sub(/\.test$$/, "", $$1); print $$1 }'); \
+	[[ -z $$pure ]] || { set -x; $(GO) test -race -short -timeout 5m $(TESTFLAGS) $$pure; }
+
+examples: setup ## build and vet the modules in examples/ that use this one from outside
+	@for d in $(MODULES); do echo "examples: $$d"; \
+		(cd $$d && $(GO) vet ./... && $(GO) build -o /dev/null ./...); done
+
+fuzz: setup ## every fuzz target for FUZZTIME (5s) each
+	scripts/fuzz $(FUZZTIME)
+
+container: ## build the image, run server and client in two containers (see scripts/container-ci)
+	scripts/container-ci
+
+clean: ## remove what was built
+	rm -rf bin
+	$(MAKE) -C bench/roofline clean

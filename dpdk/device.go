@@ -1,0 +1,122 @@
+package dpdk
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/dpdk/ethdev"
+	"github.com/goroce/goroce/dpdk/mempool"
+	"github.com/goroce/goroce/packet"
+)
+
+// Device is an open port with its pool and its queues. Its methods may be called by any goroutine;
+// its Queues belong to one goroutine each.
+type Device struct {
+	url     URL
+	opts    Options
+	mtu     int
+	txDepth int
+	shape   shape
+	mac     []byte
+	info    packet.Info
+	queues  []*Queue
+
+	port ethdev.Port
+	pool *mempool.Mempool
+	loop *loopEnd // of a loop:, else nil
+
+	// What is to be undone, on EAL's main thread.
+	attached, running, serves bool
+
+	ready  atomic.Bool // frames may pass
+	closed atomic.Bool
+}
+
+// ErrClosed says that a device has been closed.
+var ErrClosed = errors.New("dpdk: device is closed")
+
+// Queues is how many Queues the device has: what was asked or fewer.
+func (d *Device) Queues() int { return len(d.queues) }
+
+// Queue is the i-th queue pair, a packet.Port. On a loop, Queue i of one end is wired to Queue i of
+// the other; a NIC spreads UDP flows over its queues.
+func (d *Device) Queue(i int) *Queue { return d.queues[i] }
+
+// Info describes the device; every Queue answers the same.
+func (d *Device) Info() packet.Info { return d.info }
+
+// Stats are the counters of a device since Open.
+type Stats struct {
+	ethdev.Stats
+
+	// RxChained counts frames dropped because they came in several segments.
+	RxChained uint64
+
+	Buffers     int // in the pool
+	BuffersFree int // of them, not in anybody's hands
+}
+
+// Stats reads the counters.
+func (d *Device) Stats() (Stats, error) {
+	var s Stats
+	if d.closed.Load() {
+		return s, ErrClosed
+	}
+	var err error
+	s.Stats, err = d.port.StatsGet()
+	for _, q := range d.queues {
+		s.RxChained += uint64(q.chained.Load())
+	}
+	s.Buffers, s.BuffersFree = d.pool.Size(), d.pool.AvailCount()
+	return s, err
+}
+
+// Link is the state of the wire. A loop is up when both ends are open, a memif when the other
+// process is there.
+func (d *Device) Link() (ethdev.Link, error) {
+	switch {
+	case d.closed.Load():
+		return ethdev.Link{}, ErrClosed
+	case d.loop != nil:
+		return ethdev.Link{Up: d.loop.pair.up.Load()}, nil
+	}
+	link, err := d.port.LinkGetNowait()
+	if d.url.Scheme != PCI {
+		link.Mbps = 0 // virtual drivers invent one
+	}
+	return link, err
+}
+
+// Close stops the device and gives everything back. Nobody may be using its queues. Buffers that
+// the caller still holds stay valid until they are freed through a queue of another device; the
+// pool they belong to goes when the last of them is home. A second Close does nothing.
+func (d *Device) Close() error {
+	if d.closed.Swap(true) {
+		return nil
+	}
+	return eal.Call("dpdk: close "+d.info.Name, d.release)
+}
+
+// release undoes open, however far it came, on EAL's main thread.
+func (d *Device) release() error {
+	var errs []error
+	d.ready.Store(false)
+	if d.running {
+		errs = append(errs, d.port.DevStop())
+	}
+	if d.attached {
+		errs = append(errs, d.port.Detach())
+	}
+	if d.serves {
+		memifServers[d.url.Name]--
+	}
+	if d.loop != nil {
+		d.loop.release()
+	}
+	if d.pool != nil {
+		retire(d.pool)
+	}
+	reap()
+	return errors.Join(errs...)
+}

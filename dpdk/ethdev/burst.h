@@ -1,0 +1,56 @@
+/* The two functions every frame passes. */
+#ifndef GOROCE_ETHDEV_BURST_H
+#define GOROCE_ETHDEV_BURST_H
+
+#include <rte_ethdev.h>
+#include <rte_prefetch.h>
+
+#include "../mbuf/burst.h"
+
+/* Frames of several segments do not happen as pools are sized; one that came all the same is
+ * dropped, since a packet.Buf is contiguous. Keeps order; answers how many are left. */
+static unsigned gr_drop_chains(struct rte_mbuf **mbuf, unsigned n)
+{
+	unsigned kept = 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (mbuf[i]->nb_segs == 1)
+			mbuf[kept++] = mbuf[i];
+		else
+			rte_pktmbuf_free(mbuf[i]);
+	}
+	return kept;
+}
+
+/* Polls queues in the order given until b has n frames. *dropped is how many were chains. */
+static unsigned gr_rx_burst(uint16_t port, const uint16_t *queue, unsigned queues,
+			    struct gr_burst *b, unsigned n, uint32_t *dropped)
+{
+	struct rte_mbuf **mbuf = gr_mbufs(b);
+	unsigned got = 0, chains = 0;
+
+	for (unsigned i = 0; i < queues && got < n; i++)
+		got += rte_eth_rx_burst(port, queue[i], mbuf + got, n - got);
+	for (unsigned i = 0; i < got; i++)
+		rte_prefetch0(mbuf[i]);
+	for (unsigned i = 0; i < got; i++)
+		chains |= mbuf[i]->nb_segs ^ 1;
+	if (unlikely(chains)) {
+		unsigned kept = gr_drop_chains(mbuf, got);
+		*dropped += got - kept;
+		got = kept;
+	}
+	for (unsigned i = 0; i < got; i++) {
+		gr_burst_get(b, i, mbuf[i]);
+		rte_prefetch0((const void *)b->data[i]);
+	}
+	return got;
+}
+
+static unsigned gr_tx_burst(uint16_t port, uint16_t queue, struct gr_burst *b, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		gr_burst_set(b, i);
+	return rte_eth_tx_burst(port, queue, gr_mbufs(b), n);
+}
+
+#endif

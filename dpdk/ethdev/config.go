@@ -1,0 +1,98 @@
+package ethdev
+
+/*
+#include <rte_ethdev.h>
+
+static int configure(uint16_t port, uint16_t rxq, uint16_t txq, uint32_t mtu)
+{
+	struct rte_eth_conf conf = {
+		.rxmode = {.mtu = mtu},
+	};
+	struct rte_eth_dev_info info;
+	int rc = rte_eth_dev_info_get(port, &info);
+	if (rc != 0)
+		return rc;
+	if (rxq > 1) {
+		uint64_t hash = RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP;
+		conf.rx_adv_conf.rss_conf.rss_hf = hash & info.flow_type_rss_offloads;
+		if (conf.rx_adv_conf.rss_conf.rss_hf != 0)
+			conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+	}
+	return rte_eth_dev_configure(port, rxq, txq, &conf);
+}
+
+static int rxq_setup(uint16_t port, uint16_t queue, uint16_t n, void *pool)
+{
+	return rte_eth_rx_queue_setup(port, queue, n, rte_eth_dev_socket_id(port), NULL, pool);
+}
+*/
+import "C"
+
+import (
+	"net"
+
+	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/dpdk/mempool"
+)
+
+// Conf configures a device. All offloads stay off: the transport does its own checksums.
+type Conf struct {
+	RxQ, TxQ int
+	MTU      int
+}
+
+// DevConfigure sets the number of queues and what holds for all of them. With several receive
+// queues, UDP flows are spread over them when the device can.
+func (p Port) DevConfigure(c Conf) error {
+	return eal.Errno(int(C.configure(C.uint16_t(p), C.uint16_t(c.RxQ), C.uint16_t(c.TxQ),
+		C.uint32_t(c.MTU))))
+}
+
+// AdjustRing answers the numbers of descriptors nearest to rx and tx that the device can have.
+func (p Port) AdjustRing(rx, tx int) (int, int, error) {
+	nrx, ntx := C.uint16_t(rx), C.uint16_t(tx)
+	rc := C.rte_eth_dev_adjust_nb_rx_tx_desc(C.uint16_t(p), &nrx, &ntx)
+	return int(nrx), int(ntx), eal.Errno(int(rc))
+}
+
+// RxqSetup prepares receive queue q with n descriptors, filled from pool.
+func (p Port) RxqSetup(q, n int, pool *mempool.Mempool) error {
+	return eal.Errno(int(C.rxq_setup(C.uint16_t(p), C.uint16_t(q), C.uint16_t(n), pool.Pointer())))
+}
+
+// TxqSetup prepares transmit queue q with n descriptors.
+func (p Port) TxqSetup(q, n int) error {
+	socket := C.uint(C.rte_eth_dev_socket_id(C.uint16_t(p)))
+	return eal.Errno(int(C.rte_eth_tx_queue_setup(C.uint16_t(p), C.uint16_t(q), C.uint16_t(n),
+		socket, nil)))
+}
+
+// DevStart lets frames pass.
+func (p Port) DevStart() error { return eal.Errno(int(C.rte_eth_dev_start(C.uint16_t(p)))) }
+
+// DevStop stops them.
+func (p Port) DevStop() error { return eal.Errno(int(C.rte_eth_dev_stop(C.uint16_t(p)))) }
+
+// PromiscuousEnable receives frames for any address.
+func (p Port) PromiscuousEnable() error {
+	return eal.Errno(int(C.rte_eth_promiscuous_enable(C.uint16_t(p))))
+}
+
+// AllMulticastEnable receives frames for every group: IPv6 neighbours are asked that way.
+func (p Port) AllMulticastEnable() error {
+	return eal.Errno(int(C.rte_eth_allmulticast_enable(C.uint16_t(p))))
+}
+
+// MACAddrSet changes the device's own address.
+func (p Port) MACAddrSet(mac net.HardwareAddr) error {
+	var c C.struct_rte_ether_addr
+	for i := range c.addr_bytes {
+		c.addr_bytes[i] = C.uint8_t(mac[i])
+	}
+	return eal.Errno(int(C.rte_eth_dev_default_mac_addr_set(C.uint16_t(p), &c)))
+}
+
+// MTUSet changes the MTU of a configured device.
+func (p Port) MTUSet(mtu int) error {
+	return eal.Errno(int(C.rte_eth_dev_set_mtu(C.uint16_t(p), C.uint16_t(mtu))))
+}

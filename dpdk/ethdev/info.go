@@ -1,0 +1,113 @@
+package ethdev
+
+/*
+#include <rte_ethdev.h>
+
+static int link_get(uint16_t port, unsigned *speed, int *up)
+{
+	struct rte_eth_link link;
+	int rc = rte_eth_link_get_nowait(port, &link);
+	*speed = link.link_speed;
+	*up = link.link_status;
+	return rc;
+}
+*/
+import "C"
+
+import (
+	"math"
+	"net"
+
+	"github.com/goroce/goroce/dpdk/eal"
+)
+
+// Info is what a device can do.
+type Info struct {
+	Driver         string
+	MaxRxQ, MaxTxQ int
+	MinMTU, MaxMTU int // 0: the driver does not say
+	MaxFrame       int // longest frame it receives; 0: it does not say
+	MinRoom        int // shortest buffer it receives into
+	RxRing, TxRing int // descriptors the driver suggests; 0: none in particular
+}
+
+// InfoGet asks the driver.
+func (p Port) InfoGet() (Info, error) {
+	var c C.struct_rte_eth_dev_info
+	if rc := C.rte_eth_dev_info_get(C.uint16_t(p), &c); rc != 0 {
+		return Info{}, eal.Errno(int(rc))
+	}
+	info := Info{
+		Driver:  C.GoString(c.driver_name),
+		MaxRxQ:  int(c.max_rx_queues),
+		MaxTxQ:  int(c.max_tx_queues),
+		MinMTU:  int(c.min_mtu),
+		MaxMTU:  int(c.max_mtu),
+		MinRoom: int(c.min_rx_bufsize),
+		RxRing:  int(c.default_rxportconf.ring_size),
+		TxRing:  int(c.default_txportconf.ring_size),
+	}
+	if c.max_mtu == math.MaxUint16 {
+		info.MaxMTU = 0
+	}
+	if c.max_rx_pktlen != math.MaxUint32 {
+		info.MaxFrame = int(c.max_rx_pktlen)
+	}
+	return info, nil
+}
+
+// Stats are the counters of a device.
+type Stats struct {
+	RxFrames, RxBytes uint64
+	RxMissed          uint64 // the device had no descriptor
+	RxErrors          uint64
+	RxNoBuffer        uint64 // the pool had no mbuf
+	TxFrames, TxBytes uint64
+	TxErrors          uint64
+}
+
+// StatsGet reads the counters. Any goroutine may.
+func (p Port) StatsGet() (Stats, error) {
+	var c C.struct_rte_eth_stats
+	if rc := C.rte_eth_stats_get(C.uint16_t(p), &c); rc != 0 {
+		return Stats{}, eal.Errno(int(rc))
+	}
+	return Stats{
+		RxFrames: uint64(c.ipackets), RxBytes: uint64(c.ibytes),
+		RxMissed: uint64(c.imissed), RxErrors: uint64(c.ierrors), RxNoBuffer: uint64(c.rx_nombuf),
+		TxFrames: uint64(c.opackets), TxBytes: uint64(c.obytes), TxErrors: uint64(c.oerrors),
+	}, nil
+}
+
+// Link is the state of the wire.
+type Link struct {
+	Up   bool
+	Mbps int // 0: unknown
+}
+
+// LinkGetNowait reads the state of the wire. Any goroutine may.
+func (p Port) LinkGetNowait() (Link, error) {
+	var speed C.uint
+	var up C.int
+	if rc := C.link_get(C.uint16_t(p), &speed, &up); rc != 0 {
+		return Link{}, eal.Errno(int(rc))
+	}
+	link := Link{Up: up == C.RTE_ETH_LINK_UP}
+	if speed != C.RTE_ETH_SPEED_NUM_UNKNOWN {
+		link.Mbps = int(speed)
+	}
+	return link, nil
+}
+
+// MACAddrGet reads the device's address; all zero when it has none.
+func (p Port) MACAddrGet() (net.HardwareAddr, error) {
+	var c C.struct_rte_ether_addr
+	if rc := C.rte_eth_macaddr_get(C.uint16_t(p), &c); rc != 0 {
+		return nil, eal.Errno(int(rc))
+	}
+	mac := make(net.HardwareAddr, len(c.addr_bytes))
+	for i, b := range c.addr_bytes {
+		mac[i] = byte(b)
+	}
+	return mac, nil
+}

@@ -1,0 +1,95 @@
+package ethdev
+
+/*
+#cgo pkg-config: libdpdk
+#cgo LDFLAGS: -lrte_net_ring
+#include <stdlib.h>
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_eth_ring.h>
+
+static int from_rings(const char *name, void **rx, unsigned nrx, void **tx, unsigned ntx)
+{
+	return rte_eth_from_rings(name, (struct rte_ring *const *)rx, nrx,
+		(struct rte_ring *const *)tx, ntx, 0);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/dpdk/ring"
+)
+
+// Port is the number of an Ethernet device.
+type Port uint16
+
+// GetByName finds a device by the name it was attached under.
+func GetByName(name string) (Port, error) {
+	s := C.CString(name)
+	defer C.free(unsafe.Pointer(s))
+	var id C.uint16_t
+	if rc := C.rte_eth_dev_get_port_by_name(s, &id); rc != 0 {
+		return 0, fmt.Errorf("find %s: %w", name, eal.Errno(int(rc)))
+	}
+	return Port(id), nil
+}
+
+// Attach adds a device to a bus, "vdev" or "pci", of the running process, with a driver's
+// arguments (k=v,k=v), and answers its port.
+func Attach(bus, name, args string) (Port, error) {
+	cBus, cName, cArgs := C.CString(bus), C.CString(name), C.CString(args)
+	defer C.free(unsafe.Pointer(cBus))
+	defer C.free(unsafe.Pointer(cName))
+	defer C.free(unsafe.Pointer(cArgs))
+	if rc := C.rte_eal_hotplug_add(cBus, cName, cArgs); rc != 0 {
+		return 0, eal.Errno(int(rc))
+	}
+	port, err := GetByName(name)
+	if err != nil {
+		C.rte_eal_hotplug_remove(cBus, cName)
+	}
+	return port, err
+}
+
+// FromRings makes a device whose receive queues are the rings rx and whose transmit queues are
+// the rings tx.
+func FromRings(name string, rx, tx []*ring.Ring) (Port, error) {
+	s := C.CString(name)
+	defer C.free(unsafe.Pointer(s))
+	cRx, cTx := pointers(rx), pointers(tx)
+	defer C.free(unsafe.Pointer(cRx))
+	defer C.free(unsafe.Pointer(cTx))
+	id := C.from_rings(s, cRx, C.uint(len(rx)), cTx, C.uint(len(tx)))
+	if id < 0 {
+		return 0, eal.Errno(-1)
+	}
+	return Port(id), nil
+}
+
+// pointers is an array in C's memory, which may hold anything.
+func pointers(rings []*ring.Ring) *unsafe.Pointer {
+	array := (*unsafe.Pointer)(C.calloc(C.size_t(len(rings)+1), C.size_t(unsafe.Sizeof(uintptr(0)))))
+	slots := unsafe.Slice(array, len(rings))
+	for i, r := range rings {
+		slots[i] = r.Pointer()
+	}
+	return array
+}
+
+// Detach closes the device and takes it off its bus. The Port is meaningless afterwards.
+func (p Port) Detach() error {
+	var info C.struct_rte_eth_dev_info
+	if rc := C.rte_eth_dev_info_get(C.uint16_t(p), &info); rc != 0 {
+		return eal.Errno(int(rc))
+	}
+	if rc := C.rte_eth_dev_close(C.uint16_t(p)); rc != 0 {
+		return eal.Errno(int(rc))
+	}
+	return eal.Errno(int(C.rte_dev_remove(info.device)))
+}

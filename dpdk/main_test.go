@@ -1,0 +1,9 @@
+package dpdk_test
+
+import (
+	"testing"
+
+	"github.com/goroce/goroce/dpdk/dpdktest"
+)
+
+func TestMain(m *testing.M) { dpdktest.Main(m) }

@@ -1,0 +1,274 @@
+package dpdk
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/dpdk/ethdev"
+	"github.com/goroce/goroce/dpdk/mempool"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/units"
+)
+
+// Open opens the port that url names (see ParseURL). The first Open of a process starts EAL. The
+// device is receiving when Open returns; whether its wire leads anywhere is Link's to say.
+func Open(url string, opts Options) (*Device, error) {
+	u, err := ParseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	if err := startEAL(&u, opts); err != nil {
+		return nil, fmt.Errorf("dpdk: open %s: %w", url, err)
+	}
+	d := &Device{url: u, opts: opts.filled()}
+	err = eal.Call("dpdk: open "+url, func() error {
+		reap()
+		err := d.open()
+		if err != nil {
+			d.closed.Store(true)
+			d.release() // what went wrong first is what matters
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.say()
+	return d, nil
+}
+
+func startEAL(u *URL, o Options) error {
+	if eal.Started() {
+		return nil
+	}
+	config := eal.Config{ExtraArgs: o.ExtraEAL}
+	if u.Scheme == PCI {
+		config.PCI = []string{u.Name}
+	}
+	err := eal.InitWith(config)
+	if errors.Is(err, eal.ErrStarted) {
+		return nil // another goroutine was faster
+	}
+	return err
+}
+
+// open does it all, on EAL's main thread; on failure release undoes what was done.
+func (d *Device) open() error {
+	if err := d.url.check(); err != nil {
+		return err
+	}
+	if err := d.chooseMTU(); err != nil {
+		return err
+	}
+	if err := d.attach(); err != nil {
+		return err
+	}
+	info, err := d.port.InfoGet()
+	if err != nil {
+		return err
+	}
+	if d.loop != nil {
+		d.shape = loopShape(d.opts, d.loop.pair.queues, d.loop.pair.classes)
+	} else {
+		d.shape = shapeOf(d.opts, d.url.Scheme, info)
+	}
+	if err := d.configure(info); err != nil {
+		return err
+	}
+	if err := d.start(); err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	if err := d.address(); err != nil {
+		return err
+	}
+	d.describe(info)
+	d.makeQueues()
+	return nil
+}
+
+// chooseMTU settles on the MTU asked for, else our own, within what the interface or the slots of
+// a memif allow.
+func (d *Device) chooseMTU() error {
+	limit, ours := MaxMTU, jumboMTU
+	switch d.url.Scheme {
+	case AFPacket, AFXDP:
+		nic, err := net.InterfaceByName(d.url.Name)
+		if err != nil {
+			return err
+		}
+		limit = min(nic.MTU, jumboMTU) // lo has 65536: no mbuf is that long
+	case Memif:
+		ours = memifMTU
+		if s := d.url.option("bsize"); s != "" {
+			size, err := strconv.Atoi(s)
+			if err != nil || size-frameOverhead < MinMTU || size-frameOverhead > MaxMTU {
+				return fmt.Errorf("bsize=%s is not a number of bytes that a frame fits in", s)
+			}
+			limit = size - frameOverhead
+		}
+	case Tap, PCI:
+		ours = 1500
+	}
+	d.mtu = ours
+	if d.opts.MTU != 0 {
+		d.mtu = d.opts.MTU
+	}
+	d.mtu = min(d.mtu, limit)
+	return nil
+}
+
+// attach makes the device known to EAL.
+func (d *Device) attach() error {
+	if d.url.Scheme == Loop {
+		end, err := openLoop(&d.url, d.opts)
+		if err != nil {
+			return err
+		}
+		d.loop = &end
+		d.port, err = end.attach()
+		d.attached = err == nil
+		return err
+	}
+	v := d.url.vdev(nextSerial(string(d.url.Scheme)), d.opts.Queues, d.mtu)
+	var err error
+	if d.port, err = ethdev.Attach(v.bus, v.name, v.args); err != nil {
+		return fmt.Errorf("attach %s: %w", strings.TrimSuffix(v.name+","+v.args, ","), err)
+	}
+	d.attached = true
+	if d.url.Scheme == Memif && !d.url.Client {
+		memifServers[d.url.Name]++
+		d.serves = true
+	}
+	return nil
+}
+
+// configure gives the device its queues and its pool.
+func (d *Device) configure(info ethdev.Info) error {
+	mtu := d.mtu
+	if info.MaxMTU > 0 {
+		mtu = min(mtu, info.MaxMTU)
+	}
+	if info.MaxFrame > 0 {
+		mtu = min(mtu, info.MaxFrame-frameOverhead)
+	}
+	if d.url.Scheme == PCI {
+		d.mtu = mtu // a NIC means its limits; virtual drivers name some and ignore them
+	}
+	conf := ethdev.Conf{RxQ: d.shape.rxq, TxQ: d.shape.txq, MTU: mtu}
+	if err := d.port.DevConfigure(conf); err != nil {
+		return fmt.Errorf("configure %+v: %w", conf, err)
+	}
+	rxd, txd, err := d.port.AdjustRing(defaultDepth, defaultDepth)
+	if err != nil {
+		return fmt.Errorf("ring sizes: %w", err)
+	}
+	if d.loop != nil {
+		txd = d.loop.pair.depth
+	}
+	d.txDepth = txd
+	if err := d.makePool(info, rxd); err != nil {
+		return err
+	}
+	for q := range d.shape.rxq {
+		if err := d.port.RxqSetup(q, rxd, d.pool); err != nil {
+			return fmt.Errorf("receive queue %d: %w", q, err)
+		}
+	}
+	for q := range d.shape.txq {
+		if err := d.port.TxqSetup(q, txd); err != nil {
+			return fmt.Errorf("transmit queue %d: %w", q, err)
+		}
+	}
+	if d.url.Scheme == Tap && d.opts.MTU != 0 {
+		return d.port.MTUSet(d.opts.MTU)
+	}
+	return nil
+}
+
+// makePool sizes the buffers so that a frame of the MTU is one segment.
+func (d *Device) makePool(info ethdev.Info, rxd int) error {
+	config := mempool.Config{Buffers: d.opts.Buffers, Room: roundUp(d.mtu+frameOverhead, 64)}
+	switch d.url.Scheme {
+	case AFPacket:
+		// The driver insists on room for a whole slot, its header included.
+		frame, _ := packetRing(d.mtu)
+		config.Room = frame
+	case PCI, AFXDP:
+		config.Buffers += rxd * d.shape.rxq
+		config.EALMemory = true
+		config.Room = max(config.Room, 2048)
+	case Tap:
+		config.Buffers += rxd * d.shape.rxq
+	}
+	config.Room = min(max(config.Room, info.MinRoom), mempool.MaxRoom)
+	var err error
+	d.pool, err = mempool.CreateMbufPool(fmt.Sprintf("goroce%d", nextSerial("pool")), config)
+	return err
+}
+
+// address chooses the endpoint's MAC and makes the device receive for it.
+func (d *Device) address() error {
+	own, err := d.port.MACAddrGet()
+	if err != nil {
+		return err
+	}
+	d.mac = own
+	if !d.url.ownMAC() || isZero(own) {
+		second := d.url.Client || d.loop != nil && d.loop.end == 1
+		d.mac = d.url.mac(second)
+		if d.url.Scheme != PCI || d.port.MACAddrSet(d.mac) != nil {
+			d.listen("promiscuous", d.port.PromiscuousEnable)
+		}
+	}
+	d.listen("all multicast", d.port.AllMulticastEnable)
+	return nil
+}
+
+// listen turns a receive mode on; a driver without one receives everything anyway.
+func (d *Device) listen(mode string, enable func() error) {
+	if err := enable(); err != nil {
+		d.opts.Logger.Debug("dpdk: driver has no such mode", "port", d.url.String(), "mode", mode, "err", err)
+	}
+}
+
+// describe fills in what Info answers for ever.
+func (d *Device) describe(info ethdev.Info) {
+	d.info = packet.Info{
+		Name:     d.url.String(),
+		Driver:   info.Driver,
+		MAC:      d.mac,
+		MTU:      units.Bytes(d.mtu),
+		Classes:  d.shape.classes,
+		TxDepth:  d.txDepth,
+		Reliable: d.loop != nil,
+	}
+	if d.loop != nil {
+		d.info.Name = fmt.Sprintf("loop:%s/%d", d.url.Name, d.loop.end)
+	}
+	if link, err := d.port.LinkGetNowait(); err == nil && d.url.Scheme == PCI {
+		d.info.LinkRate = units.BitRate(link.Mbps) * units.Mbps // virtual drivers invent one
+	}
+}
+
+// say logs what the device gives less of than was asked.
+func (d *Device) say() {
+	log := d.opts.Logger.With("port", d.info.Name, "driver", d.info.Driver)
+	if d.shape.queues < d.opts.Queues {
+		log.Warn("dpdk: fewer queues than asked", "asked", d.opts.Queues, "given", d.shape.queues)
+	}
+	if d.shape.classes < d.opts.Classes {
+		log.Warn("dpdk: classes share a transmit queue", "asked", d.opts.Classes, "given", d.shape.classes)
+	}
+	if d.mtu < d.opts.MTU {
+		log.Warn("dpdk: smaller MTU than asked", "asked", d.opts.MTU, "given", d.mtu)
+	}
+	log.Debug("dpdk: open", "mac", d.info.MAC.String(), "mtu", d.mtu, "queues", d.shape.queues,
+		"classes", d.shape.classes, "buffers", d.pool.Size(), "room", d.pool.Room())
+}

@@ -1,0 +1,148 @@
+package dpdk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// ErrInUse says that another process, or another port of this one, has what a URL names.
+var ErrInUse = errors.New("in use")
+
+// check finds out before EAL is asked why the device cannot be opened: what drivers say is at
+// best terse, and at worst they succeed and then do nothing.
+func (u *URL) check() error {
+	switch u.Scheme {
+	case AFPacket, AFXDP:
+		if err := interfaceExists(u.Name); err != nil {
+			return err
+		}
+		return rawSocketsAllowed()
+	case Tap:
+		return u.checkTap()
+	case Pcap:
+		return u.checkFiles()
+	case Memif:
+		return u.checkSocket()
+	}
+	return nil
+}
+
+// interfaceExists asks by netlink and not /sys, which in a fresh network namespace still shows the
+// interfaces of the old one.
+func interfaceExists(name string) error {
+	if _, err := net.InterfaceByName(name); err == nil {
+		return nil
+	}
+	interfaces, _ := net.Interfaces()
+	names := make([]string, len(interfaces))
+	for i, nic := range interfaces {
+		names[i] = nic.Name
+	}
+	return fmt.Errorf("no interface %q here; there are: %s", name, strings.Join(names, " "))
+}
+
+func rawSocketsAllowed() error {
+	fd, err := syscall.Socket(syscall.AF_PACKET, syscall.SOCK_RAW, 0)
+	if err != nil {
+		return needs("CAP_NET_RAW", err)
+	}
+	return syscall.Close(fd)
+}
+
+func needs(capability string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("needs %s: %w", capability, err)
+	}
+	return err
+}
+
+func (u *URL) checkTap() error {
+	f, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
+	if err != nil {
+		return needs("access to /dev/net/tun", err)
+	}
+	f.Close()
+	if !hasCapability(capNetAdmin) {
+		return fmt.Errorf("needs CAP_NET_ADMIN: %w", fs.ErrPermission)
+	}
+	return nil
+}
+
+const capNetAdmin = 12
+
+// hasCapability reads the effective set; when that cannot be read, the driver will find out.
+func hasCapability(n uint) bool {
+	status, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			set, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+			return err != nil || set&(1<<n) != 0
+		}
+	}
+	return true
+}
+
+func (u *URL) checkFiles() error {
+	if u.RxFile != "" {
+		f, err := os.Open(u.RxFile)
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	if u.TxFile != "" {
+		return directoryExists(u.TxFile)
+	}
+	return nil
+}
+
+func directoryExists(path string) error {
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err != nil {
+		return fmt.Errorf("directory of %s: %w", path, err)
+	}
+	return nil
+}
+
+// checkSocket makes way for a memif server: a socket that nobody answers at was left behind by a
+// process that died, and would make bind fail.
+func (u *URL) checkSocket() error {
+	if u.option("socket-abstract") == "yes" {
+		return nil // not in the file system
+	}
+	if err := directoryExists(u.Name); err != nil {
+		return err
+	}
+	if u.Client || memifServers[u.Name] > 0 {
+		return nil
+	}
+	info, err := os.Lstat(u.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSocket == 0:
+		return fmt.Errorf("%s exists and is no socket", u.Name)
+	}
+	c, err := net.Dial("unixpacket", u.Name)
+	if err == nil {
+		c.Close()
+		return fmt.Errorf("socket %s: %w by a live server", u.Name, ErrInUse)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("socket %s: %w", u.Name, err)
+	}
+	return os.Remove(u.Name)
+}

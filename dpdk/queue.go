@@ -1,0 +1,102 @@
+package dpdk
+
+import (
+	"sync/atomic"
+
+	"github.com/goroce/goroce/dpdk/ethdev"
+	"github.com/goroce/goroce/dpdk/mbuf"
+	"github.com/goroce/goroce/dpdk/mempool"
+	"github.com/goroce/goroce/packet"
+)
+
+// Queue is one receive queue of a device and its transmit queues, one per class. It is a
+// packet.Port and belongs to one goroutine, which should have called Register.
+type Queue struct {
+	burst mbuf.Burst // what the current call hands to C
+
+	ready *atomic.Bool // the device's
+	port  ethdev.Port
+	pool  *mempool.Mempool
+	room  uint32
+	rx    []uint16 // hardware queues to poll, in order
+	tx    []uint16 // hardware queue of each class
+	info  packet.Info
+
+	lost    uint32        // chains dropped, as C counts them
+	chained atomic.Uint32 // the same for other goroutines to read
+}
+
+var _ packet.Port = (*Queue)(nil)
+
+func (d *Device) makeQueues() {
+	for i := range d.shape.queues {
+		d.queues = append(d.queues, &Queue{
+			ready: &d.ready,
+			port:  d.port,
+			pool:  d.pool,
+			room:  uint32(d.pool.Room()),
+			rx:    d.shape.rx(i),
+			tx:    d.shape.tx(i),
+			info:  d.info,
+		})
+	}
+}
+
+// Alloc implements packet.Port.
+func (q *Queue) Alloc(bufs []packet.Buf) int {
+	done := 0
+	for done < len(bufs) {
+		want := min(len(bufs)-done, mbuf.Max)
+		got := mbuf.Alloc(q.pool, &q.burst, want)
+		q.fresh(bufs[done : done+got])
+		done += got
+		if got < want {
+			break
+		}
+	}
+	return done
+}
+
+// Free implements packet.Port. The buffers may come from any device of the process.
+func (q *Queue) Free(bufs []packet.Buf) {
+	for len(bufs) > 0 {
+		n := min(len(bufs), mbuf.Max)
+		for i := range n {
+			q.burst.Handle[i] = bufs[i].Handle
+		}
+		mbuf.Free(&q.burst, n)
+		bufs = bufs[n:]
+	}
+}
+
+// Recv implements packet.Port.
+func (q *Queue) Recv(bufs []packet.Buf) int {
+	if !q.ready.Load() {
+		return 0
+	}
+	n := q.port.RxBurst(q.rx, &q.burst, min(len(bufs), mbuf.Max), &q.lost)
+	q.received(bufs[:n])
+	if q.lost != q.chained.Load() {
+		q.chained.Store(q.lost)
+	}
+	return n
+}
+
+// Send implements packet.Port.
+func (q *Queue) Send(class packet.Class, bufs []packet.Buf) int {
+	tx := q.tx[min(int(class), len(q.tx)-1)]
+	done := 0
+	for q.ready.Load() && done < len(bufs) {
+		n := min(len(bufs)-done, mbuf.Max)
+		q.describe(bufs[done : done+n])
+		sent := q.port.TxBurst(tx, &q.burst, n)
+		done += sent
+		if sent < n {
+			break
+		}
+	}
+	return done
+}
+
+// Info implements packet.Port.
+func (q *Queue) Info() packet.Info { return q.info }

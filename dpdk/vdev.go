@@ -1,0 +1,108 @@
+package dpdk
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// The MTUs of ports that have none of their own.
+const (
+	jumboMTU = 9000
+
+	// A memif frame must fit one slot of shared memory, and the slots are walked round robin, so
+	// they are no longer than the longest RoCE frame needs: 4096 bytes, headers, and some.
+	memifMTU = 4352 - frameOverhead
+)
+
+// defaultDepth is how many frames a queue holds where we decide: a share of DefaultBuffers.
+const defaultDepth = 512
+
+// vdev is what EAL's hot-plug takes.
+type vdev struct{ bus, name, args string }
+
+// vdev computes the device that u asks for, number n of its kind, for frames of mtu and with
+// queues pairs of queues. It is pure. loop: is not made this way.
+func (u *URL) vdev(n, queues, mtu int) vdev {
+	switch u.Scheme {
+	case PCI:
+		return vdev{"pci", u.Name, join(u.Options)}
+	case EAL:
+		name, args, _ := strings.Cut(u.Name, ",")
+		return vdev{"vdev", name, args}
+	}
+	var ours []KV
+	switch u.Scheme {
+	case Memif:
+		role := "server"
+		if u.Client {
+			role = "client"
+		}
+		ours = []KV{{"role", role}, {"socket", u.Name}, {"socket-abstract", "no"},
+			{"bsize", strconv.Itoa(roundUp(mtu+frameOverhead, 64))},
+			{"rsize", "9"}, {"mac", u.mac(u.Client).String()}}
+	case AFPacket:
+		frame, block := packetRing(mtu)
+		ours = []KV{{"iface", u.Name}, {"qpairs", strconv.Itoa(queues)},
+			{"framesz", strconv.Itoa(frame)}, {"blocksz", strconv.Itoa(block)},
+			{"framecnt", "1024"}}
+	case AFXDP:
+		ours = []KV{{"iface", u.Name}, {"start_queue", "0"}, {"queue_count", strconv.Itoa(queues)}}
+	case Tap:
+		ours = []KV{{"iface", u.Name}}
+	case Pcap:
+		if u.RxFile != "" {
+			ours = append(ours, KV{"rx_pcap", u.RxFile})
+		}
+		if u.TxFile != "" {
+			ours = append(ours, KV{"tx_pcap", u.TxFile})
+		}
+	}
+	return vdev{"vdev", fmt.Sprintf("net_%s%d", u.Scheme, n), join(merge(ours, u.Options))}
+}
+
+// packetRing sizes the ring that af_packet shares with the kernel: frames with room for the
+// kernel's header, 16 to a block, so that a block is whole pages and has no gap at its end.
+func packetRing(mtu int) (frame, block int) {
+	const kernelHeader = 80
+	frame = roundUp(mtu+frameOverhead+kernelHeader, 256)
+	return frame, 16 * frame
+}
+
+// merge answers ours with theirs over it, in a stable order.
+func merge(ours, theirs []KV) []KV {
+	var all []KV
+	given := map[string]bool{}
+	for _, kv := range theirs {
+		given[kv.Key] = true
+	}
+	for _, kv := range ours {
+		if !given[kv.Key] {
+			all = append(all, kv)
+		}
+	}
+	return append(all, theirs...)
+}
+
+func join(options []KV) string {
+	words := make([]string, len(options))
+	for i, kv := range options {
+		words[i] = kv.Key + "=" + kv.Value
+	}
+	return strings.Join(words, ",")
+}
+
+// depth is how many frames each ring of a loop holds.
+func (u *URL) depth() (int, error) {
+	s := u.option("depth")
+	if s == "" {
+		return defaultDepth, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 1<<16 {
+		return 0, fmt.Errorf("depth=%s is not a number from 1 to 65536", s)
+	}
+	return n, nil
+}
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }

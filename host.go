@@ -1,0 +1,195 @@
+package goroce
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"sync"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/packet/pcap"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/neigh"
+	"github.com/goroce/goroce/units"
+)
+
+// ErrClosed is answered by everything on a closed host or connection.
+var ErrClosed = errors.New("goroce: closed")
+
+// Options say how to open a host. The zero value is good for loop: and memif: ports.
+type Options struct {
+	// Addrs are the host's addresses with their prefix lengths. Without any it takes the IPv6
+	// link-local address of its MAC.
+	Addrs []netip.Prefix
+	// Gateways lead to what is on none of the prefixes.
+	Gateways []netip.Addr
+	// VLAN tags every frame when it is not 0.
+	VLAN uint16
+	// Queues is how many endpoints to run, each on a port queue and a core of its own; 0 means 1.
+	// A port that has fewer queues gets fewer.
+	Queues int
+	// Cores are the processors to pin the endpoints to, in turn; none: wherever Linux puts them.
+	Cores []int
+	// Idle is what a core does without work.
+	Idle Idle
+	// Buffers is how many frame buffers each port has; 0 takes the default, sized to the cache.
+	Buffers int
+	// EAL are more arguments for DPDK's environment, as on its command line.
+	EAL string
+	// Pcap is a file that gets everything that crosses the port.
+	Pcap string
+	// Wrap puts decorators around the port of each endpoint.
+	Wrap func(queue int, p packet.Port) packet.Port
+	// Seed begins the random numbers (keys, PSNs); 0 takes them from the system.
+	Seed uint64
+	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed.
+	NewAlgorithm func() cc.Algorithm
+	// Log gets what an operator should know; nil discards it.
+	Log *slog.Logger
+}
+
+// Host is a port with its endpoints and the cores that poll them.
+type Host struct {
+	device  *dpdk.Device
+	addrs   []netip.Prefix
+	workers []*worker
+	log     *slog.Logger
+	seed    uint64
+	pcap    io.Closer
+
+	closing sync.Once
+	closed  chan struct{}
+	err     error
+}
+
+// Open opens a port and starts its endpoints.
+func Open(url string, o Options) (*Host, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Seed == 0 {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails
+		o.Seed = binary.NativeEndian.Uint64(b[:])
+	}
+	o.Queues = max(o.Queues, 1)
+	device, err := dpdk.Open(url, dpdk.Options{Queues: o.Queues, Buffers: o.Buffers, ExtraEAL: o.EAL, Logger: o.Log})
+	if err != nil {
+		return nil, fmt.Errorf("goroce: open: %w", err)
+	}
+	h := &Host{device: device, addrs: o.Addrs, log: o.Log, seed: o.Seed, closed: make(chan struct{})}
+	if err := h.start(o); err != nil {
+		return nil, errors.Join(fmt.Errorf("goroce: open %s: %w", url, err), h.Close())
+	}
+	return h, nil
+}
+
+func (h *Host) start(o Options) error {
+	var sink *pcap.File
+	if o.Pcap != "" {
+		file, err := os.Create(o.Pcap)
+		if err != nil {
+			return err
+		}
+		h.pcap = file
+		if sink, err = pcap.New(file, processClock().Now); err != nil {
+			return err
+		}
+	}
+	if n := h.device.Queues(); n < o.Queues {
+		o.Log.Info("port has fewer queues than asked", "port", h.device.Info().Name, "asked", o.Queues, "has", n)
+	}
+	for i := range h.device.Queues() {
+		var port packet.Port = h.device.Queue(i)
+		if o.Wrap != nil {
+			port = o.Wrap(i, port)
+		}
+		if sink != nil {
+			port = sink.Wrap(port)
+		}
+		if len(h.addrs) == 0 {
+			h.addrs = []netip.Prefix{neigh.LinkLocal([6]byte(port.Info().MAC))}
+		}
+		ep, err := transport.New(transport.Config{
+			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN, Seed: o.Seed + uint64(i),
+			FirstQPN: firstQPN(i, h.device.Queues()), QPNStep: uint32(h.device.Queues()), NewAlgorithm: o.NewAlgorithm,
+		}, processClock().Now())
+		if err != nil {
+			return err
+		}
+		core := -1
+		if len(o.Cores) > 0 {
+			core = o.Cores[i%len(o.Cores)]
+		}
+		w, err := startWorker(ep, core, o.Idle)
+		if err != nil {
+			return err
+		}
+		h.workers = append(h.workers, w)
+	}
+	return nil
+}
+
+// firstQPN gives each of n endpoints its own residue of the queue pair numbers.
+func firstQPN(i, n int) uint32 {
+	const lowest = 0x100
+	return uint32(lowest - lowest%n + n + i)
+}
+
+// Close stops the cores and the port. Connections end; what was not acknowledged is lost.
+func (h *Host) Close() error {
+	h.closing.Do(func() {
+		close(h.closed)
+		for _, w := range h.workers {
+			w.stop()
+		}
+		var errs []error
+		if h.device != nil {
+			errs = append(errs, h.device.Close())
+		}
+		if h.pcap != nil {
+			errs = append(errs, h.pcap.Close())
+		}
+		h.err = errors.Join(errs...)
+	})
+	return h.err
+}
+
+// Endpoints answers how many endpoints run.
+func (h *Host) Endpoints() int { return len(h.workers) }
+
+// Info describes the port of endpoint i.
+func (h *Host) Info(i int) packet.Info { return h.device.Queue(i).Info() }
+
+// Addrs are the host's addresses.
+func (h *Host) Addrs() []netip.Prefix { return h.addrs }
+
+// Device answers the port's device, for its statistics and link state.
+func (h *Host) Device() *dpdk.Device { return h.device }
+
+// Now reads the clock that the endpoints are polled with.
+func (h *Host) Now() units.Time { return processClock().Now() }
+
+// Seed is what the host's random numbers began with.
+func (h *Host) Seed() uint64 { return h.seed }
+
+// Do runs f on the core that polls endpoint i, between two rounds, and waits for its end.
+func (h *Host) Do(i int, f func(*transport.Endpoint)) error { return h.workers[i].do(f) }
+
+// Program is code that runs on a polling core. Step is called after every round of Poll, with the
+// round's time; it must not block. It answers whether it did something, so that a busy core does
+// not take a rest, and ends the program by done.
+type Program interface {
+	Step(ep *transport.Endpoint, now units.Time) (busy, done bool)
+}
+
+// Run adds a program to the core that polls endpoint i and answers a channel that is closed when
+// the program or the host has ended.
+func (h *Host) Run(i int, p Program) (<-chan struct{}, error) { return h.workers[i].run(p) }

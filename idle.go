@@ -1,0 +1,74 @@
+package goroce
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/goroce/goroce/units"
+)
+
+// Idle says what a polling core does when there is nothing to do.
+type Idle uint8
+
+const (
+	// IdleSleep spins for a while, then naps for up to 50 µs at a time: polite where cores are
+	// shared. The default.
+	IdleSleep Idle = iota
+	// IdlePause spins with the processor's PAUSE instruction: spares power and the sibling thread.
+	IdlePause
+	// IdleSpin spins: the lowest latency, a whole core.
+	IdleSpin
+)
+
+var idleNames = [...]string{IdleSleep: "sleep", IdlePause: "pause", IdleSpin: "spin"}
+
+func (i Idle) String() string {
+	if int(i) < len(idleNames) {
+		return idleNames[i]
+	}
+	return fmt.Sprintf("Idle(%d)", uint8(i))
+}
+
+// Set reads an idle policy; with String and Type it makes Idle a command line flag.
+func (i *Idle) Set(s string) error {
+	for v, name := range idleNames {
+		if s == name {
+			*i = Idle(v)
+			return nil
+		}
+	}
+	return fmt.Errorf("goroce: idle policy %q is none of spin, pause, sleep", s)
+}
+
+// Type names the flag's argument.
+func (i *Idle) Type() string { return "spin|pause|sleep" }
+
+// MarshalText and UnmarshalText are for configuration files.
+func (i Idle) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (i *Idle) UnmarshalText(b []byte) error { return i.Set(string(b)) }
+
+const (
+	// patience is how many rounds without work a sleeper spins before it naps: some 50 µs.
+	patience = 1000
+	nap      = 50 * time.Microsecond
+	pauses   = 8 // PAUSEs in a round without work, some 100 ns
+)
+
+// rest waits as the policy says, after a round that found no work; idle counts such rounds.
+func (i Idle) rest(idle int, now, next units.Time) {
+	switch {
+	case i == IdlePause:
+		relax(pauses)
+	case i == IdleSleep && idle > patience:
+		d := min(nap, next.Sub(now).Std())
+		if d < time.Microsecond {
+			return
+		}
+		ts := unix.NsecToTimespec(int64(d))
+		_ = unix.Nanosleep(&ts, nil) // woken early by a signal is as good
+	}
+}

@@ -1,0 +1,143 @@
+package goroce
+
+import (
+	"sync/atomic"
+
+	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+// mailboxDepth is how many calls may wait for a polling core; the next caller waits.
+const mailboxDepth = 256
+
+// worker is one polling core: a locked goroutine that owns an endpoint.
+type worker struct {
+	ep      *transport.Endpoint
+	idle    Idle
+	mailbox chan func(*transport.Endpoint)
+	halt    atomic.Bool
+	ended   chan struct{}
+
+	programs []program
+}
+
+type program struct {
+	Program
+	ended chan struct{}
+}
+
+func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
+	w := &worker{ep: ep, idle: idle, mailbox: make(chan func(*transport.Endpoint), mailboxDepth), ended: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		defer close(w.ended)
+		release, err := dpdk.Register(core)
+		started <- err
+		if err != nil {
+			return
+		}
+		defer release()
+		w.poll()
+	}()
+	return w, <-started
+}
+
+// poll is the life of a polling core.
+func (w *worker) poll() {
+	clock, idle, activity := processClock(), 0, uint64(0)
+	for !w.halt.Load() {
+		now := clock.Now()
+		next := w.ep.Poll(now)
+		busy := w.step(now)
+		if len(w.mailbox) > 0 {
+			w.open()
+			busy = true
+		}
+		if a := w.ep.Activity(); a != activity {
+			activity, busy = a, true
+		}
+		if busy || !next.After(now) {
+			idle = 0
+			continue
+		}
+		idle++
+		w.idle.rest(idle, now, next)
+	}
+	w.open()
+	for _, p := range w.programs {
+		close(p.ended)
+	}
+	w.ep.Close()
+}
+
+// step runs the programs once.
+func (w *worker) step(now units.Time) (busy bool) {
+	for i := 0; i < len(w.programs); i++ {
+		did, done := w.programs[i].Step(w.ep, now)
+		busy = busy || did
+		if done {
+			close(w.programs[i].ended)
+			w.programs = append(w.programs[:i], w.programs[i+1:]...)
+			i--
+		}
+	}
+	return busy
+}
+
+// open does what other goroutines asked for.
+func (w *worker) open() {
+	for {
+		select {
+		case f := <-w.mailbox:
+			f(w.ep)
+		default:
+			return
+		}
+	}
+}
+
+// post leaves a call in the mailbox without waiting for its end.
+func (w *worker) post(f func(*transport.Endpoint)) error {
+	select {
+	case <-w.ended:
+		return ErrClosed
+	default:
+	}
+	select {
+	case w.mailbox <- f:
+		return nil
+	case <-w.ended:
+		return ErrClosed
+	}
+}
+
+func (w *worker) do(f func(*transport.Endpoint)) error {
+	done := make(chan struct{})
+	if err := w.post(func(ep *transport.Endpoint) { f(ep); close(done) }); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-w.ended:
+		select {
+		case <-done:
+			return nil
+		default:
+			return ErrClosed
+		}
+	}
+}
+
+func (w *worker) run(p Program) (<-chan struct{}, error) {
+	ended := make(chan struct{})
+	return ended, w.do(func(*transport.Endpoint) {
+		w.programs = append(w.programs, program{p, ended})
+	})
+}
+
+func (w *worker) stop() {
+	w.halt.Store(true)
+	<-w.ended
+}
