@@ -50,8 +50,6 @@ type Endpoint struct {
 	now  units.Time
 
 	rx      [packet.Burst]packet.Buf
-	bufs    [packet.Burst]packet.Buf // empty ones to build in
-	fresh   int                      // how many of bufs are left
 	out     [packet.Classes]outQueue
 	short   bool // the port ran out of room or buffers this round
 	learned bool // the neighbour table changed this round
@@ -193,12 +191,10 @@ func (e *Endpoint) Busy() bool {
 
 // Close gives every buffer back to the port. The endpoint must not be polled again.
 func (e *Endpoint) Close() {
-	e.port.Free(e.bufs[:e.fresh])
-	e.fresh = 0
 	for c := range e.out {
 		q := &e.out[c]
-		e.port.Free(q.bufs[:q.n])
-		q.n = 0
+		e.port.Free(q.bufs[:q.ready])
+		q.n, q.ready = 0, 0
 	}
 }
 

@@ -78,36 +78,47 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	return budget <= 0
 }
 
-// outQueue collects the frames of one class into a burst.
+// outQueue collects the frames of one class into a burst. Packets are built where they stand: the
+// places behind n already hold empty buffers.
 type outQueue struct {
-	bufs [packet.Burst]packet.Buf
-	n    int
+	bufs  [packet.Burst]packet.Buf
+	n     int // built
+	ready int // built, or empty and allocated
 }
 
 // frame answers an empty buffer to build a packet of class c in, nil when the port has no room.
 func (e *Endpoint) frame(c packet.Class) *packet.Buf {
 	q := &e.out[c]
-	if q.n == packet.Burst && !e.flush(c) {
+	if q.n == q.ready && !e.prepare(c) {
 		return nil
 	}
-	if e.fresh == 0 {
-		if e.fresh = e.port.Alloc(e.bufs[:]); e.fresh == 0 {
-			e.counters.NoBuffers++
-			e.short = true
-			return nil
-		}
-	}
-	return &e.bufs[e.fresh-1]
+	return &q.bufs[q.n]
 }
 
-// push queues the frame that was built in the buffer frame answered.
-func (e *Endpoint) push(c packet.Class) {
-	e.fresh--
+// prepare makes room for another packet of class c.
+func (e *Endpoint) prepare(c packet.Class) bool {
 	q := &e.out[c]
-	q.bufs[q.n] = e.bufs[e.fresh]
-	q.n++
+	if q.n == packet.Burst && !e.flush(c) {
+		return false
+	}
+	if q.n < q.ready {
+		return true
+	}
+	got := e.port.Alloc(q.bufs[q.ready:])
+	if got == 0 {
+		e.counters.NoBuffers++
+		e.short = true
+	}
+	q.ready += got
+	return got > 0
+}
+
+// push queues the packet that was built in the buffer frame answered.
+func (e *Endpoint) push(c packet.Class) {
+	q := &e.out[c]
 	e.counters.TxFrames++
-	e.counters.TxBytes += uint64(e.bufs[e.fresh].Len())
+	e.counters.TxBytes += uint64(q.bufs[q.n].Len())
+	q.n++
 }
 
 // flush hands the collected frames of a class to the port. It answers whether there is room again.
@@ -120,9 +131,10 @@ func (e *Endpoint) flush(c packet.Class) bool {
 	if sent < q.n {
 		e.counters.PortFull++
 		e.short = true
-		copy(q.bufs[:], q.bufs[sent:q.n])
 	}
+	copy(q.bufs[:], q.bufs[sent:q.ready])
 	q.n -= sent
+	q.ready -= sent
 	return sent > 0
 }
 

@@ -35,8 +35,9 @@ func Dial(ctx context.Context, addr string) (net.Conn, error) {
 // Exchange sends mine and answers what the peer sent; both sides call it. A Hello with an Error
 // comes back as ErrRefused with the peer's words.
 func Exchange(ctx context.Context, conn net.Conn, mine *Hello) (*Hello, error) {
-	mine.Version = Version
-	message, err := mine.Encode()
+	hello := *mine
+	hello.Version = Version
+	message, err := hello.Encode()
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,8 @@ func (t *Table) sendSolicitation(e *Entry, src netip.Addr, unicast bool) {
 }
 
 func (t *Table) sendAdvertisement(mac [6]byte, target, dst netip.Addr, flags uint32) {
-	if t.sendDiscovery(icmp6Advertisement, mac, target, dst, flags|flagOverride, target, optionTarget) {
+	flags |= flagOverride // nobody else answers for our addresses
+	if t.sendDiscovery(icmp6Advertisement, mac, target, dst, flags, target, optionTarget) {
 		t.counters.AdvertisementsOut++
 	}
 }

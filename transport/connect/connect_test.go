@@ -1,0 +1,189 @@
+package connect
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func hello() *Hello {
+	return &Hello{Version: Version, Addr: netip.MustParseAddr("fe80::1"), PathMTU: 4096, RdAtomic: 16,
+		QPs: []QP{{Num: 0x100, PSN: 0xffffff}}, Regions: []Region{{Addr: 1 << 28, Len: 4096, RKey: 7}}, Settings: map[string]string{"size": "64"}}
+}
+
+func TestHelloRoundTrip(t *testing.T) {
+	message, err := hello().Encode()
+	require.NoError(t, err)
+	n, err := bodyLen(message)
+	require.NoError(t, err)
+	got, err := Decode(message[headerLen : headerLen+n])
+	require.NoError(t, err)
+	require.Equal(t, hello(), got)
+}
+
+func TestImpossibleHellos(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(*Hello)
+		err   error
+		says  string
+	}{
+		{"another version", func(h *Hello) { h.Version = 9 }, ErrVersion, "version 9, ours is 1"},
+		{"a refusal", func(h *Hello) { h.Error = "size differs" }, ErrRefused, "size differs"},
+		{"no address", func(h *Hello) { h.Addr = netip.Addr{} }, ErrMalformed, "no address"},
+		{"tiny MTU", func(h *Hello) { h.PathMTU = 10 }, ErrMalformed, "path MTU 10"},
+		{"too many READs", func(h *Hello) { h.RdAtomic = 300 }, ErrMalformed, "300 outstanding READs"},
+		{"25-bit QPN", func(h *Hello) { h.QPs[0].Num = 1 << 24 }, ErrMalformed, "more than 24 bits"},
+		{"25-bit PSN", func(h *Hello) { h.QPs[0].PSN = 1 << 24 }, ErrMalformed, "more than 24 bits"},
+		{"memory past the end", func(h *Hello) { h.Regions[0].Addr = ^uint64(0) }, ErrMalformed, "end of the address space"},
+	} {
+		h := hello()
+		c.spoil(h)
+		message, err := h.Encode()
+		require.NoError(t, err)
+		_, err = Decode(message[headerLen:])
+		require.ErrorIs(t, err, c.err, c.name)
+		require.ErrorContains(t, err, c.says, c.name)
+	}
+}
+
+// sockets are two ends of a TCP connection on loopback.
+func sockets(t *testing.T) (a, b net.Conn) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		c, _ := l.Accept()
+		accepted <- c
+	}()
+	a, err = net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	b = <-accepted
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a, b
+}
+
+func TestExchangeAndBarrier(t *testing.T) {
+	a, b := sockets(t)
+	ctx := context.Background()
+	big := hello()
+	big.QPs = make([]QP, 16384) // more than a socket buffer: both sides write at once
+	errs := make(chan error, 1)
+	go func() {
+		got, err := Exchange(ctx, b, big)
+		if err == nil && len(got.QPs) != 16384 {
+			err = errors.New("queue pairs are missing")
+		}
+		if err == nil {
+			_, err = Barrier(ctx, b, "start", map[string]string{"side": "b"})
+		}
+		if err == nil {
+			_, err = Barrier(ctx, b, "end", nil)
+		}
+		errs <- err
+	}()
+	second := *big
+	got, err := Exchange(ctx, a, &second)
+	require.NoError(t, err)
+	require.Len(t, got.QPs, 16384)
+	facts, err := Barrier(ctx, a, "start", nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"side": "b"}, facts)
+	_, err = Barrier(ctx, a, "another end", nil)
+	require.ErrorContains(t, err, `we are at barrier "another end", the peer at "end"`)
+	require.ErrorContains(t, <-errs, "another end")
+}
+
+func TestWhoeverElseCalls(t *testing.T) {
+	header := func(n uint32) []byte { return binary.BigEndian.AppendUint32([]byte(magic), n) }
+	for _, c := range []struct {
+		name string
+		says []byte
+		err  error
+	}{
+		{"a browser", []byte("GET / HTTP/1.1\r\n\r\n"), ErrNotGoroce},
+		{"perftest", []byte("6.06\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), ErrNotGoroce},
+		{"one byte", []byte("G"), ErrNotGoroce},
+		{"a body too long", header(MaxBody + 1), ErrMalformed},
+		{"no JSON", append(header(4), "nope"...), ErrMalformed},
+		{"a refusal", append(header(27), `{"version":1,"error":"full"}`[:27]...), ErrMalformed},
+	} {
+		a, b := sockets(t)
+		_, err := b.Write(c.says)
+		require.NoError(t, err)
+		require.NoError(t, b.(*net.TCPConn).CloseWrite())
+		_, err = Exchange(context.Background(), a, hello())
+		require.ErrorIs(t, err, c.err, c.name)
+	}
+}
+
+func TestNothingHangs(t *testing.T) {
+	a, _ := sockets(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+	defer cancel()
+	_, err := Exchange(ctx, a, hello())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = Dial(ctx, "127.0.0.1:1")
+	require.ErrorContains(t, err, "no server at 127.0.0.1:1")
+}
+
+func TestRefuse(t *testing.T) {
+	a, b := sockets(t)
+	go func() { _ = Refuse(context.Background(), b, errors.New("-s is 64 here and 32 there")) }()
+	_, err := Exchange(context.Background(), a, hello())
+	require.ErrorIs(t, err, ErrRefused)
+	require.ErrorContains(t, err, "-s is 64 here")
+}
+
+func TestDialWaitsForTheServer(t *testing.T) {
+	probe, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := probe.Addr().String()
+	probe.Close()
+	go func() {
+		time.Sleep(50 * time.Millisecond)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			c, _ := l.Accept()
+			c.Close()
+			l.Close()
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	c, err := Dial(ctx, addr)
+	require.NoError(t, err)
+	c.Close()
+}
+
+func FuzzDecode(f *testing.F) {
+	message, _ := hello().Encode()
+	f.Add(message)
+	f.Add([]byte(magic + "\x00\x00\x00\x02{}"))
+	f.Add([]byte("GET / HTTP/1.1"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		body, err := read(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		h, err := Decode(body)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "connect: ") {
+				t.Fatalf("an error that does not say where: %v", err)
+			}
+			return
+		}
+		again, err := h.Encode()
+		require.NoError(t, err)
+		_, err = Decode(again[headerLen:])
+		require.NoError(t, err)
+	})
+}
