@@ -7,6 +7,10 @@ import "github.com/goroce/goroce/units"
 type Inline struct {
 	flows []inlineFlow
 	free  []Flow
+
+	waking   int        // flows whose Decision has a WakeAt
+	earliest units.Time // no WakeAt is before it; says nothing when waking is 0
+	timer    Event      // the one in Poll; here, so that none escapes
 }
 
 type inlineFlow struct {
@@ -25,21 +29,43 @@ func (c *Inline) Add(a Algorithm, now units.Time) Flow {
 	if s, ok := a.(Starter); ok {
 		first = s.Start(now)
 	}
-	flow := inlineFlow{algorithm: a, wants: a.Events(), decision: first, changed: true}
+	var name Flow
 	if n := len(c.free); n > 0 {
-		f := c.free[n-1]
+		name = c.free[n-1]
 		c.free = c.free[:n-1]
-		c.flows[f] = flow
-		return f
+	} else {
+		name = Flow(len(c.flows))
+		c.flows = append(c.flows, inlineFlow{})
 	}
-	c.flows = append(c.flows, flow)
-	return Flow(len(c.flows) - 1)
+	f := &c.flows[name]
+	f.algorithm, f.wants, f.changed = a, a.Events(), true
+	c.decide(f, first)
+	return name
 }
 
-// Remove implements Controller.
+// Remove implements Controller. The name may be another flow's afterwards.
 func (c *Inline) Remove(f Flow) {
-	c.flows[f] = inlineFlow{}
+	flow := &c.flows[f]
+	if flow.algorithm == nil {
+		return // ended before: its name is free already
+	}
+	c.decide(flow, Decision{})
+	*flow = inlineFlow{}
 	c.free = append(c.free, f)
+}
+
+// decide is the only place that changes a Decision: it keeps the books on who wants to be woken.
+func (c *Inline) decide(f *inlineFlow, d Decision) {
+	if f.decision.WakeAt != 0 {
+		c.waking--
+	}
+	if d.WakeAt != 0 {
+		if c.waking == 0 || d.WakeAt.Before(c.earliest) {
+			c.earliest = d.WakeAt
+		}
+		c.waking++
+	}
+	f.decision = d
 }
 
 // Wants implements Controller.
@@ -52,7 +78,8 @@ func (c *Inline) Report(ev *Event, now units.Time) {
 		return
 	}
 	if d := f.algorithm.On(ev, now); d != f.decision {
-		f.decision, f.changed = d, true
+		c.decide(f, d)
+		f.changed = true
 	}
 }
 
@@ -64,24 +91,29 @@ func (c *Inline) Decision(f Flow) (Decision, bool) {
 	return flow.decision, changed
 }
 
-// Poll implements Controller: it sends the TIMER events that are due.
+// Poll implements Controller: it sends the TIMER events that are due. It looks at the flows only
+// when one of them may be.
 func (c *Inline) Poll(now units.Time) units.Time {
+	switch {
+	case c.waking == 0:
+		return now.Add(units.Forever)
+	case c.earliest.After(now):
+		return c.earliest
+	}
 	next := now.Add(units.Forever)
 	for i := range c.flows {
 		f := &c.flows[i]
-		at := f.decision.WakeAt
-		if at == 0 {
-			continue
+		if at := f.decision.WakeAt; at != 0 && !at.After(now) {
+			d := f.decision
+			d.WakeAt = 0
+			c.decide(f, d)
+			c.timer = Event{Kind: TIMER, Flow: Flow(i)}
+			c.Report(&c.timer, now)
 		}
-		if at.After(now) {
+		if at := f.decision.WakeAt; at != 0 {
 			next = units.Earlier(next, at)
-			continue
-		}
-		f.decision.WakeAt = 0
-		c.Report(&Event{Kind: TIMER, Flow: Flow(i)}, now)
-		if f.decision.WakeAt != 0 {
-			next = units.Earlier(next, f.decision.WakeAt)
 		}
 	}
+	c.earliest = next
 	return next
 }

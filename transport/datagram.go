@@ -15,7 +15,7 @@ func (qp *QueuePair) transmitDatagrams(quantum int) (sent int, again bool) {
 			return sent, false
 		}
 		slot := r.next & r.mask
-		w, to := &qp.send[slot], qp.datagrams[slot]
+		w, to := &qp.send[slot], qp.beside.datagrams[slot]
 		if !to.ah.resolved() {
 			qp.awaitNeighbor(e.now)
 			return sent, false

@@ -57,8 +57,7 @@ type Endpoint struct {
 	qps       qpTable
 	regions   keyTable
 	neighbors *neigh.Table
-	senders   qpList
-	answerers qpList
+	turns     [turns]turnList
 	waiting   []*QueuePair // for a neighbour
 	overrun   []*QueuePair // lost a completion
 	timers    timers
@@ -173,7 +172,7 @@ func (e *Endpoint) Activity() uint64 { return e.counters.RxFrames + e.counters.T
 // Busy says whether anything is posted, owed or in flight on any queue pair: what a program waits
 // for before it stops polling.
 func (e *Endpoint) Busy() bool {
-	if e.answerers.head != nil || e.neighbors.Pending() {
+	if e.turns[turnAnswer].head != nil || e.neighbors.Pending() {
 		return true
 	}
 	for c := range e.out {

@@ -59,7 +59,7 @@ func (qp *QueuePair) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error 
 		if len(wr.Data) > room {
 			return refuse("%d bytes inline, the queue takes %d", len(wr.Data), room)
 		}
-		copy(qp.inline[int(slot)*room:], wr.Data)
+		copy(qp.beside.inline[int(slot)*room:], wr.Data)
 		w.sges, w.length = 0, uint32(len(wr.Data))
 		return nil
 	}
@@ -67,7 +67,7 @@ func (qp *QueuePair) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error 
 		return refuse("%d elements, the queue takes %d", len(wr.SGList), qp.limits.sendSGE)
 	}
 	total := uint64(0)
-	extra := qp.sendSGEs[int(slot)*(int(qp.limits.sendSGE)-1):]
+	extra := qp.beside.sges[int(slot)*(int(qp.limits.sendSGE)-1):]
 	for i, s := range wr.SGList {
 		total += uint64(s.Length)
 		if i == 0 {
@@ -100,7 +100,7 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 			if w.length != 8 {
 				return refuse(ErrInvalid, "the result takes 8 bytes, not %d", w.length)
 			}
-			qp.atomics[slot] = atomicArgs{wr.CompareAdd, wr.Swap}
+			qp.beside.atomics[slot] = atomicArgs{wr.CompareAdd, wr.Swap}
 		}
 	case UC:
 		if wr.Op.answered() || wr.Op == OpSendInv {
@@ -115,7 +115,7 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 		case w.length > qp.mtu:
 			return refuse(ErrInvalid, "%d bytes, a datagram holds %d", w.length, qp.mtu)
 		}
-		qp.datagrams[slot] = datagramArgs{wr.AH, wr.RemoteQPN, wr.RemoteQKey}
+		qp.beside.datagrams[slot] = datagramArgs{wr.AH, wr.RemoteQPN, wr.RemoteQKey}
 	}
 	return nil
 }

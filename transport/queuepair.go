@@ -118,8 +118,6 @@ type responder struct {
 	left     uint32  // bytes of the WRITE still to come
 	rkey     uint32
 	recv     recvWQE
-
-	rnrTimer uint8
 }
 
 // answer is the acknowledgement that a responder owes.
@@ -150,16 +148,14 @@ type QueuePair struct {
 	// Context is the program's own.
 	Context any
 
-	ep    *Endpoint
-	state State
-	// Scheduling: membership in the endpoint's two lists.
-	queuedSend, queuedAnswer bool
-	waits                    bool // for a neighbour
-	signalAll                bool
-	access                   Access
-	mtuShift                 uint8
-	minRNRTimer              uint8
-	commEstablished          bool
+	ep              *Endpoint
+	state           State
+	waits           bool // for a neighbour
+	signalAll       bool
+	access          Access
+	mtuShift        uint8
+	minRNRTimer     uint8
+	commEstablished bool
 
 	mtu     uint32
 	pkey    uint16
@@ -176,21 +172,17 @@ type QueuePair struct {
 	neighbor    *neigh.Entry
 	neighborGen uint32
 
-	send      []sendWQE
-	sendSGEs  []SGE  // elements 1.. of each request, maxSendSGE-1 a slot
-	inline    []byte // maxInline a slot
-	atomics   []atomicArgs
-	datagrams []datagramArgs
-	recv      *receiveQueue
-	asked     asked    // our READs and atomics
-	reads     readRing // the peer's
+	send   []sendWQE
+	beside *besideSend
+	recv   *receiveQueue
+	asked  asked    // our READs and atomics
+	reads  readRing // the peer's
 
 	pd             *ProtectionDomain
 	sendCQ, recvCQ *CompletionQueue
 	srq            *SharedReceiveQueue
 	limits         qpLimits
-	nextSend       *QueuePair // scheduler's list
-	nextAnswer     *QueuePair // answers' list
+	links          [turns]turnLink // places in the endpoint's lists
 	stats          QPStats
 }
 
@@ -247,21 +239,10 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 		Num: num, Type: init.Type, ep: e, pd: init.PD, sendCQ: init.SendCQ, recvCQ: init.RecvCQ,
 		srq: init.SRQ, signalAll: init.SignalAll, timerIx: -1,
 		send:   make([]sendWQE, depth),
+		beside: newBesideSend(depth, &init),
 		limits: qpLimits{sendWR: uint32(init.MaxSendWR), sendSGE: uint8(init.MaxSendSGE), recvSGE: uint8(init.MaxRecvSGE), inline: uint16(init.MaxInline)},
 	}
 	qp.req.mask = uint32(depth - 1)
-	if init.MaxSendSGE > 1 {
-		qp.sendSGEs = make([]SGE, depth*(init.MaxSendSGE-1))
-	}
-	if init.MaxInline > 0 {
-		qp.inline = make([]byte, depth*init.MaxInline)
-	}
-	switch init.Type {
-	case RC:
-		qp.atomics = make([]atomicArgs, depth)
-	case UD:
-		qp.datagrams = make([]datagramArgs, depth)
-	}
 	if init.SRQ != nil {
 		qp.recv = &init.SRQ.queue
 		init.SRQ.users++

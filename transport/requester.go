@@ -265,7 +265,7 @@ func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
 	if w.op == OpRead {
 		wire.RETH(frame[ext:ext+wire.RETHLen]).Set(w.remoteAddr+uint64(offset), w.rkey, size)
 	} else {
-		args := qp.atomics[r.next&r.mask]
+		args := qp.beside.atomics[r.next&r.mask]
 		swapAdd, compare := args.compareAdd, uint64(0)
 		if w.op == OpCmpSwap {
 			swapAdd, compare = args.swap, args.compareAdd
@@ -295,7 +295,7 @@ func (qp *QueuePair) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 	}
 	if w.flags&Inline != 0 {
 		at := int(slot)*int(qp.limits.inline) + int(offset)
-		copy(dst, qp.inline[at:at+len(dst)])
+		copy(dst, qp.beside.inline[at:at+len(dst)])
 		return true
 	}
 	if w.sges == 1 {
@@ -313,7 +313,7 @@ func (qp *QueuePair) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 
 // eachPiece walks n bytes from offset of a request's scatter/gather list.
 func (qp *QueuePair) eachPiece(w *sendWQE, slot, offset, n uint32, access Access, visit func([]byte)) bool {
-	extra := qp.sendSGEs[slot*uint32(qp.limits.sendSGE-1):]
+	extra := qp.beside.sges[slot*uint32(qp.limits.sendSGE-1):]
 	return walkSGEs(qp.pd, w.sge, extra, w.sges, offset, n, access, visit)
 }
 

@@ -5,36 +5,53 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// qpList is a queue of queue pairs, linked through themselves.
-type qpList struct{ head, tail *QueuePair }
+// turn is a kind of turn that queue pairs wait for, each kind in a list of its own.
+type turn uint8
 
-// activate gives the queue pair a turn to send.
-func (e *Endpoint) activate(qp *QueuePair) {
-	if qp.queuedSend {
-		return
-	}
-	qp.queuedSend, qp.nextSend = true, nil
-	if e.senders.tail == nil {
-		e.senders.head = qp
-	} else {
-		e.senders.tail.nextSend = qp
-	}
-	e.senders.tail = qp
+const (
+	turnAnswer turn = iota // to acknowledge and to send READ responses
+	turnSend               // to send requests
+	turns
+)
+
+// turnLink is a queue pair's place in one list.
+type turnLink struct {
+	next   *QueuePair
+	queued bool
 }
 
-// owe gives the queue pair a turn to answer its peer.
-func (e *Endpoint) owe(qp *QueuePair) {
-	if qp.queuedAnswer {
+// turnList is the queue pairs that wait for a turn, linked through themselves, first come first
+// served.
+type turnList struct{ head, tail *QueuePair }
+
+// queue gives the queue pair a turn, unless it waits for one already.
+func (e *Endpoint) queue(t turn, qp *QueuePair) {
+	link, list := &qp.links[t], &e.turns[t]
+	if link.queued {
 		return
 	}
-	qp.queuedAnswer, qp.nextAnswer = true, nil
-	if e.answerers.tail == nil {
-		e.answerers.head = qp
+	*link = turnLink{queued: true}
+	if list.tail == nil {
+		list.head = qp
 	} else {
-		e.answerers.tail.nextAnswer = qp
+		list.tail.links[t].next = qp
 	}
-	e.answerers.tail = qp
+	list.tail = qp
 }
+
+// dequeue takes out the first of a list.
+func (e *Endpoint) dequeue(t turn) {
+	list := &e.turns[t]
+	link := &list.head.links[t]
+	if list.head = link.next; list.head == nil {
+		list.tail = nil
+	}
+	*link = turnLink{}
+}
+
+// activate gives the queue pair a turn to send; owe one to answer its peer.
+func (e *Endpoint) activate(qp *QueuePair) { e.queue(turnSend, qp) }
+func (e *Endpoint) owe(qp *QueuePair)      { e.queue(turnAnswer, qp) }
 
 // transmit lets the queue pairs fill bursts: first those that owe an answer, then those that have
 // requests, a quantum each in turn. It answers whether something was left for the next round that
@@ -42,33 +59,21 @@ func (e *Endpoint) owe(qp *QueuePair) {
 func (e *Endpoint) transmit(now units.Time) (more bool) {
 	e.emitNeighbors()
 	budget := pollBudget
-	for budget > 0 && e.answerers.head != nil {
-		qp := e.answerers.head
-		sent, again := qp.respond(min(budget, sendQuantum))
-		budget -= sent
-		if e.answerers.head = qp.nextAnswer; e.answerers.head == nil {
-			e.answerers.tail = nil
-		}
-		qp.queuedAnswer = false
-		if again {
-			e.owe(qp)
-			if sent == 0 {
-				break // no room, or nobody knows the way yet
+	for t := range turns {
+		for budget > 0 && e.turns[t].head != nil {
+			qp, sent, again := e.turns[t].head, 0, false
+			if t == turnAnswer {
+				sent, again = qp.respond(min(budget, sendQuantum))
+			} else {
+				sent, again = qp.transmit(now, min(budget, sendQuantum))
 			}
-		}
-	}
-	for budget > 0 && e.senders.head != nil {
-		qp := e.senders.head
-		sent, again := qp.transmit(now, min(budget, sendQuantum))
-		budget -= sent
-		if e.senders.head = qp.nextSend; e.senders.head == nil {
-			e.senders.tail = nil
-		}
-		qp.queuedSend = false
-		if again {
-			e.activate(qp)
-			if sent == 0 {
-				break
+			budget -= sent
+			e.dequeue(t)
+			if again {
+				e.queue(t, qp)
+				if sent == 0 {
+					break // the port has no room
+				}
 			}
 		}
 	}

@@ -86,7 +86,7 @@ type RecvRequest struct {
 type sendWQE struct {
 	id         uint64
 	remoteAddr uint64
-	sge        SGE // the first; further ones in QueuePair.sendSGEs
+	sge        SGE // the first; further ones in besideSend.sges
 	rkey       uint32
 	imm        uint32 // immediate data, or the key to invalidate
 	length     uint32
@@ -97,14 +97,31 @@ type sendWQE struct {
 	sges       uint8
 }
 
-// atomicArgs stand beside the send queue: few queue pairs need them.
+// besideSend is what only some requests of a send queue need, slot for slot.
+type besideSend struct {
+	sges      []SGE  // elements 1.. of each request, MaxSendSGE-1 a slot
+	inline    []byte // MaxInline a slot
+	atomics   []atomicArgs
+	datagrams []datagramArgs
+}
+
 type atomicArgs struct{ compareAdd, swap uint64 }
 
-// datagramArgs stand beside the send queue of a UD queue pair.
 type datagramArgs struct {
 	ah   *AddressHandle
 	qpn  wire.QPN
 	qkey uint32
+}
+
+func newBesideSend(depth int, init *QPInit) *besideSend {
+	b := &besideSend{sges: make([]SGE, depth*(init.MaxSendSGE-1)), inline: make([]byte, depth*init.MaxInline)}
+	switch init.Type {
+	case RC:
+		b.atomics = make([]atomicArgs, depth)
+	case UD:
+		b.datagrams = make([]datagramArgs, depth)
+	}
+	return b
 }
 
 // recvWQE is a receive request in its queue.
