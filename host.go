@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/dpdk"
@@ -57,12 +58,13 @@ type Options struct {
 
 // Host is a port with its endpoints and the cores that poll them.
 type Host struct {
-	device  *dpdk.Device
-	addrs   []netip.Prefix
-	workers []*worker
-	log     *slog.Logger
-	seed    uint64
-	pcap    io.Closer
+	device    *dpdk.Device
+	addrs     []netip.Prefix
+	workers   []*worker
+	log       *slog.Logger
+	seed      uint64
+	pcap      io.Closer
+	recording *pcap.File
 
 	closing sync.Once
 	closed  chan struct{}
@@ -99,9 +101,12 @@ func (h *Host) start(o Options) error {
 			return err
 		}
 		h.pcap = file
-		if sink, err = pcap.New(file, processClock().Now); err != nil {
+		clock := processClock()
+		epoch := time.Now().Add(-clock.Now().Sub(0).Std()).UnixNano()
+		if sink, err = pcap.New(file, clock.Now, pcap.Epoch(epoch)); err != nil {
 			return err
 		}
+		h.recording = sink
 	}
 	if n := h.device.Queues(); n < o.Queues {
 		o.Log.Info("port has fewer queues than asked", "port", h.device.Info().Name, "asked", o.Queues, "has", n)
@@ -115,7 +120,7 @@ func (h *Host) start(o Options) error {
 			port = sink.Wrap(port)
 		}
 		if len(h.addrs) == 0 {
-			h.addrs = []netip.Prefix{neigh.LinkLocal([6]byte(port.Info().MAC))}
+			h.addrs = []netip.Prefix{neigh.LinkLocal(port.Info().MAC)}
 		}
 		ep, err := transport.New(transport.Config{
 			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN, Seed: o.Seed + uint64(i),
@@ -155,6 +160,9 @@ func (h *Host) Close() error {
 			errs = append(errs, h.device.Close())
 		}
 		if h.pcap != nil {
+			if h.recording != nil {
+				errs = append(errs, h.recording.Err())
+			}
 			errs = append(errs, h.pcap.Close())
 		}
 		h.err = errors.Join(errs...)

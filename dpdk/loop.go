@@ -10,7 +10,7 @@ import (
 )
 
 // ErrTaken says that both ends of a loop are open.
-var ErrTaken = errors.New("both ends are taken")
+var ErrTaken = errors.New("taken")
 
 // loops are the pairs that are open at one end at least. Touched on EAL's main thread only.
 var loops = map[string]*loopPair{}
@@ -49,7 +49,7 @@ func openLoop(u *URL, o Options) (loopEnd, error) {
 			return loopEnd{pair, end}, nil
 		}
 	}
-	return loopEnd{}, fmt.Errorf("loop:%s: %w", u.Name, ErrTaken)
+	return loopEnd{}, fmt.Errorf("both ends of loop:%s are %w", u.Name, ErrTaken)
 }
 
 func newLoop(u *URL, o Options) (*loopPair, error) {

@@ -113,7 +113,9 @@ func (d *Device) chooseMTU() error {
 			}
 			limit = size - frameOverhead
 		}
-	case Tap, PCI:
+	case Tap:
+		limit = 1500 // the driver stops at a longer frame, whatever the interface's MTU
+	case PCI:
 		ours = 1500
 	}
 	d.mtu = ours
@@ -136,16 +138,28 @@ func (d *Device) attach() error {
 		d.attached = err == nil
 		return err
 	}
-	v := d.url.vdev(nextSerial(string(d.url.Scheme)), d.opts.Queues, d.mtu)
-	var err error
-	if d.port, err = ethdev.Attach(v.bus, v.name, v.args); err != nil {
-		return fmt.Errorf("attach %s: %w", strings.TrimSuffix(v.name+","+v.args, ","), err)
+	err := d.hotPlug(d.opts.Queues)
+	if err != nil && d.url.Scheme == AFXDP && d.opts.Queues > 1 {
+		err = d.hotPlug(1) // the interface has fewer channels, and the driver then gives none
 	}
-	d.attached = true
+	if err != nil {
+		return err
+	}
 	if d.url.Scheme == Memif && !d.url.Client {
 		memifServers[d.url.Name]++
 		d.serves = true
 	}
+	return nil
+}
+
+// hotPlug attaches the device of any scheme but loop.
+func (d *Device) hotPlug(queues int) error {
+	v := d.url.vdev(nextSerial(string(d.url.Scheme)), queues, d.mtu)
+	port, err := ethdev.Attach(v.bus, v.name, v.args)
+	if err != nil {
+		return fmt.Errorf("attach %s: %w", strings.TrimSuffix(v.name+","+v.args, ","), err)
+	}
+	d.port, d.attached = port, true
 	return nil
 }
 
@@ -243,7 +257,7 @@ func (d *Device) describe(info ethdev.Info) {
 	d.info = packet.Info{
 		Name:     d.url.String(),
 		Driver:   info.Driver,
-		MAC:      d.mac,
+		MAC:      packet.MAC(d.mac),
 		MTU:      units.Bytes(d.mtu),
 		Classes:  d.shape.classes,
 		TxDepth:  d.txDepth,

@@ -2,7 +2,6 @@ package packet
 
 import (
 	"fmt"
-	"net"
 
 	"github.com/goroce/goroce/units"
 )
@@ -88,7 +87,7 @@ func orDefault[T ~int | ~int64](v, otherwise T) T {
 func newPipeEnd(p *pipe, i int, o PipeOptions) *PipeEnd {
 	e := &PipeEnd{pipe: p, info: Info{
 		Name: "pipe:" + string(rune('a'+i)), Driver: "pipe",
-		MAC: net.HardwareAddr{0x02, 0, 0, 0, 0, byte(0x0a + i)}, // locally administered
+		MAC: MAC{0x02, 0, 0, 0, 0, byte(0x0a + i)}, // locally administered
 		MTU: o.MTU, LinkRate: o.LinkRate, Classes: o.Classes, TxDepth: o.Depth, Reliable: true,
 	}}
 	for c := range e.info.Classes {

@@ -1,7 +1,8 @@
 package packet
 
 import (
-	"net"
+	"encoding/hex"
+	"strings"
 
 	"github.com/goroce/goroce/units"
 )
@@ -45,13 +46,13 @@ type Port interface {
 
 // Info describes a port.
 type Info struct {
-	Name     string           // what to call it in messages: "loop:0", "af_packet:eth0"
-	Driver   string           // "net_ring", "net_memif", "fabric", "pipe"
-	MAC      net.HardwareAddr // its own address
-	MTU      units.Bytes      // largest IP datagram a frame may carry
-	LinkRate units.BitRate    // 0 when unknown: a virtual port
-	Classes  int              // transmit queues; classes from Classes-1 on share the last one
-	TxDepth  int              // frames one queue holds
+	Name     string        // what to call it in messages: "loop:0", "af_packet:eth0"
+	Driver   string        // "net_ring", "net_memif", "fabric", "pipe"
+	MAC      MAC           // its own address, zero when it has none
+	MTU      units.Bytes   // largest IP datagram a frame may carry
+	LinkRate units.BitRate // 0 when unknown: a virtual port
+	Classes  int           // transmit queues; classes from Classes-1 on share the last one
+	TxDepth  int           // frames one queue holds
 
 	// Reliable says that the port never drops a frame that it took (a ring in this process);
 	// it then pushes back through a short Send.
@@ -59,6 +60,18 @@ type Info struct {
 
 	Timestamps bool     // Buf.Time is filled on receive
 	Offloads   Offloads // what the port does for us
+}
+
+// MAC is an Ethernet address.
+type MAC [6]byte
+
+// String shows the address as Linux does: 02:00:00:00:00:01.
+func (m MAC) String() string {
+	digits := make([]string, len(m))
+	for i := range m {
+		digits[i] = hex.EncodeToString(m[i : i+1])
+	}
+	return strings.Join(digits, ":")
 }
 
 // Offloads are things a port can do in our stead, and then does.

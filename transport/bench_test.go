@@ -3,7 +3,6 @@ package transport
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,7 +33,7 @@ func newCrossing(buffers int) (a, b *crossing) {
 }
 
 func (c *crossing) Info() packet.Info {
-	return packet.Info{Name: "crossing", MAC: net.HardwareAddr{2, 0, 0, 0, 0, c.mac}, MTU: 4200, Classes: 1, TxDepth: 1024, Reliable: true}
+	return packet.Info{Name: "crossing", MAC: packet.MAC{2, 0, 0, 0, 0, c.mac}, MTU: 4200, Classes: 1, TxDepth: 1024, Reliable: true}
 }
 
 func (c *crossing) Alloc(bufs []packet.Buf) int {

@@ -80,10 +80,10 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	info := c.Port.Info()
 	mac := c.MAC
 	if mac == [6]byte{} {
-		if len(info.MAC) != len(mac) {
+		if info.MAC == (packet.MAC{}) {
 			return nil, fmt.Errorf("transport: new endpoint: port %s has no MAC address and none was given: %w", info.Name, ErrInvalid)
 		}
-		copy(mac[:], info.MAC)
+		mac = info.MAC
 	}
 	if PathMTUFor(info.MTU) == 0 {
 		return nil, fmt.Errorf("transport: new endpoint: port %s has an MTU of %d, RoCEv2 needs %d: %w", info.Name, int64(info.MTU), int64(MTU256+frameOverhead), ErrInvalid)

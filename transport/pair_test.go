@@ -3,7 +3,6 @@ package transport
 import (
 	"flag"
 	"math/rand/v2"
-	"net"
 	"net/netip"
 	"testing"
 
@@ -53,7 +52,7 @@ func newLink(name string, last byte, now *units.Time) *link {
 }
 
 func (l *link) Info() packet.Info {
-	return packet.Info{Name: l.name, Driver: "link", MAC: net.HardwareAddr(l.mac[:]), MTU: 4200, Classes: 1, TxDepth: 1024, Reliable: true}
+	return packet.Info{Name: l.name, Driver: "link", MAC: l.mac, MTU: 4200, Classes: 1, TxDepth: 1024, Reliable: true}
 }
 
 func (l *link) Alloc(bufs []packet.Buf) int {

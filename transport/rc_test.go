@@ -174,7 +174,6 @@ func dropOnce(op wire.Opcode, n int) func([]byte) int {
 }
 
 func TestOneLossIsRepaired(t *testing.T) {
-	type ask struct{ op SendOp }
 	for _, c := range []struct {
 		name     string
 		op       SendOp

@@ -70,7 +70,7 @@ func (qp *QueuePair) takeRead(w *sendWQE, slot uint32, p *wire.Packet, info *wir
 	offset := packet << qp.mtuShift
 	payload := p.Payload()
 	want := min(w.length-offset, qp.mtu)
-	if w.op != OpRead || uint32(len(payload)) != want || info.Last == false && want != qp.mtu {
+	if w.op != OpRead || uint32(len(payload)) != want || !info.Last && want != qp.mtu {
 		qp.ep.counters.DropBadResponse++
 		qp.failHead(StatusBadRespErr)
 		return

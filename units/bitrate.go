@@ -28,7 +28,7 @@ func (r BitRate) Duration(b Bytes) Duration {
 	if b <= 0 {
 		return 0
 	}
-	hi, lo := bits.Mul64(uint64(b)*8, uint64(Second))
+	hi, lo := bits.Mul64(uint64(b), 8*uint64(Second))
 	if hi >= uint64(r) {
 		return Forever
 	}
@@ -53,12 +53,13 @@ func (r BitRate) Bytes(d Duration) Bytes {
 	return Bytes(min(q, math.MaxInt64))
 }
 
-// RateOf answers the rate that carries b bytes in d; 0 when d is not positive.
+// RateOf answers the rate that carries b bytes in d; 0 when d is not positive. What no BitRate
+// holds saturates.
 func RateOf(b Bytes, d Duration) BitRate {
 	if d <= 0 {
 		return 0
 	}
-	return BitRate(float64(b.Bits()) / d.Seconds())
+	return BitRate(min(8*float64(b)/d.Seconds(), math.MaxInt64/2))
 }
 
 // String shows r in the largest decimal unit of which it has at least one: 100Gb/s, 2.5Gb/s.

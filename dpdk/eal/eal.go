@@ -29,6 +29,7 @@ var ErrNotStarted = errors.New("eal: not started")
 
 var (
 	initLock sync.Mutex // one Init at a time
+	refused  error      // what EAL said to the first; guarded by initLock
 	started  atomic.Bool
 	hugepage atomic.Bool
 )
@@ -48,8 +49,9 @@ func InitWith(c Config) error {
 	return Init(args)
 }
 
-// Init starts EAL with exactly these arguments, which do not include the program name. An argument
-// that EAL refuses is an error that repeats EAL's own words, and Init may be called again.
+// Init starts EAL with exactly these arguments, which do not include the program name. What EAL
+// refuses is an error that repeats EAL's own words. EAL remembers half of what it has parsed, so
+// after such an error every further Init repeats it; an ErrArgs may be corrected.
 func Init(args []string) error {
 	if err := checkArgs(args); err != nil {
 		return err
@@ -59,7 +61,10 @@ func Init(args []string) error {
 	if started.Load() {
 		return ErrStarted
 	}
-	return Call("eal: start", func() error {
+	if refused != nil {
+		return fmt.Errorf("an earlier start failed, and EAL takes one per process: %w", refused)
+	}
+	refused = Call("eal: start", func() error {
 		if rc := C.gr_log_open(); rc != 0 {
 			return fmt.Errorf("log stream: %w", Errno(int(rc)))
 		}
@@ -77,6 +82,7 @@ func Init(args []string) error {
 		started.Store(true)
 		return nil
 	})
+	return refused
 }
 
 // Errno turns a C return value into an error: negative values are errors, -1 means that

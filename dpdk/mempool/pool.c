@@ -41,7 +41,8 @@ static int populate_own(struct rte_mempool *mp)
 
 	if (memory == NULL)
 		return -ENOMEM;
-	got = rte_mempool_populate_virt(mp, memory, size, HUGE_PAGE, give_back, (void *)size);
+	got = rte_mempool_populate_iova(mp, memory, (rte_iova_t)memory, size, give_back,
+					(void *)size);
 	if (got < 0) {
 		munmap(memory, size);
 		return got;
@@ -53,11 +54,13 @@ struct rte_mempool *gr_pool_create(const char *name, unsigned n, unsigned cache,
 				   int own, int *error)
 {
 	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};
+	/* Nobody does DMA into memory of our own: objects may cross pages, and lie without gaps. */
+	unsigned flags = own ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
 	struct rte_mempool *mp;
 	int rc;
 
 	mp = rte_mempool_create_empty(name, n, sizeof(struct rte_mbuf) + room, cache,
-				      sizeof private, SOCKET_ID_ANY, 0);
+				      sizeof private, SOCKET_ID_ANY, flags);
 	if (mp == NULL) {
 		*error = rte_errno;
 		return NULL;

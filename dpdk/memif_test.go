@@ -1,0 +1,157 @@
+package dpdk_test
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/dpdk/dpdktest"
+	"github.com/goroce/goroce/packet"
+)
+
+const echoEnv = "GOROCE_DPDK_TEST_ECHO"
+
+// TestEchoChild is the other process of the memif tests: it sends back what comes, until its
+// standard input ends.
+func TestEchoChild(t *testing.T) {
+	url, child := os.LookupEnv(echoEnv)
+	if !child {
+		t.Skip("runs inside the memif tests")
+	}
+	d := dpdktest.Open(t, url, dpdk.Options{})
+	os.Stdout.WriteString("open\n")
+	dpdktest.Register(t)
+	ended := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		close(ended)
+	}()
+	q, bufs := d.Queue(0), make([]packet.Buf, packet.Burst)
+	for {
+		select {
+		case <-ended:
+			return
+		default:
+		}
+		n := q.Recv(bufs)
+		q.Free(bufs[q.Send(packet.ClassData, bufs[:n]):n])
+		if n == 0 {
+			time.Sleep(50 * time.Microsecond)
+		}
+	}
+}
+
+// echo starts another process that has the port url and echoes.
+func echo(t *testing.T, url string) (stop func() error, kill func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestEchoChild$")
+	cmd.Env = append(os.Environ(), echoEnv+"="+url)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	text := make([]byte, 5)
+	_, err = io.ReadFull(out, text)
+	require.NoError(t, err)
+	require.Equal(t, "open\n", string(text))
+	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	return func() error { in.Close(); return cmd.Wait() }, func() { cmd.Process.Kill(); cmd.Wait() }
+}
+
+func awaitLink(t *testing.T, d *dpdk.Device, up bool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		link, err := d.Link()
+		return err == nil && link.Up == up
+	}, 5*time.Second, time.Millisecond)
+}
+
+// pingPong sends n frames and waits for their return.
+func pingPong(t *testing.T, q *dpdk.Queue, n, size int) {
+	t.Helper()
+	for i := range n {
+		frame := make([]byte, size)
+		for j := range frame {
+			frame[j] = byte(i + j)
+		}
+		frame[12], frame[13] = 0x88, 0xb5
+		send(t, q, frame)
+		require.Equal(t, frame, await(t, q, isHello))
+	}
+}
+
+func TestMemifBetweenTwoProcesses(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	for _, role := range []struct{ ours, theirs string }{{"", ",client"}, {",client", ""}} {
+		d, err := dpdk.Open("memif:"+socket+role.ours, dpdk.Options{})
+		require.NoError(t, err, "a client may come before its server")
+		link, err := d.Link()
+		require.NoError(t, err)
+		require.False(t, link.Up)
+		require.Zero(t, d.Queue(0).Recv(make([]packet.Buf, 1)))
+		stop, _ := echo(t, "memif:"+socket+role.theirs)
+		awaitLink(t, d, true)
+		require.GreaterOrEqual(t, int(d.Info().MTU), 4096+120)
+		pingPong(t, d.Queue(0), 600, int(d.Info().MTU)+14)
+		require.NoError(t, stop())
+		awaitLink(t, d, false)
+		free(t, d, dpdk.DefaultBuffers)
+		require.NoError(t, d.Close())
+	}
+}
+
+func TestMemifClientWithoutServerCloses(t *testing.T) {
+	d := dpdktest.Open(t, "memif:"+filepath.Join(t.TempDir(), "s,client"), dpdk.Options{})
+	bufs := make([]packet.Buf, 4)
+	require.Equal(t, 4, d.Queue(0).Alloc(bufs))
+	require.Zero(t, d.Queue(0).Send(packet.ClassData, bufs))
+	d.Queue(0).Free(bufs)
+}
+
+func TestMemifSocketInUseAndLeftBehind(t *testing.T) {
+	url := "memif:" + filepath.Join(t.TempDir(), "s")
+	stop, kill := echo(t, url)
+	_ = stop
+	_, err := dpdk.Open(url, dpdk.Options{})
+	require.ErrorIs(t, err, dpdk.ErrInUse)
+	kill()
+	d := dpdktest.Open(t, url, dpdk.Options{})
+	_, _ = echo(t, url+",client")
+	awaitLink(t, d, true)
+	pingPong(t, d.Queue(0), 10, 100)
+	require.NoError(t, d.Close())
+}
+
+// TestMemifPeerDies kills the client again and again while frames fly; the server stays, and takes
+// the next one.
+func TestMemifPeerDies(t *testing.T) {
+	url := "memif:" + filepath.Join(t.TempDir(), "s")
+	d := dpdktest.Open(t, url, dpdk.Options{})
+	q, bufs := d.Queue(0), make([]packet.Buf, packet.Burst)
+	for round := range 5 {
+		_, kill := echo(t, url+",client")
+		awaitLink(t, d, true)
+		pingPong(t, q, 10, 100)
+		dead := time.AfterFunc(20*time.Millisecond, kill)
+		for start := time.Now(); time.Since(start) < 100*time.Millisecond; {
+			n := q.Alloc(bufs)
+			for i := range bufs[:n] {
+				bufs[i].SetLen(1000)
+			}
+			q.Free(bufs[q.Send(packet.ClassData, bufs[:n]):n])
+			q.Free(bufs[:q.Recv(bufs)])
+		}
+		dead.Stop()
+		awaitLink(t, d, false)
+		free(t, d, dpdk.DefaultBuffers)
+		t.Log("round", round)
+	}
+}
