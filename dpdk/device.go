@@ -22,14 +22,15 @@ type Device struct {
 	info    packet.Info
 	queues  []*Queue
 
-	port ethdev.Port
-	pool *mempool.Mempool
-	loop *loopEnd // of a loop:, else nil
+	port   ethdev.Port
+	pool   *mempool.Mempool
+	loop   *loopEnd        // of a loop:, else nil
+	client *memifClient    // of a memif:…,client, else nil
+	guards []*ethdev.Guard // of a memif, one per Queue, else nil
 
 	// What is to be undone, on EAL's main thread.
 	attached, running, serves bool
 
-	ready  atomic.Bool // frames may pass
 	closed atomic.Bool
 }
 
@@ -101,12 +102,17 @@ func (d *Device) Close() error {
 // release undoes open, however far it came, on EAL's main thread.
 func (d *Device) release() error {
 	var errs []error
-	d.ready.Store(false)
+	if d.client != nil {
+		close(d.client.stop)
+	}
 	if d.running {
 		errs = append(errs, d.port.DevStop())
 	}
 	if d.attached {
 		errs = append(errs, d.port.Detach())
+	}
+	for _, g := range d.guards {
+		g.Free()
 	}
 	if d.serves {
 		memifServers[d.url.Name]--

@@ -136,22 +136,43 @@ func TestMemifPeerDies(t *testing.T) {
 	url := "memif:" + filepath.Join(t.TempDir(), "s")
 	d := dpdktest.Open(t, url, dpdk.Options{})
 	q, bufs := d.Queue(0), make([]packet.Buf, packet.Burst)
-	for round := range 5 {
+	for range 5 {
 		_, kill := echo(t, url+",client")
 		awaitLink(t, d, true)
 		pingPong(t, q, 10, 100)
 		dead := time.AfterFunc(20*time.Millisecond, kill)
-		for start := time.Now(); time.Since(start) < 100*time.Millisecond; {
-			n := q.Alloc(bufs)
-			for i := range bufs[:n] {
-				bufs[i].SetLen(1000)
-			}
-			q.Free(bufs[q.Send(packet.ClassData, bufs[:n]):n])
-			q.Free(bufs[:q.Recv(bufs)])
-		}
+		flood(q, bufs)
 		dead.Stop()
 		awaitLink(t, d, false)
 		free(t, d, dpdk.DefaultBuffers)
-		t.Log("round", round)
+	}
+}
+
+// TestMemifServerDies kills the server while the client sends: the client finds the next one.
+func TestMemifServerDies(t *testing.T) {
+	url := "memif:" + filepath.Join(t.TempDir(), "s")
+	d := dpdktest.Open(t, url+",client", dpdk.Options{})
+	q, bufs := d.Queue(0), make([]packet.Buf, packet.Burst)
+	for range 3 {
+		_, kill := echo(t, url)
+		awaitLink(t, d, true)
+		pingPong(t, q, 10, 100)
+		dead := time.AfterFunc(20*time.Millisecond, kill)
+		flood(q, bufs)
+		dead.Stop()
+		awaitLink(t, d, false)
+		free(t, d, dpdk.DefaultBuffers)
+	}
+}
+
+// flood sends and receives for a while.
+func flood(q *dpdk.Queue, bufs []packet.Buf) {
+	for start := time.Now(); time.Since(start) < 100*time.Millisecond; {
+		n := q.Alloc(bufs)
+		for i := range bufs[:n] {
+			bufs[i].SetLen(1000)
+		}
+		q.Free(bufs[q.Send(packet.ClassData, bufs[:n]):n])
+		q.Free(bufs[:q.Recv(bufs)])
 	}
 }

@@ -79,7 +79,9 @@ func send(t *testing.T, q *dpdk.Queue, frame []byte) {
 	bufs := make([]packet.Buf, 1)
 	require.Equal(t, 1, q.Alloc(bufs))
 	bufs[0].SetLen(copy(bufs[0].Room(), frame))
-	require.Equal(t, 1, q.Send(packet.ClassData, bufs))
+	// A memif server has no slot to send into until its client has polled for the first time.
+	require.Eventually(t, func() bool { return q.Send(packet.ClassData, bufs) == 1 },
+		5*time.Second, 100*time.Microsecond)
 }
 
 // await polls until a frame comes that want likes; the others are freed.
@@ -153,7 +155,7 @@ func TestNSTapSpeaksWithKernel(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1300, nic.MTU)
 	mac := d.Info().MAC
-	require.NotEqual(t, nic.HardwareAddr, mac, "the endpoint is a host at the other end")
+	require.NotEqual(t, nic.HardwareAddr.String(), mac.String(), "the endpoint is a host at the other end")
 	ip(t, "addr add 10.9.0.1/24 dev tap0")
 	ip(t, "link set tap0 up")
 

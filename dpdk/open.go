@@ -227,6 +227,22 @@ func (d *Device) makePool(info ethdev.Info, rxd int) error {
 	return err
 }
 
+// start lets frames pass, or will.
+func (d *Device) start() error {
+	if d.url.Scheme == Memif {
+		for range d.shape.queues {
+			d.guards = append(d.guards, ethdev.NewGuard())
+		}
+		if d.url.Client {
+			d.startMemifClient()
+			return nil
+		}
+	}
+	err := d.port.DevStart()
+	d.running = err == nil
+	return err
+}
+
 // address chooses the endpoint's MAC and makes the device receive for it.
 func (d *Device) address() error {
 	own, err := d.port.MACAddrGet()

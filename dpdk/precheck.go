@@ -115,11 +115,13 @@ func directoryExists(path string) error {
 	return nil
 }
 
+func (u *URL) inFileSystem() bool { return u.option("socket-abstract") != "yes" }
+
 // checkSocket makes way for a memif server: a socket that nobody answers at was left behind by a
 // process that died, and would make bind fail.
 func (u *URL) checkSocket() error {
-	if u.option("socket-abstract") == "yes" {
-		return nil // not in the file system
+	if !u.inFileSystem() {
+		return nil
 	}
 	if err := directoryExists(u.Name); err != nil {
 		return err

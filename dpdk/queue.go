@@ -14,13 +14,13 @@ import (
 type Queue struct {
 	burst mbuf.Burst // what the current call hands to C
 
-	ready *atomic.Bool // the device's
 	port  ethdev.Port
 	pool  *mempool.Mempool
 	room  uint32
 	rx    []uint16 // hardware queues to poll, in order
 	tx    []uint16 // hardware queue of each class
 	info  packet.Info
+	guard *ethdev.Guard // of a memif, else nil
 
 	lost    uint32        // chains dropped, as C counts them
 	chained atomic.Uint32 // the same for other goroutines to read
@@ -30,15 +30,18 @@ var _ packet.Port = (*Queue)(nil)
 
 func (d *Device) makeQueues() {
 	for i := range d.shape.queues {
-		d.queues = append(d.queues, &Queue{
-			ready: &d.ready,
-			port:  d.port,
-			pool:  d.pool,
-			room:  uint32(d.pool.Room()),
-			rx:    d.shape.rx(i),
-			tx:    d.shape.tx(i),
-			info:  d.info,
-		})
+		q := &Queue{
+			port: d.port,
+			pool: d.pool,
+			room: uint32(d.pool.Room()),
+			rx:   d.shape.rx(i),
+			tx:   d.shape.tx(i),
+			info: d.info,
+		}
+		if d.guards != nil {
+			q.guard = d.guards[i]
+		}
+		d.queues = append(d.queues, q)
 	}
 }
 
@@ -71,10 +74,7 @@ func (q *Queue) Free(bufs []packet.Buf) {
 
 // Recv implements packet.Port.
 func (q *Queue) Recv(bufs []packet.Buf) int {
-	if !q.ready.Load() {
-		return 0
-	}
-	n := q.port.RxBurst(q.rx, &q.burst, min(len(bufs), mbuf.Max), &q.lost)
+	n := q.port.RxBurst(q.rx, &q.burst, min(len(bufs), mbuf.Max), q.guard, &q.lost)
 	q.received(bufs[:n])
 	if q.lost != q.chained.Load() {
 		q.chained.Store(q.lost)
@@ -86,10 +86,10 @@ func (q *Queue) Recv(bufs []packet.Buf) int {
 func (q *Queue) Send(class packet.Class, bufs []packet.Buf) int {
 	tx := q.tx[min(int(class), len(q.tx)-1)]
 	done := 0
-	for q.ready.Load() && done < len(bufs) {
+	for done < len(bufs) {
 		n := min(len(bufs)-done, mbuf.Max)
 		q.describe(bufs[done : done+n])
-		sent := q.port.TxBurst(tx, &q.burst, n)
+		sent := q.port.TxBurst(tx, &q.burst, n, q.guard)
 		done += sent
 		if sent < n {
 			break

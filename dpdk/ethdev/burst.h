@@ -6,6 +6,7 @@
 #include <rte_prefetch.h>
 
 #include "../mbuf/burst.h"
+#include "guard.h"
 
 /* Frames of several segments do not happen as pools are sized; one that came all the same is
  * dropped, since a packet.Buf is contiguous. Keeps order; answers how many are left. */
@@ -23,13 +24,17 @@ static unsigned gr_drop_chains(struct rte_mbuf **mbuf, unsigned n)
 
 /* Polls queues in the order given until b has n frames. *dropped is how many were chains. */
 static unsigned gr_rx_burst(uint16_t port, const uint16_t *queue, unsigned queues,
-			    struct gr_burst *b, unsigned n, uint32_t *dropped)
+			    struct gr_burst *b, unsigned n, struct gr_guard *guard,
+			    uint32_t *dropped)
 {
 	struct rte_mbuf **mbuf = gr_mbufs(b);
 	unsigned got = 0, chains = 0;
 
+	if (unlikely(!gr_enter(guard)))
+		return 0;
 	for (unsigned i = 0; i < queues && got < n; i++)
 		got += rte_eth_rx_burst(port, queue[i], mbuf + got, n - got);
+	gr_leave(guard);
 	for (unsigned i = 0; i < got; i++)
 		rte_prefetch0(mbuf[i]);
 	for (unsigned i = 0; i < got; i++)
@@ -46,11 +51,18 @@ static unsigned gr_rx_burst(uint16_t port, const uint16_t *queue, unsigned queue
 	return got;
 }
 
-static unsigned gr_tx_burst(uint16_t port, uint16_t queue, struct gr_burst *b, unsigned n)
+static unsigned gr_tx_burst(uint16_t port, uint16_t queue, struct gr_burst *b, unsigned n,
+			    struct gr_guard *guard)
 {
+	unsigned sent;
+
 	for (unsigned i = 0; i < n; i++)
 		gr_burst_set(b, i);
-	return rte_eth_tx_burst(port, queue, gr_mbufs(b), n);
+	if (unlikely(!gr_enter(guard)))
+		return 0;
+	sent = rte_eth_tx_burst(port, queue, gr_mbufs(b), n);
+	gr_leave(guard);
+	return sent;
 }
 
 #endif

@@ -1,0 +1,32 @@
+/* A guard keeps shared memory mapped while a queue is at work in it: see guard.c. */
+#ifndef GOROCE_ETHDEV_GUARD_H
+#define GOROCE_ETHDEV_GUARD_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+enum { GR_IDLE, GR_BUSY, GR_SHUT };
+
+struct gr_guard {
+	_Alignas(64) atomic_int state;
+	struct gr_guard *next;
+};
+
+struct gr_guard *gr_guard_new(void);
+void gr_guard_free(struct gr_guard *g);
+void gr_guard_shut(struct gr_guard *g);
+
+/* False when the guard is shut. A queue without a guard may always enter. */
+static inline int gr_enter(struct gr_guard *g)
+{
+	int idle = GR_IDLE;
+	return g == NULL || atomic_compare_exchange_strong(&g->state, &idle, GR_BUSY);
+}
+
+static inline void gr_leave(struct gr_guard *g)
+{
+	if (g != NULL)
+		atomic_store_explicit(&g->state, GR_IDLE, memory_order_release);
+}
+
+#endif
