@@ -29,7 +29,7 @@ type Device struct {
 	guards []*ethdev.Guard // of a memif, one per Queue, else nil
 
 	// What is to be undone, on EAL's main thread.
-	attached, running, serves bool
+	attached, running, promiscuous, serves bool
 
 	closed atomic.Bool
 }
@@ -104,6 +104,9 @@ func (d *Device) release() error {
 	var errs []error
 	if d.client != nil {
 		close(d.client.stop)
+	}
+	if d.promiscuous {
+		d.port.PromiscuousDisable() // a driver that cannot had nothing to undo
 	}
 	if d.running {
 		errs = append(errs, d.port.DevStop())

@@ -148,6 +148,16 @@ func awaitAny(t *testing.T, d *dpdk.Device) []byte {
 	return nil
 }
 
+func TestNSPromiscuousModeIsUndone(t *testing.T) {
+	inside(t)
+	ip(t, "link add promisc0 type veth peer name promisc1")
+	d := dpdktest.Open(t, "af_packet:promisc0,mac=02:00:00:00:00:05", dpdk.Options{})
+	require.Equal(t, packet.MAC{2, 0, 0, 0, 0, 5}, d.Info().MAC)
+	require.Contains(t, ip(t, "link show promisc0"), "PROMISC")
+	require.NoError(t, d.Close())
+	require.NotContains(t, ip(t, "link show promisc0"), "PROMISC")
+}
+
 func TestNSTapSpeaksWithKernel(t *testing.T) {
 	inside(t)
 	d := dpdktest.Open(t, "tap:tap0", dpdk.Options{MTU: 1300})

@@ -3,13 +3,10 @@ package dpdk
 import (
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 
 	"github.com/goroce/goroce/dpdk/eal"
 	"github.com/goroce/goroce/dpdk/ethdev"
-	"github.com/goroce/goroce/dpdk/mempool"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/units"
 )
@@ -93,39 +90,6 @@ func (d *Device) open() error {
 	return nil
 }
 
-// chooseMTU settles on the MTU asked for, else our own, within what the interface or the slots of
-// a memif allow.
-func (d *Device) chooseMTU() error {
-	limit, ours := MaxMTU, jumboMTU
-	switch d.url.Scheme {
-	case AFPacket, AFXDP:
-		nic, err := net.InterfaceByName(d.url.Name)
-		if err != nil {
-			return err
-		}
-		limit = min(nic.MTU, jumboMTU) // lo has 65536: no mbuf is that long
-	case Memif:
-		ours = memifMTU
-		if s := d.url.option("bsize"); s != "" {
-			size, err := strconv.Atoi(s)
-			if err != nil || size-frameOverhead < MinMTU || size-frameOverhead > MaxMTU {
-				return fmt.Errorf("bsize=%s is not a number of bytes that a frame fits in", s)
-			}
-			limit = size - frameOverhead
-		}
-	case Tap:
-		limit = 1500 // the driver stops at a longer frame, whatever the interface's MTU
-	case PCI:
-		ours = 1500
-	}
-	d.mtu = ours
-	if d.opts.MTU != 0 {
-		d.mtu = d.opts.MTU
-	}
-	d.mtu = min(d.mtu, limit)
-	return nil
-}
-
 // attach makes the device known to EAL.
 func (d *Device) attach() error {
 	if d.url.Scheme == Loop {
@@ -138,9 +102,16 @@ func (d *Device) attach() error {
 		d.attached = err == nil
 		return err
 	}
-	err := d.hotPlug(d.opts.Queues)
-	if err != nil && d.url.Scheme == AFXDP && d.opts.Queues > 1 {
-		err = d.hotPlug(1) // the interface has fewer channels, and the driver then gives none
+	w := want{queues: d.opts.Queues, mtu: d.mtu}
+	err := d.hotPlug(w)
+	if err != nil && (d.url.Scheme == AFXDP || d.url.Scheme == AFPacket) {
+		// An interface with fewer channels gets no AF_XDP queue at all; AF_PACKET may not lock
+		// long rings in memory.
+		if d.url.Scheme == AFXDP {
+			w.queues = 1
+		}
+		w.few = true
+		err = d.hotPlug(w)
 	}
 	if err != nil {
 		return err
@@ -153,78 +124,14 @@ func (d *Device) attach() error {
 }
 
 // hotPlug attaches the device of any scheme but loop.
-func (d *Device) hotPlug(queues int) error {
-	v := d.url.vdev(nextSerial(string(d.url.Scheme)), queues, d.mtu)
+func (d *Device) hotPlug(w want) error {
+	v := d.url.vdev(nextSerial(string(d.url.Scheme)), w)
 	port, err := ethdev.Attach(v.bus, v.name, v.args)
 	if err != nil {
 		return fmt.Errorf("attach %s: %w", strings.TrimSuffix(v.name+","+v.args, ","), err)
 	}
 	d.port, d.attached = port, true
 	return nil
-}
-
-// configure gives the device its queues and its pool.
-func (d *Device) configure(info ethdev.Info) error {
-	mtu := d.mtu
-	if info.MaxMTU > 0 {
-		mtu = min(mtu, info.MaxMTU)
-	}
-	if info.MaxFrame > 0 {
-		mtu = min(mtu, info.MaxFrame-frameOverhead)
-	}
-	if d.url.Scheme == PCI {
-		d.mtu = mtu // a NIC means its limits; virtual drivers name some and ignore them
-	}
-	conf := ethdev.Conf{RxQ: d.shape.rxq, TxQ: d.shape.txq, MTU: mtu}
-	if err := d.port.DevConfigure(conf); err != nil {
-		return fmt.Errorf("configure %+v: %w", conf, err)
-	}
-	rxd, txd, err := d.port.AdjustRing(defaultDepth, defaultDepth)
-	if err != nil {
-		return fmt.Errorf("ring sizes: %w", err)
-	}
-	if d.loop != nil {
-		txd = d.loop.pair.depth
-	}
-	d.txDepth = txd
-	if err := d.makePool(info, rxd); err != nil {
-		return err
-	}
-	for q := range d.shape.rxq {
-		if err := d.port.RxqSetup(q, rxd, d.pool); err != nil {
-			return fmt.Errorf("receive queue %d: %w", q, err)
-		}
-	}
-	for q := range d.shape.txq {
-		if err := d.port.TxqSetup(q, txd); err != nil {
-			return fmt.Errorf("transmit queue %d: %w", q, err)
-		}
-	}
-	if d.url.Scheme == Tap && d.opts.MTU != 0 {
-		return d.port.MTUSet(d.opts.MTU)
-	}
-	return nil
-}
-
-// makePool sizes the buffers so that a frame of the MTU is one segment.
-func (d *Device) makePool(info ethdev.Info, rxd int) error {
-	config := mempool.Config{Buffers: d.opts.Buffers, Room: roundUp(d.mtu+frameOverhead, 64)}
-	switch d.url.Scheme {
-	case AFPacket:
-		// The driver insists on room for a whole slot, its header included.
-		frame, _ := packetRing(d.mtu)
-		config.Room = frame
-	case PCI, AFXDP:
-		config.Buffers += rxd * d.shape.rxq
-		config.EALMemory = true
-		config.Room = max(config.Room, 2048)
-	case Tap:
-		config.Buffers += rxd * d.shape.rxq
-	}
-	config.Room = min(max(config.Room, info.MinRoom), mempool.MaxRoom)
-	var err error
-	d.pool, err = mempool.CreateMbufPool(fmt.Sprintf("goroce%d", nextSerial("pool")), config)
-	return err
 }
 
 // start lets frames pass, or will.
@@ -255,6 +162,7 @@ func (d *Device) address() error {
 		d.mac = d.url.mac(second)
 		if d.url.Scheme != PCI || d.port.MACAddrSet(d.mac) != nil {
 			d.listen("promiscuous", d.port.PromiscuousEnable)
+			d.promiscuous = true
 		}
 	}
 	d.listen("all multicast", d.port.AllMulticastEnable)
@@ -264,7 +172,8 @@ func (d *Device) address() error {
 // listen turns a receive mode on; a driver without one receives everything anyway.
 func (d *Device) listen(mode string, enable func() error) {
 	if err := enable(); err != nil {
-		d.opts.Logger.Debug("dpdk: driver has no such mode", "port", d.url.String(), "mode", mode, "err", err)
+		d.opts.Logger.Debug("dpdk: driver has no such mode", "port", d.url.String(),
+			"mode", mode, "err", err)
 	}
 }
 
@@ -294,7 +203,8 @@ func (d *Device) say() {
 		log.Warn("dpdk: fewer queues than asked", "asked", d.opts.Queues, "given", d.shape.queues)
 	}
 	if d.shape.classes < d.opts.Classes {
-		log.Warn("dpdk: classes share a transmit queue", "asked", d.opts.Classes, "given", d.shape.classes)
+		log.Warn("dpdk: classes share a transmit queue", "asked", d.opts.Classes,
+			"given", d.shape.classes)
 	}
 	if d.mtu < d.opts.MTU {
 		log.Warn("dpdk: smaller MTU than asked", "asked", d.opts.MTU, "given", d.mtu)

@@ -90,7 +90,7 @@ func FuzzParseURL(f *testing.F) {
 		again, err := ParseURL(u.String())
 		require.NoError(t, err)
 		require.Equal(t, u, again)
-		u.vdev(0, 1, 1500)
+		u.vdev(0, want{queues: 1, mtu: 1500})
 		require.Zero(t, u.mac(false)[0]&1)
 	})
 }
@@ -118,7 +118,7 @@ func TestVdev(t *testing.T) {
 	} {
 		u, err := ParseURL(c.url)
 		require.NoError(t, err)
-		require.Equal(t, c.want, u.vdev(3, c.queues, c.mtu), c.url)
+		require.Equal(t, c.want, u.vdev(3, want{queues: c.queues, mtu: c.mtu}), c.url)
 	}
 }
 

@@ -21,9 +21,21 @@ const defaultDepth = 512
 // vdev is what EAL's hot-plug takes.
 type vdev struct{ bus, name, args string }
 
-// vdev computes the device that u asks for, number n of its kind, for frames of mtu and with
-// queues pairs of queues. It is pure. loop: is not made this way.
-func (u *URL) vdev(n, queues, mtu int) vdev {
+// af_packet locks its rings in memory. Where that much may not be locked (ulimit -l), few will do.
+const (
+	packetFrames    = 1024
+	packetFramesFew = 128
+)
+
+// want is what a device is made for.
+type want struct {
+	queues, mtu int
+	few         bool // af_packet: make do with short rings
+}
+
+// vdev computes the device that u asks for, number n of its kind. It is pure. loop: is not made
+// this way.
+func (u *URL) vdev(n int, w want) vdev {
 	switch u.Scheme {
 	case PCI:
 		return vdev{"pci", u.Name, join(u.Options)}
@@ -39,15 +51,19 @@ func (u *URL) vdev(n, queues, mtu int) vdev {
 			role = "client"
 		}
 		ours = []KV{{"role", role}, {"socket", u.Name}, {"socket-abstract", "no"},
-			{"bsize", strconv.Itoa(roundUp(mtu+frameOverhead, 64))},
+			{"bsize", strconv.Itoa(roundUp(w.mtu+frameOverhead, 64))},
 			{"rsize", "9"}, {"mac", u.mac(u.Client).String()}}
 	case AFPacket:
-		frame, block := packetRing(mtu)
-		ours = []KV{{"iface", u.Name}, {"qpairs", strconv.Itoa(queues)},
+		frame, block := packetRing(w.mtu)
+		frames := packetFrames
+		if w.few {
+			frames = packetFramesFew
+		}
+		ours = []KV{{"iface", u.Name}, {"qpairs", strconv.Itoa(w.queues)},
 			{"framesz", strconv.Itoa(frame)}, {"blocksz", strconv.Itoa(block)},
-			{"framecnt", "1024"}}
+			{"framecnt", strconv.Itoa(frames)}}
 	case AFXDP:
-		ours = []KV{{"iface", u.Name}, {"start_queue", "0"}, {"queue_count", strconv.Itoa(queues)}}
+		ours = []KV{{"iface", u.Name}, {"start_queue", "0"}, {"queue_count", strconv.Itoa(w.queues)}}
 	case Tap:
 		ours = []KV{{"iface", u.Name}}
 	case Pcap:

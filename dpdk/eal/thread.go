@@ -15,8 +15,8 @@ static int pin(int cpu)
 	return -pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
-static int get_mask(cpu_set_t *set) { return -pthread_getaffinity_np(pthread_self(), sizeof *set, set); }
-static int set_mask(cpu_set_t *set) { return -pthread_setaffinity_np(pthread_self(), sizeof *set, set); }
+static void get_mask(cpu_set_t *set) { pthread_getaffinity_np(pthread_self(), sizeof *set, set); }
+static void set_mask(cpu_set_t *set) { pthread_setaffinity_np(pthread_self(), sizeof *set, set); }
 static unsigned lcore(void) { return rte_lcore_id(); }
 */
 import "C"

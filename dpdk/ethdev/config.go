@@ -78,6 +78,12 @@ func (p Port) PromiscuousEnable() error {
 	return eal.Errno(int(C.rte_eth_promiscuous_enable(C.uint16_t(p))))
 }
 
+// PromiscuousDisable undoes that: with some drivers it would outlive the device, as a flag of the
+// kernel's interface.
+func (p Port) PromiscuousDisable() error {
+	return eal.Errno(int(C.rte_eth_promiscuous_disable(C.uint16_t(p))))
+}
+
 // AllMulticastEnable receives frames for every group: IPv6 neighbours are asked that way.
 func (p Port) AllMulticastEnable() error {
 	return eal.Errno(int(C.rte_eth_allmulticast_enable(C.uint16_t(p))))

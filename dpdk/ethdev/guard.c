@@ -1,6 +1,6 @@
 /* DPDK's memif driver unmaps the memory it shares with its peer as soon as the peer is gone, on
  * EAL's interrupt thread, without asking whether a queue is at work there: a peer that dies would
- * take us with it, by a segmentation fault (seen with 22.11 in one of a hundred kills).
+ * take us with it, by a segmentation fault (seen with 22.11, once in some forty kills).
  *
  * The driver first marks the device disconnected, takes and releases a lock, and then calls
  * munmap. So munmap is where we can wait: once every queue has been seen outside, none of them

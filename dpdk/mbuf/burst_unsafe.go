@@ -34,8 +34,8 @@ const (
 	_ = uint(C.sizeof_struct_gr_burst - unsafe.Sizeof(Burst{}))
 )
 
-// Alloc fills b.Handle with up to n ≤ Max empty mbufs and answers how many; short when the pool is
-// exhausted. The frame of such an mbuf begins at FrameOffset.
+// Alloc fills b.Handle with up to n ≤ Max empty mbufs and answers how many; short when the pool
+// is exhausted. The frame of such an mbuf begins at FrameOffset.
 func Alloc(pool *mempool.Mempool, b *Burst, n int) int {
 	p := (*C.struct_rte_mempool)(pool.Pointer())
 	return int(C.gr_alloc(p, (*C.struct_gr_burst)(unsafe.Pointer(b)), C.uint(n)))

@@ -43,7 +43,8 @@ type Config struct {
 // CreateMbufPool makes a pool. It must run inside eal.Call.
 func CreateMbufPool(name string, c Config) (*Mempool, error) {
 	if c.Buffers < 1 || c.Room < 64 || c.Room > MaxRoom {
-		return nil, fmt.Errorf("mempool %s: %d buffers of %d bytes: out of range", name, c.Buffers, c.Room)
+		return nil, fmt.Errorf("mempool %s: %d buffers of %d bytes: out of range",
+			name, c.Buffers, c.Room)
 	}
 	s := C.CString(name)
 	defer C.free(unsafe.Pointer(s))
