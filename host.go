@@ -191,8 +191,8 @@ func (h *Host) Seed() uint64 { return h.seed }
 // Do runs f on the core that polls endpoint i, between two rounds, and waits for its end.
 func (h *Host) Do(i int, f func(*transport.Endpoint)) error { return h.workers[i].do(f) }
 
-// Program is code that runs on a polling core. Step is called after every round of Poll, with the
-// round's time; it must not block. It answers whether it did something, so that a busy core does
+// Program is code that runs on a polling core. Step is called in every round of Poll, between what
+// arrived and what leaves, with the round's time; it must not block. It answers whether it did something, so that a busy core does
 // not take a rest, and ends the program by done.
 type Program interface {
 	Step(ep *transport.Endpoint, now units.Time) (busy, done bool)

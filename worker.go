@@ -20,6 +20,7 @@ type worker struct {
 	ended   chan struct{}
 
 	programs []program
+	busy     bool // a program did something this round
 }
 
 type program struct {
@@ -46,10 +47,12 @@ func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
 // poll is the life of a polling core.
 func (w *worker) poll() {
 	clock, idle, activity := processClock(), 0, uint64(0)
+	w.ep.OnRound(w.step)
 	for !w.halt.Load() {
 		now := clock.Now()
+		w.busy = false
 		next := w.ep.Poll(now)
-		busy := w.step(now)
+		busy := w.busy
 		if len(w.mailbox) > 0 {
 			w.open()
 			busy = true
@@ -72,17 +75,16 @@ func (w *worker) poll() {
 }
 
 // step runs the programs once.
-func (w *worker) step(now units.Time) (busy bool) {
+func (w *worker) step(now units.Time) {
 	for i := 0; i < len(w.programs); i++ {
 		did, done := w.programs[i].Step(w.ep, now)
-		busy = busy || did
+		w.busy = w.busy || did
 		if done {
 			close(w.programs[i].ended)
 			w.programs = append(w.programs[:i], w.programs[i+1:]...)
 			i--
 		}
 	}
-	return busy
 }
 
 // open does what other goroutines asked for.

@@ -51,6 +51,8 @@ type Endpoint struct {
 
 	rx      [packet.Burst]packet.Buf
 	out     [packet.Classes]outQueue
+	classes packet.Class // how many of them the port tells apart
+	onRound func(now units.Time)
 	short   bool // the port ran out of room or buffers this round
 	learned bool // the neighbour table changed this round
 
@@ -103,6 +105,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	if e.newAlgorithm == nil {
 		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: DefaultWindow} }
 	}
+	e.classes = packet.Class(min(max(info.Classes, 1), int(packet.Classes)))
 	e.qps.init(c.FirstQPN, c.QPNStep)
 	return e, nil
 }
@@ -121,9 +124,6 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 	for i := range n {
 		e.receive(&e.rx[i])
 	}
-	if n > 0 {
-		e.port.Free(e.rx[:n])
-	}
 	nextNeighbor := e.neighbors.Poll(now)
 	if e.learned && len(e.waiting) > 0 {
 		e.wakeWaiting()
@@ -138,12 +138,22 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 		qp.onTimer(now)
 	}
 	nextControl := e.cc.Poll(now)
+	if e.onRound != nil {
+		e.onRound(now)
+	}
 	more := e.transmit(now)
+	if n > 0 {
+		e.port.Free(e.rx[:n]) // last: what answers them has left by now
+	}
 	if !e.short && (more || n == packet.Burst) {
 		return now
 	}
 	return units.Earlier(units.Earlier(nextNeighbor, nextControl), e.timers.next(now))
 }
+
+// OnRound names a function that every Poll calls between what arrived and what leaves: a program
+// that lives on the polling core sees a completion, and its answer leaves, in one round.
+func (e *Endpoint) OnRound(f func(now units.Time)) { e.onRound = f }
 
 // Now is the time of the last Poll.
 func (e *Endpoint) Now() units.Time { return e.now }

@@ -150,6 +150,7 @@ func TestAcksAreCoalesced(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	a, b := p.connected(o)
+	p.settle(units.Millisecond)
 	for i := range 32 {
 		b.recv(t, uint64(i), i*64, 64)
 		a.post(t, WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 64)}})

@@ -77,8 +77,8 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 			}
 		}
 	}
-	for c := range e.out {
-		e.flush(packet.Class(c))
+	for c := range e.classes {
+		e.flush(c)
 	}
 	return budget <= 0
 }
@@ -93,6 +93,7 @@ type outQueue struct {
 
 // frame answers an empty buffer to build a packet of class c in, nil when the port has no room.
 func (e *Endpoint) frame(c packet.Class) *packet.Buf {
+	c = min(c, e.classes-1)
 	q := &e.out[c]
 	if q.n == q.ready && !e.prepare(c) {
 		return nil
@@ -120,7 +121,7 @@ func (e *Endpoint) prepare(c packet.Class) bool {
 
 // push queues the packet that was built in the buffer frame answered.
 func (e *Endpoint) push(c packet.Class) {
-	q := &e.out[c]
+	q := &e.out[min(c, e.classes-1)]
 	e.counters.TxFrames++
 	e.counters.TxBytes += uint64(q.bufs[q.n].Len())
 	q.n++
