@@ -25,7 +25,7 @@ type writer struct {
 }
 
 func (w *writer) Step(*transport.Endpoint, units.Time) (busy, done bool) {
-	var wcs [8]transport.WorkCompletion
+	var wcs [16]transport.WorkCompletion // as many as may be outstanding
 	n := w.cq.Poll(wcs[:])
 	for i := range n {
 		if wcs[i].Status != transport.StatusSuccess {
