@@ -255,8 +255,8 @@ func (qp *QueuePair) accept(n uint32) {
 func (qp *QueuePair) owe(a answer, code uint8) {
 	s := &qp.resp
 	if a == answerAck {
-		if s.answer != answerNone {
-			return // a NAK acknowledges what is before it, too
+		if s.answer != answerNone || qp.state == Errored {
+			return // a NAK acknowledges what is before it, too; what nobody was told of, nobody took
 		}
 	} else {
 		s.nakCode, s.nakPSN = code, s.ePSN

@@ -128,6 +128,24 @@ func TestCompletionQueueOverrunStopsTheQueuePair(t *testing.T) {
 	require.Equal(t, 2, small.Len(), "what fitted is still there")
 }
 
+func TestWhatTheReceiverCouldNotReportIsNotAcknowledged(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.retries = 0
+	a, b := p.connected(o)
+	small, err := p.b.CreateCQ(1)
+	require.NoError(t, err)
+	b.qp.recvCQ = small
+	for i := range 2 {
+		b.recv(t, uint64(i), 0, 8)
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)}})
+		p.settle(units.Microsecond * 3)
+	}
+	got := p.await(a, 2)
+	require.Equal(t, []Status{StatusSuccess, StatusRetryExcErr}, []Status{got[0].Status, got[1].Status})
+	require.Equal(t, Errored, b.qp.State())
+}
+
 func TestRefusedRequests(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
