@@ -20,7 +20,7 @@ const MaxMessage = 64 * units.KiB
 
 const (
 	slots       = 64 // messages a Conn holds in each direction
-	connTimeout = 14 // 4.096 µs · 2^14 = 67 ms, as perftest has it
+	connTimeout = 15 // 4.096 µs · 2^15 = 134 ms: eight of them, and a silent peer counts as gone after a second
 	connRetries = 7
 	rnrTimer    = 12 // 0.64 ms, as perftest has it
 )

@@ -47,6 +47,7 @@ func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
 // poll is the life of a polling core.
 func (w *worker) poll() {
 	clock, idle, activity := processClock(), 0, uint64(0)
+	w.idle.prepare()
 	w.ep.OnRound(w.step)
 	for !w.halt.Load() {
 		now := clock.Now()
