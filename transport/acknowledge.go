@@ -141,7 +141,7 @@ func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 		ev.Kind, ev.Delay = cc.RTT, now.Sub(r.rttAt)
 		r.rttBusy = false
 	}
-	if qp.ep.cc.Wants(qp.flow).Has(ev.Kind) {
+	if qp.wants.Has(ev.Kind) {
 		qp.report(ev, now)
 	}
 }

@@ -145,10 +145,9 @@ const (
 type QueuePair struct {
 	Num  wire.QPN
 	Type QPType
-	// Context is the program's own.
-	Context any
 
-	ep              *Endpoint
+	// What every packet touches comes first, so that it shares cache lines: with many queue pairs
+	// each packet's lines come from memory.
 	state           State
 	waits           bool // for a neighbour
 	signalAll       bool
@@ -156,34 +155,35 @@ type QueuePair struct {
 	mtuShift        uint8
 	minRNRTimer     uint8
 	commEstablished bool
+	wants           cc.EventSet // the events its algorithm hears
+	pkey            uint16
+	mtu             uint32
+	flow            cc.Flow
+	neighborGen     uint32
+	timerIx         int32 // its place in the timer heap, -1 for none
+	neighbor        *neigh.Entry
+	ep              *Endpoint
+	links           [turns]turnLink // places in the endpoint's lists
+	req             requester
+	send            []sendWQE
+	pd              *ProtectionDomain
+	sendCQ, recvCQ  *CompletionQueue
+	tmpl            wire.Template
+	resp            responder
+	limits          qpLimits
+	stats           QPStats
 
-	mtu     uint32
-	pkey    uint16
-	flow    cc.Flow
+	recv    *receiveQueue
+	beside  *besideSend
+	asked   asked    // our READs and atomics
+	reads   readRing // the peer's
+	srq     *SharedReceiveQueue
+	timerAt units.Time // when its entry in the timer heap is due
 	dest    wire.QPN
 	qkey    uint32
-	timerAt units.Time // when its entry in the timer heap is due
-	timerIx int32      // its place there, -1 for none
 
-	req  requester
-	resp responder
-	tmpl wire.Template
-
-	neighbor    *neigh.Entry
-	neighborGen uint32
-
-	send   []sendWQE
-	beside *besideSend
-	recv   *receiveQueue
-	asked  asked    // our READs and atomics
-	reads  readRing // the peer's
-
-	pd             *ProtectionDomain
-	sendCQ, recvCQ *CompletionQueue
-	srq            *SharedReceiveQueue
-	limits         qpLimits
-	links          [turns]turnLink // places in the endpoint's lists
-	stats          QPStats
+	// Context is the program's own.
+	Context any
 }
 
 type qpLimits struct {
@@ -255,6 +255,7 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 		algorithm = e.newAlgorithm()
 	}
 	qp.flow = e.cc.Add(algorithm, e.now)
+	qp.wants = e.cc.Wants(qp.flow)
 	qp.heedDecision()
 	init.PD.users++
 	init.SendCQ.users++

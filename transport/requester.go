@@ -224,7 +224,7 @@ func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
 	if qp.Type == RC && r.rtoAt == 0 {
 		qp.startTimer(now)
 	}
-	if qp.ep.cc.Wants(qp.flow).Has(cc.TX) {
+	if qp.wants.Has(cc.TX) {
 		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(first), Packets: int(n), Bytes: units.Bytes(size)}, now)
 	}
 }

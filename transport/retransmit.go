@@ -98,7 +98,7 @@ func (qp *QueuePair) timedOut(now units.Time) {
 	}
 	r.retriesLeft--
 	r.gapSeen = false
-	if qp.ep.cc.Wants(qp.flow).Has(cc.RTO) {
+	if qp.wants.Has(cc.RTO) {
 		qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(r.una)}, now)
 	}
 	qp.goBack()
