@@ -1,0 +1,244 @@
+package perftest
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/goroce/goroce/transport"
+)
+
+// console prints a test as perftest does. The zero console prints nothing.
+type console struct {
+	out, err io.Writer // nil: silent
+	settings *Settings
+	terminal bool // err is one
+}
+
+const line = "---------------------------------------------------------------------------------------\n"
+
+func newConsole(s *Settings, out, errs io.Writer) *console {
+	c := &console{out: out, err: errs, settings: s}
+	if s.JSONFile == "-" {
+		c.out = errs // standard output is the document's
+	}
+	if f, ok := errs.(*os.File); ok {
+		info, err := f.Stat()
+		c.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	return c
+}
+
+func (c *console) silent() bool { return c.out == nil }
+
+// brief says that a single number is wanted.
+func (c *console) brief() bool { return c.silent() || c.settings.Output != "" }
+
+func (c *console) log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// banner is what a server says while it waits.
+func (c *console) banner() {
+	if c.brief() {
+		return
+	}
+	stars := strings.Repeat("*", 36) + "\n"
+	fmt.Fprint(c.out, "\n", stars, "* Waiting for client to connect... *\n", stars)
+}
+
+// row prints the result for one size.
+func (c *console) row(r *Row) {
+	switch {
+	case c.silent():
+	case c.settings.Output != "":
+		fmt.Fprintln(c.out, r.single(c.settings.Output))
+	case r.LatencyRow != nil && c.settings.Duration > 0:
+		fmt.Fprintf(c.out, " %-7d       %d            %-7.2f        %-7.2f\n", r.MsgSize, r.Iterations, r.Avg, r.TPS)
+	case r.LatencyRow != nil:
+		c.samples(r)
+		fmt.Fprint(c.out, latencyLine(r))
+	default:
+		fmt.Fprint(c.out, bandwidthLine(r, c.settings.Gbits))
+	}
+}
+
+// latencyLine is perftest's REPORT_FMT_LAT.
+func latencyLine(r *Row) string {
+	const format = " %-7d %d          %-7.2f        %-7.2f      %-7.2f  \t       %-7.2f     \t%-7.2f\t\t%-7.2f \t\t%-7.2f\n"
+	return fmt.Sprintf(format, r.MsgSize, r.Iterations, r.Min, r.Max, r.Typical, r.Avg, r.Stdev, r.P99, r.P999)
+}
+
+// bandwidthLine is perftest's REPORT_FMT, and below a tenth of a Gb/s its REPORT_FMT_EXT.
+func bandwidthLine(r *Row, gbits bool) string {
+	if gbits && r.Average < 0.1 {
+		return fmt.Sprintf(" %-7d    %d           %-7.6f            %-7.6f            %-7.6f\n",
+			r.MsgSize, r.Iterations, r.Peak, r.Average, r.MsgRate)
+	}
+	return fmt.Sprintf(" %-7d    %-10d       %-7.2f            %-7.2f\t\t     %-7.6f\n",
+		r.MsgSize, r.Iterations, r.Peak, r.Average, r.MsgRate)
+}
+
+// single is the one number of --output.
+func (r *Row) single(what string) string {
+	switch what {
+	case "bandwidth":
+		return fmt.Sprintf("%.2f", r.Average)
+	case "message_rate":
+		return fmt.Sprintf("%.6f", r.MsgRate)
+	}
+	return fmt.Sprintf("%.2f", r.Typical)
+}
+
+// samples prints what -U asks for.
+func (c *console) samples(r *Row) {
+	if !c.settings.Unsorted || r.samples == nil {
+		return
+	}
+	fmt.Fprintln(c.out, "#, usec")
+	for i, us := range r.samples {
+		fmt.Fprintf(c.out, "%d, %g\n", i+1, us)
+	}
+}
+
+// histogram prints what -H asks for.
+func (c *console) histogram(r *Row) {
+	if !c.settings.Histogram || r.latencies == nil {
+		return
+	}
+	fmt.Fprintf(c.out, "usec, samples (%d bytes)\n", r.MsgSize)
+	for _, bar := range r.latencies.hdr.Distribution() {
+		if bar.Count > 0 {
+			fmt.Fprintf(c.out, "%.3f, %d\n", float64(bar.To)/1e3, bar.Count)
+		}
+	}
+}
+
+// heading names the columns.
+func (s *Settings) heading() string {
+	switch {
+	case s.Test.Kind == Latency && s.Duration > 0:
+		return " #bytes        #iterations       t_avg[usec]    tps average\n"
+	case s.Test.Kind == Latency:
+		return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]" +
+			"   99% percentile[usec]   99.9% percentile[usec] \n"
+	}
+	unit := s.unitName()
+	return fmt.Sprintf(" #bytes     #iterations    BW peak[%s]    BW average[%s]   MsgRate[Mpps]\n", unit, unit)
+}
+
+func (s *Settings) unitName() string {
+	if s.Gbits {
+		return "Gb/sec"
+	}
+	return "MiB/sec"
+}
+
+// end closes the table and tells in a few lines what perftest does not.
+func (c *console) end(x *session) {
+	if c.brief() {
+		return
+	}
+	fmt.Fprint(c.out, line)
+	var t Totals
+	lost := uint64(0)
+	for _, r := range x.rows {
+		t.add(r.Totals)
+		lost += r.Lost
+	}
+	fmt.Fprintf(c.out, " %v", t)
+	if c.settings.Connection != transport.RC {
+		fmt.Fprintf(c.out, ", lost messages %d", lost)
+	}
+	fmt.Fprintln(c.out)
+	if len(x.rows) == 0 {
+		return
+	}
+	r := x.rows[len(x.rows)-1]
+	p := r.Percentiles
+	fmt.Fprintf(c.out, " latency at %d bytes [usec]: p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, p99.99 %.2f, max %.2f\n",
+		r.MsgSize, p.P50, p.P90, p.P99, p.P999, p.P9999, p.Max)
+	if len(r.PerQP) > 1 {
+		c.fairness(r)
+	}
+	c.histogram(r)
+}
+
+// fairness tells how the queue pairs shared the bandwidth; of many, the slowest and the fastest.
+func (c *console) fairness(r *Row) {
+	unit := c.settings.unitName()
+	fmt.Fprintf(c.out, " Jain index %.4f over %d queue pairs [%s]:", r.Jain, len(r.PerQP), unit)
+	const few = 8
+	if len(r.PerQP) <= few {
+		for _, q := range r.PerQP {
+			fmt.Fprintf(c.out, " %.2f", q.Average)
+		}
+		fmt.Fprintln(c.out)
+		return
+	}
+	low, high := r.PerQP[0].Average, r.PerQP[0].Average
+	for _, q := range r.PerQP {
+		low, high = min(low, q.Average), max(high, q.Average)
+	}
+	fmt.Fprintf(c.out, " from %.2f to %.2f\n", low, high)
+}
+
+// Progress is told of runs that take longer than patience, this often.
+const (
+	patience     = 2 * time.Second
+	progressStep = 500 * time.Millisecond
+)
+
+// progress shows on the terminal how far a long run is; the answer ends that.
+func (c *console) progress(x *session, r *round) (stop func()) {
+	if c.silent() || !c.terminal || len(r.senders) == 0 && r.ping == nil || !r.active() {
+		return func() {}
+	}
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		begun, shown := time.Now(), false
+		ticker := time.NewTicker(progressStep)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-quit:
+				if shown {
+					fmt.Fprint(c.err, "\r\x1b[K")
+				}
+				return
+			case <-ticker.C:
+			}
+			if elapsed := time.Since(begun); elapsed >= patience {
+				shown = true
+				fmt.Fprintf(c.err, "\r\x1b[K %d bytes: %s", r.size, r.far(elapsed))
+			}
+		}
+	}()
+	return func() { close(quit); <-ended }
+}
+
+// far says how far a round is. It asks the polling cores, which costs them next to nothing.
+func (r *round) far(elapsed time.Duration) string {
+	done := uint64(0)
+	for i, l := range r.x.lanes {
+		_ = l.do(func(*transport.Endpoint) error {
+			if r.ping != nil {
+				done += r.ping.latencies.n
+			} else {
+				done += r.senders[i].done
+			}
+			return nil
+		})
+	}
+	s := r.x.settings
+	rate := float64(done) / elapsed.Seconds()
+	text := fmt.Sprintf("%d messages, %.3f million/s, %.0f %s", done, rate/1e6, rate*s.unit(r.size), s.unitName())
+	if s.Duration > 0 {
+		return fmt.Sprintf("%.0f of %g s, %s", elapsed.Seconds(), s.Duration.Seconds(), text)
+	}
+	return fmt.Sprintf("%.0f%%, %s", 100*float64(done)/float64(max(1, s.Iters*s.QPs)), text)
+}

@@ -1,0 +1,212 @@
+package perftest
+
+import (
+	"bytes"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+var (
+	writeBW  = Test{Write, Bandwidth}
+	writeLat = Test{Write, Latency}
+	readBW   = Test{Read, Bandwidth}
+	sendBW   = Test{Send, Bandwidth}
+	sendLat  = Test{Send, Latency}
+	atomicBW = Test{Atomic, Bandwidth}
+)
+
+func TestDefaultsArePerftests(t *testing.T) {
+	for _, c := range []struct {
+		test                 Test
+		size, iters, txDepth int
+	}{
+		{writeBW, 65536, 5000, 128}, {sendBW, 65536, 1000, 128}, {readBW, 65536, 1000, 128}, {atomicBW, 8, 1000, 128},
+		{writeLat, 2, 1000, 1}, {Test{Atomic, Latency}, 8, 1000, 1},
+	} {
+		s, err := parse(c.test, nil)
+		require.NoError(t, err)
+		require.Equal(t, []int{c.size, c.iters, c.txDepth, 512, 1, 18515, 18, 7},
+			[]int{s.Size, s.Iters, s.TxDepth, s.RxDepth, s.QPs, s.Port, s.QPTimeout, s.RetryCount}, c.test.Name())
+		require.Equal(t, transport.RC, s.Connection)
+		require.True(t, s.inProcess())
+	}
+	s, _ := parse(writeBW, []string{"-d", "null:"})
+	require.Equal(t, 14, s.QPTimeout)
+	require.Equal(t, 100, s.cqMod(8192))
+	require.Equal(t, 1, s.cqMod(8193))
+}
+
+func TestFlags(t *testing.T) {
+	for _, c := range []struct {
+		args  string
+		check func(t *testing.T, s *Settings)
+	}{
+		{"-s 4096 -n 77 -q 3 -t 64 -r 128", func(t *testing.T, s *Settings) {
+			require.Equal(t, []int{4096, 77, 3, 64, 128}, []int{s.Size, s.Iters, s.QPs, s.TxDepth, s.RxDepth})
+		}},
+		{"--size=64K --iters 77 --qp=3 --tx-depth 64 --rx-depth 128", func(t *testing.T, s *Settings) {
+			require.Equal(t, []int{65536, 77, 3, 64, 128}, []int{s.Size, s.Iters, s.QPs, s.TxDepth, s.RxDepth})
+		}},
+		{"--tx_depth 9 --cq_mod 4 --out-json", func(t *testing.T, s *Settings) {
+			require.Equal(t, []int{9, 4}, []int{s.TxDepth, s.CQMod})
+			require.Equal(t, "perftest_out.json", s.JSONFile)
+		}},
+		{"-D 5", func(t *testing.T, s *Settings) {
+			require.Equal(t, 5*units.Second, s.Duration)
+			require.Equal(t, 5*units.Second/4, s.Margin)
+		}},
+		{"-D 20", func(t *testing.T, s *Settings) { require.Equal(t, 2*units.Second, s.Margin) }},
+		{"-D 0.5 -f 0.1", func(t *testing.T, s *Settings) { require.Equal(t, units.Second/10, s.Margin) }},
+		{"-abFN --report_gbits", func(t *testing.T, s *Settings) {
+			require.True(t, s.All && s.Bidirectional && s.NoPeak && s.Gbits)
+		}},
+		{"-c uc -m 1024 -l 8 -I 64 -Q 16", func(t *testing.T, s *Settings) {
+			require.Equal(t, transport.UC, s.Connection)
+			require.Equal(t, []int{1024, 8, 64, 16}, []int{s.MTU, s.PostList, s.Inline, s.CQMod})
+		}},
+		{"-w 10.5 -y 0.25 -u 18 --retry_count 3 --tclass 106", func(t *testing.T, s *Settings) {
+			require.Equal(t, []float64{10.5, 0.25}, []float64{s.LimitBW, s.LimitMsgRate})
+			require.Equal(t, []int{18, 3, 106}, []int{s.QPTimeout, s.RetryCount, s.TrafficClass})
+		}},
+		{"-d memif:/tmp/x,client --ip 10.0.0.1/24 --ip fd00::1/64 -x 1 --gateway 10.0.0.9 localhost -p 4000", func(t *testing.T, s *Settings) {
+			require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24"), netip.MustParsePrefix("fd00::1/64")}, s.Addrs)
+			require.Equal(t, netip.MustParseAddr("10.0.0.9"), s.Gateways[0])
+			require.Equal(t, "localhost", s.Host)
+			require.Equal(t, []int{1, 4000}, []int{s.GIDIndex, s.Port})
+			require.False(t, s.inProcess())
+		}},
+		{"--cores 1,0 --idle pause --queues 2 -q 2 --seed 5 --connect-timeout 250ms", func(t *testing.T, s *Settings) {
+			require.Equal(t, []int{1, 0}, s.Cores)
+			require.Equal(t, goroce.IdlePause, s.Idle)
+			require.EqualValues(t, 5, s.Seed)
+			require.Equal(t, units.Second/4, s.ConnectTimeout)
+			require.Equal(t, 4, s.cores())
+		}},
+		{"--cc fixed:window=64KiB,rate=10G", func(t *testing.T, s *Settings) {
+			require.Equal(t, Congestion{"fixed", 64 * units.KiB, 10 * units.Gbps}, s.Congestion)
+		}},
+		{"--out_json_file=/tmp/a.json --output bandwidth", func(t *testing.T, s *Settings) {
+			require.Equal(t, []string{"/tmp/a.json", "bandwidth"}, []string{s.JSONFile, s.Output})
+		}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			s, err := parse(writeBW, strings.Fields(c.args))
+			require.NoError(t, err)
+			c.check(t, s)
+		})
+	}
+}
+
+// Every error names the flag, what was asked and what is possible.
+func TestBadFlags(t *testing.T) {
+	for _, c := range []struct {
+		test Test
+		args string
+		says string
+	}{
+		{writeBW, "--bogus", "unknown flag: --bogus"},
+		{writeBW, "--tx_dept 3", "is it --tx-depth?"},
+		{writeBW, "--histogram", "is it --report-histogram?"},
+		{writeBW, "-Z", "unknown shorthand flag"},
+		{writeBW, "-n", "flag needs an argument"},
+		{writeBW, "-n x", "invalid argument \"x\" for \"-n, --iters\""},
+		{writeBW, "-n 4", "--iters 4: want 5 to 1000000000"},
+		{writeBW, "-s 0", "--size 0: want 1 to 8388608"},
+		{writeBW, "-s 9M", "more than 8388608"},
+		{writeBW, "-m 1000", "--mtu 1000: want 256, 512, 1024, 2048 or 4096"},
+		{writeBW, "-q 0", "--qp 0: want 1 to 16384"},
+		{writeBW, "-t 0", "--tx-depth 0: want 1 to 65536"},
+		{writeBW, "-l 200", "--post_list 200: more than --tx-depth 128"},
+		{writeBW, "-Q 200", "--cq-mod 200: more than --tx-depth 128"},
+		{writeBW, "-q 16384 -t 1024", "--qp 16384: with --tx-depth 1024 more than the 4194304 completions"},
+		{sendBW, "-q 16384", "--qp 16384: with --rx-depth 512 more than the 4194304 completions"},
+		{writeBW, "-q 16384 -s 1M", "--qp 16384: at 1048576 bytes each way"},
+		{writeBW, "-p 70000", "--port 70000: want 1 to 65535"},
+		{writeBW, "-c XRC", "want RC, UC or UD"},
+		{writeBW, "-c UD", "--connection UD: roce_write_bw needs RC or UC"},
+		{readBW, "-c UC", "--connection UC: roce_read_bw needs RC"},
+		{readBW, "-o 500", "--outs 500: want 1 to 128"},
+		{atomicBW, "-s 4", "unknown shorthand flag"},
+		{atomicBW, "-A XOR", "want FETCH_AND_ADD or CMP_AND_SWAP"},
+		{writeLat, "-q 2", "unknown shorthand flag"},
+		{writeLat, "-U -D 3", "--report-unsorted: needs --iters"},
+		{writeLat, "--output bandwidth", "--output bandwidth: roce_write_lat has latency"},
+		{writeBW, "--output latency", "has bandwidth, message_rate"},
+		{writeBW, "-D 4 -f 2", "--margin 2: twice that leaves nothing of --duration 4"},
+		{writeBW, "-D 4 -a", "--duration and --all"},
+		{writeBW, "-D -1", "want seconds"},
+		{writeBW, "-D soon", "want seconds"},
+		{writeBW, "-d nic:0", "--ib-dev nic:0"},
+		{writeBW, "localhost", "both ends run in this process"},
+		{writeBW, "-d null: a b", "one server at most"},
+		{writeBW, "-x 1", "--gid-index 1: there are 0 --ip addresses"},
+		{writeBW, "--ip 10.0.0.1", "want an address with its prefix length"},
+		{writeBW, "--ip 224.0.0.1/24", "no unicast address"},
+		{writeBW, "--cc swift", "there is: fixed"},
+		{writeBW, "--cc fixed:beta=1", "fixed has window and rate"},
+		{writeBW, "--cc fixed:window=0", "window must not be 0"},
+		{writeBW, "--idle nap", "none of spin, pause, sleep"},
+		{writeBW, "--queues 2", "--queues 2: more than --qp 1"},
+		{writeBW, "--tclass 256", "--tclass 256: want 0 to 255"},
+		{writeBW, "-u -1", "--qp-timeout -1: want 0 to 31"},
+		{writeBW, "-u 32", "--qp-timeout 32: want 0 to 31"},
+		{writeBW, "--retry_count 8", "--retry_count 8: want 0 to 7"},
+		{writeBW, "-w -1", "--limit_bw -1: negative"},
+		{writeBW, "--connect-timeout 2", "is not a number with one of"},
+		{writeBW, "--out_json_file=/no/such/dir/x.json", "--out_json_file /no/such/dir/x.json"},
+		{writeBW, "-n 1 -q 0 -m 1", "--mtu 1"},
+	} {
+		t.Run(c.test.Name()+" "+c.args, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			require.Equal(t, exitFailed, Run(t.Context(), c.test, strings.Fields(c.args), &out, &errs))
+			require.Contains(t, errs.String(), c.says)
+			require.Contains(t, errs.String(), c.test.Name()+": ")
+			require.Empty(t, out.String())
+		})
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	for _, test := range everyTest {
+		var out, errs bytes.Buffer
+		require.Equal(t, exitOK, Run(t.Context(), test, []string{"--help"}, &out, &errs))
+		for _, want := range []string{"Session", "Traffic", "Port (ours)", "Output", "Examples:", "-d, --ib-dev", "(default 18515)", "--out_json_file", test.Name()} {
+			require.Contains(t, out.String(), want)
+		}
+		for l := range strings.Lines(out.String()) {
+			require.LessOrEqual(t, len(l), 120, l)
+		}
+		require.Empty(t, errs.String())
+		out.Reset()
+		require.Equal(t, exitOK, Run(t.Context(), test, []string{"-V"}, &out, &errs))
+		require.Contains(t, out.String(), "DPDK")
+	}
+}
+
+func TestSizes(t *testing.T) {
+	s, err := parse(writeBW, []string{"-a"})
+	require.NoError(t, err)
+	sizes := s.sizes(4096)
+	require.Equal(t, 23, len(sizes))
+	require.Equal(t, []int{2, 1 << 23}, []int{sizes[0], sizes[22]})
+	s, err = parse(sendBW, []string{"-a", "-c", "UD"})
+	require.NoError(t, err)
+	sizes = s.sizes(1024)
+	require.Equal(t, 1024, sizes[len(sizes)-1])
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"size", "sizes", 1}, {"sise", "size", 1}, {"kitten", "sitting", 3}} {
+		require.Equal(t, c.want, distance(c.a, c.b), "%s %s", c.a, c.b)
+	}
+}

@@ -1,0 +1,151 @@
+package perftest
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/goroce/goroce/units"
+)
+
+// Set reads a message size.
+func (n *size) Set(v string) error {
+	b, err := units.ParseBytes(v)
+	if err != nil {
+		return err
+	}
+	if b > maxSize {
+		return fmt.Errorf("more than %d", maxSize)
+	}
+	*n = size(b)
+	return nil
+}
+func (n *size) String() string { return strconv.Itoa(int(*n)) }
+
+// Type names the argument.
+func (n *size) Type() string { return "bytes" }
+
+// Set reads a number of seconds.
+func (d *seconds) Set(v string) error {
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || math.IsNaN(f) || f < 0 || f > maxSeconds {
+		return fmt.Errorf("want seconds, 0 to %d", maxSeconds)
+	}
+	*d = seconds(f * float64(units.Second))
+	return nil
+}
+func (d *seconds) String() string {
+	if *d < 0 {
+		return "0"
+	}
+	return strconv.FormatFloat(units.Duration(*d).Seconds(), 'g', -1, 64)
+}
+
+// Type names the argument.
+func (d *seconds) Type() string { return "seconds" }
+
+// Set reads a length of time with its unit.
+func (d *duration) Set(v string) error {
+	parsed, err := units.ParseDuration(v)
+	*d = duration(parsed)
+	return err
+}
+func (d *duration) String() string { return units.Duration(*d).String() }
+
+// Type names the argument.
+func (d *duration) Type() string { return "duration" }
+
+// Set reads the name of an atomic operation.
+func (a *AtomicType) Set(v string) error {
+	for _, t := range []AtomicType{FetchAndAdd, CmpAndSwap} {
+		if strings.EqualFold(v, t.String()) {
+			*a = t
+			return nil
+		}
+	}
+	return errors.New("want FETCH_AND_ADD or CMP_AND_SWAP")
+}
+
+// Type names the argument.
+func (a *AtomicType) Type() string { return "operation" }
+
+// Set reads an algorithm and its parameters: name:key=value,key=value.
+func (c *Congestion) Set(v string) error {
+	name, parameters, _ := strings.Cut(v, ":")
+	if name != "fixed" {
+		return fmt.Errorf("%q is not known; there is: fixed", name)
+	}
+	c.Name = name
+	for kv := range strings.SplitSeq(parameters, ",") {
+		if kv == "" {
+			continue
+		}
+		key, value, _ := strings.Cut(kv, "=")
+		var err error
+		switch key {
+		case "window":
+			c.Window, err = units.ParseBytes(value)
+			if err == nil && c.Window < 1 {
+				err = errors.New("window must not be 0")
+			}
+		case "rate":
+			c.Rate, err = units.ParseBitRate(value)
+		default:
+			err = fmt.Errorf("fixed has window and rate, not %q", key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Type names the argument.
+func (c *Congestion) Type() string { return "algorithm" }
+
+// prefixes is a repeatable flag of addresses with their prefix lengths.
+type prefixes []netip.Prefix
+
+// Set adds one.
+func (p *prefixes) Set(v string) error {
+	prefix, err := netip.ParsePrefix(v)
+	if err != nil {
+		return fmt.Errorf("want an address with its prefix length, such as 10.0.0.1/24: %w", err)
+	}
+	*p = append(*p, prefix)
+	return nil
+}
+func (p *prefixes) String() string {
+	if len(*p) == 0 {
+		return ""
+	}
+	return fmt.Sprint(*p)
+}
+
+// Type names the argument.
+func (p *prefixes) Type() string { return "ADDR/LEN" }
+
+// addresses is a repeatable flag of addresses.
+type addresses []netip.Addr
+
+// Set adds one.
+func (a *addresses) Set(v string) error {
+	addr, err := netip.ParseAddr(v)
+	if err != nil {
+		return err
+	}
+	*a = append(*a, addr)
+	return nil
+}
+func (a *addresses) String() string {
+	if len(*a) == 0 {
+		return ""
+	}
+	return fmt.Sprint(*a)
+}
+
+// Type names the argument.
+func (a *addresses) Type() string { return "ADDR" }

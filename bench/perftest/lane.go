@@ -1,0 +1,224 @@
+package perftest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/connect"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+const (
+	udQKey     = 0x11111111
+	rnrTimer   = 12 // 0.64 ms, as perftest has it
+	rnrRetry   = 7  // for ever
+	signalRoom = 2  // spare entries of queues whose program runs a little ahead
+)
+
+// lane is what one endpoint brings to a test: some of the queue pairs, and their memory.
+type lane struct {
+	host     *goroce.Host
+	index    int // of the endpoint
+	settings *Settings
+
+	pd             *transport.ProtectionDomain
+	mr             *transport.MemoryRegion
+	sendCQ, recvCQ *transport.CompletionQueue
+	ah             *transport.AddressHandle // UD
+	pairs          []pair
+}
+
+// pair is a queue pair and what its peer said of the other end.
+type pair struct {
+	number   int // among all of the run
+	qp       *transport.QueuePair
+	psn      uint32
+	from, to int // offsets of its memory in the region: what it sends from, what arrives in
+	peer     connect.QP
+	region   connect.Region
+}
+
+// do runs f on the lane's core.
+func (l *lane) do(f func(*transport.Endpoint) error) error {
+	var failure error
+	if err := l.host.Do(l.index, func(ep *transport.Endpoint) { failure = f(ep) }); err != nil {
+		return err
+	}
+	return failure
+}
+
+// create makes the queue pairs with the given numbers.
+func (l *lane) create(numbers []int) error {
+	s := l.settings
+	each, _ := s.layout()
+	return l.do(func(ep *transport.Endpoint) (err error) {
+		l.pd = ep.AllocPD()
+		depth := l.sendDepth()
+		if l.sendCQ, err = ep.CreateCQ(depth * len(numbers)); err != nil {
+			return err
+		}
+		if l.recvCQ, err = ep.CreateCQ(max(1, s.receiveDepth()*len(numbers))); err != nil {
+			return err
+		}
+		access := transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic
+		if l.mr, err = ep.RegisterMemory(l.pd, make([]byte, 2*each*len(numbers)), access); err != nil {
+			return err
+		}
+		for i, number := range numbers {
+			qp, err := ep.CreateQP(transport.QPInit{
+				Type: s.Connection, PD: l.pd, SendCQ: l.sendCQ, RecvCQ: l.recvCQ,
+				MaxSendWR: depth, MaxRecvWR: s.receiveDepth(), MaxInline: s.Inline, Algorithm: s.Congestion.algorithm(),
+			})
+			if err != nil {
+				return err
+			}
+			if err := qp.ToInit(transport.InitAttr{Access: access, QKey: udQKey}); err != nil {
+				return err
+			}
+			at := 2 * each * i
+			l.pairs = append(l.pairs, pair{number: number, qp: qp, psn: ep.RandomPSN(), from: at, to: at + each})
+		}
+		return nil
+	})
+}
+
+// sendDepth is the length of the send queues. In a latency test the last message's ACK may still
+// be under way when the next one is posted.
+func (l *lane) sendDepth() int {
+	if l.settings.Test.Kind == Latency {
+		return max(l.settings.TxDepth, 8)
+	}
+	return l.settings.TxDepth
+}
+
+// hello adds the lane's queue pairs to what the peer is told, each in its place.
+func (l *lane) hello(h *connect.Hello) {
+	each, _ := l.settings.layout()
+	for _, p := range l.pairs {
+		h.QPs[p.number] = connect.QP{Num: uint32(p.qp.Num), PSN: p.psn}
+		h.Regions[p.number] = connect.Region{Addr: l.mr.Addr + uint64(p.to), Len: uint64(each), RKey: l.mr.RKey}
+	}
+}
+
+// connect brings the queue pairs up toward the peer's, and posts their receives.
+func (l *lane) connect(mine, theirs *connect.Hello) error {
+	s := l.settings
+	path := transport.AddressVector{IP: theirs.Addr, Source: mine.Addr, TrafficClass: uint8(s.TrafficClass)}
+	return l.do(func(ep *transport.Endpoint) (err error) {
+		if s.Connection == transport.UD {
+			if l.ah, err = ep.CreateAH(l.pd, path); err != nil {
+				return err
+			}
+		}
+		for i := range l.pairs {
+			p := &l.pairs[i]
+			p.peer, p.region = theirs.QPs[p.number], theirs.Regions[p.number]
+			err := p.qp.ToRTR(transport.RTRAttr{
+				Path: path, PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)), DestQPN: wire.QPN(p.peer.Num),
+				RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: theirs.RdAtomic, MinRNRTimer: rnrTimer,
+			})
+			if err != nil {
+				return err
+			}
+			err = p.qp.ToRTS(transport.RTSAttr{
+				SendPSN: wire.PSN(p.psn), Timeout: uint8(s.QPTimeout), RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
+				MaxRdAtomic: min(mine.RdAtomic, theirs.RdAtomic),
+			})
+			if err != nil {
+				return err
+			}
+			if s.receives() {
+				if err := l.postReceives(i); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// receives says whether messages of the test consume receives.
+func (s *Settings) receives() bool { return s.Test.Verb == Send || s.WriteWithImm }
+
+// receiveDepth is the length of the receive queues.
+func (s *Settings) receiveDepth() int {
+	if !s.receives() {
+		return 0
+	}
+	return s.RxDepth
+}
+
+// postReceives fills the receive queue of pair i.
+func (l *lane) postReceives(i int) error {
+	s, p := l.settings, &l.pairs[i]
+	rr := l.receive(i)
+	for slot := range s.postedReceives() {
+		rr.place(slot)
+		if err := p.qp.PostRecv(&rr.request); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postedReceives is how many receives each queue pair has posted.
+func (s *Settings) postedReceives() int {
+	_, receives := s.layout()
+	if s.Validate && s.Test.Verb == Send {
+		return min(s.RxDepth, receives.slots)
+	}
+	return s.RxDepth
+}
+
+// receive is a receive request that is posted again and again.
+type receive struct {
+	request transport.RecvRequest
+	sge     []transport.SGE
+	stream  uint64
+	addr    uint64
+	span    span
+}
+
+func (l *lane) receive(i int) receive {
+	p := &l.pairs[i]
+	_, receives := l.settings.layout()
+	r := receive{sge: []transport.SGE{l.mr.SGE(p.to, receives.stride)}, stream: uint64(i), span: receives}
+	r.addr = r.sge[0].Addr
+	r.request.SGList = r.sge
+	return r
+}
+
+// place makes the request receive into a slot. The identifier says where the message will be.
+func (r *receive) place(slot int) {
+	r.sge[0].Addr = r.addr + uint64(slot%r.span.slots*r.span.stride)
+	r.request.ID = r.stream<<idShift | uint64(slot)
+}
+
+// Identifiers of work requests: the stream above, the message or slot below.
+const (
+	idShift = 48
+	idMask  = 1<<idShift - 1
+)
+
+// errFlushed is told when nothing better is known.
+var errFlushed = errors.New("the queue pair was shut down")
+
+// failure explains a completion with an error. Others that wait in the queue may say more: the
+// requests before the one that failed are flushed first.
+func failure(cq *transport.CompletionQueue, wcs []transport.WorkCompletion) error {
+	for {
+		for _, wc := range wcs {
+			if wc.Status != transport.StatusSuccess && wc.Status != transport.StatusWRFlushErr {
+				return fmt.Errorf("QP %#06x: %v", uint32(wc.QPN), wc.Status)
+			}
+		}
+		n := cq.Poll(wcs[:cap(wcs)])
+		if n == 0 {
+			return errFlushed
+		}
+		wcs = wcs[:n]
+	}
+}

@@ -1,0 +1,119 @@
+package perftest
+
+import (
+	"cmp"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/goroce/goroce/dpdk/eal"
+)
+
+// HostInfo is the machine and what runs on it.
+type HostInfo struct {
+	CPU    string `json:"cpu"`
+	Kernel string `json:"kernel"`
+	Cores  int    `json:"cores"`
+	Go     string `json:"go"`
+	DPDK   string `json:"dpdk"`
+	Goroce string `json:"goroce"` // version or commit
+}
+
+func thisHost() HostInfo {
+	return HostInfo{
+		CPU: cpuModel(), Kernel: kernel(), Cores: runtime.NumCPU(), Go: runtime.Version(),
+		DPDK: strings.TrimPrefix(eal.Version(), "DPDK "), Goroce: version(),
+	}
+}
+
+func cpuModel() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for l := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown"
+}
+
+func kernel() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "unknown"
+	}
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}
+
+// version is that of goroce: the module's, else the commit it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+changes"
+		}
+	}
+	if revision != "" {
+		return revision[:min(12, len(revision))] + dirty
+	}
+	return cmp.Or(info.Main.Version, "unknown")
+}
+
+// CPU is what the process used: all threads, the polling ones included.
+type CPU struct {
+	User    float64 `json:"user_s"`
+	System  float64 `json:"sys_s"`
+	Percent float64 `json:"percent"` // of one core
+}
+
+// GC is what the garbage collector did meanwhile.
+type GC struct {
+	Cycles int64   `json:"cycles"`
+	Total  float64 `json:"pause_total_us"`
+	Max    float64 `json:"pause_max_us"`
+}
+
+// usage is a reading of what the process has used so far.
+type usage struct {
+	at        time.Time
+	user, sys time.Duration
+	gc        debug.GCStats
+}
+
+func usageNow() usage {
+	u := usage{at: time.Now()}
+	var r unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &r) == nil {
+		u.user, u.sys = time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano())
+	}
+	debug.ReadGCStats(&u.gc)
+	return u
+}
+
+// until answers what was used between two readings.
+func (u usage) until(v usage) (CPU, GC) {
+	c := CPU{User: (v.user - u.user).Seconds(), System: (v.sys - u.sys).Seconds()}
+	if wall := v.at.Sub(u.at).Seconds(); wall > 0 {
+		c.Percent = 100 * (c.User + c.System) / wall
+	}
+	g := GC{Cycles: v.gc.NumGC - u.gc.NumGC, Total: micros(v.gc.PauseTotal - u.gc.PauseTotal)}
+	for i, pause := range v.gc.Pause { // the newest first
+		if int64(i) >= g.Cycles {
+			break
+		}
+		g.Max = max(g.Max, micros(pause))
+	}
+	return c, g
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -1,0 +1,247 @@
+package perftest
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+const (
+	warmup = 16               // round trips before the first that counts: caches, neighbour table
+	stall  = 2 * units.Second // without an answer a datagram, or a UC message, is lost
+)
+
+var errLost = errors.New("no answer for 2 s: a message was lost, and this connection type does not repeat it")
+
+// pingpong bounces one message. It is the goroce.Program of latency tests at both ends: the client
+// begins each round, the server answers. A WRITE arrives when the last byte of the buffer shows the
+// number of the round; a SEND and a WRITE with immediate by their completion; a READ or an atomic
+// when its own completion comes, without a program at the server.
+type pingpong struct {
+	test      Test
+	initiator bool
+	byMemory  bool // arrivals are seen in memory
+	checked   bool // --data_validation
+	repeats   bool // lost messages are sent again (RC)
+	clock     func() units.Time
+
+	out      stream
+	in       inbound
+	sendCQ   *transport.CompletionQueue
+	recvCQ   *transport.CompletionQueue
+	wcs      [completions]transport.WorkCompletion
+	validate *receiveCheck
+	brought  *sendCheck
+	seen     *byte  // the last byte of the buffer
+	outgoing []byte // what the next message is read from
+	number   uint64 // of the pair
+
+	round     uint64 // in progress
+	rounds    uint64 // the last; unlimited when time ends the run
+	begunAt   units.Time
+	roundAt   units.Time
+	measured  [2]units.Duration // of a timed run: when it counts
+	length    units.Duration    // of a timed run; 0 otherwise
+	latencies *latencies
+	samples   []units.Duration // of -U
+	meter     meter
+	halt      bool
+	err       error
+}
+
+func (l *lane) newPingPong(size int, initiator bool) *pingpong {
+	s, p := l.settings, &l.pairs[0]
+	m := &pingpong{
+		test: s.Test, initiator: initiator, byMemory: s.Test.Verb == Write && !s.WriteWithImm,
+		checked: s.Validate, repeats: s.Connection == transport.RC, clock: l.host.Now,
+		sendCQ: l.sendCQ, recvCQ: l.recvCQ, number: uint64(p.number),
+		rounds: warmup + uint64(s.Iters), latencies: newLatencies(),
+	}
+	if s.Duration > 0 {
+		m.length, m.rounds = s.Duration, unlimited
+		m.measured = [2]units.Duration{s.Margin, s.Duration - s.Margin}
+	}
+	if s.Unsorted {
+		m.samples = make([]units.Duration, 0, s.Iters)
+	}
+	mem := l.mr.Bytes()
+	m.seen = &mem[p.to+size-1]
+	m.outgoing = mem[p.from : p.from+size]
+	m.out = stream{qp: p.qp, wr: l.workRequest(p, size)}
+	m.out.wr.RemoteAddr = p.region.Addr
+	if s.Test.oneSided() {
+		m.out.wr.Flags |= transport.Signaled
+	}
+	if m.out.wr.Flags&transport.Inline != 0 {
+		m.out.wr.Data = m.outgoing
+	}
+	m.in = inbound{qp: p.qp, receive: l.receive(0)}
+	m.validate = &receiveCheck{lane: l, size: size}
+	m.brought = &sendCheck{mem: m.outgoing, size: size, pair: m.number, validate: true, atomic: s.Test.Verb == Atomic, slots: 1}
+	return m
+}
+
+// Step implements goroce.Program.
+func (m *pingpong) Step(_ *transport.Endpoint, now units.Time) (busy, done bool) {
+	if m.halt {
+		return true, true
+	}
+	if m.round == 0 && m.initiator {
+		m.begin()
+		return true, m.err != nil
+	}
+	if !m.arrived() {
+		if m.err == nil && m.initiator && !m.repeats && now.Sub(m.roundAt) > stall {
+			m.err = errLost
+		}
+		return m.err != nil, m.err != nil
+	}
+	if m.initiator {
+		done = m.measure()
+	}
+	if !done {
+		m.round++
+		m.post()
+	}
+	return true, done || m.err != nil
+}
+
+func (m *pingpong) begin() {
+	m.begunAt = m.clock()
+	m.roundAt = m.begunAt
+	m.round = 1
+	m.post()
+}
+
+// measure takes the time of the round that ended; it answers whether it was the last.
+func (m *pingpong) measure() (done bool) {
+	now := m.clock()
+	d := now.Sub(m.roundAt)
+	counts := m.round > warmup
+	if m.length > 0 {
+		since := m.roundAt.Sub(m.begunAt)
+		counts = since >= m.measured[0] && since <= m.measured[1]
+		done = now.Sub(m.begunAt) >= m.length
+	}
+	if counts {
+		if m.latencies.n == 0 {
+			m.meter.start(m.roundAt, 0)
+		}
+		if !m.test.oneSided() {
+			d /= 2
+		}
+		m.latencies.record(d)
+		if len(m.samples) < cap(m.samples) {
+			m.samples = append(m.samples, d)
+		}
+		m.meter.stop(now, m.latencies.n)
+	}
+	m.roundAt = now
+	return done || m.round == m.rounds
+}
+
+// arrived says whether the message of the round has come.
+func (m *pingpong) arrived() bool {
+	switch {
+	case m.test.oneSided():
+		if m.sendCQ.Poll(m.wcs[:1]) == 0 {
+			return false
+		}
+		if m.wcs[0].Status != transport.StatusSuccess {
+			m.err = failure(m.sendCQ, m.wcs[:1])
+			return false
+		}
+		return m.bounced()
+	case m.sendCQ.Len() > 0: // only errors are signalled
+		m.err = failure(m.sendCQ, m.wcs[:0])
+		return false
+	case m.byMemory:
+		return *m.seen == byte(m.expected()) && m.intact()
+	}
+	return m.received()
+}
+
+// expected is the round whose message the peer sends next: the server's first is round 1.
+func (m *pingpong) expected() uint64 {
+	if m.initiator {
+		return m.round
+	}
+	return m.round + 1
+}
+
+// received takes a receive completion and posts the receive again.
+func (m *pingpong) received() bool {
+	if m.recvCQ.Poll(m.wcs[:1]) == 0 {
+		return false
+	}
+	wc := &m.wcs[0]
+	if wc.Status != transport.StatusSuccess {
+		m.err = failure(m.recvCQ, m.wcs[:1])
+		return false
+	}
+	m.in.received = m.expected()
+	if m.checked && m.test.Verb == Send {
+		m.err = m.validate.message(0, wc, &m.in)
+	} else if m.checked {
+		m.intact()
+	}
+	m.in.receive.place(int(wc.ID & idMask))
+	if err := m.in.qp.PostRecv(&m.in.receive.request); err != nil && m.err == nil {
+		m.err = err
+	}
+	return m.err == nil
+}
+
+// intact looks at what a WRITE left.
+func (m *pingpong) intact() bool {
+	if !m.checked {
+		return true
+	}
+	p := &m.validate.lane.pairs[0]
+	data := m.validate.lane.mr.Bytes()[p.to : p.to+m.validate.size]
+	body := data
+	if m.byMemory {
+		body = data[:len(data)-1] // the last one is the round's
+	}
+	m.err = checkPattern(body, m.number, m.expected())
+	return m.err == nil
+}
+
+// bounced looks at what a READ or an atomic brought.
+func (m *pingpong) bounced() bool {
+	if m.checked {
+		message := m.round - 1
+		if m.test.Verb == Read {
+			message = 0 // there is one slot
+		}
+		m.err = m.brought.arrived(message)
+	}
+	return m.err == nil
+}
+
+// post sends the message of the round.
+func (m *pingpong) post() {
+	wr := &m.out.wr
+	wr.ID = m.round
+	switch {
+	case wr.Op == transport.OpCmpSwap:
+		wr.CompareAdd, wr.Swap = m.round-1, m.round
+	case m.test.oneSided():
+	default:
+		if m.checked {
+			fillPattern(m.outgoing, m.number, m.round)
+		}
+		if m.byMemory {
+			m.outgoing[len(m.outgoing)-1] = byte(m.round)
+		}
+	}
+	if m.checked && m.test.oneSided() {
+		clear(m.outgoing)
+		m.outgoing[len(m.outgoing)-1] = 0xff
+	}
+	if err := m.out.qp.PostSend(wr); err != nil {
+		m.err = fmt.Errorf("round %d: %w", m.round, err)
+	}
+}

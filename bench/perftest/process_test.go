@@ -1,0 +1,291 @@
+package perftest
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// soon is what "within a second or two" is on a machine that others use, too.
+const soon = 3 * time.Second
+
+// program is a process that runs a test.
+type program struct {
+	*exec.Cmd
+	t      *testing.T
+	mu     sync.Mutex
+	out    bytes.Buffer
+	errs   bytes.Buffer
+	lines  chan string // of standard output
+	exited chan struct{}
+}
+
+func start(t *testing.T, test Test, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, Cmd: exec.Command(os.Args[0], args...), lines: make(chan string, 1000), exited: make(chan struct{})}
+	p.Env = append(os.Environ(), asProgram+"="+test.Name())
+	p.Stderr = &p.errs
+	pipe, err := p.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.Start())
+	go func() {
+		r := bufio.NewScanner(io.TeeReader(pipe, &lockedWriter{&p.mu, &p.out}))
+		for r.Scan() {
+			select {
+			case p.lines <- r.Text():
+			default:
+			}
+		}
+		close(p.lines)
+		_ = p.Wait()
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		<-p.exited
+	})
+	return p
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}
+
+// says waits for a line that contains text.
+func (p *program) says(text string) {
+	p.t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case l, ok := <-p.lines:
+			if !ok {
+				<-p.exited
+				p.t.Fatalf("it ended without saying %q: %s", text, p.errs.String())
+			}
+			if strings.Contains(l, text) {
+				return
+			}
+		case <-timeout:
+			p.t.Fatalf("it does not say %q", text)
+		}
+	}
+}
+
+// ends waits for the exit code.
+func (p *program) ends(within time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.exited:
+	case <-time.After(within):
+		p.t.Fatalf("%v runs on after %v: %s", p.Args[1:], within, p.errs.String())
+	}
+	return p.ProcessState.ExitCode()
+}
+
+func (p *program) result() string {
+	<-p.exited
+	return p.out.String() + p.errs.String()
+}
+
+// ends are the flags of a memif and a TCP port that nobody else has.
+type ends struct {
+	server, client []string
+	port           int
+}
+
+func newEnds(t *testing.T) ends {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	port := l.Addr().(*net.TCPAddr).Port
+	require.NoError(t, l.Close())
+	dir, err := os.MkdirTemp("", "perftest") // t.TempDir is too long for a socket's path
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	url := "memif:" + filepath.Join(dir, "m.sock")
+	// Other tests may keep either end from its core for long.
+	common := []string{"-p", strconv.Itoa(port), "--connect-timeout", "10s", "-u", "18"}
+	return ends{port: port, server: append(common[:6:6], "-d", url), client: append(common[:6:6], "-d", url+",client", "localhost")}
+}
+
+// Both ends are started at once; each test runs, checked, and both exit 0 with the same row.
+func TestTwoProcesses(t *testing.T) {
+	for _, test := range everyTest {
+		for _, extra := range []string{"", "-b", "-c UC", "-c UD"} {
+			switch {
+			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(), extra == "-c UD" && test.Verb != Send:
+				continue
+			}
+			t.Run(test.Name()+extra, func(t *testing.T) {
+				w := newEnds(t)
+				args := append(strings.Fields(extra), "-n", "300", "--data_validation")
+				if test.Verb != Atomic {
+					args = append(args, "-s", "2000")
+				}
+				client := start(t, test, append(args, w.client...)...)
+				server := start(t, test, append(args, w.server...)...)
+				require.Zero(t, client.ends(30*time.Second), client.result())
+				require.Zero(t, server.ends(soon), server.result())
+				require.Contains(t, server.result(), "Waiting for client to connect")
+				row := regexpRow(t, client.result())
+				require.Equal(t, "300", row[1])
+				require.Equal(t, row[0], regexpRow(t, server.result())[0])
+				if extra == "" && test.Verb != Send {
+					require.Equal(t, row, regexpRow(t, server.result()))
+				}
+			})
+		}
+	}
+}
+
+func TestMismatchIsToldAtBothEnds(t *testing.T) {
+	w := newEnds(t)
+	server := start(t, writeBW, append([]string{"-s", "64", "-n", "10"}, w.server...)...)
+	client := start(t, writeBW, append([]string{"-q", "2", "-n", "10"}, w.client...)...)
+	for p, says := range map[*program][]string{
+		server: {"--size is 64 here and 65536 at the peer", "--qp is 1 here and 2 at the peer"},
+		client: {"--size is 65536 here and 64 at the peer", "--qp is 2 here and 1 at the peer"},
+	} {
+		require.Equal(t, exitFailed, p.ends(20*time.Second))
+		for _, text := range says {
+			require.Contains(t, p.result(), text)
+		}
+	}
+}
+
+func TestNoServer(t *testing.T) {
+	w := newEnds(t)
+	begun := time.Now()
+	client := start(t, writeBW, "-p", fmt.Sprint(w.port), "-d", "null:", "localhost")
+	require.Equal(t, exitFailed, client.ends(20*time.Second))
+	require.Less(t, time.Since(begun), 2500*time.Millisecond+soon/3)
+	require.Contains(t, client.result(), fmt.Sprintf("no server at localhost:%d", w.port))
+}
+
+func TestServerThatIsNone(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(c, "SSH-2.0-OpenSSH\r\n")
+		}
+	}()
+	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	client := start(t, writeBW, "-p", port, "-d", "null:", "localhost")
+	require.Equal(t, exitFailed, client.ends(20*time.Second))
+	require.Contains(t, client.result(), "does not speak goroce's handshake")
+}
+
+// A server that accepts and stays silent.
+func TestServerThatSaysNothing(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	client := start(t, writeBW, "-p", port, "-d", "null:", "--connect-timeout", "500ms", "localhost")
+	require.Equal(t, exitFailed, client.ends(20*time.Second))
+	require.Contains(t, client.result(), "not connected after --connect-timeout 500ms")
+}
+
+func TestPortInUse(t *testing.T) {
+	l, err := net.Listen("tcp", ":0")
+	require.NoError(t, err)
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	server := start(t, writeBW, "-p", fmt.Sprint(port), "-d", "null:")
+	require.Equal(t, exitFailed, server.ends(soon))
+	require.Contains(t, server.result(), fmt.Sprintf("--port %d: ", port))
+	require.Contains(t, server.result(), "address already in use")
+}
+
+// Whoever only looks whether the port is open does not end the server.
+func TestProbeIsIgnored(t *testing.T) {
+	w := newEnds(t)
+	server := start(t, writeBW, append([]string{"-n", "100"}, w.server...)...)
+	server.says("Waiting")
+	c, err := net.Dial("tcp", fmt.Sprintf("localhost:%d", w.port))
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	client := start(t, writeBW, append([]string{"-n", "100"}, w.client...)...)
+	require.Zero(t, client.ends(20*time.Second), client.result())
+	require.Zero(t, server.ends(soon), server.result())
+}
+
+func TestPeerVanishes(t *testing.T) {
+	for _, test := range []Test{writeBW, sendBW, readBW, writeLat, sendLat} {
+		for _, victim := range []string{"server", "client"} {
+			t.Run(test.Name()+" "+victim, func(t *testing.T) {
+				w := newEnds(t)
+				server := start(t, test, append([]string{"-D", "60"}, w.server...)...)
+				client := start(t, test, append([]string{"-D", "60"}, w.client...)...)
+				client.says("#bytes")
+				time.Sleep(100 * time.Millisecond)
+				dead, left := server, client
+				if victim == "client" {
+					dead, left = client, server
+				}
+				require.NoError(t, dead.Process.Kill())
+				require.Equal(t, exitFailed, left.ends(soon))
+				require.Contains(t, left.result(), "the peer vanished")
+			})
+		}
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	w := newEnds(t)
+	server := start(t, writeBW, w.server...)
+	server.says("Waiting")
+	require.NoError(t, server.Process.Signal(os.Interrupt))
+	require.Equal(t, exitInterrupted, server.ends(soon))
+	require.Contains(t, server.result(), "interrupted")
+
+	both := start(t, writeBW, "-D", "60")
+	both.says("#bytes")
+	require.NoError(t, both.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, exitInterrupted, both.ends(soon))
+
+	server = start(t, writeBW, append([]string{"-D", "60"}, w.server...)...)
+	client := start(t, writeBW, append([]string{"-D", "60"}, w.client...)...)
+	client.says("#bytes")
+	require.NoError(t, client.Process.Signal(os.Interrupt))
+	require.Equal(t, exitInterrupted, client.ends(soon))
+	require.Equal(t, exitFailed, server.ends(soon))
+	require.Contains(t, server.result(), "the peer vanished")
+}
+
+// The two ends meet over TCP, but their ports are not one wire.
+func TestNoLink(t *testing.T) {
+	a, b := newEnds(t), newEnds(t)
+	args := []string{"--connect-timeout", "1s", "-p", fmt.Sprint(a.port)}
+	server := start(t, writeBW, append(a.server, args...)...)
+	client := start(t, writeBW, append(b.client, args...)...)
+	for _, p := range []*program{client, server} {
+		require.Equal(t, exitFailed, p.ends(20*time.Second))
+	}
+	require.Contains(t, client.result()+server.result(), "is its other end open?")
+}

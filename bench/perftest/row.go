@@ -1,0 +1,202 @@
+package perftest
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"github.com/goroce/goroce/transport"
+)
+
+// Row is the result for one message size, as the JSON document has it. The capitalised names are
+// perftest's, and so are their units: BW_* as shown, MsgRate in millions/s, times in microseconds.
+type Row struct {
+	MsgSize    int    `json:"MsgSize"`
+	Iterations uint64 `json:"n_iterations"`
+	*BandwidthRow
+	*LatencyRow
+
+	// Percentiles are of the half round trip in a latency test (the whole one for READ and
+	// atomics), and of the time from posting to completion in a bandwidth test.
+	Percentiles Percentiles `json:"percentiles"`
+	PerQP       []QPRow     `json:"per_qp"`
+	Jain        float64     `json:"jain"`
+	Lost        uint64      `json:"lost"` // messages sent that nobody received (UC and UD)
+	Totals
+	CPU CPU `json:"cpu"`
+	GC  GC  `json:"gc"`
+
+	latencies *latencies
+	samples   []float64 // microseconds, of -U
+}
+
+// BandwidthRow is what perftest says of bandwidth.
+type BandwidthRow struct {
+	Peak    float64 `json:"BW_peak"`
+	Average float64 `json:"BW_average"`
+	MsgRate float64 `json:"MsgRate"`
+}
+
+// LatencyRow is what perftest says of latency.
+type LatencyRow struct {
+	Min     float64 `json:"t_min"`
+	Max     float64 `json:"t_max"`
+	Typical float64 `json:"t_typical"`
+	Avg     float64 `json:"t_avg"`
+	Stdev   float64 `json:"t_stdev"`
+	P99     float64 `json:"percentile_99"`
+	P999    float64 `json:"percentile_99.9"`
+	TPS     float64 `json:"tps_average"`
+}
+
+// Percentiles of latency, in microseconds.
+type Percentiles struct {
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P99   float64 `json:"p99"`
+	P999  float64 `json:"p99_9"`
+	P9999 float64 `json:"p99_99"`
+	Max   float64 `json:"max"`
+}
+
+// QPRow is one queue pair's part.
+type QPRow struct {
+	QPN        uint32  `json:"qpn"`
+	Iterations uint64  `json:"n_iterations"`
+	Average    float64 `json:"BW_average"`
+	MsgRate    float64 `json:"MsgRate"`
+}
+
+// Totals count what went wrong, or was told, on the way; both ends together.
+type Totals struct {
+	Retransmits  uint64 `json:"retransmits"`
+	Timeouts     uint64 `json:"timeouts"`
+	RNRNaks      uint64 `json:"rnr_naks"`
+	SequenceNaks uint64 `json:"sequence_naks"`
+	CNPs         uint64 `json:"cnps"`
+	MarkedCE     uint64 `json:"ce_marked"`
+	Drops        uint64 `json:"drops"`
+}
+
+func (t *Totals) add(o Totals) {
+	t.Retransmits += o.Retransmits
+	t.Timeouts += o.Timeouts
+	t.RNRNaks += o.RNRNaks
+	t.SequenceNaks += o.SequenceNaks
+	t.CNPs += o.CNPs
+	t.MarkedCE += o.MarkedCE
+	t.Drops += o.Drops
+}
+
+func (t Totals) String() string {
+	return fmt.Sprintf("retransmits %d, timeouts %d, RNR NAKs %d, sequence NAKs %d, CNPs %d, CE marks %d, drops %d",
+		t.Retransmits, t.Timeouts, t.RNRNaks, t.SequenceNaks, t.CNPs, t.MarkedCE, t.Drops)
+}
+
+// totalsOf reads them off an endpoint's counters. A drop is whatever is called one.
+func totalsOf(c transport.Counters) Totals {
+	t := Totals{
+		Retransmits: c.Retransmitted, Timeouts: c.Timeouts, RNRNaks: c.RNRNaks, SequenceNaks: c.SequenceNaks,
+		CNPs: c.CNPs, MarkedCE: c.MarkedCE,
+	}
+	v := reflect.ValueOf(c)
+	for i := range v.NumField() {
+		if strings.HasPrefix(v.Type().Field(i).Name, "Drop") {
+			t.Drops += v.Field(i).Uint()
+		}
+	}
+	return t
+}
+
+// since answers what has been counted after before.
+func (t Totals) since(before Totals) Totals {
+	return Totals{
+		t.Retransmits - before.Retransmits, t.Timeouts - before.Timeouts, t.RNRNaks - before.RNRNaks,
+		t.SequenceNaks - before.SequenceNaks, t.CNPs - before.CNPs, t.MarkedCE - before.MarkedCE, t.Drops - before.Drops,
+	}
+}
+
+// unit is what one message/s of a size is in the unit of bandwidth shown.
+func (s *Settings) unit(size int) float64 {
+	if s.Gbits {
+		return float64(size) * 8 / 1e9
+	}
+	return float64(size) / (1 << 20)
+}
+
+// bandwidthRow makes the row of senders that ran together.
+func (s *Settings) bandwidthRow(size int, lanes []*lane, senders []*sender) *Row {
+	r := &Row{MsgSize: size, BandwidthRow: &BandwidthRow{}, PerQP: make([]QPRow, s.QPs), latencies: newLatencies()}
+	first := senders[0].meter
+	from, to, peak := first.from, first.to, 0.0
+	for i, m := range senders {
+		if m.meter.from.Before(from) {
+			from = m.meter.from
+		}
+		if m.meter.to.After(to) {
+			to = m.meter.to
+		}
+		r.Iterations += m.meter.count()
+		peak += m.meter.peak
+		r.latencies.merge(m.latencies)
+		for j := range m.streams {
+			st, p := &m.streams[j], &lanes[i].pairs[j]
+			rate := m.rate(st)
+			r.PerQP[p.number] = QPRow{uint32(p.qp.Num), st.last - st.base, rate * s.unit(size), rate / 1e6}
+		}
+	}
+	whole := meter{from: from, to: to, last: r.Iterations}
+	s.setRates(r, whole.rate(), peak)
+	r.Percentiles, r.Jain = r.latencies.percentiles(), jain(r.PerQP)
+	return r
+}
+
+// receivedRow makes the row of the receiving end.
+func (s *Settings) receivedRow(r *Row, receivers []*receiver) {
+	rate, peak := 0.0, 0.0
+	r.Iterations = 0
+	for _, m := range receivers {
+		r.Iterations += m.count
+		rate += m.meter.rate()
+		peak += m.meter.peak
+	}
+	s.setRates(r, rate, peak)
+}
+
+func (s *Settings) setRates(r *Row, rate, peak float64) {
+	r.MsgRate, r.Average, r.Peak = rate/1e6, rate*s.unit(r.MsgSize), max(peak, rate)*s.unit(r.MsgSize)
+	if s.NoPeak {
+		r.Peak = 0
+	}
+}
+
+// latencyRow makes the row of a pingpong.
+func (s *Settings) latencyRow(size int, l *lane, m *pingpong) *Row {
+	h := m.latencies
+	rate := m.meter.rate()
+	r := &Row{MsgSize: size, Iterations: h.n, latencies: h, Percentiles: h.percentiles(), Jain: 1}
+	r.LatencyRow = &LatencyRow{
+		Min: h.min.Microseconds(), Max: h.max.Microseconds(), Typical: r.Percentiles.P50, Avg: h.mean / 1e3, Stdev: h.stdev(),
+		P99: r.Percentiles.P99, P999: r.Percentiles.P999, TPS: rate,
+	}
+	r.PerQP = []QPRow{{uint32(l.pairs[0].qp.Num), h.n, rate * s.unit(size), rate / 1e6}}
+	for _, d := range m.samples {
+		r.samples = append(r.samples, d.Microseconds())
+	}
+	return r
+}
+
+// jain is Jain's index of fairness of the queue pairs' rates: 1 when all are equal, 1/n when one
+// has everything.
+func jain(qps []QPRow) float64 {
+	sum, squares := 0.0, 0.0
+	for _, q := range qps {
+		sum += q.MsgRate
+		squares += q.MsgRate * q.MsgRate
+	}
+	if squares == 0 {
+		return 1
+	}
+	return math.Min(1, sum*sum/(float64(len(qps))*squares))
+}

@@ -1,0 +1,337 @@
+package perftest
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+const (
+	completions = 64  // taken out of a queue at a time
+	visits      = 64  // queue pairs looked after in a round: with thousands, a round must stay short
+	turn        = 128 // messages a queue pair posts in its turn
+	unlimited   = math.MaxUint64
+)
+
+// sender keeps the send queues of a lane full and measures. It is the goroce.Program of bandwidth
+// tests: all state is the polling core's while it runs.
+type sender struct {
+	streams []stream
+	cq      *transport.CompletionQueue
+	wcs     [completions]transport.WorkCompletion
+	clock   func() units.Time
+
+	depth    int // of the send queues
+	window   int // messages outstanding on each, at most
+	cqMod    uint32
+	postList int
+	limit    uint64 // messages of each stream; unlimited when time ends the run
+	check    bool   // look at what READs and atomics bring
+
+	duration, margin units.Duration
+	phaseAt          units.Time // when the next phase of a timed run begins
+	phase            phase
+
+	next      int    // stream whose turn it is
+	done      uint64 // messages completed, of all streams
+	posted    uint64
+	finished  int // streams at their limit
+	meter     meter
+	latencies *latencies
+	halt      bool // asked to end
+	err       error
+}
+
+// phase is a part of a timed run.
+type phase uint8
+
+const (
+	phaseStart    phase = iota
+	phaseWarm           // the margin before
+	phaseMeasured       //
+	phaseCool           // the margin after
+	phaseDrain          // nothing more is posted
+)
+
+// stream is one queue pair's part of a sender.
+type stream struct {
+	qp        *transport.QueuePair
+	wr        transport.WorkRequest // posted again and again
+	posted    uint64
+	completed uint64
+	local     cursor
+	remote    cursor
+	quiet     uint32 // messages since one was signalled
+
+	stamps     []units.Time // when the signalled messages outstanding were posted, a ring
+	head, tail uint32
+
+	base, last uint64     // completed when measuring began and ended
+	endAt      units.Time // when it came to its limit
+
+	check *sendCheck
+}
+
+func (l *lane) newSender(size int) *sender {
+	s := l.settings
+	m := &sender{
+		streams: make([]stream, len(l.pairs)), cq: l.sendCQ, clock: l.host.Now,
+		depth: l.sendDepth(), window: s.window(size), cqMod: uint32(s.cqMod(size)), postList: s.PostList,
+		limit: uint64(s.Iters), check: s.Validate && s.Test.oneSided(), duration: s.Duration, margin: s.Margin,
+		meter: newMeter(s.window(size) * len(l.pairs)), latencies: newLatencies(),
+	}
+	m.cqMod = min(m.cqMod, uint32(m.window))
+	m.postList = min(m.postList, m.window)
+	if s.Duration > 0 {
+		m.limit = unlimited
+	}
+	ring := 1
+	for ring < m.depth/int(m.cqMod)+signalRoom {
+		ring *= 2
+	}
+	for i := range m.streams {
+		st := &m.streams[i]
+		p := &l.pairs[i]
+		st.qp, st.stamps = p.qp, make([]units.Time, ring)
+		st.wr = l.workRequest(p, size)
+		span := s.spanOf(size)
+		st.local = newCursor(l.mr.Addr+uint64(p.from), span)
+		st.remote = newCursor(p.region.Addr, span)
+		if s.Test.Verb == Atomic {
+			st.remote = newCursor(p.region.Addr, standing)
+		}
+		if s.Validate || st.wr.Op == transport.OpCmpSwap || st.wr.Flags&transport.Inline != 0 {
+			st.check = &sendCheck{
+				mem: l.mr.Bytes(), base: l.mr.Addr, size: size, pair: uint64(p.number),
+				validate: s.Validate, atomic: s.Test.Verb == Atomic, slots: span.slots, from: p.from, stride: span.stride,
+			}
+		}
+	}
+	return m
+}
+
+// standing is the span of what has one place: an atomic's counter.
+var standing = span{stride: cacheLine, slots: 1}
+
+// workRequest is the request that a pair posts again and again.
+func (l *lane) workRequest(p *pair, size int) transport.WorkRequest {
+	s := l.settings
+	wr := transport.WorkRequest{SGList: []transport.SGE{l.mr.SGE(p.from, size)}, RKey: p.region.RKey, CompareAdd: 1}
+	switch s.Test.Verb {
+	case Write:
+		wr.Op = transport.OpWrite
+		if s.WriteWithImm {
+			wr.Op = transport.OpWriteImm
+		}
+	case Read:
+		wr.Op = transport.OpRead
+	case Send:
+		wr.Op = transport.OpSend
+		wr.AH, wr.RemoteQPN, wr.RemoteQKey = l.ah, p.qpn(), udQKey
+	case Atomic:
+		wr.Op = transport.OpFetchAdd
+		if s.AtomicType == CmpAndSwap {
+			wr.Op = transport.OpCmpSwap
+		}
+	}
+	if !s.Test.oneSided() && size <= s.Inline {
+		wr.Flags |= transport.Inline
+	}
+	return wr
+}
+
+// Step implements goroce.Program.
+func (m *sender) Step(_ *transport.Endpoint, now units.Time) (busy, done bool) {
+	if m.phase == phaseStart {
+		m.begin()
+	}
+	reaped := m.reap(now)
+	before := m.posted
+	if m.err == nil {
+		m.fill(now)
+	}
+	if m.err != nil || m.halt {
+		m.close()
+		return true, true
+	}
+	m.meter.tick(now, m.done)
+	if !m.phaseAt.After(now) {
+		m.nextPhase(now)
+	}
+	if m.over() {
+		m.close()
+		return true, true
+	}
+	return reaped > 0 || m.posted != before, false
+}
+
+// begin starts the clock.
+func (m *sender) begin() {
+	now := m.clock()
+	m.phase, m.phaseAt = phaseWarm, now.Add(units.Forever)
+	m.meter.start(now, 0)
+	if m.duration > 0 {
+		m.phaseAt = now.Add(m.margin)
+	}
+}
+
+// nextPhase moves a timed run on.
+func (m *sender) nextPhase(now units.Time) {
+	m.settleAll(now)
+	switch m.phase++; m.phase {
+	case phaseMeasured:
+		m.meter.start(now, m.done)
+		m.latencies.reset()
+		for i := range m.streams {
+			m.streams[i].base = m.streams[i].completed
+		}
+		m.phaseAt = now.Add(m.duration - 2*m.margin)
+	case phaseCool:
+		m.freeze(now)
+		m.phaseAt = now.Add(m.margin)
+	case phaseDrain:
+		m.phaseAt = now.Add(units.Forever)
+	}
+}
+
+// freeze ends measuring.
+func (m *sender) freeze(now units.Time) {
+	m.meter.stop(now, m.done)
+	for i := range m.streams {
+		st := &m.streams[i]
+		st.last = st.completed
+		if st.endAt == 0 {
+			st.endAt = now
+		}
+	}
+}
+
+// over says whether everything is posted and done.
+func (m *sender) over() bool {
+	if m.limit != unlimited {
+		return m.finished == len(m.streams)
+	}
+	return m.phase == phaseDrain && m.done == m.posted
+}
+
+// close ends the run, at once when it failed.
+func (m *sender) close() {
+	if m.meter.running {
+		m.freeze(m.clock())
+	}
+}
+
+// reap takes all completions and answers how many there were. None may wait: the queue has room for
+// what is outstanding, and the stamps too.
+func (m *sender) reap(now units.Time) (reaped int) {
+	for {
+		n := m.cq.Poll(m.wcs[:])
+		for i := range n {
+			wc := &m.wcs[i]
+			if wc.Status != transport.StatusSuccess {
+				m.err = failure(m.cq, m.wcs[i:n])
+				return reaped
+			}
+			st := &m.streams[wc.ID>>idShift]
+			m.latencies.record(now.Sub(st.stamps[st.head&uint32(len(st.stamps)-1)]))
+			st.head++
+			if m.check {
+				if m.err = st.check.arrived(st.completed); m.err != nil {
+					return reaped
+				}
+				st.completed++
+				m.done++
+			}
+		}
+		reaped += n
+		if n < len(m.wcs) {
+			return reaped
+		}
+	}
+}
+
+// settle notes what has completed since the last visit. The room in the send queue tells without a
+// completion for each message.
+func (m *sender) settle(st *stream, now units.Time) (outstanding int) {
+	if !m.check {
+		completed := st.posted - uint64(m.depth-st.qp.SendRoom())
+		m.done += completed - st.completed
+		st.completed = completed
+	}
+	if st.completed == m.limit && st.endAt == 0 {
+		st.endAt = now
+		m.finished++
+	}
+	return int(st.posted - st.completed)
+}
+
+func (m *sender) settleAll(now units.Time) {
+	for i := range m.streams {
+		m.settle(&m.streams[i], now)
+	}
+}
+
+// fill gives streams their turns.
+func (m *sender) fill(now units.Time) {
+	for range min(len(m.streams), visits) {
+		st := &m.streams[m.next]
+		i := m.next
+		if m.next++; m.next == len(m.streams) {
+			m.next = 0
+		}
+		n := m.window - m.settle(st, now)
+		left := m.limit - st.posted
+		if m.phase == phaseDrain {
+			left = 0
+		}
+		if uint64(n) > left {
+			n = int(left)
+		} else if m.postList > 1 {
+			n -= n % m.postList
+		}
+		if n > 0 {
+			m.post(st, uint64(i), min(n, max(turn, m.postList)), now)
+		}
+		if m.err != nil {
+			return
+		}
+	}
+}
+
+// post posts n messages of a stream.
+func (m *sender) post(st *stream, index uint64, n int, now units.Time) {
+	wr := &st.wr
+	flags := wr.Flags &^ transport.Signaled
+	mask := uint32(len(st.stamps) - 1)
+	for range n {
+		wr.Flags = flags
+		wr.SGList[0].Addr, wr.RemoteAddr = st.local.next(), st.remote.next()
+		if st.check != nil {
+			st.check.prepare(wr, st.posted)
+		}
+		if st.quiet++; st.quiet >= m.cqMod || st.posted+1 == m.limit {
+			st.quiet = 0
+			wr.Flags |= transport.Signaled
+			st.stamps[st.tail&mask] = now
+			st.tail++
+		}
+		wr.ID = index<<idShift | st.posted&idMask
+		if err := st.qp.PostSend(wr); err != nil {
+			m.err = fmt.Errorf("message %d: %w", st.posted, err)
+			return
+		}
+		st.posted++
+		m.posted++
+	}
+}
+
+// rate is the messages/s of a stream between begin and its own end.
+func (m *sender) rate(st *stream) float64 {
+	d := st.endAt.Sub(m.meter.from)
+	if d <= 0 {
+		return 0
+	}
+	return float64(st.last-st.base) / d.Seconds()
+}

@@ -1,0 +1,424 @@
+package perftest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/connect"
+)
+
+// ErrPeerGone says that the other end ended in the middle of the test.
+var ErrPeerGone = errors.New("the peer vanished in the middle of the test")
+
+// peerError is what the other end says went wrong there.
+type peerError string
+
+func (e peerError) Error() string { return "the peer reports: " + string(e) }
+
+// farewell is how long the peer gets to hear what went wrong here.
+const farewell = time.Second
+
+// session is one end of a test.
+type session struct {
+	settings *Settings
+	server   bool
+	host     *goroce.Host
+	conn     *peerConn
+	lanes    []*lane
+	console  *console
+
+	mine, theirs *connect.Hello
+	mtu          int
+	rows         []*Row
+	report       *Document
+}
+
+// open opens the port.
+func (x *session) open(log *slog.Logger) error {
+	s := x.settings
+	o := goroce.Options{
+		Addrs: s.Addrs, Gateways: s.Gateways, Queues: s.Queues, Cores: s.Cores, Idle: s.Idle, EAL: s.EAL,
+		Pcap: s.Pcap, Seed: s.Seed, Log: log,
+	}
+	if s.inProcess() && x.server {
+		o.Pcap = "" // the client's sees it all
+		o.Addrs = successors(s.Addrs)
+		if s.Seed != 0 {
+			o.Seed = s.Seed + 1<<32
+		}
+		if n := len(s.Cores); n > 0 {
+			o.Cores = append(append([]int(nil), s.Cores[s.Queues%n:]...), s.Cores[:s.Queues%n]...)
+		}
+	}
+	host, err := goroce.Open(s.Device, o)
+	if err != nil {
+		return err
+	}
+	x.host = host
+	if host.Endpoints() < s.Queues {
+		return fmt.Errorf("--queues %d: port %s has %d", s.Queues, s.Device, host.Endpoints())
+	}
+	if largest := x.portMTU(); s.MTU > largest {
+		return fmt.Errorf("--mtu %d: port %s carries %d at most", s.MTU, s.Device, largest)
+	}
+	return nil
+}
+
+// successors are the addresses of the other end on loop: the next ones.
+func successors(ps []netip.Prefix) []netip.Prefix {
+	var next []netip.Prefix
+	for _, p := range ps {
+		next = append(next, netip.PrefixFrom(p.Addr().Next(), p.Bits()))
+	}
+	return next
+}
+
+func (x *session) portMTU() int {
+	return int(transport.PathMTUFor(x.host.Info(0).MTU))
+}
+
+// close ends everything.
+func (x *session) close() error {
+	var errs []error
+	if x.conn != nil {
+		_ = x.conn.Close() // the peer may have been faster
+	}
+	if x.host != nil {
+		errs = append(errs, x.host.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// run does the whole test over an open port and a connection to the peer. setup bounds the time
+// until both are connected.
+func (x *session) run(ctx, setup context.Context, conn *peerConn) error {
+	x.conn = conn
+	if err := x.setup(setup); err != nil {
+		return x.tell(ctx, "connected", err)
+	}
+	if _, err := x.meet(ctx, "connected", nil); err != nil {
+		return err
+	}
+	x.console.header(x)
+	for _, size := range x.settings.sizes(x.mtu) {
+		row, err := x.measure(ctx, size)
+		if err != nil {
+			return err
+		}
+		x.rows = append(x.rows, row)
+		x.console.row(row)
+	}
+	x.console.end(x)
+	x.report = x.document()
+	return nil
+}
+
+// setup trades settings and queue pairs with the peer and brings the latter up.
+func (x *session) setup(ctx context.Context) error {
+	s := x.settings
+	mtu := x.portMTU()
+	if s.MTU > 0 {
+		mtu = s.MTU
+	}
+	x.mine = &connect.Hello{
+		Addr: x.host.Addrs()[s.GIDIndex].Addr(), PathMTU: int64(mtu), RdAtomic: s.Outs,
+		QPs: make([]connect.QP, s.QPs), Regions: make([]connect.Region, s.QPs), Settings: s.symmetric(),
+	}
+	for i := range s.Queues {
+		l := &lane{host: x.host, index: i, settings: s}
+		var numbers []int
+		for n := i; n < s.QPs; n += s.Queues {
+			numbers = append(numbers, n)
+		}
+		if err := l.create(numbers); err != nil {
+			return errors.Join(err, connect.Refuse(ctx, x.conn, err))
+		}
+		l.hello(x.mine)
+		x.lanes = append(x.lanes, l)
+	}
+	var err error
+	if x.theirs, err = connect.Exchange(ctx, x.conn, x.mine); err != nil {
+		return err
+	}
+	if err := s.compare(x.theirs.Settings); err != nil {
+		return err
+	}
+	if len(x.theirs.QPs) != s.QPs || len(x.theirs.Regions) != s.QPs {
+		return fmt.Errorf("%w: it has %d queue pairs and %d regions, not %d",
+			connect.ErrMalformed, len(x.theirs.QPs), len(x.theirs.Regions), s.QPs)
+	}
+	x.mtu = int(min(x.mine.PathMTU, x.theirs.PathMTU))
+	if s.Connection == transport.UD {
+		x.mtu = x.portMTU() // a datagram is no path's affair
+		if !s.All && s.Size > x.mtu {
+			return fmt.Errorf("--size %d: a datagram of port %s holds %d", s.Size, s.Device, x.mtu)
+		}
+	}
+	if err := x.waitLink(ctx); err != nil {
+		return err
+	}
+	for _, l := range x.lanes {
+		if err := l.connect(x.mine, x.theirs); err != nil {
+			return err
+		}
+		if err := x.waitNeighbor(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitNeighbor waits until the way to the peer is known, so that nobody measures that.
+func (x *session) waitNeighbor(ctx context.Context, l *lane) error {
+	for {
+		known := false
+		err := l.do(func(ep *transport.Endpoint) error {
+			entry, err := ep.Neighbors().Resolve(x.theirs.Addr, ep.Now())
+			if err == nil {
+				_, known = entry.MAC()
+			}
+			return err
+		})
+		if err != nil || known {
+			return err
+		}
+		err = x.pause(ctx, fmt.Sprintf("%v does not answer on port %s", x.theirs.Addr, x.settings.Device))
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits a little, and answers why there is no point in waiting longer.
+func (x *session) pause(ctx context.Context, complaint string) error {
+	select {
+	case <-time.After(time.Millisecond):
+		return nil
+	case <-x.conn.gone:
+		return ErrPeerGone
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", complaint, context.Cause(ctx))
+	}
+}
+
+// waitLink waits until the wire leads somewhere. It asks again and again: a memif client connects
+// when it is asked.
+func (x *session) waitLink(ctx context.Context) error {
+	if u, err := dpdk.ParseURL(x.settings.Device); err != nil || u.Scheme == dpdk.Null || u.Scheme == dpdk.Pcap {
+		return err // there is no other end
+	}
+	for {
+		link, err := x.host.Device().Link()
+		if err != nil || link.Up {
+			return err
+		}
+		err = x.pause(ctx, fmt.Sprintf("no link on port %s: is its other end open?", x.settings.Device))
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Facts that are traded where the two ends meet.
+const (
+	factError    = "error"
+	factRow      = "row"
+	factTotals   = "totals"
+	factSent     = "sent"
+	factReceived = "received"
+)
+
+// meet waits for the peer at a point of the test, and trades facts.
+func (x *session) meet(ctx context.Context, name string, facts map[string]string) (map[string]string, error) {
+	theirs, err := connect.Barrier(ctx, x.conn, name, facts)
+	if err != nil {
+		select {
+		case <-x.conn.gone:
+			if ctx.Err() == nil {
+				err = fmt.Errorf("%w (%w)", ErrPeerGone, err)
+			}
+		default:
+		}
+		return nil, err
+	}
+	if said := theirs[factError]; said != "" {
+		return nil, peerError(said)
+	}
+	return theirs, nil
+}
+
+// tell lets the peer know what went wrong here, where it will wait for us, and answers err.
+func (x *session) tell(ctx context.Context, name string, err error) error {
+	if ctx.Err() != nil || errors.Is(err, ErrPeerGone) || errors.Is(err, ErrMismatch) || errors.Is(err, connect.ErrRefused) {
+		return err // it knows
+	}
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	_, _ = x.meet(ctx, name, map[string]string{factError: err.Error()})
+	return err
+}
+
+// measure does one message size together with the peer.
+func (x *session) measure(ctx context.Context, size int) (*Row, error) {
+	r, err := x.newRound(size)
+	if err != nil {
+		return nil, x.tell(ctx, "ready", err)
+	}
+	if _, err := x.meet(ctx, "ready", nil); err != nil {
+		return nil, err
+	}
+	stop := x.console.progress(x, r)
+	err = r.run(ctx)
+	stop()
+	if err != nil {
+		return nil, x.tell(ctx, "done", r.explain(err))
+	}
+	theirs, err := x.meet(ctx, "done", map[string]string{factSent: encode(r.sent())})
+	if err != nil {
+		return nil, err
+	}
+	var sent []uint64
+	if err := json.Unmarshal([]byte(theirs[factSent]), &sent); err != nil || len(sent) != x.settings.QPs {
+		return nil, x.tell(ctx, "facts", fmt.Errorf("%w: what it sent: %q", connect.ErrMalformed, theirs[factSent]))
+	}
+	if err := r.finish(sent); err != nil {
+		return nil, x.tell(ctx, "facts", err)
+	}
+	row, totals := r.row(), r.totals()
+	theirs, err = x.meet(ctx, "facts", map[string]string{
+		factRow: encode(row), factTotals: encode(totals), factReceived: encode(r.received()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.combine(row, totals, theirs)
+}
+
+func encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil { // numbers that JSON has not: a bug
+		panic(err)
+	}
+	return string(b)
+}
+
+// runServer waits for a client.
+func runServer(ctx context.Context, s *Settings, c *console) (x *session, err error) {
+	// The TCP port first: it is the cheaper to try.
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf(":%d", s.Port))
+	if err != nil {
+		return nil, fmt.Errorf("--port %d: %w", s.Port, err)
+	}
+	defer listener.Close()
+	x = &session{settings: s, server: true, console: c}
+	defer func() { err = errors.Join(err, x.close()) }()
+	if err := x.open(c.log()); err != nil {
+		return x, err
+	}
+	c.banner()
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
+	defer stop()
+	tcp, err := accept(ctx, listener)
+	if err != nil {
+		return x, err
+	}
+	_ = listener.Close() // one client: the next one shall be told so
+	setup, cancel := x.deadline(ctx)
+	defer cancel()
+	return x, x.run(ctx, setup, tcp)
+}
+
+// accept waits for a client that says something.
+func accept(ctx context.Context, l net.Listener) (*peerConn, error) {
+	for {
+		tcp, err := l.Accept()
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return nil, err
+		}
+		conn := newPeerConn(tcp)
+		if conn.speaks(ctx) {
+			return conn, nil
+		}
+		_ = conn.Close()
+	}
+}
+
+// runClient goes to a server.
+func runClient(ctx context.Context, s *Settings, c *console) (x *session, err error) {
+	x = &session{settings: s, console: c}
+	defer func() { err = errors.Join(err, x.close()) }()
+	if err := x.open(c.log()); err != nil {
+		return x, err
+	}
+	setup, cancel := x.deadline(ctx)
+	defer cancel()
+	tcp, err := connect.Dial(setup, net.JoinHostPort(s.Host, fmt.Sprint(s.Port)))
+	if err != nil {
+		return x, err
+	}
+	return x, x.run(ctx, setup, newPeerConn(tcp))
+}
+
+// deadline is ctx until the connection must stand.
+func (x *session) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := x.settings.ConnectTimeout
+	return context.WithTimeoutCause(ctx, limit.Std(), fmt.Errorf("not connected after --connect-timeout %v", limit))
+}
+
+// runInProcess is both ends, on a loop: of this process. What the client sees is told.
+func runInProcess(ctx context.Context, s *Settings, c *console) (*session, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	near, far := net.Pipe()
+	client := &session{settings: s, console: c}
+	server := &session{settings: s, server: true, console: &console{}}
+	ends := []*session{client, server}
+	for _, x := range ends {
+		if err := x.open(c.log()); err != nil {
+			return client, errors.Join(err, client.close(), server.close())
+		}
+	}
+	failed := make(chan error, len(ends))
+	for i, tcp := range []net.Conn{near, far} {
+		go func() {
+			setup, cancel := ends[i].deadline(ctx)
+			defer cancel()
+			err := ends[i].run(ctx, setup, newPeerConn(tcp))
+			if err != nil {
+				_ = tcp.Close() // the other end need not wait
+			}
+			failed <- err
+		}()
+	}
+	err := errors.Join(causes(<-failed, <-failed)...)
+	return client, errors.Join(err, client.close(), server.close())
+}
+
+// causes leaves out of what two ends say that which only repeats the other.
+func causes(errs ...error) []error {
+	var own []error
+	for _, err := range errs {
+		var repeated peerError
+		if err != nil && !errors.As(err, &repeated) && !errors.Is(err, ErrPeerGone) {
+			if len(own) == 0 || own[0].Error() != err.Error() {
+				own = append(own, err)
+			}
+		}
+	}
+	if own == nil {
+		return errs
+	}
+	return own
+}

@@ -1,0 +1,195 @@
+package perftest
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+// Settings are the command line, read and checked. The names are perftest's.
+type Settings struct {
+	Test Test
+	Host string // of the server; empty: be the server, or both ends on loop:
+
+	// Session.
+	Port           int
+	Connection     transport.QPType
+	MTU            int // 0: the largest that both ports carry
+	GIDIndex       int
+	ConnectTimeout units.Duration
+
+	// Traffic.
+	Size          int
+	All           bool
+	Iters         int
+	Duration      units.Duration // 0: count iterations
+	Margin        units.Duration // negative: not given
+	QPs           int
+	TxDepth       int
+	RxDepth       int
+	Bidirectional bool
+	PostList      int
+	Inline        int
+	CQMod         int // 0: not given
+	Outs          int
+	AtomicType    AtomicType
+	WriteWithImm  bool
+	Validate      bool
+
+	// Quality of service.
+	TrafficClass int
+	QPTimeout    int
+	RetryCount   int
+	Congestion   Congestion
+
+	// Port.
+	Device   string
+	Addrs    []netip.Prefix
+	Gateways []netip.Addr
+	Cores    []int
+	Idle     goroce.Idle
+	Queues   int
+	Pcap     string
+	Seed     uint64
+	EAL      string
+
+	// Output.
+	NoPeak    bool
+	Gbits     bool
+	Output    string
+	Histogram bool
+	Unsorted  bool
+	JSONFile  string // empty: none; "-": standard output
+
+	// Verdict.
+	LimitBW      float64
+	LimitMsgRate float64
+}
+
+// What a run may ask for. The numbers are perftest's unless the transport has less.
+const (
+	maxQPs      = 16384
+	maxSize     = 8 << 20
+	maxIters    = 1_000_000_000
+	maxPostList = 1 << 15
+	maxSamples  = 10_000_000 // of -U, which keeps every one
+	maxMemory   = 4 << 30    // bytes of all message buffers
+	maxSeconds  = 1_000_000
+	cqModLimit  = 8192 // bytes: larger messages complete one by one
+	defCQMod    = 100
+
+	defQPTimeout  = 14 // 67 ms, seven times
+	loopQPTimeout = 18 // 1.1 s
+	defMargin     = 2 * units.Second
+)
+
+// AtomicType is which atomic operation to measure.
+type AtomicType uint8
+
+// The atomic operations.
+const (
+	FetchAndAdd AtomicType = iota
+	CmpAndSwap
+)
+
+func (a AtomicType) String() string { return [...]string{"FETCH_AND_ADD", "CMP_AND_SWAP"}[a] }
+
+// Congestion says how to make a flow's congestion control.
+type Congestion struct {
+	Name   string
+	Window units.Bytes
+	Rate   units.BitRate
+}
+
+func (c Congestion) String() string {
+	s := fmt.Sprintf("%s:window=%d", c.Name, int64(c.Window))
+	if c.Rate > 0 {
+		s += ",rate=" + c.Rate.String()
+	}
+	return s
+}
+
+func (c Congestion) algorithm() cc.Algorithm { return &cc.Fixed{Window: c.Window, Rate: c.Rate} }
+
+// defaults are what a test does without flags.
+func defaults(t Test) *Settings {
+	s := &Settings{
+		Test: t, Port: 18515, ConnectTimeout: 2 * units.Second, Connection: transport.RC, Margin: -1,
+		Size: 65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
+		QPTimeout: defQPTimeout, RetryCount: 7, Device: "loop:", Queues: 1,
+		Congestion: Congestion{Name: "fixed", Window: transport.DefaultWindow},
+	}
+	switch {
+	case t.Verb == Atomic:
+		s.Size = 8
+	case t.Kind == Latency:
+		s.Size = 2
+	}
+	if t.Kind == Latency {
+		s.TxDepth = 1
+	} else if t.Verb == Write {
+		s.Iters = 5000
+	}
+	return s
+}
+
+// inProcess says that both ends run here.
+func (s *Settings) inProcess() bool { return strings.HasPrefix(s.Device, "loop:") }
+
+// cores is how many cores poll.
+func (s *Settings) cores() int {
+	if s.inProcess() {
+		return 2 * s.Queues
+	}
+	return s.Queues
+}
+
+// complete fills in what depends on other settings.
+func (s *Settings) complete() {
+	if s.Margin < 0 {
+		s.Margin = min(defMargin, s.Duration/4)
+	}
+}
+
+// sizes are the message sizes of the run. A datagram is one packet.
+func (s *Settings) sizes(mtu int) []int {
+	if !s.All || s.Test.Verb == Atomic {
+		return []int{s.Size}
+	}
+	var sizes []int
+	for n := 2; n <= maxSize; n *= 2 {
+		if s.Connection != transport.UD || n <= mtu {
+			sizes = append(sizes, n)
+		}
+	}
+	return sizes
+}
+
+// largest is the largest message of the run.
+func (s *Settings) largest() int {
+	if s.All && s.Test.Verb != Atomic {
+		if s.Connection == transport.UD {
+			return int(transport.MTU4096)
+		}
+		return maxSize
+	}
+	return s.Size
+}
+
+// cqMod is how many messages of a size share a completion.
+func (s *Settings) cqMod(size int) int {
+	switch {
+	case s.Validate && s.Test.oneSided(): // each is looked at
+		return 1
+	case s.CQMod > 0:
+		return s.CQMod
+	case size > cqModLimit:
+		return 1
+	}
+	return min(defCQMod, s.TxDepth)
+}

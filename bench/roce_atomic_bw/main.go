@@ -1,0 +1,6 @@
+// Command roce_atomic_bw measures the bandwidth of RDMA atomics over a DPDK port: see --help.
+package main
+
+import "github.com/goroce/goroce/bench/perftest"
+
+func main() { perftest.Main(perftest.Atomic, perftest.Bandwidth) }
