@@ -91,7 +91,7 @@ func TestVerbsOnTwoQueues(t *testing.T) {
 			require.NoError(t, h.Do(queue, func(*transport.Endpoint) {
 				require.NoError(t, ends[i].qp.Connect(transport.InitAttr{Access: transport.RemoteWrite},
 					transport.RTRAttr{Path: transport.AddressVector{IP: hosts[1-i].Addrs()[0].Addr()}, PathMTU: transport.MTU4096, DestQPN: ends[1-i].qp.Num},
-					transport.RTSAttr{Timeout: 8, RetryCount: 7}))
+					transport.RTSAttr{Timeout: 14, RetryCount: 7}))
 			}))
 		}
 		copy(ends[0].mr.Bytes(), "queue "+string(rune('0'+queue)))

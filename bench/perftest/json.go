@@ -98,8 +98,8 @@ func (d *Document) save(name string, stdout io.Writer) error {
 		_, err = stdout.Write(b)
 		return err
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(name, b, 0o644) // a pipe, or /dev/stdout
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(name, b, 0o644) // a pipe, or a link such as /dev/stdout: not ours to replace
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {

@@ -24,8 +24,10 @@ type peerError string
 
 func (e peerError) Error() string { return "the peer reports: " + string(e) }
 
-// farewell is how long the peer gets to hear what went wrong here.
-const farewell = time.Second
+const (
+	farewell = time.Second // that the peer gets to hear what went wrong here
+	silence  = time.Second // after which a connection is nobody who wants a test
+)
 
 // session is one end of a test.
 type session struct {
@@ -348,7 +350,10 @@ func accept(ctx context.Context, l net.Listener) (*peerConn, error) {
 			return nil, err
 		}
 		conn := newPeerConn(tcp)
-		if conn.speaks(ctx) {
+		patience, cancel := context.WithTimeout(ctx, silence)
+		speaks := conn.speaks(patience)
+		cancel()
+		if speaks {
 			return conn, nil
 		}
 		_ = conn.Close()
