@@ -4,46 +4,19 @@ import (
 	"bytes"
 	"context"
 	"net/netip"
-	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/dpdk/dpdktest"
 	"github.com/goroce/goroce/transport"
 )
 
-const insideEnv = "GOROCE_TEST_NETNS"
-
-// TestBesideLinux runs the TestLinux tests in a network namespace of their own.
-func TestBesideLinux(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestLinux", "-test.v", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), insideEnv+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Skip("no network namespace to be had (are we root?): ", err)
-	}
-	err := cmd.Wait()
-	t.Log(out.String())
-	require.NoError(t, err)
-	require.Contains(t, out.String(), "--- PASS: TestLinux")
-}
-
-func inside(t *testing.T, tools ...string) {
-	if os.Getenv(insideEnv) == "" {
-		t.Skip("runs inside TestBesideLinux")
-	}
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
-		}
-	}
-}
+// TestBesideLinux runs the TestLinux tests, in a network namespace.
+func TestBesideLinux(t *testing.T) { dpdktest.InNamespace(t, "TestLinux") }
 
 func command(t *testing.T, line string) string {
 	words := strings.Fields(line)
@@ -53,7 +26,7 @@ func command(t *testing.T, line string) string {
 }
 
 func TestLinuxPingsAnEndpoint(t *testing.T) {
-	inside(t, "ip", "ping")
+	dpdktest.Inside(t, "ip", "ping")
 	h, err := Open("tap:gr0", Options{Addrs: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("fd09::2/64")}})
 	require.NoError(t, err)
 	defer h.Close()
@@ -68,7 +41,7 @@ func TestLinuxPingsAnEndpoint(t *testing.T) {
 }
 
 func TestLinuxVethBetweenTwoHosts(t *testing.T) {
-	inside(t, "ip")
+	dpdktest.Inside(t, "ip")
 	command(t, "ip link add va mtu 9000 type veth peer name vb mtu 9000")
 	for _, v := range []string{"va", "vb"} {
 		command(t, "ip link set "+v+" up")

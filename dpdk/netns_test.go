@@ -3,10 +3,8 @@ package dpdk_test
 import (
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,38 +15,12 @@ import (
 	"github.com/goroce/goroce/packet"
 )
 
-const insideEnv = "GOROCE_DPDK_TEST_NETNS"
-
-// TestInNamespace runs the TestNS tests of this binary in a network namespace of their own, which
-// root may make and, on most machines, anybody.
-func TestInNamespace(t *testing.T) {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestNS", "-test.v", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), insideEnv+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if os.Getuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Skip("no network namespace to be had: ", err)
-	}
-	err := cmd.Wait()
-	t.Log(out.String())
-	require.NoError(t, err)
-	require.Contains(t, out.String(), "--- PASS: TestNS")
-}
+// TestInNamespace runs the TestNS tests.
+func TestInNamespace(t *testing.T) { dpdktest.InNamespace(t, "TestNS") }
 
 func inside(t *testing.T) {
 	t.Helper()
-	if os.Getenv(insideEnv) == "" {
-		t.Skip("runs inside TestInNamespace")
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip(err)
-	}
+	dpdktest.Inside(t, "ip")
 }
 
 // ip runs the command of that name.
