@@ -51,6 +51,15 @@ func (p *peerConn) readAhead() {
 	}
 }
 
+func (p *peerConn) isGone() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
 // Read implements net.Conn.
 func (p *peerConn) Read(b []byte) (int, error) {
 	p.mu.Lock()
@@ -82,11 +91,10 @@ func (p *peerConn) SetDeadline(t time.Time) error {
 // only looked whether the port is open.
 func (p *peerConn) speaks(ctx context.Context) bool {
 	stop := context.AfterFunc(ctx, func() { _ = p.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.buffer) == 0 && p.err == nil && !p.deadline {
 		p.arrived.Wait()
 	}
-	return len(p.buffer) > 0
+	return stop() && len(p.buffer) > 0
 }
