@@ -83,13 +83,13 @@ func (qp *QueuePair) receiveDatagram(p *wire.Packet) {
 		e.counters.UnreliableNoRecv++
 		return
 	}
-	if p.ECN == ecnCE {
+	if p.ECN == wire.ECNCE {
 		e.counters.MarkedCE++
 		qp.stats.MarkedCE++
 	}
-	var grh [grhBytes]byte
+	var grh [wire.GRHLen]byte
 	p.GRH(grh[:])
-	wc := WorkCompletion{ID: s.recv.id, Op: CompRecv, Flags: WithGRH, SrcQP: h.SrcQP(), ByteLen: grhBytes + uint32(len(payload))}
+	wc := WorkCompletion{ID: s.recv.id, Op: CompRecv, Flags: WithGRH, SrcQP: h.SrcQP(), ByteLen: wire.GRHLen + uint32(len(payload))}
 	if p.Op == wire.UDSendOnlyImm {
 		wc.Flags |= WithImm
 		wc.Imm = p.Imm()
@@ -98,7 +98,7 @@ func (qp *QueuePair) receiveDatagram(p *wire.Packet) {
 		e.counters.UnreliableErrors++
 		return // the receive serves the next one
 	}
-	if !qp.scatterAt(0, grh[:]) || !qp.scatterAt(grhBytes, payload) {
+	if !qp.scatterAt(0, grh[:]) || !qp.scatterAt(wire.GRHLen, payload) {
 		wc.Status = StatusLocProtErr
 	}
 	s.held = false

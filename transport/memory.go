@@ -101,22 +101,17 @@ func (mr *MemoryRegion) slice(addr uint64, n uint32) ([]byte, bool) {
 	return mr.mem[offset : offset+uint64(n) : offset+uint64(n)], true
 }
 
-// local answers the memory that an SGE names, when pd has it and it allows the access.
-func (pd *ProtectionDomain) local(addr uint64, n uint32, lkey uint32, access Access) ([]byte, bool) {
+// memory answers the n bytes at addr that a key names, when pd has it and it allows the access.
+// Zero bytes are always there: their key is not looked at (InfiniBand spec 9.7.5.1.5).
+func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Access) ([]byte, bool) {
 	if n == 0 {
 		return nil, true
 	}
-	mr := pd.ep.regions.find(lkey)
+	mr := pd.ep.regions.find(key)
 	if mr == nil || mr.pd != pd || mr.access&access != access {
 		return nil, false
 	}
 	return mr.slice(addr, n)
-}
-
-// remote answers the memory that a peer's RETH names, when pd has it and it allows the access.
-// Zero bytes are always there: their key is not looked at (InfiniBand spec 9.7.5.1.5).
-func (pd *ProtectionDomain) remote(addr uint64, n uint32, rkey uint32, access Access) ([]byte, bool) {
-	return pd.local(addr, n, rkey, access)
 }
 
 // keyTable finds a region by its key with one array access. Keys are random 32-bit numbers whose

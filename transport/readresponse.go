@@ -113,7 +113,7 @@ func (qp *QueuePair) takeAtomic(w *sendWQE, slot uint32, p *wire.Packet, now uni
 // scatterResponse writes a response into the memory that the request named.
 func (qp *QueuePair) scatterResponse(w *sendWQE, slot, offset uint32, payload []byte) bool {
 	if w.sges == 1 {
-		dst, ok := qp.pd.local(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey, LocalWrite)
+		dst, ok := qp.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey, LocalWrite)
 		if ok {
 			copy(dst, payload)
 		}

@@ -299,7 +299,7 @@ func (qp *QueuePair) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 		return true
 	}
 	if w.sges == 1 {
-		src, ok := qp.pd.local(w.sge.Addr+uint64(offset), uint32(len(dst)), w.sge.LKey, 0)
+		src, ok := qp.pd.memory(w.sge.Addr+uint64(offset), uint32(len(dst)), w.sge.LKey, 0)
 		if ok {
 			copy(dst, src)
 		}
@@ -330,7 +330,7 @@ func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset,
 			continue
 		}
 		size := min(s.Length-offset, n)
-		piece, ok := pd.local(s.Addr+uint64(offset), size, s.LKey, access)
+		piece, ok := pd.memory(s.Addr+uint64(offset), size, s.LKey, access)
 		if !ok {
 			return false
 		}

@@ -84,7 +84,7 @@ func (qp *QueuePair) sendResponse(en *readEntry) bool {
 	}
 	offset := en.next << qp.mtuShift
 	size := min(en.length-offset, qp.mtu)
-	src, ok := qp.pd.remote(en.addr+uint64(offset), size, en.rkey, RemoteRead)
+	src, ok := qp.pd.memory(en.addr+uint64(offset), size, en.rkey, RemoteRead)
 	if !ok { // deregistered since
 		qp.reads.clear()
 		qp.ep.counters.NakAccess++

@@ -11,7 +11,7 @@ import (
 // only then execution.
 func (qp *QueuePair) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 	e, s := qp.ep, &qp.resp
-	if p.ECN == ecnCE {
+	if p.ECN == wire.ECNCE {
 		e.counters.MarkedCE++
 		qp.stats.MarkedCE++
 	}
@@ -48,9 +48,6 @@ func (qp *QueuePair) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 		qp.receiveAtomic(p, info)
 	}
 }
-
-// ecnCE is the ECN code point "congestion experienced" (RFC 3168).
-const ecnCE = 3
 
 // inOrder checks that the opcode may follow what came before, and that its payload has the length
 // that its place in the message asks for (InfiniBand spec 9.7.4.1.2 to 9.7.4.1.6).
@@ -158,7 +155,7 @@ func (qp *QueuePair) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 	if qp.access&RemoteWrite == 0 {
 		return wire.NakRemoteAccess, false
 	}
-	if _, ok := qp.pd.remote(reth.VA(), length, reth.RKey(), RemoteWrite); !ok {
+	if _, ok := qp.pd.memory(reth.VA(), length, reth.RKey(), RemoteWrite); !ok {
 		return wire.NakRemoteAccess, false
 	}
 	s.remote, s.left, s.rkey = reth.VA(), length, reth.RKey()
@@ -170,7 +167,7 @@ func (qp *QueuePair) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 func (qp *QueuePair) placeWrite(payload []byte) bool {
 	s := &qp.resp
 	n := uint32(len(payload))
-	dst, ok := qp.pd.remote(s.remote, n, s.rkey, RemoteWrite)
+	dst, ok := qp.pd.memory(s.remote, n, s.rkey, RemoteWrite)
 	if !ok {
 		return false
 	}
@@ -191,7 +188,7 @@ func (qp *QueuePair) scatterAt(offset uint32, payload []byte) bool {
 	}
 	w := &qp.resp.recv
 	if w.sges == 1 {
-		dst, ok := qp.pd.local(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey, LocalWrite)
+		dst, ok := qp.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey, LocalWrite)
 		if ok {
 			copy(dst, payload)
 		}
@@ -316,7 +313,7 @@ func (qp *QueuePair) receiveRead(p *wire.Packet) {
 		qp.refuseRequest(wire.NakRemoteAccess)
 		return
 	}
-	if _, ok := qp.pd.remote(reth.VA(), length, reth.RKey(), RemoteRead); !ok {
+	if _, ok := qp.pd.memory(reth.VA(), length, reth.RKey(), RemoteRead); !ok {
 		qp.refuseRequest(wire.NakRemoteAccess)
 		return
 	}
@@ -340,7 +337,7 @@ func (qp *QueuePair) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 		qp.refuseRequest(wire.NakRemoteAccess)
 		return
 	}
-	mem, ok := qp.pd.remote(h.VA(), 8, h.RKey(), RemoteAtomic)
+	mem, ok := qp.pd.memory(h.VA(), 8, h.RKey(), RemoteAtomic)
 	if !ok {
 		qp.refuseRequest(wire.NakRemoteAccess)
 		return

@@ -255,9 +255,6 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 	} else if !e.neighbors.Owns(src) {
 		return wire.Address{}, fmt.Errorf("source %v is not an address of this endpoint: %w", src, ErrInvalid)
 	}
-	if p.HopLimit == 0 {
-		p.HopLimit = gatewayTTL
-	}
 	return wire.Address{
 		SrcMAC: e.mac, Src: src, Dst: p.IP, SrcPort: p.SourcePort, TOS: p.TrafficClass, VLAN: e.vlan,
 		TTL: p.HopLimit, FlowLabel: p.FlowLabel, PKey: pkey, DestQP: dest,
