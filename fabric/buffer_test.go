@@ -1,0 +1,168 @@
+package fabric_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/openloop"
+	"github.com/goroce/goroce/units"
+)
+
+// With k congested queues each may take α/(1+kα) of the buffer (Choudhury and Hahne).
+func TestDynamicThreshold(t *testing.T) {
+	const buffer = 1_000_000
+	for _, c := range []struct {
+		alpha     float64
+		congested int
+	}{{1, 1}, {1, 2}, {0.25, 1}, {0.125, 3}, {8, 1}} {
+		var qs fabric.Queues
+		qs[0] = fabric.Queue{Alpha: c.alpha}
+		hosts := 3 * c.congested
+		n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{TxDepth: 8}, Switch: fabric.SwitchConfig{Buffer: buffer, Queues: qs.At()}}, hosts, fabric.Link{Rate: 100 * units.Gbps})
+		for i := range c.congested { // two senders for each receiver
+			openloop.Put(n, n.Host(3*i), backlog(openloop.Frame{Len: 1082, Dst: 3*i + 2}, 0), nil)
+			openloop.Put(n, n.Host(3*i+1), backlog(openloop.Frame{Len: 1082, Dst: 3*i + 2}, 0), nil)
+			openloop.Put(n, n.Host(3*i+2), nil, nil)
+		}
+		run(t, n, 2*units.Millisecond)
+		want := c.alpha / (1 + float64(c.congested)*c.alpha) * buffer
+		for i := range c.congested {
+			st := n.Switches()[0].Ports()[3*i+2].QueueStats(0)
+			assert.InDelta(t, want, float64(st.Longest), 0.02*want+2*float64(stored(1082)), "alpha %v, %d queues", c.alpha, c.congested)
+			assert.NotZero(t, st.Dropped)
+		}
+	}
+}
+
+// burst sends frames so fast into the switch that they are there at once, and answers what the queue
+// of the receiver did with them.
+func burst(t *testing.T, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network, fabric.QueueStats, []openloop.Arrival) {
+	var qs fabric.Queues
+	qs[0] = q
+	n := fabric.New(fabric.Config{})
+	s := n.AddSwitch("switch", fabric.SwitchConfig{Queues: qs.At()})
+	n.Connect(n.AddHost(fabric.HostConfig{TxDepth: 1000}), s, fabric.Link{Rate: 800 * units.Gbps})
+	n.Connect(n.AddHost(fabric.HostConfig{}), s, fabric.Link{Rate: units.Gbps})
+	i := 0
+	openloop.Put(n, n.Host(0), func() (openloop.Frame, bool) {
+		if i++; i > len(frames) {
+			return openloop.Frame{}, false
+		}
+		f := frames[i-1]
+		f.Dst, f.Tag = 1, uint64(i)
+		return f, true
+	}, nil)
+	var got []openloop.Arrival
+	openloop.Put(n, n.Host(1), nil, func(a openloop.Arrival) { got = append(got, a) })
+	require.NoError(t, n.Run(units.Time(10*units.Millisecond)))
+	return n, s.Ports()[1].QueueStats(0), got
+}
+
+func tags(as []openloop.Arrival) (tags []uint64) {
+	for _, a := range as {
+		tags = append(tags, a.Tag)
+	}
+	return tags
+}
+
+// Aeolus: unscheduled packets, which are not ECN capable, are dropped when what waits, before they
+// are added, has reached the threshold; scheduled ones are not.
+func TestSelectiveDrop(t *testing.T) {
+	const notECT, ect = 0, 2
+	full := func(ecn uint8) openloop.Frame { return openloop.Frame{Len: 1496, ECN: ecn} } // 1500 bytes stored
+	// The first leaves at once; then the queue holds 0, 1500, 3000 … bytes.
+	_, st, got := burst(t, fabric.Queue{SelectiveDrop: 8000},
+		full(ect), full(ect), full(ect), full(ect), full(ect), full(ect), // 7500 wait
+		full(notECT), // 7500 < 8000: taken, 9000 wait
+		full(notECT), // dropped
+		full(ect),    // taken
+		full(notECT)) // dropped
+	assert.Equal(t, []uint64{1, 2, 3, 4, 5, 6, 7, 9}, tags(got))
+	assert.EqualValues(t, 2, st.Selected)
+	assert.Zero(t, st.Dropped)
+}
+
+// NDP: what finds eight packets waiting loses its payload and goes ahead of them.
+func TestTrimming(t *testing.T) {
+	frames := make([]openloop.Frame, 20)
+	for i := range frames {
+		frames[i] = openloop.Frame{Len: 1496}
+	}
+	_, st, got := burst(t, fabric.Queue{Trim: 8 * 1500, TrimTo: 7}, frames...)
+	require.Len(t, got, 20)
+	assert.EqualValues(t, 11, st.Trimmed) // one leaves at once, eight wait
+	assert.Equal(t, 60, got[1].Len, "a header overtakes the packets that wait")
+	whole := 0
+	for _, a := range got {
+		if a.Len == 1496 {
+			whole++
+		}
+	}
+	assert.Equal(t, 9, whole)
+}
+
+// DCTCP's step: what finds the threshold reached is marked, and nothing else; only ECN capable
+// packets are.
+func TestStepMarking(t *testing.T) {
+	var frames []openloop.Frame
+	for i := range 12 {
+		frames = append(frames, openloop.Frame{Len: 1496, ECN: uint8(2 * (1 - i/11))}) // the last is not capable
+	}
+	_, st, got := burst(t, fabric.Queue{ECN: fabric.ECN{Kmin: 6000, Kmax: 6000}}, frames...)
+	require.Len(t, got, 12)
+	for i, a := range got {
+		assert.Equal(t, i >= 5 && i < 11, a.CE, "packet %d finds %d bytes", i, max(0, i-1)*1500)
+	}
+	assert.EqualValues(t, 6, st.Marked)
+	// At dequeue the packet that leaves counts itself.
+	_, st, got = burst(t, fabric.Queue{ECN: fabric.ECN{Kmin: 6000, Kmax: 6000, AtDequeue: true}}, frames[:8]...)
+	require.Len(t, got, 8)
+	assert.EqualValues(t, 4, st.Marked) // 10 500, 9 000, 7 500 and 6 000 bytes
+	assert.Equal(t, []bool{false, true, true, true, true, false, false, false},
+		[]bool{got[0].CE, got[1].CE, got[2].CE, got[3].CE, got[4].CE, got[5].CE, got[6].CE, got[7].CE})
+}
+
+func TestImpossibleQueues(t *testing.T) {
+	for name, c := range map[string]struct {
+		q    fabric.Queue
+		says string
+	}{
+		"thresholds":  {fabric.Queue{ECN: fabric.ECN{Kmin: 2, Kmax: 1}}, "Kmin must not exceed Kmax"},
+		"probability": {fabric.Queue{ECN: fabric.ECN{Kmax: 1, Pmax: 2}}, "Pmax"},
+		"trim":        {fabric.Queue{Trim: 1, TrimTo: 8}, "queue 8"},
+		"share":       {fabric.Queue{Share: 1.5}, "share of the link"},
+		"level":       {fabric.Queue{Share: 0.5, Level: 3}, "level of its own"},
+		"negative":    {fabric.Queue{Limit: -1}, "negative threshold"},
+		"buffer":      {fabric.Queue{Lossless: true, Headroom: units.MiB}, "nothing is left to share"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var qs fabric.Queues
+			qs[2] = c.q
+			n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Buffer: units.MiB, Queues: qs.At()}}, 2, fabric.Link{Rate: units.Gbps})
+			require.ErrorContains(t, n.Build(), c.says)
+		})
+	}
+}
+
+// What the buffer keeps, it keeps for where frames come from: a fast port that sends into a slow one
+// has the headroom of its own rate.
+func TestHeadroomIsOfTheIngressPort(t *testing.T) {
+	const frame = 1082
+	delay := units.Microsecond
+	n := fabric.New(fabric.Config{})
+	s := n.AddSwitch("switch", fabric.SwitchConfig{Buffer: units.MiB, Queues: func(rate units.BitRate) (qs fabric.Queues) {
+		qs[0] = fabric.Queue{Lossless: true, Limit: 20_000, Headroom: fabric.Headroom(rate, delay, delay, stored(frame), 480)}
+		return qs
+	}})
+	n.Connect(n.AddHost(fabric.HostConfig{}), s, fabric.Link{Rate: 400 * units.Gbps, Delay: delay})
+	n.Connect(n.AddHost(fabric.HostConfig{}), s, fabric.Link{Rate: 10 * units.Gbps, Delay: delay})
+	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: frame, Dst: 1}, 2000), nil)
+	sink := openloop.Put(n, n.Host(1), nil, nil)
+	require.NoError(t, n.Run(units.Time(5*units.Millisecond)))
+	assert.EqualValues(t, 2000, sink.Received)
+	assert.NotZero(t, s.Ports()[0].QueueStats(0).PausesSent)
+	assert.Zero(t, s.Ports()[1].QueueStats(0).Dropped)
+}

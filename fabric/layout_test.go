@@ -1,0 +1,14 @@
+package fabric
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// What a switch touches of a frame is in one cache line.
+func TestFrameIsTwoCacheLines(t *testing.T) {
+	assert.EqualValues(t, 128, unsafe.Sizeof(frame{}))
+	assert.EqualValues(t, 64, unsafe.Offsetof(frame{}.mem))
+}

@@ -1,0 +1,382 @@
+package fabric
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/units"
+)
+
+// Config says what is the same everywhere in a network.
+type Config struct {
+	// Seed of everything that is random: marks, hashes, faults.
+	Seed uint64
+	// MTU is the longest IP datagram of any link; 0 means 4200: RoCEv2's longest packet and more.
+	MTU units.Bytes
+	// Classify chooses a queue of every switch by DSCP, and with it the priority that PFC pauses.
+	// All zero: DSCP/8, the class selectors' (RFC 2474).
+	Classify [64]uint8
+	// PauseResponse is how long a port goes on after it heard a pause, in bytes of its link; 0
+	// means 480, the 3840 bit times of 802.3 (annex 31B.3.7).
+	PauseResponse units.Bytes
+}
+
+// Network is hosts, switches and links, and their time.
+type Network struct {
+	engine
+	alarms alarms
+	config Config
+	rng    *rand.Rand
+	seeds  [8]uint64 // of the ECMP hash, for each tier of switches
+	bond   uint64    // of the hash by which hosts with several links choose one
+
+	hosts    []*Host
+	switches []*Switch
+	ports    []*Port
+	owners   map[netip.Addr]*Host
+	built    bool
+
+	frames []*frame
+	free   []*frame
+	fresh  []frame // not used yet
+	slab   []byte
+	room   int // bytes of a buffer
+
+	digest    uint64
+	err       error
+	Hops      uint64 // frames that reached the far end of a link
+	Events    uint64
+	injected  uint64 // frames that pollers sent
+	copied    uint64 // frames that faults doubled
+	delivered uint64 // frames that pollers received
+	dropped   uint64
+}
+
+// ethernetHeader is the longest there is before the IP header: with a VLAN tag.
+const ethernetHeader = 18
+
+// New makes an empty network.
+func New(c Config) *Network {
+	if c.MTU == 0 {
+		c.MTU = 4200
+	}
+	if c.PauseResponse == 0 {
+		c.PauseResponse = 480
+	}
+	if c.Classify == [64]uint8{} {
+		for dscp := range c.Classify {
+			c.Classify[dscp] = uint8(dscp / 8)
+		}
+	}
+	n := &Network{config: c, owners: map[netip.Addr]*Host{}, rng: rand.New(rand.NewPCG(c.Seed, 0x666162726963))}
+	n.bond = n.rng.Uint64()
+	n.room = (int(c.MTU) + ethernetHeader + 63) &^ 63
+	for i := range n.seeds {
+		n.seeds[i] = n.rng.Uint64()
+	}
+	return n
+}
+
+// Node is a host or a switch.
+type Node interface {
+	String() string
+	connect(p *Port)
+}
+
+func (h *Host) connect(p *Port) {
+	p.host, p.index = h, len(h.nic.ports)
+	h.nic.ports = append(h.nic.ports, p)
+}
+
+func (s *Switch) connect(p *Port) {
+	p.sw, p.index = s, len(s.ports)
+	s.ports = append(s.ports, p)
+}
+
+// AddHost adds a host.
+func (n *Network) AddHost(c HostConfig) *Host {
+	h := &Host{net: n, index: len(n.hosts), config: c, wakeAt: never, deadline: never, alarmIx: -1}
+	h.nic = NIC{host: h, net: n, depth: int32(c.TxDepth), room: c.RxDepth}
+	if h.nic.depth == 0 {
+		h.nic.depth = 1
+	}
+	if h.nic.room == 0 {
+		h.nic.room = 65536
+	}
+	n.hosts = append(n.hosts, h)
+	for _, prefix := range h.Addrs() {
+		n.owners[prefix.Addr()] = h
+	}
+	return h
+}
+
+// AddSwitch adds a switch.
+func (n *Network) AddSwitch(name string, c SwitchConfig) *Switch {
+	s := &Switch{net: n, index: len(n.switches), name: name, config: c}
+	n.switches = append(n.switches, s)
+	return s
+}
+
+// Connect puts a link between two nodes and answers its end at a; the other is its Peer.
+func (n *Network) Connect(a, b Node, l Link) *Port {
+	var ends [2]*Port
+	for i, node := range [2]Node{a, b} {
+		p := &Port{net: n, id: int32(len(n.ports)), rate: l.Rate, delay: l.Delay, wakeAt: never}
+		if l.Rate > 0 && 8*int64(units.Second)%int64(l.Rate) == 0 {
+			p.byteAt = units.Duration(8 * int64(units.Second) / int64(l.Rate))
+		}
+		node.connect(p)
+		n.ports = append(n.ports, p)
+		ends[i] = p
+	}
+	ends[0].peer, ends[1].peer = ends[1], ends[0]
+	return ends[0]
+}
+
+// Hosts answers the hosts by their index; Switches the switches in the order they were added.
+func (n *Network) Hosts() []*Host { return n.hosts }
+
+// Host answers a host by its index.
+func (n *Network) Host(i int) *Host { return n.hosts[i] }
+
+// Switches answers the switches in the order they were added.
+func (n *Network) Switches() []*Switch { return n.switches }
+
+// Build ends the construction: it checks the links, divides the buffers and finds the routes.
+func (n *Network) Build() error {
+	if n.built {
+		return nil
+	}
+	n.built = true
+	for _, p := range n.ports {
+		if p.rate < units.Mbps || p.rate > 800*units.Gbps {
+			return fmt.Errorf("fabric: link between %v and %v: a rate of %v is not in 1 Mb/s..800 Gb/s", p.Node(), p.peer.Node(), p.rate)
+		}
+		if p.delay < 0 {
+			return fmt.Errorf("fabric: link between %v and %v: negative delay %v", p.Node(), p.peer.Node(), p.delay)
+		}
+		if h := p.host; h != nil {
+			p.delay += h.config.TxDelay + h.config.PCIe.Latency
+		}
+		if s := p.peer.sw; s != nil {
+			p.delay += s.config.Delay
+		}
+	}
+	for _, h := range n.hosts {
+		if len(h.nic.ports) == 0 {
+			return fmt.Errorf("fabric: %v has no link", h)
+		}
+		h.build()
+	}
+	for _, s := range n.switches {
+		if err := s.build(); err != nil {
+			return err
+		}
+	}
+	n.findRoutes()
+	return nil
+}
+
+// Node answers whose port it is.
+func (p *Port) Node() Node {
+	if p.host != nil {
+		return p.host
+	}
+	return p.sw
+}
+
+// build sets up the NIC: control before acknowledgements before data.
+func (h *Host) build() {
+	rate := units.BitRate(0)
+	for _, p := range h.nic.ports {
+		rate += p.rate
+		var qs Queues
+		p.configure(&qs)
+	}
+	h.nic.info = packet.Info{
+		Name: fmt.Sprintf("fabric:%d", h.index), Driver: "fabric", MAC: h.mac(), MTU: h.net.config.MTU,
+		LinkRate: rate, Classes: int(packet.Classes), TxDepth: int(h.nic.depth), Timestamps: true,
+	}
+}
+
+// mac is a locally administered address with the host's index.
+func (h *Host) mac() packet.MAC {
+	m := packet.MAC{0x02, 0x0f}
+	binary.BigEndian.PutUint32(m[2:], uint32(h.index))
+	return m
+}
+
+// hostOf finds whose address a MAC is; -1 for nobody.
+func (n *Network) hostOf(mac []byte) int32 {
+	if mac[0] != 0x02 || mac[1] != 0x0f {
+		return -1
+	}
+	i := binary.BigEndian.Uint32(mac[2:])
+	if i >= uint32(len(n.hosts)) {
+		return -1
+	}
+	return int32(i)
+}
+
+// asked finds whom a broadcast ARP request or a neighbour solicitation asks for: the network knows
+// where each address is, as an Ethernet VPN does, and brings the question there alone.
+func (n *Network) asked(data []byte, l3 int, ether uint16) int32 {
+	var who netip.Addr
+	switch {
+	case ether == etherARP && len(data) >= l3+28:
+		who = netip.AddrFrom4([4]byte(data[l3+24:]))
+	case ether == etherIPv6 && len(data) >= l3+40+24 && data[l3+6] == protoICMP && data[l3+40] == 135:
+		who = netip.AddrFrom16([16]byte(data[l3+48:]))
+	default:
+		return -1
+	}
+	if h := n.owners[who]; h != nil {
+		return int32(h.index)
+	}
+	return -1
+}
+
+// Own tells the network that a host has another address.
+func (n *Network) Own(h *Host, a netip.Addr) { n.owners[a] = h }
+
+// Now is the present.
+func (n *Network) Now() units.Time { return n.now }
+
+// Rand is the source of the network's randomness: what draws from it is part of the run.
+func (n *Network) Rand() *rand.Rand { return n.rng }
+
+// At calls f at a time; a time that has passed means now.
+func (n *Network) At(at units.Time, f func()) {
+	if at.Before(n.now) {
+		at = n.now
+	}
+	n.call(at, f)
+}
+
+// Every calls f now and then at equal intervals, as long as it answers true.
+func (n *Network) Every(interval units.Duration, f func(now units.Time) bool) {
+	n.call(n.now, func() { n.tick(interval, f) })
+}
+
+func (n *Network) tick(interval units.Duration, f func(units.Time) bool) {
+	if f(n.now) {
+		n.call(n.now.Add(max(interval, units.Picosecond)), func() { n.tick(interval, f) })
+	}
+}
+
+// ErrStopped is what Run answers after Stop.
+var ErrStopped = errors.New("fabric: stopped")
+
+// Stop ends the Run that is in progress.
+func (n *Network) Stop() { n.fail(ErrStopped) }
+
+func (n *Network) fail(err error) {
+	if n.err == nil {
+		n.err = err
+	}
+}
+
+// Run lets everything happen until a time, included. It answers why the run is not to be trusted:
+// books that do not balance, a poller that spins; or ErrStopped. Time stands at until afterwards,
+// or where the run stopped.
+func (n *Network) Run(until units.Time) error {
+	if err := n.Build(); err != nil {
+		return err
+	}
+	n.err = nil
+	for n.err == nil {
+		alarm := n.alarms.next(until)
+		e, ok := n.pop(min(until, alarm))
+		if !ok {
+			if alarm.After(until) {
+				break
+			}
+			h := n.alarms.take()
+			n.now = max(alarm, n.now)
+			e = event{at: n.now, id: int32(h.index), what: polls}
+			h.wakeAt = n.now
+		}
+		n.Events++
+		n.digest = (n.digest ^ uint64(e.at) ^ uint64(e.id)<<40 ^ uint64(e.what)<<60) * 0x100000001b3 // FNV-1a's prime
+		n.happen(e)
+		if debug {
+			n.fail(n.Check())
+		}
+	}
+	if n.err == nil {
+		n.now = until
+	}
+	if err := n.Check(); n.err == nil || errors.Is(n.err, ErrStopped) && err != nil {
+		n.err = err
+	}
+	return n.err
+}
+
+// happen does what an event says.
+func (n *Network) happen(e event) {
+	switch e.what {
+	case transmits:
+		if p := n.ports[e.id]; p.wakeAt == e.at {
+			p.wakeAt = never
+			p.kick()
+		}
+	case arrives:
+		n.arrive(n.ports[e.id])
+	case polls:
+		if h := n.hosts[e.id]; h.wakeAt == e.at {
+			h.wakeAt = never
+			h.poll()
+		}
+	case calls:
+		n.run(e.id)
+	}
+}
+
+// arrive brings the first frame on the wire of a port to the other end.
+func (n *Network) arrive(p *Port) {
+	f := p.wire.pop()
+	if p.wire.head != nil {
+		n.schedule(p.wire.head.at, arrives, p.id)
+	}
+	n.Hops++
+	if p.faults != nil && !p.faults.pass(p, f) {
+		return
+	}
+	n.hand(p, f)
+}
+
+// hand gives a frame to the node at the other end.
+func (n *Network) hand(p *Port, f *frame) {
+	to := p.peer
+	switch {
+	case f.pause:
+		to.heed(f)
+	case to.sw != nil:
+		to.sw.receive(to, f)
+	default:
+		to.host.nic.receive(f)
+	}
+}
+
+// sent counts a frame that a poller gave to the network, and makes its last bytes, which are the
+// ICRC of a RoCEv2 packet, part of the digest.
+func (n *Network) sent(f *frame, data []byte) {
+	f.state = frameMoving
+	n.injected++
+	if len(data) >= 4 {
+		n.digest ^= uint64(binary.LittleEndian.Uint32(data[len(data)-4:]))
+	}
+}
+
+// drop ends a frame on its way.
+func (n *Network) drop(f *frame) {
+	n.dropped++
+	n.giveBack(f)
+}
+
+// Digest sums up everything that happened: equal runs have equal digests.
+func (n *Network) Digest() uint64 { return n.digest ^ n.Hops<<32 ^ n.injected }
