@@ -155,13 +155,14 @@ func (c *Conn) create(ep *transport.Endpoint, h *Host, mine *connect.Hello) erro
 		}
 	}
 	*mine = connect.Hello{Addr: h.addrs[0].Addr(), PathMTU: int64(transport.PathMTUFor(ep.Port().Info().MTU)),
-		QPs: []connect.QP{{Num: uint32(c.qp.Num), PSN: ep.RandomPSN()}}}
+		QPs: []connect.QP{{Num: uint32(c.qp.Num), PSN: ep.RandomPSN()}}, Extension: ep.Offer()}
 	return nil
 }
 
 func (c *Conn) connect(ep *transport.Endpoint, mine, theirs *connect.Hello) error {
 	if err := c.qp.ToRTR(transport.RTRAttr{Path: transport.AddressVector{IP: theirs.Addr}, PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
-		DestQPN: wire.QPN(theirs.QPs[0].Num), RecvPSN: wire.PSN(theirs.QPs[0].PSN), MinRNRTimer: rnrTimer}); err != nil {
+		DestQPN: wire.QPN(theirs.QPs[0].Num), RecvPSN: wire.PSN(theirs.QPs[0].PSN), MinRNRTimer: rnrTimer,
+		Extension: wire.Agree(mine.Extension, theirs.Extension)}); err != nil {
 		return err
 	}
 	if err := c.qp.ToRTS(transport.RTSAttr{SendPSN: wire.PSN(mine.QPs[0].PSN), Timeout: connTimeout, RetryCount: connRetries, RNRRetry: connRetries}); err != nil {

@@ -111,6 +111,7 @@ func (h *Host) start(o Options) error {
 	if n := h.device.Queues(); n < o.Queues {
 		o.Log.Info("port has fewer queues than asked", "port", h.device.Info().Name, "asked", o.Queues, "has", n)
 	}
+	stats, _ := h.device.Stats() // the size of the pool is there also when a driver has no counters
 	for i := range h.device.Queues() {
 		var port packet.Port = h.device.Queue(i)
 		if o.Wrap != nil {
@@ -125,6 +126,7 @@ func (h *Host) start(o Options) error {
 		ep, err := transport.New(transport.Config{
 			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN, Seed: o.Seed + uint64(i),
 			FirstQPN: firstQPN(i, h.device.Queues()), QPNStep: uint32(h.device.Queues()), NewAlgorithm: o.NewAlgorithm,
+			MaxHeld: max(1, stats.Buffers/2/h.device.Queues()),
 		}, processClock().Now())
 		if err != nil {
 			return err

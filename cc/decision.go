@@ -46,4 +46,7 @@ type Controller interface {
 	Decision(f Flow) (Decision, bool)
 	// Poll does what time alone brings, and answers when it next has something to do.
 	Poll(now units.Time) units.Time
+	// Changed answers a flow whose Decision Poll has changed, another one each time, and false when
+	// there is none left.
+	Changed() (Flow, bool)
 }

@@ -287,3 +287,29 @@ func benchmarkPoll(b *testing.B, a Algorithm) {
 		c.Poll(0)
 	}
 }
+
+// Changed tells of every flow whose Decision a TIMER has changed, once, and of no other.
+func TestInlineChangedByTimer(t *testing.T) {
+	var c Inline
+	sleeper := func(at units.Time, then Decision) *script {
+		return &script{wants: Events(TIMER), start: Decision{Hold: true, WakeAt: at}, answer: constant(then)}
+	}
+	held := c.Add(sleeper(10, Decision{Window: 5}), 0)
+	same := c.Add(sleeper(10, Decision{Hold: true}), 0) // as it was, but for WakeAt
+	later := c.Add(sleeper(20, Decision{Window: 6}), 0)
+	for _, f := range []Flow{held, same, later} {
+		c.Decision(f)
+	}
+	_, some := c.Changed()
+	require.False(t, some)
+
+	require.Equal(t, units.Time(20), c.Poll(10))
+	f, some := c.Changed()
+	require.True(t, some)
+	require.Equal(t, held, f)
+	_, some = c.Changed()
+	require.False(t, some)
+	d, changed := c.Decision(held)
+	require.True(t, changed)
+	require.Equal(t, Decision{Window: 5}, d)
+}

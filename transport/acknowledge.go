@@ -23,11 +23,19 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 	if s.IsAck() {
 		end = end.Add(1)
 	}
-	if end.Before(r.una) || end == r.una && s.IsAck() {
+	var sack wire.SACK
+	if p.Op == wire.XACK && s.IsAck() {
+		sack = p.SACK()
+	}
+	if end.Before(r.una) || end == r.una && s.IsAck() && sack == nil {
 		e.counters.DropStaleAck++
 		return
 	}
 	now, before := e.now, r.una
+	if sack != nil {
+		qp.receiveSACK(end, sack, now)
+		return
+	}
 	if !qp.acknowledge(end, now) {
 		return // a READ before it was not answered: that is being repaired first
 	}
@@ -46,8 +54,10 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		}
 		e.counters.SequenceNaks++
 		qp.stats.SequenceNaks++
-		qp.report(cc.Event{Kind: cc.OOO, PSN: uint32(end)}, now)
 		if r.una == before { // another try at the same packet (InfiniBand spec 9.7.5.2.4)
+			if r.nakSeen {
+				return // a copy: the responder says it once (9.7.5.2.4)
+			}
 			if r.retriesLeft == 0 {
 				e.counters.RetriesExceeded++
 				qp.failHead(StatusRetryExcErr)
@@ -55,7 +65,8 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 			}
 			r.retriesLeft--
 		}
-		qp.retransmit()
+		r.nakSeen = true
+		qp.lostFrom(end, now)
 	case s.IsNak() && s.Code() <= wire.NakRemoteOperational:
 		e.counters.RemoteErrors++
 		qp.failHead(nakStatus[s.Code()])
@@ -70,11 +81,28 @@ var nakStatus = [...]Status{
 	wire.NakRemoteOperational: StatusRemOpErr,
 }
 
+// lostFrom sends again from the packet that the responder misses: it has dropped all behind it.
+func (qp *QueuePair) lostFrom(psn wire.PSN, now units.Time) {
+	if qp.selective() {
+		qp.beginRecovery()
+		qp.loseAll()
+		qp.settle(now)
+		return
+	}
+	qp.report(cc.Event{Kind: cc.OOO, PSN: uint32(psn)}, now)
+	qp.sendFromOldest()
+}
+
 // acknowledge takes everything before end as received. It answers false when a READ or atomic
 // stands in the way: the peer went on without our seeing its response, so the response was lost
 // and is asked for again (InfiniBand spec 9.7.5.1.4, implied NAK).
 func (qp *QueuePair) acknowledge(end wire.PSN, now units.Time) bool {
 	r := &qp.req
+	if r.recovery != nil {
+		qp.executed(end, now)
+		qp.settle(now)
+		return r.una == end && qp.state != Errored
+	}
 	var bytes units.Bytes
 	before, whole := r.una, true
 	for end.After(r.una) && r.done != r.posted {
@@ -99,7 +127,7 @@ func (qp *QueuePair) acknowledge(end wire.PSN, now units.Time) bool {
 		qp.progressed(uint32(r.una.Sub(before)), bytes, now)
 	}
 	if !whole {
-		qp.responseLost()
+		qp.responseLost(end, now)
 	}
 	return whole && qp.state != Errored
 }
@@ -109,10 +137,12 @@ func (qp *QueuePair) span(w *sendWQE, from, to uint32) units.Bytes {
 	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift, w.length))
 }
 
-// progressed does what follows when the peer has answered packets that carried bytes.
+// progressed does what follows when the oldest packets have been answered. Of packets and bytes
+// nothing was reported before.
 func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Time) {
 	r := &qp.req
-	r.retriesLeft, r.rnrLeft, r.gapSeen = r.retries, r.rnrRetries, false
+	r.retriesLeft, r.rnrLeft, r.gapSeen, r.nakSeen = r.retries, r.rnrRetries, false, false
+	r.probing = false
 	qp.asked.answered(r.una)
 	if r.sndNxt.Before(r.una) { // it had more than we thought when we went back
 		qp.goBack()
@@ -126,7 +156,9 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 	if r.una != r.sndMax {
 		qp.startTimer(now)
 	}
-	qp.sample(packets, bytes, now)
+	if packets > 0 {
+		qp.sample(packets, bytes, now)
+	}
 	if r.next != r.posted {
 		qp.ep.activate(qp)
 	}
@@ -137,7 +169,7 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	r := &qp.req
 	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes}
-	if r.rttBusy && r.rttPSN.Before(r.una) {
+	if r.rttBusy && (r.rttPSN.Before(r.una) || r.recovery.has(r.rttPSN, r.una)) {
 		ev.Kind, ev.Delay = cc.RTT, now.Sub(r.rttAt)
 		r.rttBusy = false
 	}
@@ -146,15 +178,22 @@ func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	}
 }
 
-// responseLost asks again for what the oldest READ or atomic still misses; once, until something
-// comes: everything behind the gap in the same stream looks like a gap again.
-func (qp *QueuePair) responseLost() {
+// responseLost asks again for what the oldest READ or atomic still misses, since the responder has
+// executed everything before end; once, until something comes: everything behind the gap in the
+// same stream looks like a gap again.
+func (qp *QueuePair) responseLost(end wire.PSN, now units.Time) {
+	if qp.selective() {
+		qp.beginRecovery()
+		qp.executed(end, now)
+		qp.settle(now)
+		return
+	}
 	if qp.req.gapSeen {
 		return
 	}
 	qp.req.gapSeen = true
 	qp.ep.counters.ResponseGaps++
-	qp.retransmit()
+	qp.sendFromOldest()
 }
 
 // receiveCNP handles a congestion notification packet (annex A17.9.3).

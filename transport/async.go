@@ -49,4 +49,5 @@ func (e *Endpoint) async(ev AsyncEvent) {
 		return
 	}
 	e.asyncs = append(e.asyncs, ev)
+	e.news = true
 }

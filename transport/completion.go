@@ -171,6 +171,7 @@ func (cq *CompletionQueue) push(wc *WorkCompletion, solicited bool) bool {
 	}
 	cq.ring[cq.tail&uint32(len(cq.ring)-1)] = *wc
 	cq.tail++
+	cq.ep.news = true
 	if cq.armed != notifyNone && (cq.armed == notifyAny || solicited || wc.Status != StatusSuccess) {
 		cq.armed = notifyNone
 		if cq.onEvent != nil {

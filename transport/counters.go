@@ -14,6 +14,7 @@ type Counters struct {
 	DropBTH          uint64 // transport header version
 	DropOpcode       uint64 // not one the specification defines
 	DropLength       uint64 // payload or pad impossible for the opcode
+	DropExtension    uint64 // version, length or TLV of the extension impossible
 	DropICRC         uint64
 	DropUnknownQP    uint64
 	DropDestination  uint64 // IP address is none of ours (UD)
@@ -22,6 +23,8 @@ type Counters struct {
 	DropPeer         uint64 // source or destination address is not the connection's
 	DropPKey         uint64
 	DropQKey         uint64 // UD
+	DropUnnegotiated uint64 // of the extension, which this queue pair and its peer did not agree to
+	DropTag          uint64 // of the extension, from another life of the queue pair
 
 	// Refused by the requester half.
 	DropStaleAck       uint64 // older than what is acknowledged already
@@ -31,6 +34,8 @@ type Counters struct {
 	DropGhostResponse  uint64 // response to nothing that was asked
 	DropBadResponse    uint64 // length or opcode does not fit what was asked; ends the queue pair
 	ResponseGaps       uint64 // a READ or atomic response is missing: asked again
+	DropSACK           uint64 // SACK of what was never sent: only the ACK counted
+	SelectiveAcks      uint64 // received
 	SequenceNaks       uint64 // received
 	RNRNaks            uint64 // received
 	RemoteErrors       uint64 // fatal NAKs received
@@ -43,14 +48,18 @@ type Counters struct {
 
 	// Seen by the responder half.
 	DuplicateRequests uint64 // answered as the specification says, executed once
+	RepeatsRefused    uint64 // READs asked for again after their region was deregistered: not answered
 	DropDuplicate     uint64 // duplicate READ or atomic that matches nothing we remember
-	OutOfSequence     uint64 // packet after a gap: dropped, NAK for the first
+	OutOfSequence     uint64 // packet after a gap: dropped, NAK for the first; held if so agreed
+	Held              uint64 // of these: kept until the gap closes
+	DropAhead         uint64 // packet or response that could not be kept: no buffer to spare, or too far ahead
 	NakSequence       uint64 // sent
 	NakInvalid        uint64 // sent: opcode out of sequence, length, unaligned atomic, oversize SEND, too many READs
 	NakAccess         uint64 // sent: key, bounds or permission
 	NakOperational    uint64 // sent: our own receive buffers are not what they should be
 	RNRSent           uint64
-	AcksSent          uint64
+	AcksSent          uint64 // selective ones included
+	SelectiveAcksSent uint64
 	MarkedCE          uint64 // data packets with congestion experienced
 	UCLost            uint64 // UC packets dropped after a gap
 	UnreliableNoRecv  uint64 // UC or UD message without a receive

@@ -30,6 +30,7 @@ func (qp *QueuePair) transmitDatagrams(quantum int) (sent int, again bool) {
 		}
 		room := b.Room()
 		to.ah.tmpl.SetDestQP(to.qpn)
+		to.ah.tmpl.SetPKey(qp.pkey)
 		ext, total := to.ah.tmpl.Build(room, wire.Fields{Op: op, PSN: r.sndNxt, Solicited: w.flags&Solicited != 0}, int(w.length))
 		frame := room[:total]
 		qkey := to.qkey

@@ -14,6 +14,11 @@
 // builds packets straight into port buffers (requester.go), the responder its ACKs and READ
 // responses (respond.go); full bursts go to the port.
 //
+// What is lost is sent again. Toward any peer that is go-back-N, as the specification has it
+// (retransmit.go). Toward one that agreed to it ([RTRAttr], docs/wire.md) it is selective repeat,
+// as in IRN: the responder keeps what comes behind a gap (ahead.go), the requester learns which
+// packets are missing (recovery.go) and sends these alone again (resend.go).
+//
 // Everything belongs to the core that polls: no method may be called from another goroutine.
 // The package owns no goroutine, takes no lock, reads no clock and allocates nothing per packet;
 // it imports units, packet, cc, transport/wire, transport/neigh and the standard library without

@@ -32,10 +32,18 @@ type Config struct {
 	FirstQPN, QPNStep uint32
 	// Controller runs congestion control; nil is a cc.Inline.
 	Controller cc.Controller
+	// MaxHeld is how many of the port's buffers may wait at a time for a packet that was lost before
+	// theirs; 0 means DefaultHeld. At most half of what the port can spare, so that a loss does not
+	// leave it without buffers.
+	MaxHeld int
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed
 	// with DefaultWindow.
 	NewAlgorithm func() cc.Algorithm
 }
+
+// DefaultHeld is how many buffers packets behind a gap may hold when nobody says: half of what a
+// packet.Pipe has.
+const DefaultHeld = 512
 
 // DefaultWindow is how much a queue pair may have in flight when nobody says.
 const DefaultWindow = units.MiB
@@ -50,11 +58,15 @@ type Endpoint struct {
 	now  units.Time
 
 	rx      [packet.Burst]packet.Buf
+	at      uint   // which of rx is being handled
+	kept    uint32 // bits: which of rx are held, and not to be freed
 	out     [packet.Classes]outQueue
 	classes packet.Class // how many of them the port tells apart
+	burst   int          // frames built before the port gets them
 	onRound func(now units.Time)
 	short   bool // the port ran out of room or buffers this round
 	learned bool // the neighbour table changed this round
+	news    bool // a completion or an event came up that OnRound has not seen
 
 	qps       qpTable
 	regions   keyTable
@@ -66,6 +78,14 @@ type Endpoint struct {
 	pkt       wire.Packet
 	event     cc.Event
 	cc        cc.Controller
+	flows     []wire.QPN // whose flow a name is
+
+	held       int // buffers of packets that came before their turn
+	maxHeld    int
+	spent      [packet.Burst]packet.Buf // such buffers, to be freed
+	nSpent     int
+	aheads     pool[ahead]
+	recoveries pool[recovery]
 
 	newAlgorithm func() cc.Algorithm
 	rng          *rand.PCG
@@ -96,8 +116,11 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	}
 	e := &Endpoint{
 		port: c.Port, info: info, mac: mac, vlan: c.VLAN, now: now, neighbors: table,
-		cc: c.Controller, newAlgorithm: c.NewAlgorithm, nextAddr: addressBase,
+		cc: c.Controller, newAlgorithm: c.NewAlgorithm, nextAddr: addressBase, maxHeld: c.MaxHeld,
 		rng: rand.NewPCG(c.Seed, 0x726f6365), // any second word will do
+	}
+	if e.maxHeld <= 0 {
+		e.maxHeld = DefaultHeld
 	}
 	if e.cc == nil {
 		e.cc = &cc.Inline{}
@@ -105,12 +128,22 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	if e.newAlgorithm == nil {
 		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: DefaultWindow} }
 	}
+	e.burst = burstFor(info.TxDepth)
 	e.classes = packet.Class(min(max(info.Classes, 1), int(packet.Classes)))
 	e.qps.init(c.FirstQPN, c.QPNStep)
 	return e, nil
 }
 
 func (e *Endpoint) random() uint64 { return e.rng.Uint64() }
+
+// Offer answers what the endpoint can do beyond RoCEv2, for the peer to agree to: see RTRAttr. Each
+// connection wants a new one.
+func (e *Endpoint) Offer() wire.Offer {
+	return wire.Offer{
+		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.random()%0xffff) + 1,
+		Features: wire.FeatureSACK, SACKBits: wire.MaxSACKBits,
+	}
+}
 
 // RandomPSN answers a PSN to begin a connection with.
 func (e *Endpoint) RandomPSN() uint32 { return uint32(e.random()) & wire.PSNMask }
@@ -122,6 +155,7 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 	e.now, e.short, e.learned = now, false, false
 	n := e.port.Recv(e.rx[:])
 	for i := range n {
+		e.at = uint(i)
 		e.receive(&e.rx[i])
 	}
 	nextNeighbor := e.neighbors.Poll(now)
@@ -134,21 +168,33 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 		e.async(AsyncEvent{Kind: AsyncQPFatal, QP: qp})
 		qp.fail()
 	}
+	e.control(now)
 	for qp := e.timers.due(now); qp != nil; qp = e.timers.due(now) {
 		qp.onTimer(now)
 	}
-	nextControl := e.cc.Poll(now)
 	if e.onRound != nil {
+		e.news = false
 		e.onRound(now)
 	}
 	more := e.transmit(now)
-	if n > 0 {
-		e.port.Free(e.rx[:n]) // last: what answers them has left by now
-	}
-	if !e.short && (more || n == packet.Burst) {
+	e.freeReceived(n)                      // last: what answers them has left by now
+	nextControl, changed := e.control(now) // again: what left or was posted may have set a time
+	if !e.short && (more || n == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now
 	}
 	return units.Earlier(units.Earlier(nextNeighbor, nextControl), e.timers.next(now))
+}
+
+// control lets congestion control do what time brings, and takes over what it decides by that.
+func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
+	next = e.cc.Poll(now)
+	for f, some := e.cc.Changed(); some; f, some = e.cc.Changed() {
+		if qp := e.qps.find(e.flows[f]); qp != nil {
+			qp.heedDecision()
+			changed = true
+		}
+	}
+	return next, changed
 }
 
 // OnRound names a function that every Poll calls between what arrived and what leaves: a program
@@ -200,6 +246,12 @@ func (e *Endpoint) Busy() bool {
 
 // Close gives every buffer back to the port. The endpoint must not be polled again.
 func (e *Endpoint) Close() {
+	for _, qp := range e.qps.slots {
+		if qp != nil {
+			qp.dropAhead()
+		}
+	}
+	e.freeSpent()
 	for c := range e.out {
 		q := &e.out[c]
 		e.port.Free(q.bufs[:q.ready])
@@ -242,8 +294,13 @@ func (e *Endpoint) receive(b *packet.Buf) {
 		e.counters.DropPKey++
 	case info.Request:
 		qp.receiveRequest(p, info)
+		if qp.resp.ahead != nil {
+			qp.catchUp()
+		}
 	case info.Kind == wire.Ack:
 		qp.receiveAck(p)
+	case info.Kind == wire.Extension:
+		qp.receiveExtension(p)
 	default:
 		qp.receiveResponse(p, info)
 	}
@@ -278,6 +335,8 @@ func (e *Endpoint) refuse(err error, frame []byte) {
 		c.DropBTH++
 	case errors.Is(err, wire.ErrOpcode):
 		c.DropOpcode++
+	case errors.Is(err, wire.ErrExtension):
+		c.DropExtension++
 	default:
 		c.DropLength++
 	}

@@ -144,11 +144,21 @@ func TestForgedPackets(t *testing.T) {
 // not touch memory outside the one region that a peer may reach.
 func FuzzReceive(f *testing.F) {
 	for _, op := range []wire.Opcode{wire.RCSendOnly, wire.RCWriteFirst, wire.RCWriteOnlyImm, wire.RCReadRequest, wire.RCFetchAdd, wire.RCAck, wire.RCAtomicAck, wire.RCReadResponseFirst, wire.RCSendLastInv, wire.CNP} {
-		f.Add(byte(op), uint32(100), []byte{0, 0, 0, 0, 0x10, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 64}, uint16(64))
+		for psn := uint32(100); psn < 103; psn++ {
+			f.Add(byte(op), psn, []byte{0, 0, 0, 0, 0x10, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 64}, uint16(64), psn > 100)
+		}
 	}
-	f.Fuzz(func(t *testing.T, op byte, psn uint32, ext []byte, size uint16) {
+	for _, op := range []wire.Opcode{wire.XACK, wire.XDATA} {
+		f.Add(byte(op), uint32(99), []byte{0x10, 2, 0x40, 0x11, 0x1f, 0, 0, 0, 2, 2, 0, 32, 0xb0, 0, 0, 0}, uint16(8), true)
+		f.Add(byte(op), uint32(99), []byte{0x10, 2, 0x40, 0x11, 0x60, 0, 0, 0, 2, 2, 0, 32, 0x80, 0, 0, 0}, uint16(8), true)
+	}
+	f.Fuzz(func(t *testing.T, op byte, psn uint32, ext []byte, size uint16, sack bool) {
 		p := newPair(t)
-		a, b := p.connected(defaults())
+		o := defaults()
+		if sack {
+			o.sack = 64
+		}
+		a, b := p.connected(o)
 		b.recv(t, 1, 0, 1000)
 		a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		b.post(t, WorkRequest{Op: OpRead, SGList: []SGE{b.mr.SGE(8192, 3000)}, RemoteAddr: a.mr.Addr, RKey: a.mr.RKey})

@@ -14,6 +14,7 @@ const (
 	MaxRegions      = 1 << 20 // memory regions of one endpoint
 	maxAsyncPending = 1024    // events nobody has fetched yet; further ones are counted and lost
 	maxOutstanding  = 1 << 22 // unacknowledged PSNs of one queue pair, half of what the spec allows
+	fewPackets      = 3       // outstanding, from which on the longer timeout counts (IRN section 4.1: N)
 	ackEvery        = 16      // packets of a long message between two that ask for an ACK
 	sendQuantum     = 32      // packets a queue pair sends before the next one's turn
 	pollBudget      = 64      // packets one Poll sends at most

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,10 @@ type link struct {
 	sent    [][]byte // copies of everything sent, when recording
 	record  bool
 	noAlloc bool
-	swap    func() bool // says that a frame overtakes the one before it
+	classes int                               // transmit queues; 0 means 1
+	sentIn  []packet.Class                    // of everything in sent
+	swap    func() bool                       // says that a frame overtakes the one before it
+	late    func(frame []byte) units.Duration // more than delay; others overtake it
 }
 
 const linkBuffer = 4096 + 128
@@ -52,7 +56,7 @@ func newLink(name string, last byte, now *units.Time) *link {
 }
 
 func (l *link) Info() packet.Info {
-	return packet.Info{Name: l.name, Driver: "link", MAC: l.mac, MTU: 4200, Classes: 1, TxDepth: 1024, Reliable: true}
+	return packet.Info{Name: l.name, Driver: "link", MAC: l.mac, MTU: 4200, Classes: max(l.classes, 1), TxDepth: 1024, Reliable: true}
 }
 
 func (l *link) Alloc(bufs []packet.Buf) int {
@@ -76,7 +80,7 @@ func (l *link) Free(bufs []packet.Buf) {
 	l.out -= len(bufs)
 }
 
-func (l *link) Send(_ packet.Class, bufs []packet.Buf) int {
+func (l *link) Send(class packet.Class, bufs []packet.Buf) int {
 	for i := range bufs {
 		if l.room > 0 && len(l.peer.inbox) >= l.room {
 			return i
@@ -84,6 +88,7 @@ func (l *link) Send(_ packet.Class, bufs []packet.Buf) int {
 		copies := 1
 		if l.record {
 			l.sent = append(l.sent, append([]byte(nil), bufs[i].Data()...))
+			l.sentIn = append(l.sentIn, class)
 		}
 		if l.tamper != nil {
 			copies = l.tamper(bufs[i].Data())
@@ -95,7 +100,14 @@ func (l *link) Send(_ packet.Class, bufs []packet.Buf) int {
 			b := one[0]
 			b.SetLen(copy(b.Room(), bufs[i].Data()))
 			b.Time = l.now.Add(l.delay)
-			q := append(l.peer.inbox, b)
+			if l.late != nil {
+				b.Time = b.Time.Add(l.late(bufs[i].Data()))
+			}
+			at := len(l.peer.inbox)
+			for at > 0 && l.peer.inbox[at-1].Time.After(b.Time) {
+				at--
+			}
+			q := slices.Insert(l.peer.inbox, at, b)
 			if n := len(q); n > 1 && l.swap != nil && l.swap() {
 				q[n-1], q[n-2] = q[n-2], q[n-1]
 				q[n-1].Time, q[n-2].Time = q[n-2].Time, q[n-1].Time
@@ -204,6 +216,10 @@ type sideOptions struct {
 	srq       *SharedReceiveQueue
 	pd        *ProtectionDomain
 	algorithm cc.Algorithm
+	sack      uint16 // bits agreed; 0: plain RoCEv2
+
+	rtoLow, rtoHigh units.Duration
+	maxInFlight     units.Bytes
 }
 
 func defaults() sideOptions {
@@ -227,6 +243,9 @@ func (o sideOptions) make(t testing.TB, e *Endpoint) *side {
 	return s
 }
 
+// tag is what packets of the extension for this side carry.
+func (s *side) tag() uint16 { return uint16(s.qp.Num) | 0x4000 }
+
 func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 	dst := to.ep.neighbors
 	var ip netip.Addr
@@ -237,8 +256,17 @@ func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 	}
 	require.NoError(t, s.qp.Connect(
 		InitAttr{Access: RemoteWrite | RemoteRead | RemoteAtomic, QKey: 0x11111111},
-		RTRAttr{Path: AddressVector{IP: ip}, PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads, MinRNRTimer: 1},
-		RTSAttr{SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr, MaxRdAtomic: o.reads}))
+		RTRAttr{Path: AddressVector{IP: ip}, PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads, MinRNRTimer: 1,
+			Extension: s.agreement(o, to)},
+		RTSAttr{SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr, MaxRdAtomic: o.reads,
+			RTOLow: o.rtoLow, RTOHigh: o.rtoHigh, MaxInFlight: o.maxInFlight}))
+}
+
+func (s *side) agreement(o sideOptions, to *side) wire.Agreement {
+	if o.sack == 0 {
+		return wire.Agreement{}
+	}
+	return wire.Agreement{Features: wire.FeatureSACK, SendTag: to.tag(), RecvTag: s.tag(), SACKBits: o.sack}
 }
 
 // connected makes a connected queue pair on each end.

@@ -81,15 +81,19 @@ type requester struct {
 	posted uint32 // one past the newest
 	packet uint32 // next packet within `next`
 	mask   uint32
+	reach  int32 // PSNs that may be outstanding
 
 	inFlight units.Bytes
 	window   units.Bytes
+	recovery *recovery // since a loss, toward a peer that acknowledges selectively
 
 	retries, retriesLeft uint8
 	rnrRetries, rnrLeft  uint8
 	rnrWait              bool // waiting out an RNR NAK
+	probing              bool // only the oldest packet leaves: its answer will say whether the peer is ready
 	gapSeen              bool // already went back for the missing response
 	hold                 bool // congestion control said stop
+	few                  bool // the timer runs for few packets
 
 	rtoAt   units.Time // when the oldest packet counts as lost
 	rnrAt   units.Time
@@ -97,25 +101,29 @@ type requester struct {
 	rttAt   units.Time // when the packet of the running delay sample left
 	rttPSN  wire.PSN
 	rttBusy bool
+	nakSeen bool // already went back for una at the responder's word
+	unasked bool // the newest packet asked for no ACK
 
-	timeout units.Duration
-	rate    units.BitRate
+	timeout    units.Duration // RTO_high
+	timeoutFew units.Duration // RTO_low: when fewer than fewPackets are outstanding
+	rate       units.BitRate
 }
 
 // responder is what a packet of the peer's requests touches.
 type responder struct {
 	ePSN    wire.PSN // expected next
 	msn     uint32   // messages completed, 24 bits
-	answer  answer   // ACK or NAK owed
-	nakCode uint8
 	nakPSN  wire.PSN
-	nakked  bool // a NAK for ePSN is out: stay silent until it comes
+	answer  answer // ACK or NAK owed
+	nakCode uint8
+	nakked  bool    // a NAK for ePSN is out: stay silent until it comes
+	message message // in progress
+	ahead   *ahead  // what came behind a gap
 
-	message  message // in progress
-	held     bool    // recv holds a receive taken for a message that has not ended
-	received uint32  // bytes of the message so far
-	remote   uint64  // next address of a WRITE in progress
-	left     uint32  // bytes of the WRITE still to come
+	held     bool   // recv holds a receive taken for a message that has not ended
+	received uint32 // bytes of the message so far
+	remote   uint64 // next address of a WRITE in progress
+	left     uint32 // bytes of the WRITE still to come
 	rkey     uint32
 	recv     recvWQE
 }
@@ -182,6 +190,9 @@ type QueuePair struct {
 	dest    wire.QPN
 	qkey    uint32
 
+	sackBits         uint16 // selective repeat: PSNs behind a gap that either side looks at; 0 without
+	sendTag, recvTag uint16 // of the extension
+
 	// Context is the program's own.
 	Context any
 }
@@ -192,6 +203,7 @@ type qpLimits struct {
 	recvSGE  uint8
 	inline   uint16
 	ownRecvs bool
+	inFlight uint32 // bytes; 0 is no limit
 }
 
 // QPStats counts what happened to one queue pair.
@@ -250,11 +262,18 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 		qp.recv = newReceiveQueue(init.MaxRecvWR, init.MaxRecvSGE)
 		qp.limits.ownRecvs = true
 	}
+	if n := qp.recv.perSlot; n > 0 {
+		qp.beside.receive = make([]SGE, n)
+	}
 	algorithm := init.Algorithm
 	if algorithm == nil {
 		algorithm = e.newAlgorithm()
 	}
 	qp.flow = e.cc.Add(algorithm, e.now)
+	for len(e.flows) <= int(qp.flow) {
+		e.flows = append(e.flows, 0)
+	}
+	e.flows[qp.flow] = qp.Num
 	qp.wants = e.cc.Wants(qp.flow)
 	qp.heedDecision()
 	init.PD.users++
@@ -308,6 +327,9 @@ func (qp *QueuePair) Destroy() {
 func (qp *QueuePair) clear() {
 	qp.state = Reset
 	qp.ep.timers.remove(qp)
+	qp.endRecovery()
+	qp.dropAhead()
+	qp.sackBits, qp.sendTag, qp.recvTag = 0, 0, 0
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window, rate: qp.req.rate}
 	qp.resp = responder{}
 	qp.asked.clear()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -161,6 +162,131 @@ func TestAcksAreCoalesced(t *testing.T) {
 	require.Zero(t, p.a.counters.Retransmitted)
 }
 
+// onAck is congestion control whose decision changes with the first ACK.
+type onAck struct{ before, after cc.Decision }
+
+func (*onAck) Events() cc.EventSet                        { return cc.Events(cc.ACK, cc.RTT, cc.TIMER) }
+func (o *onAck) Start(units.Time) cc.Decision             { return o.before }
+func (o *onAck) On(*cc.Event, units.Time) (d cc.Decision) { o.before = o.after; return o.after }
+
+// When the window closes behind packets of which none asked for an ACK, another one asks.
+func TestWindowCutDuringAMessage(t *testing.T) {
+	p := newPair(t)
+	p.la.room = 18 // so that the 16th packet asks, and two follow
+	o := defaults()
+	o.algorithm = &onAck{cc.Decision{Window: units.MiB}, cc.Decision{Window: 1024}}
+	a, b := p.connected(o)
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 40<<10)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	for len(a.poll()) == 0 && p.a.counters.Timeouts == 0 {
+		p.now = p.now.Add(units.Microsecond)
+		p.step()
+	}
+	require.Zero(t, p.a.counters.Timeouts)
+}
+
+// A Decision that a TIMER makes is taken over when it is due, though nothing else happens to the
+// flow.
+func TestHeldFlowGoesOn(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	until := units.Time(200 * units.Microsecond)
+	o.algorithm = &onAck{cc.Decision{Hold: true, WakeAt: until}, cc.Decision{Window: units.MiB}}
+	a, b := p.connected(o)
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	p.await(a, 1)
+	require.Equal(t, until.Add(2*units.Microsecond), p.now, "there and back")
+}
+
+// A network that repeats a NAK does not use up the retries.
+func TestCopiesOfANak(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.retries = 2
+	a, b := p.connected(o)
+	p.la.tamper = dropOnce(wire.RCWriteFirst, 0)
+	p.lb.tamper = func(frame []byte) int {
+		var parsed wire.Packet
+		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck && parsed.AETH().Syndrome().IsNak() {
+			return 10
+		}
+		return 1
+	}
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
+	require.LessOrEqual(t, p.a.counters.Retransmitted, uint64(5), "once, and not for every copy")
+}
+
+// A port sends the class of ACKs first: an ACK that overtakes the response of a READ before it says
+// that the response was lost.
+func TestAcksDoNotOvertakeResponses(t *testing.T) {
+	p := newPair(t)
+	p.lb.classes, p.lb.record = int(packet.Classes), true
+	var err error
+	p.b, err = New(Config{Port: p.lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
+	require.NoError(t, err)
+	a, b := p.connected(defaults())
+	write := WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
+	a.post(t, write)
+	p.await(a, 1)
+	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 10000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, write)
+	p.await(a, 1)
+	classes := map[wire.Opcode][]packet.Class{}
+	for i, frame := range p.lb.sent {
+		var parsed wire.Packet
+		if parsed.Parse(frame) == nil {
+			classes[parsed.Op] = append(classes[parsed.Op], p.lb.sentIn[i])
+		}
+	}
+	require.Equal(t, []packet.Class{packet.ClassAck, packet.ClassData}, classes[wire.RCAck])
+	require.Equal(t, []packet.Class{packet.ClassData}, classes[wire.RCReadResponseFirst])
+}
+
+// A NAK that ends the connection does not overtake the responses before it either: what has left is
+// on its way in another queue of the port.
+func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
+	p := newPair(t)
+	p.lb.classes, p.lb.record = int(packet.Classes), true
+	var err error
+	p.b, err = New(Config{Port: p.lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
+	require.NoError(t, err)
+	a, b := p.connected(defaults())
+	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 200000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	p.run(units.Second, func() bool { return len(p.lb.sent) > 20 })
+	b.mr.Deregister()
+	require.Equal(t, StatusRemAccessErr, p.await(a, 1)[0].Status)
+	naks := 0
+	for i, frame := range p.lb.sent {
+		var parsed wire.Packet
+		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck && parsed.AETH().Syndrome().IsNak() {
+			naks++
+			require.Equal(t, packet.ClassData, p.lb.sentIn[i])
+		}
+	}
+	require.Equal(t, 1, naks)
+}
+
+// A copy of a READ request that comes when the READ is over, and its memory taken back, does no harm.
+func TestLateCopyOfARead(t *testing.T) {
+	bothWays(t, "late copy", func(t *testing.T, o sideOptions) {
+		p := newPair(t)
+		p.la.record = true
+		a, b := p.connected(o)
+		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		p.await(a, 1)
+		b.mr.Deregister()
+		for _, frame := range p.la.sent {
+			var one [1]packet.Buf
+			p.la.Alloc(one[:])
+			one[0].SetLen(copy(one[0].Room(), frame))
+			p.la.Send(packet.ClassData, one[:])
+		}
+		p.settle(units.Millisecond)
+		require.Equal(t, ReadyToSend, b.qp.State())
+		require.EqualValues(t, 1, p.b.counters.RepeatsRefused)
+	})
+}
+
 // dropOnce drops the nth frame (from 0) that has the opcode.
 func dropOnce(op wire.Opcode, n int) func([]byte) int {
 	return func(frame []byte) int {
@@ -172,6 +298,12 @@ func dropOnce(op wire.Opcode, n int) func([]byte) int {
 		}
 		return 1
 	}
+}
+
+// bothWays runs a test with go-back-N and with selective repeat.
+func bothWays(t *testing.T, name string, test func(*testing.T, sideOptions)) {
+	t.Run(name, func(t *testing.T) { test(t, defaults()) })
+	t.Run(name+", selective", func(t *testing.T) { test(t, selective()) })
 }
 
 func TestOneLossIsRepaired(t *testing.T) {
@@ -197,9 +329,9 @@ func TestOneLossIsRepaired(t *testing.T) {
 		{"atomic request", OpFetchAdd, 8, wire.RCFetchAdd, 0, false, 1},
 		{"atomic result", OpFetchAdd, 8, wire.RCAtomicAck, 0, true, 1},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		bothWays(t, c.name, func(t *testing.T, o sideOptions) {
 			p := newPair(t)
-			a, b := p.connected(defaults())
+			a, b := p.connected(o)
 			fill(a.mem[:6000], 1)
 			fill(b.mem[10000:16000], 50)
 			binary.NativeEndian.PutUint64(b.mem[40000:], 7)
@@ -255,6 +387,28 @@ func TestRNRBacksOffAndRecovers(t *testing.T) {
 		require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 		require.True(t, bytes.Equal(a.mem[:size], b.mem[:size]))
 	}
+}
+
+// A peer that is not ready is asked with one packet, however large the window: what came behind it
+// would be dropped.
+func TestRNRProbesWithOnePacket(t *testing.T) {
+	p := newPair(t)
+	a, b := p.connected(defaults())
+	const size, messages = 1000, 20
+	for i := range messages {
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(i*size, size)}})
+	}
+	p.settle(units.Millisecond)
+	c := p.a.counters
+	require.GreaterOrEqual(t, c.RNRNaks, uint64(50))
+	require.LessOrEqual(t, c.Retransmitted, c.RNRNaks)
+	for i := range messages {
+		b.recv(t, uint64(i), i*size, size)
+	}
+	for _, wc := range p.await(a, messages) {
+		require.Equal(t, StatusSuccess, wc.Status)
+	}
+	require.LessOrEqual(t, p.a.counters.Retransmitted, p.a.counters.RNRNaks+messages)
 }
 
 func TestRNRRetriesEnd(t *testing.T) {
@@ -387,17 +541,19 @@ func TestLocalErrors(t *testing.T) {
 }
 
 // TestFaultsFromASeed sends a mix of everything through a link that loses, repeats, reorders and
-// corrupts, and checks every byte.
+// corrupts, and checks every byte: with go-back-N, and with selective repeat of two sizes.
 func TestFaultsFromASeed(t *testing.T) {
 	seed := testSeed(t)
-	rounds := 300
+	rounds := 150
 	if testing.Short() {
 		rounds = 30
 	}
 	for round := range rounds {
 		seed := seed + uint64(round)
-		if !mixedTraffic(t, seed) {
-			t.Fatalf("replay with -seed=%d", seed)
+		for _, sack := range []uint16{0, 32, 512} {
+			if !mixedTraffic(t, seed, sack) {
+				t.Fatalf("replay with -seed=%d, SACK of %d bits", seed, sack)
+			}
 		}
 		if *seedFlag != 0 {
 			return
@@ -405,7 +561,7 @@ func TestFaultsFromASeed(t *testing.T) {
 	}
 }
 
-func mixedTraffic(t *testing.T, seed uint64) (ok bool) {
+func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 	defer func() { ok = !t.Failed() }()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := newPair(t)
@@ -414,14 +570,27 @@ func mixedTraffic(t *testing.T, seed uint64) (ok bool) {
 	o.psn = wire.PSN(rng.Uint32() & wire.PSNMask)
 	o.reads = 1 + rng.IntN(8)
 	o.memory = 1 << 20
-	o.timeout, o.retries = 4, 7
+	o.timeout, o.retries, o.sack = 4, 7, sack
 	window := units.Bytes(1) << rng.IntN(21)
 	o.algorithm = &cc.Fixed{Window: window}
+	if rng.IntN(2) == 0 {
+		o.rtoLow, o.rtoHigh = 20*units.Microsecond, 100*units.Microsecond
+		o.maxInFlight = units.Bytes(1) << rng.IntN(21)
+	}
 	a, b := p.connected(o)
 	rate := rng.Float64() * 0.06
 	if rng.IntN(2) == 0 {
 		overtake := func() bool { return rng.Float64() < rate }
 		p.la.swap, p.lb.swap = overtake, overtake
+	}
+	if rng.IntN(3) == 0 {
+		late := func([]byte) units.Duration {
+			if rng.Float64() > rate {
+				return 0
+			}
+			return units.Duration(rng.IntN(20)) * units.Microsecond
+		}
+		p.la.late, p.lb.late = late, late
 	}
 	spoil := func(frame []byte) int {
 		switch x := rng.Float64(); {
@@ -446,6 +615,16 @@ func mixedTraffic(t *testing.T, seed uint64) (ok bool) {
 	type check func() bool
 	var checks []check
 	recvs := 0
+	var late []RecvRequest // posted when their message has come, or not yet
+	lazy := rng.IntN(3) == 0
+	recv := func(id uint64, off, size int) {
+		recvs++
+		if !lazy {
+			b.recv(t, id, off, size)
+			return
+		}
+		late = append(late, RecvRequest{ID: id, SGList: []SGE{b.mr.SGE(off, size)}})
+	}
 	counter := ne.Uint64(b.mem[1<<20-8:])
 	adds := uint64(0)
 	for i := range n {
@@ -459,14 +638,11 @@ func mixedTraffic(t *testing.T, seed uint64) (ok bool) {
 		switch wr.Op {
 		case OpSendInv, OpCmpSwap, OpSend:
 			wr.Op = OpSend
-			b.recv(t, uint64(i), off, size)
-			recvs++
+			recv(uint64(i), off, size)
 		case OpSendImm:
-			b.recv(t, uint64(i), off, size)
-			recvs++
+			recv(uint64(i), off, size)
 		case OpWriteImm:
-			b.recv(t, uint64(i), 0, 0)
-			recvs++
+			recv(uint64(i), 0, 0)
 		case OpFetchAdd:
 			wr.SGList = []SGE{a.mr.SGE(off, 8)}
 			wr.RemoteAddr, wr.CompareAdd = b.mr.Addr+1<<20-8, 1
@@ -480,6 +656,18 @@ func mixedTraffic(t *testing.T, seed uint64) (ok bool) {
 			p.step()
 		}
 	}
+	back := rng.IntN(8) // operations the other way
+	for i := range back {
+		off, size := (32+i)*area, rng.IntN(area)
+		b.post(t, WorkRequest{Op: []SendOp{OpWrite, OpRead}[rng.IntN(2)], Flags: Signaled, SGList: []SGE{b.mr.SGE(off, size)},
+			RemoteAddr: a.mr.Addr + uint64(off), RKey: a.mr.RKey})
+		checks = append(checks, func() bool { return bytes.Equal(a.mem[off:off+size], b.mem[off:off+size]) })
+	}
+	for len(late) > 0 {
+		p.settle(units.Duration(rng.IntN(100)) * units.Microsecond)
+		require.NoError(t, b.qp.PostRecv(&late[0]))
+		late = late[1:]
+	}
 	got := p.await(a, n)
 	for i, wc := range got {
 		if wc.ID != uint64(i) || wc.Status != StatusSuccess {
@@ -487,11 +675,16 @@ func mixedTraffic(t *testing.T, seed uint64) (ok bool) {
 		}
 	}
 	if len(got) == n && !t.Failed() {
-		p.await(b, recvs)
+		p.await(b, recvs+back)
 		p.la.tamper, p.lb.tamper = nil, nil
 		p.settle(10 * units.Millisecond)
 		if extra := append(a.poll(), b.poll()...); len(extra) > 0 {
 			t.Errorf("completed twice: %+v", extra)
+		}
+		for _, s := range []*side{a, b} {
+			if r := &s.qp.req; r.inFlight != 0 || r.recovery != nil || s.ep.held != 0 {
+				t.Errorf("at the end %d bytes in flight, %d packets held, %+v", int64(r.inFlight), s.ep.held, r.recovery)
+			}
 		}
 		for i, same := range checks {
 			if !same() {

@@ -24,63 +24,61 @@ func (qp *QueuePair) receiveResponse(p *wire.Packet, info *wire.OpcodeInfo) {
 	}
 	// It also acknowledges every request before its own.
 	now := e.now
-	slot, ok := qp.awaited(p.PSN)
-	if !ok {
+	i := qp.locate(p.PSN)
+	w := &qp.send[i&r.mask]
+	if !w.op.answered() {
 		e.counters.DropGhostResponse++
 		return
 	}
-	w := &qp.send[slot]
 	start := w.first
 	if r.una.After(start) {
 		start = r.una
 	}
-	if !qp.acknowledge(start, now) {
-		return
-	}
-	if p.PSN != r.una {
-		qp.responseLost()
-		return
-	}
-	if info.Kind == wire.AtomicAck {
-		qp.takeAtomic(w, slot, p, now)
-	} else {
-		qp.takeRead(w, slot, p, info, now)
+	whole := qp.acknowledge(start, now)
+	switch {
+	case qp.state == Errored || !whole && !qp.selective():
+	case r.recovery == nil && p.PSN == r.una:
+		qp.takeResponse(i, p, info, now)
+	case qp.selective():
+		qp.responseAhead(i, p, info, now)
+	default:
+		qp.responseLost(p.PSN, now)
 	}
 }
 
-// awaited finds the slot of the outstanding READ or atomic that psn answers.
-func (qp *QueuePair) awaited(psn wire.PSN) (slot uint32, ok bool) {
+// takeResponse writes a response where its request i wants it. Without a recovery it is the next
+// one expected.
+func (qp *QueuePair) takeResponse(i uint32, p *wire.Packet, info *wire.OpcodeInfo, now units.Time) {
 	r := &qp.req
-	for i := r.done; i != r.begun; i++ {
-		w := &qp.send[i&r.mask]
-		if psn.Before(w.first) {
-			return 0, false
-		}
-		if psn.Before(w.first.Add(w.packets)) {
-			return i & r.mask, w.op.answered()
-		}
-	}
-	return 0, false
-}
-
-// takeRead places the payload of a READ response.
-func (qp *QueuePair) takeRead(w *sendWQE, slot uint32, p *wire.Packet, info *wire.OpcodeInfo, now units.Time) {
-	r := &qp.req
-	packet := uint32(r.una.Sub(w.first))
+	slot := i & r.mask
+	w, payload := &qp.send[slot], p.Payload()
+	packet := uint32(p.PSN.Sub(w.first))
 	offset := packet << qp.mtuShift
-	payload := p.Payload()
-	want := min(w.length-offset, qp.mtu)
-	if w.op != OpRead || uint32(len(payload)) != want || !info.Last && want != qp.mtu {
-		qp.ep.counters.DropBadResponse++
-		qp.failHead(StatusBadRespErr)
-		return
+	var value [8]byte
+	if info.Kind == wire.AtomicAck {
+		if !w.op.atomic() {
+			qp.badResponse(i)
+			return
+		}
+		binary.NativeEndian.PutUint64(value[:], p.AtomicAck().Original())
+		payload = value[:]
+	} else {
+		want := min(w.length-offset, qp.mtu)
+		if w.op != OpRead || uint32(len(payload)) != want || !info.Last && want != qp.mtu {
+			qp.badResponse(i)
+			return
+		}
+		qp.stats.BytesIn += uint64(want)
 	}
 	if !qp.scatterResponse(w, slot, offset, payload) {
-		qp.failHead(StatusLocProtErr)
+		qp.failAt(i, StatusLocProtErr, AsyncQPFatal)
 		return
 	}
 	qp.stats.PacketsReceived++
-	qp.stats.BytesIn += uint64(len(payload))
+	if r.recovery != nil {
+		qp.answer(p.PSN)
+		return
+	}
 	r.una = r.una.Add(1)
 	if packet+1 == w.packets {
 		r.done++
@@ -89,25 +87,28 @@ func (qp *QueuePair) takeRead(w *sendWQE, slot uint32, p *wire.Packet, info *wir
 	qp.progressed(1, units.Bytes(len(payload)), now)
 }
 
-// takeAtomic places the value that an atomic found.
-func (qp *QueuePair) takeAtomic(w *sendWQE, slot uint32, p *wire.Packet, now units.Time) {
-	r := &qp.req
-	if !w.op.atomic() {
-		qp.ep.counters.DropBadResponse++
-		qp.failHead(StatusBadRespErr)
-		return
+// badResponse ends the connection: what came is not what request i asked for.
+func (qp *QueuePair) badResponse(i uint32) {
+	qp.ep.counters.DropBadResponse++
+	qp.failAt(i, StatusBadRespErr, AsyncQPFatal)
+}
+
+// responseAhead takes a response behind a gap, or in a recovery: it goes where it belongs at once,
+// and those before it, which the responder sent before, are lost.
+func (qp *QueuePair) responseAhead(i uint32, p *wire.Packet, info *wire.OpcodeInfo, now units.Time) {
+	c, una := &qp.ep.counters, qp.req.una
+	switch rec := qp.beginRecovery(); {
+	case p.PSN.Before(una) || rec.has(p.PSN, una):
+		c.DropStaleResponse++
+	case !within(una, p.PSN):
+		c.DropAhead++
+	default:
+		qp.takeResponse(i, p, info, now)
 	}
-	var value [8]byte
-	binary.NativeEndian.PutUint64(value[:], p.AtomicAck().Original())
-	if !qp.scatterResponse(w, slot, 0, value[:]) {
-		qp.failHead(StatusLocProtErr)
-		return
+	if qp.state != Errored {
+		qp.executed(p.PSN, now)
+		qp.settle(now)
 	}
-	qp.stats.PacketsReceived++
-	r.una = r.una.Add(1)
-	r.done++
-	qp.complete(w, StatusSuccess)
-	qp.progressed(1, units.Bytes(len(value)), now)
 }
 
 // scatterResponse writes a response into the memory that the request named.

@@ -24,12 +24,31 @@ type readRing struct {
 	head    uint32 // oldest remembered
 	tail    uint32 // one past the newest
 	cursor  uint32 // nothing older than it is pending
-	pending int    // entries with packets still to send
+	pending uint32 // entries and repeats with packets still to send
+	repeats *repeats
 }
+
+// repeats are parts of responses that were sent and are asked for again: what a requester that
+// repeats selectively misses. They go first, for it waits for them.
+type repeats struct {
+	parts [maxRepeats]readPart
+	n     int
+}
+
+// readPart is packets next to end of an entry's response.
+type readPart struct{ entry, next, end uint32 }
+
+// maxRepeats is how many parts are remembered; what is asked beyond is as good as lost.
+const maxRepeats = 32
 
 func (q *readRing) size(n int) { *q = readRing{entries: make([]readEntry, n)} }
 
-func (q *readRing) clear() { q.head, q.tail, q.cursor, q.pending = 0, 0, 0, 0 }
+func (q *readRing) clear() {
+	q.head, q.tail, q.cursor, q.pending = 0, 0, 0, 0
+	if q.repeats != nil {
+		q.repeats.n = 0
+	}
+}
 
 func (q *readRing) at(i uint32) *readEntry { return &q.entries[i%uint32(len(q.entries))] }
 
@@ -45,6 +64,7 @@ func (q *readRing) add(en readEntry) {
 		if old := q.at(q.head); old.next < old.packets {
 			q.pending-- // a duplicate's answer, which nobody waits for
 		}
+		q.forget(q.head)
 		q.head++
 		if int32(q.cursor-q.head) < 0 {
 			q.cursor = q.head
@@ -73,6 +93,65 @@ func (q *readRing) sent(en *readEntry) {
 	}
 }
 
+// giveUp ends an entry that does not send any more.
+func (q *readRing) giveUp(en *readEntry) {
+	en.next = en.packets
+	q.pending--
+}
+
+// repeated answers the oldest part to be sent again, nil when there is none.
+func (q *readRing) repeated() *readPart {
+	if q.repeats == nil || q.repeats.n == 0 {
+		return nil
+	}
+	return &q.repeats.parts[0]
+}
+
+// sentAgain notes that the next packet of the oldest part has left.
+func (q *readRing) sentAgain(part *readPart) {
+	if part.next++; part.next == part.end {
+		q.removePart(0)
+	}
+}
+
+// repeat sends packets k to end of entry i once more, all of which were sent.
+func (q *readRing) repeat(i, k, end uint32) bool {
+	if q.repeats == nil {
+		q.repeats = &repeats{}
+	}
+	s := q.repeats
+	for _, part := range s.parts[:s.n] {
+		if part.entry == i && part.next <= k && end <= part.end {
+			return true
+		}
+	}
+	if s.n == maxRepeats {
+		return false
+	}
+	s.parts[s.n] = readPart{entry: i, next: k, end: end}
+	s.n++
+	q.pending++
+	return true
+}
+
+// forget drops the repeats of entry i.
+func (q *readRing) forget(i uint32) {
+	for n := 0; q.repeats != nil && n < q.repeats.n; {
+		if q.repeats.parts[n].entry == i {
+			q.removePart(n)
+		} else {
+			n++
+		}
+	}
+}
+
+func (q *readRing) removePart(n int) {
+	s := q.repeats
+	copy(s.parts[n:s.n], s.parts[n+1:s.n])
+	s.n--
+	q.pending--
+}
+
 // again makes entry i send from packet k on; what it was going to send anyway stays so.
 func (q *readRing) again(i, k uint32) {
 	en := q.at(i)
@@ -98,8 +177,8 @@ func (q *readRing) find(psn wire.PSN) (i uint32, ok bool) {
 	return 0, false
 }
 
-// rewind answers a duplicate READ request: it must ask for a tail of one that we remember, by the
-// same key (InfiniBand spec 9.7.5.1.2).
+// rewind answers a duplicate READ request: it must ask for a part of one that we remember, by the
+// same key (InfiniBand spec 9.7.5.1.2). A part that reaches what was not sent yet is sent with it.
 func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, addr uint64, length, rkey uint32) bool {
 	i, ok := q.find(psn)
 	if !ok || q.at(i).atomic || q.at(i).rkey != rkey {
@@ -110,6 +189,9 @@ func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, addr uint64, length, rke
 	offset := k << mtuShift
 	if addr != en.addr+uint64(offset) || uint64(offset)+uint64(length) > uint64(en.length) {
 		return false
+	}
+	if end := k + max(1, uint32((uint64(length)+1<<mtuShift-1)>>mtuShift)); end < en.next {
+		return q.repeat(i, k, end)
 	}
 	q.again(i, k)
 	return true

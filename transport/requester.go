@@ -62,12 +62,21 @@ func (qp *QueuePair) transmit(now units.Time, quantum int) (sent int, again bool
 	if r.rnrWait || r.hold {
 		return 0, false
 	}
-	if r.next != r.posted && !qp.resolved() {
+	if (r.next != r.posted || r.recovery != nil) && !qp.resolved() {
 		qp.awaitNeighbor(now)
 		return 0, false
 	}
+	if r.recovery != nil {
+		var status sendStatus
+		if sent, status = qp.resend(now, quantum); status != sendDone {
+			return sent, status == sendNoRoom
+		}
+	}
 	for sent < quantum {
 		if r.next == r.posted || qp.state == SQDrained && r.next == r.begun {
+			return sent, false
+		}
+		if r.probing && r.sndNxt != r.una {
 			return sent, false
 		}
 		w := &qp.send[r.next&r.mask]
@@ -110,53 +119,32 @@ const (
 	sendFailed             // the local memory is not what the request says
 )
 
-// open says whether the window admits n more bytes. Something must always be in flight, or no ACK
-// would ever open it: a single packet passes a window smaller than itself.
+// open says whether the window admits n bytes more of what was never sent. When it has become
+// smaller since the newest packet left, and that asked for no ACK, one more must: nothing else
+// would ever open it.
 func (r *requester) open(n uint32) bool {
-	if r.inFlight > 0 && r.inFlight+units.Bytes(n) > r.window {
-		return false
-	}
-	return r.sndNxt.Sub(r.una) < maxOutstanding
+	return (r.fits(n) || r.unasked) && r.sndNxt.Sub(r.una) < r.reach
+}
+
+// fits says whether the window admits n more bytes. Something must always be in flight, or no ACK
+// would ever open it: a single packet passes a window smaller than itself.
+func (r *requester) fits(n uint32) bool {
+	return r.inFlight == 0 || r.inFlight+units.Bytes(n) <= r.window
 }
 
 // sendData sends the next packet of a SEND or WRITE.
 func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
-	e, r := qp.ep, &qp.req
-	offset := r.packet << qp.mtuShift
-	size := min(w.length-offset, qp.mtu)
+	r := &qp.req
+	size := min(w.length-r.packet<<qp.mtuShift, qp.mtu)
 	if !r.open(size) {
 		return sendBlocked
 	}
-	b := e.frame(packet.ClassData)
-	if b == nil {
-		return sendNoRoom
+	ends := r.packet+1 == w.packets
+	ask := qp.Type == RC && (ends || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now))
+	if status := qp.buildData(w, r.next&r.mask, r.packet, ask); status != sendDone {
+		return status
 	}
-	at := placeOf(r.packet == 0, r.packet+1 == w.packets)
-	op := opcodesRC[w.op][at]
-	if qp.Type == UC {
-		op = opcodesUC[w.op][at]
-	}
-	ends := at >= placeLast
-	ask := qp.Type == RC && (ends || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.late(now))
-	room := b.Room()
-	ext, total := qp.tmpl.Build(room, wire.Fields{Op: op, AckReq: ask, Solicited: ends && w.flags&Solicited != 0, PSN: r.sndNxt}, int(size))
-	frame := room[:total]
-	data := ext
-	if (w.op == OpWrite || w.op == OpWriteImm) && r.packet == 0 {
-		wire.RETH(frame[data:data+wire.RETHLen]).Set(w.remoteAddr, w.rkey, w.length)
-		data += wire.RETHLen
-	}
-	if ends && (w.op == OpSendImm || w.op == OpSendInv || w.op == OpWriteImm) {
-		binary.BigEndian.PutUint32(frame[data:], w.imm)
-		data += wire.ImmDtLen
-	}
-	if !qp.gather(frame[data:data+int(size)], w, r.next&r.mask, offset) {
-		return sendFailed
-	}
-	qp.tmpl.Seal(frame)
-	b.SetLen(total)
-	e.push(packet.ClassData)
-
+	r.unasked = !ask
 	qp.sentPSNs(1, size, now)
 	r.packet++
 	r.begin()
@@ -167,6 +155,42 @@ func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 			qp.finishUnreliable()
 		}
 	}
+	return sendDone
+}
+
+// buildData puts packet k of a SEND or WRITE in line to leave; ask asks for an ACK.
+func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
+	e := qp.ep
+	b := e.frame(packet.ClassData)
+	if b == nil {
+		return sendNoRoom
+	}
+	offset := k << qp.mtuShift
+	size := min(w.length-offset, qp.mtu)
+	at := placeOf(k == 0, k+1 == w.packets)
+	op := opcodesRC[w.op][at]
+	if qp.Type == UC {
+		op = opcodesUC[w.op][at]
+	}
+	ends := at >= placeLast
+	room := b.Room()
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: op, AckReq: ask, Solicited: ends && w.flags&Solicited != 0, PSN: w.first.Add(k)}, int(size))
+	frame := room[:total]
+	data := ext
+	if (w.op == OpWrite || w.op == OpWriteImm) && k == 0 {
+		wire.RETH(frame[data:data+wire.RETHLen]).Set(w.remoteAddr, w.rkey, w.length)
+		data += wire.RETHLen
+	}
+	if ends && (w.op == OpSendImm || w.op == OpSendInv || w.op == OpWriteImm) {
+		binary.BigEndian.PutUint32(frame[data:], w.imm)
+		data += wire.ImmDtLen
+	}
+	if !qp.gather(frame[data:data+int(size)], w, slot, offset) {
+		return sendFailed
+	}
+	qp.tmpl.Seal(frame)
+	b.SetLen(total)
+	e.push(packet.ClassData)
 	return sendDone
 }
 
@@ -207,7 +231,11 @@ func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
 	qp.stats.BytesSent += uint64(size)
 	first := r.sndNxt
 	r.sndNxt = r.sndNxt.Add(n)
-	r.inFlight += units.Bytes(size)
+	if qp.Type == RC {
+		r.inFlight += units.Bytes(size)
+	} else {
+		r.una = r.sndNxt // nobody will acknowledge it: no window holds the rest of the message
+	}
 	if r.sndNxt.After(r.sndMax) {
 		if !r.rttBusy {
 			r.rttBusy, r.rttPSN, r.rttAt = true, first, now
@@ -232,7 +260,7 @@ func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
 // sendRead sends a READ request for as much of the rest of the message as the window admits, or an
 // atomic. The PSNs of the request are those of its responses.
 func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
-	e, r := qp.ep, &qp.req
+	r := &qp.req
 	first := r.sndNxt == r.sndMax
 	if first && qp.asked.full() {
 		return sendBlocked
@@ -248,34 +276,10 @@ func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
 		packets = uint32(max(room, 1))
 	}
 	size = min(size, packets<<qp.mtuShift)
-	b := e.frame(packet.ClassData)
-	if b == nil {
-		return sendNoRoom
+	if status := qp.buildRead(w, r.next&r.mask, r.packet, size); status != sendDone {
+		return status
 	}
-	room := b.Room()
-	fields := wire.Fields{Op: wire.RCReadRequest, PSN: r.sndNxt, AckReq: true}
-	switch w.op {
-	case OpCmpSwap:
-		fields.Op = wire.RCCmpSwap
-	case OpFetchAdd:
-		fields.Op = wire.RCFetchAdd
-	}
-	ext, total := qp.tmpl.Build(room, fields, 0)
-	frame := room[:total]
-	if w.op == OpRead {
-		wire.RETH(frame[ext:ext+wire.RETHLen]).Set(w.remoteAddr+uint64(offset), w.rkey, size)
-	} else {
-		args := qp.beside.atomics[r.next&r.mask]
-		swapAdd, compare := args.compareAdd, uint64(0)
-		if w.op == OpCmpSwap {
-			swapAdd, compare = args.swap, args.compareAdd
-		}
-		wire.AtomicETH(frame[ext:ext+wire.AtomicETHLen]).Set(w.remoteAddr, w.rkey, swapAdd, compare)
-	}
-	qp.tmpl.Seal(frame)
-	b.SetLen(total)
-	e.push(packet.ClassData)
-
+	r.unasked = false
 	if first {
 		qp.asked.add(r.sndNxt.Add(packets))
 	}
@@ -285,6 +289,39 @@ func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
 		r.packet = 0
 		r.next++
 	}
+	return sendDone
+}
+
+// buildRead puts a request for size bytes from packet k of a READ on, or an atomic, in line to leave.
+func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
+	e := qp.ep
+	b := e.frame(packet.ClassData)
+	if b == nil {
+		return sendNoRoom
+	}
+	room := b.Room()
+	fields := wire.Fields{Op: wire.RCReadRequest, PSN: w.first.Add(k), AckReq: true}
+	switch w.op {
+	case OpCmpSwap:
+		fields.Op = wire.RCCmpSwap
+	case OpFetchAdd:
+		fields.Op = wire.RCFetchAdd
+	}
+	ext, total := qp.tmpl.Build(room, fields, 0)
+	frame := room[:total]
+	if w.op == OpRead {
+		wire.RETH(frame[ext:ext+wire.RETHLen]).Set(w.remoteAddr+uint64(k<<qp.mtuShift), w.rkey, size)
+	} else {
+		args := qp.beside.atomics[slot]
+		swapAdd, compare := args.compareAdd, uint64(0)
+		if w.op == OpCmpSwap {
+			swapAdd, compare = args.swap, args.compareAdd
+		}
+		wire.AtomicETH(frame[ext:ext+wire.AtomicETHLen]).Set(w.remoteAddr, w.rkey, swapAdd, compare)
+	}
+	qp.tmpl.Seal(frame)
+	b.SetLen(total)
+	e.push(packet.ClassData)
 	return sendDone
 }
 

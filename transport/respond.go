@@ -20,7 +20,7 @@ func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
 		if sent == quantum {
 			return sent, true
 		}
-		if !qp.sendResponse(qp.reads.oldest()) {
+		if !qp.respondRead() {
 			return sent, qp.reads.pending > 0 || qp.resp.answer != answerNone
 		}
 		sent++
@@ -38,7 +38,11 @@ func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
 // whole burst.
 func (qp *QueuePair) sendAnswer() bool {
 	e, s := qp.ep, &qp.resp
-	b := e.frame(packet.ClassAck)
+	class := packet.ClassAck
+	if qp.reads.head != qp.reads.tail || qp.state == Errored { // it must not overtake a response that is still in the port
+		class = packet.ClassData
+	}
+	b := e.frame(class)
 	if b == nil {
 		return false
 	}
@@ -54,46 +58,96 @@ func (qp *QueuePair) sendAnswer() bool {
 	default:
 		e.counters.AcksSent++
 	}
+	op, tlvs, bits := wire.RCAck, 0, 0
+	if s.ahead != nil && syndrome == wire.SyndromeAck {
+		bits = s.ahead.sackBits(s.ePSN)
+		op, tlvs = wire.XACK, wire.SACKLen(bits)
+		e.counters.SelectiveAcksSent++
+	}
 	frame := b.Room()
-	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.RCAck, PSN: psn}, 0)
+	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: psn}, tlvs)
 	frame = frame[:total]
+	if tlvs > 0 {
+		wire.XCH(frame[ext:]).Set(qp.sendTag, tlvs)
+		ext += wire.XCHLen
+		s.ahead.writeSACK(wire.SACK(frame[ext+wire.AETHLen:][:tlvs]), s.ePSN, bits)
+	}
 	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, s.msn)
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
-	e.push(packet.ClassAck)
+	e.push(class)
 	s.answer = answerNone
 	return true
 }
 
-// sendResponse sends the next packet of a READ response, or an atomic's result.
-func (qp *QueuePair) sendResponse(en *readEntry) bool {
+// respondRead sends the next packet of what READs and atomics wait for.
+func (qp *QueuePair) respondRead() bool {
+	q := &qp.reads
+	if part := q.repeated(); part != nil {
+		switch qp.sendResponse(q.at(part.entry), part.next) {
+		case sendNoRoom:
+			return false
+		case sendFailed:
+			q.removePart(0)
+			qp.ep.counters.RepeatsRefused++
+		default:
+			q.sentAgain(part)
+		}
+		return true
+	}
+	en := q.oldest()
+	switch qp.sendResponse(en, en.next) {
+	case sendNoRoom:
+		return false
+	case sendFailed:
+		if !en.done {
+			qp.regionGone(en.first.Add(en.next))
+			return false
+		}
+		// It was answered in full before, the peer may have told the program so, and the program
+		// taken its memory back: this request is no reason to end the connection.
+		q.giveUp(en)
+		qp.ep.counters.RepeatsRefused++
+	default:
+		q.sent(en)
+	}
+	return true
+}
+
+// regionGone refuses what is left of a READ whose memory was deregistered meanwhile.
+func (qp *QueuePair) regionGone(psn wire.PSN) {
+	qp.reads.clear()
+	qp.ep.counters.NakAccess++
+	qp.resp.nakCode, qp.resp.nakPSN, qp.resp.answer = wire.NakRemoteAccess, psn, answerNak
+	qp.ep.owe(qp)
+	qp.fatal(AsyncQPAccessErr)
+}
+
+// sendResponse sends packet k of a READ response, or an atomic's result. It fails when the memory is
+// not registered any more.
+func (qp *QueuePair) sendResponse(en *readEntry, k uint32) sendStatus {
 	e := qp.ep
 	b := e.frame(packet.ClassData)
 	if b == nil {
-		return false
+		return sendNoRoom
 	}
 	room := b.Room()
-	psn := en.first.Add(en.next)
+	psn := en.first.Add(k)
 	if en.atomic {
 		ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RCAtomicAck, PSN: psn}, 0)
 		frame := room[:total]
 		wire.AETH(frame[ext:ext+wire.AETHLen]).Set(wire.SyndromeAck, en.msn)
 		wire.AtomicAckETH(frame[ext+wire.AETHLen : ext+wire.AETHLen+wire.AtomicAckETHLen]).SetOriginal(en.found)
-		qp.finishResponse(b, frame, en)
-		return true
+		qp.finishResponse(b, frame)
+		return sendDone
 	}
-	offset := en.next << qp.mtuShift
+	offset := k << qp.mtuShift
 	size := min(en.length-offset, qp.mtu)
 	src, ok := qp.pd.memory(en.addr+uint64(offset), size, en.rkey, RemoteRead)
-	if !ok { // deregistered since
-		qp.reads.clear()
-		qp.ep.counters.NakAccess++
-		qp.resp.nakCode, qp.resp.nakPSN, qp.resp.answer = wire.NakRemoteAccess, psn, answerNak
-		e.owe(qp)
-		qp.fatal(AsyncQPAccessErr)
-		return false
+	if !ok {
+		return sendFailed
 	}
-	at := placeOf(en.next == 0, en.next+1 == en.packets)
+	at := placeOf(k == 0, k+1 == en.packets)
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: responses[at], PSN: psn}, int(size))
 	frame := room[:total]
 	if at != placeMiddle {
@@ -101,15 +155,14 @@ func (qp *QueuePair) sendResponse(en *readEntry) bool {
 		ext += wire.AETHLen
 	}
 	copy(frame[ext:], src)
-	qp.finishResponse(b, frame, en)
-	return true
+	qp.finishResponse(b, frame)
+	return sendDone
 }
 
-func (qp *QueuePair) finishResponse(b *packet.Buf, frame []byte, en *readEntry) {
+func (qp *QueuePair) finishResponse(b *packet.Buf, frame []byte) {
 	qp.tmpl.Seal(frame)
 	b.SetLen(len(frame))
 	qp.ep.push(packet.ClassData)
-	qp.reads.sent(en)
 }
 
 var responses = [...]wire.Opcode{

@@ -29,12 +29,20 @@ func (qp *QueuePair) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 			return
 		}
 		e.counters.OutOfSequence++
-		if !s.nakked { // once for each gap (InfiniBand spec 9.7.5.2.4)
+		switch {
+		case qp.selective() && qp.hold(p, info):
+			qp.owe(answerAck, 0) // one that says what is here
+		case !s.nakked: // once for each gap (InfiniBand spec 9.7.5.2.4)
 			s.nakked = true
 			qp.owe(answerNak, wire.NakPSNSequence)
 		}
 		return
 	}
+	qp.execute(p, info)
+}
+
+// execute does what the packet whose turn it is asks for, or refuses it.
+func (qp *QueuePair) execute(p *wire.Packet, info *wire.OpcodeInfo) {
 	if code, ok := qp.inOrder(p, info); !ok {
 		qp.refuseRequest(code)
 		return
@@ -194,9 +202,7 @@ func (qp *QueuePair) scatterAt(offset uint32, payload []byte) bool {
 		}
 		return ok
 	}
-	q := qp.recv
-	extra := q.sges[w.slot*q.perSlot : (w.slot+1)*q.perSlot]
-	return walkSGEs(qp.pd, w.sge, extra, w.sges, offset, uint32(len(payload)), LocalWrite, func(piece []byte) {
+	return walkSGEs(qp.pd, w.sge, qp.beside.receive, w.sges, offset, uint32(len(payload)), LocalWrite, func(piece []byte) {
 		n := copy(piece, payload)
 		payload = payload[n:]
 	})
@@ -317,13 +323,18 @@ func (qp *QueuePair) receiveRead(p *wire.Packet) {
 		qp.refuseRequest(wire.NakRemoteAccess)
 		return
 	}
-	packets := max(1, (length+qp.mtu-1)>>qp.mtuShift)
+	packets := qp.packetsFor(length)
 	s := &qp.resp
 	s.msn++
 	qp.reads.add(readEntry{first: s.ePSN, packets: packets, addr: reth.VA(), length: length, rkey: reth.RKey(), msn: s.msn})
 	qp.accept(packets)
 	qp.stats.PacketsReceived++
 	qp.ep.owe(qp)
+}
+
+// packetsFor is how many packets length bytes take.
+func (qp *QueuePair) packetsFor(length uint32) uint32 {
+	return max(1, (length+qp.mtu-1)>>qp.mtuShift)
 }
 
 // receiveAtomic executes an atomic, once, and keeps the result for its duplicates.

@@ -14,13 +14,21 @@ const unresolvedPatience = units.Second
 // rnrForever is the RNR retry count that means no limit (InfiniBand spec 9.7.5.2.8).
 const rnrForever = 7
 
-// startTimer begins the time an ACK may take (InfiniBand spec 9.7.6.1.3).
+// startTimer begins the time an ACK may take (InfiniBand spec 9.7.6.1.3). With few packets
+// outstanding nothing may come behind that tells of a loss, and little is sent in vain if nothing
+// was lost: that time may be shorter (IRN section 3.1).
 func (qp *QueuePair) startTimer(now units.Time) {
-	if qp.req.timeout == units.Forever {
+	r := &qp.req
+	t := r.timeout
+	r.few = r.timeoutFew < t && r.sndMax.Sub(r.una) < fewPackets
+	if r.few {
+		t = r.timeoutFew
+	}
+	if t == units.Forever {
 		return
 	}
-	qp.req.rtoAt = now.Add(qp.req.timeout)
-	qp.ep.timers.wakeBy(qp, qp.req.rtoAt)
+	r.rtoAt = now.Add(t)
+	qp.ep.timers.wakeBy(qp, r.rtoAt)
 }
 
 // awaitNeighbor waits until the next hop's MAC address is known, but not for ever: a neighbour
@@ -48,11 +56,18 @@ func (qp *QueuePair) onTimer(now units.Time) {
 	}
 	if r.rnrWait && !r.rnrAt.After(now) {
 		r.rnrWait, r.rnrAt = false, 0
-		qp.ep.activate(qp)
+		qp.sendFromOldest()
 	}
 	if r.rtoAt != 0 && !r.rtoAt.After(now) {
 		r.rtoAt = 0
-		qp.timedOut(now)
+		if r.few && r.sndMax.Sub(r.una) >= fewPackets { // they have become many since
+			r.few = false
+			if r.timeout != units.Forever {
+				r.rtoAt = now.Add(r.timeout - r.timeoutFew)
+			}
+		} else {
+			qp.timedOut(now)
+		}
 	}
 	if r.rate > 0 && r.paceAt != 0 {
 		if r.paceAt.After(now) {
@@ -97,13 +112,12 @@ func (qp *QueuePair) timedOut(now units.Time) {
 		return
 	}
 	r.retriesLeft--
-	r.gapSeen = false
+	r.gapSeen, r.nakSeen = false, false
 	if qp.wants.Has(cc.RTO) {
 		qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(r.una)}, now)
 	}
-	qp.goBack()
+	qp.sendFromOldest()
 	qp.startTimer(now)
-	qp.ep.activate(qp)
 }
 
 // loseUnresolved ends the oldest unreliable request: its next hop does not answer.
@@ -131,13 +145,19 @@ func (qp *QueuePair) goBack() {
 	}
 }
 
-// retransmit goes back and sends at once.
-func (qp *QueuePair) retransmit() {
-	qp.goBack()
+// sendFromOldest begins again with the oldest packet when nothing is known of those behind it.
+func (qp *QueuePair) sendFromOldest() {
+	if qp.selective() {
+		qp.probe()
+	} else {
+		qp.goBack()
+	}
 	qp.ep.activate(qp)
 }
 
-// waitRNR goes back and waits as long as the responder asked for.
+// waitRNR waits as long as the responder asked for, and then sends the oldest packet alone: were the
+// peer still not ready, a window sent every 10 µs would be sent in vain, and fill links that others
+// need to become ready. What a selective responder has behind that packet, it keeps.
 func (qp *QueuePair) waitRNR(timer uint8, now units.Time) {
 	r := &qp.req
 	if r.rnrLeft == 0 {
@@ -148,7 +168,12 @@ func (qp *QueuePair) waitRNR(timer uint8, now units.Time) {
 	if r.rnrRetries != rnrForever {
 		r.rnrLeft--
 	}
-	qp.goBack()
+	if !qp.selective() {
+		qp.goBack()
+		r.probing = true
+	} else if r.recovery != nil { // it has arrived: what comes behind it does not say that it was lost
+		r.recovery.again.remove(r.una)
+	}
 	r.rtoAt = 0
 	r.rnrWait, r.rnrAt = true, now.Add(wire.RNRTimer(timer))
 	qp.ep.timers.wakeBy(qp, r.rnrAt)

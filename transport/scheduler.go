@@ -91,6 +91,10 @@ type outQueue struct {
 	ready int // built, or empty and allocated
 }
 
+// burstFor answers how many frames are built before the port gets them: no more than its queues
+// hold, so that a packet is not built, and its time not noted, long before it can leave.
+func burstFor(depth int) int { return min(max(depth, 1), packet.Burst) }
+
 // frame answers an empty buffer to build a packet of class c in, nil when the port has no room.
 func (e *Endpoint) frame(c packet.Class) *packet.Buf {
 	c = min(c, e.classes-1)
@@ -104,13 +108,13 @@ func (e *Endpoint) frame(c packet.Class) *packet.Buf {
 // prepare makes room for another packet of class c.
 func (e *Endpoint) prepare(c packet.Class) bool {
 	q := &e.out[c]
-	if q.n == packet.Burst && !e.flush(c) {
+	if q.n == e.burst && !e.flush(c) {
 		return false
 	}
 	if q.n < q.ready {
 		return true
 	}
-	got := e.port.Alloc(q.bufs[q.ready:])
+	got := e.port.Alloc(q.bufs[q.ready:e.burst])
 	if got == 0 {
 		e.counters.NoBuffers++
 		e.short = true

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
@@ -34,6 +35,10 @@ type RTRAttr struct {
 	RecvPSN         wire.PSN // of the first packet from the peer
 	MaxDestRdAtomic int      // READs and atomics of the peer that we answer at a time
 	MinRNRTimer     uint8    // code of the time the peer shall wait after an RNR NAK
+
+	// Extension is what came of Endpoint.Offer and the peer's offer (wire.Agree). The zero value is
+	// plain RoCEv2, with go-back-N; FeatureSACK makes a reliable connection repeat selectively.
+	Extension wire.Agreement
 }
 
 // RTSAttr is what RTR→RTS sets: how to send.
@@ -43,6 +48,14 @@ type RTSAttr struct {
 	RetryCount  uint8    // 0..7
 	RNRRetry    uint8    // 0..7, 7 for ever
 	MaxRdAtomic int      // READs and atomics of ours outstanding at a time
+
+	// RTOLow and RTOHigh are used instead of Timeout when not zero: RTOLow while fewer than three
+	// packets are outstanding, RTOHigh otherwise (IRN section 3.1; its experiments have 100 µs and
+	// 320 µs).
+	RTOLow, RTOHigh units.Duration
+	// MaxInFlight bounds the window of congestion control, for instance by the path's
+	// bandwidth-delay product (IRN section 3.2); 0 does not.
+	MaxInFlight units.Bytes
 }
 
 func (qp *QueuePair) want(op string, states ...State) error {
@@ -95,6 +108,8 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic, MaxRdAtomic)
 	case a.MinRNRTimer > 31:
 		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
+	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > wire.MaxSACKBits:
+		return qp.bad("RTR", "%d bits of SACK are no multiple of 32 up to %d", a.Extension.SACKBits, wire.MaxSACKBits)
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
 		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN), uint32(a.RecvPSN))
 	}
@@ -118,6 +133,9 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.resp.ePSN = a.RecvPSN
 	qp.minRNRTimer = a.MinRNRTimer
 	qp.reads.size(a.MaxDestRdAtomic)
+	if x := a.Extension; qp.Type == RC && x.Features&wire.FeatureSACK != 0 {
+		qp.sackBits, qp.sendTag, qp.recvTag = x.SACKBits, x.SendTag, x.RecvTag
+	}
 	qp.state = ReadyToReceive
 	return nil
 }
@@ -141,10 +159,26 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 		return qp.bad("RTS", "retry counts %d and %d are not in 0..7", a.RetryCount, a.RNRRetry)
 	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > MaxRdAtomic:
 		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic, MaxRdAtomic)
+	case a.RTOLow < 0 || a.RTOHigh < 0 || a.MaxInFlight < 0:
+		return qp.bad("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow, a.RTOHigh, int64(a.MaxInFlight))
 	}
 	r := &qp.req
 	r.sndNxt, r.una, r.sndMax = a.SendPSN, a.SendPSN, a.SendPSN
 	r.timeout = wire.AckTimeout(a.Timeout)
+	if a.RTOHigh != 0 {
+		r.timeout = a.RTOHigh
+	}
+	r.timeoutFew = r.timeout
+	if a.RTOLow != 0 {
+		r.timeoutFew = a.RTOLow
+	}
+	r.reach = maxOutstanding
+	if qp.selective() {
+		r.reach = int32(qp.sackBits)
+	}
+	qp.limits.inFlight = uint32(min(a.MaxInFlight, math.MaxUint32))
+	d, _ := qp.ep.cc.Decision(qp.flow)
+	qp.applyDecision(d)
 	r.retries, r.retriesLeft = a.RetryCount, a.RetryCount
 	r.rnrRetries, r.rnrLeft = a.RNRRetry, a.RNRRetry
 	qp.asked.size(a.MaxRdAtomic)
@@ -201,6 +235,8 @@ func (qp *QueuePair) fatal(kind AsyncKind) {
 func (qp *QueuePair) fail() {
 	qp.state = Errored
 	qp.ep.timers.remove(qp)
+	qp.endRecovery()
+	qp.dropAhead()
 	r := &qp.req
 	for r.done != r.posted {
 		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
@@ -270,7 +306,10 @@ func (qp *QueuePair) heedDecision() {
 
 func (qp *QueuePair) applyDecision(d cc.Decision) {
 	qp.req.window, qp.req.rate, qp.req.hold = d.Window, d.Rate, d.Hold
-	if qp.req.next != qp.req.posted {
+	if most := qp.limits.inFlight; most > 0 {
+		qp.req.window = min(qp.req.window, units.Bytes(most))
+	}
+	if qp.req.next != qp.req.posted || qp.req.recovery != nil {
 		qp.ep.activate(qp)
 	}
 }

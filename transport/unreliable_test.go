@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -30,6 +31,19 @@ func TestUnreliableConnection(t *testing.T) {
 		require.Zero(t, p.b.counters.AcksSent, "nobody acknowledges")
 		p.conserved()
 	}
+}
+
+// No ACK ever opens a window of UC: a message longer than the window goes as one.
+func TestUnreliableConnectionKnowsNoWindow(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.kind, o.algorithm = UC, &cc.Fixed{Window: 1000}
+	a, b := p.connected(o)
+	fill(a.mem, 5)
+	b.recv(t, 1, 0, 10000)
+	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10000)}})
+	require.Equal(t, StatusSuccess, p.await(b, 1)[0].Status)
+	require.True(t, bytes.Equal(a.mem[:10000], b.mem[:10000]))
 }
 
 // A lost packet of UC costs its message and no other; the receive it held serves the next one.
@@ -66,6 +80,22 @@ func TestUnreliableConnectionIgnoresForbiddenWrites(t *testing.T) {
 	require.True(t, bytes.Equal(before, b.mem))
 	require.EqualValues(t, 1, p.b.counters.UnreliableErrors)
 	require.Equal(t, ReadyToSend, b.qp.State())
+}
+
+// A datagram is of its queue pair's partition, whatever address handle it goes by.
+func TestDatagramsStayInTheirPartition(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.kind = UD
+	a, b := o.make(t, p.a), o.make(t, p.b)
+	for _, s := range []*side{a, b} {
+		require.NoError(t, s.qp.Connect(InitAttr{QKey: 5, PKey: 0x8123}, RTRAttr{}, RTSAttr{}))
+	}
+	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.2")})
+	require.NoError(t, err)
+	b.recv(t, 1, 0, 40+10)
+	a.post(t, WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 10)}, AH: ah, RemoteQPN: b.qp.Num, RemoteQKey: 5})
+	require.Equal(t, StatusSuccess, p.await(b, 1)[0].Status)
 }
 
 func TestDatagrams(t *testing.T) {
@@ -131,4 +161,25 @@ func TestDatagramToNobodyCompletes(t *testing.T) {
 	}
 	require.Len(t, p.await(a, 3), 3, "nothing hangs on a neighbour that does not answer")
 	require.EqualValues(t, 3, p.a.counters.NoNeighbor)
+}
+
+// What completes while a round transmits, the program in the loop sees at the same instant: Poll
+// asks for another round.
+func TestOnRoundSeesWhatTransmissionCompleted(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.kind = UC
+	a, _ := p.connected(o)
+	p.settle(units.Millisecond) // neighbours get to know each other
+	seen := 0
+	p.a.OnRound(func(units.Time) {
+		var wcs [4]WorkCompletion
+		seen += a.qp.sendCQ.Poll(wcs[:])
+	})
+	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled})
+	next := p.a.Poll(p.now)
+	require.Zero(t, seen)
+	require.Equal(t, p.now, next)
+	p.a.Poll(p.now)
+	require.Equal(t, 1, seen)
 }

@@ -106,6 +106,33 @@ func TestSharedReceiveQueue(t *testing.T) {
 	require.Equal(t, 2, srq.Len(), "what is shared is not flushed")
 }
 
+// A receive that a message has begun to fill keeps its elements when others are posted meanwhile.
+func TestReceivesPostedDuringAMessage(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.algorithm = &cc.Fixed{Window: 1024} // a packet at a time
+	a, b := o.make(t, p.a), o.make(t, p.b)
+	qp, err := p.b.CreateQP(QPInit{PD: b.pd, SendCQ: b.cq, RecvCQ: b.cq, MaxRecvWR: 1, MaxRecvSGE: 3})
+	require.NoError(t, err)
+	b.qp = qp
+	a.connect(t, o, b)
+	b.connect(t, o, a)
+	fill(a.mem[:3000], 7)
+	post := func(id uint64, at int) {
+		require.NoError(t, b.qp.PostRecv(&RecvRequest{ID: id, SGList: []SGE{b.mr.SGE(at, 10), b.mr.SGE(at+100, 1500), b.mr.SGE(at+2000, 1490)}}))
+	}
+	post(1, 0)
+	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}})
+	for b.qp.recv.len() > 0 {
+		p.now = p.step()
+	}
+	require.True(t, b.qp.resp.held, "the message has begun")
+	post(2, 10000)
+	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
+	got := bytes.Join([][]byte{b.mem[:10], b.mem[100:1600], b.mem[2000:3490]}, nil)
+	require.True(t, bytes.Equal(a.mem[:3000], got))
+}
+
 func TestCompletionQueueOverrunStopsTheQueuePair(t *testing.T) {
 	p := newPair(t)
 	o := defaults()

@@ -97,12 +97,14 @@ type sendWQE struct {
 	sges       uint8
 }
 
-// besideSend is what only some requests of a send queue need, slot for slot.
+// besideSend is what only some requests of a send queue need, slot for slot, and the elements 1.. of
+// the receive in progress.
 type besideSend struct {
 	sges      []SGE  // elements 1.. of each request, MaxSendSGE-1 a slot
 	inline    []byte // MaxInline a slot
 	atomics   []atomicArgs
 	datagrams []datagramArgs
+	receive   []SGE
 }
 
 type atomicArgs struct{ compareAdd, swap uint64 }

@@ -28,6 +28,7 @@ type lane struct {
 	mr             *transport.MemoryRegion
 	sendCQ, recvCQ *transport.CompletionQueue
 	ah             *transport.AddressHandle // UD
+	offer          wire.Offer               // of the extension
 	pairs          []pair
 }
 
@@ -55,7 +56,7 @@ func (l *lane) create(numbers []int) error {
 	s := l.settings
 	each, _ := s.layout()
 	return l.do(func(ep *transport.Endpoint) (err error) {
-		l.pd = ep.AllocPD()
+		l.pd, l.offer = ep.AllocPD(), ep.Offer()
 		depth := l.sendDepth()
 		if l.sendCQ, err = ep.CreateCQ(depth * len(numbers)); err != nil {
 			return err
@@ -97,6 +98,7 @@ func (l *lane) sendDepth() int {
 // hello adds the lane's queue pairs to what the peer is told, each in its place.
 func (l *lane) hello(h *connect.Hello) {
 	each, _ := l.settings.layout()
+	h.Extension = l.offer // of one lane for all
 	for _, p := range l.pairs {
 		h.QPs[p.number] = connect.QP{Num: uint32(p.qp.Num), PSN: p.psn}
 		h.Regions[p.number] = connect.Region{Addr: l.mr.Addr + uint64(p.to), Len: uint64(each), RKey: l.mr.RKey}
@@ -119,6 +121,7 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 			err := p.qp.ToRTR(transport.RTRAttr{
 				Path: path, PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)), DestQPN: wire.QPN(p.peer.Num),
 				RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: theirs.RdAtomic, MinRNRTimer: rnrTimer,
+				Extension: wire.Agree(mine.Extension, theirs.Extension),
 			})
 			if err != nil {
 				return err

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
 )
 
 func hello() *Hello {
@@ -27,6 +29,33 @@ func TestHelloRoundTrip(t *testing.T) {
 	got, err := Decode(message[headerLen : headerLen+n])
 	require.NoError(t, err)
 	require.Equal(t, hello(), got)
+}
+
+// What two Hellos agree to about the extension, one of which may know nothing of it.
+func TestExtension(t *testing.T) {
+	body := func(h *Hello) []byte {
+		message, err := h.Encode()
+		require.NoError(t, err)
+		return message[headerLen:]
+	}
+	without := body(hello())
+	require.NotContains(t, string(without), "extension")
+	ours := hello()
+	ours.Extension = wire.Offer{Highest: 1, Lowest: 1, Tag: 7, Features: wire.FeatureSACK, SACKBits: 512}
+	got, err := Decode(body(ours))
+	require.NoError(t, err)
+	require.Equal(t, ours, got)
+	theirs, err := Decode(without)
+	require.NoError(t, err)
+	require.Zero(t, wire.Agree(got.Extension, theirs.Extension))
+	theirs.Extension = ours.Extension
+	theirs.Extension.Tag = 8
+	require.Equal(t, wire.Agreement{Features: wire.FeatureSACK, SendTag: 8, RecvTag: 7, SACKBits: 512},
+		wire.Agree(got.Extension, theirs.Extension))
+	for _, bad := range []string{`"4752"`, `"xyz"`, `{}`, `7`} {
+		_, err := Decode(append(bytes.TrimSuffix(without, []byte("}")), `,"extension":`+bad+`}`...))
+		require.ErrorIs(t, err, ErrMalformed, bad)
+	}
 }
 
 func TestImpossibleHellos(t *testing.T) {
@@ -166,6 +195,10 @@ func TestDialWaitsForTheServer(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	message, _ := hello().Encode()
+	f.Add(message)
+	h := hello()
+	h.Extension = wire.Offer{Highest: 2, Lowest: 1, Tag: 7, Features: wire.FeatureSACK, SACKBits: 64}
+	message, _ = h.Encode()
 	f.Add(message)
 	f.Add([]byte(magic + "\x00\x00\x00\x02{}"))
 	f.Add([]byte("GET / HTTP/1.1"))

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+
+	"github.com/goroce/goroce/transport/wire"
 )
 
 // Version is that of the handshake. Another one is refused.
@@ -52,6 +54,9 @@ type Hello struct {
 	RdAtomic int        `json:"rd_atomic"`
 	QPs      []QP       `json:"qps"`
 	Regions  []Region   `json:"regions,omitempty"`
+	// Extension is what this side can do beyond RoCEv2 (docs/wire.md). A side that sends none does
+	// without: what both do is wire.Agree of the two.
+	Extension wire.Offer `json:"extension,omitzero"`
 	// Settings are the program's own: what must be equal, and what the peer should know.
 	Settings map[string]string `json:"settings,omitempty"`
 }

@@ -14,6 +14,7 @@
 //
 // The package implements chapter 5 (packet format), 9.2–9.7 (transport headers, opcodes,
 // syndromes and timers) of the InfiniBand Architecture Specification, volume 1, release 1.4 —
-// cited as "IB" — and its annex A17 (RoCEv2) — cited as "A17". It imports units and the standard
-// library. Package gopacketroce, below, shows the same views as gopacket layers.
+// cited as "IB" — and its annex A17 (RoCEv2) — cited as "A17"; and goroce's own extension
+// (extension.go, docs/wire.md). It imports units and the standard library. Package gopacketroce,
+// below, shows the same views as gopacket layers.
 package wire

@@ -20,10 +20,14 @@ var (
 	ErrOpcode = errors.New("wire: unknown opcode")
 	// ErrLength is a packet whose length does not suit its opcode.
 	ErrLength = errors.New("wire: bad length for opcode")
+	// ErrExtension is a packet of goroce's extension with a version, length or TLV that cannot be.
+	ErrExtension = errors.New("wire: bad extension header")
 )
 
-// What Template.Set answers.
+// What Template.Set and ParseOffer answer.
 var (
 	// ErrAddress is an address that no RoCEv2 packet can have.
 	ErrAddress = errors.New("wire: bad address")
+	// ErrOffer is no offer of the extension.
+	ErrOffer = errors.New("wire: bad offer of the extension")
 )

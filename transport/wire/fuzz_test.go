@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/goroce/goroce/units"
 	"github.com/stretchr/testify/require"
 )
 
@@ -14,6 +15,11 @@ func FuzzParse(f *testing.F) {
 	}
 	tagged := aTemplate(f, true)
 	f.Add(build(f, tagged, CNP, 0))
+	for _, v6 := range []bool{false, true} {
+		f.Add(anXACK(f, v6))
+		f.Add(anXDATA(f, v6, RCWriteOnlyImm, 3, 50))
+		f.Add(anXDATA(f, v6, RCReadResponseMiddle, 0, 50))
+	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		before := bytes.Clone(frame)
 		var p Packet
@@ -29,9 +35,17 @@ func FuzzParse(f *testing.F) {
 
 // views calls every view that p's opcode has.
 func views(t *testing.T, p *Packet) {
-	i := p.Op.Info()
+	i := p.Inner().Info()
 	require.LessOrEqual(t, p.L3, p.BTHOff)
-	require.Equal(t, p.BTHOff+BTHLen+uint16(i.Ext), p.PayloadOff)
+	require.LessOrEqual(t, p.PayloadOff, p.End)
+	if p.Op.Info().Kind == Extension {
+		extensionViews(t, p)
+	} else {
+		require.Equal(t, p.BTHOff+BTHLen, p.ExtOff)
+	}
+	if p.Op != XACK {
+		require.Equal(t, p.ExtOff+uint16(i.Ext), p.PayloadOff)
+	}
 	require.Equal(t, len(p.Frame), int(p.End)+int(p.Pad)+ICRCLen)
 	require.Len(t, p.Payload(), int(p.End-p.PayloadOff))
 	require.Equal(t, p.PSN, p.BTH().PSN())
@@ -62,6 +76,82 @@ func views(t *testing.T, p *Packet) {
 	if i.Inv {
 		p.IETH()
 	}
+}
+
+func extensionViews(t *testing.T, p *Packet) {
+	require.EqualValues(t, ExtensionVersion, p.XCH().Version())
+	require.LessOrEqual(t, len(p.TLVs()), MaxTLVs)
+	if p.Op == XACK {
+		require.NotEmpty(t, p.AETH().Syndrome().String())
+		require.Empty(t, p.Payload())
+		require.Nil(t, p.INT())
+	} else {
+		require.True(t, p.Inner().Info().Valid)
+		require.Nil(t, p.SACK())
+	}
+	if s := p.SACK(); s != nil {
+		for i := range s.Len() / 32 {
+			s.Bits(i)
+		}
+	}
+	if v := p.INT(); v != nil {
+		for i := range v.Filled() {
+			v.Record(i)
+		}
+	}
+}
+
+// FuzzStampINT: any frame is left alone, or a record is added to it and nothing else, which its
+// ICRC does not notice.
+func FuzzStampINT(f *testing.F) {
+	f.Add(aFrame(f, 64))
+	for _, v6 := range []bool{false, true} {
+		f.Add(anXDATA(f, v6, RCSendOnly, 1, 64))
+		f.Add(anXDATA(f, v6, RCSendMiddle, 7, 0))
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		before := bytes.Clone(frame)
+		var p Packet
+		err := p.Parse(frame)
+		good := err == nil && p.ICRC()
+		if !StampINT(frame, INTRecord{Port: 1, Rate: units.Gbps, Time: 2, Sent: 3, Queue: 4}) {
+			require.Equal(t, before, frame)
+			return
+		}
+		changed := 0
+		for i := range frame {
+			if frame[i] != before[i] {
+				changed = i
+				break
+			}
+		}
+		at := changed // the count of records comes first
+		require.Equal(t, before[at]+1, frame[at])
+		require.Equal(t, before[:at], frame[:at])
+		if err != nil {
+			return // a frame that no receiver takes
+		}
+		require.NoError(t, p.Parse(frame))
+		require.Equal(t, good, p.ICRC())
+		require.Equal(t, int(p.BTHOff)+tlvOffset+2, at)
+		require.Equal(t, before[p.ExtOff:], frame[p.ExtOff:])
+	})
+}
+
+// FuzzParseOffer: any bytes are an error or an offer that survives being written again.
+func FuzzParseOffer(f *testing.F) {
+	f.Add(Offer{Highest: 1, Lowest: 1, Tag: 0x1234, Features: FeatureSACK, SACKBits: 512}.Append(nil))
+	f.Add([]byte("GRX1"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		o, err := ParseOffer(b)
+		if err != nil {
+			require.ErrorIs(t, err, ErrOffer)
+			return
+		}
+		again, err := ParseOffer(o.Append(nil))
+		require.NoError(t, err)
+		require.Equal(t, o, again)
+	})
 }
 
 // FuzzRoundTrip: what a template builds parses to what it was built from, and verifies.

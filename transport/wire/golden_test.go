@@ -289,7 +289,7 @@ func pattern(n, times, plus int) []byte {
 	return b
 }
 
-var parseErrors = []error{ErrNotRoCE, ErrTruncated, ErrIPHeader, ErrUDPLength, ErrBTH, ErrOpcode, ErrLength}
+var parseErrors = []error{ErrNotRoCE, ErrTruncated, ErrIPHeader, ErrUDPLength, ErrBTH, ErrOpcode, ErrLength, ErrExtension}
 
 // aParseError says whether err is one that Parse may answer, bare.
 func aParseError(err error) bool {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 )
@@ -36,6 +37,22 @@ func icrcGeneric(b []byte, v6 bool) uint32 {
 		crc = crc32.IEEETable[byte(crc)^(v|mask[i])] ^ crc>>8
 	}
 	return crc32.Update(^crc, crc32.IEEETable, b[n:])
+}
+
+// ones stand for what switches write into an INT TLV.
+var ones = [maxINTLen]byte(bytes.Repeat([]byte{0xff}, maxINTLen))
+
+// icrcXDATA is the invariant CRC of an XDATA, whose BTH is at offset bth of b: the bytes of an INT
+// TLV behind its type and length count as ones.
+func icrcXDATA(b []byte, bth int, v6 bool) uint32 {
+	at := bth + tlvOffset
+	n := intLen(b[min(at, len(b)):])
+	if n == 0 {
+		return icrc(b, v6)
+	}
+	crc := icrc(b[:at+tlvHeaderLen], v6)
+	crc = updateCRC(crc, ones[:n-tlvHeaderLen])
+	return updateCRC(crc, b[at+n:])
 }
 
 func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }

@@ -60,6 +60,13 @@ const (
 // Manufacturer is the first of the opcodes that IB table 38 leaves to manufacturers, to 0xff.
 const Manufacturer Opcode = 0xc0
 
+// The opcodes of goroce's own extension (docs/wire.md), which only endpoints that agreed to it send
+// each other. It keeps 0xc0 to 0xdf to itself.
+const (
+	XACK  Opcode = 0xc5 // an ACK or NAK that says more
+	XDATA Opcode = 0xc6 // a standard packet that carries more
+)
+
 // Transport is the transport service of an opcode: its upper three bits (IB table 38).
 type Transport uint8
 
@@ -89,12 +96,13 @@ const (
 	CmpSwap
 	FetchAdd
 	CNPKind
+	Extension // XACK and XDATA
 )
 
 // OpcodeInfo is one row of IB table 38: what follows from an opcode alone.
 type OpcodeInfo struct {
 	Name        string    // as shown: RC_SEND_FIRST
-	Valid       bool      // the row exists and this package handles it
+	Valid       bool      // the table or A17 has the row and this package handles it
 	Transport   Transport // service
 	Kind        Kind      // operation
 	First, Last bool      // place in the message: ONLY is both, MIDDLE neither
@@ -106,7 +114,7 @@ type OpcodeInfo struct {
 	DETH        bool      // a DETH begins them
 	Payload     bool      // payload may follow
 	Request     bool      // travels from requester to responder and uses up PSNs
-	Ext         uint8     // bytes between the BTH and the payload
+	Ext         uint8     // bytes between the BTH and the payload; of XACK and XDATA, and the TLVs
 }
 
 // Info answers the row of o in IB table 38; Valid is false in the rows of unknown opcodes.
@@ -131,7 +139,7 @@ func (t Transport) String() string {
 }
 
 var kindNames = [...]string{"none", "SEND", "WRITE", "READ_REQ", "READ_RESP", "ACK", "ATOMIC_ACK",
-	"CMP_SWAP", "FETCH_ADD", "CNP"}
+	"CMP_SWAP", "FETCH_ADD", "CNP", "EXTENSION"}
 
 // String shows k as it appears in the names of opcodes.
 func (k Kind) String() string {

@@ -83,6 +83,11 @@ func TestOpcodeTable(t *testing.T) {
 	for op := range 256 {
 		assert.Equal(t, known[Opcode(op)], Opcode(op).Info().Valid, "opcode 0x%02x", op)
 	}
+	for op, name := range map[Opcode]string{XACK: "XACK", XDATA: "XDATA"} {
+		assert.Equal(t, name, op.String())
+		assert.Equal(t, Extension, op.Info().Kind)
+		assert.Equal(t, RC, op.Info().Transport, "the extension is for reliable connections")
+	}
 	assert.Equal(t, "opcode 0x15", Opcode(0x15).String())
 	assert.Equal(t, "transport 7", Transport(7).String())
 	assert.Equal(t, "READ_RESP", ReadResponse.String())

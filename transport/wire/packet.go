@@ -15,6 +15,7 @@ type Packet struct {
 
 	L3         uint16 // offset of the IP header
 	BTHOff     uint16 // offset of the BTH
+	ExtOff     uint16 // offset of the extended headers
 	PayloadOff uint16 // offset of the payload, behind the extended headers
 	End        uint16 // offset of the end of the payload: the first byte of pad and ICRC
 
@@ -84,19 +85,26 @@ func (p *Packet) Parse(frame []byte) error {
 
 	bth := (*[BTHLen]byte)(frame[at:])
 	info := &opcodes[bth[0]]
-	pad := int(bth[1] & bthPad >> bthPadShift)
-	off := at + BTHLen + int(info.Ext)
-	padded := end - ICRCLen - off
-	switch {
-	case bth[1]&bthTVer != 0:
+	if bth[1]&bthTVer != 0 {
 		return ErrBTH
-	case !info.Valid:
-		return ErrOpcode
-	case padded < pad || padded&3 != 0 || padded > 0 && !info.Payload:
+	}
+	ext := at + BTHLen
+	off := ext + int(info.Ext)
+	if !info.Valid {
+		if info.Kind != Extension {
+			return ErrOpcode
+		}
+		if ext, off, info = extension(frame[:end-ICRCLen], at); info == nil {
+			return ErrExtension
+		}
+	}
+	pad := int(bth[1] & bthPad >> bthPadShift)
+	padded := end - ICRCLen - off
+	if padded < pad || padded&3 != 0 || padded > 0 && !info.Payload {
 		return ErrLength
 	}
 	p.Frame = frame[:end:end]
-	p.L3, p.BTHOff = uint16(l3), uint16(at)
+	p.L3, p.BTHOff, p.ExtOff = uint16(l3), uint16(at), uint16(ext)
 	p.PayloadOff, p.End, p.Pad = uint16(off), uint16(end-ICRCLen-pad), uint8(pad)
 	p.Op, p.Solicited, p.PKey = Opcode(bth[0]), bth[1]&bthSolicited != 0, be16(bth[2:])
 	p.DestQP, p.AckReq, p.PSN = QPN(be24(bth[4:])), bth[8]&bthAckReq != 0, PSN(be24(bth[8:]))
@@ -106,7 +114,19 @@ func (p *Packet) Parse(frame []byte) error {
 // ICRC says whether the invariant CRC is right (IB 7.8.1, A17.3.3). It does not touch the frame.
 func (p *Packet) ICRC() bool {
 	end := len(p.Frame) - ICRCLen
+	if p.Op == XDATA {
+		return p.icrc() == le32(p.Frame[end:])
+	}
 	return icrc(p.Frame[p.L3:end], p.V6) == le32(p.Frame[end:])
+}
+
+// icrc computes the invariant CRC.
+func (p *Packet) icrc() uint32 {
+	b := p.Frame[p.L3 : len(p.Frame)-ICRCLen]
+	if p.Op == XDATA {
+		return icrcXDATA(b, int(p.BTHOff-p.L3), p.V6)
+	}
+	return icrc(b, p.V6)
 }
 
 // Ethernet is the Ethernet header.
@@ -132,8 +152,8 @@ func (p *Packet) UDP() UDP { return UDP(p.Frame[p.BTHOff-UDPLen : p.BTHOff]) }
 // BTH is the base transport header (IB 9.2).
 func (p *Packet) BTH() BTH { return BTH(p.Frame[p.BTHOff : p.BTHOff+BTHLen]) }
 
-// Ext is all extended headers.
-func (p *Packet) Ext() []byte { return p.Frame[p.BTHOff+BTHLen : p.PayloadOff] }
+// Ext is all extended headers: of XACK the AETH and the TLVs, of XDATA those of the inner opcode.
+func (p *Packet) Ext() []byte { return p.Frame[p.ExtOff:p.PayloadOff] }
 
 // RETH is the RETH of an opcode that has one (IB 9.3.3).
 func (p *Packet) RETH() RETH { return RETH(p.Ext()[:RETHLen]) }
@@ -195,6 +215,5 @@ func (p *Packet) GRH(dst []byte) {
 // SetICRC writes the right invariant CRC into a frame that was changed after Seal: by a test, a
 // fault injector, a tool. Pad bytes stay as they are.
 func (p *Packet) SetICRC() {
-	end := len(p.Frame) - ICRCLen
-	binary.LittleEndian.PutUint32(p.Frame[end:], icrc(p.Frame[p.L3:end], p.V6))
+	binary.LittleEndian.PutUint32(p.Frame[len(p.Frame)-ICRCLen:], p.icrc())
 }

@@ -124,6 +124,9 @@ func (t *Template) SetDstMAC(mac [6]byte) { Ethernet(t.headers[:]).SetDst(mac) }
 // SetDestQP changes the queue pair that packets are for.
 func (t *Template) SetDestQP(qp QPN) { t.bth().SetDestQP(qp) }
 
+// SetPKey changes the partition that packets are of.
+func (t *Template) SetPKey(key uint16) { t.bth().SetPKey(key) }
+
 // SetSrcPort changes the UDP source port, and with it the path through the network.
 func (t *Template) SetSrcPort(port uint16) { UDP(t.headers[t.len-BTHLen-UDPLen:]).SetSrcPort(port) }
 
@@ -157,7 +160,8 @@ type Fields struct {
 // Build writes the headers of a packet with payload bytes of payload into frame, which must have
 // room for all of it. It answers where the extended headers begin and how long the frame is, with
 // pad and ICRC. The caller writes the extended headers (f.Op.Info().Ext bytes) and the payload
-// behind them, then calls Seal. Bytes from ext on are not touched.
+// behind them, then calls Seal. Bytes from ext on are not touched. The payload of an XACK is its
+// TLVs, that of an XDATA its TLVs and the extended headers and payload of the inner opcode.
 func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	ext = int(t.len)
 	pad := -payload & 3
@@ -196,7 +200,12 @@ func (t *Template) Seal(frame []byte) {
 	for i := range pad {
 		frame[end-1-i] = 0
 	}
-	binary.LittleEndian.PutUint32(frame[end:], icrc(frame[t.l3:end], t.v6))
+	b := frame[t.l3:end]
+	if Opcode(frame[t.len-BTHLen]) == XDATA {
+		binary.LittleEndian.PutUint32(frame[end:], icrcXDATA(b, int(t.len-t.l3)-BTHLen, t.v6))
+		return
+	}
+	binary.LittleEndian.PutUint32(frame[end:], icrc(b, t.v6))
 }
 
 func bit(on bool, mask uint8) uint8 {

@@ -1,0 +1,168 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// ahead keeps request packets that came before their turn: the receiving half of selective repeat
+// (docs/wire.md). The packets stay in the port's buffers and are executed by the same code as all
+// others, in order, when what is missing has come: so every operation keeps its meaning, and
+// nothing is written that was not checked. A queue pair borrows one from its endpoint while it has
+// a gap, so that there are never more of them than buffers held.
+type ahead struct {
+	here psnSet // a READ request takes as many PSNs as its response
+	bufs [psnWindow]packet.Buf
+	base wire.PSN // nothing before it is here
+}
+
+func (a *ahead) buf(p wire.PSN) *packet.Buf { return &a.bufs[p%psnWindow] }
+
+// hold keeps the packet at hand; without room it counts as lost. It answers whether there is
+// anything behind the gap that the peer should hear of.
+func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
+	e, s := qp.ep, &qp.resp
+	reach := s.ePSN.Add(uint32(qp.sackBits)) // the last PSN that an answer can speak of
+	if p.PSN.After(reach) || e.held == e.maxHeld {
+		e.counters.DropAhead++
+		return s.ahead != nil
+	}
+	if s.ahead == nil {
+		s.ahead = e.aheads.borrow()
+		s.ahead.base = s.ePSN
+	}
+	a := s.ahead
+	if a.here.has(p.PSN) {
+		return true // a duplicate
+	}
+	*a.buf(p.PSN) = e.keep()
+	e.counters.Held++
+	packets := uint32(1)
+	if info.Kind == wire.Read {
+		packets = qp.packetsFor(min(p.RETH().Len(), MaxMessage))
+	}
+	for psn := p.PSN; packets > 0 && !psn.After(reach); packets-- {
+		a.here.add(psn)
+		psn = psn.Add(1)
+	}
+	return true
+}
+
+// catchUp executes the packets whose turn has come.
+func (qp *QueuePair) catchUp() {
+	e, s := qp.ep, &qp.resp
+	for s.ahead != nil {
+		a, turn := s.ahead, s.ePSN
+		for n := min(turn.Sub(a.base), psnWindow); n > 0; n-- {
+			a.drop(a.base, e)
+			a.base = a.base.Add(1)
+		}
+		a.base = turn
+		b := *a.buf(turn)
+		if !a.here.has(turn) || b.Len() == 0 || qp.state == Errored {
+			break
+		}
+		a.here.remove(turn)
+		*a.buf(turn) = packet.Buf{}
+		p := &e.pkt
+		if p.Parse(b.Data()) == nil { // as it did when it came
+			qp.execute(p, p.Op.Info())
+		}
+		e.release(b)
+		if s.ePSN == turn {
+			break // refused: the peer sends it again, and need not send what is behind it
+		}
+	}
+	if s.ahead != nil && s.ahead.here.empty() {
+		e.aheads.giveBack(s.ahead)
+		s.ahead = nil
+	}
+}
+
+// drop forgets what is here of psn.
+func (a *ahead) drop(psn wire.PSN, e *Endpoint) {
+	if !a.here.has(psn) {
+		return
+	}
+	a.here.remove(psn)
+	if b := a.buf(psn); b.Len() > 0 {
+		e.release(*b)
+		*b = packet.Buf{}
+	}
+}
+
+// dropAhead forgets all that came before its turn.
+func (qp *QueuePair) dropAhead() {
+	e, a := qp.ep, qp.resp.ahead
+	if a == nil {
+		return
+	}
+	for i := range psnWindow {
+		a.drop(wire.PSN(i), e)
+	}
+	e.aheads.giveBack(a)
+	qp.resp.ahead = nil
+}
+
+// sackBits is how many bits it takes to say what is here behind ePSN.
+func (a *ahead) sackBits(ePSN wire.PSN) (n int) {
+	for i := range psnWindow / 32 {
+		if a.here.word(ePSN.Add(uint32(1+32*i))) != 0 {
+			n = 32 * (i + 1)
+		}
+	}
+	return n
+}
+
+// writeSACK says what is here behind ePSN.
+func (a *ahead) writeSACK(s wire.SACK, ePSN wire.PSN, n int) {
+	s.Init(n)
+	for i := range n / 32 {
+		s.SetBits(i, a.here.word(ePSN.Add(uint32(1+32*i))))
+	}
+}
+
+const _ uint32 = 1 << (packet.Burst - 1) // kept has a bit for each frame
+
+// keep takes the frame being handled away from Poll, which would free it.
+func (e *Endpoint) keep() packet.Buf {
+	e.kept |= 1 << e.at
+	e.held++
+	return e.rx[e.at]
+}
+
+// release gives a held buffer back: with others in one call, by the end of Poll.
+func (e *Endpoint) release(b packet.Buf) {
+	e.held--
+	if e.nSpent == len(e.spent) {
+		e.freeSpent()
+	}
+	e.spent[e.nSpent] = b
+	e.nSpent++
+}
+
+func (e *Endpoint) freeSpent() {
+	e.port.Free(e.spent[:e.nSpent])
+	e.nSpent = 0
+}
+
+// freeReceived gives back the burst of n frames, but for those that were kept, and what was
+// released.
+func (e *Endpoint) freeReceived(n int) {
+	if e.kept != 0 {
+		left := 0
+		for i := range n {
+			if e.kept>>i&1 == 0 {
+				e.rx[left] = e.rx[i]
+				left++
+			}
+		}
+		n, e.kept = left, 0
+	}
+	if n > 0 {
+		e.port.Free(e.rx[:n])
+	}
+	if e.nSpent > 0 {
+		e.freeSpent()
+	}
+}

@@ -1,0 +1,16 @@
+package transport
+
+// pool lends things that only queue pairs in trouble need.
+type pool[T any] struct{ idle []*T }
+
+func (p *pool[T]) borrow() *T {
+	n := len(p.idle)
+	if n == 0 {
+		return new(T)
+	}
+	t := p.idle[n-1]
+	p.idle = p.idle[:n-1]
+	return t
+}
+
+func (p *pool[T]) giveBack(t *T) { p.idle = append(p.idle, t) }

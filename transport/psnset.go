@@ -1,0 +1,39 @@
+package transport
+
+import (
+	"math/bits"
+
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// psnWindow is how many PSNs selective repeat looks at, on either side of a connection.
+const psnWindow = wire.MaxSACKBits
+
+// psnSet is a set of PSNs less than psnWindow apart. A PSN's bit is its remainder: nothing moves
+// when the window does.
+type psnSet [psnWindow / 64]uint64
+
+func (s *psnSet) has(p wire.PSN) bool { return s[p/64%psnWords]>>(p%64)&1 != 0 }
+func (s *psnSet) add(p wire.PSN)      { s[p/64%psnWords] |= 1 << (p % 64) }
+func (s *psnSet) remove(p wire.PSN)   { s[p/64%psnWords] &^= 1 << (p % 64) }
+
+const psnWords = psnWindow / 64
+
+func (s *psnSet) empty() bool { return *s == psnSet{} }
+
+// next answers the first member from p on.
+func (s *psnSet) next(p wire.PSN) (member wire.PSN, ok bool) {
+	for range psnWords + 1 { // the first word twice: what stands before p in it comes last
+		if v := s[p/64%psnWords] >> (p % 64); v != 0 {
+			return p.Add(uint32(bits.TrailingZeros64(v))), true
+		}
+		p = p.Add(64 - uint32(p%64))
+	}
+	return 0, false
+}
+
+// word answers which of the 32 PSNs from p on are members, p in the lowest bit.
+func (s *psnSet) word(p wire.PSN) uint32 {
+	i, shift := p/64%psnWords, p%64
+	return uint32(s[i]>>shift | s[(i+1)%psnWords]<<(64-shift))
+}

@@ -1,0 +1,316 @@
+package transport
+
+import (
+	"math/bits"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// recovery is what a requester knows of its outstanding packets since one was lost or came out of
+// order, toward a peer that acknowledges selectively. It is the loss recovery of IRN (Mittal et
+// al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1): a packet is lost when one
+// behind it has arrived, and what is lost is sent again, once, before anything new.
+//
+// A PSN is answered when the SEND or WRITE has arrived at the responder, or when the response of
+// the READ or atomic has arrived here: that is what it waits for. Otherwise it is under way, or
+// lost, or sent again and under way. What is under way counts as in flight.
+//
+// A queue pair borrows one from its endpoint for as long as it needs it.
+type recovery struct {
+	answered psnSet
+	lost     psnSet // to be sent again
+	again    psnSet // sent again, under way
+
+	known  wire.PSN // the responder has executed everything before it
+	marked wire.PSN // and up to here that is in the sets
+	until  wire.PSN // sndMax when congestion control last heard of a loss
+	round  wire.PSN // sndMax when something was last sent again
+
+	overtaken bool // what was sent again, by something that was first sent after it
+	probing   bool // only the oldest is sent again: its answer will tell what else is missing
+
+	packets uint32 // answered, not yet reported to congestion control
+	bytes   units.Bytes
+}
+
+// selective says whether the peer and we have agreed to repeat selectively.
+func (qp *QueuePair) selective() bool { return qp.sackBits > 0 }
+
+// beginRecovery begins a recovery, unless there is one.
+func (qp *QueuePair) beginRecovery() *recovery {
+	r := &qp.req
+	if r.recovery == nil {
+		r.recovery = qp.ep.recoveries.borrow()
+		*r.recovery = recovery{known: r.una, marked: r.una, until: r.una, round: r.sndMax}
+	}
+	return r.recovery
+}
+
+func (qp *QueuePair) endRecovery() {
+	if r := &qp.req; r.recovery != nil {
+		qp.ep.recoveries.giveBack(r.recovery)
+		r.recovery = nil
+	}
+}
+
+// receiveExtension handles a packet of our own extension.
+func (qp *QueuePair) receiveExtension(p *wire.Packet) {
+	c := &qp.ep.counters
+	switch {
+	case !qp.selective() || p.Op != wire.XACK:
+		c.DropUnnegotiated++
+	case p.XCH().Tag() != qp.recvTag:
+		c.DropTag++
+	default:
+		qp.receiveAck(p)
+	}
+}
+
+// receiveSACK takes in an ACK of everything before end that also says what has come behind the gap
+// at end. Each says all that the responder knew, so an older one says nothing.
+func (qp *QueuePair) receiveSACK(end wire.PSN, sack wire.SACK, now units.Time) {
+	e, r, top := qp.ep, &qp.req, sack.Top()
+	rec := qp.beginRecovery()
+	switch {
+	case top == 0 || !end.Add(uint32(top)).Before(r.sndMax): // of what was never sent
+		e.counters.DropSACK++
+		top = 0
+	case end.Before(rec.known):
+		e.counters.DropStaleAck++
+		top = 0
+	default:
+		e.counters.SelectiveAcks++
+	}
+	qp.executed(end, now)
+	if top > 0 && within(r.una, end) {
+		qp.takeSACK(end, sack, min(top, psnWindow-1-int(end.Sub(r.una))))
+	}
+	qp.settle(now)
+}
+
+// takeSACK takes the packets behind end as answered or lost, as the first bits of sack say.
+func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
+	rec := qp.req.recovery
+	qp.takeBack(end)
+	for i := range (top + 31) / 32 {
+		first, inside := end.Add(uint32(1+32*i)), ^uint32(0)
+		if left := top - 32*i; left < 32 {
+			inside = 1<<left - 1
+		}
+		here := sack.Bits(i)
+		for news := inside &^ rec.answered.word(first); news != 0; news &= news - 1 {
+			bit := bits.TrailingZeros32(news)
+			psn := first.Add(uint32(bit))
+			if here>>bit&1 == 0 {
+				qp.lose(psn)
+			} else if !qp.request(psn).op.answered() {
+				qp.answer(psn)
+			}
+		}
+	}
+}
+
+// within says whether psn is less than a window ahead of una.
+func within(una, psn wire.PSN) bool { return uint32(psn.Sub(una)) < psnWindow }
+
+// locate finds which of the outstanding requests psn belongs to.
+func (qp *QueuePair) locate(psn wire.PSN) (i uint32) {
+	r := &qp.req
+	if w := &qp.send[r.done&r.mask]; psn.Before(w.first.Add(w.packets)) {
+		return r.done // most of the time
+	}
+	low, high := r.done, r.begun // it is at low or behind, and before high
+	for high-low > 1 {
+		mid := low + (high-low)/2
+		if psn.Before(qp.send[mid&r.mask].first) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return low
+}
+
+// has says whether psn, which is not before una, is answered. Without a recovery nothing is.
+func (rec *recovery) has(psn, una wire.PSN) bool {
+	return rec != nil && within(una, psn) && rec.answered.has(psn)
+}
+
+// request answers the outstanding request that psn belongs to.
+func (qp *QueuePair) request(psn wire.PSN) *sendWQE { return &qp.send[qp.locate(psn)&qp.req.mask] }
+
+// size answers how many bytes of payload psn carries, or asks for.
+func (qp *QueuePair) size(psn wire.PSN) units.Bytes {
+	w := qp.request(psn)
+	k := uint32(psn.Sub(w.first))
+	return qp.span(w, k, k+1)
+}
+
+// answer takes psn as answered.
+func (qp *QueuePair) answer(psn wire.PSN) {
+	r := &qp.req
+	rec := r.recovery
+	if rec.answered.has(psn) {
+		return
+	}
+	size := qp.size(psn)
+	rec.answered.add(psn)
+	if rec.lost.has(psn) {
+		rec.lost.remove(psn)
+	} else {
+		rec.again.remove(psn)
+		r.inFlight = max(0, r.inFlight-size)
+	}
+	rec.packets++
+	rec.bytes += size
+	if !psn.Before(rec.round) {
+		rec.overtaken = true
+	}
+}
+
+// lose takes psn as lost, when it was under way for the first time.
+func (qp *QueuePair) lose(psn wire.PSN) {
+	r := &qp.req
+	rec := r.recovery
+	if rec.answered.has(psn) || rec.lost.has(psn) || rec.again.has(psn) {
+		return
+	}
+	rec.lost.add(psn)
+	r.inFlight = max(0, r.inFlight-qp.size(psn))
+	if r.rttPSN == psn {
+		r.rttBusy = false // Karn
+	}
+}
+
+// takeBack takes psn, the packet that the responder expects, as lost whatever it said before: it had
+// the packet, but was not ready for it when its turn came, and dropped it.
+func (qp *QueuePair) takeBack(psn wire.PSN) {
+	rec := qp.req.recovery
+	if rec.answered.has(psn) && !qp.request(psn).op.answered() {
+		rec.answered.remove(psn)
+		rec.lost.add(psn)
+	}
+	qp.lose(psn)
+}
+
+// executed notes that the responder has executed everything before end. It sends responses before
+// it acknowledges what is behind them: those that are not here are lost.
+func (qp *QueuePair) executed(end wire.PSN, now units.Time) {
+	r := &qp.req
+	rec, before := r.recovery, r.una
+	if end.After(rec.known) {
+		rec.known = end
+	}
+	for moved := true; moved; {
+		for rec.marked.Before(rec.known) && within(r.una, rec.marked) {
+			if qp.request(rec.marked).op.answered() {
+				qp.lose(rec.marked)
+			} else {
+				qp.answer(rec.marked)
+			}
+			rec.marked = rec.marked.Add(1)
+		}
+		moved = qp.advance()
+	}
+	if r.una != before {
+		rec.probing = false
+		qp.progressed(0, 0, now)
+	}
+}
+
+// advance completes what is answered, in order, and answers whether there was anything. A SEND or
+// WRITE that has arrived is not complete before it was executed: it may yet be refused.
+func (qp *QueuePair) advance() bool {
+	r := &qp.req
+	rec, before := r.recovery, r.una
+	for r.done != r.begun {
+		w := &qp.send[r.done&r.mask]
+		last := w.first.Add(w.packets)
+		for r.una != last && rec.answered.has(r.una) && (w.op.answered() || r.una.Before(rec.known)) {
+			rec.answered.remove(r.una)
+			r.una = r.una.Add(1)
+		}
+		if r.una != last {
+			break
+		}
+		r.done++
+		qp.complete(w, StatusSuccess)
+	}
+	if rec.known.Before(r.una) {
+		rec.known = r.una
+	}
+	if rec.marked.Before(r.una) {
+		rec.marked = r.una
+	}
+	return r.una != before
+}
+
+// settle draws the conclusions from what was learned, and ends the recovery when nothing is
+// missing any more.
+func (qp *QueuePair) settle(now units.Time) {
+	r := &qp.req
+	rec := r.recovery
+	qp.executed(r.una, now)
+	if rec.overtaken && !qp.loseAgain() {
+		return
+	}
+	if rec.packets > 0 {
+		packets, size := rec.packets, rec.bytes
+		rec.packets, rec.bytes = 0, 0
+		qp.sample(packets, size, now)
+	}
+	missing := !rec.lost.empty() || !rec.again.empty()
+	if missing && !rec.until.After(r.una) && !r.rnrWait { // one signal for a window
+		rec.until = r.sndMax
+		qp.report(cc.Event{Kind: cc.OOO, PSN: uint32(r.una)}, now)
+	}
+	if !missing && rec.answered.empty() && !rec.until.After(r.una) {
+		qp.endRecovery()
+	}
+	if missing || r.next != r.posted { // there may be room for more
+		qp.ep.activate(qp)
+	}
+}
+
+// loseAgain takes what was sent again and still is not answered as lost once more. To lose the
+// oldest packet again costs a retry; false means that there was none left.
+func (qp *QueuePair) loseAgain() bool {
+	r := &qp.req
+	rec := r.recovery
+	rec.overtaken = false
+	if rec.again.has(r.una) {
+		if r.retriesLeft == 0 {
+			qp.ep.counters.RetriesExceeded++
+			qp.failHead(StatusRetryExcErr)
+			return false
+		}
+		r.retriesLeft--
+	}
+	for psn, more := rec.again.next(r.una); more; psn, more = rec.again.next(psn) {
+		rec.again.remove(psn)
+		qp.lose(psn)
+	}
+	return true
+}
+
+// loseAll takes everything outstanding that is not known to have arrived as lost.
+func (qp *QueuePair) loseAll() {
+	r := &qp.req
+	for psn := r.una; psn != r.sndMax && within(r.una, psn); psn = psn.Add(1) {
+		qp.lose(psn)
+	}
+}
+
+// probe begins again after a silence: everything is taken as lost, but only the oldest packet is
+// sent at first (IRN section 3.1). Its answer tells which others arrived.
+func (qp *QueuePair) probe() {
+	r := &qp.req
+	rec := qp.beginRecovery()
+	rec.again = psnSet{}
+	qp.takeBack(r.una)
+	qp.loseAll()
+	r.inFlight, r.rttBusy = 0, false
+	rec.until, rec.probing = r.sndMax, true
+}

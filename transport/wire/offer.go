@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"encoding/hex"
+	"fmt"
+)
+
+// Features are the parts of the extension that an endpoint can do.
+type Features uint32
+
+// FeatureSACK is selective repeat: XACK with a SACK. The other bits belong to parts to come.
+const FeatureSACK Features = 16
+
+// OfferLen is the length of an offer on the wire.
+const OfferLen = 24
+
+const offerMagic = "GRX1"
+
+// Offer is what an endpoint says when it connects about the extension. The zero Offer is that of
+// an endpoint without it.
+type Offer struct {
+	Highest, Lowest uint8  // versions it speaks, from 1
+	Tag             uint16 // that the peer shall put into each XCH, not 0
+	Features        Features
+	SACKBits        uint16 // how far behind a gap it keeps packets
+}
+
+// Append appends the OfferLen bytes of the offer to b.
+func (o Offer) Append(b []byte) []byte {
+	var block [OfferLen]byte
+	copy(block[:], offerMagic)
+	block[4], block[5] = o.Highest, o.Lowest
+	putBE16(block[6:], o.Tag)
+	putBE32(block[8:], uint32(o.Features))
+	putBE16(block[12:], o.SACKBits)
+	return append(b, block[:]...)
+}
+
+// ParseOffer reads an offer. What a later version appends to it is ignored.
+func ParseOffer(b []byte) (Offer, error) {
+	if len(b) < OfferLen || string(b[:len(offerMagic)]) != offerMagic {
+		return Offer{}, fmt.Errorf("%w: %d bytes that begin with %q", ErrOffer, len(b), b[:min(len(b), len(offerMagic))])
+	}
+	o := Offer{Highest: b[4], Lowest: b[5], Tag: be16(b[6:]), Features: Features(be32(b[8:])), SACKBits: be16(b[12:])}
+	if o.Lowest == 0 || o.Lowest > o.Highest || o.Tag == 0 {
+		return Offer{}, fmt.Errorf("%w: versions %d to %d, tag %#x", ErrOffer, o.Lowest, o.Highest, o.Tag)
+	}
+	return o, nil
+}
+
+// MarshalText shows the offer's bytes in hexadecimal: what a handshake in text carries.
+func (o Offer) MarshalText() ([]byte, error) {
+	return hex.AppendEncode(nil, o.Append(nil)), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (o *Offer) UnmarshalText(text []byte) error {
+	b, err := hex.AppendDecode(nil, text)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrOffer, err)
+	}
+	*o, err = ParseOffer(b)
+	return err
+}
+
+// Agreement is what two offers have in common. The zero Agreement is plain RoCEv2.
+type Agreement struct {
+	Features Features
+	SendTag  uint16 // the peer's: in the XCH of what we send
+	RecvTag  uint16 // ours: in the XCH of what we take
+	SACKBits uint16 // with FeatureSACK: 32 to MaxSACKBits, a multiple of 32
+}
+
+// Agree answers what comes of our offer and the peer's: the features of both, of numbers the
+// smaller, and nothing when there is no version that both speak.
+func Agree(ours, theirs Offer) Agreement {
+	version := min(ours.Highest, theirs.Highest)
+	if version == 0 || version < max(ours.Lowest, theirs.Lowest) {
+		return Agreement{}
+	}
+	a := Agreement{Features: ours.Features & theirs.Features, SendTag: theirs.Tag, RecvTag: ours.Tag}
+	if a.Features&FeatureSACK != 0 {
+		a.SACKBits = min(ours.SACKBits, theirs.SACKBits, MaxSACKBits) &^ 31
+	}
+	if a.SACKBits == 0 {
+		a.Features &^= FeatureSACK
+	}
+	if a.Features == 0 {
+		return Agreement{}
+	}
+	return a
+}
