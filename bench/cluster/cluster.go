@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+// Config says how the endpoints work. The zero value is RC with a path MTU of 1024, no congestion
+// control but a window of a MiB, and go-back-N.
+type Config struct {
+	Seed    uint64
+	PathMTU units.Bytes // 0 means 1024
+	// Algorithm makes the congestion control of one connection; nil is the transport's default.
+	Algorithm func() cc.Algorithm
+	// TrafficClass of connections: DSCP and ECN.
+	TrafficClass uint8
+	// Chunk is the longest message of a flow; 0 means 1 MiB. Two are outstanding at a time.
+	Chunk units.Bytes
+	// Timeout is the spec's code for the time an ACK may take; 0 means 8, about a millisecond.
+	Timeout uint8
+	// Selective makes connections agree to selective repeat, with these timeouts and this bound of
+	// what is in flight (IRN section 3); the zero Recovery leaves Timeout and the window alone.
+	Selective bool
+	Recovery  Recovery
+}
+
+// Recovery is how selective repeat finds out that nothing comes any more; see transport.RTSAttr.
+type Recovery struct {
+	RTOLow, RTOHigh units.Duration
+	MaxInFlight     units.Bytes
+}
+
+// Cluster is a network with an endpoint on every host.
+type Cluster struct {
+	Net   *fabric.Network
+	Nodes []*Node
+
+	config  Config
+	source  []byte
+	sink    []byte
+	done    func(*Running)
+	Errors  []error // of flows that failed
+	running int
+}
+
+// Node is one host's endpoint.
+type Node struct {
+	Host     *fabric.Host
+	Endpoint *transport.Endpoint
+	PD       *transport.ProtectionDomain
+	CQ       *transport.CompletionQueue
+
+	cluster *Cluster
+	source  *transport.MemoryRegion
+	sink    *transport.MemoryRegion
+	conns   []*Conn         // by the ID of their work requests
+	idle    map[int][]*Conn // by the other host; looked up only, never walked
+	wcs     [16]transport.WorkCompletion
+}
+
+// New makes the endpoints of a network, on all its hosts.
+func New(net *fabric.Network, c Config) (*Cluster, error) {
+	if err := net.Build(); err != nil {
+		return nil, err
+	}
+	if c.PathMTU == 0 {
+		c.PathMTU = transport.MTU1024
+	}
+	if c.Chunk == 0 {
+		c.Chunk = units.MiB
+	}
+	if c.Timeout == 0 {
+		c.Timeout = 8
+	}
+	cl := &Cluster{Net: net, config: c, source: make([]byte, c.Chunk), sink: make([]byte, c.Chunk)}
+	for _, h := range net.Hosts() {
+		n := &Node{Host: h, cluster: cl, idle: map[int][]*Conn{}}
+		if err := n.start(); err != nil {
+			return nil, fmt.Errorf("cluster: %v: %w", h, err)
+		}
+		cl.Nodes = append(cl.Nodes, n)
+	}
+	return cl, nil
+}
+
+// start makes the endpoint and gives it to the host.
+func (n *Node) start() (err error) {
+	c := &n.cluster.config
+	n.Endpoint, err = transport.New(transport.Config{
+		Port: n.Host.NIC(), Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), NewAlgorithm: c.Algorithm,
+	}, n.cluster.Net.Now())
+	if err != nil {
+		return err
+	}
+	n.PD = n.Endpoint.AllocPD()
+	if n.CQ, err = n.Endpoint.CreateCQ(1 << 16); err != nil {
+		return err
+	}
+	if n.source, err = n.Endpoint.RegisterMemory(n.PD, n.cluster.source, 0); err != nil {
+		return err
+	}
+	if n.sink, err = n.Endpoint.RegisterMemory(n.PD, n.cluster.sink, transport.LocalWrite|transport.RemoteWrite|transport.RemoteRead); err != nil {
+		return err
+	}
+	n.Endpoint.OnRound(n.reap)
+	n.Host.Run(n.Endpoint)
+	return nil
+}

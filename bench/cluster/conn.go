@@ -1,0 +1,140 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// outstanding messages of one flow: the next one is posted before the last one is acknowledged.
+const outstanding = 2
+
+// Conn is a connection between two nodes, seen from the one that sends flows.
+type Conn struct {
+	QP, Remote *transport.QueuePair
+	From, To   *Node
+
+	id   uint64
+	flow *Running
+}
+
+// Connect makes a connection between two hosts.
+func (c *Cluster) Connect(from, to int) (*Conn, error) {
+	a, b := c.Nodes[from], c.Nodes[to]
+	qa, err := a.queuePair()
+	if err != nil {
+		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
+	}
+	qb, err := b.queuePair()
+	if err != nil {
+		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
+	}
+	var ab, ba wire.Agreement // of a and of b
+	if c.config.Selective {
+		offerA, offerB := a.Endpoint.Offer(), b.Endpoint.Offer()
+		ab, ba = wire.Agree(offerA, offerB), wire.Agree(offerB, offerA)
+	}
+	psnA, psnB := wire.PSN(a.Endpoint.RandomPSN()), wire.PSN(b.Endpoint.RandomPSN())
+	if err := c.bringUp(qa, b, qb, psnA, psnB, ab); err != nil {
+		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
+	}
+	if err := c.bringUp(qb, a, qa, psnB, psnA, ba); err != nil {
+		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
+	}
+	conn := &Conn{QP: qa, Remote: qb, From: a, To: b, id: uint64(len(a.conns))}
+	a.conns = append(a.conns, conn)
+	return conn, nil
+}
+
+func (n *Node) queuePair() (*transport.QueuePair, error) {
+	return n.Endpoint.CreateQP(transport.QPInit{
+		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ, MaxSendWR: 2 * outstanding,
+	})
+}
+
+// bringUp tells one end of the other.
+func (c *Cluster) bringUp(qp *transport.QueuePair, peer *Node, peerQP *transport.QueuePair, mine, theirs wire.PSN, extension wire.Agreement) error {
+	return qp.Connect(
+		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead},
+		transport.RTRAttr{
+			Path:    transport.AddressVector{IP: peer.Host.Addrs()[0].Addr(), TrafficClass: c.config.TrafficClass},
+			PathMTU: c.config.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4, MinRNRTimer: 12, Extension: extension,
+		},
+		transport.RTSAttr{
+			SendPSN: mine, Timeout: c.config.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
+			RTOLow: c.config.Recovery.RTOLow, RTOHigh: c.config.Recovery.RTOHigh, MaxInFlight: c.config.Recovery.MaxInFlight,
+		},
+	)
+}
+
+// post sends the next messages of the connection's flow.
+func (n *Node) post(c *Conn) error {
+	f := c.flow
+	for f.posted < f.Bytes && f.outstanding < outstanding {
+		size := min(f.Bytes-f.posted, n.cluster.config.Chunk)
+		err := c.QP.PostSend(&transport.WorkRequest{
+			ID: c.id, Op: transport.OpWrite, Flags: transport.Signaled,
+			SGList:     []transport.SGE{{Addr: n.source.Addr, Length: uint32(size), LKey: n.source.LKey}},
+			RemoteAddr: c.To.sink.Addr, RKey: c.To.sink.RKey,
+		})
+		if err != nil {
+			return err
+		}
+		f.posted += size
+		f.outstanding++
+	}
+	return nil
+}
+
+// reap handles completions, inside Poll.
+func (n *Node) reap(now units.Time) {
+	for {
+		got := n.CQ.Poll(n.wcs[:])
+		for i := range got {
+			n.completed(&n.wcs[i], now)
+		}
+		if got < len(n.wcs) {
+			return
+		}
+	}
+}
+
+func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
+	c := n.conns[wc.ID]
+	f := c.flow
+	if f == nil {
+		return // flushed after the flow failed
+	}
+	f.outstanding--
+	if wc.Status != transport.StatusSuccess {
+		n.cluster.failed(c, fmt.Errorf("cluster: flow %+v: %v", f.Flow, wc.Status))
+		return
+	}
+	if f.posted < f.Bytes {
+		if err := n.post(c); err != nil {
+			n.cluster.failed(c, err)
+		}
+		return
+	}
+	if f.outstanding == 0 {
+		f.Done = now
+		c.flow = nil
+		n.idle[f.Dst] = append(n.idle[f.Dst], c)
+		n.cluster.finished(f)
+	}
+}
+
+// Warm makes a connection that no flow uses yet, so that the next flow between the hosts finds it
+// there, and their neighbour tables filled.
+func (c *Cluster) Warm(from, to int) error {
+	conn, err := c.Connect(from, to)
+	if err != nil {
+		return err
+	}
+	n := c.Nodes[from]
+	n.idle[to] = append(n.idle[to], conn)
+	n.Host.Wake()
+	return nil
+}

@@ -1,0 +1,136 @@
+package cluster
+
+import (
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/units"
+)
+
+// Running is a flow in progress, or done.
+type Running struct {
+	workload.Flow
+	Conn *Conn      // that carries it
+	Done units.Time // when its last message completed
+
+	posted      units.Bytes
+	outstanding int
+}
+
+// Received answers the payload bytes that the connection has brought so far, all its flows together:
+// what Network.SampleRate makes a time series of.
+func (c *Conn) Received() uint64 { return c.Remote.Stats().BytesIn }
+
+// Drive starts every flow of a source at its time, and calls done, when it is not nil, as each
+// ends. The flows' times count from the present.
+func (c *Cluster) Drive(source workload.Source, done func(*Running)) {
+	reactive, _ := source.(workload.Reactive)
+	epoch := c.Net.Now()
+	var next func()
+	wait := func(at units.Time) {
+		c.Net.At(epoch.Add(units.Duration(at)), next)
+	}
+	c.done = func(f *Running) {
+		if done != nil {
+			done(f)
+		}
+		if reactive != nil {
+			reactive.Done(f.Flow, units.Time(c.Net.Now().Sub(epoch)))
+			next()
+		}
+	}
+	var ahead workload.Flow
+	have := false
+	next = func() {
+		for {
+			if reactive != nil {
+				at, ok := reactive.Peek()
+				if !ok {
+					return
+				}
+				if epoch.Add(units.Duration(at)).After(c.Net.Now()) {
+					wait(at)
+					return
+				}
+				f, _ := reactive.Next()
+				c.begin(f)
+				continue
+			}
+			if have {
+				c.begin(ahead)
+			}
+			if ahead, have = source.Next(); !have {
+				return
+			}
+			if epoch.Add(units.Duration(ahead.At)).After(c.Net.Now()) {
+				wait(ahead.At)
+				return
+			}
+		}
+	}
+	next()
+}
+
+// begin posts a flow on a connection that is idle, or a new one.
+func (c *Cluster) begin(f workload.Flow) {
+	if _, err := c.Start(f); err != nil {
+		c.Errors = append(c.Errors, err)
+	}
+}
+
+// Start posts a flow now.
+func (c *Cluster) Start(f workload.Flow) (*Running, error) {
+	n := c.Nodes[f.Src]
+	var conn *Conn
+	if free := n.idle[f.Dst]; len(free) > 0 {
+		conn = free[len(free)-1]
+		n.idle[f.Dst] = free[:len(free)-1]
+	} else {
+		var err error
+		if conn, err = c.Connect(f.Src, f.Dst); err != nil {
+			return nil, err
+		}
+	}
+	conn.flow = &Running{Flow: f, Conn: conn}
+	c.running++
+	if err := n.post(conn); err != nil {
+		return nil, err
+	}
+	n.Host.Wake()
+	return conn.flow, nil
+}
+
+// Running answers how many flows have begun and not ended.
+func (c *Cluster) Running() int { return c.running }
+
+func (c *Cluster) finished(f *Running) {
+	c.running--
+	if c.done != nil {
+		c.done(f)
+	}
+}
+
+func (c *Cluster) failed(conn *Conn, err error) {
+	c.Errors = append(c.Errors, err)
+	conn.flow = nil
+	c.running--
+}
+
+// frameOverhead is what a packet of a WRITE has besides payload in a Buf: Ethernet, IPv4, UDP, BTH,
+// ICRC; the first also a RETH, the ACK an AETH instead.
+const (
+	frameOverhead = 14 + 20 + 8 + 12 + 4
+	rethLen       = 16
+	aethLen       = 4
+)
+
+// Ideal answers how long the flow would take alone: a full packet to the other host and its ACK
+// back, and all its payload at the slowest link, with the headers that go with it.
+func (c *Cluster) Ideal(f workload.Flow) units.Duration {
+	mtu := c.config.PathMTU
+	last := min(f.Bytes, mtu)
+	rtt := c.Net.BaseRTT(f.Src, f.Dst, last+frameOverhead+rethLen, frameOverhead+aethLen)
+	wire := (f.Bytes - last) * (mtu + frameOverhead + onWire) / mtu
+	return rtt + c.Net.Bottleneck(f.Src, f.Dst).Duration(wire)
+}
+
+// onWire is Ethernet's check sequence, preamble and gap.
+const onWire = 24
