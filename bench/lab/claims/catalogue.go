@@ -1,0 +1,78 @@
+package claims
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed catalogue/*.yaml
+var files embed.FS
+
+// Catalogue is every experiment, in the order of the papers and of their figures.
+type Catalogue struct {
+	Meta        Meta
+	Common      map[string]string // set-ups that several experiments share, by name
+	Experiments []*Experiment
+}
+
+// Meta is what the words of the catalogue mean, and which figures it covers.
+type Meta struct {
+	Version     int               `yaml:"version"`
+	Papers      []Paper           `yaml:"papers"`
+	Ops         map[string]string `yaml:"ops"`         // what Expect's operators mean
+	Metrics     map[string]string `yaml:"metrics"`     // words that the metrics use
+	Conventions map[string]string `yaml:"conventions"` // size classes, units, kinds and how to read the rest
+	// Coverage is, by paper and by figure or table, the experiments that cover it.
+	Coverage       map[string]map[string]Covered `yaml:"coverage"`
+	NotExperiments []string                      `yaml:"not_experiments"` // which figures are none, and why
+}
+
+// Paper is a group of experiments: a paper, or what we added.
+type Paper struct {
+	Name  string `yaml:"name"`
+	Title string `yaml:"title"`
+}
+
+// Covered names the experiments, within their paper, that cover a figure. A figure that is no
+// experiment has none.
+type Covered []string
+
+// UnmarshalYAML reads one name, a list of names, or "not an experiment".
+func (c *Covered) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.SequenceNode {
+		return n.Decode((*[]string)(c))
+	}
+	var one string
+	if err := n.Decode(&one); err != nil {
+		return err
+	}
+	if one != "not an experiment" {
+		*c = Covered{one}
+	}
+	return nil
+}
+
+// Load reads the catalogue that is built into the program.
+func Load() (*Catalogue, error) {
+	sub, err := fs.Sub(files, "catalogue")
+	if err != nil {
+		return nil, fmt.Errorf("claims: the catalogue: %w", err)
+	}
+	return Parse(sub)
+}
+
+// Papers answers the groups of experiments, in order.
+func (c *Catalogue) Papers() []Paper { return c.Meta.Papers }
+
+// Find answers the experiment of an id, nil when there is none.
+func (c *Catalogue) Find(id string) *Experiment {
+	for _, e := range c.Experiments {
+		if e.ID == id {
+			return e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package claims
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Scale is how large a run was.
+type Scale string
+
+// The scales.
+const (
+	FullScale  Scale = "full"  // as the paper has it
+	SmallScale Scale = "small" // what two cores run in a minute
+)
+
+// Result is the outcome of a run: the content of a claims.json.
+type Result struct {
+	Experiment string    `json:"experiment"` // id
+	Scale      Scale     `json:"scale"`
+	Seeds      []uint64  `json:"seeds"`
+	Commit     string    `json:"commit"`            // of the code that ran
+	Command    string    `json:"command,omitempty"` // that runs it again
+	Claims     []Verdict `json:"claims"`            // every claim of the experiment, in its order
+}
+
+// Verdict is what a run says about a claim.
+type Verdict struct {
+	ID    string `json:"id"`
+	Value Value  `json:"value"`
+	Pass  *bool  `json:"pass"` // nil: not judged, and Note says why
+	Note  string `json:"note"` // never empty when Pass is not true
+}
+
+// ReadResult reads a claims.json.
+func ReadResult(path string) (*Result, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("claims: result: %w", err)
+	}
+	r, err := DecodeResult(text)
+	if err != nil {
+		return nil, fmt.Errorf("claims: result %s: %w", path, err)
+	}
+	return r, nil
+}
+
+// DecodeResult reads the content of a claims.json. A field that does not belong there is an error;
+// whether the claims are those of the experiment is Check's to say.
+func DecodeResult(text []byte) (*Result, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	r := &Result{}
+	if err := d.Decode(r); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the object")
+	}
+	switch {
+	case r.Experiment == "":
+		return nil, errors.New("it names no experiment")
+	case r.Scale != FullScale && r.Scale != SmallScale:
+		return nil, fmt.Errorf("scale %q is neither %s nor %s", r.Scale, FullScale, SmallScale)
+	}
+	return r, nil
+}
+
+// Write puts r into a file, over what is there.
+func (r *Result) Write(path string) error {
+	out := *r
+	if out.Seeds == nil {
+		out.Seeds = []uint64{}
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false) // a note may say >=
+	e.SetIndent("", "  ")
+	err := e.Encode(&out)
+	if err == nil {
+		err = os.WriteFile(path, text.Bytes(), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("claims: result of %s: %w", r.Experiment, err)
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/goroce/goroce/bench/lab/experiment"
+	fabriclab "github.com/goroce/goroce/bench/lab/fabric"
+)
+
+// experiments answers all that this program can run. A package of experiments lists its own, in a
+// variable Experiments of this type; they come together here.
+func experiments() []*experiment.Experiment {
+	return slices.Concat(fabriclab.Experiments)
+}
