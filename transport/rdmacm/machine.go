@@ -1,0 +1,171 @@
+package rdmacm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// maxDatagrams is how many datagrams may wait for Emit. What comes beyond is lost, as on a
+// network: the retries make up for it.
+const maxDatagrams = 1024
+
+// Datagram is a message on its way: from queue pair 1 to queue pair 1, with QKey.
+type Datagram struct {
+	Local, Peer netip.Addr
+	MAD         [MADLen]byte
+}
+
+// Counters counts what a machine saw.
+type Counters struct {
+	Malformed     uint64 // datagrams that Parse refused
+	Unexpected    uint64 // messages that fit no connection, or not its state
+	Duplicates    uint64 // messages that came again and were answered again
+	Refused       uint64 // REQs rejected without asking the program
+	Retransmitted uint64
+	Dropped       uint64 // datagrams that found maxDatagrams waiting
+}
+
+// listener is a service that accepts connections.
+type listener struct {
+	backlog int
+	pending int // connections of it that are not established yet
+}
+
+// peerID is a connection as its peer names it.
+type peerID struct {
+	ip netip.Addr
+	id CommID
+}
+
+// peerQPN is the peer's queue pair of a connection.
+type peerQPN struct {
+	ip  netip.Addr
+	qpn wire.QPN
+}
+
+// Machine is the communication manager of one host.
+type Machine struct {
+	config    Config
+	listeners map[ServiceID]*listener
+	conns     map[CommID]*Conn
+	requests  map[peerID]*Conn  // passive connections
+	peers     map[peerQPN]*Conn // connections whose peer's queue pair is known
+	ids       *rand.Rand
+	deadlines deadlines
+	out       []Datagram
+	events    []Event
+	counters  Counters
+}
+
+// New makes a machine. The error is ErrInvalid.
+func New(c Config) (*Machine, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	return &Machine{
+		config: c, listeners: map[ServiceID]*listener{}, conns: map[CommID]*Conn{},
+		requests: map[peerID]*Conn{}, peers: map[peerQPN]*Conn{}, ids: rand.New(rand.NewPCG(c.Seed, 0)),
+	}, nil
+}
+
+// Listen lets peers connect to a service. At most backlog of its connections are between
+// ConnectRequest and Established; a REQ beyond is rejected with NoResources.
+func (m *Machine) Listen(s ServiceID, backlog int) error {
+	if backlog < 1 {
+		return fmt.Errorf("rdmacm: listen: backlog %d: %w", backlog, ErrInvalid)
+	}
+	if m.listeners[s] != nil {
+		return fmt.Errorf("rdmacm: listen: service %#x has a listener: %w", uint64(s), ErrInvalid)
+	}
+	m.listeners[s] = &listener{backlog: backlog}
+	return nil
+}
+
+// Unlisten ends Listen. Connections stay.
+func (m *Machine) Unlisten(s ServiceID) { delete(m.listeners, s) }
+
+// Len answers how many connections there are, those in timewait included.
+func (m *Machine) Len() int { return len(m.conns) }
+
+// Counters answers what was counted.
+func (m *Machine) Counters() Counters { return m.counters }
+
+// Emit takes out the oldest datagram to send.
+func (m *Machine) Emit() (d Datagram, ok bool) { return take(&m.out) }
+
+// Event takes out the oldest event.
+func (m *Machine) Event() (e Event, ok bool) { return take(&m.events) }
+
+func take[T any](queue *[]T) (first T, ok bool) {
+	q := *queue
+	if len(q) == 0 {
+		return first, false
+	}
+	first = q[0]
+	var zero T
+	q[0] = zero // holds nothing any more
+	if *queue = q[1:]; len(q) == 1 {
+		*queue = nil
+	}
+	return first, true
+}
+
+// Poll does what is due, and answers when it wants to be called again at the latest.
+func (m *Machine) Poll(now units.Time) units.Time {
+	for len(m.deadlines) > 0 && !m.deadlines[0].deadline.After(now) {
+		m.deadlines[0].expire(now)
+	}
+	if len(m.deadlines) == 0 {
+		return now.Add(units.Forever)
+	}
+	return m.deadlines[0].deadline
+}
+
+// send queues a message.
+func (m *Machine) send(local, peer netip.Addr, tid uint64, message Message) {
+	if len(m.out) == maxDatagrams {
+		m.counters.Dropped++
+		return
+	}
+	d := Datagram{Local: local, Peer: peer}
+	Append(d.MAD[:0], tid, message)
+	m.out = append(m.out, d)
+}
+
+// full says whether there is room for no connection more. Events that nobody takes count too, so
+// that no peer can make them grow.
+func (m *Machine) full() bool {
+	return len(m.conns) >= m.config.MaxConns || len(m.events) >= 2*m.config.MaxConns
+}
+
+// add makes a connection with an ID of its own.
+func (m *Machine) add(local, peer netip.Addr) *Conn {
+	c := &Conn{machine: m, local: local, peer: peer, heapIx: -1}
+	for c.id == 0 || m.conns[c.id] != nil {
+		c.id = CommID(m.ids.Uint32())
+	}
+	m.conns[c.id] = c
+	return c
+}
+
+// remove forgets a connection.
+func (m *Machine) remove(c *Conn) {
+	c.stop()
+	c.settle()
+	c.state = closed
+	delete(m.conns, c.id)
+	if id := (peerID{c.peer, c.remote}); m.requests[id] == c {
+		delete(m.requests, id)
+	}
+	m.forgetQPN(c)
+}
+
+func (m *Machine) forgetQPN(c *Conn) {
+	if qp := (peerQPN{c.peer, c.peerQPN}); m.peers[qp] == c {
+		delete(m.peers, qp)
+	}
+}

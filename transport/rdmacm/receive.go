@@ -1,0 +1,251 @@
+package rdmacm
+
+import (
+	"net/netip"
+
+	"github.com/goroce/goroce/units"
+)
+
+// Receive takes the payload of a datagram that came to queue pair 1 with QKey: from peer's queue
+// pair 1 to local, an address of ours. What makes no sense is counted and dropped.
+func (m *Machine) Receive(local, peer netip.Addr, mad []byte, now units.Time) {
+	tid, message, err := Parse(mad)
+	if err != nil {
+		m.counters.Malformed++
+		return
+	}
+	local, peer = plain(local), plain(peer)
+	switch x := message.(type) {
+	case *REQ:
+		m.receiveREQ(local, peer, tid, x, now)
+	case *REP:
+		m.receiveREP(local, peer, tid, x, now)
+	case *MRA:
+		m.receiveMRA(peer, x, now)
+	case *RTU:
+		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == repSent {
+			c.establish()
+		} else {
+			m.counters.Unexpected++
+		}
+	case *REJ:
+		m.receiveREJ(peer, x, now)
+	case *DREQ:
+		m.receiveDREQ(local, peer, tid, x, now)
+	case *DREP:
+		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == dreqSent {
+			c.tell(Event{Kind: Disconnected})
+			c.enterTimewait(now)
+		} else {
+			m.counters.Unexpected++
+		}
+	case *LAP:
+		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == established {
+			m.send(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote, Status: alternateUnsupported})
+		} else {
+			m.counters.Unexpected++
+		}
+	default: // an APR: we send no LAP
+		m.counters.Unexpected++
+	}
+}
+
+// find answers the connection with this peer that both sides name so, or nil.
+func (m *Machine) find(peer netip.Addr, ours, theirs CommID) *Conn {
+	if c := m.conns[ours]; c != nil && c.peer == peer && c.remote == theirs {
+		return c
+	}
+	return nil
+}
+
+func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now units.Time) {
+	if c := m.requests[peerID{peer, req.LocalID}]; c != nil {
+		c.receiveAgain(local, tid, req, now)
+		return
+	}
+	private := req.Private
+	header, err := ParseIPHeader(private[:])
+	listens := m.listeners[req.Service]
+	old := m.peers[peerQPN{peer, req.LocalQPN}]
+	var reason Reason
+	switch {
+	case listens == nil:
+		reason = InvalidServiceID
+	case req.Type > UC || req.ExtendedType != 0:
+		reason = InvalidServiceType
+	case req.Primary.RemoteGID != local:
+		reason = InvalidGID
+	case req.LocalID == 0 || req.LocalQPN == 0 || req.Primary.LocalGID != peer:
+		reason = Unsupported
+	case req.MTU < 1 || req.MTU > 5:
+		reason = InvalidMTU
+	case err != nil || header.Source.Is4() != peer.Is4():
+		reason = ConsumerReject
+	case old != nil:
+		reason = StaleConnection
+	case m.full() || listens.pending >= listens.backlog:
+		reason = NoResources
+	}
+	if reason != 0 {
+		m.refuse(local, peer, tid, req, reason)
+		if reason == StaleConnection {
+			old.lost(now)
+		}
+		return
+	}
+	c := m.add(local, peer)
+	c.remote, c.peerQPN, c.tid, c.req, c.listener = req.LocalID, req.LocalQPN, tid, *req, listens
+	m.requests[peerID{peer, c.remote}] = c
+	m.peers[peerQPN{peer, c.peerQPN}] = c
+	listens.pending++
+	c.decide(reqRcvd, Event{Kind: ConnectRequest, Private: private[ipHeaderLen:]}, now)
+}
+
+// receiveAgain takes a REQ whose ID has a connection.
+func (c *Conn) receiveAgain(local netip.Addr, tid uint64, req *REQ, now units.Time) {
+	m := c.machine
+	if req.LocalQPN != c.peerQPN || req.StartingPSN != c.req.StartingPSN || req.LocalGUID != c.req.LocalGUID {
+		// The peer started anew and uses the ID again.
+		m.refuse(local, c.peer, tid, req, StaleConnection)
+		c.lost(now)
+		return
+	}
+	switch c.state {
+	case reqRcvd:
+		m.counters.Duplicates++
+		c.send(&MRA{LocalID: c.id, RemoteID: c.remote, Received: StageREQ, ServiceTimeout: m.config.ServiceTimeout})
+	case repSent:
+		m.counters.Duplicates++
+		c.send(&c.rep)
+	case timewait:
+		m.refuse(local, c.peer, tid, req, StaleConnection)
+	default:
+		m.counters.Unexpected++
+	}
+}
+
+// refuse rejects a REQ without a connection.
+func (m *Machine) refuse(local, peer netip.Addr, tid uint64, req *REQ, r Reason) {
+	m.counters.Refused++
+	rej := &REJ{RemoteID: req.LocalID, Rejected: StageREQ, Reason: r}
+	if r == InvalidGID {
+		putGID(rej.Info[:], local)
+		rej.InfoLen = 16
+	}
+	m.send(local, peer, tid, rej)
+}
+
+// lost is called when the peer shows that it knows nothing of the connection any more.
+func (c *Conn) lost(now units.Time) {
+	if c.state == established {
+		c.Disconnect(now)
+	}
+}
+
+func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now units.Time) {
+	c := m.conns[rep.RemoteID]
+	if c == nil || !c.active || c.peer != peer || c.state != reqSent && c.remote != rep.LocalID {
+		m.counters.Unexpected++
+		m.send(local, peer, tid, &REJ{LocalID: rep.RemoteID, RemoteID: rep.LocalID, Rejected: StageREP, Reason: InvalidCommID})
+		return
+	}
+	switch c.state {
+	case reqSent:
+		if rep.LocalID == 0 || rep.LocalQPN == 0 {
+			m.counters.Unexpected++
+			return
+		}
+		c.remote, c.rep, c.peerQPN = rep.LocalID, *rep, rep.LocalQPN
+		qp := peerQPN{peer, c.peerQPN}
+		if old := m.peers[qp]; old != nil {
+			c.state = repRcvd
+			c.sendREJ(StaleConnection, nil)
+			c.tell(Event{Kind: Rejected, Reason: StaleConnection})
+			m.remove(c)
+			old.lost(now)
+			return
+		}
+		m.peers[qp] = c
+		private := rep.Private
+		c.decide(repRcvd, Event{Kind: ConnectResponse, Private: private[:]}, now)
+	case repRcvd:
+		m.counters.Duplicates++
+		c.send(&MRA{LocalID: c.id, RemoteID: c.remote, Received: StageREP, ServiceTimeout: m.config.ServiceTimeout})
+	case established:
+		m.counters.Duplicates++
+		c.sendRTU()
+	case timewait:
+		m.counters.Unexpected++
+		m.send(local, peer, tid, &REJ{LocalID: c.id, RemoteID: c.remote, Rejected: StageREP, Reason: StaleConnection})
+	default: // its DREQ is on the way
+		m.counters.Unexpected++
+	}
+}
+
+// receiveMRA gives the peer the time that it asks for, once for each time that we asked.
+func (m *Machine) receiveMRA(peer netip.Addr, x *MRA, now units.Time) {
+	c := m.conns[x.RemoteID]
+	switch {
+	case c == nil || c.peer != peer || c.mraSeen:
+	case c.state == reqSent && x.Received == StageREQ,
+		c.state == repSent && x.Received == StageREP && c.remote == x.LocalID:
+		c.mraSeen = true
+		c.wake(now.Add(c.patienceFor(x.ServiceTimeout)))
+		return
+	}
+	m.counters.Unexpected++
+}
+
+func (m *Machine) receiveREJ(peer netip.Addr, rej *REJ, now units.Time) {
+	var c *Conn
+	if rej.RemoteID == 0 { // from an active side that never saw our REP
+		if c = m.requests[peerID{peer, rej.LocalID}]; c != nil && c.state != reqRcvd && c.state != repSent {
+			c = nil
+		}
+	} else if c = m.conns[rej.RemoteID]; c != nil && (c.peer != peer || c.remote != rej.LocalID && c.state != reqSent) {
+		c = nil
+	}
+	if c == nil {
+		m.counters.Unexpected++
+		return
+	}
+	e := Event{Kind: Rejected, Reason: rej.Reason, Private: rej.Private[:]}
+	switch c.state {
+	case reqSent, reqRcvd, repRcvd:
+		c.tell(e)
+		m.remove(c)
+	case repSent:
+		c.tell(e)
+		c.enterTimewait(now)
+	case established, dreqSent:
+		e.Kind = Disconnected
+		c.tell(e)
+		c.enterTimewait(now)
+	default:
+		m.counters.Unexpected++
+	}
+}
+
+func (m *Machine) receiveDREQ(local, peer netip.Addr, tid uint64, x *DREQ, now units.Time) {
+	c := m.find(peer, x.RemoteID, x.LocalID)
+	if c != nil {
+		if x.RemoteQPN != c.qpn {
+			m.counters.Unexpected++
+			return
+		}
+		switch c.state {
+		case repSent, established, dreqSent: // in repSent its RTU was lost
+			c.tell(Event{Kind: Disconnected})
+			c.enterTimewait(now)
+		case timewait:
+			m.counters.Duplicates++
+		default:
+			m.counters.Unexpected++
+			return
+		}
+	} else {
+		m.counters.Unexpected++
+	}
+	// Who asks for the end of what we do not know has it already.
+	m.send(local, peer, tid, &DREP{LocalID: x.RemoteID, RemoteID: x.LocalID})
+}
