@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race examples fuzz \
+.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race soak examples fuzz \
 	container clean
 
 help: ## this list
@@ -58,12 +58,22 @@ lint: setup ## gofmt, go vet, staticcheck, shell syntax
 # One package at a time: a poll loop takes a core, and tests with a clock want a quiet one.
 unit: setup
 	$(GO) test -p 1 -timeout 5m $(TESTFLAGS) ./...
+	$(GO) test -tags debug -run 'Pause|LinkDown|Threshold|Selective|Trimming|Slow|Stopped|Spike|Planned' $(TESTFLAGS) ./fabric # books after every event
 
 # DPDK's C code is a stranger to the race detector: it is for tests that do not reach dpdk/.
 race: setup ## the race detector, on all tests that do without DPDK
 	@pure=$$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
 		awk '$$1 ~ /\.test$$/ && !/goroce\/dpdk/ { sub(/\.test$$/, "", $$1); print $$1 }'); \
 	[[ -z $$pure ]] || { set -x; $(GO) test -race -short -timeout 5m $(TESTFLAGS) $$pure; }
+
+# SEEDS, FIRST and MODE say which; `bin/soak -help` lists the modes.
+SEEDS ?= 100
+FIRST ?= 1
+MODE  ?= all
+
+soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
+	$(GOBUILD) -o bin/ ./bench/soak
+	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
 
 examples: setup ## build and vet the modules in examples/ that use this one from outside
 	@for d in $(MODULES); do echo "examples: $$d"; \
