@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/connect/pingpong"
+	"github.com/goroce/goroce/units"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func TestLoop(t *testing.T) {
+	for _, args := range []string{"", "-c", "-c -s 1 -n 5000 -r 1", "-c -s 4097 -m 256", "-c -s 1M -n 20 -m 4096",
+		"-c --ip 10.0.0.1/24 --ip fd00::1/64 -g 1", "-n 1 -l 15"} {
+		t.Run(args, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(t.Context(), append(strings.Fields(args), "-d", "loop:"+t.Name()), &out, &errs)
+			require.Zero(t, code, errs.String())
+			require.Empty(t, errs.String())
+			require.Regexp(t, `^  local address:  LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID f\S+
+  remote address: LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID f\S+
+\d+ bytes in \d+\.\d\d seconds = \d+\.\d\d Mbit/sec
+\d+ iters in \d+\.\d\d seconds = \d+\.\d\d usec/iter
+$`, strings.ReplaceAll(out.String(), "GID ::f", "GID f"))
+		})
+	}
+}
+
+// The lines are those of ibv_rc_pingpong.
+func TestOutput(t *testing.T) {
+	s, err := parse([]string{"-s", "1000", "-n", "500"})
+	require.NoError(t, err)
+	var out strings.Builder
+	x := &session{settings: s, out: &out, bounce: &bounce{ended: units.Time(0).Add(250 * units.Millisecond)}}
+	x.print("local", pingpong.Destination{QPN: 0x11, PSN: 0x22, GID: netip.MustParseAddr("10.0.0.1")})
+	x.print("remote", pingpong.Destination{LID: 7, QPN: 0xffffff, PSN: 0xabcdef, GID: netip.MustParseAddr("fd18::1")})
+	x.report()
+	require.Equal(t, "  local address:  LID 0x0000, QPN 0x000011, PSN 0x000022, GID ::ffff:10.0.0.1\n"+
+		"  remote address: LID 0x0007, QPN 0xffffff, PSN 0xabcdef, GID fd18::1\n"+
+		"1000000 bytes in 0.25 seconds = 32.00 Mbit/sec\n"+
+		"500 iters in 0.25 seconds = 500.00 usec/iter\n", out.String())
+}
+
+func TestBadFlags(t *testing.T) {
+	for args, says := range map[string]string{
+		"-s 0": "-s 0: not 1 to", "-s x": "-s x: ", "-s 2G": "not 1 to", "-n 0": "-n 0: not 1 to", "-r 0": "-r 0: not 1 to",
+		"-m 1500": "-m 1500: none of 256", "-l 16": "-l 16: not 0 to 15", "-p 70000": "-p 70000: not 0 to 65535",
+		"-g 1": "-g 1: not 0 to 0", "--ip 10.0.0.1": "--ip 10.0.0.1: want an address with its prefix length",
+		"--gateway x": "--gateway x", "--timeout x": "--timeout x: want a time", "--timeout 0s": "--timeout 0s: want a time",
+		"a b": "a b: one server at most", "-d loop: host": "host: with -d loop: both ends are here", "--what": "see --help",
+		"-d null: -m 9": "-m 9: none of", "-d nosuch:": "nosuch",
+	} {
+		var errs strings.Builder
+		require.Equal(t, exitFailed, run(t.Context(), strings.Fields(args), io.Discard, &errs), args)
+		require.Contains(t, errs.String(), says)
+		require.True(t, strings.HasPrefix(errs.String(), name+": "))
+	}
+	var out strings.Builder
+	require.Zero(t, run(t.Context(), []string{"-h"}, &out, io.Discard))
+	require.Contains(t, out.String(), "--rx-depth")
+}
+
+// play lets two sides with settings of their own meet, and answers how each ended.
+func play(t *testing.T, client, server string) (errs [2]error) {
+	var sides [2]*session
+	for i, line := range []string{client, server} {
+		s, err := parse(append(strings.Fields(line), "-d", "loop:"+t.Name(), "--timeout", "2s"))
+		require.NoError(t, err)
+		sides[i], err = s.open(i == 0, quiet, io.Discard)
+		require.NoError(t, err)
+		defer sides[i].host.Close()
+	}
+	a, b := net.Pipe()
+	ended := make(chan struct{})
+	go func() { errs[1] = sides[1].play(t.Context(), b); close(ended) }()
+	errs[0] = sides[0].play(t.Context(), a)
+	<-ended
+	return errs
+}
+
+func TestSettingsThatDiffer(t *testing.T) {
+	for _, c := range []struct{ name, client, server, hears, says string }{
+		{"a client without -c", "", "-c", "", "-c: message 1: byte 0 of 4096 is 0x7b, not 0x00: has the client -c"},
+		{"a smaller message", "-c -s 4000", "-c", "", "-c: message 1 has 4000 bytes, not the 4096 of -s"},
+		{"a larger one", "-s 5000", "", "message 1: remote invalid request", "message 1: local length error"},
+		{"fewer messages", "-n 500", "-n 501", "", "nothing came for 2s, with 500 messages received and 500 acknowledged of 501: the peer is silent; do -s, -m, -n"},
+		{"another path MTU", "-m 256", "", "message 1: remote invalid request", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			errs := play(t, c.client, c.server)
+			if c.says != "" {
+				require.ErrorContains(t, errs[1], c.says)
+			}
+			if c.hears != "" {
+				require.ErrorContains(t, errs[0], c.hears)
+			}
+		})
+	}
+}
+
+// A server passes over whoever only looks whether the port is open; it tells of somebody who speaks
+// another protocol; and a client whose server dies after the handshake says so.
+func TestServer(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before string // what the first one who calls says
+		err    error
+	}{
+		{"a port scanner first", "", nil},
+		{"a browser", "GET / HTTP/1.1\r\n\r\n", pingpong.ErrNotPingpong},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			probe, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			addr := probe.Addr().String()
+			probe.Close()
+			_, port, _ := net.SplitHostPort(addr)
+			s, err := parse([]string{"-d", "loop:" + t.Name(), "-p", port, "-c"})
+			require.NoError(t, err)
+			served := make(chan error, 1)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			go func() { served <- s.serve(ctx, quiet, io.Discard) }()
+			var caller net.Conn
+			require.Eventually(t, func() bool { caller, err = net.Dial("tcp", addr); return err == nil }, 10*time.Second, time.Millisecond)
+			_, _ = io.WriteString(caller, c.before)
+			if c.before == "" {
+				caller.Close()
+				client := *s
+				client.Host = "127.0.0.1"
+				require.NoError(t, client.dial(ctx, quiet, io.Discard))
+			} else {
+				defer caller.Close()
+			}
+			err = <-served
+			if c.err == nil {
+				require.NoError(t, err)
+			}
+			require.ErrorIs(t, err, c.err)
+		})
+	}
+}
+
+func TestPeerThatVanishes(t *testing.T) {
+	s, err := parse([]string{"-d", "loop:" + t.Name(), "--timeout", "100ms", "--ip", "10.0.0.1/24"})
+	require.NoError(t, err)
+	for client, says := range map[bool]string{true: "nothing came for 100ms", false: "nothing came for 100ms, with 0 messages received"} {
+		x, err := s.open(client, quiet, io.Discard)
+		require.NoError(t, err)
+		a, b := net.Pipe()
+		go func() {
+			peer := pingpong.Destination{QPN: 5, GID: netip.MustParseAddr("10.0.0.9")}
+			if client {
+				_, _ = pingpong.Accept(t.Context(), b, peer, func(pingpong.Destination) error { return nil })
+			} else {
+				_, _ = pingpong.Connect(t.Context(), b, peer)
+			}
+			b.Close()
+		}()
+		err = x.play(t.Context(), a)
+		require.ErrorIs(t, err, errSilent, fmt.Sprint(client))
+		require.ErrorContains(t, err, says)
+		require.NoError(t, x.host.Close())
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var errs strings.Builder
+	go func() { time.Sleep(20 * time.Millisecond); cancel(errInterrupted) }()
+	code := run(ctx, []string{"-d", "loop:" + t.Name(), "-n", "1000000000"}, io.Discard, &errs)
+	require.Equal(t, exitInterrupted, code)
+	require.Contains(t, errs.String(), "interrupted")
+}
+
+func TestCompare(t *testing.T) {
+	want := newMessage(5000, true)
+	require.NoError(t, compare(bytes.Clone(want), want))
+	for i := range want {
+		got := bytes.Clone(want)
+		got[i]++
+		require.ErrorContains(t, compare(got, want), fmt.Sprintf("byte %d of 5000", i))
+	}
+	require.NotContains(t, newMessage(5000, false), byte(0))
+	require.True(t, errors.Is(errors.Join(errNobody, pingpong.ErrGone), errNobody))
+}
