@@ -4,4 +4,6 @@
 //
 // Frames come from two endpoints on a packet.Pipe in virtual time, through packet/pcap. The tests
 // stand here, above everything they use: transport/wire must not import transport.
+//
+// They also run Wireshark's dissector for our extension, scripts/wireshark/goroce.lua.
 package wireshark

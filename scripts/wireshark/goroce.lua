@@ -1,0 +1,248 @@
+-- Wireshark's dissector for goroce's extension of RoCEv2 (docs/wire.md): XACK and XDATA. How to
+-- install it stands there, too.
+--
+-- It takes UDP port 4791 from Wireshark's own RoCEv2 dissector and gives everything back to that but
+-- the opcodes of the extension. Of those it shows the common header and the TLVs, and lets the other
+-- dissector read the packet that is wrapped: an XACK as the ACK that it is, too, an XDATA as the
+-- packet whose opcode it names.
+
+local goroce = Proto("goroce", "goroce extension of RoCEv2")
+
+local ROCE_PORT = 4791
+local BTH, XCH, AETH, ICRC = 12, 4, 4, 4 -- lengths
+local TLVS = BTH + XCH + AETH            -- where TLVs begin
+local MAX_TLVS = 192
+local FIRST, LAST, XACK, XDATA = 0xc0, 0xdf, 0xc5, 0xc6
+local RC_ACK = 0x11
+local PAD, TIMING, SACK, INT, OPTIONAL = 0, 1, 2, 3, 128
+local TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 16, 4, 16, 7, 512
+
+local opcodes = { [XACK] = "XACK", [XDATA] = "XDATA" }
+local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT" }
+
+local f = {
+    opcode = ProtoField.uint8("goroce.opcode", "Opcode", base.HEX, opcodes),
+    version = ProtoField.uint8("goroce.version", "Version", base.DEC, nil, 0xf0),
+    tlvs = ProtoField.uint8("goroce.tlvs", "Length of the TLVs", base.DEC, nil, nil, "in units of 4 bytes"),
+    tag = ProtoField.uint16("goroce.tag", "Tag", base.HEX, nil, nil, "chosen by the receiver of the packet"),
+    inner = ProtoField.uint8("goroce.inner", "Inner opcode", base.HEX),
+    tlv = ProtoField.none("goroce.tlv", "TLV"),
+    type = ProtoField.uint8("goroce.tlv.type", "Type", base.DEC, types),
+    length = ProtoField.uint8("goroce.tlv.length", "Length", base.DEC, nil, nil, "in units of 4 bytes"),
+    content = ProtoField.bytes("goroce.tlv.content", "Content"),
+    bits = ProtoField.uint16("goroce.sack.bits", "Bits"),
+    map = ProtoField.bytes("goroce.sack.map", "Bit map"),
+    here = ProtoField.string("goroce.sack.here", "Here"),
+    missing = ProtoField.string("goroce.sack.missing", "Missing"),
+    filled = ProtoField.uint8("goroce.int.filled", "Records filled"),
+    fits = ProtoField.uint8("goroce.int.fits", "Records that fit"),
+    record = ProtoField.none("goroce.int.record", "Record"),
+    port = ProtoField.uint16("goroce.int.port", "Port", base.HEX),
+    rate = ProtoField.uint16("goroce.int.rate", "Link rate", base.DEC, nil, nil, "in 100 Mb/s"),
+    time = ProtoField.uint32("goroce.int.time", "Clock", base.DEC, nil, nil, "in ns"),
+    sent = ProtoField.uint32("goroce.int.sent", "Sent", base.DEC, nil, nil, "bytes"),
+    queue = ProtoField.uint32("goroce.int.queue", "Queue", base.DEC, nil, nil, "bytes"),
+}
+goroce.fields = f
+
+-- What the receiver drops the packet for.
+local function wrong(name, text)
+    return ProtoExpert.new("goroce.wrong." .. name, text, expert.group.MALFORMED, expert.severity.ERROR)
+end
+local e = {
+    opcode = wrong("opcode", "Opcode that is kept for the extension"),
+    short = wrong("length", "Packet too short for the extension"),
+    version = wrong("version", "Version that this dissector does not know"),
+    area = wrong("tlvs", "TLVs longer than they may be, or than the packet"),
+    left = wrong("left", "Bytes behind the TLVs of an XACK"),
+    inner = wrong("inner", "No opcode to wrap"),
+    fit = wrong("tlv.length", "TLV that does not fit its area"),
+    twice = wrong("tlv.twice", "TLV that comes twice"),
+    unknown = wrong("tlv.unknown", "Unknown TLV that may not be skipped"),
+    place = wrong("tlv.place", "TLV that has no place here"),
+    timing = wrong("timing", "TIMING of a wrong length"),
+    sack = wrong("sack", "SACK whose bits are not 32 to 512, in steps of 32, or not its length"),
+    int = wrong("int", "INT whose length does not match its records"),
+    skipped = ProtoExpert.new("goroce.tlv.skipped", "Unknown TLV, to be skipped", expert.group.UNDECODED, expert.severity.NOTE),
+    empty = ProtoExpert.new("goroce.sack.empty", "SACK without a bit", expert.group.SEQUENCE, expert.severity.WARN),
+}
+do
+    local all = {}
+    for _, x in pairs(e) do all[#all + 1] = x end
+    goroce.experts = all
+end
+
+-- wraps says whether XDATA may wrap an opcode: those of RC, UC and UD (IB table 38).
+local function wraps(op)
+    return op <= 0x14 or op == 0x16 or op == 0x17 or (op >= 0x20 and op <= 0x2b) or op == 0x64 or op == 0x65
+end
+
+-- ranges shows sorted PSNs: 0x000005, 0x000007..0x000009.
+local function ranges(psns)
+    local out, i = {}, 1
+    while i <= #psns do
+        local j = i
+        while psns[j + 1] == (psns[j] + 1) % 0x1000000 do j = j + 1 end
+        out[#out + 1] = i == j and string.format("0x%06x", psns[i]) or string.format("0x%06x..0x%06x", psns[i], psns[j])
+        i = j + 1
+    end
+    return table.concat(out, ", ")
+end
+
+local function add_sack(range, tree, epsn)
+    local n = range(2, 2):uint()
+    tree:add(f.bits, range(2, 2))
+    if n == 0 or n % 32 ~= 0 or n > MAX_BITS or range:len() ~= 4 + n / 8 then
+        tree:add_proto_expert_info(e.sack)
+        return
+    end
+    local map = range(4)
+    tree:add(f.map, map)
+    local here, missing, unset = {}, {}, { epsn }
+    for i = 0, n - 1 do
+        local psn = (epsn + 1 + i) % 0x1000000
+        if math.floor(map(math.floor(i / 8), 1):uint() / 2 ^ (7 - i % 8)) % 2 == 1 then
+            here[#here + 1] = psn
+            for _, p in ipairs(unset) do missing[#missing + 1] = p end
+            unset = {}
+        else
+            unset[#unset + 1] = psn
+        end
+    end
+    if #here == 0 then
+        tree:add_proto_expert_info(e.empty)
+        return
+    end
+    tree:add(f.here, map, ranges(here)):set_generated()
+    tree:add(f.missing, map, ranges(missing)):set_generated()
+    tree:append_text(": missing " .. ranges(missing))
+end
+
+local function add_int(range, tree)
+    local filled, fits = range(2, 1):uint(), range(3, 1):uint()
+    tree:add(f.filled, range(2, 1))
+    tree:add(f.fits, range(3, 1))
+    if fits > MAX_RECORDS or filled > fits or range:len() ~= INT_HEAD + fits * INT_RECORD then
+        tree:add_proto_expert_info(e.int)
+        return
+    end
+    tree:append_text(string.format(": %d of %d records", filled, fits))
+    for i = 0, filled - 1 do
+        local r = range(INT_HEAD + i * INT_RECORD, INT_RECORD)
+        local sub = tree:add(f.record, r)
+        sub:append_text(string.format(" %d: %d bytes queued", i, r(12, 4):uint()))
+        sub:add(f.port, r(0, 2))
+        sub:add(f.rate, r(2, 2)):append_text(string.format(" (%g Gb/s)", r(2, 2):uint() / 10))
+        sub:add(f.time, r(4, 4)):append_text(" ns")
+        sub:add(f.sent, r(8, 4)):append_text(" bytes")
+        sub:add(f.queue, r(12, 4)):append_text(" bytes")
+    end
+end
+
+-- add_tlv shows one TLV in an area of TLVs; first says that it is the first.
+local function add_tlv(range, tree, op, epsn, first)
+    local type = range(0, 1):uint()
+    tree:add(f.type, range(0, 1))
+    tree:add(f.length, range(1, 1))
+    tree:append_text(" " .. (types[type] or type))
+    if type == SACK and op == XACK then
+        add_sack(range, tree, epsn)
+    elseif type == INT and op == XDATA and first then
+        add_int(range, tree)
+    else
+        tree:add(f.content, range(2))
+        if type == SACK or type == INT or (type == TIMING and op ~= XACK) then
+            tree:add_proto_expert_info(e.place)
+        elseif type == TIMING and range:len() ~= TIMING_LEN then
+            tree:add_proto_expert_info(e.timing)
+        elseif type > INT and type < OPTIONAL then
+            tree:add_proto_expert_info(e.unknown)
+        elseif type >= OPTIONAL then
+            tree:add_proto_expert_info(e.skipped)
+        end
+    end
+end
+
+local function add_tlvs(area, tree, op, epsn)
+    local seen, at = {}, 0
+    while at < area:len() do
+        local left = area:len() - at
+        local n = left >= 4 and area(at + 1, 1):uint() * 4 or 0
+        if n == 0 or n > left then
+            tree:add(f.tlv, area(at)):add_proto_expert_info(e.fit)
+            return
+        end
+        local range = area(at, n)
+        local sub = tree:add(f.tlv, range)
+        add_tlv(range, sub, op, epsn, at == 0)
+        local type = range(0, 1):uint()
+        if seen[type] and type ~= PAD then sub:add_proto_expert_info(e.twice) end
+        seen[type] = true
+        at = at + n
+    end
+end
+
+local udp_port = DissectorTable.get("udp.port")
+local roce = udp_port:get_dissector(ROCE_PORT)
+
+-- wrapped makes the packet that ours stands for: its BTH with a standard opcode, and what follows.
+local function wrapped(tvb, op, from, to)
+    local bytes = tvb(0, BTH):bytes()
+    bytes:set_index(0, op)
+    if to > from then bytes:append(tvb(from, to - from):bytes()) end
+    bytes:append(tvb(tvb:len() - ICRC):bytes())
+    return bytes:tvb("wrapped packet")
+end
+
+function goroce.dissector(tvb, pinfo, root)
+    local op = tvb:len() > 0 and tvb(0, 1):uint() or 0
+    if op < FIRST or op > LAST then return roce:call(tvb, pinfo, root) end
+
+    local cut = tvb:len() < tvb:reported_len() -- by the capture
+    local tree = root:add(goroce, tvb())
+    tree:add(f.opcode, tvb(0, 1))
+    pinfo.cols.protocol = "goroce"
+    pinfo.cols.info = opcodes[op] or "?"
+    -- give_up says why the rest cannot be read.
+    local function give_up(why)
+        tree:add_proto_expert_info(why)
+        return tvb:len()
+    end
+    if not opcodes[op] then return give_up(e.opcode) end
+    if tvb:reported_len() < TLVS + ICRC then return give_up(e.short) end
+    if tvb:len() < TLVS then return tvb:len() end
+
+    tree:append_text(", " .. opcodes[op])
+    tree:add(f.version, tvb(BTH, 1))
+    tree:add(f.tlvs, tvb(BTH + 1, 1)):append_text(" (times 4 bytes)")
+    tree:add(f.tag, tvb(BTH + 2, 2))
+    local length = tvb(BTH + 1, 1):uint() * 4
+    local behind = TLVS + length
+    if tvb(BTH, 1):uint() >= 32 or tvb(BTH, 1):uint() < 16 then return give_up(e.version) end
+    if length > MAX_TLVS or behind + ICRC > tvb:reported_len() then return give_up(e.area) end
+    if behind > tvb:len() then return tvb:len() end
+    if length > 0 then
+        add_tlvs(tvb(TLVS, length), tree, op, (tvb(BTH - 3, 3):uint() + 1) % 0x1000000)
+    end
+
+    if op == XACK and behind + ICRC ~= tvb:reported_len() then return give_up(e.left) end
+    if cut then return tvb:len() end
+
+    local inner
+    if op == XACK then
+        inner = wrapped(tvb, RC_ACK, BTH + XCH, TLVS)
+    else
+        local item = tree:add(f.inner, tvb(BTH + XCH, 1))
+        if not wraps(tvb(BTH + XCH, 1):uint()) then
+            item:add_proto_expert_info(e.inner)
+            return tvb:len()
+        end
+        inner = wrapped(tvb, tvb(BTH + XCH, 1):uint(), behind, tvb:len() - ICRC)
+    end
+    roce:call(inner, pinfo, root)
+    pinfo.cols.protocol = "goroce"
+    pinfo.cols.info:prepend(opcodes[op] .. " ")
+    return tvb:len()
+end
+
+udp_port:add(ROCE_PORT, goroce)
