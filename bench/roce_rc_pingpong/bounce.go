@@ -41,7 +41,9 @@ func newBounce(s *settings, client bool, qp *transport.QueuePair, cq *transport.
 	size := int(s.Size)
 	b := &bounce{settings: s, client: client, qp: qp, cq: cq, out: out, in: in}
 	copy(out.Bytes(), newMessage(size, client && s.Check))
-	b.message = newMessage(size, s.Check)
+	if s.Check {
+		b.message = newMessage(size, true)
+	}
 	b.send = transport.WorkRequest{ID: idSend, Op: transport.OpSend, Flags: transport.Signaled, SGList: []transport.SGE{out.SGE(0, size)}}
 	b.recv = transport.RecvRequest{ID: idRecv, SGList: []transport.SGE{in.SGE(0, size)}}
 	return b

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -56,7 +55,7 @@ func TestOutput(t *testing.T) {
 func TestBadFlags(t *testing.T) {
 	for args, says := range map[string]string{
 		"-s 0": "-s 0: not 1 to", "-s x": "-s x: ", "-s 2G": "not 1 to", "-n 0": "-n 0: not 1 to", "-r 0": "-r 0: not 1 to",
-		"-m 1500": "-m 1500: none of 256", "-l 16": "-l 16: not 0 to 15", "-p 70000": "-p 70000: not 0 to 65535",
+		"-m 1500": "-m 1500: none of 256", "-l 16": "-l 16: not 0 to 15", "-p 70000": "-p 70000: not 1 to 65535",
 		"-g 1": "-g 1: not 0 to 0", "--ip 10.0.0.1": "--ip 10.0.0.1: want an address with its prefix length",
 		"--gateway x": "--gateway x", "--timeout x": "--timeout x: want a time", "--timeout 0s": "--timeout 0s: want a time",
 		"a b": "a b: one server at most", "-d loop: host": "host: with -d loop: both ends are here", "--what": "see --help",
@@ -154,35 +153,69 @@ func TestServer(t *testing.T) {
 }
 
 func TestPeerThatVanishes(t *testing.T) {
-	s, err := parse([]string{"-d", "loop:" + t.Name(), "--timeout", "100ms", "--ip", "10.0.0.1/24"})
-	require.NoError(t, err)
-	for client, says := range map[bool]string{true: "nothing came for 100ms", false: "nothing came for 100ms, with 0 messages received"} {
-		x, err := s.open(client, quiet, io.Discard)
-		require.NoError(t, err)
-		a, b := net.Pipe()
-		go func() {
-			peer := pingpong.Destination{QPN: 5, GID: netip.MustParseAddr("10.0.0.9")}
-			if client {
-				_, _ = pingpong.Accept(t.Context(), b, peer, func(pingpong.Destination) error { return nil })
-			} else {
-				_, _ = pingpong.Connect(t.Context(), b, peer)
+	for _, c := range []struct {
+		name   string
+		client bool
+		gone   bool // its port, too
+		says   string
+	}{
+		{"a server that does not answer", true, false, "nothing came for 500ms, with 0 messages received"},
+		{"a client that does not begin", false, false, "nothing came for 500ms, with 0 messages received"},
+		{"a server without a link", true, true, "no link on port loop:"},
+		{"a client without a link", false, true, "no link on port loop:"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := parse([]string{"-d", "loop:" + t.Name(), "--timeout", "500ms"})
+			require.NoError(t, err)
+			x, err := s.open(c.client, quiet, io.Discard)
+			require.NoError(t, err)
+			defer x.host.Close()
+			peer, err := s.open(!c.client, quiet, io.Discard)
+			require.NoError(t, err)
+			defer peer.host.Close()
+			if c.gone {
+				require.NoError(t, peer.host.Close())
+				peer.mine.GID = netip.MustParseAddr("fe80::9")
 			}
-			b.Close()
-		}()
-		err = x.play(t.Context(), a)
-		require.ErrorIs(t, err, errSilent, fmt.Sprint(client))
-		require.ErrorContains(t, err, says)
-		require.NoError(t, x.host.Close())
+			ready := func(d pingpong.Destination) error {
+				if c.gone {
+					return nil
+				}
+				return peer.ready(d)
+			}
+			a, b := net.Pipe()
+			go func() {
+				defer b.Close()
+				if c.client {
+					_, _ = pingpong.Accept(t.Context(), b, peer.mine, ready)
+				} else if d, err := pingpong.Connect(t.Context(), b, peer.mine); err == nil {
+					_ = ready(d)
+				}
+			}()
+			require.ErrorContains(t, x.play(t.Context(), a), c.says)
+		})
 	}
 }
 
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var errs strings.Builder
-	go func() { time.Sleep(20 * time.Millisecond); cancel(errInterrupted) }()
-	code := run(ctx, []string{"-d", "loop:" + t.Name(), "-n", "1000000000"}, io.Discard, &errs)
+	code := run(ctx, []string{"-d", "loop:" + t.Name(), "-n", "1000000000"}, whenTold{"remote address", func() { cancel(errInterrupted) }}, &errs)
 	require.Equal(t, exitInterrupted, code)
 	require.Contains(t, errs.String(), "interrupted")
+}
+
+// whenTold does something once a word is printed.
+type whenTold struct {
+	word string
+	do   func()
+}
+
+func (w whenTold) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), w.word) {
+		w.do()
+	}
+	return len(b), nil
 }
 
 func TestCompare(t *testing.T) {
@@ -194,5 +227,4 @@ func TestCompare(t *testing.T) {
 		require.ErrorContains(t, compare(got, want), fmt.Sprintf("byte %d of 5000", i))
 	}
 	require.NotContains(t, newMessage(5000, false), byte(0))
-	require.True(t, errors.Is(errors.Join(errNobody, pingpong.ErrGone), errNobody))
 }

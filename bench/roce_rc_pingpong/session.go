@@ -261,16 +261,35 @@ func (x *session) meet(ctx context.Context, conn net.Conn) (peer pingpong.Destin
 	defer cancel()
 	if x.client {
 		if peer, err = pingpong.Connect(ctx, conn, x.mine); err == nil {
-			err = x.ready(peer)
+			err = errors.Join(x.ready(peer), x.linkUp(ctx))
 		}
 		return peer, err
 	}
 	met := false
-	peer, err = pingpong.Accept(ctx, conn, x.mine, func(peer pingpong.Destination) error { met = true; return x.ready(peer) })
+	peer, err = pingpong.Accept(ctx, conn, x.mine, func(peer pingpong.Destination) error {
+		met = true
+		return errors.Join(x.ready(peer), x.linkUp(ctx))
+	})
 	if !met && (errors.Is(err, pingpong.ErrGone) || ctx.Err() != nil) {
 		err = errors.Join(errNobody, err)
 	}
 	return peer, err
+}
+
+// linkUp waits until the wire leads somewhere. It asks again and again: a memif client connects when
+// it is asked.
+func (x *session) linkUp(ctx context.Context) error {
+	for {
+		link, err := x.host.Device().Link()
+		if err != nil || link.Up {
+			return err
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("no link on port %s: %w", x.settings.Device, context.Cause(ctx))
+		}
+	}
 }
 
 // patience is ctx until the two sides know each other.

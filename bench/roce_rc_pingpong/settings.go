@@ -134,7 +134,7 @@ func (s *settings) check() error {
 			errs = append(errs, fmt.Errorf("%s %d: not %d to %d", flag, n, low, high))
 		}
 	}
-	within("-p", s.Port, 0, 65535)
+	within("-p", s.Port, 1, 65535)
 	within("-s", int(s.Size), 1, int(maxSize))
 	within("-r", s.RxDepth, 1, transport.MaxQueueDepth)
 	within("-n", s.Iters, 1, maxIters)

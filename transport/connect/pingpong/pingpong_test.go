@@ -24,6 +24,21 @@ const (
 	v6 = "0000:000011:fffffe:fd180000000000000000000000000001\x00"
 )
 
+// What ibv_rc_pingpong of Debian 12 said, and what it printed of itself.
+func TestGolden(t *testing.T) {
+	for message, want := range map[string]Destination{
+		"0000:000052:4803a9:00000000000000000000ffffc6120001\x00": {QPN: 0x52, PSN: 0x4803a9, GID: netip.MustParseAddr("198.18.0.1")},
+		"0000:000053:9f3e88:fd180000000000000000000000000001\x00": {QPN: 0x53, PSN: 0x9f3e88, GID: netip.MustParseAddr("fd18::1")},
+	} {
+		got, err := Decode([]byte(message))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		again, err := want.Encode()
+		require.NoError(t, err)
+		require.Equal(t, message, string(again))
+	}
+}
+
 // What is on the wire, written out.
 func TestMessages(t *testing.T) {
 	for gid, want := range map[string]string{"10.0.0.1": v4, "fd18::1": v6} {
