@@ -158,9 +158,10 @@ func (c *console) end(x *session) {
 		return
 	}
 	r := x.rows[len(x.rows)-1]
-	p := r.Percentiles
-	fmt.Fprintf(c.out, " latency at %d bytes [usec]: p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, p99.99 %.2f, max %.2f\n",
-		r.MsgSize, p.P50, p.P90, p.P99, p.P999, p.P9999, p.Max)
+	if p := r.Percentiles; p.Max > 0 { // a perftest tells nothing of it
+		fmt.Fprintf(c.out, " latency at %d bytes [usec]: p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, p99.99 %.2f, max %.2f\n",
+			r.MsgSize, p.P50, p.P90, p.P99, p.P999, p.P9999, p.Max)
+	}
 	if len(r.PerQP) > 1 {
 		c.fairness(r)
 	}

@@ -59,7 +59,7 @@ func (s *Settings) sessionFlags(f *pflag.FlagSet) {
 	f.VarP((*connection)(&s.Connection), "connection", "c", "service `type`: RC, UC (send, write) or UD (send)")
 	f.IntVarP(&s.MTU, "mtu", "m", 0, "path MTU, 256 to 4096 `bytes` (default the largest that both ports carry)")
 	f.IntVarP(&s.GIDIndex, "gid-index", "x", 0, "which of the --ip addresses to use, by its `number` from 0")
-	f.Var((*duration)(&s.ConnectTimeout), "connect-timeout", "how long a client tries to reach its server, and either a link")
+	f.Var((*duration)(&s.ConnectTimeout), "connect-timeout", "how long a client tries to reach its server, either end the other,\nand a link")
 }
 
 func (s *Settings) trafficFlags(f *pflag.FlagSet) {

@@ -120,7 +120,7 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 			p.peer, p.region = theirs.QPs[p.number], theirs.Regions[p.number]
 			err := p.qp.ToRTR(transport.RTRAttr{
 				Path: path, PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)), DestQPN: wire.QPN(p.peer.Num),
-				RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: theirs.RdAtomic, MinRNRTimer: rnrTimer,
+				RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic, MinRNRTimer: rnrTimer,
 				Extension: wire.Agree(mine.Extension, theirs.Extension),
 			})
 			if err != nil {

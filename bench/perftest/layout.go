@@ -21,9 +21,9 @@ func (p span) bytes() int { return p.stride * p.slots }
 // one place when they are larger, as perftest's do: what is measured is then the transport, not the
 // memory. With validation each in flight has a place of its own.
 func (s *Settings) spanOf(n int) span {
-	stride := (n + cacheLine - 1) &^ (cacheLine - 1)
+	stride := (n + s.line - 1) / s.line * s.line
 	if !s.Validate {
-		return span{stride, max(1, pageSize/stride)}
+		return span{stride, max(1, s.page/stride)}
 	}
 	return span{stride, min(max(checkRoom/s.QPs/stride, 1), maxSlots)}
 }
@@ -41,7 +41,7 @@ func (s *Settings) layout() (each int, receives span) {
 	for _, size := range s.sizes(int(transport.MTU4096)) {
 		each = max(each, s.spanOf(size).bytes())
 	}
-	return (each + pageSize - 1) &^ (pageSize - 1), receives
+	return (each + s.page - 1) / s.page * s.page, receives
 }
 
 // window is how many messages of a size may be outstanding: with validation no more than there are

@@ -1,6 +1,7 @@
 package perftest
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -76,6 +77,13 @@ func (p *peerConn) Read(b []byte) (int, error) {
 		return 0, p.err
 	}
 	return 0, os.ErrDeadlineExceeded
+}
+
+// putBack makes b what is read next.
+func (p *peerConn) putBack(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.buffer = append(bytes.Clone(b), p.buffer...)
 }
 
 // SetDeadline implements net.Conn, as far as connect uses it: a moment long past ends what waits.

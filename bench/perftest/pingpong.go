@@ -9,19 +9,21 @@ import (
 )
 
 const (
-	warmup = 16               // round trips before the first that counts: caches, neighbour table
+	warmup = 16               // round trips before the first that counts, between ours: caches, neighbour table
 	stall  = 2 * units.Second // without an answer a datagram, or a UC message, is lost
 )
 
 var errLost = errors.New("no answer for 2 s: a message was lost, and this connection type does not repeat it")
 
-// pingpong bounces one message. It is the goroce.Program of latency tests at both ends: the client
-// begins each round, the server answers. A WRITE arrives when the last byte of the buffer shows the
+// pingpong bounces one message. It is the goroce.Program of latency tests at both ends: one
+// begins each round, mostly the client, and the other answers. A WRITE arrives when the last byte of the buffer shows the
 // number of the round; a SEND and a WRITE with immediate by their completion; a READ or an atomic
 // when its own completion comes, without a program at the server.
 type pingpong struct {
 	test      Test
 	initiator bool
+	apart     bool // the end that answers measures, too, and ends with the last round
+	warm      uint64
 	byMemory  bool // arrivals are seen in memory
 	checked   bool // --data_validation
 	repeats   bool // lost messages are sent again (RC)
@@ -54,11 +56,15 @@ type pingpong struct {
 func (l *lane) newPingPong(size int, initiator bool) *pingpong {
 	s, p := l.settings, &l.pairs[0]
 	m := &pingpong{
-		test: s.Test, initiator: initiator, byMemory: s.Test.Verb == Write && !s.WriteWithImm,
+		test: s.Test, initiator: initiator, apart: s.apart, warm: warmup, byMemory: s.Test.Verb == Write && !s.WriteWithImm,
 		checked: s.Validate, repeats: s.Connection == transport.RC, clock: l.host.Now,
 		sendCQ: l.sendCQ, recvCQ: l.recvCQ, number: uint64(p.number),
-		rounds: warmup + uint64(s.Iters), latencies: newLatencies(),
+		latencies: newLatencies(),
 	}
+	if s.apart {
+		m.warm = 0
+	}
+	m.rounds = m.warm + uint64(s.Iters)
 	if s.Duration > 0 {
 		m.length, m.rounds = s.Duration, unlimited
 		m.measured = [2]units.Duration{s.Margin, s.Duration - s.Margin}
@@ -98,28 +104,38 @@ func (m *pingpong) Step(_ *transport.Endpoint, now units.Time) (busy, done bool)
 		}
 		return m.err != nil, m.err != nil
 	}
-	if m.initiator {
+	switch {
+	case m.initiator:
 		done = m.measure()
+	case m.apart && m.round == 0:
+		m.start()
+	case m.apart:
+		m.measure()
 	}
 	if !done {
 		m.round++
 		m.post()
+		done = m.apart && !m.initiator && m.round == m.rounds
 	}
 	return true, done || m.err != nil
 }
 
 func (m *pingpong) begin() {
-	m.begunAt = m.clock()
-	m.roundAt = m.begunAt
+	m.start()
 	m.round = 1
 	m.post()
+}
+
+func (m *pingpong) start() {
+	m.begunAt = m.clock()
+	m.roundAt = m.begunAt
 }
 
 // measure takes the time of the round that ended; it answers whether it was the last.
 func (m *pingpong) measure() (done bool) {
 	now := m.clock()
 	d := now.Sub(m.roundAt)
-	counts := m.round > warmup
+	counts := m.round > m.warm
 	if m.length > 0 {
 		since := m.roundAt.Sub(m.begunAt)
 		counts = since >= m.measured[0] && since <= m.measured[1]

@@ -175,7 +175,7 @@ func TestMismatchIsToldAtBothEnds(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	w := newEnds(t)
 	begun := time.Now()
-	client := start(t, writeBW, "-p", fmt.Sprint(w.port), "-d", "null:", "localhost")
+	client := start(t, writeBW, "-p", fmt.Sprint(w.port), "-d", "null:", "--connect-timeout", "2s", "localhost")
 	require.Equal(t, exitFailed, client.ends(20*time.Second))
 	require.Less(t, time.Since(begun), 2500*time.Millisecond+soon/3)
 	require.Contains(t, client.result(), fmt.Sprintf("no server at localhost:%d", w.port))
@@ -197,7 +197,7 @@ func TestServerThatIsNone(t *testing.T) {
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 	client := start(t, writeBW, "-p", port, "-d", "null:", "localhost")
 	require.Equal(t, exitFailed, client.ends(20*time.Second))
-	require.Contains(t, client.result(), "does not speak goroce's handshake")
+	require.Contains(t, client.result(), "does not speak perftest's handshake")
 }
 
 // A server that accepts and stays silent.

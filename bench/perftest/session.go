@@ -2,7 +2,6 @@ package perftest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,15 +18,10 @@ import (
 // ErrPeerGone says that the other end ended in the middle of the test.
 var ErrPeerGone = errors.New("the peer vanished in the middle of the test")
 
-// peerError is what the other end says went wrong there.
-type peerError string
-
-func (e peerError) Error() string { return "the peer reports: " + string(e) }
-
 const (
 	farewell = time.Second           // that the peer gets to hear what went wrong here
 	settle   = 20 * time.Millisecond // after the peer has gone
-	silence  = time.Second           // after which a connection is nobody who wants a test
+	silence  = 3 * time.Second       // after which a connection is nobody who wants a test: ib_write_bw waits one
 )
 
 // session is one end of a test.
@@ -36,6 +30,7 @@ type session struct {
 	server   bool
 	host     *goroce.Host
 	conn     *peerConn
+	dialogue dialogue
 	lanes    []*lane
 	console  *console
 
@@ -116,14 +111,18 @@ func (x *session) close() (err error) {
 	return err
 }
 
-// run does the whole test over an open port and a connection to the peer. setup bounds the time
-// until both are connected.
-func (x *session) run(ctx, setup context.Context, conn *peerConn) error {
+// run does the whole test over an open port and a connection to the peer.
+func (x *session) run(ctx context.Context, conn *peerConn) error {
 	x.conn = conn
-	if err := x.setup(setup); err != nil {
-		return x.tell(ctx, "connected", err)
+	setup, cancel := x.deadline(ctx)
+	defer cancel()
+	if err := x.greet(setup); err != nil {
+		return err
 	}
-	if _, err := x.meet(ctx, "connected", nil); err != nil {
+	if err := x.setup(setup); err != nil {
+		return x.dialogue.tell(ctx, "connected", err)
+	}
+	if err := x.dialogue.connected(ctx); err != nil {
 		return err
 	}
 	x.console.header(x)
@@ -132,8 +131,13 @@ func (x *session) run(ctx, setup context.Context, conn *peerConn) error {
 		if err != nil {
 			return err
 		}
-		x.rows = append(x.rows, row)
-		x.console.row(row)
+		if row != nil {
+			x.rows = append(x.rows, row)
+			x.console.row(row)
+		}
+	}
+	if err := x.dialogue.end(ctx); err != nil {
+		return err
 	}
 	x.console.end(x)
 	x.report = x.document()
@@ -143,13 +147,9 @@ func (x *session) run(ctx, setup context.Context, conn *peerConn) error {
 // setup trades settings and queue pairs with the peer and brings the latter up.
 func (x *session) setup(ctx context.Context) error {
 	s := x.settings
-	mtu := x.portMTU()
-	if s.MTU > 0 {
-		mtu = s.MTU
-	}
 	x.mine = &connect.Hello{
-		Addr: x.host.Addrs()[s.GIDIndex].Addr(), PathMTU: int64(mtu), RdAtomic: s.Outs,
-		QPs: make([]connect.QP, s.QPs), Regions: make([]connect.Region, s.QPs), Settings: s.symmetric(),
+		Addr: x.host.Addrs()[s.GIDIndex].Addr(), PathMTU: int64(x.pathMTU()), RdAtomic: s.Outs,
+		QPs: make([]connect.QP, s.QPs), Regions: make([]connect.Region, s.QPs),
 	}
 	for i := range s.Queues {
 		l := &lane{host: x.host, index: i, settings: s}
@@ -158,21 +158,14 @@ func (x *session) setup(ctx context.Context) error {
 			numbers = append(numbers, n)
 		}
 		if err := l.create(numbers); err != nil {
-			return errors.Join(err, connect.Refuse(ctx, x.conn, err))
+			return x.dialogue.refuse(ctx, err)
 		}
 		l.hello(x.mine)
 		x.lanes = append(x.lanes, l)
 	}
 	var err error
-	if x.theirs, err = connect.Exchange(ctx, x.conn, x.mine); err != nil {
+	if x.theirs, err = x.dialogue.trade(ctx, x.mine); err != nil {
 		return err
-	}
-	if err := s.compare(x.theirs.Settings); err != nil {
-		return err
-	}
-	if len(x.theirs.QPs) != s.QPs || len(x.theirs.Regions) != s.QPs {
-		return fmt.Errorf("%w: it has %d queue pairs and %d regions, not %d",
-			connect.ErrMalformed, len(x.theirs.QPs), len(x.theirs.Regions), s.QPs)
 	}
 	x.mtu = int(min(x.mine.PathMTU, x.theirs.PathMTU))
 	if s.Connection == transport.UD {
@@ -246,83 +239,22 @@ func (x *session) waitLink(ctx context.Context) error {
 	}
 }
 
-// Facts that are traded where the two ends meet.
-const (
-	factError    = "error"
-	factRow      = "row"
-	factTotals   = "totals"
-	factSent     = "sent"
-	factReceived = "received"
-)
-
-// meet waits for the peer at a point of the test, and trades facts.
-func (x *session) meet(ctx context.Context, name string, facts map[string]string) (map[string]string, error) {
-	theirs, err := connect.Barrier(ctx, x.conn, name, facts)
-	if err != nil {
-		if x.conn.isGone() && ctx.Err() == nil {
-			err = fmt.Errorf("%w (%w)", ErrPeerGone, err)
-		}
-		return nil, err
-	}
-	if said := theirs[factError]; said != "" {
-		return nil, peerError(said)
-	}
-	return theirs, nil
-}
-
-// tell lets the peer know what went wrong here, where it will wait for us, and answers err.
-func (x *session) tell(ctx context.Context, name string, err error) error {
-	if ctx.Err() != nil || errors.Is(err, ErrPeerGone) || errors.Is(err, ErrMismatch) || errors.Is(err, connect.ErrRefused) {
-		return err // it knows
-	}
-	ctx, cancel := context.WithTimeout(ctx, farewell)
-	defer cancel()
-	_, _ = x.meet(ctx, name, map[string]string{factError: err.Error()})
-	return err
-}
-
 // measure does one message size together with the peer.
 func (x *session) measure(ctx context.Context, size int) (*Row, error) {
 	r, err := x.newRound(size)
 	if err != nil {
-		return nil, x.tell(ctx, "ready", err)
+		return nil, x.dialogue.tell(ctx, "ready", err)
 	}
-	if _, err := x.meet(ctx, "ready", nil); err != nil {
+	if err := x.dialogue.ready(ctx); err != nil {
 		return nil, err
 	}
 	stop := x.console.progress(x, r)
 	err = r.run(ctx)
 	stop()
 	if err != nil {
-		return nil, x.tell(ctx, "done", r.explain(err))
+		return nil, x.dialogue.tell(ctx, "done", r.explain(err))
 	}
-	theirs, err := x.meet(ctx, "done", map[string]string{factSent: encode(r.sent())})
-	if err != nil {
-		return nil, err
-	}
-	var sent []uint64
-	if err := json.Unmarshal([]byte(theirs[factSent]), &sent); err != nil || len(sent) != x.settings.QPs {
-		return nil, x.tell(ctx, "facts", fmt.Errorf("%w: what it sent: %q", connect.ErrMalformed, theirs[factSent]))
-	}
-	if err := r.finish(sent); err != nil {
-		return nil, x.tell(ctx, "facts", err)
-	}
-	row, totals := r.row(), r.totals()
-	theirs, err = x.meet(ctx, "facts", map[string]string{
-		factRow: encode(row), factTotals: encode(totals), factReceived: encode(r.received()),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r.combine(row, totals, theirs)
-}
-
-func encode(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil { // numbers that JSON has not: a bug
-		panic(err)
-	}
-	return string(b)
+	return x.dialogue.conclude(ctx, r)
 }
 
 // runServer waits for a client.
@@ -346,9 +278,7 @@ func runServer(ctx context.Context, s *Settings, c *console) (x *session, err er
 		return x, err
 	}
 	_ = listener.Close() // one client: the next one shall be told so
-	setup, cancel := x.deadline(ctx)
-	defer cancel()
-	return x, x.run(ctx, setup, tcp)
+	return x, x.run(ctx, tcp)
 }
 
 // accept waits for a client that says something.
@@ -380,12 +310,12 @@ func runClient(ctx context.Context, s *Settings, c *console) (x *session, err er
 		return x, err
 	}
 	setup, cancel := x.deadline(ctx)
-	defer cancel()
 	tcp, err := connect.Dial(setup, net.JoinHostPort(s.Host, fmt.Sprint(s.Port)))
+	cancel()
 	if err != nil {
 		return x, err
 	}
-	return x, x.run(ctx, setup, newPeerConn(tcp))
+	return x, x.run(ctx, newPeerConn(tcp))
 }
 
 // deadline is ctx until the connection must stand.
@@ -410,9 +340,7 @@ func runInProcess(ctx context.Context, s *Settings, c *console) (*session, error
 	failed := make(chan error, len(ends))
 	for i, tcp := range []net.Conn{near, far} {
 		go func() {
-			setup, cancel := ends[i].deadline(ctx)
-			defer cancel()
-			err := ends[i].run(ctx, setup, newPeerConn(tcp))
+			err := ends[i].run(ctx, newPeerConn(tcp))
 			if err != nil {
 				_ = tcp.Close() // the other end need not wait
 			}

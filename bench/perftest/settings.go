@@ -69,6 +69,10 @@ type Settings struct {
 	// Verdict.
 	LimitBW      float64
 	LimitMsgRate float64
+
+	// What the peer has its part in.
+	page, line int  // bytes: what small messages go round in, and what they are aligned to
+	apart      bool // it is no program of ours: each end measures for itself, and from the first message
 }
 
 // What a run may ask for. The numbers are perftest's unless the transport has less.
@@ -119,10 +123,10 @@ func (c Congestion) algorithm() cc.Algorithm { return &cc.Fixed{Window: c.Window
 // defaults are what a test does without flags.
 func defaults(t Test) *Settings {
 	s := &Settings{
-		Test: t, Port: 18515, ConnectTimeout: 2 * units.Second, Connection: transport.RC, Margin: -1,
+		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC, Margin: -1,
 		Size: 65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
 		QPTimeout: defQPTimeout, RetryCount: 7, Device: "loop:", Queues: 1,
-		Congestion: Congestion{Name: "fixed", Window: transport.DefaultWindow},
+		Congestion: Congestion{Name: "fixed", Window: transport.DefaultWindow}, page: pageSize, line: cacheLine,
 	}
 	switch {
 	case t.Verb == Atomic:

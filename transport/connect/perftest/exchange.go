@@ -27,6 +27,8 @@ type exchanger struct {
 	in     *bufio.Reader
 	client bool
 	test   Test
+	kin    []byte // the first message of a peer like us
+	metKin bool
 	met    bool  // the peer has said something that perftest says
 	failed error // the first one: nothing can follow it
 }
@@ -90,7 +92,9 @@ func (x *exchanger) read(what string, n int) ([]byte, error) {
 		}
 	}
 	came, _ := x.in.Peek(x.in.Buffered())
+	x.metKin = !x.met && x.kin != nil && bytes.HasPrefix(came, x.kin)
 	switch {
+	case x.metKin: // which need not wait for an answer
 	case err != nil && len(came) == 0:
 		return nil, fmt.Errorf("perftest: %s: none of %d bytes came: %w", what, n, gone(err))
 	case err != nil || len(came) > n && string(came[n:]) != done:

@@ -18,8 +18,11 @@ const oldest = 5.70
 // largestBuffer bounds what a peer may make us allocate, for each queue pair, by its page size.
 const largestBuffer = 16 * units.MiB
 
-// helloLen is the length of a Hello on the wire, bytes.
-const helloLen = 16 + 4 + 4 + 2
+// Lengths on the wire, bytes: of the version, and of a Hello.
+const (
+	versionLen = 16
+	helloLen   = versionLen + 4 + 4 + 2
+)
 
 // helloParts are the messages that a Hello is sent in.
 var helloParts = [...]struct {
@@ -27,7 +30,7 @@ var helloParts = [...]struct {
 	len    int
 	decode func(*Hello, []byte) error
 }{
-	{"version", 16, (*Hello).decodeVersion},
+	{"version", versionLen, (*Hello).decodeVersion},
 	{"page size", 4, func(h *Hello, b []byte) (err error) { h.Page, err = decodeBytes("page size", b); return err }},
 	{"cache line", 4, func(h *Hello, b []byte) (err error) { h.CacheLine, err = decodeBytes("cache line", b); return err }},
 	{"MTU", 2, (*Hello).decodeMTU},
@@ -36,6 +39,7 @@ var helloParts = [...]struct {
 // Hello is what each side says of itself first.
 type Hello struct {
 	Version   string      // "" means Version
+	Mark      string      // behind the version's end, where perftest does not look: see Session.Kin
 	Page      units.Bytes // perftest's cycle buffer: what a test with small messages goes round in
 	CacheLine units.Bytes // what the addresses of small messages are rounded up to
 	PathMTU   units.Bytes // 256, 512, 1024, 2048 or 4096
@@ -44,7 +48,7 @@ type Hello struct {
 // agree is what two Hellos make: the larger buffers, the smaller path MTU. The version is the peer's.
 func (h Hello) agree(peer Hello) Hello {
 	return Hello{
-		Version: peer.Version, Page: max(h.Page, peer.Page), CacheLine: max(h.CacheLine, peer.CacheLine),
+		Version: peer.Version, Mark: peer.Mark, Page: max(h.Page, peer.Page), CacheLine: max(h.CacheLine, peer.CacheLine),
 		PathMTU: min(h.PathMTU, peer.PathMTU),
 	}
 }
@@ -55,7 +59,7 @@ func (h Hello) Encode() ([]byte, error) {
 		h.Version = Version
 	}
 	b := make([]byte, helloLen)
-	copy(b[:15], h.Version)
+	copy(b[:15], h.Version+"\x00"+h.Mark)
 	binary.BigEndian.PutUint32(b[16:], uint32(h.Page))
 	binary.BigEndian.PutUint32(b[20:], uint32(h.CacheLine))
 	for code := '1'; code <= '5'; code++ {
@@ -66,7 +70,8 @@ func (h Hello) Encode() ([]byte, error) {
 	if again, err := DecodeHello(b); err != nil {
 		return nil, err
 	} else if again != h {
-		return nil, malformed("version %q, page of %d bytes, cache line of %d: no message holds that", h.Version, h.Page, h.CacheLine)
+		return nil, malformed("version %q with mark %q, page of %d bytes, cache line of %d: no message holds that",
+			h.Version, h.Mark, h.Page, h.CacheLine)
 	}
 	return b, nil
 }
@@ -90,12 +95,12 @@ func (h *Hello) decodeVersion(b []byte) error {
 	text, rest, found := bytes.Cut(b, []byte{0})
 	number, err := strconv.ParseFloat(string(text), 64)
 	switch {
-	case !found || err != nil || len(bytes.Trim(text, "0123456789.")) > 0 || len(bytes.Trim(rest, "\x00")) > 0:
+	case !found || err != nil || len(bytes.Trim(text, "0123456789.")) > 0:
 		return fmt.Errorf("perftest: it began with %q, not with a version like %q: %w", b, Version, ErrNotPerftest)
 	case number < oldest:
 		return fmt.Errorf("perftest: version %s, %.2f is the oldest that will do: %w", text, oldest, ErrVersion)
 	}
-	h.Version = string(text)
+	h.Version, h.Mark = string(text), string(bytes.TrimRight(rest, "\x00"))
 	return nil
 }
 

@@ -21,8 +21,12 @@ import (
 // answers (of one-directional WRITE, READ and atomics) goes on to Done and Finish without traffic
 // of its own, and waits there until the client has done. What has failed stays so.
 type Session struct {
-	// Agreed is what both sides can do, with the peer's version.
+	// Agreed is what both sides can do, with the peer's version and mark.
 	Agreed Hello
+	// Kin says that the peer's version and mark are ours: no perftest, but a program like this one,
+	// with which other words are to be had. Nothing but the version has been exchanged then, and no
+	// other method may be called but Rest.
+	Kin bool
 
 	wire         exchanger
 	mine, theirs []Destination
@@ -48,15 +52,28 @@ func greet(ctx context.Context, wire exchanger, mine Hello) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{wire: wire}
+	if mine.Mark != "" {
+		s.wire.kin = message[:versionLen]
+	}
 	var theirs Hello
-	for _, part := range helloParts {
+	for i, part := range helloParts {
 		if err := s.wire.trade(ctx, part.name, message[:part.len], func(b []byte) error { return part.decode(&theirs, b) }); err != nil {
 			return nil, err
 		}
 		message = message[part.len:]
+		if i == 0 && s.wire.metKin {
+			s.Agreed, s.Kin = theirs, true
+			return s, nil
+		}
 	}
 	s.Agreed = mine.agree(theirs)
 	return s, nil
+}
+
+// Rest is what a kin has said already beyond its version.
+func (s *Session) Rest() []byte {
+	rest, _ := s.wire.in.Peek(s.wire.in.Buffered())
+	return rest
 }
 
 // Exchange tells the peer of our queue pairs and answers what it told of as many of its own, in the

@@ -259,6 +259,40 @@ func TestBadPeers(t *testing.T) {
 	}
 }
 
+// Two of ours know each other by the mark behind the version and say no more; a server's next words
+// may come along with its version. To anybody else the mark is nothing.
+func TestKin(t *testing.T) {
+	for _, c := range []struct {
+		client, server string
+		kin            bool
+	}{{"goroce", "goroce", true}, {"goroce", "", false}, {"", "goroce", false}, {"goroce", "goroce2", false}, {"", "", false}} {
+		a, b := sockets(t)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		mine, theirs := hello(), hello()
+		mine.Mark, theirs.Mark = c.client, c.server
+		served := make(chan error, 1)
+		go func() {
+			s, err := Accept(ctx, b, Test{}, theirs)
+			if err == nil && s.Kin {
+				_, err = b.Write([]byte("more"))
+			}
+			served <- err
+		}()
+		s, err := Connect(ctx, a, Test{}, mine)
+		require.NoError(t, err)
+		require.NoError(t, <-served)
+		require.Equal(t, c.kin, s.Kin, "%+v", c)
+		require.Equal(t, c.server, s.Agreed.Mark)
+		if c.kin {
+			more := append([]byte(nil), s.Rest()...)
+			rest, err := io.ReadAll(io.LimitReader(a, int64(4-len(more))))
+			require.NoError(t, err)
+			require.Equal(t, "more", string(append(more, rest...)))
+		}
+	}
+}
+
 // After an error there is nothing more to say: no step waits for a peer that is out of step.
 func TestFailedStaysFailed(t *testing.T) {
 	a, b := net.Pipe()
