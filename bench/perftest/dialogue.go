@@ -39,7 +39,10 @@ func (x *session) greet(ctx context.Context) error {
 		Verb: [...]handshake.Verb{handshake.Write, handshake.Read, handshake.Send, handshake.Atomic}[s.Test.Verb],
 		Kind: handshake.Kind(s.Test.Kind), Bidirectional: s.Bidirectional, All: s.All, Duration: s.Duration > 0,
 	}
-	mine := handshake.Hello{Mark: mark, Page: pageSize, CacheLine: cacheLine, PathMTU: units.Bytes(x.pathMTU())}
+	mine := handshake.Hello{Page: pageSize, CacheLine: cacheLine, PathMTU: units.Bytes(x.pathMTU())}
+	if !s.Upstream {
+		mine.Mark = mark
+	}
 	greeting := handshake.Accept
 	if !x.server {
 		greeting = handshake.Connect

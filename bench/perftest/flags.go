@@ -38,7 +38,7 @@ func groups(s *Settings, x *extras) []group {
 		bind(fs)
 		gs = append(gs, group{title, fs})
 	}
-	add("Session (the same at both ends, except --gid-index and --connect-timeout)", s.sessionFlags)
+	add("Session (the same at both ends, except --gid-index, --upstream and --connect-timeout)", s.sessionFlags)
 	add("Traffic (the same at both ends, except depths, --post_list, --inline_size, --cq-mod, --outs)", s.trafficFlags)
 	add("Quality of service", s.qosFlags)
 	add("Port (ours)", s.portFlags)
@@ -59,6 +59,7 @@ func (s *Settings) sessionFlags(f *pflag.FlagSet) {
 	f.VarP((*connection)(&s.Connection), "connection", "c", "service `type`: RC, UC (send, write) or UD (send)")
 	f.IntVarP(&s.MTU, "mtu", "m", 0, "path MTU, 256 to 4096 `bytes` (default the largest that both ports carry)")
 	f.IntVarP(&s.GIDIndex, "gid-index", "x", 0, "which of the --ip addresses to use, by its `number` from 0")
+	f.BoolVar(&s.Upstream, "upstream", false, "measure as with linux-rdma's perftest also when the peer is goroce; one end may say so")
 	f.Var((*duration)(&s.ConnectTimeout), "connect-timeout", "how long a client tries to reach its server, either end the other,\nand a link")
 }
 

@@ -21,6 +21,7 @@ type Settings struct {
 	Connection     transport.QPType
 	MTU            int // 0: the largest that both ports carry
 	GIDIndex       int
+	Upstream       bool // take the peer for linux-rdma's perftest
 	ConnectTimeout units.Duration
 
 	// Traffic.

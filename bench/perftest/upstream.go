@@ -19,8 +19,8 @@ type upstream struct {
 	said *handshake.Session
 }
 
-// goodbye is how long a perftest may take to see its last message acknowledged, and hang up. It is
-// ours to acknowledge until then.
+// goodbye is how long an ib_write_lat may take to see its last message acknowledged, and hang up. It
+// is ours to acknowledge until then.
 const goodbye = 2 * time.Second
 
 // suitUpstream says what a perftest cannot do, and lays out memory as it expects it.
@@ -146,10 +146,12 @@ func (u *upstream) end(ctx context.Context) error {
 	if err := u.said.Finish(ctx); err != nil {
 		return u.x.lost(ctx, err)
 	}
-	select {
-	case <-u.x.conn.gone:
-	case <-time.After(goodbye):
-	case <-ctx.Done():
+	if t := u.x.settings.Test; t.Kind == Latency && t.Verb == Write { // which has no last words
+		select {
+		case <-u.x.conn.gone:
+		case <-time.After(goodbye):
+		case <-ctx.Done():
+		}
 	}
 	return nil
 }

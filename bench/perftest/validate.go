@@ -93,6 +93,7 @@ func (s *Settings) validatePort(p *problems) {
 	p.when(err != nil, "--ib-dev %s: %w", s.Device, err)
 	p.when(s.inProcess() && s.Host != "",
 		"%s: with --ib-dev %s both ends run in this process, there is no server to name", s.Host, s.Device)
+	p.when(s.inProcess() && s.Upstream, "--upstream: with --ib-dev %s both ends run in this process", s.Device)
 	p.when(s.ConnectTimeout <= 0, "--connect-timeout %v: want more than 0", s.ConnectTimeout)
 	p.when(s.GIDIndex < 0 || s.GIDIndex >= max(1, len(s.Addrs)),
 		"--gid-index %d: there are %d --ip addresses, counted from 0", s.GIDIndex, len(s.Addrs))

@@ -1,0 +1,122 @@
+package perftest
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Two of ours that take each other for linux-rdma's perftest: the same messages, the same traffic.
+// That the real one finds them right shows in bench/interop, which needs a machine for it.
+func TestUpstream(t *testing.T) {
+	for _, test := range everyTest {
+		for _, extra := range []string{"", "-b", "-c UC", "-c UD", "-a"} {
+			switch {
+			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(), extra == "-c UD" && test.Verb != Send,
+				extra == "-a" && test != writeBW && test != sendLat:
+				continue
+			}
+			t.Run(test.Name()+extra, func(t *testing.T) {
+				w := newEnds(t)
+				args := append(strings.Fields(extra), "-n", "100")
+				if test.Verb != Atomic && extra != "-a" {
+					args = append(args, "-s", "2000")
+				}
+				client := start(t, test, append(append(args, "--upstream"), w.client...)...) // one end's word is enough
+				server := start(t, test, append(args, w.server...)...)
+				require.Zero(t, client.ends(30*time.Second), client.result())
+				require.Zero(t, server.ends(soon), server.result())
+				if extra == "-a" {
+					require.Contains(t, client.result(), "\n 8388608 ")
+					return
+				}
+				switch row := regexpRow(t, client.result()); {
+				case test.Kind == Latency && test.oneSided():
+					require.NotContains(t, server.result(), "latency at", "nobody tells it")
+				case test.Kind == Latency:
+					require.Contains(t, []string{"99", "100"}, row[1], "who answers has one sample less")
+					require.Contains(t, []string{"99", "100"}, regexpRow(t, server.result())[1])
+				case test.Verb == Send:
+					require.Equal(t, "100", row[1])
+				default:
+					require.Equal(t, row, regexpRow(t, server.result()))
+				}
+			})
+		}
+	}
+}
+
+// What perftest's handshake cannot carry is refused before anything is measured.
+func TestUpstreamCannot(t *testing.T) {
+	w := newEnds(t)
+	args := []string{"--data_validation", "--write_with_imm", "-n", "10"}
+	client := start(t, writeBW, append(append(args, "--upstream"), w.client...)...)
+	server := start(t, writeBW, append(args, w.server...)...)
+	for _, p := range []*program{client, server} {
+		require.Equal(t, exitFailed, p.ends(20*time.Second))
+		require.Contains(t, p.result(), "--data_validation: the peer is perftest 6.06, which cannot do that")
+		require.Contains(t, p.result(), "--write_with_imm: the peer")
+	}
+}
+
+// Other options there show by a message that is not the expected one.
+func TestUpstreamMismatch(t *testing.T) {
+	w := newEnds(t)
+	client := start(t, writeBW, append([]string{"-q", "2", "-n", "10", "--upstream"}, w.client...)...)
+	server := start(t, writeBW, append([]string{"-n", "10"}, w.server...)...)
+	for _, p := range []*program{client, server} {
+		require.Equal(t, exitFailed, p.ends(30*time.Second), p.result())
+		require.Regexp(t, "do not run the same test|peer vanished", p.result())
+	}
+	require.Contains(t, client.result()+server.result(), "do not run the same test with the same options")
+}
+
+func TestUpstreamPeerDies(t *testing.T) {
+	for _, victim := range []string{"client", "server"} {
+		t.Run(victim, func(t *testing.T) {
+			w := newEnds(t)
+			args := []string{"-s", "64", "-n", "1000000000", "--upstream"}
+			server := start(t, writeBW, append(args, w.server...)...)
+			client := start(t, writeBW, append(args, w.client...)...)
+			for _, p := range []*program{client, server} {
+				p.says("#bytes")
+			}
+			dead, alive := client, server
+			if victim == "server" {
+				dead, alive = server, client
+			}
+			require.NoError(t, dead.Process.Signal(syscall.SIGKILL))
+			require.Equal(t, exitFailed, alive.ends(10*time.Second), alive.result())
+			require.Contains(t, alive.result(), ErrPeerGone.Error())
+			l, err := net.Listen("tcp", fmt.Sprintf(":%d", w.port))
+			require.NoError(t, err, "the port is free again")
+			require.NoError(t, l.Close())
+		})
+	}
+}
+
+// Clients that are none, and a perftest that is too old.
+func TestServerHearsGarbage(t *testing.T) {
+	for says, answer := range map[string]string{
+		"GET / HTTP/1.1\r\nHost: x\r\n\r\n":                   "does not speak perftest's handshake",
+		"5.00" + strings.Repeat("\x00", 12):                   "the peer's perftest is too old",
+		"6.06" + strings.Repeat("\x00", 12) + "and much more": "does not speak perftest's handshake",
+	} {
+		w := newEnds(t)
+		server := start(t, writeBW, append([]string{"--connect-timeout", "3s"}, w.server...)...)
+		server.says("Waiting for client")
+		c, err := net.Dial("tcp", fmt.Sprintf("localhost:%d", w.port))
+		require.NoError(t, err)
+		_, err = io.WriteString(c, says)
+		require.NoError(t, err)
+		require.Equal(t, exitFailed, server.ends(10*time.Second), server.result())
+		require.Contains(t, server.result(), answer)
+		_ = c.Close()
+	}
+}
