@@ -66,6 +66,9 @@ type Host struct {
 	pcap      io.Closer
 	recording *pcap.File
 
+	cmMu sync.Mutex
+	cm   *cm // once someone asked for it
+
 	closing sync.Once
 	closed  chan struct{}
 	err     error
@@ -154,6 +157,11 @@ func firstQPN(i, n int) uint32 {
 func (h *Host) Close() error {
 	h.closing.Do(func() {
 		close(h.closed)
+		h.cmMu.Lock()
+		if h.cm != nil {
+			h.cm.close()
+		}
+		h.cmMu.Unlock()
 		for _, w := range h.workers {
 			w.stop()
 		}
