@@ -2,6 +2,7 @@ package goroce
 
 import (
 	"errors"
+	"io"
 	"time"
 
 	"github.com/goroce/goroce/transport"
@@ -11,6 +12,9 @@ import (
 
 // ErrUnreachable says that a peer did not answer until the RDMA connection manager gave up.
 var ErrUnreachable = errors.New("the peer does not answer")
+
+// errTooLate is the end of a connection that the program did not decide about.
+var errTooLate = errors.New("the program took too long to decide")
 
 // CMReject says that a peer refused a connection of the RDMA connection manager.
 type CMReject struct {
@@ -114,9 +118,17 @@ func (m *cm) tell(c *CMConn, e rdmacm.Event) {
 	case rdmacm.Rejected:
 		m.end(c, &CMReject{e.Reason, e.Private})
 	case rdmacm.Unreachable:
-		m.end(c, ErrUnreachable)
+		err := ErrUnreachable
+		if e.Reason != rdmacm.Timeout {
+			err = errTooLate
+		}
+		m.end(c, err)
 	case rdmacm.Disconnected:
-		m.end(c, errDisconnected)
+		err := error(io.EOF)
+		if e.Reason != 0 {
+			err = &CMReject{e.Reason, e.Private}
+		}
+		m.end(c, err)
 	}
 }
 

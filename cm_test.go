@@ -345,6 +345,32 @@ func TestCMHostCloses(t *testing.T) {
 	require.ErrorIs(t, err, ErrClosed)
 }
 
+// Each end of a connection is told apart.
+func TestCMEnds(t *testing.T) {
+	for _, c := range []struct {
+		event   rdmacm.Event
+		closing bool
+		want    error
+	}{
+		{rdmacm.Event{Kind: rdmacm.Disconnected}, false, io.EOF},
+		{rdmacm.Event{Kind: rdmacm.Disconnected}, true, ErrClosed},
+		{rdmacm.Event{Kind: rdmacm.Disconnected, Reason: rdmacm.Timeout}, true, ErrClosed},
+		{rdmacm.Event{Kind: rdmacm.Disconnected, Reason: rdmacm.ConsumerReject}, false, &CMReject{Reason: rdmacm.ConsumerReject}},
+		{rdmacm.Event{Kind: rdmacm.Rejected, Reason: rdmacm.StaleConnection}, false, &CMReject{Reason: rdmacm.StaleConnection}},
+		{rdmacm.Event{Kind: rdmacm.Unreachable, Reason: rdmacm.Timeout}, false, ErrUnreachable},
+		{rdmacm.Event{Kind: rdmacm.Unreachable, Reason: rdmacm.ConsumerReject}, false, errTooLate},
+	} {
+		m := &cm{conns: map[*rdmacm.Conn]*CMConn{}}
+		conn := newCMConn(m, nil)
+		conn.closing = c.closing
+		m.tell(conn, c.event)
+		require.Equal(t, c.want, conn.Err())
+		<-conn.Done()
+		m.tell(conn, rdmacm.Event{Kind: rdmacm.Disconnected})
+		require.Equal(t, c.want, conn.Err(), "an end is final")
+	}
+}
+
 func TestCMMisuse(t *testing.T) {
 	w := newCMWorld(t, 1)
 	a := newCMEnd(t, w.a, 0, transport.RC)

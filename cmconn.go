@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"sync"
 
@@ -13,9 +12,6 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
-
-// errDisconnected is the end of a connection that nothing went wrong with.
-var errDisconnected = io.EOF
 
 // CMParams is what a program brings to a connection (rdma_conn_param). Its numbers are verbs' own,
 // under transport's names: see transport.RTRAttr and RTSAttr.

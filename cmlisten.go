@@ -128,6 +128,9 @@ func (r *CMRequest) Accept(ctx context.Context, p CMParams) (*CMConn, error) {
 
 func (r *CMRequest) accept(ctx context.Context, p CMParams) error {
 	c, m := r.c, r.c.m
+	if err := c.Err(); err != nil {
+		return err
+	}
 	var ours rdmacm.Offer
 	err := r.take(&p)
 	if err == nil {

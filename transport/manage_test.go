@@ -359,6 +359,44 @@ func TestForgedManagement(t *testing.T) {
 	}
 }
 
+// FuzzManagement feeds queue pair 1 with anything: an endpoint must not panic, lose a buffer, or
+// answer what is not for it.
+func FuzzManagement(f *testing.F) {
+	client, err := rdmacm.New(rdmacm.Config{Seed: 9})
+	require.NoError(f, err)
+	_, err = client.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 0x77}, Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
+		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, 0)
+	require.NoError(f, err)
+	request, _ := client.Emit()
+	for _, op := range []wire.Opcode{wire.UDSendOnly, wire.UDSendOnlyImm, wire.RCSendOnly, wire.CNP} {
+		f.Add(byte(op), uint16(0xffff), rdmacm.QKey, uint32(rdmacm.QPN), request.MAD[:])
+		f.Add(byte(op), uint16(1), uint32(7), uint32(2), request.MAD[:100])
+	}
+	f.Fuzz(func(t *testing.T, op byte, pkey uint16, qkey, src uint32, payload []byte) {
+		p := newPair(t)
+		b := manage(t, p.b, 2)
+		require.NoError(t, b.cm.Listen(rdmacm.TCPService(cmPort), 16))
+		_, other := p.connected(defaults())
+		p.settle(10 * units.Microsecond)
+		fg := newForger(p, other)
+		fg.addr.DestQP, fg.addr.PKey = rdmacm.QPN, pkey
+		for range 3 {
+			fg.send(wire.Fields{Op: wire.Opcode(op)}, min(len(payload), 2048), func(ext []byte) {
+				wire.DETH(ext[:wire.DETHLen]).Set(qkey, wire.QPN(src)&wire.PSNMask)
+				copy(ext[wire.DETHLen:len(ext)-2048], payload[:min(len(payload), 2048)])
+			}, nil)
+		}
+		p.settle(10 * units.Millisecond)
+		require.Equal(t, ReadyToSend, other.qp.State())
+		if p.b.counters.ManagementReceived == 0 {
+			require.Zero(t, p.b.counters.ManagementSent)
+		}
+		p.a.Close()
+		p.b.Close()
+		require.Zero(t, p.lb.out-len(p.lb.inbox))
+	})
+}
+
 func TestManageOnce(t *testing.T) {
 	p := newPair(t)
 	cm, err := rdmacm.New(rdmacm.Config{})
