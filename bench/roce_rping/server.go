@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"slices"
 	"sync"
-
-	"net/netip"
 
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/transport"
