@@ -1,12 +1,13 @@
 package goroce
 
 import (
-	"crypto/rand"
+	crand "crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"sync"
@@ -66,6 +67,9 @@ type Host struct {
 	pcap      io.Closer
 	recording *pcap.File
 
+	cmMu sync.Mutex
+	cm   *cm // once someone asked for it
+
 	closing sync.Once
 	closed  chan struct{}
 	err     error
@@ -78,7 +82,7 @@ func Open(url string, o Options) (*Host, error) {
 	}
 	if o.Seed == 0 {
 		var b [8]byte
-		_, _ = rand.Read(b[:]) // never fails
+		_, _ = crand.Read(b[:]) // never fails
 		o.Seed = binary.NativeEndian.Uint64(b[:])
 	}
 	o.Queues = max(o.Queues, 1)
@@ -125,7 +129,7 @@ func (h *Host) start(o Options) error {
 		}
 		ep, err := transport.New(transport.Config{
 			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN, Seed: o.Seed + uint64(i),
-			FirstQPN: firstQPN(i, h.device.Queues()), QPNStep: uint32(h.device.Queues()), NewAlgorithm: o.NewAlgorithm,
+			FirstQPN: firstQPN(i, h.device.Queues(), o.Seed), QPNStep: uint32(h.device.Queues()), NewAlgorithm: o.NewAlgorithm,
 			MaxHeld: max(1, stats.Buffers/2/h.device.Queues()),
 		}, processClock().Now())
 		if err != nil {
@@ -144,16 +148,24 @@ func (h *Host) start(o Options) error {
 	return nil
 }
 
-// firstQPN gives each of n endpoints its own residue of the queue pair numbers.
-func firstQPN(i, n int) uint32 {
-	const lowest = 0x100
-	return uint32(lowest - lowest%n + n + i)
+// firstQPN gives each of n endpoints its own residue of the queue pair numbers. They begin elsewhere
+// after each start: Linux refuses a connection by the CM from a number that one has had lately
+// (InfiniBand spec 12.9.8.3.1, stale connection).
+func firstQPN(i, n int, seed uint64) uint32 {
+	const lowest, span = 0x100, 1 << 23 // half of all numbers remain before they begin anew
+	base := lowest + rand.New(rand.NewPCG(seed, 0x71706e)).IntN(span)
+	return uint32(base - base%n + n + i)
 }
 
 // Close stops the cores and the port. Connections end; what was not acknowledged is lost.
 func (h *Host) Close() error {
 	h.closing.Do(func() {
 		close(h.closed)
+		h.cmMu.Lock()
+		if h.cm != nil {
+			h.cm.close()
+		}
+		h.cmMu.Unlock()
 		for _, w := range h.workers {
 			w.stop()
 		}

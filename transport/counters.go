@@ -25,6 +25,7 @@ type Counters struct {
 	DropQKey         uint64 // UD
 	DropUnnegotiated uint64 // of the extension, which this queue pair and its peer did not agree to
 	DropTag          uint64 // of the extension, from another life of the queue pair
+	DropManagement   uint64 // datagram to queue pair 1 that is none of 256 bytes from a queue pair 1
 
 	// Refused by the requester half.
 	DropStaleAck       uint64 // older than what is acknowledged already
@@ -64,6 +65,11 @@ type Counters struct {
 	UCLost            uint64 // UC packets dropped after a gap
 	UnreliableNoRecv  uint64 // UC or UD message without a receive
 	UnreliableErrors  uint64 // UC or UD packet that RC would have answered with a fatal NAK
+
+	// Datagrams of queue pair 1; the communication manager counts what they say (rdmacm.Counters).
+	ManagementReceived uint64
+	ManagementSent     uint64
+	ManagementUnsent   uint64 // there is no way to their next hop, or its MAC address did not become known
 
 	// Ours.
 	NoBuffers  uint64 // the port had no buffer

@@ -19,8 +19,12 @@
 // as in IRN: the responder keeps what comes behind a gap (ahead.go), the requester learns which
 // packets are missing (recovery.go) and sends these alone again (resend.go).
 //
+// Queue pair 1 belongs to a communication manager, if the program gives one to [Endpoint.Manage]: its
+// datagrams go to and come from an rdmacm.Machine (manage.go), by which programs of librdmacm and
+// ours connect their queue pairs.
+//
 // Everything belongs to the core that polls: no method may be called from another goroutine.
 // The package owns no goroutine, takes no lock, reads no clock and allocates nothing per packet;
-// it imports units, packet, cc, transport/wire, transport/neigh and the standard library without
-// net, os and time.
+// it imports units, packet, cc, transport/wire, transport/neigh, transport/rdmacm and the standard
+// library without net, os and time.
 package transport

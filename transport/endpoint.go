@@ -9,6 +9,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/neigh"
+	"github.com/goroce/goroce/transport/rdmacm"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -79,6 +80,7 @@ type Endpoint struct {
 	event     cc.Event
 	cc        cc.Controller
 	flows     []wire.QPN // whose flow a name is
+	manager   *manager   // queue pair 1; nil without
 
 	held       int // buffers of packets that came before their turn
 	maxHeld    int
@@ -169,6 +171,9 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 		qp.fail()
 	}
 	e.control(now)
+	if e.manager != nil {
+		e.pollManagement(now)
+	}
 	for qp := e.timers.due(now); qp != nil; qp = e.timers.due(now) {
 		qp.onTimer(now)
 	}
@@ -182,7 +187,11 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 	if !e.short && (more || n == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now
 	}
-	return units.Earlier(units.Earlier(nextNeighbor, nextControl), e.timers.next(now))
+	next := units.Earlier(units.Earlier(nextNeighbor, nextControl), e.timers.next(now))
+	if e.manager != nil {
+		next = units.Earlier(next, e.pollManagement(now)) // again: a new connection waits from now on
+	}
+	return next
 }
 
 // control lets congestion control do what time brings, and takes over what it decides by that.
@@ -228,7 +237,7 @@ func (e *Endpoint) Activity() uint64 { return e.counters.RxFrames + e.counters.T
 // Busy says whether anything is posted, owed or in flight on any queue pair: what a program waits
 // for before it stops polling.
 func (e *Endpoint) Busy() bool {
-	if e.turns[turnAnswer].head != nil || e.neighbors.Pending() {
+	if e.turns[turnAnswer].head != nil || e.neighbors.Pending() || e.manager != nil && e.manager.busy() {
 		return true
 	}
 	for c := range e.out {
@@ -275,7 +284,11 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	}
 	qp := e.qps.find(p.DestQP)
 	if qp == nil {
-		e.counters.DropUnknownQP++
+		if p.DestQP == rdmacm.QPN && e.manager != nil {
+			e.receiveManagement(p)
+		} else {
+			e.counters.DropUnknownQP++
+		}
 		return
 	}
 	info := p.Op.Info()

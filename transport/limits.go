@@ -13,6 +13,7 @@ const (
 	MaxQueuePairs   = 1 << 20 // queue pairs of one endpoint
 	MaxRegions      = 1 << 20 // memory regions of one endpoint
 	maxAsyncPending = 1024    // events nobody has fetched yet; further ones are counted and lost
+	maxParcels      = 64      // datagrams of queue pair 1 for a next hop that is not known yet; further ones are lost
 	maxOutstanding  = 1 << 22 // unacknowledged PSNs of one queue pair, half of what the spec allows
 	fewPackets      = 3       // outstanding, from which on the longer timeout counts (IRN section 4.1: N)
 	ackEvery        = 16      // packets of a long message between two that ask for an ACK

@@ -15,9 +15,8 @@ func (qp *QueuePair) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 		e.counters.MarkedCE++
 		qp.stats.MarkedCE++
 	}
-	if !qp.commEstablished && qp.state == ReadyToReceive {
-		qp.commEstablished = true
-		e.async(AsyncEvent{Kind: AsyncCommEst, QP: qp})
+	if !qp.commEstablished {
+		qp.firstRequest()
 	}
 	if qp.Type == UC {
 		if !qp.admitUnreliable(p, info) {

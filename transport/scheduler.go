@@ -57,6 +57,9 @@ func (e *Endpoint) owe(qp *QueuePair)      { e.queue(turnAnswer, qp) }
 // requests, a quantum each in turn. It answers whether something was left for the next round that
 // only needs another turn.
 func (e *Endpoint) transmit(now units.Time) (more bool) {
+	if e.manager != nil {
+		e.emitManagement(now)
+	}
 	e.emitNeighbors()
 	budget := pollBudget
 	for t := range turns {

@@ -21,6 +21,22 @@ var (
 
 // capture answers the communication manager's datagrams of the capture: REQ, REP, RTU, DREQ, DREP.
 func capture(t testing.TB) (all []Datagram) {
+	packets(t, func(p *wire.Packet) {
+		if p.Op != wire.UDSendOnly {
+			return
+		}
+		require.Equal(t, QPN, p.DestQP)
+		require.Equal(t, QPN, p.DETH().SrcQP())
+		require.Equal(t, QKey, p.DETH().QKey())
+		require.Len(t, p.Payload(), MADLen)
+		all = append(all, Datagram{Local: p.SrcIP(), Peer: p.DstIP(), MAD: [MADLen]byte(p.Payload())})
+	})
+	require.Len(t, all, 5)
+	return all
+}
+
+// packets hands all packets of the capture to f.
+func packets(t testing.TB, f func(*wire.Packet)) {
 	file, err := os.Open("testdata/rdmacm-rping.pcap")
 	require.NoError(t, err)
 	defer file.Close()
@@ -29,21 +45,14 @@ func capture(t testing.TB) (all []Datagram) {
 	for {
 		frame, _, err := frames.ReadPacketData()
 		if err == io.EOF {
-			break
+			return
 		}
 		require.NoError(t, err)
 		var p wire.Packet
-		if p.Parse(bytes.Clone(frame)) != nil || p.Op != wire.UDSendOnly {
-			continue
+		if p.Parse(bytes.Clone(frame)) == nil {
+			f(&p)
 		}
-		require.Equal(t, QPN, p.DestQP)
-		require.Equal(t, QPN, p.DETH().SrcQP())
-		require.Equal(t, QKey, p.DETH().QKey())
-		require.Len(t, p.Payload(), MADLen)
-		all = append(all, Datagram{Local: p.SrcIP(), Peer: p.DstIP(), MAD: [MADLen]byte(p.Payload())})
 	}
-	require.Len(t, all, 5)
-	return all
 }
 
 // What the capture must say; the numbers of the connection are those its text names.

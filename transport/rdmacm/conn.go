@@ -83,6 +83,17 @@ func (c *Conn) NotifyEstablished() error {
 	return nil
 }
 
+// NotifyEstablished is Conn's, for who knows only the number of the queue pair that got a packet.
+// For any other queue pair it does nothing.
+func (m *Machine) NotifyEstablished(qpn wire.QPN) {
+	for _, c := range m.deadlines { // who waits for an RTU has one
+		if c.state == repSent && c.qpn == qpn {
+			c.establish()
+			return
+		}
+	}
+}
+
 // Reject answers a ConnectRequest or a ConnectResponse with a REJ that holds up to 148 bytes of
 // private data. No event follows.
 func (c *Conn) Reject(r Reason, private []byte) error {

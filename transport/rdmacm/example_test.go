@@ -34,7 +34,7 @@ func Example() {
 			fmt.Println("server:", e.Kind)
 			if e.Kind == rdmacm.ConnectRequest {
 				a := e.Conn.QPAttr(theirs) // to RTR and RTS
-				fmt.Printf("  peer's QP %#x, PSN %d\n", uint32(a.DestQPN), uint32(a.RecvPSN))
+				fmt.Printf("  to QP %#x, from PSN %d on\n", uint32(a.DestQPN), uint32(a.SendPSN))
 				_ = e.Conn.Accept(theirs, now)
 			}
 		}
@@ -42,14 +42,14 @@ func Example() {
 		for e, ok := client.Event(); ok; e, ok = client.Event() {
 			fmt.Println("client:", e.Kind)
 			a := e.Conn.QPAttr(ours) // to RTR and RTS
-			fmt.Printf("  peer's QP %#x, PSN %d, %d READs at a time\n", uint32(a.DestQPN), uint32(a.RecvPSN), a.MaxRdAtomic)
+			fmt.Printf("  to QP %#x, from PSN %d on, %d READs at a time\n", uint32(a.DestQPN), uint32(a.SendPSN), a.MaxRdAtomic)
 			_ = e.Conn.Confirm()
 		}
 	}
 	// Output:
 	// server: CONNECT_REQUEST
-	//   peer's QP 0x11, PSN 100
+	//   to QP 0x11, from PSN 100 on
 	// client: CONNECT_RESPONSE
-	//   peer's QP 0x22, PSN 200, 8 READs at a time
+	//   to QP 0x22, from PSN 200 on, 8 READs at a time
 	// server: ESTABLISHED
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
 )
 
 // TestGoldenMessages: every datagram of Linux reads as expected, and writes as the same bytes.
@@ -83,8 +85,8 @@ func TestGoldenActive(t *testing.T) {
 	require.Equal(t, ConnectResponse, e.Kind)
 	assert.Equal(t, QPAttr{
 		PKey: 0xffff, Source: clientIP, IP: serverIP, HopLimit: 64, FlowLabel: 0x30788,
-		PathMTU: 4096, DestQPN: serverQPN, RecvPSN: serverPSN, MaxDestRdAtomic: 1,
-		SendPSN: clientPSN, Timeout: 19, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 1,
+		PathMTU: 4096, DestQPN: serverQPN, RecvPSN: clientPSN, MaxDestRdAtomic: 1,
+		SendPSN: serverPSN, Timeout: 19, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 1,
 	}, c.QPAttr(clientOffer))
 	require.NoError(t, c.Confirm())
 	says(frames[2])
@@ -96,6 +98,17 @@ func TestGoldenActive(t *testing.T) {
 	assert.Equal(t, Disconnected, e.Kind)
 	assert.Equal(t, timewait, c.state)
 	assert.Zero(t, m.Counters())
+}
+
+// TestGoldenPSN: rping's ends begin to send with the PSNs that the machines say.
+func TestGoldenPSN(t *testing.T) {
+	first := map[wire.QPN]wire.PSN{} // of the requests to a queue pair
+	packets(t, func(p *wire.Packet) {
+		if _, known := first[p.DestQP]; !known && p.Op.Info().Request && p.Op != wire.UDSendOnly {
+			first[p.DestQP] = p.PSN
+		}
+	})
+	assert.Equal(t, map[wire.QPN]wire.PSN{clientQPN: clientPSN, serverQPN: serverPSN}, first)
 }
 
 // TestGoldenPassive: asked what rping's server was asked, a machine says the same, byte for byte.
@@ -115,8 +128,8 @@ func TestGoldenPassive(t *testing.T) {
 	assert.Equal(t, make([]byte, MaxRequestPrivate), e.Private)
 	assert.Equal(t, QPAttr{
 		PKey: 0xffff, Source: serverIP, IP: clientIP, HopLimit: 64, FlowLabel: 0x30788,
-		PathMTU: 4096, DestQPN: clientQPN, RecvPSN: clientPSN, MaxDestRdAtomic: 1,
-		SendPSN: serverPSN, Timeout: 19, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 1,
+		PathMTU: 4096, DestQPN: clientQPN, RecvPSN: serverPSN, MaxDestRdAtomic: 1,
+		SendPSN: clientPSN, Timeout: 19, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 1,
 	}, e.Conn.QPAttr(serverOffer))
 	require.NoError(t, e.Conn.Accept(serverOffer, 0))
 	says(frames[1])

@@ -94,6 +94,9 @@ func (m *Machine) Len() int { return len(m.conns) }
 // Counters answers what was counted.
 func (m *Machine) Counters() Counters { return m.counters }
 
+// Pending says whether a datagram waits for Emit.
+func (m *Machine) Pending() bool { return len(m.out) > 0 }
+
 // Emit takes out the oldest datagram to send.
 func (m *Machine) Emit() (d Datagram, ok bool) { return take(&m.out) }
 

@@ -429,13 +429,21 @@ func TestUndecided(t *testing.T) {
 
 // TestNotifyEstablished: the client's first packet serves as its RTU.
 func TestNotifyEstablished(t *testing.T) {
-	n, c := served(t, false)
-	require.NoError(t, c.NotifyEstablished())
-	n.settle()
-	assert.Equal(t, []EventKind{ConnectRequest, Established}, n.ends[1].told)
-	n.say(1, &RTU{LocalID: clientID, RemoteID: c.id})
-	assert.Empty(t, n.ends[1].events)
-	assert.ErrorIs(t, c.NotifyEstablished(), ErrState)
+	for _, notify := range []func(*Conn){
+		func(c *Conn) { require.NoError(t, c.NotifyEstablished()) },
+		func(c *Conn) { c.machine.NotifyEstablished(serverOffer.QPN) },
+	} {
+		n, c := served(t, false)
+		n.ends[1].NotifyEstablished(serverOffer.QPN + 1)
+		assert.Equal(t, repSent, c.state, "another queue pair's packet says nothing")
+		notify(c)
+		n.settle()
+		assert.Equal(t, []EventKind{ConnectRequest, Established}, n.ends[1].told)
+		n.say(1, &RTU{LocalID: clientID, RemoteID: c.id})
+		n.ends[1].NotifyEstablished(serverOffer.QPN)
+		assert.Empty(t, n.ends[1].events)
+		assert.ErrorIs(t, c.NotifyEstablished(), ErrState)
+	}
 }
 
 // TestLimits: backlog, connections, datagrams and events have bounds.

@@ -11,7 +11,7 @@ import (
 // Offer is what a program brings to a connection, in terms of the verbs.
 type Offer struct {
 	QPN                wire.QPN
-	PSN                wire.PSN // of our first packet
+	PSN                wire.PSN // that the peer's first packet shall have
 	ResponderResources uint8    // READs and atomics of the peer that we answer at a time, at most
 	InitiatorDepth     uint8    // READs and atomics of ours outstanding at a time, at most
 	RetryCount         uint8    // 0..7, for both queue pairs; the active side's counts

@@ -136,8 +136,8 @@ func agreement(t *testing.T, seed uint64) (halfOpen, agreed int) {
 		require.Equal(t, established, client.conn.state, "-seed=%d: the server is alone", seed)
 		require.Equal(t, server.conn.id, client.conn.remote, "-seed=%d", seed)
 		a, b := client.conn.QPAttr(client.offer), server.conn.QPAttr(server.offer)
-		require.Equal(t, []any{a.DestQPN, a.RecvPSN, a.MaxRdAtomic, a.MaxDestRdAtomic, a.IP, a.Source, a.PathMTU, a.PKey},
-			[]any{server.offer.QPN, b.SendPSN, b.MaxDestRdAtomic, b.MaxRdAtomic, b.Source, b.IP, b.PathMTU, b.PKey}, "-seed=%d", seed)
+		require.Equal(t, []any{a.DestQPN, a.RecvPSN, a.SendPSN, a.MaxRdAtomic, a.MaxDestRdAtomic, a.IP, a.Source, a.PathMTU, a.PKey},
+			[]any{server.offer.QPN, b.SendPSN, b.RecvPSN, b.MaxDestRdAtomic, b.MaxRdAtomic, b.Source, b.IP, b.PathMTU, b.PKey}, "-seed=%d", seed)
 		require.Equal(t, client.offer.QPN, b.DestQPN, "-seed=%d", seed)
 		agreed++
 	}

@@ -38,13 +38,13 @@ func (c *Conn) QPAttr(ours Offer) QPAttr {
 	a := QPAttr{
 		PKey: req.PKey, Source: c.local, IP: c.peer, TrafficClass: req.Primary.TrafficClass,
 		HopLimit: req.Primary.HopLimit, FlowLabel: req.Primary.FlowLabel,
-		PathMTU: 128 << req.MTU, SendPSN: ours.PSN, RetryCount: req.RetryCount,
+		PathMTU: 128 << req.MTU, RecvPSN: ours.PSN, RetryCount: req.RetryCount,
 	}
 	theirs := struct{ responder, initiator, rnrRetry uint8 }{req.ResponderResources, req.InitiatorDepth, req.RNRRetryCount}
-	a.DestQPN, a.RecvPSN, a.Timeout = req.LocalQPN, req.StartingPSN, req.Primary.LocalACKTimeout
+	a.DestQPN, a.SendPSN, a.Timeout = req.LocalQPN, req.StartingPSN, req.Primary.LocalACKTimeout
 	if c.active {
 		theirs.responder, theirs.initiator, theirs.rnrRetry = rep.ResponderResources, rep.InitiatorDepth, rep.RNRRetryCount
-		a.DestQPN, a.RecvPSN = rep.LocalQPN, rep.StartingPSN
+		a.DestQPN, a.SendPSN = rep.LocalQPN, rep.StartingPSN
 		a.Timeout = ackTimeout(c.machine.config.PacketLifetime, rep.TargetACKDelay)
 	}
 	a.RNRRetry = theirs.rnrRetry

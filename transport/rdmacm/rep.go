@@ -8,7 +8,7 @@ type REP struct {
 	LocalQKey           uint32
 	LocalQPN            wire.QPN
 	LocalEECN           uint32   // 24 bits; RD only
-	StartingPSN         wire.PSN // of the sender's first packet
+	StartingPSN         wire.PSN // that the first packet to the sender shall have (12.6.8)
 	ResponderResources  uint8    // READs and atomics of the peer that the sender answers at a time
 	InitiatorDepth      uint8    // READs and atomics that the sender has outstanding at a time
 	TargetACKDelay      uint8    // 5 bits: the sender acknowledges within 4.096 µs · 2^n

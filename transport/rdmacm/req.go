@@ -30,7 +30,7 @@ type REQ struct {
 	RemoteResponseTimeout uint8  // 5 bits: the peer shall answer within
 	Type                  ServiceType
 	EndToEndFlowControl   bool
-	StartingPSN           wire.PSN // of the sender's first packet
+	StartingPSN           wire.PSN // that the first packet to the sender shall have
 	LocalResponseTimeout  uint8    // 5 bits: the sender answers within
 	RetryCount            uint8    // 3 bits: for the peer's queue pair
 	PKey                  uint16

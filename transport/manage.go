@@ -1,0 +1,144 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/neigh"
+	"github.com/goroce/goroce/transport/rdmacm"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// manager is queue pair 1, the general services interface (InfiniBand spec 13.5.1), as far as it is
+// the communication manager's: datagrams that come go to the machine, and what the machine says
+// leaves before the queue pairs' packets.
+type manager struct {
+	machine *rdmacm.Machine
+	psn     wire.PSN
+	waiting []parcel // the oldest first
+}
+
+// parcel is a datagram whose next hop's MAC address is not known yet.
+type parcel struct {
+	rdmacm.Datagram
+	hop   *neigh.Entry
+	until units.Time // when it counts as one that cannot leave
+}
+
+// Manage makes the endpoint the owner of queue pair 1: from now on Poll hands m what peers'
+// communication managers say, wakes it and sends what it says. Events are the program's to take,
+// as in OnRound, with Machine.Event. Of endpoints that share an address only one can be found by a
+// peer, but the connections that m makes may be those of queue pairs of the others, too.
+func (e *Endpoint) Manage(m *rdmacm.Machine) error {
+	if m == nil || e.manager != nil {
+		return fmt.Errorf("transport: manage: a machine is needed, and one is enough: %w", ErrInvalid)
+	}
+	e.manager = &manager{machine: m}
+	return nil
+}
+
+// receiveManagement takes a packet to queue pair 1.
+func (e *Endpoint) receiveManagement(p *wire.Packet) {
+	c := &e.counters
+	if p.Op != wire.UDSendOnly {
+		c.DropWrongService++
+		return
+	}
+	switch h := p.DETH(); {
+	case !samePartition(p.PKey, wire.DefaultPKey):
+		c.DropPKey++
+	case h.QKey() != rdmacm.QKey:
+		c.DropQKey++
+	case !e.neighbors.Owns(p.DstIP()):
+		c.DropDestination++
+	case h.SrcQP() != rdmacm.QPN || len(p.Payload()) != rdmacm.MADLen:
+		c.DropManagement++
+	default:
+		c.ManagementReceived++
+		e.manager.machine.Receive(p.DstIP(), p.SrcIP(), p.Payload(), e.now)
+	}
+}
+
+// firstRequest is called once in the life of a connection: its peer takes it for established.
+func (qp *QueuePair) firstRequest() {
+	e := qp.ep
+	qp.commEstablished = true
+	if qp.state == ReadyToReceive {
+		e.async(AsyncEvent{Kind: AsyncCommEst, QP: qp})
+	}
+	if e.manager != nil {
+		e.manager.machine.NotifyEstablished(qp.Num)
+	}
+}
+
+// emitManagement sends what the communication manager wants to say.
+func (e *Endpoint) emitManagement(now units.Time) {
+	g := e.manager
+	still := g.waiting[:0]
+	for _, p := range g.waiting {
+		switch {
+		case p.hop.Generation() != 0 && e.sendManagement(&p):
+		case p.hop.Generation() == 0 && !now.Before(p.until):
+			e.counters.ManagementUnsent++
+		default:
+			still = append(still, p)
+		}
+	}
+	clear(g.waiting[len(still):])
+	g.waiting = still
+	for g.machine.Pending() && e.frame(packet.ClassControl) != nil {
+		d, _ := g.machine.Emit()
+		hop, err := e.neighbors.Resolve(d.Peer, now)
+		p := parcel{d, hop, now.Add(unresolvedPatience)}
+		switch {
+		case err != nil:
+			e.counters.ManagementUnsent++ // no route
+		case hop.Generation() != 0:
+			e.sendManagement(&p)
+		case len(g.waiting) == maxParcels:
+			e.counters.ManagementUnsent++
+		default:
+			g.waiting = append(g.waiting, p)
+		}
+	}
+}
+
+// sendManagement builds the packet of a datagram whose next hop is known. It answers false when
+// the port has no room.
+func (e *Endpoint) sendManagement(p *parcel) bool {
+	b := e.frame(packet.ClassControl)
+	if b == nil {
+		return false
+	}
+	path := AddressVector{IP: p.Peer, Source: p.Local, SourcePort: sourcePort(rdmacm.QPN, rdmacm.QPN)}
+	address, err := e.address(path, rdmacm.QPN, wire.DefaultPKey)
+	address.DstMAC, _ = p.hop.MAC()
+	var t wire.Template
+	if err != nil || t.Set(address) != nil {
+		e.counters.ManagementUnsent++ // the program's address is none of ours
+		return true
+	}
+	room := b.Room()
+	ext, total := t.Build(room, wire.Fields{Op: wire.UDSendOnly, PSN: e.manager.psn}, rdmacm.MADLen)
+	frame := room[:total]
+	wire.DETH(frame[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
+	copy(frame[ext+wire.DETHLen:], p.MAD[:])
+	t.Seal(frame)
+	b.SetLen(total)
+	e.push(packet.ClassControl)
+	e.manager.psn = e.manager.psn.Add(1)
+	e.counters.ManagementSent++
+	return true
+}
+
+// pollManagement does what time brings, and answers when that is next.
+func (e *Endpoint) pollManagement(now units.Time) units.Time {
+	next := e.manager.machine.Poll(now)
+	if w := e.manager.waiting; len(w) > 0 {
+		next = units.Earlier(units.Earlier(next, w[0].until), e.neighbors.Poll(now))
+	}
+	return next
+}
+
+func (g *manager) busy() bool { return len(g.waiting) > 0 || g.machine.Pending() }
