@@ -74,6 +74,9 @@ type Event struct {
 	// Packets and Bytes are newly acknowledged (ACK, ECN, RTT) or just sent (TX); payload only.
 	Packets int
 	Bytes   units.Bytes
+	// Marked is how many of the newly acknowledged Packets were marked by a switch (CE), as the
+	// receiver echoes it (ACK, ECN, RTT).
+	Marked int
 	// Delay is the round-trip sample of an RTT event.
 	Delay units.Duration
 	// InFlight is what is unacknowledged after the event; payload only.

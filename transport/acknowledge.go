@@ -24,8 +24,13 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		end = end.Add(1)
 	}
 	var sack wire.SACK
-	if p.Op == wire.XACK && s.IsAck() {
-		sack = p.SACK()
+	if p.Op == wire.XACK {
+		if s.IsAck() && qp.selective() {
+			sack = p.SACK()
+		}
+		if t := p.ECNEcho(); t != nil && qp.ecnEcho {
+			qp.hearMarks(t.Marked())
+		}
 	}
 	if end.Before(r.una) || end == r.una && s.IsAck() && sack == nil {
 		e.counters.DropStaleAck++
@@ -165,13 +170,19 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 	qp.noticeDrained()
 }
 
-// sample tells congestion control of the progress, with a delay when the timed packet is in it.
+// sample tells congestion control of the progress, with a delay when the timed packet is in it: one
+// event, of the kind that says most of those that are wanted.
 func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	r := &qp.req
-	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes}
+	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes, Marked: int(qp.newMarks(packets))}
+	if ev.Marked > 0 && qp.wants.Has(cc.ECN) {
+		ev.Kind = cc.ECN
+	}
 	if r.rttBusy && (r.rttPSN.Before(r.una) || r.recovery.has(r.rttPSN, r.una)) {
-		ev.Kind, ev.Delay = cc.RTT, now.Sub(r.rttAt)
 		r.rttBusy = false
+		if qp.wants.Has(cc.RTT) {
+			ev.Kind, ev.Delay = cc.RTT, now.Sub(r.rttAt)
+		}
 	}
 	if qp.wants.Has(ev.Kind) {
 		qp.report(ev, now)

@@ -59,6 +59,7 @@ type Counters struct {
 	NakAccess         uint64 // sent: key, bounds or permission
 	NakOperational    uint64 // sent: our own receive buffers are not what they should be
 	RNRSent           uint64
+	CNPsSent          uint64 // for packets that came with congestion experienced
 	AcksSent          uint64 // selective ones included
 	SelectiveAcksSent uint64
 	MarkedCE          uint64 // data packets with congestion experienced

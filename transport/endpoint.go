@@ -82,6 +82,7 @@ type Endpoint struct {
 	flows     []wire.QPN // whose flow a name is
 	manager   *manager   // queue pair 1; nil without
 
+	marks      pool[marks]
 	held       int // buffers of packets that came before their turn
 	maxHeld    int
 	spent      [packet.Burst]packet.Buf // such buffers, to be freed
@@ -143,7 +144,7 @@ func (e *Endpoint) random() uint64 { return e.rng.Uint64() }
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.random()%0xffff) + 1,
-		Features: wire.FeatureSACK, SACKBits: wire.MaxSACKBits,
+		Features: wire.FeatureSACK | wire.FeatureECNEcho, SACKBits: wire.MaxSACKBits,
 	}
 }
 

@@ -94,15 +94,15 @@ type requester struct {
 	gapSeen              bool // already went back for the missing response
 	hold                 bool // congestion control said stop
 	few                  bool // the timer runs for few packets
+	nakSeen              bool // already went back for una at the responder's word
+	unasked              bool // the newest packet asked for no ACK
+	rttBusy              bool // a delay sample runs
+	rttPSN               wire.PSN
 
-	rtoAt   units.Time // when the oldest packet counts as lost
-	rnrAt   units.Time
-	paceAt  units.Time
-	rttAt   units.Time // when the packet of the running delay sample left
-	rttPSN  wire.PSN
-	rttBusy bool
-	nakSeen bool // already went back for una at the responder's word
-	unasked bool // the newest packet asked for no ACK
+	rtoAt  units.Time // when the oldest packet counts as lost
+	rnrAt  units.Time
+	paceAt units.Time
+	rttAt  units.Time // when the packet of the running delay sample left
 
 	timeout    units.Duration // RTO_high
 	timeoutFew units.Duration // RTO_low: when fewer than fewPackets are outstanding
@@ -192,6 +192,8 @@ type QueuePair struct {
 
 	sackBits         uint16 // selective repeat: PSNs behind a gap that either side looks at; 0 without
 	sendTag, recvTag uint16 // of the extension
+	ecnEcho          bool   // ACKs tell of marks, instead of CNPs
+	marks            *marks // once a packet has come with one
 
 	// Context is the program's own.
 	Context any
@@ -329,7 +331,8 @@ func (qp *QueuePair) clear() {
 	qp.ep.timers.remove(qp)
 	qp.endRecovery()
 	qp.dropAhead()
-	qp.sackBits, qp.sendTag, qp.recvTag = 0, 0, 0
+	qp.dropMarks()
+	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho = 0, 0, 0, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window, rate: qp.req.rate}
 	qp.resp = responder{}
 	qp.asked.clear()

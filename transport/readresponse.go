@@ -75,6 +75,9 @@ func (qp *QueuePair) takeResponse(i uint32, p *wire.Packet, info *wire.OpcodeInf
 		return
 	}
 	qp.stats.PacketsReceived++
+	if p.ECN == wire.ECNCE {
+		qp.markedResponse()
+	}
 	if r.recovery != nil {
 		qp.answer(p.PSN)
 		return

@@ -59,7 +59,7 @@ func (qp *QueuePair) endRecovery() {
 func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	c := &qp.ep.counters
 	switch {
-	case !qp.selective() || p.Op != wire.XACK:
+	case qp.recvTag == 0 || p.Op != wire.XACK:
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++

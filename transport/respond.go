@@ -9,12 +9,15 @@ import (
 // of their requests, then the ACK or NAK. Only when nothing older is left to say does an ACK go
 // out, for it would tell the peer that those responses were lost.
 func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
-	if qp.reads.pending == 0 && qp.resp.answer == answerNone || qp.neighbor == nil {
+	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() || qp.neighbor == nil {
 		return 0, false
 	}
 	if !qp.resolved() {
 		qp.ep.await(qp)
 		return 0, false
+	}
+	if qp.owesCNP() && !qp.sendCNP() {
+		return 0, true
 	}
 	for qp.reads.pending > 0 {
 		if sent == quantum {
@@ -58,21 +61,34 @@ func (qp *QueuePair) sendAnswer() bool {
 	default:
 		e.counters.AcksSent++
 	}
-	op, tlvs, bits := wire.RCAck, 0, 0
+	echo, sack, bits := qp.echoLen(), 0, 0
 	if s.ahead != nil && syndrome == wire.SyndromeAck {
 		bits = s.ahead.sackBits(s.ePSN)
-		op, tlvs = wire.XACK, wire.SACKLen(bits)
+		sack = wire.SACKLen(bits)
 		e.counters.SelectiveAcksSent++
 	}
+	op, tlvs := wire.RCAck, echo+sack
+	if tlvs > 0 {
+		op = wire.XACK
+	}
 	frame := b.Room()
-	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: psn}, tlvs)
+	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: psn, BECN: echo > 0}, tlvs)
 	frame = frame[:total]
 	if tlvs > 0 {
 		wire.XCH(frame[ext:]).Set(qp.sendTag, tlvs)
 		ext += wire.XCHLen
-		s.ahead.writeSACK(wire.SACK(frame[ext+wire.AETHLen:][:tlvs]), s.ePSN, bits)
+		area := frame[ext+wire.AETHLen:][:tlvs]
+		if echo > 0 {
+			wire.ECNEcho(area[:echo]).Set(qp.marks.seen)
+		}
+		if sack > 0 {
+			s.ahead.writeSACK(wire.SACK(area[echo:]), s.ePSN, bits)
+		}
 	}
 	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, s.msn)
+	if tos := qp.tmpl.TOS(); tos&wire.ECNMask != 0 {
+		qp.tmpl.SetFrameTOS(frame, qp.answerTOS())
+	}
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
 	e.push(class)

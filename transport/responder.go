@@ -12,8 +12,7 @@ import (
 func (qp *QueuePair) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 	e, s := qp.ep, &qp.resp
 	if p.ECN == wire.ECNCE {
-		e.counters.MarkedCE++
-		qp.stats.MarkedCE++
+		qp.marked(e.now)
 	}
 	if !qp.commEstablished {
 		qp.firstRequest()

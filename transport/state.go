@@ -113,6 +113,9 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
 		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN), uint32(a.RecvPSN))
 	}
+	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT && (qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP)) {
+		a.Path.TrafficClass |= wire.ECNECT0
+	}
 	if a.Path.SourcePort == 0 {
 		a.Path.SourcePort = sourcePort(qp.Num, a.DestQPN)
 	}
@@ -133,8 +136,11 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.resp.ePSN = a.RecvPSN
 	qp.minRNRTimer = a.MinRNRTimer
 	qp.reads.size(a.MaxDestRdAtomic)
-	if x := a.Extension; qp.Type == RC && x.Features&wire.FeatureSACK != 0 {
-		qp.sackBits, qp.sendTag, qp.recvTag = x.SACKBits, x.SendTag, x.RecvTag
+	if x := a.Extension; qp.Type == RC {
+		qp.ecnEcho, qp.sendTag, qp.recvTag = x.Features&wire.FeatureECNEcho != 0, x.SendTag, x.RecvTag
+		if x.Features&wire.FeatureSACK != 0 {
+			qp.sackBits = x.SACKBits
+		}
 	}
 	qp.state = ReadyToReceive
 	return nil

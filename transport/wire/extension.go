@@ -88,5 +88,8 @@ func (p *Packet) TLVs() TLVs {
 // SACK is the selective acknowledgement of an XACK, nil when it has none.
 func (p *Packet) SACK() SACK { return SACK(p.TLVs().Find(TLVSack)) }
 
+// ECNEcho is the count of marks in an XACK, nil when it has none.
+func (p *Packet) ECNEcho() ECNEcho { return ECNEcho(p.TLVs().Find(TLVECNEcho)) }
+
 // INT is the telemetry of an XDATA, nil when it has none.
 func (p *Packet) INT() INT { return INT(p.TLVs().Find(TLVInt)) }

@@ -21,6 +21,8 @@ const (
 	ECNECT1   = 1 // it does
 	ECNECT0   = 2 // it does: what RoCEv2 senders write
 	ECNCE     = 3 // a switch on the way was congested
+
+	ECNMask = 3 // of a traffic class; the rest is DSCP
 )
 
 // IPv4 is an IPv4 header (RFC 791, A17.3.1.1).

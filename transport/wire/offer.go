@@ -8,8 +8,11 @@ import (
 // Features are the parts of the extension that an endpoint can do.
 type Features uint32
 
-// FeatureSACK is selective repeat: XACK with a SACK. The other bits belong to parts to come.
-const FeatureSACK Features = 16
+// The features. The other bits belong to parts to come.
+const (
+	FeatureSACK    Features = 16   // selective repeat: XACK with a SACK
+	FeatureECNEcho Features = 1024 // XACK with an ECNEcho
+)
 
 // OfferLen is the length of an offer on the wire.
 const OfferLen = 24

@@ -192,6 +192,25 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	return ext, total
 }
 
+// SetFrameTOS changes DSCP and ECN of a frame that Build began.
+func (t *Template) SetFrameTOS(frame []byte, tos uint8) {
+	if t.v6 {
+		IPv6(frame[t.l3:]).SetTrafficClass(tos)
+		return
+	}
+	ip := IPv4(frame[t.l3:])
+	ip.SetTOS(tos)
+	ip.UpdateChecksum()
+}
+
+// TOS is DSCP and ECN.
+func (t *Template) TOS() uint8 {
+	if t.v6 {
+		return IPv6(t.headers[t.l3:]).TrafficClass()
+	}
+	return t.headers[t.l3+1]
+}
+
 // Seal finishes a frame that Build began, exactly as long as Build said: it zeroes the pad and
 // writes the ICRC (IB 9.2.5, A17.3.3).
 func (t *Template) Seal(frame []byte) {

@@ -10,6 +10,7 @@ const (
 	TLVTiming   TLVType = 1 // in XACK; nobody reads it yet
 	TLVSack     TLVType = 2 // in XACK: SACK
 	TLVInt      TLVType = 3 // in XDATA, first: INT
+	TLVECNEcho  TLVType = 9 // in XACK: ECNEcho
 	TLVOptional TLVType = 0x80
 )
 
@@ -64,6 +65,8 @@ func (t TLVs) valid(op Opcode) bool {
 			ok = op == XACK && len(tlv) == timingLen
 		case kind == TLVSack:
 			ok = op == XACK && SACK(tlv).valid()
+		case kind == TLVECNEcho:
+			ok = op == XACK && len(tlv) == ECNEchoLen
 		case kind == TLVInt: // first, so that a switch finds it without a search
 			ok = op == XDATA && first && INT(tlv).valid()
 		default:
