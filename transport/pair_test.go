@@ -216,7 +216,8 @@ type sideOptions struct {
 	srq       *SharedReceiveQueue
 	pd        *ProtectionDomain
 	algorithm cc.Algorithm
-	sack      uint16 // bits agreed; 0: plain RoCEv2
+	sack      uint16 // bits agreed; 0: go-back-N
+	features  wire.Features
 
 	rtoLow, rtoHigh units.Duration
 	maxInFlight     units.Bytes
@@ -263,10 +264,13 @@ func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 }
 
 func (s *side) agreement(o sideOptions, to *side) wire.Agreement {
-	if o.sack == 0 {
+	if o.sack > 0 {
+		o.features |= wire.FeatureSACK
+	}
+	if o.features == 0 {
 		return wire.Agreement{}
 	}
-	return wire.Agreement{Features: wire.FeatureSACK, SendTag: to.tag(), RecvTag: s.tag(), SACKBits: o.sack}
+	return wire.Agreement{Features: o.features, SendTag: to.tag(), RecvTag: s.tag(), SACKBits: o.sack}
 }
 
 // connected makes a connected queue pair on each end.

@@ -1,0 +1,179 @@
+package transport
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// hearer is an algorithm that takes down what it hears.
+type hearer struct {
+	wants cc.EventSet
+	heard []cc.Event
+}
+
+func (h *hearer) Events() cc.EventSet { return h.wants }
+func (h *hearer) On(ev *cc.Event, _ units.Time) cc.Decision {
+	h.heard = append(h.heard, *ev)
+	return cc.Decision{Window: units.MiB}
+}
+
+// marking makes a link mark the data packets for which it says so, as a switch does: ECN capable ones.
+func (l *link) marking(marks func() bool) {
+	l.tamper = func(frame []byte) int {
+		var p wire.Packet
+		if p.Parse(frame) == nil && p.ECN == wire.ECNECT0 && marks() {
+			var t wire.Template
+			if err := t.Set(wire.Address{Src: p.SrcIP(), Dst: p.DstIP()}); err != nil {
+				panic(err)
+			}
+			t.SetFrameTOS(frame, wire.ECNCE)
+		}
+		return 1
+	}
+}
+
+// marked makes a connection whose requester hears events, over a link that marks every n-th packet.
+func marked(t *testing.T, echo bool, n int, wants ...cc.Kind) (p *pair, a, b *side, h *hearer) {
+	p = newPair(t)
+	h = &hearer{wants: cc.Events(wants...)}
+	o := defaults()
+	o.algorithm = h
+	if echo {
+		o.features = wire.FeatureECNEcho
+	}
+	a, b = p.connected(o)
+	count := 0
+	p.la.marking(func() bool { count++; return count%n == 0 })
+	p.la.record, p.lb.record = true, true
+	return p, a, b, h
+}
+
+func (h *hearer) sum() (packets, marks int) {
+	for _, ev := range h.heard {
+		packets += ev.Packets
+		marks += ev.Marked
+	}
+	return packets, marks
+}
+
+// Of our own peers a requester hears how many of its packets were marked: exactly, also when ACKs are
+// lost.
+func TestMarksAreEchoed(t *testing.T) {
+	for _, lossy := range []bool{false, true} {
+		p, a, b, h := marked(t, true, 4, cc.ACK, cc.ECN)
+		acks := 0
+		p.lb.tamper = func([]byte) int {
+			if acks++; lossy && acks%2 == 0 {
+				return 0
+			}
+			return 1
+		}
+		for range 20 { // of 5 packets
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5*1024)}})
+			require.Len(t, p.await(a, 1), 1)
+		}
+		packets, marks := h.sum()
+		require.Equal(t, 100, packets)
+		resent := int(p.a.counters.Retransmitted)
+		if !lossy {
+			require.Zero(t, resent)
+		}
+		require.Equal(t, (100+resent)/4, marks, "%d packets sent again", resent)
+		require.EqualValues(t, marks, p.b.counters.MarkedCE)
+		require.Zero(t, p.b.counters.CNPsSent)
+		for _, ev := range h.heard {
+			require.Equal(t, ev.Marked > 0, ev.Kind == cc.ECN, "%+v", ev)
+		}
+	}
+}
+
+// Toward anybody else marks become CNPs, one in 50 µs.
+func TestMarksBecomeCNPs(t *testing.T) {
+	for _, kind := range []QPType{RC, UC} {
+		p := newPair(t)
+		h := &hearer{wants: cc.Events(cc.CNP)}
+		o := defaults()
+		o.kind, o.algorithm = kind, h
+		a, b := p.connected(o)
+		p.la.marking(func() bool { return true })
+		p.lb.record = true
+		begun := p.now
+		for range 200 {
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
+			require.Len(t, p.await(a, 1), 1)
+			p.settle(units.Microsecond)
+		}
+		most := uint64(p.now.Sub(begun)/cnpInterval) + 1
+		require.InDelta(t, most, p.b.counters.CNPsSent, 1)
+		require.EqualValues(t, p.b.counters.CNPsSent, p.a.counters.CNPs)
+		require.Len(t, h.heard, int(p.a.counters.CNPs))
+		require.EqualValues(t, 200, p.b.counters.MarkedCE)
+		for _, frame := range p.lb.sent {
+			var pkt wire.Packet
+			if pkt.Parse(frame) == nil {
+				require.True(t, pkt.ICRC())
+				require.EqualValues(t, wire.ECNNotECT, pkt.ECN, "what answers is not marked")
+				require.Equal(t, pkt.Op == wire.CNP, pkt.BTH().BECN())
+			}
+		}
+	}
+}
+
+// The responses of a READ are governed by its requester, who sees their marks itself.
+func TestMarksOnResponses(t *testing.T) {
+	p, a, b, h := marked(t, true, 1, cc.ACK, cc.ECN)
+	p.lb.marking(func() bool { return true })
+	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5*1024)}})
+	require.Len(t, p.await(a, 1), 1)
+	packets, marks := h.sum()
+	require.Equal(t, 5, packets)
+	require.Equal(t, 5, marks)
+}
+
+// Only who hears marks sends what can be marked.
+func TestECNCapable(t *testing.T) {
+	for _, c := range []struct {
+		wants []cc.Kind
+		ecn   uint8
+	}{{nil, wire.ECNNotECT}, {[]cc.Kind{cc.RTT, cc.ACK}, wire.ECNNotECT}, {[]cc.Kind{cc.ECN}, wire.ECNECT0}, {[]cc.Kind{cc.CNP}, wire.ECNECT0}} {
+		p, a, b, _ := marked(t, false, 1000, c.wants...)
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
+		require.Len(t, p.await(a, 1), 1)
+		requests := 0
+		for _, frame := range p.la.sent {
+			var pkt wire.Packet
+			if pkt.Parse(frame) == nil {
+				requests++
+				require.Equal(t, c.ecn, uint8(pkt.ECN), "%v", c.wants)
+			}
+		}
+		require.Positive(t, requests)
+	}
+}
+
+// An acknowledgement is one event: the one that says most of those that are wanted.
+func TestOneAcknowledgementIsOneEvent(t *testing.T) {
+	for _, c := range []struct {
+		wants []cc.Kind
+		hears cc.Kind
+	}{
+		{[]cc.Kind{cc.ACK, cc.ECN, cc.RTT}, cc.RTT},
+		{[]cc.Kind{cc.ACK, cc.ECN}, cc.ECN},
+		{[]cc.Kind{cc.ACK}, cc.ACK},
+		{[]cc.Kind{cc.ECN}, cc.ECN},
+		{[]cc.Kind{cc.RTT}, cc.RTT},
+	} {
+		wants := append(c.wants, cc.CNP) // to be ECN capable
+		p, a, b, h := marked(t, true, 1, wants...)
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
+		require.Len(t, p.await(a, 1), 1)
+		require.Len(t, h.heard, 1)
+		require.Equal(t, c.hears, h.heard[0].Kind)
+		require.Equal(t, 1, h.heard[0].Marked)
+	}
+}
