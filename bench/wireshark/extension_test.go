@@ -29,7 +29,7 @@ var script = []string{"-X", "lua_script:../../scripts/wireshark/goroce.lua"}
 // fieldsOfExtension are the fields of that dissector.
 var fieldsOfExtension = []string{
 	"goroce.opcode", "goroce.version", "goroce.tlvs", "goroce.tag", "goroce.inner", "goroce.tlv.type", "goroce.tlv.length", "goroce.tlv.content",
-	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.int.filled", "goroce.int.fits",
+	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.ecn.marked", "goroce.int.filled", "goroce.int.fits",
 	"goroce.int.port", "goroce.int.rate", "goroce.int.time", "goroce.int.sent", "goroce.int.queue",
 }
 
@@ -50,7 +50,7 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	var kinds, lengths, contents []string
 	for tlvs := []byte(p.TLVs()); len(tlvs) > 0; tlvs = tlvs[4*int(tlvs[1]):] {
 		kinds, lengths = append(kinds, fmt.Sprint(tlvs[0])), append(lengths, fmt.Sprint(tlvs[1]))
-		if k := wire.TLVType(tlvs[0]); k != wire.TLVSack && k != wire.TLVInt {
+		if k := wire.TLVType(tlvs[0]); k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVECNEcho {
 			contents = append(contents, hex.EncodeToString(tlvs[2:4*int(tlvs[1])]))
 		}
 	}
@@ -67,6 +67,9 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		here, missing := said(s, p.PSN)
 		set("goroce.sack.here", here)
 		set("goroce.sack.missing", missing)
+	}
+	if e := p.ECNEcho(); e != nil {
+		want["goroce.ecn.marked"] = fmt.Sprint(e.Marked())
 	}
 	if i := p.INT(); i != nil {
 		want["goroce.int.filled"], want["goroce.int.fits"] = fmt.Sprint(i.Filled()), fmt.Sprint(i.Fits())
@@ -264,6 +267,9 @@ func TestTelemetry(t *testing.T) {
 		sack.SetBits(15, 1<<31|1<<30)
 		timing := append([]byte{byte(wire.TLVTiming), 4}, make([]byte, 14)...)
 		skipped := []byte{0x80, 1, 2, 3}
+		echo := wire.ECNEcho(make([]byte, wire.ECNEchoLen))
+		echo.Set(1<<32 - 2)
+		frames = append(frames, anXACK(t, addrs, 7, echo))
 		frames = append(frames, anXACK(t, addrs, 0xfffffc, slices.Concat(timing, sack, skipped, []byte{0, 1, 0, 0})), anXACK(t, addrs, 5, nil))
 	}
 	for i, d := range extended(t, recordFrames(t, frames...)) {
@@ -363,6 +369,7 @@ func TestRemarks(t *testing.T) {
 		{"a type that must be known", xack(0x7f, 1, 0, 0), "Unknown TLV that may not be skipped", severityError},
 		{"a type that may be skipped", xack(0x80, 1, 0, 0), "Unknown TLV, to be skipped", severityNote},
 		{"INT in an XACK", xack(3, 1, 0, 0), "TLV that has no place here", severityError},
+		{"a short ECN_ECHO", xack(9, 1, 0, 0), "ECN_ECHO of a wrong length", severityError},
 		{"a short TIMING", xack(1, 1, 0, 0), "TIMING of a wrong length", severityError},
 		{"SACK of 31 bits", xack(2, 2, 0, 31, 0x80, 0, 0, 0), "SACK whose bits are not 32 to 512, in steps of 32, or not its length", severityError},
 		{"SACK without a bit", xack(2, 2, 0, 32, 0, 0, 0, 0), "SACK without a bit", severityWarning},

@@ -14,11 +14,11 @@ local TLVS = BTH + XCH + AETH            -- where TLVs begin
 local MAX_TLVS = 192
 local FIRST, LAST, XACK, XDATA = 0xc0, 0xdf, 0xc5, 0xc6
 local RC_ACK = 0x11
-local PAD, TIMING, SACK, INT, OPTIONAL = 0, 1, 2, 3, 128
-local TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 16, 4, 16, 7, 512
+local PAD, TIMING, SACK, INT, ECN_ECHO, OPTIONAL = 0, 1, 2, 3, 9, 128
+local ECN_ECHO_LEN, TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 8, 16, 4, 16, 7, 512
 
 local opcodes = { [XACK] = "XACK", [XDATA] = "XDATA" }
-local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT" }
+local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT", [ECN_ECHO] = "ECN_ECHO" }
 
 local f = {
     opcode = ProtoField.uint8("goroce.opcode", "Opcode", base.HEX, opcodes),
@@ -34,6 +34,7 @@ local f = {
     map = ProtoField.bytes("goroce.sack.map", "Bit map"),
     here = ProtoField.string("goroce.sack.here", "Here"),
     missing = ProtoField.string("goroce.sack.missing", "Missing"),
+    marked = ProtoField.uint32("goroce.ecn.marked", "Packets marked", base.DEC, nil, nil, "since the connection began"),
     filled = ProtoField.uint8("goroce.int.filled", "Records filled"),
     fits = ProtoField.uint8("goroce.int.fits", "Records that fit"),
     record = ProtoField.none("goroce.int.record", "Record"),
@@ -61,6 +62,7 @@ local e = {
     unknown = wrong("tlv.unknown", "Unknown TLV that may not be skipped"),
     place = wrong("tlv.place", "TLV that has no place here"),
     timing = wrong("timing", "TIMING of a wrong length"),
+    echo = wrong("ecn", "ECN_ECHO of a wrong length"),
     sack = wrong("sack", "SACK whose bits are not 32 to 512, in steps of 32, or not its length"),
     int = wrong("int", "INT whose length does not match its records"),
     skipped = ProtoExpert.new("goroce.tlv.skipped", "Unknown TLV, to be skipped", expert.group.UNDECODED, expert.severity.NOTE),
@@ -149,12 +151,17 @@ local function add_tlv(range, tree, op, epsn, first)
         add_sack(range, tree, epsn)
     elseif type == INT and op == XDATA and first then
         add_int(range, tree)
+    elseif type == ECN_ECHO and op == XACK and range:len() == ECN_ECHO_LEN then
+        tree:add(f.marked, range(4, 4))
+        tree:append_text(": " .. range(4, 4):uint() .. " packets marked")
     else
         tree:add(f.content, range(2))
-        if type == SACK or type == INT or (type == TIMING and op ~= XACK) then
+        if type == SACK or type == INT or ((type == TIMING or type == ECN_ECHO) and op ~= XACK) then
             tree:add_proto_expert_info(e.place)
         elseif type == TIMING and range:len() ~= TIMING_LEN then
             tree:add_proto_expert_info(e.timing)
+        elseif type == ECN_ECHO then
+            tree:add_proto_expert_info(e.echo)
         elseif type > INT and type < OPTIONAL then
             tree:add_proto_expert_info(e.unknown)
         elseif type >= OPTIONAL then
