@@ -164,6 +164,9 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 	if packets > 0 {
 		qp.sample(packets, bytes, now)
 	}
+	if r.una == r.sndMax && r.recovery == nil {
+		qp.dropStamps()
+	}
 	if r.next != r.posted {
 		qp.ep.activate(qp)
 	}
@@ -178,11 +181,12 @@ func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	if ev.Marked > 0 && qp.wants.Has(cc.ECN) {
 		ev.Kind = cc.ECN
 	}
-	if r.rttBusy && (r.rttPSN.Before(r.una) || r.recovery.has(r.rttPSN, r.una)) {
-		r.rttBusy = false
-		if qp.wants.Has(cc.RTT) {
-			ev.Kind, ev.Delay = cc.RTT, now.Sub(r.rttAt)
-		}
+	leftAt := r.sentAt(r.una.Add(wire.PSNMask)) // the newest
+	if rec := r.recovery; rec != nil {
+		leftAt, rec.leftAt = rec.leftAt, 0
+	}
+	if leftAt != 0 && qp.wants.Has(cc.RTT) {
+		ev.Kind, ev.Delay = cc.RTT, now.Sub(leftAt)
 	}
 	if qp.wants.Has(ev.Kind) {
 		qp.report(ev, now)

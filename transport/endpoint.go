@@ -83,6 +83,7 @@ type Endpoint struct {
 	manager   *manager   // queue pair 1; nil without
 
 	marks      pool[marks]
+	stamps     pool[stamps]
 	held       int // buffers of packets that came before their turn
 	maxHeld    int
 	spent      [packet.Burst]packet.Buf // such buffers, to be freed

@@ -86,6 +86,7 @@ type requester struct {
 	inFlight units.Bytes
 	window   units.Bytes
 	recovery *recovery // since a loss, toward a peer that acknowledges selectively
+	stamps   *stamps   // when what is in flight left, for an algorithm that hears of delays
 
 	retries, retriesLeft uint8
 	rnrRetries, rnrLeft  uint8
@@ -96,13 +97,10 @@ type requester struct {
 	few                  bool // the timer runs for few packets
 	nakSeen              bool // already went back for una at the responder's word
 	unasked              bool // the newest packet asked for no ACK
-	rttBusy              bool // a delay sample runs
-	rttPSN               wire.PSN
 
 	rtoAt  units.Time // when the oldest packet counts as lost
 	rnrAt  units.Time
 	paceAt units.Time
-	rttAt  units.Time // when the packet of the running delay sample left
 
 	timeout    units.Duration // RTO_high
 	timeoutFew units.Duration // RTO_low: when fewer than fewPackets are outstanding
@@ -332,6 +330,7 @@ func (qp *QueuePair) clear() {
 	qp.endRecovery()
 	qp.dropAhead()
 	qp.dropMarks()
+	qp.dropStamps()
 	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho = 0, 0, 0, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window, rate: qp.req.rate}
 	qp.resp = responder{}

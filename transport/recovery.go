@@ -31,7 +31,8 @@ type recovery struct {
 	overtaken bool // what was sent again, by something that was first sent after it
 	probing   bool // only the oldest is sent again: its answer will tell what else is missing
 
-	packets uint32 // answered, not yet reported to congestion control
+	leftAt  units.Time // when the newest packet left of those that are
+	packets uint32     // answered, not yet reported to congestion control
 	bytes   units.Bytes
 }
 
@@ -52,6 +53,9 @@ func (qp *QueuePair) endRecovery() {
 	if r := &qp.req; r.recovery != nil {
 		qp.ep.recoveries.giveBack(r.recovery)
 		r.recovery = nil
+		if r.una == r.sndMax {
+			qp.dropStamps()
+		}
 	}
 }
 
@@ -163,6 +167,9 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 		rec.again.remove(psn)
 		r.inFlight = max(0, r.inFlight-size)
 	}
+	if at := r.sentAt(psn); at != 0 {
+		rec.leftAt = at
+	}
 	rec.packets++
 	rec.bytes += size
 	if !psn.Before(rec.round) {
@@ -179,9 +186,7 @@ func (qp *QueuePair) lose(psn wire.PSN) {
 	}
 	rec.lost.add(psn)
 	r.inFlight = max(0, r.inFlight-qp.size(psn))
-	if r.rttPSN == psn {
-		r.rttBusy = false // Karn
-	}
+	r.unstamp(psn, 1)
 }
 
 // takeBack takes psn, the packet that the responder expects, as lost whatever it said before: it had
@@ -311,6 +316,6 @@ func (qp *QueuePair) probe() {
 	rec.again = psnSet{}
 	qp.takeBack(r.una)
 	qp.loseAll()
-	r.inFlight, r.rttBusy = 0, false
+	r.inFlight = 0
 	rec.until, rec.probing = r.sndMax, true
 }

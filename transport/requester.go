@@ -237,14 +237,14 @@ func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
 		r.una = r.sndNxt // nobody will acknowledge it: no window holds the rest of the message
 	}
 	if r.sndNxt.After(r.sndMax) {
-		if !r.rttBusy {
-			r.rttBusy, r.rttPSN, r.rttAt = true, first, now
-		}
 		r.sndMax = r.sndNxt
+		if qp.Type == RC {
+			qp.stamp(first, n, now)
+		}
 	} else {
 		qp.stats.Retransmitted++
 		qp.ep.counters.Retransmitted++
-		r.rttBusy = false // Karn: which of the two was answered nobody can tell
+		r.unstamp(first, n)
 	}
 	if r.rate > 0 {
 		r.paceAt = now.Add(r.rate.Duration(units.Bytes(size)))

@@ -138,7 +138,6 @@ func (qp *QueuePair) loseUnresolved() {
 func (qp *QueuePair) goBack() {
 	r := &qp.req
 	r.sndNxt, r.inFlight = r.una, 0
-	r.rttBusy = false
 	r.next, r.packet = r.done, 0
 	if r.done != r.begun {
 		r.packet = uint32(r.una.Sub(qp.send[r.done&r.mask].first))

@@ -243,6 +243,7 @@ func (qp *QueuePair) fail() {
 	qp.ep.timers.remove(qp)
 	qp.endRecovery()
 	qp.dropAhead()
+	qp.dropStamps()
 	r := &qp.req
 	for r.done != r.posted {
 		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
