@@ -79,6 +79,11 @@ type Event struct {
 	Marked int
 	// Delay is the round-trip sample of an RTT event.
 	Delay units.Duration
+	// Endpoint is the part of Delay that passed in the two hosts, Swift's (t3-t2) + (t5-t4): filled when
+	// the path gives SignalEndpoint.
+	Endpoint units.Duration
+	// Hops is how many switches the data packet passed, from its TTL at the receiver.
+	Hops int
 	// InFlight is what is unacknowledged after the event; payload only.
 	InFlight units.Bytes
 }

@@ -31,6 +31,9 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		if t := p.ECNEcho(); t != nil && qp.ecnEcho {
 			qp.hearMarks(t.Marked())
 		}
+		if t := p.Timing(); t != nil && qp.timing {
+			qp.hearTiming(t)
+		}
 	}
 	if end.Before(r.una) || end == r.una && s.IsAck() && sack == nil {
 		e.counters.DropStaleAck++
@@ -185,8 +188,12 @@ func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	if rec := r.recovery; rec != nil {
 		leftAt, rec.leftAt = rec.leftAt, 0
 	}
+	if qp.ep.timed.leftAt != 0 {
+		leftAt = qp.ep.timed.leftAt
+	}
 	if leftAt != 0 && qp.wants.Has(cc.RTT) {
 		ev.Kind, ev.Delay = cc.RTT, now.Sub(leftAt)
+		qp.ep.timed.fill(&ev)
 	}
 	if qp.wants.Has(ev.Kind) {
 		qp.report(ev, now)

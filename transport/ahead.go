@@ -65,6 +65,7 @@ func (qp *QueuePair) catchUp() {
 		a.here.remove(turn)
 		*a.buf(turn) = packet.Buf{}
 		p := &e.pkt
+		e.cameAt(b.Time)
 		if p.Parse(b.Data()) == nil { // as it did when it came
 			qp.execute(p, p.Op.Info())
 		}

@@ -37,6 +37,7 @@ type Counters struct {
 	ResponseGaps       uint64 // a READ or atomic response is missing: asked again
 	DropSACK           uint64 // SACK of what was never sent: only the ACK counted
 	SelectiveAcks      uint64 // received
+	BadTiming          uint64 // of a peer that says it had a packet longer than the round trip took
 	SequenceNaks       uint64 // received
 	RNRNaks            uint64 // received
 	RemoteErrors       uint64 // fatal NAKs received

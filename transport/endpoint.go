@@ -82,6 +82,8 @@ type Endpoint struct {
 	flows     []wire.QPN // whose flow a name is
 	manager   *manager   // queue pair 1; nil without
 
+	arrived    units.Time // the packet at hand
+	timed      timed      // what the ACK at hand says of a packet's time
 	marks      pool[marks]
 	stamps     pool[stamps]
 	held       int // buffers of packets that came before their turn
@@ -145,7 +147,7 @@ func (e *Endpoint) random() uint64 { return e.rng.Uint64() }
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.random()%0xffff) + 1,
-		Features: wire.FeatureSACK | wire.FeatureECNEcho, SACKBits: wire.MaxSACKBits,
+		Features: wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming, SACKBits: wire.MaxSACKBits,
 	}
 }
 
@@ -275,6 +277,7 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	frame := b.Data()
 	e.counters.RxFrames++
 	e.counters.RxBytes += uint64(len(frame))
+	e.cameAt(b.Time)
 	p := &e.pkt
 	if err := p.Parse(frame); err != nil {
 		e.refuse(err, frame)

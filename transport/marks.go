@@ -18,6 +18,11 @@ type marks struct {
 	cnp   bool       // a CNP is owed
 	cnpAt units.Time // when the next one may leave
 
+	timed  wire.PSN // the newest of the peer's packets that asked how long it was here
+	ttl    uint8    // that it came with
+	asked  bool     // the next ACK shall tell
+	timeAt units.Time
+
 	echoed uint32 // on our requests, as the peer has told
 	news   uint32 // on what we sent or asked for, not yet reported
 }

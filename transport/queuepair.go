@@ -191,6 +191,7 @@ type QueuePair struct {
 	sackBits         uint16 // selective repeat: PSNs behind a gap that either side looks at; 0 without
 	sendTag, recvTag uint16 // of the extension
 	ecnEcho          bool   // ACKs tell of marks, instead of CNPs
+	timing           bool   // ACKs tell how long packets that ask for it were here
 	marks            *marks // once a packet has come with one
 
 	// Context is the program's own.
@@ -331,7 +332,7 @@ func (qp *QueuePair) clear() {
 	qp.dropAhead()
 	qp.dropMarks()
 	qp.dropStamps()
-	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho = 0, 0, 0, false
+	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing = 0, 0, 0, false, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window, rate: qp.req.rate}
 	qp.resp = responder{}
 	qp.asked.clear()

@@ -174,7 +174,7 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	}
 	ends := at >= placeLast
 	room := b.Room()
-	ext, total := qp.tmpl.Build(room, wire.Fields{Op: op, AckReq: ask, Solicited: ends && w.flags&Solicited != 0, PSN: w.first.Add(k)}, int(size))
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: op, AckReq: ask, AskTiming: ask && qp.timing && qp.wants.Has(cc.RTT), Solicited: ends && w.flags&Solicited != 0, PSN: w.first.Add(k)}, int(size))
 	frame := room[:total]
 	data := ext
 	if (w.op == OpWrite || w.op == OpWriteImm) && k == 0 {

@@ -61,13 +61,13 @@ func (qp *QueuePair) sendAnswer() bool {
 	default:
 		e.counters.AcksSent++
 	}
-	echo, sack, bits := qp.echoLen(), 0, 0
+	echo, timing, sack, bits := qp.echoLen(), qp.timingLen(), 0, 0
 	if s.ahead != nil && syndrome == wire.SyndromeAck {
 		bits = s.ahead.sackBits(s.ePSN)
 		sack = wire.SACKLen(bits)
 		e.counters.SelectiveAcksSent++
 	}
-	op, tlvs := wire.RCAck, echo+sack
+	op, tlvs := wire.RCAck, echo+timing+sack
 	if tlvs > 0 {
 		op = wire.XACK
 	}
@@ -81,8 +81,11 @@ func (qp *QueuePair) sendAnswer() bool {
 		if echo > 0 {
 			wire.ECNEcho(area[:echo]).Set(qp.marks.seen)
 		}
+		if timing > 0 {
+			qp.tellTiming(wire.Timing(area[echo:]))
+		}
 		if sack > 0 {
-			s.ahead.writeSACK(wire.SACK(area[echo:]), s.ePSN, bits)
+			s.ahead.writeSACK(wire.SACK(area[echo+timing:]), s.ePSN, bits)
 		}
 	}
 	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, s.msn)

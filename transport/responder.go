@@ -127,6 +127,9 @@ func (qp *QueuePair) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 		qp.refuseRequest(wire.NakRemoteAccess)
 		return
 	}
+	if qp.timing && p.BTH().AskTiming() {
+		qp.time(p)
+	}
 	s.received += uint32(len(payload))
 	qp.stats.PacketsReceived++
 	qp.stats.BytesIn += uint64(len(payload))

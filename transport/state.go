@@ -137,7 +137,8 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.minRNRTimer = a.MinRNRTimer
 	qp.reads.size(a.MaxDestRdAtomic)
 	if x := a.Extension; qp.Type == RC {
-		qp.ecnEcho, qp.sendTag, qp.recvTag = x.Features&wire.FeatureECNEcho != 0, x.SendTag, x.RecvTag
+		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
+		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0, x.Features&wire.FeatureTiming != 0
 		if x.Features&wire.FeatureSACK != 0 {
 			qp.sackBits = x.SACKBits
 		}

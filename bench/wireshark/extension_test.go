@@ -29,7 +29,8 @@ var script = []string{"-X", "lua_script:../../scripts/wireshark/goroce.lua"}
 // fieldsOfExtension are the fields of that dissector.
 var fieldsOfExtension = []string{
 	"goroce.opcode", "goroce.version", "goroce.tlvs", "goroce.tag", "goroce.inner", "goroce.tlv.type", "goroce.tlv.length", "goroce.tlv.content",
-	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.ecn.marked", "goroce.int.filled", "goroce.int.fits",
+	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.timing.ttl", "goroce.timing.psn", "goroce.timing.residence", "goroce.timing.arrived",
+	"goroce.ecn.marked", "goroce.int.filled", "goroce.int.fits",
 	"goroce.int.port", "goroce.int.rate", "goroce.int.time", "goroce.int.sent", "goroce.int.queue",
 }
 
@@ -50,7 +51,7 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	var kinds, lengths, contents []string
 	for tlvs := []byte(p.TLVs()); len(tlvs) > 0; tlvs = tlvs[4*int(tlvs[1]):] {
 		kinds, lengths = append(kinds, fmt.Sprint(tlvs[0])), append(lengths, fmt.Sprint(tlvs[1]))
-		if k := wire.TLVType(tlvs[0]); k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVECNEcho {
+		if k := wire.TLVType(tlvs[0]); k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVECNEcho && k != wire.TLVTiming {
 			contents = append(contents, hex.EncodeToString(tlvs[2:4*int(tlvs[1])]))
 		}
 	}
@@ -67,6 +68,11 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		here, missing := said(s, p.PSN)
 		set("goroce.sack.here", here)
 		set("goroce.sack.missing", missing)
+	}
+	if x := p.Timing(); x != nil {
+		want["goroce.timing.ttl"], want["goroce.timing.psn"] = fmt.Sprint(x.TTL()), fmt.Sprintf("0x%06x", uint32(x.PSN()))
+		want["goroce.timing.residence"] = fmt.Sprint(int64(x.Residence() / units.Nanosecond))
+		want["goroce.timing.arrived"] = fmt.Sprint(int64(x.Arrived() / units.Nanosecond))
 	}
 	if e := p.ECNEcho(); e != nil {
 		want["goroce.ecn.marked"] = fmt.Sprint(e.Marked())
@@ -265,12 +271,13 @@ func TestTelemetry(t *testing.T) {
 		sack.Init(wire.MaxSACKBits)
 		sack.SetBits(0, 0b1011)
 		sack.SetBits(15, 1<<31|1<<30)
-		timing := append([]byte{byte(wire.TLVTiming), 4}, make([]byte, 14)...)
+		timing := wire.Timing(make([]byte, wire.TimingLen))
+		timing.Set(0xfffffe, 61, 123456*units.Nanosecond, units.Time(0).Add(5*units.Second))
 		skipped := []byte{0x80, 1, 2, 3}
 		echo := wire.ECNEcho(make([]byte, wire.ECNEchoLen))
 		echo.Set(1<<32 - 2)
 		frames = append(frames, anXACK(t, addrs, 7, echo))
-		frames = append(frames, anXACK(t, addrs, 0xfffffc, slices.Concat(timing, sack, skipped, []byte{0, 1, 0, 0})), anXACK(t, addrs, 5, nil))
+		frames = append(frames, anXACK(t, addrs, 0xfffffc, slices.Concat([]byte(timing), sack, skipped, []byte{0, 1, 0, 0})), anXACK(t, addrs, 5, nil))
 	}
 	for i, d := range extended(t, recordFrames(t, frames...)) {
 		about := fmt.Sprintf("frame %d: %x", i+1, frames[i])

@@ -34,6 +34,10 @@ local f = {
     map = ProtoField.bytes("goroce.sack.map", "Bit map"),
     here = ProtoField.string("goroce.sack.here", "Here"),
     missing = ProtoField.string("goroce.sack.missing", "Missing"),
+    ttl = ProtoField.uint8("goroce.timing.ttl", "Hop limit at arrival"),
+    timed = ProtoField.uint24("goroce.timing.psn", "Packet", base.HEX),
+    residence = ProtoField.uint32("goroce.timing.residence", "Time here", base.DEC, nil, nil, "in ns"),
+    arrived = ProtoField.uint32("goroce.timing.arrived", "Arrived", base.DEC, nil, nil, "in ns"),
     marked = ProtoField.uint32("goroce.ecn.marked", "Packets marked", base.DEC, nil, nil, "since the connection began"),
     filled = ProtoField.uint8("goroce.int.filled", "Records filled"),
     fits = ProtoField.uint8("goroce.int.fits", "Records that fit"),
@@ -151,6 +155,12 @@ local function add_tlv(range, tree, op, epsn, first)
         add_sack(range, tree, epsn)
     elseif type == INT and op == XDATA and first then
         add_int(range, tree)
+    elseif type == TIMING and op == XACK and range:len() == TIMING_LEN then
+        tree:add(f.ttl, range(2, 1))
+        tree:add(f.timed, range(4, 3))
+        tree:add(f.residence, range(8, 4)):append_text(" ns")
+        tree:add(f.arrived, range(12, 4)):append_text(" ns")
+        tree:append_text(string.format(": 0x%06x was here for %d ns", range(4, 3):uint(), range(8, 4):uint()))
     elseif type == ECN_ECHO and op == XACK and range:len() == ECN_ECHO_LEN then
         tree:add(f.marked, range(4, 4))
         tree:append_text(": " .. range(4, 4):uint() .. " packets marked")
@@ -158,7 +168,7 @@ local function add_tlv(range, tree, op, epsn, first)
         tree:add(f.content, range(2))
         if type == SACK or type == INT or ((type == TIMING or type == ECN_ECHO) and op ~= XACK) then
             tree:add_proto_expert_info(e.place)
-        elseif type == TIMING and range:len() ~= TIMING_LEN then
+        elseif type == TIMING then
             tree:add_proto_expert_info(e.timing)
         elseif type == ECN_ECHO then
             tree:add_proto_expert_info(e.echo)

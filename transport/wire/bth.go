@@ -15,6 +15,7 @@ const (
 	bthReserved6 = 0x3f
 	bthAckReq    = 0x80 // byte 8
 	bthReserved7 = 0x7f
+	bthAskTiming = 0x08 // of these, between ours: see AskTiming
 )
 
 // BTH is a base transport header, at the start of every RoCEv2 packet's UDP payload (IB 9.2).
@@ -56,6 +57,10 @@ func (h BTH) AckReq() bool { return h[8]&bthAckReq != 0 }
 
 // Reserved7 is the seven reserved bits beside AckReq, which the ICRC covers (IB 9.2.1 "resv7").
 func (h BTH) Reserved7() uint8 { return h[8] & bthReserved7 }
+
+// AskTiming asks a receiver of ours, who agreed to FeatureTiming, to tell in its ACK how long it had
+// the packet. To anybody else the bit is reserved, and 0.
+func (h BTH) AskTiming() bool { return h[8]&bthAskTiming != 0 }
 
 // PSN is the packet sequence number (IB 9.2.9).
 func (h BTH) PSN() PSN { return PSN(be24(h[8:])) }

@@ -88,6 +88,9 @@ func (p *Packet) TLVs() TLVs {
 // SACK is the selective acknowledgement of an XACK, nil when it has none.
 func (p *Packet) SACK() SACK { return SACK(p.TLVs().Find(TLVSack)) }
 
+// Timing is the timing of an XACK, nil when it has none.
+func (p *Packet) Timing() Timing { return Timing(p.TLVs().Find(TLVTiming)) }
+
 // ECNEcho is the count of marks in an XACK, nil when it has none.
 func (p *Packet) ECNEcho() ECNEcho { return ECNEcho(p.TLVs().Find(TLVECNEcho)) }
 

@@ -64,7 +64,7 @@ func TestWorkedXACK(t *testing.T) {
 	assert.Equal(t, uint32(2), p.AETH().MSN())
 	assert.Equal(t, 32, p.SACK().Len())
 	assert.Equal(t, uint32(1|1<<2|1<<3), p.SACK().Bits(0))
-	assert.Len(t, p.TLVs().Find(TLVTiming), timingLen)
+	assert.Len(t, p.TLVs().Find(TLVTiming), TimingLen)
 	assert.Empty(t, p.Payload())
 
 	tmpl := templateOf(t, &p)

@@ -10,6 +10,7 @@ type Features uint32
 
 // The features. The other bits belong to parts to come.
 const (
+	FeatureTiming  Features = 8    // XACK with a Timing, for packets that ask for it
 	FeatureSACK    Features = 16   // selective repeat: XACK with a SACK
 	FeatureECNEcho Features = 1024 // XACK with an ECNEcho
 )

@@ -152,6 +152,14 @@ func (p *Packet) UDP() UDP { return UDP(p.Frame[p.BTHOff-UDPLen : p.BTHOff]) }
 // BTH is the base transport header (IB 9.2).
 func (p *Packet) BTH() BTH { return BTH(p.Frame[p.BTHOff : p.BTHOff+BTHLen]) }
 
+// TTL is the hop limit that the packet arrived with.
+func (p *Packet) TTL() uint8 {
+	if p.V6 {
+		return IPv6(p.Frame[p.BTHOff-UDPLen-IPv6Len:]).HopLimit()
+	}
+	return IPv4(p.Frame[p.BTHOff-UDPLen-IPv4Len:]).TTL()
+}
+
 // Ext is all extended headers: of XACK the AETH and the TLVs, of XDATA those of the inner opcode.
 func (p *Packet) Ext() []byte { return p.Frame[p.ExtOff:p.PayloadOff] }
 

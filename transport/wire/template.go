@@ -141,6 +141,14 @@ func (t *Template) SetTOS(tos uint8) {
 	t.sum = uint32(fold16(ip.sum()))
 }
 
+// TTL is the hop limit that packets start with.
+func (t *Template) TTL() uint8 {
+	if t.v6 {
+		return IPv6(t.headers[t.l3:]).HopLimit()
+	}
+	return IPv4(t.headers[t.l3:]).TTL()
+}
+
 // V6 says whether the flow is one of IPv6.
 func (t *Template) V6() bool { return t.v6 }
 
@@ -154,6 +162,7 @@ type Fields struct {
 	AckReq    bool
 	Solicited bool
 	BECN      bool // of a CNP (A17.9.3)
+	AskTiming bool // of our own extension
 	PSN       PSN
 }
 
@@ -188,7 +197,7 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	bth[0] = uint8(f.Op)
 	bth[1] = uint8(pad)<<bthPadShift | bit(f.Solicited, bthSolicited)
 	bth[4] = bit(f.BECN, bthBECN)
-	putBE32(bth[8:], uint32(f.PSN)&PSNMask|uint32(bit(f.AckReq, bthAckReq))<<24)
+	putBE32(bth[8:], uint32(f.PSN)&PSNMask|uint32(bit(f.AckReq, bthAckReq)|bit(f.AskTiming, bthAskTiming))<<24)
 	return ext, total
 }
 

@@ -7,7 +7,7 @@ type TLVType uint8
 // The types of TLVs, and the first of those that may be skipped.
 const (
 	TLVPad      TLVType = 0 // zeros
-	TLVTiming   TLVType = 1 // in XACK; nobody reads it yet
+	TLVTiming   TLVType = 1 // in XACK: Timing
 	TLVSack     TLVType = 2 // in XACK: SACK
 	TLVInt      TLVType = 3 // in XDATA, first: INT
 	TLVECNEcho  TLVType = 9 // in XACK: ECNEcho
@@ -16,8 +16,6 @@ const (
 
 // tlvHeaderLen is type and length.
 const tlvHeaderLen = 2
-
-const timingLen = 16
 
 // TLVs is an area of TLVs: each is a type, a length in units of 4 bytes that counts the whole TLV,
 // and its content. They fill the area exactly, and none but TLVPad comes twice.
@@ -62,7 +60,7 @@ func (t TLVs) valid(op Opcode) bool {
 		switch {
 		case kind == TLVPad:
 		case kind == TLVTiming:
-			ok = op == XACK && len(tlv) == timingLen
+			ok = op == XACK && len(tlv) == TimingLen
 		case kind == TLVSack:
 			ok = op == XACK && SACK(tlv).valid()
 		case kind == TLVECNEcho:
