@@ -94,7 +94,7 @@ func (qp *QueuePair) sendCNP() bool {
 	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.CNP, BECN: true}, 0)
 	frame = frame[:total]
 	clear(frame[ext : ext+wire.CNPLen])
-	qp.tmpl.SetFrameTOS(frame, qp.answerTOS())
+	qp.tmpl.SetFrameTOS(frame, qp.resp.tos)
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
 	e.push(packet.ClassControl)
@@ -102,9 +102,6 @@ func (qp *QueuePair) sendCNP() bool {
 	e.counters.CNPsSent++
 	return true
 }
-
-// answerTOS is DSCP and ECN of what answers the peer and carries no payload: no switch marks it.
-func (qp *QueuePair) answerTOS() uint8 { return qp.tmpl.TOS() &^ wire.ECNMask }
 
 // echoLen is how many bytes of TLVs an ACK needs to tell of marks.
 func (qp *QueuePair) echoLen() int {

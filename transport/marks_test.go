@@ -156,6 +156,31 @@ func TestECNCapable(t *testing.T) {
 	}
 }
 
+// ACKs may go in a class of their own.
+func TestAnswerClass(t *testing.T) {
+	for _, c := range []struct{ path, answers, want uint8 }{{0x6a, 0, 0x68}, {0, 0xc3, 0xc0}, {0x20, 0x40, 0x40}, {0x20, 0x20, 0x20}} {
+		p := newPair(t)
+		o := defaults()
+		o.class, o.answers = c.path, c.answers
+		a, b := p.connected(o)
+		p.lb.record, p.la.record = true, true
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
+		require.Len(t, p.await(a, 1), 1)
+		for l, want := range map[*link]uint8{p.la: c.path, p.lb: c.want} {
+			packets := 0
+			for _, frame := range l.sent {
+				var pkt wire.Packet
+				if pkt.Parse(frame) == nil {
+					packets++
+					require.True(t, pkt.ICRC())
+					require.Equal(t, want, pkt.DSCP<<2|pkt.ECN)
+				}
+			}
+			require.Positive(t, packets)
+		}
+	}
+}
+
 // An acknowledgement is one event: the one that says most of those that are wanted.
 func TestOneAcknowledgementIsOneEvent(t *testing.T) {
 	for _, c := range []struct {

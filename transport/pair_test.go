@@ -218,6 +218,8 @@ type sideOptions struct {
 	algorithm cc.Algorithm
 	sack      uint16 // bits agreed; 0: go-back-N
 	features  wire.Features
+	class     uint8 // of traffic
+	answers   uint8 // and of what answers it
 
 	rtoLow, rtoHigh units.Duration
 	maxInFlight     units.Bytes
@@ -257,7 +259,7 @@ func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 	}
 	require.NoError(t, s.qp.Connect(
 		InitAttr{Access: RemoteWrite | RemoteRead | RemoteAtomic, QKey: 0x11111111},
-		RTRAttr{Path: AddressVector{IP: ip}, PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads, MinRNRTimer: 1,
+		RTRAttr{Path: AddressVector{IP: ip, TrafficClass: o.class}, AnswerClass: o.answers, PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads, MinRNRTimer: 1,
 			Extension: s.agreement(o, to)},
 		RTSAttr{SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr, MaxRdAtomic: o.reads,
 			RTOLow: o.rtoLow, RTOHigh: o.rtoHigh, MaxInFlight: o.maxInFlight}))

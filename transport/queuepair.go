@@ -119,6 +119,7 @@ type responder struct {
 	ahead   *ahead  // what came behind a gap
 
 	held     bool   // recv holds a receive taken for a message that has not ended
+	tos      uint8  // of ACKs and CNPs: no switch marks them
 	received uint32 // bytes of the message so far
 	remote   uint64 // next address of a WRITE in progress
 	left     uint32 // bytes of the WRITE still to come

@@ -42,7 +42,7 @@ func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
 func (qp *QueuePair) sendAnswer() bool {
 	e, s := qp.ep, &qp.resp
 	class := packet.ClassAck
-	if qp.reads.head != qp.reads.tail || qp.state == Errored { // it must not overtake a response that is still in the port
+	if qp.reads.head != qp.reads.tail || qp.state == Errored { // it must not overtake a response that is still in the port, or on its way
 		class = packet.ClassData
 	}
 	b := e.frame(class)
@@ -89,8 +89,12 @@ func (qp *QueuePair) sendAnswer() bool {
 		}
 	}
 	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, s.msn)
-	if tos := qp.tmpl.TOS(); tos&wire.ECNMask != 0 {
-		qp.tmpl.SetFrameTOS(frame, qp.answerTOS())
+	tos := s.tos
+	if class == packet.ClassData {
+		tos = qp.tmpl.TOS() &^ wire.ECNMask
+	}
+	if tos != qp.tmpl.TOS() {
+		qp.tmpl.SetFrameTOS(frame, tos)
 	}
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)

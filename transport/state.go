@@ -35,6 +35,9 @@ type RTRAttr struct {
 	RecvPSN         wire.PSN // of the first packet from the peer
 	MaxDestRdAtomic int      // READs and atomics of the peer that we answer at a time
 	MinRNRTimer     uint8    // code of the time the peer shall wait after an RNR NAK
+	// AnswerClass is the traffic class of ACKs and CNPs, which carry no payload and should not wait
+	// behind data; 0 means the path's. They are never ECN capable.
+	AnswerClass uint8
 
 	// Extension is what came of Endpoint.Offer and the peer's offer (wire.Agree). The zero value is
 	// plain RoCEv2, with go-back-N; FeatureSACK makes a reliable connection repeat selectively.
@@ -134,6 +137,10 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.dest = a.DestQPN
 	qp.setMTU(a.PathMTU)
 	qp.resp.ePSN = a.RecvPSN
+	if a.AnswerClass == 0 {
+		a.AnswerClass = a.Path.TrafficClass
+	}
+	qp.resp.tos = a.AnswerClass &^ wire.ECNMask
 	qp.minRNRTimer = a.MinRNRTimer
 	qp.reads.size(a.MaxDestRdAtomic)
 	if x := a.Extension; qp.Type == RC {
