@@ -5,12 +5,17 @@ import "github.com/goroce/goroce/units"
 // Decision is what an algorithm says of a flow. The zero Decision stops it.
 type Decision struct {
 	// Window is how much payload may be unacknowledged. It may be less than a packet: the
-	// transport then sends one packet whenever nothing is in flight, spaced by Rate.
+	// transport then sends one packet whenever nothing is in flight, spaced by Rate. So below a packet
+	// it is Rate that carries the precision, whole bits per second of windows that algorithms keep
+	// in floating point; Window is the same number in whole bytes, 1 at least. 0 stops the flow.
 	Window units.Bytes
 	// Rate paces what leaves; 0 means as fast as the port goes.
 	Rate units.BitRate
 	// Hold stops the flow whatever Window says, until a later Decision.
 	Hold bool
+	// Tags is what Bolt wants on packets that leave from now on. BoltAI is for one packet: whoever
+	// sends takes it from its copy then, and reports the TX.
+	Tags BoltFlags
 	// ProbeAfter asks for a probe after this time; 0 means none.
 	ProbeAfter units.Duration
 	// WakeAt asks for a TIMER event at this moment; 0 means none.
@@ -49,4 +54,9 @@ type Controller interface {
 	// Changed answers a flow whose Decision Poll has changed, another one each time, and false when
 	// there is none left.
 	Changed() (Flow, bool)
+}
+
+// Observer is a Controller that can show the state of its flows.
+type Observer interface {
+	Snapshot(f Flow) Snapshot
 }

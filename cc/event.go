@@ -61,29 +61,81 @@ func (s EventSet) String() string {
 // Flow names a flow to a Controller: the transport uses one per queue pair.
 type Flow uint32
 
-// Event is one thing that happened to one flow. Fields that the Kind does not speak of are zero.
+// Event is one thing that happened to one flow. A field that the Kind does not speak of is zero, and
+// zero means that it is not known, unless it says otherwise.
+//
+// One acknowledgement is one Event: an RTT if it has a delay sample and the algorithm wants RTT, else
+// an ECN if it echoes a mark and the algorithm wants ECN, else an ACK. These three are filled alike,
+// so an algorithm that binds all of them misses nothing and hears nothing twice.
 type Event struct {
 	Kind Kind
-	Flow Flow
+	Flow Flow // filled by the transport in every event
 
 	// PSN is the packet the event is about: the first one not yet acknowledged for ACK, ECN and
 	// RTT, the one that left for TX, the one that is missing for OOO and RTO. 24 bits.
 	PSN uint32
-	// SndNxt is the PSN the sender will use next. 24 bits.
+	// SndNxt is the PSN the sender will use next. 24 bits; filled by the transport in every event but
+	// TIMER.
 	SndNxt uint32
-	// Packets and Bytes are newly acknowledged (ACK, ECN, RTT) or just sent (TX); payload only.
+	// Packets and Bytes are newly acknowledged (ACK, ECN, RTT) or just sent (TX); payload only. A
+	// duplicate acknowledgement has 0.
 	Packets int
 	Bytes   units.Bytes
 	// Marked is how many of the newly acknowledged Packets were marked by a switch (CE), as the
 	// receiver echoes it (ACK, ECN, RTT).
 	Marked int
-	// Delay is the round-trip sample of an RTT event.
+
+	// Delay is the round-trip sample of an RTT event, host and fabric together, from the moment the
+	// packet left to the moment its acknowledgement was processed. A packet that was sent more than
+	// once gives none.
 	Delay units.Duration
 	// Endpoint is the part of Delay that passed in the two hosts, Swift's (t3-t2) + (t5-t4): filled when
 	// the path gives SignalEndpoint.
 	Endpoint units.Duration
 	// Hops is how many switches the data packet passed, from its TTL at the receiver.
 	Hops int
-	// InFlight is what is unacknowledged after the event; payload only.
+
+	// InFlight is what is unacknowledged after the event; payload only. Filled by the transport in
+	// every event but TIMER; 0 is nothing.
 	InFlight units.Bytes
+	// Left is what is posted on the flow and not yet acknowledged, InFlight included; payload only.
+	// Filled like InFlight by a transport that counts it. At least Bytes in a TX event, so 0 there says
+	// that nobody counts.
+	Left units.Bytes
+
+	// INT is what the switches of the forward path wrote into the newest of the packets
+	// acknowledged, in order of the path (ACK, ECN, RTT; when the path gives SignalINT). It is
+	// borrowed: valid during the call.
+	INT []Hop
+	// Bolt is the flags that an acknowledgement echoes (ACK, ECN, RTT; when the path gives SignalSRC).
+	Bolt BoltFlags
+	// SRC is what a switch reports of its queue: in a CST event what it sent back itself, in an
+	// acknowledgement with BoltDEC what it wrote into the data packet.
+	SRC SRC
+	// Host is the sample of a HOST event.
+	Host HostSample
+}
+
+// Hop is in-band telemetry of one switch port, taken as the packet left it. Time and Sent count
+// modulo their width.
+type Hop struct {
+	Port  uint16 // which port of which switch
+	Rate  units.BitRate
+	Time  uint32      // nanoseconds of the switch's clock
+	Sent  uint32      // bytes, by the port since it came up, of all classes
+	Queue units.Bytes // behind the packet
+}
+
+// SRC is sub-RTT feedback of Bolt: a switch tells the sender how long its queue takes to drain.
+type SRC struct {
+	Drain units.Duration // of the queue, at Rate
+	Rate  units.BitRate  // of the port that the queue is of
+	Sent  units.Time     // when the packet that met the queue left the sender, in the sender's clock
+}
+
+// HostSample is what a sampler of the host's own state found. What its value means is between
+// the sampler and the algorithm.
+type HostSample struct {
+	Sampler uint16 // which one, as whoever runs the samplers numbers them
+	Value   float64
 }

@@ -9,6 +9,13 @@ type Fixed struct {
 	Rate   units.BitRate // 0: as fast as the port goes
 }
 
+func (f *Fixed) declare(s *schema) {
+	s.param(&f.Window, "window", "1MiB", "(0, inf)", "OURS", "what may be unacknowledged")
+	s.param(&f.Rate, "rate", "0", "[0, inf)", "OURS", "what leaves at most; 0 is as fast as the port goes")
+}
+
+func (f *Fixed) build(Path) Algorithm { return f }
+
 // Events implements Algorithm: it hears nothing.
 func (*Fixed) Events() EventSet { return 0 }
 
@@ -17,3 +24,6 @@ func (f *Fixed) Start(units.Time) Decision { return Decision{Window: f.Window, R
 
 // On implements Algorithm.
 func (f *Fixed) On(*Event, units.Time) Decision { return f.Start(0) }
+
+// Snapshot implements Observable.
+func (f *Fixed) Snapshot() Snapshot { return Snapshot{Window: f.Window, Rate: f.Rate} }

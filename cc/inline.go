@@ -92,6 +92,15 @@ func (c *Inline) Decision(f Flow) (Decision, bool) {
 	return flow.decision, changed
 }
 
+// Snapshot answers the state of a flow: the newest Decision, and what the algorithm shows beyond it.
+func (c *Inline) Snapshot(f Flow) Snapshot {
+	flow := &c.flows[f]
+	if o, ok := flow.algorithm.(Observable); ok {
+		return o.Snapshot()
+	}
+	return Snapshot{Window: flow.decision.Window, Rate: flow.decision.Rate}
+}
+
 // Poll implements Controller: it sends the TIMER events that are due. It looks at the flows only
 // when one of them may be.
 func (c *Inline) Poll(now units.Time) units.Time {

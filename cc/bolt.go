@@ -1,0 +1,181 @@
+package cc
+
+import "github.com/goroce/goroce/units"
+
+// BoltFlags are what Bolt writes on data packets, and what their acknowledgements echo.
+type BoltFlags uint8
+
+// The flags.
+const (
+	BoltFirst BoltFlags = 1 << iota // of the flow's first window: no switch lets it increase
+	BoltLast                        // of the last window: its bandwidth is about to be free
+	BoltINC                         // another window follows; still there at the end: one packet more
+	BoltDEC                         // a queue was met
+	BoltAI                          // once a round trip: additive increase
+)
+
+// Tag answers the flags of a data packet that leaves now, while unsent bytes of the flow, this
+// packet's included, are not sent.
+func (d *Decision) Tag(unsent units.Bytes) BoltFlags {
+	tags := d.Tags
+	if unsent <= d.Window {
+		tags |= BoltLast
+	} else if tags&BoltFirst == 0 {
+		tags |= BoltINC
+	}
+	return tags
+}
+
+// Bolt is the sender of Arslan et al., "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency"
+// (NSDI'23). A switch with a queue tells the sender at once (SRC); of n flows that hear it each
+// removes its share of the queue, a packet at a time, so that the queue is gone after one round trip to
+// the switch. A switch with room to spare (supply matching), or that saw the last window of a flow
+// (proactive ramp-up), lets the INC flag of a packet through: a packet more.
+//
+// The rules are those of the authors' ns-3 model; the paper was not at hand.
+type Bolt struct {
+	boltParams
+	path Path
+
+	cwnd     float64 // bytes
+	pkt      float64
+	rtt      units.Duration // the last sample; 0 none
+	decrease gate           // t_dec
+	askAI    bool
+	asked    mark // AI is under way, in a packet before it
+	heardSRC bool
+	record
+}
+
+type boltParams struct {
+	maxMDF                     float64
+	ai                         Packets
+	targetQueue                units.Bytes
+	minCwnd, maxCwnd, initCwnd Packets
+}
+
+func (p *boltParams) declare(s *schema) {
+	s.param(&p.maxMDF, "max_md", "0.5", "(0, 1)", "Bolt artifact", "part of the window that a loss takes, and a report of a switch when it is at most a packet")
+	s.param(&p.ai, "ai", "1", "(0, inf)", "Bolt artifact", "added to the window in every round trip")
+	s.param(&p.targetQueue, "target_queue", "2pkt", "[0, inf)", "Bolt artifact: CC_THRESH", "queue that may stay")
+	s.param(&p.minCwnd, "min_cwnd", "0.01", "(0, inf)", "Bolt artifact: 15B of 1500B", "least window")
+	s.param(&p.maxCwnd, "max_cwnd", "1BDP", "(0, inf)", "Bolt artifact", "largest window")
+	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "Bolt artifact", "window of a flow that begins")
+	s.atMost("min_cwnd", "init_cwnd")
+	s.atMost("init_cwnd", "max_cwnd")
+}
+
+func (p *boltParams) build(path Path) Algorithm {
+	pkt := float64(path.Payload)
+	return &Bolt{boltParams: *p, path: path, pkt: pkt, cwnd: float64(p.initCwnd) * pkt, askAI: true}
+}
+
+// Events implements Algorithm.
+func (*Bolt) Events() EventSet { return Events(ACK, ECN, RTT, CST, OOO, RTO, TX) }
+
+// Start implements Starter: at line rate.
+func (b *Bolt) Start(units.Time) Decision { return b.decide() }
+
+// On implements Algorithm.
+func (b *Bolt) On(ev *Event, now units.Time) Decision {
+	switch ev.Kind {
+	case ACK, ECN, RTT:
+		b.onAck(ev, now)
+	case CST:
+		b.heardSRC = true
+		b.onSRC(&ev.SRC, now.Sub(ev.SRC.Sent), now)
+	case TX:
+		if b.askAI && b.rtt > 0 { // it has the flag
+			b.askAI = false
+			b.asked.at(ev.SndNxt)
+		}
+	case OOO:
+		b.onLoss(CutLoss, now)
+	case RTO:
+		b.onLoss(CutTimeout, now)
+	}
+	b.cwnd = clamp(b.cwnd, float64(b.minCwnd)*b.pkt, float64(b.maxCwnd)*b.pkt)
+	return b.decide()
+}
+
+func (b *Bolt) onAck(ev *Event, now units.Time) {
+	if delay, ok := b.sample(ev); ok {
+		b.rtt = delay
+	}
+	if ev.Packets <= 0 {
+		return
+	}
+	switch {
+	case ev.Bolt&BoltAI != 0:
+		b.cwnd += float64(b.ai) * b.pkt
+		b.askAI, b.asked = true, mark{}
+	case b.asked.set && b.asked.passed(ev.PSN): // the packet that had it was lost
+		b.askAI, b.asked = true, mark{}
+	}
+	switch {
+	case ev.Bolt&BoltDEC == 0:
+		if ev.Bolt&BoltINC != 0 {
+			b.cwnd += b.pkt
+		}
+	case !b.heardSRC: // the switches only mark: this is as good, and a round trip later
+		b.onSRC(&ev.SRC, b.rtt, now)
+	}
+}
+
+// onSRC removes a packet from the window when it is this flow's turn. rtt is what a round trip to the
+// switch takes.
+func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) {
+	if src.Rate <= 0 || src.Drain < 0 || rtt <= 0 || rtt > longestDelay {
+		b.ignored++
+		return
+	}
+	if b.cwnd <= b.pkt {
+		b.cwnd *= 1 - b.maxMDF
+		b.cut(CutSwitch, now)
+		return
+	}
+	rate := float64(b.path.LineRate)
+	if b.rtt > 0 {
+		rate = 8 * b.cwnd / b.rtt.Seconds()
+	}
+	share := rate / float64(src.Rate)
+	q := (float64(src.Rate)/8*src.Drain.Seconds() - float64(b.targetQueue)) / b.pkt
+	if q <= 0 {
+		return // nothing to remove
+	}
+	gap := clamp(float64(rtt)/(q*share), 0, float64(longestDelay))
+	if b.decrease.open(now, units.Duration(gap)) {
+		b.decrease.shut(now)
+		b.cwnd -= b.pkt
+		b.cut(CutSwitch, now)
+	}
+}
+
+func (b *Bolt) onLoss(why Reason, now units.Time) {
+	if b.decrease.open(now, b.roundTrip()) {
+		b.decrease.shut(now)
+		b.cwnd *= 1 - b.maxMDF
+		b.cut(why, now)
+	}
+}
+
+func (b *Bolt) roundTrip() units.Duration {
+	if b.rtt > 0 {
+		return b.rtt
+	}
+	return b.path.BaseRTT
+}
+
+func (b *Bolt) decide() Decision {
+	d := windowed(Packets(b.cwnd/b.pkt), &b.path, b.roundTrip())
+	switch {
+	case b.rtt == 0:
+		d.Tags = BoltFirst
+	case b.askAI:
+		d.Tags = BoltAI
+	}
+	return d
+}
+
+// Snapshot implements Observable.
+func (b *Bolt) Snapshot() Snapshot { return b.snapshot(b.decide()) }

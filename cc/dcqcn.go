@@ -1,0 +1,190 @@
+package cc
+
+import "github.com/goroce/goroce/units"
+
+// DCQCN is Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM'15): its reaction
+// point (RP). The congestion point is the switch that marks, the notification point is CNPGate. A
+// CNP cuts the current rate R_C by alpha/2 and remembers it as target R_T; a timer and a counter of
+// bytes then lead R_C back to R_T (fast recovery), then R_T upwards, by R_AI (additive
+// increase), and by multiples of R_HAI when both have counted beyond F (hyper increase).
+//
+// At line rate, as it begins, nothing runs. The timers also stand still while the flow has nothing to
+// send, where the transport counts that (Event.Left): a rate that nobody used must not grow.
+type DCQCN struct {
+	dcqcnParams
+
+	rc, rt  float64 // R_C, R_T: bit/s
+	alpha   float64
+	t, bc   int         // how often the timer and the byte counter came round since the last cut
+	bytes   units.Bytes // since the byte counter came round
+	running bool        // timers and counter
+	alphaAt units.Time
+	rateAt  units.Time
+	use     use
+	record
+}
+
+type dcqcnParams struct {
+	gain                float64
+	alphaPeriod, period units.Duration
+	byteCounter         units.Bytes
+	recoveries          int
+	ai, hai             units.BitRate
+	minRate, line       units.BitRate
+	window              units.Bytes
+}
+
+func (p *dcqcnParams) declare(s *schema) {
+	s.param(&p.gain, "g", "0.00390625", "(0, 1)", "DCQCN: 1/256", "weight of the newest period in alpha")
+	s.param(&p.alphaPeriod, "alpha_period", "55us", "(0s, 1s]", "DCQCN: K", "time without a CNP after which alpha decays")
+	s.param(&p.period, "period", "55us", "(0s, 1s]", "DCQCN", "of the rate timer")
+	s.param(&p.byteCounter, "byte_counter", "10MB", "(0, inf)", "DCQCN: B", "bytes sent that count as much as a period")
+	s.param(&p.recoveries, "f", "5", "[1, 1000]", "DCQCN: F", "steps of fast recovery")
+	s.param(&p.ai, "ai", "0.001line", "(0, inf)", "DCQCN: 40Mb/s of 40Gb/s", "R_AI, additive increase")
+	s.param(&p.hai, "hai", "0.01line", "(0, inf)", "PrioPlus artifact", "R_HAI, hyper increase")
+	s.param(&p.minRate, "min_rate", "1Mb/s", "(0, inf)", "NVIDIA default", "least rate")
+	s.param(&p.line, "max_rate", "1line", "(0, inf)", "DCQCN", "largest rate, and the first")
+	s.param(&p.window, "window", "1GiB", "(0, inf)", "OURS", "what may be unacknowledged; the paper has no window")
+	s.atMost("min_rate", "max_rate")
+}
+
+func (p *dcqcnParams) build(Path) Algorithm {
+	return &DCQCN{dcqcnParams: *p, rc: float64(p.line), rt: float64(p.line), alpha: 1}
+}
+
+// Events implements Algorithm.
+func (*DCQCN) Events() EventSet { return Events(CNP, RTO, TX, TIMER) }
+
+// Start implements Starter: at line rate.
+func (d *DCQCN) Start(now units.Time) Decision { return d.decide(now) }
+
+// On implements Algorithm.
+func (d *DCQCN) On(ev *Event, now units.Time) Decision {
+	switch ev.Kind {
+	case CNP:
+		d.onCNP(CutCNP, now)
+	case RTO: // not in the paper: as a CNP, since there may be nobody left to send one
+		d.onCNP(CutTimeout, now)
+	case TX:
+		d.onSent(ev, now)
+	case TIMER:
+		d.onTimer(now)
+	}
+	return d.decide(now)
+}
+
+// onCNP cuts with the old alpha, then raises alpha.
+func (d *DCQCN) onCNP(why Reason, now units.Time) {
+	d.rt = d.rc
+	d.rc = max(d.rc*(1-d.alpha/2), float64(d.minRate))
+	if d.rc < d.rt {
+		d.cut(why, now)
+	}
+	d.alpha = (1-d.gain)*d.alpha + d.gain
+	d.t, d.bc, d.bytes = 0, 0, 0
+	d.running = true
+	d.alphaAt, d.rateAt = now.Add(d.alphaPeriod), now.Add(d.period)
+}
+
+func (d *DCQCN) onSent(ev *Event, now units.Time) {
+	idle := d.use.sent(ev, d.rc, now)
+	if !d.running || ev.Bytes < 0 || ev.Bytes > mostBytes {
+		return
+	}
+	d.alphaAt, d.rateAt = d.alphaAt.Add(idle), d.rateAt.Add(idle)
+	d.bytes += ev.Bytes
+	for ; d.running && d.bytes >= d.byteCounter; d.bytes -= d.byteCounter {
+		d.bc++
+		d.increase()
+	}
+}
+
+// mostBytes is more than a TX event can send.
+const mostBytes = 4 * units.GiB
+
+func (d *DCQCN) onTimer(now units.Time) {
+	if d.running && d.use.due(d.alphaAt, now) {
+		d.alpha *= 1 - d.gain
+		d.alphaAt = now.Add(d.alphaPeriod)
+	}
+	if d.running && d.use.due(d.rateAt, now) {
+		d.rateAt = now.Add(d.period)
+		d.t++
+		d.increase()
+	}
+}
+
+func (d *DCQCN) increase() {
+	switch {
+	case max(d.t, d.bc) <= d.recoveries: // fast recovery
+	case min(d.t, d.bc) > d.recoveries: // hyper increase
+		d.rt += float64(min(d.t, d.bc)-d.recoveries) * float64(d.hai)
+	default: // additive increase
+		d.rt += float64(d.ai)
+	}
+	d.rt = min(d.rt, float64(d.line))
+	d.rc = (d.rt + d.rc) / 2
+	if d.rt == float64(d.line) && d.rc > float64(d.line)*nearly {
+		d.rc, d.running = d.rt, false
+	}
+}
+
+// nearly is what halves of the distance to line rate come to after a dozen steps: there.
+const nearly = 0.9999
+
+func (d *DCQCN) decide(now units.Time) Decision {
+	dec := Decision{Window: d.window, Rate: wholeBits(d.rc)}
+	if d.running {
+		if d.alphaAt.Sub(now) > d.alphaPeriod || d.rateAt.Sub(now) > d.period { // the clock stepped back
+			d.alphaAt = units.Earlier(d.alphaAt, now.Add(d.alphaPeriod))
+			d.rateAt = units.Earlier(d.rateAt, now.Add(d.period))
+		}
+		dec.WakeAt = d.use.wake(units.Earlier(d.alphaAt, d.rateAt))
+	}
+	return dec
+}
+
+// Snapshot implements Observable.
+func (d *DCQCN) Snapshot() Snapshot {
+	return d.snapshot(Decision{Window: d.window, Rate: wholeBits(d.rc)})
+}
+
+// use is for how long a flow's bytes keep its rate in use. A flow that has sent all it has uses the
+// rate until the last packet would have been followed by another one; then the rate's timers stand still.
+type use struct {
+	until units.Time
+	spent bool // nothing is unsent; until counts
+}
+
+// sent takes in a TX event, and answers how long the rate was not in use before it.
+func (u *use) sent(ev *Event, rate float64, now units.Time) (idle units.Duration) {
+	from := now
+	if u.spent {
+		if idle = now.Sub(u.until); idle < 0 {
+			idle, from = 0, units.Earlier(u.until, now.Add(units.Second))
+		}
+	}
+	if u.spent = ev.Left > 0 && ev.Left <= ev.InFlight; u.spent {
+		u.until = from.Add(min(wholeBits(rate).Duration(ev.Bytes), units.Second))
+	}
+	return min(idle, longestIdle)
+}
+
+// longestIdle keeps a timer's moment in the range of Time.
+const longestIdle = 1000 * units.Second
+
+// due says whether a timer that is set to at is to fire.
+func (u *use) due(at, now units.Time) bool {
+	return !at.After(now) && !(u.spent && at.After(u.until))
+}
+
+// wake answers when to wake for a timer that is set to at: never while it stands still.
+func (u *use) wake(at units.Time) units.Time {
+	if u.spent && at.After(u.until) {
+		return 0
+	}
+	if at == 0 { // which would be no moment
+		at++
+	}
+	return at
+}

@@ -1,0 +1,196 @@
+package cc
+
+import (
+	"math"
+
+	"github.com/goroce/goroce/units"
+)
+
+// LEDBAT is RFC 6817, "Low Extra Delay Background Transport": the window follows, in proportion,
+// the distance of the queueing delay from a target. The queueing delay is the least of the last few
+// samples less the least of the last minutes.
+//
+// In its variant for data centres (the artifact of PrioPlus, EuroSys'25) the base delay is configured
+// and not measured, so that a latecomer does not take the queue it finds for the path; the flow
+// starts with a BDP, and losses are left to the transport.
+//
+// The RFC takes one-way delays; ours are of the round trip, without the hosts' part where the path
+// tells it. Acknowledgements ride the highest class, so the queue behind both is the same.
+type LEDBAT struct {
+	ledbatParams
+	path Path
+
+	cwnd      float64 // packets
+	history   minima
+	filter    samples
+	srtt      smoothed
+	loss      gate
+	unsampled float64
+	falling   bool
+	record
+}
+
+type ledbatParams struct {
+	dataCentre bool
+
+	queueing, base             units.Duration // TARGET, and the configured base
+	gain                       float64
+	allowed                    Packets // ALLOWED_INCREASE
+	capped                     bool
+	filterLen                  int // CURRENT_FILTER
+	minutes                    int // BASE_HISTORY
+	minCwnd, maxCwnd, initCwnd Packets
+}
+
+func (p *ledbatParams) declare(s *schema) {
+	target, initial, rfc := "100ms", "2", "RFC 6817"
+	if p.dataCentre {
+		target, initial, rfc = "6us", "1BDP", "PrioPlus artifact"
+		s.param(&p.base, "base", "1rtt", "(0s, 1s]", rfc, "round trip without queues")
+	} else {
+		s.param(&p.minutes, "base_history", "10", "[1, 60]", rfc, "minutes over which the least delay is the base")
+		s.param(&p.allowed, "allowed_increase", "1", "[0, inf)", rfc, "how far the window may be beyond what was in flight")
+	}
+	s.param(&p.queueing, "target", target, "(0s, 100ms]", rfc, "queueing delay aimed at")
+	s.param(&p.gain, "gain", "1", "(0, 1]", "RFC 6817", "packets a round trip for a queueing delay that is off by the target")
+	s.param(&p.filterLen, "current_filter", "4", "[1, 64]", "RFC 6817", "samples whose least is the current delay")
+	s.param(&p.capped, "cap_decrease", "off", "", "LEDBAT++", "never fall by more than a packet a round trip, however long the queue")
+	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "RFC 6817", "least window; below 1 for large incasts")
+	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
+	s.param(&p.initCwnd, "init_cwnd", initial, "(0, inf)", rfc, "window of a flow that begins")
+	s.atMost("min_cwnd", "init_cwnd")
+	s.atMost("init_cwnd", "max_cwnd")
+}
+
+func (p *ledbatParams) build(path Path) Algorithm {
+	l := &LEDBAT{ledbatParams: *p, path: path, cwnd: float64(p.initCwnd)}
+	l.filter.ring = make([]units.Duration, p.filterLen)
+	l.history.ring = make([]units.Duration, p.minutes)
+	l.srtt.value = path.BaseRTT
+	l.target = p.base + p.queueing
+	return l
+}
+
+// Events implements Algorithm.
+func (l *LEDBAT) Events() EventSet {
+	if l.dataCentre {
+		return Events(ACK, ECN, RTT)
+	}
+	return Events(ACK, ECN, RTT, OOO, RTO)
+}
+
+// Start implements Starter.
+func (l *LEDBAT) Start(units.Time) Decision { return l.decide() }
+
+// On implements Algorithm.
+func (l *LEDBAT) On(ev *Event, now units.Time) Decision {
+	switch ev.Kind {
+	case ACK, ECN, RTT:
+		l.onAck(ev, now)
+	case OOO:
+		l.onLoss(now)
+	case RTO: // no acknowledgement within CTO
+		l.shrink(min(l.cwnd, 1), CutTimeout, now)
+	}
+	return l.decide()
+}
+
+func (l *LEDBAT) onAck(ev *Event, now units.Time) {
+	acked, _ := l.acked(ev)
+	l.unsampled += acked
+	delay, ok := l.sample(ev)
+	if !ok {
+		return // what it acknowledges counts at the next sample
+	}
+	acked, l.unsampled = l.unsampled, 0
+	l.srtt.add(delay)
+	l.filter.add(delay - ev.Endpoint)
+	base := l.base
+	if !l.dataCentre {
+		l.history.add(delay-ev.Endpoint, now)
+		base = l.history.least()
+		l.target = base + l.queueing
+	}
+	off := float64(l.queueing-(l.filter.least()-base)) / float64(l.queueing)
+	off = min(off, 1) // a delay below base is an error of the clock
+	if l.capped {
+		off = max(off, -1)
+	}
+	before := l.cwnd
+	l.cwnd += l.gain * off * acked / max(l.cwnd, 1)
+	if !l.dataCentre && ev.Bytes >= 0 && ev.InFlight >= 0 {
+		flight := (float64(ev.InFlight) + float64(ev.Bytes)) / float64(l.path.Payload)
+		l.cwnd = min(l.cwnd, max(flight+float64(l.allowed), float64(l.minCwnd)))
+	}
+	l.cwnd = clamp(l.cwnd, float64(l.minCwnd), float64(l.maxCwnd))
+	if falling := l.cwnd < before; falling != l.falling {
+		if l.falling = falling; falling {
+			l.cut(CutDelay, now)
+		}
+	}
+}
+
+func (l *LEDBAT) onLoss(now units.Time) {
+	if l.loss.open(now, l.srtt.value) {
+		l.loss.shut(now)
+		l.shrink(max(l.cwnd/2, float64(l.minCwnd)), CutLoss, now)
+	}
+}
+
+func (l *LEDBAT) shrink(cwnd float64, why Reason, now units.Time) {
+	if cwnd < l.cwnd {
+		l.cwnd = cwnd
+		l.cut(why, now)
+	}
+}
+
+func (l *LEDBAT) decide() Decision { return windowed(Packets(l.cwnd), &l.path, l.srtt.value) }
+
+// Snapshot implements Observable.
+func (l *LEDBAT) Snapshot() Snapshot { return l.snapshot(l.decide()) }
+
+// samples is the last few delays.
+type samples struct {
+	ring []units.Duration
+	next int
+	n    int
+}
+
+func (s *samples) add(d units.Duration) {
+	s.ring[s.next] = d
+	s.next = (s.next + 1) % len(s.ring)
+	s.n = min(s.n+1, len(s.ring))
+}
+
+func (s *samples) least() units.Duration {
+	least := units.Duration(math.MaxInt64)
+	for _, d := range s.ring[:s.n] {
+		least = min(least, d)
+	}
+	return least
+}
+
+// minima is the least delay of each of the last minutes.
+type minima struct {
+	ring   []units.Duration
+	minute int // how many were begun
+	since  units.Time
+}
+
+func (m *minima) add(d units.Duration, now units.Time) {
+	if passed := now.Sub(m.since); m.minute == 0 || passed >= units.Minute || passed < 0 {
+		m.ring[m.minute%len(m.ring)] = d
+		m.minute++
+		m.since = now
+	}
+	last := &m.ring[(m.minute-1)%len(m.ring)]
+	*last = min(*last, d)
+}
+
+func (m *minima) least() units.Duration {
+	least := units.Duration(math.MaxInt64)
+	for _, d := range m.ring[:min(m.minute, len(m.ring))] {
+		least = min(least, d)
+	}
+	return least
+}

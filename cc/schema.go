@@ -1,0 +1,275 @@
+package cc
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/goroce/goroce/units"
+)
+
+// schema is what an algorithm declares of its parameters: where each goes, and all that a person asks
+// of it. The path is known when the algorithm starts, and not yet when a flag is read: nil then.
+type schema struct {
+	params []param
+	orders []order
+}
+
+// param is one parameter. Its type is that of what into points to: *units.Duration, *units.BitRate,
+// *units.Bytes, *Packets, *float64, *int or *bool.
+type param struct {
+	into             any
+	name, def, valid string
+	source, text     string
+
+	value float64 // in the base unit of the type, when known
+	known bool
+}
+
+// order says that one parameter must be below another, or at most as large.
+type order struct {
+	low, high string
+	equal     bool
+}
+
+// param declares a parameter. def and valid are written as a person would write them: a value,
+// and an interval such as "(0, 1]" or "[1, inf)". source is where the default comes from.
+func (s *schema) param(into any, name, def, valid, source, text string) {
+	s.params = append(s.params, param{into: into, name: name, def: def, valid: valid, source: source, text: text})
+}
+
+// below declares that parameter low must be less than high.
+func (s *schema) below(low, high string) { s.orders = append(s.orders, order{low, high, false}) }
+
+// atMost declares that parameter low may not be more than high.
+func (s *schema) atMost(low, high string) { s.orders = append(s.orders, order{low, high, true}) }
+
+func (s *schema) find(name string) *param {
+	for i := range s.params {
+		if s.params[i].name == name {
+			return &s.params[i]
+		}
+	}
+	return nil
+}
+
+// fill stores the settings, and the defaults of everything else. What cannot be told without
+// the path is not checked while it is nil.
+func (s *schema) fill(given []setting, path *Path) error {
+	for i := range s.params {
+		if err := s.params[i].set(s.params[i].def, path); err != nil {
+			return err
+		}
+	}
+	for _, g := range given {
+		if err := s.find(g.key).set(g.value, path); err != nil {
+			return err
+		}
+	}
+	for _, o := range s.orders {
+		low, high := s.find(o.low), s.find(o.high)
+		switch {
+		case !low.known || !high.known || low.value < high.value || o.equal && low.value == high.value:
+		case o.equal:
+			return fmt.Errorf("%s=%s is more than %s=%s", o.low, low.written(given), o.high, high.written(given))
+		default:
+			return fmt.Errorf("%s=%s is not less than %s=%s", o.low, low.written(given), o.high, high.written(given))
+		}
+	}
+	return nil
+}
+
+// written answers the value as it was given, or the default.
+func (p *param) written(given []setting) string {
+	for _, g := range given {
+		if g.key == p.name {
+			return g.value
+		}
+	}
+	return p.def
+}
+
+// set reads a value, checks that it is valid, and stores it.
+func (p *param) set(text string, path *Path) error {
+	if into, ok := p.into.(*bool); ok {
+		v, err := parseSwitch(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		*into = v
+		return nil
+	}
+	v, known, err := p.quantity(text, path)
+	if err != nil {
+		return fmt.Errorf("%s=%s is no %s: %w", p.name, text, p.kind(), err)
+	}
+	p.value, p.known = v, known
+	if !known {
+		return nil
+	}
+	if inside, err := p.inside(v, path); err != nil {
+		return err
+	} else if !inside {
+		return fmt.Errorf("%s=%s is outside %s", p.name, text, p.valid)
+	}
+	switch into := p.into.(type) {
+	case *units.Duration:
+		*into = units.Duration(math.Round(v))
+	case *units.BitRate:
+		*into = units.BitRate(math.Round(v))
+	case *units.Bytes:
+		*into = units.Bytes(math.Round(v))
+	case *Packets:
+		*into = Packets(v)
+	case *float64:
+		*into = v
+	case *int:
+		*into = int(v)
+	}
+	return nil
+}
+
+// kind names the type for people.
+func (p *param) kind() string {
+	switch p.into.(type) {
+	case *units.Duration:
+		return "duration"
+	case *units.BitRate:
+		return "rate"
+	case *units.Bytes:
+		return "bytes"
+	case *Packets:
+		return "packets"
+	case *float64:
+		return "float"
+	case *int:
+		return "int"
+	case *bool:
+		return "bool"
+	}
+	panic(fmt.Sprintf("cc: parameter %s has type %T", p.name, p.into))
+}
+
+// inside says whether v is in the valid interval. A bound that only the path tells holds all while
+// there is none.
+func (p *param) inside(v float64, path *Path) (bool, error) {
+	in := p.valid
+	low, high, ok := strings.Cut(in[1:len(in)-1], ",")
+	if !ok {
+		return false, fmt.Errorf("%s: %q is no interval", p.name, in)
+	}
+	if b, known, err := p.quantity(strings.TrimSpace(low), path); err != nil {
+		return false, err
+	} else if known && (v < b || v == b && in[0] == '(') {
+		return false, nil
+	}
+	high = strings.TrimSpace(high)
+	if high == "inf" {
+		return true, nil
+	}
+	b, known, err := p.quantity(high, path)
+	return err == nil && (!known || v < b || v == b && in[len(in)-1] == ']'), err
+}
+
+// quantity reads a value in the base unit of its type. It may be a sum, and its terms may be relative to the
+// path: in rtt, line, pkt or BDP, as rtt+25us or 0.001line. Those are not known while path is nil.
+func (p *param) quantity(text string, path *Path) (v float64, known bool, err error) {
+	known = true
+	for _, t := range strings.Split(text, "+") {
+		term, here, err := p.term(strings.TrimSpace(t), path)
+		if err != nil {
+			return 0, false, err
+		}
+		v, known = v+term, known && here
+	}
+	if known && (math.IsNaN(v) || math.IsInf(v, 0) || v > mostValue) {
+		return 0, false, fmt.Errorf("it is more than anything can be")
+	}
+	return v, known, nil
+}
+
+// mostValue is what an int64 certainly holds.
+const mostValue = 1 << 62
+
+func (p *param) term(text string, path *Path) (v float64, known bool, err error) {
+	switch p.into.(type) {
+	case *units.Duration:
+		if n, ok := times(text, "rtt"); ok {
+			return relative(n, path, func() float64 { return float64(path.BaseRTT) })
+		}
+		d, err := units.ParseDuration(text)
+		return float64(d), true, err
+	case *units.BitRate:
+		if n, ok := times(text, "line"); ok {
+			return relative(n, path, func() float64 { return float64(path.LineRate) })
+		}
+		r, err := units.ParseBitRate(text)
+		return float64(r), true, err
+	case *units.Bytes:
+		return bytes(text, path)
+	case *Packets:
+		if v, err := strconv.ParseFloat(text, 64); err == nil {
+			return v, true, nil
+		} else if n, ok := times(text, "pkt"); ok {
+			return n, true, nil
+		}
+		b, known, err := bytes(text, path)
+		if err != nil || path == nil {
+			return 0, false, err
+		}
+		return b / float64(path.Payload), known, nil
+	case *int:
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return 0, false, fmt.Errorf("%q is no whole number", text)
+		}
+		return float64(n), true, nil
+	}
+	if v, err = strconv.ParseFloat(text, 64); err != nil {
+		return 0, false, fmt.Errorf("%q is no number", text)
+	}
+	return v, true, nil
+}
+
+// bytes reads an amount of payload in the base unit, bytes.
+func bytes(text string, path *Path) (v float64, known bool, err error) {
+	if n, ok := times(text, "BDP"); ok {
+		return relative(n, path, func() float64 { return float64(path.BDP()) })
+	}
+	if n, ok := times(text, "pkt"); ok {
+		return relative(n, path, func() float64 { return float64(path.Payload) })
+	}
+	b, err := units.ParseBytes(text)
+	return float64(b), true, err
+}
+
+// times reads a number in front of unit; none is 1.
+func times(text, unit string) (float64, bool) {
+	number, ok := strings.CutSuffix(strings.ToLower(text), strings.ToLower(unit))
+	if !ok {
+		return 0, false
+	}
+	if number = strings.TrimSpace(number); number == "" {
+		return 1, true
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	return n, err == nil
+}
+
+func relative(n float64, path *Path, unit func() float64) (float64, bool, error) {
+	if path == nil {
+		return 0, false, nil
+	}
+	return n * unit(), true, nil
+}
+
+func parseSwitch(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "on", "true", "yes", "1":
+		return true, nil
+	case "off", "false", "no", "0":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither on nor off", text)
+}

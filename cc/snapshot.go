@@ -1,0 +1,105 @@
+package cc
+
+import "github.com/goroce/goroce/units"
+
+// Reason says why an algorithm cut a flow's window or rate.
+type Reason uint8
+
+// The reasons.
+const (
+	NoCut        Reason = iota
+	CutDelay            // the delay of the fabric
+	CutEndpoint         // the delay of the hosts
+	CutMark             // marks of switches
+	CutCNP              // a congestion notification packet
+	CutLoss             // a sequence gap
+	CutTimeout          // the retransmission timer
+	CutTelemetry        // in-band telemetry
+	CutSwitch           // a switch's own report (SRC)
+	reasons
+)
+
+var reasonNames = [reasons]string{"none", "delay", "endpoint", "mark", "cnp", "loss", "timeout", "telemetry", "switch"}
+
+func (r Reason) String() string {
+	if r < reasons {
+		return reasonNames[r]
+	}
+	return "unknown reason"
+}
+
+// Reasons is how many Reasons there are, NoCut included.
+const Reasons = int(reasons)
+
+// Snapshot is what an algorithm shows of a flow: by value, so that whoever looks keeps it.
+type Snapshot struct {
+	Target units.Duration // the delay it steers to; 0 when it steers to none
+	Delay  units.Duration // the newest sample; 0 when there was none
+	Window units.Bytes    // as in the Decision
+	Rate   units.BitRate
+	// Reason and CutAt are of the last cut; CutAt says nothing when Reason is NoCut. An algorithm that
+	// lowers its window step by step counts a run of steps as one cut.
+	Reason Reason
+	CutAt  units.Time
+	Cuts   [Reasons]uint64 // by Reason
+	// Ignored is how many values of events could not be: delays of no or of negative length, more
+	// marks than packets, telemetry of no link.
+	Ignored uint64
+}
+
+// Observable is an Algorithm that shows its state. All of this package do.
+type Observable interface {
+	Snapshot() Snapshot
+}
+
+// record is the part of every algorithm that only a Snapshot shows.
+type record struct {
+	target, delay units.Duration
+	reason        Reason
+	cutAt         units.Time
+	cuts          [Reasons]uint64
+	ignored       uint64
+}
+
+func (r *record) cut(why Reason, now units.Time) {
+	r.reason, r.cutAt = why, now
+	r.cuts[why]++
+}
+
+func (r *record) snapshot(d Decision) Snapshot {
+	return Snapshot{Target: r.target, Delay: r.delay, Window: d.Window, Rate: d.Rate,
+		Reason: r.reason, CutAt: r.cutAt, Cuts: r.cuts, Ignored: r.ignored}
+}
+
+// longestDelay is more than any round trip: a longer one is a clock that stepped.
+const longestDelay = units.Second
+
+// sample answers the delay of an acknowledgement, and false when it has none that can be.
+func (r *record) sample(ev *Event) (units.Duration, bool) {
+	if ev.Kind != RTT {
+		return 0, false
+	}
+	if ev.Delay <= 0 || ev.Delay > longestDelay || ev.Endpoint < 0 || ev.Endpoint >= ev.Delay {
+		r.ignored++
+		return 0, false
+	}
+	r.delay = ev.Delay
+	return ev.Delay, true
+}
+
+// mostPackets is how many can be outstanding: half of what PSNs tell apart.
+const mostPackets = 1 << 23
+
+// acked answers how many packets are newly acknowledged, and how many of them were marked: 0 when
+// what it says cannot be.
+func (r *record) acked(ev *Event) (packets, marked float64) {
+	switch {
+	case ev.Packets < 0 || ev.Packets > mostPackets:
+		r.ignored++
+		return 0, 0
+	case ev.Marked < 0 || ev.Marked > ev.Packets:
+		r.ignored++
+		return float64(ev.Packets), 0
+	}
+	return float64(ev.Packets), float64(ev.Marked)
+}

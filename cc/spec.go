@@ -1,0 +1,205 @@
+package cc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// Spec says which algorithm, with which parameters. It is comparable; the zero Spec names none.
+type Spec struct {
+	name     string
+	settings string // in the order they were given
+}
+
+// setting is one key=value.
+type setting struct{ key, value string }
+
+// blueprint is the parameters of an algorithm, and what makes one of them. A new one is made for
+// each algorithm, and the algorithm may keep it.
+type blueprint interface {
+	declare(s *schema)
+	build(path Path) Algorithm
+}
+
+// entry is an algorithm that can be named.
+type entry struct {
+	name  string
+	title string
+	needs Signals
+	new   func() blueprint
+}
+
+// Names answers the names of all algorithms, in order.
+func Names() []string {
+	names := make([]string, len(algorithms))
+	for i, a := range algorithms {
+		names[i] = a.name
+	}
+	slices.Sort(names)
+	return names
+}
+
+func lookup(name string) (entry, error) {
+	for _, a := range algorithms {
+		if a.name == name {
+			return a, nil
+		}
+	}
+	return entry{}, fmt.Errorf("cc: there is no algorithm %q; there are %s", name, strings.Join(Names(), ", "))
+}
+
+// Parse reads a name and parameters, such as swift:base_target=25us,beta=0.8. A value may be
+// relative to the path where its type has a unit for it: durations in rtt, rates in line, amounts of
+// data in BDP or pkt, and sums of them, such as rtt+25us.
+func Parse(text string) (Spec, error) {
+	name, settings, _ := strings.Cut(strings.TrimSpace(text), ":")
+	spec := Spec{name: strings.TrimSpace(name), settings: strings.TrimSpace(settings)}
+	_, err := spec.fill(nil)
+	if err != nil {
+		return Spec{}, err
+	}
+	return spec, nil
+}
+
+// String answers what Parse reads.
+func (s Spec) String() string {
+	if s.settings == "" {
+		return s.name
+	}
+	return s.name + ":" + s.settings
+}
+
+// Name is the name of the algorithm.
+func (s Spec) Name() string { return s.name }
+
+// New makes the algorithm for one flow. It refuses a path that lacks a signal the algorithm needs,
+// and parameters that are wrong on this path.
+func (s Spec) New(path Path) (Algorithm, error) {
+	e, err := lookup(s.name)
+	if err != nil {
+		return nil, err
+	}
+	if err := path.check(); err != nil {
+		return nil, fmt.Errorf("cc: %s: %w", s.name, err)
+	}
+	if missing := e.needs &^ path.Signals; missing != 0 {
+		return nil, fmt.Errorf("cc: %s needs %v, and this path gives %v", s.name, missing, path.Signals)
+	}
+	b, err := s.fill(&path)
+	if err != nil {
+		return nil, err
+	}
+	return b.build(path), nil
+}
+
+// fill makes a blueprint with the parameters of the Spec.
+func (s Spec) fill(path *Path) (blueprint, error) {
+	e, err := lookup(s.name)
+	if err != nil {
+		return nil, err
+	}
+	given, err := e.parse(s.settings)
+	if err == nil {
+		b, params := e.new(), schema{}
+		b.declare(&params)
+		if err = params.fill(given, path); err == nil {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("cc: %s: %w", s.name, err)
+}
+
+// parse splits settings, and knows every key.
+func (e entry) parse(settings string) ([]setting, error) {
+	if settings == "" {
+		return nil, nil
+	}
+	s := e.schema()
+	var given []setting
+	for _, text := range strings.Split(settings, ",") {
+		key, value, ok := strings.Cut(text, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%q is not key=value", text)
+		case s.find(key) == nil:
+			return nil, e.unknown(key, s)
+		case slices.ContainsFunc(given, func(g setting) bool { return g.key == key }):
+			return nil, fmt.Errorf("%s is given twice", key)
+		}
+		given = append(given, setting{key, value})
+	}
+	return given, nil
+}
+
+func (e entry) schema() *schema {
+	s := &schema{}
+	e.new().declare(s)
+	return s
+}
+
+// unknown says which parameters there are, and whose the wanted one is.
+func (e entry) unknown(key string, s *schema) error {
+	var names, owners []string
+	for _, p := range s.params {
+		names = append(names, p.name)
+	}
+	for _, other := range algorithms {
+		if other.schema().find(key) != nil {
+			owners = append(owners, other.name)
+		}
+	}
+	text := fmt.Sprintf("there is no parameter %q", key)
+	if len(owners) > 0 {
+		text += fmt.Sprintf(" (it is of %s)", strings.Join(owners, ", "))
+	}
+	if len(names) == 0 {
+		return errors.New(text + "; there are none")
+	}
+	return fmt.Errorf("%s; there are %s", text, strings.Join(names, ", "))
+}
+
+// Help writes what the algorithm called name is, and each of its parameters with type, default,
+// valid range, source of the default and meaning. The name "all" or an empty one lists the algorithms.
+func Help(w io.Writer, name string) error {
+	if name == "" || name == "all" {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, n := range Names() {
+			e, _ := lookup(n)
+			fmt.Fprintf(t, "%s\t%s\n", e.name, e.title)
+		}
+		return t.Flush()
+	}
+	e, err := lookup(name)
+	if err != nil {
+		return err
+	}
+	s := e.schema()
+	fmt.Fprintf(w, "%s: %s\n", e.name, e.title)
+	if e.needs != 0 {
+		fmt.Fprintf(w, "It needs a path that gives %v.\n", e.needs)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "parameter\ttype\tdefault\tvalid\tsource\tmeaning")
+	for _, p := range s.params {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.name, p.kind(), p.def, p.valid, p.source, p.text)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, o := range s.orders {
+		fmt.Fprintf(w, "%s\n", o)
+	}
+	return nil
+}
+
+func (o order) String() string {
+	if o.equal {
+		return o.low + " may not be more than " + o.high
+	}
+	return o.low + " must be less than " + o.high
+}

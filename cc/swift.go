@@ -1,0 +1,191 @@
+package cc
+
+import (
+	"math"
+
+	"github.com/goroce/goroce/units"
+)
+
+// Swift is the delay-based control of Kumar et al., "Swift: Delay is Simple and Effective for
+// Congestion Control in the Datacenter" (SIGCOMM'20). The round trip is taken apart into the delay
+// of the fabric and that of the hosts; each has a target and a window of its own, and the smaller
+// window counts. A window grows by ai packets a round trip while its delay is below target, and is cut, once a
+// round trip, in proportion to how much of the delay is beyond it.
+//
+// On a path that does not tell the hosts' part, the whole round trip is the fabric's, and there is
+// no endpoint window.
+type Swift struct {
+	swiftParams
+	path  Path
+	split bool
+
+	fabric, endpoint swiftWindow
+	endpointDelay    smoothed
+	srtt             smoothed
+	retransmits      int     // timeouts in a row
+	unsampled        float64 // acknowledged since the last delay sample
+	alpha, beta      float64 // of flow scaling; ps, and ps·sqrt(packets)
+	record
+}
+
+type swiftParams struct {
+	baseTarget, perHop, fsRange units.Duration
+	endpointTarget              units.Duration
+	fsMin, fsMax                Packets
+	ai                          Packets
+	mdFactor, maxMDF            float64
+	retxReset                   int
+	minCwnd, maxCwnd, initCwnd  Packets
+}
+
+func (p *swiftParams) declare(s *schema) {
+	s.param(&p.baseTarget, "base_target", "rtt+25us", "(0s, 1s]", "PrioPlus artifact", "fabric delay aimed at, before hops and flow scaling")
+	s.param(&p.perHop, "per_hop", "1us", "[0s, 1ms]", "Bolt artifact", "added to the target for each hop (topology scaling)")
+	s.param(&p.fsRange, "fs_range", "100us", "[0s, 1s]", "Bolt artifact", "most that flow scaling adds to the target; 0 turns it off")
+	s.param(&p.fsMin, "fs_min", "0.1", "(0, inf)", "Swift", "window at and below which it adds all of fs_range")
+	s.param(&p.fsMax, "fs_max", "100", "(0, inf)", "Swift", "window at and above which it adds nothing")
+	s.param(&p.endpointTarget, "endpoint_target", "50us", "(0s, 1s]", "OURS", "endpoint delay aimed at")
+	s.param(&p.ai, "ai", "1", "(0, inf)", "Bolt artifact, csg-htsim", "added to the window in a round trip below target")
+	s.param(&p.mdFactor, "beta", "0.8", "(0, 1]", "Bolt artifact, csg-htsim", "how hard a delay beyond target cuts")
+	s.param(&p.maxMDF, "max_mdf", "0.5", "(0, 1)", "PrioPlus artifact", "no cut takes more than this part of the window")
+	s.param(&p.retxReset, "retx_reset", "5", "[1, 1000]", "csg-htsim", "timeouts in a row after which the window falls to min_cwnd")
+	s.param(&p.minCwnd, "min_cwnd", "0.001", "(0, inf)", "Swift", "least window")
+	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
+	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "PrioPlus and Bolt artifacts", "window of a flow that begins")
+	s.below("fs_min", "fs_max")
+	s.atMost("min_cwnd", "init_cwnd")
+	s.atMost("init_cwnd", "max_cwnd")
+}
+
+func (p *swiftParams) build(path Path) Algorithm {
+	s := &Swift{swiftParams: *p, path: path, split: path.Signals&SignalEndpoint != 0}
+	s.alpha = float64(p.fsRange) / (1/math.Sqrt(float64(p.fsMin)) - 1/math.Sqrt(float64(p.fsMax)))
+	s.beta = -s.alpha / math.Sqrt(float64(p.fsMax)) // negative: the bonus ends at fs_max
+	s.fabric.cwnd, s.endpoint.cwnd = float64(p.initCwnd), float64(p.initCwnd)
+	s.srtt.value = path.BaseRTT
+	return s
+}
+
+// swiftWindow is one of the two windows.
+type swiftWindow struct {
+	cwnd     float64 // packets, often less than one
+	decrease gate    // t_last_decrease
+}
+
+// Events implements Algorithm.
+func (*Swift) Events() EventSet { return Events(ACK, ECN, RTT, OOO, RTO) }
+
+// Start implements Starter: at line rate.
+func (s *Swift) Start(units.Time) Decision { return s.decide() }
+
+// On implements Algorithm.
+func (s *Swift) On(ev *Event, now units.Time) Decision {
+	switch ev.Kind {
+	case ACK, ECN, RTT:
+		s.onAck(ev, now)
+	case RTO:
+		s.onTimeout(now)
+	case OOO:
+		s.onFastRecovery(now)
+	}
+	return s.decide()
+}
+
+func (s *Swift) onAck(ev *Event, now units.Time) {
+	s.retransmits = 0
+	acked, _ := s.acked(ev)
+	s.unsampled += acked
+	delay, ok := s.sample(ev)
+	if !ok {
+		return // what it acknowledges counts at the next sample
+	}
+	acked, s.unsampled = s.unsampled, 0
+	s.srtt.add(delay)
+	if s.split && ev.Endpoint > 0 {
+		delay -= ev.Endpoint
+		s.endpointDelay.add(ev.Endpoint)
+		if s.adjust(&s.endpoint, s.endpointDelay.value, s.endpointTarget, acked, now) {
+			s.cut(CutEndpoint, now)
+		}
+	}
+	hops := ev.Hops
+	if hops <= 0 {
+		hops = s.path.Hops
+	}
+	s.target = s.targetDelay(s.fabric.cwnd, hops)
+	if s.adjust(&s.fabric, delay, s.target, acked, now) {
+		s.cut(CutDelay, now)
+	}
+}
+
+// targetDelay is the fabric's: smaller windows, so more flows, get more, so that many flows may
+// keep a queue in which each has its share.
+func (s *Swift) targetDelay(cwnd float64, hops int) units.Duration {
+	bonus := clamp(s.alpha/math.Sqrt(cwnd)+s.beta, 0, float64(s.fsRange))
+	return s.baseTarget + units.Duration(min(hops, mostHops))*s.perHop + units.Duration(bonus)
+}
+
+// mostHops is what a TTL can count.
+const mostHops = 255
+
+// adjust moves a window, and says whether that was a cut.
+func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, acked float64, now units.Time) bool {
+	before := w.cwnd
+	if delay < target {
+		if w.cwnd >= 1 {
+			w.cwnd += float64(s.ai) * acked / w.cwnd
+		} else {
+			w.cwnd += float64(s.ai) * acked
+		}
+	} else if w.decrease.open(now, s.srtt.value) {
+		excess := float64(delay-target) / float64(delay)
+		w.cwnd *= max(1-s.mdFactor*excess, 1-s.maxMDF)
+	}
+	return s.finish(w, before, now)
+}
+
+func (s *Swift) onTimeout(now units.Time) {
+	before := s.fabric.cwnd
+	s.retransmits = min(s.retransmits+1, s.retxReset)
+	if s.retransmits == s.retxReset {
+		s.fabric.cwnd = float64(s.minCwnd)
+	} else if s.fabric.decrease.open(now, s.srtt.value) {
+		s.fabric.cwnd *= 1 - s.maxMDF
+	}
+	if s.finish(&s.fabric, before, now) {
+		s.cut(CutTimeout, now)
+	}
+}
+
+func (s *Swift) onFastRecovery(now units.Time) {
+	before := s.fabric.cwnd
+	s.retransmits = 0
+	if s.fabric.decrease.open(now, s.srtt.value) {
+		s.fabric.cwnd *= 1 - s.maxMDF
+	}
+	if s.finish(&s.fabric, before, now) {
+		s.cut(CutLoss, now)
+	}
+}
+
+// finish holds the window to its bounds. Only a window that got smaller shuts the gate: one that
+// stays, at a bound or because the gate is shut, must not keep the next cut waiting.
+func (s *Swift) finish(w *swiftWindow, before float64, now units.Time) bool {
+	w.cwnd = clamp(w.cwnd, float64(s.minCwnd), float64(s.maxCwnd))
+	if w.cwnd >= before {
+		return false
+	}
+	w.decrease.shut(now)
+	return true
+}
+
+func (s *Swift) decide() Decision {
+	cwnd := s.fabric.cwnd
+	if s.split {
+		cwnd = min(cwnd, s.endpoint.cwnd)
+	}
+	return windowed(Packets(cwnd), &s.path, s.srtt.value)
+}
+
+// Snapshot implements Observable.
+func (s *Swift) Snapshot() Snapshot { return s.snapshot(s.decide()) }

@@ -1,0 +1,147 @@
+package cc
+
+import (
+	"github.com/goroce/goroce/units"
+)
+
+// TIMELY is Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter" (SIGCOMM'15). Between
+// two thresholds the rate follows the gradient of the round-trip time: up by a step while the queue
+// does not grow, down in proportion to how fast it does. Below T_low it rises whatever the
+// gradient, above T_high it falls whatever the gradient.
+//
+// It has no unique fixed point: any delay between the thresholds, and any division of the rate, is
+// as good as another to it (Zhu et al., "ECN or Delay", CoNEXT'16). Their patched TIMELY, an option here,
+// weighs the distance from T_low instead and has one.
+type TIMELY struct {
+	timelyParams
+
+	rate      float64 // bit/s
+	prev      float64 // RTT of the last sample, ps; 0 none
+	diff      float64 // smoothed difference of samples, ps
+	flat      int     // samples in a row that took the additive branch between the thresholds
+	until     mark    // one update a round trip
+	updatedAt units.Time
+	backedOff gate // by a timeout
+	record
+}
+
+type timelyParams struct {
+	ewma, mdFactor      float64
+	tLow, tHigh, minRTT units.Duration
+	delta               units.BitRate
+	hai                 int
+	patched, perAck     bool
+	minRate, line       units.BitRate
+	window              units.Bytes
+}
+
+func (p *timelyParams) declare(s *schema) {
+	s.param(&p.ewma, "alpha", "0.875", "(0, 1]", "TIMELY", "weight of the new sample in the smoothed difference")
+	s.param(&p.mdFactor, "beta", "0.8", "(0, 1)", "TIMELY", "how hard a cut is")
+	s.param(&p.tLow, "t_low", "2.5rtt", "(0s, 1s]", "TIMELY: 50us of 20us", "below it the rate rises whatever the gradient")
+	s.param(&p.tHigh, "t_high", "25rtt", "(0s, 1s]", "TIMELY: 500us of 20us", "above it the rate falls whatever the gradient")
+	s.param(&p.minRTT, "min_rtt", "1rtt", "(0s, 1s]", "TIMELY", "what the difference is divided by")
+	s.param(&p.delta, "delta", "0.001line", "(0, inf)", "TIMELY: 10Mb/s of 10Gb/s", "additive step")
+	s.param(&p.hai, "hai", "5", "[1, 1000]", "TIMELY", "additive steps in a row after which they are five times as large")
+	s.param(&p.patched, "patched", "off", "", "ECN or Delay", "patched TIMELY between the thresholds")
+	s.param(&p.perAck, "per_ack", "off", "", "eRPC", "update with every sample, scaled by the time since the last, not once a round trip")
+	s.param(&p.minRate, "min_rate", "0.001line", "(0, inf)", "HPCC artifact", "least rate")
+	s.param(&p.line, "max_rate", "1line", "(0, inf)", "TIMELY", "largest rate, and the first")
+	s.param(&p.window, "window", "1GiB", "(0, inf)", "OURS", "what may be unacknowledged; the paper has no window")
+	s.atMost("t_low", "t_high")
+	s.atMost("min_rate", "max_rate")
+}
+
+func (p *timelyParams) build(Path) Algorithm {
+	return &TIMELY{timelyParams: *p, rate: float64(p.line), record: record{target: p.tLow}}
+}
+
+// Events implements Algorithm.
+func (*TIMELY) Events() EventSet { return Events(RTT, RTO) }
+
+// Start implements Starter: at line rate.
+func (t *TIMELY) Start(units.Time) Decision { return t.decide() }
+
+// On implements Algorithm.
+func (t *TIMELY) On(ev *Event, now units.Time) Decision {
+	switch ev.Kind {
+	case RTT:
+		t.onRTT(ev, now)
+	case RTO: // not in the paper: half of what the strongest cut is, once a round trip
+		t.prev = 0
+		if t.backedOff.open(now, max(t.delay, t.minRTT)) {
+			t.backedOff.shut(now)
+			t.set(t.rate*(1-t.mdFactor/2), CutTimeout, now)
+		}
+	}
+	return t.decide()
+}
+
+func (t *TIMELY) onRTT(ev *Event, now units.Time) {
+	delay, ok := t.sample(ev)
+	if !ok {
+		return
+	}
+	elapsed := now.Sub(t.updatedAt)
+	switch {
+	case t.perAck:
+	case !t.until.passed(ev.PSN):
+		return
+	default:
+		t.until.at(ev.SndNxt)
+		elapsed = t.minRTT // a round trip
+	}
+	t.updatedAt = now
+	scale := clamp(float64(elapsed)/float64(t.minRTT), 0, 1)
+	t.update(float64(delay), scale, now)
+}
+
+// update is one round of the algorithm, of a scaled part of a round trip.
+func (t *TIMELY) update(rtt, scale float64, now units.Time) {
+	if t.prev == 0 {
+		t.prev = rtt
+		return
+	}
+	t.diff = (1-t.ewma)*t.diff + t.ewma*(rtt-t.prev)
+	t.prev = rtt
+	gradient := t.diff / float64(t.minRTT)
+
+	rate, beta, delta := t.rate, t.mdFactor*scale, float64(t.delta)*scale
+	between := false
+	switch {
+	case rtt < float64(t.tLow):
+		rate += delta
+	case rtt > float64(t.tHigh):
+		rate *= 1 - beta*(1-float64(t.tHigh)/rtt)
+	case t.patched:
+		w := clamp(2*gradient+0.5, 0, 1)
+		err := (rtt - float64(t.tLow)) / float64(t.tLow)
+		rate = max(rate*(1-beta*w*err)+delta*(1-w), t.rate/2)
+	case gradient <= 0:
+		between = true
+		if t.flat = min(t.flat+1, t.hai); t.flat == t.hai {
+			rate += 5 * delta
+		} else {
+			rate += delta
+		}
+	default:
+		rate *= max(0, 1-beta*gradient)
+	}
+	if !between {
+		t.flat = 0
+	}
+	t.set(rate, CutDelay, now)
+}
+
+func (t *TIMELY) set(rate float64, why Reason, now units.Time) {
+	rate = clamp(rate, float64(t.minRate), float64(t.line))
+	if rate < t.rate {
+		t.cut(why, now)
+	}
+	t.rate = rate
+}
+
+func (t *TIMELY) decide() Decision { return Decision{Window: t.window, Rate: wholeBits(t.rate)} }
+
+// Snapshot implements Observable.
+func (t *TIMELY) Snapshot() Snapshot { return t.snapshot(t.decide()) }
