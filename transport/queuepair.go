@@ -271,18 +271,54 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	if algorithm == nil {
 		algorithm = e.newAlgorithm()
 	}
-	qp.flow = e.cc.Add(algorithm, e.now)
+	qp.control(algorithm)
+	init.PD.users++
+	init.SendCQ.users++
+	init.RecvCQ.users++
+	e.qps.add(qp)
+	return qp, nil
+}
+
+// Control gives a queue pair another congestion control than the one it was made with: one that could
+// not be made before the way to the peer was known. That is before RTR, or what is marked and asked of
+// the peer would not fit.
+func (qp *QueuePair) Control(a cc.Algorithm) error {
+	if err := qp.want("another congestion control", Reset, Init); err != nil {
+		return err
+	}
+	qp.ep.cc.Remove(qp.flow)
+	qp.control(a)
+	return nil
+}
+
+func (qp *QueuePair) control(a cc.Algorithm) {
+	e := qp.ep
+	qp.flow = e.cc.Add(a, e.now)
 	for len(e.flows) <= int(qp.flow) {
 		e.flows = append(e.flows, 0)
 	}
 	e.flows[qp.flow] = qp.Num
 	qp.wants = e.cc.Wants(qp.flow)
 	qp.heedDecision()
-	init.PD.users++
-	init.SendCQ.users++
-	init.RecvCQ.users++
-	e.qps.add(qp)
-	return qp, nil
+}
+
+// Offer answers what the queue pair's endpoint can do beyond RoCEv2, as Endpoint.Offer, less what its
+// congestion control has no use for: one that waits for CNPs hears none from a peer that echoes marks.
+func (qp *QueuePair) Offer() wire.Offer {
+	o := qp.ep.Offer()
+	if qp.wants.Has(cc.CNP) && !qp.wants.Has(cc.ECN) {
+		o.Features &^= wire.FeatureECNEcho
+	}
+	return o
+}
+
+// Snapshot answers the state of the queue pair's congestion control; nothing when its Controller does
+// not show it.
+func (qp *QueuePair) Snapshot() cc.Snapshot {
+	if o, ok := qp.ep.cc.(cc.Observer); ok {
+		return o.Snapshot(qp.flow)
+	}
+	return cc.Snapshot{}
 }
 
 func (init *QPInit) validate(e *Endpoint) error {

@@ -16,8 +16,16 @@ type Config struct {
 	PathMTU units.Bytes // 0 means 1024
 	// Algorithm makes the congestion control of one connection; nil is the transport's default.
 	Algorithm func() cc.Algorithm
+	// Control, unless zero, is the congestion control of every connection, made for its path; it goes
+	// before Algorithm. Connections agree to all of the extension then, but to selective repeat only
+	// with Selective.
+	Control cc.Spec
+	// ControlOf, unless nil, is that of the n-th connection between two hosts: for mixed runs.
+	ControlOf func(from, to, n int) cc.Spec
 	// TrafficClass of connections: DSCP and ECN.
 	TrafficClass uint8
+	// AnswerClass is that of ACKs and CNPs; 0 means TrafficClass.
+	AnswerClass uint8
 	// Chunk is the longest message of a flow; 0 means 1 MiB. Two are outstanding at a time.
 	Chunk units.Bytes
 	// Timeout is the spec's code for the time an ACK may take; 0 means 8, about a millisecond.
@@ -58,6 +66,7 @@ type Node struct {
 	source  *transport.MemoryRegion
 	sink    *transport.MemoryRegion
 	conns   []*Conn         // by the ID of their work requests
+	counts  map[int]int     // connections to the other host
 	idle    map[int][]*Conn // by the other host; looked up only, never walked
 	wcs     [16]transport.WorkCompletion
 }
@@ -78,7 +87,7 @@ func New(net *fabric.Network, c Config) (*Cluster, error) {
 	}
 	cl := &Cluster{Net: net, config: c, source: make([]byte, c.Chunk), sink: make([]byte, c.Chunk)}
 	for _, h := range net.Hosts() {
-		n := &Node{Host: h, cluster: cl, idle: map[int][]*Conn{}}
+		n := &Node{Host: h, cluster: cl, idle: map[int][]*Conn{}, counts: map[int]int{}}
 		if err := n.start(); err != nil {
 			return nil, fmt.Errorf("cluster: %v: %w", h, err)
 		}

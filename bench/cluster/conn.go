@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -31,9 +32,22 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 	}
+	spec := c.controlOf(from, to)
+	if spec != (cc.Spec{}) {
+		algorithm, err := spec.New(c.path(from, to))
+		if err == nil {
+			err = qa.Control(algorithm)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
+		}
+	}
 	var ab, ba wire.Agreement // of a and of b
-	if c.config.Selective {
-		offerA, offerB := a.Endpoint.Offer(), b.Endpoint.Offer()
+	if c.config.Selective || spec != (cc.Spec{}) {
+		offerA, offerB := qa.Offer(), qb.Offer()
+		if !c.config.Selective {
+			offerA.Features &^= wire.FeatureSACK
+		}
 		ab, ba = wire.Agree(offerA, offerB), wire.Agree(offerB, offerA)
 	}
 	psnA, psnB := wire.PSN(a.Endpoint.RandomPSN()), wire.PSN(b.Endpoint.RandomPSN())
@@ -46,6 +60,33 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	conn := &Conn{QP: qa, Remote: qb, From: a, To: b, id: uint64(len(a.conns))}
 	a.conns = append(a.conns, conn)
 	return conn, nil
+}
+
+// controlOf is the congestion control of the next connection between two hosts.
+func (c *Cluster) controlOf(from, to int) cc.Spec {
+	n := c.Nodes[from].counts[to]
+	c.Nodes[from].counts[to]++
+	if c.config.ControlOf != nil {
+		return c.config.ControlOf(from, to, n)
+	}
+	return c.config.Control
+}
+
+// Bytes around the payload of a WRITE in the middle of a message, and of an ACK, both over IPv4.
+const (
+	dataOverhead = wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.ICRCLen
+	ackLen       = dataOverhead + wire.AETHLen
+)
+
+// path is what congestion control is told of the way between two hosts.
+func (c *Cluster) path(from, to int) cc.Path {
+	return cc.Path{
+		LineRate: c.Net.Host(from).NIC().Ports()[0].Rate(),
+		BaseRTT:  c.Net.BaseRTT(from, to, c.config.PathMTU+dataOverhead, ackLen),
+		Payload:  c.config.PathMTU,
+		Hops:     len(c.Net.Path(from, to, 0)) - 1,
+		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks,
+	}
 }
 
 func (n *Node) queuePair() (*transport.QueuePair, error) {
@@ -61,6 +102,7 @@ func (c *Cluster) bringUp(qp *transport.QueuePair, peer *Node, peerQP *transport
 		transport.RTRAttr{
 			Path:    transport.AddressVector{IP: peer.Host.Addrs()[0].Addr(), TrafficClass: c.config.TrafficClass},
 			PathMTU: c.config.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4, MinRNRTimer: 12, Extension: extension,
+			AnswerClass: c.config.AnswerClass,
 		},
 		transport.RTSAttr{
 			SendPSN: mine, Timeout: c.config.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
