@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -27,6 +28,7 @@ type group struct {
 type extras struct {
 	help, version, cpuFreq, outJSON bool
 	jsonFile                        string
+	ccHelp                          string
 }
 
 // groups binds the flags of a test to its settings.
@@ -40,7 +42,7 @@ func groups(s *Settings, x *extras) []group {
 	}
 	add("Session (the same at both ends, except --gid-index, --upstream and --connect-timeout)", s.sessionFlags)
 	add("Traffic (the same at both ends, except depths, --post_list, --inline_size, --cq-mod, --outs)", s.trafficFlags)
-	add("Quality of service", s.qosFlags)
+	add("Quality of service", func(f *pflag.FlagSet) { s.qosFlags(f, x) })
 	add("Port (ours)", s.portFlags)
 	add("Output", func(f *pflag.FlagSet) { s.outputFlags(f, x) })
 	if s.Test.Kind == Bandwidth {
@@ -97,13 +99,18 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 	f.BoolVar(&s.Validate, "data_validation", false, "check every byte where it arrives (WRITE: what lies there at the end)")
 }
 
-func (s *Settings) qosFlags(f *pflag.FlagSet) {
+func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.IntVar(&s.TrafficClass, "tclass", 0, "traffic class: DSCP and ECN, a `byte`")
 	f.IntVarP(&s.QPTimeout, "qp-timeout", "u", s.QPTimeout, "`exponent` of the ACK timeout, 4.096 us * 2^u; 0 is never "+
 		"(default 14, on loop: 18)")
 	f.Lookup("qp-timeout").DefValue = "0" // which is not printed
 	f.IntVar(&s.RetryCount, "retry_count", s.RetryCount, "`times` to retry before giving up, 0 to 7")
-	f.Var(&s.Congestion, "cc", "congestion `control`: fixed[:window=BYTES,rate=BITS/S]")
+	x.ccHelp = noHelp
+	f.Var(&congestion{specs: (*[]cc.Spec)(&s.Congestion), help: &x.ccHelp}, "cc", "congestion `control`, such as swift:base_target=25us,beta=0.8; repeatable: queue pairs take them\n"+
+		"in turn; help lists the algorithms, help=swift explains the parameters of one")
+	f.Var((*bitRate)(&s.LineRate), "line-rate", "`rate` of the port, for --cc (default what the port says, else 100Gb/s)")
+	f.Lookup("line-rate").DefValue = "0"
+	f.Var((*duration)(&s.BaseRTT), "base-rtt", "round-trip `time` through empty queues, for --cc")
 }
 
 func (s *Settings) portFlags(f *pflag.FlagSet) {
@@ -154,6 +161,8 @@ func parse(t Test, args []string) (*Settings, error) {
 		return nil, near(err, all)
 	case x.help:
 		return nil, errHelp
+	case x.ccHelp != noHelp:
+		return nil, ccHelp(x.ccHelp)
 	case x.version:
 		return nil, errVersion
 	}

@@ -90,7 +90,13 @@ func TestFlags(t *testing.T) {
 			require.Equal(t, 4, s.cores())
 		}},
 		{"--cc fixed:window=64KiB,rate=10G", func(t *testing.T, s *Settings) {
-			require.Equal(t, Congestion{"fixed", 64 * units.KiB, 10 * units.Gbps}, s.Congestion)
+			require.Equal(t, "fixed:window=64KiB,rate=10G", s.Congestion.String())
+		}},
+		{"--cc swift --cc dctcp:g=0.1 --line-rate 25Gb/s --base-rtt 12us", func(t *testing.T, s *Settings) {
+			require.Equal(t, "swift dctcp:g=0.1", s.Congestion.String())
+			require.Equal(t, []string{"swift", "dctcp", "swift"}, []string{s.Congestion.of(0).Name(), s.Congestion.of(1).Name(), s.Congestion.of(2).Name()})
+			require.Equal(t, 25*units.Gbps, s.LineRate)
+			require.Equal(t, 12*units.Microsecond, s.BaseRTT)
 		}},
 		{"--out_json_file=/tmp/a.json --output bandwidth", func(t *testing.T, s *Settings) {
 			require.Equal(t, []string{"/tmp/a.json", "bandwidth"}, []string{s.JSONFile, s.Output})
@@ -149,9 +155,9 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "-x 1", "--gid-index 1: there are 0 --ip addresses"},
 		{writeBW, "--ip 10.0.0.1", "want an address with its prefix length"},
 		{writeBW, "--ip 224.0.0.1/24", "no unicast address"},
-		{writeBW, "--cc swift", "there is: fixed"},
-		{writeBW, "--cc fixed:beta=1", "fixed has window and rate"},
-		{writeBW, "--cc fixed:window=0", "window must not be 0"},
+		{writeBW, "--cc quick", `there is no algorithm "quick"; there are bolt`},
+		{writeBW, "--cc fixed:beta=1", `there is no parameter "beta" (it is of`},
+		{writeBW, "--cc fixed:window=0", "window"},
 		{writeBW, "--idle nap", "none of spin, pause, sleep"},
 		{writeBW, "--queues 2", "--queues 2: more than --qp 1"},
 		{writeBW, "--tclass 256", "--tclass 256: want 0 to 255"},

@@ -72,39 +72,22 @@ func (a *AtomicType) Set(v string) error {
 // Type names the argument.
 func (a *AtomicType) Type() string { return "operation" }
 
-// Set reads an algorithm and its parameters: name:key=value,key=value.
-func (c *Congestion) Set(v string) error {
-	name, parameters, _ := strings.Cut(v, ":")
-	if name != "fixed" {
-		return fmt.Errorf("%q is not known; there is: fixed", name)
+// bitRate is a flag such as 100Gb/s.
+type bitRate units.BitRate
+
+// Set reads a rate.
+func (r *bitRate) Set(v string) error {
+	rate, err := units.ParseBitRate(v)
+	if err == nil && rate <= 0 {
+		err = errors.New("want more than 0")
 	}
-	c.Name = name
-	for kv := range strings.SplitSeq(parameters, ",") {
-		if kv == "" {
-			continue
-		}
-		key, value, _ := strings.Cut(kv, "=")
-		var err error
-		switch key {
-		case "window":
-			c.Window, err = units.ParseBytes(value)
-			if err == nil && c.Window < 1 {
-				err = errors.New("window must not be 0")
-			}
-		case "rate":
-			c.Rate, err = units.ParseBitRate(value)
-		default:
-			err = fmt.Errorf("fixed has window and rate, not %q", key)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	*r = bitRate(rate)
+	return err
 }
+func (r *bitRate) String() string { return units.BitRate(*r).String() }
 
 // Type names the argument.
-func (c *Congestion) Type() string { return "algorithm" }
+func (r *bitRate) Type() string { return "rate" }
 
 // prefixes is a repeatable flag of addresses with their prefix lengths.
 type prefixes []netip.Prefix

@@ -71,7 +71,7 @@ func (l *lane) create(numbers []int) error {
 		for i, number := range numbers {
 			qp, err := ep.CreateQP(transport.QPInit{
 				Type: s.Connection, PD: l.pd, SendCQ: l.sendCQ, RecvCQ: l.recvCQ,
-				MaxSendWR: depth, MaxRecvWR: s.receiveDepth(), MaxInline: s.Inline, Algorithm: s.Congestion.algorithm(),
+				MaxSendWR: depth, MaxRecvWR: s.receiveDepth(), MaxInline: s.Inline,
 			})
 			if err != nil {
 				return err
@@ -80,7 +80,13 @@ func (l *lane) create(numbers []int) error {
 				return err
 			}
 			at := 2 * each * i
-			l.pairs = append(l.pairs, pair{number: number, qp: qp, psn: ep.RandomPSN(), from: at, to: at + each})
+			p := pair{number: number, qp: qp, psn: ep.RandomPSN(), from: at, to: at + each}
+			hoped := wire.Agreement{Features: l.offer.Features}
+			if err := l.control(&p, l.path(hoped, transport.PathMTUFor(ep.Port().Info().MTU))); err != nil {
+				return err
+			}
+			l.offer.Features &= qp.Offer().Features
+			l.pairs = append(l.pairs, p)
 		}
 		return nil
 	})
@@ -109,6 +115,7 @@ func (l *lane) hello(h *connect.Hello) {
 func (l *lane) connect(mine, theirs *connect.Hello) error {
 	s := l.settings
 	path := transport.AddressVector{IP: theirs.Addr, Source: mine.Addr, TrafficClass: uint8(s.TrafficClass)}
+	agreed := wire.Agree(mine.Extension, theirs.Extension)
 	return l.do(func(ep *transport.Endpoint) (err error) {
 		if s.Connection == transport.UD {
 			if l.ah, err = ep.CreateAH(l.pd, path); err != nil {
@@ -118,10 +125,13 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 		for i := range l.pairs {
 			p := &l.pairs[i]
 			p.peer, p.region = theirs.QPs[p.number], theirs.Regions[p.number]
+			if err := l.control(p, l.path(agreed, units.Bytes(min(mine.PathMTU, theirs.PathMTU)))); err != nil {
+				return err
+			}
 			err := p.qp.ToRTR(transport.RTRAttr{
 				Path: path, PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)), DestQPN: wire.QPN(p.peer.Num),
 				RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic, MinRNRTimer: rnrTimer,
-				Extension: wire.Agree(mine.Extension, theirs.Extension),
+				Extension: agreed,
 			})
 			if err != nil {
 				return err

@@ -44,6 +44,8 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 	case errors.Is(err, errHelp):
 		help(stdout, t)
 		return exitOK
+	case errors.As(err, new(ccHelp)):
+		return explain(stdout, stderr, t, err)
 	case errors.Is(err, errVersion):
 		fmt.Fprintf(stdout, "%s: goroce %s, %s, %s\n", t.Name(), version(), eal.Version(), runtime.Version())
 		return exitOK

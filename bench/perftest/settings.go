@@ -1,12 +1,10 @@
 package perftest
 
 import (
-	"fmt"
 	"net/netip"
 	"strings"
 
 	"github.com/goroce/goroce"
-	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -46,7 +44,9 @@ type Settings struct {
 	TrafficClass int
 	QPTimeout    int
 	RetryCount   int
-	Congestion   Congestion
+	Congestion   control       // of the queue pairs, in turn
+	LineRate     units.BitRate // 0: what the port says
+	BaseRTT      units.Duration
 
 	// Port.
 	Device   string
@@ -104,30 +104,13 @@ const (
 
 func (a AtomicType) String() string { return [...]string{"FETCH_AND_ADD", "CMP_AND_SWAP"}[a] }
 
-// Congestion says how to make a flow's congestion control.
-type Congestion struct {
-	Name   string
-	Window units.Bytes
-	Rate   units.BitRate
-}
-
-func (c Congestion) String() string {
-	s := fmt.Sprintf("%s:window=%d", c.Name, int64(c.Window))
-	if c.Rate > 0 {
-		s += ",rate=" + c.Rate.String()
-	}
-	return s
-}
-
-func (c Congestion) algorithm() cc.Algorithm { return &cc.Fixed{Window: c.Window, Rate: c.Rate} }
-
 // defaults are what a test does without flags.
 func defaults(t Test) *Settings {
 	s := &Settings{
 		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC, Margin: -1,
 		Size: 65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
 		QPTimeout: defQPTimeout, RetryCount: 7, Device: "loop:", Queues: 1,
-		Congestion: Congestion{Name: "fixed", Window: transport.DefaultWindow}, page: pageSize, line: cacheLine,
+		Congestion: defaultControl(), BaseRTT: defBaseRTT, page: pageSize, line: cacheLine,
 	}
 	switch {
 	case t.Verb == Atomic:
