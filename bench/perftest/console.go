@@ -195,7 +195,7 @@ const (
 
 // progress shows on the terminal how far a long run is; the answer ends that.
 func (c *console) progress(x *session, r *round) (stop func()) {
-	if c.silent() || !c.terminal || len(r.senders) == 0 && r.ping == nil || !r.active() {
+	if c.silent() || !c.terminal || c.settings.Watch || len(r.senders) == 0 && r.ping == nil || !r.active() {
 		return func() {}
 	}
 	quit, ended := make(chan struct{}), make(chan struct{})

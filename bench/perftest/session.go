@@ -248,8 +248,9 @@ func (x *session) measure(ctx context.Context, size int) (*Row, error) {
 	if err := x.dialogue.ready(ctx); err != nil {
 		return nil, err
 	}
-	stop := x.console.progress(x, r)
+	stop, unwatch := x.console.progress(x, r), x.console.watch(x, r)
 	err = r.run(ctx)
+	unwatch()
 	stop()
 	if err != nil {
 		return nil, x.dialogue.tell(ctx, "done", r.explain(err))

@@ -66,6 +66,8 @@ type Settings struct {
 	Histogram bool
 	Unsorted  bool
 	JSONFile  string // empty: none; "-": standard output
+	Watch     bool
+	WatchJSON string // likewise
 
 	// Verdict.
 	LimitBW      float64

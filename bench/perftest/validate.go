@@ -113,8 +113,11 @@ func (s *Settings) validateOutput(p *problems) {
 	}
 	p.when(s.Output != "" && !slices.Contains(allowed, s.Output),
 		"--output %s: %s has %s", s.Output, s.Test.Name(), strings.Join(allowed, ", "))
-	if f := s.JSONFile; f != "" && f != "-" {
-		err := writable(filepath.Dir(f))
-		p.when(err != nil, "--out_json_file %s: %w", f, err)
+	for flag, f := range map[string]string{"--out_json_file": s.JSONFile, "--watch_json": s.WatchJSON} {
+		if f != "" && f != "-" {
+			err := writable(filepath.Dir(f))
+			p.when(err != nil, "%s %s: %w", flag, f, err)
+		}
 	}
+	p.when(s.JSONFile == "-" && s.WatchJSON == "-", "--watch_json -: standard output is --out_json_file's")
 }

@@ -1,0 +1,159 @@
+package perftest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+// watchEvery is how often --watch looks.
+const watchEvery = time.Second
+
+// watchMost is how many queue pairs the table of --watch has; the JSON lines have all.
+const watchMost = 16
+
+// Glance is what --watch sees of one queue pair: a line of --watch_json.
+type Glance struct {
+	Elapsed     float64           `json:"elapsed_s"` // of the measurement of this size
+	MsgSize     int               `json:"MsgSize"`
+	QPN         uint32            `json:"qpn"`
+	Algorithm   string            `json:"cc"`
+	Goodput     float64           `json:"goodput_gbps"` // sent since the last look, retransmissions included
+	Window      int64             `json:"window_bytes"`
+	Rate        float64           `json:"rate_gbps"` // 0: not paced
+	Delay       float64           `json:"delay_us"`
+	Target      float64           `json:"target_us"`
+	Marks       uint64            `json:"ce_marked"`
+	CNPs        uint64            `json:"cnps"`
+	Retransmits uint64            `json:"retransmits"`
+	Cuts        map[string]uint64 `json:"cuts"` // by reason
+	LastCut     string            `json:"last_cut,omitempty"`
+}
+
+// watch looks at the queue pairs of a round again and again; the answer ends that.
+func (c *console) watch(x *session, r *round) (stop func()) {
+	s := x.settings
+	if c.err == nil || !s.Watch && s.WatchJSON == "" || !r.active() {
+		return func() {}
+	}
+	quit, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		w := watcher{session: x, size: r.size, begun: time.Now(), sent: map[uint32]uint64{}}
+		w.last = w.begun
+		for {
+			select {
+			case <-quit:
+				return
+			case <-ticker.C:
+			}
+			glances := w.look()
+			if s.Watch {
+				fmt.Fprint(c.err, table(glances))
+			}
+			if s.WatchJSON != "" {
+				if err := appendLines(s.WatchJSON, c.out, glances); err != nil {
+					fmt.Fprintf(c.err, "--watch_json: %v\n", err)
+					return
+				}
+			}
+		}
+	}()
+	return func() { close(quit); <-ended }
+}
+
+type watcher struct {
+	session     *session
+	size        int
+	begun, last time.Time
+	sent        map[uint32]uint64
+}
+
+// look asks the polling cores.
+func (w *watcher) look() (glances []Glance) {
+	now := time.Now()
+	passed := now.Sub(w.last).Seconds()
+	w.last = now
+	for _, l := range w.session.lanes {
+		_ = l.do(func(*transport.Endpoint) error {
+			for i := range l.pairs {
+				p := &l.pairs[i]
+				snap, stats := p.qp.Snapshot(), p.qp.Stats()
+				g := Glance{
+					Elapsed: now.Sub(w.begun).Seconds(), MsgSize: w.size, QPN: uint32(p.qp.Num),
+					Algorithm: l.settings.Congestion.of(p.number).Name(),
+					Goodput:   float64(stats.BytesSent-w.sent[uint32(p.qp.Num)]) * 8 / 1e9 / passed,
+					Window:    int64(snap.Window), Rate: float64(snap.Rate) / float64(units.Gbps),
+					Delay: snap.Delay.Microseconds(), Target: snap.Target.Microseconds(),
+					Marks: stats.MarkedCE, CNPs: stats.CNPs, Retransmits: stats.Retransmitted, Cuts: map[string]uint64{},
+				}
+				w.sent[uint32(p.qp.Num)] = stats.BytesSent
+				for reason, n := range snap.Cuts {
+					if n > 0 {
+						g.Cuts[cc.Reason(reason).String()] = n
+					}
+				}
+				if snap.Reason != cc.NoCut {
+					g.LastCut = snap.Reason.String()
+				}
+				glances = append(glances, g)
+			}
+			return nil
+		})
+	}
+	return glances
+}
+
+// table shows what was seen.
+func table(glances []Glance) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%9s %8s %-9s %9s %11s %9s %9s %9s %8s %6s %8s  %s\n",
+		"elapsed", "QP", "cc", "Gb/s", "window", "rate", "delay", "target", "marks", "CNPs", "resent", "cuts")
+	for i, g := range glances {
+		if i == watchMost {
+			fmt.Fprintf(&b, "%9s and %d more\n", "", len(glances)-i)
+			break
+		}
+		rate := "-"
+		if g.Rate > 0 {
+			rate = fmt.Sprintf("%.3g", g.Rate)
+		}
+		var cuts []string
+		for reason := range cc.Reasons {
+			if name := cc.Reason(reason).String(); g.Cuts[name] > 0 {
+				cuts = append(cuts, fmt.Sprintf("%s %d", name, g.Cuts[name]))
+			}
+		}
+		fmt.Fprintf(&b, "%8.0fs %#8x %-9s %9.3f %11d %9s %7.1fus %7.1fus %8d %6d %8d  %s\n",
+			g.Elapsed, g.QPN, g.Algorithm, g.Goodput, g.Window, rate, g.Delay, g.Target, g.Marks, g.CNPs, g.Retransmits, strings.Join(cuts, ", "))
+	}
+	return b.String()
+}
+
+// appendLines writes a line of JSON each to a file, or to out for the name -.
+func appendLines(name string, out io.Writer, glances []Glance) error {
+	if name != "-" {
+		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		out = f
+	}
+	lines := json.NewEncoder(out)
+	for _, g := range glances {
+		if err := lines.Encode(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
