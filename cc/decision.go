@@ -30,6 +30,11 @@ type Algorithm interface {
 	On(ev *Event, now units.Time) Decision
 }
 
+// Telemeter is an Algorithm that reads in-band telemetry: of as many switches, at most MaxHops.
+type Telemeter interface {
+	Telemetry() (hops int)
+}
+
 // Starter is an Algorithm whose first Decision is not made by an event. The transport's flows
 // begin with Start; an Algorithm without it begins with a window of a MiB.
 type Starter interface {

@@ -30,6 +30,7 @@ type hpccParams struct {
 	baseRTT              units.Duration
 	minWindow, maxWindow Packets
 	payload              float64 // bytes
+	wanted               int     // records
 }
 
 func (p *hpccParams) declare(s *schema) {
@@ -43,13 +44,19 @@ func (p *hpccParams) declare(s *schema) {
 }
 
 func (p *hpccParams) build(path Path) Algorithm {
-	p.payload = float64(path.Payload)
+	p.payload, p.wanted = float64(path.Payload), MaxHops
+	if path.Hops > 0 {
+		p.wanted = min(path.Hops, MaxHops)
+	}
 	w := float64(p.maxWindow) * p.payload
 	return &HPCC{hpccParams: *p, t: float64(p.baseRTT), w: w, wc: w, u: 1}
 }
 
 // Events implements Algorithm.
 func (*HPCC) Events() EventSet { return Events(ACK, ECN, RTT) }
+
+// Telemetry implements Telemeter.
+func (h *HPCC) Telemetry() int { return h.wanted }
 
 // Start implements Starter: at line rate.
 func (h *HPCC) Start(units.Time) Decision { return h.decide() }

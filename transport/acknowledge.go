@@ -31,6 +31,9 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		if t := p.ECNEcho(); t != nil && qp.ecnEcho {
 			qp.hearMarks(t.Marked())
 		}
+		if t := p.INTEcho(); t != nil && qp.limits.hops > 0 {
+			e.hearINT(t)
+		}
 		if t := p.Timing(); t != nil && qp.timing {
 			qp.hearTiming(t)
 		}
@@ -181,6 +184,9 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	r := &qp.req
 	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes, Marked: int(qp.newMarks(packets))}
+	if n := qp.ep.hopCount; n > 0 {
+		ev.INT = qp.ep.hops[:n]
+	}
 	if ev.Marked > 0 && qp.wants.Has(cc.ECN) {
 		ev.Kind = cc.ECN
 	}

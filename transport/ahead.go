@@ -67,7 +67,7 @@ func (qp *QueuePair) catchUp() {
 		p := &e.pkt
 		e.cameAt(b.Time)
 		if p.Parse(b.Data()) == nil { // as it did when it came
-			qp.execute(p, p.Op.Info())
+			qp.execute(p, p.Inner().Info())
 		}
 		e.release(b)
 		if s.ePSN == turn {

@@ -82,16 +82,20 @@ type Endpoint struct {
 	flows     []wire.QPN // whose flow a name is
 	manager   *manager   // queue pair 1; nil without
 
-	arrived    units.Time // the packet at hand
-	timed      timed      // what the ACK at hand says of a packet's time
-	marks      pool[marks]
-	stamps     pool[stamps]
-	held       int // buffers of packets that came before their turn
-	maxHeld    int
-	spent      [packet.Burst]packet.Buf // such buffers, to be freed
-	nSpent     int
-	aheads     pool[ahead]
-	recoveries pool[recovery]
+	arrived units.Time // the packet at hand
+	timed   timed      // what the ACK at hand says of a packet's time
+	marks   pool[marks]
+	stamps  pool[stamps]
+
+	telemetries pool[telemetry]
+	hops        [cc.MaxHops]cc.Hop // that the ACK at hand brings back
+	hopCount    int
+	held        int // buffers of packets that came before their turn
+	maxHeld     int
+	spent       [packet.Burst]packet.Buf // such buffers, to be freed
+	nSpent      int
+	aheads      pool[ahead]
+	recoveries  pool[recovery]
 
 	newAlgorithm func() cc.Algorithm
 	rng          *rand.PCG
@@ -147,7 +151,7 @@ func (e *Endpoint) random() uint64 { return e.rng.Uint64() }
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.random()%0xffff) + 1,
-		Features: wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming, SACKBits: wire.MaxSACKBits,
+		Features: wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming | wire.FeatureINT, SACKBits: wire.MaxSACKBits,
 	}
 }
 

@@ -23,6 +23,8 @@ type marks struct {
 	asked  bool     // the next ACK shall tell
 	timeAt units.Time
 
+	telemetry *telemetry // of the peer's packets
+
 	echoed uint32 // on our requests, as the peer has told
 	news   uint32 // on what we sent or asked for, not yet reported
 }
@@ -74,6 +76,9 @@ func (qp *QueuePair) beginMarks() *marks {
 
 func (qp *QueuePair) dropMarks() {
 	if qp.marks != nil {
+		if t := qp.marks.telemetry; t != nil {
+			qp.ep.telemetries.giveBack(t)
+		}
 		qp.ep.marks.giveBack(qp.marks)
 		qp.marks = nil
 	}

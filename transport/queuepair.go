@@ -205,6 +205,8 @@ type qpLimits struct {
 	recvSGE  uint8
 	inline   uint16
 	ownRecvs bool
+	hops     uint8  // whose telemetry congestion control reads
+	readsINT bool   // either side may send telemetry
 	inFlight uint32 // bytes; 0 is no limit
 }
 
@@ -299,6 +301,10 @@ func (qp *QueuePair) control(a cc.Algorithm) {
 	}
 	e.flows[qp.flow] = qp.Num
 	qp.wants = e.cc.Wants(qp.flow)
+	qp.limits.hops = 0
+	if t, ok := a.(cc.Telemeter); ok {
+		qp.limits.hops = uint8(min(t.Telemetry(), wire.MaxINTRecords))
+	}
 	qp.heedDecision()
 }
 
@@ -369,7 +375,7 @@ func (qp *QueuePair) clear() {
 	qp.dropAhead()
 	qp.dropMarks()
 	qp.dropStamps()
-	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing = 0, 0, 0, false, false
+	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.readsINT = 0, 0, 0, false, false, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window, rate: qp.req.rate}
 	qp.resp = responder{}
 	qp.asked.clear()

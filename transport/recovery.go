@@ -63,10 +63,12 @@ func (qp *QueuePair) endRecovery() {
 func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	c := &qp.ep.counters
 	switch {
-	case qp.recvTag == 0 || p.Op != wire.XACK:
+	case qp.recvTag == 0 || p.Op == wire.XDATA && !qp.limits.readsINT:
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
+	case p.Op == wire.XDATA:
+		qp.receiveXDATA(p)
 	default:
 		qp.receiveAck(p)
 	}

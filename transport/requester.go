@@ -132,6 +132,10 @@ func (r *requester) fits(n uint32) bool {
 	return r.inFlight == 0 || r.inFlight+units.Bytes(n) <= r.window
 }
 
+// acknowledgements are what an algorithm hears that is clocked by them: it gets one for each packet, or
+// for as many as the responder polls at a time.
+var acknowledgements = cc.Events(cc.ACK, cc.ECN, cc.RTT)
+
 // sendData sends the next packet of a SEND or WRITE.
 func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 	r := &qp.req
@@ -140,7 +144,7 @@ func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 		return sendBlocked
 	}
 	ends := r.packet+1 == w.packets
-	ask := qp.Type == RC && (ends || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now))
+	ask := qp.Type == RC && (ends || qp.wants&acknowledgements != 0 || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now))
 	if status := qp.buildData(w, r.next&r.mask, r.packet, ask); status != sendDone {
 		return status
 	}
@@ -174,9 +178,16 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	}
 	ends := at >= placeLast
 	room := b.Room()
-	ext, total := qp.tmpl.Build(room, wire.Fields{Op: op, AckReq: ask, AskTiming: ask && qp.timing && qp.wants.Has(cc.RTT), Solicited: ends && w.flags&Solicited != 0, PSN: w.first.Add(k)}, int(size))
+	outer, extra := op, 0
+	if qp.limits.hops > 0 {
+		outer, extra = wire.XDATA, wire.INTLen(int(qp.limits.hops))+int(op.Info().Ext)
+	}
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, AckReq: ask, AskTiming: ask && qp.timing && qp.wants.Has(cc.RTT), Solicited: ends && w.flags&Solicited != 0, PSN: w.first.Add(k)}, extra+int(size))
 	frame := room[:total]
 	data := ext
+	if extra > 0 {
+		data += qp.openINT(frame[ext:], op)
+	}
 	if (w.op == OpWrite || w.op == OpWriteImm) && k == 0 {
 		wire.RETH(frame[data:data+wire.RETHLen]).Set(w.remoteAddr, w.rkey, w.length)
 		data += wire.RETHLen

@@ -67,7 +67,11 @@ func (qp *QueuePair) sendAnswer() bool {
 		sack = wire.SACKLen(bits)
 		e.counters.SelectiveAcksSent++
 	}
-	op, tlvs := wire.RCAck, echo+timing+sack
+	telemetry := qp.echoINTLen()
+	if echo+timing+sack+telemetry > wire.MaxTLVs {
+		telemetry = 0 // the next ACK
+	}
+	op, tlvs := wire.RCAck, echo+timing+telemetry+sack
 	if tlvs > 0 {
 		op = wire.XACK
 	}
@@ -84,8 +88,11 @@ func (qp *QueuePair) sendAnswer() bool {
 		if timing > 0 {
 			qp.tellTiming(wire.Timing(area[echo:]))
 		}
+		if telemetry > 0 {
+			qp.echoINT(wire.INTEcho(area[echo+timing:][:telemetry]))
+		}
 		if sack > 0 {
-			s.ahead.writeSACK(wire.SACK(area[echo+timing:]), s.ePSN, bits)
+			s.ahead.writeSACK(wire.SACK(area[echo+timing+telemetry:]), s.ePSN, bits)
 		}
 	}
 	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, s.msn)

@@ -116,6 +116,13 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
 		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN), uint32(a.RecvPSN))
 	}
+	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
+		qp.limits.hops = 0
+	}
+	if extra := xdataLen(int(qp.limits.hops)); a.PathMTU > PathMTUFor(e.info.MTU-extra) {
+		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes of telemetry", int64(a.PathMTU), e.info.Name,
+			int64(e.info.MTU), int64(extra))
+	}
 	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT && (qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP)) {
 		a.Path.TrafficClass |= wire.ECNECT0
 	}
@@ -145,6 +152,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.reads.size(a.MaxDestRdAtomic)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
+		qp.limits.readsINT = x.Features&wire.FeatureINT != 0
 		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0, x.Features&wire.FeatureTiming != 0
 		if x.Features&wire.FeatureSACK != 0 {
 			qp.sackBits = x.SACKBits

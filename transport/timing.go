@@ -13,7 +13,7 @@ import (
 
 // cameAt notes when the frame at hand arrived; what the one before it said is no more.
 func (e *Endpoint) cameAt(t units.Time) {
-	e.timed.leftAt = 0
+	e.timed.leftAt, e.hopCount = 0, 0
 	if e.arrived = t; e.arrived == 0 || e.arrived.After(e.now) {
 		e.arrived = e.now
 	}

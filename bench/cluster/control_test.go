@@ -22,14 +22,15 @@ func TestControlledFlowsShareALink(t *testing.T) {
 		busy     float64 // least share of the link
 	}{
 		{"swift", 0.98, 0.9}, {"dctcp", 0.95, 0.9}, {"idctcp", 0.95, 0.9}, {"d2tcp", 0.95, 0.9},
-		{"ledbat-dc", 0.95, 0.9}, {"timely", 0.5, 0.4}, {"dcqcn", 0.9, 0.7}, {"dcqcn-nic", 0.9, 0.7},
+		{"ledbat-dc", 0.95, 0.9}, {"timely", 0.9, 0.8}, {"dcqcn", 0.9, 0.7}, {"dcqcn-nic", 0.9, 0.7},
+		{"hpcc", 0.95, 0.85},
 	} {
 		t.Run(c.control, func(t *testing.T) {
 			spec, err := cc.Parse(c.control)
 			require.NoError(t, err)
 			var queues fabric.Queues
 			queues[0].ECN = fabric.ECN{Kmin: 100 * units.KiB, Kmax: 100 * units.KiB, Pmax: 1}
-			parts := fabric.Parts{Switch: fabric.SwitchConfig{Queues: queues.At()}}
+			parts := fabric.Parts{Config: fabric.Config{MTU: 4500}, Switch: fabric.SwitchConfig{Queues: queues.At(), INT: true}}
 			net := fabric.Star(parts, 5, fabric.Link{Rate: 100 * units.Gbps, Delay: 2 * units.Microsecond})
 			cl, err := cluster.New(net, cluster.Config{Control: spec, PathMTU: 4096, AnswerClass: 0xe0})
 			require.NoError(t, err)

@@ -88,6 +88,9 @@ func (p *Packet) TLVs() TLVs {
 // SACK is the selective acknowledgement of an XACK, nil when it has none.
 func (p *Packet) SACK() SACK { return SACK(p.TLVs().Find(TLVSack)) }
 
+// INTEcho is the telemetry that an XACK brings back, nil when it has none.
+func (p *Packet) INTEcho() INTEcho { return INTEcho(p.TLVs().Find(TLVINTEcho)) }
+
 // Timing is the timing of an XACK, nil when it has none.
 func (p *Packet) Timing() Timing { return Timing(p.TLVs().Find(TLVTiming)) }
 

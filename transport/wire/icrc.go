@@ -40,7 +40,7 @@ func icrcGeneric(b []byte, v6 bool) uint32 {
 }
 
 // ones stand for what switches write into an INT TLV.
-var ones = [maxINTLen]byte(bytes.Repeat([]byte{0xff}, maxINTLen))
+var ones = [MaxINTLen]byte(bytes.Repeat([]byte{0xff}, MaxINTLen))
 
 // icrcXDATA is the invariant CRC of an XDATA, whose BTH is at offset bth of b: the bytes of an INT
 // TLV behind its type and length count as ones.

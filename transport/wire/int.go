@@ -11,7 +11,8 @@ const intHeaderLen = 4
 // intRecordLen is the length of a record.
 const intRecordLen = 16
 
-const maxINTLen = intHeaderLen + MaxINTRecords*intRecordLen
+// MaxINTLen is the length of an INT with room for as many records as there may be.
+const MaxINTLen = intHeaderLen + MaxINTRecords*intRecordLen
 
 // intRateUnit is what the rate of a record counts in.
 const intRateUnit = 100 * units.Mbps
@@ -33,6 +34,9 @@ type INTRecord struct {
 	Queue units.Bytes   // behind the packet; on the wire at most 2³²−1
 }
 
+// Nanoseconds is the time as it is on the wire.
+func (r INTRecord) Nanoseconds() uint32 { return uint32(r.Time.Sub(0) / units.Nanosecond) }
+
 // Init makes a TLV without records: t is INTLen(n) long, n at most MaxINTRecords.
 func (t INT) Init(n int) {
 	clear(t)
@@ -47,7 +51,10 @@ func (t INT) Fits() int { return int(t[3]) }
 
 // Record answers record i.
 func (t INT) Record(i int) INTRecord {
-	b := t[intHeaderLen+i*intRecordLen:][:intRecordLen]
+	return intRecord(t[intHeaderLen+i*intRecordLen:][:intRecordLen])
+}
+
+func intRecord(b []byte) INTRecord {
 	return INTRecord{
 		Port: be16(b), Rate: units.BitRate(be16(b[2:])) * intRateUnit,
 		Time: units.Time(0).Add(units.Duration(be32(b[4:])) * units.Nanosecond),
@@ -64,7 +71,7 @@ func (t INT) add(r INTRecord) bool {
 	b := t[intHeaderLen+i*intRecordLen:][:intRecordLen]
 	putBE16(b, r.Port)
 	putBE16(b[2:], uint16(min(r.Rate/intRateUnit, 0xffff)))
-	putBE32(b[4:], uint32(r.Time.Sub(0)/units.Nanosecond))
+	putBE32(b[4:], r.Nanoseconds())
 	putBE32(b[8:], uint32(r.Sent))
 	putBE32(b[12:], uint32(min(r.Queue, 0xffffffff)))
 	t[2]++
@@ -80,7 +87,7 @@ func intLen(b []byte) int {
 	if len(b) < intHeaderLen || TLVType(b[0]) != TLVInt {
 		return 0
 	}
-	if n := int(b[1]) * 4; n >= intHeaderLen && n <= min(len(b), maxINTLen) {
+	if n := int(b[1]) * 4; n >= intHeaderLen && n <= min(len(b), MaxINTLen) {
 		return n
 	}
 	return 0

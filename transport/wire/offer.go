@@ -12,6 +12,7 @@ type Features uint32
 const (
 	FeatureTiming  Features = 8    // XACK with a Timing, for packets that ask for it
 	FeatureSACK    Features = 16   // selective repeat: XACK with a SACK
+	FeatureINT     Features = 32   // XDATA with an INT, XACK with an INTEcho
 	FeatureECNEcho Features = 1024 // XACK with an ECNEcho
 )
 

@@ -10,6 +10,7 @@ const (
 	TLVTiming   TLVType = 1 // in XACK: Timing
 	TLVSack     TLVType = 2 // in XACK: SACK
 	TLVInt      TLVType = 3 // in XDATA, first: INT
+	TLVINTEcho  TLVType = 4 // in XACK: INTEcho
 	TLVECNEcho  TLVType = 9 // in XACK: ECNEcho
 	TLVOptional TLVType = 0x80
 )
@@ -63,6 +64,8 @@ func (t TLVs) valid(op Opcode) bool {
 			ok = op == XACK && len(tlv) == TimingLen
 		case kind == TLVSack:
 			ok = op == XACK && SACK(tlv).valid()
+		case kind == TLVINTEcho:
+			ok = op == XACK && INTEcho(tlv).valid()
 		case kind == TLVECNEcho:
 			ok = op == XACK && len(tlv) == ECNEchoLen
 		case kind == TLVInt: // first, so that a switch finds it without a search

@@ -1,0 +1,80 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// In-band telemetry, between ours who agreed to it (docs/wire.md): a requester whose congestion control
+// reads it leaves room in its SENDs and WRITEs, switches fill that, and the ACK brings it back. What
+// asks for a READ, and what answers it, has none.
+
+// telemetry is what came with the newest packet that had any.
+type telemetry struct {
+	psn  wire.PSN
+	area [wire.MaxINTLen]byte // its INT
+	here bool                 // nobody was told yet
+}
+
+// xdataLen is how much longer telemetry of so many switches makes a packet.
+func xdataLen(hops int) units.Bytes {
+	if hops == 0 {
+		return 0
+	}
+	return units.Bytes(wire.XCHLen + wire.InnerLen + wire.INTLen(hops))
+}
+
+// openINT begins an XDATA with room for records and op in it. It answers how long that beginning is.
+func (qp *QueuePair) openINT(frame []byte, op wire.Opcode) int {
+	hops := int(qp.limits.hops)
+	tlvs := wire.INTLen(hops)
+	wire.XCH(frame).Set(qp.sendTag, tlvs)
+	wire.SetInner(frame[wire.XCHLen:], op)
+	wire.INT(frame[wire.XCHLen+wire.InnerLen:][:tlvs]).Init(hops)
+	return wire.XCHLen + wire.InnerLen + tlvs
+}
+
+// receiveXDATA handles a request that carries telemetry.
+func (qp *QueuePair) receiveXDATA(p *wire.Packet) {
+	info := p.Inner().Info()
+	if !info.Request || info.Transport != wire.RC {
+		qp.ep.counters.DropUnnegotiated++
+		return
+	}
+	if t := p.INT(); t != nil && t.Filled() > 0 {
+		m := qp.beginMarks()
+		if m.telemetry == nil {
+			m.telemetry = qp.ep.telemetries.borrow()
+		}
+		m.telemetry.psn, m.telemetry.here = p.PSN, true
+		copy(m.telemetry.area[:], t)
+	}
+	qp.receiveRequest(p, info)
+	if qp.resp.ahead != nil {
+		qp.catchUp()
+	}
+}
+
+// echoINTLen is how many bytes of TLVs the next ACK needs to bring telemetry back.
+func (qp *QueuePair) echoINTLen() int {
+	if qp.marks == nil || qp.marks.telemetry == nil || !qp.marks.telemetry.here {
+		return 0
+	}
+	return wire.INTEchoLen(wire.INT(qp.marks.telemetry.area[:]).Filled())
+}
+
+func (qp *QueuePair) echoINT(e wire.INTEcho) {
+	t := qp.marks.telemetry
+	e.Set(wire.INT(t.area[:]), t.psn)
+	t.here = false
+}
+
+// hearINT takes in what an ACK brings back: what the next event tells.
+func (e *Endpoint) hearINT(echo wire.INTEcho) {
+	for i := range echo.Records() {
+		r := echo.Record(i)
+		e.hops[i] = cc.Hop{Port: r.Port, Rate: r.Rate, Time: r.Nanoseconds(), Sent: uint32(r.Sent), Queue: r.Queue}
+	}
+	e.hopCount = echo.Records()
+}
