@@ -254,6 +254,11 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 200000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.run(units.Second, func() bool { return len(p.lb.sent) > 20 })
 	b.mr.Deregister()
+	for b.qp.State() != Errored {
+		p.now = p.now.Add(100 * units.Nanosecond)
+		p.b.Poll(p.now)
+	}
+	require.False(t, p.b.Busy(), "it left with the poll that found the region gone: nothing would wake the endpoint again")
 	require.Equal(t, StatusRemAccessErr, p.await(a, 1)[0].Status)
 	naks := 0
 	for i, frame := range p.lb.sent {

@@ -24,7 +24,10 @@ func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
 			return sent, true
 		}
 		if !qp.respondRead() {
-			return sent, qp.reads.pending > 0 || qp.resp.answer != answerNone
+			if qp.reads.pending > 0 {
+				return sent, true
+			}
+			break // refused, and a NAK is all that is left to say
 		}
 		sent++
 	}
