@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/goroce/goroce/bench/interop/matrix"
+	"github.com/goroce/goroce/bench/interop/shaper"
+)
+
+// wire is a second way to the guests' switch, through a shaper: an endpoint of ours is on shaped0,
+// what it sends comes out of shaped1, and the shaper carries it to eth0 and the switch.
+//
+//	endpoint ── shaped0 ══ shaped1 ── shaper ── eth0 ══ br0 ── tap-a ── guest a
+type wire struct{}
+
+// The ends of the wire. Their MTU is that of eth0.
+const (
+	shapedEnd = "shaped0"
+	shaperEnd = "shaped1"
+)
+
+func layWire() (*wire, error) {
+	_ = command("ip", "link", "del", shapedEnd) // of a run that was killed
+	for _, line := range []string{
+		"ip link add " + shapedEnd + " type veth peer name " + shaperEnd,
+		"ip link set " + shapedEnd + " addrgenmode none",
+		"ip link set " + shaperEnd + " addrgenmode none",
+		"ip link set " + shapedEnd + " mtu 4200 up",
+		"ip link set " + shaperEnd + " mtu 4200 up",
+	} {
+		if err := command(strings.Fields(line)...); err != nil {
+			return nil, err
+		}
+	}
+	return &wire{}, nil
+}
+
+func (*wire) remove() { _ = command("ip", "link", "del", shapedEnd) }
+
+// command runs one of the host's, in the namespace that we are in.
+func command(line ...string) error {
+	if out, err := exec.Command(line[0], line[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(line, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// faults are how much of each impairment a cell has.
+func faults(i matrix.Impairment) shaper.Faults {
+	const alone, together = 0.02, 0.01
+	switch i {
+	case matrix.Loss:
+		return shaper.Faults{Loss: alone}
+	case matrix.Duplication:
+		return shaper.Faults{Duplication: alone}
+	case matrix.Reordering:
+		return shaper.Faults{Reordering: alone}
+	case matrix.Corruption:
+		return shaper.Faults{Corruption: alone}
+	case matrix.Everything:
+		return shaper.Faults{Loss: together, Duplication: together, Reordering: together, Corruption: together}
+	}
+	return shaper.Faults{}
+}
+
+// shape runs a shaper until stop is called, which answers what it did: to what we sent, and to what
+// the guest did.
+func (*wire) shape(f shaper.Faults, seed uint64) (stop func() ([2]shaper.Counts, error), err error) {
+	ours, _, err := shaper.Open(shaperEnd)
+	if err != nil {
+		return nil, err
+	}
+	theirs, kernels, err := shaper.Open(iface)
+	if err != nil {
+		return nil, errors.Join(err, ours.Close())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s, done := shaper.New(ours, theirs, kernels, f, seed), make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	return func() ([2]shaper.Counts, error) {
+		cancel()
+		err := <-done
+		for _, c := range []io.Closer{ours, theirs} {
+			err = errors.Join(err, c.Close())
+		}
+		return s.Counts(), err
+	}, nil
+}
