@@ -76,6 +76,20 @@ func (l *lab) listening(ctx context.Context, g *guest, test matrix.Test, server 
 	}
 }
 
+// serving waits until a server of ours can be reached. rping's says nothing; but when its endpoint
+// answers a ping, it is there.
+func (l *lab) serving(ctx context.Context, c matrix.Cell, server *program) error {
+	switch c.Test {
+	case matrix.RCPingpong:
+		return server.says(ctx, "local address:")
+	case matrix.Rping:
+		address := map[matrix.IP]string{matrix.IPv4: matrix.OurIPv4, matrix.IPv6: matrix.OurIPv6}[c.IP]
+		_, err := l.peer.run(ctx, patience(c), "until ping -q -c 1 -W 0.1 "+address+"; do sleep 0.02; done >/dev/null 2>&1")
+		return err
+	}
+	return server.says(ctx, "Waiting for client")
+}
+
 // portFree says that perftest's port can be listened at, here.
 func portFree() error {
 	l, err := net.Listen("tcp", fmt.Sprintf(":%d", matrix.Port))

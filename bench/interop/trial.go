@@ -119,7 +119,7 @@ func (g *guest) counters(ctx context.Context) (report.RXE, error) {
 func (l *lab) both(ctx context.Context, t *trial, ours []string, limit time.Duration) error {
 	if t.cell.Role == matrix.Server {
 		t.ours = launch(ours...)
-		if err := t.ours.says(ctx, banner(t.cell.Test)); err != nil {
+		if err := l.serving(ctx, t.cell, t.ours); err != nil {
 			return err
 		}
 		t.theirs = l.peer.start(limit, t.cell.Theirs()...)
@@ -153,17 +153,6 @@ func finish(ctx context.Context, a, b *program) error {
 	}
 	_, err := b.wait(ctx)
 	return err
-}
-
-// banner is what a server of ours says when it can be reached.
-func banner(t matrix.Test) string {
-	switch t {
-	case matrix.RCPingpong:
-		return "local address:"
-	case matrix.Rping:
-		return ""
-	}
-	return "Waiting for client"
 }
 
 // transcript is a program's command line, output, errors and end.

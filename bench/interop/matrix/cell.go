@@ -116,12 +116,18 @@ func (c Cell) packets() int { return max(1, int((c.Size+c.MTU-1)/c.MTU)) }
 
 // Budgets of packets for a cell. An emulated guest does some 12 000 a second.
 const (
-	maxIterations     = 200
-	minIterations     = 5 // perftest's own
-	budget            = 2000
-	budgetUnreliable  = 400  // nothing slows a sender down: what the queues on the way hold
-	budgetImpaired    = 4000 // enough for each impairment to happen, several times
-	packetsPerSecond  = 12000.0
+	maxIterations    = 200
+	minIterations    = 5 // perftest's own
+	budget           = 2000
+	budgetUnreliable = 400  // nothing slows a sender down: what the queues on the way hold
+	budgetImpaired   = 4000 // enough for each impairment to happen, several times
+	packetsPerSecond = 12000.0
+
+	// Of rping's a dozen packets each are on the wire, one after the other, and where one is lost,
+	// rdma_cm's ACK timeout is half a second.
+	iterationsOfRping         = 50
+	iterationsOfRpingImpaired = 25
+
 	bytesPerSecond    = 25e6
 	overhead          = 1.0 // seconds that a cell takes beside its packets
 	overheadOfWriteBW = 1.0 // ib_write_bw sleeps, at either end
@@ -141,7 +147,10 @@ func (c Cell) Iterations() int {
 		most = 5 * maxIterations
 	}
 	if c.Test == Rping {
-		most = maxIterations / 4 // four messages each, and waits for every one
+		most = iterationsOfRping
+		if c.Impair != Clean {
+			most = iterationsOfRpingImpaired
+		}
 	}
 	return min(max(packets/(c.packets()*c.QPs), minIterations), most)
 }

@@ -3,6 +3,8 @@ package matrix
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/goroce/goroce/units"
 )
 
 // Where everybody is; scripts/interop/lan.sh makes it so. GIDs are by index.
@@ -39,10 +41,34 @@ func (c Cell) Ours(bin, iface, json string) []string {
 		line = append(line, "--out_json_file", json)
 	}
 	if c.Role == Client {
+		if c.Test.Perftest() {
+			line = append(line, "--cc", c.congestion())
+		}
 		line = append(line, PeerIPv4)
 	}
 	return line
 }
+
+// What an emulated guest takes. Its queue, QEMU's tap, says nothing when it is full, and rxe sends
+// no congestion notifications: soft-RoCE's own requester stays within 64 packets of a queue pair.
+const (
+	packetsInFlight  = 256  // of all queue pairs: a third of the shortest ACK timeout's worth
+	unreliablePerSec = 6000 // packets, where nothing is acknowledged
+)
+
+// congestion is our congestion control toward such a guest, where we are the client.
+func (c Cell) congestion() string {
+	if c.Service == RC {
+		window := c.MTU * units.Bytes(max(1, packetsInFlight/c.QPs))
+		return fmt.Sprintf("fixed:window=%d", int64(min(window, defaultWindow)))
+	}
+	const headers = 80 // Ethernet, IPv6, UDP, BTH, ICRC
+	packet := min(c.Size, c.MTU) + headers
+	return fmt.Sprintf("fixed:rate=%d", packet.Bits()*unreliablePerSec/int64(c.QPs))
+}
+
+// defaultWindow is that of our programs.
+const defaultWindow = 512 * units.KiB
 
 // Theirs is the command line of the peer's end, in the guest.
 func (c Cell) Theirs() []string {

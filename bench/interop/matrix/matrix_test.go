@@ -152,7 +152,7 @@ func TestCommands(t *testing.T) {
 		{
 			Cell{WriteBW, Client, UC, IPv4, 4096, 1024, 16, Clean},
 			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 0" +
-				" -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16 --out_json_file f 198.18.0.1",
+				" -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16 --out_json_file f --cc fixed:rate=3312000 198.18.0.1",
 			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16",
 		}, {
 			Cell{AtomicLat, Server, RC, IPv6, 8, 256, 1, Clean},
