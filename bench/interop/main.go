@@ -115,7 +115,7 @@ func do(ctx context.Context, o options) (int, error) {
 	} else if err = l.needs(s.cells); err == nil {
 		r := &run{lab: l, out: os.Stdout, verbose: o.verbose}
 		r.all(ctx, s)
-		err = r.close(o)
+		err = r.close(ctx, o)
 	}
 	switch {
 	case ctx.Err() != nil:

@@ -150,12 +150,12 @@ func (r *run) recoveries() error {
 }
 
 // close prints the sum.
-func (r *run) close(o options) error {
+func (r *run) close(ctx context.Context, o options) error {
 	fmt.Fprintln(r.out)
 	r.sum()
 	var err error
 	if o.page != "" {
-		err = r.page(o.page)
+		err = r.page(ctx, o.page)
 	}
 	passed := len(r.trials) + len(r.hostiles) - len(r.failed)
 	fmt.Fprintf(r.out, "%d passed, %d failed\n", passed, len(r.failed))

@@ -18,29 +18,34 @@ import (
 //	endpoint ── shaped0 ══ shaped1 ── shaper ── eth0 ══ br0 ── tap-a ── guest a
 type wire struct{}
 
-// The ends of the wire. Their MTU is that of eth0.
+// The ends of the wire.
 const (
 	shapedEnd = "shaped0"
 	shaperEnd = "shaped1"
 )
 
-func layWire() (*wire, error) {
-	_ = command("ip", "link", "del", shapedEnd) // of a run that was killed
+func layWire() (*wire, error) { return &wire{}, layPair(shapedEnd, shaperEnd) }
+
+func (*wire) remove() { removePair(shapedEnd) }
+
+// layPair makes two interfaces that are one wire, with the MTU of eth0.
+func layPair(a, b string) error {
+	removePair(a) // of a run that was killed
 	for _, line := range []string{
-		"ip link add " + shapedEnd + " type veth peer name " + shaperEnd,
-		"ip link set " + shapedEnd + " addrgenmode none",
-		"ip link set " + shaperEnd + " addrgenmode none",
-		"ip link set " + shapedEnd + " mtu 4200 up",
-		"ip link set " + shaperEnd + " mtu 4200 up",
+		"ip link add " + a + " type veth peer name " + b,
+		"ip link set " + a + " addrgenmode none", // the kernel has nothing to say there
+		"ip link set " + b + " addrgenmode none",
+		"ip link set " + a + " mtu 4200 up",
+		"ip link set " + b + " mtu 4200 up",
 	} {
 		if err := command(strings.Fields(line)...); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return &wire{}, nil
+	return nil
 }
 
-func (*wire) remove() { _ = command("ip", "link", "del", shapedEnd) }
+func removePair(a string) { _ = command("ip", "link", "del", a) }
 
 // command runs one of the host's, in the namespace that we are in.
 func command(line ...string) error {
