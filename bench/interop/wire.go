@@ -57,7 +57,7 @@ func command(line ...string) error {
 
 // faults are how much of each impairment a cell has.
 func faults(i matrix.Impairment) shaper.Faults {
-	const alone, together = 0.02, 0.01
+	const alone, together = 0.03, 0.015
 	switch i {
 	case matrix.Loss:
 		return shaper.Faults{Loss: alone}

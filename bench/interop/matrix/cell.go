@@ -124,9 +124,9 @@ const (
 	packetsPerSecond = 12000.0
 
 	// Of rping's a dozen packets each are on the wire, one after the other, and where one is lost,
-	// rdma_cm's ACK timeout is half a second.
+	// rdma_cm's ACK timeout is seconds.
 	iterationsOfRping         = 50
-	iterationsOfRpingImpaired = 25
+	iterationsOfRpingImpaired = 12
 
 	bytesPerSecond    = 25e6
 	overhead          = 1.0 // seconds that a cell takes beside its packets

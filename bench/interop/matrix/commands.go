@@ -40,6 +40,9 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	if json != "" && c.Test.Perftest() {
 		line = append(line, "--out_json_file", json)
 	}
+	if c.Test.Perftest() && 2*c.Size*units.Bytes(c.QPs) > largeBuffers {
+		line = append(line, "--connect-timeout", "60s")
+	}
 	if c.Role == Client {
 		if c.Test.Perftest() {
 			line = append(line, "--cc", c.congestion())
@@ -48,6 +51,10 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	}
 	return line
 }
+
+// largeBuffers take perftest in an emulated guest seconds to fill, with random bytes, while its peer
+// waits for it to connect.
+const largeBuffers = 64 * units.MiB
 
 // What an emulated guest takes. Its queue, QEMU's tap, says nothing when it is full, and rxe sends
 // no congestion notifications: soft-RoCE's own requester stays within 64 packets of a queue pair.

@@ -76,7 +76,7 @@ func Table(text string) ([]Row, error) {
 		rows = append(rows, r)
 	}
 	if rows == nil {
-		return nil, fmt.Errorf("%w: a heading and no row", ErrTable)
+		return nil, fmt.Errorf("%w: there is a heading and no row", ErrNoTable)
 	}
 	return rows, nil
 }
