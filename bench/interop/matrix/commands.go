@@ -109,6 +109,9 @@ func (c Cell) shared() []string {
 		return append(line, "-c")
 	}
 	line = append(line, "-F")
+	if c.Impair != Clean {
+		line = append(line, "-u", patientTimeout)
+	}
 	if !c.Test.oneSided() {
 		line = append(line, "-c", string(c.Service))
 	}
@@ -117,6 +120,10 @@ func (c Cell) shared() []string {
 	}
 	return line
 }
+
+// patientTimeout is an ACK timeout of 4.096 us * 2^16, 0.27 s. Of the default 67 ms, an emulated
+// guest on a busy machine, with a packet lost now and then, can miss all seven retries in a row.
+const patientTimeout = "16"
 
 // rping is what rping in a role is told: both ends have the server's address, for RDMA's own
 // connection manager finds it, and a count, without which a server does not end.
