@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/goroce/goroce/bench/interop/matrix"
@@ -88,6 +89,20 @@ func (l *lab) serving(ctx context.Context, c matrix.Cell, server *program) error
 		return err
 	}
 	return server.says(ctx, "Waiting for client")
+}
+
+// reachable says whether the guest's network is there: its kernel refuses a connection to a port
+// that nobody listens at, which is an answer.
+func reachable() error {
+	const nobody, limit = "1", 10 * time.Second
+	c, err := net.DialTimeout("tcp", net.JoinHostPort(matrix.PeerIPv4, nobody), limit)
+	if err == nil {
+		return c.Close()
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil
+	}
+	return fmt.Errorf("the guest's network is gone: %w", err)
 }
 
 // portFree says that perftest's port can be listened at, here.

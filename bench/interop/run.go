@@ -24,6 +24,7 @@ type run struct {
 	hostiles []*encounter
 	complete bool
 	failed   []string
+	broken   error // of the guest: nothing after it means anything
 }
 
 var errSomeFailed = errors.New("some failed")
@@ -42,6 +43,11 @@ func (r *run) all(ctx context.Context, s selected) {
 		r.trials = append(r.trials, t)
 		r.tell(c.String(), t.took, t.err, t.remarks())
 		r.show(t.err, c.String(), t.ours, t.theirs)
+		if t.err != nil {
+			if r.broken = reachable(); r.broken != nil {
+				return
+			}
+		}
 	}
 	for _, h := range s.hostiles {
 		if ctx.Err() != nil {
@@ -154,10 +160,13 @@ func (r *run) close(ctx context.Context, o options) error {
 	fmt.Fprintln(r.out)
 	r.sum()
 	var err error
-	if o.page != "" {
+	if o.page != "" && r.broken == nil {
 		err = r.page(ctx, o.page)
 	}
 	passed := len(r.trials) + len(r.hostiles) - len(r.failed)
+	if r.broken != nil {
+		fmt.Fprintln(r.out, "given up:", r.broken)
+	}
 	fmt.Fprintf(r.out, "%d passed, %d failed\n", passed, len(r.failed))
 	if len(r.failed) > 0 {
 		err = errors.Join(err, errSomeFailed)
