@@ -59,7 +59,7 @@ const largeBuffers = 64 * units.MiB
 // What an emulated guest takes. Its queue, QEMU's tap, says nothing when it is full, and rxe sends
 // no congestion notifications: soft-RoCE's own requester stays within 64 packets of a queue pair.
 const (
-	packetsInFlight  = 256  // of all queue pairs: a third of the shortest ACK timeout's worth
+	packetsInFlight  = 128  // of all queue pairs: some 10 ms' worth
 	unreliablePerSec = 6000 // packets, where nothing is acknowledged
 )
 
@@ -109,7 +109,7 @@ func (c Cell) shared() []string {
 		return append(line, "-c")
 	}
 	line = append(line, "-F")
-	if c.Impair != Clean {
+	if c.Service == RC {
 		line = append(line, "-u", patientTimeout)
 	}
 	if !c.Test.oneSided() {
@@ -121,8 +121,8 @@ func (c Cell) shared() []string {
 	return line
 }
 
-// patientTimeout is an ACK timeout of 4.096 us * 2^16, 0.27 s. Of the default 67 ms, an emulated
-// guest on a busy machine, with a packet lost now and then, can miss all seven retries in a row.
+// patientTimeout is an ACK timeout of 4.096 us * 2^16, 0.27 s. On a busy machine an emulated guest
+// can be silent for longer than all seven retries of the default, 67 ms, take.
 const patientTimeout = "16"
 
 // rping is what rping in a role is told: both ends have the server's address, for RDMA's own

@@ -157,8 +157,8 @@ func TestCommands(t *testing.T) {
 		}, {
 			Cell{AtomicLat, Server, RC, IPv6, 8, 256, 1, Clean},
 			"bin/roce_atomic_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
-				" -p 18515 -m 256 -n 200 -F --out_json_file f",
-			"ib_atomic_lat -d rxe0 -x 2 -p 18515 -m 256 -n 200 -F 198.18.0.254",
+				" -p 18515 -m 256 -n 200 -F -u 16 --out_json_file f",
+			"ib_atomic_lat -d rxe0 -x 2 -p 18515 -m 256 -n 200 -F -u 16 198.18.0.254",
 		}, {
 			Cell{RCPingpong, Server, RC, IPv4, 65536, 4096, 1, Clean},
 			"bin/roce_rc_pingpong -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -g 0" +
