@@ -116,44 +116,43 @@ func (c Cell) packets() int { return max(1, int((c.Size+c.MTU-1)/c.MTU)) }
 
 // Budgets of packets for a cell. An emulated guest does some 12 000 a second.
 const (
-	maxIterations    = 200
-	minIterations    = 5 // perftest's own
-	budget           = 2000
-	budgetUnreliable = 400  // nothing slows a sender down: what the queues on the way hold
-	budgetImpaired   = 4000 // enough for each impairment to happen, several times
-	packetsPerSecond = 12000.0
+	maxIterations         = 200
+	maxIterationsImpaired = 600 // that something happens, dozens of times, to small messages, too
+	minIterations         = 5   // perftest's own
+	budget                = 2000
+	budgetUnreliable      = 400 // nothing slows a sender down: what the queues on the way hold
 
 	// Of rping's a dozen packets each are on the wire, one after the other, and where one is lost,
 	// rdma_cm's ACK timeout is seconds.
-	iterationsOfRping         = 50
-	iterationsOfRpingImpaired = 12
-
-	bytesPerSecond    = 25e6
-	overhead          = 1.0 // seconds that a cell takes beside its packets
-	overheadOfWriteBW = 1.0 // ib_write_bw sleeps, at either end
+	maxRpings         = 50
+	maxRpingsImpaired = 12
 )
 
 // Iterations is how many messages each queue pair sends.
 func (c Cell) Iterations() int {
 	packets := budget
-	switch {
-	case c.Service != RC:
+	if c.Service != RC {
 		packets = budgetUnreliable
-	case c.Impair != Clean:
-		packets = budgetImpaired
 	}
 	most := maxIterations
-	if c.Impair != Clean {
-		most = 5 * maxIterations
-	}
-	if c.Test == Rping {
-		most = iterationsOfRping
-		if c.Impair != Clean {
-			most = iterationsOfRpingImpaired
-		}
+	switch {
+	case c.Test == Rping && c.Impair != Clean:
+		most = maxRpingsImpaired
+	case c.Test == Rping:
+		most = maxRpings
+	case c.Impair != Clean:
+		most = maxIterationsImpaired
 	}
 	return min(max(packets/(c.packets()*c.QPs), minIterations), most)
 }
+
+// What an emulated peer takes for a cell.
+const (
+	packetsPerSecond  = 12000.0
+	bytesPerSecond    = 25e6
+	overhead          = 1.0 // seconds beside its packets
+	overheadOfWriteBW = 1.0 // ib_write_bw sleeps, at either end
+)
 
 // Seconds is about how long the cell takes with an emulated peer.
 func (c Cell) Seconds() float64 {

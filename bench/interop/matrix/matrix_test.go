@@ -136,7 +136,7 @@ func TestIterationsAreAffordable(t *testing.T) {
 		require.GreaterOrEqual(t, c.Iterations(), minIterations, c)
 		require.LessOrEqual(t, c.Iterations(), 1000, c)
 		if packets := c.Iterations() * c.QPs * c.packets(); c.Iterations() > minIterations {
-			require.LessOrEqual(t, packets, budgetImpaired, c)
+			require.LessOrEqual(t, packets, budget, c)
 		}
 		if c.Service != RC {
 			require.LessOrEqual(t, c.Iterations(), 512, "receives that ib_send_bw posts")
