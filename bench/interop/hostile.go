@@ -107,7 +107,7 @@ func (l *lab) meet(ctx context.Context, h hostile) *encounter {
 			e.programs = append(e.programs, p)
 		}
 	}
-	if e.ours != nil && h.kill != "ours" {
+	if e.ours != nil && e.said == "" {
 		e.said = firstLine(e.ours.outcome().errs)
 	}
 	e.err = errors.Join(e.err, portFree())
@@ -216,6 +216,7 @@ func silentClientThenAnother(ctx context.Context, e *encounter) error {
 		return err
 	}
 	_, err = judge(e.cell(), e.ours.outcome(), e.theirs.outcome())
+	e.said = "the next client was served"
 	return err
 }
 
