@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/connect"
 	handshake "github.com/goroce/goroce/transport/connect/perftest"
 	"github.com/goroce/goroce/units"
@@ -74,6 +75,11 @@ func (u *upstream) tell(_ context.Context, _ string, err error) error { return e
 // conclude waits for what the peer sends of its own accord, and trades reports.
 func (u *upstream) conclude(ctx context.Context, r *round) (*Row, error) {
 	s := u.x.settings
+	if !r.active() && len(r.passive) == 0 {
+		var stop context.CancelCauseFunc
+		ctx, stop = r.watch(ctx)
+		defer stop(nil)
+	}
 	if err := u.await(ctx, r); err != nil {
 		return nil, err
 	}
@@ -107,6 +113,43 @@ func (u *upstream) await(ctx context.Context, r *round) error {
 		return u.x.lost(ctx, context.Cause(ctx))
 	}
 	return nil
+}
+
+var errUnexpectedSend = errors.New("the peer SENDs, which this test has no receives for; does it run the same test?")
+
+// watch ends ctx when a client SENDs to whom the endpoint answers without a program. It would wait
+// for ever, and so should we: its requests are answered "not ready", and perftest retries those
+// without end.
+func (r *round) watch(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	const often = 200 * time.Millisecond
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(often)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if r.unready() {
+					cancel(errUnexpectedSend)
+				}
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
+// unready says whether a SEND came that there was no receive for.
+func (r *round) unready() (yes bool) {
+	for i, l := range r.x.lanes {
+		_ = l.do(func(ep *transport.Endpoint) error {
+			now := ep.Counters()
+			yes = yes || now.RNRSent > r.before[i].RNRSent || now.UnreliableNoRecv > r.before[i].UnreliableNoRecv
+			return nil
+		})
+	}
+	return yes
 }
 
 // answered waits until the server's half of a ping-pong has had its last round. Nothing tells a
