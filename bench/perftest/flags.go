@@ -55,11 +55,12 @@ func groups(s *Settings, x *extras) []group {
 }
 
 func (s *Settings) sessionFlags(f *pflag.FlagSet) {
-	f.IntVarP(&s.Port, "port", "p", s.Port, "TCP `port` of the handshake")
+	f.IntVarP(&s.Port, "port", "p", s.Port, "TCP `port` of the handshake; with --rdma_cm the port of the RDMA CM")
 	f.VarP((*connection)(&s.Connection), "connection", "c", "service `type`: RC, UC (send, write) or UD (send)")
 	f.IntVarP(&s.MTU, "mtu", "m", 0, "path MTU, 256 to 4096 `bytes` (default the largest that both ports carry)")
 	f.IntVarP(&s.GIDIndex, "gid-index", "x", 0, "which of the --ip addresses to use, by its `number` from 0")
 	f.BoolVar(&s.Upstream, "upstream", false, "measure as with linux-rdma's perftest also when the peer is goroce; one end may say so")
+	f.BoolVarP(&s.CM, "rdma_cm", "R", false, "connect by the RDMA CM (RC), and do the handshake over it, not over TCP; HOST is then\nthe RoCE address of the server, and the peer is taken for linux-rdma's perftest")
 	f.Var((*duration)(&s.ConnectTimeout), "connect-timeout", "how long a client tries to reach its server, either end the other,\nand a link")
 }
 
