@@ -133,9 +133,8 @@ func (m *manager) dial(ctx context.Context, next func() (goroce.CMParams, error)
 		if err == nil {
 			return conn, nil
 		}
-		var refused *goroce.CMReject
-		if !errors.As(err, &refused) || refused.Reason != rdmacm.InvalidServiceID {
-			return nil, because(ctx, fmt.Errorf("no server with --rdma_cm: %w", err))
+		if ctx.Err() == nil && !nobody(err) {
+			return nil, err
 		}
 		select {
 		case <-time.After(again):
@@ -143,6 +142,12 @@ func (m *manager) dial(ctx context.Context, next func() (goroce.CMParams, error)
 			return nil, because(ctx, fmt.Errorf("no server with --rdma_cm: %w", err))
 		}
 	}
+}
+
+// nobody says whether err means that nobody listens.
+func nobody(err error) bool {
+	var refused *goroce.CMReject
+	return errors.As(err, &refused) && refused.Reason == rdmacm.InvalidServiceID
 }
 
 // because adds to err why ctx has ended, if it has.
@@ -183,7 +188,8 @@ func (m *manager) connectPair(ctx context.Context, l *lane, qp *transport.QueueP
 		PathMTU: mtu, TrafficClass: uint8(s.TrafficClass),
 	}
 	if s.Test.oneSided() {
-		p.MaxRdAtomic, p.MaxDestRdAtomic = s.Outs, s.Outs
+		// A perftest that accepts has its own --outs outstanding, whatever we offer.
+		p.MaxRdAtomic, p.MaxDestRdAtomic = s.Outs, transport.MaxRdAtomic
 	}
 	if m.x.server {
 		return m.acceptPair(ctx, p)
