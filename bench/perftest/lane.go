@@ -78,8 +78,10 @@ func (l *lane) create(numbers []int) error {
 			if err != nil {
 				return err
 			}
-			if err := qp.ToInit(transport.InitAttr{Access: access, QKey: udQKey}); err != nil {
-				return err
+			if !s.CM { // which finds them in RESET, where they stay if a connection is refused
+				if err := qp.ToInit(transport.InitAttr{Access: access, QKey: udQKey}); err != nil {
+					return err
+				}
 			}
 			at := 2 * each * i
 			l.pairs = append(l.pairs, pair{number: number, qp: qp, psn: ep.RandomPSN(), from: at, to: at + each})

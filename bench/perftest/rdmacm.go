@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/goroce/goroce"
@@ -121,8 +123,8 @@ func (m *manager) begin(c *control, conn *goroce.CMConn) error {
 	return c.do(func(ep *transport.Endpoint) (err error) { m.local, err = ep.Source(m.peer); return err })
 }
 
-// dial goes to the server until it listens, each time with what next answers: who is refused needs
-// another queue pair.
+// dial goes to the server until it listens, each time with what next answers: a queue pair that had
+// left RESET is of no use after it was refused.
 func (m *manager) dial(ctx context.Context, next func() (goroce.CMParams, error)) (*goroce.CMConn, error) {
 	for {
 		p, err := next()
@@ -166,9 +168,9 @@ func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Byte
 	s := m.x.settings
 	for number := range s.QPs {
 		l := m.x.lanes[number%s.Queues]
-		conn, err := m.connectPair(ctx, l, l.pairs[number/s.Queues].qp, mtu)
+		conn, err := m.connectPair(ctx, l.pairs[number/s.Queues].qp, mtu)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("queue pair %d of %d (is --qp %d there?): %w", number+1, s.QPs, s.QPs, err)
 		}
 		m.pairs = append(m.pairs, conn)
 	}
@@ -180,8 +182,8 @@ func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Byte
 	return mtu, err
 }
 
-// connectPair connects a queue pair of a lane.
-func (m *manager) connectPair(ctx context.Context, l *lane, qp *transport.QueuePair, mtu units.Bytes) (*goroce.CMConn, error) {
+// connectPair connects a queue pair.
+func (m *manager) connectPair(ctx context.Context, qp *transport.QueuePair, mtu units.Bytes) (*goroce.CMConn, error) {
 	s := m.x.settings
 	p := goroce.CMParams{
 		QP: qp, Access: access, MinRNRTimer: rnrTimer, RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
@@ -194,26 +196,7 @@ func (m *manager) connectPair(ctx context.Context, l *lane, qp *transport.QueueP
 	if m.x.server {
 		return m.acceptPair(ctx, p)
 	}
-	return m.dial(ctx, func() (goroce.CMParams, error) { return p, m.renew(ctx, l, qp) })
-}
-
-// renew makes good again a queue pair that was refused.
-func (m *manager) renew(ctx context.Context, l *lane, qp *transport.QueuePair) error {
-	for {
-		state := transport.Init
-		err := l.do(func(*transport.Endpoint) error {
-			if state = qp.State(); state == transport.Errored {
-				qp.ToReset()
-			}
-			return nil
-		})
-		if err != nil || state == transport.Init || state == transport.Errored {
-			return err
-		}
-		if err := m.x.pause(ctx, "a refused queue pair does not end"); err != nil {
-			return err
-		}
-	}
+	return m.dial(ctx, func() (goroce.CMParams, error) { return p, nil })
 }
 
 // acceptPair takes the next connection of the client that has the control connection.
@@ -233,6 +216,12 @@ func (m *manager) acceptPair(ctx context.Context, p goroce.CMParams) (*goroce.CM
 		}
 		return conn, nil
 	}
+}
+
+// left says whether the peer has disconnected a queue pair of the test. It does that when it ends,
+// before it ends the control connection.
+func (m *manager) left() bool {
+	return m != nil && slices.ContainsFunc(m.pairs, func(c *goroce.CMConn) bool { return errors.Is(c.Err(), io.EOF) })
 }
 
 // close disconnects the queue pairs of the test.
