@@ -60,7 +60,8 @@ func (s *Settings) sessionFlags(f *pflag.FlagSet) {
 	f.IntVarP(&s.MTU, "mtu", "m", 0, "path MTU, 256 to 4096 `bytes` (default the largest that both ports carry)")
 	f.IntVarP(&s.GIDIndex, "gid-index", "x", 0, "which of the --ip addresses to use, by its `number` from 0")
 	f.BoolVar(&s.Upstream, "upstream", false, "measure as with linux-rdma's perftest also when the peer is goroce; one end may say so")
-	f.BoolVarP(&s.CM, "rdma_cm", "R", false, "connect by the RDMA CM (RC), and do the handshake over it, not over TCP; HOST is then\nthe RoCE address of the server, and the peer is taken for linux-rdma's perftest")
+	f.BoolVarP(&s.CM, "rdma_cm", "R", false, "connect by the RDMA CM, and do the handshake over it instead of TCP;\n"+
+		"HOST is then the server's RoCE address (RC, as with --upstream)")
 	f.Var((*duration)(&s.ConnectTimeout), "connect-timeout", "how long a client tries to reach its server, either end the other,\nand a link")
 }
 

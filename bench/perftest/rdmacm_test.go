@@ -176,10 +176,11 @@ func TestCMMismatch(t *testing.T) {
 
 func TestCMRefuses(t *testing.T) {
 	for line, says := range map[string]string{
-		"-d null: -c UC":     "--connection UC: not with --rdma_cm",
-		"-d null: -c UD":     "--connection UD: not with --rdma_cm: its datagram service (SIDR) is not here",
-		"-d loop:":           "--rdma_cm: with --ib-dev loop: both ends run in this process",
-		"-d null: localhost": "localhost: with --rdma_cm a server has the RoCE address of its port",
+		"-d null: -c UC":             "--connection UC: not with --rdma_cm",
+		"-d null: -c UD":             "--connection UD: not with --rdma_cm: its datagram service (SIDR) is not here",
+		"-d loop:":                   "--rdma_cm: with --ib-dev loop: both ends run in this process",
+		"-d null: --data_validation": "--data_validation: not with --rdma_cm",
+		"-d null: localhost":         "localhost: with --rdma_cm a server has the RoCE address of its port",
 		"-d null: --ip 10.0.0.1/24 --ip fd00::1/64 -x 1": "--gid-index 1: with --rdma_cm",
 	} {
 		_, err := parse(sendBW, append([]string{"-R"}, strings.Fields(line)...))

@@ -116,6 +116,8 @@ func (s *Settings) validateCM(p *problems) {
 	p.when(s.inProcess(), "--rdma_cm: with --ib-dev %s both ends run in this process", s.Device)
 	p.when(s.Connection == transport.UC, "--connection UC: not with --rdma_cm, where perftest has no UC")
 	p.when(s.Connection == transport.UD, "--connection UD: not with --rdma_cm: its datagram service (SIDR) is not here")
+	p.when(s.Validate, "--data_validation: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
+	p.when(s.WriteWithImm, "--write_with_imm: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
 	p.when(s.GIDIndex != 0, "--gid-index %d: with --rdma_cm the server's address chooses ours", s.GIDIndex)
 	if s.Host != "" && !s.inProcess() {
 		_, err := netip.ParseAddr(s.Host)

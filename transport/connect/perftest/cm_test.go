@@ -172,7 +172,9 @@ func TestImpossibleDestinationsCM(t *testing.T) {
 func TestBarrierOutOfStep(t *testing.T) {
 	a, b := net.Pipe()
 	client, _ := sends(t, "write-bw")
-	go func() { _ = replay(b, append(client[:4:4], client[6]), append(client[:4:4], make([]byte, cmDestinationLen)), true) }()
+	go func() {
+		_ = replay(b, append(client[:4:4], client[6]), append(client[:4:4], make([]byte, cmDestinationLen)), true)
+	}()
 	s, err := Accept(context.Background(), a, Test{Verb: Write, CM: true}, Hello{Page: 4096, CacheLine: 64, PathMTU: 4096})
 	require.NoError(t, err)
 	err = s.Barrier(context.Background())
