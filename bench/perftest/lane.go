@@ -18,6 +18,9 @@ const (
 	signalRoom = 2  // spare entries of queues whose program runs a little ahead
 )
 
+// access is what the peer may do through a queue pair of the test.
+const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic
+
 // lane is what one endpoint brings to a test: some of the queue pairs, and their memory.
 type lane struct {
 	host     *goroce.Host
@@ -64,7 +67,6 @@ func (l *lane) create(numbers []int) error {
 		if l.recvCQ, err = ep.CreateCQ(max(1, s.receiveDepth()*len(numbers))); err != nil {
 			return err
 		}
-		access := transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic
 		if l.mr, err = ep.RegisterMemory(l.pd, make([]byte, 2*each*len(numbers)), access); err != nil {
 			return err
 		}
@@ -76,8 +78,10 @@ func (l *lane) create(numbers []int) error {
 			if err != nil {
 				return err
 			}
-			if err := qp.ToInit(transport.InitAttr{Access: access, QKey: udQKey}); err != nil {
-				return err
+			if !s.CM { // which finds them in RESET, where they stay if a connection is refused
+				if err := qp.ToInit(transport.InitAttr{Access: access, QKey: udQKey}); err != nil {
+					return err
+				}
 			}
 			at := 2 * each * i
 			l.pairs = append(l.pairs, pair{number: number, qp: qp, psn: ep.RandomPSN(), from: at, to: at + each})
@@ -105,7 +109,8 @@ func (l *lane) hello(h *connect.Hello) {
 	}
 }
 
-// connect brings the queue pairs up toward the peer's, and posts their receives.
+// connect brings the queue pairs up toward the peer's, unless the RDMA CM has, and posts their
+// receives.
 func (l *lane) connect(mine, theirs *connect.Hello) error {
 	s := l.settings
 	path := transport.AddressVector{IP: theirs.Addr, Source: mine.Addr, TrafficClass: uint8(s.TrafficClass)}
@@ -118,20 +123,10 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 		for i := range l.pairs {
 			p := &l.pairs[i]
 			p.peer, p.region = theirs.QPs[p.number], theirs.Regions[p.number]
-			err := p.qp.ToRTR(transport.RTRAttr{
-				Path: path, PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)), DestQPN: wire.QPN(p.peer.Num),
-				RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic, MinRNRTimer: rnrTimer,
-				Extension: wire.Agree(mine.Extension, theirs.Extension),
-			})
-			if err != nil {
-				return err
-			}
-			err = p.qp.ToRTS(transport.RTSAttr{
-				SendPSN: wire.PSN(p.psn), Timeout: uint8(s.QPTimeout), RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
-				MaxRdAtomic: min(mine.RdAtomic, theirs.RdAtomic),
-			})
-			if err != nil {
-				return err
+			if !s.CM {
+				if err := l.bringUp(p, path, mine, theirs); err != nil {
+					return err
+				}
 			}
 			if s.receives() {
 				if err := l.postReceives(i); err != nil {
@@ -140,6 +135,23 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 			}
 		}
 		return nil
+	})
+}
+
+// bringUp moves a queue pair to RTS.
+func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *connect.Hello) error {
+	s := l.settings
+	err := p.qp.ToRTR(transport.RTRAttr{
+		Path: path, PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)), DestQPN: wire.QPN(p.peer.Num),
+		RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic, MinRNRTimer: rnrTimer,
+		Extension: wire.Agree(mine.Extension, theirs.Extension),
+	})
+	if err != nil {
+		return err
+	}
+	return p.qp.ToRTS(transport.RTSAttr{
+		SendPSN: wire.PSN(p.psn), Timeout: uint8(s.QPTimeout), RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
+		MaxRdAtomic: min(mine.RdAtomic, theirs.RdAtomic),
 	})
 }
 

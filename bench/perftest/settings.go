@@ -22,6 +22,7 @@ type Settings struct {
 	MTU            int // 0: the largest that both ports carry
 	GIDIndex       int
 	Upstream       bool // take the peer for linux-rdma's perftest
+	CM             bool // connect by the RDMA CM, and talk over it
 	ConnectTimeout units.Duration
 
 	// Traffic.

@@ -37,7 +37,13 @@ func (s *Settings) suitUpstream(agreed handshake.Hello) error {
 }
 
 func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
-	s := u.x.settings
+	s, agreed := u.x.settings, u.said.Agreed
+	if s.CM {
+		var err error
+		if agreed.PathMTU, err = u.connectPairs(ctx); err != nil {
+			return nil, u.x.lost(ctx, err)
+		}
+	}
 	reads := 1 // what perftest says with the other verbs
 	if s.Test.oneSided() {
 		reads = mine.RdAtomic
@@ -52,13 +58,28 @@ func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hel
 	if err != nil {
 		return nil, u.x.lost(ctx, err)
 	}
-	agreed := u.said.Agreed
 	theirs := &connect.Hello{Addr: heard[0].GID, PathMTU: int64(agreed.PathMTU), RdAtomic: int(heard[0].OutReads)}
+	if s.CM {
+		theirs.Addr = u.x.cm.peer
+	}
 	for _, d := range heard {
 		theirs.QPs = append(theirs.QPs, connect.QP{Num: d.QPN, PSN: d.PSN})
 		theirs.Regions = append(theirs.Regions, connect.Region{Addr: d.Addr, Len: uint64(max(s.largest(), s.page)), RKey: d.RKey})
 	}
 	return theirs, nil
+}
+
+// connectPairs has the RDMA CM connect the queue pairs, between two barriers, and answers their path
+// MTU.
+func (u *upstream) connectPairs(ctx context.Context) (units.Bytes, error) {
+	if err := u.said.Barrier(ctx); err != nil {
+		return 0, err
+	}
+	mtu, err := u.x.cm.connectPairs(ctx, u.said.Agreed.PathMTU)
+	if err != nil {
+		return 0, err
+	}
+	return mtu, u.said.Barrier(ctx)
 }
 
 func (u *upstream) connected(ctx context.Context) error {
