@@ -67,7 +67,7 @@ const secondIPv4 = "198.18.0.2"
 
 func (l *lab) rxeToRXE(ctx context.Context, f figure) (report.Row, error) {
 	server := l.second.start(figureLimit, f.told(f.cell(matrix.Client).Theirs())...)
-	if err := l.listening(ctx, l.second, f.test, server); err != nil {
+	if err := l.listening(ctx, l.second, f.cell(matrix.Client), server); err != nil {
 		return report.Row{}, err
 	}
 	line := toward(secondIPv4, f.cell(matrix.Server).Theirs())
@@ -76,7 +76,7 @@ func (l *lab) rxeToRXE(ctx context.Context, f figure) (report.Row, error) {
 
 func (l *lab) goroceToRXE(ctx context.Context, f figure) (report.Row, error) {
 	server := l.peer.start(figureLimit, f.told(f.cell(matrix.Client).Theirs())...)
-	if err := l.listening(ctx, l.peer, f.test, server); err != nil {
+	if err := l.listening(ctx, l.peer, f.cell(matrix.Client), server); err != nil {
 		return report.Row{}, err
 	}
 	return f.result(ctx, server, launch(f.told(f.cell(matrix.Client).Ours(l.bin(), iface, ""))...))

@@ -240,7 +240,7 @@ func (e *encounter) guest(ctx context.Context) error {
 		e.theirs = e.lab.peer.start(3*bound, line...)
 	} else {
 		e.theirs = e.lab.peer.start(3*bound, line...)
-		if err := e.lab.listening(ctx, e.lab.peer, cell.Test, e.theirs); err != nil {
+		if err := e.lab.listening(ctx, e.lab.peer, cell, e.theirs); err != nil {
 			return err
 		}
 		e.connect(matrix.PeerIPv4, more...)

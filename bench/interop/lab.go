@@ -59,10 +59,10 @@ func (l *lab) close() {
 }
 
 // listening waits until a server in a guest can be reached.
-func (l *lab) listening(ctx context.Context, g *guest, test matrix.Test, server *program) error {
+func (l *lab) listening(ctx context.Context, g *guest, c matrix.Cell, server *program) error {
 	const limit = 20 * time.Second
 	look := fmt.Sprintf(`grep -q ":%04X .* 0A " /proc/net/tcp /proc/net/tcp6`, matrix.Port)
-	if test == matrix.Rping {
+	if c.Test == matrix.Rping || c.CM {
 		look = "rdma resource show cm_id | grep -q LISTEN"
 	}
 	watch := g.start(limit, "until "+look+"; do sleep 0.02; done")

@@ -65,12 +65,12 @@ func (r *run) page(ctx context.Context, file string) error {
 	for _, g := range order {
 		passed := []string{by[g].of(matrix.Client), by[g].of(matrix.Server)}
 		if g.impair == matrix.Clean {
-			clean = append(clean, append([]string{string(g.test), string(g.service)}, passed...))
+			clean = append(clean, append([]string{g.name(), string(g.service)}, passed...))
 			continue
 		}
 		var ours, theirs uint64
 		for _, t := range r.trials {
-			if (group{t.cell.Test, t.cell.Service, t.cell.Impair}) == g {
+			if groupOf(t.cell) == g {
 				ours += t.totals.Retransmits
 				theirs += t.rxe.Recoveries()
 			}

@@ -14,6 +14,17 @@ type group struct {
 	test    matrix.Test
 	service matrix.Service
 	impair  matrix.Impairment
+	cm      bool
+}
+
+func groupOf(c matrix.Cell) group { return group{c.Test, c.Service, c.Impair, c.CM} }
+
+// name is the test's, with the option that makes a group of it.
+func (g group) name() string {
+	if g.cm {
+		return string(g.test) + " -R"
+	}
+	return string(g.test)
 }
 
 // score is how many cells of a group went well, by our role.
@@ -33,7 +44,7 @@ func (s score) of(r matrix.Role) string {
 func (r *run) scores() (order []group, by map[group]score) {
 	by = map[group]score{}
 	for _, t := range r.trials {
-		g := group{t.cell.Test, t.cell.Service, t.cell.Impair}
+		g := groupOf(t.cell)
 		if _, ok := by[g]; !ok {
 			order = append(order, g)
 			by[g] = score{map[matrix.Role]int{}, map[matrix.Role]int{}}
@@ -57,7 +68,7 @@ func (r *run) sum() {
 		if g.impair == matrix.Clean {
 			impair = "clean"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", g.test, g.service, impair, by[g].of(matrix.Client), by[g].of(matrix.Server))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", g.name(), g.service, impair, by[g].of(matrix.Client), by[g].of(matrix.Server))
 	}
 	_ = w.Flush()
 	fmt.Fprintf(r.out, "%d cells in %v\n", len(r.trials)+len(r.hostiles), time.Since(r.begun).Round(time.Second))

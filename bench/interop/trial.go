@@ -125,7 +125,7 @@ func (l *lab) both(ctx context.Context, t *trial, ours []string, limit time.Dura
 		t.theirs = l.peer.start(limit, t.cell.Theirs()...)
 	} else {
 		t.theirs = l.peer.start(limit, t.cell.Theirs()...)
-		if err := l.listening(ctx, l.peer, t.cell.Test, t.theirs); err != nil {
+		if err := l.listening(ctx, l.peer, t.cell, t.theirs); err != nil {
 			return err
 		}
 		t.ours = launch(ours...)

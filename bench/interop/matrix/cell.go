@@ -99,6 +99,7 @@ type Cell struct {
 	MTU     units.Bytes // of the path
 	QPs     int
 	Impair  Impairment
+	CM      bool // perftest's -R: queue pairs and handshake by the RDMA CM
 }
 
 // String is the cell's name, and what -run matches.
@@ -107,6 +108,9 @@ func (c Cell) String() string {
 		fmt.Sprintf("mtu%d", c.MTU), fmt.Sprintf("qp%d", c.QPs)}
 	if c.Impair != Clean {
 		parts = append(parts, string(c.Impair))
+	}
+	if c.CM {
+		parts = append(parts, "cm")
 	}
 	return strings.Join(parts, "/")
 }
@@ -152,6 +156,7 @@ const (
 	bytesPerSecond    = 25e6
 	overhead          = 1.0 // seconds beside its packets
 	overheadOfWriteBW = 1.0 // ib_write_bw sleeps, at either end
+	overheadOfCM      = 2.0
 )
 
 // Seconds is about how long the cell takes with an emulated peer.
@@ -160,6 +165,9 @@ func (c Cell) Seconds() float64 {
 	seconds := overhead + messages*float64(c.packets())/packetsPerSecond + messages*float64(c.Size)/bytesPerSecond
 	if c.Test == WriteBW {
 		seconds += overheadOfWriteBW
+	}
+	if c.CM {
+		seconds += overheadOfCM
 	}
 	return seconds
 }
@@ -176,7 +184,8 @@ func (c Cell) Exists() bool {
 		(c.Test.verb() == "atomic") != (c.Size == atomicSize),  // an atomic is 8 bytes, and nothing else is
 		(c.Test.Latency() || !c.Test.Perftest()) && c.QPs != 1, // ping-pong is between two
 		c.Test == Rping && (c.Size < rpingLeast || c.Size > rpingMost || c.MTU != rpingMTU),
-		c.Impair != Clean && c.Service != RC: // nobody repairs these
+		c.CM && (!c.Test.Perftest() || c.Service != RC || c.IP != IPv4), // what perftest's -R can do
+		c.Impair != Clean && c.Service != RC:                            // nobody repairs these
 		return false
 	}
 	return slices.Contains(roles, c.Role)

@@ -32,9 +32,13 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	if c.Test == Rping {
 		return append(line, c.rping(c.Role)...)
 	}
-	line = append(line, "-x", strconv.Itoa(gid))
-	if c.Test == RCPingpong {
-		line[len(line)-2] = "-g"
+	switch {
+	case c.CM:
+		line = append(line, "-R")
+	case c.Test == RCPingpong:
+		line = append(line, "-g", strconv.Itoa(gid))
+	default:
+		line = append(line, "-x", strconv.Itoa(gid))
 	}
 	line = append(line, c.shared()...)
 	if json != "" && c.Test.Perftest() {
@@ -91,9 +95,15 @@ func (c Cell) Theirs() []string {
 		line = []string{"ibv_rc_pingpong", "-d", "rxe0", "-g", strconv.Itoa(gid)}
 	default:
 		line = []string{"ib_" + string(c.Test), "-d", "rxe0", "-x", strconv.Itoa(gid)}
+		if c.CM {
+			line = append(line[:3], "-R")
+		}
 	}
 	line = append(line, c.shared()...)
-	if c.Role == Server {
+	switch {
+	case c.Role == Server && c.CM:
+		line = append(line, OurIPv4)
+	case c.Role == Server:
 		line = append(line, OurTCP)
 	}
 	return line

@@ -12,7 +12,7 @@ import (
 
 func TestExists(t *testing.T) {
 	cell := func(test Test, s Service, size units.Bytes, mtu units.Bytes, qps int) Cell {
-		return Cell{test, Client, s, IPv4, size, mtu, qps, Clean}
+		return Cell{test, Client, s, IPv4, size, mtu, qps, Clean, false}
 	}
 	for _, c := range []struct {
 		cell Cell
@@ -131,6 +131,15 @@ func TestImpaired(t *testing.T) {
 	}
 }
 
+func TestCM(t *testing.T) {
+	cells := CM()
+	require.Len(t, cells, 16, "eight perftests, two roles")
+	for _, c := range cells {
+		require.True(t, c.Exists(), c)
+	}
+	require.Equal(t, "send_bw/client/RC/IPv4/4KiB/mtu4096/qp4/cm", cells[0].String())
+}
+
 func TestIterationsAreAffordable(t *testing.T) {
 	for _, c := range append(Full(), Impaired()...) {
 		require.GreaterOrEqual(t, c.Iterations(), minIterations, c)
@@ -150,30 +159,41 @@ func TestCommands(t *testing.T) {
 		ours, theirs string
 	}{
 		{
-			Cell{WriteBW, Client, UC, IPv4, 4096, 1024, 16, Clean},
+			Cell{WriteBW, Client, UC, IPv4, 4096, 1024, 16, Clean, false},
 			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 0" +
 				" -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16 --out_json_file f --cc fixed:rate=3312000 198.18.0.1",
 			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16",
 		}, {
-			Cell{AtomicLat, Server, RC, IPv6, 8, 256, 1, Clean},
+			Cell{AtomicLat, Server, RC, IPv6, 8, 256, 1, Clean, false},
 			"bin/roce_atomic_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
 				" -p 18515 -m 256 -n 200 -F -u 16 --out_json_file f",
 			"ib_atomic_lat -d rxe0 -x 2 -p 18515 -m 256 -n 200 -F -u 16 198.18.0.254",
 		}, {
-			Cell{RCPingpong, Server, RC, IPv4, 65536, 4096, 1, Clean},
+			Cell{RCPingpong, Server, RC, IPv4, 65536, 4096, 1, Clean, false},
 			"bin/roce_rc_pingpong -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -g 0" +
 				" -p 18515 -m 4096 -n 125 -s 65536 -c",
 			"ibv_rc_pingpong -d rxe0 -g 1 -p 18515 -m 4096 -n 125 -s 65536 -c 198.18.0.254",
 		}, {
-			Cell{Rping, Client, RC, IPv6, 1024, 4096, 1, Clean},
+			Cell{Rping, Client, RC, IPv6, 1024, 4096, 1, Clean, false},
 			"bin/roce_rping -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64" +
 				" -c -a fd18::1 -C 50 -S 1024 -V -v",
 			"rping -s -a fd18::1 -C 50 -S 1024 -V -v",
 		}, {
-			Cell{Rping, Server, RC, IPv4, 64, 4096, 1, Clean},
+			Cell{Rping, Server, RC, IPv4, 64, 4096, 1, Clean, false},
 			"bin/roce_rping -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64" +
 				" -s -a 198.18.0.101 -C 50 -S 64 -V -v",
 			"rping -c -a 198.18.0.101 -C 50 -S 64 -V -v",
+		},
+		{
+			Cell{WriteBW, Client, RC, IPv4, 4096, 4096, 4, Clean, true},
+			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -R" +
+				" -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 -c RC -q 4 --out_json_file f --cc fixed:window=131072 198.18.0.1",
+			"ib_write_bw -d rxe0 -R -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 -c RC -q 4",
+		}, {
+			Cell{ReadLat, Server, RC, IPv4, 4096, 4096, 1, Clean, true},
+			"bin/roce_read_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -R" +
+				" -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 --out_json_file f",
+			"ib_read_lat -d rxe0 -R -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 198.18.0.101",
 		},
 	} {
 		require.Equal(t, c.ours, strings.Join(c.cell.Ours("bin", "eth0", "f"), " "))
@@ -182,7 +202,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
-	c := Cell{SendBW, Client, RC, IPv6, 64 * units.KiB, 4096, 1, Loss}
+	c := Cell{SendBW, Client, RC, IPv6, 64 * units.KiB, 4096, 1, Loss, false}
 	require.Equal(t, "send_bw/client/RC/IPv6/64KiB/mtu4096/qp1/loss", c.String())
 	c.Impair = Clean
 	require.Equal(t, "send_bw/client/RC/IPv6/64KiB/mtu4096/qp1", c.String())

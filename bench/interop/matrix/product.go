@@ -24,7 +24,7 @@ func Full() []Cell {
 					for _, size := range sizes {
 						for _, mtu := range mtus {
 							for _, n := range qps {
-								c := Cell{test, role, service, ip, size, mtu, n, Clean}
+								c := Cell{test, role, service, ip, size, mtu, n, Clean, false}
 								if c.Exists() {
 									cells = append(cells, c)
 								}
@@ -32,6 +32,27 @@ func Full() []Cell {
 						}
 					}
 				}
+			}
+		}
+	}
+	return cells
+}
+
+// CM is the cells whose ends meet by the RDMA CM: every perftest in either role, the bandwidths with
+// several queue pairs.
+func CM() []Cell {
+	var cells []Cell
+	for _, test := range tests {
+		for _, role := range roles {
+			c := Cell{Test: test, Role: role, Service: RC, IP: IPv4, Size: 4 * units.KiB, MTU: 4096, QPs: 4, CM: true}
+			if test.verb() == "atomic" {
+				c.Size = atomicSize
+			}
+			if test.Latency() {
+				c.QPs = 1
+			}
+			if c.Exists() {
+				cells = append(cells, c)
 			}
 		}
 	}
