@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race soak examples fuzz \
+.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race soak interop examples fuzz \
 	container clean
 
 help: ## this list
@@ -74,6 +74,13 @@ MODE  ?= all
 soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
 	$(GOBUILD) -o bin/ ./bench/soak
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
+
+# MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names.
+MATRIX ?= quick
+RUN    ?=
+
+interop: build ## boot Linux's soft-RoCE in a VM and run the matrix against it (root; see docs/interop.md)
+	@bin/interop -matrix $(MATRIX) -run '$(RUN)'
 
 examples: setup ## build and vet the modules in examples/ that use this one from outside
 	@for d in $(MODULES); do echo "examples: $$d"; \

@@ -250,9 +250,12 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	var err error
 	p.b, err = New(Config{Port: p.lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
 	require.NoError(t, err)
-	a, b := p.connected(defaults())
+	o := defaults()
+	o.memory = 1 << 18
+	a, b := p.connected(o)
 	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 200000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	p.run(units.Second, func() bool { return len(p.lb.sent) > 20 })
+	require.True(t, p.run(units.Second, func() bool { return len(p.lb.sent) > 20 }))
+	require.Positive(t, b.qp.reads.pending, "responses are still to come")
 	b.mr.Deregister()
 	for b.qp.State() != Errored {
 		p.now = p.now.Add(100 * units.Nanosecond)

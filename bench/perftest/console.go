@@ -48,6 +48,9 @@ func (c *console) banner() {
 	}
 	stars := strings.Repeat("*", 36) + "\n"
 	fmt.Fprint(c.out, "\n", stars, "* Waiting for client to connect... *\n", stars)
+	if c.settings.CM {
+		fmt.Fprint(c.out, " Waiting for client rdma_cm QP to connect\n Please run the same command with the IB/RoCE interface IP\n")
+	}
 }
 
 // row prints the result for one size.

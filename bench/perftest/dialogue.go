@@ -28,7 +28,7 @@ type dialogue interface {
 const mark = "goroce"
 
 // greet finds out who the peer is: both sides begin as perftest does, and ours leave a mark where
-// perftest does not look.
+// perftest does not look. With -R they do not: what two of ours would say goes over TCP.
 func (x *session) greet(ctx context.Context) error {
 	if x.settings.inProcess() {
 		x.dialogue = &kindred{x}
@@ -37,10 +37,10 @@ func (x *session) greet(ctx context.Context) error {
 	s := x.settings
 	test := handshake.Test{
 		Verb: [...]handshake.Verb{handshake.Write, handshake.Read, handshake.Send, handshake.Atomic}[s.Test.Verb],
-		Kind: handshake.Kind(s.Test.Kind), Bidirectional: s.Bidirectional, All: s.All, Duration: s.Duration > 0,
+		Kind: handshake.Kind(s.Test.Kind), Bidirectional: s.Bidirectional, All: s.All, Duration: s.Duration > 0, CM: s.CM,
 	}
 	mine := handshake.Hello{Page: pageSize, CacheLine: cacheLine, PathMTU: units.Bytes(x.pathMTU())}
-	if !s.Upstream {
+	if !s.Upstream && !s.CM {
 		mine.Mark = mark
 	}
 	greeting := handshake.Accept

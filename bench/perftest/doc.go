@@ -9,9 +9,12 @@
 // message. They belong to the polling core while they run, and to the session afterwards; nothing
 // in them allocates, and the clock is read once a round (bandwidth) or once a round trip (latency).
 //
+// With -R the two meet over the RDMA connection manager instead: a [manager] makes the connections, a
+// [control] carries what TCP would have, and the dialogue is perftest's also between two of ours.
+//
 // What perftest does and we do not: the JSON document has a row for each size, the standard
 // deviation is computed in floating point, no sample is cut, percentiles come from an HDR histogram
 // in every mode, peak bandwidth costs no search, and -y is enforced without -w.
 //
-// The package imports goroce, transport and connect; the mains beside it are a line each.
+// The package imports goroce, transport, transport/rdmacm and connect; the mains beside it are a line each.
 package perftest

@@ -57,11 +57,13 @@ func groups(s *Settings, x *extras) []group {
 }
 
 func (s *Settings) sessionFlags(f *pflag.FlagSet) {
-	f.IntVarP(&s.Port, "port", "p", s.Port, "TCP `port` of the handshake")
+	f.IntVarP(&s.Port, "port", "p", s.Port, "TCP `port` of the handshake; with --rdma_cm the port of the RDMA CM")
 	f.VarP((*connection)(&s.Connection), "connection", "c", "service `type`: RC, UC (send, write) or UD (send)")
 	f.IntVarP(&s.MTU, "mtu", "m", 0, "path MTU, 256 to 4096 `bytes` (default the largest that both ports carry)")
 	f.IntVarP(&s.GIDIndex, "gid-index", "x", 0, "which of the --ip addresses to use, by its `number` from 0")
 	f.BoolVar(&s.Upstream, "upstream", false, "measure as with linux-rdma's perftest also when the peer is goroce; one end may say so")
+	f.BoolVarP(&s.CM, "rdma_cm", "R", false, "connect by the RDMA CM, and do the handshake over it instead of TCP;\n"+
+		"HOST is then the server's RoCE address (RC, as with --upstream)")
 	f.Var((*duration)(&s.ConnectTimeout), "connect-timeout", "how long a client tries to reach its server, either end the other,\nand a link")
 }
 
@@ -101,6 +103,7 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 
 func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.IntVar(&s.TrafficClass, "tclass", 0, "traffic class: DSCP and ECN, a `byte`")
+	f.IntVarP(&s.TrafficClass, "tos", "T", 0, "the same `byte`: perftest's name for it, with --rdma_cm")
 	f.IntVarP(&s.QPTimeout, "qp-timeout", "u", s.QPTimeout, "`exponent` of the ACK timeout, 4.096 us * 2^u; 0 is never "+
 		"(default 14, on loop: 18)")
 	f.Lookup("qp-timeout").DefValue = "0" // which is not printed

@@ -46,8 +46,8 @@ func (c *console) header(x *session) {
 	} else {
 		p(" Max inline data : %d[B]\n", s.Inline)
 	}
-	p(" rdma_cm QPs\t : OFF\n")
-	p(" Data ex. method : Ethernet\n")
+	p(" rdma_cm QPs\t : %s\n", s.cmQPs())
+	p(" Data ex. method : %s\n", s.dataExchange())
 	p("%s", line)
 	for i := range x.mine.QPs {
 		p("%s", s.address("local", x.mine, i))
@@ -59,10 +59,28 @@ func (c *console) header(x *session) {
 	fmt.Fprint(c.out, b.String())
 }
 
+// cmQPs and dataExchange are perftest's words for how the ends connect, and talk.
+func (s *Settings) cmQPs() string {
+	if s.CM {
+		return "ON"
+	}
+	return "OFF"
+}
+
+func (s *Settings) dataExchange() string {
+	if s.CM {
+		return "rdma_cm"
+	}
+	return "Ethernet"
+}
+
 // address is what one side says of a queue pair.
 func (s *Settings) address(side string, h *connect.Hello, i int) string {
 	q, r := h.QPs[i], h.Regions[i]
 	text := fmt.Sprintf(" %s address: LID 0000 QPN 0x%04x PSN 0x%06x", side, q.Num, q.PSN)
+	if s.CM { // where perftest has no more
+		return text + "\n GID: " + gid(h.Addr) + "\n"
+	}
 	if s.Test.Verb == Read {
 		text += fmt.Sprintf(" OUT 0x%02x", h.RdAtomic)
 	}

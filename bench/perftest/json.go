@@ -66,7 +66,7 @@ func (x *session) document() *Document {
 		Test: s.title(), DualPort: "OFF", Device: s.Device, QPs: s.QPs, TransportType: "IB",
 		ConnectionType: s.Connection.String(), SRQ: "OFF", RelaxedOrder: "OFF", WrAPI: "OFF",
 		TxDepth: s.TxDepth, RxDepth: s.RxDepth, CQModeration: s.cqMod(s.Size), MTU: x.mtu, LinkType: "Ethernet",
-		GIDIndex: s.GIDIndex, CMQPs: "OFF", DataExchange: "Ethernet", TOS: s.TrafficClass,
+		GIDIndex: s.GIDIndex, CMQPs: s.cmQPs(), DataExchange: s.dataExchange(), TOS: s.TrafficClass,
 		Role: "client", Bidirectional: s.Bidirectional, Duration: s.Duration.Seconds(), Unit: s.unitName(),
 	}
 	if s.Test.oneSided() {

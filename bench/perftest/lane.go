@@ -18,6 +18,9 @@ const (
 	signalRoom = 2  // spare entries of queues whose program runs a little ahead
 )
 
+// access is what the peer may do through a queue pair of the test.
+const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic
+
 // lane is what one endpoint brings to a test: some of the queue pairs, and their memory.
 type lane struct {
 	host     *goroce.Host
@@ -64,7 +67,6 @@ func (l *lane) create(numbers []int) error {
 		if l.recvCQ, err = ep.CreateCQ(max(1, s.receiveDepth()*len(numbers))); err != nil {
 			return err
 		}
-		access := transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic
 		if l.mr, err = ep.RegisterMemory(l.pd, make([]byte, 2*each*len(numbers)), access); err != nil {
 			return err
 		}
@@ -76,12 +78,17 @@ func (l *lane) create(numbers []int) error {
 			if err != nil {
 				return err
 			}
-			if err := qp.ToInit(transport.InitAttr{Access: access, QKey: udQKey}); err != nil {
-				return err
+			if !s.CM { // which finds them in RESET, where they stay if a connection is refused
+				if err := qp.ToInit(transport.InitAttr{Access: access, QKey: udQKey}); err != nil {
+					return err
+				}
 			}
 			at := 2 * each * i
 			p := pair{number: number, qp: qp, psn: ep.RandomPSN(), from: at, to: at + each}
 			hoped := wire.Agreement{Features: l.offer.Features}
+			if s.CM {
+				hoped.Features = 0 // it has no place for an offer
+			}
 			if err := l.control(&p, l.path(hoped, transport.PathMTUFor(ep.Port().Info().MTU))); err != nil {
 				return err
 			}
@@ -111,11 +118,11 @@ func (l *lane) hello(h *connect.Hello) {
 	}
 }
 
-// connect brings the queue pairs up toward the peer's, and posts their receives.
+// connect brings the queue pairs up toward the peer's, unless the RDMA CM has, and posts their
+// receives.
 func (l *lane) connect(mine, theirs *connect.Hello) error {
 	s := l.settings
 	path := transport.AddressVector{IP: theirs.Addr, Source: mine.Addr, TrafficClass: uint8(s.TrafficClass)}
-	agreed := wire.Agree(mine.Extension, theirs.Extension)
 	return l.do(func(ep *transport.Endpoint) (err error) {
 		if s.Connection == transport.UD {
 			if l.ah, err = ep.CreateAH(l.pd, path); err != nil {
@@ -125,23 +132,10 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 		for i := range l.pairs {
 			p := &l.pairs[i]
 			p.peer, p.region = theirs.QPs[p.number], theirs.Regions[p.number]
-			if err := l.control(p, l.path(agreed, units.Bytes(min(mine.PathMTU, theirs.PathMTU)))); err != nil {
-				return err
-			}
-			err := p.qp.ToRTR(transport.RTRAttr{
-				Path: path, PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)), DestQPN: wire.QPN(p.peer.Num),
-				RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic, MinRNRTimer: rnrTimer,
-				Extension: agreed,
-			})
-			if err != nil {
-				return err
-			}
-			err = p.qp.ToRTS(transport.RTSAttr{
-				SendPSN: wire.PSN(p.psn), Timeout: uint8(s.QPTimeout), RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
-				MaxRdAtomic: min(mine.RdAtomic, theirs.RdAtomic),
-			})
-			if err != nil {
-				return err
+			if !s.CM {
+				if err := l.bringUp(p, path, mine, theirs); err != nil {
+					return err
+				}
 			}
 			if s.receives() {
 				if err := l.postReceives(i); err != nil {
@@ -150,6 +144,25 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 			}
 		}
 		return nil
+	})
+}
+
+// bringUp moves a queue pair to RTS.
+func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *connect.Hello) error {
+	s, mtu, agreed := l.settings, units.Bytes(min(mine.PathMTU, theirs.PathMTU)), wire.Agree(mine.Extension, theirs.Extension)
+	if err := l.control(p, l.path(agreed, mtu)); err != nil {
+		return err
+	}
+	err := p.qp.ToRTR(transport.RTRAttr{
+		Path: path, PathMTU: mtu, DestQPN: wire.QPN(p.peer.Num), RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic,
+		MinRNRTimer: rnrTimer, Extension: agreed,
+	})
+	if err != nil {
+		return err
+	}
+	return p.qp.ToRTS(transport.RTSAttr{
+		SendPSN: wire.PSN(p.psn), Timeout: uint8(s.QPTimeout), RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
+		MaxRdAtomic: min(mine.RdAtomic, theirs.RdAtomic),
 	})
 }
 

@@ -79,6 +79,10 @@ func run(ctx context.Context, s *Settings, c *console) (*session, error) {
 	switch {
 	case s.inProcess():
 		return runInProcess(ctx, s, c)
+	case s.CM && s.Host == "":
+		return runServerCM(ctx, s, c)
+	case s.CM:
+		return runClientCM(ctx, s, c)
 	case s.Host == "":
 		return runServer(ctx, s, c)
 	}

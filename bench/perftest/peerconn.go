@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// peerConn is the TCP connection to the peer, read ahead of whoever wants the bytes: the end of the
+// peerConn is the connection to the peer, TCP or with -R a [control], read ahead of whoever wants the bytes: the end of the
 // peer is noticed at once, also while a measurement runs and nobody reads.
 type peerConn struct {
 	net.Conn
@@ -59,6 +59,19 @@ func (p *peerConn) isGone() bool {
 	default:
 		return false
 	}
+}
+
+// attended is ctx until the peer is gone.
+func (p *peerConn) attended(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-p.gone:
+			cancel(ErrPeerGone)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // Read implements net.Conn.

@@ -129,6 +129,9 @@ func (r *round) run(ctx context.Context) error {
 
 // explain adds to an error of the transport what was counted on the way there.
 func (r *round) explain(err error) error {
+	if errors.Is(err, errFlushed) && r.x.cm.left() {
+		return ErrPeerGone
+	}
 	t := r.totals()
 	if t == (Totals{}) || errors.Is(err, ErrPeerGone) {
 		return err

@@ -30,6 +30,7 @@ type session struct {
 	server   bool
 	host     *goroce.Host
 	conn     *peerConn
+	cm       *manager // with -R
 	dialogue dialogue
 	lanes    []*lane
 	console  *console
@@ -102,6 +103,12 @@ func (x *session) close() (err error) {
 			time.Sleep(settle)
 		}
 	}
+	if x.cm != nil {
+		x.cm.close()
+		if x.conn != nil {
+			_ = x.conn.Close() // it goes over the port
+		}
+	}
 	if x.host != nil {
 		err = x.host.Close()
 	}
@@ -148,7 +155,7 @@ func (x *session) run(ctx context.Context, conn *peerConn) error {
 func (x *session) setup(ctx context.Context) error {
 	s := x.settings
 	x.mine = &connect.Hello{
-		Addr: x.host.Addrs()[s.GIDIndex].Addr(), PathMTU: int64(x.pathMTU()), RdAtomic: s.Outs,
+		Addr: x.address(), PathMTU: int64(x.pathMTU()), RdAtomic: s.Outs,
 		QPs: make([]connect.QP, s.QPs), Regions: make([]connect.Region, s.QPs),
 	}
 	for i := range s.Queues {
@@ -181,28 +188,36 @@ func (x *session) setup(ctx context.Context) error {
 		if err := l.connect(x.mine, x.theirs); err != nil {
 			return err
 		}
-		if err := x.waitNeighbor(ctx, l); err != nil {
+		if err := x.waitNeighbor(ctx, l.index, x.theirs.Addr); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// waitNeighbor waits until the way to the peer is known, so that nobody measures that.
-func (x *session) waitNeighbor(ctx context.Context, l *lane) error {
+// address is the one that this end has in the test.
+func (x *session) address() netip.Addr {
+	if x.cm != nil {
+		return x.cm.local
+	}
+	return x.host.Addrs()[x.settings.GIDIndex].Addr()
+}
+
+// waitNeighbor waits until endpoint i knows the way to the peer, so that nobody measures that.
+func (x *session) waitNeighbor(ctx context.Context, i int, peer netip.Addr) error {
 	for {
 		known := false
-		err := l.do(func(ep *transport.Endpoint) error {
-			entry, err := ep.Neighbors().Resolve(x.theirs.Addr, ep.Now())
-			if err == nil {
+		var failure error
+		err := x.host.Do(i, func(ep *transport.Endpoint) {
+			entry, err := ep.Neighbors().Resolve(peer, ep.Now())
+			if failure = err; err == nil {
 				_, known = entry.MAC()
 			}
-			return err
 		})
-		if err != nil || known {
+		if err = errors.Join(err, failure); err != nil || known {
 			return err
 		}
-		err = x.pause(ctx, fmt.Sprintf("%v does not answer on port %s", x.theirs.Addr, x.settings.Device))
+		err = x.pause(ctx, fmt.Sprintf("%v does not answer on port %s", peer, x.settings.Device))
 		if err != nil {
 			return err
 		}
@@ -211,10 +226,14 @@ func (x *session) waitNeighbor(ctx context.Context, l *lane) error {
 
 // pause waits a little, and answers why there is no point in waiting longer.
 func (x *session) pause(ctx context.Context, complaint string) error {
+	var gone <-chan struct{}
+	if x.conn != nil { // with -R it does not come first
+		gone = x.conn.gone
+	}
 	select {
 	case <-time.After(time.Millisecond):
 		return nil
-	case <-x.conn.gone:
+	case <-gone:
 		return ErrPeerGone
 	case <-ctx.Done():
 		return fmt.Errorf("%s: %w", complaint, context.Cause(ctx))
@@ -274,7 +293,7 @@ func runServer(ctx context.Context, s *Settings, c *console) (x *session, err er
 	c.banner()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
-	tcp, err := accept(ctx, listener)
+	tcp, err := accept(ctx, listener.Accept)
 	if err != nil {
 		return x, err
 	}
@@ -283,16 +302,16 @@ func runServer(ctx context.Context, s *Settings, c *console) (x *session, err er
 }
 
 // accept waits for a client that says something.
-func accept(ctx context.Context, l net.Listener) (*peerConn, error) {
+func accept(ctx context.Context, next func() (net.Conn, error)) (*peerConn, error) {
 	for {
-		tcp, err := l.Accept()
+		some, err := next()
 		if err != nil {
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
 			return nil, err
 		}
-		conn := newPeerConn(tcp)
+		conn := newPeerConn(some)
 		patience, cancel := context.WithTimeout(ctx, silence)
 		speaks := conn.speaks(patience)
 		cancel()

@@ -20,6 +20,7 @@ type Settings struct {
 	MTU            int // 0: the largest that both ports carry
 	GIDIndex       int
 	Upstream       bool // take the peer for linux-rdma's perftest
+	CM             bool // connect by the RDMA CM, and talk over it
 	ConnectTimeout units.Duration
 
 	// Traffic.
@@ -44,7 +45,7 @@ type Settings struct {
 	TrafficClass int
 	QPTimeout    int
 	RetryCount   int
-	Congestion   control       // of the queue pairs, in turn
+	Congestion   algorithms    // of the queue pairs, in turn
 	LineRate     units.BitRate // 0: what the port says
 	BaseRTT      units.Duration
 
@@ -112,7 +113,7 @@ func defaults(t Test) *Settings {
 		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC, Margin: -1,
 		Size: 65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
 		QPTimeout: defQPTimeout, RetryCount: 7, Device: "loop:", Queues: 1,
-		Congestion: defaultControl(), BaseRTT: defBaseRTT, page: pageSize, line: cacheLine,
+		Congestion: defaultAlgorithms(), BaseRTT: defBaseRTT, page: pageSize, line: cacheLine,
 	}
 	switch {
 	case t.Verb == Atomic:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/connect"
 	handshake "github.com/goroce/goroce/transport/connect/perftest"
 	"github.com/goroce/goroce/units"
@@ -36,7 +37,13 @@ func (s *Settings) suitUpstream(agreed handshake.Hello) error {
 }
 
 func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
-	s := u.x.settings
+	s, agreed := u.x.settings, u.said.Agreed
+	if s.CM {
+		var err error
+		if agreed.PathMTU, err = u.connectPairs(ctx); err != nil {
+			return nil, u.x.lost(ctx, err)
+		}
+	}
 	reads := 1 // what perftest says with the other verbs
 	if s.Test.oneSided() {
 		reads = mine.RdAtomic
@@ -51,13 +58,28 @@ func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hel
 	if err != nil {
 		return nil, u.x.lost(ctx, err)
 	}
-	agreed := u.said.Agreed
 	theirs := &connect.Hello{Addr: heard[0].GID, PathMTU: int64(agreed.PathMTU), RdAtomic: int(heard[0].OutReads)}
+	if s.CM {
+		theirs.Addr = u.x.cm.peer
+	}
 	for _, d := range heard {
 		theirs.QPs = append(theirs.QPs, connect.QP{Num: d.QPN, PSN: d.PSN})
 		theirs.Regions = append(theirs.Regions, connect.Region{Addr: d.Addr, Len: uint64(max(s.largest(), s.page)), RKey: d.RKey})
 	}
 	return theirs, nil
+}
+
+// connectPairs has the RDMA CM connect the queue pairs, between two barriers, and answers their path
+// MTU.
+func (u *upstream) connectPairs(ctx context.Context) (units.Bytes, error) {
+	if err := u.said.Barrier(ctx); err != nil {
+		return 0, err
+	}
+	mtu, err := u.x.cm.connectPairs(ctx, u.said.Agreed.PathMTU)
+	if err != nil {
+		return 0, err
+	}
+	return mtu, u.said.Barrier(ctx)
 }
 
 func (u *upstream) connected(ctx context.Context) error {
@@ -74,6 +96,11 @@ func (u *upstream) tell(_ context.Context, _ string, err error) error { return e
 // conclude waits for what the peer sends of its own accord, and trades reports.
 func (u *upstream) conclude(ctx context.Context, r *round) (*Row, error) {
 	s := u.x.settings
+	if !r.active() && len(r.passive) == 0 {
+		var stop context.CancelCauseFunc
+		ctx, stop = r.watch(ctx)
+		defer stop(nil)
+	}
 	if err := u.await(ctx, r); err != nil {
 		return nil, err
 	}
@@ -107,6 +134,43 @@ func (u *upstream) await(ctx context.Context, r *round) error {
 		return u.x.lost(ctx, context.Cause(ctx))
 	}
 	return nil
+}
+
+var errUnexpectedSend = errors.New("the peer SENDs, which this test has no receives for; does it run the same test?")
+
+// watch ends ctx when a client SENDs to whom the endpoint answers without a program. It would wait
+// for ever, and so should we: its requests are answered "not ready", and perftest retries those
+// without end.
+func (r *round) watch(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	const often = 200 * time.Millisecond
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(often)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if r.unready() {
+					cancel(errUnexpectedSend)
+				}
+			}
+		}
+	}()
+	return ctx, cancel
+}
+
+// unready says whether a SEND came that there was no receive for.
+func (r *round) unready() (yes bool) {
+	for i, l := range r.x.lanes {
+		_ = l.do(func(ep *transport.Endpoint) error {
+			now := ep.Counters()
+			yes = yes || now.RNRSent > r.before[i].RNRSent || now.UnreliableNoRecv > r.before[i].UnreliableNoRecv
+			return nil
+		})
+	}
+	return yes
 }
 
 // answered waits until the server's half of a ping-pong has had its last round. Nothing tells a

@@ -77,6 +77,18 @@ func TestUpstreamMismatch(t *testing.T) {
 	require.Contains(t, client.result()+server.result(), "do not run the same test with the same options")
 }
 
+// The handshake has no name of the test. A server that only answers sees what it cannot answer.
+func TestUpstreamOtherVerb(t *testing.T) {
+	for _, test := range []Test{writeBW, readBW} {
+		w := newEnds(t)
+		server := start(t, test, append([]string{"-s", "64", "-n", "100"}, w.server...)...)
+		client := start(t, sendBW, append([]string{"-s", "64", "-n", "100", "--upstream"}, w.client...)...)
+		require.Equal(t, exitFailed, server.ends(20*time.Second), server.result())
+		require.Contains(t, server.result(), "does it run the same test?")
+		require.NotZero(t, client.ends(20*time.Second), client.result())
+	}
+}
+
 func TestUpstreamPeerDies(t *testing.T) {
 	for _, victim := range []string{"client", "server"} {
 		t.Run(victim, func(t *testing.T) {

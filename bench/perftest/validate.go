@@ -3,6 +3,7 @@ package perftest
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,6 +95,7 @@ func (s *Settings) validatePort(p *problems) {
 	p.when(s.inProcess() && s.Host != "",
 		"%s: with --ib-dev %s both ends run in this process, there is no server to name", s.Host, s.Device)
 	p.when(s.inProcess() && s.Upstream, "--upstream: with --ib-dev %s both ends run in this process", s.Device)
+	s.validateCM(p)
 	p.when(s.ConnectTimeout <= 0, "--connect-timeout %v: want more than 0", s.ConnectTimeout)
 	p.when(s.GIDIndex < 0 || s.GIDIndex >= max(1, len(s.Addrs)),
 		"--gid-index %d: there are %d --ip addresses, counted from 0", s.GIDIndex, len(s.Addrs))
@@ -103,6 +105,23 @@ func (s *Settings) validatePort(p *problems) {
 	for i, ip := range s.Addrs {
 		p.when(!ip.IsValid() || ip.Addr().IsMulticast() || ip.Addr().IsUnspecified(), "--ip %v: no unicast address", ip)
 		p.when(slices.Contains(s.Addrs[:i], ip), "--ip %v: given twice", ip)
+	}
+}
+
+// validateCM says what does not go with -R.
+func (s *Settings) validateCM(p *problems) {
+	if !s.CM {
+		return
+	}
+	p.when(s.inProcess(), "--rdma_cm: with --ib-dev %s both ends run in this process", s.Device)
+	p.when(s.Connection == transport.UC, "--connection UC: not with --rdma_cm, where perftest has no UC")
+	p.when(s.Connection == transport.UD, "--connection UD: not with --rdma_cm: its datagram service (SIDR) is not here")
+	p.when(s.Validate, "--data_validation: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
+	p.when(s.WriteWithImm, "--write_with_imm: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
+	p.when(s.GIDIndex != 0, "--gid-index %d: with --rdma_cm the server's address chooses ours", s.GIDIndex)
+	if s.Host != "" && !s.inProcess() {
+		_, err := netip.ParseAddr(s.Host)
+		p.when(err != nil, "%s: with --rdma_cm a server has the RoCE address of its port, such as 10.0.0.1", s.Host)
 	}
 }
 

@@ -71,7 +71,9 @@ plug() {
     local ip=(ip -n "$namespace")
     "${ip[@]}" link del "tap-$1" 2>/dev/null || true # a guest that died leaves its tap
     "${ip[@]}" tuntap add dev "tap-$1" mode tap
-    "${ip[@]}" link set "tap-$1" mtu "$2" addrgenmode none master br0
+    # An emulated guest is slow, and what the tap has no room for is lost: the default, 500 packets,
+    # is less than one message of 1 MiB.
+    "${ip[@]}" link set "tap-$1" mtu "$2" txqueuelen 5000 addrgenmode none master br0
     "${ip[@]}" link set "tap-$1" up
 }
 

@@ -38,15 +38,24 @@ type Destination struct {
 	Addr     uint64     // where it may
 	GID      netip.Addr // IPv4 stands in it as ::ffff:a.b.c.d
 	SRQN     uint32     // 0 without XRC and DC
+	GIDIndex uint32     // with -R alone, and of no use there
+}
+
+// check says what no message can carry.
+func (d Destination) check() error {
+	switch {
+	case d.QPN > 0xffffff || d.PSN > 0xffffff:
+		return malformed("QPN %#x or PSN %#x has more than 24 bits", d.QPN, d.PSN)
+	case !d.GID.IsValid():
+		return malformed("queue pair %#x has no GID", d.QPN)
+	}
+	return nil
 }
 
 // Encode makes the message that carries d.
 func (d Destination) Encode() ([]byte, error) {
-	switch {
-	case d.QPN > 0xffffff || d.PSN > 0xffffff:
-		return nil, malformed("QPN %#x or PSN %#x has more than 24 bits", d.QPN, d.PSN)
-	case !d.GID.IsValid():
-		return nil, malformed("queue pair %#x has no GID", d.QPN)
+	if err := d.check(); err != nil {
+		return nil, err
 	}
 	b := fmt.Appendf(nil, "%04x:%04x:%06x:%06x:%08x:%016x:", d.LID, d.OutReads, d.QPN, d.PSN, d.RKey, d.Addr)
 	for _, g := range d.GID.As16() {

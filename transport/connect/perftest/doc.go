@@ -10,9 +10,12 @@
 // options. A side that is out of step shows by a message of another size, or by a queue pair that is
 // not the expected one, and gets an error that says so.
 //
+// With -R ([Test].CM) the same messages are SENDs of a queue pair that the RDMA CM connected, one
+// each; keys have another form then, 56 bytes, there are two barriers more, and nobody says done.
+//
 // Encoding is pure; only a [Session] touches a connection. The facts are those of perftest 4.5 of
 // Debian 12, which calls itself 6.06; newer ones adapt to that. Not spoken are the exchange over
-// rdma_cm (-R, -z), raw Ethernet, XRC and DC, --report-per-port, and peers without a GID.
+// rdma_cm alone (-z), raw Ethernet, XRC and DC, --report-per-port, and peers without a GID.
 //
 // Of ours the package imports only units.
 package perftest

@@ -175,6 +175,11 @@ func run(ctx context.Context, conn net.Conn, client bool, test Test, hello Hello
 	if err != nil {
 		return nil, nil, err
 	}
+	for range 2 { // with -R
+		if err = s.Barrier(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
 	if theirs, err = s.Exchange(ctx, mine); err != nil {
 		return nil, nil, err
 	}

@@ -10,6 +10,7 @@ import (
 // Session is one side of a test against a perftest. Both sides of ours call, in this order,
 //
 //	Connect or Accept   and know page size, cache line and path MTU
+//	Barrier             with -R: before the queue pairs are connected, and once more after
 //	Exchange            and know the peer's queue pairs; now bring the own ones to RTS
 //	Connected           both sides' queue pairs can receive
 //	for each size:      post receives
@@ -32,8 +33,9 @@ type Session struct {
 	mine, theirs []Destination
 }
 
-// Connect is the client's greeting over a connection that the caller has made, and will close. An
-// ib_write_bw sleeps for a second before it greets.
+// Connect is the client's greeting over a connection that the caller has made, and will close: TCP,
+// or with -R one whose every Write is a SEND of the control queue pair. An ib_write_bw sleeps for a
+// second before it greets.
 func Connect(ctx context.Context, conn net.Conn, t Test, mine Hello) (*Session, error) {
 	return greet(ctx, newExchanger(conn, true, t), mine)
 }
@@ -76,8 +78,23 @@ func (s *Session) Rest() []byte {
 	return rest
 }
 
+// Barrier waits, with -R, until the peer is there, too: before the RDMA CM connects the queue pairs
+// of the test, and after. The messages are keys of nothing.
+func (s *Session) Barrier(ctx context.Context) error {
+	if !s.wire.test.CM {
+		return nil
+	}
+	return s.wire.trade(ctx, "keys of nothing", make([]byte, cmDestinationLen), func(b []byte) error {
+		d, err := DecodeDestinationCM(b)
+		if err == nil && d.QPN != 0 {
+			err = s.mismatch("keys of QPN %#x came before its connection", d.QPN)
+		}
+		return err
+	})
+}
+
 // Exchange tells the peer of our queue pairs and answers what it told of as many of its own, in the
-// same order. All GIDs of both sides are of one kind, IPv4 or IPv6.
+// same order. All GIDs of both sides are of one kind, IPv4 or IPv6; with -R they do not matter.
 func (s *Session) Exchange(ctx context.Context, mine []Destination) ([]Destination, error) {
 	if len(mine) == 0 {
 		return nil, fmt.Errorf("perftest: no queue pairs to exchange")
@@ -163,7 +180,9 @@ func (s *Session) Finish(ctx context.Context) error {
 	if err := s.keys(ctx, 0); err != nil {
 		return err
 	}
-	s.wire.farewell(ctx)
+	if !s.wire.test.CM {
+		s.wire.farewell(ctx)
+	}
 	return nil
 }
 
@@ -174,12 +193,12 @@ func (s *Session) keys(ctx context.Context, order ...int) error {
 		if i >= len(s.mine) {
 			return fmt.Errorf("perftest: no queue pairs have been exchanged")
 		}
-		message, err := s.mine[i].Encode()
+		message, err := s.wire.test.encode(s.mine[i])
 		if err != nil {
 			return err
 		}
 		err = s.wire.trade(ctx, fmt.Sprintf("keys of queue pair %d", i), message, func(b []byte) error {
-			d, err := DecodeDestination(b)
+			d, err := s.wire.test.decode(b)
 			if err != nil {
 				return err
 			}
@@ -201,7 +220,7 @@ func (s *Session) learn(i int, d Destination) error {
 		}
 		return nil
 	}
-	if d.GID.Is4() != s.mine[i].GID.Is4() {
+	if !s.wire.test.CM && d.GID.Is4() != s.mine[i].GID.Is4() {
 		return s.mismatch("the GID there is %s, here %s: both IPv4 or both IPv6 (-x)", d.GID, s.mine[i].GID)
 	}
 	for k, other := range s.theirs {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -370,11 +371,15 @@ func (scripted) SetDeadline(time.Time) error  { return nil }
 
 func FuzzSession(f *testing.F) {
 	for _, g := range golden {
-		f.Add(stream(f, g.capture, "client"), byte(g.test.Verb), g.test.Kind == Latency, g.test.Bidirectional)
+		f.Add(stream(f, g.capture, "client"), byte(g.test.Verb), g.test.Kind == Latency, g.test.Bidirectional, false)
 	}
-	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), byte(0), false, false)
-	f.Fuzz(func(t *testing.T, b []byte, verb byte, latency, bidirectional bool) {
-		test := Test{Verb: Verb(verb % 4), Bidirectional: bidirectional && !latency}
+	for _, g := range goldenCM {
+		client, _ := sends(f, g.capture)
+		f.Add(slices.Concat(client...), byte(g.test.Verb), g.test.Kind == Latency, g.test.Bidirectional, true)
+	}
+	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), byte(0), false, false, false)
+	f.Fuzz(func(t *testing.T, b []byte, verb byte, latency, bidirectional, cm bool) {
+		test := Test{Verb: Verb(verb % 4), Bidirectional: bidirectional && !latency, CM: cm}
 		if latency {
 			test.Kind = Latency
 		}

@@ -28,6 +28,7 @@ type Test struct {
 	Bidirectional bool // -b, of bandwidth
 	All           bool // -a: all sizes
 	Duration      bool // -D: for a time, not for so many iterations
+	CM            bool // -R: the handshake and the connections go over the RDMA CM
 }
 
 // String is the command line of perftest's program.
@@ -42,5 +43,24 @@ func (t Test) String() string {
 	if t.Duration {
 		s += " -D"
 	}
+	if t.CM {
+		s += " -R"
+	}
 	return s
+}
+
+// encode makes the message that carries keys.
+func (t Test) encode(d Destination) ([]byte, error) {
+	if t.CM {
+		return d.EncodeCM()
+	}
+	return d.Encode()
+}
+
+// decode reads a message that carries keys.
+func (t Test) decode(b []byte) (Destination, error) {
+	if t.CM {
+		return DecodeDestinationCM(b)
+	}
+	return DecodeDestination(b)
 }

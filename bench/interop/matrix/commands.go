@@ -1,0 +1,151 @@
+package matrix
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/goroce/goroce/units"
+)
+
+// Where everybody is; scripts/interop/lan.sh makes it so. GIDs are by index.
+const (
+	OurTCP   = "198.18.0.254" // the kernel's address beside our port
+	OurIPv4  = "198.18.0.101"
+	OurIPv6  = "fd18::101"
+	PeerIPv4 = "198.18.0.1"
+	PeerIPv6 = "fd18::1"
+)
+
+// Port is perftest's and ibv_*_pingpong's default. It is given to both ends, so that nobody's
+// default matters.
+const Port = 18515
+
+// Ours is the command line of our end, over the Linux interface named; bin is where the programs
+// are, and json, where not empty, the file for what the end has to say in it.
+func (c Cell) Ours(bin, iface, json string) []string {
+	line := []string{bin + "/roce_" + string(c.Test), "-d", "af_packet:" + iface,
+		"--ip", OurIPv4 + "/24", "--ip", OurIPv6 + "/64"}
+	gid := 0
+	if c.IP == IPv6 {
+		gid = 1
+	}
+	if c.Test == Rping {
+		return append(line, c.rping(c.Role)...)
+	}
+	switch {
+	case c.CM:
+		line = append(line, "-R")
+	case c.Test == RCPingpong:
+		line = append(line, "-g", strconv.Itoa(gid))
+	default:
+		line = append(line, "-x", strconv.Itoa(gid))
+	}
+	line = append(line, c.shared()...)
+	if json != "" && c.Test.Perftest() {
+		line = append(line, "--out_json_file", json)
+	}
+	if c.Test.Perftest() && 2*c.Size*units.Bytes(c.QPs) > largeBuffers {
+		line = append(line, "--connect-timeout", "60s")
+	}
+	if c.Role == Client {
+		if c.Test.Perftest() {
+			line = append(line, "--cc", c.congestion())
+		}
+		line = append(line, PeerIPv4)
+	}
+	return line
+}
+
+// largeBuffers take perftest in an emulated guest seconds to fill, with random bytes, while its peer
+// waits for it to connect.
+const largeBuffers = 64 * units.MiB
+
+// What an emulated guest takes. Its queue, QEMU's tap, says nothing when it is full, and rxe sends
+// no congestion notifications: soft-RoCE's own requester stays within 64 packets of a queue pair.
+const (
+	packetsInFlight  = 128  // of all queue pairs: some 10 ms' worth
+	unreliablePerSec = 6000 // packets, where nothing is acknowledged
+)
+
+// congestion is our congestion control toward such a guest, where we are the client.
+func (c Cell) congestion() string {
+	if c.Service == RC {
+		window := c.MTU * units.Bytes(max(1, packetsInFlight/c.QPs))
+		return fmt.Sprintf("fixed:window=%d", int64(min(window, defaultWindow)))
+	}
+	const headers = 80 // Ethernet, IPv6, UDP, BTH, ICRC
+	packet := min(c.Size, c.MTU) + headers
+	return fmt.Sprintf("fixed:rate=%d", packet.Bits()*unreliablePerSec/int64(c.QPs))
+}
+
+// defaultWindow is that of our programs.
+const defaultWindow = 512 * units.KiB
+
+// Theirs is the command line of the peer's end, in the guest.
+func (c Cell) Theirs() []string {
+	gid := 1
+	if c.IP == IPv6 {
+		gid = 2
+	}
+	var line []string
+	switch c.Test {
+	case Rping:
+		return append([]string{"rping"}, c.rping(c.Role.other())...)
+	case RCPingpong:
+		line = []string{"ibv_rc_pingpong", "-d", "rxe0", "-g", strconv.Itoa(gid)}
+	default:
+		line = []string{"ib_" + string(c.Test), "-d", "rxe0", "-x", strconv.Itoa(gid)}
+		if c.CM {
+			line = append(line[:3], "-R")
+		}
+	}
+	line = append(line, c.shared()...)
+	switch {
+	case c.Role == Server && c.CM:
+		line = append(line, OurIPv4)
+	case c.Role == Server:
+		line = append(line, OurTCP)
+	}
+	return line
+}
+
+// shared is what both ends are told alike.
+func (c Cell) shared() []string {
+	line := []string{"-p", strconv.Itoa(Port), "-m", fmt.Sprint(int64(c.MTU)), "-n", strconv.Itoa(c.Iterations())}
+	if c.Test.verb() != "atomic" {
+		line = append(line, "-s", fmt.Sprint(int64(c.Size)))
+	}
+	if !c.Test.Perftest() {
+		return append(line, "-c")
+	}
+	line = append(line, "-F")
+	if c.Service == RC {
+		line = append(line, "-u", patientTimeout)
+	}
+	if !c.Test.oneSided() {
+		line = append(line, "-c", string(c.Service))
+	}
+	if !c.Test.Latency() {
+		line = append(line, "-q", strconv.Itoa(c.QPs))
+	}
+	return line
+}
+
+// patientTimeout is an ACK timeout of 4.096 us * 2^16, 0.27 s. On a busy machine an emulated guest
+// can be silent for longer than all seven retries of the default, 67 ms, take.
+const patientTimeout = "16"
+
+// rping is what rping in a role is told: both ends have the server's address, for RDMA's own
+// connection manager finds it, and a count, without which a server does not end.
+func (c Cell) rping(role Role) []string {
+	addresses := map[Role]map[IP]string{
+		Client: {IPv4: PeerIPv4, IPv6: PeerIPv6}, // our role: the peer is the server
+		Server: {IPv4: OurIPv4, IPv6: OurIPv6},
+	}
+	side := "-s"
+	if role == Client {
+		side = "-c"
+	}
+	return []string{side, "-a", addresses[c.Role][c.IP], "-C", strconv.Itoa(c.Iterations()),
+		"-S", fmt.Sprint(int64(c.Size)), "-V", "-v"}
+}

@@ -1,0 +1,209 @@
+package matrix
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/units"
+)
+
+func TestExists(t *testing.T) {
+	cell := func(test Test, s Service, size units.Bytes, mtu units.Bytes, qps int) Cell {
+		return Cell{test, Client, s, IPv4, size, mtu, qps, Clean, false}
+	}
+	for _, c := range []struct {
+		cell Cell
+		want bool
+	}{
+		{cell(SendBW, UD, 4096, 4096, 128), true},
+		{cell(SendBW, UD, 4096, 1024, 1), false},
+		{cell(WriteLat, UC, units.MiB, 256, 1), true},
+		{cell(WriteBW, UD, 64, 1024, 1), false},
+		{cell(ReadBW, UC, 64, 1024, 1), false},
+		{cell(ReadBW, RC, 64, 1024, 16), true},
+		{cell(ReadLat, RC, 64, 1024, 16), false},
+		{cell(AtomicBW, RC, 8, 256, 128), true},
+		{cell(AtomicBW, RC, 64, 256, 1), false},
+		{cell(SendLat, RC, 8, 256, 1), false},
+		{cell(RCPingpong, RC, units.MiB, 4096, 1), true},
+		{cell(RCPingpong, UC, 64, 4096, 1), false},
+		{cell(Rping, RC, 2, 4096, 1), false},
+		{cell(Rping, RC, 64, 4096, 1), true},
+		{cell(Rping, RC, 64*units.KiB, 4096, 1), false},
+	} {
+		require.Equal(t, c.want, c.cell.Exists(), c.cell)
+	}
+}
+
+// The full matrix is the product: by hand, from the dimensions.
+func TestFull(t *testing.T) {
+	const ip, role, size, mtu, qp = 2, 2, 6, 3, 3
+	const datagrams = 2 + 3 + 4 // sizes that fit each MTU
+	want := map[Test]int{
+		SendBW:     ip * role * (2*size*mtu*qp + datagrams*qp), // RC, UC; UD
+		SendLat:    ip * role * (2*size*mtu + datagrams),
+		WriteBW:    ip * role * 2 * size * mtu * qp,
+		WriteLat:   ip * role * 2 * size * mtu,
+		ReadBW:     ip * role * size * mtu * qp,
+		ReadLat:    ip * role * size * mtu,
+		AtomicBW:   ip * role * mtu * qp,
+		AtomicLat:  ip * role * mtu,
+		RCPingpong: ip * role * size * mtu,
+		Rping:      ip * role * 3,
+	}
+	got, names := map[Test]int{}, map[string]bool{}
+	for _, c := range Full() {
+		got[c.Test]++
+		require.False(t, names[c.String()], c)
+		names[c.String()] = true
+	}
+	require.Equal(t, want, got)
+}
+
+// uncovered says what of the full matrix a choice leaves out. It knows nothing of how Quick chooses.
+func uncovered(choice []Cell) (left []string) {
+	type value struct{ dimension, value any }
+	values := func(c Cell) []value {
+		return []value{{"test", c.Test}, {"role", c.Role}, {"service", c.Service}, {"ip", c.IP},
+			{"size", c.Size}, {"mtu", c.MTU}, {"qps", c.QPs}}
+	}
+	type pair struct{ a, b value }
+	type grouped struct {
+		test    Test
+		role    Role
+		service Service
+		value
+	}
+	pairs, groups := map[pair]bool{}, map[grouped]bool{}
+	visit := func(cells []Cell, see func(pair, grouped)) {
+		for _, c := range cells {
+			for i, a := range values(c) {
+				for j, b := range values(c) {
+					if i != j {
+						see(pair{a, b}, grouped{c.Test, c.Role, c.Service, b})
+					}
+				}
+			}
+		}
+	}
+	visit(choice, func(p pair, g grouped) { pairs[p], groups[g] = true, true })
+	visit(Full(), func(p pair, g grouped) {
+		if !pairs[p] {
+			left = append(left, fmt.Sprint(p))
+		}
+		if !groups[g] {
+			left = append(left, fmt.Sprint(g))
+		}
+	})
+	return left
+}
+
+func TestQuickCovers(t *testing.T) {
+	quick, again := Quick(), Quick()
+	require.Equal(t, quick, again)
+	require.Empty(t, uncovered(quick))
+	require.NotEmpty(t, uncovered(quick[1:]), "the test can fail")
+	seconds := 0.0
+	for _, c := range quick {
+		require.True(t, c.Exists(), c)
+		seconds += c.Seconds()
+	}
+	t.Logf("%d of %d cells, about %.0f s", len(quick), len(Full()), seconds)
+	require.Less(t, seconds, 360.0)
+}
+
+func TestImpaired(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range Impaired() {
+		require.True(t, c.Exists(), c)
+		require.Equal(t, RC, c.Service)
+		for _, what := range []any{c.Impair, c.Test, c.Role, c.IP} {
+			seen[fmt.Sprint(what, " ", c.Impair)] = true
+		}
+	}
+	for _, impair := range Impairments {
+		for _, what := range []any{SendBW, WriteBW, ReadBW, AtomicBW, RCPingpong, Rping, Client, Server, IPv4, IPv6} {
+			require.True(t, seen[fmt.Sprint(what, " ", impair)], "%v %v", what, impair)
+		}
+	}
+}
+
+func TestCM(t *testing.T) {
+	cells := CM()
+	require.Len(t, cells, 16, "eight perftests, two roles")
+	for _, c := range cells {
+		require.True(t, c.Exists(), c)
+	}
+	require.Equal(t, "send_bw/client/RC/IPv4/4KiB/mtu4096/qp4/cm", cells[0].String())
+}
+
+func TestIterationsAreAffordable(t *testing.T) {
+	for _, c := range append(Full(), Impaired()...) {
+		require.GreaterOrEqual(t, c.Iterations(), minIterations, c)
+		require.LessOrEqual(t, c.Iterations(), 1000, c)
+		if packets := c.Iterations() * c.QPs * c.packets(); c.Iterations() > minIterations {
+			require.LessOrEqual(t, packets, budget, c)
+		}
+		if c.Service != RC {
+			require.LessOrEqual(t, c.Iterations(), 512, "receives that ib_send_bw posts")
+		}
+	}
+}
+
+func TestCommands(t *testing.T) {
+	for _, c := range []struct {
+		cell         Cell
+		ours, theirs string
+	}{
+		{
+			Cell{WriteBW, Client, UC, IPv4, 4096, 1024, 16, Clean, false},
+			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 0" +
+				" -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16 --out_json_file f --cc fixed:rate=3312000 198.18.0.1",
+			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16",
+		}, {
+			Cell{AtomicLat, Server, RC, IPv6, 8, 256, 1, Clean, false},
+			"bin/roce_atomic_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
+				" -p 18515 -m 256 -n 200 -F -u 16 --out_json_file f",
+			"ib_atomic_lat -d rxe0 -x 2 -p 18515 -m 256 -n 200 -F -u 16 198.18.0.254",
+		}, {
+			Cell{RCPingpong, Server, RC, IPv4, 65536, 4096, 1, Clean, false},
+			"bin/roce_rc_pingpong -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -g 0" +
+				" -p 18515 -m 4096 -n 125 -s 65536 -c",
+			"ibv_rc_pingpong -d rxe0 -g 1 -p 18515 -m 4096 -n 125 -s 65536 -c 198.18.0.254",
+		}, {
+			Cell{Rping, Client, RC, IPv6, 1024, 4096, 1, Clean, false},
+			"bin/roce_rping -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64" +
+				" -c -a fd18::1 -C 50 -S 1024 -V -v",
+			"rping -s -a fd18::1 -C 50 -S 1024 -V -v",
+		}, {
+			Cell{Rping, Server, RC, IPv4, 64, 4096, 1, Clean, false},
+			"bin/roce_rping -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64" +
+				" -s -a 198.18.0.101 -C 50 -S 64 -V -v",
+			"rping -c -a 198.18.0.101 -C 50 -S 64 -V -v",
+		},
+		{
+			Cell{WriteBW, Client, RC, IPv4, 4096, 4096, 4, Clean, true},
+			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -R" +
+				" -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 -c RC -q 4 --out_json_file f --cc fixed:window=131072 198.18.0.1",
+			"ib_write_bw -d rxe0 -R -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 -c RC -q 4",
+		}, {
+			Cell{ReadLat, Server, RC, IPv4, 4096, 4096, 1, Clean, true},
+			"bin/roce_read_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -R" +
+				" -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 --out_json_file f",
+			"ib_read_lat -d rxe0 -R -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 198.18.0.101",
+		},
+	} {
+		require.Equal(t, c.ours, strings.Join(c.cell.Ours("bin", "eth0", "f"), " "))
+		require.Equal(t, c.theirs, strings.Join(c.cell.Theirs(), " "))
+	}
+}
+
+func TestName(t *testing.T) {
+	c := Cell{SendBW, Client, RC, IPv6, 64 * units.KiB, 4096, 1, Loss, false}
+	require.Equal(t, "send_bw/client/RC/IPv6/64KiB/mtu4096/qp1/loss", c.String())
+	c.Impair = Clean
+	require.Equal(t, "send_bw/client/RC/IPv6/64KiB/mtu4096/qp1", c.String())
+}

@@ -1,0 +1,234 @@
+package perftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/rdmacm"
+	"github.com/goroce/goroce/units"
+)
+
+// again is how soon a client comes back to a server that does not listen: ib_write_bw does so for
+// its control connection, then stops, and listens anew for those of the queue pairs.
+const again = 20 * time.Millisecond
+
+// manager makes a session's connections with -R. All go to one port of the server's RDMA connection
+// manager: first the one that the dialogue goes over ([control]), instead of TCP, then one for each
+// queue pair of the test, in their order. TCP is not used.
+type manager struct {
+	x           *session
+	listener    *goroce.CMListener // the server's
+	server      netip.AddrPort     // the client's
+	local, peer netip.Addr         // of the control connection, and so of all
+	pairs       []*goroce.CMConn
+}
+
+// runServerCM is runServer with -R.
+func runServerCM(ctx context.Context, s *Settings, c *console) (x *session, err error) {
+	x = &session{settings: s, server: true, console: c}
+	defer func() { err = errors.Join(err, x.close()) }()
+	if err := x.open(c.log()); err != nil {
+		return x, err
+	}
+	x.cm = &manager{x: x}
+	if x.cm.listener, err = x.host.ListenCM(uint16(s.Port)); err != nil {
+		return x, err
+	}
+	c.banner()
+	conn, err := accept(ctx, func() (net.Conn, error) { return x.cm.accept(ctx) })
+	if err != nil {
+		return x, err
+	}
+	return x, x.run(ctx, conn)
+}
+
+// runClientCM is runClient with -R.
+func runClientCM(ctx context.Context, s *Settings, c *console) (x *session, err error) {
+	x = &session{settings: s, console: c}
+	defer func() { err = errors.Join(err, x.close()) }()
+	if err := x.open(c.log()); err != nil {
+		return x, err
+	}
+	server, err := netip.ParseAddr(s.Host)
+	if err != nil {
+		return x, err
+	}
+	x.cm = &manager{x: x, server: netip.AddrPortFrom(server, uint16(s.Port))}
+	setup, cancel := x.deadline(ctx)
+	conn, err := x.cm.connect(setup)
+	cancel()
+	if err != nil {
+		return x, err
+	}
+	return x, x.run(ctx, newPeerConn(conn))
+}
+
+// accept waits for a control connection.
+func (m *manager) accept(ctx context.Context) (net.Conn, error) {
+	for {
+		r, err := m.listener.Accept(ctx)
+		if err != nil {
+			return nil, because(ctx, err)
+		}
+		c, err := newControl(m.x.host)
+		if err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		patience, cancel := context.WithTimeout(ctx, silence)
+		conn, err := r.Accept(patience, c.params())
+		cancel()
+		if err == nil {
+			return c, m.begin(c, conn)
+		}
+		_ = c.Close() // the client has given up, or wants another kind of queue pair; the next one, please
+	}
+}
+
+// connect makes the control connection to the server.
+func (m *manager) connect(ctx context.Context) (net.Conn, error) {
+	if err := m.x.waitLink(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.x.waitNeighbor(ctx, 0, m.server.Addr()); err != nil {
+		return nil, err
+	}
+	var c *control
+	conn, err := m.dial(ctx, func() (p goroce.CMParams, err error) {
+		if c != nil {
+			_ = c.Close() // which was refused
+		}
+		if c, err = newControl(m.x.host); err == nil {
+			p = c.params()
+		}
+		return p, err
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, m.begin(c, conn)
+}
+
+// begin takes a control connection into use.
+func (m *manager) begin(c *control, conn *goroce.CMConn) error {
+	c.begin(conn)
+	m.peer = conn.Peer().Addr()
+	return c.do(func(ep *transport.Endpoint) (err error) { m.local, err = ep.Source(m.peer); return err })
+}
+
+// dial goes to the server until it listens, each time with what next answers: a queue pair that had
+// left RESET is of no use after it was refused.
+func (m *manager) dial(ctx context.Context, next func() (goroce.CMParams, error)) (*goroce.CMConn, error) {
+	for {
+		p, err := next()
+		if err != nil {
+			return nil, err
+		}
+		conn, err := m.x.host.DialCM(ctx, m.server, p)
+		if err == nil {
+			return conn, nil
+		}
+		if ctx.Err() == nil && !nobody(err) {
+			return nil, err
+		}
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return nil, because(ctx, fmt.Errorf("no server with --rdma_cm: %w", err))
+		}
+	}
+}
+
+// nobody says whether err means that nobody listens.
+func nobody(err error) bool {
+	var refused *goroce.CMReject
+	return errors.As(err, &refused) && refused.Reason == rdmacm.InvalidServiceID
+}
+
+// because adds to err why ctx has ended, if it has.
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return fmt.Errorf("%w (%w)", cause, err)
+	}
+	return err
+}
+
+// connectPairs connects the queue pairs of the test, with a path MTU of at most mtu if it is ours to
+// say, and answers which it is.
+func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Bytes, error) {
+	ctx, cancel := m.x.conn.attended(ctx)
+	defer cancel()
+	s := m.x.settings
+	for number := range s.QPs {
+		l := m.x.lanes[number%s.Queues]
+		conn, err := m.connectPair(ctx, l.pairs[number/s.Queues].qp, mtu)
+		if err != nil {
+			return 0, fmt.Errorf("queue pair %d of %d (is --qp %d there?): %w", number+1, s.QPs, s.QPs, err)
+		}
+		m.pairs = append(m.pairs, conn)
+	}
+	if m.listener != nil {
+		_ = m.listener.Close() // one client: the next one shall be told so
+	}
+	first := m.x.lanes[0]
+	err := first.do(func(*transport.Endpoint) error { mtu = first.pairs[0].qp.PathMTU(); return nil })
+	return mtu, err
+}
+
+// connectPair connects a queue pair.
+func (m *manager) connectPair(ctx context.Context, qp *transport.QueuePair, mtu units.Bytes) (*goroce.CMConn, error) {
+	s := m.x.settings
+	p := goroce.CMParams{
+		QP: qp, Access: access, MinRNRTimer: rnrTimer, RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
+		PathMTU: mtu, TrafficClass: uint8(s.TrafficClass),
+	}
+	if s.Test.oneSided() {
+		// A perftest that accepts has its own --outs outstanding, whatever we offer.
+		p.MaxRdAtomic, p.MaxDestRdAtomic = s.Outs, transport.MaxRdAtomic
+	}
+	if m.x.server {
+		return m.acceptPair(ctx, p)
+	}
+	return m.dial(ctx, func() (goroce.CMParams, error) { return p, nil })
+}
+
+// acceptPair takes the next connection of the client that has the control connection.
+func (m *manager) acceptPair(ctx context.Context, p goroce.CMParams) (*goroce.CMConn, error) {
+	for {
+		r, err := m.listener.Accept(ctx)
+		if err != nil {
+			return nil, because(ctx, err)
+		}
+		if r.Peer().Addr() != m.peer {
+			_ = r.Reject(nil) // one client at a time
+			continue
+		}
+		conn, err := r.Accept(ctx, p)
+		if err != nil {
+			return nil, because(ctx, err)
+		}
+		return conn, nil
+	}
+}
+
+// left says whether the peer has disconnected a queue pair of the test. It does that when it ends,
+// before it ends the control connection.
+func (m *manager) left() bool {
+	return m != nil && slices.ContainsFunc(m.pairs, func(c *goroce.CMConn) bool { return errors.Is(c.Err(), io.EOF) })
+}
+
+// close disconnects the queue pairs of the test.
+func (m *manager) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	for _, conn := range m.pairs {
+		_ = conn.Disconnect(ctx) // a peer that does not answer is told about elsewhere
+	}
+}
