@@ -207,14 +207,14 @@ func (p *param) term(text string, path *Path) (v float64, known bool, err error)
 		r, err := units.ParseBitRate(text)
 		return float64(r), true, err
 	case *units.Bytes:
-		return bytes(text, path)
+		return amount(text, path)
 	case *Packets:
 		if v, err := strconv.ParseFloat(text, 64); err == nil {
 			return v, true, nil
 		} else if n, ok := times(text, "pkt"); ok {
 			return n, true, nil
 		}
-		b, known, err := bytes(text, path)
+		b, known, err := amount(text, path)
 		if err != nil || path == nil {
 			return 0, false, err
 		}
@@ -232,8 +232,8 @@ func (p *param) term(text string, path *Path) (v float64, known bool, err error)
 	return v, true, nil
 }
 
-// bytes reads an amount of payload in the base unit, bytes.
-func bytes(text string, path *Path) (v float64, known bool, err error) {
+// amount reads an amount of payload in the base unit, bytes.
+func amount(text string, path *Path) (v float64, known bool, err error) {
 	if n, ok := times(text, "BDP"); ok {
 		return relative(n, path, func() float64 { return float64(path.BDP()) })
 	}
