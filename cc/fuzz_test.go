@@ -89,8 +89,10 @@ func bounds(t testing.TB, spec string, path Path) (low, high Decision) {
 		switch p.name {
 		case "min_cwnd", "min_window":
 			low.Window = max(1, units.Bytes(min(bytes, float64(path.Payload)))) // a timeout leaves a packet
-		case "max_cwnd", "max_window", "window":
+		case "max_cwnd", "window":
 			high.Window = units.Bytes(math.Ceil(bytes))
+		case "max_window": // HPCC: and the packet that goes beyond
+			high.Window = units.Bytes(math.Ceil(bytes)) + path.Payload
 		case "min_rate":
 			low.Rate = units.BitRate(p.value)
 		}

@@ -1,7 +1,6 @@
 package cc
 
 import (
-	"container/heap"
 	"math/rand/v2"
 
 	"github.com/goroce/goroce/units"
@@ -17,6 +16,7 @@ type model struct {
 
 	now    units.Time
 	events eventHeap
+	seq    int
 	ctl    Inline
 	pollAt units.Time
 	flows  []*sender
@@ -63,7 +63,8 @@ type sender struct {
 	waking   units.Time
 	gate     CNPGate
 	acked    units.Bytes
-	alg      Algorithm
+	out      units.Time // the last packet reaches the switch
+	back     units.Time // the last acknowledgement is processed
 }
 
 type modelEvent struct {
@@ -72,29 +73,63 @@ type modelEvent struct {
 	do  func()
 }
 
+// eventHeap is the events to come, the earliest first, and of those of one moment the oldest.
 type eventHeap []modelEvent
 
-func (h eventHeap) Len() int { return len(h) }
-func (h eventHeap) Less(i, j int) bool {
+func (h eventHeap) before(i, j int) bool {
 	if h[i].at != h[j].at {
 		return h[i].at < h[j].at
 	}
 	return h[i].seq < h[j].seq
 }
-func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *eventHeap) Push(x any)   { *h = append(*h, x.(modelEvent)) }
-func (h *eventHeap) Pop() any {
-	old := *h
-	e := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return e
+
+func (h *eventHeap) push(e modelEvent) {
+	*h = append(*h, e)
+	for i := len(*h) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if !h.before(i, parent) {
+			return
+		}
+		(*h)[i], (*h)[parent] = (*h)[parent], (*h)[i]
+		i = parent
+	}
 }
 
-var modelSeq int
+func (h *eventHeap) pop() modelEvent {
+	old := *h
+	first, last := old[0], len(old)-1
+	old[0] = old[last]
+	old[last] = modelEvent{}
+	*h = old[:last]
+	for i := 0; ; {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < last; child++ {
+			if h.before(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return first
+		}
+		(*h)[i], (*h)[least] = (*h)[least], (*h)[i]
+		i = least
+	}
+}
 
 func (m *model) after(d units.Duration, do func()) {
-	modelSeq++
-	heap.Push(&m.events, modelEvent{m.now.Add(d), modelSeq, do})
+	m.seq++
+	m.events.push(modelEvent{m.now.Add(d), m.seq, do})
+}
+
+// jitter is what a host may take longer. Without it flows lock into a phase in which always the same ones meet
+// the queue.
+const jitter = 500 * units.Nanosecond
+
+// inOrder does something after a delay and a jitter, but not before last, and answers when.
+func (m *model) inOrder(last units.Time, d units.Duration, do func()) units.Time {
+	at := max(last, m.now.Add(d+units.Duration(m.random.Int64N(int64(jitter)))))
+	m.after(at.Sub(m.now), do)
+	return at
 }
 
 // newModel makes a network of a base round trip of path.BaseRTT.
@@ -108,11 +143,11 @@ func newModel(path Path, marks red, seed uint64) *model {
 func (m *model) wire() units.Duration { return m.path.LineRate.Duration(m.path.Payload) }
 
 // oneWay is the propagation to the switch, and from it; the acknowledgement takes twice as long.
-func (m *model) oneWay() units.Duration { return (m.path.BaseRTT - 4*m.wire()) / 4 }
+func (m *model) oneWay() units.Duration { return (m.path.BaseRTT - 2*m.wire() - 2*jitter) / 4 }
 
 // add begins a flow at a moment.
 func (m *model) add(a Algorithm, at units.Time) *sender {
-	s := &sender{m: m, alg: a, path: m.path}
+	s := &sender{m: m, path: m.path}
 	m.flows = append(m.flows, s)
 	m.after(at.Sub(m.now), func() {
 		s.flow = m.ctl.Add(a, m.now)
@@ -132,7 +167,7 @@ func (m *model) run(t units.Time) {
 			if m.events[0].at > t {
 				break
 			}
-			e := heap.Pop(&m.events).(modelEvent)
+			e := m.events.pop()
 			m.now = e.at
 			e.do()
 		} else if m.pollAt <= t {
@@ -200,7 +235,7 @@ func (s *sender) send() {
 	s.nxt++
 	s.inFlight += m.path.Payload
 	s.last, s.some = m.now, true
-	m.after(m.wire()+m.oneWay()+units.Duration(m.random.Int64N(int64(m.wire()))), func() { m.arrive(f) })
+	s.out = m.inOrder(s.out, m.wire()+m.oneWay(), func() { m.arrive(f) })
 	s.report(Event{Kind: TX, PSN: f.psn & 0xffffff, Packets: 1, Bytes: m.path.Payload})
 	s.d.Tags &^= BoltAI
 	s.send()
@@ -236,7 +271,7 @@ func (m *model) depart() {
 	m.sent += uint32(m.path.Payload)
 	f.hop = Hop{Port: 1, Rate: m.path.LineRate, Time: uint32(m.now / units.Time(units.Nanosecond)), Sent: m.sent, Queue: m.queued}
 	m.after(m.wire(), func() {
-		m.after(3*m.oneWay(), func() { f.from.acknowledge(f) })
+		f.from.back = m.inOrder(f.from.back, 3*m.oneWay(), func() { f.from.acknowledge(f) })
 		m.depart()
 	})
 }
