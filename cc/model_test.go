@@ -39,14 +39,13 @@ type red struct {
 }
 
 type frame struct {
-	from    *sender
-	psn     uint32
-	sent    units.Time
-	ce      bool
-	hop     Hop
-	flags   BoltFlags
-	src     SRC
-	arrived units.Time
+	from  *sender
+	psn   uint32
+	sent  units.Time
+	ce    bool
+	hop   Hop
+	flags BoltFlags
+	src   SRC
 }
 
 type sender struct {
