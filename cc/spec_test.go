@@ -109,6 +109,24 @@ func TestParametersRelativeToThePath(t *testing.T) {
 	assert.Equal(t, units.Bytes(4000), d.byteCounter)
 }
 
+// No default is refused on any path: one of less than a packet, and a long one.
+func TestDefaultsFitEveryPath(t *testing.T) {
+	for _, path := range []Path{
+		{LineRate: 10 * gbps, BaseRTT: 2 * us, Payload: 4096, Signals: allSignals},
+		{LineRate: units.Gbps, BaseRTT: us / 10, Payload: 4096, Signals: allSignals},
+		{LineRate: 400 * gbps, BaseRTT: 50 * units.Millisecond, Payload: 256, Signals: allSignals},
+	} {
+		for _, name := range Names() {
+			d := make1[Starter](t, name, path)
+			assert.Positive(t, d.Start(1).Window, name)
+		}
+	}
+	d := make1[*DCTCP](t, "dctcp", Path{LineRate: units.Gbps, BaseRTT: us, Payload: 4096, Signals: allSignals})
+	assert.Equal(t, 2.0, d.cwnd, "least window of a path that has not so much")
+	_, err := Parse("dctcp:init_cwnd=1")
+	assert.ErrorContains(t, err, "min_cwnd=2 is more than init_cwnd=1", "who asks is told")
+}
+
 // Two algorithms of one Spec share nothing.
 func TestNewMakesAnother(t *testing.T) {
 	s, err := Parse("swift")
