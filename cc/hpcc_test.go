@@ -102,6 +102,9 @@ func TestHPCCSameRecordTwice(t *testing.T) {
 	h.On(told(2, hop(1000, 0, 0)), at(2))
 	assert.Equal(t, 1.0, h.u)
 	assert.Equal(t, 162500.0, h.w)
+	h.On(told(3, hop(1000, 9000, 0)), at(3)) // not even if it sent something
+	assert.Equal(t, 1.0, h.u)
+	assert.Equal(t, 162500.0, h.w)
 }
 
 // The counters wrap: differences are modulo their width.

@@ -145,4 +145,9 @@ func TestLEDBATBelowOnePacket(t *testing.T) {
 	}
 	assert.InDelta(t, 0.1, l.cwnd, 1e-9)
 	assert.NotZero(t, l.decide().Rate)
+	for range 4 { // the filter
+		l.cwnd = 0.1
+		l.On(rtt(10*us, 1), at(1))
+	}
+	assert.InDelta(t, 1.1, l.cwnd, 1e-9, "a packet a round trip, not ten")
 }

@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -77,6 +78,13 @@ func TestMark(t *testing.T) {
 		assert.Equal(t, c.passed, m.passed(c.psn), "%x", c.psn)
 		assert.Equal(t, c.reached, m.reached(c.psn), "%x", c.psn)
 	}
+}
+
+func TestClamp(t *testing.T) {
+	for x, want := range map[float64]float64{1: 2, 2: 2, 3: 3, 5: 5, 6: 5, math.Inf(1): 5, math.Inf(-1): 2} {
+		assert.Equal(t, want, clamp(x, 2, 5))
+	}
+	assert.Equal(t, 2.0, clamp(math.NaN(), 2, 5), "no number is the least")
 }
 
 func TestSmoothed(t *testing.T) {

@@ -125,7 +125,7 @@ func (t *TIMELY) update(rtt, scale float64, now units.Time) {
 			rate += delta
 		}
 	default:
-		rate *= max(0, 1-beta*gradient)
+		rate *= 1 - beta*gradient // below 0 is the least rate
 	}
 	if !between {
 		t.flat = 0
