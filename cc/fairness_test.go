@@ -35,8 +35,9 @@ var (
 //   - TIMELY has no unique fixed point ("ECN or Delay", CoNEXT'16): any shares are stable. Patched it has.
 //   - LEDBAT gains and loses alike whatever its window is, so shares stay as they began, and only losses
 //     even them. Its flows begin together here.
-//   - Bolt moves in whole packets. Two flows take turns in which one hears the switch more often, and a share of
-//     one packet and a half, as 64 flows have here, is not to be had.
+//   - Bolt removes a packet at a time, and no two closer than a gap. A flow whose packets travel in one bunch hears
+//     the switch once a round trip, so it removes one packet, as one that has a quarter of its window
+//     does: many flows get even over hundreds of milliseconds.
 func TestFairness(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
