@@ -82,8 +82,9 @@ func (b *Bolt) On(ev *Event, now units.Time) Decision {
 	case ACK, ECN, RTT:
 		b.onAck(ev, now)
 	case CST:
-		b.heardSRC = true
-		b.onSRC(&ev.SRC, now.Sub(ev.SRC.Sent), now)
+		if b.onSRC(&ev.SRC, now.Sub(ev.SRC.Sent), now) {
+			b.heardSRC = true
+		}
 	case TX:
 		if b.askAI && b.rtt > 0 { // it has the flag
 			b.askAI = false
@@ -123,16 +124,16 @@ func (b *Bolt) onAck(ev *Event, now units.Time) {
 }
 
 // onSRC removes a packet from the window when it is this flow's turn. rtt is what a round trip to the
-// switch takes.
-func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) {
+// switch takes. False is a report that cannot be.
+func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) bool {
 	if src.Rate <= 0 || src.Drain < 0 || rtt <= 0 || rtt > longestDelay {
 		b.ignored++
-		return
+		return false
 	}
 	if b.cwnd <= b.pkt {
 		b.cwnd *= 1 - b.maxMDF
 		b.cut(CutSwitch, now)
-		return
+		return true
 	}
 	rate := float64(b.path.LineRate)
 	if b.rtt > 0 {
@@ -141,7 +142,7 @@ func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) {
 	share := rate / float64(src.Rate)
 	q := (float64(src.Rate)/8*src.Drain.Seconds() - float64(b.targetQueue)) / b.pkt
 	if q <= 0 {
-		return // nothing to remove
+		return true // nothing to remove
 	}
 	gap := clamp(float64(rtt)/(q*share), 0, float64(longestDelay))
 	if b.decrease.open(now, units.Duration(gap)) {
@@ -149,6 +150,7 @@ func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) {
 		b.cwnd -= b.pkt
 		b.cut(CutSwitch, now)
 	}
+	return true
 }
 
 func (b *Bolt) onLoss(why Reason, now units.Time) {

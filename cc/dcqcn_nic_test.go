@@ -89,6 +89,16 @@ func TestDCQCNNICNoCutTakesMoreThanHalf(t *testing.T) {
 	assert.Equal(t, 75e9, d.rc)
 }
 
+// A cut that is due is made, though the rate has reached the line in the meantime.
+func TestDCQCNNICCutIsNotForgotten(t *testing.T) {
+	d := make1[*DCQCNNIC](t, "dcqcn-nic:rate_period=2us", everything)
+	d.On(cnp, at(0))
+	dec := d.On(timer, at(2))
+	assert.Equal(t, 100*gbps, dec.Rate)
+	assert.Equal(t, at(4), dec.WakeAt)
+	assert.Less(t, d.On(timer, at(4)).Rate, 51*gbps)
+}
+
 func TestDCQCNNICTimeout(t *testing.T) {
 	d := make1[*DCQCNNIC](t, "dcqcn-nic", everything)
 	d.On(&Event{Kind: RTO}, at(0))

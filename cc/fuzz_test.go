@@ -89,8 +89,10 @@ func bounds(t testing.TB, spec string, path Path) (low, high Decision) {
 		switch p.name {
 		case "min_cwnd", "min_window":
 			low.Window = max(1, units.Bytes(min(bytes, float64(path.Payload)))) // a timeout leaves a packet
-		case "max_cwnd", "max_window", "window":
+		case "max_cwnd", "window":
 			high.Window = units.Bytes(math.Ceil(bytes))
+		case "max_window": // HPCC: and the packet that goes beyond
+			high.Window = units.Bytes(math.Ceil(bytes)) + path.Payload
 		case "min_rate":
 			low.Rate = units.BitRate(p.value)
 		}
@@ -115,6 +117,7 @@ func requireFinite(t *testing.T, v reflect.Value, what string) {
 type input struct {
 	data []byte
 	hops [MaxHops + 2]Hop
+	path int // how many of them there are
 }
 
 func (in *input) empty() bool { return len(in.data) == 0 }
@@ -165,12 +168,14 @@ func (in *input) event(now units.Time) Event {
 	if in.byte() < 16 {
 		ev.Delay, ev.Endpoint, ev.Hops = units.Duration(in.number()), units.Duration(in.number()), int(in.number())
 	}
-	n := int(in.byte()) % (len(in.hops) + 1)
-	for i := range n {
+	if b := int(in.byte()); b < 32 { // a path stays, mostly
+		in.path = b % (len(in.hops) + 1)
+	}
+	for i := range in.path {
 		in.hops[i] = Hop{uint16(i), everything.LineRate, in.hops[i].Time + uint32(in.number()),
 			in.hops[i].Sent + uint32(in.number()), units.Bytes(in.number())}
 	}
-	ev.INT = in.hops[:n]
+	ev.INT = in.hops[:in.path]
 	ev.Bolt = BoltFlags(in.byte())
 	ev.SRC = SRC{units.Duration(in.number()), units.BitRate(in.number()), now.Add(-units.Duration(in.number()))}
 	return ev

@@ -168,8 +168,10 @@ func (h *HPCC) computeWind() (stage int) {
 	return stage
 }
 
+// decide lets a packet leave while less than W is in flight, so the window of a Decision is a
+// packet less a byte more: whole packets would make a window of 1.9 one of 1, while the rate is exact.
 func (h *HPCC) decide() Decision {
-	return Decision{Window: wholeBytes(h.w), Rate: rateOf(h.w, h.baseRTT)}
+	return Decision{Window: wholeBytes(h.w + h.payload - 1), Rate: rateOf(h.w, h.baseRTT)}
 }
 
 // Snapshot implements Observable.

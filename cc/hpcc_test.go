@@ -41,7 +41,7 @@ func TestHPCCExample(t *testing.T) {
 	assert.InDelta(t, 154764.37, h.w, 0.01)
 	h.On(told(102, hop(4900, 47250, 0)), at(4))
 	assert.Equal(t, h.w, h.wc)
-	assert.Equal(t, Decision{Window: wholeBytes(h.w), Rate: rateOf(h.w, 13*us)}, h.decide())
+	assert.Equal(t, Decision{Window: wholeBytes(h.w) + 999, Rate: rateOf(h.w, 13*us)}, h.decide(), "window and rate")
 	assert.EqualValues(t, 1, h.Snapshot().Cuts[CutTelemetry])
 }
 
@@ -100,6 +100,9 @@ func TestHPCCSameRecordTwice(t *testing.T) {
 	h := hpcc13(t, "")
 	h.On(told(1, hop(1000, 0, 0)), at(1))
 	h.On(told(2, hop(1000, 0, 0)), at(2))
+	assert.Equal(t, 1.0, h.u)
+	assert.Equal(t, 162500.0, h.w)
+	h.On(told(3, hop(1000, 9000, 0)), at(3)) // not even if it sent something
 	assert.Equal(t, 1.0, h.u)
 	assert.Equal(t, 162500.0, h.w)
 }

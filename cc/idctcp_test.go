@@ -33,13 +33,13 @@ func TestIDCTCPLossAndTimeout(t *testing.T) {
 	d.On(&Event{Kind: OOO}, at(2))
 	assert.Equal(t, 10.0, d.cwnd)
 	d.On(&Event{Kind: RTO}, at(3))
-	assert.Equal(t, 1.0, d.cwnd)
+	assert.Equal(t, 2.0, d.cwnd)
 	assert.Equal(t, [Reasons]uint64{CutLoss: 1, CutTimeout: 1}, d.Snapshot().Cuts)
 }
 
 // An incast of more flows than the BDP has packets needs windows below one.
 func TestIDCTCPBelowOnePacket(t *testing.T) {
-	d := make1[*IDCTCP](t, "idctcp:init_cwnd=1", everything)
+	d := make1[*IDCTCP](t, "idctcp:init_cwnd=1,min_cwnd=0.01", everything)
 	for range 100 {
 		d.On(&Event{Kind: ECN, Packets: 1, Marked: 1}, at(1))
 	}

@@ -24,6 +24,7 @@ type LEDBAT struct {
 	history   minima
 	filter    samples
 	srtt      smoothed
+	flight    flight
 	loss      gate
 	unsampled float64
 	falling   bool
@@ -118,9 +119,8 @@ func (l *LEDBAT) onAck(ev *Event, now units.Time) {
 	}
 	before := l.cwnd
 	l.cwnd += l.gain * off * acked / max(l.cwnd, 1)
-	if !l.dataCentre && ev.Bytes >= 0 && ev.InFlight >= 0 {
-		flight := (float64(ev.InFlight) + float64(ev.Bytes)) / float64(l.path.Payload)
-		l.cwnd = min(l.cwnd, max(flight+float64(l.allowed), float64(l.minCwnd)))
+	if !l.dataCentre {
+		l.cwnd = min(l.cwnd, l.flight.most(ev)/float64(l.path.Payload)+float64(l.allowed))
 	}
 	l.cwnd = clamp(l.cwnd, float64(l.minCwnd), float64(l.maxCwnd))
 	if falling := l.cwnd < before; falling != l.falling {
@@ -193,4 +193,22 @@ func (m *minima) least() units.Duration {
 		least = min(least, d)
 	}
 	return least
+}
+
+// flight is how much was in flight at most in this round trip and the one before, in bytes. The RFC
+// takes what was at the very ACK; a transport that works in bursts then has less than its window
+// every time, and would never be allowed it again.
+type flight struct {
+	last, now float64
+	round     mark
+}
+
+// most takes in an acknowledgement: what was in flight before it.
+func (f *flight) most(ev *Event) float64 {
+	if f.round.passed(ev.PSN) {
+		f.last, f.now = f.now, 0
+		f.round.at(ev.SndNxt)
+	}
+	f.now = max(f.now, float64(max(ev.InFlight, 0))+float64(max(ev.Bytes, 0)))
+	return max(f.last, f.now)
 }

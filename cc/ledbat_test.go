@@ -88,8 +88,12 @@ func TestLEDBATAllowedIncrease(t *testing.T) {
 	l := ledbat20(t, "")
 	ev := queued(0)
 	ev.InFlight = 2000
-	l.On(ev, at(2))
-	assert.InDelta(t, 4, l.cwnd, 1e-9, "three were in flight")
+	for psn := uint32(1); psn < 3; psn++ { // each a round trip
+		assert.InDelta(t, 10, l.cwnd, 0.2, "ten were in flight not long ago")
+		ev.PSN, ev.SndNxt = psn, psn
+		l.On(ev, at(2))
+	}
+	assert.InDelta(t, 4, l.cwnd, 1e-9, "three were")
 }
 
 // Errors of papers and public implementations, each avoided.
@@ -141,4 +145,9 @@ func TestLEDBATBelowOnePacket(t *testing.T) {
 	}
 	assert.InDelta(t, 0.1, l.cwnd, 1e-9)
 	assert.NotZero(t, l.decide().Rate)
+	for range 4 { // the filter
+		l.cwnd = 0.1
+		l.On(rtt(10*us, 1), at(1))
+	}
+	assert.InDelta(t, 1.1, l.cwnd, 1e-9, "a packet a round trip, not ten")
 }

@@ -3,6 +3,7 @@ package cc
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,7 +56,8 @@ func (s *schema) find(name string) *param {
 }
 
 // fill stores the settings, and the defaults of everything else. What cannot be told without
-// the path is not checked while it is nil.
+// the path is not checked while it is nil. Of two defaults that contradict each other on a path, the
+// larger one is raised: nobody asked for either.
 func (s *schema) fill(given []setting, path *Path) error {
 	for i := range s.params {
 		if err := s.params[i].set(s.params[i].def, path); err != nil {
@@ -71,6 +73,8 @@ func (s *schema) fill(given []setting, path *Path) error {
 		low, high := s.find(o.low), s.find(o.high)
 		switch {
 		case !low.known || !high.known || low.value < high.value || o.equal && low.value == high.value:
+		case o.equal && !isGiven(given, o.low) && !isGiven(given, o.high): // on a path of few packets
+			high.store(low.value)
 		case o.equal:
 			return fmt.Errorf("%s=%s is more than %s=%s", o.low, low.written(given), o.high, high.written(given))
 		default:
@@ -78,6 +82,10 @@ func (s *schema) fill(given []setting, path *Path) error {
 		}
 	}
 	return nil
+}
+
+func isGiven(given []setting, key string) bool {
+	return slices.ContainsFunc(given, func(g setting) bool { return g.key == key })
 }
 
 // written answers the value as it was given, or the default.
@@ -104,8 +112,7 @@ func (p *param) set(text string, path *Path) error {
 	if err != nil {
 		return fmt.Errorf("%s=%s is no %s: %w", p.name, text, p.kind(), err)
 	}
-	p.value, p.known = v, known
-	if !known {
+	if p.known = known; !known {
 		return nil
 	}
 	if inside, err := p.inside(v, path); err != nil {
@@ -113,6 +120,12 @@ func (p *param) set(text string, path *Path) error {
 	} else if !inside {
 		return fmt.Errorf("%s=%s is outside %s", p.name, text, p.valid)
 	}
+	p.store(v)
+	return nil
+}
+
+func (p *param) store(v float64) {
+	p.value = v
 	switch into := p.into.(type) {
 	case *units.Duration:
 		*into = units.Duration(math.Round(v))
@@ -127,7 +140,6 @@ func (p *param) set(text string, path *Path) error {
 	case *int:
 		*into = int(v)
 	}
-	return nil
 }
 
 // kind names the type for people.
@@ -207,14 +219,14 @@ func (p *param) term(text string, path *Path) (v float64, known bool, err error)
 		r, err := units.ParseBitRate(text)
 		return float64(r), true, err
 	case *units.Bytes:
-		return bytes(text, path)
+		return amount(text, path)
 	case *Packets:
 		if v, err := strconv.ParseFloat(text, 64); err == nil {
 			return v, true, nil
 		} else if n, ok := times(text, "pkt"); ok {
 			return n, true, nil
 		}
-		b, known, err := bytes(text, path)
+		b, known, err := amount(text, path)
 		if err != nil || path == nil {
 			return 0, false, err
 		}
@@ -232,8 +244,8 @@ func (p *param) term(text string, path *Path) (v float64, known bool, err error)
 	return v, true, nil
 }
 
-// bytes reads an amount of payload in the base unit, bytes.
-func bytes(text string, path *Path) (v float64, known bool, err error) {
+// amount reads an amount of payload in the base unit, bytes.
+func amount(text string, path *Path) (v float64, known bool, err error) {
 	if n, ok := times(text, "BDP"); ok {
 		return relative(n, path, func() float64 { return float64(path.BDP()) })
 	}

@@ -128,7 +128,7 @@ func (e entry) parse(settings string) ([]setting, error) {
 			return nil, fmt.Errorf("%q is not key=value", text)
 		case s.find(key) == nil:
 			return nil, e.unknown(key, s)
-		case slices.ContainsFunc(given, func(g setting) bool { return g.key == key }):
+		case isGiven(given, key):
 			return nil, fmt.Errorf("%s is given twice", key)
 		}
 		given = append(given, setting{key, value})

@@ -38,8 +38,8 @@ type timelyParams struct {
 func (p *timelyParams) declare(s *schema) {
 	s.param(&p.ewma, "alpha", "0.875", "(0, 1]", "TIMELY", "weight of the new sample in the smoothed difference")
 	s.param(&p.mdFactor, "beta", "0.8", "(0, 1)", "TIMELY", "how hard a cut is")
-	s.param(&p.tLow, "t_low", "2.5rtt", "(0s, 1s]", "TIMELY: 50us of 20us", "below it the rate rises whatever the gradient")
-	s.param(&p.tHigh, "t_high", "25rtt", "(0s, 1s]", "TIMELY: 500us of 20us", "above it the rate falls whatever the gradient")
+	s.param(&p.tLow, "t_low", "2.5rtt", "(0s, 100s]", "TIMELY: 50us of 20us", "below it the rate rises whatever the gradient")
+	s.param(&p.tHigh, "t_high", "25rtt", "(0s, 100s]", "TIMELY: 500us of 20us", "above it the rate falls whatever the gradient")
 	s.param(&p.minRTT, "min_rtt", "1rtt", "(0s, 1s]", "TIMELY", "what the difference is divided by")
 	s.param(&p.delta, "delta", "0.001line", "(0, inf)", "TIMELY: 10Mb/s of 10Gb/s", "additive step")
 	s.param(&p.hai, "hai", "5", "[1, 1000]", "TIMELY", "additive steps in a row after which they are five times as large")
@@ -47,7 +47,7 @@ func (p *timelyParams) declare(s *schema) {
 	s.param(&p.perAck, "per_ack", "off", "", "eRPC", "update with every sample, scaled by the time since the last, not once a round trip")
 	s.param(&p.minRate, "min_rate", "0.001line", "(0, inf)", "HPCC artifact", "least rate")
 	s.param(&p.line, "max_rate", "1line", "(0, inf)", "TIMELY", "largest rate, and the first")
-	s.param(&p.window, "window", "1GiB", "(0, inf)", "OURS", "what may be unacknowledged; the paper has no window")
+	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS", "what may be unacknowledged; the paper has no window")
 	s.atMost("t_low", "t_high")
 	s.atMost("min_rate", "max_rate")
 }
@@ -125,7 +125,7 @@ func (t *TIMELY) update(rtt, scale float64, now units.Time) {
 			rate += delta
 		}
 	default:
-		rate *= max(0, 1-beta*gradient)
+		rate *= 1 - beta*gradient // below 0 is the least rate
 	}
 	if !between {
 		t.flat = 0
