@@ -147,7 +147,6 @@ type listed struct {
 	last, finish, floor units.Time
 	size, head          units.Bytes
 	backlogged, mayGo   bool
-	started             bool
 }
 
 func (l *list) start(f int) units.Time {

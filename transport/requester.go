@@ -86,9 +86,8 @@ func (qp *QueuePair) transmit(now units.Time, quantum int) (sent int, again bool
 				return sent, false
 			}
 		}
-		if r.rate > 0 && r.paceAt.After(now) {
-			qp.ep.timers.wakeBy(qp, r.paceAt)
-			return sent, false
+		if r.rate > 0 && sent > 0 { // since the packet before
+			return sent, true
 		}
 		var status sendStatus
 		if w.op.answered() {
@@ -246,8 +245,8 @@ func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
 		qp.ep.counters.Retransmitted++
 		r.rttBusy = false // Karn: which of the two was answered nobody can tell
 	}
-	if r.rate > 0 {
-		r.paceAt = now.Add(r.rate.Duration(units.Bytes(size)))
+	if qp.paced() {
+		qp.ep.limiter.Sent(uint32(qp.flow), units.Bytes(size))
 	}
 	if qp.Type == RC && r.rtoAt == 0 {
 		qp.startTimer(now)

@@ -234,7 +234,8 @@ func (qp *QueuePair) fatal(kind AsyncKind) {
 // fail enters the error state and flushes both queues, in order.
 func (qp *QueuePair) fail() {
 	qp.state = Errored
-	qp.ep.timers.remove(qp)
+	qp.ep.timers.Stop(uint32(qp.flow))
+	qp.unpace()
 	qp.endRecovery()
 	qp.dropAhead()
 	r := &qp.req
@@ -305,7 +306,11 @@ func (qp *QueuePair) heedDecision() {
 }
 
 func (qp *QueuePair) applyDecision(d cc.Decision) {
-	qp.req.window, qp.req.rate, qp.req.hold = d.Window, d.Rate, d.Hold
+	qp.req.window, qp.req.hold = d.Window, d.Hold
+	qp.setRate(d.Rate)
+	if d.Hold {
+		qp.leavePace()
+	}
 	if most := qp.limits.inFlight; most > 0 {
 		qp.req.window = min(qp.req.window, units.Bytes(most))
 	}
