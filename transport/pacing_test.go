@@ -170,7 +170,8 @@ type line struct {
 	room  units.Time    // when it takes one more
 	short bool          // the endpoint waits for that
 	idle  [][2]units.Time
-	sent  func(dest wire.QPN, at units.Time)
+	sent  func(i int, at units.Time)
+	busy  []int // what queue pairs sent since the round before
 }
 
 func (l *line) Info() packet.Info {
@@ -194,8 +195,10 @@ func (l *line) Send(class packet.Class, bufs []packet.Buf) int {
 		if l.rate > 0 {
 			l.room, l.free = at, at.Add(l.rate.Duration(units.Bytes(bufs[i].Len()+24)))
 		}
-		if frame := bufs[i].Data(); frame[12] == 0x08 && frame[13] == 0 && l.sent != nil {
-			l.sent(wire.BTH(frame[14+20+8:]).DestQP(), at)
+		if frame := bufs[i].Data(); frame[12] == 0x08 && frame[13] == 0 { // IPv4
+			who := int(wire.BTH(frame[14+20+8:]).DestQP() - firstPeer)
+			l.sent(who, at)
+			l.busy = append(l.busy, who)
 			l.Free(bufs[i : i+1])
 			continue
 		}
@@ -216,26 +219,35 @@ func (l *line) unused(from, to units.Time) (d units.Duration) {
 	return d
 }
 
+// firstPeer is the number of the peer of the first of pacedFlows; the second has the next.
+const firstPeer wire.QPN = 1000
+
 // pacedFlows is an endpoint with UC queue pairs of these rates that always have something to send to
-// nobody; the number of each's peer is its index and 1000.
-func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (*Endpoint, []*QueuePair) {
+// nobody.
+func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_ *Endpoint, qps []*QueuePair) {
 	t.Helper()
 	e, err := New(Config{Port: l, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, now)
 	require.NoError(t, err)
 	pd := e.AllocPD()
 	cq, err := e.CreateCQ(4 * len(rates))
 	require.NoError(t, err)
-	mr, err := e.RegisterMemory(pd, make([]byte, 1<<26), LocalWrite)
+	mr, err := e.RegisterMemory(pd, make([]byte, 1<<20), LocalWrite)
 	require.NoError(t, err)
-	var qps []*QueuePair
+	wr := WorkRequest{Op: OpWrite, SGList: []SGE{mr.SGE(0, 1<<20)}}
+	e.OnRound(func(units.Time) {
+		for _, i := range l.busy {
+			for qp := qps[i]; qp.SendRoom() > 0; {
+				require.NoError(t, qp.PostSend(&wr))
+			}
+		}
+		l.busy = l.busy[:0]
+	})
 	for i, rate := range rates {
 		qp, err := e.CreateQP(QPInit{Type: UC, PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: 4, Algorithm: &cc.Fixed{Window: units.MiB, Rate: rate}})
 		require.NoError(t, err)
-		require.NoError(t, qp.Connect(InitAttr{}, RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: MTU1024, DestQPN: wire.QPN(1000 + i)}, RTSAttr{}))
-		for range 4 {
-			require.NoError(t, qp.PostSend(&WorkRequest{Op: OpWrite, SGList: []SGE{mr.SGE(0, 1<<26)}}))
-		}
+		require.NoError(t, qp.Connect(InitAttr{}, RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: MTU1024, DestQPN: firstPeer + wire.QPN(i)}, RTSAttr{}))
 		qps = append(qps, qp)
+		l.busy = append(l.busy, i)
 	}
 	return e, qps
 }
@@ -266,7 +278,7 @@ func TestTenThousandPacedQueuePairs(t *testing.T) {
 	now := units.Time(0)
 	la, lb := newLink("a", 1, &now), newLink("b", 2, &now)
 	la.peer, lb.peer = lb, la
-	l := &line{link: la, rate: 100 * units.Gbps}
+	l := &line{link: la, rate: 100 * units.Gbps, sent: func(int, units.Time) {}}
 	a, qps := pacedFlows(t, l, 0, rates)
 	b, err := New(Config{Port: lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
 	require.NoError(t, err)
@@ -279,8 +291,7 @@ func TestTenThousandPacedQueuePairs(t *testing.T) {
 	l.idle, l.free = nil, from
 	sent, worst, packets := make([]units.Bytes, n), units.Duration(0), 0
 	first := make([]units.Time, n)
-	l.sent = func(dest wire.QPN, at units.Time) {
-		i := dest - 1000
+	l.sent = func(i int, at units.Time) {
 		start := a.limiter.Started(uint32(qps[i].flow))
 		if d := l.unused(start, at); d >= pace.Slot {
 			t.Fatalf("%v: a packet with start %v left at %v; the port was idle for %v between", rates[i], start, at, d)
@@ -326,7 +337,7 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 			tell := func() units.Time { now = units.Time(units.FromStd(time.Since(epoch))); return now }
 			la, lb := newLink("a", 1, &now), newLink("b", 2, &now)
 			la.peer, lb.peer = lb, la
-			l := &line{link: la}
+			l := &line{link: la, sent: func(int, units.Time) {}}
 			e, qps := pacedFlows(b, l, tell(), randomRates(rand.New(rand.NewPCG(1, 2)), n, 8*units.Gbps))
 			peer, err := New(Config{Port: lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, now)
 			require.NoError(b, err)
@@ -335,9 +346,7 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 				peer.Poll(now)
 			}
 			late := make([]units.Duration, 0, b.N+packet.Burst)
-			l.sent = func(dest wire.QPN, at units.Time) {
-				late = append(late, at.Sub(e.limiter.Started(uint32(qps[dest-1000].flow))))
-			}
+			l.sent = func(i int, at units.Time) { late = append(late, at.Sub(e.limiter.Started(uint32(qps[i].flow)))) }
 			b.ResetTimer()
 			for len(late) < b.N {
 				e.Poll(tell())
