@@ -92,9 +92,25 @@ func (qp *QueuePair) nextPacket() (size units.Bytes, ok bool) {
 	size = units.Bytes(w.length - r.packet<<qp.mtuShift)
 	first := min(size, units.Bytes(qp.mtu))
 	if w.op.answered() {
-		size = min(size, max(r.window-r.inFlight, first))
+		size = min(size, units.Bytes(qp.readRoom())<<qp.mtuShift)
 	} else {
 		size = first
 	}
 	return size, r.open(uint32(first))
+}
+
+// readBurst is how long the responses to one request of a paced READ take at the flow's rate: they
+// leave the responder as fast as its port goes.
+const readBurst = 10 * units.Microsecond
+
+// readRoom answers how many packets one request of a READ may ask for: what the window admits, and
+// no longer a burst than the pace does, unless as many requests as may be outstanding would then not
+// fill the window.
+func (qp *QueuePair) readRoom() uint32 {
+	r := &qp.req
+	room := r.window - r.inFlight
+	if n := len(qp.asked.ends); qp.paced() && n > 0 {
+		room = min(room, max(r.rate.Bytes(readBurst), r.window/units.Bytes(n)))
+	}
+	return uint32(min(max(room>>qp.mtuShift, 1), maxOutstanding))
 }

@@ -97,6 +97,54 @@ func TestWindowBelowAPacketIsSpacedByRate(t *testing.T) {
 	}
 }
 
+// The responses of a READ leave the responder as fast as its port goes: a paced flow asks for few at
+// a time, but for enough that the requests that may be outstanding fill the window.
+func TestPacedReadAsksInPieces(t *testing.T) {
+	for _, c := range []struct {
+		rate   units.BitRate
+		window units.Bytes
+		reads  int
+		piece  units.Bytes // asked for at a time
+	}{
+		{units.Gbps, 16 * units.KiB, 16, 1024},                 // a packet takes 8 µs
+		{20 * units.Gbps, 64 * units.KiB, 16, 24 * units.KiB},  // 25 kB take 10 µs
+		{units.Gbps, 16 * units.KiB, 2, 8 * units.KiB},         // half of the window
+		{units.Gbps, 16 * units.KiB, 1, 16 * units.KiB},        // all of it
+		{400 * units.Gbps, 16 * units.KiB, 16, 16 * units.KiB}, // no more than the window
+		{0, 32 * units.KiB, 16, 32 * units.KiB},                // not paced
+	} {
+		p := newPair(t)
+		o := defaults()
+		o.reads, o.memory = c.reads, 1<<20
+		o.algorithm = &cc.Fixed{Window: c.window, Rate: c.rate}
+		a, b := p.connected(o)
+		fill(b.mem, 9)
+		var asked []units.Bytes
+		p.la.tamper = func(frame []byte) int {
+			var pkt wire.Packet
+			if pkt.Parse(frame) == nil && pkt.Op == wire.RCReadRequest {
+				asked = append(asked, units.Bytes(pkt.RETH().Len()))
+			}
+			return 1
+		}
+		p.settle(units.Millisecond)
+		start := p.now
+		const size = 256 * units.KiB
+		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, int(size))}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		p.await(a, 1)
+		require.Equal(t, b.mem[:size], a.mem[:size])
+		require.Equal(t, c.piece, asked[0], "%+v", c)
+		require.LessOrEqual(t, slices.Max(asked), c.piece, "%+v", c)
+		if c.rate > 0 {
+			require.GreaterOrEqual(t, p.now.Sub(start), c.rate.Duration(size-c.piece), "%+v", c)
+		}
+		if c.rate == units.Gbps {
+			require.InEpsilon(t, c.rate.Duration(size-c.piece).Microseconds(), p.now.Sub(start).Microseconds(), 0.02, "%+v", c)
+		}
+		p.conserved()
+	}
+}
+
 // riser has a flow wait long, then not at all.
 type riser struct {
 	at        units.Time

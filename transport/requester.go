@@ -271,8 +271,8 @@ func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
 	}
 	if !first { // again, in the same pieces
 		packets = uint32(qp.asked.end(r.sndNxt).Sub(r.sndNxt))
-	} else if room := (r.window - r.inFlight) >> qp.mtuShift; units.Bytes(packets) > room {
-		packets = uint32(max(room, 1))
+	} else {
+		packets = min(packets, qp.readRoom())
 	}
 	size = min(size, packets<<qp.mtuShift)
 	if status := qp.buildRead(w, r.next&r.mask, r.packet, size); status != sendDone {

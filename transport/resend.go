@@ -88,8 +88,8 @@ func (qp *QueuePair) missing(psn wire.PSN) (n uint32) {
 		return uint32(end.Sub(psn))
 	}
 	qp.ep.counters.ResponseGaps++
-	most := max((r.window-r.inFlight)>>qp.mtuShift, 1)
-	for n = 1; units.Bytes(n) < most; n++ {
+	most := qp.readRoom()
+	for n = 1; n < most; n++ {
 		if p := psn.Add(n); p == end || !within(r.una, p) || !rec.lost.has(p) {
 			break
 		}
