@@ -210,6 +210,17 @@ func TestPollAnswersTheTimerThatRuns(t *testing.T) {
 	require.Equal(t, idle, p.a.Poll(p.now))
 }
 
+func TestPacingAllocatesNothing(t *testing.T) {
+	for _, op := range []SendOp{OpWrite, OpRead} {
+		o := defaults()
+		o.algorithm = &cc.Fixed{Window: units.MiB, Rate: 400 * units.Gbps}
+		p, as, bs := crossedPair(t, o, 1)
+		s := newStream(p, as[0], bs[0], op, 10000)
+		s.burst(packet.Burst)
+		require.Zero(t, testing.AllocsPerRun(20, func() { s.burst(packet.Burst) }), op.String())
+	}
+}
+
 // line is a link that takes time to send a frame, and takes one beyond the one it sends.
 type line struct {
 	*link
@@ -219,7 +230,7 @@ type line struct {
 	short bool          // the endpoint waits for that
 	idle  [][2]units.Time
 	sent  func(i int, at units.Time)
-	busy  []int // what queue pairs sent since the round before
+	busy  []int // queue pairs that want to send more
 }
 
 func (l *line) Info() packet.Info {
@@ -271,7 +282,7 @@ func (l *line) unused(from, to units.Time) (d units.Duration) {
 const firstPeer wire.QPN = 1000
 
 // pacedFlows is an endpoint with UC queue pairs of these rates that always have something to send to
-// nobody.
+// nobody, once the line calls them busy.
 func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_ *Endpoint, qps []*QueuePair) {
 	t.Helper()
 	e, err := New(Config{Port: l, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, now)
@@ -295,7 +306,6 @@ func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_
 		require.NoError(t, err)
 		require.NoError(t, qp.Connect(InitAttr{}, RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: MTU1024, DestQPN: firstPeer + wire.QPN(i)}, RTSAttr{}))
 		qps = append(qps, qp)
-		l.busy = append(l.busy, i)
 	}
 	return e, qps
 }
@@ -332,11 +342,14 @@ func TestTenThousandPacedQueuePairs(t *testing.T) {
 	require.NoError(t, err)
 
 	from := units.Time(100 * units.Microsecond) // until then addresses are resolved
-	for ; now.Before(from); now = now.Add(units.Microsecond) {
+	for l.busy = []int{0}; now.Before(from); now = now.Add(units.Microsecond) {
 		a.Poll(now)
 		b.Poll(now)
 	}
 	l.idle, l.free = nil, from
+	for i := range qps[1:] {
+		l.busy = append(l.busy, i+1)
+	}
 	sent, worst, packets := make([]units.Bytes, n), units.Duration(0), 0
 	first := make([]units.Time, n)
 	l.sent = func(i int, at units.Time) {
@@ -389,9 +402,16 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 			e, qps := pacedFlows(b, l, tell(), randomRates(rand.New(rand.NewPCG(1, 2)), n, 8*units.Gbps))
 			peer, err := New(Config{Port: lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, now)
 			require.NoError(b, err)
-			for end := tell().Add(10 * units.Millisecond); now.Before(end); tell() {
+			l.busy = []int{0}
+			for end := tell().Add(units.Millisecond); now.Before(end); tell() {
 				e.Poll(now)
 				peer.Poll(now)
+			}
+			for i := range qps[1:] {
+				l.busy = append(l.busy, i+1)
+			}
+			for end := tell().Add(20 * units.Millisecond); now.Before(end); tell() { // a packet of each
+				e.Poll(now)
 			}
 			late := make([]units.Duration, 0, b.N+packet.Burst)
 			l.sent = func(i int, at units.Time) { late = append(late, at.Sub(e.limiter.Started(uint32(qps[i].flow)))) }

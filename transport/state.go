@@ -72,7 +72,11 @@ func (qp *QueuePair) bad(op, format string, args ...any) error {
 }
 
 // ToReset forgets everything the queue pair was doing, without completions.
-func (qp *QueuePair) ToReset() { qp.clear() }
+func (qp *QueuePair) ToReset() {
+	if qp.ep.qps.find(qp.Num) == qp { // or else its flow's name may be another's
+		qp.clear()
+	}
+}
 
 // ToInit moves RESET→INIT. Receives may be posted from now on.
 func (qp *QueuePair) ToInit(a InitAttr) error {
