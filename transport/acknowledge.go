@@ -151,6 +151,7 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 	}
 	if r.rnrWait { // the packet it waits with has been answered after all
 		r.rnrWait, r.rnrAt = false, 0
+		qp.setTimer()
 	}
 	if r.una != r.sndMax {
 		qp.startTimer(now)

@@ -24,10 +24,14 @@ func (qp *QueuePair) startTimer(now units.Time) {
 	if r.few {
 		t = r.timeoutFew
 	}
-	if r.rtoAt = 0; t != units.Forever {
-		r.rtoAt = now.Add(t)
+	at := units.Time(0)
+	if t != units.Forever {
+		at = now.Add(t)
 	}
-	qp.setTimer()
+	if at != r.rtoAt { // with a burst of ACKs it is the same for all
+		r.rtoAt = at
+		qp.setTimer()
+	}
 }
 
 // awaitNeighbor waits until the next hop's MAC address is known, but not for ever: a neighbour
