@@ -72,6 +72,40 @@ func TestWheelForgetsTheOldMoment(t *testing.T) {
 	}
 }
 
+// Timers of one far block come due each in its slot, whatever became of the first of them meanwhile.
+func TestWheelBucketInOrder(t *testing.T) {
+	for _, far := range []units.Duration{10 * ms, 10 * units.Second} {
+		w, r := pace.New(0), rand.New(rand.NewPCG(1, 2))
+		want := make([]units.Time, 1000)
+		for id := range want {
+			want[id] = units.Time(far) + units.Time(r.Int64N(int64(300*us)))
+			w.Set(uint32(id), want[id])
+		}
+		for id := range 300 { // the first of all moves, or stops
+			first, _ := w.Next()
+			for k, at := range want {
+				if ceil(at, 0) == first {
+					if want[k] += units.Time(200 * us); id%3 == 0 {
+						w.Stop(uint32(k))
+						want[k] = units.Time(2 * far)
+					}
+					w.Set(uint32(k), want[k])
+				}
+			}
+		}
+		for range want {
+			now, some := w.Next()
+			require.True(t, some)
+			id, due := w.Due(now)
+			require.True(t, due)
+			require.Equal(t, ceil(want[id], 0), now)
+			want[id] = 0
+		}
+		_, some := w.Next()
+		require.False(t, some)
+	}
+}
+
 func TestWheelDoesNotAllocate(t *testing.T) {
 	w, now := pace.New(0), units.Time(0)
 	r := rand.New(rand.NewPCG(1, 2))
