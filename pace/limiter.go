@@ -11,8 +11,9 @@ import "github.com/goroce/goroce/units"
 // was busy with others, make up for more than what passed since the call of Head before this one,
 // and a slot, by which the wheel may have let it go too late.
 //
-// For each flow a caller says Wait when it has a packet to send, sends one when Head names the flow,
-// then says Sent, and Again when there is one more.
+// A flow begins with Rate; nothing else may be said of one before, but Forget. Then a caller says Wait
+// when the flow has a packet to send, sends one when Head names the flow, says Sent, and Again when
+// there is one more.
 type Limiter struct {
 	wheel *Wheel
 	flows []flow
