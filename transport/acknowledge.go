@@ -162,10 +162,13 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 	}
 	if r.rnrWait { // the packet it waits with has been answered after all
 		r.rnrWait, r.rnrAt = false, 0
+		qp.setTimer()
 	}
-	r.rtoAt = 0
 	if r.una != r.sndMax {
 		qp.startTimer(now)
+	} else {
+		r.rtoAt = 0
+		qp.setTimer()
 	}
 	if packets > 0 {
 		qp.sample(packets, bytes, now)

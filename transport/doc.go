@@ -10,9 +10,10 @@
 // QP number finds the queue pair; requests go to the responder half (responder.go), ACKs and READ
 // responses to the requester half (acknowledge.go, readresponse.go); what is neither goes to the
 // neighbour table. The path out: PostSend copies a work request into the send queue; Poll's
-// scheduler visits the queue pairs that have something to send (scheduler.go), the requester
-// builds packets straight into port buffers (requester.go), the responder its ACKs and READ
-// responses (respond.go); full bursts go to the port.
+// scheduler visits the queue pairs that have something to send (scheduler.go), those with a rate in
+// the order and at the time that pace says (pacing.go), the requester builds packets straight into
+// port buffers (requester.go), the responder its ACKs and READ responses (respond.go); full bursts go
+// to the port.
 //
 // What is lost is sent again. Toward any peer that is go-back-N, as the specification has it
 // (retransmit.go). Toward one that agreed to it ([RTRAttr], docs/wire.md) it is selective repeat,
@@ -25,6 +26,6 @@
 //
 // Everything belongs to the core that polls: no method may be called from another goroutine.
 // The package owns no goroutine, takes no lock, reads no clock and allocates nothing per packet;
-// it imports units, packet, cc, transport/wire, transport/neigh, transport/rdmacm and the standard
+// it imports units, packet, cc, pace, transport/wire, transport/neigh, transport/rdmacm and the standard
 // library without net, os and time.
 package transport

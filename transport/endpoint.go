@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/pace"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/neigh"
 	"github.com/goroce/goroce/transport/rdmacm"
@@ -73,9 +74,10 @@ type Endpoint struct {
 	regions   keyTable
 	neighbors *neigh.Table
 	turns     [turns]turnList
-	waiting   []*QueuePair // for a neighbour
-	overrun   []*QueuePair // lost a completion
-	timers    timers
+	waiting   []*QueuePair  // for a neighbour
+	overrun   []*QueuePair  // lost a completion
+	timers    *pace.Wheel   // of each queue pair one, by its flow
+	limiter   *pace.Limiter // of those that congestion control gave a rate; nil without
 	pkt       wire.Packet
 	event     cc.Event
 	cc        cc.Controller
@@ -126,7 +128,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	}
 	e := &Endpoint{
 		port: c.Port, info: info, mac: mac, vlan: c.VLAN, now: now, neighbors: table,
-		cc: c.Controller, newAlgorithm: c.NewAlgorithm, nextAddr: addressBase, maxHeld: c.MaxHeld,
+		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm, nextAddr: addressBase, maxHeld: c.MaxHeld,
 		rng: rand.NewPCG(c.Seed, 0x726f6365), // any second word will do
 	}
 	if e.maxHeld <= 0 {
@@ -175,6 +177,9 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 	for len(e.overrun) > 0 {
 		qp := e.overrun[len(e.overrun)-1]
 		e.overrun = e.overrun[:len(e.overrun)-1]
+		if qp.state != Errored { // reset or destroyed since
+			continue
+		}
 		e.async(AsyncEvent{Kind: AsyncQPFatal, QP: qp})
 		qp.fail()
 	}
@@ -182,9 +187,7 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 	if e.manager != nil {
 		e.pollManagement(now)
 	}
-	for qp := e.timers.due(now); qp != nil; qp = e.timers.due(now) {
-		qp.onTimer(now)
-	}
+	e.runTimers(now)
 	if e.onRound != nil {
 		e.news = false
 		e.onRound(now)
@@ -195,7 +198,7 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 	if !e.short && (more || n == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now
 	}
-	next := units.Earlier(units.Earlier(nextNeighbor, nextControl), e.timers.next(now))
+	next := e.earlier(units.Earlier(nextNeighbor, nextControl))
 	if e.manager != nil {
 		next = units.Earlier(next, e.pollManagement(now)) // again: a new connection waits from now on
 	}

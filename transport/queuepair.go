@@ -98,9 +98,8 @@ type requester struct {
 	nakSeen              bool // already went back for una at the responder's word
 	unasked              bool // the newest packet asked for no ACK
 
-	rtoAt  units.Time // when the oldest packet counts as lost
-	rnrAt  units.Time
-	paceAt units.Time
+	rtoAt units.Time // when the oldest packet counts as lost
+	rnrAt units.Time
 
 	timeout    units.Duration // RTO_high
 	timeoutFew units.Duration // RTO_low: when fewer than fewPackets are outstanding
@@ -167,7 +166,6 @@ type QueuePair struct {
 	mtu             uint32
 	flow            cc.Flow
 	neighborGen     uint32
-	timerIx         int32 // its place in the timer heap, -1 for none
 	neighbor        *neigh.Entry
 	ep              *Endpoint
 	links           [turns]turnLink // places in the endpoint's lists
@@ -180,14 +178,13 @@ type QueuePair struct {
 	limits          qpLimits
 	stats           QPStats
 
-	recv    *receiveQueue
-	beside  *besideSend
-	asked   asked    // our READs and atomics
-	reads   readRing // the peer's
-	srq     *SharedReceiveQueue
-	timerAt units.Time // when its entry in the timer heap is due
-	dest    wire.QPN
-	qkey    uint32
+	recv   *receiveQueue
+	beside *besideSend
+	asked  asked    // our READs and atomics
+	reads  readRing // the peer's
+	srq    *SharedReceiveQueue
+	dest   wire.QPN
+	qkey   uint32
 
 	sackBits         uint16 // selective repeat: PSNs behind a gap that either side looks at; 0 without
 	sendTag, recvTag uint16 // of the extension
@@ -253,7 +250,7 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	depth := ringSize(max(init.MaxSendWR, 1))
 	qp := &QueuePair{
 		Num: num, Type: init.Type, ep: e, pd: init.PD, sendCQ: init.SendCQ, recvCQ: init.RecvCQ,
-		srq: init.SRQ, signalAll: init.SignalAll, timerIx: -1,
+		srq: init.SRQ, signalAll: init.SignalAll,
 		send:   make([]sendWQE, depth),
 		beside: newBesideSend(depth, &init),
 		limits: qpLimits{sendWR: uint32(init.MaxSendWR), sendSGE: uint8(init.MaxSendSGE), recvSGE: uint8(init.MaxRecvSGE), inline: uint16(init.MaxInline)},
@@ -288,6 +285,7 @@ func (qp *QueuePair) Control(a cc.Algorithm) error {
 	if err := qp.want("another congestion control", Reset, Init); err != nil {
 		return err
 	}
+	qp.unpace()
 	qp.ep.cc.Remove(qp.flow)
 	qp.control(a)
 	return nil
@@ -370,13 +368,14 @@ func (qp *QueuePair) Destroy() {
 // clear forgets everything in progress, as RESET does.
 func (qp *QueuePair) clear() {
 	qp.state = Reset
-	qp.ep.timers.remove(qp)
+	qp.ep.timers.Stop(uint32(qp.flow))
+	qp.unpace()
 	qp.endRecovery()
 	qp.dropAhead()
 	qp.dropMarks()
 	qp.dropStamps()
 	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.readsINT = 0, 0, 0, false, false, false
-	qp.req = requester{mask: qp.req.mask, window: qp.req.window, rate: qp.req.rate}
+	qp.req = requester{mask: qp.req.mask, window: qp.req.window}
 	qp.resp = responder{}
 	qp.asked.clear()
 	qp.reads.clear()

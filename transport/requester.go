@@ -86,9 +86,8 @@ func (qp *QueuePair) transmit(now units.Time, quantum int) (sent int, again bool
 				return sent, false
 			}
 		}
-		if r.rate > 0 && r.paceAt.After(now) {
-			qp.ep.timers.wakeBy(qp, r.paceAt)
-			return sent, false
+		if r.rate > 0 && sent > 0 { // since the packet before
+			return sent, true
 		}
 		var status sendStatus
 		if w.op.answered() {
@@ -257,8 +256,8 @@ func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
 		qp.ep.counters.Retransmitted++
 		r.unstamp(first, n)
 	}
-	if r.rate > 0 {
-		r.paceAt = now.Add(r.rate.Duration(units.Bytes(size)))
+	if qp.paced() {
+		qp.ep.limiter.Sent(uint32(qp.flow), units.Bytes(size))
 	}
 	if qp.Type == RC && r.rtoAt == 0 {
 		qp.startTimer(now)
@@ -283,8 +282,8 @@ func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
 	}
 	if !first { // again, in the same pieces
 		packets = uint32(qp.asked.end(r.sndNxt).Sub(r.sndNxt))
-	} else if room := (r.window - r.inFlight) >> qp.mtuShift; units.Bytes(packets) > room {
-		packets = uint32(max(room, 1))
+	} else {
+		packets = min(packets, qp.readRoom())
 	}
 	size = min(size, packets<<qp.mtuShift)
 	if status := qp.buildRead(w, r.next&r.mask, r.packet, size); status != sendDone {

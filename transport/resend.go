@@ -17,9 +17,8 @@ func (qp *QueuePair) resend(now units.Time, quantum int) (sent int, status sendS
 		if r.recovery.probing && psn != r.una {
 			return sent, sendBlocked
 		}
-		if r.rate > 0 && r.paceAt.After(now) {
-			qp.ep.timers.wakeBy(qp, r.paceAt)
-			return sent, sendBlocked
+		if r.rate > 0 && sent > 0 { // since the packet before
+			return sent, sendNoRoom
 		}
 		if status := qp.sendAgain(psn, now); status != sendDone {
 			return sent, status
@@ -68,8 +67,8 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 	qp.stats.BytesSent += uint64(size)
 	qp.stats.Retransmitted++
 	qp.ep.counters.Retransmitted++
-	if r.rate > 0 {
-		r.paceAt = now.Add(r.rate.Duration(units.Bytes(size)))
+	if qp.paced() {
+		qp.ep.limiter.Sent(uint32(qp.flow), units.Bytes(size))
 	}
 	if psn == r.una {
 		qp.startTimer(now)
@@ -89,8 +88,8 @@ func (qp *QueuePair) missing(psn wire.PSN) (n uint32) {
 		return uint32(end.Sub(psn))
 	}
 	qp.ep.counters.ResponseGaps++
-	most := max((r.window-r.inFlight)>>qp.mtuShift, 1)
-	for n = 1; units.Bytes(n) < most; n++ {
+	most := qp.readRoom()
+	for n = 1; n < most; n++ {
 		if p := psn.Add(n); p == end || !within(r.una, p) || !rec.lost.has(p) {
 			break
 		}

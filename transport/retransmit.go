@@ -24,11 +24,14 @@ func (qp *QueuePair) startTimer(now units.Time) {
 	if r.few {
 		t = r.timeoutFew
 	}
-	if t == units.Forever {
-		return
+	at := units.Time(0)
+	if t != units.Forever {
+		at = now.Add(t)
 	}
-	r.rtoAt = now.Add(t)
-	qp.ep.timers.wakeBy(qp, r.rtoAt)
+	if at != r.rtoAt { // with a burst of ACKs it is the same for all
+		r.rtoAt = at
+		qp.setTimer()
+	}
 }
 
 // awaitNeighbor waits until the next hop's MAC address is known, but not for ever: a neighbour
@@ -37,18 +40,19 @@ func (qp *QueuePair) awaitNeighbor(now units.Time) {
 	qp.ep.await(qp)
 	if qp.req.rtoAt == 0 {
 		qp.req.rtoAt = now.Add(unresolvedPatience)
-		qp.ep.timers.wakeBy(qp, qp.req.rtoAt)
+		qp.setTimer()
 	}
 }
 
 // neighborKnown ends the wait of awaitNeighbor.
 func (qp *QueuePair) neighborKnown() {
-	if qp.req.una == qp.req.sndMax {
+	if qp.req.rtoAt != 0 && qp.req.una == qp.req.sndMax {
 		qp.req.rtoAt = 0
+		qp.setTimer()
 	}
 }
 
-// onTimer does what is due, and asks to be woken for what is not.
+// onTimer does what is due, and sets the timer for what is not.
 func (qp *QueuePair) onTimer(now units.Time) {
 	r := &qp.req
 	if qp.state != ReadyToSend && qp.state != SQDrained {
@@ -59,31 +63,19 @@ func (qp *QueuePair) onTimer(now units.Time) {
 		qp.sendFromOldest()
 	}
 	if r.rtoAt != 0 && !r.rtoAt.After(now) {
+		began := r.rtoAt.Add(-r.timeoutFew)
 		r.rtoAt = 0
 		if r.few && r.sndMax.Sub(r.una) >= fewPackets { // they have become many since
 			r.few = false
 			if r.timeout != units.Forever {
-				r.rtoAt = now.Add(r.timeout - r.timeoutFew)
+				r.rtoAt = began.Add(r.timeout)
 			}
 		} else {
 			qp.timedOut(now)
 		}
 	}
-	if r.rate > 0 && r.paceAt != 0 {
-		if r.paceAt.After(now) {
-			qp.ep.timers.wakeBy(qp, r.paceAt)
-		} else {
-			qp.ep.activate(qp)
-		}
-	}
-	if qp.state == Errored {
-		return
-	}
-	if r.rnrWait {
-		qp.ep.timers.wakeBy(qp, r.rnrAt)
-	}
-	if r.rtoAt != 0 {
-		qp.ep.timers.wakeBy(qp, r.rtoAt)
+	if qp.state != Errored {
+		qp.setTimer()
 	}
 }
 
@@ -175,5 +167,6 @@ func (qp *QueuePair) waitRNR(timer uint8, now units.Time) {
 	}
 	r.rtoAt = 0
 	r.rnrWait, r.rnrAt = true, now.Add(wire.RNRTimer(timer))
-	qp.ep.timers.wakeBy(qp, r.rnrAt)
+	qp.leavePace()
+	qp.setTimer()
 }

@@ -53,8 +53,8 @@ func (e *Endpoint) dequeue(t turn) {
 func (e *Endpoint) activate(qp *QueuePair) { e.queue(turnSend, qp) }
 func (e *Endpoint) owe(qp *QueuePair)      { e.queue(turnAnswer, qp) }
 
-// transmit lets the queue pairs fill bursts: first those that owe an answer, then those that have
-// requests, a quantum each in turn. It answers whether something was left for the next round that
+// transmit lets the queue pairs fill bursts: first those that owe an answer, then those whose pace
+// lets them send, then the others that have requests, a quantum each in turn. It answers whether something was left for the next round that
 // only needs another turn.
 func (e *Endpoint) transmit(now units.Time) (more bool) {
 	if e.manager != nil {
@@ -63,11 +63,17 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	e.emitNeighbors()
 	budget := pollBudget
 	for t := range turns {
+		if t == turnSend {
+			budget -= e.transmitPaced(now, budget)
+		}
 		for budget > 0 && e.turns[t].head != nil {
 			qp, sent, again := e.turns[t].head, 0, false
-			if t == turnAnswer {
+			switch {
+			case t == turnAnswer:
 				sent, again = qp.respond(min(budget, sendQuantum))
-			} else {
+			case qp.paced():
+				qp.awaitPace(now)
+			default:
 				sent, again = qp.transmit(now, min(budget, sendQuantum))
 			}
 			budget -= sent

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/pace"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -586,7 +587,8 @@ func TestTwoTimeouts(t *testing.T) {
 		start := p.now
 		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, c.packets*1024)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		require.True(t, p.run(units.Second, func() bool { return p.a.counters.Timeouts == 1 }))
-		require.Equal(t, c.want, p.now.Sub(start), "%d packets", c.packets)
+		late := p.now.Sub(start) - c.want
+		require.True(t, late >= 0 && late < pace.Slot, "%d packets: %v late", c.packets, late)
 		require.EqualValues(t, 1, p.a.counters.Retransmitted, "only the oldest")
 		p.la.tamper = nil
 		p.await(a, 1)

@@ -75,7 +75,11 @@ func (qp *QueuePair) bad(op, format string, args ...any) error {
 }
 
 // ToReset forgets everything the queue pair was doing, without completions.
-func (qp *QueuePair) ToReset() { qp.clear() }
+func (qp *QueuePair) ToReset() {
+	if qp.ep.qps.find(qp.Num) == qp { // or else its flow's name may be another's
+		qp.clear()
+	}
+}
 
 // ToInit moves RESET→INIT. Receives may be posted from now on.
 func (qp *QueuePair) ToInit(a InitAttr) error {
@@ -256,7 +260,8 @@ func (qp *QueuePair) fatal(kind AsyncKind) {
 // fail enters the error state and flushes both queues, in order.
 func (qp *QueuePair) fail() {
 	qp.state = Errored
-	qp.ep.timers.remove(qp)
+	qp.ep.timers.Stop(uint32(qp.flow))
+	qp.unpace()
 	qp.endRecovery()
 	qp.dropAhead()
 	qp.dropStamps()
@@ -328,7 +333,11 @@ func (qp *QueuePair) heedDecision() {
 }
 
 func (qp *QueuePair) applyDecision(d cc.Decision) {
-	qp.req.window, qp.req.rate, qp.req.hold = d.Window, d.Rate, d.Hold
+	qp.req.window, qp.req.hold = d.Window, d.Hold
+	qp.setRate(d.Rate)
+	if d.Hold {
+		qp.leavePace()
+	}
 	if most := qp.limits.inFlight; most > 0 {
 		qp.req.window = min(qp.req.window, units.Bytes(most))
 	}

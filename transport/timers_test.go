@@ -1,0 +1,52 @@
+package transport
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// A queue pair that was destroyed while it waited for a neighbour does not touch the timer of the one
+// that has its flow's name now, nor does a program that resets it.
+func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.depth = 4
+	p.la.tamper = func([]byte) int { return 0 } // nobody answers, or asks
+	p.lb.tamper = p.la.tamper
+	old, b := p.connected(o)
+	old.write(t, b, 8)
+	p.settle(units.Microsecond)
+	require.True(t, old.qp.waits)
+	old.qp.Destroy()
+
+	fresh := o.make(t, p.a)
+	require.Equal(t, old.qp.flow, fresh.qp.flow)
+	fresh.qp.req.rtoAt = p.now.Add(wire.AckTimeout(10))
+	fresh.qp.setTimer()
+	p.a.wakeWaiting()
+	old.qp.ToReset()
+	at, some := p.a.timers.Next()
+	require.True(t, some)
+	require.Equal(t, slotOf(fresh.qp.req.rtoAt), at)
+}
+
+// A queue pair that lost a completion and was reset before the endpoint saw to it starts afresh.
+func TestResetAfterAnOverrun(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	a, b := p.connected(o)
+	a.qp.cqOverran()
+	require.Equal(t, Errored, a.qp.state)
+	a.qp.ToReset()
+	p.settle(units.Microsecond)
+	require.Equal(t, Reset, a.qp.State())
+	_, some := p.a.PollAsync()
+	require.False(t, some)
+	a.connect(t, o, b)
+	a.write(t, b, 8)
+	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
+}
