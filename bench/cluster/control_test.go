@@ -23,7 +23,7 @@ func TestControlledFlowsShareALink(t *testing.T) {
 	}{
 		{"swift", 0.98, 0.9}, {"dctcp", 0.95, 0.9}, {"idctcp", 0.95, 0.9}, {"d2tcp", 0.95, 0.9},
 		{"ledbat-dc", 0.95, 0.9}, {"timely", 0.9, 0.8}, {"dcqcn", 0.9, 0.7}, {"dcqcn-nic", 0.9, 0.7},
-		{"hpcc", 0.95, 0.85},
+		{"hpcc:ai=0.01BDP", 0.95, 0.85}, // W_AI for five flows; with the default they take longer to share,
 	} {
 		t.Run(c.control, func(t *testing.T) {
 			spec, err := cc.Parse(c.control)
