@@ -30,7 +30,7 @@ var script = []string{"-X", "lua_script:../../scripts/wireshark/goroce.lua"}
 var fieldsOfExtension = []string{
 	"goroce.opcode", "goroce.version", "goroce.tlvs", "goroce.tag", "goroce.inner", "goroce.tlv.type", "goroce.tlv.length", "goroce.tlv.content",
 	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.timing.ttl", "goroce.timing.psn", "goroce.timing.residence", "goroce.timing.arrived",
-	"goroce.ecn.marked", "goroce.int.filled", "goroce.int.fits",
+	"goroce.ecn.marked", "goroce.int_echo.records", "goroce.int_echo.psn", "goroce.int.filled", "goroce.int.fits",
 	"goroce.int.port", "goroce.int.rate", "goroce.int.time", "goroce.int.sent", "goroce.int.queue",
 }
 
@@ -51,7 +51,7 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	var kinds, lengths, contents []string
 	for tlvs := []byte(p.TLVs()); len(tlvs) > 0; tlvs = tlvs[4*int(tlvs[1]):] {
 		kinds, lengths = append(kinds, fmt.Sprint(tlvs[0])), append(lengths, fmt.Sprint(tlvs[1]))
-		if k := wire.TLVType(tlvs[0]); k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVECNEcho && k != wire.TLVTiming {
+		if k := wire.TLVType(tlvs[0]); k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho && k != wire.TLVTiming {
 			contents = append(contents, hex.EncodeToString(tlvs[2:4*int(tlvs[1])]))
 		}
 	}
@@ -77,11 +77,10 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	if e := p.ECNEcho(); e != nil {
 		want["goroce.ecn.marked"] = fmt.Sprint(e.Marked())
 	}
-	if i := p.INT(); i != nil {
-		want["goroce.int.filled"], want["goroce.int.fits"] = fmt.Sprint(i.Filled()), fmt.Sprint(i.Fits())
+	records := func(count int, record func(int) wire.INTRecord) {
 		var ports, rates, times, sent, queues []string
-		for n := range i.Filled() {
-			r := i.Record(n)
+		for n := range count {
+			r := record(n)
 			ports, rates = append(ports, fmt.Sprint(r.Port)), append(rates, fmt.Sprint(int64(r.Rate/(100*units.Mbps))))
 			times, sent = append(times, fmt.Sprint(int64(r.Time.Sub(0)/units.Nanosecond))), append(sent, fmt.Sprint(int64(r.Sent)))
 			queues = append(queues, fmt.Sprint(int64(r.Queue)))
@@ -89,6 +88,14 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		for field, values := range map[string][]string{"port": ports, "rate": rates, "time": times, "sent": sent, "queue": queues} {
 			set("goroce.int."+field, values)
 		}
+	}
+	if i := p.INT(); i != nil {
+		want["goroce.int.filled"], want["goroce.int.fits"] = fmt.Sprint(i.Filled()), fmt.Sprint(i.Fits())
+		records(i.Filled(), i.Record)
+	}
+	if x := p.INTEcho(); x != nil {
+		want["goroce.int_echo.records"], want["goroce.int_echo.psn"] = fmt.Sprint(x.Records()), fmt.Sprintf("0x%06x", uint32(x.PSN()))
+		records(x.Records(), x.Record)
 	}
 	if p.Op == wire.XDATA {
 		want["goroce.inner"] = fmt.Sprint(uint8(p.Inner()))
@@ -277,6 +284,15 @@ func TestTelemetry(t *testing.T) {
 		echo := wire.ECNEcho(make([]byte, wire.ECNEchoLen))
 		echo.Set(1<<32 - 2)
 		frames = append(frames, anXACK(t, addrs, 7, echo))
+		stamped := anXDATA(t, addrs, wire.RCSendOnly, 3, 8)
+		for i := range 2 {
+			require.True(t, wire.StampINT(stamped, wire.INTRecord{Port: uint16(i), Rate: 400 * units.Gbps, Sent: 12345, Queue: 678}))
+		}
+		var brought wire.Packet
+		require.NoError(t, brought.Parse(stamped))
+		back := wire.INTEcho(make([]byte, wire.INTEchoLen(2)))
+		back.Set(brought.INT(), 0xfffffe)
+		frames = append(frames, anXACK(t, addrs, 8, back))
 		frames = append(frames, anXACK(t, addrs, 0xfffffc, slices.Concat([]byte(timing), sack, skipped, []byte{0, 1, 0, 0})), anXACK(t, addrs, 5, nil))
 	}
 	for i, d := range extended(t, recordFrames(t, frames...)) {
@@ -376,6 +392,7 @@ func TestRemarks(t *testing.T) {
 		{"a type that must be known", xack(0x7f, 1, 0, 0), "Unknown TLV that may not be skipped", severityError},
 		{"a type that may be skipped", xack(0x80, 1, 0, 0), "Unknown TLV, to be skipped", severityNote},
 		{"INT in an XACK", xack(3, 1, 0, 0), "TLV that has no place here", severityError},
+		{"an INT_ECHO that does not hold its records", xack(4, 2, 1, 0, 0, 0, 0, 0), "INT whose length does not match its records", severityError},
 		{"a short ECN_ECHO", xack(9, 1, 0, 0), "ECN_ECHO of a wrong length", severityError},
 		{"a short TIMING", xack(1, 1, 0, 0), "TIMING of a wrong length", severityError},
 		{"SACK of 31 bits", xack(2, 2, 0, 31, 0x80, 0, 0, 0), "SACK whose bits are not 32 to 512, in steps of 32, or not its length", severityError},

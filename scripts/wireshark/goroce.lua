@@ -14,11 +14,11 @@ local TLVS = BTH + XCH + AETH            -- where TLVs begin
 local MAX_TLVS = 192
 local FIRST, LAST, XACK, XDATA = 0xc0, 0xdf, 0xc5, 0xc6
 local RC_ACK = 0x11
-local PAD, TIMING, SACK, INT, ECN_ECHO, OPTIONAL = 0, 1, 2, 3, 9, 128
-local ECN_ECHO_LEN, TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 8, 16, 4, 16, 7, 512
+local PAD, TIMING, SACK, INT, INT_ECHO, ECN_ECHO, OPTIONAL = 0, 1, 2, 3, 4, 9, 128
+local INT_ECHO_HEAD, ECN_ECHO_LEN, TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 8, 8, 16, 4, 16, 7, 512
 
 local opcodes = { [XACK] = "XACK", [XDATA] = "XDATA" }
-local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT", [ECN_ECHO] = "ECN_ECHO" }
+local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT", [INT_ECHO] = "INT_ECHO", [ECN_ECHO] = "ECN_ECHO" }
 
 local f = {
     opcode = ProtoField.uint8("goroce.opcode", "Opcode", base.HEX, opcodes),
@@ -38,6 +38,8 @@ local f = {
     timed = ProtoField.uint24("goroce.timing.psn", "Packet", base.HEX),
     residence = ProtoField.uint32("goroce.timing.residence", "Time here", base.DEC, nil, nil, "in ns"),
     arrived = ProtoField.uint32("goroce.timing.arrived", "Arrived", base.DEC, nil, nil, "in ns"),
+    records = ProtoField.uint8("goroce.int_echo.records", "Records"),
+    brought = ProtoField.uint24("goroce.int_echo.psn", "Packet", base.HEX),
     marked = ProtoField.uint32("goroce.ecn.marked", "Packets marked", base.DEC, nil, nil, "since the connection began"),
     filled = ProtoField.uint8("goroce.int.filled", "Records filled"),
     fits = ProtoField.uint8("goroce.int.fits", "Records that fit"),
@@ -124,6 +126,32 @@ local function add_sack(range, tree, epsn)
     tree:append_text(": missing " .. ranges(missing))
 end
 
+-- add_records shows n INT records from byte head on.
+local function add_records(range, tree, head, n)
+    for i = 0, n - 1 do
+        local r = range(head + i * INT_RECORD, INT_RECORD)
+        local sub = tree:add(f.record, r)
+        sub:append_text(string.format(" %d: %d bytes queued", i, r(12, 4):uint()))
+        sub:add(f.port, r(0, 2))
+        sub:add(f.rate, r(2, 2)):append_text(string.format(" (%g Gb/s)", r(2, 2):uint() / 10))
+        sub:add(f.time, r(4, 4)):append_text(" ns")
+        sub:add(f.sent, r(8, 4)):append_text(" bytes")
+        sub:add(f.queue, r(12, 4)):append_text(" bytes")
+    end
+end
+
+local function add_int_echo(range, tree)
+    local n = range:len() >= INT_ECHO_HEAD and range(2, 1):uint() or MAX_RECORDS + 1
+    if n > MAX_RECORDS or range:len() ~= INT_ECHO_HEAD + n * INT_RECORD then
+        tree:add_proto_expert_info(e.int)
+        return
+    end
+    tree:add(f.records, range(2, 1))
+    tree:add(f.brought, range(4, 3))
+    tree:append_text(string.format(": %d records of 0x%06x", n, range(4, 3):uint()))
+    add_records(range, tree, INT_ECHO_HEAD, n)
+end
+
 local function add_int(range, tree)
     local filled, fits = range(2, 1):uint(), range(3, 1):uint()
     tree:add(f.filled, range(2, 1))
@@ -133,16 +161,7 @@ local function add_int(range, tree)
         return
     end
     tree:append_text(string.format(": %d of %d records", filled, fits))
-    for i = 0, filled - 1 do
-        local r = range(INT_HEAD + i * INT_RECORD, INT_RECORD)
-        local sub = tree:add(f.record, r)
-        sub:append_text(string.format(" %d: %d bytes queued", i, r(12, 4):uint()))
-        sub:add(f.port, r(0, 2))
-        sub:add(f.rate, r(2, 2)):append_text(string.format(" (%g Gb/s)", r(2, 2):uint() / 10))
-        sub:add(f.time, r(4, 4)):append_text(" ns")
-        sub:add(f.sent, r(8, 4)):append_text(" bytes")
-        sub:add(f.queue, r(12, 4)):append_text(" bytes")
-    end
+    add_records(range, tree, INT_HEAD, filled)
 end
 
 -- add_tlv shows one TLV in an area of TLVs; first says that it is the first.
@@ -155,6 +174,8 @@ local function add_tlv(range, tree, op, epsn, first)
         add_sack(range, tree, epsn)
     elseif type == INT and op == XDATA and first then
         add_int(range, tree)
+    elseif type == INT_ECHO and op == XACK then
+        add_int_echo(range, tree)
     elseif type == TIMING and op == XACK and range:len() == TIMING_LEN then
         tree:add(f.ttl, range(2, 1))
         tree:add(f.timed, range(4, 3))
@@ -166,7 +187,7 @@ local function add_tlv(range, tree, op, epsn, first)
         tree:append_text(": " .. range(4, 4):uint() .. " packets marked")
     else
         tree:add(f.content, range(2))
-        if type == SACK or type == INT or ((type == TIMING or type == ECN_ECHO) and op ~= XACK) then
+        if type == SACK or type == INT or ((type == TIMING or type == INT_ECHO or type == ECN_ECHO) and op ~= XACK) then
             tree:add_proto_expert_info(e.place)
         elseif type == TIMING then
             tree:add_proto_expert_info(e.timing)
