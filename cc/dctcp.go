@@ -96,7 +96,7 @@ func (d *DCTCP) onAck(ev *Event, now units.Time) {
 	case !d.cutEnd.passed(ev.PSN): // cut in this window already (CWR)
 	case marked > 0:
 		d.reduce(d.share.cut(d.exponent), ev, CutMark, now)
-	default:
+	case inUse(ev, d.cwnd, &d.path):
 		d.grow(acked)
 	}
 }

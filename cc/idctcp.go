@@ -76,7 +76,7 @@ func (d *IDCTCP) onAck(ev *Event, now units.Time) {
 	case cut:
 	case marked > 0:
 		d.reduce(d.share.cut(1), CutMark, now)
-	default:
+	case inUse(ev, d.cwnd, &d.path):
 		d.cwnd = clamp(d.cwnd+float64(d.ai)*acked/max(d.cwnd, 1), float64(d.minCwnd), float64(d.maxCwnd))
 	}
 }

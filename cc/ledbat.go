@@ -118,6 +118,9 @@ func (l *LEDBAT) onAck(ev *Event, now units.Time) {
 		off = max(off, -1)
 	}
 	before := l.cwnd
+	if l.dataCentre && off > 0 && !inUse(ev, l.cwnd, &l.path) {
+		off = 0
+	}
 	l.cwnd += l.gain * off * acked / max(l.cwnd, 1)
 	if !l.dataCentre {
 		l.cwnd = min(l.cwnd, l.flight.most(ev)/float64(l.path.Payload)+float64(l.allowed))

@@ -35,6 +35,7 @@ type swiftParams struct {
 	ai                          Packets
 	mdFactor, maxMDF            float64
 	retxReset                   int
+	gateByDelay                 bool
 	minCwnd, maxCwnd, initCwnd  Packets
 }
 
@@ -48,6 +49,7 @@ func (p *swiftParams) declare(s *schema) {
 	s.param(&p.ai, "ai", "1", "(0, inf)", "Bolt artifact, csg-htsim", "added to the window in a round trip below target")
 	s.param(&p.mdFactor, "beta", "0.8", "(0, 1]", "Bolt artifact, csg-htsim", "how hard a delay beyond target cuts")
 	s.param(&p.maxMDF, "max_mdf", "0.5", "(0, 1)", "PrioPlus artifact", "no cut takes more than this part of the window")
+	s.param(&p.gateByDelay, "gate_by_delay", "false", "", "Swift; true: PrioPlus artifact", "a cut keeps the next one out for the delay that made it, not for the smoothed round trip")
 	s.param(&p.retxReset, "retx_reset", "5", "[1, 1000]", "csg-htsim", "timeouts in a row after which the window falls to min_cwnd")
 	s.param(&p.minCwnd, "min_cwnd", "0.001", "(0, inf)", "Swift", "least window")
 	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
@@ -68,8 +70,9 @@ func (p *swiftParams) build(path Path) Algorithm {
 
 // swiftWindow is one of the two windows.
 type swiftWindow struct {
-	cwnd     float64 // packets, often less than one
-	decrease gate    // t_last_decrease
+	cwnd     float64        // packets, often less than one
+	decrease gate           // t_last_decrease
+	cutDelay units.Duration // the sample that cut last
 }
 
 // Events implements Algorithm.
@@ -101,10 +104,10 @@ func (s *Swift) onAck(ev *Event, now units.Time) {
 	}
 	acked, s.unsampled = s.unsampled, 0
 	s.srtt.add(delay)
-	if s.split && ev.Endpoint > 0 {
+	if s.split {
 		delay -= ev.Endpoint
 		s.endpointDelay.add(ev.Endpoint)
-		if s.adjust(&s.endpoint, s.endpointDelay.value, s.endpointTarget, acked, now) {
+		if s.adjust(&s.endpoint, s.endpointDelay.value, s.endpointTarget, acked, ev, now) {
 			s.cut(CutEndpoint, now)
 		}
 	}
@@ -113,7 +116,7 @@ func (s *Swift) onAck(ev *Event, now units.Time) {
 		hops = s.path.Hops
 	}
 	s.target = s.targetDelay(s.fabric.cwnd, hops)
-	if s.adjust(&s.fabric, delay, s.target, acked, now) {
+	if s.adjust(&s.fabric, delay, s.target, acked, ev, now) {
 		s.cut(CutDelay, now)
 	}
 }
@@ -128,20 +131,29 @@ func (s *Swift) targetDelay(cwnd float64, hops int) units.Duration {
 // mostHops is what a TTL can count.
 const mostHops = 255
 
-// adjust moves a window, and says whether that was a cut.
-func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, acked float64, now units.Time) bool {
+// adjust moves a window, and says whether that was a cut. One that the flow does not use does not grow.
+func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, acked float64, ev *Event, now units.Time) bool {
 	before := w.cwnd
-	if delay < target {
-		if w.cwnd >= 1 {
-			w.cwnd += float64(s.ai) * acked / w.cwnd
-		} else {
-			w.cwnd += float64(s.ai) * acked
-		}
-	} else if w.decrease.open(now, s.srtt.value) {
+	switch {
+	case delay < target && !inUse(ev, w.cwnd, &s.path):
+	case delay < target && w.cwnd >= 1:
+		w.cwnd += float64(s.ai) * acked / w.cwnd
+	case delay < target:
+		w.cwnd += float64(s.ai) * acked
+	case w.decrease.open(now, s.wait(w)):
 		excess := float64(delay-target) / float64(delay)
 		w.cwnd *= max(1-s.mdFactor*excess, 1-s.maxMDF)
+		w.cutDelay = ev.Delay
 	}
 	return s.finish(w, before, now)
+}
+
+// wait is how long a cut keeps the next one out.
+func (s *Swift) wait(w *swiftWindow) units.Duration {
+	if s.gateByDelay {
+		return w.cutDelay
+	}
+	return s.srtt.value
 }
 
 func (s *Swift) onTimeout(now units.Time) {
@@ -149,7 +161,7 @@ func (s *Swift) onTimeout(now units.Time) {
 	s.retransmits = min(s.retransmits+1, s.retxReset)
 	if s.retransmits == s.retxReset {
 		s.fabric.cwnd = float64(s.minCwnd)
-	} else if s.fabric.decrease.open(now, s.srtt.value) {
+	} else if s.fabric.decrease.open(now, s.wait(&s.fabric)) {
 		s.fabric.cwnd *= 1 - s.maxMDF
 	}
 	if s.finish(&s.fabric, before, now) {
@@ -160,7 +172,7 @@ func (s *Swift) onTimeout(now units.Time) {
 func (s *Swift) onFastRecovery(now units.Time) {
 	before := s.fabric.cwnd
 	s.retransmits = 0
-	if s.fabric.decrease.open(now, s.srtt.value) {
+	if s.fabric.decrease.open(now, s.wait(&s.fabric)) {
 		s.fabric.cwnd *= 1 - s.maxMDF
 	}
 	if s.finish(&s.fabric, before, now) {

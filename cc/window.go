@@ -28,6 +28,16 @@ func windowed(window Packets, path *Path, rtt units.Duration) Decision {
 	return d
 }
 
+// inUse says whether a window of so many packets is what limits the flow, and not its program or its
+// port: what was in flight before the acknowledgement came near it. A window that is not used and grows
+// anyway is a burst to come (RFC 7661, section 1). An event without InFlight does not tell.
+func inUse(ev *Event, cwnd float64, path *Path) bool {
+	if ev.InFlight <= 0 {
+		return true
+	}
+	return float64(ev.InFlight+ev.Bytes+path.Payload) >= cwnd*float64(path.Payload)
+}
+
 // wholeBytes rounds a window to what a Decision can say; never to 0, which would stop the flow.
 func wholeBytes(bytes float64) units.Bytes { return max(1, units.Bytes(bytes+0.5)) }
 

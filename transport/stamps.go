@@ -7,12 +7,19 @@ import (
 )
 
 // stamps remembers when the newest packets of a queue pair left, so that each acknowledgement is a
-// delay sample. 0 says that there is none to be had: a packet that was sent again has two times
-// (Karn), and of the responses of a READ only the first comes as soon as it can. A queue pair borrows
-// them while its algorithm hears of delays and something is in flight.
-type stamps struct{ at [psnWindow]units.Time }
+// delay sample. There is none to be had of a packet that was sent again, which has two times (Karn), nor
+// of the responses of a READ but the first, which comes as soon as it can. With more than psnWindow
+// packets in flight, those are stamped that find the place free: some sample is better than none. A
+// queue pair borrows stamps while its algorithm hears of delays and something is in flight.
+type stamps [psnWindow]stamp
 
-// stamp notes that n PSNs from psn on left, or were asked for, now.
+// stamp is when a packet left; at 0 says nothing.
+type stamp struct {
+	psn wire.PSN
+	at  units.Time
+}
+
+// stamp notes that psn left, or that it and the responses behind it, n in all, were asked for, now.
 func (qp *QueuePair) stamp(psn wire.PSN, n uint32, now units.Time) {
 	r := &qp.req
 	if r.stamps == nil {
@@ -21,11 +28,11 @@ func (qp *QueuePair) stamp(psn wire.PSN, n uint32, now units.Time) {
 		}
 		r.stamps = qp.ep.stamps.borrow()
 	}
-	r.stamps.at[psn%psnWindow] = now
-	for n = min(n, psnWindow); n > 1; n-- {
-		psn = psn.Add(1)
-		r.stamps.at[psn%psnWindow] = 0
+	place := &r.stamps[psn%psnWindow]
+	if place.at == 0 || place.psn == psn || place.psn.Before(r.una) || !place.psn.Before(r.sndMax) {
+		*place = stamp{psn, now}
 	}
+	r.unstamp(psn.Add(1), n-1) // what the queue pair that had them before left there
 }
 
 // unstamp forgets when n PSNs from psn on left.
@@ -34,17 +41,19 @@ func (r *requester) unstamp(psn wire.PSN, n uint32) {
 		return
 	}
 	for n = min(n, psnWindow); n > 0; n-- {
-		r.stamps.at[psn%psnWindow] = 0
+		if place := &r.stamps[psn%psnWindow]; place.psn == psn {
+			place.at = 0
+		}
 		psn = psn.Add(1)
 	}
 }
 
 // sentAt answers when psn, which is outstanding or just acknowledged, left; 0 when nobody knows.
 func (r *requester) sentAt(psn wire.PSN) units.Time {
-	if r.stamps == nil || r.sndMax.Sub(psn) > psnWindow {
+	if r.stamps == nil || r.stamps[psn%psnWindow].psn != psn {
 		return 0
 	}
-	return r.stamps.at[psn%psnWindow]
+	return r.stamps[psn%psnWindow].at
 }
 
 // dropStamps gives them back when nothing is outstanding.

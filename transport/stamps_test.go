@@ -81,3 +81,24 @@ func TestReadIsOneSample(t *testing.T) {
 		require.Equal(t, i == 0, ev.Kind == cc.RTT, "response %d", i)
 	}
 }
+
+// With more in flight than there are places, some packets are samples, and each with its own time.
+func TestSamplesOfManyInFlight(t *testing.T) {
+	p := newPair(t)
+	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
+	o := defaults()
+	o.algorithm, o.mtu, o.memory, o.timeout = h, MTU256, 1<<20, 14
+	p.la.delay, p.lb.delay = units.Millisecond, units.Millisecond
+	a, b := p.connected(o)
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 2000*256)}})
+	p.await(a, 1)
+	samples := 0
+	for _, ev := range h.heard {
+		if ev.Kind == cc.RTT {
+			samples++
+			require.InDelta(t, 2000, ev.Delay.Microseconds(), 20)
+		}
+	}
+	require.Positive(t, samples)
+	require.Equal(t, cc.RTT, h.heard[0].Kind)
+}
