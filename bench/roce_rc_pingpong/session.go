@@ -27,9 +27,11 @@ const (
 )
 
 const (
-	// linger is how long a client goes on to acknowledge the server's last message, which comes
-	// again if the first ACK was lost: two timeouts.
-	linger = 2 * (4096 << ackTimeout) * time.Nanosecond
+	// linger is for how long nothing more must have come before an end goes: the peer's last message
+	// comes again if its ACK was lost, after a timeout, and soft-RoCE asks for ever. Three timeouts,
+	// for that may be lost, too; and in all at most lingerMost.
+	linger     = 3 * (4096 << ackTimeout) * time.Nanosecond
+	lingerMost = 5 * time.Second
 	// farewell is how long a server waits for a client of ours to go first, and settle what it gives
 	// DPDK's memif driver to see that: a port that both share must not be closed at both ends at once.
 	farewell = time.Second
@@ -246,13 +248,30 @@ func (x *session) play(ctx context.Context, conn net.Conn) error {
 		return x.bounce.err
 	}
 	x.report()
-	if x.client {
+	return x.linger(ctx)
+}
+
+// linger goes on to acknowledge what the peer repeats.
+func (x *session) linger(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, lingerMost)
+	defer cancel()
+	repeats := func() (n uint64, err error) {
+		err = x.do(func(ep *transport.Endpoint) error { n = ep.Counters().DuplicateRequests; return nil })
+		return n, err
+	}
+	before, err := repeats()
+	for err == nil && ctx.Err() == nil {
 		select {
 		case <-time.After(linger):
 		case <-ctx.Done():
 		}
+		var now uint64
+		if now, err = repeats(); now == before {
+			break
+		}
+		before = now
 	}
-	return nil
+	return err
 }
 
 // meet does the handshake.
