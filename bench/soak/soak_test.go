@@ -105,7 +105,7 @@ func wellBehaved() *plan {
 	s.finishScripts(d)
 	p.drawTimers(d)
 	for _, x := range s.sides {
-		x.timeout, x.rtoLow, x.rtoHigh, x.retries = 8, 0, 0, 7
+		x.timeout, x.rtoLow, x.rtoHigh, x.retries, x.signalAll = 8, 0, 0, 7, true
 		x.patience = 8 * wire.AckTimeout(8)
 	}
 	p.judge()
