@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/cc"
@@ -26,6 +27,7 @@ type Config struct {
 	Chunk    units.Bytes // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
+	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
 }
 
 // Flow is one flow, which has a sender of its own.
@@ -100,7 +102,11 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	}
 	net := c.network(len(flows))
 	r := &Result{}
+	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	for _, f := range flows {
+		if c.Jitter > 0 {
+			f.Start += units.Duration(rng.Int64N(int64(c.Jitter)))
+		}
 		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU, zero: units.Time(warm)})
 	}
 	receiver := len(flows)

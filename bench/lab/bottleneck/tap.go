@@ -13,7 +13,7 @@ type tap struct {
 }
 
 // Events implements cc.Algorithm.
-func (t *tap) Events() cc.EventSet { return t.Algorithm.Events() | cc.Events(cc.TX) }
+func (t *tap) Events() cc.EventSet { return t.Algorithm.Events() | cc.Events(cc.TX, cc.ACK) }
 
 // Start implements cc.Starter.
 func (t *tap) Start(now units.Time) cc.Decision {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"testing"
 	"text/tabwriter"
 
@@ -162,14 +161,12 @@ func ns3Run(t *testing.T, spec string, scenario []bottleneck.Flow) ourFigures {
 	require.NoError(t, err)
 	var mean ourFigures
 	for seed := range uint64(draws) {
-		rng := rand.New(rand.NewPCG(seed, 3))
 		flows := append([]bottleneck.Flow(nil), scenario...)
 		for i := range flows {
-			flows[i].Start += units.Duration(rng.Int64N(int64(5 * units.Microsecond)))
 			flows[i].Control = control
 		}
 		r, err := bottleneck.Run(t.Context(), bottleneck.Config{
-			Seed: seed, PathMTU: payload, Rate: 100 * units.Gbps, Delay: 3 * units.Microsecond, Until: 20 * units.Millisecond, Chunk: 16 * units.MiB,
+			Seed: seed, Jitter: 5 * units.Microsecond, PathMTU: payload, Rate: 100 * units.Gbps, Delay: 3 * units.Microsecond, Until: 20 * units.Millisecond, Chunk: 16 * units.MiB,
 			ECN: fabric.ECN{Kmin: 400 * units.KiB, Kmax: 1600 * units.KiB, Pmax: 0.2, AtDequeue: true},
 		}, flows)
 		require.NoError(t, err)
