@@ -33,6 +33,7 @@ var rtts = &experiment.Experiment{
 		}
 		r.Claim("windows", near("swift", "dctcp", "idctcp"))
 		r.Claim("rates", near("dcqcn", "dcqcn-nic"))
+		r.Note("no-starvation", "ledbat-dc: it adds and subtracts alike whatever the window, so that what windows differ by at the start, a BDP of each one's path, stays")
 		least := claims.Value{}
 		for _, a := range []string{"swift", "dctcp", "idctcp", "ledbat-dc", "dcqcn", "dcqcn-nic"} {
 			least = least.With(a, claims.Number(r.Cell(a).Values("least").Min()))
