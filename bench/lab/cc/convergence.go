@@ -68,7 +68,7 @@ var convergence = &experiment.Experiment{
 		r.Note("join", unused+"; with more flows, whose windows are in use, it is quicker")
 		r.Note("utilisation", "ledbat-dc: a latecomer with its least window takes what a leaver leaves in steps of a packet a round trip")
 		r.Note("ledbat-queue", "n=2: what the lone flow's unused window let go at the join drains slowly")
-		r.Note("fair-rates", "dcqcn-nic: NICs raise by 5 Mb/s each 300 µs, so that the shares of the joins last for longer than a phase")
+		r.Note("fair-rates", nicAlpha+"; they raise by 5 Mb/s each 300 µs. The shares of the joins last for longer than a phase")
 		r.Note("utilisation-rates", "dcqcn-nic: NICs raise by 5 and 50 Mb/s each 300 µs, and take what a leaver leaves as slowly")
 		r.Claim("dctcp-queue", over("queue p99", experiment.Values.Max, amount, "dctcp", "idctcp"))
 	},

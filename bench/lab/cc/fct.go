@@ -67,6 +67,7 @@ func judgeCompletionTimes(r *experiment.Results) {
 	}
 	r.Claim("complete", r.Values("incomplete").Sum())
 	r.Claim("short-tail", tail)
+	r.Note("short-tail", nicAlpha)
 	r.Claim("load", grows)
 	r.Claim("swift-dctcp", short99("swift", 0.7)/short99("dctcp", 0.7))
 }
