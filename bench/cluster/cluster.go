@@ -22,6 +22,9 @@ type Config struct {
 	Control cc.Spec
 	// ControlOf, unless nil, is that of the n-th connection between two hosts: for mixed runs.
 	ControlOf func(from, to, n int) cc.Spec
+	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that hears
+	// what it hears, to take it down or to add to it.
+	Around func(from, to, n int, a cc.Algorithm) cc.Algorithm
 	// TrafficClass of connections: DSCP and ECN.
 	TrafficClass uint8
 	// AnswerClass is that of ACKs and CNPs; 0 means TrafficClass.

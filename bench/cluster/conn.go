@@ -32,9 +32,14 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 	}
-	spec := c.controlOf(from, to)
+	n := a.counts[to]
+	a.counts[to]++
+	spec := c.controlOf(from, to, n)
 	if spec != (cc.Spec{}) {
 		algorithm, err := spec.New(c.path(from, to))
+		if err == nil && c.config.Around != nil {
+			algorithm = c.config.Around(from, to, n, algorithm)
+		}
 		if err == nil {
 			err = qa.Control(algorithm)
 		}
@@ -62,10 +67,8 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	return conn, nil
 }
 
-// controlOf is the congestion control of the next connection between two hosts.
-func (c *Cluster) controlOf(from, to int) cc.Spec {
-	n := c.Nodes[from].counts[to]
-	c.Nodes[from].counts[to]++
+// controlOf is the congestion control of the n-th connection between two hosts.
+func (c *Cluster) controlOf(from, to, n int) cc.Spec {
 	if c.config.ControlOf != nil {
 		return c.config.ControlOf(from, to, n)
 	}

@@ -3,12 +3,14 @@ package main
 import (
 	"slices"
 
+	cclab "github.com/goroce/goroce/bench/lab/cc"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	fabriclab "github.com/goroce/goroce/bench/lab/fabric"
+	"github.com/goroce/goroce/bench/lab/prioplus"
 )
 
 // experiments answers all that this program can run. A package of experiments lists its own, in a
 // variable Experiments of this type; they come together here.
 func experiments() []*experiment.Experiment {
-	return slices.Concat(fabriclab.Experiments)
+	return slices.Concat(fabriclab.Experiments, cclab.Experiments, prioplus.Experiments)
 }

@@ -3,6 +3,7 @@ package experiment
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/goroce/goroce/bench/lab/claims"
@@ -91,7 +92,7 @@ func Seconds(s float64) claims.Value {
 	case ps >= float64(units.Forever):
 		return claims.Time(units.Forever)
 	case ps > -float64(units.Forever):
-		return claims.Time(units.Duration(ps))
+		return claims.Time(units.Duration(math.Round(ps)))
 	}
 	return claims.Number(s) // NaN
 }

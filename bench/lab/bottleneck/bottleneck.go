@@ -1,0 +1,257 @@
+package bottleneck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/goroce/goroce/bench/cluster"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// Config is the network and how long it is looked at. Links of senders may differ in length.
+type Config struct {
+	Seed     uint64
+	Rate     units.BitRate  // of all links
+	Delay    units.Duration // of the receiver's link, and of the senders' unless DelayOf says otherwise
+	DelayOf  func(sender int) units.Duration
+	PathMTU  units.Bytes // 0 means 1024
+	ECN      fabric.ECN
+	Buffer   units.Bytes // of the switch; 0 is without limit
+	Chunk    units.Bytes // longest message of a flow; 0 means 1 MiB, of which two are outstanding
+	Until    units.Duration
+	Interval units.Duration // of the goodput; 0 means 20 µs
+	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
+}
+
+// Flow is one flow, which has a sender of its own.
+type Flow struct {
+	Start   units.Duration
+	Stop    units.Duration // sends nothing more from then on; 0 is when all Bytes are through
+	Bytes   units.Bytes    // payload; 0 is as much as time admits
+	Control cc.Spec
+}
+
+// Result is what there was to see. Times count from the nominal start, the zero of Config and Flow.
+type Result struct {
+	BaseRTT units.Duration // of a full packet from the first sender
+	Flows   []*Trace
+	Queue   *fabric.Series // toward the receiver, in bytes as the link counts them: over its rate it is the delay
+	Port    fabric.QueueStats
+	End     units.Duration // Until, or when the last flow ended
+}
+
+// Trace is what there was to see of a flow.
+type Trace struct {
+	Flow
+	Goodput *fabric.Series // bits of payload that arrived in order, a second
+	Window  *fabric.Series // packets, as the algorithm decided
+	// Sent are the times at which packets left the transport; only where Bytes is given.
+	Sent []units.Time
+	// Finish is the last acknowledgement; of a flow that did not end, the last so far.
+	Finish units.Duration
+	Ended  bool
+	Acked  units.Bytes
+
+	conn     *cluster.Conn
+	zero     units.Time
+	payload  units.Bytes
+	before   uint64
+	decision cc.Decision
+}
+
+// FCT is the completion time. That of a stopped flow ends with the last acknowledgement of what was
+// on its way.
+func (t *Trace) FCT() units.Duration { return t.Finish - t.Start }
+
+// warm is how long hosts have to find each other before the zero of time.
+const warm = 100 * units.Microsecond
+
+// Warm is how long before the zero of time connections, and with them algorithms, are made.
+const Warm = warm
+
+const (
+	onWire   = 24 // check sequence, preamble and gap
+	unstored = 20 // of which a switch stores the check sequence only
+)
+
+// Overhead is what a packet takes of a link besides its payload.
+const Overhead = wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.ICRCLen + onWire
+
+// Cap is the payload that a link carries.
+func (c *Config) Cap() float64 {
+	return float64(c.Rate) * float64(c.PathMTU) / float64(c.PathMTU+Overhead)
+}
+
+// dscp of acknowledgements: class selector 7, the highest class.
+const answerClass = 56 << 2
+
+// Run simulates flows until all have ended or the time is over.
+func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
+	if c.PathMTU == 0 {
+		c.PathMTU = transport.MTU1024
+	}
+	if c.Interval == 0 {
+		c.Interval = 20 * units.Microsecond
+	}
+	net := c.network(len(flows))
+	r := &Result{}
+	rng := rand.New(rand.NewPCG(c.Seed, 0))
+	for _, f := range flows {
+		if c.Jitter > 0 {
+			f.Start += units.Duration(rng.Int64N(int64(c.Jitter)))
+		}
+		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU, zero: units.Time(warm)})
+	}
+	receiver := len(flows)
+	cl, err := cluster.New(net, cluster.Config{
+		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
+		ControlOf: func(from, _, _ int) cc.Spec { return flows[from].Control },
+		Around:    func(from, _, _ int, a cc.Algorithm) cc.Algorithm { return &tap{a, r.Flows[from]} },
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range flows {
+		if err := cl.Warm(i, receiver); err != nil {
+			return nil, err
+		}
+	}
+	if err := net.Run(units.Time(warm)); err != nil {
+		return nil, err
+	}
+	out := net.Switches()[0].Ports()[receiver]
+	r.BaseRTT = net.BaseRTT(0, receiver, c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
+	queue := out.RecordQueue(0)
+	var failed error
+	for i, t := range r.Flows {
+		net.At(t.zero.Add(t.Start), func() {
+			if err := t.begin(cl, i, receiver); err != nil {
+				failed = err
+				net.Stop()
+			}
+		})
+		t.Goodput = net.SampleRate(c.Interval, t.received)
+	}
+	net.Every(10*units.Microsecond, func(units.Time) bool {
+		if ctx.Err() != nil || len(cl.Errors) > 0 || r.over(net.Now()) {
+			net.Stop()
+		}
+		return true
+	})
+	if err := net.Run(units.Time(warm + c.Until)); err != nil && !errors.Is(err, fabric.ErrStopped) {
+		return nil, err
+	}
+	if len(cl.Errors) > 0 {
+		failed = cl.Errors[0]
+	}
+	if failed == nil {
+		failed = ctx.Err()
+	}
+	r.Queue, r.Port, r.End = since(queue, warm, float64(c.PathMTU+Overhead)/float64(c.PathMTU+Overhead-unstored)), out.QueueStats(0), net.Now().Sub(units.Time(warm))
+	for _, t := range r.Flows {
+		// A rate is known at the end of its interval, and holds from its beginning.
+		t.Goodput, t.Window = since(t.Goodput, warm+c.Interval, 1), since(t.Window, warm, 1)
+	}
+	return r, failed
+}
+
+// network is a star whose last host receives.
+func (c *Config) network(senders int) *fabric.Network {
+	var queues fabric.Queues
+	queues[0].ECN = c.ECN
+	// Frames take a nanosecond more to get into a host, so that there is an endpoint delay to be told.
+	host := fabric.HostConfig{RxDelay: units.Nanosecond}
+	net := fabric.New(fabric.Config{Seed: c.Seed})
+	sw := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: c.Buffer, Queues: queues.At()})
+	for i := range senders {
+		delay := c.Delay
+		if c.DelayOf != nil {
+			delay = c.DelayOf(i)
+		}
+		net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: delay})
+	}
+	net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: c.Delay})
+	return net
+}
+
+// begin posts the flow.
+func (t *Trace) begin(cl *cluster.Cluster, from, to int) error {
+	bytes := t.Bytes
+	if bytes == 0 {
+		bytes = 1 << 50
+	}
+	f, err := cl.Start(workload.Flow{Src: from, Dst: to, Bytes: bytes})
+	if err != nil {
+		return fmt.Errorf("bottleneck: flow %d: %w", from, err)
+	}
+	t.conn, t.before = f.Conn, f.Conn.Received()
+	return nil
+}
+
+func (t *Trace) received() uint64 {
+	if t.conn == nil {
+		return 0
+	}
+	return t.conn.Received() - t.before
+}
+
+// over says whether nothing more can come of any flow: all bytes are through, or it stopped long ago.
+func (r *Result) over(now units.Time) bool {
+	for _, t := range r.Flows {
+		switch {
+		case t.Ended:
+		case t.Stop > 0 && now.Sub(t.zero) > max(t.Stop, t.Finish)+units.Millisecond:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Jain is the index of fairness of what arrived of the flows in a span: 1 is equal, 1/n is one for all.
+func (r *Result) Jain(from, to units.Duration) float64 {
+	var x []float64
+	for _, t := range r.Flows {
+		x = append(x, t.Goodput.Mean(units.Time(from), units.Time(to)))
+	}
+	return Jain(x...)
+}
+
+// Jain is the index of fairness.
+func Jain(x ...float64) float64 {
+	sum, squares := 0.0, 0.0
+	for _, v := range x {
+		sum += v
+		squares += v * v
+	}
+	return sum * sum / (float64(len(x)) * squares)
+}
+
+// Total is the goodput of all flows over time.
+func (r *Result) Total() *fabric.Series {
+	total := &fabric.Series{}
+	for i, at := range r.Flows[0].Goodput.Times {
+		sum := 0.0
+		for _, t := range r.Flows {
+			sum += t.Goodput.Values[i]
+		}
+		total.Add(at, sum)
+	}
+	return total
+}
+
+// since counts time from zero, and scales the values.
+func since(s *fabric.Series, zero units.Duration, by float64) *fabric.Series {
+	out := &fabric.Series{}
+	for i, at := range s.Times {
+		out.Add(at.Add(-zero), s.Values[i]*by)
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package bottleneck
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/units"
+)
+
+const us = units.Microsecond
+
+func run(t *testing.T, c Config, flows ...Flow) *Result {
+	t.Helper()
+	c.Rate, c.Delay = 100*units.Gbps, 2*us
+	r, err := Run(t.Context(), c, flows)
+	require.NoError(t, err)
+	return r
+}
+
+func control(t *testing.T, text string) cc.Spec {
+	spec, err := cc.Parse(text)
+	require.NoError(t, err)
+	return spec
+}
+
+// A flow alone takes a base round trip and its bytes at the link's payload rate, and its start is the
+// zero of its time.
+func TestOneFlow(t *testing.T) {
+	c := Config{Until: units.Millisecond}
+	r := run(t, c, Flow{Start: 50 * us, Bytes: 1_024_000, Control: control(t, "fixed")})
+	f := r.Flows[0]
+	require.True(t, f.Ended)
+	assert.Len(t, f.Sent, 1000)
+	assert.GreaterOrEqual(t, f.Sent[0], units.Time(50*us))
+	ideal := r.BaseRTT + (100 * units.Gbps).Duration(999*(1024+Overhead))
+	assert.InDelta(t, ideal.Nanoseconds(), f.FCT().Nanoseconds(), 200)
+	c.Rate, c.PathMTU = 100*units.Gbps, 1024
+	assert.InEpsilon(t, c.Cap(), f.Goodput.Mean(units.Time(70*us), units.Time(110*us)), 0.02)
+	assert.Less(t, r.End, 200*us, "it ends when all flows have")
+}
+
+// A flow that stops sends nothing from then on: what was on its way still arrives, and the other one
+// has the link.
+func TestStop(t *testing.T) {
+	swift := control(t, "swift:base_target=rtt+10us")
+	r := run(t, Config{Until: 2 * units.Millisecond}, Flow{Stop: units.Millisecond, Control: swift}, Flow{Control: swift})
+	f := r.Flows[0]
+	assert.InDelta(t, 1022, f.Finish.Microseconds(), 12, "a round trip with the queue")
+	assert.Zero(t, f.Goodput.Mean(units.Time(1100*us), units.Time(1900*us)))
+	assert.Greater(t, r.Flows[1].Goodput.Mean(units.Time(1100*us), units.Time(1900*us)), 85e9)
+	assert.Greater(t, r.Jain(500*us, 900*us), 0.9)
+	assert.InDelta(t, 0.5, r.Jain(1100*us, 1900*us), 0.01)
+}
+
+// The queue is in the link's bytes: what a fixed window beyond the path's BDP leaves waiting.
+func TestQueueIsDelay(t *testing.T) {
+	fixed := control(t, "fixed:window=102400B")
+	r := run(t, Config{Until: units.Millisecond}, Flow{Control: fixed}, Flow{Control: fixed})
+	onLink := units.Bytes(2 * 100 * (1024 + Overhead))
+	bdp := (100 * units.Gbps).Bytes(r.BaseRTT)
+	assert.InEpsilon(t, float64(onLink-bdp), r.Queue.Mean(units.Time(500*us), units.Time(900*us)), 0.15, "ACKs come for several packets at once")
+}
+
+// An algorithm hears what is left of the flow, not of what is posted, and only the events it wants.
+func TestLeft(t *testing.T) {
+	var left []units.Bytes
+	tr := &Trace{Flow: Flow{Bytes: 10_000}, Window: &fabric.Series{}, payload: 1000}
+	a := &tap{listener{func(ev *cc.Event) { left = append(left, ev.Left) }}, tr}
+	a.On(&cc.Event{Kind: cc.ACK, Bytes: 3_000}, 1)
+	a.On(&cc.Event{Kind: cc.ACK, Bytes: 3_000}, 2)
+	a.On(&cc.Event{Kind: cc.TX, Bytes: 1_000}, 3) // it did not ask for those
+	a.On(&cc.Event{Kind: cc.ACK, Bytes: 4_000}, 4)
+	assert.Equal(t, []units.Bytes{7_000, 4_000, 0}, left)
+	assert.True(t, tr.Ended)
+	assert.Len(t, tr.Sent, 1)
+}
+
+type listener struct{ hear func(*cc.Event) }
+
+func (listener) Events() cc.EventSet { return cc.Events(cc.ACK) }
+
+func (l listener) On(ev *cc.Event, _ units.Time) cc.Decision {
+	l.hear(ev)
+	return cc.Decision{Window: 1}
+}
+
+func TestJain(t *testing.T) {
+	assert.InDelta(t, 1, Jain(3, 3, 3), 1e-12)
+	assert.InDelta(t, 0.25, Jain(1, 0, 0, 0), 1e-12)
+	assert.InDelta(t, 0.9, Jain(2, 1), 1e-12)
+}

@@ -1,0 +1,66 @@
+package bottleneck
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// tap stands around a flow's algorithm: it takes down what passes, says what is left of the flow, and
+// stops it at its time.
+type tap struct {
+	cc.Algorithm
+	trace *Trace
+}
+
+// Events implements cc.Algorithm.
+func (t *tap) Events() cc.EventSet { return t.Algorithm.Events() | cc.Events(cc.TX, cc.ACK) }
+
+// Start implements cc.Starter.
+func (t *tap) Start(now units.Time) cc.Decision {
+	d := cc.Decision{Window: units.MiB} // as transport has it for who does not say
+	if s, ok := t.Algorithm.(cc.Starter); ok {
+		d = s.Start(now)
+	}
+	t.trace.decision = d
+	return d
+}
+
+// On implements cc.Algorithm.
+func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
+	f := t.trace
+	switch ev.Kind {
+	case cc.ACK, cc.ECN, cc.RTT:
+		if ev.Bytes > 0 {
+			f.Acked += ev.Bytes
+			f.Finish = now.Sub(f.zero)
+			f.Ended = f.Bytes > 0 && f.Acked >= f.Bytes
+		}
+	case cc.TX:
+		if f.Bytes > 0 {
+			f.Sent = append(f.Sent, now.Add(-units.Duration(f.zero)))
+		}
+	}
+	if ev.Left == 0 && f.Bytes > f.Acked {
+		ev.Left = f.Bytes - f.Acked
+	}
+	if t.Algorithm.Events().Has(ev.Kind) {
+		d := t.Algorithm.On(ev, now)
+		if d.Window != f.decision.Window {
+			f.Window.Add(now, float64(d.Window)/float64(f.payload))
+		}
+		f.decision = d
+	}
+	d := f.decision
+	if f.Stop > 0 && now.Sub(f.zero) >= f.Stop {
+		d = cc.Decision{Hold: true, Window: d.Window, Rate: d.Rate}
+	}
+	return d
+}
+
+// Snapshot implements cc.Observable.
+func (t *tap) Snapshot() cc.Snapshot {
+	if o, ok := t.Algorithm.(cc.Observable); ok {
+		return o.Snapshot()
+	}
+	return cc.Snapshot{Window: t.trace.decision.Window, Rate: t.trace.decision.Rate}
+}

@@ -1,0 +1,14 @@
+package prioplus
+
+import (
+	"testing"
+
+	"github.com/goroce/goroce/bench/lab/labtest"
+)
+
+func TestAllExperimentsAtSmallScale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
+	labtest.Small(t, Experiments)
+}
