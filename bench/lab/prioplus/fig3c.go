@@ -52,7 +52,10 @@ var fig3c = &experiment.Experiment{
 		}
 		r.Claim("fluctuation", claims.Number(r.Values("p95").Mean()-r.Values("p5").Mean()))
 		if r.Scale == experiment.Small {
-			r.Note("fluctuation", "100 flows have windows of two packets at the target and hold it; 300 have less than one, and do not")
+			r.Note("fluctuation", "100 flows have windows of two packets at the target, and hold it")
+		} else {
+			r.Note("under-utilised", steady)
+			r.Note("fluctuation", steady)
 		}
 		r.Claim("high-decelerates", r.Values("high").Mean())
 	},
@@ -63,3 +66,6 @@ var fig3c = &experiment.Experiment{
 		return []figure.Figure{goodput(r, "Swift without target scaling", "high", "low"), queue}
 	},
 }
+
+const steady = "since an ACK comes for each packet, and windows below one are paced by the wheel, 300 flows hold the target as steadily " +
+	"as 100; the published run's fluctuation is not there, and why is not explained yet"
