@@ -63,11 +63,9 @@ var convergence = &experiment.Experiment{
 		}
 		r.Claim("swift-queue", swift)
 		r.Claim("ledbat-queue", led)
-		const unused = "a lone flow is limited by its NIC and not by its window, which nothing keeps from growing to 16 BDP until another one joins"
-		r.Note("fair", unused+": additive steps and cuts mend that in milliseconds, but LEDBAT lowers both windows alike, to the least for the one that joined")
-		r.Note("join", unused+"; with more flows, whose windows are in use, it is quicker")
+		r.Note("fair", "ledbat-dc adds and subtracts alike whatever the window: what two windows differ by when flows meet stays, down to the least window for the one that joined")
+		r.Note("join", "dctcp, idctcp: cuts of alpha/2 in a round trip and steps of a packet bring the windows together in 1 to 2 ms; swift needs no time")
 		r.Note("utilisation", "ledbat-dc: a latecomer with its least window takes what a leaver leaves in steps of a packet a round trip")
-		r.Note("ledbat-queue", "n=2: what the lone flow's unused window let go at the join drains slowly")
 		r.Note("fair-rates", nicAlpha+"; they raise by 5 Mb/s each 300 µs. The shares of the joins last for longer than a phase")
 		r.Note("utilisation-rates", "dcqcn-nic: NICs raise by 5 and 50 Mb/s each 300 µs, and take what a leaver leaves as slowly")
 		r.Claim("dctcp-queue", over("queue p99", experiment.Values.Max, amount, "dctcp", "idctcp"))
