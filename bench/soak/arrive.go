@@ -149,9 +149,9 @@ func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
 }
 
 // allArrived checks, in a world where nothing is lost, that the unreliable messages of the side came
-// to their receiver, unless that had no receive for some, or other classes kept them waiting.
+// to their receiver, unless that had no receive for some.
 func (x *side) allArrived() {
-	if x.gone || x.peer.gone || x.peer.node.endpoint.Counters().UnreliableNoRecv > 0 || x.starved(x.session.plan.transit()) {
+	if x.gone || x.peer.gone || x.peer.node.endpoint.Counters().UnreliableNoRecv > 0 {
 		return
 	}
 	for _, m := range x.script {
