@@ -16,8 +16,11 @@ type Decision struct {
 	// Tags is what Bolt wants on packets that leave from now on. BoltAI is for one packet: whoever
 	// sends takes it from its copy then, and reports the TX.
 	Tags BoltFlags
-	// ProbeAfter asks for a probe after this time; 0 means none.
-	ProbeAfter units.Duration
+	// ProbeAt asks for one probe at this moment, whatever Window and Hold say; 0 means none. Another
+	// moment asks for another probe, and the one before, if it has not left, does not leave any more. The
+	// probe's echo is an RTT event, its loss an RTO event, each with Probe. It takes the way of the flow's
+	// data and waits in the same queues.
+	ProbeAt units.Time
 	// WakeAt asks for a TIMER event at this moment; 0 means none.
 	WakeAt units.Time
 }

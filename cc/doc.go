@@ -4,7 +4,7 @@
 // flow's newest [Decision]: how much may be in flight, and how fast it may leave. Behind the
 // Controller stands an [Algorithm] for each flow, one state transition per event, which cannot
 // tell whether it runs in line ([Inline]) or behind a device. The vocabulary of events is that of
-// TAURUS (its Table 3), with two of ours: CNP and TIMER.
+// TAURUS (its Table 3), with three of ours: CNP, TIMER and POST.
 //
 // [Parse] reads which algorithm, with which parameters; [Spec.New] makes one for a flow, told what it
 // cannot measure of its [Path], and refuses what cannot work there. [Help] explains every parameter.

@@ -9,22 +9,23 @@ import (
 // Kind says what happened to a flow.
 type Kind uint8
 
-// The events of TAURUS Table 3, and two of ours (CNP, TIMER).
+// The events of TAURUS Table 3, and three of ours (CNP, TIMER, POST).
 const (
 	ACK   Kind = iota // data newly acknowledged, without a delay sample
 	ECN               // an acknowledgement that echoes a congestion mark
 	OOO               // the receiver saw a sequence gap (NAK, SACK)
-	RTO               // the retransmission timer fired
-	RTT               // data newly acknowledged, with a delay sample
+	RTO               // the retransmission timer fired, or a probe did not come back in its time
+	RTT               // data newly acknowledged, with a delay sample; or a probe came back
 	TX                // a data packet left
 	CST               // a custom segment of a packet was extracted
 	HOST              // a sample of the host's own state
 	CNP               // a congestion notification packet arrived (RoCEv2 annex A17.9.3)
 	TIMER             // the moment the flow's Decision asked to be woken at
+	POST              // something to send was posted on a flow that had nothing left
 	kinds
 )
 
-var kindNames = [kinds]string{"ACK", "ECN", "OOO", "RTO", "RTT", "TX", "CST", "HOST", "CNP", "TIMER"}
+var kindNames = [kinds]string{"ACK", "ECN", "OOO", "RTO", "RTT", "TX", "CST", "HOST", "CNP", "TIMER", "POST"}
 
 func (k Kind) String() string {
 	if k < kinds {
@@ -85,6 +86,9 @@ type Event struct {
 	// receiver echoes it (ACK, ECN, RTT).
 	Marked int
 
+	// Probe says that the event is of a probe, not of data (RTT, RTO): it acknowledges nothing, and
+	// Packets and Bytes are 0. Only an algorithm that asks for probes hears it.
+	Probe bool
 	// Delay is the round-trip sample of an RTT event, host and fabric together, from the moment the
 	// packet left to the moment its acknowledgement was processed. A packet that was sent more than
 	// once gives none.

@@ -14,6 +14,7 @@ type Path struct {
 	Payload  units.Bytes    // of a full packet
 	Hops     int            // switches on the way; 0 unknown
 	Signals  Signals        // what it can tell
+	Seed     uint32         // of what an algorithm draws by lot: another one for each flow
 }
 
 // BDP is what line rate carries in a base round trip.
