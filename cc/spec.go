@@ -15,6 +15,15 @@ type Spec struct {
 	settings string // in the order they were given
 }
 
+// Control says how a flow is controlled: a Spec, or a Spec with something around it.
+type Control interface {
+	// New makes the algorithm for one flow, or says why it cannot work on this path.
+	New(path Path) (Algorithm, error)
+	// Name is short, String says all.
+	Name() string
+	String() string
+}
+
 // setting is one key=value.
 type setting struct{ key, value string }
 
