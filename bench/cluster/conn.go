@@ -88,7 +88,7 @@ func (c *Cluster) path(from, to int) cc.Path {
 		BaseRTT:  c.Net.BaseRTT(from, to, c.config.PathMTU+dataOverhead, ackLen),
 		Payload:  c.config.PathMTU,
 		Hops:     len(c.Net.Path(from, to, 0)) - 1,
-		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT,
+		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay,
 	}
 }
 
