@@ -84,6 +84,7 @@ type requester struct {
 	reach  int32 // PSNs that may be outstanding
 
 	inFlight units.Bytes
+	left     units.Bytes // posted, in work requests that have not completed
 	window   units.Bytes
 	recovery *recovery // since a loss, toward a peer that acknowledges selectively
 	stamps   *stamps   // when what is in flight left, for an algorithm that hears of delays
@@ -93,10 +94,11 @@ type requester struct {
 	rnrWait              bool // waiting out an RNR NAK
 	probing              bool // only the oldest packet leaves: its answer will say whether the peer is ready
 	gapSeen              bool // already went back for the missing response
-	hold                 bool // congestion control said stop
+	hold                 bool // congestion control says that nothing leaves
 	few                  bool // the timer runs for few packets
 	nakSeen              bool // already went back for una at the responder's word
 	unasked              bool // the newest packet asked for no ACK
+	fresh                bool // something was posted where nothing was left, and congestion control was not told
 
 	rtoAt units.Time // when the oldest packet counts as lost
 	rnrAt units.Time

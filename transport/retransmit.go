@@ -109,7 +109,9 @@ func (qp *QueuePair) timedOut(now units.Time) {
 		qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(r.una)}, now)
 	}
 	qp.sendFromOldest()
-	qp.startTimer(now)
+	if !r.hold { // else the next packet starts it: nothing is under way, and no retry spent in waiting
+		qp.startTimer(now)
+	}
 }
 
 // loseUnresolved ends the oldest unreliable request: its next hop does not answer.

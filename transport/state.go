@@ -333,9 +333,9 @@ func (qp *QueuePair) heedDecision() {
 }
 
 func (qp *QueuePair) applyDecision(d cc.Decision) {
-	qp.req.window, qp.req.hold = d.Window, d.Hold
+	qp.req.window, qp.req.hold = d.Window, d.Hold || d.Window <= 0
 	qp.setRate(d.Rate)
-	if d.Hold {
+	if qp.req.hold {
 		qp.leavePace()
 	}
 	if most := qp.limits.inFlight; most > 0 {
