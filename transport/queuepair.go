@@ -193,6 +193,7 @@ type QueuePair struct {
 	ecnEcho          bool   // ACKs tell of marks, instead of CNPs
 	timing           bool   // ACKs tell how long packets that ask for it were here
 	marks            *marks // once a packet has come with one
+	prober           *prober
 
 	// Context is the program's own.
 	Context any
@@ -206,6 +207,7 @@ type qpLimits struct {
 	ownRecvs bool
 	hops     uint8  // whose telemetry congestion control reads
 	readsINT bool   // either side may send telemetry
+	probes   bool   // either side may send a PROBE
 	inFlight uint32 // bytes; 0 is no limit
 }
 
@@ -376,7 +378,8 @@ func (qp *QueuePair) clear() {
 	qp.dropAhead()
 	qp.dropMarks()
 	qp.dropStamps()
-	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.readsINT = 0, 0, 0, false, false, false
+	qp.dropProber()
+	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.readsINT, qp.limits.probes = 0, 0, 0, false, false, false, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window}
 	qp.resp = responder{}
 	qp.asked.clear()

@@ -58,6 +58,9 @@ func (qp *QueuePair) onTimer(now units.Time) {
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return
 	}
+	if qp.prober != nil {
+		qp.probeTimer(now)
+	}
 	if r.rnrWait && !r.rnrAt.After(now) {
 		r.rnrWait, r.rnrAt = false, 0
 		qp.sendFromOldest()
@@ -146,6 +149,9 @@ func (qp *QueuePair) sendFromOldest() {
 		qp.goBack()
 	}
 	qp.ep.activate(qp)
+	if qp.prober != nil {
+		qp.probeDrained()
+	}
 }
 
 // waitRNR waits as long as the responder asked for, and then sends the oldest packet alone: were the
