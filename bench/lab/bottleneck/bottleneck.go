@@ -28,6 +28,8 @@ type Config struct {
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
+	// Noise, unless nil, draws by how much each acknowledgement's time stamp at its sender is late.
+	Noise func(*rand.Rand) units.Duration
 }
 
 // Flow is one flow, which has a sender of its own.
@@ -36,6 +38,9 @@ type Flow struct {
 	Stop    units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes   units.Bytes    // payload; 0 is as much as time admits
 	Control cc.Control
+	// Heard, unless nil, is told of what the algorithm was told, after that, and of the time since the
+	// nominal start.
+	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
 }
 
 // Result is what there was to see. Times count from the nominal start, the zero of Config and Flow.
@@ -170,12 +175,17 @@ func (c *Config) network(senders int) *fabric.Network {
 	host := fabric.HostConfig{RxDelay: units.Nanosecond}
 	net := fabric.New(fabric.Config{Seed: c.Seed})
 	sw := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: c.Buffer, Queues: queues.At(), INT: true})
+	sender := host
+	if c.Noise != nil {
+		random := rand.New(rand.NewPCG(c.Seed, 1))
+		sender.Noise = func() units.Duration { return c.Noise(random) }
+	}
 	for i := range senders {
 		delay := c.Delay
 		if c.DelayOf != nil {
 			delay = c.DelayOf(i)
 		}
-		net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: delay})
+		net.Connect(net.AddHost(sender), sw, fabric.Link{Rate: c.Rate, Delay: delay})
 	}
 	net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: c.Delay})
 	return net

@@ -48,11 +48,14 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 			f.Sent = append(f.Sent, now.Add(-units.Duration(f.zero)))
 		}
 	}
-	if ev.Left == 0 && f.Bytes > f.Acked {
+	if f.Bytes > f.Acked { // the transport knows of the messages that are posted, two at a time
 		ev.Left = f.Bytes - f.Acked
 	}
 	if t.Algorithm.Events().Has(ev.Kind) {
 		d := t.Algorithm.On(ev, now)
+		if f.Heard != nil {
+			f.Heard(ev, t.Algorithm, now.Sub(f.zero))
+		}
 		if d.Window != f.decision.Window {
 			f.Window.Add(now, float64(d.Window)/float64(f.payload))
 		}
@@ -60,7 +63,7 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 	}
 	d := f.decision
 	if f.Stop > 0 && now.Sub(f.zero) >= f.Stop {
-		d = cc.Decision{Hold: true, Window: d.Window, Rate: d.Rate}
+		d = cc.Decision{Hold: true, Window: d.Window, Rate: d.Rate} // and no probe
 	}
 	return d
 }
