@@ -28,7 +28,7 @@ type Config struct {
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
-	// Noise, unless nil, draws by how much each acknowledgement's time stamp at its sender is late.
+	// Noise, unless nil, draws what each delay that an algorithm hears of is beyond the true one.
 	Noise func(*rand.Rand) units.Duration
 }
 
@@ -65,6 +65,7 @@ type Trace struct {
 	Acked  units.Bytes
 
 	conn     *cluster.Conn
+	noise    func() units.Duration
 	zero     units.Time
 	payload  units.Bytes
 	before   uint64
@@ -108,11 +109,16 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	net := c.network(len(flows))
 	r := &Result{}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
+	noise := func() units.Duration { return 0 }
+	if c.Noise != nil {
+		random := rand.New(rand.NewPCG(c.Seed, 1))
+		noise = func() units.Duration { return c.Noise(random) }
+	}
 	for _, f := range flows {
 		if c.Jitter > 0 {
 			f.Start += units.Duration(rng.Int64N(int64(c.Jitter)))
 		}
-		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU, zero: units.Time(warm)})
+		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU, zero: units.Time(warm), noise: noise})
 	}
 	receiver := len(flows)
 	cl, err := cluster.New(net, cluster.Config{
@@ -175,17 +181,12 @@ func (c *Config) network(senders int) *fabric.Network {
 	host := fabric.HostConfig{RxDelay: units.Nanosecond}
 	net := fabric.New(fabric.Config{Seed: c.Seed})
 	sw := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: c.Buffer, Queues: queues.At(), INT: true})
-	sender := host
-	if c.Noise != nil {
-		random := rand.New(rand.NewPCG(c.Seed, 1))
-		sender.Noise = func() units.Duration { return c.Noise(random) }
-	}
 	for i := range senders {
 		delay := c.Delay
 		if c.DelayOf != nil {
 			delay = c.DelayOf(i)
 		}
-		net.Connect(net.AddHost(sender), sw, fabric.Link{Rate: c.Rate, Delay: delay})
+		net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: delay})
 	}
 	net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: c.Delay})
 	return net

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tap stands around a flow's algorithm: it takes down what passes, says what is left of the flow, and
-// stops it at its time.
+// tap stands around a flow's algorithm: it takes down what passes, adds noise to delays, says what is left of the
+// flow, and stops it at its time.
 type tap struct {
 	cc.Algorithm
 	trace *Trace
@@ -47,6 +47,9 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 		if f.Bytes > 0 {
 			f.Sent = append(f.Sent, now.Add(-units.Duration(f.zero)))
 		}
+	}
+	if ev.Kind == cc.RTT {
+		ev.Delay += f.noise()
 	}
 	if f.Bytes > f.Acked { // the transport knows of the messages that are posted, two at a time
 		ev.Left = f.Bytes - f.Acked

@@ -92,3 +92,13 @@ func (b bins) yield(all bins, start, end units.Duration) units.Duration {
 	}
 	return at - start
 }
+
+// delivered is when so many bytes were through.
+func (b bins) delivered(bytes float64) units.Duration {
+	for k, v := range b.rate {
+		if bytes -= v / 8 * b.width.Seconds(); bytes <= 0 {
+			return units.Duration(k+1) * b.width
+		}
+	}
+	return units.Duration(len(b.rate)) * b.width
+}
