@@ -38,8 +38,8 @@ type Flow struct {
 	Stop    units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes   units.Bytes    // payload; 0 is as much as time admits
 	Control cc.Control
-	// Heard, unless nil, is told of what the algorithm was told, after that, and of the time since the
-	// nominal start.
+	// Heard, unless nil, is told of what the algorithm was told, after that, of what was sent and acknowledged
+	// in any case, and of the time since the nominal start.
 	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
 }
 
@@ -171,6 +171,11 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		t.Goodput, t.Window = since(t.Goodput, warm+c.Interval, 1), since(t.Window, warm, 1)
 	}
 	return r, failed
+}
+
+// BaseRTT is that of a full packet and its acknowledgement through links of Delay.
+func (c Config) BaseRTT() units.Duration {
+	return c.network(1).BaseRTT(0, 1, c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
 }
 
 // network is a star whose last host receives.

@@ -56,13 +56,13 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 	}
 	if t.Algorithm.Events().Has(ev.Kind) {
 		d := t.Algorithm.On(ev, now)
-		if f.Heard != nil {
-			f.Heard(ev, t.Algorithm, now.Sub(f.zero))
-		}
 		if d.Window != f.decision.Window {
 			f.Window.Add(now, float64(d.Window)/float64(f.payload))
 		}
 		f.decision = d
+	}
+	if f.Heard != nil {
+		f.Heard(ev, t.Algorithm, now.Sub(f.zero))
 	}
 	d := f.decision
 	if f.Stop > 0 && now.Sub(f.zero) >= f.Stop {

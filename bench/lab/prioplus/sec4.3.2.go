@@ -8,11 +8,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// swing is how far n synchronised Swift flows let the delay swing, in seconds (appendix D): a round trip's additive
+// swing is how far n synchronised Swift flows, with W_AI in bytes, let the delay swing, in seconds (appendix D): a round trip's additive
 // increases beyond the target, and the cut that answers them below it. The appendix prints max(), and β over
 // the target; Swift's cut is of the delay, and max_mdf bounds it.
-func swing(n int, wai units.Bytes, beta, maxMDF float64, target units.Duration) float64 {
-	above := float64((units.Bytes(n) * wai).Bits()) / float64(rate)
+func swing(n int, wai, beta, maxMDF float64, target units.Duration) float64 {
+	above := float64(n) * 8 * wai / float64(rate)
 	delay := target.Seconds() + above
 	return above + min(beta*above/delay, maxMDF)*delay
 }

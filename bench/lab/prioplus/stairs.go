@@ -2,6 +2,7 @@ package prioplus
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/goroce/goroce/bench/lab/bottleneck"
 	"github.com/goroce/goroce/bench/lab/claims"
@@ -51,12 +52,12 @@ func (s *stairs) run(j *experiment.Job, config bottleneck.Config) error {
 		p, start := s.priorities[i], units.Duration(i)*s.step
 		end := start + s.step
 		j.Value(class(p)+" settled", classes[i].share(all, end-s.settled, end))
-		j.Value(class(p)+" takeover", classes[i].takeover(all, start, end).Seconds())
-		j.Value(class(p)+" yield", below(i).yield(all, start, end).Seconds())
+		j.Value(class(p)+" takeover", seconds(classes[i].takeover(all, start, end)))
+		j.Value(class(p)+" yield", seconds(below(i).yield(all, start, end)))
 		j.Value("below", below(i).share(all, end-s.settled, end))
 		// It stops, and the next one has the link.
 		stop := s.stop(i)
-		j.Value(class(p)+" refill", all.refill(stop, config.Cap()).Seconds())
+		j.Value(class(p)+" refill", seconds(all.refill(stop, config.Cap())))
 		j.Value(class(p)+" next", classes[i-1].share(all, stop+s.step-s.settled, stop+s.step))
 		if i > 1 {
 			j.Value("below", below(i-1).share(all, stop+s.step-s.settled, stop+s.step))
@@ -65,6 +66,14 @@ func (s *stairs) run(j *experiment.Job, config bottleneck.Config) error {
 	j.Value("util", all.mean(units.Millisecond, r.End)/config.Cap())
 	keepQueue(j, "queue", r, config.Interval)
 	return nil
+}
+
+// seconds makes what never happened infinite.
+func seconds(d units.Duration) float64 {
+	if d == units.Forever {
+		return math.Inf(1)
+	}
+	return d.Seconds()
 }
 
 func class(priority int) string { return fmt.Sprintf("priority %d", priority) }
