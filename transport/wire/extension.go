@@ -5,6 +5,7 @@ package wire
 //
 //	XACK   BTH, XCH, AETH, TLVs
 //	XDATA  BTH, XCH, inner opcode, TLVs, extended headers and payload of the inner opcode
+//	SRC    BTH, XCH, report of a queue; from a switch
 
 // ExtensionVersion is the version of the extension that this package speaks.
 const ExtensionVersion = 1
@@ -56,6 +57,12 @@ func extension(frame []byte, at int) (ext, off int, info *OpcodeInfo) {
 	if h.Version() != ExtensionVersion || h.TLVLen() > MaxTLVs || end > len(frame) {
 		return 0, 0, nil
 	}
+	if op == SRC {
+		if ext, off = at+BTHLen+XCHLen, at+BTHLen+XCHLen+SRCLen; h.TLVLen() != 0 || off > len(frame) {
+			return 0, 0, nil
+		}
+		return ext, off, &opcodes[SRC]
+	}
 	if !TLVs(frame[at+tlvOffset : end]).valid(op) {
 		return 0, 0, nil
 	}
@@ -76,7 +83,7 @@ func (p *Packet) Inner() Opcode {
 	return p.Op
 }
 
-// XCH is the common header of an XACK or XDATA.
+// XCH is the common header of a packet of the extension.
 func (p *Packet) XCH() XCH { return XCH(p.Frame[p.BTHOff+BTHLen : p.BTHOff+BTHLen+XCHLen]) }
 
 // TLVs are the TLVs of an XACK or XDATA.
@@ -96,6 +103,12 @@ func (p *Packet) Timing() Timing { return Timing(p.TLVs().Find(TLVTiming)) }
 
 // ECNEcho is the count of marks in an XACK, nil when it has none.
 func (p *Packet) ECNEcho() ECNEcho { return ECNEcho(p.TLVs().Find(TLVECNEcho)) }
+
+// BoltEcho is what an XACK says of Bolt's flags, nil when it says nothing.
+func (p *Packet) BoltEcho() BoltEcho { return BoltEcho(p.TLVs().Find(TLVBoltEcho)) }
+
+// Bolt is the flags of an XDATA, nil when it has none.
+func (p *Packet) Bolt() Bolt { return Bolt(p.TLVs().Find(TLVBolt)) }
 
 // INT is the telemetry of an XDATA, nil when it has none.
 func (p *Packet) INT() INT { return INT(p.TLVs().Find(TLVInt)) }

@@ -19,6 +19,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(anXACK(f, v6))
 		f.Add(anXDATA(f, v6, RCWriteOnlyImm, 3, 50))
 		f.Add(anXDATA(f, v6, RCReadResponseMiddle, 0, 50))
+		f.Add(aBolt(f, v6, BoltINC, 50))
+		f.Add(BuildSRC(make([]byte, MaxSRC), aBolt(f, v6, BoltINC, 50), 0xe0, aReport))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		before := bytes.Clone(frame)
@@ -43,7 +45,7 @@ func views(t *testing.T, p *Packet) {
 	} else {
 		require.Equal(t, p.BTHOff+BTHLen, p.ExtOff)
 	}
-	if p.Op != XACK {
+	if p.Op != XACK && p.Op != SRC {
 		require.Equal(t, p.ExtOff+uint16(i.Ext), p.PayloadOff)
 	}
 	require.Equal(t, len(p.Frame), int(p.End)+int(p.Pad)+ICRCLen)
@@ -85,6 +87,10 @@ func extensionViews(t *testing.T, p *Packet) {
 		require.NotEmpty(t, p.AETH().Syndrome().String())
 		require.Empty(t, p.Payload())
 		require.Nil(t, p.INT())
+		require.Nil(t, p.Bolt())
+	} else if p.Op == SRC {
+		require.Empty(t, p.TLVs())
+		require.GreaterOrEqual(t, p.Report().Drain, units.Duration(0))
 	} else {
 		require.True(t, p.Inner().Info().Valid)
 		require.Nil(t, p.SACK())
@@ -93,6 +99,12 @@ func extensionViews(t *testing.T, p *Packet) {
 		for i := range s.Len() / 32 {
 			s.Bits(i)
 		}
+	}
+	if b := p.Bolt(); b != nil {
+		require.Equal(t, b, FindBolt(p.Frame))
+	}
+	if b := p.BoltEcho(); b != nil {
+		b.Counts()
 	}
 	if v := p.INT(); v != nil {
 		for i := range v.Filled() {

@@ -65,6 +65,7 @@ const Manufacturer Opcode = 0xc0
 const (
 	XACK  Opcode = 0xc5 // an ACK or NAK that says more
 	XDATA Opcode = 0xc6 // a standard packet that carries more
+	SRC   Opcode = 0xc7 // a switch tells the sender of a packet how long its queue is
 )
 
 // Transport is the transport service of an opcode: its upper three bits (IB table 38).
@@ -96,7 +97,7 @@ const (
 	CmpSwap
 	FetchAdd
 	CNPKind
-	Extension // XACK and XDATA
+	Extension // XACK, XDATA, SRC
 )
 
 // OpcodeInfo is one row of IB table 38: what follows from an opcode alone.
