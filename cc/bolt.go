@@ -41,6 +41,8 @@ type Bolt struct {
 	pkt      float64
 	rtt      units.Duration // the last sample; 0 none
 	decrease gate           // t_dec
+	fresh    bool           // of what was posted nothing is acknowledged yet
+	begun    mark           // what was posted before is
 	askAI    bool
 	asked    mark // AI is under way, in a packet before it
 	heardSRC bool
@@ -67,11 +69,11 @@ func (p *boltParams) declare(s *schema) {
 
 func (p *boltParams) build(path Path) Algorithm {
 	pkt := float64(path.Payload)
-	return &Bolt{boltParams: *p, path: path, pkt: pkt, cwnd: float64(p.initCwnd) * pkt, askAI: true}
+	return &Bolt{boltParams: *p, path: path, pkt: pkt, cwnd: float64(p.initCwnd) * pkt, fresh: true, askAI: true}
 }
 
 // Events implements Algorithm.
-func (*Bolt) Events() EventSet { return Events(ACK, ECN, RTT, CST, OOO, RTO, TX) }
+func (*Bolt) Events() EventSet { return Events(ACK, ECN, RTT, CST, OOO, RTO, TX, POST) }
 
 // Start implements Starter: at line rate.
 func (b *Bolt) Start(units.Time) Decision { return b.decide() }
@@ -82,11 +84,18 @@ func (b *Bolt) On(ev *Event, now units.Time) Decision {
 	case ACK, ECN, RTT:
 		b.onAck(ev, now)
 	case CST:
-		if b.onSRC(&ev.SRC, now.Sub(ev.SRC.Sent), now) {
+		rtt := b.roundTrip()
+		if ev.SRC.Sent != 0 {
+			rtt = now.Sub(ev.SRC.Sent)
+		}
+		if b.onSRC(&ev.SRC, rtt, now) {
 			b.heardSRC = true
 		}
+	case POST:
+		b.fresh = true
+		b.begun.at(ev.SndNxt)
 	case TX:
-		if b.askAI && b.rtt > 0 { // it has the flag
+		if b.askAI && !b.fresh { // it has the flag
 			b.askAI = false
 			b.asked.at(ev.SndNxt)
 		}
@@ -102,6 +111,9 @@ func (b *Bolt) On(ev *Event, now units.Time) Decision {
 func (b *Bolt) onAck(ev *Event, now units.Time) {
 	if delay, ok := b.sample(ev); ok {
 		b.rtt = delay
+		if b.begun.passed(ev.PSN) {
+			b.fresh = false
+		}
 	}
 	if ev.Packets <= 0 {
 		return
@@ -113,12 +125,8 @@ func (b *Bolt) onAck(ev *Event, now units.Time) {
 	case b.asked.set && b.asked.passed(ev.PSN): // the packet that had it was lost
 		b.askAI, b.asked = true, mark{}
 	}
-	switch {
-	case ev.Bolt&BoltDEC == 0:
-		if ev.Bolt&BoltINC != 0 {
-			b.cwnd += b.pkt
-		}
-	case !b.heardSRC: // the switches only mark: this is as good, and a round trip later
+	b.cwnd += float64(min(max(ev.Increases, 0), ev.Packets)) * b.pkt
+	if ev.Bolt&BoltDEC != 0 && !b.heardSRC { // the switches only mark: this is as good, and a round trip later
 		b.onSRC(&ev.SRC, b.rtt, now)
 	}
 }
@@ -171,7 +179,7 @@ func (b *Bolt) roundTrip() units.Duration {
 func (b *Bolt) decide() Decision {
 	d := windowed(Packets(b.cwnd/b.pkt), &b.path, b.roundTrip())
 	switch {
-	case b.rtt == 0:
+	case b.fresh:
 		d.Tags = BoltFirst
 	case b.askAI:
 		d.Tags = BoltAI

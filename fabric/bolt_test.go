@@ -233,8 +233,8 @@ func (s *sender) Poll(now units.Time) units.Time {
 	return now.Add(units.Forever)
 }
 
-// The report comes from the first switch with a queue, and passes what waits on its way: the sender knows after a round trip
-// to that switch. Here three frames come at once from as many senders, the third one finds two.
+// The report passes what waits on its way, and the sender knows after a round trip to the switch. Here four frames come
+// at once from as many senders: one leaves, two wait, the fourth finds them.
 func TestBoltReportIsBackEarly(t *testing.T) {
 	p := Parts{Host: HostConfig{TxDepth: 40}, Switch: SwitchConfig{Queues: Queues{{Bolt: Bolt{Frame: stored}}}.At()}}
 	n := Star(p, 5, Link{Rate: 100 * gbps, Delay: 2 * us})
