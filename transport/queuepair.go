@@ -203,7 +203,8 @@ type qpLimits struct {
 	inline   uint16
 	ownRecvs bool
 	hops     uint8  // whose telemetry congestion control reads
-	readsINT bool   // either side may send telemetry
+	reads    uint8  // features: what may be in an XDATA of the peer
+	bolt     bool   // congestion control hears switches, and the peer plays its part
 	inFlight uint32 // bytes; 0 is no limit
 }
 
@@ -374,7 +375,7 @@ func (qp *QueuePair) clear() {
 	qp.dropAhead()
 	qp.dropMarks()
 	qp.dropStamps()
-	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.readsINT = 0, 0, 0, false, false, false
+	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.reads, qp.limits.bolt = 0, 0, 0, false, false, 0, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window}
 	qp.resp = responder{}
 	qp.asked.clear()

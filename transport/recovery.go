@@ -63,7 +63,9 @@ func (qp *QueuePair) endRecovery() {
 func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	c := &qp.ep.counters
 	switch {
-	case qp.recvTag == 0 || p.Op == wire.XDATA && !qp.limits.readsINT:
+	case p.Op == wire.SRC:
+		qp.receiveSRC(p)
+	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0:
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
