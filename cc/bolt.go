@@ -32,7 +32,9 @@ func (d *Decision) Tag(unsent units.Bytes) BoltFlags {
 // the switch. A switch with room to spare (supply matching), or that saw the last window of a flow
 // (proactive ramp-up), lets the INC flag of a packet through: a packet more.
 //
-// The rules are those of the authors' ns-3 model; the paper was not at hand.
+// The rules are those of the authors' ns-3 model; the paper was not at hand. What is ours is that a window is spread
+// over its round trip (pace): packets in one bunch hear the switch at one moment of it, and however many they
+// are, they remove one, so that large windows stay large.
 type Bolt struct {
 	boltParams
 	path Path
@@ -54,6 +56,7 @@ type boltParams struct {
 	ai                         Packets
 	targetQueue                units.Bytes
 	minCwnd, maxCwnd, initCwnd Packets
+	pace                       bool
 }
 
 func (p *boltParams) declare(s *schema) {
@@ -63,6 +66,7 @@ func (p *boltParams) declare(s *schema) {
 	s.param(&p.minCwnd, "min_cwnd", "0.01", "(0, inf)", "Bolt artifact: 15B of 1500B", "least window")
 	s.param(&p.maxCwnd, "max_cwnd", "1BDP", "(0, inf)", "Bolt artifact", "largest window")
 	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "Bolt artifact", "window of a flow that begins")
+	s.param(&p.pace, "pace", "on", "", "OURS", "spread a window over its round trip; the artifact does not")
 	s.atMost("min_cwnd", "init_cwnd")
 	s.atMost("init_cwnd", "max_cwnd")
 }
@@ -178,6 +182,11 @@ func (b *Bolt) roundTrip() units.Duration {
 
 func (b *Bolt) decide() Decision {
 	d := windowed(Packets(b.cwnd/b.pkt), &b.path, b.roundTrip())
+	if b.pace {
+		if rate := rateOf(b.cwnd, b.roundTrip()); rate < b.path.LineRate {
+			d.Window, d.Rate = wholeBytes(min(b.cwnd+b.pkt-1, float64(b.maxCwnd)*b.pkt)), rate // as HPCC: a window of 3.9 packets is not three
+		}
+	}
 	switch {
 	case b.fresh:
 		d.Tags = BoltFirst

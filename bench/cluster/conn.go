@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -81,14 +82,28 @@ const (
 	ackLen       = dataOverhead + wire.AETHLen
 )
 
-// path is what congestion control is told of the way between two hosts.
+// Bolt is what switches have where Bolt controls packets of a path MTU, with the authors' parameters for a single
+// bottleneck.
+func Bolt(pathMTU units.Bytes) fabric.Bolt {
+	return fabric.Bolt{Frame: pathMTU + dataOverhead + wire.XCHLen + wire.InnerLen + wire.BoltLen + frameCheck}
+}
+
+// frameCheck is what a switch stores of a frame besides what a Buf has of it.
+const frameCheck = 4
+
+// path is what congestion control is told of the way between two hosts. Switches that run Bolt are seen; those that
+// write telemetry are taken for granted.
 func (c *Cluster) path(from, to int) cc.Path {
+	signals := cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT
+	if c.Net.Bolt(from, to, c.config.TrafficClass) {
+		signals |= cc.SignalSRC
+	}
 	return cc.Path{
 		LineRate: c.Net.Host(from).NIC().Ports()[0].Rate(),
 		BaseRTT:  c.Net.BaseRTT(from, to, c.config.PathMTU+dataOverhead, ackLen),
 		Payload:  c.config.PathMTU,
 		Hops:     len(c.Net.Path(from, to, 0)) - 1,
-		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT,
+		Signals:  signals,
 	}
 }
 
