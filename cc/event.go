@@ -122,6 +122,23 @@ type Event struct {
 	Host HostSample
 }
 
+// longestDelay is more than any round trip: a longer one is a clock that stepped.
+const longestDelay = units.Second
+
+// timed says whether the delays of an RTT event can be.
+func (ev *Event) timed() bool {
+	return ev.Delay > 0 && ev.Delay <= longestDelay && ev.Endpoint >= 0 && ev.Endpoint < ev.Delay
+}
+
+// FabricDelay is the part of Delay that did not pass in the hosts, and false when the event has none,
+// or one that cannot be.
+func (ev *Event) FabricDelay() (units.Duration, bool) {
+	return ev.Delay - ev.Endpoint, ev.Kind == RTT && ev.timed()
+}
+
+// Acknowledges says whether the packet psn, and with it all before, is acknowledged (ACK, ECN, RTT).
+func (ev *Event) Acknowledges(psn uint32) bool { return psnAfter(ev.PSN, psn) }
+
 // Hop is in-band telemetry of one switch port, taken as the packet left it. Time and Sent count
 // modulo their width.
 type Hop struct {

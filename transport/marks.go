@@ -100,7 +100,7 @@ func (qp *QueuePair) sendCNP() bool {
 		return false
 	}
 	frame := b.Room()
-	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.CNP, BECN: true}, 0)
+	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.CNP, Flags: wire.BECN}, 0)
 	frame = frame[:total]
 	clear(frame[ext : ext+wire.CNPLen])
 	qp.tmpl.SetFrameTOS(frame, qp.resp.tos)

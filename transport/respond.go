@@ -79,7 +79,7 @@ func (qp *QueuePair) sendAnswer() bool {
 		op = wire.XACK
 	}
 	frame := b.Room()
-	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: psn, BECN: echo > 0}, tlvs)
+	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: op, Flags: wire.BECN.When(echo > 0), PSN: psn}, tlvs)
 	frame = frame[:total]
 	if tlvs > 0 {
 		wire.XCH(frame[ext:]).Set(qp.sendTag, tlvs)

@@ -282,14 +282,14 @@ func (qp *QueuePair) fail() {
 	qp.asked.clear()
 	if qp.resp.held {
 		qp.resp.held = false
-		qp.completeRecv(&WorkCompletion{ID: qp.resp.recv.id, Status: StatusWRFlushErr, Op: CompRecv}, false)
+		qp.completeRecv(qp.resp.recv.id, StatusWRFlushErr, false)
 	}
 	if !qp.limits.ownRecvs {
 		qp.ep.async(AsyncEvent{Kind: AsyncLastWQEReached, QP: qp})
 		return
 	}
 	for w := qp.recv.pop(); w != nil; w = qp.recv.pop() {
-		qp.completeRecv(&WorkCompletion{ID: w.id, Status: StatusWRFlushErr, Op: CompRecv}, false)
+		qp.completeRecv(w.id, StatusWRFlushErr, false)
 	}
 }
 

@@ -190,7 +190,7 @@ func FuzzRoundTrip(f *testing.F) {
 		a.Src, a.Dst = sourceOf(aTemplate(t, v6)), sourceOf(aTemplate(t, v6)).Next()
 		require.NoError(t, tmpl.Set(a))
 		room := bytes.Repeat([]byte{0xa5}, 9216)
-		at, total := tmpl.Build(room, Fields{Op: Opcode(op), PSN: PSN(psn), AckReq: ack}, len(payload))
+		at, total := tmpl.Build(room, Fields{Op: Opcode(op), Flags: AckReq.When(ack), PSN: PSN(psn)}, len(payload))
 		copy(room[at:at+int(i.Ext)], ext)
 		copy(room[at+int(i.Ext):], payload)
 		tmpl.Seal(room[:total])

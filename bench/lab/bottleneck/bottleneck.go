@@ -37,7 +37,7 @@ type Flow struct {
 	Start   units.Duration
 	Stop    units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes   units.Bytes    // payload; 0 is as much as time admits
-	Control cc.Spec
+	Control cc.Control
 }
 
 // Result is what there was to see. Times count from the nominal start, the zero of Config and Flow.
@@ -114,7 +114,7 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	receiver := len(flows)
 	cl, err := cluster.New(net, cluster.Config{
 		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
-		ControlOf: func(from, _, _ int) cc.Spec { return flows[from].Control },
+		ControlOf: func(from, _, _ int) cc.Control { return flows[from].Control },
 		Around:    func(from, _, _ int, a cc.Algorithm) cc.Algorithm { return &tap{a, r.Flows[from]} },
 	})
 	if err != nil {
