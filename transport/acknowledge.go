@@ -13,8 +13,11 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		e.counters.DropState++
 		return
 	}
+	probe := qp.prober != nil && qp.tellsOfProbe()
 	if !p.PSN.Before(r.sndMax) {
-		e.counters.DropGhostAck++
+		if !probe {
+			e.counters.DropGhostAck++
+		}
 		return
 	}
 	s := p.AETH().Syndrome()
@@ -34,7 +37,7 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		if t := p.INTEcho(); t != nil && qp.limits.hops > 0 {
 			e.hearINT(t)
 		}
-		if t := p.BoltEcho(); t != nil && qp.limits.bolt {
+		if t := p.BoltEcho(); t != nil && qp.bolt {
 			qp.hearBolt(t.Counts())
 		}
 		if t := p.Timing(); t != nil && qp.timing {
@@ -42,7 +45,9 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		}
 	}
 	if end.Before(r.una) || end == r.una && s.IsAck() && sack == nil {
-		e.counters.DropStaleAck++
+		if !probe {
+			e.counters.DropStaleAck++
+		}
 		return
 	}
 	now, before := e.now, r.una
@@ -183,6 +188,9 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 		qp.ep.activate(qp)
 	}
 	qp.noticeDrained()
+	if qp.prober != nil {
+		qp.probeDrained()
+	}
 }
 
 // sample tells congestion control of the progress, with a delay when the timed packet is in it: one
@@ -190,7 +198,7 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	r := &qp.req
 	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes, Marked: int(qp.newMarks(packets))}
-	if qp.limits.bolt {
+	if qp.bolt {
 		qp.tellBolt(&ev)
 	}
 	if n := qp.ep.hopCount; n > 0 {

@@ -3,7 +3,6 @@ package transport
 import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/transport/wire"
-	"github.com/goroce/goroce/units"
 )
 
 // Bolt, between ours who agreed to it (docs/wire.md): a requester whose congestion control hears switches (cc.CST) puts
@@ -20,10 +19,6 @@ type bolt struct {
 	news    cc.BoltFlags    // of that what was not reported yet
 	newINCs int
 	newSRC  cc.SRC
-
-	at      uint32      // the request that left last
-	counted uint32      // one past the newest request in behind
-	behind  units.Bytes // of requests behind it
 }
 
 // boltTLVs is how much longer Bolt makes a packet.
@@ -34,44 +29,20 @@ func (qp *QueuePair) beginBolt() *bolt {
 	m := qp.beginMarks()
 	if m.bolt == nil {
 		m.bolt = qp.ep.bolts.borrow()
-		*m.bolt = bolt{at: qp.req.next, counted: qp.req.next + 1}
+		*m.bolt = bolt{}
 	}
 	return m.bolt
 }
 
 // openBolt begins an XDATA with Bolt's flags and op in it. It answers how long that beginning is.
 func (qp *QueuePair) openBolt(frame []byte, op wire.Opcode) int {
-	b, window := qp.marks.bolt, qp.req.window
-	d := cc.Decision{Window: window, Tags: b.tags}
+	b := qp.marks.bolt
+	d := cc.Decision{Window: qp.req.window, Tags: b.tags}
 	b.tags &^= cc.BoltAI // one packet has it
 	wire.XCH(frame).Set(qp.sendTag, wire.BoltLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
-	wire.Bolt(frame[wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(wire.BoltFlags(d.Tag(qp.unsent(window))), qp.Num)
+	wire.Bolt(frame[wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(wire.BoltFlags(d.Tag(qp.left()-qp.req.inFlight)), qp.Num)
 	return boltTLVs
-}
-
-// unsent answers how much of what is posted has not left, the packet at hand included; when it is more than
-// enough, something that is more than enough.
-func (qp *QueuePair) unsent(enough units.Bytes) units.Bytes {
-	r, b := &qp.req, qp.marks.bolt
-	if r.next == r.posted { // the packet is sent again, and nothing waits
-		return 0
-	}
-	w := &qp.send[r.next&r.mask]
-	switch {
-	case r.next == b.at:
-	case r.next == b.at+1 && b.counted != r.next:
-		b.behind -= units.Bytes(w.length)
-	default:
-		b.behind, b.counted = 0, r.next+1
-	}
-	b.at = r.next
-	left := units.Bytes(w.length - r.packet<<qp.mtuShift)
-	for left+b.behind <= enough && int32(r.posted-b.counted) > 0 {
-		b.behind += units.Bytes(qp.send[b.counted&r.mask].length)
-		b.counted++
-	}
-	return left + b.behind
 }
 
 // seeBolt counts the flags of a request.
@@ -121,7 +92,7 @@ func (qp *QueuePair) tellBolt(ev *cc.Event) {
 func (qp *QueuePair) receiveSRC(p *wire.Packet) {
 	e, r := qp.ep, &qp.req
 	switch {
-	case !qp.limits.bolt:
+	case !qp.bolt:
 		e.counters.DropUnnegotiated++
 	case p.XCH().Tag() != qp.sendTag:
 		e.counters.DropTag++

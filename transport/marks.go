@@ -25,6 +25,7 @@ type marks struct {
 
 	telemetry *telemetry // of the peer's packets
 	bolt      *bolt
+	probe     probed
 
 	echoed uint32 // on our requests, as the peer has told
 	news   uint32 // on what we sent or asked for, not yet reported

@@ -65,12 +65,16 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	switch {
 	case p.Op == wire.SRC:
 		qp.receiveSRC(p)
-	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0:
+	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck && !qp.limits.probes:
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
 	case p.Op == wire.XDATA:
 		qp.receiveXDATA(p)
+	case p.Op == wire.Probe:
+		qp.receiveProbe(p)
+	case p.Op == wire.ProbeAck:
+		qp.receiveProbeAck(p)
 	default:
 		qp.receiveAck(p)
 	}

@@ -161,8 +161,8 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.reads.size(a.MaxDestRdAtomic)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
-		qp.limits.reads = uint8(x.Features & (wire.FeatureINT | wire.FeatureBolt))
-		if qp.limits.bolt = speaksBolt; speaksBolt {
+		qp.limits.reads, qp.limits.probes = uint8(x.Features&(wire.FeatureINT|wire.FeatureBolt)), x.Features&wire.FeatureProbe != 0
+		if qp.bolt = speaksBolt; speaksBolt {
 			qp.beginBolt()
 		}
 		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0, x.Features&wire.FeatureTiming != 0
@@ -211,12 +211,12 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 		r.reach = int32(qp.sackBits)
 	}
 	qp.limits.inFlight = uint32(min(a.MaxInFlight, math.MaxUint32))
-	d, _ := qp.ep.cc.Decision(qp.flow)
-	qp.applyDecision(d)
 	r.retries, r.retriesLeft = a.RetryCount, a.RetryCount
 	r.rnrRetries, r.rnrLeft = a.RNRRetry, a.RNRRetry
 	qp.asked.size(a.MaxRdAtomic)
 	qp.state = ReadyToSend
+	d, _ := qp.ep.cc.Decision(qp.flow)
+	qp.applyDecision(d)
 	qp.ep.activate(qp)
 	return nil
 }
@@ -273,6 +273,7 @@ func (qp *QueuePair) fail() {
 	qp.endRecovery()
 	qp.dropAhead()
 	qp.dropStamps()
+	qp.dropProber()
 	r := &qp.req
 	for r.done != r.posted {
 		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
@@ -341,13 +342,16 @@ func (qp *QueuePair) heedDecision() {
 }
 
 func (qp *QueuePair) applyDecision(d cc.Decision) {
-	qp.req.window, qp.req.hold = d.Window, d.Hold
-	if qp.limits.bolt {
+	qp.req.window, qp.req.hold = d.Window, d.Hold || d.Window <= 0
+	if qp.bolt {
 		qp.marks.bolt.tags = d.Tags
 	}
 	qp.setRate(d.Rate)
-	if d.Hold {
+	if qp.req.hold {
 		qp.leavePace()
+	}
+	if qp.prober != nil || d.ProbeAt != 0 {
+		qp.askProbe(d.ProbeAt)
 	}
 	if most := qp.limits.inFlight; most > 0 {
 		qp.req.window = min(qp.req.window, units.Bytes(most))

@@ -3,9 +3,11 @@ package wire
 // goroce's own extension of RoCEv2 (docs/wire.md): packets with an opcode that IB table 38 leaves to
 // manufacturers, between endpoints that agreed to it when they connected.
 //
-//	XACK   BTH, XCH, AETH, TLVs
-//	XDATA  BTH, XCH, inner opcode, TLVs, extended headers and payload of the inner opcode
-//	SRC    BTH, XCH, report of a queue; from a switch
+//	XACK       BTH, XCH, AETH, TLVs
+//	XDATA      BTH, XCH, inner opcode, TLVs, extended headers and payload of the inner opcode
+//	PROBE      BTH, XCH, ProbeField
+//	PROBE_ACK  BTH, XCH, ProbeEcho
+//	SRC        BTH, XCH, report of a queue; from a switch
 
 // ExtensionVersion is the version of the extension that this package speaks.
 const ExtensionVersion = 1
@@ -53,15 +55,16 @@ func extension(frame []byte, at int) (ext, off int, info *OpcodeInfo) {
 		return 0, 0, nil
 	}
 	op, h, inner := Opcode(frame[at]), XCH(frame[at+BTHLen:]), Opcode(frame[at+BTHLen+XCHLen])
+	if op == Probe || op == ProbeAck || op == SRC {
+		if h.Version() != ExtensionVersion || h.TLVLen() != 0 {
+			return 0, 0, nil
+		}
+		ext, info = at+BTHLen, &opcodes[op]
+		return ext, ext + int(info.Ext), info
+	}
 	end := at + tlvOffset + h.TLVLen()
 	if h.Version() != ExtensionVersion || h.TLVLen() > MaxTLVs || end > len(frame) {
 		return 0, 0, nil
-	}
-	if op == SRC {
-		if ext, off = at+BTHLen+XCHLen, at+BTHLen+XCHLen+SRCLen; h.TLVLen() != 0 || off > len(frame) {
-			return 0, 0, nil
-		}
-		return ext, off, &opcodes[SRC]
 	}
 	if !TLVs(frame[at+tlvOffset : end]).valid(op) {
 		return 0, 0, nil

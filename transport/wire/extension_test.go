@@ -169,7 +169,7 @@ func TestBadExtensions(t *testing.T) {
 		{"SRC", src, put(0), nil},
 		{"SRC with TLVs", src, put(xch+1, 1), ErrExtension},
 		{"SRC of another version", src, put(xch, 0x20), ErrExtension},
-		{"SRC that is cut", src, shorten(4), ErrExtension},
+		{"SRC that is cut", src, shorten(4), ErrLength},
 		{"SRC with bytes behind it", anXACK(t, false), put(xch-12, 0xc7, 0, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 1, 0x10, 0), ErrLength},
 		{"pad bytes on an XACK", ack, put(xch-11, 0x10), ErrLength},
 		{"inner opcode nobody knows", data, put(xch+4, 0x15), ErrExtension},
@@ -177,7 +177,7 @@ func TestBadExtensions(t *testing.T) {
 		{"inner XDATA", data, put(xch+4, uint8(XDATA)), ErrExtension},
 		{"inner ACK with payload", data, put(xch+4, uint8(RCAck)), ErrLength},
 		{"inner header that does not fit", anXDATA(t, false, RCSendOnly, 0, 8), put(xch+4, uint8(RCFetchAdd)), ErrLength},
-		{"an opcode that is reserved for the extension", ack, put(xch-12, 0xc0), ErrOpcode},
+		{"an opcode that is reserved for the extension", ack, put(xch-12, 0xdf), ErrOpcode},
 	} {
 		var p Packet
 		assert.Equal(t, c.want, p.Parse(c.spoil(bytes.Clone(c.frame))), c.name)

@@ -9,7 +9,7 @@ const SRCLen = 2 + queueReportLen
 const MaxSRC = MaxOverhead + XCHLen + SRCLen + ICRCLen
 
 // Report is what the switch that made an SRC says of its queue.
-func (p *Packet) Report() QueueReport { return queueReport(p.Ext()[SRCLen-queueReportLen:]) }
+func (p *Packet) Report() QueueReport { return queueReport(p.Ext()[XCHLen+SRCLen-queueReportLen:]) }
 
 // BuildSRC writes into room, MaxSRC bytes or more, what a switch tells the sender of a data packet that
 // has a Bolt: the packet's addresses the other way round, its UDP source port, PSN and tag, for the queue
