@@ -183,9 +183,10 @@ func (b *Bolt) roundTrip() units.Duration {
 func (b *Bolt) decide() Decision {
 	d := windowed(Packets(b.cwnd/b.pkt), &b.path, b.roundTrip())
 	if b.pace {
-		if rate := rateOf(b.cwnd, b.roundTrip()); rate < b.path.LineRate {
-			d.Window, d.Rate = wholeBytes(min(b.cwnd+b.pkt-1, float64(b.maxCwnd)*b.pkt)), rate // as HPCC: a window of 3.9 packets is not three
-		}
+		// As with HPCC a window of 3.9 packets is not three. At line rate, too, there is a rate: a port's flows that have
+		// one do not wait for each other as for those that have none.
+		d.Window = wholeBytes(min(b.cwnd+b.pkt-1, float64(b.maxCwnd)*b.pkt))
+		d.Rate = min(rateOf(b.cwnd, b.roundTrip()), b.path.LineRate)
 	}
 	switch {
 	case b.fresh:
