@@ -104,6 +104,7 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.IntVar(&s.TrafficClass, "tclass", 0, "traffic class: DSCP and ECN, a `byte`")
 	f.IntVarP(&s.TrafficClass, "tos", "T", 0, "the same `byte`: perftest's name for it, with --rdma_cm")
+	f.IntVar(&s.AnswerClass, "ack-tclass", s.AnswerClass, "traffic class of ACKs and CNPs, a `byte`; best one that goes first")
 	f.IntVarP(&s.QPTimeout, "qp-timeout", "u", s.QPTimeout, "`exponent` of the ACK timeout, 4.096 us * 2^u; 0 is never "+
 		"(default 14, on loop: 18)")
 	f.Lookup("qp-timeout").DefValue = "0" // which is not printed
