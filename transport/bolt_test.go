@@ -219,3 +219,25 @@ func TestNoBoltForPlainPeers(t *testing.T) {
 		require.EqualValues(t, 2, p.b.counters.DropUnnegotiated, "%v: %+v", features, p.b.counters)
 	}
 }
+
+// Each burst begins anew: what is posted once everything has left is FIRST until something of it is acknowledged.
+func TestBoltBeginsAnewWithEachBurst(t *testing.T) {
+	spec, err := cc.Parse("bolt:init_cwnd=4,max_cwnd=4")
+	require.NoError(t, err)
+	bolt, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 2 * units.Microsecond, Payload: 1024, Signals: cc.SignalSRC})
+	require.NoError(t, err)
+	var sent []wire.BoltFlags
+	p, a, b := boltPair(t, bolt, 512, func(_ []byte, f wire.Bolt) { sent = append(sent, f.Flags()) })
+	first, last, inc := wire.BoltFirst, wire.BoltLast, wire.BoltINC
+	for range 2 {
+		sent = nil
+		a.write(t, b, 12*1024)
+		p.await(a, 1)
+		require.Len(t, sent, 12)
+		require.Equal(t, []wire.BoltFlags{first, first, first, first}, sent[:4], "the first window")
+		for _, f := range sent[4:8] {
+			require.Equal(t, inc, f&^wire.BoltAI)
+		}
+		require.Equal(t, last, sent[11]&^wire.BoltAI)
+	}
+}
