@@ -11,7 +11,8 @@ import (
 // Ultra-Low Latency", NSDI 2023). A packet that finds a queue is reported to its sender at once (SRC); of the others as
 // many keep their wish for one packet more as the link has room for: what it could have sent and did not (supply
 // matching), and what flows that end leave (proactive ramp-up). It heeds packets that have a Bolt TLV; the zero value
-// heeds none.
+// heeds none. Supply is that of the whole link, less what comes into this queue: what other queues send, and pauses, it
+// does not see.
 //
 // The rules are those of the authors' ns-3 model; the paper was not at hand.
 type Bolt struct {

@@ -75,3 +75,29 @@ func TestBoltNeedsItsSwitches(t *testing.T) {
 		}
 	}
 }
+
+// Frames that are lost, doubled, late or broken, flags and reports among them, cost time and nothing else.
+func TestBoltWithFaults(t *testing.T) {
+	for _, selective := range []bool{false, true} {
+		net := boltNetwork(t, cluster.Bolt(1024))
+		spec, err := cc.Parse("bolt")
+		require.NoError(t, err)
+		cl, err := cluster.New(net, cluster.Config{Control: spec, Selective: selective, AnswerClass: 0xe0})
+		require.NoError(t, err)
+		faults := fabric.LinkFaults{Lose: 0.002, Duplicate: 0.002, Reorder: 0.002, Corrupt: 0.002}
+		for _, p := range net.Switches()[0].Ports() {
+			require.NoError(t, p.SetFaults(faults))
+			require.NoError(t, p.Peer().SetFaults(faults))
+		}
+		done := units.Duration(0)
+		cl.Drive(&flows{{Src: 0, Dst: 1, Bytes: 20 * units.MiB}}, func(f *cluster.Running) { done = f.Done.Sub(0) })
+		require.NoError(t, net.Run(units.Time(200*units.Millisecond)))
+		require.Empty(t, cl.Errors)
+		require.NotZero(t, done)
+		c := cl.Nodes[0].Endpoint.Counters()
+		assert.NotZero(t, c.SwitchReports)
+		assert.NotZero(t, c.DropICRC)
+		assert.Zero(t, c.DropUnnegotiated+c.DropTag, "broken ones are found by their ICRC")
+		t.Logf("selective %v: %v, %d reports, %d sent again", selective, done, c.SwitchReports, c.Retransmitted)
+	}
+}
