@@ -111,7 +111,8 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.IntVar(&s.RetryCount, "retry_count", s.RetryCount, "`times` to retry before giving up, 0 to 7")
 	x.ccHelp = noHelp
 	f.Var(&congestion{specs: (*[]cc.Spec)(&s.Congestion), help: &x.ccHelp}, "cc", "congestion `control`, such as swift:base_target=25us,beta=0.8; repeatable: queue pairs take them\n"+
-		"in turn; help lists the algorithms, help=swift explains the parameters of one")
+		"in turn; help lists the algorithms, help=swift explains the parameters of one; bolt and hpcc\n"+
+		"need switches that take part, as simulated ones do, and are refused")
 	f.Var((*bitRate)(&s.LineRate), "line-rate", "`rate` of the port, for --cc (default what the port says, else 100Gb/s)")
 	f.Lookup("line-rate").DefValue = "0"
 	f.Var((*duration)(&s.BaseRTT), "base-rtt", "round-trip `time` through empty queues, for --cc")
