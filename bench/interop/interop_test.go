@@ -201,7 +201,7 @@ func TestSelection(t *testing.T) {
 	require.True(t, quick.all)
 	require.True(t, quick.impaired())
 	require.Len(t, quick.hostiles, len(hostiles))
-	require.Len(t, pick("-matrix", "full").cells, len(matrix.Full())+len(matrix.CM())+len(matrix.Impaired()))
+	require.Len(t, pick("-matrix", "full").cells, len(matrix.Full())+len(matrix.CM())+len(matrix.Impaired())+len(matrix.Controlled()))
 	require.Empty(t, pick("-run", "nothing").cells)
 	require.True(t, pick("-run", "nothing").empty())
 	require.False(t, pick("-run", "^bad/").empty())

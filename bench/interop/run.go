@@ -126,6 +126,9 @@ func (t *trial) remarks() string {
 	if t.cell.Impair != matrix.Clean {
 		parts = append(parts, "wire: "+t.wire[0].Plus(t.wire[1]).String())
 	}
+	if n := len(t.seen); n > 0 {
+		parts = append(parts, "control: "+t.seen[n-1].String())
+	}
 	if text := t.totals.String(); text != "" {
 		parts = append(parts, "ours: "+text)
 	}

@@ -12,7 +12,7 @@ import (
 
 func TestExists(t *testing.T) {
 	cell := func(test Test, s Service, size units.Bytes, mtu units.Bytes, qps int) Cell {
-		return Cell{test, Client, s, IPv4, size, mtu, qps, Clean, false}
+		return Cell{Test: test, Role: Client, Service: s, IP: IPv4, Size: size, MTU: mtu, QPs: qps}
 	}
 	for _, c := range []struct {
 		cell Cell
@@ -159,38 +159,38 @@ func TestCommands(t *testing.T) {
 		ours, theirs string
 	}{
 		{
-			Cell{WriteBW, Client, UC, IPv4, 4096, 1024, 16, Clean, false},
+			Cell{WriteBW, Client, UC, IPv4, 4096, 1024, 16, Clean, false, Unconcerned, false},
 			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 0" +
 				" -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16 --out_json_file f --cc fixed:rate=3312000 198.18.0.1",
 			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16",
 		}, {
-			Cell{AtomicLat, Server, RC, IPv6, 8, 256, 1, Clean, false},
+			Cell{AtomicLat, Server, RC, IPv6, 8, 256, 1, Clean, false, Unconcerned, false},
 			"bin/roce_atomic_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
 				" -p 18515 -m 256 -n 200 -F -u 16 --out_json_file f",
 			"ib_atomic_lat -d rxe0 -x 2 -p 18515 -m 256 -n 200 -F -u 16 198.18.0.254",
 		}, {
-			Cell{RCPingpong, Server, RC, IPv4, 65536, 4096, 1, Clean, false},
+			Cell{RCPingpong, Server, RC, IPv4, 65536, 4096, 1, Clean, false, Unconcerned, false},
 			"bin/roce_rc_pingpong -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -g 0" +
 				" -p 18515 -m 4096 -n 125 -s 65536 -c",
 			"ibv_rc_pingpong -d rxe0 -g 1 -p 18515 -m 4096 -n 125 -s 65536 -c 198.18.0.254",
 		}, {
-			Cell{Rping, Client, RC, IPv6, 1024, 4096, 1, Clean, false},
+			Cell{Rping, Client, RC, IPv6, 1024, 4096, 1, Clean, false, Unconcerned, false},
 			"bin/roce_rping -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64" +
 				" -c -a fd18::1 -C 50 -S 1024 -V -v",
 			"rping -s -a fd18::1 -C 50 -S 1024 -V -v",
 		}, {
-			Cell{Rping, Server, RC, IPv4, 64, 4096, 1, Clean, false},
+			Cell{Rping, Server, RC, IPv4, 64, 4096, 1, Clean, false, Unconcerned, false},
 			"bin/roce_rping -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64" +
 				" -s -a 198.18.0.101 -C 50 -S 64 -V -v",
 			"rping -c -a 198.18.0.101 -C 50 -S 64 -V -v",
 		},
 		{
-			Cell{WriteBW, Client, RC, IPv4, 4096, 4096, 4, Clean, true},
+			Cell{WriteBW, Client, RC, IPv4, 4096, 4096, 4, Clean, true, Unconcerned, false},
 			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -R" +
 				" -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 -c RC -q 4 --out_json_file f --cc fixed:window=131072 198.18.0.1",
 			"ib_write_bw -d rxe0 -R -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 -c RC -q 4",
 		}, {
-			Cell{ReadLat, Server, RC, IPv4, 4096, 4096, 1, Clean, true},
+			Cell{ReadLat, Server, RC, IPv4, 4096, 4096, 1, Clean, true, Unconcerned, false},
 			"bin/roce_read_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -R" +
 				" -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 --out_json_file f",
 			"ib_read_lat -d rxe0 -R -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 198.18.0.101",
@@ -202,8 +202,10 @@ func TestCommands(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
-	c := Cell{SendBW, Client, RC, IPv6, 64 * units.KiB, 4096, 1, Loss, false}
+	c := Cell{Test: SendBW, Role: Client, Service: RC, IP: IPv6, Size: 64 * units.KiB, MTU: 4096, QPs: 1, Impair: Loss}
 	require.Equal(t, "send_bw/client/RC/IPv6/64KiB/mtu4096/qp1/loss", c.String())
 	c.Impair = Clean
 	require.Equal(t, "send_bw/client/RC/IPv6/64KiB/mtu4096/qp1", c.String())
+	c.Both, c.Control = true, Swift
+	require.Equal(t, "send_bw/client/RC/IPv6/64KiB/mtu4096/qp1/both/swift", c.String())
 }
