@@ -13,7 +13,7 @@ import (
 // controlled says whether congestion control did in a trial what the cell is about.
 func (t *trial) controlled() error {
 	c := t.cell
-	if c.Watched() && t.seen == nil && (c.Role == matrix.Client || c.Both) {
+	if c.Watched() && t.seen == nil {
 		return errors.New("our end says nothing of its congestion control")
 	}
 	for _, g := range t.seen {
@@ -22,7 +22,7 @@ func (t *trial) controlled() error {
 		}
 	}
 	switch {
-	case c.Control == matrix.Swift && t.seen != nil:
+	case c.Control == matrix.Swift && c.Watched():
 		return t.windows()
 	case c.Control == matrix.DCQCN && c.Role == matrix.Server:
 		return t.notifies()
@@ -72,20 +72,20 @@ func (t *trial) notifies() error {
 	return nil
 }
 
-// unmoved says whether marks that nobody tells us of leave us at line rate.
+// unmoved says whether marks that nobody tells us of leave us at line rate. A timeout is another matter: a
+// guest on a busy machine can be silent for long.
 func (t *trial) unmoved() error {
-	ours, theirs := t.wire[0], t.wire[1]
 	last := t.seen[len(t.seen)-1]
-	switch {
-	case ours.Marked == 0:
+	switch told := t.wire[1].CNPs; {
+	case t.wire[0].Marked == 0:
 		return errors.New("none of our packets was marked: are they ECN-capable?")
-	case theirs.CNPs != last.CNPs:
-		return fmt.Errorf("the peer sent %d CNPs, and we heard %d", theirs.CNPs, last.CNPs)
-	case theirs.CNPs > 0:
+	case told > 0 && last.CNPs == 0:
+		return fmt.Errorf("the peer sent %d CNPs, and we heard none", told)
+	case told > 0:
 		return nil // another peer than Linux 6.1
 	}
 	for _, g := range t.seen {
-		if g.AllCuts() > 0 || !atLine(g.Rate) {
+		if timeouts := g.Cuts["timeout"]; g.AllCuts() > timeouts || timeouts == 0 && !atLine(g.Rate) {
 			return fmt.Errorf("%.1f Mb/s at %.1f s after cuts %v, though nobody told us of marks", g.Rate*1e3, g.Elapsed, g.Cuts)
 		}
 	}
@@ -106,7 +106,7 @@ func (t *trial) heeds() error {
 		slow = slow || g.Rate > 0 && !atLine(g.Rate)
 	}
 	switch {
-	case sent == 0 || last.CNPs != sent:
+	case last.CNPs == 0 || last.CNPs > sent: // what our port has no room for is lost
 		return fmt.Errorf("the wire sent us %d CNPs, and we heard %d", sent, last.CNPs)
 	case last.Cuts["cnp"] == 0:
 		return fmt.Errorf("%d CNPs cut nothing", sent)

@@ -92,6 +92,9 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 			}
 		}()
 	}
+	if t.err = l.move(ctx, at); t.err != nil {
+		return t
+	}
 	json := filepath.Join(os.TempDir(), fmt.Sprintf("interop-%d.json", os.Getpid()))
 	defer os.Remove(json)
 	defer os.Remove(matrix.Watch(json))

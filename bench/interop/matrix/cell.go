@@ -149,6 +149,7 @@ const (
 	minIterations         = 5   // perftest's own
 	budget                = 2000
 	budgetUnreliable      = 400 // nothing slows a sender down: what the queues on the way hold
+	budgetControlled      = 1000
 
 	// Of rping's a dozen packets each are on the wire, one after the other, and where one is lost,
 	// rdma_cm's ACK timeout is seconds.
@@ -168,14 +169,16 @@ func (c Cell) Duration() int {
 	return secondsWatched
 }
 
-// Watched says that our end tells each second what its congestion control does.
-func (c Cell) Watched() bool { return c.Control != Unconcerned && c.Test.Perftest() }
+// Watched says that our end sends, and tells each second what its congestion control does.
+func (c Cell) Watched() bool {
+	return c.Control != Unconcerned && c.Test.Perftest() && (c.Role == Client || c.Both)
+}
 
 // How long a watched cell takes. In one with CNPs they come in the first part.
 const (
-	secondsWatched   = 4
-	secondsCongested = 3
-	secondsToRecover = 3
+	secondsWatched   = 3
+	secondsCongested = 2
+	secondsToRecover = 2
 )
 
 // Congested is how long the wire of a cell with CNPs is.
@@ -184,8 +187,11 @@ func (c Cell) Congested() time.Duration { return secondsCongested * time.Second 
 // Iterations is how many messages each queue pair sends, where the cell has no duration.
 func (c Cell) Iterations() int {
 	packets := budget
-	if c.Service != RC {
+	switch {
+	case c.Service != RC:
 		packets = budgetUnreliable
+	case c.Control != Unconcerned:
+		packets = budgetControlled
 	}
 	most := maxIterations
 	switch {

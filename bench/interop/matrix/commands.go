@@ -54,7 +54,7 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	if c.Test.Perftest() && 2*c.Size*units.Bytes(c.QPs) > largeBuffers {
 		line = append(line, "--connect-timeout", "60s")
 	}
-	if c.Role == Client && c.Test.Perftest() || c.Control != Unconcerned {
+	if c.Role == Client && c.Test.Perftest() || c.Control != Unconcerned { // which a server has for what it sends
 		line = append(line, "--cc", c.congestion())
 	}
 	if c.Role == Client {

@@ -131,6 +131,32 @@ func TestImpaired(t *testing.T) {
 	}
 }
 
+func TestControlled(t *testing.T) {
+	seen, names, seconds := map[string]bool{}, map[string]bool{}, 0.0
+	for _, c := range Controlled() {
+		require.True(t, c.Exists(), c)
+		require.False(t, names[c.String()], c)
+		names[c.String()] = true
+		seconds += c.Seconds()
+		for _, what := range []any{c.Test, c.Role, c.IP, c.Impair} {
+			seen[fmt.Sprint(c.Control, " ", what)] = true
+		}
+		if c.Both {
+			seen[fmt.Sprint(c.Control, " both ", c.Test)] = true
+		}
+		require.Equal(t, c.Watched(), c.Duration() > 0, c)
+	}
+	for _, what := range []string{
+		"swift send_bw", "swift write_bw", "swift read_bw", "swift both send_bw", "swift both write_bw", "swift client", "swift server",
+		"swift rc_pingpong", "swift rping", "swift loss", "swift IPv4", "swift IPv6",
+		"dcqcn send_bw", "dcqcn write_bw", "dcqcn rc_pingpong", "dcqcn rping", "dcqcn client", "dcqcn server",
+		"dcqcn marks", "dcqcn marks-loss", "dcqcn cnps", "dcqcn IPv4", "dcqcn IPv6",
+	} {
+		require.True(t, seen[what], what)
+	}
+	require.Less(t, seconds, 60.0)
+}
+
 func TestCM(t *testing.T) {
 	cells := CM()
 	require.Len(t, cells, 16, "eight perftests, two roles")
@@ -194,6 +220,27 @@ func TestCommands(t *testing.T) {
 			"bin/roce_read_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -R" +
 				" -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 --out_json_file f",
 			"ib_read_lat -d rxe0 -R -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 198.18.0.101",
+		},
+		{
+			Cell{WriteBW, Server, RC, IPv4, 4096, 1024, 1, Loss, false, Swift, true},
+			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 0" +
+				" -p 18515 -m 1024 -D 3 -f 1 -s 4096 -F -u 16 -c RC -q 1 -b --out_json_file f --watch_json fl --cc " + swift,
+			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -D 3 -f 1 -s 4096 -F -u 16 -c RC -q 1 -b 198.18.0.254",
+		}, {
+			Cell{SendBW, Server, RC, IPv6, 4096, 1024, 1, MarksLoss, false, DCQCN, false},
+			"bin/roce_send_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
+				" -p 18515 -m 1024 -n 250 -s 4096 -F -u 16 -c RC -q 1 --out_json_file f --cc " + dcqcn,
+			"ib_send_bw -d rxe0 -x 2 -p 18515 -m 1024 -n 250 -s 4096 -F -u 16 -c RC -q 1 --tclass 2 198.18.0.254",
+		}, {
+			Cell{RCPingpong, Client, RC, IPv4, 65536, 4096, 1, CNPs, false, DCQCN, false},
+			"bin/roce_rc_pingpong -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -g 0" +
+				" -p 18515 -m 4096 -n 62 -s 65536 -c --cc " + dcqcn + " 198.18.0.1",
+			"ibv_rc_pingpong -d rxe0 -g 1 -p 18515 -m 4096 -n 62 -s 65536 -c",
+		}, {
+			Cell{Rping, Server, RC, IPv4, 64, 4096, 1, Clean, false, Swift, false},
+			"bin/roce_rping -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64" +
+				" -s -a 198.18.0.101 -C 50 -S 64 -V -v --cc " + swift,
+			"rping -c -a 198.18.0.101 -C 50 -S 64 -V -v",
 		},
 	} {
 		require.Equal(t, c.ours, strings.Join(c.cell.Ours("bin", "eth0", "f"), " "))
