@@ -48,8 +48,8 @@ func (t *trial) windows() error {
 	}
 	last := t.seen[len(t.seen)-1]
 	switch {
-	case last.Window < t.cell.MTU:
-		return fmt.Errorf("the window ends at %v, less than a packet", last.Window)
+	case float64(last.Window) < matrix.SwiftLeast*float64(t.cell.MTU):
+		return fmt.Errorf("the window ends at %v, %g packets", last.Window, float64(last.Window)/float64(t.cell.MTU))
 	case last.AllCuts() == 0:
 		return errors.New("the window was never cut")
 	case t.cell.Impair == matrix.Clean && last.Cuts["delay"] == 0:

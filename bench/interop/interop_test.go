@@ -267,7 +267,7 @@ func TestControlled(t *testing.T) {
 		"stalled":                {swift, seen{glance(4096, 0, 100, 0, "loss", 3), stalled}, wire{}, "it stalled"},
 		"beyond its bound":       {swift, seen{glance(256*1024+1, 0, 100, 0, "loss", 3)}, wire{}, "not up to 256KiB"},
 		"no samples":             {swift, seen{glance(4096, 0, 0, 0, "loss", 3)}, wire{}, "no delay was sampled"},
-		"at the floor":           {swift, seen{glance(4096, 0, 100, 0, "loss", 3), glance(1, 0, 100, 0, "loss", 3)}, wire{}, "ends at 1B"},
+		"at the floor":           {swift, seen{glance(4096, 0, 100, 0, "loss", 3), glance(1, 0, 100, 0, "loss", 3)}, wire{}, "ends at 1B, 0.0009765625 packets"},
 		"in between it may be":   {swift, seen{glance(1, 0, 100, 0, "loss", 3), glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
 		"never cut":              {swift, seen{glance(4096, 0, 100, 0, "loss", 0)}, wire{}, "never cut"},
 		"a queue, not delay":     {clean, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{}, "no delay cut the window"},

@@ -89,17 +89,18 @@ func (c Cell) congestion() string {
 }
 
 // Congestion control toward such a guest. Its path is called long, so that it still is when the
-// machine is busy: of 12 000 packets in a second, 5 ms are 60. DCQCN's line rate is one that the guest
+// machine is busy: of 12 000 packets in a second, 10 ms are 120. DCQCN's line rate is one that the guest
 // can follow; in proportion to that, its periods are longer and its steps smaller than for 40 Gb/s.
 const (
-	swift = "swift:base_target=5ms,init_cwnd=16,max_cwnd=256"
+	swift = "swift:base_target=10ms,init_cwnd=16,max_cwnd=256"
 	dcqcn = "dcqcn:max_rate=100Mb/s,ai=1Mb/s,hai=1Mb/s,period=10ms,alpha_period=10ms,byte_counter=125KB,window=1MB"
 )
 
 // Bounds of what our congestion control decides in a watched cell.
 const (
-	SwiftMost = 256              // packets
-	LineRate  = 100 * units.Mbps // of DCQCN
+	SwiftMost  = 256              // packets
+	SwiftLeast = 0.1              // packets in the end: fs_min, where its flow scaling gives all it has
+	LineRate   = 100 * units.Mbps // of DCQCN
 )
 
 // fixed is a window or a rate that such a guest can take.
