@@ -38,7 +38,7 @@ func newAnything(t testing.TB, spec Spec, now units.Time) *anything {
 func (x *anything) on(ev *cc.Event) {
 	before := x.p.flow
 	d := x.p.On(ev, x.now)
-	if ev.Kind != cc.TIMER {
+	if ev.Kind != cc.TIMER && !ev.Probe {
 		x.left = max(0, ev.Left)
 	}
 	if delay, ok := ev.FabricDelay(); ok && (ev.Probe && before.probeAt != 0 || !ev.Probe && ev.Packets > 0 && !before.stopped) {
@@ -54,6 +54,10 @@ func (x *anything) on(ev *cc.Event) {
 	}
 	if p := x.p; p.probeAt != 0 && p.probeAt != before.probeAt && p.probeAt.Sub(x.now) > x.longest {
 		require.FailNow(x.t, "waits too long with a probe", "%s: %+v after %+v", x.what, d, *ev)
+	}
+	if ev.Probe && (ev.Kind == cc.RTT || ev.Kind == cc.RTO) && before.probeAt != 0 && d.Window == 0 {
+		require.NotEqual(x.t, before.probeAt, d.ProbeAt, "%s: the probe came back, or is lost: there must be another", x.what)
+		require.False(x.t, d.ProbeAt.Before(x.now))
 	}
 	x.check(d, ev)
 }

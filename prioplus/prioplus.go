@@ -69,31 +69,42 @@ func (p *PrioPlus) Start(now units.Time) cc.Decision {
 
 // On implements cc.Algorithm.
 func (p *PrioPlus) On(ev *cc.Event, now units.Time) cc.Decision {
-	switch {
-	case ev.Probe:
-		p.onProbe(ev, now)
-	case ev.Kind == cc.POST:
-		p.onPost(ev, now)
-	case ev.Kind == cc.RTT || ev.Kind == cc.ACK || ev.Kind == cc.ECN:
-		if !p.stopped { // acknowledgements of what was sent before it stopped say nothing new
-			p.newAck(ev, now)
-		}
-		p.rest(ev, now)
-	default:
-		p.originalCC(ev, p.Target, now)
+	if !p.hear(ev, now) {
+		return p.decide()
 	}
-	if ev.Left > 0 && p.idle {
-		p.onPost(ev, now) // nobody said so
+	before := p.inner.Cwnd()
+	d := p.inner.On(ev, now) // line 22
+	if cwnd := p.inner.Cwnd(); cwnd < before && cwnd <= floor && !p.stopped {
+		p.yield(max(p.delay, p.Target), now)
 	}
-	return p.decide()
+	if p.stopped || p.starting {
+		return p.decide()
+	}
+	return d
 }
 
-// newAck is Algorithm 1, lines 1 to 22.
-func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) {
+// hear is what comes before the original CC, and whether that hears of it, too.
+func (p *PrioPlus) hear(ev *cc.Event, now units.Time) bool {
+	if ev.Probe {
+		p.onProbe(ev, now)
+		return false
+	}
+	if ev.Kind == cc.POST || ev.Left > 0 && p.idle {
+		p.onPost(ev, now)
+	}
+	if ev.Kind != cc.RTT && ev.Kind != cc.ACK && ev.Kind != cc.ECN {
+		return p.hears.Has(ev.Kind)
+	}
+	p.rest(ev, now)
+	// Acknowledgements of what was sent before the flow stopped say nothing new.
+	return !p.stopped && p.newAck(ev, now)
+}
+
+// newAck is Algorithm 1, lines 1 to 21; false is that it returned.
+func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 	delay, ok := ev.FabricDelay()
 	if !ok || ev.Packets <= 0 {
-		p.originalCC(ev, p.Target, now)
-		return
+		return p.hears.Has(ev.Kind)
 	}
 	p.delay = delay
 	rttPass := ev.Acknowledges(p.rttEndSeq)
@@ -108,7 +119,7 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) {
 		if p.consec++; p.consec >= p.settings.filter {
 			p.estimate(delay)
 			p.yield(delay, now)
-			return
+			return false
 		}
 	} else {
 		p.consec = 0 // on every sample, or two far apart would count as consecutive
@@ -118,7 +129,7 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) {
 	} else if rttPass {
 		p.starting = false
 	}
-	p.originalCC(ev, delay, now)
+	return true
 }
 
 // estimate is delay-based flow cardinality estimation (4.3.1): what is in flight, by the cwnd of one.
@@ -157,18 +168,6 @@ func (p *PrioPlus) countDownFlows() {
 	p.nflow = max(1, p.nflow/2)
 }
 
-// originalCC lets it decide. A window that it takes below the floor stops the flow.
-func (p *PrioPlus) originalCC(ev *cc.Event, delay units.Duration, now units.Time) {
-	if !p.hears.Has(ev.Kind) {
-		return
-	}
-	before := p.inner.Cwnd()
-	p.inner.On(ev, now)
-	if cwnd := p.inner.Cwnd(); cwnd < before && cwnd <= floor && !p.stopped {
-		p.yield(delay, now)
-	}
-}
-
 // yield stops sending and schedules a probe.
 func (p *PrioPlus) yield(delay units.Duration, now units.Time) {
 	p.inner.Yield(now)
@@ -184,6 +183,9 @@ func (p *PrioPlus) stop() {
 // scheduleProbe is probing with collision avoidance (4.2.1): no sooner than the queue can drain to
 // D_target, and not all at once.
 func (p *PrioPlus) scheduleProbe(delay units.Duration, now units.Time) {
+	if p.idle {
+		return // there is nothing to probe for
+	}
 	at := now.Add(max(0, delay-p.Target) + p.lots.below(p.path.BaseRTT))
 	for at == 0 || at == p.probeAt { // none, and the one before
 		at = at.Add(1)
@@ -263,7 +265,7 @@ func (p *PrioPlus) decide() cc.Decision {
 		return cc.Decision{ProbeAt: p.probeAt}
 	}
 	d := p.inner.Decide()
-	if p.starting && d.Rate == 0 { // many may begin at once: none with a burst
+	if p.starting && d.Rate == 0 { // many may start at once: none with a burst
 		d.Rate = p.pace(d.Window)
 	}
 	return d
