@@ -46,6 +46,14 @@ func TestAlgorithmsAreExplained(t *testing.T) {
 	require.Contains(t, errs.String(), `there is no algorithm "quick"`)
 }
 
+func TestChannelsAreExplained(t *testing.T) {
+	var out, errs bytes.Buffer
+	require.Zero(t, Run(t.Context(), writeBW, strings.Fields("--channels n=12 --channels help --base-rtt 12us"), &out, &errs), errs.String())
+	require.Contains(t, out.String(), "PrioPlus 4.3.2")
+	require.Regexp(t, `(?m)^11 +high +60us +62.4us +600000B`, out.String())
+	require.Regexp(t, `(?m)^0 +low +16us +18.4us`, out.String())
+}
+
 // What the path cannot give is refused before anything is sent.
 func TestControlThatThePathCannotFeed(t *testing.T) {
 	var out, errs bytes.Buffer
