@@ -168,7 +168,7 @@ func FuzzReceive(f *testing.F) {
 		require.NoError(t, err)
 		fg := newForger(p, b)
 		for i := range 3 {
-			fg.send(wire.Fields{Op: wire.Opcode(op), PSN: wire.PSN(psn+uint32(i)) & wire.PSNMask, AckReq: true}, int(size)%2048, func(room []byte) {
+			fg.send(wire.Fields{Op: wire.Opcode(op), Flags: wire.AckReq, PSN: wire.PSN(psn+uint32(i)) & wire.PSNMask}, int(size)%2048, func(room []byte) {
 				copy(room[:len(room)-2060], ext)
 			}, nil)
 		}

@@ -24,6 +24,7 @@ type marks struct {
 	timeAt units.Time
 
 	telemetry *telemetry // of the peer's packets
+	probe     probed
 
 	echoed uint32 // on our requests, as the peer has told
 	news   uint32 // on what we sent or asked for, not yet reported
@@ -96,7 +97,7 @@ func (qp *QueuePair) sendCNP() bool {
 		return false
 	}
 	frame := b.Room()
-	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.CNP, BECN: true}, 0)
+	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.CNP, Flags: wire.BECN}, 0)
 	frame = frame[:total]
 	clear(frame[ext : ext+wire.CNPLen])
 	qp.tmpl.SetFrameTOS(frame, qp.resp.tos)

@@ -1,6 +1,11 @@
 package transport
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
 
 // PostSend puts a work request into the send queue (ibv_post_send). The request is copied; with
 // Inline its data too. What cannot be queued is refused with an error and changes nothing; what
@@ -41,6 +46,10 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 		w.imm = wr.InvalidateKey
 	}
 	w.packets = max(1, uint32((uint64(w.length)+uint64(qp.mtu)-1)>>qp.mtuShift))
+	r.left += units.Bytes(w.length)
+	if r.posted == r.done && qp.wants.Has(cc.POST) {
+		r.fresh = qp.Type == RC
+	}
 	r.posted++
 	qp.ep.activate(qp)
 	return nil
@@ -128,7 +137,7 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 	case qp.state == Reset:
 		return qp.want("post a receive", Init)
 	case qp.state == Errored:
-		qp.completeRecv(&WorkCompletion{ID: rr.ID, Status: StatusWRFlushErr, Op: CompRecv}, false)
+		qp.completeRecv(rr.ID, StatusWRFlushErr, false)
 		return nil
 	}
 	return qp.recv.post(rr)
@@ -136,23 +145,31 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 
 // complete makes the completion of a send work request, when it is asked for or an error.
 func (qp *QueuePair) complete(w *sendWQE, s Status) {
+	qp.req.left -= units.Bytes(w.length)
 	if s == StatusSuccess && w.flags&Signaled == 0 && !qp.signalAll {
 		return
 	}
-	wc := WorkCompletion{ID: w.id, Status: s, Op: completionOf[w.op], QPN: qp.Num}
+	wc := qp.sendCQ.next()
+	if wc == nil {
+		qp.cqOverran()
+		return
+	}
+	wc.set(w.id, s, completionOf[w.op], qp.Num)
 	if w.op.answered() && s == StatusSuccess {
 		wc.ByteLen = w.length
 	}
-	if !qp.sendCQ.push(&wc, false) {
-		qp.cqOverran()
-	}
+	qp.sendCQ.add(wc, false)
 }
 
-func (qp *QueuePair) completeRecv(wc *WorkCompletion, solicited bool) {
-	wc.QPN = qp.Num
-	if !qp.recvCQ.push(wc, solicited) {
+// completeRecv makes the completion of a receive that holds no message.
+func (qp *QueuePair) completeRecv(id uint64, s Status, solicited bool) {
+	wc := qp.recvCQ.next()
+	if wc == nil {
 		qp.cqOverran()
+		return
 	}
+	wc.set(id, s, CompRecv, qp.Num)
+	qp.recvCQ.add(wc, solicited)
 }
 
 // cqOverran stops a queue pair whose completion was lost: a program must not go on as if nothing

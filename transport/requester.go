@@ -181,7 +181,11 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	if qp.limits.hops > 0 {
 		outer, extra = wire.XDATA, wire.INTLen(int(qp.limits.hops))+int(op.Info().Ext)
 	}
-	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, AckReq: ask, AskTiming: ask && qp.timing && qp.wants.Has(cc.RTT), Solicited: ends && w.flags&Solicited != 0, PSN: w.first.Add(k)}, extra+int(size))
+	flags := wire.Solicited.When(ends && w.flags&Solicited != 0)
+	if ask {
+		flags |= wire.AckReq | wire.AskTiming.When(qp.timing && qp.wants.Has(cc.RTT))
+	}
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)}, extra+int(size))
 	frame := room[:total]
 	data := ext
 	if extra > 0 {
@@ -310,7 +314,7 @@ func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 		return sendNoRoom
 	}
 	room := b.Room()
-	fields := wire.Fields{Op: wire.RCReadRequest, PSN: w.first.Add(k), AckReq: true}
+	fields := wire.Fields{Op: wire.RCReadRequest, Flags: wire.AckReq, PSN: w.first.Add(k)}
 	switch w.op {
 	case OpCmpSwap:
 		fields.Op = wire.RCCmpSwap
@@ -406,10 +410,30 @@ func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
 // failHead ends the oldest outstanding request with an error.
 func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.req.done, s, AsyncQPFatal) }
 
+// left answers what is posted and not acknowledged. In a recovery what came behind the gap is not
+// acknowledged either.
+func (qp *QueuePair) left() units.Bytes {
+	r := &qp.req
+	if r.done == r.begun {
+		return r.left
+	}
+	w := &qp.send[r.done&r.mask]
+	return r.left - qp.span(w, 0, uint32(r.una.Sub(w.first)))
+}
+
+// beginWork tells congestion control that there is something to send again, before it leaves.
+func (qp *QueuePair) beginWork(now units.Time) {
+	qp.req.fresh = false
+	if qp.state == ReadyToSend || qp.state == SQDrained {
+		qp.report(cc.Event{Kind: cc.POST, PSN: uint32(qp.req.una)}, now)
+	}
+}
+
+// report tells congestion control of an event, and takes over what it decides.
 func (qp *QueuePair) report(ev cc.Event, now units.Time) {
 	e := qp.ep
 	e.event = ev
-	e.event.Flow, e.event.SndNxt, e.event.InFlight = qp.flow, uint32(qp.req.sndNxt), qp.req.inFlight
+	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = qp.flow, uint32(qp.req.sndNxt), qp.req.inFlight, qp.left()
 	e.cc.Report(&e.event, now)
 	qp.heedDecision()
 }

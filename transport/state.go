@@ -156,7 +156,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.reads.size(a.MaxDestRdAtomic)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
-		qp.limits.readsINT = x.Features&wire.FeatureINT != 0
+		qp.limits.readsINT, qp.limits.probes = x.Features&wire.FeatureINT != 0, x.Features&wire.FeatureProbe != 0
 		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0, x.Features&wire.FeatureTiming != 0
 		if x.Features&wire.FeatureSACK != 0 {
 			qp.sackBits = x.SACKBits
@@ -203,12 +203,12 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 		r.reach = int32(qp.sackBits)
 	}
 	qp.limits.inFlight = uint32(min(a.MaxInFlight, math.MaxUint32))
-	d, _ := qp.ep.cc.Decision(qp.flow)
-	qp.applyDecision(d)
 	r.retries, r.retriesLeft = a.RetryCount, a.RetryCount
 	r.rnrRetries, r.rnrLeft = a.RNRRetry, a.RNRRetry
 	qp.asked.size(a.MaxRdAtomic)
 	qp.state = ReadyToSend
+	d, _ := qp.ep.cc.Decision(qp.flow)
+	qp.applyDecision(d)
 	qp.ep.activate(qp)
 	return nil
 }
@@ -265,6 +265,7 @@ func (qp *QueuePair) fail() {
 	qp.endRecovery()
 	qp.dropAhead()
 	qp.dropStamps()
+	qp.dropProber()
 	r := &qp.req
 	for r.done != r.posted {
 		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
@@ -274,14 +275,14 @@ func (qp *QueuePair) fail() {
 	qp.asked.clear()
 	if qp.resp.held {
 		qp.resp.held = false
-		qp.completeRecv(&WorkCompletion{ID: qp.resp.recv.id, Status: StatusWRFlushErr, Op: CompRecv}, false)
+		qp.completeRecv(qp.resp.recv.id, StatusWRFlushErr, false)
 	}
 	if !qp.limits.ownRecvs {
 		qp.ep.async(AsyncEvent{Kind: AsyncLastWQEReached, QP: qp})
 		return
 	}
 	for w := qp.recv.pop(); w != nil; w = qp.recv.pop() {
-		qp.completeRecv(&WorkCompletion{ID: w.id, Status: StatusWRFlushErr, Op: CompRecv}, false)
+		qp.completeRecv(w.id, StatusWRFlushErr, false)
 	}
 }
 
@@ -333,10 +334,13 @@ func (qp *QueuePair) heedDecision() {
 }
 
 func (qp *QueuePair) applyDecision(d cc.Decision) {
-	qp.req.window, qp.req.hold = d.Window, d.Hold
+	qp.req.window, qp.req.hold = d.Window, d.Hold || d.Window <= 0
 	qp.setRate(d.Rate)
-	if d.Hold {
+	if qp.req.hold {
 		qp.leavePace()
+	}
+	if qp.prober != nil || d.ProbeAt != 0 {
+		qp.askProbe(d.ProbeAt)
 	}
 	if most := qp.limits.inFlight; most > 0 {
 		qp.req.window = min(qp.req.window, units.Bytes(most))

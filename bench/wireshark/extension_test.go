@@ -238,7 +238,7 @@ func anXDATA(t *testing.T, addrs [2]netip.Addr, inner wire.Opcode, records, payl
 	for i := range behind[tlvs:] {
 		behind[tlvs+i] = byte(i*3 + 5)
 	}
-	return built(t, addrs, 0x1234, wire.Fields{Op: wire.XDATA, PSN: 0xfffffe, AckReq: true}, func(ext []byte) {
+	return built(t, addrs, 0x1234, wire.Fields{Op: wire.XDATA, Flags: wire.AckReq, PSN: 0xfffffe}, func(ext []byte) {
 		wire.XCH(ext).Set(0xbeef, tlvs)
 		wire.SetInner(ext[wire.XCHLen:], inner)
 	}, behind)

@@ -58,7 +58,7 @@ func TestParseErrors(t *testing.T) {
 
 		{"BTH version", v4, put(bth4+1, 0x01), ErrBTH},
 		{"reserved opcode", v4, put(bth4, 0x15), ErrOpcode},
-		{"manufacturer's opcode", v4, put(bth4, uint8(Manufacturer)), ErrOpcode},
+		{"manufacturer's opcode", v4, put(bth4, 0xff), ErrOpcode},
 		{"RD", v4, put(bth4, 0x44), ErrOpcode},
 		{"payload of an ACK", ack, put(bth4+1, 0), nil},
 		{"ACK with the payload of a SEND", v4, put(bth4, uint8(RCAck)), ErrLength},
@@ -159,7 +159,7 @@ func TestGRH(t *testing.T) {
 func TestCNP(t *testing.T) {
 	tmpl := aTemplate(t, false)
 	frame := make([]byte, 128)
-	ext, total := tmpl.Build(frame, Fields{Op: CNP, BECN: true}, 0)
+	ext, total := tmpl.Build(frame, Fields{Op: CNP, Flags: BECN}, 0)
 	clear(frame[ext : ext+CNPLen])
 	tmpl.Seal(frame[:total])
 	assert.Equal(t, 74, total)
