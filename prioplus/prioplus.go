@@ -14,6 +14,7 @@ type PrioPlus struct {
 	inner cc.Steerable // the original CC: its window is cwnd, its additive increase W_AI
 	*constants
 	flow
+	back *wayBack // nil: round trips
 }
 
 // constants are those of a channel on a path.
@@ -38,6 +39,7 @@ type flow struct {
 	nflow     float32 // #flow
 	countDown uint16  // RTTs at base RTT until #flow is halved
 	consec    uint8   // samples beyond D_limit in a row
+	young     uint8   // round trips until cwnd is a share
 
 	stopped     bool
 	starting    bool // linearly
@@ -69,6 +71,9 @@ func (p *PrioPlus) Start(now units.Time) cc.Decision {
 
 // On implements cc.Algorithm.
 func (p *PrioPlus) On(ev *cc.Event, now units.Time) cc.Decision {
+	if p.back != nil {
+		ev = p.back.without(ev, now)
+	}
 	if !p.hear(ev, now) {
 		return p.decide()
 	}
@@ -111,6 +116,7 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 	if rttPass {
 		p.rttEndSeq = ev.SndNxt & 0xffffff
 		p.dualRttPass = !p.dualRttPass
+		p.young -= min(p.young, 1)
 		if !p.dualRttPass {
 			p.setWAI() // end of the adaptive increase (4.2.3)
 		}
@@ -134,8 +140,10 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 
 // estimate is delay-based flow cardinality estimation (4.3.1): what is in flight, by the cwnd of one.
 func (p *PrioPlus) estimate(delay units.Duration) {
-	inflight := float64(delay) * p.perPicosec
-	p.nflow = float32(min(maxFlows, max(float64(p.nflow), inflight/float64(p.inner.Cwnd()))))
+	if p.young == 0 { // or cwnd is no share of it
+		inflight := float64(delay) * p.perPicosec
+		p.nflow = float32(min(maxFlows, max(float64(p.nflow), inflight/float64(p.inner.Cwnd()))))
+	}
 	p.setWAI()
 	p.countDown = p.rtts
 }
@@ -214,19 +222,33 @@ func (p *PrioPlus) newProbeAck(delay units.Duration, ev *cc.Event, now units.Tim
 	case delay >= p.Limit:
 		p.scheduleProbe(delay, now)
 	case p.atBase(delay):
-		p.resume(max(p.WLS/cc.Packets(p.nflow), floor), delay, ev)
+		p.resume(p.linear(), delay, ev)
 		p.starting = true
 		p.countDownFlows()
 	default:
-		p.resume(1, delay, ev) // conservatively: it is one sample (4.4)
+		p.resume(p.cautious(delay), delay, ev)
+		p.young = uint8(p.settings.patience)
 	}
+}
+
+// linear is the window that a linear start begins with.
+func (p *PrioPlus) linear() cc.Packets { return max(p.WLS/cc.Packets(p.nflow), p.settings.least) }
+
+// cautious is the window to resume with while others send: a packet, for it is one sample (4.4). With
+// room it is the flow's part of what is missing to D_target.
+func (p *PrioPlus) cautious(delay units.Duration) cc.Packets {
+	if !p.settings.room {
+		return 1
+	}
+	missing := cc.Packets(float64(p.Target-delay) * p.perPicosec)
+	return max(1, min(missing, p.WLS)/cc.Packets(p.nflow))
 }
 
 // resume sends again. The first round trip ends with the first packet after the first window, so
 // that whatever ended one is of the new windows.
 func (p *PrioPlus) resume(cwnd cc.Packets, delay units.Duration, ev *cc.Event) {
 	p.stop()
-	p.stopped, p.probeAt = false, 0
+	p.stopped, p.probeAt, p.young = false, 0, 0
 	p.setWAI()
 	p.inner.Resume(cwnd, delay)
 	p.rttEndSeq = (ev.SndNxt + uint32(math.Ceil(float64(cwnd)))) & 0xffffff
@@ -241,7 +263,7 @@ func (p *PrioPlus) onPost(ev *cc.Event, now units.Time) {
 	switch {
 	case long && p.Direct: // linear start without a probe (4.4)
 		p.delay = p.path.BaseRTT
-		p.resume(max(p.WLS/cc.Packets(p.nflow), floor), p.delay, ev)
+		p.resume(p.linear(), p.delay, ev)
 		p.starting = true
 	case long || resting:
 		p.stop()
