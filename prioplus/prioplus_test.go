@@ -174,6 +174,17 @@ func TestDualRTTAdaptiveIncrease(t *testing.T) {
 	assert.InDelta(t, 150+5000, b.wai(), 1e-9, "half of cwnd at most")
 }
 
+// Without the second of two round trips, every one applies a step (figure 10c's comparison).
+func TestAdaptiveIncreaseEveryRoundTrip(t *testing.T) {
+	b := sending(t)
+	b.settings.dual = false
+	for range 3 {
+		b.inner.SetCwnd(10)
+		b.rttEnd(24)
+		assert.InDelta(t, 3483.33, b.wai(), 0.01)
+	}
+}
+
 // Row 11.
 func TestFilter(t *testing.T) {
 	for _, c := range []struct {
@@ -415,15 +426,12 @@ func TestRoundTripsAcrossTheWrap(t *testing.T) {
 	b := fifth(t)
 	b.una, b.sent = 0xfffff0, 0xfffff0
 	b.probed(12.4)
-	ends, last := 0, b.countDown
+	ends := 0
 	for range 100 {
+		b.countDown = 100
 		b.sent = b.una + 20
 		b.ack(12.4)
-		if b.nflow = 2; b.countDown != last {
-			ends, last = ends+1, b.countDown
-		}
-		b.countDown += 100
-		last = b.countDown
+		ends += int(100 - b.countDown)
 	}
 	assert.Equal(t, 5, ends, "of 100 packets, 20 in flight")
 }

@@ -22,7 +22,7 @@ var fig10c = &experiment.Experiment{
 		}
 		table := "n=2,high=0,low=1,direct=0,a=3.2us,b=4.8us"
 		if dual := j.Params.(bool); !dual {
-			table += ",dual=false"
+			table += ",dual=off"
 		}
 		high, err := virtual(table, 2, wai)
 		if err != nil {
@@ -51,7 +51,7 @@ var fig10c = &experiment.Experiment{
 		r.Claim("no-overshoot", dual.Values("most").Max())
 		r.Note("no-overshoot", overshoot)
 		r.Note("reference-trace", "the artifact's own variant of the rules (one-way delays as divisors, #flow in whole numbers, five times W_AI/#flow) is not built in; "+
-			"those of the paper have a worked example in package prioplus's tests")
+			"TestArtifactTrace of package prioplus has its six moments by the paper's rules, and where the artifact's differ")
 		r.Claim("overreaction", every.Values("util").Mean()/dual.Values("util").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
