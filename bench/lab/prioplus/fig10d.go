@@ -73,7 +73,7 @@ var fig10d = &experiment.Experiment{
 		}
 		r.Claim("linear", claims.List(needed...))
 		r.Note("linear", "A is what so many flows let the delay swing by section 4.3.2, %.2f µs: with the 3.2 µs of 150 flows the use was 0.99 and more "+
-			"for every noise and every B", fig10dA(r.Scale))
+			"for every noise and every B. Two flows and a coarse sweep (small) give steps, not a line", fig10dA(r.Scale))
 		r.Claim("default-ok", r.Cell("default width").Values("util").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -43,7 +43,7 @@ var sec5 = &experiment.Experiment{
 		j.Value("variables", float64(state.Type.NumField()))
 		j.Value("constants", float64(constants.Type.Elem().Size()))
 
-		wrapped, bare, err := costs(experiment.At(j.Scale, 40, 10))
+		wrapped, bare, err := costs(experiment.At(j.Scale, 5000, 1000))
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ var sec5 = &experiment.Experiment{
 		}
 		if lines > 0 {
 			r.Claim("lines", lines)
-			r.Note("lines", "all of what stands around the original CC, its state for display and its lots included; the table of channels, its parser and the Spec are %g more", r.Values("channels.go").Sum())
+			r.Note("lines", "all of what stands around the original CC, its state for display, its lots and options that the paper does not have included; the table of channels, its parser and the Spec are %g more", r.Values("channels.go").Sum())
 		} else {
 			r.Note("lines", "the source is not where the program was built")
 		}
@@ -127,21 +127,22 @@ func costs(rounds int) (wrapped, bare []float64, err error) {
 	with.(cc.Starter).Start(now)
 	with.On(&cc.Event{Kind: cc.POST, Left: units.GiB}, now)
 	with.On(&cc.Event{Kind: cc.RTT, Probe: true, Delay: 12 * units.Microsecond, Left: units.GiB}, now)
-	for range rounds {
-		bare = append(bare, ackCost(steered, target, now))
-		wrapped = append(wrapped, ackCost(with, target, now))
+	for round := range rounds {
+		now = now.Add(units.Millisecond)
+		bare = append(bare, ackCost(steered, round, target, now))
+		wrapped = append(wrapped, ackCost(with, round, target, now))
 	}
 	return wrapped, bare, nil
 }
 
 // ackCost times acknowledgements, one a packet, whose delay swings by a microsecond about the target.
-func ackCost(a cc.Algorithm, target units.Duration, now units.Time) float64 {
-	const acks = 200_000
-	ev := cc.Event{Kind: cc.RTT, Packets: 1, Bytes: payload, InFlight: 100 * payload, Left: units.GiB}
+func ackCost(a cc.Algorithm, round int, target units.Duration, now units.Time) float64 {
+	const acks = 1000 // in less than a turn of the scheduler
+	ev := cc.Event{Kind: cc.RTT, Packets: 1, Bytes: payload, InFlight: 400 * payload, Left: units.GiB}
 	begin := time.Now()
 	for i := range acks {
-		ev.PSN, ev.SndNxt = uint32(i)&0xffffff, uint32(i+100)&0xffffff
-		ev.Delay = target + units.Duration(i&1023-512)*2*units.Nanosecond
+		ev.PSN, ev.SndNxt = uint32(round*acks+i)&0xffffff, uint32(round*acks+i+400)&0xffffff
+		ev.Delay = target + units.Duration(i%32-16)*60*units.Nanosecond
 		now = now.Add(100 * units.Nanosecond)
 		a.On(&ev, now)
 	}
