@@ -24,9 +24,10 @@ type Config struct {
 	DelayOf  func(sender int) units.Duration
 	PathMTU  units.Bytes // 0 means 1024
 	ECN      fabric.ECN
-	Bolt     fabric.Bolt // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
-	Buffer   units.Bytes // of the switch; 0 is without limit
-	Chunk    units.Bytes // longest message of a flow; 0 means 1 MiB, of which two are outstanding
+	ECNOf    map[uint8]fabric.ECN // of flows of a DSCP, in place of ECN
+	Bolt     fabric.Bolt          // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
+	Buffer   units.Bytes          // of the switch; 0 is without limit
+	Chunk    units.Bytes          // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
@@ -40,6 +41,7 @@ type Flow struct {
 	Stop    units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes   units.Bytes    // payload; 0 is as much as time admits
 	Control cc.Control
+	DSCP    uint8 // of data; below 8, or it has another queue
 	// Heard, unless nil, is told of what the algorithm was told, after that, of what was sent and acknowledged
 	// in any case, and of the time since the nominal start.
 	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
@@ -126,6 +128,7 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	cl, err := cluster.New(net, cluster.Config{
 		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
 		ControlOf: func(from, _, _ int) cc.Control { return flows[from].Control },
+		ClassOf:   func(from, _, _ int) uint8 { return flows[from].DSCP << 2 },
 		Around:    func(from, _, _ int, a cc.Algorithm) cc.Algorithm { return &tap{a, r.Flows[from]} },
 	})
 	if err != nil {
@@ -183,7 +186,7 @@ func (c Config) BaseRTT() units.Duration {
 // network is a star whose last host receives.
 func (c *Config) network(flows []Flow) *fabric.Network {
 	var queues fabric.Queues
-	queues[0].ECN = c.ECN
+	queues[0].ECN, queues[0].ECNOf = c.ECN, c.ECNOf
 	if slices.ContainsFunc(flows, func(f Flow) bool { return f.Control.Name() == "bolt" }) {
 		if queues[0].Bolt = c.Bolt; c.Bolt.Frame == 0 {
 			queues[0].Bolt = cluster.Bolt(c.PathMTU)
