@@ -25,7 +25,9 @@ func fig10dScales(s experiment.Scale) []float64 {
 }
 
 func fig10dTolerated(s experiment.Scale) []float64 {
-	return experiment.At(s, []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 6, 8}, []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.6, 2})
+	return experiment.At(s, []float64{
+		0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 3, 4, 6, 8,
+	}, []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.6, 2})
 }
 
 // fig10dA is what as many flows let the delay swing by themselves, in µs: 3.2 would tolerate noise, too.
@@ -37,8 +39,7 @@ func fig10dFlows(s experiment.Scale) int { return experiment.At(s, 5, 2) }
 
 // fig10d: the width of channels that noise asks for.
 var fig10d = &experiment.Experiment{
-	ID:    "prioplus/fig10d",
-	Seeds: once,
+	ID: "prioplus/fig10d",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
 		for _, scale := range fig10dScales(s) {
 			for _, b := range fig10dTolerated(s) {
