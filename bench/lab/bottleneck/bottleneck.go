@@ -23,8 +23,9 @@ type Config struct {
 	DelayOf  func(sender int) units.Duration
 	PathMTU  units.Bytes // 0 means 1024
 	ECN      fabric.ECN
-	Buffer   units.Bytes // of the switch; 0 is without limit
-	Chunk    units.Bytes // longest message of a flow; 0 means 1 MiB, of which two are outstanding
+	CNPs     units.Duration // between CNPs of a flow, at least; 0 is transport's default
+	Buffer   units.Bytes    // of the switch; 0 is without limit
+	Chunk    units.Bytes    // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
@@ -111,7 +112,7 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	}
 	receiver := len(flows)
 	cl, err := cluster.New(net, cluster.Config{
-		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
+		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
 		ControlOf: func(from, _, _ int) cc.Spec { return flows[from].Control },
 		Around:    func(from, _, _ int, a cc.Algorithm) cc.Algorithm { return &tap{a, r.Flows[from]} },
 	})
