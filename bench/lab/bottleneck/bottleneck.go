@@ -29,6 +29,9 @@ type Config struct {
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
+	// KeepGaps makes a new rate count from the packet after the one that waits, as published simulators
+	// have it: what waits has got its time when the one before left. Ours re-times it.
+	KeepGaps bool
 }
 
 // Flow is one flow, which has a sender of its own.
@@ -114,7 +117,9 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	cl, err := cluster.New(net, cluster.Config{
 		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
 		ControlOf: func(from, _, _ int) cc.Spec { return flows[from].Control },
-		Around:    func(from, _, _ int, a cc.Algorithm) cc.Algorithm { return &tap{a, r.Flows[from]} },
+		Around: func(from, _, _ int, a cc.Algorithm) cc.Algorithm {
+			return &tap{Algorithm: a, trace: r.Flows[from], keepGaps: c.KeepGaps}
+		},
 	})
 	if err != nil {
 		return nil, err

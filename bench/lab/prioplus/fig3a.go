@@ -53,12 +53,12 @@ var fig3a = &experiment.Experiment{
 		r.Claim("late", r.Values("late").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{goodput(r, "D2TCP", "deadline 1 x ideal", "deadline 2 x ideal")}
+		return []figure.Figure{goodput(r.Pool, "D2TCP", "deadline 1 x ideal", "deadline 2 x ideal")}
 	},
 }
 
 // goodput draws what keep took down, of the first seed.
-func goodput(r *experiment.Results, title string, classes ...string) figure.Figure {
+func goodput(r experiment.Pool, title string, classes ...string) figure.Figure {
 	p := figure.Lines("goodput", title, "time (ms)", "goodput (Gb/s)")
 	for _, c := range classes {
 		s := r.Seeds()[0].Series(c).Scaled(1e3, 1e-9)
