@@ -66,7 +66,7 @@ var convergence = &experiment.Experiment{
 		r.Note("fair", "ledbat-dc adds and subtracts alike whatever the window: what two windows differ by when flows meet stays, down to the least window for the one that joined")
 		r.Note("join", "dctcp, idctcp: cuts of alpha/2 in a round trip and steps of a packet bring the windows together in 1 to 2 ms; swift needs no time")
 		r.Note("utilisation", "ledbat-dc: a latecomer with its least window takes what a leaver leaves in steps of a packet a round trip")
-		r.Note("fair-rates", nicAlpha+"; they raise by 5 Mb/s each 300 µs. The shares of the joins last for longer than a phase")
+		r.Note("fair-rates", "NOTE")
 		r.Note("utilisation-rates", "dcqcn-nic: NICs raise by 5 and 50 Mb/s each 300 µs, and take what a leaver leaves as slowly")
 		r.Claim("dctcp-queue", over("queue p99", experiment.Values.Max, amount, "dctcp", "idctcp"))
 	},
@@ -108,7 +108,7 @@ func amount(b float64) claims.Value { return claims.Size(units.Bytes(b)) }
 
 func runConvergence(j *experiment.Job) error {
 	c := j.Params.(manyCell)
-	spec, ecn, err := algorithmOf(c.Algorithm)
+	spec, a, err := algorithmOf(c.Algorithm)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func runConvergence(j *experiment.Job) error {
 		flows[i] = bottleneck.Flow{Start: at, Stop: at + n*apart, Control: spec}
 	}
 	config := bottleneck.Config{
-		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024, ECN: ecn, Chunk: 4 * units.MiB,
+		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps, Chunk: 4 * units.MiB,
 		Until: (2*n - 1) * apart, Interval: 100 * units.Microsecond,
 	}
 	r, err := bottleneck.Run(j.Context(), config, flows)

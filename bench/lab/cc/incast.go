@@ -68,7 +68,7 @@ var incast = &experiment.Experiment{
 
 func runIncast(j *experiment.Job) error {
 	c := j.Params.(manyCell)
-	spec, ecn, err := algorithmOf(c.Algorithm)
+	spec, a, err := algorithmOf(c.Algorithm)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func runIncast(j *experiment.Job) error {
 		flows[i] = bottleneck.Flow{Bytes: size, Control: spec}
 	}
 	config := bottleneck.Config{
-		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024, ECN: ecn, Until: units.Second,
+		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps, Until: units.Second,
 	}
 	r, err := bottleneck.Run(j.Context(), config, flows)
 	if err != nil {
