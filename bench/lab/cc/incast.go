@@ -105,5 +105,7 @@ func runIncast(j *experiment.Job) error {
 	return nil
 }
 
-const unsteady = "the first BDP of each drains with a cut in each of its long round trips, and until then windows are larger than they should be: " +
-	"at 1/4 of the time it is not steady yet. With an ACK for every 16th packet only n=256 was so; why an ACK for each makes it slower is not explained yet"
+const unsteady = "a cut keeps the next one out for the smoothed round trip, and while the first BDP of all arrives that grows as fast as time does: with an ACK " +
+	"for each packet the first real cut comes when the whole burst is acknowledged (n=32: after 341 µs of 1388, the queue is within 1.3 of its fixed point after 680). " +
+	"With an ACK for 16 packets the average lags, the cut comes after 164 µs, and the ratio is 1.04; with gate_by_delay=true, as published, after 82 µs and 1.01. " +
+	"Flows of 5 MB have 1.00 to 1.07 (seed 1, n = 32 to 128)"
