@@ -2,7 +2,6 @@ package transport
 
 import (
 	"flag"
-	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"testing"
