@@ -509,7 +509,7 @@ func TestLeft(t *testing.T) {
 			before = ev.Left
 		}
 		require.Zero(t, s.heard[len(s.heard)-1].Left)
-		require.Zero(t, a.qp.req.left)
+		require.Zero(t, a.qp.posted)
 	}
 }
 
@@ -530,7 +530,7 @@ func TestDeadlinesHold(t *testing.T) {
 		p.la.marking(func() bool { n++; return n%8 == 0 })
 		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 4<<20)}})
 		p.settle(60 * units.Microsecond)
-		require.NotZero(t, a.qp.req.left, "in the midst of it")
+		require.NotZero(t, a.qp.posted, "in the midst of it")
 		return a.qp.req.window
 	}
 	near, none, far := window("20us"), window("0s"), window("1s")

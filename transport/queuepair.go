@@ -84,7 +84,6 @@ type requester struct {
 	reach  int32 // PSNs that may be outstanding
 
 	inFlight units.Bytes
-	left     units.Bytes // posted, in work requests that have not completed
 	window   units.Bytes
 	recovery *recovery // since a loss, toward a peer that acknowledges selectively
 	stamps   *stamps   // when what is in flight left, for an algorithm that hears of delays
@@ -194,6 +193,7 @@ type QueuePair struct {
 	timing           bool   // ACKs tell how long packets that ask for it were here
 	marks            *marks // once a packet has come with one
 	prober           *prober
+	posted           units.Bytes // in work requests that have not completed
 
 	// Context is the program's own.
 	Context any
@@ -382,6 +382,7 @@ func (qp *QueuePair) clear() {
 	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.readsINT, qp.limits.probes = 0, 0, 0, false, false, false, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window}
 	qp.resp = responder{}
+	qp.posted = 0
 	qp.asked.clear()
 	qp.reads.clear()
 	qp.commEstablished = false
