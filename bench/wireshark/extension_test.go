@@ -382,7 +382,7 @@ func TestRemarks(t *testing.T) {
 		says  string
 		level int
 	}{
-		{"an opcode to come", put(xack(), 0, 0xc7), "Opcode that is kept for the extension", severityError},
+		{"an opcode to come", put(xack(), 0, 0xc8), "Opcode that is kept for the extension", severityError},
 		{"another version", put(xack(), 12, 0x20), "Version that this dissector does not know", severityError},
 		{"no room", put(short, 0, 0xc5), "Packet too short for the extension", severityError},
 		{"more TLVs than there is room for", put(xack(0, 1, 0, 0), 13, 3), "TLVs longer than they may be, or than the packet", severityError},
