@@ -83,3 +83,17 @@ func (s stop) String() string {
 	}
 	return text
 }
+
+// sum tells of all of them.
+func (f *flow) sum() string {
+	var all stop
+	for _, s := range f.stops {
+		all.delays, all.lost = append(all.delays, s.delays...), all.lost+s.lost
+	}
+	d, lost := slices.Sorted(slices.Values(all.delays)), ""
+	if all.lost > 0 {
+		lost = fmt.Sprintf(", and %d lost before", all.lost)
+	}
+	return fmt.Sprintf("%d probes in %d stops answered%s; delay %.0f us, 90 %% of them up to %.0f us", len(d), len(f.stops), lost,
+		d[len(d)/2].Microseconds(), d[len(d)*9/10].Microseconds())
+}

@@ -75,6 +75,7 @@ func (s *settings) run(ctx context.Context, over <-chan os.Signal, out io.Writer
 	if x.err != nil {
 		return x.err
 	}
+	fmt.Fprintln(out, x.flow.sum())
 	if err := do(host, x.sound); err != nil {
 		return err
 	}
