@@ -47,14 +47,7 @@ func tables() string {
 		if e.needs != 0 {
 			fmt.Fprintf(&b, " Needs %v.", e.needs)
 		}
-		b.WriteString("\n\n| parameter | type | default | valid | source | meaning |\n|---|---|---|---|---|---|\n")
-		for _, p := range s.params {
-			valid := p.valid
-			if valid == "" {
-				valid = "on, off"
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", p.name, p.kind(), p.def, valid, p.source, p.text)
-		}
+		b.WriteString("\n\n" + (&Settings{*s}).Table())
 		for i, o := range s.orders {
 			if i == 0 {
 				b.WriteString("\n")

@@ -115,14 +115,33 @@ type Event struct {
 	// acknowledged, in order of the path (ACK, ECN, RTT; when the path gives SignalINT). It is
 	// borrowed: valid during the call.
 	INT []Hop
-	// Bolt is the flags that an acknowledgement echoes (ACK, ECN, RTT; when the path gives SignalSRC).
-	Bolt BoltFlags
+	// Bolt is the flags that an acknowledgement echoes, of all its packets together, and Increases how
+	// many of its packets had BoltINC (ACK, ECN, RTT; when the path gives SignalSRC).
+	Bolt      BoltFlags
+	Increases int
 	// SRC is what a switch reports of its queue: in a CST event what it sent back itself, in an
 	// acknowledgement with BoltDEC what it wrote into the data packet.
 	SRC SRC
 	// Host is the sample of a HOST event.
 	Host HostSample
 }
+
+// longestDelay is more than any round trip: a longer one is a clock that stepped.
+const longestDelay = units.Second
+
+// timed says whether the delays of an RTT event can be.
+func (ev *Event) timed() bool {
+	return ev.Delay > 0 && ev.Delay <= longestDelay && ev.Endpoint >= 0 && ev.Endpoint < ev.Delay
+}
+
+// FabricDelay is the part of Delay that did not pass in the hosts, and false when the event has none,
+// or one that cannot be.
+func (ev *Event) FabricDelay() (units.Duration, bool) {
+	return ev.Delay - ev.Endpoint, ev.Kind == RTT && ev.timed()
+}
+
+// Acknowledges says whether the packet psn, and with it all before, is acknowledged (ACK, ECN, RTT).
+func (ev *Event) Acknowledges(psn uint32) bool { return psnAfter(ev.PSN, psn) }
 
 // Hop is in-band telemetry of one switch port, taken as the packet left it. Time and Sent count
 // modulo their width.
@@ -138,7 +157,7 @@ type Hop struct {
 type SRC struct {
 	Drain units.Duration // of the queue, at Rate
 	Rate  units.BitRate  // of the port that the queue is of
-	Sent  units.Time     // when the packet that met the queue left the sender, in the sender's clock
+	Sent  units.Time     // when the packet that met the queue left the sender, in the sender's clock; 0 unknown
 }
 
 // HostSample is what a sampler of the host's own state found. What its value means is between

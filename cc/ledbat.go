@@ -28,6 +28,7 @@ type LEDBAT struct {
 	loss      gate
 	unsampled float64
 	falling   bool
+	step      Packets // beside the gain, when it is steered
 	record
 }
 
@@ -121,7 +122,11 @@ func (l *LEDBAT) onAck(ev *Event, now units.Time) {
 	if l.dataCentre && off > 0 && !inUse(ev, l.cwnd, &l.path) {
 		off = 0
 	}
-	l.cwnd += l.gain * off * acked / max(l.cwnd, 1)
+	growth := l.gain * off
+	if off > 0 {
+		growth += float64(l.step)
+	}
+	l.cwnd += growth * acked / max(l.cwnd, 1)
 	if !l.dataCentre {
 		l.cwnd = min(l.cwnd, l.flight.most(ev)/float64(l.path.Payload)+float64(l.allowed))
 	}
@@ -151,6 +156,43 @@ func (l *LEDBAT) decide() Decision { return windowed(Packets(l.cwnd), &l.path, l
 
 // Snapshot implements Observable.
 func (l *LEDBAT) Snapshot() Snapshot { return l.snapshot(l.decide()) }
+
+// steered implements steerable. The RFC's window may not go beyond what was in flight, and its base is what
+// the flow has seen: neither goes with a channel.
+func (p *ledbatParams) steered() (taken []string, defaults []setting, ok bool) {
+	return []string{"base", "target", "min_cwnd", "max_cwnd", "init_cwnd"}, nil, p.dataCentre
+}
+
+// Steer implements Steerable: the queueing delay aimed at is what target is beyond the base.
+func (l *LEDBAT) Steer(target units.Duration, least, most Packets) {
+	l.target, l.queueing = target, target-l.base
+	l.minCwnd, l.maxCwnd = least, most
+}
+
+// Decide implements Steerable.
+func (l *LEDBAT) Decide() Decision { return l.decide() }
+
+// Cwnd implements Steerable.
+func (l *LEDBAT) Cwnd() Packets { return Packets(l.cwnd) }
+
+// SetCwnd implements Steerable.
+func (l *LEDBAT) SetCwnd(w Packets) {
+	l.cwnd = clamp(float64(w), float64(l.minCwnd), float64(l.maxCwnd))
+}
+
+// Resume implements Steerable.
+func (l *LEDBAT) Resume(w Packets, delay units.Duration) {
+	l.SetCwnd(w)
+	l.srtt = smoothed{delay, true}
+	l.filter.next, l.filter.n = 0, 0
+	l.unsampled, l.falling = 0, false
+}
+
+// AI implements Steerable.
+func (l *LEDBAT) AI() Packets { return Packets(l.gain) }
+
+// SetAI implements Steerable.
+func (l *LEDBAT) SetAI(ai, step Packets) { l.gain, l.step = float64(ai), step }
 
 // samples is the last few delays.
 type samples struct {

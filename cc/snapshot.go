@@ -16,10 +16,11 @@ const (
 	CutTimeout          // the retransmission timer
 	CutTelemetry        // in-band telemetry
 	CutSwitch           // a switch's own report (SRC)
+	Yielded             // higher priorities: the flow stopped (PrioPlus)
 	reasons
 )
 
-var reasonNames = [reasons]string{"none", "delay", "endpoint", "mark", "cnp", "loss", "timeout", "telemetry", "switch"}
+var reasonNames = [reasons]string{"none", "delay", "endpoint", "mark", "cnp", "loss", "timeout", "telemetry", "switch", "yielded"}
 
 func (r Reason) String() string {
 	if r < reasons {
@@ -45,6 +46,41 @@ type Snapshot struct {
 	// Ignored is how many values of events could not be: delays of no or of negative length, more
 	// marks than packets, telemetry of no link.
 	Ignored uint64
+	// Channel is what PrioPlus shows beyond that; zero for every other algorithm.
+	Channel Channel
+}
+
+// Channel is the state of a flow that has a virtual priority.
+type Channel struct {
+	Priority int
+	Limit    units.Duration // the delay at which the flow yields; 0 when it has no channel
+	State    ChannelState
+	Flows    float64 // #flow, the estimate of how many flows share the priority
+}
+
+// ChannelState is what a flow that has a virtual priority does.
+type ChannelState uint8
+
+// The states.
+const (
+	Resting  ChannelState = iota // has nothing to send
+	Stopped                      // yields, and probes
+	Starting                     // sends, the window growing linearly
+	Sending                      // sends, as the algorithm inside says
+)
+
+func (s ChannelState) String() string {
+	switch s {
+	case Resting:
+		return "resting"
+	case Stopped:
+		return "stopped"
+	case Starting:
+		return "starting"
+	case Sending:
+		return "sending"
+	}
+	return "unknown state"
 }
 
 // Observable is an Algorithm that shows its state. All of this package do.
@@ -71,15 +107,12 @@ func (r *record) snapshot(d Decision) Snapshot {
 		Reason: r.reason, CutAt: r.cutAt, Cuts: r.cuts, Ignored: r.ignored}
 }
 
-// longestDelay is more than any round trip: a longer one is a clock that stepped.
-const longestDelay = units.Second
-
 // sample answers the delay of an acknowledgement, and false when it has none that can be.
 func (r *record) sample(ev *Event) (units.Duration, bool) {
 	if ev.Kind != RTT {
 		return 0, false
 	}
-	if ev.Delay <= 0 || ev.Delay > longestDelay || ev.Endpoint < 0 || ev.Endpoint >= ev.Delay {
+	if !ev.timed() {
 		r.ignored++
 		return 0, false
 	}

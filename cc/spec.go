@@ -15,6 +15,15 @@ type Spec struct {
 	settings string // in the order they were given
 }
 
+// Control says how a flow is controlled: a Spec, or a Spec with something around it.
+type Control interface {
+	// New makes the algorithm for one flow, or says why it cannot work on this path.
+	New(path Path) (Algorithm, error)
+	// Name is short, String says all.
+	Name() string
+	String() string
+}
+
 // setting is one key=value.
 type setting struct{ key, value string }
 
@@ -115,25 +124,7 @@ func (s Spec) fill(path *Path) (blueprint, error) {
 
 // parse splits settings, and knows every key.
 func (e entry) parse(settings string) ([]setting, error) {
-	if settings == "" {
-		return nil, nil
-	}
-	s := e.schema()
-	var given []setting
-	for _, text := range strings.Split(settings, ",") {
-		key, value, ok := strings.Cut(text, "=")
-		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("%q is not key=value", text)
-		case s.find(key) == nil:
-			return nil, e.unknown(key, s)
-		case isGiven(given, key):
-			return nil, fmt.Errorf("%s is given twice", key)
-		}
-		given = append(given, setting{key, value})
-	}
-	return given, nil
+	return e.schema().split(settings)
 }
 
 func (e entry) schema() *schema {
@@ -142,15 +133,36 @@ func (e entry) schema() *schema {
 	return s
 }
 
+// split takes settings apart, and knows every key.
+func (s *schema) split(settings string) (given []setting, err error) {
+	if settings == "" {
+		return nil, nil
+	}
+	for _, text := range strings.Split(settings, ",") {
+		key, value, ok := strings.Cut(text, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%q is not key=value", text)
+		case s.find(key) == nil:
+			return nil, s.unknown(key)
+		case isGiven(given, key):
+			return nil, fmt.Errorf("%s is given twice", key)
+		}
+		given = append(given, setting{key, value})
+	}
+	return given, nil
+}
+
 // unknown says which parameters there are, and whose the wanted one is.
-func (e entry) unknown(key string, s *schema) error {
+func (s *schema) unknown(key string) error {
 	var names, owners []string
 	for _, p := range s.params {
 		names = append(names, p.name)
 	}
-	for _, other := range algorithms {
-		if other.schema().find(key) != nil {
-			owners = append(owners, other.name)
+	for _, e := range algorithms {
+		if e.schema().find(key) != nil {
+			owners = append(owners, e.name)
 		}
 	}
 	text := fmt.Sprintf("there is no parameter %q", key)
@@ -178,11 +190,15 @@ func Help(w io.Writer, name string) error {
 	if err != nil {
 		return err
 	}
-	s := e.schema()
 	fmt.Fprintf(w, "%s: %s\n", e.name, e.title)
 	if e.needs != 0 {
 		fmt.Fprintf(w, "It needs a path that gives %v.\n", e.needs)
 	}
+	return e.schema().explain(w)
+}
+
+// explain writes what each parameter is.
+func (s *schema) explain(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "parameter\ttype\tdefault\tvalid\tsource\tmeaning")
 	for _, p := range s.params {

@@ -24,6 +24,7 @@ type Swift struct {
 	srtt             smoothed
 	retransmits      int     // timeouts in a row
 	unsampled        float64 // acknowledged since the last delay sample
+	fabricAI         float64 // ai of the fabric's window; another one when it is steered
 	alpha, beta      float64 // of flow scaling; ps, and ps·sqrt(packets)
 	record
 }
@@ -65,6 +66,7 @@ func (p *swiftParams) build(path Path) Algorithm {
 	s.beta = -s.alpha / math.Sqrt(float64(p.fsMax)) // negative: the bonus ends at fs_max
 	s.fabric.cwnd, s.endpoint.cwnd = float64(p.initCwnd), float64(p.initCwnd)
 	s.srtt.value = path.BaseRTT
+	s.fabricAI = float64(p.ai)
 	return s
 }
 
@@ -107,7 +109,7 @@ func (s *Swift) onAck(ev *Event, now units.Time) {
 	if s.split {
 		delay -= ev.Endpoint
 		s.endpointDelay.add(ev.Endpoint)
-		if s.adjust(&s.endpoint, s.endpointDelay.value, s.endpointTarget, acked, ev, now) {
+		if s.adjust(&s.endpoint, s.endpointDelay.value, s.endpointTarget, float64(s.ai), acked, ev, now) {
 			s.cut(CutEndpoint, now)
 		}
 	}
@@ -116,7 +118,7 @@ func (s *Swift) onAck(ev *Event, now units.Time) {
 		hops = s.path.Hops
 	}
 	s.target = s.targetDelay(s.fabric.cwnd, hops)
-	if s.adjust(&s.fabric, delay, s.target, acked, ev, now) {
+	if s.adjust(&s.fabric, delay, s.target, s.fabricAI, acked, ev, now) {
 		s.cut(CutDelay, now)
 	}
 }
@@ -132,14 +134,14 @@ func (s *Swift) targetDelay(cwnd float64, hops int) units.Duration {
 const mostHops = 255
 
 // adjust moves a window, and says whether that was a cut. One that the flow does not use does not grow.
-func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, acked float64, ev *Event, now units.Time) bool {
+func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, ai, acked float64, ev *Event, now units.Time) bool {
 	before := w.cwnd
 	switch {
 	case delay < target && !inUse(ev, w.cwnd, &s.path):
 	case delay < target && w.cwnd >= 1:
-		w.cwnd += float64(s.ai) * acked / w.cwnd
+		w.cwnd += ai * acked / w.cwnd
 	case delay < target:
-		w.cwnd += float64(s.ai) * acked
+		w.cwnd += ai * acked
 	case w.decrease.open(now, s.wait(w)):
 		excess := float64(delay-target) / float64(delay)
 		w.cwnd *= max(1-s.mdFactor*excess, 1-s.maxMDF)
@@ -201,3 +203,39 @@ func (s *Swift) decide() Decision {
 
 // Snapshot implements Observable.
 func (s *Swift) Snapshot() Snapshot { return s.snapshot(s.decide()) }
+
+func (*swiftParams) steered() (taken []string, defaults []setting, ok bool) {
+	return []string{"base_target", "per_hop", "fs_range", "fs_min", "fs_max", "min_cwnd", "max_cwnd", "init_cwnd"},
+		[]setting{{"ai", "0.15"}}, true // PrioPlus section 5 implies 150 B, in packets of 1000 B
+}
+
+// Steer implements Steerable: without scaling. The bounds are of both windows.
+func (s *Swift) Steer(target units.Duration, least, most Packets) {
+	s.baseTarget, s.perHop, s.fsRange, s.alpha, s.beta = target, 0, 0, 0, 0
+	s.target, s.minCwnd, s.maxCwnd = target, least, most
+	s.endpoint.cwnd = float64(most)
+}
+
+// Decide implements Steerable.
+func (s *Swift) Decide() Decision { return s.decide() }
+
+// Cwnd implements Steerable.
+func (s *Swift) Cwnd() Packets { return Packets(s.fabric.cwnd) }
+
+// SetCwnd implements Steerable.
+func (s *Swift) SetCwnd(w Packets) {
+	s.fabric.cwnd = clamp(float64(w), float64(s.minCwnd), float64(s.maxCwnd))
+}
+
+// Resume implements Steerable.
+func (s *Swift) Resume(w Packets, delay units.Duration) {
+	s.SetCwnd(w)
+	s.srtt = smoothed{delay, true}
+	s.retransmits, s.unsampled = 0, 0
+}
+
+// AI implements Steerable.
+func (s *Swift) AI() Packets { return Packets(s.fabricAI) }
+
+// SetAI implements Steerable: Swift's increase does not heed how far the target is.
+func (s *Swift) SetAI(ai, step Packets) { s.fabricAI = float64(ai + step) }

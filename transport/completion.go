@@ -159,17 +159,23 @@ func (cq *CompletionQueue) RequestNotify(solicitedOnly bool) {
 	cq.armed = notifyAny
 }
 
-// push adds a completion; false means that it was lost.
-func (cq *CompletionQueue) push(wc *WorkCompletion, solicited bool) bool {
+// next answers the place of a completion that is to be added, whose fields the caller sets, then adds
+// it; nil means that it is lost. A completion is written where it stays, field by field: a copy of what
+// was just written in pieces waits until all of them have left the store buffer.
+func (cq *CompletionQueue) next() *WorkCompletion {
 	if cq.tail-cq.head == cq.limit {
 		if !cq.overrun {
 			cq.overrun = true
 			cq.ep.async(AsyncEvent{Kind: AsyncCQError, CQ: cq})
 		}
 		cq.ep.counters.CQOverruns++
-		return false
+		return nil
 	}
-	cq.ring[cq.tail&uint32(len(cq.ring)-1)] = *wc
+	return &cq.ring[cq.tail&uint32(len(cq.ring)-1)]
+}
+
+// add adds the completion that next answered.
+func (cq *CompletionQueue) add(wc *WorkCompletion, solicited bool) {
 	cq.tail++
 	cq.ep.news = true
 	if cq.armed != notifyNone && (cq.armed == notifyAny || solicited || wc.Status != StatusSuccess) {
@@ -178,7 +184,12 @@ func (cq *CompletionQueue) push(wc *WorkCompletion, solicited bool) bool {
 			cq.onEvent(cq)
 		}
 	}
-	return true
+}
+
+// set makes wc a completion that has nothing to say beyond these.
+func (wc *WorkCompletion) set(id uint64, s Status, op CompletionOp, qp wire.QPN) {
+	wc.ID, wc.Status, wc.Op, wc.Flags = id, s, op, 0
+	wc.ByteLen, wc.Imm, wc.QPN, wc.SrcQP = 0, 0, qp, 0
 }
 
 // ringSize is the power of two that holds n entries.

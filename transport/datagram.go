@@ -31,7 +31,7 @@ func (qp *QueuePair) transmitDatagrams(quantum int) (sent int, again bool) {
 		room := b.Room()
 		to.ah.tmpl.SetDestQP(to.qpn)
 		to.ah.tmpl.SetPKey(qp.pkey)
-		ext, total := to.ah.tmpl.Build(room, wire.Fields{Op: op, PSN: r.sndNxt, Solicited: w.flags&Solicited != 0}, int(w.length))
+		ext, total := to.ah.tmpl.Build(room, wire.Fields{Op: op, Flags: wire.Solicited.When(w.flags&Solicited != 0), PSN: r.sndNxt}, int(w.length))
 		frame := room[:total]
 		qkey := to.qkey
 		if int32(qkey) < 0 { // the high bit asks for the queue pair's own (InfiniBand spec 10.2.5)
@@ -88,22 +88,30 @@ func (qp *QueuePair) receiveDatagram(p *wire.Packet) {
 		e.counters.MarkedCE++
 		qp.stats.MarkedCE++
 	}
-	var grh [wire.GRHLen]byte
-	p.GRH(grh[:])
-	wc := WorkCompletion{ID: s.recv.id, Op: CompRecv, Flags: WithGRH, SrcQP: h.SrcQP(), ByteLen: wire.GRHLen + uint32(len(payload))}
-	if p.Op == wire.UDSendOnlyImm {
-		wc.Flags |= WithImm
-		wc.Imm = p.Imm()
-	}
-	if wc.ByteLen > s.recv.total {
+	length := wire.GRHLen + uint32(len(payload))
+	if length > s.recv.total {
 		e.counters.UnreliableErrors++
 		return // the receive serves the next one
 	}
+	var grh [wire.GRHLen]byte
+	p.GRH(grh[:])
+	status := StatusSuccess
 	if !qp.scatterAt(0, grh[:]) || !qp.scatterAt(wire.GRHLen, payload) {
-		wc.Status = StatusLocProtErr
+		status = StatusLocProtErr
 	}
 	s.held = false
 	qp.stats.PacketsReceived++
 	qp.stats.BytesIn += uint64(len(payload))
-	qp.completeRecv(&wc, p.Solicited)
+	wc := qp.recvCQ.next()
+	if wc == nil {
+		qp.cqOverran()
+		return
+	}
+	wc.set(s.recv.id, status, CompRecv, qp.Num)
+	wc.Flags, wc.SrcQP, wc.ByteLen = WithGRH, h.SrcQP(), length
+	if p.Op == wire.UDSendOnlyImm {
+		wc.Flags |= WithImm
+		wc.Imm = p.Imm()
+	}
+	qp.recvCQ.add(wc, p.Solicited)
 }

@@ -154,6 +154,8 @@ func FuzzReceive(f *testing.F) {
 	}
 	f.Add(byte(wire.Probe), uint32(100), []byte{0x10, 0, 0x40, 0x11, 2, 7, 0, 0, 0, 0, 0, 5}, uint16(0), true)
 	f.Add(byte(wire.ProbeAck), uint32(99), []byte{0x10, 0, 0x40, 0x11, 3, 7, 0, 0, 0, 0, 0, 5}, uint16(0), true)
+	f.Add(byte(wire.SRC), uint32(101), []byte{0x10, 0, 0x40, 0x11, 0, 0, 3, 0xe8, 0, 0, 9, 0xc4}, uint16(0), true)
+	f.Add(byte(wire.XDATA), uint32(100), []byte{0x10, 3, 0x40, 0x11, 4, 0, 0, 0, 8, 3, 4, 0, 0, 0x11, 0, 0, 0, 0, 0, 0}, uint16(64), true)
 	f.Fuzz(func(t *testing.T, op byte, psn uint32, ext []byte, size uint16, sack bool) {
 		p := newPair(t)
 		o := defaults()
@@ -170,7 +172,7 @@ func FuzzReceive(f *testing.F) {
 		require.NoError(t, err)
 		fg := newForger(p, b)
 		for i := range 3 {
-			fg.send(wire.Fields{Op: wire.Opcode(op), PSN: wire.PSN(psn+uint32(i)) & wire.PSNMask, AckReq: true}, int(size)%2048, func(room []byte) {
+			fg.send(wire.Fields{Op: wire.Opcode(op), Flags: wire.AckReq, PSN: wire.PSN(psn+uint32(i)) & wire.PSNMask}, int(size)%2048, func(room []byte) {
 				copy(room[:len(room)-2060], ext)
 			}, nil)
 		}

@@ -24,6 +24,7 @@ type marks struct {
 	timeAt units.Time
 
 	telemetry *telemetry // of the peer's packets
+	bolt      *bolt
 	probe     probed
 
 	echoed uint32 // on our requests, as the peer has told
@@ -80,6 +81,9 @@ func (qp *QueuePair) dropMarks() {
 		if t := qp.marks.telemetry; t != nil {
 			qp.ep.telemetries.giveBack(t)
 		}
+		if b := qp.marks.bolt; b != nil {
+			qp.ep.bolts.giveBack(b)
+		}
 		qp.ep.marks.giveBack(qp.marks)
 		qp.marks = nil
 	}
@@ -97,7 +101,7 @@ func (qp *QueuePair) sendCNP() bool {
 		return false
 	}
 	frame := b.Room()
-	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.CNP, BECN: true}, 0)
+	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.CNP, Flags: wire.BECN}, 0)
 	frame = frame[:total]
 	clear(frame[ext : ext+wire.CNPLen])
 	qp.tmpl.SetFrameTOS(frame, qp.resp.tos)

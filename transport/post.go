@@ -137,7 +137,7 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 	case qp.state == Reset:
 		return qp.want("post a receive", Init)
 	case qp.state == Errored:
-		qp.completeRecv(&WorkCompletion{ID: rr.ID, Status: StatusWRFlushErr, Op: CompRecv}, false)
+		qp.completeRecv(rr.ID, StatusWRFlushErr, false)
 		return nil
 	}
 	return qp.recv.post(rr)
@@ -149,20 +149,27 @@ func (qp *QueuePair) complete(w *sendWQE, s Status) {
 	if s == StatusSuccess && w.flags&Signaled == 0 && !qp.signalAll {
 		return
 	}
-	wc := WorkCompletion{ID: w.id, Status: s, Op: completionOf[w.op], QPN: qp.Num}
+	wc := qp.sendCQ.next()
+	if wc == nil {
+		qp.cqOverran()
+		return
+	}
+	wc.set(w.id, s, completionOf[w.op], qp.Num)
 	if w.op.answered() && s == StatusSuccess {
 		wc.ByteLen = w.length
 	}
-	if !qp.sendCQ.push(&wc, false) {
-		qp.cqOverran()
-	}
+	qp.sendCQ.add(wc, false)
 }
 
-func (qp *QueuePair) completeRecv(wc *WorkCompletion, solicited bool) {
-	wc.QPN = qp.Num
-	if !qp.recvCQ.push(wc, solicited) {
+// completeRecv makes the completion of a receive that holds no message.
+func (qp *QueuePair) completeRecv(id uint64, s Status, solicited bool) {
+	wc := qp.recvCQ.next()
+	if wc == nil {
 		qp.cqOverran()
+		return
 	}
+	wc.set(id, s, CompRecv, qp.Num)
+	qp.recvCQ.add(wc, solicited)
 }
 
 // cqOverran stops a queue pair whose completion was lost: a program must not go on as if nothing

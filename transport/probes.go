@@ -129,7 +129,7 @@ func (qp *QueuePair) sendProbe(now units.Time) bool {
 		wire.XCH(room[ext:]).Set(qp.sendTag, 0)
 		wire.ProbeField(room[ext+wire.XCHLen:][:wire.ProbeLen]).Set(wire.ProbeAlone, p.seq+1, now)
 	} else {
-		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.RCWriteOnly, PSN: qp.req.una.Add(wire.PSNMask), AckReq: true}, 0)
+		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.RCWriteOnly, Flags: wire.AckReq, PSN: qp.req.una.Add(wire.PSNMask)}, 0)
 		wire.RETH(room[ext:][:wire.RETHLen]).Set(0, 0, 0)
 	}
 	qp.tmpl.Seal(room[:total])

@@ -180,12 +180,20 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	outer, extra := op, 0
 	if qp.limits.hops > 0 {
 		outer, extra = wire.XDATA, wire.INTLen(int(qp.limits.hops))+int(op.Info().Ext)
+	} else if qp.bolt {
+		outer, extra = wire.XDATA, wire.BoltLen+int(op.Info().Ext)
 	}
-	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, AckReq: ask, AskTiming: ask && qp.timing && qp.wants.Has(cc.RTT), Solicited: ends && w.flags&Solicited != 0, PSN: w.first.Add(k)}, extra+int(size))
+	flags := wire.Solicited.When(ends && w.flags&Solicited != 0)
+	if ask {
+		flags |= wire.AckReq | wire.AskTiming.When(qp.timing && qp.wants.Has(cc.RTT))
+	}
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)}, extra+int(size))
 	frame := room[:total]
 	data := ext
-	if extra > 0 {
+	if qp.limits.hops > 0 {
 		data += qp.openINT(frame[ext:], op)
+	} else if qp.bolt {
+		data += qp.openBolt(frame[ext:], op)
 	}
 	if (w.op == OpWrite || w.op == OpWriteImm) && k == 0 {
 		wire.RETH(frame[data:data+wire.RETHLen]).Set(w.remoteAddr, w.rkey, w.length)
@@ -310,7 +318,7 @@ func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 		return sendNoRoom
 	}
 	room := b.Room()
-	fields := wire.Fields{Op: wire.RCReadRequest, PSN: w.first.Add(k), AckReq: true}
+	fields := wire.Fields{Op: wire.RCReadRequest, Flags: wire.AckReq, PSN: w.first.Add(k)}
 	switch w.op {
 	case OpCmpSwap:
 		fields.Op = wire.RCCmpSwap

@@ -222,7 +222,14 @@ func (qp *QueuePair) invalidate(rkey uint32) bool {
 // deliver completes the receive of a message.
 func (qp *QueuePair) deliver(p *wire.Packet, info *wire.OpcodeInfo) {
 	s := &qp.resp
-	wc := WorkCompletion{ID: s.recv.id, Op: CompRecv, ByteLen: s.received}
+	s.held = false
+	wc := qp.recvCQ.next()
+	if wc == nil {
+		qp.cqOverran()
+		return
+	}
+	wc.set(s.recv.id, StatusSuccess, CompRecv, qp.Num)
+	wc.ByteLen = s.received
 	if info.Kind == wire.Write {
 		wc.Op = CompRecvWriteImm
 	}
@@ -232,8 +239,7 @@ func (qp *QueuePair) deliver(p *wire.Packet, info *wire.OpcodeInfo) {
 	if info.Inv {
 		wc.Flags, wc.Imm = WithInv, p.IETH()
 	}
-	s.held = false
-	qp.completeRecv(&wc, p.Solicited)
+	qp.recvCQ.add(wc, p.Solicited)
 }
 
 // failRecv completes the receive in progress with an error.
@@ -242,7 +248,7 @@ func (qp *QueuePair) failRecv(status Status) {
 		return
 	}
 	qp.resp.held = false
-	qp.completeRecv(&WorkCompletion{ID: qp.resp.recv.id, Status: status, Op: CompRecv}, true)
+	qp.completeRecv(qp.resp.recv.id, status, true)
 }
 
 // accept moves on by n PSNs.

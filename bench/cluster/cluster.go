@@ -16,12 +16,13 @@ type Config struct {
 	PathMTU units.Bytes // 0 means 1024
 	// Algorithm makes the congestion control of one connection; nil is the transport's default.
 	Algorithm func() cc.Algorithm
-	// Control, unless zero, is the congestion control of every connection, made for its path; it goes
+	// Control, unless nil, is the congestion control of every connection, made for its path; it goes
 	// before Algorithm. Connections agree to all of the extension then, but to selective repeat only
 	// with Selective.
-	Control cc.Spec
-	// ControlOf, unless nil, is that of the n-th connection between two hosts: for mixed runs.
-	ControlOf func(from, to, n int) cc.Spec
+	Control cc.Control
+	// ControlOf, unless nil, is that of the n-th connection between two hosts: for mixed runs, and flows
+	// of several priorities.
+	ControlOf func(from, to, n int) cc.Control
 	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that hears
 	// what it hears, to take it down or to add to it.
 	Around func(from, to, n int, a cc.Algorithm) cc.Algorithm

@@ -34,9 +34,9 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	}
 	n := a.counts[to]
 	a.counts[to]++
-	spec := c.controlOf(from, to, n)
-	if spec != (cc.Spec{}) {
-		algorithm, err := spec.New(c.path(from, to))
+	control := c.controlOf(from, to, n)
+	if control != nil {
+		algorithm, err := control.New(c.path(from, to, n))
 		if err == nil && c.config.Around != nil {
 			algorithm = c.config.Around(from, to, n, algorithm)
 		}
@@ -48,7 +48,7 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 		}
 	}
 	var ab, ba wire.Agreement // of a and of b
-	if c.config.Selective || spec != (cc.Spec{}) {
+	if c.config.Selective || control != nil {
 		offerA, offerB := qa.Offer(), qb.Offer()
 		if !c.config.Selective {
 			offerA.Features &^= wire.FeatureSACK
@@ -68,7 +68,7 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 }
 
 // controlOf is the congestion control of the n-th connection between two hosts.
-func (c *Cluster) controlOf(from, to, n int) cc.Spec {
+func (c *Cluster) controlOf(from, to, n int) cc.Control {
 	if c.config.ControlOf != nil {
 		return c.config.ControlOf(from, to, n)
 	}
@@ -81,14 +81,15 @@ const (
 	ackLen       = dataOverhead + wire.AETHLen
 )
 
-// path is what congestion control is told of the way between two hosts.
-func (c *Cluster) path(from, to int) cc.Path {
+// path is what congestion control is told of the way of the n-th connection between two hosts.
+func (c *Cluster) path(from, to, n int) cc.Path {
 	return cc.Path{
 		LineRate: c.Net.Host(from).NIC().Ports()[0].Rate(),
 		BaseRTT:  c.Net.BaseRTT(from, to, c.config.PathMTU+dataOverhead, ackLen),
 		Payload:  c.config.PathMTU,
 		Hops:     len(c.Net.Path(from, to, 0)) - 1,
-		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay,
+		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay | c.src(from, to),
+		Seed:     uint32(c.config.Seed)<<24 ^ uint32(from)<<14 ^ uint32(to)<<4 ^ uint32(n),
 	}
 }
 

@@ -63,6 +63,9 @@ func (r *run) page(ctx context.Context, file string) error {
 	clean := [][]string{{"test", "service", "we are client", "we are server"}}
 	impaired := [][]string{{"wire", "test", "we are client", "we are server", "our retransmissions", "rxe's recoveries"}}
 	for _, g := range order {
+		if g.control != matrix.Unconcerned {
+			continue
+		}
 		passed := []string{by[g].of(matrix.Client), by[g].of(matrix.Server)}
 		if g.impair == matrix.Clean {
 			clean = append(clean, append([]string{g.name(), string(g.service)}, passed...))
@@ -80,6 +83,16 @@ func (r *run) page(ctx context.Context, file string) error {
 			counts[0] = "" // these programs do not print them
 		}
 		impaired = append(impaired, append(append([]string{string(g.impair), string(g.test)}, passed...), counts...))
+	}
+	control := [][]string{{"cell", "what came of it"}}
+	for _, t := range r.trials {
+		if t.cell.Control != matrix.Unconcerned {
+			verdict := t.remarks()
+			if t.err != nil {
+				verdict = "failed: " + firstLine(t.err.Error())
+			}
+			control = append(control, []string{t.cell.String(), verdict})
+		}
 	}
 	bad := [][]string{{"peer", "what we say of it"}}
 	for _, e := range r.hostiles {
@@ -100,7 +113,7 @@ func (r *run) page(ctx context.Context, file string) error {
 	sum := fmt.Sprintf("%d cells in %v, %d failed. %s", len(r.trials)+len(r.hostiles)+len(r.probings),
 		time.Since(r.begun).Round(time.Second), len(r.failed), r.lab.setting(ctx))
 	return errors.Join(write(file, "matrix", sum+"\n\n"+markdown(clean)), write(file, "impaired", markdown(impaired)),
-		write(file, "bad", markdown(bad)), write(file, "probes", markdown(probes)))
+		write(file, "control", markdown(control)), write(file, "bad", markdown(bad)), write(file, "probes", markdown(probes)))
 }
 
 // setting says on what a run was made, and with which versions.

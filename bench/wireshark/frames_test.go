@@ -380,7 +380,7 @@ var bothFamilies = [][2]netip.Addr{
 // it does not tell apart.
 func TestCNP(t *testing.T) {
 	for _, addrs := range bothFamilies {
-		frame := built(t, addrs, 0x17, wire.Fields{Op: wire.CNP, BECN: true}, nil, nil)
+		frame := built(t, addrs, 0x17, wire.Fields{Op: wire.CNP, Flags: wire.BECN}, nil, nil)
 		d := tshark(t, recordFrames(t, frame).path, fieldsOf)[0]
 		require.Equal(t, hex.EncodeToString(frame[len(frame)-wire.ICRCLen-16:]), d[vendorData][len(d[vendorData])-1])
 		delete(d, vendorData)

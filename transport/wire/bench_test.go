@@ -27,7 +27,7 @@ func aTemplate(t testing.TB, v6 bool) *Template {
 func aFrame(t testing.TB, payload int) []byte {
 	tmpl := aTemplate(t, false)
 	frame := make([]byte, 9216)
-	ext, total := tmpl.Build(frame, Fields{Op: RCSendOnly, AckReq: true, PSN: 7}, payload)
+	ext, total := tmpl.Build(frame, Fields{Op: RCSendOnly, Flags: AckReq, PSN: 7}, payload)
 	for i := range payload {
 		frame[ext+i] = byte(i*7 + 3)
 	}

@@ -179,7 +179,7 @@ func TestGoldenBuild(t *testing.T) {
 func rebuild(t testing.TB, p *Packet) []byte {
 	tmpl := templateOf(t, p)
 	room := bytes.Repeat([]byte{0xa5}, len(p.Frame)+8)
-	f := Fields{Op: p.Op, AckReq: p.AckReq, Solicited: p.Solicited, BECN: p.BTH().BECN(), PSN: p.PSN}
+	f := Fields{Op: p.Op, Flags: AckReq.When(p.AckReq) | Solicited.When(p.Solicited) | BECN.When(p.BTH().BECN()), PSN: p.PSN}
 	ext, total := tmpl.Build(room, f, len(p.Payload()))
 	require.Len(t, p.Frame, total)
 	require.Equal(t, tmpl.Overhead(), ext)

@@ -159,7 +159,7 @@ func TestGRH(t *testing.T) {
 func TestCNP(t *testing.T) {
 	tmpl := aTemplate(t, false)
 	frame := make([]byte, 128)
-	ext, total := tmpl.Build(frame, Fields{Op: CNP, BECN: true}, 0)
+	ext, total := tmpl.Build(frame, Fields{Op: CNP, Flags: BECN}, 0)
 	clear(frame[ext : ext+CNPLen])
 	tmpl.Seal(frame[:total])
 	assert.Equal(t, 74, total)

@@ -158,12 +158,38 @@ func (t *Template) Overhead() int { return int(t.len) }
 
 // Fields is what differs between the packets of a flow.
 type Fields struct {
-	Op        Opcode
-	AckReq    bool
-	Solicited bool
-	BECN      bool // of a CNP (A17.9.3)
-	AskTiming bool // of our own extension
-	PSN       PSN
+	Op    Opcode
+	Flags Flags
+	PSN   PSN
+}
+
+// Flags are those bits of a BTH that differ between the packets of a flow. They are one byte, so that
+// Fields pass in registers: a struct of single bytes, passed in memory, is written in pieces and read
+// as one, for which the processor waits.
+type Flags uint8
+
+// The flags.
+const (
+	AckReq    Flags = 1 << iota // an ACK is asked for
+	Solicited                   // SE: an event at the receiver
+	BECN                        // of a CNP (A17.9.3)
+	AskTiming                   // of our own extension
+)
+
+// When answers f if on, else none.
+func (f Flags) When(on bool) Flags {
+	if on {
+		return f
+	}
+	return 0
+}
+
+// bit answers mask if f has the flag.
+func (f Flags) bit(flag Flags, mask uint8) uint8 {
+	if f&flag != 0 {
+		return mask
+	}
+	return 0
 }
 
 // Build writes the headers of a packet with payload bytes of payload into frame, which must have
@@ -195,9 +221,9 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	putBE16(h[4:], uint16(length))
 	bth := h[UDPLen:]
 	bth[0] = uint8(f.Op)
-	bth[1] = uint8(pad)<<bthPadShift | bit(f.Solicited, bthSolicited)
-	bth[4] = bit(f.BECN, bthBECN)
-	putBE32(bth[8:], uint32(f.PSN)&PSNMask|uint32(bit(f.AckReq, bthAckReq)|bit(f.AskTiming, bthAskTiming))<<24)
+	bth[1] = uint8(pad)<<bthPadShift | f.Flags.bit(Solicited, bthSolicited)
+	bth[4] = f.Flags.bit(BECN, bthBECN)
+	putBE32(bth[8:], uint32(f.PSN)&PSNMask|uint32(f.Flags.bit(AckReq, bthAckReq)|f.Flags.bit(AskTiming, bthAskTiming))<<24)
 	return ext, total
 }
 
@@ -234,11 +260,4 @@ func (t *Template) Seal(frame []byte) {
 		return
 	}
 	binary.LittleEndian.PutUint32(frame[end:], icrc(b, t.v6))
-}
-
-func bit(on bool, mask uint8) uint8 {
-	if on {
-		return mask
-	}
-	return 0
 }

@@ -1,0 +1,45 @@
+package cc
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Settings is parameters of something that is set as algorithms are, by key=value,...: each with its
+// type, default, valid range, source and meaning. Declare them, then Read.
+type Settings struct{ schema }
+
+// Param declares a parameter: where it goes, a *units.Duration, *units.BitRate, *units.Bytes, *Packets,
+// *float64, *int or *bool; its default; an interval such as "(0, 1]" or "[1, inf)", "" for a bool;
+// where the default comes from; and what it means.
+func (s *Settings) Param(into any, name, def, valid, source, text string) {
+	s.param(into, name, def, valid, source, text)
+}
+
+// Read stores what text says, and the defaults of everything else. What is relative to the path is
+// neither stored nor checked while that is nil.
+func (s *Settings) Read(text string, path *Path) error {
+	given, err := s.split(strings.TrimSpace(text))
+	if err != nil {
+		return err
+	}
+	return s.fill(given, path)
+}
+
+// Explain writes what each parameter is.
+func (s *Settings) Explain(w io.Writer) error { return s.explain(w) }
+
+// Table answers the same as a table of Markdown.
+func (s *Settings) Table() string {
+	var b strings.Builder
+	b.WriteString("| parameter | type | default | valid | source | meaning |\n|---|---|---|---|---|---|\n")
+	for _, p := range s.params {
+		valid := p.valid
+		if valid == "" {
+			valid = "on, off"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", p.name, p.kind(), p.def, valid, p.source, p.text)
+	}
+	return b.String()
+}

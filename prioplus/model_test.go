@@ -1,0 +1,253 @@
+package prioplus
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// model is n flows through one queue, packet by packet, without loss: as little of a network as shows who gets
+// it. Each sender has a link of line rate; acknowledgements and echoes do not queue. Noise is what hosts
+// add to a delay.
+type model struct {
+	path    cc.Path
+	noise   units.Duration // uniform, on every acknowledgement
+	partial bool           // a packet may leave when only a part of it is within the window (the artifact); ours waits
+	random  *rand.Rand
+	now     units.Time
+	events  events
+	seq     int
+	free    units.Time // when the bottleneck is done with what it has
+	flows   []*sender
+	bin     units.Duration
+	backlog []float64 // us of queue, largest in a bin
+}
+
+type sender struct {
+	m              *model
+	name           string
+	a              cc.Algorithm
+	p              *PrioPlus
+	d              cc.Decision
+	left, inFlight units.Bytes
+	nxt, una       uint32
+	out            units.Time // the host's link is free
+	last           units.Time // when the last packet left, for pacing
+	sent           bool
+	waking         units.Time
+	probing        units.Time // the ProbeAt that is waited for
+	probeSeq       int
+	back           units.Time // acknowledgements are in order
+	acked          units.Bytes
+	done           units.Time
+	goodput        []float64 // bytes a bin
+	stops          int
+	mostFlows      float64
+	off            bool
+}
+
+type event struct {
+	at  units.Time
+	seq int
+	do  func()
+}
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := len(*e) - 1
+	x := (*e)[last]
+	*e = (*e)[:last]
+	return x
+}
+
+func newModel(path cc.Path, seed uint64) *model {
+	return &model{path: path, noise: 700 * units.Nanosecond, random: rand.New(rand.NewPCG(seed, 11)), bin: 20 * us}
+}
+
+func (m *model) at(t units.Time, do func()) {
+	m.seq++
+	heap.Push(&m.events, event{max(t, m.now), m.seq, do})
+}
+
+func (m *model) run(until units.Duration) {
+	for len(m.events) > 0 && m.events[0].at <= units.Time(until) {
+		e := heap.Pop(&m.events).(event)
+		m.now = e.at
+		e.do()
+	}
+	m.now = units.Time(until)
+}
+
+// oneWay is the propagation of a link; there and back is four of them.
+func (m *model) oneWay() units.Duration {
+	return (m.path.BaseRTT - 2*m.path.LineRate.Duration(m.path.Payload)) / 4
+}
+
+// add begins a flow; bytes 0 is without end.
+func (m *model) add(t testing.TB, name string, spec Spec, at units.Duration, bytes units.Bytes) *sender {
+	path := m.path
+	path.Seed, path.Hops = uint32(len(m.flows)), 1
+	a, err := spec.New(path)
+	require.NoError(t, err)
+	if bytes == 0 {
+		bytes = 1 << 50
+	}
+	s := &sender{m: m, name: name, a: a, p: a.(*PrioPlus), left: bytes}
+	m.flows = append(m.flows, s)
+	m.at(units.Time(at), func() {
+		s.d = a.(cc.Starter).Start(m.now)
+		s.report(cc.Event{Kind: cc.POST})
+	})
+	return s
+}
+
+func (s *sender) stopAt(at units.Duration) {
+	s.m.at(units.Time(at), func() { s.left = s.inFlight; s.off = true })
+}
+
+func (s *sender) report(ev cc.Event) {
+	ev.SndNxt, ev.InFlight, ev.Left = s.nxt&0xffffff, s.inFlight, s.left
+	before := s.p.stopped
+	s.d = s.a.On(&ev, s.m.now)
+	if s.p.stopped && !before {
+		s.stops++
+	}
+	s.mostFlows = max(s.mostFlows, float64(s.p.nflow))
+	s.probe()
+	s.send()
+}
+
+// probe sends the probe that was asked for, at its moment.
+func (s *sender) probe() {
+	if at := s.d.ProbeAt; at != s.probing {
+		s.probing = at
+		if at != 0 {
+			s.m.at(at, func() {
+				if s.probing == at {
+					s.probeSeq++
+					s.cross(64, s.probeSeq, true)
+				}
+			})
+		}
+	}
+}
+
+func (s *sender) send() {
+	m, size := s.m, s.m.path.Payload
+	for s.left > s.inFlight && s.d.Window > 0 && (s.inFlight == 0 || s.inFlight+size <= s.d.Window || m.partial && s.inFlight < s.d.Window) {
+		at := m.now
+		if s.sent && s.d.Rate > 0 {
+			at = max(at, s.last.Add(s.d.Rate.Duration(size)))
+		}
+		if at = max(at, s.out); at > m.now {
+			if s.waking <= m.now || at < s.waking {
+				s.waking = at
+				m.at(at, func() {
+					if s.waking == at {
+						s.waking = 0
+						s.send()
+					}
+				})
+			}
+			return
+		}
+		s.nxt++
+		s.inFlight += size
+		s.last, s.sent = m.now, true
+		s.cross(size, int(s.nxt), false)
+	}
+}
+
+// cross takes a packet over the host's link, the queue, and back.
+func (s *sender) cross(size units.Bytes, seq int, probe bool) {
+	m, left := s.m, s.m.now
+	s.out = max(s.out, m.now).Add(m.path.LineRate.Duration(size))
+	m.at(s.out.Add(m.oneWay()), func() {
+		m.free = max(m.free, m.now).Add(m.path.LineRate.Duration(size))
+		m.seen(m.free.Sub(m.now).Microseconds())
+		noise := units.Duration(m.random.Int64N(int64(m.noise)))
+		s.back = max(s.back, m.free.Add(3*m.oneWay()+noise))
+		m.at(s.back, func() { s.returned(size, seq, probe, m.now.Sub(left)) })
+	})
+}
+
+func (s *sender) returned(size units.Bytes, seq int, probe bool, delay units.Duration) {
+	if probe {
+		if seq == s.probeSeq {
+			s.report(cc.Event{Kind: cc.RTT, Probe: true, Delay: delay})
+		}
+		return
+	}
+	s.una = uint32(seq)
+	s.inFlight -= size
+	s.left -= size
+	s.acked += size
+	if s.left == 0 && s.done == 0 {
+		s.done = s.m.now
+	}
+	s.goodput = add(s.goodput, s.m.slot(), float64(size))
+	s.report(cc.Event{Kind: cc.RTT, PSN: s.una & 0xffffff, Packets: 1, Bytes: size, Delay: delay})
+}
+
+func (m *model) slot() int { return int(units.Duration(m.now) / m.bin) }
+
+func (m *model) seen(queue float64) {
+	m.backlog = add(m.backlog, m.slot(), 0)
+	m.backlog[m.slot()] = max(m.backlog[m.slot()], queue)
+}
+
+func add(bins []float64, slot int, x float64) []float64 {
+	for len(bins) <= slot {
+		bins = append(bins, 0)
+	}
+	bins[slot] += x
+	return bins
+}
+
+// share is what the flows of a name have of the link in each bin.
+func (m *model) share(name string) []float64 {
+	all := make([]float64, m.slot()+1)
+	for _, s := range m.flows {
+		for i, b := range s.goodput {
+			if s.name == name || name == "" {
+				all[i] += b / float64(m.path.LineRate.Bytes(m.bin))
+			}
+		}
+	}
+	return all
+}
+
+// since is how long after from the series is first beyond least for five bins in a row, in ms; -1 never.
+func (m *model) since(series []float64, from units.Duration, least float64) float64 {
+	run := 0
+	for i := int(from / m.bin); i < len(series); i++ {
+		if series[i] < least {
+			run = 0
+			continue
+		}
+		if run++; run == 5 {
+			return (units.Duration(i-4)*m.bin - from).Microseconds() / 1000
+		}
+	}
+	return -1
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(max(1, len(x)))
+}
