@@ -54,6 +54,7 @@ func (s *Settings) validateNumbers(p *problems) {
 	p.within("--outs", s.Outs, 1, transport.MaxRdAtomic)
 	p.within("--cq-mod", s.CQMod, 0, 1024)
 	p.within("--tclass", s.TrafficClass, 0, 255)
+	p.within("--ack-tclass", s.AnswerClass, 1, 255)
 	p.within("--qp-timeout", s.QPTimeout, 0, 31)
 	p.within("--retry_count", s.RetryCount, 0, 7)
 	p.within("--queues", s.Queues, 1, dpdk.MaxQueues)
