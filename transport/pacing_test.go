@@ -455,6 +455,7 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 			b.ReportMetric(at(0.5), "p50-ns-late")
 			b.ReportMetric(at(0.99), "p99-ns-late")
 			b.ReportMetric(at(0.999), "p99.9-ns-late")
+			b.ReportMetric(at(1), "max-ns-late")
 		})
 	}
 }
