@@ -126,7 +126,7 @@ const (
 	nicCNPs = 4 * units.Microsecond
 
 	tags = "its flags and their frame are 20 bytes of each packet, 0.018 of the link; of what is left it uses 0.99 to 1"
-	eta = "HPCC aims at 0.95 of the link, of which the room for telemetry is lost; with W_AI for n flows n of them get a little more"
+	eta  = "HPCC aims at 0.95 of the link, of which the room for telemetry is lost; with W_AI for n flows n of them get a little more"
 	// With eta=1 two flows have 0.51 and 1.49. With a wheel of 8 ns slots instead of 128 eight flows had 0.96 to 1.03 in the second 30
 	// ms, and two 0.73 to 1.27.
 	additiveForMany = "W_AI is 0.0005 BDP, for a hundred flows (HPCC section 3.3: BDP·(1-eta)/N): the fixed point of few flows is where eta/U, whose mean is " +
