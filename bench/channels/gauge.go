@@ -10,7 +10,7 @@ import (
 //
 // First a ping-pong, as section 4.3.2 has it: a probe, a full packet, a probe, one at a time. Then a stream of
 // packets at a tenth of line rate. A host that stalls for a millisecond delays one packet of a ping-pong, but
-// all those that were to come meanwhile of a stream: the stream shows how often a flow would see it.
+// all those that were to come meanwhile of a stream: the stream shows what the filter of two samples is worth.
 //
 // The queue pair needs messages to send, for as long as Done is false. All is the polling core's while it runs.
 type Gauge struct {

@@ -15,8 +15,8 @@ import (
 type Survey struct {
 	Path                cc.Path // BaseRTT is the one measured
 	Probe, Ping, Stream Noise   // of probes and full packets in turn, of a stream of full packets
-	// BeyondB is how many samples of the stream were beyond B, and TwoInARow how often two in a row were, which would have
-	// stopped a flow.
+	// BeyondB is how many samples of the stream were beyond B, and TwoInARow how often two in a row were, which stops a
+	// flow. They are not in B: no channel is wide enough for a host that stalls.
 	BeyondB, TwoInARow int
 	A, B, Eps          units.Duration
 	Channels           prioplus.Channels
@@ -50,7 +50,7 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 		return nil, err
 	}
 	s.A = round(s.A)
-	s.B = round(min(max(s.Probe.P9985, s.Ping.P9985, s.Stream.P9985), widest))
+	s.B = round(min(max(s.Probe.P9985, s.Ping.P9985), widest))
 	s.BeyondB = inARow(g.stream, s.Stream.Least, s.B, 1)
 	s.TwoInARow = inARow(g.stream, s.Stream.Least, s.B, filter)
 	s.Eps = s.eps()
@@ -59,10 +59,10 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 }
 
 // eps is what a delay may be beyond the base and still be that of empty queues: the 99th percentile of the
-// noise, but for the microsecond that PrioPlus's artifact has, and less than a channel.
+// noise, at least the microsecond that PrioPlus's artifact has, and half a channel at most.
 func (s *Survey) eps() units.Duration {
-	noise := max(s.Probe.P99, s.Ping.P99, s.Stream.P99)
-	return round(max(noise, min(units.Microsecond, (s.A+s.B)/2)))
+	noise := min(s.B, max(s.Probe.P99, s.Ping.P99))
+	return round(min(max(noise, units.Microsecond), (s.A+s.B)/2))
 }
 
 // round leaves of a length of time what a flag should have: tenths of a microsecond, upwards.
