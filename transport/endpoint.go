@@ -91,6 +91,7 @@ type Endpoint struct {
 	probers pool[prober]
 
 	telemetries pool[telemetry]
+	bolts       pool[bolt]
 	hops        [cc.MaxHops]cc.Hop // that the ACK at hand brings back
 	hopCount    int
 	held        int // buffers of packets that came before their turn
@@ -154,7 +155,8 @@ func (e *Endpoint) random() uint64 { return e.rng.Uint64() }
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.random()%0xffff) + 1,
-		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming | wire.FeatureINT, SACKBits: wire.MaxSACKBits,
+		SACKBits: wire.MaxSACKBits,
+		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming | wire.FeatureINT | wire.FeatureBolt,
 	}
 }
 

@@ -24,6 +24,7 @@ type marks struct {
 	timeAt units.Time
 
 	telemetry *telemetry // of the peer's packets
+	bolt      *bolt
 	probe     probed
 
 	echoed uint32 // on our requests, as the peer has told
@@ -79,6 +80,9 @@ func (qp *QueuePair) dropMarks() {
 	if qp.marks != nil {
 		if t := qp.marks.telemetry; t != nil {
 			qp.ep.telemetries.giveBack(t)
+		}
+		if b := qp.marks.bolt; b != nil {
+			qp.ep.bolts.giveBack(b)
 		}
 		qp.ep.marks.giveBack(qp.marks)
 		qp.marks = nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -46,7 +47,9 @@ type Settings struct {
 	AnswerClass  int // of ACKs and CNPs
 	QPTimeout    int
 	RetryCount   int
-	Congestion   algorithms    // of the queue pairs, in turn
+	Congestion   algorithms // of the queue pairs, in turn
+	Priorities   []int      // virtual ones, likewise; none: plain Congestion
+	Channels     prioplus.Channels
 	LineRate     units.BitRate // 0: what the port says
 	BaseRTT      units.Duration
 

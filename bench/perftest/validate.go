@@ -33,6 +33,7 @@ func (s *Settings) validate() error {
 	s.validateTest(p)
 	s.validatePort(p)
 	s.validateOutput(p)
+	s.validatePriorities(p)
 	if len(*p) == 0 {
 		each, _ := s.layout()
 		p.when(2*each > maxMemory/s.QPs, "--qp %d: at %d bytes each way the buffers take more than %d GiB",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/cc"
@@ -23,6 +24,7 @@ type Config struct {
 	DelayOf  func(sender int) units.Duration
 	PathMTU  units.Bytes // 0 means 1024
 	ECN      fabric.ECN
+	Bolt     fabric.Bolt // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
 	Buffer   units.Bytes // of the switch; 0 is without limit
 	Chunk    units.Bytes // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
@@ -100,7 +102,7 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	if c.Interval == 0 {
 		c.Interval = 20 * units.Microsecond
 	}
-	net := c.network(len(flows))
+	net := c.network(flows)
 	r := &Result{}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	for _, f := range flows {
@@ -163,14 +165,19 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 }
 
 // network is a star whose last host receives.
-func (c *Config) network(senders int) *fabric.Network {
+func (c *Config) network(flows []Flow) *fabric.Network {
 	var queues fabric.Queues
 	queues[0].ECN = c.ECN
+	if slices.ContainsFunc(flows, func(f Flow) bool { return f.Control.Name() == "bolt" }) {
+		if queues[0].Bolt = c.Bolt; c.Bolt.Frame == 0 {
+			queues[0].Bolt = cluster.Bolt(c.PathMTU)
+		}
+	}
 	// Frames take a nanosecond more to get into a host, so that there is an endpoint delay to be told.
 	host := fabric.HostConfig{RxDelay: units.Nanosecond}
 	net := fabric.New(fabric.Config{Seed: c.Seed})
 	sw := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: c.Buffer, Queues: queues.At(), INT: true})
-	for i := range senders {
+	for i := range flows {
 		delay := c.Delay
 		if c.DelayOf != nil {
 			delay = c.DelayOf(i)

@@ -13,8 +13,8 @@ import (
 var Experiments = []*experiment.Experiment{convergence, incast, rtts, fctWebSearch, fctHadoop}
 
 // algorithm is one that is compared, with the marking that its switches do. Everything that is not said
-// is the default. HPCC and Bolt are not here: endpoints do not carry their signals yet. Without
-// deadlines D2TCP is DCTCP.
+// is the default. Where Bolt controls flows, switches run it. HPCC is compared with another simulator (ns3_test.go), and
+// without deadlines D2TCP is DCTCP.
 type algorithm struct {
 	name string
 	ecn  fabric.ECN
@@ -29,7 +29,7 @@ var (
 
 var algorithms = []algorithm{
 	{"swift", fabric.ECN{}}, {"dctcp", step}, {"idctcp", step}, {"ledbat-dc", fabric.ECN{}}, {"timely", fabric.ECN{}},
-	{"dcqcn", ramp}, {"dcqcn-nic", ramp}, {"fixed", fabric.ECN{}},
+	{"dcqcn", ramp}, {"dcqcn-nic", ramp}, {"bolt", fabric.ECN{}}, {"fixed", fabric.ECN{}},
 }
 
 func algorithmOf(name string) (cc.Spec, fabric.ECN, error) {

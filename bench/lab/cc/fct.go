@@ -114,6 +114,10 @@ func runCompletionTimes(j *experiment.Job, sizes *workload.Sizes) error {
 	}
 	var queues fabric.Queues
 	queues[0].ECN = ecn
+	if c.Algorithm == "bolt" {
+		queues[0].Bolt = cluster.Bolt(transport.MTU4096)
+		queues[0].Bolt.Supply = 2 * queues[0].Bolt.Frame // the authors' in a fat tree
+	}
 	net := shape.Build(fabric.Parts{
 		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: fabric.SwitchConfig{Queues: queues.At()},
 	})
