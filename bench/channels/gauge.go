@@ -14,7 +14,8 @@ import (
 //
 // The queue pair needs messages to send, for as long as Done is false. All is the polling core's while it runs.
 type Gauge struct {
-	Samples int // of probes, and of each kind of data
+	Samples int            // of probes, and of each kind of data
+	BaseRTT units.Duration // what to take for the base of a full packet; 0: what is measured
 
 	path                 cc.Path
 	base                 cc.BaseRTT
@@ -24,8 +25,8 @@ type Gauge struct {
 // streamShare is the part of line rate that the stream takes: little enough that it meets no queue of its own.
 const streamShare = 10
 
-// streamWindow is what the stream may have under way: a stall of so many of its packets is seen in full.
-const streamWindow = 64
+// streamWindow is what the stream may have under way. What it sends late after a stall of its own is a queue, so it is little.
+const streamWindow = 8
 
 // New implements cc.Control: it begins anew.
 func (g *Gauge) New(path cc.Path) (cc.Algorithm, error) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/goroce/goroce/cc"
@@ -29,6 +30,18 @@ type Wanted struct {
 	Inner      cc.Spec // their algorithm
 }
 
+// Check says what is wrong before the path is known.
+func (w Wanted) Check() error {
+	path := cc.Path{LineRate: units.Gbps, BaseRTT: units.Microsecond, Payload: 1000, Signals: cc.SignalDelay}
+	if _, err := prioplus.Fluctuation(w.Flows, w.Inner, path); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "prioplus: "))
+	}
+	if _, err := prioplus.ParseChannels(fmt.Sprintf("n=%d", w.Priorities)); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "prioplus: "))
+	}
+	return nil
+}
+
 // filter is how many samples in a row stop a flow, as prioplus.Channels has it unless told otherwise.
 const filter = 2
 
@@ -44,7 +57,9 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 		return nil, errNoSamples
 	}
 	s := &Survey{Path: g.path, Probe: noiseOf(g.probe), Ping: noiseOf(g.pings), Stream: noiseOf(g.stream)}
-	s.Path.BaseRTT = g.base.Base()
+	if s.Path.BaseRTT = g.BaseRTT; s.Path.BaseRTT == 0 {
+		s.Path.BaseRTT = shown(g.base.Base())
+	}
 	var err error
 	if s.A, err = prioplus.Fluctuation(w.Flows, w.Inner, s.Path); err != nil {
 		return nil, err
@@ -107,19 +122,19 @@ func (s *Survey) rows() []row {
 // misreactions says how often noise stops a flow, and how often it would if samples did not hang together: the
 // paper's one in 400 MB.
 func (s *Survey) misreactions() string {
-	data := s.Path.Payload * units.Bytes(s.Stream.Samples)
-	independent := float64(s.BeyondB) / float64(s.Stream.Samples)
-	text := fmt.Sprintf("%d times in %v", s.TwoInARow, data)
-	if s.TwoInARow > 0 {
-		text = fmt.Sprintf("%d times, once in %v", s.TwoInARow, data/units.Bytes(s.TwoInARow))
+	packet, samples := float64(s.Path.Payload)/1e6, float64(s.Stream.Samples) // MB
+	text := fmt.Sprintf("%d times, once in %.4g MB", s.TwoInARow, packet*samples/float64(s.TwoInARow))
+	if s.TwoInARow == 0 {
+		text = fmt.Sprintf("never in %.4g MB", packet*samples)
 	}
-	if independent > 0 {
-		text += fmt.Sprintf("; if noise were independent, once in %v", units.Bytes(float64(s.Path.Payload)/(independent*independent)))
+	if share := float64(s.BeyondB) / samples; share > 0 {
+		text += fmt.Sprintf("; if noise were independent, once in %.4g MB", packet/(share*share))
 	}
 	return text
 }
 
 // shown is a time for people.
 func shown(d units.Duration) units.Duration {
-	return d / (10 * units.Nanosecond) * (10 * units.Nanosecond)
+	const step = 10 * units.Nanosecond
+	return (d + step/2) / step * step
 }
