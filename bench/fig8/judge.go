@@ -5,12 +5,8 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/units"
 )
-
-// stops is how often the flow yielded to higher priorities.
-func (f *flow) stops() uint64 { return f.qp.Snapshot().Cuts[cc.Yielded] }
 
 // dominant is the share of what arrives that a priority must have to have taken over, and for how many bins.
 const (
@@ -104,7 +100,7 @@ func (s *settings) write(w io.Writer, sc *scene) error {
 			if i > 0 {
 				fmt.Fprint(w, ";")
 			}
-			fmt.Fprintf(w, " %d messages, stopped %d times under higher ones, %.1f MB after them", p.Messages, p.Stopped, float64(p.ResumedBytes)/1e6)
+			fmt.Fprintf(w, " %d messages, stopped %d times under higher ones, %.1f MB after them", p.seen, p.Stops, float64(p.Resumed)/1e6)
 		}
 		fmt.Fprintln(w)
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,6 +22,7 @@ const name = "fig8"
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
+	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))) // the polling goroutine never gives its P back
 	s := defaults()
 	err := s.read(args, stdout)
 	if errors.Is(err, pflag.ErrHelp) {

@@ -23,22 +23,22 @@ type scene struct {
 
 // group is the flows of one priority.
 type group struct {
-	Priority    int
-	Target      units.Duration
-	Starts, Own units.Duration // when it begins, and when it ends
-	Bytes       []float64      // that arrived, in each bin
-	Flows       []*part
+	Priority     int
+	Target       units.Duration
+	Begins, Ends units.Duration
+	Bytes        []float64 // that arrived, in each bin
+	Flows        []*part
 }
 
 // part is what became of one flow.
 type part struct {
 	*flow
-	delivered    units.Bytes
-	Messages     uint64
-	Stopped      uint64 // times, while a higher priority was there
-	ResumedBytes units.Bytes
-	before       uint64 // stops, and
-	until        units.Bytes
+	Stopped bool        // a higher priority made it stop
+	Stops   uint64      // how often, while that was there
+	Resumed units.Bytes // that arrived after the higher one had ended
+
+	delivered, until units.Bytes
+	before           uint64
 }
 
 // bins is how many of them a step has.
@@ -91,7 +91,7 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (_ *scene, 
 			return nil, err
 		}
 		gr := &group{Priority: priority, Target: target, Bytes: make([]float64, len(sc.Queue)),
-			Starts: units.Duration(i) * s.Step, Own: units.Duration(2*n-1-i) * s.Step}
+			Begins: units.Duration(i) * s.Step, Ends: units.Duration(2*n-1-i) * s.Step}
 		for range s.Each {
 			f, err := g.connect(g.nodes[i], control, sv.Path.BaseRTT, int(s.Message), s.depth(sv))
 			if err != nil {
@@ -118,7 +118,7 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (_ *scene, 
 		passed := now.Sub(t0)
 		settled := passed > total
 		for i, gr := range sc.Groups {
-			gr.conduct(passed, i+1 < n, sc)
+			gr.conduct(passed, i+1 < n, s.Step)
 			for _, p := range gr.Flows {
 				if err := p.fill(); err != nil {
 					return true, err
@@ -131,11 +131,6 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (_ *scene, 
 		}
 		return settled, nil
 	})
-	for _, gr := range sc.Groups {
-		for _, p := range gr.Flows {
-			p.Messages = p.seen
-		}
-	}
 	sc.Rounds, sc.Took = g.rounds, g.now().Sub(t0)
 	if lost := g.lost(); err == nil && lost > 0 {
 		err = fmt.Errorf("%s: %d frames were dropped, and nothing should have been", name, lost)
@@ -143,20 +138,21 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (_ *scene, 
 	return sc, err
 }
 
-// conduct begins and ends the flows of a group, and notes what the higher ones did to them.
-func (gr *group) conduct(passed units.Duration, lower bool, sc *scene) {
+// conduct begins and ends the flows of a group, and notes what the higher ones do to them, where there are any.
+func (gr *group) conduct(passed units.Duration, higher bool, step units.Duration) {
 	for _, p := range gr.Flows {
-		p.active = passed >= gr.Starts && passed < gr.Own
-		if !lower {
-			continue
-		}
-		switch higher := gr.Starts + sc.Step; { // the next higher priority begins; it ends a step before us
-		case passed < higher:
+		p.active = passed >= gr.Begins && passed < gr.Ends
+		switch { // the next higher priority begins a step after us, and ends a step before
+		case !higher || passed < gr.Begins+step:
 			p.before = p.stops()
-		case passed < gr.Own-sc.Step:
-			p.Stopped, p.until = p.stops()-p.before, p.delivered
+		case passed < gr.Ends-step:
+			p.Stops, p.until = p.stops()-p.before, p.delivered
+			p.Stopped = p.Stopped || p.qp.Snapshot().Channel.State == cc.Stopped
 		default:
-			p.ResumedBytes = p.delivered - p.until
+			p.Resumed = p.delivered - p.until
 		}
 	}
 }
+
+// stops is how often the flow has yielded to higher priorities.
+func (f *flow) stops() uint64 { return f.qp.Snapshot().Cuts[cc.Yielded] }
