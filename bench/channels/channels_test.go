@@ -192,14 +192,15 @@ func TestBadWants(t *testing.T) {
 		Wanted
 		says string
 	}{
-		{Wanted{8, 0, swift(t)}, "the fluctuation of 0 flows: want 1 at least"},
-		{Wanted{0, 1, swift(t)}, "channels n=0: n=0 is outside [1, 256]"},
-		{Wanted{8, 1, dctcp}, "the fluctuation of dctcp is not known: section 4.3.2 has that of swift"},
+		{Wanted{8, 0, swift(t), ""}, "the fluctuation of 0 flows: want 1 at least"},
+		{Wanted{0, 1, swift(t), ""}, "channels n=0: n=0 is outside [1, 256]"},
+		{Wanted{8, 1, swift(t), "b=x"}, `channels n=8,b=x: `},
+		{Wanted{8, 1, dctcp, ""}, "the fluctuation of dctcp is not known: section 4.3.2 has that of swift"},
 	} {
-		assert.EqualError(t, c.Check(), c.says)
+		assert.ErrorContains(t, c.Check(), c.says)
 	}
-	assert.NoError(t, Wanted{8, 1, swift(t)}.Check())
-	_, err = new(Gauge).Survey(Wanted{8, 1, swift(t)})
+	assert.NoError(t, Wanted{8, 1, swift(t), "room=on"}.Check())
+	_, err = new(Gauge).Survey(Wanted{8, 1, swift(t), "room=on"})
 	assert.ErrorIs(t, err, errNoSamples)
 }
 

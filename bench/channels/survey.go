@@ -28,6 +28,16 @@ type Wanted struct {
 	Priorities int
 	Flows      int     // of one priority at a time, for A
 	Inner      cc.Spec // their algorithm
+	Options    string  // more parameters of the table, such as room=on,patience=20
+}
+
+// channels is the argument of prioplus.ParseChannels, with more parameters than the number of priorities or none.
+func (w Wanted) channels(parameters string) string {
+	text := fmt.Sprintf("n=%d%s", w.Priorities, parameters)
+	if w.Options != "" {
+		text += "," + w.Options
+	}
+	return text
 }
 
 // Check says what is wrong before the path is known.
@@ -36,7 +46,7 @@ func (w Wanted) Check() error {
 	if _, err := prioplus.Fluctuation(w.Flows, w.Inner, path); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "prioplus: "))
 	}
-	if _, err := prioplus.ParseChannels(fmt.Sprintf("n=%d", w.Priorities)); err != nil {
+	if _, err := prioplus.ParseChannels(w.channels("")); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "prioplus: "))
 	}
 	return nil
@@ -69,7 +79,7 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 	s.BeyondB = inARow(g.stream, s.Stream.Least, s.B, 1)
 	s.TwoInARow = inARow(g.stream, s.Stream.Least, s.B, filter)
 	s.Eps = s.eps()
-	s.Channels, err = prioplus.ParseChannels(fmt.Sprintf("n=%d,a=%v,b=%v,eps=%v", w.Priorities, s.A, s.B, s.Eps))
+	s.Channels, err = prioplus.ParseChannels(w.channels(fmt.Sprintf(",a=%v,b=%v,eps=%v", s.A, s.B, s.Eps)))
 	return s, err
 }
 

@@ -19,7 +19,7 @@ import (
 // below the highest priority stops for the others and resumes after them. How fast is not a test's to say.
 func TestLowerFlowsStopAndResume(t *testing.T) {
 	s := defaults()
-	s.Samples, s.Step = 1000, 250*units.Millisecond
+	s.Samples, s.Step, s.Options = 1000, 250*units.Millisecond, "room=on,patience=20"
 	sv, err := s.survey()
 	require.NoError(t, err)
 	top, err := sv.Channels.Of(sv.Channels.N()-1, sv.Path)
@@ -60,8 +60,8 @@ func TestBadFlags(t *testing.T) {
 	for args, says := range map[string]string{
 		"--rate 1": "--rate 1b/s: want 10Mb/s to 100Gb/s", "--rate x": "x", "--delay -1us": "--delay", "--step 1us": "--step 1us: want 10ms to 1m",
 		"--prio 3": "--prio [3]: want two or more", "--prio 3,2": "each higher", "--prio 2,2": "each higher", "--prio 7,8": "there are --priorities 8, 0 to 7",
-		"--priorities 0": "--priorities 0: want 1 to 256", "--each 0": "--each 0", "--flows 0": "--flows 0", "--size 1": "--size 1B: want 8B to 1MiB",
-		"--samples 1": "--samples 1", "--cc dctcp": "--cc dctcp: A is known of swift alone", "--cc swift:base_target=1us": "--cc: cc: swift: base_target",
+		"--priorities 0": "--priorities 0: want 1 to 256", "--each 0": "--each 0", "--flows 0": "the fluctuation of 0 flows", "--options room=maybe": "room", "--size 1": "--size 1B: want 8B to 1MiB",
+		"--samples 1": "--samples 1", "--cc dctcp": "the fluctuation of dctcp is not known", "--cc swift:base_target=1us": "swift: base_target=1us cannot be given",
 		"--out /nowhere": "--out: stat /nowhere", "what": "what: want flags alone", "--what": "unknown flag",
 	} {
 		var errs strings.Builder

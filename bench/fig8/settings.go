@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/goroce/goroce/bench/channels"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/units"
 )
@@ -23,6 +24,7 @@ type settings struct {
 	Each       int // flows of a priority
 	Flows      int // for A
 	Inner      cc.Spec
+	Options    string // of the table
 	Message    units.Bytes
 	Samples    int
 	Alone      bool
@@ -72,6 +74,7 @@ func (s *settings) flags() *pflag.FlagSet {
 	f.IntVar(&s.Each, "each", s.Each, "`flows` of each priority, on one host")
 	f.IntVar(&s.Flows, "flows", s.Flows, "`flows` that A is wide enough for; with these A is some four packets, as the paper's 3.2us are on its\n10Gb/s, and with the two that there are not half a packet")
 	f.Var(text[cc.Spec]{&s.Inner, cc.Parse, "algorithm"}, "cc", "congestion control inside PrioPlus: swift, with parameters")
+	f.StringVar(&s.Options, "options", "", "more `parameters` of the table of channels, such as room=on,patience=20 (docs/prioplus.md)")
 	f.Var(text[units.Bytes]{&s.Message, units.ParseBytes, "bytes"}, "size", "of a message")
 	f.IntVar(&s.Samples, "samples", s.Samples, "`number` of delays of each kind to measure first, on the idle path")
 	f.BoolVar(&s.Alone, "alone", s.Alone, "play it again with the algorithm alone, at the same targets (figure 8b)")
@@ -97,18 +100,20 @@ func (s *settings) validate() error {
 	when(s.Priorities < 1 || s.Priorities > 256, "--priorities %d: want 1 to 256", s.Priorities)
 	when(len(s.Prios) > 0 && (s.Prios[0] < 0 || s.Prios[len(s.Prios)-1] >= s.Priorities), "--prio %v: there are --priorities %d, 0 to %d", s.Prios, s.Priorities, s.Priorities-1)
 	when(s.Each < 1 || s.Each > 64, "--each %d: want 1 to 64", s.Each)
-	when(s.Flows < 1 || s.Flows > 10000, "--flows %d: want 1 to 10000", s.Flows)
 	when(s.Message < 8 || s.Message > units.MiB, "--size %v: want 8B to 1MiB", s.Message)
 	when(s.Samples < 10 || s.Samples > 1_000_000, "--samples %d: want 10 to 1000000", s.Samples)
-	if s.Inner.Name() != "swift" {
-		when(true, "--cc %v: A is known of swift alone", s.Inner)
-	} else if err := s.Inner.CheckSteered(); err != nil {
-		when(true, "--cc: %w", err)
+	if err := s.wanted().Check(); len(problems) == 0 && err != nil {
+		problems = append(problems, err)
 	}
 	info, err := os.Stat(s.Out)
 	when(err != nil, "--out: %w", err)
 	when(err == nil && !info.IsDir(), "--out %s: no folder", s.Out)
 	return errors.Join(problems...)
+}
+
+// wanted is what the table of channels is for.
+func (s *settings) wanted() channels.Wanted {
+	return channels.Wanted{Priorities: s.Priorities, Flows: s.Flows, Inner: s.Inner, Options: s.Options}
 }
 
 // alone is the algorithm with the W_AI that it has inside PrioPlus, so that there are always parameters.

@@ -30,5 +30,5 @@ func (s *settings) survey() (*channels.Survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return gauge.Survey(channels.Wanted{Priorities: s.Priorities, Flows: s.Flows, Inner: s.Inner})
+	return gauge.Survey(s.wanted())
 }

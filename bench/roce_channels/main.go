@@ -47,6 +47,7 @@ func (p *program) flags(f *pflag.FlagSet) {
 	f.IntVar(&p.wanted.Priorities, "priorities", 8, "`number` of priorities in the table")
 	f.IntVar(&p.wanted.Flows, "flows", 150, "`number` of flows of one priority that A is wide enough for")
 	f.StringVar(&p.inner, "cc", "swift", "`algorithm` inside PrioPlus: swift, with parameters; A is its W_AI's")
+	f.StringVar(&p.wanted.Options, "options", "", "more `parameters` of the table, such as room=on,patience=20 (docs/prioplus.md)")
 	f.StringVar(&p.baseRTT, "base-rtt", "", "`time` to take for the base round trip of a full packet (default the least that is measured)")
 	f.StringVar(&p.json, "json", "", "write the result as JSON to this `file`; - for standard output, in place of the text")
 }
