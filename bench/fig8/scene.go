@@ -42,7 +42,7 @@ type part struct {
 }
 
 // bins is how many of them a step has.
-const bins = 100
+const bins = 400
 
 // controlOf is what a priority's flows get: PrioPlus, or Swift alone with the same target.
 func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.Control, units.Duration, error) {
