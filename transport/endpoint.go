@@ -41,6 +41,10 @@ type Config struct {
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed
 	// with DefaultWindow.
 	NewAlgorithm func() cc.Algorithm
+	// CNPInterval is how far apart the CNPs of a queue pair are, at least; 0 means cc.CNPInterval, the
+	// 50 µs of DCQCN's paper. NVIDIA's NICs have 4 µs (min_time_between_cnps), which their senders count on
+	// (cc.DCQCNNIC).
+	CNPInterval units.Duration
 }
 
 // DefaultHeld is how many buffers packets behind a gap may hold when nobody says: half of what a
@@ -78,6 +82,7 @@ type Endpoint struct {
 	overrun   []*QueuePair  // lost a completion
 	timers    *pace.Wheel   // of each queue pair one, by its flow
 	limiter   *pace.Limiter // of those that congestion control gave a rate; nil without
+	pacedWent bool          // these went first, and sent
 	pkt       wire.Packet
 	event     cc.Event
 	cc        cc.Controller
@@ -102,6 +107,7 @@ type Endpoint struct {
 	recoveries  pool[recovery]
 
 	newAlgorithm func() cc.Algorithm
+	cnpInterval  units.Duration
 	rng          *rand.PCG
 	nextAddr     uint64
 	asyncs       []AsyncEvent
@@ -130,11 +136,14 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	}
 	e := &Endpoint{
 		port: c.Port, info: info, mac: mac, vlan: c.VLAN, now: now, neighbors: table,
-		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm, nextAddr: addressBase, maxHeld: c.MaxHeld,
+		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm, cnpInterval: c.CNPInterval, nextAddr: addressBase, maxHeld: c.MaxHeld,
 		rng: rand.NewPCG(c.Seed, 0x726f6365), // any second word will do
 	}
 	if e.maxHeld <= 0 {
 		e.maxHeld = DefaultHeld
+	}
+	if e.cnpInterval <= 0 {
+		e.cnpInterval = cc.CNPInterval
 	}
 	if e.cc == nil {
 		e.cc = &cc.Inline{}

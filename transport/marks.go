@@ -6,10 +6,6 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// cnpInterval is how often a receiver notifies a sender of marks, at most: N of DCQCN's notification
-// point (SIGCOMM 2015, section 3.3).
-const cnpInterval = 50 * units.Microsecond
-
 // marks is what a queue pair knows of congestion marks. Of those that came with its peer's requests
 // the peer is told: one that agreed to it hears their number with each ACK, any other one gets CNPs.
 // Those on our own packets our congestion control hears of. A queue pair has none before the first.
@@ -38,7 +34,7 @@ func (qp *QueuePair) marked(now units.Time) {
 	qp.stats.MarkedCE++
 	m.seen++
 	if !qp.ecnEcho && !now.Before(m.cnpAt) {
-		m.cnpAt, m.cnp = now.Add(cnpInterval), true
+		m.cnpAt, m.cnp = now.Add(e.cnpInterval), true
 		e.owe(qp)
 	}
 }

@@ -53,46 +53,58 @@ func (e *Endpoint) dequeue(t turn) {
 func (e *Endpoint) activate(qp *QueuePair) { e.queue(turnSend, qp) }
 func (e *Endpoint) owe(qp *QueuePair)      { e.queue(turnAnswer, qp) }
 
-// transmit lets the queue pairs fill bursts: first those that owe an answer, then those whose pace
-// lets them send, then the others that have requests, a quantum each in turn. It answers whether something was left for the next round that
-// only needs another turn.
+// transmit lets the queue pairs fill bursts: first those that owe an answer, then those that have
+// requests. Of these, those whose pace lets them send and those without a pace go first by turns: either
+// could keep the other from a port that is always full. It answers whether something was left for the
+// next round that only needs another turn.
 func (e *Endpoint) transmit(now units.Time) (more bool) {
 	if e.manager != nil {
 		e.emitManagement(now)
 	}
 	e.emitNeighbors()
 	budget := pollBudget
-	for t := range turns {
-		if t == turnSend {
-			budget -= e.transmitPaced(now, budget)
-		}
-		for budget > 0 && e.turns[t].head != nil {
-			qp, sent, again := e.turns[t].head, 0, false
-			if t == turnSend && qp.req.fresh {
-				qp.beginWork(now)
-			}
-			switch {
-			case t == turnAnswer:
-				sent, again = qp.respond(min(budget, sendQuantum))
-			case qp.paced():
-				qp.awaitPace(now)
-			default:
-				sent, again = qp.transmit(now, min(budget, sendQuantum))
-			}
-			budget -= sent
-			e.dequeue(t)
-			if again {
-				e.queue(t, qp)
-				if sent == 0 {
-					break // the port has no room
-				}
-			}
-		}
+	budget -= e.serve(turnAnswer, now, budget)
+	if e.pacedWent {
+		sent := e.serve(turnSend, now, budget)
+		e.pacedWent = sent == 0
+		budget -= sent + e.transmitPaced(now, budget-sent)
+	} else {
+		sent := e.transmitPaced(now, budget)
+		e.pacedWent = sent > 0
+		budget -= sent
+		budget -= e.serve(turnSend, now, budget)
 	}
 	for c := range e.classes {
 		e.flush(c)
 	}
 	return budget <= 0
+}
+
+// serve gives turns of one kind to queue pairs, a quantum each. It answers how many packets were sent.
+func (e *Endpoint) serve(t turn, now units.Time, budget int) (all int) {
+	for all < budget && e.turns[t].head != nil {
+		qp, sent, again := e.turns[t].head, 0, false
+		if t == turnSend && qp.req.fresh {
+			qp.beginWork(now)
+		}
+		switch room := min(budget-all, sendQuantum); {
+		case t == turnAnswer:
+			sent, again = qp.respond(room)
+		case qp.paced():
+			qp.awaitPace(now)
+		default:
+			sent, again = qp.transmit(now, room)
+		}
+		all += sent
+		e.dequeue(t)
+		if again {
+			e.queue(t, qp)
+			if sent == 0 {
+				break // the port has no room
+			}
+		}
+	}
+	return all
 }
 
 // outQueue collects the frames of one class into a burst. Packets are built where they stand: the

@@ -26,11 +26,15 @@ type Config struct {
 	ECN      fabric.ECN
 	ECNOf    map[uint8]fabric.ECN // of flows of a DSCP, in place of ECN
 	Bolt     fabric.Bolt          // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
+	CNPs     units.Duration       // between CNPs of a flow, at least; 0 is transport's default
 	Buffer   units.Bytes          // of the switch; 0 is without limit
 	Chunk    units.Bytes          // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
+	// KeepGaps makes a new rate count from the packet after the one that waits, as published simulators
+	// have it: what waits has got its time when the one before left. Ours re-times it.
+	KeepGaps bool
 	// Noise, unless nil, draws what each delay that an algorithm hears of is beyond the true one.
 	Noise func(*rand.Rand) units.Duration
 }
@@ -126,10 +130,12 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	}
 	receiver := len(flows)
 	cl, err := cluster.New(net, cluster.Config{
-		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
+		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
 		ControlOf: func(from, _, _ int) cc.Control { return flows[from].Control },
 		ClassOf:   func(from, _, _ int) uint8 { return flows[from].DSCP << 2 },
-		Around:    func(from, _, _ int, a cc.Algorithm) cc.Algorithm { return &tap{a, r.Flows[from]} },
+		Around: func(from, _, _ int, a cc.Algorithm) cc.Algorithm {
+			return &tap{Algorithm: a, trace: r.Flows[from], keepGaps: c.KeepGaps}
+		},
 	})
 	if err != nil {
 		return nil, err
