@@ -1,6 +1,7 @@
 package prioplus
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,9 +11,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/goroce/goroce/bench/channels"
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
@@ -53,26 +53,22 @@ var fig7 = &experiment.Experiment{
 		r.Claim("p9985", 1e6*r.Values("p99.85")[0])
 		r.Claim("mean", 1e6*r.Values("mean")[0])
 		r.Claim("filter", claims.Size(units.Bytes(r.Values("between")[0])))
-		if r.Scale == experiment.Full {
-			ours := r.Values("our noise")
-			if len(ours) == 0 {
-				r.Note("our-port", "bin/roce_read_lat is not beside this program")
-				return
-			}
-			r.Claim("our-port", r.Values("our p99.85")[0]/ours.Percentile(50))
-			r.Note("our-port", "round trips of READs of 64 B and 1000 B over loop:, software all the way, others beside it on this machine: median %.2f µs, p99.85 %.1f µs",
-				1e6*ours.Percentile(50), 1e6*r.Values("our p99.85")[0])
+		if r.Scale == experiment.Small {
+			return
 		}
+		data := r.Values("our data")
+		if len(data) == 0 {
+			r.Note("our-port", "bin/roce_channels is not beside this program")
+			return
+		}
+		probe := r.Values("our probe")
+		r.Claim("our-port", data[3]/data[1])
+		r.Note("our-port", "bin/roce_channels -d loop:, 50 000 packets and as many probes rather than a million, software stamps, others beside it on the machine; packets: mean %.2f µs, median %.2f, p99.85 %.1f; probes %.2f, %.2f, %.1f",
+			data[0], data[1], data[3], probe[0], probe[1], probe[3])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.CDF("noise", "Noise of a measured delay", "noise (µs)").Samples("the paper's testbed, as drawn", r.Values("noise").Scaled(1e6))
-		if r.Scale == experiment.Full {
-			if ours := r.Values("our noise"); len(ours) > 0 {
-				p.Samples("this machine, over loop:", ours.Scaled(1e6))
-			}
-		}
-		p.X.Max = 5
-		return []figure.Figure{p}
+		p := figure.CDF("noise", "Noise of a measured delay", "noise (µs)")
+		return []figure.Figure{p.Samples("the paper's testbed, as drawn", r.Values("noise").Scaled(1e6))}
 	},
 }
 
@@ -94,36 +90,36 @@ func pairs(random *rand.Rand, p float64, acks int) (n int) {
 	}
 }
 
-// ourNoise takes down what round trips through two ports of this machine take beyond the shortest, by the
-// latency test that was built beside this program.
+// ourNoise takes down what the program made for it finds of two ports of this machine, in packets of 1024 B and
+// probes, in microseconds.
 func ourNoise(j *experiment.Job) error {
 	here, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	j.Value("our noise")
-	var noise experiment.Values
-	for _, size := range []string{"64", "1000"} {
-		program := exec.CommandContext(j.Context(), filepath.Join(filepath.Dir(here), "roce_read_lat"), "-d", "loop:", "-s", size, "-n", "500000", "-U")
-		out, err := program.Output()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%v: %w", program, err)
-		}
-		samples, err := unsorted(out)
-		if err != nil {
-			return fmt.Errorf("%v: %w", program, err)
-		}
-		least := samples.Min()
-		for _, s := range samples {
-			noise = append(noise, s-least)
-		}
+	program := exec.CommandContext(j.Context(), filepath.Join(filepath.Dir(here), "roce_channels"),
+		"-d", "loop:", "-m", "1024", "-n", "200000", "--json", "-")
+	out, err := program.Output()
+	if errors.Is(err, fs.ErrNotExist) {
+		j.Value("our data")
+		return nil
 	}
-	slices.Sort(noise)
-	keepRanks(j, "our noise", noise)
-	j.Value("our p99.85", rank(noise, 99.85))
+	if err != nil {
+		return fmt.Errorf("%v: %w", program, err)
+	}
+	var found struct {
+		Noise map[string]channels.NoiseDocument
+	}
+	if err := json.Unmarshal(out, &found); err != nil {
+		return fmt.Errorf("%v: %w", program, err)
+	}
+	for _, what := range []string{"data", "probe"} {
+		n, ok := found.Noise[what]
+		if !ok {
+			return fmt.Errorf("%v: it says nothing of the noise of %s", program, what)
+		}
+		j.Value("our "+what, n.Mean, n.P50, n.P99, n.P9985, n.Max)
+	}
 	return nil
 }
 
@@ -137,28 +133,4 @@ func keepRanks(j *experiment.Job, name string, sorted experiment.Values) {
 	for p := 0.0; p <= 100; p += 0.5 {
 		j.Value(name, rank(sorted, p))
 	}
-}
-
-// unsorted reads the samples of perftest's -U, which are in microseconds, in seconds.
-func unsorted(out []byte) (experiment.Values, error) {
-	_, table, found := strings.Cut(string(out), "#, usec\n")
-	if !found {
-		return nil, errors.New("it printed no samples")
-	}
-	var samples experiment.Values
-	for line := range strings.Lines(table) {
-		_, text, ok := strings.Cut(strings.TrimSpace(line), ", ")
-		if !ok {
-			break // what follows the samples
-		}
-		us, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return nil, err
-		}
-		samples = append(samples, us/1e6)
-	}
-	if len(samples) == 0 {
-		return nil, errors.New("it printed no samples")
-	}
-	return samples, nil
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/units"
@@ -62,16 +61,6 @@ func TestPairs(t *testing.T) {
 	assert.InDelta(t, 500, pairs(random, 1-1e-9, 1000), 1)
 	// p²/(1+p) of the samples, which is 1/(1/p+1/p²).
 	assert.InEpsilon(t, 0.1*0.1/1.1*1e6, pairs(random, 0.1, 1_000_000), 0.05)
-}
-
-func TestUnsorted(t *testing.T) {
-	samples, err := unsorted([]byte("header\n#, usec\n1, 2.5\n2, 0.5\n 1000 1000 0.5 2.5\n"))
-	require.NoError(t, err)
-	assert.InDeltaSlice(t, []float64{2.5e-6, 0.5e-6}, []float64(samples), 1e-15)
-	for _, bad := range []string{"", "#, usec\n", "#, usec\n1, x\n"} {
-		_, err := unsorted([]byte(bad))
-		assert.Error(t, err, "%q", bad)
-	}
 }
 
 func TestMostWithin(t *testing.T) {
