@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/neigh"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -161,7 +162,8 @@ type QueuePair struct {
 	mtuShift        uint8
 	minRNRTimer     uint8
 	commEstablished bool
-	wants           cc.EventSet // the events its algorithm hears
+	class           packet.Class // of requests
+	wants           cc.EventSet  // the events its algorithm hears
 	pkey            uint16
 	mtu             uint32
 	flow            cc.Flow

@@ -10,9 +10,24 @@ type turn uint8
 
 const (
 	turnAnswer turn = iota // to acknowledge and to send READ responses
-	turnSend               // to send requests
+	turnSend               // to send requests; those of lower classes of data follow
 	turns
 )
+
+// lists is how many lists of turns there are: answers, and requests by their class of data, the
+// highest first, ClassData last.
+const lists = int(turns) + packet.MaxClasses - int(packet.Classes)
+
+// list is the index of the list that a queue pair waits in for a turn.
+func (e *Endpoint) list(t turn, qp *QueuePair) int {
+	switch {
+	case t == turnAnswer:
+		return int(t)
+	case qp.class < packet.Classes:
+		return e.lastList
+	}
+	return int(turnSend) + int(e.classes-1-qp.class)
+}
 
 // turnLink is a queue pair's place in one list.
 type turnLink struct {
@@ -26,7 +41,7 @@ type turnList struct{ head, tail *QueuePair }
 
 // queue gives the queue pair a turn, unless it waits for one already.
 func (e *Endpoint) queue(t turn, qp *QueuePair) {
-	link, list := &qp.links[t], &e.turns[t]
+	link, list := &qp.links[t], &e.turns[e.list(t, qp)]
 	if link.queued {
 		return
 	}
@@ -39,10 +54,10 @@ func (e *Endpoint) queue(t turn, qp *QueuePair) {
 	list.tail = qp
 }
 
-// dequeue takes out the first of a list.
-func (e *Endpoint) dequeue(t turn) {
-	list := &e.turns[t]
-	link := &list.head.links[t]
+// dequeue takes out the first of list i.
+func (e *Endpoint) dequeue(i int) {
+	list := &e.turns[i]
+	link := &list.head.links[min(turn(i), turnSend)]
 	if list.head = link.next; list.head == nil {
 		list.tail = nil
 	}
@@ -62,12 +77,13 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	}
 	e.emitNeighbors()
 	budget := pollBudget
-	for t := range turns {
-		if t == turnSend {
+	for i := range e.lastList + 1 {
+		t := min(turn(i), turnSend)
+		if i == int(turnSend) {
 			budget -= e.transmitPaced(now, budget)
 		}
-		for budget > 0 && e.turns[t].head != nil {
-			qp, sent, again := e.turns[t].head, 0, false
+		for budget > 0 && e.turns[i].head != nil {
+			qp, sent, again := e.turns[i].head, 0, false
 			switch {
 			case t == turnAnswer:
 				sent, again = qp.respond(min(budget, sendQuantum))
@@ -77,7 +93,7 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 				sent, again = qp.transmit(now, min(budget, sendQuantum))
 			}
 			budget -= sent
-			e.dequeue(t)
+			e.dequeue(i)
 			if again {
 				e.queue(t, qp)
 				if sent == 0 {
