@@ -86,7 +86,7 @@ func Open(url string, o Options) (*Host, error) {
 		o.Seed = binary.NativeEndian.Uint64(b[:])
 	}
 	o.Queues = max(o.Queues, 1)
-	device, err := dpdk.Open(url, dpdk.Options{Queues: o.Queues, Buffers: o.Buffers, ExtraEAL: o.EAL, Logger: o.Log})
+	device, err := dpdk.Open(url, dpdk.Options{Queues: o.Queues, Buffers: o.Buffers, ExtraEAL: o.EAL, Logger: o.Log, Clock: processClock().Now})
 	if err != nil {
 		return nil, fmt.Errorf("goroce: open: %w", err)
 	}

@@ -96,6 +96,10 @@ type Event struct {
 	// Endpoint is the part of Delay that passed in the two hosts, Swift's (t3-t2) + (t5-t4): filled when
 	// the path gives SignalEndpoint.
 	Endpoint units.Duration
+	// OneWay is the delay of the way there, of the packet that gave Delay: filled when the path gives
+	// SignalOneWay. It is the moment of arrival by the receiver's clock less that of departure by ours, so only
+	// the difference of two means something, in whole nanoseconds, and modulo 2^32 of them, as int32 counts.
+	OneWay units.Duration
 	// Hops is how many switches the data packet passed, from its TTL at the receiver.
 	Hops int
 
@@ -103,8 +107,8 @@ type Event struct {
 	// every event but TIMER; 0 is nothing.
 	InFlight units.Bytes
 	// Left is what is posted on the flow and not yet acknowledged, InFlight included; payload only.
-	// Filled like InFlight by a transport that counts it. At least Bytes in a TX event, so 0 there says
-	// that nobody counts.
+	// Filled like InFlight by a transport that counts it, for reliable connections. At least Bytes in a
+	// TX event, so 0 there says that nobody counts.
 	Left units.Bytes
 
 	// INT is what the switches of the forward path wrote into the newest of the packets

@@ -45,10 +45,11 @@ const (
 	SignalMarks                        // marks of switches, echoed packet for packet
 	SignalINT                          // in-band telemetry of every hop
 	SignalSRC                          // switches speak to the sender (Bolt)
-	allSignals     = SignalSRC<<1 - 1
+	SignalOneWay                       // delay of the way there alone, beside round-trip samples
+	allSignals     = SignalOneWay<<1 - 1
 )
 
-var signalNames = []string{"delay", "endpoint delay", "marks", "INT", "SRC"}
+var signalNames = []string{"delay", "endpoint delay", "marks", "INT", "SRC", "one-way delay"}
 
 func (s Signals) String() string {
 	if s&allSignals == 0 {

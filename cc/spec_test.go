@@ -212,6 +212,6 @@ func FuzzParse(f *testing.F) {
 
 func TestSignals(t *testing.T) {
 	assert.Equal(t, "nothing", Signals(0).String())
-	assert.Equal(t, "delay, endpoint delay, marks, INT, SRC", allSignals.String())
+	assert.Equal(t, "delay, endpoint delay, marks, INT, SRC, one-way delay", allSignals.String())
 	assert.Equal(t, "marks", SignalMarks.String())
 }

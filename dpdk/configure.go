@@ -54,9 +54,13 @@ func (d *Device) configure(info ethdev.Info) error {
 	if d.url.Scheme == PCI {
 		d.mtu = mtu // a NIC means its limits; virtual drivers name some and ignore them
 	}
-	conf := ethdev.Conf{RxQ: d.shape.rxq, TxQ: d.shape.txq, MTU: mtu}
+	stamps := d.opts.Clock != nil && info.RxTimestamps
+	conf := ethdev.Conf{RxQ: d.shape.rxq, TxQ: d.shape.txq, MTU: mtu, RxTimestamps: stamps}
 	if err := d.port.DevConfigure(conf); err != nil {
 		return fmt.Errorf("configure %+v: %w", conf, err)
+	}
+	if stamps {
+		d.findStamps()
 	}
 	rxd, txd, err := d.port.AdjustRing(defaultDepth, defaultDepth)
 	if err != nil {

@@ -27,6 +27,7 @@ type Device struct {
 	loop   *loopEnd        // of a loop:, else nil
 	client *memifClient    // of a memif:…,client, else nil
 	guards []*ethdev.Guard // of a memif, one per Queue, else nil
+	stamps *ethdev.Stamps  // nil: frames do not tell when they arrived
 
 	// What is to be undone, on EAL's main thread.
 	attached, running, promiscuous, serves bool

@@ -187,6 +187,8 @@ func (d *Device) describe(info ethdev.Info) {
 		Classes:  d.shape.classes,
 		TxDepth:  d.txDepth,
 		Reliable: d.loop != nil,
+
+		Timestamps: d.stamps != nil,
 	}
 	if d.loop != nil {
 		d.info.Name = fmt.Sprintf("loop:%s/%d", d.url.Name, d.loop.end)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goroce/goroce/dpdk/mempool"
 	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/units"
 )
 
 // Limits and defaults of Options.
@@ -40,6 +41,10 @@ type Options struct {
 	// Buffers is the size of the mbuf pool; 0 means DefaultBuffers. A device that keeps
 	// receive descriptors filled gets those on top.
 	Buffers int
+
+	// Clock is the program's: packet.Buf.Time of frames that the device stamps is told by it. nil leaves
+	// stamps alone.
+	Clock func() units.Time
 
 	// Logger hears what the device gave less of than was asked; nil for nothing.
 	Logger *slog.Logger

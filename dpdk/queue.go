@@ -22,6 +22,9 @@ type Queue struct {
 	info  packet.Info
 	guard *ethdev.Guard // of a memif, else nil
 
+	stamps *ethdev.Stamps // nil: the device does not tell when a frame arrived
+	clock  deviceClock
+
 	lost    uint32        // chains dropped, as C counts them
 	chained atomic.Uint32 // the same for other goroutines to read
 }
@@ -40,6 +43,9 @@ func (d *Device) makeQueues() {
 		}
 		if d.guards != nil {
 			q.guard = d.guards[i]
+		}
+		if d.stamps != nil {
+			q.stamps, q.clock = d.stamps, deviceClock{read: d.port.ReadClock, now: d.opts.Clock}
 		}
 		d.queues = append(d.queues, q)
 	}
@@ -74,7 +80,7 @@ func (q *Queue) Free(bufs []packet.Buf) {
 
 // Recv implements packet.Port.
 func (q *Queue) Recv(bufs []packet.Buf) int {
-	n := q.port.RxBurst(q.rx, &q.burst, min(len(bufs), mbuf.Max), q.guard, &q.lost)
+	n := q.port.RxBurst(q.rx, &q.burst, min(len(bufs), mbuf.Max), q.guard, q.stamps, &q.lost)
 	q.received(bufs[:n])
 	if q.lost != q.chained.Load() {
 		q.chained.Store(q.lost)

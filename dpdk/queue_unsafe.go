@@ -29,6 +29,11 @@ func (q *Queue) received(bufs []packet.Buf) {
 	for i := range bufs {
 		bufs[i] = packet.MakeBuf(b.Handle[i], at(b.Data[i], b.Len[i], b.Room[i]))
 	}
+	if q.stamps != nil {
+		for i := range bufs {
+			bufs[i].Time = q.clock.time(b.Stamp[i])
+		}
+	}
 }
 
 // describe puts bufs into the burst for TxBurst.

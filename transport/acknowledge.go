@@ -13,8 +13,11 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		e.counters.DropState++
 		return
 	}
+	probe := qp.prober != nil && qp.tellsOfProbe()
 	if !p.PSN.Before(r.sndMax) {
-		e.counters.DropGhostAck++
+		if !probe {
+			e.counters.DropGhostAck++
+		}
 		return
 	}
 	s := p.AETH().Syndrome()
@@ -39,7 +42,9 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		}
 	}
 	if end.Before(r.una) || end == r.una && s.IsAck() && sack == nil {
-		e.counters.DropStaleAck++
+		if !probe {
+			e.counters.DropStaleAck++
+		}
 		return
 	}
 	now, before := e.now, r.una
@@ -180,6 +185,9 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 		qp.ep.activate(qp)
 	}
 	qp.noticeDrained()
+	if qp.prober != nil {
+		qp.probeDrained()
+	}
 }
 
 // sample tells congestion control of the progress, with a delay when the timed packet is in it: one

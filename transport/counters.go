@@ -46,6 +46,10 @@ type Counters struct {
 	CNPs               uint64 // received
 	RetriesExceeded    uint64
 	RNRRetriesExceeded uint64
+	ProbesSent         uint64
+	ProbeAnswers       uint64 // to them
+	ProbesLost         uint64 // without an answer in their time
+	DropStaleProbe     uint64 // answer to a probe that is not out: late, or a copy
 	NoNeighbor         uint64 // requests that failed because their next hop has no MAC address
 
 	// Seen by the responder half.
@@ -64,6 +68,9 @@ type Counters struct {
 	AcksSent          uint64 // selective ones included
 	SelectiveAcksSent uint64
 	MarkedCE          uint64 // data packets with congestion experienced
+	ProbesAnswered    uint64
+	DropProbe         uint64 // probe or answer with a mode or PSN that cannot be
+	DropProbeRate     uint64 // probe too soon after another
 	UCLost            uint64 // UC packets dropped after a gap
 	UnreliableNoRecv  uint64 // UC or UD message without a receive
 	UnreliableErrors  uint64 // UC or UD packet that RC would have answered with a fatal NAK

@@ -89,6 +89,7 @@ type Endpoint struct {
 	timed   timed      // what the ACK at hand says of a packet's time
 	marks   pool[marks]
 	stamps  pool[stamps]
+	probers pool[prober]
 
 	telemetries pool[telemetry]
 	hops        [cc.MaxHops]cc.Hop // that the ACK at hand brings back
@@ -156,7 +157,7 @@ func (e *Endpoint) random() uint64 { return e.rng.Uint64() }
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.random()%0xffff) + 1,
-		Features: wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming | wire.FeatureINT, SACKBits: wire.MaxSACKBits,
+		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming | wire.FeatureINT, SACKBits: wire.MaxSACKBits,
 	}
 }
 

@@ -24,6 +24,7 @@ type marks struct {
 	timeAt units.Time
 
 	telemetry *telemetry // of the peer's packets
+	probe     probed
 
 	echoed uint32 // on our requests, as the peer has told
 	news   uint32 // on what we sent or asked for, not yet reported

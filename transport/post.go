@@ -1,6 +1,11 @@
 package transport
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
 
 // PostSend puts a work request into the send queue (ibv_post_send). The request is copied; with
 // Inline its data too. What cannot be queued is refused with an error and changes nothing; what
@@ -41,6 +46,10 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 		w.imm = wr.InvalidateKey
 	}
 	w.packets = max(1, uint32((uint64(w.length)+uint64(qp.mtu)-1)>>qp.mtuShift))
+	r.left += units.Bytes(w.length)
+	if r.posted == r.done && qp.wants.Has(cc.POST) {
+		r.fresh = qp.Type == RC
+	}
 	r.posted++
 	qp.ep.activate(qp)
 	return nil
@@ -136,6 +145,7 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 
 // complete makes the completion of a send work request, when it is asked for or an error.
 func (qp *QueuePair) complete(w *sendWQE, s Status) {
+	qp.req.left -= units.Bytes(w.length)
 	if s == StatusSuccess && w.flags&Signaled == 0 && !qp.signalAll {
 		return
 	}

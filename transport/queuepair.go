@@ -85,6 +85,7 @@ type requester struct {
 	reach  int32 // PSNs that may be outstanding
 
 	inFlight units.Bytes
+	left     units.Bytes // posted, in work requests that have not completed
 	window   units.Bytes
 	recovery *recovery // since a loss, toward a peer that acknowledges selectively
 	stamps   *stamps   // when what is in flight left, for an algorithm that hears of delays
@@ -94,10 +95,11 @@ type requester struct {
 	rnrWait              bool // waiting out an RNR NAK
 	probing              bool // only the oldest packet leaves: its answer will say whether the peer is ready
 	gapSeen              bool // already went back for the missing response
-	hold                 bool // congestion control said stop
+	hold                 bool // congestion control says that nothing leaves
 	few                  bool // the timer runs for few packets
 	nakSeen              bool // already went back for una at the responder's word
 	unasked              bool // the newest packet asked for no ACK
+	fresh                bool // something was posted where nothing was left, and congestion control was not told
 
 	rtoAt units.Time // when the oldest packet counts as lost
 	rnrAt units.Time
@@ -193,6 +195,7 @@ type QueuePair struct {
 	ecnEcho          bool   // ACKs tell of marks, instead of CNPs
 	timing           bool   // ACKs tell how long packets that ask for it were here
 	marks            *marks // once a packet has come with one
+	prober           *prober
 
 	// Context is the program's own.
 	Context any
@@ -206,6 +209,7 @@ type qpLimits struct {
 	ownRecvs bool
 	hops     uint8  // whose telemetry congestion control reads
 	readsINT bool   // either side may send telemetry
+	probes   bool   // either side may send a PROBE
 	inFlight uint32 // bytes; 0 is no limit
 }
 
@@ -376,7 +380,8 @@ func (qp *QueuePair) clear() {
 	qp.dropAhead()
 	qp.dropMarks()
 	qp.dropStamps()
-	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.readsINT = 0, 0, 0, false, false, false
+	qp.dropProber()
+	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.readsINT, qp.limits.probes = 0, 0, 0, false, false, false, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window}
 	qp.resp = responder{}
 	qp.asked.clear()

@@ -63,12 +63,16 @@ func (qp *QueuePair) endRecovery() {
 func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	c := &qp.ep.counters
 	switch {
-	case qp.recvTag == 0 || p.Op == wire.XDATA && !qp.limits.readsINT:
+	case qp.recvTag == 0 || p.Op == wire.XDATA && !qp.limits.readsINT || p.Op <= wire.ProbeAck && !qp.limits.probes:
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
 	case p.Op == wire.XDATA:
 		qp.receiveXDATA(p)
+	case p.Op == wire.Probe:
+		qp.receiveProbe(p)
+	case p.Op == wire.ProbeAck:
+		qp.receiveProbeAck(p)
 	default:
 		qp.receiveAck(p)
 	}

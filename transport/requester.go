@@ -409,10 +409,30 @@ func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
 // failHead ends the oldest outstanding request with an error.
 func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.req.done, s, AsyncQPFatal) }
 
+// left answers what is posted and not acknowledged. In a recovery what came behind the gap is not
+// acknowledged either.
+func (qp *QueuePair) left() units.Bytes {
+	r := &qp.req
+	if r.done == r.begun {
+		return r.left
+	}
+	w := &qp.send[r.done&r.mask]
+	return r.left - qp.span(w, 0, uint32(r.una.Sub(w.first)))
+}
+
+// beginWork tells congestion control that there is something to send again, before it leaves.
+func (qp *QueuePair) beginWork(now units.Time) {
+	qp.req.fresh = false
+	if qp.state == ReadyToSend || qp.state == SQDrained {
+		qp.report(cc.Event{Kind: cc.POST, PSN: uint32(qp.req.una)}, now)
+	}
+}
+
+// report tells congestion control of an event, and takes over what it decides.
 func (qp *QueuePair) report(ev cc.Event, now units.Time) {
 	e := qp.ep
 	e.event = ev
-	e.event.Flow, e.event.SndNxt, e.event.InFlight = qp.flow, uint32(qp.req.sndNxt), qp.req.inFlight
+	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = qp.flow, uint32(qp.req.sndNxt), qp.req.inFlight, qp.left()
 	e.cc.Report(&e.event, now)
 	qp.heedDecision()
 }

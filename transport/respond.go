@@ -6,17 +6,17 @@ import (
 )
 
 // respond sends what the queue pair owes its peer: READ responses and atomic results in the order
-// of their requests, then the ACK or NAK. Only when nothing older is left to say does an ACK go
+// of their requests, then the ACK or NAK; before them what is about congestion, its own probe too. Only when nothing older is left to say does an ACK go
 // out, for it would tell the peer that those responses were lost.
 func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
-	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() || qp.neighbor == nil {
+	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() && !qp.owesProbe() && !qp.mayProbe() || qp.neighbor == nil {
 		return 0, false
 	}
 	if !qp.resolved() {
 		qp.ep.await(qp)
 		return 0, false
 	}
-	if qp.owesCNP() && !qp.sendCNP() {
+	if qp.owesCNP() && !qp.sendCNP() || qp.owesProbe() && !qp.sendProbeAck() || qp.mayProbe() && !qp.sendProbe(qp.ep.now) {
 		return 0, true
 	}
 	for qp.reads.pending > 0 {

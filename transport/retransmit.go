@@ -58,6 +58,9 @@ func (qp *QueuePair) onTimer(now units.Time) {
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return
 	}
+	if qp.prober != nil {
+		qp.probeTimer(now)
+	}
 	if r.rnrWait && !r.rnrAt.After(now) {
 		r.rnrWait, r.rnrAt = false, 0
 		qp.sendFromOldest()
@@ -109,7 +112,9 @@ func (qp *QueuePair) timedOut(now units.Time) {
 		qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(r.una)}, now)
 	}
 	qp.sendFromOldest()
-	qp.startTimer(now)
+	if !r.hold { // else the next packet starts it: nothing is under way, and no retry spent in waiting
+		qp.startTimer(now)
+	}
 }
 
 // loseUnresolved ends the oldest unreliable request: its next hop does not answer.
@@ -144,6 +149,9 @@ func (qp *QueuePair) sendFromOldest() {
 		qp.goBack()
 	}
 	qp.ep.activate(qp)
+	if qp.prober != nil {
+		qp.probeDrained()
+	}
 }
 
 // waitRNR waits as long as the responder asked for, and then sends the oldest packet alone: were the

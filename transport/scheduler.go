@@ -84,6 +84,9 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 		}
 		for budget > 0 && e.turns[i].head != nil {
 			qp, sent, again := e.turns[i].head, 0, false
+			if t == turnSend && qp.req.fresh {
+				qp.beginWork(now)
+			}
 			switch {
 			case t == turnAnswer:
 				sent, again = qp.respond(min(budget, sendQuantum))

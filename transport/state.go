@@ -160,7 +160,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.reads.size(a.MaxDestRdAtomic)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
-		qp.limits.readsINT = x.Features&wire.FeatureINT != 0
+		qp.limits.readsINT, qp.limits.probes = x.Features&wire.FeatureINT != 0, x.Features&wire.FeatureProbe != 0
 		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0, x.Features&wire.FeatureTiming != 0
 		if x.Features&wire.FeatureSACK != 0 {
 			qp.sackBits = x.SACKBits
@@ -210,12 +210,12 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 		r.reach = int32(qp.sackBits)
 	}
 	qp.limits.inFlight = uint32(min(a.MaxInFlight, math.MaxUint32))
-	d, _ := qp.ep.cc.Decision(qp.flow)
-	qp.applyDecision(d)
 	r.retries, r.retriesLeft = a.RetryCount, a.RetryCount
 	r.rnrRetries, r.rnrLeft = a.RNRRetry, a.RNRRetry
 	qp.asked.size(a.MaxRdAtomic)
 	qp.state = ReadyToSend
+	d, _ := qp.ep.cc.Decision(qp.flow)
+	qp.applyDecision(d)
 	qp.ep.activate(qp)
 	return nil
 }
@@ -272,6 +272,7 @@ func (qp *QueuePair) fail() {
 	qp.endRecovery()
 	qp.dropAhead()
 	qp.dropStamps()
+	qp.dropProber()
 	r := &qp.req
 	for r.done != r.posted {
 		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
@@ -340,10 +341,13 @@ func (qp *QueuePair) heedDecision() {
 }
 
 func (qp *QueuePair) applyDecision(d cc.Decision) {
-	qp.req.window, qp.req.hold = d.Window, d.Hold
+	qp.req.window, qp.req.hold = d.Window, d.Hold || d.Window <= 0
 	qp.setRate(d.Rate)
-	if d.Hold {
+	if qp.req.hold {
 		qp.leavePace()
+	}
+	if qp.prober != nil || d.ProbeAt != 0 {
+		qp.askProbe(d.ProbeAt)
 	}
 	if most := qp.limits.inFlight; most > 0 {
 		qp.req.window = min(qp.req.window, units.Bytes(most))

@@ -3,15 +3,19 @@ package transport
 import "github.com/goroce/goroce/units"
 
 // setTimer sets the queue pair's timer to the earlier of what it waits for: its oldest packet, to
-// count as lost, and the end of what an RNR NAK asked for.
+// count as lost, the end of what an RNR NAK asked for, and what concerns probes.
 func (qp *QueuePair) setTimer() {
 	r, timers := &qp.req, qp.ep.timers
-	switch {
-	case r.rnrWait && (r.rtoAt == 0 || r.rnrAt.Before(r.rtoAt)):
-		timers.Set(uint32(qp.flow), r.rnrAt)
-	case r.rtoAt != 0:
-		timers.Set(uint32(qp.flow), r.rtoAt)
-	default:
+	at := r.rtoAt
+	if r.rnrWait && (at == 0 || r.rnrAt.Before(at)) {
+		at = r.rnrAt
+	}
+	if qp.prober != nil {
+		at = qp.prober.earliest(at)
+	}
+	if at != 0 {
+		timers.Set(uint32(qp.flow), at)
+	} else {
 		timers.Stop(uint32(qp.flow))
 	}
 }

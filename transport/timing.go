@@ -43,6 +43,7 @@ func (qp *QueuePair) tellTiming(t wire.Timing) {
 type timed struct {
 	leftAt   units.Time // 0: none
 	endpoint units.Duration
+	oneWay   units.Duration
 	hops     int
 }
 
@@ -57,13 +58,19 @@ func (qp *QueuePair) hearTiming(t wire.Timing) {
 	case endpoint > e.now.Sub(leftAt):
 		e.counters.BadTiming++
 	default:
-		e.timed = timed{leftAt, endpoint, max(0, int(qp.tmpl.TTL())-int(t.TTL()))}
+		e.timed = timed{leftAt, endpoint, oneWay(leftAt, t.Arrived()), max(0, int(qp.tmpl.TTL())-int(t.TTL()))}
 	}
+}
+
+// oneWay answers how long the way there took, with clocks whose difference nobody knows: as cc.Event
+// has it.
+func oneWay(left units.Time, arrived units.Duration) units.Duration {
+	return units.Duration(int32(arrived/units.Nanosecond-left.Sub(0)/units.Nanosecond)) * units.Nanosecond
 }
 
 // fill adds what is known to a delay sample.
 func (t *timed) fill(ev *cc.Event) {
 	if t.leftAt != 0 {
-		ev.Endpoint, ev.Hops = t.endpoint, t.hops
+		ev.Endpoint, ev.OneWay, ev.Hops = t.endpoint, t.oneWay, t.hops
 	}
 }

@@ -40,6 +40,7 @@ func TestEndpointDelayIsToldApart(t *testing.T) {
 		require.Equal(t, cc.RTT, ev.Kind)
 		require.Equal(t, 2*units.Microsecond+2*late, ev.Delay)
 		require.Equal(t, 2*late, ev.Endpoint)
+		require.InDelta(t, 1000, ev.OneWay.Microseconds()*1000, 1, "both have one clock here")
 		require.Zero(t, ev.Hops)
 	}
 	require.Zero(t, p.a.counters.BadTiming)

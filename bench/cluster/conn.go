@@ -94,7 +94,7 @@ func (c *Cluster) path(from, to, n int) cc.Path {
 		BaseRTT:  c.Net.BaseRTT(from, to, c.config.PathMTU+dataOverhead, ackLen),
 		Payload:  c.config.PathMTU,
 		Hops:     len(c.Net.Path(from, to, 0)) - 1,
-		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT,
+		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay,
 		Seed:     uint32(c.config.Seed)<<24 ^ uint32(from)<<14 ^ uint32(to)<<4 ^ uint32(n),
 	}
 }

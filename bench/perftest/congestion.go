@@ -101,7 +101,7 @@ func (l *lane) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 		}
 	}
 	if agreed.Features&wire.FeatureTiming != 0 {
-		p.Signals |= cc.SignalEndpoint
+		p.Signals |= cc.SignalEndpoint | cc.SignalOneWay
 	}
 	if agreed.Features&wire.FeatureECNEcho != 0 {
 		p.Signals |= cc.SignalMarks

@@ -22,10 +22,16 @@ static unsigned gr_drop_chains(struct rte_mbuf **mbuf, unsigned n)
 	return kept;
 }
 
+/* Where drivers put the time of arrival, the same in all mbufs of the process: see Stamps. */
+struct gr_stamps {
+	int offset;
+	uint64_t flag;
+};
+
 /* Polls queues in the order given until b has n frames. *dropped is how many were chains. */
 static unsigned gr_rx_burst(uint16_t port, const uint16_t *queue, unsigned queues,
 			    struct gr_burst *b, unsigned n, struct gr_guard *guard,
-			    uint32_t *dropped)
+			    const struct gr_stamps *stamps, uint32_t *dropped)
 {
 	struct rte_mbuf **mbuf = gr_mbufs(b);
 	unsigned got = 0, chains = 0;
@@ -48,6 +54,10 @@ static unsigned gr_rx_burst(uint16_t port, const uint16_t *queue, unsigned queue
 		gr_burst_get(b, i, mbuf[i]);
 		rte_prefetch0((const void *)b->data[i]);
 	}
+	if (unlikely(stamps != NULL))
+		for (unsigned i = 0; i < got; i++)
+			b->stamp[i] = mbuf[i]->ol_flags & stamps->flag ?
+				*RTE_MBUF_DYNFIELD(mbuf[i], stamps->offset, uint64_t *) : 0;
 	return got;
 }
 

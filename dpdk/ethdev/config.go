@@ -3,10 +3,10 @@ package ethdev
 /*
 #include <rte_ethdev.h>
 
-static int configure(uint16_t port, uint16_t rxq, uint16_t txq, uint32_t mtu)
+static int configure(uint16_t port, uint16_t rxq, uint16_t txq, uint32_t mtu, uint64_t offloads)
 {
 	struct rte_eth_conf conf = {
-		.rxmode = {.mtu = mtu},
+		.rxmode = {.mtu = mtu, .offloads = offloads},
 	};
 	struct rte_eth_dev_info info;
 	int rc = rte_eth_dev_info_get(port, &info);
@@ -35,17 +35,22 @@ import (
 	"github.com/goroce/goroce/dpdk/mempool"
 )
 
-// Conf configures a device. All offloads stay off: the transport does its own checksums.
+// Conf configures a device. All other offloads stay off: the transport does its own checksums.
 type Conf struct {
-	RxQ, TxQ int
-	MTU      int
+	RxQ, TxQ     int
+	MTU          int
+	RxTimestamps bool // where Info says that the device can
 }
 
 // DevConfigure sets the number of queues and what holds for all of them. With several receive
 // queues, UDP flows are spread over them when the device can.
 func (p Port) DevConfigure(c Conf) error {
+	var offloads C.uint64_t
+	if c.RxTimestamps {
+		offloads = C.RTE_ETH_RX_OFFLOAD_TIMESTAMP
+	}
 	return eal.Errno(int(C.configure(C.uint16_t(p), C.uint16_t(c.RxQ), C.uint16_t(c.TxQ),
-		C.uint32_t(c.MTU))))
+		C.uint32_t(c.MTU), offloads)))
 }
 
 // AdjustRing answers the numbers of descriptors nearest to rx and tx that the device can have.

@@ -29,6 +29,7 @@ type Info struct {
 	MaxFrame       int // longest frame it receives; 0: it does not say
 	MinRoom        int // shortest buffer it receives into
 	RxRing, TxRing int // descriptors the driver suggests; 0: none in particular
+	RxTimestamps   bool
 }
 
 // InfoGet asks the driver.
@@ -46,6 +47,8 @@ func (p Port) InfoGet() (Info, error) {
 		MinRoom: int(c.min_rx_bufsize),
 		RxRing:  int(c.default_rxportconf.ring_size),
 		TxRing:  int(c.default_txportconf.ring_size),
+
+		RxTimestamps: c.rx_offload_capa&C.RTE_ETH_RX_OFFLOAD_TIMESTAMP != 0,
 	}
 	if c.max_mtu == math.MaxUint16 {
 		info.MaxMTU = 0

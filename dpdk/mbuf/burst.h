@@ -13,6 +13,7 @@ struct gr_burst {
 	uintptr_t data[GR_BURST]; /* where the frame begins */
 	uint32_t len[GR_BURST];   /* how long it is */
 	uint32_t room[GR_BURST];  /* from data to the end of the buffer */
+	uint64_t stamp[GR_BURST]; /* of the device's clock, where it stamps; 0 without */
 };
 
 static inline struct rte_mbuf **gr_mbufs(struct gr_burst *b) { return (struct rte_mbuf **)b->mbuf; }

@@ -26,6 +26,7 @@ type Burst struct {
 	Data   [Max]uintptr
 	Len    [Max]uint32
 	Room   [Max]uint32
+	Stamp  [Max]uint64 // when it arrived, by the device's clock; see ethdev.Stamps
 }
 
 // The two layouts are one: both differences must be 0.

@@ -3,8 +3,10 @@ package wire
 // goroce's own extension of RoCEv2 (docs/wire.md): packets with an opcode that IB table 38 leaves to
 // manufacturers, between endpoints that agreed to it when they connected.
 //
-//	XACK   BTH, XCH, AETH, TLVs
-//	XDATA  BTH, XCH, inner opcode, TLVs, extended headers and payload of the inner opcode
+//	XACK       BTH, XCH, AETH, TLVs
+//	XDATA      BTH, XCH, inner opcode, TLVs, extended headers and payload of the inner opcode
+//	PROBE      BTH, XCH, ProbeField
+//	PROBE_ACK  BTH, XCH, ProbeEcho
 
 // ExtensionVersion is the version of the extension that this package speaks.
 const ExtensionVersion = 1
@@ -52,6 +54,13 @@ func extension(frame []byte, at int) (ext, off int, info *OpcodeInfo) {
 		return 0, 0, nil
 	}
 	op, h, inner := Opcode(frame[at]), XCH(frame[at+BTHLen:]), Opcode(frame[at+BTHLen+XCHLen])
+	if op == Probe || op == ProbeAck {
+		if h.Version() != ExtensionVersion || h.TLVLen() != 0 {
+			return 0, 0, nil
+		}
+		ext, info = at+BTHLen, &opcodes[op]
+		return ext, ext + int(info.Ext), info
+	}
 	end := at + tlvOffset + h.TLVLen()
 	if h.Version() != ExtensionVersion || h.TLVLen() > MaxTLVs || end > len(frame) {
 		return 0, 0, nil
@@ -76,7 +85,7 @@ func (p *Packet) Inner() Opcode {
 	return p.Op
 }
 
-// XCH is the common header of an XACK or XDATA.
+// XCH is the common header of a packet of the extension.
 func (p *Packet) XCH() XCH { return XCH(p.Frame[p.BTHOff+BTHLen : p.BTHOff+BTHLen+XCHLen]) }
 
 // TLVs are the TLVs of an XACK or XDATA.

@@ -17,6 +17,8 @@ func FuzzParse(f *testing.F) {
 	f.Add(build(f, tagged, CNP, 0))
 	for _, v6 := range []bool{false, true} {
 		f.Add(anXACK(f, v6))
+		f.Add(aProbe(f, v6))
+		f.Add(aProbeAck(f, v6))
 		f.Add(anXDATA(f, v6, RCWriteOnlyImm, 3, 50))
 		f.Add(anXDATA(f, v6, RCReadResponseMiddle, 0, 50))
 	}
@@ -43,7 +45,7 @@ func views(t *testing.T, p *Packet) {
 	} else {
 		require.Equal(t, p.BTHOff+BTHLen, p.ExtOff)
 	}
-	if p.Op != XACK {
+	if p.Op != XACK { // whose TLVs are none of its fixed headers
 		require.Equal(t, p.ExtOff+uint16(i.Ext), p.PayloadOff)
 	}
 	require.Equal(t, len(p.Frame), int(p.End)+int(p.Pad)+ICRCLen)
@@ -81,11 +83,16 @@ func views(t *testing.T, p *Packet) {
 func extensionViews(t *testing.T, p *Packet) {
 	require.EqualValues(t, ExtensionVersion, p.XCH().Version())
 	require.LessOrEqual(t, len(p.TLVs()), MaxTLVs)
-	if p.Op == XACK {
+	switch p.Op {
+	case XACK:
 		require.NotEmpty(t, p.AETH().Syndrome().String())
 		require.Empty(t, p.Payload())
 		require.Nil(t, p.INT())
-	} else {
+	case Probe:
+		require.Len(t, p.ProbeField(), ProbeLen)
+	case ProbeAck:
+		require.Len(t, p.ProbeEcho(), ProbeEchoLen)
+	default:
 		require.True(t, p.Inner().Info().Valid)
 		require.Nil(t, p.SACK())
 	}

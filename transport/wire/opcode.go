@@ -63,8 +63,10 @@ const Manufacturer Opcode = 0xc0
 // The opcodes of goroce's own extension (docs/wire.md), which only endpoints that agreed to it send
 // each other. It keeps 0xc0 to 0xdf to itself.
 const (
-	XACK  Opcode = 0xc5 // an ACK or NAK that says more
-	XDATA Opcode = 0xc6 // a standard packet that carries more
+	Probe    Opcode = 0xc0 // asks for a ProbeAck
+	ProbeAck Opcode = 0xc1
+	XACK     Opcode = 0xc5 // an ACK or NAK that says more
+	XDATA    Opcode = 0xc6 // a standard packet that carries more
 )
 
 // Transport is the transport service of an opcode: its upper three bits (IB table 38).
@@ -96,7 +98,7 @@ const (
 	CmpSwap
 	FetchAdd
 	CNPKind
-	Extension // XACK and XDATA
+	Extension // of ours
 )
 
 // OpcodeInfo is one row of IB table 38: what follows from an opcode alone.

@@ -47,6 +47,8 @@ func table38() (table [256]OpcodeInfo) {
 	}
 	table[CNP] = OpcodeInfo{Name: "CNP", Valid: true, Transport: CNPTransport, Kind: CNPKind,
 		First: true, Last: true, Ext: CNPLen}
+	table[Probe] = OpcodeInfo{Name: "PROBE", Transport: RC, Kind: Extension, Ext: XCHLen + ProbeLen}
+	table[ProbeAck] = OpcodeInfo{Name: "PROBE_ACK", Transport: RC, Kind: Extension, Ext: XCHLen + ProbeEchoLen}
 	table[XACK] = OpcodeInfo{Name: "XACK", Transport: RC, Kind: Extension, Ext: XCHLen + AETHLen}
 	table[XDATA] = OpcodeInfo{Name: "XDATA", Transport: RC, Kind: Extension, Ext: XCHLen + InnerLen}
 	return table

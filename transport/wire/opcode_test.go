@@ -83,7 +83,7 @@ func TestOpcodeTable(t *testing.T) {
 	for op := range 256 {
 		assert.Equal(t, known[Opcode(op)], Opcode(op).Info().Valid, "opcode 0x%02x", op)
 	}
-	for op, name := range map[Opcode]string{XACK: "XACK", XDATA: "XDATA"} {
+	for op, name := range map[Opcode]string{Probe: "PROBE", ProbeAck: "PROBE_ACK", XACK: "XACK", XDATA: "XDATA"} {
 		assert.Equal(t, name, op.String())
 		assert.Equal(t, Extension, op.Info().Kind)
 		assert.Equal(t, RC, op.Info().Transport, "the extension is for reliable connections")

@@ -58,7 +58,7 @@ func TestParseErrors(t *testing.T) {
 
 		{"BTH version", v4, put(bth4+1, 0x01), ErrBTH},
 		{"reserved opcode", v4, put(bth4, 0x15), ErrOpcode},
-		{"manufacturer's opcode", v4, put(bth4, uint8(Manufacturer)), ErrOpcode},
+		{"manufacturer's opcode", v4, put(bth4, 0xff), ErrOpcode},
 		{"RD", v4, put(bth4, 0x44), ErrOpcode},
 		{"payload of an ACK", ack, put(bth4+1, 0), nil},
 		{"ACK with the payload of a SEND", v4, put(bth4, uint8(RCAck)), ErrLength},

@@ -1,0 +1,266 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// prober is what a queue pair knows of the probe that its congestion control asked for: a packet that
+// goes the way of the data, waits in the same queues and is answered, while the flow itself may be stopped.
+//
+// Between ours, who agreed to it (docs/wire.md), that is a PROBE. To anybody else it is a zero-length
+// WRITE with the PSN of the last packet that was acknowledged: a duplicate, which the responder
+// acknowledges and does not execute (InfiniBand spec 9.7.5.1.2). So it needs no PSN, no right to write
+// and no memory, may stand inside a message, and to lose it is to lose nothing. Its ACK says nothing that
+// tells it from others; so it leaves when nothing is under way, and what is acknowledged while
+// nothing else is, is the probe.
+//
+// One is out at a time. A queue pair borrows a prober from the first that its algorithm asks for to the last.
+type prober struct {
+	asked  units.Time // the moment that was last asked for; 0: none
+	at     units.Time // when the next one leaves; 0: none, or it is due
+	due    bool       // it leaves as soon as it may
+	seq    uint8      // of the newest that left
+	leftAt units.Time // when it did; 0: it is not out
+	lostAt units.Time // when it counts as lost; 0: never
+}
+
+// askProbe takes over when congestion control wants a probe to leave.
+func (qp *QueuePair) askProbe(at units.Time) {
+	p := qp.prober
+	if p == nil {
+		if at == 0 || qp.Type != RC || qp.state != ReadyToSend && qp.state != SQDrained {
+			return
+		}
+		p = qp.ep.probers.borrow()
+		*p = prober{}
+		qp.prober = p
+	}
+	if at == p.asked {
+		return
+	}
+	p.asked, p.at, p.due = at, at, false
+	qp.setTimer()
+	qp.restProber()
+}
+
+// restProber gives the prober back when none is asked for and none is out.
+func (qp *QueuePair) restProber() {
+	if p := qp.prober; p.asked == 0 && p.leftAt == 0 {
+		qp.dropProber()
+	}
+}
+
+func (qp *QueuePair) dropProber() {
+	if qp.prober != nil {
+		qp.ep.probers.giveBack(qp.prober)
+		qp.prober = nil
+	}
+}
+
+// probeTimer does what is due of a probe.
+func (qp *QueuePair) probeTimer(now units.Time) {
+	p := qp.prober
+	if p.at != 0 && !p.at.After(now) {
+		p.at, p.due = 0, true
+		qp.ep.owe(qp)
+	}
+	if p.leftAt != 0 && p.lostAt != 0 && !p.lostAt.After(now) {
+		p.leftAt, p.lostAt = 0, 0
+		qp.ep.counters.ProbesLost++
+		if qp.wants.Has(cc.RTO) {
+			qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(qp.req.una), Probe: true}, now)
+		}
+		qp.probeEnded()
+	}
+}
+
+// probeEnded lets the next probe leave, or the prober go, when one is not out any more.
+func (qp *QueuePair) probeEnded() {
+	if qp.prober != nil {
+		qp.probeDrained()
+		qp.restProber()
+	}
+}
+
+// earliest answers t, or when something is to be done about a probe if that is earlier; 0 is never.
+func (p *prober) earliest(t units.Time) units.Time {
+	for _, own := range [...]units.Time{p.at, p.lostAt} {
+		if own != 0 && (t == 0 || own.Before(t)) {
+			t = own
+		}
+	}
+	return t
+}
+
+// mayProbe says whether a probe is due and may leave now.
+func (qp *QueuePair) mayProbe() bool {
+	p := qp.prober
+	return p != nil && p.due && (qp.limits.probes || p.leftAt == 0 && qp.drained()) && (qp.state == ReadyToSend || qp.state == SQDrained)
+}
+
+// drained says whether nothing is under way that the peer would acknowledge: all has been
+// acknowledged, or counts as lost.
+func (qp *QueuePair) drained() bool {
+	r := &qp.req
+	return r.una == r.sndMax || r.sndNxt == r.una || r.recovery != nil && r.inFlight == 0
+}
+
+// probeDrained gives a probe its turn that waited for what was under way.
+func (qp *QueuePair) probeDrained() {
+	if qp.mayProbe() {
+		qp.ep.owe(qp)
+	}
+}
+
+// sendProbe sends the probe that is due. It answers false when the port has no room.
+func (qp *QueuePair) sendProbe(now units.Time) bool {
+	e, p := qp.ep, qp.prober
+	b := e.frame(qp.class) // behind the data
+	if b == nil {
+		return false
+	}
+	room := b.Room()
+	var total, ext int
+	if qp.limits.probes {
+		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.Probe, PSN: qp.req.sndNxt}, 0)
+		wire.XCH(room[ext:]).Set(qp.sendTag, 0)
+		wire.ProbeField(room[ext+wire.XCHLen:][:wire.ProbeLen]).Set(wire.ProbeAlone, p.seq+1, now)
+	} else {
+		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.RCWriteOnly, Flags: wire.AckReq, PSN: qp.req.una.Add(wire.PSNMask)}, 0)
+		wire.RETH(room[ext:][:wire.RETHLen]).Set(0, 0, 0)
+	}
+	qp.tmpl.Seal(room[:total])
+	b.SetLen(total)
+	e.push(qp.class)
+	e.counters.ProbesSent++
+	p.due, p.leftAt, p.lostAt = false, now, 0
+	p.seq++
+	if rto := qp.req.timeoutFew; rto != units.Forever {
+		p.lostAt = now.Add(rto)
+	}
+	qp.setTimer()
+	return true
+}
+
+// receiveProbe notes a probe of the peer's, to be answered.
+func (qp *QueuePair) receiveProbe(p *wire.Packet) {
+	e := qp.ep
+	m := qp.beginMarks()
+	switch {
+	case p.ProbeField().Mode() != wire.ProbeAlone || !plausible(p.PSN, qp.resp.ePSN):
+		e.counters.DropProbe++
+	case e.now.Before(m.probe.next):
+		e.counters.DropProbeRate++
+	default:
+		copy(m.probe.field[:], p.ProbeField())
+		m.probe.ttl, m.probe.tos, m.probe.at, m.probe.here = p.TTL(), p.TOS(), e.arrived, true
+		e.owe(qp)
+	}
+}
+
+// probeReach is how far a PSN of a control packet may be from the one that it speaks of.
+const probeReach = 1 << 16
+
+func plausible(psn, near wire.PSN) bool {
+	d := psn.Sub(near)
+	return -probeReach <= d && d <= probeReach
+}
+
+// probed is the newest probe of the peer's.
+type probed struct {
+	field    [wire.ProbeLen]byte
+	ttl, tos uint8
+	here     bool // and not yet answered
+	at       units.Time
+	next     units.Time // when another one may be answered
+}
+
+// probeInterval is how often a queue pair answers probes, at most: 64 in 8.2 µs, a short round trip.
+const probeInterval = 128 * units.Nanosecond
+
+// owesProbe says whether a probe waits for its answer.
+func (qp *QueuePair) owesProbe() bool { return qp.marks != nil && qp.marks.probe.here }
+
+// sendProbeAck answers a probe. It answers false when the port has no room.
+func (qp *QueuePair) sendProbeAck() bool {
+	e, m := qp.ep, &qp.marks.probe
+	b := e.frame(packet.ClassAck)
+	if b == nil {
+		return false
+	}
+	room := b.Room()
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.ProbeAck, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, 0)
+	frame := room[:total]
+	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
+	wire.ProbeEcho(frame[ext+wire.XCHLen:][:wire.ProbeEchoLen]).Set(m.field[:], e.now.Sub(m.at), m.at, m.ttl, m.tos)
+	qp.tmpl.SetFrameTOS(frame, qp.resp.tos)
+	qp.tmpl.Seal(frame)
+	b.SetLen(total)
+	e.push(packet.ClassAck)
+	m.here, m.next = false, e.now.Add(probeInterval)
+	e.counters.ProbesAnswered++
+	return true
+}
+
+// receiveProbeAck takes in the answer to a probe of ours.
+func (qp *QueuePair) receiveProbeAck(p *wire.Packet) {
+	e, r, echo := qp.ep, &qp.req, p.ProbeEcho()
+	f, out := echo.Field(), qp.prober
+	switch {
+	case qp.state != ReadyToSend && qp.state != SQDrained:
+		e.counters.DropState++
+	case f.Mode() != wire.ProbeResponse || !plausible(p.PSN, r.una) || !p.PSN.Before(r.sndMax):
+		e.counters.DropProbe++
+	case out == nil || out.leftAt == 0 || f.Seq() != out.seq || f.Left() != probeStamp(out.leftAt):
+		e.counters.DropStaleProbe++
+	default:
+		qp.probeAnswered(echo)
+	}
+}
+
+// probeStamp is a moment as a probe field tells it.
+func probeStamp(t units.Time) units.Duration {
+	return t.Sub(0) / units.Nanosecond & (1<<48 - 1) * units.Nanosecond
+}
+
+// probeAnswered tells congestion control how long a probe took. Toward a peer without the extension there
+// is no echo.
+func (qp *QueuePair) probeAnswered(echo wire.ProbeEcho) {
+	e, p := qp.ep, qp.prober
+	ev := cc.Event{Kind: cc.RTT, PSN: uint32(qp.req.una), Probe: true, Delay: e.now.Sub(p.leftAt)}
+	if echo != nil {
+		if endpoint := echo.Residence() + e.now.Sub(e.arrived); endpoint <= ev.Delay {
+			ev.Endpoint, ev.OneWay, ev.Hops = endpoint, oneWay(p.leftAt, echo.Arrived()), max(0, int(qp.tmpl.TTL())-int(echo.TTL()))
+		} else {
+			e.counters.BadTiming++
+		}
+	}
+	p.leftAt, p.lostAt = 0, 0
+	e.counters.ProbeAnswers++
+	qp.setTimer()
+	if qp.wants.Has(cc.RTT) {
+		qp.report(ev, e.now)
+	}
+	qp.probeEnded()
+}
+
+// tellsOfProbe says whether an ACK or NAK is what a peer without the extension answers to a probe, and
+// takes it as that. Once data has left behind the probe nobody can say any more, and need not: its
+// acknowledgements are samples.
+func (qp *QueuePair) tellsOfProbe() bool {
+	p := qp.prober
+	if p.leftAt == 0 || qp.limits.probes {
+		return false
+	}
+	if !qp.drained() {
+		p.leftAt, p.lostAt = 0, 0
+		qp.setTimer()
+		qp.probeEnded()
+		return false
+	}
+	qp.probeAnswered(nil)
+	return true
+}

@@ -1,0 +1,76 @@
+package wire
+
+import "github.com/goroce/goroce/units"
+
+// ProbeMode says what a probe field is part of (TAURUS, CoNEXT 2025, section 4.1).
+type ProbeMode uint8
+
+// The modes. 1 is a field beside data, which nobody sends.
+const (
+	ProbeAlone    ProbeMode = 2 // of a PROBE
+	ProbeResponse ProbeMode = 3 // of a PROBE_ACK
+)
+
+// ProbeLen is the length of a ProbeField.
+const ProbeLen = 8
+
+// ProbeField is what a PROBE has behind its XCH, and a PROBE_ACK before all else.
+type ProbeField []byte
+
+// Set writes the field: the sequence number of the probe, and when it left by the prober's clock.
+func (f ProbeField) Set(mode ProbeMode, seq uint8, left units.Time) {
+	putBE64(f, uint64(mode)<<56|uint64(seq)<<48|uint64(left.Sub(0)/units.Nanosecond)&(1<<48-1))
+}
+
+// Mode says whether it is of a PROBE or of a PROBE_ACK.
+func (f ProbeField) Mode() ProbeMode { return ProbeMode(f[0]) }
+
+// Seq is the number of the probe, modulo 256.
+func (f ProbeField) Seq() uint8 { return f[1] }
+
+// Left is when the probe left, by the prober's clock, modulo 2^48 ns.
+func (f ProbeField) Left() units.Duration {
+	return units.Duration(be64(f)&(1<<48-1)) * units.Nanosecond
+}
+
+// ProbeEchoLen is the length of a ProbeEcho.
+const ProbeEchoLen = 20
+
+// ProbeEcho is what a PROBE_ACK has behind its XCH: the field of the probe, and what became of it.
+type ProbeEcho []byte
+
+// Set writes all of it: the field of the probe that is answered, how long after the probe's arrival the
+// answer leaves, when it arrived by the receiver's clock, and the hop limit and TOS that it came with.
+// A residence of more than 4.29 s is told as that.
+func (e ProbeEcho) Set(f ProbeField, residence units.Duration, arrived units.Time, ttl, tos uint8) {
+	copy(e, f[:ProbeLen])
+	e[0] = uint8(ProbeResponse)
+	putBE32(e[8:], uint32(min(residence/units.Nanosecond, 1<<32-1)))
+	putBE32(e[12:], uint32(arrived.Sub(0)/units.Nanosecond))
+	putBE32(e[16:], uint32(ttl)<<24|uint32(tos)<<16)
+}
+
+// Field is that of the probe, as a response.
+func (e ProbeEcho) Field() ProbeField { return ProbeField(e[:ProbeLen]) }
+
+// Residence is how long after the probe's arrival the answer left.
+func (e ProbeEcho) Residence() units.Duration { return units.Duration(be32(e[8:])) * units.Nanosecond }
+
+// Arrived is when the probe arrived by the receiver's clock, whose zero nobody knows, modulo 2^32 ns:
+// only differences mean something.
+func (e ProbeEcho) Arrived() units.Duration { return units.Duration(be32(e[12:])) * units.Nanosecond }
+
+// TTL is the hop limit that the probe arrived with.
+func (e ProbeEcho) TTL() uint8 { return e[16] }
+
+// TOS is the DSCP and ECN that it arrived with.
+func (e ProbeEcho) TOS() uint8 { return e[17] }
+
+// ProbeField is the body of a PROBE.
+func (p *Packet) ProbeField() ProbeField { return ProbeField(p.Ext()[XCHLen:][:ProbeLen]) }
+
+// ProbeEcho is the body of a PROBE_ACK.
+func (p *Packet) ProbeEcho() ProbeEcho { return ProbeEcho(p.Ext()[XCHLen:][:ProbeEchoLen]) }
+
+// TOS is the DSCP and ECN that the packet arrived with.
+func (p *Packet) TOS() uint8 { return p.DSCP<<2 | p.ECN }
