@@ -87,11 +87,16 @@ const (
 	ackLen       = dataOverhead + wire.AETHLen
 )
 
+// BaseRTT is how long a full packet to the other host and its ACK take through empty queues.
+func (c *Cluster) BaseRTT(from, to int) units.Duration {
+	return c.Net.BaseRTT(from, to, c.config.PathMTU+dataOverhead, ackLen)
+}
+
 // path is what congestion control is told of the way of the n-th connection between two hosts.
 func (c *Cluster) path(from, to, n int) cc.Path {
 	return cc.Path{
 		LineRate: c.Net.Host(from).NIC().Ports()[0].Rate(),
-		BaseRTT:  c.Net.BaseRTT(from, to, c.config.PathMTU+dataOverhead, ackLen),
+		BaseRTT:  c.BaseRTT(from, to),
 		Payload:  c.config.PathMTU,
 		Hops:     len(c.Net.Path(from, to, 0)) - 1,
 		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay,

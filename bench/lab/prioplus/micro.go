@@ -2,6 +2,7 @@ package prioplus
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goroce/goroce/bench/lab/bottleneck"
 	"github.com/goroce/goroce/bench/lab/experiment"
@@ -10,7 +11,7 @@ import (
 )
 
 // Experiments are those of this package.
-var Experiments = []*experiment.Experiment{fig3a, fig3b, fig3c, fig3d}
+var Experiments = slices.Concat([]*experiment.Experiment{fig3a, fig3b, fig3c, fig3d}, largeExperiments)
 
 // The micro-benchmark (section 6.1): senders and a receiver on one switch, 100 Gb/s, 3 µs a link.
 // Packets of the published configuration are 1054 B on the wire, with 1000 B of payload and no
