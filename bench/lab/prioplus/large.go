@@ -14,7 +14,7 @@ import (
 )
 
 // largeExperiments are those of section 6.2, its appendices, and what else needs large networks.
-var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig16}
+var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig14, fig16, fig19}
 
 // large is a run of many flows through a large network.
 type large struct {
