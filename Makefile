@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race soak interop examples fuzz \
+.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race soak fairness interop examples fuzz \
 	container clean
 
 help: ## this list
@@ -74,6 +74,9 @@ MODE  ?= all
 soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
 	$(GOBUILD) -o bin/ ./bench/soak
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
+
+fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
+	$(GO) test ./bench/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
 
 # MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names.
 MATRIX ?= quick

@@ -32,6 +32,8 @@ type CMParams struct {
 	PathMTU units.Bytes
 	// TrafficClass is who dials' to choose, for both directions: DSCP and ECN.
 	TrafficClass uint8
+	// AnswerClass is that of ACKs and CNPs of ours; 0 means TrafficClass.
+	AnswerClass uint8
 }
 
 // check says whether the parameters can be meant, and answers the core that the queue pair belongs to.
@@ -196,6 +198,7 @@ func (c *CMConn) bringUp(ours rdmacm.Offer, p *CMParams) error {
 			transport.RTRAttr{
 				Path:    transport.AddressVector{IP: a.IP, Source: a.Source, TrafficClass: a.TrafficClass, HopLimit: a.HopLimit, FlowLabel: a.FlowLabel},
 				PathMTU: a.PathMTU, DestQPN: a.DestQPN, RecvPSN: a.RecvPSN, MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: p.MinRNRTimer,
+				AnswerClass: p.AnswerClass,
 			},
 			transport.RTSAttr{SendPSN: a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount, RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic})
 	})

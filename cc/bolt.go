@@ -32,7 +32,9 @@ func (d *Decision) Tag(unsent units.Bytes) BoltFlags {
 // the switch. A switch with room to spare (supply matching), or that saw the last window of a flow
 // (proactive ramp-up), lets the INC flag of a packet through: a packet more.
 //
-// The rules are those of the authors' ns-3 model; the paper was not at hand.
+// The rules are those of the authors' ns-3 model; the paper was not at hand. What is ours is that a window is spread
+// over its round trip (pace): packets in one bunch hear the switch at one moment of it, and however many they
+// are, they remove one, so that large windows stay large.
 type Bolt struct {
 	boltParams
 	path Path
@@ -41,6 +43,8 @@ type Bolt struct {
 	pkt      float64
 	rtt      units.Duration // the last sample; 0 none
 	decrease gate           // t_dec
+	fresh    bool           // of what was posted nothing is acknowledged yet
+	begun    mark           // what was posted before is
 	askAI    bool
 	asked    mark // AI is under way, in a packet before it
 	heardSRC bool
@@ -52,6 +56,7 @@ type boltParams struct {
 	ai                         Packets
 	targetQueue                units.Bytes
 	minCwnd, maxCwnd, initCwnd Packets
+	pace                       bool
 }
 
 func (p *boltParams) declare(s *schema) {
@@ -61,17 +66,18 @@ func (p *boltParams) declare(s *schema) {
 	s.param(&p.minCwnd, "min_cwnd", "0.01", "(0, inf)", "Bolt artifact: 15B of 1500B", "least window")
 	s.param(&p.maxCwnd, "max_cwnd", "1BDP", "(0, inf)", "Bolt artifact", "largest window")
 	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "Bolt artifact", "window of a flow that begins")
+	s.param(&p.pace, "pace", "on", "", "OURS", "spread a window over its round trip; the artifact does not")
 	s.atMost("min_cwnd", "init_cwnd")
 	s.atMost("init_cwnd", "max_cwnd")
 }
 
 func (p *boltParams) build(path Path) Algorithm {
 	pkt := float64(path.Payload)
-	return &Bolt{boltParams: *p, path: path, pkt: pkt, cwnd: float64(p.initCwnd) * pkt, askAI: true}
+	return &Bolt{boltParams: *p, path: path, pkt: pkt, cwnd: float64(p.initCwnd) * pkt, fresh: true, askAI: true}
 }
 
 // Events implements Algorithm.
-func (*Bolt) Events() EventSet { return Events(ACK, ECN, RTT, CST, OOO, RTO, TX) }
+func (*Bolt) Events() EventSet { return Events(ACK, ECN, RTT, CST, OOO, RTO, TX, POST) }
 
 // Start implements Starter: at line rate.
 func (b *Bolt) Start(units.Time) Decision { return b.decide() }
@@ -82,11 +88,18 @@ func (b *Bolt) On(ev *Event, now units.Time) Decision {
 	case ACK, ECN, RTT:
 		b.onAck(ev, now)
 	case CST:
-		if b.onSRC(&ev.SRC, now.Sub(ev.SRC.Sent), now) {
+		rtt := b.roundTrip()
+		if ev.SRC.Sent != 0 {
+			rtt = now.Sub(ev.SRC.Sent)
+		}
+		if b.onSRC(&ev.SRC, rtt, now) {
 			b.heardSRC = true
 		}
+	case POST:
+		b.fresh = true
+		b.begun.at(ev.SndNxt)
 	case TX:
-		if b.askAI && b.rtt > 0 { // it has the flag
+		if b.askAI && !b.fresh { // it has the flag
 			b.askAI = false
 			b.asked.at(ev.SndNxt)
 		}
@@ -102,6 +115,9 @@ func (b *Bolt) On(ev *Event, now units.Time) Decision {
 func (b *Bolt) onAck(ev *Event, now units.Time) {
 	if delay, ok := b.sample(ev); ok {
 		b.rtt = delay
+		if b.begun.passed(ev.PSN) {
+			b.fresh = false
+		}
 	}
 	if ev.Packets <= 0 {
 		return
@@ -113,12 +129,8 @@ func (b *Bolt) onAck(ev *Event, now units.Time) {
 	case b.asked.set && b.asked.passed(ev.PSN): // the packet that had it was lost
 		b.askAI, b.asked = true, mark{}
 	}
-	switch {
-	case ev.Bolt&BoltDEC == 0:
-		if ev.Bolt&BoltINC != 0 {
-			b.cwnd += b.pkt
-		}
-	case !b.heardSRC: // the switches only mark: this is as good, and a round trip later
+	b.cwnd += float64(min(max(ev.Increases, 0), ev.Packets)) * b.pkt
+	if ev.Bolt&BoltDEC != 0 && !b.heardSRC { // the switches only mark: this is as good, and a round trip later
 		b.onSRC(&ev.SRC, b.rtt, now)
 	}
 }
@@ -170,8 +182,14 @@ func (b *Bolt) roundTrip() units.Duration {
 
 func (b *Bolt) decide() Decision {
 	d := windowed(Packets(b.cwnd/b.pkt), &b.path, b.roundTrip())
+	if b.pace {
+		// As with HPCC a window of 3.9 packets is not three. At line rate, too, there is a rate: a port's flows that have
+		// one do not wait for each other as for those that have none.
+		d.Window = wholeBytes(min(b.cwnd+b.pkt-1, float64(b.maxCwnd)*b.pkt))
+		d.Rate = min(rateOf(b.cwnd, b.roundTrip()), b.path.LineRate)
+	}
 	switch {
-	case b.rtt == 0:
+	case b.fresh:
 		d.Tags = BoltFirst
 	case b.askAI:
 		d.Tags = BoltAI

@@ -37,15 +37,17 @@ func TestBoltExample(t *testing.T) {
 
 func TestBoltIncreases(t *testing.T) {
 	for _, c := range []struct {
-		echo BoltFlags
-		want float64
+		echo      BoltFlags
+		increases int
+		want      float64
 	}{
-		{0, 20000}, {BoltINC, 21000}, {BoltAI, 21000}, {BoltAI | BoltINC, 22000},
-		{BoltINC | BoltDEC, 20000}, {BoltAI | BoltDEC, 21000},
+		{0, 0, 20000}, {BoltINC, 1, 21000}, {BoltAI, 0, 21000}, {BoltAI | BoltINC, 1, 22000},
+		{BoltDEC, 0, 20000}, {BoltAI | BoltDEC, 0, 21000}, {BoltINC | BoltDEC, 3, 23000},
+		{BoltINC, 9, 24000}, {0, -1, 20000}, // which cannot be, of four packets
 	} {
 		b := bolt20(t, "0B")
 		b.heardSRC = true
-		b.On(&Event{Kind: ACK, Packets: 1, Bolt: c.echo}, at(1))
+		b.On(&Event{Kind: ACK, Packets: 4, Bolt: c.echo, Increases: c.increases}, at(1))
 		assert.Equal(t, c.want, b.cwnd, "%05b", c.echo)
 	}
 }
@@ -75,9 +77,27 @@ func TestBoltTags(t *testing.T) {
 	assert.Equal(t, BoltAI, d.Tags)
 }
 
+// What is posted once everything else has left begins anew: its first window asks for no increase, and its
+// end leaves nothing to others.
+func TestBoltFirstWindowOfEachBurst(t *testing.T) {
+	b := bolt20(t, "0B")
+	b.fresh = false
+	d := b.On(&Event{Kind: POST, SndNxt: 50}, at(1))
+	assert.Equal(t, BoltFirst, d.Tag(50000))
+	assert.Equal(t, BoltFirst|BoltLast, d.Tag(1000))
+	ev := rtt(10*us, 1)
+	ev.PSN = 50
+	d = b.On(ev, at(2))
+	assert.Equal(t, BoltFirst, d.Tags, "that was of what was there before")
+	ev.PSN = 51
+	d = b.On(ev, at(3))
+	assert.Equal(t, BoltLast|BoltAI, d.Tag(1000))
+}
+
 // The packet that asked was lost: ask again, or nothing would ever be added.
 func TestBoltAsksAgain(t *testing.T) {
 	b := bolt20(t, "0B")
+	b.fresh = false
 	b.On(&Event{Kind: TX, PSN: 7, SndNxt: 8}, at(11))
 	assert.Zero(t, b.On(&Event{Kind: ACK, PSN: 8, Packets: 1}, at(20)).Tags)
 	assert.Equal(t, BoltAI, b.On(&Event{Kind: ACK, PSN: 9, Packets: 1}, at(21)).Tags)
@@ -130,6 +150,17 @@ func TestBoltSmallShare(t *testing.T) {
 	assert.Equal(t, 2000.0, b.cwnd)
 	b.On(src(2, at(226)), at(226))
 	assert.Equal(t, 1000.0, b.cwnd)
+}
+
+// A report of a packet that was sent more than once: nobody knows when. It is as good as one from the far end.
+func TestBoltReportWithoutATime(t *testing.T) {
+	b := bolt20(t, "0B")
+	for _, c := range []struct{ at, want float64 }{{100, 19000}, {102.6, 19000}, {102.7, 18000}} { // 10/(25·.152) is 2.63 us
+		ev := src(25, at(c.at))
+		ev.SRC.Sent = 0
+		b.On(ev, at(c.at))
+		assert.Equal(t, c.want, b.cwnd, "%v us", c.at)
+	}
 }
 
 // A report of no link, or from the future.

@@ -115,8 +115,10 @@ type Event struct {
 	// acknowledged, in order of the path (ACK, ECN, RTT; when the path gives SignalINT). It is
 	// borrowed: valid during the call.
 	INT []Hop
-	// Bolt is the flags that an acknowledgement echoes (ACK, ECN, RTT; when the path gives SignalSRC).
-	Bolt BoltFlags
+	// Bolt is the flags that an acknowledgement echoes, of all its packets together, and Increases how
+	// many of its packets had BoltINC (ACK, ECN, RTT; when the path gives SignalSRC).
+	Bolt      BoltFlags
+	Increases int
 	// SRC is what a switch reports of its queue: in a CST event what it sent back itself, in an
 	// acknowledgement with BoltDEC what it wrote into the data packet.
 	SRC SRC
@@ -155,7 +157,7 @@ type Hop struct {
 type SRC struct {
 	Drain units.Duration // of the queue, at Rate
 	Rate  units.BitRate  // of the port that the queue is of
-	Sent  units.Time     // when the packet that met the queue left the sender, in the sender's clock
+	Sent  units.Time     // when the packet that met the queue left the sender, in the sender's clock; 0 unknown
 }
 
 // HostSample is what a sampler of the host's own state found. What its value means is between

@@ -177,6 +177,7 @@ func (in *input) event(now units.Time) Event {
 	}
 	ev.INT = in.hops[:in.path]
 	ev.Bolt = BoltFlags(in.byte())
+	ev.Increases = int(int8(in.byte()))
 	ev.SRC = SRC{units.Duration(in.number()), units.BitRate(in.number()), now.Add(-units.Duration(in.number()))}
 	return ev
 }

@@ -284,6 +284,9 @@ func (s *sender) acknowledge(f *frame) {
 	if f.ce {
 		ev.Marked = 1
 	}
+	if f.flags&BoltINC != 0 {
+		ev.Increases = 1
+	}
 	switch {
 	case s.wants.Has(RTT):
 		ev.Kind, ev.Delay = RTT, m.now.Sub(f.sent)

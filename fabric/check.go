@@ -8,18 +8,18 @@ import (
 
 // Ledger is what became of the frames of a network.
 type Ledger struct {
-	Sent, Doubled              uint64 // by pollers, by faults
+	Sent, Doubled, Reported    uint64 // by pollers, by faults, by switches
 	Received, Dropped, Onwards uint64 // by pollers, on the way, and still on their way
 }
 
 // Missing answers how many frames are gone without a trace, or too many when it is negative.
 func (l Ledger) Missing() int64 {
-	return int64(l.Sent + l.Doubled - l.Received - l.Dropped - l.Onwards)
+	return int64(l.Sent + l.Doubled + l.Reported - l.Received - l.Dropped - l.Onwards)
 }
 
 // Ledger counts the frames.
 func (n *Network) Ledger() Ledger {
-	l := Ledger{Sent: n.injected, Doubled: n.copied, Received: n.delivered, Dropped: n.dropped}
+	l := Ledger{Sent: n.injected, Doubled: n.copied, Reported: n.reports, Received: n.delivered, Dropped: n.dropped}
 	for _, f := range n.frames {
 		if f.state == frameMoving && !f.pause {
 			l.Onwards++

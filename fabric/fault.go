@@ -204,7 +204,9 @@ func (p *Port) lose(f *frame) {
 // copyOf doubles a frame on its way.
 func (n *Network) copyOf(f *frame) *frame {
 	d := n.newFrame(f.owner)
-	d.owner.held++
+	if d.owner != nil {
+		d.owner.held++
+	}
 	mem, id := d.mem, d.id
 	copy(mem, f.mem[:f.len])
 	*d = *f

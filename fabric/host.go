@@ -301,7 +301,9 @@ func (c *NIC) Recv(bufs []packet.Buf) int {
 		c.arrived.pop()
 		f.state = frameHeld
 		if f.owner != c { // the buffer is ours now
-			f.owner.held--
+			if f.owner != nil { // or a switch sent it
+				f.owner.held--
+			}
 			f.owner = c
 			c.held++
 		}

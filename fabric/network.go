@@ -52,6 +52,7 @@ type Network struct {
 	Events    uint64
 	injected  uint64 // frames that pollers sent
 	copied    uint64 // frames that faults doubled
+	reports   uint64 // frames that switches sent
 	delivered uint64 // frames that pollers received
 	dropped   uint64
 }

@@ -88,6 +88,9 @@ func (p *Port) configure(qs *Queues) {
 		}
 		levels[level] |= 1 << i
 		top = max(top, level)
+		if q.config.Bolt.Frame > 0 {
+			q.bolt.configure(&q.config.Bolt, p)
+		}
 		q.pace = 0
 		if q.config.Share > 0 {
 			q.pace = units.Duration(float64(8*int64(units.Second)) / (q.config.Share * float64(p.rate)) * (1 << paceShift))

@@ -31,7 +31,8 @@ type Queue struct {
 	// Reserve is kept for the queue's frames from each port.
 	Reserve units.Bytes
 
-	ECN ECN
+	ECN  ECN
+	Bolt Bolt
 
 	// SelectiveDrop drops what does not take part in ECN when this much waits (Aeolus: unscheduled
 	// packets). 0 means never.
@@ -83,7 +84,7 @@ func (q *Queue) validate() error {
 	case !(q.Share >= 0 && q.Share <= 1):
 		return fmt.Errorf("a share of the link of %v is not in 0..1", q.Share)
 	}
-	return nil
+	return q.Bolt.validate()
 }
 
 // Queues is a configuration of all queues that does not depend on the rate of the port.
@@ -102,6 +103,7 @@ type queue struct {
 	pace    units.Duration // of a limited queue, for each byte of wire time, times 1 << paceShift
 	readyAt units.Time     // of a limited queue
 	config  *Queue
+	bolt    bolt
 	stats   QueueStats
 	watch   []func(units.Time, units.Bytes)
 }
@@ -114,6 +116,10 @@ type QueueStats struct {
 	DroppedBytes  uint64
 	Selected      uint64 // dropped because not ECN capable
 	Trimmed       uint64
+	Congested     uint64 // by Bolt: packets that found a queue, and none before
+	Reported      uint64 // of these: to their senders
+	Granted       uint64 // by Bolt: packets that kept their wish for one packet more
+	Denied        uint64 // and that did not
 	Longest       units.Bytes
 	PausesSent    uint64 // to who sends to this port
 	PausesHeard   uint64

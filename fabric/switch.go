@@ -135,6 +135,9 @@ func (s *Switch) receive(in *Port, f *frame) {
 	if e := &q.config.ECN; !e.AtDequeue && e.Kmax > 0 {
 		s.consider(q, f)
 	}
+	if q.config.Bolt.Frame > 0 {
+		s.bolt(in, out, q, f)
+	}
 	out.enqueue(f, f.prio)
 	out.kick()
 }

@@ -29,6 +29,12 @@ type options struct {
 	wLow              cc.Packets
 	samples           int
 	filter            uint8 // samples
+
+	oneWay bool
+	// What we would have otherwise than the paper.
+	least    cc.Packets
+	room     bool
+	patience int
 }
 
 func (o *options) declare(s *cc.Settings) {
@@ -37,6 +43,7 @@ func (o *options) declare(s *cc.Settings) {
 	s.Param(&o.b, "b", "0.8us", "[0s, 10ms]", "PrioPlus 4.3.2: 99.85th percentile", "B, noise of the delay that is tolerated")
 	s.Param(&o.eps, "eps", "1us", "[0s, 10ms]", "PrioPlus artifact", "a delay less than this beyond the base is that of empty queues; less than a+b")
 	s.Param(&o.samples, "filter", "2", "[1, 100]", "PrioPlus 4.3.1", "samples in a row beyond the limit that stop a flow")
+	s.Param(&o.oneWay, "one_way", "off", "", "PrioPlus 4.1", "delay without what answers waited on their way back; needs a path that gives one-way delay")
 	s.Param(&o.high, "high", "0.125", "[0, 1]", "PrioPlus artifact", "share of the priorities, the highest, that start as high ones; at least one")
 	s.Param(&o.low, "low", "0.5", "[0, 1]", "PrioPlus 6.3", "share of the priorities that start as low ones; the others as middle ones")
 	s.Param(&o.direct, "direct", "0.125", "[0, 1]", "PrioPlus artifact", "share of the priorities, the highest, that start without a probe; at least one, unless 0")
@@ -44,6 +51,9 @@ func (o *options) declare(s *cc.Settings) {
 	s.Param(&o.wHigh, "w_high", "1BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of high priorities: first window, and what is added in a round trip without a queue")
 	s.Param(&o.wMiddle, "w_middle", "0.25BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of middle ones")
 	s.Param(&o.wLow, "w_low", "0.125BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of low ones")
+	s.Param(&o.least, "least", "0.1", "[0.1, 1]", "PrioPlus artifact", "least window to resume with when queues are empty")
+	s.Param(&o.room, "room", "off", "", "PrioPlus; on: OURS", "resume while others send with what is missing to D_target, at most W_LS, over #flow; off: with one packet")
+	s.Param(&o.patience, "patience", "0", "[0, 250]", "PrioPlus; 20: OURS", "round trips after a resume while others send in which the window is no share yet: #flow is not estimated from it")
 }
 
 // ParseChannels reads a number of priorities, or parameters such as n=12,a=3.2us,b=0.8us.
@@ -231,6 +241,9 @@ func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.oneWay && path.Signals&cc.SignalOneWay == 0 {
+		return nil, fmt.Errorf("prioplus: channels %v: one_way needs one-way delay, and this path gives %v", s.Channels, path.Signals)
+	}
 	return newPrioPlus(inner, ch, o, path), nil
 }
 
@@ -248,5 +261,8 @@ func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioP
 	inner.Steer(ch.Target, least, cc.Packets(perPicosec*float64(ch.Target))) // BaseBdp and the channel's bytes (the artifact)
 	p := &PrioPlus{inner: inner, constants: c, flow: flow{lots: newLots(path.Seed), nflow: 1, delay: path.BaseRTT}}
 	p.stopped, p.idle = true, true
+	if o.oneWay {
+		p.back = &wayBack{}
+	}
 	return p
 }

@@ -81,7 +81,7 @@ func TestBadSpecs(t *testing.T) {
 		{"w_low=0", 0, "prioplus: channels w_low=0: w_low=0 is outside (0, 1BDP]"},
 		{"w_low=2BDP", 0, "prioplus: channels w_low=2BDP: w_low=2BDP is outside (0, 1BDP]"},
 		{"high=0.6,low=0.6", 0, "prioplus: channels high=0.6,low=0.6: high=0.6 and low=0.6 are more than all priorities"},
-		{"width=4us", 0, `prioplus: channels width=4us: there is no parameter "width"; there are n, a, b, eps, filter, high, low, direct, w_high, w_middle, w_low`},
+		{"width=4us", 0, `prioplus: channels width=4us: there is no parameter "width"; there are n, a, b, eps, filter, one_way, high, low, direct, w_high, w_middle, w_low, least, room, patience`},
 		{"many", 0, `prioplus: channels many: "many" is not key=value`},
 	} {
 		ch, err := ParseChannels(c.channels)
@@ -90,6 +90,8 @@ func TestBadSpecs(t *testing.T) {
 		}
 		assert.EqualError(t, err, c.want, c.channels)
 	}
+	_, err = specOf(t, "swift", "one_way=on", 0).New(plain)
+	assert.EqualError(t, err, "prioplus: channels one_way=on: one_way needs one-way delay, and this path gives delay")
 	_, err = Spec{Inner: swift}.New(cc.Path{LineRate: 1, BaseRTT: 1, Payload: 1})
 	assert.EqualError(t, err, "prioplus: cc: swift needs delay, and this path gives nothing")
 	dctcp, err := cc.Parse("dctcp")

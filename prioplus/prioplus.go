@@ -14,6 +14,7 @@ type PrioPlus struct {
 	inner cc.Steerable // the original CC: its window is cwnd, its additive increase W_AI
 	*constants
 	flow
+	back *wayBack // nil: round trips
 }
 
 // constants are those of a channel on a path.
@@ -38,6 +39,7 @@ type flow struct {
 	nflow     float32 // #flow
 	countDown uint16  // RTTs at base RTT until #flow is halved
 	consec    uint8   // samples beyond D_limit in a row
+	young     uint8   // round trips until cwnd is a share
 
 	stopped     bool
 	starting    bool // linearly
@@ -69,37 +71,52 @@ func (p *PrioPlus) Start(now units.Time) cc.Decision {
 
 // On implements cc.Algorithm.
 func (p *PrioPlus) On(ev *cc.Event, now units.Time) cc.Decision {
-	switch {
-	case ev.Probe:
-		p.onProbe(ev, now)
-	case ev.Kind == cc.POST:
-		p.onPost(ev, now)
-	case ev.Kind == cc.RTT || ev.Kind == cc.ACK || ev.Kind == cc.ECN:
-		if !p.stopped { // acknowledgements of what was sent before it stopped say nothing new
-			p.newAck(ev, now)
-		}
-		p.rest(ev, now)
-	default:
-		p.originalCC(ev, p.Target, now)
+	if p.back != nil {
+		ev = p.back.without(ev, now)
 	}
-	if ev.Left > 0 && p.idle {
-		p.onPost(ev, now) // nobody said so
+	if !p.hear(ev, now) {
+		return p.decide()
 	}
-	return p.decide()
+	before := p.inner.Cwnd()
+	d := p.inner.On(ev, now) // line 22
+	if cwnd := p.inner.Cwnd(); cwnd < before && cwnd <= floor && !p.stopped {
+		p.yield(max(p.delay, p.Target), now)
+	}
+	if p.stopped || p.starting {
+		return p.decide()
+	}
+	return d
 }
 
-// newAck is Algorithm 1, lines 1 to 22.
-func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) {
+// hear is what comes before the original CC, and whether that hears of it, too.
+func (p *PrioPlus) hear(ev *cc.Event, now units.Time) bool {
+	if ev.Probe {
+		p.onProbe(ev, now)
+		return false
+	}
+	if ev.Kind == cc.POST || ev.Left > 0 && p.idle {
+		p.onPost(ev, now)
+	}
+	if ev.Kind != cc.RTT && ev.Kind != cc.ACK && ev.Kind != cc.ECN {
+		return p.hears.Has(ev.Kind)
+	}
+	p.rest(ev, now)
+	// Acknowledgements of what was sent before the flow stopped say nothing new.
+	return !p.stopped && p.newAck(ev, now)
+}
+
+// newAck is Algorithm 1, lines 1 to 21; false is that it returned.
+func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 	delay, ok := ev.FabricDelay()
 	if !ok || ev.Packets <= 0 {
-		p.originalCC(ev, p.Target, now)
-		return
+		return p.hears.Has(ev.Kind)
 	}
 	p.delay = delay
 	rttPass := ev.Acknowledges(p.rttEndSeq)
 	if rttPass {
 		p.rttEndSeq = ev.SndNxt & 0xffffff
 		p.dualRttPass = !p.dualRttPass
+		p.young -= min(p.young, 1)
 		if !p.dualRttPass {
 			p.setWAI() // end of the adaptive increase (4.2.3)
 		}
@@ -108,7 +125,7 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) {
 		if p.consec++; p.consec >= p.settings.filter {
 			p.estimate(delay)
 			p.yield(delay, now)
-			return
+			return false
 		}
 	} else {
 		p.consec = 0 // on every sample, or two far apart would count as consecutive
@@ -118,13 +135,15 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) {
 	} else if rttPass {
 		p.starting = false
 	}
-	p.originalCC(ev, delay, now)
+	return true
 }
 
 // estimate is delay-based flow cardinality estimation (4.3.1): what is in flight, by the cwnd of one.
 func (p *PrioPlus) estimate(delay units.Duration) {
-	inflight := float64(delay) * p.perPicosec
-	p.nflow = float32(min(maxFlows, max(float64(p.nflow), inflight/float64(p.inner.Cwnd()))))
+	if p.young == 0 { // or cwnd is no share of it
+		inflight := float64(delay) * p.perPicosec
+		p.nflow = float32(min(maxFlows, max(float64(p.nflow), inflight/float64(p.inner.Cwnd()))))
+	}
 	p.setWAI()
 	p.countDown = p.rtts
 }
@@ -157,18 +176,6 @@ func (p *PrioPlus) countDownFlows() {
 	p.nflow = max(1, p.nflow/2)
 }
 
-// originalCC lets it decide. A window that it takes below the floor stops the flow.
-func (p *PrioPlus) originalCC(ev *cc.Event, delay units.Duration, now units.Time) {
-	if !p.hears.Has(ev.Kind) {
-		return
-	}
-	before := p.inner.Cwnd()
-	p.inner.On(ev, now)
-	if cwnd := p.inner.Cwnd(); cwnd < before && cwnd <= floor && !p.stopped {
-		p.yield(delay, now)
-	}
-}
-
 // yield stops sending and schedules a probe.
 func (p *PrioPlus) yield(delay units.Duration, now units.Time) {
 	p.inner.Yield(now)
@@ -184,6 +191,9 @@ func (p *PrioPlus) stop() {
 // scheduleProbe is probing with collision avoidance (4.2.1): no sooner than the queue can drain to
 // D_target, and not all at once.
 func (p *PrioPlus) scheduleProbe(delay units.Duration, now units.Time) {
+	if p.idle {
+		return // there is nothing to probe for
+	}
 	at := now.Add(max(0, delay-p.Target) + p.lots.below(p.path.BaseRTT))
 	for at == 0 || at == p.probeAt { // none, and the one before
 		at = at.Add(1)
@@ -212,19 +222,33 @@ func (p *PrioPlus) newProbeAck(delay units.Duration, ev *cc.Event, now units.Tim
 	case delay >= p.Limit:
 		p.scheduleProbe(delay, now)
 	case p.atBase(delay):
-		p.resume(max(p.WLS/cc.Packets(p.nflow), floor), delay, ev)
+		p.resume(p.linear(), delay, ev)
 		p.starting = true
 		p.countDownFlows()
 	default:
-		p.resume(1, delay, ev) // conservatively: it is one sample (4.4)
+		p.resume(p.cautious(delay), delay, ev)
+		p.young = uint8(p.settings.patience)
 	}
+}
+
+// linear is the window that a linear start begins with.
+func (p *PrioPlus) linear() cc.Packets { return max(p.WLS/cc.Packets(p.nflow), p.settings.least) }
+
+// cautious is the window to resume with while others send: a packet, for it is one sample (4.4). With
+// room it is the flow's part of what is missing to D_target.
+func (p *PrioPlus) cautious(delay units.Duration) cc.Packets {
+	if !p.settings.room {
+		return 1
+	}
+	missing := cc.Packets(float64(p.Target-delay) * p.perPicosec)
+	return max(1, min(missing, p.WLS)/cc.Packets(p.nflow))
 }
 
 // resume sends again. The first round trip ends with the first packet after the first window, so
 // that whatever ended one is of the new windows.
 func (p *PrioPlus) resume(cwnd cc.Packets, delay units.Duration, ev *cc.Event) {
 	p.stop()
-	p.stopped, p.probeAt = false, 0
+	p.stopped, p.probeAt, p.young = false, 0, 0
 	p.setWAI()
 	p.inner.Resume(cwnd, delay)
 	p.rttEndSeq = (ev.SndNxt + uint32(math.Ceil(float64(cwnd)))) & 0xffffff
@@ -239,7 +263,7 @@ func (p *PrioPlus) onPost(ev *cc.Event, now units.Time) {
 	switch {
 	case long && p.Direct: // linear start without a probe (4.4)
 		p.delay = p.path.BaseRTT
-		p.resume(max(p.WLS/cc.Packets(p.nflow), floor), p.delay, ev)
+		p.resume(p.linear(), p.delay, ev)
 		p.starting = true
 	case long || resting:
 		p.stop()
@@ -263,7 +287,7 @@ func (p *PrioPlus) decide() cc.Decision {
 		return cc.Decision{ProbeAt: p.probeAt}
 	}
 	d := p.inner.Decide()
-	if p.starting && d.Rate == 0 { // many may begin at once: none with a burst
+	if p.starting && d.Rate == 0 { // many may start at once: none with a burst
 		d.Rate = p.pace(d.Window)
 	}
 	return d

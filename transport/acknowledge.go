@@ -37,6 +37,9 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		if t := p.INTEcho(); t != nil && qp.limits.hops > 0 {
 			e.hearINT(t)
 		}
+		if t := p.BoltEcho(); t != nil && qp.bolt {
+			qp.hearBolt(t.Counts())
+		}
 		if t := p.Timing(); t != nil && qp.timing {
 			qp.hearTiming(t)
 		}
@@ -195,6 +198,9 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	r := &qp.req
 	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes, Marked: int(qp.newMarks(packets))}
+	if qp.bolt {
+		qp.tellBolt(&ev)
+	}
 	if n := qp.ep.hopCount; n > 0 {
 		ev.INT = qp.ep.hops[:n]
 	}

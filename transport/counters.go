@@ -44,6 +44,8 @@ type Counters struct {
 	Timeouts           uint64
 	Retransmitted      uint64 // packets sent again
 	CNPs               uint64 // received
+	SwitchReports      uint64 // received, from switches that run Bolt
+	DropGhostReport    uint64 // report of a switch on what was never sent
 	RetriesExceeded    uint64
 	RNRRetriesExceeded uint64
 	ProbesSent         uint64

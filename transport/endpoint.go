@@ -41,6 +41,10 @@ type Config struct {
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed
 	// with DefaultWindow.
 	NewAlgorithm func() cc.Algorithm
+	// CNPInterval is how far apart the CNPs of a queue pair are, at least; 0 means cc.CNPInterval, the
+	// 50 µs of DCQCN's paper. NVIDIA's NICs have 4 µs (min_time_between_cnps), which their senders count on
+	// (cc.DCQCNNIC).
+	CNPInterval units.Duration
 }
 
 // DefaultHeld is how many buffers packets behind a gap may hold when nobody says: half of what a
@@ -92,6 +96,7 @@ type Endpoint struct {
 	probers pool[prober]
 
 	telemetries pool[telemetry]
+	bolts       pool[bolt]
 	hops        [cc.MaxHops]cc.Hop // that the ACK at hand brings back
 	hopCount    int
 	held        int // buffers of packets that came before their turn
@@ -102,6 +107,7 @@ type Endpoint struct {
 	recoveries  pool[recovery]
 
 	newAlgorithm func() cc.Algorithm
+	cnpInterval  units.Duration
 	rng          *rand.PCG
 	nextAddr     uint64
 	asyncs       []AsyncEvent
@@ -130,11 +136,14 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	}
 	e := &Endpoint{
 		port: c.Port, info: info, mac: mac, vlan: c.VLAN, now: now, neighbors: table,
-		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm, nextAddr: addressBase, maxHeld: c.MaxHeld,
+		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm, cnpInterval: c.CNPInterval, nextAddr: addressBase, maxHeld: c.MaxHeld,
 		rng: rand.NewPCG(c.Seed, 0x726f6365), // any second word will do
 	}
 	if e.maxHeld <= 0 {
 		e.maxHeld = DefaultHeld
+	}
+	if e.cnpInterval <= 0 {
+		e.cnpInterval = cc.CNPInterval
 	}
 	if e.cc == nil {
 		e.cc = &cc.Inline{}
@@ -157,7 +166,8 @@ func (e *Endpoint) random() uint64 { return e.rng.Uint64() }
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.random()%0xffff) + 1,
-		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming | wire.FeatureINT, SACKBits: wire.MaxSACKBits,
+		SACKBits: wire.MaxSACKBits,
+		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming | wire.FeatureINT | wire.FeatureBolt,
 	}
 }
 

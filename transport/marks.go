@@ -6,10 +6,6 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// cnpInterval is how often a receiver notifies a sender of marks, at most: N of DCQCN's notification
-// point (SIGCOMM 2015, section 3.3).
-const cnpInterval = 50 * units.Microsecond
-
 // marks is what a queue pair knows of congestion marks. Of those that came with its peer's requests
 // the peer is told: one that agreed to it hears their number with each ACK, any other one gets CNPs.
 // Those on our own packets our congestion control hears of. A queue pair has none before the first.
@@ -24,6 +20,7 @@ type marks struct {
 	timeAt units.Time
 
 	telemetry *telemetry // of the peer's packets
+	bolt      *bolt
 	probe     probed
 
 	echoed uint32 // on our requests, as the peer has told
@@ -37,7 +34,7 @@ func (qp *QueuePair) marked(now units.Time) {
 	qp.stats.MarkedCE++
 	m.seen++
 	if !qp.ecnEcho && !now.Before(m.cnpAt) {
-		m.cnpAt, m.cnp = now.Add(cnpInterval), true
+		m.cnpAt, m.cnp = now.Add(e.cnpInterval), true
 		e.owe(qp)
 	}
 }
@@ -79,6 +76,9 @@ func (qp *QueuePair) dropMarks() {
 	if qp.marks != nil {
 		if t := qp.marks.telemetry; t != nil {
 			qp.ep.telemetries.giveBack(t)
+		}
+		if b := qp.marks.bolt; b != nil {
+			qp.ep.bolts.giveBack(b)
 		}
 		qp.ep.marks.giveBack(qp.marks)
 		qp.marks = nil

@@ -165,6 +165,7 @@ type QueuePair struct {
 	minRNRTimer     uint8
 	commEstablished bool
 	class           packet.Class // of requests
+	bolt            bool         // its congestion control hears switches, and the peer plays its part
 	wants           cc.EventSet  // the events its algorithm hears
 	pkey            uint16
 	mtu             uint32
@@ -208,7 +209,7 @@ type qpLimits struct {
 	inline   uint16
 	ownRecvs bool
 	hops     uint8  // whose telemetry congestion control reads
-	readsINT bool   // either side may send telemetry
+	reads    uint8  // features: what may be in an XDATA of the peer
 	probes   bool   // either side may send a PROBE
 	inFlight uint32 // bytes; 0 is no limit
 }
@@ -381,7 +382,8 @@ func (qp *QueuePair) clear() {
 	qp.dropMarks()
 	qp.dropStamps()
 	qp.dropProber()
-	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing, qp.limits.readsINT, qp.limits.probes = 0, 0, 0, false, false, false, false
+	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing = 0, 0, 0, false, false
+	qp.limits.reads, qp.limits.probes, qp.bolt = 0, false, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window}
 	qp.resp = responder{}
 	qp.asked.clear()

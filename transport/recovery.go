@@ -63,7 +63,9 @@ func (qp *QueuePair) endRecovery() {
 func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	c := &qp.ep.counters
 	switch {
-	case qp.recvTag == 0 || p.Op == wire.XDATA && !qp.limits.readsINT || p.Op <= wire.ProbeAck && !qp.limits.probes:
+	case p.Op == wire.SRC:
+		qp.receiveSRC(p)
+	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck && !qp.limits.probes:
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++

@@ -179,6 +179,8 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	outer, extra := op, 0
 	if qp.limits.hops > 0 {
 		outer, extra = wire.XDATA, wire.INTLen(int(qp.limits.hops))+int(op.Info().Ext)
+	} else if qp.bolt {
+		outer, extra = wire.XDATA, wire.BoltLen+int(op.Info().Ext)
 	}
 	flags := wire.Solicited.When(ends && w.flags&Solicited != 0)
 	if ask {
@@ -187,8 +189,10 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)}, extra+int(size))
 	frame := room[:total]
 	data := ext
-	if extra > 0 {
+	if qp.limits.hops > 0 {
 		data += qp.openINT(frame[ext:], op)
+	} else if qp.bolt {
+		data += qp.openBolt(frame[ext:], op)
 	}
 	if (w.op == OpWrite || w.op == OpWriteImm) && k == 0 {
 		wire.RETH(frame[data:data+wire.RETHLen]).Set(w.remoteAddr, w.rkey, w.length)

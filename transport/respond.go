@@ -70,11 +70,11 @@ func (qp *QueuePair) sendAnswer() bool {
 		sack = wire.SACKLen(bits)
 		e.counters.SelectiveAcksSent++
 	}
-	telemetry := qp.echoINTLen()
-	if echo+timing+sack+telemetry > wire.MaxTLVs {
+	telemetry, flags := qp.echoINTLen(), qp.boltEchoLen()
+	if echo+timing+sack+flags+telemetry > wire.MaxTLVs {
 		telemetry = 0 // the next ACK
 	}
-	op, tlvs := wire.RCAck, echo+timing+telemetry+sack
+	op, tlvs := wire.RCAck, echo+timing+telemetry+flags+sack
 	if tlvs > 0 {
 		op = wire.XACK
 	}
@@ -94,8 +94,11 @@ func (qp *QueuePair) sendAnswer() bool {
 		if telemetry > 0 {
 			qp.echoINT(wire.INTEcho(area[echo+timing:][:telemetry]))
 		}
+		if flags > 0 {
+			wire.BoltEcho(area[echo+timing+telemetry:]).Set(qp.marks.bolt.seen)
+		}
 		if sack > 0 {
-			s.ahead.writeSACK(wire.SACK(area[echo+timing+telemetry:]), s.ePSN, bits)
+			s.ahead.writeSACK(wire.SACK(area[echo+timing+telemetry+flags:]), s.ePSN, bits)
 		}
 	}
 	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, s.msn)

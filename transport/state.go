@@ -127,8 +127,13 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
 		qp.limits.hops = 0
 	}
-	if extra := xdataLen(int(qp.limits.hops)); a.PathMTU > PathMTUFor(e.info.MTU-extra) {
-		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes of telemetry", int64(a.PathMTU), e.info.Name,
+	speaksBolt := qp.Type == RC && qp.wants.Has(cc.CST) && a.Extension.Features&wire.FeatureBolt != 0 && qp.limits.hops == 0
+	extra := xdataLen(int(qp.limits.hops))
+	if speaksBolt {
+		extra = boltTLVs
+	}
+	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
+		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
 	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT && (qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP)) {
@@ -160,7 +165,10 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.reads.size(a.MaxDestRdAtomic)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
-		qp.limits.readsINT, qp.limits.probes = x.Features&wire.FeatureINT != 0, x.Features&wire.FeatureProbe != 0
+		qp.limits.reads, qp.limits.probes = uint8(x.Features&(wire.FeatureINT|wire.FeatureBolt)), x.Features&wire.FeatureProbe != 0
+		if qp.bolt = speaksBolt; speaksBolt {
+			qp.beginBolt()
+		}
 		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0, x.Features&wire.FeatureTiming != 0
 		if x.Features&wire.FeatureSACK != 0 {
 			qp.sackBits = x.SACKBits
@@ -342,6 +350,9 @@ func (qp *QueuePair) heedDecision() {
 
 func (qp *QueuePair) applyDecision(d cc.Decision) {
 	qp.req.window, qp.req.hold = d.Window, d.Hold || d.Window <= 0
+	if qp.bolt {
+		qp.marks.bolt.tags = d.Tags
+	}
 	qp.setRate(d.Rate)
 	if qp.req.hold {
 		qp.leavePace()

@@ -35,10 +35,10 @@ func (qp *QueuePair) openINT(frame []byte, op wire.Opcode) int {
 	return wire.XCHLen + wire.InnerLen + tlvs
 }
 
-// receiveXDATA handles a request that carries telemetry.
+// receiveXDATA handles a request that carries what switches write, telemetry or Bolt's flags.
 func (qp *QueuePair) receiveXDATA(p *wire.Packet) {
-	info := p.Inner().Info()
-	if !info.Request || info.Transport != wire.RC {
+	info, reads, flags := p.Inner().Info(), wire.Features(qp.limits.reads), p.Bolt()
+	if !info.Request || info.Transport != wire.RC || p.INT() != nil && reads&wire.FeatureINT == 0 || flags != nil && reads&wire.FeatureBolt == 0 {
 		qp.ep.counters.DropUnnegotiated++
 		return
 	}
@@ -49,6 +49,9 @@ func (qp *QueuePair) receiveXDATA(p *wire.Packet) {
 		}
 		m.telemetry.psn, m.telemetry.here = p.PSN, true
 		copy(m.telemetry.area[:], t)
+	}
+	if flags != nil {
+		qp.seeBolt(flags)
 	}
 	qp.receiveRequest(p, info)
 	if qp.resp.ahead != nil {

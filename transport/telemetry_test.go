@@ -87,12 +87,12 @@ func TestNoTelemetryForPlainPeers(t *testing.T) {
 // Nothing is allocated for a packet whatever controls it and whatever both ends say about it.
 func TestControlAllocatesNothing(t *testing.T) {
 	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 10 * units.Microsecond, Payload: 1024,
-		Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT}
-	for _, name := range []string{"swift", "dctcp", "hpcc", "timely", "ledbat", "dcqcn"} {
+		Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalSRC}
+	for _, name := range []string{"swift", "dctcp", "hpcc", "bolt", "timely", "ledbat", "dcqcn"} {
 		spec, err := cc.Parse(name)
 		require.NoError(t, err)
 		o := defaults()
-		o.features = wire.FeatureTiming | wire.FeatureECNEcho | wire.FeatureINT
+		o.features = wire.FeatureTiming | wire.FeatureECNEcho | wire.FeatureINT | wire.FeatureBolt
 		o.algorithm, err = spec.New(path)
 		require.NoError(t, err)
 		p, as, bs := crossedPair(t, o, 1)

@@ -35,6 +35,8 @@ type Config struct {
 	TrafficClass uint8
 	// AnswerClass is that of ACKs and CNPs; 0 means TrafficClass.
 	AnswerClass uint8
+	// CNPInterval is how far apart the CNPs of a connection are, at least; 0 is transport's default.
+	CNPInterval units.Duration
 	// Chunk is the longest message of a flow; 0 means 1 MiB. Two are outstanding at a time.
 	Chunk units.Bytes
 	// Timeout is the spec's code for the time an ACK may take; 0 means 8, about a millisecond.
@@ -119,6 +121,7 @@ func (n *Node) start() (err error) {
 	c := &n.cluster.config
 	n.Endpoint, err = transport.New(transport.Config{
 		Port: n.Host.NIC(), Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), NewAlgorithm: c.Algorithm,
+		CNPInterval: c.CNPInterval,
 	}, n.cluster.Net.Now())
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func (c *Cluster) path(from, to, n int) cc.Path {
 		BaseRTT:  c.BaseRTT(from, to),
 		Payload:  c.config.PathMTU,
 		Hops:     len(c.Net.Path(from, to, 0)) - 1,
-		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay,
+		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay | c.src(from, to),
 		Seed:     uint32(c.config.Seed)<<24 ^ uint32(from)<<14 ^ uint32(to)<<4 ^ uint32(n),
 	}
 }

@@ -19,6 +19,9 @@ type Running struct {
 // what Network.SampleRate makes a time series of.
 func (c *Conn) Received() uint64 { return c.Remote.Stats().BytesIn }
 
+// Stop makes a flow end with the messages that are posted already.
+func (f *Running) Stop() { f.Bytes = f.posted }
+
 // Drive starts every flow of a source at its time, and calls done, when it is not nil, as each
 // ends. The flows' times count from the present.
 func (c *Cluster) Drive(source workload.Source, done func(*Running)) {

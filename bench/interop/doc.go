@@ -4,8 +4,9 @@
 // A cell (package matrix) is one test between two programs, one of ours and one of the peer's. A lab
 // (lab.go) is the peer's guest (guest.go), the programs that run (program.go) and the wire between
 // them, which package shaper can impair (wire.go). A trial (trial.go) starts the server, waits until
-// it listens, starts the client, waits for both, and has their outputs judged (judge.go). Beside the
-// matrix there are peers that misbehave (hostile.go), and figures to compare with (figures.go).
+// it listens, starts the client, waits for both, and has their outputs judged (judge.go), and what
+// congestion control did, where the cell is about that (control.go). Beside the matrix there are peers
+// that misbehave (hostile.go), and figures to compare with (figures.go).
 //
 // All of it runs in the network namespace of scripts/interop: the command boots the guests, runs
 // itself again in there, and takes everything down.

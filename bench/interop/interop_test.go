@@ -163,6 +163,13 @@ func TestJudge(t *testing.T) {
 			require.ErrorContains(t, err, c.says, name)
 		}
 	}
+	watched := send
+	watched.Test, watched.Role, watched.Control = matrix.SendBW, matrix.Client, matrix.Swift
+	const bandwidth = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n 64 %d 1 1 1\n"
+	_, err := judge(watched, of(bandwidth, 7), of(bandwidth, 9))
+	require.NoError(t, err, "as many as there is time for")
+	_, err = judge(watched, of(bandwidth, 0), of(bandwidth, 9))
+	require.ErrorContains(t, err, "our client: a result of something else: 0 messages of 64B, not some of 64B")
 	r, err := judge(read, of(row, 200), outcome{})
 	require.NoError(t, err)
 	require.Equal(t, "3.0 us", r.Figure())
@@ -201,7 +208,7 @@ func TestSelection(t *testing.T) {
 	require.True(t, quick.all)
 	require.True(t, quick.impaired())
 	require.Len(t, quick.hostiles, len(hostiles))
-	require.Len(t, pick("-matrix", "full").cells, len(matrix.Full())+len(matrix.CM())+len(matrix.Impaired()))
+	require.Len(t, pick("-matrix", "full").cells, len(matrix.Full())+len(matrix.CM())+len(matrix.Impaired())+len(matrix.Controlled()))
 	require.Empty(t, pick("-run", "nothing").cells)
 	require.True(t, pick("-run", "nothing").empty())
 	require.False(t, pick("-run", "^bad/").empty())
@@ -225,6 +232,72 @@ func TestRemarks(t *testing.T) {
 		wire: [2]shaper.Counts{{RoCE: 10, Lost: 1}, {RoCE: 5, Lost: 2}}, tries: 2,
 	}
 	require.Equal(t, "12.00 MiB/s; wire: of 15 packets 3 lost; ours: retransmits 3; rxe: sequence NAKs received 2; at try 2", tr.remarks())
+	tr = &trial{cell: matrix.Cell{Test: matrix.WriteBW, Role: matrix.Client, Service: matrix.RC, Control: matrix.Swift}, seen: []report.Glance{
+		{Goodput: 0.8}, {Goodput: 0.4, Window: 65536, Delay: 1500, Target: 5000, Cuts: map[string]uint64{"loss": 2, "delay": 1}},
+	}}
+	require.Equal(t, "we send 71.5 MiB/s; control: window 64KiB, delay 1.5 of 5.0 ms, cut 3 times", tr.remarks())
+}
+
+// What each kind of cell about congestion control is to show.
+func TestControlled(t *testing.T) {
+	glance := func(window units.Bytes, mbps, delay float64, cnps uint64, cuts string, n uint64) report.Glance {
+		return report.Glance{Elapsed: 1, Goodput: 0.1, Window: window, Rate: mbps / 1e3, Delay: delay, CNPs: cnps, Cuts: map[string]uint64{cuts: n}}
+	}
+	cell := func(test matrix.Test, role matrix.Role, control matrix.Control, impair matrix.Impairment) matrix.Cell {
+		return matrix.Cell{Test: test, Role: role, Service: matrix.RC, Size: 4096, MTU: 1024, QPs: 1, Control: control, Impair: impair}
+	}
+	swift := cell(matrix.WriteBW, matrix.Client, matrix.Swift, matrix.Loss)
+	clean := cell(matrix.WriteBW, matrix.Client, matrix.Swift, matrix.Clean)
+	receiver := cell(matrix.WriteBW, matrix.Server, matrix.DCQCN, matrix.MarksLoss)
+	unheard := cell(matrix.WriteBW, matrix.Client, matrix.DCQCN, matrix.Marks)
+	slowed := cell(matrix.WriteBW, matrix.Client, matrix.DCQCN, matrix.CNPs)
+	pingpong := cell(matrix.RCPingpong, matrix.Client, matrix.DCQCN, matrix.CNPs)
+	stalled := glance(4096, 0, 100, 0, "loss", 3)
+	stalled.Goodput = 0
+	type seen = []report.Glance
+	type wire = [2]shaper.Counts
+	for name, c := range map[string]struct {
+		cell matrix.Cell
+		seen seen
+		wire wire
+		says string // empty: all is well
+	}{
+		"sane":                   {swift, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
+		"unwatched":              {swift, nil, wire{}, "says nothing of its congestion control"},
+		"stalled":                {swift, seen{glance(4096, 0, 100, 0, "loss", 3), stalled}, wire{}, "it stalled"},
+		"beyond its bound":       {swift, seen{glance(256*1024+1, 0, 100, 0, "loss", 3)}, wire{}, "not up to 256KiB"},
+		"no samples":             {swift, seen{glance(4096, 0, 0, 0, "loss", 3)}, wire{}, "no delay was sampled"},
+		"at the floor":           {swift, seen{glance(4096, 0, 100, 0, "loss", 3), glance(1, 0, 100, 0, "loss", 3)}, wire{}, "ends at 1B, 0.0009765625 packets"},
+		"in between it may be":   {swift, seen{glance(1, 0, 100, 0, "loss", 3), glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
+		"never cut":              {swift, seen{glance(4096, 0, 100, 0, "loss", 0)}, wire{}, "never cut"},
+		"a queue, not delay":     {clean, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{}, "no delay cut the window"},
+		"a queue":                {clean, seen{glance(4096, 0, 100, 0, "delay", 3)}, wire{}, ""},
+		"told":                   {receiver, nil, wire{{CNPs: 5}, {Marked: 6}}, ""},
+		"nothing to tell":        {receiver, nil, wire{}, "none of the guest's packets was marked"},
+		"not told":               {receiver, nil, wire{{}, {Marked: 6}}, "we sent no CNP for 6"},
+		"told too often":         {receiver, nil, wire{{CNPs: 7}, {Marked: 6}}, "7 CNPs for 6"},
+		"nobody tells":           {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)}, wire{{Marked: 9}, {}}, ""},
+		"not capable":            {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)}, wire{}, "none of our packets was marked"},
+		"slowed by nobody":       {unheard, seen{glance(0, 50, 0, 0, "loss", 1)}, wire{{Marked: 9}, {}}, "50.0 Mb/s at 1.0 s after cuts map[loss:1]"},
+		"slow from the start":    {unheard, seen{glance(0, 50, 0, 0, "timeout", 0)}, wire{{Marked: 9}, {}}, "50.0 Mb/s at 1.0 s after cuts"},
+		"slowed by a timeout":    {unheard, seen{glance(0, 50, 0, 0, "timeout", 1)}, wire{{Marked: 9}, {}}, ""},
+		"a peer that tells":      {unheard, seen{glance(0, 50, 0, 4, "cnp", 4)}, wire{{Marked: 9}, {CNPs: 4}}, ""},
+		"unheard":                {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)}, wire{{Marked: 9}, {CNPs: 4}}, "sent 4 CNPs, and we heard none"},
+		"slowed":                 {slowed, seen{glance(0, 50, 0, 4, "cnp", 4), glance(0, 100, 0, 4, "cnp", 4)}, wire{1: {Notified: 4}}, ""},
+		"heard and not heeded":   {slowed, seen{glance(0, 100, 0, 4, "cnp", 0)}, wire{1: {Notified: 4}}, "4 CNPs cut nothing"},
+		"some of nobody":         {slowed, seen{glance(0, 50, 0, 5, "cnp", 5)}, wire{1: {Notified: 4}}, "sent us 4 CNPs, and we heard 5"},
+		"cut to line rate":       {slowed, seen{glance(0, 100, 0, 4, "cnp", 4)}, wire{1: {Notified: 4}}, "in spite of cuts"},
+		"slow to the end":        {slowed, seen{glance(0, 50, 0, 4, "cnp", 4)}, wire{1: {Notified: 4}}, "it has not recovered"},
+		"slowed without a word":  {pingpong, nil, wire{1: {Notified: 4}}, ""},
+		"without one to be told": {pingpong, nil, wire{}, "the wire sent us no CNP"},
+	} {
+		err := (&trial{cell: c.cell, seen: c.seen, wire: c.wire}).controlled()
+		if c.says == "" {
+			require.NoError(t, err, name)
+		} else {
+			require.ErrorContains(t, err, c.says, name)
+		}
+	}
 }
 
 func TestSum(t *testing.T) {

@@ -68,6 +68,12 @@ func read(c matrix.Cell, out string, ours bool) (r report.Row, err error) {
 		}
 		want *= c.QPs
 	}
+	if c.Watched() { // for a time, not for a number
+		if err == nil && (r.Size != c.Size || r.Iterations == 0) {
+			err = fmt.Errorf("%w: %d messages of %v, not some of %v", errOther, r.Iterations, r.Size, units.Bytes(c.Size))
+		}
+		return r, err
+	}
 	// Of a ping-pong's two ends, the one that answers sees n messages and n-1 times between them.
 	// Ours says so; perftest has n-1 samples, too, and prints n.
 	if ours && c.Test.Latency() && !silentServer(c.Test) && r.Iterations == want-1 {

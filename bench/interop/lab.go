@@ -20,6 +20,7 @@ type lab struct {
 	peer   *guest
 	second *guest // for figures of rxe with itself
 	wire   *wire  // nil without one; the way past it is "eth0"
+	at     string // where our end was last
 }
 
 // iface is our interface on the guests' switch.
@@ -56,6 +57,17 @@ func (l *lab) close() {
 			g.leave()
 		}
 	}
+}
+
+// move has the guest forget the MAC address of our end when that goes to another interface. It would find
+// out by itself, after ten seconds, if it speaks first.
+func (l *lab) move(ctx context.Context, at string) error {
+	if l.at == at {
+		return nil
+	}
+	l.at = at
+	_, err := l.peer.run(ctx, 10*time.Second, "ip neigh flush dev eth0")
+	return err
 }
 
 // listening waits until a server in a guest can be reached.

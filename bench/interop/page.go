@@ -63,6 +63,9 @@ func (r *run) page(ctx context.Context, file string) error {
 	clean := [][]string{{"test", "service", "we are client", "we are server"}}
 	impaired := [][]string{{"wire", "test", "we are client", "we are server", "our retransmissions", "rxe's recoveries"}}
 	for _, g := range order {
+		if g.control != matrix.Unconcerned {
+			continue
+		}
 		passed := []string{by[g].of(matrix.Client), by[g].of(matrix.Server)}
 		if g.impair == matrix.Clean {
 			clean = append(clean, append([]string{g.name(), string(g.service)}, passed...))
@@ -81,6 +84,16 @@ func (r *run) page(ctx context.Context, file string) error {
 		}
 		impaired = append(impaired, append(append([]string{string(g.impair), string(g.test)}, passed...), counts...))
 	}
+	control := [][]string{{"cell", "what came of it"}}
+	for _, t := range r.trials {
+		if t.cell.Control != matrix.Unconcerned {
+			verdict := t.remarks()
+			if t.err != nil {
+				verdict = "failed: " + firstLine(t.err.Error())
+			}
+			control = append(control, []string{t.cell.String(), verdict})
+		}
+	}
 	bad := [][]string{{"peer", "what we say of it"}}
 	for _, e := range r.hostiles {
 		verdict := strings.ReplaceAll(e.said, "|", "\\|")
@@ -92,7 +105,7 @@ func (r *run) page(ctx context.Context, file string) error {
 	sum := fmt.Sprintf("%d cells in %v, %d failed. %s", len(r.trials)+len(r.hostiles),
 		time.Since(r.begun).Round(time.Second), len(r.failed), r.lab.setting(ctx))
 	return errors.Join(write(file, "matrix", sum+"\n\n"+markdown(clean)), write(file, "impaired", markdown(impaired)),
-		write(file, "bad", markdown(bad)))
+		write(file, "control", markdown(control)), write(file, "bad", markdown(bad)))
 }
 
 // setting says on what a run was made, and with which versions.

@@ -115,6 +115,8 @@ func (t *trial) remarks() string {
 	var parts []string
 	if t.err == nil {
 		switch {
+		case t.cell.Watched():
+			parts = append(parts, fmt.Sprintf("we send %.1f MiB/s", t.sent()))
 		case t.cell.Test == matrix.Rping:
 			parts = append(parts, fmt.Sprintf("%d verified", t.cell.Iterations()))
 		case t.cell.Verified():
@@ -126,6 +128,9 @@ func (t *trial) remarks() string {
 	if t.cell.Impair != matrix.Clean {
 		parts = append(parts, "wire: "+t.wire[0].Plus(t.wire[1]).String())
 	}
+	if n := len(t.seen); n > 0 {
+		parts = append(parts, "control: "+t.seen[n-1].String())
+	}
 	if text := t.totals.String(); text != "" {
 		parts = append(parts, "ours: "+text)
 	}
@@ -136,6 +141,16 @@ func (t *trial) remarks() string {
 		parts = append(parts, fmt.Sprintf("at try %d", t.tries))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// sent is what our end of a watched cell sent, on average, in MiB/s.
+func (t *trial) sent() float64 {
+	const bytesPerGbit, mib = 1e9 / 8, 1 << 20
+	sum := 0.0
+	for _, g := range t.seen {
+		sum += g.Goodput
+	}
+	return sum * bytesPerGbit / mib / float64(max(1, len(t.seen)))
 }
 
 // recoveries says whether the impaired cells made both ends mend what the wire did: ours as a

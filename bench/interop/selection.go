@@ -21,7 +21,7 @@ func selection(o options) (s selected) {
 	if o.full {
 		cells = matrix.Full()
 	}
-	every := slices.Concat(cells, matrix.CM(), matrix.Impaired())
+	every := slices.Concat(cells, matrix.CM(), matrix.Impaired(), matrix.Controlled())
 	for _, c := range every {
 		if o.run.MatchString(c.String()) {
 			s.cells = append(s.cells, c)

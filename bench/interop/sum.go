@@ -15,16 +15,27 @@ type group struct {
 	service matrix.Service
 	impair  matrix.Impairment
 	cm      bool
+	both    bool
+	control matrix.Control
 }
 
-func groupOf(c matrix.Cell) group { return group{c.Test, c.Service, c.Impair, c.CM} }
+func groupOf(c matrix.Cell) group {
+	return group{c.Test, c.Service, c.Impair, c.CM, c.Both, c.Control}
+}
 
-// name is the test's, with the option that makes a group of it.
+// name is the test's, with the options that make a group of it.
 func (g group) name() string {
+	name := string(g.test)
 	if g.cm {
-		return string(g.test) + " -R"
+		name += " -R"
 	}
-	return string(g.test)
+	if g.both {
+		name += " -b"
+	}
+	if g.control != matrix.Unconcerned {
+		name += " --cc " + string(g.control)
+	}
+	return name
 }
 
 // score is how many cells of a group went well, by our role.

@@ -24,6 +24,7 @@ type trial struct {
 	totals report.Totals
 	wire   [2]shaper.Counts // what we sent, what they did; of an impaired cell
 	rxe    report.RXE       // likewise
+	seen   []report.Glance  // of our congestion control, in a watched cell
 	tries  int
 	took   time.Duration
 	err    error
@@ -59,6 +60,18 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 	limit := patience(c)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit))
 	defer cancel()
+	defer func() { // once all is known
+		if t.err == nil {
+			t.err = t.controlled()
+		}
+	}()
+	if c.Test == matrix.Rping && c.Control == matrix.DCQCN {
+		restore, err := l.peer.capable(ctx)
+		if t.err = err; err != nil {
+			return t
+		}
+		defer restore()
+	}
 	at := iface
 	if c.Impair != matrix.Clean {
 		at = shapedEnd
@@ -66,7 +79,7 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 		if t.err = err; err != nil {
 			return t
 		}
-		stop, err := l.wire.shape(faults(c.Impair), seedOf(c))
+		stop, err := l.wire.shape(faults(c), seedOf(c))
 		if t.err = err; err != nil {
 			return t
 		}
@@ -79,8 +92,12 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 			}
 		}()
 	}
+	if t.err = l.move(ctx, at); t.err != nil {
+		return t
+	}
 	json := filepath.Join(os.TempDir(), fmt.Sprintf("interop-%d.json", os.Getpid()))
 	defer os.Remove(json)
+	defer os.Remove(matrix.Watch(json))
 	t.err = l.both(ctx, t, c.Ours(l.bin(), at, json), limit)
 	var ours, theirs outcome
 	for p, o := range map[*program]*outcome{t.ours: &ours, t.theirs: &theirs} {
@@ -94,6 +111,10 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 	}
 	if document, err := os.ReadFile(json); err == nil {
 		t.totals, err = report.Document(document)
+		t.err = errors.Join(t.err, err)
+	}
+	if lines, err := os.ReadFile(matrix.Watch(json)); err == nil {
+		t.seen, err = report.Watch(lines)
 		t.err = errors.Join(t.err, err)
 	}
 	return t

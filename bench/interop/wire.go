@@ -56,9 +56,9 @@ func command(line ...string) error {
 }
 
 // faults are how much of each impairment a cell has.
-func faults(i matrix.Impairment) shaper.Faults {
-	const alone, together = 0.03, 0.015
-	switch i {
+func faults(c matrix.Cell) shaper.Faults {
+	const alone, together, marks, overflow = 0.03, 0.015, 0.1, 0.01
+	switch c.Impair {
 	case matrix.Loss:
 		return shaper.Faults{Loss: alone}
 	case matrix.Duplication:
@@ -69,6 +69,12 @@ func faults(i matrix.Impairment) shaper.Faults {
 		return shaper.Faults{Corruption: alone}
 	case matrix.Everything:
 		return shaper.Faults{Loss: together, Duplication: together, Reordering: together, Corruption: together}
+	case matrix.Marks:
+		return shaper.Faults{Congestion: shaper.Congestion{Marks: marks}}
+	case matrix.MarksLoss:
+		return shaper.Faults{Loss: overflow, Congestion: shaper.Congestion{Marks: marks}}
+	case matrix.CNPs:
+		return shaper.Faults{Congestion: shaper.Congestion{Marks: marks, For: c.Congested(), Notify: true}}
 	}
 	return shaper.Faults{}
 }

@@ -111,10 +111,11 @@ func (l *lane) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 
 // control gives a queue pair its algorithm.
 func (l *lane) control(p *pair, path cc.Path) error {
-	spec := l.settings.Congestion.of(p.number)
-	algorithm, err := spec.New(path)
+	control := l.settings.controlOf(p.number)
+	path.Seed = uint32(l.host.Seed()) + uint32(p.number)
+	algorithm, err := control.New(path)
 	if err != nil {
-		return fmt.Errorf("--cc %v: %s", spec, strings.TrimPrefix(err.Error(), "cc: "))
+		return fmt.Errorf("--cc %v: %s", control, strings.TrimPrefix(err.Error(), "cc: "))
 	}
 	return p.qp.Control(algorithm)
 }

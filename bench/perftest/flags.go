@@ -29,6 +29,7 @@ type extras struct {
 	help, version, cpuFreq, outJSON bool
 	jsonFile                        string
 	ccHelp                          string
+	channelsHelp                    bool
 }
 
 // groups binds the flags of a test to its settings.
@@ -104,13 +105,20 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.IntVar(&s.TrafficClass, "tclass", 0, "traffic class: DSCP and ECN, a `byte`")
 	f.IntVarP(&s.TrafficClass, "tos", "T", 0, "the same `byte`: perftest's name for it, with --rdma_cm")
+	f.IntVar(&s.AnswerClass, "ack-tclass", s.AnswerClass, "traffic class of ACKs and CNPs, a `byte`; best one that goes first")
 	f.IntVarP(&s.QPTimeout, "qp-timeout", "u", s.QPTimeout, "`exponent` of the ACK timeout, 4.096 us * 2^u; 0 is never "+
 		"(default 14, on loop: 18)")
 	f.Lookup("qp-timeout").DefValue = "0" // which is not printed
 	f.IntVar(&s.RetryCount, "retry_count", s.RetryCount, "`times` to retry before giving up, 0 to 7")
 	x.ccHelp = noHelp
 	f.Var(&congestion{specs: (*[]cc.Spec)(&s.Congestion), help: &x.ccHelp}, "cc", "congestion `control`, such as swift:base_target=25us,beta=0.8; repeatable: queue pairs take them\n"+
-		"in turn; help lists the algorithms, help=swift explains the parameters of one")
+		"in turn; help lists the algorithms, help=swift explains the parameters of one; bolt and hpcc\n"+
+		"need switches that take part, as simulated ones do, and are refused")
+	f.IntSliceVar(&s.Priorities, "prio", nil, "virtual `priorities` within one traffic class (PrioPlus), around a control that steers to a delay:\n"+
+		"queue pairs take them in turn; 0 is the lowest (default none)")
+	f.Var(&channels{&s.Channels, &x.channelsHelp}, "channels", "the `table` of virtual priorities, the same at every sender: how many, or such as n=12,a=3.2us,b=0.8us;\n"+
+		"help explains it and shows the one given")
+	f.Lookup("channels").DefValue = ""
 	f.Var((*bitRate)(&s.LineRate), "line-rate", "`rate` of the port, for --cc (default what the port says, else 100Gb/s)")
 	f.Lookup("line-rate").DefValue = "0"
 	f.Var((*duration)(&s.BaseRTT), "base-rtt", "round-trip `time` through empty queues, for --cc")
@@ -168,6 +176,10 @@ func parse(t Test, args []string) (*Settings, error) {
 		return nil, errHelp
 	case x.ccHelp != noHelp:
 		return nil, ccHelp(x.ccHelp)
+	case x.channelsHelp:
+		return nil, channelsHelp{s.Channels, s.examplePath()}
+	case all.Changed("channels") && len(s.Priorities) == 0:
+		return nil, errors.New("--channels: nobody has a priority; give --prio")
 	case x.version:
 		return nil, errVersion
 	}

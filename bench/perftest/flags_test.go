@@ -98,6 +98,14 @@ func TestFlags(t *testing.T) {
 			require.Equal(t, 25*units.Gbps, s.LineRate)
 			require.Equal(t, 12*units.Microsecond, s.BaseRTT)
 		}},
+		{"--cc swift --cc ledbat-dc --prio 11,0 --prio 3 --channels n=12,a=4us", func(t *testing.T, s *Settings) {
+			var names []string
+			for i := range 4 {
+				names = append(names, s.controlOf(i).Name())
+			}
+			require.Equal(t, []string{"swift/11", "ledbat-dc/0", "swift/3", "ledbat-dc/11"}, names)
+			require.Equal(t, "swift ledbat-dc with priorities 11, 0, 3 of n=12,a=4us", s.controls())
+		}},
 		{"--out_json_file=/tmp/a.json --output bandwidth", func(t *testing.T, s *Settings) {
 			require.Equal(t, []string{"/tmp/a.json", "bandwidth"}, []string{s.JSONFile, s.Output})
 		}},
@@ -158,6 +166,14 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--cc quick", `there is no algorithm "quick"; there are bolt`},
 		{writeBW, "--cc fixed:beta=1", `there is no parameter "beta" (it is of`},
 		{writeBW, "--cc fixed:window=0", "window"},
+		{writeBW, "--prio 3", "--prio 3: cc: fixed has no delay target that could be moved; ledbat-dc and swift have"},
+		{writeBW, "--cc swift --prio 8", "--prio 8: prioplus: priority 8 is beyond the channels; there are 8, 0 to 7"},
+		{writeBW, "--cc swift --prio 1,-1", "--prio -1: prioplus: priority -1 is beyond the channels"},
+		{writeBW, "--cc swift --prio high", "invalid argument \"high\" for \"--prio\""},
+		{writeBW, "--cc swift --channels 8", "--channels: nobody has a priority; give --prio"},
+		{writeBW, "--cc swift --prio 1 --channels 0", "n=0 is outside [1, 256]"},
+		{writeBW, "--cc swift --prio 1 --channels a=0s", "a=0s is outside (0s, 10ms]"},
+		{writeBW, "--cc swift:base_target=3us --prio 1", "base_target=3us cannot be given to a flow with a channel"},
 		{writeBW, "--idle nap", "none of spin, pause, sleep"},
 		{writeBW, "--queues 2", "--queues 2: more than --qp 1"},
 		{writeBW, "--tclass 256", "--tclass 256: want 0 to 255"},

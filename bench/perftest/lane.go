@@ -155,7 +155,7 @@ func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *conn
 	}
 	err := p.qp.ToRTR(transport.RTRAttr{
 		Path: path, PathMTU: mtu, DestQPN: wire.QPN(p.peer.Num), RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic,
-		MinRNRTimer: rnrTimer, Extension: agreed,
+		AnswerClass: uint8(s.AnswerClass), MinRNRTimer: rnrTimer, Extension: agreed,
 	})
 	if err != nil {
 		return err

@@ -187,7 +187,7 @@ func (m *manager) connectPair(ctx context.Context, qp *transport.QueuePair, mtu 
 	s := m.x.settings
 	p := goroce.CMParams{
 		QP: qp, Access: access, MinRNRTimer: rnrTimer, RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
-		PathMTU: mtu, TrafficClass: uint8(s.TrafficClass),
+		PathMTU: mtu, TrafficClass: uint8(s.TrafficClass), AnswerClass: uint8(s.AnswerClass),
 	}
 	if s.Test.oneSided() {
 		// A perftest that accepts has its own --outs outstanding, whatever we offer.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -43,9 +44,12 @@ type Settings struct {
 
 	// Quality of service.
 	TrafficClass int
+	AnswerClass  int // of ACKs and CNPs
 	QPTimeout    int
 	RetryCount   int
-	Congestion   algorithms    // of the queue pairs, in turn
+	Congestion   algorithms // of the queue pairs, in turn
+	Priorities   []int      // virtual ones, likewise; none: plain Congestion
+	Channels     prioplus.Channels
 	LineRate     units.BitRate // 0: what the port says
 	BaseRTT      units.Duration
 
@@ -91,6 +95,9 @@ const (
 	cqModLimit  = 8192 // bytes: larger messages complete one by one
 	defCQMod    = 100
 
+	// defAnswerClass is DSCP 48, by which switches for RoCE know CNPs: the class that nothing waits in.
+	defAnswerClass = 48 << 2
+
 	defQPTimeout  = 14 // 67 ms, seven times
 	loopQPTimeout = 18 // 1.1 s
 	defMargin     = 2 * units.Second
@@ -112,7 +119,7 @@ func defaults(t Test) *Settings {
 	s := &Settings{
 		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC, Margin: -1,
 		Size: 65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
-		QPTimeout: defQPTimeout, RetryCount: 7, Device: "loop:", Queues: 1,
+		QPTimeout: defQPTimeout, AnswerClass: defAnswerClass, RetryCount: 7, Device: "loop:", Queues: 1,
 		Congestion: defaultAlgorithms(), BaseRTT: defBaseRTT, page: pageSize, line: cacheLine,
 	}
 	switch {

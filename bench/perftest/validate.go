@@ -33,6 +33,7 @@ func (s *Settings) validate() error {
 	s.validateTest(p)
 	s.validatePort(p)
 	s.validateOutput(p)
+	s.validatePriorities(p)
 	if len(*p) == 0 {
 		each, _ := s.layout()
 		p.when(2*each > maxMemory/s.QPs, "--qp %d: at %d bytes each way the buffers take more than %d GiB",
@@ -53,6 +54,7 @@ func (s *Settings) validateNumbers(p *problems) {
 	p.within("--outs", s.Outs, 1, transport.MaxRdAtomic)
 	p.within("--cq-mod", s.CQMod, 0, 1024)
 	p.within("--tclass", s.TrafficClass, 0, 255)
+	p.within("--ack-tclass", s.AnswerClass, 1, 255)
 	p.within("--qp-timeout", s.QPTimeout, 0, 31)
 	p.within("--retry_count", s.RetryCount, 0, 7)
 	p.within("--queues", s.Queues, 1, dpdk.MaxQueues)

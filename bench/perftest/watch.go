@@ -35,6 +35,15 @@ type Glance struct {
 	Retransmits uint64            `json:"retransmits"`
 	Cuts        map[string]uint64 `json:"cuts"` // by reason
 	LastCut     string            `json:"last_cut,omitempty"`
+	Channel     *ChannelGlance    `json:"channel,omitempty"` // with --prio
+}
+
+// ChannelGlance is what --watch sees of a virtual priority.
+type ChannelGlance struct {
+	Priority int     `json:"priority"`
+	Limit    float64 `json:"limit_us"`
+	State    string  `json:"state"`
+	Flows    float64 `json:"flows"` // #flow, as the flow estimates it
 }
 
 // watch looks at the queue pairs of a round again and again; the answer ends that.
@@ -90,7 +99,7 @@ func (w *watcher) look() (glances []Glance) {
 				snap, stats := p.qp.Snapshot(), p.qp.Stats()
 				g := Glance{
 					Elapsed: now.Sub(w.begun).Seconds(), MsgSize: w.size, QPN: uint32(p.qp.Num),
-					Algorithm: l.settings.Congestion.of(p.number).Name(),
+					Algorithm: l.settings.controlOf(p.number).Name(),
 					Goodput:   float64(stats.BytesSent-w.sent[uint32(p.qp.Num)]) * 8 / 1e9 / passed,
 					Window:    int64(snap.Window), Rate: float64(snap.Rate) / float64(units.Gbps),
 					Delay: snap.Delay.Microseconds(), Target: snap.Target.Microseconds(),
@@ -101,6 +110,9 @@ func (w *watcher) look() (glances []Glance) {
 					if n > 0 {
 						g.Cuts[cc.Reason(reason).String()] = n
 					}
+				}
+				if ch := snap.Channel; ch.Limit > 0 {
+					g.Channel = &ChannelGlance{ch.Priority, ch.Limit.Microseconds(), ch.State.String(), ch.Flows}
 				}
 				if snap.Reason != cc.NoCut {
 					g.LastCut = snap.Reason.String()
@@ -128,6 +140,9 @@ func table(glances []Glance) string {
 			rate = fmt.Sprintf("%.3g", g.Rate)
 		}
 		var cuts []string
+		if ch := g.Channel; ch != nil {
+			cuts = append(cuts, fmt.Sprintf("%s, #flow %.3g", ch.State, ch.Flows))
+		}
 		for reason := range cc.Reasons {
 			if name := cc.Reason(reason).String(); g.Cuts[name] > 0 {
 				cuts = append(cuts, fmt.Sprintf("%s %d", name, g.Cuts[name]))

@@ -22,7 +22,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func TestLoop(t *testing.T) {
 	for _, args := range []string{"", "-c", "-c -s 1 -n 5000 -r 1", "-c -s 4097 -m 256", "-c -s 1M -n 20 -m 4096",
-		"-c --ip 10.0.0.1/24 --ip fd00::1/64 -g 1", "-n 1 -l 15"} {
+		"-c --ip 10.0.0.1/24 --ip fd00::1/64 -g 1", "-n 1 -l 15", "-c -n 20 -s 64K --cc swift"} {
 		t.Run(args, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := run(t.Context(), append(strings.Fields(args), "-d", "loop:"+t.Name()), &out, &errs)
@@ -60,6 +60,7 @@ func TestBadFlags(t *testing.T) {
 		"--gateway x": "--gateway x", "--timeout x": "--timeout x: want a time", "--timeout 0s": "--timeout 0s: want a time",
 		"a b": "a b: one server at most", "-d loop: host": "host: with -d loop: both ends are here", "--what": "see --help",
 		"-d null: -m 9": "-m 9: none of", "-d nosuch:": "nosuch",
+		"--cc quick": `--cc: there is no algorithm "quick"`, "--cc hpcc": "--cc: hpcc needs INT",
 	} {
 		var errs strings.Builder
 		require.Equal(t, exitFailed, run(t.Context(), strings.Fields(args), io.Discard, &errs), args)

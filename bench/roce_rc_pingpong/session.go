@@ -151,7 +151,7 @@ func (s *settings) both(ctx context.Context, log *slog.Logger, out io.Writer) er
 
 // open opens the port and makes the queue pair.
 func (s *settings) open(client bool, log *slog.Logger, out io.Writer) (*session, error) {
-	o := goroce.Options{Addrs: s.Addrs, Gateways: s.Gateways, Idle: s.Idle, EAL: s.EAL, Pcap: s.Pcap, Log: log}
+	o := goroce.Options{Addrs: s.Addrs, Gateways: s.Gateways, Idle: s.Idle, EAL: s.EAL, Pcap: s.Pcap, Log: log, NewAlgorithm: s.Control}
 	if s.inProcess() && !client {
 		o.Pcap, o.Addrs = "", nil
 		for _, p := range s.Addrs {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -35,6 +36,7 @@ type settings struct {
 	Pcap     string
 	EAL      string
 	Timeout  units.Duration
+	Control  func() cc.Algorithm // nil: the transport's
 }
 
 // What a run may ask for.
@@ -44,12 +46,19 @@ const (
 	maxSL    = 15
 )
 
+// What a path is taken for.
+const (
+	lineRate = 100 * units.Gbps
+	baseRTT  = 20 * units.Microsecond
+)
+
 // words are flags whose values the settings hold in another type.
 type words struct {
 	size, timeout string
 	mtu           int
 	addrs         []string
 	gateways      []string
+	control       string
 	help          bool
 }
 
@@ -76,6 +85,7 @@ func flags(s *settings, w *words) *pflag.FlagSet {
 	f.StringSliceVar(&w.addrs, "ip", nil, "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
 	f.StringSliceVar(&w.gateways, "gateway", nil, "`address` that leads off the prefixes, repeatable")
 	f.Var(&s.Idle, "idle", "`policy` of the polling core without work: spin, pause or sleep")
+	f.StringVar(&w.control, "cc", "", "congestion `control`, such as swift:base_target=25us; its path is taken for 20us at 100Gb/s")
 	f.StringVar(&s.Pcap, "pcap", "", "write what crosses the port to this `file` (on loop: the client's)")
 	f.StringVar(&w.timeout, "timeout", w.timeout, "how `long` nothing may come from a peer, or from a server that is dialled, before it is given up")
 	f.StringVar(&s.EAL, "eal", "", "more `arguments` for DPDK's EAL")
@@ -123,6 +133,25 @@ func (s *settings) read(w *words) (err error) {
 		s.Gateways = append(s.Gateways, g)
 	}
 	s.MTU = units.Bytes(w.mtu)
+	return s.readControl(w.control)
+}
+
+func (s *settings) readControl(text string) error {
+	if text == "" {
+		return nil
+	}
+	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: s.MTU, Signals: cc.SignalDelay}
+	spec, err := cc.Parse(text)
+	if err == nil {
+		_, err = spec.New(path)
+	}
+	if err != nil {
+		return fmt.Errorf("--cc: %s", strings.TrimPrefix(err.Error(), "cc: "))
+	}
+	s.Control = func() cc.Algorithm {
+		a, _ := spec.New(path) // as above
+		return a
+	}
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/cc"
 )
 
 // Two polling cores never give their Ps back: the rest needs some of its own.
@@ -76,13 +77,16 @@ func TestSettings(t *testing.T) {
 		"-s -d loop: what":                        `"what" is no flag`,
 		"-s -d loop: --idle doze":                 "doze",
 		"-s -d loop: --ip 10.0.0.1/24 --nonsense": "unknown flag",
+		"-s -d loop: --cc quick":                  `--cc: there is no algorithm "quick"`,
+		"-s -d loop: --cc hpcc":                   "--cc: hpcc needs INT",
 	} {
 		_, err := parse(strings.Fields(line), io.Discard)
 		require.ErrorContains(t, err, says, "%q", line)
 	}
-	s, err := parse(strings.Fields("-c -a fd18::1 -d af_packet:eth0 --ip 198.18.0.101/24,fd18::101/64 -C 3 -S 100 -v -V -p 7000"), io.Discard)
+	s, err := parse(strings.Fields("-c -a fd18::1 -d af_packet:eth0 --ip 198.18.0.101/24,fd18::101/64 -C 3 -S 100 -v -V -p 7000 --cc swift"), io.Discard)
 	require.NoError(t, err)
 	require.Len(t, s.addrs, 2)
+	require.IsType(t, &cc.Swift{}, s.control())
 	require.Equal(t, [3]int{3, 100, 7000}, [3]int{s.count, s.size, int(s.port)})
 	var out bytes.Buffer
 	_, err = parse([]string{"--help"}, &out)

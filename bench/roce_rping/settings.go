@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
 )
 
 // The sizes that rping takes: its text needs room for a number, and its buffers are of 64 KiB.
@@ -35,7 +39,14 @@ type settings struct {
 	gateways []netip.Addr
 	idle     goroce.Idle
 	pcap     string
+	control  func() cc.Algorithm // of a connection; nil: the transport's
 }
+
+// What a path is taken for.
+const (
+	lineRate = 100 * units.Gbps
+	baseRTT  = 20 * units.Microsecond
+)
 
 const usage = `roce_rping is librdmacm's rping over a DPDK port; the other end may be rping itself.
 
@@ -54,7 +65,7 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	f.SortFlags = false
 	f.Usage = func() { fmt.Fprintf(out, usage, f.FlagUsagesWrapped(100)) }
 	client := false
-	var address string
+	var address, control string
 	var addrs, gateways []string
 	f.BoolVarP(&s.server, "server", "s", false, "be the server: serve one client")
 	f.BoolVarP(&client, "client", "c", false, "be the client")
@@ -70,6 +81,7 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	f.StringSliceVar(&addrs, "ip", nil, "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
 	f.StringSliceVar(&gateways, "gateway", nil, "`address` that leads off the prefixes, repeatable")
 	f.Var(&s.idle, "idle", "`policy` of the polling core without work: spin, pause, sleep")
+	f.StringVar(&control, "cc", "", "congestion `control`, such as swift:base_target=25us; its path is taken for 20us at 100Gb/s")
 	f.StringVar(&s.pcap, "pcap", "", "write what crosses the port to this `file`")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -90,7 +102,26 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	case s.size < minSize || s.size > maxSize:
 		return nil, fmt.Errorf("-S %d: not in %d..%d", s.size, minSize, maxSize)
 	}
-	return s, s.parseAddresses(address, addrs, gateways)
+	return s, errors.Join(s.parseControl(control), s.parseAddresses(address, addrs, gateways))
+}
+
+func (s *settings) parseControl(text string) error {
+	if text == "" {
+		return nil
+	}
+	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: transport.MTU4096, Signals: cc.SignalDelay}
+	spec, err := cc.Parse(text)
+	if err == nil {
+		_, err = spec.New(path)
+	}
+	if err != nil {
+		return fmt.Errorf("--cc: %s", strings.TrimPrefix(err.Error(), "cc: "))
+	}
+	s.control = func() cc.Algorithm {
+		a, _ := spec.New(path) // as above
+		return a
+	}
+	return nil
 }
 
 func (s *settings) parseAddresses(address string, addrs, gateways []string) (err error) {

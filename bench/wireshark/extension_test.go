@@ -31,6 +31,7 @@ var fieldsOfExtension = []string{
 	"goroce.opcode", "goroce.version", "goroce.tlvs", "goroce.tag", "goroce.inner", "goroce.tlv.type", "goroce.tlv.length", "goroce.tlv.content",
 	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.timing.ttl", "goroce.timing.psn", "goroce.timing.residence", "goroce.timing.arrived",
 	"goroce.ecn.marked", "goroce.int_echo.records", "goroce.int_echo.psn", "goroce.int.filled", "goroce.int.fits",
+	"goroce.bolt.flags", "goroce.bolt.sender", "goroce.bolt.rate", "goroce.bolt.drain", "goroce.bolt.ai", "goroce.bolt.inc", "goroce.bolt.dec",
 	"goroce.int.port", "goroce.int.rate", "goroce.int.time", "goroce.int.sent", "goroce.int.queue",
 }
 
@@ -51,7 +52,7 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	var kinds, lengths, contents []string
 	for tlvs := []byte(p.TLVs()); len(tlvs) > 0; tlvs = tlvs[4*int(tlvs[1]):] {
 		kinds, lengths = append(kinds, fmt.Sprint(tlvs[0])), append(lengths, fmt.Sprint(tlvs[1]))
-		if k := wire.TLVType(tlvs[0]); k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho && k != wire.TLVTiming {
+		if k := wire.TLVType(tlvs[0]); k != wire.TLVBolt && k != wire.TLVBoltEcho && k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho && k != wire.TLVTiming {
 			contents = append(contents, hex.EncodeToString(tlvs[2:4*int(tlvs[1])]))
 		}
 	}
@@ -97,6 +98,21 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		want["goroce.int_echo.records"], want["goroce.int_echo.psn"] = fmt.Sprint(x.Records()), fmt.Sprintf("0x%06x", uint32(x.PSN()))
 		records(x.Records(), x.Record)
 	}
+	report := func(r wire.QueueReport) {
+		want["goroce.bolt.rate"], want["goroce.bolt.drain"] = fmt.Sprint(int64(r.Rate/(100*units.Mbps))), fmt.Sprint(int64(r.Drain/units.Nanosecond))
+	}
+	if x := p.Bolt(); x != nil {
+		want["goroce.bolt.flags"], want["goroce.bolt.sender"] = fmt.Sprint(uint8(x.Flags())), fmt.Sprintf("0x%06x", uint32(x.Sender()))
+		report(x.Report())
+	}
+	if x := p.BoltEcho(); x != nil {
+		c := x.Counts()
+		want["goroce.bolt.ai"], want["goroce.bolt.inc"], want["goroce.bolt.dec"] = fmt.Sprint(c.AI), fmt.Sprint(c.INC), fmt.Sprint(c.DEC)
+		report(c.Report)
+	}
+	if p.Op == wire.SRC {
+		report(p.Report())
+	}
 	if p.Op == wire.XDATA {
 		want["goroce.inner"] = fmt.Sprint(uint8(p.Inner()))
 	}
@@ -107,6 +123,9 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		}
 	}
 	require.Equal(t, want, got, about)
+	if p.Op == wire.SRC { // it wraps nothing
+		return
+	}
 	inner := unwrapped(t, p)
 	compare(t, about, d, &inner)
 }
@@ -304,6 +323,33 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
+// Flags of Bolt, what comes back of them, and what a switch says.
+func TestBolt(t *testing.T) {
+	var frames [][]byte
+	for _, addrs := range bothFamilies {
+		flags := wire.Bolt(make([]byte, wire.BoltLen))
+		flags.Set(wire.BoltINC|wire.BoltAI, 0x123456)
+		data := built(t, addrs, 0x1234, wire.Fields{Op: wire.XDATA, PSN: 7}, func(ext []byte) {
+			wire.XCH(ext).Set(0xbeef, wire.BoltLen)
+			wire.SetInner(ext[wire.XCHLen:], wire.RCSendOnly)
+		}, slices.Concat(flags, []byte("some payload")))
+		report := wire.QueueReport{Drain: 2345 * units.Nanosecond, Rate: 400 * units.Gbps}
+		src := wire.BuildSRC(make([]byte, wire.MaxSRC), data, 0xe0, report)
+		queued := slices.Clone(data)
+		wire.FindBolt(queued).Congest(report)
+		echo := wire.BoltEcho(make([]byte, wire.BoltEchoLen))
+		echo.Set(wire.BoltCounts{AI: 3, INC: 1<<32 - 2, DEC: 5, Report: report})
+		frames = append(frames, data, queued, src, anXACK(t, addrs, 7, echo))
+	}
+	for i, d := range extended(t, recordFrames(t, frames...)) {
+		about := fmt.Sprintf("frame %d: %x", i+1, frames[i])
+		var p wire.Packet
+		require.NoError(t, p.Parse(frames[i]))
+		d.clean(t, about)
+		compareExtension(t, about, d, &p)
+	}
+}
+
 // What wire drops, the dissector remarks on, and nothing else: frames with bytes changed at random
 // in the header and the TLVs of the extension.
 func TestErrors(t *testing.T) {
@@ -328,7 +374,7 @@ func TestErrors(t *testing.T) {
 		require.NoError(t, p.Parse(frame))
 		area := frame[int(p.BTHOff)+wire.BTHLen:][:wire.XCHLen+wire.InnerLen+p.XCH().TLVLen()]
 		for range rng.IntN(3) {
-			area[rng.IntN(len(area))] = []byte{0, 1, 2, 3, 4, 5, 0x10, 0x20, 0x80, 0x81, 0xff}[rng.IntN(11)]
+			area[rng.IntN(len(area))] = []byte{0, 1, 2, 3, 4, 5, 8, 10, 0x10, 0x20, 0x80, 0x81, 0xff}[rng.IntN(13)]
 		}
 		switch err := p.Parse(frame); {
 		case err == nil || errors.Is(err, wire.ErrExtension) || errors.Is(err, wire.ErrLength) && p.Op == wire.XACK:
@@ -382,7 +428,11 @@ func TestRemarks(t *testing.T) {
 		says  string
 		level int
 	}{
-		{"an opcode to come", put(xack(), 0, 0xc7), "Opcode that is kept for the extension", severityError},
+		{"SRC with something behind it", put(xack(0, 1, 0, 0), 0, 0xc7), "SRC with TLVs, or of a wrong length", severityError},
+		{"BOLT of a wrong length", put(send(), 20, 8), "BOLT or BOLT_ECHO of a wrong length", severityError},
+		{"BOLT in an XACK", xack(8, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), "TLV that has no place here", severityError},
+		{"BOLT_ECHO in an XDATA", put(send(), 20, 10), "TLV that has no place here", severityError},
+		{"an opcode to come", put(xack(), 0, 0xdf), "Opcode that is kept for the extension", severityError},
 		{"another version", put(xack(), 12, 0x20), "Version that this dissector does not know", severityError},
 		{"no room", put(short, 0, 0xc5), "Packet too short for the extension", severityError},
 		{"more TLVs than there is room for", put(xack(0, 1, 0, 0), 13, 3), "TLVs longer than they may be, or than the packet", severityError},

@@ -1,10 +1,10 @@
--- Wireshark's dissector for goroce's extension of RoCEv2 (docs/wire.md): XACK and XDATA. How to
+-- Wireshark's dissector for goroce's extension of RoCEv2 (docs/wire.md): XACK, XDATA and SRC. How to
 -- install it stands there, too.
 --
 -- It takes UDP port 4791 from Wireshark's own RoCEv2 dissector and gives everything back to that but
 -- the opcodes of the extension. Of those it shows the common header and the TLVs, and lets the other
 -- dissector read the packet that is wrapped: an XACK as the ACK that it is, too, an XDATA as the
--- packet whose opcode it names.
+-- packet whose opcode it names. An SRC wraps none.
 
 local goroce = Proto("goroce", "goroce extension of RoCEv2")
 
@@ -12,13 +12,15 @@ local ROCE_PORT = 4791
 local BTH, XCH, AETH, ICRC = 12, 4, 4, 4 -- lengths
 local TLVS = BTH + XCH + AETH            -- where TLVs begin
 local MAX_TLVS = 192
-local FIRST, LAST, XACK, XDATA = 0xc0, 0xdf, 0xc5, 0xc6
+local FIRST, LAST, XACK, XDATA, SRC = 0xc0, 0xdf, 0xc5, 0xc6, 0xc7
 local RC_ACK = 0x11
-local PAD, TIMING, SACK, INT, INT_ECHO, ECN_ECHO, OPTIONAL = 0, 1, 2, 3, 4, 9, 128
+local PAD, TIMING, SACK, INT, INT_ECHO, BOLT, ECN_ECHO, BOLT_ECHO, OPTIONAL = 0, 1, 2, 3, 4, 8, 9, 10, 128
+local BOLT_LEN, BOLT_ECHO_LEN, SRC_LEN = 12, 16, 8
 local INT_ECHO_HEAD, ECN_ECHO_LEN, TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 8, 8, 16, 4, 16, 7, 512
 
-local opcodes = { [XACK] = "XACK", [XDATA] = "XDATA" }
-local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT", [INT_ECHO] = "INT_ECHO", [ECN_ECHO] = "ECN_ECHO" }
+local opcodes = { [XACK] = "XACK", [XDATA] = "XDATA", [SRC] = "SRC" }
+local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT", [INT_ECHO] = "INT_ECHO", [ECN_ECHO] = "ECN_ECHO",
+    [BOLT] = "BOLT", [BOLT_ECHO] = "BOLT_ECHO" }
 
 local f = {
     opcode = ProtoField.uint8("goroce.opcode", "Opcode", base.HEX, opcodes),
@@ -41,6 +43,13 @@ local f = {
     records = ProtoField.uint8("goroce.int_echo.records", "Records"),
     brought = ProtoField.uint24("goroce.int_echo.psn", "Packet", base.HEX),
     marked = ProtoField.uint32("goroce.ecn.marked", "Packets marked", base.DEC, nil, nil, "since the connection began"),
+    flags = ProtoField.uint8("goroce.bolt.flags", "Flags", base.HEX),
+    sender = ProtoField.uint24("goroce.bolt.sender", "Queue pair of the sender", base.HEX),
+    link = ProtoField.uint16("goroce.bolt.rate", "Link rate", base.DEC, nil, nil, "in 100 Mb/s"),
+    drain = ProtoField.uint32("goroce.bolt.drain", "Queue drains in", base.DEC, nil, nil, "in ns"),
+    ais = ProtoField.uint16("goroce.bolt.ai", "Packets with AI"),
+    incs = ProtoField.uint32("goroce.bolt.inc", "Packets with INC"),
+    decs = ProtoField.uint16("goroce.bolt.dec", "Packets with DEC"),
     filled = ProtoField.uint8("goroce.int.filled", "Records filled"),
     fits = ProtoField.uint8("goroce.int.fits", "Records that fit"),
     record = ProtoField.none("goroce.int.record", "Record"),
@@ -62,6 +71,8 @@ local e = {
     version = wrong("version", "Version that this dissector does not know"),
     area = wrong("tlvs", "TLVs longer than they may be, or than the packet"),
     left = wrong("left", "Bytes behind the TLVs of an XACK"),
+    src = wrong("src", "SRC with TLVs, or of a wrong length"),
+    bolt = wrong("bolt", "BOLT or BOLT_ECHO of a wrong length"),
     inner = wrong("inner", "No opcode to wrap"),
     fit = wrong("tlv.length", "TLV that does not fit its area"),
     twice = wrong("tlv.twice", "TLV that comes twice"),
@@ -164,6 +175,32 @@ local function add_int(range, tree)
     add_records(range, tree, INT_HEAD, filled)
 end
 
+local bolt_flags = { "FIRST", "LAST", "INC", "DEC", "AI" }
+
+-- add_report shows what a switch says of its queue.
+local function add_report(range, tree)
+    tree:add(f.link, range(0, 2)):append_text(string.format(" (%g Gb/s)", range(0, 2):uint() / 10))
+    tree:add(f.drain, range(2, 4)):append_text(" ns")
+end
+
+local function add_bolt(range, tree)
+    local flags, names = range(2, 1):uint(), {}
+    for i, name in ipairs(bolt_flags) do
+        if math.floor(flags / 2 ^ (i - 1)) % 2 == 1 then names[#names + 1] = name end
+    end
+    tree:add(f.flags, range(2, 1)):append_text(" " .. table.concat(names, " "))
+    tree:add(f.sender, range(3, 3))
+    add_report(range(6, 6), tree)
+    tree:append_text(": " .. table.concat(names, " "))
+end
+
+local function add_bolt_echo(range, tree)
+    tree:add(f.ais, range(2, 2))
+    tree:add(f.incs, range(4, 4))
+    tree:add(f.decs, range(8, 2))
+    add_report(range(10, 6), tree)
+end
+
 -- add_tlv shows one TLV in an area of TLVs; first says that it is the first.
 local function add_tlv(range, tree, op, epsn, first)
     local type = range(0, 1):uint()
@@ -185,9 +222,15 @@ local function add_tlv(range, tree, op, epsn, first)
     elseif type == ECN_ECHO and op == XACK and range:len() == ECN_ECHO_LEN then
         tree:add(f.marked, range(4, 4))
         tree:append_text(": " .. range(4, 4):uint() .. " packets marked")
+    elseif type == BOLT and op == XDATA and first and range:len() == BOLT_LEN then
+        add_bolt(range, tree)
+    elseif type == BOLT_ECHO and op == XACK and range:len() == BOLT_ECHO_LEN then
+        add_bolt_echo(range, tree)
     else
         tree:add(f.content, range(2))
-        if type == SACK or type == INT or ((type == TIMING or type == INT_ECHO or type == ECN_ECHO) and op ~= XACK) then
+        if (type == BOLT and op == XDATA and first) or (type == BOLT_ECHO and op == XACK) then
+            tree:add_proto_expert_info(e.bolt)
+        elseif type == SACK or type == INT or type == BOLT or type == BOLT_ECHO or ((type == TIMING or type == INT_ECHO or type == ECN_ECHO) and op ~= XACK) then
             tree:add_proto_expert_info(e.place)
         elseif type == TIMING then
             tree:add_proto_expert_info(e.timing)
@@ -257,6 +300,13 @@ function goroce.dissector(tvb, pinfo, root)
     local length = tvb(BTH + 1, 1):uint() * 4
     local behind = TLVS + length
     if tvb(BTH, 1):uint() >= 32 or tvb(BTH, 1):uint() < 16 then return give_up(e.version) end
+    if op == SRC then
+        if length > 0 or tvb:reported_len() ~= BTH + XCH + SRC_LEN + ICRC then return give_up(e.src) end
+        if cut then return tvb:len() end
+        add_report(tvb(BTH + XCH + 2, 6), tree)
+        pinfo.cols.info = string.format("SRC: a queue that drains in %d ns", tvb(BTH + XCH + 4, 4):uint())
+        return tvb:len()
+    end
     if length > MAX_TLVS or behind + ICRC > tvb:reported_len() then return give_up(e.area) end
     if behind > tvb:len() then return tvb:len() end
     if length > 0 then

@@ -7,6 +7,7 @@ package wire
 //	XDATA      BTH, XCH, inner opcode, TLVs, extended headers and payload of the inner opcode
 //	PROBE      BTH, XCH, ProbeField
 //	PROBE_ACK  BTH, XCH, ProbeEcho
+//	SRC        BTH, XCH, report of a queue; from a switch
 
 // ExtensionVersion is the version of the extension that this package speaks.
 const ExtensionVersion = 1
@@ -54,7 +55,7 @@ func extension(frame []byte, at int) (ext, off int, info *OpcodeInfo) {
 		return 0, 0, nil
 	}
 	op, h, inner := Opcode(frame[at]), XCH(frame[at+BTHLen:]), Opcode(frame[at+BTHLen+XCHLen])
-	if op == Probe || op == ProbeAck {
+	if op == Probe || op == ProbeAck || op == SRC {
 		if h.Version() != ExtensionVersion || h.TLVLen() != 0 {
 			return 0, 0, nil
 		}
@@ -105,6 +106,12 @@ func (p *Packet) Timing() Timing { return Timing(p.TLVs().Find(TLVTiming)) }
 
 // ECNEcho is the count of marks in an XACK, nil when it has none.
 func (p *Packet) ECNEcho() ECNEcho { return ECNEcho(p.TLVs().Find(TLVECNEcho)) }
+
+// BoltEcho is what an XACK says of Bolt's flags, nil when it says nothing.
+func (p *Packet) BoltEcho() BoltEcho { return BoltEcho(p.TLVs().Find(TLVBoltEcho)) }
+
+// Bolt is the flags of an XDATA, nil when it has none.
+func (p *Packet) Bolt() Bolt { return Bolt(p.TLVs().Find(TLVBolt)) }
 
 // INT is the telemetry of an XDATA, nil when it has none.
 func (p *Packet) INT() INT { return INT(p.TLVs().Find(TLVInt)) }

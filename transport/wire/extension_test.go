@@ -109,6 +109,8 @@ func TestBadExtensions(t *testing.T) {
 	const tlv = xch + 8
 	ack, data := anXACK(t, false), anXDATA(t, false, RCWriteOnly, 2, 64)
 	plain := anXDATA(t, false, RCSendOnly, 0, 64)
+	bolt := aBolt(t, false, BoltINC, 64)
+	src := BuildSRC(make([]byte, MaxSRC), bolt, 0, QueueReport{})
 	shorten := func(n int) func([]byte) []byte { // with an IP and a UDP header to match
 		return func(f []byte) []byte {
 			f = f[:len(f)-n]
@@ -158,6 +160,17 @@ func TestBadExtensions(t *testing.T) {
 		{"ECN echo", ack, put(tlv, 9, 2), nil},
 		{"ECN echo of a wrong length", ack, put(tlv, 9, 1, 0, 0, 0, 1, 0, 0), ErrExtension},
 		{"ECN echo in XDATA", data, put(tlv, 9, 2), ErrExtension},
+		{"Bolt", bolt, put(0), nil},
+		{"Bolt of a wrong length", plain, chain(put(xch+1, 2), put(tlv, 8, 2)), ErrExtension},
+		{"Bolt that is not first", bolt, chain(put(xch+1, 4), put(tlv, 0, 1, 0, 0, 8, 3)), ErrExtension},
+		{"Bolt in an XACK", ack, put(tlv, 8, 2), ErrExtension},
+		{"Bolt echo of a wrong length", ack, put(tlv, 10, 2), ErrExtension},
+		{"Bolt echo in XDATA", bolt, put(tlv, 10), ErrExtension},
+		{"SRC", src, put(0), nil},
+		{"SRC with TLVs", src, put(xch+1, 1), ErrExtension},
+		{"SRC of another version", src, put(xch, 0x20), ErrExtension},
+		{"SRC that is cut", src, shorten(4), ErrLength},
+		{"SRC with bytes behind it", anXACK(t, false), put(xch-12, 0xc7, 0, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 1, 0x10, 0), ErrLength},
 		{"pad bytes on an XACK", ack, put(xch-11, 0x10), ErrLength},
 		{"inner opcode nobody knows", data, put(xch+4, 0x15), ErrExtension},
 		{"inner CNP", data, put(xch+4, uint8(CNP)), ErrExtension},

@@ -21,6 +21,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(aProbeAck(f, v6))
 		f.Add(anXDATA(f, v6, RCWriteOnlyImm, 3, 50))
 		f.Add(anXDATA(f, v6, RCReadResponseMiddle, 0, 50))
+		f.Add(aBolt(f, v6, BoltINC, 50))
+		f.Add(BuildSRC(make([]byte, MaxSRC), aBolt(f, v6, BoltINC, 50), 0xe0, aReport))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		before := bytes.Clone(frame)
@@ -88,10 +90,13 @@ func extensionViews(t *testing.T, p *Packet) {
 		require.NotEmpty(t, p.AETH().Syndrome().String())
 		require.Empty(t, p.Payload())
 		require.Nil(t, p.INT())
+		require.Nil(t, p.Bolt())
 	case Probe:
 		require.Len(t, p.ProbeField(), ProbeLen)
 	case ProbeAck:
 		require.Len(t, p.ProbeEcho(), ProbeEchoLen)
+	case SRC:
+		require.GreaterOrEqual(t, p.Report().Drain, units.Duration(0))
 	default:
 		require.True(t, p.Inner().Info().Valid)
 		require.Nil(t, p.SACK())
@@ -100,6 +105,12 @@ func extensionViews(t *testing.T, p *Packet) {
 		for i := range s.Len() / 32 {
 			s.Bits(i)
 		}
+	}
+	if b := p.Bolt(); b != nil {
+		require.Equal(t, b, FindBolt(p.Frame))
+	}
+	if b := p.BoltEcho(); b != nil {
+		b.Counts()
 	}
 	if v := p.INT(); v != nil {
 		for i := range v.Filled() {

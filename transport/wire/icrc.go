@@ -39,14 +39,14 @@ func icrcGeneric(b []byte, v6 bool) uint32 {
 	return crc32.Update(^crc, crc32.IEEETable, b[n:])
 }
 
-// ones stand for what switches write into an INT TLV.
+// ones stand for what switches write into an INT or Bolt TLV.
 var ones = [MaxINTLen]byte(bytes.Repeat([]byte{0xff}, MaxINTLen))
 
 // icrcXDATA is the invariant CRC of an XDATA, whose BTH is at offset bth of b: the bytes of an INT
-// TLV behind its type and length count as ones.
+// or Bolt TLV behind its type and length count as ones.
 func icrcXDATA(b []byte, bth int, v6 bool) uint32 {
 	at := bth + tlvOffset
-	n := intLen(b[min(at, len(b)):])
+	n := writtenLen(b[min(at, len(b)):])
 	if n == 0 {
 		return icrc(b, v6)
 	}

@@ -82,47 +82,61 @@ func (t INT) valid() bool {
 	return t.Fits() <= MaxINTRecords && len(t) == INTLen(t.Fits()) && t.Filled() <= t.Fits()
 }
 
-// intLen answers how long the INT is that b begins with, 0 when it begins with none.
-func intLen(b []byte) int {
-	if len(b) < intHeaderLen || TLVType(b[0]) != TLVInt {
+// writtenLen answers how long the TLV is that b begins with when switches write into it: INT and Bolt.
+// 0 is another one, or none.
+func writtenLen(b []byte) int {
+	if len(b) < intHeaderLen {
 		return 0
 	}
-	if n := int(b[1]) * 4; n >= intHeaderLen && n <= min(len(b), MaxINTLen) {
+	n := int(b[1]) * 4
+	switch {
+	case n > len(b):
+	case TLVType(b[0]) == TLVInt && n >= intHeaderLen && n <= MaxINTLen:
+		return n
+	case TLVType(b[0]) == TLVBolt && n == BoltLen:
 		return n
 	}
 	return 0
 }
 
-// StampINT writes a record into a frame that leaves a switch, where it stands, and says whether it
-// did: the frame is an XDATA whose INT has room. Nothing else of the frame changes, also not its
-// ICRC. It looks at fixed places only, and checks nothing that a switch would not.
-func StampINT(frame []byte, r INTRecord) bool {
-	l3 := EthernetLen
+// findTLV answers the TLV of a type that switches write, where it stands in a frame, and where the IP
+// header and the BTH begin; nil when the frame is no XDATA that begins with one. It looks at fixed places
+// only, and checks nothing that a switch would not.
+func findTLV(frame []byte, kind TLVType) (l3, bth int, tlv []byte) {
+	l3 = EthernetLen
 	if len(frame) < EthernetLen+VLANLen+minIPv4 {
-		return false
+		return 0, 0, nil
 	}
 	etherType := be16(frame[12:])
 	if etherType == EtherTypeVLAN {
 		l3, etherType = EthernetLen+VLANLen, be16(frame[EthernetLen+2:])
 	}
-	bth, protocol := 0, uint8(0)
+	protocol := uint8(0)
 	switch {
 	case etherType == EtherTypeIPv4 && frame[l3] == 0x45:
 		bth, protocol = l3+IPv4Len+UDPLen, frame[l3+9]
-	case etherType == EtherTypeIPv6:
+	case etherType == EtherTypeIPv6 && frame[l3]>>4 == 6:
 		bth, protocol = l3+IPv6Len+UDPLen, frame[l3+6]
 	default:
-		return false
+		return 0, 0, nil
 	}
 	at := bth + tlvOffset
-	if protocol != ProtocolUDP || at > len(frame) || UDP(frame[bth-UDPLen:]).DstPort() != UDPPort ||
-		Opcode(frame[bth]) != XDATA || XCH(frame[bth+BTHLen:]).Version() != ExtensionVersion {
-		return false
+	if protocol != ProtocolUDP || at >= len(frame) || UDP(frame[bth-UDPLen:]).DstPort() != UDPPort ||
+		Opcode(frame[bth]) != XDATA || XCH(frame[bth+BTHLen:]).Version() != ExtensionVersion || TLVType(frame[at]) != kind {
+		return 0, 0, nil
 	}
-	n := intLen(frame[at:])
+	n := writtenLen(frame[at:])
 	if n == 0 || n > XCH(frame[bth+BTHLen:]).TLVLen() {
-		return false
+		return 0, 0, nil
 	}
-	t := INT(frame[at : at+n])
-	return t.valid() && t.add(r)
+	return l3, bth, frame[at : at+n : at+n]
+}
+
+// StampINT writes a record into a frame that leaves a switch, where it stands, and says whether it
+// did: the frame is an XDATA whose INT has room. Nothing else of the frame changes, also not its
+// ICRC.
+func StampINT(frame []byte, r INTRecord) bool {
+	_, _, b := findTLV(frame, TLVInt)
+	t := INT(b)
+	return t != nil && t.valid() && t.add(r)
 }

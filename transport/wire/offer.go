@@ -14,6 +14,7 @@ const (
 	FeatureTiming  Features = 8    // XACK with a Timing, for packets that ask for it
 	FeatureSACK    Features = 16   // selective repeat: XACK with a SACK
 	FeatureINT     Features = 32   // XDATA with an INT, XACK with an INTEcho
+	FeatureBolt    Features = 128  // XDATA with a Bolt, XACK with a BoltEcho, SRC
 	FeatureECNEcho Features = 1024 // XACK with an ECNEcho
 )
 

@@ -67,6 +67,7 @@ const (
 	ProbeAck Opcode = 0xc1
 	XACK     Opcode = 0xc5 // an ACK or NAK that says more
 	XDATA    Opcode = 0xc6 // a standard packet that carries more
+	SRC      Opcode = 0xc7 // a switch tells the sender of a packet how long its queue is
 )
 
 // Transport is the transport service of an opcode: its upper three bits (IB table 38).

@@ -6,12 +6,14 @@ type TLVType uint8
 
 // The types of TLVs, and the first of those that may be skipped.
 const (
-	TLVPad      TLVType = 0 // zeros
-	TLVTiming   TLVType = 1 // in XACK: Timing
-	TLVSack     TLVType = 2 // in XACK: SACK
-	TLVInt      TLVType = 3 // in XDATA, first: INT
-	TLVINTEcho  TLVType = 4 // in XACK: INTEcho
-	TLVECNEcho  TLVType = 9 // in XACK: ECNEcho
+	TLVPad      TLVType = 0  // zeros
+	TLVTiming   TLVType = 1  // in XACK: Timing
+	TLVSack     TLVType = 2  // in XACK: SACK
+	TLVInt      TLVType = 3  // in XDATA, first: INT
+	TLVINTEcho  TLVType = 4  // in XACK: INTEcho
+	TLVBolt     TLVType = 8  // in XDATA, first: Bolt
+	TLVECNEcho  TLVType = 9  // in XACK: ECNEcho
+	TLVBoltEcho TLVType = 10 // in XACK: BoltEcho
 	TLVOptional TLVType = 0x80
 )
 
@@ -68,6 +70,10 @@ func (t TLVs) valid(op Opcode) bool {
 			ok = op == XACK && INTEcho(tlv).valid()
 		case kind == TLVECNEcho:
 			ok = op == XACK && len(tlv) == ECNEchoLen
+		case kind == TLVBoltEcho:
+			ok = op == XACK && len(tlv) == BoltEchoLen
+		case kind == TLVBolt:
+			ok = op == XDATA && first && len(tlv) == BoltLen
 		case kind == TLVInt: // first, so that a switch finds it without a search
 			ok = op == XDATA && first && INT(tlv).valid()
 		default:

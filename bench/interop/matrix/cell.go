@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goroce/goroce/units"
 )
@@ -84,10 +85,25 @@ const (
 	Reordering  Impairment = "reordering"
 	Corruption  Impairment = "corruption"
 	Everything  Impairment = "everything"
+
+	// What a congested switch does, alone and with loss; and with a receiver that tells of it by CNPs.
+	Marks     Impairment = "marks"
+	MarksLoss Impairment = "marks-loss"
+	CNPs      Impairment = "cnps"
 )
 
-// Impairments are all that are some.
+// Impairments are all that do damage, alone and together.
 var Impairments = []Impairment{Loss, Duplication, Reordering, Corruption, Everything}
+
+// Control is the congestion control of our end, where the cell is about it.
+type Control string
+
+// The controls: none in particular, one that goes by delays, and one that goes by CNPs.
+const (
+	Unconcerned Control = ""
+	Swift       Control = "swift"
+	DCQCN       Control = "dcqcn"
+)
 
 // Cell is one run of a test between an end of ours and a peer.
 type Cell struct {
@@ -100,6 +116,8 @@ type Cell struct {
 	QPs     int
 	Impair  Impairment
 	CM      bool // perftest's -R: queue pairs and handshake by the RDMA CM
+	Control Control
+	Both    bool // perftest's -b: both ends send
 }
 
 // String is the cell's name, and what -run matches.
@@ -111,6 +129,12 @@ func (c Cell) String() string {
 	}
 	if c.CM {
 		parts = append(parts, "cm")
+	}
+	if c.Both {
+		parts = append(parts, "both")
+	}
+	if c.Control != Unconcerned {
+		parts = append(parts, string(c.Control))
 	}
 	return strings.Join(parts, "/")
 }
@@ -125,6 +149,7 @@ const (
 	minIterations         = 5   // perftest's own
 	budget                = 2000
 	budgetUnreliable      = 400 // nothing slows a sender down: what the queues on the way hold
+	budgetControlled      = 1000
 
 	// Of rping's a dozen packets each are on the wire, one after the other, and where one is lost,
 	// rdma_cm's ACK timeout is seconds.
@@ -132,11 +157,41 @@ const (
 	maxRpingsImpaired = 12
 )
 
-// Iterations is how many messages each queue pair sends.
+// Duration is for how many seconds the cell runs, where it is watched meanwhile; 0: until its
+// iterations are done.
+func (c Cell) Duration() int {
+	switch {
+	case !c.Watched():
+		return 0
+	case c.Impair == CNPs:
+		return secondsCongested + secondsToRecover
+	}
+	return secondsWatched
+}
+
+// Watched says that our end sends, and tells each second what its congestion control does.
+func (c Cell) Watched() bool {
+	return c.Control != Unconcerned && c.Test.Perftest() && (c.Role == Client || c.Both)
+}
+
+// How long a watched cell takes. In one with CNPs they come in the first part.
+const (
+	secondsWatched   = 3
+	secondsCongested = 2
+	secondsToRecover = 2
+)
+
+// Congested is how long the wire of a cell with CNPs is.
+func (c Cell) Congested() time.Duration { return secondsCongested * time.Second }
+
+// Iterations is how many messages each queue pair sends, where the cell has no duration.
 func (c Cell) Iterations() int {
 	packets := budget
-	if c.Service != RC {
+	switch {
+	case c.Service != RC:
 		packets = budgetUnreliable
+	case c.Control != Unconcerned:
+		packets = budgetControlled
 	}
 	most := maxIterations
 	switch {
@@ -169,6 +224,9 @@ func (c Cell) Seconds() float64 {
 	if c.CM {
 		seconds += overheadOfCM
 	}
+	if c.Watched() {
+		seconds = overhead + float64(c.Duration())
+	}
 	return seconds
 }
 
@@ -185,7 +243,9 @@ func (c Cell) Exists() bool {
 		(c.Test.Latency() || !c.Test.Perftest()) && c.QPs != 1, // ping-pong is between two
 		c.Test == Rping && (c.Size < rpingLeast || c.Size > rpingMost || c.MTU != rpingMTU),
 		c.CM && (!c.Test.Perftest() || c.Service != RC || c.IP != IPv4), // what perftest's -R can do
-		c.Impair != Clean && c.Service != RC:                            // nobody repairs these
+		c.Impair != Clean && c.Service != RC,                            // nobody repairs these
+		c.Control != Unconcerned && c.Service != RC,                     // nobody acknowledges these
+		c.Both && (!c.Test.Perftest() || c.Test.Latency()):
 		return false
 	}
 	return slices.Contains(roles, c.Role)

@@ -30,7 +30,11 @@ func (c Cell) Ours(bin, iface, json string) []string {
 		gid = 1
 	}
 	if c.Test == Rping {
-		return append(line, c.rping(c.Role)...)
+		line = append(line, c.rping(c.Role)...)
+		if c.Control != Unconcerned {
+			line = append(line, "--cc", c.congestion())
+		}
+		return line
 	}
 	switch {
 	case c.CM:
@@ -43,18 +47,24 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	line = append(line, c.shared()...)
 	if json != "" && c.Test.Perftest() {
 		line = append(line, "--out_json_file", json)
+		if c.Watched() {
+			line = append(line, "--watch_json", Watch(json))
+		}
 	}
 	if c.Test.Perftest() && 2*c.Size*units.Bytes(c.QPs) > largeBuffers {
 		line = append(line, "--connect-timeout", "60s")
 	}
+	if c.Role == Client && c.Test.Perftest() || c.Control != Unconcerned { // which a server has for what it sends
+		line = append(line, "--cc", c.congestion())
+	}
 	if c.Role == Client {
-		if c.Test.Perftest() {
-			line = append(line, "--cc", c.congestion())
-		}
 		line = append(line, PeerIPv4)
 	}
 	return line
 }
+
+// Watch is the file beside that of our JSON document for what a watched cell says each second.
+func Watch(json string) string { return json + "l" }
 
 // largeBuffers take perftest in an emulated guest seconds to fill, with random bytes, while its peer
 // waits for it to connect.
@@ -67,8 +77,34 @@ const (
 	unreliablePerSec = 6000 // packets, where nothing is acknowledged
 )
 
-// congestion is our congestion control toward such a guest, where we are the client.
+// congestion is our congestion control toward such a guest.
 func (c Cell) congestion() string {
+	switch c.Control {
+	case Swift:
+		return swift
+	case DCQCN:
+		return dcqcn
+	}
+	return c.fixed()
+}
+
+// Congestion control toward such a guest. Its path is called long, so that it still is when the
+// machine is busy: of 12 000 packets in a second, 10 ms are 120. DCQCN's line rate is one that the guest
+// can follow; in proportion to that, its periods are longer and its steps smaller than for 40 Gb/s.
+const (
+	swift = "swift:base_target=10ms,init_cwnd=16,max_cwnd=256"
+	dcqcn = "dcqcn:max_rate=100Mb/s,ai=1Mb/s,hai=1Mb/s,period=10ms,alpha_period=10ms,byte_counter=125KB,window=1MB"
+)
+
+// Bounds of what our congestion control decides in a watched cell.
+const (
+	SwiftMost  = 256              // packets
+	SwiftLeast = 0.1              // packets in the end: fs_min, where its flow scaling gives all it has
+	LineRate   = 100 * units.Mbps // of DCQCN
+)
+
+// fixed is a window or a rate that such a guest can take.
+func (c Cell) fixed() string {
 	if c.Service == RC {
 		window := c.MTU * units.Bytes(max(1, packetsInFlight/c.QPs))
 		return fmt.Sprintf("fixed:window=%d", int64(min(window, defaultWindow)))
@@ -100,6 +136,9 @@ func (c Cell) Theirs() []string {
 		}
 	}
 	line = append(line, c.shared()...)
+	if c.Control == DCQCN && c.Test.Perftest() {
+		line = append(line, "--tclass", ECTCapable)
+	}
 	switch {
 	case c.Role == Server && c.CM:
 		line = append(line, OurIPv4)
@@ -109,9 +148,18 @@ func (c Cell) Theirs() []string {
 	return line
 }
 
+// ECTCapable is the traffic class of packets that a switch may mark: ECT(0). Our end has it by itself
+// where its congestion control goes by marks.
+const ECTCapable = "2"
+
 // shared is what both ends are told alike.
 func (c Cell) shared() []string {
-	line := []string{"-p", strconv.Itoa(Port), "-m", fmt.Sprint(int64(c.MTU)), "-n", strconv.Itoa(c.Iterations())}
+	line := []string{"-p", strconv.Itoa(Port), "-m", fmt.Sprint(int64(c.MTU))}
+	if n := c.Duration(); n > 0 {
+		line = append(line, "-D", strconv.Itoa(n), "-f", "1")
+	} else {
+		line = append(line, "-n", strconv.Itoa(c.Iterations()))
+	}
 	if c.Test.verb() != "atomic" {
 		line = append(line, "-s", fmt.Sprint(int64(c.Size)))
 	}
@@ -127,6 +175,9 @@ func (c Cell) shared() []string {
 	}
 	if !c.Test.Latency() {
 		line = append(line, "-q", strconv.Itoa(c.QPs))
+	}
+	if c.Both {
+		line = append(line, "-b")
 	}
 	return line
 }

@@ -24,7 +24,7 @@ func Full() []Cell {
 					for _, size := range sizes {
 						for _, mtu := range mtus {
 							for _, n := range qps {
-								c := Cell{test, role, service, ip, size, mtu, n, Clean, false}
+								c := Cell{Test: test, Role: role, Service: service, IP: ip, Size: size, MTU: mtu, QPs: n}
 								if c.Exists() {
 									cells = append(cells, c)
 								}
@@ -77,6 +77,34 @@ func Impaired() []Cell {
 				cells = append(cells, c)
 			}
 		}
+	}
+	return cells
+}
+
+// Controlled is the cells that are about congestion control. Swift goes by the round trips of packets
+// to a guest that is slow, and through a wire that loses: toward the guest, from it by READs, and both
+// ways at once. Of DCQCN we are both halves: the one that answers the guest's marked packets with CNPs,
+// and the one that CNPs slow down, which the wire makes, for rxe does not.
+func Controlled() []Cell {
+	cells := []Cell{
+		{Test: SendBW, Role: Client, IP: IPv6, Size: 64 * units.KiB, MTU: 4096, Control: Swift},
+		{Test: WriteBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: Swift, Impair: Loss},
+		{Test: ReadBW, Role: Client, IP: IPv4, Size: 4 * units.KiB, MTU: 1024, Control: Swift, Impair: Loss},
+		{Test: WriteBW, Role: Server, IP: IPv6, Size: 4 * units.KiB, MTU: 1024, Control: Swift, Impair: Loss, Both: true},
+		{Test: SendBW, Role: Server, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: Swift, Impair: Loss, Both: true},
+		{Test: RCPingpong, Role: Client, IP: IPv4, Size: units.MiB, MTU: 4096, Control: Swift, Impair: Loss},
+		{Test: RCPingpong, Role: Server, IP: IPv6, Size: units.MiB, MTU: 4096, Control: Swift, Impair: Loss},
+		{Test: Rping, Role: Server, IP: IPv6, Size: 32 * units.KiB, MTU: rpingMTU, Control: Swift},
+
+		{Test: WriteBW, Role: Server, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN, Impair: MarksLoss},
+		{Test: SendBW, Role: Server, IP: IPv6, Size: 4 * units.KiB, MTU: 1024, Control: DCQCN, Impair: MarksLoss},
+		{Test: Rping, Role: Server, IP: IPv4, Size: 32 * units.KiB, MTU: rpingMTU, Control: DCQCN, Impair: MarksLoss},
+		{Test: SendBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN, Impair: Marks},
+		{Test: WriteBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN, Impair: CNPs},
+		{Test: RCPingpong, Role: Client, IP: IPv4, Size: units.MiB, MTU: 4096, Control: DCQCN, Impair: CNPs},
+	}
+	for i := range cells {
+		cells[i].Service, cells[i].QPs = RC, 1
 	}
 	return cells
 }

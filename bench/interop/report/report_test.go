@@ -83,12 +83,27 @@ func TestRping(t *testing.T) {
 }
 
 func TestDocument(t *testing.T) {
-	got, err := Document([]byte(`{"results":[{"retransmits":2,"drops":1,"lost":0},{"retransmits":3,"timeouts":4}]}`))
+	got, err := Document([]byte(`{"results":[{"retransmits":2,"drops":1,"lost":0},{"retransmits":3,"timeouts":4,"cnps":6,"ce_marked":7}]}`))
 	require.NoError(t, err)
-	require.Equal(t, Totals{Retransmits: 5, Timeouts: 4, Drops: 1}, got)
-	require.Equal(t, "retransmits 5, timeouts 4, drops 1", got.String())
+	require.Equal(t, Totals{Retransmits: 5, Timeouts: 4, CNPs: 6, MarkedCE: 7, Drops: 1}, got)
+	require.Equal(t, "retransmits 5, timeouts 4, CNPs 6, CE marks 7, drops 1", got.String())
 	_, err = Document([]byte(`{`))
 	require.Error(t, err)
+}
+
+func TestWatch(t *testing.T) {
+	const line = `{"elapsed_s":1.0,"MsgSize":4096,"qpn":1,"cc":"swift","goodput_gbps":0.12,"window_bytes":7693,"rate_gbps":0,` +
+		`"delay_us":496.6,"target_us":533.8,"ce_marked":0,"cnps":2,"retransmits":0,"cuts":{"delay":788,"loss":2},"last_cut":"delay"}` + "\n"
+	all, err := Watch([]byte(line + line))
+	require.NoError(t, err)
+	want := Glance{Elapsed: 1, Goodput: 0.12, Window: 7693, Delay: 496.6, Target: 533.8, CNPs: 2, Cuts: map[string]uint64{"delay": 788, "loss": 2}}
+	require.Equal(t, []Glance{want, want}, all)
+	require.Equal(t, "window 7693B, delay 0.5 of 0.5 ms, cut 790 times", want.String())
+	require.Equal(t, "100 Mb/s, cut 0 times", Glance{Rate: 0.1}.String())
+	_, err = Watch(nil)
+	require.ErrorIs(t, err, ErrUnwatched)
+	_, err = Watch([]byte(line + "{"))
+	require.ErrorContains(t, err, "line 2")
 }
 
 func TestRXE(t *testing.T) {
@@ -110,6 +125,7 @@ func FuzzReport(f *testing.F) {
 		f.Add(file(f, name))
 	}
 	f.Add(`{"results":[{"retransmits":2}]}`)
+	f.Add(`{"elapsed_s":1.0,"window_bytes":7693,"cuts":{"delay":788}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		if rows, err := Table(text); err == nil {
 			require.NotEmpty(t, rows)
@@ -124,5 +140,8 @@ func FuzzReport(f *testing.F) {
 		_, _ = Rping(text)
 		_, _ = ReadRXE(text)
 		_, _ = Document([]byte(text))
+		if all, err := Watch([]byte(text)); err == nil {
+			require.NotEmpty(t, all)
+		}
 	})
 }

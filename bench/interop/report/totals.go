@@ -12,6 +12,8 @@ type Totals struct {
 	Timeouts     uint64 `json:"timeouts"`
 	RNRNaks      uint64 `json:"rnr_naks"`
 	SequenceNaks uint64 `json:"sequence_naks"`
+	CNPs         uint64 `json:"cnps"`
+	MarkedCE     uint64 `json:"ce_marked"`
 	Drops        uint64 `json:"drops"`
 	Lost         uint64 `json:"lost"`
 }
@@ -29,6 +31,8 @@ func Document(document []byte) (t Totals, err error) {
 		t.Timeouts += r.Timeouts
 		t.RNRNaks += r.RNRNaks
 		t.SequenceNaks += r.SequenceNaks
+		t.CNPs += r.CNPs
+		t.MarkedCE += r.MarkedCE
 		t.Drops += r.Drops
 		t.Lost += r.Lost
 	}
@@ -37,7 +41,7 @@ func Document(document []byte) (t Totals, err error) {
 
 func (t Totals) String() string {
 	return counts([]count{{"retransmits", t.Retransmits}, {"timeouts", t.Timeouts}, {"RNR NAKs", t.RNRNaks},
-		{"sequence NAKs", t.SequenceNaks}, {"drops", t.Drops}, {"lost", t.Lost}})
+		{"sequence NAKs", t.SequenceNaks}, {"CNPs", t.CNPs}, {"CE marks", t.MarkedCE}, {"drops", t.Drops}, {"lost", t.Lost}})
 }
 
 type count struct {

@@ -15,6 +15,7 @@ type Faults struct {
 	Duplication float64
 	Reordering  float64 // it leaves after up to maxBehind that came later
 	Corruption  float64 // one bit of its UDP payload is flipped
+	Congestion
 }
 
 // Counts are what a direction did.
@@ -25,23 +26,31 @@ type Counts struct {
 	Duplicated uint64
 	Reordered  uint64
 	Corrupted  uint64
+	Marked     uint64 // with congestion experienced
+	Notified   uint64 // CNPs that the wire made
+	CNPs       uint64 // those that the sender did
+	Backward   uint64 // other packets that came with BECN
 }
 
 // Plus adds up two directions.
 func (c Counts) Plus(o Counts) Counts {
 	return Counts{c.Forwarded + o.Forwarded, c.RoCE + o.RoCE, c.Lost + o.Lost, c.Duplicated + o.Duplicated,
-		c.Reordered + o.Reordered, c.Corrupted + o.Corrupted}
+		c.Reordered + o.Reordered, c.Corrupted + o.Corrupted, c.Marked + o.Marked, c.Notified + o.Notified,
+		c.CNPs + o.CNPs, c.Backward + o.Backward}
 }
 
 // Faults is how many packets something happened to.
-func (c Counts) Faults() uint64 { return c.Lost + c.Duplicated + c.Reordered + c.Corrupted }
+func (c Counts) Faults() uint64 {
+	return c.Lost + c.Duplicated + c.Reordered + c.Corrupted + c.Marked
+}
 
 func (c Counts) String() string {
 	text := []string{fmt.Sprintf("of %d packets", c.RoCE)}
 	for _, f := range []struct {
 		n    uint64
 		what string
-	}{{c.Lost, "lost"}, {c.Duplicated, "repeated"}, {c.Reordered, "reordered"}, {c.Corrupted, "corrupted"}} {
+	}{{c.Lost, "lost"}, {c.Duplicated, "repeated"}, {c.Reordered, "reordered"}, {c.Corrupted, "corrupted"},
+		{c.Marked, "marked"}, {c.Notified, "answered with a CNP"}, {c.CNPs, "were CNPs"}, {c.Backward, "had BECN"}} {
 		if f.n > 0 {
 			text = append(text, fmt.Sprintf("%d %s", f.n, f.what))
 		}
@@ -61,6 +70,9 @@ type direction struct {
 	random *rand.Rand
 	counts Counts
 	late   []late
+
+	since      time.Time // of the first RoCEv2 packet
+	tell, told *notice   // of marks that this direction makes; that the other does; nil: nobody
 }
 
 // late is a packet that is kept back.
@@ -83,13 +95,19 @@ func (d *direction) pass(frame []byte, now time.Time, emit func([]byte)) {
 		return
 	}
 	d.counts.RoCE++
+	d.look(payload)
+	congested := d.congested(now)
 	// All dice are cast for every packet, so that one fault's probability changes none of the others'.
 	lost, repeated, kept, damaged := d.cast(d.faults.Loss), d.cast(d.faults.Duplication),
 		d.cast(d.faults.Reordering), d.cast(d.faults.Corruption)
+	marked := d.cast(d.faults.Marks)
 	bit, behind := d.random.Uint64(), 1+d.random.IntN(maxBehind)
 	if lost {
 		d.counts.Lost++
 		return
+	}
+	if marked && congested {
+		d.mark(frame)
 	}
 	if damaged && len(payload) > 0 {
 		d.counts.Corrupted++
@@ -105,6 +123,7 @@ func (d *direction) pass(frame []byte, now time.Time, emit func([]byte)) {
 		d.counts.Duplicated++
 		emit(frame)
 	}
+	d.notify(frame, payload, emit)
 	d.overtake(emit)
 }
 
@@ -140,6 +159,7 @@ func (d *direction) expire(now time.Time, emit func([]byte)) (next time.Time) {
 // What is RoCEv2: UDP to its port (InfiniBand specification, annex A17), over either IP.
 const (
 	ethernetSize  = 14
+	etherTypeAt   = 12
 	etherTypeIPv4 = 0x0800
 	etherTypeIPv6 = 0x86dd
 	ipv4Size      = 20
@@ -149,13 +169,16 @@ const (
 	rocePort      = 4791
 )
 
+// ipv6 says which of the two a frame is that is RoCEv2.
+func ipv6(frame []byte) bool { return binary.BigEndian.Uint16(frame[etherTypeAt:]) == etherTypeIPv6 }
+
 // roce answers the UDP payload of a frame that is RoCEv2. It is a part of frame.
 func roce(frame []byte) ([]byte, bool) {
 	if len(frame) < ethernetSize+ipv4Size+udpSize {
 		return nil, false
 	}
 	ip, protocol, header := frame[ethernetSize:], byte(0), 0
-	switch binary.BigEndian.Uint16(frame[12:]) {
+	switch binary.BigEndian.Uint16(frame[etherTypeAt:]) {
 	case etherTypeIPv4:
 		protocol, header = ip[9], int(ip[0]&15)*4
 	case etherTypeIPv6:

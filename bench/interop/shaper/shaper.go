@@ -29,10 +29,15 @@ type Shaper struct {
 // New makes a shaper that is yet to run. Frames to the address ignored, where there is one, are not
 // forwarded: those that an end's own kernel is meant to have.
 func New(a, b End, ignored net.HardwareAddr, f Faults, seed uint64) *Shaper {
-	return &Shaper{
+	s := &Shaper{
 		ends: [2]End{a, b}, ignored: ignored,
 		directions: [2]*direction{newDirection(f, seed, 0), newDirection(f, seed, 1)},
 	}
+	if f.Notify {
+		n := new(notice)
+		s.directions[0].tell, s.directions[1].told = n, n
+	}
+	return s
 }
 
 // Run forwards until the context ends, or a frame cannot be read.

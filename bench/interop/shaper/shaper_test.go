@@ -68,8 +68,12 @@ func TestRoCE(t *testing.T) {
 func FuzzRoCE(f *testing.F) {
 	f.Add(packet(false, 1))
 	f.Add(packet(true, 1))
+	f.Add(captured(f, "rc-dscp26-ect0")[1])
+	f.Add(captured(f, "v6-send-multi")[1])
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		d := newDirection(Faults{Corruption: 1, Duplication: 1}, 1, 0)
+		d := newDirection(Faults{Corruption: 1, Duplication: 1, Congestion: Congestion{Marks: 1}}, 1, 0)
+		d.tell = new(notice)
+		d.told = d.tell
 		was := bytes.Clone(frame)
 		d.pass(frame, time.Time{}, func([]byte) {})
 		require.Len(t, frame, len(was))
@@ -161,14 +165,14 @@ func TestCorruption(t *testing.T) {
 }
 
 func TestSameSeedSameFate(t *testing.T) {
-	all := Faults{0.1, 0.1, 0.1, 0}
+	all := Faults{Loss: 0.1, Duplication: 0.1, Reordering: 0.1}
 	require.Equal(t, send(t, newDirection(all, 7, 0), 1000), send(t, newDirection(all, 7, 0), 1000))
 	require.NotEqual(t, send(t, newDirection(all, 7, 0), 1000), send(t, newDirection(all, 7, 1), 1000))
 	require.NotEqual(t, send(t, newDirection(all, 7, 0), 1000), send(t, newDirection(all, 8, 0), 1000))
 }
 
-// wire is a socket pair in the place of an interface: ours, and the shaper's end.
-func wire(t *testing.T) (near, far *os.File) {
+// link is a socket pair in the place of an interface: ours, and the shaper's end.
+func link(t *testing.T) (near, far *os.File) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	near, far = os.NewFile(uintptr(fds[0]), "near"), os.NewFile(uintptr(fds[1]), "far")
@@ -177,8 +181,8 @@ func wire(t *testing.T) (near, far *os.File) {
 }
 
 func TestShaper(t *testing.T) {
-	nearA, farA := wire(t)
-	nearB, farB := wire(t)
+	nearA, farA := link(t)
+	nearB, farB := link(t)
 	kernels := net.HardwareAddr{2, 0, 0, 0, 0, 9}
 	s := New(farA, farB, kernels, Faults{Reordering: 1}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -213,8 +217,8 @@ func TestShaper(t *testing.T) {
 
 // An end that breaks ends the run with its error.
 func TestBrokenEnd(t *testing.T) {
-	_, farA := wire(t)
-	_, farB := wire(t)
+	_, farA := link(t)
+	_, farB := link(t)
 	require.NoError(t, farB.Close())
 	require.ErrorContains(t, New(farA, farB, nil, Faults{}, 1).Run(t.Context()), "closed file")
 }

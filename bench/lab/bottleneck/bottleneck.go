@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/cc"
@@ -23,11 +24,16 @@ type Config struct {
 	DelayOf  func(sender int) units.Duration
 	PathMTU  units.Bytes // 0 means 1024
 	ECN      fabric.ECN
-	Buffer   units.Bytes // of the switch; 0 is without limit
-	Chunk    units.Bytes // longest message of a flow; 0 means 1 MiB, of which two are outstanding
+	Bolt     fabric.Bolt    // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
+	CNPs     units.Duration // between CNPs of a flow, at least; 0 is transport's default
+	Buffer   units.Bytes    // of the switch; 0 is without limit
+	Chunk    units.Bytes    // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
+	// KeepGaps makes a new rate count from the packet after the one that waits, as published simulators
+	// have it: what waits has got its time when the one before left. Ours re-times it.
+	KeepGaps bool
 }
 
 // Flow is one flow, which has a sender of its own.
@@ -100,7 +106,7 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	if c.Interval == 0 {
 		c.Interval = 20 * units.Microsecond
 	}
-	net := c.network(len(flows))
+	net := c.network(flows)
 	r := &Result{}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	for _, f := range flows {
@@ -111,9 +117,11 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	}
 	receiver := len(flows)
 	cl, err := cluster.New(net, cluster.Config{
-		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
+		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
 		ControlOf: func(from, _, _ int) cc.Control { return flows[from].Control },
-		Around:    func(from, _, _ int, a cc.Algorithm) cc.Algorithm { return &tap{a, r.Flows[from]} },
+		Around: func(from, _, _ int, a cc.Algorithm) cc.Algorithm {
+			return &tap{Algorithm: a, trace: r.Flows[from], keepGaps: c.KeepGaps}
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -163,14 +171,19 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 }
 
 // network is a star whose last host receives.
-func (c *Config) network(senders int) *fabric.Network {
+func (c *Config) network(flows []Flow) *fabric.Network {
 	var queues fabric.Queues
 	queues[0].ECN = c.ECN
+	if slices.ContainsFunc(flows, func(f Flow) bool { return f.Control.Name() == "bolt" }) {
+		if queues[0].Bolt = c.Bolt; c.Bolt.Frame == 0 {
+			queues[0].Bolt = cluster.Bolt(c.PathMTU)
+		}
+	}
 	// Frames take a nanosecond more to get into a host, so that there is an endpoint delay to be told.
 	host := fabric.HostConfig{RxDelay: units.Nanosecond}
 	net := fabric.New(fabric.Config{Seed: c.Seed})
 	sw := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: c.Buffer, Queues: queues.At(), INT: true})
-	for i := range senders {
+	for i := range flows {
 		delay := c.Delay
 		if c.DelayOf != nil {
 			delay = c.DelayOf(i)

@@ -69,7 +69,7 @@ func TestQueueIsDelay(t *testing.T) {
 func TestLeft(t *testing.T) {
 	var left []units.Bytes
 	tr := &Trace{Flow: Flow{Bytes: 10_000}, Window: &fabric.Series{}, payload: 1000}
-	a := &tap{listener{func(ev *cc.Event) { left = append(left, ev.Left) }}, tr}
+	a := &tap{Algorithm: listener{func(ev *cc.Event) { left = append(left, ev.Left) }}, trace: tr}
 	a.On(&cc.Event{Kind: cc.ACK, Bytes: 3_000}, 1)
 	a.On(&cc.Event{Kind: cc.ACK, Bytes: 3_000}, 2)
 	a.On(&cc.Event{Kind: cc.TX, Bytes: 1_000}, 3) // it did not ask for those
@@ -77,6 +77,31 @@ func TestLeft(t *testing.T) {
 	assert.Equal(t, []units.Bytes{7_000, 4_000, 0}, left)
 	assert.True(t, tr.Ended)
 	assert.Len(t, tr.Sent, 1)
+}
+
+// A rate that changes while a packet waits counts at once, or with KeepGaps from the next packet on.
+func TestKeepGaps(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		a := &tap{Algorithm: &rates{1000, 500, 2000, 0, 3000}, trace: &Trace{Window: &fabric.Series{}, payload: 1000}, keepGaps: keep}
+		assert.Equal(t, units.BitRate(1000), a.Start(0).Rate)
+		rate := func(k cc.Kind) units.BitRate { return a.On(&cc.Event{Kind: k, Bytes: 1000}, 1).Rate }
+		assert.Equal(t, map[bool]units.BitRate{false: 500, true: 1000}[keep], rate(cc.ACK))
+		assert.Equal(t, units.BitRate(2000), rate(cc.TX))
+		assert.Equal(t, units.BitRate(0), rate(cc.ACK), "nothing waits for a rate that is none")
+		assert.Equal(t, units.BitRate(3000), rate(cc.ACK))
+	}
+}
+
+// rates is an algorithm that says one after the other.
+type rates []units.BitRate
+
+func (r *rates) Events() cc.EventSet              { return cc.Events(cc.ACK, cc.TX) }
+func (r *rates) Start(now units.Time) cc.Decision { return r.On(nil, now) }
+
+func (r *rates) On(*cc.Event, units.Time) cc.Decision {
+	d := cc.Decision{Window: 1, Rate: (*r)[0]}
+	*r = (*r)[1:]
+	return d
 }
 
 type listener struct{ hear func(*cc.Event) }

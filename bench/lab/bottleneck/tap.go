@@ -9,7 +9,9 @@ import (
 // stops it at its time.
 type tap struct {
 	cc.Algorithm
-	trace *Trace
+	trace    *Trace
+	keepGaps bool
+	rate     units.BitRate // of the packet that waits
 }
 
 // Events implements cc.Algorithm.
@@ -29,7 +31,7 @@ func (t *tap) Start(now units.Time) cc.Decision {
 	if s, ok := t.Algorithm.(cc.Starter); ok {
 		d = s.Start(now)
 	}
-	t.trace.decision = d
+	t.trace.decision, t.rate = d, d.Rate
 	return d
 }
 
@@ -59,6 +61,12 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 		f.decision = d
 	}
 	d := f.decision
+	if t.keepGaps {
+		if ev.Kind == cc.TX || t.rate == 0 || d.Rate == 0 {
+			t.rate = d.Rate
+		}
+		d.Rate = t.rate
+	}
 	if f.Stop > 0 && now.Sub(f.zero) >= f.Stop {
 		d = cc.Decision{Hold: true, Window: d.Window, Rate: d.Rate}
 	}

@@ -12,12 +12,13 @@ import (
 // Experiments are those of this package.
 var Experiments = []*experiment.Experiment{convergence, incast, rtts, fctWebSearch, fctHadoop}
 
-// algorithm is one that is compared, with the marking that its switches do. Everything that is not said
-// is the default. HPCC and Bolt are not here: endpoints do not carry their signals yet. Without
-// deadlines D2TCP is DCTCP.
+// algorithm is one that is compared, with the marking that its switches do and the interval of its receivers' CNPs
+// (0 is DCQCN's 50 µs). Everything that is not said is the default. Where Bolt controls flows, switches run
+// it. HPCC is compared with another simulator's (ns3_test.go). Without deadlines D2TCP is DCTCP.
 type algorithm struct {
 	name string
 	ecn  fabric.ECN
+	cnps units.Duration
 }
 
 var (
@@ -28,19 +29,18 @@ var (
 )
 
 var algorithms = []algorithm{
-	{"swift", fabric.ECN{}}, {"dctcp", step}, {"idctcp", step}, {"ledbat-dc", fabric.ECN{}}, {"timely", fabric.ECN{}},
-	{"dcqcn", ramp}, {"dcqcn-nic", ramp}, {"fixed", fabric.ECN{}},
+	{name: "swift"}, {name: "dctcp", ecn: step}, {name: "idctcp", ecn: step}, {name: "ledbat-dc"}, {name: "timely"},
+	{name: "dcqcn", ecn: ramp}, {name: "dcqcn-nic", ecn: ramp, cnps: nicCNPs}, {name: "bolt"}, {name: "fixed"},
 }
 
-func algorithmOf(name string) (cc.Spec, fabric.ECN, error) {
+// nicCNPs is what is between CNPs of NVIDIA's NICs (min_time_between_cnps).
+const nicCNPs = 4 * units.Microsecond
+
+func algorithmOf(name string) (cc.Spec, algorithm, error) {
 	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
 	spec, err := cc.Parse(name)
-	return spec, algorithms[max(i, 0)].ecn, err
+	return spec, algorithms[max(i, 0)], err
 }
-
-// nicAlpha is why dcqcn-nic, with the defaults of NICs, hardly yields to our CNPs.
-const nicAlpha = "dcqcn-nic: alpha falls by 1/205 each µs without a CNP, and our CNPs are at least 50 µs apart, where NICs send one " +
-	"each 4 µs: alpha is about 1/50, and a cut takes a hundredth"
 
 // windowed are the algorithms with a window and one fixed point.
 var windowed = []string{"swift", "dctcp", "idctcp", "ledbat-dc"}

@@ -67,7 +67,6 @@ func judgeCompletionTimes(r *experiment.Results) {
 	}
 	r.Claim("complete", r.Values("incomplete").Sum())
 	r.Claim("short-tail", tail)
-	r.Note("short-tail", nicAlpha)
 	r.Claim("load", grows)
 	r.Claim("swift-dctcp", short99("swift", 0.7)/short99("dctcp", 0.7))
 }
@@ -103,7 +102,7 @@ func binName(b units.Bytes) string { return fmt.Sprintf("slowdown up to %d B", i
 
 func runCompletionTimes(j *experiment.Job, sizes *workload.Sizes) error {
 	c := j.Params.(loadCell)
-	spec, ecn, err := algorithmOf(c.Algorithm)
+	spec, a, err := algorithmOf(c.Algorithm)
 	if err != nil {
 		return err
 	}
@@ -113,12 +112,16 @@ func runCompletionTimes(j *experiment.Job, sizes *workload.Sizes) error {
 		shape.Leaves, span = 2, 3*units.Millisecond
 	}
 	var queues fabric.Queues
-	queues[0].ECN = ecn
+	queues[0].ECN = a.ecn
+	if c.Algorithm == "bolt" {
+		queues[0].Bolt = cluster.Bolt(transport.MTU4096)
+		queues[0].Bolt.Supply = 2 * queues[0].Bolt.Frame // the authors' in a fat tree
+	}
 	net := shape.Build(fabric.Parts{
 		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: fabric.SwitchConfig{Queues: queues.At()},
 	})
 	cl, err := cluster.New(net, cluster.Config{
-		Seed: j.Seed, PathMTU: transport.MTU4096, Timeout: 14, Control: spec, AnswerClass: 0xe0,
+		Seed: j.Seed, PathMTU: transport.MTU4096, Timeout: 14, Control: spec, CNPInterval: a.cnps, AnswerClass: 0xe0,
 	})
 	if err != nil {
 		return err

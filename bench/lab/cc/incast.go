@@ -68,7 +68,7 @@ var incast = &experiment.Experiment{
 
 func runIncast(j *experiment.Job) error {
 	c := j.Params.(manyCell)
-	spec, ecn, err := algorithmOf(c.Algorithm)
+	spec, a, err := algorithmOf(c.Algorithm)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func runIncast(j *experiment.Job) error {
 		flows[i] = bottleneck.Flow{Bytes: size, Control: spec}
 	}
 	config := bottleneck.Config{
-		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024, ECN: ecn, Until: units.Second,
+		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps, Until: units.Second,
 	}
 	r, err := bottleneck.Run(j.Context(), config, flows)
 	if err != nil {
@@ -105,5 +105,7 @@ func runIncast(j *experiment.Job) error {
 	return nil
 }
 
-const unsteady = "the first BDP of each drains with a cut in each of its long round trips, and until then windows are larger than they should be: " +
-	"at 1/4 of the time it is not steady yet. With an ACK for every 16th packet only n=256 was so; why an ACK for each makes it slower is not explained yet"
+const unsteady = "a cut keeps the next one out for the smoothed round trip, and while the first BDP of all arrives that grows as fast as time does: with an ACK " +
+	"for each packet the first real cut comes when the whole burst is acknowledged (n=32: after 341 µs of 1388, the queue is within 1.3 of its fixed point after 680). " +
+	"With an ACK for 16 packets the average lags, the cut comes after 164 µs, and the ratio is 1.04; with gate_by_delay=true, as published, after 82 µs and 1.01. " +
+	"Flows of 5 MB have 1.00 to 1.07 (seed 1, n = 32 to 128)"

@@ -58,7 +58,7 @@ var rtts = &experiment.Experiment{
 }
 
 func runRTTs(j *experiment.Job) error {
-	spec, ecn, err := algorithmOf(j.Params.(string))
+	spec, a, err := algorithmOf(j.Params.(string))
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func runRTTs(j *experiment.Job) error {
 		flows[i].Control = spec
 	}
 	r, err := bottleneck.Run(j.Context(), bottleneck.Config{
-		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: units.Microsecond, DelayOf: func(i int) units.Duration { return far[i] }, PathMTU: 1024, ECN: ecn,
+		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: units.Microsecond, DelayOf: func(i int) units.Duration { return far[i] }, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps,
 		Chunk: 4 * units.MiB, Until: until, Interval: 100 * units.Microsecond,
 	}, flows)
 	if err != nil {

@@ -59,7 +59,7 @@ var fig3d = &experiment.Experiment{
 		r.Claim("probe-gap", experiment.Seconds(r.Values("gap").Mean()))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{goodput(r, "Line-rate start and minimum rate", "target + 25 µs", "target + 5 µs")}
+		return []figure.Figure{goodput(r.Pool, "Line-rate start and minimum rate", "target + 25 µs", "target + 5 µs")}
 	},
 }
 

@@ -1,0 +1,63 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goroce/goroce/units"
+)
+
+// Glance is what our end says of its congestion control each second; the names are those of
+// bench/perftest's --watch_json.
+type Glance struct {
+	Elapsed float64           `json:"elapsed_s"`
+	Goodput float64           `json:"goodput_gbps"`
+	Window  units.Bytes       `json:"window_bytes"`
+	Rate    float64           `json:"rate_gbps"`
+	Delay   float64           `json:"delay_us"`
+	Target  float64           `json:"target_us"`
+	CNPs    uint64            `json:"cnps"`
+	Cuts    map[string]uint64 `json:"cuts"` // by reason, all told
+}
+
+// ErrUnwatched says that there is not one.
+var ErrUnwatched = errors.New("it was watched for less than a second")
+
+// Watch reads lines of them.
+func Watch(lines []byte) (all []Glance, err error) {
+	for line := range strings.Lines(string(lines)) {
+		var g Glance
+		if err := json.Unmarshal([]byte(line), &g); err != nil {
+			return nil, fmt.Errorf("--watch_json: line %d: %w", len(all)+1, err)
+		}
+		all = append(all, g)
+	}
+	if len(all) == 0 {
+		return nil, ErrUnwatched
+	}
+	return all, nil
+}
+
+// AllCuts is how many there were, for whatever reason.
+func (g Glance) AllCuts() (n uint64) {
+	for _, c := range g.Cuts {
+		n += c
+	}
+	return n
+}
+
+// String is what is of interest in the end.
+func (g Glance) String() string {
+	var parts []string
+	if g.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f Mb/s", g.Rate*1e3))
+	} else {
+		parts = append(parts, fmt.Sprintf("window %v", g.Window))
+	}
+	if g.Target > 0 {
+		parts = append(parts, fmt.Sprintf("delay %.1f of %.1f ms", g.Delay/1e3, g.Target/1e3))
+	}
+	return strings.Join(append(parts, fmt.Sprintf("cut %d times", g.AllCuts())), ", ")
+}

@@ -1,0 +1,95 @@
+package perftest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/prioplus"
+	"github.com/goroce/goroce/units"
+)
+
+// channels is a flag: the table of virtual priorities, or a question.
+type channels struct {
+	table *prioplus.Channels
+	help  *bool
+}
+
+// Set reads a table.
+func (c *channels) Set(v string) error {
+	if v == "help" {
+		*c.help = true
+		return nil
+	}
+	table, err := prioplus.ParseChannels(v)
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "prioplus: "))
+	}
+	*c.table = table
+	return nil
+}
+
+func (c *channels) String() string { return c.table.String() }
+
+// Type names the argument.
+func (c *channels) Type() string { return "table" }
+
+// channelsHelp is the error of a command line that asks what a table of channels is: this one.
+type channelsHelp struct {
+	prioplus.Channels
+	path cc.Path
+}
+
+func (channelsHelp) Error() string { return "help asked for: --channels" }
+
+// write answers it.
+func (h channelsHelp) write(w io.Writer) error {
+	if err := prioplus.Help(w); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%v at %v, base round trip %v:\n", h.Channels, h.path.LineRate, h.path.BaseRTT)
+	return h.Table(w, h.path)
+}
+
+// examplePath is what --channels=help shows a table for.
+func (s *Settings) examplePath() cc.Path {
+	p := cc.Path{LineRate: s.LineRate, BaseRTT: s.BaseRTT, Payload: units.Bytes(s.MTU)}
+	if p.LineRate == 0 {
+		p.LineRate = defLineRate
+	}
+	if p.Payload == 0 {
+		p.Payload = 4096
+	}
+	return p
+}
+
+// controlOf is the congestion control of a queue pair, with the virtual priority that --prio gives it. DSCP
+// does not change with that.
+func (s *Settings) controlOf(number int) cc.Control {
+	spec := s.Congestion.of(number)
+	if len(s.Priorities) == 0 {
+		return spec
+	}
+	return prioplus.Spec{Inner: spec, Channels: s.Channels, Priority: s.Priorities[number%len(s.Priorities)]}
+}
+
+// validatePriorities checks every algorithm with every priority.
+func (s *Settings) validatePriorities(p *problems) {
+	for _, spec := range s.Congestion {
+		for _, priority := range s.Priorities {
+			err := prioplus.Spec{Inner: spec, Channels: s.Channels, Priority: priority}.Check()
+			p.when(err != nil, "--prio %d: %w", priority, err)
+		}
+	}
+}
+
+// controls is what --cc, --prio and --channels say, for people.
+func (s *Settings) controls() string {
+	if len(s.Priorities) == 0 {
+		return s.Congestion.String()
+	}
+	prios := strings.Trim(fmt.Sprint(s.Priorities), "[]")
+	return fmt.Sprintf("%v with priorities %s of %v", s.Congestion, strings.ReplaceAll(prios, " ", ", "), s.Channels)
+}
