@@ -15,7 +15,7 @@ import (
 var fig11a = &experiment.Experiment{
 	ID: "prioplus/fig11a",
 	Cells: func(s experiment.Scale) []experiment.Cell {
-		return fig11Cells(s, virtualSwift, ideal, deadlines, physical, idealNoCC)
+		return fig11Cells(s, virtualSwift, ideal, deadlines, physical, idealNoCC, virtualFree)
 	},
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
@@ -34,7 +34,7 @@ var fig11a = &experiment.Experiment{
 
 var fig11b = &experiment.Experiment{
 	ID:    "prioplus/fig11b",
-	Cells: func(s experiment.Scale) []experiment.Cell { return fig11Cells(s, virtualSwift, ideal, idealNoCC) },
+	Cells: func(s experiment.Scale) []experiment.Cell { return fig11Cells(s, virtualSwift, ideal, idealNoCC, virtualFree) },
 	Run:   runScheduling,
 	Judge: func(r *experiment.Results) {
 		r.Claim("mean", worst(ratios(r, "small", mean, virtualSwift, ideal, counts(r.Scale)...)))
@@ -59,7 +59,7 @@ var fig11b = &experiment.Experiment{
 
 var fig11c = &experiment.Experiment{
 	ID:    "prioplus/fig11c",
-	Cells: func(s experiment.Scale) []experiment.Cell { return fig11Cells(s, virtualSwift, ideal, idealNoCC) },
+	Cells: func(s experiment.Scale) []experiment.Cell { return fig11Cells(s, virtualSwift, ideal, idealNoCC, virtualFree) },
 	Run:   runScheduling,
 	Judge: func(r *experiment.Results) {
 		r.Claim("mean", worst(ratios(r, "middle", mean, virtualSwift, ideal, counts(r.Scale)...)))
@@ -130,16 +130,22 @@ func counts(s experiment.Scale) []int {
 	return experiment.At(s, []int{2, 4, 6, 8, 10, 12}, []int{2, 6, 8, 12})
 }
 
-// fig11Cells are schemes with every number of priorities. Headroom of more than eight queues leaves
-// no buffer, and at small scale that of eight.
+// onlyWith are the numbers of priorities that a scheme is run with, where not all: headroom of more
+// than eight queues leaves no buffer, and the claims ask for no more of the others.
+var onlyWith = map[scheme][]int{
+	physical: {2, 4, 6, 8}, deadlines: {8, 12}, idealNoCC: {8, 10, 12}, virtualFree: {2, 8, 12},
+}
+
+// fig11Cells are schemes with every number of priorities. At small scale headroom of eight queues
+// leaves no buffer either.
 func fig11Cells(s experiment.Scale, schemes ...scheme) []experiment.Cell {
 	var cells []schedulingCell
 	for _, x := range schemes {
-		if s == experiment.Small && (x == physical || x == idealNoCC) {
+		if s == experiment.Small && (x == physical || x == idealNoCC || x == virtualFree) {
 			continue
 		}
 		for _, n := range counts(s) {
-			if x != physical || n <= 8 {
+			if there := onlyWith[x]; there == nil || slices.Contains(there, n) {
 				cells = append(cells, schedulingCell{x, n})
 			}
 		}
@@ -171,7 +177,7 @@ func worst(x []float64) float64 { return slices.Max(x) }
 func fig11Figures(r *experiment.Results, class string) []figure.Figure {
 	average := figure.Lines("mean", "Mean completion time, "+class+" flows", "priorities", "time (µs)")
 	tail := figure.Lines("p99", "99th percentile, "+class+" flows", "priorities", "time (µs)")
-	for _, s := range []scheme{virtualSwift, ideal, physical, idealNoCC, deadlines} {
+	for _, s := range []scheme{virtualSwift, ideal, physical, idealNoCC, deadlines, virtualFree} {
 		var x, y, y99 []float64
 		for _, c := range r.Cells() {
 			if p := c.Params.(schedulingCell); p.Scheme == s {

@@ -13,12 +13,16 @@ var fig14 = &experiment.Experiment{
 	ID: "prioplus/fig14",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		n := experiment.At(s, 12, 6)
-		return schedulingCells(schedulingCell{virtualSwift, n}, schedulingCell{ideal, n}, schedulingCell{deadlines, n})
+		cells := []schedulingCell{{virtualSwift, n}, {ideal, n}, {deadlines, n}}
+		if s == experiment.Full {
+			cells = append(cells, schedulingCell{virtualFree, n})
+		}
+		return schedulingCells(cells...)
 	},
 	Run: func(j *experiment.Job) error {
 		c := j.Params.(schedulingCell)
 		t := fatTreeAt(j.Scale)
-		t.span = experiment.At(j.Scale, 8*units.Millisecond, 30*units.Millisecond) // about 1430 flows and 400
+		t.span = experiment.At(j.Scale, 4*units.Millisecond, 30*units.Millisecond) // about 730 flows and 400
 		sources := make([]workload.Source, c.Priorities)
 		for p := range sources {
 			var err error

@@ -19,6 +19,7 @@ type scheme string
 const (
 	baseline       scheme = "Swift"            // one queue, no priorities
 	virtualSwift   scheme = "PrioPlus"         // around Swift, in one queue
+	virtualFree    scheme = "PrioPlus, free"   // the same, and the highest eighth of the priorities has no limit, as in the artifact
 	virtualSameACK scheme = "PrioPlus*"        // the same, with ACKs in the queue of the data
 	virtualLEDBAT  scheme = "PrioPlus+LEDBAT"  //
 	physical       scheme = "Physical"         // a queue for each priority, Swift
@@ -114,6 +115,9 @@ func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Co
 		return parsed(fmt.Sprintf("d2tcp:deadline=%gus", times*alone.Microseconds()))
 	case physicalLEDBAT:
 		return measured(parsed(ledbatLarge))
+	case virtualFree:
+		p.Start += ",free=0.125"
+		return measured(around(swiftInner, p, priority))
 	case virtualSwift, virtualSameACK:
 		return measured(around(swiftInner, p, priority))
 	case virtualLEDBAT:
