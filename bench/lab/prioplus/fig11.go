@@ -33,9 +33,11 @@ var fig11a = &experiment.Experiment{
 }
 
 var fig11b = &experiment.Experiment{
-	ID:    "prioplus/fig11b",
-	Cells: func(s experiment.Scale) []experiment.Cell { return fig11Cells(s, virtualSwift, ideal, idealNoCC, virtualFree) },
-	Run:   runScheduling,
+	ID: "prioplus/fig11b",
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return fig11Cells(s, virtualSwift, ideal, idealNoCC, virtualFree)
+	},
+	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
 		r.Claim("mean", worst(ratios(r, "small", mean, virtualSwift, ideal, counts(r.Scale)...)))
 		r.Note("mean", shared)
@@ -58,9 +60,11 @@ var fig11b = &experiment.Experiment{
 }
 
 var fig11c = &experiment.Experiment{
-	ID:    "prioplus/fig11c",
-	Cells: func(s experiment.Scale) []experiment.Cell { return fig11Cells(s, virtualSwift, ideal, idealNoCC, virtualFree) },
-	Run:   runScheduling,
+	ID: "prioplus/fig11c",
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return fig11Cells(s, virtualSwift, ideal, idealNoCC, virtualFree)
+	},
+	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
 		r.Claim("mean", worst(ratios(r, "middle", mean, virtualSwift, ideal, counts(r.Scale)...)))
 		r.Note("mean", scaling)
