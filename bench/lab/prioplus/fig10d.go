@@ -38,7 +38,7 @@ func fig10dFlows(s experiment.Scale) int { return experiment.At(s, 5, 2) }
 // fig10d: the width of channels that noise asks for.
 var fig10d = &experiment.Experiment{
 	ID:    "prioplus/fig10d",
-	Seeds: once,
+	Seeds: oneSeed,
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
 		for _, scale := range fig10dScales(s) {
 			for _, b := range fig10dTolerated(s) {
@@ -55,7 +55,7 @@ var fig10d = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		config := noisy(j.Seed, experiment.At(j.Scale, 10*units.Millisecond, 3*units.Millisecond))
+		config := noisyMicro(j.Seed, experiment.At(j.Scale, 10*units.Millisecond, 3*units.Millisecond))
 		config.Noise = func(random *rand.Rand) units.Duration {
 			return units.Duration(c.Scale * float64(workload.DelayNoise.Sample(random)))
 		}

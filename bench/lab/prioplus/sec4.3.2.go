@@ -20,7 +20,7 @@ func swing(n int, wai, beta, maxMDF float64, target units.Duration) float64 {
 // sec432: how wide channels are.
 var sec432 = &experiment.Experiment{
 	ID:    "prioplus/sec4.3.2",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		const base = 12 * units.Microsecond
 		for n := 0; n <= 300; n += 10 {
