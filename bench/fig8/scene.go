@@ -19,6 +19,7 @@ type scene struct {
 	Queue  []float64 // of the bottleneck, the longest in each bin, as time on the link in us
 	Rounds int       // of the polling core, in all of it
 	Took   units.Duration
+	Absent units.Duration // of it other programs had the core
 }
 
 // group is the flows of one priority.
@@ -131,7 +132,7 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (_ *scene, 
 		}
 		return settled, nil
 	})
-	sc.Rounds, sc.Took = g.rounds, g.now().Sub(t0)
+	sc.Rounds, sc.Took, sc.Absent = g.rounds, g.now().Sub(t0), g.absent
 	if lost := g.lost(); err == nil && lost > 0 {
 		err = fmt.Errorf("%s: %d frames were dropped, and nothing should have been", name, lost)
 	}
