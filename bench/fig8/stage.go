@@ -106,7 +106,8 @@ func (g *stage) run(step func(now units.Time) (done bool, err error)) error {
 	}
 	defer release()
 	if g.settings.Realtime {
-		if undo, err := realtime(); err == nil {
+		undo, err := realtime()
+		if g.settings.competes = err; err == nil {
 			defer undo()
 		}
 	}
