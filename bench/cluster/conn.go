@@ -56,10 +56,14 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 		ab, ba = wire.Agree(offerA, offerB), wire.Agree(offerB, offerA)
 	}
 	psnA, psnB := wire.PSN(a.Endpoint.RandomPSN()), wire.PSN(b.Endpoint.RandomPSN())
-	if err := c.bringUp(qa, b, qb, psnA, psnB, ab); err != nil {
+	class := c.config.TrafficClass
+	if c.config.ClassOf != nil {
+		class = c.config.ClassOf(from, to, n)
+	}
+	if err := c.bringUp(qa, b, qb, psnA, psnB, ab, class); err != nil {
 		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 	}
-	if err := c.bringUp(qb, a, qa, psnB, psnA, ba); err != nil {
+	if err := c.bringUp(qb, a, qa, psnB, psnA, ba, class); err != nil {
 		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 	}
 	conn := &Conn{QP: qa, Remote: qb, From: a, To: b, id: uint64(len(a.conns))}
@@ -100,11 +104,11 @@ func (n *Node) queuePair() (*transport.QueuePair, error) {
 }
 
 // bringUp tells one end of the other.
-func (c *Cluster) bringUp(qp *transport.QueuePair, peer *Node, peerQP *transport.QueuePair, mine, theirs wire.PSN, extension wire.Agreement) error {
+func (c *Cluster) bringUp(qp *transport.QueuePair, peer *Node, peerQP *transport.QueuePair, mine, theirs wire.PSN, extension wire.Agreement, class uint8) error {
 	return qp.Connect(
 		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead},
 		transport.RTRAttr{
-			Path:    transport.AddressVector{IP: peer.Host.Addrs()[0].Addr(), TrafficClass: c.config.TrafficClass},
+			Path:    transport.AddressVector{IP: peer.Host.Addrs()[0].Addr(), TrafficClass: class},
 			PathMTU: c.config.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4, MinRNRTimer: 12, Extension: extension,
 			AnswerClass: c.config.AnswerClass,
 		},
