@@ -25,20 +25,25 @@ func fig10dScales(s experiment.Scale) []float64 {
 }
 
 func fig10dTolerated(s experiment.Scale) []float64 {
-	return experiment.At(s, []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 6, 8}, []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.6, 2})
+	return experiment.At(s, []float64{
+		0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 3, 4, 6, 8,
+	}, []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.6, 2})
 }
 
 // fig10dA is what as many flows let the delay swing by themselves, in µs: 3.2 would tolerate noise, too.
 func fig10dA(s experiment.Scale) float64 {
-	return 1e6 * swing(fig10dFlows(s), wai*packet, 0.8, 0.5, 32*units.Microsecond)
+	a, err := swing(fig10dFlows(s), wai*packet)
+	if err != nil {
+		return math.NaN() // no channels have that
+	}
+	return a.Microseconds()
 }
 
 func fig10dFlows(s experiment.Scale) int { return experiment.At(s, 5, 2) }
 
 // fig10d: the width of channels that noise asks for.
 var fig10d = &experiment.Experiment{
-	ID:    "prioplus/fig10d",
-	Seeds: oneSeed,
+	ID: "prioplus/fig10d",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
 		for _, scale := range fig10dScales(s) {
 			for _, b := range fig10dTolerated(s) {

@@ -1,20 +1,24 @@
 package prioplus
 
 import (
+	"fmt"
+
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/units"
 )
 
-// swing is how far n synchronised Swift flows, with W_AI in bytes, let the delay swing, in seconds (appendix D): a round trip's additive
-// increases beyond the target, and the cut that answers them below it. The appendix prints max(), and β over
-// the target; Swift's cut is of the delay, and max_mdf bounds it.
-func swing(n int, wai, beta, maxMDF float64, target units.Duration) float64 {
-	above := float64(n) * 8 * wai / float64(rate)
-	delay := target.Seconds() + above
-	return above + min(beta*above/delay, maxMDF)*delay
+// swing is A of so many Swift flows with W_AI in bytes, packets of 1000 B (appendix D, with Swift's own cut: the
+// appendix prints max for min).
+func swing(n int, wai float64) (units.Duration, error) {
+	inner, err := cc.Parse(fmt.Sprintf("swift:ai=%g,beta=0.8,max_mdf=0.5", wai/1000))
+	if err != nil {
+		return 0, err
+	}
+	return prioplus.Fluctuation(n, inner, cc.Path{LineRate: rate, BaseRTT: 12 * units.Microsecond, Payload: 1000, Signals: cc.SignalDelay})
 }
 
 // sec432: how wide channels are.
@@ -23,10 +27,16 @@ var sec432 = &experiment.Experiment{
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		const base = 12 * units.Microsecond
-		for n := 0; n <= 300; n += 10 {
-			j.Series("A").Add(float64(n), swing(n, 150, 0.8, 0.5, base+20*units.Microsecond))
+		for n := 10; n <= 300; n += 10 {
+			a, err := swing(n, 150)
+			if err != nil {
+				return err
+			}
+			j.Series("A").Add(float64(n), a.Seconds())
+			if n == 150 {
+				j.Value("A", a.Microseconds())
+			}
 		}
-		j.Value("A", swing(150, 150, 0.8, 0.5, base+20*units.Microsecond))
 		j.Value("B", workload.DelayNoise.Quantile(0.9985).Seconds())
 		channels, err := channelsOf("n=2,a=3.2us,b=0.8us", cc.Path{LineRate: rate, BaseRTT: base, Payload: payload})
 		if err != nil {
@@ -36,7 +46,7 @@ var sec432 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		r.Claim("a-150-flows", 1e6*r.Values("A")[0])
+		r.Claim("a-150-flows", r.Values("A")[0])
 		r.Claim("width", r.Values("pitch")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

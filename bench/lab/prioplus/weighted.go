@@ -2,6 +2,7 @@ package prioplus
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goroce/goroce/bench/lab/bottleneck"
 	"github.com/goroce/goroce/bench/lab/claims"
@@ -41,8 +42,9 @@ func weightedCells(s experiment.Scale) []weightedCell {
 
 // weightedAI is what all flows together add to their windows in a round trip, in packets. Swift's flows have windows
 // in proportion to what each adds, since all are cut alike; so each adds its class's part of this, shared among the flows of
-// the class. The more, the sooner they get there: 10 packets let the delay swing by 1.6 µs at 100 Gb/s, half of A.
-func weightedAI(s experiment.Scale) float64 { return experiment.At(s, 10., 1.) }
+// the class. The more, the sooner they get there; but three packets let the delay swing by half a microsecond at 100 Gb/s, ten by
+// 1.6, and with noise on top some flow passes D_limit.
+func weightedAI(s experiment.Scale) float64 { return experiment.At(s, 3., 0.3) }
 
 // weightedTable gives a flow a part of the starts, too: W_LS, of which all flows together have a quarter of a BDP. More
 // would stop them at the start, and #flow, which takes their windows for equal shares, would weigh W_AI anew.
@@ -112,16 +114,16 @@ var weighted = &experiment.Experiment{
 		r.Claim("weights", shares)
 		r.Claim("no-inversion", meanShares(r, unequal)[len(unequal.Weights)-1])
 		if r.Scale == experiment.Small {
-			const few = "at 10 Gb/s a channel holds some 20 packets, and a flow whose window is one to two packets has one in flight"
+			const few = "at 10 Gb/s a channel holds some 20 packets: flows with windows of one or two of them, in whole packets, stop a dozen times and take #flow for 20"
 			r.Note("weights", few)
 			r.Note("no-inversion", few)
 		} else {
-			r.Note("weights", "with W_LS and W_AI by weight over the number of flows of the class, which a flow must be told. W_LS of all together is below a BDP, "+
-				"so that nobody stops at the start: #flow, taken from windows that are not equal shares, distorts W_AI for good. 2 to 4 classes are within 4 %%; "+
-				"of eight the least has %.2f, with windows of less than two packets, of which one is in flight", meanShares(r, cells[5])[0])
+			r.Note("weights", "a flow has W_LS and W_AI by the weight of its class over the number of its flows, which it must be told. So small that nobody stops: "+
+				"#flow takes windows for equal shares, and after a stop distorts W_AI for good. Of eight classes %.2f to %.2f; the least has windows of less "+
+				"than two packets, of which one is in flight", slices.Min(meanShares(r, cells[5])), slices.Max(meanShares(r, cells[5])))
 			shares := meanShares(r, unequal)
-			r.Note("no-inversion", "the highest class has its share, the others do not: 100 flows have %.2f and 10 have %.2f of theirs, since those of windows below a packet "+
-				"are stopped and estimate #flow", shares[0], shares[1])
+			r.Note("no-inversion", "the highest class, a single flow, has its share, the others do not: 100 flows have %.2f and 10 have %.2f of theirs. A hundred that "+
+				"begin at once do stop, and the ten with them: #flow of 44, windows of less than a packet", shares[0], shares[1])
 		}
 		r.Claim("strict-between", r.Cell(above.name()).Values("above").Min())
 	},
