@@ -23,11 +23,11 @@ var fig11a = &experiment.Experiment{
 		better := ratios(r, "all", mean, deadlines, virtualSwift, 8, 12)
 		r.Claim("d2tcp-worse", slices.Min(better))
 		if r.Scale == experiment.Small {
-			r.Note("close-to-ideal", stops)
+			r.Note("close-to-ideal", "%s", stops)
 			r.Note("d2tcp-worse", fewFlows)
 			return
 		}
-		r.Note("close-to-ideal", stops+freed(r, "all", mean))
+		r.Note("close-to-ideal", "%s", stops+freed(r, "all", mean))
 		r.Note("headroom-knee", "headroom of eight queues leaves 0.6 MB to share, and PFC comes, as the paper says; but it pauses a port for %.2g of the "+
 			"time only, since Swift's queues are short", scheduled(r, physical, 8).Values("paused").Mean())
 		r.Claim("headroom-knee", scheduled(r, physical, 8).Values("all").Mean()/scheduled(r, physical, 6).Values("all").Mean())
@@ -44,9 +44,9 @@ var fig11b = &experiment.Experiment{
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
 		r.Claim("mean", worst(ratios(r, "small", mean, virtualSwift, ideal, counts(r.Scale)...)))
-		r.Note("mean", shared)
+		r.Note("mean", "%s", shared)
 		if r.Scale == experiment.Full {
-			r.Note("mean", shared+splitting+freed(r, "small", mean))
+			r.Note("mean", "%s", shared+splitting+freed(r, "small", mean))
 		}
 		pauses := func(s scheme) (sum float64) {
 			for _, n := range counts(r.Scale) {
@@ -60,7 +60,7 @@ var fig11b = &experiment.Experiment{
 			"Swift's 25 µs, and its headroom is no part of the buffer", pauses(virtualSwift), pauses(ideal))
 		if r.Scale == experiment.Full {
 			r.Claim("p99", worst(ratios(r, "small", p99, virtualSwift, ideal, counts(r.Scale)...)))
-			r.Note("p99", shared+freed(r, "small", p99))
+			r.Note("p99", "%s", shared+freed(r, "small", p99))
 			r.Claim("few-prios-better", slices.Min(ratios(r, "small", mean, virtualSwift, ideal, 2, 4)))
 		}
 	},
@@ -75,11 +75,11 @@ var fig11c = &experiment.Experiment{
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
 		r.Claim("mean", worst(ratios(r, "middle", mean, virtualSwift, ideal, counts(r.Scale)...)))
-		r.Note("mean", scaling)
+		r.Note("mean", "%s", scaling)
 		if r.Scale == experiment.Full {
-			r.Note("mean", scaling+freed(r, "middle", mean))
+			r.Note("mean", "%s", scaling+freed(r, "middle", mean))
 			r.Claim("p99", worst(ratios(r, "middle", p99, virtualSwift, ideal, counts(r.Scale)...)))
-			r.Note("p99", scaling+freed(r, "middle", p99))
+			r.Note("p99", "%s", scaling+freed(r, "middle", p99))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure { return fig11Figures(r, "middle") },
