@@ -78,8 +78,8 @@ var fig14 = &experiment.Experiment{
 		}
 		r.Claim("within", within)
 		r.Note("within", "most for %s flows: %s", cells, exceeds)
-		r.Note("top-subrtt", "at 25 Gb/s a flow of a BDP takes as long as the channels are high: 12 µs and 4 µs for each of 6 priorities")
 		if r.Scale == experiment.Small {
+			r.Note("top-subrtt", "D_target is 36 µs only with 6 priorities, and a packet takes four times as long at 25 Gb/s")
 			return
 		}
 		free := of(virtualFree, high, "middle").Mean() / of(ideal, high, "middle").Mean()
