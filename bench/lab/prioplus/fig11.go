@@ -22,10 +22,14 @@ var fig11a = &experiment.Experiment{
 		r.Claim("close-to-ideal", worst(ratios(r, "all", mean, virtualSwift, ideal, counts(r.Scale)...)))
 		better := ratios(r, "all", mean, deadlines, virtualSwift, 8, 12)
 		r.Claim("d2tcp-worse", slices.Min(better))
-		r.Note("d2tcp-worse", fifo)
 		if r.Scale == experiment.Small {
+			r.Note("close-to-ideal", "%s", stops)
+			r.Note("d2tcp-worse", fewFlows)
 			return
 		}
+		r.Note("close-to-ideal", "%s", stops+freed(r, "all", mean))
+		r.Note("headroom-knee", "headroom of eight queues leaves 0.6 MB to share, and PFC comes, as the paper says; but it pauses a port for %.2g of the "+
+			"time only, since Swift's queues are short", scheduled(r, physical, 8).Values("paused").Mean())
 		r.Claim("headroom-knee", scheduled(r, physical, 8).Values("all").Mean()/scheduled(r, physical, 6).Values("all").Mean())
 		r.Claim("pfc", scheduled(r, physical, 8).Values("paused").Mean()/scheduled(r, physical, 4).Values("paused").Mean())
 	},
@@ -40,7 +44,10 @@ var fig11b = &experiment.Experiment{
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
 		r.Claim("mean", worst(ratios(r, "small", mean, virtualSwift, ideal, counts(r.Scale)...)))
-		r.Note("mean", shared)
+		r.Note("mean", "%s", shared)
+		if r.Scale == experiment.Full {
+			r.Note("mean", "%s", shared+splitting+freed(r, "small", mean))
+		}
 		pauses := func(s scheme) (sum float64) {
 			for _, n := range counts(r.Scale) {
 				sum += scheduled(r, s, n).Values("pauses").Sum()
@@ -48,12 +55,13 @@ var fig11b = &experiment.Experiment{
 			return sum
 		}
 		r.Claim("fewer-pauses", claims.Number(pauses(virtualSwift)/pauses(ideal)))
-		r.Note("fewer-pauses", "%.0f pauses with PrioPlus, %.0f with Physical*, all runs added up", pauses(virtualSwift), pauses(ideal))
+		r.Note("fewer-pauses", "%.0f pauses with PrioPlus, %.0f with Physical*, all runs added up: hardly any. The "+
+			"highest target of 12 priorities is a queue of 600 KB, which is beyond the threshold of a port when most of it came in by one; Physical* has "+
+			"Swift's 25 µs, and its headroom is no part of the buffer", pauses(virtualSwift), pauses(ideal))
 		if r.Scale == experiment.Full {
 			r.Claim("p99", worst(ratios(r, "small", p99, virtualSwift, ideal, counts(r.Scale)...)))
-			r.Note("p99", shared)
+			r.Note("p99", "%s", shared+freed(r, "small", p99))
 			r.Claim("few-prios-better", slices.Min(ratios(r, "small", mean, virtualSwift, ideal, 2, 4)))
-			r.Note("few-prios-better", shared)
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure { return fig11Figures(r, "small") },
@@ -67,10 +75,11 @@ var fig11c = &experiment.Experiment{
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
 		r.Claim("mean", worst(ratios(r, "middle", mean, virtualSwift, ideal, counts(r.Scale)...)))
-		r.Note("mean", scaling)
+		r.Note("mean", "%s", scaling)
 		if r.Scale == experiment.Full {
+			r.Note("mean", "%s", scaling+freed(r, "middle", mean))
 			r.Claim("p99", worst(ratios(r, "middle", p99, virtualSwift, ideal, counts(r.Scale)...)))
-			r.Note("p99", scaling)
+			r.Note("p99", "%s", scaling+freed(r, "middle", p99))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure { return fig11Figures(r, "middle") },
@@ -94,20 +103,25 @@ var fig11d = &experiment.Experiment{
 			return v
 		}
 		r.Claim("gain-mean", gain(mean))
-		r.Note("gain-mean", restart)
 		if r.Scale == experiment.Small {
+			r.Note("gain-mean", fewFlows)
 			return
 		}
 		r.Claim("gain-p99", gain(p99))
-		r.Note("gain-p99", restart)
-		over := func(class string, a, b scheme) claims.Value {
+		over := func(class string, a, b scheme) float64 {
 			sum := 0.0
 			for _, x := range ratios(r, class, mean, a, b, many...) {
 				sum += x / float64(len(many))
 			}
-			return claims.Number(sum)
+			return sum
 		}
-		r.Claim("nocc", claims.Value{}.With("large", over("large", idealNoCC, ideal)).With("small", over("small", virtualSwift, idealNoCC)))
+		r.Note("gain-mean", "without congestion control, which leaves nothing idle, large flows take %.2f of what they take under Swift in the same queues: "+
+			"its slow restart costs no more than that here, and PrioPlus gets a part of it", over("large", idealNoCC, ideal))
+		r.Note("nocc", "large flows gain, but small ones are not ruined: they are all in the highest priority, and have a queue, and pauses, of their own. "+
+			"At 8 priorities their 99th percentile is %.0f µs, with Swift %.0f", 1e6*p99(scheduled(r, idealNoCC, 8).Values("small")),
+			1e6*p99(scheduled(r, ideal, 8).Values("small")))
+		r.Claim("nocc", claims.Value{}.With("large", claims.Number(over("large", idealNoCC, ideal))).
+			With("small", claims.Number(over("small", virtualSwift, idealNoCC))))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		if r.Scale == experiment.Small {
@@ -123,11 +137,21 @@ var fig11d = &experiment.Experiment{
 
 // Why ours differs from the paper.
 const (
-	shared  = "not settled"
-	scaling = "not settled"
-	restart = "not settled"
-	fifo    = "not settled"
+	stops = "worst at 2 priorities: the highest flows, which begin with a BDP, exceed their own D_limit when they meet a queue at the target below or each " +
+		"other, and stop as Algorithm 1 has it"
+	shared = "small flows wait in the queue that lower priorities hold at their targets, the longer the more priorities there are; in queues of their own " +
+		"they wait for each other only. The paper says so too, and why it finds less is not known"
+	splitting = ". With sizes parted as the artifact does, at equal widths, the ratio is 1.3 for 12 priorities and 1.2 for 8 (two seeds, tried by hand)"
+	scaling   = "besides the queue (fig11b), middle flows share their priority with flows of up to 2 MB, and within one, a guess, a " +
+		"small window grows slower: Swift in physical queues has scaling of the target for it"
+	fewFlows = "about 300 flows and one seed"
 )
+
+// freed says what the artifact's table does: there the highest eighth of the priorities has no limit.
+func freed(r *experiment.Results, class string, of func(experiment.Values) float64) string {
+	x := ratios(r, class, of, virtualFree, ideal, 2, 8, 12)
+	return fmt.Sprintf(". Where the highest priorities have no limit, as in the artifact, the ratio is %.2f, %.2f and %.2f for 2, 8 and 12 priorities", x[0], x[1], x[2])
+}
 
 // counts are how many priorities there are.
 func counts(s experiment.Scale) []int {

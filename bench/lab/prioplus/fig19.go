@@ -58,10 +58,10 @@ var fig19 = &experiment.Experiment{
 			}
 		}
 		r.Claim("bounded", bounded)
-		r.Note("bounded", whole)
+		r.Note("bounded", wholePackets)
 		if r.Scale == experiment.Full {
 			r.Claim("linear-in-n", claims.List(swings...))
-			r.Note("linear-in-n", whole)
+			r.Note("linear-in-n", wholePackets)
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -81,7 +81,7 @@ var fig19 = &experiment.Experiment{
 	},
 }
 
-const whole = "a window lets whole packets go: n flows in step add n packets to the queue at once, 89 ns each, where the formula has n times " +
+const wholePackets = "a window lets whole packets go: n flows in step add n packets to the queue at once, 89 ns each, where the formula has n times " +
 	"150 B; from 20 flows on they are in step no longer, since each is clocked by ACKs of its own"
 
 const fig19WAI = 150.0 // bytes on the wire (section 5)

@@ -8,13 +8,14 @@ import (
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/experiment"
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/units"
 )
 
 // largeExperiments are those of section 6.2, its appendices, and what else needs large networks.
-var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig12a, fig12b, fig14, fig15, fig16, fig17, fig18, fig19}
+var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig12a, fig12b, fig12c, fig13, fig14, fig15, fig16, fig17, fig18, fig19}
 
 // large is a run of many flows through a large network.
 type large struct {
@@ -29,10 +30,13 @@ type large struct {
 	Ports  int
 	Buffer units.Bytes
 	Lossy  bool // no PFC, and selective repeat
+	// Around, unless nil, answers what stands in for the congestion control of a flow.
+	Around func(cc.Control) cc.Control
 
 	Source   workload.Source
 	Priority func(workload.Flow) int // larger is higher
 	Span     units.Duration          // about how long flows arrive
+	Period   units.Duration          // how long the run takes, where there is no end of flows; else 0
 }
 
 // outcome is what came of it.
@@ -83,6 +87,8 @@ func (l large) run(j *experiment.Job) (*outcome, error) {
 			if err != nil {
 				failed = err
 				net.Stop()
+			} else if l.Around != nil {
+				s.Control = l.Around(s.Control)
 			}
 			return s
 		},
@@ -112,7 +118,7 @@ func (l large) run(j *experiment.Job) (*outcome, error) {
 	})
 	net.Every(20*units.Microsecond, func(now units.Time) bool {
 		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(l.Span)))
-		if ctx.Err() != nil || failed != nil || len(cl.Errors) > 0 || now.Sub(begin) > l.Span && cl.Running() == 0 {
+		if ctx.Err() != nil || failed != nil || len(cl.Errors) > 0 || l.over(now.Sub(begin), cl.Running()) {
 			net.Stop()
 		}
 		return true
@@ -127,11 +133,19 @@ func (l large) run(j *experiment.Job) (*outcome, error) {
 		return nil, failed
 	case len(cl.Errors) > 0:
 		return nil, fmt.Errorf("%d flows failed, the first: %w", len(cl.Errors), cl.Errors[0])
-	case cl.Running() > 0:
+	case cl.Running() > 0 && l.Period == 0:
 		return nil, fmt.Errorf("%d flows have not ended after %v", cl.Running(), net.Now().Sub(begin))
 	}
 	r.count(net, net.Now().Sub(begin))
 	return r, nil
+}
+
+// over says whether a run is at its end.
+func (l large) over(took units.Duration, running int) bool {
+	if l.Period > 0 {
+		return took >= l.Period
+	}
+	return took > l.Span && running == 0
 }
 
 // count adds up what the ports have counted.

@@ -44,6 +44,15 @@ func (s scheme) queues() bool {
 type priorities struct {
 	N     int
 	Start string // how the classes of PrioPlus's channels are parted: parameters of its table
+	AI    string // W_AI of Swift; empty is the artifact's 0.0012 BDP
+}
+
+// swift is an algorithm's text with W_AI.
+func (p priorities) swift(text string) string {
+	if p.AI == "" {
+		p.AI = "0.0012BDP"
+	}
+	return text + ",ai=" + p.AI
 }
 
 // answers is the queue of ACKs and echoes of probes: above all others.
@@ -93,8 +102,8 @@ const unstored = 20
 
 // Swift and LEDBAT as the artifact has them in its large runs, relative to the path of the flow.
 const (
-	swiftLarge  = "swift:base_target=rtt+25us,per_hop=0s,fs_range=100us,fs_min=0.1BDP,fs_max=1BDP,ai=0.0012BDP,beta=0.8,max_mdf=0.5,min_cwnd=0.0001BDP"
-	swiftInner  = "swift:ai=0.0012BDP,beta=0.8,max_mdf=0.5,gate_by_delay=true"
+	swiftLarge  = "swift:base_target=rtt+25us,per_hop=0s,fs_range=100us,fs_min=0.1BDP,fs_max=1BDP,beta=0.8,max_mdf=0.5,min_cwnd=0.0001BDP"
+	swiftInner  = "swift:beta=0.8,max_mdf=0.5,gate_by_delay=true"
 	ledbatLarge = "ledbat-dc:min_cwnd=0.01"
 	ledbatInner = "ledbat-dc"
 )
@@ -117,13 +126,13 @@ func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Co
 		return measured(parsed(ledbatLarge))
 	case virtualFree:
 		p.Start += ",free=0.125"
-		return measured(around(swiftInner, p, priority))
+		return measured(around(p.swift(swiftInner), p, priority))
 	case virtualSwift, virtualSameACK:
-		return measured(around(swiftInner, p, priority))
+		return measured(around(p.swift(swiftInner), p, priority))
 	case virtualLEDBAT:
 		return measured(around(ledbatInner, p, priority))
 	}
-	return measured(parsed(swiftLarge))
+	return measured(parsed(p.swift(swiftLarge)))
 }
 
 func parsed(text string) (cc.Control, error) { return cc.Parse(text) }
@@ -159,12 +168,13 @@ func measured(c cc.Control, err error) (cc.Control, error) { return noisy{c}, er
 // New implements cc.Control.
 func (n noisy) New(path cc.Path) (cc.Algorithm, error) {
 	a, err := n.Control.New(path)
-	return &noisyFlow{a, rand.New(rand.NewPCG(uint64(path.Seed), 'n'))}, err
+	return &noisyFlow{a, rand.New(rand.NewPCG(uint64(path.Seed), 'n')), false}, err
 }
 
 type noisyFlow struct {
 	cc.Algorithm
 	random *rand.Rand
+	whole  bool // what the hosts add counts as the fabric's
 }
 
 // Start implements cc.Starter.
@@ -179,6 +189,9 @@ func (n *noisyFlow) Start(now units.Time) cc.Decision {
 func (n *noisyFlow) On(ev *cc.Event, now units.Time) cc.Decision {
 	if ev.Kind == cc.RTT && ev.Delay > 0 {
 		ev.Delay += workload.DelayNoise.Sample(n.random)
+		if n.whole {
+			ev.Endpoint = 0
+		}
 	}
 	return n.Algorithm.On(ev, now)
 }
