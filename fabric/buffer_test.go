@@ -151,7 +151,7 @@ func TestImpossibleQueues(t *testing.T) {
 		"thresholds":  {fabric.Queue{ECN: fabric.ECN{Kmin: 2, Kmax: 1}}, "Kmin must not exceed Kmax"},
 		"probability": {fabric.Queue{ECN: fabric.ECN{Kmax: 1, Pmax: 2}}, "Pmax"},
 		"a DSCP's":    {fabric.Queue{ECNOf: map[uint8]fabric.ECN{3: {Kmin: 2, Kmax: 1}}}, "DSCP 3: ECN thresholds 2 and 1"},
-		"trim":        {fabric.Queue{Trim: 1, TrimTo: 8}, "queue 8"},
+		"trim":        {fabric.Queue{Trim: 1, TrimTo: fabric.MaxQueues}, "queue 16"},
 		"share":       {fabric.Queue{Share: 1.5}, "share of the link"},
 		"level":       {fabric.Queue{Share: 0.5, Level: 3}, "level of its own"},
 		"negative":    {fabric.Queue{Limit: -1}, "negative threshold"},

@@ -15,8 +15,13 @@ const (
 	onWire       = frameCheck + betweenSpace
 )
 
-// Priorities is how many queues a port has, and how many classes PFC pauses on their own.
+// Priorities is how many classes PFC (IEEE 802.1Qbb) pauses on their own, and how many queues real
+// ports have.
 const Priorities = 8
+
+// MaxQueues is how many queues a port may have here, each of them paused on its own: more than any
+// protocol has, to hold others against the ideal.
+const MaxQueues = 16
 
 // frame is a buffer and what the network knows of what is in it. The first cache line is what a
 // switch touches.

@@ -30,6 +30,9 @@ type HostConfig struct {
 	Noise func() units.Duration
 	PCIe  PCIe
 	CPU   CPU
+	// DataClasses is how many classes of data the NIC has beyond packet.ClassData: queues in strict
+	// priority, as physical priorities want them.
+	DataClasses int
 	// Memory, when not nil, is told of every byte the NIC writes and reads.
 	Memory Memory
 }
@@ -150,11 +153,11 @@ type NIC struct {
 	info    packet.Info
 	depth   int32
 	room    int
-	starved [packet.Classes]bool // came up short
-	arrived frameList            // for the poller; at is when it may have them
-	waiting int                  // of them
-	moved   int                  // frames received and sent by the poller
-	held    int                  // buffers that are not in the pool
+	starved [packet.MaxClasses]bool // came up short
+	arrived frameList               // for the poller; at is when it may have them
+	waiting int                     // of them
+	moved   int                     // frames received and sent by the poller
+	held    int                     // buffers that are not in the pool
 	lastRx  units.Time
 	pcie    pcie
 	stats   NICStats
@@ -219,7 +222,7 @@ func (n *Network) giveBack(f *frame) {
 
 // Send implements packet.Port.
 func (c *NIC) Send(class packet.Class, bufs []packet.Buf) int {
-	class = min(class, packet.Classes-1)
+	class = min(class, packet.Class(c.info.Classes-1))
 	for i := range bufs {
 		f := c.take(&bufs[i], "send")
 		c.net.label(f, bufs[i].Data())
@@ -327,7 +330,7 @@ func (c *NIC) clear() {
 		c.net.drop(c.arrived.pop())
 	}
 	c.waiting = 0
-	c.starved = [packet.Classes]bool{}
+	c.starved = [packet.MaxClasses]bool{}
 	for _, p := range c.ports {
 		for at := range p.queues {
 			for q := &p.queues[at]; q.head != nil; {

@@ -190,17 +190,18 @@ func (p *Port) Node() Node {
 	return p.sw
 }
 
-// build sets up the NIC: control before acknowledgements before data.
+// build sets up the NIC: control before acknowledgements before data, the higher classes of data first.
 func (h *Host) build() {
 	rate := units.BitRate(0)
 	for _, p := range h.nic.ports {
 		rate += p.rate
 		var qs Queues
+		qs[packet.ClassAck].Level, qs[packet.ClassControl].Level = MaxQueues, MaxQueues+1
 		p.configure(&qs)
 	}
 	h.nic.info = packet.Info{
 		Name: fmt.Sprintf("fabric:%d", h.index), Driver: "fabric", MAC: h.mac(), MTU: h.net.config.MTU,
-		LinkRate: rate, Classes: int(packet.Classes), TxDepth: int(h.nic.depth), Timestamps: true,
+		LinkRate: rate, Classes: int(packet.Classes) + h.config.DataClasses, TxDepth: int(h.nic.depth), Timestamps: true,
 	}
 }
 

@@ -25,22 +25,22 @@ type Port struct {
 	byteAt units.Duration // time of a byte; 0 when it is no whole number of picoseconds
 	delay  units.Duration // until the far end has a frame
 
-	queues [Priorities]queue
-	levels []uint8 // queues served alike, as bits, the first to be served first
-	turn   uint8   // the queue that deficit round robin is at
-	filled uint8   // queues with something in them
-	paused uint8   // queues that the peer has paused
-	until  [Priorities]units.Time
+	queues [MaxQueues]queue
+	levels []uint16 // queues served alike, as bits, the first to be served first
+	turn   uint8    // the queue that deficit round robin is at
+	filled uint16   // queues with something in them
+	paused uint16   // queues that the peer has paused
+	until  [MaxQueues]units.Time
 
 	first  frameList // pause frames
 	wire   frameList // frames on their way
 	freeAt units.Time
 	wakeAt units.Time // when the port has asked to look again; never otherwise
 
-	asking uint8              // queues that this port has told its peer to pause
-	asked  [Priorities]uint32 // how often
+	asking uint16            // queues that this port has told its peer to pause
+	asked  [MaxQueues]uint32 // how often
 
-	groups [Priorities]group // what came in here and is still in the switch
+	groups [MaxQueues]group // what came in here and is still in the switch
 	faults *linkFaults
 	stats  PortStats
 }
@@ -76,7 +76,7 @@ func (p *Port) Watch(queue int, f func(at units.Time, length units.Bytes)) {
 
 // configure orders the queues by level.
 func (p *Port) configure(qs *Queues) {
-	levels := map[int]uint8{}
+	levels := map[int]uint16{}
 	top := 0
 	for i := range qs {
 		q := &p.queues[i]
@@ -193,7 +193,7 @@ func (p *Port) pick(now units.Time) *frame {
 		if may == 0 {
 			continue
 		}
-		at := bits.TrailingZeros8(may)
+		at := bits.TrailingZeros16(may)
 		if may&(may-1) != 0 {
 			at = p.robin(may)
 		}
@@ -228,16 +228,16 @@ func (q *queue) spend(now units.Time) {
 const quantum = 4400
 
 // robin chooses among queues of one level (deficit round robin).
-func (p *Port) robin(may uint8) int {
+func (p *Port) robin(may uint16) int {
 	for {
 		q := &p.queues[p.turn]
 		if may>>p.turn&1 != 0 && q.deficit >= int64(q.head.wire) {
 			q.deficit -= int64(q.head.wire)
 			return int(p.turn)
 		}
-		p.turn = (p.turn + 1) % Priorities
+		p.turn = (p.turn + 1) % MaxQueues
 		for may>>p.turn&1 == 0 {
-			p.turn = (p.turn + 1) % Priorities
+			p.turn = (p.turn + 1) % MaxQueues
 		}
 		p.queues[p.turn].deficit += quantum * p.queues[p.turn].weight
 	}
@@ -272,9 +272,9 @@ func (p *Port) dequeue(at int, now units.Time) *frame {
 }
 
 // unpaused answers those of the queues that may send now.
-func (p *Port) unpaused(may uint8, now units.Time) uint8 {
+func (p *Port) unpaused(may uint16, now units.Time) uint16 {
 	for left := may; left != 0; left &= left - 1 {
-		at := bits.TrailingZeros8(left)
+		at := bits.TrailingZeros16(left)
 		priority := at
 		if p.host != nil { // its queues are classes
 			priority = int(p.queues[at].head.prio)

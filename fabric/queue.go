@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Queue says how one of the eight queues of a switch port works. The zero value is a lossy queue,
+// Queue says how one of the queues of a switch port works. The zero value is a lossy queue,
 // served after all those of a higher number, that no threshold limits but the whole buffer.
 type Queue struct {
 	// Level orders the queues: a higher level is served before a lower one. 0 means the number of
@@ -79,7 +79,7 @@ func (q *Queue) validate() error {
 		return fmt.Errorf("a negative threshold in %+v", *q)
 	case q.Weight < 0 || q.Level < 0 || q.Burst < 0:
 		return fmt.Errorf("a negative level, weight or burst in %+v", *q)
-	case q.TrimTo < 0 || q.TrimTo >= Priorities:
+	case q.TrimTo < 0 || q.TrimTo >= MaxQueues:
 		return fmt.Errorf("trimmed frames cannot go into queue %d", q.TrimTo)
 	case !(q.Share >= 0 && q.Share <= 1):
 		return fmt.Errorf("a share of the link of %v is not in 0..1", q.Share)
@@ -111,8 +111,8 @@ func (q *Queue) ecn(f *frame) ECN {
 	return q.ECN
 }
 
-// Queues is a configuration of all eight queues that does not depend on the rate of the port.
-type Queues [Priorities]Queue
+// Queues is a configuration of all queues that does not depend on the rate of the port.
+type Queues [MaxQueues]Queue
 
 // At makes it what SwitchConfig asks for.
 func (q Queues) At() func(units.BitRate) Queues { return func(units.BitRate) Queues { return q } }

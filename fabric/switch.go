@@ -13,7 +13,7 @@ type SwitchConfig struct {
 	Buffer units.Bytes
 	// Delay is what a frame waits for forwarding besides serialisation and queues.
 	Delay units.Duration
-	// Queues answers the queues of a port by its rate. Nil: eight lossy ones in strict priority.
+	// Queues answers the queues of a port by its rate. Nil: lossy ones in strict priority.
 	Queues func(rate units.BitRate) Queues
 	// INT makes the switch stamp the records that packets have room for, when they leave.
 	INT bool

@@ -24,6 +24,11 @@ const (
 	Classes                   // how many there are
 )
 
+// MaxClasses is how many classes a port may tell apart. Those from Classes on carry data as
+// ClassData does; a port that has them (see Info.Classes) sends the higher before the lower, and
+// ClassData last.
+const MaxClasses = 16
+
 // Port moves frames. It is used by one goroutine and never blocks.
 type Port interface {
 	// Alloc fills bufs with empty buffers and answers how many it had; short on exhaustion.
@@ -51,7 +56,7 @@ type Info struct {
 	MAC      MAC           // its own address, zero when it has none
 	MTU      units.Bytes   // largest IP datagram a frame may carry
 	LinkRate units.BitRate // 0 when unknown: a virtual port
-	Classes  int           // transmit queues; classes from Classes-1 on share the last one
+	Classes  int           // transmit queues; where they are fewer than Classes, the higher classes share the last one
 	TxDepth  int           // frames one queue holds
 
 	// Reliable says that the port never drops a frame that it took (a ring in this process);

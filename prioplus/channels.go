@@ -24,6 +24,7 @@ type options struct {
 	n                 int
 	a, b, eps         units.Duration
 	high, low, direct float64 // shares of the priorities
+	free              float64
 	wHigh, wMiddle    cc.Packets
 	wLow              cc.Packets
 	samples           int
@@ -48,6 +49,7 @@ func (o *options) declare(s *cc.Settings) {
 	s.Param(&o.high, "high", "0.125", "[0, 1]", "PrioPlus artifact", "share of the priorities, the highest, that start as high ones; at least one")
 	s.Param(&o.low, "low", "0.5", "[0, 1]", "PrioPlus 6.3", "share of the priorities that start as low ones; the others as middle ones")
 	s.Param(&o.direct, "direct", "0.125", "[0, 1]", "PrioPlus artifact", "share of the priorities, the highest, that start without a probe; at least one, unless 0")
+	s.Param(&o.free, "free", "0", "[0, 1]", "OURS; 0.125: PrioPlus artifact", "share of the priorities, the highest, that have no limit and never stop; at least one, unless 0")
 	s.Param(&o.wHigh, "w_high", "1BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of high priorities: first window, and what is added in a round trip without a queue")
 	s.Param(&o.wMiddle, "w_middle", "0.25BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of middle ones")
 	s.Param(&o.wLow, "w_low", "0.125BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of low ones")
@@ -138,7 +140,7 @@ func (c Class) String() string { return [...]string{"low", "middle", "high"}[min
 type Channel struct {
 	Priority      int
 	Class         Class
-	Target, Limit units.Duration // D_target and D_limit
+	Target, Limit units.Duration // D_target and D_limit; units.Forever is no limit
 	WLS           cc.Packets     // W_LS, the step of linear start
 	Direct        bool           // a flow starts without a probe
 }
@@ -161,6 +163,9 @@ func (o *options) channel(priority int, base units.Duration) (Channel, error) {
 	ch := Channel{Priority: priority, Direct: priority >= o.n-o.share(o.direct)}
 	ch.Target = base + units.Duration(priority+1)*(o.a+o.b)
 	ch.Limit = ch.Target + o.a/2 + o.b
+	if priority >= o.n-o.share(o.free) {
+		ch.Limit = units.Forever
+	}
 	switch {
 	case priority >= o.n-o.share(o.high):
 		ch.Class, ch.WLS = High, o.wHigh

@@ -122,3 +122,14 @@ func TestChannelsSayWhatTheyRead(t *testing.T) {
 	require.NoError(t, Channels{}.Table(&b, plain))
 	assert.Equal(t, 9, strings.Count(b.String(), "\n"))
 }
+
+// The artifact's highest priorities have no limit: there is nobody to stop for.
+func TestFree(t *testing.T) {
+	c, err := ParseChannels("n=16,free=0.125")
+	require.NoError(t, err)
+	for priority, want := range map[int]bool{15: true, 14: true, 13: false, 0: false} {
+		ch, err := c.Of(priority, plain)
+		require.NoError(t, err)
+		assert.Equal(t, want, ch.Limit == units.Forever, "priority %d", priority)
+	}
+}

@@ -66,7 +66,7 @@ type Endpoint struct {
 	rx      [packet.Burst]packet.Buf
 	at      uint   // which of rx is being handled
 	kept    uint32 // bits: which of rx are held, and not to be freed
-	out     [packet.Classes]outQueue
+	out     []outQueue
 	classes packet.Class // how many of them the port tells apart
 	burst   int          // frames built before the port gets them
 	onRound func(now units.Time)
@@ -77,7 +77,8 @@ type Endpoint struct {
 	qps       qpTable
 	regions   keyTable
 	neighbors *neigh.Table
-	turns     [turns]turnList
+	turns     [lists]turnList
+	lastList  int           // the last of turns that is in use
 	waiting   []*QueuePair  // for a neighbour
 	overrun   []*QueuePair  // lost a completion
 	timers    *pace.Wheel   // of each queue pair one, by its flow
@@ -152,7 +153,9 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: DefaultWindow} }
 	}
 	e.burst = burstFor(info.TxDepth)
-	e.classes = packet.Class(min(max(info.Classes, 1), int(packet.Classes)))
+	e.classes = packet.Class(min(max(info.Classes, 1), packet.MaxClasses))
+	e.out = make([]outQueue, e.classes)
+	e.lastList = int(turnSend) + max(0, int(e.classes)-int(packet.Classes))
 	e.qps.init(c.FirstQPN, c.QPNStep)
 	return e, nil
 }

@@ -118,7 +118,7 @@ func (qp *QueuePair) probeDrained() {
 // sendProbe sends the probe that is due. It answers false when the port has no room.
 func (qp *QueuePair) sendProbe(now units.Time) bool {
 	e, p := qp.ep, qp.prober
-	b := e.frame(packet.ClassData) // behind the data
+	b := e.frame(qp.class) // behind the data
 	if b == nil {
 		return false
 	}
@@ -134,7 +134,7 @@ func (qp *QueuePair) sendProbe(now units.Time) bool {
 	}
 	qp.tmpl.Seal(room[:total])
 	b.SetLen(total)
-	e.push(packet.ClassData)
+	e.push(qp.class)
 	e.counters.ProbesSent++
 	p.due, p.leftAt, p.lostAt = false, now, 0
 	p.seq++

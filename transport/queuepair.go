@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/neigh"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -162,8 +163,9 @@ type QueuePair struct {
 	mtuShift        uint8
 	minRNRTimer     uint8
 	commEstablished bool
-	bolt            bool        // its congestion control hears switches, and the peer plays its part
-	wants           cc.EventSet // the events its algorithm hears
+	class           packet.Class // of requests
+	bolt            bool         // its congestion control hears switches, and the peer plays its part
+	wants           cc.EventSet  // the events its algorithm hears
 	pkey            uint16
 	mtu             uint32
 	flow            cc.Flow

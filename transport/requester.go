@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -164,7 +163,7 @@ func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 // buildData puts packet k of a SEND or WRITE in line to leave; ask asks for an ACK.
 func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 	e := qp.ep
-	b := e.frame(packet.ClassData)
+	b := e.frame(qp.class)
 	if b == nil {
 		return sendNoRoom
 	}
@@ -208,7 +207,7 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	}
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
-	e.push(packet.ClassData)
+	e.push(qp.class)
 	return sendDone
 }
 
@@ -313,7 +312,7 @@ func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
 // buildRead puts a request for size bytes from packet k of a READ on, or an atomic, in line to leave.
 func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 	e := qp.ep
-	b := e.frame(packet.ClassData)
+	b := e.frame(qp.class)
 	if b == nil {
 		return sendNoRoom
 	}
@@ -339,7 +338,7 @@ func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 	}
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
-	e.push(packet.ClassData)
+	e.push(qp.class)
 	return sendDone
 }
 

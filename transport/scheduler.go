@@ -10,9 +10,24 @@ type turn uint8
 
 const (
 	turnAnswer turn = iota // to acknowledge and to send READ responses
-	turnSend               // to send requests
+	turnSend               // to send requests; those of lower classes of data follow
 	turns
 )
+
+// lists is how many lists of turns there are: answers, and requests by their class of data, the
+// highest first, ClassData last.
+const lists = int(turns) + packet.MaxClasses - int(packet.Classes)
+
+// list is the index of the list that a queue pair waits in for a turn.
+func (e *Endpoint) list(t turn, qp *QueuePair) int {
+	switch {
+	case t == turnAnswer:
+		return int(t)
+	case qp.class < packet.Classes:
+		return e.lastList
+	}
+	return int(turnSend) + int(e.classes-1-qp.class)
+}
 
 // turnLink is a queue pair's place in one list.
 type turnLink struct {
@@ -26,7 +41,7 @@ type turnList struct{ head, tail *QueuePair }
 
 // queue gives the queue pair a turn, unless it waits for one already.
 func (e *Endpoint) queue(t turn, qp *QueuePair) {
-	link, list := &qp.links[t], &e.turns[t]
+	link, list := &qp.links[t], &e.turns[e.list(t, qp)]
 	if link.queued {
 		return
 	}
@@ -39,10 +54,10 @@ func (e *Endpoint) queue(t turn, qp *QueuePair) {
 	list.tail = qp
 }
 
-// dequeue takes out the first of a list.
-func (e *Endpoint) dequeue(t turn) {
-	list := &e.turns[t]
-	link := &list.head.links[t]
+// dequeue takes out the first of list i.
+func (e *Endpoint) dequeue(i int) {
+	list := &e.turns[i]
+	link := &list.head.links[min(turn(i), turnSend)]
 	if list.head = link.next; list.head == nil {
 		list.tail = nil
 	}
@@ -63,27 +78,38 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	}
 	e.emitNeighbors()
 	budget := pollBudget
-	budget -= e.serve(turnAnswer, now, budget)
-	if e.pacedWent {
-		sent := e.serve(turnSend, now, budget)
+	budget -= e.serve(int(turnAnswer), now, budget)
+	othersFirst := e.pacedWent
+	if othersFirst {
+		sent := e.serveRequests(now, budget)
 		e.pacedWent = sent == 0
-		budget -= sent + e.transmitPaced(now, budget-sent)
-	} else {
-		sent := e.transmitPaced(now, budget)
-		e.pacedWent = sent > 0
 		budget -= sent
-		budget -= e.serve(turnSend, now, budget)
 	}
+	sent := e.transmitPaced(now, budget)
+	if !othersFirst {
+		e.pacedWent = sent > 0
+	}
+	budget -= sent
+	budget -= e.serveRequests(now, budget) // among them those that lost their pace just now
 	for c := range e.classes {
 		e.flush(c)
 	}
 	return budget <= 0
 }
 
-// serve gives turns of one kind to queue pairs, a quantum each. It answers how many packets were sent.
-func (e *Endpoint) serve(t turn, now units.Time, budget int) (all int) {
-	for all < budget && e.turns[t].head != nil {
-		qp, sent, again := e.turns[t].head, 0, false
+// serveRequests gives turns to send requests, class after class.
+func (e *Endpoint) serveRequests(now units.Time, budget int) (all int) {
+	for i := int(turnSend); i <= e.lastList; i++ {
+		all += e.serve(i, now, budget-all)
+	}
+	return all
+}
+
+// serve gives turns to the queue pairs of list i, a quantum each. It answers how many packets were sent.
+func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
+	t := min(turn(i), turnSend)
+	for all < budget && e.turns[i].head != nil {
+		qp, sent, again := e.turns[i].head, 0, false
 		if t == turnSend && qp.req.fresh {
 			qp.beginWork(now)
 		}
@@ -96,7 +122,7 @@ func (e *Endpoint) serve(t turn, now units.Time, budget int) (all int) {
 			sent, again = qp.transmit(now, room)
 		}
 		all += sent
-		e.dequeue(t)
+		e.dequeue(i)
 		if again {
 			e.queue(t, qp)
 			if sent == 0 {

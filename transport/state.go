@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -59,6 +60,9 @@ type RTSAttr struct {
 	// MaxInFlight bounds the window of congestion control, for instance by the path's
 	// bandwidth-delay product (IRN section 3.2); 0 does not.
 	MaxInFlight units.Bytes
+	// Class is the class that requests leave in: ClassData, the zero value, or one from
+	// packet.Classes on, where the port has such. Queue pairs of a higher one go first.
+	Class packet.Class
 }
 
 func (qp *QueuePair) want(op string, states ...State) error {
@@ -195,7 +199,10 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic, MaxRdAtomic)
 	case a.RTOLow < 0 || a.RTOHigh < 0 || a.MaxInFlight < 0:
 		return qp.bad("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow, a.RTOHigh, int64(a.MaxInFlight))
+	case a.Class != packet.ClassData && (a.Class < packet.Classes || a.Class >= qp.ep.classes):
+		return qp.bad("RTS", "class %d is no class of data; the port has %d classes, and data beyond ClassData from %d on", a.Class, qp.ep.classes, packet.Classes)
 	}
+	qp.class = a.Class
 	r := &qp.req
 	r.sndNxt, r.una, r.sndMax = a.SendPSN, a.SendPSN, a.SendPSN
 	r.timeout = wire.AckTimeout(a.Timeout)

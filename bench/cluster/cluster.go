@@ -5,6 +5,8 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -23,6 +25,9 @@ type Config struct {
 	// ControlOf, unless nil, is that of the n-th connection between two hosts: for mixed runs, and flows
 	// of several priorities.
 	ControlOf func(from, to, n int) cc.Control
+	// Serve, unless nil, says how a flow is served, on a connection of its own. It goes before
+	// Control, ControlOf, Around, TrafficClass and AnswerClass.
+	Serve func(workload.Flow) Service
 	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that hears
 	// what it hears, to take it down or to add to it.
 	Around func(from, to, n int, a cc.Algorithm) cc.Algorithm
@@ -42,6 +47,15 @@ type Config struct {
 	// what is in flight (IRN section 3); the zero Recovery leaves Timeout and the window alone.
 	Selective bool
 	Recovery  Recovery
+}
+
+// Service is how a flow is served.
+type Service struct {
+	Control cc.Control
+	// TrafficClass of data, DSCP and ECN, and that of ACKs and CNPs; AnswerClass 0 is TrafficClass.
+	TrafficClass, AnswerClass uint8
+	// Class is the transmit queue of data, see transport.RTSAttr.
+	Class packet.Class
 }
 
 // Recovery is how selective repeat finds out that nothing comes any more; see transport.RTSAttr.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/neigh"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -23,6 +24,15 @@ type Conn struct {
 
 // Connect makes a connection between two hosts.
 func (c *Cluster) Connect(from, to int) (*Conn, error) {
+	n := c.Nodes[from].counts[to]
+	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass}
+	if c.config.ClassOf != nil {
+		s.TrafficClass = c.config.ClassOf(from, to, n)
+	}
+	return c.connect(from, to, s)
+}
+
+func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {
 	a, b := c.Nodes[from], c.Nodes[to]
 	qa, err := a.queuePair()
 	if err != nil {
@@ -34,10 +44,9 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	}
 	n := a.counts[to]
 	a.counts[to]++
-	control := c.controlOf(from, to, n)
-	if control != nil {
-		algorithm, err := control.New(c.path(from, to, n))
-		if err == nil && c.config.Around != nil {
+	if s.Control != nil {
+		algorithm, err := s.Control.New(c.path(from, to, n))
+		if err == nil && c.config.Around != nil && c.config.Serve == nil {
 			algorithm = c.config.Around(from, to, n, algorithm)
 		}
 		if err == nil {
@@ -48,7 +57,7 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 		}
 	}
 	var ab, ba wire.Agreement // of a and of b
-	if c.config.Selective || control != nil {
+	if c.config.Selective || s.Control != nil {
 		offerA, offerB := qa.Offer(), qb.Offer()
 		if !c.config.Selective {
 			offerA.Features &^= wire.FeatureSACK
@@ -56,14 +65,10 @@ func (c *Cluster) Connect(from, to int) (*Conn, error) {
 		ab, ba = wire.Agree(offerA, offerB), wire.Agree(offerB, offerA)
 	}
 	psnA, psnB := wire.PSN(a.Endpoint.RandomPSN()), wire.PSN(b.Endpoint.RandomPSN())
-	class := c.config.TrafficClass
-	if c.config.ClassOf != nil {
-		class = c.config.ClassOf(from, to, n)
-	}
-	if err := c.bringUp(qa, b, qb, psnA, psnB, ab, class); err != nil {
+	if err := c.bringUp(qa, b, qb, psnA, psnB, ab, s); err != nil {
 		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 	}
-	if err := c.bringUp(qb, a, qa, psnB, psnA, ba, class); err != nil {
+	if err := c.bringUp(qb, a, qa, psnB, psnA, ba, s); err != nil {
 		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 	}
 	conn := &Conn{QP: qa, Remote: qb, From: a, To: b, id: uint64(len(a.conns))}
@@ -85,11 +90,16 @@ const (
 	ackLen       = dataOverhead + wire.AETHLen
 )
 
+// BaseRTT is how long a full packet to the other host and its ACK take through empty queues.
+func (c *Cluster) BaseRTT(from, to int) units.Duration {
+	return c.Net.BaseRTT(from, to, c.config.PathMTU+dataOverhead, ackLen)
+}
+
 // path is what congestion control is told of the way of the n-th connection between two hosts.
 func (c *Cluster) path(from, to, n int) cc.Path {
 	return cc.Path{
 		LineRate: c.Net.Host(from).NIC().Ports()[0].Rate(),
-		BaseRTT:  c.Net.BaseRTT(from, to, c.config.PathMTU+dataOverhead, ackLen),
+		BaseRTT:  c.BaseRTT(from, to),
 		Payload:  c.config.PathMTU,
 		Hops:     len(c.Net.Path(from, to, 0)) - 1,
 		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay | c.src(from, to),
@@ -104,17 +114,18 @@ func (n *Node) queuePair() (*transport.QueuePair, error) {
 }
 
 // bringUp tells one end of the other.
-func (c *Cluster) bringUp(qp *transport.QueuePair, peer *Node, peerQP *transport.QueuePair, mine, theirs wire.PSN, extension wire.Agreement, class uint8) error {
+func (c *Cluster) bringUp(qp *transport.QueuePair, peer *Node, peerQP *transport.QueuePair, mine, theirs wire.PSN, extension wire.Agreement, s Service) error {
 	return qp.Connect(
 		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead},
 		transport.RTRAttr{
-			Path:    transport.AddressVector{IP: peer.Host.Addrs()[0].Addr(), TrafficClass: class},
+			Path:    transport.AddressVector{IP: peer.Host.Addrs()[0].Addr(), TrafficClass: s.TrafficClass},
 			PathMTU: c.config.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4, MinRNRTimer: 12, Extension: extension,
-			AnswerClass: c.config.AnswerClass,
+			AnswerClass: s.AnswerClass,
 		},
 		transport.RTSAttr{
 			SendPSN: mine, Timeout: c.config.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
 			RTOLow: c.config.Recovery.RTOLow, RTOHigh: c.config.Recovery.RTOHigh, MaxInFlight: c.config.Recovery.MaxInFlight,
+			Class: s.Class,
 		},
 	)
 }
@@ -136,6 +147,15 @@ func (n *Node) post(c *Conn) error {
 		f.outstanding++
 	}
 	return nil
+}
+
+// retire ends a connection that no flow will use again, once the round is over.
+func (c *Cluster) retire(conn *Conn) {
+	c.Net.At(c.Net.Now(), func() {
+		conn.QP.Destroy()
+		conn.Remote.Destroy()
+		conn.From.conns[conn.id] = nil
+	})
 }
 
 // reap handles completions, inside Poll.
@@ -171,9 +191,36 @@ func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
 	if f.outstanding == 0 {
 		f.Done = now
 		c.flow = nil
-		n.idle[f.Dst] = append(n.idle[f.Dst], c)
+		if n.cluster.config.Serve != nil {
+			n.cluster.retire(c)
+		} else {
+			n.idle[f.Dst] = append(n.idle[f.Dst], c)
+		}
 		n.cluster.finished(f)
 	}
+}
+
+// Introduce lets hosts get to know each other's addresses, all pairs of them, and takes some virtual time.
+func (c *Cluster) Introduce() error {
+	const atOnce = neigh.QueueDepth / 2 // solicitations of a host
+	for i := 1; i < len(c.Nodes); i++ {
+		for at, n := range c.Nodes {
+			ip := c.Nodes[(at+i)%len(c.Nodes)].Host.Addrs()[0].Addr()
+			if _, err := n.Endpoint.Neighbors().Resolve(ip, c.Net.Now()); err != nil {
+				return err
+			}
+		}
+		if i%atOnce != 0 && i+1 < len(c.Nodes) {
+			continue
+		}
+		for _, n := range c.Nodes {
+			n.Host.Wake()
+		}
+		if err := c.Net.Run(c.Net.Now().Add(100 * units.Microsecond)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Warm makes a connection that no flow uses yet, so that the next flow between the hosts finds it

@@ -83,7 +83,12 @@ func (c *Cluster) begin(f workload.Flow) {
 func (c *Cluster) Start(f workload.Flow) (*Running, error) {
 	n := c.Nodes[f.Src]
 	var conn *Conn
-	if free := n.idle[f.Dst]; len(free) > 0 {
+	if c.config.Serve != nil {
+		var err error
+		if conn, err = c.connect(f.Src, f.Dst, c.config.Serve(f)); err != nil {
+			return nil, err
+		}
+	} else if free := n.idle[f.Dst]; len(free) > 0 {
 		conn = free[len(free)-1]
 		n.idle[f.Dst] = free[:len(free)-1]
 	} else {

@@ -73,7 +73,8 @@ func sum(xs []float64) (total float64) {
 
 // write prints what a scene was.
 func (s *settings) write(w io.Writer, sc *scene) error {
-	fmt.Fprintf(w, "\n%s: a round of the polling core took %v on average\n", sc.Name, (sc.Took / units.Duration(max(1, sc.Rounds)) / units.Nanosecond * units.Nanosecond))
+	fmt.Fprintf(w, "\n%s: %d rounds in %.2f s, of which other programs had the core for %.1f %%\n", sc.Name, sc.Rounds, sc.Took.Seconds(),
+		100*float64(sc.Absent)/float64(sc.Took))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "at\t\ttakes over within\t")
 	for _, g := range sc.Groups {

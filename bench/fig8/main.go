@@ -65,6 +65,9 @@ func (s *settings) show(w io.Writer) error {
 	if err := sv.Write(w); err != nil {
 		return err
 	}
+	if s.competes != nil {
+		fmt.Fprintf(w, "\n%v: other programs compete for the polling core\n", s.competes)
+	}
 	scenes := []bool{true}
 	if s.Alone {
 		scenes = append(scenes, false)

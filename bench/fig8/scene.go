@@ -19,6 +19,7 @@ type scene struct {
 	Queue  []float64 // of the bottleneck, the longest in each bin, as time on the link in us
 	Rounds int       // of the polling core, in all of it
 	Took   units.Duration
+	Absent units.Duration // of it other programs had the core
 }
 
 // group is the flows of one priority.
@@ -72,30 +73,20 @@ func (s *settings) depth(sv *channels.Survey) int {
 	return min(max(8, int(2*s.window(sv)/s.Message)), 1024)
 }
 
-// play plays it.
-func (s *settings) play(name string, plus bool, sv *channels.Survey) (_ *scene, err error) {
-	g, err := build(s, len(s.Prios))
-	if err != nil {
-		return nil, err
-	}
-	defer g.close()
+// cast makes the groups, and their flows on the stage.
+func (s *settings) cast(g *stage, sc *scene, plus bool, sv *channels.Survey, slot func(units.Time) int) error {
 	n := len(s.Prios)
-	sc := &scene{Name: name, Step: s.Step, Bin: s.Step / bins}
-	total := units.Duration(2*n-1) * s.Step
-	sc.Queue = make([]float64, 2*n*bins)
-	var t0 units.Time
-	slot := func(now units.Time) int { return min(int(now.Sub(t0)/sc.Bin), len(sc.Queue)-1) }
 	for i, priority := range s.Prios {
 		control, target, err := s.controlOf(plus, sv, priority)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		gr := &group{Priority: priority, Target: target, Bytes: make([]float64, len(sc.Queue)),
 			Begins: units.Duration(i) * s.Step, Ends: units.Duration(2*n-1-i) * s.Step}
 		for range s.Each {
 			f, err := g.connect(g.nodes[i], control, sv.Path.BaseRTT, int(s.Message), s.depth(sv))
 			if err != nil {
-				return nil, err
+				return err
 			}
 			p := &part{flow: f}
 			f.arrived = func(now units.Time, bytes units.Bytes) {
@@ -106,36 +97,57 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (_ *scene, 
 		}
 		sc.Groups = append(sc.Groups, gr)
 	}
-	t0 = g.now()
+	return nil
+}
+
+// play plays it, until all that was posted has arrived.
+func (s *settings) play(name string, plus bool, sv *channels.Survey) (*scene, error) {
+	g, err := build(s, len(s.Prios))
+	if err != nil {
+		return nil, err
+	}
+	defer g.close()
+	acts := 2*len(s.Prios) - 1
+	sc := &scene{Name: name, Step: s.Step, Bin: s.Step / bins, Queue: make([]float64, (acts+1)*bins)}
+	var t0 units.Time
+	slot := func(now units.Time) int { return max(0, min(int(now.Sub(t0)/sc.Bin), len(sc.Queue)-1)) }
+	if err := s.cast(g, sc, plus, sv, slot); err != nil {
+		return nil, err
+	}
 	g.bottleneck().Watch(0, func(at units.Time, length units.Bytes) {
-		if at.Before(t0) {
-			return
-		}
 		q := &sc.Queue[slot(at)]
 		*q = max(*q, s.Rate.Duration(length).Microseconds())
 	})
+	t0 = g.now()
+	ends := units.Duration(acts) * s.Step
 	err = g.run(func(now units.Time) (bool, error) {
 		passed := now.Sub(t0)
-		settled := passed > total
-		for i, gr := range sc.Groups {
-			gr.conduct(passed, i+1 < n, s.Step)
-			for _, p := range gr.Flows {
-				if err := p.fill(); err != nil {
-					return true, err
-				}
-				settled = settled && p.settled()
-			}
-		}
-		if passed > total+s.Patience {
+		if passed > ends+s.Patience {
 			return true, fmt.Errorf("%s: %v after the last flow's end messages have not arrived", name, s.Patience)
 		}
-		return settled, nil
+		settled, err := sc.conduct(passed)
+		return settled && passed > ends, err
 	})
-	sc.Rounds, sc.Took = g.rounds, g.now().Sub(t0)
+	sc.Rounds, sc.Took, sc.Absent = g.rounds, g.now().Sub(t0), g.absent
 	if lost := g.lost(); err == nil && lost > 0 {
 		err = fmt.Errorf("%s: %d frames were dropped, and nothing should have been", name, lost)
 	}
 	return sc, err
+}
+
+// conduct lets the flows that it is the time of send, and answers whether all that was sent has arrived.
+func (sc *scene) conduct(passed units.Duration) (settled bool, err error) {
+	settled = true
+	for i, gr := range sc.Groups {
+		gr.conduct(passed, i+1 < len(sc.Groups), sc.Step)
+		for _, p := range gr.Flows {
+			if err := p.fill(); err != nil {
+				return false, err
+			}
+			settled = settled && p.settled()
+		}
+	}
+	return settled, nil
 }
 
 // conduct begins and ends the flows of a group, and notes what the higher ones do to them, where there are any.

@@ -33,6 +33,8 @@ type settings struct {
 	Seed       uint64
 	Out        string
 	Patience   units.Duration // that messages arrive
+
+	competes error // why the polling core is not its own, though it was asked for
 }
 
 // text makes what reads and prints itself a flag.

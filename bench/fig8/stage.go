@@ -21,7 +21,11 @@ type stage struct {
 	nodes    []*node
 	begun    time.Time
 	rounds   int
+	absent   units.Duration // the polling core, altogether: between rounds that were longer than absence apart
 }
+
+// absence is what no round takes: another program had the core.
+const absence = units.Millisecond
 
 // node is a host's endpoint.
 type node struct {
@@ -102,12 +106,17 @@ func (g *stage) run(step func(now units.Time) (done bool, err error)) error {
 	}
 	defer release()
 	if g.settings.Realtime {
-		if undo, err := realtime(); err == nil {
+		undo, err := realtime()
+		if g.settings.competes = err; err == nil {
 			defer undo()
 		}
 	}
-	for {
+	for last := g.now(); ; {
 		now := g.now()
+		if gap := now.Sub(last); gap > absence {
+			g.absent += gap
+		}
+		last = now
 		if err := g.net.Advance(now); err != nil {
 			return err
 		}

@@ -20,10 +20,12 @@ func (s *settings) survey() (*channels.Survey, error) {
 		return nil, err
 	}
 	f.active = true
-	deadline := g.now().Add(s.Patience)
+	// A sample takes a round trip of a probe and of a packet, and the time of ten packets in the stream.
+	takes := units.Duration(s.Samples)*(12*s.Rate.Duration(pathMTU)+8*s.Delay) + s.Patience
+	deadline := g.now().Add(takes)
 	err = g.run(func(now units.Time) (bool, error) {
 		if now.After(deadline) {
-			return true, fmt.Errorf("channels: --samples %d did not come within %v", s.Samples, s.Patience)
+			return true, fmt.Errorf("--samples %d: they did not come within %v", s.Samples, takes)
 		}
 		return gauge.Done(), f.fill()
 	})

@@ -57,7 +57,7 @@ func (p *plan) drawQueues(d dice) (qs fabric.Queues) {
 		ecn.Pmax, ecn.AtDequeue = d.Float64(), d.chance(0.3)
 	}
 	robin := d.chance(0.5)
-	for i := range qs {
+	for i := range qs[:fabric.Priorities] {
 		qs[i].ECN = ecn
 		if robin && (i < 6 || d.chance(0.5)) { // the others stay above, in strict priority
 			qs[i].Level, qs[i].Weight = 1, between(d, 1, 8)
@@ -80,7 +80,7 @@ func (p *plan) makeLossless(d dice, qs *fabric.Queues) string {
 	if d.chance(0.5) {
 		one.Limit = scale(d, units.Bytes(1000), 400000)
 	}
-	for i := range qs {
+	for i := range qs[:fabric.Priorities] {
 		qs[i].Lossless, qs[i].Reserve, qs[i].Resume, qs[i].Alpha, qs[i].Limit = true, one.Reserve, one.Resume, one.Alpha, one.Limit
 	}
 	kept := units.Bytes(p.topology.degree*fabric.Priorities) * (one.Reserve + headroom(p.topology.fastest))
@@ -88,7 +88,7 @@ func (p *plan) makeLossless(d dice, qs *fabric.Queues) string {
 	template := *qs
 	c.Queues = func(rate units.BitRate) fabric.Queues {
 		qs := template
-		for i := range qs {
+		for i := range qs[:fabric.Priorities] {
 			qs[i].Headroom = headroom(rate)
 		}
 		return qs
@@ -114,7 +114,7 @@ func (p *plan) makeLossy(d dice, qs *fabric.Queues) string {
 	case 1:
 		trim = scale(d, longestFrame(p.parts.MTU), c.Buffer)
 	}
-	for i := range qs {
+	for i := range qs[:fabric.Priorities] {
 		qs[i].Alpha, qs[i].Limit, qs[i].SelectiveDrop = alpha, limit, selective
 		if i < fabric.Priorities-1 {
 			qs[i].Trim, qs[i].TrimTo = trim, fabric.Priorities-1

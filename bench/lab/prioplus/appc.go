@@ -16,7 +16,7 @@ const (
 // appC: Theorem 4.1, that no start makes less of a queue than the linear one.
 var appC = &experiment.Experiment{
 	ID:    "prioplus/appC",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		const steps = appCRTTs * appCSide
 		straight := ramp{perRTT: appCSide}

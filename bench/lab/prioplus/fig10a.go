@@ -24,7 +24,7 @@ func fig10aStairs(s experiment.Scale) *stairs {
 var fig10a = &experiment.Experiment{
 	ID: "prioplus/fig10a",
 	Run: func(j *experiment.Job) error {
-		config := noisy(j.Seed, experiment.At(j.Scale, 80*units.Millisecond, 40*units.Millisecond))
+		config := noisyMicro(j.Seed, experiment.At(j.Scale, 80*units.Millisecond, 40*units.Millisecond))
 		config.Rate = experiment.At[units.BitRate](j.Scale, rate, 10*units.Gbps)
 		return fig10aStairs(j.Scale).run(j, config)
 	},

@@ -34,7 +34,7 @@ var fig10b = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		config := noisy(j.Seed, 50*units.Millisecond)
+		config := noisyMicro(j.Seed, 50*units.Millisecond)
 		r, err := bottleneck.Run(j.Context(), config, many(flows, bottleneck.Flow{Bytes: size, Control: control}))
 		if err != nil {
 			return err

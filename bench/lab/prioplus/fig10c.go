@@ -28,7 +28,7 @@ var fig10c = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		config := noisy(j.Seed, experiment.At(j.Scale, 8*units.Millisecond, 4*units.Millisecond))
+		config := noisyMicro(j.Seed, experiment.At(j.Scale, 8*units.Millisecond, 4*units.Millisecond))
 		flows := append(many(10, bottleneck.Flow{Control: low}), many(10, bottleneck.Flow{Start: start, Control: high})...)
 		r, err := bottleneck.Run(j.Context(), config, flows)
 		if err != nil {

@@ -60,7 +60,7 @@ var fig10d = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		config := noisy(j.Seed, experiment.At(j.Scale, 10*units.Millisecond, 3*units.Millisecond))
+		config := noisyMicro(j.Seed, experiment.At(j.Scale, 10*units.Millisecond, 3*units.Millisecond))
 		config.Noise = func(random *rand.Rand) units.Duration {
 			return units.Duration(c.Scale * float64(workload.DelayNoise.Sample(random)))
 		}

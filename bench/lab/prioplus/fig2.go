@@ -19,7 +19,7 @@ func lossless(rate units.BitRate, delay units.Duration) units.Bytes { return rat
 // fig2: headroom of lossless queues eats the buffer that they share.
 var fig2 = &experiment.Experiment{
 	ID:    "prioplus/fig2",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		const (
 			reserve = 4 * units.KiB // of each queue (table of the figure)
@@ -57,5 +57,5 @@ var fig2 = &experiment.Experiment{
 	},
 }
 
-// once is for what has nothing random.
-func once(experiment.Scale) int { return 1 }
+// oneSeed is for what has nothing random.
+func oneSeed(experiment.Scale) int { return 1 }

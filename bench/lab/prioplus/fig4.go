@@ -12,7 +12,7 @@ import (
 // fig4: a low flow while two high ones come and go.
 var fig4 = &experiment.Experiment{
 	ID:    "prioplus/fig4",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		low, err := virtual("n=8", 2, wai)
 		if err != nil {
@@ -55,7 +55,7 @@ var fig4 = &experiment.Experiment{
 			phases = append(phases, claims.Text([...]string{"send", "probe"}[int(p)]))
 		}
 		r.Claim("phases", claims.List(phases...))
-		r.Note("phases", "after its first stop of each the low flow comes back for 0.1 ms: it gave up a whole BDP at once, the high flow adds a quarter of one "+
+		r.Note("phases", "after its first stop of each the low flow comes back for 0.1 ms: it gave up a whole BDP at oneSeed, the high flow adds a quarter of one "+
 			"in a round trip, and so the first probe, 28 µs later, finds room in the queue; the second stop lasts")
 		r.Claim("probe-only", r.Values("silent")[0])
 		r.Claim("adaptive-step", experiment.Seconds(r.Values("takeover")[0]))

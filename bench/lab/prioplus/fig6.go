@@ -27,7 +27,7 @@ const (
 // fig6: a larger window shows in the delay two round trips later.
 var fig6 = &experiment.Experiment{
 	ID:    "prioplus/fig6",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		for name, every := range map[string]int{"dual": 2, "every": 1} {
 			a, err := runFig6(j.Seed, every)

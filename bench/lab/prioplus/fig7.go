@@ -23,7 +23,7 @@ import (
 // fig7: the noise of delays, and what the filter of two samples makes of it.
 var fig7 = &experiment.Experiment{
 	ID:    "prioplus/fig7",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		random := rand.New(rand.NewPCG(j.Seed, 0))
 		samples := make(experiment.Values, experiment.At(j.Scale, 1_000_000, 100_000))

@@ -2,6 +2,7 @@ package prioplus
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goroce/goroce/bench/lab/bottleneck"
 	"github.com/goroce/goroce/bench/lab/experiment"
@@ -10,10 +11,10 @@ import (
 )
 
 // Experiments are those of this package.
-var Experiments = []*experiment.Experiment{
+var Experiments = slices.Concat([]*experiment.Experiment{
 	fig2, fig3a, fig3b, fig3c, fig3d, table1, table2, appC, fig6, fig7, sec432, sec5, fig4, sec421, fig8a, fig8b, fig9, fig10a, fig10b, fig10c, fig10d,
 	mixedQueue, weighted, perClassECN,
-}
+}, largeExperiments)
 
 // The micro-benchmark (section 6.1): senders and a receiver on one switch, 100 Gb/s, 3 µs a link.
 // Packets of the published configuration are 1054 B on the wire, with 1000 B of payload and no

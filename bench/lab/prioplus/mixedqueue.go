@@ -40,7 +40,7 @@ var mixedQueue = &experiment.Experiment{
 	},
 	Run: func(j *experiment.Job) error {
 		f := j.Params.(foreign)
-		config := noisy(j.Seed, 10*units.Millisecond)
+		config := noisyMicro(j.Seed, 10*units.Millisecond)
 		config.Rate = experiment.At[units.BitRate](j.Scale, rate, 10*units.Gbps)
 		slower := rate / config.Rate // thresholds are for 100 Gb/s
 		config.ECN = fabric.ECN{Kmin: 100_000 / units.Bytes(slower), Kmax: 400_000 / units.Bytes(slower), Pmax: 0.2}

@@ -26,7 +26,7 @@ func exponential(n int) ramp {
 	return r
 }
 
-// lineRate is there at once.
+// lineRate is there at oneSeed.
 func lineRate() ramp { return ramp{rate: []float64{1}, perRTT: 1} }
 
 func (r ramp) at(k int) float64 {

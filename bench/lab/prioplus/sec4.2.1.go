@@ -68,7 +68,7 @@ func probeRates(j *experiment.Job, high cc.Control) error {
 			}
 		}})
 	}
-	if _, err := bottleneck.Run(j.Context(), noisy(j.Seed, to), flows); err != nil {
+	if _, err := bottleneck.Run(j.Context(), noisyMicro(j.Seed, to), flows); err != nil {
 		return err
 	}
 	for i, p := range probed {
@@ -93,7 +93,7 @@ func restarts(j *experiment.Job, high cc.Control) error {
 			}
 		}
 	}
-	if _, err := bottleneck.Run(j.Context(), noisy(j.Seed, stop+units.Millisecond), flows); err != nil {
+	if _, err := bottleneck.Run(j.Context(), noisyMicro(j.Seed, stop+units.Millisecond), flows); err != nil {
 		return err
 	}
 	for _, at := range resumed {

@@ -24,7 +24,7 @@ func swing(n int, wai float64) (units.Duration, error) {
 // sec432: how wide channels are.
 var sec432 = &experiment.Experiment{
 	ID:    "prioplus/sec4.3.2",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		const base = 12 * units.Microsecond
 		for n := 10; n <= 300; n += 10 {

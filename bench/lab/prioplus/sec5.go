@@ -25,7 +25,7 @@ var wrapper = []string{"prioplus.go", "lots.go"}
 // sec5: what PrioPlus costs. The time is that of the machine it runs on.
 var sec5 = &experiment.Experiment{
 	ID:    "prioplus/sec5",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		for _, file := range append([]string{"channels.go"}, wrapper...) {
 			switch n, err := linesOf(file); {

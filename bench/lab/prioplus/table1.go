@@ -14,7 +14,7 @@ import (
 // table1: channels lie above each other and do not overlap.
 var table1 = &experiment.Experiment{
 	ID:    "prioplus/table1",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		violations := 0
 		for _, n := range []int{12, 32} {

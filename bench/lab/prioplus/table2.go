@@ -28,7 +28,7 @@ const table2RTTs = 8
 // table2: what starts delay, and what they put in the queue, by formula and in packets.
 var table2 = &experiment.Experiment{
 	ID:    "prioplus/table2",
-	Seeds: once,
+	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		for n := 2; n <= 32; n++ {
 			l, e := linear(n).delayed(), exponential(n).delayed()

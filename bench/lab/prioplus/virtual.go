@@ -27,8 +27,8 @@ func virtual(table string, priority int, wai float64) (cc.Control, error) {
 // wai is W_AI of the micro-benchmark, in packets: 0.0012 BDP (the artifact).
 const wai = 0.0012 * bdp
 
-// noisy is the micro-benchmark with the noise of the paper's testbed.
-func noisy(seed uint64, until units.Duration) bottleneck.Config {
+// noisyMicro is the micro-benchmark with the noise of the paper's testbed.
+func noisyMicro(seed uint64, until units.Duration) bottleneck.Config {
 	c := micro(seed, until)
 	c.Noise = workload.DelayNoise.Sample
 	c.Interval = bin

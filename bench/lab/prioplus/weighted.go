@@ -64,7 +64,7 @@ var weighted = &experiment.Experiment{
 	},
 	Run: func(j *experiment.Job) error {
 		c := j.Params.(weightedCell)
-		config := noisy(j.Seed, 20*units.Millisecond)
+		config := noisyMicro(j.Seed, 20*units.Millisecond)
 		config.Rate = experiment.At[units.BitRate](j.Scale, rate, 10*units.Gbps)
 		sum := 0.0
 		for _, w := range c.Weights {
