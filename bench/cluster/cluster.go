@@ -31,6 +31,11 @@ type Config struct {
 	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that hears
 	// what it hears, to take it down or to add to it.
 	Around func(from, to, n int, a cc.Algorithm) cc.Algorithm
+	// Plain makes connections agree to nothing: RoCEv2 as with anybody's peer. Delays are all that congestion
+	// control gets.
+	Plain bool
+	// Wrap, unless nil, answers what stands in for the port of a host, such as a recorder of its frames.
+	Wrap func(host int, p packet.Port) packet.Port
 	// TrafficClass of connections: DSCP and ECN. ClassOf, unless nil, is that of the n-th connection
 	// between two hosts.
 	TrafficClass uint8
@@ -121,8 +126,12 @@ func New(net *fabric.Network, c Config) (*Cluster, error) {
 // start makes the endpoint and gives it to the host.
 func (n *Node) start() (err error) {
 	c := &n.cluster.config
+	var port packet.Port = n.Host.NIC()
+	if c.Wrap != nil {
+		port = c.Wrap(n.Host.Index(), port)
+	}
 	n.Endpoint, err = transport.New(transport.Config{
-		Port: n.Host.NIC(), Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), NewAlgorithm: c.Algorithm,
+		Port: port, Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), NewAlgorithm: c.Algorithm,
 		CNPInterval: c.CNPInterval,
 	}, n.cluster.Net.Now())
 	if err != nil {

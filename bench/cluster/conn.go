@@ -57,7 +57,7 @@ func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {
 		}
 	}
 	var ab, ba wire.Agreement // of a and of b
-	if c.config.Selective || s.Control != nil {
+	if !c.config.Plain && (c.config.Selective || s.Control != nil) {
 		offerA, offerB := qa.Offer(), qb.Offer()
 		if !c.config.Selective {
 			offerA.Features &^= wire.FeatureSACK
@@ -97,12 +97,16 @@ func (c *Cluster) BaseRTT(from, to int) units.Duration {
 
 // path is what congestion control is told of the way of the n-th connection between two hosts.
 func (c *Cluster) path(from, to, n int) cc.Path {
+	signals := cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay | c.src(from, to)
+	if c.config.Plain {
+		signals = cc.SignalDelay
+	}
 	return cc.Path{
 		LineRate: c.Net.Host(from).NIC().Ports()[0].Rate(),
 		BaseRTT:  c.BaseRTT(from, to),
 		Payload:  c.config.PathMTU,
 		Hops:     len(c.Net.Path(from, to, 0)) - 1,
-		Signals:  cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay | c.src(from, to),
+		Signals:  signals,
 		Seed:     uint32(c.config.Seed)<<24 ^ uint32(from)<<14 ^ uint32(to)<<4 ^ uint32(n),
 	}
 }

@@ -35,6 +35,10 @@ type Config struct {
 	// KeepGaps makes a new rate count from the packet after the one that waits, as published simulators
 	// have it: what waits has got its time when the one before left. Ours re-times it.
 	KeepGaps bool
+	// Plain makes the receiver anybody's RoCEv2, which acknowledges at most once in Coalesce what came since; the
+	// Result counts what such a peer would not know.
+	Plain    bool
+	Coalesce units.Duration
 	// Noise, unless nil, draws what each delay that an algorithm hears of is beyond the true one.
 	Noise func(*rand.Rand) units.Duration
 }
@@ -57,6 +61,7 @@ type Result struct {
 	Flows   []*Trace
 	Queue   *fabric.Series // toward the receiver, in bytes as the link counts them: over its rate it is the delay
 	Port    fabric.QueueStats
+	Foreign int            // frames that a plain peer would not know
 	End     units.Duration // Until, or when the last flow ended
 }
 
@@ -133,6 +138,7 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
 		ControlOf: func(from, _, _ int) cc.Control { return flows[from].Control },
 		ClassOf:   func(from, _, _ int) uint8 { return flows[from].DSCP << 2 },
+		Plain:     c.Plain, Wrap: r.watch(c.Plain, len(flows)),
 		Around: func(from, _, _ int, a cc.Algorithm) cc.Algorithm {
 			return &tap{Algorithm: a, trace: r.Flows[from], keepGaps: c.KeepGaps}
 		},
@@ -209,6 +215,7 @@ func (c *Config) network(flows []Flow) *fabric.Network {
 		}
 		net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: delay})
 	}
+	host.CPU.PerPoll = c.Coalesce
 	net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: c.Delay})
 	return net
 }

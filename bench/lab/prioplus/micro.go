@@ -13,7 +13,7 @@ import (
 // Experiments are those of this package.
 var Experiments = slices.Concat([]*experiment.Experiment{
 	fig2, fig3a, fig3b, fig3c, fig3d, table1, table2, appC, fig6, fig7, sec432, sec5, fig4, sec421, fig8a, fig8b, fig9, fig10a, fig10b, fig10c, fig10d,
-	mixedQueue, weighted, perClassECN,
+	mixedQueue, weighted, perClassECN, plainPeer,
 }, largeExperiments)
 
 // The micro-benchmark (section 6.1): senders and a receiver on one switch, 100 Gb/s, 3 µs a link.

@@ -24,11 +24,17 @@ type stairs struct {
 
 // run takes down what classes do in each step. config.Until is the end.
 func (s *stairs) run(j *experiment.Job, config bottleneck.Config) error {
+	_, err := s.play(j, config)
+	return err
+}
+
+// play does that and answers what there was to see.
+func (s *stairs) play(j *experiment.Job, config bottleneck.Config) (*bottleneck.Result, error) {
 	var flows []bottleneck.Flow
 	for i, p := range s.priorities {
 		control, err := s.control(p)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		f := bottleneck.Flow{Start: units.Duration(i) * s.step, Control: control}
 		if i > 0 {
@@ -38,7 +44,7 @@ func (s *stairs) run(j *experiment.Job, config bottleneck.Config) error {
 	}
 	r, err := bottleneck.Run(j.Context(), config, flows)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	all := binsOf(config.Interval, r.Flows)
 	classes := make([]bins, len(s.priorities))
@@ -65,7 +71,7 @@ func (s *stairs) run(j *experiment.Job, config bottleneck.Config) error {
 	}
 	j.Value("util", all.mean(units.Millisecond, r.End)/config.Cap())
 	keepQueue(j, "queue", r, config.Interval)
-	return nil
+	return r, nil
 }
 
 // seconds makes what never happened infinite.
