@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
@@ -31,7 +32,7 @@ func (c plainCell) coalesce() units.Duration {
 // needed is the B that the peer's noise asks for: the 99.85th percentile of what a delay may be late, and what an ACK
 // may wait for the packets it is collected with.
 func (c plainCell) needed() float64 {
-	return 0.9985*c.Noise + c.coalesce().Microseconds() + 0.2
+	return 0.9985*c.Noise + c.coalesce().Microseconds() + 0.3
 }
 
 func plainTolerated(s experiment.Scale) []float64 {
@@ -93,7 +94,7 @@ var plainPeer = &experiment.Experiment{
 			strict = strict.With(fmt.Sprint(p), claims.Number(least))
 		}
 		r.Claim("strict", strict)
-		r.Note("strict", "the least of all peers; B is what their delays may be late, and 0.2 µs")
+		r.Note("strict", "the least of all peers; B is what their delays may be late, and 0.3 µs")
 		r.Note("data-intact", "there is nothing beside the regions here: `make interop RUN=^probe/` compares all of a soft-RoCE server's memory")
 		if r.Scale == experiment.Full {
 			var widths []claims.Value
@@ -110,7 +111,9 @@ var plainPeer = &experiment.Experiment{
 		for _, packets := range plainPackets(r.Scale) {
 			for _, noise := range plainNoises(r.Scale) {
 				var x, y []float64
-				for _, b := range append(plainTolerated(r.Scale), plainCell{packets, noise, 0}.needed()) {
+				tolerated := append(plainTolerated(r.Scale), plainCell{packets, noise, 0}.needed())
+				slices.Sort(tolerated)
+				for _, b := range tolerated {
 					x, y = append(x, b), append(y, plainShare(r, plainCell{packets, noise, b}))
 				}
 				p.Add(fmt.Sprintf("an ACK for %d, noise %g µs", packets, noise), x, y)
