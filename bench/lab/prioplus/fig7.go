@@ -63,7 +63,7 @@ var fig7 = &experiment.Experiment{
 		}
 		probe := r.Values("our probe")
 		r.Claim("our-port", data[3]/data[1])
-		r.Note("our-port", "bin/roce_channels -d loop:, 50 000 packets and as many probes rather than a million, software stamps, others beside it on the machine; packets: mean %.2f µs, median %.2f, p99.85 %.1f; probes %.2f, %.2f, %.1f",
+		r.Note("our-port", "bin/roce_channels -d loop:, 100 000 packets and as many probes rather than a million, software stamps, others beside it on the machine; packets: mean %.2f µs, median %.2f, p99.85 %.1f; probes %.2f, %.2f, %.1f",
 			data[0], data[1], data[3], probe[0], probe[1], probe[3])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
