@@ -43,10 +43,13 @@ func coflowCells(cells ...coflowCell) func(experiment.Scale) []experiment.Cell {
 // coflowSeeds is one, also at full scale: each of the runs takes minutes.
 func coflowSeeds(experiment.Scale) int { return 1 }
 
-// Flows arrive for 4 ms of the paper's 10, which takes minutes for a run.
+// The network has two of the paper's five pods, and flows arrive for 4 ms of its 10: the whole takes
+// too long.
 func coflowNetwork(s experiment.Scale) (t fabric.Clos, span units.Duration, buffer units.Bytes) {
 	if s == experiment.Full {
-		return fabric.PrioPlusCoflow(), 4 * units.Millisecond, 32_000_000
+		t = fabric.PrioPlusCoflow()
+		t.Pods = 2
+		return t, 4 * units.Millisecond, 32_000_000
 	}
 	host, up := fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond}, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 	return fabric.Clos{Pods: 2, ToRsPerPod: 2, AggsPerPod: 3, HostsPerToR: 10, CoresPerAgg: 2, Host: host, ToR: up, Core: up}, 10 * units.Millisecond, 8_000_000
@@ -219,9 +222,14 @@ func speedupBars(name, title string, r *experiment.Results, of func(*experiment.
 	return bars
 }
 
+// behind is why PrioPlus is not ahead, as far as it is known.
+const behind = ". Physical priorities with Swift complete the coflows of the highest priority a third sooner here (1.06 ms and 0.73 ms at 40 % with all 320 hosts), " +
+	"with the link kept busy out of 32 MB of buffer. Why the paper finds the opposite is not known; tried at small scale, and no better: hosts that " +
+	"send in strict priority, no limit for the highest ones, smaller first windows, no probes before the start, room and patience"
+
 const (
 	load40, load70 = 0.4, 0.7
-	smaller        = "4 ms of arrivals of 10, one seed; sizes of flows, 100 KB to 1 MB, are ours"
+	smaller        = "128 hosts of 320, 4 ms of arrivals of 10, one seed; sizes of flows, 100 KB to 1 MB, are ours"
 )
 
 var fig12a = &experiment.Experiment{
@@ -232,12 +240,12 @@ var fig12a = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		a, b := coflowCell{virtualSwift, load40, false}, coflowCell{physical, load40, false}
 		r.Claim("overall", gain(r, speedup, a, b, allEight))
-		r.Note("overall", smaller)
+		r.Note("overall", "%s", smaller+behind)
 		r.Claim("ledbat", gain(r, speedup, coflowCell{virtualLEDBAT, load40, false}, coflowCell{physicalLEDBAT, load40, false}, allEight))
 		r.Note("ledbat", smaller)
 		if r.Scale == experiment.Full {
 			r.Claim("split", split(r, speedup, a, b))
-			r.Note("split", smaller)
+			r.Note("split", "%s", smaller+behind)
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -274,10 +282,10 @@ var fig12b = &experiment.Experiment{
 			return gain(r, speedup, coflowCell{virtualSwift, load, false}, coflowCell{physical, load, false}, allEight)
 		}
 		r.Claim("overall", at(load70))
-		r.Note("overall", smaller)
+		r.Note("overall", "%s", smaller+behind)
 		if r.Scale == experiment.Full {
 			r.Claim("grows", at(load70)-at(load40))
-			r.Note("grows", smaller)
+			r.Note("grows", "%s", smaller+behind)
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -299,10 +307,10 @@ var fig15 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		a, b := coflowCell{virtualSwift, load40, false}, coflowCell{physical, load40, false}
 		r.Claim("tail-close", gain(r, tailSpeedup, a, b, allEight))
-		r.Note("tail-close", smaller)
+		r.Note("tail-close", "%s", smaller+behind)
 		if r.Scale == experiment.Full {
 			r.Claim("split", split(r, tailSpeedup, a, b))
-			r.Note("split", smaller)
+			r.Note("split", "%s", smaller+behind)
 		}
 	},
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
