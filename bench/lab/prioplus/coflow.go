@@ -211,6 +211,7 @@ func gain(r *experiment.Results, of func(*experiment.Results, coflowCell, []int)
 
 // speedupBars draws speedups of cells for the groups of priorities.
 func speedupBars(name, title string, r *experiment.Results, of func(*experiment.Results, coflowCell, []int) float64, cells ...coflowCell) figure.Figure {
+	title += experiment.At(r.Scale, ", 128 hosts, 4 ms", "")
 	bars := figure.Bars(name, title, "speedup", "high", "low", "all")
 	for _, c := range cells {
 		label := string(c.Scheme)

@@ -203,8 +203,8 @@ func ratios(r *experiment.Results, class string, of func(experiment.Values) floa
 func worst(x []float64) float64 { return slices.Max(x) }
 
 func fig11Figures(r *experiment.Results, class string) []figure.Figure {
-	average := figure.Lines("mean", "Mean completion time, "+class+" flows", "priorities", "time (µs)")
-	tail := figure.Lines("p99", "99th percentile, "+class+" flows", "priorities", "time (µs)")
+	average := figure.Lines("mean", "Mean completion time, "+class+" flows, 2 ms of arrivals", "priorities", "time (µs)")
+	tail := figure.Lines("p99", "99th percentile, "+class+" flows, 2 ms of arrivals", "priorities", "time (µs)")
 	for _, s := range []scheme{virtualSwift, ideal, physical, idealNoCC, deadlines, virtualFree} {
 		var x, y, y99 []float64
 		for _, c := range r.Cells() {

@@ -120,7 +120,7 @@ var fig12c = &experiment.Experiment{
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		bars := figure.Bars("speed", "Speed of training", "iterations a second, scaled", "ResNet", "VGG")
+		bars := figure.Bars("speed", "Speed of training, models and times a fiftieth", "iterations a second, scaled", "ResNet", "VGG")
 		for _, c := range r.Cells() {
 			bars.Heights(c.Name, c.Values("ResNet").Mean(), c.Values("VGG").Mean())
 		}
