@@ -16,11 +16,11 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race soak fairness interop examples fuzz \
+.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race fig8-dpdk soak lab-small fairness interop examples fuzz \
 	container clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: setup ## install what is missing, then every binary into bin/
 	@$(MAKE) --no-print-directory binaries roofline-c
@@ -71,9 +71,20 @@ SEEDS ?= 100
 FIRST ?= 1
 MODE  ?= all
 
+fig8-dpdk: setup ## four virtual priorities through a switch in real time, over DPDK rings; see docs/prioplus.md
+	$(GOBUILD) -o bin/ ./bench/fig8
+	@mkdir -p bin/fig8.out
+	@bin/fig8 --out bin/fig8.out
+
 soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
 	$(GOBUILD) -o bin/ ./bench/soak
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
+
+lab-small: build ## every experiment of the lab at small scale, some 5 minutes of a core, and a page of figures
+	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' $(BEYOND) --scale small --out .cache/lab-small
+	bin/lab report .cache/lab-small
+
+BEYOND = beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
 	$(GO) test ./bench/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)

@@ -125,6 +125,24 @@ func TestStepMarking(t *testing.T) {
 		[]bool{got[0].CE, got[1].CE, got[2].CE, got[3].CE, got[4].CE, got[5].CE, got[6].CE, got[7].CE})
 }
 
+// Frames of one queue are marked by their DSCP.
+func TestMarkingByDSCP(t *testing.T) {
+	var frames []openloop.Frame
+	for i := range 12 {
+		frames = append(frames, openloop.Frame{Len: 1496, ECN: 2, DSCP: uint8(i % 3)})
+	}
+	_, st, got := burst(t, fabric.Queue{
+		ECN:   fabric.ECN{Kmin: 6000, Kmax: 6000},
+		ECNOf: map[uint8]fabric.ECN{1: {Kmin: 12_000, Kmax: 12_000}, 2: {}},
+	}, frames...)
+	require.Len(t, got, 12)
+	for i, a := range got {
+		found := max(0, i-1) * 1500
+		assert.Equal(t, a.DSCP == 0 && found >= 6000 || a.DSCP == 1 && found >= 12_000, a.CE, "packet %d of DSCP %d finds %d bytes", i, a.DSCP, found)
+	}
+	assert.EqualValues(t, 3, st.Marked)
+}
+
 func TestImpossibleQueues(t *testing.T) {
 	for name, c := range map[string]struct {
 		q    fabric.Queue
@@ -132,6 +150,7 @@ func TestImpossibleQueues(t *testing.T) {
 	}{
 		"thresholds":  {fabric.Queue{ECN: fabric.ECN{Kmin: 2, Kmax: 1}}, "Kmin must not exceed Kmax"},
 		"probability": {fabric.Queue{ECN: fabric.ECN{Kmax: 1, Pmax: 2}}, "Pmax"},
+		"a DSCP's":    {fabric.Queue{ECNOf: map[uint8]fabric.ECN{3: {Kmin: 2, Kmax: 1}}}, "DSCP 3: ECN thresholds 2 and 1"},
 		"trim":        {fabric.Queue{Trim: 1, TrimTo: fabric.MaxQueues}, "queue 16"},
 		"share":       {fabric.Queue{Share: 1.5}, "share of the link"},
 		"level":       {fabric.Queue{Share: 0.5, Level: 3}, "level of its own"},

@@ -252,8 +252,8 @@ func (p *Port) dequeue(at int, now units.Time) *frame {
 		q.deficit = 0 // it leaves the round
 	}
 	if p.sw != nil {
-		if e := &q.config.ECN; e.AtDequeue && e.Kmax > 0 {
-			p.sw.consider(q, f)
+		if e := q.config.ecn(f); e.AtDequeue && e.Kmax > 0 {
+			p.sw.consider(q, f, e)
 		}
 	}
 	q.count--

@@ -31,8 +31,11 @@ type Queue struct {
 	// Reserve is kept for the queue's frames from each port.
 	Reserve units.Bytes
 
-	ECN  ECN
-	Bolt Bolt
+	ECN ECN
+	// ECNOf is that of frames of some DSCPs, in place of ECN: one queue that marks priorities at
+	// lengths of their own (PrioPlus, appendix B).
+	ECNOf map[uint8]ECN
+	Bolt  Bolt
 
 	// SelectiveDrop drops what does not take part in ECN when this much waits (Aeolus: unscheduled
 	// packets). 0 means never.
@@ -76,15 +79,36 @@ func (q *Queue) validate() error {
 		return fmt.Errorf("a negative threshold in %+v", *q)
 	case q.Weight < 0 || q.Level < 0 || q.Burst < 0:
 		return fmt.Errorf("a negative level, weight or burst in %+v", *q)
-	case q.ECN.Kmin < 0 || q.ECN.Kmin > q.ECN.Kmax || !(q.ECN.Pmax >= 0 && q.ECN.Pmax <= 1):
-		return fmt.Errorf("ECN thresholds %d and %d with Pmax %v: Kmin must not exceed Kmax, Pmax is in 0..1",
-			int64(q.ECN.Kmin), int64(q.ECN.Kmax), q.ECN.Pmax)
 	case q.TrimTo < 0 || q.TrimTo >= MaxQueues:
 		return fmt.Errorf("trimmed frames cannot go into queue %d", q.TrimTo)
 	case !(q.Share >= 0 && q.Share <= 1):
 		return fmt.Errorf("a share of the link of %v is not in 0..1", q.Share)
 	}
+	if err := q.ECN.validate(); err != nil {
+		return err
+	}
+	for dscp, e := range q.ECNOf {
+		if err := e.validate(); err != nil {
+			return fmt.Errorf("DSCP %d: %w", dscp, err)
+		}
+	}
 	return q.Bolt.validate()
+}
+
+func (e *ECN) validate() error {
+	if e.Kmin < 0 || e.Kmin > e.Kmax || !(e.Pmax >= 0 && e.Pmax <= 1) {
+		return fmt.Errorf("ECN thresholds %d and %d with Pmax %v: Kmin must not exceed Kmax, Pmax is in 0..1",
+			int64(e.Kmin), int64(e.Kmax), e.Pmax)
+	}
+	return nil
+}
+
+// ecn is what marks a frame.
+func (q *Queue) ecn(f *frame) ECN {
+	if e, own := q.ECNOf[f.dscp]; own {
+		return e
+	}
+	return q.ECN
 }
 
 // Queues is a configuration of all queues that does not depend on the rate of the port.

@@ -132,8 +132,8 @@ func (s *Switch) receive(in *Port, f *frame) {
 		s.net.drop(f)
 		return
 	}
-	if e := &q.config.ECN; !e.AtDequeue && e.Kmax > 0 {
-		s.consider(q, f)
+	if e := q.config.ecn(f); !e.AtDequeue && e.Kmax > 0 {
+		s.consider(q, f, e)
 	}
 	if q.config.Bolt.Frame > 0 {
 		s.bolt(in, out, q, f)
@@ -143,11 +143,11 @@ func (s *Switch) receive(in *Port, f *frame) {
 }
 
 // consider marks the frame as the length of its queue asks for.
-func (s *Switch) consider(q *queue, f *frame) {
-	if f.ecn == wire.ECNNotECT || f.ecn == wire.ECNCE || q.bytes < q.config.ECN.Kmin {
+func (s *Switch) consider(q *queue, f *frame, e ECN) {
+	if f.ecn == wire.ECNNotECT || f.ecn == wire.ECNCE || q.bytes < e.Kmin {
 		return
 	}
-	if p := q.config.ECN.probability(q.bytes); p >= 1 || p > 0 && s.net.rng.Float64() < p {
+	if p := e.probability(q.bytes); p >= 1 || p > 0 && s.net.rng.Float64() < p {
 		f.mark()
 		q.stats.Marked++
 	}

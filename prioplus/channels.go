@@ -29,6 +29,7 @@ type options struct {
 	wLow              cc.Packets
 	samples           int
 	filter            uint8 // samples
+	dual              bool
 
 	oneWay bool
 	// What we would have otherwise than the paper.
@@ -43,6 +44,7 @@ func (o *options) declare(s *cc.Settings) {
 	s.Param(&o.b, "b", "0.8us", "[0s, 10ms]", "PrioPlus 4.3.2: 99.85th percentile", "B, noise of the delay that is tolerated")
 	s.Param(&o.eps, "eps", "1us", "[0s, 10ms]", "PrioPlus artifact", "a delay less than this beyond the base is that of empty queues; less than a+b")
 	s.Param(&o.samples, "filter", "2", "[1, 100]", "PrioPlus 4.3.1", "samples in a row beyond the limit that stop a flow")
+	s.Param(&o.dual, "dual", "on", "", "PrioPlus 4.2.3", "adaptive increase every second round trip; off: every one, for comparison")
 	s.Param(&o.oneWay, "one_way", "off", "", "PrioPlus 4.1", "delay without what answers waited on their way back; needs a path that gives one-way delay")
 	s.Param(&o.high, "high", "0.125", "[0, 1]", "PrioPlus artifact", "share of the priorities, the highest, that start as high ones; at least one")
 	s.Param(&o.low, "low", "0.5", "[0, 1]", "PrioPlus 6.3", "share of the priorities that start as low ones; the others as middle ones")

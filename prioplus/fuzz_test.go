@@ -62,8 +62,9 @@ func (x *anything) on(ev *cc.Event) {
 		require.FailNow(x.t, "waits too long with a probe", "%s: %+v after %+v", x.what, d, *ev)
 	}
 	if ev.Probe && (ev.Kind == cc.RTT || ev.Kind == cc.RTO) && before.probeAt != 0 && d.Window == 0 {
-		require.NotEqual(x.t, before.probeAt, d.ProbeAt, "%s: the probe came back, or is lost: there must be another", x.what)
-		require.False(x.t, d.ProbeAt.Before(x.now))
+		if d.ProbeAt == before.probeAt || d.ProbeAt.Before(x.now) {
+			require.FailNow(x.t, "the probe came back, or is lost, and there is no other", "%s: %+v after %+v", x.what, d, *ev)
+		}
 	}
 	x.check(d, ev)
 }
@@ -91,9 +92,9 @@ func (x *anything) check(d cc.Decision, ev *cc.Event) {
 	case d.Window > 0 && x.high >= 2:
 		fail("sends with two samples beyond the limit")
 	}
-	s := p.Snapshot()
-	require.Equal(x.t, d.Window, s.Window)
-	require.Equal(x.t, d.Rate, s.Rate)
+	if s := p.Snapshot(); s.Window != d.Window || s.Rate != d.Rate {
+		fail("the snapshot says something else")
+	}
 }
 
 // event reads 12 bytes.
@@ -176,12 +177,12 @@ func FuzzPrioPlus(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { runAnything(t, specs, data) })
 }
 
-// Fifty thousand random events for each, from a seed that is printed.
+// Two hundred thousand random events for each, from a seed that is printed.
 func TestAnything(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	data := make([]byte, 11*50_000)
+	data := make([]byte, 11*200_000)
 	for i := range data {
 		data[i] = byte(random.Uint32())
 	}

@@ -117,7 +117,7 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 		p.rttEndSeq = ev.SndNxt & 0xffffff
 		p.dualRttPass = !p.dualRttPass
 		p.young -= min(p.young, 1)
-		if !p.dualRttPass {
+		if !p.dualRttPass || !p.settings.dual {
 			p.setWAI() // end of the adaptive increase (4.2.3)
 		}
 	}
@@ -158,7 +158,7 @@ func (p *PrioPlus) increase(delay units.Duration) {
 	case p.starting: // linear start (4.2.2)
 		p.inner.SetCwnd(cwnd + p.WLS/cc.Packets(p.nflow))
 		p.countDownFlows()
-	case p.dualRttPass: // start of the dual-RTT adaptive increase (4.2.3)
+	case p.dualRttPass || !p.settings.dual: // start of the dual-RTT adaptive increase (4.2.3)
 		step := cc.Packets(float64(p.Target-delay)/float64(delay)) * cwnd
 		p.inner.SetAI(p.inner.AI(), min(cwnd/2, step))
 	}

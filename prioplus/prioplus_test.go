@@ -174,6 +174,17 @@ func TestDualRTTAdaptiveIncrease(t *testing.T) {
 	assert.InDelta(t, 150+5000, b.wai(), 1e-9, "half of cwnd at most")
 }
 
+// Without the second of two round trips, every one applies a step (figure 10c's comparison).
+func TestAdaptiveIncreaseEveryRoundTrip(t *testing.T) {
+	b := sending(t)
+	b.settings.dual = false
+	for range 3 {
+		b.inner.SetCwnd(10)
+		b.rttEnd(24)
+		assert.InDelta(t, 3483.33, b.wai(), 0.01)
+	}
+}
+
 // Row 11.
 func TestFilter(t *testing.T) {
 	for _, c := range []struct {

@@ -20,6 +20,9 @@
 // as in IRN: the responder keeps what comes behind a gap (ahead.go), the requester learns which
 // packets are missing (recovery.go) and sends these alone again (resend.go).
 //
+// A flow that congestion control has stopped learns how long its way is by probes (probes.go), from peers
+// of ours and any other.
+//
 // Queue pair 1 belongs to a communication manager, if the program gives one to [Endpoint.Manage]: its
 // datagrams go to and come from an rdmacm.Machine (manage.go), by which programs of librdmacm and
 // ours connect their queue pairs.

@@ -83,6 +83,7 @@ type Endpoint struct {
 	overrun   []*QueuePair  // lost a completion
 	timers    *pace.Wheel   // of each queue pair one, by its flow
 	limiter   *pace.Limiter // of those that congestion control gave a rate; nil without
+	pacedWent bool          // these went first, and sent
 	pkt       wire.Packet
 	event     cc.Event
 	cc        cc.Controller

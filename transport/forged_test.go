@@ -152,13 +152,15 @@ func FuzzReceive(f *testing.F) {
 		f.Add(byte(op), uint32(99), []byte{0x10, 2, 0x40, 0x11, 0x1f, 0, 0, 0, 2, 2, 0, 32, 0xb0, 0, 0, 0}, uint16(8), true)
 		f.Add(byte(op), uint32(99), []byte{0x10, 2, 0x40, 0x11, 0x60, 0, 0, 0, 2, 2, 0, 32, 0x80, 0, 0, 0}, uint16(8), true)
 	}
+	f.Add(byte(wire.Probe), uint32(100), []byte{0x10, 0, 0x40, 0x11, 2, 7, 0, 0, 0, 0, 0, 5}, uint16(0), true)
+	f.Add(byte(wire.ProbeAck), uint32(99), []byte{0x10, 0, 0x40, 0x11, 3, 7, 0, 0, 0, 0, 0, 5}, uint16(0), true)
 	f.Add(byte(wire.SRC), uint32(101), []byte{0x10, 0, 0x40, 0x11, 0, 0, 3, 0xe8, 0, 0, 9, 0xc4}, uint16(0), true)
 	f.Add(byte(wire.XDATA), uint32(100), []byte{0x10, 3, 0x40, 0x11, 4, 0, 0, 0, 8, 3, 4, 0, 0, 0x11, 0, 0, 0, 0, 0, 0}, uint16(64), true)
 	f.Fuzz(func(t *testing.T, op byte, psn uint32, ext []byte, size uint16, sack bool) {
 		p := newPair(t)
 		o := defaults()
 		if sack {
-			o.sack = 64
+			o.sack, o.features = 64, wire.FeatureProbe
 		}
 		a, b := p.connected(o)
 		b.recv(t, 1, 0, 1000)

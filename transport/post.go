@@ -46,7 +46,7 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 		w.imm = wr.InvalidateKey
 	}
 	w.packets = max(1, uint32((uint64(w.length)+uint64(qp.mtu)-1)>>qp.mtuShift))
-	r.left += units.Bytes(w.length)
+	qp.posted += units.Bytes(w.length)
 	if r.posted == r.done && qp.wants.Has(cc.POST) {
 		r.fresh = qp.Type == RC
 	}
@@ -145,7 +145,7 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 
 // complete makes the completion of a send work request, when it is asked for or an error.
 func (qp *QueuePair) complete(w *sendWQE, s Status) {
-	qp.req.left -= units.Bytes(w.length)
+	qp.posted -= units.Bytes(w.length)
 	if s == StatusSuccess && w.flags&Signaled == 0 && !qp.signalAll {
 		return
 	}

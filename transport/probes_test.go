@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/rand/v2"
 	"testing"
 
@@ -508,7 +509,7 @@ func TestLeft(t *testing.T) {
 			before = ev.Left
 		}
 		require.Zero(t, s.heard[len(s.heard)-1].Left)
-		require.Zero(t, a.qp.req.left)
+		require.Zero(t, a.qp.posted)
 	}
 }
 
@@ -529,7 +530,7 @@ func TestDeadlinesHold(t *testing.T) {
 		p.la.marking(func() bool { n++; return n%8 == 0 })
 		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 4<<20)}})
 		p.settle(60 * units.Microsecond)
-		require.NotZero(t, a.qp.req.left, "in the midst of it")
+		require.NotZero(t, a.qp.posted, "in the midst of it")
 		return a.qp.req.window
 	}
 	near, none, far := window("20us"), window("0s"), window("1s")
@@ -564,4 +565,102 @@ func TestProbesAllocateNothing(t *testing.T) {
 		require.EqualValues(t, answers, p.a.counters.ProbeAnswers)
 		require.Len(t, p.a.probers.idle, 1, "given back each time")
 	}
+}
+
+// fickle is a flow that stops whenever it likes, and goes on when a probe says so, if it likes that.
+func (s *steered) fickle(rng *rand.Rand) {
+	s.deaf = true
+	stopped := false
+	s.on = func(ev *cc.Event, now units.Time) {
+		switch {
+		case ev.Probe && ev.Kind == cc.RTT && stopped && rng.IntN(3) > 0:
+			stopped = false
+			s.decision = cc.Decision{Window: units.Bytes(1 + rng.IntN(50_000))}
+		case ev.Probe && stopped, !stopped && rng.IntN(20) == 0:
+			stopped = true
+			s.decision = cc.Decision{ProbeAt: now.Add(units.Duration(rng.IntN(10_000)) * units.Nanosecond)}
+		}
+	}
+}
+
+// Flows that stop and probe at random get all their messages across a link that loses, repeats and reorders,
+// as they were sent and in order, toward any kind of peer.
+func TestFickleFlows(t *testing.T) {
+	seed, notReady := testSeed(t), uint64(0)
+	for i, c := range []struct {
+		features wire.Features
+		sack     uint16
+	}{{wire.FeatureProbe, 512}, {wire.FeatureProbe, 0}, {0, 0}, {0, 128}, {wire.FeatureProbe | wire.FeatureTiming | wire.FeatureECNEcho, 64}} {
+		for _, bad := range []bool{false, true} {
+			rng := rand.New(rand.NewPCG(seed, uint64(i)))
+			o := probing()
+			o.features, o.sack, o.timeout = c.features, c.sack, 5
+			p, a, b, s := steeredPair(t, o)
+			p.la.record, p.lb.record = false, false
+			s.fickle(rng)
+			if bad {
+				for _, l := range []*link{p.la, p.lb} {
+					l.tamper = func([]byte) int { return 1 + (rng.IntN(50)+1)/50 - (rng.IntN(50)+1)/50 }
+					l.swap = func() bool { return rng.IntN(30) == 0 }
+				}
+			}
+			const messages, slot = 40, 40_000
+			fill(a.mem[:messages*slot], 1)
+			fill(b.mem[messages*slot:][:messages*slot], 2)
+			ops := make([]SendOp, messages)
+			sizes := make([]int, messages)
+			var receives []int
+			for i := range messages {
+				ops[i], sizes[i] = []SendOp{OpSend, OpWrite, OpWriteImm, OpRead, OpFetchAdd}[rng.IntN(5)], rng.IntN(slot)
+				wr := WorkRequest{ID: uint64(i), Op: ops[i], Flags: Signaled, RKey: b.mr.RKey}
+				switch ops[i] {
+				case OpSend, OpWrite, OpWriteImm:
+					wr.RemoteAddr = b.mr.Addr + uint64(i*slot)
+					wr.SGList = []SGE{a.mr.SGE(i*slot, sizes[i])}
+				case OpRead:
+					wr.RemoteAddr = b.mr.Addr + uint64((messages+i)*slot)
+					wr.SGList = []SGE{a.mr.SGE((messages+i)*slot, sizes[i])}
+				case OpFetchAdd:
+					wr.RemoteAddr, wr.CompareAdd = b.mr.Addr+4<<20-8, 1
+					wr.SGList = []SGE{a.mr.SGE(4<<20-8, 8)}
+				}
+				if ops[i] == OpSend || ops[i] == OpWriteImm {
+					receives = append(receives, i)
+				}
+				a.post(t, wr)
+			}
+			rounds := 0
+			require.True(t, p.run(20*units.Second, func() bool { // the peer is not ready for all of them
+				if rounds++; rounds%10 == 0 && len(receives) > 0 {
+					b.recv(t, 0, receives[0]*slot, slot)
+					receives = receives[1:]
+				}
+				return len(a.poll()) == messages
+			}), "%v, %v: %d messages\na %+v\nb %+v", c, bad, len(a.comp), p.a.counters, p.b.counters)
+			for i, wc := range a.comp {
+				require.Equal(t, StatusSuccess, wc.Status, "%v, %v: message %d", c, bad, i)
+				require.EqualValues(t, i, wc.ID)
+			}
+			adds := uint64(0)
+			for i, op := range ops {
+				switch op {
+				case OpSend, OpWrite, OpWriteImm:
+					require.True(t, bytes.Equal(a.mem[i*slot:][:sizes[i]], b.mem[i*slot:][:sizes[i]]), "%v, %v: %v %d", c, bad, op, i)
+				case OpRead:
+					at := (messages + i) * slot
+					require.True(t, bytes.Equal(a.mem[at:][:sizes[i]], b.mem[at:][:sizes[i]]), "%v, %v: READ %d", c, bad, i)
+				case OpFetchAdd:
+					adds++
+				}
+			}
+			require.Equal(t, adds, binary.NativeEndian.Uint64(b.mem[4<<20-8:]))
+			require.Positive(t, p.a.counters.ProbesSent)
+			require.Positive(t, p.a.counters.ProbeAnswers)
+			notReady += p.b.counters.RNRSent
+			s.on = nil
+			s.steer(cc.Decision{Window: units.MiB})
+			p.conserved()
+		}
+	}
+	require.Positive(t, notReady)
 }

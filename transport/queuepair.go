@@ -85,7 +85,6 @@ type requester struct {
 	reach  int32 // PSNs that may be outstanding
 
 	inFlight units.Bytes
-	left     units.Bytes // posted, in work requests that have not completed
 	window   units.Bytes
 	recovery *recovery // since a loss, toward a peer that acknowledges selectively
 	stamps   *stamps   // when what is in flight left, for an algorithm that hears of delays
@@ -197,6 +196,7 @@ type QueuePair struct {
 	timing           bool   // ACKs tell how long packets that ask for it were here
 	marks            *marks // once a packet has come with one
 	prober           *prober
+	posted           units.Bytes // in work requests that have not completed
 
 	// Context is the program's own.
 	Context any
@@ -386,6 +386,7 @@ func (qp *QueuePair) clear() {
 	qp.limits.reads, qp.limits.probes, qp.bolt = 0, false, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window}
 	qp.resp = responder{}
+	qp.posted = 0
 	qp.asked.clear()
 	qp.reads.clear()
 	qp.commEstablished = false

@@ -551,7 +551,8 @@ func TestLocalErrors(t *testing.T) {
 }
 
 // TestFaultsFromASeed sends a mix of everything through a link that loses, repeats, reorders and
-// corrupts, and checks every byte: with go-back-N, and with selective repeat of two sizes.
+// corrupts, and checks every byte: with go-back-N, and with selective repeat of two sizes. Where a
+// tenth of all frames is lost, one seed in some 10 000 has eight losses in a row, which no retry survives.
 func TestFaultsFromASeed(t *testing.T) {
 	seed := testSeed(t)
 	rounds := 150

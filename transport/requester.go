@@ -418,10 +418,10 @@ func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.req.done, s, AsyncQPFatal
 func (qp *QueuePair) left() units.Bytes {
 	r := &qp.req
 	if r.done == r.begun {
-		return r.left
+		return qp.posted
 	}
 	w := &qp.send[r.done&r.mask]
-	return r.left - qp.span(w, 0, uint32(r.una.Sub(w.first)))
+	return qp.posted - qp.span(w, 0, uint32(r.una.Sub(w.first)))
 }
 
 // beginWork tells congestion control that there is something to send again, before it leaves.

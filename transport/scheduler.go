@@ -68,47 +68,69 @@ func (e *Endpoint) dequeue(i int) {
 func (e *Endpoint) activate(qp *QueuePair) { e.queue(turnSend, qp) }
 func (e *Endpoint) owe(qp *QueuePair)      { e.queue(turnAnswer, qp) }
 
-// transmit lets the queue pairs fill bursts: first those that owe an answer, then those whose pace
-// lets them send, then the others that have requests, a quantum each in turn. It answers whether something was left for the next round that
-// only needs another turn.
+// transmit lets the queue pairs fill bursts: first those that owe an answer, then those that have
+// requests. Of these, those whose pace lets them send and those without a pace go first by turns: either
+// could keep the other from a port that is always full. It answers whether something was left for the
+// next round that only needs another turn.
 func (e *Endpoint) transmit(now units.Time) (more bool) {
 	if e.manager != nil {
 		e.emitManagement(now)
 	}
 	e.emitNeighbors()
 	budget := pollBudget
-	for i := range e.lastList + 1 {
-		t := min(turn(i), turnSend)
-		if i == int(turnSend) {
-			budget -= e.transmitPaced(now, budget)
-		}
-		for budget > 0 && e.turns[i].head != nil {
-			qp, sent, again := e.turns[i].head, 0, false
-			if t == turnSend && qp.req.fresh {
-				qp.beginWork(now)
-			}
-			switch {
-			case t == turnAnswer:
-				sent, again = qp.respond(min(budget, sendQuantum))
-			case qp.paced():
-				qp.awaitPace(now)
-			default:
-				sent, again = qp.transmit(now, min(budget, sendQuantum))
-			}
-			budget -= sent
-			e.dequeue(i)
-			if again {
-				e.queue(t, qp)
-				if sent == 0 {
-					break // the port has no room
-				}
-			}
-		}
+	budget -= e.serve(int(turnAnswer), now, budget)
+	othersFirst := e.pacedWent
+	if othersFirst {
+		sent := e.serveRequests(now, budget)
+		e.pacedWent = sent == 0
+		budget -= sent
 	}
+	sent := e.transmitPaced(now, budget)
+	if !othersFirst {
+		e.pacedWent = sent > 0
+	}
+	budget -= sent
+	budget -= e.serveRequests(now, budget) // among them those that lost their pace just now
 	for c := range e.classes {
 		e.flush(c)
 	}
 	return budget <= 0
+}
+
+// serveRequests gives turns to send requests, class after class.
+func (e *Endpoint) serveRequests(now units.Time, budget int) (all int) {
+	for i := int(turnSend); i <= e.lastList; i++ {
+		all += e.serve(i, now, budget-all)
+	}
+	return all
+}
+
+// serve gives turns to the queue pairs of list i, a quantum each. It answers how many packets were sent.
+func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
+	t := min(turn(i), turnSend)
+	for all < budget && e.turns[i].head != nil {
+		qp, sent, again := e.turns[i].head, 0, false
+		if t == turnSend && qp.req.fresh {
+			qp.beginWork(now)
+		}
+		switch room := min(budget-all, sendQuantum); {
+		case t == turnAnswer:
+			sent, again = qp.respond(room)
+		case qp.paced():
+			qp.awaitPace(now)
+		default:
+			sent, again = qp.transmit(now, room)
+		}
+		all += sent
+		e.dequeue(i)
+		if again {
+			e.queue(t, qp)
+			if sent == 0 {
+				break // the port has no room
+			}
+		}
+	}
+	return all
 }
 
 // outQueue collects the frames of one class into a burst. Packets are built where they stand: the

@@ -31,8 +31,10 @@ type Config struct {
 	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that hears
 	// what it hears, to take it down or to add to it.
 	Around func(from, to, n int, a cc.Algorithm) cc.Algorithm
-	// TrafficClass of connections: DSCP and ECN.
+	// TrafficClass of connections: DSCP and ECN. ClassOf, unless nil, is that of the n-th connection
+	// between two hosts.
 	TrafficClass uint8
+	ClassOf      func(from, to, n int) uint8
 	// AnswerClass is that of ACKs and CNPs; 0 means TrafficClass.
 	AnswerClass uint8
 	// CNPInterval is how far apart the CNPs of a connection are, at least; 0 is transport's default.

@@ -24,9 +24,12 @@ type Conn struct {
 
 // Connect makes a connection between two hosts.
 func (c *Cluster) Connect(from, to int) (*Conn, error) {
-	return c.connect(from, to, Service{
-		Control: c.controlOf(from, to, c.Nodes[from].counts[to]), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass,
-	})
+	n := c.Nodes[from].counts[to]
+	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass}
+	if c.config.ClassOf != nil {
+		s.TrafficClass = c.config.ClassOf(from, to, n)
+	}
+	return c.connect(from, to, s)
 }
 
 func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {

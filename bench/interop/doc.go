@@ -6,7 +6,8 @@
 // them, which package shaper can impair (wire.go). A trial (trial.go) starts the server, waits until
 // it listens, starts the client, waits for both, and has their outputs judged (judge.go), and what
 // congestion control did, where the cell is about that (control.go). Beside the matrix there are peers
-// that misbehave (hostile.go), and figures to compare with (figures.go).
+// that misbehave (hostile.go), a flow of ours that stops and probes its peer (probe.go, with program
+// stopgo), and figures to compare with (figures.go).
 //
 // All of it runs in the network namespace of scripts/interop: the command boots the guests, runs
 // itself again in there, and takes everything down.

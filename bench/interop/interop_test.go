@@ -222,7 +222,7 @@ func TestSelection(t *testing.T) {
 	}
 	var list strings.Builder
 	quick.list(&list)
-	require.Equal(t, len(quick.cells)+len(quick.hostiles)+1, strings.Count(list.String(), "\n"))
+	require.Equal(t, len(quick.cells)+len(quick.hostiles)+len(probeds)+1, strings.Count(list.String(), "\n"))
 }
 
 func TestRemarks(t *testing.T) {

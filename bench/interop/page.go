@@ -102,10 +102,18 @@ func (r *run) page(ctx context.Context, file string) error {
 		}
 		bad = append(bad, []string{strings.TrimPrefix(e.name, "bad/"), verdict})
 	}
-	sum := fmt.Sprintf("%d cells in %v, %d failed. %s", len(r.trials)+len(r.hostiles),
+	probes := [][]string{{"test", "what we say of it"}}
+	for _, x := range r.probings {
+		verdict := x.said
+		if x.err != nil {
+			verdict = "failed: " + firstLine(x.err.Error())
+		}
+		probes = append(probes, []string{strings.TrimPrefix(x.name, "probe/"), verdict})
+	}
+	sum := fmt.Sprintf("%d cells in %v, %d failed. %s", len(r.trials)+len(r.hostiles)+len(r.probings),
 		time.Since(r.begun).Round(time.Second), len(r.failed), r.lab.setting(ctx))
 	return errors.Join(write(file, "matrix", sum+"\n\n"+markdown(clean)), write(file, "impaired", markdown(impaired)),
-		write(file, "control", markdown(control)), write(file, "bad", markdown(bad)))
+		write(file, "control", markdown(control)), write(file, "bad", markdown(bad)), write(file, "probes", markdown(probes)))
 }
 
 // setting says on what a run was made, and with which versions.

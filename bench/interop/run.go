@@ -22,6 +22,7 @@ type run struct {
 	begun    time.Time
 	trials   []*trial
 	hostiles []*encounter
+	probings []*probing
 	complete bool
 	failed   []string
 	broken   error // of the guest: nothing after it means anything
@@ -60,6 +61,18 @@ func (r *run) all(ctx context.Context, s selected) {
 		r.hostiles = append(r.hostiles, e)
 		r.tell(h.name, e.took, e.err, e.said)
 		r.show(e.err, h.name, e.programs...)
+	}
+	for _, p := range s.probeds {
+		if ctx.Err() != nil {
+			return
+		}
+		x := r.lab.probe(ctx, p)
+		if ctx.Err() != nil {
+			return
+		}
+		r.probings = append(r.probings, x)
+		r.tell(p.name, x.took, x.err, x.said)
+		r.show(x.err, p.name, x.ours, x.theirs)
 	}
 	r.complete = s.all
 	if s.impaired() && s.all {
@@ -178,7 +191,7 @@ func (r *run) close(ctx context.Context, o options) error {
 	if o.page != "" && r.broken == nil {
 		err = r.page(ctx, o.page)
 	}
-	passed := len(r.trials) + len(r.hostiles) - len(r.failed)
+	passed := len(r.trials) + len(r.hostiles) + len(r.probings) - len(r.failed)
 	if r.broken != nil {
 		fmt.Fprintln(r.out, "given up:", r.broken)
 	}

@@ -12,6 +12,7 @@ import (
 type selected struct {
 	cells    []matrix.Cell
 	hostiles []hostile
+	probeds  []probed
 	all      bool
 }
 
@@ -40,11 +41,16 @@ func selection(o options) (s selected) {
 			s.hostiles = append(s.hostiles, h)
 		}
 	}
-	s.all = len(s.cells) == len(every) && len(s.hostiles) == len(hostiles)
+	for _, p := range probeds {
+		if o.run.MatchString(p.name) {
+			s.probeds = append(s.probeds, p)
+		}
+	}
+	s.all = len(s.cells) == len(every) && len(s.hostiles) == len(hostiles) && len(s.probeds) == len(probeds)
 	return s
 }
 
-func (s selected) empty() bool { return len(s.cells)+len(s.hostiles) == 0 }
+func (s selected) empty() bool { return len(s.cells)+len(s.hostiles)+len(s.probeds) == 0 }
 
 func (s selected) impaired() bool {
 	return slices.ContainsFunc(s.cells, func(c matrix.Cell) bool { return c.Impair != matrix.Clean })
@@ -59,6 +65,9 @@ func (s selected) list(w io.Writer) {
 	for _, h := range s.hostiles {
 		fmt.Fprintln(w, h.name)
 	}
-	fmt.Fprintf(w, "%d cells, about %.0f minutes with an emulated guest; %d peers that misbehave\n",
-		len(s.cells), 1+seconds/60, len(s.hostiles))
+	for _, p := range s.probeds {
+		fmt.Fprintln(w, p.name)
+	}
+	fmt.Fprintf(w, "%d cells, about %.0f minutes with an emulated guest; %d peers that misbehave; %d that are probed\n",
+		len(s.cells), 1+seconds/60, len(s.hostiles), len(s.probeds))
 }

@@ -54,7 +54,7 @@ func explain(stdout, stderr io.Writer, t Test, err error) int {
 	var asked ccHelp
 	errors.As(err, &asked)
 	if err := cc.Help(stdout, string(asked)); err != nil {
-		complain(stderr, t, fmt.Errorf("--cc help: %s", strings.TrimPrefix(err.Error(), "cc: ")))
+		complain(stderr, t.Name(), fmt.Errorf("--cc help: %s", strings.TrimPrefix(err.Error(), "cc: ")))
 		return exitFailed
 	}
 	return exitOK

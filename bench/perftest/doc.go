@@ -12,6 +12,8 @@
 // With -R the two meet over the RDMA connection manager instead: a [manager] makes the connections, a
 // [control] carries what TCP would have, and the dialogue is perftest's also between two of ours.
 //
+// An [Instrument] is a program of another kind over the same session: its congestion control measures.
+//
 // What perftest does and we do not: the JSON document has a row for each size, the standard
 // deviation is computed in floating point, no sample is cut, percentiles come from an HDR histogram
 // in every mode, peak bandwidth costs no search, and -y is enforced without -w.

@@ -26,6 +26,11 @@ const (
 
 // Main is the main function of a test program.
 func Main(v Verb, k Kind) {
+	exit(func(ctx context.Context) int { return Run(ctx, Test{v, k}, os.Args[1:], os.Stdout, os.Stderr) })
+}
+
+// exit ends the process with what run answers, whom a signal interrupts.
+func exit(run func(context.Context) int) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -34,7 +39,7 @@ func Main(v Verb, k Kind) {
 		signal.Stop(signals) // the second one ends us whatever we do
 		cancel(errInterrupted)
 	}()
-	os.Exit(Run(ctx, Test{v, k}, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx))
 }
 
 // Run does a test as its command line says and answers the exit code.
@@ -53,7 +58,7 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 		fmt.Fprintf(stdout, "%s: goroce %s, %s, %s\n", t.Name(), version(), eal.Version(), runtime.Version())
 		return exitOK
 	case err != nil:
-		complain(stderr, t, err)
+		complain(stderr, t.Name(), err)
 		return exitFailed
 	}
 	x, err := run(ctx, s, newConsole(s, stdout, stderr))
@@ -67,10 +72,10 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 	case err == nil:
 		return exitOK
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		complain(stderr, t, errInterrupted)
+		complain(stderr, t.Name(), errInterrupted)
 		return exitInterrupted
 	}
-	complain(stderr, t, err)
+	complain(stderr, t.Name(), err)
 	return exitFailed
 }
 
@@ -93,8 +98,8 @@ func run(ctx context.Context, s *Settings, c *console) (*session, error) {
 }
 
 // complain prints an error, a line for each of those it joins.
-func complain(w io.Writer, t Test, err error) {
+func complain(w io.Writer, name string, err error) {
 	for l := range strings.Lines(err.Error()) {
-		fmt.Fprintf(w, "%s: %s\n", t.Name(), strings.TrimRight(l, "\n"))
+		fmt.Fprintf(w, "%s: %s\n", name, strings.TrimRight(l, "\n"))
 	}
 }

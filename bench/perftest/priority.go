@@ -68,6 +68,9 @@ func (s *Settings) examplePath() cc.Path {
 // controlOf is the congestion control of a queue pair, with the virtual priority that --prio gives it. DSCP
 // does not change with that.
 func (s *Settings) controlOf(number int) cc.Control {
+	if s.instrument != nil {
+		return s.instrument
+	}
 	spec := s.Congestion.of(number)
 	if len(s.Priorities) == 0 {
 		return spec

@@ -350,7 +350,7 @@ func runInProcess(ctx context.Context, s *Settings, c *console) (*session, error
 	defer cancel()
 	near, far := net.Pipe()
 	client := &session{settings: s, console: c}
-	server := &session{settings: s, server: true, console: &console{}}
+	server := &session{settings: s.unmeasured(), server: true, console: &console{}}
 	ends := []*session{client, server}
 	for _, x := range ends {
 		if err := x.open(c.log()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
@@ -77,6 +78,8 @@ type Settings struct {
 	// Verdict.
 	LimitBW      float64
 	LimitMsgRate float64
+
+	instrument cc.Control // that measures in place of Congestion; nil: none
 
 	// What the peer has its part in.
 	page, line int  // bytes: what small messages go round in, and what they are aligned to

@@ -1,5 +1,5 @@
--- Wireshark's dissector for goroce's extension of RoCEv2 (docs/wire.md): XACK, XDATA and SRC. How to
--- install it stands there, too.
+-- Wireshark's dissector for goroce's extension of RoCEv2 (docs/wire.md): XACK, XDATA, SRC, PROBE and
+-- PROBE_ACK. How to install it stands there, too.
 --
 -- It takes UDP port 4791 from Wireshark's own RoCEv2 dissector and gives everything back to that but
 -- the opcodes of the extension. Of those it shows the common header and the TLVs, and lets the other
@@ -12,13 +12,14 @@ local ROCE_PORT = 4791
 local BTH, XCH, AETH, ICRC = 12, 4, 4, 4 -- lengths
 local TLVS = BTH + XCH + AETH            -- where TLVs begin
 local MAX_TLVS = 192
-local FIRST, LAST, XACK, XDATA, SRC = 0xc0, 0xdf, 0xc5, 0xc6, 0xc7
+local FIRST, LAST, PROBE, PROBE_ACK, XACK, XDATA, SRC = 0xc0, 0xdf, 0xc0, 0xc1, 0xc5, 0xc6, 0xc7
+local PROBE_LEN, ECHO_LEN, ALONE, RESPONSE = 8, 20, 2, 3
 local RC_ACK = 0x11
 local PAD, TIMING, SACK, INT, INT_ECHO, BOLT, ECN_ECHO, BOLT_ECHO, OPTIONAL = 0, 1, 2, 3, 4, 8, 9, 10, 128
 local BOLT_LEN, BOLT_ECHO_LEN, SRC_LEN = 12, 16, 8
 local INT_ECHO_HEAD, ECN_ECHO_LEN, TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 8, 8, 16, 4, 16, 7, 512
 
-local opcodes = { [XACK] = "XACK", [XDATA] = "XDATA", [SRC] = "SRC" }
+local opcodes = { [PROBE] = "PROBE", [PROBE_ACK] = "PROBE_ACK", [XACK] = "XACK", [XDATA] = "XDATA", [SRC] = "SRC" }
 local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT", [INT_ECHO] = "INT_ECHO", [ECN_ECHO] = "ECN_ECHO",
     [BOLT] = "BOLT", [BOLT_ECHO] = "BOLT_ECHO" }
 
@@ -27,6 +28,15 @@ local f = {
     version = ProtoField.uint8("goroce.version", "Version", base.DEC, nil, 0xf0),
     tlvs = ProtoField.uint8("goroce.tlvs", "Length of the TLVs", base.DEC, nil, nil, "in units of 4 bytes"),
     tag = ProtoField.uint16("goroce.tag", "Tag", base.HEX, nil, nil, "chosen by the receiver of the packet"),
+    qp = ProtoField.uint24("goroce.probe.qp", "Queue pair", base.HEX),
+    psn = ProtoField.uint24("goroce.probe.psn", "PSN", base.HEX),
+    mode = ProtoField.uint8("goroce.probe.mode", "Mode", base.DEC, { [1] = "beside data", [ALONE] = "probe", [RESPONSE] = "response" }),
+    number = ProtoField.uint8("goroce.probe.number", "Number"),
+    left = ProtoField.uint64("goroce.probe.left", "Left the prober", base.DEC, nil, nil, "in ns"),
+    probe_residence = ProtoField.uint32("goroce.probe.residence", "Time there", base.DEC, nil, nil, "in ns"),
+    probe_arrived = ProtoField.uint32("goroce.probe.arrived", "Arrived", base.DEC, nil, nil, "in ns"),
+    probe_ttl = ProtoField.uint8("goroce.probe.ttl", "Hop limit at arrival"),
+    probe_tos = ProtoField.uint8("goroce.probe.tos", "TOS at arrival", base.HEX),
     inner = ProtoField.uint8("goroce.inner", "Inner opcode", base.HEX),
     tlv = ProtoField.none("goroce.tlv", "TLV"),
     type = ProtoField.uint8("goroce.tlv.type", "Type", base.DEC, types),
@@ -71,6 +81,8 @@ local e = {
     version = wrong("version", "Version that this dissector does not know"),
     area = wrong("tlvs", "TLVs longer than they may be, or than the packet"),
     left = wrong("left", "Bytes behind the TLVs of an XACK"),
+    probe = wrong("probe.length", "PROBE or PROBE_ACK of a wrong length"),
+    mode = wrong("probe.mode", "Mode that this packet does not have"),
     src = wrong("src", "SRC with TLVs, or of a wrong length"),
     bolt = wrong("bolt", "BOLT or BOLT_ECHO of a wrong length"),
     inner = wrong("inner", "No opcode to wrap"),
@@ -263,6 +275,25 @@ local function add_tlvs(area, tree, op, epsn)
     end
 end
 
+-- add_probe shows a PROBE or PROBE_ACK.
+local function add_probe(tvb, tree, op)
+    local at = BTH + XCH
+    local mode, number = tvb(at, 1):uint(), tvb(at + 1, 1):uint()
+    tree:add(f.qp, tvb(5, 3))
+    tree:add(f.psn, tvb(BTH - 3, 3))
+    local item = tree:add(f.mode, tvb(at, 1))
+    if mode ~= (op == PROBE and ALONE or RESPONSE) then item:add_proto_expert_info(e.mode) end
+    tree:add(f.number, tvb(at + 1, 1))
+    tree:add(f.left, tvb(at + 2, 6)):append_text(" ns")
+    tree:append_text(" " .. number)
+    if op == PROBE then return end
+    tree:add(f.probe_residence, tvb(at + 8, 4)):append_text(" ns")
+    tree:add(f.probe_arrived, tvb(at + 12, 4)):append_text(" ns")
+    tree:add(f.probe_ttl, tvb(at + 16, 1))
+    tree:add(f.probe_tos, tvb(at + 17, 1))
+    tree:append_text(", there for " .. tvb(at + 8, 4):uint() .. " ns")
+end
+
 local udp_port = DissectorTable.get("udp.port")
 local roce = udp_port:get_dissector(ROCE_PORT)
 
@@ -300,6 +331,13 @@ function goroce.dissector(tvb, pinfo, root)
     local length = tvb(BTH + 1, 1):uint() * 4
     local behind = TLVS + length
     if tvb(BTH, 1):uint() >= 32 or tvb(BTH, 1):uint() < 16 then return give_up(e.version) end
+    if op == PROBE or op == PROBE_ACK then
+        local ends = BTH + XCH + (op == PROBE and PROBE_LEN or ECHO_LEN)
+        if length > 0 then return give_up(e.area) end
+        if ends + ICRC ~= tvb:reported_len() then return give_up(e.probe) end
+        if ends <= tvb:len() then add_probe(tvb, tree, op) end
+        return tvb:len()
+    end
     if op == SRC then
         if length > 0 or tvb:reported_len() ~= BTH + XCH + SRC_LEN + ICRC then return give_up(e.src) end
         if cut then return tvb:len() end

@@ -24,16 +24,19 @@ type Config struct {
 	DelayOf  func(sender int) units.Duration
 	PathMTU  units.Bytes // 0 means 1024
 	ECN      fabric.ECN
-	Bolt     fabric.Bolt    // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
-	CNPs     units.Duration // between CNPs of a flow, at least; 0 is transport's default
-	Buffer   units.Bytes    // of the switch; 0 is without limit
-	Chunk    units.Bytes    // longest message of a flow; 0 means 1 MiB, of which two are outstanding
+	ECNOf    map[uint8]fabric.ECN // of flows of a DSCP, in place of ECN
+	Bolt     fabric.Bolt          // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
+	CNPs     units.Duration       // between CNPs of a flow, at least; 0 is transport's default
+	Buffer   units.Bytes          // of the switch; 0 is without limit
+	Chunk    units.Bytes          // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
 	// KeepGaps makes a new rate count from the packet after the one that waits, as published simulators
 	// have it: what waits has got its time when the one before left. Ours re-times it.
 	KeepGaps bool
+	// Noise, unless nil, draws what each delay that an algorithm hears of is beyond the true one.
+	Noise func(*rand.Rand) units.Duration
 }
 
 // Flow is one flow, which has a sender of its own.
@@ -42,6 +45,10 @@ type Flow struct {
 	Stop    units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes   units.Bytes    // payload; 0 is as much as time admits
 	Control cc.Control
+	DSCP    uint8 // of data; below 8, or it has another queue
+	// Heard, unless nil, is told of what the algorithm was told, after that, of what was sent and acknowledged
+	// in any case, and of the time since the nominal start.
+	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
 }
 
 // Result is what there was to see. Times count from the nominal start, the zero of Config and Flow.
@@ -66,6 +73,7 @@ type Trace struct {
 	Acked  units.Bytes
 
 	conn     *cluster.Conn
+	noise    func() units.Duration
 	zero     units.Time
 	payload  units.Bytes
 	before   uint64
@@ -109,16 +117,22 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	net := c.network(flows)
 	r := &Result{}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
+	noise := func() units.Duration { return 0 }
+	if c.Noise != nil {
+		random := rand.New(rand.NewPCG(c.Seed, 1))
+		noise = func() units.Duration { return c.Noise(random) }
+	}
 	for _, f := range flows {
 		if c.Jitter > 0 {
 			f.Start += units.Duration(rng.Int64N(int64(c.Jitter)))
 		}
-		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU, zero: units.Time(warm)})
+		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU, zero: units.Time(warm), noise: noise})
 	}
 	receiver := len(flows)
 	cl, err := cluster.New(net, cluster.Config{
 		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
 		ControlOf: func(from, _, _ int) cc.Control { return flows[from].Control },
+		ClassOf:   func(from, _, _ int) uint8 { return flows[from].DSCP << 2 },
 		Around: func(from, _, _ int, a cc.Algorithm) cc.Algorithm {
 			return &tap{Algorithm: a, trace: r.Flows[from], keepGaps: c.KeepGaps}
 		},
@@ -170,10 +184,15 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	return r, failed
 }
 
+// BaseRTT is that of a full packet and its acknowledgement through links of Delay.
+func (c Config) BaseRTT() units.Duration {
+	return c.network([]Flow{{Control: cc.Spec{}}}).BaseRTT(0, 1, c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
+}
+
 // network is a star whose last host receives.
 func (c *Config) network(flows []Flow) *fabric.Network {
 	var queues fabric.Queues
-	queues[0].ECN = c.ECN
+	queues[0].ECN, queues[0].ECNOf = c.ECN, c.ECNOf
 	if slices.ContainsFunc(flows, func(f Flow) bool { return f.Control.Name() == "bolt" }) {
 		if queues[0].Bolt = c.Bolt; c.Bolt.Frame == 0 {
 			queues[0].Bolt = cluster.Bolt(c.PathMTU)

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tap stands around a flow's algorithm: it takes down what passes, says what is left of the flow, and
-// stops it at its time.
+// tap stands around a flow's algorithm: it takes down what passes, adds noise to delays, says what is left of the
+// flow, and stops it at its time.
 type tap struct {
 	cc.Algorithm
 	trace    *Trace
@@ -50,7 +50,10 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 			f.Sent = append(f.Sent, now.Add(-units.Duration(f.zero)))
 		}
 	}
-	if ev.Left == 0 && f.Bytes > f.Acked {
+	if ev.Kind == cc.RTT {
+		ev.Delay += f.noise()
+	}
+	if f.Bytes > f.Acked { // the transport knows of the messages that are posted, two at a time
 		ev.Left = f.Bytes - f.Acked
 	}
 	if t.Algorithm.Events().Has(ev.Kind) {
@@ -60,6 +63,9 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 		}
 		f.decision = d
 	}
+	if f.Heard != nil {
+		f.Heard(ev, t.Algorithm, now.Sub(f.zero))
+	}
 	d := f.decision
 	if t.keepGaps {
 		if ev.Kind == cc.TX || t.rate == 0 || d.Rate == 0 {
@@ -68,7 +74,7 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 		d.Rate = t.rate
 	}
 	if f.Stop > 0 && now.Sub(f.zero) >= f.Stop {
-		d = cc.Decision{Hold: true, Window: d.Window, Rate: d.Rate}
+		d = cc.Decision{Hold: true, Window: d.Window, Rate: d.Rate} // and no probe
 	}
 	return d
 }

@@ -25,6 +25,7 @@ type Result struct {
 	Seeds      []uint64  `json:"seeds"`
 	Commit     string    `json:"commit"`            // of the code that ran
 	Command    string    `json:"command,omitempty"` // that runs it again
+	Seconds    float64   `json:"seconds,omitempty"` // of a core, that it took
 	Claims     []Verdict `json:"claims"`            // every claim of the experiment, in its order
 }
 

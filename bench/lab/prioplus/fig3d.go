@@ -46,7 +46,7 @@ var fig3d = &experiment.Experiment{
 			gap = max(gap, largestGap(f.Sent, ended-200*us, ended))
 		}
 		j.Value("gap", gap.Seconds())
-		j.Value("refill", refill(r, ended, config.Cap()).Seconds())
+		j.Value("refill", binsOf(config.Interval, r.Flows).refill(ended, config.Cap()).Seconds())
 		keep(j, "target + 25 µs", highs)
 		keep(j, "target + 5 µs", lows)
 		return nil
@@ -72,20 +72,4 @@ func largestGap(sent []units.Time, from, to units.Duration) units.Duration {
 		}
 	}
 	return gap
-}
-
-// refill is how long after stop the total stays at 0.9 of the link for 500 µs in bins of 50 µs.
-func refill(r *bottleneck.Result, stop units.Duration, capacity float64) units.Duration {
-	const bin = 50 * units.Microsecond
-	full := 0
-	for at := stop; at+bin <= r.End; at += bin {
-		if group(r.Flows, at, at+bin) < 0.9*capacity {
-			full = 0
-			continue
-		}
-		if full++; full == 10 {
-			return at + bin - 10*bin - stop
-		}
-	}
-	return units.Forever
 }

@@ -11,7 +11,10 @@ import (
 )
 
 // Experiments are those of this package.
-var Experiments = slices.Concat([]*experiment.Experiment{fig3a, fig3b, fig3c, fig3d}, largeExperiments)
+var Experiments = slices.Concat([]*experiment.Experiment{
+	fig2, fig3a, fig3b, fig3c, fig3d, table1, table2, appC, fig6, fig7, sec432, sec5, fig4, sec421, fig8a, fig8b, fig9, fig10a, fig10b, fig10c, fig10d,
+	mixedQueue, weighted, perClassECN,
+}, largeExperiments)
 
 // The micro-benchmark (section 6.1): senders and a receiver on one switch, 100 Gb/s, 3 µs a link.
 // Packets of the published configuration are 1054 B on the wire, with 1000 B of payload and no
@@ -64,5 +67,13 @@ func keep(j *experiment.Job, name string, flows []*bottleneck.Trace) {
 			sum += f.Goodput.Values[k]
 		}
 		s.Add(units.Duration(at).Seconds(), sum)
+	}
+}
+
+// keepQueue takes down the mean queue toward the receiver in each interval.
+func keepQueue(j *experiment.Job, name string, r *bottleneck.Result, interval units.Duration) {
+	s := j.Series(name)
+	for at := units.Duration(0); at+interval <= r.End; at += interval {
+		s.Add(at.Seconds(), r.Queue.Mean(units.Time(at), units.Time(at+interval)))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -61,6 +62,7 @@ func Finish(dir string, p *Plan, e *claims.Experiment, code *Code) (State, error
 		Seeds:      p.Seeds,
 		Commit:     strings.Join(state.Commits, ", "),
 		Command:    p.Command(),
+		Seconds:    math.Round(state.Seconds*10) / 10,
 		Claims:     verdicts,
 	}
 	return state, replace(filepath.Join(out, "claims.json"), result.Write)

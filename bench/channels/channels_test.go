@@ -1,0 +1,207 @@
+package channels
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+const us = units.Microsecond
+
+var path = cc.Path{LineRate: 100 * units.Gbps, Payload: 1000, BaseRTT: us, Signals: cc.SignalDelay}
+
+// peer answers whatever the gauge sends, after a base round trip and noise of its own.
+type peer struct {
+	algorithm cc.Algorithm
+	decision  cc.Decision
+	now       units.Time
+	base      units.Duration // of a full packet
+	noise     func(i int) units.Duration
+	sent      int
+	kinds     []string
+}
+
+// step sends what the decision asks for, and reports what came of it.
+func (p *peer) step(t require.TestingT) {
+	var noise units.Duration
+	if p.noise != nil {
+		noise = p.noise(p.sent)
+	}
+	p.sent++
+	switch d := p.decision; {
+	case d.ProbeAt != 0:
+		require.False(t, d.ProbeAt.Before(p.now))
+		require.Zero(t, d.Window, "nothing else is under way with a probe")
+		p.kinds = append(p.kinds, "probe")
+		p.now = d.ProbeAt.Add(p.base - path.LineRate.Duration(path.Payload) + noise)
+		p.decision = p.algorithm.On(&cc.Event{Kind: cc.RTT, Probe: true, Delay: p.now.Sub(d.ProbeAt)}, p.now)
+	case d.Window > 0:
+		kind := "data"
+		if d.Rate > 0 {
+			kind = "stream"
+			require.Equal(t, path.LineRate/10, d.Rate)
+		} else {
+			require.Equal(t, path.Payload, d.Window)
+		}
+		p.kinds = append(p.kinds, kind)
+		left := p.now
+		p.now = left.Add(p.base + noise)
+		p.decision = p.algorithm.On(&cc.Event{Kind: cc.RTT, Packets: 1, Bytes: path.Payload, Delay: p.now.Sub(left), Left: 1}, p.now)
+	default:
+		require.Fail(t, "the gauge stands still")
+	}
+}
+
+func measure(t require.TestingT, samples int, base units.Duration, noise func(int) units.Duration) (*Gauge, *peer) {
+	g := &Gauge{Samples: samples}
+	a, err := g.New(path)
+	require.NoError(t, err)
+	p := &peer{algorithm: a, now: units.Time(units.Second), base: base, noise: noise}
+	p.decision = a.(cc.Starter).Start(p.now)
+	require.Equal(t, cc.Decision{}, p.decision, "nothing leaves before there is something to send")
+	p.decision = a.On(&cc.Event{Kind: cc.POST, Left: 1}, p.now)
+	for !g.Done() {
+		require.Less(t, p.sent, 4*samples)
+		p.step(t)
+	}
+	return g, p
+}
+
+func swift(t require.TestingT) cc.Spec {
+	spec, err := cc.Parse("swift")
+	require.NoError(t, err)
+	return spec
+}
+
+func TestProbeAndPacketInTurnThenAStream(t *testing.T) {
+	_, p := measure(t, 3, 12*us, nil)
+	assert.Equal(t, "probe data probe data probe data stream stream stream", strings.Join(p.kinds, " "))
+}
+
+// A probe that is lost is sent again.
+func TestLostProbe(t *testing.T) {
+	g := &Gauge{Samples: 3}
+	a, err := g.New(path)
+	require.NoError(t, err)
+	first := a.On(&cc.Event{Kind: cc.POST, Left: 1}, 100)
+	second := a.On(&cc.Event{Kind: cc.RTO, Probe: true}, 200)
+	assert.Equal(t, units.Time(100), first.ProbeAt)
+	assert.Equal(t, units.Time(200), second.ProbeAt)
+	third := a.On(&cc.Event{Kind: cc.RTO, Probe: true}, 200)
+	assert.NotEqual(t, second.ProbeAt, third.ProbeAt, "another moment, or it is the same probe")
+}
+
+// The paper's own numbers: 150 flows at 100 Gb/s and noise whose 99.85th percentile is 0.8 us make channels of 4 us.
+func TestSurveyOfThePaper(t *testing.T) {
+	g, _ := measure(t, 10000, 12*us, func(i int) units.Duration {
+		switch {
+		case i%2000 < 2: // one probe and one packet of a thousand each
+			return 5 * us
+		case i%100 < 4:
+			return 800 * units.Nanosecond
+		}
+		return units.Duration(i%7) * 100 * units.Nanosecond
+	})
+	s, err := g.Survey(Wanted{Priorities: 12, Flows: 150, Inner: swift(t)})
+	require.NoError(t, err)
+	assert.Equal(t, 12*us, s.Path.BaseRTT)
+	assert.Equal(t, 3300*units.Nanosecond, s.A, "3.24, upwards")
+	assert.Equal(t, 800*units.Nanosecond, s.B)
+	assert.Equal(t, us, s.Eps)
+	assert.Equal(t, "n=12,a=3.3us,b=800ns,eps=1us", s.Channels.String())
+	assert.Equal(t, 5*us, s.Ping.Max)
+	assert.Equal(t, 10000, s.Stream.Samples)
+	assert.Equal(t, 10, s.BeyondB)
+	assert.Equal(t, 5, s.TwoInARow, "the stream has them in pairs")
+
+	var b strings.Builder
+	require.NoError(t, s.Write(&b))
+	assert.Contains(t, b.String(), "--channels n=12,a=3.3us,b=800ns,eps=1us --base-rtt 12us --line-rate 100Gb/s\n")
+	assert.Contains(t, b.String(), "A = 3.3us, B = 800ns, A+B = 4.1us")
+	assert.Contains(t, b.String(), "beyond B: 10 of 10000; two in a row, which stop a flow: 5 times, once in 2 MB; if noise were independent, once in 1000 MB")
+
+	d, err := s.Document()
+	require.NoError(t, err)
+	text, err := json.Marshal(d)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"channels":"n=12,a=3.3us,b=800ns,eps=1us","table":[{"priority":0,"class":"low","d_target_us":16.1,`)
+	assert.Len(t, d.Table, 12)
+	assert.Equal(t, 0.8, d.Noise["data"].P9985)
+}
+
+// What is set is taken, whatever was measured.
+func TestBaseThatIsSet(t *testing.T) {
+	g, _ := measure(t, 10, 12*us, nil)
+	g.BaseRTT = 20 * us
+	s, err := g.Survey(Wanted{Priorities: 8, Flows: 1, Inner: swift(t)})
+	require.NoError(t, err)
+	assert.Equal(t, 20*us, s.Path.BaseRTT)
+}
+
+// However noisy a path is, its table is one that prioplus takes.
+func TestEveryNoiseHasATable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		most := rapid.Int64Range(0, int64(100*units.Millisecond)).Draw(t, "noise")
+		g, _ := measure(t, rapid.IntRange(1, 50).Draw(t, "samples"), 12*us, func(int) units.Duration {
+			return units.Duration(rapid.Int64Range(0, most).Draw(t, "noise of one"))
+		})
+		s, err := g.Survey(Wanted{Priorities: rapid.IntRange(1, 256).Draw(t, "priorities"), Flows: rapid.IntRange(1, 1000).Draw(t, "flows"), Inner: swift(t)})
+		require.NoError(t, err)
+		_, err = s.Channels.Of(0, s.Path)
+		require.NoError(t, err)
+		require.Less(t, s.Eps, s.A+s.B)
+	})
+}
+
+func TestInARow(t *testing.T) {
+	for _, c := range []struct {
+		samples        []units.Duration
+		filter, expect int
+	}{
+		{[]units.Duration{1, 1, 1, 1}, 2, 0},
+		{[]units.Duration{9, 1, 9, 1}, 2, 0},
+		{[]units.Duration{9, 9, 1, 9}, 2, 1},
+		{[]units.Duration{9, 9, 9, 9}, 2, 2},
+		{[]units.Duration{9, 9, 9, 9}, 3, 1},
+		{[]units.Duration{3, 9, 9}, 1, 2}, // 2 beyond the least is not beyond b
+	} {
+		assert.Equal(t, c.expect, inARow(c.samples, 1, 2, c.filter), "%v", c)
+	}
+}
+
+func TestNoise(t *testing.T) {
+	assert.Zero(t, noiseOf(nil))
+	samples := make([]units.Duration, 10000)
+	for i := range samples {
+		samples[len(samples)-1-i] = units.Duration(100 + i)
+	}
+	assert.Equal(t, Noise{Samples: 10000, Least: 100, Mean: 4999, P50: 4999, P99: 9899, P9985: 9984, P999: 9989, Max: 9999}, noiseOf(samples))
+}
+
+func TestBadWants(t *testing.T) {
+	dctcp, err := cc.Parse("dctcp")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		Wanted
+		says string
+	}{
+		{Wanted{8, 0, swift(t), ""}, "the fluctuation of 0 flows: want 1 at least"},
+		{Wanted{0, 1, swift(t), ""}, "channels n=0: n=0 is outside [1, 256]"},
+		{Wanted{8, 1, swift(t), "b=x"}, `channels n=8,b=x: `},
+		{Wanted{8, 1, dctcp, ""}, "the fluctuation of dctcp is not known: section 4.3.2 has that of swift"},
+	} {
+		assert.ErrorContains(t, c.Check(), c.says)
+	}
+	assert.NoError(t, Wanted{8, 1, swift(t), "room=on"}.Check())
+	_, err = new(Gauge).Survey(Wanted{8, 1, swift(t), "room=on"})
+	assert.ErrorIs(t, err, errNoSamples)
+}
+
+var _ cc.Control = &Gauge{}

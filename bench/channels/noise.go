@@ -1,0 +1,61 @@
+package channels
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goroce/goroce/units"
+)
+
+// Noise is how delays of one kind differ from the least of them. Noise only adds to a delay, so that is taken for
+// the delay without it (section 4.3.2).
+type Noise struct {
+	Samples int
+	Least   units.Duration // the delay itself
+	Mean    units.Duration // and beyond Least
+	P50     units.Duration
+	P99     units.Duration
+	P9985   units.Duration
+	P999    units.Duration
+	Max     units.Duration
+}
+
+// percentile is that of B: beyond it lies what the filter of two samples shall take out.
+const percentile = 0.9985
+
+func noiseOf(samples []units.Duration) Noise {
+	if len(samples) == 0 {
+		return Noise{}
+	}
+	sorted := slices.Sorted(slices.Values(samples))
+	n := Noise{Samples: len(sorted), Least: sorted[0]}
+	sum := 0.0
+	for i := range sorted {
+		sorted[i] -= n.Least
+		sum += float64(sorted[i])
+	}
+	n.Mean = units.Duration(sum / float64(len(sorted)))
+	n.P50, n.P99, n.P9985, n.P999 = quantile(sorted, 0.5), quantile(sorted, 0.99), quantile(sorted, percentile), quantile(sorted, 0.999)
+	n.Max = sorted[len(sorted)-1]
+	return n
+}
+
+// quantile is the least of the sorted values that a share q of them does not exceed.
+func quantile(sorted []units.Duration, q float64) units.Duration {
+	rank := int(math.Ceil(q * float64(len(sorted))))
+	return sorted[max(rank, 1)-1]
+}
+
+// inARow counts how often so many samples, one after the other, were further beyond the least than b: each
+// time PrioPlus's filter would let a flow stop, which then begins to count anew.
+func inARow(samples []units.Duration, least, b units.Duration, filter int) int {
+	times, row := 0, 0
+	for _, s := range samples {
+		if s-least <= b {
+			row = 0
+		} else if row++; row == filter {
+			times, row = times+1, 0
+		}
+	}
+	return times
+}

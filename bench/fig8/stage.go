@@ -1,0 +1,149 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+// stage is a switch with hosts around it in real time: endpoints on DPDK ports, and the fabric's network
+// between them. One core polls all of them in turn, with one look at the clock for each turn.
+type stage struct {
+	settings *settings
+	net      *fabric.Network
+	cables   []*cable
+	nodes    []*node
+	begun    time.Time
+	rounds   int
+	absent   units.Duration // the polling core, altogether: between rounds that were longer than absence apart
+}
+
+// absence is what no round takes: another program had the core.
+const absence = units.Millisecond
+
+// node is a host's endpoint.
+type node struct {
+	ep *transport.Endpoint
+	pd *transport.ProtectionDomain
+	cq *transport.CompletionQueue // of everything
+
+	flows map[uint64]*flow // by the upper half of their identifiers
+	wcs   [32]transport.WorkCompletion
+}
+
+// Of the network.
+const (
+	// faster is by how much the hosts' links are faster than the one to the receiver: a queue is to stand at
+	// the switch, where all flows meet it.
+	faster   = 100
+	fastest  = 400 * units.Gbps
+	nicDepth = 1 << 16 // frames: the host's own ports push back
+	buffer   = 64 * units.MiB
+)
+
+// build makes a stage with so many senders; the last node is the receiver.
+func build(s *settings, senders int) (_ *stage, err error) {
+	g := &stage{settings: s, net: fabric.New(fabric.Config{Seed: s.Seed}), begun: time.Now()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.close())
+		}
+	}()
+	sw := g.net.AddSwitch("switch", fabric.SwitchConfig{Buffer: buffer})
+	for i := range senders + 1 {
+		rate := min(s.Rate*faster, fastest)
+		if i == senders {
+			rate = s.Rate
+		}
+		h := g.net.AddHost(fabric.HostConfig{TxDepth: nicDepth})
+		g.net.Connect(h, sw, fabric.Link{Rate: rate, Delay: s.Delay})
+	}
+	if err := g.net.Build(); err != nil {
+		return nil, err
+	}
+	for i, h := range g.net.Hosts() {
+		c, err := plug(fmt.Sprintf("loop:fig8_%d_%d", os.Getpid(), i), h)
+		if err != nil {
+			return nil, err
+		}
+		g.cables = append(g.cables, c)
+		n := &node{flows: map[uint64]*flow{}}
+		n.ep, err = transport.New(transport.Config{
+			Port: c.near.Queue(0), MAC: c.nic.Info().MAC, Addrs: h.Addrs(), Seed: s.Seed + uint64(i),
+		}, g.now())
+		if err != nil {
+			return nil, err
+		}
+		n.pd = n.ep.AllocPD()
+		if n.cq, err = n.ep.CreateCQ(1 << 16); err != nil {
+			return nil, err
+		}
+		g.nodes = append(g.nodes, n)
+	}
+	return g, nil
+}
+
+// bottleneck is the port of the switch that leads to the receiver.
+func (g *stage) bottleneck() *fabric.Port {
+	return g.net.Hosts()[len(g.nodes)-1].NIC().Ports()[0].Peer()
+}
+
+func (g *stage) receiver() *node { return g.nodes[len(g.nodes)-1] }
+
+func (g *stage) now() units.Time { return units.Time(units.FromStd(time.Since(g.begun))) }
+
+// run lets time pass until step says that it is enough. It is the polling core.
+func (g *stage) run(step func(now units.Time) (done bool, err error)) error {
+	release, err := dpdk.Register(g.settings.Core)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if g.settings.Realtime {
+		undo, err := realtime()
+		if g.settings.competes = err; err == nil {
+			defer undo()
+		}
+	}
+	for last := g.now(); ; {
+		now := g.now()
+		if gap := now.Sub(last); gap > absence {
+			g.absent += gap
+		}
+		last = now
+		if err := g.net.Advance(now); err != nil {
+			return err
+		}
+		for i, n := range g.nodes {
+			g.cables[i].deliver()
+			n.ep.Poll(now)
+			if err := n.reap(now); err != nil {
+				return err
+			}
+			g.cables[i].admit()
+		}
+		g.rounds++
+		if done, err := step(now); done || err != nil {
+			return err
+		}
+	}
+}
+
+// lost counts frames that the switch dropped.
+func (g *stage) lost() int { return int(g.bottleneck().QueueStats(0).Dropped) }
+
+func (g *stage) close() (err error) {
+	for _, n := range g.nodes {
+		n.ep.Close()
+	}
+	for _, c := range g.cables {
+		err = errors.Join(err, c.close())
+	}
+	return err
+}
