@@ -229,9 +229,14 @@ const behind = ". Physical priorities complete the coflows of the highest priori
 	"1.23, 1.16 and 1.11 ms at a high, middle and low priority, since all stop after their start. No better by more than a few per cent at small scale: " +
 	"hosts that send in strict priority, no limit for the highest ones, smaller first windows, no probes before the start, room and patience"
 
+// smaller is what the runs leave out.
+func smaller(r *experiment.Results) string {
+	return experiment.At(r.Scale, smallerFull, "40 hosts at 25 Gb/s, 10 ms of arrivals; sizes of flows, 100 KB to 1 MB, are ours")
+}
+
 const (
 	load40, load70 = 0.4, 0.7
-	smaller        = "128 hosts of 320, 4 ms of arrivals of 10, one seed; sizes of flows, 100 KB to 1 MB, are ours"
+	smallerFull    = "128 hosts of 320, 4 ms of arrivals of 10, one seed; sizes of flows, 100 KB to 1 MB, are ours"
 )
 
 var fig12a = &experiment.Experiment{
@@ -242,12 +247,12 @@ var fig12a = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		a, b := coflowCell{virtualSwift, load40, false}, coflowCell{physical, load40, false}
 		r.Claim("overall", gain(r, speedup, a, b, allEight))
-		r.Note("overall", "%s", smaller+behind)
+		r.Note("overall", "%s", smaller(r)+behind)
 		r.Claim("ledbat", gain(r, speedup, coflowCell{virtualLEDBAT, load40, false}, coflowCell{physicalLEDBAT, load40, false}, allEight))
-		r.Note("ledbat", "%s", smaller+behind)
+		r.Note("ledbat", "%s", smaller(r)+behind)
 		if r.Scale == experiment.Full {
 			r.Claim("split", split(r, speedup, a, b))
-			r.Note("split", "%s", smaller+behind)
+			r.Note("split", "%s", smaller(r)+behind)
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -284,10 +289,10 @@ var fig12b = &experiment.Experiment{
 			return gain(r, speedup, coflowCell{virtualSwift, load, false}, coflowCell{physical, load, false}, allEight)
 		}
 		r.Claim("overall", at(load70))
-		r.Note("overall", "%s", smaller+behind)
+		r.Note("overall", "%s", smaller(r)+behind)
 		if r.Scale == experiment.Full {
 			r.Claim("grows", at(load70)-at(load40))
-			r.Note("grows", "%s", smaller+behind)
+			r.Note("grows", "%s", smaller(r)+behind)
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -309,10 +314,10 @@ var fig15 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		a, b := coflowCell{virtualSwift, load40, false}, coflowCell{physical, load40, false}
 		r.Claim("tail-close", gain(r, tailSpeedup, a, b, allEight))
-		r.Note("tail-close", "%s", smaller+behind)
+		r.Note("tail-close", "%s", smaller(r)+behind)
 		if r.Scale == experiment.Full {
 			r.Claim("split", split(r, tailSpeedup, a, b))
-			r.Note("split", "%s", smaller+behind)
+			r.Note("split", "%s", smaller(r)+behind)
 		}
 	},
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
@@ -333,11 +338,11 @@ var fig17 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		lossy := coflowCell{virtualSwift, load70, true}
 		r.Claim("same-as-lossless", speedup(r, lossy, allEight)/speedup(r, coflowCell{virtualSwift, load70, false}, allEight))
-		r.Note("same-as-lossless", smaller)
+		r.Note("same-as-lossless", "%s", smaller(r))
 		drops := func(c coflowCell) float64 { return r.Cell(c.name()).Values("drops").Mean() + 1e-6 }
 		r.Claim("few-drops", drops(lossy)/drops(coflowCell{physical, load70, true}))
 		r.Note("few-drops", "dropped of what was forwarded: %.2g with PrioPlus, %.2g with physical priorities; %s", drops(lossy)-1e-6,
-			drops(coflowCell{physical, load70, true})-1e-6, smaller)
+			drops(coflowCell{physical, load70, true})-1e-6, smaller(r))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows without PFC, load 70 %", r, speedup,
@@ -362,9 +367,9 @@ var fig18 = &experiment.Experiment{
 			return claims.Number(of(all(s)) / of(all(virtualSwift)))
 		}
 		r.Claim("hpcc", claims.Value{}.With("mean", over(telemetry, mean)).With("p99", over(telemetry, p99)))
-		r.Note("hpcc", "the largest shuffles, of the lowest priority, make the 99th percentile of all coflows, and HPCC does not make them wait; "+smaller)
+		r.Note("hpcc", "%s", "the largest shuffles, of the lowest priority, make the 99th percentile of all coflows, and HPCC does not make them wait; "+smaller(r))
 		r.Claim("nocc", over(physicalNoCC, mean))
-		r.Note("nocc", "32 MB of buffer hold what is sent at line rate, and pauses hit priorities apart: the highest half gains what the lowest ones lose; "+smaller)
+		r.Note("nocc", "%s", "32 MB of buffer hold what is sent at line rate, and pauses hit priorities apart: the highest half gains what the lowest ones lose; "+smaller(r))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 70 %", r, speedup,
