@@ -55,7 +55,7 @@ var fig11b = &experiment.Experiment{
 			return sum
 		}
 		r.Claim("fewer-pauses", claims.Number(pauses(virtualSwift)/pauses(ideal)))
-		r.Note("fewer-pauses", "%.0f pauses with PrioPlus, %.0f with Physical*, all runs added up: hardly any. The "+
+		r.Note("fewer-pauses", "%.0f pauses with PrioPlus, %.0f with Physical*, all runs added up. The "+
 			"highest target of 12 priorities is a queue of 600 KB, which is beyond the threshold of a port when most of it came in by one; Physical* has "+
 			"Swift's 25 µs, and its headroom is no part of the buffer", pauses(virtualSwift), pauses(ideal))
 		if r.Scale == experiment.Full {
@@ -203,8 +203,8 @@ func ratios(r *experiment.Results, class string, of func(experiment.Values) floa
 func worst(x []float64) float64 { return slices.Max(x) }
 
 func fig11Figures(r *experiment.Results, class string) []figure.Figure {
-	average := figure.Lines("mean", "Mean completion time, "+class+" flows", "priorities", "time (µs)")
-	tail := figure.Lines("p99", "99th percentile, "+class+" flows", "priorities", "time (µs)")
+	average := figure.Lines("mean", "Mean completion time, "+class+" flows, 2 ms of arrivals", "priorities", "time (µs)")
+	tail := figure.Lines("p99", "99th percentile, "+class+" flows, 2 ms of arrivals", "priorities", "time (µs)")
 	for _, s := range []scheme{virtualSwift, ideal, physical, idealNoCC, deadlines, virtualFree} {
 		var x, y, y99 []float64
 		for _, c := range r.Cells() {

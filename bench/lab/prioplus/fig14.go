@@ -109,7 +109,7 @@ var fig14 = &experiment.Experiment{
 				groups = append(groups, class+" "+size)
 			}
 		}
-		bars := figure.Bars("fct", "Mean completion time by priority and size", "of Physical*'s", groups...)
+		bars := figure.Bars("fct", "Mean completion time by priority and size, 4 ms of arrivals", "of Physical*'s", groups...)
 		for _, s := range []scheme{virtualSwift, deadlines} {
 			var heights []float64
 			for _, g := range groups {

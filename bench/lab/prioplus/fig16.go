@@ -34,7 +34,7 @@ var fig16 = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		classes := []string{"all", "small", "middle", "large"}
-		bars := figure.Bars("mean", "Mean completion time, 8 priorities", "of PrioPlus's", classes...)
+		bars := figure.Bars("mean", "Mean completion time, 8 priorities, 2 ms of arrivals", "of PrioPlus's", classes...)
 		for _, s := range []scheme{virtualSwift, virtualSameACK, telemetry} {
 			var heights []float64
 			for _, class := range classes {

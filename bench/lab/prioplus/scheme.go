@@ -104,8 +104,7 @@ const unstored = 20
 const (
 	swiftLarge  = "swift:base_target=rtt+25us,per_hop=0s,fs_range=100us,fs_min=0.1BDP,fs_max=1BDP,beta=0.8,max_mdf=0.5,min_cwnd=0.0001BDP"
 	swiftInner  = "swift:beta=0.8,max_mdf=0.5,gate_by_delay=true"
-	ledbatLarge = "ledbat-dc:min_cwnd=0.01"
-	ledbatInner = "ledbat-dc"
+	ledbatLarge = "ledbat-dc"
 )
 
 // control is the congestion control of a flow of a priority. ideal is its completion time alone.
@@ -130,7 +129,7 @@ func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Co
 	case virtualSwift, virtualSameACK:
 		return measured(around(p.swift(swiftInner), p, priority))
 	case virtualLEDBAT:
-		return measured(around(ledbatInner, p, priority))
+		return measured(around(ledbatLarge, p, priority))
 	}
 	return measured(parsed(p.swift(swiftLarge)))
 }
