@@ -30,6 +30,7 @@ type options struct {
 	samples           int
 	filter            uint8 // samples
 	dual              bool
+	measured          bool
 
 	oneWay bool
 	// What we would have otherwise than the paper.
@@ -46,6 +47,7 @@ func (o *options) declare(s *cc.Settings) {
 	s.Param(&o.samples, "filter", "2", "[1, 100]", "PrioPlus 4.3.1", "samples in a row beyond the limit that stop a flow")
 	s.Param(&o.dual, "dual", "on", "", "PrioPlus 4.2.3", "adaptive increase every second round trip; off: every one, for comparison")
 	s.Param(&o.oneWay, "one_way", "off", "", "PrioPlus 4.1", "delay without what answers waited on their way back; needs a path that gives one-way delay")
+	s.Param(&o.measured, "measure", "off", "", "OURS", "measure the path's base round trip as flows go; off: it is what the path says")
 	s.Param(&o.high, "high", "0.125", "[0, 1]", "PrioPlus artifact", "share of the priorities, the highest, that start as high ones; at least one")
 	s.Param(&o.low, "low", "0.5", "[0, 1]", "PrioPlus 6.3", "share of the priorities that start as low ones; the others as middle ones")
 	s.Param(&o.direct, "direct", "0.125", "[0, 1]", "PrioPlus artifact", "share of the priorities, the highest, that start without a probe; at least one, unless 0")
@@ -70,6 +72,14 @@ func ParseChannels(text string) (Channels, error) {
 		return Channels{}, err
 	}
 	return c, nil
+}
+
+// Measured answers the same table, with base round trips that are measured unless it says otherwise.
+func (c Channels) Measured() Channels {
+	if strings.Contains(c.settings, "measure=") {
+		return c
+	}
+	return Channels{c.String() + ",measure=on"}
 }
 
 // String answers what ParseChannels reads.
@@ -252,6 +262,9 @@ func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 // least is the least window of the original CC: that of Swift. A flow stops long before.
 const least cc.Packets = 0.001
 
+// most is the largest window: BaseBdp and the channel's bytes (the artifact).
+func (c *constants) most() cc.Packets { return cc.Packets(c.perPicosec * float64(c.Target)) }
+
 func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioPlus {
 	perPicosec := float64(path.LineRate) / 8 / float64(units.Second) / float64(path.Payload)
 	c := &constants{
@@ -260,7 +273,10 @@ func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioP
 		// A probe has no payload, on each link it crosses.
 		shorter: path.LineRate.Duration(path.Payload) * units.Duration(path.Hops+1),
 	}
-	inner.Steer(ch.Target, least, cc.Packets(perPicosec*float64(ch.Target))) // BaseBdp and the channel's bytes (the artifact)
+	inner.Steer(ch.Target, least, c.most())
+	if o.measured {
+		c.base = o.newBase(path)
+	}
 	p := &PrioPlus{inner: inner, constants: c, flow: flow{lots: newLots(path.Seed), nflow: 1, delay: path.BaseRTT}}
 	p.stopped, p.idle = true, true
 	if o.oneWay {

@@ -81,7 +81,7 @@ func TestBadSpecs(t *testing.T) {
 		{"w_low=0", 0, "prioplus: channels w_low=0: w_low=0 is outside (0, 1BDP]"},
 		{"w_low=2BDP", 0, "prioplus: channels w_low=2BDP: w_low=2BDP is outside (0, 1BDP]"},
 		{"high=0.6,low=0.6", 0, "prioplus: channels high=0.6,low=0.6: high=0.6 and low=0.6 are more than all priorities"},
-		{"width=4us", 0, `prioplus: channels width=4us: there is no parameter "width"; there are n, a, b, eps, filter, dual, one_way, high, low, direct, free, w_high, w_middle, w_low, least, room, patience`},
+		{"width=4us", 0, `prioplus: channels width=4us: there is no parameter "width"; there are n, a, b, eps, filter, dual, one_way, measure, high, low, direct, free, w_high, w_middle, w_low, least, room, patience`},
 		{"many", 0, `prioplus: channels many: "many" is not key=value`},
 	} {
 		ch, err := ParseChannels(c.channels)

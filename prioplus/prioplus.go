@@ -17,7 +17,7 @@ type PrioPlus struct {
 	back *wayBack // nil: round trips
 }
 
-// constants are those of a channel on a path.
+// constants are those of a channel on a path. Where the base round trip is measured they move with it.
 type constants struct {
 	Channel
 	path       cc.Path
@@ -27,6 +27,7 @@ type constants struct {
 	rtts       uint16         // of linear start until the path is full: BaseBdp/W_LS
 	perPicosec float64        // packets that line rate carries in a picosecond
 	shorter    units.Duration // what a probe takes less than a full packet
+	base       *cc.BaseRTT    // nil: it is what the path says
 }
 
 // flow is the state of one flow beyond that of the original CC.
@@ -90,6 +91,9 @@ func (p *PrioPlus) On(ev *cc.Event, now units.Time) cc.Decision {
 
 // hear is what comes before the original CC, and whether that hears of it, too.
 func (p *PrioPlus) hear(ev *cc.Event, now units.Time) bool {
+	if p.base != nil {
+		p.measure(ev, now)
+	}
 	if ev.Probe {
 		p.onProbe(ev, now)
 		return false

@@ -94,6 +94,9 @@ const (
 func (l *lane) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 	s := l.settings
 	p := cc.Path{LineRate: s.LineRate, BaseRTT: s.BaseRTT, Payload: mtu, Signals: cc.SignalDelay}
+	if p.BaseRTT == 0 {
+		p.BaseRTT = defBaseRTT
+	}
 	if p.LineRate == 0 {
 		p.LineRate = defLineRate
 		if link, err := l.host.Device().Link(); err == nil && link.Mbps > 0 {

@@ -121,7 +121,8 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.Lookup("channels").DefValue = ""
 	f.Var((*bitRate)(&s.LineRate), "line-rate", "`rate` of the port, for --cc (default what the port says, else 100Gb/s)")
 	f.Lookup("line-rate").DefValue = "0"
-	f.Var((*duration)(&s.BaseRTT), "base-rtt", "round-trip `time` through empty queues, for --cc")
+	f.Var((*duration)(&s.BaseRTT), "base-rtt", "round-trip `time` through empty queues, for --cc (default 20us; with --prio it is measured)")
+	f.Lookup("base-rtt").DefValue = "0"
 }
 
 func (s *Settings) portFlags(f *pflag.FlagSet) {

@@ -59,6 +59,9 @@ func (s *Settings) examplePath() cc.Path {
 	if p.LineRate == 0 {
 		p.LineRate = defLineRate
 	}
+	if p.BaseRTT == 0 {
+		p.BaseRTT = defBaseRTT
+	}
 	if p.Payload == 0 {
 		p.Payload = 4096
 	}
@@ -75,7 +78,11 @@ func (s *Settings) controlOf(number int) cc.Control {
 	if len(s.Priorities) == 0 {
 		return spec
 	}
-	return prioplus.Spec{Inner: spec, Channels: s.Channels, Priority: s.Priorities[number%len(s.Priorities)]}
+	channels := s.Channels
+	if s.BaseRTT == 0 {
+		channels = channels.Measured()
+	}
+	return prioplus.Spec{Inner: spec, Channels: channels, Priority: s.Priorities[number%len(s.Priorities)]}
 }
 
 // validatePriorities checks every algorithm with every priority.

@@ -123,7 +123,7 @@ func defaults(t Test) *Settings {
 		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC, Margin: -1,
 		Size: 65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
 		QPTimeout: defQPTimeout, AnswerClass: defAnswerClass, RetryCount: 7, Device: "loop:", Queues: 1,
-		Congestion: defaultAlgorithms(), BaseRTT: defBaseRTT, page: pageSize, line: cacheLine,
+		Congestion: defaultAlgorithms(), page: pageSize, line: cacheLine,
 	}
 	switch {
 	case t.Verb == Atomic:
