@@ -158,6 +158,11 @@ func (x *side) excused(m *message) bool {
 	if peer.qp.State() == transport.Errored && (peer.aborted || peer.failures > 0 || p.faults.any()) {
 		return true
 	}
+	// What the earlier life of the queue pair sent may come late. The new one refuses it as out of sequence, and the
+	// sender takes that for its own: each costs a try.
+	if x.again != nil && x.qp.Stats().SequenceNaks > uint64(x.retries) {
+		return true
+	}
 	need := x.shortest * units.Duration(max(0, int(x.retries)-1))
 	out := p.faults.out(now.Add(-x.patience-p.slack), now)
 	return out > 0 && out >= need
