@@ -38,7 +38,8 @@ type sender struct {
 // Tally counts what an end of a flow did.
 type Tally struct {
 	Granted     units.Bytes // by tokens
-	Discarded   units.Bytes // of them, by the sender: too old, too many, or not needed
+	Discarded   units.Bytes // of them, by the sender: too old, or too many
+	Unneeded    units.Bytes // of them, that came when nothing was left to send
 	Unscheduled units.Bytes // left, or came, without a token
 	Wire        units.Bytes // released by TOKENs that left, on the wire
 	Notices     uint64      // RTSs of a sender, TOKENs of a receiver

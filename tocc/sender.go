@@ -11,11 +11,13 @@ import (
 // unscheduled phase lasts, then on tokens, oldest first.
 type Sender struct {
 	sender
-	limit units.Bytes // granted since the connection began
-	spent units.Bytes // of it, used or discarded
-	said  units.Bytes // the demand that the receiver knows of, when nothing was lost
-	stock stock
-	meter meter
+	limit  units.Bytes // granted since the connection began
+	spent  units.Bytes // of it, used or discarded
+	waste  units.Bytes // of spent, discarded
+	echoes bool        // a repeated TOKEN is to be answered
+	said   units.Bytes // the demand that the receiver knows of, when nothing was lost
+	stock  stock
+	meter  meter
 }
 
 func newSender(p *plan) *Sender {
@@ -24,13 +26,14 @@ func newSender(p *plan) *Sender {
 }
 
 var (
-	errNoToken  = errors.New("tocc: the notice is no TOKEN")
-	errNoRTS    = errors.New("tocc: the notice is no RTS")
-	errSingle   = errors.New("tocc: a credit of one packet, where tokens are counters")
-	errCounter  = errors.New("tocc: a counter, where credits are of one packet")
-	errSpent    = errors.New("tocc: more tokens spent than were granted")
-	errDemand   = errors.New("tocc: less demand than what was spent")
-	errNoCredit = errors.New("tocc: a credit that is worth nothing")
+	errNoToken   = errors.New("tocc: the notice is no TOKEN")
+	errNoRTS     = errors.New("tocc: the notice is no RTS")
+	errSingle    = errors.New("tocc: a credit of one packet, where tokens are counters")
+	errCounter   = errors.New("tocc: a counter, where credits are of one packet")
+	errSpent     = errors.New("tocc: more tokens spent than were granted")
+	errDemand    = errors.New("tocc: less demand than what was spent")
+	errDiscarded = errors.New("tocc: more tokens discarded than spent")
+	errNoCredit  = errors.New("tocc: a credit that is worth nothing")
 )
 
 // Wants implements cc.Gate.
@@ -93,7 +96,8 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	}
 	s.heard(n, now)
 	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked(now)) {
-		s.ask(now) // what it repeats is spent: say so
+		s.echoes = true // what it repeats is spent: say so
+		s.ask(now)
 	}
 	s.settle(now)
 	return nil
@@ -128,6 +132,7 @@ func (s *Sender) discard(upto units.Bytes, now units.Time) {
 		return
 	}
 	s.tally.Discarded += upto - s.spent
+	s.waste += upto - s.spent
 	s.spent = upto
 	s.stock.spend(upto)
 	if s.waits > 0 {
@@ -146,7 +151,8 @@ func (s *Sender) blocked(now units.Time) bool {
 // settle decides when to say what.
 func (s *Sender) settle(now units.Time) {
 	if s.waits == 0 && s.limit > s.spent { // nothing left: tokens in hand are dropped
-		s.tally.Discarded += s.limit - s.spent
+		s.tally.Unneeded += s.limit - s.spent
+		s.waste += s.limit - s.spent
 		s.spent = s.limit
 		s.stock.spend(s.spent)
 	}
@@ -191,8 +197,12 @@ func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	repeat := s.rts && s.blocked(now) && !s.breaker().After(now)
 	n, ok := s.emit(repeat, now)
 	if ok {
+		if s.echoes {
+			n.Flags |= cc.NoticeRepeat
+			s.echoes = false
+		}
 		s.said = s.demand()
-		n.Demand, n.Spent = uint32(s.said), uint32(s.spent)
+		n.Demand, n.Spent, n.Discarded = uint32(s.said), uint32(s.spent), uint32(s.waste)
 	}
 	s.settle(now)
 	return n, ok
