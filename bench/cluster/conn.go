@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
@@ -25,7 +26,7 @@ type Conn struct {
 // Connect makes a connection between two hosts.
 func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	n := c.Nodes[from].counts[to]
-	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass}
+	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass, Admit: c.config.Admit}
 	if c.config.ClassOf != nil {
 		s.TrafficClass = c.config.ClassOf(from, to, n)
 	}
@@ -56,8 +57,17 @@ func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {
 			return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 		}
 	}
+	if s.Admit != nil {
+		gate, granter, err := s.Admit(from, to, n, c.path(from, to, n))
+		if err == nil {
+			err = errors.Join(qa.Admit(gate, nil), qb.Admit(nil, granter))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
+		}
+	}
 	var ab, ba wire.Agreement // of a and of b
-	if !c.config.Plain && (c.config.Selective || s.Control != nil) {
+	if !c.config.Plain && (c.config.Selective || s.Control != nil || s.Admit != nil) {
 		offerA, offerB := qa.Offer(), qb.Offer()
 		if !c.config.Selective {
 			offerA.Features &^= wire.FeatureSACK
