@@ -158,7 +158,6 @@ func admittedPair(t *testing.T, o sideOptions) (p *pair, a, b *side, g *plainGat
 	return p, a, b, g, r
 }
 
-
 // A WRITE leaves as it is granted: as much as that, and not before; both halves hear of everything.
 func TestAdmission(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
