@@ -29,15 +29,9 @@ const testbedBuffer = units.Bytes(16_000_000)
 
 var testbedECN = fabric.ECN{Kmin: 100_000, Kmax: 400_000, Pmax: 0.2}
 
-// answers is the queue of ACKs and CNPs, which have DSCP 56.
-const (
-	answers     = 7
-	answerClass = 8 * answers << 2
-)
-
 // configs answers how endpoints and switches work.
 func (s testbedScheme) configs() (cluster.Config, fabric.SwitchConfig, error) {
-	switches := fabric.HPCCSwitch(testbedBuffer, 0.25, testbedECN, units.Microsecond, 0)
+	switches := fabric.HPCCSwitch(testbedBuffer, 0.125, testbedECN, units.Microsecond, 0)
 	of := switches.Queues
 	switches.Queues = func(r units.BitRate) fabric.Queues {
 		qs := of(r)
