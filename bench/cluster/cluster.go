@@ -49,6 +49,8 @@ type Config struct {
 	CNPInterval units.Duration
 	// Chunk is the longest message of a flow; 0 means 1 MiB. Two are outstanding at a time.
 	Chunk units.Bytes
+	// SendDepth is how many messages Conn.Write may have outstanding; 0 means 4.
+	SendDepth int
 	// Timeout is the spec's code for the time an ACK may take; 0 means 8, about a millisecond.
 	Timeout uint8
 	// Selective makes connections agree to selective repeat, with these timeouts and this bound of

@@ -18,6 +18,8 @@ const outstanding = 2
 type Conn struct {
 	QP, Remote *transport.QueuePair
 	From, To   *Node
+	// Written, unless nil, is told of every message that Write posted, in order, inside Poll.
+	Written func(status transport.Status, now units.Time)
 
 	id   uint64
 	flow *Running
@@ -123,7 +125,7 @@ func (c *Cluster) path(from, to, n int) cc.Path {
 
 func (n *Node) queuePair() (*transport.QueuePair, error) {
 	return n.Endpoint.CreateQP(transport.QPInit{
-		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ, MaxSendWR: 2 * outstanding,
+		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ, MaxSendWR: max(2*outstanding, n.cluster.config.SendDepth),
 	})
 }
 
@@ -187,6 +189,10 @@ func (n *Node) reap(now units.Time) {
 
 func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
 	c := n.conns[wc.ID]
+	if c.Written != nil {
+		c.Written(wc.Status, now)
+		return
+	}
 	f := c.flow
 	if f == nil {
 		return // flushed after the flow failed
