@@ -176,8 +176,8 @@ type Notice struct {
 
 	Demand uint32 // RTS: Spent and what waits for tokens
 	Spent  uint32 // RTS: bytes of tokens used or discarded
-	// Discarded is, in an RTS, the second part of Spent. An RTS may overtake data, so Spent alone does not tell
-	// which tokens are still under way with data.
+	// Discarded is, in an RTS, what of Spent was discarded, modulo 2^24. An RTS may overtake data, so Spent alone
+	// does not tell which tokens are under way with data.
 	Discarded uint32
 	CE        uint16 // RTS: tokens that came with congestion experienced
 	Limit     uint32 // TOKEN: bytes granted

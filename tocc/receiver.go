@@ -90,7 +90,7 @@ func (*Receiver) Consumed(units.Bytes, units.Time) {}
 func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	spent := near(r.limit, n.Spent)
 	needs := units.Bytes(int32(n.Demand - n.Spent))
-	waste := near(spent, n.Discarded)
+	waste := near24(r.waste, n.Discarded)
 	switch {
 	case n.Kind != cc.NoticeRTS:
 		return errNoRTS

@@ -202,7 +202,7 @@ func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 			s.echoes = false
 		}
 		s.said = s.demand()
-		n.Demand, n.Spent, n.Discarded = uint32(s.said), uint32(s.spent), uint32(s.waste)
+		n.Demand, n.Spent, n.Discarded = uint32(s.said), uint32(s.spent), uint32(s.waste)&0xffffff
 	}
 	s.settle(now)
 	return n, ok

@@ -242,6 +242,7 @@ const (
 
 func newPlan(o options, path cc.Path) (*plan, error) {
 	sizes, err := o.levels()
+	o.most = min(o.most, mostWindow)
 	return &plan{
 		options: o, path: path, bdp: path.BDP(), unit: path.Payload,
 		kw:         Wire(o.k, path.Payload),
