@@ -139,12 +139,12 @@ func (r *Receiver) wants() units.Bytes {
 	return r.demand - r.limit
 }
 
-// underWay is what tokens under way release, and unscheduled packets are, on the wire.
-func (r *Receiver) underWay() units.Bytes { return (r.limit - r.spent + r.unseen) * r.kw / r.k }
+// room says whether what tokens under way release, and what unscheduled packets are, leaves room in the window.
+func (r *Receiver) room() bool { return (r.limit-r.spent+r.unseen)*r.kw < r.window*r.k }
 
 // grants says whether a token may go.
 func (r *Receiver) grants() bool {
-	return r.wants() > 0 && r.underWay() < r.window && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
+	return r.wants() > 0 && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
 }
 
 // waiting says whether the receiver waits to hear of the sender.
@@ -218,9 +218,7 @@ func (r *Receiver) grant(n *cc.Notice, now units.Time) {
 	wire := Wire(bytes, r.unit)
 	r.limit += bytes
 	r.demand = max(r.demand, r.limit)
-	if r.pace {
-		n.Releases = wire
-	}
+	n.Releases = r.spacing(wire)
 	n.Priority = uint8(r.Rank())
 	r.tally.Granted += bytes
 	r.tally.Wire += wire

@@ -49,10 +49,15 @@ func (s *Sender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
 
 // usable is what tokens in hand let go that are not too old.
 func (s *Sender) usable(now units.Time) units.Bytes {
-	if s.age == 0 || s.stock.n == 0 {
+	if s.fresh(now) {
 		return s.limit - s.spent
 	}
 	return s.limit - s.stock.until(now.Add(-s.age), s.spent)
+}
+
+// fresh says that no token in hand is too old.
+func (s *Sender) fresh(now units.Time) bool {
+	return s.age == 0 || s.stock.n == 0 || now.Sub(s.stock.lots[s.stock.first].at) < s.age
 }
 
 // Ready implements cc.Gate.
@@ -95,7 +100,7 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 		s.granted(limit, now)
 	}
 	s.heard(n, now)
-	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked(now)) {
+	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked()) {
 		s.echoes = true // what it repeats is spent: say so
 		s.ask(now)
 	}
@@ -120,7 +125,7 @@ func (s *Sender) granted(limit units.Bytes, now units.Time) {
 
 // expire discards what is too old.
 func (s *Sender) expire(now units.Time) {
-	if s.age != 0 && s.stock.n > 0 {
+	if !s.fresh(now) {
 		s.discard(s.stock.until(now.Add(-s.age), s.spent), now)
 	}
 }
@@ -144,8 +149,8 @@ func (s *Sender) discard(upto units.Bytes, now units.Time) {
 func (s *Sender) demand() units.Bytes { return max(s.said, s.spent+s.needs()) }
 
 // blocked says that what waits needs tokens that are not here.
-func (s *Sender) blocked(now units.Time) bool {
-	return s.needs() > 0 && s.allowance == 0 && s.usable(now) < min(s.waits, s.unit)
+func (s *Sender) blocked() bool {
+	return s.limit-s.spent < min(s.waits, s.unit) && s.allowance == 0
 }
 
 // settle decides when to say what.
@@ -168,9 +173,9 @@ func (s *Sender) settle(now units.Time) {
 	}
 	s.next = s.timers()
 	if s.stock.n > 0 && s.age != 0 {
-		s.next = sooner(s.next, moment(s.stock.at(0).at.Add(s.age)))
+		s.next = sooner(s.next, moment(s.stock.lots[s.stock.first].at.Add(s.age)))
 	}
-	if s.rts && s.blocked(now) {
+	if s.rts && s.blocked() {
 		s.next = sooner(s.next, s.breaker())
 	}
 }
@@ -194,7 +199,7 @@ func (s *Sender) unknown() bool {
 func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	s.backlog(b)
 	s.expire(now)
-	repeat := s.rts && s.blocked(now) && !s.breaker().After(now)
+	repeat := s.rts && s.blocked() && !s.breaker().After(now)
 	n, ok := s.emit(repeat, now)
 	if ok {
 		if s.echoes {

@@ -256,3 +256,15 @@ func newPlan(o options, path cc.Path) (*plan, error) {
 func (p *plan) wait(n uint8) units.Duration {
 	return min(p.patience<<min(n, 5), max(mostPatience, p.patience))
 }
+
+// spacing is what a TOKEN that releases so much says of it, for it to be followed after as long as that takes
+// of the link: with its own share of the link where there is a limiter, else without (NDP's pulls).
+func (p *plan) spacing(wire units.Bytes) units.Bytes {
+	switch {
+	case !p.pace:
+		return 0
+	case !p.limiter:
+		return max(1, wire-TokenWire)
+	}
+	return wire
+}
