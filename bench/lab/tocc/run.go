@@ -21,11 +21,7 @@ type run struct {
 
 // name is the cell's: what differs between the runs of one experiment.
 func (r run) name() string {
-	name := fmt.Sprintf("%s, %s, %s, %g", r.Scheme, r.Network.Name, r.Traffic.Workload, r.Traffic.Load)
-	if r.Traffic.IncastHigh > 0 {
-		name += fmt.Sprintf(", incast %d-%d", r.Traffic.IncastLow, r.Traffic.IncastHigh)
-	}
-	return name
+	return fmt.Sprintf("%s, %s at %v, %v", r.Scheme, r.Network.Name, r.Network.Host.Rate, r.Traffic)
 }
 
 // cells are those of schemes that serve the same traffic in the same network.

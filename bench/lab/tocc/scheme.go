@@ -15,10 +15,16 @@ const (
 	dcqcn  scheme = "DCQCN"
 	timely scheme = "TIMELY"
 	hpcc   scheme = "HPCC"
+
+	unscheduled scheme = "ToCC"           // begins with up to a BDP without tokens
+	scheduled   scheme = "ToCC w/o unsch" // sends nothing without
 )
 
-// reactive are the schemes without tokens, which PFC protects from loss.
-var reactive = []scheme{dcqcn, timely, hpcc}
+// reactive are the schemes without tokens, which PFC protects from loss; compared are they and ToCC.
+var (
+	reactive = []scheme{dcqcn, timely, hpcc}
+	compared = append(reactive[:3:3], unscheduled, scheduled)
+)
 
 // method is what makes up a scheme.
 type method struct {
