@@ -3,4 +3,4 @@ package tocc
 import "slices"
 
 // Experiments are those of this package.
-var Experiments = slices.Concat(leafSpine)
+var Experiments = slices.Concat(leafSpine, testbedExperiments)
