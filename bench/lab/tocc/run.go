@@ -94,6 +94,10 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	admit, err := m.admit()
+	if err != nil {
+		return nil, err
+	}
 	source, span, err := r.Traffic.source(r.Network, j.Seed)
 	if err != nil {
 		return nil, err
@@ -106,7 +110,7 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		Seed: j.Seed, PathMTU: payload, CNPInterval: m.CNPs, Selective: m.Selective,
 		Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
 		Serve: func(workload.Flow) cluster.Service {
-			return cluster.Service{Control: control, AnswerClass: answerClass}
+			return cluster.Service{Control: control, AnswerClass: answerClass, Admit: admit}
 		},
 	})
 	if err != nil {
