@@ -67,6 +67,7 @@ type Result struct {
 	Port    fabric.QueueStats
 	Stored  *fabric.Series // bytes in the buffer of the fullest switch, every 10 µs
 	Fullest units.Bytes    // most that was in the buffer of a switch
+	Pauses  uint64         // frames with which switches paused who sends to them
 	Foreign int            // frames that a plain peer would not know
 	End     units.Duration // Until, or when the last flow ended
 }
@@ -203,6 +204,9 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	r.Stored = since(stored, warm, 1)
 	for _, s := range net.Switches() {
 		r.Fullest = max(r.Fullest, s.Stats().Fullest)
+		for _, p := range s.Ports() {
+			r.Pauses += p.Stats().Pauses
+		}
 	}
 	for _, t := range r.Flows {
 		// A rate is known at the end of its interval, and holds from its beginning.
