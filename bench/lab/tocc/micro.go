@@ -17,11 +17,8 @@ var microExperiments = []*experiment.Experiment{fig1, fig7a, fig7b}
 // The eight flows of figure 7 are between pairs of hosts ("all-to-all") and share the link between two switches.
 const pairs = 8
 
-// Packets of the micro-experiments: a path MTU of 1024 bytes.
-const (
-	payload = 1024
-	packet  = payload + bottleneck.Overhead
-)
+// packet is what a full one takes of a link.
+const packet = payload + bottleneck.Overhead
 
 // baseRTT of a full packet and its ACK, in all micro-experiments (section VI).
 const baseRTT = 5300 * units.Nanosecond
