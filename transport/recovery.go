@@ -34,6 +34,9 @@ type recovery struct {
 	leftAt  units.Time // when the newest packet left of those that are
 	packets uint32     // answered, not yet reported to congestion control
 	bytes   units.Bytes
+
+	behind units.Bytes // that una has not passed, though they are answered
+	gone   units.Bytes // that were lost, and the gate was not told of
 }
 
 // selective says whether the peer and we have agreed to repeat selectively.
@@ -65,7 +68,8 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	switch {
 	case p.Op == wire.SRC:
 		qp.receiveSRC(p)
-	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck && !qp.limits.probes:
+	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck && !qp.limits.probes,
+		(p.Op == wire.RTS || p.Op == wire.Token) && qp.adm == nil:
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
@@ -75,6 +79,8 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 		qp.receiveProbe(p)
 	case p.Op == wire.ProbeAck:
 		qp.receiveProbeAck(p)
+	case p.Op == wire.RTS || p.Op == wire.Token:
+		qp.receiveNotice(p)
 	default:
 		qp.receiveAck(p)
 	}
@@ -169,6 +175,7 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 	}
 	size := qp.size(psn)
 	rec.answered.add(psn)
+	rec.behind += size
 	if rec.lost.has(psn) {
 		rec.lost.remove(psn)
 	} else {
@@ -192,8 +199,10 @@ func (qp *QueuePair) lose(psn wire.PSN) {
 	if rec.answered.has(psn) || rec.lost.has(psn) || rec.again.has(psn) {
 		return
 	}
+	size := qp.size(psn)
 	rec.lost.add(psn)
-	r.inFlight = max(0, r.inFlight-qp.size(psn))
+	rec.gone += size
+	r.inFlight = max(0, r.inFlight-size)
 	r.unstamp(psn, 1)
 }
 
@@ -204,6 +213,8 @@ func (qp *QueuePair) takeBack(psn wire.PSN) {
 	if rec.answered.has(psn) && !qp.request(psn).op.answered() {
 		rec.answered.remove(psn)
 		rec.lost.add(psn)
+		rec.behind -= qp.size(psn)
+		rec.gone += qp.size(psn)
 	}
 	qp.lose(psn)
 }
@@ -243,6 +254,7 @@ func (qp *QueuePair) advance() bool {
 		last := w.first.Add(w.packets)
 		for r.una != last && rec.answered.has(r.una) && (w.op.answered() || r.una.Before(rec.known)) {
 			rec.answered.remove(r.una)
+			rec.behind -= qp.size(r.una)
 			r.una = r.una.Add(1)
 		}
 		if r.una != last {
@@ -273,6 +285,11 @@ func (qp *QueuePair) settle(now units.Time) {
 		packets, size := rec.packets, rec.bytes
 		rec.packets, rec.bytes = 0, 0
 		qp.sample(packets, size, now)
+	}
+	if rec.gone > 0 {
+		lost := rec.gone
+		rec.gone = 0
+		qp.tellLost(lost)
 	}
 	missing := !rec.lost.empty() || !rec.again.empty()
 	if missing && !rec.until.After(r.una) && !r.rnrWait { // one signal for a window
@@ -326,4 +343,7 @@ func (qp *QueuePair) probe() {
 	qp.loseAll()
 	r.inFlight = 0
 	rec.until, rec.probing = r.sndMax, true
+	lost := rec.gone
+	rec.gone = 0
+	qp.tellLost(lost)
 }

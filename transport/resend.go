@@ -39,7 +39,7 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 		n = qp.missing(psn)
 	}
 	size := uint32(qp.span(w, k, k+n))
-	if !r.fits(min(size, qp.mtu)) {
+	if !r.fits(min(size, qp.mtu)) || qp.adm != nil && !w.op.answered() && !qp.admits(w, k, true, now) {
 		return sendBlocked
 	}
 	var status sendStatus

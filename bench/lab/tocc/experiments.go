@@ -7,7 +7,7 @@ import (
 )
 
 // Experiments are those of this package.
-var Experiments = slices.Concat(microExperiments, leafSpine)
+var Experiments = slices.Concat(microExperiments, leafSpine, testbedExperiments)
 
 // leafSpine are comparisons with reactive schemes in leaf-spine networks.
 var leafSpine []*experiment.Experiment
