@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/cc"
@@ -23,15 +24,18 @@ type Config struct {
 	DelayOf func(sender int) units.Duration
 	// Place, unless nil, says which sender and which receiver a flow has, from 0; two flows cannot have both in
 	// common. With more than one receiver there are two switches, and the link between them is the bottleneck.
-	Place    func(flow int) (sender, receiver int)
-	PathMTU  units.Bytes // 0 means 1024
-	ECN      fabric.ECN
-	ECNOf    map[uint8]fabric.ECN // of flows of a DSCP, in place of ECN
-	Bolt     fabric.Bolt          // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
-	CNPs     units.Duration       // between CNPs of a flow, at least; 0 is transport's default
-	Buffer   units.Bytes          // of a switch; 0 is without limit
-	Switch   *fabric.SwitchConfig // unless nil, in place of Buffer, ECN, ECNOf and Bolt
-	Chunk    units.Bytes          // longest message of a flow; 0 means 1 MiB, of which two are outstanding
+	Place   func(flow int) (sender, receiver int)
+	PathMTU units.Bytes // 0 means 1024
+	ECN     fabric.ECN
+	ECNOf   map[uint8]fabric.ECN // of flows of a DSCP, in place of ECN
+	Bolt    fabric.Bolt          // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
+	CNPs    units.Duration       // between CNPs of a flow, at least; 0 is transport's default
+	Buffer  units.Bytes          // of a switch; 0 is without limit
+	Switch  *fabric.SwitchConfig // unless nil, in place of Buffer, ECN, ECNOf and Bolt
+	Tokens  int                  // the queue of TOKENs, unless 0
+	// Prepare, unless nil, may arrange for what happens in the network at times after zero.
+	Prepare  func(net *fabric.Network, zero units.Time)
+	Chunk    units.Bytes // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
@@ -53,10 +57,17 @@ type Flow struct {
 	Stop    units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes   units.Bytes    // payload; 0 is as much as time admits
 	Control cc.Control
-	DSCP    uint8 // of data; below 8, or it has another queue
+	// Admission, unless nil, makes what lets packets leave besides: a point of package tocc. All flows have one, or none.
+	Admission Admission
+	DSCP      uint8 // of data; below 8, or it has another queue
 	// Heard, unless nil, is told of what the algorithm was told, after that, of what was sent and acknowledged
 	// in any case, and of the time since the nominal start.
 	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
+}
+
+// Admission makes the sender's and the receiver's half of receiver-driven control.
+type Admission interface {
+	New(cc.Path) (cc.Gate, cc.Granter, error)
 }
 
 // Result is what there was to see. Times count from the nominal start, the zero of Config and Flow.
@@ -68,6 +79,8 @@ type Result struct {
 	Stored  *fabric.Series // bytes in the buffer of the fullest switch, every 10 µs
 	Fullest units.Bytes    // most that was in the buffer of a switch
 	Pauses  uint64         // frames with which switches paused who sends to them
+	Tokens  *fabric.Series // those that wait to go back through the link between two switches, as Queue; else nil
+	Granted uint64         // TOKENs that left a switch toward senders
 	Foreign int            // frames that a plain peer would not know
 	End     units.Duration // Until, or when the last flow ended
 }
@@ -110,6 +123,12 @@ const (
 // Overhead is what a packet takes of a link besides its payload.
 const Overhead = wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.ICRCLen + onWire
 
+// Token is what a TOKEN takes.
+const Token = Overhead + 12
+
+// asOnLink is how much more a packet takes of a link than of a switch's buffer.
+func asOnLink(packet units.Bytes) float64 { return float64(packet) / float64(packet-unstored) }
+
 // Cap is the payload that a link carries.
 func (c *Config) Cap() float64 {
 	return float64(c.Rate) * float64(c.PathMTU) / float64(c.PathMTU+Overhead)
@@ -145,11 +164,18 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU, zero: units.Time(warm), noise: noise})
 	}
 	of := func(from, to int) int { return at.flow[[2]int{from, to}] }
+	var admit func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
+	if slices.ContainsFunc(flows, func(f Flow) bool { return f.Admission != nil }) {
+		admit = func(from, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
+			return flows[of(from, to)].Admission.New(path)
+		}
+	}
 	cl, err := cluster.New(net, cluster.Config{
 		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
 		ControlOf: func(from, to, _ int) cc.Control { return flows[of(from, to)].Control },
 		ClassOf:   func(from, to, _ int) uint8 { return flows[of(from, to)].DSCP << 2 },
-		Plain:     c.Plain, Wrap: r.watch(c.Plain, at.senders),
+		Admit:     admit, Selective: admit != nil,
+		Plain: c.Plain, Wrap: r.watch(c.Plain, at.senders),
 		Around: func(from, to, _ int, a cc.Algorithm) cc.Algorithm {
 			return &tap{Algorithm: a, trace: r.Flows[of(from, to)], keepGaps: c.KeepGaps}
 		},
@@ -167,7 +193,13 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	}
 	out := net.Switches()[0].Ports()[at.senders]
 	r.BaseRTT = net.BaseRTT(at.ends[0][0], at.ends[0][1], c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
-	queue := out.RecordQueue(0)
+	queue, tokens := out.RecordQueue(0), (*fabric.Series)(nil)
+	if c.Tokens > 0 && at.receivers > 1 {
+		tokens = out.Peer().RecordQueue(c.Tokens)
+	}
+	if c.Prepare != nil {
+		c.Prepare(net, units.Time(warm))
+	}
 	var failed error
 	for i, t := range r.Flows {
 		net.At(t.zero.Add(t.Start), func() {
@@ -200,7 +232,15 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	if failed == nil {
 		failed = ctx.Err()
 	}
-	r.Queue, r.Port, r.End = since(queue, warm, float64(c.PathMTU+Overhead)/float64(c.PathMTU+Overhead-unstored)), out.QueueStats(0), net.Now().Sub(units.Time(warm))
+	r.Queue, r.Port, r.End = since(queue, warm, asOnLink(c.PathMTU+Overhead)), out.QueueStats(0), net.Now().Sub(units.Time(warm))
+	if tokens != nil {
+		r.Tokens = since(tokens, warm, asOnLink(Token))
+	}
+	for _, p := range net.Switches()[0].Ports()[:at.senders] {
+		if c.Tokens > 0 {
+			r.Granted += p.QueueStats(c.Tokens).Frames
+		}
+	}
 	r.Stored = since(stored, warm, 1)
 	for _, s := range net.Switches() {
 		r.Fullest = max(r.Fullest, s.Stats().Fullest)

@@ -56,7 +56,10 @@ var fig7a = &experiment.Experiment{
 
 // runDCQCN simulates a cell of figures 7a and 7b.
 func runDCQCN(j *experiment.Job) error {
-	cell := j.Params.(dcqcnCell)
+	return j.Params.(dcqcnCell).simulate(j)
+}
+
+func (cell dcqcnCell) simulate(j *experiment.Job) error {
 	until := experiment.At(j.Scale, 60*units.Millisecond, 20*units.Millisecond)
 	config := eightToOne(j, until)
 	config.CNPs = cell.CNPs

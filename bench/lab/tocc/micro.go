@@ -12,7 +12,7 @@ import (
 )
 
 // microExperiments are those of flows through one link.
-var microExperiments = []*experiment.Experiment{fig1, fig7a, fig7b}
+var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC}
 
 // The eight flows of figure 7 are between pairs of hosts ("all-to-all") and share the link between two switches.
 const pairs = 8
@@ -57,14 +57,16 @@ func (m marks) ecn(r units.BitRate) fabric.ECN {
 // dcqcnSet is one of the two sets of parameters (section VI-B, footnote 1).
 type dcqcnSet int
 
-// control is DCQCN as NICs have it, without a window, in one of the sets. Steps scale with the rate of the link.
-func (s dcqcnSet) control(r units.BitRate) (cc.Spec, error) {
+// text is DCQCN as NICs have it, without a window, as package cc reads it. Steps scale with the rate of the link.
+func (s dcqcnSet) text(r units.BitRate) string {
 	period, ai, hai := 900, 50., 100.
 	if s == 2 {
 		period, ai, hai = 300, 5, 50
 	}
-	return cc.Parse(fmt.Sprintf("dcqcn-nic:rate_period=%dus,ai=%gMb/s,hai=%gMb/s,window=1GB", period, atRate(ai, r), atRate(hai, r)))
+	return fmt.Sprintf("dcqcn-nic:rate_period=%dus,ai=%gMb/s,hai=%gMb/s,window=1GB", period, atRate(ai, r), atRate(hai, r))
 }
+
+func (s dcqcnSet) control(r units.BitRate) (cc.Spec, error) { return cc.Parse(s.text(r)) }
 
 // many answers n flows alike.
 func many(n int, f bottleneck.Flow) []bottleneck.Flow {
