@@ -147,3 +147,11 @@ func (g *watchedGranter) Emit(incomplete bool, now units.Time) (cc.Notice, bool)
 	}
 	return n, some
 }
+
+func (g *watchedGate) String() string {
+	return fmt.Sprintf("gate: posted %d, lost %d, free %d, loose %d, next %v, %+v", int64(g.posted), int64(g.lost), int64(g.free), int64(g.loose), g.Next(), g.Gate.(*tocc.Sender).Tally())
+}
+
+func (g *watchedGranter) String() string {
+	return fmt.Sprintf("granter: granted %d, missing %d, next %v, %+v", int64(g.granted), int64(g.missing), g.Next(), g.Granter.(*tocc.Receiver).Tally())
+}
