@@ -195,6 +195,7 @@ func (a *admission) took(now units.Time) (f wire.Flags) {
 		a.qp.startTimer(now) // it ran for the peer to say something
 	}
 	a.marks = a.gate.Took(&a.out, now)
+	a.qp.heedGate() // what had to go before it speaks may have gone
 	f = wire.MarkUnscheduled.When(a.marks.Set&cc.MarkUnscheduled != 0)
 	f |= wire.MarkWantsMore.When(a.marks.Set&cc.MarkWantsMore != 0)
 	return f | wire.MarkTokenMarked.When(a.marks.Set&cc.MarkTokenMarked != 0)
