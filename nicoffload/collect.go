@@ -174,7 +174,7 @@ func (n *NIC) extract(h Handle, f *context, p *Packet, now units.Time) {
 			continue
 		}
 		n.counters.Signals++
-		if !f.events.Has(cc.CST) {
+		if !f.ways[cc.CST].wants {
 			n.counters.Unbound++
 			continue
 		}

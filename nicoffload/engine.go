@@ -29,8 +29,6 @@ const (
 	slotTx
 	slotRTT
 	slotOOO
-	slotRTO
-	slotCNP
 	slots
 	noSlot = slots
 )
@@ -38,14 +36,10 @@ const (
 // natural is how each kind is treated unless a Binding says otherwise (TAURUS section 3.4: ACK, ECN and
 // TX are sums, OOO recurs before a reaction shows). A lost RTO or RTT cannot be made good: they are raw, and so is
 // each CNP, which the notification point has spaced already.
-var natural = [...]struct {
-	class Class
-	slot  uint8
-}{
-	cc.ACK: {Accumulable, slotAck}, cc.ECN: {Accumulable, slotAck}, cc.TX: {Accumulable, slotTx},
-	cc.OOO: {Coalescent, slotOOO},
-	cc.RTT: {Raw, slotRTT}, cc.RTO: {Raw, slotRTO}, cc.CNP: {Raw, slotCNP},
-	cc.CST: {Raw, noSlot}, cc.HOST: {Raw, noSlot}, cc.TIMER: {Raw, noSlot}, cc.POST: {Raw, noSlot},
+var natural = [...]way{
+	cc.ACK: {class: Accumulable, slot: slotAck}, cc.ECN: {class: Accumulable, slot: slotAck}, cc.TX: {class: Accumulable, slot: slotTx},
+	cc.OOO: {class: Coalescent, slot: slotOOO}, cc.RTT: {slot: slotRTT},
+	cc.RTO: {}, cc.CNP: {}, cc.CST: {}, cc.HOST: {}, cc.TIMER: {}, cc.POST: {},
 }
 
 // engine merges signals in ping-pong buffers: writers fill one half while the other one is drained.
@@ -113,6 +107,10 @@ func (e *engine) merge(r *ref, f Handle, ev *cc.Event, now units.Time) (full *ce
 	half := e.halves[e.now]
 	if r.epoch != e.epoch {
 		*r = ref{e.epoch, uint32(len(half))}
+		if len(half) == cap(half) { // flows came and went within a period
+			e.grow(len(half) + 1)
+			half = e.halves[e.now]
+		}
 		half = half[:len(half)+1]
 		e.halves[e.now] = half
 		c := &half[r.index]
@@ -157,14 +155,40 @@ func (c *cell) latest(ev *cc.Event) {
 	c.delay, c.endpoint, c.oneWay = ev.Delay, ev.Endpoint, ev.OneWay
 }
 
-// message makes a cell one message.
-func (c *cell) message(m *Message, class Class) {
-	m.Flow, m.Type, m.Class = c.flow, typeOf[c.kind], class
-	m.Count, m.First = uint16(c.count), c.first
-	m.SegmentID, m.Segment = 0, nil
-	m.Event = cc.Event{
-		Kind: c.kind, PSN: c.psn, SndNxt: c.sndNxt, Packets: int(c.packets), Bytes: c.bytes, Marked: int(c.marked),
-		Delay: c.delay, Endpoint: c.endpoint, OneWay: c.oneWay, Hops: int(c.hops),
-		InFlight: c.inFlight, Left: c.left, Bolt: c.bolt, Increases: int(c.increases),
+// encode writes a cell as a message to b, which has MaxMessage bytes, and answers its length: what
+// Message.Encode would write of it.
+func (c *cell) encode(b []byte, class Class, brief bool) int {
+	b = b[:MaxMessage]
+	flags, n, value, other := uint8(class), Slot, uint64(c.bytes), uint64(c.delay)
+	switch c.kind {
+	case cc.RTT:
+		value, other = other, value
+	case cc.OOO:
+		value, other = uint64(c.psn), value
 	}
+	if !brief {
+		flags |= hasState
+		le.PutUint32(b[n:], c.psn&psnMask|uint32(c.hops)<<24)
+		le.PutUint32(b[n+4:], c.sndNxt&psnMask|uint32(c.bolt)<<24)
+		le.PutUint32(b[n+8:], uint32(c.packets))
+		le.PutUint32(b[n+12:], uint32(c.marked))
+		le.PutUint64(b[n+16:], uint64(c.inFlight))
+		le.PutUint64(b[n+24:], uint64(c.left))
+		n += Slot
+		if other != 0 || c.endpoint != 0 || c.oneWay != 0 || c.increases != 0 {
+			flags |= hasSample
+			le.PutUint64(b[n:], other)
+			le.PutUint64(b[n+8:], uint64(c.endpoint))
+			le.PutUint64(b[n+16:], uint64(c.oneWay))
+			le.PutUint64(b[n+24:], uint64(uint32(c.increases)))
+			n += Slot
+		}
+	}
+	le.PutUint32(b, uint32(c.flow))
+	b[4], b[5] = uint8(typeOf[c.kind]), flags
+	le.PutUint16(b[6:], uint16(c.count))
+	le.PutUint64(b[8:], value)
+	le.PutUint64(b[16:], uint64(c.first))
+	le.PutUint64(b[24:], 0)
+	return n
 }

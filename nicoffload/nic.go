@@ -48,15 +48,13 @@ type NIC struct {
 	counters Counters
 }
 
-// context is what the NIC knows of a flow: a cache line and a half of what signals touch, then its result.
+// context is what the NIC knows of a flow: what signals touch first, then its result.
 type context struct {
 	handle  Handle
 	open    bool
 	brief   bool
 	changed bool
-	events  cc.EventSet
-	raw     cc.EventSet
-	sums    cc.EventSet // raw by nature, but merged for this flow
+	ways    [16]way // of each kind
 	refs    [slots]ref
 	result  cc.Decision
 	arrival arrival
@@ -144,10 +142,25 @@ func (n *NIC) find(h Handle) *context {
 	return nil
 }
 
+// way is what becomes of a flow's signals of one kind.
+type way struct {
+	class Class
+	slot  uint8 // of the cell they are merged in; noSlot is reported as it comes
+	wants bool
+}
+
 func (n *NIC) bind(f *context, b Binding) {
-	f.events, f.raw, f.sums, f.brief = b.Events, b.Raw, b.Merged, b.Brief
-	if f.events == 0 {
-		f.events = ^cc.EventSet(0)
+	f.brief = b.Brief
+	for i := range natural {
+		k, w := cc.Kind(i), natural[i]
+		w.wants = b.Events == 0 || b.Events.Has(k)
+		if b.Merged.Has(k) {
+			w.class = Accumulable
+		}
+		if w.class == Raw || b.Raw.Has(k) {
+			w.class, w.slot = Raw, noSlot
+		}
+		f.ways[k] = w
 	}
 }
 
@@ -159,35 +172,25 @@ func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 	if f == nil {
 		return
 	}
-	if int(ev.Kind) >= len(natural) {
-		n.counters.Malformed++
-		return
-	}
-	if !f.events.Has(ev.Kind) {
+	w := f.ways[ev.Kind&15]
+	if !w.wants || ev.Kind > 15 {
 		n.counters.Unbound++
 		return
 	}
-	t := natural[ev.Kind]
-	switch {
-	case f.raw.Has(ev.Kind) || ev.Probe || len(ev.INT) > 0 || ev.SRC != (cc.SRC{}):
-		t.class = Raw
-	case f.sums.Has(ev.Kind):
-		t.class = Accumulable
-	}
-	if t.class == Raw {
+	if w.slot == noSlot || ev.Probe || len(ev.INT) > 0 || ev.SRC.Rate != 0 { // a sum cannot say it
 		n.report(f, ev, Raw, now)
 		return
 	}
-	e := &n.engines[t.class-1]
-	if e.due(now) {
-		n.swap(e, now)
-	}
+	e := &n.engines[w.class-1]
 	if e.period == 0 {
-		n.report(f, ev, t.class, now)
+		n.report(f, ev, w.class, now)
 		return
 	}
-	if full := e.merge(&f.refs[t.slot], h, ev, now); full != nil {
-		n.emitFull(e, full, f, t.slot, now)
+	if !now.Before(e.end) {
+		n.swap(e, now)
+	}
+	if full := e.merge(&f.refs[w.slot], h, ev, now); full != nil {
+		n.emitFull(e, full, f, w.slot, now)
 	}
 }
 
@@ -240,8 +243,7 @@ func (n *NIC) emitFull(e *engine, c *cell, f *context, slot uint8, now units.Tim
 }
 
 func (n *NIC) emit(c *cell, class Class, brief bool, now units.Time) {
-	c.message(&n.scratch, class)
-	n.enqueue(&n.merged, n.scratch.Encode(n.frame[:], brief), now)
+	n.enqueue(&n.merged, c.encode(n.frame[:], class, brief), now)
 }
 
 // swap ends the period of an engine and makes messages of what it merged.
@@ -434,21 +436,24 @@ func (n *NIC) Backlog() (used, size int) {
 // Write implements Device.
 func (n *NIC) Write(results []Result) int {
 	for i := range results {
-		r := &results[i]
-		f := n.find(r.Flow)
-		if f == nil {
-			continue
-		}
-		if validResult(&r.Decision) != nil {
-			n.counters.Refused++
-			continue
-		}
-		f.result = r.Decision
-		f.result.WakeAt = 0
-		n.counters.Results++
-		n.change(f)
+		n.write(results[i].Flow, &results[i].Decision)
 	}
 	return len(results)
+}
+
+func (n *NIC) write(h Handle, d *cc.Decision) {
+	f := n.find(h)
+	if f == nil {
+		return
+	}
+	if validResult(d) != nil {
+		n.counters.Refused++
+		return
+	}
+	f.result = *d
+	f.result.WakeAt = 0
+	n.counters.Results++
+	n.change(f)
 }
 
 func (n *NIC) change(f *context) {
