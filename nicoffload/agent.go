@@ -15,7 +15,7 @@ type AgentConfig struct {
 	Adopt func(f Handle) (cc.Algorithm, error)
 	// Bind says what else than its events an algorithm wants of the NIC; nil is DefaultBinding.
 	Bind func(a cc.Algorithm) Binding
-	// Aggregation is asked of the device at the beginning; nil leaves what the device has.
+	// Aggregation is asked of the device at the beginning; nil is DefaultAggregation.
 	Aggregation *Aggregation
 	// MinRate and MaxRate bound what is decided; 0 are TAURUS's 100 kb/s and 400 Gb/s.
 	MinRate, MaxRate units.BitRate
@@ -52,15 +52,16 @@ type Agent struct {
 
 // agentFlow is what the agent knows of a flow.
 type agentFlow struct {
-	handle  Handle
-	name    cc.Flow
-	live    bool
-	hears   bool       // samples of the host
-	known   bool       // written is what the device has
-	owes    bool       // it is in owed
-	clock   units.Time // the newest event's
-	rtt     units.Time // the newest sample's
-	written cc.Decision
+	handle    Handle
+	name      cc.Flow
+	algorithm cc.Algorithm
+	live      bool
+	hears     bool       // samples of the host
+	known     bool       // written is what the device has
+	owes      bool       // it is in owed
+	clock     units.Time // the newest event's
+	rtt       units.Time // the newest sample's
+	written   cc.Decision
 }
 
 // AgentCounters is what went through an Agent, and what went wrong. All count up.
@@ -110,13 +111,12 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 	}
 	a := &Agent{config: c, device: c.Device, out: make([]Result, 0, 256)}
 	a.msg.init(c.Batch)
+	a.msg.pressure.configured = DefaultAggregation
 	if c.Aggregation != nil {
-		if err := c.Device.Aggregate(*c.Aggregation); err != nil {
-			return nil, err
-		}
 		a.msg.pressure.configured = *c.Aggregation
-	} else {
-		a.msg.pressure.configured = DefaultAggregation
+	}
+	if err := c.Device.Aggregate(a.msg.pressure.configured); err != nil {
+		return nil, err
 	}
 	return a, nil
 }
@@ -155,10 +155,13 @@ func (a *Agent) begin(h Handle, now units.Time) {
 		a.flows = append(a.flows, agentFlow{})
 	}
 	f := &a.flows[i]
+	if f.live && f.handle == h { // the device lost what it knew
+		a.bind(f)
+		a.msg.pressure.owed = true
+		a.owe(f)
+		return
+	}
 	if f.live {
-		if f.handle == h {
-			return
-		}
 		a.end(f)
 	}
 	algorithm, err := a.config.Adopt(h)
@@ -166,17 +169,22 @@ func (a *Agent) begin(h Handle, now units.Time) {
 		a.counters.Refused++
 		return
 	}
-	*f = agentFlow{handle: h, live: true, clock: now, rtt: now, owes: f.owes}
+	*f = agentFlow{handle: h, live: true, clock: now, rtt: now, owes: f.owes, algorithm: algorithm}
 	f.name = a.inline.Add(algorithm, now)
 	f.hears = algorithm.Events().Has(cc.HOST)
 	for int(f.name) >= len(a.names) {
 		a.names = append(a.names, 0)
 	}
 	a.names[f.name] = h
-	if a.device.Configure(h, a.config.Bind(algorithm)) != nil {
+	a.bind(f)
+	a.decided(f)
+}
+
+// bind tells the NIC what a flow's algorithm wants.
+func (a *Agent) bind(f *agentFlow) {
+	if a.device.Configure(f.handle, a.config.Bind(f.algorithm)) != nil {
 		a.counters.Busy++ // it reports more than it need
 	}
-	a.decided(f)
 }
 
 func (a *Agent) end(f *agentFlow) {

@@ -16,6 +16,7 @@ const (
 	opAggregate op = 3
 	opExtract   op = 4
 	opProbe     op = 5
+	opHello     op = 6 // there is an agent, which knows of no flow yet
 )
 
 // command is what goes down, decoded: one of them, as op says.
@@ -101,7 +102,7 @@ func (c *command) decode(b []byte) error {
 	case opExtract:
 		c.extraction = Extraction{Packet: PacketType(b[5]), ID: le.Uint16(b[6:]), Offset: le.Uint16(b[8:]), Length: le.Uint16(b[10:])}
 		return c.extraction.Validate()
-	case opProbe:
+	case opProbe, opHello:
 		return nil
 	}
 	return fmt.Errorf("nicoffload: there is no command %d", c.op)

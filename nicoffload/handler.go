@@ -106,7 +106,7 @@ func (a *Agent) plausible(b []byte, now units.Time) units.Time {
 	first, reported := units.Time(le.Uint64(b[16:])), units.Time(le.Uint64(b[24:]))
 	m := &a.msg
 	backwards := reported.Before(first) || m.began && reported.Before(m.newest)
-	if !reported.After(now.Add(ahead)) && (!m.began || reported.After(m.newest)) {
+	if (!m.began || reported.After(m.newest)) && !reported.After(now.Add(ahead)) {
 		m.newest, m.began = reported, true
 	}
 	if first.After(now.Add(ahead)) || now.Sub(first) > oldest {

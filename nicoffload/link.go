@@ -22,6 +22,7 @@ const (
 	linkMagic   = 0x63696e67 // "gnic"
 	linkVersion = 1
 
+	linkTime     = 16 // of the NIC's clock, when it last polled
 	linkCounters = 64
 	linkUp       = linkCounters + countersBytes
 	linkDown     = linkUp + ringHeader + UpSlots*Slot
@@ -73,7 +74,8 @@ type Host struct {
 	torn  uint64
 }
 
-// Host makes the agent's end.
+// Host makes the agent's end, and lets the NIC tell which flows there are: an agent before may have known
+// them, this one does not.
 func (l *Link) Host() (*Host, error) {
 	up, err := NewConsumer(l.mem[linkUp:], UpSlots)
 	if err != nil {
@@ -83,10 +85,12 @@ func (l *Link) Host() (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Host{mem: l.mem, up: up, down: down, caps: Capabilities{
+	h := &Host{mem: l.mem, up: up, down: down, caps: Capabilities{
 		Name: "soft, behind a link", Flows: MaxFlows - 1, Extractions: maxExtractions,
 		Events: cc.EventSet(1)<<len(natural) - 1, Tick: units.Picosecond,
-	}}, nil
+	}}
+	h.cmd.op = opHello
+	return h, h.send("hello")
 }
 
 // Capabilities implements Device.
@@ -157,6 +161,10 @@ func (h *Host) Write(results []Result) int {
 	return len(results)
 }
 
+// NICTime answers what the NIC's clock showed when it last polled: an agent in another process has no
+// other way to know.
+func (h *Host) NICTime() units.Time { return units.Time(word(h.mem[linkTime:]).Load()) }
+
 // Counters implements Device: the NIC's, and what this end could not read.
 func (h *Host) Counters() (c Counters) {
 	c.read(h.mem[linkCounters:])
@@ -173,8 +181,7 @@ type Board struct {
 	burst []byte
 	cmd   command
 
-	consumed  uint64
-	heard     units.Time
+	agent     watch
 	published Counters
 	at        units.Time
 }
@@ -189,7 +196,7 @@ func (l *Link) Board(n *NIC) (*Board, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Board{nic: n, mem: l.mem, up: up, down: down, burst: make([]byte, UpSlots*Slot), heard: n.now, at: n.now}, nil
+	return &Board{nic: n, mem: l.mem, up: up, down: down, burst: make([]byte, UpSlots*Slot), agent: watch{end: up.end, heard: n.now}, at: n.now}, nil
 }
 
 // Open implements Datapath.
@@ -211,6 +218,7 @@ const publishEvery = 10 * units.Microsecond
 func (b *Board) Poll(now units.Time) units.Time {
 	n := b.nic
 	n.now = now
+	word(b.mem[linkTime:]).Store(uint64(now))
 	work := false
 	for {
 		got := b.down.Pull(b.burst[:64*Slot])
@@ -259,6 +267,8 @@ func (b *Board) obey(slot []byte) {
 		err = n.Extract(c.extraction)
 	case opProbe:
 		err = n.Probe(c.flow)
+	case opHello:
+		n.announce()
 	}
 	if err != nil {
 		n.counters.Refused++
@@ -266,9 +276,4 @@ func (b *Board) obey(slot []byte) {
 }
 
 // Silence implements Datapath: the agent's end of the ring has not moved.
-func (b *Board) Silence(now units.Time) units.Duration {
-	if c := b.up.Consumed(); c != b.consumed || c == b.up.mine {
-		b.consumed, b.heard = c, now
-	}
-	return now.Sub(b.heard)
-}
+func (b *Board) Silence(now units.Time) units.Duration { return b.agent.silence(now) }

@@ -175,7 +175,7 @@ func TestCommandsCross(t *testing.T) {
 		assert.Equal(t, c, back)
 	}
 	for _, b := range [][Slot]byte{
-		{}, {4: 6}, {4: 1, 15: 0x80}, {4: 1, 23: 0x80}, {4: 2, 6: 1, 24: 1}, {4: 3, 15: 0x80}, {4: 3, 7: 0xff}, {4: 4, 6: 1}, {4: 4, 5: 9, 6: 20},
+		{}, {4: 7}, {4: 1, 15: 0x80}, {4: 1, 23: 0x80}, {4: 2, 6: 1, 24: 1}, {4: 3, 15: 0x80}, {4: 3, 7: 0xff}, {4: 4, 6: 1}, {4: 4, 5: 9, 6: 20},
 	} {
 		var c command
 		assert.Error(t, c.decode(b[:]))

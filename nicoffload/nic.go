@@ -277,6 +277,17 @@ func (n *NIC) drain(e *engine, now units.Time) {
 	}
 }
 
+// announce tells of every flow that is open, again, to an agent that knows of none.
+func (n *NIC) announce() {
+	n.lives = n.lives[:0]
+	for i := range n.flows {
+		if f := &n.flows[i]; f.open {
+			n.lives = append(n.lives, life{f.handle, Started, n.now})
+		}
+	}
+	n.tellLives(n.now)
+}
+
 // tellLives reports which flows began and ended: those messages are never lost, they wait for room.
 func (n *NIC) tellLives(now units.Time) {
 	told := 0

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/goroce/goroce/units"
 )
 
 // A ring is a queue of Slots in memory that two cores or two processes share, with one producer and one
@@ -87,9 +89,6 @@ func (p *Producer) Push(b []byte) bool {
 	return true
 }
 
-// Consumed answers how far the consumer is.
-func (p *Producer) Consumed() uint64 { return p.head.Load() }
-
 // Consumer is the end of a ring that reads.
 type Consumer struct{ end }
 
@@ -163,6 +162,21 @@ func (c *Consumer) PullMessages(b []byte) (bytes int, torn bool) {
 	return bytes, false
 }
 
+// watch sees from the producer's side, or from neither, for how long a ring's consumer has left alone what
+// is there.
+type watch struct {
+	end
+	seen  uint64
+	heard units.Time
+}
+
+func (w *watch) silence(now units.Time) units.Duration {
+	if h := w.head.Load(); h != w.seen || h == w.tail.Load() {
+		w.seen, w.heard = h, now
+	}
+	return now.Sub(w.heard)
+}
+
 // words are the counters as what they are made of.
 func (c *Counters) words() []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(c)), int(unsafe.Sizeof(*c))/8)
@@ -183,6 +197,9 @@ func (c *Counters) read(mem []byte) {
 }
 
 const countersBytes = int(unsafe.Sizeof(Counters{})+63) &^ 63
+
+// word is a number in memory that two processes share.
+func word(mem []byte) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&mem[0])) }
 
 // alignedMemory is memory of this process for rings, at a multiple of 8.
 func alignedMemory(n int) []byte {
