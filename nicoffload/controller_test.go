@@ -5,7 +5,10 @@ import (
 	"flag"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -137,7 +140,11 @@ func compareWithInline(t *testing.T, s *stream, text string, inline *cc.Inline, 
 		require.Equal(t, f, g)
 	}
 	decisions := map[cc.Decision]bool{}
-	for step := range 20_000 {
+	steps := 20_000
+	if testing.Short() {
+		steps = 3000
+	}
+	for step := range steps {
 		now = now.Add(units.Duration(s.IntN(3_000_000)))
 		flow := cc.Flow(s.IntN(3))
 		ev := s.next(flow, now)
@@ -159,6 +166,67 @@ func compareWithInline(t *testing.T, s *stream, text string, inline *cc.Inline, 
 	}
 	if text != "fixed" {
 		assert.Greater(t, len(decisions), 100, "it decided something")
+	}
+}
+
+// Two cores: what is acknowledged on one is heard on the other, all of it, in order, while flows come and
+// go; for the race detector, too.
+func TestTwoCores(t *testing.T) {
+	c, agent, err := NewSplit(Config{Aggregation: Aggregation{Accumulable: us}}, AgentConfig{}, ControllerConfig{Silence: -1}, 0)
+	require.NoError(t, err)
+	var stop atomic.Bool
+	done := make(chan struct{})
+	now := new(atomic.Int64)
+	go func() {
+		defer close(done)
+		for !stop.Load() {
+			agent.Poll(units.Time(now.Load()))
+			runtime.Gosched()
+		}
+	}()
+	heard := [4]*scribe{}
+	flows := [4]cc.Flow{}
+	const rounds = 20_000
+	for i := range flows {
+		heard[i] = &scribe{events: cc.Events(cc.ACK), decide: func(ev *cc.Event) cc.Decision { return cc.Decision{Window: units.Bytes(ev.PSN) + 1} }}
+		flows[i] = c.Add(heard[i], 0)
+	}
+	tick := func() {
+		c.Poll(units.Time(now.Add(int64(us) / 10)))
+		for _, some := c.Changed(); some; _, some = c.Changed() {
+		}
+	}
+	for i := 1; i <= rounds; i++ {
+		for _, f := range flows {
+			c.Report(&cc.Event{Kind: cc.ACK, Flow: f, PSN: uint32(i), Packets: 1}, units.Time(now.Load()))
+		}
+		if i%100 == 0 {
+			c.Remove(c.Add(algorithm(t, "swift"), units.Time(now.Load())))
+		}
+		tick()
+	}
+	last := func() bool {
+		for _, f := range flows {
+			if d, _ := c.Decision(f); d.Window != rounds+1 {
+				return false
+			}
+		}
+		return true
+	}
+	for begin := time.Now(); !last(); runtime.Gosched() {
+		require.Less(t, time.Since(begin), 20*time.Second, "the last decision does not come")
+		tick()
+	}
+	stop.Store(true)
+	<-done
+	for _, s := range heard {
+		packets, psn := 0, uint32(0)
+		for _, ev := range s.heard {
+			packets += ev.Packets
+			assert.Greater(t, ev.PSN, psn)
+			psn = ev.PSN
+		}
+		assert.Equal(t, rounds, packets)
 	}
 }
 
