@@ -159,7 +159,7 @@ func (s *Search) explore(ctx context.Context, layers []Layer) (over string, err 
 var errApply = errors.New("not applied")
 
 func (s *Search) evaluate(ctx context.Context, layers []Layer, p Point) (*Measurement, error) {
-	if !s.Unchecked {
+	if !s.Unchecked && s.taken > 0 { // the start is what is there
 		if err := p.Check(layers); err != nil {
 			return nil, err
 		}

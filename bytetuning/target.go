@@ -58,9 +58,12 @@ func (f *Fluid) Layers() []Layer {
 	return []Layer{{Name: "tor", Space: f.space, Buffer: f.Config.Buffer, Ports: 1}}
 }
 
-// Apply implements Target.
+// Apply implements Target. A model has no rules of a switch to keep.
 func (f *Fluid) Apply(_ context.Context, p Point) error {
-	if err := p.Check(f.Layers()); err != nil {
+	if len(p) != 1 {
+		return p.Check(f.Layers())
+	}
+	if err := p[0].Validate(); err != nil {
 		return err
 	}
 	f.now = p[0]

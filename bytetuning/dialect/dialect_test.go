@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 		{"sonic", "are the same after rounding", func(i *intent.Intent) { i.Chip.Cell, i.Kmax = 4096, 200_100 }},
 		{"sonic", `interface "Ethernet0\nreload"`, func(i *intent.Intent) { i.Interfaces = []string{"Ethernet0\nreload"} }},
 		{"sonic", `name "leaf; reboot"`, func(i *intent.Intent) { i.Name = "leaf; reboot" }},
-		{"sonic", "no interfaces", func(i *intent.Intent) { i.Interfaces = nil }},
+		{"onyx", "no interfaces", func(i *intent.Intent) { i.Interfaces = nil }},
 		{"nxos", "are the same after rounding, 201000B", func(i *intent.Intent) { i.Kmin, i.Kmax = 200_100, 200_900 }},
 		{"h3c", "Kmax 20000000B: the switch takes 9500KiB at most", func(i *intent.Intent) { i.Kmax = 20_000_000 }},
 		{"huawei", "headroom 40000000B: the switch takes 30000KiB at most", func(i *intent.Intent) { i.Headroom = 40_000_000 }},

@@ -24,6 +24,9 @@ func renderOnyx(s *sheet) {
 		s.refuse("XOFF %v: a fixed one above the reserve is not to be had, give alpha", s.XOFF)
 		return
 	}
+	if len(s.Interfaces) == 0 {
+		s.refuse("no interfaces, and all of Onyx's configuration is theirs")
+	}
 	headroom := s.bytes("headroom", &s.got.Headroom)
 	s.line("dcb priority-flow-control enable force")
 	s.line("dcb priority-flow-control priority %d enable", s.Priority)
