@@ -234,6 +234,7 @@ func (qp *QueuePair) heedGate() {
 	case next.After(qp.ep.now):
 		qp.setTimer()
 	default:
+		qp.ep.gateSpeaks = true
 		qp.ep.owe(qp)
 	}
 }
