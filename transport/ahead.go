@@ -14,9 +14,26 @@ type ahead struct {
 	here psnSet // a READ request takes as many PSNs as its response
 	bufs [psnWindow]packet.Buf
 	base wire.PSN // nothing before it is here
+	cut  psnSet   // not here: only their headers came
+	seen wire.PSN // one past the newest that came
 }
 
 func (a *ahead) buf(p wire.PSN) *packet.Buf { return &a.bufs[p%psnWindow] }
+
+// beginAhead borrows an ahead, unless there is one.
+func (qp *QueuePair) beginAhead() *ahead {
+	s := &qp.resp
+	if s.ahead == nil {
+		s.ahead = qp.ep.aheads.borrow()
+		s.ahead.base, s.ahead.seen = s.ePSN, s.ePSN
+	}
+	return s.ahead
+}
+
+// idle says that there is nothing more to know than ePSN.
+func (a *ahead) idle(ePSN wire.PSN) bool {
+	return a.here.empty() && a.cut.empty() && !ePSN.Before(a.seen)
+}
 
 // hold keeps the packet at hand; without room it counts as lost. It answers whether there is
 // anything behind the gap that the peer should hear of.
@@ -25,13 +42,12 @@ func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	reach := s.ePSN.Add(uint32(qp.sackBits)) // the last PSN that an answer can speak of
 	if p.PSN.After(reach) || e.held == e.maxHeld {
 		e.counters.DropAhead++
-		return s.ahead != nil
+		if s.ahead != nil && !p.PSN.After(reach) {
+			qp.overtaken(p.PSN.Add(1), p.PSN.Add(1))
+		}
+		return s.ahead != nil && !s.ahead.here.empty()
 	}
-	if s.ahead == nil {
-		s.ahead = e.aheads.borrow()
-		s.ahead.base = s.ePSN
-	}
-	a := s.ahead
+	a := qp.beginAhead()
 	if a.here.has(p.PSN) {
 		return true // a duplicate
 	}
@@ -41,10 +57,13 @@ func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	if info.Kind == wire.Read {
 		packets = qp.packetsFor(min(p.RETH().Len(), MaxMessage))
 	}
-	for psn := p.PSN; packets > 0 && !psn.After(reach); packets-- {
-		a.here.add(psn)
-		psn = psn.Add(1)
+	end := p.PSN
+	for ; packets > 0 && !end.After(reach); packets-- {
+		a.here.add(end)
+		a.cut.remove(end)
+		end = end.Add(1)
 	}
+	qp.overtaken(p.PSN, end)
 	return true
 }
 
@@ -74,7 +93,7 @@ func (qp *QueuePair) catchUp() {
 			break // refused: the peer sends it again, and need not send what is behind it
 		}
 	}
-	if s.ahead != nil && s.ahead.here.empty() {
+	if s.ahead != nil && s.ahead.idle(s.ePSN) {
 		e.aheads.giveBack(s.ahead)
 		s.ahead = nil
 	}
@@ -82,6 +101,7 @@ func (qp *QueuePair) catchUp() {
 
 // drop forgets what is here of psn.
 func (a *ahead) drop(psn wire.PSN, e *Endpoint) {
+	a.cut.remove(psn)
 	if !a.here.has(psn) {
 		return
 	}

@@ -381,6 +381,7 @@ func (qp *QueuePair) clear() {
 	qp.dropAhead()
 	qp.dropMarks()
 	qp.dropStamps()
+	qp.dropRound()
 	qp.dropProber()
 	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing = 0, 0, 0, false, false
 	qp.limits.reads, qp.limits.probes, qp.bolt = 0, false, false

@@ -22,6 +22,7 @@ type recovery struct {
 	answered psnSet
 	lost     psnSet // to be sent again
 	again    psnSet // sent again, under way
+	recent   again  // which of them not long ago
 
 	known  wire.PSN // the responder has executed everything before it
 	marked wire.PSN // and up to here that is in the sets

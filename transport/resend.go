@@ -60,6 +60,10 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 			r.inFlight += qp.size(p)
 		}
 		rec.again.add(p)
+		rec.recent.add(p, qp.beside.round.length(), now)
+		if qp.beside.round != nil {
+			qp.beside.round.forget(p)
+		}
 		p = p.Add(1)
 	}
 	rec.round, rec.overtaken = r.sndMax, false

@@ -65,7 +65,7 @@ func (qp *QueuePair) sendAnswer() bool {
 		e.counters.AcksSent++
 	}
 	echo, timing, sack, bits := qp.echoLen(), qp.timingLen(), 0, 0
-	if s.ahead != nil && syndrome == wire.SyndromeAck {
+	if s.ahead != nil && !s.ahead.here.empty() && syndrome == wire.SyndromeAck {
 		bits = s.ahead.sackBits(s.ePSN)
 		sack = wire.SACKLen(bits)
 		e.counters.SelectiveAcksSent++

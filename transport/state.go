@@ -280,6 +280,7 @@ func (qp *QueuePair) fail() {
 	qp.endRecovery()
 	qp.dropAhead()
 	qp.dropStamps()
+	qp.dropRound()
 	qp.dropProber()
 	r := &qp.req
 	for r.done != r.posted {

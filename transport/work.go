@@ -105,6 +105,7 @@ type besideSend struct {
 	atomics   []atomicArgs
 	datagrams []datagramArgs
 	receive   []SGE
+	round     *roundTrip // since the peer has listed what it misses
 }
 
 type atomicArgs struct{ compareAdd, swap uint64 }

@@ -1,0 +1,129 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// Packets that the peer lists as missing are lost, as those that its SACKs tell of. What was sent again may have
+// left after the list: it is lost once more only when a round trip has passed since.
+
+// loseListed takes n packets from first on as lost, of those that are outstanding, and answers how many it took.
+// The peer said that they are missing; settle must follow. Who lists the oldest packet is alive: to send that again
+// costs no try.
+func (qp *QueuePair) loseListed(first wire.PSN, n uint8, now units.Time) (lost int) {
+	r := &qp.req
+	if !qp.selective() || qp.state != ReadyToSend && qp.state != SQDrained {
+		return 0
+	}
+	if qp.beside.round == nil {
+		qp.beside.round = qp.ep.rounds.borrow()
+		*qp.beside.round = roundTrip{}
+	}
+	for psn := first; n > 0; n-- {
+		if !psn.Before(r.una) && psn.Before(r.sndMax) && within(r.una, psn) && qp.loseOne(psn, now) {
+			lost++
+		}
+		psn = psn.Add(1)
+	}
+	return lost
+}
+
+// loseOne takes one outstanding packet as lost, if it is not known to have arrived, or lost, or sent again within a
+// round trip.
+func (qp *QueuePair) loseOne(psn wire.PSN, now units.Time) bool {
+	r := &qp.req
+	rec := qp.beginRecovery()
+	if psn == r.una {
+		r.retriesLeft = r.retries
+	}
+	if rec.answered.has(psn) || rec.lost.has(psn) {
+		return false
+	}
+	if rec.again.has(psn) {
+		if rec.recent.has(psn, qp.beside.round.length(), now) {
+			return false
+		}
+		rec.again.remove(psn)
+	}
+	qp.lose(psn)
+	return true
+}
+
+// again is the PSNs that were sent again within the last round trip, or two: those since a moment, and those in the
+// round trip before it.
+type again struct {
+	since, before psnSet
+	at            units.Time // the moment
+}
+
+// add notes that psn leaves again.
+func (a *again) add(psn wire.PSN, rtt units.Duration, now units.Time) {
+	a.turn(rtt, now)
+	a.since.add(psn)
+	a.before.remove(psn)
+}
+
+func (a *again) has(psn wire.PSN, rtt units.Duration, now units.Time) bool {
+	a.turn(rtt, now)
+	return a.since.has(psn) || a.before.has(psn)
+}
+
+func (a *again) turn(rtt units.Duration, now units.Time) {
+	passed := now.Sub(a.at)
+	if a.at != 0 && passed < rtt {
+		return
+	}
+	a.before = a.since
+	if a.at == 0 || passed >= 2*rtt {
+		a.before = psnSet{}
+	}
+	a.since, a.at = psnSet{}, now
+}
+
+// roundTrip is how long the newest packet took that could be timed, with its acknowledgement: one that asked for it
+// and was sent once. A requester borrows one from its endpoint when its peer first lists what it misses.
+type roundTrip struct {
+	psn  wire.PSN
+	left units.Time // 0: none is under way
+	took units.Duration
+}
+
+// longTrip is how long a round trip may be as long as none was timed (IRN section 4.1: RTO_low, which is longer than
+// any of its network's).
+const longTrip = 100 * units.Microsecond
+
+func (t *roundTrip) length() units.Duration {
+	if t == nil || t.took == 0 {
+		return longTrip
+	}
+	return t.took
+}
+
+func (t *roundTrip) begin(psn wire.PSN, now units.Time) {
+	if t.left == 0 {
+		t.psn, t.left = psn, now
+	}
+}
+
+// end notes that everything before una is acknowledged.
+func (t *roundTrip) end(una wire.PSN, now units.Time) {
+	if t.left != 0 && t.psn.Before(una) {
+		t.took, t.left = now.Sub(t.left), 0
+	}
+}
+
+// forget notes that psn was sent again.
+func (t *roundTrip) forget(psn wire.PSN) {
+	if psn == t.psn {
+		t.left = 0
+	}
+}
+
+// dropRound gives it back.
+func (qp *QueuePair) dropRound() {
+	if b := qp.beside; b.round != nil {
+		qp.ep.rounds.giveBack(b.round)
+		b.round = nil
+	}
+}
