@@ -66,7 +66,7 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 		}
 		p = p.Add(1)
 	}
-	rec.round, rec.overtaken = r.sndMax, false
+	rec.round, rec.overtaken, rec.late.again = r.sndMax, false, 0
 	qp.stats.PacketsSent++
 	qp.stats.BytesSent += uint64(size)
 	qp.stats.Retransmitted++
