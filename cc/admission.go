@@ -51,15 +51,16 @@ type Granter interface {
 	// Next is when it wants to be asked to Emit; 0 never.
 	Next() units.Time
 	// Rank orders the Granters of an endpoint whose TOKENs wait for their time: the higher first, of equals by
-	// turns; from 0 to Ranks-1. It may change while they wait.
+	// turns; from 0 to Ranks-1. That of when one begins to wait counts.
 	Rank() int
 	// Queue says where TOKENs wait for their time. With 0 in the Granter: it is not asked to Emit before. Else it is
 	// asked at Next, and what it emits waits in the endpoint's queue, which holds so many: what finds it full is dropped,
 	// as in a switch.
 	Queue() int
 	// Algorithm is the congestion control of what it grants; nil for none. The transport gives it a flow of its own
-	// at its Controller, and Attach names whom to tell of events; Decide brings what comes of them.
+	// at its Controller, and Decide brings what comes of it.
 	Algorithm() Algorithm
+	// Attach names, before anything else, whom to tell of events.
 	Attach(r Reporter)
 	Decide(d Decision, now units.Time)
 }
@@ -67,10 +68,13 @@ type Granter interface {
 // Ranks is how many ranks Granters have.
 const Ranks = 8
 
-// Reporter takes in events of a Granter's own flow. The event is borrowed: valid during the call.
-// Decide may be called before it returns.
+// Reporter is who drives a Granter.
 type Reporter interface {
+	// Report takes in an event of the Granter's own flow. The event is borrowed: valid during the call.
+	// Decide may be called before it returns.
 	Report(ev *Event, now units.Time)
+	// Ask says that Next or Rank has changed without a call of this Granter: of Granters that share something.
+	Ask()
 }
 
 // Backlog is what a sender has in hand.
@@ -142,7 +146,7 @@ type NoticeFlags uint8
 // The flags.
 const (
 	NoticeRepeat      NoticeFlags = 1 << iota // said before, and not heard of since
-	NoticeUnscheduled                         // RTS: unscheduled packets left before it
+	NoticeUnscheduled                         // RTS: unscheduled packets go with it
 	NoticeAsks                                // TOKEN: it wants an RTS that Answers it
 	NoticeAnswers                             // RTS: Seq is of the TOKEN that asked
 	NoticeSingle                              // TOKEN: it is worth Limit bytes once, and lost when it is lost

@@ -18,7 +18,7 @@ type schema struct {
 }
 
 // param is one parameter. Its type is that of what into points to: *units.Duration, *units.BitRate,
-// *units.Bytes, *Packets, *float64, *int or *bool.
+// *units.Bytes, *Packets, *float64, *int, *bool or *string.
 type param struct {
 	into             any
 	name, def, valid string
@@ -108,6 +108,13 @@ func (p *param) set(text string, path *Path) error {
 		*into = v
 		return nil
 	}
+	if into, ok := p.into.(*string); ok {
+		if p.valid != "" && !slices.Contains(strings.Split(p.valid, ", "), text) {
+			return fmt.Errorf("%s=%s is none of %s", p.name, text, p.valid)
+		}
+		*into = text
+		return nil
+	}
 	v, known, err := p.quantity(text, path)
 	if err != nil {
 		return fmt.Errorf("%s=%s is no %s: %w", p.name, text, p.kind(), err)
@@ -159,6 +166,8 @@ func (p *param) kind() string {
 		return "int"
 	case *bool:
 		return "bool"
+	case *string:
+		return "word"
 	}
 	panic(fmt.Sprintf("cc: parameter %s has type %T", p.name, p.into))
 }

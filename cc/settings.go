@@ -11,8 +11,8 @@ import (
 type Settings struct{ schema }
 
 // Param declares a parameter: where it goes, a *units.Duration, *units.BitRate, *units.Bytes, *Packets,
-// *float64, *int or *bool; its default; an interval such as "(0, 1]" or "[1, inf)", "" for a bool;
-// where the default comes from; and what it means.
+// *float64, *int, *bool or *string; its default; an interval such as "(0, 1]" or "[1, inf)", "" for a bool,
+// the words there are for a string ("" any); where the default comes from; and what it means.
 func (s *Settings) Param(into any, name, def, valid, source, text string) {
 	s.param(into, name, def, valid, source, text)
 }
@@ -36,7 +36,7 @@ func (s *Settings) Table() string {
 	b.WriteString("| parameter | type | default | valid | source | meaning |\n|---|---|---|---|---|---|\n")
 	for _, p := range s.params {
 		valid := p.valid
-		if valid == "" {
+		if _, is := p.into.(*bool); is {
 			valid = "on, off"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", p.name, p.kind(), p.def, valid, p.source, p.text)

@@ -14,26 +14,9 @@ type ahead struct {
 	here psnSet // a READ request takes as many PSNs as its response
 	bufs [psnWindow]packet.Buf
 	base wire.PSN // nothing before it is here
-	cut  psnSet   // not here: only their headers came
-	seen wire.PSN // one past the newest that came
 }
 
 func (a *ahead) buf(p wire.PSN) *packet.Buf { return &a.bufs[p%psnWindow] }
-
-// beginAhead borrows an ahead, unless there is one.
-func (qp *QueuePair) beginAhead() *ahead {
-	s := &qp.resp
-	if s.ahead == nil {
-		s.ahead = qp.ep.aheads.borrow()
-		s.ahead.base, s.ahead.seen = s.ePSN, s.ePSN
-	}
-	return s.ahead
-}
-
-// idle says that there is nothing more to know than ePSN.
-func (a *ahead) idle(ePSN wire.PSN) bool {
-	return a.here.empty() && a.cut.empty() && !ePSN.Before(a.seen)
-}
 
 // hold keeps the packet at hand; without room it counts as lost. It answers whether there is
 // anything behind the gap that the peer should hear of.
@@ -42,12 +25,13 @@ func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	reach := s.ePSN.Add(uint32(qp.sackBits)) // the last PSN that an answer can speak of
 	if p.PSN.After(reach) || e.held == e.maxHeld {
 		e.counters.DropAhead++
-		if s.ahead != nil && !p.PSN.After(reach) {
-			qp.overtaken(p.PSN.Add(1), p.PSN.Add(1))
-		}
-		return s.ahead != nil && !s.ahead.here.empty()
+		return s.ahead != nil
 	}
-	a := qp.beginAhead()
+	if s.ahead == nil {
+		s.ahead = e.aheads.borrow()
+		s.ahead.base = s.ePSN
+	}
+	a := s.ahead
 	if a.here.has(p.PSN) {
 		return true // a duplicate
 	}
@@ -57,20 +41,17 @@ func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	if info.Kind == wire.Read {
 		packets = qp.packetsFor(min(p.RETH().Len(), MaxMessage))
 	}
-	end := p.PSN
-	for ; packets > 0 && !end.After(reach); packets-- {
-		a.here.add(end)
-		a.cut.remove(end)
-		end = end.Add(1)
+	for psn := p.PSN; packets > 0 && !psn.After(reach); packets-- {
+		a.here.add(psn)
+		psn = psn.Add(1)
 	}
-	qp.overtaken(p.PSN, end)
 	return true
 }
 
 // catchUp executes the packets whose turn has come. The peer hears of it: what it waits for may be here.
 func (qp *QueuePair) catchUp() {
 	e, s := qp.ep, &qp.resp
-	if a := s.ahead; a.base != s.ePSN && !a.here.empty() {
+	if s.ahead.base != s.ePSN {
 		qp.owe(answerAck, 0)
 	}
 	for s.ahead != nil {
@@ -96,7 +77,7 @@ func (qp *QueuePair) catchUp() {
 			break // refused: the peer sends it again, and need not send what is behind it
 		}
 	}
-	if s.ahead != nil && s.ahead.idle(s.ePSN) {
+	if s.ahead != nil && s.ahead.here.empty() {
 		e.aheads.giveBack(s.ahead)
 		s.ahead = nil
 	}
@@ -104,7 +85,6 @@ func (qp *QueuePair) catchUp() {
 
 // drop forgets what is here of psn.
 func (a *ahead) drop(psn wire.PSN, e *Endpoint) {
-	a.cut.remove(psn)
 	if !a.here.has(psn) {
 		return
 	}

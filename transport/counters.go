@@ -50,6 +50,8 @@ type Counters struct {
 	RNRRetriesExceeded uint64
 	ProbesSent         uint64
 	ProbeAnswers       uint64 // to them
+	RTSSent            uint64 // what waits for tokens, told
+	TokensHeard        uint64
 	ProbesLost         uint64 // without an answer in their time
 	DropStaleProbe     uint64 // answer to a probe that is not out: late, or a copy
 	NoNeighbor         uint64 // requests that failed because their next hop has no MAC address
@@ -74,6 +76,9 @@ type Counters struct {
 	SelectiveAcksSent uint64
 	MarkedCE          uint64 // data packets with congestion experienced
 	ProbesAnswered    uint64
+	RTSHeard          uint64
+	TokensSent        uint64
+	TokensDropped     uint64 // of granters that queue theirs at the endpoint: its queue was full
 	DropProbe         uint64 // probe or answer with a mode or PSN that cannot be
 	DropProbeRate     uint64 // probe too soon after another
 	UCLost            uint64 // UC packets dropped after a gap
@@ -84,6 +89,8 @@ type Counters struct {
 	ManagementReceived uint64
 	ManagementSent     uint64
 	ManagementUnsent   uint64 // there is no way to their next hop, or its MAC address did not become known
+
+	DropNotice uint64 // RTS or TOKEN with values or a PSN that cannot be
 
 	// Ours.
 	NoBuffers  uint64 // the port had no buffer

@@ -86,7 +86,8 @@ type Endpoint struct {
 	overrun   []*QueuePair  // lost a completion
 	timers    *pace.Wheel   // of each queue pair one, by its flow
 	limiter   *pace.Limiter // of those that congestion control gave a rate; nil without
-	pacedWent bool          // these went first, and sent
+	tokens    tokens
+	pacedWent bool // these went first, and sent
 	pkt       wire.Packet
 	event     cc.Event
 	cc        cc.Controller
@@ -98,7 +99,7 @@ type Endpoint struct {
 	marks   pool[marks]
 	stamps  pool[stamps]
 	probers pool[prober]
-	rounds  pool[roundTrip]
+	ranges  [wire.MaxRanges]wire.Range // of the TOKEN at hand
 
 	telemetries pool[telemetry]
 	bolts       pool[bolt]
@@ -162,6 +163,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	e.classes = packet.Class(min(max(info.Classes, 1), packet.MaxClasses))
 	e.out = make([]outQueue, e.classes)
 	e.lastList = int(turnSend) + max(0, int(e.classes)-int(packet.Classes))
+	e.tokens.ep = e
 	e.qps.init(c.FirstQPN, c.QPNStep)
 	return e, nil
 }
@@ -230,10 +232,16 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 	next = e.cc.Poll(now)
 	for f, some := e.cc.Changed(); some; f, some = e.cc.Changed() {
-		if qp := e.qps.find(e.flows[f]); qp != nil {
+		switch qp := e.qps.find(e.flows[f]); {
+		case qp == nil:
+			continue
+		case f != qp.flow: // of what it grants
+			qp.adm.heed(now)
+			qp.adm.heedGranter(now)
+		default:
 			qp.heedDecision()
-			changed = true
 		}
+		changed = true
 	}
 	return next, changed
 }

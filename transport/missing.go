@@ -8,29 +8,10 @@ import (
 // What a responder knows of packets that left its peer and are not here: those before one that is, and those whose
 // header is.
 
-// overtaken notes that the packets from first on, and before end, are here or were: what left before them and is not
-// here is missing.
-func (qp *QueuePair) overtaken(first, end wire.PSN) {
-	a, packets := qp.resp.ahead, 0
-	if a.seen.Before(qp.resp.ePSN) {
-		a.seen = qp.resp.ePSN
-	}
-	for psn := a.seen; psn.Before(first); psn = psn.Add(1) {
-		if !a.here.has(psn) && !a.cut.has(psn) { // of those that were cut the header told
-			packets++
-		}
-	}
-	if a.seen.Before(end) {
-		a.seen = end
-	}
-	if packets > 0 {
-		qp.miss(packets, units.Bytes(packets)*units.Bytes(qp.mtu))
-	}
-}
-
-// miss tells who grants that packets of so many bytes, at most, left the peer and did not come.
-func (qp *QueuePair) miss(packets int, bytes units.Bytes) {
-	qp.ep.counters.Missing += uint64(packets)
+// miss tells the granter that packets of so many bytes, at most, left the peer and did not come.
+func (a *admission) miss(packets int, bytes units.Bytes, now units.Time) {
+	a.qp.ep.counters.Missing += uint64(packets)
+	a.granter.Missing(packets, bytes, now)
 }
 
 // receiveTrimmed handles a frame that is shorter than it says: cut by a switch if it has the DSCP of such, else broken.
@@ -55,7 +36,7 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 		c.DropPeer++
 	case !samePartition(p.PKey, qp.pkey):
 		c.DropPKey++
-	case info.Kind != wire.Send && info.Kind != wire.Write && p.Op != wire.XDATA || !qp.selective():
+	case info.Kind != wire.Send && info.Kind != wire.Write && p.Op != wire.XDATA || !qp.selective() || qp.adm == nil || qp.adm.granter == nil:
 		c.DropTrimmed++
 	case p.Op == wire.XDATA && p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
@@ -68,43 +49,47 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 // before it, which wait in the queue that it found full. That a packet is missing which was overtaken, too, is told
 // once; but one whose header came before was sent again, and is missing again.
 func (qp *QueuePair) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
-	c, s := &qp.ep.counters, &qp.resp
-	if p.PSN.Before(s.ePSN) || !p.PSN.Before(s.ePSN.Add(uint32(qp.sackBits))) || s.ahead != nil && s.ahead.here.has(p.PSN) {
-		c.DropTrimmed++
+	e, s, a := qp.ep, &qp.resp, qp.adm
+	if p.PSN.Before(s.ePSN) || !p.PSN.Before(s.ePSN.Add(uint32(qp.sackBits))) || s.ahead != nil && p.PSN != s.ePSN && s.ahead.here.has(p.PSN) {
+		e.counters.DropTrimmed++
 		return
 	}
-	c.Trimmed++
-	a := qp.beginAhead()
+	e.counters.Trimmed++
 	if a.cut.has(p.PSN) || !p.PSN.Before(a.seen) { // else it was overtaken
-		qp.miss(1, bytes)
+		a.miss(1, bytes, e.now)
 	}
 	a.cut.add(p.PSN)
+	a.heedGranter(e.now)
 }
 
-// nextMissing answers the first packets in a row, from psn on, that are missing, as many as a TOKEN's range can have;
-// none when there are none.
-func (qp *QueuePair) nextMissing(psn wire.PSN) (first wire.PSN, count uint8) {
-	s := &qp.resp
-	if s.ahead == nil {
-		return 0, 0
-	}
-	if psn.Before(s.ePSN) {
-		psn = s.ePSN
-	}
-	for end := s.ePSN.Add(psnWindow); psn.Before(end) && count < 255; psn = psn.Add(1) {
-		switch {
-		case s.ahead.missing(psn, s.ePSN):
-			if count == 0 {
-				first = psn
-			}
-			count++
-		case count > 0:
-			return first, count
+// incomplete says whether packets are missing that the peer is known to have sent.
+func (qp *QueuePair) incomplete() bool { return qp.adm.seen.After(qp.resp.ePSN) || !qp.adm.cut.empty() }
+
+// missingRanges answers which, as far as a TOKEN can tell. They are valid until the next call.
+func (qp *QueuePair) missingRanges() []wire.Range {
+	e, n := qp.ep, 0
+	for psn, end := qp.resp.ePSN, qp.resp.ePSN.Add(psnWindow); psn.Before(end); psn = psn.Add(1) {
+		if !qp.missingHere(psn) {
+			continue
 		}
+		if last := &e.ranges[max(n, 1)-1]; n > 0 && last.First.Add(uint32(last.Count)) == psn && last.Count < 255 {
+			last.Count++
+			continue
+		}
+		if n == len(e.ranges) {
+			break
+		}
+		e.ranges[n] = wire.Range{First: psn, Count: 1}
+		n++
 	}
-	return first, count
+	return e.ranges[:n]
 }
 
-func (a *ahead) missing(psn, ePSN wire.PSN) bool {
-	return (psn == ePSN || !a.here.has(psn)) && (a.cut.has(psn) || psn.Before(a.seen))
+// missingHere says whether psn, which is less than a window ahead, is missing: not whether it is merely to come.
+func (qp *QueuePair) missingHere(psn wire.PSN) bool {
+	s, a := &qp.resp, qp.adm
+	if psn != s.ePSN && s.ahead != nil && s.ahead.here.has(psn) {
+		return false
+	}
+	return psn.Before(a.seen) || a.cut.has(psn)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -24,10 +25,20 @@ func trimmed(frame []byte) []byte {
 // absent shows what the responder of a queue pair misses.
 func (qp *QueuePair) absent() string {
 	var ranges []string
-	for first, n := qp.nextMissing(qp.resp.ePSN); n > 0; first, n = qp.nextMissing(first.Add(uint32(n))) {
-		ranges = append(ranges, fmt.Sprintf("%d+%d", uint32(first), n))
+	for _, r := range qp.missingRanges() {
+		ranges = append(ranges, fmt.Sprintf("%d+%d", uint32(r.First), r.Count))
 	}
 	return strings.Join(ranges, " ")
+}
+
+// granted is a connection whose responder has a granter.
+func granted(t *testing.T, o sideOptions) (p *pair, b *side, r *plainGranter) {
+	p, _, b, _, r = admittedPair(t, o)
+	p.b.trimmedDSCP = trimmedDSCP
+	for i := range 20 {
+		b.recv(t, uint64(i), 0, 1024)
+	}
+	return p, b, r
 }
 
 // What is missing follows from what came: whole, or cut to its headers. A number is the PSN of a packet that comes, with
@@ -62,16 +73,11 @@ func TestMissing(t *testing.T) {
 		{"the last that a SACK tells of", []int{-611}, "611+1", 1, 0},
 		{"beyond", []int{-612}, "", 0, 1},
 		{"a long row is told in parts", []int{400}, "100+255 355+45", 300, 0},
-		{"what is too far tells nothing", []int{613}, "", 0, 0},
+		{"headers of two windows", []int{-101, 100, 101, 102}, "", 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newPair(t)
-			p.b.trimmedDSCP = trimmedDSCP
-			_, b := p.connected(selective())
+			p, b, r := granted(t, selective())
 			f := newForger(p, b)
-			for i := range 20 {
-				b.recv(t, uint64(i), 0, 1024)
-			}
 			cut := 0
 			for _, psn := range c.comes {
 				var spoil func([]byte) []byte
@@ -85,11 +91,10 @@ func TestMissing(t *testing.T) {
 			assert.Equal(t, c.absent, b.qp.absent())
 			k := p.b.counters
 			assert.EqualValues(t, c.told, k.Missing)
+			assert.Equal(t, c.told, r.missing)
+			assert.Equal(t, c.absent != "", b.qp.incomplete())
 			assert.EqualValues(t, c.dropped, k.DropTrimmed)
 			assert.EqualValues(t, cut-c.dropped, k.Trimmed)
-			assert.Equal(t, c.absent == "", b.qp.resp.ahead == nil, "borrowed as long as something is missing")
-			b.qp.ToReset()
-			assert.Empty(t, b.qp.absent())
 			p.conserved()
 		})
 	}
@@ -97,16 +102,15 @@ func TestMissing(t *testing.T) {
 
 // Of what was kept so long as there was room, and dropped after, the latter is missing, too.
 func TestMissingForWantOfBuffers(t *testing.T) {
-	p := newPair(t)
+	p, b, r := granted(t, selective())
 	p.b.maxHeld = 2
-	_, b := p.connected(selective())
 	f := newForger(p, b)
 	for psn := wire.PSN(101); psn < 106; psn++ {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, nil)
 	}
 	p.settle(units.Microsecond)
 	assert.Equal(t, "100+1 103+3", b.qp.absent())
-	assert.EqualValues(t, 4, p.b.counters.Missing)
+	assert.Equal(t, 1, r.missing, "that the others could not be kept is found when the list is made")
 	p.conserved()
 }
 
@@ -117,32 +121,37 @@ func TestDroppedHeaders(t *testing.T) {
 		name   string
 		fields wire.Fields
 		plain  bool  // go-back-N
+		free   bool  // nobody grants
 		dscp   uint8 // that the endpoint was told
 		addr   func(*wire.Address)
 		spoil  func([]byte) []byte
 		count  func(*Counters) uint64
 	}{
-		{"nobody trims", data, false, 0, nil, nil, func(c *Counters) uint64 { return c.DropTruncated }},
-		{"another DSCP", data, false, 51, nil, nil, func(c *Counters) uint64 { return c.DropTruncated }},
-		{"broken in another way", data, false, trimmedDSCP, nil, func(f []byte) []byte { f[24]++; return f }, func(c *Counters) uint64 { return c.DropIPHeader }},
-		{"half a BTH", data, false, trimmedDSCP, nil, func(f []byte) []byte { return f[:50] }, func(c *Counters) uint64 { return c.DropTruncated }},
-		{"another queue pair", data, false, trimmedDSCP, func(a *wire.Address) { a.DestQP += 5 }, nil, func(c *Counters) uint64 { return c.DropUnknownQP }},
-		{"another service", wire.Fields{Op: wire.UCWriteMiddle, PSN: 101}, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropWrongService }},
-		{"another peer", data, false, trimmedDSCP, func(a *wire.Address) { a.Src = netip.MustParseAddr("10.0.0.9") }, nil, func(c *Counters) uint64 { return c.DropPeer }},
-		{"another partition", data, false, trimmedDSCP, func(a *wire.Address) { a.PKey = 0x8123 }, nil, func(c *Counters) uint64 { return c.DropPKey }},
-		{"a response", wire.Fields{Op: wire.RCReadResponseMiddle, PSN: 101}, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropTrimmed }},
-		{"go-back-N", data, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropTrimmed }},
-		{"another tag", wire.Fields{Op: wire.XDATA, PSN: 101}, false, trimmedDSCP, nil, func(f []byte) []byte { f[54] = 0x10; return f }, func(c *Counters) uint64 { return c.DropTag }},
+		{"nobody trims", data, false, false, 0, nil, nil, func(c *Counters) uint64 { return c.DropTruncated }},
+		{"another DSCP", data, false, false, 51, nil, nil, func(c *Counters) uint64 { return c.DropTruncated }},
+		{"broken in another way", data, false, false, trimmedDSCP, nil, func(f []byte) []byte { f[24]++; return f }, func(c *Counters) uint64 { return c.DropIPHeader }},
+		{"half a BTH", data, false, false, trimmedDSCP, nil, func(f []byte) []byte { return f[:50] }, func(c *Counters) uint64 { return c.DropTruncated }},
+		{"another queue pair", data, false, false, trimmedDSCP, func(a *wire.Address) { a.DestQP += 5 }, nil, func(c *Counters) uint64 { return c.DropUnknownQP }},
+		{"another service", wire.Fields{Op: wire.UCWriteMiddle, PSN: 101}, false, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropWrongService }},
+		{"another peer", data, false, false, trimmedDSCP, func(a *wire.Address) { a.Src = netip.MustParseAddr("10.0.0.9") }, nil, func(c *Counters) uint64 { return c.DropPeer }},
+		{"another partition", data, false, false, trimmedDSCP, func(a *wire.Address) { a.PKey = 0x8123 }, nil, func(c *Counters) uint64 { return c.DropPKey }},
+		{"a response", wire.Fields{Op: wire.RCReadResponseMiddle, PSN: 101}, false, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropTrimmed }},
+		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropTrimmed }},
+		{"nobody grants", data, false, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropTrimmed }},
+		{"another tag", wire.Fields{Op: wire.XDATA, PSN: 101}, false, false, trimmedDSCP, nil, func(f []byte) []byte { f[54] = 0x10; return f }, func(c *Counters) uint64 { return c.DropTag }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := newPair(t)
-			p.b.trimmedDSCP = c.dscp
 			o := selective()
 			if c.plain {
 				o = defaults()
 			}
-			_, b := p.connected(o)
-			p.settle(units.Microsecond)
+			p, b, r := granted(t, o)
+			if c.free {
+				p = newPair(t)
+				_, b = p.connected(o)
+				p.settle(10 * units.Microsecond)
+			}
+			p.b.trimmedDSCP = c.dscp
 			f := newForger(p, b)
 			if c.addr != nil {
 				c.addr(&f.addr)
@@ -157,9 +166,48 @@ func TestDroppedHeaders(t *testing.T) {
 			})
 			p.settle(units.Microsecond)
 			assert.EqualValues(t, 1, c.count(&p.b.counters)-c.count(&was), "%+v", p.b.counters)
-			assert.Nil(t, b.qp.resp.ahead)
-			assert.Zero(t, p.b.counters.Trimmed)
+			assert.Zero(t, r.missing)
+			assert.Zero(t, p.b.counters.Trimmed+p.b.counters.Missing)
 			p.conserved()
 		})
 	}
+}
+
+// FuzzTrimmed: whatever comes, whole, trimmed or cut anywhere, what is missing is ahead, not here, in order, and of what
+// the granter was told no less.
+func FuzzTrimmed(f *testing.F) {
+	f.Add([]byte{0, 60, 3, 60, 3, 200, 4, 0, 1, 0}, uint8(trimmedDSCP))
+	f.Add([]byte{200, 54, 255, 0, 100, 59, 0, 0}, uint8(trimmedDSCP))
+	f.Add([]byte{5, 60, 5, 60, 9, 0}, uint8(0))
+	f.Fuzz(func(t *testing.T, comes []byte, dscp uint8) {
+		p, b, r := granted(t, selective())
+		p.b.trimmedDSCP = dscp & 63
+		fg := newForger(p, b)
+		for i := 0; i+1 < min(len(comes), 80); i += 2 {
+			left := int(comes[i+1])
+			fg.send(wire.Fields{Op: wire.RCSendOnly, PSN: 100 + 3*wire.PSN(comes[i])}, 100, nil, func(frame []byte) []byte {
+				if left == 0 {
+					return frame
+				}
+				return trimmed(frame)[:min(left, 60)]
+			})
+			p.settle(units.Microsecond)
+			missing := 0
+			next := b.qp.resp.ePSN
+			for _, m := range b.qp.missingRanges() {
+				require.False(t, m.First.Before(next))
+				require.NotZero(t, m.Count)
+				for psn := m.First; psn != m.First.Add(uint32(m.Count)); psn = psn.Add(1) {
+					require.True(t, within(b.qp.resp.ePSN, psn))
+					require.True(t, psn == b.qp.resp.ePSN || b.qp.resp.ahead == nil || !b.qp.resp.ahead.here.has(psn))
+					missing++
+				}
+				next = m.First.Add(uint32(m.Count))
+			}
+			require.GreaterOrEqual(t, r.missing, missing)
+			require.Equal(t, b.qp.incomplete(), missing > 0 || b.qp.adm.seen.After(b.qp.resp.ePSN))
+		}
+		require.EqualValues(t, r.missing, p.b.counters.Missing)
+		p.conserved()
+	})
 }

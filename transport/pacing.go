@@ -45,7 +45,7 @@ func (qp *QueuePair) leavePace() {
 
 // awaitPace has a paced queue pair wait for the start of its next packet, if it may send one.
 func (qp *QueuePair) awaitPace(now units.Time) {
-	if size, ok := qp.nextPacket(); ok {
+	if size, ok := qp.nextPacket(now); ok {
 		qp.ep.limiter.Wait(uint32(qp.flow), size, now)
 	}
 }
@@ -67,7 +67,7 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 			e.activate(qp)
 			continue
 		}
-		if size, ok := qp.nextPacket(); ok && again {
+		if size, ok := qp.nextPacket(now); ok && again {
 			e.limiter.Again(f, size)
 		} else {
 			e.limiter.Leave(f)
@@ -78,13 +78,13 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 
 // nextPacket answers how many bytes the packet has, or asks for, that leaves next; false when it may
 // not, whatever its time. What it does not look at, transmit finds when it comes to it.
-func (qp *QueuePair) nextPacket() (size units.Bytes, ok bool) {
+func (qp *QueuePair) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 	r := &qp.req
 	switch {
 	case r.rnrWait || r.hold:
 		return 0, false
 	case r.recovery != nil && !r.recovery.lost.empty():
-		return units.Bytes(qp.mtu), r.fits(qp.mtu) && (!r.recovery.probing || r.recovery.lost.has(r.una))
+		return units.Bytes(qp.mtu), r.fits(qp.mtu) && qp.gateOpen(now) && (!r.recovery.probing || r.recovery.lost.has(r.una))
 	case r.next == r.posted:
 		return 0, false
 	}
@@ -96,7 +96,7 @@ func (qp *QueuePair) nextPacket() (size units.Bytes, ok bool) {
 	} else {
 		size = first
 	}
-	return size, r.open(uint32(first))
+	return size, r.open(uint32(first)) && (w.op.answered() || qp.gateOpen(now))
 }
 
 // readBurst is how long the responses to one request of a paced READ take at the flow's rate: they

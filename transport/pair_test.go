@@ -214,6 +214,7 @@ type sideOptions struct {
 	algorithm cc.Algorithm
 	sack      uint16 // bits agreed; 0: go-back-N
 	features  wire.Features
+	admit     func() (cc.Gate, cc.Granter)
 	class     uint8 // of traffic
 	answers   uint8 // and of what answers it
 
@@ -240,6 +241,10 @@ func (o sideOptions) make(t testing.TB, e *Endpoint) *side {
 	s.qp, err = e.CreateQP(QPInit{Type: o.kind, PD: s.pd, SendCQ: s.cq, RecvCQ: s.cq, SRQ: o.srq, MaxSendWR: o.depth, MaxRecvWR: o.depth,
 		MaxSendSGE: o.sges, MaxRecvSGE: o.sges, MaxInline: o.inline, Algorithm: o.algorithm})
 	require.NoError(t, err)
+	if o.admit != nil {
+		require.NoError(t, s.qp.Admit(o.admit()))
+		require.Empty(t, o.features&^wire.FeatureToken)
+	}
 	return s
 }
 

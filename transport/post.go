@@ -51,6 +51,9 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 		r.fresh = qp.Type == RC
 	}
 	r.posted++
+	if qp.adm != nil {
+		qp.adm.posted(w)
+	}
 	qp.ep.activate(qp)
 	return nil
 }
@@ -132,7 +135,7 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 // PostRecv puts a receive request into the receive queue (ibv_post_recv).
 func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 	switch {
-	case qp.srq != nil:
+	case qp.beside.srq != nil:
 		return fmt.Errorf("transport: QP %#x: post receive: it receives from a shared queue: %w", uint32(qp.Num), ErrInvalid)
 	case qp.state == Reset:
 		return qp.want("post a receive", Init)
@@ -146,6 +149,9 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 // complete makes the completion of a send work request, when it is asked for or an error.
 func (qp *QueuePair) complete(w *sendWQE, s Status) {
 	qp.posted -= units.Bytes(w.length)
+	if qp.adm != nil {
+		qp.adm.completed(w)
+	}
 	if s == StatusSuccess && w.flags&Signaled == 0 && !qp.signalAll {
 		return
 	}

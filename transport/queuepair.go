@@ -175,6 +175,7 @@ type QueuePair struct {
 	neighbor        *neigh.Entry
 	ep              *Endpoint
 	links           [turns]turnLink // places in the endpoint's lists
+	adm             *admission      // nil without gate and granter
 	req             requester
 	send            []sendWQE
 	pd              *ProtectionDomain
@@ -188,7 +189,6 @@ type QueuePair struct {
 	beside *besideSend
 	asked  asked    // our READs and atomics
 	reads  readRing // the peer's
-	srq    *SharedReceiveQueue
 	dest   wire.QPN
 	qkey   uint32
 
@@ -259,14 +259,14 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	depth := ringSize(max(init.MaxSendWR, 1))
 	qp := &QueuePair{
 		Num: num, Type: init.Type, ep: e, pd: init.PD, sendCQ: init.SendCQ, recvCQ: init.RecvCQ,
-		srq: init.SRQ, signalAll: init.SignalAll,
-		send:   make([]sendWQE, depth),
-		beside: newBesideSend(depth, &init),
-		limits: qpLimits{sendWR: uint32(init.MaxSendWR), sendSGE: uint8(init.MaxSendSGE), recvSGE: uint8(init.MaxRecvSGE), inline: uint16(init.MaxInline)},
+		signalAll: init.SignalAll,
+		send:      make([]sendWQE, depth),
+		beside:    newBesideSend(depth, &init),
+		limits:    qpLimits{sendWR: uint32(init.MaxSendWR), sendSGE: uint8(init.MaxSendSGE), recvSGE: uint8(init.MaxRecvSGE), inline: uint16(init.MaxInline)},
 	}
 	qp.req.mask = uint32(depth - 1)
 	if init.SRQ != nil {
-		qp.recv = &init.SRQ.queue
+		qp.recv, qp.beside.srq = &init.SRQ.queue, init.SRQ
 		init.SRQ.users++
 	} else {
 		qp.recv = newReceiveQueue(init.MaxRecvWR, init.MaxRecvSGE)
@@ -302,11 +302,7 @@ func (qp *QueuePair) Control(a cc.Algorithm) error {
 
 func (qp *QueuePair) control(a cc.Algorithm) {
 	e := qp.ep
-	qp.flow = e.cc.Add(a, e.now)
-	for len(e.flows) <= int(qp.flow) {
-		e.flows = append(e.flows, 0)
-	}
-	e.flows[qp.flow] = qp.Num
+	qp.flow = e.addFlow(a, qp)
 	qp.wants = e.cc.Wants(qp.flow)
 	qp.limits.hops = 0
 	if t, ok := a.(cc.Telemeter); ok {
@@ -315,12 +311,26 @@ func (qp *QueuePair) control(a cc.Algorithm) {
 	qp.heedDecision()
 }
 
+// addFlow begins a flow of the queue pair's.
+func (e *Endpoint) addFlow(a cc.Algorithm, qp *QueuePair) cc.Flow {
+	f := e.cc.Add(a, e.now)
+	for len(e.flows) <= int(f) {
+		e.flows = append(e.flows, 0)
+	}
+	e.flows[f] = qp.Num
+	return f
+}
+
 // Offer answers what the queue pair's endpoint can do beyond RoCEv2, as Endpoint.Offer, less what its
-// congestion control has no use for: one that waits for CNPs hears none from a peer that echoes marks.
+// congestion control has no use for: one that waits for CNPs hears none from a peer that echoes marks. With
+// a gate or a granter it can speak of tokens.
 func (qp *QueuePair) Offer() wire.Offer {
 	o := qp.ep.Offer()
 	if qp.wants.Has(cc.CNP) && !qp.wants.Has(cc.ECN) {
 		o.Features &^= wire.FeatureECNEcho
+	}
+	if qp.adm != nil {
+		o.Features |= wire.FeatureToken
 	}
 	return o
 }
@@ -369,8 +379,8 @@ func (qp *QueuePair) Destroy() {
 	qp.pd.users--
 	qp.sendCQ.users--
 	qp.recvCQ.users--
-	if qp.srq != nil {
-		qp.srq.users--
+	if s := qp.beside.srq; s != nil {
+		s.users--
 	}
 }
 
@@ -383,8 +393,8 @@ func (qp *QueuePair) clear() {
 	qp.dropAhead()
 	qp.dropMarks()
 	qp.dropStamps()
-	qp.dropRound()
 	qp.dropProber()
+	qp.dropAdmission()
 	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing = 0, 0, 0, false, false
 	qp.limits.reads, qp.limits.probes, qp.bolt = 0, false, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window}

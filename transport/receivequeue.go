@@ -120,7 +120,7 @@ func (qp *QueuePair) takeRecv() bool {
 	if w.sges > 1 { // its slot may be posted to again before the message ends
 		copy(qp.beside.receive, qp.recv.sges[w.slot*qp.recv.perSlot:][:w.sges-1])
 	}
-	if s := qp.srq; s != nil && s.low > s.queue.len() {
+	if s := qp.beside.srq; s != nil && s.low > s.queue.len() {
 		s.low = 0
 		qp.ep.async(AsyncEvent{Kind: AsyncSRQLimit, SRQ: s})
 	}

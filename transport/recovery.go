@@ -36,6 +36,9 @@ type recovery struct {
 	leftAt  units.Time // when the newest packet left of those that are
 	packets uint32     // answered, not yet reported to congestion control
 	bytes   units.Bytes
+
+	behind units.Bytes // that una has not passed, though they are answered
+	gone   units.Bytes // that were lost, and the gate was not told of
 }
 
 // selective says whether the peer and we have agreed to repeat selectively.
@@ -67,7 +70,8 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	switch {
 	case p.Op == wire.SRC:
 		qp.receiveSRC(p)
-	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck && !qp.limits.probes:
+	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck && !qp.limits.probes,
+		(p.Op == wire.RTS || p.Op == wire.Token) && qp.adm == nil:
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
@@ -77,6 +81,8 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 		qp.receiveProbe(p)
 	case p.Op == wire.ProbeAck:
 		qp.receiveProbeAck(p)
+	case p.Op == wire.RTS || p.Op == wire.Token:
+		qp.receiveNotice(p)
 	default:
 		qp.receiveAck(p)
 	}
@@ -121,14 +127,14 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 		for news := inside &^ rec.answered.word(first); news != 0; news &= news - 1 {
 			bit := bits.TrailingZeros32(news)
 			psn := first.Add(uint32(bit))
-			if here>>bit&1 != 0 {
-				rec.late.psns.remove(psn)
-			}
-			if here>>bit&1 == 0 && patient {
+			switch came := here>>bit&1 != 0; {
+			case !came && patient:
 				rec.late.psns.add(psn)
-			} else if here>>bit&1 == 0 {
+			case !came:
 				qp.lose(psn)
-			} else if !qp.request(psn).op.answered() {
+			case qp.request(psn).op.answered():
+				rec.late.psns.remove(psn)
+			default:
 				qp.answer(psn)
 			}
 		}
@@ -184,6 +190,7 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 	size := qp.size(psn)
 	rec.answered.add(psn)
 	rec.late.psns.remove(psn)
+	rec.behind += size
 	if rec.lost.has(psn) {
 		rec.lost.remove(psn)
 	} else {
@@ -207,9 +214,11 @@ func (qp *QueuePair) lose(psn wire.PSN) {
 	if rec.answered.has(psn) || rec.lost.has(psn) || rec.again.has(psn) {
 		return
 	}
+	size := qp.size(psn)
 	rec.lost.add(psn)
 	rec.late.psns.remove(psn)
-	r.inFlight = max(0, r.inFlight-qp.size(psn))
+	rec.gone += size
+	r.inFlight = max(0, r.inFlight-size)
 	r.unstamp(psn, 1)
 }
 
@@ -220,6 +229,8 @@ func (qp *QueuePair) takeBack(psn wire.PSN) {
 	if rec.answered.has(psn) && !qp.request(psn).op.answered() {
 		rec.answered.remove(psn)
 		rec.lost.add(psn)
+		rec.behind -= qp.size(psn)
+		rec.gone += qp.size(psn)
 	}
 	qp.lose(psn)
 }
@@ -259,6 +270,7 @@ func (qp *QueuePair) advance() bool {
 		last := w.first.Add(w.packets)
 		for r.una != last && rec.answered.has(r.una) && (w.op.answered() || r.una.Before(rec.known)) {
 			rec.answered.remove(r.una)
+			rec.behind -= qp.size(r.una)
 			r.una = r.una.Add(1)
 		}
 		if r.una != last {
@@ -290,6 +302,11 @@ func (qp *QueuePair) settle(now units.Time) {
 		packets, size := rec.packets, rec.bytes
 		rec.packets, rec.bytes = 0, 0
 		qp.sample(packets, size, now)
+	}
+	if rec.gone > 0 {
+		lost := rec.gone
+		rec.gone = 0
+		qp.tellLost(lost)
 	}
 	missing := !rec.lost.empty() || !rec.again.empty()
 	if missing && !rec.until.After(r.una) && !r.rnrWait { // one signal for a window
@@ -343,4 +360,7 @@ func (qp *QueuePair) probe() {
 	qp.loseAll()
 	r.inFlight = 0
 	rec.until, rec.probing = r.sndMax, true
+	lost := rec.gone
+	rec.gone = 0
+	qp.tellLost(lost)
 }

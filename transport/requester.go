@@ -138,17 +138,17 @@ var acknowledgements = cc.Events(cc.ACK, cc.ECN, cc.RTT)
 func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 	r := &qp.req
 	size := min(w.length-r.packet<<qp.mtuShift, qp.mtu)
-	if !r.open(size) {
+	if !r.open(size) || qp.adm != nil && !qp.admits(w, r.packet, r.sndNxt.Before(r.sndMax), now) {
 		return sendBlocked
 	}
 	ends := r.packet+1 == w.packets
-	ask := qp.Type == RC && (ends || qp.wants&acknowledgements != 0 || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now))
+	ask := qp.Type == RC && (ends || qp.wants&acknowledgements != 0 || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now) || qp.adm != nil && qp.adm.last)
 	if status := qp.buildData(w, r.next&r.mask, r.packet, ask); status != sendDone {
 		return status
 	}
 	r.unasked = !ask
-	if ask && qp.beside.round != nil {
-		qp.beside.round.begin(r.sndNxt, now)
+	if ask && qp.adm != nil {
+		qp.adm.round.begin(r.sndNxt, now)
 	}
 	qp.sentPSNs(1, size, now)
 	r.packet++
@@ -185,7 +185,15 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	} else if qp.bolt {
 		outer, extra = wire.XDATA, wire.BoltLen+int(op.Info().Ext)
 	}
-	flags := wire.Solicited.When(ends && w.flags&Solicited != 0)
+	flags, a := wire.Solicited.When(ends && w.flags&Solicited != 0), qp.adm
+	if a != nil {
+		if a.gate != nil {
+			flags |= a.took(e.now)
+		}
+		if a.grants {
+			outer, extra = wire.XDATA, wire.GrantLen+int(op.Info().Ext)
+		}
+	}
 	if ask {
 		flags |= wire.AckReq | wire.AskTiming.When(qp.timing && qp.wants.Has(cc.RTT))
 	}
@@ -196,6 +204,8 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 		data += qp.openINT(frame[ext:], op)
 	} else if qp.bolt {
 		data += qp.openBolt(frame[ext:], op)
+	} else if a != nil && a.grants {
+		data += a.openGrant(frame[ext:], op)
 	}
 	if (w.op == OpWrite || w.op == OpWriteImm) && k == 0 {
 		wire.RETH(frame[data:data+wire.RETHLen]).Set(w.remoteAddr, w.rkey, w.length)
@@ -207,6 +217,9 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	}
 	if !qp.gather(frame[data:data+int(size)], w, slot, offset) {
 		return sendFailed
+	}
+	if a != nil && a.marks.Classed {
+		qp.tmpl.SetFrameTOS(frame, a.marks.TrafficClass)
 	}
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)

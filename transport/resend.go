@@ -39,7 +39,7 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 		n = qp.missing(psn)
 	}
 	size := uint32(qp.span(w, k, k+n))
-	if !r.fits(min(size, qp.mtu)) {
+	if !r.fits(min(size, qp.mtu)) || qp.adm != nil && !w.op.answered() && !qp.admits(w, k, true, now) {
 		return sendBlocked
 	}
 	var status sendStatus
@@ -60,9 +60,9 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 			r.inFlight += qp.size(p)
 		}
 		rec.again.add(p)
-		rec.recent.add(p, qp.beside.round.length(), now)
-		if qp.beside.round != nil {
-			qp.beside.round.forget(p)
+		if qp.adm != nil {
+			rec.recent.add(p, qp.adm.round.length(), now)
+			qp.adm.round.forget(p)
 		}
 		p = p.Add(1)
 	}

@@ -9,14 +9,14 @@ import (
 // of their requests, then the ACK or NAK; before them what is about congestion, its own probe too. Only when nothing older is left to say does an ACK go
 // out, for it would tell the peer that those responses were lost.
 func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
-	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() && !qp.owesProbe() && !qp.mayProbe() || qp.neighbor == nil {
+	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() && !qp.owesProbe() && !qp.mayProbe() && !qp.gateSpeaks() || qp.neighbor == nil {
 		return 0, false
 	}
 	if !qp.resolved() {
 		qp.ep.await(qp)
 		return 0, false
 	}
-	if qp.owesCNP() && !qp.sendCNP() || qp.owesProbe() && !qp.sendProbeAck() || qp.mayProbe() && !qp.sendProbe(qp.ep.now) {
+	if qp.owesCNP() && !qp.sendCNP() || qp.owesProbe() && !qp.sendProbeAck() || qp.mayProbe() && !qp.sendProbe(qp.ep.now) || qp.gateSpeaks() && !qp.sendRTS() {
 		return 0, true
 	}
 	for qp.reads.pending > 0 {
@@ -65,7 +65,7 @@ func (qp *QueuePair) sendAnswer() bool {
 		e.counters.AcksSent++
 	}
 	echo, timing, sack, bits := qp.echoLen(), qp.timingLen(), 0, 0
-	if s.ahead != nil && !s.ahead.here.empty() && syndrome == wire.SyndromeAck {
+	if s.ahead != nil && syndrome == wire.SyndromeAck {
 		bits = s.ahead.sackBits(s.ePSN)
 		sack = wire.SACKLen(bits)
 		e.counters.SelectiveAcksSent++

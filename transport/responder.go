@@ -17,6 +17,9 @@ func (qp *QueuePair) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 	if !qp.commEstablished {
 		qp.firstRequest()
 	}
+	if qp.adm != nil && qp.adm.granter != nil {
+		qp.adm.arrives(p, info)
+	}
 	if qp.Type == UC {
 		if !qp.admitUnreliable(p, info) {
 			return

@@ -55,6 +55,9 @@ func (qp *QueuePair) neighborKnown() {
 // onTimer does what is due, and sets the timer for what is not.
 func (qp *QueuePair) onTimer(now units.Time) {
 	r := &qp.req
+	if qp.adm != nil {
+		qp.adm.onTimer(now)
+	}
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return
 	}
@@ -94,14 +97,19 @@ func (qp *QueuePair) timedOut(now units.Time) {
 		qp.loseUnresolved()
 		return
 	}
-	if r.una == r.sndMax {
-		if qp.waits {
-			qp.ep.counters.NoNeighbor++
-			qp.failHead(StatusRetryExcErr)
-		}
+	if r.una == r.sndMax && qp.waits {
+		qp.ep.counters.NoNeighbor++
+		qp.failHead(StatusRetryExcErr)
 		return
 	}
 	if r.rnrWait {
+		return
+	}
+	if qp.atGate() {
+		qp.silent(now)
+		return
+	}
+	if r.una == r.sndMax {
 		return
 	}
 	qp.stats.Timeouts++
@@ -138,12 +146,13 @@ func (qp *QueuePair) loseUnresolved() {
 
 // goBack makes the oldest unacknowledged packet the next to leave (go-back-N).
 func (qp *QueuePair) goBack() {
-	r := &qp.req
+	r, lost := &qp.req, qp.req.inFlight
 	r.sndNxt, r.inFlight = r.una, 0
 	r.next, r.packet = r.done, 0
 	if r.done != r.begun {
 		r.packet = uint32(r.una.Sub(qp.send[r.done&r.mask].first))
 	}
+	qp.tellLost(lost)
 }
 
 // sendFromOldest begins again with the oldest packet when nothing is known of those behind it.

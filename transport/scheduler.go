@@ -78,6 +78,7 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	}
 	e.emitNeighbors()
 	budget := pollBudget
+	budget -= e.tokens.serve(now, budget)
 	budget -= e.serve(int(turnAnswer), now, budget)
 	othersFirst := e.pacedWent
 	if othersFirst {

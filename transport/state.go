@@ -131,15 +131,27 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		qp.limits.hops = 0
 	}
 	speaksBolt := qp.Type == RC && qp.wants.Has(cc.CST) && a.Extension.Features&wire.FeatureBolt != 0 && qp.limits.hops == 0
+	if a.Extension.Features&wire.FeatureToken == 0 {
+		qp.dropAdmission() // the peer knows of no tokens
+	}
 	extra := xdataLen(int(qp.limits.hops))
 	if speaksBolt {
 		extra = boltTLVs
+	}
+	if qp.adm != nil {
+		qp.adm.begin(a.RecvPSN)
+		if qp.adm.grants {
+			if extra > 0 {
+				return qp.bad("RTR", "packets say by which token they left, and have no place for what switches write (%s)", "INT or Bolt")
+			}
+			extra = grantTLVs
+		}
 	}
 	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
 		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
-	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT && (qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP)) {
+	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT && (qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP) || qp.adm != nil) {
 		a.Path.TrafficClass |= wire.ECNECT0
 	}
 	if a.Path.SourcePort == 0 {
@@ -168,7 +180,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.reads.size(a.MaxDestRdAtomic)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
-		qp.limits.reads, qp.limits.probes = uint8(x.Features&(wire.FeatureINT|wire.FeatureBolt)), x.Features&wire.FeatureProbe != 0
+		qp.limits.reads, qp.limits.probes = uint8(x.Features&(wire.FeatureINT|wire.FeatureBolt|wire.FeatureToken)), x.Features&wire.FeatureProbe != 0
 		if qp.bolt = speaksBolt; speaksBolt {
 			qp.beginBolt()
 		}
@@ -286,7 +298,6 @@ func (qp *QueuePair) fail() {
 	qp.endRecovery()
 	qp.dropAhead()
 	qp.dropStamps()
-	qp.dropRound()
 	qp.dropProber()
 	r := &qp.req
 	for r.done != r.posted {

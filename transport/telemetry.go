@@ -38,7 +38,7 @@ func (qp *QueuePair) openINT(frame []byte, op wire.Opcode) int {
 // receiveXDATA handles a request that carries what switches write, telemetry or Bolt's flags.
 func (qp *QueuePair) receiveXDATA(p *wire.Packet) {
 	info, reads, flags := p.Inner().Info(), wire.Features(qp.limits.reads), p.Bolt()
-	if !info.Request || info.Transport != wire.RC || p.INT() != nil && reads&wire.FeatureINT == 0 || flags != nil && reads&wire.FeatureBolt == 0 {
+	if !info.Request || info.Transport != wire.RC || p.INT() != nil && reads&wire.FeatureINT == 0 || p.Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil && reads&wire.FeatureBolt == 0 {
 		qp.ep.counters.DropUnnegotiated++
 		return
 	}

@@ -16,6 +16,9 @@ func (qp *QueuePair) setTimer() {
 	if qp.prober != nil {
 		at = qp.prober.earliest(at)
 	}
+	if qp.adm != nil {
+		at = qp.adm.earliest(at)
+	}
 	if at != 0 {
 		timers.Set(uint32(qp.flow), at)
 	} else {
@@ -42,6 +45,9 @@ func (e *Endpoint) earlier(t units.Time) units.Time {
 		if at, some := e.limiter.Next(); some {
 			t = units.Earlier(t, at)
 		}
+	}
+	if at, some := e.tokens.next(); some {
+		t = units.Earlier(t, at)
 	}
 	return t
 }

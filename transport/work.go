@@ -98,14 +98,14 @@ type sendWQE struct {
 }
 
 // besideSend is what only some requests of a send queue need, slot for slot, and the elements 1.. of
-// the receive in progress.
+// the receive in progress; and the shared queue that it comes from, if any.
 type besideSend struct {
 	sges      []SGE  // elements 1.. of each request, MaxSendSGE-1 a slot
 	inline    []byte // MaxInline a slot
 	atomics   []atomicArgs
 	datagrams []datagramArgs
 	receive   []SGE
-	round     *roundTrip // since the peer has listed what it misses
+	srq       *SharedReceiveQueue
 }
 
 type atomicArgs struct{ compareAdd, swap uint64 }

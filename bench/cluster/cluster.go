@@ -26,8 +26,11 @@ type Config struct {
 	// of several priorities.
 	ControlOf func(from, to, n int) cc.Control
 	// Serve, unless nil, says how a flow is served, on a connection of its own. It goes before
-	// Control, ControlOf, Around, TrafficClass and AnswerClass.
+	// Control, ControlOf, Around, Admit, TrafficClass and AnswerClass.
 	Serve func(workload.Flow) Service
+	// Admit, unless nil, makes the gate of the sender and the granter of the receiver of the n-th connection between
+	// two hosts (receiver-driven control). Connections agree to it, and to selective repeat only with Selective.
+	Admit func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
 	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that hears
 	// what it hears, to take it down or to add to it.
 	Around func(from, to, n int, a cc.Algorithm) cc.Algorithm
@@ -48,6 +51,8 @@ type Config struct {
 	CNPInterval units.Duration
 	// Chunk is the longest message of a flow; 0 means 1 MiB. Two are outstanding at a time.
 	Chunk units.Bytes
+	// SendDepth is how many messages Conn.Write may have outstanding; 0 means 4.
+	SendDepth int
 	// Timeout is the spec's code for the time an ACK may take; 0 means 8, about a millisecond.
 	Timeout uint8
 	// Selective makes connections agree to selective repeat, with these timeouts and this bound of
@@ -59,6 +64,8 @@ type Config struct {
 // Service is how a flow is served.
 type Service struct {
 	Control cc.Control
+	// Admit, unless nil, is as Config's.
+	Admit func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
 	// TrafficClass of data, DSCP and ECN, and that of ACKs and CNPs; AnswerClass 0 is TrafficClass.
 	TrafficClass, AnswerClass uint8
 	// Class is the transmit queue of data, see transport.RTSAttr.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
@@ -17,6 +18,8 @@ const outstanding = 2
 type Conn struct {
 	QP, Remote *transport.QueuePair
 	From, To   *Node
+	// Written, unless nil, is told of every message that Write posted, in order, inside Poll.
+	Written func(status transport.Status, now units.Time)
 
 	id   uint64
 	flow *Running
@@ -25,7 +28,7 @@ type Conn struct {
 // Connect makes a connection between two hosts.
 func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	n := c.Nodes[from].counts[to]
-	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass}
+	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass, Admit: c.config.Admit}
 	if c.config.ClassOf != nil {
 		s.TrafficClass = c.config.ClassOf(from, to, n)
 	}
@@ -56,8 +59,17 @@ func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {
 			return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 		}
 	}
+	if s.Admit != nil {
+		gate, granter, err := s.Admit(from, to, n, c.path(from, to, n))
+		if err == nil {
+			err = errors.Join(qa.Admit(gate, nil), qb.Admit(nil, granter))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
+		}
+	}
 	var ab, ba wire.Agreement // of a and of b
-	if !c.config.Plain && (c.config.Selective || s.Control != nil) {
+	if !c.config.Plain && (c.config.Selective || s.Control != nil || s.Admit != nil) {
 		offerA, offerB := qa.Offer(), qb.Offer()
 		if !c.config.Selective {
 			offerA.Features &^= wire.FeatureSACK
@@ -113,7 +125,7 @@ func (c *Cluster) path(from, to, n int) cc.Path {
 
 func (n *Node) queuePair() (*transport.QueuePair, error) {
 	return n.Endpoint.CreateQP(transport.QPInit{
-		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ, MaxSendWR: 2 * outstanding,
+		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ, MaxSendWR: max(2*outstanding, n.cluster.config.SendDepth),
 	})
 }
 
@@ -177,6 +189,10 @@ func (n *Node) reap(now units.Time) {
 
 func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
 	c := n.conns[wc.ID]
+	if c.Written != nil {
+		c.Written(wc.Status, now)
+		return
+	}
 	f := c.flow
 	if f == nil {
 		return // flushed after the flow failed

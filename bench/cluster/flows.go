@@ -28,8 +28,18 @@ func (c *Cluster) Drive(source workload.Source, done func(*Running)) {
 	reactive, _ := source.(workload.Reactive)
 	epoch := c.Net.Now()
 	var next func()
+	due := units.Time(-1) // what is waited for; to wait twice would be to wait ever more often
 	wait := func(at units.Time) {
-		c.Net.At(epoch.Add(units.Duration(at)), next)
+		if at == due {
+			return
+		}
+		due = at
+		c.Net.At(epoch.Add(units.Duration(at)), func() {
+			if at == due {
+				due = -1
+			}
+			next()
+		})
 	}
 	c.done = func(f *Running) {
 		if done != nil {

@@ -15,7 +15,8 @@ const (
 	bthReserved6 = 0x3f
 	bthAckReq    = 0x80 // byte 8
 	bthReserved7 = 0x7f
-	bthAskTiming = 0x08 // of these, between ours: see AskTiming
+	bthMarks     = 0x70 // of these, between ours: see Marks
+	bthAskTiming = 0x08 // see AskTiming
 )
 
 // BTH is a base transport header, at the start of every RoCEv2 packet's UDP payload (IB 9.2).
@@ -61,6 +62,9 @@ func (h BTH) Reserved7() uint8 { return h[8] & bthReserved7 }
 // AskTiming asks a receiver of ours, who agreed to FeatureTiming, to tell in its ACK how long it had
 // the packet. To anybody else the bit is reserved, and 0.
 func (h BTH) AskTiming() bool { return h[8]&bthAskTiming != 0 }
+
+// Marks are those of ToCC, between ours who agreed to FeatureToken.
+func (h BTH) Marks() Flags { return Flags(h[8]) & bthMarks }
 
 // PSN is the packet sequence number (IB 9.2.9).
 func (h BTH) PSN() PSN { return PSN(be24(h[8:])) }

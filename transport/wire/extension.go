@@ -7,6 +7,8 @@ package wire
 //	XDATA      BTH, XCH, inner opcode, TLVs, extended headers and payload of the inner opcode
 //	PROBE      BTH, XCH, ProbeField
 //	PROBE_ACK  BTH, XCH, ProbeEcho
+//	RTS        BTH, XCH, RTS
+//	TOKEN      BTH, XCH, Token
 //	SRC        BTH, XCH, report of a queue; from a switch
 
 // ExtensionVersion is the version of the extension that this package speaks.
@@ -55,11 +57,17 @@ func extension(frame []byte, at int) (ext, off int, info *OpcodeInfo) {
 		return 0, 0, nil
 	}
 	op, h, inner := Opcode(frame[at]), XCH(frame[at+BTHLen:]), Opcode(frame[at+BTHLen+XCHLen])
-	if op == Probe || op == ProbeAck || op == SRC {
+	if op < XACK || op == SRC {
 		if h.Version() != ExtensionVersion || h.TLVLen() != 0 {
 			return 0, 0, nil
 		}
 		ext, info = at+BTHLen, &opcodes[op]
+		if op == Token {
+			if !TokenField(frame[ext+XCHLen:]).valid() {
+				return 0, 0, nil
+			}
+			return ext, len(frame), info
+		}
 		return ext, ext + int(info.Ext), info
 	}
 	end := at + tlvOffset + h.TLVLen()

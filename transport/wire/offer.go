@@ -11,6 +11,7 @@ type Features uint32
 // The features. The other bits belong to parts to come.
 const (
 	FeatureProbe   Features = 1    // PROBE and PROBE_ACK
+	FeatureToken   Features = 2    // RTS and TOKEN, marks in the BTH, XDATA with a Grant
 	FeatureTiming  Features = 8    // XACK with a Timing, for packets that ask for it
 	FeatureSACK    Features = 16   // selective repeat: XACK with a SACK
 	FeatureINT     Features = 32   // XDATA with an INT, XACK with an INTEcho

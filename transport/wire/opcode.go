@@ -65,6 +65,8 @@ const Manufacturer Opcode = 0xc0
 const (
 	Probe    Opcode = 0xc0 // asks for a ProbeAck
 	ProbeAck Opcode = 0xc1
+	RTS      Opcode = 0xc2 // says what waits for tokens
+	Token    Opcode = 0xc3 // lets data go
 	XACK     Opcode = 0xc5 // an ACK or NAK that says more
 	XDATA    Opcode = 0xc6 // a standard packet that carries more
 	SRC      Opcode = 0xc7 // a switch tells the sender of a packet how long its queue is

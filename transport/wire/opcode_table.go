@@ -49,6 +49,8 @@ func table38() (table [256]OpcodeInfo) {
 		First: true, Last: true, Ext: CNPLen}
 	table[Probe] = OpcodeInfo{Name: "PROBE", Transport: RC, Kind: Extension, Ext: XCHLen + ProbeLen}
 	table[ProbeAck] = OpcodeInfo{Name: "PROBE_ACK", Transport: RC, Kind: Extension, Ext: XCHLen + ProbeEchoLen}
+	table[RTS] = OpcodeInfo{Name: "RTS", Transport: RC, Kind: Extension, Ext: XCHLen + RTSLen}
+	table[Token] = OpcodeInfo{Name: "TOKEN", Transport: RC, Kind: Extension, Ext: XCHLen + TokenLen}
 	table[XACK] = OpcodeInfo{Name: "XACK", Transport: RC, Kind: Extension, Ext: XCHLen + AETHLen}
 	table[XDATA] = OpcodeInfo{Name: "XDATA", Transport: RC, Kind: Extension, Ext: XCHLen + InnerLen}
 	table[SRC] = OpcodeInfo{Name: "SRC", Transport: RC, Kind: Extension, Ext: XCHLen + SRCLen}

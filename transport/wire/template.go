@@ -173,7 +173,11 @@ const (
 	AckReq    Flags = 1 << iota // an ACK is asked for
 	Solicited                   // SE: an event at the receiver
 	BECN                        // of a CNP (A17.9.3)
-	AskTiming                   // of our own extension
+	AskTiming                   // of our own extension, as all that follow
+
+	MarkTokenMarked Flags = 0x10 // a token came with congestion experienced since the packet before
+	MarkWantsMore   Flags = 0x20 // more than a BDP is to be sent
+	MarkUnscheduled Flags = 0x40 // without a token
 )
 
 // When answers f if on, else none.
@@ -223,7 +227,7 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	bth[0] = uint8(f.Op)
 	bth[1] = uint8(pad)<<bthPadShift | f.Flags.bit(Solicited, bthSolicited)
 	bth[4] = f.Flags.bit(BECN, bthBECN)
-	putBE32(bth[8:], uint32(f.PSN)&PSNMask|uint32(f.Flags.bit(AckReq, bthAckReq)|f.Flags.bit(AskTiming, bthAskTiming))<<24)
+	putBE32(bth[8:], uint32(f.PSN)&PSNMask|uint32(f.Flags.bit(AckReq, bthAckReq)|f.Flags.bit(AskTiming, bthAskTiming)|uint8(f.Flags)&bthMarks)<<24)
 	return ext, total
 }
 

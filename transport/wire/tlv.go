@@ -14,6 +14,7 @@ const (
 	TLVBolt     TLVType = 8  // in XDATA, first: Bolt
 	TLVECNEcho  TLVType = 9  // in XACK: ECNEcho
 	TLVBoltEcho TLVType = 10 // in XACK: BoltEcho
+	TLVGrant    TLVType = 11 // in XDATA: Grant
 	TLVOptional TLVType = 0x80
 )
 
@@ -74,6 +75,8 @@ func (t TLVs) valid(op Opcode) bool {
 			ok = op == XACK && len(tlv) == BoltEchoLen
 		case kind == TLVBolt:
 			ok = op == XDATA && first && len(tlv) == BoltLen
+		case kind == TLVGrant:
+			ok = op == XDATA && len(tlv) == GrantLen
 		case kind == TLVInt: // first, so that a switch finds it without a search
 			ok = op == XDATA && first && INT(tlv).valid()
 		default:

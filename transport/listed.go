@@ -8,46 +8,48 @@ import (
 // Packets that the peer lists as missing are lost, as those that its SACKs tell of. What was sent again may have
 // left after the list: it is lost once more only when a round trip has passed since.
 
-// loseListed takes n packets from first on as lost, of those that are outstanding, and answers how many it took.
-// The peer said that they are missing; settle must follow. Who lists the oldest packet is alive: to send that again
-// costs no try.
-func (qp *QueuePair) loseListed(first wire.PSN, n uint8, now units.Time) (lost int) {
+// heedList takes in the list of a TOKEN.
+func (qp *QueuePair) heedList(t wire.TokenField) {
+	for i := range t.Ranges() {
+		qp.loseListed(t.Range(i), qp.ep.now)
+	}
+	if qp.req.recovery != nil {
+		qp.settle(qp.ep.now)
+	}
+}
+
+// loseListed takes the packets of a range as lost that are outstanding. Who lists the oldest packet is alive: to send
+// that again costs no try.
+func (qp *QueuePair) loseListed(l wire.Range, now units.Time) {
 	r := &qp.req
-	if !qp.selective() || qp.state != ReadyToSend && qp.state != SQDrained {
-		return 0
+	if !qp.selective() {
+		return
 	}
-	if qp.beside.round == nil {
-		qp.beside.round = qp.ep.rounds.borrow()
-		*qp.beside.round = roundTrip{}
-	}
-	for psn := first; n > 0; n-- {
-		if !psn.Before(r.una) && psn.Before(r.sndMax) && within(r.una, psn) && qp.loseOne(psn, now) {
-			lost++
+	for psn, end := l.First, l.First.Add(uint32(l.Count)); psn != end; psn = psn.Add(1) {
+		if !psn.Before(r.una) && psn.Before(r.sndMax) && within(r.una, psn) {
+			qp.loseOne(psn, now)
 		}
-		psn = psn.Add(1)
 	}
-	return lost
 }
 
 // loseOne takes one outstanding packet as lost, if it is not known to have arrived, or lost, or sent again within a
 // round trip.
-func (qp *QueuePair) loseOne(psn wire.PSN, now units.Time) bool {
+func (qp *QueuePair) loseOne(psn wire.PSN, now units.Time) {
 	r := &qp.req
 	rec := qp.beginRecovery()
 	if psn == r.una {
 		r.retriesLeft = r.retries
 	}
 	if rec.answered.has(psn) || rec.lost.has(psn) {
-		return false
+		return
 	}
 	if rec.again.has(psn) {
-		if rec.recent.has(psn, qp.beside.round.length(), now) {
-			return false
+		if rec.recent.has(psn, qp.adm.round.length(), now) {
+			return
 		}
 		rec.again.remove(psn)
 	}
 	qp.lose(psn)
-	return true
 }
 
 // again is the PSNs that were sent again within the last round trip, or two: those since a moment, and those in the
@@ -82,7 +84,7 @@ func (a *again) turn(rtt units.Duration, now units.Time) {
 }
 
 // roundTrip is how long the newest packet took that could be timed, with its acknowledgement: one that asked for it
-// and was sent once. A requester borrows one from its endpoint when its peer first lists what it misses.
+// and was sent once.
 type roundTrip struct {
 	psn  wire.PSN
 	left units.Time // 0: none is under way
@@ -94,7 +96,7 @@ type roundTrip struct {
 const longTrip = 100 * units.Microsecond
 
 func (t *roundTrip) length() units.Duration {
-	if t == nil || t.took == 0 {
+	if t.took == 0 {
 		return longTrip
 	}
 	return t.took
@@ -117,13 +119,5 @@ func (t *roundTrip) end(una wire.PSN, now units.Time) {
 func (t *roundTrip) forget(psn wire.PSN) {
 	if psn == t.psn {
 		t.left = 0
-	}
-}
-
-// dropRound gives it back.
-func (qp *QueuePair) dropRound() {
-	if b := qp.beside; b.round != nil {
-		qp.ep.rounds.giveBack(b.round)
-		b.round = nil
 	}
 }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"math/bits"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,35 +12,48 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// list has the requester of a hear that n packets from first on are missing, and answers how many it took as lost.
-func (p *pair) list(a *side, first wire.PSN, n uint8) int {
-	lost := a.qp.loseListed(first, n, p.now)
-	if a.qp.req.recovery != nil {
-		a.qp.settle(p.now)
+// list has the requester of a hear that n packets from first on are missing, and answers how many more it then takes as
+// lost.
+func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) {
+	if rec := a.qp.req.recovery; rec != nil {
+		lost -= rec.lost.len()
+	}
+	t := make(wire.TokenField, wire.TokenLen+wire.RangeLen)
+	t.Set(0, 0, 1, 0, 0)
+	t.SetRange(0, wire.Range{First: first, Count: n})
+	p.a.now = p.now
+	a.qp.heedList(t)
+	if rec := a.qp.req.recovery; rec != nil {
+		lost += rec.lost.len()
 	}
 	return lost
+}
+
+// len answers how many members there are.
+func (s *psnSet) len() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
 }
 
 // listing is a connection whose requester has sent 100 to 109 after a round trip that it could time, 2 µs long; what
 // keeps says of each of its packets whether that arrives.
 func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pair, a, b *side) {
-	p = newPair(t)
 	o.timeout = 20 // four seconds
 	o.psn = 99
-	a, b = p.connected(o)
-	p.list(a, 99, 1) // from now on round trips are timed
-	write := WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
-	a.post(t, write)
+	p, a, b, g, r := admittedPair(t, o)
+	g.limit, r.demand, r.limit, r.came = 1<<30, 1<<30, 1<<30, 1<<30
+	a.write(t, b, 10)
 	p.await(a, 1)
 	p.la.tamper = func(frame []byte) int {
-		if q, ok := parsed(frame); ok && !keeps(q.PSN) {
+		if q, ok := parsed(frame); ok && q.Op.Info().Kind == wire.Write && !keeps(q.PSN) {
 			return 0
 		}
 		return 1
 	}
 	fill(a.mem, 3)
-	write.SGList[0].Length = 10240
-	a.post(t, write)
+	a.write(t, b, 10240)
 	p.settle(10 * units.Microsecond)
 	return p, a, b
 }
@@ -47,7 +61,7 @@ func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pai
 func TestLoseListed(t *testing.T) {
 	none := func(wire.PSN) bool { return false }
 	p, a, b := listing(t, selective(), none)
-	assert.Equal(t, 2*units.Microsecond, a.qp.beside.round.took)
+	assert.Equal(t, 2*units.Microsecond, a.qp.adm.round.took)
 	sent := func() uint64 { return p.a.counters.Retransmitted }
 
 	for _, void := range []struct {

@@ -1,0 +1,56 @@
+package cluster_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/bench/cluster"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/units"
+)
+
+// Eight senders to one receiver with ToCC's tokens: the link is full but for the tokens' share, and the queue is short.
+func TestTokensShareALink(t *testing.T) {
+	for _, text := range []string{"unsch=0,cc=none", "unsch=0", "cc=none", "homa", "ndp", "expresspass"} {
+		spec, err := tocc.Parse(text)
+		require.NoError(t, err)
+		var queues fabric.Queues
+		queues[5] = fabric.Queue{Share: 0.055, Burst: 2}
+		net := fabric.New(fabric.Config{Seed: 1})
+		sw := net.AddSwitch("s", fabric.SwitchConfig{Queues: queues.At()})
+		for range 9 {
+			net.Connect(net.AddHost(fabric.HostConfig{}), sw, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+		}
+		ends := map[int]*tocc.Endpoint{}
+		cl, err := cluster.New(net, cluster.Config{Selective: true, AnswerClass: 56 << 2, Admit: func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error) {
+			if ends[to] == nil {
+				ends[to] = spec.Endpoint()
+			}
+			return ends[to].New(path)
+		}})
+		require.NoError(t, err)
+		require.NoError(t, cl.Introduce())
+		var rates []*fabric.Series
+		for i := range 8 {
+			f, err := cl.Start(workload.Flow{Src: i, Dst: 8, Bytes: 1 << 40})
+			require.NoError(t, err)
+			rates = append(rates, net.SampleRate(100*units.Microsecond, f.Conn.Received))
+		}
+		q := sw.Ports()[8].RecordQueue(0)
+		from := net.Now().Add(500 * units.Microsecond)
+		require.NoError(t, net.Run(from.Add(units.Millisecond)))
+		total := 0.0
+		for _, r := range rates {
+			total += r.Mean(from, net.Now())
+		}
+		c := cl.Nodes[8].Endpoint.Counters()
+		t.Logf("%s: %.2f Gb/s, queue mean %.0f max %.0f, tokens %d dropped %d, timeouts %d again %d", text, total/1e9, q.Mean(from, net.Now()), q.Max(0, net.Now()), c.TokensSent, c.TokensDropped,
+			cl.Nodes[0].Endpoint.Counters().Timeouts, cl.Nodes[0].Endpoint.Counters().Retransmitted)
+		assert.Greater(t, total, 80e9)
+	}
+}

@@ -1,0 +1,47 @@
+package tocc
+
+import (
+	"slices"
+
+	"github.com/goroce/goroce/bench/lab/claims"
+	"github.com/goroce/goroce/bench/lab/experiment"
+	"github.com/goroce/goroce/bench/lab/figure"
+)
+
+// fig10cd: all to many, within a rack (c) and across (d).
+var fig10cd = &experiment.Experiment{
+	ID: "tocc/fig10cd",
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		cells := testbedCells(s, testbed{Pattern: intraRack}, testbed{Pattern: interRack})
+		for _, c := range testbedCells(s, testbed{Pattern: allToAll}) { // to compare ToCC with itself
+			if c.Params.(testbed).Scheme == testbedToCC {
+				cells = append(cells, c)
+			}
+		}
+		return cells
+	},
+	Run: runTestbed,
+	Judge: func(r *experiment.Results) {
+		each := func(of func(dcqcn, tocc testbedPools) float64) claims.Value {
+			v := claims.Value{}
+			for name, p := range map[string]pattern{"intra": intraRack, "inter": interRack} {
+				v = v.With(name, claims.Number(of(testbedOf(r, testbedDCQCN, p), testbedOf(r, testbedToCC, p))))
+			}
+			return v
+		}
+		r.Claim("util-order", each(func(dcqcn, tocc testbedPools) float64 { return tocc.mean("goodput") / dcqcn.mean("goodput") }))
+		many := slices.Concat(testbedOf(r, testbedToCC, intraRack).all("latency"), testbedOf(r, testbedToCC, interRack).all("latency"))
+		r.Claim("faster-than-all", many.Mean()/testbedOf(r, testbedToCC, allToAll).all("latency").Mean())
+		if r.Scale == experiment.Full {
+			r.Claim("tail", each(func(dcqcn, tocc testbedPools) float64 {
+				return dcqcn.all("latency").Percentile(99.9) / tocc.all("latency").Percentile(99.9)
+			}))
+		}
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		return []figure.Figure{
+			testbedLatency(r, "To 4 hosts of one's own rack", intraRack),
+			testbedLatency(r, "To 4 hosts of the other rack", interRack),
+		}
+	},
+}

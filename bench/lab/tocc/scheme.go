@@ -1,0 +1,101 @@
+package tocc
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/units"
+)
+
+// A scheme is what a network does about congestion.
+type scheme string
+
+const (
+	dcqcn  scheme = "DCQCN"
+	timely scheme = "TIMELY"
+	hpcc   scheme = "HPCC"
+)
+
+// reactive are the schemes without tokens, which PFC protects from loss.
+var reactive = []scheme{dcqcn, timely, hpcc}
+
+// method is what makes up a scheme.
+type method struct {
+	// Control is the congestion control of senders, and CNPs the least time between CNPs of a flow (0 is the transport's).
+	Control string
+	CNPs    units.Duration
+	// Switches are those of the scheme in a network.
+	Switches func(network) fabric.SwitchConfig
+	// Selective is selective repeat, for schemes that lose packets; others go back.
+	Selective bool
+}
+
+// schemes has a row for each. Reactive ones are HPCC's simulator's, which the paper ran: DCQCN as in NICs, with the
+// first set of the paper's footnote 1, and TIMELY and HPCC with their authors' parameters, in proportion to the round trip.
+var schemes = map[scheme]method{
+	dcqcn:  {Control: dcqcnSet1, CNPs: nicCNPs, Switches: lossless},
+	timely: {Control: "timely", Switches: lossless},
+	hpcc:   {Control: "hpcc", Switches: telemetry},
+}
+
+// The paper's parameters of DCQCN (footnote 1), R_AI and R_HAI in proportion to a line of 100 Gb/s.
+const (
+	dcqcnSet1 = "dcqcn-nic:rate_period=900us,ai=0.0005line,hai=0.001line"
+	dcqcnSet2 = "dcqcn-nic:rate_period=300us,ai=0.00005line,hai=0.0005line"
+)
+
+// nicCNPs is what is between CNPs of NVIDIA's NICs (min_time_between_cnps).
+const nicCNPs = 4 * units.Microsecond
+
+// marking is that of all schemes at 100 Gb/s (section VI).
+var marking = fabric.ECN{Kmin: 22_000, Kmax: 85_000, Pmax: 0.2}
+
+// buffer is shared by all ports of a switch, at 100 Gb/s: HPCC's 32 MB. The paper names Homa's only, 35 MB.
+const buffer = 32 * 1000 * units.Bytes(1000)
+
+// Queues of switches, by class selectors: answers is that of ACKs, above all others, with its traffic class, and
+// tokens that of TOKENs. Those below are for data.
+const (
+	tokens      = 5
+	answers     = 7
+	answerClass = answers << 5
+)
+
+// shared is a buffer of the size for the network.
+func shared(n network, at100 units.Bytes) units.Bytes {
+	return units.Bytes(float64(at100) * n.scale())
+}
+
+// lossless is a switch with PFC as in HPCC's simulator: a port of the hosts' rate may take an eighth of
+// what is free, one of twice the rate twice of it.
+func lossless(n network) fabric.SwitchConfig {
+	c := fabric.HPCCSwitch(shared(n, buffer), 0.125, marking.Scale(0.25), n.Host.Delay, 0)
+	of := c.Queues
+	c.Queues = func(r units.BitRate) fabric.Queues {
+		qs := of(r)
+		qs[0].Alpha = min(0.5, 0.125*float64(r)/float64(n.Host.Rate))
+		// Three times what a link holds is too little on slow ones.
+		qs[0].Headroom = max(qs[0].Headroom, fabric.Headroom(r, n.Host.Delay, n.Host.Delay, payload+headers, 480))
+		return qs
+	}
+	return c
+}
+
+// headers is the most that a frame has besides payload.
+const headers = 200
+
+func telemetry(n network) fabric.SwitchConfig {
+	c := lossless(n)
+	c.INT = true
+	return c
+}
+
+func (s scheme) method() (method, cc.Control, error) {
+	m, ok := schemes[s]
+	if !ok {
+		return m, nil, fmt.Errorf("tocc: no scheme %q", s)
+	}
+	control, err := cc.Parse(m.Control)
+	return m, control, err
+}

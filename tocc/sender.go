@@ -1,0 +1,199 @@
+package tocc
+
+import (
+	"errors"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// Sender is the sender's half of counters (section V-A): packets leave before there are tokens while the
+// unscheduled phase lasts, then on tokens, oldest first.
+type Sender struct {
+	sender
+	limit units.Bytes // granted since the connection began
+	spent units.Bytes // of it, used or discarded
+	said  units.Bytes // the demand that the receiver knows of, when nothing was lost
+	stock stock
+	meter meter
+}
+
+func newSender(p *plan) *Sender {
+	lots := min(max(2*p.bdp/p.k+2, 8), 128) // twice what is under way: a lot a token
+	return &Sender{sender: sender{plan: p}, stock: stock{lots: make([]lot, lots)}}
+}
+
+var (
+	errNoToken  = errors.New("tocc: the notice is no TOKEN")
+	errNoRTS    = errors.New("tocc: the notice is no RTS")
+	errSingle   = errors.New("tocc: a credit of one packet, where tokens are counters")
+	errCounter  = errors.New("tocc: a counter, where credits are of one packet")
+	errSpent    = errors.New("tocc: more tokens spent than were granted")
+	errDemand   = errors.New("tocc: less demand than what was spent")
+	errNoCredit = errors.New("tocc: a credit that is worth nothing")
+)
+
+// Wants implements cc.Gate.
+func (s *Sender) Wants() cc.MarkSet {
+	return cc.MarkUnscheduled | cc.MarkWantsMore | cc.MarkTokenMarked
+}
+
+// Posted implements cc.Gate.
+func (s *Sender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
+	s.posted(bytes, b)
+	s.settle(now)
+}
+
+// usable is what tokens in hand let go that are not too old.
+func (s *Sender) usable(now units.Time) units.Bytes {
+	if s.age == 0 || s.stock.n == 0 {
+		return s.limit - s.spent
+	}
+	return s.limit - s.stock.until(now.Add(-s.age), s.spent)
+}
+
+// Ready implements cc.Gate.
+func (s *Sender) Ready(p *cc.Outgoing, now units.Time) bool {
+	return s.isUnscheduled(p) || p.Bytes <= s.usable(now)
+}
+
+// Took implements cc.Gate.
+func (s *Sender) Took(p *cc.Outgoing, now units.Time) cc.Marks {
+	s.expire(now)
+	marks, wantsMore := s.took(p, now)
+	if marks.Set&cc.MarkUnscheduled == 0 {
+		s.spent += p.Bytes
+		s.stock.spend(s.spent)
+	}
+	if wantsMore {
+		s.said = max(s.said, s.spent+s.wanted(p.Bytes, marks.Set))
+	}
+	s.settle(now)
+	return marks
+}
+
+// Lost implements cc.Gate.
+func (s *Sender) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
+	s.lost(b)
+	s.settle(now)
+}
+
+// Hear implements cc.Gate.
+func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
+	switch {
+	case n.Kind != cc.NoticeToken:
+		return errNoToken
+	case n.Flags&cc.NoticeSingle != 0:
+		return errSingle
+	}
+	s.backlog(b)
+	s.expire(now)
+	if limit := near(s.limit, n.Limit); limit > s.limit {
+		s.granted(limit, now)
+	}
+	s.heard(n, now)
+	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked(now)) {
+		s.ask(now) // what it repeats is spent: say so
+	}
+	s.settle(now)
+	return nil
+}
+
+// granted takes in tokens up to a limit.
+func (s *Sender) granted(limit units.Bytes, now units.Time) {
+	if most := s.spent + s.most; limit > most {
+		s.tally.Clamped++
+		limit = max(most, s.limit)
+	}
+	bytes := limit - s.limit
+	s.limit = limit
+	s.tally.Granted += bytes
+	s.stock.add(limit, now)
+	if bdp, ok := s.meter.came(bytes, s.path.BaseRTT, now); ok && s.realtime {
+		s.discard(limit-max(bdp, s.k+s.unit), now) // a token, and what is left of one
+	}
+}
+
+// expire discards what is too old.
+func (s *Sender) expire(now units.Time) {
+	if s.age != 0 && s.stock.n > 0 {
+		s.discard(s.stock.until(now.Add(-s.age), s.spent), now)
+	}
+}
+
+// discard drops tokens up to a limit. The receiver has to know, once in a round trip: they are part of what
+// was demanded.
+func (s *Sender) discard(upto units.Bytes, now units.Time) {
+	if upto <= s.spent {
+		return
+	}
+	s.tally.Discarded += upto - s.spent
+	s.spent = upto
+	s.stock.spend(upto)
+	if s.waits > 0 {
+		s.askBy(s.asked.Add(s.path.BaseRTT), now)
+	}
+}
+
+// demand is the tokens spent and what waits for one.
+func (s *Sender) demand() units.Bytes { return max(s.said, s.spent+s.needs()) }
+
+// blocked says that what waits needs tokens that are not here.
+func (s *Sender) blocked(now units.Time) bool {
+	return s.needs() > 0 && s.allowance == 0 && s.usable(now) < min(s.waits, s.unit)
+}
+
+// settle decides when to say what.
+func (s *Sender) settle(now units.Time) {
+	if s.waits == 0 && s.limit > s.spent { // nothing left: tokens in hand are dropped
+		s.tally.Discarded += s.limit - s.spent
+		s.spent = s.limit
+		s.stock.spend(s.spent)
+	}
+	switch {
+	case s.unknown():
+		if s.limit < s.said { // it still grants: what comes together goes together
+			s.askBy(s.asked.Add(s.path.BaseRTT/4), now)
+		} else {
+			s.ask(now)
+		}
+	case s.waits == 0 && s.open && !s.volume:
+		s.ask(now)
+	}
+	s.next = s.timers()
+	if s.stock.n > 0 && s.age != 0 {
+		s.next = sooner(s.next, moment(s.stock.at(0).at.Add(s.age)))
+	}
+	if s.rts && s.blocked(now) {
+		s.next = sooner(s.next, s.breaker())
+	}
+}
+
+// unknown says whether the receiver must be told of demand: it knows of less than a BDP that it has not granted,
+// and no packet will tell it by its mark.
+func (s *Sender) unknown() bool {
+	needs := s.needs()
+	switch {
+	case s.spent+needs <= s.said, needs == 0:
+		return false
+	case s.said-s.limit > s.bdp:
+		return false
+	case needs > s.bdp && s.said-s.spent >= s.unit:
+		return false
+	}
+	return true
+}
+
+// Emit implements cc.Gate.
+func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
+	s.backlog(b)
+	s.expire(now)
+	repeat := s.rts && s.blocked(now) && !s.breaker().After(now)
+	n, ok := s.emit(repeat, now)
+	if ok {
+		s.said = s.demand()
+		n.Demand, n.Spent = uint32(s.said), uint32(s.spent)
+	}
+	s.settle(now)
+	return n, ok
+}

@@ -1,0 +1,382 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// admission is a queue pair's part in receiver-driven control (cc.Gate, cc.Granter): the gate of what it
+// sends, the granter of what it receives. A queue pair without costs nothing.
+type admission struct {
+	qp      *QueuePair
+	gate    cc.Gate
+	granter cc.Granter
+
+	flow     cc.Flow // of the granter's congestion control, where it has one
+	controls bool
+	wants    cc.EventSet
+
+	out    cc.Outgoing // the packet at hand
+	marks  cc.Marks    // and what is on it
+	in     cc.Arrival
+	notice cc.Notice // the one that came
+
+	seen   wire.PSN  // one past the newest packet that the peer is known to have sent
+	cut    psnSet    // of its packets only the headers came
+	round  roundTrip // of what the gate lets leave
+	grants bool      // packets say by which grant they left
+	last   bool      // the gate lets none follow the packet at hand
+	shut   bool      // the gate kept a packet when nothing else could open it
+	heard  bool      // the peer has said something since
+
+	reads uint32 // READs and atomics that are posted and have not completed
+
+	next   *admission // behind it in the list of those with tokens to send
+	queued bool
+	gone   bool // its queue pair has no part in it any more
+}
+
+// Admit gives a queue pair a gate for what it sends and a granter for what it receives; either may be nil. That is
+// before RTR; the peer must agree to it (wire.FeatureToken), or the queue pair goes on without.
+func (qp *QueuePair) Admit(g cc.Gate, r cc.Granter) error {
+	if err := qp.want("admission", Reset, Init); err != nil {
+		return err
+	}
+	if qp.Type != RC {
+		return fmt.Errorf("transport: QP %#x: admission is for reliable connections, not %v: %w", uint32(qp.Num), qp.Type, ErrUnsupported)
+	}
+	qp.dropAdmission()
+	a := &admission{qp: qp, gate: g, granter: r}
+	if r != nil {
+		r.Attach(a)
+		if alg := r.Algorithm(); alg != nil {
+			a.flow, a.controls = qp.ep.addFlow(alg, qp), true
+			a.wants = qp.ep.cc.Wants(a.flow)
+			d, _ := qp.ep.cc.Decision(a.flow)
+			r.Decide(d, qp.ep.now)
+		}
+	}
+	qp.adm = a
+	return nil
+}
+
+// Admitted says whether the queue pair has a gate or a granter: not when its peer did not agree.
+func (qp *QueuePair) Admitted() bool { return qp.adm != nil }
+
+// dropAdmission ends it.
+func (qp *QueuePair) dropAdmission() {
+	a := qp.adm
+	if a == nil {
+		return
+	}
+	qp.adm, a.gone = nil, true
+	if a.controls {
+		qp.ep.cc.Remove(a.flow)
+	}
+}
+
+// begin takes part from RTR on: peer's packets begin with psn.
+func (a *admission) begin(psn wire.PSN) {
+	a.seen = psn
+	a.grants = a.gate != nil && a.gate.Wants()&cc.MarkGrant != 0
+}
+
+// Report implements cc.Reporter for the granter.
+func (a *admission) Report(ev *cc.Event, now units.Time) {
+	if !a.controls || a.gone || !a.wants.Has(ev.Kind) {
+		return
+	}
+	ev.Flow = a.flow
+	a.qp.ep.cc.Report(ev, now)
+	a.heed(now)
+}
+
+// Ask implements cc.Reporter for the granter.
+func (a *admission) Ask() {
+	if !a.gone {
+		a.heedGranter(a.qp.ep.now)
+	}
+}
+
+// heed takes over the newest decision about what is granted.
+func (a *admission) heed(now units.Time) {
+	if d, changed := a.qp.ep.cc.Decision(a.flow); changed {
+		a.granter.Decide(d, now)
+	}
+}
+
+// backlog answers what the queue pair has in hand.
+func (qp *QueuePair) backlog() cc.Backlog {
+	r := &qp.req
+	if qp.adm.reads > 0 {
+		return qp.backlogAmongReads()
+	}
+	waits := qp.left() - r.inFlight
+	if r.recovery != nil {
+		waits -= r.recovery.behind
+	}
+	return cc.Backlog{Waits: max(0, waits), InFlight: r.inFlight}
+}
+
+// backlogAmongReads answers the same where READs and atomics, which nobody admits, are posted, too.
+func (qp *QueuePair) backlogAmongReads() (b cc.Backlog) {
+	r := &qp.req
+	for i := r.done; i != r.posted; i++ {
+		w := &qp.send[i&r.mask]
+		switch {
+		case w.op.answered():
+		case i-r.done >= r.begun-r.done: // nothing of it has left
+			b.Waits += units.Bytes(w.length)
+		default:
+			for k := range w.packets {
+				switch psn := w.first.Add(k); {
+				case psn.Before(r.una) || r.recovery.has(psn, r.una):
+				case psn.Before(r.sndNxt) && (r.recovery == nil || !r.recovery.lost.has(psn)):
+					b.InFlight += qp.span(w, k, k+1)
+				default:
+					b.Waits += qp.span(w, k, k+1)
+				}
+			}
+		}
+	}
+	return b
+}
+
+// admits says whether the gate lets packet k of a SEND or WRITE leave.
+func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bool {
+	a := qp.adm
+	if a == nil || a.gate == nil {
+		return true
+	}
+	a.out = cc.Outgoing{Bytes: qp.span(w, k, k+1), Again: again, Backlog: qp.backlog()}
+	if k == 0 {
+		a.out.Message = units.Bytes(w.length)
+	}
+	if a.gate.Ready(&a.out, now) {
+		a.out.Bytes += units.Bytes(qp.mtu)
+		a.last = !a.gate.Ready(&a.out, now)
+		a.out.Bytes -= units.Bytes(qp.mtu)
+		return true
+	}
+	a.shut = true
+	if qp.req.rtoAt == 0 {
+		qp.startTimer(now)
+	}
+	return false
+}
+
+// gateOpen says whether the gate would let a full packet leave that does not begin a message.
+func (qp *QueuePair) gateOpen(now units.Time) bool {
+	a := qp.adm
+	if a == nil || a.gate == nil {
+		return true
+	}
+	a.out = cc.Outgoing{Bytes: units.Bytes(qp.mtu), Backlog: qp.backlog()}
+	return a.gate.Ready(&a.out, now)
+}
+
+// grantTLVs is how much longer a packet is that says by which token it left.
+const grantTLVs = wire.XCHLen + wire.InnerLen + wire.GrantLen
+
+// openGrant begins an XDATA that says by which token it leaves, with op in it. It answers how long that
+// beginning is.
+func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
+	wire.XCH(frame).Set(a.qp.sendTag, wire.GrantLen)
+	wire.SetInner(frame[wire.XCHLen:], op)
+	wire.Grant(frame[wire.XCHLen+wire.InnerLen:][:wire.GrantLen]).Set(a.marks.Grant)
+	return grantTLVs
+}
+
+// took tells the gate that the packet it was just asked about leaves. It answers the marks of its BTH.
+func (a *admission) took(now units.Time) (f wire.Flags) {
+	if a.shut {
+		a.shut = false
+		a.qp.startTimer(now) // it ran for the peer to say something
+	}
+	a.marks = a.gate.Took(&a.out, now)
+	f = wire.MarkUnscheduled.When(a.marks.Set&cc.MarkUnscheduled != 0)
+	f |= wire.MarkWantsMore.When(a.marks.Set&cc.MarkWantsMore != 0)
+	return f | wire.MarkTokenMarked.When(a.marks.Set&cc.MarkTokenMarked != 0)
+}
+
+// lost tells the gate that what had left waits again.
+func (qp *QueuePair) tellLost(bytes units.Bytes) {
+	if a := qp.adm; a != nil && a.gate != nil && bytes > 0 {
+		a.gate.Lost(bytes, qp.backlog(), qp.ep.now)
+		qp.heedGate()
+	}
+}
+
+// posted tells the gate of a message.
+func (a *admission) posted(w *sendWQE) {
+	switch qp := a.qp; {
+	case w.op.answered():
+		a.reads++
+	case a.gate != nil:
+		a.gate.Posted(units.Bytes(w.length), qp.backlog(), qp.ep.now)
+		qp.heedGate()
+	}
+}
+
+// completed notes the end of a request; one that was refused when it was posted has no packets.
+func (a *admission) completed(w *sendWQE) {
+	if w.op.answered() && w.packets > 0 {
+		a.reads--
+	}
+}
+
+// heedGate sees to it that the gate says what it has to say.
+func (qp *QueuePair) heedGate() {
+	switch next := qp.adm.gate.Next(); {
+	case next == 0:
+	case next.After(qp.ep.now):
+		qp.setTimer()
+	default:
+		qp.ep.owe(qp)
+	}
+}
+
+// gateSpeaks says whether the gate has something to say now.
+func (qp *QueuePair) gateSpeaks() bool {
+	a := qp.adm
+	if a == nil || a.gate == nil || qp.state != ReadyToSend && qp.state != SQDrained {
+		return false
+	}
+	next := a.gate.Next()
+	return next != 0 && !next.After(qp.ep.now)
+}
+
+// arrives tells the granter of a request of the peer's.
+func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
+	qp := a.qp
+	now, n := qp.ep.now, uint32(1)
+	if info.Kind == wire.Read {
+		n = qp.packetsFor(min(p.RETH().Len(), MaxMessage))
+	}
+	a.see(p.PSN, now)
+	a.cut.remove(p.PSN)
+	fresh := !p.PSN.Before(a.seen)
+	if end := p.PSN.Add(n); end.After(a.seen) {
+		a.seen = end
+	}
+	if info.Kind != wire.Send && info.Kind != wire.Write {
+		return
+	}
+	marks := p.BTH().Marks()
+	a.in = cc.Arrival{
+		Bytes: units.Bytes(p.End - p.PayloadOff), Congested: p.ECN == wire.ECNCE,
+		Again: !fresh && (p.PSN.Before(qp.resp.ePSN) || qp.resp.ahead != nil && within(qp.resp.ePSN, p.PSN) && qp.resp.ahead.here.has(p.PSN)),
+	}
+	if marks&wire.MarkUnscheduled != 0 {
+		a.in.Set = cc.MarkUnscheduled
+	}
+	if marks&wire.MarkWantsMore != 0 {
+		a.in.Set |= cc.MarkWantsMore
+	}
+	if marks&wire.MarkTokenMarked != 0 {
+		a.in.Set |= cc.MarkTokenMarked
+	}
+	if p.Op == wire.XDATA {
+		if g := p.Grant(); g != nil {
+			a.in.Set |= cc.MarkGrant
+			a.in.Grant = g.Seq()
+		}
+	}
+	a.granter.Arrived(&a.in, now)
+	a.heedGranter(now)
+}
+
+// see notes that everything before psn has left the peer: what is not here of that is missing.
+func (a *admission) see(psn wire.PSN, now units.Time) {
+	n := int(psn.Sub(a.seen))
+	if n <= 0 {
+		return
+	}
+	missing := n
+	for p := a.seen; n > 0 && within(a.qp.resp.ePSN, p); p, n = p.Add(1), n-1 {
+		if a.cut.has(p) { // the header told
+			missing--
+		}
+	}
+	a.seen = psn
+	if missing > 0 {
+		a.miss(missing, units.Bytes(missing)*units.Bytes(a.qp.mtu), now)
+	}
+}
+
+// heedGranter sees to it that the granter says what it has to say.
+func (a *admission) heedGranter(now units.Time) {
+	next := a.granter.Next()
+	if next == 0 || a.qp.state < ReadyToReceive || a.qp.state == Errored {
+		return
+	}
+	if next.After(now) {
+		a.qp.setTimer()
+		return
+	}
+	a.qp.ep.tokens.queue(a, now)
+}
+
+// earliest answers at, or when the gate or the granter wants a look, if that is earlier; 0 is never. What is due has
+// its turn.
+func (a *admission) earliest(at units.Time) units.Time {
+	if a.gate != nil {
+		at = a.sooner(at, a.gate.Next())
+	}
+	if a.granter != nil && !a.queued {
+		at = a.sooner(at, a.granter.Next())
+	}
+	return at
+}
+
+func (a *admission) sooner(at, next units.Time) units.Time {
+	if next != 0 && next.After(a.qp.ep.now) && (at == 0 || next.Before(at)) {
+		return next
+	}
+	return at
+}
+
+// onTimer looks after both halves.
+func (a *admission) onTimer(now units.Time) {
+	if a.gate != nil && a.qp.state >= ReadyToSend {
+		a.qp.heedGate()
+	}
+	if a.granter != nil {
+		a.heedGranter(now)
+	}
+}
+
+// silent is what a timeout means of a queue pair whose oldest packet waits at the gate: it costs a try when the
+// peer has said nothing since the one before.
+func (qp *QueuePair) silent(now units.Time) {
+	r, a := &qp.req, qp.adm
+	if a.heard {
+		a.heard, r.retriesLeft = false, r.retries
+	} else {
+		qp.stats.Timeouts++
+		qp.ep.counters.Timeouts++
+		if r.retriesLeft == 0 {
+			qp.ep.counters.RetriesExceeded++
+			qp.failHead(StatusRetryExcErr)
+			return
+		}
+		r.retriesLeft--
+	}
+	qp.startTimer(now)
+	qp.ep.activate(qp)
+}
+
+// atGate says whether the oldest packet of those that are not acknowledged waits at the gate.
+func (qp *QueuePair) atGate() bool {
+	r, a := &qp.req, qp.adm
+	switch {
+	case a == nil || !a.shut:
+		return false
+	case r.recovery != nil:
+		return r.recovery.lost.has(r.una)
+	}
+	return r.sndNxt == r.una && r.next != r.posted
+}

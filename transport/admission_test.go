@@ -1,0 +1,516 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// The least that receiver-driven control can be: a sender that says what waits, a receiver that grants it, so much
+// at a time, and both say again every 50 us what was not heard of.
+
+const (
+	grantAtATime = 4096
+	grantAgain   = 50 * units.Microsecond
+)
+
+var errNonsense = errors.New("counter runs backwards")
+
+type plainGate struct {
+	spent, limit uint32
+	next         units.Time
+	told         uint32
+	waits        units.Bytes
+	marks        cc.Marks
+	wants        cc.MarkSet
+	heard        []cc.Notice
+	posted, lost units.Bytes
+	withData     bool
+	deaf         bool // takes nothing down
+}
+
+func (g *plainGate) Posted(n units.Bytes, b cc.Backlog, now units.Time) {
+	g.posted, g.waits, g.next = g.posted+n, b.Waits, now
+}
+
+func (g *plainGate) Ready(p *cc.Outgoing, _ units.Time) bool {
+	return uint32(p.Bytes) <= g.limit-g.spent
+}
+
+func (g *plainGate) Took(p *cc.Outgoing, _ units.Time) cc.Marks {
+	g.spent += uint32(p.Bytes)
+	g.waits = p.Waits - p.Bytes
+	return g.marks
+}
+
+func (g *plainGate) Lost(n units.Bytes, b cc.Backlog, now units.Time) {
+	g.lost, g.waits, g.next = g.lost+n, b.Waits, now
+}
+
+func (g *plainGate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
+	if !g.deaf {
+		g.heard = append(g.heard, *n)
+	}
+	if n.Limit > 1<<30 && !g.deaf {
+		return errNonsense
+	}
+	if int32(n.Limit-g.limit) > 0 {
+		g.limit = n.Limit
+	}
+	return nil
+}
+
+func (g *plainGate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
+	g.waits, g.next = b.Waits, 0
+	if b.Waits > 0 {
+		g.next = now.Add(grantAgain)
+	}
+	return cc.Notice{Kind: cc.NoticeRTS, Demand: g.spent + uint32(b.Waits), Spent: g.spent, CE: 3, Seq: 9, Flags: cc.NoticeEnds, WithData: g.withData}, true
+}
+
+func (g *plainGate) Next() units.Time  { return g.next }
+func (g *plainGate) Wants() cc.MarkSet { return g.wants }
+
+type plainGranter struct {
+	demand, limit uint32
+	window        uint32
+	came          uint32
+	missing       int
+	next          units.Time
+	seq           uint16
+	arrivals      []cc.Arrival
+	heard         []cc.Notice
+	queue         int
+	rank          int
+	releases      units.Bytes
+	algorithm     cc.Algorithm
+	reporter      cc.Reporter
+	decisions     []cc.Decision
+	deaf          bool
+}
+
+func (g *plainGranter) Arrived(a *cc.Arrival, now units.Time) {
+	if !g.deaf {
+		g.arrivals = append(g.arrivals, *a)
+	}
+	g.came += uint32(a.Bytes)
+	g.more(now)
+}
+
+func (g *plainGranter) more(now units.Time) {
+	switch {
+	case g.limit == g.demand && g.came >= g.limit:
+		g.next = 0
+	case g.limit != g.demand && g.limit-min(g.came, g.limit) < g.window:
+		g.next = now
+	default:
+		g.next = now.Add(grantAgain)
+	}
+}
+
+func (g *plainGranter) Missing(n int, _ units.Bytes, _ units.Time) { g.missing += n }
+func (g *plainGranter) Consumed(units.Bytes, units.Time)           {}
+
+func (g *plainGranter) Hear(n *cc.Notice, now units.Time) error {
+	if !g.deaf {
+		g.heard = append(g.heard, *n)
+	}
+	if n.Demand > 1<<30 && !g.deaf {
+		return errNonsense
+	}
+	if int32(n.Demand-g.demand) > 0 {
+		g.demand = n.Demand
+	}
+	g.came = max(g.came, n.Spent)
+	g.next = now // an answer, in any case
+	return nil
+}
+
+func (g *plainGranter) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+	if g.limit-min(g.came, g.limit) < g.window {
+		g.limit += min(grantAtATime, g.demand-g.limit)
+	}
+	g.seq++
+	g.more(now)
+	return cc.Notice{Kind: cc.NoticeToken, Limit: g.limit, Seq: g.seq, Priority: 5, Missing: incomplete, Releases: g.releases, TrafficClass: 44<<2 | wire.ECNECT0, Classed: true}, true
+}
+
+func (g *plainGranter) Next() units.Time                   { return g.next }
+func (g *plainGranter) Rank() int                          { return g.rank }
+func (g *plainGranter) Queue() int                         { return g.queue }
+func (g *plainGranter) Algorithm() cc.Algorithm            { return g.algorithm }
+func (g *plainGranter) Attach(r cc.Reporter)               { g.reporter = r }
+func (g *plainGranter) Decide(d cc.Decision, _ units.Time) { g.decisions = append(g.decisions, d) }
+
+// admittedPair is a connection whose client may send what its server grants. The neighbours know each other.
+func admittedPair(t *testing.T, o sideOptions) (p *pair, a, b *side, g *plainGate, r *plainGranter) {
+	p = newPair(t)
+	a, b = o.make(t, p.a), o.make(t, p.b)
+	g, r = &plainGate{}, &plainGranter{window: 16384}
+	require.NoError(t, a.qp.Admit(g, &plainGranter{window: 1}))
+	require.NoError(t, b.qp.Admit(&plainGate{}, r))
+	o.features |= wire.FeatureToken
+	a.connect(t, o, b)
+	b.connect(t, o, a)
+	p.settle(10 * units.Microsecond)
+	p.la.record, p.lb.record = true, true
+	return p, a, b, g, r
+}
+
+// A WRITE leaves as it is granted: as much as that, and not before; both halves hear of everything.
+func TestAdmission(t *testing.T) {
+	p, a, b, g, r := admittedPair(t, defaults())
+	fill(a.mem, 1)
+	g.marks = cc.Marks{Set: cc.MarkUnscheduled | cc.MarkTokenMarked, TrafficClass: 10<<2 | wire.ECNECT0, Classed: true}
+	const size = 50_000
+	a.write(t, b, size)
+	got := p.await(a, 1)
+	require.Equal(t, StatusSuccess, got[0].Status)
+	assert.Equal(t, a.mem[:size], b.mem[:size])
+	assert.EqualValues(t, size, g.posted)
+	assert.EqualValues(t, size, r.limit, "what was granted is what was asked for")
+	assert.EqualValues(t, size, g.spent)
+	assert.Zero(t, g.waits)
+	assert.Len(t, r.arrivals, (size+1023)/1024)
+	assert.Equal(t, cc.Arrival{Bytes: 1024, Set: cc.MarkUnscheduled | cc.MarkTokenMarked}, r.arrivals[0])
+	assert.Equal(t, cc.NoticeRTS, r.heard[0].Kind)
+	assert.Equal(t, cc.Notice{Kind: cc.NoticeRTS, Demand: size, CE: 3, Seq: 9, Flags: cc.NoticeEnds}, r.heard[0])
+	assert.Equal(t, cc.Notice{Kind: cc.NoticeToken, Limit: 4096, Seq: 1, Priority: 5}, g.heard[0])
+	var first wire.Packet
+	for i, frame := range p.lb.sent { // the token before everything that it lets go
+		if require.NoError(t, first.Parse(frame)); first.Op == wire.Token {
+			assert.Zero(t, i)
+			assert.EqualValues(t, 44, first.DSCP)
+			assert.EqualValues(t, wire.ECNECT0, first.ECN)
+			break
+		}
+	}
+	require.NoError(t, first.Parse(p.la.sent[1]))
+	assert.EqualValues(t, 10, first.DSCP, "the gate chooses the class of a packet")
+	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice+p.a.counters.DropUnnegotiated)
+	p.conserved()
+}
+
+// What is lost costs time and nothing else: data, RTS, TOKEN or ACK, with selective repeat and without.
+func TestAdmissionWithLoss(t *testing.T) {
+	for _, sack := range []uint16{0, 256} {
+		for seed := range uint64(40) {
+			o := defaults()
+			o.sack, o.timeout = sack, 7
+			p, a, b, g, r := admittedPair(t, o)
+			p.la.record, p.lb.record = false, false
+			rng := rand.New(rand.NewPCG(seed, 1))
+			lossy := func([]byte) int {
+				switch {
+				case rng.IntN(10) == 0:
+					return 0
+				case rng.IntN(20) == 0:
+					return 2
+				}
+				return 1
+			}
+			fill(a.mem, byte(seed))
+			p.la.tamper, p.lb.tamper = lossy, lossy
+			total := 0
+			for range 4 {
+				n := 1 + rng.IntN(30_000)
+				total += n
+				a.write(t, b, n)
+			}
+			got := p.await(a, 4)
+			for _, wc := range got {
+				require.Equal(t, StatusSuccess, wc.Status, "seed %d", seed)
+			}
+			p.la.tamper, p.lb.tamper = nil, nil
+			p.settle(units.Millisecond)
+			assert.Zero(t, a.qp.backlog().Waits)
+			assert.Zero(t, a.qp.backlog().InFlight)
+			assert.GreaterOrEqual(t, g.spent, uint32(total))
+			assert.LessOrEqual(t, g.spent, r.limit)
+			if sack > 0 {
+				assert.LessOrEqual(t, int(g.spent), total+int(g.lost), "a packet of selective repeat is sent again when it was lost")
+			}
+			p.conserved()
+		}
+	}
+}
+
+// Backlog is what a model of the queue says, READs and lost packets among it or not.
+func TestBacklog(t *testing.T) {
+	o := defaults()
+	o.sack = 256
+	p, a, b, g, r := admittedPair(t, o)
+	r.window = 0 // grants nothing
+	a.write(t, b, 3000)
+	assert.Equal(t, cc.Backlog{Waits: 3000}, a.qp.backlog())
+	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.write(t, b, 700)
+	assert.Equal(t, cc.Backlog{Waits: 3700}, a.qp.backlog(), "READs are nobody's")
+	g.limit = 1024
+	p.settle(units.Microsecond / 2)
+	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.backlog())
+	p.settle(10 * units.Microsecond)
+	assert.Equal(t, cc.Backlog{Waits: 2676}, a.qp.backlog())
+	g.limit = 1 << 20
+	p.la.tamper = func(frame []byte) int { return 0 }
+	p.a.activate(a.qp)
+	p.settle(units.Microsecond)
+	assert.Equal(t, cc.Backlog{InFlight: 2676}, a.qp.backlog())
+	p.la.tamper = nil
+	p.await(a, 2)
+	assert.Equal(t, cc.Backlog{}, a.qp.backlog())
+}
+
+// A peer that says nothing any more is found out, though nothing is under way; one that only grants nothing is not.
+func TestAdmissionOfADeadPeer(t *testing.T) {
+	o := defaults()
+	o.timeout = 4 // 65 us
+	p, a, b, _, r := admittedPair(t, o)
+	r.window = 0
+	a.write(t, b, 3000)
+	p.settle(20 * units.Millisecond)
+	require.Empty(t, a.poll(), "the peer speaks")
+	p.lb.tamper = func([]byte) int { return 0 }
+	require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
+}
+
+// A queue pair whose peer knows of no tokens goes on without.
+func TestAdmissionNeedsThePeer(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	a, b := o.make(t, p.a), o.make(t, p.b)
+	g := &plainGate{}
+	require.NoError(t, a.qp.Admit(g, &plainGranter{}))
+	assert.NotZero(t, a.qp.Offer().Features&wire.FeatureToken)
+	assert.Zero(t, b.qp.Offer().Features&wire.FeatureToken)
+	a.connect(t, o, b)
+	b.connect(t, o, a)
+	assert.False(t, a.qp.Admitted())
+	a.write(t, b, 3000)
+	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
+	assert.Zero(t, g.spent)
+	require.ErrorIs(t, a.qp.Admit(g, nil), ErrState)
+	uc, err := p.a.CreateQP(QPInit{Type: UC, PD: a.pd, SendCQ: a.cq, RecvCQ: a.cq})
+	require.NoError(t, err)
+	require.ErrorIs(t, uc.Admit(g, nil), ErrUnsupported)
+}
+
+// Packets may say by which token they left.
+func TestGrantsOnPackets(t *testing.T) {
+	o := defaults()
+	p := newPair(t)
+	a, b := o.make(t, p.a), o.make(t, p.b)
+	g, r := &plainGate{wants: cc.MarkGrant, marks: cc.Marks{Set: cc.MarkGrant, Grant: 0x1234}}, &plainGranter{window: 16384}
+	require.NoError(t, a.qp.Admit(g, nil))
+	require.NoError(t, b.qp.Admit(nil, r))
+	o.features = wire.FeatureToken
+	a.connect(t, o, b)
+	b.connect(t, o, a)
+	p.settle(10 * units.Microsecond) // at 0 nothing is due: 0 is never
+	fill(a.mem, 3)
+	a.write(t, b, 5000)
+	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
+	assert.True(t, bytes.Equal(a.mem[:5000], b.mem[:5000]))
+	for _, in := range r.arrivals {
+		assert.EqualValues(t, 0x1234, in.Grant)
+		assert.NotZero(t, in.Set&cc.MarkGrant)
+	}
+}
+
+// A packet that nobody saw is told as missing, once; by an RTS that went the way of the data, too.
+func TestMissingIsTold(t *testing.T) {
+	p, a, b, g, r := admittedPair(t, defaults())
+	g.limit, r.demand, r.limit, r.came = 1<<20, 1<<20, 1<<20, 1<<20
+	n := 0
+	p.la.tamper = func([]byte) int {
+		if n++; n == 3 {
+			return 0
+		}
+		return 1
+	}
+	a.write(t, b, 5000)
+	p.await(a, 1)
+	assert.Equal(t, 1, r.missing)
+
+	r.missing, g.withData = 0, true
+	p.la.tamper = func(f []byte) int {
+		if f[14+20+8] != uint8(wire.RTS) {
+			return 0
+		}
+		return 1
+	}
+	a.write(t, b, 3000)
+	p.settle(2 * units.Microsecond)
+	g.next = p.now
+	p.a.owe(a.qp)
+	p.settle(5 * units.Microsecond)
+	assert.Equal(t, 3, r.missing)
+	p.la.tamper = nil
+	p.await(a, 1)
+}
+
+// Tokens of an endpoint leave no faster than the data they let go can come, higher ranks first, equal ones in turns.
+func TestTokensAreSpaced(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.features = wire.FeatureToken
+	p.a.info.LinkRate, p.b.info.LinkRate = 10*units.Gbps, 10*units.Gbps
+	var sides, remote [3]*side
+	for i := range sides {
+		a, b := o.make(t, p.a), o.make(t, p.b)
+		r := &plainGranter{window: 1 << 20, releases: 5000, rank: i / 2}
+		require.NoError(t, a.qp.Admit(&plainGate{}, nil))
+		require.NoError(t, b.qp.Admit(nil, r))
+		a.connect(t, o, b)
+		b.connect(t, o, a)
+		sides[i], remote[i] = a, b
+		defer func() { assert.EqualValues(t, 40_960, r.limit) }()
+	}
+	p.settle(10 * units.Microsecond)
+	p.lb.record = true
+	for i, a := range sides {
+		a.write(t, remote[i], 40_960)
+	}
+	began := p.now
+	var order []int
+	for p.now.Sub(began) < 200*units.Microsecond {
+		before := len(p.lb.sent)
+		next := p.step()
+		for _, f := range p.lb.sent[before:] {
+			var pk wire.Packet
+			if pk.Parse(f) == nil && pk.Op == wire.Token {
+				for i, a := range sides {
+					if a.qp.Num == pk.DestQP {
+						order = append(order, i)
+					}
+				}
+				if n := len(order); n > 1 {
+					assert.GreaterOrEqual(t, p.now.Sub(began), units.Duration(n-1)*4*units.Microsecond-units.Microsecond)
+				}
+			}
+		}
+		p.now = units.Earlier(next, p.now.Add(units.Microsecond/4))
+	}
+	require.Greater(t, len(order), 25)
+	assert.Equal(t, []int{2, 2, 2, 2, 2, 2, 2, 2, 2}, order[1:10], "the highest rank first, from the second on")
+	assert.NotEqual(t, order[12], order[13])
+	assert.NotEqual(t, order[13], order[14])
+}
+
+// Of a granter that keeps its tokens at the endpoint, those are dropped that find its queue full.
+func TestTokensAreDropped(t *testing.T) {
+	p, a, b, _, r := admittedPair(t, defaults())
+	p.b.info.LinkRate = units.Gbps
+	r.queue, r.window, r.releases = 4, 1<<20, 10_000
+	a.write(t, b, 60_000)
+	p.settle(30 * units.Microsecond)
+	assert.NotZero(t, p.b.counters.TokensDropped)
+	p.await(a, 1)
+}
+
+// Notices that cannot be change nothing, whoever sends them.
+func TestForgedNotices(t *testing.T) {
+	p, a, b, g, r := admittedPair(t, defaults())
+	r.window = 0
+	a.write(t, b, 3000)
+	p.settle(20 * units.Microsecond)
+	heard := len(g.heard)
+	forge := func(op wire.Opcode, tag uint16, psn wire.PSN, body func([]byte), n int) {
+		frame := make([]byte, 256)
+		ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: psn}, n)
+		wire.XCH(frame[ext:]).Set(tag, 0)
+		body(frame[ext+wire.XCHLen:])
+		b.qp.tmpl.Seal(frame[:total])
+		var one [1]packet.Buf
+		p.la.Alloc(one[:])
+		one[0].SetLen(copy(one[0].Room(), frame[:total]))
+		one[0].Time = p.now
+		p.la.inbox = append(p.la.inbox, one[0])
+		p.settle(0)
+	}
+	token := func(limit uint32, n int) func([]byte) {
+		return func(b []byte) { wire.TokenField(b).Set(limit, 1, n, 0, 0) }
+	}
+	forge(wire.Token, a.tag()+1, 99, token(4096, 0), 0)
+	assert.EqualValues(t, 1, p.a.counters.DropTag)
+	forge(wire.Token, a.tag(), 99, token(2<<30, 0), 0)
+	assert.EqualValues(t, 1, p.a.counters.DropNotice)
+	forge(wire.Token, a.tag(), 200, token(4096, 0), 0)
+	assert.EqualValues(t, 2, p.a.counters.DropNotice, "of what was never sent")
+	forge(wire.Token, a.tag(), 99, token(4096, 3), 4)
+	assert.EqualValues(t, 1, p.a.counters.DropExtension, "fewer ranges than it says")
+	forge(wire.RTS, a.tag(), 100, func(b []byte) { wire.RTSField(b).Set(4<<30-1, 0, 0, 0, 0) }, 0)
+	assert.EqualValues(t, 3, p.a.counters.DropNotice)
+	assert.Zero(t, g.spent)
+	assert.LessOrEqual(t, len(g.heard), heard+2)
+	forge(wire.Token, a.tag(), 99, token(4096, 0), 0)
+	p.settle(10 * units.Microsecond)
+	assert.EqualValues(t, 3000, g.spent)
+}
+
+// A granter's congestion control has a flow of its own at the endpoint's controller.
+func TestGranterReports(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	a, b := o.make(t, p.a), o.make(t, p.b)
+	s := &steered{decision: cc.Decision{Window: 7000}}
+	r := &plainGranter{window: 1, algorithm: s}
+	require.NoError(t, b.qp.Admit(nil, r))
+	require.NoError(t, a.qp.Admit(&plainGate{}, nil))
+	require.Equal(t, []cc.Decision{{Window: 7000}}, r.decisions)
+	o.features = wire.FeatureToken
+	a.connect(t, o, b)
+	b.connect(t, o, a)
+	s.on = func(*cc.Event, units.Time) { s.decision.Window = 9000 }
+	r.reporter.Report(&cc.Event{Kind: cc.ACK, Packets: 3}, p.now)
+	assert.Len(t, s.heard, 1)
+	assert.EqualValues(t, 9000, r.decisions[1].Window)
+	s.on = func(*cc.Event, units.Time) { s.decision.Window, s.decision.WakeAt = 1, 0 }
+	s.decision.WakeAt = p.now.Add(units.Microsecond)
+	r.reporter.Report(&cc.Event{Kind: cc.RTO}, p.now)
+	p.settle(3 * units.Microsecond)
+	assert.EqualValues(t, 1, r.decisions[len(r.decisions)-1].Window)
+	b.qp.Destroy()
+	r.reporter.Report(&cc.Event{Kind: cc.ACK}, p.now) // nobody's any more
+}
+
+// admitted is what a stream of tokens runs with.
+func admitted() sideOptions {
+	o := defaults()
+	o.features = wire.FeatureToken
+	o.admit = func() (cc.Gate, cc.Granter) { return &plainGate{deaf: true}, &plainGranter{window: 65536, deaf: true} }
+	return o
+}
+
+func TestAdmissionAllocatesNothing(t *testing.T) {
+	p, as, bs := crossedPair(t, admitted(), 1)
+	s := newStream(p, as[0], bs[0], OpWrite, 10_000)
+	s.burst(packet.Burst)
+	require.Zero(t, testing.AllocsPerRun(50, func() { s.burst(packet.Burst) }))
+	require.NotZero(t, p.b.counters.TokensSent)
+}
+
+// BenchmarkAdmission is a message of a packet with a token of its own, and without.
+func BenchmarkAdmission(b *testing.B) {
+	for name, o := range map[string]sideOptions{"none": defaults(), "tokens": admitted()} {
+		b.Run(name, func(b *testing.B) {
+			o.mtu, o.sges = MTU4096, 1
+			p, as, bs := crossedPair(b, o, 1)
+			s := newStream(p, as[0], bs[0], OpWrite, grantAtATime)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.burst(packet.Burst)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/packet.Burst, "ns/message")
+		})
+	}
+}

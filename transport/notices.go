@@ -1,0 +1,145 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// Notices of gates and granters as frames: RTS and TOKEN (docs/wire.md).
+
+// sendRTS sends what the gate has to say. It answers false when the port has no room.
+func (qp *QueuePair) sendRTS() bool {
+	e, a := qp.ep, qp.adm
+	class, b, behind := packet.ClassAck, e.frame(packet.ClassAck), e.frame(qp.class)
+	if b == nil || behind == nil {
+		return false
+	}
+	n, some := a.gate.Emit(qp.backlog(), e.now)
+	if !some {
+		qp.setTimer()
+		return true
+	}
+	flags := rtsFlags(n.Flags)
+	if n.WithData {
+		class, b, flags = qp.class, behind, flags|wire.RTSBehind
+	}
+	room := b.Room()
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RTS, PSN: qp.req.sndNxt}, 0)
+	frame := room[:total]
+	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
+	wire.RTSField(frame[ext+wire.XCHLen:][:wire.RTSLen]).Set(n.Demand, n.Spent, n.CE, n.Seq, flags)
+	tos := qp.resp.tos
+	switch {
+	case n.Classed:
+		tos = n.TrafficClass
+	case n.WithData:
+		tos = qp.tmpl.TOS()
+	}
+	qp.tmpl.SetFrameTOS(frame, tos)
+	qp.tmpl.Seal(frame)
+	b.SetLen(total)
+	e.push(class)
+	e.counters.RTSSent++
+	qp.setTimer()
+	return true
+}
+
+// sendToken builds a TOKEN into b. It answers what the TOKEN and the data it lets go take of the link.
+func (qp *QueuePair) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
+	e := qp.ep
+	var ranges []wire.Range
+	if n.Missing {
+		ranges = qp.missingRanges()
+	}
+	room := b.Room()
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.Token, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, wire.RangeLen*len(ranges))
+	frame := room[:total]
+	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
+	t := wire.TokenField(frame[ext+wire.XCHLen : total-wire.ICRCLen])
+	t.Set(n.Limit, n.Seq, len(ranges), tokenFlags(n.Flags), n.Priority)
+	for i, r := range ranges {
+		t.SetRange(i, r)
+	}
+	tos := qp.resp.tos
+	if n.Classed {
+		tos = n.TrafficClass
+	}
+	qp.tmpl.SetFrameTOS(frame, tos)
+	qp.tmpl.Seal(frame)
+	b.SetLen(total)
+	e.push(packet.ClassControl)
+	e.counters.TokensSent++
+	return n.Releases + units.Bytes(total) + wireExtra
+}
+
+// wireExtra is what a frame takes of a link besides its bytes: check sequence, preamble and gap.
+const wireExtra = 24
+
+// receiveNotice hears an RTS or a TOKEN. Another one than the peer should send changes nothing.
+func (qp *QueuePair) receiveNotice(p *wire.Packet) {
+	e, a, now := qp.ep, qp.adm, qp.ep.now
+	switch {
+	case p.Op == wire.RTS && !plausible(p.PSN, qp.resp.ePSN), p.Op == wire.Token && (!plausible(p.PSN, qp.req.una) || !p.PSN.Before(qp.req.sndMax)):
+		e.counters.DropNotice++
+	case p.Op == wire.RTS && a.granter != nil:
+		qp.receiveRTS(p, now)
+	case p.Op == wire.Token && a.gate != nil && (qp.state == ReadyToSend || qp.state == SQDrained):
+		qp.receiveToken(p, now)
+	default:
+		e.counters.DropState++
+	}
+}
+
+func (qp *QueuePair) receiveRTS(p *wire.Packet, now units.Time) {
+	a, h := qp.adm, p.RTS()
+	a.notice = cc.Notice{
+		Kind: cc.NoticeRTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(), CE: h.CE(), Seq: h.Seq(),
+		Congested: p.ECN == wire.ECNCE,
+	}
+	if err := a.granter.Hear(&a.notice, now); err != nil {
+		qp.ep.counters.DropNotice++
+		return
+	}
+	qp.ep.counters.RTSHeard++
+	if h.Flags()&wire.RTSBehind != 0 {
+		a.see(p.PSN, now)
+	}
+	a.heedGranter(now)
+}
+
+func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
+	a, t := qp.adm, p.Token()
+	a.notice = cc.Notice{
+		Kind: cc.NoticeToken, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(), Priority: t.Priority(),
+		Congested: p.ECN == wire.ECNCE,
+	}
+	if err := a.gate.Hear(&a.notice, qp.backlog(), now); err != nil {
+		qp.ep.counters.DropNotice++
+		return
+	}
+	qp.ep.counters.TokensHeard++
+	a.heard = true
+	if t.Ranges() > 0 {
+		qp.heedList(t)
+	}
+	qp.heedGate()
+	qp.ep.activate(qp)
+}
+
+// The flags of the wire are those of cc, but RTSBehind.
+
+func rtsFlags(f cc.NoticeFlags) wire.RTSFlags {
+	return wire.RTSFlags(f & (cc.NoticeRepeat | cc.NoticeUnscheduled | cc.NoticeAnswers | cc.NoticeEnds))
+}
+
+func tokenFlags(f cc.NoticeFlags) wire.TokenFlags {
+	return wire.TokenFlags(f & (cc.NoticeRepeat | cc.NoticeAsks | cc.NoticeSingle))
+}
+
+func noticeOfRTS(f wire.RTSFlags) cc.NoticeFlags {
+	return cc.NoticeFlags(f &^ wire.RTSBehind)
+}
+
+func noticeOfToken(f wire.TokenFlags) cc.NoticeFlags { return cc.NoticeFlags(f) }

@@ -1,0 +1,19 @@
+package wire
+
+// GrantLen is the length of a Grant.
+const GrantLen = 4
+
+// Grant is the TLV of an XDATA that says by which TOKEN its packet left.
+type Grant []byte
+
+// Set writes all of it.
+func (g Grant) Set(seq uint16) {
+	g[0], g[1] = uint8(TLVGrant), GrantLen/4
+	putBE16(g[2:], seq)
+}
+
+// Seq is the number of the TOKEN.
+func (g Grant) Seq() uint16 { return be16(g[2:]) }
+
+// Grant is that of an XDATA, nil when it has none.
+func (p *Packet) Grant() Grant { return Grant(p.TLVs().Find(TLVGrant)) }
