@@ -91,7 +91,8 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 		e.pacedWent = sent > 0
 	}
 	budget -= sent
-	budget -= e.serveRequests(now, budget) // among them those that lost their pace just now
+	budget -= e.serveRequests(now, budget)          // among them those that lost their pace just now
+	budget -= e.serve(int(turnAnswer), now, budget) // what gates say of what has left
 	for c := range e.classes {
 		e.flush(c)
 	}

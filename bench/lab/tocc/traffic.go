@@ -1,6 +1,8 @@
 package tocc
 
 import (
+	"fmt"
+
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/units"
@@ -23,6 +25,15 @@ type traffic struct {
 	// IncastLow and IncastHigh bound what every other host sends to one, in MTUs, again and again with a mean load of
 	// incastLoad; 0 for no incasts.
 	IncastLow, IncastHigh int
+}
+
+// String names it.
+func (t traffic) String() string {
+	name := fmt.Sprintf("%s, %g", t.Workload, t.Load)
+	if t.IncastHigh > 0 {
+		name += fmt.Sprintf(", incast %d-%d", t.IncastLow, t.IncastHigh)
+	}
+	return name
 }
 
 // incastLoad is the load of the link of the host that incasts go to.
