@@ -176,8 +176,11 @@ type Notice struct {
 
 	Demand uint32 // RTS: Spent and what waits for tokens
 	Spent  uint32 // RTS: bytes of tokens used or discarded
-	CE     uint16 // RTS: tokens that came with congestion experienced
-	Limit  uint32 // TOKEN: bytes granted
+	// Discarded is, in an RTS, what of Spent was discarded, modulo 2^24. An RTS may overtake data, so Spent alone
+	// does not tell which tokens are under way with data.
+	Discarded uint32
+	CE        uint16 // RTS: tokens that came with congestion experienced
+	Limit     uint32 // TOKEN: bytes granted
 	// Seq is the number of a TOKEN; in an RTS that answers one, of that.
 	Seq uint16
 	// Priority is that of the data which a TOKEN lets go, 0 the lowest (Homa: a grant has the priority).

@@ -16,6 +16,7 @@ type control struct {
 	first, n  int
 	event     cc.Event // here, so that none escapes
 
+	tokens uint32      // that left
 	used   units.Bytes // that made no whole token yet
 	marked int         // marks since the last event
 	delay  units.Duration
@@ -57,7 +58,8 @@ func (c *control) congested(r *Receiver, tokens int, now units.Time) {
 		c.marked += tokens
 	}
 	if c.wants.Has(cc.CNP) && c.cnp.Marked(now) {
-		c.report(r, cc.CNP, now)
+		c.prepare(r, cc.CNP)
+		c.report(r, now)
 	}
 }
 
@@ -87,19 +89,21 @@ func (c *control) arrived(r *Receiver, a *cc.Arrival, now units.Time) {
 	if packets == 0 {
 		return
 	}
-	c.event.Packets, c.event.Bytes = int(packets), min(packets*r.k, c.used)
-	c.used -= c.event.Bytes
-	c.event.Marked = min(c.marked, c.event.Packets)
-	c.marked -= c.event.Marked
-	c.event.Delay, c.delay = c.delay, 0
+	bytes := min(packets*r.k, c.used)
+	marked := min(c.marked, int(packets))
+	kind := cc.ACK
 	switch {
-	case c.event.Delay > 0 && c.wants.Has(cc.RTT):
-		c.report(r, cc.RTT, now)
-	case c.event.Marked > 0 && c.wants.Has(cc.ECN):
-		c.report(r, cc.ECN, now)
-	case c.wants.Has(cc.ACK):
-		c.report(r, cc.ACK, now)
+	case c.delay > 0 && c.wants.Has(cc.RTT):
+		kind = cc.RTT
+	case marked > 0 && c.wants.Has(cc.ECN):
+		kind = cc.ECN
 	}
+	ev := c.prepare(r, kind)
+	ev.Packets, ev.Bytes, ev.Marked, ev.Delay = int(packets), bytes, marked, c.delay
+	c.used -= bytes
+	c.marked -= marked
+	c.delay = 0
+	c.report(r, now)
 }
 
 // time finds how long ago the newest token left whose data comes now.
@@ -129,6 +133,7 @@ func (c *control) drop() {
 
 // granted is that a token left.
 func (c *control) granted(r *Receiver, bytes, wire units.Bytes, now units.Time) {
+	c.tokens++
 	if c.gap > 0 {
 		c.free = now.Add(units.Duration(float64(c.gap) * float64(wire) / float64(r.kw)))
 	}
@@ -141,15 +146,17 @@ func (c *control) granted(r *Receiver, bytes, wire units.Bytes, now units.Time) 
 		c.n++
 	}
 	if c.algorithm != nil && c.wants.Has(cc.TX) {
-		c.event.Packets, c.event.Bytes = 1, bytes
-		c.report(r, cc.TX, now)
+		ev := c.prepare(r, cc.TX)
+		ev.Packets, ev.Bytes = 1, bytes
+		c.report(r, now)
 	}
 }
 
 // posted is that something waits where nothing was left.
 func (c *control) posted(r *Receiver, before units.Bytes, now units.Time) {
 	if c.algorithm != nil && r.demand > before && before <= r.spent && c.wants.Has(cc.POST) {
-		c.report(r, cc.POST, now)
+		c.prepare(r, cc.POST)
+		c.report(r, now)
 	}
 }
 
@@ -161,17 +168,23 @@ func (c *control) from(now units.Time) units.Time {
 	return moment(now)
 }
 
-// report tells the algorithm. PSNs count tokens.
-func (c *control) report(r *Receiver, kind cc.Kind, now units.Time) {
-	c.event.Kind = kind
-	c.event.PSN = uint32(r.spent/r.k) & 0xffffff
-	c.event.SndNxt = uint32((r.limit+r.k-1)/r.k) & 0xffffff
-	c.event.InFlight = r.limit - r.spent
-	c.event.Left = max(r.demand, r.limit) - r.spent
+// prepare begins an event. PSNs count tokens.
+func (c *control) prepare(r *Receiver, kind cc.Kind) *cc.Event {
+	ev := &c.event
+	ev.Kind = kind
+	ev.InFlight = r.limit - r.spent
+	ev.Left = max(r.demand, r.limit) - r.spent
+	ev.SndNxt = c.tokens & 0xffffff
+	ev.PSN = (c.tokens - uint32((ev.InFlight+r.k-1)/r.k)) & 0xffffff
+	ev.Packets, ev.Bytes, ev.Marked, ev.Delay, ev.Probe = 0, 0, 0, 0, false
+	return ev
+}
+
+// report tells the algorithm of it.
+func (c *control) report(r *Receiver, now units.Time) {
 	if r.drive != nil {
 		r.drive.Report(&c.event, now)
 	}
-	c.event = cc.Event{}
 }
 
 // decided is W of a Decision: the window of an algorithm that has one, the BDP at its rate of one that has a rate;
@@ -215,8 +228,8 @@ func (c *control) timer() units.Time {
 func (c *control) lapse(r *Receiver, now units.Time) {
 	if c.asks && !c.askedAt.Add(mostPatience).After(now) {
 		c.asks = false
-		c.event.Probe = true
-		c.report(r, cc.RTO, now)
+		c.prepare(r, cc.RTO).Probe = true
+		c.report(r, now)
 	}
 }
 
@@ -225,6 +238,7 @@ func (c *control) answered(r *Receiver, seq uint16, now units.Time) {
 		return
 	}
 	c.asks = false
-	c.event.Probe, c.event.Delay = true, now.Sub(c.askedAt)
-	c.report(r, cc.RTT, now)
+	ev := c.prepare(r, cc.RTT)
+	ev.Probe, ev.Delay = true, now.Sub(c.askedAt)
+	c.report(r, now)
 }

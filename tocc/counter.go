@@ -8,6 +8,14 @@ func near(ref units.Bytes, wire uint32) units.Bytes {
 	return ref + units.Bytes(int32(wire-uint32(ref)))
 }
 
+// near24 is the same of a counter modulo 2^24.
+func near24(ref units.Bytes, wire uint32) units.Bytes {
+	return ref + units.Bytes(int32((wire-uint32(ref))<<8)>>8)
+}
+
+// mostWindow keeps what is discarded between two RTSs within what 24 bits tell.
+const mostWindow = 8*units.MiB - 1
+
 // farthest is more than what waits says at once, so that a demand is never taken for one before it.
 const farthest = units.GiB
 

@@ -141,9 +141,7 @@ func (r *CreditReceiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool)
 	r.tally.Notices++
 	n := cc.Notice{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: uint32(r.k), Seq: r.number,
 		TrafficClass: r.tokenClass, Classed: true, Missing: incomplete}
-	if r.pace {
-		n.Releases = r.kw
-	}
+	n.Releases = r.spacing(r.kw)
 	return n, true
 }
 

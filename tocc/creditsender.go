@@ -90,14 +90,9 @@ func (s *CreditSender) drop() {
 
 func (s *CreditSender) expire(now units.Time) {
 	for s.n > 0 && s.old(s.at(0), now) {
-		s.waste()
+		s.tally.Discarded += s.at(0).bytes
+		s.drop()
 	}
-}
-
-// waste drops the oldest credit.
-func (s *CreditSender) waste() {
-	s.tally.Discarded += s.at(0).bytes
-	s.drop()
 }
 
 // Lost implements cc.Gate.
@@ -121,8 +116,9 @@ func (s *CreditSender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	s.heard(n, now)
 	s.count(now)
 	s.tally.Granted += units.Bytes(n.Limit)
-	if s.n == len(s.credits) {
-		s.waste()
+	if s.n == len(s.credits) { // the oldest is of no use any more
+		s.tally.Discarded += s.at(0).bytes
+		s.drop()
 	}
 	s.n++
 	*s.at(s.n - 1) = credit{n.Seq, units.Bytes(n.Limit), now}
@@ -150,7 +146,8 @@ func (s *CreditSender) blocked() bool { return s.needs() > 0 && s.allowance == 0
 // settle decides when to say what.
 func (s *CreditSender) settle(now units.Time) {
 	for s.waits == 0 && s.n > 0 {
-		s.waste()
+		s.tally.Unneeded += s.at(0).bytes
+		s.drop()
 	}
 	switch {
 	case s.waits == 0 && s.open && !s.stopped: // CREDIT_STOP

@@ -15,7 +15,7 @@ type sender struct {
 	allowance units.Bytes // may leave without a token yet
 	loose     units.Bytes // left so, and is not known to be acknowledged
 	size      units.Bytes // of the message that leaves
-	fresh     bool        // no RTS of this burst has left, and about unsch leaves without a token
+	opens     bool        // no RTS of this burst has left, and about unsch leaves without a token
 	open      bool        // the receiver may think that something waits
 	tail      bool        // an RTS goes behind the last unscheduled packet (Aeolus)
 
@@ -38,7 +38,8 @@ type sender struct {
 // Tally counts what an end of a flow did.
 type Tally struct {
 	Granted     units.Bytes // by tokens
-	Discarded   units.Bytes // of them, by the sender: too old, too many, or not needed
+	Discarded   units.Bytes // of them, by the sender: too old, or too many
+	Unneeded    units.Bytes // of them, that came when nothing was left to send
 	Unscheduled units.Bytes // left, or came, without a token
 	Wire        units.Bytes // released by TOKENs that left, on the wire
 	Notices     uint64      // RTSs of a sender, TOKENs of a receiver
@@ -63,7 +64,7 @@ func (s *sender) posted(bytes units.Bytes, b cc.Backlog) {
 	s.backlog(b)
 	if bytes > 0 && b.Waits <= bytes { // nothing waited: a burst is as a new flow
 		s.allow(s.unsch - s.loose)
-		s.fresh = 2*s.allowance >= s.unsch
+		s.opens = 2*s.allowance >= s.unsch
 		s.tail = s.drop && s.allowance > 0
 	}
 }
@@ -207,7 +208,7 @@ func (s *sender) emit(repeat bool, now units.Time) (cc.Notice, bool) {
 		n.Flags |= cc.NoticeAnswers
 		n.Seq = s.question
 	}
-	if s.fresh && s.allowance > 0 {
+	if s.opens && s.allowance > 0 {
 		n.Flags |= cc.NoticeUnscheduled
 	}
 	if s.waits == 0 {
@@ -216,7 +217,7 @@ func (s *sender) emit(repeat bool, now units.Time) (cc.Notice, bool) {
 	if s.tail && s.allowance == 0 {
 		n.WithData, s.tail = true, false
 	}
-	s.answers, s.urgent, s.fresh, s.marked = false, false, false, false
+	s.answers, s.urgent, s.opens, s.marked = false, false, false, false
 	s.open = s.waits > 0
 	s.asked, s.rtsAt = now, 0
 	s.tally.Notices++

@@ -10,7 +10,9 @@ import (
 type Receiver struct {
 	*plan
 	limit  units.Bytes // granted since the connection began
-	spent  units.Bytes // spent': of it, seen to be used or discarded
+	seen   units.Bytes // of it, used by data that came or is missing
+	waste  units.Bytes // of it, discarded by the sender
+	spent  units.Bytes // spent': the two together
 	demand units.Bytes // what the sender is known to need, in all
 	told   units.Bytes // spent of the newest RTS
 	unseen units.Bytes // unscheduled bytes that are under way
@@ -52,7 +54,7 @@ func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 		r.tally.Unscheduled += a.Bytes
 	} else {
 		r.unseen = 0 // they left before
-		r.spent = min(r.spent+a.Bytes, r.limit)
+		r.used(r.seen + a.Bytes)
 	}
 	if a.Set&cc.MarkTokenMarked != 0 {
 		r.ce++
@@ -70,9 +72,15 @@ func (r *Receiver) Missing(_ int, bytes units.Bytes, now units.Time) {
 	r.demand += bytes
 	unscheduled := min(r.unseen, bytes)
 	r.unseen -= unscheduled
-	r.spent = min(r.spent+bytes-unscheduled, r.limit)
+	r.used(r.seen + bytes - unscheduled)
 	r.control.skipped(r)
 	r.settle(before, now)
+}
+
+// used is that so many bytes of tokens were used.
+func (r *Receiver) used(seen units.Bytes) {
+	r.seen = min(seen, r.limit-r.waste)
+	r.spent = r.seen + r.waste
 }
 
 // Consumed implements cc.Granter.
@@ -82,6 +90,7 @@ func (*Receiver) Consumed(units.Bytes, units.Time) {}
 func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	spent := near(r.limit, n.Spent)
 	needs := units.Bytes(int32(n.Demand - n.Spent))
+	waste := near24(r.waste, n.Discarded)
 	switch {
 	case n.Kind != cc.NoticeRTS:
 		return errNoRTS
@@ -89,6 +98,8 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		return errSpent
 	case needs < 0:
 		return errDemand
+	case waste > spent:
+		return errDiscarded
 	}
 	r.alive(now)
 	before := r.demand
@@ -97,12 +108,13 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	if n.Flags&cc.NoticeUnscheduled != 0 && n.Flags&cc.NoticeRepeat == 0 {
 		r.unseen = r.unsch
 	}
-	if spent >= r.told {
-		r.told = spent
-		if r.spent = max(r.spent, spent); n.Flags&cc.NoticeRepeat != 0 {
-			r.spent, r.unseen = spent, 0 // nothing is under way
+	if spent >= r.told && waste >= r.waste {
+		r.told, r.waste = spent, waste
+		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
+			r.seen, r.unseen = spent-waste, 0
 			r.retell = spent < r.limit
 		}
+		r.used(r.seen)
 		r.control.skipped(r)
 	}
 	if news := int16(n.CE - r.ce); news > 0 {
@@ -127,12 +139,12 @@ func (r *Receiver) wants() units.Bytes {
 	return r.demand - r.limit
 }
 
-// underWay is what tokens under way release, and unscheduled packets are, on the wire.
-func (r *Receiver) underWay() units.Bytes { return (r.limit - r.spent + r.unseen) * r.kw / r.k }
+// room says whether what tokens under way release, and what unscheduled packets are, leaves room in the window.
+func (r *Receiver) room() bool { return (r.limit-r.spent+r.unseen)*r.kw < r.window*r.k }
 
 // grants says whether a token may go.
 func (r *Receiver) grants() bool {
-	return r.wants() > 0 && r.underWay() < r.window && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
+	return r.wants() > 0 && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
 }
 
 // waiting says whether the receiver waits to hear of the sender.
@@ -206,9 +218,7 @@ func (r *Receiver) grant(n *cc.Notice, now units.Time) {
 	wire := Wire(bytes, r.unit)
 	r.limit += bytes
 	r.demand = max(r.demand, r.limit)
-	if r.pace {
-		n.Releases = wire
-	}
+	n.Releases = r.spacing(wire)
 	n.Priority = uint8(r.Rank())
 	r.tally.Granted += bytes
 	r.tally.Wire += wire

@@ -11,11 +11,13 @@ import (
 // unscheduled phase lasts, then on tokens, oldest first.
 type Sender struct {
 	sender
-	limit units.Bytes // granted since the connection began
-	spent units.Bytes // of it, used or discarded
-	said  units.Bytes // the demand that the receiver knows of, when nothing was lost
-	stock stock
-	meter meter
+	limit  units.Bytes // granted since the connection began
+	spent  units.Bytes // of it, used or discarded
+	waste  units.Bytes // of spent, discarded
+	echoes bool        // a repeated TOKEN is to be answered
+	said   units.Bytes // the demand that the receiver knows of, when nothing was lost
+	stock  stock
+	meter  meter
 }
 
 func newSender(p *plan) *Sender {
@@ -24,13 +26,14 @@ func newSender(p *plan) *Sender {
 }
 
 var (
-	errNoToken  = errors.New("tocc: the notice is no TOKEN")
-	errNoRTS    = errors.New("tocc: the notice is no RTS")
-	errSingle   = errors.New("tocc: a credit of one packet, where tokens are counters")
-	errCounter  = errors.New("tocc: a counter, where credits are of one packet")
-	errSpent    = errors.New("tocc: more tokens spent than were granted")
-	errDemand   = errors.New("tocc: less demand than what was spent")
-	errNoCredit = errors.New("tocc: a credit that is worth nothing")
+	errNoToken   = errors.New("tocc: the notice is no TOKEN")
+	errNoRTS     = errors.New("tocc: the notice is no RTS")
+	errSingle    = errors.New("tocc: a credit of one packet, where tokens are counters")
+	errCounter   = errors.New("tocc: a counter, where credits are of one packet")
+	errSpent     = errors.New("tocc: more tokens spent than were granted")
+	errDemand    = errors.New("tocc: less demand than what was spent")
+	errDiscarded = errors.New("tocc: more tokens discarded than spent")
+	errNoCredit  = errors.New("tocc: a credit that is worth nothing")
 )
 
 // Wants implements cc.Gate.
@@ -46,10 +49,15 @@ func (s *Sender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
 
 // usable is what tokens in hand let go that are not too old.
 func (s *Sender) usable(now units.Time) units.Bytes {
-	if s.age == 0 || s.stock.n == 0 {
+	if s.fresh(now) {
 		return s.limit - s.spent
 	}
 	return s.limit - s.stock.until(now.Add(-s.age), s.spent)
+}
+
+// fresh says that no token in hand is too old.
+func (s *Sender) fresh(now units.Time) bool {
+	return s.age == 0 || s.stock.n == 0 || now.Sub(s.stock.lots[s.stock.first].at) < s.age
 }
 
 // Ready implements cc.Gate.
@@ -92,8 +100,9 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 		s.granted(limit, now)
 	}
 	s.heard(n, now)
-	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked(now)) {
-		s.ask(now) // what it repeats is spent: say so
+	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked()) {
+		s.echoes = true // what it repeats is spent: say so
+		s.ask(now)
 	}
 	s.settle(now)
 	return nil
@@ -116,7 +125,7 @@ func (s *Sender) granted(limit units.Bytes, now units.Time) {
 
 // expire discards what is too old.
 func (s *Sender) expire(now units.Time) {
-	if s.age != 0 && s.stock.n > 0 {
+	if !s.fresh(now) {
 		s.discard(s.stock.until(now.Add(-s.age), s.spent), now)
 	}
 }
@@ -128,6 +137,7 @@ func (s *Sender) discard(upto units.Bytes, now units.Time) {
 		return
 	}
 	s.tally.Discarded += upto - s.spent
+	s.waste += upto - s.spent
 	s.spent = upto
 	s.stock.spend(upto)
 	if s.waits > 0 {
@@ -139,14 +149,15 @@ func (s *Sender) discard(upto units.Bytes, now units.Time) {
 func (s *Sender) demand() units.Bytes { return max(s.said, s.spent+s.needs()) }
 
 // blocked says that what waits needs tokens that are not here.
-func (s *Sender) blocked(now units.Time) bool {
-	return s.needs() > 0 && s.allowance == 0 && s.usable(now) < min(s.waits, s.unit)
+func (s *Sender) blocked() bool {
+	return s.limit-s.spent < min(s.waits, s.unit) && s.allowance == 0
 }
 
 // settle decides when to say what.
 func (s *Sender) settle(now units.Time) {
 	if s.waits == 0 && s.limit > s.spent { // nothing left: tokens in hand are dropped
-		s.tally.Discarded += s.limit - s.spent
+		s.tally.Unneeded += s.limit - s.spent
+		s.waste += s.limit - s.spent
 		s.spent = s.limit
 		s.stock.spend(s.spent)
 	}
@@ -162,9 +173,9 @@ func (s *Sender) settle(now units.Time) {
 	}
 	s.next = s.timers()
 	if s.stock.n > 0 && s.age != 0 {
-		s.next = sooner(s.next, moment(s.stock.at(0).at.Add(s.age)))
+		s.next = sooner(s.next, moment(s.stock.lots[s.stock.first].at.Add(s.age)))
 	}
-	if s.rts && s.blocked(now) {
+	if s.rts && s.blocked() {
 		s.next = sooner(s.next, s.breaker())
 	}
 }
@@ -188,11 +199,15 @@ func (s *Sender) unknown() bool {
 func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	s.backlog(b)
 	s.expire(now)
-	repeat := s.rts && s.blocked(now) && !s.breaker().After(now)
+	repeat := s.rts && s.blocked() && !s.breaker().After(now)
 	n, ok := s.emit(repeat, now)
 	if ok {
+		if s.echoes {
+			n.Flags |= cc.NoticeRepeat
+			s.echoes = false
+		}
 		s.said = s.demand()
-		n.Demand, n.Spent = uint32(s.said), uint32(s.spent)
+		n.Demand, n.Spent, n.Discarded = uint32(s.said), uint32(s.spent), uint32(s.waste)&0xffffff
 	}
 	s.settle(now)
 	return n, ok

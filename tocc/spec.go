@@ -242,6 +242,7 @@ const (
 
 func newPlan(o options, path cc.Path) (*plan, error) {
 	sizes, err := o.levels()
+	o.most = min(o.most, mostWindow)
 	return &plan{
 		options: o, path: path, bdp: path.BDP(), unit: path.Payload,
 		kw:         Wire(o.k, path.Payload),
@@ -254,4 +255,16 @@ func newPlan(o options, path cc.Path) (*plan, error) {
 // wait is how long to wait before saying something for the n-th time again: twice as long each time.
 func (p *plan) wait(n uint8) units.Duration {
 	return min(p.patience<<min(n, 5), max(mostPatience, p.patience))
+}
+
+// spacing is what a TOKEN that releases so much says of it, for it to be followed after as long as that takes
+// of the link: with its own share of the link where there is a limiter, else without (NDP's pulls).
+func (p *plan) spacing(wire units.Bytes) units.Bytes {
+	switch {
+	case !p.pace:
+		return 0
+	case !p.limiter:
+		return max(1, wire-TokenWire)
+	}
+	return wire
 }

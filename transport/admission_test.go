@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/pace"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -505,6 +506,7 @@ func BenchmarkAdmission(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			o.mtu, o.sges = MTU4096, 1
 			p, as, bs := crossedPair(b, o, 1)
+			p.tick = 2 * pace.Slot // or rounds would be spent in waiting for the wheel
 			s := newStream(p, as[0], bs[0], OpWrite, grantAtATime)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -29,7 +29,9 @@ func (qp *QueuePair) sendRTS() bool {
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RTS, PSN: qp.req.sndNxt}, 0)
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
-	wire.RTSField(frame[ext+wire.XCHLen:][:wire.RTSLen]).Set(n.Demand, n.Spent, n.CE, n.Seq, flags)
+	rts := wire.RTSField(frame[ext+wire.XCHLen:][:wire.RTSLen])
+	rts.Set(n.Demand, n.Spent, n.CE, n.Seq, flags)
+	rts.SetDiscarded(n.Discarded)
 	tos := qp.resp.tos
 	switch {
 	case n.Classed:
@@ -95,7 +97,7 @@ func (qp *QueuePair) receiveNotice(p *wire.Packet) {
 func (qp *QueuePair) receiveRTS(p *wire.Packet, now units.Time) {
 	a, h := qp.adm, p.RTS()
 	a.notice = cc.Notice{
-		Kind: cc.NoticeRTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(), CE: h.CE(), Seq: h.Seq(),
+		Kind: cc.NoticeRTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(), Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
 		Congested: p.ECN == wire.ECNCE,
 	}
 	if err := a.granter.Hear(&a.notice, now); err != nil {

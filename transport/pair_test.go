@@ -132,6 +132,7 @@ type pair struct {
 	a, b     *Endpoint
 	la, lb   *link
 	deadline map[*Endpoint]units.Time
+	tick     units.Duration // between rounds of a benchmark; 0 means a nanosecond
 }
 
 func newPair(t testing.TB) *pair {

@@ -29,6 +29,9 @@ func (h RTSField) Set(demand, spent uint32, ce, seq uint16, f RTSFlags) {
 	putBE32(h[12:], uint32(f)<<24)
 }
 
+// SetDiscarded writes what of Spent was discarded, after Set.
+func (h RTSField) SetDiscarded(bytes uint32) { putBE32(h[12:], uint32(h[12])<<24|bytes&0xffffff) }
+
 // Demand is Spent and the bytes that wait for tokens.
 func (h RTSField) Demand() uint32 { return be32(h) }
 
@@ -40,6 +43,9 @@ func (h RTSField) CE() uint16 { return be16(h[8:]) }
 
 // Seq is the number of the TOKEN that this answers, with RTSAnswers.
 func (h RTSField) Seq() uint16 { return be16(h[10:]) }
+
+// Discarded is the bytes of tokens that were discarded, modulo 2^24.
+func (h RTSField) Discarded() uint32 { return be32(h[12:]) & 0xffffff }
 
 // Flags are those of this version.
 func (h RTSField) Flags() RTSFlags { return RTSFlags(h[12]) & rtsFlags }

@@ -1,0 +1,131 @@
+package tocc
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// loop is a flow whose tokens and data meet no delay: for the price of a token.
+type loop struct {
+	cc.Inline
+	gate    cc.Gate
+	granter cc.Granter
+	flow    cc.Flow
+	now     units.Time
+	out     cc.Outgoing
+	in      cc.Arrival
+	n       cc.Notice
+}
+
+func newLoop(t testing.TB, text string) *loop {
+	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5 * us, Payload: 4096}
+	gate, granter, err := parse(t, text).New(path)
+	require.NoError(t, err)
+	l := &loop{gate: gate, granter: granter, now: 1}
+	granter.Attach(l)
+	if a := granter.Algorithm(); a != nil {
+		l.flow = l.Add(a, 0)
+	}
+	l.out = cc.Outgoing{Bytes: 4096, Message: 4096, Backlog: cc.Backlog{Waits: units.GiB, InFlight: 4096}}
+	gate.Posted(units.GiB, l.out.Backlog, l.now)
+	n, ok := gate.Emit(l.out.Backlog, l.now)
+	require.True(t, ok)
+	require.NoError(t, granter.Hear(&n, l.now))
+	return l
+}
+
+func (l *loop) Report(ev *cc.Event, now units.Time) {
+	ev.Flow = l.flow
+	l.Inline.Report(ev, now)
+	if d, ok := l.Decision(l.flow); ok {
+		l.granter.Decide(d, now)
+	}
+}
+
+func (*loop) Ask() {}
+
+// token is what a token costs its receiver: it goes, and the data comes.
+func (l *loop) token() bool {
+	l.now += 400_000
+	n, ok := l.granter.Emit(false, l.now)
+	if ok {
+		l.n = n
+		l.in.Bytes, l.in.Set = 4096, cc.MarkWantsMore
+		l.granter.Arrived(&l.in, l.now)
+	}
+	return ok
+}
+
+// packet is what a token costs its sender: it comes, and a packet leaves.
+func (l *loop) packet(step uint32) bool {
+	l.now += 400_000
+	l.n = cc.Notice{Kind: cc.NoticeToken, Limit: l.n.Limit + step, Seq: l.n.Seq + 1}
+	if l.gate.Hear(&l.n, l.out.Backlog, l.now) != nil || !l.gate.Ready(&l.out, l.now) {
+		return false
+	}
+	l.gate.Took(&l.out, l.now)
+	return true
+}
+
+func TestNoTokenAllocates(t *testing.T) {
+	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn", "unsch=0,cc=swift", "homa:unsch=0", "ndp:unsch=0"} {
+		r, s := newLoop(t, text), newLoop(t, text)
+		n := 0
+		assert.Zero(t, testing.AllocsPerRun(1000, func() {
+			if r.token() && s.packet(4096) {
+				n++
+			}
+		}), text)
+		assert.Equal(t, 1001, n, text)
+	}
+}
+
+// least reports what one of a batch takes when nothing else has the core: the least of all batches.
+func least(b *testing.B, one func() bool) {
+	const batch = 1000
+	best := time.Duration(math.MaxInt64)
+	for b.Loop() {
+		begun := time.Now()
+		for range batch {
+			if !one() {
+				b.Fatal("no token")
+			}
+		}
+		best = min(best, time.Since(begun))
+	}
+	b.ReportMetric(float64(best.Nanoseconds())/batch, "ns/token")
+}
+
+// BenchmarkReceiver is a TOKEN that goes and its data that comes.
+func BenchmarkReceiver(b *testing.B) {
+	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn", "unsch=0,cc=swift", "homa:unsch=0"} {
+		b.Run(text, func(b *testing.B) { least(b, newLoop(b, text).token) })
+	}
+}
+
+// BenchmarkSender is a TOKEN that comes and a packet that goes.
+func BenchmarkSender(b *testing.B) {
+	l := newLoop(b, "unsch=0,cc=none")
+	least(b, func() bool { return l.packet(4096) })
+}
+
+// BenchmarkManyFlows is both, of 10 000 flows in turns.
+func BenchmarkManyFlows(b *testing.B) {
+	flows := make([]*loop, 10_000)
+	for i := range flows {
+		flows[i] = newLoop(b, "unsch=0,cc=dcqcn")
+	}
+	i := 0
+	least(b, func() bool {
+		l := flows[i%len(flows)]
+		i++
+		return l.token() && l.packet(4096)
+	})
+}

@@ -1,0 +1,404 @@
+package tocc
+
+import (
+	"container/heap"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// model is one direction of a connection packet by packet: a transport with selective repeat on either side, a wire
+// with a delay, and a fate for each frame.
+type model struct {
+	t    testing.TB
+	path cc.Path
+	rng  *rand.Rand
+	now  units.Time
+	todo events
+	n    int
+
+	gate    cc.Gate
+	granter cc.Granter
+	inline  cc.Inline
+	flow    cc.Flow
+	token   bool // there is token CC
+
+	lossData, lossToken, lossRTS, lossAck, marks float64
+	threshold                                    units.Bytes // of selective drop; 0 none
+
+	// The sender.
+	packets  []packet
+	next     int   // of packets, the first that never left
+	again    []int // that were lost
+	waits    units.Bytes
+	inFlight units.Bytes
+	loose    units.Bytes // unscheduled and not acknowledged
+	una      int
+	free     units.Time // its link
+	polled   units.Time
+	paused   units.Time // it does nothing until then
+	rto      units.Duration
+	asked    units.Time // the poll that is due
+
+	// The receiver.
+	arrived  []bool
+	told     []bool // missing
+	epsn     int
+	seen     int        // one past the newest
+	tokenAt  units.Time // when the next TOKEN may leave
+	askedR   units.Time
+	queue    []cc.Notice // of credits
+	draining bool
+
+	// The wire.
+	busy  units.Time // the bottleneck
+	tally struct {
+		unscheduled, lost, retransmitted, missing units.Bytes
+		most                                      units.Bytes // unscheduled, not acknowledged
+	}
+}
+
+type packet struct {
+	bytes, message units.Bytes
+	sent           units.Time
+	out            bool // in flight
+	unscheduled    bool
+	acked, again   bool
+}
+
+type event struct {
+	at units.Time
+	n  int
+	do func()
+}
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].n < e[j].n
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	old := *e
+	x := old[len(old)-1]
+	*e = old[:len(old)-1]
+	return x
+}
+
+func newModel(t testing.TB, spec Spec, path cc.Path, seed uint64) *model {
+	gate, granter, err := spec.New(path)
+	require.NoError(t, err)
+	m := &model{t: t, path: path, rng: rand.New(rand.NewPCG(seed, 7)), gate: gate, granter: granter, rto: 400 * us, now: 1}
+	granter.Attach(m)
+	if a := granter.Algorithm(); a != nil {
+		m.token = true
+		m.flow = m.inline.Add(a, m.now)
+		d, _ := m.inline.Decision(m.flow)
+		granter.Decide(d, m.now)
+	}
+	return m
+}
+
+// Report implements cc.Reporter.
+func (m *model) Report(ev *cc.Event, now units.Time) {
+	ev.Flow = m.flow
+	m.inline.Report(ev, now)
+	m.decide()
+	m.wakeAlgorithm()
+}
+
+func (m *model) wakeAlgorithm() {
+	if at := m.inline.Poll(m.now); at.Sub(m.now) < units.Second {
+		m.at(at, func() {
+			m.inline.Poll(m.now)
+			m.decide()
+			m.receive()
+		})
+	}
+	m.decide()
+}
+
+func (m *model) decide() {
+	if d, ok := m.inline.Decision(m.flow); ok {
+		m.granter.Decide(d, m.now)
+	}
+}
+
+func (*model) Ask() {}
+
+func (m *model) at(at units.Time, do func()) {
+	m.n++
+	heap.Push(&m.todo, event{max(at, m.now), m.n, do})
+}
+
+func (m *model) after(d units.Duration, do func()) { m.at(m.now.Add(d), do) }
+
+// post puts a message into the send queue.
+func (m *model) post(bytes units.Bytes) {
+	for left, first := bytes, true; left > 0; first = false {
+		p := packet{bytes: min(left, m.path.Payload)}
+		if first {
+			p.message = bytes
+		}
+		left -= p.bytes
+		m.packets = append(m.packets, p)
+		m.arrived, m.told = append(m.arrived, false), append(m.told, false)
+	}
+	m.waits += bytes
+	m.gate.Posted(bytes, m.backlog(), m.now)
+	m.send()
+}
+
+func (m *model) backlog() cc.Backlog { return cc.Backlog{Waits: m.waits, InFlight: m.inFlight} }
+
+// send is a poll of the sender.
+func (m *model) send() {
+	if m.now.Before(m.paused) {
+		m.at(m.paused, m.send)
+		return
+	}
+	for at := m.gate.Next(); at != 0 && !at.After(m.now); at = m.gate.Next() {
+		n, ok := m.gate.Emit(m.backlog(), m.now)
+		if ok {
+			m.carryRTS(n)
+		}
+	}
+	for m.waits > 0 && !m.free.After(m.now) {
+		i, p := m.head()
+		out := cc.Outgoing{Bytes: p.bytes, Message: p.message, Again: p.again, Backlog: m.backlog()}
+		if !m.gate.Ready(&out, m.now) {
+			break
+		}
+		m.leave(i, m.gate.Took(&out, m.now))
+	}
+	m.later()
+}
+
+// later polls the sender again when it is time.
+func (m *model) later() {
+	if at := m.gate.Next(); at != 0 && (m.asked == 0 || at.Before(m.asked) || !m.asked.After(m.now)) {
+		m.asked = max(at, m.now)
+		m.at(at, m.send)
+	}
+	if m.waits > 0 && m.free.After(m.now) {
+		m.at(m.free, m.send)
+	}
+}
+
+func (m *model) head() (int, *packet) {
+	if len(m.again) > 0 {
+		return m.again[0], &m.packets[m.again[0]]
+	}
+	return m.next, &m.packets[m.next]
+}
+
+func (m *model) leave(i int, marks cc.Marks) {
+	p := &m.packets[i]
+	if len(m.again) > 0 {
+		m.again = m.again[1:]
+		m.tally.retransmitted += p.bytes
+	} else {
+		m.next++
+	}
+	m.waits -= p.bytes
+	m.inFlight += p.bytes
+	p.sent, p.out = m.now, true
+	p.unscheduled = marks.Set&cc.MarkUnscheduled != 0
+	if p.unscheduled {
+		require.False(m.t, p.again)
+		m.loose += p.bytes
+		m.tally.unscheduled += p.bytes
+		m.tally.most = max(m.tally.most, m.loose)
+	}
+	m.free = m.now.Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
+	sent, seq := p.sent, i
+	m.at(m.free.Add(m.rto), func() { m.timeout(seq, sent) })
+	backlog := m.path.LineRate.Bytes(m.busy.Sub(m.now))
+	if m.rng.Float64() < m.lossData || p.unscheduled && m.threshold > 0 && backlog > m.threshold {
+		m.tally.lost += p.bytes
+		return
+	}
+	m.busy = max(m.busy, m.now).Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
+	a := cc.Arrival{Bytes: p.bytes, Set: marks.Set, Grant: marks.Grant, Congested: m.rng.Float64() < m.marks}
+	m.at(m.busy.Add(m.path.BaseRTT/2), func() { m.arrive(seq, a) })
+}
+
+func (m *model) timeout(i int, sent units.Time) {
+	if p := &m.packets[i]; p.out && p.sent == sent {
+		m.lose(i)
+		m.send()
+	}
+}
+
+// lose puts a packet among those that wait.
+func (m *model) lose(i int) {
+	p := &m.packets[i]
+	if !p.out || p.acked {
+		return
+	}
+	p.out, p.again = false, true
+	if p.unscheduled {
+		m.loose -= p.bytes
+		p.unscheduled = false
+	}
+	m.inFlight -= p.bytes
+	m.waits += p.bytes
+	m.again = append(m.again, i)
+	m.gate.Lost(p.bytes, m.backlog(), m.now)
+}
+
+// arrive is a packet of data at the receiver.
+func (m *model) arrive(i int, a cc.Arrival) {
+	m.sawUpTo(i)
+	m.seen = max(m.seen, i+1)
+	a.Again = m.arrived[i]
+	m.arrived[i] = true
+	for m.epsn < len(m.arrived) && m.arrived[m.epsn] {
+		m.epsn++
+	}
+	m.granter.Arrived(&a, m.now)
+	m.receive()
+	if m.rng.Float64() >= m.lossAck {
+		m.after(m.path.BaseRTT/2, func() { m.ack(i) })
+	}
+}
+
+// sawUpTo tells of packets before i that did not come.
+func (m *model) sawUpTo(i int) {
+	for j := m.epsn; j < i; j++ {
+		if !m.arrived[j] && !m.told[j] && j >= m.seen {
+			m.told[j] = true
+			m.tally.missing += m.packets[j].bytes
+			m.granter.Missing(1, m.packets[j].bytes, m.now)
+		}
+	}
+}
+
+func (m *model) ack(i int) {
+	p := &m.packets[i]
+	if p.acked {
+		return
+	}
+	p.acked = true
+	if p.out {
+		m.inFlight -= p.bytes
+		if p.unscheduled {
+			m.loose -= p.bytes
+		}
+		p.out = false
+	} else { // it was taken for lost
+		m.waits -= p.bytes
+		for k, j := range m.again {
+			if j == i {
+				m.again = append(m.again[:k], m.again[k+1:]...)
+				break
+			}
+		}
+	}
+	m.send()
+}
+
+// receive is a poll of the receiver.
+func (m *model) receive() {
+	at := m.granter.Next()
+	for ; at != 0 && !at.After(m.now); at = m.granter.Next() {
+		if m.granter.Queue() == 0 && m.tokenAt.After(m.now) {
+			m.at(m.tokenAt, m.receive)
+			return
+		}
+		n, ok := m.granter.Emit(m.epsn < m.seen, m.now)
+		switch {
+		case !ok:
+		case m.granter.Queue() == 0:
+			m.space(n)
+			m.carryToken(n)
+		case len(m.queue) < m.granter.Queue():
+			m.queue = append(m.queue, n)
+			m.drain()
+		}
+	}
+	if at != 0 && (m.askedR == 0 || at.Before(m.askedR) || !m.askedR.After(m.now)) {
+		m.askedR = at
+		m.at(at, m.receive)
+	}
+}
+
+func (m *model) space(n cc.Notice) {
+	if n.Releases > 0 {
+		m.tokenAt = max(m.tokenAt, m.now).Add(m.path.LineRate.Duration(n.Releases + TokenWire))
+	}
+}
+
+// drain sends queued credits.
+func (m *model) drain() {
+	if m.draining || len(m.queue) == 0 {
+		return
+	}
+	m.draining = true
+	m.at(m.tokenAt, func() {
+		m.draining = false
+		n := m.queue[0]
+		m.queue = m.queue[1:]
+		m.space(n)
+		m.carryToken(n)
+		m.drain()
+	})
+}
+
+func (m *model) carryToken(n cc.Notice) {
+	var missing []int
+	for j := m.epsn; n.Missing && j < m.seen && len(missing) < 32; j++ {
+		if !m.arrived[j] {
+			missing = append(missing, j)
+		}
+	}
+	if m.rng.Float64() < m.lossToken {
+		return
+	}
+	m.after(m.path.BaseRTT/2, func() {
+		n.Congested = m.rng.Float64() < m.marks
+		require.NoError(m.t, m.gate.Hear(&n, m.backlog(), m.now))
+		for _, j := range missing {
+			if m.now.Sub(m.packets[j].sent) > m.path.BaseRTT {
+				m.lose(j)
+			}
+		}
+		m.send()
+	})
+}
+
+func (m *model) carryRTS(n cc.Notice) {
+	if m.rng.Float64() < m.lossRTS {
+		return
+	}
+	upto, at := m.next, m.now
+	if n.WithData {
+		at = max(m.busy, m.now)
+	}
+	m.at(at.Add(m.path.BaseRTT/2), func() {
+		if n.WithData {
+			m.sawUpTo(upto)
+			m.seen = max(m.seen, upto)
+		}
+		require.NoError(m.t, m.granter.Hear(&n, m.now))
+		m.receive()
+	})
+}
+
+// run goes on until everything is acknowledged and nothing is left to do, or until d has passed.
+func (m *model) run(d units.Duration) {
+	end := m.now.Add(d)
+	for len(m.todo) > 0 && m.todo[0].at <= end {
+		e := heap.Pop(&m.todo).(event)
+		m.now = e.at
+		e.do()
+	}
+}
+
+func (m *model) done() bool { return m.next == len(m.packets) && m.waits == 0 && m.inFlight == 0 }
