@@ -106,8 +106,11 @@ func (o *options) check() error {
 	return nil
 }
 
-// onPath checks what only a path tells.
+// onPath checks what only a path tells. A BDP of less than a packet is one.
 func (o *options) onPath(path *cc.Path) error {
+	if bdp := path.BDP(); o.unsch > 0 && o.unsch >= bdp {
+		o.unsch = max(bdp, path.Payload)
+	}
 	switch {
 	case o.k < path.Payload:
 		return fmt.Errorf("k=%d is less than the %d bytes of a packet: a token must let a packet go", o.k, path.Payload)
