@@ -75,7 +75,6 @@ type Controller struct {
 	program *Program
 	flows   []*flow
 	free    []cc.Flow
-	late    []cc.Flow
 	msg     Message
 	out     []byte
 	in      []byte
@@ -254,7 +253,7 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	if c.create(f, now); !f.created {
 		return
 	}
-	c.apply(f, ev.Flow, now)
+	c.apply(f, now)
 	if !f.running {
 		return
 	}
@@ -279,7 +278,7 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 		c.counters.Aborted++
 		return
 	}
-	c.decide(f, ev.Flow)
+	f.decide()
 	if send {
 		c.msg.Kind, c.msg.Flow, c.msg.Program, c.msg.Fields = Measure, uint32(f.handle), m.program.ID, m.Fields()
 		if push(c.reports, &c.msg, &c.out) {
@@ -302,7 +301,7 @@ func rateOf(r units.BitRate) uint64 {
 }
 
 // apply does what was staged: a program first, then values.
-func (c *Controller) apply(f *flow, name cc.Flow, now units.Time) {
+func (c *Controller) apply(f *flow, now units.Time) {
 	if f.change {
 		f.change, f.running = false, true
 		f.machine.Change(c.program, now)
@@ -315,12 +314,12 @@ func (c *Controller) apply(f *flow, name cc.Flow, now units.Time) {
 		if r := f.staged[1].Value; r < unlimited {
 			d.Rate = units.BitRate(min(r, unlimited/8) * 8)
 		}
-		c.set(f, name, d)
+		f.set(d)
 	}
 }
 
 // decide takes over what the program itself has set.
-func (c *Controller) decide(f *flow, name cc.Flow) {
+func (f *flow) decide() {
 	cwnd, rate := f.machine.Decided()
 	d := f.decision
 	if cwnd > 0 && cwnd != positive(d.Window) {
@@ -329,10 +328,10 @@ func (c *Controller) decide(f *flow, name cc.Flow) {
 	if rate > 0 && rate != rateOf(d.Rate) && rate < unlimited/8 {
 		d.Rate = units.BitRate(rate * 8)
 	}
-	c.set(f, name, d)
+	f.set(d)
 }
 
-func (c *Controller) set(f *flow, name cc.Flow, d cc.Decision) {
+func (f *flow) set(d cc.Decision) {
 	if d != f.decision {
 		f.decision, f.changed = d, true
 	}
