@@ -10,6 +10,9 @@
 // cannot measure of its [Path], and refuses what cannot work there. [Help] explains every parameter.
 // An algorithm shows its state as a [Snapshot].
 //
+// Beside it is the seam of admission: a [Gate] at the sender and a [Granter] at the receiver of a flow, for
+// control that the receiver drives.
+//
 //	[Swift]             delay, of fabric and hosts apart
 //	[TIMELY], [LEDBAT]  delay: its gradient; its distance from a target
 //	[DCTCP], [D2TCP]    the share of marked packets; and deadlines

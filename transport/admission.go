@@ -24,11 +24,13 @@ type admission struct {
 	in     cc.Arrival
 	notice cc.Notice // the one that came
 
-	seen   wire.PSN // one past the newest packet that the peer is known to have sent
-	grants bool     // packets say by which grant they left
-	last   bool     // the gate lets none follow the packet at hand
-	shut   bool     // the gate kept a packet when nothing else could open it
-	heard  bool     // the peer has said something since
+	seen   wire.PSN  // one past the newest packet that the peer is known to have sent
+	cut    psnSet    // of its packets only the headers came
+	round  roundTrip // of what the gate lets leave
+	grants bool      // packets say by which grant they left
+	last   bool      // the gate lets none follow the packet at hand
+	shut   bool      // the gate kept a packet when nothing else could open it
+	heard  bool      // the peer has said something since
 
 	reads uint32 // READs and atomics that are posted and have not completed
 
@@ -166,14 +168,14 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 	return false
 }
 
-// gateOpen says whether the gate would let a full packet leave that does not begin a message.
-func (qp *QueuePair) gateOpen(now units.Time) bool {
-	a := qp.adm
-	if a == nil || a.gate == nil {
+// admitsLost says whether the gate lets the oldest lost packet leave, of which there is one.
+func (qp *QueuePair) admitsLost(now units.Time) bool {
+	if qp.adm == nil {
 		return true
 	}
-	a.out = cc.Outgoing{Bytes: units.Bytes(qp.mtu), Backlog: qp.backlog()}
-	return a.gate.Ready(&a.out, now)
+	psn, _ := qp.req.recovery.lost.next(qp.req.una)
+	w := &qp.send[qp.locate(psn)&qp.req.mask]
+	return w.op.answered() || qp.admits(w, uint32(psn.Sub(w.first)), true, now)
 }
 
 // grantTLVs is how much longer a packet is that says by which token it left.
@@ -195,6 +197,7 @@ func (a *admission) took(now units.Time) (f wire.Flags) {
 		a.qp.startTimer(now) // it ran for the peer to say something
 	}
 	a.marks = a.gate.Took(&a.out, now)
+	a.qp.heedGate() // what had to go before it speaks may have gone
 	f = wire.MarkUnscheduled.When(a.marks.Set&cc.MarkUnscheduled != 0)
 	f |= wire.MarkWantsMore.When(a.marks.Set&cc.MarkWantsMore != 0)
 	return f | wire.MarkTokenMarked.When(a.marks.Set&cc.MarkTokenMarked != 0)
@@ -233,6 +236,7 @@ func (qp *QueuePair) heedGate() {
 	case next.After(qp.ep.now):
 		qp.setTimer()
 	default:
+		qp.ep.gateSpeaks = true
 		qp.ep.owe(qp)
 	}
 }
@@ -255,6 +259,7 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 		n = qp.packetsFor(min(p.RETH().Len(), MaxMessage))
 	}
 	a.see(p.PSN, now)
+	a.cut.remove(p.PSN)
 	fresh := !p.PSN.Before(a.seen)
 	if end := p.PSN.Add(n); end.After(a.seen) {
 		a.seen = end
@@ -288,9 +293,19 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 
 // see notes that everything before psn has left the peer: what is not here of that is missing.
 func (a *admission) see(psn wire.PSN, now units.Time) {
-	if n := psn.Sub(a.seen); n > 0 {
-		a.granter.Missing(int(n), units.Bytes(n)*units.Bytes(a.qp.mtu), now)
-		a.seen = psn
+	n := int(psn.Sub(a.seen))
+	if n <= 0 {
+		return
+	}
+	missing := n
+	for p := a.seen; n > 0 && within(a.qp.resp.ePSN, p); p, n = p.Add(1), n-1 {
+		if a.cut.has(p) { // the header told
+			missing--
+		}
+	}
+	a.seen = psn
+	if missing > 0 {
+		a.miss(missing, units.Bytes(missing)*units.Bytes(a.qp.mtu), now)
 	}
 }
 

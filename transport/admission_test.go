@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/pace"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -35,6 +36,7 @@ type plainGate struct {
 	heard        []cc.Notice
 	posted, lost units.Bytes
 	withData     bool
+	deaf         bool // takes nothing down
 }
 
 func (g *plainGate) Posted(n units.Bytes, b cc.Backlog, now units.Time) {
@@ -56,8 +58,10 @@ func (g *plainGate) Lost(n units.Bytes, b cc.Backlog, now units.Time) {
 }
 
 func (g *plainGate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
-	g.heard = append(g.heard, *n)
-	if n.Limit > 1<<30 {
+	if !g.deaf {
+		g.heard = append(g.heard, *n)
+	}
+	if n.Limit > 1<<30 && !g.deaf {
 		return errNonsense
 	}
 	if int32(n.Limit-g.limit) > 0 {
@@ -92,10 +96,13 @@ type plainGranter struct {
 	algorithm     cc.Algorithm
 	reporter      cc.Reporter
 	decisions     []cc.Decision
+	deaf          bool
 }
 
 func (g *plainGranter) Arrived(a *cc.Arrival, now units.Time) {
-	g.arrivals = append(g.arrivals, *a)
+	if !g.deaf {
+		g.arrivals = append(g.arrivals, *a)
+	}
 	g.came += uint32(a.Bytes)
 	g.more(now)
 }
@@ -115,8 +122,10 @@ func (g *plainGranter) Missing(n int, _ units.Bytes, _ units.Time) { g.missing +
 func (g *plainGranter) Consumed(units.Bytes, units.Time)           {}
 
 func (g *plainGranter) Hear(n *cc.Notice, now units.Time) error {
-	g.heard = append(g.heard, *n)
-	if n.Demand > 1<<30 {
+	if !g.deaf {
+		g.heard = append(g.heard, *n)
+	}
+	if n.Demand > 1<<30 && !g.deaf {
 		return errNonsense
 	}
 	if int32(n.Demand-g.demand) > 0 {
@@ -473,4 +482,37 @@ func TestGranterReports(t *testing.T) {
 	assert.EqualValues(t, 1, r.decisions[len(r.decisions)-1].Window)
 	b.qp.Destroy()
 	r.reporter.Report(&cc.Event{Kind: cc.ACK}, p.now) // nobody's any more
+}
+
+// admitted is what a stream of tokens runs with.
+func admitted() sideOptions {
+	o := defaults()
+	o.features = wire.FeatureToken
+	o.admit = func() (cc.Gate, cc.Granter) { return &plainGate{deaf: true}, &plainGranter{window: 65536, deaf: true} }
+	return o
+}
+
+func TestAdmissionAllocatesNothing(t *testing.T) {
+	p, as, bs := crossedPair(t, admitted(), 1)
+	s := newStream(p, as[0], bs[0], OpWrite, 10_000)
+	s.burst(packet.Burst)
+	require.Zero(t, testing.AllocsPerRun(50, func() { s.burst(packet.Burst) }))
+	require.NotZero(t, p.b.counters.TokensSent)
+}
+
+// BenchmarkAdmission is a message of a packet with a token of its own, and without.
+func BenchmarkAdmission(b *testing.B) {
+	for name, o := range map[string]sideOptions{"none": defaults(), "tokens": admitted()} {
+		b.Run(name, func(b *testing.B) {
+			o.mtu, o.sges = MTU4096, 1
+			p, as, bs := crossedPair(b, o, 1)
+			p.tick = 2 * pace.Slot // or rounds would be spent in waiting for the wheel
+			s := newStream(p, as[0], bs[0], OpWrite, grantAtATime)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.burst(packet.Burst)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/packet.Burst, "ns/message")
+		})
+	}
 }

@@ -82,7 +82,7 @@ func crossedPair(tb testing.TB, o sideOptions, qps int) (p *pair, as, bs []*side
 }
 
 func (p *pair) poll() {
-	p.now = p.now.Add(units.Nanosecond)
+	p.now = p.now.Add(max(p.tick, units.Nanosecond))
 	p.a.Poll(p.now)
 	p.b.Poll(p.now)
 }

@@ -23,6 +23,10 @@
 // A flow that congestion control has stopped learns how long its way is by probes (probes.go), from peers
 // of ours and any other.
 //
+// What else than a window must let a packet go, such as tokens of the receiver, is a cc.Gate, and who says so
+// at the other end a cc.Granter ([QueuePair.Admit]; admission.go, notices.go). An endpoint spaces the
+// tokens of its granters, so that what they let go fits its link (tokens.go).
+//
 // Queue pair 1 belongs to a communication manager, if the program gives one to [Endpoint.Manage]: its
 // datagrams go to and come from an rdmacm.Machine (manage.go), by which programs of librdmacm and
 // ours connect their queue pairs.

@@ -132,6 +132,7 @@ type pair struct {
 	a, b     *Endpoint
 	la, lb   *link
 	deadline map[*Endpoint]units.Time
+	tick     units.Duration // between rounds of a benchmark; 0 means a nanosecond
 }
 
 func newPair(t testing.TB) *pair {
@@ -214,10 +215,12 @@ type sideOptions struct {
 	algorithm cc.Algorithm
 	sack      uint16 // bits agreed; 0: go-back-N
 	features  wire.Features
+	admit     func() (cc.Gate, cc.Granter)
 	class     uint8 // of traffic
 	answers   uint8 // and of what answers it
 
 	rtoLow, rtoHigh units.Duration
+	reordering      units.Duration
 	maxInFlight     units.Bytes
 }
 
@@ -239,6 +242,10 @@ func (o sideOptions) make(t testing.TB, e *Endpoint) *side {
 	s.qp, err = e.CreateQP(QPInit{Type: o.kind, PD: s.pd, SendCQ: s.cq, RecvCQ: s.cq, SRQ: o.srq, MaxSendWR: o.depth, MaxRecvWR: o.depth,
 		MaxSendSGE: o.sges, MaxRecvSGE: o.sges, MaxInline: o.inline, Algorithm: o.algorithm})
 	require.NoError(t, err)
+	if o.admit != nil {
+		require.NoError(t, s.qp.Admit(o.admit()))
+		require.Empty(t, o.features&^wire.FeatureToken)
+	}
 	return s
 }
 
@@ -258,7 +265,7 @@ func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 		RTRAttr{Path: AddressVector{IP: ip, TrafficClass: o.class}, AnswerClass: o.answers, PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads, MinRNRTimer: 1,
 			Extension: s.agreement(o, to)},
 		RTSAttr{SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr, MaxRdAtomic: o.reads,
-			RTOLow: o.rtoLow, RTOHigh: o.rtoHigh, MaxInFlight: o.maxInFlight}))
+			RTOLow: o.rtoLow, RTOHigh: o.rtoHigh, Reordering: o.reordering, MaxInFlight: o.maxInFlight}))
 }
 
 func (s *side) agreement(o sideOptions, to *side) wire.Agreement {

@@ -54,3 +54,27 @@ func TestTokensShareALink(t *testing.T) {
 		assert.Greater(t, total, 80e9)
 	}
 }
+
+// What is a little more than may leave without tokens asks for the rest at once, not when a timer of something else expires.
+func TestRestBehindTheUnscheduledPhase(t *testing.T) {
+	spec, err := tocc.Parse("k=2048B")
+	require.NoError(t, err)
+	for _, senders := range []int{1, 3} {
+		net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 1}}, senders+1, fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond})
+		cl, err := cluster.New(net, cluster.Config{Selective: true, Timeout: 12, AnswerClass: 56 << 2, Admit: func(_, _, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
+			return spec.New(path)
+		}})
+		require.NoError(t, err)
+		require.NoError(t, cl.Introduce())
+		bdp := int64(net.Bottleneck(0, senders).Bytes(cl.BaseRTT(0, senders)))
+		for size := bdp - 2048; size < bdp+2048; size += 100 {
+			begin := net.Now()
+			for from := range senders {
+				_, err := cl.Start(workload.Flow{Src: from, Dst: senders, Bytes: units.Bytes(size)})
+				require.NoError(t, err)
+			}
+			require.NoError(t, net.Run(begin.Add(100*units.Microsecond)))
+			require.Zero(t, cl.Running(), "%d senders, %d bytes", senders, size)
+		}
+	}
+}

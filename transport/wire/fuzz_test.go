@@ -19,6 +19,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(anXACK(f, v6))
 		f.Add(aProbe(f, v6))
 		f.Add(aProbeAck(f, v6))
+		f.Add(anRTS(f, v6))
+		f.Add(aToken(f, v6, 3))
 		f.Add(anXDATA(f, v6, RCWriteOnlyImm, 3, 50))
 		f.Add(anXDATA(f, v6, RCReadResponseMiddle, 0, 50))
 		f.Add(aBolt(f, v6, BoltINC, 50))
@@ -47,7 +49,7 @@ func views(t *testing.T, p *Packet) {
 	} else {
 		require.Equal(t, p.BTHOff+BTHLen, p.ExtOff)
 	}
-	if p.Op != XACK { // whose TLVs are none of its fixed headers
+	if p.Op != XACK && p.Op != Token { // whose TLVs are none of its fixed headers
 		require.Equal(t, p.ExtOff+uint16(i.Ext), p.PayloadOff)
 	}
 	require.Equal(t, len(p.Frame), int(p.End)+int(p.Pad)+ICRCLen)
@@ -93,6 +95,12 @@ func extensionViews(t *testing.T, p *Packet) {
 		require.Nil(t, p.Bolt())
 	case Probe:
 		require.Len(t, p.ProbeField(), ProbeLen)
+	case RTS:
+		require.Len(t, p.RTS(), RTSLen)
+	case Token:
+		for i := range p.Token().Ranges() {
+			require.NotZero(t, p.Token().Range(i).Count)
+		}
 	case ProbeAck:
 		require.Len(t, p.ProbeEcho(), ProbeEchoLen)
 	case SRC:
@@ -108,6 +116,9 @@ func extensionViews(t *testing.T, p *Packet) {
 	}
 	if b := p.Bolt(); b != nil {
 		require.Equal(t, b, FindBolt(p.Frame))
+	}
+	if g := p.Grant(); g != nil {
+		g.Seq()
 	}
 	if b := p.BoltEcho(); b != nil {
 		b.Counts()

@@ -1,13 +1,6 @@
 package tocc
 
-import (
-	"slices"
-
-	"github.com/goroce/goroce/bench/lab/experiment"
-)
+import "slices"
 
 // Experiments are those of this package.
-var Experiments = slices.Concat(leafSpine, testbedExperiments)
-
-// leafSpine are comparisons with reactive schemes in leaf-spine networks.
-var leafSpine []*experiment.Experiment
+var Experiments = slices.Concat(microExperiments, leafSpine, testbedExperiments)

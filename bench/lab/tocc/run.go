@@ -21,11 +21,7 @@ type run struct {
 
 // name is the cell's: what differs between the runs of one experiment.
 func (r run) name() string {
-	name := fmt.Sprintf("%s, %s, %s, %g", r.Scheme, r.Network.Name, r.Traffic.Workload, r.Traffic.Load)
-	if r.Traffic.IncastHigh > 0 {
-		name += fmt.Sprintf(", incast %d-%d", r.Traffic.IncastLow, r.Traffic.IncastHigh)
-	}
-	return name
+	return fmt.Sprintf("%s, %s at %v, %v", r.Scheme, r.Network.Name, r.Network.Host.Rate, r.Traffic)
 }
 
 // cells are those of schemes that serve the same traffic in the same network.
@@ -98,6 +94,10 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	admit, err := m.admit()
+	if err != nil {
+		return nil, err
+	}
 	source, span, err := r.Traffic.source(r.Network, j.Seed)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		Seed: j.Seed, PathMTU: payload, CNPInterval: m.CNPs, Selective: m.Selective,
 		Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
 		Serve: func(workload.Flow) cluster.Service {
-			return cluster.Service{Control: control, AnswerClass: answerClass}
+			return cluster.Service{Control: control, AnswerClass: answerClass, Admit: admit}
 		},
 	})
 	if err != nil {

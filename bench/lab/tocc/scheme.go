@@ -5,6 +5,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
 
@@ -15,16 +16,24 @@ const (
 	dcqcn  scheme = "DCQCN"
 	timely scheme = "TIMELY"
 	hpcc   scheme = "HPCC"
+
+	unscheduled scheme = "ToCC"           // begins with up to a BDP without tokens
+	scheduled   scheme = "ToCC w/o unsch" // sends nothing without
 )
 
-// reactive are the schemes without tokens, which PFC protects from loss.
-var reactive = []scheme{dcqcn, timely, hpcc}
+// reactive are the schemes without tokens, which PFC protects from loss; compared are they and ToCC.
+var (
+	reactive = []scheme{dcqcn, timely, hpcc}
+	compared = append(reactive[:3:3], unscheduled, scheduled)
+)
 
 // method is what makes up a scheme.
 type method struct {
 	// Control is the congestion control of senders, and CNPs the least time between CNPs of a flow (0 is the transport's).
 	Control string
 	CNPs    units.Duration
+	// Tokens is the scheme's point in the design space of package tocc; empty for none.
+	Tokens string
 	// Switches are those of the scheme in a network.
 	Switches func(network) fabric.SwitchConfig
 	// Selective is selective repeat, for schemes that lose packets; others go back.
@@ -37,6 +46,15 @@ var schemes = map[scheme]method{
 	dcqcn:  {Control: dcqcnSet1, CNPs: nicCNPs, Switches: lossless},
 	timely: {Control: "timely", Switches: lossless},
 	hpcc:   {Control: "hpcc", Switches: telemetry},
+
+	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet, Switches: limiting, Selective: true},
+	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet, Switches: limiting, Selective: true},
+
+	// Any congestion control, over tokens and over data.
+	"ToCC, dcqcn": overTokens(dcqcnSet1), "dcqcn": overData(dcqcnSet1),
+	"ToCC, dctcp": overTokens("dctcp"), "dctcp": overData("dctcp"),
+	"ToCC, swift": overTokens(swiftNear), "swift": overData(swiftNear),
+	"ToCC, timely": overTokens("timely"), "timely": overData("timely"),
 }
 
 // The paper's parameters of DCQCN (footnote 1), R_AI and R_HAI in proportion to a line of 100 Gb/s.
@@ -44,6 +62,12 @@ const (
 	dcqcnSet1 = "dcqcn-nic:rate_period=900us,ai=0.0005line,hai=0.001line"
 	dcqcnSet2 = "dcqcn-nic:rate_period=300us,ai=0.00005line,hai=0.0005line"
 )
+
+// tokenSet is two packets for a token, the least that the paper takes with packets of a KB, and DCQCN as token CC.
+const tokenSet = "k=2048B"
+
+// uncontrolled is for senders that wait for tokens.
+const uncontrolled = "fixed"
 
 // nicCNPs is what is between CNPs of NVIDIA's NICs (min_time_between_cnps).
 const nicCNPs = 4 * units.Microsecond
@@ -89,6 +113,38 @@ func telemetry(n network) fabric.SwitchConfig {
 	c := lossless(n)
 	c.INT = true
 	return c
+}
+
+// limiting is a switch that limits tokens to their part of the link and marks them in proportion, and loses what
+// it has no room for.
+func limiting(n network) fabric.SwitchConfig {
+	return fabric.SwitchConfig{Buffer: shared(n, buffer), Queues: func(r units.BitRate) fabric.Queues {
+		ecn := marking.Scale(float64(r) / float64(100*units.Gbps))
+		var qs fabric.Queues
+		qs[0].ECN = ecn
+		released := tocc.Wire(2048, payload)
+		qs[tokens] = fabric.Queue{Share: tocc.Limiter(tocc.TokenWire, released), ECN: ecn.Scale(float64(tocc.TokenWire) / float64(released))}
+		return qs
+	}}
+}
+
+// admit answers how the hosts of a network make gates and granters: those of one endpoint share what a receiver
+// knows of all its flows.
+func (m method) admit() (func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error), error) {
+	if m.Tokens == "" {
+		return nil, nil
+	}
+	spec, err := tocc.Parse(m.Tokens)
+	if err != nil {
+		return nil, err
+	}
+	endpoints := map[int]*tocc.Endpoint{}
+	return func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
+		if endpoints[to] == nil {
+			endpoints[to] = spec.Endpoint()
+		}
+		return endpoints[to].New(path)
+	}, nil
 }
 
 func (s scheme) method() (method, cc.Control, error) {

@@ -1,6 +1,8 @@
 package tocc
 
 import (
+	"fmt"
+
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/units"
@@ -15,7 +17,8 @@ const (
 	webSearch     = "websearch"
 )
 
-// traffic is what flows come. Load is of [network.capacity], in bytes that the flows' packets of data take on the wire.
+// traffic is what flows come. Load is of [network.capacity], in bytes that flows take on the wire: packets of data, and
+// an ACK each, which for the smallest flows is a fourth of it.
 type traffic struct {
 	Workload string
 	Load     float64
@@ -23,6 +26,15 @@ type traffic struct {
 	// IncastLow and IncastHigh bound what every other host sends to one, in MTUs, again and again with a mean load of
 	// incastLoad; 0 for no incasts.
 	IncastLow, IncastHigh int
+}
+
+// String names it.
+func (t traffic) String() string {
+	name := fmt.Sprintf("%s, %g", t.Workload, t.Load)
+	if t.IncastHigh > 0 {
+		name += fmt.Sprintf(", incast %d-%d", t.IncastLow, t.IncastHigh)
+	}
+	return name
 }
 
 // incastLoad is the load of the link of the host that incasts go to.
