@@ -251,12 +251,15 @@ func (qp *QueuePair) gateSpeaks() bool {
 	return next != 0 && !next.After(qp.ep.now)
 }
 
-// arrives tells the granter of a request of the peer's.
+// arrives tells the granter of a request of the peer's. One with a PSN that no honest peer has got to says nothing.
 func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := a.qp
 	now, n := qp.ep.now, uint32(1)
 	if info.Kind == wire.Read {
 		n = qp.packetsFor(min(p.RETH().Len(), MaxMessage))
+	}
+	if !plausible(p.PSN, qp.resp.ePSN) {
+		return
 	}
 	a.see(p.PSN, now)
 	a.cut.remove(p.PSN)
