@@ -138,7 +138,7 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 		wants: a.Events(), decision: first, remote: first,
 	}
 	if c.config.Roster != nil {
-		c.config.Roster.put(f.handle, &begun{a, first})
+		c.config.Roster.Put(f.handle, a, first)
 	}
 	c.path.Open(f.handle, first, now)
 	if c.alone {
