@@ -37,10 +37,8 @@ type model struct {
 	waits    units.Bytes
 	inFlight units.Bytes
 	loose    units.Bytes // unscheduled and not acknowledged
-	una      int
-	free     units.Time // its link
-	polled   units.Time
-	paused   units.Time // it does nothing until then
+	free     units.Time  // its link
+	paused   units.Time  // it does nothing until then
 	rto      units.Duration
 	asked    units.Time // the poll that is due
 

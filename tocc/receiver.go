@@ -18,6 +18,7 @@ type Receiver struct {
 	unseen units.Bytes // unscheduled bytes that are under way
 	window units.Bytes // W, on the wire
 	open   bool        // without volume control: the sender has not said that it is done
+	more   bool        // the newest data asks for more
 
 	seq    uint16
 	ce     uint16     // of the newest RTS
@@ -59,7 +60,7 @@ func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	if a.Set&cc.MarkTokenMarked != 0 {
 		r.ce++
 	}
-	if a.Set&cc.MarkWantsMore != 0 {
+	if r.more = a.Set&cc.MarkWantsMore != 0; r.more {
 		r.demand = max(r.demand, r.spent+r.wanted(a.Bytes, a.Set))
 	}
 	r.control.arrived(r, a, now)
@@ -102,6 +103,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		return errDiscarded
 	}
 	r.alive(now)
+	r.more = false
 	before := r.demand
 	r.demand = max(r.demand, spent+needs)
 	r.open = n.Flags&cc.NoticeEnds == 0
@@ -142,9 +144,16 @@ func (r *Receiver) wants() units.Bytes {
 // room says whether what tokens under way release, and what unscheduled packets are, leaves room in the window.
 func (r *Receiver) room() bool { return (r.limit-r.spent+r.unseen)*r.kw < r.window*r.k }
 
+// whole says whether a token would release all it can, or is the last for now. While the sender asks for more the next
+// data tells of it.
+func (r *Receiver) whole() bool {
+	wants := r.wants()
+	return wants >= r.k || wants > 0 && (!r.more || r.limit == r.spent)
+}
+
 // grants says whether a token may go.
 func (r *Receiver) grants() bool {
-	return r.wants() > 0 && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
+	return r.whole() && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
 }
 
 // waiting says whether the receiver waits to hear of the sender.

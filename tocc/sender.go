@@ -189,7 +189,7 @@ func (s *Sender) unknown() bool {
 		return false
 	case s.said-s.limit > s.bdp:
 		return false
-	case needs > s.bdp && s.said-s.spent >= s.unit:
+	case needs > s.ahead() && s.said-s.spent >= s.unit:
 		return false
 	}
 	return true
