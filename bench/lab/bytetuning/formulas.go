@@ -11,10 +11,9 @@ import (
 )
 
 // The burst of equation 1's example.
-const (
-	burstBuffer units.Bytes = 32_000_000
-	burstHosts              = 240
-)
+const burstBuffer units.Bytes = 32_000_000
+
+const burstHosts = 240
 
 // formulas: equations 1 to 5 and what tables 2 and 3 say of others, by formula, and equation 1 in packets.
 var formulas = &experiment.Experiment{
