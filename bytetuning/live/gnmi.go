@@ -144,7 +144,8 @@ func leaf(leaves map[string]float64, name string, v *gpb.TypedValue) error {
 		leaves[name] = float64(x.IntVal)
 	case *gpb.TypedValue_DoubleVal:
 		leaves[name] = x.DoubleVal
-	case *gpb.TypedValue_FloatVal: //nolint:staticcheck // old servers send it
+	case *gpb.TypedValue_FloatVal:
+		//lint:ignore SA1019 old servers send it
 		leaves[name] = float64(x.FloatVal)
 	case *gpb.TypedValue_StringVal:
 		return number(leaves, name, x.StringVal)
