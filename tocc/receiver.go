@@ -49,17 +49,20 @@ func (r *Receiver) Window() units.Bytes { return r.window }
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	r.alive(now)
 	before := r.demand
-	if a.Set&cc.MarkUnscheduled != 0 {
+	switch {
+	case a.Again:
+		// Its token was counted when it came first.
+	case a.Set&cc.MarkUnscheduled != 0:
 		r.unseen = max(0, r.unseen-a.Bytes)
 		r.tally.Unscheduled += a.Bytes
-	} else {
+	default:
 		r.unseen = 0 // they left before
 		r.used(r.seen + a.Bytes)
 	}
-	if a.Set&cc.MarkTokenMarked != 0 {
+	if a.Set&cc.MarkTokenMarked != 0 && !a.Again {
 		r.ce++
 	}
-	if a.Set&cc.MarkWantsMore != 0 {
+	if a.Set&cc.MarkWantsMore != 0 && !a.Behind { // or what it says is old
 		r.demand = max(r.demand, r.spent+r.wanted(a.Bytes, a.Set))
 	}
 	r.control.arrived(r, a, now)
