@@ -24,13 +24,13 @@ type admission struct {
 	in     cc.Arrival
 	notice cc.Notice // the one that came
 
-	seen   wire.PSN  // one past the newest packet that the peer is known to have sent
-	cut    psnSet    // of its packets only the headers came
-	round  roundTrip // of what the gate lets leave
-	grants bool      // packets say by which grant they left
-	last   bool      // the gate lets none follow the packet at hand
-	shut   bool      // the gate kept a packet when nothing else could open it
-	heard  bool      // the peer has said something since
+	seen   wire.PSN   // one past the newest packet that the peer is known to have sent
+	cut    psnSet     // of its packets only the headers came
+	round  roundTrip  // of what the gate lets leave
+	grants bool       // packets say by which grant they left
+	last   bool       // the gate lets none follow the packet at hand
+	shut   bool       // the gate kept a packet when nothing else could open it
+	heard  units.Time // when that began, or the peer last said something
 
 	reads uint32 // READs and atomics that are posted and have not completed
 
@@ -161,7 +161,9 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 		a.out.Bytes -= units.Bytes(qp.mtu)
 		return true
 	}
-	a.shut = true
+	if !a.shut {
+		a.shut, a.heard = true, now
+	}
 	if qp.req.rtoAt == 0 {
 		qp.startTimer(now)
 	}
@@ -355,24 +357,23 @@ func (a *admission) onTimer(now units.Time) {
 	}
 }
 
-// silent is what a timeout means of a queue pair whose oldest packet waits at the gate: it costs a try when the
-// peer has said nothing since the one before.
+// gatePatience is how long a peer may be silent, at least, whose tokens a queue pair waits for: gates and granters that
+// hear nothing ask up to 16 ms apart.
+const gatePatience = 150 * units.Millisecond
+
+// silent is what a timeout means of a queue pair whose oldest packet waits at the gate. It ends when the peer has said
+// nothing for as long as it takes to send a packet again as often as may be.
 func (qp *QueuePair) silent(now units.Time) {
-	r, a := &qp.req, qp.adm
-	if a.heard {
-		a.heard, r.retriesLeft = false, r.retries
-	} else {
+	r, e := &qp.req, qp.ep
+	if now.Sub(qp.adm.heard) > max(gatePatience, r.timeout*units.Duration(r.retries+1)) {
 		qp.stats.Timeouts++
-		qp.ep.counters.Timeouts++
-		if r.retriesLeft == 0 {
-			qp.ep.counters.RetriesExceeded++
-			qp.failHead(StatusRetryExcErr)
-			return
-		}
-		r.retriesLeft--
+		e.counters.Timeouts++
+		e.counters.RetriesExceeded++
+		qp.failHead(StatusRetryExcErr)
+		return
 	}
 	qp.startTimer(now)
-	qp.ep.activate(qp)
+	e.activate(qp)
 }
 
 // atGate says whether the oldest packet of those that are not acknowledged waits at the gate.
