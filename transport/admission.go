@@ -273,7 +273,8 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	marks := p.BTH().Marks()
 	a.in = cc.Arrival{
 		Bytes: units.Bytes(p.End - p.PayloadOff), Congested: p.ECN == wire.ECNCE,
-		Again: !fresh && (p.PSN.Before(qp.resp.ePSN) || qp.resp.ahead != nil && within(qp.resp.ePSN, p.PSN) && qp.resp.ahead.here.has(p.PSN)),
+		Behind: !fresh,
+		Again:  !fresh && (p.PSN.Before(qp.resp.ePSN) || qp.resp.ahead != nil && within(qp.resp.ePSN, p.PSN) && qp.resp.ahead.here.has(p.PSN)),
 	}
 	if marks&wire.MarkUnscheduled != 0 {
 		a.in.Set = cc.MarkUnscheduled
