@@ -25,7 +25,9 @@ type admission struct {
 	notice cc.Notice // the one that came
 
 	seen   wire.PSN   // one past the newest packet that the peer is known to have sent
-	cut    psnSet     // of its packets only the headers came
+	told   wire.PSN   // the granter knows what is missing before it
+	waits  waits      // and what may yet come of the others
+	cut    psnSet     // of the peer's packets only the headers came, or there was no room for them
 	round  roundTrip  // of what the gate lets leave
 	grants bool       // packets say by which grant they left
 	last   bool       // the gate lets none follow the packet at hand
@@ -80,7 +82,7 @@ func (qp *QueuePair) dropAdmission() {
 
 // begin takes part from RTR on: peer's packets begin with psn.
 func (a *admission) begin(psn wire.PSN) {
-	a.seen = psn
+	a.seen, a.told = psn, psn
 	a.grants = a.gate != nil && a.gate.Wants()&cc.MarkGrant != 0
 }
 
@@ -268,6 +270,9 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	fresh := !p.PSN.Before(a.seen)
 	if end := p.PSN.Add(n); end.After(a.seen) {
 		a.seen = end
+		if a.waits.n == 0 {
+			a.told = end
+		}
 	}
 	if info.Kind != wire.Send && info.Kind != wire.Write {
 		return
@@ -297,24 +302,6 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	a.heedGranter(now)
 }
 
-// see notes that everything before psn has left the peer: what is not here of that is missing.
-func (a *admission) see(psn wire.PSN, now units.Time) {
-	n := int(psn.Sub(a.seen))
-	if n <= 0 {
-		return
-	}
-	missing := n
-	for p := a.seen; n > 0 && within(a.qp.resp.ePSN, p); p, n = p.Add(1), n-1 {
-		if a.cut.has(p) { // the header told
-			missing--
-		}
-	}
-	a.seen = psn
-	if missing > 0 {
-		a.miss(missing, units.Bytes(missing)*units.Bytes(a.qp.mtu), now)
-	}
-}
-
 // heedGranter sees to it that the granter says what it has to say.
 func (a *admission) heedGranter(now units.Time) {
 	next := a.granter.Next()
@@ -337,6 +324,7 @@ func (a *admission) earliest(at units.Time) units.Time {
 	if a.granter != nil && !a.queued {
 		at = a.sooner(at, a.granter.Next())
 	}
+	at = a.sooner(at, a.waits.next())
 	return at
 }
 
@@ -353,6 +341,9 @@ func (a *admission) onTimer(now units.Time) {
 		a.qp.heedGate()
 	}
 	if a.granter != nil {
+		for before, some := a.waits.over(now); some; before, some = a.waits.over(now) {
+			a.tell(before, now)
+		}
 		a.heedGranter(now)
 	}
 }
