@@ -254,6 +254,7 @@ func (m *model) lose(i int) {
 // arrive is a packet of data at the receiver.
 func (m *model) arrive(i int, a cc.Arrival) {
 	m.sawUpTo(i)
+	a.Behind = i < m.seen
 	m.seen = max(m.seen, i+1)
 	a.Again = m.arrived[i]
 	m.arrived[i] = true

@@ -94,7 +94,7 @@ func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore boo
 	if p.Message > 0 {
 		s.size = p.Message
 	}
-	if wantsMore = s.needs() > s.ahead(); wantsMore {
+	if wantsMore = s.needs() > s.ahead() && !p.Again; wantsMore { // what is sent again comes behind others
 		m.Set |= cc.MarkWantsMore
 	}
 	if s.marked && s.echo == "data" {

@@ -50,17 +50,23 @@ func (r *Receiver) Window() units.Bytes { return r.window }
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	r.alive(now)
 	before := r.demand
-	if a.Set&cc.MarkUnscheduled != 0 {
+	switch {
+	case a.Again:
+		// Its token was counted when it came first.
+	case a.Set&cc.MarkUnscheduled != 0:
 		r.unseen = max(0, r.unseen-a.Bytes)
 		r.tally.Unscheduled += a.Bytes
-	} else {
+	default:
 		r.unseen = 0 // they left before
 		r.used(r.seen + a.Bytes)
 	}
-	if a.Set&cc.MarkTokenMarked != 0 {
+	if a.Set&cc.MarkTokenMarked != 0 && !a.Again {
 		r.ce++
 	}
-	if r.more = a.Set&cc.MarkWantsMore != 0; r.more {
+	if !a.Behind { // or what it says is old
+		r.more = a.Set&cc.MarkWantsMore != 0
+	}
+	if r.more && !a.Behind {
 		r.demand = max(r.demand, r.spent+r.wanted(a.Bytes, a.Set))
 	}
 	r.control.arrived(r, a, now)
@@ -114,7 +120,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		r.told, r.waste = spent, waste
 		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
 			r.seen, r.unseen = spent-waste, 0
-			r.retell = spent < r.limit
+			r.retell = needs > 0 // it waits, and may have lost a TOKEN; or it takes a silent peer for dead
 		}
 		r.used(r.seen)
 		r.control.skipped(r)
@@ -196,7 +202,6 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 	case r.grants() && !r.control.from(now).After(now):
 		r.grant(&n, now)
 	case r.retell:
-		n.Flags = cc.NoticeRepeat
 	case r.waiting() && !r.heard.Add(r.wait(r.tries)).After(now):
 		n.Flags = cc.NoticeRepeat
 		r.unseen = 0

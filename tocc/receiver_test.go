@@ -115,6 +115,14 @@ func TestRetells(t *testing.T) {
 	tokens := grants(r, 2)
 	require.Len(t, tokens, 1)
 	assert.EqualValues(t, 5*pkt, tokens[0].Limit)
+	assert.Zero(t, tokens[0].Flags, "it is an answer, and needs none")
+	r.Decide(cc.Decision{}, 3)
+	n = rts(8*pkt, 5*pkt)
+	n.Flags = cc.NoticeRepeat
+	require.NoError(t, r.Hear(n, 3))
+	tokens = grants(r, 3)
+	require.Len(t, tokens, 1, "that it must wait is an answer, too: its peer lives")
+	assert.EqualValues(t, 5*pkt, tokens[0].Limit)
 }
 
 // What was lost is granted again, and the TOKEN says what it is; both ends know of it and it counts once. So does what the

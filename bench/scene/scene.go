@@ -32,6 +32,9 @@ type Scene struct {
 	Control string      // of every queue pair
 	CNPs    units.Duration
 
+	// Probe, unless 0, is a host whose connections have no congestion control.
+	Probe int
+
 	// PerLayer gives ToR and leaf switches watermarks of their own.
 	PerLayer bool
 	Space    bytetuning.Space
@@ -146,6 +149,10 @@ func (t *Target) Start() (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	probe, err := cc.Parse("fixed")
+	if err != nil {
+		return nil, err
+	}
 	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
 	leaf := t.now[len(t.now)-1]
 	var leaves []*fabric.Switch
@@ -163,7 +170,13 @@ func (t *Target) Start() (*Run, error) {
 		r.ToR = tor
 	}
 	r.Cluster, err = cluster.New(r.Net, cluster.Config{
-		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14, Control: control, AnswerClass: answers,
+		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14, AnswerClass: answers,
+		ControlOf: func(from, _, _ int) cc.Control {
+			if t.Probe > 0 && from == t.Probe {
+				return probe
+			}
+			return control
+		},
 	})
 	if err != nil {
 		return nil, err
