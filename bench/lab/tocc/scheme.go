@@ -49,8 +49,8 @@ var schemes = map[scheme]method{
 	timely: {Control: "timely", Switches: lossless},
 	hpcc:   {Control: "hpcc", Switches: telemetry},
 
-	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet + withDCQCN, Switches: limiting, Selective: true},
-	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet + withDCQCN, Switches: limiting, Selective: true},
+	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
+	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
 
 	// Any congestion control, over tokens and over data.
 	"ToCC, dcqcn": overTokens(dcqcnSet1), "dcqcn": overData(dcqcnSet1),
@@ -62,10 +62,10 @@ var schemes = map[scheme]method{
 // dcqcnSet1 is the first set of the paper's parameters of DCQCN, R_AI and R_HAI in proportion to a line of 100 Gb/s.
 const dcqcnSet1 = "dcqcn-nic:rate_period=900us,ai=0.0005line,hai=0.001line"
 
-// tokenSet is two packets for a token, the least that the paper takes with packets of a KB; withDCQCN is the same DCQCN as their CC.
+// tokenSet is two packets for a token, the least that the paper takes with packets of a KB; byDCQCN is the same DCQCN.
 const (
-	tokenSet  = "k=2048B"
-	withDCQCN = ",cc=" + dcqcnSet1
+	tokenSet = "k=2048B"
+	byDCQCN  = ",cc=" + dcqcnSet1
 )
 
 // tokenShare is the limit of such tokens.
