@@ -26,7 +26,6 @@ type admission struct {
 
 	seen   wire.PSN // one past the newest packet that the peer is known to have sent
 	grants bool     // packets say by which grant they left
-	last   bool     // the gate lets none follow the packet at hand
 	shut   bool     // the gate kept a packet when nothing else could open it
 	heard  bool     // the peer has said something since
 
@@ -154,9 +153,6 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 		a.out.Message = units.Bytes(w.length)
 	}
 	if a.gate.Ready(&a.out, now) {
-		a.out.Bytes += units.Bytes(qp.mtu)
-		a.last = !a.gate.Ready(&a.out, now)
-		a.out.Bytes -= units.Bytes(qp.mtu)
 		return true
 	}
 	a.shut = true

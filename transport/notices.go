@@ -123,6 +123,9 @@ func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 	}
 	qp.ep.counters.TokensHeard++
 	a.heard = true
+	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.req.una) && !qp.acknowledge(end, now) {
+		return
+	}
 	if t.Ranges() > 0 {
 		qp.loseListed(t)
 	}
