@@ -107,8 +107,10 @@ func (p *Port) SetDown(down bool) {
 // called with false.
 func (p *Port) Storm(prio int, on bool) {
 	if on {
+		p.storm |= 1 << prio
 		p.ask(uint8(prio))
 	} else {
+		p.storm &^= 1 << prio
 		p.resume(uint8(prio))
 	}
 }

@@ -34,9 +34,9 @@ func (p *Port) repeat(prio uint8, call uint32) {
 	p.net.call(p.net.now.Add(pauseTime(p.rate)/2), func() { p.repeat(prio, call) })
 }
 
-// resume ends what ask began.
+// resume ends what ask began, unless a storm is on.
 func (p *Port) resume(prio uint8) {
-	if p.asking>>prio&1 != 0 {
+	if p.asking&^p.storm>>prio&1 != 0 {
 		p.asking &^= 1 << prio
 		p.sayPause(prio, 0)
 	}

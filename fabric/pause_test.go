@@ -123,3 +123,23 @@ func TestPauseStorm(t *testing.T) {
 	run(t, n, units.Millisecond)
 	assert.Greater(t, sink.Received, before+10_000)
 }
+
+// A switch's storm goes on while what came in by its port before leaves.
+func TestPauseStormOfASwitch(t *testing.T) {
+	n := fabric.Star(fabric.Parts{}, 3, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+	require.NoError(t, n.Build())
+	paused := openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1082, Dst: 2}, 0), nil)
+	openloop.Put(n, n.Host(1), backlog(openloop.Frame{Len: 1082, Dst: 2}, 0), nil)
+	openloop.Put(n, n.Host(2), nil, nil)
+	run(t, n, 50*units.Microsecond)
+	storm := n.Switches()[0].Ports()[0]
+	require.Greater(t, n.Switches()[0].Stored(), units.Bytes(100_000))
+	storm.Storm(0, true)
+	run(t, n, 10*units.Microsecond)
+	before := paused.Sent
+	run(t, n, 200*units.Microsecond)
+	assert.Equal(t, before, paused.Sent)
+	storm.Storm(0, false)
+	run(t, n, 10*units.Microsecond)
+	assert.Greater(t, paused.Sent, before+20)
+}

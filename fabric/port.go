@@ -38,6 +38,7 @@ type Port struct {
 	wakeAt units.Time // when the port has asked to look again; never otherwise
 
 	asking uint16            // queues that this port has told its peer to pause
+	storm  uint16            // those without reason
 	asked  [MaxQueues]uint32 // how often
 
 	groups [MaxQueues]group // what came in here and is still in the switch

@@ -162,14 +162,14 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 	return false
 }
 
-// gateOpen says whether the gate would let a full packet leave that does not begin a message.
-func (qp *QueuePair) gateOpen(now units.Time) bool {
-	a := qp.adm
-	if a == nil || a.gate == nil {
+// admitsLost says whether the gate lets the oldest lost packet leave, of which there is one.
+func (qp *QueuePair) admitsLost(now units.Time) bool {
+	if qp.adm == nil {
 		return true
 	}
-	a.out = cc.Outgoing{Bytes: units.Bytes(qp.mtu), Backlog: qp.backlog()}
-	return a.gate.Ready(&a.out, now)
+	psn, _ := qp.req.recovery.lost.next(qp.req.una)
+	w := &qp.send[qp.locate(psn)&qp.req.mask]
+	return w.op.answered() || qp.admits(w, uint32(psn.Sub(w.first)), true, now)
 }
 
 // grantTLVs is how much longer a packet is that says by which token it left.

@@ -84,7 +84,7 @@ func (qp *QueuePair) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 	case r.rnrWait || r.hold:
 		return 0, false
 	case r.recovery != nil && !r.recovery.lost.empty():
-		return units.Bytes(qp.mtu), r.fits(qp.mtu) && qp.gateOpen(now) && (!r.recovery.probing || r.recovery.lost.has(r.una))
+		return units.Bytes(qp.mtu), r.fits(qp.mtu) && (!r.recovery.probing || r.recovery.lost.has(r.una)) && qp.admitsLost(now)
 	case r.next == r.posted:
 		return 0, false
 	}
@@ -96,7 +96,7 @@ func (qp *QueuePair) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 	} else {
 		size = first
 	}
-	return size, r.open(uint32(first)) && (w.op.answered() || qp.gateOpen(now))
+	return size, r.open(uint32(first)) && (w.op.answered() || qp.admits(w, r.packet, false, now))
 }
 
 // readBurst is how long the responses to one request of a paced READ take at the flow's rate: they

@@ -41,6 +41,13 @@ func (c *console) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
+// note says what somebody should know who looks at the results.
+func (c *console) note(format string, args ...any) {
+	if c.err != nil {
+		fmt.Fprintf(c.err, "%s: %s\n", c.settings.Test.Name(), fmt.Sprintf(format, args...))
+	}
+}
+
 // banner is what a server says while it waits.
 func (c *console) banner() {
 	if c.brief() {

@@ -29,7 +29,7 @@ type extras struct {
 	help, version, cpuFreq, outJSON bool
 	jsonFile                        string
 	ccHelp                          string
-	channelsHelp                    bool
+	channelsHelp, toccHelp          bool
 }
 
 // groups binds the flags of a test to its settings.
@@ -119,6 +119,11 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.Var(&channels{&s.Channels, &x.channelsHelp}, "channels", "the `table` of virtual priorities, the same at every sender: how many, or such as n=12,a=3.2us,b=0.8us;\n"+
 		"help explains it and shows the one given")
 	f.Lookup("channels").DefValue = ""
+	f.Var(&tokens{&s.Tokens, &x.toccHelp}, "tocc", "receiver-driven `tokens` for SENDs and WRITEs (ToCC), beside --cc, such as unsch=0,k=4096, or a scheme such as\n"+
+		"homa; both ends give it, or the run goes on without, and says so; help explains it")
+	if s.Test.oneSided() {
+		_ = f.MarkHidden("tocc")
+	}
 	f.Var((*bitRate)(&s.LineRate), "line-rate", "`rate` of the port, for --cc (default what the port says, else 100Gb/s)")
 	f.Lookup("line-rate").DefValue = "0"
 	f.Var((*duration)(&s.BaseRTT), "base-rtt", "round-trip `time` through empty queues, for --cc (default 20us; with --prio it is measured)")
@@ -179,6 +184,8 @@ func parse(t Test, args []string) (*Settings, error) {
 		return nil, ccHelp(x.ccHelp)
 	case x.channelsHelp:
 		return nil, channelsHelp{s.Channels, s.examplePath()}
+	case x.toccHelp:
+		return nil, toccHelp{}
 	case all.Changed("channels") && len(s.Priorities) == 0:
 		return nil, errors.New("--channels: nobody has a priority; give --prio")
 	case x.version:

@@ -106,6 +106,9 @@ func TestFlags(t *testing.T) {
 			require.Equal(t, []string{"swift/11", "ledbat-dc/0", "swift/3", "ledbat-dc/11"}, names)
 			require.Equal(t, "swift ledbat-dc with priorities 11, 0, 3 of n=12,a=4us", s.controls())
 		}},
+		{"--cc swift --tocc unsch=0,k=4096", func(t *testing.T, s *Settings) {
+			require.Equal(t, "unsch=0,k=4096", s.Tokens.String())
+		}},
 		{"--out_json_file=/tmp/a.json --output bandwidth", func(t *testing.T, s *Settings) {
 			require.Equal(t, []string{"/tmp/a.json", "bandwidth"}, []string{s.JSONFile, s.Output})
 		}},
@@ -174,6 +177,12 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--cc swift --prio 1 --channels 0", "n=0 is outside [1, 256]"},
 		{writeBW, "--cc swift --prio 1 --channels a=0s", "a=0s is outside (0s, 10ms]"},
 		{writeBW, "--cc swift:base_target=3us --prio 1", "base_target=3us cannot be given to a flow with a channel"},
+		{writeBW, "--tocc k=0", "k=0 is outside [1B, 1MiB]"},
+		{writeBW, "--tocc bolt", `there is no scheme "bolt"; there are expresspass`},
+		{writeBW, "--tocc generation=rate", "with rate-based generation nobody can predict"},
+		{writeBW, "--tocc k=4096 -c UC", "--connection UC: --tocc needs RC"},
+		{sendBW, "--tocc k=4096 -c UD", "--connection UD: --tocc needs RC"},
+		{readBW, "--tocc k=4096", "--tocc: tokens are for SENDs and WRITEs; what roce_read_bw asks for comes without"},
 		{writeBW, "--idle nap", "none of spin, pause, sleep"},
 		{writeBW, "--queues 2", "--queues 2: more than --qp 1"},
 		{writeBW, "--tclass 256", "--tclass 256: want 0 to 255"},

@@ -82,7 +82,7 @@ func (x *session) document() *Document {
 	}
 	port := x.host.Info(0)
 	return &Document{
-		TestInfo: info, Results: x.rows, Host: thisHost(), CC: s.controls(), Seed: x.host.Seed(),
+		TestInfo: info, Results: x.rows, Host: thisHost(), CC: x.controls(), Seed: x.host.Seed(),
 		Port: PortInfo{URL: s.Device, Driver: port.Driver, MAC: port.MAC.String(), MTU: int(port.MTU)},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/connect"
 	"github.com/goroce/goroce/transport/wire"
@@ -32,6 +33,7 @@ type lane struct {
 	sendCQ, recvCQ *transport.CompletionQueue
 	ah             *transport.AddressHandle // UD
 	offer          wire.Offer               // of the extension
+	tokens         *tocc.Endpoint           // with --tocc
 	pairs          []pair
 }
 
@@ -60,6 +62,11 @@ func (l *lane) create(numbers []int) error {
 	each, _ := s.layout()
 	return l.do(func(ep *transport.Endpoint) (err error) {
 		l.pd, l.offer = ep.AllocPD(), ep.Offer()
+		speaks := wire.Features(0)
+		if s.Tokens != nil {
+			l.tokens, speaks = s.Tokens.Endpoint(), wire.FeatureToken
+			l.offer.Features |= speaks
+		}
 		depth := l.sendDepth()
 		if l.sendCQ, err = ep.CreateCQ(depth * len(numbers)); err != nil {
 			return err
@@ -92,7 +99,7 @@ func (l *lane) create(numbers []int) error {
 			if err := l.control(&p, l.path(hoped, transport.PathMTUFor(ep.Port().Info().MTU))); err != nil {
 				return err
 			}
-			l.offer.Features &= qp.Offer().Features
+			l.offer.Features &= qp.Offer().Features | speaks
 			l.pairs = append(l.pairs, p)
 		}
 		return nil
@@ -152,6 +159,11 @@ func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *conn
 	s, mtu, agreed := l.settings, units.Bytes(min(mine.PathMTU, theirs.PathMTU)), wire.Agree(mine.Extension, theirs.Extension)
 	if err := l.control(p, l.path(agreed, mtu)); err != nil {
 		return err
+	}
+	if agreed.Features&wire.FeatureToken != 0 {
+		if err := l.admit(p, l.path(agreed, mtu)); err != nil {
+			return err
+		}
 	}
 	err := p.qp.ToRTR(transport.RTRAttr{
 		Path: path, PathMTU: mtu, DestQPN: wire.QPN(p.peer.Num), RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic,

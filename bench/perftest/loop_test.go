@@ -88,6 +88,11 @@ func TestLoopVariants(t *testing.T) {
 		{writeLat, "-n 50 -H", "usec, samples"},
 		{writeBW, "-N -n 500", "0.00"},
 		{writeBW, "-n 500 --report_gbits", "BW average[Gb/sec]"},
+		{writeBW, "-n 500 --tocc unsch=0,k=4096 --data_validation", ", TOKENs "},
+		{sendBW, "-n 500 -q 3 -b --tocc k=8192,cc=swift --cc swift -s 5000 --data_validation", ", TOKENs "},
+		{writeLat, "-n 600 -s 20000 -m 1024 --tocc unsch=0,k=2048 --data_validation", ", TOKENs "},
+		{sendLat, "-n 600 -s 9000 --tocc homa --data_validation", ""},
+		{writeBW, "-n 500 -m 1024 --tocc expresspass", ", TOKENs "},
 		{writeBW, "-n 500 --cores 0,1 --idle pause", ""},
 	} {
 		t.Run(c.test.Name()+" "+c.args, func(t *testing.T) {

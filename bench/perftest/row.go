@@ -77,6 +77,7 @@ type Totals struct {
 	CNPs         uint64 `json:"cnps"`
 	MarkedCE     uint64 `json:"ce_marked"`
 	Drops        uint64 `json:"drops"`
+	Tokens       uint64 `json:"tokens,omitempty"` // TOKENs that came
 }
 
 func (t *Totals) add(o Totals) {
@@ -87,11 +88,16 @@ func (t *Totals) add(o Totals) {
 	t.CNPs += o.CNPs
 	t.MarkedCE += o.MarkedCE
 	t.Drops += o.Drops
+	t.Tokens += o.Tokens
 }
 
 func (t Totals) String() string {
-	return fmt.Sprintf("retransmits %d, timeouts %d, RNR NAKs %d, sequence NAKs %d, CNPs %d, CE marks %d, drops %d",
+	text := fmt.Sprintf("retransmits %d, timeouts %d, RNR NAKs %d, sequence NAKs %d, CNPs %d, CE marks %d, drops %d",
 		t.Retransmits, t.Timeouts, t.RNRNaks, t.SequenceNaks, t.CNPs, t.MarkedCE, t.Drops)
+	if t.Tokens > 0 {
+		text += fmt.Sprintf(", TOKENs %d", t.Tokens)
+	}
+	return text
 }
 
 // totalsOf reads them off an endpoint's counters. A drop is whatever is called one, but for frames to
@@ -99,7 +105,7 @@ func (t Totals) String() string {
 func totalsOf(c transport.Counters) Totals {
 	t := Totals{
 		Retransmits: c.Retransmitted, Timeouts: c.Timeouts, RNRNaks: c.RNRNaks, SequenceNaks: c.SequenceNaks,
-		CNPs: c.CNPs, MarkedCE: c.MarkedCE,
+		CNPs: c.CNPs, MarkedCE: c.MarkedCE, Tokens: c.TokensHeard,
 	}
 	v := reflect.ValueOf(c)
 	for i := range v.NumField() {
@@ -115,6 +121,7 @@ func (t Totals) since(before Totals) Totals {
 	return Totals{
 		t.Retransmits - before.Retransmits, t.Timeouts - before.Timeouts, t.RNRNaks - before.RNRNaks,
 		t.SequenceNaks - before.SequenceNaks, t.CNPs - before.CNPs, t.MarkedCE - before.MarkedCE, t.Drops - before.Drops,
+		t.Tokens - before.Tokens,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/prioplus"
+	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -51,6 +52,7 @@ type Settings struct {
 	Congestion   algorithms // of the queue pairs, in turn
 	Priorities   []int      // virtual ones, likewise; none: plain Congestion
 	Channels     prioplus.Channels
+	Tokens       *tocc.Spec    // receiver-driven control beside Congestion; nil: none
 	LineRate     units.BitRate // 0: what the port says
 	BaseRTT      units.Duration
 

@@ -13,6 +13,7 @@ type faults struct {
 	spoiled []spoiled
 	outages []outage
 	crashes []crash
+	silence float64    // how likely an RTS or a TOKEN is lost, beside all that
 	end     units.Time // of all of them
 }
 
@@ -25,10 +26,11 @@ type spoiled struct {
 
 const everyPort = ^uint64(0)
 
-// outage is a link that is down, or a NIC that pauses its switch without reason.
+// outage is a link that is down, a NIC that pauses its switch without reason, or a host that stalls.
 type outage struct {
-	link     uint64 // which port; of a storm, which host
+	link     uint64 // which port; of a storm and a stall, which host
 	storm    bool
+	stall    bool // nobody polls
 	priority int
 	from, to units.Time
 }
@@ -87,6 +89,24 @@ func (f *faults) drawSpoiled(d dice, k *kind, span units.Time) {
 		}
 		f.spoiled = append(f.spoiled, s)
 		f.end = max(f.end, s.to)
+	}
+}
+
+// drawStalls draws, in the mode tocc, how often notices are lost, and hosts that poll nothing for a while.
+func (p *plan) drawStalls() {
+	k, f := &p.kind, &p.faults
+	if !p.mode.tokens || k.quiet() {
+		return
+	}
+	d := newDice(p.seed, 0x7374616c6c)
+	if k.loss && d.chance(0.7) {
+		f.silence = scale(d, 0.01, 0.5)
+	}
+	for n := d.IntN(6); n > 0; n-- {
+		o := outage{link: d.Uint64(), stall: true, from: between(d, 0, f.end)}
+		o.to = o.from.Add(scale(d, 10*units.Microsecond, units.Millisecond))
+		f.outages = append(f.outages, o)
+		f.end = max(f.end, o.to)
 	}
 }
 
@@ -201,6 +221,11 @@ func (f *faults) begin(w *world) {
 		w.net.At(s.to, set(fabric.LinkFaults{}))
 	}
 	for _, o := range f.outages {
+		if o.stall {
+			n := w.nodes[o.link%uint64(len(w.nodes))]
+			w.net.At(o.from, func() { n.stall(o.to) })
+			continue
+		}
 		if o.storm {
 			hosts := w.net.Hosts()
 			nic := hosts[o.link%uint64(len(hosts))].NIC().Ports()
@@ -233,6 +258,9 @@ func (f *faults) String() string {
 	}
 	for _, c := range f.crashes {
 		parts = append(parts, fmt.Sprintf("host %d stops at %v, back at %v", c.host, c.at, c.back))
+	}
+	if f.silence > 0 {
+		parts = append(parts, fmt.Sprintf("RTSs and TOKENs are lost with %.3g", f.silence))
 	}
 	return strings.Join(parts, "; ")
 }

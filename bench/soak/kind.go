@@ -51,11 +51,12 @@ type mode struct {
 	name     string
 	kind     *kind
 	recovery recovery
+	tokens   bool // sessions are all reliable, and their senders wait for tokens
 }
 
 var recoveries = map[string]recovery{"gobackn": recoverGoBackN, "selective": recoverSelective}
 
-// modeNamed finds a mode: nothing or "all", a kind, a way of recovery, or both with a comma between.
+// modeNamed finds a mode: nothing or "all", a kind, a way of recovery or tocc, or both with a comma between.
 func modeNamed(name string) (mode, error) {
 	if name == "" || name == "all" {
 		return mode{}, nil
@@ -64,6 +65,10 @@ func modeNamed(name string) (mode, error) {
 	for _, part := range strings.Split(name, ",") {
 		if r, ok := recoveries[part]; ok {
 			m.recovery = r
+			continue
+		}
+		if part == "tocc" {
+			m.tokens, m.recovery = true, recoverSelective
 			continue
 		}
 		i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == part })
@@ -80,7 +85,7 @@ func modeNames() []string {
 	for i := range kinds {
 		names = append(names, kinds[i].name)
 	}
-	return append(names, "gobackn", "selective")
+	return append(names, "gobackn", "selective", "tocc")
 }
 
 // draw chooses the kind of a seed.

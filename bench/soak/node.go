@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -17,6 +18,7 @@ type node struct {
 	index int
 
 	endpoint *transport.Endpoint // nil while the host is stopped
+	poller   *stalling           // which polls it
 	lives    int                 // how often it was started
 	returns  bool                // it will be started again
 	waiting  []*session          // for that
@@ -59,7 +61,7 @@ func (n *node) start() {
 	n.lives++
 	n.returns = false
 	endpoint, err := transport.New(transport.Config{
-		Port: n.host.NIC(), Addrs: n.host.Addrs(), Seed: w.dice.Uint64(), FirstQPN: first, MaxHeld: t.held, VLAN: w.plan.vlan,
+		Port: n.port(), Addrs: n.host.Addrs(), Seed: w.dice.Uint64(), FirstQPN: first, MaxHeld: t.held, VLAN: w.plan.vlan,
 	}, w.net.Now())
 	if err != nil {
 		n.violated("%v", err)
@@ -82,11 +84,28 @@ func (n *node) start() {
 	}
 	endpoint.OnRound(n.round)
 	n.queue.OnEvent(func(*transport.CompletionQueue) { n.host.Wake() }) // some end only as they leave
-	n.host.Run(endpoint)
+	n.poller = &stalling{Endpoint: endpoint}
+	n.host.Run(n.poller)
 	waiting := n.waiting
 	n.waiting = nil
 	for _, s := range waiting {
 		s.open()
+	}
+}
+
+// port is the host's NIC, or one that loses notices.
+func (n *node) port() packet.Port {
+	f := &n.world.plan.faults
+	if f.silence == 0 {
+		return n.host.NIC()
+	}
+	return &mute{Port: n.host.NIC(), dice: newDice(n.world.plan.seed, uint64(n.index)<<32|0x6d757465), chance: f.silence, until: f.end, now: n.world.net.Now}
+}
+
+// stall has nobody poll the endpoint until a time.
+func (n *node) stall(until units.Time) {
+	if n.endpoint != nil {
+		n.poller.until = max(n.poller.until, until)
 	}
 }
 

@@ -75,7 +75,9 @@ func newPlan(seed uint64, m mode) (*plan, error) {
 		return nil, err
 	}
 	p.drawTimers(d)
+	p.drawTokens()
 	p.drawFaults(d)
+	p.drawStalls()
 	p.judge()
 	return p, nil
 }
@@ -114,7 +116,11 @@ func (p *plan) drawTimers(d dice) {
 	p.slack = 3*slowest.Duration(bytes) + processor + 2*p.trip + pace + 20*units.Microsecond
 	p.hasty = p.kind.overload && d.chance(0.4)
 	enough := uint8(1)
-	for wire.AckTimeout(enough) < p.slack {
+	least := p.slack
+	if p.mode.tokens {
+		least = max(least, toccTimeout)
+	}
+	for wire.AckTimeout(enough) < least {
 		enough++
 	}
 	for _, s := range p.sessions {

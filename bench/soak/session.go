@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -22,9 +24,14 @@ type session struct {
 	pkeys   [2]uint16
 	repeats bool   // selectively
 	sack    uint16 // bits that tell the peer what came behind a gap
-	sides   [2]*side
-	prior   *session
-	sequel  *session
+
+	tokens      *tocc.Spec  // nil: none
+	path        cc.Path     // that it is made for
+	unscheduled units.Bytes // that may be under way without a token
+
+	sides  [2]*side
+	prior  *session
+	sequel *session
 
 	world *world
 	state sessionState
@@ -50,6 +57,9 @@ func (p *plan) newSession(d dice, hosts [2]int, first units.Time) *session {
 		s.service = transport.UC
 	}
 	s.repeats, s.sack = d.chance(0.6), 32*uint16(scale(d, 1, wire.MaxSACKBits/32))
+	if p.mode.tokens {
+		s.service = transport.RC
+	}
 	switch p.mode.recovery {
 	case recoverGoBackN:
 		s.repeats = false
@@ -109,7 +119,7 @@ func (s *session) open() {
 	}
 	agreements := [2]wire.Agreement{}
 	if s.repeats {
-		offers := [2]wire.Offer{s.sides[0].node.endpoint.Offer(), s.sides[1].node.endpoint.Offer()}
+		offers := [2]wire.Offer{s.sides[0].offer(), s.sides[1].offer()}
 		offers[0].SACKBits = min(offers[0].SACKBits, s.sack)
 		agreements = [2]wire.Agreement{wire.Agree(offers[0], offers[1]), wire.Agree(offers[1], offers[0])}
 	}
@@ -134,6 +144,15 @@ func (s *session) prepare() error {
 		}
 	}
 	return nil
+}
+
+// offer is what the side can do beyond RoCEv2.
+func (x *side) offer() wire.Offer {
+	o := x.node.endpoint.Offer()
+	if x.gate != nil {
+		o.Features |= wire.FeatureToken
+	}
+	return o
 }
 
 // connect brings a queue pair to RTS.
@@ -207,6 +226,9 @@ func (s *session) String() string {
 	}
 	text := fmt.Sprintf("session %d: %v %s, hosts %d and %d, from %v, MTU %d, IPv6 %v, class %#x",
 		s.number, s.service, recovery, s.sides[0].host, s.sides[1].host, s.begin, int64(s.mtu), s.v6, s.class)
+	if s.tokens != nil {
+		text += fmt.Sprintf(", tokens %v over %v", s.tokens, s.path.BDP())
+	}
 	if s.prior != nil {
 		text += fmt.Sprintf(", after %d", s.prior.number)
 	}

@@ -40,15 +40,17 @@ type side struct {
 	shortest, patience units.Duration // the shortest time-out, and the longest for all retries
 	fragile            bool           // bad luck may exceed the retries
 
-	node   *node
-	life   int // of the node
-	qp     *transport.QueuePair
-	handle *transport.AddressHandle
-	local  *arena // what is sent, read and found
-	target *arena // what the peer writes and reads
-	vault  *arena // what it may not
-	exile  *arena // what belongs to another domain
-	inbox  *inbox
+	node    *node
+	life    int // of the node
+	qp      *transport.QueuePair
+	gate    *watchedGate // nil without tokens
+	granter *watchedGranter
+	handle  *transport.AddressHandle
+	local   *arena // what is sent, read and found
+	target  *arena // what the peer writes and reads
+	vault   *arena // what it may not
+	exile   *arena // what belongs to another domain
+	inbox   *inbox
 
 	takes []*message // of the peer, for which a receive is posted
 
@@ -112,7 +114,7 @@ func (x *side) prepare() error {
 		x.qp = old.qp
 		x.qp.ToReset()
 		n.sides[x.qp.Num] = x
-		return nil
+		return x.admit()
 	}
 	init := transport.QPInit{
 		Type: x.session.service, PD: n.domain, SendCQ: n.queue, RecvCQ: n.queue, MaxSendWR: x.depth, MaxRecvWR: x.recvDepth,
@@ -123,10 +125,11 @@ func (x *side) prepare() error {
 		init.SRQ = n.inbox.queue
 	}
 	var err error
-	if x.qp, err = n.endpoint.CreateQP(init); err == nil {
-		n.sides[x.qp.Num] = x
+	if x.qp, err = n.endpoint.CreateQP(init); err != nil {
+		return err
 	}
-	return err
+	n.sides[x.qp.Num] = x
+	return x.admit()
 }
 
 // start begins to post.
@@ -214,6 +217,9 @@ func (x *side) status() string {
 	state, sent := transport.Reset, ""
 	if x.qp != nil {
 		state, sent = x.qp.State(), fmt.Sprintf(" %+v", x.qp.Stats())
+	}
+	if x.gate != nil {
+		sent += fmt.Sprintf(" %v %v", x.gate, x.granter)
 	}
 	return fmt.Sprintf("host %d: %v, %d of %d messages posted, %d done, %d of the peer's heard, gone %v%s",
 		x.host, state, x.next, len(x.script), x.done, x.heard, x.gone, sent)

@@ -1,10 +1,10 @@
--- Wireshark's dissector for goroce's extension of RoCEv2 (docs/wire.md): XACK, XDATA, SRC, PROBE and
--- PROBE_ACK. How to install it stands there, too.
+-- Wireshark's dissector for goroce's extension of RoCEv2 (docs/wire.md): XACK, XDATA, SRC, PROBE,
+-- PROBE_ACK, RTS and TOKEN. How to install it stands there, too.
 --
 -- It takes UDP port 4791 from Wireshark's own RoCEv2 dissector and gives everything back to that but
 -- the opcodes of the extension. Of those it shows the common header and the TLVs, and lets the other
 -- dissector read the packet that is wrapped: an XACK as the ACK that it is, too, an XDATA as the
--- packet whose opcode it names. An SRC wraps none.
+-- packet whose opcode it names. The others wrap none. On every packet it shows the marks in its BTH.
 
 local goroce = Proto("goroce", "goroce extension of RoCEv2")
 
@@ -12,16 +12,19 @@ local ROCE_PORT = 4791
 local BTH, XCH, AETH, ICRC = 12, 4, 4, 4 -- lengths
 local TLVS = BTH + XCH + AETH            -- where TLVs begin
 local MAX_TLVS = 192
-local FIRST, LAST, PROBE, PROBE_ACK, XACK, XDATA, SRC = 0xc0, 0xdf, 0xc0, 0xc1, 0xc5, 0xc6, 0xc7
+local FIRST, LAST, PROBE, PROBE_ACK, RTS, TOKEN, XACK, XDATA, SRC = 0xc0, 0xdf, 0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7
+local RTS_LEN, TOKEN_LEN, RANGE_LEN, MAX_RANGES = 16, 8, 4, 32
+local MARKS = 8 -- the byte of the BTH that has them
 local PROBE_LEN, ECHO_LEN, ALONE, RESPONSE = 8, 20, 2, 3
 local RC_ACK = 0x11
-local PAD, TIMING, SACK, INT, INT_ECHO, BOLT, ECN_ECHO, BOLT_ECHO, OPTIONAL = 0, 1, 2, 3, 4, 8, 9, 10, 128
+local PAD, TIMING, SACK, INT, INT_ECHO, BOLT, ECN_ECHO, BOLT_ECHO, GRANT, OPTIONAL = 0, 1, 2, 3, 4, 8, 9, 10, 11, 128
+local GRANT_LEN = 4
 local BOLT_LEN, BOLT_ECHO_LEN, SRC_LEN = 12, 16, 8
 local INT_ECHO_HEAD, ECN_ECHO_LEN, TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 8, 8, 16, 4, 16, 7, 512
 
-local opcodes = { [PROBE] = "PROBE", [PROBE_ACK] = "PROBE_ACK", [XACK] = "XACK", [XDATA] = "XDATA", [SRC] = "SRC" }
+local opcodes = { [PROBE] = "PROBE", [PROBE_ACK] = "PROBE_ACK", [RTS] = "RTS", [TOKEN] = "TOKEN", [XACK] = "XACK", [XDATA] = "XDATA", [SRC] = "SRC" }
 local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT", [INT_ECHO] = "INT_ECHO", [ECN_ECHO] = "ECN_ECHO",
-    [BOLT] = "BOLT", [BOLT_ECHO] = "BOLT_ECHO" }
+    [BOLT] = "BOLT", [BOLT_ECHO] = "BOLT_ECHO", [GRANT] = "GRANT" }
 
 local f = {
     opcode = ProtoField.uint8("goroce.opcode", "Opcode", base.HEX, opcodes),
@@ -37,6 +40,23 @@ local f = {
     probe_arrived = ProtoField.uint32("goroce.probe.arrived", "Arrived", base.DEC, nil, nil, "in ns"),
     probe_ttl = ProtoField.uint8("goroce.probe.ttl", "Hop limit at arrival"),
     probe_tos = ProtoField.uint8("goroce.probe.tos", "TOS at arrival", base.HEX),
+    unscheduled = ProtoField.bool("goroce.mark.unscheduled", "Left without a token", 8, nil, 0x40),
+    more = ProtoField.bool("goroce.mark.more", "More than a BDP waits", 8, nil, 0x20),
+    echo = ProtoField.bool("goroce.mark.echo", "A token came with congestion experienced", 8, nil, 0x10),
+    timed_too = ProtoField.bool("goroce.mark.timing", "Asks for a TIMING", 8, nil, 0x08),
+    demand = ProtoField.uint32("goroce.rts.demand", "Demand", base.DEC, nil, nil, "bytes since the connection began"),
+    spent = ProtoField.uint32("goroce.rts.spent", "Spent", base.DEC, nil, nil, "bytes since the connection began"),
+    ce = ProtoField.uint16("goroce.rts.ce", "Tokens with congestion experienced"),
+    answered = ProtoField.uint16("goroce.rts.seq", "TOKEN that is answered"),
+    rts_flags = ProtoField.uint8("goroce.rts.flags", "Flags", base.HEX),
+    limit = ProtoField.uint32("goroce.token.limit", "Limit", base.DEC, nil, nil, "bytes since the connection began"),
+    token = ProtoField.uint16("goroce.token.seq", "Number"),
+    holes = ProtoField.uint8("goroce.token.ranges", "Ranges"),
+    token_flags = ProtoField.uint8("goroce.token.flags", "Flags", base.HEX, nil, 0x1f),
+    priority = ProtoField.uint8("goroce.token.priority", "Priority of the data", base.DEC, nil, 0xe0),
+    hole = ProtoField.uint24("goroce.token.first", "Missing from", base.HEX),
+    holes_of = ProtoField.uint8("goroce.token.count", "Packets"),
+    grant = ProtoField.uint16("goroce.grant.seq", "Left by TOKEN"),
     inner = ProtoField.uint8("goroce.inner", "Inner opcode", base.HEX),
     tlv = ProtoField.none("goroce.tlv", "TLV"),
     type = ProtoField.uint8("goroce.tlv.type", "Type", base.DEC, types),
@@ -83,6 +103,10 @@ local e = {
     left = wrong("left", "Bytes behind the TLVs of an XACK"),
     probe = wrong("probe.length", "PROBE or PROBE_ACK of a wrong length"),
     mode = wrong("probe.mode", "Mode that this packet does not have"),
+    rts = wrong("rts", "RTS with TLVs, or of a wrong length"),
+    token = wrong("token", "TOKEN with TLVs, or whose length does not match its ranges"),
+    hole = wrong("token.range", "Range of no packets"),
+    grant = wrong("grant", "GRANT of a wrong length"),
     src = wrong("src", "SRC with TLVs, or of a wrong length"),
     bolt = wrong("bolt", "BOLT or BOLT_ECHO of a wrong length"),
     inner = wrong("inner", "No opcode to wrap"),
@@ -238,16 +262,21 @@ local function add_tlv(range, tree, op, epsn, first)
         add_bolt(range, tree)
     elseif type == BOLT_ECHO and op == XACK and range:len() == BOLT_ECHO_LEN then
         add_bolt_echo(range, tree)
+    elseif type == GRANT and op == XDATA and range:len() == GRANT_LEN then
+        tree:add(f.grant, range(2, 2))
+        tree:append_text(": " .. range(2, 2):uint())
     else
         tree:add(f.content, range(2))
         if (type == BOLT and op == XDATA and first) or (type == BOLT_ECHO and op == XACK) then
             tree:add_proto_expert_info(e.bolt)
-        elseif type == SACK or type == INT or type == BOLT or type == BOLT_ECHO or ((type == TIMING or type == INT_ECHO or type == ECN_ECHO) and op ~= XACK) then
+        elseif type == SACK or type == INT or type == BOLT or type == BOLT_ECHO or (type == GRANT and op ~= XDATA) or ((type == TIMING or type == INT_ECHO or type == ECN_ECHO) and op ~= XACK) then
             tree:add_proto_expert_info(e.place)
         elseif type == TIMING then
             tree:add_proto_expert_info(e.timing)
         elseif type == ECN_ECHO then
             tree:add_proto_expert_info(e.echo)
+        elseif type == GRANT then
+            tree:add_proto_expert_info(e.grant)
         elseif type > INT and type < OPTIONAL then
             tree:add_proto_expert_info(e.unknown)
         elseif type >= OPTIONAL then
@@ -294,6 +323,55 @@ local function add_probe(tvb, tree, op)
     tree:append_text(", there for " .. tvb(at + 8, 4):uint() .. " ns")
 end
 
+-- flags names those that are set, the lowest bit first.
+local function named(flags, names)
+    local out = ""
+    for i, name in ipairs(names) do
+        if name ~= "" and math.floor(flags / 2 ^ (i - 1)) % 2 == 1 then out = out .. " " .. name end
+    end
+    return out
+end
+
+local rts_flags = { "repeat", "unscheduled", "", "answers", "", "ends", "behind" }
+local token_flags = { "repeat", "", "asks", "", "single" }
+
+-- add_rts shows an RTS, and answers it in a line.
+local function add_rts(tvb, tree)
+    local at = BTH + XCH
+    local flags = named(tvb(at + 12, 1):uint(), rts_flags)
+    tree:add(f.demand, tvb(at, 4)):append_text(" bytes")
+    tree:add(f.spent, tvb(at + 4, 4)):append_text(" bytes")
+    tree:add(f.ce, tvb(at + 8, 2))
+    tree:add(f.answered, tvb(at + 10, 2))
+    tree:add(f.rts_flags, tvb(at + 12, 1)):append_text(flags)
+    return string.format("RTS: demand %d, spent %d", tvb(at, 4):uint(), tvb(at + 4, 4):uint()) .. flags
+end
+
+-- add_token shows a TOKEN, and answers it in a line.
+local function add_token(tvb, tree)
+    local at = BTH + XCH
+    local flags, n = named(tvb(at + 7, 1):uint() % 32, token_flags), tvb(at + 6, 1):uint()
+    tree:add(f.limit, tvb(at, 4)):append_text(" bytes")
+    tree:add(f.token, tvb(at + 4, 2))
+    tree:add(f.holes, tvb(at + 6, 1))
+    tree:add(f.token_flags, tvb(at + 7, 1)):append_text(flags)
+    tree:add(f.priority, tvb(at + 7, 1))
+    for i = 0, n - 1 do
+        local r = at + TOKEN_LEN + i * RANGE_LEN
+        tree:add(f.hole, tvb(r, 3))
+        local count = tree:add(f.holes_of, tvb(r + 3, 1))
+        if tvb(r + 3, 1):uint() == 0 then count:add_proto_expert_info(e.hole) end
+    end
+    return string.format("TOKEN %d: limit %d, %d ranges", tvb(at + 4, 2):uint(), tvb(at, 4):uint(), n) .. flags
+end
+
+-- add_marks shows the marks of a packet between ours.
+local function add_marks(tvb, tree)
+    for _, mark in ipairs({ f.unscheduled, f.more, f.echo, f.timed_too }) do
+        tree:add(mark, tvb(MARKS, 1))
+    end
+end
+
 local udp_port = DissectorTable.get("udp.port")
 local roce = udp_port:get_dissector(ROCE_PORT)
 
@@ -308,7 +386,12 @@ end
 
 function goroce.dissector(tvb, pinfo, root)
     local op = tvb:len() > 0 and tvb(0, 1):uint() or 0
-    if op < FIRST or op > LAST then return roce:call(tvb, pinfo, root) end
+    local marked = tvb:len() > MARKS and math.floor(tvb(MARKS, 1):uint() / 8) % 16 ~= 0
+    if op < FIRST or op > LAST then
+        local read = roce:call(tvb, pinfo, root)
+        if marked then add_marks(tvb, root:add(goroce, tvb(MARKS, 1), "goroce marks")) end
+        return read
+    end
 
     local cut = tvb:len() < tvb:reported_len() -- by the capture
     local tree = root:add(goroce, tvb())
@@ -328,6 +411,7 @@ function goroce.dissector(tvb, pinfo, root)
     tree:add(f.version, tvb(BTH, 1))
     tree:add(f.tlvs, tvb(BTH + 1, 1)):append_text(" (times 4 bytes)")
     tree:add(f.tag, tvb(BTH + 2, 2))
+    if marked then add_marks(tvb, tree) end
     local length = tvb(BTH + 1, 1):uint() * 4
     local behind = TLVS + length
     if tvb(BTH, 1):uint() >= 32 or tvb(BTH, 1):uint() < 16 then return give_up(e.version) end
@@ -336,6 +420,19 @@ function goroce.dissector(tvb, pinfo, root)
         if length > 0 then return give_up(e.area) end
         if ends + ICRC ~= tvb:reported_len() then return give_up(e.probe) end
         if ends <= tvb:len() then add_probe(tvb, tree, op) end
+        return tvb:len()
+    end
+    if op == RTS then
+        if length > 0 or tvb:reported_len() ~= BTH + XCH + RTS_LEN + ICRC then return give_up(e.rts) end
+        if not cut then pinfo.cols.info = add_rts(tvb, tree) end
+        return tvb:len()
+    end
+    if op == TOKEN then
+        local least = BTH + XCH + TOKEN_LEN
+        if tvb:len() < least then return cut and tvb:len() or give_up(e.token) end
+        local n = tvb(least - 2, 1):uint()
+        if length > 0 or n > MAX_RANGES or tvb:reported_len() ~= least + n * RANGE_LEN + ICRC then return give_up(e.token) end
+        if not cut then pinfo.cols.info = add_token(tvb, tree) end
         return tvb:len()
     end
     if op == SRC then

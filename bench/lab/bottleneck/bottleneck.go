@@ -18,17 +18,24 @@ import (
 
 // Config is the network and how long it is looked at. Links of senders may differ in length.
 type Config struct {
-	Seed     uint64
-	Rate     units.BitRate  // of all links
-	Delay    units.Duration // of the receiver's link, and of the senders' unless DelayOf says otherwise
-	DelayOf  func(sender int) units.Duration
-	PathMTU  units.Bytes // 0 means 1024
-	ECN      fabric.ECN
-	ECNOf    map[uint8]fabric.ECN // of flows of a DSCP, in place of ECN
-	Bolt     fabric.Bolt          // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
-	CNPs     units.Duration       // between CNPs of a flow, at least; 0 is transport's default
-	Buffer   units.Bytes          // of the switch; 0 is without limit
-	Chunk    units.Bytes          // longest message of a flow; 0 means 1 MiB, of which two are outstanding
+	Seed    uint64
+	Rate    units.BitRate  // of all links
+	Delay   units.Duration // of all links, but of the senders' where DelayOf says otherwise
+	DelayOf func(sender int) units.Duration
+	// Place, unless nil, says which sender and which receiver a flow has, from 0; two flows cannot have both in
+	// common. With more than one receiver there are two switches, and the link between them is the bottleneck.
+	Place   func(flow int) (sender, receiver int)
+	PathMTU units.Bytes // 0 means 1024
+	ECN     fabric.ECN
+	ECNOf   map[uint8]fabric.ECN // of flows of a DSCP, in place of ECN
+	Bolt    fabric.Bolt          // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
+	CNPs    units.Duration       // between CNPs of a flow, at least; 0 is transport's default
+	Buffer  units.Bytes          // of a switch; 0 is without limit
+	Switch  *fabric.SwitchConfig // unless nil, in place of Buffer, ECN, ECNOf and Bolt
+	Tokens  int                  // the queue of TOKENs, unless 0
+	// Prepare, unless nil, may arrange for what happens in the network at times after zero.
+	Prepare  func(net *fabric.Network, zero units.Time)
+	Chunk    units.Bytes // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
@@ -43,24 +50,37 @@ type Config struct {
 	Noise func(*rand.Rand) units.Duration
 }
 
-// Flow is one flow, which has a sender of its own.
+// Flow is one flow, which has a sender of its own unless Config.Place says otherwise.
 type Flow struct {
+	Back    bool // from its receiver to its sender
 	Start   units.Duration
 	Stop    units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes   units.Bytes    // payload; 0 is as much as time admits
 	Control cc.Control
-	DSCP    uint8 // of data; below 8, or it has another queue
+	// Admission, unless nil, makes what lets packets leave besides: a point of package tocc. All flows have one, or none.
+	Admission Admission
+	DSCP      uint8 // of data; below 8, or it has another queue
 	// Heard, unless nil, is told of what the algorithm was told, after that, of what was sent and acknowledged
 	// in any case, and of the time since the nominal start.
 	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
 }
 
+// Admission makes the sender's and the receiver's half of receiver-driven control.
+type Admission interface {
+	New(cc.Path) (cc.Gate, cc.Granter, error)
+}
+
 // Result is what there was to see. Times count from the nominal start, the zero of Config and Flow.
 type Result struct {
-	BaseRTT units.Duration // of a full packet from the first sender
+	BaseRTT units.Duration // of a full packet of the first flow
 	Flows   []*Trace
-	Queue   *fabric.Series // toward the receiver, in bytes as the link counts them: over its rate it is the delay
+	Queue   *fabric.Series // toward the receivers, in bytes as the link counts them: over its rate it is the delay
 	Port    fabric.QueueStats
+	Stored  *fabric.Series // bytes in the buffer of the fullest switch, every 10 µs
+	Fullest units.Bytes    // most that was in the buffer of a switch
+	Pauses  uint64         // frames with which switches paused who sends to them
+	Tokens  *fabric.Series // those that wait to go back through the link between two switches, as Queue; else nil
+	Granted uint64         // TOKENs that left a switch toward senders
 	Foreign int            // frames that a plain peer would not know
 	End     units.Duration // Until, or when the last flow ended
 }
@@ -103,6 +123,12 @@ const (
 // Overhead is what a packet takes of a link besides its payload.
 const Overhead = wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.ICRCLen + onWire
 
+// Token is what a TOKEN takes.
+const Token = Overhead + 12
+
+// asOnLink is how much more a packet takes of a link than of a switch's buffer.
+func asOnLink(packet units.Bytes) float64 { return float64(packet) / float64(packet-unstored) }
+
 // Cap is the payload that a link carries.
 func (c *Config) Cap() float64 {
 	return float64(c.Rate) * float64(c.PathMTU) / float64(c.PathMTU+Overhead)
@@ -119,7 +145,11 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	if c.Interval == 0 {
 		c.Interval = 20 * units.Microsecond
 	}
-	net := c.network(flows)
+	at, err := c.hosts(flows)
+	if err != nil {
+		return nil, err
+	}
+	net := c.network(flows, at)
 	r := &Result{}
 	rng := rand.New(rand.NewPCG(c.Seed, 0))
 	noise := func() units.Duration { return 0 }
@@ -133,40 +163,60 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		}
 		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU, zero: units.Time(warm), noise: noise})
 	}
-	receiver := len(flows)
+	of := func(from, to int) int { return at.flow[[2]int{from, to}] }
+	var admit func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
+	if slices.ContainsFunc(flows, func(f Flow) bool { return f.Admission != nil }) {
+		admit = func(from, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
+			return flows[of(from, to)].Admission.New(path)
+		}
+	}
 	cl, err := cluster.New(net, cluster.Config{
 		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
-		ControlOf: func(from, _, _ int) cc.Control { return flows[from].Control },
-		ClassOf:   func(from, _, _ int) uint8 { return flows[from].DSCP << 2 },
-		Plain:     c.Plain, Wrap: r.watch(c.Plain, len(flows)),
-		Around: func(from, _, _ int, a cc.Algorithm) cc.Algorithm {
-			return &tap{Algorithm: a, trace: r.Flows[from], keepGaps: c.KeepGaps}
+		ControlOf: func(from, to, _ int) cc.Control { return flows[of(from, to)].Control },
+		ClassOf:   func(from, to, _ int) uint8 { return flows[of(from, to)].DSCP << 2 },
+		Admit:     admit, Selective: admit != nil,
+		Plain: c.Plain, Wrap: r.watch(c.Plain, at.senders),
+		Around: func(from, to, _ int, a cc.Algorithm) cc.Algorithm {
+			return &tap{Algorithm: a, trace: r.Flows[of(from, to)], keepGaps: c.KeepGaps}
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	for i := range flows {
-		if err := cl.Warm(i, receiver); err != nil {
+	for _, ends := range at.ends {
+		if err := cl.Warm(ends[0], ends[1]); err != nil {
 			return nil, err
 		}
 	}
 	if err := net.Run(units.Time(warm)); err != nil {
 		return nil, err
 	}
-	out := net.Switches()[0].Ports()[receiver]
-	r.BaseRTT = net.BaseRTT(0, receiver, c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
-	queue := out.RecordQueue(0)
+	out := net.Switches()[0].Ports()[at.senders]
+	r.BaseRTT = net.BaseRTT(at.ends[0][0], at.ends[0][1], c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
+	queue, tokens := out.RecordQueue(0), (*fabric.Series)(nil)
+	if c.Tokens > 0 && at.receivers > 1 {
+		tokens = out.Peer().RecordQueue(c.Tokens)
+	}
+	if c.Prepare != nil {
+		c.Prepare(net, units.Time(warm))
+	}
 	var failed error
 	for i, t := range r.Flows {
 		net.At(t.zero.Add(t.Start), func() {
-			if err := t.begin(cl, i, receiver); err != nil {
+			if err := t.begin(cl, at.ends[i]); err != nil {
 				failed = err
 				net.Stop()
 			}
 		})
 		t.Goodput = net.SampleRate(c.Interval, t.received)
 	}
+	stored := net.Sample(10*units.Microsecond, func() float64 {
+		most := units.Bytes(0)
+		for _, s := range net.Switches() {
+			most = max(most, s.Stored())
+		}
+		return float64(most)
+	})
 	net.Every(10*units.Microsecond, func(units.Time) bool {
 		if ctx.Err() != nil || len(cl.Errors) > 0 || r.over(net.Now()) {
 			net.Stop()
@@ -182,7 +232,22 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	if failed == nil {
 		failed = ctx.Err()
 	}
-	r.Queue, r.Port, r.End = since(queue, warm, float64(c.PathMTU+Overhead)/float64(c.PathMTU+Overhead-unstored)), out.QueueStats(0), net.Now().Sub(units.Time(warm))
+	r.Queue, r.Port, r.End = since(queue, warm, asOnLink(c.PathMTU+Overhead)), out.QueueStats(0), net.Now().Sub(units.Time(warm))
+	if tokens != nil {
+		r.Tokens = since(tokens, warm, asOnLink(Token))
+	}
+	for _, p := range net.Switches()[0].Ports()[:at.senders] {
+		if c.Tokens > 0 {
+			r.Granted += p.QueueStats(c.Tokens).Frames
+		}
+	}
+	r.Stored = since(stored, warm, 1)
+	for _, s := range net.Switches() {
+		r.Fullest = max(r.Fullest, s.Stats().Fullest)
+		for _, p := range s.Ports() {
+			r.Pauses += p.Stats().Pauses
+		}
+	}
 	for _, t := range r.Flows {
 		// A rate is known at the end of its interval, and holds from its beginning.
 		t.Goodput, t.Window = since(t.Goodput, warm+c.Interval, 1), since(t.Window, warm, 1)
@@ -192,43 +257,21 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 
 // BaseRTT is that of a full packet and its acknowledgement through links of Delay.
 func (c Config) BaseRTT() units.Duration {
-	return c.network([]Flow{{Control: cc.Spec{}}}).BaseRTT(0, 1, c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
-}
-
-// network is a star whose last host receives.
-func (c *Config) network(flows []Flow) *fabric.Network {
-	var queues fabric.Queues
-	queues[0].ECN, queues[0].ECNOf = c.ECN, c.ECNOf
-	if slices.ContainsFunc(flows, func(f Flow) bool { return f.Control.Name() == "bolt" }) {
-		if queues[0].Bolt = c.Bolt; c.Bolt.Frame == 0 {
-			queues[0].Bolt = cluster.Bolt(c.PathMTU)
-		}
-	}
-	// Frames take a nanosecond more to get into a host, so that there is an endpoint delay to be told.
-	host := fabric.HostConfig{RxDelay: units.Nanosecond}
-	net := fabric.New(fabric.Config{Seed: c.Seed})
-	sw := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: c.Buffer, Queues: queues.At(), INT: true})
-	for i := range flows {
-		delay := c.Delay
-		if c.DelayOf != nil {
-			delay = c.DelayOf(i)
-		}
-		net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: delay})
-	}
-	host.CPU.PerPoll = c.Coalesce
-	net.Connect(net.AddHost(host), sw, fabric.Link{Rate: c.Rate, Delay: c.Delay})
-	return net
+	flows := []Flow{{Control: cc.Spec{}}}
+	c.Place = nil
+	at, _ := c.hosts(flows)
+	return c.network(flows, at).BaseRTT(0, 1, c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
 }
 
 // begin posts the flow.
-func (t *Trace) begin(cl *cluster.Cluster, from, to int) error {
+func (t *Trace) begin(cl *cluster.Cluster, ends [2]int) error {
 	bytes := t.Bytes
 	if bytes == 0 {
 		bytes = 1 << 50
 	}
-	f, err := cl.Start(workload.Flow{Src: from, Dst: to, Bytes: bytes})
+	f, err := cl.Start(workload.Flow{Src: ends[0], Dst: ends[1], Bytes: bytes})
 	if err != nil {
-		return fmt.Errorf("bottleneck: flow %d: %w", from, err)
+		return fmt.Errorf("bottleneck: flow from host %d to %d: %w", ends[0], ends[1], err)
 	}
 	t.conn, t.before = f.Conn, f.Conn.Received()
 	return nil

@@ -118,3 +118,31 @@ func TestJain(t *testing.T) {
 	assert.InDelta(t, 0.25, Jain(1, 0, 0, 0), 1e-12)
 	assert.InDelta(t, 0.9, Jain(2, 1), 1e-12)
 }
+
+// Flows between pairs of hosts share the link between two switches; what goes back has the other direction.
+func TestPairs(t *testing.T) {
+	fixed := control(t, "fixed:window=102400B")
+	pairs := func(flow int) (int, int) { return flow % 2, flow % 2 }
+	r := run(t, Config{Until: units.Millisecond, Place: pairs}, Flow{Control: fixed}, Flow{Control: fixed}, Flow{Back: true, Control: fixed}, Flow{Back: true, Control: fixed})
+	for i, f := range r.Flows {
+		assert.InDelta(t, 43, f.Goodput.Mean(units.Time(500*us), units.Time(900*us))/1e9, 0.5, "flow %d: half of what ACKs leave, one of 86 bytes for each packet", i)
+	}
+	onLink := units.Bytes(2 * 100 * (1024 + Overhead))
+	assert.InEpsilon(t, float64(onLink-(100*units.Gbps).Bytes(r.BaseRTT)), r.Queue.Mean(units.Time(500*us), units.Time(900*us)), 0.2)
+	assert.Greater(t, r.BaseRTT, 12*us, "six links of 2 µs")
+
+	_, err := Run(t.Context(), Config{Rate: 100 * units.Gbps, Place: pairs, Until: 1}, []Flow{{Control: fixed}, {Control: fixed}, {Control: fixed}})
+	assert.ErrorContains(t, err, "flows 0 and 2")
+}
+
+// A lossless switch pauses senders, and what it holds at most is known.
+func TestPause(t *testing.T) {
+	fixed := control(t, "fixed:window=1MB")
+	lossless := fabric.HPCCSwitch(units.MiB, 0.125, fabric.ECN{}, 2*us, 0)
+	r := run(t, Config{Until: units.Millisecond, Switch: &lossless}, Flow{Control: fixed}, Flow{Control: fixed}, Flow{Control: fixed})
+	assert.Zero(t, r.Port.Dropped)
+	assert.Less(t, r.Fullest, units.Bytes(units.MiB))
+	assert.Greater(t, r.Fullest, units.Bytes(200_000))
+	assert.InDelta(t, float64(r.Fullest), r.Stored.Max(0, units.Time(units.Millisecond)), 100_000)
+	assert.Greater(t, r.Jain(200*us, 900*us), 0.95)
+}

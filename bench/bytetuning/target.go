@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/goroce/goroce/bench/scene"
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/intent"
+	"github.com/goroce/goroce/units"
+)
+
+const targetHelp = `what to tune: fluid:NxRATE (the model, N flows that begin at RATE, as 8x40G) or fabric:SCENE (a simulation
+with our own transport)`
+
+// target answers what a text names, what baselines are computed from there, and the baseline to begin with.
+func target(name string) (bytetuning.Target, bytetuning.Path, string, error) {
+	kind, rest, _ := strings.Cut(name, ":")
+	switch kind {
+	case "fluid":
+		f, err := bytetuning.NewFluid(rest)
+		if err != nil {
+			return nil, bytetuning.Path{}, "", err
+		}
+		return f, bytetuning.Path{Rate: f.Config.Rate, RTT: f.Config.Delay, MTU: f.Config.Packet}, "dcqcn", nil
+	case "fabric":
+		t, err := scene.New(rest)
+		if err != nil {
+			return nil, bytetuning.Path{}, "", err
+		}
+		hops := units.Duration(4)
+		return t, bytetuning.Path{Rate: t.Rate, RTT: 2 * hops * t.Delay, MTU: t.MTU + 86}, "experience", nil
+	}
+	return nil, bytetuning.Path{}, "", fmt.Errorf("no target %q: want fluid:8x40G, or fabric: and one of %s", name, strings.Join(scene.Names(), ", "))
+}
+
+// start answers the watermarks to begin with: those of a baseline in every layer, or those of a file of intents, by
+// the layers' names.
+func start(what string, layers []bytetuning.Layer, path bytetuning.Path) (bytetuning.Point, []*intent.Intent, error) {
+	if !strings.ContainsAny(what, "./") {
+		w, err := bytetuning.Baseline(what, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		p := make(bytetuning.Point, len(layers))
+		for i := range p {
+			p[i] = w
+		}
+		return p, nil, nil
+	}
+	intents, err := readIntents(what)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := make(bytetuning.Point, len(layers))
+	for i, l := range layers {
+		found := false
+		for _, in := range intents {
+			if in.Name != l.Name {
+				continue
+			}
+			if in.XOFF > 0 {
+				return nil, nil, fmt.Errorf("%s: %s has a fixed xoff; tuning needs alpha", what, l.Name)
+			}
+			p[i], found = in.Watermark, true
+		}
+		if !found {
+			return nil, nil, fmt.Errorf("%s: no layer %q, which the target has", what, l.Name)
+		}
+	}
+	return p, intents, nil
+}
+
+func readIntents(file string) ([]*intent.Intent, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	intents, err := intent.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return intents, nil
+}
+
+// intents answers a point as a file of intents: those it began with, with other watermarks, or new ones.
+func intents(p bytetuning.Point, layers []bytetuning.Layer, from []*intent.Intent) []*intent.Intent {
+	var all []*intent.Intent
+	for i, l := range layers {
+		in := intent.Intent{Name: l.Name, Chip: intent.Chip{Cell: bytetuning.Cell, Buffer: l.Buffer, Ports: l.Ports}, Priority: 3, Queue: 3}
+		for _, f := range from {
+			if f.Name == l.Name {
+				in = *f
+			}
+		}
+		in.Watermark = p[i]
+		all = append(all, &in)
+	}
+	return all
+}
+
+// cells answers a queue as the paper counts it.
+func cells(m *bytetuning.Measurement) string {
+	return format("%.0f", float64(m.Queue())/float64(bytetuning.Cell))
+}

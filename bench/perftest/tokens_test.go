@@ -1,0 +1,53 @@
+package perftest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A peer that knows no tokens, because nobody told it to, or because it is or is taken for another program: the run is
+// as without them, and says so. With one that does nothing is said.
+func TestTokensNeedBothEnds(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		ends           func(*testing.T) ends
+		client, server string // flags
+		host           string
+		says           string // at the end that has the flag
+	}{
+		{"both", newEnds, "--tocc unsch=0", "--tocc k=8192", "", ""},
+		{"the client alone", newEnds, "--tocc unsch=0", "", "", "going on without tokens: the peer was started without --tocc"},
+		{"the server alone", newEnds, "", "--tocc unsch=0", "", "going on without tokens: the peer was started without --tocc"},
+		{"upstream", newEnds, "--tocc unsch=0 --upstream", "--tocc unsch=0", "", "going on without tokens: the peer is taken for linux-rdma's perftest"},
+		{"the RDMA CM", newEndsCM, "--tocc unsch=0", "", "10.0.0.1", "going on without tokens: with --rdma_cm the ends do not say"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := c.ends(t)
+			args := []string{"-n", "100", "-s", "20000", "--out_json_file", "-"}
+			with := func(flags string, more []string) []string {
+				return append(append(append([]string{}, args...), strings.Fields(flags)...), more...)
+			}
+			end := w.client
+			if c.host != "" {
+				end = append(append([]string{}, end...), c.host)
+			}
+			client := start(t, writeBW, with(c.client, end)...)
+			server := start(t, writeBW, with(c.server, w.server)...)
+			require.Zero(t, client.ends(30*time.Second), client.result())
+			require.Zero(t, server.ends(soon), server.result())
+			for p, flags := range map[*program]string{client: c.client, server: c.server} {
+				switch tokens := strings.Contains(flags, "--tocc"); {
+				case tokens && c.says != "":
+					require.Contains(t, p.result(), "roce_write_bw: --tocc unsch=0: "+c.says)
+				case !tokens:
+					require.NotContains(t, p.result(), "tokens")
+				}
+				require.Equal(t, c.says == "", strings.Contains(p.result(), `"tokens": `), p.result())
+				require.Equal(t, c.says == "", strings.Contains(p.result(), " on tokens of "), p.result())
+			}
+		})
+	}
+}

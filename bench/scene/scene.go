@@ -1,0 +1,249 @@
+package scene
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goroce/goroce/bench/cluster"
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/units"
+)
+
+// Scene is who sends to whom, through which switches. The network is the paper's (section 2.3): leaves with links to all
+// ToR switches, and hosts below those; the last host receives.
+type Scene struct {
+	Leaves, ToRs, Hosts int // hosts below each ToR switch
+	Rate, Up            units.BitRate
+	Delay               units.Duration // of each link
+	Buffer              units.Bytes    // of each switch
+
+	Senders int // hosts that send, one below each ToR switch in turn
+	QPs     int // of each sender
+	Message units.Bytes
+	MTU     units.Bytes // path MTU
+	Control string      // of every queue pair
+	CNPs    units.Duration
+
+	// PerLayer gives ToR and leaf switches watermarks of their own.
+	PerLayer bool
+	Space    bytetuning.Space
+
+	Settle, Period units.Duration // how long it runs before it is measured, and while
+	Seed           uint64
+}
+
+// Lab is the paper's small cluster: four ToR switches, two leaves, 24 hosts with 25 Gb/s, and switches like Trident 3 with
+// 32 MB. What it does not say is ours: links of 1 µs, NVIDIA's DCQCN with a CNP each 4 µs, a path MTU of 1024.
+func Lab() Scene {
+	return Scene{
+		Leaves: 2, ToRs: 4, Hosts: 6, Rate: 25 * units.Gbps, Up: 100 * units.Gbps, Delay: units.Microsecond,
+		Buffer: 32 * units.MiB, Message: units.MiB, MTU: 1024, Control: "dcqcn-nic", CNPs: 4 * units.Microsecond,
+		Space: bytetuning.Traversal(), Settle: 5 * units.Millisecond, Period: 20 * units.Millisecond, Seed: 1,
+	}
+}
+
+// scenes are those that have names.
+var scenes = map[string]func() Scene{
+	"2to1": func() Scene { s := Lab(); s.Senders, s.QPs = 2, 10; return s },
+	"23to1": func() Scene { // the paper's 24 to 1; the lab has 24 hosts
+		s := Lab()
+		s.Senders, s.QPs, s.Message = 23, 5, 64*units.KiB
+		return s
+	},
+}
+
+// Names answers the names of scenes.
+func Names() []string { return slices.Sorted(maps.Keys(scenes)) }
+
+// New makes a target of a scene by its name. With /layers its ToR and leaf switches are tuned apart.
+func New(name string) (*Target, error) {
+	base, option, has := strings.Cut(name, "/")
+	make, ok := scenes[base]
+	if !ok || has && option != "layers" {
+		return nil, fmt.Errorf("scene: no %q; there are %s, each also with /layers", name, strings.Join(Names(), ", "))
+	}
+	s := make()
+	s.PerLayer = has
+	return &Target{Scene: s}, nil
+}
+
+// Target is a scene that is tuned.
+type Target struct {
+	Scene
+	// Watch, unless nil, is called with each network before it runs, and with the port to the receiver.
+	Watch func(*Run)
+	now   bytetuning.Point
+}
+
+// Run is one simulation.
+type Run struct {
+	Net     *fabric.Network
+	Cluster *cluster.Cluster
+	ToR     *fabric.Switch // of the receiver
+	Egress  *fabric.Port   // of it, to the receiver
+	Queue   *fabric.Series // of Egress
+	Conns   []*cluster.Conn
+}
+
+// Layers implements bytetuning.Target.
+func (t *Target) Layers() []bytetuning.Layer {
+	tor := bytetuning.Layer{Name: "tor", Space: t.Space, Buffer: t.Buffer, Ports: t.Hosts + t.Leaves}
+	if !t.PerLayer {
+		tor.Name = "all"
+		return []bytetuning.Layer{tor}
+	}
+	leaf := tor
+	leaf.Name, leaf.Ports = "leaf", t.ToRs
+	return []bytetuning.Layer{tor, leaf}
+}
+
+// Apply implements bytetuning.Target. It takes what a Search without checks may try: what breaks a rule of
+// a switch, as case I does, but not what makes no sense.
+func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
+	if len(p) != len(t.Layers()) {
+		return p.Check(t.Layers())
+	}
+	for _, w := range p {
+		if err := w.Validate(); err != nil {
+			return err
+		}
+	}
+	t.now = p
+	return nil
+}
+
+// queues are a switch's as a watermark has them.
+func queues(w bytetuning.Watermark) func(units.BitRate) fabric.Queues {
+	var q fabric.Queues
+	q[0] = fabric.Queue{
+		Lossless: true, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
+		ECN: fabric.ECN{Kmin: w.Kmin, Kmax: w.Kmax, Pmax: float64(w.Pmax) / 100},
+	}
+	return q.At()
+}
+
+// answers is the class of ACKs and CNPs: the highest, which has a queue of its own.
+const answers = 56 << 2
+
+// Start builds the network with the present watermark and its flows, and lets it settle.
+func (t *Target) Start() (*Run, error) {
+	if t.now == nil {
+		return nil, errors.New("scene: nothing was applied")
+	}
+	control, err := cc.Parse(t.Control)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
+	leaf := t.now[len(t.now)-1]
+	var leaves []*fabric.Switch
+	for i := range t.Leaves {
+		leaves = append(leaves, r.Net.AddSwitch(fmt.Sprintf("leaf %d", i), fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(leaf)}))
+	}
+	for i := range t.ToRs {
+		tor := r.Net.AddSwitch(fmt.Sprintf("tor %d", i), fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(t.now[0])})
+		for range t.Hosts {
+			r.Net.Connect(r.Net.AddHost(fabric.HostConfig{}), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
+		}
+		for _, l := range leaves {
+			r.Net.Connect(tor, l, fabric.Link{Rate: t.Up, Delay: t.Delay})
+		}
+		r.ToR = tor
+	}
+	r.Cluster, err = cluster.New(r.Net, cluster.Config{
+		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14, Control: control, AnswerClass: answers,
+	})
+	if err != nil {
+		return nil, err
+	}
+	receiver := t.ToRs*t.Hosts - 1
+	r.Egress = r.ToR.Ports()[t.Hosts-1]
+	for n := range t.Senders {
+		from := (n%t.ToRs)*t.Hosts + n/t.ToRs // one below each ToR switch in turn
+		if from == receiver {
+			return nil, fmt.Errorf("scene: %d senders are more than there are hosts", t.Senders)
+		}
+		for range t.QPs {
+			f, err := r.Cluster.Start(workload.Flow{Src: from, Dst: receiver, Bytes: 1 << 50})
+			if err != nil {
+				return nil, err
+			}
+			r.Conns = append(r.Conns, f.Conn)
+		}
+	}
+	r.Queue = r.Egress.RecordQueue(0)
+	if t.Watch != nil {
+		t.Watch(r)
+	}
+	return r, r.run(units.Time(t.Settle))
+}
+
+func (r *Run) run(until units.Time) error {
+	if err := r.Net.Run(until); err != nil {
+		return err
+	}
+	return errors.Join(r.Cluster.Errors...)
+}
+
+// Measure implements bytetuning.Target: throughput, and queue of the receiver's switch (section 5.4), by the
+// fabric's own books. The context is looked at each millisecond of the simulation.
+func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
+	r, err := t.Start()
+	if err != nil {
+		return nil, err
+	}
+	before := r.Egress.QueueStats(0)
+	received := make([]uint64, len(r.Conns))
+	for i, c := range r.Conns {
+		received[i] = c.Received()
+	}
+	from := r.Net.Now()
+	end := from.Add(t.Period)
+	for at := from; at != end; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		at = units.Earlier(at.Add(units.Millisecond), end)
+		if err := r.run(at); err != nil {
+			return nil, err
+		}
+	}
+	sent := units.Bytes(r.Egress.QueueStats(0).Bytes - before.Bytes)
+	s, err := bytetuning.SampleOf(0, float64(units.RateOf(sent, t.Period)), r.Queue.Mean(from, end))
+	if err != nil {
+		return nil, err
+	}
+	m := &bytetuning.Measurement{Switches: []bytetuning.Sample{s}, Lost: r.Lost()}
+	for i, c := range r.Conns {
+		rate := units.RateOf(units.Bytes(c.Received()-received[i]), t.Period)
+		m.Flows = append(m.Flows, bytetuning.Sample{Throughput: rate, Queue: s.Queue})
+	}
+	return m, nil
+}
+
+// Lost answers the packets that switches dropped.
+func (r *Run) Lost() (lost uint64) {
+	for _, s := range r.Net.Switches() {
+		for _, p := range s.Ports() {
+			lost += p.QueueStats(0).Dropped
+		}
+	}
+	return lost
+}
+
+// Pauses answers the pause frames that switches sent.
+func (r *Run) Pauses() (sent uint64) {
+	for _, s := range r.Net.Switches() {
+		for _, p := range s.Ports() {
+			sent += p.QueueStats(0).PausesSent
+		}
+	}
+	return sent
+}

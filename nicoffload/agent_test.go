@@ -1,0 +1,437 @@
+package nicoffload
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// script is a device that says what a test tells it to.
+type script struct {
+	NIC
+	batch      []byte
+	used, size int
+	room       int // results it takes
+	results    []Result
+	bindings   map[Handle]Binding
+	agg        []Aggregation
+	busy       bool
+}
+
+func (d *script) Fetch(b []byte) int {
+	n := copy(b, d.batch)
+	d.batch = d.batch[:0]
+	return n
+}
+func (d *script) Backlog() (int, int) { return d.used, d.size }
+func (d *script) Write(r []Result) int {
+	n := min(len(r), d.room)
+	d.room -= n
+	d.results = append(d.results, r[:n]...)
+	return n
+}
+func (d *script) Configure(h Handle, b Binding) error { d.bindings[h] = b; return nil }
+func (d *script) Aggregate(a Aggregation) error {
+	if d.busy {
+		return ErrBusy
+	}
+	d.agg = append(d.agg, a)
+	return nil
+}
+
+func (d *script) say(m Message) {
+	b := make([]byte, MaxMessage)
+	d.batch = append(d.batch, b[:m.Encode(b, false)]...)
+}
+
+func (d *script) event(h Handle, first units.Time, ev cc.Event) {
+	d.say(Message{Flow: h, Type: typeOf[ev.Kind], Count: 1, First: first, Reported: first, Event: ev})
+}
+
+// scribe is an algorithm that writes down what it hears, and decides what it is told to.
+type scribe struct {
+	events cc.EventSet
+	heard  []cc.Event
+	at     []units.Time
+	decide func(ev *cc.Event) cc.Decision
+}
+
+func (s *scribe) Events() cc.EventSet { return s.events }
+func (s *scribe) On(ev *cc.Event, now units.Time) cc.Decision {
+	s.heard, s.at = append(s.heard, *ev), append(s.at, now)
+	if s.decide != nil {
+		return s.decide(ev)
+	}
+	return cc.Decision{Window: 1}
+}
+
+func newAgent(t testing.TB, a cc.Algorithm, c AgentConfig) (*Agent, *script) {
+	d := &script{size: 4096, room: 1 << 30, bindings: map[Handle]Binding{}}
+	c.Device = d
+	if c.Adopt == nil {
+		c.Adopt = func(Handle) (cc.Algorithm, error) { return a, nil }
+	}
+	agent, err := NewAgent(c, 0)
+	require.NoError(t, err)
+	d.say(Message{Flow: 1, Type: Started})
+	agent.Poll(0)
+	return agent, d
+}
+
+// The example of the reference card: 500 Gb/s on an ACK and 450 Gb/s on an OOO are one update.
+func TestFilters(t *testing.T) {
+	a := &scribe{events: cc.Events(cc.ACK, cc.OOO, cc.RTO, cc.CNP), decide: func(ev *cc.Event) cc.Decision {
+		return cc.Decision{Window: 5, Rate: map[cc.Kind]units.BitRate{cc.ACK: 500 * units.Gbps, cc.OOO: 450 * units.Gbps, cc.RTO: 50 * units.Kbps}[ev.Kind]}
+	}}
+	agent, d := newAgent(t, a, AgentConfig{})
+	d.results = nil
+	before := agent.Counters()
+	d.event(1, at(1), cc.Event{Kind: cc.ACK, Packets: 5})
+	d.event(1, at(2), cc.Event{Kind: cc.OOO})
+	agent.Poll(at(15))
+	assert.Equal(t, []Result{{1, cc.Decision{Window: 5, Rate: 400 * units.Gbps}}}, d.results)
+	assert.EqualValues(t, 2, agent.Counters().Clamped)
+	assert.EqualValues(t, 1, agent.Counters().Duplicates-before.Duplicates)
+	d.event(1, at(16), cc.Event{Kind: cc.RTO})
+	agent.Poll(at(16))
+	assert.Equal(t, 100*units.Kbps, d.results[1].Decision.Rate)
+	d.event(1, at(17), cc.Event{Kind: cc.CNP})
+	agent.Poll(at(17))
+	assert.Zero(t, d.results[2].Decision.Rate, "no rate is no rate")
+}
+
+func TestUnfilteredWritesAll(t *testing.T) {
+	agent, d := newAgent(t, &scribe{events: cc.Events(cc.ACK)}, AgentConfig{Unfiltered: true})
+	for i := range 5 {
+		d.event(1, at(i), cc.Event{Kind: cc.ACK})
+	}
+	agent.Poll(at(5))
+	assert.Len(t, d.results, 6)
+}
+
+// Messages are heard in the order in which their first signals came.
+func TestOrderOfArrival(t *testing.T) {
+	a := &scribe{events: ^cc.EventSet(0)}
+	agent, d := newAgent(t, a, AgentConfig{})
+	for _, n := range []int{5, 3, 9, 3, 1} {
+		d.event(1, at(n), cc.Event{Kind: cc.ACK, PSN: uint32(n)})
+	}
+	agent.Poll(at(10))
+	d.event(1, at(7), cc.Event{Kind: cc.ACK, PSN: 7})
+	agent.Poll(at(11))
+	var psns []uint32
+	for i, ev := range a.heard {
+		psns = append(psns, ev.PSN)
+		if i > 0 {
+			assert.False(t, a.at[i].Before(a.at[i-1]), "time does not run backwards for an algorithm")
+		}
+	}
+	assert.Equal(t, []uint32{1, 3, 3, 5, 9, 7}, psns)
+	// A sample that is older than the newest counts what it acknowledges, and no more.
+	d.event(1, at(12), cc.Event{Kind: cc.RTT, Delay: us})
+	agent.Poll(at(12))
+	d.event(1, at(11), cc.Event{Kind: cc.RTT, Delay: us, Packets: 2})
+	d.event(1, at(11), cc.Event{Kind: cc.RTT, Delay: us, Probe: true})
+	agent.Poll(at(13))
+	last := a.heard[len(a.heard)-1]
+	assert.Equal(t, [2]any{2, units.Duration(0)}, [2]any{last.Packets, last.Delay})
+	assert.Len(t, a.heard, 8)
+	assert.EqualValues(t, 2, agent.Counters().Late)
+}
+
+func TestBackPressure(t *testing.T) {
+	agg := DefaultAggregation
+	agent, d := newAgent(t, &scribe{}, AgentConfig{Aggregation: &agg})
+	periods := func() (all []units.Duration) {
+		for _, g := range d.agg {
+			all = append(all, g.Accumulable)
+			assert.Equal(t, 2*g.Accumulable, g.Coalescent)
+			assert.Equal(t, agg.Deadline, g.Deadline)
+		}
+		d.agg = nil
+		return all
+	}
+	d.agg = nil
+	poll := func(n, used int) {
+		for range n {
+			d.used = used
+			agent.Poll(at(1))
+		}
+	}
+	poll(10, 3072)
+	assert.Equal(t, []units.Duration{20 * us, 40 * us, 80 * us, 160 * us, 320 * us, 640 * us}, periods(), "64 times at most")
+	poll(100, 2048)
+	poll(7, 1024)
+	poll(1, 1025)
+	assert.Empty(t, periods(), "eight in a row")
+	poll(16, 0)
+	assert.Equal(t, []units.Duration{320 * us, 160 * us}, periods())
+	poll(1000, 0)
+	assert.Equal(t, []units.Duration{80 * us, 40 * us, 20 * us, 10 * us}, periods())
+	assert.Equal(t, 1, agent.Stretch())
+	d.busy = true
+	poll(1, 4000)
+	d.busy = false
+	poll(1, 2048)
+	assert.Equal(t, []units.Duration{20 * us}, periods(), "asked again")
+
+	none := Immediate
+	agent, d = newAgent(t, &scribe{}, AgentConfig{Aggregation: &none})
+	poll(2, 4096)
+	assert.Equal(t, Aggregation{Accumulable: 4 * us, Coalescent: 4 * us}, d.agg[2])
+	poll(16, 0)
+	assert.Equal(t, Immediate, d.agg[4])
+}
+
+// Of a full ring the oldest half of what cannot be merged gives way; nothing else does.
+func TestEviction(t *testing.T) {
+	a := &scribe{events: ^cc.EventSet(0)}
+	agent, d := newAgent(t, a, AgentConfig{})
+	for i := range 10 {
+		d.event(1, at(20-i), cc.Event{Kind: cc.RTT, Delay: us, PSN: uint32(20 - i)})
+		d.say(Message{Flow: 1, Type: typeOf[cc.ACK], Class: Accumulable, Count: 1, First: at(i), Reported: at(20), Event: cc.Event{Kind: cc.ACK}})
+	}
+	d.used = 4096
+	agent.Poll(at(21))
+	assert.EqualValues(t, 5, agent.Counters().Evicted[cc.RTT])
+	assert.Len(t, a.heard, 15)
+	assert.EqualValues(t, 16, a.heard[10].PSN)
+}
+
+// A device that takes no results: only the newest of each flow waits, and none is forgotten.
+func TestDeviceThatTakesNothing(t *testing.T) {
+	window := units.Bytes(1)
+	a := &scribe{events: cc.Events(cc.ACK), decide: func(*cc.Event) cc.Decision { window++; return cc.Decision{Window: window} }}
+	agent, d := newAgent(t, a, AgentConfig{})
+	d.results, d.room = nil, 0
+	for i := range 3000 {
+		d.event(1, at(i), cc.Event{Kind: cc.ACK})
+		agent.Poll(at(i))
+	}
+	assert.NotZero(t, agent.Counters().Busy)
+	d.room = 3
+	agent.Poll(at(3000))
+	d.room = 1 << 30
+	agent.Poll(at(3001))
+	agent.Poll(at(3002))
+	require.LessOrEqual(t, len(d.results), 300)
+	assert.Equal(t, window, d.results[len(d.results)-1].Decision.Window)
+}
+
+func TestSegmentsAreParsed(t *testing.T) {
+	a := &scribe{events: cc.Events(cc.CST, cc.RTT)}
+	agent, d := newAgent(t, a, AgentConfig{})
+	require.NoError(t, agent.Parse(20, func(b []byte, ev *cc.Event) error {
+		if len(b) < 4 {
+			return ErrShort
+		}
+		ev.SRC.Drain = units.Duration(b[0]) * us
+		return nil
+	}))
+	assert.ErrorContains(t, agent.Parse(SegmentINT, nil), "taken")
+	for id, b := range map[uint16]string{20: "\x07abc", 21: "unknown", 22: ""} {
+		d.say(Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: id, Segment: []byte(b), Event: cc.Event{Kind: cc.CST}})
+	}
+	d.say(Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: 20, Segment: []byte("abc"), Event: cc.Event{Kind: cc.CST}})
+	agent.Poll(at(1))
+	require.Len(t, a.heard, 1)
+	assert.Equal(t, 7*us, a.heard[0].SRC.Drain)
+	assert.EqualValues(t, 3, agent.Counters().Unparsed)
+}
+
+func TestHostSamplers(t *testing.T) {
+	a := &scribe{events: cc.Events(cc.HOST)}
+	agent, _ := newAgent(t, a, AgentConfig{})
+	n := 0.0
+	iio, err := agent.Sample("iio", 2*us, func(units.Time) (float64, bool) { n++; return n, n != 2 }, at(0))
+	require.NoError(t, err)
+	cpu, err := agent.Sample("cpu", 5*us, func(units.Time) (float64, bool) { return 0.5, true }, at(0))
+	require.NoError(t, err)
+	again, err := agent.Sample("cpu", 5*us, func(units.Time) (float64, bool) { return 0.75, true }, at(0))
+	require.NoError(t, err)
+	assert.Equal(t, cpu, again)
+	for now := range 10 {
+		next := agent.Poll(at(now))
+		assert.True(t, next.After(at(now)) && !next.After(at(now+2)))
+	}
+	var got []cc.HostSample
+	for _, ev := range a.heard {
+		got = append(got, ev.Host)
+	}
+	assert.Equal(t, []cc.HostSample{{Sampler: iio, Value: 1}, {Sampler: cpu, Value: 0.75}, {Sampler: iio, Value: 3}, {Sampler: cpu, Value: 0.75}, {Sampler: iio, Value: 4}, {Sampler: iio, Value: 5}}, got)
+	agent.Unsample("iio")
+	agent.Unsample("cpu")
+	a.heard = nil
+	agent.Poll(at(100))
+	assert.Empty(t, a.heard)
+	_, err = agent.Sample("none", 0, nil, 0)
+	assert.ErrorContains(t, err, `sampler "none" every 0s`)
+}
+
+// The life of an algorithm (TAURUS appendix A): begun and bound, decided, torn down.
+func TestLife(t *testing.T) {
+	a := &scribe{events: cc.Events(cc.ACK, cc.POST)}
+	adopted := 0
+	agent, d := newAgent(t, nil, AgentConfig{Adopt: func(h Handle) (cc.Algorithm, error) {
+		if adopted++; h == 9 {
+			return nil, errors.New("no algorithm")
+		}
+		return a, nil
+	}})
+	assert.Equal(t, Binding{Events: cc.Events(cc.ACK, cc.POST, cc.TIMER), Raw: cc.Events(cc.TX)}, d.bindings[1])
+	assert.Len(t, d.results, 1, "the decision it begins with")
+	d.say(Message{Flow: 1, Type: Started}) // twice
+	d.event(1, 0, cc.Event{Kind: cc.ACK})
+	d.say(Message{Flow: 1, Type: Stopped})
+	d.event(1, 0, cc.Event{Kind: cc.ACK})
+	agent.Poll(0)
+	assert.Len(t, a.heard, 2, "what happened before the end counts, wherever it is in the batch")
+	d.event(1, 0, cc.Event{Kind: cc.ACK})
+	d.say(Message{Flow: 1, Type: Stopped})
+	d.say(Message{Flow: 9, Type: Started})
+	d.event(9, 0, cc.Event{Kind: cc.ACK})
+	agent.Poll(0)
+	assert.Equal(t, 2, adopted)
+	assert.EqualValues(t, 2, agent.Counters().Unknown)
+	assert.EqualValues(t, 1, agent.Counters().Refused)
+	next := NewHandle(1, 1)
+	d.say(Message{Flow: next, Type: Started})
+	agent.Poll(0)
+	again := NewHandle(1, 2)
+	d.say(Message{Flow: again, Type: Started}) // without an end
+	d.event(next, 0, cc.Event{Kind: cc.ACK})
+	d.event(again, 0, cc.Event{Kind: cc.CNP})
+	d.event(again, 0, cc.Event{Kind: cc.ACK})
+	agent.Poll(0)
+	assert.Len(t, a.heard, 3)
+	assert.EqualValues(t, 1, agent.Counters().Unbound)
+	_, ok := agent.Snapshot(again)
+	assert.True(t, ok)
+	agent.Teardown()
+	_, ok = agent.Snapshot(again)
+	assert.False(t, ok)
+	d.event(again, 0, cc.Event{Kind: cc.ACK})
+	agent.Poll(0)
+	assert.Len(t, a.heard, 3)
+}
+
+// A driver that reports nonsense: it is counted, and what made sense counts.
+func TestNonsense(t *testing.T) {
+	a := &scribe{events: ^cc.EventSet(0)}
+	agent, d := newAgent(t, a, AgentConfig{})
+	now := units.Time(10 * units.Second)
+	agent.Poll(now)
+	d.event(77, now, cc.Event{Kind: cc.ACK})                             // nobody's flow
+	d.event(NewHandle(1, 5), now, cc.Event{Kind: cc.ACK})                // another life
+	d.event(1, now.Add(units.Second), cc.Event{Kind: cc.ACK})            // from the future
+	d.event(1, 5, cc.Event{Kind: cc.ACK})                                // long ago
+	d.say(Message{Flow: 1, Type: 1, First: now, Reported: now.Add(-us)}) // reported before it came
+	d.event(1, now, cc.Event{Kind: cc.ACK, Packets: 3})                  // sense
+	d.batch = append(d.batch, make([]byte, 2*Slot)...)                   // torn
+	d.event(1, now, cc.Event{Kind: cc.ACK})                              // behind it
+	agent.Poll(now)
+	c := agent.Counters()
+	assert.Equal(t, [3]uint64{2, 3, 1}, [3]uint64{c.Unknown, c.Backwards, c.Malformed})
+	assert.Len(t, a.heard, 4)
+	for _, at := range a.at {
+		assert.Equal(t, now, at)
+	}
+}
+
+// FuzzAgent: whatever a device hands out, an agent goes on.
+func FuzzAgent(f *testing.F) {
+	d := &script{}
+	d.say(Message{Flow: 1, Type: Started})
+	d.event(1, 5, cc.Event{Kind: cc.RTT, Delay: us, Packets: 1, Bytes: 4096})
+	d.event(1, 6, cc.Event{Kind: cc.ACK, INT: make([]cc.Hop, 3)})
+	d.say(Message{Flow: 1, Type: Stopped})
+	f.Add(d.batch)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, d := newAgent(t, algorithm(t, "swift"), AgentConfig{Adopt: func(Handle) (cc.Algorithm, error) { return algorithm(t, "hpcc"), nil }})
+		d.batch = b[:min(len(b), 1<<16)]
+		a.Poll(at(10))
+		for _, r := range d.results {
+			require.False(t, r.Decision.Window < 0 || r.Decision.Rate < 0 || r.Decision.Rate > DefaultMaxRate)
+		}
+	})
+}
+
+func TestAgentDoesNotAllocate(t *testing.T) {
+	c, err := NewShared(Config{Flows: 8, Aggregation: DefaultAggregation}, AgentConfig{}, 0)
+	require.NoError(t, err)
+	for range 8 {
+		c.Add(algorithm(t, "swift"), 0)
+	}
+	s := &stream{Rand: rand.New(rand.NewPCG(1, 2))}
+	now := units.Time(0)
+	assert.Zero(t, testing.AllocsPerRun(5000, func() {
+		now = now.Add(units.Microsecond / 2)
+		ev := s.next(cc.Flow(s.IntN(3)), now)
+		c.Report(ev, now)
+		c.Poll(now)
+		for f, some := c.Changed(); some; f, some = c.Changed() {
+			c.Decision(f)
+		}
+	}))
+}
+
+// replay is a device that hands out the same batch again and again, of newer times.
+type replay struct {
+	script
+	pattern []byte
+	now     units.Time
+}
+
+func (d *replay) Fetch(b []byte) int {
+	n := copy(b, d.pattern)
+	for at := 0; at < n; {
+		length, _ := messageLen(b[at:])
+		le.PutUint64(b[at+16:], uint64(d.now))
+		le.PutUint64(b[at+24:], uint64(d.now))
+		at += length
+	}
+	return n
+}
+func (d *replay) Write(r []Result) int { return len(r) }
+
+// An event from a batch that was fetched to the result: the agent's core alone.
+func BenchmarkAgent(b *testing.B) {
+	for _, text := range []string{"swift", "idctcp", "hpcc", "fixed"} {
+		b.Run(text, func(b *testing.B) {
+			d := &replay{script: script{size: 4096, bindings: map[Handle]Binding{}}}
+			agent, err := NewAgent(AgentConfig{Device: d, Adopt: func(Handle) (cc.Algorithm, error) { return algorithm(b, text), nil }}, 0)
+			require.NoError(b, err)
+			for f := range Handle(16) {
+				d.say(Message{Flow: f, Type: Started})
+			}
+			d.pattern, d.batch = d.batch, nil
+			agent.Poll(0)
+			kind := cc.RTT
+			if !algorithm(b, text).Events().Has(kind) {
+				kind = cc.ACK
+			}
+			for i := range 32 {
+				ev := cc.Event{Kind: kind, PSN: uint32(i), SndNxt: 100, Packets: 1, Bytes: 4096, Delay: units.Duration(20+i) * us, InFlight: 100_000}
+				if text == "hpcc" {
+					ev.INT = []cc.Hop{{Rate: 1}, {Rate: 1}, {Rate: 1}}
+				}
+				d.event(Handle(i%16), 0, ev)
+			}
+			d.pattern = d.batch
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if i%32 == 0 {
+					d.now = d.now.Add(3 * us)
+					agent.Poll(d.now)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+		})
+	}
+}

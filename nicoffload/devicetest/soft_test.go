@@ -1,0 +1,38 @@
+package devicetest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/nicoffload"
+	"github.com/goroce/goroce/nicoffload/devicetest"
+	"github.com/goroce/goroce/units"
+)
+
+// The soft NIC on the agent's core.
+func TestSoftNIC(t *testing.T) {
+	devicetest.Run(t, func(t *testing.T) devicetest.Rig {
+		n, err := nicoffload.NewNIC(nicoffload.Config{}, 0)
+		require.NoError(t, err)
+		return devicetest.Rig{Device: n, Datapath: n, Receive: n.Received, Settle: func(now units.Time) { n.Poll(now) }}
+	})
+}
+
+// The soft NIC behind a link.
+func TestLink(t *testing.T) {
+	devicetest.Run(t, func(t *testing.T) devicetest.Rig {
+		n, err := nicoffload.NewNIC(nicoffload.Config{}, 0)
+		require.NoError(t, err)
+		link := nicoffload.NewLink()
+		board, err := link.Board(n)
+		require.NoError(t, err)
+		host, err := link.Host()
+		require.NoError(t, err)
+		board.Poll(0)
+		return devicetest.Rig{Device: host, Datapath: board, Receive: n.Received, Settle: func(now units.Time) {
+			board.Poll(now)
+			board.Poll(now)
+		}}
+	})
+}

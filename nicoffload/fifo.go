@@ -1,0 +1,70 @@
+package nicoffload
+
+import "math/bits"
+
+// fifo is a queue of messages in the NIC's own memory, in the layout in which they cross. What is
+// flushed may be fetched; what is not waits for more. Positions count bytes and never wrap; a message
+// may go over the end of the buffer to its beginning, by whole Slots.
+type fifo struct {
+	buf                 []byte // a power of two
+	head, flushed, tail uint64
+}
+
+func newFifo(slots int) fifo { return fifo{buf: make([]byte, slots*Slot)} }
+
+func (q *fifo) waiting() int { return int(q.tail - q.flushed) }
+func (q *fifo) used() int    { return int(q.tail - q.head) }
+func (q *fifo) room() int    { return len(q.buf) - q.used() }
+
+// at answers the Slot at a position.
+func (q *fifo) at(pos uint64) []byte {
+	i := pos & uint64(len(q.buf)-1)
+	return q.buf[i : i+Slot : i+Slot]
+}
+
+// push adds a message that there is room for.
+func (q *fifo) push(b []byte) {
+	i := q.tail & uint64(len(q.buf)-1)
+	if n := copy(q.buf[i:], b); n < len(b) {
+		copy(q.buf, b[n:])
+	}
+	q.tail += uint64(len(b))
+}
+
+// next answers the length of the message at a position.
+func (q *fifo) next(pos uint64) int {
+	h := q.at(pos)
+	n := Slot * (1 + bits.OnesCount8(h[5]&(hasState|hasSample|hasSRC)))
+	if h[5]&hasSegment != 0 {
+		s := q.at(pos + uint64(n))
+		n += wholeSlots(segmentHeader + int(le.Uint16(s[2:])))
+	}
+	return n
+}
+
+// flush lets all that waits be fetched, as of a time, and answers how much that was.
+func (q *fifo) flush(now uint64) (messages, bytes uint64) {
+	bytes = q.tail - q.flushed
+	for q.flushed != q.tail {
+		le.PutUint64(q.at(q.flushed)[24:], now)
+		q.flushed += uint64(q.next(q.flushed))
+		messages++
+	}
+	return messages, bytes
+}
+
+// drop takes out the oldest message.
+func (q *fifo) drop() {
+	q.head += uint64(q.next(q.head))
+	if q.flushed < q.head {
+		q.flushed = q.head
+	}
+}
+
+// copyHead copies the oldest message, which has n bytes, without taking it out.
+func (q *fifo) copyHead(b []byte, n int) {
+	i := q.head & uint64(len(q.buf)-1)
+	if c := copy(b[:n], q.buf[i:]); c < n {
+		copy(b[c:n], q.buf)
+	}
+}
