@@ -41,9 +41,14 @@ type Queue struct {
 	// packets). 0 means never.
 	SelectiveDrop units.Bytes
 	// Trim cuts frames that find this much waiting to their headers and puts those into the queue
-	// TrimTo (NDP). 0 means never.
-	Trim   units.Bytes
-	TrimTo int
+	// TrimTo, here and at every switch behind (NDP). 0 means never. Headers have the DSCP TrimDSCP from
+	// then on, which tells them from packets that are broken; 0 leaves the DSCP alone. With TrimNewest a
+	// coin decides whether it is the arriving frame that is cut or the newest of those that wait, whose
+	// place the other takes (NDP, SIGCOMM 2017).
+	Trim       units.Bytes
+	TrimTo     int
+	TrimDSCP   uint8
+	TrimNewest bool
 
 	// Share limits the queue to a share of the link, in bytes on the wire: the token queue of
 	// receiver-driven congestion control, which has a level of its own. 0 means no limit. Burst is how many frames may leave
@@ -81,6 +86,8 @@ func (q *Queue) validate() error {
 		return fmt.Errorf("a negative level, weight or burst in %+v", *q)
 	case q.TrimTo < 0 || q.TrimTo >= MaxQueues:
 		return fmt.Errorf("trimmed frames cannot go into queue %d", q.TrimTo)
+	case q.TrimDSCP > 63:
+		return fmt.Errorf("trimmed frames cannot have a DSCP of %d", q.TrimDSCP)
 	case !(q.Share >= 0 && q.Share <= 1):
 		return fmt.Errorf("a share of the link of %v is not in 0..1", q.Share)
 	}

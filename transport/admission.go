@@ -24,10 +24,12 @@ type admission struct {
 	in     cc.Arrival
 	notice cc.Notice // the one that came
 
-	seen   wire.PSN // one past the newest packet that the peer is known to have sent
-	grants bool     // packets say by which grant they left
-	shut   bool     // the gate kept a packet when nothing else could open it
-	heard  bool     // the peer has said something since
+	seen   wire.PSN  // one past the newest packet that the peer is known to have sent
+	cut    psnSet    // of its packets only the headers came
+	round  roundTrip // of what the gate lets leave
+	grants bool      // packets say by which grant they left
+	shut   bool      // the gate kept a packet when nothing else could open it
+	heard  bool      // the peer has said something since
 
 	reads uint32 // READs and atomics that are posted and have not completed
 
@@ -252,6 +254,7 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 		n = qp.packetsFor(min(p.RETH().Len(), MaxMessage))
 	}
 	a.see(p.PSN, now)
+	a.cut.remove(p.PSN)
 	fresh := !p.PSN.Before(a.seen)
 	if end := p.PSN.Add(n); end.After(a.seen) {
 		a.seen = end
@@ -285,9 +288,19 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 
 // see notes that everything before psn has left the peer: what is not here of that is missing.
 func (a *admission) see(psn wire.PSN, now units.Time) {
-	if n := psn.Sub(a.seen); n > 0 {
-		a.granter.Missing(int(n), units.Bytes(n)*units.Bytes(a.qp.mtu), now)
-		a.seen = psn
+	n := int(psn.Sub(a.seen))
+	if n <= 0 {
+		return
+	}
+	missing := n
+	for p := a.seen; n > 0 && within(a.qp.resp.ePSN, p); p, n = p.Add(1), n-1 {
+		if a.cut.has(p) { // the header told
+			missing--
+		}
+	}
+	a.seen = psn
+	if missing > 0 {
+		a.miss(missing, units.Bytes(missing)*units.Bytes(a.qp.mtu), now)
 	}
 }
 

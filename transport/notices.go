@@ -127,7 +127,7 @@ func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 		return
 	}
 	if t.Ranges() > 0 {
-		qp.loseListed(t)
+		qp.heedList(t)
 	}
 	qp.heedGate()
 	qp.ep.activate(qp)

@@ -45,6 +45,8 @@ type Config struct {
 	ClassOf      func(from, to, n int) uint8
 	// AnswerClass is that of ACKs and CNPs; 0 means TrafficClass.
 	AnswerClass uint8
+	// TrimmedDSCP is what packets have that switches trimmed; 0: none does.
+	TrimmedDSCP uint8
 	// CNPInterval is how far apart the CNPs of a connection are, at least; 0 is transport's default.
 	CNPInterval units.Duration
 	// Chunk is the longest message of a flow; 0 means 1 MiB. Two are outstanding at a time.
@@ -72,6 +74,7 @@ type Service struct {
 
 // Recovery is how selective repeat finds out that nothing comes any more; see transport.RTSAttr.
 type Recovery struct {
+	Reordering      units.Duration
 	RTOLow, RTOHigh units.Duration
 	MaxInFlight     units.Bytes
 }
@@ -139,7 +142,7 @@ func (n *Node) start() (err error) {
 	}
 	n.Endpoint, err = transport.New(transport.Config{
 		Port: port, Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), NewAlgorithm: c.Algorithm,
-		CNPInterval: c.CNPInterval,
+		CNPInterval: c.CNPInterval, TrimmedDSCP: c.TrimmedDSCP,
 	}, n.cluster.Net.Now())
 	if err != nil {
 		return err
