@@ -35,7 +35,7 @@ func (s *CreditSender) Wants() cc.MarkSet { return cc.MarkUnscheduled | cc.MarkG
 
 // Posted implements cc.Gate.
 func (s *CreditSender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
-	s.posted(bytes, b)
+	s.posted(bytes, b, now)
 	s.settle(now)
 }
 
@@ -158,6 +158,9 @@ func (s *CreditSender) settle(now units.Time) {
 		s.ask(now)
 	}
 	s.next = s.timers()
+	if s.n > 0 && s.age != 0 {
+		s.next = sooner(s.next, moment(s.at(0).at.Add(s.age)))
+	}
 	if s.blocked() {
 		s.next = sooner(s.next, s.breaker())
 	}

@@ -274,8 +274,8 @@ func (m *model) sawUpTo(i int) {
 	for j := m.epsn; j < i; j++ {
 		if !m.arrived[j] && !m.told[j] && j >= m.seen {
 			m.told[j] = true
-			m.tally.missing += m.packets[j].bytes
-			m.granter.Missing(1, m.packets[j].bytes, m.now)
+			m.tally.missing += m.path.Payload // a transport knows no better
+			m.granter.Missing(1, m.path.Payload, m.now)
 		}
 	}
 }
@@ -399,6 +399,7 @@ func (m *model) run(d units.Duration) {
 		m.now = e.at
 		e.do()
 	}
+	m.now = end
 }
 
 func (m *model) done() bool { return m.next == len(m.packets) && m.waits == 0 && m.inFlight == 0 }

@@ -29,6 +29,7 @@ type sender struct {
 
 	rtsAt units.Time // when an RTS is due; 0 none is
 	asked units.Time // when the last one left
+	left  units.Time // when a packet did
 	alive units.Time // when a packet left on a token, or one came
 	tries uint8      // of the deadlock breaker
 	next  units.Time
@@ -60,9 +61,10 @@ func (s *sender) backlog(b cc.Backlog) {
 	s.loose = min(s.loose, b.InFlight)
 }
 
-func (s *sender) posted(bytes units.Bytes, b cc.Backlog) {
+func (s *sender) posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
 	s.backlog(b)
 	if bytes > 0 && b.Waits <= bytes { // nothing waited: a burst is as a new flow
+		s.alive, s.tries = now, 0
 		s.allow(s.unsch - s.loose)
 		s.opens = 2*s.allowance >= s.unsch
 		s.tail = s.drop && s.allowance > 0
@@ -88,7 +90,7 @@ func (s *sender) isUnscheduled(p *cc.Outgoing) bool {
 // took is that a packet leaves: what is marked on it, and whether it asks for more.
 func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore bool) {
 	s.backlog(p.Backlog)
-	s.alive, s.tries = now, 0
+	s.left, s.alive, s.tries = now, now, 0
 	if p.Message > 0 {
 		s.size = p.Message
 	}
@@ -127,15 +129,18 @@ func (p *plan) wanted(packet units.Bytes, set cc.MarkSet) units.Bytes {
 
 // classify says in which class a packet goes, where the scheme has a say.
 func (s *sender) classify(m *cc.Marks, unscheduled bool) {
+	dscp := uint8(s.dataDSCP)
 	switch {
+	case s.overcommit > 0 && unscheduled:
+		dscp = s.unscheduledLevel(s.size) << 3
 	case s.overcommit > 0:
-		level := s.level
-		if unscheduled {
-			level = s.unscheduledLevel(s.size)
-		}
-		m.Classed, m.TrafficClass = true, level<<5|ect0
-	case unscheduled && s.drop:
-		m.Classed, m.TrafficClass = true, uint8(s.dataDSCP)<<2 // not ECN capable
+		dscp = s.level << 3
+	case !s.drop || !unscheduled:
+		return
+	}
+	m.Classed, m.TrafficClass = true, dscp<<2|ect0
+	if s.drop && unscheduled {
+		m.TrafficClass &^= ect0
 	}
 }
 

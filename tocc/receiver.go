@@ -34,7 +34,7 @@ type Receiver struct {
 }
 
 func newReceiver(p *plan, a cc.Algorithm, shared *schedule) *Receiver {
-	r := &Receiver{plan: p, window: p.window, shared: shared}
+	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared}
 	r.control.start(a, p)
 	return r
 }

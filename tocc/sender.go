@@ -43,7 +43,7 @@ func (s *Sender) Wants() cc.MarkSet {
 
 // Posted implements cc.Gate.
 func (s *Sender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
-	s.posted(bytes, b)
+	s.posted(bytes, b, now)
 	s.settle(now)
 }
 
@@ -202,10 +202,10 @@ func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	repeat := s.rts && s.blocked() && !s.breaker().After(now)
 	n, ok := s.emit(repeat, now)
 	if ok {
-		if s.echoes {
+		if s.echoes && (b.InFlight == 0 || now.Sub(s.left) >= s.patience) { // nothing is under way
 			n.Flags |= cc.NoticeRepeat
-			s.echoes = false
 		}
+		s.echoes = false
 		s.said = s.demand()
 		n.Demand, n.Spent, n.Discarded = uint32(s.said), uint32(s.spent), uint32(s.waste)&0xffffff
 	}
