@@ -73,6 +73,11 @@ func (s *Switch) build() error {
 			if qs[i].Share > 0 && sameLevel(&qs, i) {
 				return fmt.Errorf("fabric: %s: queue %d is limited to a share of the link, and needs a level of its own", s.name, i)
 			}
+			for k := range qs[:i] {
+				if qs[i].Group > 0 && qs[k].Group == qs[i].Group && (qs[k].Share != qs[i].Share || qs[k].Burst != qs[i].Burst) {
+					return fmt.Errorf("fabric: %s: queues %d and %d have one limit together, and differ in share or burst", s.name, k, i)
+				}
+			}
 			kept += qs[i].Reserve
 			if qs[i].Lossless {
 				kept += qs[i].Headroom
