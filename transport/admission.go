@@ -26,6 +26,7 @@ type admission struct {
 
 	seen   wire.PSN  // one past the newest packet that the peer is known to have sent
 	cut    psnSet    // of its packets only the headers came
+	listed psnSet    // of those: which a TOKEN has listed
 	round  roundTrip // of what the gate lets leave
 	grants bool      // packets say by which grant they left
 	shut   bool      // the gate kept a packet when nothing else could open it
@@ -255,6 +256,7 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	}
 	a.see(p.PSN, now)
 	a.cut.remove(p.PSN)
+	a.listed.remove(p.PSN)
 	fresh := !p.PSN.Before(a.seen)
 	if end := p.PSN.Add(n); end.After(a.seen) {
 		a.seen = end

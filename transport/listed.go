@@ -6,12 +6,13 @@ import (
 )
 
 // Packets that the peer lists as missing are lost, as those that its SACKs tell of. What was sent again may have
-// left after the list: it is lost once more only when a round trip has passed since.
+// left after the list: it is lost once more only when a round trip has passed since, or its header came.
 
 // heedList takes in the list of a TOKEN.
 func (qp *QueuePair) heedList(t wire.TokenField) {
+	trimmed := t.Flags()&wire.TokenTrimmed != 0
 	for i := range t.Ranges() {
-		qp.loseListed(t.Range(i), qp.ep.now)
+		qp.loseListed(t.Range(i), trimmed, qp.ep.now)
 	}
 	if qp.req.recovery != nil {
 		qp.settle(qp.ep.now)
@@ -20,21 +21,21 @@ func (qp *QueuePair) heedList(t wire.TokenField) {
 
 // loseListed takes the packets of a range as lost that are outstanding. Who lists the oldest packet is alive: to send
 // that again costs no try.
-func (qp *QueuePair) loseListed(l wire.Range, now units.Time) {
+func (qp *QueuePair) loseListed(l wire.Range, trimmed bool, now units.Time) {
 	r := &qp.req
 	if !qp.selective() {
 		return
 	}
 	for psn, end := l.First, l.First.Add(uint32(l.Count)); psn != end; psn = psn.Add(1) {
 		if !psn.Before(r.una) && psn.Before(r.sndMax) && within(r.una, psn) {
-			qp.loseOne(psn, now)
+			qp.loseOne(psn, trimmed, now)
 		}
 	}
 }
 
 // loseOne takes one outstanding packet as lost, if it is not known to have arrived, or lost, or sent again within a
-// round trip.
-func (qp *QueuePair) loseOne(psn wire.PSN, now units.Time) {
+// round trip where it was not trimmed since.
+func (qp *QueuePair) loseOne(psn wire.PSN, trimmed bool, now units.Time) {
 	r := &qp.req
 	rec := qp.beginRecovery()
 	if psn == r.una {
@@ -44,7 +45,7 @@ func (qp *QueuePair) loseOne(psn wire.PSN, now units.Time) {
 		return
 	}
 	if rec.again.has(psn) {
-		if rec.recent.has(psn, qp.adm.round.length(), now) {
+		if !trimmed && rec.recent.has(psn, qp.adm.round.length(), now) {
 			return
 		}
 		rec.again.remove(psn)
