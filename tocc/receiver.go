@@ -66,8 +66,12 @@ func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	r.settle(before, now)
 }
 
-// Missing implements cc.Granter: what was lost needs tokens again.
+// Missing implements cc.Granter: what was lost needs tokens again. With overcommitment packets have priorities and
+// overtake each other: nothing is lost for that, and what is the sender finds out, and demands.
 func (r *Receiver) Missing(_ int, bytes units.Bytes, now units.Time) {
+	if r.overcommit > 0 {
+		return
+	}
 	before := r.demand
 	r.demand += bytes
 	unscheduled := min(r.unseen, bytes)
@@ -177,7 +181,7 @@ func (r *Receiver) Next() units.Time { return r.next }
 
 // Emit implements cc.Granter.
 func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
-	n := cc.Notice{Kind: cc.NoticeToken, TrafficClass: r.tokenClass, Classed: true, Missing: incomplete}
+	n := cc.Notice{Kind: cc.NoticeToken, TrafficClass: r.tokenClass, Classed: true, Missing: incomplete && r.overcommit == 0}
 	before := r.demand
 	r.control.lapse(r, now)
 	switch {
