@@ -121,6 +121,7 @@ type Arrival struct {
 	Grant     uint16
 	Congested bool // a switch marked it
 	Again     bool // the packet was here before
+	Behind    bool // one that follows it was here before: it was overtaken, sent again or doubled
 }
 
 // NoticeKind says what a Notice is of.

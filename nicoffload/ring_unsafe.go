@@ -54,24 +54,22 @@ func NewProducer(mem []byte, slots int) (*Producer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.mine, e.theirs = e.tail.Load(), e.head.Load()
-	return &Producer{e}, nil
+	e.mine = e.tail.Load()
+	p := &Producer{e}
+	p.Room()
+	return p, nil
 }
 
-// Room answers how many Slots can be pushed.
+// Room answers how many Slots can be pushed. A consumer that says it has read what was not written yet, or
+// more than there is, is taken for one that reads nothing.
 func (p *Producer) Room() int {
-	p.theirs = p.head.Load()
-	return p.room()
-}
-
-func (p *Producer) room() int {
 	size := p.mask + 1
-	used := p.mine - p.theirs
-	if used > size { // no consumer is there: as good as full
+	p.theirs = p.head.Load()
+	if p.mine-p.theirs > size {
 		p.broken++
-		return 0
+		p.theirs = p.mine - size
 	}
-	return int(size - used)
+	return int(size - (p.mine - p.theirs))
 }
 
 // Push adds whole Slots, or answers false when there is no room for all of them.
@@ -201,8 +199,8 @@ const countersBytes = int(unsafe.Sizeof(Counters{})+63) &^ 63
 // word is a number in memory that two processes share.
 func word(mem []byte) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&mem[0])) }
 
-// alignedMemory is memory of this process for rings, at a multiple of 8.
-func alignedMemory(n int) []byte {
+// AlignedMemory is memory of this process for rings, which begins at a multiple of 8.
+func AlignedMemory(n int) []byte {
 	words := make([]uint64, (n+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
 }

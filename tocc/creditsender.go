@@ -35,6 +35,9 @@ func (s *CreditSender) Wants() cc.MarkSet { return cc.MarkUnscheduled | cc.MarkG
 
 // Posted implements cc.Gate.
 func (s *CreditSender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
+	if s.waits == 0 {
+		s.came, s.before = 0, 0 // none are under way
+	}
 	s.posted(bytes, b, now)
 	s.settle(now)
 }

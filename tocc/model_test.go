@@ -37,10 +37,8 @@ type model struct {
 	waits    units.Bytes
 	inFlight units.Bytes
 	loose    units.Bytes // unscheduled and not acknowledged
-	una      int
-	free     units.Time // its link
-	polled   units.Time
-	paused   units.Time // it does nothing until then
+	free     units.Time  // its link
+	paused   units.Time  // it does nothing until then
 	rto      units.Duration
 	asked    units.Time // the poll that is due
 
@@ -256,6 +254,7 @@ func (m *model) lose(i int) {
 // arrive is a packet of data at the receiver.
 func (m *model) arrive(i int, a cc.Arrival) {
 	m.sawUpTo(i)
+	a.Behind = i < m.seen
 	m.seen = max(m.seen, i+1)
 	a.Again = m.arrived[i]
 	m.arrived[i] = true

@@ -94,7 +94,7 @@ func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore boo
 	if p.Message > 0 {
 		s.size = p.Message
 	}
-	if wantsMore = s.needs() > s.bdp; wantsMore {
+	if wantsMore = s.needs() > s.ahead() && !p.Again; wantsMore { // what is sent again comes behind others
 		m.Set |= cc.MarkWantsMore
 	}
 	if s.marked && s.echo == "data" {
@@ -122,10 +122,14 @@ func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore boo
 // wanted is the least that waits for tokens behind a packet that asks for more.
 func (p *plan) wanted(packet units.Bytes, set cc.MarkSet) units.Bytes {
 	if set&cc.MarkUnscheduled != 0 {
-		return p.bdp
+		return p.ahead()
 	}
-	return max(0, p.bdp-packet)
+	return max(0, p.ahead()-packet)
 }
+
+// ahead is what more than it means to want more: a BDP, and what a token releases beyond a packet (OURS), so that whole
+// tokens fill a window of a BDP.
+func (p *plan) ahead() units.Bytes { return p.bdp + p.k - p.unit }
 
 // classify says in which class a packet goes, where the scheme has a say.
 func (s *sender) classify(m *cc.Marks, unscheduled bool) {

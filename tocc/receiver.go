@@ -18,6 +18,7 @@ type Receiver struct {
 	unseen units.Bytes // unscheduled bytes that are under way
 	window units.Bytes // W, on the wire
 	open   bool        // without volume control: the sender has not said that it is done
+	more   bool        // the newest data asks for more
 
 	seq    uint16
 	ce     uint16     // of the newest RTS
@@ -49,29 +50,31 @@ func (r *Receiver) Window() units.Bytes { return r.window }
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	r.alive(now)
 	before := r.demand
-	if a.Set&cc.MarkUnscheduled != 0 {
+	switch {
+	case a.Again:
+		// Its token was counted when it came first.
+	case a.Set&cc.MarkUnscheduled != 0:
 		r.unseen = max(0, r.unseen-a.Bytes)
 		r.tally.Unscheduled += a.Bytes
-	} else {
+	default:
 		r.unseen = 0 // they left before
 		r.used(r.seen + a.Bytes)
 	}
-	if a.Set&cc.MarkTokenMarked != 0 {
+	if a.Set&cc.MarkTokenMarked != 0 && !a.Again {
 		r.ce++
 	}
-	if a.Set&cc.MarkWantsMore != 0 {
+	if !a.Behind { // or what it says is old
+		r.more = a.Set&cc.MarkWantsMore != 0
+	}
+	if r.more && !a.Behind {
 		r.demand = max(r.demand, r.spent+r.wanted(a.Bytes, a.Set))
 	}
 	r.control.arrived(r, a, now)
 	r.settle(before, now)
 }
 
-// Missing implements cc.Granter: what was lost needs tokens again. With overcommitment packets have priorities and
-// overtake each other: nothing is lost for that, and what is the sender finds out, and demands.
+// Missing implements cc.Granter: what was lost needs tokens again.
 func (r *Receiver) Missing(_ int, bytes units.Bytes, now units.Time) {
-	if r.overcommit > 0 {
-		return
-	}
 	before := r.demand
 	r.demand += bytes
 	unscheduled := min(r.unseen, bytes)
@@ -106,6 +109,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		return errDiscarded
 	}
 	r.alive(now)
+	r.more = false
 	before := r.demand
 	r.demand = max(r.demand, spent+needs)
 	r.open = n.Flags&cc.NoticeEnds == 0
@@ -116,7 +120,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		r.told, r.waste = spent, waste
 		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
 			r.seen, r.unseen = spent-waste, 0
-			r.retell = spent < r.limit
+			r.retell = needs > 0 // it waits, and may have lost a TOKEN; or it takes a silent peer for dead
 		}
 		r.used(r.seen)
 		r.control.skipped(r)
@@ -146,9 +150,16 @@ func (r *Receiver) wants() units.Bytes {
 // room says whether what tokens under way release, and what unscheduled packets are, leaves room in the window.
 func (r *Receiver) room() bool { return (r.limit-r.spent+r.unseen)*r.kw < r.window*r.k }
 
+// whole says whether a token would release all it can, or is the last for now. While the sender asks for more the next
+// data tells of it.
+func (r *Receiver) whole() bool {
+	wants := r.wants()
+	return wants >= r.k || wants > 0 && (!r.more || r.limit == r.spent)
+}
+
 // grants says whether a token may go.
 func (r *Receiver) grants() bool {
-	return r.wants() > 0 && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
+	return r.whole() && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
 }
 
 // waiting says whether the receiver waits to hear of the sender.
@@ -181,7 +192,7 @@ func (r *Receiver) Next() units.Time { return r.next }
 
 // Emit implements cc.Granter.
 func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
-	n := cc.Notice{Kind: cc.NoticeToken, TrafficClass: r.tokenClass, Classed: true, Missing: incomplete && r.overcommit == 0}
+	n := cc.Notice{Kind: cc.NoticeToken, TrafficClass: r.tokenClass, Classed: true, Missing: incomplete}
 	before := r.demand
 	r.control.lapse(r, now)
 	switch {
@@ -191,7 +202,6 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 	case r.grants() && !r.control.from(now).After(now):
 		r.grant(&n, now)
 	case r.retell:
-		n.Flags = cc.NoticeRepeat
 	case r.waiting() && !r.heard.Add(r.wait(r.tries)).After(now):
 		n.Flags = cc.NoticeRepeat
 		r.unseen = 0

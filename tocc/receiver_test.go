@@ -115,6 +115,14 @@ func TestRetells(t *testing.T) {
 	tokens := grants(r, 2)
 	require.Len(t, tokens, 1)
 	assert.EqualValues(t, 5*pkt, tokens[0].Limit)
+	assert.Zero(t, tokens[0].Flags, "it is an answer, and needs none")
+	r.Decide(cc.Decision{}, 3)
+	n = rts(8*pkt, 5*pkt)
+	n.Flags = cc.NoticeRepeat
+	require.NoError(t, r.Hear(n, 3))
+	tokens = grants(r, 3)
+	require.Len(t, tokens, 1, "that it must wait is an answer, too: its peer lives")
+	assert.EqualValues(t, 5*pkt, tokens[0].Limit)
 }
 
 // What was lost is granted again, and the TOKEN says what it is; both ends know of it and it counts once. So does what the
@@ -342,4 +350,25 @@ func TestProbes(t *testing.T) {
 	require.Len(t, l.heard, 1)
 	assert.Equal(t, cc.RTO, l.heard[0].ev.Kind)
 	assert.True(t, l.heard[0].ev.Probe)
+}
+
+// While the sender asks for more every token is a whole one; the remainder comes with the packets behind.
+func TestWholeTokens(t *testing.T) {
+	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5264 * units.Nanosecond, Payload: 1024}
+	_, r := pair(t, "unsch=0,k=8192,cc=none", path)
+	one := func(set cc.MarkSet) { r.Arrived(&cc.Arrival{Bytes: 1024, Set: set}, 2) }
+	require.NoError(t, r.Hear(rts(100_000, 0), 1))
+	require.Len(t, grants(r, 1), 8)
+	for i := range 200 {
+		one(cc.MarkWantsMore)
+		for _, token := range grants(r, 2) {
+			assert.Zero(t, token.Limit%8192, "packet %d", i)
+		}
+	}
+	for range 20 {
+		one(0)
+		grants(r, 2)
+	}
+	assert.Equal(t, r.demand, r.limit)
+	assert.Equal(t, 200*units.Bytes(1024)+65800+8192-1024-1024, r.limit, "what the last packet that asked knew of")
 }

@@ -115,6 +115,9 @@ func (s *Sender) granted(limit units.Bytes, now units.Time) {
 		limit = max(most, s.limit)
 	}
 	bytes := limit - s.limit
+	if s.part() {
+		s.stock.n = 0 // they are as new as what completes them
+	}
 	s.limit = limit
 	s.tally.Granted += bytes
 	s.stock.add(limit, now)
@@ -125,10 +128,14 @@ func (s *Sender) granted(limit units.Bytes, now units.Time) {
 
 // expire discards what is too old.
 func (s *Sender) expire(now units.Time) {
-	if !s.fresh(now) {
+	if !s.fresh(now) && !s.part() {
 		s.discard(s.stock.until(now.Add(-s.age), s.spent), now)
 	}
 }
+
+// part says that tokens in hand are less than a packet, whose other part is still to come. Such do not grow old: where
+// a round trip is longer than age, one part would be discarded before the other comes, for ever.
+func (s *Sender) part() bool { return s.limit-s.spent < min(s.waits, s.unit) }
 
 // discard drops tokens up to a limit. The receiver has to know, once in a round trip: they are part of what
 // was demanded.
@@ -150,7 +157,7 @@ func (s *Sender) demand() units.Bytes { return max(s.said, s.spent+s.needs()) }
 
 // blocked says that what waits needs tokens that are not here.
 func (s *Sender) blocked() bool {
-	return s.limit-s.spent < min(s.waits, s.unit) && s.allowance == 0
+	return s.part() && s.allowance == 0
 }
 
 // settle decides when to say what.
@@ -172,7 +179,7 @@ func (s *Sender) settle(now units.Time) {
 		s.ask(now)
 	}
 	s.next = s.timers()
-	if s.stock.n > 0 && s.age != 0 {
+	if s.stock.n > 0 && s.age != 0 && !s.part() {
 		s.next = sooner(s.next, moment(s.stock.lots[s.stock.first].at.Add(s.age)))
 	}
 	if s.rts && s.blocked() {
@@ -189,7 +196,7 @@ func (s *Sender) unknown() bool {
 		return false
 	case s.said-s.limit > s.bdp:
 		return false
-	case needs > s.bdp && s.said-s.spent >= s.unit:
+	case needs > s.ahead() && s.said-s.spent >= s.unit:
 		return false
 	}
 	return true
@@ -202,13 +209,25 @@ func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	repeat := s.rts && s.blocked() && !s.breaker().After(now)
 	n, ok := s.emit(repeat, now)
 	if ok {
-		if s.echoes && (b.InFlight == 0 || now.Sub(s.left) >= s.patience) { // nothing is under way
-			n.Flags |= cc.NoticeRepeat
-		}
-		s.echoes = false
+		s.account(&n, b)
 		s.said = s.demand()
 		n.Demand, n.Spent, n.Discarded = uint32(s.said), uint32(s.spent), uint32(s.waste)&0xffffff
 	}
 	s.settle(now)
 	return n, ok
+}
+
+// account says, where the receiver waits or is waited for, that nothing is under way; or, when something is, goes
+// behind it, so that what does not come before it is known to be missing.
+func (s *Sender) account(n *cc.Notice, b cc.Backlog) {
+	silent := s.echoes || n.Flags&cc.NoticeRepeat != 0
+	s.echoes = false
+	n.Flags &^= cc.NoticeRepeat
+	switch {
+	case !silent:
+	case b.InFlight == 0:
+		n.Flags |= cc.NoticeRepeat
+	case s.overcommit == 0: // or packets overtake each other
+		n.WithData = true
+	}
 }

@@ -87,12 +87,14 @@ type Endpoint struct {
 	timers    *pace.Wheel   // of each queue pair one, by its flow
 	limiter   *pace.Limiter // of those that congestion control gave a rate; nil without
 	tokens    tokens
-	pacedWent bool // these went first, and sent
-	pkt       wire.Packet
-	event     cc.Event
-	cc        cc.Controller
-	flows     []wire.QPN // whose flow a name is
-	manager   *manager   // queue pair 1; nil without
+
+	gateSpeaks bool // a gate has had something to say since this round's answers left
+	pacedWent  bool // these went first, and sent
+	pkt        wire.Packet
+	event      cc.Event
+	cc         cc.Controller
+	flows      []wire.QPN // whose flow a name is
+	manager    *manager   // queue pair 1; nil without
 
 	arrived units.Time // the packet at hand
 	timed   timed      // what the ACK at hand says of a packet's time

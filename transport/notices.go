@@ -135,7 +135,7 @@ func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 		return
 	}
 	qp.ep.counters.TokensHeard++
-	a.heard = true
+	a.heard = now
 	qp.heedGate()
 	qp.ep.activate(qp)
 }

@@ -69,6 +69,7 @@ type watchedGate struct {
 	side *side
 
 	posted, lost units.Bytes // to send, and to send again
+	left         units.Bytes // for the first time or again
 	free         units.Bytes // left without a token
 	loose        units.Bytes // of them, at most, what is not acknowledged
 }
@@ -84,6 +85,7 @@ func (g *watchedGate) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
 func (g *watchedGate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
 	g.look(p.Backlog)
 	marks := g.Gate.Took(p, now)
+	g.left += p.Bytes
 	if marks.Set&cc.MarkUnscheduled != 0 {
 		g.free += p.Bytes
 		if g.loose += p.Bytes; g.loose > g.side.session.unscheduled {
@@ -109,14 +111,24 @@ func (g *watchedGate) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 // Emit implements cc.Gate.
 func (g *watchedGate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	g.look(b)
-	return g.Gate.Emit(b, now)
+	n, some := g.Gate.Emit(b, now)
+	if some && b.Waits > g.waits() {
+		g.side.violated(nil, "%d bytes wait to be sent, of %d posted, %d that left and %d lost", int64(b.Waits), int64(g.posted), int64(g.left), int64(g.lost))
+	}
+	return n, some
 }
+
+// waits is what was posted and did not leave, or was lost.
+func (g *watchedGate) waits() units.Bytes { return g.posted + g.lost - g.left }
 
 // look takes what is under way for what left last.
 func (g *watchedGate) look(b cc.Backlog) { g.loose = min(g.loose, b.InFlight) }
 
 // discarded is how many bytes of tokens it let go unused.
-func (g *watchedGate) discarded() units.Bytes { return g.Gate.(*tocc.Sender).Tally().Discarded }
+func (g *watchedGate) discarded() units.Bytes {
+	t := g.Gate.(*tocc.Sender).Tally()
+	return t.Discarded + t.Unneeded
+}
 
 // watchedGranter keeps an account of what a granter grants.
 type watchedGranter struct {

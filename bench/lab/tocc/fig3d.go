@@ -3,6 +3,7 @@ package tocc
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/bottleneck"
@@ -106,17 +107,29 @@ func (u unequal) simulate(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	begin, out := net.Now(), near.Ports()[pairs]
-	queue := out.RecordQueue(0)
+	begin, queue := net.Now(), near.Ports()[pairs].RecordQueue(0)
 	j.Value("small slowdown")
-	cl.Drive(opposite{traffic}, func(f *cluster.Running) {
+	err = drive(j, net, cl, opposite{traffic}, span, func(f *cluster.Running) {
 		slowdown := float64(f.Done.Sub(begin.Add(units.Duration(f.At)))) / float64(cl.Ideal(f.Flow))
 		if f.Bytes < 100_000 {
 			j.Value("small slowdown", slowdown)
 		}
 		j.Value("slowdown", slowdown)
 	})
+	if err != nil {
+		return err
+	}
+	j.Value("mean queue", queue.Mean(begin, begin.Add(span)))
+	j.Value("p99 queue", queue.Percentile(99, begin, begin.Add(span)))
+	return nil
+}
+
+// drive runs until all flows of a source have ended, which come for about a span.
+func drive(j *experiment.Job, net *fabric.Network, cl *cluster.Cluster, source workload.Source, span units.Duration, done func(*cluster.Running)) error {
+	begin := net.Now()
+	cl.Drive(source, done)
 	net.Every(20*units.Microsecond, func(now units.Time) bool {
+		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(span)))
 		if j.Context().Err() != nil || len(cl.Errors) > 0 || now.Sub(begin) > span && cl.Running() == 0 {
 			net.Stop()
 		}
@@ -133,8 +146,6 @@ func (u unequal) simulate(j *experiment.Job) error {
 	case cl.Running() > 0:
 		return fmt.Errorf("%d flows have not ended after %v", cl.Running(), net.Now().Sub(begin))
 	}
-	j.Value("mean queue", queue.Mean(begin, begin.Add(span)))
-	j.Value("p99 queue", queue.Percentile(99, begin, begin.Add(span)))
 	return nil
 }
 

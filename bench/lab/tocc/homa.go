@@ -17,7 +17,7 @@ const (
 	homaControl = 57
 	homaQueue   = 8
 	// homaReordering is how much later a packet may come than one of a higher priority.
-	homaReordering = 500 * units.Microsecond
+	homaReordering = 10 * units.Millisecond
 )
 
 // homaScheduled is how many priorities scheduled packets have, and how many messages a receiver grants at once

@@ -65,6 +65,12 @@ var schemes = map[scheme]method{
 	aeolus:  {Control: uncontrolled, Tokens: "expresspass+aeolus", Switches: dropping, Selective: true},
 	ndp:     {Control: uncontrolled, Tokens: "ndp", Switches: trimming, Selective: true},
 	homa:    {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: true},
+
+	// Any congestion control, over tokens and over data.
+	"ToCC, dcqcn": overTokens(dcqcnSet1), "dcqcn": overData(dcqcnSet1),
+	"ToCC, dctcp": overTokens("dctcp"), "dctcp": overData("dctcp"),
+	"ToCC, swift": overTokens(swiftNear), "swift": overData(swiftNear),
+	"ToCC, timely": overTokens("timely"), "timely": overData("timely"),
 }
 
 // The paper's parameters of DCQCN (footnote 1), R_AI and R_HAI in proportion to a line of 100 Gb/s.
