@@ -81,7 +81,7 @@ soak: setup ## random simulated networks, traffic and faults from SEEDS (100) se
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
 
 lab-small: build ## every experiment of the lab at small scale, some 5 minutes of a core, and a page of figures
-	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' $(BEYOND) --scale small --out .cache/lab-small
+	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 
 BEYOND = beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn

@@ -1,6 +1,7 @@
 package bytetuning
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -59,6 +60,9 @@ func newAnneal(p Problem, k *knobs) Tuner {
 		step:       k.number("step", 0.5, 1e-6, 1),
 		least:      k.number("least", 1./64, 1e-6, 1),
 		again:      k.bool("again", true),
+	}
+	if a.goal >= a.tem && k.err == nil {
+		k.err = fmt.Errorf("tem=%v, goal=%v: want a goal below", a.tem, a.goal)
 	}
 	a.x = p.nearest(p.Start)
 	return a

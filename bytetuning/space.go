@@ -128,6 +128,15 @@ func (s *Space) numbered(n int) (p place) {
 	return p
 }
 
+// All answers every watermark, the last axis (α) moving fastest.
+func (s *Space) All() []Watermark {
+	all := make([]Watermark, s.Size())
+	for n := range all {
+		all[n] = s.at(s.numbered(n))
+	}
+	return all
+}
+
 // Layer is switches that get the same watermark.
 type Layer struct {
 	Name  string

@@ -204,6 +204,7 @@ func TestSpecs(t *testing.T) {
 		`tem="NaN"`:                            "anneal:tem=NaN",
 		`iterations=1.5: want a whole number`:  "anneal:iterations=1.5",
 		`again="perhaps": want true or false`:  "anneal:again=perhaps",
+		`tem=0.01, goal=0.01: want a goal`:     "anneal:tem=0.01",
 		`tem is given twice`:                   "anneal:tem=1,tem=2",
 	} {
 		_, err := New(spec, problem(1))

@@ -40,9 +40,16 @@ func TestDynamicThreshold(t *testing.T) {
 // burst sends frames so fast into the switch that they are there at once, and answers what the queue
 // of the receiver did with them.
 func burst(t *testing.T, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network, fabric.QueueStats, []openloop.Arrival) {
-	var qs fabric.Queues
-	qs[0] = q
-	n := fabric.New(fabric.Config{})
+	return burstOf(t, 0, q, frames...)
+}
+
+// burstOf is burst in the network of a seed; burstIn has all queues.
+func burstOf(t *testing.T, seed uint64, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network, fabric.QueueStats, []openloop.Arrival) {
+	return burstIn(t, seed, fabric.Queues{q}, frames...)
+}
+
+func burstIn(t *testing.T, seed uint64, qs fabric.Queues, frames ...openloop.Frame) (*fabric.Network, fabric.QueueStats, []openloop.Arrival) {
+	n := fabric.New(fabric.Config{Seed: seed})
 	s := n.AddSwitch("switch", fabric.SwitchConfig{Queues: qs.At()})
 	n.Connect(n.AddHost(fabric.HostConfig{TxDepth: 1000}), s, fabric.Link{Rate: 800 * units.Gbps})
 	n.Connect(n.AddHost(fabric.HostConfig{}), s, fabric.Link{Rate: units.Gbps})
@@ -83,25 +90,6 @@ func TestSelectiveDrop(t *testing.T) {
 	assert.Equal(t, []uint64{1, 2, 3, 4, 5, 6, 7, 9}, tags(got))
 	assert.EqualValues(t, 2, st.Selected)
 	assert.Zero(t, st.Dropped)
-}
-
-// NDP: what finds eight packets waiting loses its payload and goes ahead of them.
-func TestTrimming(t *testing.T) {
-	frames := make([]openloop.Frame, 20)
-	for i := range frames {
-		frames[i] = openloop.Frame{Len: 1496}
-	}
-	_, st, got := burst(t, fabric.Queue{Trim: 8 * 1500, TrimTo: 7}, frames...)
-	require.Len(t, got, 20)
-	assert.EqualValues(t, 11, st.Trimmed) // one leaves at once, eight wait
-	assert.Equal(t, 60, got[1].Len, "a header overtakes the packets that wait")
-	whole := 0
-	for _, a := range got {
-		if a.Len == 1496 {
-			whole++
-		}
-	}
-	assert.Equal(t, 9, whole)
 }
 
 // DCTCP's step: what finds the threshold reached is marked, and nothing else; only ECN capable
@@ -152,6 +140,7 @@ func TestImpossibleQueues(t *testing.T) {
 		"probability": {fabric.Queue{ECN: fabric.ECN{Kmax: 1, Pmax: 2}}, "Pmax"},
 		"a DSCP's":    {fabric.Queue{ECNOf: map[uint8]fabric.ECN{3: {Kmin: 2, Kmax: 1}}}, "DSCP 3: ECN thresholds 2 and 1"},
 		"trim":        {fabric.Queue{Trim: 1, TrimTo: fabric.MaxQueues}, "queue 16"},
+		"trimmed":     {fabric.Queue{Trim: 1, TrimDSCP: 64}, "DSCP of 64"},
 		"share":       {fabric.Queue{Share: 1.5}, "share of the link"},
 		"level":       {fabric.Queue{Share: 0.5, Level: 3}, "level of its own"},
 		"negative":    {fabric.Queue{Limit: -1}, "negative threshold"},

@@ -170,7 +170,11 @@ func (n *Network) label(f *frame, data []byte) {
 // mark sets congestion experienced.
 func (f *frame) mark() {
 	f.ecn = wire.ECNCE
-	tos := f.dscp<<2 | wire.ECNCE
+	f.setTOS(f.dscp<<2 | wire.ECNCE)
+}
+
+// setTOS writes DSCP and ECN into the IP header.
+func (f *frame) setTOS(tos uint8) {
 	if ip := f.mem[f.l3:]; ip[0]>>4 == 4 {
 		wire.IPv4(ip).SetTOS(tos)
 		wire.IPv4(ip).UpdateChecksum()

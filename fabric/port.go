@@ -92,11 +92,8 @@ func (p *Port) configure(qs *Queues) {
 		if q.config.Bolt.Frame > 0 {
 			q.bolt.configure(&q.config.Bolt, p)
 		}
-		q.pace = 0
-		if q.config.Share > 0 {
-			q.pace = units.Duration(float64(8*int64(units.Second)) / (q.config.Share * float64(p.rate)) * (1 << paceShift))
-		}
 	}
+	p.limit(qs)
 	p.levels = p.levels[:0]
 	for level := top; level >= 0; level-- {
 		if levels[level] != 0 {
@@ -104,9 +101,6 @@ func (p *Port) configure(qs *Queues) {
 		}
 	}
 }
-
-// paceShift is the fraction bits of a limited queue's picoseconds a byte.
-const paceShift = 8
 
 // serialize answers how long n bytes take on the link.
 func (p *Port) serialize(n int32) units.Duration {
@@ -198,30 +192,16 @@ func (p *Port) pick(now units.Time) *frame {
 		if may&(may-1) != 0 {
 			at = p.robin(may)
 		}
-		if q := &p.queues[at]; q.pace != 0 {
-			if q.readyAt.After(now) {
-				p.lookAgain(q.readyAt)
+		if l := p.queues[at].limit; l != nil {
+			if l.readyAt.After(now) {
+				p.lookAgain(l.readyAt)
 				continue
 			}
-			q.spend(now)
+			l.spend(p.queues[at].head.wire, now)
 		}
 		return p.dequeue(at, now)
 	}
 	return nil
-}
-
-// spend moves the time at which a limited queue may send again. It may catch up with what it was
-// entitled to, by a burst at most.
-func (q *queue) spend(now units.Time) {
-	apart := q.pace * units.Duration(q.head.wire) >> paceShift
-	burst := q.config.Burst
-	if burst == 0 {
-		burst = 2
-	}
-	if earliest := now.Add(-apart * units.Duration(burst-1)); q.readyAt.Before(earliest) {
-		q.readyAt = earliest
-	}
-	q.readyAt = q.readyAt.Add(apart)
 }
 
 // quantum is what deficit round robin gives a queue of weight 1 in one turn: no less than the

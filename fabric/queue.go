@@ -41,15 +41,23 @@ type Queue struct {
 	// packets). 0 means never.
 	SelectiveDrop units.Bytes
 	// Trim cuts frames that find this much waiting to their headers and puts those into the queue
-	// TrimTo (NDP). 0 means never.
-	Trim   units.Bytes
-	TrimTo int
+	// TrimTo, here and at every switch behind (NDP). 0 means never. Headers have the DSCP TrimDSCP from
+	// then on, which tells them from packets that are broken; 0 leaves the DSCP alone. With TrimNewest a
+	// coin decides whether it is the arriving frame that is cut or the newest of those that wait, whose
+	// place the other takes (NDP, SIGCOMM 2017).
+	Trim       units.Bytes
+	TrimTo     int
+	TrimDSCP   uint8
+	TrimNewest bool
 
 	// Share limits the queue to a share of the link, in bytes on the wire: the token queue of
 	// receiver-driven congestion control, which has a level of its own. 0 means no limit. Burst is how many frames may leave
 	// together after a pause; 0 means 2.
+	// Queues with the same Group, unless that is 0, have one limit together, in strict priority: tokens of several
+	// priorities (ToCC, section VII).
 	Share float64
 	Burst int
+	Group int
 }
 
 // ECN is when a queue marks congestion experienced: never below Kmin, with a probability that
@@ -77,10 +85,14 @@ func (q *Queue) validate() error {
 	switch {
 	case q.Alpha < 0 || q.Limit < 0 || q.Headroom < 0 || q.Reserve < 0 || q.Resume < 0 || q.Trim < 0 || q.SelectiveDrop < 0:
 		return fmt.Errorf("a negative threshold in %+v", *q)
-	case q.Weight < 0 || q.Level < 0 || q.Burst < 0:
-		return fmt.Errorf("a negative level, weight or burst in %+v", *q)
+	case q.Weight < 0 || q.Level < 0 || q.Burst < 0 || q.Group < 0:
+		return fmt.Errorf("a negative level, weight, burst or group in %+v", *q)
+	case q.Group > 0 && q.Share == 0:
+		return fmt.Errorf("group %d without a share of the link", q.Group)
 	case q.TrimTo < 0 || q.TrimTo >= MaxQueues:
 		return fmt.Errorf("trimmed frames cannot go into queue %d", q.TrimTo)
+	case q.TrimDSCP > 63:
+		return fmt.Errorf("trimmed frames cannot have a DSCP of %d", q.TrimDSCP)
 	case !(q.Share >= 0 && q.Share <= 1):
 		return fmt.Errorf("a share of the link of %v is not in 0..1", q.Share)
 	}
@@ -124,8 +136,7 @@ type queue struct {
 	count   int32
 	weight  int64
 	deficit int64
-	pace    units.Duration // of a limited queue, for each byte of wire time, times 1 << paceShift
-	readyAt units.Time     // of a limited queue
+	limit   *limit // nil: none but the link
 	config  *Queue
 	bolt    bolt
 	stats   QueueStats

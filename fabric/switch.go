@@ -73,6 +73,11 @@ func (s *Switch) build() error {
 			if qs[i].Share > 0 && sameLevel(&qs, i) {
 				return fmt.Errorf("fabric: %s: queue %d is limited to a share of the link, and needs a level of its own", s.name, i)
 			}
+			for k := range qs[:i] {
+				if qs[i].Group > 0 && qs[k].Group == qs[i].Group && (qs[k].Share != qs[i].Share || qs[k].Burst != qs[i].Burst) {
+					return fmt.Errorf("fabric: %s: queues %d and %d have one limit together, and differ in share or burst", s.name, k, i)
+				}
+			}
 			kept += qs[i].Reserve
 			if qs[i].Lossless {
 				kept += qs[i].Headroom
@@ -117,10 +122,14 @@ func (s *Switch) receive(in *Port, f *frame) {
 	}
 	q := &out.queues[f.prio]
 	if limit := q.config.Trim; limit > 0 && q.bytes >= limit {
-		f.trim(q.config.TrimTo)
-		q.stats.Trimmed++
-		q = &out.queues[f.prio]
+		s.trim(in, out, q, f)
+		return
 	}
+	s.take(in, out, q, f)
+}
+
+// take puts a frame that came in at a port into a queue of another, if it may.
+func (s *Switch) take(in, out *Port, q *queue, f *frame) {
 	if limit := q.config.SelectiveDrop; limit > 0 && q.bytes >= limit && f.ecn == wire.ECNNotECT {
 		q.stats.Selected++
 		s.net.drop(f)
@@ -158,17 +167,5 @@ func (s *Switch) leave(out *Port, q *queue, f *frame) {
 	s.release(f)
 	if s.config.INT {
 		s.stamp(out, q, f)
-	}
-}
-
-// trimmedLen is what is left of a trimmed frame: Ethernet, IP, UDP and BTH, in the shortest frame
-// there is (NDP keeps 64 bytes).
-const trimmedLen = shortest - frameCheck
-
-// trim cuts the payload off.
-func (f *frame) trim(to int) {
-	f.prio = uint8(to)
-	if f.len > trimmedLen {
-		f.resize(trimmedLen)
 	}
 }

@@ -36,9 +36,10 @@ const (
 // algorithms decide, and writes to the NIC what they changed. It belongs to one core, which need not be
 // the one that polls the network.
 type Agent struct {
-	config AgentConfig
-	device Device
-	inline cc.Inline // runs the algorithms, and wakes them
+	config  AgentConfig
+	device  Device
+	distant *Distant  // the device, if it is one
+	inline  cc.Inline // runs the algorithms, and wakes them
 
 	flows []agentFlow // by index of the handle
 	names []Handle    // of cc.Inline's flows
@@ -110,6 +111,7 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 		return nil, fmt.Errorf("nicoffload: a batch of %d bytes, a message may have %d", c.Batch, MaxMessage)
 	}
 	a := &Agent{config: c, device: c.Device, out: make([]Result, 0, 256)}
+	a.distant, _ = c.Device.(*Distant)
 	a.msg.init(c.Batch)
 	a.msg.pressure.configured = DefaultAggregation
 	if c.Aggregation != nil {
@@ -134,6 +136,9 @@ func DefaultBinding(a cc.Algorithm) Binding {
 // Poll does one round: fetches, decides, writes. It answers when it next has something to do though no
 // message comes.
 func (a *Agent) Poll(now units.Time) units.Time {
+	if a.distant != nil {
+		a.distant.Advance(now)
+	}
 	used, size := a.device.Backlog()
 	a.msg.backpressure(a, used, size)
 	if n := a.device.Fetch(a.msg.batch); n > 0 {
@@ -145,6 +150,9 @@ func (a *Agent) Poll(now units.Time) units.Time {
 		a.decided(&a.flows[a.names[name].Index()])
 	}
 	a.write()
+	if a.distant != nil {
+		next = units.Earlier(next, a.distant.Advance(now))
+	}
 	return next
 }
 

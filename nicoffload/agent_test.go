@@ -363,7 +363,7 @@ func FuzzAgent(f *testing.F) {
 }
 
 func TestAgentDoesNotAllocate(t *testing.T) {
-	c, err := NewShared(Config{Flows: 8, Aggregation: DefaultAggregation}, AgentConfig{}, 0)
+	c, err := NewShared(Config{Flows: 8, Aggregation: DefaultAggregation}, AgentConfig{}, nil, 0)
 	require.NoError(t, err)
 	for range 8 {
 		c.Add(algorithm(t, "swift"), 0)

@@ -76,15 +76,20 @@ func NewController(c ControllerConfig) (*Controller, error) {
 	return &Controller{config: c, path: c.Datapath}, nil
 }
 
-// NewShared makes a Controller with all behind it on the polling core: a soft NIC, an agent, and nothing
-// between them. The agent's Device, Adopt and Aggregation are set here.
-func NewShared(nic Config, agent AgentConfig, now units.Time) (*Controller, error) {
+// NewShared makes a Controller with all behind it on the polling core: a soft NIC, an agent, and between
+// them nothing, or some distance if it is not nil. The agent's Device, Adopt and Aggregation are set here.
+func NewShared(nic Config, agent AgentConfig, distance *PCIe, now units.Time) (*Controller, error) {
 	n, err := NewNIC(nic, now)
 	if err != nil {
 		return nil, err
 	}
 	roster := NewRoster()
 	agent.Device, agent.Adopt, agent.Aggregation = n, roster.Adopt, &nic.Aggregation
+	if distance != nil {
+		if agent.Device, err = NewDistant(n, *distance); err != nil {
+			return nil, err
+		}
+	}
 	a, err := NewAgent(agent, now)
 	if err != nil {
 		return nil, err
@@ -138,7 +143,7 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 		wants: a.Events(), decision: first, remote: first,
 	}
 	if c.config.Roster != nil {
-		c.config.Roster.put(f.handle, &begun{a, first})
+		c.config.Roster.Put(f.handle, a, first)
 	}
 	c.path.Open(f.handle, first, now)
 	if c.alone {
@@ -316,6 +321,9 @@ func (c *Controller) Snapshot(name cc.Flow) cc.Snapshot {
 	}
 	return cc.Snapshot{Window: f.decision.Window, Rate: f.decision.Rate}
 }
+
+// Agent answers the agent that shares the polling core, nil when none does.
+func (c *Controller) Agent() *Agent { return c.config.Agent }
 
 // Alone says whether flows are controlled in line, for the agent is silent.
 func (c *Controller) Alone() bool { return c.alone }

@@ -110,7 +110,7 @@ func TestOffloadedIsInline(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			s := &stream{Rand: seeded(t)}
 			inline := &cc.Inline{}
-			split, err := NewShared(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64}, 0)
+			split, err := NewShared(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64}, nil, 0)
 			require.NoError(t, err)
 			compareWithInline(t, s, text, inline, split, func(units.Time) {})
 		})
@@ -351,9 +351,9 @@ func TestCaution(t *testing.T) {
 func TestControllersRefuse(t *testing.T) {
 	_, err := NewController(ControllerConfig{})
 	assert.ErrorContains(t, err, "Datapath")
-	_, err = NewShared(Config{Queue: 5}, AgentConfig{}, 0)
+	_, err = NewShared(Config{Queue: 5}, AgentConfig{}, nil, 0)
 	assert.ErrorContains(t, err, "power of two")
-	_, err = NewShared(Config{}, AgentConfig{MinRate: 5, MaxRate: 4}, 0)
+	_, err = NewShared(Config{}, AgentConfig{MinRate: 5, MaxRate: 4}, nil, 0)
 	assert.ErrorContains(t, err, "rates from")
 	_, _, err = NewSplit(Config{}, AgentConfig{Batch: 5}, ControllerConfig{}, 0)
 	assert.ErrorContains(t, err, "batch of 5 bytes")
@@ -394,7 +394,7 @@ func BenchmarkOffloaded(b *testing.B) {
 	}
 	b.Run("inline", func(b *testing.B) { bench(b, &cc.Inline{}) })
 	b.Run("shared", func(b *testing.B) {
-		c, err := NewShared(Config{Flows: 16, Aggregation: DefaultAggregation}, AgentConfig{}, 0)
+		c, err := NewShared(Config{Flows: 16, Aggregation: DefaultAggregation}, AgentConfig{}, nil, 0)
 		require.NoError(b, err)
 		bench(b, c)
 	})
@@ -403,7 +403,7 @@ func BenchmarkOffloaded(b *testing.B) {
 			n := DefaultBinding(a)
 			n.Merged = cc.Events(cc.RTT)
 			return n
-		}}, 0)
+		}}, nil, 0)
 		require.NoError(b, err)
 		bench(b, c)
 	})

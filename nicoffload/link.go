@@ -33,7 +33,7 @@ const (
 
 // NewLink makes a Link in memory of this process.
 func NewLink() *Link {
-	l, err := MakeLink(alignedMemory(LinkBytes))
+	l, err := MakeLink(AlignedMemory(LinkBytes))
 	if err != nil {
 		panic(err) // it is as large as it says
 	}

@@ -201,8 +201,8 @@ const countersBytes = int(unsafe.Sizeof(Counters{})+63) &^ 63
 // word is a number in memory that two processes share.
 func word(mem []byte) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&mem[0])) }
 
-// alignedMemory is memory of this process for rings, at a multiple of 8.
-func alignedMemory(n int) []byte {
+// AlignedMemory is memory of this process for rings, which begins at a multiple of 8.
+func AlignedMemory(n int) []byte {
 	words := make([]uint64, (n+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
 }

@@ -27,9 +27,10 @@ func NewRoster() *Roster {
 	return &Roster{head: r, tail: r}
 }
 
-// put is called before the flow is opened, so that nobody hears of the flow before.
-func (r *Roster) put(f Handle, a cc.Algorithm) {
-	n := &recruit{flow: f, algorithm: a}
+// Put hands over the algorithm of a flow, which has made its first decision; before anybody hears of the
+// flow.
+func (r *Roster) Put(f Handle, a cc.Algorithm, first cc.Decision) {
+	n := &recruit{flow: f, algorithm: &begun{a, first}}
 	r.tail.next.Store(n)
 	r.tail = n
 }

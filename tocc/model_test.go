@@ -37,10 +37,8 @@ type model struct {
 	waits    units.Bytes
 	inFlight units.Bytes
 	loose    units.Bytes // unscheduled and not acknowledged
-	una      int
-	free     units.Time // its link
-	polled   units.Time
-	paused   units.Time // it does nothing until then
+	free     units.Time  // its link
+	paused   units.Time  // it does nothing until then
 	rto      units.Duration
 	asked    units.Time // the poll that is due
 
@@ -275,8 +273,8 @@ func (m *model) sawUpTo(i int) {
 	for j := m.epsn; j < i; j++ {
 		if !m.arrived[j] && !m.told[j] && j >= m.seen {
 			m.told[j] = true
-			m.tally.missing += m.packets[j].bytes
-			m.granter.Missing(1, m.packets[j].bytes, m.now)
+			m.tally.missing += m.path.Payload // a transport knows no better
+			m.granter.Missing(1, m.path.Payload, m.now)
 		}
 	}
 }
@@ -400,6 +398,7 @@ func (m *model) run(d units.Duration) {
 		m.now = e.at
 		e.do()
 	}
+	m.now = end
 }
 
 func (m *model) done() bool { return m.next == len(m.packets) && m.waits == 0 && m.inFlight == 0 }

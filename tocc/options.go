@@ -106,8 +106,13 @@ func (o *options) check() error {
 	return nil
 }
 
-// onPath checks what only a path tells.
+// onPath checks what only a path tells. What is unscheduled is whole packets, so that
+// demand can be told from it; a BDP of less than one is one.
 func (o *options) onPath(path *cc.Path) error {
+	if bdp := path.BDP(); o.unsch > 0 && o.unsch >= bdp {
+		o.unsch = max(bdp, path.Payload)
+	}
+	whole := o.unsch - o.unsch%path.Payload
 	switch {
 	case o.k < path.Payload:
 		return fmt.Errorf("k=%d is less than the %d bytes of a packet: a token must let a packet go", o.k, path.Payload)
@@ -116,5 +121,6 @@ func (o *options) onPath(path *cc.Path) error {
 	case o.most < o.window:
 		return fmt.Errorf("most=%d is less than window=%d", o.most, o.window)
 	}
+	o.unsch = whole
 	return nil
 }

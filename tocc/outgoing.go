@@ -27,12 +27,10 @@ type sender struct {
 	answers  bool // a TOKEN asked
 	question uint16
 
-	rtsAt units.Time // when an RTS is due; 0 none is
-	asked units.Time // when the last one left
-	alive units.Time // when a packet left on a token, or one came
-	tries uint8      // of the deadlock breaker
-	next  units.Time
-	tally Tally
+	rtsAt    units.Time // when an RTS is due; 0 none is
+	patience patience   // of the deadlock breaker: progress is a packet that leaves, or a token
+	next     units.Time
+	tally    Tally
 }
 
 // Tally counts what an end of a flow did.
@@ -60,9 +58,10 @@ func (s *sender) backlog(b cc.Backlog) {
 	s.loose = min(s.loose, b.InFlight)
 }
 
-func (s *sender) posted(bytes units.Bytes, b cc.Backlog) {
+func (s *sender) posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
 	s.backlog(b)
 	if bytes > 0 && b.Waits <= bytes { // nothing waited: a burst is as a new flow
+		s.patience.renew(now)
 		s.allow(s.unsch - s.loose)
 		s.opens = 2*s.allowance >= s.unsch
 		s.tail = s.drop && s.allowance > 0
@@ -88,11 +87,11 @@ func (s *sender) isUnscheduled(p *cc.Outgoing) bool {
 // took is that a packet leaves: what is marked on it, and whether it asks for more.
 func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore bool) {
 	s.backlog(p.Backlog)
-	s.alive, s.tries = now, 0
+	s.patience.renew(now)
 	if p.Message > 0 {
 		s.size = p.Message
 	}
-	if wantsMore = s.needs() > s.bdp && !p.Again; wantsMore { // what is sent again comes behind others
+	if wantsMore = s.needs() > s.ahead() && !p.Again; wantsMore { // what is sent again comes behind others
 		m.Set |= cc.MarkWantsMore
 	}
 	if s.marked && s.echo == "data" {
@@ -120,22 +119,29 @@ func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore boo
 // wanted is the least that waits for tokens behind a packet that asks for more.
 func (p *plan) wanted(packet units.Bytes, set cc.MarkSet) units.Bytes {
 	if set&cc.MarkUnscheduled != 0 {
-		return p.bdp
+		return p.ahead()
 	}
-	return max(0, p.bdp-packet)
+	return max(0, p.ahead()-packet)
 }
+
+// ahead is what more than it means to want more: a BDP, and what a token releases beyond a packet (OURS), so that whole
+// tokens fill a window of a BDP.
+func (p *plan) ahead() units.Bytes { return p.bdp + p.k - p.unit }
 
 // classify says in which class a packet goes, where the scheme has a say.
 func (s *sender) classify(m *cc.Marks, unscheduled bool) {
+	dscp := uint8(s.dataDSCP)
 	switch {
+	case s.overcommit > 0 && unscheduled:
+		dscp = s.unscheduledLevel(s.size) << 3
 	case s.overcommit > 0:
-		level := s.level
-		if unscheduled {
-			level = s.unscheduledLevel(s.size)
-		}
-		m.Classed, m.TrafficClass = true, level<<5|ect0
-	case unscheduled && s.drop:
-		m.Classed, m.TrafficClass = true, uint8(s.dataDSCP)<<2 // not ECN capable
+		dscp = s.level << 3
+	case !s.drop || !unscheduled:
+		return
+	}
+	m.Classed, m.TrafficClass = true, dscp<<2|ect0
+	if s.drop && unscheduled {
+		m.TrafficClass &^= ect0
 	}
 }
 
@@ -146,7 +152,6 @@ func (s *sender) lost(b cc.Backlog) {
 
 // heard takes in what every TOKEN may say.
 func (s *sender) heard(n *cc.Notice, now units.Time) {
-	s.alive, s.tries = now, 0
 	s.level = min(n.Priority, mostLevel)
 	if n.Flags&cc.NoticeAsks != 0 {
 		s.answers, s.question = true, n.Seq
@@ -178,18 +183,9 @@ func (s *sender) askBy(at, now units.Time) {
 // timers answers when the RTSs of all senders are due.
 func (s *sender) timers() units.Time {
 	if s.answers || s.urgent {
-		return moment(s.alive)
+		return moment(s.patience.from)
 	}
 	return s.rtsAt
-}
-
-// breaker is when to say again what waits, though nothing has come since (deadlock breaker).
-func (s *sender) breaker() units.Time {
-	since := s.alive
-	if s.asked.After(since) {
-		since = s.asked
-	}
-	return moment(since.Add(s.wait(s.tries)))
 }
 
 // emit answers the RTS that is due, counters left out.
@@ -201,7 +197,7 @@ func (s *sender) emit(repeat bool, now units.Time) (cc.Notice, bool) {
 	n := cc.Notice{Kind: cc.NoticeRTS, CE: s.ce}
 	if repeat {
 		n.Flags |= cc.NoticeRepeat
-		s.tries++
+		s.patience.repeated()
 		s.tally.Repeats++
 	}
 	if s.answers {
@@ -219,7 +215,7 @@ func (s *sender) emit(repeat bool, now units.Time) (cc.Notice, bool) {
 	}
 	s.answers, s.urgent, s.opens, s.marked = false, false, false, false
 	s.open = s.waits > 0
-	s.asked, s.rtsAt = now, 0
+	s.patience.said, s.rtsAt = now, 0
 	s.tally.Notices++
 	return n, true
 }

@@ -18,13 +18,16 @@ type Receiver struct {
 	unseen units.Bytes // unscheduled bytes that are under way
 	window units.Bytes // W, on the wire
 	open   bool        // without volume control: the sender has not said that it is done
+	more   bool        // the newest data asks for more
 
 	seq    uint16
-	ce     uint16     // of the newest RTS
-	retell bool       // the sender does not know limit
-	heard  units.Time // from the sender, or said to it
-	tries  uint8      // of repeats
+	ce     uint16 // of the newest RTS
+	retell bool   // the sender does not know limit
 	next   units.Time
+
+	patience patience    // until a TOKEN is said again: progress is data, or an RTS with news
+	timed    units.Bytes // the limit whose loop is measured; 0 none is
+	timedAt  units.Time  // when it was granted
 
 	control control
 	shared  *schedule
@@ -34,7 +37,7 @@ type Receiver struct {
 }
 
 func newReceiver(p *plan, a cc.Algorithm, shared *schedule) *Receiver {
-	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared}
+	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared, patience: newPatience(p.path.BaseRTT)}
 	r.control.start(a, p)
 	return r
 }
@@ -47,7 +50,7 @@ func (r *Receiver) Window() units.Bytes { return r.window }
 
 // Arrived implements cc.Granter.
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
-	r.alive(now)
+	r.patience.from = now
 	before := r.demand
 	switch {
 	case a.Again:
@@ -62,7 +65,10 @@ func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	if a.Set&cc.MarkTokenMarked != 0 && !a.Again {
 		r.ce++
 	}
-	if a.Set&cc.MarkWantsMore != 0 && !a.Behind { // or what it says is old
+	if !a.Behind { // or what it says is old
+		r.more = a.Set&cc.MarkWantsMore != 0
+	}
+	if r.more && !a.Behind {
 		r.demand = max(r.demand, r.spent+r.wanted(a.Bytes, a.Set))
 	}
 	r.control.arrived(r, a, now)
@@ -104,7 +110,10 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	case waste > spent:
 		return errDiscarded
 	}
-	r.alive(now)
+	if n.Flags&cc.NoticeRepeat == 0 {
+		r.patience.from = now
+	}
+	r.more = false
 	before := r.demand
 	r.demand = max(r.demand, spent+needs)
 	r.open = n.Flags&cc.NoticeEnds == 0
@@ -115,7 +124,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		r.told, r.waste = spent, waste
 		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
 			r.seen, r.unseen = spent-waste, 0
-			r.retell = spent < r.limit
+			r.retell, r.patience.doubt = spent < r.limit || r.open, true
 		}
 		r.used(r.seen)
 		r.control.skipped(r)
@@ -131,9 +140,6 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	return nil
 }
 
-// alive is that the sender was heard of.
-func (r *Receiver) alive(now units.Time) { r.heard, r.tries = now, 0 }
-
 // wants is how much may still be granted; without volume control as much as comes.
 func (r *Receiver) wants() units.Bytes {
 	if !r.volume && r.open {
@@ -145,13 +151,28 @@ func (r *Receiver) wants() units.Bytes {
 // room says whether what tokens under way release, and what unscheduled packets are, leaves room in the window.
 func (r *Receiver) room() bool { return (r.limit-r.spent+r.unseen)*r.kw < r.window*r.k }
 
+// whole says whether a token would release all it can, or is the last for now. While the sender asks for more the next
+// data tells of it.
+func (r *Receiver) whole() bool {
+	wants := r.wants()
+	return wants >= r.k || wants > 0 && (!r.more || r.limit == r.spent)
+}
+
 // grants says whether a token may go.
 func (r *Receiver) grants() bool {
-	return r.wants() > 0 && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
+	return r.whole() && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
 }
 
 // waiting says whether the receiver waits to hear of the sender.
 func (r *Receiver) waiting() bool { return r.limit > r.spent || r.unseen > 0 && r.wants() > 0 }
+
+// retellAt is when to answer a sender that repeats itself: what was said of late is still on its way.
+func (r *Receiver) retellAt(now units.Time) units.Time {
+	if at := r.patience.said.Add(max(r.patience.least, r.patience.loop)); at.After(now) {
+		return moment(at)
+	}
+	return moment(now)
+}
 
 // settle decides when to say what.
 func (r *Receiver) settle(before units.Bytes, now units.Time) {
@@ -159,19 +180,23 @@ func (r *Receiver) settle(before units.Bytes, now units.Time) {
 		r.shared.update(r, now)
 	}
 	r.control.posted(r, before, now)
+	if r.timed > 0 && r.spent >= r.timed {
+		r.patience.timed(now.Sub(r.timedAt))
+		r.timed = 0
+	}
 	r.schedule(now)
 }
 
 func (r *Receiver) schedule(now units.Time) {
 	r.next = r.control.timer()
-	switch {
-	case r.retell:
-		r.next = moment(now)
-	case r.grants():
+	if r.retell {
+		r.next = sooner(r.next, r.retellAt(now))
+	}
+	if r.grants() {
 		r.next = sooner(r.next, r.control.from(now))
 	}
 	if r.waiting() {
-		r.next = sooner(r.next, moment(r.heard.Add(r.wait(r.tries))))
+		r.next = sooner(r.next, r.patience.until())
 	}
 }
 
@@ -189,16 +214,19 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 		r.control.asked(r.seq+1, now)
 	case r.grants() && !r.control.from(now).After(now):
 		r.grant(&n, now)
-	case r.retell:
-		n.Flags = cc.NoticeRepeat
-	case r.waiting() && !r.heard.Add(r.wait(r.tries)).After(now):
+	case r.retell && !r.retellAt(now).After(now):
+		if r.limit > r.spent { // else it says that we are here, and the sender that knows it need not answer
+			n.Flags = cc.NoticeRepeat
+		}
+		r.patience.doubt = true
+	case r.waiting() && !r.patience.until().After(now):
 		n.Flags = cc.NoticeRepeat
 		r.unseen = 0
-		r.tries++
+		r.patience.repeated()
 		r.tally.Repeats++
 		r.control.repeated()
 		if r.limit == r.spent { // it was about unscheduled packets, and there is nothing to repeat
-			r.heard = now
+			r.patience.said = now
 			r.settle(before, now)
 			return cc.Notice{}, false
 		}
@@ -207,7 +235,7 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 		return cc.Notice{}, false
 	}
 	r.retell = false
-	r.heard = now
+	r.patience.said = now
 	r.seq++
 	n.Limit, n.Seq = uint32(r.limit), r.seq
 	r.tally.Notices++
@@ -220,6 +248,9 @@ func (r *Receiver) grant(n *cc.Notice, now units.Time) {
 	bytes := min(r.k, r.wants())
 	wire := Wire(bytes, r.unit)
 	r.limit += bytes
+	if r.timed == 0 {
+		r.timed, r.timedAt = r.limit, now
+	}
 	r.demand = max(r.demand, r.limit)
 	n.Releases = r.spacing(wire)
 	n.Priority = uint8(r.Rank())

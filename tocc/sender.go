@@ -22,7 +22,7 @@ type Sender struct {
 
 func newSender(p *plan) *Sender {
 	lots := min(max(2*p.bdp/p.k+2, 8), 128) // twice what is under way: a lot a token
-	return &Sender{sender: sender{plan: p}, stock: stock{lots: make([]lot, lots)}}
+	return &Sender{sender: sender{plan: p, patience: newPatience(p.path.BaseRTT)}, stock: stock{lots: make([]lot, lots)}}
 }
 
 var (
@@ -43,7 +43,7 @@ func (s *Sender) Wants() cc.MarkSet {
 
 // Posted implements cc.Gate.
 func (s *Sender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
-	s.posted(bytes, b)
+	s.posted(bytes, b, now)
 	s.settle(now)
 }
 
@@ -97,6 +97,7 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	s.backlog(b)
 	s.expire(now)
 	if limit := near(s.limit, n.Limit); limit > s.limit {
+		s.patience.renew(now)
 		s.granted(limit, now)
 	}
 	s.heard(n, now)
@@ -148,7 +149,7 @@ func (s *Sender) discard(upto units.Bytes, now units.Time) {
 	s.spent = upto
 	s.stock.spend(upto)
 	if s.waits > 0 {
-		s.askBy(s.asked.Add(s.path.BaseRTT), now)
+		s.askBy(s.patience.said.Add(s.path.BaseRTT), now)
 	}
 }
 
@@ -171,7 +172,7 @@ func (s *Sender) settle(now units.Time) {
 	switch {
 	case s.unknown():
 		if s.limit < s.said { // it still grants: what comes together goes together
-			s.askBy(s.asked.Add(s.path.BaseRTT/4), now)
+			s.askBy(s.patience.said.Add(s.path.BaseRTT/4), now)
 		} else {
 			s.ask(now)
 		}
@@ -183,7 +184,7 @@ func (s *Sender) settle(now units.Time) {
 		s.next = sooner(s.next, moment(s.stock.lots[s.stock.first].at.Add(s.age)))
 	}
 	if s.rts && s.blocked() {
-		s.next = sooner(s.next, s.breaker())
+		s.next = sooner(s.next, s.patience.until())
 	}
 }
 
@@ -196,7 +197,7 @@ func (s *Sender) unknown() bool {
 		return false
 	case s.said-s.limit > s.bdp:
 		return false
-	case needs > s.bdp && s.said-s.spent >= s.unit:
+	case needs > s.ahead() && s.said-s.spent >= s.unit:
 		return false
 	}
 	return true
@@ -206,13 +207,13 @@ func (s *Sender) unknown() bool {
 func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	s.backlog(b)
 	s.expire(now)
-	repeat := s.rts && s.blocked() && !s.breaker().After(now)
+	repeat := s.rts && s.blocked() && !s.patience.until().After(now)
 	n, ok := s.emit(repeat, now)
 	if ok {
 		if s.echoes {
 			n.Flags |= cc.NoticeRepeat
-			s.echoes = false
 		}
+		s.echoes = false
 		if b.InFlight > 0 { // to repeat is to say that nothing is under way; that will say it itself
 			n.Flags &^= cc.NoticeRepeat
 		}

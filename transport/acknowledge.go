@@ -163,6 +163,9 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 	r.retriesLeft, r.rnrLeft, r.gapSeen, r.nakSeen = r.retries, r.rnrRetries, false, false
 	r.probing = false
 	qp.asked.answered(r.una)
+	if qp.adm != nil {
+		qp.adm.round.end(r.una, now)
+	}
 	if r.sndNxt.Before(r.una) { // it had more than we thought when we went back
 		qp.goBack()
 	} else {

@@ -24,11 +24,13 @@ type admission struct {
 	in     cc.Arrival
 	notice cc.Notice // the one that came
 
-	seen   wire.PSN // one past the newest packet that the peer is known to have sent
-	grants bool     // packets say by which grant they left
-	last   bool     // the gate lets none follow the packet at hand
-	shut   bool     // the gate kept a packet when nothing else could open it
-	heard  bool     // the peer has said something since
+	seen   wire.PSN  // one past the newest packet that the peer is known to have sent
+	cut    psnSet    // of its packets only the headers came
+	round  roundTrip // of what the gate lets leave
+	grants bool      // packets say by which grant they left
+	last   bool      // the gate lets none follow the packet at hand
+	shut   bool      // the gate kept a packet when nothing else could open it
+	heard  bool      // the peer has said something since
 
 	reads uint32 // READs and atomics that are posted and have not completed
 
@@ -234,6 +236,7 @@ func (qp *QueuePair) heedGate() {
 	case next.After(qp.ep.now):
 		qp.setTimer()
 	default:
+		qp.ep.gateSpeaks = true
 		qp.ep.owe(qp)
 	}
 }
@@ -248,14 +251,18 @@ func (qp *QueuePair) gateSpeaks() bool {
 	return next != 0 && !next.After(qp.ep.now)
 }
 
-// arrives tells the granter of a request of the peer's.
+// arrives tells the granter of a request of the peer's. One with a PSN that no honest peer has got to says nothing.
 func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := a.qp
 	now, n := qp.ep.now, uint32(1)
 	if info.Kind == wire.Read {
 		n = qp.packetsFor(min(p.RETH().Len(), MaxMessage))
 	}
+	if !plausible(p.PSN, qp.resp.ePSN) {
+		return
+	}
 	a.see(p.PSN, now)
+	a.cut.remove(p.PSN)
 	fresh := !p.PSN.Before(a.seen)
 	if end := p.PSN.Add(n); end.After(a.seen) {
 		a.seen = end
@@ -290,9 +297,19 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 
 // see notes that everything before psn has left the peer: what is not here of that is missing.
 func (a *admission) see(psn wire.PSN, now units.Time) {
-	if n := psn.Sub(a.seen); n > 0 {
-		a.granter.Missing(int(n), units.Bytes(n)*units.Bytes(a.qp.mtu), now)
-		a.seen = psn
+	n := int(psn.Sub(a.seen))
+	if n <= 0 {
+		return
+	}
+	missing := n
+	for p := a.seen; n > 0 && within(a.qp.resp.ePSN, p); p, n = p.Add(1), n-1 {
+		if a.cut.has(p) { // the header told
+			missing--
+		}
+	}
+	a.seen = psn
+	if missing > 0 {
+		a.miss(missing, units.Bytes(missing)*units.Bytes(a.qp.mtu), now)
 	}
 }
 

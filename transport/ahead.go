@@ -48,9 +48,12 @@ func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	return true
 }
 
-// catchUp executes the packets whose turn has come.
+// catchUp executes the packets whose turn has come. The peer hears of it: what it waits for may be here.
 func (qp *QueuePair) catchUp() {
 	e, s := qp.ep, &qp.resp
+	if s.ahead.base != s.ePSN {
+		qp.owe(answerAck, 0)
+	}
 	for s.ahead != nil {
 		a, turn := s.ahead, s.ePSN
 		for n := min(turn.Sub(a.base), psnWindow); n > 0; n-- {

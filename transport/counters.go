@@ -60,6 +60,9 @@ type Counters struct {
 	DuplicateRequests uint64 // answered as the specification says, executed once
 	RepeatsRefused    uint64 // READs asked for again after their region was deregistered: not answered
 	DropDuplicate     uint64 // duplicate READ or atomic that matches nothing we remember
+	Missing           uint64 // packets that left the peer before one that is here, or whose header is, and did not come
+	Trimmed           uint64 // of these: header of a SEND or WRITE whose payload a switch cut off
+	DropTrimmed       uint64 // header that says nothing: of anything else, not ahead, or from a peer that does not repeat selectively
 	OutOfSequence     uint64 // packet after a gap: dropped, NAK for the first; held if so agreed
 	Held              uint64 // of these: kept until the gap closes
 	DropAhead         uint64 // packet or response that could not be kept: no buffer to spare, or too far ahead

@@ -41,6 +41,9 @@ type Config struct {
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed
 	// with DefaultWindow.
 	NewAlgorithm func() cc.Algorithm
+	// TrimmedDSCP is what packets have that switches cut to their headers instead of dropping them, see docs/wire.md;
+	// 0: none does.
+	TrimmedDSCP uint8
 	// CNPInterval is how far apart the CNPs of a queue pair are, at least; 0 means cc.CNPInterval, the
 	// 50 µs of DCQCN's paper. NVIDIA's NICs have 4 µs (min_time_between_cnps), which their senders count on
 	// (cc.DCQCNNIC).
@@ -84,18 +87,21 @@ type Endpoint struct {
 	timers    *pace.Wheel   // of each queue pair one, by its flow
 	limiter   *pace.Limiter // of those that congestion control gave a rate; nil without
 	tokens    tokens
-	pacedWent bool // these went first, and sent
-	pkt       wire.Packet
-	event     cc.Event
-	cc        cc.Controller
-	flows     []wire.QPN // whose flow a name is
-	manager   *manager   // queue pair 1; nil without
+
+	gateSpeaks bool // a gate has had something to say since this round's answers left
+	pacedWent  bool // these went first, and sent
+	pkt        wire.Packet
+	event      cc.Event
+	cc         cc.Controller
+	flows      []wire.QPN // whose flow a name is
+	manager    *manager   // queue pair 1; nil without
 
 	arrived units.Time // the packet at hand
 	timed   timed      // what the ACK at hand says of a packet's time
 	marks   pool[marks]
 	stamps  pool[stamps]
 	probers pool[prober]
+	ranges  [wire.MaxRanges]wire.Range // of the TOKEN at hand
 
 	telemetries pool[telemetry]
 	bolts       pool[bolt]
@@ -108,6 +114,7 @@ type Endpoint struct {
 	aheads      pool[ahead]
 	recoveries  pool[recovery]
 
+	trimmedDSCP  uint8
 	newAlgorithm func() cc.Algorithm
 	cnpInterval  units.Duration
 	rng          *rand.PCG
@@ -139,7 +146,8 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	e := &Endpoint{
 		port: c.Port, info: info, mac: mac, vlan: c.VLAN, now: now, neighbors: table,
 		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm, cnpInterval: c.CNPInterval, nextAddr: addressBase, maxHeld: c.MaxHeld,
-		rng: rand.NewPCG(c.Seed, 0x726f6365), // any second word will do
+		trimmedDSCP: c.TrimmedDSCP,
+		rng:         rand.NewPCG(c.Seed, 0x726f6365), // any second word will do
 	}
 	if e.maxHeld <= 0 {
 		e.maxHeld = DefaultHeld
@@ -374,7 +382,7 @@ func (e *Endpoint) refuse(err error, frame []byte) {
 			c.DropNotOurs++
 		}
 	case errors.Is(err, wire.ErrTruncated):
-		c.DropTruncated++
+		e.receiveTrimmed(frame)
 	case errors.Is(err, wire.ErrIPHeader):
 		c.DropIPHeader++
 	case errors.Is(err, wire.ErrUDPLength):

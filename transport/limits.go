@@ -19,6 +19,7 @@ const (
 	ackEvery        = 16      // packets of a long message between two that ask for an ACK
 	sendQuantum     = 32      // packets a queue pair sends before the next one's turn
 	pollBudget      = 64      // packets one Poll sends at most
+	maxReordering   = units.Second
 	firstPort       = 0xC000  // UDP source ports are 0xC000..0xFFFF (annex A17.9.2)
 	addressBase     = 1 << 28 // where the endpoint begins to give addresses to memory regions
 	addressAlign    = 1 << 12 // and how they are aligned

@@ -1,12 +1,123 @@
 package transport
 
-import "github.com/goroce/goroce/transport/wire"
+import (
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
 
-// incomplete says whether packets are missing that the peer is known to have sent.
-func (qp *QueuePair) incomplete() bool { return qp.adm.seen.After(qp.resp.ePSN) }
+// Packets that the peer lists as missing are lost, as those that its SACKs tell of. What was sent again may have
+// left after the list: it is lost once more only when a round trip has passed since.
 
-// missingRanges answers which, as far as a TOKEN can tell.
-func (qp *QueuePair) missingRanges() []wire.Range { return nil }
+// heedList takes in the list of a TOKEN.
+func (qp *QueuePair) heedList(t wire.TokenField) {
+	for i := range t.Ranges() {
+		qp.loseListed(t.Range(i), qp.ep.now)
+	}
+	if qp.req.recovery != nil {
+		qp.settle(qp.ep.now)
+	}
+}
 
-// loseListed takes what a TOKEN says is missing as lost.
-func (qp *QueuePair) loseListed(t wire.TokenField) {}
+// loseListed takes the packets of a range as lost that are outstanding. Who lists the oldest packet is alive: to send
+// that again costs no try.
+func (qp *QueuePair) loseListed(l wire.Range, now units.Time) {
+	r := &qp.req
+	if !qp.selective() {
+		return
+	}
+	for psn, end := l.First, l.First.Add(uint32(l.Count)); psn != end; psn = psn.Add(1) {
+		if !psn.Before(r.una) && psn.Before(r.sndMax) && within(r.una, psn) {
+			qp.loseOne(psn, now)
+		}
+	}
+}
+
+// loseOne takes one outstanding packet as lost, if it is not known to have arrived, or lost, or sent again within a
+// round trip.
+func (qp *QueuePair) loseOne(psn wire.PSN, now units.Time) {
+	r := &qp.req
+	rec := qp.beginRecovery()
+	if psn == r.una {
+		r.retriesLeft = r.retries
+	}
+	if rec.answered.has(psn) || rec.lost.has(psn) {
+		return
+	}
+	if rec.again.has(psn) {
+		if rec.recent.has(psn, qp.adm.round.length(), now) {
+			return
+		}
+		rec.again.remove(psn)
+	}
+	qp.lose(psn)
+}
+
+// again is the PSNs that were sent again within the last round trip, or two: those since a moment, and those in the
+// round trip before it.
+type again struct {
+	since, before psnSet
+	at            units.Time // the moment
+}
+
+// add notes that psn leaves again.
+func (a *again) add(psn wire.PSN, rtt units.Duration, now units.Time) {
+	a.turn(rtt, now)
+	a.since.add(psn)
+	a.before.remove(psn)
+}
+
+func (a *again) has(psn wire.PSN, rtt units.Duration, now units.Time) bool {
+	a.turn(rtt, now)
+	return a.since.has(psn) || a.before.has(psn)
+}
+
+func (a *again) turn(rtt units.Duration, now units.Time) {
+	passed := now.Sub(a.at)
+	if a.at != 0 && passed < rtt {
+		return
+	}
+	a.before = a.since
+	if a.at == 0 || passed >= 2*rtt {
+		a.before = psnSet{}
+	}
+	a.since, a.at = psnSet{}, now
+}
+
+// roundTrip is how long the newest packet took that could be timed, with its acknowledgement: one that asked for it
+// and was sent once.
+type roundTrip struct {
+	psn  wire.PSN
+	left units.Time // 0: none is under way
+	took units.Duration
+}
+
+// longTrip is how long a round trip may be as long as none was timed (IRN section 4.1: RTO_low, which is longer than
+// any of its network's).
+const longTrip = 100 * units.Microsecond
+
+func (t *roundTrip) length() units.Duration {
+	if t.took == 0 {
+		return longTrip
+	}
+	return t.took
+}
+
+func (t *roundTrip) begin(psn wire.PSN, now units.Time) {
+	if t.left == 0 {
+		t.psn, t.left = psn, now
+	}
+}
+
+// end notes that everything before una is acknowledged.
+func (t *roundTrip) end(una wire.PSN, now units.Time) {
+	if t.left != 0 && t.psn.Before(una) {
+		t.took, t.left = now.Sub(t.left), 0
+	}
+}
+
+// forget notes that psn was sent again.
+func (t *roundTrip) forget(psn wire.PSN) {
+	if psn == t.psn {
+		t.left = 0
+	}
+}

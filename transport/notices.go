@@ -124,7 +124,7 @@ func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 	qp.ep.counters.TokensHeard++
 	a.heard = true
 	if t.Ranges() > 0 {
-		qp.loseListed(t)
+		qp.heedList(t)
 	}
 	qp.heedGate()
 	qp.ep.activate(qp)

@@ -220,6 +220,7 @@ type sideOptions struct {
 	answers   uint8 // and of what answers it
 
 	rtoLow, rtoHigh units.Duration
+	reordering      units.Duration
 	maxInFlight     units.Bytes
 }
 
@@ -264,7 +265,7 @@ func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 		RTRAttr{Path: AddressVector{IP: ip, TrafficClass: o.class}, AnswerClass: o.answers, PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads, MinRNRTimer: 1,
 			Extension: s.agreement(o, to)},
 		RTSAttr{SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr, MaxRdAtomic: o.reads,
-			RTOLow: o.rtoLow, RTOHigh: o.rtoHigh, MaxInFlight: o.maxInFlight}))
+			RTOLow: o.rtoLow, RTOHigh: o.rtoHigh, Reordering: o.reordering, MaxInFlight: o.maxInFlight}))
 }
 
 func (s *side) agreement(o sideOptions, to *side) wire.Agreement {

@@ -100,6 +100,8 @@ type requester struct {
 	unasked              bool // the newest packet asked for no ACK
 	fresh                bool // something was posted where nothing was left, and congestion control was not told
 
+	reordering uint32 // ns that a packet may come later than one behind it
+
 	rtoAt units.Time // when the oldest packet counts as lost
 	rnrAt units.Time
 

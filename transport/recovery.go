@@ -22,6 +22,8 @@ type recovery struct {
 	answered psnSet
 	lost     psnSet // to be sent again
 	again    psnSet // sent again, under way
+	recent   again  // which of them not long ago
+	late     late   // what may yet come
 
 	known  wire.PSN // the responder has executed everything before it
 	marked wire.PSN // and up to here that is in the sets
@@ -110,8 +112,12 @@ func (qp *QueuePair) receiveSACK(end wire.PSN, sack wire.SACK, now units.Time) {
 
 // takeSACK takes the packets behind end as answered or lost, as the first bits of sack say.
 func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
-	rec := qp.req.recovery
-	qp.takeBack(end)
+	rec, patient := qp.req.recovery, qp.req.reordering > 0
+	if !patient || rec.answered.has(end) {
+		qp.takeBack(end)
+	} else {
+		rec.late.psns.add(end)
+	}
 	for i := range (top + 31) / 32 {
 		first, inside := end.Add(uint32(1+32*i)), ^uint32(0)
 		if left := top - 32*i; left < 32 {
@@ -121,12 +127,20 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 		for news := inside &^ rec.answered.word(first); news != 0; news &= news - 1 {
 			bit := bits.TrailingZeros32(news)
 			psn := first.Add(uint32(bit))
-			if here>>bit&1 == 0 {
+			switch came := here>>bit&1 != 0; {
+			case !came && patient:
+				rec.late.psns.add(psn)
+			case !came:
 				qp.lose(psn)
-			} else if !qp.request(psn).op.answered() {
+			case qp.request(psn).op.answered():
+				rec.late.psns.remove(psn)
+			default:
 				qp.answer(psn)
 			}
 		}
+	}
+	if patient {
+		rec.late.wait(end.Add(uint32(top)), qp.patience(), qp.ep.now)
 	}
 }
 
@@ -175,6 +189,7 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 	}
 	size := qp.size(psn)
 	rec.answered.add(psn)
+	rec.late.psns.remove(psn)
 	rec.behind += size
 	if rec.lost.has(psn) {
 		rec.lost.remove(psn)
@@ -201,6 +216,7 @@ func (qp *QueuePair) lose(psn wire.PSN) {
 	}
 	size := qp.size(psn)
 	rec.lost.add(psn)
+	rec.late.psns.remove(psn)
 	rec.gone += size
 	r.inFlight = max(0, r.inFlight-size)
 	r.unstamp(psn, 1)
@@ -278,7 +294,8 @@ func (qp *QueuePair) settle(now units.Time) {
 	r := &qp.req
 	rec := r.recovery
 	qp.executed(r.una, now)
-	if rec.overtaken && !qp.loseAgain() {
+	qp.loseLate(now)
+	if rec.overtaken && qp.overtakenLongAgo(now) && !qp.loseAgain() {
 		return
 	}
 	if rec.packets > 0 {
@@ -338,7 +355,7 @@ func (qp *QueuePair) loseAll() {
 func (qp *QueuePair) probe() {
 	r := &qp.req
 	rec := qp.beginRecovery()
-	rec.again = psnSet{}
+	rec.again, rec.late = psnSet{}, late{}
 	qp.takeBack(r.una)
 	qp.loseAll()
 	r.inFlight = 0

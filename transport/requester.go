@@ -147,6 +147,9 @@ func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 		return status
 	}
 	r.unasked = !ask
+	if ask && qp.adm != nil {
+		qp.adm.round.begin(r.sndNxt, now)
+	}
 	qp.sentPSNs(1, size, now)
 	r.packet++
 	r.begin()

@@ -60,9 +60,13 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 			r.inFlight += qp.size(p)
 		}
 		rec.again.add(p)
+		if qp.adm != nil {
+			rec.recent.add(p, qp.adm.round.length(), now)
+			qp.adm.round.forget(p)
+		}
 		p = p.Add(1)
 	}
-	rec.round, rec.overtaken = r.sndMax, false
+	rec.round, rec.overtaken, rec.late.again = r.sndMax, false, 0
 	qp.stats.PacketsSent++
 	qp.stats.BytesSent += uint64(size)
 	qp.stats.Retransmitted++

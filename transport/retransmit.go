@@ -64,6 +64,11 @@ func (qp *QueuePair) onTimer(now units.Time) {
 	if qp.prober != nil {
 		qp.probeTimer(now)
 	}
+	if r.recovery != nil && r.recovery.late.due(now) {
+		if qp.settle(now); qp.state == Errored {
+			return
+		}
+	}
 	if r.rnrWait && !r.rnrAt.After(now) {
 		r.rnrWait, r.rnrAt = false, 0
 		qp.sendFromOldest()

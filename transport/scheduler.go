@@ -80,6 +80,7 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	budget := pollBudget
 	budget -= e.tokens.serve(now, budget)
 	budget -= e.serve(int(turnAnswer), now, budget)
+	e.gateSpeaks = false
 	othersFirst := e.pacedWent
 	if othersFirst {
 		sent := e.serveRequests(now, budget)
@@ -91,8 +92,10 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 		e.pacedWent = sent > 0
 	}
 	budget -= sent
-	budget -= e.serveRequests(now, budget)          // among them those that lost their pace just now
-	budget -= e.serve(int(turnAnswer), now, budget) // what gates say of what has left
+	budget -= e.serveRequests(now, budget) // among them those that lost their pace just now
+	if e.gateSpeaks {
+		budget -= e.serve(int(turnAnswer), now, budget) // what it says of what has left
+	}
 	for c := range e.classes {
 		e.flush(c)
 	}

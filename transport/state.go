@@ -60,6 +60,9 @@ type RTSAttr struct {
 	// MaxInFlight bounds the window of congestion control, for instance by the path's
 	// bandwidth-delay product (IRN section 3.2); 0 does not.
 	MaxInFlight units.Bytes
+	// Reordering is how much later than a packet behind it a packet may arrive and not count as lost: networks with
+	// priorities or several paths reorder. Only with selective repeat; 0 takes each gap as a loss at once.
+	Reordering units.Duration
 	// Class is the class that requests leave in: ClassData, the zero value, or one from
 	// packet.Classes on, where the port has such. Queue pairs of a higher one go first.
 	Class packet.Class
@@ -211,6 +214,8 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic, MaxRdAtomic)
 	case a.RTOLow < 0 || a.RTOHigh < 0 || a.MaxInFlight < 0:
 		return qp.bad("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow, a.RTOHigh, int64(a.MaxInFlight))
+	case a.Reordering < 0 || a.Reordering > maxReordering:
+		return qp.bad("RTS", "reordering of %v is not in 0..%v", a.Reordering, maxReordering)
 	case a.Class != packet.ClassData && (a.Class < packet.Classes || a.Class >= qp.ep.classes):
 		return qp.bad("RTS", "class %d is no class of data; the port has %d classes, and data beyond ClassData from %d on", a.Class, qp.ep.classes, packet.Classes)
 	}
@@ -225,6 +230,7 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	if a.RTOLow != 0 {
 		r.timeoutFew = a.RTOLow
 	}
+	r.reordering = uint32(a.Reordering / units.Nanosecond)
 	r.reach = maxOutstanding
 	if qp.selective() {
 		r.reach = int32(qp.sackBits)

@@ -3,12 +3,15 @@ package transport
 import "github.com/goroce/goroce/units"
 
 // setTimer sets the queue pair's timer to the earlier of what it waits for: its oldest packet, to
-// count as lost, the end of what an RNR NAK asked for, and what concerns probes.
+// count as lost, the end of what an RNR NAK asked for, what came too late, and what concerns probes.
 func (qp *QueuePair) setTimer() {
 	r, timers := &qp.req, qp.ep.timers
 	at := r.rtoAt
 	if r.rnrWait && (at == 0 || r.rnrAt.Before(at)) {
 		at = r.rnrAt
+	}
+	if r.recovery != nil {
+		at = r.recovery.late.earliest(at)
 	}
 	if qp.prober != nil {
 		at = qp.prober.earliest(at)

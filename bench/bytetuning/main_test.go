@@ -72,6 +72,24 @@ func TestDryRun(t *testing.T) {
 	assert.True(t, strings.HasSuffix(out, "nothing was applied\n"))
 }
 
+// TestLive: a plan for real switches touches none; without them nothing can be applied, and that is an error.
+func TestLive(t *testing.T) {
+	fleet := []string{"tune", "--target", "live:testdata/fleet.yaml", "--start", cases + "good.yaml", "--out", t.TempDir()}
+	code, out, errs := do(t, append(fleet, "--dry-run")...)
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "leaf: 3300 watermarks; now 200000B/400000B/20% headroom 35KiB alpha 1/8")
+	assert.Contains(t, out, "nothing was applied\n")
+	code, _, errs = do(t, append(fleet, "--apply")...)
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, errs, "could not be saved, and nothing was changed")
+	code, out, _ = do(t, append(fleet, "--rollback", "--apply", "--dry-run")...)
+	assert.Zero(t, code)
+	assert.Contains(t, out, "would be brought back")
+	code, _, errs = do(t, append(fleet, "--rollback", "--apply")...)
+	assert.Equal(t, exitFailed, code)
+	assert.Contains(t, errs, "leaf1.saved: no such file")
+}
+
 func TestStartFromAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "now.yaml")
 	text := "layers: [{name: tor, kmin: 5KB, kmax: 100KB, pmax: 5%, headroom: 20KB, alpha: 1, priority: 4, queue: 2, interfaces: [swp7]}]\n"
@@ -166,6 +184,15 @@ func TestUsageErrors(t *testing.T) {
 		"budget -1":                     "tune --target fluid:8x40G --out x --budget -1",
 		"beta 2":                        "tune --target fluid:8x40G --out x --beta 2",
 		"gamma 0":                       "tune --target fluid:8x40G --out x --fair --gamma 0",
+		"not touched without --apply":   "tune --target live:testdata/fleet.yaml --out x",
+		"need --start FILE":             "tune --target live:testdata/fleet.yaml --out x --apply",
+		"not for real switches":         "tune --target live:testdata/fleet.yaml --out x --apply --unchecked",
+		"--rollback is for real":        "tune --target fluid:8x40G --out x --rollback",
+		"live: fleet: ":                 "tune --target live:main.go --out x --apply",
+		"no such file":                  "tune --target live:nowhere.yaml --out x --apply",
+		"--telemetry is for fabric":     "tune --target fluid:8x40G --out x --telemetry int",
+		`no source "gossip"`:            "tune --target fabric:2to1 --out x --telemetry gossip",
+		`no aggregation "median"`:       "tune --target fabric:2to1 --out x --telemetry int --aggregate median",
 		"unknown flag: --fast":          "tune --fast",
 		"requires at least 1 arg":       "check",
 		"accepts 1 arg(s)":              "render",

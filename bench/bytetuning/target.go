@@ -3,20 +3,26 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/goroce/goroce/bench/scene"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/intent"
+	"github.com/goroce/goroce/bytetuning/live"
+	"github.com/goroce/goroce/bytetuning/telemetry"
 	"github.com/goroce/goroce/units"
 )
 
-const targetHelp = `what to tune: fluid:NxRATE (the model, N flows that begin at RATE, as 8x40G) or fabric:SCENE (a simulation
-with our own transport)`
+const targetHelp = `what to tune: fluid:NxRATE (the model, N flows that begin at RATE, as 8x40G), fabric:SCENE (a simulation
+with our own transport), or live:FLEET.yaml (switches)`
 
 // target answers what a text names, what baselines are computed from there, and the baseline to begin with.
-func target(name string) (bytetuning.Target, bytetuning.Path, string, error) {
-	kind, rest, _ := strings.Cut(name, ":")
+func target(t *tuning) (bytetuning.Target, bytetuning.Path, string, error) {
+	kind, rest, _ := strings.Cut(t.target, ":")
+	if t.telemetry != "" && kind != "fabric" {
+		return nil, bytetuning.Path{}, "", fmt.Errorf("--telemetry is for fabric targets")
+	}
 	switch kind {
 	case "fluid":
 		f, err := bytetuning.NewFluid(rest)
@@ -25,15 +31,39 @@ func target(name string) (bytetuning.Target, bytetuning.Path, string, error) {
 		}
 		return f, bytetuning.Path{Rate: f.Config.Rate, RTT: f.Config.Delay, MTU: f.Config.Packet}, "dcqcn", nil
 	case "fabric":
-		t, err := scene.New(rest)
+		f, err := scene.New(rest)
 		if err != nil {
 			return nil, bytetuning.Path{}, "", err
 		}
-		hops := units.Duration(4)
-		return t, bytetuning.Path{Rate: t.Rate, RTT: 2 * hops * t.Delay, MTU: t.MTU + 86}, "experience", nil
+		if t.telemetry != "" {
+			source, err := telemetry.Named(t.telemetry)
+			if err != nil {
+				return nil, bytetuning.Path{}, "", err
+			}
+			if f.Aggregate, err = telemetry.ParseAggregate(t.aggregate); err != nil {
+				return nil, bytetuning.Path{}, "", err
+			}
+			f.Telemetry = source.Compressed(second)
+		}
+		const hops = 4
+		return f, bytetuning.Path{Rate: f.Rate, RTT: 2 * hops * f.Delay, MTU: f.MTU + 86}, "experience", nil
+	case "live":
+		text, err := os.ReadFile(rest)
+		if err != nil {
+			return nil, bytetuning.Path{}, "", err
+		}
+		fleet, err := live.ParseFleet(text)
+		if err != nil {
+			return nil, bytetuning.Path{}, "", fmt.Errorf("%s: %w", rest, err)
+		}
+		return live.New(fleet, bytetuning.Traversal(), filepath.Join(t.out, "saved")), bytetuning.Path{}, "", nil
 	}
-	return nil, bytetuning.Path{}, "", fmt.Errorf("no target %q: want fluid:8x40G, or fabric: and one of %s", name, strings.Join(scene.Names(), ", "))
+	return nil, bytetuning.Path{}, "", fmt.Errorf("no target %q: want fluid:8x40G, live:FLEET.yaml, or fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
 }
+
+// second is how long the telemetry's second is in a simulation: experiments of the paper measure for a second what ours
+// do in 2 ms.
+const second = 2 * units.Millisecond
 
 // start answers the watermarks to begin with: those of a baseline in every layer, or those of a file of intents, by
 // the layers' names.

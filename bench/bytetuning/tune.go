@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/intent"
+	"github.com/goroce/goroce/bytetuning/live"
+	"github.com/goroce/goroce/bytetuning/telemetry"
 )
 
 // tuning is what tune was asked for.
@@ -25,6 +28,8 @@ type tuning struct {
 	objective            bytetuning.Objective
 	out                  string
 	dry, unchecked       bool
+	telemetry, aggregate string
+	apply, rollback      bool
 }
 
 func (p *program) tuneCommand() *cobra.Command {
@@ -40,7 +45,11 @@ Tuners (--tuner NAME:knob=value,...): ` + strings.Join(bytetuning.Tuners(), ", "
 from a temperature of 100, is --tuner anneal --budget 0.
 
 A point whose Kmax reaches XOFF (the paper's case I), or that breaks another rule of a switch, is never applied;
---unchecked is for models and simulations, to see what it does.`,
+--unchecked is for models and simulations, to see what it does.
+
+Switches (live:FLEET.yaml; "go doc github.com/goroce/goroce/bytetuning/live" has an example) are touched with --apply only, need
+--start FILE with what they have, and have their configuration saved in DIR/saved before. --rollback --apply brings it
+back and does nothing else.`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return p.tune(c.Context(), &t) },
 	}
@@ -56,6 +65,10 @@ A point whose Kmax reaches XOFF (the paper's case I), or that breaks another rul
 	f.Float64Var(&t.objective.Gamma, "gamma", t.objective.Gamma, "weight of that variance")
 	f.StringVar(&t.out, "out", "", "directory of the results")
 	f.BoolVar(&t.dry, "dry-run", false, "say what would be done and apply nothing")
+	f.StringVar(&t.telemetry, "telemetry", "", "what a fabric target is measured by ("+strings.Join(telemetry.Names(), ", ")+"); by default the simulation's own books")
+	f.StringVar(&t.aggregate, "aggregate", "mean", "of the queue's samples: min, max, sum, p99, mean")
+	f.BoolVar(&t.apply, "apply", false, "change the configuration of real switches")
+	f.BoolVar(&t.rollback, "rollback", false, "bring back what real switches had before, from --out")
 	f.BoolVar(&t.unchecked, "unchecked", false, "try what breaks the rules of a switch, too")
 	return c
 }
@@ -67,9 +80,30 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	if t.budget < 0 {
 		return usageError{fmt.Errorf("budget %d: want 0 or more", t.budget)}
 	}
-	target, path, first, err := target(t.target)
+	target, path, first, err := target(t)
 	if err != nil {
 		return usageError{err}
+	}
+	network, isLive := target.(*live.Network)
+	switch {
+	case isLive && !t.apply && !t.dry:
+		return usageError{errors.New("real switches are not touched without --apply; --dry-run says what would be done")}
+	case isLive && t.unchecked:
+		return usageError{errors.New("--unchecked is not for real switches")}
+	case t.rollback && !isLive:
+		return usageError{errors.New("--rollback is for real switches")}
+	case isLive && !t.rollback && !strings.ContainsAny(t.start, "./"):
+		return usageError{errors.New("real switches need --start FILE, the watermarks that they have")}
+	}
+	if isLive {
+		defer network.Close()
+		if t.rollback && t.dry {
+			fmt.Fprintf(p.out, "what is in %s would be brought back\n", network.Saved)
+			return nil
+		}
+		if t.rollback {
+			return network.Rollback(ctx)
+		}
 	}
 	layers := target.Layers()
 	if t.start == "" {
@@ -97,7 +131,7 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 		return err
 	}
 	log, err := bytetuning.OpenLog(filepath.Join(t.out, "log.jsonl"), bytetuning.Header{
-		Target: t.target, Tuner: t.tuner, Seed: t.seed, Objective: t.objective, Start: begin,
+		Target: strings.TrimSpace(t.target + " " + t.telemetry), Tuner: t.tuner, Seed: t.seed, Objective: t.objective, Start: begin,
 	})
 	if err != nil {
 		return err

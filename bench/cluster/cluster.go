@@ -34,6 +34,9 @@ type Config struct {
 	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that hears
 	// what it hears, to take it down or to add to it.
 	Around func(from, to, n int, a cc.Algorithm) cc.Algorithm
+	// Controller, unless nil, makes what runs congestion control on a host, such as nicoffload's; nil is
+	// in line.
+	Controller func(host int, now units.Time) (cc.Controller, error)
 	// Plain makes connections agree to nothing: RoCEv2 as with anybody's peer. Delays are all that congestion
 	// control gets.
 	Plain bool
@@ -45,6 +48,8 @@ type Config struct {
 	ClassOf      func(from, to, n int) uint8
 	// AnswerClass is that of ACKs and CNPs; 0 means TrafficClass.
 	AnswerClass uint8
+	// TrimmedDSCP is what packets have that switches trimmed; 0: none does.
+	TrimmedDSCP uint8
 	// CNPInterval is how far apart the CNPs of a connection are, at least; 0 is transport's default.
 	CNPInterval units.Duration
 	// Chunk is the longest message of a flow; 0 means 1 MiB. Two are outstanding at a time.
@@ -72,6 +77,7 @@ type Service struct {
 
 // Recovery is how selective repeat finds out that nothing comes any more; see transport.RTSAttr.
 type Recovery struct {
+	Reordering      units.Duration
 	RTOLow, RTOHigh units.Duration
 	MaxInFlight     units.Bytes
 }
@@ -137,9 +143,15 @@ func (n *Node) start() (err error) {
 	if c.Wrap != nil {
 		port = c.Wrap(n.Host.Index(), port)
 	}
+	var controller cc.Controller
+	if c.Controller != nil {
+		if controller, err = c.Controller(n.Host.Index(), n.cluster.Net.Now()); err != nil {
+			return err
+		}
+	}
 	n.Endpoint, err = transport.New(transport.Config{
 		Port: port, Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), NewAlgorithm: c.Algorithm,
-		CNPInterval: c.CNPInterval,
+		Controller: controller, CNPInterval: c.CNPInterval, TrimmedDSCP: c.TrimmedDSCP,
 	}, n.cluster.Net.Now())
 	if err != nil {
 		return err

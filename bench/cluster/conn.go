@@ -141,7 +141,7 @@ func (c *Cluster) bringUp(qp *transport.QueuePair, peer *Node, peerQP *transport
 		transport.RTSAttr{
 			SendPSN: mine, Timeout: c.config.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
 			RTOLow: c.config.Recovery.RTOLow, RTOHigh: c.config.Recovery.RTOHigh, MaxInFlight: c.config.Recovery.MaxInFlight,
-			Class: s.Class,
+			Class: s.Class, Reordering: c.config.Recovery.Reordering,
 		},
 	)
 }

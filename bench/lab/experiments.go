@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	bytetuninglab "github.com/goroce/goroce/bench/lab/bytetuning"
 	cclab "github.com/goroce/goroce/bench/lab/cc"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	fabriclab "github.com/goroce/goroce/bench/lab/fabric"
@@ -13,5 +14,5 @@ import (
 // experiments answers all that this program can run. A package of experiments lists its own, in a
 // variable Experiments of this type; they come together here.
 func experiments() []*experiment.Experiment {
-	return slices.Concat(fabriclab.Experiments, cclab.Experiments, prioplus.Experiments, tocc.Experiments)
+	return slices.Concat(fabriclab.Experiments, cclab.Experiments, prioplus.Experiments, tocc.Experiments, bytetuninglab.Experiments)
 }

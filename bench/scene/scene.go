@@ -10,6 +10,7 @@ import (
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/telemetry"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
@@ -36,7 +37,11 @@ type Scene struct {
 	Space    bytetuning.Space
 
 	Settle, Period units.Duration // how long it runs before it is measured, and while
-	Seed           uint64
+	// Telemetry, unless its name is "", is where measurements come from, in place of the fabric's own books. Its periods are
+	// those of the simulation.
+	Telemetry telemetry.Source
+	Aggregate telemetry.Aggregate // of the queue; "" is the mean
+	Seed      uint64
 }
 
 // Lab is the paper's small cluster: four ToR switches, two leaves, 24 hosts with 25 Gb/s, and switches like Trident 3 with
@@ -206,6 +211,7 @@ func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	}
 	from := r.Net.Now()
 	end := from.Add(t.Period)
+	collector := t.collect(r, end)
 	for at := from; at != end; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -217,6 +223,9 @@ func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	}
 	sent := units.Bytes(r.Egress.QueueStats(0).Bytes - before.Bytes)
 	s, err := bytetuning.SampleOf(0, float64(units.RateOf(sent, t.Period)), r.Queue.Mean(from, end))
+	if collector != nil {
+		s, err = collector.Sample(0, end, t.Period)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -226,6 +235,29 @@ func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 		m.Flows = append(m.Flows, bytetuning.Sample{Throughput: rate, Queue: s.Queue})
 	}
 	return m, nil
+}
+
+// collect answers a collector at the egress port that hears of what passes until end, or nil.
+func (t *Target) collect(r *Run, end units.Time) *telemetry.Collector {
+	if t.Telemetry.Name == "" {
+		return nil
+	}
+	c := &telemetry.Collector{Source: t.Telemetry, Queue: t.Aggregate}
+	if c.InBand() {
+		length := r.Egress.QueueLen(0)
+		r.Egress.Watch(0, func(at units.Time, now units.Bytes) {
+			if left := length - now; left > 0 && !at.After(end) { // a packet leaves; it found what is behind it, and itself
+				c.Packet(at, left, length)
+			}
+			length = now
+		})
+		return c
+	}
+	r.Net.Every(t.Telemetry.Period, func(now units.Time) bool {
+		c.Poll(now, r.Egress.QueueStats(0).Bytes, r.Egress.QueueLen(0))
+		return !now.After(end)
+	})
+	return c
 }
 
 // Lost answers the packets that switches dropped.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/telemetry"
 	"github.com/goroce/goroce/units"
 )
 
@@ -72,6 +73,29 @@ func TestPFC(t *testing.T) {
 	assert.Less(t, few, many)
 	_, lost = run(-7, 100*bytetuning.Cell)
 	assert.Positive(t, lost)
+}
+
+// TestTelemetry: what INT infers from reports, and what polls count, is what passed; the queue is sampled.
+func TestTelemetry(t *testing.T) {
+	target := short(t, "2to1")
+	exact := measure(t, target, baseline(t, "experience")).Switches[0]
+	// Packets that report saw the queue only while there was something to send, a poll sees it empty, too.
+	busy := float64(exact.Throughput) * (1024 + 86) / (1024 + 66) / 25e9
+	for name, seen := range map[string]float64{"int": float64(exact.Queue) / busy, "ont": float64(exact.Queue)} {
+		s, err := telemetry.Named(name)
+		require.NoError(t, err)
+		target.Telemetry = s.Compressed(100 * units.Microsecond)
+		got := measure(t, target, baseline(t, "experience")).Switches[0]
+		t.Logf("%s: %v, %v; exact %v, %v", name, got.Throughput, got.Queue, exact.Throughput, exact.Queue)
+		assert.InEpsilon(t, float64(exact.Throughput), float64(got.Throughput), 0.02, name)
+		assert.InEpsilon(t, seen, float64(got.Queue), 0.05, name)
+	}
+	target.Telemetry, _ = telemetry.Named("snmp")
+	_, err := target.Measure(t.Context())
+	assert.ErrorIs(t, err, bytetuning.ErrTelemetry, "a poll each 30 s sees nothing of 3 ms")
+	target.Telemetry, _ = telemetry.Named("sflow")
+	_, err = target.Measure(t.Context())
+	assert.ErrorIs(t, err, bytetuning.ErrTelemetry, "nor one packet of 16384")
 }
 
 func TestLayers(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
@@ -56,10 +57,9 @@ func (n network) capacity() units.BitRate {
 // scale is how much faster than 100 Gb/s the hosts are: buffers and thresholds are for that.
 func (n network) scale() float64 { return float64(n.Host.Rate) / float64(100*units.Gbps) }
 
-// onWire is what a flow's packets of data take of a link.
+// onWire is what a flow takes of links at least: its packets of data, and an ACK.
 func onWire(size units.Bytes) units.Bytes {
-	const reth = 16
-	return size + (size+payload-1)/payload*bottleneck.Overhead + reth
+	return size + (size+payload-1)/payload*bottleneck.Overhead + wire.RETHLen + bottleneck.Overhead + wire.AETHLen
 }
 
 // meanOnWire is the mean of it.

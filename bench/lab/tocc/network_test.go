@@ -41,12 +41,12 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// Load is bytes on the wire: a packet has 82 bytes besides its payload, the first of a message 16 more.
+// Load is bytes on the wire: a packet has 82 bytes besides its payload, the first of a message 16 more, and an ACK 86.
 func TestOnWire(t *testing.T) {
-	assert.EqualValues(t, 1+82+16, onWire(1))
-	assert.EqualValues(t, 1024+82+16, onWire(1024))
-	assert.EqualValues(t, 1025+2*82+16, onWire(1025))
-	assert.InDelta(t, 187.5+1.05*82+16, meanOnWire(workload.Memcached), 1) // a few flows have more than one packet
+	assert.EqualValues(t, 1+82+16+86, onWire(1))
+	assert.EqualValues(t, 1024+82+16+86, onWire(1024))
+	assert.EqualValues(t, 1025+2*82+16+86, onWire(1025))
+	assert.InDelta(t, 187.5+1.05*82+16+86, meanOnWire(workload.Memcached), 1) // a few flows have more than one packet
 }
 
 // What flows take of the wire is what Load says, and incasts take a fifth of one host's link.

@@ -49,6 +49,12 @@ var schemes = map[scheme]method{
 
 	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet, Switches: limiting, Selective: true},
 	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet, Switches: limiting, Selective: true},
+
+	// Any congestion control, over tokens and over data.
+	"ToCC, dcqcn": overTokens(dcqcnSet1), "dcqcn": overData(dcqcnSet1),
+	"ToCC, dctcp": overTokens("dctcp"), "dctcp": overData("dctcp"),
+	"ToCC, swift": overTokens(swiftNear), "swift": overData(swiftNear),
+	"ToCC, timely": overTokens("timely"), "timely": overData("timely"),
 }
 
 // The paper's parameters of DCQCN (footnote 1), R_AI and R_HAI in proportion to a line of 100 Gb/s.

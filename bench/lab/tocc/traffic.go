@@ -17,7 +17,8 @@ const (
 	webSearch     = "websearch"
 )
 
-// traffic is what flows come. Load is of [network.capacity], in bytes that the flows' packets of data take on the wire.
+// traffic is what flows come. Load is of [network.capacity], in bytes that flows take on the wire: packets of data, and
+// an ACK each, which for the smallest flows is a fourth of it.
 type traffic struct {
 	Workload string
 	Load     float64

@@ -1,0 +1,22 @@
+// Package bytetuninglab holds experiments of ByteTuning (IEEE TCC 2025), one a file: its formulas, its fluid model, its tuner
+// on the model and on scenes of the fabric, telemetry, and the translator.
+package bytetuninglab
+
+import (
+	"github.com/goroce/goroce/bench/lab/experiment"
+	"github.com/goroce/goroce/units"
+)
+
+// Experiments are those of this package.
+var Experiments = []*experiment.Experiment{
+	formulas, fig3a, fluidFixedPoint, fig6, fig7, alg1, compress, translate, tunerOnModel,
+}
+
+const (
+	us   = units.Microsecond
+	ms   = units.Millisecond
+	gbps = units.Gbps
+)
+
+// oneSeed is for what has nothing random.
+func oneSeed(experiment.Scale) int { return 1 }

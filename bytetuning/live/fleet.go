@@ -1,0 +1,211 @@
+package live
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/dialect"
+	"github.com/goroce/goroce/bytetuning/intent"
+	"github.com/goroce/goroce/units"
+)
+
+// Fleet is switches that are tuned together.
+type Fleet struct {
+	Settle, Period, Poll units.Duration
+	Switches             []*Switch
+}
+
+// Switch is one of them.
+type Switch struct {
+	Name, Layer     string
+	Dialect         *dialect.Dialect
+	Model           string
+	SSH             SSH
+	GNMI            GNMI
+	Interfaces      []string
+	Watch           []string
+	Priority, Queue int
+	QueueName       string // of OpenConfig; the queue's number by default
+	Chip            intent.Chip
+}
+
+// SSH is how a switch is configured.
+type SSH struct {
+	Address    string `yaml:"address"`
+	User       string `yaml:"user"`
+	Key        string `yaml:"key"`         // file of the private key
+	KnownHosts string `yaml:"known_hosts"` // file with the switch's key
+}
+
+// GNMI is how it is read.
+type GNMI struct {
+	Address  string `yaml:"address"`
+	CA       string `yaml:"ca"`       // file of the certificate that signs the switch's; "" is the system's
+	Insecure bool   `yaml:"insecure"` // without TLS
+	User     string `yaml:"user"`     // sent as metadata, with the password in $BYTETUNING_GNMI_PASSWORD
+}
+
+type fleetFile struct {
+	Settle   string       `yaml:"settle"`
+	Period   string       `yaml:"period"`
+	Poll     string       `yaml:"poll"`
+	Switches []switchFile `yaml:"switches"`
+}
+
+type switchFile struct {
+	Name       string   `yaml:"name"`
+	Layer      string   `yaml:"layer"`
+	Dialect    string   `yaml:"dialect"`
+	Model      string   `yaml:"model"`
+	SSH        SSH      `yaml:"ssh"`
+	GNMI       GNMI     `yaml:"gnmi"`
+	Interfaces []string `yaml:"interfaces"`
+	Watch      []string `yaml:"watch"`
+	Priority   int      `yaml:"priority"`
+	Queue      int      `yaml:"queue"`
+	QueueName  string   `yaml:"queue_name"`
+	Chip       struct {
+		Cell, Buffer string
+		Ports        int
+	} `yaml:"chip"`
+}
+
+// ParseFleet reads a fleet.
+func ParseFleet(text []byte) (*Fleet, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	var f fleetFile
+	if err := d.Decode(&f); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("it is empty")
+		}
+		return nil, fmt.Errorf("live: fleet: %w", err)
+	}
+	fleet := &Fleet{Settle: 10 * units.Second, Period: 30 * units.Second, Poll: units.Second}
+	for _, t := range []struct {
+		name, text string
+		into       *units.Duration
+	}{{"settle", f.Settle, &fleet.Settle}, {"period", f.Period, &fleet.Period}, {"poll", f.Poll, &fleet.Poll}} {
+		if t.text == "" {
+			continue
+		}
+		d, err := units.ParseDuration(t.text)
+		if err != nil {
+			return nil, fmt.Errorf("live: fleet: %s: %w", t.name, err)
+		}
+		*t.into = d
+	}
+	if fleet.Settle < 0 || fleet.Poll < units.Millisecond || fleet.Period < 2*fleet.Poll || fleet.Period > 24*60*units.Minute {
+		return nil, fmt.Errorf("live: fleet: settle %v, period %v, poll %v: want polls of 1ms or more and a period of two or more, up to a day",
+			fleet.Settle, fleet.Period, fleet.Poll)
+	}
+	if len(f.Switches) == 0 {
+		return nil, errors.New("live: fleet: no switches")
+	}
+	for n := range f.Switches {
+		s, err := f.Switches[n].parse()
+		if err != nil {
+			return nil, fmt.Errorf("live: fleet: switch %d %q: %w", n+1, f.Switches[n].Name, err)
+		}
+		if slices.ContainsFunc(fleet.Switches, func(o *Switch) bool { return o.Name == s.Name }) {
+			return nil, fmt.Errorf("live: fleet: %q is there twice", s.Name)
+		}
+		fleet.Switches = append(fleet.Switches, s)
+	}
+	return fleet, nil
+}
+
+func (f *switchFile) parse() (*Switch, error) {
+	d, err := dialect.Get(f.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	s := &Switch{
+		Name: f.Name, Layer: f.Layer, Dialect: d, Model: f.Model, SSH: f.SSH, GNMI: f.GNMI, Interfaces: f.Interfaces,
+		Watch: f.Watch, Priority: f.Priority, Queue: f.Queue, QueueName: f.QueueName, Chip: intent.Chip{Ports: f.Chip.Ports},
+	}
+	for text, into := range map[string]*units.Bytes{f.Chip.Cell: &s.Chip.Cell, f.Chip.Buffer: &s.Chip.Buffer} {
+		if text == "" {
+			continue
+		}
+		if *into, err = units.ParseBytes(text); err != nil {
+			return nil, fmt.Errorf("chip: %w", err)
+		}
+	}
+	if len(s.Watch) == 0 {
+		s.Watch = s.Interfaces
+	}
+	if s.QueueName == "" {
+		s.QueueName = fmt.Sprint(s.Queue)
+	}
+	for what, missing := range map[string]bool{
+		"name": !fileName(s.Name), "layer": s.Layer == "", "interfaces": len(s.Interfaces) == 0, "user": s.SSH.User == "", "key": s.SSH.Key == "",
+		"known_hosts": s.SSH.KnownHosts == "",
+	} {
+		if missing {
+			return nil, fmt.Errorf("%s: missing, or not of letters, digits, - and _", what)
+		}
+	}
+	for _, address := range []string{s.SSH.Address, s.GNMI.Address} {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return nil, fmt.Errorf("address %q: want host:port", address)
+		}
+	}
+	// What the intent says of queue, priority and chip is checked with the least that makes sense of a watermark.
+	i := s.intent(bytetuning.Watermark{Kmax: 1, Pmax: 1})
+	i.XOFF = 2
+	_, err = i.Validate()
+	return s, err
+}
+
+// fileName says whether a name can be part of a file's.
+func fileName(name string) bool {
+	for _, r := range name {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// intent answers what the switch is to do with a watermark.
+func (s *Switch) intent(w bytetuning.Watermark) *intent.Intent {
+	return &intent.Intent{
+		Name: s.Layer, Model: s.Model, Chip: s.Chip, Watermark: w, Priority: s.Priority, Queue: s.Queue, Interfaces: s.Interfaces,
+	}
+}
+
+// Layers answers the layers of the fleet, in the order in which they come up. A layer's buffer is the smallest of its
+// switches'.
+func (f *Fleet) Layers(space bytetuning.Space) []bytetuning.Layer {
+	var layers []bytetuning.Layer
+	for _, s := range f.Switches {
+		i := f.layer(layers, s.Layer)
+		if i == len(layers) {
+			layers = append(layers, bytetuning.Layer{Name: s.Layer, Space: space, Buffer: s.Chip.Buffer, Ports: s.Chip.Ports})
+			continue
+		}
+		l := &layers[i]
+		if s.Chip.Buffer > 0 && (l.Buffer == 0 || s.Chip.Buffer < l.Buffer) {
+			l.Buffer = s.Chip.Buffer
+		}
+		l.Ports = max(l.Ports, s.Chip.Ports)
+	}
+	return layers
+}
+
+func (f *Fleet) layer(layers []bytetuning.Layer, name string) int {
+	for i := range layers {
+		if layers[i].Name == name {
+			return i
+		}
+	}
+	return len(layers)
+}

@@ -1,0 +1,414 @@
+package live
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+	"google.golang.org/grpc"
+
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/units"
+)
+
+const fleetText = `settle: 1s
+period: 4s
+poll: 1s
+switches:
+  - name: tor1
+    layer: tor
+    dialect: sonic
+    ssh: {address: "%s", user: admin, key: %s, known_hosts: %s}
+    gnmi: {address: "%s", insecure: true}
+    interfaces: [Ethernet0, Ethernet4]
+    watch: [Ethernet0]
+    priority: 3
+    queue: 3
+    chip: {cell: 256B, buffer: 32MiB, ports: 32}
+  - name: tor2
+    layer: tor
+    dialect: h3c
+    ssh: {address: "%[1]s", user: admin, key: %[2]s, known_hosts: %[3]s}
+    gnmi: {address: "%[4]s", insecure: true}
+    interfaces: [HundredGigE1/0/1]
+    priority: 3
+    queue: 3
+    queue_name: rdma
+    chip: {cell: 208B, buffer: 16MiB, ports: 16}
+`
+
+// box is a switch on this machine: an SSH server that writes down what it is told, and a gNMI server that counts.
+type box struct {
+	gpb.UnimplementedGNMIServer
+	mu     sync.Mutex
+	told   []string // command, then input
+	say    func(command, input string) (string, uint32)
+	time   int64
+	answer func(iface, queue string, reading int) []*gpb.Update
+	reads  map[string]int
+	ssh    string
+	gnmi   string
+	known  string
+	key    string
+}
+
+func newBox(t *testing.T) *box {
+	b := &box{reads: map[string]int{}, time: 1_900_000_000_000_000_000}
+	dir := t.TempDir()
+	host, client := newKey(t), newKey(t)
+	signer, err := ssh.NewSignerFromKey(host)
+	require.NoError(t, err)
+	block, err := ssh.MarshalPrivateKey(client, "")
+	require.NoError(t, err)
+	b.key = filepath.Join(dir, "key")
+	require.NoError(t, os.WriteFile(b.key, pem.EncodeToMemory(block), 0o600))
+
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { listener.Close() })
+	b.ssh = listener.Addr().String()
+	b.known = filepath.Join(dir, "known_hosts")
+	require.NoError(t, os.WriteFile(b.known, []byte(knownhosts.Line([]string{b.ssh}, signer.PublicKey())+"\n"), 0o600))
+	allowed, err := ssh.NewSignerFromKey(client)
+	require.NoError(t, err)
+	config := &ssh.ServerConfig{PublicKeyCallback: func(c ssh.ConnMetadata, k ssh.PublicKey) (*ssh.Permissions, error) {
+		if c.User() != "admin" || string(k.Marshal()) != string(allowed.PublicKey().Marshal()) {
+			return nil, errors.New("who?")
+		}
+		return nil, nil
+	}}
+	config.AddHostKey(signer)
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go b.serve(conn, config)
+		}
+	}()
+
+	server := grpc.NewServer()
+	gpb.RegisterGNMIServer(server, b)
+	g, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	b.gnmi = g.Addr().String()
+	go server.Serve(g) //nolint:errcheck // ends with Stop
+	t.Cleanup(server.Stop)
+	return b
+}
+
+func newKey(t *testing.T) ed25519.PrivateKey {
+	_, k, err := ed25519.GenerateKey(rand.Reader)
+	require.NoError(t, err)
+	return k
+}
+
+func (b *box) serve(conn net.Conn, config *ssh.ServerConfig) {
+	_, channels, requests, err := ssh.NewServerConn(conn, config)
+	if err != nil {
+		return
+	}
+	go ssh.DiscardRequests(requests)
+	for c := range channels {
+		channel, requests, err := c.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			for r := range requests {
+				var command struct{ Text string }
+				if r.Type == "exec" {
+					ssh.Unmarshal(r.Payload, &command) //nolint:errcheck // our own client's
+				} else if r.Type != "shell" {
+					r.Reply(false, nil) //nolint:errcheck
+					continue
+				}
+				r.Reply(true, nil) //nolint:errcheck
+				input, _ := io.ReadAll(channel)
+				out, status := b.hear(command.Text, string(input))
+				io.WriteString(channel, out)                                                            //nolint:errcheck
+				channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{status})) //nolint:errcheck
+				channel.Close()
+			}
+		}()
+	}
+}
+
+func (b *box) hear(command, input string) (string, uint32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told = append(b.told, command+"\n"+input)
+	if b.say != nil {
+		return b.say(command, input)
+	}
+	if strings.HasPrefix(command, "sudo sonic-cfggen") {
+		return `{"OLD": {}}`, 0
+	}
+	return "old configuration\n", 0
+}
+
+func (b *box) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := r.GetPath()[0].GetElem()
+	iface, queue := e[2].GetKey()["interface-id"], e[5].GetKey()["name"]
+	n := b.reads[iface]
+	b.reads[iface]++
+	b.time += 1e9
+	return &gpb.GetResponse{Notification: []*gpb.Notification{{Timestamp: b.time, Update: b.answer(iface, queue, n)}}}, nil
+}
+
+func leaves(values map[string]*gpb.TypedValue) (updates []*gpb.Update) {
+	for name, v := range values {
+		updates = append(updates, &gpb.Update{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "state"}, {Name: name}}}, Val: v})
+	}
+	return updates
+}
+
+func whole(v uint64) *gpb.TypedValue {
+	return &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: v}}
+}
+
+// network makes a target of two switches that are one box.
+func network(t *testing.T, b *box) *Network {
+	t.Helper()
+	f, err := ParseFleet(fmt.Appendf(nil, fleetText, b.ssh, b.key, b.known, b.gnmi))
+	require.NoError(t, err)
+	n := New(f, bytetuning.Traversal(), filepath.Join(t.TempDir(), "saved"))
+	n.wait = func(ctx context.Context, _ units.Duration) error { return ctx.Err() } // the box's time goes on by itself
+	t.Cleanup(func() { assert.NoError(t, n.Close()) })
+	return n
+}
+
+var good = bytetuning.Point{{Kmin: 250 * units.KiB, Kmax: 500 * units.KiB, Pmax: 20, Headroom: 75 * units.KiB, Alpha: -3}}
+
+// TestApplyAndRollback: what is there is saved once, before anything is changed, and comes back.
+func TestApplyAndRollback(t *testing.T) {
+	b := newBox(t)
+	n := network(t, b)
+	require.Equal(t, []bytetuning.Layer{{Name: "tor", Space: n.Space, Buffer: 16 * units.MiB, Ports: 32}}, n.Layers())
+	require.NoError(t, n.Apply(t.Context(), good))
+	require.Len(t, b.told, 4)
+	assert.Equal(t, "sudo sonic-cfggen -d --print-data\n", b.told[0])
+	assert.Equal(t, "display current-configuration\n", b.told[1])
+	assert.True(t, strings.HasPrefix(b.told[2], "sudo config load -y /dev/stdin\n{"), b.told[2])
+	assert.Contains(t, b.told[2], `"green_max_threshold": "512000"`)
+	assert.True(t, strings.HasPrefix(b.told[3], "\nsystem-view\nqos wred queue table bytetuning_tor\n"), b.told[3])
+	saved, err := os.ReadFile(filepath.Join(n.Saved, "tor1.saved"))
+	require.NoError(t, err)
+	assert.Equal(t, `{"OLD": {}}`, string(saved))
+
+	require.NoError(t, n.Apply(t.Context(), good))
+	assert.Len(t, b.told, 6, "saved once")
+	again := network(t, b)
+	again.Saved = n.Saved
+	require.NoError(t, again.Apply(t.Context(), good))
+	assert.Len(t, b.told, 8, "also by the next run: what is there now is ours")
+
+	require.NoError(t, n.Rollback(t.Context()))
+	require.Len(t, b.told, 10)
+	assert.Equal(t, "sudo config load -y /dev/stdin\n"+`{"OLD": {}}`, b.told[8])
+	assert.Contains(t, b.told[9], "undo qos wred queue table bytetuning_tor\n")
+}
+
+// TestRefusals: a switch that refuses stops the rest, and says which it was; what cannot be said in a dialect, or not
+// be saved, changes nothing.
+func TestRefusals(t *testing.T) {
+	b := newBox(t)
+	n := network(t, b)
+	bad := bytetuning.Point{good[0]}
+	bad[0].Alpha = -7
+	assert.ErrorContains(t, n.Apply(t.Context(), bad), "case I")
+	assert.ErrorContains(t, n.Apply(t.Context(), nil), "watermarks for 0 layers")
+	assert.Empty(t, b.told, "no switch was asked")
+
+	b.say = func(string, string) (string, uint32) { return "", 0 }
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "tor1: the configuration could not be saved, and nothing was changed: its configuration is empty")
+
+	b.say = func(command, _ string) (string, uint32) {
+		if command == "" {
+			return "[leaf]\n            ^\n % Unrecognized command found at '^' position.\n", 0
+		}
+		return "{}", 0
+	}
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "live: tor2, after 1 of 2 switches: live: refused: % Unrecognized command")
+	b.say = func(command, _ string) (string, uint32) { return "no such table\n", 1 }
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "tor1, after 0 of 2")
+	assert.ErrorContains(t, n.Rollback(t.Context()), "no such table")
+
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Error(t, n.Apply(over, good))
+}
+
+// TestStrangers: who is not in known_hosts is not spoken to.
+func TestStrangers(t *testing.T) {
+	b := newBox(t)
+	n := network(t, b)
+	require.NoError(t, os.WriteFile(b.known, nil, 0o600))
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "key is unknown")
+	assert.Empty(t, b.told)
+	n.Fleet.Switches[0].SSH.Key = b.known
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "no key found")
+}
+
+// TestMeasure: leaves one by one from one switch, a JSON container from the other.
+func TestMeasure(t *testing.T) {
+	b := newBox(t)
+	n := network(t, b)
+	b.answer = func(iface, queue string, k int) []*gpb.Update {
+		if iface == "Ethernet0" {
+			assert.Equal(t, "3", queue)
+			return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(uint64(k) * 2_000_000_000), "avg-queue-len": whole(1000)})
+		}
+		assert.Equal(t, "rdma", queue)
+		text := fmt.Sprintf(`{"openconfig-qos:name": "rdma", "openconfig-qos:transmit-octets": "%d", "openconfig-qos:max-queue-len": "4000"}`, uint64(k)*1_000_000_000)
+		return []*gpb.Update{{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}}}
+	}
+	m, err := n.Measure(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []bytetuning.Sample{
+		{Throughput: 8 * units.Gbps, Queue: 1000}, // two polls a second of the box's time: each read is a second
+		{Throughput: 4 * units.Gbps, Queue: 4000},
+	}, m.Switches)
+}
+
+func TestBadTelemetry(t *testing.T) {
+	ok := map[string]*gpb.TypedValue{"transmit-octets": whole(1), "avg-queue-len": whole(1)}
+	for want, answer := range map[string]func(k int) []*gpb.Update{
+		"no transmit-octets": func(int) []*gpb.Update { return nil },
+		"NaN is no counter": func(int) []*gpb.Update {
+			return leaves(map[string]*gpb.TypedValue{"transmit-octets": {Value: &gpb.TypedValue_DoubleVal{DoubleVal: math.NaN()}}, "avg-queue-len": whole(1)})
+		},
+		`transmit-octets is "many"`: func(int) []*gpb.Update {
+			return []*gpb.Update{{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(`{"transmit-octets": "many"}`)}}}}
+		},
+		"unexpected end of JSON": func(int) []*gpb.Update {
+			return []*gpb.Update{{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(`{`)}}}}
+		},
+		"the counter went from": func(k int) []*gpb.Update {
+			return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(1000 - uint64(k)), "avg-queue-len": whole(1)})
+		},
+	} {
+		b := newBox(t)
+		n := network(t, b)
+		b.answer = func(_, _ string, k int) []*gpb.Update { return answer(k) }
+		_, err := n.Measure(t.Context())
+		assert.ErrorContains(t, err, want)
+		assert.ErrorIs(t, err, bytetuning.ErrTelemetry, want)
+	}
+	b := newBox(t)
+	n := network(t, b)
+	b.answer = func(string, string, int) []*gpb.Update { b.time = 1; return leaves(ok) }
+	_, err := n.Measure(t.Context())
+	assert.ErrorContains(t, err, "told nothing new in 1s")
+	n.Fleet.Switches[0].GNMI.Address = "127.0.0.1:1"
+	n.readers = map[string]*Reader{}
+	_, err = n.Measure(t.Context())
+	assert.ErrorContains(t, err, "Ethernet0 queue 3")
+}
+
+// TestTuning: a search over SSH and gNMI ends on its best point, though a switch refuses now and then.
+func TestTuning(t *testing.T) {
+	b := newBox(t)
+	n := network(t, b)
+	kmax := 0
+	told := 0
+	b.say = func(command, input string) (string, uint32) {
+		if strings.HasPrefix(command, "sudo config") {
+			told++
+			if told == 4 {
+				return "Traceback (most recent call last)\n", 1
+			}
+			_, rest, _ := strings.Cut(input, `"green_max_threshold": "`)
+			fmt.Sscan(rest, &kmax) //nolint:errcheck
+		}
+		return "{}", 0
+	}
+	var octets uint64
+	b.answer = func(string, string, int) []*gpb.Update {
+		octets += 3_000_000_000
+		return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(octets), "avg-queue-len": whole(uint64(kmax))})
+	}
+	o := bytetuning.NewObjective()
+	tuner, err := bytetuning.New("anneal:tem=0.05,again=false", bytetuning.Problem{Layers: n.Layers(), Start: good, Energy: o.Energy, Seed: 1})
+	require.NoError(t, err)
+	s := &bytetuning.Search{Target: n, Tuner: tuner, Objective: o, Start: good, Budget: 30}
+	out, err := s.Run(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, out.Skipped)
+	assert.Less(t, out.Best[0].Kmax, good[0].Kmax)
+	assert.EqualValues(t, out.Best[0].Kmax, kmax, "the switches have it")
+}
+
+func TestFleetErrors(t *testing.T) {
+	text := fmt.Sprintf(fleetText, "127.0.0.1:22", "k", "h", "127.0.0.1:8080")
+	_, err := ParseFleet([]byte(text))
+	require.NoError(t, err)
+	for want, edit := range map[string][2]string{
+		"field sttle not found":         {"settle", "sttle"},
+		"settle: units: duration":       {"settle: 1s", "settle: soon"},
+		"want polls of 1ms or more":     {"poll: 1s", "poll: 3s"},
+		`switch 1 "tor1": dialect: no`:  {"dialect: sonic", "dialect: junos"},
+		`switch 1 "": name: missing`:    {"name: tor1", "name: ''"},
+		`"../x": name: missing, or not`: {"name: tor1", "name: ../x"},
+		`"tor1": interfaces: missing`:   {"interfaces: [Ethernet0, Ethernet4]", "interfaces: []"},
+		`"tor1": address "nowhere"`:     {`address: "127.0.0.1:22"`, `address: nowhere`},
+		`"tor1": user: missing`:         {"user: admin", "user: ''"},
+		`chip: units: size "large"`:     {"buffer: 32MiB", "buffer: large"},
+		`intent: tor: priority 9`:       {"priority: 3", "priority: 9"},
+		`"tor1" is there twice`:         {"name: tor2", "name: tor1"},
+	} {
+		_, err := ParseFleet([]byte(strings.Replace(text, edit[0], edit[1], 1)))
+		assert.ErrorContains(t, err, want)
+	}
+	for want, text := range map[string]string{"it is empty": "", "no switches": "poll: 1s", "cannot unmarshal": "[]"} {
+		_, err := ParseFleet([]byte(text))
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+func FuzzParseFleet(f *testing.F) {
+	f.Add([]byte(fmt.Sprintf(fleetText, "127.0.0.1:22", "k", "h", "127.0.0.1:8080")))
+	f.Add([]byte("switches: [{}]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		fleet, err := ParseFleet(text)
+		if err != nil {
+			return
+		}
+		require.NotEmpty(t, fleet.Layers(bytetuning.Traversal()))
+	})
+}
+
+func FuzzReadNotifications(f *testing.F) {
+	f.Add([]byte(`{"openconfig-qos:transmit-octets": "1", "avg-queue-len": 2}`), "state", int64(1))
+	f.Add([]byte(`"7"`), "transmit-octets", int64(-1))
+	f.Fuzz(func(t *testing.T, text []byte, name string, at int64) {
+		n := []*gpb.Notification{{Timestamp: at, Update: []*gpb.Update{{
+			Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: name}}}, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}},
+		}}}}
+		r, err := readNotifications(n)
+		if err != nil {
+			require.ErrorIs(t, err, bytetuning.ErrTelemetry)
+			return
+		}
+		require.GreaterOrEqual(t, r.Length, units.Bytes(0))
+	})
+}

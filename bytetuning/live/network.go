@@ -1,0 +1,222 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/dialect"
+	"github.com/goroce/goroce/bytetuning/telemetry"
+	"github.com/goroce/goroce/units"
+)
+
+// Network is a fleet as a bytetuning.Target.
+type Network struct {
+	Fleet *Fleet
+	Space bytetuning.Space
+	Saved string // directory for the configurations that were there before
+
+	dial func(ctx context.Context, s SSH) (Console, error)
+	read func(g GNMI) (*Reader, error)
+	wait func(ctx context.Context, d units.Duration) error
+
+	saved   bool
+	readers map[string]*Reader
+}
+
+// New makes a target of a fleet. saved is a directory for what the switches had before.
+func New(f *Fleet, space bytetuning.Space, saved string) *Network {
+	return &Network{Fleet: f, Space: space, Saved: saved, dial: Dial, read: NewReader, wait: sleep, readers: map[string]*Reader{}}
+}
+
+func sleep(ctx context.Context, d units.Duration) error {
+	t := time.NewTimer(d.Std())
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// Close ends the connections.
+func (n *Network) Close() error {
+	var errs []error
+	for _, r := range n.readers {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Layers implements bytetuning.Target.
+func (n *Network) Layers() []bytetuning.Layer { return n.Fleet.Layers(n.Space) }
+
+// Apply implements bytetuning.Target. Nothing is entered before all of it is rendered, and before what is there is
+// saved.
+func (n *Network) Apply(ctx context.Context, p bytetuning.Point) error {
+	layers := n.Layers()
+	if len(p) != len(layers) {
+		return p.Check(layers)
+	}
+	rendered := make([]*dialect.Rendering, len(n.Fleet.Switches))
+	for i, s := range n.Fleet.Switches {
+		r, err := s.Dialect.Render(s.intent(p[n.Fleet.layer(layers, s.Layer)]), dialect.Options{})
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		rendered[i] = r
+	}
+	if err := n.Save(ctx); err != nil {
+		return err
+	}
+	for i, s := range n.Fleet.Switches {
+		if err := n.with(ctx, s, func(c Console) error { return enter(ctx, c, s.Dialect.Name, rendered[i].Config) }); err != nil {
+			return fmt.Errorf("live: %s, after %d of %d switches: %w", s.Name, i, len(n.Fleet.Switches), err)
+		}
+	}
+	return nil
+}
+
+// with gives f a console of a switch.
+func (n *Network) with(ctx context.Context, s *Switch, f func(Console) error) error {
+	c, err := n.dial(ctx, s.SSH)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(c), c.Close())
+}
+
+// Save writes down what every switch has, unless that was done before: by this Network or by one before it.
+func (n *Network) Save(ctx context.Context) error {
+	if n.saved {
+		return nil
+	}
+	if err := os.MkdirAll(n.Saved, 0o700); err != nil {
+		return err
+	}
+	for _, s := range n.Fleet.Switches {
+		file := n.file(s)
+		if _, err := os.Stat(file); err == nil {
+			continue
+		}
+		err := n.with(ctx, s, func(c Console) error {
+			config, err := c.Run(ctx, procedures[s.Dialect.Name].save, nil)
+			if err == nil && len(config) == 0 {
+				err = errors.New("its configuration is empty")
+			}
+			if err != nil {
+				return err
+			}
+			part := file + ".part"
+			if err := os.WriteFile(part, config, 0o600); err != nil {
+				return err
+			}
+			return os.Rename(part, file)
+		})
+		if err != nil {
+			return fmt.Errorf("live: %s: the configuration could not be saved, and nothing was changed: %w", s.Name, err)
+		}
+	}
+	n.saved = true
+	return nil
+}
+
+func (n *Network) file(s *Switch) string { return filepath.Join(n.Saved, s.Name+".saved") }
+
+// Rollback brings back what Save wrote down: on SONiC by loading it, elsewhere by undoing ours, which is what the
+// dialects have an undo for. It goes on after an error, and answers all of them.
+func (n *Network) Rollback(ctx context.Context) error {
+	var errs []error
+	for _, s := range n.Fleet.Switches {
+		saved, err := os.ReadFile(n.file(s))
+		if err == nil {
+			text := string(saved)
+			if s.Dialect.Name != "sonic" {
+				var r *dialect.Rendering
+				// What is undone does not depend on the watermark; headroom is one that all models take.
+				w := bytetuning.Watermark{Kmin: 100_000, Kmax: 200_000, Pmax: 1, Headroom: 20_000, Alpha: bytetuning.MostAlpha}
+				if r, err = s.Dialect.Render(s.intent(w), dialect.Options{}); err == nil {
+					text = r.Undo
+				}
+			}
+			if err == nil {
+				err = n.with(ctx, s, func(c Console) error { return enter(ctx, c, s.Dialect.Name, text) })
+			}
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("live: %s: %w", s.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Measure implements bytetuning.Target: it waits until the network has settled, then polls each watched queue for a
+// period. A switch whose time stands still has told the same twice, and is stale.
+func (n *Network) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
+	if err := n.wait(ctx, n.Fleet.Settle); err != nil {
+		return nil, err
+	}
+	layers := n.Layers()
+	type watched struct {
+		s         *Switch
+		iface     string
+		collector telemetry.Collector
+		newest    units.Time
+	}
+	var all []*watched
+	for _, s := range n.Fleet.Switches {
+		for _, iface := range s.Watch {
+			all = append(all, &watched{s: s, iface: iface, collector: telemetry.Collector{
+				Source: telemetry.Source{Name: "gnmi", Period: n.Fleet.Poll},
+			}})
+		}
+	}
+	polls := int(n.Fleet.Period / n.Fleet.Poll)
+	for i := range polls + 1 {
+		if i > 0 {
+			if err := n.wait(ctx, n.Fleet.Poll); err != nil {
+				return nil, err
+			}
+		}
+		for _, w := range all {
+			r, err := n.reader(w.s)
+			if err != nil {
+				return nil, err
+			}
+			reading, err := r.Read(ctx, w.iface, w.s.QueueName)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", w.s.Name, err)
+			}
+			if i > 0 && !reading.At.After(w.newest) {
+				return nil, fmt.Errorf("live: %s: %s told nothing new in %v: %w", w.s.Name, w.iface, n.Fleet.Poll, bytetuning.ErrTelemetry)
+			}
+			w.newest = reading.At
+			w.collector.Poll(reading.At, reading.Octets, reading.Length)
+		}
+	}
+	m := &bytetuning.Measurement{}
+	for _, w := range all {
+		sample, err := w.collector.Sample(n.Fleet.layer(layers, w.s.Layer), w.newest, n.Fleet.Period)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", w.s.Name, w.iface, err)
+		}
+		m.Switches = append(m.Switches, sample)
+	}
+	return m, nil
+}
+
+func (n *Network) reader(s *Switch) (*Reader, error) {
+	if r := n.readers[s.Name]; r != nil {
+		return r, nil
+	}
+	r, err := n.read(s.GNMI)
+	if err == nil {
+		n.readers[s.Name] = r
+	}
+	return r, err
+}

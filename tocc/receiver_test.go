@@ -1,0 +1,384 @@
+package tocc
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// arrive is packets of data.
+func arrive(r cc.Granter, packets int, set cc.MarkSet, now units.Time) {
+	for range packets {
+		r.Arrived(&cc.Arrival{Bytes: pkt, Set: set}, now)
+	}
+}
+
+// A token for what came, while more is demanded; nothing more then.
+func TestDataDriven(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
+	require.NoError(t, r.Hear(rts(60*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 43)
+	for i := range 17 {
+		arrive(r, 1, 0, 2)
+		require.Len(t, grants(r, 2), 1, "packet %d", i)
+	}
+	arrive(r, 43, 0, 3)
+	assert.Empty(t, grants(r, 3))
+	assert.Zero(t, r.Next(), "all that was granted came")
+	assert.EqualValues(t, 60*pkt, r.Tally().Granted)
+}
+
+// Without an RTS the wants-more mark brings tokens for what is sure to wait: a BDP, this packet included.
+func TestWantsMore(t *testing.T) {
+	_, r := pair(t, "k=1pkt,cc=none", paper)
+	arrive(r, 1, cc.MarkUnscheduled, 1)
+	assert.Empty(t, grants(r, 1))
+	arrive(r, 1, cc.MarkUnscheduled|cc.MarkWantsMore, 1)
+	tokens := grants(r, 1)
+	require.Len(t, tokens, 43)
+	assert.EqualValues(t, 43*pkt, tokens[42].Limit)
+	arrive(r, 1, cc.MarkWantsMore, 2)
+	assert.Equal(t, units.Bytes(65800), r.demand, "what it is of 65 800 bytes is spent")
+	assert.Len(t, grants(r, 2), 1)
+	arrive(r, 43, cc.MarkWantsMore, 3)
+	assert.Equal(t, 43*pkt+units.Bytes(65800), r.demand)
+}
+
+// Unscheduled packets that are announced count as under way: tokens come as they do, not before.
+func TestAfterUnscheduled(t *testing.T) {
+	_, r := pair(t, "k=1pkt,cc=none", paper)
+	n := rts(50*pkt, 0)
+	n.Flags = cc.NoticeUnscheduled
+	require.NoError(t, r.Hear(n, 1))
+	assert.Empty(t, grants(r, 1))
+	for i := range 45 {
+		arrive(r, 1, cc.MarkUnscheduled, 2)
+		tokens := 1
+		if i < 2 {
+			tokens = 0 // they take 45·1538 bytes of the link, and the window is 65 800: 42.8
+		}
+		require.Len(t, grants(r, 2), tokens)
+	}
+	_, r = pair(t, "k=1pkt,cc=none", paper)
+	require.NoError(t, r.Hear(n, 1))
+	assert.Len(t, grants(r, units.Time(50*us+1)), 43, "none of them came")
+}
+
+// K releases several packets; the last token is the remainder.
+func TestAllocationRatio(t *testing.T) {
+	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5264 * units.Nanosecond, Payload: 1024}
+	_, r := pair(t, "unsch=0,k=4096,cc=none", path)
+	require.NoError(t, r.Hear(rts(10_000, 0), 1))
+	tokens := grants(r, 1)
+	require.Len(t, tokens, 3)
+	assert.EqualValues(t, 4096+4*82, tokens[0].Releases)
+	assert.EqualValues(t, 10_000-8192+2*82, tokens[2].Releases)
+	assert.EqualValues(t, 10_000, tokens[2].Limit)
+	_, r = pair(t, "unsch=0,k=4096,cc=none", path)
+	require.NoError(t, r.Hear(rts(units.GiB/2, 0), 1))
+	assert.Len(t, grants(r, 1), 15, "65 800 / 4424 = 14.9")
+}
+
+// A receiver that hears nothing of its tokens says the newest again, after 50 us, then half as often each time.
+func TestRepeats(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
+	now := units.Time(0).Add(us)
+	require.NoError(t, r.Hear(rts(2*pkt, 0), now))
+	require.Len(t, grants(r, now), 2)
+	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us, 1600 * us, 3200 * us, 4000 * us, 4000 * us} {
+		require.Empty(t, grants(r, now.Add(after-1)))
+		now = now.Add(after)
+		tokens := grants(r, now)
+		require.Len(t, tokens, 1)
+		assert.EqualValues(t, 2*pkt, tokens[0].Limit, "it never raises limit on a timer")
+		assert.Equal(t, cc.NoticeRepeat, tokens[0].Flags)
+		assert.Zero(t, tokens[0].Releases)
+	}
+	n := rts(2*pkt, 2*pkt)
+	n.Flags = cc.NoticeRepeat | cc.NoticeEnds
+	require.NoError(t, r.Hear(n, now))
+	assert.Zero(t, r.Next())
+}
+
+// A sender that did not hear a limit hears it again, but no sooner than what was said of late can be there.
+func TestRetells(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
+	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 5)
+	n := rts(5*pkt, pkt)
+	n.Flags = cc.NoticeRepeat
+	require.NoError(t, r.Hear(n, 2))
+	require.Empty(t, grants(r, units.Time(0).Add(50*us)))
+	tokens := grants(r, units.Time(1).Add(50*us))
+	require.Len(t, tokens, 1)
+	assert.EqualValues(t, 5*pkt, tokens[0].Limit)
+	assert.Equal(t, cc.NoticeRepeat, tokens[0].Flags)
+}
+
+// One that waits is answered, also when there is nothing that it does not know, so that it hears of us.
+func TestAnswersWhoWaits(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=1pkt", paper)
+	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 1)
+	r.control.hold = true
+	n := rts(5*pkt, pkt)
+	n.Flags = cc.NoticeRepeat
+	later := units.Time(0).Add(60 * us)
+	require.NoError(t, r.Hear(n, later))
+	tokens := grants(r, later)
+	require.Len(t, tokens, 1)
+	assert.EqualValues(t, pkt, tokens[0].Limit)
+	assert.Zero(t, tokens[0].Flags)
+}
+
+// What was lost is granted again, and the TOKEN says what it is; both ends know of it and it counts once. So does what the
+// sender discarded.
+func TestLossAndDiscard(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
+	require.NoError(t, r.Hear(rts(10*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 10)
+	arrive(r, 6, 0, 2)
+	r.Missing(2, 2*pkt, 2)
+	n, ok := r.Emit(true, 2)
+	require.True(t, ok)
+	assert.True(t, n.Missing)
+	assert.EqualValues(t, 11*pkt, n.Limit)
+	require.NoError(t, r.Hear(rts(12*pkt, 10*pkt), 2), "the sender says the same")
+	assert.Len(t, grants(r, 2), 1)
+	assert.EqualValues(t, 12*pkt, r.Tally().Granted)
+
+	_, r = pair(t, "unsch=0,k=1pkt,cc=none,window=10pkt", paper)
+	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 10)
+	n2 := rts(108*pkt, 10*pkt)
+	n2.Discarded = 8 * pkt
+	require.NoError(t, r.Hear(n2, 2))
+	assert.Len(t, grants(r, 2), 8, "two packets are under way, though they are spent")
+	arrive(r, 2, 0, 3)
+	assert.Len(t, grants(r, 3), 2)
+}
+
+// Without volume control every packet brings a token, until the sender says that it is done.
+func TestNoVolumeControl(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none,volume=off", paper)
+	require.NoError(t, r.Hear(rts(2*pkt, 0), 1))
+	assert.Len(t, grants(r, 1), 43)
+	arrive(r, 2, 0, 2)
+	assert.Len(t, grants(r, 2), 2)
+	n := rts(45*pkt, 45*pkt)
+	n.Discarded, n.Flags = 43*pkt, cc.NoticeEnds|cc.NoticeRepeat
+	require.NoError(t, r.Hear(n, 3))
+	assert.Empty(t, grants(r, 3))
+	assert.Zero(t, r.Next())
+}
+
+// What a receiver must not believe changes nothing.
+func TestVoidRTS(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
+	for _, n := range []cc.Notice{
+		{Kind: cc.NoticeToken},
+		{Kind: cc.NoticeRTS, Demand: 5, Spent: 1},
+		{Kind: cc.NoticeRTS, Demand: 1<<32 - 5},
+		{Kind: cc.NoticeRTS, Demand: 5, Discarded: 1},
+	} {
+		assert.Error(t, r.Hear(&n, 1), "%+v", n)
+		assert.Zero(t, r.Next())
+	}
+}
+
+// report is what an algorithm heard.
+type report struct {
+	ev  cc.Event
+	now units.Time
+}
+
+// listener keeps events, and decides nothing.
+type listener struct{ heard []report }
+
+func (l *listener) Report(ev *cc.Event, now units.Time) { l.heard = append(l.heard, report{*ev, now}) }
+func (*listener) Ask()                                  {}
+
+func (l *listener) kinds() (ks []cc.Kind) {
+	for _, h := range l.heard {
+		ks = append(ks, h.ev.Kind)
+	}
+	l.heard = nil
+	return ks
+}
+
+func listening(t *testing.T, text string) (*Receiver, *listener) {
+	_, r := pair(t, text, paper)
+	l := &listener{}
+	r.Attach(l)
+	return r, l
+}
+
+// DCQCN hears of a CNP at most once in 50 us, whichever way a mark comes: on data, in an RTS, or as CE on an unscheduled
+// packet. CE on a packet that had a token says nothing of tokens.
+func TestMarksAsCNPs(t *testing.T) {
+	r, l := listening(t, "k=1pkt")
+	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.Equal(t, 43, len(grants(r, 1)))
+	l.heard = nil
+	marked := &cc.Arrival{Bytes: pkt, Set: cc.MarkTokenMarked}
+	now := units.Time(1)
+	next := func() units.Time { now = now.Add(50 * us); return now }
+	r.Arrived(marked, next())
+	assert.Equal(t, []cc.Kind{cc.CNP}, l.kinds())
+	r.Arrived(marked, now.Add(49*us))
+	assert.Empty(t, l.kinds())
+	r.Arrived(marked, next())
+	assert.Equal(t, []cc.Kind{cc.CNP}, l.kinds())
+	r.Arrived(&cc.Arrival{Bytes: pkt, Congested: true}, next())
+	assert.Empty(t, l.kinds())
+	r.Arrived(&cc.Arrival{Bytes: pkt, Set: cc.MarkUnscheduled, Congested: true}, now)
+	assert.Equal(t, []cc.Kind{cc.CNP}, l.kinds())
+	n := rts(100*pkt, 0)
+	n.CE = 3
+	require.NoError(t, r.Hear(n, next()))
+	assert.Empty(t, l.kinds(), "three marks are known")
+	n.CE = 4
+	require.NoError(t, r.Hear(n, now))
+	assert.Equal(t, []cc.Kind{cc.CNP}, l.kinds(), "the mark was lost with its packet")
+}
+
+// DCTCP hears of each token that was used, and which were marked.
+func TestMarksPacketForPacket(t *testing.T) {
+	r, l := listening(t, "unsch=0,k=2pkt,cc=dctcp")
+	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	tokens := len(grants(r, 1))
+	l.heard = nil
+	arrive(r, 1, 0, 2)
+	assert.Empty(t, l.heard, "half a token")
+	arrive(r, 1, 0, 2)
+	arrive(r, 1, cc.MarkTokenMarked, 2)
+	arrive(r, 1, 0, 2)
+	require.Len(t, l.heard, 2)
+	for i, want := range []cc.Event{
+		{Kind: cc.RTT, Delay: 1, PSN: 1, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt, InFlight: units.Bytes(2*tokens-2) * pkt, Left: 98 * pkt},
+		{Kind: cc.RTT, Delay: 1, PSN: 2, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt, Marked: 1, InFlight: units.Bytes(2*tokens-4) * pkt, Left: 96 * pkt},
+	} {
+		assert.Equal(t, want, l.heard[i].ev)
+	}
+}
+
+// A delay algorithm gets the time from when a token left until the data that used it came: not of tokens that were
+// discarded or said again.
+func TestTokenDelay(t *testing.T) {
+	r, l := listening(t, "unsch=0,k=1pkt,cc=swift,window=3pkt")
+	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 3)
+	at := func(d units.Duration) units.Time { return units.Time(1).Add(d) }
+	arrive(r, 1, 0, at(6*us))
+	require.Len(t, grants(r, at(6*us)), 1)
+	arrive(r, 1, 0, at(7*us))
+	r.Missing(1, pkt, at(8*us))
+	arrive(r, 1, 0, at(13*us))
+	require.Len(t, l.heard, 3)
+	for i, want := range []units.Duration{6 * us, 7 * us, 7 * us} {
+		assert.Equal(t, cc.RTT, l.heard[i].ev.Kind)
+		assert.Equal(t, want, l.heard[i].ev.Delay)
+	}
+	l.heard = nil
+	require.NotEmpty(t, grants(r, at(13*us)))
+	repeated := at(70 * us)
+	require.Len(t, grants(r, repeated), 1)
+	arrive(r, 1, 0, repeated.Add(5*us))
+	require.Equal(t, []cc.Kind{cc.ACK}, l.kinds(), "which of the two let it go?")
+}
+
+// W of a Decision: a window as it is, on the wire; a rate as the BDP at that rate; never less than a token, which then
+// are spaced.
+func TestWindowOfADecision(t *testing.T) {
+	for _, c := range []struct {
+		d      cc.Decision
+		window units.Bytes
+		gap    units.Duration
+		hold   bool
+	}{
+		{cc.Decision{Window: 20 * pkt}, 20 * 1538, 0, false},
+		{cc.Decision{Window: units.MiB, Rate: 50 * units.Gbps}, 32900, 0, false},
+		{cc.Decision{Window: units.MiB, Rate: 100 * units.Gbps}, 65800, 0, false},
+		{cc.Decision{Window: units.MiB, Rate: units.Gbps}, 1538, 12304 * units.Nanosecond, false},
+		{cc.Decision{Window: 100, Rate: units.Gbps}, 1538, 12304 * units.Nanosecond, false},
+		{cc.Decision{Window: 1 << 40}, 16 * 65800, 0, false},
+		{cc.Decision{}, 1538, 0, true},
+		{cc.Decision{Window: units.MiB, Hold: true}, 16 * 65800, 0, true},
+	} {
+		_, r := pair(t, "unsch=0,k=1pkt", paper)
+		r.Decide(c.d, 1)
+		assert.Equal(t, c.window, r.Window(), "%+v", c.d)
+		require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
+		tokens := len(grants(r, 1))
+		if c.hold {
+			assert.Zero(t, tokens)
+			assert.Zero(t, r.Next())
+			continue
+		}
+		if c.gap > 0 {
+			assert.Equal(t, 1, tokens)
+			arrive(r, 1, 0, 2)
+			assert.Equal(t, units.Time(1).Add(c.gap), r.Next(), "%+v", c.d)
+			r.Decide(cc.Decision{Window: units.MiB, Rate: 2 * units.Gbps}, 1)
+			assert.Equal(t, units.Time(1).Add(c.gap/2), r.Next(), "a new rate re-times it")
+		}
+	}
+}
+
+// A stopped flow asks how long the way is by a TOKEN that grants nothing; the RTS that answers it is the sample. One that
+// gets no answer is lost.
+func TestProbes(t *testing.T) {
+	r, l := listening(t, "unsch=0,k=1pkt,cc=swift")
+	at := func(d units.Duration) units.Time { return units.Time(1).Add(d) }
+	require.NoError(t, r.Hear(rts(50*pkt, 0), 1))
+	r.Decide(cc.Decision{ProbeAt: at(10 * us)}, 1)
+	l.heard = nil
+	assert.Empty(t, grants(r, at(9*us)))
+	tokens := grants(r, at(10*us))
+	require.Len(t, tokens, 1)
+	assert.Equal(t, cc.NoticeAsks, tokens[0].Flags)
+	assert.Zero(t, tokens[0].Limit)
+	r.Decide(cc.Decision{ProbeAt: at(10 * us)}, at(11*us))
+	assert.Empty(t, grants(r, at(11*us)), "the same moment asks once")
+
+	n := rts(50*pkt, 0)
+	n.Flags, n.Seq = cc.NoticeAnswers, tokens[0].Seq
+	require.NoError(t, r.Hear(n, at(18*us)))
+	require.Len(t, l.heard, 1)
+	assert.Equal(t, cc.Event{Kind: cc.RTT, Probe: true, Delay: 8 * us, Left: 50 * pkt}, l.heard[0].ev)
+	require.NoError(t, r.Hear(n, at(19*us)))
+	require.Len(t, l.heard, 1, "an answer counts once")
+
+	r.Decide(cc.Decision{ProbeAt: at(20 * us)}, at(19*us))
+	require.Len(t, grants(r, at(20*us)), 1)
+	l.heard = nil
+	grants(r, at(1020*us))
+	require.Len(t, l.heard, 1)
+	assert.Equal(t, cc.RTO, l.heard[0].ev.Kind)
+	assert.True(t, l.heard[0].ev.Probe)
+}
+
+// While the sender asks for more every token is a whole one; the remainder comes with the packets behind.
+func TestWholeTokens(t *testing.T) {
+	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5264 * units.Nanosecond, Payload: 1024}
+	_, r := pair(t, "unsch=0,k=8192,cc=none", path)
+	one := func(set cc.MarkSet) { r.Arrived(&cc.Arrival{Bytes: 1024, Set: set}, 2) }
+	require.NoError(t, r.Hear(rts(100_000, 0), 1))
+	require.Len(t, grants(r, 1), 8)
+	for i := range 200 {
+		one(cc.MarkWantsMore)
+		for _, token := range grants(r, 2) {
+			assert.Zero(t, token.Limit%8192, "packet %d", i)
+		}
+	}
+	for range 20 {
+		one(0)
+		grants(r, 2)
+	}
+	assert.Equal(t, r.demand, r.limit)
+	assert.Equal(t, 200*units.Bytes(1024)+65800+8192-1024-1024, r.limit, "what the last packet that asked knew of")
+}

@@ -1,0 +1,163 @@
+package tocc
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct{ text, is, cc string }{
+		{"", "tocc", "dcqcn"},
+		{"unsch=0,k=4096", "unsch=0,k=4096", "dcqcn"},
+		{"unsch=0,cc=dcqcn:g=0.01,f=3", "unsch=0,cc=dcqcn:g=0.01,f=3", "dcqcn:g=0.01,f=3"},
+		{"cc=none,unsch=0", "unsch=0,cc=none", "none"},
+		{"homa", "homa", "none"},
+		{"homa:overcommit=4", "homa:overcommit=4", "none"},
+		{" ndp : k=2pkt ", "ndp:k=2pkt", "none"},
+		{"expresspass+aeolus", "expresspass+aeolus", "feedback"},
+		{"ep+aeolus:jitter=0", "ep+aeolus:jitter=0", "feedback"},
+		{"tocc-nounsch:cc=swift:beta=0.5,ai=2", "tocc-nounsch:cc=swift:beta=0.5,ai=2", "swift:beta=0.5,ai=2"},
+	} {
+		s := parse(t, c.text)
+		assert.Equal(t, c.is, s.String(), c.text)
+		o, err := s.read(&paper)
+		require.NoError(t, err, c.text)
+		assert.Equal(t, c.cc, o.cc, c.text)
+		again := parse(t, s.String())
+		assert.Equal(t, s.String(), again.String())
+	}
+	assert.Equal(t, Spec{}, Spec{}, "comparable")
+	assert.Equal(t, "tocc", Spec{}.String())
+}
+
+// Combinations of Table I that do not go together are refused, with the paper's reason.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct{ text, why string }{
+		{"generation=rate,cc=feedback", "total volume"},
+		{"expresspass:volume=on", "nobody can predict which tokens"},
+		{"expresspass:limiter=off", "limiters and small token queues"},
+		{"expresspass:cc=dcqcn", "feedback on their loss"},
+		{"expresspass:rts=off", "requests them"},
+		{"expresspass:overcommit=2", "in answer to data"},
+		{"cc=feedback", "are not lost"},
+		{"unsch=0,drop=on", "there are none"},
+		{"homa:volume=off", "who is shortest"},
+		{"homa:overcommit=7,cutoffs=1KB", "leaves 1 unscheduled priorities"},
+		{"homa:overcommit=4,cutoffs=10KB/1KB", "not ascending"},
+		{"homa:overcommit=4,cutoffs=big", "whole number of bytes"},
+		{"expresspass:w_min=0.6", "not in order"},
+		{"aeolus", "added to a scheme"},
+		{"tocc-nounsch+aeolus", "about unscheduled packets"},
+		{"dctcp", "there is no scheme"},
+		{"cc=bbr", "there is no algorithm"},
+		{"cc=dcqcn:unsch=0", "there is no parameter"},
+		{"generation=pull", "none of data, rate"},
+		{"unsch", "there is no scheme"},
+		{"unsch=0,k", "not key=value"},
+		{"limit=3", "there is no parameter"},
+	} {
+		_, err := Parse(c.text)
+		assert.ErrorContains(t, err, c.why, c.text)
+	}
+	for _, c := range []struct{ text, why string }{
+		{"k=1000", "a token must let a packet go"},
+		{"unsch=1B", "none could go"},
+		{"unsch=2BDP", "outside"},
+		{"most=1000", "less than window"},
+		{"cc=hpcc", "needs INT"},
+		{"cc=bolt", "needs SRC"},
+		{"echo=cnp,cc=dctcp", "needs marks"},
+	} {
+		_, _, err := parse(t, c.text).New(paper)
+		assert.ErrorContains(t, err, c.why, c.text)
+	}
+	for _, path := range []cc.Path{{}, {LineRate: units.Gbps}, {LineRate: units.Gbps, BaseRTT: us}} {
+		_, _, err := Spec{}.New(path)
+		assert.ErrorContains(t, err, "a path needs")
+	}
+}
+
+// Of all combinations of Table I those with rate-based generation and volume control, or without limiter, are refused, and
+// no other but what is active drop of nothing.
+func TestTableOne(t *testing.T) {
+	accepted := 0
+	for _, unsch := range []string{"unsch=0,drop=off", "unsch=1BDP,drop=off", "unsch=1BDP,drop=on"} {
+		for _, generation := range []string{"rate", "data"} {
+			for _, limiter := range []string{"on", "off"} {
+				for _, volume := range []string{"on", "off"} {
+					for _, control := range []string{"some", "none"} {
+						if control == "some" {
+							control = map[string]string{"rate": "feedback", "data": "dcqcn"}[generation]
+						}
+						text := strings.Join([]string{unsch, "generation=" + generation, "limiter=" + limiter, "volume=" + volume, "cc=" + control}, ",")
+						_, err := Parse(text)
+						wrong := generation == "rate" && (volume == "on" || limiter == "off")
+						assert.Equal(t, wrong, err != nil, "%s: %v", text, err)
+						if err == nil {
+							accepted++
+						}
+					}
+				}
+			}
+		}
+	}
+	assert.Equal(t, 30, accepted)
+}
+
+// Limiter values of the card, in hundredths of a percent: Ethernet of 84 bytes for a packet of 1538, and ours.
+func TestShare(t *testing.T) {
+	hundredths := func(x float64) float64 { return math.Round(x*1e4) / 100 }
+	assert.Equal(t, 5.18, hundredths(Limiter(84, 1538)))
+	for _, c := range []struct {
+		data units.Bytes
+		is   float64
+	}{{1110, 7.81}, {2220, 4.06}, {4440, 2.07}, {8880, 1.05}} {
+		assert.Equal(t, c.is, hundredths(Limiter(94, c.data)))
+	}
+	for _, c := range []struct {
+		text    string
+		payload units.Bytes
+		is      float64
+	}{{"", 4096, 2.20}, {"", 1024, 2.08}, {"k=8192", 1024, 1.05}, {"expresspass", 1456, 5.76}, {"homa", 1456, 0}} {
+		share, err := parse(t, c.text).Share(cc.Path{LineRate: units.Gbps, BaseRTT: us, Payload: c.payload})
+		require.NoError(t, err)
+		assert.Equal(t, c.is, hundredths(share), "%s at %d", c.text, c.payload)
+	}
+	_, err := parse(t, "k=100").Share(paper)
+	assert.Error(t, err)
+}
+
+func TestHelp(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, Help(&b))
+	for _, what := range []string{"expresspass", "+aeolus", "unsch", "ToCC IV-D", "overcommit"} {
+		assert.Contains(t, b.String(), what)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"", "unsch=0,k=4096,cc=dcqcn:g=0.01", "homa:overcommit=4,cutoffs=1KB/10KB", "ep+aeolus", "cc=none,unsch=0.5BDP", "cc=,:", "a:b=c"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := Parse(text)
+		if err != nil {
+			return
+		}
+		again, err := Parse(s.String())
+		require.NoError(t, err, "%q was read from %q", s.String(), text)
+		require.Equal(t, s.String(), again.String())
+		if _, _, err := s.New(paper); err == nil {
+			_, err = s.Share(paper)
+			require.NoError(t, err)
+		}
+	})
+}

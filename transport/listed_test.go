@@ -1,0 +1,132 @@
+package transport
+
+import (
+	"bytes"
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// list has the requester of a hear that n packets from first on are missing, and answers how many more it then takes as
+// lost.
+func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) {
+	if rec := a.qp.req.recovery; rec != nil {
+		lost -= rec.lost.len()
+	}
+	t := make(wire.TokenField, wire.TokenLen+wire.RangeLen)
+	t.Set(0, 0, 1, 0, 0)
+	t.SetRange(0, wire.Range{First: first, Count: n})
+	p.a.now = p.now
+	a.qp.heedList(t)
+	if rec := a.qp.req.recovery; rec != nil {
+		lost += rec.lost.len()
+	}
+	return lost
+}
+
+// len answers how many members there are.
+func (s *psnSet) len() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// listing is a connection whose requester has sent 100 to 109 after a round trip that it could time, 2 µs long; what
+// keeps says of each of its packets whether that arrives.
+func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pair, a, b *side) {
+	o.timeout = 20 // four seconds
+	o.psn = 99
+	p, a, b, g, r := admittedPair(t, o)
+	g.limit, r.demand, r.limit, r.came = 1<<30, 1<<30, 1<<30, 1<<30
+	a.write(t, b, 10)
+	p.await(a, 1)
+	p.la.tamper = func(frame []byte) int {
+		if q, ok := parsed(frame); ok && q.Op.Info().Kind == wire.Write && !keeps(q.PSN) {
+			return 0
+		}
+		return 1
+	}
+	fill(a.mem, 3)
+	a.write(t, b, 10240)
+	p.settle(10 * units.Microsecond)
+	return p, a, b
+}
+
+func TestLoseListed(t *testing.T) {
+	none := func(wire.PSN) bool { return false }
+	p, a, b := listing(t, selective(), none)
+	assert.Equal(t, 2*units.Microsecond, a.qp.adm.round.took)
+	sent := func() uint64 { return p.a.counters.Retransmitted }
+
+	for _, void := range []struct {
+		first wire.PSN
+		n     uint8
+	}{{110, 255}, {90, 10}, {100 + 1<<23, 10}, {612, 1}, {105, 0}} {
+		assert.Zero(t, p.list(a, void.first, void.n), "%+v is not outstanding", void)
+	}
+	assert.Nil(t, a.qp.req.recovery)
+
+	assert.Equal(t, 3, p.list(a, 103, 3))
+	assert.Zero(t, p.list(a, 103, 3), "lost already")
+	p.settle(units.Microsecond)
+	assert.EqualValues(t, 3, sent())
+	assert.Equal(t, 4, p.list(a, 102, 7), "102, and 106 to 108: the others left a microsecond ago")
+	p.settle(units.Microsecond)
+	assert.EqualValues(t, 7, sent())
+	p.settle(4 * units.Microsecond)
+	assert.Equal(t, 2, p.list(a, 98, 4), "100 and 101, which never were")
+	assert.Equal(t, 3, p.list(a, 103, 3), "two round trips have passed")
+	p.settle(units.Microsecond)
+	assert.EqualValues(t, 12, sent())
+
+	p.la.tamper = nil
+	p.settle(8 * units.Microsecond)
+	assert.Equal(t, 10, p.list(a, 100, 10))
+	p.await(a, 1)
+	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
+	assert.Zero(t, p.a.counters.Timeouts)
+	assert.Nil(t, a.qp.req.recovery)
+	p.conserved()
+}
+
+// What a SACK said is here is not sent again, whatever a list says.
+func TestLoseListedKnowsWhatIsHere(t *testing.T) {
+	p, a, b := listing(t, selective(), func(psn wire.PSN) bool { return psn == 104 || psn == 107 })
+	assert.EqualValues(t, 6, p.a.counters.Retransmitted, "as the SACK said")
+	p.la.tamper = nil
+	assert.Equal(t, 4, p.list(a, 104, 6), "105, 106, 108 and 109: the others are here")
+	assert.Equal(t, 4, p.list(a, 100, 8), "100 to 103: the others are here, or lost already")
+	p.await(a, 1)
+	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
+	assert.Zero(t, p.a.counters.Timeouts)
+	p.conserved()
+}
+
+// A peer that lists what it misses is alive: a packet may be lost more often than retry_cnt says.
+func TestLoseListedCostsNoTry(t *testing.T) {
+	o := selective()
+	o.retries = 1
+	p, a, b := listing(t, o, func(wire.PSN) bool { return false })
+	for range 20 {
+		require.Equal(t, 1, p.list(a, 100, 1))
+		p.settle(5 * units.Microsecond)
+	}
+	assert.EqualValues(t, 20, p.a.counters.Retransmitted)
+	p.la.tamper = nil
+	require.Equal(t, 10, p.list(a, 100, 10))
+	p.await(a, 1)
+	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
+	p.conserved()
+}
+
+func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
+	p, a, _ := listing(t, defaults(), func(wire.PSN) bool { return false })
+	assert.Zero(t, p.list(a, 100, 10))
+	assert.Nil(t, a.qp.req.recovery)
+}

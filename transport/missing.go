@@ -1,0 +1,95 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// What a responder knows of packets that left its peer and are not here: those before one that is, and those whose
+// header is.
+
+// miss tells the granter that packets of so many bytes, at most, left the peer and did not come.
+func (a *admission) miss(packets int, bytes units.Bytes, now units.Time) {
+	a.qp.ep.counters.Missing += uint64(packets)
+	a.granter.Missing(packets, bytes, now)
+}
+
+// receiveTrimmed handles a frame that is shorter than it says: cut by a switch if it has the DSCP of such, else broken.
+func (e *Endpoint) receiveTrimmed(frame []byte) {
+	c, p := &e.counters, &e.pkt
+	payload, err := p.ParseTrimmed(frame)
+	if e.trimmedDSCP == 0 || err != nil || p.DSCP != e.trimmedDSCP {
+		c.DropTruncated++
+		return
+	}
+	qp, info := e.qps.find(p.DestQP), p.Op.Info()
+	switch {
+	case qp == nil:
+		c.DropUnknownQP++
+	case info.Transport != services[qp.Type]:
+		c.DropWrongService++
+	case qp.Type != RC:
+		c.DropTrimmed++
+	case qp.state < ReadyToReceive || qp.state == Errored:
+		c.DropState++
+	case !p.SrcIs(&qp.tmpl):
+		c.DropPeer++
+	case !samePartition(p.PKey, qp.pkey):
+		c.DropPKey++
+	case info.Kind != wire.Send && info.Kind != wire.Write && p.Op != wire.XDATA || !qp.selective() || qp.adm == nil || qp.adm.granter == nil:
+		c.DropTrimmed++
+	case p.Op == wire.XDATA && p.XCH().Tag() != qp.recvTag:
+		c.DropTag++
+	default:
+		qp.receiveTrimmed(p, min(units.Bytes(payload), units.Bytes(qp.mtu)))
+	}
+}
+
+// receiveTrimmed takes note of a packet of so many bytes whose header is all that came. It says nothing of the packets
+// before it, which wait in the queue that it found full. That a packet is missing which was overtaken, too, is told
+// once; but one whose header came before was sent again, and is missing again.
+func (qp *QueuePair) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
+	e, s, a := qp.ep, &qp.resp, qp.adm
+	if p.PSN.Before(s.ePSN) || !p.PSN.Before(s.ePSN.Add(uint32(qp.sackBits))) || s.ahead != nil && p.PSN != s.ePSN && s.ahead.here.has(p.PSN) {
+		e.counters.DropTrimmed++
+		return
+	}
+	e.counters.Trimmed++
+	if a.cut.has(p.PSN) || !p.PSN.Before(a.seen) { // else it was overtaken
+		a.miss(1, bytes, e.now)
+	}
+	a.cut.add(p.PSN)
+	a.heedGranter(e.now)
+}
+
+// incomplete says whether packets are missing that the peer is known to have sent.
+func (qp *QueuePair) incomplete() bool { return qp.adm.seen.After(qp.resp.ePSN) || !qp.adm.cut.empty() }
+
+// missingRanges answers which, as far as a TOKEN can tell. They are valid until the next call.
+func (qp *QueuePair) missingRanges() []wire.Range {
+	e, n := qp.ep, 0
+	for psn, end := qp.resp.ePSN, qp.resp.ePSN.Add(psnWindow); psn.Before(end); psn = psn.Add(1) {
+		if !qp.missingHere(psn) {
+			continue
+		}
+		if last := &e.ranges[max(n, 1)-1]; n > 0 && last.First.Add(uint32(last.Count)) == psn && last.Count < 255 {
+			last.Count++
+			continue
+		}
+		if n == len(e.ranges) {
+			break
+		}
+		e.ranges[n] = wire.Range{First: psn, Count: 1}
+		n++
+	}
+	return e.ranges[:n]
+}
+
+// missingHere says whether psn, which is less than a window ahead, is missing: not whether it is merely to come.
+func (qp *QueuePair) missingHere(psn wire.PSN) bool {
+	s, a := &qp.resp, qp.adm
+	if psn != s.ePSN && s.ahead != nil && s.ahead.here.has(psn) {
+		return false
+	}
+	return psn.Before(a.seen) || a.cut.has(psn)
+}
