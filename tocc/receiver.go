@@ -124,7 +124,8 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		r.told, r.waste = spent, waste
 		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
 			r.seen, r.unseen = spent-waste, 0
-			r.retell, r.patience.doubt = spent < r.limit || r.open, true
+			r.patience.doubt = true
+			r.retell = n.Flags&cc.NoticeAnswers == 0 && (spent < r.limit || r.open) // who answers has heard of us
 		}
 		r.used(r.seen)
 		r.control.skipped(r)

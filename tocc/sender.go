@@ -103,6 +103,7 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	s.heard(n, now)
 	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked()) {
 		s.echoes = true // what it repeats is spent: say so
+		s.answers, s.question = true, n.Seq
 		s.ask(now)
 	}
 	s.settle(now)

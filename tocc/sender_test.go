@@ -263,7 +263,7 @@ func TestNothingLeft(t *testing.T) {
 	assert.Nil(t, d.rts())
 	d.inFlight = 0
 	d.token(5, cc.NoticeRepeat, false)
-	d.says(5, 5, 3, cc.NoticeRepeat|cc.NoticeEnds)
+	d.says(5, 5, 3, cc.NoticeRepeat|cc.NoticeEnds|cc.NoticeAnswers)
 	d.post(1)
 	d.says(6, 5, 3, 0)
 }
