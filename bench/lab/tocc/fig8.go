@@ -58,7 +58,7 @@ var fig8ab = &experiment.Experiment{
 		return []figure.Figure{
 			m.bars(r, "mean", "Mean completion time by class, incast of 30-40 MTU a sender", compared, meanFCT),
 			m.bars(r, "p99", "99th percentile by class, incast of 30-40 MTU a sender", compared, p99FCT),
-			table(r, "schemes", "Flows of the web server, and incasts of 30-40 MTU a sender", withOften, m),
+			table(r, "schemes", "Flows of the web server, and one round of incasts of 30-40 MTU a sender", withOften, m),
 		}
 	},
 }
@@ -100,7 +100,7 @@ var fig8cf = &experiment.Experiment{
 		m := mixLarger(r.Scale)
 		return []figure.Figure{
 			m.bars(r, "mean", "Mean completion time by class, incast of 90-120 MTU a sender", compared, meanFCT),
-			table(r, "schemes", "Flows of the web server, and incasts of 90-120 MTU a sender", withOften, m),
+			table(r, "schemes", "Flows of the web server, and one round of incasts of 90-120 MTU a sender", withOften, m),
 		}
 	},
 }
@@ -146,6 +146,6 @@ var fig8de = &experiment.Experiment{
 			all = append(all, m)
 			figures = append(figures, m.bars(r, fmt.Sprintf("mean-%dg", rate/units.Gbps), fmt.Sprintf("Mean completion time by class, hosts of %v", rate), compared, meanFCT))
 		}
-		return append(figures, table(r, "schemes", "Flows of the web server, and incasts of 30-40 MTU a sender", compared, all...))
+		return append(figures, table(r, "schemes", "Flows of the web server, and one round of incasts of 30-40 MTU a sender", compared, all...))
 	},
 }
