@@ -127,6 +127,12 @@ func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
 	return nil
 }
 
+// Path answers what baselines are computed from here.
+func (s *Scene) Path() bytetuning.Path {
+	const hops = 4
+	return bytetuning.Path{Rate: s.Rate, Uplink: s.Up, Link: s.Delay, RTT: 2 * hops * s.Delay, MTU: s.MTU + 86}
+}
+
 // queues are a switch's as a watermark has them.
 func queues(w bytetuning.Watermark) func(units.BitRate) fabric.Queues {
 	var q fabric.Queues

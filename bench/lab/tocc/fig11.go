@@ -35,7 +35,8 @@ func fig11Setting(s experiment.Scale, workload string, load float64) setting {
 func fig11Workloads(s experiment.Scale) int { return experiment.At(s, len(fig11Flows), 1) }
 
 var fig11 = &experiment.Experiment{
-	ID: "tocc/fig11",
+	ID:    "tocc/fig11",
+	Seeds: func(experiment.Scale) int { return 1 }, // 105 runs are enough
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, w := range fig11Flows[:fig11Workloads(s)] {
 			for _, load := range fig11Loads(s) {
