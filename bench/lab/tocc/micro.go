@@ -56,9 +56,6 @@ func (m marks) ecn(r units.BitRate) fabric.ECN {
 // dcqcnSet is one of the two sets of parameters (section VI-B, footnote 1).
 type dcqcnSet int
 
-// dcqcnSet2 is the second set.
-const dcqcnSet2 = "dcqcn-nic:rate_period=300us,ai=0.00005line,hai=0.0005line"
-
 // text is DCQCN as NICs have it, without a window, as package cc reads it.
 func (s dcqcnSet) text() string { return []string{1: dcqcnSet1, 2: dcqcnSet2}[s] + ",window=1GB" }
 
