@@ -63,6 +63,12 @@ func (n *NIC) Extract(x Extraction) error {
 
 func (n *NIC) bindTimed(h Handle, b Binding) {
 	t := &n.timed[h.Index()]
+	if t.rto > 0 {
+		n.timing--
+	}
+	if b.RTO > 0 {
+		n.timing++
+	}
 	t.rto = b.RTO
 	t.probe.packets, t.probe.every = b.ProbePackets, b.ProbeEvery
 	t.probe.since = n.now
@@ -74,6 +80,7 @@ func (n *NIC) bindTimed(h Handle, b Binding) {
 // Sent is a data packet on its way out: TX, the retransmission timer, and whether it shall carry a
 // probe, which is then written to field.
 func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (probe bool) {
+	n.touched = true
 	f := n.find(h)
 	if f == nil {
 		return false
@@ -95,6 +102,7 @@ func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (
 
 // Received is a packet on its way in.
 func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
+	n.touched = true
 	f := n.find(h)
 	if f == nil {
 		return
