@@ -190,7 +190,7 @@ func (n *NIC) extract(h Handle, f *context, p *Packet, now units.Time) {
 		m.Flow, m.Type, m.Class, m.Count, m.First = h, typeOf[cc.CST], Raw, 1, now
 		m.Event = cc.Event{Kind: cc.CST, PSN: p.PSN, InFlight: f.arrival.flying}
 		m.SegmentID, m.Segment = x.ID, p.Segment[x.Offset:x.Offset+x.Length]
-		n.pushRaw(m, f.brief, now)
+		n.pushRaw(m.Encode(n.frame[:], f.brief), now)
 	}
 }
 

@@ -76,7 +76,7 @@ func NewController(c ControllerConfig) (*Controller, error) {
 	if c.Fallback == nil {
 		c.Fallback = func(last cc.Decision) cc.Algorithm { return NewCaution(last) }
 	}
-	return &Controller{config: c, path: c.Datapath}, nil
+	return &Controller{config: c, path: c.Datapath, news: true}, nil
 }
 
 // NewShared makes a Controller with all behind it on the polling core: a soft NIC, an agent, and between

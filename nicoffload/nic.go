@@ -200,14 +200,15 @@ func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 
 // report makes a message of one signal. The oldest ones give way to it.
 func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
-	m := &n.scratch
-	m.Flow, m.Type, m.Class, m.Count, m.First = f.handle, typeOf[ev.Kind], class, 1, now
-	m.Event, m.SegmentID, m.Segment = *ev, 0, nil
-	n.pushRaw(m, f.brief, now)
+	length := encodeEvent(n.frame[:], typeOf[ev.Kind], class, ev, 0, nil, f.brief)
+	le.PutUint32(n.frame[:], uint32(f.handle))
+	le.PutUint16(n.frame[6:], 1)
+	le.PutUint64(n.frame[16:], uint64(now))
+	n.pushRaw(length, now)
 }
 
-func (n *NIC) pushRaw(m *Message, brief bool, now units.Time) {
-	length := m.Encode(n.frame[:], brief)
+// pushRaw queues the message in frame.
+func (n *NIC) pushRaw(length int, now units.Time) {
 	for n.raw.room() < length {
 		n.evict()
 	}
