@@ -240,10 +240,10 @@ func TestDeadlockBreaker(t *testing.T) {
 	}
 	d.token(1, 0, false)
 	d.take()
-	d.wait(50 * us)
+	d.wait(4000 * us)   // what comes after a repeat times nothing
 	d.says(10, 1, 0, 0) // while a packet is under way, that will say it
 	d.inFlight = 0
-	d.wait(100 * us)
+	d.wait(4000 * us)
 	d.says(10, 1, 0, cc.NoticeRepeat)
 
 	d = newDesk(t, "unsch=0,k=1pkt,rts=off")
