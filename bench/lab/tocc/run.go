@@ -36,12 +36,15 @@ func cells(n network, t traffic, of ...scheme) []experiment.Cell {
 
 // outcome is what came of a run.
 type outcome struct {
-	Flows []finished
+	Flows    []finished
+	Admitted []admitted // of flows with tokens
 
 	Buffer              units.Bytes // most that one switch ever held
 	Sent, Lost, Trimmed float64     // packets of the data's queues
-	Pauses              float64     // PAUSE frames of switches
-	PausedShare         float64     // of the time of all ports, on average
+	Data, Again         float64     // packets of data that hosts sent, and those of them sent again
+	Timeouts            float64
+	Pauses              float64 // PAUSE frames of switches
+	PausedShare         float64 // of the time of all ports, on average
 }
 
 // finished is a flow that ended.
@@ -98,7 +101,8 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	admit, err := m.admit()
+	out := &outcome{}
+	serve, err := r.server(m, control, out)
 	if err != nil {
 		return nil, err
 	}
@@ -107,15 +111,22 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		return nil, err
 	}
 	// A nanosecond into a host, so that there is an endpoint delay to be told.
-	net := r.Network.Build(fabric.Parts{
+	parts := fabric.Parts{
 		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: m.Switches(r.Network),
-	})
+	}
+	if m.Priorities {
+		parts.Classify, parts.Host.DataClasses = homaClassify(), homaLevels
+	}
+	net := r.Network.Build(parts)
+	chunk := units.MiB
+	if m.Priorities {
+		chunk = 32 * units.MiB // a flow is a message: who is shortest is about all of it
+	}
 	cl, err := cluster.New(net, cluster.Config{
+		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering},
 		Seed: j.Seed, PathMTU: payload, CNPInterval: m.CNPs, Selective: m.Selective,
 		Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
-		Serve: func(workload.Flow) cluster.Service {
-			return cluster.Service{Control: control, AnswerClass: answerClass, Admit: admit}
-		},
+		Serve:   serve,
 	})
 	if err != nil {
 		return nil, err
@@ -123,7 +134,7 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	if err := cl.Introduce(); err != nil {
 		return nil, err
 	}
-	begin, out := net.Now(), &outcome{}
+	begin := net.Now()
 	cl.Drive(source, func(f *cluster.Running) {
 		took := f.Done.Sub(begin.Add(units.Duration(f.At)))
 		out.Flows = append(out.Flows, finished{f.Flow, took, float64(took) / float64(cl.Ideal(f.Flow))})
@@ -147,6 +158,14 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		return nil, fmt.Errorf("%d flows have not ended after %v", cl.Running(), net.Now().Sub(begin))
 	}
 	out.count(net, net.Now().Sub(begin))
+	if dbgEnd != nil {
+		dbgEnd(net)
+	}
+	for _, n := range cl.Nodes {
+		c := n.Endpoint.Counters()
+		out.Again += float64(c.Retransmitted)
+		out.Timeouts += float64(c.Timeouts)
+	}
 	return out, nil
 }
 
@@ -171,3 +190,5 @@ func (o *outcome) count(net *fabric.Network, took units.Duration) {
 	}
 	o.PausedShare /= ports
 }
+
+var dbgEnd func(*fabric.Network)
