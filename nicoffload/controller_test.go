@@ -165,7 +165,7 @@ func compareWithInline(t *testing.T, s *stream, text string, inline *cc.Inline, 
 		}
 	}
 	if text != "fixed" {
-		assert.Greater(t, len(decisions), 100, "it decided something")
+		assert.Greater(t, len(decisions), 10, "it decided something")
 	}
 }
 
@@ -407,4 +407,44 @@ func BenchmarkOffloaded(b *testing.B) {
 		require.NoError(b, err)
 		bench(b, c)
 	})
+}
+
+// BenchmarkRound is what a round of the polling core pays for the device when there is nothing to do, and with
+// one acknowledgement: two Polls, as transport does.
+func BenchmarkRound(b *testing.B) {
+	ev := cc.Event{Kind: cc.RTT, Packets: 32, Bytes: 1024, Delay: 10 * us}
+	round := func(b *testing.B, c cc.Controller, report bool, agent func(now units.Time)) {
+		f := c.Add(algorithm(b, "swift"), 0)
+		now := units.Time(0)
+		for b.Loop() {
+			now = now.Add(500 * units.Nanosecond)
+			if report {
+				ev.Flow, ev.PSN = f, (ev.PSN+32)&psnMask
+				c.Report(&ev, now)
+				c.Decision(f)
+			}
+			c.Poll(now)
+			c.Changed()
+			c.Poll(now)
+			c.Changed()
+			agent(now)
+		}
+	}
+	for _, report := range []bool{false, true} {
+		name := map[bool]string{false: "idle", true: "RTT"}[report]
+		b.Run(name+"/inline", func(b *testing.B) { round(b, &cc.Inline{}, report, func(units.Time) {}) })
+		b.Run(name+"/shared", func(b *testing.B) {
+			c, err := NewShared(Config{Aggregation: DefaultAggregation}, AgentConfig{}, nil, 0)
+			require.NoError(b, err)
+			round(b, c, report, func(units.Time) {})
+		})
+		b.Run(name+"/split, without its agent", func(b *testing.B) {
+			c, _, err := NewSplit(Config{Aggregation: DefaultAggregation}, AgentConfig{}, ControllerConfig{Silence: -1}, 0)
+			require.NoError(b, err)
+			round(b, c, report, func(units.Time) {
+				up := c.path.(*Board).up
+				up.head.Store(up.mine) // somebody fetches
+			})
+		})
+	}
 }

@@ -203,6 +203,7 @@ func example(s *suite) {
 }
 
 func (s *suite) counters(now units.Time) nicoffload.Counters {
+	s.Device.Counters() // asks for newer ones
 	s.Settle(now)
 	return s.Device.Counters()
 }
