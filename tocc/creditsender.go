@@ -116,7 +116,7 @@ func (s *CreditSender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	}
 	s.backlog(b)
 	s.expire(now)
-	s.patience.renew(now)
+	s.progress(s.blocked(), now)
 	s.heard(n, now)
 	s.count(now)
 	s.tally.Granted += units.Bytes(n.Limit)

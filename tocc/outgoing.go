@@ -87,7 +87,7 @@ func (s *sender) isUnscheduled(p *cc.Outgoing) bool {
 // took is that a packet leaves: what is marked on it, and whether it asks for more.
 func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore bool) {
 	s.backlog(p.Backlog)
-	s.patience.renew(now)
+	s.patience.from = now
 	if p.Message > 0 {
 		s.size = p.Message
 	}
@@ -186,6 +186,14 @@ func (s *sender) timers() units.Time {
 		return moment(s.patience.from)
 	}
 	return s.rtsAt
+}
+
+// progress is that a token came, where blocked says that one was waited for.
+func (s *sender) progress(blocked bool, now units.Time) {
+	if blocked {
+		s.patience.timed(now.Sub(s.patience.from))
+	}
+	s.patience.from = now
 }
 
 // emit answers the RTS that is due, counters left out.

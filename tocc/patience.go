@@ -12,9 +12,8 @@ const (
 	answerPatience = units.Millisecond
 )
 
-// patience is how long an end waits for the other before it says something again, and twice as long with each time that
-// it was in vain. A sender's begins anew with each progress. A receiver's is twice what the loop of a token takes, for
-// tokens queue; as with retransmission (Karn and Partridge, SIGCOMM 1987) what comes after a repeat times nothing, and
+// patience is how long an end waits for the other before it says something again: twice what the other has taken, for
+// tokens queue, and twice as long with each time that it was in vain. As with retransmission (Karn and Partridge, SIGCOMM 1987) what comes after a repeat times nothing, and
 // patience stays nearly what it had become.
 type patience struct {
 	least units.Duration // on this path
@@ -29,8 +28,8 @@ func newPatience(baseRTT units.Duration) patience {
 	return patience{least: min(max(3*baseRTT, leastPatience), mostPatience)}
 }
 
-// renew is that there is progress.
-func (p *patience) renew(now units.Time) { p.from, p.tries = now, 0 }
+// renew is that there is something to wait for from now on.
+func (p *patience) renew(now units.Time) { p.from, p.tries, p.doubt = now, 0, false }
 
 // timed is that the other took so long.
 func (p *patience) timed(d units.Duration) {

@@ -169,7 +169,11 @@ func (r *Receiver) waiting() bool { return r.limit > r.spent || r.unseen > 0 && 
 
 // retellAt is when to answer a sender that repeats itself: what was said of late is still on its way.
 func (r *Receiver) retellAt(now units.Time) units.Time {
-	if at := r.patience.said.Add(max(r.patience.least, r.patience.loop)); at.After(now) {
+	wait := max(r.patience.least, r.patience.loop)
+	if r.limit == r.spent { // that we are here is news enough
+		wait = answerPatience
+	}
+	if at := r.patience.said.Add(wait); at.After(now) {
 		return moment(at)
 	}
 	return moment(now)

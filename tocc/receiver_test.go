@@ -127,9 +127,9 @@ func TestAnswersWhoWaits(t *testing.T) {
 	r.control.hold = true
 	n := rts(5*pkt, pkt)
 	n.Flags = cc.NoticeRepeat
-	later := units.Time(0).Add(60 * us)
-	require.NoError(t, r.Hear(n, later))
-	tokens := grants(r, later)
+	require.NoError(t, r.Hear(n, units.Time(60*us)))
+	require.Empty(t, grants(r, units.Time(60*us)))
+	tokens := grants(r, 1+units.Time(units.Millisecond))
 	require.Len(t, tokens, 1)
 	assert.EqualValues(t, pkt, tokens[0].Limit)
 	assert.Zero(t, tokens[0].Flags)

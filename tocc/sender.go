@@ -98,7 +98,7 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	s.backlog(b)
 	s.expire(now)
 	if limit := near(s.limit, n.Limit); limit > s.limit {
-		s.patience.renew(now)
+		s.progress(s.blocked(), now)
 		s.granted(limit, now)
 	}
 	s.heard(n, now)

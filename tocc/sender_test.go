@@ -240,13 +240,13 @@ func TestDeadlockBreaker(t *testing.T) {
 	}
 	d.token(1, 0, false)
 	d.take()
-	d.wait(50 * us)
+	d.wait(4000 * us) // what comes after a repeat times nothing
 	n := d.rts()
 	require.NotNil(t, n)
 	assert.True(t, n.WithData, "a packet is under way: behind it")
 	assert.Zero(t, n.Flags)
 	d.inFlight = 0
-	d.wait(100 * us)
+	d.wait(4000 * us)
 	d.says(10, 1, 0, cc.NoticeRepeat)
 
 	d = newDesk(t, "unsch=0,k=1pkt,rts=off")
