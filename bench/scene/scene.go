@@ -35,9 +35,9 @@ type Scene struct {
 	// Probe, unless 0, is a host whose connections have no congestion control.
 	Probe int
 
-	// PerLayer gives ToR and leaf switches watermarks of their own.
-	PerLayer bool
-	Space    bytetuning.Space
+	// Group is which switches are tuned, and which of them together.
+	Group Group
+	Space bytetuning.Space
 
 	Settle, Period units.Duration // how long it runs before it is measured, and while
 	// Telemetry, unless its name is "", is where measurements come from, in place of the fabric's own books. Its periods are
@@ -70,15 +70,15 @@ var scenes = map[string]func() Scene{
 // Names answers the names of scenes.
 func Names() []string { return slices.Sorted(maps.Keys(scenes)) }
 
-// New makes a target of a scene by its name. With /layers its ToR and leaf switches are tuned apart.
+// New makes a target of a scene by its name, which a slash and a group may follow.
 func New(name string) (*Target, error) {
-	base, option, has := strings.Cut(name, "/")
+	base, group, has := strings.Cut(name, "/")
 	make, ok := scenes[base]
-	if !ok || has && option != "layers" {
-		return nil, fmt.Errorf("scene: no %q; there are %s, each also with /layers", name, strings.Join(Names(), ", "))
+	if !ok || has && !slices.Contains(groupings, Group(group)) {
+		return nil, fmt.Errorf("scene: no %q; there are %s, each also with /layers, /switches, /path or /receiver", name, strings.Join(Names(), ", "))
 	}
 	s := make()
-	s.PerLayer = has
+	s.Group = Group(group)
 	return &Target{Scene: s}, nil
 }
 
@@ -102,14 +102,15 @@ type Run struct {
 
 // Layers implements bytetuning.Target.
 func (t *Target) Layers() []bytetuning.Layer {
-	tor := bytetuning.Layer{Name: "tor", Space: t.Space, Buffer: t.Buffer, Ports: t.Hosts + t.Leaves}
-	if !t.PerLayer {
-		tor.Name = "all"
-		return []bytetuning.Layer{tor}
+	var layers []bytetuning.Layer
+	for _, g := range t.groups() {
+		l := bytetuning.Layer{Name: g.name, Space: t.Space, Buffer: t.Buffer}
+		for _, i := range g.switches {
+			l.Ports = max(l.Ports, t.ports(i))
+		}
+		layers = append(layers, l)
 	}
-	leaf := tor
-	leaf.Name, leaf.Ports = "leaf", t.ToRs
-	return []bytetuning.Layer{tor, leaf}
+	return layers
 }
 
 // Apply implements bytetuning.Target. It takes what a Search without checks may try: what breaks a rule of
@@ -160,13 +161,16 @@ func (t *Target) Start() (*Run, error) {
 		return nil, err
 	}
 	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
-	leaf := t.now[len(t.now)-1]
+	watermarks := t.watermarks()
+	add := func(i int, name string) *fabric.Switch {
+		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(watermarks[i])})
+	}
 	var leaves []*fabric.Switch
 	for i := range t.Leaves {
-		leaves = append(leaves, r.Net.AddSwitch(fmt.Sprintf("leaf %d", i), fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(leaf)}))
+		leaves = append(leaves, add(t.ToRs+i, fmt.Sprintf("leaf %d", i)))
 	}
 	for i := range t.ToRs {
-		tor := r.Net.AddSwitch(fmt.Sprintf("tor %d", i), fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(t.now[0])})
+		tor := add(i, fmt.Sprintf("tor %d", i))
 		for range t.Hosts {
 			r.Net.Connect(r.Net.AddHost(fabric.HostConfig{}), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
 		}

@@ -114,7 +114,10 @@ func TestLayers(t *testing.T) {
 	assert.Equal(t, "tor", layers[0].Name)
 	assert.Equal(t, "leaf", layers[1].Name)
 	a := measure(t, target, baseline(t, "dcqcn"), baseline(t, "experience"))
-	one := short(t, "2to1")
+	for name, want := range map[string]int{"layers": 2, "switches": 6, "path": 5, "receiver": 1} {
+		assert.Len(t, short(t, "2to1/"+name).Layers(), want, name)
+	}
+	one := short(t, "2to1/receiver")
 	assert.Equal(t, a.Switches, measure(t, one, baseline(t, "dcqcn")).Switches, "two senders do not queue in the leaves")
 }
 
