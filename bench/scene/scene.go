@@ -97,6 +97,8 @@ type Run struct {
 	ToR     *fabric.Switch // of the receiver
 	Egress  *fabric.Port   // of it, to the receiver
 	Queue   *fabric.Series // of Egress
+	Down    []*fabric.Port // of the leaves, to ToR
+	Queues  []*fabric.Series
 	Conns   []*cluster.Conn
 }
 
@@ -207,6 +209,10 @@ func (t *Target) Start() (*Run, error) {
 		}
 	}
 	r.Queue = r.Egress.RecordQueue(0)
+	for _, l := range leaves {
+		down := l.Ports()[t.ToRs-1]
+		r.Down, r.Queues = append(r.Down, down), append(r.Queues, down.RecordQueue(0))
+	}
 	if t.Watch != nil {
 		t.Watch(r)
 	}
@@ -220,14 +226,18 @@ func (r *Run) run(until units.Time) error {
 	return errors.Join(r.Cluster.Errors...)
 }
 
-// Measure implements bytetuning.Target: throughput, and queue of the receiver's switch (section 5.4), by the
-// fabric's own books. The context is looked at each millisecond of the simulation.
+// Measure implements bytetuning.Target: throughput, and queue of the receiver's switch (section 5.4), and where layers
+// are tuned apart of the leaves' ports to it, by the fabric's own books. The context is looked at each millisecond of the simulation.
 func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	r, err := t.Start()
 	if err != nil {
 		return nil, err
 	}
 	before := r.Egress.QueueStats(0)
+	var down uint64
+	for _, p := range r.Down {
+		down += p.QueueStats(0).Bytes
+	}
 	received := make([]uint64, len(r.Conns))
 	for i, c := range r.Conns {
 		received[i] = c.Received()
@@ -253,6 +263,19 @@ func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 		return nil, err
 	}
 	m := &bytetuning.Measurement{Switches: []bytetuning.Sample{s}, Lost: r.Lost()}
+	if t.Group == Layers { // whose agents have to see their own
+		var queue float64
+		var now uint64
+		for i, p := range r.Down {
+			now += p.QueueStats(0).Bytes
+			queue += r.Queues[i].Mean(from, end)
+		}
+		leaves, err := bytetuning.SampleOf(1, float64(units.RateOf(units.Bytes(now-down), t.Period)), queue)
+		if err != nil {
+			return nil, err
+		}
+		m.Switches = append(m.Switches, leaves)
+	}
 	for i, c := range r.Conns {
 		rate := units.RateOf(units.Bytes(c.Received()-received[i]), t.Period)
 		m.Flows = append(m.Flows, bytetuning.Sample{Throughput: rate, Queue: s.Queue})
