@@ -22,7 +22,9 @@ const (
 var table8 = &experiment.Experiment{
 	ID:    "bytetuning/table8",
 	Seeds: func(s experiment.Scale) int { return experiment.At(s, 10, 3) },
-	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("%s", independent, central, together) },
+	Cells: func(experiment.Scale) []experiment.Cell {
+		return experiment.Sweep("%s", independent, central, together)
+	},
 	Run: func(j *experiment.Job) error {
 		t, err := scene.New("23to1/layers")
 		if err != nil {
