@@ -55,6 +55,31 @@ func (s *Switch) store(in *Port, f *frame) {
 	f.from = in
 	s.stored += units.Bytes(f.size)
 	s.stats.Fullest = max(s.stats.Fullest, s.stored)
+	if s.held != nil {
+		s.hold(f, units.Bytes(f.size))
+	}
+}
+
+// Held is what a switch holds of frames of one DSCP, and most that it ever held.
+type Held struct{ Now, Most units.Bytes }
+
+// Follow begins to count what the switch holds of frames of a DSCP, in whatever queues they are. It is called before
+// there are any.
+func (s *Switch) Follow(dscp uint8) *Held {
+	if s.held == nil {
+		s.held = map[uint8]*Held{}
+	}
+	if s.held[dscp] == nil {
+		s.held[dscp] = &Held{}
+	}
+	return s.held[dscp]
+}
+
+func (s *Switch) hold(f *frame, size units.Bytes) {
+	if h := s.held[f.dscp]; h != nil {
+		h.Now += size
+		h.Most = max(h.Most, h.Now)
+	}
 }
 
 // release gives back what a frame took: first what is beyond the threshold.
@@ -62,6 +87,9 @@ func (s *Switch) release(f *frame) {
 	in, size := f.from, units.Bytes(f.size)
 	g, c := &in.groups[f.prio], in.queues[f.prio].config
 	s.stored -= size
+	if s.held != nil {
+		s.hold(f, -size)
+	}
 	f.from = nil
 	beyond := min(g.headroom, size)
 	g.headroom -= beyond

@@ -174,3 +174,18 @@ func TestHeadroomIsOfTheIngressPort(t *testing.T) {
 	assert.NotZero(t, s.Ports()[0].QueueStats(0).PausesSent)
 	assert.Zero(t, s.Ports()[1].QueueStats(0).Dropped)
 }
+
+// What a switch holds of a DSCP is counted apart, whatever else is in its queues.
+func TestFollow(t *testing.T) {
+	n := fabric.Star(fabric.Parts{}, 3, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+	require.NoError(t, n.Build())
+	sw := n.Switches()[0]
+	followed, other := sw.Follow(1), sw.Follow(40)
+	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1082, Dst: 2, DSCP: 1}, 10), nil)
+	openloop.Put(n, n.Host(1), backlog(openloop.Frame{Len: 1082, Dst: 2}, 10), nil)
+	openloop.Put(n, n.Host(2), nil, nil)
+	run(t, n, 100*units.Microsecond)
+	assert.Zero(t, followed.Now)
+	assert.InDelta(t, 5*1086, int64(followed.Most), 2*1086, "half of what two links bring and one does not take")
+	assert.Zero(t, other.Most)
+}

@@ -34,6 +34,7 @@ type Switch struct {
 	used   units.Bytes // of them
 	stored units.Bytes // in the whole buffer
 	stats  SwitchStats
+	held   map[uint8]*Held // by DSCP; nil unless somebody follows them
 }
 
 // SwitchStats counts what happened in a switch.

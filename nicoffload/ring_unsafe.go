@@ -54,24 +54,22 @@ func NewProducer(mem []byte, slots int) (*Producer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.mine, e.theirs = e.tail.Load(), e.head.Load()
-	return &Producer{e}, nil
+	e.mine = e.tail.Load()
+	p := &Producer{e}
+	p.Room()
+	return p, nil
 }
 
-// Room answers how many Slots can be pushed.
+// Room answers how many Slots can be pushed. A consumer that says it has read what was not written yet, or
+// more than there is, is taken for one that reads nothing.
 func (p *Producer) Room() int {
-	p.theirs = p.head.Load()
-	return p.room()
-}
-
-func (p *Producer) room() int {
 	size := p.mask + 1
-	used := p.mine - p.theirs
-	if used > size { // no consumer is there: as good as full
+	p.theirs = p.head.Load()
+	if p.mine-p.theirs > size {
 		p.broken++
-		return 0
+		p.theirs = p.mine - size
 	}
-	return int(size - used)
+	return int(size - (p.mine - p.theirs))
 }
 
 // Push adds whole Slots, or answers false when there is no room for all of them.

@@ -125,7 +125,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
 			r.seen, r.unseen = spent-waste, 0
 			r.patience.doubt = true
-			r.retell = n.Flags&cc.NoticeAnswers == 0 && (spent < r.limit || r.open) // who answers has heard of us
+			r.retell = needs > 0 && n.Flags&cc.NoticeAnswers == 0 // it waits, and may have lost a TOKEN; or it takes a silent peer for dead
 		}
 		r.used(r.seen)
 		r.control.skipped(r)
@@ -220,9 +220,6 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 	case r.grants() && !r.control.from(now).After(now):
 		r.grant(&n, now)
 	case r.retell && !r.retellAt(now).After(now):
-		if r.limit > r.spent { // else it says that we are here, and the sender that knows it need not answer
-			n.Flags = cc.NoticeRepeat
-		}
 		r.patience.doubt = true
 	case r.waiting() && !r.patience.until().After(now):
 		n.Flags = cc.NoticeRepeat
@@ -251,7 +248,7 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 // grant lets one token go.
 func (r *Receiver) grant(n *cc.Notice, now units.Time) {
 	bytes := min(r.k, r.wants())
-	wire := Wire(bytes, r.unit)
+	wire := r.wire(bytes)
 	r.limit += bytes
 	if r.timed == 0 {
 		r.timed, r.timedAt = r.limit, now

@@ -22,7 +22,7 @@ type Sender struct {
 
 func newSender(p *plan) *Sender {
 	lots := min(max(2*p.bdp/p.k+2, 8), 128) // twice what is under way: a lot a token
-	return &Sender{sender: sender{plan: p, patience: newPatience(p.path.BaseRTT)}, stock: stock{lots: make([]lot, lots)}}
+	return &Sender{sender: sender{plan: p, patience: newPatience(p.path.BaseRTT), cnpGate: cc.CNPGate{Interval: p.cnp}}, stock: stock{lots: make([]lot, lots)}}
 }
 
 var (
@@ -211,16 +211,25 @@ func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	repeat := s.rts && s.blocked() && !s.patience.until().After(now)
 	n, ok := s.emit(repeat, now)
 	if ok {
-		if s.echoes {
-			n.Flags |= cc.NoticeRepeat
-		}
-		s.echoes = false
-		if b.InFlight > 0 { // to repeat is to say that nothing is under way; that will say it itself
-			n.Flags &^= cc.NoticeRepeat
-		}
+		s.account(&n, b)
 		s.said = s.demand()
 		n.Demand, n.Spent, n.Discarded = uint32(s.said), uint32(s.spent), uint32(s.waste)&0xffffff
 	}
 	s.settle(now)
 	return n, ok
+}
+
+// account says, where the receiver waits or is waited for, that nothing is under way; or, when something is, goes
+// behind it, so that what does not come before it is known to be missing.
+func (s *Sender) account(n *cc.Notice, b cc.Backlog) {
+	silent := s.echoes || n.Flags&cc.NoticeRepeat != 0
+	s.echoes = false
+	n.Flags &^= cc.NoticeRepeat
+	switch {
+	case !silent:
+	case b.InFlight == 0:
+		n.Flags |= cc.NoticeRepeat
+	case s.overcommit == 0: // or packets overtake each other
+		n.WithData = true
+	}
 }

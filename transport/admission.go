@@ -24,13 +24,15 @@ type admission struct {
 	in     cc.Arrival
 	notice cc.Notice // the one that came
 
-	seen   wire.PSN  // one past the newest packet that the peer is known to have sent
-	cut    psnSet    // of its packets only the headers came
-	round  roundTrip // of what the gate lets leave
-	grants bool      // packets say by which grant they left
-	last   bool      // the gate lets none follow the packet at hand
-	shut   bool      // the gate kept a packet when nothing else could open it
-	heard  bool      // the peer has said something since
+	seen   wire.PSN   // one past the newest packet that the peer is known to have sent
+	told   wire.PSN   // the granter knows what is missing before it
+	waits  waits      // and what may yet come of the others
+	cut    psnSet     // of the peer's packets only the headers came, or there was no room for them
+	round  roundTrip  // of what the gate lets leave
+	grants bool       // packets say by which grant they left
+	last   bool       // the gate lets none follow the packet at hand
+	shut   bool       // the gate kept a packet when nothing else could open it
+	heard  units.Time // when that began, or the peer last said something
 
 	reads uint32 // READs and atomics that are posted and have not completed
 
@@ -80,7 +82,7 @@ func (qp *QueuePair) dropAdmission() {
 
 // begin takes part from RTR on: peer's packets begin with psn.
 func (a *admission) begin(psn wire.PSN) {
-	a.seen = psn
+	a.seen, a.told = psn, psn
 	a.grants = a.gate != nil && a.gate.Wants()&cc.MarkGrant != 0
 }
 
@@ -161,7 +163,9 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 		a.out.Bytes -= units.Bytes(qp.mtu)
 		return true
 	}
-	a.shut = true
+	if !a.shut {
+		a.shut, a.heard = true, now
+	}
 	if qp.req.rtoAt == 0 {
 		qp.startTimer(now)
 	}
@@ -266,6 +270,9 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	fresh := !p.PSN.Before(a.seen)
 	if end := p.PSN.Add(n); end.After(a.seen) {
 		a.seen = end
+		if a.waits.n == 0 {
+			a.told = end
+		}
 	}
 	if info.Kind != wire.Send && info.Kind != wire.Write {
 		return
@@ -295,24 +302,6 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	a.heedGranter(now)
 }
 
-// see notes that everything before psn has left the peer: what is not here of that is missing.
-func (a *admission) see(psn wire.PSN, now units.Time) {
-	n := int(psn.Sub(a.seen))
-	if n <= 0 {
-		return
-	}
-	missing := n
-	for p := a.seen; n > 0 && within(a.qp.resp.ePSN, p); p, n = p.Add(1), n-1 {
-		if a.cut.has(p) { // the header told
-			missing--
-		}
-	}
-	a.seen = psn
-	if missing > 0 {
-		a.miss(missing, units.Bytes(missing)*units.Bytes(a.qp.mtu), now)
-	}
-}
-
 // heedGranter sees to it that the granter says what it has to say.
 func (a *admission) heedGranter(now units.Time) {
 	next := a.granter.Next()
@@ -335,6 +324,7 @@ func (a *admission) earliest(at units.Time) units.Time {
 	if a.granter != nil && !a.queued {
 		at = a.sooner(at, a.granter.Next())
 	}
+	at = a.sooner(at, a.waits.next())
 	return at
 }
 
@@ -351,28 +341,30 @@ func (a *admission) onTimer(now units.Time) {
 		a.qp.heedGate()
 	}
 	if a.granter != nil {
+		for before, some := a.waits.over(now); some; before, some = a.waits.over(now) {
+			a.tell(before, now)
+		}
 		a.heedGranter(now)
 	}
 }
 
-// silent is what a timeout means of a queue pair whose oldest packet waits at the gate: it costs a try when the
-// peer has said nothing since the one before.
+// gatePatience is how long a peer may be silent, at least, whose tokens a queue pair waits for: gates and granters that
+// hear nothing ask up to 16 ms apart.
+const gatePatience = 150 * units.Millisecond
+
+// silent is what a timeout means of a queue pair whose oldest packet waits at the gate. It ends when the peer has said
+// nothing for as long as it takes to send a packet again as often as may be.
 func (qp *QueuePair) silent(now units.Time) {
-	r, a := &qp.req, qp.adm
-	if a.heard {
-		a.heard, r.retriesLeft = false, r.retries
-	} else {
+	r, e := &qp.req, qp.ep
+	if now.Sub(qp.adm.heard) > max(gatePatience, r.timeout*units.Duration(r.retries+1)) {
 		qp.stats.Timeouts++
-		qp.ep.counters.Timeouts++
-		if r.retriesLeft == 0 {
-			qp.ep.counters.RetriesExceeded++
-			qp.failHead(StatusRetryExcErr)
-			return
-		}
-		r.retriesLeft--
+		e.counters.Timeouts++
+		e.counters.RetriesExceeded++
+		qp.failHead(StatusRetryExcErr)
+		return
 	}
 	qp.startTimer(now)
-	qp.ep.activate(qp)
+	e.activate(qp)
 }
 
 // atGate says whether the oldest packet of those that are not acknowledged waits at the gate.

@@ -25,6 +25,9 @@ func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	reach := s.ePSN.Add(uint32(qp.sackBits)) // the last PSN that an answer can speak of
 	if p.PSN.After(reach) || e.held == e.maxHeld {
 		e.counters.DropAhead++
+		if a := qp.adm; a != nil && a.granter != nil {
+			a.dropped(p)
+		}
 		return s.ahead != nil
 	}
 	if s.ahead == nil {

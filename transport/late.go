@@ -6,15 +6,20 @@ import (
 )
 
 // A network with priorities, or several paths, brings packets out of order that are not lost. Where a queue pair is
-// told how much (RTSAttr.Reordering), it waits that long after it first heard of a gap before it takes it as lost, as
-// TCP does since RACK (RFC 8985, section 6.2: the reordering window).
+// told how much (RTSAttr.Reordering), it waits that long after it first heard of a gap before it takes it as lost, or as
+// responder tells its granter, as TCP does since RACK (RFC 8985, section 6.2: the reordering window).
 
 // late is packets that others have overtaken and that may yet come, and until when.
 type late struct {
 	psns  psnSet
-	waits [6]wait // in order of PSN, and so of time
-	n     int
+	waits waits
 	again units.Time // when what was sent again and overtaken counts as lost; 0: nothing was
+}
+
+// waits is until when packets may come, in order of their PSNs, and so of time.
+type waits struct {
+	at [6]wait
+	n  int
 }
 
 // wait is until when the packets before a PSN may come.
@@ -28,37 +33,54 @@ func (qp *QueuePair) patience() units.Duration {
 	return units.Duration(qp.req.reordering) * units.Nanosecond
 }
 
-// wait has the packets before psn wait from now on, unless they do already. It takes it to the next quarter of the
+// add has the packets before psn wait from now on, unless they do already. It takes it to the next quarter of the
 // patience: there are five of them ahead at most.
-func (l *late) wait(psn wire.PSN, patience units.Duration, now units.Time) {
-	if l.n > 0 && !psn.After(l.waits[l.n-1].before) {
+func (w *waits) add(psn wire.PSN, patience units.Duration, now units.Time) {
+	if w.n > 0 && !psn.After(w.at[w.n-1].before) {
 		return
 	}
 	quarter := units.Time(max(patience/4, 1))
 	until := (now.Add(patience) + quarter - 1) / quarter * quarter
-	if l.n == 0 || l.waits[l.n-1].until != until && l.n < len(l.waits) {
-		l.n++
+	if w.n == 0 || w.at[w.n-1].until != until && w.n < len(w.at) {
+		w.n++
 	}
-	l.waits[l.n-1] = wait{psn, until}
+	w.at[w.n-1] = wait{psn, until}
+}
+
+// over answers the next PSN before which packets have waited long enough, and takes it out.
+func (w *waits) over(now units.Time) (before wire.PSN, some bool) {
+	if w.n == 0 || w.at[0].until.After(now) {
+		return 0, false
+	}
+	before = w.at[0].before
+	copy(w.at[:], w.at[1:w.n])
+	w.n--
+	return before, true
+}
+
+// next is when some packets have waited long enough; 0 is never.
+func (w *waits) next() units.Time {
+	if w.n == 0 {
+		return 0
+	}
+	return w.at[0].until
 }
 
 // loseLate takes as lost what has waited long enough.
 func (qp *QueuePair) loseLate(now units.Time) {
 	r := &qp.req
-	l, had := &r.recovery.late, r.recovery.late.n
-	if had == 0 {
+	l := &r.recovery.late
+	if l.waits.n == 0 {
 		return
 	}
-	for l.n > 0 && !l.waits[0].until.After(now) {
-		for psn, more := l.psns.next(r.una); more && psn.Before(l.waits[0].before); psn, more = l.psns.next(r.una) {
+	for before, some := l.waits.over(now); some; before, some = l.waits.over(now) {
+		for psn, more := l.psns.next(r.una); more && psn.Before(before); psn, more = l.psns.next(r.una) {
 			l.psns.remove(psn)
 			qp.lose(psn)
 		}
-		copy(l.waits[:], l.waits[1:l.n])
-		l.n--
 	}
 	if l.psns.empty() {
-		l.n = 0
+		l.waits.n = 0
 	}
 	qp.setTimer()
 }
@@ -82,16 +104,16 @@ func (qp *QueuePair) overtakenLongAgo(now units.Time) bool {
 
 // due says whether anything has waited long enough.
 func (l *late) due(now units.Time) bool {
-	return l.n > 0 && !l.waits[0].until.After(now) || l.again != 0 && !l.again.After(now)
+	next := l.earliest(0)
+	return next != 0 && !next.After(now)
 }
 
 // earliest answers at, or when something has waited long enough, if that is earlier; 0 is never.
 func (l *late) earliest(at units.Time) units.Time {
-	if l.n > 0 && (at == 0 || l.waits[0].until.Before(at)) {
-		at = l.waits[0].until
-	}
-	if l.again != 0 && (at == 0 || l.again.Before(at)) {
-		at = l.again
+	for _, next := range [...]units.Time{l.waits.next(), l.again} {
+		if next != 0 && (at == 0 || next.Before(at)) {
+			at = next
+		}
 	}
 	return at
 }

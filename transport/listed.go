@@ -5,8 +5,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Packets that the peer lists as missing are lost, as those that its SACKs tell of. What was sent again may have
-// left after the list: it is lost once more only when a round trip has passed since.
+// Packets that the peer lists as missing are lost, as those that its SACKs tell of, and where the network reorders no
+// sooner than those. What was sent again may have left after the list: it is lost once more only when a round trip has
+// passed since.
 
 // heedList takes in the list of a TOKEN.
 func (qp *QueuePair) heedList(t wire.TokenField) {
@@ -43,10 +44,15 @@ func (qp *QueuePair) loseOne(psn wire.PSN, now units.Time) {
 	if rec.answered.has(psn) || rec.lost.has(psn) {
 		return
 	}
-	if rec.again.has(psn) {
-		if rec.recent.has(psn, qp.adm.round.length(), now) {
-			return
-		}
+	switch {
+	case !rec.again.has(psn) && r.reordering > 0:
+		rec.late.psns.add(psn)
+		rec.late.waits.add(psn.Add(1), qp.patience(), now)
+		return
+	case !rec.again.has(psn):
+	case rec.recent.has(psn, max(qp.adm.round.length(), qp.patience()), now):
+		return
+	default:
 		rec.again.remove(psn)
 	}
 	qp.lose(psn)

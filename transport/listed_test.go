@@ -125,6 +125,27 @@ func TestLoseListedCostsNoTry(t *testing.T) {
 	p.conserved()
 }
 
+// Where the network reorders a list is no more than a SACK: what it names may yet come.
+func TestLoseListedWithPatience(t *testing.T) {
+	o := selective()
+	o.reordering = 20 * units.Microsecond
+	p, a, b := listing(t, o, func(wire.PSN) bool { return false })
+	for range 5 {
+		assert.Zero(t, p.list(a, 103, 3))
+		p.settle(3 * units.Microsecond)
+	}
+	assert.Zero(t, p.a.counters.Retransmitted)
+	p.la.tamper = nil
+	p.settle(12 * units.Microsecond) // 27 µs since the list, with the quarter that may be added
+	assert.EqualValues(t, 3, p.a.counters.Retransmitted)
+	p.list(a, 100, 10)
+	p.await(a, 1)
+	assert.EqualValues(t, 10, p.a.counters.Retransmitted)
+	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
+	assert.Zero(t, p.a.counters.Timeouts)
+	p.conserved()
+}
+
 func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
 	p, a, _ := listing(t, defaults(), func(wire.PSN) bool { return false })
 	assert.Zero(t, p.list(a, 100, 10))

@@ -8,6 +8,41 @@ import (
 // What a responder knows of packets that left its peer and are not here: those before one that is, and those whose
 // header is.
 
+// see notes that everything before psn has left the peer: what is not here of that is missing, at once or when it has
+// had its time.
+func (a *admission) see(psn wire.PSN, now units.Time) {
+	if !psn.After(a.seen) {
+		return
+	}
+	a.seen = psn
+	if patience := a.qp.patience(); patience > 0 {
+		a.waits.add(psn, patience, now)
+		a.qp.setTimer()
+	} else {
+		a.tell(psn, now)
+	}
+}
+
+// tell tells the granter of what is missing before psn. Packets whose header came it knows of.
+func (a *admission) tell(psn wire.PSN, now units.Time) {
+	s := &a.qp.resp
+	if a.told.Before(s.ePSN) {
+		a.told = s.ePSN
+	}
+	missing := max(0, int(psn.Sub(a.told)))
+	for p := a.told; p.Before(psn) && within(s.ePSN, p); p = p.Add(1) {
+		if a.cut.has(p) || p != s.ePSN && s.ahead != nil && s.ahead.here.has(p) {
+			missing--
+		}
+	}
+	if psn.After(a.told) {
+		a.told = psn
+	}
+	if missing > 0 {
+		a.miss(missing, units.Bytes(missing)*units.Bytes(a.qp.mtu), now)
+	}
+}
+
 // miss tells the granter that packets of so many bytes, at most, left the peer and did not come.
 func (a *admission) miss(packets int, bytes units.Bytes, now units.Time) {
 	a.qp.ep.counters.Missing += uint64(packets)
@@ -55,15 +90,23 @@ func (qp *QueuePair) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 		return
 	}
 	e.counters.Trimmed++
-	if a.cut.has(p.PSN) || !p.PSN.Before(a.seen) { // else it was overtaken
+	if a.cut.has(p.PSN) || !p.PSN.Before(a.told) { // else it was overtaken
 		a.miss(1, bytes, e.now)
 	}
 	a.cut.add(p.PSN)
 	a.heedGranter(e.now)
 }
 
+// dropped notes that the packet at hand came before its turn, and there was no room for it.
+func (a *admission) dropped(p *wire.Packet) {
+	if qp := a.qp; p.PSN.Before(qp.resp.ePSN.Add(uint32(qp.sackBits))) {
+		a.cut.add(p.PSN)
+		a.miss(1, units.Bytes(p.End-p.PayloadOff), qp.ep.now)
+	}
+}
+
 // incomplete says whether packets are missing that the peer is known to have sent.
-func (qp *QueuePair) incomplete() bool { return qp.adm.seen.After(qp.resp.ePSN) || !qp.adm.cut.empty() }
+func (qp *QueuePair) incomplete() bool { return qp.adm.told.After(qp.resp.ePSN) || !qp.adm.cut.empty() }
 
 // missingRanges answers which, as far as a TOKEN can tell. They are valid until the next call.
 func (qp *QueuePair) missingRanges() []wire.Range {
@@ -85,11 +128,11 @@ func (qp *QueuePair) missingRanges() []wire.Range {
 	return e.ranges[:n]
 }
 
-// missingHere says whether psn, which is less than a window ahead, is missing: not whether it is merely to come.
+// missingHere says whether psn, which is less than a window ahead, is missing, and not merely to come.
 func (qp *QueuePair) missingHere(psn wire.PSN) bool {
 	s, a := &qp.resp, qp.adm
 	if psn != s.ePSN && s.ahead != nil && s.ahead.here.has(psn) {
 		return false
 	}
-	return psn.Before(a.seen) || a.cut.has(psn)
+	return psn.Before(a.told) || a.cut.has(psn)
 }

@@ -110,7 +110,48 @@ func TestMissingForWantOfBuffers(t *testing.T) {
 	}
 	p.settle(units.Microsecond)
 	assert.Equal(t, "100+1 103+3", b.qp.absent())
-	assert.Equal(t, 1, r.missing, "that the others could not be kept is found when the list is made")
+	assert.Equal(t, 4, r.missing)
+	p.conserved()
+}
+
+// Where the network reorders, what others overtook has its time to come before it is missing; trimmed packets have not.
+func TestMissingWithPatience(t *testing.T) {
+	const us = units.Microsecond
+	o := selective()
+	o.reordering = 8 * us
+	p, b, r := granted(t, o)
+	f := newForger(p, b)
+	send := func(psn wire.PSN, spoil func([]byte) []byte) {
+		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
+		p.settle(0)
+	}
+	says := func(told int, absent string) {
+		t.Helper()
+		assert.Equal(t, told, r.missing)
+		assert.Equal(t, absent, b.qp.absent())
+		assert.Equal(t, absent != "", b.qp.incomplete())
+	}
+	send(100, nil)
+	send(103, nil)
+	says(0, "")
+	p.settle(3 * us)
+	send(106, nil)
+	send(101, nil)
+	send(108, trimmed)
+	says(1, "108+1")
+	p.settle(7 * us) // 10 since 103 came, with the quarter that may be added
+	says(2, "102+1 108+1")
+	p.settle(3 * us)
+	says(4, "102+1 104+2 108+1")
+	for _, psn := range []wire.PSN{104, 102, 105, 107, 108} {
+		send(psn, nil)
+	}
+	says(4, "")
+	send(111, nil)
+	send(109, nil)
+	send(110, nil)
+	p.settle(20 * us)
+	says(4, "")
 	p.conserved()
 }
 

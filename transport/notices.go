@@ -122,7 +122,7 @@ func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 		return
 	}
 	qp.ep.counters.TokensHeard++
-	a.heard = true
+	a.heard = now
 	if t.Ranges() > 0 {
 		qp.heedList(t)
 	}

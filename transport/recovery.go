@@ -140,7 +140,7 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 		}
 	}
 	if patient {
-		rec.late.wait(end.Add(uint32(top)), qp.patience(), qp.ep.now)
+		rec.late.waits.add(end.Add(uint32(top)), qp.patience(), qp.ep.now)
 	}
 }
 
@@ -313,7 +313,7 @@ func (qp *QueuePair) settle(now units.Time) {
 		rec.until = r.sndMax
 		qp.report(cc.Event{Kind: cc.OOO, PSN: uint32(r.una)}, now)
 	}
-	if !missing && rec.answered.empty() && !rec.until.After(r.una) {
+	if !missing && rec.answered.empty() && rec.late.psns.empty() && !rec.until.After(r.una) {
 		qp.endRecovery()
 	}
 	if missing || r.next != r.posted { // there may be room for more

@@ -61,7 +61,7 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 		}
 		rec.again.add(p)
 		if qp.adm != nil {
-			rec.recent.add(p, qp.adm.round.length(), now)
+			rec.recent.add(p, max(qp.adm.round.length(), qp.patience()), now)
 			qp.adm.round.forget(p)
 		}
 		p = p.Add(1)

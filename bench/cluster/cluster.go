@@ -78,6 +78,7 @@ type Service struct {
 // Recovery is how selective repeat finds out that nothing comes any more; see transport.RTSAttr.
 type Recovery struct {
 	Reordering      units.Duration
+	MaxHeld         int // buffers of an endpoint that wait for packets before theirs, see transport.Config
 	RTOLow, RTOHigh units.Duration
 	MaxInFlight     units.Bytes
 }
@@ -151,7 +152,7 @@ func (n *Node) start() (err error) {
 	}
 	n.Endpoint, err = transport.New(transport.Config{
 		Port: port, Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), NewAlgorithm: c.Algorithm,
-		Controller: controller, CNPInterval: c.CNPInterval, TrimmedDSCP: c.TrimmedDSCP,
+		Controller: controller, CNPInterval: c.CNPInterval, TrimmedDSCP: c.TrimmedDSCP, MaxHeld: c.Recovery.MaxHeld,
 	}, n.cluster.Net.Now())
 	if err != nil {
 		return err

@@ -14,16 +14,17 @@ import (
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/ccp"
 	"github.com/goroce/goroce/nicoffload/pcc"
+	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/units"
 )
 
 // incast is four flows of 2 MB that begin at once and end at one host: when each is done, and the
 // controllers of the hosts.
-func incast(t *testing.T, control cc.Control, controller func() (cc.Controller, error)) (done []units.Duration, controllers []cc.Controller) {
-	queues := fabric.Queues{{ECN: fabric.ECN{Kmin: 80_000, Kmax: 80_000, Pmax: 1}}}
+func incast(t *testing.T, control func(from, to, n int) cc.Control, queue fabric.Queue, controller func() (cc.Controller, error)) (done []units.Duration, controllers []cc.Controller) {
+	queues := fabric.Queues{queue}
 	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 3}, Switch: fabric.SwitchConfig{Queues: queues.At(), INT: true}}, 5,
 		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
-	c := cluster.Config{Control: control, TrafficClass: 2}
+	c := cluster.Config{ControlOf: control, TrafficClass: 2, AnswerClass: 0xe0}
 	if controller != nil {
 		c.Controller = func(int, units.Time) (cc.Controller, error) {
 			k, err := controller()
@@ -48,19 +49,45 @@ func incast(t *testing.T, control cc.Control, controller func() (cc.Controller, 
 	return done, controllers
 }
 
+// marking is a queue that marks by a step.
+var marking = fabric.Queue{ECN: fabric.ECN{Kmin: 80_000, Kmax: 80_000, Pmax: 1}}
+
+// all gives every flow the same control.
+func all(c cc.Control) func(from, to, n int) cc.Control {
+	return func(int, int, int) cc.Control { return c }
+}
+
+// priorities gives each host a virtual priority of its own.
+func priorities(t *testing.T) func(from, to, n int) cc.Control {
+	swift, err := cc.Parse("swift")
+	require.NoError(t, err)
+	channels, err := prioplus.ParseChannels("8")
+	require.NoError(t, err)
+	return func(from, _, _ int) cc.Control {
+		return prioplus.Spec{Inner: swift, Channels: channels, Priority: from}
+	}
+}
+
 // The same transport, the same algorithms, in line and behind the device: when all is reported at once and
 // nothing takes time, to the picosecond the same. With aggregation and a distance flows take about as long.
 func TestOffloaded(t *testing.T) {
-	for _, name := range []string{"swift", "dctcp", "idctcp", "hpcc", "dcqcn", "timely", "ledbat-dc"} {
+	for _, name := range []string{"swift", "dctcp", "idctcp", "hpcc", "dcqcn", "timely", "ledbat-dc", "bolt", "prioplus"} {
 		t.Run(name, func(t *testing.T) {
-			control, err := cc.Parse(name)
-			require.NoError(t, err)
-			native, _ := incast(t, control, nil)
+			control, queue := priorities(t), marking
+			if name != "prioplus" {
+				spec, err := cc.Parse(name)
+				require.NoError(t, err)
+				control = all(spec)
+			}
+			if name == "bolt" {
+				queue = fabric.Queue{Bolt: cluster.Bolt(1024)}
+			}
+			native, _ := incast(t, control, queue, nil)
 			shared := func(agg nicoffload.Aggregation, distance *nicoffload.PCIe) []units.Duration {
-				done, all := incast(t, control, func() (cc.Controller, error) {
+				done, controllers := incast(t, control, queue, func() (cc.Controller, error) {
 					return nicoffload.NewShared(nicoffload.Config{Aggregation: agg}, nicoffload.AgentConfig{}, distance, 0)
 				})
-				for _, c := range all[:4] {
+				for _, c := range controllers[:4] {
 					n := c.(*nicoffload.Controller).Agent().Counters()
 					assert.NotZero(t, n.Events)
 					assert.Zero(t, n.Malformed+n.Backwards+n.Unbound+n.Unknown)
@@ -95,7 +122,7 @@ func TestBaselinesOfOffload(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			done, _ := incast(t, c.control, c.make)
+			done, _ := incast(t, all(c.control), marking, c.make)
 			t.Log(fmt.Sprint(done))
 			assert.Less(t, done[3], 3*units.Millisecond, "0.7 ms are the line's")
 		})

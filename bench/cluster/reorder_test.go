@@ -44,7 +44,7 @@ func TestReorderingByPriorities(t *testing.T) {
 			net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 7, MTU: 1500}}, hosts, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 			cl, err := cluster.New(net, cluster.Config{
 				Selective: true, AnswerClass: 0xe0, Timeout: 10,
-				Recovery:  cluster.Recovery{Reordering: c.reordering},
+				Recovery:  cluster.Recovery{Reordering: c.reordering, MaxHeld: 4096},
 				Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: 100 * units.KiB} },
 				Wrap:      func(_ int, p ports.Port) ports.Port { return rising{p} },
 			})

@@ -32,6 +32,9 @@ type Scene struct {
 	Control string      // of every queue pair
 	CNPs    units.Duration
 
+	// Probe, unless 0, is a host whose connections have no congestion control.
+	Probe int
+
 	// PerLayer gives ToR and leaf switches watermarks of their own.
 	PerLayer bool
 	Space    bytetuning.Space
@@ -124,6 +127,12 @@ func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
 	return nil
 }
 
+// Path answers what baselines are computed from here.
+func (s *Scene) Path() bytetuning.Path {
+	const hops = 4
+	return bytetuning.Path{Rate: s.Rate, Uplink: s.Up, Link: s.Delay, RTT: 2 * hops * s.Delay, MTU: s.MTU + 86}
+}
+
 // queues are a switch's as a watermark has them.
 func queues(w bytetuning.Watermark) func(units.BitRate) fabric.Queues {
 	var q fabric.Queues
@@ -146,6 +155,10 @@ func (t *Target) Start() (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	probe, err := cc.Parse("fixed")
+	if err != nil {
+		return nil, err
+	}
 	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
 	leaf := t.now[len(t.now)-1]
 	var leaves []*fabric.Switch
@@ -163,7 +176,13 @@ func (t *Target) Start() (*Run, error) {
 		r.ToR = tor
 	}
 	r.Cluster, err = cluster.New(r.Net, cluster.Config{
-		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14, Control: control, AnswerClass: answers,
+		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14, AnswerClass: answers,
+		ControlOf: func(from, _, _ int) cc.Control {
+			if t.Probe > 0 && from == t.Probe {
+				return probe
+			}
+			return control
+		},
 	})
 	if err != nil {
 		return nil, err

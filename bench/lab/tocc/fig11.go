@@ -15,7 +15,7 @@ var fig11Flows = []struct {
 	Title    string
 	Flows    int
 }{
-	{webServer, "web-server", 6000}, {cacheFollower, "cache-follower", 600}, {webSearch, "web-search", 250},
+	{webServer, "web-server", 4000}, {cacheFollower, "cache-follower", 400}, {webSearch, "web-search", 200},
 }
 
 func fig11Loads(s experiment.Scale) []float64 {
@@ -35,7 +35,8 @@ func fig11Setting(s experiment.Scale, workload string, load float64) setting {
 func fig11Workloads(s experiment.Scale) int { return experiment.At(s, len(fig11Flows), 1) }
 
 var fig11 = &experiment.Experiment{
-	ID: "tocc/fig11",
+	ID:    "tocc/fig11",
+	Seeds: func(experiment.Scale) int { return 1 }, // 105 runs are enough
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, w := range fig11Flows[:fig11Workloads(s)] {
 			for _, load := range fig11Loads(s) {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
-	"github.com/goroce/goroce/units"
 )
 
 // fig7d, and figure 13b: DCQCN with either set of parameters controls tokens.
@@ -37,6 +36,6 @@ var fig7d = &experiment.Experiment{
 func withCC(s experiment.Scale, set dcqcnSet, w way) tokenRun {
 	p := withoutCC(s, w)
 	p.Name = fmt.Sprintf("set %d, %s", set, p.Name)
-	p.Spec = twoPackets + "," + set.onTokens(experiment.At(s, 100*units.Gbps, 25*units.Gbps))
+	p.Spec = twoPackets + "," + set.onTokens()
 	return p
 }

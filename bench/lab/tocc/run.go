@@ -71,6 +71,7 @@ func serve(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
+	j.Value("victims")
 	for _, class := range append([]string{"incast"}, bySize...) {
 		j.Value(class)
 		j.Value(class + " slowdown")
@@ -78,6 +79,9 @@ func serve(j *experiment.Job) error {
 	for _, f := range out.Flows {
 		j.Value(f.class(), f.FCT.Seconds())
 		j.Value(f.class()+" slowdown", math.Round(1e4*f.Slowdown)/1e4)
+		if r.Traffic.IncastHigh > 0 && f.Dst == incastReceiver && f.Class != incastClass {
+			j.Value("victims", f.FCT.Seconds()) // what else goes to the host of the incasts
+		}
 	}
 	j.Value("bufmax", float64(out.Buffer))
 	j.Value("sent", out.Sent)

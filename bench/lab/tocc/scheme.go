@@ -16,6 +16,7 @@ const (
 	dcqcn  scheme = "DCQCN"
 	timely scheme = "TIMELY"
 	hpcc   scheme = "HPCC"
+	often  scheme = "DCQCN, CNPs each 4 µs" // as NICs send them
 
 	unscheduled scheme = "ToCC"           // begins with up to a BDP without tokens
 	scheduled   scheme = "ToCC w/o unsch" // sends nothing without
@@ -41,14 +42,15 @@ type method struct {
 }
 
 // schemes has a row for each. Reactive ones are HPCC's simulator's, which the paper ran: DCQCN as in NICs, with the
-// first set of the paper's footnote 1, and TIMELY and HPCC with their authors' parameters, in proportion to the round trip.
+// first set of the paper's footnote 1 and CNPs as in figure 7, and TIMELY and HPCC with their authors' parameters, in proportion to the round trip.
 var schemes = map[scheme]method{
-	dcqcn:  {Control: dcqcnSet1, CNPs: nicCNPs, Switches: lossless},
+	dcqcn:  {Control: dcqcnSet1, Switches: lossless},
+	often:  {Control: dcqcnSet1, CNPs: nicCNPs, Switches: lossless},
 	timely: {Control: "timely", Switches: lossless},
 	hpcc:   {Control: "hpcc", Switches: telemetry},
 
-	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet, Switches: limiting, Selective: true},
-	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet, Switches: limiting, Selective: true},
+	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
+	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
 
 	// Any congestion control, over tokens and over data.
 	"ToCC, dcqcn": overTokens(dcqcnSet1), "dcqcn": overData(dcqcnSet1),
@@ -63,8 +65,14 @@ const (
 	dcqcnSet2 = "dcqcn-nic:rate_period=300us,ai=0.00005line,hai=0.0005line"
 )
 
-// tokenSet is two packets for a token, the least that the paper takes with packets of a KB, and DCQCN as token CC.
-const tokenSet = "k=2048B"
+// tokenSet is two packets for a token, the least that the paper takes with packets of a KB; byDCQCN is the same DCQCN.
+const (
+	tokenSet = "k=2048B"
+	byDCQCN  = ",cc=" + dcqcnSet1
+)
+
+// tokenShare is the limit of such tokens.
+var tokenShare = tocc.Limiter(tocc.TokenWire, tocc.Wire(2*payload, payload))
 
 // uncontrolled is for senders that wait for tokens.
 const uncontrolled = "fixed"
@@ -122,8 +130,7 @@ func limiting(n network) fabric.SwitchConfig {
 		ecn := marking.Scale(float64(r) / float64(100*units.Gbps))
 		var qs fabric.Queues
 		qs[0].ECN = ecn
-		released := tocc.Wire(2048, payload)
-		qs[tokens] = fabric.Queue{Share: tocc.Limiter(tocc.TokenWire, released), ECN: ecn.Scale(float64(tocc.TokenWire) / float64(released))}
+		qs[tokens] = fabric.Queue{Share: tokenShare, ECN: ecn.Scale(tokenShare / (1 - tokenShare))} // token to data, on the wire
 		return qs
 	}}
 }

@@ -27,7 +27,7 @@ type tokenRun struct {
 const twoPackets = "k=2048B"
 
 // onTokens is DCQCN as token CC.
-func (s dcqcnSet) onTokens(r units.BitRate) string { return "cc=" + s.text(r) }
+func (s dcqcnSet) onTokens() string { return "cc=" + s.text() }
 
 func tokenCells(runs ...tokenRun) (out []experiment.Cell) {
 	for _, r := range runs {
@@ -36,29 +36,31 @@ func tokenCells(runs ...tokenRun) (out []experiment.Cell) {
 	return out
 }
 
-// tokenSwitch is a switch of ToCC: it limits tokens to their share, and marks them and data.
-func tokenSwitch(spec tocc.Spec, path cc.Path, marksOf, limiter float64) (*fabric.SwitchConfig, error) {
+// tokenSwitch is a switch of ToCC for tokens of a spec, with parts of what it recommends.
+func tokenSwitch(spec tocc.Spec, path cc.Path, marks, limiter float64) (*fabric.SwitchConfig, error) {
 	share, err := spec.Share(path)
 	if err != nil {
 		return nil, err
 	}
-	if marksOf == 0 {
-		marksOf = 1
-	}
-	if limiter == 0 {
-		limiter = 1
-	}
-	data := lowMarks.ecn(path.LineRate)
-	var qs fabric.Queues
-	qs[0].ECN = data
-	qs[tokens].Share = share * limiter
+	of := fabric.HomaSwitch() // no tokens that are limited
 	if share > 0 {
-		qs[tokens].ECN = data.Scale(marksOf * share / (1 - share)) // token to data, on the wire
+		of = fabric.ToCCSwitch(bottleneck.Token, units.Bytes(bottleneck.Token*(1-share)/share+0.5))
+		of.TokenECN = marks
 	}
-	return &fabric.SwitchConfig{Buffer: units.Bytes(atRate(32e6, path.LineRate)), Queues: qs.At(), INT: true}, nil
+	of.Buffer = units.Bytes(atRate(float64(of.Buffer), path.LineRate))
+	s := of.Config()
+	s.INT = true
+	if queues := s.Queues; limiter > 0 {
+		s.Queues = func(r units.BitRate) fabric.Queues {
+			qs := queues(r)
+			qs[tokens].Share *= limiter
+			return qs
+		}
+	}
+	return &s, nil
 }
 
-// path is what a flow of the micro-experiments is told of.
+// pathOf is what a flow of the micro-experiments is told of.
 func pathOf(c bottleneck.Config) cc.Path {
 	return cc.Path{LineRate: c.Rate, BaseRTT: baseRTT, Payload: payload}
 }

@@ -67,13 +67,16 @@ func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration
 	bytes := workload.Uniform(units.Bytes(t.IncastLow)*mtu, units.Bytes(t.IncastHigh)*mtu+1)
 	period := workload.IncastPeriod(n.hosts()-1, bytes, incastLoad*bytes.Mean()/meanOnWire(bytes), n.Host.Rate)
 	incast, err := workload.Incast{
-		Hosts: n.hosts(), Receiver: 0, Sizes: bytes, Start: units.Time(min(period, span) / 4), Period: period, Until: units.Time(span), Class: incastClass, Seed: seed,
+		Hosts: n.hosts(), Receiver: incastReceiver, Sizes: bytes, Start: units.Time(min(period, span) / 4), Period: period, Until: units.Time(span), Class: incastClass, Seed: seed,
 	}.Source()
 	if err != nil {
 		return nil, 0, err
 	}
 	return workload.Merge(poisson, incast), span, nil
 }
+
+// incastReceiver is the host that incasts go to.
+const incastReceiver = 0
 
 // incastClass is the class of flows of incasts; others have 0.
 const incastClass = 1
