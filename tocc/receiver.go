@@ -223,9 +223,6 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 	case r.grants() && !r.control.from(now).After(now):
 		r.grant(&n, now)
 	case r.retell && !r.retellAt(now).After(now):
-		if r.limit > r.spent { // else it says that we are here, and the sender that knows it need not answer
-			n.Flags = cc.NoticeRepeat
-		}
 		r.patience.doubt = true
 	case r.waiting() && !r.patience.until().After(now):
 		n.Flags = cc.NoticeRepeat
