@@ -74,8 +74,8 @@ func TestCreditsFromRequestToStop(t *testing.T) {
 		require.True(t, ok)
 		assert.Equal(t, cc.NoticeSingle, n.Flags)
 		assert.EqualValues(t, pkt, n.Limit)
-		assert.EqualValues(t, 1538, n.Releases)
-		gap := float64(94+1538) * 8 / 100e9 / c.rate // at the largest rate tokens and data fill the line
+		assert.EqualValues(t, 1550, n.Releases)
+		gap := float64(94+1550) * 8 / 100e9 / c.rate // at the largest rate tokens and data fill the line
 		assert.InDelta(t, gap, r.Next().Sub(1).Seconds(), 1e-12)
 		_, ok = r.Emit(false, r.Next()-1)
 		assert.False(t, ok)
@@ -118,7 +118,7 @@ func TestJitter(t *testing.T) {
 			at := granter.Next()
 			_, ok := granter.Emit(false, at)
 			require.True(t, ok)
-			gaps[i] = append(gaps[i], granter.Next().Sub(at).Seconds()/130.56e-9)
+			gaps[i] = append(gaps[i], granter.Next().Sub(at).Seconds()/131.52e-9)
 		}
 	}
 	assert.NotEqual(t, gaps[0], gaps[1])

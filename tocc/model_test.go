@@ -25,7 +25,7 @@ type model struct {
 	granter cc.Granter
 	inline  cc.Inline
 	flow    cc.Flow
-	token   bool // there is token CC
+	wake    units.Time // when it is polled
 
 	lossData, lossToken, lossRTS, lossAck, marks float64
 	threshold                                    units.Bytes // of selective drop; 0 none
@@ -38,19 +38,21 @@ type model struct {
 	inFlight units.Bytes
 	loose    units.Bytes // unscheduled and not acknowledged
 	free     units.Time  // its link
+	freeWake units.Time  // the poll for it
 	paused   units.Time  // it does nothing until then
 	rto      units.Duration
 	asked    units.Time // the poll that is due
 
 	// The receiver.
-	arrived  []bool
-	told     []bool // missing
-	epsn     int
-	seen     int        // one past the newest
-	tokenAt  units.Time // when the next TOKEN may leave
-	askedR   units.Time
-	queue    []cc.Notice // of credits
-	draining bool
+	arrived   []bool
+	told      []bool // missing
+	epsn      int
+	seen      int        // one past the newest
+	tokenAt   units.Time // when the next TOKEN may leave
+	tokenWake units.Time // the poll for it
+	askedR    units.Time
+	queue     []cc.Notice // of credits
+	draining  bool
 
 	// The wire.
 	busy  units.Time // the bottleneck
@@ -95,7 +97,6 @@ func newModel(t testing.TB, spec Spec, path cc.Path, seed uint64) *model {
 	m := &model{t: t, path: path, rng: rand.New(rand.NewPCG(seed, 7)), gate: gate, granter: granter, rto: 400 * us, now: 1}
 	granter.Attach(m)
 	if a := granter.Algorithm(); a != nil {
-		m.token = true
 		m.flow = m.inline.Add(a, m.now)
 		d, _ := m.inline.Decision(m.flow)
 		granter.Decide(d, m.now)
@@ -112,14 +113,17 @@ func (m *model) Report(ev *cc.Event, now units.Time) {
 }
 
 func (m *model) wakeAlgorithm() {
-	if at := m.inline.Poll(m.now); at.Sub(m.now) < units.Second {
+	at := m.inline.Poll(m.now)
+	m.decide()
+	if at.Sub(m.now) < units.Second && (!m.wake.After(m.now) || at.Before(m.wake)) {
+		m.wake = at
 		m.at(at, func() {
-			m.inline.Poll(m.now)
-			m.decide()
-			m.receive()
+			if m.now == m.wake {
+				m.wakeAlgorithm()
+				m.receive()
+			}
 		})
 	}
-	m.decide()
 }
 
 func (m *model) decide() {
@@ -184,7 +188,8 @@ func (m *model) later() {
 		m.asked = max(at, m.now)
 		m.at(at, m.send)
 	}
-	if m.waits > 0 && m.free.After(m.now) {
+	if m.waits > 0 && m.free.After(m.now) && m.freeWake != m.free {
+		m.freeWake = m.free
 		m.at(m.free, m.send)
 	}
 }
@@ -308,7 +313,10 @@ func (m *model) receive() {
 	at := m.granter.Next()
 	for ; at != 0 && !at.After(m.now); at = m.granter.Next() {
 		if m.granter.Queue() == 0 && m.tokenAt.After(m.now) {
-			m.at(m.tokenAt, m.receive)
+			if m.tokenWake != m.tokenAt {
+				m.tokenWake = m.tokenAt
+				m.at(m.tokenAt, m.receive)
+			}
 			return
 		}
 		n, ok := m.granter.Emit(m.epsn < m.seen, m.now)

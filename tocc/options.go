@@ -62,7 +62,7 @@ func (o *options) declare(s *cc.Settings, scheme preset) {
 	param(&o.window, "window", "1BDP", "(0B, inf)", "ToCC V-B", "wire bytes that tokens under way may release, without token CC and at first")
 	param(&o.most, "most", "16BDP", "(0B, inf)", "OURS", "largest window, and what a sender takes at most")
 	param(&o.echo, "echo", "data", "data, cnp", "ToCC V-B; cnp: appendix A", "how marks of tokens come back: on data, or by packets of their own")
-	param(&o.cnp, "cnp_interval", "50us", "[0s, 1s]", "DCQCN: N", "least time between two CNP events of token CC, and between two packets of echo=cnp")
+	param(&o.cnp, "cnp_interval", "50us", "(0s, 1s]", "DCQCN: N", "least time between two CNP events of token CC, and between two packets of echo=cnp")
 	param(&o.age, "age", "200us", "[0s, 1s]", "ToCC V-D", "tokens older than this are discarded; 0: none are")
 	param(&o.realtime, "realtime", "on", "", "ToCC V-D", "tokens beyond one real-time BDP are discarded")
 	param(&o.priority, "priority", "0", "[0, 7]", "ToCC VII", "of tokens that wait at the receiver for their time; larger is higher")
@@ -77,7 +77,7 @@ func (o *options) declare(s *cc.Settings, scheme preset) {
 	param(&o.wMax, "w_max", "0.5", "(0, 1]", "ExpressPass", "largest of it")
 	param(&o.loss, "target_loss", "0.125", "(0, 1)", "ExpressPass model; paper: 0.1", "share of credits that may be lost")
 	param(&o.jitter, "jitter", "0.1", "[0, 1)", "ExpressPass model", "of the time between credits, to either side")
-	param(&o.queue, "queue", "8", "[1, 1000]", "ExpressPass", "credits that wait at an endpoint before they are dropped")
+	param(&o.queue, "queue", "8", "[1, 16]", "ExpressPass", "credits that wait at an endpoint before they are dropped")
 }
 
 // check refuses what does not go together.

@@ -229,7 +229,7 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 // grant lets one token go.
 func (r *Receiver) grant(n *cc.Notice, now units.Time) {
 	bytes := min(r.k, r.wants())
-	wire := Wire(bytes, r.unit)
+	wire := r.wire(bytes)
 	r.limit += bytes
 	r.demand = max(r.demand, r.limit)
 	n.Releases = r.spacing(wire)

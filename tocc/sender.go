@@ -22,7 +22,7 @@ type Sender struct {
 
 func newSender(p *plan) *Sender {
 	lots := min(max(2*p.bdp/p.k+2, 8), 128) // twice what is under way: a lot a token
-	return &Sender{sender: sender{plan: p}, stock: stock{lots: make([]lot, lots)}}
+	return &Sender{sender: sender{plan: p, cnpGate: cc.CNPGate{Interval: p.cnp}}, stock: stock{lots: make([]lot, lots)}}
 }
 
 var (

@@ -158,13 +158,23 @@ func (s Spec) tokenCC(o *options) (cc.Control, error) {
 // nothing with others: for Homa use Endpoint.
 func (s Spec) New(path cc.Path) (cc.Gate, cc.Granter, error) { return s.Endpoint().New(path) }
 
+// Frames answers what a TOKEN takes of a link, and what the data takes that it releases: what a switch's limit and its
+// thresholds for tokens are made from.
+func (s Spec) Frames(path cc.Path) (token, data units.Bytes, err error) {
+	o, err := s.read(&path)
+	if err != nil {
+		return 0, 0, err
+	}
+	return TokenWire, o.wire(o.k, path.Payload), nil
+}
+
 // Share is the part of a link that switches limit tokens to on this path; 0 when they do not.
 func (s Spec) Share(path cc.Path) (float64, error) {
 	o, err := s.read(&path)
 	if err != nil || !o.limiter {
 		return 0, err
 	}
-	return Limiter(TokenWire, Wire(o.k, path.Payload)), nil
+	return Limiter(TokenWire, o.wire(o.k, path.Payload)), nil
 }
 
 // Endpoint is what the receivers of one endpoint share.
@@ -245,7 +255,7 @@ func newPlan(o options, path cc.Path) (*plan, error) {
 	o.most = min(o.most, mostWindow)
 	return &plan{
 		options: o, path: path, bdp: path.BDP(), unit: path.Payload,
-		kw:         Wire(o.k, path.Payload),
+		kw:         o.wire(o.k, path.Payload),
 		patience:   min(max(3*path.BaseRTT, leastPatience), mostPatience),
 		tokenClass: uint8(o.tokenDSCP)<<2 | ect0,
 		sizes:      sizes,

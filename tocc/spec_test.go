@@ -126,13 +126,16 @@ func TestShare(t *testing.T) {
 		text    string
 		payload units.Bytes
 		is      float64
-	}{{"", 4096, 2.20}, {"", 1024, 2.08}, {"k=8192", 1024, 1.05}, {"expresspass", 1456, 5.76}, {"homa", 1456, 0}} {
+	}{{"", 4096, 2.20}, {"", 1024, 2.08}, {"k=8192", 1024, 1.05}, {"expresspass", 1456, 5.72}, {"homa", 1456, 0}} {
 		share, err := parse(t, c.text).Share(cc.Path{LineRate: units.Gbps, BaseRTT: us, Payload: c.payload})
 		require.NoError(t, err)
 		assert.Equal(t, c.is, hundredths(share), "%s at %d", c.text, c.payload)
 	}
 	_, err := parse(t, "k=100").Share(paper)
 	assert.Error(t, err)
+	token, data, err := parse(t, "k=4096").Frames(cc.Path{LineRate: units.Gbps, BaseRTT: us, Payload: 1024})
+	require.NoError(t, err)
+	assert.Equal(t, []units.Bytes{94, 4424}, []units.Bytes{token, data})
 }
 
 func TestHelp(t *testing.T) {

@@ -1,7 +1,9 @@
 package tocc
 
 import (
+	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
@@ -88,11 +90,8 @@ func table(r *experiment.Results, name, title string, of []scheme, settings ...s
 	return t
 }
 
-// digits rounds to four of them.
-func digits(x float64) float64 {
-	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
-		return x
-	}
-	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-3)
-	return math.Round(x/unit) * unit
-}
+// digits is a number with four of them.
+func digits(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+
+// digitsText is digits as text.
+func digitsText(x float64) string { return fmt.Sprint(digits(x)) }

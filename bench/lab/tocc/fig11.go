@@ -15,7 +15,7 @@ var fig11Flows = []struct {
 	Title    string
 	Flows    int
 }{
-	{webServer, "web-server", 6000}, {cacheFollower, "cache-follower", 600}, {webSearch, "web-search", 250},
+	{webServer, "web-server", 4000}, {cacheFollower, "cache-follower", 400}, {webSearch, "web-search", 200},
 }
 
 func fig11Loads(s experiment.Scale) []float64 {

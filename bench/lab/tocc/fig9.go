@@ -1,7 +1,9 @@
 package tocc
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
@@ -42,7 +44,7 @@ func fig9bcSettings(s experiment.Scale) []setting {
 	if s == experiment.Small {
 		n.Name, n.Spines = n.Name+" 8:1", 1
 	}
-	return []setting{{n, flows(s, cacheFollower, 0.8, 3000, 300)}, {n, flows(s, webSearch, 0.8, 1500, 300)}}
+	return []setting{{n, flows(s, cacheFollower, 0.8, 1500, 300)}, {n, flows(s, webSearch, 0.8, 800, 300)}}
 }
 
 var fig9bc = &experiment.Experiment{
@@ -63,6 +65,15 @@ var fig9bc = &experiment.Experiment{
 			tail = min(tail, p99(m.row(r, hpcc).fct("large"))/p99(ours.fct("large")))
 			ourBuffer = max(ourBuffer, ours.bufmax()/m.row(r, dcqcn).bufmax())
 		}
+		var notes []string
+		for _, m := range fig9bcSettings(r.Scale) {
+			to := func(classes ...string) float64 {
+				return meanFCT(classes...)(m.row(r, scheduled)) / m.least(r, meanFCT(classes...), dcqcn, timely)
+			}
+			notes = append(notes, fmt.Sprintf("%s %.2f (below 10 KB %.2f, to 100 KB %.2f, to 1 MB %.2f)", m.Traffic.Workload, to("tiny", "small", "medium"), to("tiny"), to("small"), to("medium")))
+		}
+		r.Note("small-flows", "by workload, of the better of DCQCN and TIMELY: %s. An RTS costs every flow a round trip of 5 µs, which flows that find "+
+			"no queue do not get back, and the larger ones of these share with the largest by turns", strings.Join(notes, "; "))
 		r.Claim("hpcc-buffer", hpccBuffer)
 		r.Claim("small-flows", small)
 		r.Claim("hpcc-tail", tail)

@@ -12,7 +12,6 @@ import (
 // workload; and one above them for grants and ACKs.
 
 const (
-	homaLevels = 8
 	// homaControl is the DSCP of grants and ACKs, and homaQueue their queue.
 	homaControl = 57
 	homaQueue   = 8

@@ -16,6 +16,7 @@ const (
 	dcqcn  scheme = "DCQCN"
 	timely scheme = "TIMELY"
 	hpcc   scheme = "HPCC"
+	often  scheme = "DCQCN, CNPs each 4 µs" // as NICs send them
 
 	unscheduled scheme = "ToCC"           // begins with up to a BDP without tokens
 	scheduled   scheme = "ToCC w/o unsch" // sends nothing without
@@ -25,6 +26,8 @@ const (
 	ndp     scheme = "NDP"
 	aeolus  scheme = "EP+Aeolus"
 	endless scheme = "ToCC w/o volume control" // and without unscheduled packets
+	homaTwo scheme = "Homa, 2 priorities"
+	virtual scheme = "ToCC+PrioPlus" // without unscheduled packets
 )
 
 // reactive are the schemes without tokens, which PFC protects from loss; compared are they and ToCC.
@@ -46,25 +49,29 @@ type method struct {
 	// others packets may come that are not lost.
 	Selective  bool
 	Reordering units.Duration
-	// Priorities says that small flows go first, in queues of their own (Homa).
-	Priorities bool
+	// Priorities is how many small flows have to go first, in queues of their own (Homa), and Channels how many on the
+	// delay of tokens (PrioPlus).
+	Priorities, Channels int
 }
 
 // schemes has a row for each. Reactive ones are HPCC's simulator's, which the paper ran: DCQCN as in NICs, with the
-// first set of the paper's footnote 1, and TIMELY and HPCC with their authors' parameters, in proportion to the round trip.
+// first set of the paper's footnote 1 and CNPs as in figure 7, and TIMELY and HPCC with their authors' parameters, in proportion to the round trip.
 var schemes = map[scheme]method{
-	dcqcn:  {Control: dcqcnSet1, CNPs: nicCNPs, Switches: lossless},
+	dcqcn:  {Control: dcqcnSet1, Switches: lossless},
+	often:  {Control: dcqcnSet1, CNPs: nicCNPs, Switches: lossless},
 	timely: {Control: "timely", Switches: lossless},
 	hpcc:   {Control: "hpcc", Switches: telemetry},
 
-	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet, Switches: limiting, Selective: true},
-	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet, Switches: limiting, Selective: true},
-	endless:     {Control: uncontrolled, Tokens: "tocc-nounsch:volume=off," + tokenSet, Switches: limiting, Selective: true},
+	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
+	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
+	endless:     {Control: uncontrolled, Tokens: "tocc-nounsch:volume=off," + tokenSet + byDCQCN, Switches: limiting, Selective: true},
 
 	credits: {Control: uncontrolled, Tokens: "expresspass", Switches: crediting, Selective: true},
 	aeolus:  {Control: uncontrolled, Tokens: "expresspass+aeolus", Switches: dropping, Selective: true},
 	ndp:     {Control: uncontrolled, Tokens: "ndp", Switches: trimming, Selective: true},
-	homa:    {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: true},
+	homa:    {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 8},
+	homaTwo: {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 2},
+	virtual: {Control: uncontrolled, Tokens: "tocc-nounsch:cc=none," + tokenSet, Switches: limiting, Selective: true, Channels: 12},
 
 	// Any congestion control, over tokens and over data.
 	"ToCC, dcqcn": overTokens(dcqcnSet1), "dcqcn": overData(dcqcnSet1),
@@ -73,14 +80,17 @@ var schemes = map[scheme]method{
 	"ToCC, timely": overTokens("timely"), "timely": overData("timely"),
 }
 
-// The paper's parameters of DCQCN (footnote 1), R_AI and R_HAI in proportion to a line of 100 Gb/s.
+// dcqcnSet1 is the first set of the paper's parameters of DCQCN, R_AI and R_HAI in proportion to a line of 100 Gb/s.
+const dcqcnSet1 = "dcqcn-nic:rate_period=900us,ai=0.0005line,hai=0.001line"
+
+// tokenSet is two packets for a token, the least that the paper takes with packets of a KB; byDCQCN is the same DCQCN.
 const (
-	dcqcnSet1 = "dcqcn-nic:rate_period=900us,ai=0.0005line,hai=0.001line"
-	dcqcnSet2 = "dcqcn-nic:rate_period=300us,ai=0.00005line,hai=0.0005line"
+	tokenSet = "k=2048B"
+	byDCQCN  = ",cc=" + dcqcnSet1
 )
 
-// tokenSet is two packets for a token, the least that the paper takes with packets of a KB, and DCQCN as token CC.
-const tokenSet = "k=2048B"
+// tokenShare is the limit of such tokens.
+var tokenShare = tocc.Limiter(tocc.TokenWire, tocc.Wire(2*payload, payload))
 
 // uncontrolled is for senders that wait for tokens.
 const uncontrolled = "fixed"
@@ -138,8 +148,7 @@ func limiting(n network) fabric.SwitchConfig {
 		ecn := marking.Scale(float64(r) / float64(100*units.Gbps))
 		var qs fabric.Queues
 		qs[0].ECN = ecn
-		released := tocc.Wire(2048, payload)
-		qs[tokens] = fabric.Queue{Share: tocc.Limiter(tocc.TokenWire, released), ECN: ecn.Scale(float64(tocc.TokenWire) / float64(released))}
+		qs[tokens] = fabric.Queue{Share: tokenShare, ECN: ecn.Scale(tokenShare / (1 - tokenShare))} // token to data, on the wire
 		return qs
 	}}
 }
