@@ -58,7 +58,7 @@ func parted(sizes *workload.Sizes, most units.Bytes, n int) (bounds []units.Byte
 	sum := 0.0
 	for i := range steps {
 		s := size(i)
-		if sum += float64(min(s, most)); sum >= total*float64(len(bounds)+1)/float64(n) && len(bounds) < n-1 && s < most {
+		if sum += float64(min(s, most)); sum >= total*float64(len(bounds)+1)/float64(n) && len(bounds) < n-1 {
 			if len(bounds) == 0 || s > bounds[len(bounds)-1] {
 				bounds = append(bounds, s)
 			}

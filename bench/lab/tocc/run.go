@@ -151,7 +151,7 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		chunk = 32 * units.MiB // a flow is a message: who is shortest is about all of it
 	}
 	cl, err := cluster.New(net, cluster.Config{
-		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering},
+		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering, MaxHeld: 1 << 16},
 		Seed: j.Seed, PathMTU: payload, CNPInterval: m.CNPs, Selective: m.Selective,
 		Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
 		Serve:   serve,

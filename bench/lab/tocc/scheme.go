@@ -68,7 +68,7 @@ var schemes = map[scheme]method{
 
 	credits: {Control: uncontrolled, Tokens: "expresspass", Switches: crediting, Selective: true},
 	aeolus:  {Control: uncontrolled, Tokens: "expresspass+aeolus", Switches: dropping, Selective: true},
-	ndp:     {Control: uncontrolled, Tokens: "ndp", Switches: trimming, Selective: true},
+	ndp:     {Control: uncontrolled, Tokens: "ndp", Switches: trimming, Selective: true, Reordering: ndpPatience},
 	homa:    {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 8},
 	homaTwo: {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 2},
 	virtual: {Control: uncontrolled, Tokens: "tocc-nounsch:cc=none," + tokenSet, Switches: limiting, Selective: true, Channels: 12},
