@@ -199,7 +199,7 @@ func (c *Controller) Decision(name cc.Flow) (cc.Decision, bool) {
 
 // Poll implements cc.Controller.
 func (c *Controller) Poll(now units.Time) units.Time {
-	if now == c.last && !c.news && c.config.Agent != nil { // again in the same round
+	if now == c.last && !c.news { // again in the same round: what came meanwhile waits for the next
 		return c.next
 	}
 	c.last, c.news = now, false

@@ -259,14 +259,17 @@ func (b *Board) Poll(now units.Time) units.Time {
 // obey does a command. One that says nothing sensible is counted.
 func (b *Board) obey(slot []byte) {
 	n, c := b.nic, &b.cmd
+	if op(slot[4]) == opResult { // most are
+		decodeResult(slot, &c.result)
+		n.write(Handle(le.Uint32(slot)), &c.result)
+		return
+	}
 	if c.decode(slot) != nil {
 		n.counters.Refused++
 		return
 	}
 	var err error
 	switch c.op {
-	case opResult:
-		n.write(c.flow, &c.result)
 	case opConfigure:
 		err = n.Configure(c.flow, c.binding)
 	case opAggregate:

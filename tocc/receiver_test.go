@@ -26,6 +26,8 @@ func TestDataDriven(t *testing.T) {
 		arrive(r, 1, 0, 2)
 		require.Len(t, grants(r, 2), 1, "packet %d", i)
 	}
+	r.Arrived(&cc.Arrival{Bytes: pkt, Again: true}, 3)
+	assert.EqualValues(t, 17*pkt, r.spent, "one that comes again used no token")
 	arrive(r, 43, 0, 3)
 	assert.Empty(t, grants(r, 3))
 	assert.Zero(t, r.Next(), "all that was granted came")
@@ -116,10 +118,10 @@ func TestRetells(t *testing.T) {
 	tokens := grants(r, units.Time(1).Add(50*us))
 	require.Len(t, tokens, 1)
 	assert.EqualValues(t, 5*pkt, tokens[0].Limit)
-	assert.Equal(t, cc.NoticeRepeat, tokens[0].Flags)
+	assert.Zero(t, tokens[0].Flags, "it is an answer, and needs none")
 }
 
-// One that waits is answered, also when there is nothing that it does not know, so that it hears of us.
+// One that waits is answered, also when there is nothing that it does not know, so that it takes us for alive.
 func TestAnswersWhoWaits(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=1pkt", paper)
 	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))

@@ -114,8 +114,14 @@ func TestLayers(t *testing.T) {
 	assert.Equal(t, "tor", layers[0].Name)
 	assert.Equal(t, "leaf", layers[1].Name)
 	a := measure(t, target, baseline(t, "dcqcn"), baseline(t, "experience"))
-	one := short(t, "2to1")
-	assert.Equal(t, a.Switches, measure(t, one, baseline(t, "dcqcn")).Switches, "two senders do not queue in the leaves")
+	for name, want := range map[string]int{"layers": 2, "switches": 6, "path": 5, "receiver": 1} {
+		assert.Len(t, short(t, "2to1/"+name).Layers(), want, name)
+	}
+	one := short(t, "2to1/receiver")
+	require.Len(t, a.Switches, 2)
+	assert.Equal(t, 1, a.Switches[1].Layer)
+	assert.InEpsilon(t, float64(a.Switches[0].Throughput), float64(a.Switches[1].Throughput), 0.05, "what the leaves send goes there")
+	assert.Equal(t, a.Switches[:1], measure(t, one, baseline(t, "dcqcn")).Switches, "two senders do not queue in the leaves")
 }
 
 func TestErrors(t *testing.T) {

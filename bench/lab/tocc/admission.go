@@ -1,10 +1,13 @@
 package tocc
 
 import (
+	"fmt"
+
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric/workload"
 	port "github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -15,26 +18,26 @@ func (r run) server(m method, control cc.Control, out *outcome) (func(workload.F
 	if m.Tokens == "" {
 		return func(workload.Flow) cluster.Service { return plain }, nil
 	}
-	spec, err := tocc.Parse(m.Tokens)
+	o, err := r.order(m)
 	if err != nil {
 		return nil, err
 	}
-	class := func(units.Bytes) port.Class { return port.ClassData }
-	if m.Priorities {
-		if spec, class, err = r.homa(m); err != nil {
-			return nil, err
-		}
+	if m.Priorities > 0 {
 		plain.AnswerClass = homaControl << 2
 	}
-	endpoints := make([]*tocc.Endpoint, r.Network.hosts())
+	endpoints := make([][]*tocc.Endpoint, r.Network.hosts())
 	for i := range endpoints {
-		endpoints[i] = spec.Endpoint() // whose granters know of each other
+		for _, spec := range o.specs {
+			endpoints[i] = append(endpoints[i], spec.Endpoint()) // whose granters know of each other
+		}
 	}
 	return func(f workload.Flow) cluster.Service {
-		s := plain
-		s.Class = class(f.Bytes)
+		s, group := plain, o.group(f.Bytes)
+		if m.Priorities > 0 {
+			s.Class = port.Classes + port.Class(group)
+		}
 		s.Admit = func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
-			gate, granter, err := endpoints[to].New(path)
+			gate, granter, err := endpoints[to][group%len(o.specs)].New(path)
 			if err == nil {
 				out.Admitted = append(out.Admitted, admitted{f.Bytes, gate.(tallied), granter.(tallied)})
 			}
@@ -44,26 +47,55 @@ func (r run) server(m method, control cc.Control, out *outcome) (func(workload.F
 	}, nil
 }
 
-// homa answers Homa's priorities for the traffic, and the class in which a sender sends a flow: the smaller first.
-// Homa has the one first of which least remains; here that is so but for how far each has come.
-func (r run) homa(m method) (tocc.Spec, func(units.Bytes) port.Class, error) {
-	sizes, err := workload.ByName(r.Traffic.Workload)
-	if err != nil {
-		return tocc.Spec{}, nil, err
-	}
-	bdp := r.Network.Host.Rate.Bytes(baseRTT)
-	spec, err := tocc.Parse(m.Tokens + ":" + homaSettings(sizes, bdp, homaScheduled[r.Traffic.Workload], homaLevels))
-	bounds := parted(sizes, units.Bytes(units.Forever), homaLevels)
-	return spec, func(size units.Bytes) port.Class {
-		class := port.Classes + homaLevels - 1
-		for _, b := range bounds {
-			if size <= b {
-				break
-			}
-			class--
+// order is how flows of different sizes are told apart.
+type order struct {
+	specs  []tocc.Spec   // one for all, or one for each group
+	bounds []units.Bytes // largest sizes of the groups but the last
+}
+
+// group is that of a size, 0 the largest flows.
+func (o order) group(size units.Bytes) int {
+	for i, b := range o.bounds {
+		if size <= b {
+			return len(o.bounds) - i
 		}
-		return class
-	}, err
+	}
+	return 0
+}
+
+// order answers that of a scheme. Groups have as many bytes each. A sender of Homa sends the message first of which
+// least remains; here a smaller group goes first, however far its messages have come.
+func (r run) order(m method) (o order, err error) {
+	text := m.Tokens
+	groups := max(m.Priorities, m.Channels)
+	var sizes *workload.Sizes
+	if groups > 0 {
+		if sizes, err = workload.ByName(r.Traffic.Workload); err != nil {
+			return o, err
+		}
+		o.bounds = parted(sizes, units.Bytes(units.Forever), groups)
+	}
+	if m.Priorities > 0 {
+		scheduled := min(homaScheduled[r.Traffic.Workload], m.Priorities-1)
+		text += ":" + homaSettings(sizes, r.Network.Host.Rate.Bytes(baseRTT), scheduled, m.Priorities)
+	}
+	spec, err := tocc.Parse(text)
+	if err != nil || m.Channels == 0 {
+		o.specs = []tocc.Spec{spec}
+		return o, err
+	}
+	channels, err := prioplus.ParseChannels(fmt.Sprintf("n=%d,high=0.25,low=0.375,direct=0.125", m.Channels))
+	if err != nil {
+		return o, err
+	}
+	inner, err := cc.Parse("swift:ai=0.0012BDP,beta=0.8,max_mdf=0.5,gate_by_delay=true")
+	if err != nil {
+		return o, err
+	}
+	for priority := range m.Channels {
+		o.specs = append(o.specs, spec.WithControl(prioplus.Spec{Inner: inner, Channels: channels, Priority: priority}))
+	}
+	return o, nil
 }
 
 // admitted is a flow with tokens.

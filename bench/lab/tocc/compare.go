@@ -92,3 +92,6 @@ func table(r *experiment.Results, name, title string, of []scheme, settings ...s
 
 // digits is a number with four of them.
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+
+// digitsText is digits as text.
+func digitsText(x float64) string { return fmt.Sprint(digits(x)) }

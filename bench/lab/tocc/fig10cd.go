@@ -10,7 +10,8 @@ import (
 
 // fig10cd: all to many, within a rack (c) and across (d).
 var fig10cd = &experiment.Experiment{
-	ID: "tocc/fig10cd",
+	ID:    "tocc/fig10cd",
+	Seeds: testbedSeeds,
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		cells := testbedCells(s, testbed{Pattern: intraRack}, testbed{Pattern: interRack})
 		for _, c := range testbedCells(s, testbed{Pattern: allToAll}) { // to compare ToCC with itself

@@ -10,6 +10,7 @@ import (
 // fig10e: how far completion times of figure 10a's messages for bandwidth lie apart.
 var fig10e = &experiment.Experiment{
 	ID:    "tocc/fig10e",
+	Seeds: testbedSeeds,
 	Cells: fig10a.Cells,
 	Run:   runTestbed,
 	Judge: func(r *experiment.Results) {

@@ -12,6 +12,7 @@ import (
 // fig10f: nothing but an incast, so that what is kept for tokens is lost.
 var fig10f = &experiment.Experiment{
 	ID:    "tocc/fig10f",
+	Seeds: testbedSeeds,
 	Cells: func(s experiment.Scale) []experiment.Cell { return testbedCells(s, testbed{Pattern: incast}) },
 	Run:   runTestbed,
 	Judge: func(r *experiment.Results) {

@@ -2,6 +2,7 @@ package tocc
 
 import (
 	"math"
+	"slices"
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
@@ -48,5 +49,10 @@ func headlineSettings(s experiment.Scale) []setting {
 	return all
 }
 
-// headlineSchemes are those that are compared in a setting.
-func headlineSchemes(setting) []scheme { return compared }
+// headlineSchemes are those that are compared in a setting: in that of figure 6d token schemes, too.
+func headlineSchemes(m setting) []scheme {
+	if m == mix(experiment.Full) || m == mix(experiment.Small) {
+		return slices.Concat(compared, []scheme{homa, credits, aeolus})
+	}
+	return compared
+}

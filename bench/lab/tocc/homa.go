@@ -12,7 +12,6 @@ import (
 // workload; and one above them for grants and ACKs.
 
 const (
-	homaLevels = 8
 	// homaControl is the DSCP of grants and ACKs, and homaQueue their queue.
 	homaControl = 57
 	homaQueue   = 8
@@ -59,7 +58,7 @@ func parted(sizes *workload.Sizes, most units.Bytes, n int) (bounds []units.Byte
 	sum := 0.0
 	for i := range steps {
 		s := size(i)
-		if sum += float64(min(s, most)); sum >= total*float64(len(bounds)+1)/float64(n) && len(bounds) < n-1 && s < most {
+		if sum += float64(min(s, most)); sum >= total*float64(len(bounds)+1)/float64(n) && len(bounds) < n-1 {
 			if len(bounds) == 0 || s > bounds[len(bounds)-1] {
 				bounds = append(bounds, s)
 			}

@@ -43,6 +43,7 @@ type outcome struct {
 	Sent, Lost, Trimmed float64     // packets of the data's queues
 	Data, Again         float64     // packets of data that hosts sent, and those of them sent again
 	Timeouts            float64
+	Goodput             float64 // payload of flows that ended while flows came, of what hosts' links carry
 	Pauses              float64 // PAUSE frames of switches
 	PausedShare         float64 // of the time of all ports, on average
 }
@@ -92,7 +93,34 @@ func serve(j *experiment.Job) error {
 	j.Value("trimmed", out.Trimmed)
 	j.Value("pauses", out.Pauses)
 	j.Value("paused", out.PausedShare)
+	j.Value("again", out.Again)
+	j.Value("timeouts", out.Timeouts)
+	j.Value("data", out.Data)
+	j.Value("goodput", out.Goodput)
+	var single experiment.Values
+	for _, f := range out.Flows {
+		if f.Bytes <= payload {
+			single = append(single, f.FCT.Seconds())
+		}
+	}
+	if len(single) > 0 {
+		j.Value("packet", single.Percentile(50))
+	}
+	if len(out.Admitted) > 0 {
+		unused, most := out.unused()
+		j.Value("unused", unused)
+		j.Value("most unused", most)
+	}
 	return nil
+}
+
+// unused answers how many bytes of tokens a flow was granted and did not send by, on average and at most.
+func (o *outcome) unused() (mean, most float64) {
+	for _, a := range o.Admitted {
+		x := float64(a.Granter.Tally().Granted - (a.Bytes - a.Gate.Tally().Unscheduled))
+		mean, most = mean+x/float64(len(o.Admitted)), max(most, x)
+	}
+	return mean, most
 }
 
 // simulate runs until all flows have ended.
@@ -114,16 +142,16 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	parts := fabric.Parts{
 		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: m.Switches(r.Network),
 	}
-	if m.Priorities {
-		parts.Classify, parts.Host.DataClasses = homaClassify(), homaLevels
+	if m.Priorities > 0 {
+		parts.Classify, parts.Host.DataClasses = homaClassify(), m.Priorities
 	}
 	net := r.Network.Build(parts)
 	chunk := units.MiB
-	if m.Priorities {
+	if m.Priorities > 0 {
 		chunk = 32 * units.MiB // a flow is a message: who is shortest is about all of it
 	}
 	cl, err := cluster.New(net, cluster.Config{
-		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering},
+		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering, MaxHeld: 1 << 16},
 		Seed: j.Seed, PathMTU: payload, CNPInterval: m.CNPs, Selective: m.Selective,
 		Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
 		Serve:   serve,
@@ -158,14 +186,20 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		return nil, fmt.Errorf("%d flows have not ended after %v", cl.Running(), net.Now().Sub(begin))
 	}
 	out.count(net, net.Now().Sub(begin))
-	if dbgEnd != nil {
-		dbgEnd(net)
-	}
 	for _, n := range cl.Nodes {
 		c := n.Endpoint.Counters()
 		out.Again += float64(c.Retransmitted)
 		out.Timeouts += float64(c.Timeouts)
 	}
+	delivered := units.Bytes(0)
+	for _, f := range out.Flows {
+		out.Data += float64((f.Bytes + payload - 1) / payload)
+		if units.Duration(f.At)+f.FCT <= span {
+			delivered += f.Bytes
+		}
+	}
+	out.Data += out.Again
+	out.Goodput = float64(delivered) * 8 / (span.Seconds() * float64(r.Network.Host.Rate) * float64(r.Network.hosts()))
 	return out, nil
 }
 
@@ -190,5 +224,3 @@ func (o *outcome) count(net *fabric.Network, took units.Duration) {
 	}
 	o.PausedShare /= ports
 }
-
-var dbgEnd func(*fabric.Network)

@@ -26,6 +26,8 @@ const (
 	ndp     scheme = "NDP"
 	aeolus  scheme = "EP+Aeolus"
 	endless scheme = "ToCC w/o volume control" // and without unscheduled packets
+	homaTwo scheme = "Homa, 2 priorities"
+	virtual scheme = "ToCC+PrioPlus" // without unscheduled packets
 )
 
 // reactive are the schemes without tokens, which PFC protects from loss; compared are they and ToCC.
@@ -47,8 +49,9 @@ type method struct {
 	// others packets may come that are not lost.
 	Selective  bool
 	Reordering units.Duration
-	// Priorities says that small flows go first, in queues of their own (Homa).
-	Priorities bool
+	// Priorities is how many small flows have to go first, in queues of their own (Homa), and Channels how many on the
+	// delay of tokens (PrioPlus).
+	Priorities, Channels int
 }
 
 // schemes has a row for each. Reactive ones are HPCC's simulator's, which the paper ran: DCQCN as in NICs, with the
@@ -65,8 +68,10 @@ var schemes = map[scheme]method{
 
 	credits: {Control: uncontrolled, Tokens: "expresspass", Switches: crediting, Selective: true},
 	aeolus:  {Control: uncontrolled, Tokens: "expresspass+aeolus", Switches: dropping, Selective: true},
-	ndp:     {Control: uncontrolled, Tokens: "ndp", Switches: trimming, Selective: true},
-	homa:    {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: true},
+	ndp:     {Control: uncontrolled, Tokens: "ndp", Switches: trimming, Selective: true, Reordering: ndpPatience},
+	homa:    {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 8},
+	homaTwo: {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 2},
+	virtual: {Control: uncontrolled, Tokens: "tocc-nounsch:cc=none," + tokenSet, Switches: limiting, Selective: true, Channels: 12},
 
 	// Any congestion control, over tokens and over data.
 	"ToCC, dcqcn": overTokens(dcqcnSet1), "dcqcn": overData(dcqcnSet1),

@@ -104,11 +104,11 @@ type testbedOutcome struct {
 func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	clos := fabric.ToCCTestbed()
 	clos.HostsPerLeaf = t.Rack
-	config, switches, err := t.Scheme.configs()
+	config, err := t.Scheme.config()
 	if err != nil {
 		return nil, err
 	}
-	net := clos.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: switches})
+	net := clos.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: testbedSwitches()})
 	config.Seed, config.PathMTU, config.Timeout = j.Seed, testbedPayload, 14
 	config.SendDepth, config.Chunk = t.depth(), max(t.Bytes, latencyBytes)
 	cl, err := cluster.New(net, config)

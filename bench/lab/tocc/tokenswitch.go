@@ -9,42 +9,41 @@ import (
 
 // Switches of the other token schemes. None has PFC: what there is no room for is lost.
 
-// Lengths in a switch's buffer, with check sequence and without preamble and gap.
-const (
-	fullStored  = payload + tocc.PacketWire - gap
-	tokenStored = tocc.TokenWire - gap
-	gap         = 20
-)
-
-// creditQueue is ExpressPass's: as few credits wait as its model has it, and the next is dropped. What a credit lets
-// go says which it was, and may have a RETH, which also makes room for its part of an ACK: both directions together
-// must not fill more than the link, for nothing else keeps queues short.
-var creditQueue = fabric.Queue{
-	Share: tocc.Limiter(tocc.TokenWire, tocc.Wire(payload, payload)+wire.XCHLen+wire.InnerLen+wire.GrantLen+wire.RETHLen),
-	Limit: 8 * tokenStored,
-}
-
-// crediting is a switch of ExpressPass.
-func crediting(n network) fabric.SwitchConfig {
-	return fabric.SwitchConfig{Buffer: shared(n, buffer), Queues: fabric.Queues{tokens: creditQueue}.At()}
-}
-
-// dropping is one of Aeolus over ExpressPass: an unscheduled packet that finds more than 8 KB is dropped (ToCC section VI).
-func dropping(n network) fabric.SwitchConfig {
-	qs := fabric.Queues{0: {SelectiveDrop: 8000}, tokens: creditQueue}
-	return fabric.SwitchConfig{Buffer: shared(n, buffer), Queues: qs.At()}
-}
+// credited is what a credit releases, on the wire. The packet says which credit it was, and may have a RETH, which also
+// makes room for its part of an ACK: both directions together must not fill more than the link, for nothing else
+// keeps queues short.
+const credited = payload + tocc.PacketWire + wire.XCHLen + wire.InnerLen + wire.GrantLen + wire.RETHLen
 
 // trimmedDSCP is what headers of trimmed packets have.
 const trimmedDSCP = 50
 
-// trimming is one of NDP: eight packets wait, and the headers of others go ahead. As many bytes of headers wait.
-func trimming(n network) fabric.SwitchConfig {
-	qs := fabric.Queues{0: {Trim: 8 * fullStored, TrimTo: answers, TrimDSCP: trimmedDSCP}}
-	return fabric.SwitchConfig{Buffer: shared(n, buffer), Queues: qs.At()}
+func crediting(network) fabric.SwitchConfig {
+	return fabric.ExpressPassSwitch(tocc.TokenWire, credited).Config()
 }
 
-// prioritising is one of Homa, with a queue for each of eight priorities and one above them, and 35 MB at any rate.
-func prioritising(network) fabric.SwitchConfig {
-	return fabric.SwitchConfig{Buffer: 35 * 1000 * units.Bytes(1000)}
+func dropping(network) fabric.SwitchConfig {
+	return fabric.ExpressPassSwitch(tocc.TokenWire, credited).WithAeolus().Config()
 }
+
+// ndpPatience is how long a packet may be missing whose header did not come: NDP's timeout.
+const ndpPatience = units.Millisecond
+
+// trimming serves ten headers for a packet of data (NDP, section 3.1), in bytes on the wire: in strict priority
+// headers of packets that are sent again, and trimmed again, can keep data from leaving for ever. As many headers wait as
+// in NDP's switches, whose eight packets are of 9 KB.
+func trimming(network) fabric.SwitchConfig {
+	const header = 84
+	c := fabric.NDPSwitch(payload+tocc.PacketWire, trimmedDSCP).Config()
+	of := c.Queues
+	c.Queues = func(r units.BitRate) fabric.Queues {
+		qs := of(r)
+		qs[0].Level, qs[0].Weight = answers, int(payload+tocc.PacketWire)
+		qs[answers].Level, qs[answers].Weight = answers, 10*header
+		qs[answers].Limit = 8 * 9000
+		return qs
+	}
+	return c
+}
+
+// prioritising has Homa's 35 MB at any rate.
+func prioritising(network) fabric.SwitchConfig { return fabric.HomaSwitch().Config() }
