@@ -365,14 +365,18 @@ func (qp *QueuePair) silent(now units.Time) {
 	e.activate(qp)
 }
 
-// atGate says whether the oldest packet of those that are not acknowledged waits at the gate.
-func (qp *QueuePair) atGate() bool {
+// atGate says whether the oldest packet of those that are not acknowledged waits at the gate, and for nothing else: one
+// that has its tokens may still not fit the window, beside what waits behind it at the peer.
+func (qp *QueuePair) atGate(now units.Time) bool {
 	r, a := &qp.req, qp.adm
 	switch {
 	case a == nil || !a.shut:
 		return false
 	case r.recovery != nil:
-		return r.recovery.lost.has(r.una)
+		return r.recovery.lost.has(r.una) && !qp.admitsLost(now)
+	case r.sndNxt != r.una || r.next == r.posted:
+		return false
 	}
-	return r.sndNxt == r.una && r.next != r.posted
+	w := &qp.send[r.next&r.mask]
+	return !w.op.answered() && !qp.admits(w, r.packet, false, now)
 }
