@@ -144,38 +144,26 @@ func (a *Anneal) compare(my *Measurement) {
 	a.last = it
 }
 
-// perturb moves each parameter by up to a step of its range, at random, and then to where Kmax is below XOFF. The paper
-// does not say what its perturbation is.
+// perturb moves parameters, each with a chance of one half and one at least, by up to a step of their ranges, at random; what
+// would leave its range stops at its end, where the best watermarks often are. Then it moves to where Kmax is below XOFF. The
+// paper does not say what its perturbation is.
 func (a *Anneal) perturb() []place {
 	y := slices.Clone(a.x)
+	one := a.rng.IntN(axes * len(y))
 	for i := range y {
 		for j, n := range a.Layers[i].Space.sizes() {
+			if coin := a.rng.IntN(2) == 0; !coin && i*axes+j != one {
+				continue
+			}
 			by := (2*a.rng.Float64() - 1) * a.step * float64(n-1)
-			y[i][j] = mirror(y[i][j]+int(math.Round(by)), n)
+			if math.Abs(by) < 1 { // the least there is
+				by = math.Copysign(1, by)
+			}
+			y[i][j] = max(0, min(y[i][j]+int(math.Round(by)), n-1))
 		}
-	}
-	if slices.Equal(y, a.x) { // a small step in a coarse range: one of them moves by one
-		i, j := a.rng.IntN(len(y)), a.rng.IntN(axes)
-		n := a.Layers[i].Space.sizes()[j]
-		y[i][j] = mirror(y[i][j]+1-2*a.rng.IntN(2), n)
 	}
 	for i := range y {
 		y[i] = a.Layers[i].project(y[i])
 	}
 	return y
-}
-
-// mirror brings an index back into [0, n), as far from the border as it was beyond.
-func mirror(i, n int) int {
-	if n == 1 {
-		return 0
-	}
-	i %= 2 * (n - 1)
-	if i < 0 {
-		i = -i
-	}
-	if i >= n {
-		i = 2*(n-1) - i
-	}
-	return i
 }

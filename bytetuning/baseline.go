@@ -11,9 +11,11 @@ import (
 
 // Path is what baselines are computed from.
 type Path struct {
-	Rate units.BitRate // of the hosts' links
-	RTT  units.Duration
-	MTU  units.Bytes
+	Rate   units.BitRate // of the hosts' links
+	Uplink units.BitRate // of the fastest link, if it is another
+	Link   units.Duration
+	RTT    units.Duration
+	MTU    units.Bytes
 }
 
 // frame is a full packet of RoCEv2 with a path MTU of 4096 and its headers.
@@ -22,14 +24,20 @@ const frame units.Bytes = 4200
 // pauseResponse is how long a port goes on after it heard a pause: 3840 bit times (802.3, annex 31B.3.7).
 const pauseResponse units.Bytes = 480
 
+// headroom is twice equation 5 at the fastest link: switches count whole cells and preambles, and all ports of a
+// layer have one headroom here.
 func (p Path) headroom() units.Bytes {
-	mtu := p.MTU
+	mtu, link := p.MTU, p.Link
 	if mtu == 0 {
 		mtu = frame
 	}
-	const link = 500 * units.Nanosecond // 100 m
-	return Headroom(p.Rate, link, mtu, pauseResponse)
+	if link == 0 {
+		link = 500 * units.Nanosecond // 100 m
+	}
+	return 2 * Headroom(p.fastest(), link, mtu, pauseResponse)
 }
+
+func (p Path) fastest() units.BitRate { return max(p.Rate, p.Uplink) }
 
 // step is a threshold at which marking begins with all: Kmax is a cell above.
 func (p Path) step(k units.Bytes) Watermark {
@@ -42,7 +50,7 @@ func (p Path) perRate(b units.Bytes, rate units.BitRate) units.Bytes {
 }
 
 // baselines are watermarks that somebody gave (tables 2 and 3). Where a source has no α or headroom, α is HPCC's 1/8,
-// and headroom equation 5's for links of 100 m.
+// and headroom is Path's.
 var baselines = map[string]func(Path) Watermark{
 	// The paper's experience-based watermark is not disclosed. OURS.
 	"experience": func(Path) Watermark {
@@ -56,9 +64,13 @@ var baselines = map[string]func(Path) Watermark{
 		}
 		return w
 	},
-	// Zhu et al., SIGCOMM 2015: 5 KB, 200 KB, 1 %, headroom 22.4 KB, β 8, at 40GE.
-	"dcqcn": func(Path) Watermark {
-		return Watermark{Kmin: 5_000, Kmax: 200_000, Pmax: 1, Headroom: 22_400, Alpha: 3}
+	// Zhu et al., SIGCOMM 2015: 5 KB, 200 KB, 1 %, headroom 22.4 KB, β 8, at 40GE. A faster link needs more headroom.
+	"dcqcn": func(p Path) Watermark {
+		headroom := units.Bytes(22_400)
+		if p.fastest() > 40*units.Gbps {
+			headroom = max(p.headroom(), headroom)
+		}
+		return Watermark{Kmin: 5_000, Kmax: 200_000, Pmax: 1, Headroom: headroom, Alpha: 3}
 	},
 	// Alizadeh et al., SIGCOMM 2010: 58.5 KB at 10GE.
 	"dctcp": func(p Path) Watermark { return p.step(p.perRate(58_500, 10*units.Gbps)) },

@@ -112,16 +112,22 @@ func TestBaselines(t *testing.T) {
 	p := Path{Rate: 25 * units.Gbps, RTT: 10 * units.Microsecond}
 	for name, want := range map[string]string{
 		"experience":   "250KiB/500KiB/20% headroom 75KiB alpha 1/8",
-		"manufacturer": "7000B/200000B/10% headroom 12005B alpha 1/8",
+		"manufacturer": "7000B/200000B/10% headroom 24010B alpha 1/8",
 		"dcqcn":        "5000B/200000B/1% headroom 22400B alpha 8",
-		"dctcp":        "146250B/146506B/100% headroom 12005B alpha 1/8",
-		"ecnstar":      "31250B/31506B/100% headroom 12005B alpha 1/8",
-		"HPCC":         "100000B/400000B/20% headroom 12005B alpha 1/8",
+		"dctcp":        "146250B/146506B/100% headroom 24010B alpha 1/8",
+		"ecnstar":      "31250B/31506B/100% headroom 24010B alpha 1/8",
+		"HPCC":         "100000B/400000B/20% headroom 24010B alpha 1/8",
 	} {
 		w, err := Baseline(name, p)
 		require.NoError(t, err)
 		require.NoError(t, w.Validate())
 		assert.Equal(t, want, w.String())
+	}
+	p.Uplink, p.Link, p.MTU = 100*units.Gbps, units.Microsecond, 1110
+	for _, name := range Baselines() {
+		w, err := Baseline(name, p)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, w.Headroom, units.Bytes(55_400), name) // 2 x (25000 + 2 x 1110 + 480)
 	}
 	_, err := Baseline("best", p)
 	assert.EqualError(t, err, `bytetuning: no baseline "best"; there are dcqcn, dctcp, ecnstar, experience, hpcc, manufacturer`)

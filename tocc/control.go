@@ -219,14 +219,14 @@ func (c *control) asked(seq uint16, now units.Time) {
 // timer is when a question is due, or its answer overdue; 0 never.
 func (c *control) timer() units.Time {
 	if c.asks {
-		return sooner(c.probeAt, moment(c.askedAt.Add(mostPatience)))
+		return sooner(c.probeAt, moment(c.askedAt.Add(answerPatience)))
 	}
 	return c.probeAt
 }
 
 // lapse gives up waiting for an answer.
 func (c *control) lapse(r *Receiver, now units.Time) {
-	if c.asks && !c.askedAt.Add(mostPatience).After(now) {
+	if c.asks && !c.askedAt.Add(answerPatience).After(now) {
 		c.asks = false
 		c.prepare(r, cc.RTO).Probe = true
 		c.report(r, now)

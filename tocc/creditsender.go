@@ -27,7 +27,7 @@ type credit struct {
 }
 
 func newCreditSender(p *plan) *CreditSender {
-	return &CreditSender{sender: sender{plan: p}, credits: make([]credit, min(max(p.bdp/p.unit, 8), 128))}
+	return &CreditSender{sender: sender{plan: p, patience: newPatience(p.path.BaseRTT)}, credits: make([]credit, min(max(p.bdp/p.unit, 8), 128))}
 }
 
 // Wants implements cc.Gate.
@@ -116,6 +116,7 @@ func (s *CreditSender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	}
 	s.backlog(b)
 	s.expire(now)
+	s.progress(s.blocked(), now)
 	s.heard(n, now)
 	s.count(now)
 	s.tally.Granted += units.Bytes(n.Limit)
@@ -126,7 +127,7 @@ func (s *CreditSender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	s.n++
 	*s.at(s.n - 1) = credit{n.Seq, units.Bytes(n.Limit), now}
 	if s.waits == 0 { // it comes though nothing is left: wasted, and the stop may be lost
-		s.askBy(s.asked.Add(2*s.path.BaseRTT), now)
+		s.askBy(s.patience.said.Add(2*s.path.BaseRTT), now)
 	}
 	s.settle(now)
 	return nil
@@ -165,7 +166,7 @@ func (s *CreditSender) settle(now units.Time) {
 		s.next = sooner(s.next, moment(s.at(0).at.Add(s.age)))
 	}
 	if s.blocked() {
-		s.next = sooner(s.next, s.breaker())
+		s.next = sooner(s.next, s.patience.until())
 	}
 }
 
@@ -179,7 +180,7 @@ func (s *CreditSender) early() bool {
 func (s *CreditSender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	s.backlog(b)
 	s.expire(now)
-	repeat := s.blocked() && !s.breaker().After(now)
+	repeat := s.blocked() && !s.patience.until().After(now)
 	n, ok := s.emit(repeat, now)
 	if ok {
 		n.Spent, n.Demand = uint32(s.spent), uint32(s.spent+s.needs())

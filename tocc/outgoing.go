@@ -27,13 +27,10 @@ type sender struct {
 	answers  bool // a TOKEN asked
 	question uint16
 
-	rtsAt units.Time // when an RTS is due; 0 none is
-	asked units.Time // when the last one left
-	left  units.Time // when a packet did
-	alive units.Time // when a packet left on a token, or one came
-	tries uint8      // of the deadlock breaker
-	next  units.Time
-	tally Tally
+	rtsAt    units.Time // when an RTS is due; 0 none is
+	patience patience   // of the deadlock breaker: progress is a packet that leaves, or a token
+	next     units.Time
+	tally    Tally
 }
 
 // Tally counts what an end of a flow did.
@@ -64,7 +61,7 @@ func (s *sender) backlog(b cc.Backlog) {
 func (s *sender) posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
 	s.backlog(b)
 	if bytes > 0 && b.Waits <= bytes { // nothing waited: a burst is as a new flow
-		s.alive, s.tries = now, 0
+		s.patience.renew(now)
 		s.allow(s.unsch - s.loose)
 		s.opens = 2*s.allowance >= s.unsch
 		s.tail = s.drop && s.allowance > 0
@@ -90,7 +87,7 @@ func (s *sender) isUnscheduled(p *cc.Outgoing) bool {
 // took is that a packet leaves: what is marked on it, and whether it asks for more.
 func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore bool) {
 	s.backlog(p.Backlog)
-	s.left, s.alive, s.tries = now, now, 0
+	s.patience.from = now
 	if p.Message > 0 {
 		s.size = p.Message
 	}
@@ -155,7 +152,6 @@ func (s *sender) lost(b cc.Backlog) {
 
 // heard takes in what every TOKEN may say.
 func (s *sender) heard(n *cc.Notice, now units.Time) {
-	s.alive, s.tries = now, 0
 	s.level = min(n.Priority, mostLevel)
 	if n.Flags&cc.NoticeAsks != 0 {
 		s.answers, s.question = true, n.Seq
@@ -187,18 +183,17 @@ func (s *sender) askBy(at, now units.Time) {
 // timers answers when the RTSs of all senders are due.
 func (s *sender) timers() units.Time {
 	if s.answers || s.urgent {
-		return moment(s.alive)
+		return moment(s.patience.from)
 	}
 	return s.rtsAt
 }
 
-// breaker is when to say again what waits, though nothing has come since (deadlock breaker).
-func (s *sender) breaker() units.Time {
-	since := s.alive
-	if s.asked.After(since) {
-		since = s.asked
+// progress is that a token came, where blocked says that one was waited for.
+func (s *sender) progress(blocked bool, now units.Time) {
+	if blocked {
+		s.patience.timed(now.Sub(s.patience.from))
 	}
-	return moment(since.Add(s.wait(s.tries)))
+	s.patience.from = now
 }
 
 // emit answers the RTS that is due, counters left out.
@@ -210,7 +205,7 @@ func (s *sender) emit(repeat bool, now units.Time) (cc.Notice, bool) {
 	n := cc.Notice{Kind: cc.NoticeRTS, CE: s.ce}
 	if repeat {
 		n.Flags |= cc.NoticeRepeat
-		s.tries++
+		s.patience.repeated()
 		s.tally.Repeats++
 	}
 	if s.answers {
@@ -228,7 +223,7 @@ func (s *sender) emit(repeat bool, now units.Time) (cc.Notice, bool) {
 	}
 	s.answers, s.urgent, s.opens, s.marked = false, false, false, false
 	s.open = s.waits > 0
-	s.asked, s.rtsAt = now, 0
+	s.patience.said, s.rtsAt = now, 0
 	s.tally.Notices++
 	return n, true
 }

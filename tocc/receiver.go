@@ -21,11 +21,13 @@ type Receiver struct {
 	more   bool        // the newest data asks for more
 
 	seq    uint16
-	ce     uint16     // of the newest RTS
-	retell bool       // the sender does not know limit
-	heard  units.Time // from the sender, or said to it
-	tries  uint8      // of repeats
+	ce     uint16 // of the newest RTS
+	retell bool   // the sender does not know limit
 	next   units.Time
+
+	patience patience    // until a TOKEN is said again: progress is data, or an RTS with news
+	timed    units.Bytes // the limit whose loop is measured; 0 none is
+	timedAt  units.Time  // when it was granted
 
 	control control
 	shared  *schedule
@@ -35,7 +37,7 @@ type Receiver struct {
 }
 
 func newReceiver(p *plan, a cc.Algorithm, shared *schedule) *Receiver {
-	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared}
+	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared, patience: newPatience(p.path.BaseRTT)}
 	r.control.start(a, p)
 	return r
 }
@@ -48,29 +50,32 @@ func (r *Receiver) Window() units.Bytes { return r.window }
 
 // Arrived implements cc.Granter.
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
-	r.alive(now)
+	r.patience.from = now
 	before := r.demand
-	switch {
-	case a.Again:
-		// Its token was counted when it came first.
-	case a.Set&cc.MarkUnscheduled != 0:
+	if !a.Again { // else it counted when it came first
+		r.arrived(a)
+		r.control.arrived(r, a, now)
+	}
+	r.settle(before, now)
+}
+
+func (r *Receiver) arrived(a *cc.Arrival) {
+	if a.Set&cc.MarkUnscheduled != 0 {
 		r.unseen = max(0, r.unseen-a.Bytes)
 		r.tally.Unscheduled += a.Bytes
-	default:
+	} else {
 		r.unseen = 0 // they left before
 		r.used(r.seen + a.Bytes)
 	}
-	if a.Set&cc.MarkTokenMarked != 0 && !a.Again {
+	if a.Set&cc.MarkTokenMarked != 0 {
 		r.ce++
 	}
-	if !a.Behind { // or what it says is old
-		r.more = a.Set&cc.MarkWantsMore != 0
+	if a.Behind {
+		return // what it says of demand is old
 	}
-	if r.more && !a.Behind {
+	if r.more = a.Set&cc.MarkWantsMore != 0; r.more {
 		r.demand = max(r.demand, r.spent+r.wanted(a.Bytes, a.Set))
 	}
-	r.control.arrived(r, a, now)
-	r.settle(before, now)
 }
 
 // Missing implements cc.Granter: what was lost needs tokens again.
@@ -108,19 +113,22 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	case waste > spent:
 		return errDiscarded
 	}
-	r.alive(now)
+	if n.Flags&cc.NoticeRepeat == 0 {
+		r.patience.from = now
+	}
 	r.more = false
 	before := r.demand
 	r.demand = max(r.demand, spent+needs)
-	r.open = n.Flags&cc.NoticeEnds == 0
 	if n.Flags&cc.NoticeUnscheduled != 0 && n.Flags&cc.NoticeRepeat == 0 {
 		r.unseen = r.unsch
 	}
 	if spent >= r.told && waste >= r.waste {
 		r.told, r.waste = spent, waste
+		r.open = n.Flags&cc.NoticeEnds == 0
 		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
 			r.seen, r.unseen = spent-waste, 0
-			r.retell = needs > 0 // it waits, and may have lost a TOKEN; or it takes a silent peer for dead
+			r.patience.doubt = true
+			r.retell = n.Flags&cc.NoticeAnswers == 0 && (spent < r.limit || r.open) // who answers has heard of us
 		}
 		r.used(r.seen)
 		r.control.skipped(r)
@@ -135,9 +143,6 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	r.settle(before, now)
 	return nil
 }
-
-// alive is that the sender was heard of.
-func (r *Receiver) alive(now units.Time) { r.heard, r.tries = now, 0 }
 
 // wants is how much may still be granted; without volume control as much as comes.
 func (r *Receiver) wants() units.Bytes {
@@ -165,25 +170,41 @@ func (r *Receiver) grants() bool {
 // waiting says whether the receiver waits to hear of the sender.
 func (r *Receiver) waiting() bool { return r.limit > r.spent || r.unseen > 0 && r.wants() > 0 }
 
+// retellAt is when to answer a sender that repeats itself: what was said of late is still on its way.
+func (r *Receiver) retellAt(now units.Time) units.Time {
+	wait := max(r.patience.least, r.patience.loop)
+	if r.limit == r.spent { // that we are here is news enough
+		wait = answerPatience
+	}
+	if at := r.patience.said.Add(wait); at.After(now) {
+		return moment(at)
+	}
+	return moment(now)
+}
+
 // settle decides when to say what.
 func (r *Receiver) settle(before units.Bytes, now units.Time) {
 	if r.overcommit > 0 {
 		r.shared.update(r, now)
 	}
 	r.control.posted(r, before, now)
+	if r.timed > 0 && r.spent >= r.timed {
+		r.patience.timed(now.Sub(r.timedAt))
+		r.timed = 0
+	}
 	r.schedule(now)
 }
 
 func (r *Receiver) schedule(now units.Time) {
 	r.next = r.control.timer()
-	switch {
-	case r.retell:
-		r.next = moment(now)
-	case r.grants():
+	if r.retell {
+		r.next = sooner(r.next, r.retellAt(now))
+	}
+	if r.grants() {
 		r.next = sooner(r.next, r.control.from(now))
 	}
 	if r.waiting() {
-		r.next = sooner(r.next, moment(r.heard.Add(r.wait(r.tries))))
+		r.next = sooner(r.next, r.patience.until())
 	}
 }
 
@@ -201,15 +222,19 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 		r.control.asked(r.seq+1, now)
 	case r.grants() && !r.control.from(now).After(now):
 		r.grant(&n, now)
-	case r.retell:
-	case r.waiting() && !r.heard.Add(r.wait(r.tries)).After(now):
+	case r.retell && !r.retellAt(now).After(now):
+		if r.limit > r.spent { // else it says that we are here, and the sender that knows it need not answer
+			n.Flags = cc.NoticeRepeat
+		}
+		r.patience.doubt = true
+	case r.waiting() && !r.patience.until().After(now):
 		n.Flags = cc.NoticeRepeat
 		r.unseen = 0
-		r.tries++
+		r.patience.repeated()
 		r.tally.Repeats++
 		r.control.repeated()
 		if r.limit == r.spent { // it was about unscheduled packets, and there is nothing to repeat
-			r.heard = now
+			r.patience.said = now
 			r.settle(before, now)
 			return cc.Notice{}, false
 		}
@@ -218,7 +243,7 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 		return cc.Notice{}, false
 	}
 	r.retell = false
-	r.heard = now
+	r.patience.said = now
 	r.seq++
 	n.Limit, n.Seq = uint32(r.limit), r.seq
 	r.tally.Notices++
@@ -229,8 +254,14 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 // grant lets one token go.
 func (r *Receiver) grant(n *cc.Notice, now units.Time) {
 	bytes := min(r.k, r.wants())
-	wire := r.wire(bytes)
+	wire := r.kw
+	if bytes < r.k {
+		wire = r.wire(bytes)
+	}
 	r.limit += bytes
+	if r.timed == 0 {
+		r.timed, r.timedAt = r.limit, now
+	}
 	r.demand = max(r.demand, r.limit)
 	n.Releases = r.spacing(wire)
 	n.Priority = uint8(r.Rank())

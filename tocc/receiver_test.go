@@ -26,6 +26,8 @@ func TestDataDriven(t *testing.T) {
 		arrive(r, 1, 0, 2)
 		require.Len(t, grants(r, 2), 1, "packet %d", i)
 	}
+	r.Arrived(&cc.Arrival{Bytes: pkt, Again: true}, 3)
+	assert.EqualValues(t, 17*pkt, r.spent, "one that comes again used no token")
 	arrive(r, 43, 0, 3)
 	assert.Empty(t, grants(r, 3))
 	assert.Zero(t, r.Next(), "all that was granted came")
@@ -89,7 +91,7 @@ func TestRepeats(t *testing.T) {
 	now := units.Time(0).Add(us)
 	require.NoError(t, r.Hear(rts(2*pkt, 0), now))
 	require.Len(t, grants(r, now), 2)
-	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us, 1000 * us, 1000 * us} {
+	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us, 1600 * us, 3200 * us, 4000 * us, 4000 * us} {
 		require.Empty(t, grants(r, now.Add(after-1)))
 		now = now.Add(after)
 		tokens := grants(r, now)
@@ -104,7 +106,7 @@ func TestRepeats(t *testing.T) {
 	assert.Zero(t, r.Next())
 }
 
-// A sender that did not hear a limit hears it again at once.
+// A sender that did not hear a limit hears it again, but no sooner than what was said of late can be there.
 func TestRetells(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
@@ -112,17 +114,27 @@ func TestRetells(t *testing.T) {
 	n := rts(5*pkt, pkt)
 	n.Flags = cc.NoticeRepeat
 	require.NoError(t, r.Hear(n, 2))
-	tokens := grants(r, 2)
+	require.Empty(t, grants(r, units.Time(0).Add(50*us)))
+	tokens := grants(r, units.Time(1).Add(50*us))
 	require.Len(t, tokens, 1)
 	assert.EqualValues(t, 5*pkt, tokens[0].Limit)
-	assert.Zero(t, tokens[0].Flags, "it is an answer, and needs none")
-	r.Decide(cc.Decision{}, 3)
-	n = rts(8*pkt, 5*pkt)
+	assert.Equal(t, cc.NoticeRepeat, tokens[0].Flags)
+}
+
+// One that waits is answered, also when there is nothing that it does not know, so that it hears of us.
+func TestAnswersWhoWaits(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=1pkt", paper)
+	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 1)
+	r.control.hold = true
+	n := rts(5*pkt, pkt)
 	n.Flags = cc.NoticeRepeat
-	require.NoError(t, r.Hear(n, 3))
-	tokens = grants(r, 3)
-	require.Len(t, tokens, 1, "that it must wait is an answer, too: its peer lives")
-	assert.EqualValues(t, 5*pkt, tokens[0].Limit)
+	require.NoError(t, r.Hear(n, units.Time(60*us)))
+	require.Empty(t, grants(r, units.Time(60*us)))
+	tokens := grants(r, 1+units.Time(units.Millisecond))
+	require.Len(t, tokens, 1)
+	assert.EqualValues(t, pkt, tokens[0].Limit)
+	assert.Zero(t, tokens[0].Flags)
 }
 
 // What was lost is granted again, and the TOKEN says what it is; both ends know of it and it counts once. So does what the

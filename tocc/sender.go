@@ -22,7 +22,8 @@ type Sender struct {
 
 func newSender(p *plan) *Sender {
 	lots := min(max(2*p.bdp/p.k+2, 8), 128) // twice what is under way: a lot a token
-	return &Sender{sender: sender{plan: p, cnpGate: cc.CNPGate{Interval: p.cnp}}, stock: stock{lots: make([]lot, lots)}}
+	core := sender{plan: p, patience: newPatience(p.path.BaseRTT), cnpGate: cc.CNPGate{Interval: p.cnp}}
+	return &Sender{sender: core, stock: stock{lots: make([]lot, lots)}}
 }
 
 var (
@@ -97,11 +98,15 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	s.backlog(b)
 	s.expire(now)
 	if limit := near(s.limit, n.Limit); limit > s.limit {
+		s.progress(s.blocked(), now)
 		s.granted(limit, now)
 	}
 	s.heard(n, now)
 	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked()) {
 		s.echoes = true // what it repeats is spent: say so
+		if !s.answers {
+			s.answers, s.question = true, n.Seq
+		}
 		s.ask(now)
 	}
 	s.settle(now)
@@ -148,7 +153,7 @@ func (s *Sender) discard(upto units.Bytes, now units.Time) {
 	s.spent = upto
 	s.stock.spend(upto)
 	if s.waits > 0 {
-		s.askBy(s.asked.Add(s.path.BaseRTT), now)
+		s.askBy(s.patience.said.Add(s.path.BaseRTT), now)
 	}
 }
 
@@ -156,9 +161,7 @@ func (s *Sender) discard(upto units.Bytes, now units.Time) {
 func (s *Sender) demand() units.Bytes { return max(s.said, s.spent+s.needs()) }
 
 // blocked says that what waits needs tokens that are not here.
-func (s *Sender) blocked() bool {
-	return s.part() && s.allowance == 0
-}
+func (s *Sender) blocked() bool { return s.part() && s.allowance == 0 }
 
 // settle decides when to say what.
 func (s *Sender) settle(now units.Time) {
@@ -171,7 +174,7 @@ func (s *Sender) settle(now units.Time) {
 	switch {
 	case s.unknown():
 		if s.limit < s.said { // it still grants: what comes together goes together
-			s.askBy(s.asked.Add(s.path.BaseRTT/4), now)
+			s.askBy(s.patience.said.Add(s.path.BaseRTT/4), now)
 		} else {
 			s.ask(now)
 		}
@@ -183,7 +186,7 @@ func (s *Sender) settle(now units.Time) {
 		s.next = sooner(s.next, moment(s.stock.lots[s.stock.first].at.Add(s.age)))
 	}
 	if s.rts && s.blocked() {
-		s.next = sooner(s.next, s.breaker())
+		s.next = sooner(s.next, s.patience.until())
 	}
 }
 
@@ -206,7 +209,7 @@ func (s *Sender) unknown() bool {
 func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	s.backlog(b)
 	s.expire(now)
-	repeat := s.rts && s.blocked() && !s.breaker().After(now)
+	repeat := s.rts && s.blocked() && !s.patience.until().After(now)
 	n, ok := s.emit(repeat, now)
 	if ok {
 		s.account(&n, b)

@@ -238,16 +238,12 @@ type plan struct {
 	bdp        units.Bytes // what line rate carries in a base round trip, on the wire
 	kw         units.Bytes // Kw: what a token releases, on the wire
 	unit       units.Bytes // payload of a full packet
-	patience   units.Duration
 	tokenClass uint8
 	sizes      []units.Bytes // that part the unscheduled priorities
 }
 
 const (
 	ect0 = 0b10 // ECN capable (RFC 3168)
-	// leastPatience and mostPatience bound how long either end waits before it says something again.
-	leastPatience = 50 * units.Microsecond
-	mostPatience  = units.Millisecond
 )
 
 func newPlan(o options, path cc.Path) (*plan, error) {
@@ -256,15 +252,9 @@ func newPlan(o options, path cc.Path) (*plan, error) {
 	return &plan{
 		options: o, path: path, bdp: path.BDP(), unit: path.Payload,
 		kw:         o.wire(o.k, path.Payload),
-		patience:   min(max(3*path.BaseRTT, leastPatience), mostPatience),
 		tokenClass: uint8(o.tokenDSCP)<<2 | ect0,
 		sizes:      sizes,
 	}, err
-}
-
-// wait is how long to wait before saying something for the n-th time again: twice as long each time.
-func (p *plan) wait(n uint8) units.Duration {
-	return min(p.patience<<min(n, 5), max(mostPatience, p.patience))
 }
 
 // spacing is what a TOKEN that releases so much says of it, for it to be followed after as long as that takes

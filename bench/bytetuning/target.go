@@ -45,8 +45,7 @@ func target(t *tuning) (bytetuning.Target, bytetuning.Path, string, error) {
 			}
 			f.Telemetry = source.Compressed(second)
 		}
-		const hops = 4
-		return f, bytetuning.Path{Rate: f.Rate, RTT: 2 * hops * f.Delay, MTU: f.MTU + 86}, "experience", nil
+		return f, f.Path(), "experience", nil
 	case "live":
 		text, err := os.ReadFile(rest)
 		if err != nil {

@@ -98,6 +98,8 @@ func (c *Config) Validate() error {
 		}
 	}
 	switch {
+	case c.Recoveries > 1000:
+		return fmt.Errorf("fluid: recoveries %d: want 1000 at most", c.Recoveries)
 	case c.Gain >= 1:
 		return fmt.Errorf("fluid: gain %v: want less than 1", c.Gain)
 	case c.Kmin < 0 || c.Kmax <= c.Kmin:

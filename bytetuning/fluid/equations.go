@@ -8,7 +8,7 @@ type dcqcn struct {
 	tau, tauAlpha     float64 // τ, τ'
 	timer             float64 // T
 	counter           float64 // B
-	f                 float64 // F
+	f                 int     // F
 	gain, ai, maxRate float64 // g, R_AI, C
 }
 
@@ -16,7 +16,7 @@ func (c *Config) dcqcn() dcqcn {
 	return dcqcn{
 		kmin: c.packets(c.Kmin), kmax: c.packets(c.Kmax), pmax: c.Pmax,
 		tau: c.CNP.Seconds(), tauAlpha: c.AlphaTimer.Seconds(),
-		timer: c.Timer.Seconds(), counter: c.packets(c.ByteCounter), f: float64(c.Recoveries),
+		timer: c.Timer.Seconds(), counter: c.packets(c.ByteCounter), f: c.Recoveries,
 		gain: c.Gain, ai: c.rate(c.Increase), maxRate: c.rate(c.Rate),
 	}
 }
@@ -54,15 +54,33 @@ func (d *dcqcn) hear(p, r float64) feedback {
 		return feedback{cut: 1, alpha: 1}
 	}
 	l := math.Log1p(-p) // (1-p)^x = e^(l x)
-	packets := r * d.timer
-	b := p / math.Expm1(-l*d.counter)
-	t := p / math.Expm1(-l*packets) // d
-	return feedback{
-		cut:   -math.Expm1(l * d.tau * r),
-		alpha: -math.Expm1(l * d.tauAlpha * r),
-		up:    r * (b + t),
-		raise: r * (b*math.Exp(l*d.f*d.counter) + t*math.Exp(l*d.f*packets)),
+	cut := -math.Expm1(l * d.tau * r)
+	timed := -math.Expm1(l * d.timer * r) // a mark within T
+	alpha := timed
+	if d.tauAlpha != d.timer {
+		alpha = -math.Expm1(l * d.tauAlpha * r)
 	}
+	// d is p/((1-p)^-x - 1) = p (1-timed)/timed with x = T r, and e is d (1-timed)^F.
+	t := p * (1 - timed) / timed
+	up, raise := t, t*power(1-timed, d.f)
+	if x := -l * d.counter; x < negligible {
+		b := p / math.Expm1(x)
+		up += b
+		raise += b * math.Exp(-x*float64(d.f))
+	}
+	return feedback{cut: cut, alpha: alpha, up: r * up, raise: r * raise}
+}
+
+// negligible is an exponent beyond which the byte counter comes round less than once in 10^17 packets.
+const negligible = 40
+
+// power answers x^n.
+func power(x float64, n int) float64 {
+	y := 1.
+	for range n {
+		y *= x
+	}
+	return y
 }
 
 // flow is a flow's state, or its rate of change.
@@ -86,4 +104,12 @@ func (d *dcqcn) after(x flow, dt float64, change flow) flow {
 	}
 }
 
-func (d *dcqcn) bound(r float64) float64 { return max(0, min(r, d.maxRate)) }
+func (d *dcqcn) bound(r float64) float64 {
+	if r > d.maxRate { // comparisons: min and max of floats ask for NaN and signed zeros, too
+		return d.maxRate
+	}
+	if r < 0 {
+		return 0
+	}
+	return r
+}

@@ -263,9 +263,15 @@ func (w *watch) take(m *model, sent float64) {
 	r := &w.r
 	rate := m.flows[0].current
 	r.Sent += sent
-	r.QueueMax = max(r.QueueMax, m.q0)
-	r.UpstreamMax = max(r.UpstreamMax, m.q1)
-	w.least = min(w.least, rate)
+	if m.q0 > r.QueueMax {
+		r.QueueMax = m.q0
+	}
+	if m.q1 > r.UpstreamMax {
+		r.UpstreamMax = m.q1
+	}
+	if rate < w.least {
+		w.least = rate
+	}
 	w.queues += m.q0
 	if m.n > w.tail {
 		w.taken++

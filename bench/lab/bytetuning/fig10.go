@@ -77,7 +77,7 @@ func runFig10(j *experiment.Job) error {
 	if l.Message > 0 {
 		t.Message = l.Message
 	}
-	w, err := bytetuning.Baseline(l.Baseline, bytetuning.Path{Rate: t.Rate})
+	w, err := bytetuning.Baseline(l.Baseline, t.Path())
 	if err != nil {
 		return err
 	}

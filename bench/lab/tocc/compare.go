@@ -63,7 +63,7 @@ func (s setting) bars(r *experiment.Results, name, title string, of []scheme, qu
 			groups = append(groups, class)
 		}
 	}
-	plot := figure.Bars(name, title, "time (µs)", groups...)
+	plot := figure.Bars(name, fmt.Sprintf("%s; about %d flows", title, s.Traffic.Flows), "time (µs)", groups...)
 	plot.Y.Log = true
 	for _, x := range of {
 		var heights []float64

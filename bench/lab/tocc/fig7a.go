@@ -64,7 +64,7 @@ func (cell dcqcnCell) simulate(j *experiment.Job) error {
 	config := eightToOne(j, until)
 	config.CNPs = cell.CNPs
 	config.Switch = losslessSwitch(config, cell.Marks)
-	control, err := cell.Set.control(config.Rate)
+	control, err := cc.Parse(cell.Set.text())
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ var headline = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var settings []setting
 		settings = append(settings, headlineSettings(r.Scale)...)
-		return []figure.Figure{table(r, "schemes", "Flows of the web server, and incasts", compared, settings...)}
+		return []figure.Figure{table(r, "schemes", "Flows of the web server, and one round of incasts", compared, settings...)}
 	},
 }
 

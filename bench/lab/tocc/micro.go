@@ -6,7 +6,6 @@ import (
 
 	"github.com/goroce/goroce/bench/lab/bottleneck"
 	"github.com/goroce/goroce/bench/lab/experiment"
-	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/units"
 )
@@ -57,16 +56,8 @@ func (m marks) ecn(r units.BitRate) fabric.ECN {
 // dcqcnSet is one of the two sets of parameters (section VI-B, footnote 1).
 type dcqcnSet int
 
-// text is DCQCN as NICs have it, without a window, as package cc reads it. Steps scale with the rate of the link.
-func (s dcqcnSet) text(r units.BitRate) string {
-	period, ai, hai := 900, 50., 100.
-	if s == 2 {
-		period, ai, hai = 300, 5, 50
-	}
-	return fmt.Sprintf("dcqcn-nic:rate_period=%dus,ai=%gMb/s,hai=%gMb/s,window=1GB", period, atRate(ai, r), atRate(hai, r))
-}
-
-func (s dcqcnSet) control(r units.BitRate) (cc.Spec, error) { return cc.Parse(s.text(r)) }
+// text is DCQCN as NICs have it, without a window, as package cc reads it.
+func (s dcqcnSet) text() string { return []string{1: dcqcnSet1, 2: dcqcnSet2}[s] + ",window=1GB" }
 
 // many answers n flows alike.
 func many(n int, f bottleneck.Flow) []bottleneck.Flow {

@@ -80,8 +80,11 @@ var schemes = map[scheme]method{
 	"ToCC, timely": overTokens("timely"), "timely": overData("timely"),
 }
 
-// dcqcnSet1 is the first set of the paper's parameters of DCQCN, R_AI and R_HAI in proportion to a line of 100 Gb/s.
-const dcqcnSet1 = "dcqcn-nic:rate_period=900us,ai=0.0005line,hai=0.001line"
+// The paper's parameters of DCQCN (footnote 1), R_AI and R_HAI in proportion to a line of 100 Gb/s.
+const (
+	dcqcnSet1 = "dcqcn-nic:rate_period=900us,ai=0.0005line,hai=0.001line"
+	dcqcnSet2 = "dcqcn-nic:rate_period=300us,ai=0.00005line,hai=0.0005line"
+)
 
 // tokenSet is two packets for a token, the least that the paper takes with packets of a KB; byDCQCN is the same DCQCN.
 const (

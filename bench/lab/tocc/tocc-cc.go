@@ -26,7 +26,7 @@ func overTokens(control string) method {
 }
 
 func overData(control string) method {
-	return method{Control: control, CNPs: nicCNPs, Switches: lossless}
+	return method{Control: control, Switches: lossless}
 }
 
 // tokenCC: other congestion control over tokens than the paper's DCQCN.
@@ -68,9 +68,18 @@ var tokenCC = &experiment.Experiment{
 				most[over], least[over] = max(most[over], tail), min(least[over], tail)
 			}
 		}
+		tails := func(over bool) (out []any) {
+			for _, c := range tokenCCs {
+				out = append(out, 1e6*p99(rowOf(r, ccRun(r.Scale, c.Name, over)).fct()))
+			}
+			return out
+		}
 		r.Claim("all-flat", flat)
+		r.Note("all-flat", "rates do not swing, but flows differ: all cut their windows at the start, some more often than others, and what is added then does not make up for it in time")
 		r.Claim("drains", drains)
 		r.Claim("less-sensitive", most[true]/least[true]/(most[false]/least[false]))
+		r.Note("less-sensitive", "p99 of DCQCN, DCTCP, Swift and TIMELY over tokens: %.0f, %.0f, %.0f, %.0f µs; over data: %.0f, %.0f, %.0f, %.0f µs. It is true without TIMELY, "+
+			"which over tokens leaves some flows at low rates", append(tails(true), tails(false)...)...)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var names []string

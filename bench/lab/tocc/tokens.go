@@ -27,7 +27,7 @@ type tokenRun struct {
 const twoPackets = "k=2048B"
 
 // onTokens is DCQCN as token CC.
-func (s dcqcnSet) onTokens(r units.BitRate) string { return "cc=" + s.text(r) }
+func (s dcqcnSet) onTokens() string { return "cc=" + s.text() }
 
 func tokenCells(runs ...tokenRun) (out []experiment.Cell) {
 	for _, r := range runs {
