@@ -138,8 +138,8 @@ func (n *Network) Rollback(ctx context.Context) error {
 			text := string(saved)
 			if s.Dialect.Name != "sonic" {
 				var r *dialect.Rendering
-				// What is undone does not depend on the watermark; headroom is one that all models take.
-				w := bytetuning.Watermark{Kmin: 100_000, Kmax: 200_000, Pmax: 1, Headroom: 20_000, Alpha: bytetuning.MostAlpha}
+				// What is undone does not depend on the watermark, so that it is one that any chip takes.
+				w := bytetuning.Watermark{Kmin: 1000, Kmax: 4000, Pmax: 1, Alpha: bytetuning.MostAlpha}
 				if r, err = s.Dialect.Render(s.intent(w), dialect.Options{}); err == nil {
 					text = r.Undo
 				}
