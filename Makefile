@@ -84,7 +84,7 @@ lab-small: build ## every experiment of the lab at small scale, some 5 minutes o
 	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 
-BEYOND = beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn
+BEYOND = beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/tocc-cc beyond/tocc-token-priority
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
 	$(GO) test ./bench/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)

@@ -9,9 +9,8 @@
 //	busy, err := host.Busy()               // a Sampler: part of all processors' time since the last call
 //	host.Describe(os.Stdout)               // all of it, and why the rest is not there
 //
-// A [Sampler] is what nicoffload's agent takes, and makes HOST events of. [HostCC] is the controller of
-// hostCC (Agarwal et al., SIGCOMM 2023): two smoothed signals, and how far to throttle the host's own
-// traffic to memory, which [MBA] does where resctrl can.
+// A [Sampler] is what nicoffload's agent takes, and makes HOST events of. [MBA] throttles what a group of
+// programs takes from memory, where resctrl can.
 //
 // The package imports os, x/sys/unix and units; tests read a copy of /proc and /sys.
 package hostsense

@@ -225,54 +225,6 @@ func TestEmulated(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// The examples of the reference card.
-func TestHostCCSmoothing(t *testing.T) {
-	h := NewHostCC(HostCCConfig{})
-	h.occupancy = 65 * fixedPoint
-	var got []uint64
-	var congested []bool
-	for range 4 {
-		h.SampleOccupancy(80)
-		got = append(got, h.occupancy/fixedPoint)
-		congested = append(congested, h.Congested())
-	}
-	assert.Equal(t, []uint64{66, 68, 69, 71}, got)
-	assert.Equal(t, []bool{false, false, false, true}, congested)
-	before := h.occupancy
-	h.SampleOccupancy(8)
-	assert.Equal(t, before, h.occupancy, "small samples say nothing")
-	h.bandwidth = 90 * fixedPoint
-	for range 3 {
-		h.SampleBandwidth(60)
-	}
-	assert.EqualValues(t, 91800, h.bandwidth)
-	h.SampleBandwidth(150)
-	assert.EqualValues(t, 91800, h.bandwidth, "it cannot be")
-}
-
-func TestHostCCLevels(t *testing.T) {
-	h := NewHostCC(HostCCConfig{})
-	h.occupancy, h.bandwidth = 90*fixedPoint, 60*fixedPoint
-	var up []int
-	for now := range 5 {
-		up = append(up, h.Level(at(now)))
-	}
-	assert.Equal(t, []int{1, 2, 3, 4, 4}, up)
-	h.occupancy, h.bandwidth = 50*fixedPoint, 90*fixedPoint
-	lowered := map[int]int{}
-	for now := 10; now <= 500; now += 10 {
-		level := h.Level(at(now))
-		if _, known := lowered[level]; !known {
-			lowered[level] = now
-		}
-	}
-	assert.Equal(t, map[int]int{3: 10, 2: 160, 1: 310, 0: 460}, lowered)
-	for _, c := range [][2]uint64{{60, 50}, {90, 90}, {84, 90}, {90, 70}} { // no demand; fine; at the thresholds
-		h.level, h.bandwidth, h.occupancy = 2, c[0]*fixedPoint, c[1]*fixedPoint
-		assert.Equal(t, 2, h.Level(at(10_000)))
-	}
-}
-
 // Whatever this machine has: each thing is there, or says why not.
 func TestThisMachine(t *testing.T) {
 	h := This()

@@ -63,6 +63,12 @@ func (n *NIC) Extract(x Extraction) error {
 
 func (n *NIC) bindTimed(h Handle, b Binding) {
 	t := &n.timed[h.Index()]
+	if t.rto > 0 {
+		n.timing--
+	}
+	if b.RTO > 0 {
+		n.timing++
+	}
 	t.rto = b.RTO
 	t.probe.packets, t.probe.every = b.ProbePackets, b.ProbeEvery
 	t.probe.since = n.now
@@ -74,6 +80,7 @@ func (n *NIC) bindTimed(h Handle, b Binding) {
 // Sent is a data packet on its way out: TX, the retransmission timer, and whether it shall carry a
 // probe, which is then written to field.
 func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (probe bool) {
+	n.touched = true
 	f := n.find(h)
 	if f == nil {
 		return false
@@ -95,6 +102,7 @@ func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (
 
 // Received is a packet on its way in.
 func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
+	n.touched = true
 	f := n.find(h)
 	if f == nil {
 		return
@@ -182,7 +190,7 @@ func (n *NIC) extract(h Handle, f *context, p *Packet, now units.Time) {
 		m.Flow, m.Type, m.Class, m.Count, m.First = h, typeOf[cc.CST], Raw, 1, now
 		m.Event = cc.Event{Kind: cc.CST, PSN: p.PSN, InFlight: f.arrival.flying}
 		m.SegmentID, m.Segment = x.ID, p.Segment[x.Offset:x.Offset+x.Length]
-		n.pushRaw(m, f.brief, now)
+		n.pushRaw(m.Encode(n.frame[:], f.brief), now)
 	}
 }
 

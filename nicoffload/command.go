@@ -81,10 +81,7 @@ func (c *command) decode(b []byte) error {
 	*c = command{op: op(b[4]), flow: Handle(le.Uint32(b))}
 	switch c.op {
 	case opResult:
-		c.result = cc.Decision{
-			Hold: b[5]&flagHold != 0, Tags: cc.BoltFlags(le.Uint16(b[6:])),
-			Window: units.Bytes(le.Uint64(b[8:])), Rate: units.BitRate(le.Uint64(b[16:])), ProbeAt: units.Time(le.Uint64(b[24:])),
-		}
+		decodeResult(b, &c.result)
 		return validResult(&c.result)
 	case opConfigure:
 		c.binding = Binding{
@@ -106,6 +103,13 @@ func (c *command) decode(b []byte) error {
 		return nil
 	}
 	return fmt.Errorf("nicoffload: there is no command %d", c.op)
+}
+
+func decodeResult(b []byte, d *cc.Decision) {
+	*d = cc.Decision{
+		Hold: b[5]&flagHold != 0, Tags: cc.BoltFlags(le.Uint16(b[6:])),
+		Window: units.Bytes(le.Uint64(b[8:])), Rate: units.BitRate(le.Uint64(b[16:])), ProbeAt: units.Time(le.Uint64(b[24:])),
+	}
 }
 
 // validResult keeps what no algorithm decides away from the pipeline.

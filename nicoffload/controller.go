@@ -29,16 +29,19 @@ const DefaultSilence = 10 * units.Millisecond
 // Controller is a cc.Controller whose algorithms run in an agent behind a device. It belongs to the
 // polling core.
 type Controller struct {
-	config ControllerConfig
-	path   Datapath
-	flows  []controlled
-	free   []cc.Flow
-	late   []cc.Flow // changed by Poll, and not yet told of
-	local  cc.Inline // while the agent is silent
-	owners []cc.Flow // of local's flows
-	alone  bool
-	event  cc.Event
-	last   units.Time // that was told
+	config   ControllerConfig
+	path     Datapath
+	flows    []controlled
+	free     []cc.Flow
+	late     []cc.Flow // changed by Poll, and not yet told of
+	local    cc.Inline // while the agent is silent
+	owners   []cc.Flow // of local's flows
+	alone    bool
+	listenAt units.Time
+	event    cc.Event
+	last     units.Time // that was told
+	news     bool       // something happened since the last Poll
+	next     units.Time // what it answered
 
 	counters ControllerCounters
 }
@@ -73,7 +76,7 @@ func NewController(c ControllerConfig) (*Controller, error) {
 	if c.Fallback == nil {
 		c.Fallback = func(last cc.Decision) cc.Algorithm { return NewCaution(last) }
 	}
-	return &Controller{config: c, path: c.Datapath}, nil
+	return &Controller{config: c, path: c.Datapath, news: true}, nil
 }
 
 // NewShared makes a Controller with all behind it on the polling core: a soft NIC, an agent, and between
@@ -124,7 +127,7 @@ func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time)
 
 // Add implements cc.Controller. The algorithm is the agent's from then on.
 func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
-	c.last = now
+	c.last, c.news = now, true
 	first := cc.Decision{Window: units.MiB}
 	if s, ok := a.(cc.Starter); ok {
 		first = s.Start(now)
@@ -158,6 +161,7 @@ func (c *Controller) Remove(name cc.Flow) {
 	if !f.live {
 		return
 	}
+	c.news = true
 	if c.alone {
 		c.local.Remove(f.local)
 	}
@@ -175,6 +179,7 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	if !f.live || !f.wants.Has(ev.Kind) {
 		return
 	}
+	c.news = true
 	c.path.Report(f.handle, ev, now)
 	if c.alone {
 		c.event = *ev
@@ -194,7 +199,15 @@ func (c *Controller) Decision(name cc.Flow) (cc.Decision, bool) {
 
 // Poll implements cc.Controller.
 func (c *Controller) Poll(now units.Time) units.Time {
-	c.last = now
+	if now == c.last && !c.news { // again in the same round: what came meanwhile waits for the next
+		return c.next
+	}
+	c.last, c.news = now, false
+	c.next = c.poll(now)
+	return c.next
+}
+
+func (c *Controller) poll(now units.Time) units.Time {
 	next := c.path.Poll(now)
 	if c.config.Agent != nil {
 		next = units.Earlier(next, c.config.Agent.Poll(now))
@@ -208,8 +221,15 @@ func (c *Controller) Poll(now units.Time) units.Time {
 	return units.Earlier(next, c.listen(now))
 }
 
+// listenings is how often in its time a silence is listened to: the agent's cache lines are far away.
+const listenings = 16
+
 // listen notices that the agent is silent, and that it is back.
 func (c *Controller) listen(now units.Time) (next units.Time) {
+	if !c.alone && now.Before(c.listenAt) {
+		return c.listenAt
+	}
+	c.listenAt = now.Add(c.config.Silence / listenings)
 	silent := c.path.Silence(now)
 	switch {
 	case !c.alone && silent >= c.config.Silence:
@@ -222,11 +242,12 @@ func (c *Controller) listen(now units.Time) (next units.Time) {
 		}
 	case c.alone && silent == 0:
 		c.giveBack()
-	case !c.alone && silent > 0:
-		return now.Add(c.config.Silence - silent)
 	}
 	if !c.alone {
-		return now.Add(units.Forever)
+		if silent == 0 {
+			return now.Add(units.Forever) // there is nothing to fetch: whoever changes that polls
+		}
+		return units.Earlier(c.listenAt, now.Add(c.config.Silence-silent))
 	}
 	next = c.local.Poll(now)
 	for l, some := c.local.Changed(); some; l, some = c.local.Changed() {

@@ -126,7 +126,7 @@ func TestSplitIsInline(t *testing.T) {
 			require.NoError(t, err)
 			compareWithInline(t, s, text, &cc.Inline{}, split, func(now units.Time) {
 				agent.Poll(now)
-				split.Poll(now)
+				split.Poll(now.Add(1))
 			})
 			assert.Zero(t, split.Counters().Silences)
 		})
@@ -165,7 +165,7 @@ func compareWithInline(t *testing.T, s *stream, text string, inline *cc.Inline, 
 		}
 	}
 	if text != "fixed" {
-		assert.Greater(t, len(decisions), 100, "it decided something")
+		assert.Greater(t, len(decisions), 10, "it decided something")
 	}
 }
 
@@ -234,7 +234,7 @@ func TestTwoCores(t *testing.T) {
 func TestFlowNamesAreUsedAgain(t *testing.T) {
 	c, agent, err := NewSplit(Config{}, AgentConfig{}, ControllerConfig{}, 0)
 	require.NoError(t, err)
-	poll := func(now int) { c.Poll(at(now)); agent.Poll(at(now)); c.Poll(at(now)) }
+	poll := func(now int) { c.Poll(at(now)); agent.Poll(at(now)); c.Poll(at(now).Add(1)) }
 	a := c.Add(algorithm(t, "swift"), 0)
 	b := c.Add(algorithm(t, "swift"), 0)
 	poll(1)
@@ -283,7 +283,7 @@ func TestSilentAgent(t *testing.T) {
 			idle := c.Add(algorithm(t, "swift"), 0)
 			c.Poll(0)
 			agent.Poll(0)
-			c.Poll(0)
+			c.Poll(1)
 			before, _ := c.Decision(f)
 			psn := uint32(0)
 			congested := func(now int) {
@@ -320,7 +320,7 @@ func TestSilentAgent(t *testing.T) {
 			c.Poll(at(5001))
 			assert.False(t, c.Alone())
 			agent.Poll(at(5002))
-			c.Poll(at(5002))
+			c.Poll(at(5003))
 			back, _ := c.Decision(f)
 			assert.Less(t, back.Window, before.Window, "it heard what was left")
 			assert.Equal(t, [2]uint64{1, 1}, [2]uint64{c.Counters().Silences, c.Counters().Returns})
@@ -375,6 +375,7 @@ func BenchmarkOffloaded(b *testing.B) {
 		now := units.Time(0)
 		i := 0
 		b.ReportAllocs()
+		report := core(b)
 		for b.Loop() {
 			i++
 			now = now.Add(80 * units.Nanosecond)
@@ -390,7 +391,7 @@ func BenchmarkOffloaded(b *testing.B) {
 				}
 			}
 		}
-		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+		report("Mevents")
 	}
 	b.Run("inline", func(b *testing.B) { bench(b, &cc.Inline{}) })
 	b.Run("shared", func(b *testing.B) {
@@ -407,4 +408,44 @@ func BenchmarkOffloaded(b *testing.B) {
 		require.NoError(b, err)
 		bench(b, c)
 	})
+}
+
+// BenchmarkRound is what a round of the polling core pays for the device when there is nothing to do, and with
+// one acknowledgement: two Polls, as transport does.
+func BenchmarkRound(b *testing.B) {
+	ev := cc.Event{Kind: cc.RTT, Packets: 32, Bytes: 1024, Delay: 10 * us}
+	round := func(b *testing.B, c cc.Controller, report bool, agent func(now units.Time)) {
+		f := c.Add(algorithm(b, "swift"), 0)
+		now := units.Time(0)
+		for b.Loop() {
+			now = now.Add(500 * units.Nanosecond)
+			if report {
+				ev.Flow, ev.PSN = f, (ev.PSN+32)&psnMask
+				c.Report(&ev, now)
+				c.Decision(f)
+			}
+			c.Poll(now)
+			c.Changed()
+			c.Poll(now)
+			c.Changed()
+			agent(now)
+		}
+	}
+	for _, report := range []bool{false, true} {
+		name := map[bool]string{false: "idle", true: "RTT"}[report]
+		b.Run(name+"/inline", func(b *testing.B) { round(b, &cc.Inline{}, report, func(units.Time) {}) })
+		b.Run(name+"/shared", func(b *testing.B) {
+			c, err := NewShared(Config{Aggregation: DefaultAggregation}, AgentConfig{}, nil, 0)
+			require.NoError(b, err)
+			round(b, c, report, func(units.Time) {})
+		})
+		b.Run(name+"/split, without its agent", func(b *testing.B) {
+			c, _, err := NewSplit(Config{Aggregation: DefaultAggregation}, AgentConfig{}, ControllerConfig{Silence: -1}, 0)
+			require.NoError(b, err)
+			round(b, c, report, func(units.Time) {
+				up := c.path.(*Board).up
+				up.head.Store(up.mine) // somebody fetches
+			})
+		})
+	}
 }

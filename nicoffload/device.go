@@ -54,7 +54,8 @@ type Device interface {
 	// Write gives results to the NIC and answers how many it took; of the others the caller tries
 	// again. The newest of a flow counts.
 	Write(results []Result) int
-	// Counters answers what went through, and what went wrong, since the device began.
+	// Counters answers what went through, and what went wrong, since the device began. It does not wait: they
+	// may be as old as the call before.
 	Counters() Counters
 }
 

@@ -21,6 +21,7 @@ func TestDocument(t *testing.T) {
 	}
 	line("| 0 | 16 | magic %#x, version %d, Slots up %d, Slots down %d: u32 each |", linkMagic, linkVersion, UpSlots, DownSlots)
 	line("| %d | 8 | the NIC's clock when it last polled, ps |", linkTime)
+	line("| %d | 8 | how often the agent has asked for the counters |", linkAsked)
 	line("| %d | %d | counters |", linkCounters, reflect.TypeOf(Counters{}).Size())
 	line("| %d | %d | ring of messages, up |", linkUp, RingBytes(UpSlots))
 	line("| %d | %d | ring of commands, down |", linkDown, RingBytes(DownSlots))

@@ -23,6 +23,7 @@ const (
 	linkVersion = 1
 
 	linkTime     = 16 // of the NIC's clock, when it last polled
+	linkAsked    = 24 // how often the agent has asked for the counters
 	linkCounters = 64
 	linkUp       = linkCounters + countersBytes
 	linkDown     = linkUp + ringHeader + UpSlots*Slot
@@ -69,7 +70,7 @@ type Host struct {
 	up    *Consumer
 	down  *Producer
 	caps  Capabilities
-	frame [Slot]byte
+	batch [64 * Slot]byte
 	cmd   command
 	torn  uint64
 }
@@ -97,8 +98,8 @@ func (l *Link) Host() (*Host, error) {
 func (h *Host) Capabilities() Capabilities { return h.caps }
 
 func (h *Host) send(what string) error {
-	h.cmd.encode(h.frame[:])
-	if !h.down.Push(h.frame[:]) {
+	h.cmd.encode(h.batch[:])
+	if !h.down.Push(h.batch[:Slot]) {
 		return fmt.Errorf("nicoffload: %s: %w", what, ErrBusy)
 	}
 	return nil
@@ -149,24 +150,32 @@ func (h *Host) Fetch(b []byte) int {
 // Backlog implements Device.
 func (h *Host) Backlog() (used, size int) { return h.up.Waiting(), UpSlots }
 
-// Write implements Device.
-func (h *Host) Write(results []Result) int {
-	for i := range results {
-		h.cmd.op, h.cmd.flow, h.cmd.result = opResult, results[i].Flow, results[i].Decision
-		h.cmd.encode(h.frame[:])
-		if !h.down.Push(h.frame[:]) {
-			return i
+// Write implements Device: as many as there is room for, in one go, for each go makes the NIC's core fetch a
+// cache line from this one's.
+func (h *Host) Write(results []Result) (n int) {
+	for n < len(results) {
+		some := min(len(results)-n, h.down.roomFor(1), len(h.batch)/Slot)
+		if some == 0 {
+			break
 		}
+		for i := range some {
+			h.cmd.op, h.cmd.flow, h.cmd.result = opResult, results[n+i].Flow, results[n+i].Decision
+			h.cmd.encode(h.batch[i*Slot:])
+		}
+		h.down.Push(h.batch[:some*Slot])
+		n += some
 	}
-	return len(results)
+	return n
 }
 
 // NICTime answers what the NIC's clock showed when it last polled: an agent in another process has no
 // other way to know.
 func (h *Host) NICTime() units.Time { return units.Time(word(h.mem[linkTime:]).Load()) }
 
-// Counters implements Device: the NIC's, and what this end could not read.
+// Counters implements Device: the NIC's, as it showed them last, and what this end could not read. It
+// asks for newer ones, which the NIC's next Poll shows.
 func (h *Host) Counters() (c Counters) {
+	word(h.mem[linkAsked:]).Add(1)
 	c.read(h.mem[linkCounters:])
 	c.Malformed += h.torn + h.up.broken
 	return c
@@ -181,9 +190,10 @@ type Board struct {
 	burst []byte
 	cmd   command
 
-	agent     watch
-	published Counters
-	at        units.Time
+	agent    watch
+	answered uint64     // times that the counters were asked for
+	at       units.Time // when they were shown
+	shown    units.Time // the time was
 }
 
 // Board makes the NIC's end.
@@ -211,39 +221,37 @@ func (b *Board) Report(f Handle, ev *cc.Event, now units.Time) { b.nic.Report(f,
 // Result implements Datapath.
 func (b *Board) Result() (Result, bool) { return b.nic.Result() }
 
-// publishEvery is how old the counters in the Link may be while there is work.
-const publishEvery = 10 * units.Microsecond
+// showEvery is how old the time in the Link may be.
+const showEvery = 5 * units.Microsecond
+
+// publishEvery is how old the counters in the Link may be when nobody asks for them.
+const publishEvery = units.Millisecond
 
 // Poll implements Datapath: commands, then what time brings, then messages.
 func (b *Board) Poll(now units.Time) units.Time {
 	n := b.nic
 	n.now = now
-	word(b.mem[linkTime:]).Store(uint64(now))
-	work := false
-	for {
+	if now.Sub(b.shown) >= showEvery {
+		word(b.mem[linkTime:]).Store(uint64(now))
+		b.shown = now
+	}
+	for b.down.Waiting() > 0 {
 		got := b.down.Pull(b.burst[:64*Slot])
 		for at := 0; at < got; at += Slot {
 			b.obey(b.burst[at : at+Slot])
 		}
-		work = work || got > 0
-		if got < 64*Slot {
-			break
-		}
 	}
 	next := n.Poll(now)
 	if n.merged.head != n.merged.flushed || n.raw.head != n.raw.flushed {
-		if room := b.up.Room(); room > 0 {
+		if room := b.up.roomFor(MaxMessage / Slot); room > 0 {
 			if got := n.Fetch(b.burst[:room*Slot]); got > 0 {
 				b.up.Push(b.burst[:got])
-				work = true
 			}
 		}
 	}
-	if !work || now.Sub(b.at) >= publishEvery {
-		if n.counters != b.published {
-			b.published, b.at = n.counters, now
-			b.published.publish(b.mem[linkCounters:])
-		}
+	if asked := word(b.mem[linkAsked:]).Load(); asked != b.answered || now.Sub(b.at) >= publishEvery {
+		b.answered, b.at = asked, now
+		n.counters.publish(b.mem[linkCounters:])
 	}
 	return next
 }
@@ -251,14 +259,17 @@ func (b *Board) Poll(now units.Time) units.Time {
 // obey does a command. One that says nothing sensible is counted.
 func (b *Board) obey(slot []byte) {
 	n, c := b.nic, &b.cmd
+	if op(slot[4]) == opResult { // most are
+		decodeResult(slot, &c.result)
+		n.write(Handle(le.Uint32(slot)), &c.result)
+		return
+	}
 	if c.decode(slot) != nil {
 		n.counters.Refused++
 		return
 	}
 	var err error
 	switch c.op {
-	case opResult:
-		n.write(c.flow, &c.result)
 	case opConfigure:
 		err = n.Configure(c.flow, c.binding)
 	case opAggregate:

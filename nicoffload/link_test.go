@@ -84,6 +84,29 @@ func TestTornRing(t *testing.T) {
 	assert.ErrorContains(t, err, "version 2")
 }
 
+func TestLinksDoNotAllocate(t *testing.T) {
+	c, agent, err := NewSplit(Config{Flows: 4, Aggregation: DefaultAggregation}, AgentConfig{}, ControllerConfig{}, 0)
+	require.NoError(t, err)
+	f := c.Add(algorithm(t, "swift"), 0)
+	ev := cc.Event{Kind: cc.RTT, Flow: f, Packets: 1, Bytes: 4096}
+	now := 0
+	round := func() {
+		now++
+		ev.PSN, ev.Delay = uint32(now)&psnMask, units.Duration(10+now%50)*us
+		c.Report(&ev, at(now))
+		c.Poll(at(now))
+		agent.Poll(at(now))
+		for f, some := c.Changed(); some; f, some = c.Changed() {
+			c.Decision(f)
+		}
+	}
+	for range 100 {
+		round()
+	}
+	assert.Zero(t, testing.AllocsPerRun(2000, round))
+	assert.NotZero(t, c.Counters().Results)
+}
+
 // A consumer that is nowhere: nothing is written over what it may read.
 func TestLostConsumer(t *testing.T) {
 	mem := AlignedMemory(RingBytes(16))

@@ -100,13 +100,26 @@ var ErrMalformed = errors.New("malformed message")
 // header, and a segment if there is one: TAURUS's record, of which an algorithm hears counts and one
 // value. What a field has no room for saturates; a Segment that is too long is cut.
 func (m *Message) Encode(b []byte, brief bool) int {
+	n := encodeEvent(b, m.Type, m.Class, &m.Event, m.SegmentID, m.Segment, brief)
+	m.encodeHeader(b)
+	return n
+}
+
+func (m *Message) encodeHeader(b []byte) {
+	le.PutUint32(b, uint32(m.Flow))
+	le.PutUint16(b[6:], m.Count)
+	le.PutUint64(b[16:], uint64(m.First))
+	le.PutUint64(b[24:], uint64(m.Reported))
+}
+
+// encodeEvent writes all of a message that is of its event: of the header the type, the flags and the value.
+func encodeEvent(b []byte, t Type, class Class, ev *cc.Event, id uint16, segment []byte, brief bool) int {
 	b = b[:MaxMessage]
-	ev := &m.Event
-	flags, n := uint8(m.Class)&classMask, Slot
+	flags, n := uint8(class)&classMask, Slot
 	if ev.Probe {
 		flags |= isProbe
 	}
-	if _, event := m.Type.Event(); event {
+	if _, event := t.Event(); event {
 		if !brief {
 			flags |= hasState
 			encodeState(b[n:], ev)
@@ -122,17 +135,13 @@ func (m *Message) Encode(b []byte, brief bool) int {
 				n += Slot
 			}
 		}
-		if length := m.encodeSegment(b[n:]); length > 0 {
+		if length := encodeSegment(b[n:], ev.INT, id, segment); length > 0 {
 			flags |= hasSegment
 			n += length
 		}
 	}
-	le.PutUint32(b, uint32(m.Flow))
-	b[4], b[5] = uint8(m.Type), flags
-	le.PutUint16(b[6:], m.Count)
-	le.PutUint64(b[8:], m.value())
-	le.PutUint64(b[16:], uint64(m.First))
-	le.PutUint64(b[24:], uint64(m.Reported))
+	b[4], b[5] = uint8(t), flags
+	le.PutUint64(b[8:], value(t, ev, segment))
 	return n
 }
 
@@ -203,15 +212,14 @@ func messageLen(b []byte) (int, error) {
 }
 
 // value is the one number of the header: what TAURUS's record has.
-func (m *Message) value() uint64 {
-	ev := &m.Event
-	switch m.Type {
+func value(t Type, ev *cc.Event, segment []byte) uint64 {
+	switch t {
 	case typeOf[cc.ACK], typeOf[cc.ECN], typeOf[cc.TX]:
 		return uint64(ev.Bytes)
 	case typeOf[cc.RTT]:
 		return uint64(ev.Delay)
 	case typeOf[cc.CST]:
-		return uint64(len(m.Segment))
+		return uint64(len(segment))
 	case typeOf[cc.HOST]:
 		return math.Float64bits(ev.Host.Value)
 	case Started, Stopped:

@@ -29,6 +29,7 @@ type NIC struct {
 	flows    []context
 	timed    []timedContext // what time drives, apart from what data drives (section 3.3)
 	timers   *pace.Wheel
+	timing   int       // flows with a timer of the NIC's
 	engines  [2]engine // of Accumulable and Coalescent
 	agg      Aggregation
 	segments []Extraction
@@ -40,7 +41,9 @@ type NIC struct {
 	frame       [MaxMessage]byte
 	event       cc.Event
 
-	changed  []uint32 // flows whose result is new
+	touched  bool       // something happened since the last Poll
+	next     units.Time // what it answered
+	changed  []uint32   // flows whose result is new
 	now      units.Time
 	fetches  uint64
 	seen     uint64 // fetches, when Silence last looked
@@ -80,7 +83,7 @@ func NewNIC(c Config, now units.Time) (*NIC, error) {
 	if c.Flows < 0 || c.Flows >= MaxFlows {
 		return nil, fmt.Errorf("nicoffload: %d flows, less than %d are possible", c.Flows, MaxFlows)
 	}
-	n := &NIC{config: c, timers: pace.New(now), merged: newFifo(c.Queue), raw: newFifo(c.Queue), now: now, heard: now, agg: c.Aggregation}
+	n := &NIC{config: c, timers: pace.New(now), merged: newFifo(c.Queue), raw: newFifo(c.Queue), now: now, heard: now, touched: true, agg: c.Aggregation}
 	n.engines[0] = engine{class: Accumulable, epoch: 1}
 	n.engines[1] = engine{class: Coalescent, epoch: 1}
 	n.engines[0].configure(c.Aggregation.Accumulable, now)
@@ -100,7 +103,7 @@ func (n *NIC) growEngines() {
 
 // Open implements Datapath.
 func (n *NIC) Open(h Handle, first cc.Decision, now units.Time) {
-	n.now = now
+	n.now, n.touched = now, true
 	i := int(h.Index())
 	if i >= MaxFlows-1 {
 		n.counters.Unknown++
@@ -111,7 +114,8 @@ func (n *NIC) Open(h Handle, first cc.Decision, now units.Time) {
 		n.timed = append(n.timed, timedContext{})
 	}
 	n.growEngines()
-	n.flows[i] = context{handle: h, open: true, result: first}
+	n.flows[i] = context{handle: h, open: true, changed: n.flows[i].changed, result: first}
+	n.bindTimed(h, Binding{})
 	n.timed[i] = timedContext{}
 	n.bind(&n.flows[i], Binding{})
 	n.lives = append(n.lives, life{h, Started, now})
@@ -120,10 +124,10 @@ func (n *NIC) Open(h Handle, first cc.Decision, now units.Time) {
 
 // Close implements Datapath.
 func (n *NIC) Close(h Handle, now units.Time) {
-	n.now = now
+	n.now, n.touched = now, true
 	if f := n.find(h); f != nil {
 		*f = context{handle: h, changed: f.changed}
-		n.timers.Stop(h.Index())
+		n.bindTimed(h, Binding{})
 		n.lives = append(n.lives, life{h, Stopped, now})
 		n.tellLives(now)
 	}
@@ -167,7 +171,7 @@ func (n *NIC) bind(f *context, b Binding) {
 // Report implements Datapath: one signal into its engine.
 func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 	n.counters.Signals++
-	n.now = now
+	n.now, n.touched = now, true
 	f := n.find(h)
 	if f == nil {
 		return
@@ -196,14 +200,15 @@ func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 
 // report makes a message of one signal. The oldest ones give way to it.
 func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
-	m := &n.scratch
-	m.Flow, m.Type, m.Class, m.Count, m.First = f.handle, typeOf[ev.Kind], class, 1, now
-	m.Event, m.SegmentID, m.Segment = *ev, 0, nil
-	n.pushRaw(m, f.brief, now)
+	length := encodeEvent(n.frame[:], typeOf[ev.Kind], class, ev, 0, nil, f.brief)
+	le.PutUint32(n.frame[:], uint32(f.handle))
+	le.PutUint16(n.frame[6:], 1)
+	le.PutUint64(n.frame[16:], uint64(now))
+	n.pushRaw(length, now)
 }
 
-func (n *NIC) pushRaw(m *Message, brief bool, now units.Time) {
-	length := m.Encode(n.frame[:], brief)
+// pushRaw queues the message in frame.
+func (n *NIC) pushRaw(length int, now units.Time) {
 	for n.raw.room() < length {
 		n.evict()
 	}
@@ -279,6 +284,7 @@ func (n *NIC) drain(e *engine, now units.Time) {
 
 // announce tells of every flow that is open, again, to an agent that knows of none.
 func (n *NIC) announce() {
+	n.touched = true
 	n.lives = n.lives[:0]
 	for i := range n.flows {
 		if f := &n.flows[i]; f.open {
@@ -319,6 +325,14 @@ func (n *NIC) flushTest(now units.Time) {
 // Poll implements Datapath: periods that end, timers, messages that have waited long enough.
 func (n *NIC) Poll(now units.Time) units.Time {
 	n.now = now
+	if n.touched || !now.Before(n.next) {
+		n.touched = false
+		n.next = n.poll(now)
+	}
+	return n.next
+}
+
+func (n *NIC) poll(now units.Time) units.Time {
 	if len(n.lives) > 0 {
 		n.tellLives(now)
 	}
@@ -334,13 +348,17 @@ func (n *NIC) Poll(now units.Time) units.Time {
 			next = units.Earlier(next, e.end)
 		}
 	}
-	n.runTimers(now)
+	if n.timing > 0 {
+		n.runTimers(now)
+	}
 	n.flushTest(now)
 	if n.merged.waiting()+n.raw.waiting() > 0 {
 		next = units.Earlier(next, n.oldest.Add(n.agg.Deadline))
 	}
-	if at, ok := n.timers.Next(); ok {
-		next = units.Earlier(next, at)
+	if n.timing > 0 {
+		if at, ok := n.timers.Next(); ok {
+			next = units.Earlier(next, at)
+		}
 	}
 	return next
 }
@@ -381,6 +399,7 @@ func (n *NIC) Configure(h Handle, b Binding) error {
 		return err
 	}
 	if f := n.find(h); f != nil {
+		n.touched = true
 		n.bind(f, b)
 		n.bindTimed(h, b)
 	}
@@ -392,7 +411,7 @@ func (n *NIC) Aggregate(a Aggregation) error {
 	if err := a.Validate(); err != nil {
 		return err
 	}
-	n.agg = a
+	n.agg, n.touched = a, true
 	n.engines[0].configure(a.Accumulable, n.now)
 	n.engines[1].configure(a.Coalescent, n.now)
 	return nil
@@ -415,7 +434,9 @@ func (n *NIC) Probe(h Handle) error {
 func (n *NIC) Fetch(b []byte) int {
 	n.fetches++
 	at := n.fetchFrom(&n.merged, b)
-	return at + n.fetchFrom(&n.raw, b[at:])
+	at += n.fetchFrom(&n.raw, b[at:])
+	n.touched = n.touched || at > 0 // there is room now
+	return at
 }
 
 // fetchFrom copies whole messages, but those of flows that ended since.

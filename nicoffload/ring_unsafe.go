@@ -72,10 +72,19 @@ func (p *Producer) Room() int {
 	return int(size - (p.mine - p.theirs))
 }
 
+// roomFor is Room, but looks at the consumer's position, which is on a line of its own that the consumer
+// writes, only when what was seen of it last leaves less than so many Slots.
+func (p *Producer) roomFor(slots int) int {
+	if room := int(p.mask + 1 - (p.mine - p.theirs)); room >= slots {
+		return room
+	}
+	return p.Room()
+}
+
 // Push adds whole Slots, or answers false when there is no room for all of them.
 func (p *Producer) Push(b []byte) bool {
 	n := len(b) / Slot
-	if p.mine-p.theirs+uint64(n) > p.mask+1 && p.Room() < n {
+	if p.roomFor(n) < n {
 		return false
 	}
 	i := int(p.mine&p.mask) * Slot

@@ -17,9 +17,8 @@ const hopLen = 32
 
 // encodeSegment writes the header of a segment and the segment, padded with zeros to whole Slots, and
 // answers the length of all of it, 0 when there is none.
-func (m *Message) encodeSegment(b []byte) int {
-	id, length := m.SegmentID, 0
-	switch hops := m.Event.INT; {
+func encodeSegment(b []byte, hops []cc.Hop, id uint16, segment []byte) (length int) {
+	switch {
 	case len(hops) > 0:
 		id = SegmentINT
 		hops = hops[:min(len(hops), cc.MaxHops)]
@@ -28,7 +27,7 @@ func (m *Message) encodeSegment(b []byte) int {
 		}
 		length = len(hops) * hopLen
 	case id != 0:
-		length = copy(b[segmentHeader:segmentHeader+MaxSegment], m.Segment)
+		length = copy(b[segmentHeader:segmentHeader+MaxSegment], segment)
 	default:
 		return 0
 	}

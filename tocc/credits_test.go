@@ -154,6 +154,10 @@ func TestCreditSender(t *testing.T) {
 		marks := d.take()
 		require.Len(t, marks, 1)
 		assert.Equal(t, cc.Marks{Set: cc.MarkGrant, Grant: 7 + i}, marks[0])
+		if i == 0 {
+			assert.Nil(t, d.rts(), "that one came says nothing of others under way")
+			d.wait(paper.BaseRTT)
+		}
 	}
 	n := d.rts()
 	require.NotNil(t, n, "a credit came in the last round trip, and one packet waits: an early stop")

@@ -170,9 +170,10 @@ func (s *CreditSender) settle(now units.Time) {
 	}
 }
 
-// early says whether the credits of a round trip, as many as are under way, are enough for what waits.
+// early says whether the credits of the last whole round trip, as many as are under way, are enough for what waits.
+// Those of the present one are no sign: where one comes in a round trip, none follows when it stops.
 func (s *CreditSender) early() bool {
-	return units.Bytes(max(s.before, s.came)) >= (s.needs()+s.unit-1)/s.unit && s.open
+	return units.Bytes(s.before) >= (s.needs()+s.unit-1)/s.unit && s.open
 }
 
 // Emit implements cc.Gate.

@@ -67,7 +67,7 @@ const (
 )
 
 // remains is how much is still to come.
-func (r *Receiver) remains() units.Bytes { return r.demand - r.spent }
+func (r *Receiver) remains() units.Bytes { return r.demand - r.spent + r.unseen }
 
 // level is the priority of a message that is granted: the shortest has the highest of as few levels as there
 // are messages, so that a new one finds a higher one free.

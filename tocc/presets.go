@@ -16,9 +16,9 @@ type preset map[string]string
 var presets = map[string]preset{
 	"tocc":         {},
 	"tocc-nounsch": {"unsch": "0B"},
-	"expresspass":  {"unsch": "0B", "generation": "rate", "volume": "off", "cc": "feedback", "k": "1pkt"},
-	"homa":         {"limiter": "off", "pace": "off", "cc": "none", "k": "1pkt", "overcommit": "7", "token_dscp": "56"},
-	"ndp":          {"limiter": "off", "cc": "none", "k": "1pkt", "token_dscp": "56"},
+	"expresspass":  {"unsch": "0B", "generation": "rate", "volume": "off", "cc": "feedback", "k": "1pkt", "age": "0s"},
+	"homa":         {"limiter": "off", "pace": "off", "cc": "none", "k": "1pkt", "age": "0s", "realtime": "off", "overcommit": "7", "token_dscp": "56"},
+	"ndp":          {"limiter": "off", "cc": "none", "k": "1pkt", "age": "0s", "realtime": "off", "token_dscp": "56"},
 }
 
 // aeolus is what Aeolus adds to a scheme: everything leaves in the first round trip, and may be dropped.

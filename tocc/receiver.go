@@ -52,27 +52,30 @@ func (r *Receiver) Window() units.Bytes { return r.window }
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	r.patience.from = now
 	before := r.demand
-	switch {
-	case a.Again:
-		// Its token was counted when it came first.
-	case a.Set&cc.MarkUnscheduled != 0:
+	if !a.Again { // else it counted when it came first
+		r.arrived(a)
+		r.control.arrived(r, a, now)
+	}
+	r.settle(before, now)
+}
+
+func (r *Receiver) arrived(a *cc.Arrival) {
+	if a.Set&cc.MarkUnscheduled != 0 {
 		r.unseen = max(0, r.unseen-a.Bytes)
 		r.tally.Unscheduled += a.Bytes
-	default:
+	} else {
 		r.unseen = 0 // they left before
 		r.used(r.seen + a.Bytes)
 	}
-	if a.Set&cc.MarkTokenMarked != 0 && !a.Again {
+	if a.Set&cc.MarkTokenMarked != 0 {
 		r.ce++
 	}
-	if !a.Behind { // or what it says is old
-		r.more = a.Set&cc.MarkWantsMore != 0
+	if a.Behind {
+		return // what it says of demand is old
 	}
-	if r.more && !a.Behind {
+	if r.more = a.Set&cc.MarkWantsMore != 0; r.more {
 		r.demand = max(r.demand, r.spent+r.wanted(a.Bytes, a.Set))
 	}
-	r.control.arrived(r, a, now)
-	r.settle(before, now)
 }
 
 // Missing implements cc.Granter: what was lost needs tokens again.
@@ -116,16 +119,16 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	r.more = false
 	before := r.demand
 	r.demand = max(r.demand, spent+needs)
-	r.open = n.Flags&cc.NoticeEnds == 0
 	if n.Flags&cc.NoticeUnscheduled != 0 && n.Flags&cc.NoticeRepeat == 0 {
 		r.unseen = r.unsch
 	}
 	if spent >= r.told && waste >= r.waste {
 		r.told, r.waste = spent, waste
+		r.open = n.Flags&cc.NoticeEnds == 0
 		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
 			r.seen, r.unseen = spent-waste, 0
 			r.patience.doubt = true
-			r.retell = needs > 0 && n.Flags&cc.NoticeAnswers == 0 // it waits, and may have lost a TOKEN; or it takes a silent peer for dead
+			r.retell = n.Flags&cc.NoticeAnswers == 0 && (spent < r.limit || r.open) // who answers has heard of us
 		}
 		r.used(r.seen)
 		r.control.skipped(r)
@@ -248,7 +251,10 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 // grant lets one token go.
 func (r *Receiver) grant(n *cc.Notice, now units.Time) {
 	bytes := min(r.k, r.wants())
-	wire := r.wire(bytes)
+	wire := r.kw
+	if bytes < r.k {
+		wire = r.wire(bytes)
+	}
 	r.limit += bytes
 	if r.timed == 0 {
 		r.timed, r.timedAt = r.limit, now

@@ -26,6 +26,8 @@ func TestDataDriven(t *testing.T) {
 		arrive(r, 1, 0, 2)
 		require.Len(t, grants(r, 2), 1, "packet %d", i)
 	}
+	r.Arrived(&cc.Arrival{Bytes: pkt, Again: true}, 3)
+	assert.EqualValues(t, 17*pkt, r.spent, "one that comes again used no token")
 	arrive(r, 43, 0, 3)
 	assert.Empty(t, grants(r, 3))
 	assert.Zero(t, r.Next(), "all that was granted came")

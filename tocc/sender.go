@@ -22,7 +22,8 @@ type Sender struct {
 
 func newSender(p *plan) *Sender {
 	lots := min(max(2*p.bdp/p.k+2, 8), 128) // twice what is under way: a lot a token
-	return &Sender{sender: sender{plan: p, patience: newPatience(p.path.BaseRTT), cnpGate: cc.CNPGate{Interval: p.cnp}}, stock: stock{lots: make([]lot, lots)}}
+	core := sender{plan: p, patience: newPatience(p.path.BaseRTT), cnpGate: cc.CNPGate{Interval: p.cnp}}
+	return &Sender{sender: core, stock: stock{lots: make([]lot, lots)}}
 }
 
 var (
@@ -103,7 +104,9 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	s.heard(n, now)
 	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked()) {
 		s.echoes = true // what it repeats is spent: say so
-		s.answers, s.question = true, n.Seq
+		if !s.answers {
+			s.answers, s.question = true, n.Seq
+		}
 		s.ask(now)
 	}
 	s.settle(now)
@@ -158,9 +161,7 @@ func (s *Sender) discard(upto units.Bytes, now units.Time) {
 func (s *Sender) demand() units.Bytes { return max(s.said, s.spent+s.needs()) }
 
 // blocked says that what waits needs tokens that are not here.
-func (s *Sender) blocked() bool {
-	return s.part() && s.allowance == 0
-}
+func (s *Sender) blocked() bool { return s.part() && s.allowance == 0 }
 
 // settle decides when to say what.
 func (s *Sender) settle(now units.Time) {

@@ -379,19 +379,3 @@ func TestPartsDoNotAge(t *testing.T) {
 	require.NoError(t, s.Hear(token(28), b, later))
 	assert.EqualValues(t, 28, s.Tally().Discarded)
 }
-
-// An RTS that repeats tells the receiver that nothing is under way. While something is, it does not repeat.
-func TestRepeatsWhenNothingIsUnderWay(t *testing.T) {
-	for _, inFlight := range []units.Bytes{0, 1456} {
-		s, _ := pair(t, "unsch=0", paper)
-		b := cc.Backlog{Waits: 1456}
-		s.Posted(1456, b, 1)
-		n, ok := s.Emit(b, 1)
-		require.True(t, ok)
-		require.Zero(t, n.Flags&cc.NoticeRepeat)
-		b.InFlight = inFlight
-		n, ok = s.Emit(b, s.Next())
-		require.True(t, ok)
-		assert.Equal(t, inFlight == 0, n.Flags&cc.NoticeRepeat != 0)
-	}
-}

@@ -28,9 +28,9 @@ type admission struct {
 	told   wire.PSN   // the granter knows what is missing before it
 	waits  waits      // and what may yet come of the others
 	cut    psnSet     // of the peer's packets only the headers came, or there was no room for them
+	listed psnSet     // of those: which a TOKEN has listed
 	round  roundTrip  // of what the gate lets leave
 	grants bool       // packets say by which grant they left
-	last   bool       // the gate lets none follow the packet at hand
 	shut   bool       // the gate kept a packet when nothing else could open it
 	heard  units.Time // when that began, or the peer last said something
 
@@ -158,9 +158,6 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 		a.out.Message = units.Bytes(w.length)
 	}
 	if a.gate.Ready(&a.out, now) {
-		a.out.Bytes += units.Bytes(qp.mtu)
-		a.last = !a.gate.Ready(&a.out, now)
-		a.out.Bytes -= units.Bytes(qp.mtu)
 		return true
 	}
 	if !a.shut {
@@ -267,6 +264,7 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	}
 	a.see(p.PSN, now)
 	a.cut.remove(p.PSN)
+	a.listed.remove(p.PSN)
 	fresh := !p.PSN.Before(a.seen)
 	if end := p.PSN.Add(n); end.After(a.seen) {
 		a.seen = end

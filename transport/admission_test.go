@@ -29,7 +29,6 @@ var errNonsense = errors.New("counter runs backwards")
 type plainGate struct {
 	spent, limit uint32
 	next         units.Time
-	told         uint32
 	waits        units.Bytes
 	marks        cc.Marks
 	wants        cc.MarkSet
@@ -260,15 +259,29 @@ func TestBacklog(t *testing.T) {
 	p.settle(units.Microsecond / 2)
 	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.backlog())
 	p.settle(10 * units.Microsecond)
-	assert.Equal(t, cc.Backlog{Waits: 2676}, a.qp.backlog())
+	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.backlog(), "nobody asked for an ACK, and among READs no TOKEN is one")
 	g.limit = 1 << 20
 	p.la.tamper = func(frame []byte) int { return 0 }
 	p.a.activate(a.qp)
 	p.settle(units.Microsecond)
-	assert.Equal(t, cc.Backlog{InFlight: 2676}, a.qp.backlog())
+	assert.Equal(t, cc.Backlog{InFlight: 3700}, a.qp.backlog())
 	p.la.tamper = nil
 	p.await(a, 2)
 	assert.Equal(t, cc.Backlog{}, a.qp.backlog())
+}
+
+// TOKENs acknowledge what has come, so that a packet for each of them need not ask for an ACK.
+func TestTokensAcknowledge(t *testing.T) {
+	const packets, size = 64, 64 * 1024
+	p, a, b, g, r := admittedPair(t, defaults())
+	r.window = 1 // one TOKEN of four packets at a time
+	a.write(t, b, size)
+	most := units.Bytes(0)
+	p.la.tamper = func([]byte) int { most = max(most, a.qp.backlog().InFlight); return 1 }
+	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
+	assert.EqualValues(t, size, g.spent)
+	assert.EqualValues(t, packets/ackEvery, p.b.counters.AcksSent)
+	assert.LessOrEqual(t, most, units.Bytes(2*grantAtATime))
 }
 
 // A peer that says nothing any more is found out, though nothing is under way; one that only grants nothing is not.

@@ -7,12 +7,13 @@ import (
 
 // Packets that the peer lists as missing are lost, as those that its SACKs tell of, and where the network reorders no
 // sooner than those. What was sent again may have left after the list: it is lost once more only when a round trip has
-// passed since.
+// passed since. Of packets that were trimmed there is no doubt.
 
 // heedList takes in the list of a TOKEN.
 func (qp *QueuePair) heedList(t wire.TokenField) {
+	trimmed := t.Flags()&wire.TokenTrimmed != 0
 	for i := range t.Ranges() {
-		qp.loseListed(t.Range(i), qp.ep.now)
+		qp.loseListed(t.Range(i), trimmed, qp.ep.now)
 	}
 	if qp.req.recovery != nil {
 		qp.settle(qp.ep.now)
@@ -21,21 +22,21 @@ func (qp *QueuePair) heedList(t wire.TokenField) {
 
 // loseListed takes the packets of a range as lost that are outstanding. Who lists the oldest packet is alive: to send
 // that again costs no try.
-func (qp *QueuePair) loseListed(l wire.Range, now units.Time) {
+func (qp *QueuePair) loseListed(l wire.Range, trimmed bool, now units.Time) {
 	r := &qp.req
 	if !qp.selective() {
 		return
 	}
 	for psn, end := l.First, l.First.Add(uint32(l.Count)); psn != end; psn = psn.Add(1) {
 		if !psn.Before(r.una) && psn.Before(r.sndMax) && within(r.una, psn) {
-			qp.loseOne(psn, now)
+			qp.loseOne(psn, trimmed, now)
 		}
 	}
 }
 
 // loseOne takes one outstanding packet as lost, if it is not known to have arrived, or lost, or sent again within a
-// round trip.
-func (qp *QueuePair) loseOne(psn wire.PSN, now units.Time) {
+// round trip where it was not trimmed since.
+func (qp *QueuePair) loseOne(psn wire.PSN, trimmed bool, now units.Time) {
 	r := &qp.req
 	rec := qp.beginRecovery()
 	if psn == r.una {
@@ -45,12 +46,12 @@ func (qp *QueuePair) loseOne(psn wire.PSN, now units.Time) {
 		return
 	}
 	switch {
-	case !rec.again.has(psn) && r.reordering > 0:
+	case !rec.again.has(psn) && r.reordering > 0 && !trimmed:
 		rec.late.psns.add(psn)
 		rec.late.waits.add(psn.Add(1), qp.patience(), now)
 		return
 	case !rec.again.has(psn):
-	case rec.recent.has(psn, max(qp.adm.round.length(), qp.patience()), now):
+	case !trimmed && rec.recent.has(psn, max(qp.adm.round.length(), qp.patience()), now):
 		return
 	default:
 		rec.again.remove(psn)

@@ -14,12 +14,14 @@ import (
 
 // list has the requester of a hear that n packets from first on are missing, and answers how many more it then takes as
 // lost.
-func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) {
+func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) { return p.listAs(a, 0, first, n) }
+
+func (p *pair) listAs(a *side, flags wire.TokenFlags, first wire.PSN, n uint8) (lost int) {
 	if rec := a.qp.req.recovery; rec != nil {
 		lost -= rec.lost.len()
 	}
 	t := make(wire.TokenField, wire.TokenLen+wire.RangeLen)
-	t.Set(0, 0, 1, 0, 0)
+	t.Set(0, 0, 1, flags, 0)
 	t.SetRange(0, wire.Range{First: first, Count: n})
 	p.a.now = p.now
 	a.qp.heedList(t)
@@ -79,11 +81,14 @@ func TestLoseListed(t *testing.T) {
 	assert.Equal(t, 4, p.list(a, 102, 7), "102, and 106 to 108: the others left a microsecond ago")
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 7, sent())
+	assert.Equal(t, 1, p.listAs(a, wire.TokenTrimmed, 103, 1), "trimmed again: there is no doubt")
+	p.settle(units.Microsecond)
+	assert.EqualValues(t, 8, sent())
 	p.settle(4 * units.Microsecond)
 	assert.Equal(t, 2, p.list(a, 98, 4), "100 and 101, which never were")
 	assert.Equal(t, 3, p.list(a, 103, 3), "two round trips have passed")
 	p.settle(units.Microsecond)
-	assert.EqualValues(t, 12, sent())
+	assert.EqualValues(t, 13, sent())
 
 	p.la.tamper = nil
 	p.settle(8 * units.Microsecond)

@@ -94,6 +94,7 @@ func (qp *QueuePair) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 		a.miss(1, bytes, e.now)
 	}
 	a.cut.add(p.PSN)
+	a.listed.remove(p.PSN)
 	a.heedGranter(e.now)
 }
 
@@ -101,6 +102,7 @@ func (qp *QueuePair) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 func (a *admission) dropped(p *wire.Packet) {
 	if qp := a.qp; p.PSN.Before(qp.resp.ePSN.Add(uint32(qp.sackBits))) {
 		a.cut.add(p.PSN)
+		a.listed.remove(p.PSN)
 		a.miss(1, units.Bytes(p.End-p.PayloadOff), qp.ep.now)
 	}
 }
@@ -108,24 +110,31 @@ func (a *admission) dropped(p *wire.Packet) {
 // incomplete says whether packets are missing that the peer is known to have sent.
 func (qp *QueuePair) incomplete() bool { return qp.adm.told.After(qp.resp.ePSN) || !qp.adm.cut.empty() }
 
-// missingRanges answers which, as far as a TOKEN can tell. They are valid until the next call.
-func (qp *QueuePair) missingRanges() []wire.Range {
+// missingRanges answers which, as far as a TOKEN can tell. They are valid until the next call. Packets whose headers came
+// go first, alone, and each but once for a header: who hears of them sends them again at once, whenever it did before.
+func (qp *QueuePair) missingRanges() (ranges []wire.Range, trimmed bool) {
+	a := qp.adm
+	for i := range a.cut {
+		trimmed = trimmed || a.cut[i]&^a.listed[i] != 0
+	}
 	e, n := qp.ep, 0
 	for psn, end := qp.resp.ePSN, qp.resp.ePSN.Add(psnWindow); psn.Before(end); psn = psn.Add(1) {
-		if !qp.missingHere(psn) {
+		if trimmed && (!a.cut.has(psn) || a.listed.has(psn)) || !qp.missingHere(psn) {
 			continue
 		}
-		if last := &e.ranges[max(n, 1)-1]; n > 0 && last.First.Add(uint32(last.Count)) == psn && last.Count < 255 {
-			last.Count++
-			continue
+		if last := &e.ranges[max(n, 1)-1]; n == 0 || last.First.Add(uint32(last.Count)) != psn || last.Count == 255 {
+			if n == len(e.ranges) {
+				break
+			}
+			e.ranges[n] = wire.Range{First: psn}
+			n++
 		}
-		if n == len(e.ranges) {
-			break
+		e.ranges[n-1].Count++
+		if trimmed {
+			a.listed.add(psn)
 		}
-		e.ranges[n] = wire.Range{First: psn, Count: 1}
-		n++
 	}
-	return e.ranges[:n]
+	return e.ranges[:n], trimmed
 }
 
 // missingHere says whether psn, which is less than a window ahead, is missing, and not merely to come.

@@ -25,7 +25,8 @@ func trimmed(frame []byte) []byte {
 // absent shows what the responder of a queue pair misses.
 func (qp *QueuePair) absent() string {
 	var ranges []string
-	for _, r := range qp.missingRanges() {
+	missing, _ := qp.missingRanges()
+	for _, r := range missing {
 		ranges = append(ranges, fmt.Sprintf("%d+%d", uint32(r.First), r.Count))
 	}
 	return strings.Join(ranges, " ")
@@ -100,6 +101,39 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// Packets that were trimmed are listed alone, once for each header; after that with all that is missing.
+func TestTrimmedAreListedOnce(t *testing.T) {
+	p, b, _ := granted(t, selective())
+	f := newForger(p, b)
+	send := func(psn wire.PSN, spoil func([]byte) []byte) {
+		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
+		p.settle(units.Microsecond)
+	}
+	list := func() ([]wire.Range, bool) { return b.qp.missingRanges() }
+	for _, step := range []struct {
+		psn    wire.PSN
+		spoil  func([]byte) []byte
+		first  []wire.Range // of the list that comes next, alone
+		behind string       // and of the one behind it
+	}{
+		{104, trimmed, []wire.Range{{First: 104, Count: 1}}, "104+1"},
+		{103, nil, nil, "100+3 104+1"},
+		{106, trimmed, []wire.Range{{First: 106, Count: 1}}, "100+3 104+1 106+1"},
+		{104, trimmed, []wire.Range{{First: 104, Count: 1}}, "100+3 104+1 106+1"},
+		{104, nil, nil, "100+3 106+1"},
+	} {
+		send(step.psn, step.spoil)
+		if step.first != nil {
+			ranges, alone := list()
+			require.True(t, alone)
+			assert.Equal(t, step.first, ranges)
+		}
+		_, alone := list()
+		assert.False(t, alone)
+		assert.Equal(t, step.behind, b.qp.absent())
+	}
+}
+
 // Of what was kept so long as there was room, and dropped after, the latter is missing, too.
 func TestMissingForWantOfBuffers(t *testing.T) {
 	p, b, r := granted(t, selective())
@@ -109,6 +143,7 @@ func TestMissingForWantOfBuffers(t *testing.T) {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, nil)
 	}
 	p.settle(units.Microsecond)
+	assert.Equal(t, "103+3", b.qp.absent(), "once alone: who knows that they came can say so for sure")
 	assert.Equal(t, "100+1 103+3", b.qp.absent())
 	assert.Equal(t, 4, r.missing)
 	p.conserved()
@@ -235,7 +270,8 @@ func FuzzTrimmed(f *testing.F) {
 			p.settle(units.Microsecond)
 			missing := 0
 			next := b.qp.resp.ePSN
-			for _, m := range b.qp.missingRanges() {
+			ranges, _ := b.qp.missingRanges()
+			for _, m := range ranges {
 				require.False(t, m.First.Before(next))
 				require.NotZero(t, m.Count)
 				for psn := m.First; psn != m.First.Add(uint32(m.Count)); psn = psn.Add(1) {

@@ -52,15 +52,19 @@ func (qp *QueuePair) sendRTS() bool {
 func (qp *QueuePair) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
 	e := qp.ep
 	var ranges []wire.Range
+	flags := tokenFlags(n.Flags)
 	if n.Missing {
-		ranges = qp.missingRanges()
+		trimmed := false
+		if ranges, trimmed = qp.missingRanges(); trimmed {
+			flags |= wire.TokenTrimmed
+		}
 	}
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.Token, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, wire.RangeLen*len(ranges))
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
 	t := wire.TokenField(frame[ext+wire.XCHLen : total-wire.ICRCLen])
-	t.Set(n.Limit, n.Seq, len(ranges), tokenFlags(n.Flags), n.Priority)
+	t.Set(n.Limit, n.Seq, len(ranges), flags, n.Priority)
 	for i, r := range ranges {
 		t.SetRange(i, r)
 	}
@@ -117,20 +121,26 @@ func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 		Kind: cc.NoticeToken, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(), Priority: t.Priority(),
 		Congested: p.ECN == wire.ECNCE,
 	}
+	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.req.una) && !qp.acknowledge(end, now) {
+		return
+	}
+	if t.Ranges() > 0 { // before its tokens are taken: they are for what is lost, which must wait for them
+		qp.heedList(t)
+	}
+	if qp.adm != a { // that ended the queue pair
+		return
+	}
 	if err := a.gate.Hear(&a.notice, qp.backlog(), now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
 	qp.ep.counters.TokensHeard++
 	a.heard = now
-	if t.Ranges() > 0 {
-		qp.heedList(t)
-	}
 	qp.heedGate()
 	qp.ep.activate(qp)
 }
 
-// The flags of the wire are those of cc, but RTSBehind.
+// The flags of the wire are those of cc, but RTSBehind and TokenTrimmed.
 
 func rtsFlags(f cc.NoticeFlags) wire.RTSFlags {
 	return wire.RTSFlags(f & (cc.NoticeRepeat | cc.NoticeUnscheduled | cc.NoticeAnswers | cc.NoticeEnds))
@@ -144,4 +154,6 @@ func noticeOfRTS(f wire.RTSFlags) cc.NoticeFlags {
 	return cc.NoticeFlags(f &^ wire.RTSBehind)
 }
 
-func noticeOfToken(f wire.TokenFlags) cc.NoticeFlags { return cc.NoticeFlags(f) }
+func noticeOfToken(f wire.TokenFlags) cc.NoticeFlags {
+	return cc.NoticeFlags(f &^ wire.TokenTrimmed)
+}

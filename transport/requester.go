@@ -142,7 +142,7 @@ func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 		return sendBlocked
 	}
 	ends := r.packet+1 == w.packets
-	ask := qp.Type == RC && (ends || qp.wants&acknowledgements != 0 || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now) || qp.adm != nil && qp.adm.last)
+	ask := qp.Type == RC && (ends || qp.wants&acknowledgements != 0 || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now))
 	if status := qp.buildData(w, r.next&r.mask, r.packet, ask); status != sendDone {
 		return status
 	}

@@ -35,9 +35,9 @@ type Scene struct {
 	// Probe, unless 0, is a host whose connections have no congestion control.
 	Probe int
 
-	// PerLayer gives ToR and leaf switches watermarks of their own.
-	PerLayer bool
-	Space    bytetuning.Space
+	// Group is which switches are tuned, and which of them together.
+	Group Group
+	Space bytetuning.Space
 
 	Settle, Period units.Duration // how long it runs before it is measured, and while
 	// Telemetry, unless its name is "", is where measurements come from, in place of the fabric's own books. Its periods are
@@ -70,15 +70,15 @@ var scenes = map[string]func() Scene{
 // Names answers the names of scenes.
 func Names() []string { return slices.Sorted(maps.Keys(scenes)) }
 
-// New makes a target of a scene by its name. With /layers its ToR and leaf switches are tuned apart.
+// New makes a target of a scene by its name, which a slash and a group may follow.
 func New(name string) (*Target, error) {
-	base, option, has := strings.Cut(name, "/")
+	base, group, has := strings.Cut(name, "/")
 	make, ok := scenes[base]
-	if !ok || has && option != "layers" {
-		return nil, fmt.Errorf("scene: no %q; there are %s, each also with /layers", name, strings.Join(Names(), ", "))
+	if !ok || has && !slices.Contains(groupings, Group(group)) {
+		return nil, fmt.Errorf("scene: no %q; there are %s, each also with /layers, /switches, /path or /receiver", name, strings.Join(Names(), ", "))
 	}
 	s := make()
-	s.PerLayer = has
+	s.Group = Group(group)
 	return &Target{Scene: s}, nil
 }
 
@@ -97,19 +97,22 @@ type Run struct {
 	ToR     *fabric.Switch // of the receiver
 	Egress  *fabric.Port   // of it, to the receiver
 	Queue   *fabric.Series // of Egress
+	Down    []*fabric.Port // of the leaves, to ToR
+	Queues  []*fabric.Series
 	Conns   []*cluster.Conn
 }
 
 // Layers implements bytetuning.Target.
 func (t *Target) Layers() []bytetuning.Layer {
-	tor := bytetuning.Layer{Name: "tor", Space: t.Space, Buffer: t.Buffer, Ports: t.Hosts + t.Leaves}
-	if !t.PerLayer {
-		tor.Name = "all"
-		return []bytetuning.Layer{tor}
+	var layers []bytetuning.Layer
+	for _, g := range t.groups() {
+		l := bytetuning.Layer{Name: g.name, Space: t.Space, Buffer: t.Buffer}
+		for _, i := range g.switches {
+			l.Ports = max(l.Ports, t.ports(i))
+		}
+		layers = append(layers, l)
 	}
-	leaf := tor
-	leaf.Name, leaf.Ports = "leaf", t.ToRs
-	return []bytetuning.Layer{tor, leaf}
+	return layers
 }
 
 // Apply implements bytetuning.Target. It takes what a Search without checks may try: what breaks a rule of
@@ -160,13 +163,16 @@ func (t *Target) Start() (*Run, error) {
 		return nil, err
 	}
 	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
-	leaf := t.now[len(t.now)-1]
+	watermarks := t.watermarks()
+	add := func(i int, name string) *fabric.Switch {
+		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(watermarks[i])})
+	}
 	var leaves []*fabric.Switch
 	for i := range t.Leaves {
-		leaves = append(leaves, r.Net.AddSwitch(fmt.Sprintf("leaf %d", i), fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(leaf)}))
+		leaves = append(leaves, add(t.ToRs+i, fmt.Sprintf("leaf %d", i)))
 	}
 	for i := range t.ToRs {
-		tor := r.Net.AddSwitch(fmt.Sprintf("tor %d", i), fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(t.now[0])})
+		tor := add(i, fmt.Sprintf("tor %d", i))
 		for range t.Hosts {
 			r.Net.Connect(r.Net.AddHost(fabric.HostConfig{}), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
 		}
@@ -203,6 +209,10 @@ func (t *Target) Start() (*Run, error) {
 		}
 	}
 	r.Queue = r.Egress.RecordQueue(0)
+	for _, l := range leaves {
+		down := l.Ports()[t.ToRs-1]
+		r.Down, r.Queues = append(r.Down, down), append(r.Queues, down.RecordQueue(0))
+	}
 	if t.Watch != nil {
 		t.Watch(r)
 	}
@@ -216,14 +226,18 @@ func (r *Run) run(until units.Time) error {
 	return errors.Join(r.Cluster.Errors...)
 }
 
-// Measure implements bytetuning.Target: throughput, and queue of the receiver's switch (section 5.4), by the
-// fabric's own books. The context is looked at each millisecond of the simulation.
+// Measure implements bytetuning.Target: throughput, and queue of the receiver's switch (section 5.4), and where layers
+// are tuned apart of the leaves' ports to it, by the fabric's own books. The context is looked at each millisecond of the simulation.
 func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	r, err := t.Start()
 	if err != nil {
 		return nil, err
 	}
 	before := r.Egress.QueueStats(0)
+	var down uint64
+	for _, p := range r.Down {
+		down += p.QueueStats(0).Bytes
+	}
 	received := make([]uint64, len(r.Conns))
 	for i, c := range r.Conns {
 		received[i] = c.Received()
@@ -249,6 +263,19 @@ func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 		return nil, err
 	}
 	m := &bytetuning.Measurement{Switches: []bytetuning.Sample{s}, Lost: r.Lost()}
+	if t.Group == Layers { // whose agents have to see their own
+		var queue float64
+		var now uint64
+		for i, p := range r.Down {
+			now += p.QueueStats(0).Bytes
+			queue += r.Queues[i].Mean(from, end)
+		}
+		leaves, err := bytetuning.SampleOf(1, float64(units.RateOf(units.Bytes(now-down), t.Period)), queue)
+		if err != nil {
+			return nil, err
+		}
+		m.Switches = append(m.Switches, leaves)
+	}
 	for i, c := range r.Conns {
 		rate := units.RateOf(units.Bytes(c.Received()-received[i]), t.Period)
 		m.Flows = append(m.Flows, bytetuning.Sample{Throughput: rate, Queue: s.Queue})

@@ -57,6 +57,9 @@ func TestMeasure(t *testing.T) {
 // TestPFC pauses earlier with a smaller α. It loses nothing, but for a headroom that links of 100 Gb/s and 1 µs fill: 28
 // KB, where the paper's grid begins with 25.6.
 func TestPFC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
 	run := func(alpha bytetuning.Alpha, headroom units.Bytes) (pauses, lost uint64) {
 		target := short(t, "23to1")
 		var r *Run
@@ -77,6 +80,9 @@ func TestPFC(t *testing.T) {
 
 // TestTelemetry: what INT infers from reports, and what polls count, is what passed; the queue is sampled.
 func TestTelemetry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
 	target := short(t, "2to1")
 	exact := measure(t, target, baseline(t, "experience")).Switches[0]
 	// Packets that report saw the queue only while there was something to send, a poll sees it empty, too.
@@ -99,14 +105,23 @@ func TestTelemetry(t *testing.T) {
 }
 
 func TestLayers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
 	target := short(t, "2to1/layers")
 	layers := target.Layers()
 	require.Len(t, layers, 2)
 	assert.Equal(t, "tor", layers[0].Name)
 	assert.Equal(t, "leaf", layers[1].Name)
 	a := measure(t, target, baseline(t, "dcqcn"), baseline(t, "experience"))
-	one := short(t, "2to1")
-	assert.Equal(t, a.Switches, measure(t, one, baseline(t, "dcqcn")).Switches, "two senders do not queue in the leaves")
+	for name, want := range map[string]int{"layers": 2, "switches": 6, "path": 5, "receiver": 1} {
+		assert.Len(t, short(t, "2to1/"+name).Layers(), want, name)
+	}
+	one := short(t, "2to1/receiver")
+	require.Len(t, a.Switches, 2)
+	assert.Equal(t, 1, a.Switches[1].Layer)
+	assert.InEpsilon(t, float64(a.Switches[0].Throughput), float64(a.Switches[1].Throughput), 0.05, "what the leaves send goes there")
+	assert.Equal(t, a.Switches[:1], measure(t, one, baseline(t, "dcqcn")).Switches, "two senders do not queue in the leaves")
 }
 
 func TestErrors(t *testing.T) {
@@ -136,6 +151,9 @@ func TestErrors(t *testing.T) {
 
 // TestTuned: forty evaluations find something better than what was there.
 func TestTuned(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
 	target := short(t, "2to1")
 	start := bytetuning.Point{baseline(t, "experience")}
 	o := bytetuning.NewObjective()

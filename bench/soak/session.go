@@ -25,7 +25,8 @@ type session struct {
 	repeats bool   // selectively
 	sack    uint16 // bits that tell the peer what came behind a gap
 
-	tokens      *tocc.Spec  // nil: none
+	tokens      *tocc.Spec // nil: none
+	patience    units.Duration
 	path        cc.Path     // that it is made for
 	unscheduled units.Bytes // that may be under way without a token
 
@@ -170,7 +171,7 @@ func (x *side) connect(pkey uint16, agreement wire.Agreement) {
 		},
 		transport.RTSAttr{
 			SendPSN: x.psn, Timeout: x.timeout, RetryCount: x.retries, RNRRetry: x.rnrRetry, MaxRdAtomic: x.reads,
-			RTOLow: x.rtoLow, RTOHigh: x.rtoHigh, MaxInFlight: x.inFlight,
+			RTOLow: x.rtoLow, RTOHigh: x.rtoHigh, MaxInFlight: x.inFlight, Reordering: s.patience,
 		})
 	if err == nil && s.service == transport.UD {
 		x.handle, err = x.node.endpoint.CreateAH(x.node.domain, path)

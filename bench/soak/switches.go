@@ -10,6 +10,9 @@ import (
 // longestFrame is what a switch stores of the longest frame: VLAN tag and check sequence included.
 func longestFrame(mtu units.Bytes) units.Bytes { return mtu + 18 + 4 }
 
+// trimmedDSCP is what trimmed packets have.
+const trimmedDSCP = 57
+
 // buffers is how much room switches have.
 type buffers int
 
@@ -117,7 +120,7 @@ func (p *plan) makeLossy(d dice, qs *fabric.Queues) string {
 	for i := range qs[:fabric.Priorities] {
 		qs[i].Alpha, qs[i].Limit, qs[i].SelectiveDrop = alpha, limit, selective
 		if i < fabric.Priorities-1 {
-			qs[i].Trim, qs[i].TrimTo = trim, fabric.Priorities-1
+			qs[i].Trim, qs[i].TrimTo, qs[i].TrimDSCP, qs[i].TrimNewest = trim, fabric.Priorities-1, trimmedDSCP, p.seed&1 != 0
 		}
 	}
 	c.Queues = qs.At()

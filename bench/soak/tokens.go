@@ -47,7 +47,7 @@ func (p *plan) drawTokens() {
 		if err != nil {
 			panic(err) // ours, whatever the seed
 		}
-		s.tokens = &spec
+		s.tokens, s.patience = &spec, oneOf(d, 0, 0, scale(d, units.Microsecond, 300*units.Microsecond))
 	}
 }
 

@@ -37,6 +37,9 @@ func endless(n int, delay units.Duration) Config {
 
 // TestConverges: with a feedback of 4 µs the flows come to rest at the fixed point.
 func TestConverges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
 	for _, pmax := range []float64{0.1, 0.01} {
 		for n := 2; n <= 10; n++ {
 			c := endless(n, 4*us)
@@ -56,6 +59,9 @@ func TestConverges(t *testing.T) {
 
 // TestLimitCycle: with 85 µs they go around it. Means and maxima are an independent integration's.
 func TestLimitCycle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
 	for _, c := range []struct {
 		n         int
 		mean, max float64
@@ -72,6 +78,9 @@ func TestLimitCycle(t *testing.T) {
 // TestGrowth compares the linear model with the whole one: where the roots cross the imaginary axis, the
 // oscillation of the simulation begins.
 func TestGrowth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
 	var at units.Duration // longest delay that is stable
 	for d := 4 * us; d < 85*us; d += us {
 		growth, err := Growth(endless(2, d))

@@ -88,6 +88,9 @@ local f = {
     time = ProtoField.uint32("goroce.int.time", "Clock", base.DEC, nil, nil, "in ns"),
     sent = ProtoField.uint32("goroce.int.sent", "Sent", base.DEC, nil, nil, "bytes"),
     queue = ProtoField.uint32("goroce.int.queue", "Queue", base.DEC, nil, nil, "bytes"),
+    trimmed = ProtoField.uint32("goroce.trimmed", "Bytes that a switch cut off", base.DEC, nil, nil, "all behind what is here"),
+    trimmed_qp = ProtoField.uint24("goroce.trimmed.qp", "Queue pair", base.HEX),
+    trimmed_psn = ProtoField.uint24("goroce.trimmed.psn", "PSN", base.HEX),
 }
 goroce.fields = f
 
@@ -384,8 +387,26 @@ local function wrapped(tvb, op, from, to)
     return bytes:tvb("wrapped packet")
 end
 
+local udp_length = Field.new("udp.length")
+
+-- add_trimmed shows a packet that a switch cut to its headers: UDP tells of more bytes than there are.
+local function add_trimmed(tvb, pinfo, root, gone)
+    local tree = root:add(goroce, tvb(0, BTH))
+    tree:append_text(", trimmed packet: the length of UDP is that of the whole one")
+    tree:add(f.trimmed, gone):set_generated()
+    tree:add(f.trimmed_qp, tvb(5, 3))
+    tree:add(f.trimmed_psn, tvb(BTH - 3, 3))
+    pinfo.cols.info = string.format("Trimmed: opcode 0x%02x, PSN 0x%06x, %d bytes gone", tvb(0, 1):uint(), tvb(BTH - 3, 3):uint(), gone)
+    pinfo.cols.protocol = "goroce"
+    return tvb:len()
+end
+
 function goroce.dissector(tvb, pinfo, root)
     local op = tvb:len() > 0 and tvb(0, 1):uint() or 0
+    local said = udp_length()
+    if said and tvb:len() >= BTH and said.value - 8 > tvb:reported_len() then
+        return add_trimmed(tvb, pinfo, root, said.value - 8 - tvb:reported_len())
+    end
     local marked = tvb:len() > MARKS and math.floor(tvb(MARKS, 1):uint() / 8) % 16 ~= 0
     if op < FIRST or op > LAST then
         local read = roce:call(tvb, pinfo, root)

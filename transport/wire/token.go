@@ -15,10 +15,11 @@ type TokenFlags uint8
 
 // The flags; others are ignored. The priority of the data has the upper three bits of their byte.
 const (
-	TokenRepeat TokenFlags = 1  // said before
-	TokenAsks   TokenFlags = 4  // it wants an RTS that answers it
-	TokenSingle TokenFlags = 16 // worth Limit bytes once
-	tokenFlags             = TokenRepeat | TokenAsks | TokenSingle
+	TokenRepeat  TokenFlags = 1  // said before
+	TokenAsks    TokenFlags = 4  // it wants an RTS that answers it
+	TokenTrimmed TokenFlags = 8  // its ranges are packets whose headers came, and are listed this once
+	TokenSingle  TokenFlags = 16 // worth Limit bytes once
+	tokenFlags              = TokenRepeat | TokenAsks | TokenTrimmed | TokenSingle
 
 	tokenPriorityShift = 5
 	// MaxTokenPriority is the highest priority of data that a TOKEN can give.

@@ -3,4 +3,4 @@ package tocc
 import "slices"
 
 // Experiments are those of this package.
-var Experiments = slices.Concat(microExperiments, leafSpine, testbedExperiments)
+var Experiments = slices.Concat(microExperiments, leafSpine, tokenSchemes, testbedExperiments)

@@ -1,6 +1,7 @@
 package tocc
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/goroce/goroce/bench/lab/experiment"
@@ -15,8 +16,11 @@ var fig11Flows = []struct {
 	Title    string
 	Flows    int
 }{
-	{webServer, "web-server", 4000}, {cacheFollower, "cache-follower", 400}, {webSearch, "web-search", 200},
+	{webServer, "web-server", 3000}, {cacheFollower, "cache-follower", 300}, {webSearch, "web-search", 150},
 }
+
+// fig11Few is how many come at small scale.
+const fig11Few = 500
 
 func fig11Loads(s experiment.Scale) []float64 {
 	return experiment.At(s, []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}, []float64{0.2, 0.5, 0.8})
@@ -25,7 +29,7 @@ func fig11Loads(s experiment.Scale) []float64 {
 func fig11Setting(s experiment.Scale, workload string, load float64) setting {
 	for _, w := range fig11Flows {
 		if w.Workload == workload {
-			return setting{networkAt(s, os100), flows(s, workload, load, w.Flows, 500)}
+			return setting{networkAt(s, os100), flows(s, workload, load, w.Flows, fig11Few)}
 		}
 	}
 	panic("tocc: fig11 has no workload " + workload)
@@ -36,7 +40,7 @@ func fig11Workloads(s experiment.Scale) int { return experiment.At(s, len(fig11F
 
 var fig11 = &experiment.Experiment{
 	ID:    "tocc/fig11",
-	Seeds: func(experiment.Scale) int { return 1 }, // 105 runs are enough
+	Seeds: one,
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, w := range fig11Flows[:fig11Workloads(s)] {
 			for _, load := range fig11Loads(s) {
@@ -79,8 +83,9 @@ var fig11 = &experiment.Experiment{
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
 		var settings []setting
 		for _, w := range fig11Flows[:fig11Workloads(r.Scale)] {
-			average := figure.Lines("mean-"+w.Title, "Mean completion time by load, "+w.Title, "load", "time (µs)")
-			tail := figure.Lines("p99-"+w.Title, "99th percentile by load, "+w.Title, "load", "time (µs)")
+			what := fmt.Sprintf(" by load, %s, about %d flows", w.Title, experiment.At(r.Scale, w.Flows, fig11Few))
+			average := figure.Lines("mean-"+w.Title, "Mean completion time"+what, "load", "time (µs)")
+			tail := figure.Lines("p99-"+w.Title, "99th percentile"+what, "load", "time (µs)")
 			for _, x := range compared {
 				var y, y99 []float64
 				for _, load := range fig11Loads(r.Scale) {

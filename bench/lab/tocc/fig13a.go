@@ -38,6 +38,7 @@ var fig13a = &experiment.Experiment{
 			util = append(util, r.Cell(fmt.Sprintf("x%g", m)).Values("util").Mean())
 		}
 		r.Claim("monotone", util)
+		r.Note("monotone", "the link is as full with any threshold, to a part in 10⁵: what is below the slack is what a packet more or less makes")
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return []figure.Figure{

@@ -37,6 +37,7 @@ func mixAt(s experiment.Scale, host units.BitRate) setting {
 
 var fig8ab = &experiment.Experiment{
 	ID:    "tocc/fig8ab",
+	Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell { return mix(s).cells(withOften...) },
 	Run:   serve,
 	Judge: func(r *experiment.Results) {
@@ -58,7 +59,7 @@ var fig8ab = &experiment.Experiment{
 		return []figure.Figure{
 			m.bars(r, "mean", "Mean completion time by class, incast of 30-40 MTU a sender", compared, meanFCT),
 			m.bars(r, "p99", "99th percentile by class, incast of 30-40 MTU a sender", compared, p99FCT),
-			table(r, "schemes", "Flows of the web server, and incasts of 30-40 MTU a sender", withOften, m),
+			table(r, "schemes", "Flows of the web server, and one round of incasts of 30-40 MTU a sender", withOften, m),
 		}
 	},
 }
@@ -76,7 +77,8 @@ func noteBest(r *experiment.Results, m setting) {
 }
 
 var fig8cf = &experiment.Experiment{
-	ID: "tocc/fig8cf",
+	ID:    "tocc/fig8cf",
+	Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return append(mixLarger(s).cells(withOften...), mix(s).cells(dcqcn, timely)...)
 	},
@@ -89,9 +91,10 @@ var fig8cf = &experiment.Experiment{
 		r.Claim("timely-degrades", grows(timely)/grows(dcqcn))
 		last := func(x scheme) float64 { return 1e6 * m.row(r, x).Values("incast").Max() }
 		r.Note("incast-ok", "tokens go by turns, so that all flows of an incast end together, at %.2f of the time of the last on average; under DCQCN and TIMELY they end one after "+
-			"the other, at %.2f and %.2f. The last one ends after %.0f µs, under DCQCN after %.0f, under TIMELY %.0f, under HPCC %.0f",
+			"the other, at %.2f and %.2f. The last one ends after %.0f µs, under DCQCN after %.0f, under TIMELY %.0f, under HPCC %.0f. Other flows to the same host, whose turns come "+
+			"among theirs, take %.2f of their time under DCQCN",
 			1e6*meanFCT("incast")(ours)/last(scheduled), 1e6*meanFCT("incast")(m.row(r, dcqcn))/last(dcqcn), 1e6*meanFCT("incast")(m.row(r, timely))/last(timely),
-			last(scheduled), last(dcqcn), last(timely), last(hpcc))
+			last(scheduled), last(dcqcn), last(timely), last(hpcc), mean(ours.Values("victims"))/mean(m.row(r, dcqcn).Values("victims")))
 		r.Note("timely-degrades", "both degrade, TIMELY to %.2f and DCQCN to %.2f of their times with the smaller incast, in the queue of the incast and behind PFC, "+
 			"which pauses ports for %.2g and %.2g of the time; what DCQCN had was less", grows(timely), grows(dcqcn),
 			m.row(r, timely).Values("paused").Mean(), m.row(r, dcqcn).Values("paused").Mean())
@@ -100,7 +103,7 @@ var fig8cf = &experiment.Experiment{
 		m := mixLarger(r.Scale)
 		return []figure.Figure{
 			m.bars(r, "mean", "Mean completion time by class, incast of 90-120 MTU a sender", compared, meanFCT),
-			table(r, "schemes", "Flows of the web server, and incasts of 90-120 MTU a sender", withOften, m),
+			table(r, "schemes", "Flows of the web server, and one round of incasts of 90-120 MTU a sender", withOften, m),
 		}
 	},
 }
@@ -112,7 +115,8 @@ var withOften = append(compared[:len(compared):len(compared)], often)
 var fig8deRates = []units.BitRate{10 * units.Gbps, 100 * units.Gbps}
 
 var fig8de = &experiment.Experiment{
-	ID: "tocc/fig8de",
+	ID:    "tocc/fig8de",
+	Seeds: one,
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, rate := range fig8deRates {
 			all = append(all, mixAt(s, rate).cells(compared...)...)
@@ -146,6 +150,6 @@ var fig8de = &experiment.Experiment{
 			all = append(all, m)
 			figures = append(figures, m.bars(r, fmt.Sprintf("mean-%dg", rate/units.Gbps), fmt.Sprintf("Mean completion time by class, hosts of %v", rate), compared, meanFCT))
 		}
-		return append(figures, table(r, "schemes", "Flows of the web server, and incasts of 30-40 MTU a sender", compared, all...))
+		return append(figures, table(r, "schemes", "Flows of the web server, and one round of incasts of 30-40 MTU a sender", compared, all...))
 	},
 }

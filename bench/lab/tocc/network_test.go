@@ -104,7 +104,7 @@ func TestSchemes(t *testing.T) {
 			assert.GreaterOrEqual(t, found["incast slowdown"].Mean(), 2.0)
 			assert.GreaterOrEqual(t, found["tiny slowdown"].Min(), 0.99)
 			assert.Positive(t, found["bufmax"][0])
-			assert.Zero(t, found["lost"][0])
+			assert.Equal(t, name == aeolus, found["lost"][0] > 0, "only selective drop loses packets")
 		})
 	}
 }

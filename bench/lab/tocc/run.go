@@ -36,12 +36,16 @@ func cells(n network, t traffic, of ...scheme) []experiment.Cell {
 
 // outcome is what came of a run.
 type outcome struct {
-	Flows []finished
+	Flows    []finished
+	Admitted []admitted // of flows with tokens
 
 	Buffer              units.Bytes // most that one switch ever held
 	Sent, Lost, Trimmed float64     // packets of the data's queues
-	Pauses              float64     // PAUSE frames of switches
-	PausedShare         float64     // of the time of all ports, on average
+	Data, Again         float64     // packets of data that hosts sent, and those of them sent again
+	Timeouts            float64
+	Goodput             float64 // payload of flows that ended while flows came, of what hosts' links carry
+	Pauses              float64 // PAUSE frames of switches
+	PausedShare         float64 // of the time of all ports, on average
 }
 
 // finished is a flow that ended.
@@ -89,7 +93,34 @@ func serve(j *experiment.Job) error {
 	j.Value("trimmed", out.Trimmed)
 	j.Value("pauses", out.Pauses)
 	j.Value("paused", out.PausedShare)
+	j.Value("again", out.Again)
+	j.Value("timeouts", out.Timeouts)
+	j.Value("data", out.Data)
+	j.Value("goodput", out.Goodput)
+	var single experiment.Values
+	for _, f := range out.Flows {
+		if f.Bytes <= payload {
+			single = append(single, f.FCT.Seconds())
+		}
+	}
+	if len(single) > 0 {
+		j.Value("packet", single.Percentile(50))
+	}
+	if len(out.Admitted) > 0 {
+		unused, most := out.unused()
+		j.Value("unused", unused)
+		j.Value("most unused", most)
+	}
 	return nil
+}
+
+// unused answers how many bytes of tokens a flow was granted and did not send by, on average and at most.
+func (o *outcome) unused() (mean, most float64) {
+	for _, a := range o.Admitted {
+		x := float64(a.Granter.Tally().Granted - (a.Bytes - a.Gate.Tally().Unscheduled))
+		mean, most = mean+x/float64(len(o.Admitted)), max(most, x)
+	}
+	return mean, most
 }
 
 // simulate runs until all flows have ended.
@@ -98,7 +129,8 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	admit, err := m.admit()
+	out := &outcome{}
+	serve, err := r.server(m, control, out)
 	if err != nil {
 		return nil, err
 	}
@@ -107,15 +139,22 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		return nil, err
 	}
 	// A nanosecond into a host, so that there is an endpoint delay to be told.
-	net := r.Network.Build(fabric.Parts{
+	parts := fabric.Parts{
 		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: m.Switches(r.Network),
-	})
+	}
+	if m.Priorities > 0 {
+		parts.Classify, parts.Host.DataClasses = homaClassify(), m.Priorities
+	}
+	net := r.Network.Build(parts)
+	chunk := units.MiB
+	if m.Priorities > 0 {
+		chunk = 32 * units.MiB // a flow is a message: who is shortest is about all of it
+	}
 	cl, err := cluster.New(net, cluster.Config{
+		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering, MaxHeld: 1 << 16},
 		Seed: j.Seed, PathMTU: payload, CNPInterval: m.CNPs, Selective: m.Selective,
 		Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
-		Serve: func(workload.Flow) cluster.Service {
-			return cluster.Service{Control: control, AnswerClass: answerClass, Admit: admit}
-		},
+		Serve:   serve,
 	})
 	if err != nil {
 		return nil, err
@@ -123,7 +162,7 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	if err := cl.Introduce(); err != nil {
 		return nil, err
 	}
-	begin, out := net.Now(), &outcome{}
+	begin := net.Now()
 	cl.Drive(source, func(f *cluster.Running) {
 		took := f.Done.Sub(begin.Add(units.Duration(f.At)))
 		out.Flows = append(out.Flows, finished{f.Flow, took, float64(took) / float64(cl.Ideal(f.Flow))})
@@ -147,6 +186,20 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		return nil, fmt.Errorf("%d flows have not ended after %v", cl.Running(), net.Now().Sub(begin))
 	}
 	out.count(net, net.Now().Sub(begin))
+	for _, n := range cl.Nodes {
+		c := n.Endpoint.Counters()
+		out.Again += float64(c.Retransmitted)
+		out.Timeouts += float64(c.Timeouts)
+	}
+	delivered := units.Bytes(0)
+	for _, f := range out.Flows {
+		out.Data += float64((f.Bytes + payload - 1) / payload)
+		if units.Duration(f.At)+f.FCT <= span {
+			delivered += f.Bytes
+		}
+	}
+	out.Data += out.Again
+	out.Goodput = float64(delivered) * 8 / (span.Seconds() * float64(r.Network.Host.Rate) * float64(r.Network.hosts()))
 	return out, nil
 }
 

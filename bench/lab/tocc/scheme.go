@@ -20,6 +20,14 @@ const (
 
 	unscheduled scheme = "ToCC"           // begins with up to a BDP without tokens
 	scheduled   scheme = "ToCC w/o unsch" // sends nothing without
+
+	credits scheme = "ExpressPass"
+	homa    scheme = "Homa"
+	ndp     scheme = "NDP"
+	aeolus  scheme = "EP+Aeolus"
+	endless scheme = "ToCC w/o volume control" // and without unscheduled packets
+	homaTwo scheme = "Homa, 2 priorities"
+	virtual scheme = "ToCC+PrioPlus" // without unscheduled packets
 )
 
 // reactive are the schemes without tokens, which PFC protects from loss; compared are they and ToCC.
@@ -37,8 +45,13 @@ type method struct {
 	Tokens string
 	// Switches are those of the scheme in a network.
 	Switches func(network) fabric.SwitchConfig
-	// Selective is selective repeat, for schemes that lose packets; others go back.
-	Selective bool
+	// Selective is selective repeat, for schemes that lose packets; others go back. Reordering is how much later than
+	// others packets may come that are not lost.
+	Selective  bool
+	Reordering units.Duration
+	// Priorities is how many small flows have to go first, in queues of their own (Homa), and Channels how many on the
+	// delay of tokens (PrioPlus).
+	Priorities, Channels int
 }
 
 // schemes has a row for each. Reactive ones are HPCC's simulator's, which the paper ran: DCQCN as in NICs, with the
@@ -51,6 +64,14 @@ var schemes = map[scheme]method{
 
 	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
 	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
+	endless:     {Control: uncontrolled, Tokens: "tocc-nounsch:volume=off," + tokenSet + byDCQCN, Switches: limiting, Selective: true},
+
+	credits: {Control: uncontrolled, Tokens: "expresspass", Switches: crediting, Selective: true},
+	aeolus:  {Control: uncontrolled, Tokens: "expresspass+aeolus", Switches: dropping, Selective: true},
+	ndp:     {Control: uncontrolled, Tokens: "ndp", Switches: trimming, Selective: true, Reordering: ndpPatience},
+	homa:    {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 8},
+	homaTwo: {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 2},
+	virtual: {Control: uncontrolled, Tokens: "tocc-nounsch:cc=none," + tokenSet, Switches: limiting, Selective: true, Channels: 12},
 
 	// Any congestion control, over tokens and over data.
 	"ToCC, dcqcn": overTokens(dcqcnSet1), "dcqcn": overData(dcqcnSet1),
@@ -133,25 +154,6 @@ func limiting(n network) fabric.SwitchConfig {
 		qs[tokens] = fabric.Queue{Share: tokenShare, ECN: ecn.Scale(tokenShare / (1 - tokenShare))} // token to data, on the wire
 		return qs
 	}}
-}
-
-// admit answers how the hosts of a network make gates and granters: those of one endpoint share what a receiver
-// knows of all its flows.
-func (m method) admit() (func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error), error) {
-	if m.Tokens == "" {
-		return nil, nil
-	}
-	spec, err := tocc.Parse(m.Tokens)
-	if err != nil {
-		return nil, err
-	}
-	endpoints := map[int]*tocc.Endpoint{}
-	return func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
-		if endpoints[to] == nil {
-			endpoints[to] = spec.Endpoint()
-		}
-		return endpoints[to].New(path)
-	}, nil
 }
 
 func (s scheme) method() (method, cc.Control, error) {

@@ -63,9 +63,23 @@ func (s testbedScheme) config() (cluster.Config, error) {
 			return config, err
 		}
 		config.Selective = true
-		config.Admit, err = method{Tokens: fmt.Sprintf("unsch=0,k=%d", int64(testbedK))}.admit()
+		var spec tocc.Spec
+		if spec, err = tocc.Parse(fmt.Sprintf("unsch=0,k=%d", int64(testbedK))); err == nil {
+			config.Admit = admitting(spec)
+		}
 	default:
 		err = fmt.Errorf("tocc: no scheme %q", s)
 	}
 	return config, err
+}
+
+// admitting makes the gates and granters of all connections; the granters of a host share what they must.
+func admitting(spec tocc.Spec) func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error) {
+	endpoints := map[int]*tocc.Endpoint{}
+	return func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
+		if endpoints[to] == nil {
+			endpoints[to] = spec.Endpoint()
+		}
+		return endpoints[to].New(path)
+	}
 }

@@ -26,7 +26,7 @@ func overTokens(control string) method {
 }
 
 func overData(control string) method {
-	return method{Control: control, CNPs: nicCNPs, Switches: lossless}
+	return method{Control: control, Switches: lossless}
 }
 
 // tokenCC: other congestion control over tokens than the paper's DCQCN.

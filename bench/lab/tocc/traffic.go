@@ -26,11 +26,20 @@ type traffic struct {
 	// IncastLow and IncastHigh bound what every other host sends to one, in MTUs, again and again with a mean load of
 	// incastLoad; 0 for no incasts.
 	IncastLow, IncastHigh int
+	// Senders is how many take part in an incast, 0 for all others. With no workload incasts are all there is, and Load is
+	// that of the link they go to.
+	Senders int
 }
 
 // String names it.
 func (t traffic) String() string {
 	name := fmt.Sprintf("%s, %g", t.Workload, t.Load)
+	if t.Workload == "" {
+		name = fmt.Sprintf("%g", t.Load)
+	}
+	if t.Senders > 0 {
+		name += fmt.Sprintf(", %d:1", t.Senders)
+	}
 	if t.IncastHigh > 0 {
 		name += fmt.Sprintf(", incast %d-%d", t.IncastLow, t.IncastHigh)
 	}
@@ -51,6 +60,11 @@ func flows(s experiment.Scale, name string, load float64, full, small int) traff
 
 // source answers the flows in a network, and how long they come.
 func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration, error) {
+	if t.Workload == "" {
+		rounds := t.Flows / t.Senders
+		incast, period, err := t.incasts(n, t.Load, 0, units.Time(units.Forever), rounds, seed)
+		return incast, units.Duration(rounds) * period, err
+	}
 	sizes, err := workload.ByName(t.Workload)
 	if err != nil {
 		return nil, 0, err
@@ -64,15 +78,27 @@ func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration
 	if err != nil || t.IncastHigh == 0 {
 		return poisson, span, err
 	}
-	bytes := workload.Uniform(units.Bytes(t.IncastLow)*mtu, units.Bytes(t.IncastHigh)*mtu+1)
-	period := workload.IncastPeriod(n.hosts()-1, bytes, incastLoad*bytes.Mean()/meanOnWire(bytes), n.Host.Rate)
-	incast, err := workload.Incast{
-		Hosts: n.hosts(), Receiver: incastReceiver, Sizes: bytes, Start: units.Time(min(period, span) / 4), Period: period, Until: units.Time(span), Class: incastClass, Seed: seed,
-	}.Source()
+	incast, _, err := t.incasts(n, incastLoad, span/4, units.Time(span), 0, seed)
 	if err != nil {
 		return nil, 0, err
 	}
 	return workload.Merge(poisson, incast), span, nil
+}
+
+// incasts answers the flows of incasts with a load, and how far apart incasts are. The first is after a fourth of that, or
+// at most.
+func (t traffic) incasts(n network, load float64, most units.Duration, until units.Time, rounds int, seed uint64) (workload.Source, units.Duration, error) {
+	senders := n.hosts() - 1
+	if t.Senders > 0 {
+		senders = t.Senders
+	}
+	bytes := workload.Uniform(units.Bytes(t.IncastLow)*mtu, units.Bytes(t.IncastHigh)*mtu+1)
+	period := workload.IncastPeriod(senders, bytes, load*bytes.Mean()/meanOnWire(bytes), n.Host.Rate)
+	source, err := workload.Incast{
+		Hosts: n.hosts(), Senders: t.Senders, Receiver: incastReceiver, Sizes: bytes, Start: units.Time(min(period/4, most)), Period: period, Until: until,
+		Rounds: rounds, Class: incastClass, Seed: seed,
+	}.Source()
+	return source, period, err
 }
 
 // incastReceiver is the host that incasts go to.

@@ -1,21 +1,21 @@
-package hostsense
+package hostcc
 
 import "github.com/goroce/goroce/units"
 
-// HostCC is the controller of hostCC (Agarwal et al., "Host Congestion Control", SIGCOMM 2023; rules of its
-// public Linux module): it smooths the occupancy of the I/O controller and the bandwidth of PCIe, says
-// whether the host is congested, and how far to throttle the host's own traffic to memory.
-type HostCC struct {
-	HostCCConfig
+// Host is hostCC's view of one host: it smooths the occupancy of the I/O controller and the bandwidth of
+// PCIe, says whether the host is congested, and how far to throttle its own traffic to memory.
+type Host struct {
+	Config
 	occupancy uint64 // s_I, 1024ths of cache lines
 	bandwidth uint64 // s_B, 1024ths of Gb/s
 	level     int
 	lowered   units.Time
 	once      bool // lowered is set
+	failures  uint64
 }
 
-// HostCCConfig is its parameters; the zero value of each is the module's.
-type HostCCConfig struct {
+// Config is its parameters; the zero value of each is the module's.
+type Config struct {
 	Occupancy int           // I_T, cache lines: above, the host is congested; 70
 	Bandwidth units.BitRate // B_T: below, the network gets less than it should; 84 Gb/s
 	Levels    int           // of throttling, none included; 5
@@ -24,53 +24,53 @@ type HostCCConfig struct {
 
 // The module's parameters, for 100 Gb/s.
 const (
-	hostccOccupancy = 70
-	hostccBandwidth = 84 * units.Gbps
-	hostccLower     = 150 * units.Microsecond // a level down at most once in that
-	hostccLevels    = 5
+	defaultOccupancy = 70
+	defaultBandwidth = 84 * units.Gbps
+	defaultLower     = 150 * units.Microsecond // a level down at most once in that
+	defaultLevels    = 5
 
 	leastOccupancy = 10  // samples of at most that many lines say nothing
 	mostBandwidth  = 150 // samples of at least that many Gb/s cannot be
 	fixedPoint     = 1024
 )
 
-// NewHostCC makes one.
-func NewHostCC(c HostCCConfig) *HostCC {
+// New makes one.
+func New(c Config) *Host {
 	if c.Occupancy <= 0 {
-		c.Occupancy = hostccOccupancy
+		c.Occupancy = defaultOccupancy
 	}
 	if c.Bandwidth <= 0 {
-		c.Bandwidth = hostccBandwidth
+		c.Bandwidth = defaultBandwidth
 	}
 	if c.Levels <= 1 {
-		c.Levels = hostccLevels
+		c.Levels = defaultLevels
 	}
 	if c.Lower <= 0 {
-		c.Lower = hostccLower
+		c.Lower = defaultLower
 	}
-	return &HostCC{HostCCConfig: c}
+	return &Host{Config: c}
 }
 
 // SampleOccupancy takes in a sample in whole cache lines: s = (7 s + 1024 I) / 8.
-func (h *HostCC) SampleOccupancy(lines uint32) {
+func (h *Host) SampleOccupancy(lines uint32) {
 	if lines > leastOccupancy {
 		h.occupancy = (7*h.occupancy + fixedPoint*uint64(lines)) / 8
 	}
 }
 
 // SampleBandwidth takes in a sample in whole Gb/s: s = (255 s + 1024 B) / 256.
-func (h *HostCC) SampleBandwidth(gbps uint32) {
+func (h *Host) SampleBandwidth(gbps uint32) {
 	if gbps < mostBandwidth {
 		h.bandwidth = (255*h.bandwidth + fixedPoint*uint64(gbps)) / 256
 	}
 }
 
 // Congested says whether packets that arrive are to be marked: I > I_T.
-func (h *HostCC) Congested() bool { return h.occupancy/fixedPoint > uint64(h.Occupancy) }
+func (h *Host) Congested() bool { return h.occupancy/fixedPoint > uint64(h.Occupancy) }
 
 // Level answers how far to throttle now: up at once while the host is congested and the network below
 // its target, down one step at a time when both are well.
-func (h *HostCC) Level(now units.Time) int {
+func (h *Host) Level(now units.Time) int {
 	bandwidth, target := h.bandwidth/fixedPoint, uint64(h.Bandwidth/units.Gbps)
 	lines, limit := h.occupancy/fixedPoint, uint64(h.Occupancy)
 	switch {
