@@ -55,6 +55,7 @@ func runTestbed(j *experiment.Job) error {
 	j.Value("pauses", r.Pauses)
 	j.Value("drops", r.Drops)
 	j.Value("again", r.Again)
+	j.Value("tokens", r.Tokens)
 	j.Value("buffer", r.Buffer)
 	j.Value("latency", r.Latency...)
 	j.Value("messages", float64(len(r.Background)))
