@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race fig8-dpdk soak lab-small fairness interop examples fuzz \
+.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
 	container clean
 
 help: ## this list
@@ -75,6 +75,9 @@ fig8-dpdk: setup ## four virtual priorities through a switch in real time, over 
 	$(GOBUILD) -o bin/ ./bench/fig8
 	@mkdir -p bin/fig8.out
 	@bin/fig8 --out bin/fig8.out
+
+fig10-netns: build ## an incast of perftest's programs over one slow link in a network namespace, without tokens and with (root); see docs/tocc.md
+	@bench/fig10/run
 
 soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
 	$(GOBUILD) -o bin/ ./bench/soak

@@ -318,10 +318,16 @@ func (a *admission) heedGranter(now units.Time) {
 // its turn.
 func (a *admission) earliest(at units.Time) units.Time {
 	if a.gate != nil {
-		at = a.sooner(at, a.gate.Next())
+		next := a.gate.Next()
+		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) {
+			a.qp.ep.owe(a.qp) // the timer that was set for it may not have fired yet, and is set anew
+		}
 	}
 	if a.granter != nil && !a.queued {
-		at = a.sooner(at, a.granter.Next())
+		next := a.granter.Next()
+		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) && a.granter.Queue() == 0 {
+			a.heedGranter(a.qp.ep.now)
+		}
 	}
 	at = a.sooner(at, a.waits.next())
 	return at
