@@ -30,6 +30,7 @@ type admission struct {
 	cut    psnSet     // of the peer's packets only the headers came, or there was no room for them
 	listed psnSet     // of those: which a TOKEN has listed
 	round  roundTrip  // of what the gate lets leave
+	stuck  stuck      // on what the peer lists
 	grants bool       // packets say by which grant they left
 	shut   bool       // the gate kept a packet when nothing else could open it
 	heard  units.Time // when that began, or the peer last said something
