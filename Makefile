@@ -83,7 +83,7 @@ soak: setup ## random simulated networks, traffic and faults from SEEDS (100) se
 	$(GOBUILD) -o bin/ ./bench/soak
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
 
-lab-small: build ## every experiment of the lab at small scale, some 5 minutes of a core, and a page of figures
+lab-small: build ## every experiment of the lab at small scale, some 10 minutes of a core, and a page of figures
 	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' 'tocc/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 
