@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race fig8-dpdk soak lab-small fairness interop examples fuzz \
+.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
 	container clean
 
 help: ## this list
@@ -76,11 +76,14 @@ fig8-dpdk: setup ## four virtual priorities through a switch in real time, over 
 	@mkdir -p bin/fig8.out
 	@bin/fig8 --out bin/fig8.out
 
+fig10-netns: build ## an incast of perftest's programs over one slow link in a network namespace, without tokens and with (root); see docs/tocc.md
+	@bench/fig10/run
+
 soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
 	$(GOBUILD) -o bin/ ./bench/soak
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
 
-lab-small: build ## every experiment of the lab at small scale, some 5 minutes of a core, and a page of figures
+lab-small: build ## every experiment of the lab at small scale, some 10 minutes of a core, and a page of figures
 	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' 'tocc/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 

@@ -270,5 +270,9 @@ func (p *plan) events() uint64 {
 	for _, s := range p.sessions {
 		packets += s.sides[0].packets() + s.sides[1].packets()
 	}
-	return 2_000_000 + uint64(packets*p.topology.hops)*300
+	most := 2_000_000 + uint64(packets*p.topology.hops)*300
+	if p.mode.tokens { // who waits for one that is dead says so for as long as its timers last
+		most *= 10
+	}
+	return most
 }
