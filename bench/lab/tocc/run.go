@@ -37,7 +37,10 @@ func cells(n network, t traffic, of ...scheme) []experiment.Cell {
 // outcome is what came of a run.
 type outcome struct {
 	Flows    []finished
-	Admitted []admitted // of flows with tokens
+	Admitted []admitted // of flows with tokens; nil once settled
+	// Unused is how many bytes of tokens a flow was granted and did not send by, and MostUnused of the one with most.
+	Unused, MostUnused float64
+	Tokens             bool
 
 	Buffer              units.Bytes // most that one switch ever held
 	Sent, Lost, Trimmed float64     // packets of the data's queues
@@ -71,7 +74,13 @@ var bySize = []string{"tiny", "small", "medium", "large"}
 // switches have counted.
 func serve(j *experiment.Job) error {
 	r := j.Params.(run)
-	out, err := once(j, r, func() (*outcome, error) { return r.simulate(j) })
+	out, err := once(j, r, func() (*outcome, error) {
+		out, err := r.simulate(j)
+		if err == nil {
+			out.settle()
+		}
+		return out, err
+	})
 	if err != nil {
 		return err
 	}
@@ -106,12 +115,17 @@ func serve(j *experiment.Job) error {
 	if len(single) > 0 {
 		j.Value("packet", single.Percentile(50))
 	}
-	if len(out.Admitted) > 0 {
-		unused, most := out.unused()
-		j.Value("unused", unused)
-		j.Value("most unused", most)
+	if out.Tokens {
+		j.Value("unused", out.Unused)
+		j.Value("most unused", out.MostUnused)
 	}
 	return nil
+}
+
+// settle lets go of gates and granters: an outcome is kept, and they hold on to the whole network.
+func (o *outcome) settle() {
+	o.Unused, o.MostUnused = o.unused()
+	o.Tokens, o.Admitted = len(o.Admitted) > 0, nil
 }
 
 // unused answers how many bytes of tokens a flow was granted and did not send by, on average and at most.
