@@ -37,7 +37,7 @@ type Queue struct {
 	ECNOf map[uint8]ECN
 	Bolt  Bolt
 
-	// SelectiveDrop drops what does not take part in ECN when this much waits (Aeolus: unscheduled
+	// SelectiveDrop drops IP packets that do not take part in ECN when this much waits (Aeolus: unscheduled
 	// packets). 0 means never.
 	SelectiveDrop units.Bytes
 	// Trim cuts frames that find this much waiting to their headers and puts those into the queue

@@ -52,6 +52,9 @@ func (s *Switch) Ports() []*Port { return s.ports }
 // Stats answers the counters of the switch.
 func (s *Switch) Stats() SwitchStats { return s.stats }
 
+// Recount forgets how full the buffer has been so far: of what came before that which is to be measured.
+func (s *Switch) Recount() { s.stats.Fullest = s.stored }
+
 // Stored answers the bytes in its buffer.
 func (s *Switch) Stored() units.Bytes { return s.stored }
 
@@ -131,7 +134,7 @@ func (s *Switch) receive(in *Port, f *frame) {
 
 // take puts a frame that came in at a port into a queue of another, if it may.
 func (s *Switch) take(in, out *Port, q *queue, f *frame) {
-	if limit := q.config.SelectiveDrop; limit > 0 && q.bytes >= limit && f.ecn == wire.ECNNotECT {
+	if limit := q.config.SelectiveDrop; limit > 0 && q.bytes >= limit && f.ecn == wire.ECNNotECT && f.l3 != 0 {
 		q.stats.Selected++
 		s.net.drop(f)
 		return

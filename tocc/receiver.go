@@ -38,6 +38,7 @@ type Receiver struct {
 
 func newReceiver(p *plan, a cc.Algorithm, shared *schedule) *Receiver {
 	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared, patience: newPatience(p.path.BaseRTT)}
+	r.patience.fades = true
 	r.control.start(a, p)
 	return r
 }

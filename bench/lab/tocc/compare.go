@@ -13,6 +13,9 @@ import (
 // leafSpine are comparisons with reactive schemes in leaf-spine networks.
 var leafSpine = []*experiment.Experiment{fig8ab, fig8cf, fig8de, headline, fig9a, fig9bc, fig11}
 
+// one is how many seeds there are, also at full scale: runs of 160 hosts take long.
+func one(experiment.Scale) int { return 1 }
+
 // setting is a network and its traffic, which schemes are compared in.
 type setting struct {
 	Network network
@@ -63,7 +66,7 @@ func (s setting) bars(r *experiment.Results, name, title string, of []scheme, qu
 			groups = append(groups, class)
 		}
 	}
-	plot := figure.Bars(name, fmt.Sprintf("%s; about %d flows", title, s.Traffic.Flows), "time (µs)", groups...)
+	plot := figure.Bars(name, fmt.Sprintf("%s; about %d flows, one seed", title, s.Traffic.Flows), "time (µs)", groups...)
 	plot.Y.Log = true
 	for _, x := range of {
 		var heights []float64
@@ -83,7 +86,7 @@ func table(r *experiment.Results, name, title string, of []scheme, settings ...s
 	for _, s := range settings {
 		for _, x := range of {
 			row := s.row(r, x)
-			t.Row(x, s.Network.Name, s.Traffic, len(row.fct()), digits(1e6*mean(row.fct())), digits(1e6*p99(row.fct())), digits(mean(row.slowdown())),
+			t.Row(x, fmt.Sprintf("%s at %v", s.Network.Name, s.Network.Host.Rate), s.Traffic, len(row.fct()), digits(1e6*mean(row.fct())), digits(1e6*p99(row.fct())), digits(mean(row.slowdown())),
 				digits(p99(row.slowdown())), digits(1e6*mean(row.fct("incast"))), digits(row.bufmax()/1000), row.Values("lost").Sum(), digits(row.Values("paused").Mean()))
 		}
 	}

@@ -16,7 +16,7 @@ var fig11Flows = []struct {
 	Title    string
 	Flows    int
 }{
-	{webServer, "web-server", 4000}, {cacheFollower, "cache-follower", 400}, {webSearch, "web-search", 200},
+	{webServer, "web-server", 3000}, {cacheFollower, "cache-follower", 300}, {webSearch, "web-search", 150},
 }
 
 // fig11Few is how many come at small scale.
@@ -40,7 +40,7 @@ func fig11Workloads(s experiment.Scale) int { return experiment.At(s, len(fig11F
 
 var fig11 = &experiment.Experiment{
 	ID:    "tocc/fig11",
-	Seeds: func(experiment.Scale) int { return 1 }, // 105 runs are enough
+	Seeds: one,
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, w := range fig11Flows[:fig11Workloads(s)] {
 			for _, load := range fig11Loads(s) {
@@ -100,6 +100,6 @@ var fig11 = &experiment.Experiment{
 				settings = append(settings, fig11Setting(r.Scale, w.Workload, load))
 			}
 		}
-		return append(figures, table(r, "schemes", "Loads from 20 to 80 %, one seed", compared, settings...))
+		return append(figures, table(r, "schemes", "Loads from 20 to 80 %", compared, settings...))
 	},
 }

@@ -13,7 +13,7 @@ func edge(s experiment.Scale) setting {
 
 // fig14: NDP where the core is the bottleneck, and where it is not.
 var fig14 = &experiment.Experiment{
-	ID: "tocc/fig14", Seeds: oneSeed,
+	ID: "tocc/fig14", Seeds: one,
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		all = append(fewFollowers(s).cells(ndp, unscheduled, scheduled), fewSearches(s).cells(ndp, unscheduled, scheduled)...)
 		if s == experiment.Full {

@@ -14,7 +14,7 @@ import (
 // Figure 2: the token schemes there are, with flows of a packet and with longer ones, at 10 and 100 Gb/s.
 
 var fig2a = &experiment.Experiment{
-	ID: "tocc/fig2a", Seeds: oneSeed,
+	ID: "tocc/fig2a", Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell { return memcachedAt(s, os10).cells(first...) },
 	Run:   serve,
 	Judge: func(r *experiment.Results) {
@@ -52,7 +52,7 @@ func aeolusHere(x row) string {
 }
 
 var fig2b = &experiment.Experiment{
-	ID: "tocc/fig2b", Seeds: oneSeed,
+	ID: "tocc/fig2b", Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return append(memcachedAt(s, os100).cells(first...), memcachedAt(s, os10).cells(credits, homa, ndp)...)
 	},
@@ -77,7 +77,7 @@ var fig2b = &experiment.Experiment{
 }
 
 var fig2c = &experiment.Experiment{
-	ID: "tocc/fig2c", Seeds: oneSeed,
+	ID: "tocc/fig2c", Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell { return followers(s, os10).cells(credits, aeolus, homa) },
 	Run:   serve,
 	Judge: func(r *experiment.Results) {
@@ -108,7 +108,7 @@ func noteHomaBuffer(r *experiment.Results) {
 }
 
 var fig2d = &experiment.Experiment{
-	ID: "tocc/fig2d", Seeds: oneSeed,
+	ID: "tocc/fig2d", Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		if s == experiment.Small { // the same traffic
 			return followers(s, os100).cells(first...)

@@ -13,7 +13,7 @@ import (
 // fig6 is one of its parts, but for the claims.
 func fig6(id, title string, at func(experiment.Scale) setting, judge func(r *experiment.Results, of func(scheme) row)) *experiment.Experiment {
 	return &experiment.Experiment{
-		ID: id, Seeds: oneSeed,
+		ID: id, Seeds: one,
 		Cells: func(s experiment.Scale) []experiment.Cell { return at(s).cells(proactive...) },
 		Run:   serve,
 		Judge: func(r *experiment.Results) {

@@ -37,6 +37,7 @@ func mixAt(s experiment.Scale, host units.BitRate) setting {
 
 var fig8ab = &experiment.Experiment{
 	ID:    "tocc/fig8ab",
+	Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell { return mix(s).cells(withOften...) },
 	Run:   serve,
 	Judge: func(r *experiment.Results) {
@@ -76,7 +77,8 @@ func noteBest(r *experiment.Results, m setting) {
 }
 
 var fig8cf = &experiment.Experiment{
-	ID: "tocc/fig8cf",
+	ID:    "tocc/fig8cf",
+	Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return append(mixLarger(s).cells(withOften...), mix(s).cells(dcqcn, timely)...)
 	},
@@ -113,7 +115,8 @@ var withOften = append(compared[:len(compared):len(compared)], often)
 var fig8deRates = []units.BitRate{10 * units.Gbps, 100 * units.Gbps}
 
 var fig8de = &experiment.Experiment{
-	ID: "tocc/fig8de",
+	ID:    "tocc/fig8de",
+	Seeds: one,
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, rate := range fig8deRates {
 			all = append(all, mixAt(s, rate).cells(compared...)...)

@@ -2,7 +2,6 @@ package tocc
 
 import (
 	"math"
-	"slices"
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
@@ -10,21 +9,24 @@ import (
 
 // headline is what the abstract says: the best over the cells with incasts.
 var headline = &experiment.Experiment{
-	ID: "tocc/headline",
+	ID:    "tocc/headline",
+	Seeds: one,
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, m := range headlineSettings(s) {
-			all = append(all, m.cells(headlineSchemes(m)...)...)
+			all = append(all, m.cells(headlineSchemes(s, m)...)...)
 		}
 		return all
 	},
 	Run: serve,
 	Judge: func(r *experiment.Results) {
-		buffer, fct := math.Inf(-1), math.Inf(-1)
+		buffer, fct := math.Inf(-1), math.Inf(-1) // of all
 		for _, m := range headlineSettings(r.Scale) {
 			ours := m.row(r, scheduled)
-			for _, x := range headlineSchemes(m) {
+			for _, x := range headlineSchemes(r.Scale, m) {
 				row := m.row(r, x)
-				buffer = max(buffer, row.bufmax()/ours.bufmax())
+				if x != credits {
+					buffer = max(buffer, row.bufmax()/ours.bufmax())
+				}
 				fct = max(fct, 1-mean(ours.fct())/mean(row.fct()), 1-p99(ours.fct())/p99(row.fct()))
 			}
 		}
@@ -32,9 +34,16 @@ var headline = &experiment.Experiment{
 		r.Claim("fct", fct)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		var settings []setting
-		settings = append(settings, headlineSettings(r.Scale)...)
-		return []figure.Figure{table(r, "schemes", "Flows of the web server, and one round of incasts", compared, settings...)}
+		title, t := "Flows of the web server, and one round of incasts", (*figure.Table)(nil)
+		for _, m := range headlineSettings(r.Scale) {
+			of := table(r, "schemes", title, headlineSchemes(r.Scale, m), m)
+			if t == nil {
+				t = of
+			} else {
+				t.Rows = append(t.Rows, of.Rows...)
+			}
+		}
+		return []figure.Figure{t}
 	},
 }
 
@@ -49,10 +58,11 @@ func headlineSettings(s experiment.Scale) []setting {
 	return all
 }
 
-// headlineSchemes are those that are compared in a setting: in that of figure 6d token schemes, too.
-func headlineSchemes(m setting) []scheme {
-	if m == mix(experiment.Full) || m == mix(experiment.Small) {
-		return slices.Concat(compared, []scheme{homa, credits, aeolus})
+// headlineSchemes are those that are compared in a setting: those of figure 6d, too, where incasts are the smaller ones
+// and links fast.
+func headlineSchemes(s experiment.Scale, m setting) []scheme {
+	if m == mix(s) {
+		return append(compared[:len(compared):len(compared)], homa, credits, aeolus)
 	}
 	return compared
 }

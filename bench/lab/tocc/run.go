@@ -162,7 +162,12 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	if err := cl.Introduce(); err != nil {
 		return nil, err
 	}
-	begin := net.Now()
+	// What hosts took to get to know each other does not count.
+	begin, introduced := net.Now(), &outcome{}
+	introduced.count(net, units.Second)
+	for _, s := range net.Switches() {
+		s.Recount()
+	}
 	cl.Drive(source, func(f *cluster.Running) {
 		took := f.Done.Sub(begin.Add(units.Duration(f.At)))
 		out.Flows = append(out.Flows, finished{f.Flow, took, float64(took) / float64(cl.Ideal(f.Flow))})
@@ -186,6 +191,7 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		return nil, fmt.Errorf("%d flows have not ended after %v", cl.Running(), net.Now().Sub(begin))
 	}
 	out.count(net, net.Now().Sub(begin))
+	out.Sent, out.Lost, out.Trimmed = out.Sent-introduced.Sent, out.Lost-introduced.Lost, out.Trimmed-introduced.Trimmed
 	for _, n := range cl.Nodes {
 		c := n.Endpoint.Counters()
 		out.Again += float64(c.Retransmitted)

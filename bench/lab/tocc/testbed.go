@@ -96,6 +96,7 @@ type testbedOutcome struct {
 	Pauses     float64            // PAUSE frames
 	Drops      float64            // frames
 	Again      float64            // packets sent again
+	Tokens     float64            // TOKENs that came, for each that the data which came needs
 	Buffer     float64            // bytes, most that a switch held
 	Rate       *experiment.Series // s, bit/s: Goodput over time, from the start
 }
@@ -209,7 +210,9 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	}
 	for _, n := range cl.Nodes {
 		r.Again += float64(n.Endpoint.Counters().Retransmitted)
+		r.Tokens += float64(n.Endpoint.Counters().TokensHeard)
 	}
+	r.Tokens *= float64(testbedK) / float64(received())
 	return r, nil
 }
 

@@ -25,9 +25,9 @@ func testbedCells(s experiment.Scale, patterns ...testbed) (cells []experiment.C
 			sizes, t.QPs = incastSizes, experiment.At(s, 32, 8)
 		}
 		for _, t.Bytes = range sizes {
-			t.Warm, t.Span = 5*units.Millisecond, 15*units.Millisecond
+			t.Warm, t.Span = 3*units.Millisecond, 7*units.Millisecond
 			if t.Load > 0 && t.Bytes == units.MiB { // of which a queue pair posts ten in a second
-				t.Warm, t.Span = 10*units.Millisecond, 40*units.Millisecond
+				t.Warm, t.Span = 5*units.Millisecond, 20*units.Millisecond
 			}
 			if t.Pattern == incast {
 				t.Warm, t.Span = units.Millisecond, 39*units.Millisecond
@@ -55,6 +55,7 @@ func runTestbed(j *experiment.Job) error {
 	j.Value("pauses", r.Pauses)
 	j.Value("drops", r.Drops)
 	j.Value("again", r.Again)
+	j.Value("tokens", r.Tokens)
 	j.Value("buffer", r.Buffer)
 	j.Value("latency", r.Latency...)
 	j.Value("messages", float64(len(r.Background)))

@@ -14,9 +14,6 @@ var (
 	first     = []scheme{credits, aeolus, homa, ndp}
 )
 
-// oneSeed is for runs of minutes.
-func oneSeed(experiment.Scale) int { return 1 }
-
 // memcachedAt is figures 2a, 2b and 6a.
 func memcachedAt(s experiment.Scale, n network) setting {
 	return setting{networkAt(s, n), flows(s, memcached, 0.8, 20_000, 5000)}
