@@ -2,6 +2,7 @@ package tocc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/experiment"
@@ -35,8 +36,10 @@ var tokenPriority = &experiment.Experiment{
 			return of("tokens") / of("data")
 		}
 		r.Claim("low-not-blocked", blocked("0B"))
-		r.Note("low-not-blocked", "low data does not wait in switches in either case but where incasts end: there low tokens, which waited longer and come from more places at once, let more "+
-			"of it meet (a guess). With a BDP unscheduled, which nobody's tokens hold back, %.2f", blocked("1BDP"))
+		tokenTop, tokenRest := top(tokens.Values("low buffer"))
+		dataTop, dataRest := top(data.Values("low buffer"))
+		r.Note("low-not-blocked", "the most is in one switch, where incasts end at full scale: %.0f KB against %.0f KB; in all others at most %.0f against %.0f. There low tokens, which waited "+
+			"longer in more places, let more data meet (a guess). With a BDP unscheduled, which no token holds back, %.2f", tokenTop/1e3, dataTop/1e3, tokenRest/1e3, dataRest/1e3, blocked("1BDP"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{
@@ -50,6 +53,12 @@ var tokenPriority = &experiment.Experiment{
 		}
 		return []figure.Figure{t}
 	},
+}
+
+// top is the largest value, and the one after it.
+func top(v experiment.Values) (first, second float64) {
+	sorted := slices.Sorted(slices.Values(v))
+	return sorted[len(sorted)-1], sorted[len(sorted)-2]
 }
 
 // classes is where the priority of two classes is: every other flow is of the higher one; those of incasts are not.
