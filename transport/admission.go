@@ -196,7 +196,9 @@ func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
 func (a *admission) took(now units.Time) (f wire.Flags) {
 	if a.shut {
 		a.shut = false
-		a.qp.startTimer(now) // it ran for the peer to say something
+		if a.qp.oldestWaits() { // or the timer is the oldest's, whatever else tokens let go
+			a.qp.startTimer(now) // it ran for the peer to say something
+		}
 	}
 	a.marks = a.gate.Took(&a.out, now)
 	a.qp.heedGate() // what had to go before it speaks may have gone
@@ -370,6 +372,12 @@ func (qp *QueuePair) silent(now units.Time) {
 	}
 	qp.startTimer(now)
 	e.activate(qp)
+}
+
+// oldestWaits says whether the oldest packet of those that are not acknowledged is not under way.
+func (qp *QueuePair) oldestWaits() bool {
+	r := &qp.req
+	return r.sndNxt == r.una || r.recovery != nil && r.recovery.lost.has(r.una)
 }
 
 // atGate says whether the oldest packet of those that are not acknowledged waits at the gate, and for nothing else: one

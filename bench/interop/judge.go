@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/goroce/goroce/bench/interop/matrix"
 	"github.com/goroce/goroce/bench/interop/report"
@@ -24,6 +25,9 @@ func judge(c matrix.Cell, ours, theirs outcome) (report.Row, error) {
 	if errs != nil {
 		return report.Row{}, errors.Join(errs...)
 	}
+	if c.Control == matrix.Tokens && !strings.Contains(ours.errs, withoutTokens) {
+		return report.Row{}, fmt.Errorf("ours: it does not say %q", withoutTokens)
+	}
 	client, server := ours, theirs
 	names := [2]string{"our client", "their server"}
 	if c.Role == matrix.Server {
@@ -39,6 +43,9 @@ func judge(c matrix.Cell, ours, theirs outcome) (report.Row, error) {
 	say(names[1], err)
 	return row, errors.Join(errs...)
 }
+
+// withoutTokens is what our programs say when they are to use tokens and the peer knows of none.
+const withoutTokens = "going on without tokens"
 
 // silentServer says that a server of the test prints no table: ib_read_lat's and ib_atomic_lat's.
 func silentServer(t matrix.Test) bool { return t == matrix.ReadLat || t == matrix.AtomicLat }

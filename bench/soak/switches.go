@@ -110,6 +110,9 @@ func (p *plan) makeLossy(d dice, qs *fabric.Queues) string {
 	if d.chance(0.3) {
 		limit = scale(d, 2*longestFrame(p.parts.MTU), c.Buffer)
 	}
+	if p.mode.tokens && alpha > 0 { // a peer that lists what is missing keeps its sender trying, also where no frame ever passes
+		c.Buffer = max(c.Buffer, units.Bytes(2*float64(longestFrame(p.parts.MTU))/alpha))
+	}
 	selective, trim := units.Bytes(0), units.Bytes(0)
 	switch d.IntN(6) {
 	case 0:

@@ -98,11 +98,13 @@ var Impairments = []Impairment{Loss, Duplication, Reordering, Corruption, Everyt
 // Control is the congestion control of our end, where the cell is about it.
 type Control string
 
-// The controls: none in particular, one that goes by delays, and one that goes by CNPs.
+// The controls: none in particular, one that goes by delays, one that goes by CNPs, and tokens, which the peer
+// does not know and our end goes on without.
 const (
 	Unconcerned Control = ""
 	Swift       Control = "swift"
 	DCQCN       Control = "dcqcn"
+	Tokens      Control = "tocc"
 )
 
 // Cell is one run of a test between an end of ours and a peer.

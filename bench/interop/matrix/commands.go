@@ -57,6 +57,9 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	if c.Role == Client && c.Test.Perftest() || c.Control != Unconcerned { // which a server has for what it sends
 		line = append(line, "--cc", c.congestion())
 	}
+	if c.Control == Tokens {
+		line = append(line, "--tocc", "unsch=0,k=4096")
+	}
 	if c.Role == Client {
 		line = append(line, PeerIPv4)
 	}

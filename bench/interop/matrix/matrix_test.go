@@ -151,6 +151,7 @@ func TestControlled(t *testing.T) {
 		"swift rc_pingpong", "swift rping", "swift loss", "swift IPv4", "swift IPv6",
 		"dcqcn send_bw", "dcqcn write_bw", "dcqcn rc_pingpong", "dcqcn rping", "dcqcn client", "dcqcn server",
 		"dcqcn marks", "dcqcn marks-loss", "dcqcn cnps", "dcqcn IPv4", "dcqcn IPv6",
+		"tocc write_bw", "tocc send_bw", "tocc client", "tocc server",
 	} {
 		require.True(t, seen[what], what)
 	}

@@ -102,6 +102,9 @@ func Controlled() []Cell {
 		{Test: SendBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN, Impair: Marks},
 		{Test: WriteBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN, Impair: CNPs},
 		{Test: RCPingpong, Role: Client, IP: IPv4, Size: units.MiB, MTU: 4096, Control: DCQCN, Impair: CNPs},
+
+		{Test: WriteBW, Role: Client, IP: IPv4, Size: 4 * units.KiB, MTU: 1024, Control: Tokens},
+		{Test: SendBW, Role: Server, IP: IPv6, Size: 4 * units.KiB, MTU: 1024, Control: Tokens},
 	}
 	for i := range cells {
 		cells[i].Service, cells[i].QPs = RC, 1

@@ -21,7 +21,7 @@ var fig10e = &experiment.Experiment{
 			ratios = append(ratios, dcqcn.variation()/tocc.variation())
 		}
 		r.Claim("narrow", ratios.Mean())
-		r.Note("narrow", "%.2f for 8 KiB and %.2f for 1 MiB: at 80 %% load messages of 8 KiB, evenly spaced on each queue pair, hardly meet, and DCQCN need not act", ratios[0], ratios[1])
+		r.Note("narrow", "%.2f for 8 KiB and %.2f for 1 MiB: what messages of 1 MiB take is mostly how many others their hosts send and receive meanwhile, which begin by the same lots under both (a guess)", ratios[0], ratios[1])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var out []figure.Figure
