@@ -42,8 +42,8 @@ var fig6b = fig6("tocc/fig6b", "Cache Follower", func(s experiment.Scale) settin
 	func(r *experiment.Results, of func(scheme) row) {
 		r.Claim("buffer-vs-homa", of(homa).bufmax()/of(unscheduled).bufmax())
 		r.Claim("no-unsch-buffer", of(unscheduled).bufmax()/of(scheduled).bufmax())
+		r.Note("buffer-vs-homa", "%s", experiment.At(r.Scale, coreLoad, fewHosts))
 		if r.Scale == experiment.Small {
-			r.Note("buffer-vs-homa", "%s", fewHosts)
 			return
 		}
 		r.Claim("no-unsch-slowdown", slowdowns(of(scheduled))/slowdowns(of(unscheduled)))
@@ -57,8 +57,8 @@ const fewHosts = "300 flows among 16 hosts, one seed: few senders of unscheduled
 var fig6c = fig6("tocc/fig6c", "Web Search", searches,
 	func(r *experiment.Results, of func(scheme) row) {
 		r.Claim("buffer-vs-homa", of(homa).bufmax()/of(unscheduled).bufmax())
+		r.Note("buffer-vs-homa", "%s", experiment.At(r.Scale, coreLoad, fewHosts))
 		if r.Scale == experiment.Small {
-			r.Note("buffer-vs-homa", "%s", fewHosts)
 			return
 		}
 		least := math.Inf(1)
