@@ -78,6 +78,9 @@ func (qp *QueuePair) dropAdmission() {
 	if a.controls {
 		qp.ep.cc.Remove(a.flow)
 	}
+	if a.granter != nil {
+		a.granter.Attach(nil)
+	}
 }
 
 // begin takes part from RTR on: peer's packets begin with psn.
