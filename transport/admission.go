@@ -136,9 +136,11 @@ func (qp *QueuePair) backlogAmongReads() (b cc.Backlog) {
 		case i-r.done >= r.begun-r.done: // nothing of it has left
 			b.Waits += units.Bytes(w.length)
 		default:
-			for k := range w.packets {
+			end := min(uint32(max(0, r.sndMax.Sub(w.first))), w.packets)
+			b.Waits += qp.span(w, end, w.packets)
+			for k := uint32(max(0, r.una.Sub(w.first))); k < end; k++ {
 				switch psn := w.first.Add(k); {
-				case psn.Before(r.una) || r.recovery.has(psn, r.una):
+				case r.recovery.has(psn, r.una):
 				case psn.Before(r.sndNxt) && (r.recovery == nil || !r.recovery.lost.has(psn)):
 					b.InFlight += qp.span(w, k, k+1)
 				default:
