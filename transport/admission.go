@@ -278,6 +278,7 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 		}
 	}
 	if info.Kind != wire.Send && info.Kind != wire.Write {
+		a.heedGranter(now)
 		return
 	}
 	marks := p.BTH().Marks()
@@ -327,8 +328,7 @@ func (a *admission) earliest(at units.Time) units.Time {
 	if a.granter != nil && !a.queued {
 		at = a.sooner(at, a.granter.Next())
 	}
-	at = a.sooner(at, a.waits.next())
-	return at
+	return a.sooner(at, a.waits.next())
 }
 
 func (a *admission) sooner(at, next units.Time) units.Time {
