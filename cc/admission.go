@@ -60,7 +60,7 @@ type Granter interface {
 	// Algorithm is the congestion control of what it grants; nil for none. The transport gives it a flow of its own
 	// at its Controller, and Decide brings what comes of it.
 	Algorithm() Algorithm
-	// Attach names, before anything else, whom to tell of events.
+	// Attach names, before anything else, whom to tell of events; nil at the end, when it gives up what it shares.
 	Attach(r Reporter)
 	Decide(d Decision, now units.Time)
 }

@@ -51,7 +51,7 @@ func (r *CreditReceiver) Arrived(a *cc.Arrival, now units.Time) {
 	if a.Set&cc.MarkUnscheduled != 0 {
 		r.tally.Unscheduled += a.Bytes
 	}
-	if a.Set&cc.MarkGrant == 0 {
+	if a.Set&cc.MarkGrant == 0 || a.Set&cc.MarkUnscheduled != 0 { // no credit let it leave, though its packet has the place to say so
 		return
 	}
 	skipped := int16(a.Grant - r.expect)

@@ -105,6 +105,18 @@ func TestCreditLoss(t *testing.T) {
 	assert.EqualValues(t, 5, r.Tally().Lost)
 }
 
+// Unscheduled packets have the place for the number of a credit, and none let them leave: also before the first RTS came.
+func TestUnscheduledPacketsAnswerNoCredit(t *testing.T) {
+	r := creditsOf(t, "expresspass+aeolus")
+	now := units.Time(units.Second)
+	for range 3 {
+		r.Arrived(&cc.Arrival{Bytes: pkt, Set: cc.MarkGrant | cc.MarkUnscheduled}, now)
+	}
+	assert.Equal(t, paper.BaseRTT, r.srtt)
+	assert.Zero(t, r.rate.total)
+	assert.EqualValues(t, 3*pkt, r.Tally().Unscheduled)
+}
+
 // Times between credits differ by at most a tenth, and from flow to flow.
 func TestJitter(t *testing.T) {
 	var gaps [2][]float64

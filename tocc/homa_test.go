@@ -156,3 +156,18 @@ func TestNDPPulls(t *testing.T) {
 	}
 	assert.Equal(t, 75*pkt, int(r.demand), "20 packets more than before")
 }
+
+// The message of a connection that ended is not waited for: the next one has its place.
+func TestHomaForgetsTheDead(t *testing.T) {
+	rs, bells := receivers(t, "homa:overcommit=1,unsch=0", 3)
+	for i, r := range rs {
+		require.NoError(t, r.Hear(rts(units.Bytes(100+i)*pkt, 0), 1))
+	}
+	require.NotEmpty(t, grants(rs[0], 1))
+	rs[1].Attach(nil)
+	assert.Empty(t, grants(rs[2], 2), "the first still has its turn")
+	rs[0].Attach(nil)
+	assert.Equal(t, 1, bells[2].rung)
+	assert.Zero(t, bells[1].rung)
+	assert.NotEmpty(t, grants(rs[2], 3))
+}

@@ -282,8 +282,13 @@ func (*Receiver) Queue() int { return 0 }
 // Algorithm implements cc.Granter.
 func (r *Receiver) Algorithm() cc.Algorithm { return r.control.algorithm }
 
-// Attach implements cc.Granter.
-func (r *Receiver) Attach(d cc.Reporter) { r.drive = d }
+// Attach implements cc.Granter. At the end others have its turn.
+func (r *Receiver) Attach(d cc.Reporter) {
+	if r.drive = d; d == nil && r.overcommit > 0 {
+		r.shared.remove(r)
+		r.shared.fill(r, 0) // at once
+	}
+}
 
 // Decide implements cc.Granter.
 func (r *Receiver) Decide(d cc.Decision, now units.Time) {

@@ -249,6 +249,7 @@ const (
 func newPlan(o options, path cc.Path) (*plan, error) {
 	sizes, err := o.levels()
 	o.most = min(o.most, mostWindow)
+	o.window = min(o.window, o.most)
 	return &plan{
 		options: o, path: path, bdp: path.BDP(), unit: path.Payload,
 		kw:         o.wire(o.k, path.Payload),

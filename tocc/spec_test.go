@@ -138,6 +138,24 @@ func TestShare(t *testing.T) {
 	assert.Equal(t, []units.Bytes{94, 4424}, []units.Bytes{token, data})
 }
 
+// On a path that carries more than 24 bits can say was discarded, no more is under way than those can.
+func TestWindowOfALongPath(t *testing.T) {
+	long := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: units.Millisecond, Payload: 4096}
+	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn"} {
+		gate, granter, err := parse(t, text).New(long)
+		require.NoError(t, err)
+		r := granter.(*Receiver)
+		require.NoError(t, r.Hear(rts(100*units.MiB, 0), 1))
+		var last cc.Notice
+		for _, token := range grants(r, 1) {
+			last = token
+		}
+		assert.LessOrEqual(t, r.Window(), mostWindow, text)
+		require.NoError(t, gate.Hear(&last, cc.Backlog{Waits: 100 * units.MiB}, 1))
+		assert.Zero(t, gate.(*Sender).Tally().Clamped, "%s: the sender takes what was granted", text)
+	}
+}
+
 func TestHelp(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, Help(&b))

@@ -79,6 +79,9 @@ func (qp *QueuePair) dropAdmission() {
 	if a.controls {
 		qp.ep.cc.Remove(a.flow)
 	}
+	if a.granter != nil {
+		a.granter.Attach(nil)
+	}
 }
 
 // begin takes part from RTR on: peer's packets begin with psn.
@@ -134,9 +137,11 @@ func (qp *QueuePair) backlogAmongReads() (b cc.Backlog) {
 		case i-r.done >= r.begun-r.done: // nothing of it has left
 			b.Waits += units.Bytes(w.length)
 		default:
-			for k := range w.packets {
+			end := min(uint32(max(0, r.sndMax.Sub(w.first))), w.packets)
+			b.Waits += qp.span(w, end, w.packets)
+			for k := uint32(max(0, r.una.Sub(w.first))); k < end; k++ {
 				switch psn := w.first.Add(k); {
-				case psn.Before(r.una) || r.recovery.has(psn, r.una):
+				case r.recovery.has(psn, r.una):
 				case psn.Before(r.sndNxt) && (r.recovery == nil || !r.recovery.lost.has(psn)):
 					b.InFlight += qp.span(w, k, k+1)
 				default:
@@ -276,6 +281,7 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 		}
 	}
 	if info.Kind != wire.Send && info.Kind != wire.Write {
+		a.heedGranter(now)
 		return
 	}
 	marks := p.BTH().Marks()
@@ -331,8 +337,7 @@ func (a *admission) earliest(at units.Time) units.Time {
 			a.heedGranter(a.qp.ep.now)
 		}
 	}
-	at = a.sooner(at, a.waits.next())
-	return at
+	return a.sooner(at, a.waits.next())
 }
 
 func (a *admission) sooner(at, next units.Time) units.Time {

@@ -493,8 +493,9 @@ func TestGranterReports(t *testing.T) {
 	r.reporter.Report(&cc.Event{Kind: cc.RTO}, p.now)
 	p.settle(3 * units.Microsecond)
 	assert.EqualValues(t, 1, r.decisions[len(r.decisions)-1].Window)
+	reporter := r.reporter
 	b.qp.Destroy()
-	r.reporter.Report(&cc.Event{Kind: cc.ACK}, p.now) // nobody's any more
+	reporter.Report(&cc.Event{Kind: cc.ACK}, p.now) // nobody's any more
 }
 
 // admitted is what a stream of tokens runs with.
@@ -528,4 +529,48 @@ func BenchmarkAdmission(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/packet.Burst, "ns/message")
 		})
 	}
+}
+
+// A queue pair that fails gives up what its granter shares with others, as one that is reset; what is decided afterwards
+// is for nobody.
+func TestGranterEnds(t *testing.T) {
+	for name, end := range map[string]func(*QueuePair){
+		"error":   (*QueuePair).ToError,
+		"reset":   (*QueuePair).ToReset,
+		"destroy": (*QueuePair).Destroy,
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t)
+			late := &lateController{}
+			p.b.cc = late
+			o := defaults()
+			a, b := o.make(t, p.a), o.make(t, p.b)
+			r := &plainGranter{window: 1, algorithm: &steered{decision: cc.Decision{Window: 7000}}}
+			require.NoError(t, b.qp.Admit(nil, r))
+			require.NoError(t, a.qp.Admit(&plainGate{}, nil))
+			o.features = wire.FeatureToken
+			a.connect(t, o, b)
+			b.connect(t, o, a)
+			require.NotNil(t, r.reporter)
+			late.flows = append(late.flows, b.qp.adm.flow)
+			end(b.qp)
+			assert.Nil(t, r.reporter)
+			p.settle(units.Microsecond)
+			assert.Empty(t, late.flows)
+		})
+	}
+}
+
+// lateController tells of changes whenever a test wants, as one on a NIC may: of a flow that ended, too.
+type lateController struct {
+	cc.Inline
+	flows []cc.Flow
+}
+
+func (c *lateController) Changed() (f cc.Flow, some bool) {
+	if len(c.flows) == 0 {
+		return c.Inline.Changed()
+	}
+	f, c.flows = c.flows[0], c.flows[1:]
+	return f, true
 }

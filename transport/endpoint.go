@@ -237,7 +237,10 @@ func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 		switch qp := e.qps.find(e.flows[f]); {
 		case qp == nil:
 			continue
-		case f != qp.flow: // of what it grants
+		case f != qp.flow: // of what it grants, or granted
+			if a := qp.adm; a == nil || !a.controls || f != a.flow {
+				continue
+			}
 			qp.adm.heed(now)
 			qp.adm.heedGranter(now)
 		default:

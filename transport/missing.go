@@ -104,6 +104,7 @@ func (a *admission) dropped(p *wire.Packet) {
 		a.cut.add(p.PSN)
 		a.listed.remove(p.PSN)
 		a.miss(1, units.Bytes(p.End-p.PayloadOff), qp.ep.now)
+		a.heedGranter(qp.ep.now)
 	}
 }
 

@@ -149,6 +149,37 @@ func TestMissingForWantOfBuffers(t *testing.T) {
 	p.conserved()
 }
 
+// wishful has a TOKEN go for what is missing.
+type wishful struct{ *plainGranter }
+
+func (g wishful) Missing(n int, bytes units.Bytes, now units.Time) {
+	g.plainGranter.Missing(n, bytes, now)
+	g.next = now
+}
+
+// Who is told that something is missing speaks at once, whatever told it: a packet for which there is no buffer, a READ
+// behind a gap.
+func TestMissingIsAskedForAtOnce(t *testing.T) {
+	for name, come := range map[string]func(*forger, *pair){
+		"no buffer": func(f *forger, p *pair) {
+			p.b.maxHeld = 0
+			f.send(wire.Fields{Op: wire.RCSendOnly, PSN: 102}, 1000, nil, nil)
+		},
+		"a READ": func(f *forger, _ *pair) {
+			f.send(wire.Fields{Op: wire.RCReadRequest, PSN: 102}, 0, func(ext []byte) { wire.RETH(ext).Set(addressBase, 0, 100) }, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, b, r := granted(t, selective())
+			b.qp.adm.granter = wishful{plainGranter: r}
+			come(newForger(p, b), p)
+			p.settle(units.Microsecond)
+			assert.NotZero(t, r.missing)
+			assert.NotZero(t, p.b.counters.TokensSent)
+		})
+	}
+}
+
 // Where the network reorders, what others overtook has its time to come before it is missing; trimmed packets have not.
 func TestMissingWithPatience(t *testing.T) {
 	const us = units.Microsecond

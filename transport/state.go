@@ -299,6 +299,7 @@ func (qp *QueuePair) fail() {
 	qp.dropAhead()
 	qp.dropStamps()
 	qp.dropProber()
+	qp.dropAdmission()
 	r := &qp.req
 	for r.done != r.posted {
 		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
