@@ -66,7 +66,7 @@ func (qp *QueuePair) Admit(g cc.Gate, r cc.Granter) error {
 	return nil
 }
 
-// Admitted says whether the queue pair has a gate or a granter: not when its peer did not agree.
+// Admitted says whether the queue pair has a gate or a granter: not when its peer did not agree, nor in ERR.
 func (qp *QueuePair) Admitted() bool { return qp.adm != nil }
 
 // dropAdmission ends it.
@@ -360,8 +360,8 @@ func (a *admission) onTimer(now units.Time) {
 	}
 }
 
-// gatePatience is how long a peer may be silent, at least, whose tokens a queue pair waits for: gates and granters that
-// hear nothing ask up to 16 ms apart.
+// gatePatience is how long a peer may be silent, at least, whose tokens a queue pair waits for: package tocc's gates and
+// granters that hear nothing ask up to 4 ms apart, or four times what the other takes.
 const gatePatience = 150 * units.Millisecond
 
 // silent is what a timeout means of a queue pair whose oldest packet waits at the gate. It ends when the peer has said

@@ -22,8 +22,6 @@ const (
 	tokenFlags              = TokenRepeat | TokenAsks | TokenTrimmed | TokenSingle
 
 	tokenPriorityShift = 5
-	// MaxTokenPriority is the highest priority of data that a TOKEN can give.
-	MaxTokenPriority = 7
 )
 
 // Range is packets in a row that are missing.
