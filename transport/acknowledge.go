@@ -162,6 +162,9 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 	r := &qp.req
 	r.retriesLeft, r.rnrLeft, r.gapSeen, r.nakSeen = r.retries, r.rnrRetries, false, false
 	r.probing = false
+	if qp.adm != nil {
+		qp.adm.heard = now
+	}
 	qp.asked.answered(r.una)
 	if qp.adm != nil {
 		qp.adm.round.end(r.una, now)

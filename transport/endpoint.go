@@ -408,6 +408,9 @@ func (e *Endpoint) wakeWaiting() {
 		qp.neighborKnown()
 		e.activate(qp)
 		e.owe(qp)
+		if a := qp.adm; a != nil && a.granter != nil {
+			a.heedGranter(e.now)
+		}
 	}
 	e.waiting = e.waiting[:0]
 }

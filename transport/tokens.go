@@ -166,10 +166,14 @@ func (e *Endpoint) tokenRate() units.BitRate {
 // unknownRate is that of a port that does not say: tokens leave as fast as they come.
 const unknownRate = 10_000 * units.Gbps
 
-// speaks says whether a token may leave.
+// speaks says whether a token may leave. What waits for the next hop's address has another turn when that is known.
 func (qp *QueuePair) speaks() bool {
 	if qp.state < ReadyToReceive || qp.state == Errored || qp.neighbor == nil {
 		return false
 	}
-	return qp.resolved()
+	if !qp.resolved() {
+		qp.ep.await(qp)
+		return false
+	}
+	return true
 }
