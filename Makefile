@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race fig8-dpdk soak lab-small fairness interop examples fuzz \
+.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
 	container clean
 
 help: ## this list
@@ -76,15 +76,18 @@ fig8-dpdk: setup ## four virtual priorities through a switch in real time, over 
 	@mkdir -p bin/fig8.out
 	@bin/fig8 --out bin/fig8.out
 
+fig10-netns: build ## an incast of perftest's programs over one slow link in a network namespace, without tokens and with (root); see docs/tocc.md
+	@bench/fig10/run
+
 soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
 	$(GOBUILD) -o bin/ ./bench/soak
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
 
-lab-small: build ## every experiment of the lab at small scale, some 5 minutes of a core, and a page of figures
-	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
+lab-small: build ## every experiment of the lab at small scale, some 10 minutes of a core, and a page of figures
+	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' 'tocc/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 
-BEYOND = beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/tocc-cc beyond/tocc-token-priority
+BEYOND = beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/prioplus-homa beyond/tocc-cc beyond/tocc-token-priority
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
 	$(GO) test ./bench/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)

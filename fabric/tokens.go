@@ -27,6 +27,8 @@ type TokenSwitch struct {
 	// bytes of them wait before they are dropped.
 	Trim     units.Bytes
 	TrimDSCP uint8
+	// TrimNewest has a coin choose between the packet that comes and the newest that waits.
+	TrimNewest bool
 }
 
 // ToCCSwitch is the switch of ToCC (ToN 2025, sections V-C and VI): tokens, in queue 5, wait as long as it takes;
@@ -47,10 +49,11 @@ func ExpressPassSwitch(credit, data units.Bytes) TokenSwitch {
 // ToCC's paper compares it (section III).
 func HomaSwitch() TokenSwitch { return TokenSwitch{Buffer: 35 * 1000 * kB} }
 
-// NDPSwitch is that of NDP (SIGCOMM 2017): eight packets of data wait at a port, the next are trimmed, and their headers
-// leave with ACKs and PULLs before data. packet is the length of a packet on the wire.
+// NDPSwitch is that of NDP (SIGCOMM 2017): eight packets of data wait at a port; then a coin chooses what is trimmed, and
+// headers leave with ACKs and PULLs before data. The paper serves ten of those for one packet of data where both wait,
+// its authors' simulator (csg-htsim) as good as all. packet is the length of a packet on the wire.
 func NDPSwitch(packet units.Bytes, trimmed uint8) TokenSwitch {
-	return TokenSwitch{Trim: 8 * (packet - betweenSpace), TrimDSCP: trimmed}
+	return TokenSwitch{Trim: 8 * (packet - betweenSpace), TrimDSCP: trimmed, TrimNewest: true}
 }
 
 // WithAeolus drops unscheduled packets when 8 KB wait, as ToCC's paper has it (section VI); Aeolus's own (SIGCOMM 2020)
@@ -73,7 +76,7 @@ func (t TokenSwitch) Config() SwitchConfig {
 				qs[i].SelectiveDrop = t.Drop
 			}
 			if i < firstOfControl && t.Trim > 0 {
-				qs[i].Trim, qs[i].TrimTo, qs[i].TrimDSCP = t.Trim, headers, t.TrimDSCP
+				qs[i].Trim, qs[i].TrimTo, qs[i].TrimDSCP, qs[i].TrimNewest = t.Trim, headers, t.TrimDSCP, t.TrimNewest
 			}
 		}
 		qs[headers].Limit = t.Trim

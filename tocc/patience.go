@@ -8,6 +8,11 @@ const (
 	leastPatience = 50 * units.Microsecond
 	mostPatience  = 4 * units.Millisecond
 
+	// doublings are enough to come to mostPatience. A receiver whose sender has not answered inVain repeats, for a tenth of
+	// a second, takes it for gone, and goes on ever more slowly, to once in a second: senders that live ask.
+	doublings = 9
+	inVain    = 30
+
 	// answerPatience is how long the answer to a question may take.
 	answerPatience = units.Millisecond
 )
@@ -21,6 +26,7 @@ type patience struct {
 	from  units.Time     // of the last progress
 	said  units.Time     // when the end said something last
 	tries uint8          // doublings
+	fades bool           // after inVain tries it may be longer than mostPatience
 	doubt bool           // it said something again since progress was timed
 }
 
@@ -37,13 +43,13 @@ func (p *patience) timed(d units.Duration) {
 	case !p.doubt:
 		p.loop, p.tries = max(d, p.loop-p.loop/8), 0
 	case p.tries > 0:
-		p.tries--
+		p.tries = min(p.tries, doublings) - 1
 	}
 	p.doubt = false
 }
 
 // repeated is that the end said something again.
-func (p *patience) repeated() { p.tries, p.doubt = min(p.tries+1, 9), true }
+func (p *patience) repeated() { p.tries, p.doubt = min(p.tries+1, inVain+8), true }
 
 // until is when patience ends.
 func (p *patience) until() units.Time {
@@ -51,5 +57,9 @@ func (p *patience) until() units.Time {
 	if p.said.After(since) {
 		since = p.said
 	}
-	return moment(since.Add(min(max(p.least, 2*p.loop)<<p.tries, max(mostPatience, 4*p.loop))))
+	most := max(mostPatience, 4*p.loop)
+	if p.fades && p.tries > inVain {
+		most <<= p.tries - inVain
+	}
+	return moment(since.Add(min(max(p.least, 2*p.loop)<<min(p.tries, doublings+8), most)))
 }

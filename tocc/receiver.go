@@ -38,6 +38,7 @@ type Receiver struct {
 
 func newReceiver(p *plan, a cc.Algorithm, shared *schedule) *Receiver {
 	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared, patience: newPatience(p.path.BaseRTT)}
+	r.patience.fades = true
 	r.control.start(a, p)
 	return r
 }
@@ -223,9 +224,6 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 	case r.grants() && !r.control.from(now).After(now):
 		r.grant(&n, now)
 	case r.retell && !r.retellAt(now).After(now):
-		if r.limit > r.spent { // else it says that we are here, and the sender that knows it need not answer
-			n.Flags = cc.NoticeRepeat
-		}
 		r.patience.doubt = true
 	case r.waiting() && !r.patience.until().After(now):
 		n.Flags = cc.NoticeRepeat

@@ -118,10 +118,10 @@ func TestRetells(t *testing.T) {
 	tokens := grants(r, units.Time(1).Add(50*us))
 	require.Len(t, tokens, 1)
 	assert.EqualValues(t, 5*pkt, tokens[0].Limit)
-	assert.Equal(t, cc.NoticeRepeat, tokens[0].Flags)
+	assert.Zero(t, tokens[0].Flags, "it is an answer, and needs none")
 }
 
-// One that waits is answered, also when there is nothing that it does not know, so that it hears of us.
+// One that waits is answered, also when there is nothing that it does not know, so that it takes us for alive.
 func TestAnswersWhoWaits(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=1pkt", paper)
 	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))

@@ -355,3 +355,27 @@ func TestCountersWrap(t *testing.T) {
 	assert.True(t, m.done())
 	assert.Equal(t, units.MiB, r.tally.Granted)
 }
+
+// token is a TOKEN that brings a sender to a limit.
+func token(limit units.Bytes) *cc.Notice {
+	return &cc.Notice{Kind: cc.NoticeToken, Limit: uint32(limit)}
+}
+
+// Tokens that are less than the packet that waits do not grow old: the rest may take longer to come than that. All of
+// them do when they let a packet go.
+func TestPartsDoNotAge(t *testing.T) {
+	s, _ := pair(t, "unsch=0,age=20us", paper)
+	b := cc.Backlog{Waits: 28}
+	s.Posted(28, b, 1)
+	require.NoError(t, s.Hear(token(27), b, 2))
+	late := units.Time(0).Add(50 * us)
+	out := &cc.Outgoing{Bytes: 28, Message: 28, Backlog: b}
+	assert.False(t, s.Ready(out, late))
+	require.NoError(t, s.Hear(token(28), b, late))
+	assert.Zero(t, s.Tally().Discarded)
+	assert.True(t, s.Ready(out, late))
+	later := late.Add(21 * us)
+	assert.False(t, s.Ready(out, later))
+	require.NoError(t, s.Hear(token(28), b, later))
+	assert.EqualValues(t, 28, s.Tally().Discarded)
+}

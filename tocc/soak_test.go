@@ -83,7 +83,7 @@ func TestNeverStuck(t *testing.T) {
 				m.paused = m.now.Add(280 * us)
 			}
 		}
-		m.run(2 * units.Second)
+		m.run(20 * units.Second)
 		s, r := m.gate.(*Sender), m.granter.(*Receiver)
 		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text, m.next, len(m.packets), m.waits, s, r)
 		assert.LessOrEqual(t, m.tally.most, s.unsch, "seed %d", seed)
@@ -120,7 +120,7 @@ func TestEverySchemeCompletes(t *testing.T) {
 				m.paused = m.now.Add(280 * us)
 			}
 		}
-		m.run(2 * units.Second)
+		m.run(20 * units.Second)
 		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text, m.next, len(m.packets), m.waits, m.gate, m.granter)
 		assert.LessOrEqual(t, m.tally.most, path.BDP(), "seed %d: %s", seed, text)
 		assert.Zero(t, m.granter.Next(), "seed %d: %s: the receiver rests", seed, text)

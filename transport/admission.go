@@ -30,6 +30,7 @@ type admission struct {
 	cut    psnSet     // of the peer's packets only the headers came, or there was no room for them
 	listed psnSet     // of those: which a TOKEN has listed
 	round  roundTrip  // of what the gate lets leave
+	stuck  stuck      // on what the peer lists
 	grants bool       // packets say by which grant they left
 	shut   bool       // the gate kept a packet when nothing else could open it
 	heard  units.Time // when that began, or the peer last said something
@@ -317,10 +318,16 @@ func (a *admission) heedGranter(now units.Time) {
 // its turn.
 func (a *admission) earliest(at units.Time) units.Time {
 	if a.gate != nil {
-		at = a.sooner(at, a.gate.Next())
+		next := a.gate.Next()
+		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) {
+			a.qp.ep.owe(a.qp) // the timer that was set for it may not have fired yet, and is set anew
+		}
 	}
 	if a.granter != nil && !a.queued {
-		at = a.sooner(at, a.granter.Next())
+		next := a.granter.Next()
+		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) && a.granter.Queue() == 0 {
+			a.heedGranter(a.qp.ep.now)
+		}
 	}
 	at = a.sooner(at, a.waits.next())
 	return at
@@ -365,14 +372,18 @@ func (qp *QueuePair) silent(now units.Time) {
 	e.activate(qp)
 }
 
-// atGate says whether the oldest packet of those that are not acknowledged waits at the gate.
-func (qp *QueuePair) atGate() bool {
+// atGate says whether the oldest packet of those that are not acknowledged waits at the gate, and for nothing else: one
+// that has its tokens may still not fit the window, beside what waits behind it at the peer.
+func (qp *QueuePair) atGate(now units.Time) bool {
 	r, a := &qp.req, qp.adm
 	switch {
 	case a == nil || !a.shut:
 		return false
 	case r.recovery != nil:
-		return r.recovery.lost.has(r.una)
+		return r.recovery.lost.has(r.una) && !qp.admitsLost(now)
+	case r.sndNxt != r.una || r.next == r.posted:
+		return false
 	}
-	return r.sndNxt == r.una && r.next != r.posted
+	w := &qp.send[r.next&r.mask]
+	return !w.op.answered() && !qp.admits(w, r.packet, false, now)
 }

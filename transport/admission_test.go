@@ -29,7 +29,6 @@ var errNonsense = errors.New("counter runs backwards")
 type plainGate struct {
 	spent, limit uint32
 	next         units.Time
-	told         uint32
 	waits        units.Bytes
 	marks        cc.Marks
 	wants        cc.MarkSet

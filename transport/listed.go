@@ -12,26 +12,58 @@ import (
 // heedList takes in the list of a TOKEN.
 func (qp *QueuePair) heedList(t wire.TokenField) {
 	trimmed := t.Flags()&wire.TokenTrimmed != 0
+	a := qp.adm
 	for i := range t.Ranges() {
-		qp.loseListed(t.Range(i), trimmed, qp.ep.now)
+		if qp.loseListed(t.Range(i), trimmed, qp.ep.now); qp.adm != a { // that ended the queue pair
+			return
+		}
 	}
 	if qp.req.recovery != nil {
 		qp.settle(qp.ep.now)
 	}
 }
 
-// loseListed takes the packets of a range as lost that are outstanding. Who lists the oldest packet is alive: to send
-// that again costs no try.
+// loseListed takes the packets of a range as lost that are outstanding.
 func (qp *QueuePair) loseListed(l wire.Range, trimmed bool, now units.Time) {
 	r := &qp.req
 	if !qp.selective() {
 		return
 	}
 	for psn, end := l.First, l.First.Add(uint32(l.Count)); psn != end; psn = psn.Add(1) {
+		if psn == r.una && !qp.listedOldest(now) {
+			return
+		}
 		if !psn.Before(r.una) && psn.Before(r.sndMax) && within(r.una, psn) {
 			qp.loseOne(psn, trimmed, now)
 		}
 	}
+}
+
+// stuck is the oldest packet, and since when it is listed as missing.
+type stuck struct {
+	psn   wire.PSN
+	since units.Time // 0: never
+}
+
+// listedOldest is that the oldest packet is listed. Who lists it is alive: to send it again costs no try, but one for
+// each timeout that it stays the oldest, or a path that loses it always would be tried for ever. False is that there
+// was none left.
+func (qp *QueuePair) listedOldest(now units.Time) bool {
+	r, s := &qp.req, &qp.adm.stuck
+	switch {
+	case s.psn != r.una || s.since == 0:
+		*s = stuck{r.una, now}
+		r.retriesLeft = r.retries
+	case r.timeout == 0 || now.Sub(s.since) < r.timeout:
+	case r.retriesLeft == 0:
+		qp.ep.counters.RetriesExceeded++
+		qp.failHead(StatusRetryExcErr)
+		return false
+	default:
+		r.retriesLeft--
+		s.since = now
+	}
+	return true
 }
 
 // loseOne takes one outstanding packet as lost, if it is not known to have arrived, or lost, or sent again within a
@@ -39,9 +71,6 @@ func (qp *QueuePair) loseListed(l wire.Range, trimmed bool, now units.Time) {
 func (qp *QueuePair) loseOne(psn wire.PSN, trimmed bool, now units.Time) {
 	r := &qp.req
 	rec := qp.beginRecovery()
-	if psn == r.una {
-		r.retriesLeft = r.retries
-	}
 	if rec.answered.has(psn) || rec.lost.has(psn) {
 		return
 	}

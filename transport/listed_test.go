@@ -130,6 +130,21 @@ func TestLoseListedCostsNoTry(t *testing.T) {
 	p.conserved()
 }
 
+// But a path that loses it for ever is not tried for ever: each timeout of lists costs a try.
+func TestLoseListedForEver(t *testing.T) {
+	o := selective()
+	o.retries = 1
+	p, a, _ := listing(t, o, func(wire.PSN) bool { return false })
+	timeout, lists := a.qp.req.timeout, 0
+	for ; a.qp.state == ReadyToSend && lists < 100; lists++ {
+		p.list(a, 100, 1)
+		p.settle(timeout / 8)
+	}
+	assert.Equal(t, Errored, a.qp.state)
+	assert.EqualValues(t, 1, p.a.counters.RetriesExceeded)
+	assert.InDelta(t, 2*8, lists, 2, "two timeouts: one try more than the first")
+}
+
 // Where the network reorders a list is no more than a SACK: what it names may yet come.
 func TestLoseListedWithPatience(t *testing.T) {
 	o := selective()

@@ -105,7 +105,7 @@ func (qp *QueuePair) timedOut(now units.Time) {
 	if r.rnrWait {
 		return
 	}
-	if qp.atGate() {
+	if qp.atGate(now) {
 		qp.silent(now)
 		return
 	}

@@ -114,6 +114,9 @@ func (p *plan) drawTimers(d dice) {
 		host.TxDelay + host.RxDelay + 2*host.PCIe.Latency + p.jitter
 	p.trip = 2 * way
 	p.slack = 3*slowest.Duration(bytes) + processor + 2*p.trip + pace + 20*units.Microsecond
+	if p.mode.tokens { // which wait for each other, and data for them
+		p.slack *= 4
+	}
 	p.hasty = p.kind.overload && d.chance(0.4)
 	enough := uint8(1)
 	least := p.slack
@@ -267,5 +270,9 @@ func (p *plan) events() uint64 {
 	for _, s := range p.sessions {
 		packets += s.sides[0].packets() + s.sides[1].packets()
 	}
-	return 2_000_000 + uint64(packets*p.topology.hops)*300
+	most := 2_000_000 + uint64(packets*p.topology.hops)*300
+	if p.mode.tokens { // who waits for one that is dead says so for as long as its timers last
+		most *= 10
+	}
+	return most
 }

@@ -29,6 +29,11 @@ func (p *plan) drawTokens() {
 		if bdp >= s.mtu && d.chance(0.6) {
 			s.unscheduled, unsch = bdp, "1BDP"
 		}
+		for _, x := range s.sides { // one packet a round trip would waste thousands of tokens each time
+			if x.window = max(x.window, bdp/16); x.inFlight > 0 {
+				x.inFlight = max(x.inFlight, bdp/16)
+			}
+		}
 		window := scale(d, s.mtu, max(units.MiB, bdp))
 		text := fmt.Sprintf("k=%d,unsch=%s,window=%dB,most=%dB,age=%v", int64(s.mtu)*between(d, int64(1), 8), unsch,
 			int64(window), int64(16*max(units.MiB, bdp)), oneOf(d, 0, 20*units.Microsecond, 200*units.Microsecond))

@@ -101,15 +101,25 @@ var procedures = map[string]procedure{
 // refusals are how switches say that they did not understand, or will not.
 var refusals = []string{"% Invalid", "% Incomplete", "% Ambiguous", "Error:", "ERROR:", "Unrecognized command", "Unknown command", "Traceback"}
 
+// shell is a door by SSH.
+type shell struct {
+	Console
+	dialect string
+}
+
+func (s shell) save(ctx context.Context) ([]byte, error) {
+	return s.Run(ctx, procedures[s.dialect].save, nil)
+}
+
 // enter gives a switch a configuration. A refusal anywhere is an error.
-func enter(ctx context.Context, c Console, dialect, config string) error {
-	p := procedures[dialect]
+func (s shell) enter(ctx context.Context, config string) error {
+	p := procedures[s.dialect]
 	text := config
 	if p.load == "" {
 		lines := append(append([]string{}, p.before...), strings.TrimRight(config, "\n"))
 		text = strings.Join(append(lines, p.after...), "\n") + "\n"
 	}
-	out, err := c.Run(ctx, p.load, []byte(text))
+	out, err := s.Run(ctx, p.load, []byte(text))
 	if err != nil {
 		return err
 	}

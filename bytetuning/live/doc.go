@@ -1,4 +1,4 @@
-// Package live is real switches as a target of a tuner: watermarks go there over SSH, in the switch's dialect, and
+// Package live is real switches as a target of a tuner: watermarks go there over SSH, in the switch's dialect (to SONiC also over gNMI), and
 // measurements come back over gNMI (OpenConfig).
 //
 // A fleet is a YAML file:
@@ -10,6 +10,7 @@
 //	  - name: tor1
 //	    layer: tor
 //	    dialect: sonic
+//	    apply: ssh               # or gnmi, which SONiC's CONFIG_DB can be written by
 //	    ssh: {address: "192.0.2.1:22", user: admin, key: /etc/bytetuning/key, known_hosts: /etc/bytetuning/known_hosts}
 //	    gnmi: {address: "192.0.2.1:8080", ca: /etc/bytetuning/ca.pem}
 //	    interfaces: [Ethernet0, Ethernet4]   # that are configured

@@ -27,6 +27,7 @@ type Switch struct {
 	Name, Layer     string
 	Dialect         *dialect.Dialect
 	Model           string
+	Apply           string // ssh, or for SONiC gnmi
 	SSH             SSH
 	GNMI            GNMI
 	Interfaces      []string
@@ -64,6 +65,7 @@ type switchFile struct {
 	Layer      string   `yaml:"layer"`
 	Dialect    string   `yaml:"dialect"`
 	Model      string   `yaml:"model"`
+	Apply      string   `yaml:"apply"`
 	SSH        SSH      `yaml:"ssh"`
 	GNMI       GNMI     `yaml:"gnmi"`
 	Interfaces []string `yaml:"interfaces"`
@@ -128,7 +130,7 @@ func (f *switchFile) parse() (*Switch, error) {
 		return nil, err
 	}
 	s := &Switch{
-		Name: f.Name, Layer: f.Layer, Dialect: d, Model: f.Model, SSH: f.SSH, GNMI: f.GNMI, Interfaces: f.Interfaces,
+		Name: f.Name, Layer: f.Layer, Dialect: d, Model: f.Model, Apply: f.Apply, SSH: f.SSH, GNMI: f.GNMI, Interfaces: f.Interfaces,
 		Watch: f.Watch, Priority: f.Priority, Queue: f.Queue, QueueName: f.QueueName, Chip: intent.Chip{Ports: f.Chip.Ports},
 	}
 	for text, into := range map[string]*units.Bytes{f.Chip.Cell: &s.Chip.Cell, f.Chip.Buffer: &s.Chip.Buffer} {
@@ -145,15 +147,28 @@ func (f *switchFile) parse() (*Switch, error) {
 	if s.QueueName == "" {
 		s.QueueName = fmt.Sprint(s.Queue)
 	}
+	switch {
+	case s.Apply == "":
+		s.Apply = "ssh"
+	case s.Apply == "gnmi" && d.Name != "sonic":
+		return nil, fmt.Errorf("apply: gnmi is for sonic, not for %s", d.Name)
+	case s.Apply != "ssh" && s.Apply != "gnmi":
+		return nil, fmt.Errorf("apply: %q: want ssh or gnmi", s.Apply)
+	}
+	ssh := s.Apply == "ssh"
 	for what, missing := range map[string]bool{
-		"name": !fileName(s.Name), "layer": s.Layer == "", "interfaces": len(s.Interfaces) == 0, "user": s.SSH.User == "", "key": s.SSH.Key == "",
-		"known_hosts": s.SSH.KnownHosts == "",
+		"name": !fileName(s.Name), "layer": s.Layer == "", "interfaces": len(s.Interfaces) == 0, "user": ssh && s.SSH.User == "",
+		"key": ssh && s.SSH.Key == "", "known_hosts": ssh && s.SSH.KnownHosts == "",
 	} {
 		if missing {
 			return nil, fmt.Errorf("%s: missing, or not of letters, digits, - and _", what)
 		}
 	}
-	for _, address := range []string{s.SSH.Address, s.GNMI.Address} {
+	addresses := []string{s.GNMI.Address}
+	if ssh {
+		addresses = append(addresses, s.SSH.Address)
+	}
+	for _, address := range addresses {
 		if _, _, err := net.SplitHostPort(address); err != nil {
 			return nil, fmt.Errorf("address %q: want host:port", address)
 		}

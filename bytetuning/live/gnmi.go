@@ -73,6 +73,14 @@ func NewReader(g GNMI) (*Reader, error) {
 // Close ends the connection.
 func (r *Reader) Close() error { return r.conn.Close() }
 
+// outgoing adds who asks.
+func (r *Reader) outgoing(ctx context.Context) context.Context {
+	if r.metadata == nil {
+		return ctx
+	}
+	return metadata.NewOutgoingContext(ctx, r.metadata)
+}
+
 // queuePath is OpenConfig's path of a queue's state.
 func queuePath(iface, queue string) *gpb.Path {
 	return &gpb.Path{Elem: []*gpb.PathElem{
@@ -83,10 +91,7 @@ func queuePath(iface, queue string) *gpb.Path {
 
 // Read answers what the switch says of a queue now.
 func (r *Reader) Read(ctx context.Context, iface, queue string) (Reading, error) {
-	if r.metadata != nil {
-		ctx = metadata.NewOutgoingContext(ctx, r.metadata)
-	}
-	answer, err := r.client.Get(ctx, &gpb.GetRequest{
+	answer, err := r.client.Get(r.outgoing(ctx), &gpb.GetRequest{
 		Path: []*gpb.Path{queuePath(iface, queue)}, Type: gpb.GetRequest_STATE, Encoding: gpb.Encoding_JSON_IETF,
 	})
 	if err != nil {

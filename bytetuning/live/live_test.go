@@ -22,6 +22,8 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/units"
@@ -62,6 +64,8 @@ type box struct {
 	time   int64
 	answer func(iface, queue string, reading int) []*gpb.Update
 	reads  map[string]int
+	db     map[string]string // CONFIG_DB
+	refuse bool
 	ssh    string
 	gnmi   string
 	known  string
@@ -69,7 +73,7 @@ type box struct {
 }
 
 func newBox(t *testing.T) *box {
-	b := &box{reads: map[string]int{}, time: 1_900_000_000_000_000_000}
+	b := &box{db: map[string]string{}, reads: map[string]int{}, time: 1_900_000_000_000_000_000}
 	dir := t.TempDir()
 	host, client := newKey(t), newKey(t)
 	signer, err := ssh.NewSignerFromKey(host)
@@ -167,12 +171,37 @@ func (b *box) hear(command, input string) (string, uint32) {
 func (b *box) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if r.GetPath()[0].GetOrigin() == "sonic-db" {
+		return b.table(r.GetPath()[0].GetElem()[2].GetName())
+	}
 	e := r.GetPath()[0].GetElem()
 	iface, queue := e[2].GetKey()["interface-id"], e[5].GetKey()["name"]
 	n := b.reads[iface]
 	b.reads[iface]++
 	b.time += 1e9
 	return &gpb.GetResponse{Notification: []*gpb.Notification{{Timestamp: b.time, Update: b.answer(iface, queue, n)}}}, nil
+}
+
+// table answers one of CONFIG_DB's, which Set has written down.
+func (b *box) table(name string) (*gpb.GetResponse, error) {
+	text, ok := b.db[name]
+	if !ok {
+		return nil, status.Error(codes.NotFound, name)
+	}
+	v := &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}
+	return &gpb.GetResponse{Notification: []*gpb.Notification{{Update: []*gpb.Update{{Val: v}}}}}, nil
+}
+
+func (b *box) Set(_ context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, u := range r.GetUpdate() {
+		if b.refuse {
+			return nil, status.Error(codes.InvalidArgument, "no such field")
+		}
+		b.db[u.GetPath().GetElem()[2].GetName()] = string(u.GetVal().GetJsonIetfVal())
+	}
+	return &gpb.SetResponse{}, nil
 }
 
 func leaves(values map[string]*gpb.TypedValue) (updates []*gpb.Update) {
@@ -226,6 +255,26 @@ func TestApplyAndRollback(t *testing.T) {
 	require.Len(t, b.told, 10)
 	assert.Equal(t, "sudo config load -y /dev/stdin\n"+`{"OLD": {}}`, b.told[8])
 	assert.Contains(t, b.told[9], "undo qos wred queue table bytetuning_tor\n")
+}
+
+// TestConfigDB: SONiC by gNMI. What was in our tables is saved, changed, and brought back.
+func TestConfigDB(t *testing.T) {
+	b := newBox(t)
+	n := network(t, b)
+	n.Fleet.Switches = n.Fleet.Switches[:1]
+	n.Fleet.Switches[0].Apply = "gnmi"
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "CONFIG_DB has none of our tables")
+	before := `{"Ethernet0|3": {"wred_profile": "OLD"}}`
+	b.db["QUEUE"] = before
+	b.refuse = true
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "no such field")
+	b.refuse = false
+	require.NoError(t, n.Apply(t.Context(), good))
+	assert.Contains(t, b.db["WRED_PROFILE"], `"512000"`)
+	assert.Contains(t, b.db["QUEUE"], "bytetuning_tor")
+	require.NoError(t, n.Rollback(t.Context()))
+	assert.JSONEq(t, before, b.db["QUEUE"])
+	assert.Empty(t, b.told, "no shell")
 }
 
 // TestRefusals: a switch that refuses stops the rest, and says which it was; what cannot be said in a dialect, or not
@@ -363,18 +412,20 @@ func TestFleetErrors(t *testing.T) {
 	_, err := ParseFleet([]byte(text))
 	require.NoError(t, err)
 	for want, edit := range map[string][2]string{
-		"field sttle not found":         {"settle", "sttle"},
-		"settle: units: duration":       {"settle: 1s", "settle: soon"},
-		"want polls of 1ms or more":     {"poll: 1s", "poll: 3s"},
-		`switch 1 "tor1": dialect: no`:  {"dialect: sonic", "dialect: junos"},
-		`switch 1 "": name: missing`:    {"name: tor1", "name: ''"},
-		`"../x": name: missing, or not`: {"name: tor1", "name: ../x"},
-		`"tor1": interfaces: missing`:   {"interfaces: [Ethernet0, Ethernet4]", "interfaces: []"},
-		`"tor1": address "nowhere"`:     {`address: "127.0.0.1:22"`, `address: nowhere`},
-		`"tor1": user: missing`:         {"user: admin", "user: ''"},
-		`chip: units: size "large"`:     {"buffer: 32MiB", "buffer: large"},
-		`intent: tor: priority 9`:       {"priority: 3", "priority: 9"},
-		`"tor1" is there twice`:         {"name: tor2", "name: tor1"},
+		"field sttle not found":          {"settle", "sttle"},
+		"settle: units: duration":        {"settle: 1s", "settle: soon"},
+		"want polls of 1ms or more":      {"poll: 1s", "poll: 3s"},
+		`switch 1 "tor1": dialect: no`:   {"dialect: sonic", "dialect: junos"},
+		`switch 1 "": name: missing`:     {"name: tor1", "name: ''"},
+		`"../x": name: missing, or not`:  {"name: tor1", "name: ../x"},
+		`"tor1": interfaces: missing`:    {"interfaces: [Ethernet0, Ethernet4]", "interfaces: []"},
+		`"tor1": address "nowhere"`:      {`address: "127.0.0.1:22"`, `address: nowhere`},
+		`"tor1": user: missing`:          {"user: admin", "user: ''"},
+		`apply: "telnet": want ssh or`:   {"layer: tor", "layer: tor\n    apply: telnet"},
+		`gnmi is for sonic, not for h3c`: {"dialect: h3c", "dialect: h3c\n    apply: gnmi"},
+		`chip: units: size "large"`:      {"buffer: 32MiB", "buffer: large"},
+		`intent: tor: priority 9`:        {"priority: 3", "priority: 9"},
+		`"tor1" is there twice`:          {"name: tor2", "name: tor1"},
 	} {
 		_, err := ParseFleet([]byte(strings.Replace(text, edit[0], edit[1], 1)))
 		assert.ErrorContains(t, err, want)

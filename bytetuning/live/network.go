@@ -75,20 +75,33 @@ func (n *Network) Apply(ctx context.Context, p bytetuning.Point) error {
 		return err
 	}
 	for i, s := range n.Fleet.Switches {
-		if err := n.with(ctx, s, func(c Console) error { return enter(ctx, c, s.Dialect.Name, rendered[i].Config) }); err != nil {
+		if err := n.with(ctx, s, func(d door) error { return d.enter(ctx, rendered[i].Config) }); err != nil {
 			return fmt.Errorf("live: %s, after %d of %d switches: %w", s.Name, i, len(n.Fleet.Switches), err)
 		}
 	}
 	return nil
 }
 
-// with gives f a console of a switch.
-func (n *Network) with(ctx context.Context, s *Switch, f func(Console) error) error {
+// with gives f the way to a switch's configuration.
+func (n *Network) with(ctx context.Context, s *Switch, f func(door) error) error {
+	if s.Apply == "gnmi" {
+		r, err := n.reader(s)
+		if err != nil {
+			return err
+		}
+		return f(configDB{r}) // which Close closes
+	}
 	c, err := n.dial(ctx, s.SSH)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(c), c.Close())
+	return errors.Join(f(shell{c, s.Dialect.Name}), c.Close())
+}
+
+// door is a way to a switch's configuration.
+type door interface {
+	save(ctx context.Context) ([]byte, error)
+	enter(ctx context.Context, config string) error
 }
 
 // Save writes down what every switch has, unless that was done before: by this Network or by one before it.
@@ -104,8 +117,8 @@ func (n *Network) Save(ctx context.Context) error {
 		if _, err := os.Stat(file); err == nil {
 			continue
 		}
-		err := n.with(ctx, s, func(c Console) error {
-			config, err := c.Run(ctx, procedures[s.Dialect.Name].save, nil)
+		err := n.with(ctx, s, func(d door) error {
+			config, err := d.save(ctx)
 			if err == nil && len(config) == 0 {
 				err = errors.New("its configuration is empty")
 			}
@@ -138,14 +151,14 @@ func (n *Network) Rollback(ctx context.Context) error {
 			text := string(saved)
 			if s.Dialect.Name != "sonic" {
 				var r *dialect.Rendering
-				// What is undone does not depend on the watermark; headroom is one that all models take.
-				w := bytetuning.Watermark{Kmin: 100_000, Kmax: 200_000, Pmax: 1, Headroom: 20_000, Alpha: bytetuning.MostAlpha}
+				// What is undone does not depend on the watermark, so that it is one that any chip takes.
+				w := bytetuning.Watermark{Kmin: 1000, Kmax: 4000, Pmax: 1, Alpha: bytetuning.MostAlpha}
 				if r, err = s.Dialect.Render(s.intent(w), dialect.Options{}); err == nil {
 					text = r.Undo
 				}
 			}
 			if err == nil {
-				err = n.with(ctx, s, func(c Console) error { return enter(ctx, c, s.Dialect.Name, text) })
+				err = n.with(ctx, s, func(d door) error { return d.enter(ctx, text) })
 			}
 		}
 		if err != nil {

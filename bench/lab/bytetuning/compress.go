@@ -55,7 +55,8 @@ var compress = &experiment.Experiment{
 		s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start, Budget: budget, Each: func(p bytetuning.Progress) {
 			j.Progress(float64(p.N) / float64(budget))
 			if p.Measurement != nil {
-				best.Add(float64(p.Measurement.Throughput()), float64(p.Measurement.Queue()))
+				s := p.Measurement.Switches[0] // the receiver's, which all have
+				best.Add(float64(s.Throughput), float64(s.Queue))
 			}
 		}}
 		_, err = s.Run(j.Context())

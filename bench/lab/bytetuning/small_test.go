@@ -1,14 +1,18 @@
 package bytetuninglab
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/labtest"
 )
 
+// Searches and traversals take tens of seconds: `make lab-small` runs them.
 func TestExperimentsAtSmallScale(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
 	}
-	labtest.Small(t, Experiments)
+	long := []*experiment.Experiment{fig3a, tunerOnModel, table8, compress}
+	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments), func(e *experiment.Experiment) bool { return slices.Contains(long, e) }))
 }

@@ -7,7 +7,8 @@ import (
 
 // fig10a: what messages for latency take among others at 80 % load.
 var fig10a = &experiment.Experiment{
-	ID: "tocc/fig10a",
+	ID:    "tocc/fig10a",
+	Seeds: testbedSeeds,
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return testbedCells(s, testbed{Pattern: allToAll, Load: 0.8})
 	},

@@ -96,6 +96,7 @@ type testbedOutcome struct {
 	Pauses     float64            // PAUSE frames
 	Drops      float64            // frames
 	Again      float64            // packets sent again
+	Tokens     float64            // TOKENs that came, for each that the data which came needs
 	Buffer     float64            // bytes, most that a switch held
 	Rate       *experiment.Series // s, bit/s: Goodput over time, from the start
 }
@@ -104,11 +105,11 @@ type testbedOutcome struct {
 func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	clos := fabric.ToCCTestbed()
 	clos.HostsPerLeaf = t.Rack
-	config, switches, err := t.Scheme.configs()
+	config, err := t.Scheme.config()
 	if err != nil {
 		return nil, err
 	}
-	net := clos.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: switches})
+	net := clos.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: testbedSwitches()})
 	config.Seed, config.PathMTU, config.Timeout = j.Seed, testbedPayload, 14
 	config.SendDepth, config.Chunk = t.depth(), max(t.Bytes, latencyBytes)
 	cl, err := cluster.New(net, config)
@@ -209,7 +210,9 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	}
 	for _, n := range cl.Nodes {
 		r.Again += float64(n.Endpoint.Counters().Retransmitted)
+		r.Tokens += float64(n.Endpoint.Counters().TokensHeard)
 	}
+	r.Tokens *= float64(testbedK) / float64(received())
 	return r, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/experiment"
+	"github.com/goroce/goroce/bench/lab/labtest"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/units"
 )
@@ -68,4 +69,11 @@ func TestWriter(t *testing.T) {
 		require.NoError(t, net.Run(begin.Add(units.Millisecond)))
 		assert.InDelta(t, c.messages, len(times), 0.02*c.messages+1, c.what)
 	}
+}
+
+func TestTestbedAtSmallScale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
+	labtest.Small(t, []*experiment.Experiment{fig10b, fig10f})
 }

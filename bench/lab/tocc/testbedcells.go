@@ -13,6 +13,9 @@ import (
 // under different size background flows shows the same trends".
 var testbedSizes = []units.Bytes{8 * units.KiB, units.MiB}
 
+// testbedSeeds is one: a run has thousands of queue pairs, which begin by lot.
+func testbedSeeds(experiment.Scale) int { return 1 }
+
 // testbedCells answers patterns under each scheme with each size of messages.
 func testbedCells(s experiment.Scale, patterns ...testbed) (cells []experiment.Cell) {
 	for _, t := range patterns {
@@ -22,9 +25,9 @@ func testbedCells(s experiment.Scale, patterns ...testbed) (cells []experiment.C
 			sizes, t.QPs = incastSizes, experiment.At(s, 32, 8)
 		}
 		for _, t.Bytes = range sizes {
-			t.Warm, t.Span = 5*units.Millisecond, 20*units.Millisecond
-			if t.Bytes == units.MiB { // of which a queue pair posts ten in a second
-				t.Warm, t.Span = 20*units.Millisecond, 80*units.Millisecond
+			t.Warm, t.Span = 3*units.Millisecond, 7*units.Millisecond
+			if t.Load > 0 && t.Bytes == units.MiB { // of which a queue pair posts ten in a second
+				t.Warm, t.Span = 5*units.Millisecond, 20*units.Millisecond
 			}
 			if t.Pattern == incast {
 				t.Warm, t.Span = units.Millisecond, 39*units.Millisecond
@@ -52,6 +55,7 @@ func runTestbed(j *experiment.Job) error {
 	j.Value("pauses", r.Pauses)
 	j.Value("drops", r.Drops)
 	j.Value("again", r.Again)
+	j.Value("tokens", r.Tokens)
 	j.Value("buffer", r.Buffer)
 	j.Value("latency", r.Latency...)
 	j.Value("messages", float64(len(r.Background)))
