@@ -29,6 +29,9 @@ var prioPlusHoma = &experiment.Experiment{
 			"and here wait a round trip for theirs", digitsText(small(homaTwo)), digitsText(small(homa)), digitsText(small(virtual)), digitsText(small(scheduled)))
 		if r.Scale == experiment.Full {
 			r.Claim("buffer", m.row(r, homa).bufmax()/m.row(r, virtual).bufmax())
+			kb := func(x scheme) string { return digitsText(m.row(r, x).bufmax() / 1000) }
+			r.Note("buffer", "Homa with eight priorities holds %s KB at most, ToCC with PrioPlus %s and with DCQCN %s: nothing is unscheduled, but the core blocks nothing, and "+
+				"tokens that wait in channels let data go that meets (a guess)", kb(homa), kb(virtual), kb(scheduled))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
