@@ -24,12 +24,14 @@ type admission struct {
 	in     cc.Arrival
 	notice cc.Notice // the one that came
 
-	seen   wire.PSN   // one past the newest packet that the peer is known to have sent
-	told   wire.PSN   // the granter knows what is missing before it
-	waits  waits      // and what may yet come of the others
-	cut    psnSet     // of the peer's packets only the headers came, or there was no room for them
-	listed psnSet     // of those: which a TOKEN has listed
-	round  roundTrip  // of what the gate lets leave
+	seen   wire.PSN  // one past the newest packet that the peer is known to have sent
+	told   wire.PSN  // the granter knows what is missing before it
+	waits  waits     // and what may yet come of the others
+	cut    psnSet    // of the peer's packets only the headers came, or there was no room for them
+	listed psnSet    // of those: which a TOKEN has listed
+	round  roundTrip // of what the gate lets leave
+	passed wire.PSN  // the oldest packet when lists passed over it, and how many did
+	passes uint8
 	stuck  stuck      // on what the peer lists
 	grants bool       // packets say by which grant they left
 	shut   bool       // the gate kept a packet when nothing else could open it

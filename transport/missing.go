@@ -111,12 +111,23 @@ func (a *admission) dropped(p *wire.Packet) {
 // incomplete says whether packets are missing that the peer is known to have sent.
 func (qp *QueuePair) incomplete() bool { return qp.adm.told.After(qp.resp.ePSN) || !qp.adm.cut.empty() }
 
+// mostPasses is how many lists of headers alone may pass over the oldest packet.
+const mostPasses = 2
+
 // missingRanges answers which, as far as a TOKEN can tell. They are valid until the next call. Packets whose headers came
 // go first, alone, and each but once for a header: who hears of them sends them again at once, whenever it did before.
 func (qp *QueuePair) missingRanges() (ranges []wire.Range, trimmed bool) {
 	a := qp.adm
 	for i := range a.cut {
 		trimmed = trimmed || a.cut[i]&^a.listed[i] != 0
+	}
+	if oldest := qp.resp.ePSN; trimmed && !a.cut.has(oldest) && a.told.After(oldest) { // it is lost, and not its payload alone
+		if a.passed != oldest {
+			a.passed, a.passes = oldest, 0
+		}
+		if a.passes++; a.passes > mostPasses {
+			a.passes, trimmed = mostPasses, false // with new headers for each list it never had its turn
+		}
 	}
 	e, n := qp.ep, 0
 	for psn, end := qp.resp.ePSN, qp.resp.ePSN.Add(psnWindow); psn.Before(end); psn = psn.Add(1) {
