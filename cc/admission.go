@@ -51,7 +51,7 @@ type Granter interface {
 	// Next is when it wants to be asked to Emit; 0 never.
 	Next() units.Time
 	// Rank orders the Granters of an endpoint whose TOKENs wait for their time: the higher first, of equals by
-	// turns; from 0 to Ranks-1. That of when one begins to wait counts.
+	// turns, but one that has waited for 50 ms before all; from 0 to Ranks-1. That of when one begins to wait counts.
 	Rank() int
 	// Queue says where TOKENs wait for their time. With 0 in the Granter: it is not asked to Emit before. Else it is
 	// asked at Next, and what it emits waits in the endpoint's queue, which holds so many: what finds it full is dropped,

@@ -40,6 +40,7 @@ type admission struct {
 	reads uint32 // READs and atomics that are posted and have not completed
 
 	next   *admission // behind it in the list of those with tokens to send
+	since  units.Time // it has been there
 	queued bool
 	gone   bool // its queue pair has no part in it any more
 }

@@ -574,3 +574,29 @@ func (c *lateController) Changed() (f cc.Flow, some bool) {
 	f, c.flows = c.flows[0], c.flows[1:]
 	return f, true
 }
+
+// A granter that higher ranks leave no time has its turn before its sender would take the endpoint for dead.
+func TestLowRanksAreNotStarved(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.features = wire.FeatureToken
+	p.b.info.LinkRate = 100 * units.Mbps
+	var sides, remote [2]*side
+	for i := range sides {
+		r := &plainGranter{window: 1 << 20, releases: 5000, rank: 7 * i, deaf: true}
+		sides[i], remote[i] = o.make(t, p.a), o.make(t, p.b)
+		require.NoError(t, sides[i].qp.Admit(&plainGate{deaf: true}, nil))
+		require.NoError(t, remote[i].qp.Admit(nil, r))
+		sides[i].connect(t, o, remote[i])
+		remote[i].connect(t, o, sides[i])
+	}
+	p.settle(10 * units.Microsecond)
+	for range 100 { // 400 us a token, 16 tokens a message: 640 ms
+		sides[1].write(t, remote[1], 65_536)
+	}
+	p.settle(units.Millisecond)
+	sides[0].write(t, remote[0], 1000)
+	require.False(t, p.run(longestWait-units.Millisecond, func() bool { return len(sides[0].poll()) > 0 }))
+	require.True(t, p.run(3*units.Millisecond, func() bool { return len(sides[0].poll()) > 0 }))
+	require.Equal(t, StatusSuccess, sides[0].comp[0].Status)
+}

@@ -40,7 +40,7 @@ func (t *tokens) queue(a *admission, now units.Time) {
 	if room := min(a.granter.Queue(), maxTokenQueue); room > 0 {
 		t.hold(a, room, now)
 	} else if !a.queued {
-		a.queued, a.next = true, nil
+		a.queued, a.since, a.next = true, now, nil
 		list := &t.lists[min(max(a.granter.Rank(), 0), cc.Ranks-1)]
 		if list.tail == nil {
 			list.head = a
@@ -124,27 +124,42 @@ func (t *tokens) send(b *packet.Buf, now units.Time) (size units.Bytes, some boo
 		}
 		return h.adm.qp.sendToken(b, &h.notice), true
 	}
-	for rank := cc.Ranks - 1; rank >= 0; rank-- {
-		list := &t.lists[rank]
-		a := list.head
-		if a == nil {
-			continue
-		}
-		if list.head = a.next; list.head == nil {
-			list.tail = nil
-		}
-		a.queued, a.next = false, nil
-		if a.gone || !a.qp.speaks() {
-			return 0, false
-		}
-		n, ok := a.granter.Emit(a.qp.incomplete(), now)
-		if ok {
-			size = a.qp.sendToken(b, &n)
-		}
-		a.heedGranter(now)
-		return size, ok
+	rank := t.turn(now)
+	if rank < 0 {
+		return 0, false
 	}
-	return 0, false
+	list := &t.lists[rank]
+	a := list.head
+	if list.head = a.next; list.head == nil {
+		list.tail = nil
+	}
+	a.queued, a.next = false, nil
+	if a.gone || !a.qp.speaks() {
+		return 0, false
+	}
+	n, ok := a.granter.Emit(a.qp.incomplete(), now)
+	if ok {
+		size = a.qp.sendToken(b, &n)
+	}
+	a.heedGranter(now)
+	return size, ok
+}
+
+// longestWait is how long a granter may wait for its turn behind those of higher ranks: less than gatePatience, or its
+// sender would take this endpoint for dead.
+const longestWait = 50 * units.Millisecond
+
+// turn answers whose turn it is: the highest rank's, but for one that has waited too long; -1 when nobody waits.
+func (t *tokens) turn(now units.Time) int {
+	turn := -1
+	for rank := range t.lists {
+		if a := t.lists[rank].head; a != nil {
+			if turn = rank; now.Sub(a.since) > longestWait {
+				break
+			}
+		}
+	}
+	return turn
 }
 
 // next answers when the next token may leave, and false when none waits.
