@@ -66,8 +66,14 @@ const (
 	inWaiting
 )
 
-// remains is how much is still to come.
-func (r *Receiver) remains() units.Bytes { return r.demand - r.spent + r.unseen }
+// remains is how much is still to come. Who was asked again and again in vain is the last: a sender that says nothing
+// must not keep its place from others.
+func (r *Receiver) remains() units.Bytes {
+	if r.patience.tries >= inVain {
+		return 2 * farthest
+	}
+	return r.demand - r.spent + r.unseen
+}
 
 // level is the priority of a message that is granted: the shortest has the highest of as few levels as there
 // are messages, so that a new one finds a higher one free.

@@ -171,3 +171,25 @@ func TestHomaForgetsTheDead(t *testing.T) {
 	assert.Zero(t, bells[1].rung)
 	assert.NotEmpty(t, grants(rs[2], 3))
 }
+
+// A short message whose sender is silent makes room for a longer one, and comes back when its sender does.
+func TestHomaPassesOverTheSilent(t *testing.T) {
+	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 2)
+	now := units.Time(1)
+	require.NoError(t, rs[0].Hear(rts(1*pkt, 0), now))
+	require.NotEmpty(t, grants(rs[0], now))
+	served := false
+	for i := 0; i < 40 && !served; i++ {
+		now = now.Add(units.Millisecond)
+		grants(rs[0], now)
+		n := rts(100*pkt, 0)
+		n.Flags = cc.NoticeRepeat
+		require.NoError(t, rs[1].Hear(n, now))
+		for _, token := range grants(rs[1], now) {
+			served = served || token.Limit > 0
+		}
+	}
+	assert.True(t, served)
+	require.NoError(t, rs[0].Hear(rts(3*pkt, 1*pkt), now))
+	assert.NotEmpty(t, grants(rs[0], now), "the shortest again")
+}
