@@ -7,7 +7,7 @@ import "github.com/goroce/goroce/units"
 type Inline struct {
 	flows []inlineFlow
 	free  []Flow
-	late  []Flow // changed by Poll, and not yet told of
+	Late
 
 	waking   int        // flows whose Decision has a WakeAt
 	earliest units.Time // no WakeAt is before it; says nothing when waking is 0
@@ -120,7 +120,7 @@ func (c *Inline) Poll(now units.Time) units.Time {
 			c.timer = Event{Kind: TIMER, Flow: Flow(i)}
 			c.Report(&c.timer, now)
 			if f.changed {
-				c.late = append(c.late, Flow(i))
+				c.Tell(Flow(i))
 			}
 		}
 		if at := f.decision.WakeAt; at != 0 {
@@ -129,15 +129,4 @@ func (c *Inline) Poll(now units.Time) units.Time {
 	}
 	c.earliest = next
 	return next
-}
-
-// Changed implements Controller.
-func (c *Inline) Changed() (Flow, bool) {
-	last := len(c.late) - 1
-	if last < 0 {
-		return 0, false
-	}
-	f := c.late[last]
-	c.late = c.late[:last]
-	return f, true
 }

@@ -29,11 +29,11 @@ const DefaultSilence = 10 * units.Millisecond
 // Controller is a cc.Controller whose algorithms run in an agent behind a device. It belongs to the
 // polling core.
 type Controller struct {
-	config   ControllerConfig
-	path     Datapath
-	flows    []controlled
-	free     []cc.Flow
-	late     []cc.Flow // changed by Poll, and not yet told of
+	config ControllerConfig
+	path   Datapath
+	flows  []controlled
+	free   []cc.Flow
+	cc.Late
 	local    cc.Inline // while the agent is silent
 	owners   []cc.Flow // of local's flows
 	alone    bool
@@ -299,7 +299,7 @@ func (c *Controller) hear(r *Result) {
 	f := &c.flows[name]
 	f.remote = r.Decision
 	if !c.alone && f.set(r.Decision) {
-		c.late = append(c.late, name)
+		c.Tell(name)
 	}
 }
 
@@ -313,19 +313,8 @@ func (f *controlled) set(d cc.Decision) bool {
 
 func (c *Controller) tellLate(name cc.Flow) {
 	if c.flows[name].changed {
-		c.late = append(c.late, name)
+		c.Tell(name)
 	}
-}
-
-// Changed implements cc.Controller.
-func (c *Controller) Changed() (cc.Flow, bool) {
-	last := len(c.late) - 1
-	if last < 0 {
-		return 0, false
-	}
-	name := c.late[last]
-	c.late = c.late[:last]
-	return name, true
 }
 
 // Snapshot implements cc.Observer: all of an algorithm that runs on this core, of another one what it

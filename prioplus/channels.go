@@ -277,7 +277,7 @@ func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioP
 	if o.measured {
 		c.base = o.newBase(path)
 	}
-	p := &PrioPlus{inner: inner, constants: c, flow: flow{lots: newLots(path.Seed), nflow: 1, delay: path.BaseRTT}}
+	p := &PrioPlus{inner: inner, constants: c, flow: flow{lots: cc.NewLots(path.Seed), nflow: 1, delay: path.BaseRTT}}
 	p.stopped, p.idle = true, true
 	if o.oneWay {
 		p.back = &wayBack{}

@@ -23,7 +23,7 @@ type Controller struct {
 	flows  []flow
 	queue  []pending // decisions on their way, the earliest first
 	head   int
-	late   []cc.Flow
+	cc.Late
 }
 
 type flow struct {
@@ -140,19 +140,8 @@ func (c *Controller) Poll(now units.Time) units.Time {
 
 func (c *Controller) tellLate(name cc.Flow) {
 	if c.flows[name].changed {
-		c.late = append(c.late, name)
+		c.Tell(name)
 	}
-}
-
-// Changed implements cc.Controller.
-func (c *Controller) Changed() (cc.Flow, bool) {
-	last := len(c.late) - 1
-	if last < 0 {
-		return 0, false
-	}
-	name := c.late[last]
-	c.late = c.late[:last]
-	return name, true
 }
 
 // Snapshot implements cc.Observer.

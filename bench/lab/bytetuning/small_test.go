@@ -10,9 +10,7 @@ import (
 
 // Searches and traversals take tens of seconds: `make lab-small` runs them.
 func TestExperimentsAtSmallScale(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	long := []*experiment.Experiment{fig3a, tunerOnModel, table8, compress}
 	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments), func(e *experiment.Experiment) bool { return slices.Contains(long, e) }))
 }

@@ -7,8 +7,6 @@ import (
 )
 
 func TestAllExperimentsAtSmallScale(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	labtest.Small(t, Experiments)
 }

@@ -11,6 +11,14 @@ import (
 	"github.com/goroce/goroce/bench/lab/experiment"
 )
 
+// OneGoroutine leaves a test out where the race detector runs, which is with -short.
+func OneGoroutine(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
+}
+
 // Small runs experiments at small scale: the catalogue has them, they say all that they shall, and
 // what fails is explained.
 func Small(t *testing.T, experiments []*experiment.Experiment) {

@@ -11,9 +11,7 @@ import (
 
 // Whole networks take minutes: `make lab-small` runs them. Of the others each takes a few seconds at most.
 func TestExperimentsAtSmallScale(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments), func(e *experiment.Experiment) bool {
 		return slices.Contains(largeExperiments, e) && !strings.HasSuffix(e.ID, "/fig12c")
 	}))

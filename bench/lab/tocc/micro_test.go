@@ -15,9 +15,7 @@ import (
 
 // All but those of whole networks: `make lab-small` runs them.
 func TestMicroExperimentsAtSmallScale(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	labtest.Small(t, slices.DeleteFunc(slices.Clone(microExperiments), func(e *experiment.Experiment) bool {
 		return e == tokenCC || e == tokenPriority || e == fig3ab
 	}))

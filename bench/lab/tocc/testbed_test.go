@@ -72,8 +72,6 @@ func TestWriter(t *testing.T) {
 }
 
 func TestTestbedAtSmallScale(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	labtest.Small(t, []*experiment.Experiment{fig10b, fig10f})
 }
