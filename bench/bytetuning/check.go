@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bytetuning/dialect"
 	"github.com/goroce/goroce/bytetuning/intent"
 	"github.com/goroce/goroce/units"
@@ -22,7 +23,7 @@ func (p *program) checkCommand() *cobra.Command {
 one of the three cases of ByteTuning's section 2.2: I, Kmax at or above XOFF, so that PFC comes before ECN; II,
 so many senders that the buffer is full before any of them is paused; III, a class without PFC that may
 take the buffer. What it would have to know, it asks. It exits with 1 when it finds something.`,
-		Args: usage(cobra.MinimumNArgs(1)),
+		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error { return p.check(from, chip, files) },
 	}
 	c.Flags().StringVar(&from, "dialect", "", "of the files; by default intents, and SONiC where it is JSON")
@@ -50,7 +51,7 @@ func (f *chipFlags) chip() (intent.Chip, error) {
 		}
 		b, err := units.ParseBytes(text)
 		if err != nil {
-			return c, usageError{err}
+			return c, cli.Usage(err)
 		}
 		*into = b
 	}
@@ -75,7 +76,7 @@ func read(file, from string, flags chipFlags) ([]*intent.Intent, error) {
 	}
 	d, err := dialect.Get(from)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, cli.Usage(err)
 	}
 	chip, err := flags.chip()
 	if err != nil {

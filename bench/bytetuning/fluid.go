@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bench/lab/figure"
 	"github.com/goroce/goroce/bytetuning/fluid"
 	"github.com/goroce/goroce/units"
@@ -57,7 +58,7 @@ func (p *program) fluidCommand() *cobra.Command {
 		Long: `fluid integrates equations 6 to 13 of the paper, with their misprints corrected, for N equal flows through a leaf S1
 and the receiver's switch S0, and says where they stand still and whether they get there. With --out it draws rate,
 queues and loss over time.`,
-		Args: usage(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error { return p.fluid(c, out) },
 	}
 	f := cmd.Flags()
@@ -86,7 +87,7 @@ func (p *program) fluid(c fluid.Config, out string) error {
 	}
 	r, err := fluid.Run(c)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	fmt.Fprintf(p.out, "rate of a flow    %v at the end, %v at least\n", r.Rate, r.RateMin)
 	fmt.Fprintf(p.out, "queue of S0       %.2f packets at the end, %.1f at most; S1 %.1f at most\n", r.Queue, r.QueueMax, r.UpstreamMax)

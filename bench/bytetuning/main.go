@@ -4,21 +4,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
-)
 
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1 // a target, a file; or check found something
-	exitUsage  = 2
+	"github.com/goroce/goroce/bench/cli"
 )
 
 // program is what a command line runs in.
@@ -27,30 +18,13 @@ type program struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal ends the program
 	p := &program{os.Stdout, os.Stderr}
-	os.Exit(p.run(ctx, os.Args[1:]...))
+	os.Exit(p.run(cli.Interruptible(), os.Args[1:]...))
 }
-
-// usageError is a command line that cannot be meant.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
 
 // run does what a command line says and answers the exit code.
 func (p *program) run(ctx context.Context, args ...string) int {
-	root := p.command()
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
-	}
-	fmt.Fprintf(p.errs, "bytetuning: %v\n", err)
-	if errors.As(err, &usageError{}) {
-		return exitUsage
-	}
-	return exitFailed
+	return cli.Run(ctx, p.command(), p.out, p.errs, args...)
 }
 
 func (p *program) command() *cobra.Command {
@@ -67,25 +41,7 @@ annealing (ByteTuning, IEEE TCC 2025), on a model, a simulated fabric, or switch
 
 It exits with 0 when all went well, with 1 when something failed or was found, and with 2 when the command line
 makes no sense.`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          usage(cobra.NoArgs),
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetOut(p.out)
-	root.SetErr(p.errs)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(p.tuneCommand(), p.checkCommand(), p.renderCommand(), p.fluidCommand())
 	return root
-}
-
-// usage makes the errors of a check of arguments usage errors.
-func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
-		}
-		return nil
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bytetuning/intent"
 )
 
@@ -60,7 +61,7 @@ func TestTune(t *testing.T) {
 	assert.Contains(t, errs, "tor: in effect: ")
 
 	code, _, errs = do(t, "tune", "--target", "fluid:8x40G", "--out", dir, "--seed", "2")
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "its seed is 1, not 2")
 }
 
@@ -80,13 +81,13 @@ func TestLive(t *testing.T) {
 	assert.Contains(t, out, "leaf: 3300 watermarks; now 200000B/400000B/20% headroom 35KiB alpha 1/8")
 	assert.Contains(t, out, "nothing was applied\n")
 	code, _, errs = do(t, append(fleet, "--apply")...)
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "could not be saved, and nothing was changed")
 	code, out, _ = do(t, append(fleet, "--rollback", "--apply", "--dry-run")...)
 	assert.Zero(t, code)
 	assert.Contains(t, out, "would be brought back")
 	code, _, errs = do(t, append(fleet, "--rollback", "--apply")...)
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "leaf1.saved: no such file")
 }
 
@@ -103,7 +104,7 @@ func TestStartFromAFile(t *testing.T) {
 	assert.Equal(t, []string{"swp7"}, best[0].Interfaces)
 
 	code, _, errs = do(t, "tune", "--target", "fabric:2to1", "--start", file, "--budget", "3", "--out", dir)
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, `no layer "all", which the target has`)
 }
 
@@ -112,7 +113,7 @@ func TestInterrupted(t *testing.T) {
 	cancel()
 	var o, e bytes.Buffer
 	p := &program{&o, &e}
-	assert.Equal(t, exitOK, p.run(ctx, "tune", "--target", "fluid:2x40G", "--out", t.TempDir()))
+	assert.Equal(t, cli.OK, p.run(ctx, "tune", "--target", "fluid:2x40G", "--out", t.TempDir()))
 	assert.Empty(t, o.String())
 	assert.Equal(t, "interrupted before anything was measured\n", e.String())
 }
@@ -120,7 +121,7 @@ func TestInterrupted(t *testing.T) {
 func TestCheck(t *testing.T) {
 	for file, want := range map[string]string{"case1": "case I: ", "case2": "case II: ", "case3": "case III: "} {
 		code, out, errs := do(t, "check", cases+file+".yaml")
-		assert.Equal(t, exitFailed, code, file)
+		assert.Equal(t, cli.Failed, code, file)
 		assert.Contains(t, out, want)
 		assert.Equal(t, "bytetuning: findings: 1\n", errs)
 	}
@@ -129,7 +130,7 @@ func TestCheck(t *testing.T) {
 	assert.Equal(t, "nothing found\n", out)
 
 	code, out, _ = do(t, "check", "../../bytetuning/dialect/testdata/config_db.json")
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, out, "AZURE_LOSSLESS: case I")
 	assert.Contains(t, out, "unknown: AZURE_LOSSLESS: does TCP share the buffer")
 }
@@ -142,19 +143,19 @@ func TestRender(t *testing.T) {
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "undo qos wred queue table bytetuning_leaf\n")
 	code, _, errs = do(t, "render", "--dialect", "sonic", "--undo", cases+"good.yaml")
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "has no undo")
 	code, _, errs = do(t, "render", "--dialect", "sonic", cases+"case1.yaml")
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "PFC would come before ECN (case I)")
 
 	dir := t.TempDir()
 	code, out, errs = do(t, "render", "--dialect", "eos", "--out", dir, "../../bytetuning/dialect/testdata/config_db.json")
-	assert.Equal(t, exitFailed, code, "what the switch has is case I")
+	assert.Equal(t, cli.Failed, code, "what the switch has is case I")
 	assert.Empty(t, out)
 	assert.Contains(t, errs, "case I")
 	code, _, errs = do(t, "render", "--dialect", "eos", "--layer", "spine", cases+"good.yaml")
-	assert.Equal(t, exitUsage, code)
+	assert.Equal(t, cli.Misuse, code)
 	assert.Contains(t, errs, `no layer "spine"`)
 }
 
@@ -202,12 +203,12 @@ func TestUsageErrors(t *testing.T) {
 		`unknown command "guess"`:       "guess",
 	} {
 		code, out, errs := do(t, strings.Fields(line)...)
-		assert.Equal(t, exitUsage, code, line)
+		assert.Equal(t, cli.Misuse, code, line)
 		assert.Empty(t, out, line)
 		assert.Contains(t, errs, want)
 	}
 	code, _, errs := do(t, "check", "nowhere.yaml")
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "nowhere.yaml: no such file")
 	code, out, _ := do(t)
 	assert.Zero(t, code)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bytetuning/dialect"
 )
 
@@ -26,11 +27,11 @@ else into --out, a file for each. What it had to round, or could not say, it tel
 cannot do it refuses.
 
 Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dialect in place of intents.`,
-		Args: usage(cobra.ExactArgs(1)),
+		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error {
 			d, err := dialect.Get(to)
 			if err != nil {
-				return usageError{err}
+				return cli.Usage(err)
 			}
 			intents, err := read(files[0], from, chip)
 			if err != nil {
@@ -46,7 +47,7 @@ Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dial
 					i.Interfaces = interfaces
 				}
 				if layer == "" && len(intents) > 1 && out == "" {
-					return usageError{errors.New("there are several layers: give --out or --layer")}
+					return cli.Usage(errors.New("there are several layers: give --out or --layer"))
 				}
 				r, err := d.Render(i, options)
 				if err != nil {
@@ -76,7 +77,7 @@ Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dial
 				fmt.Fprintln(p.out, file)
 			}
 			if matched == 0 {
-				return usageError{fmt.Errorf("%s: no layer %q", files[0], layer)}
+				return cli.Usage(fmt.Errorf("%s: no layer %q", files[0], layer))
 			}
 			return nil
 		},

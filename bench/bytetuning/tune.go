@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/intent"
 	"github.com/goroce/goroce/bytetuning/live"
@@ -50,7 +51,7 @@ A point whose Kmax reaches XOFF (the paper's case I), or that breaks another rul
 Switches (live:FLEET.yaml; "go doc github.com/goroce/goroce/bytetuning/live" has an example) are touched with --apply only, need
 --start FILE with what they have, and have their configuration saved in DIR/saved before. --rollback --apply brings it
 back and does nothing else.`,
-		Args: usage(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return p.tune(c.Context(), &t) },
 	}
 	f := c.Flags()
@@ -75,25 +76,25 @@ back and does nothing else.`,
 
 func (p *program) tune(ctx context.Context, t *tuning) error {
 	if t.target == "" || t.out == "" && !t.dry {
-		return usageError{fmt.Errorf("tune needs --target and --out")}
+		return cli.Usage(fmt.Errorf("tune needs --target and --out"))
 	}
 	if t.budget < 0 {
-		return usageError{fmt.Errorf("budget %d: want 0 or more", t.budget)}
+		return cli.Usage(fmt.Errorf("budget %d: want 0 or more", t.budget))
 	}
 	target, path, first, err := target(t)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	network, isLive := target.(*live.Network)
 	switch {
 	case isLive && !t.apply && !t.dry:
-		return usageError{errors.New("real switches are not touched without --apply; --dry-run says what would be done")}
+		return cli.Usage(errors.New("real switches are not touched without --apply; --dry-run says what would be done"))
 	case isLive && t.unchecked:
-		return usageError{errors.New("--unchecked is not for real switches")}
+		return cli.Usage(errors.New("--unchecked is not for real switches"))
 	case t.rollback && !isLive:
-		return usageError{errors.New("--rollback is for real switches")}
+		return cli.Usage(errors.New("--rollback is for real switches"))
 	case isLive && !t.rollback && !strings.ContainsAny(t.start, "./"):
-		return usageError{errors.New("real switches need --start FILE, the watermarks that they have")}
+		return cli.Usage(errors.New("real switches need --start FILE, the watermarks that they have"))
 	}
 	if isLive {
 		defer network.Close()
@@ -116,10 +117,10 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	objective := t.objective
 	tuner, err := bytetuning.New(t.tuner, bytetuning.Problem{Layers: layers, Start: begin, Energy: objective.Energy, Seed: t.seed})
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	if err := objective.Validate(); err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	if err := begin.Check(layers); err != nil {
 		fmt.Fprintf(p.errs, "what is there already: %v\n", err)
@@ -226,7 +227,7 @@ func compare(ctx context.Context, t *tuning, target bytetuning.Target, layers []
 	for _, name := range t.compare {
 		point, _, err := start(name, layers, path)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, cli.Usage(err)
 		}
 		c := compared{Name: name, Point: point}
 		err = point.Check(layers)

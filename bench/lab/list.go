@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
 )
@@ -29,7 +30,7 @@ A pattern is an id with * and ? (tocc/fig2*); one without a slash is a paper (to
 func (l *lab) list(patterns []string, scale experiment.Scale) error {
 	matched, err := l.Catalogue.Match(patterns...)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	w := tabwriter.NewWriter(l.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKIND\tCLAIMS\tJOBS\tTITLE")

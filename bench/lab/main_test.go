@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/labtest"
@@ -65,7 +66,7 @@ func TestFromRunToCheck(t *testing.T) {
 	assert.Contains(t, string(page), "bin/lab run demo/dice --scale small")
 
 	code, out, errs = s.do(t.Context(), "check", "demo", "--dir", dir)
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Equal(t, "demo/coins: no "+filepath.Join(dir, "demo/coins/claims.json")+"\n", out)
 	assert.Equal(t, "lab: results of demo: problems: 1\n", errs)
 }
@@ -86,7 +87,7 @@ func TestList(t *testing.T) {
 func TestRunOfWhatHasNoCode(t *testing.T) {
 	s, dir := newShell(t, labtest.Dice), t.TempDir()
 	code, out, errs := s.do(t.Context(), "run", "demo/coins", "--out", dir)
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Empty(t, out)
 	assert.Equal(t, "lab: not implemented yet: demo/coins\nlab: nothing to run\n", errs)
 
@@ -124,7 +125,7 @@ func TestAFailedJobFailsTheRun(t *testing.T) {
 		return labtest.Dice.Run(j)
 	}
 	code, out, errs := newShell(t, &x).do(t.Context(), "run", "demo/dice", "--out", t.TempDir())
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Equal(t, "demo/dice: jobs done 1 of 2\n", out)
 	assert.Contains(t, errs, "lab: demo/dice n=1 seed 1: the die fell off\n")
 	assert.Contains(t, errs, "lab: failed jobs: 1\n")
@@ -134,7 +135,7 @@ func TestAMistakeInAnExperimentFailsTheRun(t *testing.T) {
 	x := *labtest.Dice
 	x.Judge = func(r *experiment.Results) { r.Cell("n=7") }
 	code, out, errs := newShell(t, &x).do(t.Context(), "run", "demo/dice", "--out", t.TempDir())
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Equal(t, "demo/dice: not judged\n", out)
 	assert.Contains(t, errs, `no cell "n=7"`)
 }
@@ -142,21 +143,21 @@ func TestAMistakeInAnExperimentFailsTheRun(t *testing.T) {
 func TestBudgetAndInterrupt(t *testing.T) {
 	left := "lab: jobs left: 2 of 2; the same command goes on\n"
 	code, out, errs := newShell(t, labtest.Dice).do(t.Context(), "run", "demo", "--out", t.TempDir(), "--budget", "1ns")
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Equal(t, "demo/dice: jobs done 0 of 2\n", out)
 	assert.Contains(t, errs, left)
 
 	interrupted, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	code, _, errs = newShell(t, labtest.Dice).do(interrupted, "run", "demo", "--out", t.TempDir())
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, left)
 }
 
 func TestCheckOfCompletePapers(t *testing.T) {
 	s, dir := newShell(t, labtest.Dice), t.TempDir()
 	code, _, errs := s.do(t.Context(), "check", "--dir", dir)
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "COMPLETE: no such file")
 
 	complete := func(text string) {
@@ -169,7 +170,7 @@ func TestCheckOfCompletePapers(t *testing.T) {
 
 	complete("demo\n")
 	code, out, _ = s.do(t.Context(), "check", "--dir", dir)
-	assert.Equal(t, exitFailed, code)
+	assert.Equal(t, cli.Failed, code)
 	assert.Equal(t, 2, strings.Count(out, "\n"), "both experiments are missing")
 
 	s.Catalogue.Experiments = s.Catalogue.Experiments[:1]
@@ -193,14 +194,14 @@ func TestUsageErrors(t *testing.T) {
 		`unknown command "gamble" for "lab"`:     {"gamble"},
 	} {
 		code, out, errs := newShell(t, labtest.Dice).do(t.Context(), args...)
-		assert.Equal(t, exitUsage, code, want)
+		assert.Equal(t, cli.Misuse, code, want)
 		assert.Empty(t, out, want)
 		assert.Contains(t, errs, want)
 	}
 	s := newShell(t, labtest.Dice)
 	s.env = map[string]string{"JOB_COMPLETION_INDEX": "1"}
 	code, _, errs := s.do(t.Context(), "run", "demo")
-	assert.Equal(t, exitUsage, code)
+	assert.Equal(t, cli.Misuse, code)
 	assert.Contains(t, errs, "JOB_COMPLETIONS")
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"github.com/goroce/goroce/bench/cli"
 )
 
 func (l *lab) reportCommand() *cobra.Command {
@@ -20,7 +22,7 @@ merges the jobs' records into the first, and puts the page there.
 
 Where there are records it judges the claims and draws the figures again, as this program has
 them; nothing is simulated. Results that were committed without records are shown as they are.`,
-		Args: usage(cobra.MinimumNArgs(1)),
+		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, dirs []string) error { return l.report(dirs) },
 	}
 }

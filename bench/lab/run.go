@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/runner"
@@ -46,7 +47,7 @@ Kubernetes tells a pod its index and not their number, so the Job has to set JOB
 lab report merges the shards' directories; they may also share one.
 
 A pattern is an id with * and ? ('tocc/fig2*'); one without a slash is a paper (tocc).`,
-		Args: usage(cobra.MinimumNArgs(1)),
+		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, patterns []string) error { return l.runAll(c.Context(), patterns, f) },
 	}
 	c.Flags().Var((*scaleFlag)(&f.scale), "scale", "scale of the experiments: full or small")
@@ -73,7 +74,7 @@ func (l *lab) runAll(ctx context.Context, patterns []string, f runFlags) error {
 	}
 	shard, err := f.shardOf(l.getenv)
 	if err != nil {
-		return usageError{err}
+		return cli.Usage(err)
 	}
 	code, err := runner.ThisCode()
 	if err != nil {
@@ -100,7 +101,7 @@ func (l *lab) runAll(ctx context.Context, patterns []string, f runFlags) error {
 func (l *lab) plan(patterns []string, f runFlags) (plans []*runner.Plan, missing []string, err error) {
 	matched, err := l.Catalogue.Match(patterns...)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, cli.Usage(err)
 	}
 	for _, e := range matched {
 		x := l.code(e)
