@@ -1,13 +1,13 @@
 package prioplus
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/cc/cctest"
 	"github.com/goroce/goroce/units"
 )
 
@@ -19,9 +19,7 @@ type model struct {
 	noise   units.Duration // uniform, on every acknowledgement
 	partial bool           // a packet may leave when only a part of it is within the window (the artifact); ours waits
 	random  *rand.Rand
-	now     units.Time
-	events  events
-	seq     int
+	cctest.Agenda
 	free    units.Time // when the bottleneck is done with what it has
 	flows   []*sender
 	bin     units.Duration
@@ -51,43 +49,12 @@ type sender struct {
 	off            bool
 }
 
-type event struct {
-	at  units.Time
-	seq int
-	do  func()
-}
-
-type events []event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	last := len(*e) - 1
-	x := (*e)[last]
-	*e = (*e)[:last]
-	return x
-}
-
 func newModel(path cc.Path, seed uint64) *model {
 	return &model{path: path, noise: 700 * units.Nanosecond, random: rand.New(rand.NewPCG(seed, 11)), bin: 20 * us}
 }
 
-func (m *model) at(t units.Time, do func()) {
-	m.seq++
-	heap.Push(&m.events, event{max(t, m.now), m.seq, do})
-}
-
 func (m *model) run(until units.Duration) {
-	for len(m.events) > 0 && m.events[0].at <= units.Time(until) {
-		e := heap.Pop(&m.events).(event)
-		m.now = e.at
-		e.do()
-	}
-	m.now = units.Time(until)
+	m.Run(units.Time(until))
 }
 
 // oneWay is the propagation of a link; there and back is four of them.
@@ -106,21 +73,21 @@ func (m *model) add(t testing.TB, name string, spec Spec, at units.Duration, byt
 	}
 	s := &sender{m: m, name: name, a: a, p: a.(*PrioPlus), left: bytes}
 	m.flows = append(m.flows, s)
-	m.at(units.Time(at), func() {
-		s.d = a.(cc.Starter).Start(m.now)
+	m.At(units.Time(at), func() {
+		s.d = a.(cc.Starter).Start(m.Now)
 		s.report(cc.Event{Kind: cc.POST})
 	})
 	return s
 }
 
 func (s *sender) stopAt(at units.Duration) {
-	s.m.at(units.Time(at), func() { s.left = s.inFlight; s.off = true })
+	s.m.At(units.Time(at), func() { s.left = s.inFlight; s.off = true })
 }
 
 func (s *sender) report(ev cc.Event) {
 	ev.SndNxt, ev.InFlight, ev.Left = s.nxt&0xffffff, s.inFlight, s.left
 	before := s.p.stopped
-	s.d = s.a.On(&ev, s.m.now)
+	s.d = s.a.On(&ev, s.m.Now)
 	if s.p.stopped && !before {
 		s.stops++
 	}
@@ -134,7 +101,7 @@ func (s *sender) probe() {
 	if at := s.d.ProbeAt; at != s.probing {
 		s.probing = at
 		if at != 0 {
-			s.m.at(at, func() {
+			s.m.At(at, func() {
 				if s.probing == at {
 					s.probeSeq++
 					s.cross(64, s.probeSeq, true)
@@ -147,14 +114,14 @@ func (s *sender) probe() {
 func (s *sender) send() {
 	m, size := s.m, s.m.path.Payload
 	for s.left > s.inFlight && s.d.Window > 0 && (s.inFlight == 0 || s.inFlight+size <= s.d.Window || m.partial && s.inFlight < s.d.Window) {
-		at := m.now
+		at := m.Now
 		if s.sent && s.d.Rate > 0 {
 			at = max(at, s.last.Add(s.d.Rate.Duration(size)))
 		}
-		if at = max(at, s.out); at > m.now {
-			if s.waking <= m.now || at < s.waking {
+		if at = max(at, s.out); at > m.Now {
+			if s.waking <= m.Now || at < s.waking {
 				s.waking = at
-				m.at(at, func() {
+				m.At(at, func() {
 					if s.waking == at {
 						s.waking = 0
 						s.send()
@@ -165,21 +132,21 @@ func (s *sender) send() {
 		}
 		s.nxt++
 		s.inFlight += size
-		s.last, s.sent = m.now, true
+		s.last, s.sent = m.Now, true
 		s.cross(size, int(s.nxt), false)
 	}
 }
 
 // cross takes a packet over the host's link, the queue, and back.
 func (s *sender) cross(size units.Bytes, seq int, probe bool) {
-	m, left := s.m, s.m.now
-	s.out = max(s.out, m.now).Add(m.path.LineRate.Duration(size))
-	m.at(s.out.Add(m.oneWay()), func() {
-		m.free = max(m.free, m.now).Add(m.path.LineRate.Duration(size))
-		m.seen(m.free.Sub(m.now).Microseconds())
+	m, left := s.m, s.m.Now
+	s.out = max(s.out, m.Now).Add(m.path.LineRate.Duration(size))
+	m.At(s.out.Add(m.oneWay()), func() {
+		m.free = max(m.free, m.Now).Add(m.path.LineRate.Duration(size))
+		m.seen(m.free.Sub(m.Now).Microseconds())
 		noise := units.Duration(m.random.Int64N(int64(m.noise)))
 		s.back = max(s.back, m.free.Add(3*m.oneWay()+noise))
-		m.at(s.back, func() { s.returned(size, seq, probe, m.now.Sub(left)) })
+		m.At(s.back, func() { s.returned(size, seq, probe, m.Now.Sub(left)) })
 	})
 }
 
@@ -195,13 +162,13 @@ func (s *sender) returned(size units.Bytes, seq int, probe bool, delay units.Dur
 	s.left -= size
 	s.acked += size
 	if s.left == 0 && s.done == 0 {
-		s.done = s.m.now
+		s.done = s.m.Now
 	}
 	s.goodput = add(s.goodput, s.m.slot(), float64(size))
 	s.report(cc.Event{Kind: cc.RTT, PSN: s.una & 0xffffff, Packets: 1, Bytes: size, Delay: delay})
 }
 
-func (m *model) slot() int { return int(units.Duration(m.now) / m.bin) }
+func (m *model) slot() int { return int(units.Duration(m.Now) / m.bin) }
 
 func (m *model) seen(queue float64) {
 	m.backlog = add(m.backlog, m.slot(), 0)

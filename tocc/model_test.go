@@ -1,13 +1,13 @@
 package tocc
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/cc/cctest"
 	"github.com/goroce/goroce/units"
 )
 
@@ -17,9 +17,7 @@ type model struct {
 	t    testing.TB
 	path cc.Path
 	rng  *rand.Rand
-	now  units.Time
-	todo events
-	n    int
+	cctest.Agenda
 
 	gate    cc.Gate
 	granter cc.Granter
@@ -70,36 +68,15 @@ type packet struct {
 	acked, again   bool
 }
 
-type event struct {
-	at units.Time
-	n  int
-	do func()
-}
-
-type events []event
-
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].n < e[j].n
-}
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	old := *e
-	x := old[len(old)-1]
-	*e = old[:len(old)-1]
-	return x
-}
-
 func newModel(t testing.TB, spec Spec, path cc.Path, seed uint64) *model {
 	gate, granter, err := spec.New(path)
 	require.NoError(t, err)
-	m := &model{t: t, path: path, rng: rand.New(rand.NewPCG(seed, 7)), gate: gate, granter: granter, rto: 400 * us, now: 1}
+	m := &model{t: t, path: path, rng: rand.New(rand.NewPCG(seed, 7)), gate: gate, granter: granter, rto: 400 * us, Agenda: cctest.Agenda{Now: 1}}
 	granter.Attach(m)
 	if a := granter.Algorithm(); a != nil {
-		m.flow = m.inline.Add(a, m.now)
+		m.flow = m.inline.Add(a, m.Now)
 		d, _ := m.inline.Decision(m.flow)
-		granter.Decide(d, m.now)
+		granter.Decide(d, m.Now)
 	}
 	return m
 }
@@ -113,12 +90,12 @@ func (m *model) Report(ev *cc.Event, now units.Time) {
 }
 
 func (m *model) wakeAlgorithm() {
-	at := m.inline.Poll(m.now)
+	at := m.inline.Poll(m.Now)
 	m.decide()
-	if at.Sub(m.now) < units.Second && (!m.wake.After(m.now) || at.Before(m.wake)) {
+	if at.Sub(m.Now) < units.Second && (!m.wake.After(m.Now) || at.Before(m.wake)) {
 		m.wake = at
-		m.at(at, func() {
-			if m.now == m.wake {
+		m.At(at, func() {
+			if m.Now == m.wake {
 				m.wakeAlgorithm()
 				m.receive()
 			}
@@ -128,18 +105,13 @@ func (m *model) wakeAlgorithm() {
 
 func (m *model) decide() {
 	if d, ok := m.inline.Decision(m.flow); ok {
-		m.granter.Decide(d, m.now)
+		m.granter.Decide(d, m.Now)
 	}
 }
 
 func (*model) Ask() {}
 
-func (m *model) at(at units.Time, do func()) {
-	m.n++
-	heap.Push(&m.todo, event{max(at, m.now), m.n, do})
-}
-
-func (m *model) after(d units.Duration, do func()) { m.at(m.now.Add(d), do) }
+func (m *model) after(d units.Duration, do func()) { m.At(m.Now.Add(d), do) }
 
 // post puts a message into the send queue.
 func (m *model) post(bytes units.Bytes) {
@@ -153,7 +125,7 @@ func (m *model) post(bytes units.Bytes) {
 		m.arrived, m.told = append(m.arrived, false), append(m.told, false)
 	}
 	m.waits += bytes
-	m.gate.Posted(bytes, m.backlog(), m.now)
+	m.gate.Posted(bytes, m.backlog(), m.Now)
 	m.send()
 }
 
@@ -161,36 +133,36 @@ func (m *model) backlog() cc.Backlog { return cc.Backlog{Waits: m.waits, InFligh
 
 // send is a poll of the sender.
 func (m *model) send() {
-	if m.now.Before(m.paused) {
-		m.at(m.paused, m.send)
+	if m.Now.Before(m.paused) {
+		m.At(m.paused, m.send)
 		return
 	}
-	for at := m.gate.Next(); at != 0 && !at.After(m.now); at = m.gate.Next() {
-		n, ok := m.gate.Emit(m.backlog(), m.now)
+	for at := m.gate.Next(); at != 0 && !at.After(m.Now); at = m.gate.Next() {
+		n, ok := m.gate.Emit(m.backlog(), m.Now)
 		if ok {
 			m.carryRTS(n)
 		}
 	}
-	for m.waits > 0 && !m.free.After(m.now) {
+	for m.waits > 0 && !m.free.After(m.Now) {
 		i, p := m.head()
 		out := cc.Outgoing{Bytes: p.bytes, Message: p.message, Again: p.again, Backlog: m.backlog()}
-		if !m.gate.Ready(&out, m.now) {
+		if !m.gate.Ready(&out, m.Now) {
 			break
 		}
-		m.leave(i, m.gate.Took(&out, m.now))
+		m.leave(i, m.gate.Took(&out, m.Now))
 	}
 	m.later()
 }
 
 // later polls the sender again when it is time.
 func (m *model) later() {
-	if at := m.gate.Next(); at != 0 && (m.asked == 0 || at.Before(m.asked) || !m.asked.After(m.now)) {
-		m.asked = max(at, m.now)
-		m.at(at, m.send)
+	if at := m.gate.Next(); at != 0 && (m.asked == 0 || at.Before(m.asked) || !m.asked.After(m.Now)) {
+		m.asked = max(at, m.Now)
+		m.At(at, m.send)
 	}
-	if m.waits > 0 && m.free.After(m.now) && m.freeWake != m.free {
+	if m.waits > 0 && m.free.After(m.Now) && m.freeWake != m.free {
 		m.freeWake = m.free
-		m.at(m.free, m.send)
+		m.At(m.free, m.send)
 	}
 }
 
@@ -211,7 +183,7 @@ func (m *model) leave(i int, marks cc.Marks) {
 	}
 	m.waits -= p.bytes
 	m.inFlight += p.bytes
-	p.sent, p.out = m.now, true
+	p.sent, p.out = m.Now, true
 	p.unscheduled = marks.Set&cc.MarkUnscheduled != 0
 	if p.unscheduled {
 		require.False(m.t, p.again)
@@ -219,17 +191,17 @@ func (m *model) leave(i int, marks cc.Marks) {
 		m.tally.unscheduled += p.bytes
 		m.tally.most = max(m.tally.most, m.loose)
 	}
-	m.free = m.now.Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
+	m.free = m.Now.Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
 	sent, seq := p.sent, i
-	m.at(m.free.Add(m.rto), func() { m.timeout(seq, sent) })
-	backlog := m.path.LineRate.Bytes(m.busy.Sub(m.now))
+	m.At(m.free.Add(m.rto), func() { m.timeout(seq, sent) })
+	backlog := m.path.LineRate.Bytes(m.busy.Sub(m.Now))
 	if m.rng.Float64() < m.lossData || p.unscheduled && m.threshold > 0 && backlog > m.threshold {
 		m.tally.lost += p.bytes
 		return
 	}
-	m.busy = max(m.busy, m.now).Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
+	m.busy = max(m.busy, m.Now).Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
 	a := cc.Arrival{Bytes: p.bytes, Set: marks.Set, Grant: marks.Grant, Congested: m.rng.Float64() < m.marks}
-	m.at(m.busy.Add(m.path.BaseRTT/2), func() { m.arrive(seq, a) })
+	m.At(m.busy.Add(m.path.BaseRTT/2), func() { m.arrive(seq, a) })
 }
 
 func (m *model) timeout(i int, sent units.Time) {
@@ -253,7 +225,7 @@ func (m *model) lose(i int) {
 	m.inFlight -= p.bytes
 	m.waits += p.bytes
 	m.again = append(m.again, i)
-	m.gate.Lost(p.bytes, m.backlog(), m.now)
+	m.gate.Lost(p.bytes, m.backlog(), m.Now)
 }
 
 // arrive is a packet of data at the receiver.
@@ -266,7 +238,7 @@ func (m *model) arrive(i int, a cc.Arrival) {
 	for m.epsn < len(m.arrived) && m.arrived[m.epsn] {
 		m.epsn++
 	}
-	m.granter.Arrived(&a, m.now)
+	m.granter.Arrived(&a, m.Now)
 	m.receive()
 	if m.rng.Float64() >= m.lossAck {
 		m.after(m.path.BaseRTT/2, func() { m.ack(i) })
@@ -279,7 +251,7 @@ func (m *model) sawUpTo(i int) {
 		if !m.arrived[j] && !m.told[j] && j >= m.seen {
 			m.told[j] = true
 			m.tally.missing += m.path.Payload // a transport knows no better
-			m.granter.Missing(1, m.path.Payload, m.now)
+			m.granter.Missing(1, m.path.Payload, m.Now)
 		}
 	}
 }
@@ -311,15 +283,15 @@ func (m *model) ack(i int) {
 // receive is a poll of the receiver.
 func (m *model) receive() {
 	at := m.granter.Next()
-	for ; at != 0 && !at.After(m.now); at = m.granter.Next() {
-		if m.granter.Queue() == 0 && m.tokenAt.After(m.now) {
+	for ; at != 0 && !at.After(m.Now); at = m.granter.Next() {
+		if m.granter.Queue() == 0 && m.tokenAt.After(m.Now) {
 			if m.tokenWake != m.tokenAt {
 				m.tokenWake = m.tokenAt
-				m.at(m.tokenAt, m.receive)
+				m.At(m.tokenAt, m.receive)
 			}
 			return
 		}
-		n, ok := m.granter.Emit(m.epsn < m.seen, m.now)
+		n, ok := m.granter.Emit(m.epsn < m.seen, m.Now)
 		switch {
 		case !ok:
 		case m.granter.Queue() == 0:
@@ -330,15 +302,15 @@ func (m *model) receive() {
 			m.drain()
 		}
 	}
-	if at != 0 && (m.askedR == 0 || at.Before(m.askedR) || !m.askedR.After(m.now)) {
+	if at != 0 && (m.askedR == 0 || at.Before(m.askedR) || !m.askedR.After(m.Now)) {
 		m.askedR = at
-		m.at(at, m.receive)
+		m.At(at, m.receive)
 	}
 }
 
 func (m *model) space(n cc.Notice) {
 	if n.Releases > 0 {
-		m.tokenAt = max(m.tokenAt, m.now).Add(m.path.LineRate.Duration(n.Releases + TokenWire))
+		m.tokenAt = max(m.tokenAt, m.Now).Add(m.path.LineRate.Duration(n.Releases + TokenWire))
 	}
 }
 
@@ -348,7 +320,7 @@ func (m *model) drain() {
 		return
 	}
 	m.draining = true
-	m.at(m.tokenAt, func() {
+	m.At(m.tokenAt, func() {
 		m.draining = false
 		n := m.queue[0]
 		m.queue = m.queue[1:]
@@ -370,9 +342,9 @@ func (m *model) carryToken(n cc.Notice) {
 	}
 	m.after(m.path.BaseRTT/2, func() {
 		n.Congested = m.rng.Float64() < m.marks
-		require.NoError(m.t, m.gate.Hear(&n, m.backlog(), m.now))
+		require.NoError(m.t, m.gate.Hear(&n, m.backlog(), m.Now))
 		for _, j := range missing {
-			if m.now.Sub(m.packets[j].sent) > m.path.BaseRTT {
+			if m.Now.Sub(m.packets[j].sent) > m.path.BaseRTT {
 				m.lose(j)
 			}
 		}
@@ -384,29 +356,23 @@ func (m *model) carryRTS(n cc.Notice) {
 	if m.rng.Float64() < m.lossRTS {
 		return
 	}
-	upto, at := m.next, m.now
+	upto, at := m.next, m.Now
 	if n.WithData {
-		at = max(m.busy, m.now)
+		at = max(m.busy, m.Now)
 	}
-	m.at(at.Add(m.path.BaseRTT/2), func() {
+	m.At(at.Add(m.path.BaseRTT/2), func() {
 		if n.WithData {
 			m.sawUpTo(upto)
 			m.seen = max(m.seen, upto)
 		}
-		require.NoError(m.t, m.granter.Hear(&n, m.now))
+		require.NoError(m.t, m.granter.Hear(&n, m.Now))
 		m.receive()
 	})
 }
 
 // run goes on until everything is acknowledged and nothing is left to do, or until d has passed.
 func (m *model) run(d units.Duration) {
-	end := m.now.Add(d)
-	for len(m.todo) > 0 && m.todo[0].at <= end {
-		e := heap.Pop(&m.todo).(event)
-		m.now = e.at
-		e.do()
-	}
-	m.now = end
+	m.Run(m.Now.Add(d))
 }
 
 func (m *model) done() bool { return m.next == len(m.packets) && m.waits == 0 && m.inFlight == 0 }

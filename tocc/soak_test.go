@@ -80,7 +80,7 @@ func TestNeverStuck(t *testing.T) {
 			m.post(bytes)
 			m.run(units.Duration(rng.IntN(100)) * us)
 			if rng.IntN(2) == 0 {
-				m.paused = m.now.Add(280 * us)
+				m.paused = m.Now.Add(280 * us)
 			}
 		}
 		m.run(20 * units.Second)
@@ -117,7 +117,7 @@ func TestEverySchemeCompletes(t *testing.T) {
 			m.post(units.Bytes(rng.IntN(draw(rng, 2_000, 100_000, 1_000_000)) + 1))
 			m.run(units.Duration(rng.IntN(100)) * us)
 			if rng.IntN(2) == 0 {
-				m.paused = m.now.Add(280 * us)
+				m.paused = m.Now.Add(280 * us)
 			}
 		}
 		m.run(20 * units.Second)

@@ -18,16 +18,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wrapper is the files of package prioplus that are the algorithm around the original CC. The others read
-// the table of channels.
-var wrapper = []string{"prioplus.go", "lots.go"}
+// wrapper is the files that are the algorithm around the original CC: of package prioplus, whose others read the
+// table of channels, and the lots it draws, which it shares with tocc.
+var wrapper = []string{"prioplus/prioplus.go", "cc/lots.go"}
+
+// table is the file that is the table of channels.
+const table = "prioplus/channels.go"
 
 // sec5: what PrioPlus costs. The time is that of the machine it runs on.
 var sec5 = &experiment.Experiment{
 	ID:    "prioplus/sec5",
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
-		for _, file := range append([]string{"channels.go"}, wrapper...) {
+		for _, file := range append([]string{table}, wrapper...) {
 			switch n, err := linesOf(file); {
 			case errors.Is(err, fs.ErrNotExist): // a program far from its source
 			case err != nil:
@@ -58,7 +61,7 @@ var sec5 = &experiment.Experiment{
 		}
 		if lines > 0 {
 			r.Claim("lines", lines)
-			r.Note("lines", "all of what stands around the original CC, its state for display, its lots and options that the paper does not have included; the table of channels, its parser and the Spec are %g more", r.Values("channels.go").Sum())
+			r.Note("lines", "all of what stands around the original CC, its state for display, its lots and options that the paper does not have included; the table of channels, its parser and the Spec are %g more", r.Values(table).Sum())
 		} else {
 			r.Note("lines", "the source is not where the program was built")
 		}
@@ -80,13 +83,13 @@ var sec5 = &experiment.Experiment{
 	},
 }
 
-// linesOf counts the lines with code of a file of package prioplus: in the tree that this program was built
+// linesOf counts the lines with code of a file of the module: in the tree that this program was built
 // in or, when its paths were trimmed, where it runs.
 func linesOf(name string) (int, error) {
 	_, here, _, _ := runtime.Caller(0)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../../prioplus", name))
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../..", name))
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = os.ReadFile(filepath.Join("prioplus", name))
+		text, err = os.ReadFile(name)
 	}
 	if err != nil {
 		return 0, err
