@@ -90,7 +90,9 @@ type Outgoing struct {
 	Bytes   units.Bytes // payload
 	Message units.Bytes // length of the message that it begins; 0 inside one
 	Again   bool        // it was sent before
-	Backlog             // this packet among what Waits
+	// Completes says that the peer's program gets a completion of its message: a SEND, or a WRITE with immediate.
+	Completes bool
+	Backlog   // this packet among what Waits
 }
 
 // MarkSet is what stands on a packet of data for the peer's Granter, a bit each.
@@ -129,14 +131,15 @@ type NoticeKind uint8
 
 // The kinds.
 const (
-	NoticeRTS   NoticeKind = iota // sender to receiver: what waits for tokens
-	NoticeToken                   // receiver to sender: what may be sent
+	NoticeRTS    NoticeKind = iota // sender to receiver: what waits for tokens
+	NoticeToken                    // receiver to sender: what may be sent
+	NoticeCredit                   // receiver to sender: what its cache has room for; with NoticeAsks the sender's question
 	NoticeKinds
 )
 
 func (k NoticeKind) String() string {
 	if k < NoticeKinds {
-		return [NoticeKinds]string{"RTS", "TOKEN"}[k]
+		return [NoticeKinds]string{"RTS", "TOKEN", "CREDIT"}[k]
 	}
 	return "unknown notice"
 }
@@ -148,7 +151,7 @@ type NoticeFlags uint8
 const (
 	NoticeRepeat      NoticeFlags = 1 << iota // said before, and not heard of since
 	NoticeUnscheduled                         // RTS: unscheduled packets go with it
-	NoticeAsks                                // TOKEN: it wants an RTS that Answers it
+	NoticeAsks                                // TOKEN: it wants an RTS that Answers it; CREDIT: it wants a CREDIT
 	NoticeAnswers                             // RTS: Seq is of the TOKEN that asked
 	NoticeSingle                              // TOKEN: it is worth Limit bytes once, and lost when it is lost
 	NoticeEnds                                // RTS: nothing waits any more
@@ -168,6 +171,16 @@ func (f NoticeFlags) String() string {
 // KnownNoticeFlags is all flags that mean something.
 const KnownNoticeFlags = noticeFlagsEnd - 1
 
+// CacheState is what a receiver says of its last-level cache (CARC, APNet '25, section 3), a bit each.
+type CacheState uint8
+
+// The states.
+const (
+	CacheIdle        CacheState = 1 << iota // the program waits for data
+	CacheBeyondDDIO                         // more is unconsumed than the ways that a NIC writes to hold
+	CacheApproaching                        // reads are about to miss
+)
+
 // Notice is what a Gate and a Granter tell each other. Counters are cumulative from the beginning of the
 // connection, modulo their width, so that a Notice that is lost, doubled or late does no harm; but that of a
 // NoticeSingle.
@@ -186,6 +199,16 @@ type Notice struct {
 	Seq uint16
 	// Priority is that of the data which a TOKEN lets go, 0 the lowest (Homa: a grant has the priority).
 	Priority uint8
+
+	// Credits is, in a CREDIT, how many lines of the receiver's cache may be unconsumed at once, and Epoch counts
+	// how often that changed.
+	Credits uint32
+	Epoch   uint8
+	// Returned is, in a CREDIT, how many lines the receiver's program is done with: in one that asks, how many the
+	// sender knows of.
+	Returned uint64
+	// Cache is, in a CREDIT, how the receiver's cache fares.
+	Cache CacheState
 
 	// Congested says that a switch marked the Notice. Of one that was heard.
 	Congested bool

@@ -162,7 +162,7 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 	if a == nil || a.gate == nil {
 		return true
 	}
-	a.out = cc.Outgoing{Bytes: qp.span(w, k, k+1), Again: again, Backlog: qp.backlog()}
+	a.out = cc.Outgoing{Bytes: qp.span(w, k, k+1), Again: again, Completes: w.op.completes(), Backlog: qp.backlog()}
 	if k == 0 {
 		a.out.Message = units.Bytes(w.length)
 	}

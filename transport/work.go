@@ -42,6 +42,9 @@ func (o SendOp) String() string {
 func (o SendOp) answered() bool { return o >= OpRead }
 func (o SendOp) atomic() bool   { return o >= OpCmpSwap }
 
+// completes says whether the peer's program gets a completion of it: SENDs and WRITE with immediate.
+func (o SendOp) completes() bool { return o < OpWrite || o == OpWriteImm }
+
 // SendFlags modify a send work request (ibv_send_flags).
 type SendFlags uint8
 
