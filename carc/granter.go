@@ -16,20 +16,22 @@ type Granter struct {
 	shift    lineShift
 	answers  bool // responses return credits
 	writes   bool
-	fixed    Lines // δ
-	floor    Lines // a packet's
+	fixed    Lines       // δ
+	floor    units.Bytes // a packet
 	gather   units.Duration
 	weight   int
 	priority int
 
 	delivered  Lines // since the connection began
+	consumed   Lines // of it
 	returned   Lines // of it, by CREDITs
 	unconsumed units.Bytes
 	busy       units.Time // when the program began with what it has
 	loosened   loosened
+	timed      timed
 
-	credits Lines // to be said
-	next    Lines // the share in it
+	credits Lines       // to be said
+	next    units.Bytes // the share of the cache in it
 	told    struct {
 		returned Lines
 		credits  Lines
@@ -45,7 +47,7 @@ type Granter struct {
 
 	// The pool's.
 	place   int
-	share   Lines // that the sender was told of
+	share   units.Bytes // that the sender was told of
 	shrinks bool
 	active  bool
 	heardAt units.Time
@@ -59,18 +61,25 @@ type GranterStats struct {
 	Asked     uint64 // questions
 }
 
-var errAnswer = errors.New("carc: a CREDIT that is no question, where credits are given")
+// timed is a message whose time at the receiver is taken, one after the other.
+type timed struct {
+	upTo           Lines      // delivered with it; 0 none is under way
+	at             units.Time // when it was delivered
+	waited, served units.Duration
+	fresh          bool // the sender was not told
+}
+
+var (
+	errKind   = errors.New("carc: the notice is no CREDIT")
+	errAnswer = errors.New("carc: a CREDIT that is no question, where credits are given")
+)
 
 func newGranter(o *options, path cc.Path, p *pool, s Share) *Granter {
-	g := &Granter{
+	return &Granter{
 		pool: p, sensor: p.sensor, shift: shiftOf(o.line), answers: o.mode == "rr", writes: o.writes,
-		fixed: o.fixed, gather: o.gather, weight: s.Weight, priority: s.Priority,
+		fixed: o.fixed, floor: path.Payload, gather: o.gather, weight: s.Weight, priority: s.Priority,
+		loosened: newLoosened(o, path.BaseRTT),
 	}
-	g.floor = g.shift.lines(path.Payload)
-	if !g.answers {
-		g.loosened = newLoosened(o, path.BaseRTT)
-	}
-	return g
 }
 
 // Unconsumed is what was delivered and not consumed.
@@ -85,9 +94,6 @@ func (g *Granter) Loosened() Lines { return g.loosened.delta + g.fixed }
 // Stats answers the counters.
 func (g *Granter) Stats() GranterStats { return g.stats }
 
-// Offer answers what the connection's handshake may tell the peer, for its Gate.Peer: a line, and the first credits.
-func (g *Granter) Offer() (line units.Bytes, credits Lines) { return 1 << g.shift, g.floor }
-
 // Attach implements cc.Granter: it takes its share of the pool, and gives it back at the end.
 func (g *Granter) Attach(r cc.Reporter) {
 	was := g.drive
@@ -101,10 +107,31 @@ func (g *Granter) Attach(r cc.Reporter) {
 	}
 }
 
-// Delivered implements cc.Crediter.
-func (g *Granter) Delivered(bytes units.Bytes, now units.Time) {
+// Terms implements cc.CreditGranter. The credits that it tells of count as told.
+func (g *Granter) Terms() cc.CreditTerms {
+	g.compute()
+	g.pool.tell(g, g.next)
+	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers}
+}
+
+// Agree implements cc.CreditGranter.
+func (g *Granter) Agree(t cc.CreditTerms) {
+	g.shift, g.answers = shiftOf(t.Line), t.Responses
+	g.told.credits = Lines(t.Lines)
+	g.at = 0
+	g.look(g.pool.now)
+}
+
+// Delivered implements cc.CreditGranter.
+func (g *Granter) Delivered(bytes units.Bytes, completes bool, now units.Time) {
+	if !completes && !g.writes {
+		return
+	}
 	g.stats.Delivered++
 	g.delivered += g.shift.lines(bytes)
+	if g.answers && g.timed.upTo == 0 {
+		g.timed.upTo, g.timed.at = g.delivered, now
+	}
 	if g.unconsumed == 0 {
 		g.busy = now
 	}
@@ -112,28 +139,45 @@ func (g *Granter) Delivered(bytes units.Bytes, now units.Time) {
 	g.sensor.grew(bytes, now)
 }
 
-// Consumed implements cc.Granter.
+// Consumed implements cc.Granter. It takes messages in the order in which they were delivered.
 func (g *Granter) Consumed(bytes units.Bytes, now units.Time) {
 	g.stats.Consumed++
-	n := g.shift.lines(bytes)
-	own := min(bytes, g.unconsumed) // what a plain WRITE brought was not delivered
+	own := min(bytes, g.unconsumed)
 	g.unconsumed -= own
 	g.sensor.shrank(own, now)
-	if !g.answers {
-		if !g.writes {
-			n = min(n, g.delivered-g.returned)
-		}
-		g.returned += n
-		if g.pending == 0 && n > 0 {
-			g.pending = moment(now)
-		}
-		if g.loosened.adapts {
-			g.loosened.consumed(now.Sub(g.busy), n)
-			g.busy = now
-		}
+	n := min(g.shift.lines(bytes), g.delivered-g.consumed)
+	g.consumed += n
+	if g.answers {
+		g.time(now)
+	} else {
+		g.returns(n, now)
 	}
+	g.busy = now
 	g.note(now)
+}
+
+// returns has lines go back by a CREDIT.
+func (g *Granter) returns(n Lines, now units.Time) {
+	g.returned += n
+	if g.pending == 0 {
+		g.pending = moment(now)
+	}
+	if g.loosened.adapts {
+		g.loosened.consumed(now.Sub(g.busy), n)
+	}
 	g.schedule(now)
+}
+
+// time takes the time of a message, for the sender to know how long its request was here.
+func (g *Granter) time(now units.Time) {
+	if t := &g.timed; t.upTo != 0 && g.consumed >= t.upTo {
+		began := t.at
+		if g.busy.After(began) {
+			began = g.busy
+		}
+		t.waited, t.served, t.upTo = began.Sub(t.at), now.Sub(began), 0
+		t.fresh = true
+	}
 }
 
 // note takes in what time and others brought.
@@ -167,9 +211,12 @@ func (g *Granter) ask(now units.Time) {
 func (g *Granter) compute() {
 	g.seen = [2]uint32{g.pool.version, g.sensor.version}
 	g.next = g.pool.share(g)
-	c := max(g.floor, g.next-g.next*Lines(g.sensor.cut)/cuts)
-	g.loosened.loosen(c, g.sensor.state)
-	g.credits = min(max(g.floor, c+g.loosened.delta+g.fixed), MostCredits)
+	floor := g.shift.lines(g.floor)
+	c := max(floor, Lines((g.next-g.next*units.Bytes(g.sensor.cut)/cuts)>>g.shift))
+	if !g.answers {
+		g.loosened.loosen(c, g.sensor.state)
+	}
+	g.credits = min(max(floor, c+g.loosened.delta+g.fixed), MostCredits)
 }
 
 // news says whether what changed cannot wait until lines are returned: a smaller share, an eighth more credits or fewer,
@@ -199,7 +246,7 @@ func (g *Granter) schedule(now units.Time) {
 func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
 	switch {
 	case n.Kind != cc.NoticeCredit:
-		return cc.ErrOtherKind
+		return errKind
 	case n.Flags&cc.NoticeAsks == 0:
 		return errAnswer
 	case n.Returned > uint64(g.returned):
@@ -211,11 +258,11 @@ func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
 	return nil
 }
 
-// Credit implements cc.Crediter.
-func (g *Granter) Credit(now units.Time) (cc.Notice, bool) {
+// Emit implements cc.Granter. It may be asked whenever a CREDIT has something to ride on.
+func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
 	g.pool.tick(now)
 	g.compute()
-	if g.returned == g.told.returned && !g.news() {
+	if g.returned == g.told.returned && !g.timed.fresh && !g.news() {
 		g.at = 0
 		return cc.Notice{}, false
 	}
@@ -223,17 +270,17 @@ func (g *Granter) Credit(now units.Time) (cc.Notice, bool) {
 		g.epoch++
 	}
 	g.told.returned, g.told.credits, g.told.state = g.returned, g.credits, g.sensor.state
-	g.asked, g.at, g.pending = false, 0, 0
+	g.asked, g.timed.fresh, g.at, g.pending = false, false, 0, 0
 	g.stats.Credits++
 	g.pool.tell(g, g.next)
 	return cc.Notice{
 		Kind: cc.NoticeCredit, Credits: uint32(g.told.credits), Epoch: g.epoch,
-		Returned: uint64(g.returned), Cache: g.told.state,
+		Returned: uint64(g.returned), Cache: g.told.state, Waited: g.timed.waited, Served: g.timed.served,
 	}, true
 }
 
-// CreditAt implements cc.Crediter.
-func (g *Granter) CreditAt() units.Time { return g.at }
+// Next implements cc.Granter.
+func (g *Granter) Next() units.Time { return g.at }
 
 // Arrived implements cc.Granter.
 func (g *Granter) Arrived(_ *cc.Arrival, now units.Time) {
@@ -244,12 +291,6 @@ func (g *Granter) Arrived(_ *cc.Arrival, now units.Time) {
 
 // Missing implements cc.Granter.
 func (*Granter) Missing(int, units.Bytes, units.Time) {}
-
-// Emit implements cc.Granter: there are no TOKENs.
-func (*Granter) Emit(bool, units.Time) (cc.Notice, bool) { return cc.Notice{}, false }
-
-// Next implements cc.Granter.
-func (*Granter) Next() units.Time { return 0 }
 
 // Rank implements cc.Granter.
 func (*Granter) Rank() int { return 0 }

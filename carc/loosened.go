@@ -16,6 +16,8 @@ type loosened struct {
 	line   float64        // the program's time with a line, in units.Duration; 0 not known
 	took   units.Duration // of the program, that is not in line yet
 	lines  Lines          // and with how many
+	waited units.Duration // a request at the peer
+	served units.Duration // 0: it does not say
 	need   Lines          // v2·RTT
 	delta  Lines
 }
@@ -27,18 +29,23 @@ func newLoosened(o *options, rtt units.Duration) loosened {
 	return loosened{adapts: o.adapts, least: rtt, rtt: float64(rtt)}
 }
 
-// answered takes in a response to so many lines, and whether no other request was under way. Where the peer says how
-// long it had it, round trip and service are known; else the round trip is taken for the shortest.
-func (l *loosened) answered(a *cc.Answer, n Lines, alone bool) {
+// peer takes in how long a request was at the peer, where it says so.
+func (l *loosened) peer(waited, served units.Duration) {
+	if served > 0 {
+		l.waited, l.served = waited, served
+	}
+}
+
+// answered takes in how long the response took to so many lines, and whether no other request was under way. Where the
+// peer says how long it had a request, round trip and service are known; else the round trip is taken for the shortest.
+func (l *loosened) answered(latency units.Duration, n Lines, alone bool) {
 	if !l.adapts {
 		return
 	}
-	rtt, served := a.Latency-a.Waited-a.Served, a.Served
+	rtt, served := latency-l.waited-l.served, l.served
 	if served == 0 {
-		if a.Latency > 0 && a.Latency < l.least {
-			l.least = a.Latency
-		}
-		if rtt, served = l.least, a.Latency-l.least; !alone {
+		l.least = min(l.least, latency)
+		if rtt, served = l.least, latency-l.least; !alone {
 			return
 		}
 	}
