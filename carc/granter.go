@@ -24,11 +24,15 @@ type Granter struct {
 
 	delivered  Lines // since the connection began
 	consumed   Lines // of it
-	returned   Lines // of it, by CREDITs
 	unconsumed units.Bytes
-	busy       units.Time // when the program began with what it has
-	loosened   loosened
-	timed      timed
+	last       units.Time     // when the program consumed something last
+	idle       units.Duration // when it had nothing, since the sample
+	sampled    struct {
+		at    units.Time
+		lines Lines // consumed
+	}
+	loosened loosened
+	timed    timed
 
 	credits Lines       // to be said
 	next    units.Bytes // the share of the cache in it
@@ -37,13 +41,13 @@ type Granter struct {
 		credits  Lines
 		state    cc.CacheState
 	}
-	epoch   uint8
-	asked   bool
-	at      units.Time // when a CREDIT is due; 0 never
-	pending units.Time // when the first line came that is to be returned; 0 none is
-	seen    [2]uint32  // versions of the pool and the sensor
-	stats   GranterStats
-	drive   cc.Reporter
+	most  Lines // that is returned with others: an eighth of what was told
+	epoch uint8
+	asked bool
+	at    units.Time // when a CREDIT is due; 0 never
+	seen  uint32     // the sensor's version
+	stats GranterStats
+	drive cc.Reporter
 
 	// The pool's.
 	place   int
@@ -110,7 +114,7 @@ func (g *Granter) Attach(r cc.Reporter) {
 // Terms implements cc.CreditGranter. The credits that it tells of count as told.
 func (g *Granter) Terms() cc.CreditTerms {
 	g.compute()
-	g.pool.tell(g, g.next)
+	g.tells()
 	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers}
 }
 
@@ -133,7 +137,7 @@ func (g *Granter) Delivered(bytes units.Bytes, completes bool, now units.Time) {
 		g.timed.upTo, g.timed.at = g.delivered, now
 	}
 	if g.unconsumed == 0 {
-		g.busy = now
+		g.idle += now.Sub(g.last)
 	}
 	g.unconsumed += bytes
 	g.sensor.grew(bytes, now)
@@ -144,59 +148,53 @@ func (g *Granter) Consumed(bytes units.Bytes, now units.Time) {
 	g.stats.Consumed++
 	own := min(bytes, g.unconsumed)
 	g.unconsumed -= own
+	g.consumed += min(g.shift.lines(bytes), g.delivered-g.consumed)
 	g.sensor.shrank(own, now)
-	n := min(g.shift.lines(bytes), g.delivered-g.consumed)
-	g.consumed += n
-	if g.answers {
+	if g.timed.upTo != 0 {
 		g.time(now)
-	} else {
-		g.returns(n, now)
 	}
-	g.busy = now
-	g.note(now)
-}
-
-// returns has lines go back by a CREDIT.
-func (g *Granter) returns(n Lines, now units.Time) {
-	g.returned += n
-	if g.pending == 0 {
-		g.pending = moment(now)
-	}
-	if g.loosened.adapts {
-		g.loosened.consumed(now.Sub(g.busy), n)
+	g.last = now
+	if g.seen != g.sensor.version {
+		g.note(now)
 	}
 	g.schedule(now)
 }
 
 // time takes the time of a message, for the sender to know how long its request was here.
 func (g *Granter) time(now units.Time) {
-	if t := &g.timed; t.upTo != 0 && g.consumed >= t.upTo {
+	if t := &g.timed; g.consumed >= t.upTo {
 		began := t.at
-		if g.busy.After(began) {
-			began = g.busy
+		if g.last.After(began) {
+			began = g.last
 		}
 		t.waited, t.served, t.upTo = began.Sub(t.at), now.Sub(began), 0
 		t.fresh = true
 	}
 }
 
-// note takes in what time and others brought.
+// returned is what goes back by CREDITs: nothing where responses return it.
+func (g *Granter) returned() Lines {
+	if g.answers {
+		return 0
+	}
+	return g.consumed
+}
+
+// note takes in what a window of time, and others, brought.
 func (g *Granter) note(now units.Time) {
-	p := g.pool
-	p.tick(now)
-	if p.byActivity {
-		p.active(g, now)
+	g.pool.tick(now)
+	if took := now.Sub(g.sampled.at) - g.idle; !g.answers && g.loosened.enough(took) {
+		g.loosened.sample(took, g.consumed-g.sampled.lines)
+		g.sampled.at, g.sampled.lines, g.idle = now, g.consumed, 0
 	}
-	if g.seen != [2]uint32{p.version, g.sensor.version} {
-		g.look(now)
-	}
+	g.look(now)
 }
 
 // look computes what is to be said, and whether now.
 func (g *Granter) look(now units.Time) {
 	g.compute()
 	if g.news() {
-		g.at = moment(now)
+		g.at = sooner(g.at, moment(now))
 	}
 }
 
@@ -209,7 +207,7 @@ func (g *Granter) ask(now units.Time) {
 
 // compute decides how many credits there are: the share, what other memory traffic takes of it, and what loosens it.
 func (g *Granter) compute() {
-	g.seen = [2]uint32{g.pool.version, g.sensor.version}
+	g.seen = g.sensor.version
 	g.next = g.pool.share(g)
 	floor := g.shift.lines(g.floor)
 	c := max(floor, Lines((g.next-g.next*units.Bytes(g.sensor.cut)/cuts)>>g.shift))
@@ -229,16 +227,12 @@ func (g *Granter) news() bool {
 // schedule decides when lines are returned: an eighth of the credits at once, fewer after a while where the sender may
 // need them, and else with what is said anyway.
 func (g *Granter) schedule(now units.Time) {
-	if g.at != 0 && !g.at.After(now) {
-		return
-	}
-	owed := g.returned - g.told.returned
-	switch {
+	switch owed := g.returned() - g.told.returned; {
 	case owed == 0:
-	case owed >= max(1, g.told.credits/8):
-		g.at = moment(now)
-	case g.at == 0 && g.delivered-g.told.returned >= g.told.credits/2:
-		g.at = moment(g.pending.Add(g.gather))
+	case owed >= g.most:
+		g.at = sooner(g.at, moment(now))
+	case g.at == 0 && g.delivered-g.told.returned >= 4*g.most:
+		g.at = moment(now.Add(g.gather))
 	}
 }
 
@@ -249,11 +243,12 @@ func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
 		return errKind
 	case n.Flags&cc.NoticeAsks == 0:
 		return errAnswer
-	case n.Returned > uint64(g.returned):
-		return fmt.Errorf("carc: the peer knows of %d lines returned, %d were: %w", n.Returned, g.returned, cc.ErrForged)
+	case n.Returned > uint64(g.returned()):
+		return fmt.Errorf("carc: the peer knows of %d lines returned, %d were: %w", n.Returned, g.returned(), cc.ErrForged)
 	}
 	g.stats.Asked++
-	g.asked, g.at = true, moment(now)
+	g.asked, g.at = true, sooner(g.at, moment(now))
+	g.hears(now)
 	g.note(now)
 	return nil
 }
@@ -262,21 +257,27 @@ func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
 func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
 	g.pool.tick(now)
 	g.compute()
-	if g.returned == g.told.returned && !g.timed.fresh && !g.news() {
+	if g.returned() == g.told.returned && !g.timed.fresh && !g.news() {
 		g.at = 0
 		return cc.Notice{}, false
 	}
 	if g.credits != g.told.credits || g.sensor.state != g.told.state {
 		g.epoch++
 	}
-	g.told.returned, g.told.credits, g.told.state = g.returned, g.credits, g.sensor.state
-	g.asked, g.timed.fresh, g.at, g.pending = false, false, 0, 0
+	g.tells()
+	g.asked, g.timed.fresh, g.at = false, false, 0
 	g.stats.Credits++
-	g.pool.tell(g, g.next)
 	return cc.Notice{
 		Kind: cc.NoticeCredit, Credits: uint32(g.told.credits), Epoch: g.epoch,
-		Returned: uint64(g.returned), Cache: g.told.state, Waited: g.timed.waited, Served: g.timed.served,
+		Returned: uint64(g.told.returned), Cache: g.told.state, Waited: g.timed.waited, Served: g.timed.served,
 	}, true
+}
+
+// tells takes what is known for told.
+func (g *Granter) tells() {
+	g.told.returned, g.told.credits, g.told.state = g.returned(), g.credits, g.sensor.state
+	g.most = max(1, g.credits/8)
+	g.pool.tell(g, g.next)
 }
 
 // Next implements cc.Granter.
@@ -284,8 +285,13 @@ func (g *Granter) Next() units.Time { return g.at }
 
 // Arrived implements cc.Granter.
 func (g *Granter) Arrived(_ *cc.Arrival, now units.Time) {
+	g.hears(now)
+}
+
+// hears is that the connection is active.
+func (g *Granter) hears(now units.Time) {
 	if g.pool.byActivity {
-		g.note(now)
+		g.pool.active(g, now)
 	}
 }
 

@@ -110,7 +110,7 @@ func (p *pool) weigh(fewer bool) {
 		weights = p.weights
 	}
 	p.weights = weights
-	p.version++
+	p.sensor.version++
 	p.shrinking, p.wanting = 0, false
 	for _, g := range p.members {
 		if g.shrinks = p.target(g) < g.share; g.shrinks {
@@ -182,7 +182,7 @@ func (p *pool) tell(g *Granter, share units.Bytes) {
 		return
 	}
 	p.wanting = false
-	p.version++
+	p.sensor.version++
 	for _, m := range p.members {
 		m.ask(p.now)
 	}
