@@ -25,7 +25,9 @@ func efficiency(sizes ...units.Bytes) float64 {
 }
 
 // ackRate is how often packets of so many bytes are acknowledged, each for itself.
-func ackRate(line units.BitRate, packet units.Bytes) float64 { return float64(line) / float64(8*packet) }
+func ackRate(line units.BitRate, packet units.Bytes) float64 {
+	return float64(line) / float64(8*packet)
+}
 
 // eq12: what reports cost on the bus, by the equations and by what the engine moves.
 var eq12 = &experiment.Experiment{
