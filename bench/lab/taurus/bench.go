@@ -7,7 +7,7 @@ import (
 
 // benchExperiments are those without a network: measured on this machine, or counted.
 var benchExperiments = []*experiment.Experiment{
-	eq12, limiter,
+	eq12, probes, limiter,
 }
 
 const (
@@ -15,5 +15,5 @@ const (
 	ms   = units.Millisecond
 	gbps = units.Gbps
 
-	packet units.Bytes = 4096 // payload of a full one
+	mtu units.Bytes = 4096 // payload of a full packet
 )

@@ -120,7 +120,7 @@ var workedExample = func() (all []signal) {
 
 // evenly is acknowledgements of 400 Gb/s for a millisecond, of flows in turn.
 func evenly(flows int) (all []signal) {
-	gap := (400 * gbps).Duration(packet)
+	gap := (400 * gbps).Duration(mtu)
 	for at := units.Duration(0); at < ms; at += gap {
 		all = append(all, signal{at, len(all) % flows, cc.ACK})
 	}
@@ -152,7 +152,7 @@ func move(signals []signal, a nicoffload.Aggregation) (nicoffload.Counters, erro
 			next = poll(next)
 		}
 		next = poll(now)
-		n.Report(nicoffload.NewHandle(uint32(s.flow), 0), &cc.Event{Kind: s.kind, Packets: 1, Bytes: packet}, now)
+		n.Report(nicoffload.NewHandle(uint32(s.flow), 0), &cc.Event{Kind: s.kind, Packets: 1, Bytes: mtu}, now)
 		next = n.Poll(now)
 	}
 	for end := next.Add(ms); next.Before(end); {
@@ -174,7 +174,7 @@ func openFlows(flows int, b nicoffload.Binding, a nicoffload.Aggregation, now un
 	}
 	for f := range flows {
 		h := nicoffload.NewHandle(uint32(f), 0)
-		n.Open(h, cc.Decision{Window: packet}, now)
+		n.Open(h, cc.Decision{Window: mtu}, now)
 		if err := n.Configure(h, b); err != nil {
 			return nil, err
 		}

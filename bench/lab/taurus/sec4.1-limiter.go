@@ -49,7 +49,7 @@ var limiter = &experiment.Experiment{
 		steady := r.Cell("10000 flows")
 		r.Claim("accuracy", steady.Values("error").Percentile(99))
 		r.Note("accuracy", "%s. A change times the gap that runs anew, all of it: rates that change about once in a gap of slow flows are what they were on average no better than so. Steady flows at worst %.2g; a flow of %.3g Mb/s, the slowest, has a packet each %.2g ms", accuracies(r),
-			steady.Values("error").Max(), steady.Values("slowest")[0]/1e6, 8e3*float64(packet)/steady.Values("slowest")[0])
+			steady.Values("error").Max(), steady.Values("slowest")[0]/1e6, 8e3*float64(mtu)/steady.Values("slowest")[0])
 		r.Claim("order", claims.Value{}.With("reordered", claims.Number(r.Values("reordered").Sum())).With("early", claims.Number(r.Values("early").Sum())))
 		r.Claim("example", claims.Value{}.With("A", claims.Numbers(steady.Values("A")...)).With("B", claims.Numbers(steady.Values("B")...)))
 		n := steady.Values("releases")
@@ -128,13 +128,13 @@ func newShaper(x limited, seed uint64) *shaper {
 		f := &s.flows[i]
 		f.base = units.BitRate(float64(f.base) * 0.95 * float64(shapedLink) / sum)
 		f.rate = f.base
-		f.over = max(ms, 100*f.rate.Duration(packet))
+		f.over = max(ms, 100*f.rate.Duration(mtu))
 		if x.Windows { // about as many are held up by each
-			full := float64(f.rate.Bytes(shapedRTT)) / float64(packet)
+			full := float64(f.rate.Bytes(shapedRTT)) / float64(mtu)
 			f.window = max(1, int(full*2*s.Float64()))
 		}
 		s.Rate(uint32(i), f.rate, 0)
-		s.idle.Set(uint32(i), units.Time(s.Int64N(int64(f.rate.Duration(packet)))))
+		s.idle.Set(uint32(i), units.Time(s.Int64N(int64(f.rate.Duration(mtu)))))
 	}
 	return s
 }
@@ -145,10 +145,10 @@ func (s *shaper) run(j *experiment.Job) {
 	change := units.Time(us)
 	for left > 0 {
 		for f, some := s.Head(s.now); some && !s.free.After(s.now); f, some = s.Head(s.now) {
-			s.Sent(f, packet)
-			s.free = s.now.Add(shapedLink.Duration(packet))
+			s.Sent(f, mtu)
+			s.free = s.now.Add(shapedLink.Duration(mtu))
 			x, start := &s.flows[f], s.Started(f)
-			if s.now.Before(start) || x.sent > 0 && start.Before(x.last.Add(x.rate.Duration(packet))) {
+			if s.now.Before(start) || x.sent > 0 && start.Before(x.last.Add(x.rate.Duration(mtu))) {
 				early++
 			}
 			if x.sent > 0 && !x.last.Before(start) {
@@ -161,7 +161,7 @@ func (s *shaper) run(j *experiment.Job) {
 				s.acks = append(s.acks, ack{s.now.Add(shapedRTT), f})
 			}
 			if x.window == 0 || x.out < x.window {
-				s.Again(f, packet)
+				s.Again(f, mtu)
 			}
 		}
 		next, some := s.Next()
@@ -207,9 +207,9 @@ func (x *shaped) measure(now units.Time) bool {
 	x.done = true
 	may := x.entitled
 	if x.window > 0 { // a window comes around once in a round trip
-		may = min(may, float64(x.window)*float64(packet)*now.Sub(x.begin).Seconds()/shapedRTT.Seconds())
+		may = min(may, float64(x.window)*float64(mtu)*now.Sub(x.begin).Seconds()/shapedRTT.Seconds())
 	}
-	x.error = math.Abs(float64(x.counted)*float64(packet)/may - 1)
+	x.error = math.Abs(float64(x.counted)*float64(mtu)/may - 1)
 	return true
 }
 
@@ -231,7 +231,7 @@ func (s *shaper) change(f uint32) {
 // begin lets flows begin whose time has come.
 func (s *shaper) begin() {
 	for f, due := s.idle.Due(s.now); due; f, due = s.idle.Due(s.now) {
-		s.Wait(f, packet, s.now)
+		s.Wait(f, mtu, s.now)
 	}
 }
 
@@ -240,7 +240,7 @@ func (s *shaper) acknowledge() {
 	for ; s.heard < len(s.acks) && !s.acks[s.heard].at.After(s.now); s.heard++ {
 		f := s.acks[s.heard].flow
 		s.flows[f].out--
-		s.Wait(f, packet, s.now)
+		s.Wait(f, mtu, s.now)
 	}
 	if s.heard > 1<<16 {
 		s.acks, s.heard = s.acks[:copy(s.acks, s.acks[s.heard:])], 0
@@ -252,15 +252,15 @@ func shapeExample(j *experiment.Job) {
 	l := pace.NewLimiter(0)
 	for f, rate := range []units.BitRate{100 * gbps, 50 * gbps} {
 		l.Rate(uint32(f), rate, 0)
-		l.Wait(uint32(f), packet, 0)
+		l.Wait(uint32(f), mtu, 0)
 	}
 	for now := units.Time(0); now.Before(units.Time(us + pace.Slot)); now, _ = l.Next() {
 		for f, some := l.Head(now); some; f, some = l.Head(now) {
-			l.Sent(f, packet)
+			l.Sent(f, mtu)
 			if l.Started(f).Before(units.Time(us)) {
 				j.Value([]string{"A", "B"}[f], now.Sub(0).Nanoseconds())
 			}
-			l.Again(f, packet)
+			l.Again(f, mtu)
 		}
 	}
 }
@@ -272,14 +272,14 @@ func releases(flows, runs int) (perSecond []float64) {
 	s := newShaper(limited{Flows: flows}, 1)
 	s.now = units.Time(units.Second)
 	s.begin()
-	now, turn := s.now, 8*shapedLink.Duration(packet)
+	now, turn := s.now, 8*shapedLink.Duration(mtu)
 	for range runs {
 		const run = 100_000
 		begin := threadTime()
 		for n := 0; n < run; now = now.Add(turn) {
 			for f, some := s.Head(now); some; f, some = s.Head(now) {
-				s.Sent(f, packet)
-				s.Again(f, packet)
+				s.Sent(f, mtu)
+				s.Again(f, mtu)
 				n++
 			}
 		}
