@@ -15,9 +15,7 @@ var fig9ad = &experiment.Experiment{
 	ID:    "taurus/fig9ad",
 	Cells: func(experiment.Scale) []experiment.Cell { return compared(algorithms...) },
 	Run: func(j *experiment.Job) error {
-		fct, err := mice{j.Params.(cell), experiment.At(j.Scale, 10_000, 1000)}.run(j)
-		j.Value("fct", fct...)
-		return err
+		return mice{j.Params.(cell), experiment.At(j.Scale, 10_000, 1000)}.run(j)
 	},
 	Judge: func(r *experiment.Results) {
 		distance, median, tail := claims.Value{}, claims.Value{}, claims.Value{}

@@ -1,6 +1,8 @@
 package taurus
 
 import (
+	"fmt"
+
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/fabric"
@@ -21,36 +23,56 @@ const (
 	settled   = units.Millisecond // for elephants alone
 )
 
-// run answers the completion times of the mice, in seconds.
-func (m mice) run(j *experiment.Job) (fct experiment.Values, err error) {
+// run takes down the completion times of the mice, the queue that they met, and what the elephants left of the link.
+func (m mice) run(j *experiment.Job) error {
 	l := link(j.Scale)
 	net := fabric.Star(m.parts(j.Seed, l, 1), elephants+mouseHome+1, l)
 	cl, err := m.cluster(net, j.Seed)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	const receiver = elephants + mouseHome
+	var large []*cluster.Running
 	for i := range elephants {
-		if _, err := cl.Start(workload.Flow{Src: i, Dst: receiver, Bytes: 1 << 50}); err != nil {
-			return nil, err
+		f, err := cl.Start(workload.Flow{Src: i, Dst: receiver, Bytes: 1 << 50})
+		if err != nil {
+			return err
 		}
+		large = append(large, f)
 	}
 	poisson, err := workload.Poisson{
 		Hosts: mouseHome, Rate: l.Rate / mouseHome, Load: mouseLoad, Sizes: workload.Uniform(2000, payload+1),
 		Start: units.Time(settled), Flows: m.Count, Seed: j.Seed,
 	}.Source()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	begin := net.Now()
+	begin, ended := net.Now(), 0
 	cl.Drive(toward{poisson, elephants, receiver}, func(f *cluster.Running) {
-		fct = append(fct, f.Done.Sub(begin.Add(units.Duration(f.At))).Seconds())
-		j.Progress(float64(len(fct)) / float64(m.Count))
-		if len(fct) == m.Count {
+		j.Value("fct", f.Done.Sub(begin.Add(units.Duration(f.At))).Seconds())
+		ended++
+		j.Progress(float64(ended) / float64(m.Count))
+		if ended == m.Count {
 			net.Stop()
 		}
 	})
-	return fct, finish(j.Context(), cl, 10*units.Second)
+	bottleneck := net.Switches()[0].Ports()[receiver]
+	queue := net.Sample(units.Microsecond, func() float64 { return float64(bottleneck.QueueLen(data)) })
+	received := net.SampleRate(10*units.Microsecond, func() (sum uint64) {
+		for _, f := range large {
+			sum += f.Conn.Received()
+		}
+		return sum
+	})
+	if err := finish(j.Context(), cl, 10*units.Second); err != nil {
+		return err
+	}
+	from, to := begin.Add(settled), net.Now()
+	j.Value("goodput", received.Mean(from, to))
+	for _, p := range []float64{5, 50, 95, 99} {
+		j.Value(fmt.Sprintf("queue p%g", p), queue.Percentile(p, from, to))
+	}
+	return nil
 }
 
 // toward sends all flows to one host, and has those that they come from behind so many others.
