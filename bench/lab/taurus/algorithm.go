@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// An algorithm is one of section 5.1, with what the paper asks of all of them: the defaults.
+// An algorithm is one of section 5.1.
 type algorithm string
 
 // The paper has iDCTCP where it measures, and DCTCP where it simulates; here it is iDCTCP in both, which hears what a
@@ -21,15 +21,21 @@ const (
 
 var algorithms = []algorithm{idctcp, swift, hpcc, bolt}
 
-// control makes it.
-func (a algorithm) control() (cc.Control, error) { return cc.Parse(string(a)) }
+// control has the parameters of the code that the paper names, where those are not the defaults: Swift's are of Bolt's
+// ns-3 model.
+func (a algorithm) control() (cc.Control, error) {
+	text := string(a)
+	if a == swift {
+		text += ":base_target=10us,fs_max=256"
+	}
+	return cc.Parse(text)
+}
 
 // dctcpK is DCTCP's threshold for each 100 Gb/s (HPCC's simulator: 30 KB for each 10 Gb/s).
 const dctcpK = 300_000
 
-// switches is what the algorithm has for switches: buffers of 32 MB with PFC, and what it hears of them. tiers is how
-// many of them a packet crosses on its way up.
-func (a algorithm) switches(link fabric.Link, tiers units.Bytes) fabric.SwitchConfig {
+// switches is what the algorithm has for switches: buffers of 32 MB with PFC, and what it hears of them.
+func (a algorithm) switches(link fabric.Link) fabric.SwitchConfig {
 	c := fabric.HPCCSwitch(buffer, 0.125, fabric.ECN{}, link.Delay, data)
 	of := c.Queues
 	c.Queues = func(r units.BitRate) fabric.Queues {
@@ -41,7 +47,7 @@ func (a algorithm) switches(link fabric.Link, tiers units.Bytes) fabric.SwitchCo
 			q.ECN = fabric.ECN{Kmin: dctcpK, Kmax: dctcpK, Pmax: 1}.Scale(float64(r) / float64(100*units.Gbps))
 		case bolt:
 			q.Bolt = cluster.Bolt(payload)
-			q.Bolt.Supply = tiers * q.Bolt.Frame // the authors' one at a single bottleneck, and two in a fat tree
+			q.Bolt.Supply = 2 * q.Bolt.Frame // as its authors have it in a fat tree
 		}
 		return qs
 	}

@@ -42,11 +42,11 @@ func ratio(r *experiment.Results, a algorithm, value string) float64 {
 	return of(r, a, split).Values(value).Mean() / of(r, a, native).Values(value).Mean()
 }
 
-// parts are those of a network of such links, which a packet goes up so many tiers of.
-func (c cell) parts(seed uint64, l fabric.Link, tiers units.Bytes) fabric.Parts {
+// parts are those of a network of such links.
+func (c cell) parts(seed uint64, l fabric.Link) fabric.Parts {
 	// A nanosecond into a host, so that there is an endpoint delay to be told.
 	return fabric.Parts{
-		Config: fabric.Config{Seed: seed, MTU: bottleneck.MTU}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: c.Algorithm.switches(l, tiers),
+		Config: fabric.Config{Seed: seed, MTU: bottleneck.MTU}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: c.Algorithm.switches(l),
 	}
 }
 

@@ -61,7 +61,7 @@ const (
 func (c cell) onLink(j *experiment.Job, until units.Duration) (bottleneck.Config, cc.Control, error) {
 	control, err := c.Algorithm.control()
 	l := link(j.Scale)
-	switches := c.Algorithm.switches(l, 1)
+	switches := c.Algorithm.switches(l)
 	return bottleneck.Config{
 		Seed: j.Seed, Rate: l.Rate, Delay: l.Delay, PathMTU: payload, Switch: &switches, Until: until, Jitter: units.Microsecond,
 		Controller: c.Place.controller,

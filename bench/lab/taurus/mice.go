@@ -26,7 +26,7 @@ const (
 // run takes down the completion times of the mice, the queue that they met, and what the elephants left of the link.
 func (m mice) run(j *experiment.Job) error {
 	l := link(j.Scale)
-	net := fabric.Star(m.parts(j.Seed, l, 1), elephants+mouseHome+1, l)
+	net := fabric.Star(m.parts(j.Seed, l), elephants+mouseHome+1, l)
 	cl, err := m.cluster(net, j.Seed)
 	if err != nil {
 		return err
