@@ -42,7 +42,11 @@ func TestRequests(t *testing.T) {
 
 // TestInterval: what asks for less than the link is begun on time, one an interval.
 func TestInterval(t *testing.T) {
-	r, done, _ := requests(t, func(target *Target) { target.Interval = 500 * units.Microsecond; target.QPs = 1; target.Period = 5 * ms })
+	r, done, _ := requests(t, func(target *Target) {
+		target.Interval = 500 * units.Microsecond
+		target.QPs = 1
+		target.Period = 5 * ms
+	})
 	assert.Len(t, done, 2*10)
 	assert.Less(t, done[0].Took(), 100*units.Microsecond)
 	begun := map[units.Duration]bool{}
