@@ -30,18 +30,23 @@ type program struct {
 
 func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
 	w := &worker{ep: ep, idle: idle, mailbox: make(chan func(*transport.Endpoint), mailboxDepth), ended: make(chan struct{})}
+	return w, onCore(core, w.ended, w.poll)
+}
+
+// onCore starts the life of a core: a locked goroutine, which closes ended.
+func onCore(core int, ended chan struct{}, life func()) error {
 	started := make(chan error)
 	go func() {
-		defer close(w.ended)
+		defer close(ended)
 		release, err := dpdk.Register(core)
 		started <- err
 		if err != nil {
 			return
 		}
 		defer release()
-		w.poll()
+		life()
 	}()
-	return w, <-started
+	return <-started
 }
 
 // poll is the life of a polling core.
