@@ -227,3 +227,11 @@ func moment(now units.Time) units.Time {
 	}
 	return now
 }
+
+// sooner answers the earlier of two moments, of which 0 is never.
+func sooner(a, b units.Time) units.Time {
+	if a == 0 || b != 0 && b.Before(a) {
+		return b
+	}
+	return a
+}

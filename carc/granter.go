@@ -110,7 +110,6 @@ func (g *Granter) Delivered(bytes units.Bytes, now units.Time) {
 	}
 	g.unconsumed += bytes
 	g.sensor.grew(bytes, now)
-	g.note(now)
 }
 
 // Consumed implements cc.Granter.

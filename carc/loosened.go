@@ -14,6 +14,8 @@ type loosened struct {
 	least  units.Duration // round trip without the program's time, where the peer does not say that
 	rtt    float64        // in units.Duration
 	line   float64        // the program's time with a line, in units.Duration; 0 not known
+	took   units.Duration // of the program, that is not in line yet
+	lines  Lines          // and with how many
 	need   Lines          // v2·RTT
 	delta  Lines
 }
@@ -44,15 +46,30 @@ func (l *loosened) answered(a *cc.Answer, n Lines, alone bool) {
 		return
 	}
 	l.rtt += (float64(rtt) - l.rtt) * smoothing
-	l.consumed(served, n)
+	l.took, l.lines = served, n
+	l.sample()
 }
+
+// sampled is the least part of a round trip of the program's time that makes a sample (OURS).
+const sampled = 1. / 4
 
 // consumed is that the program took so long with so many lines.
 func (l *loosened) consumed(took units.Duration, n Lines) {
-	if took <= 0 || n <= 0 {
+	l.took += took
+	l.lines += n
+	if l.took >= units.Duration(l.rtt*sampled) {
+		l.sample()
+	}
+}
+
+// sample is what the program did since the one before.
+func (l *loosened) sample() {
+	took, lines := l.took, l.lines
+	l.took, l.lines = 0, 0
+	if lines == 0 {
 		return
 	}
-	line := float64(took) / float64(n)
+	line := float64(took) / float64(lines)
 	if l.line == 0 {
 		l.line = line
 	}

@@ -21,8 +21,8 @@ type pool struct {
 	shrinking  int    // members that are to be told of less
 	wanting    bool   // one was told of less than it is to have
 	hold       units.Duration
-	left       bool
 	growAt     units.Time // 0: nothing was left
+	wake       units.Time // when to look at either of growAt and reviewAt; 0 never
 	now        units.Time
 	byActivity bool
 	rank       int        // the highest priority that is active
@@ -39,6 +39,9 @@ func newPool(o *options, s *Sensor) *pool {
 }
 
 func (p *pool) join(g *Granter) {
+	if p.byActivity {
+		p.wake = moment(p.now)
+	}
 	g.place = len(p.members)
 	p.members = append(p.members, g)
 	p.weigh(false)
@@ -52,24 +55,29 @@ func (p *pool) leave(g *Granter) {
 	p.members[last] = nil
 	p.members = p.members[:last]
 	p.told -= g.share
-	p.left = true
+	p.growAt = moment(p.now.Add(p.hold))
+	p.wake = sooner(p.wake, p.growAt)
 	p.weigh(false)
 }
 
 // tick looks after what time brings.
 func (p *pool) tick(now units.Time) {
 	p.now = now
-	if p.left {
-		p.left, p.growAt = false, moment(now.Add(p.hold))
+	if p.wake != 0 && !p.wake.After(now) {
+		p.awake(now)
 	}
+}
+
+func (p *pool) awake(now units.Time) {
 	if p.growAt != 0 && !p.growAt.After(now) {
 		p.growAt = 0
 		p.weigh(true)
 	}
 	if p.byActivity && !p.reviewAt.After(now) {
-		p.reviewAt = now.Add(activity)
+		p.reviewAt = moment(now.Add(activity))
 		p.review(now)
 	}
+	p.wake = sooner(p.growAt, p.reviewAt)
 }
 
 // review finds who is no longer active.
