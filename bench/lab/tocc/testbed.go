@@ -88,6 +88,9 @@ func (t testbed) pairs(random *rand.Rand) (pairs [][2]int) {
 	return pairs
 }
 
+// testbedRuns are those that several experiments look at.
+var testbedRuns experiment.Once[*testbedOutcome]
+
 // testbedOutcome is what came of it.
 type testbedOutcome struct {
 	Goodput    float64            // of messages for bandwidth, bit/s of payload: of the receiver of an incast, else of a host
