@@ -36,7 +36,7 @@ type Sensor struct {
 	unconsumed          units.Bytes
 	state               cc.CacheState
 	cut                 int    // of the credits, in cuts
-	version             uint32 // counts changes of state and cut
+	version             uint32 // counts windows, and what else makes Granters look
 	adapts              bool
 
 	ends  units.Time // of the window
@@ -56,6 +56,8 @@ type Sensor struct {
 	idleRun, fullRun, nearRun, beyondRun, withinRun, calmRun int
 
 	phase State
+	low   units.Bytes // what is unconsumed in that state is from low to before high
+	high  units.Bytes
 	since units.Time
 	in    [States]units.Duration
 }
@@ -131,14 +133,35 @@ func (s *Sensor) turn(now units.Time) {
 		s.in[s.phase] += now.Sub(s.since)
 	}
 	s.phase, s.since = s.State(), now
+	switch s.low, s.high = 0, mostBytes; {
+	case s.told && s.posted == 0: // of anything
+		s.high = 1
+		if s.phase == S4 {
+			s.low, s.high = 1, mostBytes
+		}
+	case s.phase == S4:
+		s.low = s.receives
+	case s.phase == S3:
+		s.low = s.llc
+	case s.phase == S2:
+		s.low, s.high = s.ddio, s.llc
+	default:
+		s.high = s.ddio
+	}
+	if s.receives > 0 && s.phase != S4 {
+		s.high = min(s.high, s.receives)
+	}
 }
+
+const mostBytes = units.Bytes(1) << 62
+
+// moves says whether the state is another one.
+func (s *Sensor) moves() bool { return s.unconsumed < s.low || s.unconsumed >= s.high }
 
 // Receives says how many receives are posted: without any the state is S4.
 func (s *Sensor) Receives(posted int, now units.Time) {
 	s.posted, s.told = posted, true
-	if s.State() != s.phase {
-		s.turn(now)
-	}
+	s.turn(now)
 }
 
 // Polled says that the program looked for completions, and whether there was none.
@@ -201,7 +224,7 @@ func (s *Sensor) grew(bytes units.Bytes, now units.Time) {
 	if s.unconsumed > s.ddio && s.state&cc.CacheBeyondDDIO == 0 {
 		s.set(cc.CacheBeyondDDIO, true)
 	}
-	if s.State() != s.phase {
+	if s.moves() {
 		s.turn(now)
 	}
 }
@@ -212,7 +235,7 @@ func (s *Sensor) shrank(bytes units.Bytes, now units.Time) {
 	if s.unconsumed -= bytes; s.unconsumed == 0 && bytes > 0 {
 		s.quiet = now
 	}
-	if s.State() != s.phase {
+	if s.moves() {
 		s.turn(now)
 	}
 }
@@ -229,14 +252,18 @@ func (s *Sensor) set(flag cc.CacheState, on bool) {
 
 // pass ends windows that are over.
 func (s *Sensor) pass(now units.Time) {
-	if s.ends.After(now) && s.began {
-		return
+	if !s.ends.After(now) {
+		s.passed(now)
 	}
+}
+
+func (s *Sensor) passed(now units.Time) {
 	if !s.began {
 		s.began, s.since, s.quiet = true, now, now
 		s.ends = now.Add(s.window)
 		return
 	}
+	s.version++
 	s.look()
 	// Nothing happened in the windows after that one: as many as may matter.
 	for range min(int(now.Sub(s.ends)/s.window), cuts+steady) {
@@ -282,19 +309,14 @@ func (s *Sensor) look() {
 
 // step adapts δ to other memory traffic.
 func (s *Sensor) step(near bool) {
-	cut := s.cut
 	switch {
 	case !s.adapts:
 	case near && s.state&cc.CacheApproaching != 0:
 		if left := s.llc - s.llc*units.Bytes(s.cut)/cuts; s.unconsumed <= left {
-			cut = min(cut+cutStep, cuts)
+			s.cut = min(s.cut+cutStep, cuts)
 		}
 	case !near && s.state&cc.CacheApproaching == 0:
-		cut = max(cut-1, 0)
-	}
-	if cut != s.cut {
-		s.cut = cut
-		s.version++
+		s.cut = max(s.cut-1, 0)
 	}
 }
 

@@ -1,26 +1,47 @@
 package cc
 
-import "github.com/goroce/goroce/units"
+import (
+	"errors"
 
-// AllOf is a Gate that opens when all of these do. Each hears the Notices of its kinds, and of those that are due the first
-// one's goes first. Their marks are put together; a grant, and a traffic class, is the last one's that has it.
+	"github.com/goroce/goroce/units"
+)
+
+// allOf is several gates of one flow.
+type allOf struct{ parts []Gate }
+
+// AllOf answers a Gate that lets go what all of the gates let go; nil for none. At most one of them says by which grant
+// packets leave (MarkGrant), and one which class they have.
 func AllOf(gates ...Gate) Gate {
-	if len(gates) == 1 {
+	switch len(gates) {
+	case 0:
+		return nil
+	case 1:
 		return gates[0]
 	}
-	return allOf(gates)
+	return &allOf{gates}
 }
 
-type allOf []Gate
+// Parts answers the gates that g is made of: itself where it is not several, none of nil.
+func Parts(g Gate) []Gate {
+	switch all, several := g.(*allOf); {
+	case several:
+		return all.parts
+	case g == nil:
+		return nil
+	}
+	return []Gate{g}
+}
 
-func (all allOf) Posted(bytes units.Bytes, b Backlog, now units.Time) {
-	for _, g := range all {
+// Posted implements Gate.
+func (a *allOf) Posted(bytes units.Bytes, b Backlog, now units.Time) {
+	for _, g := range a.parts {
 		g.Posted(bytes, b, now)
 	}
 }
 
-func (all allOf) Ready(p *Outgoing, now units.Time) bool {
-	for _, g := range all {
+// Ready implements Gate.
+func (a *allOf) Ready(p *Outgoing, now units.Time) bool {
+	for _, g := range a.parts {
 		if !g.Ready(p, now) {
 			return false
 		}
@@ -28,179 +49,43 @@ func (all allOf) Ready(p *Outgoing, now units.Time) bool {
 	return true
 }
 
-func (all allOf) Took(p *Outgoing, now units.Time) (m Marks) {
-	for _, g := range all {
-		own := g.Took(p, now)
-		m.Set |= own.Set
-		if own.Set&MarkGrant != 0 {
-			m.Grant = own.Grant
+// Took implements Gate.
+func (a *allOf) Took(p *Outgoing, now units.Time) (all Marks) {
+	for _, g := range a.parts {
+		m := g.Took(p, now)
+		all.Set |= m.Set
+		if m.Set&MarkGrant != 0 {
+			all.Grant = m.Grant
 		}
-		if own.Classed {
-			m.Classed, m.TrafficClass = true, own.TrafficClass
+		if m.Classed {
+			all.TrafficClass, all.Classed = m.TrafficClass, true
 		}
 	}
-	return m
+	return all
 }
 
-func (all allOf) Lost(bytes units.Bytes, b Backlog, now units.Time) {
-	for _, g := range all {
+// Lost implements Gate.
+func (a *allOf) Lost(bytes units.Bytes, b Backlog, now units.Time) {
+	for _, g := range a.parts {
 		g.Lost(bytes, b, now)
 	}
 }
 
-func (all allOf) Hear(n *Notice, b Backlog, now units.Time) error {
-	for _, g := range all {
-		if err := g.Hear(n, b, now); err != ErrOtherKind {
-			return err
+// Hear implements Gate. A CREDIT is for the CreditGates, any other Notice for the others.
+func (a *allOf) Hear(n *Notice, b Backlog, now units.Time) (err error) {
+	for _, g := range a.parts {
+		if _, credits := g.(CreditGate); credits == (n.Kind == NoticeCredit) {
+			err = errors.Join(err, g.Hear(n, b, now))
 		}
 	}
-	return ErrOtherKind
+	return err
 }
 
-func (all allOf) Emit(b Backlog, now units.Time) (Notice, bool) {
-	for _, g := range all {
-		if !due(g.Next(), now) {
-			continue
-		}
-		if n, some := g.Emit(b, now); some {
-			return n, true
-		}
-	}
-	return Notice{}, false
-}
-
-func (all allOf) Next() (next units.Time) {
-	for _, g := range all {
-		next = sooner(next, g.Next())
-	}
-	return next
-}
-
-func (all allOf) Wants() (set MarkSet) {
-	for _, g := range all {
-		set |= g.Wants()
-	}
-	return set
-}
-
-// Answered implements Debtor for those that are.
-func (all allOf) Answered(a *Answer, now units.Time) error {
-	for _, g := range all {
-		if d, is := g.(Debtor); is {
-			if err := d.Answered(a, now); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// AllOfGranters is the Granter for an AllOf: of these. One of them at most has an Algorithm, gives TOKENs, and
-// gives credits; it may be the same.
-func AllOfGranters(granters ...Granter) Granter {
-	if len(granters) == 1 {
-		return granters[0]
-	}
-	return allGranters(granters)
-}
-
-type allGranters []Granter
-
-func (all allGranters) Arrived(a *Arrival, now units.Time) {
-	for _, g := range all {
-		g.Arrived(a, now)
-	}
-}
-
-func (all allGranters) Missing(packets int, bytes units.Bytes, now units.Time) {
-	for _, g := range all {
-		g.Missing(packets, bytes, now)
-	}
-}
-
-func (all allGranters) Consumed(bytes units.Bytes, now units.Time) {
-	for _, g := range all {
-		g.Consumed(bytes, now)
-	}
-}
-
-func (all allGranters) Hear(n *Notice, now units.Time) error {
-	for _, g := range all {
-		if err := g.Hear(n, now); err != ErrOtherKind {
-			return err
-		}
-	}
-	return ErrOtherKind
-}
-
-func (all allGranters) Emit(incomplete bool, now units.Time) (Notice, bool) {
-	for _, g := range all {
-		if !due(g.Next(), now) {
-			continue
-		}
-		if n, some := g.Emit(incomplete, now); some {
-			return n, true
-		}
-	}
-	return Notice{}, false
-}
-
-func (all allGranters) Next() (next units.Time) {
-	for _, g := range all {
-		next = sooner(next, g.Next())
-	}
-	return next
-}
-
-func (all allGranters) Rank() (rank int) {
-	for _, g := range all {
-		rank = max(rank, g.Rank())
-	}
-	return rank
-}
-
-func (all allGranters) Queue() (room int) {
-	for _, g := range all {
-		room = max(room, g.Queue())
-	}
-	return room
-}
-
-func (all allGranters) Algorithm() Algorithm {
-	for _, g := range all {
-		if a := g.Algorithm(); a != nil {
-			return a
-		}
-	}
-	return nil
-}
-
-func (all allGranters) Attach(r Reporter) {
-	for _, g := range all {
-		g.Attach(r)
-	}
-}
-
-func (all allGranters) Decide(d Decision, now units.Time) {
-	for _, g := range all {
-		g.Decide(d, now)
-	}
-}
-
-// Delivered implements Crediter for those that are.
-func (all allGranters) Delivered(bytes units.Bytes, now units.Time) {
-	for _, g := range all {
-		if c, is := g.(Crediter); is {
-			c.Delivered(bytes, now)
-		}
-	}
-}
-
-// Credit implements Crediter for those that are.
-func (all allGranters) Credit(now units.Time) (Notice, bool) {
-	for _, g := range all {
-		if c, is := g.(Crediter); is {
-			if n, some := c.Credit(now); some {
+// Emit implements Gate.
+func (a *allOf) Emit(b Backlog, now units.Time) (Notice, bool) {
+	for _, g := range a.parts {
+		if next := g.Next(); next != 0 && !next.After(now) {
+			if n, some := g.Emit(b, now); some {
 				return n, true
 			}
 		}
@@ -208,23 +93,20 @@ func (all allGranters) Credit(now units.Time) (Notice, bool) {
 	return Notice{}, false
 }
 
-// CreditAt implements Crediter for those that are.
-func (all allGranters) CreditAt() (at units.Time) {
-	for _, g := range all {
-		if c, is := g.(Crediter); is {
-			at = sooner(at, c.CreditAt())
+// Next implements Gate.
+func (a *allOf) Next() (at units.Time) {
+	for _, g := range a.parts {
+		if next := g.Next(); next != 0 && (at == 0 || next.Before(at)) {
+			at = next
 		}
 	}
 	return at
 }
 
-// due says whether a moment, of which 0 is never, has come.
-func due(at, now units.Time) bool { return at != 0 && !at.After(now) }
-
-// sooner answers the earlier of two moments, of which 0 is never.
-func sooner(a, b units.Time) units.Time {
-	if a == 0 || b != 0 && b.Before(a) {
-		return b
+// Wants implements Gate.
+func (a *allOf) Wants() (all MarkSet) {
+	for _, g := range a.parts {
+		all |= g.Wants()
 	}
-	return a
+	return all
 }

@@ -83,7 +83,7 @@ func (r *CreditReceiver) Hear(n *cc.Notice, now units.Time) error {
 	needs := units.Bytes(int32(n.Demand - n.Spent))
 	switch {
 	case n.Kind != cc.NoticeRTS:
-		return cc.ErrOtherKind
+		return errNoRTS
 	case needs < 0:
 		return errDemand
 	}

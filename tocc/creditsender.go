@@ -108,7 +108,7 @@ func (s *CreditSender) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
 func (s *CreditSender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	switch {
 	case n.Kind != cc.NoticeToken:
-		return cc.ErrOtherKind
+		return errNoToken
 	case n.Flags&cc.NoticeSingle == 0:
 		return errCounter
 	case n.Limit == 0 || units.Bytes(n.Limit) > s.most:

@@ -106,7 +106,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	waste := near24(r.waste, n.Discarded)
 	switch {
 	case n.Kind != cc.NoticeRTS:
-		return cc.ErrOtherKind
+		return errNoRTS
 	case spent > r.limit:
 		return errSpent
 	case needs < 0:

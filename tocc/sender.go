@@ -27,6 +27,8 @@ func newSender(p *plan) *Sender {
 }
 
 var (
+	errNoToken   = errors.New("tocc: the notice is no TOKEN")
+	errNoRTS     = errors.New("tocc: the notice is no RTS")
 	errSingle    = errors.New("tocc: a credit of one packet, where tokens are counters")
 	errCounter   = errors.New("tocc: a counter, where credits are of one packet")
 	errSpent     = errors.New("tocc: more tokens spent than were granted")
@@ -89,7 +91,7 @@ func (s *Sender) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
 func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	switch {
 	case n.Kind != cc.NoticeToken:
-		return cc.ErrOtherKind
+		return errNoToken
 	case n.Flags&cc.NoticeSingle != 0:
 		return errSingle
 	}
