@@ -36,7 +36,7 @@ type Sensor struct {
 	unconsumed          units.Bytes
 	state               cc.CacheState
 	cut                 int    // of the credits, in cuts
-	version             uint32 // counts changes of state and cut
+	version             uint32 // counts windows, and what else makes Granters look
 	adapts              bool
 
 	ends  units.Time // of the window
@@ -263,6 +263,7 @@ func (s *Sensor) passed(now units.Time) {
 		s.ends = now.Add(s.window)
 		return
 	}
+	s.version++
 	s.look()
 	// Nothing happened in the windows after that one: as many as may matter.
 	for range min(int(now.Sub(s.ends)/s.window), cuts+steady) {
@@ -308,19 +309,14 @@ func (s *Sensor) look() {
 
 // step adapts δ to other memory traffic.
 func (s *Sensor) step(near bool) {
-	cut := s.cut
 	switch {
 	case !s.adapts:
 	case near && s.state&cc.CacheApproaching != 0:
 		if left := s.llc - s.llc*units.Bytes(s.cut)/cuts; s.unconsumed <= left {
-			cut = min(cut+cutStep, cuts)
+			s.cut = min(s.cut+cutStep, cuts)
 		}
 	case !near && s.state&cc.CacheApproaching == 0:
-		cut = max(cut-1, 0)
-	}
-	if cut != s.cut {
-		s.cut = cut
-		s.version++
+		s.cut = max(s.cut-1, 0)
 	}
 }
 

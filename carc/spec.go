@@ -214,3 +214,8 @@ const (
 	mostWeight   = 64
 	mostPriority = 7
 )
+
+var (
+	_ cc.CreditGate    = (*Gate)(nil)
+	_ cc.CreditGranter = (*Granter)(nil)
+)
