@@ -167,7 +167,7 @@ func TestCut(t *testing.T) {
 	assert.Equal(t, 2./8, s.Cut(), "nothing is read")
 	s.shrank(600*64, now)
 	windows(s, 4, &now, nothing)
-	assert.Equal(t, 2./8-2./32, s.Cut(), "senders hear of it in a window")
+	assert.Equal(t, 2./8-4./32, s.Cut(), "nothing is left that came before")
 }
 
 // A silence is as many windows as it lasts.
