@@ -124,9 +124,9 @@ var fig7 = &experiment.Experiment{
 	},
 }
 
-// run simulates one client and its server. At small scale all but lines is ten times as slow.
+// run simulates one client and its server. At small scale all but lines is twenty times as slow.
 func (l loose) run(j *experiment.Job) error {
-	slow := experiment.At(j.Scale, 1, 10)
+	slow := experiment.At(j.Scale, 1, 20)
 	v2 := 10 * gbps / units.BitRate(slow)
 	rtt, until, settled := 10*us*units.Duration(slow), 5*ms*units.Duration(slow)/2, ms*units.Duration(slow)/2
 	if j.Scale == experiment.Full {
