@@ -11,7 +11,7 @@ import (
 var Experiments = slices.Concat(modelExperiments, fabricExperiments)
 
 // modelExperiments are the closed models, and what runs on this machine.
-var modelExperiments = []*experiment.Experiment{fig3}
+var modelExperiments = []*experiment.Experiment{fig3, fig5a, fig8a}
 
 const (
 	us   = units.Microsecond
