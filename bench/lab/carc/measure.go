@@ -12,7 +12,8 @@ import (
 var className = []string{"", "long "}
 
 // measure runs the model, first unseen, and takes down what it does then: of each class packets/s, the share of
-// lines that missed, those of message buffers included, and completion times.
+// lines that missed, those of message buffers included, that of packets which hostCC marked, how much its threads waited,
+// and completion times.
 func (m *model) measure(j *experiment.Job, warm, time units.Duration) error {
 	if err := m.run(j.Context(), warm); err != nil {
 		return err
@@ -21,21 +22,15 @@ func (m *model) measure(j *experiment.Job, warm, time units.Duration) error {
 	var states [4]int
 	const look = 5 * us
 	m.clock.Every(look, func(units.Time) bool { states[m.host.State()]++; return true })
-	occupied, cut := 0., 0.
-	_, _ = m.host.Occupancy(m.clock.Now())
+	cut := 0.
 	m.clock.Every(100*us, func(units.Time) bool {
 		if m.credits != nil {
 			cut += m.credits.Sensor().Cut() * (100 * us).Seconds() / time.Seconds()
 		}
 		return true
 	})
-	before := m.clock.Now()
 	if err := m.run(j.Context(), time); err != nil {
 		return err
-	}
-	if !m.hostCC { // else it samples
-		occupied, _ = m.host.Occupancy(before.Add(time))
-		j.Value("IIO", occupied)
 	}
 	total := 0
 	for _, n := range states {
@@ -48,6 +43,8 @@ func (m *model) measure(j *experiment.Job, warm, time units.Duration) error {
 		name := className[i]
 		j.Value(name+"rate", float64(c.packets)/time.Seconds())
 		j.Value(name+"miss", float64(c.missed+c.untouched)/float64(max(1, c.lines+c.touched)))
+		j.Value(name+"marked", float64(c.marked)/float64(max(1, c.packets)))
+		j.Value(name+"idle", max(0, 1-c.busy.Seconds()/time.Seconds()/float64(c.threads)))
 		j.Value(name+"fct", c.fct...)
 	}
 	j.Value("most", float64(m.most))

@@ -52,6 +52,7 @@ type load struct {
 	flow           int  // packets of a flow, which has one response; 1 for requests of a packet
 	oneWay         bool // a flow begins when the one before is sent, not when it is answered
 	copies         bool // the thread copies packets into a message buffer of its own, as eRPC does with large messages
+	walks          bool // for each line that the thread reads, the antagonist takes one
 	class          int  // for what is measured
 }
 
@@ -76,6 +77,7 @@ type model struct {
 
 	toNIC, toThread, acks, responses, notices pipe
 
+	walk    *hostmodel.Walk // of an antagonist
 	classes []measured
 	most    units.Bytes // unconsumed, ever
 	err     error
@@ -93,6 +95,9 @@ type packet struct {
 type measured struct {
 	packets, lines, missed int // lines of receive buffers
 	touched, untouched     int // lines of message buffers
+	marked                 int
+	busy                   units.Duration // of its threads
+	threads                int
 	fct                    []float64
 }
 
@@ -151,6 +156,9 @@ func newModel(mc machine, s scheme, loads []load) (*model, error) {
 		for len(m.classes) <= l.class {
 			m.classes = append(m.classes, measured{})
 		}
+		if sharing[l.thread] == 1 {
+			m.classes[l.class].threads++
+		}
 	}
 	if err := m.prepare(); err != nil {
 		return nil, err
@@ -200,7 +208,7 @@ func (m *model) run(ctx context.Context, d units.Duration) error {
 // reset begins to measure.
 func (m *model) reset() {
 	for i := range m.classes {
-		m.classes[i] = measured{fct: m.classes[i].fct[:0]}
+		m.classes[i] = measured{fct: m.classes[i].fct[:0], threads: m.classes[i].threads}
 	}
 }
 

@@ -11,6 +11,7 @@ type thread struct {
 	queue   *hostmodel.Queue
 	busy    bool
 	message hostmodel.Message
+	lines   int // since the last canary
 	done    func()
 }
 
@@ -45,12 +46,23 @@ func (t *thread) wake() {
 			}
 		}
 	}
-	if m.credits != nil {
-		first := lineHit // of its lines, which fare alike
-		if 2*t.message.Missed > t.message.Lines {
-			first = lineMiss
+	if c.walks {
+		for range t.message.Lines {
+			m.walk.Step()
 		}
-		m.credits.Sensor().Canary(first, now)
+	}
+	// A line in sixteen is a canary, so that short messages do not speak for long ones. Those of a message fare alike.
+	if t.lines += t.message.Lines; m.credits != nil && t.lines >= 16 {
+		t.lines = 0
+		canary := lineHit
+		if 2*t.message.Missed > t.message.Lines {
+			canary = lineMiss
+		}
+		m.credits.Sensor().Canary(canary, now)
+	}
+	class.busy += took
+	if p.marked {
+		class.marked++
 	}
 	m.clock.At(now.Add(took), t.done)
 }
