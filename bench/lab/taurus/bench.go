@@ -7,7 +7,7 @@ import (
 
 // benchExperiments are those without a network: measured on this machine, or counted.
 var benchExperiments = []*experiment.Experiment{
-	eq12, probes, handler, limiter,
+	table1, eq12, table3, probes, handler, limiter,
 }
 
 const (
