@@ -10,7 +10,7 @@ import (
 // Experiments are those of this package.
 var Experiments = []*experiment.Experiment{
 	formulas, fig3a, fluidFixedPoint, fig6, fig7, alg1, fig10, fig11, table7, table8, compress, translate, tunerOnModel,
-	case2,
+	case1, case2, case3, fig3bc, fig12, table5,
 }
 
 const (
