@@ -9,7 +9,7 @@ import (
 
 // Experiments are those of this package.
 var Experiments = []*experiment.Experiment{
-	formulas, fig3a, fluidFixedPoint, fig6, fig7, alg1, fig10, fig11, table7, table8, compress, translate, tunerOnModel,
+	formulas, fig3a, fig5, fluidFixedPoint, fig6, fig7, alg1, fig10, fig11, fig13, table6, table7, table8, compress, translate, tunerOnModel,
 }
 
 const (
