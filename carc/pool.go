@@ -102,7 +102,7 @@ func (p *pool) active(g *Granter, now units.Time) {
 	}
 }
 
-// weigh computes the weights anew, fewer only where they may be, and asks who has too much to say so.
+// weigh computes the weights anew, fewer only where they may be. Who has too much is asked to say so, and then the others.
 func (p *pool) weigh(fewer bool) {
 	sum := p.sum()
 	weights := roundUp(sum)
@@ -113,12 +113,14 @@ func (p *pool) weigh(fewer bool) {
 	p.sensor.version++
 	p.shrinking, p.wanting = 0, false
 	for _, g := range p.members {
-		if g.shrinks = p.target(g) < g.share; g.shrinks {
+		target := p.target(g)
+		if g.shrinks = target < g.share; g.shrinks {
 			p.shrinking++
 		}
+		p.wanting = p.wanting || target > g.share
 	}
 	for _, g := range p.members {
-		if g.shrinks || p.shrinking == 0 {
+		if g.shrinks || p.shrinking == 0 || g.share == 0 {
 			g.ask(p.now)
 		}
 	}
@@ -164,10 +166,7 @@ func (p *pool) target(g *Granter) units.Bytes {
 
 // share is what a connection may be told of now.
 func (p *pool) share(g *Granter) units.Bytes {
-	target := p.target(g)
-	now := min(target, max(g.floor, g.share+p.cache-p.told))
-	p.wanting = p.wanting || now < target
-	return now
+	return min(p.target(g), max(g.floor, g.share+p.cache-p.told))
 }
 
 // tell is that a connection is told of a share.
