@@ -59,15 +59,6 @@ type dcqcnSet int
 // text is DCQCN as NICs have it, without a window, as package cc reads it.
 func (s dcqcnSet) text() string { return []string{1: dcqcnSet1, 2: dcqcnSet2}[s] + ",window=1GB" }
 
-// many answers n flows alike.
-func many(n int, f bottleneck.Flow) []bottleneck.Flow {
-	flows := make([]bottleneck.Flow, n)
-	for i := range flows {
-		flows[i] = f
-	}
-	return flows
-}
-
 // binned is the mean of what was sampled more often, in bins of a width, from one time to another.
 func binned(s *fabric.Series, width, from, to units.Duration) (out experiment.Values) {
 	for at := from; at+width <= to; at += width {
