@@ -97,7 +97,8 @@ func startAgentCore(agents []*nicoffload.Agent, core int, idle Idle) (*agentCore
 
 // poll is the life of an agents' core.
 func (a *agentCore) poll() {
-	clock, idle, activity := processClock(), 0, uint64(0)
+	clock, activity := processClock(), uint64(0)
+	worked := clock.Now()
 	a.idle.prepare()
 	for !a.halt.Load() {
 		now := clock.Now()
@@ -107,11 +108,10 @@ func (a *agentCore) poll() {
 			heard += agent.Activity()
 		}
 		if heard != activity || !next.After(now) {
-			activity, idle = heard, 0
+			activity, worked = heard, now
 			continue
 		}
-		idle++
-		a.idle.rest(idle, now, next)
+		a.idle.rest(worked, now, next)
 	}
 }
 

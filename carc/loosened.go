@@ -14,8 +14,8 @@ type loosened struct {
 	least  units.Duration // round trip without the program's time, where the peer does not say that
 	rtt    float64        // in units.Duration
 	line   float64        // the program's time with a line, in units.Duration; 0 not known
-	took   units.Duration // of the program, that is not in line yet
-	lines  Lines          // and with how many
+	waited units.Duration // a request at the peer
+	served units.Duration // 0: it does not say
 	need   Lines          // v2·RTT
 	delta  Lines
 }
@@ -27,18 +27,23 @@ func newLoosened(o *options, rtt units.Duration) loosened {
 	return loosened{adapts: o.adapts, least: rtt, rtt: float64(rtt)}
 }
 
-// answered takes in a response to so many lines, and whether no other request was under way. Where the peer says how
-// long it had it, round trip and service are known; else the round trip is taken for the shortest.
-func (l *loosened) answered(a *cc.Answer, n Lines, alone bool) {
+// peer takes in how long a request was at the peer, where it says so.
+func (l *loosened) peer(waited, served units.Duration) {
+	if served > 0 {
+		l.waited, l.served = waited, served
+	}
+}
+
+// answered takes in how long the response took to so many lines, and whether no other request was under way. Where the
+// peer says how long it had a request, round trip and service are known; else the round trip is taken for the shortest.
+func (l *loosened) answered(latency units.Duration, n Lines, alone bool) {
 	if !l.adapts {
 		return
 	}
-	rtt, served := a.Latency-a.Waited-a.Served, a.Served
+	rtt, served := latency-l.waited-l.served, l.served
 	if served == 0 {
-		if a.Latency > 0 && a.Latency < l.least {
-			l.least = a.Latency
-		}
-		if rtt, served = l.least, a.Latency-l.least; !alone {
+		l.least = min(l.least, latency)
+		if rtt, served = l.least, latency-l.least; !alone {
 			return
 		}
 	}
@@ -46,27 +51,20 @@ func (l *loosened) answered(a *cc.Answer, n Lines, alone bool) {
 		return
 	}
 	l.rtt += (float64(rtt) - l.rtt) * smoothing
-	l.took, l.lines = served, n
-	l.sample()
+	l.sample(served, n)
 }
 
 // sampled is the least part of a round trip of the program's time that makes a sample (OURS).
 const sampled = 1. / 4
 
-// consumed is that the program took so long with so many lines.
-func (l *loosened) consumed(took units.Duration, n Lines) {
-	l.took += took
-	l.lines += n
-	if l.took >= units.Duration(l.rtt*sampled) {
-		l.sample()
-	}
+// enough says whether so much of the program's time makes a sample.
+func (l *loosened) enough(took units.Duration) bool {
+	return l.adapts && took >= units.Duration(l.rtt*sampled)
 }
 
-// sample is what the program did since the one before.
-func (l *loosened) sample() {
-	took, lines := l.took, l.lines
-	l.took, l.lines = 0, 0
-	if lines == 0 {
+// sample is that the program took so long with so many lines.
+func (l *loosened) sample(took units.Duration, lines Lines) {
+	if lines <= 0 || took <= 0 {
 		return
 	}
 	line := float64(took) / float64(lines)

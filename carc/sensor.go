@@ -29,14 +29,18 @@ func (s State) String() string {
 //
 // From what it finds comes the δ of other memory traffic (formula 2, negative), for all connections alike: an eighth of
 // the credits less for a window in which reads are about to miss, a thirty-second more for one in which they are not. A
-// step is taken when the one before shows: unconsumed is within what it left.
+// step is taken when the one before shows: when what is read came after it. That takes as long as what was unconsumed
+// lasts, which is many windows when the program is slow; steps in each of them swing between all and nothing.
 type Sensor struct {
 	llc, ddio, receives units.Bytes
 	window              units.Duration
 	unconsumed          units.Bytes
 	state               cc.CacheState
-	cut                 int    // of the credits, in cuts
-	version             uint32 // counts changes of state and cut
+	cut                 int         // of the credits, in cuts
+	stepped             bool        // in the window before
+	consumed            units.Bytes // since the beginning
+	shows               units.Bytes // of it, when what is read came after the step
+	version             uint32      // counts windows, and what else makes Granters look
 	adapts              bool
 
 	ends  units.Time // of the window
@@ -232,6 +236,7 @@ func (s *Sensor) grew(bytes units.Bytes, now units.Time) {
 // shrank is that so much was consumed.
 func (s *Sensor) shrank(bytes units.Bytes, now units.Time) {
 	s.pass(now)
+	s.consumed += bytes
 	if s.unconsumed -= bytes; s.unconsumed == 0 && bytes > 0 {
 		s.quiet = now
 	}
@@ -263,6 +268,7 @@ func (s *Sensor) passed(now units.Time) {
 		s.ends = now.Add(s.window)
 		return
 	}
+	s.version++
 	s.look()
 	// Nothing happened in the windows after that one: as many as may matter.
 	for range min(int(now.Sub(s.ends)/s.window), cuts+steady) {
@@ -308,20 +314,18 @@ func (s *Sensor) look() {
 
 // step adapts δ to other memory traffic.
 func (s *Sensor) step(near bool) {
+	if s.stepped { // and senders know by now
+		s.shows = s.consumed + s.unconsumed
+	}
 	cut := s.cut
 	switch {
-	case !s.adapts:
+	case !s.adapts || s.consumed < s.shows:
 	case near && s.state&cc.CacheApproaching != 0:
-		if left := s.llc - s.llc*units.Bytes(s.cut)/cuts; s.unconsumed <= left {
-			cut = min(cut+cutStep, cuts)
-		}
+		s.cut = min(s.cut+cutStep, cuts)
 	case !near && s.state&cc.CacheApproaching == 0:
-		cut = max(cut-1, 0)
+		s.cut = max(s.cut-1, 0)
 	}
-	if cut != s.cut {
-		s.cut = cut
-		s.version++
-	}
+	s.stepped = s.cut != cut
 }
 
 // idles says whether the program waited for data for a tenth of the window.

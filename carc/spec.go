@@ -142,7 +142,7 @@ func (o *options) check(path *cc.Path) error {
 		return fmt.Errorf("line=%v is no power of two", o.line)
 	case o.llc > 0 && o.llc < o.line:
 		return fmt.Errorf("llc=%v is less than a line of %v", o.llc, o.line)
-	case o.ddio > o.llc:
+	case o.llc > 0 && o.ddio > o.llc:
 		return fmt.Errorf("ddio=%v is more than llc=%v", o.ddio, o.llc)
 	case o.llc > 0 && Lines(o.llc/o.line) > MostCredits:
 		return fmt.Errorf("llc=%v has more than %d lines of %v", o.llc, MostCredits, o.line)
@@ -213,4 +213,9 @@ func (e *Endpoint) NewShare(path cc.Path, share Share) (*Gate, *Granter, error) 
 const (
 	mostWeight   = 64
 	mostPriority = 7
+)
+
+var (
+	_ cc.CreditGate    = (*Gate)(nil)
+	_ cc.CreditGranter = (*Granter)(nil)
 )

@@ -14,15 +14,16 @@ type Request struct{ Begun, Done units.Time }
 // Took is its completion time.
 func (q Request) Took() units.Duration { return q.Done.Sub(q.Begun) }
 
-// request makes a connection that sends one message after the other from begin on, each no sooner than the scene's
-// interval after the last.
-func (t *Target) request(r *Run, from, to int, begin units.Time) (*cluster.Conn, error) {
+// request makes a connection that sends one message after the other, each no sooner than the scene's interval after the
+// last.
+func (t *Target) request(r *Run, from, to int) (*cluster.Conn, error) {
 	c, err := r.Cluster.Connect(from, to)
 	if err != nil {
 		return nil, err
 	}
+	var begun units.Time
 	send := func() {
-		begin = r.Net.Now()
+		begun = r.Net.Now()
 		if err := c.Write(t.Message); err != nil {
 			r.Cluster.Errors = append(r.Cluster.Errors, err)
 		}
@@ -32,13 +33,13 @@ func (t *Target) request(r *Run, from, to int, begin units.Time) (*cluster.Conn,
 			r.Cluster.Errors = append(r.Cluster.Errors, fmt.Errorf("scene: a request of %v: %v", t.Message, status))
 			return
 		}
-		r.Requests = append(r.Requests, Request{begin, now})
-		if next := begin.Add(t.Interval); next.After(now) {
+		r.Requests = append(r.Requests, Request{begun, now})
+		if next := begun.Add(t.Interval); next.After(now) {
 			r.Net.At(next, send)
 			return
 		}
 		send()
 	}
-	r.Net.At(begin, send)
+	r.Net.At(0, send)
 	return c, nil
 }
