@@ -57,7 +57,7 @@ var fig2ab = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		sent, reported := r.Cell("sending"), r.Cell("reports")
 		throughput := figure.Bars("throughput", "Both ends on one core, messages of a packet of 4096 B", "goodput (Gb/s)", texts(servedFlows, "%d flows")...)
-		agents := figure.Bars("cpu", "CCP's agent", "busy share of its core (%)", texts(servedFlows, "%d flows")...)
+		agents := figure.Bars("cpu", "CCP's agent: as busy as there are reports, of which many flows make no more here", "busy share of its core (%)", texts(servedFlows, "%d flows")...)
 		for _, way := range sendingWays {
 			var goodputs, shares []float64
 			for _, flows := range servedFlows {
