@@ -20,6 +20,8 @@ type store struct {
 	PerPacket units.Duration // of the hosts' processors
 }
 
+func (s store) String() string { return s.Name }
+
 // stores are table 5's columns, and one more: DCTCP on processors that take half a microsecond for a packet.
 var stores = []store{
 	{Name: "dctcp", Watermark: "dctcp", TCP: true},
@@ -49,12 +51,7 @@ func table5Scene(s experiment.Scale, seed uint64, c store) *scene.Target {
 var table5 = &experiment.Experiment{
 	ID:    "bytetuning/table5",
 	Seeds: oneSeed,
-	Cells: func(experiment.Scale) (cells []experiment.Cell) {
-		for _, s := range stores {
-			cells = append(cells, experiment.Cell{Name: s.Name, Params: s})
-		}
-		return cells
-	},
+	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("%v", stores...) },
 	Run: func(j *experiment.Job) error {
 		c := j.Params.(store)
 		t := table5Scene(j.Scale, j.Seed, c)
