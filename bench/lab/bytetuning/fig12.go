@@ -94,7 +94,9 @@ var fig12 = &experiment.Experiment{
 		for _, percentile := range []string{"p50", "p99"} {
 			v := claims.Value{}
 			for _, i := range fig12Cases(r.Scale) {
-				of := func(name string) float64 { return r.Cell(incastUnder{i, contender{Name: name}}.String()).Values(percentile)[0] }
+				of := func(name string) float64 {
+					return r.Cell(incastUnder{i, contender{Name: name}}.String()).Values(percentile)[0]
+				}
 				v = v.With(i.String(), claims.Number(1-of("bytetuning")/of("experience")))
 				if of("acc") < 0.97*of("bytetuning") {
 					wins++
