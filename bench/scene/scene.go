@@ -148,10 +148,10 @@ func (s *Scene) Path() bytetuning.Path {
 }
 
 // queues are a switch's as a watermark has them.
-func (s *Scene) queues(w bytetuning.Watermark) func(units.BitRate) fabric.Queues {
+func queues(w bytetuning.Watermark, lossless bool) func(units.BitRate) fabric.Queues {
 	var q fabric.Queues
 	q[0] = fabric.Queue{
-		Lossless: !s.Lossy, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
+		Lossless: lossless, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
 		ECN: fabric.ECN{Kmin: w.Kmin, Kmax: w.Kmax, Pmax: float64(w.Pmax) / 100},
 	}
 	return q.At()
@@ -176,7 +176,7 @@ func (t *Target) Start() (*Run, error) {
 	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
 	watermarks := t.watermarks()
 	add := func(i int, name string) *fabric.Switch {
-		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: t.queues(watermarks[i])})
+		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(watermarks[i], !t.Lossy)})
 	}
 	var leaves []*fabric.Switch
 	for i := range t.Leaves {

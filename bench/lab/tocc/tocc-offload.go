@@ -1,6 +1,7 @@
 package tocc
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -170,34 +171,33 @@ func (p offloadRun) simulate(j *experiment.Job) error {
 		return err
 	}
 	zero := n.net.Now()
-	var failed error
 	var long []*cluster.Conn
 	var fct experiment.Values
 	for i := range pairs {
 		for _, short := range []bool{false, true} {
-			w := &writer{net: n.net, bytes: units.MiB, depth: 2, failed: func(err error) { failed = err; n.net.Stop() }, ended: func(_, _ units.Time) {}}
+			w := &cluster.Writer{Bytes: units.MiB, Depth: 2, Ended: func(_, _ units.Time) {}}
 			to := pairs + i
 			if short { // fiftieth of the link's packets, so that what needs no token finds the part of it that tokens leave
 				to = pairs + (i+3)%pairs
-				w.bytes, w.depth, w.every = mouse, 4, pairs*p.Rate.Duration(400*packet)
-				w.ended = func(posted, ended units.Time) {
+				w.Bytes, w.Depth, w.Every = mouse, 4, pairs*p.Rate.Duration(400*packet)
+				w.Ended = func(posted, ended units.Time) {
 					if !posted.Before(zero.Add(begin)) {
 						fct = append(fct, ended.Sub(posted).Seconds())
 					}
 				}
 			}
 			var err error
-			if w.conn, err = n.cluster.Connect(i, to); err != nil {
+			if w.Conn, err = n.cluster.Connect(i, to); err != nil {
 				return err
 			}
-			n.conns = append(n.conns, w.conn)
+			n.conns = append(n.conns, w.Conn)
 			at := zero.Add(units.Duration(n.net.Rand().Int64N(int64(units.Microsecond))))
 			if short {
-				at = at.Add(units.Duration(i) * w.every / pairs)
+				at = at.Add(units.Duration(i) * w.Every / pairs)
 			} else {
-				long = append(long, w.conn)
+				long = append(long, w.Conn)
 			}
-			w.begin(at)
+			w.Begin(at)
 		}
 	}
 	received := func() (bytes uint64) {
@@ -209,11 +209,11 @@ func (p offloadRun) simulate(j *experiment.Job) error {
 	queue := n.net.Switches()[0].Ports()[pairs].RecordQueue(0)
 	var bytes, messages, packets uint64
 	n.net.At(zero.Add(begin), func() { bytes, messages, packets = received(), n.messages(), n.packets() })
-	if err := n.net.Run(zero.Add(until)); err != nil && failed == nil {
-		failed = err
+	if err := n.net.Run(zero.Add(until)); err != nil {
+		return err
 	}
-	if failed != nil {
-		return failed
+	if err := errors.Join(n.cluster.Errors...); err != nil {
+		return err
 	}
 	j.Value("goodput", float64(received()-bytes)*8/(until-begin).Seconds())
 	j.Value("p99 queue", queue.Percentile(99, zero.Add(begin), zero.Add(until)))
