@@ -58,14 +58,15 @@ var fig12 = &experiment.Experiment{
 	Run: func(j *experiment.Job) error {
 		i, c := j.Params.(incastUnder).Incast, j.Params.(incastUnder).Contender
 		t := fig12Scene(j.Scale, j.Seed, i)
-		var w bytetuning.Watermark
-		var err error
-		if c.Tuner == "" {
-			w, err = bytetuning.Baseline(c.Name, t.Path())
-		} else {
+		first := c.Name
+		if c.Tuner != "" {
+			first = "experience"
+		}
+		w, err := bytetuning.Baseline(first, t.Path())
+		if err == nil && c.Tuner != "" {
 			while := fig12Scene(j.Scale, j.Seed, i)
 			while.Settle, while.Period = experiment.At(j.Scale, 10*ms, 2*ms), 2*ms
-			w, err = tune(j.Context(), while, c.Tuner, experiment.At(j.Scale, 40, 20), j.Progress)
+			w, err = tune(j, while, c.Tuner, w, experiment.At(j.Scale, 40, 20))
 		}
 		if err != nil {
 			return err

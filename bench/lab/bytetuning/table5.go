@@ -15,7 +15,8 @@ import (
 // store is Redis over something.
 type store struct {
 	Name      string
-	Watermark string // a baseline; "" is what a tuner finds
+	Watermark string // a baseline, from which Tuner, unless "", begins
+	Tuner     string
 	TCP       bool
 	PerPacket units.Duration // of the hosts' processors
 }
@@ -28,7 +29,7 @@ var stores = []store{
 	{Name: "dctcp, 0.5 µs a packet", Watermark: "dctcp", TCP: true, PerPacket: us / 2},
 	{Name: "experience", Watermark: "experience"},
 	{Name: "manufacturer", Watermark: "manufacturer"},
-	{Name: "bytetuning"},
+	{Name: "bytetuning", Watermark: "experience", Tuner: central},
 }
 
 // table5Scene is 20 clients of ten threads, each of which sets one value of 64 KB after the other. The server's answer is the
@@ -55,14 +56,11 @@ var table5 = &experiment.Experiment{
 	Run: func(j *experiment.Job) error {
 		c := j.Params.(store)
 		t := table5Scene(j.Scale, j.Seed, c)
-		var w bytetuning.Watermark
-		var err error
-		if c.Watermark != "" {
-			w, err = bytetuning.Baseline(c.Watermark, t.Path())
-		} else {
+		w, err := bytetuning.Baseline(c.Watermark, t.Path())
+		if err == nil && c.Tuner != "" {
 			while := table5Scene(j.Scale, j.Seed, c)
 			while.Settle, while.Period = experiment.At(j.Scale, 10*ms, 5*ms), experiment.At(j.Scale, 10*ms, 5*ms)
-			w, err = tune(j.Context(), while, "anneal:tem=0.1,again=false", experiment.At(j.Scale, 100, 20), j.Progress)
+			w, err = tune(j, while, c.Tuner, w, experiment.At(j.Scale, 100, 20))
 		}
 		if err != nil {
 			return err
