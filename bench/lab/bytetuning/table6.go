@@ -20,7 +20,7 @@ var table6 = &experiment.Experiment{
 		m.OneQueue = j.Params == "novoq"
 		if j.Params == "tuned" {
 			var err error
-			if w, err = tuneNIC(j, m, experiment.At(j.Scale, 40, 12)); err != nil {
+			if w, err = tune(j, m, central, m.Default(), experiment.At(j.Scale, 40, 12)); err != nil {
 				return err
 			}
 		}
