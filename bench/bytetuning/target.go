@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 )
 
 const targetHelp = `what to tune: fluid:NxRATE (the model, N flows that begin at RATE, as 8x40G), fabric:SCENE (a simulation
-with our own transport), or live:FLEET.yaml (switches)`
+with our own transport; multihost is a NIC of two hosts), or live:FLEET.yaml (switches)`
 
 // target answers what a text names, what baselines are computed from there, and the baseline to begin with.
 func target(t *tuning) (bytetuning.Target, bytetuning.Path, string, error) {
@@ -31,6 +32,13 @@ func target(t *tuning) (bytetuning.Target, bytetuning.Path, string, error) {
 		}
 		return f, bytetuning.Path{Rate: f.Config.Rate, RTT: f.Config.Delay, MTU: f.Config.Packet}, "dcqcn", nil
 	case "fabric":
+		if rest == "multihost" {
+			if t.telemetry != "" {
+				return nil, bytetuning.Path{}, "", errors.New("--telemetry is for the other fabric targets")
+			}
+			m := scene.MultiHostLab(50)
+			return m, m.Path(), "nvidia", nil
+		}
 		f, err := scene.New(rest)
 		if err != nil {
 			return nil, bytetuning.Path{}, "", err
@@ -44,6 +52,7 @@ func target(t *tuning) (bytetuning.Target, bytetuning.Path, string, error) {
 				return nil, bytetuning.Path{}, "", err
 			}
 			f.Telemetry = source.Compressed(second)
+			f.Period = max(f.Period, 2*f.Telemetry.Period) // two polls
 		}
 		return f, f.Path(), "experience", nil
 	case "live":
@@ -57,7 +66,7 @@ func target(t *tuning) (bytetuning.Target, bytetuning.Path, string, error) {
 		}
 		return live.New(fleet, bytetuning.Traversal(), filepath.Join(t.out, "saved")), bytetuning.Path{}, "", nil
 	}
-	return nil, bytetuning.Path{}, "", fmt.Errorf("no target %q: want fluid:8x40G, live:FLEET.yaml, or fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
+	return nil, bytetuning.Path{}, "", fmt.Errorf("no target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, or fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
 }
 
 // second is how long the telemetry's second is in a simulation: experiments of the paper measure for a second what ours

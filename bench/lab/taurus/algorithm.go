@@ -21,15 +21,13 @@ const (
 
 var algorithms = []algorithm{idctcp, swift, hpcc, bolt}
 
-// control has the parameters of the code that the paper names, where those are not the defaults: Swift's are of Bolt's
-// ns-3 model.
+// control has the parameters of the code that the paper names, where those are not the defaults: Bolt's ns-3 model has
+// both.
 func (a algorithm) control() (cc.Control, error) {
-	text := string(a)
-	if a == swift {
-		text += ":base_target=10us,fs_max=256"
-	}
-	return cc.Parse(text)
+	return cc.Parse(string(a) + parameters[a])
 }
+
+var parameters = map[algorithm]string{swift: ":base_target=10us,fs_max=256", bolt: ":pace=off"}
 
 // dctcpK is DCTCP's threshold for each 100 Gb/s (HPCC's simulator: 30 KB for each 10 Gb/s).
 const dctcpK = 300_000

@@ -18,21 +18,21 @@ import (
 // eventClasses are those of TAURUS's table 3.
 var eventClasses = []cc.Kind{cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.RTT, cc.TX, cc.CST, cc.HOST}
 
-// A framework lets one flow's algorithm hear what happens.
-type framework struct {
+// A deliverer lets one flow's algorithm hear what happens.
+type deliverer struct {
 	name string
 	// start makes it; what it answers lets one event of a class happen.
 	start func(cc.Algorithm) (cause func(cc.Kind), err error)
 }
 
-var frameworks = []framework{{"ccp", startCCP}, {"doca", startPCC}, {"taurus", startTaurus}}
+var deliverers = []deliverer{{"ccp", startCCP}, {"doca", startPCC}, {"taurus", startTaurus}}
 
 // table1: which events reach an algorithm in each framework, that binds all, and of TAURUS's one that binds each alone.
 var table1 = &experiment.Experiment{
 	ID:    "taurus/table1",
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
-		for _, f := range frameworks {
+		for _, f := range deliverers {
 			heard, err := f.hears(cc.Events(eventClasses...))
 			if err != nil {
 				return err
@@ -42,7 +42,7 @@ var table1 = &experiment.Experiment{
 			}
 		}
 		for _, bound := range append([]cc.EventSet{cc.Events(cc.TIMER)}, each(eventClasses)...) {
-			heard, err := frameworks[2].hears(bound)
+			heard, err := deliverers[2].hears(bound)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ var table1 = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		var host claims.Value
-		for _, f := range frameworks {
+		for _, f := range deliverers {
 			host = host.With(f.name, claims.Bool(r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0))
 		}
 		r.Claim("host-only-taurus", host)
@@ -62,12 +62,12 @@ var table1 = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{Name: "events", Title: "Events that reach an algorithm that binds all eight", Header: []string{"event"}}
-		for _, f := range frameworks {
+		for _, f := range deliverers {
 			t.Header = append(t.Header, f.name)
 		}
 		for i, k := range eventClasses {
 			row := []any{k}
-			for _, f := range frameworks {
+			for _, f := range deliverers {
 				row = append(row, map[float64]string{0: "no", 1: "yes"}[r.Values(f.name)[i]])
 			}
 			t.Row(row...)
@@ -91,7 +91,7 @@ func each(kinds []cc.Kind) (sets []cc.EventSet) {
 }
 
 // hears answers which events an algorithm hears that binds some, when one of each class happens.
-func (f framework) hears(bound cc.EventSet) (heard cc.EventSet, err error) {
+func (f deliverer) hears(bound cc.EventSet) (heard cc.EventSet, err error) {
 	cause, err := f.start(&listener{events: bound, first: cc.Decision{Window: mtu}, on: func(ev *cc.Event, _ units.Time) cc.Decision {
 		heard |= cc.Events(ev.Kind)
 		return cc.Decision{Window: mtu}
@@ -121,8 +121,8 @@ func happening(k cc.Kind, f cc.Flow) *cc.Event {
 	return ev
 }
 
-// reports lets events happen to a controller's only flow, each a while after the one before.
-func reports(c cc.Controller, a cc.Algorithm) func(cc.Kind) {
+// reporting lets events happen to a controller's only flow, each a while after the one before.
+func reporting(c cc.Controller, a cc.Algorithm) func(cc.Kind) {
 	now := units.Time(0)
 	f := c.Add(a, now)
 	step := func(k cc.Kind) {
@@ -143,7 +143,7 @@ func startCCP(a cc.Algorithm) (func(cc.Kind), error) {
 	if err != nil {
 		return nil, err
 	}
-	return reports(c, a), nil
+	return reporting(c, a), nil
 }
 
 func startPCC(a cc.Algorithm) (func(cc.Kind), error) {
@@ -151,7 +151,7 @@ func startPCC(a cc.Algorithm) (func(cc.Kind), error) {
 	if err != nil {
 		return nil, err
 	}
-	return reports(c, a), nil
+	return reporting(c, a), nil
 }
 
 // startTaurus lets causes happen in the packet pipeline, by the clock, and on the host.

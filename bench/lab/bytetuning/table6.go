@@ -1,0 +1,77 @@
+package bytetuninglab
+
+import (
+	"github.com/goroce/goroce/bench/lab/claims"
+	"github.com/goroce/goroce/bench/lab/experiment"
+	"github.com/goroce/goroce/bench/lab/figure"
+)
+
+// nics are the table's columns.
+var nics = []string{"novoq", "voq", "tuned"}
+
+// table6: one queue pair to C_2 beside many to C_1.
+var table6 = &experiment.Experiment{
+	ID:    "bytetuning/table6",
+	Seeds: func(s experiment.Scale) int { return experiment.At(s, 3, 1) },
+	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("%s", nics...) },
+	Run: func(j *experiment.Job) error {
+		m := multiHost(j)
+		w := m.Default()
+		m.OneQueue = j.Params == "novoq"
+		if j.Params == "tuned" {
+			var err error
+			if w, err = tune(j, m, central, m.Default(), experiment.At(j.Scale, 40, 12)); err != nil {
+				return err
+			}
+		}
+		r, err := measureNIC(j, m, w)
+		if err != nil {
+			return err
+		}
+		j.Value("A", float64(r.A))
+		j.Value("B", float64(r.B))
+		j.Value("victim", float64(r.Victim))
+		j.Value("pauses", float64(r.Pauses))
+		j.Value("kmin", inCells(w.Kmin))
+		j.Value("kmax", inCells(w.Kmax))
+		j.Value("pmax", float64(w.Pmax))
+		j.Value("alpha", w.Alpha.Float())
+		return nil
+	},
+	Judge: func(r *experiment.Results) {
+		victim, others := claims.Value{}, claims.Value{}
+		for _, name := range nics {
+			c := r.Cell(name)
+			victim = victim.With(name, claims.Number(c.Values("victim").Mean()/1e9))
+			for _, host := range []string{"A", "B"} {
+				others = others.With(name+" "+host, claims.Number(c.Values(host).Mean()/25e9))
+			}
+		}
+		r.Claim("victim-order", victim)
+		if r.Scale == experiment.Full {
+			r.Claim("others-unharmed", others)
+		}
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		t := &figure.Table{Name: "victim", Title: "A NIC of two hosts: goodput in Gb/s; the watermark is the first seed's",
+			Header: []string{"", "no VoQ", "VoQ, default", "VoQ, tuned", "paper: no VoQ", "VoQ", "tuned"}}
+		row := func(what, value string, scale float64, paper ...any) {
+			cells := []any{what}
+			for _, name := range nics {
+				v := r.Cell(name).Values(value)
+				if scale == 1 {
+					v = r.Cell(name).Seeds()[0].Values(value)
+				}
+				cells = append(cells, v.Mean()*scale)
+			}
+			t.Row(append(cells, paper...)...)
+		}
+		row("A to C_1", "A", 1e-9, 25.1, 25.2, 25.2)
+		row("B to C_1", "B", 1e-9, 24.8, 25., 25.)
+		row("B to C_2, 1 QP", "victim", 1e-9, 3.5, 22.6, 41.)
+		for _, v := range []string{"pauses", "kmin", "kmax", "pmax", "alpha"} {
+			row(v, v, 1, "", "", "")
+		}
+		return []figure.Figure{t}
+	},
+}
