@@ -83,6 +83,7 @@ const (
 	// inflated is how much dearer a line is than at its best when reads miss; missed is the part of canaries that does
 	// (OURS).
 	inflated = 1.3
+	outlier  = 2 // times the mean is the most that a cost counts
 	missed   = 0.05
 	// fewest is how many canaries can tell such a part.
 	fewest = 20
@@ -213,7 +214,7 @@ func (s *Sensor) Cost(kind int, bytes units.Bytes, took units.Duration, now unit
 	if c.line == 0 {
 		c.line, c.least, c.last, c.until = line, line, line, now.Add(units.Second)
 	}
-	c.line += (line - c.line) * smoothing
+	c.line += (min(line, outlier*c.line) - c.line) * smoothing // else one in which something else ran counts for all
 	if !c.until.After(now) {
 		c.last, c.least, c.until = c.least, c.line, now.Add(units.Second)
 	}

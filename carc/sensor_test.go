@@ -153,6 +153,24 @@ func TestApproaching(t *testing.T) {
 	}
 }
 
+// A message in which the processor did something else for a millisecond does not make lines dear.
+func TestCostOfAnInterruption(t *testing.T) {
+	s := sensor()
+	now := units.Time(1)
+	s.pass(now)
+	for i := range 100 {
+		windows(s, 1, &now, func(now units.Time) {
+			for range 20 {
+				s.Cost(0, 64, 20*units.Nanosecond, now)
+			}
+			if i%5 == 4 {
+				s.Cost(0, 64, units.Millisecond, now)
+			}
+		})
+		require.Zero(t, s.Flags()&cc.CacheApproaching, "window %d", i)
+	}
+}
+
 // δ of other memory traffic: an eighth less for a window in which reads miss, a thirty-second more for one in which they do
 // not, each when what is read came after the step before.
 func TestCut(t *testing.T) {
