@@ -206,7 +206,7 @@ func (b *testbed) crossing(from, to units.Duration) error {
 		}
 	}
 	b.at(from, func() {
-		for range 2 {
+		for range 48 { // 3 MiB: more than queues
 			b.note(conn.Write(64 * units.KiB))
 		}
 	})
