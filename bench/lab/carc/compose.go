@@ -56,9 +56,11 @@ type course struct {
 	good  *fabric.Series // what is delivered
 	eaten *fabric.Series // what the program consumes
 	algs  []cc.Algorithm
-	gran  []cc.Granter
 	gate  []cc.Gate
 	paths cc.Path
+
+	watch   func() // is called when the network is there; nil is nothing
+	classes [2]*fabric.Series
 }
 
 const (
@@ -190,6 +192,9 @@ func (c *course) run() error {
 		}
 	}
 	c.good, c.eaten = b.goodput(c.bin(), all...), b.consumption(c.bin(), all...)
+	if c.watch != nil {
+		c.watch()
+	}
 	if err := b.run(c.whole); err != nil {
 		return err
 	}
@@ -234,16 +239,17 @@ func (c *course) variation(rate *fabric.Series) (worst float64) {
 	return worst
 }
 
-// settling is how long after a step goodput is outside 20 % of its phase's mean, the longest.
+// settling is how long after a step goodput, the mean of five bins, is outside 20 % of its phase's mean, the longest.
 func (c *course) settling() (longest units.Duration) {
+	const smooth = 5
 	for i, p := range phases {
 		mean := c.steady(c.good, i).Mean()
 		from, until := c.bed.zero.Add(c.moment(p.from)), c.bed.zero.Add(c.moment(p.until))
 		for k, at := range c.good.Times {
-			if at.Add(-c.bin()).Before(from) || at.After(until) {
+			if k < smooth || at.Add(-smooth*c.bin()).Before(from) || at.After(until) {
 				continue
 			}
-			if math.Abs(c.good.Values[k]/mean-1) > 0.2 {
+			if v := experiment.Values(c.good.Values[k+1-smooth : k+1]).Mean(); math.Abs(v/mean-1) > 0.2 {
 				longest = max(longest, at.Sub(from))
 			}
 		}

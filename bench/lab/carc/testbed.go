@@ -34,12 +34,12 @@ type testbed struct {
 	compute  func(host int, now units.Time) (cc.Controller, error)
 	response units.Bytes // of the program to each message; 0 none
 
-	v2    units.BitRate   // of the program, when it finds all in the cache
-	miss  units.Duration  // what a line that it does not find costs it besides
-	cache *hostmodel.Host // nil: it finds all
-	order hostmodel.Order // of receive buffers
-	start []units.Time    // of each sender, from zero; nil: at once
-	cross units.BitRate   // what one more host may send to the same one, into memory that nobody reads
+	v2    units.BitRate                   // of the program, when it finds all in the cache
+	miss  units.Duration                  // what a line that it does not find costs it besides
+	cache *hostmodel.Host                 // nil: it finds all
+	order hostmodel.Order                 // of receive buffers
+	start func(sender int) units.Duration // after zero; nil: at once
+	cross units.BitRate                   // what one more host may send to the same one, into memory that nobody reads
 
 	net                 *fabric.Network
 	cl                  *cluster.Cluster
@@ -187,7 +187,7 @@ func (b *testbed) build() (err error) {
 	for i, t := range b.conns {
 		at := b.zero
 		if b.start != nil {
-			at = at.Add(units.Duration(b.start[i]))
+			at = at.Add(b.start(i))
 		}
 		b.net.At(at, func() {
 			for range b.deep {
