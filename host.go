@@ -15,6 +15,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/nicoffload/driver"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/packet/pcap"
 	"github.com/goroce/goroce/transport"
@@ -51,6 +52,12 @@ type Options struct {
 	Wrap func(queue int, p packet.Port) packet.Port
 	// Seed begins the random numbers (keys, PSNs); 0 takes them from the system.
 	Seed uint64
+	// Offload names the driver of nicoffload/driver behind which congestion control runs; "" and "off" are in line.
+	// A program that says "process" begins its main with process.BeChild.
+	Offload string
+	// AgentCores are the processors to pin the agents of an Offload to, those of the endpoints in turn; -1 is wherever
+	// Linux puts one. Endpoints with the same one share a thread. Without any each agent is polled by its endpoint's core.
+	AgentCores []int
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed.
 	NewAlgorithm func() cc.Algorithm
 	// Log gets what an operator should know; nil discards it.
@@ -62,6 +69,8 @@ type Host struct {
 	device    *dpdk.Device
 	addrs     []netip.Prefix
 	workers   []*worker
+	offloads  []*driver.Offload // of the endpoints; none is in line
+	agents    []*agentCore
 	log       *slog.Logger
 	seed      uint64
 	pcap      io.Closer
@@ -115,6 +124,9 @@ func (h *Host) start(o Options) error {
 	if n := h.device.Queues(); n < o.Queues {
 		o.Log.Info("port has fewer queues than asked", "port", h.device.Info().Name, "asked", o.Queues, "has", n)
 	}
+	if err := h.offload(o); err != nil {
+		return err
+	}
 	stats, _ := h.device.Stats() // the size of the pool is there also when a driver has no counters
 	for i := range h.device.Queues() {
 		var port packet.Port = h.device.Queue(i)
@@ -130,7 +142,7 @@ func (h *Host) start(o Options) error {
 		ep, err := transport.New(transport.Config{
 			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN, Seed: o.Seed + uint64(i),
 			FirstQPN: firstQPN(i, h.device.Queues(), o.Seed), QPNStep: uint32(h.device.Queues()), NewAlgorithm: o.NewAlgorithm,
-			MaxHeld: max(1, stats.Buffers/2/h.device.Queues()),
+			MaxHeld: max(1, stats.Buffers/2/h.device.Queues()), Controller: h.controller(i),
 		}, processClock().Now())
 		if err != nil {
 			return err
@@ -145,7 +157,7 @@ func (h *Host) start(o Options) error {
 		}
 		h.workers = append(h.workers, w)
 	}
-	return nil
+	return h.startAgents(o)
 }
 
 // firstQPN gives each of n endpoints its own residue of the queue pair numbers. They begin elsewhere
@@ -169,7 +181,7 @@ func (h *Host) Close() error {
 		for _, w := range h.workers {
 			w.stop()
 		}
-		var errs []error
+		errs := h.stopAgents()
 		if h.device != nil {
 			errs = append(errs, h.device.Close())
 		}

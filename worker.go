@@ -30,23 +30,29 @@ type program struct {
 
 func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
 	w := &worker{ep: ep, idle: idle, mailbox: make(chan func(*transport.Endpoint), mailboxDepth), ended: make(chan struct{})}
+	return w, onCore(core, w.ended, w.poll)
+}
+
+// onCore starts the life of a core: a locked goroutine, which closes ended.
+func onCore(core int, ended chan struct{}, life func()) error {
 	started := make(chan error)
 	go func() {
-		defer close(w.ended)
+		defer close(ended)
 		release, err := dpdk.Register(core)
 		started <- err
 		if err != nil {
 			return
 		}
 		defer release()
-		w.poll()
+		life()
 	}()
-	return w, <-started
+	return <-started
 }
 
 // poll is the life of a polling core.
 func (w *worker) poll() {
-	clock, idle, activity := processClock(), 0, uint64(0)
+	clock, activity := processClock(), uint64(0)
+	worked := clock.Now()
 	w.idle.prepare()
 	w.ep.OnRound(w.step)
 	for !w.halt.Load() {
@@ -62,11 +68,10 @@ func (w *worker) poll() {
 			activity, busy = a, true
 		}
 		if busy || !next.After(now) {
-			idle = 0
+			worked = now
 			continue
 		}
-		idle++
-		w.idle.rest(idle, now, next)
+		w.idle.rest(worked, now, next)
 	}
 	w.open()
 	for _, p := range w.programs {

@@ -1,6 +1,7 @@
 package cc
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/goroce/goroce/units"
@@ -12,12 +13,16 @@ import (
 // have both, for gates are independent of each other and none does anything before all agree. The
 // transport carries Notices without knowing what they mean, and says which packets leave and arrive.
 
+// A Gate and a Granter speak of tokens, by RTS and TOKEN, unless they are a [CreditGate] and a [CreditGranter]; [AllOf]
+// makes one Gate of several.
+
 // Gate is the sender's half. All numbers of bytes are payload of SENDs and WRITEs: nobody admits READs.
 // It does no I/O, reads no clock but now, and allocates nothing.
 type Gate interface {
 	// Posted says that a message of so many bytes was posted. What waits includes it.
 	Posted(bytes units.Bytes, b Backlog, now units.Time)
-	// Ready says whether the packet may leave. It changes nothing.
+	// Ready says whether the packet may leave. It changes nothing, but that a Gate may note that it said no: Next is looked
+	// at then.
 	Ready(p *Outgoing, now units.Time) bool
 	// Took says that the packet leaves, and answers what to put on it. What waits includes it still.
 	Took(p *Outgoing, now units.Time) Marks
@@ -64,6 +69,40 @@ type Granter interface {
 	Attach(r Reporter)
 	Decide(d Decision, now units.Time)
 }
+
+// CreditGate is a Gate that lets messages go on credits for lines of its receiver's cache: its Notices are CREDITs. What it
+// hears of an older one, that came late, is nothing; but one that returns more than was taken is ErrForged.
+type CreditGate interface {
+	Gate
+	// Terms is what it would agree to. Lines is 0.
+	Terms() CreditTerms
+	// Agree says, before anything else, what was agreed. Lines is what the peer's Granter gives at first.
+	Agree(t CreditTerms)
+	// Answered says that the program has the response to a message of so many bytes.
+	Answered(bytes units.Bytes, now units.Time)
+}
+
+// CreditGranter is the Granter of a CreditGate. What it has to say waits for no turn: it is asked to Emit at Next, and before
+// whenever a packet leaves that has room for it. Then false is that there is nothing new.
+type CreditGranter interface {
+	Granter
+	// Terms is what it would agree to.
+	Terms() CreditTerms
+	// Agree says, before anything else but Attach, what was agreed. Lines is its own.
+	Agree(t CreditTerms)
+	// Delivered says that a message of so many bytes is here, whole; completes, that the program gets a completion of it.
+	Delivered(bytes units.Bytes, completes bool, now units.Time)
+}
+
+// CreditTerms is what a CreditGate and its CreditGranter must agree on.
+type CreditTerms struct {
+	Line      units.Bytes // of the cache: what a credit is for; a power of two
+	Lines     uint32      // how many may be unconsumed at once, at first
+	Responses bool        // a response returns the credits of its request
+}
+
+// ErrForged is that a peer returns credits which were never taken.
+var ErrForged = errors.New("cc: more credits are returned than were taken")
 
 // Ranks is how many ranks Granters have.
 const Ranks = 8
@@ -209,6 +248,9 @@ type Notice struct {
 	Returned uint64
 	// Cache is, in a CREDIT, how the receiver's cache fares.
 	Cache CacheState
+	// Waited and Served are, in a CREDIT, how long the newest message that the program is done with waited for it, and how
+	// long it took; 0 is not known.
+	Waited, Served units.Duration
 
 	// Congested says that a switch marked the Notice. Of one that was heard.
 	Congested bool

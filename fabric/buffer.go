@@ -33,6 +33,9 @@ func (s *Switch) admit(in *Port, q *queue, f *frame) bool {
 		in.ask(f.prio)
 		return true
 	}
+	if c.Lossless && c.Egress > 0 && float64(q.bytes+size) > c.Egress*float64(s.shared-s.used) {
+		return false
+	}
 	g.held += size
 	s.used += grows
 	s.store(in, f)

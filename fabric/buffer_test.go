@@ -37,6 +37,36 @@ func TestDynamicThreshold(t *testing.T) {
 	}
 }
 
+// A lossless queue that may hold 8 times what is free has 8/9 of the buffer, where k senders with α are paused when they hold
+// kα/(1+kα) of it: from 9 senders with α 1 on the queue loses frames though the buffer has room (ByteTuning, case II). A
+// smaller α pauses before.
+func TestEgressThreshold(t *testing.T) {
+	const buffer, headroom = 2_000_000, 50_000
+	for _, c := range []struct {
+		alpha   float64
+		senders int
+		lost    bool
+	}{{1, 2, false}, {1, 6, false}, {1, 12, true}, {1, 24, true}, {1. / 16, 24, false}} {
+		qs := fabric.Queues{{Lossless: true, Alpha: c.alpha, Egress: 8, Headroom: headroom}}
+		kept := units.Bytes(c.senders+1) * headroom
+		n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{TxDepth: 8}, Switch: fabric.SwitchConfig{Buffer: buffer + kept, Queues: qs.At()}},
+			c.senders+1, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+		for i := range c.senders {
+			openloop.Put(n, n.Host(i), backlog(openloop.Frame{Len: 1082, Dst: c.senders}, 0), nil)
+		}
+		openloop.Put(n, n.Host(c.senders), nil, nil)
+		run(t, n, units.Millisecond)
+		var refused uint64
+		for _, p := range n.Switches()[0].Ports() {
+			refused += p.QueueStats(0).Refused
+		}
+		st := n.Switches()[0].Ports()[c.senders].QueueStats(0)
+		assert.Equal(t, st.Dropped, refused)
+		assert.Equal(t, c.lost, st.Dropped > 0, "alpha %v, %d senders", c.alpha, c.senders)
+		assert.Less(t, n.Switches()[0].Stats().Fullest, units.Bytes(buffer))
+	}
+}
+
 // burst sends frames so fast into the switch that they are there at once, and answers what the queue
 // of the receiver did with them.
 func burst(t *testing.T, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network, fabric.QueueStats, []openloop.Arrival) {

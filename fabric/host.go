@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
@@ -35,6 +36,8 @@ type HostConfig struct {
 	DataClasses int
 	// Memory, when not nil, is told of every byte the NIC writes and reads.
 	Memory Memory
+	// Congested, when not nil, has the NIC mark what comes in while it is true, as hostCC does.
+	Congested func() bool
 }
 
 // CPU is the time a host's processor takes. It works on one thing at a time.
@@ -275,6 +278,9 @@ func (c *NIC) receive(f *frame) {
 		c.stats.NoBuffer++
 		c.net.drop(f)
 		return
+	}
+	if h.config.Congested != nil && f.ecn != wire.ECNNotECT && h.config.Congested() {
+		f.mark()
 	}
 	ready = ready.Add(h.config.RxDelay)
 	if h.config.Jitter != nil {

@@ -55,6 +55,9 @@ func (p *Port) sayPause(prio uint8, wait units.Duration) {
 func (p *Port) heed(f *frame) {
 	prio, wait := f.prio, f.wait
 	p.net.release(f)
+	if p.sw != nil && p.sw.config.IgnorePauses {
+		return
+	}
 	obey := func() {
 		now := p.net.now
 		q := &p.queues[prio]

@@ -143,3 +143,24 @@ func TestPauseStormOfASwitch(t *testing.T) {
 	run(t, n, 10*units.Microsecond)
 	assert.Greater(t, paused.Sent, before+20)
 }
+
+// A switch without PFC sends on when it is asked to pause, and the one that asked loses what its headroom does not take.
+func TestIgnorePauses(t *testing.T) {
+	for _, ignore := range []bool{false, true} {
+		qs := fabric.Queues{{Lossless: true, Limit: 20_000, Headroom: 100_000}}
+		n := fabric.New(fabric.Config{Seed: 1})
+		spine := n.AddSwitch("spine", fabric.SwitchConfig{IgnorePauses: ignore})
+		leaf := n.AddSwitch("leaf", fabric.SwitchConfig{Buffer: units.MiB, Queues: qs.At()})
+		n.Connect(n.AddHost(fabric.HostConfig{}), spine, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+		n.Connect(spine, leaf, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+		n.Connect(n.AddHost(fabric.HostConfig{}), leaf, fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond})
+		require.NoError(t, n.Build())
+		openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1082, Dst: 1}, 0), nil)
+		openloop.Put(n, n.Host(1), nil, nil)
+		run(t, n, 200*units.Microsecond)
+		from := leaf.Ports()[0].QueueStats(0)
+		assert.NotZero(t, from.PausesSent)
+		assert.Equal(t, ignore, from.Refused > 0)
+		assert.Equal(t, ignore, spine.Ports()[1].QueueStats(0).PausesHeard == 0)
+	}
+}

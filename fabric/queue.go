@@ -23,6 +23,10 @@ type Queue struct {
 	// Limit is a fixed limit: the length of a lossy queue, or what a lossless one may hold from one
 	// port until it is paused (XOFF). 0 means none.
 	Limit units.Bytes
+	// Egress is the share of the free shared buffer that a lossless queue may hold in all, whoever sent it: the
+	// threshold of its egress port, as Broadcom's chips have it. What exceeds it is dropped, and nobody is paused,
+	// but for frames that go into headroom. 0 means no such limit.
+	Egress float64
 	// Resume is how far what a port's frames take must sink below the threshold before it goes on
 	// (XON).
 	Resume units.Bytes
@@ -83,7 +87,7 @@ func (e *ECN) probability(length units.Bytes) float64 {
 
 func (q *Queue) validate() error {
 	switch {
-	case q.Alpha < 0 || q.Limit < 0 || q.Headroom < 0 || q.Reserve < 0 || q.Resume < 0 || q.Trim < 0 || q.SelectiveDrop < 0:
+	case q.Alpha < 0 || q.Egress < 0 || q.Limit < 0 || q.Headroom < 0 || q.Reserve < 0 || q.Resume < 0 || q.Trim < 0 || q.SelectiveDrop < 0:
 		return fmt.Errorf("a negative threshold in %+v", *q)
 	case q.Weight < 0 || q.Level < 0 || q.Burst < 0 || q.Group < 0:
 		return fmt.Errorf("a negative level, weight, burst or group in %+v", *q)
@@ -147,8 +151,9 @@ type queue struct {
 type QueueStats struct {
 	Frames, Bytes uint64 // that left; bytes with check sequence, without preamble and gap
 	Marked        uint64
-	Dropped       uint64 // no room: lossy threshold, buffer full, headroom exceeded
+	Dropped       uint64 // no room: lossy threshold, buffer full, headroom or egress threshold exceeded
 	DroppedBytes  uint64
+	Refused       uint64 // frames that came in by this port and were Dropped, in whatever queue
 	Selected      uint64 // dropped because not ECN capable
 	Trimmed       uint64
 	Congested     uint64 // by Bolt: packets that found a queue, and none before

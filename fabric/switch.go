@@ -15,6 +15,8 @@ type SwitchConfig struct {
 	Delay units.Duration
 	// Queues answers the queues of a port by its rate. Nil: lossy ones in strict priority.
 	Queues func(rate units.BitRate) Queues
+	// IgnorePauses makes the switch send on whatever pause frames ask of it, as one without PFC does.
+	IgnorePauses bool
 	// INT makes the switch stamp the records that packets have room for, when they leave.
 	INT bool
 }
@@ -142,6 +144,7 @@ func (s *Switch) take(in, out *Port, q *queue, f *frame) {
 	if !s.admit(in, q, f) {
 		q.stats.Dropped++
 		q.stats.DroppedBytes += uint64(f.size)
+		in.queues[f.prio].stats.Refused++
 		s.net.drop(f)
 		return
 	}

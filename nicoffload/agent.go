@@ -239,6 +239,9 @@ func (a *Agent) Snapshot(h Handle) (cc.Snapshot, bool) {
 // Counters answers what went through.
 func (a *Agent) Counters() AgentCounters { return a.counters }
 
+// Activity counts messages: a Poll that did not change it found none.
+func (a *Agent) Activity() uint64 { return a.counters.Messages }
+
 // Stretch answers by how much periods are longer than configured, 1 when they are not.
 func (a *Agent) Stretch() int { return a.msg.pressure.stretch }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/cc/eventlog"
 	"github.com/goroce/goroce/units"
 )
 
@@ -368,11 +369,11 @@ func TestAgentDoesNotAllocate(t *testing.T) {
 	for range 8 {
 		c.Add(algorithm(t, "swift"), 0)
 	}
-	s := &stream{Rand: rand.New(rand.NewPCG(1, 2))}
+	s := eventlog.New(3, rand.New(rand.NewPCG(1, 2)))
 	now := units.Time(0)
 	assert.Zero(t, testing.AllocsPerRun(5000, func() {
 		now = now.Add(units.Microsecond / 2)
-		ev := s.next(cc.Flow(s.IntN(3)), now)
+		ev := s.Next(cc.Flow(s.IntN(3)), now)
 		c.Report(ev, now)
 		c.Poll(now)
 		for f, some := c.Changed(); some; f, some = c.Changed() {

@@ -39,6 +39,7 @@ type Controller struct {
 	alone    bool
 	listenAt units.Time
 	event    cc.Event
+	result   Result
 	last     units.Time // that was told
 	news     bool       // something happened since the last Poll
 	next     units.Time // what it answered
@@ -79,34 +80,53 @@ func NewController(c ControllerConfig) (*Controller, error) {
 	return &Controller{config: c, path: c.Datapath, news: true}, nil
 }
 
+// NewOver makes a Controller over a device, of which path and device are the two sides, and an agent of this process.
+// With split the agent is answered, for another core to poll; else the Controller polls it. The agent's Device and
+// Adopt, and the Controller's Datapath, Roster and Agent, are set here.
+func NewOver(path Datapath, device Device, agent AgentConfig, c ControllerConfig, split bool, now units.Time) (*Controller, *Agent, error) {
+	roster := NewRoster()
+	agent.Device, agent.Adopt = device, roster.Adopt
+	a, err := NewAgent(agent, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Datapath, c.Roster, c.Agent = path, roster, nil
+	if !split {
+		c.Agent = a
+	}
+	controller, err := NewController(c)
+	if err != nil || !split {
+		return controller, nil, err
+	}
+	return controller, a, nil
+}
+
 // NewShared makes a Controller with all behind it on the polling core: a soft NIC, an agent, and between
-// them nothing, or some distance if it is not nil. The agent's Device, Adopt and Aggregation are set here.
+// them nothing, or some distance if it is not nil. The agent has the NIC's Aggregation.
 func NewShared(nic Config, agent AgentConfig, distance *PCIe, now units.Time) (*Controller, error) {
 	n, err := NewNIC(nic, now)
 	if err != nil {
 		return nil, err
 	}
-	roster := NewRoster()
-	agent.Device, agent.Adopt, agent.Aggregation = n, roster.Adopt, &nic.Aggregation
+	var device Device = n
 	if distance != nil {
-		if agent.Device, err = NewDistant(n, *distance); err != nil {
+		if device, err = NewDistant(n, *distance); err != nil {
 			return nil, err
 		}
 	}
-	a, err := NewAgent(agent, now)
-	if err != nil {
-		return nil, err
-	}
-	return NewController(ControllerConfig{Datapath: n, Roster: roster, Agent: a})
+	agent.Aggregation = &nic.Aggregation
+	c, _, err := NewOver(n, device, agent, ControllerConfig{Silence: -1}, false, now) // it cannot be silent
+	return c, err
 }
 
-// NewSplit makes a Controller and its agent, for another core to poll, with a Link between them.
+// NewSplit makes a Controller and its agent, for another core to poll, with a Link between them. The agent has the
+// NIC's Aggregation.
 func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time) (*Controller, *Agent, error) {
 	n, err := NewNIC(nic, now)
 	if err != nil {
 		return nil, nil, err
 	}
-	link, roster := NewLink(), NewRoster()
+	link := NewLink()
 	board, err := link.Board(n)
 	if err != nil {
 		return nil, nil, err
@@ -115,14 +135,8 @@ func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time)
 	if err != nil {
 		return nil, nil, err
 	}
-	agent.Device, agent.Adopt, agent.Aggregation = host, roster.Adopt, &nic.Aggregation
-	a, err := NewAgent(agent, now)
-	if err != nil {
-		return nil, nil, err
-	}
-	c.Datapath, c.Roster, c.Agent = board, roster, nil
-	controller, err := NewController(c)
-	return controller, a, err
+	agent.Aggregation = &nic.Aggregation
+	return NewOver(board, host, agent, c, true, now)
 }
 
 // Add implements cc.Controller. The algorithm is the agent's from then on.
@@ -212,10 +226,10 @@ func (c *Controller) poll(now units.Time) units.Time {
 	if c.config.Agent != nil {
 		next = units.Earlier(next, c.config.Agent.Poll(now))
 	}
-	for r, some := c.path.Result(); some; r, some = c.path.Result() {
-		c.hear(&r)
+	for c.path.Result(&c.result) {
+		c.hear(&c.result)
 	}
-	if c.config.Agent != nil || c.config.Silence < 0 {
+	if c.config.Silence < 0 {
 		return next
 	}
 	return units.Earlier(next, c.listen(now))

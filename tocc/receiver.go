@@ -28,6 +28,7 @@ type Receiver struct {
 	patience patience    // until a TOKEN is said again: progress is data, or an RTS with news
 	timed    units.Bytes // the limit whose loop is measured; 0 none is
 	timedAt  units.Time  // when it was granted
+	lull     lull
 
 	control control
 	shared  *schedule
@@ -51,7 +52,7 @@ func (r *Receiver) Window() units.Bytes { return r.window }
 
 // Arrived implements cc.Granter.
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
-	r.patience.from = now
+	r.patience.from, r.lull = now, lull{}
 	before := r.demand
 	if !a.Again { // else it counted when it came first
 		r.arrived(a)
@@ -124,6 +125,9 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		r.unseen = r.unsch
 	}
 	if spent >= r.told && waste >= r.waste {
+		if waste > r.waste {
+			r.lull.discarded(r.patience.least, now)
+		}
 		r.told, r.waste = spent, waste
 		r.open = n.Flags&cc.NoticeEnds == 0
 		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
@@ -168,6 +172,9 @@ func (r *Receiver) grants() bool {
 	return r.whole() && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
 }
 
+// from is when a token may go that is granted.
+func (r *Receiver) from(now units.Time) units.Time { return max(r.control.from(now), r.lull.over) }
+
 // waiting says whether the receiver waits to hear of the sender.
 func (r *Receiver) waiting() bool { return r.limit > r.spent || r.unseen > 0 && r.wants() > 0 }
 
@@ -202,7 +209,7 @@ func (r *Receiver) schedule(now units.Time) {
 		r.next = sooner(r.next, r.retellAt(now))
 	}
 	if r.grants() {
-		r.next = sooner(r.next, r.control.from(now))
+		r.next = sooner(r.next, r.from(now))
 	}
 	if r.waiting() {
 		r.next = sooner(r.next, r.patience.until())
@@ -221,7 +228,7 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 	case r.control.probes(now):
 		n.Flags = cc.NoticeAsks
 		r.control.asked(r.seq+1, now)
-	case r.grants() && !r.control.from(now).After(now):
+	case r.grants() && !r.from(now).After(now):
 		r.grant(&n, now)
 	case r.retell && !r.retellAt(now).After(now):
 		r.patience.doubt = true

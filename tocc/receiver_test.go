@@ -384,3 +384,30 @@ func TestWholeTokens(t *testing.T) {
 	assert.Equal(t, r.demand, r.limit)
 	assert.Equal(t, 200*units.Bytes(1024)+65800+8192-1024-1024, r.limit, "what the last packet that asked knew of")
 }
+
+// A sender that cannot send discards its tokens and says so: it gets them ever more slowly, until data comes.
+func TestLull(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
+	now, spent := units.Time(1), units.Bytes(0)
+	waits := func() units.Duration {
+		n := rts(spent+60*pkt, spent)
+		n.Discarded = uint32(spent)
+		require.NoError(t, r.Hear(n, now))
+		begun := now
+		require.NotZero(t, r.Next())
+		now = max(now, r.Next())
+		tokens := grants(r, now)
+		require.Len(t, tokens, 43)
+		spent += 43 * pkt
+		return now.Sub(begun)
+	}
+	for i := range sureOfLull + 1 {
+		require.Zero(t, waits(), "RTS %d", i)
+	}
+	for wait := 50 * us; wait < mostPatience; wait *= 2 {
+		require.Equal(t, wait, waits())
+	}
+	require.Equal(t, mostPatience, waits())
+	arrive(r, 1, 0, now)
+	require.Zero(t, waits())
+}

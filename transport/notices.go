@@ -7,10 +7,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Notices of gates and granters as frames: RTS and TOKEN (docs/wire.md).
+// Notices of gates and granters as frames: RTS and TOKEN (docs/wire.md); CREDIT is in credits.go.
 
-// sendRTS sends what the gate has to say. It answers false when the port has no room.
-func (qp *QueuePair) sendRTS() bool {
+// sendGateNotice sends what the gate has to say. It answers false when the port has no room.
+func (qp *QueuePair) sendGateNotice() bool {
 	e, a := qp.ep, qp.adm
 	class, b, behind := packet.ClassAck, e.frame(packet.ClassAck), e.frame(qp.class)
 	if b == nil || behind == nil {
@@ -18,6 +18,12 @@ func (qp *QueuePair) sendRTS() bool {
 	}
 	n, some := a.gate.Emit(qp.backlog(), e.now)
 	if !some {
+		qp.setTimer()
+		return true
+	}
+	if n.Kind == cc.NoticeCredit {
+		qp.buildCredit(b, &n, qp.req.sndNxt)
+		e.counters.CreditsAsked++
 		qp.setTimer()
 		return true
 	}

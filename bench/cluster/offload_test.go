@@ -15,16 +15,21 @@ import (
 	"github.com/goroce/goroce/nicoffload/ccp"
 	"github.com/goroce/goroce/nicoffload/pcc"
 	"github.com/goroce/goroce/prioplus"
+	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
 
 // incast is four flows of 2 MB that begin at once and end at one host: when each is done, and the
 // controllers of the hosts.
-func incast(t *testing.T, control func(from, to, n int) cc.Control, queue fabric.Queue, controller func() (cc.Controller, error)) (done []units.Duration, controllers []cc.Controller) {
+func incast(t *testing.T, control func(from, to, n int) cc.Control, queue fabric.Queue, tokens *tocc.Spec, controller func() (cc.Controller, error)) (done []units.Duration, controllers []cc.Controller) {
 	queues := fabric.Queues{queue}
+	queues[tokenQueue] = fabric.Queue{Share: 0.04, Burst: 2, ECN: fabric.ECN{Kmin: 200, Kmax: 800, Pmax: 1}}
 	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 3}, Switch: fabric.SwitchConfig{Queues: queues.At(), INT: true}}, 5,
 		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 	c := cluster.Config{ControlOf: control, TrafficClass: 2, AnswerClass: 0xe0}
+	if tokens != nil {
+		c.Selective, c.Admit = true, func(_, _, _ int, path cc.Path) (cc.Gate, cc.Granter, error) { return tokens.New(path) }
+	}
 	if controller != nil {
 		c.Controller = func(int, units.Time) (cc.Controller, error) {
 			k, err := controller()
@@ -48,6 +53,9 @@ func incast(t *testing.T, control func(from, to, n int) cc.Control, queue fabric
 	require.Len(t, done, 4)
 	return done, controllers
 }
+
+// tokenQueue is that of tocc's token_dscp.
+const tokenQueue = 5
 
 // marking is a queue that marks by a step.
 var marking = fabric.Queue{ECN: fabric.ECN{Kmin: 80_000, Kmax: 80_000, Pmax: 1}}
@@ -82,9 +90,9 @@ func TestOffloaded(t *testing.T) {
 			if name == "bolt" {
 				queue = fabric.Queue{Bolt: cluster.Bolt(1024)}
 			}
-			native, _ := incast(t, control, queue, nil)
+			native, _ := incast(t, control, queue, nil, nil)
 			shared := func(agg nicoffload.Aggregation, distance *nicoffload.PCIe) []units.Duration {
-				done, controllers := incast(t, control, queue, func() (cc.Controller, error) {
+				done, controllers := incast(t, control, queue, nil, func() (cc.Controller, error) {
 					return nicoffload.NewShared(nicoffload.Config{Aggregation: agg}, nicoffload.AgentConfig{}, distance, 0)
 				})
 				for _, c := range controllers[:4] {
@@ -101,6 +109,34 @@ func TestOffloaded(t *testing.T) {
 			if name != "dcqcn" { // whose flows have 6 cuts each when CNPs are up to 3 µs late, and 10 when they are 5 µs late
 				assert.Greater(t, float64(far[3]), 0.85*float64(native[3]))
 			}
+		})
+	}
+}
+
+// Token CC is a flow of its own, which the device carries as any other: tokens are sent and used by the NIC, and the
+// agent says how many may be under way.
+func TestTokenCCOffloaded(t *testing.T) {
+	open, err := cc.Parse("fixed:window=1GB")
+	require.NoError(t, err)
+	for _, control := range []string{"dcqcn", "dctcp", "swift"} {
+		t.Run(control, func(t *testing.T) {
+			spec, err := tocc.Parse("k=2048B,cc=" + control)
+			require.NoError(t, err)
+			native, _ := incast(t, all(open), marking, &spec, nil)
+			offloaded := func(agg nicoffload.Aggregation, distance *nicoffload.PCIe) []units.Duration {
+				done, controllers := incast(t, all(open), marking, &spec, func() (cc.Controller, error) {
+					return nicoffload.NewShared(nicoffload.Config{Aggregation: agg}, nicoffload.AgentConfig{}, distance, 0)
+				})
+				n := controllers[4].(*nicoffload.Controller).Agent().Counters() // of the receiver
+				assert.NotZero(t, n.Events)
+				assert.NotZero(t, n.Results)
+				assert.Zero(t, n.Malformed+n.Backwards+n.Unbound+n.Unknown)
+				return done
+			}
+			assert.Equal(t, native, offloaded(nicoffload.Immediate, nil))
+			far := offloaded(nicoffload.DefaultAggregation, &nicoffload.TypicalPCIe)
+			t.Logf("in line %v, far %v", native, far)
+			assert.InEpsilon(t, float64(native[3]), float64(far[3]), 0.05)
 		})
 	}
 }
@@ -122,7 +158,7 @@ func TestBaselinesOfOffload(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			done, _ := incast(t, all(c.control), marking, c.make)
+			done, _ := incast(t, all(c.control), marking, nil, c.make)
 			t.Log(fmt.Sprint(done))
 			assert.Less(t, done[3], 3*units.Millisecond, "0.7 ms are the line's")
 		})

@@ -164,6 +164,9 @@ func (c *console) end(x *session) {
 		fmt.Fprintf(c.out, ", lost messages %d", lost)
 	}
 	fmt.Fprintln(c.out)
+	if o := x.offload(); o != nil {
+		fmt.Fprintf(c.out, " %v\n", o)
+	}
 	if len(x.rows) == 0 {
 		return
 	}

@@ -124,6 +124,8 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	if s.Test.oneSided() {
 		_ = f.MarkHidden("tocc")
 	}
+	f.StringVar(&s.Offload, "offload", s.Offload, "`driver` behind which congestion control runs: off is none, in line; soft, a soft NIC; process, a\n"+
+		"soft NIC in a process of its own. What decides is polled by a core of its own if --cores names one")
 	f.Var((*bitRate)(&s.LineRate), "line-rate", "`rate` of the port, for --cc (default what the port says, else 100Gb/s)")
 	f.Lookup("line-rate").DefValue = "0"
 	f.Var((*duration)(&s.BaseRTT), "base-rtt", "round-trip `time` through empty queues, for --cc (default 20us; with --prio it is measured)")
@@ -136,7 +138,8 @@ func (s *Settings) portFlags(f *pflag.FlagSet) {
 			"af_packet:eth0 af_xdp:eth0 tap:NAME pcap:RX,TX null: pci:0000:3b:00.0 eal:VDEV")
 	f.Var((*prefixes)(&s.Addrs), "ip", "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
 	f.Var((*addresses)(&s.Gateways), "gateway", "`address` that leads off the prefixes, repeatable")
-	f.IntSliceVar(&s.Cores, "cores", nil, "`CPUs` to pin the polling threads to; on loop: the client's first (default none)")
+	f.IntSliceVar(&s.Cores, "cores", nil, "`CPUs` to pin the polling threads to; on loop: the client's first; those behind the polling ones\n"+
+		"are for --offload (default none)")
 	f.Var(&s.Idle, "idle", "`policy` of a polling core without work: spin; pause, which spares power; sleep,\n"+
 		"which naps after 25 us and lets a peer on a busy machine have the core")
 	f.IntVar(&s.Queues, "queues", s.Queues, "`number` of port queues, a polling core each; queue pairs are dealt out over them")

@@ -106,6 +106,16 @@ func TestFlags(t *testing.T) {
 			require.Equal(t, []string{"swift/11", "ledbat-dc/0", "swift/3", "ledbat-dc/11"}, names)
 			require.Equal(t, "swift ledbat-dc with priorities 11, 0, 3 of n=12,a=4us", s.controls())
 		}},
+		{"-d loop: --cc swift --offload soft --cores 0,1,2", func(t *testing.T, s *Settings) {
+			require.Equal(t, []int{2}, s.agentCores())
+			require.Equal(t, 2, s.agents(), "one of each end")
+		}},
+		{"-d null: --queues 2 -q 2 --cc swift --offload soft --cores 0,1,2,3", func(t *testing.T, s *Settings) {
+			require.Equal(t, []int{2, 3}, s.agentCores())
+			require.Equal(t, 2, s.agents())
+		}},
+		{"-d loop: --cc swift --offload soft --cores 0,0", func(t *testing.T, s *Settings) { require.Empty(t, s.agentCores()) }},
+		{"-d loop: --cc swift --cores 0,0,1", func(t *testing.T, s *Settings) { require.Empty(t, s.agentCores()) }},
 		{"--cc swift --tocc unsch=0,k=4096", func(t *testing.T, s *Settings) {
 			require.Equal(t, "unsch=0,k=4096", s.Tokens.String())
 		}},
@@ -132,6 +142,8 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--tx_dept 3", "is it --tx-depth?"},
 		{writeBW, "--histogram", "is it --report-histogram?"},
 		{writeBW, "-Z", "unknown shorthand flag"},
+		{writeBW, "--cc swift --offload bluefield", "--offload bluefield: there is no driver \"bluefield\"; there are process, soft, and off"},
+		{writeBW, "--offload soft", "--offload soft: there is no congestion control to offload; give --cc"},
 		{writeBW, "-n", "flag needs an argument"},
 		{writeBW, "-n x", "invalid argument \"x\" for \"-n, --iters\""},
 		{writeBW, "-n 4", "--iters 4: want 5 to 1000000000"},

@@ -20,6 +20,8 @@ type Document struct {
 	Port     PortInfo `json:"port"`
 	CC       string   `json:"cc"`
 	Seed     uint64   `json:"seed"`
+
+	Offload *OffloadInfo `json:"offload,omitempty"`
 }
 
 // TestInfo is the header block, by perftest's names.
@@ -83,7 +85,8 @@ func (x *session) document() *Document {
 	port := x.host.Info(0)
 	return &Document{
 		TestInfo: info, Results: x.rows, Host: thisHost(), CC: x.controls(), Seed: x.host.Seed(),
-		Port: PortInfo{URL: s.Device, Driver: port.Driver, MAC: port.MAC.String(), MTU: int(port.MTU)},
+		Port:    PortInfo{URL: s.Device, Driver: port.Driver, MAC: port.MAC.String(), MTU: int(port.MTU)},
+		Offload: x.offload(),
 	}
 }
 

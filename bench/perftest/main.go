@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/nicoffload/process"
 )
 
 // errInterrupted is the cause of an end by signal.
@@ -29,8 +30,9 @@ func Main(v Verb, k Kind) {
 	exit(func(ctx context.Context) int { return Run(ctx, Test{v, k}, os.Args[1:], os.Stdout, os.Stderr) })
 }
 
-// exit ends the process with what run answers, whom a signal interrupts.
+// exit ends the process with what run answers, whom a signal interrupts; or does what a child of ours does.
 func exit(run func(context.Context) int) {
+	process.BeChild()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -86,7 +88,7 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 func run(ctx context.Context, s *Settings, c *console) (*session, error) {
 	// A polling goroutine never gives its P back: without one more, everything else waits for the
 	// scheduler to tear it away, and the measurement with it.
-	runtime.GOMAXPROCS(s.cores() + 1)
+	runtime.GOMAXPROCS(s.cores() + s.agents() + 1)
 	switch {
 	case s.inProcess():
 		return runInProcess(ctx, s, c)

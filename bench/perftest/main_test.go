@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/nicoffload/process"
 )
 
 // asProgram makes the test binary be one of the programs: tests of two processes run it again.
@@ -28,6 +30,7 @@ func testNamed(name string) (Test, bool) {
 }
 
 func TestMain(m *testing.M) {
+	process.BeChild()
 	if t, ok := testNamed(os.Getenv(asProgram)); ok {
 		Main(t.Verb, t.Kind) // does not return
 	}

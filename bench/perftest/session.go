@@ -46,7 +46,10 @@ func (x *session) open(log *slog.Logger) error {
 	s := x.settings
 	o := goroce.Options{
 		Addrs: s.Addrs, Gateways: s.Gateways, Queues: s.Queues, Cores: s.Cores, Idle: s.Idle, EAL: s.EAL,
-		Pcap: s.Pcap, Seed: s.Seed, Log: log,
+		Pcap: s.Pcap, Seed: s.Seed, Log: log, Offload: s.Offload, AgentCores: s.agentCores(),
+	}
+	if len(s.Cores) > s.cores() {
+		o.Cores = s.Cores[:s.cores()]
 	}
 	if s.inProcess() && x.server {
 		o.Pcap = "" // the client's sees it all
@@ -54,9 +57,7 @@ func (x *session) open(log *slog.Logger) error {
 		if s.Seed != 0 {
 			o.Seed = s.Seed + 1<<32
 		}
-		if n := len(s.Cores); n > 0 {
-			o.Cores = append(append([]int(nil), s.Cores[s.Queues%n:]...), s.Cores[:s.Queues%n]...)
-		}
+		o.Cores, o.AgentCores = s.otherEnd(o.Cores), s.otherEnd(o.AgentCores)
 	}
 	host, err := goroce.Open(s.Device, o)
 	if err != nil {

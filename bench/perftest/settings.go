@@ -2,10 +2,12 @@ package perftest
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/nicoffload/driver"
 	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
@@ -53,6 +55,7 @@ type Settings struct {
 	Priorities   []int      // virtual ones, likewise; none: plain Congestion
 	Channels     prioplus.Channels
 	Tokens       *tocc.Spec    // receiver-driven control beside Congestion; nil: none
+	Offload      string        // the driver behind which Congestion and that of Tokens run; off: in line
 	LineRate     units.BitRate // 0: what the port says
 	BaseRTT      units.Duration
 
@@ -125,7 +128,7 @@ func defaults(t Test) *Settings {
 		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC, Margin: -1,
 		Size: 65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
 		QPTimeout: defQPTimeout, AnswerClass: defAnswerClass, RetryCount: 7, Device: "loop:", Queues: 1,
-		Congestion: defaultAlgorithms(), page: pageSize, line: cacheLine,
+		Congestion: defaultAlgorithms(), Offload: driver.Off, page: pageSize, line: cacheLine,
 	}
 	switch {
 	case t.Verb == Atomic:
@@ -150,6 +153,23 @@ func (s *Settings) cores() int {
 		return 2 * s.Queues
 	}
 	return s.Queues
+}
+
+// agentCores are those that --cores names beyond the polling ones, when there are agents to poll.
+func (s *Settings) agentCores() []int {
+	if s.Offload == driver.Off || len(s.Cores) <= s.cores() {
+		return nil
+	}
+	return s.Cores[s.cores():]
+}
+
+// otherEnd are the processors of the other end on loop:, of a list that begins with this end's.
+func (s *Settings) otherEnd(cores []int) []int {
+	if len(cores) == 0 {
+		return nil
+	}
+	n := s.Queues % len(cores)
+	return slices.Concat(cores[n:], cores[:n])
 }
 
 // complete fills in what depends on other settings.

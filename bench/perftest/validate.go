@@ -35,6 +35,7 @@ func (s *Settings) validate() error {
 	s.validateOutput(p)
 	s.validatePriorities(p)
 	s.validateTokens(p)
+	s.validateOffload(p)
 	if len(*p) == 0 {
 		each, _ := s.layout()
 		p.when(2*each > maxMemory/s.QPs, "--qp %d: at %d bytes each way the buffers take more than %d GiB",

@@ -32,6 +32,15 @@ type Scene struct {
 	Control string      // of every queue pair
 	CNPs    units.Duration
 
+	// Requests makes each queue pair send one message at a time, where else it has no end of them. The next begins when
+	// the last is acknowledged, and no sooner than Interval after it began. All first ones begin together.
+	Requests bool
+	Interval units.Duration
+	// Lossy takes PFC from the switches, and lets connections repeat what was lost selectively: TCP as far as the
+	// network can tell.
+	Lossy bool
+	Host  fabric.HostConfig
+
 	// Probe, unless 0, is a host whose connections have no congestion control.
 	Probe int
 
@@ -100,6 +109,8 @@ type Run struct {
 	Down    []*fabric.Port // of the leaves, to ToR
 	Queues  []*fabric.Series
 	Conns   []*cluster.Conn
+	// Requests are those that ended, in that order, of a scene that has them.
+	Requests []Request
 }
 
 // Layers implements bytetuning.Target.
@@ -137,10 +148,10 @@ func (s *Scene) Path() bytetuning.Path {
 }
 
 // queues are a switch's as a watermark has them.
-func queues(w bytetuning.Watermark) func(units.BitRate) fabric.Queues {
+func queues(w bytetuning.Watermark, lossless bool) func(units.BitRate) fabric.Queues {
 	var q fabric.Queues
 	q[0] = fabric.Queue{
-		Lossless: true, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
+		Lossless: lossless, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
 		ECN: fabric.ECN{Kmin: w.Kmin, Kmax: w.Kmax, Pmax: float64(w.Pmax) / 100},
 	}
 	return q.At()
@@ -165,7 +176,7 @@ func (t *Target) Start() (*Run, error) {
 	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
 	watermarks := t.watermarks()
 	add := func(i int, name string) *fabric.Switch {
-		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(watermarks[i])})
+		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(watermarks[i], !t.Lossy)})
 	}
 	var leaves []*fabric.Switch
 	for i := range t.Leaves {
@@ -174,7 +185,7 @@ func (t *Target) Start() (*Run, error) {
 	for i := range t.ToRs {
 		tor := add(i, fmt.Sprintf("tor %d", i))
 		for range t.Hosts {
-			r.Net.Connect(r.Net.AddHost(fabric.HostConfig{}), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
+			r.Net.Connect(r.Net.AddHost(t.Host), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
 		}
 		for _, l := range leaves {
 			r.Net.Connect(tor, l, fabric.Link{Rate: t.Up, Delay: t.Delay})
@@ -182,7 +193,7 @@ func (t *Target) Start() (*Run, error) {
 		r.ToR = tor
 	}
 	r.Cluster, err = cluster.New(r.Net, cluster.Config{
-		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14, AnswerClass: answers,
+		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14, AnswerClass: answers, Selective: t.Lossy,
 		ControlOf: func(from, _, _ int) cc.Control {
 			if t.Probe > 0 && from == t.Probe {
 				return probe
@@ -201,11 +212,11 @@ func (t *Target) Start() (*Run, error) {
 			return nil, fmt.Errorf("scene: %d senders are more than there are hosts", t.Senders)
 		}
 		for range t.QPs {
-			f, err := r.Cluster.Start(workload.Flow{Src: from, Dst: receiver, Bytes: 1 << 50})
+			c, err := t.send(r, from, receiver)
 			if err != nil {
 				return nil, err
 			}
-			r.Conns = append(r.Conns, f.Conn)
+			r.Conns = append(r.Conns, c)
 		}
 	}
 	r.Queue = r.Egress.RecordQueue(0)
@@ -217,6 +228,18 @@ func (t *Target) Start() (*Run, error) {
 		t.Watch(r)
 	}
 	return r, r.run(units.Time(t.Settle))
+}
+
+// send makes a queue pair that is busy as the scene says.
+func (t *Target) send(r *Run, from, to int) (*cluster.Conn, error) {
+	if t.Requests {
+		return t.request(r, from, to)
+	}
+	f, err := r.Cluster.Start(workload.Flow{Src: from, Dst: to, Bytes: 1 << 50})
+	if err != nil {
+		return nil, err
+	}
+	return f.Conn, nil
 }
 
 func (r *Run) run(until units.Time) error {

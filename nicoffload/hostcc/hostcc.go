@@ -29,8 +29,9 @@ const (
 	defaultLower     = 150 * units.Microsecond // a level down at most once in that
 	defaultLevels    = 5
 
-	leastOccupancy = 10  // samples of at most that many lines say nothing
-	mostBandwidth  = 150 // samples of at least that many Gb/s cannot be
+	leastOccupancy = 10 // samples of at most that many lines say nothing
+	// Samples of at least 150 Gb/s cannot be at the default target, and accordingly at others.
+	mostBandwidth = 150
 	fixedPoint     = 1024
 )
 
@@ -60,7 +61,7 @@ func (h *Host) SampleOccupancy(lines uint32) {
 
 // SampleBandwidth takes in a sample in whole Gb/s: s = (255 s + 1024 B) / 256.
 func (h *Host) SampleBandwidth(gbps uint32) {
-	if gbps < mostBandwidth {
+	if units.BitRate(gbps) < h.Bandwidth/(defaultBandwidth/mostBandwidth) {
 		h.bandwidth = (255*h.bandwidth + fixedPoint*uint64(gbps)) / 256
 	}
 }

@@ -39,6 +39,14 @@ func TestSmoothing(t *testing.T) {
 	assert.EqualValues(t, 91800, h.bandwidth)
 	h.SampleBandwidth(150)
 	assert.EqualValues(t, 91800, h.bandwidth, "it cannot be")
+	h.SampleBandwidth(149)
+	assert.Greater(t, h.bandwidth, uint64(91800))
+	h.Bandwidth = 336 * units.Gbps
+	before = h.bandwidth
+	h.SampleBandwidth(600)
+	assert.Equal(t, before, h.bandwidth)
+	h.SampleBandwidth(599)
+	assert.Greater(t, h.bandwidth, before, "at four times the rate it can")
 }
 
 func TestLevels(t *testing.T) {

@@ -58,6 +58,9 @@ func start(m *Memory, r role) (*Child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("process: %w", err)
 	}
+	if text, child := os.LookupEnv(environment); child { // or each child would start one
+		return nil, fmt.Errorf("process: this is a child itself, to be %s: main does not begin with process.BeChild", text)
+	}
 	c := &Child{memory: m, role: text}
 	return c, c.Restart()
 }

@@ -3,6 +3,7 @@ package wire
 // goroce's own extension of RoCEv2 (docs/wire.md): packets with an opcode that IB table 38 leaves to
 // manufacturers, between endpoints that agreed to it when they connected.
 //
+//	CREDIT     BTH, XCH, Credit
 //	XACK       BTH, XCH, AETH, TLVs
 //	XDATA      BTH, XCH, inner opcode, TLVs, extended headers and payload of the inner opcode
 //	PROBE      BTH, XCH, ProbeField
@@ -58,7 +59,7 @@ func extension(frame []byte, at int) (ext, off int, info *OpcodeInfo) {
 	}
 	op, h, inner := Opcode(frame[at]), XCH(frame[at+BTHLen:]), Opcode(frame[at+BTHLen+XCHLen])
 	if op < XACK || op == SRC {
-		if h.Version() != ExtensionVersion || h.TLVLen() != 0 {
+		if h.Version() != ExtensionVersion || op != CREDIT && h.TLVLen() != 0 {
 			return 0, 0, nil
 		}
 		ext, info = at+BTHLen, &opcodes[op]
@@ -67,6 +68,9 @@ func extension(frame []byte, at int) (ext, off int, info *OpcodeInfo) {
 				return 0, 0, nil
 			}
 			return ext, len(frame), info
+		}
+		if op == CREDIT && (h.TLVLen() != CreditLen || !TLVs(frame[ext+XCHLen:min(ext+XCHLen+CreditLen, len(frame))]).aCredit()) {
+			return 0, 0, nil
 		}
 		return ext, ext + int(info.Ext), info
 	}
@@ -97,9 +101,12 @@ func (p *Packet) Inner() Opcode {
 // XCH is the common header of a packet of the extension.
 func (p *Packet) XCH() XCH { return XCH(p.Frame[p.BTHOff+BTHLen : p.BTHOff+BTHLen+XCHLen]) }
 
-// TLVs are the TLVs of an XACK or XDATA.
+// TLVs are the TLVs of an XACK, XDATA or CREDIT.
 func (p *Packet) TLVs() TLVs {
 	at := int(p.BTHOff) + tlvOffset
+	if p.Op == CREDIT {
+		at = int(p.ExtOff) + XCHLen
+	}
 	return TLVs(p.Frame[at : at+p.XCH().TLVLen()])
 }
 

@@ -109,7 +109,7 @@ func TestBadExtensions(t *testing.T) {
 	const tlv = xch + 8
 	ack, data := anXACK(t, false), anXDATA(t, false, RCWriteOnly, 2, 64)
 	plain := anXDATA(t, false, RCSendOnly, 0, 64)
-	bolt := aBolt(t, false, BoltINC, 64)
+	bolt, credit := aBolt(t, false, BoltINC, 64), aCredit(t, false)
 	src := BuildSRC(make([]byte, MaxSRC), bolt, 0, QueueReport{})
 	shorten := func(n int) func([]byte) []byte { // with an IP and a UDP header to match
 		return func(f []byte) []byte {
@@ -171,6 +171,19 @@ func TestBadExtensions(t *testing.T) {
 		{"SRC of another version", src, put(xch, 0x20), ErrExtension},
 		{"SRC that is cut", src, shorten(4), ErrLength},
 		{"SRC with bytes behind it", anXACK(t, false), put(xch-12, 0xc7, 0, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 1, 0x10, 0), ErrLength},
+		{"CREDIT", credit, put(0), nil},
+		{"CREDIT without its TLV", credit, put(xch+1, 0), ErrExtension},
+		{"CREDIT with more TLVs than there is room for", credit, put(xch+1, 5), ErrExtension},
+		{"CREDIT with another TLV", credit, put(xch+4, 0x80), ErrExtension},
+		{"CREDIT with a TLV of a wrong length", credit, put(xch+5, 3), ErrExtension},
+		{"CREDIT with two TLVs", credit, put(xch+5, 2, 0, 0, 0, 0, 0, 0, 5, 2), ErrExtension},
+		{"CREDIT of another version", credit, put(xch, 0x20), ErrExtension},
+		{"CREDIT that is cut", credit, shorten(4), ErrExtension},
+		{"credit and host in an XACK", aCreditOnXACK(t, false), put(0), nil},
+		{"credit of a wrong length", ack, put(tlv, 5), ErrExtension},
+		{"credit in XDATA", data, put(tlv, 5, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 5), ErrExtension},
+		{"host of a wrong length", ack, put(tlv, 7), ErrExtension},
+		{"host in XDATA", data, put(tlv, 7, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 6), ErrExtension},
 		{"pad bytes on an XACK", ack, put(xch-11, 0x10), ErrLength},
 		{"inner opcode nobody knows", data, put(xch+4, 0x15), ErrExtension},
 		{"inner CNP", data, put(xch+4, uint8(CNP)), ErrExtension},
@@ -243,9 +256,9 @@ func TestStampINT(t *testing.T) {
 }
 
 func TestOfferOnTheWire(t *testing.T) {
-	o := Offer{Highest: 2, Lowest: 1, Tag: 0x1234, Features: FeatureSACK, SACKBits: 512}
+	o := Offer{Highest: 2, Lowest: 1, Tag: 0x1234, Features: FeatureSACK, SACKBits: 512, LineShift: 6, Credits: 0x01020304}
 	b := o.Append(nil)
-	assert.Equal(t, "47525831"+"0201"+"1234"+"00000010"+"0200"+"00000000000000000000", hex.EncodeToString(b))
+	assert.Equal(t, "47525831"+"0201"+"1234"+"00000010"+"0200"+"0006"+"01020304"+"00000000", hex.EncodeToString(b))
 	got, err := ParseOffer(append(b, 1, 2, 3)) // a later version's
 	require.NoError(t, err)
 	assert.Equal(t, o, got)
@@ -291,6 +304,7 @@ func TestAgree(t *testing.T) {
 		{"a window that is no multiple of 32", with(func(o *Offer) { o.SACKBits = 95 }), agreed(64)},
 		{"a larger window", with(func(o *Offer) { o.SACKBits = 4096 }), agreed(512)},
 		{"no window", with(func(o *Offer) { o.SACKBits = 31 }), Agreement{}},
+		{"credits, of which we know nothing", with(func(o *Offer) { o.Features |= FeatureCredit; o.LineShift = 6; o.Credits = 1 }), agreed(512)},
 	} {
 		got := Agree(base, c.theirs)
 		assert.Equal(t, c.want, got, c.name)

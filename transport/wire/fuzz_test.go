@@ -21,6 +21,8 @@ func FuzzParse(f *testing.F) {
 		f.Add(aProbeAck(f, v6))
 		f.Add(anRTS(f, v6))
 		f.Add(aToken(f, v6, 3))
+		f.Add(aCredit(f, v6))
+		f.Add(aCreditOnXACK(f, v6))
 		f.Add(anXDATA(f, v6, RCWriteOnlyImm, 3, 50))
 		f.Add(anXDATA(f, v6, RCReadResponseMiddle, 0, 50))
 		f.Add(aBolt(f, v6, BoltINC, 50))
@@ -101,6 +103,8 @@ func extensionViews(t *testing.T, p *Packet) {
 		for i := range p.Token().Ranges() {
 			require.NotZero(t, p.Token().Range(i).Count)
 		}
+	case CREDIT:
+		require.NotNil(t, p.Credit())
 	case ProbeAck:
 		require.Len(t, p.ProbeEcho(), ProbeEchoLen)
 	case SRC:
@@ -116,6 +120,14 @@ func extensionViews(t *testing.T, p *Packet) {
 	}
 	if b := p.Bolt(); b != nil {
 		require.Equal(t, b, FindBolt(p.Frame))
+	}
+	if c := p.Credit(); c != nil {
+		require.Zero(t, c.Flags()&^creditFlags)
+		require.Len(t, c, CreditLen)
+		c.Returned()
+	}
+	if h := p.Host(); h != nil {
+		h.Residence()
 	}
 	if g := p.Grant(); g != nil {
 		g.Seq()
@@ -170,6 +182,7 @@ func FuzzStampINT(f *testing.F) {
 // FuzzParseOffer: any bytes are an error or an offer that survives being written again.
 func FuzzParseOffer(f *testing.F) {
 	f.Add(Offer{Highest: 1, Lowest: 1, Tag: 0x1234, Features: FeatureSACK, SACKBits: 512}.Append(nil))
+	f.Add(Offer{Highest: 1, Lowest: 1, Tag: 0x1234, Features: FeatureCredit, LineShift: 6, Credits: 12288}.Append(nil))
 	f.Add([]byte("GRX1"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		o, err := ParseOffer(b)

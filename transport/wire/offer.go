@@ -12,10 +12,13 @@ type Features uint32
 const (
 	FeatureProbe   Features = 1    // PROBE and PROBE_ACK
 	FeatureToken   Features = 2    // RTS and TOKEN, marks in the BTH, XDATA with a Grant
+	FeatureCredit  Features = 4    // CREDIT, XACK with a Credit
 	FeatureTiming  Features = 8    // XACK with a Timing, for packets that ask for it
 	FeatureSACK    Features = 16   // selective repeat: XACK with a SACK
 	FeatureINT     Features = 32   // XDATA with an INT, XACK with an INTEcho
+	FeatureHost    Features = 64   // XACK with a Host
 	FeatureBolt    Features = 128  // XDATA with a Bolt, XACK with a BoltEcho, SRC
+	FeatureAnswers Features = 512  // with FeatureCredit: a response returns the credits of its request, and no CREDIT
 	FeatureECNEcho Features = 1024 // XACK with an ECNEcho
 )
 
@@ -31,7 +34,15 @@ type Offer struct {
 	Tag             uint16 // that the peer shall put into each XCH, not 0
 	Features        Features
 	SACKBits        uint16 // how far behind a gap it keeps packets
+	LineShift       uint8  // with FeatureCredit: its cache line is 1<<LineShift bytes
+	Credits         uint32 // with FeatureCredit: lines that may be unconsumed at first; 0 has none to give
 }
+
+// Cache lines have 16 to 4096 bytes.
+const (
+	leastLineShift = 4
+	mostLineShift  = 12
+)
 
 // Append appends the OfferLen bytes of the offer to b.
 func (o Offer) Append(b []byte) []byte {
@@ -41,6 +52,8 @@ func (o Offer) Append(b []byte) []byte {
 	putBE16(block[6:], o.Tag)
 	putBE32(block[8:], uint32(o.Features))
 	putBE16(block[12:], o.SACKBits)
+	block[15] = o.LineShift
+	putBE32(block[16:], o.Credits)
 	return append(b, block[:]...)
 }
 
@@ -49,7 +62,8 @@ func ParseOffer(b []byte) (Offer, error) {
 	if len(b) < OfferLen || string(b[:len(offerMagic)]) != offerMagic {
 		return Offer{}, fmt.Errorf("%w: %d bytes that begin with %q", ErrOffer, len(b), b[:min(len(b), len(offerMagic))])
 	}
-	o := Offer{Highest: b[4], Lowest: b[5], Tag: be16(b[6:]), Features: Features(be32(b[8:])), SACKBits: be16(b[12:])}
+	o := Offer{Highest: b[4], Lowest: b[5], Tag: be16(b[6:]), Features: Features(be32(b[8:])), SACKBits: be16(b[12:]),
+		LineShift: b[15], Credits: be32(b[16:])}
 	if o.Lowest == 0 || o.Lowest > o.Highest || o.Tag == 0 {
 		return Offer{}, fmt.Errorf("%w: versions %d to %d, tag %#x", ErrOffer, o.Lowest, o.Highest, o.Tag)
 	}
@@ -77,6 +91,10 @@ type Agreement struct {
 	SendTag  uint16 // the peer's: in the XCH of what we send
 	RecvTag  uint16 // ours: in the XCH of what we take
 	SACKBits uint16 // with FeatureSACK: 32 to MaxSACKBits, a multiple of 32
+
+	LineShift   uint8  // with FeatureCredit: what a credit is for
+	SendCredits uint32 // what the peer gives at first: for what we send
+	RecvCredits uint32 // what we give
 }
 
 // Agree answers what comes of our offer and the peer's: the features of both, of numbers the
@@ -93,8 +111,25 @@ func Agree(ours, theirs Offer) Agreement {
 	if a.SACKBits == 0 {
 		a.Features &^= FeatureSACK
 	}
+	if a.Features&FeatureCredit != 0 {
+		a.agreeCredits(&ours, &theirs)
+	}
+	if a.Features&FeatureCredit == 0 {
+		a.Features &^= FeatureAnswers | FeatureHost
+	}
 	if a.Features == 0 {
 		return Agreement{}
 	}
 	return a
+}
+
+// agreeCredits agrees on credits, or leaves them: where neither gives any, or a line cannot be.
+func (a *Agreement) agreeCredits(ours, theirs *Offer) {
+	shift := min(ours.LineShift, theirs.LineShift)
+	most := max(ours.LineShift, theirs.LineShift)
+	if shift < leastLineShift || most > mostLineShift || ours.Credits == 0 && theirs.Credits == 0 || max(ours.Credits, theirs.Credits) > MaxCreditLines {
+		a.Features &^= FeatureCredit
+		return
+	}
+	a.LineShift, a.SendCredits, a.RecvCredits = shift, theirs.Credits, ours.Credits
 }

@@ -67,6 +67,7 @@ const (
 	ProbeAck Opcode = 0xc1
 	RTS      Opcode = 0xc2 // says what waits for tokens
 	Token    Opcode = 0xc3 // lets data go
+	CREDIT   Opcode = 0xc4 // says what the receiver's cache has room for
 	XACK     Opcode = 0xc5 // an ACK or NAK that says more
 	XDATA    Opcode = 0xc6 // a standard packet that carries more
 	SRC      Opcode = 0xc7 // a switch tells the sender of a packet how long its queue is

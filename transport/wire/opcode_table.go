@@ -51,6 +51,7 @@ func table38() (table [256]OpcodeInfo) {
 	table[ProbeAck] = OpcodeInfo{Name: "PROBE_ACK", Transport: RC, Kind: Extension, Ext: XCHLen + ProbeEchoLen}
 	table[RTS] = OpcodeInfo{Name: "RTS", Transport: RC, Kind: Extension, Ext: XCHLen + RTSLen}
 	table[Token] = OpcodeInfo{Name: "TOKEN", Transport: RC, Kind: Extension, Ext: XCHLen + TokenLen}
+	table[CREDIT] = OpcodeInfo{Name: "CREDIT", Transport: RC, Kind: Extension, Ext: XCHLen + CreditLen}
 	table[XACK] = OpcodeInfo{Name: "XACK", Transport: RC, Kind: Extension, Ext: XCHLen + AETHLen}
 	table[XDATA] = OpcodeInfo{Name: "XDATA", Transport: RC, Kind: Extension, Ext: XCHLen + InnerLen}
 	table[SRC] = OpcodeInfo{Name: "SRC", Transport: RC, Kind: Extension, Ext: XCHLen + SRCLen}

@@ -11,6 +11,8 @@ const (
 	TLVSack     TLVType = 2  // in XACK: SACK
 	TLVInt      TLVType = 3  // in XDATA, first: INT
 	TLVINTEcho  TLVType = 4  // in XACK: INTEcho
+	TLVCredit   TLVType = 5  // in CREDIT, XACK: Credit
+	TLVHost     TLVType = 7  // in XACK: Host
 	TLVBolt     TLVType = 8  // in XDATA, first: Bolt
 	TLVECNEcho  TLVType = 9  // in XACK: ECNEcho
 	TLVBoltEcho TLVType = 10 // in XACK: BoltEcho
@@ -73,6 +75,10 @@ func (t TLVs) valid(op Opcode) bool {
 			ok = op == XACK && len(tlv) == ECNEchoLen
 		case kind == TLVBoltEcho:
 			ok = op == XACK && len(tlv) == BoltEchoLen
+		case kind == TLVCredit:
+			ok = op == XACK && len(tlv) == CreditLen
+		case kind == TLVHost:
+			ok = op == XACK && len(tlv) == HostLen
 		case kind == TLVBolt:
 			ok = op == XDATA && first && len(tlv) == BoltLen
 		case kind == TLVGrant:

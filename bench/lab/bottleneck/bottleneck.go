@@ -48,6 +48,10 @@ type Config struct {
 	Coalesce units.Duration
 	// Noise, unless nil, draws what each delay that an algorithm hears of is beyond the true one.
 	Noise func(*rand.Rand) units.Duration
+	// Controller, unless nil, makes what runs the congestion control of a host. Algorithms hear what it tells them and
+	// nothing else: flows have no Stop, Heard, Window, Sent, Finish, Ended and Acked then, KeepGaps and Noise no effect,
+	// and a run takes until Until.
+	Controller func(host int, now units.Time) (cc.Controller, error)
 }
 
 // Flow is one flow, which has a sender of its own unless Config.Place says otherwise.
@@ -63,6 +67,15 @@ type Flow struct {
 	// Heard, unless nil, is told of what the algorithm was told, after that, of what was sent and acknowledged
 	// in any case, and of the time since the nominal start.
 	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
+}
+
+// Many answers n flows alike.
+func Many(n int, f Flow) []Flow {
+	flows := make([]Flow, n)
+	for i := range flows {
+		flows[i] = f
+	}
+	return flows
 }
 
 // Admission makes the sender's and the receiver's half of receiver-driven control.
@@ -175,8 +188,11 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		ControlOf: func(from, to, _ int) cc.Control { return flows[of(from, to)].Control },
 		ClassOf:   func(from, to, _ int) uint8 { return flows[of(from, to)].DSCP << 2 },
 		Admit:     admit, Selective: admit != nil,
-		Plain: c.Plain, Wrap: r.watch(c.Plain, at.senders),
+		Plain: c.Plain, Wrap: r.watch(c.Plain, at.senders), Controller: c.Controller,
 		Around: func(from, to, _ int, a cc.Algorithm) cc.Algorithm {
+			if c.Controller != nil {
+				return a
+			}
 			return &tap{Algorithm: a, trace: r.Flows[of(from, to)], keepGaps: c.KeepGaps}
 		},
 	})

@@ -9,6 +9,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
+// MTU is that of all links: the longest packet of RoCEv2, and what switches may write into it.
+const MTU = 4400
+
 // hosts says where flows are: the senders are the first hosts, then come the receivers.
 type hosts struct {
 	senders, receivers int
@@ -57,7 +60,7 @@ func (c *Config) network(flows []Flow, at hosts) *fabric.Network {
 	}
 	// Frames take a nanosecond more to get into a host, so that there is an endpoint delay to be told.
 	host := fabric.HostConfig{RxDelay: units.Nanosecond}
-	net := fabric.New(fabric.Config{Seed: c.Seed})
+	net := fabric.New(fabric.Config{Seed: c.Seed, MTU: MTU})
 	link := fabric.Link{Rate: c.Rate, Delay: c.Delay}
 	near := net.AddSwitch("switch", *config)
 	for i := range at.senders {

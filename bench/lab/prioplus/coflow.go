@@ -118,7 +118,7 @@ func (l *list) Next() (workload.Flow, bool) {
 // and in the order of their numbers, which are the same for all schemes.
 func runCoflows(j *experiment.Job) error {
 	c := j.Params.(coflowCell)
-	r, err := once(j, c, func() (*outcome, error) {
+	r, err := runs.Of(j, c, func() (*outcome, error) {
 		t, span, buffer := coflowNetwork(j.Scale)
 		flows, priority, err := coflows(j, t.Pods*t.ToRsPerPod*t.HostsPerToR, t.Host.Rate, c.Load, span)
 		if err != nil {

@@ -35,7 +35,7 @@ var fig10b = &experiment.Experiment{
 			return err
 		}
 		config := noisyMicro(j.Seed, 50*units.Millisecond)
-		r, err := bottleneck.Run(j.Context(), config, many(flows, bottleneck.Flow{Bytes: size, Control: control}))
+		r, err := bottleneck.Run(j.Context(), config, bottleneck.Many(flows, bottleneck.Flow{Bytes: size, Control: control}))
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ var fig10c = &experiment.Experiment{
 			return err
 		}
 		config := noisyMicro(j.Seed, experiment.At(j.Scale, 8*units.Millisecond, 4*units.Millisecond))
-		flows := append(many(10, bottleneck.Flow{Control: low}), many(10, bottleneck.Flow{Start: start, Control: high})...)
+		flows := append(bottleneck.Many(10, bottleneck.Flow{Control: low}), bottleneck.Many(10, bottleneck.Flow{Start: start, Control: high})...)
 		r, err := bottleneck.Run(j.Context(), config, flows)
 		if err != nil {
 			return err

@@ -64,7 +64,7 @@ var fig10d = &experiment.Experiment{
 		config.Noise = func(random *rand.Rand) units.Duration {
 			return units.Duration(c.Scale * float64(workload.DelayNoise.Sample(random)))
 		}
-		r, err := bottleneck.Run(j.Context(), config, many(fig10dFlows(j.Scale), bottleneck.Flow{Control: control}))
+		r, err := bottleneck.Run(j.Context(), config, bottleneck.Many(fig10dFlows(j.Scale), bottleneck.Flow{Control: control}))
 		if err != nil {
 			return err
 		}

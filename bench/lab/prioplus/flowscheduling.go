@@ -62,7 +62,7 @@ func (t fatTree) capacity() units.BitRate { return t.rate * payload / (payload +
 // runScheduling simulates a cell and takes down completion times by class of size.
 func runScheduling(j *experiment.Job) error {
 	c := j.Params.(schedulingCell)
-	r, err := once(j, c, func() (*outcome, error) {
+	r, err := runs.Of(j, c, func() (*outcome, error) {
 		t := fatTreeAt(j.Scale)
 		traffic, err := workload.Poisson{
 			Hosts: t.hosts(), Rate: t.capacity(), Load: 0.7, Sizes: workload.WebSearch, Seed: j.Seed, Until: units.Time(t.span),

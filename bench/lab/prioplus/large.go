@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/experiment"
@@ -38,6 +37,9 @@ type large struct {
 	Span     units.Duration          // about how long flows arrive
 	Period   units.Duration          // how long the run takes, where there is no end of flows; else 0
 }
+
+// runs are those that several experiments look at.
+var runs experiment.Once[*outcome]
 
 // outcome is what came of it.
 type outcome struct {
@@ -170,46 +172,4 @@ func (r *outcome) count(net *fabric.Network, took units.Duration) {
 		add(h.NIC().Ports()[0])
 	}
 	r.PausedShare /= ports
-}
-
-// Several experiments look at the same runs. A process makes each but once.
-type onceFor struct {
-	params any
-	scale  experiment.Scale
-	seed   uint64
-}
-
-var runs struct {
-	sync.Mutex
-	of map[onceFor]*oneRun
-}
-
-type oneRun struct {
-	sync.Mutex
-	out *outcome
-}
-
-// once answers what a run found, which params, scale and seed determine.
-func once(j *experiment.Job, params any, run func() (*outcome, error)) (*outcome, error) {
-	runs.Lock()
-	if runs.of == nil {
-		runs.of = map[onceFor]*oneRun{}
-	}
-	key := onceFor{params, j.Scale, j.Seed}
-	r := runs.of[key]
-	if r == nil {
-		r = &oneRun{}
-		runs.of[key] = r
-	}
-	runs.Unlock()
-	r.Lock()
-	defer r.Unlock()
-	if r.out != nil {
-		return r.out, nil
-	}
-	out, err := run()
-	if err == nil {
-		r.out = out
-	}
-	return out, err
 }

@@ -54,7 +54,7 @@ var mixedQueue = &experiment.Experiment{
 			if err != nil {
 				return err
 			}
-			flows = append(flows, many(2, bottleneck.Flow{Control: control})...)
+			flows = append(flows, bottleneck.Many(2, bottleneck.Flow{Control: control})...)
 		}
 		control, err := plain(8*units.Microsecond, ai)
 		if f.Algorithm != "swift" {
@@ -63,7 +63,7 @@ var mixedQueue = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		flows = append(flows, many(f.Flows, bottleneck.Flow{Start: units.Millisecond, Control: control})...)
+		flows = append(flows, bottleneck.Many(f.Flows, bottleneck.Flow{Start: units.Millisecond, Control: control})...)
 		r, err := bottleneck.Run(j.Context(), config, flows)
 		if err != nil {
 			return err

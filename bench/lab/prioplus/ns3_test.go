@@ -34,7 +34,7 @@ func TestAgainstNS3Stairs(t *testing.T) {
 	for class := range 4 {
 		control, err := virtual("n=8,high=0,low=1,direct=0", class+1, wai)
 		require.NoError(t, err)
-		flows = append(flows, many(2, bottleneck.Flow{Control: control, Start: units.Duration(class) * units.Millisecond,
+		flows = append(flows, bottleneck.Many(2, bottleneck.Flow{Control: control, Start: units.Duration(class) * units.Millisecond,
 			Stop: units.Duration(7-class) * units.Millisecond})...)
 	}
 	var mean [7][4]float64

@@ -49,7 +49,7 @@ var perClassECN = &experiment.Experiment{
 		var all []bottleneck.Flow
 		for i, threshold := range k {
 			config.ECNOf[uint8(i)] = fabric.ECN{Kmin: threshold, Kmax: threshold, Pmax: 1}
-			all = append(all, many(flows, bottleneck.Flow{Start: units.Duration(i) * step, DSCP: uint8(i), Control: control})...)
+			all = append(all, bottleneck.Many(flows, bottleneck.Flow{Start: units.Duration(i) * step, DSCP: uint8(i), Control: control})...)
 		}
 		r, err := bottleneck.Run(j.Context(), config, all)
 		if err != nil {

@@ -84,7 +84,7 @@ func restarts(j *experiment.Job, high cc.Control) error {
 		return err
 	}
 	n, stop := experiment.At(j.Scale, 100, 30), experiment.At(j.Scale, 5*units.Millisecond, 2*units.Millisecond)
-	flows := append(many(n, bottleneck.Flow{Start: 200 * units.Microsecond, Control: low}), bottleneck.Flow{Stop: stop, Control: high})
+	flows := append(bottleneck.Many(n, bottleneck.Flow{Start: 200 * units.Microsecond, Control: low}), bottleneck.Flow{Stop: stop, Control: high})
 	resumed := make([]units.Duration, n)
 	for i := range n {
 		flows[i].Heard = func(_ *cc.Event, a cc.Algorithm, at units.Duration) {

@@ -40,7 +40,7 @@ func (s *stairs) play(j *experiment.Job, config bottleneck.Config) (*bottleneck.
 		if i > 0 {
 			f.Stop = s.stop(i)
 		}
-		flows = append(flows, many(s.flows, f)...)
+		flows = append(flows, bottleneck.Many(s.flows, f)...)
 	}
 	r, err := bottleneck.Run(j.Context(), config, flows)
 	if err != nil {

@@ -34,12 +34,3 @@ func noisyMicro(seed uint64, until units.Duration) bottleneck.Config {
 	c.Interval = bin
 	return c
 }
-
-// many answers n flows alike.
-func many(n int, f bottleneck.Flow) []bottleneck.Flow {
-	flows := make([]bottleneck.Flow, n)
-	for i := range flows {
-		flows[i] = f
-	}
-	return flows
-}

@@ -78,7 +78,7 @@ var weighted = &experiment.Experiment{
 			if err != nil {
 				return err
 			}
-			flows = append(flows, many(c.Flows[i], bottleneck.Flow{Control: control})...)
+			flows = append(flows, bottleneck.Many(c.Flows[i], bottleneck.Flow{Control: control})...)
 		}
 		weighted := len(flows)
 		if c.Above {
@@ -86,7 +86,7 @@ var weighted = &experiment.Experiment{
 			if err != nil {
 				return err
 			}
-			flows = append(flows, many(4, bottleneck.Flow{Start: config.Until / 2, Control: control})...)
+			flows = append(flows, bottleneck.Many(4, bottleneck.Flow{Start: config.Until / 2, Control: control})...)
 		}
 		r, err := bottleneck.Run(j.Context(), config, flows)
 		if err != nil {

@@ -126,10 +126,8 @@ var fig2d = &experiment.Experiment{
 		r.Claim("homa-buffer", units.Bytes(m.row(r, homa).bufmax()))
 		r.Claim("ndp-drops", few.row(r, ndp).trimmedShare())
 		noteHomaBuffer(r)
-		if r.Scale == experiment.Full {
-			r.Note("ndp-drops", "with 600 flows. Receivers pull at the rate of their own links, four times what the core carries, and as more flows gather more is trimmed: "+
-				"the share depends on how long the load lasts, which the paper does not say")
-		}
+		r.Note("ndp-drops", "with %d flows. Receivers pull at the rate of their own links, four times what the core carries, and as more flows gather more is trimmed: "+
+			"the share depends on how long the load lasts, which the paper does not say", few.Traffic.Flows)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		m := followers(r.Scale, os100)

@@ -68,7 +68,7 @@ func (cell dcqcnCell) simulate(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	r, err := bottleneck.Run(j.Context(), config, many(pairs, bottleneck.Flow{Control: control}))
+	r, err := bottleneck.Run(j.Context(), config, bottleneck.Many(pairs, bottleneck.Flow{Control: control}))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // microExperiments are those of flows through one link.
-var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3ab, fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC, tokenCC, tokenPriority}
+var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3ab, fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC, tokenCC, tokenPriority, toccOffload}
 
 // The eight flows of figure 7 are between pairs of hosts ("all-to-all") and share the link between two switches.
 const pairs = 8
@@ -58,15 +58,6 @@ type dcqcnSet int
 
 // text is DCQCN as NICs have it, without a window, as package cc reads it.
 func (s dcqcnSet) text() string { return []string{1: dcqcnSet1, 2: dcqcnSet2}[s] + ",window=1GB" }
-
-// many answers n flows alike.
-func many(n int, f bottleneck.Flow) []bottleneck.Flow {
-	flows := make([]bottleneck.Flow, n)
-	for i := range flows {
-		flows[i] = f
-	}
-	return flows
-}
 
 // binned is the mean of what was sampled more often, in bins of a width, from one time to another.
 func binned(s *fabric.Series, width, from, to units.Duration) (out experiment.Values) {

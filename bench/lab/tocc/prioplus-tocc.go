@@ -98,7 +98,7 @@ func (c channelRun) simulate(j *experiment.Job) error {
 		if c.Tokens {
 			f.Control, f.Admission = open, spec.WithControl(control)
 		}
-		flows = append(flows, many(c.Flows, f)...)
+		flows = append(flows, bottleneck.Many(c.Flows, f)...)
 	}
 	r, err := bottleneck.Run(j.Context(), config, flows)
 	if err != nil {

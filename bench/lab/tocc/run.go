@@ -34,6 +34,9 @@ func cells(n network, t traffic, of ...scheme) []experiment.Cell {
 	return out
 }
 
+// runs are those that several experiments look at.
+var runs experiment.Once[*outcome]
+
 // outcome is what came of a run.
 type outcome struct {
 	Flows    []finished
@@ -74,7 +77,7 @@ var bySize = []string{"tiny", "small", "medium", "large"}
 // switches have counted.
 func serve(j *experiment.Job) error {
 	r := j.Params.(run)
-	out, err := once(j, r, func() (*outcome, error) {
+	out, err := runs.Of(j, r, func() (*outcome, error) {
 		out, err := r.simulate(j)
 		if err == nil {
 			out.settle()

@@ -88,6 +88,9 @@ func (t testbed) pairs(random *rand.Rand) (pairs [][2]int) {
 	return pairs
 }
 
+// testbedRuns are those that several experiments look at.
+var testbedRuns experiment.Once[*testbedOutcome]
+
 // testbedOutcome is what came of it.
 type testbedOutcome struct {
 	Goodput    float64            // of messages for bandwidth, bit/s of payload: of the receiver of an incast, else of a host
@@ -122,11 +125,6 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	r := &testbedOutcome{Rate: &experiment.Series{}}
 	begin := net.Now()
 	from := begin.Add(t.Warm)
-	var failed error
-	fail := func(err error) {
-		failed = err
-		net.Stop()
-	}
 	random := rand.New(rand.NewPCG(j.Seed, 0))
 	pairs := t.pairs(random)
 	// What queue pairs of one host, so many a pair, take between messages, to load the link.
@@ -137,24 +135,24 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 		each := load * testbedCap * float64(t.hosts()) / float64(len(pairs)*qps)
 		return units.Duration(float64(8*bytes) / each * float64(units.Second))
 	}
-	start := func(pair [2]int, w writer, into *experiment.Values) (*cluster.Conn, error) {
+	start := func(pair [2]int, w cluster.Writer, into *experiment.Values) (*cluster.Conn, error) {
 		conn, err := cl.Connect(pair[0], pair[1])
 		if err != nil {
 			return nil, err
 		}
-		w.conn, w.net, w.failed = conn, net, fail
-		w.ended = func(posted, ended units.Time) {
+		w.Conn = conn
+		w.Ended = func(posted, ended units.Time) {
 			if !posted.Before(from) {
 				*into = append(*into, ended.Sub(posted).Seconds())
 			}
 		}
-		w.begin(begin.Add(units.Duration(random.Int64N(int64(max(w.every, w.think, 10*units.Microsecond))))))
+		w.Begin(begin.Add(units.Duration(random.Int64N(int64(max(w.Every, w.Think, 10*units.Microsecond))))))
 		return conn, nil
 	}
 	var conns []*cluster.Conn
 	for _, pair := range pairs {
 		for range t.QPs {
-			conn, err := start(pair, writer{bytes: t.Bytes, depth: t.depth(), every: interval(t.Bytes, t.QPs, t.Load)}, &r.Background)
+			conn, err := start(pair, cluster.Writer{Bytes: t.Bytes, Depth: t.depth(), Every: interval(t.Bytes, t.QPs, t.Load)}, &r.Background)
 			if err != nil {
 				return nil, err
 			}
@@ -163,7 +161,7 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 		if t.Pattern == incast {
 			continue
 		}
-		if _, err := start(pair, writer{bytes: latencyBytes, depth: 1, think: interval(latencyBytes, 1, latencyLoad)}, &r.Latency); err != nil {
+		if _, err := start(pair, cluster.Writer{Bytes: latencyBytes, Depth: 1, Think: interval(latencyBytes, 1, latencyLoad)}, &r.Latency); err != nil {
 			return nil, err
 		}
 	}
@@ -181,7 +179,7 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	const step = 200 * units.Microsecond
 	net.Every(step, func(now units.Time) bool {
 		j.Progress(now.Sub(begin).Seconds() / (t.Warm + t.Span).Seconds())
-		if j.Context().Err() != nil {
+		if j.Context().Err() != nil || len(cl.Errors) > 0 {
 			net.Stop()
 		}
 		got := received()
@@ -194,7 +192,7 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	if err := net.Run(from.Add(t.Span)); err != nil && !errors.Is(err, fabric.ErrStopped) {
 		return nil, err
 	}
-	if err := errors.Join(failed, j.Context().Err()); err != nil {
+	if err := errors.Join(append(cl.Errors, j.Context().Err())...); err != nil {
 		return nil, err
 	}
 	r.Goodput = float64(received()-before) * 8 / t.Span.Seconds() / shared

@@ -2,7 +2,6 @@ package tocc
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
@@ -46,7 +45,7 @@ func testbedCells(s experiment.Scale, patterns ...testbed) (cells []experiment.C
 // runTestbed runs a cell and takes down what came of it.
 func runTestbed(j *experiment.Job) error {
 	t := j.Params.(testbed)
-	r, err := t.once(j)
+	r, err := testbedRuns.Of(j, t, func() (*testbedOutcome, error) { return t.run(j) })
 	if err != nil {
 		return err
 	}
@@ -84,38 +83,6 @@ func (r *testbedOutcome) early() float64 {
 		}
 	}
 	return sum / n
-}
-
-// Several experiments look at the same runs. A process makes each but once.
-var testbedRuns struct {
-	sync.Mutex
-	of map[testbedRun]func() (*testbedOutcome, error)
-}
-
-type testbedRun struct {
-	testbed
-	seed uint64
-}
-
-func (t testbed) once(j *experiment.Job) (*testbedOutcome, error) {
-	testbedRuns.Lock()
-	if testbedRuns.of == nil {
-		testbedRuns.of = map[testbedRun]func() (*testbedOutcome, error){}
-	}
-	key := testbedRun{t, j.Seed}
-	run := testbedRuns.of[key]
-	if run == nil {
-		run = sync.OnceValues(func() (*testbedOutcome, error) { return t.run(j) })
-		testbedRuns.of[key] = run
-	}
-	testbedRuns.Unlock()
-	r, err := run()
-	if err != nil { // whoever asks next may have more time
-		testbedRuns.Lock()
-		delete(testbedRuns.of, key)
-		testbedRuns.Unlock()
-	}
-	return r, err
 }
 
 // testbedPools are the cells of a scheme and a pattern, one for each size of messages.

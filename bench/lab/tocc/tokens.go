@@ -72,10 +72,10 @@ func tokenFlows(spec tocc.Spec, both bool) ([]bottleneck.Flow, func(int) (int, i
 		return nil, nil, err
 	}
 	flow := bottleneck.Flow{Control: open, Admission: spec}
-	flows := many(pairs, flow)
+	flows := bottleneck.Many(pairs, flow)
 	if both {
 		flow.Back = true
-		flows = append(flows, many(pairs, flow)...)
+		flows = append(flows, bottleneck.Many(pairs, flow)...)
 	}
 	return flows, func(i int) (int, int) { return i % pairs, i % pairs }, nil
 }

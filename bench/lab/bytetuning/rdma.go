@@ -1,0 +1,27 @@
+package bytetuninglab
+
+import (
+	"github.com/goroce/goroce/bench/cluster"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/units"
+)
+
+// answers is the class of ACKs and CNPs, which have a queue of their own.
+const answers = 56 << 2
+
+// rdma puts endpoints on a network's hosts that do what those of scenes do: DCQCN as NVIDIA's NICs have it.
+func rdma(net *fabric.Network, seed uint64, message units.Bytes) (*cluster.Cluster, error) {
+	control, err := cc.Parse("dcqcn-nic")
+	if err != nil {
+		return nil, err
+	}
+	return cluster.New(net, cluster.Config{
+		Seed: seed, Control: control, CNPInterval: 4 * us, Chunk: message, Timeout: 14, AnswerClass: answers,
+	})
+}
+
+// lossless are the queues of a switch with PFC.
+func lossless(alpha float64, headroom units.Bytes, ecn fabric.ECN) fabric.Queues {
+	return fabric.Queues{{Lossless: true, Alpha: alpha, Headroom: headroom, Resume: 2 * 1100, ECN: ecn}}
+}

@@ -1,0 +1,97 @@
+package carclab
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/bench/lab/claims"
+	"github.com/goroce/goroce/bench/lab/experiment"
+	"github.com/goroce/goroce/bench/lab/figure"
+	"github.com/goroce/goroce/fabric/hostmodel"
+)
+
+// incoming is a server of sixteen threads that so many connections send flows of 7.9 MB to, one way.
+type incoming struct {
+	Variant     string
+	Connections int
+}
+
+func (i incoming) String() string { return fmt.Sprintf("%s n=%d", i.Variant, i.Connections) }
+
+const fig2Threads = 16
+
+func fig2Connections(s experiment.Scale) []int {
+	return experiment.At(s, []int{1, 2, 4, 8, 16, 32}, []int{1, 4, 16})
+}
+
+var fig2Variants = []variant{plainFIFO, hostFIFO}
+
+// fig2: hostCC does not remove congestion between NIC and processor.
+var fig2 = &experiment.Experiment{
+	ID:    "carc/fig2",
+	Seeds: oneSeed,
+	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
+		for _, v := range fig2Variants {
+			for _, n := range fig2Connections(s) {
+				i := incoming{v.name, n}
+				cells = append(cells, experiment.Cell{Name: i.String(), Params: i})
+			}
+		}
+		return cells
+	},
+	Run: func(j *experiment.Job) error {
+		i := j.Params.(incoming)
+		v := pick(fig2Variants, i.Variant)
+		mc := machine{cache: hostmodel.Xeon4309Y, link: 200 * gbps, ring: 4096}
+		flow := longPackets
+		if j.Scale == experiment.Small {
+			mc.cache.Size /= 8
+			mc.ring /= 8
+			flow /= 8
+		}
+		var loads []load
+		for n := range i.Connections {
+			loads = append(loads, load{thread: n % fig2Threads, packet: longPacket, answer: 32, flow: flow, oneWay: true})
+		}
+		m, err := newModel(mc.with(v), v.scheme, loads)
+		if err != nil {
+			return err
+		}
+		return m.measure(j, experiment.At(j.Scale, 20*ms, 4*ms), experiment.At(j.Scale, 20*ms, 4*ms))
+	},
+	Judge: func(r *experiment.Results) {
+		ns := fig2Connections(r.Scale)
+		falls := claims.Value{}
+		for _, v := range fig2Variants {
+			rates := fig2Rates(r, v)
+			falls = falls.With(v.name, claims.Number(rates[0]/rates[len(rates)-1]))
+		}
+		r.Claim("degrades", falls)
+		plain, host := fig2Rates(r, plainFIFO), fig2Rates(r, hostFIFO)
+		most := len(ns) - 1
+		r.Claim("hostcc-no-cure", host[most]/plain[most])
+		r.Claim("misses-remain", r.Cell(incoming{hostFIFO.name, ns[most]}.String()).Values("miss")[0])
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		rate := figure.Lines("throughput", "7.9 MB one way, 16 threads", "connections", "throughput of a thread (Gb/s)")
+		miss := figure.Lines("misses", "7.9 MB one way, 16 threads", "connections", "reads that miss (%)")
+		for _, v := range fig2Variants {
+			var x, z []float64
+			for _, n := range fig2Connections(r.Scale) {
+				x = append(x, float64(n))
+				z = append(z, 100*r.Cell(incoming{v.name, n}.String()).Values("miss")[0])
+			}
+			rate.Add(v.name, x, fig2Rates(r, v))
+			miss.Add(v.name, x, z)
+		}
+		return []figure.Figure{rate, miss, statesTable(r)}
+	},
+}
+
+// fig2Rates are Gb/s of a thread that has connections, by how many there are.
+func fig2Rates(r *experiment.Results, v variant) (gbps []float64) {
+	for _, n := range fig2Connections(r.Scale) {
+		rate := r.Cell(incoming{v.name, n}.String()).Values("rate")[0]
+		gbps = append(gbps, rate*8*float64(longPacket)/1e9/float64(min(n, fig2Threads)))
+	}
+	return gbps
+}

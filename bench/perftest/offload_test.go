@@ -1,0 +1,77 @@
+package perftest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Every kind of control behind every driver, with the agent on a core of its own and without.
+func TestOffload(t *testing.T) {
+	for _, driver := range []string{"soft", "process"} {
+		for _, c := range []struct {
+			test Test
+			args string
+		}{
+			{sendBW, "-n 2000 -s 32 --cc swift"},
+			{sendBW, "-n 500 -s 20000 -q 3 -b --cc swift --cc timely --cc ledbat --cores 0,0,1"},
+			{writeBW, "-n 500 --cc swift --cc ledbat-dc -q 4 --prio 3,1 --cores 0,1,0,1"},
+			{writeBW, "-n 500 --tocc unsch=0,k=4096"},
+			{sendBW, "-n 300 --tocc k=8192,cc=swift --cc swift --cores 0,0,1"},
+			{writeBW, "-n 500 -q 5 --queues 2 --cc timely --cores 0,1,0,1,1"},
+			{readBW, "-n 300 --cc swift --cores 0,1,0"},
+			{writeLat, "-n 300 -s 20000 --cc swift"},
+		} {
+			t.Run(driver+" "+c.test.Name()+" "+c.args, func(t *testing.T) {
+				args := append(strings.Fields(c.args), "--offload", driver, "--data_validation")
+				require.Contains(t, succeed(t, c.test, args...), " offload "+driver+": ")
+			})
+		}
+	}
+}
+
+// The process of a device is killed under load: messages go on, a new process takes over, and the run says what happened.
+func TestOffloadProcessKilled(t *testing.T) {
+	p := start(t, sendBW, "-d", "loop:killed", "-s", "32", "-D", "4", "-f", "0.5", "--cc", "swift", "--offload", "process", "--out_json_file", "-")
+	var children []int
+	for begin := time.Now(); len(children) < 2; time.Sleep(10 * time.Millisecond) { // one of each end
+		require.Less(t, time.Since(begin), 20*time.Second, "the devices' processes do not start")
+		children = childrenOf(t, p.Process.Pid)
+	}
+	time.Sleep(1500 * time.Millisecond)
+	for _, pid := range children {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+	require.Zero(t, p.ends(30*time.Second), p.result())
+	var d Document
+	require.NoError(t, json.Unmarshal(p.out.Bytes(), &d), p.result())
+	require.Equal(t, "process", d.Offload.Driver)
+	require.NotZero(t, d.Offload.Silences, "nobody decided for 100 ms")
+	require.NotZero(t, d.Offload.Returns, "a new process took over")
+	require.NotZero(t, d.Results[0].MsgRate)
+}
+
+func childrenOf(t *testing.T, pid int) (children []int) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	require.NoError(t, err)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil { // the thread ended
+			continue
+		}
+		for _, word := range strings.Fields(string(text)) {
+			var child int
+			_, err := fmt.Sscan(word, &child)
+			require.NoError(t, err)
+			children = append(children, child)
+		}
+	}
+	return children
+}

@@ -1,0 +1,89 @@
+package driver_test
+
+import (
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/nicoffload/driver"
+	"github.com/goroce/goroce/nicoffload/process"
+	"github.com/goroce/goroce/units"
+)
+
+func TestMain(m *testing.M) {
+	process.BeChild()
+	os.Exit(m.Run())
+}
+
+func TestNames(t *testing.T) {
+	assert.Equal(t, []string{"process", "soft"}, driver.Names())
+	for _, name := range []string{"", driver.Off} {
+		d, err := driver.Find(name)
+		assert.NoError(t, err)
+		assert.Nil(t, d)
+	}
+	_, err := driver.Find("dpu")
+	assert.EqualError(t, err, `there is no driver "dpu"; there are process, soft, and off`)
+	mine := func(driver.Config, units.Time) (*driver.Offload, error) { return nil, nil }
+	require.NoError(t, driver.Register("dpu", mine))
+	d, err := driver.Find("dpu")
+	assert.NoError(t, err)
+	assert.NotNil(t, d)
+	for _, taken := range []string{"dpu", "soft", driver.Off, ""} {
+		assert.Error(t, driver.Register(taken, mine), taken)
+	}
+	assert.Error(t, driver.Register("nothing", nil))
+}
+
+// Every driver decides, wherever its agent is polled; and of a process that is killed a new one does.
+func TestDriversDecide(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		split bool
+	}{{"soft", false}, {"soft", true}, {"process", false}, {"process", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			open, err := driver.Find(c.name)
+			require.NoError(t, err)
+			begin := time.Now()
+			now := func() units.Time { return units.Time(units.FromStd(time.Since(begin))) }
+			o, err := open(driver.Config{Split: c.split, LineRate: 100 * units.Gbps}, now())
+			require.NoError(t, err)
+			assert.Equal(t, c.split, o.Agent != nil)
+			spec, err := cc.Parse("swift")
+			require.NoError(t, err)
+			a, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * units.Microsecond, Payload: 4096, Signals: cc.SignalDelay})
+			require.NoError(t, err)
+			f := o.Controller.Add(a, now())
+			psn := uint32(0)
+			until := func(what string, so func() bool) {
+				t.Helper()
+				for begin := time.Now(); !so(); {
+					require.Less(t, time.Since(begin), 20*time.Second, what)
+					psn++
+					delay := units.Microsecond * units.Duration(5+900*(psn>>12&1)) // or it soon decides the same
+					o.Controller.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: psn & 0xffffff, SndNxt: (psn + 1) & 0xffffff, Delay: delay, Packets: 1, Bytes: 4096}, now())
+					o.Controller.Poll(now())
+					if o.Agent != nil {
+						o.Agent.Poll(now())
+					}
+				}
+			}
+			until("it decides", func() bool { return o.Controller.Counters().Results > 3 })
+			if c.name == "process" {
+				n := o.Device.(*process.NIC)
+				require.NoError(t, syscall.Kill(n.PID(), syscall.SIGKILL))
+				until("a new one is there", func() bool { return n.Restarts() == 1 && o.Controller.Counters().Returns > 0 })
+				results := o.Controller.Counters().Results
+				until("and decides", func() bool { return o.Controller.Counters().Results > results+3 })
+			}
+			if o.Close != nil {
+				assert.NoError(t, o.Close())
+			}
+		})
+	}
+}

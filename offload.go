@@ -1,0 +1,121 @@
+package goroce
+
+import (
+	"sync/atomic"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/nicoffload"
+	"github.com/goroce/goroce/nicoffload/driver"
+	"github.com/goroce/goroce/units"
+)
+
+// offload makes what runs congestion control of each endpoint, if it is not to run in line.
+func (h *Host) offload(o Options) error {
+	open, err := driver.Find(o.Offload)
+	if open == nil {
+		return err
+	}
+	c := driver.Config{Split: len(o.AgentCores) > 0}
+	if link, err := h.device.Link(); err == nil && link.Mbps > 0 {
+		c.LineRate = units.BitRate(link.Mbps) * units.Mbps
+	}
+	for range h.device.Queues() {
+		one, err := open(c, h.Now())
+		if err != nil {
+			return err
+		}
+		h.offloads = append(h.offloads, one)
+	}
+	return nil
+}
+
+// controller is that of endpoint i; nil is in line.
+func (h *Host) controller(i int) cc.Controller {
+	if h.offloads == nil {
+		return nil
+	}
+	return h.offloads[i].Controller
+}
+
+// Offload answers what runs the congestion control of endpoint i, nil when it runs in line.
+func (h *Host) Offload(i int) *driver.Offload {
+	if h.offloads == nil {
+		return nil
+	}
+	return h.offloads[i]
+}
+
+// startAgents starts the cores that poll agents.
+func (h *Host) startAgents(o Options) error {
+	byCore := map[int][]*nicoffload.Agent{}
+	var cores []int // in order
+	for i, one := range h.offloads {
+		if one.Agent == nil {
+			continue
+		}
+		core := o.AgentCores[i%len(o.AgentCores)]
+		if byCore[core] == nil {
+			cores = append(cores, core)
+		}
+		byCore[core] = append(byCore[core], one.Agent)
+	}
+	for _, core := range cores {
+		a, err := startAgentCore(byCore[core], core, o.Idle)
+		if err != nil {
+			return err
+		}
+		h.agents = append(h.agents, a)
+	}
+	return nil
+}
+
+// stopAgents ends what runs congestion control; nobody polls an endpoint any more.
+func (h *Host) stopAgents() (errs []error) {
+	for _, a := range h.agents {
+		a.stop()
+	}
+	for _, one := range h.offloads {
+		if one.Close != nil {
+			errs = append(errs, one.Close())
+		}
+	}
+	return errs
+}
+
+// agentCore is a core that polls agents: a locked goroutine that owns them.
+type agentCore struct {
+	agents []*nicoffload.Agent
+	idle   Idle
+	halt   atomic.Bool
+	ended  chan struct{}
+}
+
+func startAgentCore(agents []*nicoffload.Agent, core int, idle Idle) (*agentCore, error) {
+	a := &agentCore{agents: agents, idle: idle, ended: make(chan struct{})}
+	return a, onCore(core, a.ended, a.poll)
+}
+
+// poll is the life of an agents' core.
+func (a *agentCore) poll() {
+	clock, activity := processClock(), uint64(0)
+	worked := clock.Now()
+	a.idle.prepare()
+	for !a.halt.Load() {
+		now := clock.Now()
+		next, heard := now.Add(units.Forever), uint64(0)
+		for _, agent := range a.agents {
+			next = units.Earlier(next, agent.Poll(now))
+			heard += agent.Activity()
+		}
+		if heard != activity || !next.After(now) {
+			activity, worked = heard, now
+			continue
+		}
+		a.idle.rest(worked, now, next)
+	}
+}
+
+func (a *agentCore) stop() {
+	a.halt.Store(true)
+	<-a.ended
+}

@@ -1,0 +1,93 @@
+package goroce
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/nicoffload"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+func offloaded(t *testing.T, name string, o Options) *Host {
+	spec, err := cc.Parse("swift")
+	require.NoError(t, err)
+	o.NewAlgorithm = func() cc.Algorithm {
+		a, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 20 * units.Microsecond, Payload: 4096, Signals: cc.SignalDelay})
+		require.NoError(t, err)
+		return a
+	}
+	h, err := Open("loop:"+name, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, h.Close()) })
+	return h
+}
+
+// decided is what came of the agent of a host's endpoint.
+func decided(t *testing.T, h *Host) (c nicoffload.ControllerCounters) {
+	require.NoError(t, h.Do(0, func(*transport.Endpoint) { c = h.Offload(0).Controller.Counters() }))
+	return c
+}
+
+// transfer sends and receives messages until something is so.
+func transfer(t *testing.T, client, server *Conn, so func() bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	out, in := make([]byte, 20000), make([]byte, MaxMessage)
+	for !so() {
+		for range 50 {
+			require.NoError(t, client.Send(ctx, out))
+			_, err := server.Recv(ctx, in)
+			require.NoError(t, err)
+		}
+	}
+}
+
+// Decisions come of an agent on a thread of its own. When nobody polls it any more, messages go on, in line; when
+// somebody does again, its decisions hold again.
+func TestAgentThatStalls(t *testing.T) {
+	a, b := offloaded(t, t.Name(), Options{Offload: "soft", AgentCores: []int{-1}}), offloaded(t, t.Name(), Options{})
+	require.Nil(t, b.Offload(0), "this one is in line")
+	client, server := dialed(t, a, b)
+	transfer(t, client, server, func() bool { return decided(t, a).Results > 20 })
+	before := decided(t, a).Silences
+
+	a.agents[0].stop()
+	transfer(t, client, server, func() bool { return decided(t, a).Silences > before })
+	results := decided(t, a).Results
+	for range 10 {
+		transfer(t, client, server, new(once).so)
+	}
+	require.Equal(t, results, decided(t, a).Results, "nobody decides")
+
+	again, err := startAgentCore(a.agents[0].agents, -1, IdleSleep)
+	require.NoError(t, err)
+	a.agents[0] = again
+	transfer(t, client, server, func() bool { c := decided(t, a); return c.Results > results+20 && c.Returns == c.Silences })
+}
+
+type once bool
+
+func (o *once) so() bool {
+	was := *o
+	*o = true
+	return bool(was)
+}
+
+// Without a core for it the agent is polled by that of its endpoint.
+func TestAgentOfThePollingCore(t *testing.T) {
+	a, b := offloaded(t, t.Name(), Options{Offload: "soft"}), offloaded(t, t.Name(), Options{Offload: "off"})
+	client, server := dialed(t, a, b)
+	transfer(t, client, server, func() bool { return decided(t, a).Results > 20 })
+	require.Zero(t, decided(t, a).Silences)
+	require.Empty(t, a.agents)
+}
+
+func TestUnknownOffload(t *testing.T) {
+	_, err := Open("loop:"+t.Name(), Options{Offload: "bluefield"})
+	require.ErrorContains(t, err, `there is no driver "bluefield"; there are process, soft, and off`)
+}
