@@ -73,6 +73,23 @@ func TestDryRun(t *testing.T) {
 	assert.True(t, strings.HasSuffix(out, "nothing was applied\n"))
 }
 
+// TestTelemetry: what a tool tells, and what that costs, is said.
+func TestTelemetry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
+	dir := t.TempDir()
+	code, out, errs := do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--budget", "1", "--out", dir)
+	require.Zero(t, code, errs)
+	assert.Regexp(t, `telemetry  int takes [0-9.]+Mb/s of the network when 2[0-9.]+Gb/s pass\n`, out)
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "Telemetry: int takes")
+	code, _, errs = do(t, "tune", "--target", "fabric:multihost", "--telemetry", "int", "--out", dir)
+	assert.Equal(t, cli.Misuse, code)
+	assert.Contains(t, errs, "--telemetry is for the other fabric targets")
+}
+
 // TestLive: a plan for real switches touches none; without them nothing can be applied, and that is an error.
 func TestLive(t *testing.T) {
 	fleet := []string{"tune", "--target", "live:testdata/fleet.yaml", "--start", cases + "good.yaml", "--out", t.TempDir()}

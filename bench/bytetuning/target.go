@@ -51,7 +51,7 @@ func target(t *tuning) (bytetuning.Target, bytetuning.Path, string, error) {
 			if f.Aggregate, err = telemetry.ParseAggregate(t.aggregate); err != nil {
 				return nil, bytetuning.Path{}, "", err
 			}
-			f.Telemetry = source.Compressed(second)
+			t.source, f.Telemetry = source, source.Compressed(second)
 			f.Period = max(f.Period, 2*f.Telemetry.Period) // two polls
 		}
 		return f, f.Path(), "experience", nil
@@ -67,6 +67,16 @@ func target(t *tuning) (bytetuning.Target, bytetuning.Path, string, error) {
 		return live.New(fleet, bytetuning.Traversal(), filepath.Join(t.out, "saved")), bytetuning.Path{}, "", nil
 	}
 	return nil, bytetuning.Path{}, "", fmt.Errorf("no target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, or fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
+}
+
+// overhead says what the telemetry of a fabric target takes of its network; "" is the target's own books.
+func overhead(t *tuning, target bytetuning.Target, m *bytetuning.Measurement) string {
+	f, ok := target.(*scene.Target)
+	if !ok || t.source.Name == "" {
+		return ""
+	}
+	passed := m.Switches[0].Throughput
+	return fmt.Sprintf("%s takes %v of the network when %v pass", t.source.Name, t.source.Overhead(f.Observed(passed)), passed)
 }
 
 // second is how long the telemetry's second is in a simulation: experiments of the paper measure for a second what ours

@@ -30,6 +30,7 @@ type tuning struct {
 	out                  string
 	dry, unchecked       bool
 	telemetry, aggregate string
+	source               telemetry.Source // that telemetry names
 	apply, rollback      bool
 }
 
@@ -162,6 +163,9 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 		return err
 	}
 	r := newReport(t, layers, log.Evaluations, out, &objective, compared)
+	if r.Telemetry = overhead(t, target, out.At); r.Telemetry != "" {
+		fmt.Fprintf(p.out, "telemetry  %s\n", r.Telemetry)
+	}
 	if err := r.write(t.out); err != nil {
 		return err
 	}

@@ -25,9 +25,9 @@ func measureNIC(j *experiment.Job, m *scene.MultiHost, w bytetuning.Watermark) (
 	return m.Run(j.Context())
 }
 
-// tuneNIC answers the best watermark that some measurements find.
-func tuneNIC(j *experiment.Job, m *scene.MultiHost, budget int) (bytetuning.Watermark, error) {
-	objective := bytetuning.NewObjective()
+// tuneNIC answers the best watermark that some measurements find, by equation 14 with a weight of throughput.
+func tuneNIC(j *experiment.Job, m *scene.MultiHost, beta float64, budget int) (bytetuning.Watermark, error) {
+	objective := &bytetuning.Objective{Beta: beta}
 	start := bytetuning.Point{m.Default()}
 	tuner, err := bytetuning.New(central, bytetuning.Problem{Layers: m.Layers(), Start: start, Energy: objective.Energy, Seed: j.Seed})
 	if err != nil {
