@@ -87,7 +87,7 @@ func TestTelemetry(t *testing.T) {
 	assert.Contains(t, string(page), "Telemetry: int takes")
 	code, _, errs = do(t, "tune", "--target", "fabric:multihost", "--telemetry", "int", "--out", dir)
 	assert.Equal(t, cli.Misuse, code)
-	assert.Contains(t, errs, "--telemetry is for the other fabric targets")
+	assert.Contains(t, errs, "not for fabric:multihost")
 }
 
 // TestLive: a plan for real switches touches none; without them nothing can be applied, and that is an error.
@@ -106,6 +106,24 @@ func TestLive(t *testing.T) {
 	code, _, errs = do(t, append(fleet, "--rollback", "--apply")...)
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "leaf1.saved: no such file")
+}
+
+func TestSpace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "space.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o644)) }
+	write("{kmin: [0B, 10KB, 20KB], gap: [50KB], pmax: [1%, 10%], headroom: [100KiB], alpha: [1/8, 1/4]}")
+	for _, target := range []string{"fluid:8x40G", "fabric:2to1", "fabric:multihost"} {
+		code, out, errs := do(t, "tune", "--target", target, "--space", file, "--dry-run")
+		require.Zero(t, code, errs)
+		assert.Contains(t, out, ": 12 watermarks; now")
+	}
+	code, out, errs := do(t, "tune", "--target", "fluid:8x40G", "--space", file, "--out", t.TempDir(), "--budget", "0", "--tuner", "grid")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "search complete after 13 measurements")
+	write("{kmin: [20KB, 10KB], gap: [50KB], pmax: [1%], headroom: [100KiB], alpha: [1/8]}")
+	code, _, errs = do(t, "tune", "--target", "fluid:8x40G", "--space", file, "--dry-run")
+	assert.Equal(t, cli.Misuse, code)
+	assert.Contains(t, errs, "the range of Kmin has 10000B after 20000B: want rising values")
 }
 
 func TestStartFromAFile(t *testing.T) {
