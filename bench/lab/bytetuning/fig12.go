@@ -66,7 +66,7 @@ var fig12 = &experiment.Experiment{
 		if err == nil && c.Tuner != "" {
 			while := fig12Scene(j.Scale, j.Seed, i)
 			while.Settle, while.Period = experiment.At(j.Scale, 10*ms, 2*ms), 2*ms
-			w, err = tune(j, while, c.Tuner, w, experiment.At(j.Scale, 40, 20))
+			w, err = tune(j, while, c.Tuner, w, 0.5, experiment.At(j.Scale, 40, 20))
 		}
 		if err != nil {
 			return err

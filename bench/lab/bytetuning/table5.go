@@ -60,7 +60,7 @@ var table5 = &experiment.Experiment{
 		if err == nil && c.Tuner != "" {
 			while := table5Scene(j.Scale, j.Seed, c)
 			while.Settle, while.Period = experiment.At(j.Scale, 10*ms, 5*ms), experiment.At(j.Scale, 10*ms, 5*ms)
-			w, err = tune(j, while, c.Tuner, w, experiment.At(j.Scale, 100, 20))
+			w, err = tune(j, while, c.Tuner, w, 0.5, experiment.At(j.Scale, 100, 20))
 		}
 		if err != nil {
 			return err
