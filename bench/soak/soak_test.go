@@ -72,21 +72,7 @@ func TestEveryWrongIsNoticed(t *testing.T) {
 		{"a queue pair is never heard of again", func(_ *world, x *side) { x.peer.qp.Destroy() }, "retries exceeded, and nothing justifies it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := wellBehaved(transport.OpWrite)
-			w := newWorld(p)
-			w.net.At(at, func() {
-				x := p.sessions[0].sides[0]
-				require.Less(t, x.done, x.next, "there is traffic")
-				c.do(w, x)
-				x.wake()
-			})
-			w.live()
-			if c.says == "" {
-				require.Empty(t, w.problems)
-				return
-			}
-			require.NotEmpty(t, w.problems)
-			assert.Contains(t, w.problems[0], c.says)
+			noticed(t, wellBehaved(transport.OpWrite), at, c.do, c.says)
 		})
 	}
 }
@@ -122,23 +108,28 @@ func TestEveryWrongCreditIsNoticed(t *testing.T) {
 				require.NoError(t, err)
 				p.traits[i].cache, p.traits[i].llc, p.traits[i].slow = &spec, 256*units.KiB, units.Microsecond
 			}
-			w := newWorld(p)
-			w.net.At(at, func() {
-				x := p.sessions[0].sides[0]
-				require.Less(t, x.done, x.next, "there is traffic")
-				c.do(x)
-				x.wake()
-				x.peer.wake()
-			})
-			w.live()
-			if c.says == "" {
-				require.Empty(t, w.problems)
-				return
-			}
-			require.NotEmpty(t, w.problems)
-			assert.Contains(t, w.problems[0], c.says)
+			noticed(t, p, at, func(_ *world, x *side) { c.do(x) }, c.says)
 		})
 	}
+}
+
+// noticed does something in the midst of the traffic of a plan, and looks what the world says of it; "" is nothing.
+func noticed(t *testing.T, p *plan, at units.Time, do func(*world, *side), says string) {
+	t.Helper()
+	w := newWorld(p)
+	w.net.At(at, func() {
+		x := p.sessions[0].sides[0]
+		require.Less(t, x.done, x.next, "there is traffic")
+		do(w, x)
+		x.wake()
+	})
+	w.live()
+	if says == "" {
+		require.Empty(t, w.problems)
+		return
+	}
+	require.NotEmpty(t, w.problems)
+	assert.Contains(t, w.problems[0], says)
 }
 
 // wellBehaved is a plan of one reliable session with much to do, in which everything goes well.
