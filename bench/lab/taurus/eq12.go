@@ -151,7 +151,7 @@ func move(signals []signal, a nicoffload.Aggregation) (nicoffload.Counters, erro
 		for next.Before(now) {
 			next = poll(next)
 		}
-		next = poll(now)
+		poll(now)
 		n.Report(nicoffload.NewHandle(uint32(s.flow), 0), &cc.Event{Kind: s.kind, Packets: 1, Bytes: mtu}, now)
 		next = n.Poll(now)
 	}
