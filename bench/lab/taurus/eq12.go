@@ -76,7 +76,7 @@ var eq12 = &experiment.Experiment{
 		e := figure.Lines("efficiency", "Equation 2: share of the bus that a signal gets, header 16 B", "size (B)", "efficiency")
 		e.X.Log = true
 		s := r.Series("efficiency")
-		e.Add("", s.X, s.Y)
+		e.Add("equation 2", s.X, s.Y)
 		bus := figure.Lines("bus", "Engine: bytes on the bus for an ACK, 400 Gb/s of packets of 4096 B", "flows", "bytes, headers included")
 		bus.X.Log, bus.Y.Log = true, true
 		for _, tiers := range busTiers {

@@ -145,16 +145,16 @@ func measureReports(j *experiment.Job) error {
 
 // countReports counts the messages of a millisecond of virtual time.
 func countReports(j *experiment.Job, name string, flows int, a nicoffload.Aggregation) error {
-	c, err := nicoffload.NewShared(nicoffload.Config{Flows: flows, Aggregation: a}, nicoffload.AgentConfig{}, nil, wall())
+	c, err := nicoffload.NewShared(nicoffload.Config{Flows: flows, Aggregation: a}, nicoffload.AgentConfig{}, nil, 0)
 	if err != nil {
 		return err
 	}
 	heard := &sums{}
-	f, err := newFeedback(c, flows, heard.counted("idctcp"))
+	f, err := newFeedback(c, flows, heard.counted("idctcp"), 0)
 	if err != nil {
 		return err
 	}
-	now := wall()
+	now := units.Time(0)
 	c.Poll(now)
 	before := c.Agent().Counters().Messages
 	for end := now.Add(ms); now.Before(end); now = now.Add(units.Second / feedbackRate) {
