@@ -71,24 +71,8 @@ var fig12 = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		if err := t.Apply(j.Context(), bytetuning.Point{w}); err != nil {
-			return err
-		}
-		var r *scene.Run
-		t.Watch = func(now *scene.Run) { r = now }
-		m, err := t.Measure(j.Context())
-		if err != nil {
-			return fmt.Errorf("%v: %w", w, err)
-		}
-		q := requestsOf(r, t)
-		j.Value("p50", q.p50)
-		j.Value("p99", q.p99)
-		j.Value("goodput", q.goodput)
-		j.Value("queue", float64(m.Queue()))
-		j.Value("lost", float64(m.Lost))
-		j.Value("pauses", float64(r.Pauses()))
 		recordWatermark(j, w)
-		return nil
+		return measureRequests(j, t, w)
 	},
 	Judge: func(r *experiment.Results) {
 		wins := 0
