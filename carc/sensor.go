@@ -291,7 +291,10 @@ func (s *Sensor) look() {
 		s.idle += s.ends.Sub(s.quiet)
 	}
 	near := s.near()
-	count(&s.nearRun, &s.calmRun, near)
+	open := !near && s.canary.all > 0 // fewer canaries than tell
+	if !open {
+		count(&s.nearRun, &s.calmRun, near)
+	}
 	count(&s.beyondRun, &s.withinRun, s.most > s.ddio)
 	count(&s.idleRun, &s.fullRun, s.idles())
 	turn := func(flag cc.CacheState, on, off int) {
@@ -309,7 +312,9 @@ func (s *Sensor) look() {
 	if s.state&cc.CacheApproaching != 0 { // it wins
 		s.set(cc.CacheIdle, false)
 	}
-	s.step(near)
+	if !open {
+		s.step(near)
+	}
 }
 
 // step adapts δ to other memory traffic.
@@ -347,6 +352,9 @@ func (s *Sensor) near() bool {
 		if part > missed {
 			return true
 		}
+	}
+	if s.most == 0 { // few, and no more will come
+		s.canary = canary{}
 	}
 	for i := range s.costs {
 		if c := &s.costs[i]; c.line > inflated*min(c.least, c.last) {

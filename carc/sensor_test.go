@@ -179,3 +179,27 @@ func TestSilence(t *testing.T) {
 	assert.Equal(t, cc.CacheIdle, s.Flags())
 	require.Equal(t, S1, s.State())
 }
+
+// A slow program has a canary now and then: windows with fewer than tell are neither near nor calm, until nothing is unconsumed.
+func TestFewCanaries(t *testing.T) {
+	s := sensor()
+	now := units.Time(1)
+	s.pass(now)
+	s.grew(1000, now)
+	few := func(now units.Time) {
+		for range fewest/2 + 1 {
+			s.Canary(90*units.Nanosecond, now)
+		}
+	}
+	windows(s, 2*steady-1, &now, few)
+	assert.Zero(t, s.Flags()&cc.CacheApproaching, "two windows each tell")
+	windows(s, 1, &now, few)
+	assert.NotZero(t, s.Flags()&cc.CacheApproaching)
+	windows(s, 3*steady, &now, nothing)
+	assert.Zero(t, s.Flags()&cc.CacheApproaching, "without any it is calm")
+	windows(s, 2*steady, &now, few)
+	s.Canary(90*units.Nanosecond, now)
+	s.shrank(1000, now)
+	windows(s, steady+1, &now, nothing)
+	assert.Zero(t, s.Flags()&cc.CacheApproaching, "and one of long ago says nothing")
+}

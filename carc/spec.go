@@ -3,6 +3,7 @@ package carc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,16 @@ func (s Spec) On(machine Cache) Spec {
 func (s Spec) RequestResponse() bool {
 	o, err := s.read(nil)
 	return err == nil && o.mode == "rr"
+}
+
+// Help explains the parameters.
+func Help(w io.Writer) error {
+	var (
+		o options
+		s cc.Settings
+	)
+	o.declare(&s)
+	return s.Explain(w)
 }
 
 // Table is the parameters as a table of Markdown.

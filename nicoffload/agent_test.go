@@ -107,6 +107,25 @@ func TestFilters(t *testing.T) {
 	assert.Zero(t, d.results[2].Decision.Rate, "no rate is no rate")
 }
 
+// A timer that an event sets does not overtake what happened before it is due and is heard after: both have the
+// time that the NIC saw.
+func TestTimersWaitForWhatIsUnderWay(t *testing.T) {
+	a := &scribe{events: cc.Events(cc.CNP, cc.TIMER)}
+	a.decide = func(*cc.Event) cc.Decision { return cc.Decision{Window: 1, WakeAt: a.at[len(a.at)-1].Add(55 * us)} }
+	agent, d := newAgent(t, a, AgentConfig{})
+	var next units.Time
+	for _, cnp := range []int{0, 50} { // each is heard 6 µs later
+		d.event(1, at(cnp), cc.Event{Kind: cc.CNP})
+		next = agent.Poll(at(cnp + 6))
+	}
+	assert.Equal(t, at(111), next)
+	agent.Poll(at(110))
+	assert.Equal(t, []units.Time{at(0), at(50)}, a.at, "no timer: the second CNP has set it anew")
+	agent.Poll(at(111))
+	assert.Equal(t, cc.TIMER, a.heard[2].Kind)
+	assert.Equal(t, at(105), a.at[2], "its time is the NIC's")
+}
+
 func TestUnfilteredWritesAll(t *testing.T) {
 	agent, d := newAgent(t, &scribe{events: cc.Events(cc.ACK)}, AgentConfig{Unfiltered: true})
 	for i := range 5 {

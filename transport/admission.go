@@ -78,9 +78,6 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 			return fmt.Errorf("transport: QP %#x: admission by two granters of one kind: %w", uint32(qp.Num), ErrInvalid)
 		}
 	}
-	if err := a.credits.check(); err != nil {
-		return fmt.Errorf("transport: QP %#x: admission: %w", uint32(qp.Num), err)
-	}
 	qp.dropAdmission()
 	qp.adm = a
 	if r := a.granter; r != nil {
@@ -94,6 +91,10 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 	}
 	if c := a.credits.granter; c != nil {
 		c.Attach(a)
+	}
+	if err := a.credits.check(); err != nil {
+		qp.dropAdmission()
+		return fmt.Errorf("transport: QP %#x: admission: %w", uint32(qp.Num), err)
 	}
 	return nil
 }
@@ -274,7 +275,9 @@ func (a *admission) opens() bool {
 		return false
 	}
 	a.shut = false
-	a.waited.BlockedTime += a.qp.ep.now.Sub(a.shutAt)
+	waited := a.qp.ep.now.Sub(a.shutAt)
+	a.waited.BlockedTime += waited
+	a.qp.ep.counters.BlockedNS += uint64(waited / units.Nanosecond)
 	return true
 }
 

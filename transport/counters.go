@@ -53,6 +53,7 @@ type Counters struct {
 	RTSSent            uint64 // what waits for tokens, told
 	TokensHeard        uint64
 	Blocked            uint64 // times that a gate kept a queue pair's requests waiting
+	BlockedNS          uint64 // how long, together, in ns
 	CreditsAsked       uint64 // CREDITs that ask what was returned
 	CreditsHeard       uint64 // CREDITs, and ACKs with one
 	ProbesLost         uint64 // without an answer in their time

@@ -30,6 +30,7 @@ type extras struct {
 	jsonFile                        string
 	ccHelp                          string
 	channelsHelp, toccHelp          bool
+	carcHelp                        bool
 }
 
 // groups binds the flags of a test to its settings.
@@ -99,6 +100,12 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 	if t.Verb == Write {
 		f.BoolVar(&s.WriteWithImm, "write_with_imm", false, "WRITE with immediate data")
 	}
+	if !t.oneSided() {
+		f.Var((*duration)(&s.Work), "work", "`time` that the receiving program takes with each message (send, write with immediate), beside reading every\n"+
+			"line of it; messages wait for their turn in buffers of their own, as many as --rx-depth (default then\n"+
+			"twice the last-level cache, of all queue pairs)")
+		f.Lookup("work").DefValue = "0"
+	}
 	f.BoolVar(&s.Validate, "data_validation", false, "check every byte where it arrives (WRITE: what lies there at the end)")
 }
 
@@ -123,6 +130,12 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 		"homa; both ends give it, or the run goes on without, and says so; help explains it")
 	if s.Test.oneSided() {
 		_ = f.MarkHidden("tocc")
+	}
+	f.Var(&credits{&s.Cache, &x.carcHelp}, "carc", "credits for what the receiver's last-level `cache` has room for (CARC), beside --cc and --tocc, such as llc=4MiB;\n"+
+		"what is not said is the machine's. For messages with a completion at the receiver; both ends give it, or\n"+
+		"the run goes on without, and says so; help explains it")
+	if s.Test.oneSided() {
+		_ = f.MarkHidden("carc")
 	}
 	f.StringVar(&s.Offload, "offload", s.Offload, "`driver` behind which congestion control runs: off is none, in line; soft, a soft NIC; process, a\n"+
 		"soft NIC in a process of its own. What decides is polled by a core of its own if --cores names one")
@@ -189,6 +202,8 @@ func parse(t Test, args []string) (*Settings, error) {
 		return nil, channelsHelp{s.Channels, s.examplePath()}
 	case x.toccHelp:
 		return nil, toccHelp{}
+	case x.carcHelp:
+		return nil, carcHelp{}
 	case all.Changed("channels") && len(s.Priorities) == 0:
 		return nil, errors.New("--channels: nobody has a priority; give --prio")
 	case x.version:
@@ -211,6 +226,9 @@ func parse(t Test, args []string) (*Settings, error) {
 		// Nothing is lost on the way, but a busy machine may keep the peer from its core for longer
 		// than all retries of a network take.
 		s.QPTimeout = loopQPTimeout
+	}
+	if s.Work > 0 && s.Test.Kind == Bandwidth && !all.Changed("rx-depth") {
+		s.RxDepth = s.workDepth()
 	}
 	s.complete()
 	return s, s.validate()

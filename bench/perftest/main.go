@@ -56,6 +56,9 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 	case errors.As(err, new(channelsHelp)):
 		err.(channelsHelp).write(stdout)
 		return exitOK
+	case errors.Is(err, carcHelp{}):
+		carcHelp{}.write(stdout)
+		return exitOK
 	case errors.Is(err, toccHelp{}):
 		toccHelp{}.write(stdout)
 		return exitOK

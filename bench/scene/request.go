@@ -1,10 +1,7 @@
 package scene
 
 import (
-	"fmt"
-
 	"github.com/goroce/goroce/bench/cluster"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -21,25 +18,9 @@ func (t *Target) request(r *Run, from, to int) (*cluster.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	var begun units.Time
-	send := func() {
-		begun = r.Net.Now()
-		if err := c.Write(t.Message); err != nil {
-			r.Cluster.Errors = append(r.Cluster.Errors, err)
-		}
-	}
-	c.Written = func(status transport.Status, now units.Time) {
-		if status != transport.StatusSuccess {
-			r.Cluster.Errors = append(r.Cluster.Errors, fmt.Errorf("scene: a request of %v: %v", t.Message, status))
-			return
-		}
-		r.Requests = append(r.Requests, Request{begun, now})
-		if next := begun.Add(t.Interval); next.After(now) {
-			r.Net.At(next, send)
-			return
-		}
-		send()
-	}
-	r.Net.At(0, send)
+	w := &cluster.Writer{Conn: c, Bytes: t.Message, Depth: 1, Every: t.Interval, Ended: func(posted, ended units.Time) {
+		r.Requests = append(r.Requests, Request{posted, ended})
+	}}
+	w.Begin(0)
 	return c, nil
 }

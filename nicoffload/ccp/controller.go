@@ -246,9 +246,10 @@ func (c *Controller) Remove(name cc.Flow) {
 	c.free = append(c.free, name)
 }
 
-// Wants implements cc.Controller: what CCP's primitives can say, of what the algorithm wants.
+// Wants implements cc.Controller: what CCP's primitives can say, of what the algorithm wants, and round trips, which
+// programs may go by whatever the algorithm wants.
 func (c *Controller) Wants(name cc.Flow) cc.EventSet {
-	return c.flows[name].wants & cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.OOO, cc.RTO, cc.CNP)
+	return c.flows[name].wants&cc.Events(cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.CNP) | cc.Events(cc.RTT)
 }
 
 // Report implements cc.Controller: one invocation of the program.

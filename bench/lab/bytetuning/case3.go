@@ -22,6 +22,8 @@ type mixed struct {
 	Cut     int    // TCP's α is one of so many
 }
 
+func (m mixed) String() string { return m.Name }
+
 var mixes = []mixed{
 	{"alone", false, [2]int{50, 50}, 1, 1},
 	{"50:50", true, [2]int{50, 50}, 1, 1},
@@ -35,13 +37,8 @@ var mixes = []mixed{
 var case3 = &experiment.Experiment{
 	ID:    "bytetuning/case3",
 	Seeds: oneSeed,
-	Cells: func(experiment.Scale) (cells []experiment.Cell) {
-		for _, m := range mixes {
-			cells = append(cells, experiment.Cell{Name: m.Name, Params: m})
-		}
-		return cells
-	},
-	Run: runCase3,
+	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("%v", mixes...) },
+	Run:   runCase3,
 	Judge: func(r *experiment.Results) {
 		rdma := func(name string) float64 { return r.Cell(name).Values("rdma")[0] }
 		tcp := func(name string) float64 { return r.Cell(name).Values("tcp")[0] }

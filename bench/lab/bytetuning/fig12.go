@@ -29,7 +29,7 @@ type incastUnder struct {
 	Contender contender
 }
 
-func fig12Cell(i incast, c contender) string { return fmt.Sprintf("%v %s", i, c.Name) }
+func (u incastUnder) String() string { return fmt.Sprintf("%v %s", u.Incast, u.Contender.Name) }
 
 // fig12Scene has bursts of 39 hosts to one; its measurement has four times what the bursts take that are there at once, after twice of it.
 func fig12Scene(s experiment.Scale, seed uint64, i incast) *scene.Target {
@@ -46,25 +46,27 @@ func fig12Scene(s experiment.Scale, seed uint64, i incast) *scene.Target {
 var fig12 = &experiment.Experiment{
 	ID:    "bytetuning/fig12",
 	Seeds: oneSeed,
-	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		var all []incastUnder
 		for _, i := range fig12Cases(s) {
 			for _, c := range contenders {
-				cells = append(cells, experiment.Cell{Name: fig12Cell(i, c), Params: incastUnder{i, c}})
+				all = append(all, incastUnder{i, c})
 			}
 		}
-		return cells
+		return experiment.Sweep("%v", all...)
 	},
 	Run: func(j *experiment.Job) error {
 		i, c := j.Params.(incastUnder).Incast, j.Params.(incastUnder).Contender
 		t := fig12Scene(j.Scale, j.Seed, i)
-		var w bytetuning.Watermark
-		var err error
-		if c.Tuner == "" {
-			w, err = bytetuning.Baseline(c.Name, t.Path())
-		} else {
+		first := c.Name
+		if c.Tuner != "" {
+			first = "experience"
+		}
+		w, err := bytetuning.Baseline(first, t.Path())
+		if err == nil && c.Tuner != "" {
 			while := fig12Scene(j.Scale, j.Seed, i)
 			while.Settle, while.Period = experiment.At(j.Scale, 10*ms, 2*ms), 2*ms
-			w, err = tune(j.Context(), while, c.Tuner, experiment.At(j.Scale, 40, 20), j.Progress)
+			w, err = tune(j, while, c.Tuner, w, 0.5, experiment.At(j.Scale, 40, 20))
 		}
 		if err != nil {
 			return err
@@ -93,7 +95,9 @@ var fig12 = &experiment.Experiment{
 		for _, percentile := range []string{"p50", "p99"} {
 			v := claims.Value{}
 			for _, i := range fig12Cases(r.Scale) {
-				of := func(name string) float64 { return r.Cell(fmt.Sprintf("%v %s", i, name)).Values(percentile)[0] }
+				of := func(name string) float64 {
+					return r.Cell(incastUnder{i, contender{Name: name}}.String()).Values(percentile)[0]
+				}
 				v = v.With(i.String(), claims.Number(1-of("bytetuning")/of("experience")))
 				if of("acc") < 0.97*of("bytetuning") {
 					wins++
@@ -112,7 +116,7 @@ var fig12 = &experiment.Experiment{
 			Header: []string{"", "watermarks", "P50 FCT (ms)", "P99 FCT (ms)", "goodput (Gb/s)", "mean queue (KB)", "pauses", "lost", "found"}}
 		for _, i := range fig12Cases(r.Scale) {
 			for _, c := range contenders {
-				cell := r.Cell(fig12Cell(i, c))
+				cell := r.Cell(incastUnder{i, c}.String())
 				v := func(name string) float64 { return cell.Values(name)[0] }
 				t.Row(i.String(), c.Name, v("p50")*1e3, v("p99")*1e3, v("goodput")/1e9, v("queue")/1e3, v("pauses"), v("lost"), recordedWatermark(cell))
 			}

@@ -39,7 +39,7 @@ var fig13 = &experiment.Experiment{
 		m.Victim, m.CNPs = false, max(t.CNP, nothing)
 		m.Cut(max(t.Cut, nothing))
 		m.Settle, m.Period = experiment.At(j.Scale, 10*ms, 5*ms), 5*ms
-		w, err := tuneNIC(j, m, 0.5, experiment.At(j.Scale, 20, 8))
+		w, err := tune(j, m, central, m.Default(), 0.5, experiment.At(j.Scale, 20, 8))
 		if err != nil {
 			return err
 		}

@@ -25,23 +25,5 @@ func measureNIC(j *experiment.Job, m *scene.MultiHost, w bytetuning.Watermark) (
 	return m.Run(j.Context())
 }
 
-// tuneNIC answers the best watermark that some measurements find, by equation 14 with a weight of throughput.
-func tuneNIC(j *experiment.Job, m *scene.MultiHost, beta float64, budget int) (bytetuning.Watermark, error) {
-	objective := &bytetuning.Objective{Beta: beta}
-	start := bytetuning.Point{m.Default()}
-	tuner, err := bytetuning.New(central, bytetuning.Problem{Layers: m.Layers(), Start: start, Energy: objective.Energy, Seed: j.Seed})
-	if err != nil {
-		return bytetuning.Watermark{}, err
-	}
-	s := &bytetuning.Search{Target: m, Tuner: tuner, Objective: objective, Start: start, Budget: budget, Each: func(p bytetuning.Progress) {
-		j.Progress(float64(p.N) / float64(budget+2))
-	}}
-	out, err := s.Run(j.Context())
-	if err != nil {
-		return bytetuning.Watermark{}, err
-	}
-	return out.Best[0], nil
-}
-
 // inCells answers a watermark's thresholds as the paper counts them.
 func inCells(b units.Bytes) float64 { return float64(b) / float64(bytetuning.Cell) }

@@ -15,10 +15,13 @@ import (
 // store is Redis over something.
 type store struct {
 	Name      string
-	Watermark string // a baseline; "" is what a tuner finds
+	Watermark string // a baseline, from which Tuner, unless "", begins
+	Tuner     string
 	TCP       bool
 	PerPacket units.Duration // of the hosts' processors
 }
+
+func (s store) String() string { return s.Name }
 
 // stores are table 5's columns, and one more: DCTCP on processors that take half a microsecond for a packet.
 var stores = []store{
@@ -26,7 +29,7 @@ var stores = []store{
 	{Name: "dctcp, 0.5 µs a packet", Watermark: "dctcp", TCP: true, PerPacket: us / 2},
 	{Name: "experience", Watermark: "experience"},
 	{Name: "manufacturer", Watermark: "manufacturer"},
-	{Name: "bytetuning"},
+	{Name: "bytetuning", Watermark: "experience", Tuner: central},
 }
 
 // table5Scene is 20 clients of ten threads, each of which sets one value of 64 KB after the other. The server's answer is the
@@ -49,23 +52,15 @@ func table5Scene(s experiment.Scale, seed uint64, c store) *scene.Target {
 var table5 = &experiment.Experiment{
 	ID:    "bytetuning/table5",
 	Seeds: oneSeed,
-	Cells: func(experiment.Scale) (cells []experiment.Cell) {
-		for _, s := range stores {
-			cells = append(cells, experiment.Cell{Name: s.Name, Params: s})
-		}
-		return cells
-	},
+	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("%v", stores...) },
 	Run: func(j *experiment.Job) error {
 		c := j.Params.(store)
 		t := table5Scene(j.Scale, j.Seed, c)
-		var w bytetuning.Watermark
-		var err error
-		if c.Watermark != "" {
-			w, err = bytetuning.Baseline(c.Watermark, t.Path())
-		} else {
+		w, err := bytetuning.Baseline(c.Watermark, t.Path())
+		if err == nil && c.Tuner != "" {
 			while := table5Scene(j.Scale, j.Seed, c)
 			while.Settle, while.Period = experiment.At(j.Scale, 10*ms, 5*ms), experiment.At(j.Scale, 10*ms, 5*ms)
-			w, err = tune(j.Context(), while, "anneal:tem=0.1,again=false", experiment.At(j.Scale, 100, 20), j.Progress)
+			w, err = tune(j, while, c.Tuner, w, 0.5, experiment.At(j.Scale, 100, 20))
 		}
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ var table6 = &experiment.Experiment{
 		m.OneQueue = j.Name == "novoq"
 		if beta, ok := map[string]float64{"tuned": 0.5, busy: 0.9}[j.Name]; ok {
 			var err error
-			if w, err = tuneNIC(j, m, beta, experiment.At(j.Scale, 40, 12)); err != nil {
+			if w, err = tune(j, m, central, m.Default(), beta, experiment.At(j.Scale, 40, 12)); err != nil {
 				return err
 			}
 		}

@@ -1,32 +1,24 @@
 package bytetuninglab
 
 import (
-	"context"
-
 	"github.com/goroce/goroce/bench/lab/experiment"
-	"github.com/goroce/goroce/bench/scene"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/units"
 )
 
-// tune lets a tuner search a scene from the experience-based watermark, and answers the best that it found.
-func tune(ctx context.Context, t *scene.Target, spec string, budget int, progress func(float64)) (bytetuning.Watermark, error) {
-	w, err := bytetuning.Baseline("experience", t.Path())
+// tune lets a tuner search from a watermark, and answers the best that it found by equation 14 with a weight of throughput.
+func tune(j *experiment.Job, t bytetuning.Target, spec string, from bytetuning.Watermark, beta float64, budget int) (bytetuning.Watermark, error) {
+	start, objective := bytetuning.Point{from}, &bytetuning.Objective{Beta: beta}
+	tuner, err := bytetuning.New(spec, bytetuning.Problem{Layers: t.Layers(), Start: start, Energy: objective.Energy, Seed: j.Seed})
 	if err != nil {
-		return w, err
-	}
-	start := bytetuning.Point{w}
-	objective := bytetuning.NewObjective()
-	tuner, err := bytetuning.New(spec, bytetuning.Problem{Layers: t.Layers(), Start: start, Energy: objective.Energy, Seed: t.Seed})
-	if err != nil {
-		return w, err
+		return from, err
 	}
 	s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start, Budget: budget, Each: func(p bytetuning.Progress) {
-		progress(float64(p.N) / float64(budget))
+		j.Progress(float64(p.N) / float64(budget+2))
 	}}
-	out, err := s.Run(ctx)
+	out, err := s.Run(j.Context())
 	if err != nil {
-		return w, err
+		return from, err
 	}
 	return out.Best[0], nil
 }

@@ -23,7 +23,7 @@ var eq1 = &experiment.Experiment{
 		for _, mode := range []string{"rr", "oneway"} {
 			for _, order := range []hostmodel.Order{hostmodel.FIFO, hostmodel.LIFO} {
 				for _, ticks := range []int{0, 400, 2000} {
-					mc := machine{cache: hostmodel.Xeon4309Y, link: 100 * gbps, ring: 4096, miss: lineMiss}
+					mc := machine{cache: hostmodel.Xeon4309Y, link: 100 * gbps, ring: 4096, hit: lineHit, miss: lineMiss}
 					mc.cache.Size /= 8 // a ring is twice the cache
 					var loads []load
 					for i := range 4 {

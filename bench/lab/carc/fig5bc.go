@@ -13,23 +13,23 @@ import (
 var fig5bc = &experiment.Experiment{
 	ID:    "carc/fig5bc",
 	Seeds: oneSeed,
-	Cells: mixCells(mixLongs, hostFIFO),
-	Run:   runMix(1, hostFIFO),
+	Cells: mixCells(mixLongs, hostCC, hostFour),
+	Run:   runMix(1, hostCC, hostFour),
 	Judge: func(r *experiment.Results) {
 		longs := mixLongs(r.Scale)
 		most := longs[len(longs)-1]
-		all, none := mixAt(r, hostFIFO, most), mixAt(r, hostFIFO, 0)
+		all, none := mixAt(r, hostCC, most), mixAt(r, hostCC, 0)
 		r.Claim("short-down", 1-all.Values("rate")[0]/none.Values("rate")[0])
-		r.Claim("long-down", 1-perCore(r, hostFIFO, most)/perCore(r, hostFIFO, 1))
+		r.Claim("long-down", 1-perCore(r, hostCC, most)/perCore(r, hostCC, 1))
 		r.Claim("long-misses", all.Values("long miss")[0])
 		r.Claim("short-misses", all.Values("miss")[0]-none.Values("miss")[0])
 	},
-	Figures: func(r *experiment.Results) []figure.Figure { return mixFigures(r, mixLongs(r.Scale), hostFIFO) },
+	Figures: func(r *experiment.Results) []figure.Figure { return mixFigures(r, mixLongs(r.Scale), hostCC, hostFour) },
 }
 
 var (
-	carcMix     = carcOf("oneway", 0)
-	mixVariants = []variant{hostFIFO, carcMix, hostLIFO, carcOf("oneway", 1)}
+	carcMix     = carcOf("oneway")
+	mixVariants = []variant{hostCC, carcMix, hostLIFO, carcMix.inFIFO(), hostFour, carcMix.four()}
 )
 
 // someLong leaves out the server without long flows.
@@ -47,8 +47,8 @@ var fig8b = &experiment.Experiment{
 		longs := someLong(mixLongs)(r.Scale)
 		faster, fewer := 0., 0.
 		for _, n := range longs {
-			faster = max(faster, perCore(r, carcMix, n)/perCore(r, hostFIFO, n))
-			fewer += (mixAt(r, hostFIFO, n).Values("long miss")[0] - mixAt(r, carcMix, n).Values("long miss")[0]) / float64(len(longs))
+			faster = max(faster, perCore(r, carcMix, n)/perCore(r, hostCC, n))
+			fewer += (mixAt(r, hostCC, n).Values("long miss")[0] - mixAt(r, carcMix, n).Values("long miss")[0]) / float64(len(longs))
 		}
 		r.Claim("throughput", faster)
 		r.Claim("misses", fewer)
@@ -79,7 +79,7 @@ var table1 = &experiment.Experiment{
 		var host, withCARC []float64
 		faster, tails := claims.Value{}, claims.Value{}
 		for _, n := range table1Longs(r.Scale) {
-			h, c := mixAt(r, hostFIFO, n).Values("long fct"), mixAt(r, carcMix, n).Values("long fct")
+			h, c := mixAt(r, hostCC, n).Values("long fct"), mixAt(r, carcMix, n).Values("long fct")
 			ratio := mix{Variant: "r", Long: n}.String()[2:]
 			for name, p := range map[string]float64{"p50": 50, "p99": 99} {
 				faster = faster.With(ratio+" "+name, claims.Number(h.Percentile(p)/c.Percentile(p)))

@@ -30,11 +30,10 @@ const (
 
 // machine is the server.
 type machine struct {
-	cache hostmodel.CacheConfig
-	link  units.BitRate
-	ring  int // receive buffers of a thread
-	// miss is what a line costs that is not in the cache; less for the line of theory.
-	miss units.Duration
+	cache     hostmodel.CacheConfig
+	link      units.BitRate
+	ring      int            // receive buffers of a thread
+	hit, miss units.Duration // of a line
 }
 
 // scheme is what holds senders back, besides that no thread's ring overflows.

@@ -23,7 +23,7 @@ var sec4negative = &experiment.Experiment{
 		for i := range 4 {
 			loads = append(loads, load{thread: i, packet: 256, answer: 256, ticks: 1000, flow: 1, walks: true})
 		}
-		mc := machine{cache: sec4Cache, link: 50 * gbps, ring: 4096, miss: lineMiss} // rings of four times the cache
+		mc := machine{cache: sec4Cache, link: 50 * gbps, ring: 4096, hit: lineHit, miss: lineMiss} // rings of four times the cache
 		m, err := newModel(mc, scheme{carc: "mode=rr,delta=" + j.Params.(string), order: hostmodel.LIFO}, loads)
 		if err != nil {
 			return err

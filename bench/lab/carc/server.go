@@ -29,7 +29,7 @@ func (t *thread) wake() {
 	p := &m.packets[t.message.Tag]
 	p.began = now
 	c := p.conn
-	costs := hostmodel.Costs{Message: perPacket + units.Duration(float64(c.ticks)/clock*float64(units.Second)), Hit: lineHit, Miss: m.miss}
+	costs := hostmodel.Costs{Message: perPacket + units.Duration(float64(c.ticks)/clock*float64(units.Second)), Hit: m.hit, Miss: m.miss}
 	took := costs.Of(t.message)
 	class := &m.classes[c.class]
 	class.packets++
@@ -39,7 +39,7 @@ func (t *thread) wake() {
 		for range t.message.Lines {
 			class.touched++
 			if c.copied.Step() {
-				took += lineHit
+				took += m.hit
 			} else {
 				class.untouched++
 				took += m.miss

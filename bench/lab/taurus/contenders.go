@@ -24,15 +24,19 @@ func newTaurus(name string, flows int, rate float64, a nicoffload.Aggregation, a
 		return nil, err
 	}
 	f, err := newFeedback(c, flows, algorithm)
-	return &contender{name: name, datapath: c, agent: agent, handled: func() uint64 { return agent.Counters().Messages }, rate: rate, feedback: f}, err
+	return &contender{name: name, datapath: f, agent: agent, handled: func() uint64 { return agent.Counters().Messages }, rate: rate}, err
 }
 
 // newCCP is CCP with a program.
-func newCCP(name string, flows int, rate float64, program string, algorithm func() (cc.Algorithm, error)) (*contender, *ccp.Controller, error) {
+func newCCP(name string, flows int, rate float64, program string, algorithm func() (cc.Algorithm, error)) (*contender, error) {
 	c, agent, err := ccp.New(ccp.Config{Program: program}, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	f, err := newFeedback(c, flows, algorithm)
-	return &contender{name: name, datapath: c, agent: agent, handled: func() uint64 { return agent.Counters().Reports }, rate: rate, feedback: f}, c, err
+	if err != nil {
+		return nil, err
+	}
+	f.lost = func() uint64 { return c.Counters().Dropped }
+	return &contender{name: name, datapath: f, agent: agent, handled: func() uint64 { return agent.Counters().Reports }, rate: rate}, nil
 }

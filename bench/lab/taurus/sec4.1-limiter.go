@@ -26,10 +26,11 @@ var limiter = &experiment.Experiment{
 	ID:    "taurus/sec4.1-limiter",
 	Seeds: oneSeed,
 	Cells: func(s experiment.Scale) []experiment.Cell {
+		some := experiment.At(s, 10_000, 1000)
 		cells := []experiment.Cell{
 			{Name: "10000 flows", Params: limited{Flows: 10_000}},
-			{Name: "rates that change", Params: limited{Flows: 10_000, Changes: true}},
-			{Name: "windows and rates", Params: limited{Flows: 10_000, Windows: true}},
+			{Name: "rates that change", Params: limited{Flows: some, Changes: true}},
+			{Name: "windows and rates", Params: limited{Flows: some, Windows: true}},
 		}
 		if s == experiment.Full {
 			cells = append(cells, experiment.Cell{Name: "16000 flows", Params: limited{Flows: 16_000}})

@@ -121,8 +121,8 @@ func happening(k cc.Kind, f cc.Flow) *cc.Event {
 	return ev
 }
 
-// reports lets events happen to a controller's only flow, each a while after the one before.
-func reports(c cc.Controller, a cc.Algorithm) func(cc.Kind) {
+// reporting lets events happen to a controller's only flow, each a while after the one before.
+func reporting(c cc.Controller, a cc.Algorithm) func(cc.Kind) {
 	now := units.Time(0)
 	f := c.Add(a, now)
 	step := func(k cc.Kind) {
@@ -143,7 +143,7 @@ func startCCP(a cc.Algorithm) (func(cc.Kind), error) {
 	if err != nil {
 		return nil, err
 	}
-	return reports(c, a), nil
+	return reporting(c, a), nil
 }
 
 func startPCC(a cc.Algorithm) (func(cc.Kind), error) {
@@ -151,7 +151,7 @@ func startPCC(a cc.Algorithm) (func(cc.Kind), error) {
 	if err != nil {
 		return nil, err
 	}
-	return reports(c, a), nil
+	return reporting(c, a), nil
 }
 
 // startTaurus lets causes happen in the packet pipeline, by the clock, and on the host.

@@ -4,12 +4,12 @@ import (
 	"sync/atomic"
 
 	"github.com/goroce/goroce/bench/lab/experiment"
-	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/units"
 )
 
 // Contenders take turns on two cores: a datapath on one hears feedback at a rate, its agent polls on the other. A turn is
-// cut into slices; those in which either core was taken away, and the one behind such, do not count.
+// cut into slices; those in which either core was taken away, and the one behind such, do not count. What a slice says is a
+// sample of a distribution, whose median is what we speak of: the machine has other things to do.
 const (
 	slice        = 500 * us
 	slicesOfTurn = 24
@@ -19,74 +19,42 @@ const (
 // contender is one way to control congestion.
 type contender struct {
 	name     string
-	datapath cc.Controller
+	datapath datapath
 	agent    interface{ Poll(units.Time) units.Time } // nil: in line
 	handled  func() uint64                            // messages that the agent has taken so far
-	rate     float64                                  // signals a second that are offered
-	feedback *feedback
+	rate     float64                                  // signals a second that are offered; 0: as many as it takes
 
-	slices, all int           // that count, and all
-	busy        []float64     // share of each slice
-	counted     interval      // in slices that count
-	total       interval      // in all
-	turns       [2][]interval // of the turn that goes on, the datapath's and the agent's: slices, then what was outside
+	all     int           // slices
+	counted []interval    // those that count
+	total   interval      // all together
+	turns   [2][]interval // of the turn that goes on, the datapath's and the agent's: slices, then what was outside
+}
+
+// datapath is what hears feedback.
+type datapath interface {
+	// hear lets so many acknowledgements be heard, and takes over what was decided. It answers how many they were, and how
+	// many messages were lost that nobody will hear of.
+	hear(n int, now units.Time) (signals, lost uint64)
 }
 
 // interval is what a core did in a slice.
 type interval struct {
 	whole    bool // the core was not taken away
 	signals  uint64
+	lost     uint64
 	messages uint64
 	busy     units.Duration // in polls that found something
 }
 
-// feedback is acknowledgements of flows in turn, one in sixteen marked.
-type feedback struct {
-	flows []cc.Flow
-	psn   []uint32
-	next  int
-	ev    cc.Event
-	sent  sums
+// enough is how many slices of each contender are wanted, and how many turns it gets for them at most.
+type enough struct{ slices, turns int }
+
+func enoughAt(s experiment.Scale) enough {
+	return experiment.At(s, enough{slices: 100, turns: 100}, enough{slices: 8, turns: 20})
 }
 
-// sums is what a period's messages add up.
-type sums struct{ packets, marked, bytes uint64 }
-
-func newFeedback(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error)) (*feedback, error) {
-	f := &feedback{psn: make([]uint32, flows)}
-	for range flows {
-		a, err := algorithm()
-		if err != nil {
-			return nil, err
-		}
-		f.flows = append(f.flows, c.Add(a, wall()))
-	}
-	return f, nil
-}
-
-// report lets a packet be acknowledged.
-func (f *feedback) report(c cc.Controller, now units.Time) {
-	const outstanding = 64
-	i := f.next
-	if f.next++; f.next == len(f.flows) {
-		f.next = 0
-	}
-	f.psn[i] = (f.psn[i] + 1) & (1<<24 - 1)
-	f.ev = cc.Event{
-		Kind: cc.ACK, Flow: f.flows[i], PSN: f.psn[i], SndNxt: (f.psn[i] + outstanding) & (1<<24 - 1),
-		Packets: 1, Bytes: mtu, InFlight: outstanding * mtu, Left: units.GiB,
-	}
-	f.sent.packets++
-	f.sent.bytes += uint64(mtu)
-	if f.psn[i]%16 == 0 {
-		f.ev.Kind, f.ev.Marked = cc.ECN, 1
-		f.sent.marked++
-	}
-	c.Report(&f.ev, now)
-}
-
-// measure gives each contender so many turns.
-func measure(j *experiment.Job, turns int, all ...*contender) error {
+// measure gives contenders turns until each has had enough.
+func measure(j *experiment.Job, e enough, all ...*contender) error {
 	done := make(chan struct{})
 	agents, answers := make(chan func()), make(chan struct{})
 	go func() { // the agents' core
@@ -99,14 +67,13 @@ func measure(j *experiment.Job, turns int, all ...*contender) error {
 	go func() { // the datapaths'
 		defer close(done)
 		ownCore(0)
-		for n := range turns {
-			for i, c := range all {
-				c.turn(agents, answers)
-				j.Progress(float64(n*len(all)+i) / float64(turns*len(all)))
-				if j.Context().Err() != nil {
-					return
+		for n := range e.turns {
+			for _, c := range all {
+				if len(c.counted) < e.slices && j.Context().Err() == nil {
+					c.turn(agents, answers)
 				}
 			}
+			j.Progress(float64(n+1) / float64(e.turns))
 		}
 	}()
 	<-done
@@ -118,18 +85,21 @@ func measure(j *experiment.Job, turns int, all ...*contender) error {
 	return j.Context().Err()
 }
 
-// tell takes down what came out: of slices that count, or of all when there are none.
+// tell takes down what came out: of each slice that counts, or of all together when there are none.
 func (c *contender) tell(j *experiment.Job) {
-	did, span := c.counted, float64(c.slices)*slice.Seconds()
-	if c.slices == 0 {
-		did, span = c.total, float64(c.all)*slice.Seconds()*slicesOfTurn/(slicesOfTurn-warm)
-		c.busy = []float64{did.busy.Seconds() / span}
-	}
-	j.Value(c.name+" busy", c.busy...)
-	j.Value(c.name+" messages", float64(did.messages)/float64(did.signals))
-	j.Value(c.name+" rate", float64(did.signals)/span)
-	j.Value("slices", float64(c.slices))
+	j.Value("slices", float64(len(c.counted)))
 	j.Value("all slices", float64(c.all))
+	span := slice.Seconds()
+	if len(c.counted) == 0 {
+		c.counted = []interval{c.total}
+		span *= float64(c.all) * slicesOfTurn / (slicesOfTurn - warm)
+	}
+	for _, t := range c.counted {
+		j.Value(c.name+" busy", t.busy.Seconds()/span)
+		j.Value(c.name+" rate", float64(t.signals)/span)
+		j.Value(c.name+" messages", float64(t.messages)/span)
+		j.Value(c.name+" lost", float64(t.lost)/max(1, float64(t.signals)))
+	}
 }
 
 // turn runs a contender for a while.
@@ -147,16 +117,8 @@ func (c *contender) turn(agents chan<- func(), answers <-chan struct{}) {
 	if c.agent != nil {
 		<-answers
 	}
-	c.settle(wall())
+	c.datapath.hear(0, wall())
 	c.count()
-}
-
-// settle hears what was decided.
-func (c *contender) settle(now units.Time) {
-	c.datapath.Poll(now)
-	for f, some := c.datapath.Changed(); some; f, some = c.datapath.Changed() {
-		c.datapath.Decision(f)
-	}
 }
 
 // report is the datapath's core: it hears signals as they are due, in bursts.
@@ -166,6 +128,9 @@ func (c *contender) report(begin units.Time) {
 	k := newKeeper(begin, c.turns[0])
 	for now := wall(); k.moveOn(now); now = wall() {
 		due := int(c.rate*now.Sub(begin).Seconds()) - sent
+		if c.rate == 0 {
+			due = least
+		}
 		if due < least {
 			continue
 		}
@@ -173,12 +138,10 @@ func (c *contender) report(begin units.Time) {
 			sent += due - behind
 		}
 		n := min(due, most)
-		for range n {
-			c.feedback.report(c.datapath, now)
-		}
-		c.settle(now)
+		signals, lost := c.datapath.hear(n, now)
 		sent += n
-		k.at.signals += uint64(n)
+		k.at.signals += signals
+		k.at.lost += lost
 	}
 }
 
@@ -193,8 +156,7 @@ func (c *contender) decide(begin units.Time, ended *atomic.Bool) {
 		now = wall()
 		h := c.handled()
 		if n := h - handled; n > 0 {
-			k.at.busy += now.Sub(from)
-			k.at.messages += n
+			k.worked(from, now, n)
 			handled = h
 		} else if last {
 			return
@@ -210,6 +172,7 @@ type keeper struct {
 	slice    int // that goes on
 	at       *interval
 	switches int64
+	away     bool // the core was taken away in this slice, whatever the switches say
 }
 
 func newKeeper(begin units.Time, records []interval) *keeper {
@@ -226,9 +189,38 @@ func (k *keeper) moveOn(now units.Time) bool {
 		return i < slicesOfTurn || now.Before(k.begin)
 	}
 	n := switches()
-	k.at.whole = n == k.switches && i == k.slice+1
-	k.slice, k.switches, k.at = i, n, &k.records[i]
+	k.at.whole = n == k.switches && i == k.slice+1 && !k.away
+	k.slice, k.switches, k.at, k.away = i, n, &k.records[i], false
 	return i < slicesOfTurn
+}
+
+// worked notes that the core was busy from the time that it has come to until another, with so many messages. That may be
+// in several slices.
+func (k *keeper) worked(from, to units.Time, messages uint64) {
+	whole, left, away := to.Sub(from), messages, k.away
+	for {
+		end := k.begin
+		switch {
+		case k.slice < slicesOfTurn:
+			end = k.begin.Add(units.Duration(k.slice+1) * slice)
+		case !from.Before(k.begin): // the turn is over
+			end = to
+		}
+		if !end.Before(to) {
+			k.at.busy += to.Sub(from)
+			k.at.messages += left
+			return
+		}
+		part := uint64(float64(messages) * end.Sub(from).Seconds() / whole.Seconds())
+		k.at.busy += end.Sub(from)
+		k.at.messages += part
+		left -= part
+		away = away || switches() != k.switches
+		k.away = away
+		k.moveOn(end)
+		k.away = away // all of it may have been in here
+		from = end
+	}
 }
 
 // count adds up a turn.
@@ -243,15 +235,15 @@ func (c *contender) count() {
 		if c.all++; !whole(i-1) || !whole(i) {
 			continue
 		}
-		c.slices++
-		c.counted.add(c.turns[0][i])
-		c.counted.add(c.turns[1][i])
-		c.busy = append(c.busy, c.turns[1][i].busy.Seconds()/slice.Seconds())
+		t := c.turns[0][i]
+		t.add(c.turns[1][i])
+		c.counted = append(c.counted, t)
 	}
 }
 
 func (t *interval) add(u interval) {
 	t.signals += u.signals
+	t.lost += u.lost
 	t.messages += u.messages
 	t.busy += u.busy
 }

@@ -242,7 +242,8 @@ type agents struct {
 }
 
 func (n *agents) build(seed uint64, config bottleneck.Config) error {
-	control, sw := cc.Control(cc.Spec{}), losslessSwitch(config, lowMarks)
+	var control cc.Control
+	sw := losslessSwitch(config, lowMarks)
 	var err error
 	c := cluster.Config{Seed: seed, PathMTU: payload, Chunk: units.MiB, SendDepth: 8, Timeout: 12, AnswerClass: answerClass}
 	if n.run.Control == "dctcp" {
