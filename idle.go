@@ -52,13 +52,13 @@ func (i Idle) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 func (i *Idle) UnmarshalText(b []byte) error { return i.Set(string(b)) }
 
 const (
-	// patience is how many rounds without work a sleeper spins before it naps: some 25 µs. It is
-	// longer than a short nap takes, or else two ends that once missed each other would go on doing
-	// so, each napping while the other looks.
-	patience = 500
+	// patience is for how long a sleeper spins without work before it naps. It is longer than a short nap takes, or
+	// else two ends that once missed each other would go on doing so, each napping while the other looks. Time and not
+	// rounds: on a core that two of them share, what makes rounds longer would make each wait for the other longer.
+	patience = 25 * units.Microsecond
 	nap      = 5 * time.Microsecond
-	// weariness is how many rounds without work make naps long.
-	weariness = 5000
+	// weariness is how long without work makes naps long.
+	weariness = 250 * units.Microsecond
 	longNap   = 50 * time.Microsecond
 	pauses    = 8 // PAUSEs in a round without work, some 100 ns
 )
@@ -69,14 +69,14 @@ func (i Idle) prepare() {
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it naps are longer, no more
 }
 
-// rest waits as the policy says, after a round that found no work; idle counts such rounds.
-func (i Idle) rest(idle int, now, next units.Time) {
+// rest waits as the policy says, after a round that found no work; the last that did was at a time before.
+func (i Idle) rest(worked, now, next units.Time) {
 	switch {
 	case i == IdlePause:
 		relax(pauses)
-	case i == IdleSleep && idle > patience:
+	case i == IdleSleep && now.Sub(worked) > patience:
 		d := nap
-		if idle > weariness {
+		if now.Sub(worked) > weariness {
 			d = longNap
 		}
 		d = min(d, next.Sub(now).Std())

@@ -51,7 +51,8 @@ func onCore(core int, ended chan struct{}, life func()) error {
 
 // poll is the life of a polling core.
 func (w *worker) poll() {
-	clock, idle, activity := processClock(), 0, uint64(0)
+	clock, activity := processClock(), uint64(0)
+	worked := clock.Now()
 	w.idle.prepare()
 	w.ep.OnRound(w.step)
 	for !w.halt.Load() {
@@ -67,11 +68,10 @@ func (w *worker) poll() {
 			activity, busy = a, true
 		}
 		if busy || !next.After(now) {
-			idle = 0
+			worked = now
 			continue
 		}
-		idle++
-		w.idle.rest(idle, now, next)
+		w.idle.rest(worked, now, next)
 	}
 	w.open()
 	for _, p := range w.programs {

@@ -82,6 +82,10 @@ var baselines = map[string]func(Path) Watermark{
 			Kmin: p.perRate(100_000, 25*units.Gbps), Kmax: p.perRate(400_000, 25*units.Gbps), Pmax: 20, Headroom: p.headroom(), Alpha: -3,
 		}
 	},
+	// NVIDIA's for RoCE on its switches (NVUE, "nv set qos roce"), with α and headroom of its buffers in SONiC.
+	"nvidia": func(p Path) Watermark {
+		return Watermark{Kmin: 150_000, Kmax: 1_500_000, Pmax: 100, Headroom: max(35_840, p.headroom())}
+	},
 }
 
 // Baselines answers the names of known watermarks.

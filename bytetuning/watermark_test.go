@@ -108,7 +108,7 @@ func TestProject(t *testing.T) {
 }
 
 func TestBaselines(t *testing.T) {
-	assert.Equal(t, []string{"dcqcn", "dctcp", "ecnstar", "experience", "hpcc", "manufacturer"}, Baselines())
+	assert.Equal(t, []string{"dcqcn", "dctcp", "ecnstar", "experience", "hpcc", "manufacturer", "nvidia"}, Baselines())
 	p := Path{Rate: 25 * units.Gbps, RTT: 10 * units.Microsecond}
 	for name, want := range map[string]string{
 		"experience":   "250KiB/500KiB/20% headroom 75KiB alpha 1/8",
@@ -116,6 +116,7 @@ func TestBaselines(t *testing.T) {
 		"dcqcn":        "5000B/200000B/1% headroom 22400B alpha 8",
 		"dctcp":        "146250B/146506B/100% headroom 24010B alpha 1/8",
 		"ecnstar":      "31250B/31506B/100% headroom 24010B alpha 1/8",
+		"nvidia":       "150000B/1500000B/100% headroom 35KiB alpha 1",
 		"HPCC":         "100000B/400000B/20% headroom 24010B alpha 1/8",
 	} {
 		w, err := Baseline(name, p)
@@ -130,7 +131,7 @@ func TestBaselines(t *testing.T) {
 		assert.GreaterOrEqual(t, w.Headroom, units.Bytes(55_400), name) // 2 x (25000 + 2 x 1110 + 480)
 	}
 	_, err := Baseline("best", p)
-	assert.EqualError(t, err, `bytetuning: no baseline "best"; there are dcqcn, dctcp, ecnstar, experience, hpcc, manufacturer`)
+	assert.EqualError(t, err, `bytetuning: no baseline "best"; there are dcqcn, dctcp, ecnstar, experience, hpcc, manufacturer, nvidia`)
 }
 
 func TestFormulas(t *testing.T) {

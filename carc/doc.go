@@ -5,8 +5,8 @@
 // A [Spec] says how; [Parse] reads it. Its Endpoint has the pool of credits of one receiver, and makes a pair for one
 // direction of each of its connections:
 //
-//	[Gate]     the sender's half (cc.Gate): a message takes its lines when it leaves, and waits until there are as many
-//	[Granter]  the receiver's half (cc.Granter, cc.Crediter): lines go back when the program has consumed a message
+//	[Gate]     the sender's half (cc.CreditGate): a message takes its lines when it leaves, and waits until there are as many
+//	[Granter]  the receiver's half (cc.CreditGranter): lines go back when the program has consumed a message
 //
 // The pool (formula 1) is in pool.go; what loosens it, δ (formula 2), in loosened.go; which of the states S1 to S4
 // the receiver is in, and how one knows, in sensor.go.

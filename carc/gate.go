@@ -22,12 +22,19 @@ type Gate struct {
 	returned Lines // of it, by CREDITs
 	answered Lines // of it, by responses
 	loosened loosened
+	request  request // whose response is timed
 
 	blocked units.Time // since when a message waits for credits; 0 none does
 	asks    units.Time // when to ask; 0 never
 	tries   uint8
 	least   units.Duration // patience before it asks
 	stats   GateStats
+}
+
+// request is the newest one.
+type request struct {
+	at    units.Time // when it left
+	alone bool       // when no other was under way
 }
 
 // GateStats is what happened at a Gate.
@@ -49,7 +56,6 @@ const (
 var (
 	errQuestion = errors.New("carc: a question, where credits are taken")
 	errCredits  = errors.New("carc: a CREDIT of no credits, or of more than any cache has")
-	errOneWay   = errors.New("carc: a response, where credits are returned one-way")
 )
 
 func newGate(o *options, path cc.Path) *Gate {
@@ -57,24 +63,20 @@ func newGate(o *options, path cc.Path) *Gate {
 		shift: shiftOf(o.line), answers: o.mode == "rr", writes: o.writes,
 		least: min(max(3*path.BaseRTT, leastPatience), mostPatience),
 	}
-	if g.answers {
-		g.loosened = newLoosened(o, path.BaseRTT)
-	}
-	g.credits = g.shift.lines(path.Payload) // until the receiver says how many
+	g.loosened = newLoosened(o, path.BaseRTT)
+	g.credits = g.shift.lines(path.Payload) // until something is agreed
 	return g
 }
 
-// Peer says what the connection's handshake told of the peer's cache: a line of it, and how many credits it gives at
-// first. It is before anything is posted; without it a line is as long as here, and credits are a packet's at first.
-func (g *Gate) Peer(line units.Bytes, credits Lines) error {
-	if line < 1 || line&(line-1) != 0 || line > 4*units.KiB {
-		return fmt.Errorf("carc: the peer's cache has lines of %d bytes", line)
-	}
-	if credits < 1 || credits > MostCredits {
-		return errCredits
-	}
-	g.shift, g.credits = shiftOf(line), credits
-	return nil
+// Terms implements cc.CreditGate.
+func (g *Gate) Terms() cc.CreditTerms {
+	return cc.CreditTerms{Line: 1 << g.shift, Responses: g.answers}
+}
+
+// Agree implements cc.CreditGate.
+func (g *Gate) Agree(t cc.CreditTerms) {
+	g.shift, g.answers = shiftOf(t.Line), t.Responses
+	g.credits = Lines(t.Lines)
 }
 
 // Outstanding is how many lines are posted and not returned.
@@ -85,6 +87,9 @@ func (g *Gate) Credits() Lines { return g.credits + g.loosened.delta }
 
 // Estimate is what would cover the round trip, v2·RTT, as responses tell.
 func (g *Gate) Estimate() Lines { return g.loosened.need }
+
+// Loosened is δ, what loosens the credits here.
+func (g *Gate) Loosened() Lines { return g.loosened.delta }
 
 // State is how the receiver's cache fares, as it said last.
 func (g *Gate) State() cc.CacheState { return g.state }
@@ -135,6 +140,9 @@ func (g *Gate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
 	if n > g.Credits() {
 		g.stats.Overdrawn++
 	}
+	if g.answers {
+		g.request = request{now, g.Outstanding() == 0}
+	}
 	g.posted += n
 	g.stats.Messages++
 	if g.blocked != 0 {
@@ -151,7 +159,7 @@ func (*Gate) Lost(units.Bytes, cc.Backlog, units.Time) {}
 func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	switch {
 	case n.Kind != cc.NoticeCredit:
-		return cc.ErrOtherKind
+		return errKind
 	case n.Flags&cc.NoticeAsks != 0:
 		return errQuestion
 	case n.Returned > uint64(g.posted-g.answered):
@@ -159,33 +167,39 @@ func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	case n.Credits == 0 || Lines(n.Credits) > MostCredits:
 		return errCredits
 	}
-	newer := Lines(n.Returned) > g.returned
-	if Lines(n.Returned) < g.returned || !newer && g.heard && int8(n.Epoch-g.epoch) <= 0 {
-		return nil // old
+	newer := int8(n.Epoch - g.epoch) // of the CREDITs that return as much
+	if Lines(n.Returned) < g.returned || Lines(n.Returned) == g.returned && g.heard && newer < 0 {
+		return nil // it came late
 	}
-	g.returned = Lines(n.Returned)
-	g.credits, g.epoch, g.heard = Lines(n.Credits), n.Epoch, true
-	g.state = n.Cache
-	g.loosened.loosen(g.credits, g.state)
+	if g.answers {
+		g.loosened.peer(n.Served)
+	}
+	if Lines(n.Returned) == g.returned && g.heard && newer == 0 {
+		return nil
+	}
+	g.returned, g.heard = Lines(n.Returned), true
+	g.credits, g.epoch, g.state = Lines(n.Credits), n.Epoch, n.Cache
+	if g.answers {
+		g.loosened.loosen(g.credits, g.state)
+	}
 	g.stats.Heard++
 	g.progress(now)
 	return nil
 }
 
-// Answered implements cc.Debtor.
-func (g *Gate) Answered(a *cc.Answer, now units.Time) error {
+// Answered implements cc.CreditGate: the response returns the credits of its request.
+func (g *Gate) Answered(bytes units.Bytes, now units.Time) {
 	if !g.answers {
-		return errOneWay
+		return
 	}
-	n, out := g.shift.lines(a.Request), g.Outstanding()
-	if n > out {
-		return fmt.Errorf("carc: a response to %d lines of %d posted: %w", n, out, cc.ErrForged)
-	}
+	n := min(g.shift.lines(bytes), g.Outstanding())
 	g.answered += n
-	g.loosened.answered(a, n, n == out)
+	if g.Outstanding() == 0 && g.request.alone {
+		g.loosened.timed(now.Sub(g.request.at), n)
+	}
+	g.loosened.answered(n)
 	g.loosened.loosen(g.credits, g.state)
 	g.progress(now)
-	return nil
 }
 
 // progress has the patience of a message that waits begin anew.

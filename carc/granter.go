@@ -16,36 +16,43 @@ type Granter struct {
 	shift    lineShift
 	answers  bool // responses return credits
 	writes   bool
-	fixed    Lines // δ
-	floor    Lines // a packet's
+	fixed    Lines       // δ
+	floor    units.Bytes // a packet
 	gather   units.Duration
 	weight   int
 	priority int
 
 	delivered  Lines // since the connection began
-	returned   Lines // of it, by CREDITs
+	consumed   Lines // of it
 	unconsumed units.Bytes
-	busy       units.Time // when the program began with what it has
-	loosened   loosened
+	last       units.Time     // when the program consumed something last
+	busy       units.Time     // the same, or since when it has something
+	idle       units.Duration // when it had nothing, since the sample
+	sampled    struct {
+		at    units.Time
+		lines Lines // consumed
+	}
+	loosened loosened
+	timed    timed
 
-	credits Lines // to be said
-	next    Lines // the share in it
+	credits Lines       // to be said
+	next    units.Bytes // the share of the cache in it
 	told    struct {
 		returned Lines
 		credits  Lines
 		state    cc.CacheState
 	}
-	epoch   uint8
-	asked   bool
-	at      units.Time // when a CREDIT is due; 0 never
-	pending units.Time // when the first line came that is to be returned; 0 none is
-	seen    [2]uint32  // versions of the pool and the sensor
-	stats   GranterStats
-	drive   cc.Reporter
+	most  Lines // that is returned with others: an eighth of what was told
+	epoch uint8
+	asked bool
+	at    units.Time // when a CREDIT is due; 0 never
+	seen  uint32     // the sensor's version
+	stats GranterStats
+	drive cc.Reporter
 
 	// The pool's.
 	place   int
-	share   Lines // that the sender was told of
+	share   units.Bytes // that the sender was told of
 	shrinks bool
 	active  bool
 	heardAt units.Time
@@ -59,18 +66,25 @@ type GranterStats struct {
 	Asked     uint64 // questions
 }
 
-var errAnswer = errors.New("carc: a CREDIT that is no question, where credits are given")
+// timed is how long the program took with the newest message, and how long one waited for it: one after the other.
+type timed struct {
+	upTo           Lines      // delivered with that which waits; 0 none does
+	at             units.Time // when it was delivered
+	waited, served units.Duration
+	fresh          bool // the sender was not told
+}
+
+var (
+	errKind   = errors.New("carc: the notice is no CREDIT")
+	errAnswer = errors.New("carc: a CREDIT that is no question, where credits are given")
+)
 
 func newGranter(o *options, path cc.Path, p *pool, s Share) *Granter {
-	g := &Granter{
+	return &Granter{
 		pool: p, sensor: p.sensor, shift: shiftOf(o.line), answers: o.mode == "rr", writes: o.writes,
-		fixed: o.fixed, gather: o.gather, weight: s.Weight, priority: s.Priority,
+		fixed: o.fixed, floor: path.Payload, gather: o.gather, weight: s.Weight, priority: s.Priority,
+		loosened: newLoosened(o, path.BaseRTT),
 	}
-	g.floor = g.shift.lines(path.Payload)
-	if !g.answers {
-		g.loosened = newLoosened(o, path.BaseRTT)
-	}
-	return g
 }
 
 // Unconsumed is what was delivered and not consumed.
@@ -82,11 +96,11 @@ func (g *Granter) Credits() Lines { return g.told.credits }
 // Loosened is δ of that: what covers the round trip, or what it is fixed to.
 func (g *Granter) Loosened() Lines { return g.loosened.delta + g.fixed }
 
+// Estimate is what would cover the round trip, v2·RTT, of a one-way connection.
+func (g *Granter) Estimate() Lines { return g.loosened.need }
+
 // Stats answers the counters.
 func (g *Granter) Stats() GranterStats { return g.stats }
-
-// Offer answers what the connection's handshake may tell the peer, for its Gate.Peer: a line, and the first credits.
-func (g *Granter) Offer() (line units.Bytes, credits Lines) { return 1 << g.shift, g.floor }
 
 // Attach implements cc.Granter: it takes its share of the pool, and gives it back at the end.
 func (g *Granter) Attach(r cc.Reporter) {
@@ -101,50 +115,85 @@ func (g *Granter) Attach(r cc.Reporter) {
 	}
 }
 
-// Delivered implements cc.Crediter.
-func (g *Granter) Delivered(bytes units.Bytes, now units.Time) {
+// Terms implements cc.CreditGranter. The credits that it tells of count as told.
+func (g *Granter) Terms() cc.CreditTerms {
+	g.compute()
+	g.tells()
+	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers}
+}
+
+// Agree implements cc.CreditGranter.
+func (g *Granter) Agree(t cc.CreditTerms) {
+	g.shift, g.answers = shiftOf(t.Line), t.Responses
+	g.told.credits = Lines(t.Lines)
+	g.at = 0
+	g.look(g.pool.now)
+}
+
+// Delivered implements cc.CreditGranter.
+func (g *Granter) Delivered(bytes units.Bytes, completes bool, now units.Time) {
+	if !completes && !g.writes {
+		return
+	}
 	g.stats.Delivered++
 	g.delivered += g.shift.lines(bytes)
+	if g.answers && g.timed.upTo == 0 {
+		g.timed.upTo, g.timed.at = g.delivered, now
+	}
 	if g.unconsumed == 0 {
+		g.idle += now.Sub(g.last)
 		g.busy = now
 	}
 	g.unconsumed += bytes
 	g.sensor.grew(bytes, now)
 }
 
-// Consumed implements cc.Granter.
+// Consumed implements cc.Granter. It takes messages in the order in which they were delivered.
 func (g *Granter) Consumed(bytes units.Bytes, now units.Time) {
 	g.stats.Consumed++
-	n := g.shift.lines(bytes)
-	own := min(bytes, g.unconsumed) // what a plain WRITE brought was not delivered
+	own := min(bytes, g.unconsumed)
 	g.unconsumed -= own
+	g.consumed += min(g.shift.lines(bytes), g.delivered-g.consumed)
 	g.sensor.shrank(own, now)
-	if !g.answers {
-		if !g.writes {
-			n = min(n, g.delivered-g.returned)
-		}
-		g.returned += n
-		if g.pending == 0 && n > 0 {
-			g.pending = moment(now)
-		}
-		if g.loosened.adapts {
-			g.loosened.consumed(now.Sub(g.busy), n)
-			g.busy = now
-		}
+	if g.answers {
+		g.time(now)
+	} else if g.loosened.adapts && now.Sub(g.sampled.at) >= g.loosened.rtt/samples {
+		g.sample(now)
 	}
-	g.note(now)
+	g.last, g.busy = now, now
+	if g.seen != g.sensor.version {
+		g.note(now)
+	}
 	g.schedule(now)
 }
 
-// note takes in what time and others brought.
-func (g *Granter) note(now units.Time) {
-	p := g.pool
-	p.tick(now)
-	if p.byActivity {
-		p.active(g, now)
+// time takes the time of a message, for the sender to know how long its request was here.
+func (g *Granter) time(now units.Time) {
+	t := &g.timed
+	if t.served, t.fresh = now.Sub(g.busy), true; t.upTo != 0 && g.consumed >= t.upTo {
+		t.waited, t.upTo = max(0, g.busy.Sub(t.at)), 0
 	}
-	if g.seen != [2]uint32{p.version, g.sensor.version} {
-		g.look(now)
+}
+
+// returned is what goes back by CREDITs: nothing where responses return it.
+func (g *Granter) returned() Lines {
+	if g.answers {
+		return 0
+	}
+	return g.consumed
+}
+
+// note takes in what a window of time, and others, brought.
+func (g *Granter) note(now units.Time) {
+	g.pool.tick(now)
+	g.look(now)
+}
+
+// sample takes how fast the program was since the last one.
+func (g *Granter) sample(now units.Time) {
+	if took := now.Sub(g.sampled.at) - g.idle; took >= g.loosened.rtt/samples {
+		g.loosened.sample(took, g.consumed-g.sampled.lines)
+		g.sampled.at, g.sampled.lines, g.idle = now, g.consumed, 0
 	}
 }
 
@@ -152,7 +201,7 @@ func (g *Granter) note(now units.Time) {
 func (g *Granter) look(now units.Time) {
 	g.compute()
 	if g.news() {
-		g.at = moment(now)
+		g.at = sooner(g.at, moment(now))
 	}
 }
 
@@ -165,11 +214,14 @@ func (g *Granter) ask(now units.Time) {
 
 // compute decides how many credits there are: the share, what other memory traffic takes of it, and what loosens it.
 func (g *Granter) compute() {
-	g.seen = [2]uint32{g.pool.version, g.sensor.version}
+	g.seen = g.sensor.version
 	g.next = g.pool.share(g)
-	c := max(g.floor, g.next-g.next*Lines(g.sensor.cut)/cuts)
-	g.loosened.loosen(c, g.sensor.state)
-	g.credits = min(max(g.floor, c+g.loosened.delta+g.fixed), MostCredits)
+	floor := g.shift.lines(g.floor)
+	c := max(floor, Lines((g.next-g.next*units.Bytes(g.sensor.cut)/cuts)>>g.shift))
+	if !g.answers {
+		g.loosened.loosen(c, g.sensor.state)
+	}
+	g.credits = min(max(floor, c+g.loosened.delta+g.fixed), MostCredits)
 }
 
 // news says whether what changed cannot wait until lines are returned: a smaller share, an eighth more credits or fewer,
@@ -182,16 +234,12 @@ func (g *Granter) news() bool {
 // schedule decides when lines are returned: an eighth of the credits at once, fewer after a while where the sender may
 // need them, and else with what is said anyway.
 func (g *Granter) schedule(now units.Time) {
-	if g.at != 0 && !g.at.After(now) {
-		return
-	}
-	owed := g.returned - g.told.returned
-	switch {
+	switch owed := g.returned() - g.told.returned; {
 	case owed == 0:
-	case owed >= max(1, g.told.credits/8):
-		g.at = moment(now)
-	case g.at == 0 && g.delivered-g.told.returned >= g.told.credits/2:
-		g.at = moment(g.pending.Add(g.gather))
+	case owed >= g.most:
+		g.at = sooner(g.at, moment(now))
+	case g.at == 0 && g.delivered-g.told.returned >= 4*g.most:
+		g.at = moment(now.Add(g.gather))
 	}
 }
 
@@ -199,57 +247,62 @@ func (g *Granter) schedule(now units.Time) {
 func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
 	switch {
 	case n.Kind != cc.NoticeCredit:
-		return cc.ErrOtherKind
+		return errKind
 	case n.Flags&cc.NoticeAsks == 0:
 		return errAnswer
-	case n.Returned > uint64(g.returned):
-		return fmt.Errorf("carc: the peer knows of %d lines returned, %d were: %w", n.Returned, g.returned, cc.ErrForged)
+	case n.Returned > uint64(g.returned()):
+		return fmt.Errorf("carc: the peer knows of %d lines returned, %d were: %w", n.Returned, g.returned(), cc.ErrForged)
 	}
 	g.stats.Asked++
-	g.asked, g.at = true, moment(now)
+	g.asked, g.at = true, sooner(g.at, moment(now))
+	g.hears(now)
 	g.note(now)
 	return nil
 }
 
-// Credit implements cc.Crediter.
-func (g *Granter) Credit(now units.Time) (cc.Notice, bool) {
-	g.pool.tick(now)
-	g.compute()
-	if g.returned == g.told.returned && !g.news() {
+// Emit implements cc.Granter. It may be asked whenever a CREDIT has something to ride on.
+func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
+	g.note(now)
+	if g.returned() == g.told.returned && !g.timed.fresh && !g.news() {
 		g.at = 0
 		return cc.Notice{}, false
 	}
 	if g.credits != g.told.credits || g.sensor.state != g.told.state {
 		g.epoch++
 	}
-	g.told.returned, g.told.credits, g.told.state = g.returned, g.credits, g.sensor.state
-	g.asked, g.at, g.pending = false, 0, 0
+	g.tells()
+	g.asked, g.timed.fresh, g.at = false, false, 0
 	g.stats.Credits++
-	g.pool.tell(g, g.next)
 	return cc.Notice{
 		Kind: cc.NoticeCredit, Credits: uint32(g.told.credits), Epoch: g.epoch,
-		Returned: uint64(g.returned), Cache: g.told.state,
+		Returned: uint64(g.told.returned), Cache: g.told.state, Waited: g.timed.waited, Served: g.timed.served,
 	}, true
 }
 
-// CreditAt implements cc.Crediter.
-func (g *Granter) CreditAt() units.Time { return g.at }
+// tells takes what is known for told.
+func (g *Granter) tells() {
+	g.told.returned, g.told.credits, g.told.state = g.returned(), g.credits, g.sensor.state
+	g.most = max(1, g.credits/8)
+	g.pool.tell(g, g.next)
+}
+
+// Next implements cc.Granter.
+func (g *Granter) Next() units.Time { return g.at }
 
 // Arrived implements cc.Granter.
 func (g *Granter) Arrived(_ *cc.Arrival, now units.Time) {
+	g.hears(now)
+}
+
+// hears is that the connection is active.
+func (g *Granter) hears(now units.Time) {
 	if g.pool.byActivity {
-		g.note(now)
+		g.pool.active(g, now)
 	}
 }
 
 // Missing implements cc.Granter.
 func (*Granter) Missing(int, units.Bytes, units.Time) {}
-
-// Emit implements cc.Granter: there are no TOKENs.
-func (*Granter) Emit(bool, units.Time) (cc.Notice, bool) { return cc.Notice{}, false }
-
-// Next implements cc.Granter.
-func (*Granter) Next() units.Time { return 0 }
 
 // Rank implements cc.Granter.
 func (*Granter) Rank() int { return 0 }

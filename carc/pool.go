@@ -6,20 +6,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// pool is the credits of one receiver: as many as its cache has lines, shared by the connections.
+// pool is the cache of one receiver, shared by the connections.
 //
 // A share shrinks when its Granter says so, and nothing under way is revoked; it grows when others have shrunk, so that
 // shares never are more than the cache. With more than 16 weights there is a little in hand for connections to come,
 // a ninth at most, so that not every one has all others shrink; and what a connection leaves is given away when the pool
 // has been as it is for a while.
 type pool struct {
-	lines      Lines
+	cache      units.Bytes
 	members    []*Granter
-	weights    int    // that share it, rounded up
-	version    uint32 // counts changes of weights
-	told       Lines  // the sum of the shares that senders were told of
-	shrinking  int    // members that are to be told of less
-	wanting    bool   // one was told of less than it is to have
+	weights    int         // that share it, rounded up
+	version    uint32      // counts changes of weights
+	told       units.Bytes // the sum of the shares that senders were told of
+	shrinking  int         // members that are to be told of less
+	wanting    bool        // one was told of less than it is to have
 	hold       units.Duration
 	growAt     units.Time // 0: nothing was left
 	wake       units.Time // when to look at either of growAt and reviewAt; 0 never
@@ -35,7 +35,7 @@ type pool struct {
 const activity = 100 * units.Microsecond
 
 func newPool(o *options, s *Sensor) *pool {
-	return &pool{lines: Lines(o.llc / o.line), hold: o.hold, byActivity: o.share == "active", sensor: s}
+	return &pool{cache: o.llc, hold: o.hold, byActivity: o.share == "active", sensor: s}
 }
 
 func (p *pool) join(g *Granter) {
@@ -102,7 +102,7 @@ func (p *pool) active(g *Granter, now units.Time) {
 	}
 }
 
-// weigh computes the weights anew, fewer only where they may be, and asks who has too much to say so.
+// weigh computes the weights anew, fewer only where they may be. Who has too much is asked to say so, and then the others.
 func (p *pool) weigh(fewer bool) {
 	sum := p.sum()
 	weights := roundUp(sum)
@@ -110,15 +110,17 @@ func (p *pool) weigh(fewer bool) {
 		weights = p.weights
 	}
 	p.weights = weights
-	p.version++
+	p.sensor.version++
 	p.shrinking, p.wanting = 0, false
 	for _, g := range p.members {
-		if g.shrinks = p.target(g) < g.share; g.shrinks {
+		target := p.target(g)
+		if g.shrinks = target < g.share; g.shrinks {
 			p.shrinking++
 		}
+		p.wanting = p.wanting || target > g.share
 	}
 	for _, g := range p.members {
-		if g.shrinks || p.shrinking == 0 {
+		if g.shrinks || p.shrinking == 0 || g.share == 0 {
 			g.ask(p.now)
 		}
 	}
@@ -154,24 +156,21 @@ func roundUp(weights int) int {
 	return (weights + 1<<low - 1) >> low << low
 }
 
-// target is C of formula (1), with weights.
-func (p *pool) target(g *Granter) Lines {
+// target is C of formula (1), with weights, in bytes of the cache.
+func (p *pool) target(g *Granter) units.Bytes {
 	if !p.shares(g) {
 		return g.floor
 	}
-	return max(g.floor, (p.lines-Lines(p.idle)*g.floor)*Lines(g.weight)/Lines(p.weights))
+	return max(g.floor, (p.cache-units.Bytes(p.idle)*g.floor)*units.Bytes(g.weight)/units.Bytes(p.weights))
 }
 
 // share is what a connection may be told of now.
-func (p *pool) share(g *Granter) Lines {
-	target := p.target(g)
-	now := min(target, max(g.floor, g.share+p.lines-p.told))
-	p.wanting = p.wanting || now < target
-	return now
+func (p *pool) share(g *Granter) units.Bytes {
+	return min(p.target(g), max(g.floor, g.share+p.cache-p.told))
 }
 
 // tell is that a connection is told of a share.
-func (p *pool) tell(g *Granter, share Lines) {
+func (p *pool) tell(g *Granter, share units.Bytes) {
 	p.told += share - g.share
 	g.share = share
 	if !g.shrinks || p.target(g) < share {
@@ -182,7 +181,7 @@ func (p *pool) tell(g *Granter, share Lines) {
 		return
 	}
 	p.wanting = false
-	p.version++
+	p.sensor.version++
 	for _, m := range p.members {
 		m.ask(p.now)
 	}

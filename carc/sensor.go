@@ -29,14 +29,18 @@ func (s State) String() string {
 //
 // From what it finds comes the δ of other memory traffic (formula 2, negative), for all connections alike: an eighth of
 // the credits less for a window in which reads are about to miss, a thirty-second more for one in which they are not. A
-// step is taken when the one before shows: unconsumed is within what it left.
+// step is taken when the one before shows: when what is read came after it. That takes as long as what was unconsumed
+// lasts, which is many windows when the program is slow; steps in each of them swing between all and nothing.
 type Sensor struct {
 	llc, ddio, receives units.Bytes
 	window              units.Duration
 	unconsumed          units.Bytes
 	state               cc.CacheState
-	cut                 int    // of the credits, in cuts
-	version             uint32 // counts changes of state and cut
+	cut                 int         // of the credits, in cuts
+	stepped             bool        // in the window before
+	consumed            units.Bytes // since the beginning
+	shows               units.Bytes // of it, when what is read came after the step
+	version             uint32      // counts windows, and what else makes Granters look
 	adapts              bool
 
 	ends  units.Time // of the window
@@ -45,9 +49,10 @@ type Sensor struct {
 	idle  units.Duration
 	quiet units.Time // since when nothing is unconsumed, in the window
 
-	polls, empty, run int  // the program's, in the window
-	posted            int  // receives
-	told              bool // of posted
+	idling            float64 // part of the time, smoothed
+	polls, empty, run int     // the program's, in the window
+	posted            int     // receives
+	told              bool    // of posted
 	canary            canary
 	counted           bool // a counter says that reads miss
 	hit, miss         units.Duration
@@ -70,12 +75,15 @@ const (
 
 	// steady is how many windows in a row make a change (OURS).
 	steady = 3
-	// emptyPolls in a row say that a program waits for data, or a tenth of the time without any (OURS).
+	// emptyPolls in a row say that a program waits for data (OURS); or a twentieth of the time without any: the card says a
+	// tenth, which credits that are a little too few would never get back.
 	emptyPolls = 16
+	idling     = 0.05
 
 	// inflated is how much dearer a line is than at its best when reads miss; missed is the part of canaries that does
 	// (OURS).
 	inflated = 1.3
+	outlier  = 2 // times the mean is the most that a cost counts
 	missed   = 0.05
 	// fewest is how many canaries can tell such a part.
 	fewest = 20
@@ -206,7 +214,7 @@ func (s *Sensor) Cost(kind int, bytes units.Bytes, took units.Duration, now unit
 	if c.line == 0 {
 		c.line, c.least, c.last, c.until = line, line, line, now.Add(units.Second)
 	}
-	c.line += (line - c.line) * smoothing
+	c.line += (min(line, outlier*c.line) - c.line) * smoothing // else one in which something else ran counts for all
 	if !c.until.After(now) {
 		c.last, c.least, c.until = c.least, c.line, now.Add(units.Second)
 	}
@@ -232,6 +240,7 @@ func (s *Sensor) grew(bytes units.Bytes, now units.Time) {
 // shrank is that so much was consumed.
 func (s *Sensor) shrank(bytes units.Bytes, now units.Time) {
 	s.pass(now)
+	s.consumed += bytes
 	if s.unconsumed -= bytes; s.unconsumed == 0 && bytes > 0 {
 		s.quiet = now
 	}
@@ -263,13 +272,17 @@ func (s *Sensor) passed(now units.Time) {
 		s.ends = now.Add(s.window)
 		return
 	}
+	s.version++
+	over := int(now.Sub(s.ends)/s.window) + 1
 	s.look()
-	// Nothing happened in the windows after that one: as many as may matter.
-	for range min(int(now.Sub(s.ends)/s.window), cuts+steady) {
-		s.begin()
+	s.ends = s.ends.Add(s.window)
+	s.begin()
+	// Nothing happened in the windows between that one and this: as many count as may matter.
+	for range min(over-1, cuts+steady) {
 		s.look()
+		s.begin()
 	}
-	s.ends = now.Add(s.window)
+	s.ends = s.ends.Add(units.Duration(over-1) * s.window)
 	s.begin()
 }
 
@@ -285,7 +298,10 @@ func (s *Sensor) look() {
 		s.idle += s.ends.Sub(s.quiet)
 	}
 	near := s.near()
-	count(&s.nearRun, &s.calmRun, near)
+	open := !near && s.canary.all > 0 // fewer canaries than tell
+	if !open {
+		count(&s.nearRun, &s.calmRun, near)
+	}
 	count(&s.beyondRun, &s.withinRun, s.most > s.ddio)
 	count(&s.idleRun, &s.fullRun, s.idles())
 	turn := func(flag cc.CacheState, on, off int) {
@@ -303,33 +319,39 @@ func (s *Sensor) look() {
 	if s.state&cc.CacheApproaching != 0 { // it wins
 		s.set(cc.CacheIdle, false)
 	}
-	s.step(near)
+	if !open {
+		s.step(near)
+	}
 }
 
 // step adapts δ to other memory traffic.
 func (s *Sensor) step(near bool) {
+	if s.stepped { // and senders know by now
+		s.shows = s.consumed + s.unconsumed
+	}
 	cut := s.cut
 	switch {
-	case !s.adapts:
+	case !s.adapts || s.consumed < s.shows:
 	case near && s.state&cc.CacheApproaching != 0:
-		if left := s.llc - s.llc*units.Bytes(s.cut)/cuts; s.unconsumed <= left {
-			cut = min(cut+cutStep, cuts)
-		}
+		s.cut = min(s.cut+cutStep, cuts)
 	case !near && s.state&cc.CacheApproaching == 0:
-		cut = max(cut-1, 0)
+		s.cut = max(s.cut-1, 0)
 	}
-	if cut != s.cut {
-		s.cut = cut
-		s.version++
-	}
+	s.stepped = s.cut != cut
 }
 
-// idles says whether the program waited for data for a tenth of the window.
+// idles says whether the program waited for data for more than a twentieth of the last eight windows or so.
 func (s *Sensor) idles() bool {
-	if s.polls > 0 {
-		return s.idle > 0 && (s.run >= emptyPolls || 10*s.empty > s.polls)
+	part := float64(s.idle) / float64(s.window)
+	switch {
+	case s.polls == 0 || s.idle == 0:
+	case s.run >= emptyPolls:
+		part = 1
+	default:
+		part = float64(s.empty) / float64(s.polls)
 	}
-	return 10*s.idle > s.window
+	s.idling += (part - s.idling) * smoothing
+	return s.idling > idling
 }
 
 // near says whether the window shows that reads are about to miss.
@@ -343,6 +365,9 @@ func (s *Sensor) near() bool {
 		if part > missed {
 			return true
 		}
+	}
+	if s.most == 0 { // few, and no more will come
+		s.canary = canary{}
 	}
 	for i := range s.costs {
 		if c := &s.costs[i]; c.line > inflated*min(c.least, c.last) {

@@ -3,6 +3,7 @@ package carc
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,16 @@ func (s Spec) On(machine Cache) Spec {
 func (s Spec) RequestResponse() bool {
 	o, err := s.read(nil)
 	return err == nil && o.mode == "rr"
+}
+
+// Help explains the parameters.
+func Help(w io.Writer) error {
+	var (
+		o options
+		s cc.Settings
+	)
+	o.declare(&s)
+	return s.Explain(w)
 }
 
 // Table is the parameters as a table of Markdown.
@@ -142,7 +153,7 @@ func (o *options) check(path *cc.Path) error {
 		return fmt.Errorf("line=%v is no power of two", o.line)
 	case o.llc > 0 && o.llc < o.line:
 		return fmt.Errorf("llc=%v is less than a line of %v", o.llc, o.line)
-	case o.ddio > o.llc:
+	case o.llc > 0 && o.ddio > o.llc:
 		return fmt.Errorf("ddio=%v is more than llc=%v", o.ddio, o.llc)
 	case o.llc > 0 && Lines(o.llc/o.line) > MostCredits:
 		return fmt.Errorf("llc=%v has more than %d lines of %v", o.llc, MostCredits, o.line)
@@ -213,4 +224,9 @@ func (e *Endpoint) NewShare(path cc.Path, share Share) (*Gate, *Granter, error) 
 const (
 	mostWeight   = 64
 	mostPriority = 7
+)
+
+var (
+	_ cc.CreditGate    = (*Gate)(nil)
+	_ cc.CreditGranter = (*Granter)(nil)
 )

@@ -65,7 +65,13 @@ func (p *Port) Rate() units.BitRate { return p.rate }
 func (p *Port) Stats() PortStats { return p.stats }
 
 // QueueStats answers the counters of one queue.
-func (p *Port) QueueStats(queue int) QueueStats { return p.queues[queue].stats }
+func (p *Port) QueueStats(queue int) QueueStats {
+	s := p.queues[queue].stats
+	if p.paused>>queue&1 != 0 {
+		s.Paused -= max(0, p.until[queue].Sub(p.net.now)) // which was counted with the pause
+	}
+	return s
+}
 
 // QueueLen answers what waits in a queue.
 func (p *Port) QueueLen(queue int) units.Bytes { return p.queues[queue].bytes }

@@ -101,3 +101,19 @@ func (h *Host) DDIOWays() (ways int, mask uint64, err error) {
 	}
 	return bits.OnesCount64(mask), mask, nil
 }
+
+// DDIO answers how much of the last-level cache devices may write into.
+func (h *Host) DDIO() (units.Bytes, error) {
+	ways, _, err := h.DDIOWays()
+	if err != nil {
+		return 0, err
+	}
+	llc, err := h.LLC()
+	if err != nil {
+		return 0, err
+	}
+	if llc.Ways == 0 {
+		return 0, &Absent{"DDIO part of the cache", "the machine does not tell how many ways its last-level cache has"}
+	}
+	return llc.Size * units.Bytes(ways) / units.Bytes(llc.Ways), nil
+}

@@ -32,7 +32,9 @@ func (h *Host) Describe(w io.Writer) {
 	say("IIO occupancy", "counted", err)
 	_, err = h.MBA("", nil)
 	say("memory bandwidth", "can be allocated", err)
-	for _, e := range []Event{Cycles, CacheMisses} {
+	occupancy, _, err := h.LLCMonitor("")
+	say("LLC occupancy", occupancy, err)
+	for _, e := range []Event{Cycles, CacheMisses, LLCLoadMisses} {
 		c, err := h.Count(e, 0)
 		if err == nil {
 			c.Close()

@@ -66,7 +66,7 @@ func (h *Host) number(what, name string) (int64, error) {
 		digits, scale = cut, 1<<20
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > 1<<40 {
+	if err != nil || n < 0 || n > 1<<60/scale {
 		return 0, fmt.Errorf("hostsense: %s: %s says %q, which is no number", what, name, s)
 	}
 	return n * scale, nil

@@ -259,3 +259,47 @@ func TestThisMachine(t *testing.T) {
 	t.Log("\n" + out.String())
 	assert.Contains(t, out.String(), "memory bandwidth")
 }
+
+// What resctrl counts of the last-level cache, over its domains; and why there is nothing.
+func TestLLCMonitor(t *testing.T) {
+	root := t.TempDir()
+	_, _, err := At(root).LLCMonitor("")
+	assert.True(t, IsAbsent(err), "%v", err)
+	for domain, values := range map[string][2]string{"mon_L3_00": {"1048576", "5000000"}, "mon_L3_01": {"65536", "7000000"}} {
+		dir := filepath.Join(root, "sys/fs/resctrl/rdma/mon_data", domain)
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "llc_occupancy"), []byte(values[0]+"\n"), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "mbm_total_bytes"), []byte(values[1]+"\n"), 0o644))
+	}
+	occupancy, moved, err := At(root).LLCMonitor("rdma")
+	require.NoError(t, err)
+	assert.EqualValues(t, 1114112, occupancy)
+	assert.EqualValues(t, 12000000, moved)
+	_, _, err = At(root).LLCMonitor("../etc")
+	assert.Error(t, err)
+}
+
+func TestMisses(t *testing.T) {
+	var misses, loads uint64 = 10, 100
+	s := missShare(func() (uint64, error) { return misses, nil }, func() (uint64, error) { return loads, nil })
+	_, ok := s(1)
+	assert.False(t, ok, "the first")
+	misses, loads = 15, 120
+	share, ok := s(2)
+	assert.True(t, ok)
+	assert.Equal(t, 0.25, share)
+	_, ok = s(3)
+	assert.False(t, ok, "no load since")
+
+	sample, end, err := This().Misses(0)
+	if err != nil {
+		require.True(t, IsAbsent(err), "%v", err)
+		t.Log(err)
+		return
+	}
+	defer end()
+	sample(1)
+	if part, ok := sample(2); ok {
+		assert.True(t, part >= 0 && part <= 1)
+	}
+}

@@ -11,15 +11,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Event is something that the processor can count.
+// Event is something that the processor can count: perf_event's type, and its number above that.
 type Event uint64
 
 // The events.
 const (
-	Cycles      Event = unix.PERF_COUNT_HW_CPU_CYCLES
-	CacheMisses Event = unix.PERF_COUNT_HW_CACHE_MISSES // mostly of the last level
-	CacheRefs   Event = unix.PERF_COUNT_HW_CACHE_REFERENCES
+	Cycles        Event = unix.PERF_COUNT_HW_CPU_CYCLES<<8 | unix.PERF_TYPE_HARDWARE
+	CacheMisses   Event = unix.PERF_COUNT_HW_CACHE_MISSES<<8 | unix.PERF_TYPE_HARDWARE // mostly of the last level
+	CacheRefs     Event = unix.PERF_COUNT_HW_CACHE_REFERENCES<<8 | unix.PERF_TYPE_HARDWARE
+	LLCLoads      Event = llcLoads<<8 | unix.PERF_TYPE_HW_CACHE
+	LLCLoadMisses Event = (llcLoads|unix.PERF_COUNT_HW_CACHE_RESULT_MISS<<16)<<8 | unix.PERF_TYPE_HW_CACHE
 )
+
+// llcLoads is loads of the last-level cache (perf_event_open(2), PERF_TYPE_HW_CACHE).
+const llcLoads = unix.PERF_COUNT_HW_CACHE_LL | unix.PERF_COUNT_HW_CACHE_OP_READ<<8
 
 func (e Event) String() string {
 	switch e {
@@ -29,6 +34,10 @@ func (e Event) String() string {
 		return "cache misses"
 	case CacheRefs:
 		return "cache references"
+	case LLCLoads:
+		return "loads of the last-level cache"
+	case LLCLoadMisses:
+		return "load misses of the last-level cache"
 	}
 	return fmt.Sprintf("event %d", uint64(e))
 }
@@ -39,7 +48,7 @@ type Counter struct{ fd int }
 // Count begins to count an event on a processor. It is always of this machine.
 func (h *Host) Count(e Event, cpu int) (*Counter, error) {
 	what := "perf_event counter of " + e.String()
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: uint64(e), Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
+	attr := unix.PerfEventAttr{Type: uint32(e & 0xff), Config: uint64(e >> 8), Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
 	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	switch {
 	case err == nil:
@@ -77,6 +86,39 @@ func (c *Counter) PerSecond() Sampler {
 			return 0, false
 		}
 		return float64(grown) / passed.Seconds(), true
+	}
+}
+
+// Misses samples which part of a processor's loads from the last-level cache missed since the sample before, 0 to 1: what
+// carc's Sensor takes. close ends the counters.
+func (h *Host) Misses(cpu int) (s Sampler, close func() error, err error) {
+	loads, err := h.Count(LLCLoads, cpu)
+	if err != nil {
+		return nil, nil, err
+	}
+	misses, err := h.Count(LLCLoadMisses, cpu)
+	if err != nil {
+		return nil, nil, errors.Join(err, loads.Close())
+	}
+	return missShare(misses.Read, loads.Read), func() error { return errors.Join(misses.Close(), loads.Close()) }, nil
+}
+
+// missShare samples which part of all was missed.
+func missShare(misses, loads func() (uint64, error)) Sampler {
+	var missed, loaded uint64
+	began := false
+	return func(units.Time) (float64, bool) {
+		m, err := misses()
+		l, err2 := loads()
+		if err != nil || err2 != nil {
+			return 0, false
+		}
+		some, all, first := m-missed, l-loaded, !began
+		missed, loaded, began = m, l, true
+		if first || all == 0 {
+			return 0, false
+		}
+		return min(1, float64(some)/float64(all)), true
 	}
 }
 

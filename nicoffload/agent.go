@@ -44,6 +44,7 @@ type Agent struct {
 	flows []agentFlow // by index of the handle
 	names []Handle    // of cc.Inline's flows
 	msg   messages
+	heard units.Time // until when what happened has been heard of: the time that timers and samples have
 	host  sampling
 	out   []Result
 	owed  []uint32 // flows whose newest decision the device did not take
@@ -110,7 +111,7 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 	if c.Batch < MaxMessage {
 		return nil, fmt.Errorf("nicoffload: a batch of %d bytes, a message may have %d", c.Batch, MaxMessage)
 	}
-	a := &Agent{config: c, device: c.Device, out: make([]Result, 0, 256)}
+	a := &Agent{config: c, device: c.Device, heard: now, out: make([]Result, 0, 256)}
 	a.distant, _ = c.Device.(*Distant)
 	a.msg.init(c.Batch)
 	a.msg.pressure.configured = DefaultAggregation
@@ -144,8 +145,11 @@ func (a *Agent) Poll(now units.Time) units.Time {
 	if n := a.device.Fetch(a.msg.batch); n > 0 {
 		a.handle(a.msg.batch[:n], now, used > size-MaxMessage/Slot)
 	}
+	if heard := now.Add(-a.msg.lag); heard.After(a.heard) {
+		a.heard = heard
+	}
 	next := a.sample(now)
-	next = units.Earlier(next, a.inline.Poll(now))
+	next = units.Earlier(next, a.inline.Poll(a.heard).Add(a.msg.lag))
 	for name, some := a.inline.Changed(); some; name, some = a.inline.Changed() {
 		a.decided(&a.flows[a.names[name].Index()])
 	}

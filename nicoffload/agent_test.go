@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/cc/eventlog"
 	"github.com/goroce/goroce/units"
 )
 
@@ -104,6 +105,25 @@ func TestFilters(t *testing.T) {
 	d.event(1, at(17), cc.Event{Kind: cc.CNP})
 	agent.Poll(at(17))
 	assert.Zero(t, d.results[2].Decision.Rate, "no rate is no rate")
+}
+
+// A timer that an event sets does not overtake what happened before it is due and is heard after: both have the
+// time that the NIC saw.
+func TestTimersWaitForWhatIsUnderWay(t *testing.T) {
+	a := &scribe{events: cc.Events(cc.CNP, cc.TIMER)}
+	a.decide = func(*cc.Event) cc.Decision { return cc.Decision{Window: 1, WakeAt: a.at[len(a.at)-1].Add(55 * us)} }
+	agent, d := newAgent(t, a, AgentConfig{})
+	var next units.Time
+	for _, cnp := range []int{0, 50} { // each is heard 6 µs later
+		d.event(1, at(cnp), cc.Event{Kind: cc.CNP})
+		next = agent.Poll(at(cnp + 6))
+	}
+	assert.Equal(t, at(111), next)
+	agent.Poll(at(110))
+	assert.Equal(t, []units.Time{at(0), at(50)}, a.at, "no timer: the second CNP has set it anew")
+	agent.Poll(at(111))
+	assert.Equal(t, cc.TIMER, a.heard[2].Kind)
+	assert.Equal(t, at(105), a.at[2], "its time is the NIC's")
 }
 
 func TestUnfilteredWritesAll(t *testing.T) {
@@ -368,11 +388,11 @@ func TestAgentDoesNotAllocate(t *testing.T) {
 	for range 8 {
 		c.Add(algorithm(t, "swift"), 0)
 	}
-	s := &stream{Rand: rand.New(rand.NewPCG(1, 2))}
+	s := eventlog.New(3, rand.New(rand.NewPCG(1, 2)))
 	now := units.Time(0)
 	assert.Zero(t, testing.AllocsPerRun(5000, func() {
 		now = now.Add(units.Microsecond / 2)
-		ev := s.next(cc.Flow(s.IntN(3)), now)
+		ev := s.Next(cc.Flow(s.IntN(3)), now)
 		c.Report(ev, now)
 		c.Poll(now)
 		for f, some := c.Changed(); some; f, some = c.Changed() {

@@ -106,7 +106,7 @@ func (a *Agent) sample(now units.Time) units.Time {
 			s.at = now.Add(s.period)
 			if v, ok := s.read(now); ok {
 				a.counters.Samples++
-				a.tell(cc.HostSample{Sampler: uint16(i), Value: v}, now)
+				a.tell(cc.HostSample{Sampler: uint16(i), Value: v}, a.heard)
 			}
 		}
 		h.next = units.Earlier(h.next, s.at)

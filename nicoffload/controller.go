@@ -39,6 +39,7 @@ type Controller struct {
 	alone    bool
 	listenAt units.Time
 	event    cc.Event
+	result   Result
 	last     units.Time // that was told
 	news     bool       // something happened since the last Poll
 	next     units.Time // what it answered
@@ -225,8 +226,8 @@ func (c *Controller) poll(now units.Time) units.Time {
 	if c.config.Agent != nil {
 		next = units.Earlier(next, c.config.Agent.Poll(now))
 	}
-	for r, some := c.path.Result(); some; r, some = c.path.Result() {
-		c.hear(&r)
+	for c.path.Result(&c.result) {
+		c.hear(&c.result)
 	}
 	if c.config.Silence < 0 {
 		return next

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/cc/eventlog"
 	"github.com/goroce/goroce/units"
 )
 
@@ -53,66 +54,16 @@ func specs() (all []string) {
 	return all
 }
 
-// stream is what happens to some flows.
-type stream struct {
-	*rand.Rand
-	psn  [3]uint32
-	hops [3]cc.Hop
-	ev   cc.Event
-}
-
-func (s *stream) next(flow cc.Flow, now units.Time) *cc.Event {
-	psn := &s.psn[flow]
-	kind := []cc.Kind{cc.RTT, cc.RTT, cc.RTT, cc.RTT, cc.ACK, cc.ACK, cc.ECN, cc.TX, cc.TX, cc.TX, cc.CNP, cc.OOO, cc.RTO, cc.CST, cc.POST}[s.IntN(15)]
-	if (kind == cc.RTO || kind == cc.OOO) && s.IntN(10) > 0 {
-		kind = cc.RTT
-	}
-	s.ev = cc.Event{Kind: kind, Flow: flow, PSN: *psn & psnMask, SndNxt: (*psn + 50) & psnMask,
-		InFlight: units.Bytes(s.IntN(1 << 18)), Left: units.Bytes(1 + s.IntN(1<<20))}
-	switch kind {
-	case cc.RTT, cc.ACK, cc.ECN:
-		n := 1 + s.IntN(8)
-		*psn += uint32(n)
-		s.ev.PSN, s.ev.Packets, s.ev.Bytes, s.ev.Hops = *psn&psnMask, n, units.Bytes(4096*n), 3
-		if kind != cc.ACK {
-			s.ev.Marked = s.IntN(n + 1)
-		}
-		if kind == cc.RTT {
-			s.ev.Delay = units.Duration(s.IntN(60_000_000) + 10_000_000)
-			s.ev.Endpoint = s.ev.Delay / 3
-			s.ev.OneWay = units.Duration(s.IntN(1 << 30))
-		}
-		for i := range s.hops {
-			s.hops[i] = cc.Hop{Port: uint16(i), Rate: 100 * units.Gbps, Time: s.hops[i].Time + uint32(s.IntN(2000)), Sent: s.hops[i].Sent + uint32(s.IntN(25_000)), Queue: units.Bytes(s.IntN(100_000))}
-		}
-		s.ev.INT = s.hops[:]
-		s.ev.Bolt = cc.BoltFlags(s.IntN(32))
-		s.ev.Increases = s.IntN(n + 1)
-		if s.ev.Bolt&cc.BoltDEC != 0 {
-			s.ev.SRC = cc.SRC{Drain: units.Duration(s.IntN(20_000_000)), Rate: 100 * units.Gbps, Sent: now.Add(-10 * us)}
-		}
-	case cc.TX:
-		s.ev.Packets, s.ev.Bytes = 1, 4096
-		s.ev.Left += s.ev.InFlight
-	case cc.CST:
-		s.ev.SRC = cc.SRC{Drain: units.Duration(s.IntN(20_000_000)), Rate: 100 * units.Gbps, Sent: now.Add(-5 * us)}
-	}
-	if s.IntN(40) == 0 {
-		s.ev.INT = nil
-	}
-	return &s.ev
-}
-
 // Every algorithm of cc, unchanged, decides behind the device what it decides in line: to the bit, when
 // every signal is reported at once.
 func TestOffloadedIsInline(t *testing.T) {
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
-			s := &stream{Rand: seeded(t)}
+			events := eventlog.New(3, seeded(t))
 			inline := &cc.Inline{}
 			split, err := NewShared(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64}, nil, 0)
 			require.NoError(t, err)
-			compareWithInline(t, s, text, inline, split, func(units.Time) {})
+			compareWithInline(t, events, text, inline, split, func(units.Time) {})
 		})
 	}
 }
@@ -121,10 +72,10 @@ func TestOffloadedIsInline(t *testing.T) {
 func TestSplitIsInline(t *testing.T) {
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
-			s := &stream{Rand: seeded(t)}
+			events := eventlog.New(3, seeded(t))
 			split, agent, err := NewSplit(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64}, ControllerConfig{}, 0)
 			require.NoError(t, err)
-			compareWithInline(t, s, text, &cc.Inline{}, split, func(now units.Time) {
+			compareWithInline(t, events, text, &cc.Inline{}, split, func(now units.Time) {
 				agent.Poll(now)
 				split.Poll(now.Add(1))
 			})
@@ -133,7 +84,7 @@ func TestSplitIsInline(t *testing.T) {
 	}
 }
 
-func compareWithInline(t *testing.T, s *stream, text string, inline *cc.Inline, split *Controller, agent func(now units.Time)) {
+func compareWithInline(t *testing.T, events *eventlog.Log, text string, inline *cc.Inline, split *Controller, agent func(now units.Time)) {
 	now := units.Time(0)
 	for range 3 {
 		f, g := inline.Add(algorithm(t, text), now), split.Add(algorithm(t, text), now)
@@ -145,9 +96,9 @@ func compareWithInline(t *testing.T, s *stream, text string, inline *cc.Inline, 
 		steps = 3000
 	}
 	for step := range steps {
-		now = now.Add(units.Duration(s.IntN(3_000_000)))
-		flow := cc.Flow(s.IntN(3))
-		ev := s.next(flow, now)
+		now = now.Add(units.Duration(events.IntN(3_000_000)))
+		flow := cc.Flow(events.IntN(3))
+		ev := events.Next(flow, now)
 		for _, c := range []cc.Controller{inline, split} {
 			if c.Wants(flow).Has(ev.Kind) {
 				e := *ev

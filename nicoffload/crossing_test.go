@@ -44,7 +44,7 @@ func BenchmarkCrossing(b *testing.B) {
 	}()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	ev := cc.Event{Kind: cc.RTT}
+	ev, r := cc.Event{Kind: cc.RTT}, Result{}
 	took := make([]time.Duration, 0, 1<<20)
 	for b.Loop() {
 		ev.Delay++
@@ -52,7 +52,7 @@ func BenchmarkCrossing(b *testing.B) {
 		board.Report(1, &ev, 0)
 		for {
 			board.Poll(0)
-			if r, some := board.Result(); some && r.Decision.Window == units.Bytes(ev.Delay) {
+			if board.Result(&r) && r.Decision.Window == units.Bytes(ev.Delay) {
 				break
 			}
 		}

@@ -223,8 +223,8 @@ type Datapath interface {
 	Report(f Handle, ev *cc.Event, now units.Time)
 	// Poll does what time brings and answers when it next has something to do.
 	Poll(now units.Time) units.Time
-	// Result answers a result that is new, another one each time, and false when there is none left.
-	Result() (Result, bool)
+	// Result fills in a result that is new, another one each time, and answers false when there is none left.
+	Result(r *Result) bool
 	// Silence is for how long there has been something to fetch, and nobody did.
 	Silence(now units.Time) units.Duration
 }

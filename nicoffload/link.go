@@ -219,7 +219,7 @@ func (b *Board) Close(f Handle, now units.Time) { b.nic.Close(f, now) }
 func (b *Board) Report(f Handle, ev *cc.Event, now units.Time) { b.nic.Report(f, ev, now) }
 
 // Result implements Datapath.
-func (b *Board) Result() (Result, bool) { return b.nic.Result() }
+func (b *Board) Result(r *Result) bool { return b.nic.Result(r) }
 
 // showEvery is how old the time in the Link may be.
 const showEvery = 5 * units.Microsecond

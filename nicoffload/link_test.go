@@ -155,7 +155,7 @@ func FuzzLink(f *testing.F) {
 			board.Report(1, &cc.Event{Kind: cc.RTT, Delay: units.Duration(i)}, at(i))
 			board.Poll(at(i))
 			agent.Poll(at(i))
-			board.Result()
+			board.Result(new(Result))
 			board.Silence(at(i))
 		}
 	})
@@ -187,7 +187,7 @@ func FuzzSignals(f *testing.F) {
 		for i := range 3 {
 			served.Poll(at(i))
 			remote.Poll(at(i))
-			remote.Result()
+			remote.Result(new(Result))
 			remote.Silence(at(i))
 		}
 	})

@@ -364,17 +364,18 @@ func (n *NIC) poll(now units.Time) units.Time {
 }
 
 // Result implements Datapath.
-func (n *NIC) Result() (Result, bool) {
+func (n *NIC) Result(r *Result) bool {
 	for len(n.changed) > 0 {
 		last := len(n.changed) - 1
 		f := &n.flows[n.changed[last]]
 		n.changed = n.changed[:last]
 		f.changed = false
 		if f.open {
-			return Result{f.handle, f.result}, true
+			r.Flow, r.Decision = f.handle, f.result
+			return true
 		}
 	}
-	return Result{}, false
+	return false
 }
 
 // Silence implements Datapath. It is as precise as it is asked often.

@@ -264,15 +264,14 @@ func TestResults(t *testing.T) {
 	d := cc.Decision{Window: 1000, Rate: 5, WakeAt: 99}
 	assert.Equal(t, 3, n.Write([]Result{{1, cc.Decision{Window: 5}}, {1, d}, {1, cc.Decision{Window: -1}}}))
 	d.WakeAt = 0
-	r, some := n.Result()
-	assert.True(t, some)
+	var r Result
+	assert.True(t, n.Result(&r))
 	assert.Equal(t, Result{1, d}, r)
-	_, some = n.Result()
-	assert.False(t, some, "the newest of a flow, once")
+	assert.False(t, n.Result(&r), "the newest of a flow, once")
 	assert.EqualValues(t, 1, n.Counters().Refused)
 	n.Poll(at(7))
 	require.NoError(t, n.Probe(1))
-	r, _ = n.Result()
+	assert.True(t, n.Result(&r))
 	assert.Equal(t, at(7), r.Decision.ProbeAt)
 	assert.EqualValues(t, 1000, r.Decision.Window, "the last result holds")
 }

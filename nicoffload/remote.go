@@ -167,7 +167,7 @@ func (r *Remote) Settled() bool {
 }
 
 // Result implements Datapath.
-func (r *Remote) Result() (Result, bool) {
+func (r *Remote) Result(into *Result) bool {
 	for r.results.Pull(r.frame[:Slot]) > 0 {
 		if r.cmd.decode(r.frame[:Slot]) != nil || r.cmd.op != opResult {
 			r.malformed++
@@ -175,10 +175,11 @@ func (r *Remote) Result() (Result, bool) {
 		}
 		if _, open := r.flows[r.cmd.flow]; open {
 			r.flows[r.cmd.flow] = r.cmd.result
-			return Result{r.cmd.flow, r.cmd.result}, true
+			into.Flow, into.Decision = r.cmd.flow, r.cmd.result
+			return true
 		}
 	}
-	return Result{}, false
+	return false
 }
 
 // Silence implements Datapath: of the NIC or of the agent, whoever is silent longer.
@@ -209,6 +210,7 @@ type Served struct {
 	frame   [Slot]byte
 	msg     Message
 	cmd     command
+	result  Result
 	clock   Clock
 }
 
@@ -283,9 +285,9 @@ func (s *Served) signal(b []byte) (length int, ok bool) {
 }
 
 func (s *Served) giveResults() {
-	for s.results.Room() > 0 {
-		r, some := s.board.Result()
-		if !some {
+	for s.results.roomFor(1) > 0 {
+		r := &s.result
+		if !s.board.Result(r) {
 			return
 		}
 		s.cmd = command{op: opResult, flow: r.Flow, result: r.Decision}

@@ -43,6 +43,9 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		if t := p.Timing(); t != nil && qp.timing {
 			qp.hearTiming(t)
 		}
+		if t := p.Credit(); t != nil && qp.adm != nil && qp.adm.credits.agreed && !qp.hearCredit(t, p) {
+			return // that ended the queue pair
+		}
 	}
 	if end.Before(r.una) || end == r.una && s.IsAck() && sack == nil {
 		if !probe {

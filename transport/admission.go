@@ -9,11 +9,13 @@ import (
 )
 
 // admission is a queue pair's part in receiver-driven control (cc.Gate, cc.Granter): the gate of what it
-// sends, the granter of what it receives. A queue pair without costs nothing.
+// sends, the granters of what it receives. A queue pair without costs nothing.
 type admission struct {
 	qp      *QueuePair
 	gate    cc.Gate
-	granter cc.Granter
+	granter cc.Granter // of tokens
+	tokens  bool       // the gate or the granter speaks of tokens
+	credits credits
 
 	flow     cc.Flow // of the granter's congestion control, where it has one
 	controls bool
@@ -35,7 +37,9 @@ type admission struct {
 	stuck  stuck      // on what the peer lists
 	grants bool       // packets say by which grant they left
 	shut   bool       // the gate kept a packet when nothing else could open it
-	heard  units.Time // when that began, or the peer last said something
+	shutAt units.Time // when that began
+	heard  units.Time // the same, or when the peer last said something
+	waited AdmissionStats
 
 	reads uint32 // READs and atomics that are posted and have not completed
 
@@ -45,18 +49,38 @@ type admission struct {
 	gone   bool // its queue pair has no part in it any more
 }
 
-// Admit gives a queue pair a gate for what it sends and a granter for what it receives; either may be nil. That is
-// before RTR; the peer must agree to it (wire.FeatureToken), or the queue pair goes on without.
-func (qp *QueuePair) Admit(g cc.Gate, r cc.Granter) error {
+// Admit gives a queue pair a gate for what it sends (nil for none; cc.AllOf makes one of several), and granters for what it
+// receives: at most one of tokens, and one of credits. That is before RTR; the peer must agree to it (wire.FeatureToken,
+// wire.FeatureCredit), or the queue pair goes on without what the peer does not know.
+func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 	if err := qp.want("admission", Reset, Init); err != nil {
 		return err
 	}
 	if qp.Type != RC {
 		return fmt.Errorf("transport: QP %#x: admission is for reliable connections, not %v: %w", uint32(qp.Num), qp.Type, ErrUnsupported)
 	}
+	a := &admission{qp: qp, gate: g}
+	for _, part := range cc.Parts(g) {
+		if c, ok := part.(cc.CreditGate); ok {
+			a.credits.gate = c
+		} else {
+			a.tokens = true
+		}
+	}
+	for _, r := range granters {
+		switch c, ok := r.(cc.CreditGranter); {
+		case r == nil:
+		case ok && a.credits.granter == nil:
+			a.credits.granter = c
+		case !ok && a.granter == nil:
+			a.granter, a.tokens = r, true
+		default:
+			return fmt.Errorf("transport: QP %#x: admission by two granters of one kind: %w", uint32(qp.Num), ErrInvalid)
+		}
+	}
 	qp.dropAdmission()
-	a := &admission{qp: qp, gate: g, granter: r}
-	if r != nil {
+	qp.adm = a
+	if r := a.granter; r != nil {
 		r.Attach(a)
 		if alg := r.Algorithm(); alg != nil {
 			a.flow, a.controls = qp.ep.addFlow(alg, qp), true
@@ -65,8 +89,33 @@ func (qp *QueuePair) Admit(g cc.Gate, r cc.Granter) error {
 			r.Decide(d, qp.ep.now)
 		}
 	}
-	qp.adm = a
+	if c := a.credits.granter; c != nil {
+		c.Attach(a)
+	}
+	if err := a.credits.check(); err != nil {
+		qp.dropAdmission()
+		return fmt.Errorf("transport: QP %#x: admission: %w", uint32(qp.Num), err)
+	}
 	return nil
+}
+
+// AdmissionStats is how what was posted had to wait for tokens or credits, and for nothing else.
+type AdmissionStats struct {
+	Blocked     uint64         // times
+	BlockedTime units.Duration // together
+	Messages    int            // that are posted and of which nothing has left
+}
+
+// AdmissionStats answers those of a queue pair that is Admitted.
+func (qp *QueuePair) AdmissionStats() (s AdmissionStats) {
+	if a := qp.adm; a != nil {
+		s = a.waited
+		if a.shut {
+			s.BlockedTime += qp.ep.now.Sub(a.shutAt)
+		}
+		s.Messages = int(qp.req.posted - qp.req.begun)
+	}
+	return s
 }
 
 // Admitted says whether the queue pair has a gate or a granter: not when its peer did not agree, nor in ERR.
@@ -79,11 +128,40 @@ func (qp *QueuePair) dropAdmission() {
 		return
 	}
 	qp.adm, a.gone = nil, true
+	a.opens()
+	a.dropTokens()
+	a.dropCredits()
+}
+
+// dropTokens ends the part of tokens.
+func (a *admission) dropTokens() {
 	if a.controls {
-		qp.ep.cc.Remove(a.flow)
+		a.qp.ep.cc.Remove(a.flow)
 	}
 	if a.granter != nil {
 		a.granter.Attach(nil)
+	}
+	a.granter, a.controls, a.tokens = nil, false, false
+}
+
+// agreeAdmission leaves of a queue pair's admission what the peer agreed to.
+func (qp *QueuePair) agreeAdmission(x *wire.Agreement) {
+	a := qp.adm
+	if a == nil {
+		return
+	}
+	if a.tokens && x.Features&wire.FeatureToken == 0 {
+		a.dropTokens()
+	}
+	a.agreeCredits(x)
+	var parts []cc.Gate
+	for _, part := range cc.Parts(a.gate) {
+		if c, ok := part.(cc.CreditGate); ok && a.credits.gate == c || !ok && a.tokens {
+			parts = append(parts, part)
+		}
+	}
+	if a.gate = cc.AllOf(parts...); a.gate == nil && a.granter == nil && a.credits.granter == nil {
+		qp.dropAdmission()
 	}
 }
 
@@ -106,7 +184,17 @@ func (a *admission) Report(ev *cc.Event, now units.Time) {
 // Ask implements cc.Reporter for the granter.
 func (a *admission) Ask() {
 	if !a.gone {
-		a.heedGranter(a.qp.ep.now)
+		a.heedGranters(a.qp.ep.now)
+	}
+}
+
+// heedGranters sees to it that both granters say what they have to say.
+func (a *admission) heedGranters(now units.Time) {
+	if a.granter != nil {
+		a.heedGranter(now)
+	}
+	if a.credits.granter != nil {
+		a.heedCredits(now)
 	}
 }
 
@@ -170,12 +258,34 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 		return true
 	}
 	if !a.shut {
-		a.shut, a.heard = true, now
+		a.shut, a.shutAt, a.heard = true, now, now
+		a.waited.Blocked++
+		qp.ep.counters.Blocked++
 	}
 	if qp.req.rtoAt == 0 {
 		qp.startTimer(now)
 	}
+	qp.heedGate() // it may have noted that it said no
 	return false
+}
+
+// opens notes that what the gate kept waits no more, and answers whether anything did.
+func (a *admission) opens() bool {
+	if !a.shut {
+		return false
+	}
+	a.shut = false
+	waited := a.qp.ep.now.Sub(a.shutAt)
+	a.waited.BlockedTime += waited
+	a.qp.ep.counters.BlockedNS += uint64(waited / units.Nanosecond)
+	return true
+}
+
+// admitsNext says whether the gate lets the next packet of w leave, the SEND or WRITE whose turn it is: for the first time,
+// or since the queue pair went back.
+func (qp *QueuePair) admitsNext(w *sendWQE, now units.Time) bool {
+	r := &qp.req
+	return qp.adm == nil || qp.admits(w, r.packet, r.sndNxt.Before(r.sndMax), now)
 }
 
 // admitsLost says whether the gate lets the oldest lost packet leave, of which there is one.
@@ -202,11 +312,8 @@ func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
 
 // took tells the gate that the packet it was just asked about leaves. It answers the marks of its BTH.
 func (a *admission) took(now units.Time) (f wire.Flags) {
-	if a.shut {
-		a.shut = false
-		if a.qp.oldestWaits() { // or the timer is the oldest's, whatever else tokens let go
-			a.qp.startTimer(now) // it ran for the peer to say something
-		}
+	if a.opens() && a.qp.oldestWaits() { // or the timer is the oldest's, whatever else tokens let go
+		a.qp.startTimer(now) // it ran for the peer to say something
 	}
 	a.marks = a.gate.Took(&a.out, now)
 	a.qp.heedGate() // what had to go before it speaks may have gone
@@ -334,6 +441,12 @@ func (a *admission) earliest(at units.Time) units.Time {
 			a.qp.ep.owe(a.qp) // the timer that was set for it may not have fired yet, and is set anew
 		}
 	}
+	if c := a.credits.granter; c != nil {
+		next := c.Next()
+		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) {
+			a.qp.ep.owe(a.qp)
+		}
+	}
 	if a.granter != nil && !a.queued {
 		next := a.granter.Next()
 		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) && a.granter.Queue() == 0 {
@@ -361,10 +474,18 @@ func (a *admission) onTimer(now units.Time) {
 		}
 		a.heedGranter(now)
 	}
+	if a.credits.granter != nil {
+		a.credits.next = 0
+		a.heedCredits(now)
+	}
 }
 
-// gatePatience is how long a peer may be silent, at least, whose tokens a queue pair waits for: package tocc's gates and
-// granters that hear nothing ask up to 4 ms apart, or four times what the other takes.
+// gateKinds is how many kinds of Notices a gate may have to say at once: of tokens and of credits.
+const gateKinds = 2
+
+// gatePatience is how long a peer may be silent, at least, whose tokens or credits a queue pair waits for: package tocc's
+// gates and granters that hear nothing ask up to 4 ms apart, or four times what the other takes. Who answers is alive,
+// however long its program takes.
 const gatePatience = 150 * units.Millisecond
 
 // silent is what a timeout means of a queue pair whose oldest packet waits at the gate. It ends when the peer has said
@@ -401,5 +522,5 @@ func (qp *QueuePair) atGate(now units.Time) bool {
 		return false
 	}
 	w := &qp.send[r.next&r.mask]
-	return !w.op.answered() && !qp.admits(w, r.packet, false, now)
+	return !w.op.answered() && !qp.admitsNext(w, now)
 }

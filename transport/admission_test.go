@@ -506,22 +506,42 @@ func admitted() sideOptions {
 	return o
 }
 
+// credited is what a stream on so many credits runs with.
+func credited(lines uint32) sideOptions {
+	o := defaults()
+	o.offers = true
+	o.admit = func() (cc.Gate, cc.Granter) { return aCreditGate(), aReturner(lines) }
+	return o
+}
+
 func TestAdmissionAllocatesNothing(t *testing.T) {
 	p, as, bs := crossedPair(t, admitted(), 1)
 	s := newStream(p, as[0], bs[0], OpWrite, 10_000)
 	s.burst(packet.Burst)
 	require.Zero(t, testing.AllocsPerRun(50, func() { s.burst(packet.Burst) }))
 	require.NotZero(t, p.b.counters.TokensSent)
+
+	p, as, bs = crossedPair(t, credited(512), 1)
+	s = newStream(p, as[0], bs[0], OpSend, 10_000)
+	s.burst(packet.Burst)
+	require.Zero(t, testing.AllocsPerRun(50, func() { s.burst(packet.Burst) }))
+	require.NotZero(t, p.a.counters.CreditsHeard)
+	require.NotZero(t, p.a.counters.Blocked)
 }
 
-// BenchmarkAdmission is a message of a packet with a token of its own, and without.
+// BenchmarkAdmission is a message of a packet with a token of its own, with credits, and without.
 func BenchmarkAdmission(b *testing.B) {
-	for name, o := range map[string]sideOptions{"none": defaults(), "tokens": admitted()} {
-		b.Run(name, func(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		op   SendOp
+		o    sideOptions
+	}{{"none", OpWrite, defaults()}, {"tokens", OpWrite, admitted()}, {"none/send", OpSend, defaults()}, {"credits/send", OpSend, credited(1 << 16)}} {
+		b.Run(c.name, func(b *testing.B) {
+			o := c.o
 			o.mtu, o.sges = MTU4096, 1
 			p, as, bs := crossedPair(b, o, 1)
 			p.tick = 2 * pace.Slot // or rounds would be spent in waiting for the wheel
-			s := newStream(p, as[0], bs[0], OpWrite, grantAtATime)
+			s := newStream(p, as[0], bs[0], c.op, grantAtATime)
 			b.ReportAllocs()
 			for b.Loop() {
 				s.burst(packet.Burst)

@@ -52,6 +52,10 @@ type Counters struct {
 	ProbeAnswers       uint64 // to them
 	RTSSent            uint64 // what waits for tokens, told
 	TokensHeard        uint64
+	Blocked            uint64 // times that a gate kept a queue pair's requests waiting
+	BlockedNS          uint64 // how long, together, in ns
+	CreditsAsked       uint64 // CREDITs that ask what was returned
+	CreditsHeard       uint64 // CREDITs, and ACKs with one
 	ProbesLost         uint64 // without an answer in their time
 	DropStaleProbe     uint64 // answer to a probe that is not out: late, or a copy
 	NoNeighbor         uint64 // requests that failed because their next hop has no MAC address
@@ -78,6 +82,9 @@ type Counters struct {
 	ProbesAnswered    uint64
 	RTSHeard          uint64
 	TokensSent        uint64
+	CreditsSent       uint64 // CREDITs of their own
+	CreditsOnAcks     uint64 // and on ACKs
+	CreditQuestions   uint64 // received
 	TokensDropped     uint64 // of granters that queue theirs at the endpoint: its queue was full
 	DropProbe         uint64 // probe or answer with a mode or PSN that cannot be
 	DropProbeRate     uint64 // probe too soon after another
@@ -90,7 +97,8 @@ type Counters struct {
 	ManagementSent     uint64
 	ManagementUnsent   uint64 // there is no way to their next hop, or its MAC address did not become known
 
-	DropNotice uint64 // RTS or TOKEN with values or a PSN that cannot be
+	DropNotice    uint64 // RTS, TOKEN or CREDIT with values or a PSN that cannot be
+	CreditsForged uint64 // CREDIT that returns what was never taken; ends the queue pair
 
 	// Ours.
 	NoBuffers  uint64 // the port had no buffer

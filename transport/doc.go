@@ -25,7 +25,9 @@
 //
 // What else than a window must let a packet go, such as tokens of the receiver, is a cc.Gate, and who says so
 // at the other end a cc.Granter ([QueuePair.Admit]; admission.go, notices.go). An endpoint spaces the
-// tokens of its granters, so that what they let go fits its link (tokens.go).
+// tokens of its granters, so that what they let go fits its link (tokens.go). Credits for lines of a receiver's
+// cache ride on ACKs (credits.go); its program says what it has consumed ([QueuePair.Consumed]). What a gate keeps
+// waiting can be taken back ([QueuePair.CancelWaiting]).
 //
 // Queue pair 1 belongs to a communication manager, if the program gives one to [Endpoint.Manage]: its
 // datagrams go to and come from an rdmacm.Machine (manage.go), by which programs of librdmacm and

@@ -408,8 +408,8 @@ func (e *Endpoint) wakeWaiting() {
 		qp.neighborKnown()
 		e.activate(qp)
 		e.owe(qp)
-		if a := qp.adm; a != nil && a.granter != nil {
-			a.heedGranter(e.now)
+		if qp.adm != nil {
+			qp.adm.heedGranters(e.now)
 		}
 	}
 	e.waiting = e.waiting[:0]

@@ -7,10 +7,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Notices of gates and granters as frames: RTS and TOKEN (docs/wire.md).
+// Notices of gates and granters as frames: RTS and TOKEN (docs/wire.md); CREDIT is in credits.go.
 
-// sendRTS sends what the gate has to say. It answers false when the port has no room.
-func (qp *QueuePair) sendRTS() bool {
+// sendGateNotice sends what the gate has to say. It answers false when the port has no room.
+func (qp *QueuePair) sendGateNotice() bool {
 	e, a := qp.ep, qp.adm
 	class, b, behind := packet.ClassAck, e.frame(packet.ClassAck), e.frame(qp.class)
 	if b == nil || behind == nil {
@@ -18,6 +18,12 @@ func (qp *QueuePair) sendRTS() bool {
 	}
 	n, some := a.gate.Emit(qp.backlog(), e.now)
 	if !some {
+		qp.setTimer()
+		return true
+	}
+	if n.Kind == cc.NoticeCredit {
+		qp.buildCredit(b, &n, qp.req.sndNxt)
+		e.counters.CreditsAsked++
 		qp.setTimer()
 		return true
 	}
@@ -32,6 +38,14 @@ func (qp *QueuePair) sendRTS() bool {
 	rts := wire.RTSField(frame[ext+wire.XCHLen:][:wire.RTSLen])
 	rts.Set(n.Demand, n.Spent, n.CE, n.Seq, flags)
 	rts.SetDiscarded(n.Discarded)
+	qp.pushNotice(b, frame, class, &n)
+	e.counters.RTSSent++
+	qp.setTimer()
+	return true
+}
+
+// pushNotice puts the frame of a Notice, which is built in b, in line to leave.
+func (qp *QueuePair) pushNotice(b *packet.Buf, frame []byte, class packet.Class, n *cc.Notice) {
 	tos := qp.resp.tos
 	switch {
 	case n.Classed:
@@ -41,11 +55,8 @@ func (qp *QueuePair) sendRTS() bool {
 	}
 	qp.tmpl.SetFrameTOS(frame, tos)
 	qp.tmpl.Seal(frame)
-	b.SetLen(total)
-	e.push(class)
-	e.counters.RTSSent++
-	qp.setTimer()
-	return true
+	b.SetLen(len(frame))
+	qp.ep.push(class)
 }
 
 // sendToken builds a TOKEN into b. It answers what the TOKEN and the data it lets go take of the link.
@@ -68,14 +79,7 @@ func (qp *QueuePair) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
 	for i, r := range ranges {
 		t.SetRange(i, r)
 	}
-	tos := qp.resp.tos
-	if n.Classed {
-		tos = n.TrafficClass
-	}
-	qp.tmpl.SetFrameTOS(frame, tos)
-	qp.tmpl.Seal(frame)
-	b.SetLen(total)
-	e.push(packet.ClassControl)
+	qp.pushNotice(b, frame, packet.ClassControl, n)
 	e.counters.TokensSent++
 	return n.Releases + units.Bytes(total) + wireExtra
 }

@@ -96,7 +96,7 @@ func (qp *QueuePair) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 	} else {
 		size = first
 	}
-	return size, r.open(uint32(first)) && (w.op.answered() || qp.admits(w, r.packet, false, now))
+	return size, r.open(uint32(first)) && (w.op.answered() || qp.admitsNext(w, now))
 }
 
 // readBurst is how long the responses to one request of a paced READ take at the flow's rate: they

@@ -215,6 +215,8 @@ type sideOptions struct {
 	algorithm cc.Algorithm
 	sack      uint16 // bits agreed; 0: go-back-N
 	features  wire.Features
+	offers    bool // agreed is what comes of both offers, less what is in without
+	without   wire.Features
 	admit     func() (cc.Gate, cc.Granter)
 	class     uint8 // of traffic
 	answers   uint8 // and of what answers it
@@ -243,8 +245,12 @@ func (o sideOptions) make(t testing.TB, e *Endpoint) *side {
 		MaxSendSGE: o.sges, MaxRecvSGE: o.sges, MaxInline: o.inline, Algorithm: o.algorithm})
 	require.NoError(t, err)
 	if o.admit != nil {
-		require.NoError(t, s.qp.Admit(o.admit()))
+		g, r := o.admit()
+		require.NoError(t, s.qp.Admit(g, r))
 		require.Empty(t, o.features&^wire.FeatureToken)
+		if _, credits := r.(cc.CreditGranter); credits {
+			require.NoError(t, s.qp.ConsumeOnPost())
+		}
 	}
 	return s
 }
@@ -269,6 +275,13 @@ func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 }
 
 func (s *side) agreement(o sideOptions, to *side) wire.Agreement {
+	if o.offers {
+		theirs := to.qp.Offer()
+		theirs.Features &^= o.without
+		x := wire.Agree(s.qp.Offer(), theirs)
+		x.SendTag, x.RecvTag = to.tag(), s.tag()
+		return x
+	}
 	if o.sack > 0 {
 		o.features |= wire.FeatureSACK
 	}

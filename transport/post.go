@@ -143,7 +143,11 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 		qp.completeRecv(rr.ID, StatusWRFlushErr, false)
 		return nil
 	}
-	return qp.recv.post(rr)
+	err := qp.recv.post(rr)
+	if err == nil && qp.adm != nil {
+		qp.adm.reposted()
+	}
+	return err
 }
 
 // complete makes the completion of a send work request, when it is asked for or an error.

@@ -323,14 +323,17 @@ func (e *Endpoint) addFlow(a cc.Algorithm, qp *QueuePair) cc.Flow {
 
 // Offer answers what the queue pair's endpoint can do beyond RoCEv2, as Endpoint.Offer, less what its
 // congestion control has no use for: one that waits for CNPs hears none from a peer that echoes marks. With
-// a gate or a granter it can speak of tokens.
+// a gate or a granter it can speak of tokens, or of credits.
 func (qp *QueuePair) Offer() wire.Offer {
 	o := qp.ep.Offer()
 	if qp.wants.Has(cc.CNP) && !qp.wants.Has(cc.ECN) {
 		o.Features &^= wire.FeatureECNEcho
 	}
-	if qp.adm != nil {
-		o.Features |= wire.FeatureToken
+	if a := qp.adm; a != nil {
+		if a.tokens {
+			o.Features |= wire.FeatureToken
+		}
+		a.credits.offer(&o)
 	}
 	return o
 }

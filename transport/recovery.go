@@ -71,7 +71,7 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	case p.Op == wire.SRC:
 		qp.receiveSRC(p)
 	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck && !qp.limits.probes,
-		(p.Op == wire.RTS || p.Op == wire.Token) && qp.adm == nil:
+		(p.Op == wire.RTS || p.Op == wire.Token) && (qp.adm == nil || !qp.adm.tokens), p.Op == wire.CREDIT && (qp.adm == nil || !qp.adm.credits.agreed):
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
@@ -83,6 +83,8 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 		qp.receiveProbeAck(p)
 	case p.Op == wire.RTS || p.Op == wire.Token:
 		qp.receiveNotice(p)
+	case p.Op == wire.CREDIT:
+		qp.receiveCredit(p)
 	default:
 		qp.receiveAck(p)
 	}

@@ -9,15 +9,20 @@ import (
 // of their requests, then the ACK or NAK; before them what is about congestion, its own probe too. Only when nothing older is left to say does an ACK go
 // out, for it would tell the peer that those responses were lost.
 func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
-	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() && !qp.owesProbe() && !qp.mayProbe() && !qp.gateSpeaks() || qp.neighbor == nil {
+	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() && !qp.owesProbe() && !qp.mayProbe() && !qp.gateSpeaks() && !qp.owesCredit() || qp.neighbor == nil {
 		return 0, false
 	}
 	if !qp.resolved() {
 		qp.ep.await(qp)
 		return 0, false
 	}
-	if qp.owesCNP() && !qp.sendCNP() || qp.owesProbe() && !qp.sendProbeAck() || qp.mayProbe() && !qp.sendProbe(qp.ep.now) || qp.gateSpeaks() && !qp.sendRTS() {
+	if qp.owesCNP() && !qp.sendCNP() || qp.owesProbe() && !qp.sendProbeAck() || qp.mayProbe() && !qp.sendProbe(qp.ep.now) || qp.owesCredit() && !qp.sendCredit() {
 		return 0, true
+	}
+	for range gateKinds {
+		if qp.gateSpeaks() && !qp.sendGateNotice() {
+			return 0, true
+		}
 	}
 	for qp.reads.pending > 0 {
 		if sent == quantum {
@@ -70,11 +75,11 @@ func (qp *QueuePair) sendAnswer() bool {
 		sack = wire.SACKLen(bits)
 		e.counters.SelectiveAcksSent++
 	}
-	telemetry, flags := qp.echoINTLen(), qp.boltEchoLen()
-	if echo+timing+sack+flags+telemetry > wire.MaxTLVs {
+	telemetry, flags, credit := qp.echoINTLen(), qp.boltEchoLen(), qp.creditLen()
+	if echo+timing+sack+flags+credit+telemetry > wire.MaxTLVs {
 		telemetry = 0 // the next ACK
 	}
-	op, tlvs := wire.RCAck, echo+timing+telemetry+flags+sack
+	op, tlvs := wire.RCAck, echo+timing+telemetry+flags+sack+credit
 	if tlvs > 0 {
 		op = wire.XACK
 	}
@@ -99,6 +104,9 @@ func (qp *QueuePair) sendAnswer() bool {
 		}
 		if sack > 0 {
 			s.ahead.writeSACK(wire.SACK(area[echo+timing+telemetry+flags:]), s.ePSN, bits)
+		}
+		if credit > 0 {
+			qp.putCredit(area[tlvs-credit:])
 		}
 	}
 	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, s.msn)

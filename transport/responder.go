@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
 )
 
 // receiveRequest handles a request packet of a connected peer, in the order of the checks of the
@@ -149,7 +150,11 @@ func (qp *QueuePair) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 	}
 	s.message = messageNone
 	s.msn++
-	if info.Kind == wire.Send || info.Imm {
+	completes := info.Kind == wire.Send || info.Imm
+	if qp.adm != nil {
+		qp.adm.delivers(units.Bytes(s.received), completes)
+	}
+	if completes {
 		qp.deliver(p, info)
 	}
 	if p.AckReq {

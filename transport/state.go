@@ -131,9 +131,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		qp.limits.hops = 0
 	}
 	speaksBolt := qp.Type == RC && qp.wants.Has(cc.CST) && a.Extension.Features&wire.FeatureBolt != 0 && qp.limits.hops == 0
-	if a.Extension.Features&wire.FeatureToken == 0 {
-		qp.dropAdmission() // the peer knows of no tokens
-	}
+	qp.agreeAdmission(&a.Extension)
 	extra := xdataLen(int(qp.limits.hops))
 	if speaksBolt {
 		extra = boltTLVs
@@ -151,7 +149,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
-	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT && (qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP) || qp.adm != nil) {
+	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT && (qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP) || qp.adm != nil && qp.adm.tokens) {
 		a.Path.TrafficClass |= wire.ECNECT0
 	}
 	if a.Path.SourcePort == 0 {

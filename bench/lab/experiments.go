@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	bytetuninglab "github.com/goroce/goroce/bench/lab/bytetuning"
+	carclab "github.com/goroce/goroce/bench/lab/carc"
 	cclab "github.com/goroce/goroce/bench/lab/cc"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	fabriclab "github.com/goroce/goroce/bench/lab/fabric"
@@ -16,5 +17,5 @@ import (
 // variable Experiments of this type; they come together here.
 func experiments() []*experiment.Experiment {
 	return slices.Concat(fabriclab.Experiments, cclab.Experiments, prioplus.Experiments, tocc.Experiments, taurus.Experiments,
-		bytetuninglab.Experiments)
+		carclab.Experiments, bytetuninglab.Experiments)
 }

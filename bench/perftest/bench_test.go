@@ -3,6 +3,7 @@ package perftest
 import (
 	"io"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,5 +69,17 @@ func BenchmarkRecord(b *testing.B) {
 	l := newLatencies()
 	for b.Loop() {
 		l.record(1000 * 500)
+	}
+}
+
+// BenchmarkOffload is what it costs the polling cores that congestion control is decided elsewhere: 32-byte SENDs with both
+// ends on one core, in line and behind a soft NIC whose agent is on that core, and on another.
+func BenchmarkOffload(b *testing.B) {
+	for name, args := range map[string]string{
+		"inline": "--cores 0,0", "shared": "--cores 0,0 --offload soft", "split": "--cores 0,0,1 --offload soft",
+	} {
+		b.Run(name, func(b *testing.B) {
+			reportRate(b, benchmark(b, sendBW, append(strings.Fields(args), "-s", "32", "--cc", "swift")...))
+		})
 	}
 }

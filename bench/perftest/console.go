@@ -175,6 +175,9 @@ func (c *console) end(x *session) {
 		fmt.Fprintf(c.out, " latency at %d bytes [usec]: p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, p99.99 %.2f, max %.2f\n",
 			r.MsgSize, p.P50, p.P90, p.P99, p.P999, p.P9999, p.Max)
 	}
+	if w := r.Work; w != nil {
+		fmt.Fprintf(c.out, " receiver at %d bytes: %v\n", r.MsgSize, w)
+	}
 	if len(r.PerQP) > 1 {
 		c.fairness(r)
 	}

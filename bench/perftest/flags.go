@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -29,7 +31,8 @@ type extras struct {
 	help, version, cpuFreq, outJSON bool
 	jsonFile                        string
 	ccHelp                          string
-	channelsHelp, toccHelp          bool
+	channelsHelp                    bool
+	admissionHelp                   admissionHelp
 }
 
 // groups binds the flags of a test to its settings.
@@ -99,6 +102,12 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 	if t.Verb == Write {
 		f.BoolVar(&s.WriteWithImm, "write_with_imm", false, "WRITE with immediate data")
 	}
+	if !t.oneSided() {
+		f.Var((*duration)(&s.Work), "work", "`time` that the receiving program takes with each message (send, write with immediate), beside reading every\n"+
+			"line of it; messages wait for their turn in buffers of their own, as many as --rx-depth (default then\n"+
+			"twice the last-level cache, of all queue pairs)")
+		f.Lookup("work").DefValue = "0"
+	}
 	f.BoolVar(&s.Validate, "data_validation", false, "check every byte where it arrives (WRITE: what lies there at the end)")
 }
 
@@ -119,10 +128,16 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.Var(&channels{&s.Channels, &x.channelsHelp}, "channels", "the `table` of virtual priorities, the same at every sender: how many, or such as n=12,a=3.2us,b=0.8us;\n"+
 		"help explains it and shows the one given")
 	f.Lookup("channels").DefValue = ""
-	f.Var(&tokens{&s.Tokens, &x.toccHelp}, "tocc", "receiver-driven `tokens` for SENDs and WRITEs (ToCC), beside --cc, such as unsch=0,k=4096, or a scheme such as\n"+
+	f.Var(&admission[tocc.Spec]{&s.Tokens, tocc.Parse, "tocc", &x.admissionHelp, admissionHelp{"--tocc", tocc.Help}}, "tocc", "receiver-driven `tokens` for SENDs and WRITEs (ToCC), beside --cc, such as unsch=0,k=4096, or a scheme such as\n"+
 		"homa; both ends give it, or the run goes on without, and says so; help explains it")
 	if s.Test.oneSided() {
 		_ = f.MarkHidden("tocc")
+	}
+	f.Var(&admission[carc.Spec]{&s.Cache, carc.Parse, "carc", &x.admissionHelp, admissionHelp{"--carc", carc.Help}}, "carc", "credits for what the receiver's last-level `cache` has room for (CARC), beside --cc and --tocc, such as llc=4MiB;\n"+
+		"what is not said is the machine's. For messages with a completion at the receiver; both ends give it, or\n"+
+		"the run goes on without, and says so; help explains it")
+	if s.Test.oneSided() {
+		_ = f.MarkHidden("carc")
 	}
 	f.StringVar(&s.Offload, "offload", s.Offload, "`driver` behind which congestion control runs: off is none, in line; soft, a soft NIC; process, a\n"+
 		"soft NIC in a process of its own. What decides is polled by a core of its own if --cores names one")
@@ -187,8 +202,8 @@ func parse(t Test, args []string) (*Settings, error) {
 		return nil, ccHelp(x.ccHelp)
 	case x.channelsHelp:
 		return nil, channelsHelp{s.Channels, s.examplePath()}
-	case x.toccHelp:
-		return nil, toccHelp{}
+	case x.admissionHelp.write != nil:
+		return nil, x.admissionHelp
 	case all.Changed("channels") && len(s.Priorities) == 0:
 		return nil, errors.New("--channels: nobody has a priority; give --prio")
 	case x.version:
@@ -211,6 +226,9 @@ func parse(t Test, args []string) (*Settings, error) {
 		// Nothing is lost on the way, but a busy machine may keep the peer from its core for longer
 		// than all retries of a network take.
 		s.QPTimeout = loopQPTimeout
+	}
+	if s.Work > 0 && s.Test.Kind == Bandwidth && !all.Changed("rx-depth") {
+		s.RxDepth = s.workDepth()
 	}
 	s.complete()
 	return s, s.validate()

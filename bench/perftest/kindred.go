@@ -20,6 +20,7 @@ const (
 	factTotals   = "totals"
 	factSent     = "sent"
 	factReceived = "received"
+	factWork     = "work"
 )
 
 // peerError is what the other end says went wrong there.
@@ -96,7 +97,7 @@ func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
 	}
 	row, totals := r.row(), r.totals()
 	theirs, err = k.meet(ctx, "facts", map[string]string{
-		factRow: encode(row), factTotals: encode(totals), factReceived: encode(r.received()),
+		factRow: encode(row), factTotals: encode(totals), factReceived: encode(r.received()), factWork: encode(r.worked()),
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/connect"
@@ -34,6 +35,7 @@ type lane struct {
 	ah             *transport.AddressHandle // UD
 	offer          wire.Offer               // of the extension
 	tokens         *tocc.Endpoint           // with --tocc
+	cache          *carc.Endpoint           // with --carc
 	pairs          []pair
 }
 
@@ -67,6 +69,7 @@ func (l *lane) create(numbers []int) error {
 			l.tokens, speaks = s.Tokens.Endpoint(), wire.FeatureToken
 			l.offer.Features |= speaks
 		}
+		l.openCache()
 		depth := l.sendDepth()
 		if l.sendCQ, err = ep.CreateCQ(depth * len(numbers)); err != nil {
 			return err
@@ -102,7 +105,7 @@ func (l *lane) create(numbers []int) error {
 			l.offer.Features &= qp.Offer().Features | speaks
 			l.pairs = append(l.pairs, p)
 		}
-		return nil
+		return l.offerCredits(ep)
 	})
 }
 
@@ -160,10 +163,8 @@ func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *conn
 	if err := l.control(p, l.path(agreed, mtu)); err != nil {
 		return err
 	}
-	if agreed.Features&wire.FeatureToken != 0 {
-		if err := l.admit(p, l.path(agreed, mtu)); err != nil {
-			return err
-		}
+	if err := l.admit(p, agreed, mtu); err != nil {
+		return err
 	}
 	err := p.qp.ToRTR(transport.RTRAttr{
 		Path: path, PathMTU: mtu, DestQPN: wire.QPN(p.peer.Num), RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic,
@@ -205,6 +206,9 @@ func (l *lane) postReceives(i int) error {
 // postedReceives is how many receives each queue pair has posted.
 func (s *Settings) postedReceives() int {
 	_, receives := s.layout()
+	if s.Work > 0 && s.Test.Verb == Send && s.Test.Kind == Bandwidth {
+		return min(s.RxDepth, workPosted)
+	}
 	if s.Validate && s.Test.Verb == Send {
 		return min(s.RxDepth, receives.slots)
 	}

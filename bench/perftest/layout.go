@@ -37,6 +37,9 @@ func (s *Settings) layout() (each int, receives span) {
 		n += grh
 	}
 	receives = s.spanOf(n)
+	if s.Work > 0 && s.Test.Verb == Send && s.Test.Kind == Bandwidth {
+		receives.slots = s.RxDepth // each waits in a place of its own
+	}
 	each = receives.bytes()
 	for _, size := range s.sizes(int(transport.MTU4096)) {
 		each = max(each, s.spanOf(size).bytes())

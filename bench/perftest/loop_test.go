@@ -93,6 +93,14 @@ func TestLoopVariants(t *testing.T) {
 		{writeLat, "-n 600 -s 20000 -m 1024 --tocc unsch=0,k=2048 --data_validation", ", TOKENs "},
 		{sendLat, "-n 600 -s 9000 --tocc homa --data_validation", ""},
 		{writeBW, "-n 500 -m 1024 --tocc expresspass", ", TOKENs "},
+		{sendBW, "-n 3000 --carc llc=256KiB,delta=off --work 1us --data_validation", ", CREDITs "},
+		{sendBW, "-n 500 -q 3 -b --carc llc=128KiB --tocc k=8192,cc=swift --work 1us -s 5000 --data_validation", "receiver at 5000 bytes: unconsumed [KiB] p50 "},
+		{sendBW, "-n 500 --carc llc=1MiB --data_validation", ", CREDITs "},
+		{sendBW, "-n 500 --work 1us -r 100 --data_validation", "receiver at 65536 bytes: "},
+		{writeBW, "-n 500 --write_with_imm --carc llc=64KiB --work 1us -s 5000", "receiver at 5000 bytes: "},
+		{sendLat, "-n 300 --carc llc=64KiB --work 1us -s 9000 --data_validation", ""},
+		{sendLat, "-n 300 --carc llc=64KiB,mode=rr --data_validation", ""},
+		{Test{Write, Latency}, "-n 300 --write_with_imm --carc llc=64KiB,mode=rr --work 1us", ""},
 		{writeBW, "-n 500 --cores 0,1 --idle pause", ""},
 	} {
 		t.Run(c.test.Name()+" "+c.args, func(t *testing.T) {

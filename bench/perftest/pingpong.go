@@ -49,6 +49,8 @@ type pingpong struct {
 	latencies *latencies
 	samples   []units.Duration // of -U
 	meter     meter
+	worker    *worker // with --work
+	credits   bool    // with --carc
 	halt      bool
 	err       error
 }
@@ -84,6 +86,9 @@ func (l *lane) newPingPong(size int, initiator bool) *pingpong {
 		m.out.wr.Data = m.outgoing
 	}
 	m.in = inbound{qp: p.qp, receive: l.receive(0)}
+	if m.credits = l.cache != nil; s.Work > 0 {
+		m.worker = l.newWorker()
+	}
 	m.validate = &receiveCheck{lane: l, size: size}
 	m.brought = &sendCheck{mem: m.outgoing, size: size, pair: m.number, validate: true, atomic: s.Test.Verb == Atomic, slots: 1}
 	return m
@@ -202,6 +207,15 @@ func (m *pingpong) received() bool {
 		m.err = m.validate.message(0, wc, &m.in)
 	} else if m.checked {
 		m.intact()
+	}
+	if m.worker != nil {
+		m.worker.work(m.validate.lane.mr.Bytes()[m.validate.lane.pairs[0].to:][:wc.ByteLen])
+	}
+	if m.credits {
+		m.in.qp.Answered(units.Bytes(wc.ByteLen)) // each message is the response to the one before
+		if err := m.in.qp.Consumed(units.Bytes(wc.ByteLen)); err != nil && m.err == nil {
+			m.err = err
+		}
 	}
 	m.in.receive.place(int(wc.ID & idMask))
 	if err := m.in.qp.PostRecv(&m.in.receive.request); err != nil && m.err == nil {

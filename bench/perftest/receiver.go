@@ -3,14 +3,17 @@ package perftest
 import (
 	"fmt"
 
+	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-// receiver posts every receive again as soon as its message has come, and counts. It is the
-// goroce.Program at the far end of SENDs and of WRITEs with immediate.
+// receiver posts every receive again as soon as its message has come, and counts; with --work it works on a few messages in
+// a round, and others wait. It is the goroce.Program at the far end of SENDs and of WRITEs with immediate.
 type receiver struct {
+	lane    *lane
+	size    int
 	cq      *transport.CompletionQueue
 	wcs     [completions]transport.WorkCompletion
 	streams []inbound
@@ -18,6 +21,8 @@ type receiver struct {
 	meter   meter
 	latest  units.Time
 	check   *receiveCheck
+	worker  *worker      // with --work
+	cache   *carc.Sensor // with --carc
 	halt    bool
 	err     error
 }
@@ -26,6 +31,7 @@ type receiver struct {
 type inbound struct {
 	qp       *transport.QueuePair
 	receive  receive
+	posted   int // receives, where the program works
 	received uint64
 }
 
@@ -33,8 +39,15 @@ func (l *lane) newReceiver(size int) *receiver {
 	s := l.settings
 	r := &receiver{cq: l.recvCQ, streams: make([]inbound, len(l.pairs)), meter: newMeter(s.TxDepth * len(l.pairs))}
 	for i := range l.pairs {
-		r.streams[i] = inbound{qp: l.pairs[i].qp, receive: l.receive(i)}
+		r.streams[i] = inbound{qp: l.pairs[i].qp, receive: l.receive(i), posted: s.postedReceives()}
 	}
+	if s.Work > 0 {
+		r.worker = l.newWorker()
+	}
+	if l.cache != nil {
+		r.cache = l.cache.Sensor()
+	}
+	r.lane, r.size = l, size
 	if s.Validate {
 		r.check = &receiveCheck{lane: l, size: size}
 	}
@@ -43,7 +56,10 @@ func (l *lane) newReceiver(size int) *receiver {
 
 // Step implements goroce.Program.
 func (r *receiver) Step(_ *transport.Endpoint, now units.Time) (busy, done bool) {
-	n := r.reap()
+	n, came := r.reap(now)
+	if r.cache != nil {
+		r.cache.Polled(came == 0 && (r.worker == nil || r.worker.idle()), now)
+	}
 	if n > 0 && r.err == nil {
 		if !r.meter.running {
 			// What has come with the first round came before the clock ran.
@@ -59,34 +75,100 @@ func (r *receiver) Step(_ *transport.Endpoint, now units.Time) (busy, done bool)
 		}
 		return true, true
 	}
-	return n > 0, false
+	return n+came > 0, false
 }
 
-func (r *receiver) reap() (reaped int) {
+// reap takes the completions: came is how many messages they are, n how many the program is done with.
+func (r *receiver) reap(now units.Time) (n, came int) {
 	for {
-		n := r.cq.Poll(r.wcs[:])
-		for i := range n {
+		some := r.cq.Poll(r.wcs[:])
+		for i := range some {
 			wc := &r.wcs[i]
 			if wc.Status != transport.StatusSuccess {
-				r.err = failure(r.cq, r.wcs[i:n])
-				return reaped
+				r.err = failure(r.cq, r.wcs[i:some])
+				return n, came
 			}
-			in := &r.streams[wc.ID>>idShift]
-			if r.check != nil {
-				if r.err = r.check.message(int(wc.ID>>idShift), wc, in); r.err != nil {
-					return reaped
-				}
+			came++
+			if r.worker != nil {
+				r.wait(wc, now)
+			} else {
+				n++
+				r.consume(wc)
+				r.post(wc.ID)
 			}
-			in.received++
-			in.receive.place(int(wc.ID & idMask))
-			if r.err = in.qp.PostRecv(&in.receive.request); r.err != nil {
-				return reaped
+			if r.err != nil {
+				return n, came
 			}
 		}
-		reaped += n
-		if n < len(r.wcs) {
-			return reaped
+		if some < len(r.wcs) {
+			break
 		}
+	}
+	if w := r.worker; w != nil {
+		for until := w.clock().Add(workSlice); r.err == nil && !w.idle(); {
+			n++
+			if r.serve(); !w.clock().Before(until) {
+				break
+			}
+		}
+	}
+	return n, came
+}
+
+// consume takes note of a message that the program is done with.
+func (r *receiver) consume(wc *transport.WorkCompletion) {
+	in := &r.streams[wc.ID>>idShift]
+	if r.check != nil {
+		if r.err = r.check.message(int(wc.ID>>idShift), wc, in); r.err != nil {
+			return
+		}
+	}
+	in.received++
+	if r.cache != nil {
+		r.err = in.qp.Consumed(units.Bytes(wc.ByteLen))
+	}
+}
+
+// post posts the receive of an identifier again.
+func (r *receiver) post(id uint64) {
+	if r.err != nil {
+		return
+	}
+	in := &r.streams[id>>idShift]
+	in.receive.place(int(id & idMask))
+	r.err = in.qp.PostRecv(&in.receive.request)
+}
+
+// wait has a message wait for its turn, and posts a buffer in place of its own.
+func (r *receiver) wait(wc *transport.WorkCompletion, now units.Time) {
+	r.worker.push(wc, now)
+	i := wc.ID >> idShift
+	in, free := &r.streams[i], r.worker.free[i]
+	if n := len(free); n > 0 {
+		r.worker.free[i] = free[:n-1]
+		r.post(i<<idShift | uint64(free[n-1]))
+	} else {
+		in.posted--
+	}
+}
+
+// serve works on the message whose turn it is, and has its buffer back.
+func (r *receiver) serve() {
+	a := r.worker.pop()
+	i, slot := a.wc.ID>>idShift, a.wc.ID&idMask
+	in := &r.streams[i]
+	message := r.lane.slot(int(i), in.received, r.size)
+	if span := in.receive.span; r.lane.settings.Test.Verb == Send {
+		message = r.lane.mr.Bytes()[r.lane.pairs[i].to+int(slot)%span.slots*span.stride:][:a.wc.ByteLen]
+	}
+	r.worker.work(message)
+	r.consume(&a.wc)
+	r.worker.done(a)
+	if in.posted < r.lane.settings.postedReceives() {
+		in.posted++
+		r.post(a.wc.ID)
+	} else {
+		r.worker.free[i] = append(r.worker.free[i], uint32(slot))
 	}
 }
 

@@ -189,13 +189,16 @@ func (r *round) finish(sent []uint64) error {
 // linger waits until everything sent has come, or nothing more comes.
 func (r *round) linger() {
 	last, quiet := uint64(0), 0
-	for range lingerMost {
+	for step := 0; step < lingerMost; step++ {
 		count := uint64(0)
 		for i, l := range r.x.lanes {
 			_ = l.do(func(*transport.Endpoint) error { count += r.receivers[i].count; return nil })
 		}
 		if quiet++; count != last {
 			last, quiet = count, 0
+		}
+		if r.x.settings.Work > 0 && quiet == 0 {
+			step = 0 // a backlog is worked off
 		}
 		if count >= r.expected || quiet > lingerQuiet {
 			return
@@ -270,7 +273,11 @@ func (r *round) combine(mine *Row, totals Totals, facts map[string]string) (*Row
 	var theirs *Row
 	var counted Totals
 	var arrived uint64
-	for fact, to := range map[string]any{factRow: &theirs, factTotals: &counted, factReceived: &arrived} {
+	var work *WorkRow
+	for fact, to := range map[string]any{factRow: &theirs, factTotals: &counted, factReceived: &arrived, factWork: &work} {
+		if fact == factWork && facts[fact] == "" {
+			continue
+		}
 		if err := json.Unmarshal([]byte(facts[fact]), to); err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", connect.ErrMalformed, fact, err)
 		}
@@ -303,6 +310,9 @@ func (r *round) combine(mine *Row, totals Totals, facts map[string]string) (*Row
 	}
 	if mine != nil && s.receives() && s.Test.Kind == Bandwidth {
 		row.Lost = sent - min(sent, arrived)
+	}
+	if row.Work = r.worked(); row.Work == nil {
+		row.Work = work
 	}
 	row.Totals = totals
 	row.Totals.add(counted)

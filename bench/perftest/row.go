@@ -23,6 +23,7 @@ type Row struct {
 	PerQP       []QPRow     `json:"per_qp"`
 	Jain        float64     `json:"jain"`
 	Lost        uint64      `json:"lost"` // messages sent that nobody received (UC and UD)
+	Work        *WorkRow    `json:"work,omitempty"`
 	Totals
 	CPU CPU `json:"cpu"`
 	GC  GC  `json:"gc"`
@@ -78,6 +79,11 @@ type Totals struct {
 	MarkedCE     uint64 `json:"ce_marked"`
 	Drops        uint64 `json:"drops"`
 	Tokens       uint64 `json:"tokens,omitempty"` // TOKENs that came
+
+	Credits       uint64 `json:"credits,omitempty"`         // CREDITs that left by themselves
+	CreditsOnAcks uint64 `json:"credits_on_acks,omitempty"` // and on ACKs
+	Blocked       uint64 `json:"blocked,omitempty"`         // times that a sender waited for tokens or credits
+	BlockedNS     uint64 `json:"blocked_ns,omitempty"`      // how long, together
 }
 
 func (t *Totals) add(o Totals) {
@@ -89,6 +95,10 @@ func (t *Totals) add(o Totals) {
 	t.MarkedCE += o.MarkedCE
 	t.Drops += o.Drops
 	t.Tokens += o.Tokens
+	t.Credits += o.Credits
+	t.CreditsOnAcks += o.CreditsOnAcks
+	t.Blocked += o.Blocked
+	t.BlockedNS += o.BlockedNS
 }
 
 func (t Totals) String() string {
@@ -96,6 +106,12 @@ func (t Totals) String() string {
 		t.Retransmits, t.Timeouts, t.RNRNaks, t.SequenceNaks, t.CNPs, t.MarkedCE, t.Drops)
 	if t.Tokens > 0 {
 		text += fmt.Sprintf(", TOKENs %d", t.Tokens)
+	}
+	if t.Credits+t.CreditsOnAcks > 0 {
+		text += fmt.Sprintf(", CREDITs %d and %d on ACKs", t.Credits, t.CreditsOnAcks)
+	}
+	if t.Blocked > 0 {
+		text += fmt.Sprintf(", blocked %d times for %.3f s", t.Blocked, float64(t.BlockedNS)/1e9)
 	}
 	return text
 }
@@ -106,6 +122,7 @@ func totalsOf(c transport.Counters) Totals {
 	t := Totals{
 		Retransmits: c.Retransmitted, Timeouts: c.Timeouts, RNRNaks: c.RNRNaks, SequenceNaks: c.SequenceNaks,
 		CNPs: c.CNPs, MarkedCE: c.MarkedCE, Tokens: c.TokensHeard,
+		Credits: c.CreditsSent, CreditsOnAcks: c.CreditsOnAcks, Blocked: c.Blocked, BlockedNS: c.BlockedNS,
 	}
 	v := reflect.ValueOf(c)
 	for i := range v.NumField() {
@@ -121,7 +138,7 @@ func (t Totals) since(before Totals) Totals {
 	return Totals{
 		t.Retransmits - before.Retransmits, t.Timeouts - before.Timeouts, t.RNRNaks - before.RNRNaks,
 		t.SequenceNaks - before.SequenceNaks, t.CNPs - before.CNPs, t.MarkedCE - before.MarkedCE, t.Drops - before.Drops,
-		t.Tokens - before.Tokens,
+		t.Tokens - before.Tokens, t.Credits - before.Credits, t.CreditsOnAcks - before.CreditsOnAcks, t.Blocked - before.Blocked, t.BlockedNS - before.BlockedNS,
 	}
 }
 

@@ -133,9 +133,7 @@ func (x *session) run(ctx context.Context, conn *peerConn) error {
 	if err := x.dialogue.connected(ctx); err != nil {
 		return err
 	}
-	if why := x.withoutTokens(); why != "" {
-		x.console.note("--tocc %v: going on without tokens: %s", x.settings.Tokens, why)
-	}
+	x.noteWithout()
 	x.console.header(x)
 	for _, size := range x.settings.sizes(x.mtu) {
 		row, err := x.measure(ctx, size)

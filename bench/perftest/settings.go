@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/nicoffload/driver"
 	"github.com/goroce/goroce/prioplus"
@@ -45,6 +46,7 @@ type Settings struct {
 	AtomicType    AtomicType
 	WriteWithImm  bool
 	Validate      bool
+	Work          units.Duration // that the receiving program takes with each message; 0: it only posts its receive again
 
 	// Quality of service.
 	TrafficClass int
@@ -55,6 +57,7 @@ type Settings struct {
 	Priorities   []int      // virtual ones, likewise; none: plain Congestion
 	Channels     prioplus.Channels
 	Tokens       *tocc.Spec    // receiver-driven control beside Congestion; nil: none
+	Cache        *carc.Spec    // credits for the receiver's cache beside both; nil: none
 	Offload      string        // the driver behind which Congestion and that of Tokens run; off: in line
 	LineRate     units.BitRate // 0: what the port says
 	BaseRTT      units.Duration

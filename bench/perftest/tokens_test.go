@@ -22,6 +22,7 @@ func TestTokensNeedBothEnds(t *testing.T) {
 		{"the client alone", newEnds, "--tocc unsch=0", "", "", "going on without tokens: the peer was started without --tocc"},
 		{"the server alone", newEnds, "", "--tocc unsch=0", "", "going on without tokens: the peer was started without --tocc"},
 		{"upstream", newEnds, "--tocc unsch=0 --upstream", "--tocc unsch=0", "", "going on without tokens: the peer is taken for linux-rdma's perftest"},
+		{"the client alone, credits", newEnds, "--carc llc=4MiB --write_with_imm", "--write_with_imm", "", "going on without credits: the peer was started without --carc"},
 		{"the RDMA CM", newEndsCM, "--tocc unsch=0", "", "10.0.0.1", "going on without tokens: with --rdma_cm the ends do not say"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -39,11 +40,16 @@ func TestTokensNeedBothEnds(t *testing.T) {
 			require.Zero(t, client.ends(30*time.Second), client.result())
 			require.Zero(t, server.ends(soon), server.result())
 			for p, flags := range map[*program]string{client: c.client, server: c.server} {
-				switch tokens := strings.Contains(flags, "--tocc"); {
+				switch tokens, credits := strings.Contains(flags, "--tocc"), strings.Contains(flags, "--carc"); {
 				case tokens && c.says != "":
 					require.Contains(t, p.result(), "roce_write_bw: --tocc unsch=0: "+c.says)
-				case !tokens:
+				case tokens:
+				case credits:
+					require.Contains(t, p.result(), "roce_write_bw: --carc llc=4MiB: "+c.says)
+					require.NotContains(t, p.result(), " within the cache of ")
+				default:
 					require.NotContains(t, p.result(), "tokens")
+					require.NotContains(t, p.result(), "credits")
 				}
 				require.Equal(t, c.says == "", strings.Contains(p.result(), `"tokens": `), p.result())
 				require.Equal(t, c.says == "", strings.Contains(p.result(), " on tokens of "), p.result())

@@ -35,6 +35,8 @@ func (s *Settings) validate() error {
 	s.validateOutput(p)
 	s.validatePriorities(p)
 	s.validateTokens(p)
+	s.validateWork(p)
+	s.validateCredits(p)
 	s.validateOffload(p)
 	if len(*p) == 0 {
 		each, _ := s.layout()

@@ -1,10 +1,7 @@
 package scene
 
 import (
-	"fmt"
-
 	"github.com/goroce/goroce/bench/cluster"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -14,31 +11,16 @@ type Request struct{ Begun, Done units.Time }
 // Took is its completion time.
 func (q Request) Took() units.Duration { return q.Done.Sub(q.Begun) }
 
-// request makes a connection that sends one message after the other from begin on, each no sooner than the scene's
-// interval after the last.
-func (t *Target) request(r *Run, from, to int, begin units.Time) (*cluster.Conn, error) {
+// request makes a connection that sends one message after the other, each no sooner than the scene's interval after the
+// last.
+func (t *Target) request(r *Run, from, to int) (*cluster.Conn, error) {
 	c, err := r.Cluster.Connect(from, to)
 	if err != nil {
 		return nil, err
 	}
-	send := func() {
-		begin = r.Net.Now()
-		if err := c.Write(t.Message); err != nil {
-			r.Cluster.Errors = append(r.Cluster.Errors, err)
-		}
-	}
-	c.Written = func(status transport.Status, now units.Time) {
-		if status != transport.StatusSuccess {
-			r.Cluster.Errors = append(r.Cluster.Errors, fmt.Errorf("scene: a request of %v: %v", t.Message, status))
-			return
-		}
-		r.Requests = append(r.Requests, Request{begin, now})
-		if next := begin.Add(t.Interval); next.After(now) {
-			r.Net.At(next, send)
-			return
-		}
-		send()
-	}
-	r.Net.At(begin, send)
+	w := &cluster.Writer{Conn: c, Bytes: t.Message, Depth: 1, Every: t.Interval, Ended: func(posted, ended units.Time) {
+		r.Requests = append(r.Requests, Request{posted, ended})
+	}}
+	w.Begin(0)
 	return c, nil
 }

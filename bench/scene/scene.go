@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ type Scene struct {
 	CNPs    units.Duration
 
 	// Requests makes each queue pair send one message at a time, where else it has no end of them. The next begins when
-	// the last is acknowledged, and no sooner than Interval after it began.
+	// the last is acknowledged, and no sooner than Interval after it began. All first ones begin together.
 	Requests bool
 	Interval units.Duration
 	// Lossy takes PFC from the switches, and lets connections repeat what was lost selectively: TCP as far as the
@@ -142,6 +141,14 @@ func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
 	return nil
 }
 
+// Observed answers the network that telemetry is read of, for its overhead, while so much passes the receiver's switch.
+func (s *Scene) Observed(throughput units.BitRate) telemetry.Network {
+	return telemetry.Network{
+		Hosts: s.ToRs * s.Hosts, Switches: s.ToRs + s.Leaves, Ports: s.Hosts + s.Leaves, Queues: fabric.Priorities, Hops: 3,
+		Packets: float64(throughput) / float64((s.MTU + 66).Bits()),
+	}
+}
+
 // Path answers what baselines are computed from here.
 func (s *Scene) Path() bytetuning.Path {
 	const hops = 4
@@ -149,10 +156,10 @@ func (s *Scene) Path() bytetuning.Path {
 }
 
 // queues are a switch's as a watermark has them.
-func (s *Scene) queues(w bytetuning.Watermark) func(units.BitRate) fabric.Queues {
+func queues(w bytetuning.Watermark, lossless bool) func(units.BitRate) fabric.Queues {
 	var q fabric.Queues
 	q[0] = fabric.Queue{
-		Lossless: !s.Lossy, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
+		Lossless: lossless, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
 		ECN: fabric.ECN{Kmin: w.Kmin, Kmax: w.Kmax, Pmax: float64(w.Pmax) / 100},
 	}
 	return q.At()
@@ -177,7 +184,7 @@ func (t *Target) Start() (*Run, error) {
 	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
 	watermarks := t.watermarks()
 	add := func(i int, name string) *fabric.Switch {
-		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: t.queues(watermarks[i])})
+		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(watermarks[i], !t.Lossy)})
 	}
 	var leaves []*fabric.Switch
 	for i := range t.Leaves {
@@ -206,16 +213,14 @@ func (t *Target) Start() (*Run, error) {
 		return nil, err
 	}
 	receiver := t.ToRs*t.Hosts - 1
-	phases := rand.New(rand.NewPCG(t.Seed, 0))
 	r.Egress = r.ToR.Ports()[t.Hosts-1]
 	for n := range t.Senders {
 		from := (n%t.ToRs)*t.Hosts + n/t.ToRs // one below each ToR switch in turn
 		if from == receiver {
 			return nil, fmt.Errorf("scene: %d senders are more than there are hosts", t.Senders)
 		}
-		begin := units.Time(phases.Int64N(int64(t.Interval) + 1)) // hosts' clocks are not in step
 		for range t.QPs {
-			c, err := t.send(r, from, receiver, begin)
+			c, err := t.send(r, from, receiver)
 			if err != nil {
 				return nil, err
 			}
@@ -234,9 +239,9 @@ func (t *Target) Start() (*Run, error) {
 }
 
 // send makes a queue pair that is busy as the scene says.
-func (t *Target) send(r *Run, from, to int, begin units.Time) (*cluster.Conn, error) {
+func (t *Target) send(r *Run, from, to int) (*cluster.Conn, error) {
 	if t.Requests {
-		return t.request(r, from, to, begin)
+		return t.request(r, from, to)
 	}
 	f, err := r.Cluster.Start(workload.Flow{Src: from, Dst: to, Bytes: 1 << 50})
 	if err != nil {

@@ -32,6 +32,7 @@ var fieldsOfExtension = []string{
 	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.timing.ttl", "goroce.timing.psn", "goroce.timing.residence", "goroce.timing.arrived",
 	"goroce.ecn.marked", "goroce.int_echo.records", "goroce.int_echo.psn", "goroce.int.filled", "goroce.int.fits",
 	"goroce.bolt.flags", "goroce.bolt.sender", "goroce.bolt.rate", "goroce.bolt.drain", "goroce.bolt.ai", "goroce.bolt.inc", "goroce.bolt.dec",
+	"goroce.credit.flags", "goroce.credit.epoch", "goroce.credit.lines", "goroce.credit.returned", "goroce.host.waited", "goroce.host.served",
 	"goroce.int.port", "goroce.int.rate", "goroce.int.time", "goroce.int.sent", "goroce.int.queue",
 }
 
@@ -52,7 +53,7 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	var kinds, lengths, contents []string
 	for tlvs := []byte(p.TLVs()); len(tlvs) > 0; tlvs = tlvs[4*int(tlvs[1]):] {
 		kinds, lengths = append(kinds, fmt.Sprint(tlvs[0])), append(lengths, fmt.Sprint(tlvs[1]))
-		if k := wire.TLVType(tlvs[0]); k != wire.TLVBolt && k != wire.TLVBoltEcho && k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho && k != wire.TLVTiming {
+		if k := wire.TLVType(tlvs[0]); k != wire.TLVBolt && k != wire.TLVBoltEcho && k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho && k != wire.TLVTiming && k != wire.TLVCredit && k != wire.TLVHost {
 			contents = append(contents, hex.EncodeToString(tlvs[2:4*int(tlvs[1])]))
 		}
 	}
@@ -74,6 +75,15 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		want["goroce.timing.ttl"], want["goroce.timing.psn"] = fmt.Sprint(x.TTL()), fmt.Sprintf("0x%06x", uint32(x.PSN()))
 		want["goroce.timing.residence"] = fmt.Sprint(int64(x.Residence() / units.Nanosecond))
 		want["goroce.timing.arrived"] = fmt.Sprint(int64(x.Arrived() / units.Nanosecond))
+	}
+	if c := p.Credit(); c != nil {
+		want["goroce.credit.flags"] = fmt.Sprint(uint8(c.Flags()))
+		want["goroce.credit.epoch"], want["goroce.credit.lines"] = fmt.Sprint(c.Epoch()), fmt.Sprint(c.Lines())
+		want["goroce.credit.returned"] = fmt.Sprint(c.Returned())
+	}
+	if h := p.Host(); h != nil {
+		waited, served, _ := h.Residence()
+		want["goroce.host.waited"], want["goroce.host.served"] = fmt.Sprint(int64(waited/units.Nanosecond)), fmt.Sprint(int64(served/units.Nanosecond))
 	}
 	if e := p.ECNEcho(); e != nil {
 		want["goroce.ecn.marked"] = fmt.Sprint(e.Marked())
@@ -123,7 +133,7 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		}
 	}
 	require.Equal(t, want, got, about)
-	if p.Op == wire.SRC { // it wraps nothing
+	if p.Op == wire.SRC || p.Op == wire.CREDIT { // they wrap nothing
 		return
 	}
 	inner := unwrapped(t, p)
@@ -364,6 +374,7 @@ func TestErrors(t *testing.T) {
 	sack.SetBits(0, 5)
 	base := [][]byte{
 		anXACK(t, bothFamilies[0], 9, slices.Concat(sack, []byte{0x81, 1, 0, 0, 0, 1, 0, 0})),
+		anXACK(t, bothFamilies[1], 9, slices.Concat([]byte(aCreditTLV(wire.CreditIdle)), aHostTLV())), aCredit(t, 0),
 		anXDATA(t, bothFamilies[1], wire.RCSendOnly, 2, 64), anXDATA(t, bothFamilies[0], wire.RCSendOnly, 0, 64),
 	}
 	var frames [][]byte
@@ -374,7 +385,7 @@ func TestErrors(t *testing.T) {
 		require.NoError(t, p.Parse(frame))
 		area := frame[int(p.BTHOff)+wire.BTHLen:][:wire.XCHLen+wire.InnerLen+p.XCH().TLVLen()]
 		for range rng.IntN(3) {
-			area[rng.IntN(len(area))] = []byte{0, 1, 2, 3, 4, 5, 8, 10, 0x10, 0x20, 0x80, 0x81, 0xff}[rng.IntN(13)]
+			area[rng.IntN(len(area))] = []byte{0, 1, 2, 3, 4, 5, 7, 8, 10, 0x10, 0x20, 0x80, 0x81, 0xff}[rng.IntN(14)]
 		}
 		switch err := p.Parse(frame); {
 		case err == nil || errors.Is(err, wire.ErrExtension) || errors.Is(err, wire.ErrLength) && p.Op == wire.XACK:
@@ -448,6 +459,11 @@ func TestRemarks(t *testing.T) {
 		{"SACK of 31 bits", xack(2, 2, 0, 31, 0x80, 0, 0, 0), "SACK whose bits are not 32 to 512, in steps of 32, or not its length", severityError},
 		{"SACK without a bit", xack(2, 2, 0, 32, 0, 0, 0, 0), "SACK without a bit", severityWarning},
 		{"INT with more records than fit", put(send(), 22, 2), "INT whose length does not match its records", severityError},
+		{"credit of a wrong length", xack(5, 1, 0, 0), "CREDIT of a wrong length, or not alone in a packet of its own", severityError},
+		{"credit in an XDATA", put(send(), 20, 5), "TLV that has no place here", severityError},
+		{"host of a wrong length", xack(7, 1, 0, 1), "HOST of a wrong length", severityError},
+		{"CREDIT of something else", put(aCredit(t, 0), 16, 1), "CREDIT of a wrong length, or not alone in a packet of its own", severityError},
+		{"CREDIT with more", put(aCredit(t, 0), 13, 5), "CREDIT of a wrong length, or not alone in a packet of its own", severityError},
 		{"inner CNP", put(send(), 16, 0x81), "No opcode to wrap", severityError},
 	}
 	var frames [][]byte

@@ -33,7 +33,7 @@ func FixedPoint(c Config) (Point, error) {
 	for range 200 {
 		p := (lo + hi) / 2
 		h := d.hear(p, r)
-		if h.alpha*h.cut*h.cut*r < d.tau*d.tau*d.ai*h.raise*h.up {
+		if h.alpha*h.cuts*h.cuts*r < d.ai*h.raise*h.up {
 			lo = p
 		} else {
 			hi = p
@@ -41,10 +41,10 @@ func FixedPoint(c Config) (Point, error) {
 	}
 	p := (lo + hi) / 2
 	h := d.hear(p, r)
-	if h.cut == 0 || p >= 1 {
+	if h.cuts == 0 || p >= 1 {
 		return Point{}, fmt.Errorf("fluid: %v flows at %v: no fixed point", c.flows(), c.Rate)
 	}
-	at := Point{Mark: p, Alpha: h.alpha, Rate: c.bits(r), Target: c.bits(r + d.tau*d.ai*h.raise/h.cut), Equilibrium: p <= d.pmax}
+	at := Point{Mark: p, Alpha: h.alpha, Rate: c.bits(r), Target: c.bits(r + d.ai*h.raise/h.cuts), Equilibrium: p <= d.pmax}
 	if at.Equilibrium {
 		at.Queue = d.kmin + p/d.pmax*(d.kmax-d.kmin)
 	}

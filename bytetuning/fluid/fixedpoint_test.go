@@ -1,6 +1,7 @@
 package fluid
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -61,9 +62,17 @@ func TestLimitsOfTheFeedback(t *testing.T) {
 	near := d.hear(1e-12, r)
 	assert.InEpsilon(t, calm.up, near.up, 1e-6)
 	assert.InEpsilon(t, calm.raise, near.raise, 1e-6)
-	assert.Equal(t, feedback{cut: 1, alpha: 1}, d.hear(1, r))
+	assert.Equal(t, feedback{cuts: 1 / d.tau, alpha: 1}, d.hear(1, r))
 	assert.InDelta(t, 0, d.hear(0.999999, r).up, 1e-9)
 	assert.Zero(t, d.hear(0.5, 0), "a flow at 0 stays there")
+}
+
+// TestSmallExponents: what stands in for math's functions is what they answer.
+func TestSmallExponents(t *testing.T) {
+	for x := 1e-12; x < 1; x *= 1.1 {
+		assert.InEpsilon(t, -math.Expm1(-x), within(x), 1e-10, "%v", x)
+		assert.InEpsilon(t, -math.Log1p(-x), rarely(x), 1e-10, "%v", x)
+	}
 }
 
 // TestMark: up to Kmax the line, above it 1.

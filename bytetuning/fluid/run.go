@@ -32,6 +32,7 @@ type model struct {
 
 	flows  []group
 	q0, q1 float64 // queues of S0 and S1, packets
+	past   delay
 	queue  history // of q0
 	came   float64 // packets, to S1
 	lost   float64 // packets
@@ -47,14 +48,15 @@ type group struct {
 }
 
 func newModel(c *Config) *model {
+	past, size := newDelay(c)
 	m := &model{
 		c: c, d: c.dcqcn(), dt: c.Step.Seconds(), steps: int(math.Round(float64(c.Horizon) / float64(c.Step))),
 		buffer: c.packets(c.Buffer), service: c.rate(c.Rate), uplink: c.rate(c.Uplink),
-		queue: newHistory(c, 0), pause: newPause(c),
+		past: past, queue: newHistory(size, 0), pause: newPause(c),
 	}
 	for _, f := range c.Flows {
 		r := c.rate(f.Start)
-		g := group{flow: flow{alpha: 1, target: r, current: r}, n: float64(f.N), rate: newHistory(c, r)}
+		g := group{flow: flow{alpha: 1, target: r, current: r}, n: float64(f.N), rate: newHistory(size, r)}
 		g.heard = m.d.hear(0, r) // before the beginning nothing was marked
 		m.flows = append(m.flows, g)
 	}
@@ -64,13 +66,13 @@ func newModel(c *Config) *model {
 // step advances by dt and answers the packets that S0 sent in it.
 func (m *model) step() (sent float64) {
 	m.pause.step(m.n, m.q0)
-	m.queue.add(m.q0)
-	p := m.d.mark(m.queue.delayed())
+	m.queue[m.past.now] = m.q0
+	p := m.d.mark(m.past.of(m.queue))
 	var arrived float64
 	for i := range m.flows {
 		g := &m.flows[i]
-		g.rate.add(g.current)
-		heard := m.d.hear(p, g.rate.delayed())
+		g.rate[m.past.now] = g.current
+		heard := m.d.hear(p, m.past.of(g.rate))
 		before := m.d.change(g.flow, g.heard)
 		after := m.d.change(m.d.after(g.flow, m.dt, before), heard)
 		was := g.current
@@ -78,6 +80,7 @@ func (m *model) step() (sent float64) {
 		g.heard = heard
 		arrived += g.n * m.dt * (was + g.current) / 2
 	}
+	m.past.step(len(m.queue))
 	m.n++
 	m.came += arrived
 	if m.uplink > 0 {
@@ -94,7 +97,9 @@ func (m *model) equations(arrived float64) (sent float64) {
 		open = 0
 	}
 	full := m.q1 >= m.buffer
-	m.q1 = max(0, m.q1+arrived-serve*open)
+	if m.q1 += arrived - serve*open; m.q1 < 0 { // comparisons, as in bound
+		m.q1 = 0
+	}
 	if m.q1 > m.buffer {
 		if !m.c.AsPublished {
 			m.lost += m.q1 - m.buffer
@@ -104,9 +109,15 @@ func (m *model) equations(arrived float64) (sent float64) {
 	if m.c.AsPublished && full {
 		m.lost += arrived
 	}
-	sent = min(serve, m.q0+arrived*open)
-	if !(m.c.AsPublished && m.q0 >= m.buffer) {
-		m.q0 = min(m.q0+arrived*open-sent, m.buffer)
+	there := m.q0 + arrived*open
+	if sent = serve; there < serve {
+		sent = there
+	}
+	if m.c.AsPublished && m.q0 >= m.buffer {
+		return sent
+	}
+	if m.q0 = there - sent; m.q0 > m.buffer {
+		m.q0 = m.buffer
 	}
 	return sent
 }
@@ -159,47 +170,50 @@ func (p *pause) step(n int, q float64) {
 	}
 }
 
-// history is what a quantity was τ* ago: a ring of steps, between which it is linear.
-type history struct {
-	ring   []float64
-	next   int
-	before float64 // the value until there is history
-	whole  int     // τ* is so many steps, and this part of a step less
-	part   float64
+// history is a ring of what a quantity was at each step.
+type history []float64
+
+// delay is where histories have the present, and the end of this step less τ*.
+type delay struct {
+	now, then int
+	part      float64 // τ* is so much of a step less than from now to then
 }
 
-func newHistory(c *Config, before float64) history {
+func newDelay(c *Config) (d delay, size int) {
 	steps := float64(c.Delay) / float64(c.Step)
 	whole := int(math.Ceil(steps))
-	h := history{ring: make([]float64, whole+1), before: before, whole: whole, part: float64(whole) - steps}
-	for i := range h.ring {
-		h.ring[i] = before
+	return delay{now: 0, then: 2 % (whole + 1), part: float64(whole) - steps}, whole + 1
+}
+
+// newHistory answers that of what was v before the beginning.
+func newHistory(size int, v float64) history {
+	h := make(history, size)
+	for i := range h {
+		h[i] = v
 	}
 	return h
 }
 
-func (h *history) add(v float64) {
-	h.ring[h.next] = v
-	if h.next++; h.next == len(h.ring) {
-		h.next = 0
+func (d *delay) step(size int) {
+	if d.now++; d.now == size {
+		d.now = 0
+	}
+	if d.then++; d.then == size {
+		d.then = 0
 	}
 }
 
-// delayed answers the value at the end of the step whose beginning was added last, less τ*.
-func (h *history) delayed() float64 {
-	// The ring ends with the value at step n; wanted is that at n+1-τ*. The oldest is at n-whole.
-	i := h.next + 1
-	if i >= len(h.ring) {
-		i -= len(h.ring)
+// of answers the delayed value, between steps on a line.
+func (d *delay) of(h history) float64 {
+	v := h[d.then]
+	if d.part == 0 {
+		return v
 	}
-	if h.part == 0 {
-		return h.ring[i]
+	next := d.then + 1
+	if next == len(h) {
+		next = 0
 	}
-	j := i + 1
-	if j >= len(h.ring) {
-		j -= len(h.ring)
-	}
-	return h.ring[i] + h.part*(h.ring[j]-h.ring[i])
+	return v + d.part*(h[next]-v)
 }
 
 // Result is what came out. Rates are of one flow of the first group, queues in bytes with fractions of a packet

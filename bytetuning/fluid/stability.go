@@ -62,7 +62,6 @@ func Growth(c Config) (float64, error) {
 func (c *Config) linear(at Point) (a, b [4][4]float64) {
 	d := c.dcqcn()
 	n, k := c.flows(), d.kmax
-	slope := d.pmax / (d.kmax - d.kmin)
 	x := flow{at.Alpha, c.rate(at.Target), d.maxRate / n}
 	h := d.hear(at.Mark, x.current)
 	rates := func(x flow, h feedback) [3]float64 {
@@ -87,7 +86,7 @@ func (c *Config) linear(at Point) (a, b [4][4]float64) {
 	differ(&b, 2, little*x.current, d.maxRate, func(by float64) [3]float64 {
 		return rates(x, d.hear(at.Mark, x.current+by))
 	})
-	differ(&b, 3, little*at.Mark, slope*k, func(by float64) [3]float64 {
+	differ(&b, 3, little*at.Mark, d.slope*k, func(by float64) [3]float64 {
 		return rates(x, d.hear(at.Mark+by, x.current))
 	})
 	return a, b

@@ -40,9 +40,11 @@ func Named(name string) (Source, error) {
 	return s, nil
 }
 
-// Compressed answers the source with its periods shortened, for simulations in which a second is so much shorter.
+// Compressed answers the source for simulations in which a second is so much shorter: it polls, and has packets report, so
+// much more often.
 func (s Source) Compressed(second units.Duration) Source {
 	s.Period = units.Duration(float64(s.Period) * second.Seconds())
+	s.Sampling = min(1, s.Sampling/second.Seconds())
 	return s
 }
 

@@ -162,8 +162,12 @@ func (c *Cache) access(l Line) (s *slot, hit bool) {
 	return s, false
 }
 
+// set answers where a line may be. As many lines in a row as there are sets are one in each; where they begin differs from
+// one such row to the next, by a multiple of 2^64/φ, since neither pages nor slices of a real cache keep the rows in line: with
+// rows in line, rings of a power of two would have their first buffers all in the same sets.
 func (c *Cache) set(l Line) []slot {
-	at := int(l%c.sets) * c.Ways
+	row := uint64(l/c.sets) * 0x9e3779b97f4a7c15 >> 32
+	at := int((l+Line(row))%c.sets) * c.Ways
 	return c.slots[at : at+c.Ways]
 }
 

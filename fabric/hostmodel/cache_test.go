@@ -98,7 +98,8 @@ func lagging(t *testing.T, buffers int, o Order, backlog float64, walks units.By
 	return h.Cache.Stats.Since(before).MissShare()
 }
 
-// What decides is how much is unconsumed, and how many buffers that goes round in.
+// What decides is how much is unconsumed, and how many buffers that goes round in. (At 0.12, where the NIC's ways are
+// full, half of the reads miss where all rows of lines are in step; they are not.)
 func TestBacklogAndRecycling(t *testing.T) {
 	const lines = 1024 * 16
 	for _, c := range []struct {
@@ -108,8 +109,8 @@ func TestBacklogAndRecycling(t *testing.T) {
 		misses  []float64
 	}{
 		{lines, FIFO, []float64{.06, .12, .15, .45, .97}, []float64{0, 0, 0, 0, 0}},
-		{2 * lines, FIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, .5, 1, 1, 1, 1, 1}},
-		{4 * lines, FIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, .5, 1, 1, 1, 1, 1}},
+		{2 * lines, FIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, .56, 1, 1, 1, 1, 1}},
+		{4 * lines, FIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, .56, 1, 1, 1, 1, 1}},
 		{2 * lines, LIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, 0, 0, 0, 0, 1, 1}},
 		{4 * lines, LIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, 0, 0, 0, 0, 1, 1}},
 	} {

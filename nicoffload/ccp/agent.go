@@ -44,13 +44,24 @@ type AgentCounters struct {
 	Malformed uint64
 }
 
-// Poll handles reports, as many as there is time for. It answers when it next has something to do.
+// NewAgent makes an agent for a datapath that is whose ever: it is at the other ends of the rings, and puts the algorithms
+// of flows into the roster before it tells of them.
+func NewAgent(c Config, reports *nicoffload.Consumer, replies *nicoffload.Producer, roster *nicoffload.Roster) (*Agent, error) {
+	p, err := c.compiled()
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{config: c, program: p, reports: reports, replies: replies, roster: roster, in: make([]byte, MaxMessage+nicoffload.Slot)}, nil
+}
+
+// Poll handles reports, as many as there is time for, but of those that come meanwhile no more than could have
+// waited. It answers when it next has something to do.
 func (a *Agent) Poll(now units.Time) units.Time {
 	next := units.Earlier(a.inline.Poll(now), now.Add(units.Forever))
 	for name, some := a.inline.Changed(); some; name, some = a.inline.Changed() {
 		a.update(&a.flows[a.names[name].Index()])
 	}
-	for a.reports.Waiting() > 0 {
+	for most := a.reports.Waiting(); most > 0 && a.reports.Waiting() > 0; most-- {
 		if a.config.Service > 0 {
 			if !a.begun { // it was idle: this one takes from now
 				a.busy, a.begun = now.Add(a.config.Service), true

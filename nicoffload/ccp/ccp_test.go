@@ -236,11 +236,7 @@ func controller(t testing.TB, c Config) (*Controller, *Agent) {
 func acks(c *Controller, flows []cc.Flow, from, to int, delay units.Duration, marked int) {
 	for now := from; now < to; now++ {
 		for _, f := range flows {
-			kind := cc.RTT
-			if !c.Wants(f).Has(kind) {
-				kind = cc.ECN
-			}
-			c.Report(&cc.Event{Kind: kind, Flow: f, PSN: uint32(now), SndNxt: uint32(now + 20), Packets: 1, Bytes: 4096, Marked: marked, Delay: delay, InFlight: 1 << 20}, at(now))
+			c.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: uint32(now), SndNxt: uint32(now + 20), Packets: 1, Bytes: 4096, Marked: marked, Delay: delay, InFlight: 1 << 20}, at(now))
 		}
 		c.Poll(at(now))
 	}
@@ -279,6 +275,30 @@ func TestAlgorithmsUnchanged(t *testing.T) {
 			assert.NotZero(t, d.Window)
 		}
 	}
+}
+
+// An algorithm that hears no round trips has its reports each round trip nevertheless, as marks.
+func TestPerRTTWithoutRTT(t *testing.T) {
+	var heard []cc.Kind
+	c, _ := controller(t, Config{Program: PerRTT})
+	f := c.Add(&scribe{events: cc.Events(cc.ACK, cc.ECN), heard: &heard}, 0)
+	c.Report(&cc.Event{Kind: cc.RTT, Flow: f}, 0) // Create
+	c.Poll(0)
+	acks(c, []cc.Flow{f}, 1, 101, 9*us, 1)
+	assert.InDelta(t, 10, len(heard), 1)
+	assert.Contains(t, heard, cc.ECN)
+	assert.NotContains(t, heard, cc.RTT)
+}
+
+type scribe struct {
+	events cc.EventSet
+	heard  *[]cc.Kind
+}
+
+func (s *scribe) Events() cc.EventSet { return s.events }
+func (s *scribe) On(ev *cc.Event, _ units.Time) cc.Decision {
+	*s.heard = append(*s.heard, ev.Kind)
+	return cc.Decision{Window: units.MiB}
 }
 
 // What one report says of many acknowledgements is all of them.

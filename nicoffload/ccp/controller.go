@@ -61,8 +61,8 @@ const unlimited = 1 << 60
 // retryCreate is how long after a Create that did not get through the next one is sent.
 const retryCreate = 100 * units.Millisecond
 
-// programID names the one program of ours; 1 clears libccp's table.
-const programID = 1
+// ProgramID names the one program of ours; 1 clears libccp's table.
+const ProgramID = 1
 
 // Controller is a cc.Controller in the way of CCP's datapath: it runs the program, and reports. It
 // belongs to the polling core.
@@ -109,9 +109,8 @@ type Counters struct {
 	Malformed   uint64
 }
 
-// New makes a Controller and its agent. share says that the Controller polls the agent; else another core
-// does.
-func New(c Config, share bool) (*Controller, *Agent, error) {
+// compiled fills in what was left out, and compiles the program.
+func (c *Config) compiled() (*Program, error) {
 	if c.Ring == 0 {
 		c.Ring = 4096
 	}
@@ -122,14 +121,20 @@ func New(c Config, share bool) (*Controller, *Agent, error) {
 		c.Program = PerAck
 	}
 	if c.Service < 0 || c.Payload < 0 {
-		return nil, nil, fmt.Errorf("ccp: a service time of %v, packets of %v", c.Service, c.Payload)
+		return nil, fmt.Errorf("ccp: a service time of %v, packets of %v", c.Service, c.Payload)
 	}
-	p, err := Compile(programID, c.Program)
-	if err != nil {
+	p, err := Compile(ProgramID, c.Program)
+	if err == nil && p.reports != reportFields {
+		err = fmt.Errorf("ccp: the program reports %d fields, the agent reads %d", p.reports, reportFields)
+	}
+	return p, err
+}
+
+// New makes a Controller and its agent. share says that the Controller polls the agent; else another core
+// does.
+func New(c Config, share bool) (*Controller, *Agent, error) {
+	if _, err := c.compiled(); err != nil {
 		return nil, nil, err
-	}
-	if p.reports != reportFields {
-		return nil, nil, fmt.Errorf("ccp: the program reports %d fields, the agent reads %d", p.reports, reportFields)
 	}
 	up, err := newRing(c.Ring)
 	if err != nil {
@@ -140,7 +145,10 @@ func New(c Config, share bool) (*Controller, *Agent, error) {
 		return nil, nil, err
 	}
 	roster := nicoffload.NewRoster()
-	a := &Agent{config: c, program: p, reports: up.consumer, replies: down.producer, roster: roster, in: make([]byte, MaxMessage+nicoffload.Slot)}
+	a, err := NewAgent(c, up.consumer, down.producer, roster)
+	if err != nil {
+		return nil, nil, err
+	}
 	ctl := &Controller{config: c, reports: up.producer, replies: down.consumer, roster: roster, in: make([]byte, MaxMessage+nicoffload.Slot)}
 	if share {
 		ctl.agent = a
@@ -238,9 +246,10 @@ func (c *Controller) Remove(name cc.Flow) {
 	c.free = append(c.free, name)
 }
 
-// Wants implements cc.Controller: what CCP's primitives can say, of what the algorithm wants.
+// Wants implements cc.Controller: what CCP's primitives can say, of what the algorithm wants, and round trips, which
+// programs may go by whatever the algorithm wants.
 func (c *Controller) Wants(name cc.Flow) cc.EventSet {
-	return c.flows[name].wants & cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.OOO, cc.RTO, cc.CNP)
+	return c.flows[name].wants&cc.Events(cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.CNP) | cc.Events(cc.RTT)
 }
 
 // Report implements cc.Controller: one invocation of the program.

@@ -94,7 +94,8 @@ func (s *suite) aggregate(a nicoffload.Aggregation) {
 func (s *suite) report(f nicoffload.Handle, n int, ev cc.Event) { s.Datapath.Report(f, &ev, at(n)) }
 
 func (s *suite) results() (all []nicoffload.Result) {
-	for r, some := s.Datapath.Result(); some; r, some = s.Datapath.Result() {
+	var r nicoffload.Result
+	for s.Datapath.Result(&r) {
 		all = append(all, r)
 	}
 	return all

@@ -1,5 +1,5 @@
 -- Wireshark's dissector for goroce's extension of RoCEv2 (docs/wire.md): XACK, XDATA, SRC, PROBE,
--- PROBE_ACK, RTS and TOKEN. How to install it stands there, too.
+-- PROBE_ACK, RTS, TOKEN and CREDIT. How to install it stands there, too.
 --
 -- It takes UDP port 4791 from Wireshark's own RoCEv2 dissector and gives everything back to that but
 -- the opcodes of the extension. Of those it shows the common header and the TLVs, and lets the other
@@ -12,19 +12,19 @@ local ROCE_PORT = 4791
 local BTH, XCH, AETH, ICRC = 12, 4, 4, 4 -- lengths
 local TLVS = BTH + XCH + AETH            -- where TLVs begin
 local MAX_TLVS = 192
-local FIRST, LAST, PROBE, PROBE_ACK, RTS, TOKEN, XACK, XDATA, SRC = 0xc0, 0xdf, 0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7
+local FIRST, LAST, PROBE, PROBE_ACK, RTS, TOKEN, CREDIT, XACK, XDATA, SRC = 0xc0, 0xdf, 0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7
 local RTS_LEN, TOKEN_LEN, RANGE_LEN, MAX_RANGES = 16, 8, 4, 32
 local MARKS = 8 -- the byte of the BTH that has them
 local PROBE_LEN, ECHO_LEN, ALONE, RESPONSE = 8, 20, 2, 3
 local RC_ACK = 0x11
-local PAD, TIMING, SACK, INT, INT_ECHO, BOLT, ECN_ECHO, BOLT_ECHO, GRANT, OPTIONAL = 0, 1, 2, 3, 4, 8, 9, 10, 11, 128
-local GRANT_LEN = 4
+local PAD, TIMING, SACK, INT, INT_ECHO, CREDITS, HOST, BOLT, ECN_ECHO, BOLT_ECHO, GRANT, OPTIONAL = 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 128
+local GRANT_LEN, CREDIT_LEN, HOST_LEN, RESIDENCE = 4, 16, 12, 1
 local BOLT_LEN, BOLT_ECHO_LEN, SRC_LEN = 12, 16, 8
 local INT_ECHO_HEAD, ECN_ECHO_LEN, TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 8, 8, 16, 4, 16, 7, 512
 
-local opcodes = { [PROBE] = "PROBE", [PROBE_ACK] = "PROBE_ACK", [RTS] = "RTS", [TOKEN] = "TOKEN", [XACK] = "XACK", [XDATA] = "XDATA", [SRC] = "SRC" }
+local opcodes = { [PROBE] = "PROBE", [PROBE_ACK] = "PROBE_ACK", [RTS] = "RTS", [TOKEN] = "TOKEN", [CREDIT] = "CREDIT", [XACK] = "XACK", [XDATA] = "XDATA", [SRC] = "SRC" }
 local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT", [INT_ECHO] = "INT_ECHO", [ECN_ECHO] = "ECN_ECHO",
-    [BOLT] = "BOLT", [BOLT_ECHO] = "BOLT_ECHO", [GRANT] = "GRANT" }
+    [BOLT] = "BOLT", [BOLT_ECHO] = "BOLT_ECHO", [GRANT] = "GRANT", [CREDITS] = "CREDIT", [HOST] = "HOST" }
 
 local f = {
     opcode = ProtoField.uint8("goroce.opcode", "Opcode", base.HEX, opcodes),
@@ -57,6 +57,12 @@ local f = {
     hole = ProtoField.uint24("goroce.token.first", "Missing from", base.HEX),
     holes_of = ProtoField.uint8("goroce.token.count", "Packets"),
     grant = ProtoField.uint16("goroce.grant.seq", "Left by TOKEN"),
+    credit_flags = ProtoField.uint8("goroce.credit.flags", "Flags", base.HEX),
+    epoch = ProtoField.uint8("goroce.credit.epoch", "Times that the lines changed"),
+    lines = ProtoField.uint32("goroce.credit.lines", "Lines that may be unconsumed"),
+    returned = ProtoField.uint64("goroce.credit.returned", "Lines returned", base.DEC, nil, nil, "since the connection began"),
+    waited = ProtoField.uint32("goroce.host.waited", "Waited for the program", base.DEC, nil, nil, "in ns"),
+    served = ProtoField.uint32("goroce.host.served", "Took the program", base.DEC, nil, nil, "in ns"),
     inner = ProtoField.uint8("goroce.inner", "Inner opcode", base.HEX),
     tlv = ProtoField.none("goroce.tlv", "TLV"),
     type = ProtoField.uint8("goroce.tlv.type", "Type", base.DEC, types),
@@ -109,6 +115,8 @@ local e = {
     rts = wrong("rts", "RTS with TLVs, or of a wrong length"),
     token = wrong("token", "TOKEN with TLVs, or whose length does not match its ranges"),
     hole = wrong("token.range", "Range of no packets"),
+    credit = wrong("credit", "CREDIT of a wrong length, or not alone in a packet of its own"),
+    host = wrong("host", "HOST of a wrong length"),
     grant = wrong("grant", "GRANT of a wrong length"),
     src = wrong("src", "SRC with TLVs, or of a wrong length"),
     bolt = wrong("bolt", "BOLT or BOLT_ECHO of a wrong length"),
@@ -240,6 +248,27 @@ local function add_bolt_echo(range, tree)
     add_report(range(10, 6), tree)
 end
 
+-- named answers the names of flags that are set, the lowest bit first.
+local function named(flags, names)
+    local out = ""
+    for i, name in ipairs(names) do
+        if name ~= "" and math.floor(flags / 2 ^ (i - 1)) % 2 == 1 then out = out .. " " .. name end
+    end
+    return out
+end
+
+local credit_flags = { "asks", "idle", "beyond-ddio", "approaching" }
+
+-- add_credit shows a CREDIT, and answers it in a line.
+local function add_credit(range, tree)
+    local flags = named(range(2, 1):uint(), credit_flags)
+    tree:add(f.credit_flags, range(2, 1)):append_text(flags)
+    tree:add(f.epoch, range(3, 1))
+    tree:add(f.lines, range(4, 4))
+    tree:add(f.returned, range(8, 8))
+    return string.format(": %d lines, %s returned", range(4, 4):uint(), tostring(range(8, 8):uint64())) .. flags
+end
+
 -- add_tlv shows one TLV in an area of TLVs; first says that it is the first.
 local function add_tlv(range, tree, op, epsn, first)
     local type = range(0, 1):uint()
@@ -265,6 +294,12 @@ local function add_tlv(range, tree, op, epsn, first)
         add_bolt(range, tree)
     elseif type == BOLT_ECHO and op == XACK and range:len() == BOLT_ECHO_LEN then
         add_bolt_echo(range, tree)
+    elseif type == CREDITS and op == XACK and range:len() == CREDIT_LEN then
+        tree:append_text(add_credit(range, tree))
+    elseif type == HOST and op == XACK and range:len() == HOST_LEN and range(2, 2):uint() == RESIDENCE then
+        tree:add(f.waited, range(4, 4)):append_text(" ns")
+        tree:add(f.served, range(8, 4)):append_text(" ns")
+        tree:append_text(string.format(": waited %d ns, took %d ns", range(4, 4):uint(), range(8, 4):uint()))
     elseif type == GRANT and op == XDATA and range:len() == GRANT_LEN then
         tree:add(f.grant, range(2, 2))
         tree:append_text(": " .. range(2, 2):uint())
@@ -272,7 +307,7 @@ local function add_tlv(range, tree, op, epsn, first)
         tree:add(f.content, range(2))
         if (type == BOLT and op == XDATA and first) or (type == BOLT_ECHO and op == XACK) then
             tree:add_proto_expert_info(e.bolt)
-        elseif type == SACK or type == INT or type == BOLT or type == BOLT_ECHO or (type == GRANT and op ~= XDATA) or ((type == TIMING or type == INT_ECHO or type == ECN_ECHO) and op ~= XACK) then
+        elseif type == SACK or type == INT or type == BOLT or type == BOLT_ECHO or (type == GRANT and op ~= XDATA) or ((type == TIMING or type == INT_ECHO or type == ECN_ECHO or type == CREDITS or type == HOST) and op ~= XACK) then
             tree:add_proto_expert_info(e.place)
         elseif type == TIMING then
             tree:add_proto_expert_info(e.timing)
@@ -280,6 +315,10 @@ local function add_tlv(range, tree, op, epsn, first)
             tree:add_proto_expert_info(e.echo)
         elseif type == GRANT then
             tree:add_proto_expert_info(e.grant)
+        elseif type == CREDITS then
+            tree:add_proto_expert_info(e.credit)
+        elseif type == HOST then
+            if range:len() ~= HOST_LEN then tree:add_proto_expert_info(e.host) end
         elseif type > INT and type < OPTIONAL then
             tree:add_proto_expert_info(e.unknown)
         elseif type >= OPTIONAL then
@@ -326,17 +365,8 @@ local function add_probe(tvb, tree, op)
     tree:append_text(", there for " .. tvb(at + 8, 4):uint() .. " ns")
 end
 
--- flags names those that are set, the lowest bit first.
-local function named(flags, names)
-    local out = ""
-    for i, name in ipairs(names) do
-        if name ~= "" and math.floor(flags / 2 ^ (i - 1)) % 2 == 1 then out = out .. " " .. name end
-    end
-    return out
-end
-
 local rts_flags = { "repeat", "unscheduled", "", "answers", "", "ends", "behind" }
-local token_flags = { "repeat", "", "asks", "", "single" }
+local token_flags = { "repeat", "", "asks", "trimmed", "single" }
 
 -- add_rts shows an RTS, and answers it in a line.
 local function add_rts(tvb, tree)
@@ -454,6 +484,14 @@ function goroce.dissector(tvb, pinfo, root)
         local n = tvb(least - 2, 1):uint()
         if length > 0 or n > MAX_RANGES or tvb:reported_len() ~= least + n * RANGE_LEN + ICRC then return give_up(e.token) end
         if not cut then pinfo.cols.info = add_token(tvb, tree) end
+        return tvb:len()
+    end
+    if op == CREDIT then
+        local at = BTH + XCH
+        if length ~= CREDIT_LEN or tvb:reported_len() ~= at + CREDIT_LEN + ICRC then return give_up(e.credit) end
+        if cut then return tvb:len() end
+        if tvb(at, 1):uint() ~= CREDITS or tvb(at + 1, 1):uint() * 4 ~= CREDIT_LEN then return give_up(e.credit) end
+        pinfo.cols.info = "CREDIT" .. add_credit(tvb(at, CREDIT_LEN), tree)
         return tvb:len()
     end
     if op == SRC then

@@ -76,3 +76,11 @@ func (t Host) Residence() (waited, served units.Duration, ok bool) {
 
 // Host is what an XACK says of the receiver's program, nil when it says nothing.
 func (p *Packet) Host() Host { return Host(p.TLVs().Find(TLVHost)) }
+
+// When answers f if it is true, no flags otherwise.
+func (f CreditFlags) When(b bool) CreditFlags {
+	if b {
+		return f
+	}
+	return 0
+}

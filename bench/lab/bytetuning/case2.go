@@ -19,6 +19,8 @@ type manyToOne struct {
 	Alpha   bytetuning.Alpha
 }
 
+func (m manyToOne) String() string { return fmt.Sprintf("α %v n=%d", m.Alpha, m.Senders) }
+
 // case2Alphas are XOFF high and low: 1 and 1/16.
 var case2Alphas = []bytetuning.Alpha{0, -4}
 
@@ -32,23 +34,26 @@ func case2Senders(s experiment.Scale) []int {
 var case2 = &experiment.Experiment{
 	ID:    "bytetuning/case2",
 	Seeds: oneSeed,
-	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		var all []manyToOne
 		for _, a := range case2Alphas {
 			for _, n := range case2Senders(s) {
-				cells = append(cells, experiment.Cell{Name: case2Cell(a, n), Params: manyToOne{n, a}})
+				all = append(all, manyToOne{n, a})
 			}
 		}
-		return cells
+		return experiment.Sweep("%v", all...)
 	},
 	Run: runCase2,
 	Judge: func(r *experiment.Results) {
+		var lost, low float64 // with most senders
 		var inOrder []float64
 		for _, n := range case2Senders(r.Scale) {
-			inOrder = append(inOrder, r.Cell(case2Cell(0, n)).Values("lost")[0])
+			lost = r.Cell(manyToOne{n, 0}.String()).Values("lost")[0]
+			low = r.Cell(manyToOne{n, -4}.String()).Values("lost")[0]
+			inOrder = append(inOrder, lost)
 		}
-		most := case2Senders(r.Scale)[len(inOrder)-1]
 		r.Claim("loss-with-many", inOrder)
-		r.Claim("lower-xoff", r.Cell(case2Cell(-4, most)).Values("lost")[0]/(inOrder[len(inOrder)-1]+1))
+		r.Claim("lower-xoff", low/(lost+1))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		lost := figure.Lines("lost", "Bursts of 10 x 256 KB of each sender to one port", "senders", "packets lost")
@@ -57,7 +62,7 @@ var case2 = &experiment.Experiment{
 		for _, a := range case2Alphas {
 			var x, y []float64
 			for _, n := range case2Senders(r.Scale) {
-				c := r.Cell(case2Cell(a, n))
+				c := r.Cell(manyToOne{n, a}.String())
 				v := func(name string) float64 { return c.Values(name)[0] }
 				x, y = append(x, float64(n)), append(y, v("lost"))
 				t.Row(a.String(), n, v("lost"), v("pauses"), v("before"), v("free")/1e6, v("longest")/1e6, c.Values("took").Max()*1e3)
@@ -66,10 +71,6 @@ var case2 = &experiment.Experiment{
 		}
 		return []figure.Figure{lost, t}
 	},
-}
-
-func case2Cell(a bytetuning.Alpha, n int) string {
-	return fmt.Sprintf("α %v n=%d", a, n)
 }
 
 // case2Bursts are ten queue pairs of a sender, as in scene I, with 256 KB each.

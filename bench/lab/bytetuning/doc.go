@@ -9,8 +9,8 @@ import (
 
 // Experiments are those of this package.
 var Experiments = []*experiment.Experiment{
-	formulas, fig3a, fluidFixedPoint, fig6, fig7, alg1, fig10, fig11, table7, table8, compress, translate, tunerOnModel,
-	case2,
+	formulas, case1, case2, case3, fig3a, fig3bc, fig5, fluidFixedPoint, fig6, fig7, alg1, fig10, fig11, fig12, table5, fig13, table6, table7, table8,
+	compress, translate, tunerOnModel,
 }
 
 const (

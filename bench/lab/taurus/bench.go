@@ -7,7 +7,7 @@ import (
 
 // benchExperiments are those without a network: measured on this machine, or counted.
 var benchExperiments = []*experiment.Experiment{
-	eq12, probes, limiter,
+	fig2ab, table1, eq12, fig8a, fig8b, table2, table3, probes, handler, limiter,
 }
 
 const (

@@ -11,7 +11,7 @@ import (
 )
 
 // microExperiments are those of flows through one link.
-var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3ab, fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC, tokenCC, tokenPriority}
+var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3ab, fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC, tokenCC, tokenPriority, toccOffload}
 
 // The eight flows of figure 7 are between pairs of hosts ("all-to-all") and share the link between two switches.
 const pairs = 8

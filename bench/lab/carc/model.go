@@ -1,0 +1,270 @@
+package carclab
+
+import (
+	"context"
+
+	"github.com/goroce/goroce/carc"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/hostmodel"
+	"github.com/goroce/goroce/nicoffload/hostcc"
+	"github.com/goroce/goroce/units"
+)
+
+// The testbed: a Xeon Silver 4309Y at 2.8 GHz, 200 Gb/s, PCIe 4.0 x16, DDR4-3200 in eight channels, a base round trip of
+// 10 µs. eRPC carries 10 million small requests a second on a core (Kalia et al., NSDI '19): 100 ns each.
+const (
+	clock     = 2.8e9 // ticks in a second
+	pcieRate  = 252 * gbps
+	memory    = 1638 * gbps
+	oneWay    = 5 * us
+	perPacket = 100 * units.Nanosecond
+	lineHit   = 20 * units.Nanosecond
+	lineMiss  = 90 * units.Nanosecond
+	// overhead is what a packet takes of the link beside its payload: Ethernet with preamble and gap, IPv4, UDP, BTH, ICRC, and
+	// eRPC's header.
+	overhead = 14 + 4 + 20 + 20 + 8 + 12 + 4 + 16
+	// packetRoom is a receive buffer of eRPC: MTU 1024 and headers.
+	packetRoom = 1088
+)
+
+// machine is the server.
+type machine struct {
+	cache     hostmodel.CacheConfig
+	link      units.BitRate
+	ring      int            // receive buffers of a thread
+	hit, miss units.Duration // of a line
+}
+
+// scheme is what holds senders back, besides that no thread's ring overflows.
+type scheme struct {
+	hostCC bool
+	carc   string // settings of credits, "" for none
+	order  hostmodel.Order
+}
+
+// load is what a connection asks of a thread.
+type load struct {
+	thread         int
+	packet, answer units.Bytes
+	ticks          int  // of processing, for each packet
+	flow           int  // packets of a flow, which has one response; 1 for requests of a packet
+	oneWay         bool // a flow begins when the one before is sent, not when it is answered
+	copies         bool // the thread copies packets into a message buffer of its own, as eRPC does with large messages
+	walks          bool // for each line that the thread reads, the antagonist takes one
+	class          int  // for what is measured
+}
+
+// model is one run: senders behind one link, and the server.
+type model struct {
+	machine
+	scheme
+	clock    *fabric.Network // nothing but time
+	host     *hostmodel.Host
+	signal   *hostcc.Host
+	credits  *carc.Endpoint
+	answered bool // responses return credits
+	threads  []*thread
+	conns    []*conn
+	packets  []packet // by the tag of a message
+	spare    []uint64
+
+	turns   []*conn // who may send, one packet at a time
+	sending bool
+	nicFree units.Time
+	answers units.Time // when the link back is free
+
+	toNIC, toThread, acks, responses, notices pipe
+
+	walk    *hostmodel.Walk // of an antagonist
+	classes []measured
+	most    units.Bytes // unconsumed, ever
+	err     error
+}
+
+// packet is one on its way.
+type packet struct {
+	conn                 *conn
+	marked, last         bool
+	sent, arrived, began units.Time
+	returns              cc.Notice // of a CREDIT
+}
+
+// measured is what happened to a class of loads since reset.
+type measured struct {
+	packets, lines, missed int // lines of receive buffers
+	touched, untouched     int // lines of message buffers
+	marked                 int
+	busy                   units.Duration // of its threads
+	threads                int
+	fct                    []float64
+}
+
+// pipe brings things after equal times, in order.
+type pipe struct {
+	m    *model
+	tags []uint64
+	head int
+	do   func(tag uint64)
+	next func()
+}
+
+func (p *pipe) init(m *model, do func(tag uint64)) {
+	*p = pipe{m: m, do: do}
+	p.next = func() {
+		tag := p.tags[p.head]
+		if p.head++; p.head > 1024 && 2*p.head > len(p.tags) {
+			p.tags = append(p.tags[:0], p.tags[p.head:]...)
+			p.head = 0
+		}
+		p.do(tag)
+	}
+}
+
+func (p *pipe) put(at units.Time, tag uint64) {
+	p.tags = append(p.tags, tag)
+	p.m.clock.At(at, p.next)
+}
+
+// newModel makes a server with as many threads as the loads name, and a connection for each of them.
+func newModel(mc machine, s scheme, loads []load) (*model, error) {
+	m := &model{machine: mc, scheme: s, clock: fabric.New(fabric.Config{})}
+	var err error
+	m.host, err = hostmodel.New(hostmodel.Config{
+		PCIe: fabric.PCIe{Rate: pcieRate}, Memory: hostmodel.MemoryConfig{Bandwidth: memory}, Cache: &mc.cache,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.toNIC.init(m, m.arrive)
+	m.toThread.init(m, m.deliver)
+	m.acks.init(m, m.acknowledge)
+	m.responses.init(m, m.respond)
+	m.notices.init(m, m.hear)
+	sharing := map[int]int{}
+	for _, l := range loads {
+		sharing[l.thread]++
+		for len(m.threads) <= l.thread {
+			t := &thread{m: m}
+			t.done = t.finish
+			if t.queue, err = m.host.Queue(mc.ring, packetRoom, s.order); err != nil {
+				return nil, err
+			}
+			m.threads = append(m.threads, t)
+		}
+		for len(m.classes) <= l.class {
+			m.classes = append(m.classes, measured{})
+		}
+		if sharing[l.thread] == 1 {
+			m.classes[l.class].threads++
+		}
+	}
+	if err := m.prepare(); err != nil {
+		return nil, err
+	}
+	for _, l := range loads {
+		if err := m.connect(l, mc.ring/sharing[l.thread]); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// prepare sets up what the scheme has of the server.
+func (m *model) prepare() error {
+	// The module's thresholds are for 100 Gb/s.
+	m.signal = hostcc.New(hostcc.Config{Occupancy: int(70 * m.link / (100 * gbps)), Bandwidth: 84 * m.link / 100})
+	if m.hostCC {
+		sample := m.signal.Sampler(m.host.Occupancy, m.host.Bandwidth, m.host)
+		m.clock.Every(us, func(now units.Time) bool { sample(now); return true })
+	}
+	if m.carc == "" {
+		return nil
+	}
+	spec, err := carc.Parse(m.carc)
+	if err != nil {
+		return err
+	}
+	m.credits = spec.On(carc.Cache{Size: m.cache.Size, Line: 64, DDIO: m.host.Cache.Direct()}).Endpoint()
+	m.answered = spec.RequestResponse()
+	return nil
+}
+
+// run lets time pass.
+func (m *model) run(ctx context.Context, d units.Duration) error {
+	const piece = 100 * us
+	for until := m.clock.Now().Add(d); m.clock.Now().Before(until) && m.err == nil; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := m.clock.Run(units.Earlier(until, m.clock.Now().Add(piece))); err != nil {
+			return err
+		}
+	}
+	return m.err
+}
+
+// reset begins to measure.
+func (m *model) reset() {
+	for i := range m.classes {
+		m.classes[i] = measured{fct: m.classes[i].fct[:0], threads: m.classes[i].threads}
+	}
+}
+
+func (m *model) tag(p packet) uint64 {
+	if n := len(m.spare); n > 0 {
+		tag := m.spare[n-1]
+		m.spare = m.spare[:n-1]
+		m.packets[tag] = p
+		return tag
+	}
+	m.packets = append(m.packets, p)
+	return uint64(len(m.packets) - 1)
+}
+
+// turn lets the link take the next packet, from the connections one after the other.
+func (m *model) turn() {
+	m.sending = false
+	for len(m.turns) > 0 {
+		c := m.turns[0]
+		m.turns = m.turns[1:]
+		c.waits = false
+		if !c.ready() {
+			continue
+		}
+		c.send()
+		c.wake()
+		return
+	}
+}
+
+// arrive is that a packet is at the NIC, which writes it to memory.
+func (m *model) arrive(tag uint64) {
+	p, now := &m.packets[tag], m.clock.Now()
+	size := p.conn.packet
+	took := pcieRate.Duration(size) + m.host.Wrote(now, size)
+	if m.nicFree.Before(now) {
+		m.nicFree = now
+	}
+	m.nicFree = m.nicFree.Add(took)
+	p.marked = m.hostCC && m.signal.Congested()
+	m.toThread.put(m.nicFree, tag)
+}
+
+// deliver is that a packet is in its receive buffer.
+func (m *model) deliver(tag uint64) {
+	p, now := &m.packets[tag], m.clock.Now()
+	c := p.conn
+	if !c.thread.queue.Receive(c.packet, tag) {
+		panic("carclab: a packet for a ring without buffers: its sender's window is wrong")
+	}
+	m.most = max(m.most, m.host.Unconsumed())
+	p.arrived = now
+	if c.granter != nil {
+		c.granter.Delivered(c.packet, true, now)
+		c.tell() // on the acknowledgement
+		c.heed()
+	}
+	m.acks.put(now.Add(oneWay), m.tag(packet{conn: c, marked: p.marked, sent: p.sent}))
+	c.thread.wake()
+}

@@ -1,0 +1,93 @@
+package carclab
+
+import (
+	"github.com/goroce/goroce/fabric/hostmodel"
+	"github.com/goroce/goroce/units"
+)
+
+// thread is one of the server's: it takes the packets of its ring one after the other.
+type thread struct {
+	m       *model
+	queue   *hostmodel.Queue
+	busy    bool
+	message hostmodel.Message
+	lines   int // since the last canary
+	done    func()
+}
+
+// wake has a thread that waits begin with the next packet.
+func (t *thread) wake() {
+	if t.busy {
+		return
+	}
+	var ok bool
+	if t.message, ok = t.queue.Read(); !ok {
+		return
+	}
+	t.busy = true
+	m, now := t.m, t.m.clock.Now()
+	p := &m.packets[t.message.Tag]
+	p.began = now
+	c := p.conn
+	costs := hostmodel.Costs{Message: perPacket + units.Duration(float64(c.ticks)/clock*float64(units.Second)), Hit: m.hit, Miss: m.miss}
+	took := costs.Of(t.message)
+	class := &m.classes[c.class]
+	class.packets++
+	class.lines += t.message.Lines
+	class.missed += t.message.Missed
+	if c.copied != nil {
+		for range t.message.Lines {
+			class.touched++
+			if c.copied.Step() {
+				took += m.hit
+			} else {
+				class.untouched++
+				took += m.miss
+			}
+		}
+	}
+	if c.walks {
+		for range t.message.Lines {
+			m.walk.Step()
+		}
+	}
+	// A line in sixteen is a canary, so that short messages do not speak for long ones. Those of a message fare alike.
+	if t.lines += t.message.Lines; m.credits != nil && t.lines >= 16 {
+		t.lines = 0
+		canary := lineHit
+		if 2*t.message.Missed > t.message.Lines {
+			canary = lineMiss
+		}
+		m.credits.Sensor().Canary(canary, now)
+	}
+	class.busy += took
+	if p.marked {
+		class.marked++
+	}
+	m.clock.At(now.Add(took), t.done)
+}
+
+// finish is that the thread is done with a packet: its buffer is free, and its sender hears of it.
+func (t *thread) finish() {
+	m, now := t.m, t.m.clock.Now()
+	t.busy = false
+	t.queue.Release(t.message)
+	p := &m.packets[t.message.Tag]
+	c := p.conn
+	if c.granter != nil {
+		c.granter.Consumed(c.packet, now)
+		c.heed()
+	}
+	// A flow's packets but the last are answered by eRPC's credit return, which is a header.
+	size := units.Bytes(0)
+	if p.last {
+		size = c.answer
+	}
+	if m.answers.Before(now) {
+		m.answers = now
+	}
+	m.answers = m.answers.Add(m.link.Duration(size + overhead))
+	m.responses.put(m.answers.Add(oneWay), t.message.Tag)
+	p.arrived, p.began = units.Time(p.began.Sub(p.arrived)), units.Time(now.Sub(p.began)) // what it waited, and was served
+	t.wake()
+}

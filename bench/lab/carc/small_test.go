@@ -1,0 +1,14 @@
+package carclab
+
+import (
+	"testing"
+
+	"github.com/goroce/goroce/bench/lab/experiment"
+	"github.com/goroce/goroce/bench/lab/labtest"
+)
+
+// The others take a minute together: `make lab-small` runs them.
+func TestExperimentsAtSmallScale(t *testing.T) {
+	labtest.OneGoroutine(t)
+	labtest.Small(t, []*experiment.Experiment{fig3})
+}

@@ -1,0 +1,105 @@
+package tocc
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/units"
+)
+
+// remoteGranter is a granter that runs in an agent some way off its NIC: what arrives crosses as a message each, and so
+// does each token on its way back.
+type remoteGranter struct {
+	cc.Granter
+	net      *fabric.Network
+	host     *fabric.Host
+	distance units.Duration
+	asks     cc.Reporter
+
+	tokens   []cc.Notice // that are with the NIC, to be sent
+	since    units.Time  // the first of them came
+	alarm    units.Time  // when the agent is to look again
+	messages uint64
+}
+
+// up has something done in the agent, a crossing later.
+func (r *remoteGranter) up(now units.Time, f func(now units.Time)) {
+	r.messages++
+	at := now.Add(r.distance)
+	r.net.At(at, func() { f(at); r.decide(at) })
+}
+
+// decide sends down what there is to send, and sees to it that what is due later goes then.
+func (r *remoteGranter) decide(now units.Time) {
+	for next := r.Granter.Next(); next != 0; next = r.Granter.Next() {
+		if next.After(now) {
+			if r.alarm.Before(now) || next.Before(r.alarm) {
+				r.alarm = next
+				r.net.At(next, func() { r.decide(next) })
+			}
+			return
+		}
+		if n, some := r.Granter.Emit(false, now); some {
+			r.messages++
+			at := now.Add(r.distance)
+			r.net.At(at, func() { r.send(n, at) })
+		}
+	}
+}
+
+// send is a token that has come to the NIC.
+func (r *remoteGranter) send(n cc.Notice, now units.Time) {
+	if len(r.tokens) == 0 {
+		r.since = now
+	}
+	r.tokens = append(r.tokens, n)
+	r.asks.Ask()
+	r.host.Wake()
+}
+
+// Arrived implements cc.Granter.
+func (r *remoteGranter) Arrived(a *cc.Arrival, now units.Time) {
+	one := *a
+	r.up(now, func(now units.Time) { r.Granter.Arrived(&one, now) })
+}
+
+// Missing implements cc.Granter.
+func (r *remoteGranter) Missing(packets int, bytes units.Bytes, now units.Time) {
+	r.up(now, func(now units.Time) { r.Granter.Missing(packets, bytes, now) })
+}
+
+// Hear implements cc.Granter. What is wrong with a Notice nobody hears of in time.
+func (r *remoteGranter) Hear(n *cc.Notice, now units.Time) error {
+	one := *n
+	r.up(now, func(now units.Time) { _ = r.Granter.Hear(&one, now) })
+	return nil
+}
+
+// Emit implements cc.Granter.
+func (r *remoteGranter) Emit(bool, units.Time) (cc.Notice, bool) {
+	if len(r.tokens) == 0 {
+		return cc.Notice{}, false
+	}
+	n := r.tokens[0]
+	r.tokens = r.tokens[1:]
+	return n, true
+}
+
+// Next implements cc.Granter.
+func (r *remoteGranter) Next() units.Time {
+	if len(r.tokens) == 0 {
+		return 0
+	}
+	return r.since
+}
+
+// Attach implements cc.Granter.
+func (r *remoteGranter) Attach(d cc.Reporter) {
+	r.asks = d
+	r.Granter.Attach(d)
+}
+
+// Decide implements cc.Granter.
+func (r *remoteGranter) Decide(d cc.Decision, now units.Time) {
+	r.Granter.Decide(d, now)
+	r.decide(now)
+}

@@ -1,0 +1,216 @@
+package carc
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// bell is a cc.Reporter that notes whether it was asked.
+type bell struct{ rung int }
+
+func (*bell) Report(*cc.Event, units.Time) {}
+func (b *bell) Ask()                       { b.rung++ }
+
+const us = units.Microsecond
+
+var path = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 10 * us, Payload: 1024}
+
+// sender is a gate that was told of some credits.
+func sender(t *testing.T, text string, credits uint32) *Gate {
+	spec, err := Parse(text)
+	require.NoError(t, err)
+	gate, _, err := spec.On(Cache{Size: units.MiB}).Endpoint().New(path)
+	require.NoError(t, err)
+	require.NoError(t, hear(gate, 0, credits, 1))
+	return gate
+}
+
+func hear(g *Gate, returned uint64, credits uint32, epoch uint8) error {
+	return g.Hear(&cc.Notice{Kind: cc.NoticeCredit, Returned: returned, Credits: credits, Epoch: epoch}, cc.Backlog{}, 1)
+}
+
+// sends says whether a message leaves now.
+func sends(g *Gate, bytes units.Bytes, now units.Time) bool {
+	p := cc.Outgoing{Bytes: min(bytes, 1024), Message: bytes, Completes: true, Backlog: cc.Backlog{Waits: bytes}}
+	if !g.Ready(&p, now) {
+		return false
+	}
+	g.Took(&p, now)
+	return true
+}
+
+func TestMessageTakesItsLinesOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		p    cc.Outgoing
+		want Lines
+	}{
+		"SEND":                   {"", cc.Outgoing{Bytes: 1024, Message: 4097, Completes: true}, 65},
+		"of no length":           {"", cc.Outgoing{Completes: true}, 0},
+		"inside a message":       {"", cc.Outgoing{Bytes: 1024, Completes: true}, 0},
+		"sent again":             {"", cc.Outgoing{Bytes: 1024, Message: 4097, Completes: true, Again: true}, 0},
+		"plain WRITE":            {"", cc.Outgoing{Bytes: 1024, Message: 4097}, 0},
+		"WRITE that is consumed": {"writes=on", cc.Outgoing{Bytes: 1024, Message: 4097}, 65},
+		"lines of 128 bytes":     {"line=128B", cc.Outgoing{Bytes: 1024, Message: 4097, Completes: true}, 33},
+	} {
+		g := sender(t, c.text, 1000)
+		require.True(t, g.Ready(&c.p, 1), name)
+		g.Took(&c.p, 1)
+		assert.Equal(t, c.want, g.Outstanding(), name)
+	}
+}
+
+// With credits for four messages four leave, and the next one when one was returned.
+func TestMessageWaitsForCredits(t *testing.T) {
+	g := sender(t, "", 64)
+	for range 4 {
+		require.True(t, sends(g, 1024, 1))
+	}
+	require.False(t, sends(g, 1024, 1))
+	require.NoError(t, hear(g, 15, 64, 1))
+	require.False(t, sends(g, 1024, 1), "a line short")
+	require.NoError(t, hear(g, 16, 64, 1))
+	assert.True(t, sends(g, 1024, 101))
+	assert.Equal(t, GateStats{Messages: 5, Blocked: 1, Waited: 100, Heard: 3}, g.Stats())
+}
+
+// A message that is larger than all credits leaves alone, and nothing beside it.
+func TestLargeMessageLeavesAlone(t *testing.T) {
+	g := sender(t, "", 64)
+	require.True(t, sends(g, 64, 1))
+	require.False(t, sends(g, 65*64, 1))
+	require.NoError(t, hear(g, 1, 64, 1))
+	require.True(t, sends(g, 65*64, 1))
+	assert.EqualValues(t, 1, g.Stats().Overdrawn)
+	require.False(t, sends(g, 1, 1))
+	require.NoError(t, hear(g, 1+65, 64, 1))
+	assert.True(t, sends(g, 1, 1))
+}
+
+// Fewer credits revoke nothing: messages wait until fewer lines are out.
+func TestFewerCreditsRevokeNothing(t *testing.T) {
+	g := sender(t, "", 64)
+	require.True(t, sends(g, 4096, 1))
+	require.NoError(t, hear(g, 0, 16, 2))
+	assert.EqualValues(t, 64, g.Outstanding())
+	require.NoError(t, hear(g, 48, 16, 2))
+	require.False(t, sends(g, 64, 1))
+	require.NoError(t, hear(g, 49, 16, 2))
+	assert.True(t, sends(g, 64, 1))
+}
+
+// A CREDIT that comes late changes nothing; of those that return as much the newer epoch holds, across its wrap.
+func TestCreditThatComesLate(t *testing.T) {
+	g := sender(t, "", 64)
+	require.True(t, sends(g, 4096, 1))
+	require.NoError(t, hear(g, 32, 100, 2))
+	require.NoError(t, hear(g, 16, 64, 1))
+	assert.EqualValues(t, 100, g.Credits())
+	require.NoError(t, hear(g, 32, 64, 1))
+	assert.EqualValues(t, 100, g.Credits())
+	for epoch := range 300 {
+		require.NoError(t, hear(g, 32, uint32(1000+epoch), uint8(3+epoch)))
+		assert.EqualValues(t, 1000+epoch, g.Credits())
+	}
+	assert.EqualValues(t, 32, g.Outstanding())
+}
+
+func TestVoidCredits(t *testing.T) {
+	g := sender(t, "", 64)
+	require.True(t, sends(g, 4096, 1))
+	before := *g
+	for name, c := range map[string]struct {
+		n    cc.Notice
+		want string
+	}{
+		"more returned than was posted": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Epoch: 2, Returned: 65}, "65 lines returned of 64 posted"},
+		"that, and much more":           {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Epoch: 2, Returned: 1 << 63}, "posted"},
+		"no credits":                    {cc.Notice{Kind: cc.NoticeCredit, Epoch: 2}, "no credits"},
+		"more than any cache has":       {cc.Notice{Kind: cc.NoticeCredit, Credits: 1<<26 + 1, Epoch: 2}, "any cache"},
+		"a question":                    {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Flags: cc.NoticeAsks}, "a question"},
+		"a TOKEN":                       {cc.Notice{Kind: cc.NoticeToken, Limit: 64}, "no CREDIT"},
+	} {
+		err := g.Hear(&c.n, cc.Backlog{}, 2)
+		assert.ErrorContains(t, err, c.want, name)
+		assert.Equal(t, c.n.Returned > 64, errors.Is(err, cc.ErrForged), name)
+		assert.Equal(t, before, *g, name)
+	}
+	_, granter, err := Spec{settings: "llc=1MiB"}.Endpoint().New(path)
+	require.NoError(t, err)
+	granter.Attach(&bell{})
+	assert.ErrorIs(t, granter.Hear(&cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: 1}, 1), cc.ErrForged)
+	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeCredit}, 1), "no question")
+	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeRTS}, 1), "no CREDIT")
+}
+
+// A sender that waits asks after three round trips, but not before 50 us, and then ever more rarely, to once in 1 ms.
+func TestSenderThatWaitsAsks(t *testing.T) {
+	g := sender(t, "", 16)
+	require.Zero(t, g.Next())
+	require.True(t, sends(g, 1024, 1))
+	require.Zero(t, g.Next(), "nothing waits")
+	require.False(t, sends(g, 1024, 1))
+	waits := cc.Backlog{Waits: 1024, InFlight: 1024}
+	now := units.Time(1)
+	for _, after := range []units.Duration{50, 100, 200, 400, 800, 1000, 1000} {
+		require.Equal(t, now.Add(after*us), g.Next())
+		_, some := g.Emit(waits, g.Next()-1)
+		require.False(t, some)
+		now = g.Next()
+		n, some := g.Emit(waits, now)
+		require.True(t, some)
+		require.Equal(t, cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks}, n)
+	}
+	n, some := g.Emit(cc.Backlog{}, g.Next())
+	assert.False(t, some, "who waited was cancelled: %v", n)
+	assert.Zero(t, g.Next())
+	assert.Zero(t, g.Blocked())
+}
+
+// In request-response mode the response returns the credits of its request, and of no other.
+func TestResponseReturnsItsRequest(t *testing.T) {
+	g := sender(t, "mode=rr", 64)
+	require.True(t, sends(g, 3072, 1))
+	require.True(t, sends(g, 1000, 1))
+	require.False(t, sends(g, 64, 1))
+	g.Answered(1000, 2)
+	assert.EqualValues(t, 48, g.Outstanding())
+	assert.True(t, sends(g, 1024, 1))
+	require.ErrorIs(t, hear(g, 65, 64, 2), cc.ErrForged, "of 80 posted 16 were answered")
+	g.Answered(1<<30, 2) // a program's mistake
+	assert.Zero(t, g.Outstanding())
+
+	oneway := sender(t, "", 64)
+	require.True(t, sends(oneway, 3072, 1))
+	oneway.Answered(3072, 2)
+	assert.EqualValues(t, 48, oneway.Outstanding())
+}
+
+func TestTermsOfTheConnection(t *testing.T) {
+	spec, err := Parse("llc=1MiB,line=128B,mode=rr,delta=off")
+	require.NoError(t, err)
+	gate, granter, err := spec.Endpoint().New(path)
+	require.NoError(t, err)
+	granter.Attach(&bell{})
+	assert.Equal(t, cc.CreditTerms{Line: 128, Responses: true}, gate.Terms())
+	assert.Equal(t, cc.CreditTerms{Line: 128, Lines: 8192, Responses: true}, granter.Terms())
+	agreed := cc.CreditTerms{Line: 64, Lines: 5000}
+	gate.Agree(agreed)
+	assert.EqualValues(t, 5000, gate.Credits())
+	agreed.Lines = 8192
+	granter.Agree(agreed)
+	n, some := granter.Emit(false, 1)
+	require.True(t, some, "a line is half as long: there are twice as many")
+	assert.EqualValues(t, 16384, n.Credits)
+	granter.Delivered(64, true, 2)
+	granter.Consumed(64, 2)
+	n, some = granter.Emit(false, 2)
+	require.True(t, some)
+	assert.EqualValues(t, 1, n.Returned, "one-way, as was agreed")
+}
