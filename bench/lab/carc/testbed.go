@@ -25,21 +25,21 @@ type testbed struct {
 	mtu     units.Bytes
 
 	control  func(sender int) cc.Control // nil: a window that never closes
+	around   func(a cc.Algorithm)        // is told of each
 	admit    func(sender int, path cc.Path) (cc.Gate, cc.Granter, error)
-	credits  *carc.Spec // nil: none
+	done     func(sender int, bytes units.Bytes) // is told of what is consumed; nil for nobody
+	credits  *carc.Spec                          // nil: none
 	share    func(sender int) carc.Share
 	silent   int // connections that share the cache and send nothing
 	compute  func(host int, now units.Time) (cc.Controller, error)
 	response units.Bytes // of the program to each message; 0 none
 
-	v2    units.BitRate       // of the program, when it finds all in the cache
-	miss  units.Duration      // what a line that it does not find costs it besides
-	cache *hostmodel.Host     // nil: it finds all
-	order hostmodel.Order     // of receive buffers
-	start []units.Time        // of each sender, from zero; nil: at once
-	cross units.BitRate       // what one more host may send to the same one, into memory that nobody reads
-	gates func(*carc.Gate)    // is told of each
-	asks  func(*carc.Granter) // is told of each
+	v2    units.BitRate   // of the program, when it finds all in the cache
+	miss  units.Duration  // what a line that it does not find costs it besides
+	cache *hostmodel.Host // nil: it finds all
+	order hostmodel.Order // of receive buffers
+	start []units.Time    // of each sender, from zero; nil: at once
+	cross units.BitRate   // what one more host may send to the same one, into memory that nobody reads
 
 	net      *fabric.Network
 	cl       *cluster.Cluster
@@ -50,6 +50,8 @@ type testbed struct {
 	working  bool
 	idle     units.Duration // of the program
 	idleFrom units.Time
+	looks    []look
+	stopped  bool     // senders post nothing more
 	consumed []uint64 // bytes, of each connection
 	zero     units.Time
 	problem  error
@@ -63,6 +65,7 @@ type talk struct {
 	gate   *carc.Gate
 	grants *carc.Granter
 	posted []units.Bytes // whose response has not come
+	sent   uint64        // bytes that were posted
 }
 
 // nobody drives a silent connection.
@@ -115,6 +118,12 @@ func (b *testbed) build() (err error) {
 			}
 			return b.control(from)
 		},
+		Around: func(_, _, _ int, a cc.Algorithm) cc.Algorithm {
+			if b.around != nil {
+				b.around(a)
+			}
+			return a
+		},
 	}
 	if b.admit != nil {
 		config.Admit = func(from, _, _ int, path cc.Path) (cc.Gate, cc.Granter, error) { return b.admit(from, path) }
@@ -162,6 +171,11 @@ func (b *testbed) build() (err error) {
 	}
 	b.zero = b.net.Now()
 	b.idleFrom = b.zero
+	for _, l := range b.looks {
+		for at := l.from; at < l.until; at += l.each {
+			b.at(at, l.do)
+		}
+	}
 	for i, t := range b.conns {
 		at := b.zero
 		if b.start != nil {
@@ -192,7 +206,7 @@ func (b *testbed) crossing(from, to units.Duration) error {
 		}
 	}
 	b.at(from, func() {
-		for range 2 {
+		for range 48 { // 3 MiB: more than queues
 			b.note(conn.Write(64 * units.KiB))
 		}
 	})
@@ -217,6 +231,10 @@ func (b *testbed) note(err error) {
 }
 
 func (t *talk) post() {
+	if t.bed.stopped {
+		return
+	}
+	t.sent += uint64(t.bed.message)
 	if t.bed.response > 0 {
 		t.posted = append(t.posted, t.bed.message)
 	}
@@ -271,6 +289,9 @@ func (b *testbed) work(now units.Time) {
 		}
 		b.consumed[a.of.sender] += uint64(a.bytes)
 		a.of.Consumed(a.bytes)
+		if b.done != nil {
+			b.done(a.of.sender, a.bytes)
+		}
 		if b.response > 0 {
 			a.of.Reply(b.response)
 		}
@@ -288,6 +309,27 @@ func (b *testbed) idled() units.Duration {
 		return b.idle
 	}
 	return b.idle + b.net.Now().Sub(b.idleFrom)
+}
+
+// unfinished is how many connections have messages that the program has not consumed.
+func (b *testbed) unfinished() (n int) {
+	for i, t := range b.conns {
+		if t.sent != b.consumed[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// look is what is looked at each interval between two times after zero.
+type look struct {
+	from, until, each units.Duration
+	do                func()
+}
+
+// between has something looked at; it is said before build.
+func (b *testbed) between(from, until, each units.Duration, do func()) {
+	b.looks = append(b.looks, look{from, until, each, do})
 }
 
 // goodput samples what the program consumes of some senders, bits a second, from zero on.
