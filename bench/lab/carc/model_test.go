@@ -31,7 +31,7 @@ func (m *model) mpps() float64 { return float64(m.classes[0].packets) / (2 * ms)
 // What is slowest sets the pace: the link, threads whose lines hit, threads whose lines miss.
 func TestPace(t *testing.T) {
 	ns := func(ticks int, line units.Duration) float64 {
-		return (perPacket + 4*line).Nanoseconds() + float64(ticks)/2.8
+		return (perPacket + 4*line).Nanoseconds() + float64(ticks)/tickRate*1e9
 	}
 	for _, c := range []struct {
 		variant
