@@ -71,7 +71,11 @@ var fig2 = &experiment.Experiment{
 			falls = falls.With(v.name, claims.Number(rates[0]/rates[most]))
 		}
 		r.Claim("degrades", falls)
+		four := fig2Rates(r, hostFour)
+		r.Note("degrades", "a thread waits for each line of a packet, 20 or 90 ns; where it waits for four at a time, as processors do with lines in a row, the fall is %.2f, of %.1f Gb/s", four[0]/four[most], four[0])
 		r.Claim("hostcc-no-cure", fig2Rates(r, hostCC)[most]/fig2Rates(r, plain)[most])
+		r.Note("hostcc-no-cure", "hostCC marked %.3f of packets: its I/O controller holds fewer lines than its threshold, for memory has bandwidth to spare; that lines are gone it does not see",
+			r.Cell(incoming{hostCC.name, ns[most]}.String()).Values("marked")[0])
 		r.Claim("misses-remain", r.Cell(incoming{hostCC.name, ns[most]}.String()).Values("miss")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
