@@ -25,7 +25,7 @@ type Target interface {
 // sent again; the queue is the mean of S0's.
 type Fluid struct {
 	Config fluid.Config
-	space  Space
+	Space  Space
 	now    Watermark
 }
 
@@ -37,7 +37,7 @@ func NewFluid(scene string) (*Fluid, error) {
 	if !ok || err != nil || rateErr != nil {
 		return nil, fmt.Errorf("bytetuning: fluid scene %q: want flows and their first rate, such as 8x40G", scene)
 	}
-	f := &Fluid{Config: fluid.Default(n, start), space: FluidSpace()}
+	f := &Fluid{Config: fluid.Default(n, start), Space: FluidSpace()}
 	f.now = Watermark{Kmin: f.Config.Kmin, Kmax: f.Config.Kmax, Pmax: 10, Alpha: -1}
 	return f, f.Config.Validate()
 }
@@ -55,7 +55,7 @@ func FluidSpace() Space {
 
 // Layers implements Target.
 func (f *Fluid) Layers() []Layer {
-	return []Layer{{Name: "tor", Space: f.space, Buffer: f.Config.Buffer, Ports: 1}}
+	return []Layer{{Name: "tor", Space: f.Space, Buffer: f.Config.Buffer, Ports: 1}}
 }
 
 // Apply implements Target. A model has no rules of a switch to keep.

@@ -227,14 +227,7 @@ func (qp *QueuePair) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, wire.CreditLen)
 	setCredit(wire.Credit(frame[ext+wire.XCHLen:][:wire.CreditLen]), n)
-	tos := qp.resp.tos
-	if n.Classed {
-		tos = n.TrafficClass
-	}
-	qp.tmpl.SetFrameTOS(frame, tos)
-	qp.tmpl.Seal(frame)
-	b.SetLen(total)
-	qp.ep.push(packet.ClassAck)
+	qp.pushNotice(b, frame, packet.ClassAck, n)
 }
 
 func setCredit(t wire.Credit, n *cc.Notice) {

@@ -73,6 +73,23 @@ func TestDryRun(t *testing.T) {
 	assert.True(t, strings.HasSuffix(out, "nothing was applied\n"))
 }
 
+// TestTelemetry: what a tool tells, and what that costs, is said.
+func TestTelemetry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+	}
+	dir := t.TempDir()
+	code, out, errs := do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--budget", "1", "--out", dir)
+	require.Zero(t, code, errs)
+	assert.Regexp(t, `telemetry  int takes [0-9.]+Mb/s of the network when 2[0-9.]+Gb/s pass\n`, out)
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "Telemetry: int takes")
+	code, _, errs = do(t, "tune", "--target", "fabric:multihost", "--telemetry", "int", "--out", dir)
+	assert.Equal(t, cli.Misuse, code)
+	assert.Contains(t, errs, "not for fabric:multihost")
+}
+
 // TestLive: a plan for real switches touches none; without them nothing can be applied, and that is an error.
 func TestLive(t *testing.T) {
 	fleet := []string{"tune", "--target", "live:testdata/fleet.yaml", "--start", cases + "good.yaml", "--out", t.TempDir()}
@@ -89,6 +106,24 @@ func TestLive(t *testing.T) {
 	code, _, errs = do(t, append(fleet, "--rollback", "--apply")...)
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "leaf1.saved: no such file")
+}
+
+func TestSpace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "space.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o644)) }
+	write("{kmin: [0B, 10KB, 20KB], gap: [50KB], pmax: [1%, 10%], headroom: [100KiB], alpha: [1/8, 1/4]}")
+	for _, target := range []string{"fluid:8x40G", "fabric:2to1", "fabric:multihost"} {
+		code, out, errs := do(t, "tune", "--target", target, "--space", file, "--dry-run")
+		require.Zero(t, code, errs)
+		assert.Contains(t, out, ": 12 watermarks; now")
+	}
+	code, out, errs := do(t, "tune", "--target", "fluid:8x40G", "--space", file, "--out", t.TempDir(), "--budget", "0", "--tuner", "grid")
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "search complete after 13 measurements")
+	write("{kmin: [20KB, 10KB], gap: [50KB], pmax: [1%], headroom: [100KiB], alpha: [1/8]}")
+	code, _, errs = do(t, "tune", "--target", "fluid:8x40G", "--space", file, "--dry-run")
+	assert.Equal(t, cli.Misuse, code)
+	assert.Contains(t, errs, "the range of Kmin has 10000B after 20000B: want rising values")
 }
 
 func TestStartFromAFile(t *testing.T) {

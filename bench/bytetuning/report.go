@@ -13,6 +13,7 @@ import (
 // report is the page about a search.
 type report struct {
 	Target, Tuner, Over  string
+	Telemetry            string // "": the target's own books
 	Seed                 uint64
 	Evaluations, Skipped int
 	Rows                 []row

@@ -18,55 +18,96 @@ import (
 const targetHelp = `what to tune: fluid:NxRATE (the model, N flows that begin at RATE, as 8x40G), fabric:SCENE (a simulation
 with our own transport; multihost is a NIC of two hosts), or live:FLEET.yaml (switches)`
 
-// target answers what a text names, what baselines are computed from there, and the baseline to begin with.
-func target(t *tuning) (bytetuning.Target, bytetuning.Path, string, error) {
+// aim is a target and what goes with it.
+type aim struct {
+	bytetuning.Target
+	space *bytetuning.Space // of the target
+	path  bytetuning.Path   // what baselines are computed from there
+	first string            // the baseline to begin with; "" is none
+}
+
+// target answers what --target names.
+func target(t *tuning) (*aim, error) {
 	kind, rest, _ := strings.Cut(t.target, ":")
-	if t.telemetry != "" && kind != "fabric" {
-		return nil, bytetuning.Path{}, "", fmt.Errorf("--telemetry is for fabric targets")
+	if t.telemetry != "" && (kind != "fabric" || rest == "multihost") {
+		return nil, errors.New("--telemetry is for fabric targets, and not for fabric:multihost")
 	}
+	var a *aim
+	var err error
 	switch kind {
 	case "fluid":
-		f, err := bytetuning.NewFluid(rest)
-		if err != nil {
-			return nil, bytetuning.Path{}, "", err
-		}
-		return f, bytetuning.Path{Rate: f.Config.Rate, RTT: f.Config.Delay, MTU: f.Config.Packet}, "dcqcn", nil
+		a, err = fluidTarget(rest)
 	case "fabric":
-		if rest == "multihost" {
-			if t.telemetry != "" {
-				return nil, bytetuning.Path{}, "", errors.New("--telemetry is for the other fabric targets")
-			}
-			m := scene.MultiHostLab(50)
-			return m, m.Path(), "nvidia", nil
-		}
-		f, err := scene.New(rest)
-		if err != nil {
-			return nil, bytetuning.Path{}, "", err
-		}
-		if t.telemetry != "" {
-			source, err := telemetry.Named(t.telemetry)
-			if err != nil {
-				return nil, bytetuning.Path{}, "", err
-			}
-			if f.Aggregate, err = telemetry.ParseAggregate(t.aggregate); err != nil {
-				return nil, bytetuning.Path{}, "", err
-			}
-			f.Telemetry = source.Compressed(second)
-			f.Period = max(f.Period, 2*f.Telemetry.Period) // two polls
-		}
-		return f, f.Path(), "experience", nil
+		a, err = fabricTarget(t, rest)
 	case "live":
-		text, err := os.ReadFile(rest)
-		if err != nil {
-			return nil, bytetuning.Path{}, "", err
-		}
-		fleet, err := live.ParseFleet(text)
-		if err != nil {
-			return nil, bytetuning.Path{}, "", fmt.Errorf("%s: %w", rest, err)
-		}
-		return live.New(fleet, bytetuning.Traversal(), filepath.Join(t.out, "saved")), bytetuning.Path{}, "", nil
+		a, err = liveTarget(t, rest)
+	default:
+		err = fmt.Errorf("no target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, or fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
 	}
-	return nil, bytetuning.Path{}, "", fmt.Errorf("no target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, or fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
+	if err != nil || t.space == "" {
+		return a, err
+	}
+	text, err := os.ReadFile(t.space)
+	if err != nil {
+		return nil, err
+	}
+	if *a.space, err = intent.ParseSpace(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", t.space, err)
+	}
+	return a, nil
+}
+
+func fluidTarget(flows string) (*aim, error) {
+	f, err := bytetuning.NewFluid(flows)
+	if err != nil {
+		return nil, err
+	}
+	return &aim{f, &f.Space, bytetuning.Path{Rate: f.Config.Rate, RTT: f.Config.Delay, MTU: f.Config.Packet}, "dcqcn"}, nil
+}
+
+func fabricTarget(t *tuning, name string) (*aim, error) {
+	if name == "multihost" {
+		m := scene.MultiHostLab(50)
+		return &aim{m, &m.Space, m.Path(), "nvidia"}, nil
+	}
+	f, err := scene.New(name)
+	if err != nil {
+		return nil, err
+	}
+	if t.telemetry != "" {
+		if t.source, err = telemetry.Named(t.telemetry); err != nil {
+			return nil, err
+		}
+		if f.Aggregate, err = telemetry.ParseAggregate(t.aggregate); err != nil {
+			return nil, err
+		}
+		f.Telemetry = t.source.Compressed(second)
+		f.Period = max(f.Period, 2*f.Telemetry.Period) // two polls
+	}
+	return &aim{f, &f.Space, f.Path(), "experience"}, nil
+}
+
+func liveTarget(t *tuning, file string) (*aim, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	fleet, err := live.ParseFleet(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	n := live.New(fleet, bytetuning.Traversal(), filepath.Join(t.out, "saved"))
+	return &aim{n, &n.Space, bytetuning.Path{}, ""}, nil
+}
+
+// overhead says what the telemetry of a fabric target takes of its network; "" is the target's own books.
+func overhead(t *tuning, target bytetuning.Target, m *bytetuning.Measurement) string {
+	f, ok := target.(*scene.Target)
+	if !ok || t.source.Name == "" {
+		return ""
+	}
+	passed := m.Switches[0].Throughput
+	return fmt.Sprintf("%s takes %v of the network when %v pass", t.source.Name, t.source.Overhead(f.Observed(passed)), passed)
 }
 
 // second is how long the telemetry's second is in a simulation: experiments of the paper measure for a second what ours

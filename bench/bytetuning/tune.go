@@ -29,7 +29,9 @@ type tuning struct {
 	objective            bytetuning.Objective
 	out                  string
 	dry, unchecked       bool
+	space                string
 	telemetry, aggregate string
+	source               telemetry.Source // that telemetry names
 	apply, rollback      bool
 }
 
@@ -66,6 +68,7 @@ back and does nothing else.`,
 	f.Float64Var(&t.objective.Gamma, "gamma", t.objective.Gamma, "weight of that variance")
 	f.StringVar(&t.out, "out", "", "directory of the results")
 	f.BoolVar(&t.dry, "dry-run", false, "say what would be done and apply nothing")
+	f.StringVar(&t.space, "space", "", "file of the values to search among (kmin, gap, pmax, headroom, alpha); by default the paper's grid, or the target's own")
 	f.StringVar(&t.telemetry, "telemetry", "", "what a fabric target is measured by ("+strings.Join(telemetry.Names(), ", ")+"); by default the simulation's own books")
 	f.StringVar(&t.aggregate, "aggregate", "mean", "of the queue's samples: min, max, sum, p99, mean")
 	f.BoolVar(&t.apply, "apply", false, "change the configuration of real switches")
@@ -81,10 +84,11 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	if t.budget < 0 {
 		return cli.Usage(fmt.Errorf("budget %d: want 0 or more", t.budget))
 	}
-	target, path, first, err := target(t)
+	aim, err := target(t)
 	if err != nil {
 		return cli.Usage(err)
 	}
+	target, path := aim.Target, aim.path
 	network, isLive := target.(*live.Network)
 	switch {
 	case isLive && !t.apply && !t.dry:
@@ -108,7 +112,7 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	}
 	layers := target.Layers()
 	if t.start == "" {
-		t.start = first
+		t.start = aim.first
 	}
 	begin, from, err := start(t.start, layers, path)
 	if err != nil {
@@ -132,7 +136,7 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 		return err
 	}
 	log, err := bytetuning.OpenLog(filepath.Join(t.out, "log.jsonl"), bytetuning.Header{
-		Target: strings.TrimSpace(t.target + " " + t.telemetry), Tuner: t.tuner, Seed: t.seed, Objective: t.objective, Start: begin,
+		Target: strings.Join(strings.Fields(t.target+" "+t.telemetry+" "+t.space), " "), Tuner: t.tuner, Seed: t.seed, Objective: t.objective, Start: begin,
 	})
 	if err != nil {
 		return err
@@ -162,6 +166,9 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 		return err
 	}
 	r := newReport(t, layers, log.Evaluations, out, &objective, compared)
+	if r.Telemetry = overhead(t, target, out.At); r.Telemetry != "" {
+		fmt.Fprintf(p.out, "telemetry  %s\n", r.Telemetry)
+	}
 	if err := r.write(t.out); err != nil {
 		return err
 	}

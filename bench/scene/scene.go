@@ -141,6 +141,14 @@ func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
 	return nil
 }
 
+// Observed answers the network that telemetry is read of, for its overhead, while so much passes the receiver's switch.
+func (s *Scene) Observed(throughput units.BitRate) telemetry.Network {
+	return telemetry.Network{
+		Hosts: s.ToRs * s.Hosts, Switches: s.ToRs + s.Leaves, Ports: s.Hosts + s.Leaves, Queues: fabric.Priorities, Hops: 3,
+		Packets: float64(throughput) / float64((s.MTU + 66).Bits()),
+	}
+}
+
 // Path answers what baselines are computed from here.
 func (s *Scene) Path() bytetuning.Path {
 	const hops = 4

@@ -95,7 +95,7 @@ var procedures = map[string]procedure{
 	"huawei": {save: "display current-configuration", before: []string{"system-view"}, after: []string{"quit", "quit"}},
 	"h3c":    {save: "display current-configuration", after: []string{"return", "quit"}}, // system-view is in the configuration
 	"onyx":   {save: "show running-config", before: []string{"enable", "configure terminal"}, after: []string{"exit", "exit"}},
-	"nvue":   {save: "nv config show", after: []string{"exit"}},
+	"nvue":   {save: "nv config show -o commands", after: []string{"exit"}},
 }
 
 // refusals are how switches say that they did not understand, or will not.

@@ -19,8 +19,8 @@
 //	    queue: 3
 //	    chip: {cell: 256B, buffer: 32MiB, ports: 32}
 //
-// Before the first change the configuration of every switch is saved; Rollback enters what undoes ours, and on SONiC what
-// was saved. All switches' configurations are rendered before any is touched. When one refuses, Apply says at which it
+// Before the first change the configuration of every switch is saved; Rollback enters what undoes ours, and of
+// what was saved those lines that ours replaced, on SONiC all of it. All switches' configurations are rendered before any is touched. When one refuses, Apply says at which it
 // stopped; a Search then applies the best known point to all of them.
 //
 // No part of this was tried on a switch: tests have an SSH server and a gNMI server of their own. The package imports

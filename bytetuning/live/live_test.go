@@ -251,10 +251,12 @@ func TestApplyAndRollback(t *testing.T) {
 	require.NoError(t, again.Apply(t.Context(), good))
 	assert.Len(t, b.told, 8, "also by the next run: what is there now is ours")
 
+	old := "interface HundredGigE1/0/1\n qos wred apply before\n"
+	require.NoError(t, os.WriteFile(filepath.Join(n.Saved, "tor2.saved"), []byte(old), 0o600))
 	require.NoError(t, n.Rollback(t.Context()))
 	require.Len(t, b.told, 10)
 	assert.Equal(t, "sudo config load -y /dev/stdin\n"+`{"OLD": {}}`, b.told[8])
-	assert.Contains(t, b.told[9], "undo qos wred queue table bytetuning_tor\n")
+	assert.Contains(t, b.told[9], "undo qos wred queue table bytetuning_tor\n"+old, "what ours replaced")
 }
 
 // TestConfigDB: SONiC by gNMI. What was in our tables is saved, changed, and brought back.

@@ -141,8 +141,8 @@ func (n *Network) Save(ctx context.Context) error {
 
 func (n *Network) file(s *Switch) string { return filepath.Join(n.Saved, s.Name+".saved") }
 
-// Rollback brings back what Save wrote down: on SONiC by loading it, elsewhere by undoing ours, which is what the
-// dialects have an undo for. It goes on after an error, and answers all of them.
+// Rollback brings back what Save wrote down: on SONiC by loading it, elsewhere by undoing ours and entering again what it had
+// replaced. It goes on after an error, and answers all of them.
 func (n *Network) Rollback(ctx context.Context) error {
 	var errs []error
 	for _, s := range n.Fleet.Switches {
@@ -154,7 +154,7 @@ func (n *Network) Rollback(ctx context.Context) error {
 				// What is undone does not depend on the watermark, so that it is one that any chip takes.
 				w := bytetuning.Watermark{Kmin: 1000, Kmax: 4000, Pmax: 1, Alpha: bytetuning.MostAlpha}
 				if r, err = s.Dialect.Render(s.intent(w), dialect.Options{}); err == nil {
-					text = r.Undo
+					text = r.Undo + r.Restore(text)
 				}
 			}
 			if err == nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tune lets a tuner search from a watermark, and answers the best that it found.
-func tune(j *experiment.Job, t bytetuning.Target, spec string, from bytetuning.Watermark, budget int) (bytetuning.Watermark, error) {
-	start, objective := bytetuning.Point{from}, bytetuning.NewObjective()
+// tune lets a tuner search from a watermark, and answers the best that it found by equation 14 with a weight of throughput.
+func tune(j *experiment.Job, t bytetuning.Target, spec string, from bytetuning.Watermark, beta float64, budget int) (bytetuning.Watermark, error) {
+	start, objective := bytetuning.Point{from}, &bytetuning.Objective{Beta: beta}
 	tuner, err := bytetuning.New(spec, bytetuning.Problem{Layers: t.Layers(), Start: start, Energy: objective.Energy, Seed: j.Seed})
 	if err != nil {
 		return from, err
