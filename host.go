@@ -58,6 +58,9 @@ type Options struct {
 	// AgentCores are the processors to pin the agents of an Offload to, those of the endpoints in turn; -1 is wherever
 	// Linux puts one. Endpoints with the same one share a thread. Without any each agent is polled by its endpoint's core.
 	AgentCores []int
+	// AgentSilence is for how long an agent may not be heard of before flows are controlled in line until it is; 0 is
+	// nicoffload's, less than 0 for ever.
+	AgentSilence units.Duration
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed.
 	NewAlgorithm func() cc.Algorithm
 	// Log gets what an operator should know; nil discards it.

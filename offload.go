@@ -1,11 +1,14 @@
 package goroce
 
 import (
+	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/driver"
+	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -15,7 +18,7 @@ func (h *Host) offload(o Options) error {
 	if open == nil {
 		return err
 	}
-	c := driver.Config{Split: len(o.AgentCores) > 0}
+	c := driver.Config{Split: len(o.AgentCores) > 0, Silence: o.AgentSilence}
 	if link, err := h.device.Link(); err == nil && link.Mbps > 0 {
 		c.LineRate = units.BitRate(link.Mbps) * units.Mbps
 	}
@@ -37,12 +40,26 @@ func (h *Host) controller(i int) cc.Controller {
 	return h.offloads[i].Controller
 }
 
-// Offload answers what runs the congestion control of endpoint i, nil when it runs in line.
+// Offload answers what runs the congestion control of endpoint i, nil when it runs in line. Its Controller is for Do.
 func (h *Host) Offload(i int) *driver.Offload {
 	if h.offloads == nil {
 		return nil
 	}
 	return h.offloads[i]
+}
+
+// DoAgent runs f on the core that polls the agent of endpoint i, between two rounds, and waits for its end: to add
+// samplers of the host, say.
+func (h *Host) DoAgent(i int, f func(a *nicoffload.Agent, now units.Time)) error {
+	one := h.Offload(i)
+	if one == nil {
+		return fmt.Errorf("goroce: endpoint %d has no agent: its congestion control runs in line", i)
+	}
+	if one.Agent == nil {
+		return h.Do(i, func(*transport.Endpoint) { f(one.Controller.Agent(), h.Now()) })
+	}
+	c := h.agents[slices.IndexFunc(h.agents, func(c *agentCore) bool { return slices.Contains(c.agents, one.Agent) })]
+	return c.do(func() { f(one.Agent, h.Now()) })
 }
 
 // startAgents starts the cores that poll agents.
@@ -84,14 +101,15 @@ func (h *Host) stopAgents() (errs []error) {
 
 // agentCore is a core that polls agents: a locked goroutine that owns them.
 type agentCore struct {
-	agents []*nicoffload.Agent
-	idle   Idle
-	halt   atomic.Bool
-	ended  chan struct{}
+	agents  []*nicoffload.Agent
+	idle    Idle
+	mailbox chan func()
+	halt    atomic.Bool
+	ended   chan struct{}
 }
 
 func startAgentCore(agents []*nicoffload.Agent, core int, idle Idle) (*agentCore, error) {
-	a := &agentCore{agents: agents, idle: idle, ended: make(chan struct{})}
+	a := &agentCore{agents: agents, idle: idle, mailbox: make(chan func()), ended: make(chan struct{})}
 	return a, onCore(core, a.ended, a.poll)
 }
 
@@ -102,6 +120,11 @@ func (a *agentCore) poll() {
 	a.idle.prepare()
 	for !a.halt.Load() {
 		now := clock.Now()
+		select {
+		case f := <-a.mailbox:
+			f()
+		default:
+		}
 		next, heard := now.Add(units.Forever), uint64(0)
 		for _, agent := range a.agents {
 			next = units.Earlier(next, agent.Poll(now))
@@ -112,6 +135,17 @@ func (a *agentCore) poll() {
 			continue
 		}
 		a.idle.rest(worked, now, next)
+	}
+}
+
+func (a *agentCore) do(f func()) error {
+	done := make(chan struct{})
+	select {
+	case a.mailbox <- func() { f(); close(done) }:
+		<-done
+		return nil
+	case <-a.ended:
+		return ErrClosed
 	}
 }
 

@@ -2,6 +2,7 @@ package goroce
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -76,6 +77,28 @@ func (o *once) so() bool {
 	was := *o
 	*o = true
 	return bool(was)
+}
+
+// Samplers of the host are added while it runs, wherever the agent is polled.
+func TestSamplersOfALiveHost(t *testing.T) {
+	for _, cores := range [][]int{nil, {-1}} {
+		h := offloaded(t, fmt.Sprint(t.Name(), len(cores)), Options{Offload: "soft", AgentCores: cores})
+		samples := func() (n uint64) {
+			require.NoError(t, h.DoAgent(0, func(a *nicoffload.Agent, _ units.Time) { n = a.Counters().Samples }))
+			return n
+		}
+		require.NoError(t, h.DoAgent(0, func(a *nicoffload.Agent, now units.Time) {
+			_, err := a.Sample("one", 10*units.Microsecond, func(units.Time) (float64, bool) { return 1, true }, now)
+			require.NoError(t, err)
+		}))
+		for begin := time.Now(); samples() < 10; time.Sleep(time.Millisecond) {
+			require.Less(t, time.Since(begin), 20*time.Second)
+		}
+		require.NoError(t, h.Close())
+		require.ErrorIs(t, h.DoAgent(0, func(*nicoffload.Agent, units.Time) {}), ErrClosed)
+	}
+	h := offloaded(t, t.Name(), Options{})
+	require.ErrorContains(t, h.DoAgent(0, func(*nicoffload.Agent, units.Time) {}), "in line")
 }
 
 // Without a core for it the agent is polled by that of its endpoint.

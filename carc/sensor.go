@@ -49,9 +49,10 @@ type Sensor struct {
 	idle  units.Duration
 	quiet units.Time // since when nothing is unconsumed, in the window
 
-	polls, empty, run int  // the program's, in the window
-	posted            int  // receives
-	told              bool // of posted
+	idling            float64 // part of the time, smoothed
+	polls, empty, run int     // the program's, in the window
+	posted            int     // receives
+	told              bool    // of posted
 	canary            canary
 	counted           bool // a counter says that reads miss
 	hit, miss         units.Duration
@@ -74,12 +75,15 @@ const (
 
 	// steady is how many windows in a row make a change (OURS).
 	steady = 3
-	// emptyPolls in a row say that a program waits for data, or a tenth of the time without any (OURS).
+	// emptyPolls in a row say that a program waits for data (OURS); or a twentieth of the time without any: the card says a
+	// tenth, which credits that are a little too few would never get back.
 	emptyPolls = 16
+	idling     = 0.05
 
 	// inflated is how much dearer a line is than at its best when reads miss; missed is the part of canaries that does
 	// (OURS).
 	inflated = 1.3
+	outlier  = 2 // times the mean is the most that a cost counts
 	missed   = 0.05
 	// fewest is how many canaries can tell such a part.
 	fewest = 20
@@ -210,7 +214,7 @@ func (s *Sensor) Cost(kind int, bytes units.Bytes, took units.Duration, now unit
 	if c.line == 0 {
 		c.line, c.least, c.last, c.until = line, line, line, now.Add(units.Second)
 	}
-	c.line += (line - c.line) * smoothing
+	c.line += (min(line, outlier*c.line) - c.line) * smoothing // else one in which something else ran counts for all
 	if !c.until.After(now) {
 		c.last, c.least, c.until = c.least, c.line, now.Add(units.Second)
 	}
@@ -269,13 +273,16 @@ func (s *Sensor) passed(now units.Time) {
 		return
 	}
 	s.version++
+	over := int(now.Sub(s.ends)/s.window) + 1
 	s.look()
-	// Nothing happened in the windows after that one: as many as may matter.
-	for range min(int(now.Sub(s.ends)/s.window), cuts+steady) {
-		s.begin()
+	s.ends = s.ends.Add(s.window)
+	s.begin()
+	// Nothing happened in the windows between that one and this: as many count as may matter.
+	for range min(over-1, cuts+steady) {
 		s.look()
+		s.begin()
 	}
-	s.ends = now.Add(s.window)
+	s.ends = s.ends.Add(units.Duration(over-1) * s.window)
 	s.begin()
 }
 
@@ -333,12 +340,18 @@ func (s *Sensor) step(near bool) {
 	s.stepped = s.cut != cut
 }
 
-// idles says whether the program waited for data for a tenth of the window.
+// idles says whether the program waited for data for more than a twentieth of the last eight windows or so.
 func (s *Sensor) idles() bool {
-	if s.polls > 0 {
-		return s.idle > 0 && (s.run >= emptyPolls || 10*s.empty > s.polls)
+	part := float64(s.idle) / float64(s.window)
+	switch {
+	case s.polls == 0 || s.idle == 0:
+	case s.run >= emptyPolls:
+		part = 1
+	default:
+		part = float64(s.empty) / float64(s.polls)
 	}
-	return 10*s.idle > s.window
+	s.idling += (part - s.idling) * smoothing
+	return s.idling > idling
 }
 
 // near says whether the window shows that reads are about to miss.

@@ -11,15 +11,17 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/hostcc"
 	"github.com/goroce/goroce/units"
 )
 
 // Eight hosts send to one whose memory is short by a tenth. With hostCC its antagonist gives way and senders hear of it; without,
-// the NIC stops the network. Nothing is lost.
+// the NIC stops the network. Nothing is lost. It is the same with an agent behind the receiver's device that samples the host
+// and throttles it.
 func TestHostCongestion(t *testing.T) {
 	const senders, rate = 8, 100 * units.Gbps
-	run := func(antagonist, hostCC bool) (goodput units.BitRate, pauses uint64) {
+	run := func(antagonist, hostCC, agent bool) (goodput units.BitRate, pauses uint64) {
 		h, err := hostmodel.New(hostmodel.Config{
 			PCIe:   fabric.PCIe{Rate: 128 * units.Gbps, Buffer: units.MiB, XOff: 300 * units.KiB},
 			Memory: hostmodel.MemoryConfig{Bandwidth: 1000 * units.Gbps},
@@ -44,10 +46,19 @@ func TestHostCongestion(t *testing.T) {
 		}
 		control, err := cc.Parse("idctcp")
 		require.NoError(t, err)
-		cl, err := cluster.New(net, cluster.Config{PathMTU: 4096, ControlOf: all(control), TrafficClass: 2, AnswerClass: 0xe0})
+		sample := host.Sampler(h.Occupancy, h.Bandwidth, h)
+		cl, err := cluster.New(net, cluster.Config{PathMTU: 4096, ControlOf: all(control), TrafficClass: 2, AnswerClass: 0xe0, Controller: func(i int, now units.Time) (cc.Controller, error) {
+			if !agent || i != senders {
+				return &cc.Inline{}, nil
+			}
+			c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, &nicoffload.TypicalPCIe, now)
+			if err == nil {
+				_, err = c.Agent().Sample(hostcc.SamplerName, 2*units.Microsecond, sample, now)
+			}
+			return c, err
+		}})
 		require.NoError(t, err)
-		if hostCC {
-			sample := host.Sampler(h.Occupancy, h.Bandwidth, h)
+		if hostCC && !agent {
 			net.Every(2*units.Microsecond, func(now units.Time) bool { sample(now); return true })
 		}
 		var traffic flows
@@ -65,14 +76,17 @@ func TestHostCongestion(t *testing.T) {
 		assert.Zero(t, after.NoBuffer)
 		return units.RateOf(units.Bytes(after.RxBytes-before.RxBytes), half), after.Pauses - before.Pauses
 	}
-	calm, pauses := run(false, false)
+	calm, pauses := run(false, false, false)
 	assert.Greater(t, calm, 96*units.Gbps)
 	assert.Zero(t, pauses)
-	without, many := run(true, false)
+	without, many := run(true, false, false)
 	assert.InDelta(t, 90e9, float64(without), 1e9)
 	assert.NotZero(t, many)
-	with, pauses := run(true, true)
+	with, pauses := run(true, true, false)
 	t.Logf("calm %v, antagonist %v and %d pauses, with hostCC %v and %d", calm, without, many, with, pauses)
 	assert.Greater(t, with, without+3*units.Gbps)
+	assert.Less(t, pauses, many)
+	offloaded, pauses := run(true, true, true)
+	assert.InEpsilon(t, float64(with), float64(offloaded), 0.02)
 	assert.Less(t, pauses, many)
 }

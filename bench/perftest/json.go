@@ -14,14 +14,13 @@ import (
 // Document is the JSON document of a run: perftest's, with a row for each size, and what else
 // there is to know.
 type Document struct {
-	TestInfo TestInfo `json:"test_info"`
-	Results  []*Row   `json:"results"`
-	Host     HostInfo `json:"host"`
-	Port     PortInfo `json:"port"`
-	CC       string   `json:"cc"`
-	Seed     uint64   `json:"seed"`
-
-	Offload *OffloadInfo `json:"offload,omitempty"`
+	TestInfo TestInfo     `json:"test_info"`
+	Results  []*Row       `json:"results"`
+	Host     HostInfo     `json:"host"`
+	Port     PortInfo     `json:"port"`
+	CC       string       `json:"cc"`
+	Seed     uint64       `json:"seed"`
+	Offload  *OffloadInfo `json:"offload,omitempty"`
 }
 
 // TestInfo is the header block, by perftest's names.

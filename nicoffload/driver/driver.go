@@ -19,7 +19,8 @@ const Off = "off"
 type Config struct {
 	// Split leaves the agent to another core; without it the Controller polls it, on the polling core.
 	Split    bool
-	LineRate units.BitRate // of the port; 0 unknown
+	LineRate units.BitRate  // of the port; 0 unknown
+	Silence  units.Duration // see nicoffload.ControllerConfig
 }
 
 // Offload is an endpoint's congestion control behind a device.
@@ -81,7 +82,7 @@ func soft(c Config, now units.Time) (*Offload, error) {
 		controller, err := nicoffload.NewShared(nic, nicoffload.AgentConfig{}, nil, now)
 		return &Offload{Controller: controller}, err
 	}
-	controller, agent, err := nicoffload.NewSplit(nic, nicoffload.AgentConfig{}, nicoffload.ControllerConfig{}, now)
+	controller, agent, err := nicoffload.NewSplit(nic, nicoffload.AgentConfig{}, nicoffload.ControllerConfig{Silence: c.Silence}, now)
 	return &Offload{Controller: controller, Agent: agent}, err
 }
 
@@ -92,7 +93,7 @@ func apart(c Config, now units.Time) (*Offload, error) {
 	if err != nil {
 		return nil, err
 	}
-	controller, agent, err := nicoffload.NewOver(n, n.Device, nicoffload.AgentConfig{Aggregation: &nic.Aggregation}, nicoffload.ControllerConfig{}, c.Split, now)
+	controller, agent, err := nicoffload.NewOver(n, n.Device, nicoffload.AgentConfig{Aggregation: &nic.Aggregation}, nicoffload.ControllerConfig{Silence: c.Silence}, c.Split, now)
 	if err != nil {
 		_ = n.Stop()
 		return nil, err

@@ -32,7 +32,7 @@ const (
 	leastOccupancy = 10 // samples of at most that many lines say nothing
 	// Samples of at least 150 Gb/s cannot be at the default target, and accordingly at others.
 	mostBandwidth = 150
-	fixedPoint     = 1024
+	fixedPoint    = 1024
 )
 
 // New makes one.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
-	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/units"
 )
 
@@ -31,7 +30,7 @@ const (
 )
 
 func mixLongs(s experiment.Scale) []int {
-	return experiment.At(s, []int{0, 1, 2, 3, 4, 6, 8}, []int{0, 1, 2, 4})
+	return experiment.At(s, []int{0, 1, 2, 4, 6, 8}, []int{0, 1, 2, 4})
 }
 
 // mixShorts is how many threads have short requests.
@@ -49,19 +48,14 @@ func mixCells(longs func(experiment.Scale) []int, variants ...variant) func(expe
 	}
 }
 
-// runMix runs a cell of mixCells, for long enough that so many flows of each thread end.
-func runMix(flows int, variants ...variant) func(*experiment.Job) error {
+// runMix runs a cell of mixCells for so long, at small scale an eighth of it.
+func runMix(time units.Duration, variants ...variant) func(*experiment.Job) error {
 	return func(j *experiment.Job) error {
 		x := j.Params.(mix)
 		v := pick(variants, x.Variant)
-		mc := machine{cache: hostmodel.Xeon4309Y, link: 200 * gbps, ring: 4096}
-		flow, time := longPackets, units.Duration(flows)*25*ms
-		if j.Scale == experiment.Small {
-			mc.cache.Size /= 8
-			mc.ring /= 8
-			mc.link /= 2
-			flow, time = flow/8, time/8
-		}
+		mc := serverAt(j.Scale)
+		mc.link = experiment.At(j.Scale, mc.link, mc.link/2)
+		flow := experiment.At(j.Scale, longPackets, longPackets/8)
 		shorts := mixShorts(j.Scale)
 		var loads []load
 		for i := range shorts {
@@ -74,7 +68,7 @@ func runMix(flows int, variants ...variant) func(*experiment.Job) error {
 		if err != nil {
 			return err
 		}
-		return m.measure(j, experiment.At(j.Scale, 40*ms, 10*ms), time)
+		return m.measure(j, experiment.At(j.Scale, 25*ms, 10*ms), experiment.At(j.Scale, time, time/8))
 	}
 }
 
