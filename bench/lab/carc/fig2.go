@@ -6,7 +6,6 @@ import (
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
-	"github.com/goroce/goroce/fabric/hostmodel"
 )
 
 // incoming is a server of sixteen threads that so many connections send flows of 7.9 MB to, one way. Threads copy them into
@@ -42,18 +41,12 @@ var fig2 = &experiment.Experiment{
 	Run: func(j *experiment.Job) error {
 		i := j.Params.(incoming)
 		v := pick(fig2Variants, i.Variant)
-		mc := machine{cache: hostmodel.Xeon4309Y, link: 200 * gbps, ring: 4096}
-		flow := longPackets
-		if j.Scale == experiment.Small {
-			mc.cache.Size /= 8
-			mc.ring /= 8
-			flow /= 8
-		}
+		flow := experiment.At(j.Scale, longPackets, longPackets/8)
 		var loads []load
 		for n := range i.Connections {
 			loads = append(loads, load{thread: n % fig2Threads, packet: longPacket, answer: 32, flow: flow, oneWay: true, copies: true})
 		}
-		m, err := newModel(mc.with(v), v.scheme, loads)
+		m, err := newModel(serverAt(j.Scale).with(v), v.scheme, loads)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
-	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/units"
 )
 
@@ -54,14 +53,9 @@ func runMix(time units.Duration, variants ...variant) func(*experiment.Job) erro
 	return func(j *experiment.Job) error {
 		x := j.Params.(mix)
 		v := pick(variants, x.Variant)
-		mc := machine{cache: hostmodel.Xeon4309Y, link: 200 * gbps, ring: 4096}
-		flow := longPackets
-		if j.Scale == experiment.Small {
-			mc.cache.Size /= 8
-			mc.ring /= 8
-			mc.link /= 2
-			flow /= 8
-		}
+		mc := serverAt(j.Scale)
+		mc.link = experiment.At(j.Scale, mc.link, mc.link/2)
+		flow := experiment.At(j.Scale, longPackets, longPackets/8)
 		shorts := mixShorts(j.Scale)
 		var loads []load
 		for i := range shorts {

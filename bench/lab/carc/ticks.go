@@ -76,12 +76,11 @@ func runEcho(variants ...variant) func(*experiment.Job) error {
 	return func(j *experiment.Job) error {
 		e := j.Params.(echo)
 		v := pick(variants, e.Variant)
-		mc := machine{cache: hostmodel.Xeon4309Y, link: 200 * gbps, ring: 4096}
+		mc := serverAt(j.Scale)
 		threads := experiment.At(j.Scale, 16, 4)
 		if j.Scale == experiment.Small {
-			mc.cache.Size /= 8
 			mc.link /= 4
-			mc.ring /= 2 // rings are a third larger than the cache, as at full scale
+			mc.ring *= 4 // rings are a third larger than the cache, as at full scale
 		}
 		var loads []load
 		for i := range threads {
@@ -102,6 +101,16 @@ func pick(variants []variant, name string) variant {
 		}
 	}
 	panic("carclab: no variant " + name)
+}
+
+// serverAt is the testbed's server, at small scale with an eighth of the cache and of the rings.
+func serverAt(s experiment.Scale) machine {
+	mc := machine{cache: hostmodel.Xeon4309Y, link: 200 * gbps, ring: 4096}
+	if s == experiment.Small {
+		mc.cache.Size /= 8
+		mc.ring /= 8
+	}
+	return mc
 }
 
 // with is the machine as a variant has it.
