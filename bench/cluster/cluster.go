@@ -29,7 +29,7 @@ type Config struct {
 	// Control, ControlOf, Around, Admit, Credits, TrafficClass and AnswerClass.
 	Serve func(workload.Flow) Service
 	// Admit, unless nil, makes the gate of the sender and the granter of the receiver of the n-th connection between
-	// two hosts (receiver-driven control). Connections agree to it, and to selective repeat only with Selective.
+	// two hosts (receiver-driven control), or neither. Connections agree to it, and to selective repeat only with Selective.
 	Admit func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
 	// Credits, unless nil, makes the gate and the granter of credits for the receiver's cache, beside those of Admit.
 	Credits func(from, to, n int, path cc.Path) (cc.CreditGate, cc.CreditGranter, error)

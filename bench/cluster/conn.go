@@ -97,14 +97,18 @@ func (s *Service) admit(from, to, n int, path cc.Path, sender, receiver *transpo
 		if err != nil {
 			return err
 		}
-		gates, granters = append(gates, gate), append(granters, granter)
+		if gate != nil {
+			gates, granters = append(gates, gate), append(granters, granter)
+		}
 	}
 	if s.Credits != nil {
 		gate, granter, err := s.Credits(from, to, n, path)
 		if err != nil {
 			return err
 		}
-		gates, granters = append(gates, gate), append(granters, granter)
+		if gate != nil {
+			gates, granters = append(gates, gate), append(granters, granter)
+		}
 	}
 	if len(gates) == 0 {
 		return nil

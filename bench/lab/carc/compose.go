@@ -53,11 +53,14 @@ type course struct {
 	gates
 	whole units.Duration // of all phases, and of what is left after them
 	bed   *testbed
-	good  *fabric.Series
+	good  *fabric.Series // what is delivered
+	eaten *fabric.Series // what the program consumes
 	algs  []cc.Algorithm
-	gran  []cc.Granter
 	gate  []cc.Gate
 	paths cc.Path
+
+	watch   func() // is called when the network is there; nil is nothing
+	classes [2]*fabric.Series
 }
 
 const (
@@ -151,13 +154,13 @@ func (c *course) tokens(part units.Bytes) error {
 	}
 	ep := spec.Endpoint()
 	var joints []*joint
-	c.bed.admit = func(sender int, path cc.Path) (cc.Gate, cc.Granter, error) {
+	c.bed.admit = func(_ int, path cc.Path) (cc.Gate, cc.Granter, error) {
 		gate, granter, err := ep.New(path)
 		if err != nil {
 			return nil, nil, err
 		}
 		c.gate, c.paths = append(c.gate, gate), path
-		if c.Tokens == "joint" && sender < c.bed.senders {
+		if c.Tokens == "joint" {
 			j := &joint{Granter: granter, room: part}
 			joints = append(joints, j)
 			granter = j
@@ -188,7 +191,10 @@ func (c *course) run() error {
 			}
 		}
 	}
-	c.good = b.goodput(c.bin(), all...)
+	c.good, c.eaten = b.goodput(c.bin(), all...), b.consumption(c.bin(), all...)
+	if c.watch != nil {
+		c.watch()
+	}
 	if err := b.run(c.whole); err != nil {
 		return err
 	}
@@ -202,13 +208,13 @@ func (c *course) moment(d units.Duration) units.Duration { return c.whole * d / 
 // bin is that of goodput, 100 us in 20 ms.
 func (c *course) bin() units.Duration { return c.whole / 200 }
 
-// steady answers the goodput of each bin of a phase, but for the first twentieth of the run.
-func (c *course) steady(phase int) (v experiment.Values) {
+// steady answers the rate of each bin of a phase, but for the first twentieth of the run.
+func (c *course) steady(rate *fabric.Series, phase int) (v experiment.Values) {
 	p := phases[phase]
 	from, until := c.bed.zero.Add(c.moment(p.from+1)), c.bed.zero.Add(c.moment(p.until))
-	for i, at := range c.good.Times {
+	for i, at := range rate.Times {
 		if !at.Add(-c.bin()).Before(from) && !at.After(until) {
-			v = append(v, c.good.Values[i])
+			v = append(v, rate.Values[i])
 		}
 	}
 	return v
@@ -221,9 +227,9 @@ func (c *course) limit(phase int) float64 {
 }
 
 // variation is the coefficient of variation inside the phases, the largest.
-func (c *course) variation() (worst float64) {
+func (c *course) variation(rate *fabric.Series) (worst float64) {
 	for i := range phases {
-		v := c.steady(i)
+		v := c.steady(rate, i)
 		mean, squares := v.Mean(), 0.
 		for _, x := range v {
 			squares += (x - mean) * (x - mean)
@@ -233,16 +239,17 @@ func (c *course) variation() (worst float64) {
 	return worst
 }
 
-// settling is how long after a step goodput is outside 20 % of its phase's mean, the longest.
+// settling is how long after a step goodput, the mean of five bins, is outside 20 % of its phase's mean, the longest.
 func (c *course) settling() (longest units.Duration) {
+	const smooth = 5
 	for i, p := range phases {
-		mean := c.steady(i).Mean()
+		mean := c.steady(c.good, i).Mean()
 		from, until := c.bed.zero.Add(c.moment(p.from)), c.bed.zero.Add(c.moment(p.until))
 		for k, at := range c.good.Times {
-			if at.Add(-c.bin()).Before(from) || at.After(until) {
+			if k < smooth || at.Add(-smooth*c.bin()).Before(from) || at.After(until) {
 				continue
 			}
-			if math.Abs(c.good.Values[k]/mean-1) > 0.2 {
+			if v := experiment.Values(c.good.Values[k+1-smooth : k+1]).Mean(); math.Abs(v/mean-1) > 0.2 {
 				longest = max(longest, at.Sub(from))
 			}
 		}
@@ -253,7 +260,7 @@ func (c *course) settling() (longest units.Duration) {
 // record writes what there was to see.
 func (c *course) record(j *experiment.Job) {
 	for i := range phases {
-		j.Value("share", c.steady(i).Mean()/c.limit(i))
+		j.Value("share", c.steady(c.good, i).Mean()/c.limit(i))
 	}
 	s := j.Series("goodput")
 	for i, at := range c.good.Times {
@@ -261,7 +268,8 @@ func (c *course) record(j *experiment.Job) {
 			s.Add(at.Sub(c.bed.zero).Seconds(), c.good.Values[i])
 		}
 	}
-	j.Value("variation", c.variation())
+	j.Value("variation", c.variation(c.good))
+	j.Value("consumption", c.variation(c.eaten))
 	j.Value("misses", c.bed.cache.Cache.Stats.MissShare())
 	j.Value("unfinished", float64(c.bed.unfinished()))
 	j.Value("settling", c.settling().Seconds())

@@ -34,27 +34,27 @@ type testbed struct {
 	compute  func(host int, now units.Time) (cc.Controller, error)
 	response units.Bytes // of the program to each message; 0 none
 
-	v2    units.BitRate   // of the program, when it finds all in the cache
-	miss  units.Duration  // what a line that it does not find costs it besides
-	cache *hostmodel.Host // nil: it finds all
-	order hostmodel.Order // of receive buffers
-	start []units.Time    // of each sender, from zero; nil: at once
-	cross units.BitRate   // what one more host may send to the same one, into memory that nobody reads
+	v2    units.BitRate                   // of the program, when it finds all in the cache
+	miss  units.Duration                  // what a line that it does not find costs it besides
+	cache *hostmodel.Host                 // nil: it finds all
+	order hostmodel.Order                 // of receive buffers
+	start func(sender int) units.Duration // after zero; nil: at once
+	cross units.BitRate                   // what one more host may send to the same one, into memory that nobody reads
 
-	net      *fabric.Network
-	cl       *cluster.Cluster
-	endpoint *carc.Endpoint
-	conns    []*talk
-	buffers  *hostmodel.Queue
-	waiting  []arrival
-	working  bool
-	idle     units.Duration // of the program
-	idleFrom units.Time
-	looks    []look
-	stopped  bool     // senders post nothing more
-	consumed []uint64 // bytes, of each connection
-	zero     units.Time
-	problem  error
+	net                 *fabric.Network
+	cl                  *cluster.Cluster
+	endpoint            *carc.Endpoint
+	conns               []*talk
+	buffers             *hostmodel.Queue
+	waiting             []arrival
+	working             bool
+	idle                units.Duration // of the program
+	idleFrom            units.Time
+	looks               []look
+	stopped             bool     // senders post nothing more
+	consumed, delivered []uint64 // bytes, of each connection
+	zero                units.Time
+	problem             error
 }
 
 // talk is a sender's connection.
@@ -126,13 +126,21 @@ func (b *testbed) build() (err error) {
 		},
 	}
 	if b.admit != nil {
-		config.Admit = func(from, _, _ int, path cc.Path) (cc.Gate, cc.Granter, error) { return b.admit(from, path) }
+		config.Admit = func(from, _, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
+			if from > b.senders {
+				return nil, nil, nil
+			}
+			return b.admit(from, path)
+		}
 	}
 	var last *carc.Gate
 	var grants *carc.Granter
 	if b.credits != nil {
 		b.endpoint = b.credits.Endpoint()
 		config.Credits = func(from, _, _ int, path cc.Path) (cc.CreditGate, cc.CreditGranter, error) {
+			if from > b.senders {
+				return nil, nil, nil
+			}
 			share := carc.Share{}
 			if b.share != nil {
 				share = b.share(from)
@@ -159,7 +167,7 @@ func (b *testbed) build() (err error) {
 		}
 		g.Attach(nobody{})
 	}
-	b.consumed = make([]uint64, b.senders)
+	b.consumed, b.delivered = make([]uint64, b.senders), make([]uint64, b.senders)
 	for i := range b.senders {
 		conn, err := b.cl.Connect(i, b.senders)
 		if err != nil {
@@ -179,7 +187,7 @@ func (b *testbed) build() (err error) {
 	for i, t := range b.conns {
 		at := b.zero
 		if b.start != nil {
-			at = at.Add(units.Duration(b.start[i]))
+			at = at.Add(b.start(i))
 		}
 		b.net.At(at, func() {
 			for range b.deep {
@@ -264,6 +272,7 @@ func (t *talk) arrived(bytes units.Bytes, now units.Time) {
 	if b.buffers != nil && !b.buffers.Receive(bytes, uint64(t.sender)) {
 		b.note(fmt.Errorf("no buffer for a message of sender %d", t.sender))
 	}
+	b.delivered[t.sender] += uint64(bytes)
 	b.waiting = append(b.waiting, arrival{t, bytes})
 	if !b.working {
 		b.working = true
@@ -332,12 +341,19 @@ func (b *testbed) between(from, until, each units.Duration, do func()) {
 	b.looks = append(b.looks, look{from, until, each, do})
 }
 
-// goodput samples what the program consumes of some senders, bits a second, from zero on.
+// goodput samples what is delivered to the program of some senders, bits a second, from zero on.
 func (b *testbed) goodput(bin units.Duration, senders ...int) *fabric.Series {
-	return b.net.SampleRate(bin, func() (sum uint64) {
-		for _, i := range senders {
-			sum += b.consumed[i]
-		}
-		return sum
-	})
+	return b.net.SampleRate(bin, func() uint64 { return sumOf(b.delivered, senders) })
+}
+
+// consumption samples the same of what the program consumes.
+func (b *testbed) consumption(bin units.Duration, senders ...int) *fabric.Series {
+	return b.net.SampleRate(bin, func() uint64 { return sumOf(b.consumed, senders) })
+}
+
+func sumOf(bytes []uint64, of []int) (sum uint64) {
+	for _, i := range of {
+		sum += bytes[i]
+	}
+	return sum
 }

@@ -96,11 +96,14 @@ const sampling = units.Microsecond
 // softRing is how many packets wait for a transport in software: the default of Linux's driver of ConnectX NICs.
 const softRing = 1024
 
-// spans are how long a contest settles, and is looked at. DOCA PCC takes milliseconds to find its rates: flows begin at the
-// line's, and the first round trips are long.
-func spans(s experiment.Scale) (warm, span units.Duration) {
-	t := experiment.At(s, 10*units.Millisecond, 5*units.Millisecond)
-	return t, t
+// spans are how long a contest settles, and is looked at. Flows of DOCA PCC begin at the line's rate and fill their windows of 16
+// BDPs. Then a round trip takes 0.7 ms, and each takes a tenth or a fifth of a rate.
+func (c contest) spans(s experiment.Scale) (warm, span units.Duration) {
+	span = experiment.At(s, 10*units.Millisecond, 5*units.Millisecond)
+	if c.Framework == docaPCC || c.Framework == smallSteps {
+		return 40 * units.Millisecond, span
+	}
+	return span, span
 }
 
 // run simulates.
@@ -112,15 +115,15 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 	}
 	watch := hostCC(l.Rate)
 	net := fabric.New(fabric.Config{Seed: j.Seed, MTU: bottleneck.MTU})
-	s := net.AddSwitch("switch", idctcp.switches(l))
+	s := net.AddSwitch("switch", c.Framework.switches(l))
 	for i := range target + 1 {
 		host := fabric.HostConfig{RxDelay: units.Nanosecond}
 		if c.Framework == ccpPerACK {
-			host.CPU.PerPacket, host.RxDepth = softPacket, softRing
+			host.CPU.PerPacket, host.RxDepth = perFrame, softRing
 		}
 		if i == target {
 			receiver.Configure(&host)
-			if c.Framework == taurusCC {
+			if c.Framework.hears() {
 				host.Congested = watch.Congested
 			}
 		}
@@ -143,7 +146,7 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Framework == taurusCC {
+	if c.Framework.hears() {
 		agent := controllers[target].(*nicoffload.Controller).Agent()
 		if _, err := agent.Sample(hostcc.SamplerName, sampling, watch.Sampler(receiver.Occupancy, receiver.Bandwidth, receiver), net.Now()); err != nil {
 			return nil, err
@@ -153,7 +156,7 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 		return nil, err
 	}
 	out := &outcome{}
-	warm, span := spans(j.Scale)
+	warm, span := c.spans(j.Scale)
 	begin := net.Now()
 	from := begin.Add(warm)
 	back := answerTime(l)
