@@ -22,7 +22,7 @@ type Gate struct {
 	returned Lines // of it, by CREDITs
 	answered Lines // of it, by responses
 	loosened loosened
-	request  request // whose response is timed
+	request  request
 
 	blocked units.Time // since when a message waits for credits; 0 none does
 	asks    units.Time // when to ask; 0 never
@@ -171,9 +171,7 @@ func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	if Lines(n.Returned) < g.returned || Lines(n.Returned) == g.returned && g.heard && newer < 0 {
 		return nil // it came late
 	}
-	if g.answers {
-		g.loosened.peer(n.Served)
-	}
+	g.loosened.peer(n.Served)
 	if Lines(n.Returned) == g.returned && g.heard && newer == 0 {
 		return nil
 	}

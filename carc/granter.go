@@ -25,8 +25,8 @@ type Granter struct {
 	delivered  Lines // since the connection began
 	consumed   Lines // of it
 	unconsumed units.Bytes
-	last       units.Time     // when the program consumed something last
-	busy       units.Time     // the same, or since when it has something
+	last       units.Time     // up to when idle is counted
+	busy       units.Time     // when the program began with what it has
 	idle       units.Duration // when it had nothing, since the sample
 	sampled    struct {
 		at    units.Time
@@ -125,7 +125,7 @@ func (g *Granter) Terms() cc.CreditTerms {
 // Agree implements cc.CreditGranter.
 func (g *Granter) Agree(t cc.CreditTerms) {
 	g.shift, g.answers = shiftOf(t.Line), t.Responses
-	g.told.credits = Lines(t.Lines)
+	g.told.credits, g.most = Lines(t.Lines), max(1, Lines(t.Lines)/8)
 	g.at = 0
 	g.look(g.pool.now)
 }
@@ -142,7 +142,7 @@ func (g *Granter) Delivered(bytes units.Bytes, completes bool, now units.Time) {
 	}
 	if g.unconsumed == 0 {
 		g.idle += now.Sub(g.last)
-		g.busy = now
+		g.last, g.busy = now, now
 	}
 	g.unconsumed += bytes
 	g.sensor.grew(bytes, now)
@@ -278,6 +278,7 @@ func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
 		g.epoch++
 	}
 	g.tells()
+	g.told.returned, g.told.state = g.returned(), g.sensor.state
 	g.asked, g.timed.fresh, g.at = false, false, 0
 	g.stats.Credits++
 	return cc.Notice{
@@ -286,10 +287,9 @@ func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
 	}, true
 }
 
-// tells takes what is known for told.
+// tells is that the sender is told how many credits there are.
 func (g *Granter) tells() {
-	g.told.returned, g.told.credits, g.told.state = g.returned(), g.credits, g.sensor.state
-	g.most = max(1, g.credits/8)
+	g.told.credits, g.most = g.credits, max(1, g.credits/8)
 	g.pool.tell(g, g.next)
 }
 

@@ -92,22 +92,20 @@ func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {
 func (s *Service) admit(from, to, n int, path cc.Path, sender, receiver *transport.QueuePair) error {
 	var gates []cc.Gate
 	var granters []cc.Granter
-	if s.Admit != nil {
-		gate, granter, err := s.Admit(from, to, n, path)
-		if err != nil {
-			return err
-		}
+	take := func(gate cc.Gate, granter cc.Granter, err error) error {
 		if gate != nil {
 			gates, granters = append(gates, gate), append(granters, granter)
+		}
+		return err
+	}
+	if s.Admit != nil {
+		if err := take(s.Admit(from, to, n, path)); err != nil {
+			return err
 		}
 	}
 	if s.Credits != nil {
-		gate, granter, err := s.Credits(from, to, n, path)
-		if err != nil {
+		if err := take(s.Credits(from, to, n, path)); err != nil {
 			return err
-		}
-		if gate != nil {
-			gates, granters = append(gates, gate), append(granters, granter)
 		}
 	}
 	if len(gates) == 0 {
