@@ -183,7 +183,7 @@ func (m *MultiHost) build() (*multiHost, error) {
 	}
 	n := &multiHost{Network: fabric.New(fabric.Config{Seed: m.Seed})}
 	add := func(name string) *fabric.Switch {
-		return n.AddSwitch(name, fabric.SwitchConfig{Buffer: m.Buffer, Queues: queues(advice, true)})
+		return n.AddSwitch(name, fabric.SwitchConfig{Buffer: m.Buffer, Queues: Queues(advice, true).At()})
 	}
 	leaf := add("leaf")
 	tor := func(name string, below fabric.Node) *fabric.Port {
@@ -194,7 +194,7 @@ func (m *MultiHost) build() (*multiHost, error) {
 	tor("tor A", n.AddHost(fabric.HostConfig{}))
 	tor("tor B", n.AddHost(fabric.HostConfig{}))
 	n.nic = fabric.MultiHost{
-		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: queues(m.now, true)(m.Rate)[0], OneQueue: m.OneQueue,
+		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: Queues(m.now, true)[0], OneQueue: m.OneQueue,
 	}.Build(n.Network, "nic")
 	n.last = tor("tor C", n.nic)
 	n.cluster, err = cluster.New(n.Network, cluster.Config{

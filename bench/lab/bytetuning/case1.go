@@ -8,6 +8,7 @@ import (
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
+	"github.com/goroce/goroce/bench/scene"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/dialect"
 	"github.com/goroce/goroce/bytetuning/intent"
@@ -94,12 +95,8 @@ func newPSNetwork(s experiment.Scale, seed uint64, leaf, tor fabric.SwitchConfig
 }
 
 func runCase1(j *experiment.Job) error {
-	experience, err := bytetuning.Baseline("experience", bytetuning.Path{})
-	if err != nil {
-		return err
-	}
 	const buffer, ports = 32 * units.MiB, 3 // of the leaf
-	w := experience
+	w := experience()
 	layer := bytetuning.Layer{Name: "leaf", Buffer: buffer, Ports: ports}
 	w.Kmax = units.Bytes(j.Params.(float64) * float64(layer.XOFF(w)))
 	w.Kmin = w.Kmax - 500*bytetuning.Cell // as in the traversal
@@ -111,10 +108,9 @@ func runCase1(j *experiment.Job) error {
 	j.Value("refused", number(refused))
 
 	config := func(w bytetuning.Watermark) fabric.SwitchConfig {
-		ecn := fabric.ECN{Kmin: w.Kmin, Kmax: w.Kmax, Pmax: float64(w.Pmax) / 100}
-		return fabric.SwitchConfig{Buffer: buffer, Queues: lossless(w.Alpha.Float(), w.Headroom, ecn).At()}
+		return fabric.SwitchConfig{Buffer: buffer, Queues: scene.Queues(w, true).At()}
 	}
-	p := newPSNetwork(j.Scale, j.Seed, config(w), config(experience))
+	p := newPSNetwork(j.Scale, j.Seed, config(w), config(experience()))
 	const message = 4 * units.MiB
 	cl, err := rdma(p.net, j.Seed, message)
 	if err != nil {

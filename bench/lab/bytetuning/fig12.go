@@ -92,8 +92,8 @@ var fig12 = &experiment.Experiment{
 		r.Claim("one-case-acc", wins)
 		note := experiment.At(r.Scale,
 			"where bursts are more than the link, it is full under every watermark, which settles their mean time. Equation 14 pays for a short queue, which the tuner "+
-				"gets by α: bursts then wait in the hosts, for pauses, many times as many. Half of them become faster and the last much slower (table); that "+
-				"pauses share less fairly than a queue is a guess",
+				"gets by α: bursts then wait in the hosts. The more pauses, the further apart are P50 and P99 (table): where there are none, which is under dcqcn's "+
+				"α 8, a queue serves all in the order they came",
 			"equation 14 pays for a short mean queue. Marks from the first packet on give that, and make bursts slower that the link could take at once")
 		for _, id := range []string{"p50", "p99", "one-case-acc"} {
 			r.Note(id, "%s", note)
