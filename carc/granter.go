@@ -157,7 +157,7 @@ func (g *Granter) Consumed(bytes units.Bytes, now units.Time) {
 	g.sensor.shrank(own, now)
 	if g.answers {
 		g.time(now)
-	} else if g.loosened.adapts && now.Sub(g.sampled.at) >= g.loosened.rtt/samples {
+	} else if now.Sub(g.sampled.at) >= g.loosened.rtt/samples {
 		g.sample(now)
 	}
 	g.last, g.busy = now, now
@@ -231,16 +231,23 @@ func (g *Granter) news() bool {
 	return g.asked || g.next < g.share || max(change, -change) > g.told.credits/8 || g.answers && g.sensor.state != g.told.state
 }
 
-// schedule decides when lines are returned: an eighth of the credits at once, fewer after a while where the sender may
-// need them, and else with what is said anyway.
+// schedule decides when lines are returned by a CREDIT of their own: when half of the credits are out, as far as the
+// sender knows. Then it is an eighth at once, and whatever there is after a while; but a quarter while the program has work.
+// Else they ride on an acknowledgement.
 func (g *Granter) schedule(now units.Time) {
 	switch owed := g.returned() - g.told.returned; {
-	case owed == 0:
-	case owed >= g.most:
+	case owed == 0 || g.delivered-g.told.returned < 4*g.most:
+	case owed >= 2*g.most || owed >= g.most && !g.works():
 		g.at = sooner(g.at, moment(now))
-	case g.at == 0 && g.delivered-g.told.returned >= 4*g.most:
+	case g.at == 0 && !g.works():
 		g.at = moment(now.Add(g.gather))
 	}
+}
+
+// works says whether the program has more to do than comes in two round trips: a sender that hears later of what is returned
+// does not keep it waiting.
+func (g *Granter) works() bool {
+	return g.loosened.need > 0 && g.delivered-g.consumed > 2*g.loosened.need
 }
 
 // Hear implements cc.Granter.

@@ -36,16 +36,15 @@ func (l *loosened) peer(served units.Duration) {
 // timed takes in how long the response took to so many lines that no other request was under way with, from a peer that
 // does not say how long its program took: what is beyond the shortest round trip.
 func (l *loosened) timed(latency units.Duration, n Lines) {
-	if !l.adapts || l.served > 0 {
-		return
+	if l.served == 0 {
+		l.rtt = min(l.rtt, latency)
+		l.sample(latency-l.rtt, n)
 	}
-	l.rtt = min(l.rtt, latency)
-	l.sample(latency-l.rtt, n)
 }
 
 // answered takes in a response to so many lines.
 func (l *loosened) answered(n Lines) {
-	if l.adapts && l.served > 0 {
+	if l.served > 0 {
 		l.sample(l.served, n)
 	}
 }
@@ -70,6 +69,7 @@ func (l *loosened) sample(took units.Duration, lines Lines) {
 func (l *loosened) loosen(credits Lines, state cc.CacheState) {
 	most := min(l.need, credits)
 	switch {
+	case !l.adapts:
 	case state&(cc.CacheBeyondDDIO|cc.CacheApproaching) != 0:
 		l.delta = 0
 	case state&cc.CacheIdle != 0:

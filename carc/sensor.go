@@ -28,8 +28,9 @@ func (s State) String() string {
 // and by what else it is told. It looks once in a window of a round trip, and takes three windows for a change.
 //
 // From what it finds comes the δ of other memory traffic (formula 2, negative), for all connections alike: an eighth of
-// the credits less for a window in which reads are about to miss, a thirty-second more for one in which they are not. A
-// step is taken when the one before shows: when what is read came after it. That takes as long as what was unconsumed
+// the credits that are left less for a window in which reads are about to miss, a thirty-second of all more for one in which they
+// are not. (An eighth of all would go from an eighth to nothing: where the cache holds a sixteenth of what is unconsumed, as with
+// receive buffers that are used in turn, programs would starve.) A step is taken when the one before shows: when what is read came after it. That takes as long as what was unconsumed
 // lasts, which is many windows when the program is slow; steps in each of them swing between all and nothing.
 type Sensor struct {
 	llc, ddio, receives units.Bytes
@@ -68,10 +69,9 @@ type Sensor struct {
 }
 
 const (
-	// cuts is how fine δ is of other memory traffic, cutStep how much a window takes, and one is given back (card: C/8
-	// and C/32).
-	cuts    = 32
-	cutStep = 4
+	// cuts is how fine δ is of other memory traffic. A window takes an eighth of what is left, and gives cutBack (OURS).
+	cuts    = 1024
+	cutBack = cuts / 32
 
 	// steady is how many windows in a row make a change (OURS).
 	steady = 3
@@ -278,7 +278,7 @@ func (s *Sensor) passed(now units.Time) {
 	s.ends = s.ends.Add(s.window)
 	s.begin()
 	// Nothing happened in the windows between that one and this: as many count as may matter.
-	for range min(over-1, cuts+steady) {
+	for range min(over-1, cuts/cutBack+steady) {
 		s.look()
 		s.begin()
 	}
@@ -333,9 +333,9 @@ func (s *Sensor) step(near bool) {
 	switch {
 	case !s.adapts || s.consumed < s.shows:
 	case near && s.state&cc.CacheApproaching != 0:
-		s.cut = min(s.cut+cutStep, cuts)
+		s.cut += (cuts - s.cut) / 8
 	case !near && s.state&cc.CacheApproaching == 0:
-		s.cut = max(s.cut-1, 0)
+		s.cut = max(s.cut-cutBack, 0)
 	}
 	s.stepped = s.cut != cut
 }

@@ -171,8 +171,8 @@ func TestCostOfAnInterruption(t *testing.T) {
 	}
 }
 
-// δ of other memory traffic: an eighth less for a window in which reads miss, a thirty-second more for one in which they do
-// not, each when what is read came after the step before.
+// δ of other memory traffic: an eighth of what is left less for a window in which reads miss, a thirty-second of all more for one in
+// which they do not, each when what is read came after the step before.
 func TestCut(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
@@ -186,12 +186,12 @@ func TestCut(t *testing.T) {
 	s.grew(600*64, now)
 	s.shrank(64, now)
 	windows(s, 10, &now, missed)
-	assert.Equal(t, 2./8, s.Cut())
+	assert.Equal(t, 1-7./8*7/8, s.Cut())
 	windows(s, 10, &now, nothing)
-	assert.Equal(t, 2./8, s.Cut(), "nothing is read")
+	assert.Equal(t, 1-7./8*7/8, s.Cut(), "nothing is read")
 	s.shrank(600*64, now)
 	windows(s, 4, &now, nothing)
-	assert.Equal(t, 2./8-4./32, s.Cut(), "nothing is left that came before")
+	assert.Equal(t, 1-7./8*7/8-4./32, s.Cut(), "nothing is left that came before")
 }
 
 // A silence is as many windows as it lasts.

@@ -103,11 +103,13 @@ func (a *admission) delivers(bytes units.Bytes, completes bool) {
 	if c.granter == nil {
 		return
 	}
-	if c.lengths != nil && completes {
-		c.lengths[(c.oldest+c.messages)%uint64(len(c.lengths))] = uint32(bytes)
+	if completes || c.lengths == nil { // else nobody will say Consumed
+		if c.lengths != nil {
+			c.lengths[(c.oldest+c.messages)%uint64(len(c.lengths))] = uint32(bytes)
+		}
+		c.messages++
+		c.bytes += bytes
 	}
-	c.messages++
-	c.bytes += bytes
 	c.granter.Delivered(bytes, completes, a.qp.ep.now)
 	a.heedCredits(a.qp.ep.now)
 }

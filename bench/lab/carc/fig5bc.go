@@ -114,7 +114,10 @@ var table1 = &experiment.Experiment{
 			grows = withCARC
 		}
 		r.Claim("grows", grows)
-		r.Note("grows", "P50 in s: hostCC %.3g, CARC %.3g; judged is the one that goes back more", host, withCARC)
+		longs := table1Longs(r.Scale)
+		first := mixAt(r, hostCC, longs[0])
+		r.Note("grows", "P50 in s: hostCC %.3g, CARC %.3g; judged is the one that goes back more. With %d threads of flows already %.2f of hostCC's reads miss, a miss costs the same however many there are, and the link is not full; what else grows in the paper, in both systems alike, the model does not have",
+			host, withCARC, longs[0], first.Values("long miss")[0])
 		r.Claim("tail-close", tails)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -12,7 +12,7 @@ import (
 type framework string
 
 const (
-	coDesign  framework = "TAURUS"            // the split: iDCTCP, with hostCC at the receiver
+	coDesign  framework = "TAURUS"            // the split: iDCTCP, and hostCC in the receiver's agent
 	deaf      framework = "TAURUS w/o hostCC" // the split without signals of the host
 	docaPCC   framework = "DOCA-PCC"          // its RTT template on the NIC, without signals of the host
 	ccpPerACK framework = "CCP"               // iDCTCP in an agent that hears of each ACK, beside a transport in software
