@@ -25,17 +25,15 @@ const (
 func linesOf(n units.Bytes) uint64 { return uint64(n+creditLine-1) / creditLine }
 
 type plainCredit struct {
-	plainGate
-	lines, epoch     uint32
-	taken, returned  uint64
-	most             uint64 // lines out at once
-	askAt            units.Time
-	asked            int
-	served           units.Duration
-	answered         units.Bytes
-	agreed           cc.CreditTerms
-	terms            cc.CreditTerms
-	returnsAtAnswers bool
+	lines, epoch    uint32
+	taken, returned uint64
+	most            uint64 // lines out at once
+	askAt           units.Time
+	asked           int
+	served          units.Duration
+	answered        units.Bytes
+	agreed          cc.CreditTerms
+	terms           cc.CreditTerms
 }
 
 func (g *plainCredit) Terms() cc.CreditTerms                      { return g.terms }
@@ -95,15 +93,15 @@ func (g *plainCredit) Emit(_ cc.Backlog, now units.Time) (cc.Notice, bool) {
 
 type plainReturner struct {
 	plainGranter
-	terms              cc.CreditTerms
-	agreed             cc.CreditTerms
-	delivered          units.Bytes
-	done, told         uint64
-	owed               bool // an answer
-	at                 units.Time
-	served             units.Duration
-	forges             uint64
-	questions, changes int
+	terms      cc.CreditTerms
+	agreed     cc.CreditTerms
+	delivered  units.Bytes
+	done, told uint64
+	owed       bool // an answer
+	at         units.Time
+	served     units.Duration
+	forges     uint64
+	questions  int
 }
 
 func (r *plainReturner) Terms() cc.CreditTerms  { return r.terms }

@@ -77,9 +77,9 @@ var fig3bc = &experiment.Experiment{
 		r.Claim("alpha-sign", claims.Value{}.With("alpha", claims.Number(w[1])).With("headroom", claims.Number(w[0])))
 		note := fmt.Sprintf("standardised weights of headroom, α, Kmin and Pmax: %.2g, %.2g, %.2g, %.2g; %d of %d points lose packets; "+
 			"FCT is %.3g ms at the benchmark, and %.3g at the best; queues are %.3g and %.3g MB at least", w[0], w[1], w[2], w[3], lossy, len(points), fct*1e3, least*1e3, queue/1e6, shortest/1e6)
-		for _, id := range []string{"gains", "pfc-decides", "alpha-sign"} {
-			r.Note(id, "%s", note)
-		}
+		r.Note("gains", "%s", note)
+		r.Note("pfc-decides", "%s", note)
+		r.Note("alpha-sign", "%s. Where nothing is lost the link is full and α changes nothing; mean FCT of points that lose, in ms:%s", note, lossyByAlpha(r.Scale, points))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		title := fmt.Sprintf("Bursts of %d hosts to one", fig3bcScene(r.Scale, 1).Senders)
@@ -130,6 +130,22 @@ func fig3bcPoints(r *experiment.Results) (all []fig3bcPoint) {
 		}
 	}
 	return all
+}
+
+// lossyByAlpha says for each α what the points that lose packets take.
+func lossyByAlpha(s experiment.Scale, points []fig3bcPoint) (text string) {
+	for _, a := range fig3bcSpace(s).Alpha {
+		var fct, lost experiment.Values
+		for _, p := range points {
+			if p.Alpha == a && p.lost > 0 {
+				fct, lost = append(fct, p.fct*1e3), append(lost, p.lost)
+			}
+		}
+		if len(fct) > 0 {
+			text += fmt.Sprintf(" α %v %.1f (%.0f packets lost)", a, fct.Mean(), lost.Mean())
+		}
+	}
+	return text
 }
 
 // weights answers the standardised coefficients of headroom, α (its exponent), Kmin and Pmax in a linear regression of FCT.

@@ -15,7 +15,7 @@ type mix struct {
 	Long    int // threads
 }
 
-func (x mix) String() string { return fmt.Sprintf("%s 8:%d", x.Variant, x.Long) }
+func (x mix) String() string { return fmt.Sprintf("%s long=%d", x.Variant, x.Long) }
 
 // A flow of 7.9 MB in packets of eRPC's MTU.
 const (
@@ -35,6 +35,9 @@ func mixLongs(s experiment.Scale) []int {
 
 // mixShorts is how many threads have short requests.
 func mixShorts(s experiment.Scale) int { return experiment.At(s, 8, 4) }
+
+// mixRatio is threads with short requests to threads with flows, as the paper writes it.
+func mixRatio(s experiment.Scale, longs int) string { return fmt.Sprintf("%d:%d", mixShorts(s), longs) }
 
 func mixCells(longs func(experiment.Scale) []int, variants ...variant) func(experiment.Scale) []experiment.Cell {
 	return func(s experiment.Scale) (cells []experiment.Cell) {
@@ -84,7 +87,7 @@ func perCore(r *experiment.Results, v variant, longs int) float64 {
 
 // mixFigures are throughput and misses by long threads.
 func mixFigures(r *experiment.Results, longs []int, variants ...variant) []figure.Figure {
-	shortRate := figure.Lines("short", "72 B requests, 8 threads", "threads with 7.9 MB flows", "throughput (Mpps)")
+	shortRate := figure.Lines("short", "72 B requests", "threads with 7.9 MB flows", "throughput (Mpps)")
 	longRate := figure.Lines("long", "7.9 MB flows", "threads with them", "throughput of a thread (Gb/s)")
 	miss := figure.Lines("misses", "Reads that miss", "threads with 7.9 MB flows", "reads that miss (%)")
 	for _, v := range variants {
@@ -103,3 +106,11 @@ func mixFigures(r *experiment.Results, longs []int, variants ...variant) []figur
 	}
 	return []figure.Figure{shortRate, longRate, miss, statesTable(r)}
 }
+
+// mixTime is how long figures 5b, 5c and 8b look.
+const mixTime = 15 * ms
+
+var (
+	carcMix     = carcOf("oneway")
+	mixVariants = []variant{hostCC, carcMix, hostLIFO, carcMix.inFIFO(), hostFour, carcMix.four()}
+)

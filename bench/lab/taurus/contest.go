@@ -193,12 +193,11 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 		}
 		return sum
 	})
-	net.At(from.Add(span), net.Stop)
-	if err := finish(j.Context(), cl, warm+2*span); err != nil {
+	to := from.Add(span)
+	if err := cl.Finish(j.Context(), warm+2*span, func(now units.Time) bool { return !now.Before(to) }); err != nil {
 		return nil, err
 	}
-	out.Goodput = received.Mean(from, from.Add(span))
-	out.Queue = queue.Mean(from, from.Add(span))
+	out.Goodput, out.Queue = received.Mean(from, to), queue.Mean(from, to)
 	out.Pauses = float64(net.Host(target).NIC().Stats().Pauses)
 	for _, controller := range controllers {
 		if x, ok := controller.(*ccp.Controller); ok {

@@ -105,12 +105,12 @@ func (c completion) run(j *experiment.Job) error {
 			j.Value("packet", took.Seconds())
 		}
 		ended++
-		j.Progress(float64(ended) / float64(c.Flows))
-		if ended == c.Flows {
-			net.Stop()
-		}
 	})
-	if err := finish(j.Context(), cl, units.Second); err != nil {
+	err = cl.Finish(j.Context(), units.Second, func(units.Time) bool {
+		j.Progress(float64(ended) / float64(c.Flows))
+		return ended == c.Flows
+	})
+	if err != nil {
 		return err
 	}
 	again := 0.0
