@@ -87,7 +87,7 @@ lab-small: build ## every experiment of the lab at small scale, some 10 minutes 
 	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' 'tocc/*' 'taurus/*' 'carc/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 
-BEYOND = beyond/tocc-offload beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/prioplus-homa beyond/tocc-cc beyond/tocc-token-priority
+BEYOND = beyond/tocc-offload 'beyond/carc-*' beyond/stability-grid beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/prioplus-homa beyond/tocc-cc beyond/tocc-token-priority
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
 	$(GO) test ./bench/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)

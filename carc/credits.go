@@ -24,5 +24,5 @@ func shiftOf(line units.Bytes) lineShift { return lineShift(bits.TrailingZeros64
 
 // lines is what a message takes, for messages do not share lines.
 func (s lineShift) lines(message units.Bytes) Lines {
-	return Lines((message + 1<<s - 1) >> s)
+	return Lines((message + 1<<(s&63) - 1) >> (s & 63)) // the mask spares a comparison
 }

@@ -22,7 +22,7 @@ type Gate struct {
 	returned Lines // of it, by CREDITs
 	answered Lines // of it, by responses
 	loosened loosened
-	request  request // whose response is timed
+	request  request
 
 	blocked units.Time // since when a message waits for credits; 0 none does
 	asks    units.Time // when to ask; 0 never
@@ -31,12 +31,10 @@ type Gate struct {
 	stats   GateStats
 }
 
-// request is one whose response is timed, one after the other.
+// request is the newest one.
 type request struct {
-	lines Lines      // 0 none is under way
-	ahead Lines      // answered when its response is here, if responses come in order
 	at    units.Time // when it left
-	alone bool       // no other is under way
+	alone bool       // when no other was under way
 }
 
 // GateStats is what happened at a Gate.
@@ -90,6 +88,9 @@ func (g *Gate) Credits() Lines { return g.credits + g.loosened.delta }
 // Estimate is what would cover the round trip, v2·RTT, as responses tell.
 func (g *Gate) Estimate() Lines { return g.loosened.need }
 
+// Loosened is δ, what loosens the credits here.
+func (g *Gate) Loosened() Lines { return g.loosened.delta }
+
 // State is how the receiver's cache fares, as it said last.
 func (g *Gate) State() cc.CacheState { return g.state }
 
@@ -140,7 +141,7 @@ func (g *Gate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
 		g.stats.Overdrawn++
 	}
 	if g.answers {
-		g.time(n, now)
+		g.request = request{now, g.Outstanding() == 0}
 	}
 	g.posted += n
 	g.stats.Messages++
@@ -170,9 +171,7 @@ func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	if Lines(n.Returned) < g.returned || Lines(n.Returned) == g.returned && g.heard && newer < 0 {
 		return nil // it came late
 	}
-	if g.answers {
-		g.loosened.peer(n.Waited, n.Served)
-	}
+	g.loosened.peer(n.Served)
 	if Lines(n.Returned) == g.returned && g.heard && newer == 0 {
 		return nil
 	}
@@ -186,26 +185,18 @@ func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	return nil
 }
 
-// time times a request that leaves.
-func (g *Gate) time(n Lines, now units.Time) {
-	if g.request.lines == 0 {
-		g.request = request{n, g.posted + n, now, g.Outstanding() == 0}
-	} else {
-		g.request.alone = false
-	}
-}
-
 // Answered implements cc.CreditGate: the response returns the credits of its request.
 func (g *Gate) Answered(bytes units.Bytes, now units.Time) {
 	if !g.answers {
 		return
 	}
-	g.answered += min(g.shift.lines(bytes), g.Outstanding())
-	if r := &g.request; r.lines > 0 && g.answered >= r.ahead {
-		g.loosened.answered(now.Sub(r.at), r.lines, r.alone)
-		g.loosened.loosen(g.credits, g.state)
-		r.lines = 0
+	n := min(g.shift.lines(bytes), g.Outstanding())
+	g.answered += n
+	if g.Outstanding() == 0 && g.request.alone {
+		g.loosened.timed(now.Sub(g.request.at), n)
 	}
+	g.loosened.answered(n)
+	g.loosened.loosen(g.credits, g.state)
 	g.progress(now)
 }
 

@@ -25,7 +25,8 @@ type Granter struct {
 	delivered  Lines // since the connection began
 	consumed   Lines // of it
 	unconsumed units.Bytes
-	last       units.Time     // when the program consumed something last
+	last       units.Time     // up to when idle is counted
+	busy       units.Time     // when the program began with what it has
 	idle       units.Duration // when it had nothing, since the sample
 	sampled    struct {
 		at    units.Time
@@ -65,9 +66,9 @@ type GranterStats struct {
 	Asked     uint64 // questions
 }
 
-// timed is a message whose time at the receiver is taken, one after the other.
+// timed is how long the program took with the newest message, and how long one waited for it: one after the other.
 type timed struct {
-	upTo           Lines      // delivered with it; 0 none is under way
+	upTo           Lines      // delivered with that which waits; 0 none does
 	at             units.Time // when it was delivered
 	waited, served units.Duration
 	fresh          bool // the sender was not told
@@ -95,6 +96,9 @@ func (g *Granter) Credits() Lines { return g.told.credits }
 // Loosened is δ of that: what covers the round trip, or what it is fixed to.
 func (g *Granter) Loosened() Lines { return g.loosened.delta + g.fixed }
 
+// Estimate is what would cover the round trip, v2·RTT, of a one-way connection.
+func (g *Granter) Estimate() Lines { return g.loosened.need }
+
 // Stats answers the counters.
 func (g *Granter) Stats() GranterStats { return g.stats }
 
@@ -121,7 +125,7 @@ func (g *Granter) Terms() cc.CreditTerms {
 // Agree implements cc.CreditGranter.
 func (g *Granter) Agree(t cc.CreditTerms) {
 	g.shift, g.answers = shiftOf(t.Line), t.Responses
-	g.told.credits = Lines(t.Lines)
+	g.told.credits, g.most = Lines(t.Lines), max(1, Lines(t.Lines)/8)
 	g.at = 0
 	g.look(g.pool.now)
 }
@@ -138,6 +142,7 @@ func (g *Granter) Delivered(bytes units.Bytes, completes bool, now units.Time) {
 	}
 	if g.unconsumed == 0 {
 		g.idle += now.Sub(g.last)
+		g.last, g.busy = now, now
 	}
 	g.unconsumed += bytes
 	g.sensor.grew(bytes, now)
@@ -150,10 +155,12 @@ func (g *Granter) Consumed(bytes units.Bytes, now units.Time) {
 	g.unconsumed -= own
 	g.consumed += min(g.shift.lines(bytes), g.delivered-g.consumed)
 	g.sensor.shrank(own, now)
-	if g.timed.upTo != 0 {
+	if g.answers {
 		g.time(now)
+	} else if now.Sub(g.sampled.at) >= g.loosened.rtt/samples {
+		g.sample(now)
 	}
-	g.last = now
+	g.last, g.busy = now, now
 	if g.seen != g.sensor.version {
 		g.note(now)
 	}
@@ -162,13 +169,9 @@ func (g *Granter) Consumed(bytes units.Bytes, now units.Time) {
 
 // time takes the time of a message, for the sender to know how long its request was here.
 func (g *Granter) time(now units.Time) {
-	if t := &g.timed; g.consumed >= t.upTo {
-		began := t.at
-		if g.last.After(began) {
-			began = g.last
-		}
-		t.waited, t.served, t.upTo = began.Sub(t.at), now.Sub(began), 0
-		t.fresh = true
+	t := &g.timed
+	if t.served, t.fresh = now.Sub(g.busy), true; t.upTo != 0 && g.consumed >= t.upTo {
+		t.waited, t.upTo = max(0, g.busy.Sub(t.at)), 0
 	}
 }
 
@@ -183,11 +186,15 @@ func (g *Granter) returned() Lines {
 // note takes in what a window of time, and others, brought.
 func (g *Granter) note(now units.Time) {
 	g.pool.tick(now)
-	if took := now.Sub(g.sampled.at) - g.idle; !g.answers && g.loosened.enough(took) {
+	g.look(now)
+}
+
+// sample takes how fast the program was since the last one.
+func (g *Granter) sample(now units.Time) {
+	if took := now.Sub(g.sampled.at) - g.idle; took >= g.loosened.rtt/samples {
 		g.loosened.sample(took, g.consumed-g.sampled.lines)
 		g.sampled.at, g.sampled.lines, g.idle = now, g.consumed, 0
 	}
-	g.look(now)
 }
 
 // look computes what is to be said, and whether now.
@@ -224,16 +231,23 @@ func (g *Granter) news() bool {
 	return g.asked || g.next < g.share || max(change, -change) > g.told.credits/8 || g.answers && g.sensor.state != g.told.state
 }
 
-// schedule decides when lines are returned: an eighth of the credits at once, fewer after a while where the sender may
-// need them, and else with what is said anyway.
+// schedule decides when lines are returned by a CREDIT of their own: when half of the credits are out, as far as the
+// sender knows. Then it is an eighth at once, and whatever there is after a while; but a quarter while the program has work.
+// Else they ride on an acknowledgement.
 func (g *Granter) schedule(now units.Time) {
 	switch owed := g.returned() - g.told.returned; {
-	case owed == 0:
-	case owed >= g.most:
+	case owed == 0 || g.delivered-g.told.returned < 4*g.most:
+	case owed >= 2*g.most || owed >= g.most && !g.works():
 		g.at = sooner(g.at, moment(now))
-	case g.at == 0 && g.delivered-g.told.returned >= 4*g.most:
+	case g.at == 0 && !g.works():
 		g.at = moment(now.Add(g.gather))
 	}
+}
+
+// works says whether the program has more to do than comes in two round trips: a sender that hears later of what is returned
+// does not keep it waiting.
+func (g *Granter) works() bool {
+	return g.loosened.need > 0 && g.delivered-g.consumed > 2*g.loosened.need
 }
 
 // Hear implements cc.Granter.
@@ -255,8 +269,7 @@ func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
 
 // Emit implements cc.Granter. It may be asked whenever a CREDIT has something to ride on.
 func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
-	g.pool.tick(now)
-	g.compute()
+	g.note(now)
 	if g.returned() == g.told.returned && !g.timed.fresh && !g.news() {
 		g.at = 0
 		return cc.Notice{}, false
@@ -265,6 +278,7 @@ func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
 		g.epoch++
 	}
 	g.tells()
+	g.told.returned, g.told.state = g.returned(), g.sensor.state
 	g.asked, g.timed.fresh, g.at = false, false, 0
 	g.stats.Credits++
 	return cc.Notice{
@@ -273,10 +287,9 @@ func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
 	}, true
 }
 
-// tells takes what is known for told.
+// tells is that the sender is told how many credits there are.
 func (g *Granter) tells() {
-	g.told.returned, g.told.credits, g.told.state = g.returned(), g.credits, g.sensor.state
-	g.most = max(1, g.credits/8)
+	g.told.credits, g.most = g.credits, max(1, g.credits/8)
 	g.pool.tell(g, g.next)
 }
 

@@ -43,32 +43,32 @@ func TestDeltaFromResponses(t *testing.T) {
 	service := (10 * units.Gbps).Duration(1024)
 	told := adapting()
 	for range 100 {
-		told.peer(30*us, service)
-		told.answered(10*us+30*us+service, 16, false)
+		told.peer(service)
+		told.timed(70*us, 16) // it waited, and does not count
+		told.answered(16)
 	}
 	assert.EqualValues(t, 195, told.need)
 
-	alone := adapting()
+	silent := adapting()
 	for range 100 {
-		alone.answered(10*us+30*us+service, 16, false)
+		silent.timed(10*us+service, 16)
+		silent.answered(16)
 	}
-	assert.Zero(t, alone.need, "the wait counts as service when others are under way")
-	for range 100 {
-		alone.answered(10*us+service, 16, true)
-	}
-	assert.EqualValues(t, 195, alone.need)
+	assert.EqualValues(t, 195, silent.need)
 }
 
 func TestSamplesThatTellNothing(t *testing.T) {
 	l := adapting()
-	l.peer(5*us, 10*us)
-	l.answered(14*us, 16, true) // shorter than its parts
+	l.timed(10*us, 16) // no time is left for the program
+	l.answered(16)     // the peer says nothing
 	l.sample(0, 16)
 	l.sample(us, 0)
 	assert.Zero(t, l.need)
 	off := newLoosened(&options{}, 10*us)
-	off.answered(100*us, 16, true)
-	assert.Zero(t, off.need)
+	off.peer(us)
+	off.answered(16)
+	off.loosen(1000, cc.CacheIdle)
+	assert.Zero(t, off.delta, "delta=off")
 }
 
 // v2 doubles: within 16 samples the estimate is within a fifth.

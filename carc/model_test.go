@@ -32,8 +32,7 @@ type link struct {
 
 	waits   []units.Bytes // messages that are posted
 	first   int           // of waits, the next that leaves
-	pace    units.Duration
-	free    units.Time // when its last message will have been delivered
+	free    units.Time    // when its last message will have been delivered
 	held    []units.Bytes
 	works   bool
 	service units.Duration // of the program with a line

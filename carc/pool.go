@@ -16,7 +16,6 @@ type pool struct {
 	cache      units.Bytes
 	members    []*Granter
 	weights    int         // that share it, rounded up
-	version    uint32      // counts changes of weights
 	told       units.Bytes // the sum of the shares that senders were told of
 	shrinking  int         // members that are to be told of less
 	wanting    bool        // one was told of less than it is to have
@@ -55,6 +54,7 @@ func (p *pool) leave(g *Granter) {
 	p.members[last] = nil
 	p.members = p.members[:last]
 	p.told -= g.share
+	g.share = 0
 	p.growAt = moment(p.now.Add(p.hold))
 	p.wake = sooner(p.wake, p.growAt)
 	p.weigh(false)
@@ -106,7 +106,7 @@ func (p *pool) active(g *Granter, now units.Time) {
 func (p *pool) weigh(fewer bool) {
 	sum := p.sum()
 	weights := roundUp(sum)
-	if weights < p.weights && !fewer && p.idle == 0 {
+	if weights < p.weights && !fewer && !p.byActivity { // there activity says so
 		weights = p.weights
 	}
 	p.weights = weights

@@ -28,8 +28,9 @@ func (s State) String() string {
 // and by what else it is told. It looks once in a window of a round trip, and takes three windows for a change.
 //
 // From what it finds comes the δ of other memory traffic (formula 2, negative), for all connections alike: an eighth of
-// the credits less for a window in which reads are about to miss, a thirty-second more for one in which they are not. A
-// step is taken when the one before shows: when what is read came after it. That takes as long as what was unconsumed
+// the credits that are left less for a window in which reads are about to miss, a thirty-second of all more for one in which they
+// are not. (An eighth of all would go from an eighth to nothing: where the cache holds a sixteenth of what is unconsumed, as with
+// receive buffers that are used in turn, programs would starve.) A step is taken when the one before shows: when what is read came after it. That takes as long as what was unconsumed
 // lasts, which is many windows when the program is slow; steps in each of them swing between all and nothing.
 type Sensor struct {
 	llc, ddio, receives units.Bytes
@@ -49,9 +50,10 @@ type Sensor struct {
 	idle  units.Duration
 	quiet units.Time // since when nothing is unconsumed, in the window
 
-	polls, empty, run int  // the program's, in the window
-	posted            int  // receives
-	told              bool // of posted
+	idling            float64 // part of the time, smoothed
+	polls, empty, run int     // the program's, in the window
+	posted            int     // receives
+	told              bool    // of posted
 	canary            canary
 	counted           bool // a counter says that reads miss
 	hit, miss         units.Duration
@@ -67,36 +69,17 @@ type Sensor struct {
 }
 
 const (
-	// cuts is how fine δ is of other memory traffic, cutStep how much a window takes, and one is given back (card: C/8
-	// and C/32).
-	cuts    = 32
-	cutStep = 4
+	// cuts is how fine δ is of other memory traffic. A window takes an eighth of what is left, and gives cutBack (OURS).
+	cuts    = 1024
+	cutBack = cuts / 32
 
 	// steady is how many windows in a row make a change (OURS).
 	steady = 3
-	// emptyPolls in a row say that a program waits for data, or a tenth of the time without any (OURS).
+	// emptyPolls in a row say that a program waits for data (OURS); or a twentieth of the time without any: the card says a
+	// tenth, which credits that are a little too few would never get back.
 	emptyPolls = 16
-
-	// inflated is how much dearer a line is than at its best when reads miss; missed is the part of canaries that does
-	// (OURS).
-	inflated = 1.3
-	missed   = 0.05
-	// fewest is how many canaries can tell such a part.
-	fewest = 20
+	idling     = 0.05
 )
-
-// CostKinds is how many kinds of messages have a cost of their own.
-const CostKinds = 8
-
-// canary counts first touches, and those that missed.
-type canary struct{ missed, all int }
-
-// cost is what lines of a kind of message take of the program's time.
-type cost struct {
-	line        float64 // units.Duration, smoothed
-	least, last float64 // of windows of this second and the one before
-	until       units.Time
-}
 
 func (s *Sensor) init(o *options) {
 	s.llc, s.ddio, s.receives, s.adapts = o.llc, o.ddio, o.receives, o.adapts
@@ -180,43 +163,6 @@ func (s *Sensor) Polled(empty bool, now units.Time) {
 	s.run++
 }
 
-// Canary says how long the program took to touch a line first, one in a message at the head of its queue.
-func (s *Sensor) Canary(took units.Duration, now units.Time) {
-	s.pass(now)
-	s.canary.all++
-	if took > (s.hit+s.miss)/2 {
-		s.canary.missed++
-	}
-}
-
-// Calibrate says what a first touch takes in the cache, and in memory.
-func (s *Sensor) Calibrate(hit, miss units.Duration) { s.hit, s.miss = hit, miss }
-
-// Missed says which part of reads missed, 0 to 1, as a counter of the machine tells it.
-func (s *Sensor) Missed(part float64, now units.Time) {
-	s.pass(now)
-	s.counted = part > missed
-}
-
-// Cost says how long the program took with so many bytes of a kind of message, of those below CostKinds. Only of kinds whose
-// work is always the same does that tell anything.
-func (s *Sensor) Cost(kind int, bytes units.Bytes, took units.Duration, now units.Time) {
-	s.pass(now)
-	if kind < 0 || kind >= CostKinds || bytes <= 0 || took <= 0 {
-		return
-	}
-	c := &s.costs[kind]
-	line := float64(took) / float64(bytes)
-	if c.line == 0 {
-		c.line, c.least, c.last, c.until = line, line, line, now.Add(units.Second)
-	}
-	c.line += (line - c.line) * smoothing
-	if !c.until.After(now) {
-		c.last, c.least, c.until = c.least, c.line, now.Add(units.Second)
-	}
-	c.least = min(c.least, c.line)
-}
-
 // grew is that so much more is unconsumed.
 func (s *Sensor) grew(bytes units.Bytes, now units.Time) {
 	s.pass(now)
@@ -269,13 +215,16 @@ func (s *Sensor) passed(now units.Time) {
 		return
 	}
 	s.version++
+	over := int(now.Sub(s.ends)/s.window) + 1
 	s.look()
-	// Nothing happened in the windows after that one: as many as may matter.
-	for range min(int(now.Sub(s.ends)/s.window), cuts+steady) {
-		s.begin()
+	s.ends = s.ends.Add(s.window)
+	s.begin()
+	// Nothing happened in the windows between that one and this: as many count as may matter.
+	for range min(over-1, cuts/cutBack+steady) {
 		s.look()
+		s.begin()
 	}
-	s.ends = now.Add(s.window)
+	s.ends = s.ends.Add(units.Duration(over-1) * s.window)
 	s.begin()
 }
 
@@ -326,42 +275,25 @@ func (s *Sensor) step(near bool) {
 	switch {
 	case !s.adapts || s.consumed < s.shows:
 	case near && s.state&cc.CacheApproaching != 0:
-		s.cut = min(s.cut+cutStep, cuts)
+		s.cut += (cuts - s.cut) / 8
 	case !near && s.state&cc.CacheApproaching == 0:
-		s.cut = max(s.cut-1, 0)
+		s.cut = max(s.cut-cutBack, 0)
 	}
 	s.stepped = s.cut != cut
 }
 
-// idles says whether the program waited for data for a tenth of the window.
+// idles says whether the program waited for data for more than a twentieth of the last eight windows or so.
 func (s *Sensor) idles() bool {
-	if s.polls > 0 {
-		return s.idle > 0 && (s.run >= emptyPolls || 10*s.empty > s.polls)
+	part := float64(s.idle) / float64(s.window)
+	switch {
+	case s.polls == 0 || s.idle == 0:
+	case s.run >= emptyPolls:
+		part = 1
+	default:
+		part = float64(s.empty) / float64(s.polls)
 	}
-	return 10*s.idle > s.window
-}
-
-// near says whether the window shows that reads are about to miss.
-func (s *Sensor) near() bool {
-	if 10*s.most > 9*s.llc || s.counted {
-		return true
-	}
-	if s.canary.all >= fewest {
-		part := float64(s.canary.missed) / float64(s.canary.all)
-		s.canary = canary{}
-		if part > missed {
-			return true
-		}
-	}
-	if s.most == 0 { // few, and no more will come
-		s.canary = canary{}
-	}
-	for i := range s.costs {
-		if c := &s.costs[i]; c.line > inflated*min(c.least, c.last) {
-			return true
-		}
-	}
-	return false
+	s.idling += (part - s.idling) * smoothing
+	return s.idling > idling
 }
 
 // count counts windows in a row, of either kind.

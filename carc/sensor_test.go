@@ -53,7 +53,7 @@ func windows(s *Sensor, n int, now *units.Time, do func(now units.Time)) {
 
 func nothing(units.Time) {}
 
-// A tenth of the time without data, in three windows in a row, is idle; so it ends.
+// A twentieth of the last eight windows or so without data, three windows in a row, is idle; so it ends.
 func TestIdle(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
@@ -63,19 +63,25 @@ func TestIdle(t *testing.T) {
 	windows(s, 1, &now, nothing)
 	assert.Equal(t, cc.CacheIdle, s.Flags())
 	s.grew(64, now)
-	windows(s, 2, &now, nothing)
+	windows(s, 15, &now, nothing)
 	assert.Equal(t, cc.CacheIdle, s.Flags())
-	windows(s, 1, &now, nothing)
+	windows(s, 15, &now, nothing)
 	assert.Zero(t, s.Flags())
-	short := func(gap units.Duration) func(units.Time) {
+	gap := func(gap units.Duration) func(units.Time) {
 		return func(now units.Time) {
 			s.shrank(64, now)
 			s.grew(64, now.Add(gap))
 		}
 	}
-	windows(s, 5, &now, short(us*9/10))
-	assert.Zero(t, s.Flags(), "not a tenth")
-	windows(s, 3, &now, short(us*11/10))
+	windows(s, 50, &now, gap(us*4/10))
+	assert.Zero(t, s.Flags(), "not a twentieth")
+	windows(s, 50, &now, gap(us*6/10))
+	assert.Equal(t, cc.CacheIdle, s.Flags())
+	for range 20 { // a message for each other window
+		s.grew(0, now)
+		windows(s, 1, &now, func(now units.Time) { s.shrank(64, now) })
+		windows(s, 1, &now, func(now units.Time) { s.grew(64, now) })
+	}
 	assert.Equal(t, cc.CacheIdle, s.Flags())
 }
 
@@ -147,8 +153,26 @@ func TestApproaching(t *testing.T) {
 	}
 }
 
-// δ of other memory traffic: an eighth less for a window in which reads miss, a thirty-second more for one in which they do
-// not, each when what is read came after the step before.
+// A message in which the processor did something else for a millisecond does not make lines dear.
+func TestCostOfAnInterruption(t *testing.T) {
+	s := sensor()
+	now := units.Time(1)
+	s.pass(now)
+	for i := range 100 {
+		windows(s, 1, &now, func(now units.Time) {
+			for range 20 {
+				s.Cost(0, 64, 20*units.Nanosecond, now)
+			}
+			if i%5 == 4 {
+				s.Cost(0, 64, units.Millisecond, now)
+			}
+		})
+		require.Zero(t, s.Flags()&cc.CacheApproaching, "window %d", i)
+	}
+}
+
+// δ of other memory traffic: an eighth of what is left less for a window in which reads miss, a thirty-second of all more for one in
+// which they do not, each when what is read came after the step before.
 func TestCut(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
@@ -162,12 +186,12 @@ func TestCut(t *testing.T) {
 	s.grew(600*64, now)
 	s.shrank(64, now)
 	windows(s, 10, &now, missed)
-	assert.Equal(t, 2./8, s.Cut())
+	assert.Equal(t, 1-7./8*7/8, s.Cut())
 	windows(s, 10, &now, nothing)
-	assert.Equal(t, 2./8, s.Cut(), "nothing is read")
+	assert.Equal(t, 1-7./8*7/8, s.Cut(), "nothing is read")
 	s.shrank(600*64, now)
 	windows(s, 4, &now, nothing)
-	assert.Equal(t, 2./8-4./32, s.Cut(), "nothing is left that came before")
+	assert.Equal(t, 1-7./8*7/8-4./32, s.Cut(), "nothing is left that came before")
 }
 
 // A silence is as many windows as it lasts.

@@ -99,25 +99,6 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 	return nil
 }
 
-// AdmissionStats is how what was posted had to wait for tokens or credits, and for nothing else.
-type AdmissionStats struct {
-	Blocked     uint64         // times
-	BlockedTime units.Duration // together
-	Messages    int            // that are posted and of which nothing has left
-}
-
-// AdmissionStats answers those of a queue pair that is Admitted.
-func (qp *QueuePair) AdmissionStats() (s AdmissionStats) {
-	if a := qp.adm; a != nil {
-		s = a.waited
-		if a.shut {
-			s.BlockedTime += qp.ep.now.Sub(a.shutAt)
-		}
-		s.Messages = int(qp.req.posted - qp.req.begun)
-	}
-	return s
-}
-
 // Admitted says whether the queue pair has a gate or a granter: not when its peer did not agree, nor in ERR.
 func (qp *QueuePair) Admitted() bool { return qp.adm != nil }
 
@@ -267,18 +248,6 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 	}
 	qp.heedGate() // it may have noted that it said no
 	return false
-}
-
-// opens notes that what the gate kept waits no more, and answers whether anything did.
-func (a *admission) opens() bool {
-	if !a.shut {
-		return false
-	}
-	a.shut = false
-	waited := a.qp.ep.now.Sub(a.shutAt)
-	a.waited.BlockedTime += waited
-	a.qp.ep.counters.BlockedNS += uint64(waited / units.Nanosecond)
-	return true
 }
 
 // admitsNext says whether the gate lets the next packet of w leave, the SEND or WRITE whose turn it is: for the first time,
@@ -482,45 +451,3 @@ func (a *admission) onTimer(now units.Time) {
 
 // gateKinds is how many kinds of Notices a gate may have to say at once: of tokens and of credits.
 const gateKinds = 2
-
-// gatePatience is how long a peer may be silent, at least, whose tokens or credits a queue pair waits for: package tocc's
-// gates and granters that hear nothing ask up to 4 ms apart, or four times what the other takes. Who answers is alive,
-// however long its program takes.
-const gatePatience = 150 * units.Millisecond
-
-// silent is what a timeout means of a queue pair whose oldest packet waits at the gate. It ends when the peer has said
-// nothing for as long as it takes to send a packet again as often as may be.
-func (qp *QueuePair) silent(now units.Time) {
-	r, e := &qp.req, qp.ep
-	if now.Sub(qp.adm.heard) > max(gatePatience, r.timeout*units.Duration(r.retries+1)) {
-		qp.stats.Timeouts++
-		e.counters.Timeouts++
-		e.counters.RetriesExceeded++
-		qp.failHead(StatusRetryExcErr)
-		return
-	}
-	qp.startTimer(now)
-	e.activate(qp)
-}
-
-// oldestWaits says whether the oldest packet of those that are not acknowledged is not under way.
-func (qp *QueuePair) oldestWaits() bool {
-	r := &qp.req
-	return r.sndNxt == r.una || r.recovery != nil && r.recovery.lost.has(r.una)
-}
-
-// atGate says whether the oldest packet of those that are not acknowledged waits at the gate, and for nothing else: one
-// that has its tokens may still not fit the window, beside what waits behind it at the peer.
-func (qp *QueuePair) atGate(now units.Time) bool {
-	r, a := &qp.req, qp.adm
-	switch {
-	case a == nil || !a.shut:
-		return false
-	case r.recovery != nil:
-		return r.recovery.lost.has(r.una) && !qp.admitsLost(now)
-	case r.sndNxt != r.una || r.next == r.posted:
-		return false
-	}
-	w := &qp.send[r.next&r.mask]
-	return !w.op.answered() && !qp.admitsNext(w, now)
-}

@@ -103,11 +103,13 @@ func (a *admission) delivers(bytes units.Bytes, completes bool) {
 	if c.granter == nil {
 		return
 	}
-	if c.lengths != nil && completes {
-		c.lengths[(c.oldest+c.messages)%uint64(len(c.lengths))] = uint32(bytes)
+	if completes || c.lengths == nil { // else nobody will say Consumed
+		if c.lengths != nil {
+			c.lengths[(c.oldest+c.messages)%uint64(len(c.lengths))] = uint32(bytes)
+		}
+		c.messages++
+		c.bytes += bytes
 	}
-	c.messages++
-	c.bytes += bytes
 	c.granter.Delivered(bytes, completes, a.qp.ep.now)
 	a.heedCredits(a.qp.ep.now)
 }
@@ -227,14 +229,7 @@ func (qp *QueuePair) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, wire.CreditLen)
 	setCredit(wire.Credit(frame[ext+wire.XCHLen:][:wire.CreditLen]), n)
-	tos := qp.resp.tos
-	if n.Classed {
-		tos = n.TrafficClass
-	}
-	qp.tmpl.SetFrameTOS(frame, tos)
-	qp.tmpl.Seal(frame)
-	b.SetLen(total)
-	qp.ep.push(packet.ClassAck)
+	qp.pushNotice(b, frame, packet.ClassAck, n)
 }
 
 func setCredit(t wire.Credit, n *cc.Notice) {

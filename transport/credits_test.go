@@ -25,17 +25,15 @@ const (
 func linesOf(n units.Bytes) uint64 { return uint64(n+creditLine-1) / creditLine }
 
 type plainCredit struct {
-	plainGate
-	lines, epoch     uint32
-	taken, returned  uint64
-	most             uint64 // lines out at once
-	askAt            units.Time
-	asked            int
-	served           units.Duration
-	answered         units.Bytes
-	agreed           cc.CreditTerms
-	terms            cc.CreditTerms
-	returnsAtAnswers bool
+	lines, epoch    uint32
+	taken, returned uint64
+	most            uint64 // lines out at once
+	askAt           units.Time
+	asked           int
+	served          units.Duration
+	answered        units.Bytes
+	agreed          cc.CreditTerms
+	terms           cc.CreditTerms
 }
 
 func (g *plainCredit) Terms() cc.CreditTerms                      { return g.terms }
@@ -95,15 +93,15 @@ func (g *plainCredit) Emit(_ cc.Backlog, now units.Time) (cc.Notice, bool) {
 
 type plainReturner struct {
 	plainGranter
-	terms              cc.CreditTerms
-	agreed             cc.CreditTerms
-	delivered          units.Bytes
-	done, told         uint64
-	owed               bool // an answer
-	at                 units.Time
-	served             units.Duration
-	forges             uint64
-	questions, changes int
+	terms      cc.CreditTerms
+	agreed     cc.CreditTerms
+	delivered  units.Bytes
+	done, told uint64
+	owed       bool // an answer
+	at         units.Time
+	served     units.Duration
+	forges     uint64
+	questions  int
 }
 
 func (r *plainReturner) Terms() cc.CreditTerms  { return r.terms }
@@ -402,16 +400,16 @@ func TestConsumeOnPost(t *testing.T) {
 	assert.Zero(t, r.done)
 	lines, posted := uint64(0), 4
 	for i, n := range sizes {
-		for a.qp.SendRoom() == 0 {
-			p.step()
-			p.now = p.now.Add(units.Microsecond)
-			if len(b.poll()) > posted-4 {
+		require.True(t, p.run(units.Second, func() bool {
+			for len(b.poll()) > posted-4 {
 				b.recv(t, uint64(posted), 0, 4096)
 				lines += linesOf(units.Bytes(sizes[posted-4]))
-				assert.Equal(t, lines, r.done)
+				require.Equal(t, lines, r.done)
 				posted++
 			}
-		}
+			return a.qp.SendRoom() > 1
+		}))
+		a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}) // for which no receive is posted
 		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	for ; posted-4 < len(sizes); posted++ {

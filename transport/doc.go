@@ -27,7 +27,7 @@
 // at the other end a cc.Granter ([QueuePair.Admit]; admission.go, notices.go). An endpoint spaces the
 // tokens of its granters, so that what they let go fits its link (tokens.go). Credits for lines of a receiver's
 // cache ride on ACKs (credits.go); its program says what it has consumed ([QueuePair.Consumed]). What a gate keeps
-// waiting can be taken back ([QueuePair.CancelWaiting]).
+// waiting is counted, and can be taken back (blocked.go).
 //
 // Queue pair 1 belongs to a communication manager, if the program gives one to [Endpoint.Manage]: its
 // datagrams go to and come from an rdmacm.Machine (manage.go), by which programs of librdmacm and

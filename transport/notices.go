@@ -38,6 +38,14 @@ func (qp *QueuePair) sendGateNotice() bool {
 	rts := wire.RTSField(frame[ext+wire.XCHLen:][:wire.RTSLen])
 	rts.Set(n.Demand, n.Spent, n.CE, n.Seq, flags)
 	rts.SetDiscarded(n.Discarded)
+	qp.pushNotice(b, frame, class, &n)
+	e.counters.RTSSent++
+	qp.setTimer()
+	return true
+}
+
+// pushNotice puts the frame of a Notice, which is built in b, in line to leave.
+func (qp *QueuePair) pushNotice(b *packet.Buf, frame []byte, class packet.Class, n *cc.Notice) {
 	tos := qp.resp.tos
 	switch {
 	case n.Classed:
@@ -47,11 +55,8 @@ func (qp *QueuePair) sendGateNotice() bool {
 	}
 	qp.tmpl.SetFrameTOS(frame, tos)
 	qp.tmpl.Seal(frame)
-	b.SetLen(total)
-	e.push(class)
-	e.counters.RTSSent++
-	qp.setTimer()
-	return true
+	b.SetLen(len(frame))
+	qp.ep.push(class)
 }
 
 // sendToken builds a TOKEN into b. It answers what the TOKEN and the data it lets go take of the link.
@@ -74,14 +79,7 @@ func (qp *QueuePair) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
 	for i, r := range ranges {
 		t.SetRange(i, r)
 	}
-	tos := qp.resp.tos
-	if n.Classed {
-		tos = n.TrafficClass
-	}
-	qp.tmpl.SetFrameTOS(frame, tos)
-	qp.tmpl.Seal(frame)
-	b.SetLen(total)
-	e.push(packet.ClassControl)
+	qp.pushNotice(b, frame, packet.ClassControl, n)
 	e.counters.TokensSent++
 	return n.Releases + units.Bytes(total) + wireExtra
 }

@@ -26,11 +26,13 @@ type Config struct {
 	// of several priorities.
 	ControlOf func(from, to, n int) cc.Control
 	// Serve, unless nil, says how a flow is served, on a connection of its own. It goes before
-	// Control, ControlOf, Around, Admit, TrafficClass and AnswerClass.
+	// Control, ControlOf, Around, Admit, Credits, TrafficClass and AnswerClass.
 	Serve func(workload.Flow) Service
 	// Admit, unless nil, makes the gate of the sender and the granter of the receiver of the n-th connection between
-	// two hosts (receiver-driven control). Connections agree to it, and to selective repeat only with Selective.
+	// two hosts (receiver-driven control), or neither. Connections agree to it, and to selective repeat only with Selective.
 	Admit func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
+	// Credits, unless nil, makes the gate and the granter of credits for the receiver's cache, beside those of Admit.
+	Credits func(from, to, n int, path cc.Path) (cc.CreditGate, cc.CreditGranter, error)
 	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that hears
 	// what it hears, to take it down or to add to it.
 	Around func(from, to, n int, a cc.Algorithm) cc.Algorithm
@@ -56,6 +58,8 @@ type Config struct {
 	Chunk units.Bytes
 	// SendDepth is how many messages Conn.Write may have outstanding; 0 means 4.
 	SendDepth int
+	// Receives is how many receives a connection has in each direction, for Conn.Send.
+	Receives int
 	// Timeout is the spec's code for the time an ACK may take; 0 means 8, about a millisecond.
 	Timeout uint8
 	// Selective makes connections agree to selective repeat, with these timeouts and this bound of
@@ -67,8 +71,9 @@ type Config struct {
 // Service is how a flow is served.
 type Service struct {
 	Control cc.Control
-	// Admit, unless nil, is as Config's.
-	Admit func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
+	// Admit and Credits, unless nil, are as Config's.
+	Admit   func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
+	Credits func(from, to, n int, path cc.Path) (cc.CreditGate, cc.CreditGranter, error)
 	// TrafficClass of data, DSCP and ECN, and that of ACKs and CNPs; AnswerClass 0 is TrafficClass.
 	TrafficClass, AnswerClass uint8
 	// Class is the transmit queue of data, see transport.RTSAttr.
@@ -109,6 +114,8 @@ type Node struct {
 	conns   []*Conn         // by the ID of their work requests
 	counts  map[int]int     // connections to the other host
 	idle    map[int][]*Conn // by the other host; looked up only, never walked
+	inboxes []inbox         // by the ID of their receives
+	todo    []func(units.Time)
 	wcs     [16]transport.WorkCompletion
 }
 

@@ -20,15 +20,18 @@ type Conn struct {
 	From, To   *Node
 	// Written, unless nil, is told of every message that Write posted, in order, inside Poll.
 	Written func(status transport.Status, now units.Time)
+	// Arrived is told of every message that came to To by Send, and Replied of what came back by Reply, inside Poll.
+	Arrived, Replied func(bytes units.Bytes, now units.Time)
 
-	id   uint64
-	flow *Running
+	id            uint64
+	flow          *Running
+	inbox, outbox int // of To and From, from 1
 }
 
 // Connect makes a connection between two hosts.
 func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	n := c.Nodes[from].counts[to]
-	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass, Admit: c.config.Admit}
+	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass, Admit: c.config.Admit, Credits: c.config.Credits}
 	if c.config.ClassOf != nil {
 		s.TrafficClass = c.config.ClassOf(from, to, n)
 	}
@@ -59,17 +62,11 @@ func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {
 			return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 		}
 	}
-	if s.Admit != nil {
-		gate, granter, err := s.Admit(from, to, n, c.path(from, to, n))
-		if err == nil {
-			err = errors.Join(qa.Admit(gate, nil), qb.Admit(nil, granter))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
-		}
+	if err := s.admit(from, to, n, c.path(from, to, n), qa, qb); err != nil {
+		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 	}
 	var ab, ba wire.Agreement // of a and of b
-	if !c.config.Plain && (c.config.Selective || s.Control != nil || s.Admit != nil) {
+	if !c.config.Plain && (c.config.Selective || s.Control != nil || s.Admit != nil || s.Credits != nil) {
 		offerA, offerB := qa.Offer(), qb.Offer()
 		if !c.config.Selective {
 			offerA.Features &^= wire.FeatureSACK
@@ -85,7 +82,36 @@ func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {
 	}
 	conn := &Conn{QP: qa, Remote: qb, From: a, To: b, id: uint64(len(a.conns))}
 	a.conns = append(a.conns, conn)
+	if err := conn.open(c.config.Receives); err != nil {
+		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
+	}
 	return conn, nil
+}
+
+// admit gives the sender its gates and the receiver its granters.
+func (s *Service) admit(from, to, n int, path cc.Path, sender, receiver *transport.QueuePair) error {
+	var gates []cc.Gate
+	var granters []cc.Granter
+	take := func(gate cc.Gate, granter cc.Granter, err error) error {
+		if gate != nil {
+			gates, granters = append(gates, gate), append(granters, granter)
+		}
+		return err
+	}
+	if s.Admit != nil {
+		if err := take(s.Admit(from, to, n, path)); err != nil {
+			return err
+		}
+	}
+	if s.Credits != nil {
+		if err := take(s.Credits(from, to, n, path)); err != nil {
+			return err
+		}
+	}
+	if len(gates) == 0 {
+		return nil
+	}
+	return errors.Join(sender.Admit(cc.AllOf(gates...)), receiver.Admit(nil, granters...))
 }
 
 // controlOf is the congestion control of the n-th connection between two hosts.
@@ -125,7 +151,8 @@ func (c *Cluster) path(from, to, n int) cc.Path {
 
 func (n *Node) queuePair() (*transport.QueuePair, error) {
 	return n.Endpoint.CreateQP(transport.QPInit{
-		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ, MaxSendWR: max(2*outstanding, n.cluster.config.SendDepth),
+		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ, MaxSendWR: max(2*outstanding, n.cluster.config.SendDepth, n.cluster.config.Receives),
+		MaxRecvWR: n.cluster.config.Receives,
 	})
 }
 
@@ -174,8 +201,13 @@ func (c *Cluster) retire(conn *Conn) {
 	})
 }
 
-// reap handles completions, inside Poll.
+// reap handles what is to be done and completions, inside Poll.
 func (n *Node) reap(now units.Time) {
+	for len(n.todo) > 0 {
+		do := n.todo[0]
+		n.todo = n.todo[1:]
+		do(now)
+	}
 	for {
 		got := n.CQ.Poll(n.wcs[:])
 		for i := range got {
@@ -188,6 +220,13 @@ func (n *Node) reap(now units.Time) {
 }
 
 func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
+	switch {
+	case wc.ID&ofReceive != 0:
+		n.received(wc, now)
+		return
+	case wc.ID&ofReply != 0:
+		return
+	}
 	c := n.conns[wc.ID]
 	if c.Written != nil {
 		c.Written(wc.Status, now)

@@ -1,6 +1,11 @@
 package cluster
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/units"
 )
@@ -114,6 +119,31 @@ func (c *Cluster) Start(f workload.Flow) (*Running, error) {
 	}
 	n.Host.Wake()
 	return conn.flow, nil
+}
+
+// Finish lets time pass until over says so, which is asked every 20 µs. Otherwise it answers the context's error, that of a flow
+// that failed, why the run is not to be trusted, or that it takes longer than the longest time.
+func (c *Cluster) Finish(ctx context.Context, longest units.Duration, over func(now units.Time) bool) error {
+	begin, done := c.Net.Now(), false
+	c.Net.Every(20*units.Microsecond, func(now units.Time) bool {
+		done = over(now)
+		if done || ctx.Err() != nil || len(c.Errors) > 0 {
+			c.Net.Stop()
+		}
+		return true
+	})
+	err := c.Net.Run(begin.Add(longest))
+	switch {
+	case err != nil && !errors.Is(err, fabric.ErrStopped):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case len(c.Errors) > 0:
+		return fmt.Errorf("%d flows failed, the first: %w", len(c.Errors), c.Errors[0])
+	case !done:
+		return fmt.Errorf("cluster: not over after %v, %d flows run", longest, c.running)
+	}
+	return nil
 }
 
 // Running answers how many flows have begun and not ended.

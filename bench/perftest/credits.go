@@ -1,9 +1,7 @@
 package perftest
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/goroce/goroce/carc"
@@ -12,43 +10,6 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
-
-// credits is a flag: credits for the receiver's cache, or a question.
-type credits struct {
-	spec **carc.Spec
-	help *bool
-}
-
-// Set reads settings of CARC.
-func (c *credits) Set(v string) error {
-	if v == "help" {
-		*c.help = true
-		return nil
-	}
-	spec, err := carc.Parse(v)
-	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "carc: "))
-	}
-	*c.spec = &spec
-	return nil
-}
-
-func (c *credits) String() string {
-	if *c.spec == nil {
-		return ""
-	}
-	return (*c.spec).String()
-}
-
-// Type names the argument.
-func (c *credits) Type() string { return "credits" }
-
-// carcHelp is the error of a command line that asks what --carc may say.
-type carcHelp struct{}
-
-func (carcHelp) Error() string { return "help asked for: --carc" }
-
-func (carcHelp) write(w io.Writer) error { return carc.Help(w) }
 
 // validateCredits says what credits are not for.
 func (s *Settings) validateCredits(p *problems) {

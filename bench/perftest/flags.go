@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -29,8 +31,8 @@ type extras struct {
 	help, version, cpuFreq, outJSON bool
 	jsonFile                        string
 	ccHelp                          string
-	channelsHelp, toccHelp          bool
-	carcHelp                        bool
+	channelsHelp                    bool
+	admissionHelp                   admissionHelp
 }
 
 // groups binds the flags of a test to its settings.
@@ -126,12 +128,12 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.Var(&channels{&s.Channels, &x.channelsHelp}, "channels", "the `table` of virtual priorities, the same at every sender: how many, or such as n=12,a=3.2us,b=0.8us;\n"+
 		"help explains it and shows the one given")
 	f.Lookup("channels").DefValue = ""
-	f.Var(&tokens{&s.Tokens, &x.toccHelp}, "tocc", "receiver-driven `tokens` for SENDs and WRITEs (ToCC), beside --cc, such as unsch=0,k=4096, or a scheme such as\n"+
+	f.Var(&admission[tocc.Spec]{&s.Tokens, tocc.Parse, "tocc", &x.admissionHelp, admissionHelp{"--tocc", tocc.Help}}, "tocc", "receiver-driven `tokens` for SENDs and WRITEs (ToCC), beside --cc, such as unsch=0,k=4096, or a scheme such as\n"+
 		"homa; both ends give it, or the run goes on without, and says so; help explains it")
 	if s.Test.oneSided() {
 		_ = f.MarkHidden("tocc")
 	}
-	f.Var(&credits{&s.Cache, &x.carcHelp}, "carc", "credits for what the receiver's last-level `cache` has room for (CARC), beside --cc and --tocc, such as llc=4MiB;\n"+
+	f.Var(&admission[carc.Spec]{&s.Cache, carc.Parse, "carc", &x.admissionHelp, admissionHelp{"--carc", carc.Help}}, "carc", "credits for what the receiver's last-level `cache` has room for (CARC), beside --cc and --tocc, such as llc=4MiB;\n"+
 		"what is not said is the machine's. For messages with a completion at the receiver; both ends give it, or\n"+
 		"the run goes on without, and says so; help explains it")
 	if s.Test.oneSided() {
@@ -200,10 +202,8 @@ func parse(t Test, args []string) (*Settings, error) {
 		return nil, ccHelp(x.ccHelp)
 	case x.channelsHelp:
 		return nil, channelsHelp{s.Channels, s.examplePath()}
-	case x.toccHelp:
-		return nil, toccHelp{}
-	case x.carcHelp:
-		return nil, carcHelp{}
+	case x.admissionHelp.write != nil:
+		return nil, x.admissionHelp
 	case all.Changed("channels") && len(s.Priorities) == 0:
 		return nil, errors.New("--channels: nobody has a priority; give --prio")
 	case x.version:

@@ -56,11 +56,8 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 	case errors.As(err, new(channelsHelp)):
 		err.(channelsHelp).write(stdout)
 		return exitOK
-	case errors.Is(err, carcHelp{}):
-		carcHelp{}.write(stdout)
-		return exitOK
-	case errors.Is(err, toccHelp{}):
-		toccHelp{}.write(stdout)
+	case errors.As(err, new(admissionHelp)):
+		err.(admissionHelp).write(stdout)
 		return exitOK
 	case errors.Is(err, errVersion):
 		fmt.Fprintf(stdout, "%s: goroce %s, %s, %s\n", t.Name(), version(), eal.Version(), runtime.Version())

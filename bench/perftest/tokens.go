@@ -7,48 +7,51 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-// tokens is a flag: receiver-driven control, or a question.
-type tokens struct {
-	spec **tocc.Spec
-	help *bool
+// admission is a flag: what else than congestion control lets data go, tokens or credits, or a question.
+type admission[S fmt.Stringer] struct {
+	spec  **S
+	parse func(string) (S, error)
+	is    string // what it is, and what errors begin with
+	asks  *admissionHelp
+	help  admissionHelp
 }
 
-// Set reads a point of the design space.
-func (t *tokens) Set(v string) error {
+// Set reads the settings.
+func (a *admission[S]) Set(v string) error {
 	if v == "help" {
-		*t.help = true
+		*a.asks = a.help
 		return nil
 	}
-	spec, err := tocc.Parse(v)
+	spec, err := a.parse(v)
 	if err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "tocc: "))
+		return errors.New(strings.TrimPrefix(err.Error(), a.is+": "))
 	}
-	*t.spec = &spec
+	*a.spec = &spec
 	return nil
 }
 
-func (t *tokens) String() string {
-	if *t.spec == nil {
+func (a *admission[S]) String() string {
+	if a.spec == nil || *a.spec == nil {
 		return ""
 	}
-	return (*t.spec).String()
+	return (**a.spec).String()
 }
 
 // Type names the argument.
-func (t *tokens) Type() string { return "tokens" }
+func (a *admission[S]) Type() string { return a.is }
 
-// toccHelp is the error of a command line that asks what --tocc may say.
-type toccHelp struct{}
+// admissionHelp is the error of a command line that asks what a flag may say.
+type admissionHelp struct {
+	flag  string
+	write func(io.Writer) error
+}
 
-func (toccHelp) Error() string { return "help asked for: --tocc" }
-
-func (toccHelp) write(w io.Writer) error { return tocc.Help(w) }
+func (h admissionHelp) Error() string { return "help asked for: " + h.flag }
 
 // validateTokens says what tokens are not for.
 func (s *Settings) validateTokens(p *problems) {

@@ -39,9 +39,9 @@ type MultiHost struct {
 }
 
 // MultiHostLab is the paper's second cluster with qps queue pairs in place of 500. What it does not say is ours: links of 1
-// µs, half the NIC's rate of PCIe for each host, 512 KiB of buffer (as mlnx_qos shows for a ConnectX), a path MTU of 1024, that
-// watermarks are cells of 256 bytes, and DCQCN's increases as HPCC's artifact has them for 100 Gb/s. Queue pairs to C_1 begin
-// at their share of their host's link and do not exceed it: 500 that begin at its full rate would be slowed down for 300 ms.
+// µs, half the NIC's rate of PCIe for each host, 512 KiB of buffer, a path MTU of 1024, that watermarks are cells of 256 bytes,
+// and DCQCN's increases as HPCC's artifact has them for 100 Gb/s. Queue pairs to C_1 begin at their share of their host's
+// link and do not exceed it: to slow many of them down from its full rate takes hundreds of milliseconds.
 func MultiHostLab(qps int) *MultiHost {
 	const rate = 100 * units.Gbps
 	m := &MultiHost{
@@ -183,7 +183,7 @@ func (m *MultiHost) build() (*multiHost, error) {
 	}
 	n := &multiHost{Network: fabric.New(fabric.Config{Seed: m.Seed})}
 	add := func(name string) *fabric.Switch {
-		return n.AddSwitch(name, fabric.SwitchConfig{Buffer: m.Buffer, Queues: queues(advice, true)})
+		return n.AddSwitch(name, fabric.SwitchConfig{Buffer: m.Buffer, Queues: Queues(advice, true).At()})
 	}
 	leaf := add("leaf")
 	tor := func(name string, below fabric.Node) *fabric.Port {
@@ -194,7 +194,7 @@ func (m *MultiHost) build() (*multiHost, error) {
 	tor("tor A", n.AddHost(fabric.HostConfig{}))
 	tor("tor B", n.AddHost(fabric.HostConfig{}))
 	n.nic = fabric.MultiHost{
-		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: queues(m.now, true)(m.Rate)[0], OneQueue: m.OneQueue,
+		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: Queues(m.now, true)[0], OneQueue: m.OneQueue,
 	}.Build(n.Network, "nic")
 	n.last = tor("tor C", n.nic)
 	n.cluster, err = cluster.New(n.Network, cluster.Config{

@@ -155,14 +155,12 @@ func (s *Scene) Path() bytetuning.Path {
 	return bytetuning.Path{Rate: s.Rate, Uplink: s.Up, Link: s.Delay, RTT: 2 * hops * s.Delay, MTU: s.MTU + 86}
 }
 
-// queues are a switch's as a watermark has them.
-func queues(w bytetuning.Watermark, lossless bool) func(units.BitRate) fabric.Queues {
-	var q fabric.Queues
-	q[0] = fabric.Queue{
+// Queues are a switch's as a watermark has them.
+func Queues(w bytetuning.Watermark, lossless bool) fabric.Queues {
+	return fabric.Queues{{
 		Lossless: lossless, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
 		ECN: fabric.ECN{Kmin: w.Kmin, Kmax: w.Kmax, Pmax: float64(w.Pmax) / 100},
-	}
-	return q.At()
+	}}
 }
 
 // answers is the class of ACKs and CNPs: the highest, which has a queue of its own.
@@ -184,7 +182,7 @@ func (t *Target) Start() (*Run, error) {
 	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
 	watermarks := t.watermarks()
 	add := func(i int, name string) *fabric.Switch {
-		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: queues(watermarks[i], !t.Lossy)})
+		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: Queues(watermarks[i], !t.Lossy).At()})
 	}
 	var leaves []*fabric.Switch
 	for i := range t.Leaves {

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/goroce/goroce/transport"
+import (
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
 
 // consumers lists the messages of the peer that take receives.
 func (x *side) consumers() []*message {
@@ -45,6 +48,7 @@ func (x *side) received(at *slot, wc *transport.WorkCompletion) {
 	if err != nil {
 		x.peer.violated(m, "received: %v", err)
 	}
+	x.consume(units.Bytes(wc.ByteLen))
 }
 
 // nextHeard is the message of the peer that the next receive is for.

@@ -19,6 +19,9 @@ func (w *world) end() {
 		}
 		n.reap()
 		n.audit()
+		if n.cache != nil && n.cache.Sensor() != nil && (n.cache.Sensor().Unconsumed() != 0 || len(n.sharers) > 0) {
+			n.violated("%d bytes of the cache are not consumed, %d sessions have a part in it, and all are over", int64(n.cache.Sensor().Unconsumed()), len(n.sharers))
+		}
 		if n.endpoint.Busy() {
 			n.violated("the endpoint is busy, and nothing is left to do")
 		}
@@ -52,6 +55,7 @@ func (n *node) audit() {
 	if c.CQOverruns+c.AsyncLost+c.NoBuffers > 0 {
 		n.violated("something overran: %+v", c)
 	}
+	n.zero(c, "CreditsForged")
 	p := n.world.plan
 	if !p.corrupts() {
 		n.zero(c, "DropTruncated", "DropIPHeader", "DropUDPLength", "DropBTH", "DropOpcode", "DropLength", "DropExtension", "DropICRC")
@@ -59,8 +63,10 @@ func (n *node) audit() {
 	if !p.quiet() {
 		return
 	}
-	n.zero(c, "DropNotOurs", "DropUnknownQP", "DropDestination", "DropWrongService", "DropState", "DropPeer", "DropPKey", "DropQKey",
-		"DropUnnegotiated", "DropTag", "DropGhostAck", "DropBadSyndrome", "DropGhostResponse", "DropBadResponse", "DropSACK",
+	if !p.mode.credits { // what a session leaves is given to others, who are told, and may be over
+		n.zero(c, "DropUnknownQP", "DropState", "DropPeer", "DropPKey", "DropUnnegotiated", "DropTag")
+	}
+	n.zero(c, "DropNotOurs", "DropDestination", "DropWrongService", "DropQKey", "DropGhostAck", "DropBadSyndrome", "DropGhostResponse", "DropBadResponse", "DropSACK",
 		"Timeouts", "RetriesExceeded", "NakInvalid", "NakAccess", "NakOperational", "NoNeighbor", "RemoteErrors")
 	if c.RNRNaks == 0 {
 		n.zero(c, "Retransmitted", "SequenceNaks", "ResponseGaps", "DropStaleResponse")

@@ -92,10 +92,10 @@ func (f *faults) drawSpoiled(d dice, k *kind, span units.Time) {
 	}
 }
 
-// drawStalls draws, in the mode tocc, how often notices are lost, and hosts that poll nothing for a while.
+// drawStalls draws, in the modes tocc and carc, how often notices are lost, and hosts that poll nothing for a while.
 func (p *plan) drawStalls() {
 	k, f := &p.kind, &p.faults
-	if !p.mode.tokens || k.quiet() {
+	if !p.mode.admits() || k.quiet() {
 		return
 	}
 	d := newDice(p.seed, 0x7374616c6c)

@@ -52,11 +52,12 @@ type mode struct {
 	kind     *kind
 	recovery recovery
 	tokens   bool // sessions are all reliable, and their senders wait for tokens
+	credits  bool // likewise, for credits
 }
 
 var recoveries = map[string]recovery{"gobackn": recoverGoBackN, "selective": recoverSelective}
 
-// modeNamed finds a mode: nothing or "all", a kind, a way of recovery or tocc, or both with a comma between.
+// modeNamed finds a mode: nothing or "all", a kind, a way of recovery, tocc or carc, or several with commas between.
 func modeNamed(name string) (mode, error) {
 	if name == "" || name == "all" {
 		return mode{}, nil
@@ -67,8 +68,12 @@ func modeNamed(name string) (mode, error) {
 			m.recovery = r
 			continue
 		}
-		if part == "tocc" {
+		switch part {
+		case "tocc":
 			m.tokens, m.recovery = true, recoverSelective
+			continue
+		case "carc":
+			m.credits = true
 			continue
 		}
 		i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == part })
@@ -85,7 +90,7 @@ func modeNames() []string {
 	for i := range kinds {
 		names = append(names, kinds[i].name)
 	}
-	return append(names, "gobackn", "selective", "tocc")
+	return append(names, "gobackn", "selective", "tocc", "carc")
 }
 
 // draw chooses the kind of a seed.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport"
@@ -19,9 +20,12 @@ type node struct {
 
 	endpoint *transport.Endpoint // nil while the host is stopped
 	poller   *stalling           // which polls it
-	lives    int                 // how often it was started
-	returns  bool                // it will be started again
-	waiting  []*session          // for that
+	cache    *carc.Endpoint      // with credits
+	llc      units.Bytes
+	sharers  map[*watchedReturns]bool // of it
+	lives    int                      // how often it was started
+	returns  bool                     // it will be started again
+	waiting  []*session               // for that
 
 	domain, stranger *transport.ProtectionDomain
 	queue            *transport.CompletionQueue
@@ -68,6 +72,9 @@ func (n *node) start() {
 		return
 	}
 	n.endpoint = endpoint
+	if spec := t.cache; spec != nil {
+		n.cache, n.sharers, n.llc = spec.Endpoint(), map[*watchedReturns]bool{}, t.llc
+	}
 	n.domain, n.stranger = endpoint.AllocPD(), endpoint.AllocPD()
 	n.sides, n.inboxes, n.watch = map[wire.QPN]*side{}, nil, nil
 	n.words, n.open = &arena{mem: make([]byte, 2*apron)}, [len(n.open)]*word{}
@@ -145,7 +152,10 @@ func (n *node) crash() {
 }
 
 // round runs inside each poll of the endpoint, after what arrived and before what leaves.
-func (n *node) round(units.Time) {
+func (n *node) round(now units.Time) {
+	if n.cache != nil && n.cache.Sensor() != nil {
+		n.cache.Sensor().Polled(n.queue.Len() == 0, now)
+	}
 	n.reap()
 	watch := n.watch
 	n.watch = nil

@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// mute is a port on which RTSs and TOKENs are lost.
+// mute is a port on which RTSs, TOKENs and CREDITs are lost.
 type mute struct {
 	packet.Port
 	dice   dice
@@ -38,7 +38,7 @@ func (m *mute) Send(class packet.Class, bufs []packet.Buf) (sent int) {
 
 func (m *mute) loses(frame []byte) bool {
 	var p wire.Packet
-	if m.now().After(m.until) || p.Parse(frame) != nil || p.Op != wire.RTS && p.Op != wire.Token {
+	if m.now().After(m.until) || p.Parse(frame) != nil || p.Op != wire.RTS && p.Op != wire.Token && p.Op != wire.CREDIT {
 		return false
 	}
 	return m.dice.chance(m.chance)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -39,6 +40,10 @@ type hostTraits struct {
 	lazy     units.Duration // how late its program posts receives, at most
 	firstQPN uint32
 	held     int // transport.Config.MaxHeld
+
+	cache *carc.Spec     // nil: none
+	llc   units.Bytes    // of it
+	slow  units.Duration // how long its program takes to consume a message, at most
 }
 
 // newPlan draws what a seed means in a mode.
@@ -76,6 +81,7 @@ func newPlan(seed uint64, m mode) (*plan, error) {
 	}
 	p.drawTimers(d)
 	p.drawTokens()
+	p.drawCredits()
 	p.drawFaults(d)
 	p.drawStalls()
 	p.judge()
@@ -114,13 +120,13 @@ func (p *plan) drawTimers(d dice) {
 		host.TxDelay + host.RxDelay + 2*host.PCIe.Latency + p.jitter
 	p.trip = 2 * way
 	p.slack = 3*slowest.Duration(bytes) + processor + 2*p.trip + pace + 20*units.Microsecond
-	if p.mode.tokens { // which wait for each other, and data for them
+	if p.mode.admits() { // notices wait for each other, and data for them
 		p.slack *= 4
 	}
 	p.hasty = p.kind.overload && d.chance(0.4)
 	enough := uint8(1)
 	least := p.slack
-	if p.mode.tokens {
+	if p.mode.admits() {
 		least = max(least, toccTimeout)
 	}
 	for wire.AckTimeout(enough) < least {
@@ -171,7 +177,10 @@ func (p *plan) judge() {
 		}
 		for _, x := range s.sides {
 			x.judge()
-			wait := p.traits[x.peer.host].lazy + wire.RNRTimer(x.peer.rnrTimer)
+			wait := p.traits[x.peer.host].lazy + wire.RNRTimer(x.peer.rnrTimer) + p.traits[x.peer.host].slow
+			if p.mode.credits {
+				wait += p.trip
+			}
 			if !p.quiet() {
 				wait += x.patience
 			}
@@ -271,7 +280,7 @@ func (p *plan) events() uint64 {
 		packets += s.sides[0].packets() + s.sides[1].packets()
 	}
 	most := 2_000_000 + uint64(packets*p.topology.hops)*300
-	if p.mode.tokens { // who waits for one that is dead says so for as long as its timers last
+	if p.mode.admits() { // who waits for one that is dead says so for as long as its timers last
 		most *= 10
 	}
 	return most

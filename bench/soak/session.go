@@ -58,7 +58,7 @@ func (p *plan) newSession(d dice, hosts [2]int, first units.Time) *session {
 		s.service = transport.UC
 	}
 	s.repeats, s.sack = d.chance(0.6), 32*uint16(scale(d, 1, wire.MaxSACKBits/32))
-	if p.mode.tokens {
+	if p.mode.admits() {
 		s.service = transport.RC
 	}
 	switch p.mode.recovery {
@@ -119,9 +119,12 @@ func (s *session) open() {
 		return
 	}
 	agreements := [2]wire.Agreement{}
-	if s.repeats {
+	if s.repeats || s.plan.mode.credits {
 		offers := [2]wire.Offer{s.sides[0].offer(), s.sides[1].offer()}
 		offers[0].SACKBits = min(offers[0].SACKBits, s.sack)
+		if !s.repeats {
+			offers[0].Features &^= wire.FeatureSACK
+		}
 		agreements = [2]wire.Agreement{wire.Agree(offers[0], offers[1]), wire.Agree(offers[1], offers[0])}
 	}
 	for i, x := range s.sides {
@@ -149,6 +152,9 @@ func (s *session) prepare() error {
 
 // offer is what the side can do beyond RoCEv2.
 func (x *side) offer() wire.Offer {
+	if x.credits != nil {
+		return x.qp.Offer()
+	}
 	o := x.node.endpoint.Offer()
 	if x.gate != nil {
 		o.Features |= wire.FeatureToken
@@ -191,6 +197,9 @@ func (s *session) check() {
 	}
 	s.state = sessionEnding
 	w, settled := s.world, s.plan.transit()
+	if s.plan.mode.credits {
+		settled += creditsSettle
+	}
 	if s.service == transport.RC && !s.plan.quiet() && w.dice.chance(0.5) { // what it has to say is said
 		settled = between(w.dice, 0, 2*s.plan.trip)
 	}

@@ -45,6 +45,8 @@ type side struct {
 	qp      *transport.QueuePair
 	gate    *watchedGate // nil without tokens
 	granter *watchedGranter
+	credits *watchedCredits // nil without credits
+	returns *watchedReturns
 	handle  *transport.AddressHandle
 	local   *arena // what is sent, read and found
 	target  *arena // what the peer writes and reads
@@ -64,6 +66,7 @@ type side struct {
 	dead       bool       // a request failed or was flushed
 	failures   int        // requests that failed, and were not flushed
 	extra      int        // messages posted after that
+	unconsumed int        // messages of the peer, by the program
 	fatals     int        // asynchronous events that said so
 	gone       bool       // its host stopped, or the program destroyed the queue pair
 	closed     bool
@@ -158,7 +161,7 @@ func (x *side) finished() bool {
 		return true
 	}
 	all := x.next == len(x.script) || x.dead && x.extra >= afterFailure || x.aborted
-	return all && x.done == x.next && !(x.draining && x.qp.State() == transport.SQDrained)
+	return all && x.done == x.next && x.unconsumed == 0 && !(x.draining && x.qp.State() == transport.SQDrained)
 }
 
 // wake makes the host poll.
@@ -176,6 +179,7 @@ func (x *side) hangUp() {
 		if state := x.qp.State(); state != transport.ReadyToSend && state != transport.SQDrained && !x.dead && !x.aborted && x.fatals == 0 {
 			x.violated(nil, "the queue pair is in %v, for no reason", state)
 		}
+		x.balanced()
 		x.closed = true
 		x.qp.ToError()
 		n.reap()
@@ -191,6 +195,9 @@ func (x *side) hangUp() {
 			x.handle.Destroy()
 		}
 		x.deregister()
+		if n.cache != nil { // others have a part of it now
+			n.host.Wake()
+		}
 	}
 	for _, m := range x.script {
 		if m.progress != waiting {
@@ -220,6 +227,9 @@ func (x *side) status() string {
 	}
 	if x.gate != nil {
 		sent += fmt.Sprintf(" %v %v", x.gate, x.granter)
+	}
+	if x.credits != nil {
+		sent += fmt.Sprintf(" %v %v", x.credits, x.returns)
 	}
 	return fmt.Sprintf("host %d: %v, %d of %d messages posted, %d done, %d of the peer's heard, gone %v%s",
 		x.host, state, x.next, len(x.script), x.done, x.heard, x.gone, sent)

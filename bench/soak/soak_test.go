@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/carc"
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport"
@@ -70,27 +72,68 @@ func TestEveryWrongIsNoticed(t *testing.T) {
 		{"a queue pair is never heard of again", func(_ *world, x *side) { x.peer.qp.Destroy() }, "retries exceeded, and nothing justifies it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := wellBehaved()
-			w := newWorld(p)
-			w.net.At(at, func() {
-				x := p.sessions[0].sides[0]
-				require.Less(t, x.done, x.next, "there is traffic")
-				c.do(w, x)
-				x.wake()
-			})
-			w.live()
-			if c.says == "" {
-				require.Empty(t, w.problems)
-				return
-			}
-			require.NotEmpty(t, w.problems)
-			assert.Contains(t, w.problems[0], c.says)
+			noticed(t, wellBehaved(transport.OpWrite), at, c.do, c.says)
 		})
 	}
 }
 
+// What is wrong with credits must be found, too.
+func TestEveryWrongCreditIsNoticed(t *testing.T) {
+	const at = units.Time(60 * units.Microsecond)
+	for _, c := range []struct {
+		name string
+		do   func(x *side)
+		says string
+	}{
+		{"nothing", func(*side) {}, ""},
+		{"lines are returned that nobody consumed", func(x *side) {
+			_ = x.credits.Hear(&cc.Notice{Kind: cc.NoticeCredit, Credits: 100, Returned: 1 << 30}, cc.Backlog{}, at)
+		}, "lines are returned, and "},
+		{"a message is consumed twice", func(x *side) { x.peer.returns.Consumed(20_000, at) }, "lines are consumed, of "},
+		{"a message is never consumed", func(x *side) { x.peer.returns.delivered++ }, "lines were taken"},
+		{"credits are taken that nobody gave", func(x *side) {
+			for range 100 {
+				x.credits.Took(&cc.Outgoing{Bytes: 1024, Message: 20_000, Completes: true}, at)
+			}
+		}, "lines are out, of "},
+		{"a host gives more than its cache", func(x *side) { x.peer.returns.told = units.GiB; x.peer.node.lookCredits() }, "bytes of cache, of"},
+		{"a granter stays when its session is over", func(x *side) { x.peer.node.sharers[&watchedReturns{side: x.peer}] = true }, "have a part in it, and all are over"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := wellBehaved(transport.OpSend)
+			p.mode.credits = true
+			p.drawCredits()
+			for i := range p.traits {
+				spec, err := carc.Parse("llc=256KiB,delta=off")
+				require.NoError(t, err)
+				p.traits[i].cache, p.traits[i].llc, p.traits[i].slow = &spec, 256*units.KiB, units.Microsecond
+			}
+			noticed(t, p, at, func(_ *world, x *side) { c.do(x) }, c.says)
+		})
+	}
+}
+
+// noticed does something in the midst of the traffic of a plan, and looks what the world says of it; "" is nothing.
+func noticed(t *testing.T, p *plan, at units.Time, do func(*world, *side), says string) {
+	t.Helper()
+	w := newWorld(p)
+	w.net.At(at, func() {
+		x := p.sessions[0].sides[0]
+		require.Less(t, x.done, x.next, "there is traffic")
+		do(w, x)
+		x.wake()
+	})
+	w.live()
+	if says == "" {
+		require.Empty(t, w.problems)
+		return
+	}
+	require.NotEmpty(t, w.problems)
+	assert.Contains(t, w.problems[0], says)
+}
+
 // wellBehaved is a plan of one reliable session with much to do, in which everything goes well.
-func wellBehaved() *plan {
+func wellBehaved(op transport.SendOp) *plan {
 	d := newDice(1, 1)
 	p := &plan{kind: kinds[0], parts: fabric.Parts{Config: fabric.Config{MTU: 4200}}, traits: make([]hostTraits, 2)}
 	link := fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
@@ -100,7 +143,7 @@ func wellBehaved() *plan {
 	s.service, s.mtu = transport.RC, transport.MTU1024
 	for range 100 {
 		m := s.sides[0].drawMessage(d, 0, 0)
-		m.op, m.size = transport.OpWrite, 20000
+		m.op, m.size = op, 20000
 	}
 	s.finishScripts(d)
 	p.drawTimers(d)

@@ -51,21 +51,34 @@ func (p *plan) drawTokens() {
 	}
 }
 
-// admit gives the queue pair its gate and its granter, which are watched.
+// admit gives the queue pair its gates and its granters, which are watched.
 func (x *side) admit() error {
-	s := x.session
-	if s.tokens == nil {
+	var (
+		s        = x.session
+		gates    []cc.Gate
+		granters []cc.Granter
+	)
+	if s.tokens != nil {
+		path := s.path
+		path.Seed = uint32(x.number)
+		gate, granter, err := s.tokens.New(path)
+		if err != nil {
+			return err
+		}
+		x.gate = &watchedGate{Gate: gate, side: x}
+		x.granter = &watchedGranter{Granter: granter, side: x}
+		gates, granters = append(gates, x.gate), append(granters, x.granter)
+	}
+	if s.plan.mode.credits {
+		if err := x.admitCredits(); err != nil {
+			return err
+		}
+		gates, granters = append(gates, x.credits), append(granters, x.returns)
+	}
+	if gates == nil {
 		return nil
 	}
-	path := s.path
-	path.Seed = uint32(x.number)
-	gate, granter, err := s.tokens.New(path)
-	if err != nil {
-		return err
-	}
-	x.gate = &watchedGate{Gate: gate, side: x}
-	x.granter = &watchedGranter{Granter: granter, side: x}
-	return x.qp.Admit(x.gate, x.granter)
+	return x.qp.Admit(cc.AllOf(gates...), granters...)
 }
 
 // watchedGate keeps an account of what a gate lets go, and looks that its unscheduled phase keeps its bound.

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,9 @@ func (r *Rendering) Restore(saved string) string {
 			verbs[section] = []string{}
 		}
 	}
+	maps.DeleteFunc(verbs, func(section string, inside []string) bool { // new ones, which Undo takes away
+		return len(inside) > 0 && strings.Contains(section, prefix)
+	})
 	last := lastLine(r.Config)
 	if last == lastLine(r.Undo) { // commit, and the like
 		delete(verbs, last)
@@ -27,14 +31,13 @@ func (r *Rendering) Restore(saved string) string {
 	var lines []string
 	opened, depth := "", 0 // the last section in lines; the indentation of what was taken from it last, with all below
 	for line := range strings.Lines(saved) {
-		words := strings.Fields(line)
-		if len(words) == 0 || strings.Contains(line, prefix) {
-			continue
+		line = strings.TrimRight(line, " \t\r\n")
+		words, in := strings.Fields(line), len(line)-len(strings.TrimLeft(line, " \t"))
+		if len(words) > 0 && in == 0 {
+			section, depth = line, 0
 		}
-		line = strings.TrimRight(line, "\r\n")
-		in := len(line) - len(strings.TrimLeft(line, " \t"))
-		if in == 0 {
-			section = line
+		if len(words) == 0 || strings.Contains(line, prefix) { // or what an earlier run has left
+			continue
 		}
 		switch {
 		case depth > 0 && in > depth:

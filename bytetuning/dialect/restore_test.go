@@ -22,6 +22,8 @@ interface Ethernet1/1
   description to host 1
   priority-flow-control mode auto
   no shutdown
+policy-map type queuing bytetuning_leaf_out
+  priority-flow-control mode off
 interface Ethernet1/2
   priority-flow-control mode on
 `, `system qos

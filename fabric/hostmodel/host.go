@@ -28,6 +28,7 @@ const (
 	defaultLatency    = 243 * units.Nanosecond
 	defaultMemory     = 90 * units.Nanosecond
 	defaultLines      = 93 // for each 100 Gb/s
+	lineSize          = 64 // of what the I/O controller holds
 	defaultLevelDelay = 22 * units.Microsecond
 )
 
@@ -40,7 +41,6 @@ type Host struct {
 	iio  IIO
 
 	memory     Line // addresses given away
-	room       Line // of receive buffers
 	free       int  // receive buffers
 	unconsumed Line
 	carried    uint64 // lines of the cache's traffic that are in traffic
@@ -124,12 +124,12 @@ func (h *Host) Wrote(now units.Time, n units.Bytes) units.Duration {
 	}
 	left := h.Memory.Left(now)
 	across, through := carry(h.pcie.Rate, n), carry(left, units.Bytes(share*float64(n)))
-	lines, full := float64(n)/64, float64(h.iio.Lines)
+	lines, full := float64(n)/lineSize, float64(h.iio.Lines)
 	latency := float64(h.iio.Latency) + min(share, 1)*float64(h.Memory.Latency)
 	// PCIe goes on until the I/O controller is full of what waits for memory.
 	start := later(h.busy, now)
 	h.through = later(h.through, now).Add(through)
-	ahead := max(0, float64(carry(left, units.Bytes(full*64)))-latency)
+	ahead := max(0, float64(carry(left, units.Bytes(full*lineSize)))-latency)
 	took := max(across, h.through.Sub(start)-units.Duration(ahead))
 	if full > 0 {
 		took = max(took, units.Duration(lines*latency/full))

@@ -49,7 +49,6 @@ func (h *Host) Queue(n int, size units.Bytes, o Order) (*Queue, error) {
 	}
 	stride := h.Cache.Lines(size)
 	q := &Queue{host: h, first: h.Lines(Line(n) * stride), stride: stride, free: newBuffers(n, o), waiting: make([]Message, n)}
-	h.room += stride * Line(n)
 	h.free += n
 	return q, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
+	"github.com/goroce/goroce/bench/scene"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/dialect"
 	"github.com/goroce/goroce/bytetuning/intent"
@@ -16,19 +17,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// case1Kmax is the leaf's Kmax as parts of XOFF: too high, and as it should be.
-var case1Kmax = map[string]float64{"Kmax 2 XOFF": 2, "Kmax 0.5 XOFF": 0.5}
-
 // case1: parameter servers in one rack and the workers that they serve in four, below leaves with PFC and a spine without. A
 // worker pushes 4 MB to one server after the other, and pulls as much, as BytePS does with its partitions of 4 MB. The
 // leaf is the one above the servers: their rack has 100 Gb/s for eight of them, which workers behind the spine could fill twice.
 var case1 = &experiment.Experiment{
 	ID:    "bytetuning/case1",
 	Seeds: oneSeed,
-	Cells: func(experiment.Scale) []experiment.Cell {
-		return experiment.Sweep("%s", "Kmax 2 XOFF", "Kmax 0.5 XOFF")
-	},
-	Run: runCase1,
+	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("Kmax %v XOFF", 2., 0.5) },
+	Run:   runCase1,
 	Judge: func(r *experiment.Results) {
 		high, low := r.Cell("Kmax 2 XOFF"), r.Cell("Kmax 0.5 XOFF")
 		r.Claim("loss", high.Values("loss")[0])
@@ -99,14 +95,10 @@ func newPSNetwork(s experiment.Scale, seed uint64, leaf, tor fabric.SwitchConfig
 }
 
 func runCase1(j *experiment.Job) error {
-	experience, err := bytetuning.Baseline("experience", bytetuning.Path{})
-	if err != nil {
-		return err
-	}
 	const buffer, ports = 32 * units.MiB, 3 // of the leaf
-	w := experience
+	w := experience()
 	layer := bytetuning.Layer{Name: "leaf", Buffer: buffer, Ports: ports}
-	w.Kmax = units.Bytes(case1Kmax[j.Params.(string)] * float64(layer.XOFF(w)))
+	w.Kmax = units.Bytes(j.Params.(float64) * float64(layer.XOFF(w)))
 	w.Kmin = w.Kmax - 500*bytetuning.Cell // as in the traversal
 	j.Value("kmax", float64(w.Kmax))
 	refused, err := refusedAsCase1(w, intent.Chip{Cell: bytetuning.Cell, Buffer: buffer, Ports: ports})
@@ -116,33 +108,17 @@ func runCase1(j *experiment.Job) error {
 	j.Value("refused", number(refused))
 
 	config := func(w bytetuning.Watermark) fabric.SwitchConfig {
-		ecn := fabric.ECN{Kmin: w.Kmin, Kmax: w.Kmax, Pmax: float64(w.Pmax) / 100}
-		return fabric.SwitchConfig{Buffer: buffer, Queues: lossless(w.Alpha.Float(), w.Headroom, ecn).At()}
+		return fabric.SwitchConfig{Buffer: buffer, Queues: scene.Queues(w, true).At()}
 	}
-	p := newPSNetwork(j.Scale, j.Seed, config(w), config(experience))
+	p := newPSNetwork(j.Scale, j.Seed, config(w), config(experience()))
 	const message = 4 * units.MiB
 	cl, err := rdma(p.net, j.Seed, message)
 	if err != nil {
 		return err
 	}
-	var pushes, pulls []*cluster.Conn
-	for n, worker := range p.workers {
-		var push, pull []*cluster.Conn
-		for i := range p.servers {
-			server := p.servers[(n+i)%len(p.servers)]
-			there, err := cl.Connect(worker, server)
-			if err != nil {
-				return err
-			}
-			back, err := cl.Connect(server, worker)
-			if err != nil {
-				return err
-			}
-			push, pull = append(push, there), append(pull, back)
-		}
-		inTurn(cl, message, push)
-		inTurn(cl, message, pull)
-		pushes, pulls = append(pushes, push...), append(pulls, pull...)
+	pushes, pulls, err := p.train(cl, message)
+	if err != nil {
+		return err
 	}
 	pauses, below := uint64(0), uint64(0)
 	sent := func(s *fabric.Switch) (n uint64) {
@@ -151,7 +127,7 @@ func runCase1(j *experiment.Job) error {
 		}
 		return n
 	}
-	p.down.Watch(0, func(_ units.Time, length units.Bytes) { // a frame is counted here right after it made the leaf pause
+	p.down.Watch(0, func(_ units.Time, length units.Bytes) { // the only queue that stands: a frame that makes the leaf pause comes here
 		if now := sent(p.leaf); now > pauses {
 			if length < w.Kmax {
 				below += now - pauses
@@ -169,13 +145,9 @@ func runCase1(j *experiment.Job) error {
 		}
 		j.Progress(float64(p.net.Now()) / float64(end))
 	}
-	if pauses != sent(p.leaf) {
-		return fmt.Errorf("the leaf paused %d times, and %d for the servers' rack", sent(p.leaf), pauses)
-	}
-	for name, s := range map[string]*fabric.Series{"lost": lost, "queue": queue} {
-		for i, v := range s.Values {
-			j.Series(name).Add(s.Times[i].Sub(0).Seconds(), v)
-		}
+	for i, at := range lost.Times {
+		j.Series("lost").Add(at.Sub(0).Seconds(), lost.Values[i])
+		j.Series("queue").Add(at.Sub(0).Seconds(), queue.Values[i])
 	}
 	j.Value("loss", refusedHere()/end.Sub(0).Seconds())
 	j.Value("start", lost.Max(0, units.Time(2*ms)))
@@ -185,6 +157,29 @@ func runCase1(j *experiment.Job) error {
 	j.Value("pushed", 8*received(pushes)/end.Sub(0).Seconds())
 	j.Value("pulled", 8*received(pulls)/end.Sub(0).Seconds())
 	return errors.Join(cl.Errors...)
+}
+
+// train lets every worker push a message to one server after the other, and pull one from each.
+func (p *psNetwork) train(cl *cluster.Cluster, message units.Bytes) (pushes, pulls []*cluster.Conn, err error) {
+	for n, worker := range p.workers {
+		var push, pull []*cluster.Conn
+		for i := range p.servers {
+			server := p.servers[(n+i)%len(p.servers)]
+			there, err := cl.Connect(worker, server)
+			if err != nil {
+				return nil, nil, err
+			}
+			back, err := cl.Connect(server, worker)
+			if err != nil {
+				return nil, nil, err
+			}
+			push, pull = append(push, there), append(pull, back)
+		}
+		inTurn(cl, message, push)
+		inTurn(cl, message, pull)
+		pushes, pulls = append(pushes, push...), append(pulls, pull...)
+	}
+	return pushes, pulls, nil
 }
 
 // inTurn sends a message on one connection after the other for ever, each when the one before is acknowledged.

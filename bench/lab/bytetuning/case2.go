@@ -7,6 +7,7 @@ import (
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
+	"github.com/goroce/goroce/bench/scene"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
@@ -81,8 +82,10 @@ const (
 
 func runCase2(j *experiment.Job) error {
 	c := j.Params.(manyToOne)
-	const buffer, headroom = 32 * units.MiB, 300 * bytetuning.Cell
-	qs := lossless(c.Alpha.Float(), headroom, fabric.ECN{Kmin: 1000 * bytetuning.Cell, Kmax: 2000 * bytetuning.Cell, Pmax: 0.2})
+	const buffer = 32 * units.MiB
+	w := experience()
+	w.Alpha = c.Alpha
+	qs := scene.Queues(w, true)
 	qs[0].Egress = 8
 	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: fabric.SwitchConfig{Buffer: buffer, Queues: qs.At()}},
 		c.Senders+1, fabric.Link{Rate: 25 * gbps, Delay: us})
@@ -112,7 +115,7 @@ func runCase2(j *experiment.Job) error {
 	var before, free float64 // at the first loss
 	out.Watch(0, func(units.Time, units.Bytes) {
 		if free == 0 && out.QueueStats(0).Dropped > 0 {
-			before, free = float64(pauses()), float64(buffer-units.Bytes(c.Senders+1)*headroom-sw.Stored())
+			before, free = float64(pauses()), float64(buffer-units.Bytes(c.Senders+1)*w.Headroom-sw.Stored())
 		}
 	})
 	var all bursts

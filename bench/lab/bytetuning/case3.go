@@ -6,6 +6,7 @@ import (
 	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
+	"github.com/goroce/goroce/bench/scene"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
@@ -17,19 +18,19 @@ import (
 type mixed struct {
 	Name    string
 	TCP     bool
-	Weights [2]int // of RDMA and TCP
-	Raise   int    // RDMA's Kmin, Kmax and α are so many times the experience-based ones
-	Cut     int    // TCP's α is one of so many
+	Weights [2]int           // of RDMA and TCP
+	Raise   int              // RDMA's Kmin, Kmax and α are the experience-based ones so often doubled
+	Alpha   bytetuning.Alpha // TCP's
 }
 
 func (m mixed) String() string { return m.Name }
 
 var mixes = []mixed{
-	{"alone", false, [2]int{50, 50}, 1, 1},
-	{"50:50", true, [2]int{50, 50}, 1, 1},
-	{"99:1", true, [2]int{99, 1}, 1, 1},
-	{"50:50, watermarks x4", true, [2]int{50, 50}, 4, 1},
-	{"50:50, TCP's α 1/64", true, [2]int{50, 50}, 1, 64},
+	{"alone", false, [2]int{50, 50}, 0, 0},
+	{"50:50", true, [2]int{50, 50}, 0, 0},
+	{"99:1", true, [2]int{99, 1}, 0, 0},
+	{"50:50, watermarks x4", true, [2]int{50, 50}, 2, 0},
+	{"50:50, TCP's α 1/64", true, [2]int{50, 50}, 0, -6},
 }
 
 // case3: a ring of servers that add up vectors of 25 MB (the buckets of PyTorch's DistributedDataParallel), and bursts of
@@ -89,10 +90,11 @@ func (b *tcpBursts) Next() (workload.Flow, bool) {
 func runCase3(j *experiment.Job) error {
 	m := j.Params.(mixed)
 	servers, rate := experiment.At(j.Scale, 8, 4), experiment.At(j.Scale, 200*gbps, 25*gbps)
-	times := func(cells int) units.Bytes { return units.Bytes(cells*m.Raise) * bytetuning.Cell }
-	qs := lossless(float64(m.Raise)/8, 300*bytetuning.Cell, fabric.ECN{Kmin: times(1000), Kmax: times(2000), Pmax: 0.2})
+	w := experience()
+	w.Kmin, w.Kmax, w.Alpha = w.Kmin<<m.Raise, w.Kmax<<m.Raise, w.Alpha+bytetuning.Alpha(m.Raise)
+	qs := scene.Queues(w, true)
 	qs[0].Level, qs[0].Weight = 1, m.Weights[0]
-	qs[1] = fabric.Queue{Level: 1, Weight: m.Weights[1], Alpha: 1 / float64(m.Cut)}
+	qs[1] = fabric.Queue{Level: 1, Weight: m.Weights[1], Alpha: m.Alpha.Float()}
 	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}},
 		servers, fabric.Link{Rate: rate, Delay: us})
 	nextInRing := func(from, to int) bool { return to == (from+1)%servers }

@@ -1,5 +1,5 @@
-// Package bytetuninglab holds experiments of ByteTuning (IEEE TCC 2025), one a file: its formulas, its fluid model, its tuner
-// on the model and on scenes of the fabric, telemetry, and the translator.
+// Package bytetuninglab holds experiments of ByteTuning (IEEE TCC 2025), one a file: its formulas, its three cases of watermarks that
+// do harm, its fluid model, its tuner on the model and on scenes of the fabric, telemetry, and the translator.
 package bytetuninglab
 
 import (

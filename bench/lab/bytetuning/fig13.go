@@ -56,9 +56,7 @@ var fig13 = &experiment.Experiment{
 		j.Value("marked", float64(manufacturer.Marked), float64(tuned.Marked))
 		j.Value("marked by the NIC", float64(manufacturer.NICMarked), float64(tuned.NICMarked))
 		j.Value("throughput", float64(manufacturer.Total()), float64(tuned.Total()))
-		j.Value("kmin", inCells(w.Kmin))
-		j.Value("kmax", inCells(w.Kmax))
-		j.Value("pmax", float64(w.Pmax))
+		recordWatermark(j, w)
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
@@ -85,12 +83,12 @@ var fig13 = &experiment.Experiment{
 			}
 			r.Claim("marks", more("marked")/float64(len(r.Cells())))
 			r.Note("marks", "of all marks, as a host counts them. With the default the NIC pauses the switch before it marks, and the switch, whose queue then "+
-				"is beyond its Kmax of 750 KB, marks every packet; tuned, it never marks. The NIC itself marks more in %v of %d cases", more("marked by the NIC"), len(r.Cells()))
+				"stands at hundreds of KB, marks more than half of all packets; tuned, it marks none. The NIC itself marks more in %v of %d cases", more("marked by the NIC"), len(r.Cells()))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "timing", Title: "Two to one host of a NIC: default NIC-ECN and tuned, by DCQCN's timing (cut period / CNP interval in µs)",
-			Header: []string{"timing", "TX-PFC", "tuned", "paused ms", "tuned", "marked", "tuned", "by the NIC", "tuned", "Gb/s", "tuned", "Kmin", "Kmax", "Pmax %"}}
+		t := &figure.Table{Name: "timing", Title: "Two to one host of a NIC: default NIC-ECN and tuned, by DCQCN's timing (cut period / CNP interval in µs); " + ofHost(r.Scale),
+			Header: []string{"timing", "TX-PFC", "tuned", "paused ms", "tuned", "marked", "tuned", "by the NIC", "tuned", "Gb/s", "tuned", "tuned watermark"}}
 		for _, c := range r.Cells() {
 			cells := []any{c.Name}
 			for _, x := range []struct {
@@ -99,7 +97,7 @@ var fig13 = &experiment.Experiment{
 			}{{"pauses", 1}, {"paused", 1e3}, {"marked", 1}, {"marked by the NIC", 1}, {"throughput", 1e-9}} {
 				cells = append(cells, c.Values(x.name)[0]*x.scale, c.Values(x.name)[1]*x.scale)
 			}
-			t.Row(append(cells, c.Values("kmin")[0], c.Values("kmax")[0], c.Values("pmax")[0])...)
+			t.Row(append(cells, recordedWatermark(c))...)
 		}
 		return []figure.Figure{t}
 	},

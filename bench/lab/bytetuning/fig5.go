@@ -83,8 +83,8 @@ var fig5 = &experiment.Experiment{
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Points("goodput", "A NIC of two hosts by NIC-ECN's Kmin, all that was traversed", "Kmin (cells)", "goodput (Gb/s)")
-		t := &figure.Table{Name: "watermarks", Title: "A NIC of two hosts: goodput in Gb/s, first seed",
+		p := figure.Points("goodput", "A NIC of two hosts by NIC-ECN's Kmin, all that was traversed; "+ofHost(r.Scale), "Kmin (cells)", "goodput (Gb/s)")
+		t := &figure.Table{Name: "watermarks", Title: "A NIC of two hosts: goodput in Gb/s, first seed; " + ofHost(r.Scale),
 			Header: []string{"Kmin", "Kmax", "Pmax %", "to C_1", "to C_2, 1 QP", "TX-PFC", "of the time"}}
 		var at, many, victim experiment.Values
 		gaps, pmax := nicOthers(r.Scale)

@@ -1,15 +1,24 @@
 package bytetuninglab
 
 import (
+	"fmt"
+
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/scene"
 	"github.com/goroce/goroce/bytetuning"
-	"github.com/goroce/goroce/units"
 )
 
-// multiHost is the second cluster. 500 queue pairs of a host would need 300 ms to be slowed down: a tenth of them here.
+// manyQPs stand for the 500 queue pairs of a host, which after 300 ms of simulation still stood at PFC's threshold.
+func manyQPs(s experiment.Scale) int { return experiment.At(s, 50, 20) }
+
+// ofHost is what captions say of that.
+func ofHost(s experiment.Scale) string {
+	return fmt.Sprintf("%d queue pairs of a host for 500", manyQPs(s))
+}
+
+// multiHost is the second cluster.
 func multiHost(j *experiment.Job) *scene.MultiHost {
-	m := scene.MultiHostLab(experiment.At(j.Scale, 50, 20))
+	m := scene.MultiHostLab(manyQPs(j.Scale))
 	m.Seed = j.Seed
 	if j.Scale == experiment.Small {
 		m.Settle, m.Period = 5*ms, 5*ms
@@ -24,6 +33,3 @@ func measureNIC(j *experiment.Job, m *scene.MultiHost, w bytetuning.Watermark) (
 	}
 	return m.Run(j.Context())
 }
-
-// inCells answers a watermark's thresholds as the paper counts them.
-func inCells(b units.Bytes) float64 { return float64(b) / float64(bytetuning.Cell) }

@@ -2,6 +2,7 @@ package bytetuninglab
 
 import (
 	"github.com/goroce/goroce/bench/cluster"
+	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/units"
@@ -21,7 +22,11 @@ func rdma(net *fabric.Network, seed uint64, message units.Bytes) (*cluster.Clust
 	})
 }
 
-// lossless are the queues of a switch with PFC.
-func lossless(alpha float64, headroom units.Bytes, ecn fabric.ECN) fabric.Queues {
-	return fabric.Queues{{Lossless: true, Alpha: alpha, Headroom: headroom, Resume: 2 * 1100, ECN: ecn}}
+// experience is the experience-based watermark.
+func experience() bytetuning.Watermark {
+	w, err := bytetuning.Baseline("experience", bytetuning.Path{})
+	if err != nil {
+		panic(err) // it is there
+	}
+	return w
 }

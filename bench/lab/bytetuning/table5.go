@@ -1,8 +1,6 @@
 package bytetuninglab
 
 import (
-	"fmt"
-
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
@@ -65,53 +63,28 @@ var table5 = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		if err := t.Apply(j.Context(), bytetuning.Point{w}); err != nil {
-			return err
-		}
-		var r *scene.Run
-		var marked uint64
-		t.Watch = func(now *scene.Run) {
-			r = now
-			r.Net.At(units.Time(t.Settle), func() { marked = r.Egress.QueueStats(0).Marked })
-		}
-		m, err := t.Measure(j.Context())
-		if err != nil {
-			return fmt.Errorf("%v: %w", w, err)
-		}
-		q := requestsOf(r, t)
-		received := 0.
-		for _, f := range m.Flows {
-			received += float64(f.Throughput)
-		}
-		j.Value("throughput", received)
-		j.Value("iops", q.rate)
-		j.Value("fct", q.mean)
-		j.Value("p99", q.p99)
-		j.Value("queue", float64(m.Queue())/float64(bytetuning.Cell))
-		j.Value("marked", float64(r.Egress.QueueStats(0).Marked-marked)/t.Period.Seconds())
-		j.Value("lost", float64(m.Lost))
 		recordWatermark(j, w)
-		return nil
+		return measureRequests(j, t, w)
 	},
 	Judge: func(r *experiment.Results) {
 		v := func(cell, name string) float64 { return r.Cell(cell).Values(name)[0] }
 		over := func(name, base string) float64 { return v("bytetuning", name) / v(base, name) }
-		r.Claim("tuned", claims.Value{}.With("thr_exp", claims.Number(over("throughput", "experience")-1)).
-			With("thr_mfr", claims.Number(over("throughput", "manufacturer")-1)))
+		r.Claim("tuned", claims.Value{}.With("thr_exp", claims.Number(over("goodput", "experience")-1)).
+			With("thr_mfr", claims.Number(over("goodput", "manufacturer")-1)))
 		r.Claim("queue", claims.Value{}.With("exp", claims.Number(over("queue", "experience"))).With("mfr", claims.Number(over("queue", "manufacturer"))))
-		r.Claim("rdma-over-tcp", v("experience", "throughput")/v("dctcp", "throughput")-1)
+		r.Claim("rdma-over-tcp", v("experience", "goodput")/v("dctcp", "goodput")-1)
 		r.Note("rdma-over-tcp", "here DCTCP's endpoints are no processors that could be busy: both fill the link, and 200 requests in the network hide 20 µs. "+
-			"On processors that take 0.5 µs for a packet DCTCP carries %.3g Gb/s", v("dctcp, 0.5 µs a packet", "throughput")/1e9)
-		r.Claim("iops", v("bytetuning", "iops")*float64(64*units.KiB)*8/v("bytetuning", "throughput"))
+			"On processors that take 0.5 µs for a packet DCTCP carries %.3g Gb/s", v("dctcp, 0.5 µs a packet", "goodput")/1e9)
+		r.Claim("iops", v("bytetuning", "iops")*float64(64*units.KiB)*8/v("bytetuning", "goodput"))
 		t := table5Scene(r.Scale, 1, store{})
-		r.Claim("fct-little", v("bytetuning", "fct")*v("bytetuning", "iops")/float64(t.Senders*t.QPs))
+		r.Claim("fct-little", v("bytetuning", "mean")*v("bytetuning", "iops")/float64(t.Senders*t.QPs))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{Name: "table5", Title: "Redis: SET of 64 KB in a closed loop",
 			Header: []string{"", "throughput (Gb/s)", "IOPS (1000)", "FCT (ms)", "p99 (ms)", "queue (1000 cells)", "marked (1000/s)", "lost", "watermark"}}
 		for _, c := range r.Cells() {
 			v := func(name string) float64 { return c.Values(name)[0] }
-			t.Row(c.Name, v("throughput")/1e9, v("iops")/1e3, v("fct")*1e3, v("p99")*1e3, v("queue")/1e3, v("marked")/1e3, v("lost"),
+			t.Row(c.Name, v("goodput")/1e9, v("iops")/1e3, v("mean")*1e3, v("p99")*1e3, v("queue")/256e3, v("marked")/1e3, v("lost"),
 				recordedWatermark(c))
 		}
 		return []figure.Figure{t}

@@ -3,4 +3,4 @@ package carclab
 import "github.com/goroce/goroce/bench/lab/experiment"
 
 // fabricExperiments run the transport in the fabric.
-var fabricExperiments = []*experiment.Experiment{}
+var fabricExperiments = []*experiment.Experiment{fig7, carcSwift, carcPrioPlus, carcToCC, stabilityGrid}

@@ -124,7 +124,7 @@ func stopAndGo(j *experiment.Job) error {
 	state, since := hostmodel.S1, units.Time(0)
 	var times [4]units.Duration
 	series := j.Series("state")
-	left := 0
+	left, exhausted := 0, false
 	series.Add(0, 1)
 	for now := units.Time(0); now.Before(units.Time(20 * ms)); now = units.Earlier(arrives, reads) {
 		if !arrives.After(now) {
@@ -140,7 +140,9 @@ func stopAndGo(j *experiment.Job) error {
 			}
 		}
 		if s := h.State(); s != state {
-			if state == hostmodel.S4 {
+			exhausted = exhausted || s == hostmodel.S4
+			if exhausted && s < hostmodel.S3 { // and not to and fro with a buffer
+				exhausted = false
 				left++
 			}
 			times[state] += now.Sub(since)

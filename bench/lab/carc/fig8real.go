@@ -50,8 +50,8 @@ var fig8real = &experiment.Experiment{
 			j.Value("read miss", readMessage(ring).Seconds())
 			for _, part := range realBacklogs(j.Scale) {
 				behind := int(part * float64(llc.Size) / realMessage)
-				size := (behind + 32) * realMessage
-				r := realRun{ring: ring[:min(size, len(ring)/realMessage*realMessage)], behind: behind, missed: missed, lasts: lasts, warm: 2 * behind}
+				size := (behind + 2*burst) * realMessage
+				r := realRun{ring: ring[:min(size, len(ring)/realMessage*realMessage)], behind: behind, missed: missed, lasts: lasts, warm: 2 * uint64(behind)}
 				got, err := r.run()
 				if err != nil {
 					return err
@@ -61,7 +61,7 @@ var fig8real = &experiment.Experiment{
 			for _, ticks := range realTicks(j.Scale) {
 				for _, credits := range []string{"", "mode=oneway,delta=auto"} {
 					r := realRun{ring: ring[:4*int(llc.Size)], ticks: ticks, credits: credits, llc: llc.Size, missed: missed, lasts: lasts}
-					r.warm = experiment.At(j.Scale, 2, 1) * len(r.ring) / realMessage
+					r.warm = experiment.At(j.Scale, uint64(2), 1) * uint64(len(r.ring)/realMessage)
 					got, err := r.run()
 					if err != nil {
 						return err
@@ -106,7 +106,8 @@ var fig8real = &experiment.Experiment{
 		for _, part := range realBacklogs(r.Scale) {
 			x = append(x, part)
 			real = append(real, r.Values(backlogName(part)).Percentile(25)*1e9)
-			model = append(model, r.Values("model " + backlogName(part))[0]*1e9)
+			missed := r.Values("model " + backlogName(part))[0]
+			model = append(model, ((1-missed)*r.Values("read hit").Percentile(25)+missed*r.Values("read miss").Percentile(25))*1e9)
 		}
 		took.Add("measured", x, real)
 		took.Add("model", x, model)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
-	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/units"
 )
 
@@ -16,7 +15,7 @@ type mix struct {
 	Long    int // threads
 }
 
-func (x mix) String() string { return fmt.Sprintf("%s 8:%d", x.Variant, x.Long) }
+func (x mix) String() string { return fmt.Sprintf("%s long=%d", x.Variant, x.Long) }
 
 // A flow of 7.9 MB in packets of eRPC's MTU.
 const (
@@ -31,11 +30,14 @@ const (
 )
 
 func mixLongs(s experiment.Scale) []int {
-	return experiment.At(s, []int{0, 1, 2, 3, 4, 6, 8}, []int{0, 1, 2, 4})
+	return experiment.At(s, []int{0, 1, 2, 4, 6, 8}, []int{0, 1, 2, 4})
 }
 
 // mixShorts is how many threads have short requests.
 func mixShorts(s experiment.Scale) int { return experiment.At(s, 8, 4) }
+
+// mixRatio is threads with short requests to threads with flows, as the paper writes it.
+func mixRatio(s experiment.Scale, longs int) string { return fmt.Sprintf("%d:%d", mixShorts(s), longs) }
 
 func mixCells(longs func(experiment.Scale) []int, variants ...variant) func(experiment.Scale) []experiment.Cell {
 	return func(s experiment.Scale) (cells []experiment.Cell) {
@@ -49,19 +51,14 @@ func mixCells(longs func(experiment.Scale) []int, variants ...variant) func(expe
 	}
 }
 
-// runMix runs a cell of mixCells, for long enough that so many flows of each thread end.
-func runMix(flows int, variants ...variant) func(*experiment.Job) error {
+// runMix runs a cell of mixCells for so long, at small scale an eighth of it.
+func runMix(time units.Duration, variants ...variant) func(*experiment.Job) error {
 	return func(j *experiment.Job) error {
 		x := j.Params.(mix)
 		v := pick(variants, x.Variant)
-		mc := machine{cache: hostmodel.Xeon4309Y, link: 200 * gbps, ring: 4096}
-		flow, time := longPackets, units.Duration(flows)*25*ms
-		if j.Scale == experiment.Small {
-			mc.cache.Size /= 8
-			mc.ring /= 8
-			mc.link /= 2
-			flow, time = flow/8, time/8
-		}
+		mc := serverAt(j.Scale)
+		mc.link = experiment.At(j.Scale, mc.link, mc.link/2)
+		flow := experiment.At(j.Scale, longPackets, longPackets/8)
 		shorts := mixShorts(j.Scale)
 		var loads []load
 		for i := range shorts {
@@ -74,7 +71,7 @@ func runMix(flows int, variants ...variant) func(*experiment.Job) error {
 		if err != nil {
 			return err
 		}
-		return m.measure(j, experiment.At(j.Scale, 40*ms, 10*ms), time)
+		return m.measure(j, experiment.At(j.Scale, 25*ms, 10*ms), experiment.At(j.Scale, time, time/8))
 	}
 }
 
@@ -90,7 +87,7 @@ func perCore(r *experiment.Results, v variant, longs int) float64 {
 
 // mixFigures are throughput and misses by long threads.
 func mixFigures(r *experiment.Results, longs []int, variants ...variant) []figure.Figure {
-	shortRate := figure.Lines("short", "72 B requests, 8 threads", "threads with 7.9 MB flows", "throughput (Mpps)")
+	shortRate := figure.Lines("short", "72 B requests", "threads with 7.9 MB flows", "throughput (Mpps)")
 	longRate := figure.Lines("long", "7.9 MB flows", "threads with them", "throughput of a thread (Gb/s)")
 	miss := figure.Lines("misses", "Reads that miss", "threads with 7.9 MB flows", "reads that miss (%)")
 	for _, v := range variants {
@@ -109,3 +106,11 @@ func mixFigures(r *experiment.Results, longs []int, variants ...variant) []figur
 	}
 	return []figure.Figure{shortRate, longRate, miss, statesTable(r)}
 }
+
+// mixTime is how long figures 5b, 5c and 8b look.
+const mixTime = 15 * ms
+
+var (
+	carcMix     = carcOf("oneway")
+	mixVariants = []variant{hostCC, carcMix, hostLIFO, carcMix.inFIFO(), hostFour, carcMix.four()}
+)

@@ -2,6 +2,7 @@ package carclab
 
 import (
 	"context"
+	"errors"
 
 	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/cc"
@@ -14,7 +15,7 @@ import (
 // The testbed: a Xeon Silver 4309Y at 2.8 GHz, 200 Gb/s, PCIe 4.0 x16, DDR4-3200 in eight channels, a base round trip of
 // 10 µs. eRPC carries 10 million small requests a second on a core (Kalia et al., NSDI '19): 100 ns each.
 const (
-	clock     = 2.8e9 // ticks in a second
+	tickRate  = 2.8e9 // in a second
 	pcieRate  = 252 * gbps
 	memory    = 1638 * gbps
 	oneWay    = 5 * us
@@ -98,32 +99,6 @@ type measured struct {
 	busy                   units.Duration // of its threads
 	threads                int
 	fct                    []float64
-}
-
-// pipe brings things after equal times, in order.
-type pipe struct {
-	m    *model
-	tags []uint64
-	head int
-	do   func(tag uint64)
-	next func()
-}
-
-func (p *pipe) init(m *model, do func(tag uint64)) {
-	*p = pipe{m: m, do: do}
-	p.next = func() {
-		tag := p.tags[p.head]
-		if p.head++; p.head > 1024 && 2*p.head > len(p.tags) {
-			p.tags = append(p.tags[:0], p.tags[p.head:]...)
-			p.head = 0
-		}
-		p.do(tag)
-	}
-}
-
-func (p *pipe) put(at units.Time, tag uint64) {
-	p.tags = append(p.tags, tag)
-	p.m.clock.At(at, p.next)
 }
 
 // newModel makes a server with as many threads as the loads name, and a connection for each of them.
@@ -256,7 +231,8 @@ func (m *model) deliver(tag uint64) {
 	p, now := &m.packets[tag], m.clock.Now()
 	c := p.conn
 	if !c.thread.queue.Receive(c.packet, tag) {
-		panic("carclab: a packet for a ring without buffers: its sender's window is wrong")
+		m.err = errors.New("carclab: a packet for a ring without buffers: its sender's window is wrong")
+		return
 	}
 	m.most = max(m.most, m.host.Unconsumed())
 	p.arrived = now

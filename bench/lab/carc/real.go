@@ -12,30 +12,45 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// realMessage is the length of a message on this machine.
-const realMessage = 4096
+const (
+	// realMessage is the length of a message on this machine.
+	realMessage = 4096
+	// burst is how many the consumer takes in a round.
+	burst = 16
+)
 
 // realRun is a producer that copies messages into a ring and a consumer that reads all of each, on a core of their own.
 type realRun struct {
 	ring  []byte // whole messages
-	ticks int    // of processing, in loops of an addition
-	// The consumer begins with 16 messages when so many are there beyond behind, and the producer has at most twice as many.
-	// 0: the ring is what holds the producer back, or credits are.
+	ticks int    // of processing, additions one after the other
+	// The consumer begins with a burst when it is there beyond behind, and the producer has at most twice as many. 0: the ring is
+	// what holds the producer back, or credits are.
 	behind  int
-	credits string
+	credits string        // settings, "" for none
 	llc     units.Bytes   // that credits are for
 	missed  time.Duration // a first touch that takes longer was one of memory
 	lasts   time.Duration
-	warm    int // messages that are not measured
+	warm    uint64 // messages that are not measured
 }
 
 // realResult is what the consumer found.
 type realResult struct {
 	perMessage       time.Duration // of all the time
-	reading          time.Duration // of the consumer's own, only with behind
+	reading          time.Duration // of the consumer's with a message
 	canaries, misses int
-	most             int // messages that were unconsumed
+	most             uint64 // messages that were unconsumed
 }
+
+// exchange is what the two cores share.
+type exchange struct {
+	written, read atomic.Uint64 // messages
+	stop          atomic.Bool
+	credits, asks mailbox
+	began         time.Time
+}
+
+// now is the time of a round.
+func (x *exchange) now() units.Time { return units.Time(1).Add(units.FromStd(time.Since(x.began))) }
 
 // mailbox brings notices from one core to another.
 type mailbox struct {
@@ -67,158 +82,181 @@ func (quiet) Report(*cc.Event, units.Time) {}
 func (quiet) Ask()                         {}
 
 // run runs it.
-func (r realRun) run() (realResult, error) {
-	var (
-		written, read atomic.Uint64
-		stop          atomic.Bool
-		credit, asks  mailbox
-		gate          *carc.Gate
-		granter       *carc.Granter
-		sensor        *carc.Sensor
-	)
+func (r *realRun) run() (realResult, error) {
+	x := &exchange{began: time.Now()}
+	p, c := producer{realRun: r, x: x}, consumer{realRun: r, x: x, lots: rand.New(rand.NewPCG(1, 2))}
 	if r.credits != "" {
 		spec, err := carc.Parse(r.credits)
 		if err != nil {
 			return realResult{}, err
 		}
 		e := spec.On(carc.Cache{Size: r.llc, Line: 64}).Endpoint()
-		path := cc.Path{LineRate: 400 * gbps, BaseRTT: 2 * us, Payload: realMessage}
-		if gate, granter, err = e.New(path); err != nil {
+		if p.gate, c.granter, err = e.New(cc.Path{LineRate: 400 * gbps, BaseRTT: 2 * us, Payload: realMessage}); err != nil {
 			return realResult{}, err
 		}
-		granter.Attach(quiet{})
-		terms := granter.Terms()
-		granter.Agree(terms)
-		gate.Agree(terms)
-		sensor = e.Sensor()
-		sensor.Calibrate(units.FromStd(r.missed), units.FromStd(r.missed))
-	}
-	began := time.Now()
-	clock := func() units.Time { return units.Time(1).Add(units.FromStd(time.Since(began))) }
-	slots := uint64(len(r.ring) / realMessage)
-	ahead := slots
-	if r.behind > 0 {
-		ahead = uint64(r.behind) + 32
+		c.granter.Attach(quiet{})
+		terms := c.granter.Terms()
+		c.granter.Agree(terms)
+		p.gate.Agree(terms)
+		c.sensor = e.Sensor()
+		c.sensor.Calibrate(units.FromStd(r.missed), units.FromStd(r.missed))
 	}
 	done := make(chan struct{})
-	go func() { // the producer
+	go func() {
 		defer close(done)
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		source := make([]byte, realMessage)
-		out := cc.Outgoing{Bytes: realMessage, Message: realMessage, Completes: true, Backlog: cc.Backlog{Waits: units.GiB}}
-		for at, spins := uint64(0), 0; !stop.Load(); {
-			ready := at-read.Load() < ahead
-			if gate != nil {
-				now := clock()
-				for n, some := credit.take(); some; n, some = credit.take() {
-					_ = gate.Hear(&n, out.Backlog, now)
-				}
-				if ready = ready && gate.Ready(&out, now); ready {
-					gate.Took(&out, now)
-				} else if n, some := gate.Emit(out.Backlog, now); some {
-					asks.put(n)
-				}
-			}
-			if !ready {
-				wait(&spins)
-				continue
-			}
-			copy(r.ring[at%slots*realMessage:], source)
-			at++
-			written.Store(at)
-		}
+		p.run()
 	}()
+	c.run()
+	x.stop.Store(true)
+	<-done
+	return c.result, nil
+}
+
+// producer copies messages into the ring.
+type producer struct {
+	*realRun
+	x    *exchange
+	gate *carc.Gate
+}
+
+func (p *producer) run() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var (
-		result   realResult
-		sum      uint64
-		at, seen uint64
-		first    uint64
-		start    = time.Now()
-		batch    time.Time
-		lots     = rand.New(rand.NewPCG(1, 2))
-		reading  time.Duration
-	)
-	for spins := 0; ; {
-		if granter != nil && at%16 == 0 || spins > 0 && granter != nil {
-			now := clock()
-			for n, some := asks.take(); some; n, some = asks.take() {
-				_ = granter.Hear(&n, now)
+	source := make([]byte, realMessage)
+	slots := uint64(len(p.ring) / realMessage)
+	ahead := slots
+	if p.behind > 0 {
+		ahead = uint64(p.behind) + 2*burst
+	}
+	out := cc.Outgoing{Bytes: realMessage, Message: realMessage, Completes: true, Backlog: cc.Backlog{Waits: units.GiB}}
+	spins := 0
+	for at := uint64(0); !p.x.stop.Load(); {
+		var now units.Time
+		if p.gate != nil {
+			now = p.x.now()
+			for n, some := p.x.credits.take(); some; n, some = p.x.credits.take() {
+				_ = p.gate.Hear(&n, out.Backlog, now)
 			}
-			if n, some := granter.Emit(false, now); some {
-				credit.put(n)
+			if n, some := p.gate.Emit(out.Backlog, now); some {
+				p.x.asks.put(n)
 			}
 		}
-		have := written.Load()
-		if have == at || r.behind > 0 && at%16 == 0 && have-at < uint64(r.behind)+16 {
-			wait(&spins)
-			if spins%1024 == 0 && time.Since(start) > r.lasts {
-				break
+		before := at
+		for at-before < burst && at-p.x.read.Load() < ahead && (p.gate == nil || p.gate.Ready(&out, now)) {
+			if p.gate != nil {
+				p.gate.Took(&out, now)
 			}
+			copy(p.ring[at%slots*realMessage:], source)
+			at++
+			p.x.written.Store(at)
+		}
+		if at == before {
+			wait(&spins)
+		}
+	}
+}
+
+// consumer reads them.
+type consumer struct {
+	*realRun
+	x       *exchange
+	granter *carc.Granter
+	sensor  *carc.Sensor
+	lots    *rand.Rand
+	result  realResult
+
+	// Messages that were read, and those that the granter knows of: that they came, that they were consumed.
+	at, seen, told uint64
+	sum            uint64
+}
+
+func (c *consumer) run() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	start, first, reading, spins := time.Now(), uint64(0), time.Duration(0), 0
+	for measures := c.warm == 0; ; {
+		have := c.x.written.Load()
+		now := time.Now()
+		if measures && now.Sub(start) > c.lasts || now.Sub(c.x.began) > time.Minute {
+			break
+		}
+		c.tell(have)
+		if have == c.at || c.behind > 0 && have-c.at < uint64(c.behind)+burst {
+			wait(&spins)
 			continue
 		}
-		spins = 0
-		result.most = max(result.most, int(have-at))
-		m := r.ring[at%slots*realMessage:][:realMessage]
-		if at%16 == 0 {
-			if time.Since(start) > r.lasts && at > uint64(r.warm) {
-				break
-			}
-			// The canary is any line of a message further on, where no prefetcher is yet.
-			line := 0
-			if further := at + 8 + lots.Uint64N(16); further < have {
-				line = int(further%slots*realMessage + lots.Uint64N(realMessage/64)*64)
-			} else {
-				line = int(at % slots * realMessage)
-			}
-			before := time.Now()
-			sum += binary.LittleEndian.Uint64(r.ring[line:])
-			took := time.Since(before)
-			if at >= uint64(r.warm) {
-				result.canaries++
-				if took > r.missed {
-					result.misses++
-				}
-			}
-			if sensor != nil {
-				sensor.Canary(units.FromStd(took), clock())
-			}
+		if !measures && c.at >= c.warm {
+			measures = true
+			start, first = now, c.at
+			c.result = realResult{}
 		}
-		if granter != nil {
-			now := clock()
-			for ; seen < have; seen++ {
-				granter.Delivered(realMessage, true, now)
-			}
+		c.result.most = max(c.result.most, have-c.at)
+		c.canary(have)
+		begin := time.Now()
+		c.round(min(burst, have-c.at))
+		if measures {
+			reading += time.Since(begin)
 		}
-		if at == uint64(r.warm) {
-			first, start = at, time.Now()
-		}
-		if r.behind > 0 && at%16 == 0 {
-			batch = time.Now()
-		}
-		for l := 0; l < realMessage; l += 64 {
-			sum += binary.LittleEndian.Uint64(m[l:])
-		}
-		for range r.ticks {
-			sum = sum*3 + 1
-		}
-		if granter != nil {
-			granter.Consumed(realMessage, clock())
-		}
-		at++
-		if r.behind > 0 && at%16 == 0 && at > first+16 {
-			reading += time.Since(batch)
-		}
-		read.Store(at)
+		c.x.read.Store(c.at)
 	}
-	result.perMessage = time.Since(start) / time.Duration(max(1, at-first))
-	result.reading = reading / time.Duration(max(1, (at-first)/16*16))
-	stop.Store(true)
-	<-done
-	sink.Store(sum)
-	return result, nil
+	n := time.Duration(max(1, c.at-first))
+	c.result.perMessage, c.result.reading = time.Since(start)/n, reading/n
+	sink.Store(c.sum)
+}
+
+// round reads n messages.
+func (c *consumer) round(n uint64) {
+	slots := uint64(len(c.ring) / realMessage)
+	for range n {
+		m := c.ring[c.at%slots*realMessage:][:realMessage]
+		for l := 0; l < realMessage; l += 64 {
+			c.sum += binary.LittleEndian.Uint64(m[l:])
+		}
+		for range c.ticks {
+			c.sum = c.sum*3 + 1
+		}
+		c.at++
+	}
+}
+
+// tell has the granter know what came and what was consumed since the round before, and say what it has to.
+func (c *consumer) tell(have uint64) {
+	if c.granter == nil {
+		return
+	}
+	now := c.x.now()
+	for ; c.told < c.at; c.told++ {
+		c.granter.Consumed(realMessage, now)
+	}
+	for ; c.seen < have; c.seen++ {
+		c.granter.Delivered(realMessage, true, now)
+	}
+	for n, some := c.x.asks.take(); some; n, some = c.x.asks.take() {
+		_ = c.granter.Hear(&n, now)
+	}
+	if n, some := c.granter.Emit(false, now); some {
+		c.x.credits.put(n)
+	}
+}
+
+// canary times the first touch of a line: any of a message further on, where no prefetcher is yet.
+func (c *consumer) canary(have uint64) {
+	further := c.at + burst + c.lots.Uint64N(burst)
+	if further >= have {
+		return
+	}
+	slots := uint64(len(c.ring) / realMessage)
+	line := c.ring[further%slots*realMessage+c.lots.Uint64N(realMessage/64)*64:]
+	before := time.Now()
+	c.sum += binary.LittleEndian.Uint64(line)
+	took := time.Since(before)
+	c.result.canaries++
+	if took > c.missed {
+		c.result.misses++
+	}
+	if c.sensor != nil {
+		c.sensor.Canary(units.FromStd(took), c.x.now())
+	}
 }
 
 // sink keeps what is read from being no work.

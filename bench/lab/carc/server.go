@@ -29,7 +29,7 @@ func (t *thread) wake() {
 	p := &m.packets[t.message.Tag]
 	p.began = now
 	c := p.conn
-	costs := hostmodel.Costs{Message: perPacket + units.Duration(float64(c.ticks)/clock*float64(units.Second)), Hit: m.hit, Miss: m.miss}
+	costs := hostmodel.Costs{Message: perPacket + units.Duration(float64(c.ticks)/tickRate*float64(units.Second)), Hit: m.hit, Miss: m.miss}
 	took := costs.Of(t.message)
 	class := &m.classes[c.class]
 	class.packets++

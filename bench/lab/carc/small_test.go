@@ -10,5 +10,5 @@ import (
 // The others take a minute together: `make lab-small` runs them.
 func TestExperimentsAtSmallScale(t *testing.T) {
 	labtest.OneGoroutine(t)
-	labtest.Small(t, []*experiment.Experiment{fig3})
+	labtest.Small(t, []*experiment.Experiment{fig3, fig4, eq1, sec4negative, fig7, carcSwift})
 }

@@ -1,8 +1,6 @@
 package prioplus
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/goroce/goroce/bench/cluster"
@@ -70,7 +68,6 @@ func (f finished) class() string {
 
 // run simulates until all flows have ended.
 func (l large) run(j *experiment.Job) (*outcome, error) {
-	ctx := j.Context()
 	// A nanosecond into a host, so that there is an endpoint delay to be told.
 	host := fabric.HostConfig{RxDelay: units.Nanosecond}
 	if l.Scheme.queues() {
@@ -88,7 +85,6 @@ func (l large) run(j *experiment.Job) (*outcome, error) {
 			s, err := l.Scheme.serve(l.Priorities, l.Priority(f), cl.Ideal(f))
 			if err != nil {
 				failed = err
-				net.Stop()
 			} else if l.Around != nil {
 				s.Control = l.Around(s.Control)
 			}
@@ -118,25 +114,15 @@ func (l large) run(j *experiment.Job) (*outcome, error) {
 			Flow: f.Flow, Priority: l.Priority(f.Flow), FCT: f.Done.Sub(begin.Add(units.Duration(f.At))), BDP: l.Link.Rate.Bytes(cl.BaseRTT(f.Src, f.Dst)),
 		})
 	})
-	net.Every(20*units.Microsecond, func(now units.Time) bool {
+	err = cl.Finish(j.Context(), 100*l.Span+units.Second, func(now units.Time) bool {
 		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(l.Span)))
-		if ctx.Err() != nil || failed != nil || len(cl.Errors) > 0 || l.over(now.Sub(begin), cl.Running()) {
-			net.Stop()
-		}
-		return true
+		return failed != nil || l.over(now.Sub(begin), cl.Running())
 	})
-	if err := net.Run(begin.Add(100*l.Span + units.Second)); err != nil && !errors.Is(err, fabric.ErrStopped) {
-		return nil, err
-	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case failed != nil:
+	if failed != nil {
 		return nil, failed
-	case len(cl.Errors) > 0:
-		return nil, fmt.Errorf("%d flows failed, the first: %w", len(cl.Errors), cl.Errors[0])
-	case cl.Running() > 0 && l.Period == 0:
-		return nil, fmt.Errorf("%d flows have not ended after %v", cl.Running(), net.Now().Sub(begin))
+	}
+	if err != nil {
+		return nil, err
 	}
 	r.count(net, net.Now().Sub(begin))
 	return r, nil

@@ -1,8 +1,6 @@
 package taurus
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/bench/cluster"
@@ -67,28 +65,4 @@ func (c cell) cluster(net *fabric.Network, seed uint64) (*cluster.Cluster, error
 		return nil, err
 	}
 	return cl, cl.Introduce()
-}
-
-// finish lets time pass until somebody stops the network, or for the longest time.
-func finish(ctx context.Context, cl *cluster.Cluster, longest units.Duration) error {
-	net := cl.Net
-	over := false
-	net.Every(20*units.Microsecond, func(units.Time) bool {
-		if over = ctx.Err() != nil || len(cl.Errors) > 0; over {
-			net.Stop()
-		}
-		return true
-	})
-	err := net.Run(net.Now().Add(longest))
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case len(cl.Errors) > 0:
-		return fmt.Errorf("%d flows failed, the first: %w", len(cl.Errors), cl.Errors[0])
-	case err == nil:
-		return fmt.Errorf("not at an end after %v, %d flows run", longest, cl.Running())
-	case errors.Is(err, fabric.ErrStopped):
-		return nil
-	}
-	return err
 }

@@ -1,6 +1,8 @@
 package taurus
 
 import (
+	"strconv"
+
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
@@ -83,4 +85,20 @@ func bars(r *experiment.Results, name, title, axis, value string, k float64, siz
 		plot.Heights(string(s.Framework)+", "+congestion(s.Left), s.means(r, sizes, value).Scaled(k)...)
 	}
 	return plot
+}
+
+// table has a row for each contest.
+func table(r *experiment.Results, sizes []units.Bytes, of ...series) *figure.Table {
+	t := &figure.Table{Name: "contests", Title: "Eight hosts send to one", Header: []string{
+		"framework", "congestion", "message", "goodput (Gb/s)", "mean latency (µs)", "p99 latency (µs)", "mean queue (KB)", "pauses of the host", "reports", "reports dropped",
+	}}
+	round := func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+	for _, s := range of {
+		for _, c := range s.contests(sizes) {
+			v := r.Cell(c.name())
+			t.Row(s.Framework, congestion(s.Left), sizeName(c.Bytes), round(v.Values("goodput").Mean()/1e9), round(1e6*v.Values("latency").Mean()), round(1e6*v.Values("latency").Percentile(99)),
+				round(v.Values("queue").Mean()/1e3), round(v.Values("pauses").Mean()), round(v.Values("reports").Mean()), round(v.Values("dropped").Mean()))
+		}
+	}
+	return t
 }

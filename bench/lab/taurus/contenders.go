@@ -23,7 +23,7 @@ func newTaurus(name string, flows int, rate float64, a nicoffload.Aggregation, a
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFeedback(c, flows, algorithm)
+	f, err := newFeedback(c, flows, algorithm, wall())
 	return &contender{name: name, datapath: f, agent: agent, handled: func() uint64 { return agent.Counters().Messages }, rate: rate}, err
 }
 
@@ -33,7 +33,7 @@ func newCCP(name string, flows int, rate float64, program string, algorithm func
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFeedback(c, flows, algorithm)
+	f, err := newFeedback(c, flows, algorithm, wall())
 	if err != nil {
 		return nil, err
 	}

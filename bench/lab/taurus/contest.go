@@ -96,64 +96,74 @@ const sampling = units.Microsecond
 // softRing is how many packets wait for a transport in software: the default of Linux's driver of ConnectX NICs.
 const softRing = 1024
 
-// spans are how long a contest settles, and is looked at. DOCA PCC takes milliseconds to find its rates: flows begin at the
-// line's, and the first round trips are long.
-func spans(s experiment.Scale) (warm, span units.Duration) {
-	t := experiment.At(s, 10*units.Millisecond, 5*units.Millisecond)
-	return t, t
+// spans are how long a contest settles, and is looked at. Flows of DOCA PCC begin at the line's rate and fill their windows of 16
+// BDPs. Then a round trip takes 0.7 ms, and each takes a tenth or a fifth of a rate.
+func (c contest) spans(s experiment.Scale) (warm, span units.Duration) {
+	span = experiment.At(s, 10*units.Millisecond, 5*units.Millisecond)
+	if c.Framework == docaPCC || c.Framework == smallSteps {
+		return 40 * units.Millisecond, span
+	}
+	return span, span
 }
 
-// run simulates.
-func (c contest) run(j *experiment.Job) (*outcome, error) {
-	l := link(j.Scale)
+// build makes hosts that know each other, and answers what controls them.
+func (c contest) build(l fabric.Link, seed uint64) (*cluster.Cluster, []cc.Controller, error) {
+	control, err := c.Framework.control()
+	if err != nil {
+		return nil, nil, err
+	}
 	receiver, err := c.host(l.Rate)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	watch := hostCC(l.Rate)
-	net := fabric.New(fabric.Config{Seed: j.Seed, MTU: bottleneck.MTU})
-	s := net.AddSwitch("switch", idctcp.switches(l))
+	net := fabric.New(fabric.Config{Seed: seed, MTU: bottleneck.MTU})
+	s := net.AddSwitch("switch", c.Framework.switches(l))
 	for i := range target + 1 {
 		host := fabric.HostConfig{RxDelay: units.Nanosecond}
 		if c.Framework == ccpPerACK {
-			host.CPU.PerPacket, host.RxDepth = softPacket, softRing
+			host.CPU.PerPacket, host.RxDepth = perFrame, softRing
 		}
 		if i == target {
 			receiver.Configure(&host)
-			if c.Framework == taurusCC {
+			if c.Framework.hears() {
 				host.Congested = watch.Congested
 			}
 		}
 		net.Connect(net.AddHost(host), s, l)
 	}
-	control, err := c.Framework.control()
-	if err != nil {
-		return nil, err
-	}
 	var controllers []cc.Controller
-	makes := c.Framework.controller(l.Rate)
+	of := c.Framework.controller(l.Rate)
 	cl, err := cluster.New(net, cluster.Config{
-		Seed: j.Seed, PathMTU: payload, Timeout: 12, Control: control, AnswerClass: answerClass, Chunk: max(c.Bytes, c.Timed), SendDepth: c.depth(),
+		Seed: seed, PathMTU: payload, Timeout: 12, Control: control, AnswerClass: answerClass, Chunk: max(c.Bytes, c.Timed), SendDepth: c.depth(),
 		Controller: func(host int, now units.Time) (cc.Controller, error) {
-			controller, err := makes(host, now)
+			controller, err := of(host, now)
 			controllers = append(controllers, controller)
 			return controller, err
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if c.Framework == taurusCC {
+	if c.Framework.hears() {
 		agent := controllers[target].(*nicoffload.Controller).Agent()
 		if _, err := agent.Sample(hostcc.SamplerName, sampling, watch.Sampler(receiver.Occupancy, receiver.Bandwidth, receiver), net.Now()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if err := cl.Introduce(); err != nil {
+	return cl, controllers, cl.Introduce()
+}
+
+// run simulates.
+func (c contest) run(j *experiment.Job) (*outcome, error) {
+	l := link(j.Scale)
+	cl, controllers, err := c.build(l, j.Seed)
+	if err != nil {
 		return nil, err
 	}
+	net := cl.Net
 	out := &outcome{}
-	warm, span := spans(j.Scale)
+	warm, span := c.spans(j.Scale)
 	begin := net.Now()
 	from := begin.Add(warm)
 	back := answerTime(l)
@@ -175,7 +185,7 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 		}
 		w.Begin(begin.Add(units.Duration(net.Rand().Int64N(int64(10 * units.Microsecond)))))
 	}
-	port := s.Ports()[target]
+	port := net.Switches()[0].Ports()[target]
 	queue := net.Sample(units.Microsecond, func() float64 { return float64(port.QueueLen(data)) })
 	received := net.SampleRate(10*units.Microsecond, func() (sum uint64) {
 		for _, c := range conns {
@@ -183,12 +193,11 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 		}
 		return sum
 	})
-	net.At(from.Add(span), net.Stop)
-	if err := finish(j.Context(), cl, warm+2*span); err != nil {
+	to := from.Add(span)
+	if err := cl.Finish(j.Context(), warm+2*span, func(now units.Time) bool { return !now.Before(to) }); err != nil {
 		return nil, err
 	}
-	out.Goodput = received.Mean(from, from.Add(span))
-	out.Queue = queue.Mean(from, from.Add(span))
+	out.Goodput, out.Queue = received.Mean(from, to), queue.Mean(from, to)
 	out.Pauses = float64(net.Host(target).NIC().Stats().Pauses)
 	for _, controller := range controllers {
 		if x, ok := controller.(*ccp.Controller); ok {
@@ -207,16 +216,15 @@ func answerTime(l fabric.Link) units.Duration {
 	return 2 * (l.Delay + l.Rate.Duration(bottleneck.Overhead+wire.AETHLen))
 }
 
-// run takes down what came of a contest.
+// runContest takes down what came of a contest.
 func runContest(j *experiment.Job) error {
 	c := j.Params.(contest)
 	out, err := contests.Of(j, c, func() (*outcome, error) { return c.run(j) })
 	if err != nil {
 		return err
 	}
-	capacity := float64(link(j.Scale).Rate) * float64(payload) / float64(payload+bottleneck.Overhead)
 	j.Value("goodput", out.Goodput)
-	j.Value("util", out.Goodput/capacity)
+	j.Value("util", out.Goodput/capacity(link(j.Scale)))
 	j.Value("latency", out.Latency...)
 	j.Value("queue", out.Queue)
 	j.Value("pauses", out.Pauses)

@@ -76,7 +76,7 @@ var eq12 = &experiment.Experiment{
 		e := figure.Lines("efficiency", "Equation 2: share of the bus that a signal gets, header 16 B", "size (B)", "efficiency")
 		e.X.Log = true
 		s := r.Series("efficiency")
-		e.Add("", s.X, s.Y)
+		e.Add("equation 2", s.X, s.Y)
 		bus := figure.Lines("bus", "Engine: bytes on the bus for an ACK, 400 Gb/s of packets of 4096 B", "flows", "bytes, headers included")
 		bus.X.Log, bus.Y.Log = true, true
 		for _, tiers := range busTiers {
@@ -151,7 +151,7 @@ func move(signals []signal, a nicoffload.Aggregation) (nicoffload.Counters, erro
 		for next.Before(now) {
 			next = poll(next)
 		}
-		next = poll(now)
+		poll(now)
 		n.Report(nicoffload.NewHandle(uint32(s.flow), 0), &cc.Event{Kind: s.kind, Packets: 1, Bytes: mtu}, now)
 		next = n.Poll(now)
 	}

@@ -19,14 +19,14 @@ type feedback struct {
 // sums is what messages add up.
 type sums struct{ packets, marked, bytes uint64 }
 
-func newFeedback(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error)) (*feedback, error) {
+func newFeedback(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error), now units.Time) (*feedback, error) {
 	f := &feedback{Controller: c, psn: make([]uint32, flows), lost: func() uint64 { return 0 }}
 	for range flows {
 		a, err := algorithm()
 		if err != nil {
 			return nil, err
 		}
-		f.flows = append(f.flows, c.Add(a, wall()))
+		f.flows = append(f.flows, c.Add(a, now))
 	}
 	return f, nil
 }

@@ -14,10 +14,10 @@ const request = 8 * units.KiB
 
 // congested are the series of both figures; claims are about the severe antagonist, which hostCC has an answer to.
 var (
-	congested   = under(request, []float64{0, mild, severe}, taurusCC, withoutCC)
-	fabricCase  = series{taurusCC, 0, request}
-	hostCase    = series{taurusCC, severe, request}
-	hostWithout = series{withoutCC, severe, request}
+	congested   = under(request, []float64{0, mild, severe}, coDesign, deaf)
+	fabricCase  = series{coDesign, 0, request}
+	hostCase    = series{coDesign, severe, request}
+	hostWithout = series{deaf, severe, request}
 )
 
 func congestedCells(s experiment.Scale) []experiment.Cell { return contested(sizesAt(s), congested...) }
@@ -27,12 +27,14 @@ var fig12 = &experiment.Experiment{
 	Cells: congestedCells,
 	Run:   runContest,
 	Judge: func(r *experiment.Results) {
-		mean := func(s series, value string) float64 { return s.means(r, sizesAt(r.Scale), value).Mean() }
-		r.Claim("both-high", claims.Value{}.With("fabric", claims.Number(mean(fabricCase, "util"))).With("host", claims.Number(mean(hostCase, "util"))))
-		r.Claim("hostcc-matters", mean(hostCase, "goodput")/mean(hostWithout, "goodput"))
+		r.Claim("both-high", claims.Value{}.With("fabric", claims.Number(overSizes(r, fabricCase, "util"))).With("host", claims.Number(overSizes(r, hostCase, "util"))))
+		r.Claim("hostcc-matters", overSizes(r, hostCase, "goodput")/overSizes(r, hostWithout, "goodput"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{bars(r, "goodput", "Eight hosts send to one", "goodput (Gb/s)", "goodput", 1e-9, sizesAt(r.Scale), congested...)}
+		return []figure.Figure{
+			bars(r, "goodput", "Eight hosts send to one", "goodput (Gb/s)", "goodput", 1e-9, sizesAt(r.Scale), congested...),
+			table(r, sizesAt(r.Scale), congested...),
+		}
 	},
 }
 
@@ -41,9 +43,8 @@ var fig13 = &experiment.Experiment{
 	Cells: congestedCells,
 	Run:   runContest,
 	Judge: func(r *experiment.Results) {
-		mean := func(s series) float64 { return s.means(r, sizesAt(r.Scale), "latency").Mean() }
-		r.Claim("host-not-worse", mean(hostCase)/mean(fabricCase))
-		r.Claim("hostcc-matters", mean(hostWithout)/mean(hostCase))
+		r.Claim("host-not-worse", overSizes(r, hostCase, "latency")/overSizes(r, fabricCase, "latency"))
+		r.Claim("hostcc-matters", overSizes(r, hostWithout, "latency")/overSizes(r, hostCase, "latency"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return []figure.Figure{bars(r, "latency", "8 KiB beside eight hosts that send to one", "mean latency (µs)", "latency", 1e6, sizesAt(r.Scale), congested...)}

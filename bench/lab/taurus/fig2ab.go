@@ -75,7 +75,7 @@ var fig2ab = &experiment.Experiment{
 			x = append(x, float64(offered))
 			y = append(y, 100*reported.Values(fmt.Sprintf("%d lost", offered)).Percentile(50))
 		}
-		drops.Add("", x, y)
+		drops.Add("16 flows of iDCTCP", x, y)
 		return []figure.Figure{throughput, agents, drops}
 	},
 }

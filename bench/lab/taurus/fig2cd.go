@@ -23,6 +23,7 @@ var fig2cd = &experiment.Experiment{
 		return []figure.Figure{
 			bars(r, "goodput", "DOCA PCC, eight hosts send to one", "goodput (Gb/s)", "goodput", 1e-9, sizes, fig2Series...),
 			bars(r, "latency", "DOCA PCC, eight hosts send to one", "mean latency (µs)", "latency", 1e6, sizes, fig2Series...),
+			table(r, sizes, fig2Series...),
 		}
 	},
 }

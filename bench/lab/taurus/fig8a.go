@@ -17,20 +17,30 @@ var aggregations = []struct {
 
 var aggregatedFlows = []int{1, 2, 4, 8, 16}
 
+// eachAggregation is every number of flows with aggregation and without, and what to call that.
+func eachAggregation(do func(name string, flows int, a nicoffload.Aggregation) error) error {
+	for _, flows := range aggregatedFlows {
+		for _, a := range aggregations {
+			if err := do(fmt.Sprintf("%d %s", flows, a.name), flows, a.Aggregation); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // fig8a: what aggregation saves of the agent's core.
 var fig8a = &experiment.Experiment{
 	ID:    "taurus/fig8a",
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		var all []*contender
-		for _, flows := range aggregatedFlows {
-			for _, a := range aggregations {
-				c, err := newTaurus(fmt.Sprintf("%d %s", flows, a.name), flows, feedbackRate, a.Aggregation, benched("idctcp"))
-				if err != nil {
-					return err
-				}
-				all = append(all, c)
-			}
+		if err := eachAggregation(func(name string, flows int, a nicoffload.Aggregation) error {
+			c, err := newTaurus(name, flows, feedbackRate, a, benched("idctcp"))
+			all = append(all, c)
+			return err
+		}); err != nil {
+			return err
 		}
 		return measure(j, enoughAt(j.Scale), all...)
 	},

@@ -13,6 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
+const onTwoCores = "on two cores"
+
 // fig8b: how many messages cross the boundary, with aggregation and without, and that they say all.
 var fig8b = &experiment.Experiment{
 	ID:    "taurus/fig8b",
@@ -20,48 +22,15 @@ var fig8b = &experiment.Experiment{
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		cells := []experiment.Cell{{Name: "in virtual time"}}
 		if s == experiment.Full {
-			cells = append(cells, experiment.Cell{Name: "on two cores", Params: true})
+			cells = append(cells, experiment.Cell{Name: onTwoCores})
 		}
 		return cells
 	},
 	Run: func(j *experiment.Job) error {
-		measured := j.Params == true
-		var all []*contender
-		var heard []*sums
-		for _, flows := range aggregatedFlows {
-			for _, a := range aggregations {
-				name := fmt.Sprintf("%d %s", flows, a.name)
-				if !measured {
-					if err := countReports(j, name, flows, a.Aggregation); err != nil {
-						return err
-					}
-					continue
-				}
-				total := &sums{}
-				c, err := newTaurus(name, flows, feedbackRate, a.Aggregation, total.counted("idctcp"))
-				if err != nil {
-					return err
-				}
-				all, heard = append(all, c), append(heard, total)
-			}
+		if j.Name == onTwoCores {
+			return measureReports(j)
 		}
-		if !measured {
-			return nil
-		}
-		if err := measure(j, enoughAt(j.Scale), all...); err != nil {
-			return err
-		}
-		for i, c := range all {
-			f := c.datapath.(*feedback)
-			for range 100 { // what is on its way
-				f.hear(0, wall())
-				c.agent.Poll(wall())
-			}
-			if strings.HasSuffix(c.name, "on") { // without aggregation messages are raw, and give way when there is no room
-				j.Value("delivered", heard[i].over(f.sent))
-			}
-		}
-		return nil
+		return eachAggregation(func(name string, flows int, a nicoffload.Aggregation) error { return countReports(j, name, flows, a) })
 	},
 	Judge: func(r *experiment.Results) {
 		cells := r.Cells()
@@ -97,7 +66,7 @@ var fig8b = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var all []figure.Figure
 		for _, c := range r.Cells() {
-			p := figure.Bars("reports-"+map[bool]string{false: "virtual", true: "measured"}[c.Name == "on two cores"], "Messages across the boundary "+c.Name, "M/s", texts(aggregatedFlows, "%d flows")...)
+			p := figure.Bars("reports-"+strings.ReplaceAll(c.Name, " ", "-"), "Messages across the boundary "+c.Name, "M/s", texts(aggregatedFlows, "%d flows")...)
 			for _, a := range aggregations {
 				var heights []float64
 				for _, flows := range aggregatedFlows {
@@ -145,18 +114,47 @@ func (s *sums) over(all sums) float64 {
 	return worst
 }
 
+// measureReports counts messages of contenders, and what they told of.
+func measureReports(j *experiment.Job) error {
+	var all []*contender
+	var heard []*sums
+	if err := eachAggregation(func(name string, flows int, a nicoffload.Aggregation) error {
+		total := &sums{}
+		c, err := newTaurus(name, flows, feedbackRate, a, total.counted("idctcp"))
+		all, heard = append(all, c), append(heard, total)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := measure(j, enoughAt(j.Scale), all...); err != nil {
+		return err
+	}
+	for i, c := range all {
+		if !strings.HasSuffix(c.name, "on") { // its messages are raw, and give way when there is no room
+			continue
+		}
+		f := c.datapath.(*feedback)
+		for end := wall().Add(ms); wall().Before(end); { // what is on its way
+			f.hear(0, wall())
+			c.agent.Poll(wall())
+		}
+		j.Value("delivered", heard[i].over(f.sent))
+	}
+	return nil
+}
+
 // countReports counts the messages of a millisecond of virtual time.
 func countReports(j *experiment.Job, name string, flows int, a nicoffload.Aggregation) error {
-	c, err := nicoffload.NewShared(nicoffload.Config{Flows: flows, Aggregation: a}, nicoffload.AgentConfig{}, nil, wall())
+	c, err := nicoffload.NewShared(nicoffload.Config{Flows: flows, Aggregation: a}, nicoffload.AgentConfig{}, nil, 0)
 	if err != nil {
 		return err
 	}
 	heard := &sums{}
-	f, err := newFeedback(c, flows, heard.counted("idctcp"))
+	f, err := newFeedback(c, flows, heard.counted("idctcp"), 0)
 	if err != nil {
 		return err
 	}
-	now := wall()
+	now := units.Time(0)
 	c.Poll(now)
 	before := c.Agent().Counters().Messages
 	for end := now.Add(ms); now.Before(end); now = now.Add(units.Second / feedbackRate) {

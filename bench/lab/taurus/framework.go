@@ -2,6 +2,7 @@ package taurus
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/nicoffload/ccp"
 	"github.com/goroce/goroce/nicoffload/pcc"
 	"github.com/goroce/goroce/units"
@@ -11,19 +12,30 @@ import (
 type framework string
 
 const (
-	taurusCC   framework = "TAURUS"            // the split: iDCTCP, with hostCC at the receiver
-	withoutCC  framework = "TAURUS w/o hostCC" // the split without signals of the host
-	docaPCC    framework = "DOCA-PCC"          // its RTT template on the NIC, without signals of the host
-	ccpPerACK  framework = "CCP"               // iDCTCP in an agent that hears of each ACK, beside a transport in software
-	decideDOCA           = 2 * units.Microsecond
-	serviceCCP           = 250 * units.Nanosecond // of a report
-	softPacket           = 80 * units.Nanosecond  // of a packet in software
+	coDesign  framework = "TAURUS"            // the split: iDCTCP, and hostCC in the receiver's agent
+	deaf      framework = "TAURUS w/o hostCC" // the split without signals of the host
+	docaPCC   framework = "DOCA-PCC"          // its RTT template on the NIC, without signals of the host
+	ccpPerACK framework = "CCP"               // iDCTCP in an agent that hears of each ACK, beside a transport in software
+
+	// To tell where differences come from.
+	earlyMarks framework = "TAURUS, K 60 KB"      // marks at a fifth of what HPCC's simulator has for DCTCP
+	smallSteps framework = "DOCA-PCC, AI a ninth" // nine flows together raise their rates as the template has it for one
+)
+
+// The catalogue's times: of DOCA PCC from a signal to a rate, of CCP's agent for a report, of its transport for a packet.
+const (
+	decision = 2 * units.Microsecond
+	service  = 250 * units.Nanosecond
+	perFrame = 80 * units.Nanosecond
 )
 
 // control is the congestion control of its flows.
 func (f framework) control() (cc.Control, error) {
-	if f == docaPCC {
+	switch f {
+	case docaPCC:
 		return pcc.Spec{}, nil
+	case smallSteps:
+		return pcc.Spec{Params: pcc.Params{AI: pcc.One / 20 / (writers + 1)}}, nil
 	}
 	return idctcp.control()
 }
@@ -31,15 +43,26 @@ func (f framework) control() (cc.Control, error) {
 // controller makes what runs it on a host.
 func (f framework) controller(line units.BitRate) func(int, units.Time) (cc.Controller, error) {
 	switch f {
-	case docaPCC:
+	case docaPCC, smallSteps:
 		return func(int, units.Time) (cc.Controller, error) {
-			return pcc.NewController(pcc.Config{LineRate: line, Delay: decideDOCA})
+			return pcc.NewController(pcc.Config{LineRate: line, Delay: decision})
 		}
 	case ccpPerACK:
 		return func(int, units.Time) (cc.Controller, error) {
-			c, _, err := ccp.New(ccp.Config{Program: ccp.PerAck, Service: serviceCCP, Payload: payload}, true)
+			c, _, err := ccp.New(ccp.Config{Program: ccp.PerAck, Service: service, Payload: payload}, true)
 			return c, err
 		}
 	}
 	return split.controller
 }
+
+// switches are the same for all but one.
+func (f framework) switches(l fabric.Link) fabric.SwitchConfig {
+	if f == earlyMarks {
+		return lossless(l, marking(dctcpK/5))
+	}
+	return idctcp.switches(l)
+}
+
+// hears says whether it hears of congestion in the receiver.
+func (f framework) hears() bool { return f == coDesign || f == earlyMarks }

@@ -51,10 +51,6 @@ func (m mice) run(j *experiment.Job) error {
 	cl.Drive(toward{poisson, elephants, receiver}, func(f *cluster.Running) {
 		j.Value("fct", f.Done.Sub(begin.Add(units.Duration(f.At))).Seconds())
 		ended++
-		j.Progress(float64(ended) / float64(m.Count))
-		if ended == m.Count {
-			net.Stop()
-		}
 	})
 	bottleneck := net.Switches()[0].Ports()[receiver]
 	queue := net.Sample(units.Microsecond, func() float64 { return float64(bottleneck.QueueLen(data)) })
@@ -64,7 +60,11 @@ func (m mice) run(j *experiment.Job) error {
 		}
 		return sum
 	})
-	if err := finish(j.Context(), cl, 10*units.Second); err != nil {
+	err = cl.Finish(j.Context(), 10*units.Second, func(units.Time) bool {
+		j.Progress(float64(ended) / float64(m.Count))
+		return ended == m.Count
+	})
+	if err != nil {
 		return err
 	}
 	from, to := begin.Add(settled), net.Now()

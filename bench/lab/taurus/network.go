@@ -1,6 +1,7 @@
 package taurus
 
 import (
+	"github.com/goroce/goroce/bench/lab/bottleneck"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/transport"
@@ -27,4 +28,9 @@ const (
 // link is the catalogue's taurus-link, four of which are the round trip of the paper's testbed, 5 µs.
 func link(s experiment.Scale) fabric.Link {
 	return fabric.Link{Rate: experiment.At(s, 400*units.Gbps, 100*units.Gbps), Delay: 1250 * units.Nanosecond}
+}
+
+// capacity is the payload that a link carries, in bit/s.
+func capacity(l fabric.Link) float64 {
+	return float64(l.Rate) * float64(payload) / float64(payload+bottleneck.Overhead)
 }

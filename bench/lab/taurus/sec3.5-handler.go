@@ -44,10 +44,10 @@ var handler = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		ring := figure.Steps("ring", "Messages that wait: the agent begins after 1 ms", "time (ms)", "slots of 4096")
 		s := r.Series("ring").Scaled(1e3, 1)
-		ring.Add("", s.X, s.Y)
+		ring.Add("ring of the link", s.X, s.Y)
 		stretch := figure.Steps("stretch", "Periods, in multiples of the configured", "time (ms)", "multiple")
 		s = r.Series("stretch").Scaled(1e3, 1)
-		stretch.Add("", s.X, s.Y)
+		stretch.Add("both engines", s.X, s.Y)
 		return []figure.Figure{ring, stretch}
 	},
 }

@@ -99,6 +99,8 @@ func (f deliverer) hears(bound cc.EventSet) (heard cc.EventSet, err error) {
 	if err != nil {
 		return 0, err
 	}
+	cause(cc.ACK) // to get to know each other
+	heard = 0
 	for _, k := range eventClasses {
 		cause(k)
 	}
@@ -125,7 +127,7 @@ func happening(k cc.Kind, f cc.Flow) *cc.Event {
 func reporting(c cc.Controller, a cc.Algorithm) func(cc.Kind) {
 	now := units.Time(0)
 	f := c.Add(a, now)
-	step := func(k cc.Kind) {
+	return func(k cc.Kind) {
 		now = now.Add(100 * us)
 		c.Report(happening(k, f), now)
 		for range 3 {
@@ -134,8 +136,6 @@ func reporting(c cc.Controller, a cc.Algorithm) func(cc.Kind) {
 			c.Decision(f)
 		}
 	}
-	step(cc.TIMER) // time to get to know each other; no algorithm of ours binds it
-	return step
 }
 
 func startCCP(a cc.Algorithm) (func(cc.Kind), error) {
@@ -171,6 +171,10 @@ func startTaurus(a cc.Algorithm) (func(cc.Kind), error) {
 	if err := agent.Parse(segmentID, func([]byte, *cc.Event) error { return nil }); err != nil {
 		return nil, err
 	}
+	congested := false
+	if _, err := agent.Sample("occupancy", us, func(units.Time) (float64, bool) { return 1, congested }, 0); err != nil {
+		return nil, err
+	}
 	agent.Poll(0)
 	now, psn := units.Time(0), uint32(0)
 	data := func() {
@@ -198,11 +202,10 @@ func startTaurus(a cc.Algorithm) (func(cc.Kind), error) {
 		case cc.CST:
 			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketFeedback, Segment: []byte("INT!")}, now)
 		case cc.HOST:
-			if _, err := agent.Sample("occupancy", ms, func(units.Time) (float64, bool) { return 1, true }, now); err != nil {
-				panic(err) // it has a period and a function
-			}
+			congested = true
 		}
 		nic.Poll(now)
 		agent.Poll(now)
+		congested = false
 	}, nil
 }

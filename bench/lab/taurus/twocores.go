@@ -37,15 +37,6 @@ type datapath interface {
 	hear(n int, now units.Time) (signals, lost uint64)
 }
 
-// interval is what a core did in a slice.
-type interval struct {
-	whole    bool // the core was not taken away
-	signals  uint64
-	lost     uint64
-	messages uint64
-	busy     units.Duration // in polls that found something
-}
-
 // enough is how many slices of each contender are wanted, and how many turns it gets for them at most.
 type enough struct{ slices, turns int }
 
@@ -165,64 +156,6 @@ func (c *contender) decide(begin units.Time, ended *atomic.Bool) {
 	}
 }
 
-// keeper keeps the records of a core.
-type keeper struct {
-	begin    units.Time
-	records  []interval
-	slice    int // that goes on
-	at       *interval
-	switches int64
-	away     bool // the core was taken away in this slice, whatever the switches say
-}
-
-func newKeeper(begin units.Time, records []interval) *keeper {
-	return &keeper{begin: begin, records: records, slice: slicesOfTurn, at: &records[slicesOfTurn]}
-}
-
-// moveOn moves on to the slice of a time, and says whether the turn goes on.
-func (k *keeper) moveOn(now units.Time) bool {
-	i := slicesOfTurn
-	if d := now.Sub(k.begin); d >= 0 {
-		i = min(int(d/slice), slicesOfTurn)
-	}
-	if i == k.slice {
-		return i < slicesOfTurn || now.Before(k.begin)
-	}
-	n := switches()
-	k.at.whole = n == k.switches && i == k.slice+1 && !k.away
-	k.slice, k.switches, k.at, k.away = i, n, &k.records[i], false
-	return i < slicesOfTurn
-}
-
-// worked notes that the core was busy from the time that it has come to until another, with so many messages. That may be
-// in several slices.
-func (k *keeper) worked(from, to units.Time, messages uint64) {
-	whole, left, away := to.Sub(from), messages, k.away
-	for {
-		end := k.begin
-		switch {
-		case k.slice < slicesOfTurn:
-			end = k.begin.Add(units.Duration(k.slice+1) * slice)
-		case !from.Before(k.begin): // the turn is over
-			end = to
-		}
-		if !end.Before(to) {
-			k.at.busy += to.Sub(from)
-			k.at.messages += left
-			return
-		}
-		part := uint64(float64(messages) * end.Sub(from).Seconds() / whole.Seconds())
-		k.at.busy += end.Sub(from)
-		k.at.messages += part
-		left -= part
-		away = away || switches() != k.switches
-		k.away = away
-		k.moveOn(end)
-		k.away = away // all of it may have been in here
-		from = end
-	}
-}
-
 // count adds up a turn.
 func (c *contender) count() {
 	for _, core := range c.turns {
@@ -239,11 +172,4 @@ func (c *contender) count() {
 		t.add(c.turns[1][i])
 		c.counted = append(c.counted, t)
 	}
-}
-
-func (t *interval) add(u interval) {
-	t.signals += u.signals
-	t.lost += u.lost
-	t.messages += u.messages
-	t.busy += u.busy
 }

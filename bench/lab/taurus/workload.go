@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/bench/cluster"
-	"github.com/goroce/goroce/bench/lab/bottleneck"
 	"github.com/goroce/goroce/bench/lab/claims"
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
@@ -49,12 +48,12 @@ func (c completion) network(s experiment.Scale, seed uint64) *fabric.Network {
 
 // source answers flows between so many hosts.
 func (c completion) source(hosts int, sizes *workload.Sizes, seed uint64) (workload.Source, error) {
-	capacity := hostLink.Rate * units.BitRate(payload) / units.BitRate(payload+bottleneck.Overhead)
-	poisson, err := workload.Poisson{Hosts: hosts, Rate: capacity, Load: load, Sizes: sizes, Flows: c.Flows, Seed: seed}.Source()
+	rate := units.BitRate(capacity(hostLink))
+	poisson, err := workload.Poisson{Hosts: hosts, Rate: rate, Load: load, Sizes: sizes, Flows: c.Flows, Seed: seed}.Source()
 	if err != nil {
 		return nil, err
 	}
-	all := capacity * units.BitRate(hosts)
+	all := rate * units.BitRate(hosts)
 	senders, size := min(incastHosts, hosts-1), workload.Uniform[units.Bytes](incastBytes, incastBytes+1)
 	period := workload.IncastPeriod(senders, size, incastLoad, all)
 	incast, err := workload.Incast{
@@ -106,12 +105,12 @@ func (c completion) run(j *experiment.Job) error {
 			j.Value("packet", took.Seconds())
 		}
 		ended++
-		j.Progress(float64(ended) / float64(c.Flows))
-		if ended == c.Flows {
-			net.Stop()
-		}
 	})
-	if err := finish(j.Context(), cl, units.Second); err != nil {
+	err = cl.Finish(j.Context(), units.Second, func(units.Time) bool {
+		j.Progress(float64(ended) / float64(c.Flows))
+		return ended == c.Flows
+	})
+	if err != nil {
 		return err
 	}
 	again := 0.0
@@ -140,8 +139,10 @@ func completions(id, sizes string, full, small int, judge func(*experiment.Resul
 		Run: func(j *experiment.Job) error {
 			return completion{j.Params.(cell), sizes, experiment.At(j.Scale, full, small)}.run(j)
 		},
-		Judge:   judge,
-		Figures: func(r *experiment.Results) []figure.Figure { return slowdowns(r, sizes) },
+		Judge: judge,
+		Figures: func(r *experiment.Results) []figure.Figure {
+			return slowdowns(r, sizes, experiment.At(r.Scale, full, small))
+		},
 	}
 }
 
@@ -154,14 +155,14 @@ func slower(r *experiment.Results, of string) (v claims.Value) {
 }
 
 // slowdowns draws the means by size, in line and behind the split.
-func slowdowns(r *experiment.Results, name string) (figures []figure.Figure) {
+func slowdowns(r *experiment.Results, name string, flows int) (figures []figure.Figure) {
 	sizes, err := workload.ByName(name)
 	if err != nil {
 		return nil // as in Run, which came before
 	}
 	bounds := deciles(sizes)
 	for _, a := range algorithms {
-		plot := figure.Lines("slowdown-"+string(a), fmt.Sprintf("Mean slowdown by size, %s, %s", name, a), "size up to (KB)", "slowdown")
+		plot := figure.Lines("slowdown-"+string(a), fmt.Sprintf("Mean slowdown by size, %d flows of %s, %s", flows, name, a), "size up to (KB)", "slowdown")
 		plot.X.Log = true
 		for _, p := range places {
 			var x, y []float64

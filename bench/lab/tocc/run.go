@@ -1,7 +1,6 @@
 package tocc
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -189,23 +188,12 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		took := f.Done.Sub(begin.Add(units.Duration(f.At)))
 		out.Flows = append(out.Flows, finished{f.Flow, took, float64(took) / float64(cl.Ideal(f.Flow))})
 	})
-	net.Every(20*units.Microsecond, func(now units.Time) bool {
+	err = cl.Finish(j.Context(), 100*span+units.Second, func(now units.Time) bool {
 		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(span)))
-		if j.Context().Err() != nil || len(cl.Errors) > 0 || now.Sub(begin) > span && cl.Running() == 0 {
-			net.Stop()
-		}
-		return true
+		return now.Sub(begin) > span && cl.Running() == 0
 	})
-	if err := net.Run(begin.Add(100*span + units.Second)); err != nil && !errors.Is(err, fabric.ErrStopped) {
+	if err != nil {
 		return nil, err
-	}
-	switch {
-	case j.Context().Err() != nil:
-		return nil, j.Context().Err()
-	case len(cl.Errors) > 0:
-		return nil, fmt.Errorf("%d flows failed, the first: %w", len(cl.Errors), cl.Errors[0])
-	case cl.Running() > 0:
-		return nil, fmt.Errorf("%d flows have not ended after %v", cl.Running(), net.Now().Sub(begin))
 	}
 	out.count(net, net.Now().Sub(begin))
 	out.Sent, out.Lost, out.Trimmed = out.Sent-introduced.Sent, out.Lost-introduced.Lost, out.Trimmed-introduced.Trimmed

@@ -5,46 +5,7 @@ import (
 
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
-	"github.com/goroce/goroce/fabric/hostmodel"
-	"github.com/goroce/goroce/units"
 )
-
-// variant is a scheme by the name that cells and figures have for it.
-type variant struct {
-	name string
-	scheme
-	ideal bool // a miss costs what a hit does: the line of theory
-	// overlaps is how many lines a thread waits for at a time, 0 for one: what processors do with lines in a row.
-	overlaps units.Duration
-}
-
-// eRPC's rings are FIFO. CARC's credits bound the receive buffers in use when the one that was freed last is used next.
-var (
-	plain      = variant{name: "plain"}
-	hostCC     = variant{name: "hostCC", scheme: scheme{hostCC: true}}
-	hostLIFO   = variant{name: "hostCC, LIFO", scheme: scheme{hostCC: true, order: hostmodel.LIFO}}
-	hostFour   = variant{name: "hostCC, four lines at a time", scheme: scheme{hostCC: true}, overlaps: 4}
-	withoutAny = variant{name: "theory", ideal: true}
-)
-
-// carcOf is CARC with credits that responses return (rr), or the receiver (oneway).
-func carcOf(mode string) variant {
-	return variant{name: "CARC", scheme: scheme{carc: "mode=" + mode, order: hostmodel.LIFO}}
-}
-
-// inFIFO is the same with eRPC's rings.
-func (v variant) inFIFO() variant {
-	v.name += ", FIFO"
-	v.order = hostmodel.FIFO
-	return v
-}
-
-// four is the same where a thread waits for four lines at a time.
-func (v variant) four() variant {
-	v.name += ", four lines at a time"
-	v.overlaps = 4
-	return v
-}
 
 // echo is a server whose threads each echo requests of 256 bytes, with so many ticks of processing: at no ticks the link
 // is slower than the threads.
@@ -76,12 +37,11 @@ func runEcho(variants ...variant) func(*experiment.Job) error {
 	return func(j *experiment.Job) error {
 		e := j.Params.(echo)
 		v := pick(variants, e.Variant)
-		mc := machine{cache: hostmodel.Xeon4309Y, link: 200 * gbps, ring: 4096}
+		mc := serverAt(j.Scale)
 		threads := experiment.At(j.Scale, 16, 4)
 		if j.Scale == experiment.Small {
-			mc.cache.Size /= 8
 			mc.link /= 4
-			mc.ring /= 2 // rings are a third larger than the cache, as at full scale
+			mc.ring *= 4 // rings are a third larger than the cache, as at full scale
 		}
 		var loads []load
 		for i := range threads {
@@ -93,24 +53,6 @@ func runEcho(variants ...variant) func(*experiment.Job) error {
 		}
 		return m.measure(j, experiment.At(j.Scale, 25*ms, 15*ms), 15*ms)
 	}
-}
-
-func pick(variants []variant, name string) variant {
-	for _, v := range variants {
-		if v.name == name {
-			return v
-		}
-	}
-	panic("carclab: no variant " + name)
-}
-
-// with is the machine as a variant has it.
-func (mc machine) with(v variant) machine {
-	mc.hit, mc.miss = lineHit/max(1, v.overlaps), lineMiss/max(1, v.overlaps)
-	if v.ideal {
-		mc.miss = mc.hit
-	}
-	return mc
 }
 
 func ticksName(n int) string { return fmt.Sprintf("t%d", n) }

@@ -1,0 +1,66 @@
+package carclab
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// joint is a receiver of tokens that grants none without room in its part of the cache: what it granted and its program has
+// not consumed, but for what the sender discarded, is within it. So one grant says both, and data never waits for credits
+// with tokens that age.
+type joint struct {
+	cc.Granter
+	room     units.Bytes
+	limit    uint32 // granted since the connection began
+	waste    uint32 // of it, discarded by the sender: 24 bits
+	consumed uint32
+	drive    cc.Reporter
+}
+
+// Attach implements cc.Granter.
+func (j *joint) Attach(r cc.Reporter) {
+	j.drive = r
+	j.Granter.Attach(r)
+}
+
+// full says whether the next grant would be more than there is room for.
+func (j *joint) full() bool { return units.Bytes(int32(j.limit-j.waste-j.consumed)) >= j.room }
+
+// done is that the program has consumed a message.
+func (j *joint) done(bytes units.Bytes) {
+	was := j.full()
+	if j.consumed += uint32(bytes); was && !j.full() {
+		j.drive.Ask()
+	}
+}
+
+// Hear implements cc.Granter.
+func (j *joint) Hear(n *cc.Notice, now units.Time) error {
+	err := j.Granter.Hear(n, now)
+	if err == nil && n.Kind == cc.NoticeRTS {
+		if grown := (n.Discarded - j.waste) & (1<<24 - 1); grown < 1<<23 {
+			j.waste += grown
+		}
+	}
+	return err
+}
+
+// Next implements cc.Granter.
+func (j *joint) Next() units.Time {
+	if j.full() {
+		return 0
+	}
+	return j.Granter.Next()
+}
+
+// Emit implements cc.Granter.
+func (j *joint) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+	if j.full() {
+		return cc.Notice{}, false
+	}
+	n, some := j.Granter.Emit(incomplete, now)
+	if some && n.Kind == cc.NoticeToken {
+		j.limit = n.Limit
+	}
+	return n, some
+}

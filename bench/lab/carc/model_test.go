@@ -1,0 +1,111 @@
+package carclab
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/fabric/hostmodel"
+	"github.com/goroce/goroce/units"
+)
+
+// server is four threads with an echo each, behind a link, and a cache that their rings do not fit in.
+func server(t *testing.T, v variant, link units.BitRate, ticks int) *model {
+	mc := machine{cache: hostmodel.Xeon4309Y, link: link, ring: 4096}
+	mc.cache.Size /= 8
+	var loads []load
+	for i := range 4 {
+		loads = append(loads, load{thread: i, packet: 256, answer: 256, ticks: ticks, flow: 1})
+	}
+	m, err := newModel(mc.with(v), v.scheme, loads)
+	require.NoError(t, err)
+	require.NoError(t, m.run(t.Context(), 3*ms))
+	m.reset()
+	require.NoError(t, m.run(t.Context(), 2*ms))
+	return m
+}
+
+func (m *model) mpps() float64 { return float64(m.classes[0].packets) / (2 * ms).Seconds() / 1e6 }
+
+// What is slowest sets the pace: the link, threads whose lines hit, threads whose lines miss.
+func TestPace(t *testing.T) {
+	ns := func(ticks int, line units.Duration) float64 {
+		return (perPacket + 4*line).Nanoseconds() + float64(ticks)/tickRate*1e9
+	}
+	for _, c := range []struct {
+		variant
+		link  units.BitRate
+		ticks int
+		mpps  float64
+	}{
+		{plain, 10 * gbps, 0, 10e9 / ((256 + overhead) * 8) / 1e6},
+		{withoutAny, 200 * gbps, 280, 4 / ns(280, lineHit) * 1e3},
+		{plain, 200 * gbps, 280, 4 / ns(280, lineMiss) * 1e3},
+		{hostCC, 200 * gbps, 280, 4 / ns(280, lineMiss) * 1e3},
+	} {
+		m := server(t, c.variant, c.link, c.ticks)
+		assert.InEpsilon(t, c.mpps, m.mpps(), 0.03, "%v at %v", c.name, c.link)
+	}
+}
+
+// Packets are at the server, or on one of both ways, and nowhere else; a ring never overflows, and credits keep what is
+// unconsumed within the cache.
+func TestBooks(t *testing.T) {
+	for _, v := range []variant{plain, carcOf("rr"), carcOf("oneway"), carcOf("oneway").inFIFO()} {
+		m := server(t, v, 100*gbps, 500)
+		onTheWay := 0
+		for _, p := range []*pipe{&m.toNIC, &m.toThread, &m.responses} {
+			onTheWay += len(p.tags) - p.head
+		}
+		waits, out := 0, uint64(0)
+		for _, th := range m.threads {
+			waits += th.queue.Waiting()
+			if th.busy {
+				waits++
+			}
+		}
+		for _, c := range m.conns {
+			out += c.sent - c.answered
+			assert.LessOrEqual(t, c.sent-c.answered, c.window)
+		}
+		assert.EqualValues(t, out, onTheWay+waits, v.name)
+		if v.carc != "" {
+			assert.LessOrEqual(t, m.most, m.cache.Size, v.name)
+			assert.NotZero(t, m.most)
+		}
+	}
+}
+
+// hostCC's marks cut windows when the I/O controller is full: here because its threshold is.
+func TestMarksSlowSenders(t *testing.T) {
+	mc := machine{cache: hostmodel.Xeon4309Y, link: 100 * gbps, ring: 4096, hit: lineHit, miss: lineMiss}
+	rate := func(threshold int) float64 {
+		var loads []load
+		for i := range 8 {
+			loads = append(loads, load{thread: i, packet: 256, answer: 256, flow: 1})
+		}
+		m, err := newModel(mc, scheme{hostCC: true}, loads)
+		require.NoError(t, err)
+		m.signal.Occupancy = threshold
+		require.NoError(t, m.run(t.Context(), ms))
+		m.reset()
+		require.NoError(t, m.run(t.Context(), ms))
+		return float64(m.classes[0].packets)
+	}
+	assert.Less(t, rate(1), rate(1000)/2)
+}
+
+// realRun's consumer reads every message once, with credits and without.
+func TestRealRun(t *testing.T) {
+	for _, credits := range []string{"", "mode=oneway,delta=off"} {
+		r := realRun{ring: make([]byte, 256*realMessage), credits: credits, llc: 64 * realMessage, missed: 1 << 40, lasts: 5e6}
+		got, err := r.run()
+		require.NoError(t, err)
+		assert.Positive(t, got.perMessage)
+		assert.Zero(t, got.misses)
+		if credits != "" {
+			assert.LessOrEqual(t, got.most, uint64(64), "what is unconsumed fits")
+		}
+	}
+}
