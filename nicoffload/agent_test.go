@@ -153,15 +153,15 @@ func TestOrderOfArrival(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []uint32{1, 3, 3, 5, 9, 7}, psns)
-	// A sample that is older than the newest counts what it acknowledges, and no more.
+	// A sample that is older than the newest counts what it acknowledges, and no more; but that of a probe is heard.
 	d.event(1, at(12), cc.Event{Kind: cc.RTT, Delay: us})
 	agent.Poll(at(12))
 	d.event(1, at(11), cc.Event{Kind: cc.RTT, Delay: us, Packets: 2})
 	d.event(1, at(11), cc.Event{Kind: cc.RTT, Delay: us, Probe: true})
 	agent.Poll(at(13))
-	last := a.heard[len(a.heard)-1]
-	assert.Equal(t, [2]any{2, units.Duration(0)}, [2]any{last.Packets, last.Delay})
-	assert.Len(t, a.heard, 8)
+	require.Len(t, a.heard, 9)
+	assert.Equal(t, [2]any{2, units.Duration(0)}, [2]any{a.heard[7].Packets, a.heard[7].Delay})
+	assert.Equal(t, [2]any{true, us}, [2]any{a.heard[8].Probe, a.heard[8].Delay})
 	assert.EqualValues(t, 2, agent.Counters().Late)
 }
 

@@ -151,13 +151,16 @@ func (a *Agent) message(b []byte, first units.Time) {
 		}
 	}
 	if ev.Kind == cc.RTT {
-		if first.Before(f.rtt) { // what it acknowledges still counts
+		switch late := first.Before(f.rtt); {
+		case !late:
+			f.rtt = first
+		case ev.Probe: // late as it is, a flow that was stopped waits for it
 			a.counters.Late++
-			if ev.Delay = 0; ev.Probe || ev.Packets == 0 {
+		default: // what it acknowledges still counts
+			a.counters.Late++
+			if ev.Delay = 0; ev.Packets == 0 {
 				return
 			}
-		} else {
-			f.rtt = first
 		}
 	}
 	a.dispatch(f, ev, first)
