@@ -11,7 +11,7 @@ import (
 
 func adapting() loosened { return newLoosened(&options{adapts: true}, 10*us) }
 
-// The card's example: 10 Gb/s and a round trip of 10 us are 195 lines.
+// 10 Gb/s and a round trip of 10 us are 195 lines.
 func TestDeltaCoversTheRoundTrip(t *testing.T) {
 	l := adapting()
 	for range 100 {

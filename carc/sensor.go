@@ -28,10 +28,11 @@ func (s State) String() string {
 // and by what else it is told. It looks once in a window of a round trip, and takes three windows for a change.
 //
 // From what it finds comes the δ of other memory traffic (formula 2, negative), for all connections alike: an eighth of
-// the credits that are left less for a window in which reads are about to miss, a thirty-second of all more for one in which they
-// are not. (An eighth of all would go from an eighth to nothing: where the cache holds a sixteenth of what is unconsumed, as with
-// receive buffers that are used in turn, programs would starve.) A step is taken when the one before shows: when what is read came after it. That takes as long as what was unconsumed
-// lasts, which is many windows when the program is slow; steps in each of them swing between all and nothing.
+// the credits that are left less for a window in which reads are about to miss, a thirty-second of all more for one in which
+// they are not. (An eighth of all would go from an eighth to nothing: where the cache holds a sixteenth of what is unconsumed,
+// as with receive buffers that are used in turn, programs would starve.) A step is taken when the one before shows: when what is
+// read came after it. That takes as long as what was unconsumed lasts, which is many windows when the program is slow; steps in
+// each of them swing between all and nothing.
 type Sensor struct {
 	llc, ddio, receives units.Bytes
 	window              units.Duration
@@ -75,8 +76,8 @@ const (
 
 	// steady is how many windows in a row make a change (OURS).
 	steady = 3
-	// emptyPolls in a row say that a program waits for data (OURS); or a twentieth of the time without any: the card says a
-	// tenth, which credits that are a little too few would never get back.
+	// emptyPolls in a row say that a program waits for data; or a twentieth of the time without any (OURS): what is less than
+	// that credits that are a little too few never get back.
 	emptyPolls = 16
 	idling     = 0.05
 )

@@ -132,7 +132,7 @@ func TestDDIO(t *testing.T) {
 	assert.True(t, IsAbsent(err))
 }
 
-// The card's example: 35000 in 1000 ns are 70 lines.
+// 35000 in 1000 ns are 70 lines.
 func TestIIOOccupancy(t *testing.T) {
 	h := msr(t, intel, map[int64]uint64{msrIRPOccupancy: 1000})
 	s, err := h.IIOOccupancy(0, 0)

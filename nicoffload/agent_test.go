@@ -224,6 +224,50 @@ func TestEviction(t *testing.T) {
 	assert.EqualValues(t, 16, a.heard[10].PSN)
 }
 
+// What became of a probe, a timeout and a beginning do not give way: a flow that was stopped would wait for ever.
+func TestSingleMessagesDoNotGiveWay(t *testing.T) {
+	one := []cc.Event{{Kind: cc.RTT, Delay: us, Probe: true}, {Kind: cc.RTO, Probe: true}, {Kind: cc.RTO}, {Kind: cc.POST}}
+	a := &scribe{events: ^cc.EventSet(0)}
+	agent, d := newAgent(t, a, AgentConfig{})
+	n := newNIC(t, Config{Queue: 64})
+	open(t, n, 1, Binding{})
+	for i, ev := range one {
+		d.event(1, at(i), ev)
+		n.Report(1, &ev, at(i))
+	}
+	for i := range 100 {
+		ev := cc.Event{Kind: cc.RTT, Delay: us}
+		d.event(1, at(10+i), ev)
+		n.Report(1, &ev, at(10+i))
+		n.Poll(at(10 + i))
+	}
+	d.used = 4096
+	agent.Poll(at(200))
+	count := func(heard []cc.Event) (single int) {
+		for _, ev := range heard {
+			if ev.Probe || ev.Kind != cc.RTT {
+				single++
+			}
+		}
+		return single
+	}
+	assert.Equal(t, 4, count(a.heard))
+	assert.Len(t, a.heard, 4+50)
+
+	var fetched []cc.Event
+	for _, m := range fetch(t, n) {
+		fetched = append(fetched, m.Event)
+	}
+	assert.Equal(t, 4, count(fetched))
+	assert.Zero(t, n.Counters().Evicted[cc.RTO]+n.Counters().Evicted[cc.POST])
+	assert.NotZero(t, n.Counters().Evicted[cc.RTT])
+	for i := range 200 { // nothing else is there to give way
+		n.Report(1, &one[i%4], at(300+i))
+		n.Poll(at(300 + i))
+	}
+	assert.NotEmpty(t, fetch(t, n))
+}
+
 // A device that takes no results: only the newest of each flow waits, and none is forgotten.
 func TestDeviceThatTakesNothing(t *testing.T) {
 	window := units.Bytes(1)

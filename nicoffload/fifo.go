@@ -61,6 +61,20 @@ func (q *fifo) drop() {
 	}
 }
 
+// postpone puts the oldest message behind the newest.
+func (q *fifo) postpone() {
+	n := uint64(q.next(q.head))
+	flushed := q.head != q.flushed
+	for at := uint64(0); at < n; at += Slot {
+		copy(q.at(q.tail+at), q.at(q.head+at))
+	}
+	q.head += n
+	q.tail += n
+	if !flushed {
+		q.flushed = q.head
+	}
+}
+
 // copyHead copies the oldest message, which has n bytes, without taking it out.
 func (q *fifo) copyHead(b []byte, n int) {
 	i := q.head & uint64(len(q.buf)-1)

@@ -54,7 +54,7 @@ func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 			ended = true
 		default:
 			e := entry{first: first, at: int32(at), class: Class(b[5] & classMask)}
-			if e.class == Raw {
+			if e.class == Raw && !single(b) {
 				raw++
 			}
 			m.order = append(m.order, e)
@@ -72,7 +72,7 @@ func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 	for i := range m.order {
 		e := &m.order[i]
 		b := batch[e.at:]
-		if e.class == Raw && evict > 0 {
+		if e.class == Raw && evict > 0 && !single(b) {
 			evict--
 			k, _ := Type(b[4]).Event()
 			a.counters.Evicted[k]++

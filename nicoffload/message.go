@@ -184,6 +184,12 @@ func (m *Message) Decode(b []byte) (int, error) {
 	return n, nil
 }
 
+// single says whether a raw message, of which b begins with the header, has no like: what became of a probe, a timeout, that
+// a flow begins to send. A flow that was stopped hears of nothing else, so they do not give way.
+func single(b []byte) bool {
+	return b[5]&isProbe != 0 || Type(b[4]) == typeOf[cc.RTO] || Type(b[4]) == typeOf[cc.POST]
+}
+
 // messageLen answers how long the message at the beginning of b is, all of which is in b.
 func messageLen(b []byte) (int, error) {
 	if len(b) < Slot {

@@ -216,9 +216,13 @@ func (n *NIC) pushRaw(length int, now units.Time) {
 	n.flushTest(now)
 }
 
-// evict takes out the oldest raw message: fetched or not, it can be merged with nothing.
+// evict takes out the oldest raw message: fetched or not, it can be merged with nothing. Those that are single go behind
+// the others, unless there are no others.
 func (n *NIC) evict() {
 	h := n.raw.at(n.raw.head)
+	for end := n.raw.tail; single(h) && n.raw.head < end; h = n.raw.at(n.raw.head) {
+		n.raw.postpone()
+	}
 	if k, ok := Type(h[4]).Event(); ok {
 		n.counters.Evicted[k]++
 	}

@@ -69,7 +69,8 @@ type Remote struct {
 	nic     watch // signals that nobody takes
 	agent   watch // messages that nobody fetches
 	flows   map[Handle]cc.Decision
-	owed    []life // that there was no room to tell
+	owed    []life    // that there was no room to tell
+	kept    []keptOne // single signals, likewise
 	frame   [MaxMessage + Slot]byte
 	msg     Message
 	cmd     command
@@ -130,7 +131,17 @@ func (r *Remote) push(l life) bool {
 	return r.signals.Push(r.frame[:n])
 }
 
-// Report implements Datapath. A signal that there is no room for is lost, and counted.
+// keptOne is a signal without like that waits for room.
+type keptOne struct {
+	flow Handle
+	ev   cc.Event
+	at   units.Time
+}
+
+// mostKept is more than flows have signals without like while a NIC is started again.
+const mostKept = 1 << 16
+
+// Report implements Datapath. A signal that there is no room for is lost, and counted, but for single ones.
 func (r *Remote) Report(f Handle, ev *cc.Event, now units.Time) {
 	if int(ev.Kind) >= len(typeOf) {
 		r.malformed++
@@ -139,8 +150,24 @@ func (r *Remote) Report(f Handle, ev *cc.Event, now units.Time) {
 	m := &r.msg
 	m.Flow, m.Type, m.Class, m.Count, m.First, m.Reported = f, typeOf[ev.Kind], Raw, 1, now, now
 	m.Event, m.SegmentID, m.Segment = *ev, 0, nil
-	if len(r.owed) > 0 || !r.signals.Push(r.frame[:m.Encode(r.frame[:], false)]) {
+	b := r.frame[:m.Encode(r.frame[:], false)]
+	switch alone := single(b); {
+	case len(r.owed) == 0 && !(alone && len(r.kept) > 0) && r.signals.Push(b):
+	case alone && len(ev.INT) == 0 && len(r.kept) < mostKept:
+		r.kept = append(r.kept, keptOne{f, *ev, now})
+	default:
 		r.lost++
+	}
+}
+
+// tellKept reports what was kept, in order.
+func (r *Remote) tellKept() {
+	kept := r.kept
+	r.kept = nil
+	for i := range kept {
+		if _, open := r.flows[kept[i].flow]; open {
+			r.Report(kept[i].flow, &kept[i].ev, kept[i].at)
+		}
 	}
 }
 
@@ -151,6 +178,9 @@ func (r *Remote) Poll(now units.Time) units.Time {
 		told++
 	}
 	r.owed = r.owed[:copy(r.owed, r.owed[told:])]
+	if len(r.kept) > 0 && r.signals.roomFor(SignalSlots/2) >= SignalSlots/2 {
+		r.tellKept()
+	}
 	if r.virtual {
 		r.msg = Message{Flow: Handle(r.ticks + 1), Type: tick, First: now}
 		if r.signals.Push(r.frame[:r.msg.Encode(r.frame[:], true)]) {

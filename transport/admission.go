@@ -254,7 +254,7 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 // or since the queue pair went back.
 func (qp *QueuePair) admitsNext(w *sendWQE, now units.Time) bool {
 	r := &qp.req
-	return qp.adm == nil || qp.admits(w, r.packet, r.sndNxt.Before(r.sndMax), now)
+	return qp.admits(w, r.packet, r.sndNxt.Before(r.sndMax), now)
 }
 
 // admitsLost says whether the gate lets the oldest lost packet leave, of which there is one.

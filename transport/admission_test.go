@@ -506,10 +506,16 @@ func admitted() sideOptions {
 	return o
 }
 
-// credited is what a stream on so many credits runs with.
-func credited(lines uint32) sideOptions {
+// offered is what a stream runs with whose ends agree on all that they can.
+func offered() sideOptions {
 	o := defaults()
 	o.offers = true
+	return o
+}
+
+// credited is what one on so many credits runs with.
+func credited(lines uint32) sideOptions {
+	o := offered()
 	o.admit = func() (cc.Gate, cc.Granter) { return aCreditGate(), aReturner(lines) }
 	return o
 }
@@ -535,7 +541,7 @@ func BenchmarkAdmission(b *testing.B) {
 		name string
 		op   SendOp
 		o    sideOptions
-	}{{"none", OpWrite, defaults()}, {"tokens", OpWrite, admitted()}, {"none/send", OpSend, defaults()}, {"credits/send", OpSend, credited(1 << 16)}} {
+	}{{"none", OpWrite, defaults()}, {"tokens", OpWrite, admitted()}, {"send", OpSend, offered()}, {"credits", OpSend, credited(1 << 16)}} {
 		b.Run(c.name, func(b *testing.B) {
 			o := c.o
 			o.mtu, o.sges = MTU4096, 1

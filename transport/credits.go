@@ -198,9 +198,11 @@ func (a *admission) heedCredits(now units.Time) {
 }
 
 // owesCredit says whether a CREDIT's time has come, and no ACK leaves that it could ride on.
-func (qp *QueuePair) owesCredit() bool {
-	a := qp.adm
-	if a == nil || a.credits.granter == nil || qp.resp.answer != answerNone && qp.reads.pending == 0 {
+func (qp *QueuePair) owesCredit() bool { return qp.adm != nil && qp.adm.owesCredit() }
+
+func (a *admission) owesCredit() bool {
+	qp := a.qp
+	if a.credits.granter == nil || qp.resp.answer != answerNone && qp.reads.pending == 0 {
 		return false
 	}
 	next := a.credits.granter.Next()
@@ -240,11 +242,17 @@ func setCredit(t wire.Credit, n *cc.Notice) {
 
 // creditLen is how many bytes of TLVs the next ACK needs for what the granter has to say, which it says now.
 func (qp *QueuePair) creditLen() int {
-	a := qp.adm
-	if a == nil || a.credits.granter == nil {
+	if qp.adm == nil {
 		return 0
 	}
-	n, some := a.credits.granter.Emit(false, qp.ep.now)
+	return qp.adm.creditLen()
+}
+
+func (a *admission) creditLen() int {
+	if a.credits.granter == nil {
+		return 0
+	}
+	n, some := a.credits.granter.Emit(false, a.qp.ep.now)
 	if !some {
 		return 0
 	}

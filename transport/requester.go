@@ -138,7 +138,7 @@ var acknowledgements = cc.Events(cc.ACK, cc.ECN, cc.RTT)
 func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 	r := &qp.req
 	size := min(w.length-r.packet<<qp.mtuShift, qp.mtu)
-	if !r.open(size) || !qp.admitsNext(w, now) {
+	if !r.open(size) || qp.adm != nil && !qp.admitsNext(w, now) {
 		return sendBlocked
 	}
 	ends := r.packet+1 == w.packets

@@ -261,6 +261,7 @@ func (c *course) settling() (longest units.Duration) {
 func (c *course) record(j *experiment.Job) {
 	for i := range phases {
 		j.Value("share", c.steady(c.good, i).Mean()/c.limit(i))
+		j.Value("eaten", c.steady(c.eaten, i).Mean()/c.limit(i))
 	}
 	s := j.Series("goodput")
 	for i, at := range c.good.Times {

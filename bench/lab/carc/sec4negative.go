@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sec4Cache is that of the card's example: 16 384 lines.
+// sec4Cache has 16 384 lines.
 var sec4Cache = hostmodel.CacheConfig{Size: 16384 * 64, Ways: 16, DDIO: 2}
 
 // sec4Walk is what the antagonist goes through, a line for each line of a message that is read.

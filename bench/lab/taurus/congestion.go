@@ -67,18 +67,16 @@ func (s series) means(r *experiment.Results, sizes []units.Bytes, value string) 
 // bySize is a map with a number for each size.
 func bySize(sizes []units.Bytes, number func(i int) float64) (v claims.Value) {
 	for i, bytes := range sizes {
-		v = v.With(sizeName(bytes), claims.Number(number(i)))
+		v = v.With(bytes.String(), claims.Number(number(i)))
 	}
 	return v
 }
-
-func sizeName(b units.Bytes) string { return b.String() }
 
 // bars draws a value of series by size, k of which are one of the axis's.
 func bars(r *experiment.Results, name, title, axis, value string, k float64, sizes []units.Bytes, of ...series) *figure.Plot {
 	var groups []string
 	for _, bytes := range sizes {
-		groups = append(groups, sizeName(bytes))
+		groups = append(groups, bytes.String())
 	}
 	plot := figure.Bars(name, title, axis, groups...)
 	for _, s := range of {
@@ -96,7 +94,7 @@ func table(r *experiment.Results, sizes []units.Bytes, of ...series) *figure.Tab
 	for _, s := range of {
 		for _, c := range s.contests(sizes) {
 			v := r.Cell(c.name())
-			t.Row(s.Framework, congestion(s.Left), sizeName(c.Bytes), round(v.Values("goodput").Mean()/1e9), round(1e6*v.Values("latency").Mean()), round(1e6*v.Values("latency").Percentile(99)),
+			t.Row(s.Framework, congestion(s.Left), c.Bytes, round(v.Values("goodput").Mean()/1e9), round(1e6*v.Values("latency").Mean()), round(1e6*v.Values("latency").Percentile(99)),
 				round(v.Values("queue").Mean()/1e3), round(v.Values("pauses").Mean()), round(v.Values("reports").Mean()), round(v.Values("dropped").Mean()))
 		}
 	}
