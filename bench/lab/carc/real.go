@@ -2,6 +2,7 @@ package carclab
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
@@ -109,7 +110,7 @@ func (r *realRun) run() (realResult, error) {
 	c.run()
 	x.stop.Store(true)
 	<-done
-	return c.result, nil
+	return c.result, errors.Join(p.err, c.err)
 }
 
 // producer copies messages into the ring.
@@ -117,6 +118,7 @@ type producer struct {
 	*realRun
 	x    *exchange
 	gate *carc.Gate
+	err  error
 }
 
 func (p *producer) run() {
@@ -135,7 +137,7 @@ func (p *producer) run() {
 		if p.gate != nil {
 			now = p.x.now()
 			for n, some := p.x.credits.take(); some; n, some = p.x.credits.take() {
-				_ = p.gate.Hear(&n, out.Backlog, now)
+				p.err = errors.Join(p.err, p.gate.Hear(&n, out.Backlog, now))
 			}
 			if n, some := p.gate.Emit(out.Backlog, now); some {
 				p.x.asks.put(n)
@@ -164,6 +166,7 @@ type consumer struct {
 	sensor  *carc.Sensor
 	lots    *rand.Rand
 	result  realResult
+	err     error
 
 	// Messages that were read, and those that the granter knows of: that they came, that they were consumed.
 	at, seen, told uint64
@@ -232,7 +235,7 @@ func (c *consumer) tell(have uint64) {
 		c.granter.Delivered(realMessage, true, now)
 	}
 	for n, some := c.x.asks.take(); some; n, some = c.x.asks.take() {
-		_ = c.granter.Hear(&n, now)
+		c.err = errors.Join(c.err, c.granter.Hear(&n, now))
 	}
 	if n, some := c.granter.Emit(false, now); some {
 		c.x.credits.put(n)
