@@ -174,6 +174,7 @@ func TestImpossibleQueues(t *testing.T) {
 		"share":       {fabric.Queue{Share: 1.5}, "share of the link"},
 		"level":       {fabric.Queue{Share: 0.5, Level: 3}, "level of its own"},
 		"negative":    {fabric.Queue{Limit: -1}, "negative threshold"},
+		"lossy":       {fabric.Queue{Egress: 8}, "the egress threshold of a lossy queue is its α"},
 		"buffer":      {fabric.Queue{Lossless: true, Headroom: units.MiB}, "nothing is left to share"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -17,8 +17,8 @@ type MultiHost struct {
 	OneQueue bool
 }
 
-// lookahead is what a NIC without VoQ has moved out of its queue and not yet into the memory of a host, at most: two long
-// frames, so that one begins when the other is done.
+// lookahead is what a NIC without VoQ has moved out of its queue and not yet into the memory of a host, before it stops: two
+// frames of a path MTU of 1024, so that one begins when the other is done, or one that is longer.
 const lookahead units.Bytes = 2 * 1100
 
 // Build adds the NIC with its hosts. The NIC's port to the network is yet to be connected.

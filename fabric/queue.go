@@ -1,6 +1,7 @@
 package fabric
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/units"
@@ -89,6 +90,8 @@ func (q *Queue) validate() error {
 	switch {
 	case q.Alpha < 0 || q.Egress < 0 || q.Limit < 0 || q.Headroom < 0 || q.Reserve < 0 || q.Resume < 0 || q.Trim < 0 || q.SelectiveDrop < 0:
 		return fmt.Errorf("a negative threshold in %+v", *q)
+	case q.Egress > 0 && !q.Lossless:
+		return errors.New("the egress threshold of a lossy queue is its α")
 	case q.Weight < 0 || q.Level < 0 || q.Burst < 0 || q.Group < 0:
 		return fmt.Errorf("a negative level, weight, burst or group in %+v", *q)
 	case q.Group > 0 && q.Share == 0:

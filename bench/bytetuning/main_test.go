@@ -85,6 +85,8 @@ func TestTelemetry(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "Telemetry: int takes")
+	_, _, errs = do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--aggregate", "p99", "--budget", "1", "--out", dir)
+	assert.Contains(t, errs, "is the log of another search: its target is fabric:2to1 int, not fabric:2to1 int p99")
 	code, _, errs = do(t, "tune", "--target", "fabric:multihost", "--telemetry", "int", "--out", dir)
 	assert.Equal(t, cli.Misuse, code)
 	assert.Contains(t, errs, "not for fabric:multihost")

@@ -136,7 +136,7 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 		return err
 	}
 	log, err := bytetuning.OpenLog(filepath.Join(t.out, "log.jsonl"), bytetuning.Header{
-		Target: strings.Join(strings.Fields(t.target+" "+t.telemetry+" "+t.space), " "), Tuner: t.tuner, Seed: t.seed, Objective: t.objective, Start: begin,
+		Target: t.measured(), Tuner: t.tuner, Seed: t.seed, Objective: t.objective, Start: begin,
 	})
 	if err != nil {
 		return err
@@ -174,6 +174,21 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	}
 	fmt.Fprintf(p.out, "%s\n%s\n", filepath.Join(t.out, "best.yaml"), filepath.Join(t.out, "report.html"))
 	return nil
+}
+
+// measured is what a log tells one target from another by: its name, what it is measured by, and where it is searched.
+func (t *tuning) measured() string {
+	is := []string{t.target}
+	if t.telemetry != "" {
+		is = append(is, t.telemetry)
+		if t.aggregate != string(telemetry.Mean) {
+			is = append(is, t.aggregate)
+		}
+	}
+	if t.space != "" {
+		is = append(is, t.space)
+	}
+	return strings.Join(is, " ")
 }
 
 // plan says what tune would do.

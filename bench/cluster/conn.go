@@ -225,6 +225,9 @@ func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
 		n.received(wc, now)
 		return
 	case wc.ID&ofReply != 0:
+		if wc.Status != transport.StatusSuccess {
+			n.note(fmt.Errorf("cluster: a reply of %v: %v", n.Host, wc.Status))
+		}
 		return
 	}
 	c := n.conns[wc.ID]

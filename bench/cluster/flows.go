@@ -124,8 +124,11 @@ func (c *Cluster) Start(f workload.Flow) (*Running, error) {
 // Finish lets time pass until over says so, which is asked every 20 µs. Otherwise it answers the context's error, that of a flow
 // that failed, why the run is not to be trusted, or that it takes longer than the longest time.
 func (c *Cluster) Finish(ctx context.Context, longest units.Duration, over func(now units.Time) bool) error {
-	begin, done := c.Net.Now(), false
+	begin, done, asks := c.Net.Now(), false, true
 	c.Net.Every(20*units.Microsecond, func(now units.Time) bool {
+		if !asks { // any more
+			return false
+		}
 		done = over(now)
 		if done || ctx.Err() != nil || len(c.Errors) > 0 {
 			c.Net.Stop()
@@ -133,6 +136,7 @@ func (c *Cluster) Finish(ctx context.Context, longest units.Duration, over func(
 		return true
 	})
 	err := c.Net.Run(begin.Add(longest))
+	asks = false
 	switch {
 	case err != nil && !errors.Is(err, fabric.ErrStopped):
 		return err

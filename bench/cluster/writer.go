@@ -45,6 +45,7 @@ func (w *Writer) post() {
 	w.posted = append(w.posted, net.Now())
 	if err := w.Conn.Write(w.Bytes); err != nil {
 		w.failed(err)
+		return
 	}
 	if w.Every > 0 {
 		net.At(net.Now().Add(w.Every), w.post)

@@ -34,9 +34,9 @@ type Cache struct {
 
 // CacheStats counts lines.
 type CacheStats struct {
-	Writes, Allocated  uint64 // by the NIC; of them not there before
-	Reads, Missed      uint64 // by the program, of what the NIC wrote
-	Touches, Untouched uint64 // by the program, of anything else; of them not there
+	Writes, Allocated uint64 // by the NIC; of them not there before
+	Reads, Missed     uint64 // by the program, of what the NIC wrote
+	Touches, Absent   uint64 // by the program, of anything else; of them not there
 	// Useful lines, written by the NIC and not yet read, that were thrown out by its writes and by the processor's misses.
 	EvictedByNIC, EvictedByCPU uint64
 	Fetched, WrittenBack       uint64 // from and to memory
@@ -55,7 +55,7 @@ func (s CacheStats) Since(before CacheStats) CacheStats {
 	return CacheStats{
 		Writes: s.Writes - before.Writes, Allocated: s.Allocated - before.Allocated,
 		Reads: s.Reads - before.Reads, Missed: s.Missed - before.Missed,
-		Touches: s.Touches - before.Touches, Untouched: s.Untouched - before.Untouched,
+		Touches: s.Touches - before.Touches, Absent: s.Absent - before.Absent,
 		EvictedByNIC: s.EvictedByNIC - before.EvictedByNIC, EvictedByCPU: s.EvictedByCPU - before.EvictedByCPU,
 		Fetched: s.Fetched - before.Fetched, WrittenBack: s.WrittenBack - before.WrittenBack,
 	}
@@ -137,7 +137,7 @@ func (c *Cache) Touch(l Line, write bool) (hit bool) {
 	c.Stats.Touches++
 	s, hit := c.access(l)
 	if !hit {
-		c.Stats.Untouched++
+		c.Stats.Absent++
 	}
 	s.dirty = s.dirty || write
 	return hit

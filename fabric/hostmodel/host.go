@@ -35,7 +35,7 @@ const (
 // Host is a computer behind its NIC. It implements fabric.Memory, and nicoffload.HostActuator.
 type Host struct {
 	Memory Memory
-	Cache  *Cache // nil: none
+	Cache  *Cache // nil: none, and then no Queue, State or Walk
 
 	pcie fabric.PCIe
 	iio  IIO
@@ -78,8 +78,8 @@ func New(c Config) (*Host, error) {
 	if c.IIO.Latency == 0 {
 		c.IIO.Latency = defaultLatency
 	}
-	if c.IIO.Lines == 0 {
-		c.IIO.Lines = int(defaultLines * c.PCIe.Rate / (100 * units.Gbps))
+	if c.IIO.Lines == 0 && c.PCIe.Rate > 0 {
+		c.IIO.Lines = max(1, int(defaultLines*c.PCIe.Rate/(100*units.Gbps)))
 	}
 	if c.Memory.Latency == 0 {
 		c.Memory.Latency = defaultMemory
@@ -195,7 +195,7 @@ func (s *sample) next(total float64, now units.Time) (grown float64, passed unit
 // Levels implements nicoffload.HostActuator: none, three that slow the antagonist, and one that stops it.
 func (h *Host) Levels() int { return len(levels) }
 
-// SetLevel implements nicoffload.HostActuator. The time is that of the last sample.
+// SetLevel implements nicoffload.HostActuator. The time is that of the last sample or transfer.
 func (h *Host) SetLevel(level int) error {
 	if level < 0 || level >= len(levels) {
 		return fmt.Errorf("hostmodel: level %d of throttling: there are 0 to %d", level, len(levels)-1)

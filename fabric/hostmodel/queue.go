@@ -94,7 +94,7 @@ func (q *Queue) Release(m Message) {
 	q.host.unconsumed -= Line(m.Lines)
 }
 
-// Waiting answers how many messages are there and not read, Free how many buffers are free.
+// Waiting answers how many messages are there and not read.
 func (q *Queue) Waiting() int { return q.count }
 
 // Free answers how many buffers are free.

@@ -21,7 +21,7 @@ func (h *Host) Unconsumed() units.Bytes { return units.Bytes(h.unconsumed) * h.C
 // State answers the congestion. A host with queues that hold less than its cache is in S4 too when they are full.
 func (h *Host) State() State {
 	switch u := h.Unconsumed(); {
-	case h.free == 0:
+	case h.free == 0 && u > 0: // a host without queues has no buffers either
 		return S4
 	case u < h.Cache.Direct():
 		return S1
@@ -29,24 +29,4 @@ func (h *Host) State() State {
 		return S2
 	}
 	return S3
-}
-
-// Walk is memory that a program goes through again and again: a working set, or an antagonist of the cache.
-type Walk struct {
-	cache             *Cache
-	first, next, size Line
-	write             bool
-}
-
-// Walk makes one of n bytes that only reads, or writes too.
-func (h *Host) Walk(n units.Bytes, write bool) *Walk {
-	size := h.Cache.Lines(n)
-	return &Walk{cache: h.Cache, first: h.Lines(size), size: size, write: write}
-}
-
-// Step touches the next line and says whether it was in the cache.
-func (w *Walk) Step() (hit bool) {
-	hit = w.cache.Touch(w.first+w.next, w.write)
-	w.next = (w.next + 1) % w.size
-	return hit
 }

@@ -41,7 +41,7 @@ var carcSwift = &experiment.Experiment{
 		both, alone, swift := r.Cell(carcAndCC.String()), r.Cell(carcAlone.String()), r.Cell(swiftAlone.String())
 		r.Claim("min-of-two", phaseShares(both))
 		r.Claim("no-oscillation", both.Values("variation").Mean()/max(alone.Values("variation").Mean(), swift.Values("variation").Mean()))
-		r.Note("no-oscillation", "with both the coefficient is %.2f of what is delivered, for lines are returned in eighths of a connection's credits, and %.2f of what the "+
+		r.Note("no-oscillation", "with both the coefficient is %.2f of what is delivered, for lines are returned in quarters of a connection's credits while the program has work, and %.2f of what the "+
 			"program consumes; Swift alone has %.2f and %.2f, for receivers run out of receives", both.Values("variation").Mean(), both.Values("consumption").Mean(),
 			swift.Values("variation").Mean(), swift.Values("consumption").Mean())
 		r.Claim("misses", both.Values("misses").Mean()-alone.Values("misses").Mean())

@@ -29,8 +29,9 @@ var carcToCC = &experiment.Experiment{
 			return err
 		}
 		c.record(j)
-		j.Value("limiter", c.limiter())
-		return nil
+		limiter, err := c.limiter()
+		j.Value("limiter", limiter)
+		return err
 	},
 	Judge: func(r *experiment.Results) {
 		three, one := r.Cell(threeGates.String()), r.Cell(jointGate.String())
@@ -65,16 +66,13 @@ var carcToCC = &experiment.Experiment{
 }
 
 // limiter is the part of a link that tokens leave to data.
-func (c *course) limiter() float64 {
+func (c *course) limiter() (float64, error) {
 	spec, err := tocc.Parse("unsch=0B")
 	if err != nil {
-		return 1
+		return 0, err
 	}
 	share, err := spec.Share(c.paths)
-	if err != nil {
-		return 1
-	}
-	return 1 - share
+	return 1 - share, err
 }
 
 // underLimiter is goodput over the tighter limit of a phase, of which the link's is without what tokens take.

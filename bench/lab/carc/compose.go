@@ -68,7 +68,7 @@ const (
 	// courseMiss is what a line that is not in the cache costs a program of 16 threads, which wait for lines side by side:
 	// 90 ns against 20 in each.
 	courseMiss = (90 - 20) * units.Nanosecond / 16
-	// courseDDIO is two of 16 ways.
+	// courseWays are those of its cache, of which a NIC allocates in two.
 	courseWays = 16
 )
 

@@ -85,10 +85,10 @@ type model struct {
 
 // packet is one on its way.
 type packet struct {
-	conn                 *conn
-	marked, last         bool
-	sent, arrived, began units.Time
-	returns              cc.Notice // of a CREDIT
+	conn         *conn
+	marked, last bool
+	sent         units.Time
+	returns      cc.Notice // of a CREDIT
 }
 
 // measured is what happened to a class of loads since reset.
@@ -235,7 +235,6 @@ func (m *model) deliver(tag uint64) {
 		return
 	}
 	m.most = max(m.most, m.host.Unconsumed())
-	p.arrived = now
 	if c.granter != nil {
 		c.granter.Delivered(c.packet, true, now)
 		c.tell() // on the acknowledgement

@@ -27,7 +27,6 @@ func (t *thread) wake() {
 	t.busy = true
 	m, now := t.m, t.m.clock.Now()
 	p := &m.packets[t.message.Tag]
-	p.began = now
 	c := p.conn
 	costs := hostmodel.Costs{Message: perPacket + units.Duration(float64(c.ticks)/tickRate*float64(units.Second)), Hit: m.hit, Miss: m.miss}
 	took := costs.Of(t.message)
@@ -88,6 +87,5 @@ func (t *thread) finish() {
 	}
 	m.answers = m.answers.Add(m.link.Duration(size + overhead))
 	m.responses.put(m.answers.Add(oneWay), t.message.Tag)
-	p.arrived, p.began = units.Time(p.began.Sub(p.arrived)), units.Time(now.Sub(p.began)) // what it waited, and was served
 	t.wake()
 }

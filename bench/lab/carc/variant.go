@@ -12,7 +12,7 @@ type variant struct {
 	scheme
 	ideal bool // a miss costs what a hit does: the line of theory
 	// overlaps is how many lines a thread waits for at a time, 0 for one: what processors do with lines in a row.
-	overlaps units.Duration
+	overlaps int
 }
 
 // eRPC's rings are FIFO. CARC's credits bound the receive buffers in use when the one that was freed last is used next.
@@ -64,7 +64,7 @@ func serverAt(s experiment.Scale) machine {
 
 // with is the machine as a variant has it.
 func (mc machine) with(v variant) machine {
-	mc.hit, mc.miss = lineHit/max(1, v.overlaps), lineMiss/max(1, v.overlaps)
+	mc.hit, mc.miss = lineHit/units.Duration(max(1, v.overlaps)), lineMiss/units.Duration(max(1, v.overlaps))
 	if v.ideal {
 		mc.miss = mc.hit
 	}

@@ -176,9 +176,11 @@ func (p *prober) address(peer *fabric.Host) error {
 func (p *prober) Poll(now units.Time) units.Time {
 	for n := p.NIC().Recv(p.in[:]); n > 0; n = p.NIC().Recv(p.in[:]) {
 		for i := range n {
-			if p.err = p.parsed.Parse(p.in[i].Data()); p.err == nil {
-				p.receive(now)
+			if err := p.parsed.Parse(p.in[i].Data()); err != nil {
+				p.err = err
+				continue
 			}
+			p.receive(now)
 		}
 		p.NIC().Free(p.in[:n])
 	}
@@ -343,7 +345,8 @@ func segments(j *experiment.Job) error {
 	if _, err := c.Start(workload.Flow{Src: 0, Dst: 1, Bytes: 40_000_000}); err != nil {
 		return err
 	}
-	if err := errors.Join(net.Run(net.Now().Add(2*ms)), err, errors.Join(c.Errors...)); err != nil {
+	ran := net.Run(net.Now().Add(2 * ms))
+	if err := errors.Join(append(c.Errors, ran, err)...); err != nil {
 		return err
 	}
 	j.Value("segments", float64(heard))

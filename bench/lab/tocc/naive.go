@@ -32,7 +32,7 @@ func (r *remoteGranter) up(now units.Time, f func(now units.Time)) {
 func (r *remoteGranter) decide(now units.Time) {
 	for next := r.Granter.Next(); next != 0; next = r.Granter.Next() {
 		if next.After(now) {
-			if r.alarm.Before(now) || next.Before(r.alarm) {
+			if !r.alarm.After(now) || next.Before(r.alarm) {
 				r.alarm = next
 				r.net.At(next, func() { r.decide(next) })
 			}

@@ -93,7 +93,7 @@ var sec5dLimiter = &experiment.Experiment{
 }
 
 // frames of the paper, on the wire: Ethernet's (section II), and RoCE's in the testbed, where 86 bytes are around the
-// payload of each packet of 1 KB (section V-D; the card has 1024 of them).
+// payload of each packet of 1 KB (section V-D), which is 1024 of them here.
 var frames = []struct {
 	name        string
 	token, data units.Bytes
