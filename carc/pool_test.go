@@ -125,13 +125,14 @@ func TestFewAreToldWhenOneComes(t *testing.T) {
 	}
 }
 
-// With share=active the highest priority of those that are heard of has the pool, and the others a packet each.
+// With share=active the highest priority of those that messages come of has the pool, and the others a packet each.
 func TestPriorityTakesThePool(t *testing.T) {
 	_, all := connections(t, "llc=1MiB,delta=off,share=active", Share{Priority: 1}, Share{Priority: 1}, Share{Priority: 7})
 	now := units.Time(1)
 	hear := func(some ...*Granter) {
 		for _, g := range some {
-			g.Arrived(nil, now)
+			g.Delivered(64, true, now)
+			g.Consumed(64, now)
 		}
 		speak(all, now)
 	}
@@ -144,7 +145,6 @@ func TestPriorityTakesThePool(t *testing.T) {
 	for range 4 { // it has nothing to send any more
 		now = now.Add(60 * us)
 		for _, g := range all[:2] {
-			g.Arrived(nil, now)
 			g.Delivered(64, true, now)
 			g.Consumed(64, now)
 		}
@@ -162,4 +162,16 @@ func TestClosedConnectionLeavesNothing(t *testing.T) {
 	assert.Zero(t, ep.Sensor().Unconsumed())
 	assert.Equal(t, all[1].share, ep.pool.told)
 	assert.Len(t, ep.pool.members, 1)
+}
+
+// What a connection leaves unconsumed is out of the cache when it ends, not when another message comes.
+func TestClosedConnectionEndsItsState(t *testing.T) {
+	ep, all := connections(t, "llc=1MiB", Share{}, Share{})
+	speak(all, 1)
+	all[0].Delivered(units.MiB, true, 1)
+	require.Equal(t, S3, ep.Sensor().State())
+	all[0].Attach(nil)
+	spent := ep.Sensor().Spent(units.Time(1).Add(units.Second))
+	assert.Zero(t, spent[S3])
+	assert.Equal(t, units.Second, spent[S1])
 }

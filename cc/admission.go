@@ -83,7 +83,8 @@ type CreditGate interface {
 }
 
 // CreditGranter is the Granter of a CreditGate. What it has to say waits for no turn: it is asked to Emit at Next, and before
-// whenever a packet leaves that has room for it. Then false is that there is nothing new.
+// whenever a packet leaves that has room for it. Then false is that there is nothing new. Of packets it hears nothing
+// (Arrived, Missing), but of messages.
 type CreditGranter interface {
 	Granter
 	// Terms is what it would agree to.
