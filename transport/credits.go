@@ -216,12 +216,18 @@ func (qp *QueuePair) sendCredit() bool {
 	if b == nil {
 		return false
 	}
-	if n, some := qp.adm.credits.granter.Emit(false, e.now); some {
+	if n, some := qp.adm.emitCredit(); some {
 		qp.buildCredit(b, &n, qp.resp.ePSN.Add(wire.PSNMask))
 		e.counters.CreditsSent++
 	}
 	qp.setTimer()
 	return true
+}
+
+// emitCredit answers what the granter has to say, for which the timer is not set any more.
+func (a *admission) emitCredit() (cc.Notice, bool) {
+	a.credits.next = 0
+	return a.credits.granter.Emit(false, a.qp.ep.now)
 }
 
 // buildCredit puts a CREDIT in line to leave.
@@ -252,7 +258,7 @@ func (a *admission) creditLen() int {
 	if a.credits.granter == nil {
 		return 0
 	}
-	n, some := a.credits.granter.Emit(false, a.qp.ep.now)
+	n, some := a.emitCredit()
 	if !some {
 		return 0
 	}

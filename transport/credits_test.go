@@ -241,6 +241,24 @@ func TestCreditsRideOnAcks(t *testing.T) {
 	assert.Equal(t, 700*units.Nanosecond, g.served, "an ACK tells how long the program took")
 }
 
+// What is consumed after an ACK left, in the same instant as what rode on it, is returned in its time, too.
+func TestCreditsOfOneInstant(t *testing.T) {
+	p, a, b, g, r := creditPair(t, 256, defaults())
+	rode := false
+	p.b.OnRound(func(units.Time) {
+		if !rode {
+			rode = consumeOne(t, b)
+		}
+	})
+	p.messages(a, b, 2, 64)
+	require.True(t, p.run(units.Second, func() bool { return rode }))
+	require.EqualValues(t, 1, p.b.counters.CreditsOnAcks)
+	require.True(t, consumeOne(t, b))
+	p.settle(returnAfter + 5*units.Microsecond)
+	assert.EqualValues(t, 2, r.told)
+	assert.EqualValues(t, 2, g.returned)
+}
+
 // Lost CREDITs and ACKs, doubled ones and such that come late lose no credit, and make none.
 func TestCreditsSurviveTheirNetwork(t *testing.T) {
 	seed := testSeed(t)
