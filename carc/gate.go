@@ -70,12 +70,12 @@ func newGate(o *options, path cc.Path) *Gate {
 
 // Terms implements cc.CreditGate.
 func (g *Gate) Terms() cc.CreditTerms {
-	return cc.CreditTerms{Line: 1 << g.shift, Responses: g.answers}
+	return cc.CreditTerms{Line: 1 << g.shift, Responses: g.answers, Writes: g.writes}
 }
 
 // Agree implements cc.CreditGate.
 func (g *Gate) Agree(t cc.CreditTerms) {
-	g.shift, g.answers = shiftOf(t.Line), t.Responses
+	g.shift, g.answers, g.writes = shiftOf(t.Line), t.Responses, t.Writes
 	g.credits = Lines(t.Lines)
 }
 

@@ -193,22 +193,25 @@ func TestResponseReturnsItsRequest(t *testing.T) {
 }
 
 func TestTermsOfTheConnection(t *testing.T) {
-	spec, err := Parse("llc=1MiB,line=128B,mode=rr,delta=off")
+	spec, err := Parse("llc=1MiB,line=128B,mode=rr,writes=on,delta=off")
 	require.NoError(t, err)
 	gate, granter, err := spec.Endpoint().New(path)
 	require.NoError(t, err)
 	granter.Attach(&bell{})
-	assert.Equal(t, cc.CreditTerms{Line: 128, Responses: true}, gate.Terms())
-	assert.Equal(t, cc.CreditTerms{Line: 128, Lines: 8192, Responses: true}, granter.Terms())
+	assert.Equal(t, cc.CreditTerms{Line: 128, Responses: true, Writes: true}, gate.Terms())
+	assert.Equal(t, cc.CreditTerms{Line: 128, Lines: 8192, Responses: true, Writes: true}, granter.Terms())
 	agreed := cc.CreditTerms{Line: 64, Lines: 5000}
 	gate.Agree(agreed)
 	assert.EqualValues(t, 5000, gate.Credits())
+	assert.True(t, gate.Ready(&cc.Outgoing{Message: units.GiB}, 1), "a plain WRITE, as was agreed")
+	gate.Took(&cc.Outgoing{Message: units.GiB}, 1)
+	assert.Zero(t, gate.Outstanding())
 	agreed.Lines = 8192
 	granter.Agree(agreed)
 	n, some := granter.Emit(false, 1)
 	require.True(t, some, "a line is half as long: there are twice as many")
 	assert.EqualValues(t, 16384, n.Credits)
-	granter.Delivered(64, true, 2)
+	granter.Delivered(64, 2)
 	granter.Consumed(64, 2)
 	n, some = granter.Emit(false, 2)
 	require.True(t, some)

@@ -119,7 +119,7 @@ func (g *Granter) Attach(r cc.Reporter) {
 func (g *Granter) Terms() cc.CreditTerms {
 	g.compute()
 	g.tells()
-	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers}
+	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers, Writes: g.writes}
 }
 
 // Agree implements cc.CreditGranter.
@@ -131,10 +131,7 @@ func (g *Granter) Agree(t cc.CreditTerms) {
 }
 
 // Delivered implements cc.CreditGranter.
-func (g *Granter) Delivered(bytes units.Bytes, completes bool, now units.Time) {
-	if !completes && !g.writes {
-		return
-	}
+func (g *Granter) Delivered(bytes units.Bytes, now units.Time) {
 	g.stats.Delivered++
 	g.delivered += g.shift.lines(bytes)
 	if g.answers && g.timed.upTo == 0 {

@@ -86,12 +86,12 @@ func TestShareIsHeldForAWhile(t *testing.T) {
 	speak(all, 1)
 	all[1].Attach(nil)
 	now := units.Time(1).Add(500 * us)
-	all[0].Delivered(64, true, now)
+	all[0].Delivered(64, now)
 	all[0].Consumed(64, now)
 	speak(all[:1], now)
 	assert.EqualValues(t, 8192, all[0].Credits())
 	now = now.Add(units.Millisecond)
-	all[0].Delivered(64, true, now)
+	all[0].Delivered(64, now)
 	all[0].Consumed(64, now)
 	speak(all[:1], now)
 	assert.EqualValues(t, 16384, all[0].Credits())
@@ -131,7 +131,7 @@ func TestPriorityTakesThePool(t *testing.T) {
 	now := units.Time(1)
 	hear := func(some ...*Granter) {
 		for _, g := range some {
-			g.Delivered(64, true, now)
+			g.Delivered(64, now)
 			g.Consumed(64, now)
 		}
 		speak(all, now)
@@ -145,7 +145,7 @@ func TestPriorityTakesThePool(t *testing.T) {
 	for range 4 { // it has nothing to send any more
 		now = now.Add(60 * us)
 		for _, g := range all[:2] {
-			g.Delivered(64, true, now)
+			g.Delivered(64, now)
 			g.Consumed(64, now)
 		}
 		speak(all, now)
@@ -156,7 +156,7 @@ func TestPriorityTakesThePool(t *testing.T) {
 func TestClosedConnectionLeavesNothing(t *testing.T) {
 	ep, all := connections(t, "llc=1MiB", Share{}, Share{})
 	speak(all, 1)
-	all[0].Delivered(4096, true, 2)
+	all[0].Delivered(4096, 2)
 	require.EqualValues(t, 4096, ep.Sensor().Unconsumed())
 	all[0].Attach(nil)
 	assert.Zero(t, ep.Sensor().Unconsumed())
@@ -168,7 +168,7 @@ func TestClosedConnectionLeavesNothing(t *testing.T) {
 func TestClosedConnectionEndsItsState(t *testing.T) {
 	ep, all := connections(t, "llc=1MiB", Share{}, Share{})
 	speak(all, 1)
-	all[0].Delivered(units.MiB, true, 1)
+	all[0].Delivered(units.MiB, 1)
 	require.Equal(t, S3, ep.Sensor().State())
 	all[0].Attach(nil)
 	spent := ep.Sensor().Spent(units.Time(1).Add(units.Second))

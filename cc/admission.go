@@ -91,8 +91,8 @@ type CreditGranter interface {
 	Terms() CreditTerms
 	// Agree says, before anything else but Attach, what was agreed. Lines is its own.
 	Agree(t CreditTerms)
-	// Delivered says that a message of so many bytes is here, whole; completes, that the program gets a completion of it.
-	Delivered(bytes units.Bytes, completes bool, now units.Time)
+	// Delivered says that a message which took credits is here, whole, of so many bytes.
+	Delivered(bytes units.Bytes, now units.Time)
 }
 
 // CreditTerms is what a CreditGate and its CreditGranter must agree on.
@@ -100,6 +100,7 @@ type CreditTerms struct {
 	Line      units.Bytes // of the cache: what a credit is for; a power of two
 	Lines     uint32      // how many may be unconsumed at once, at first
 	Responses bool        // a response returns the credits of its request
+	Writes    bool        // a WRITE without immediate takes credits, too: its receiver says when it has consumed it
 }
 
 // ErrForged is that a peer returns credits which were never taken.

@@ -206,11 +206,9 @@ func (g *watchedReturns) lines(bytes units.Bytes) carc.Lines {
 }
 
 // Delivered implements cc.CreditGranter.
-func (g *watchedReturns) Delivered(bytes units.Bytes, completes bool, now units.Time) {
-	if completes {
-		g.delivered += g.lines(bytes)
-	}
-	g.Granter.Delivered(bytes, completes, now)
+func (g *watchedReturns) Delivered(bytes units.Bytes, now units.Time) {
+	g.delivered += g.lines(bytes)
+	g.Granter.Delivered(bytes, now)
 }
 
 // Consumed implements cc.Granter.
