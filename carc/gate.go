@@ -145,15 +145,24 @@ func (g *Gate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
 	}
 	g.posted += n
 	g.stats.Messages++
+	g.waitsNoMore(now)
+	return cc.Marks{}
+}
+
+// waitsNoMore is that the message which waits leaves, or was taken back.
+func (g *Gate) waitsNoMore(now units.Time) {
 	if g.blocked != 0 {
 		g.stats.Waited += now.Sub(g.blocked)
 		g.blocked, g.asks, g.tries = 0, 0, 0
 	}
-	return cc.Marks{}
 }
 
 // Lost implements cc.Gate: what is sent again is paid for.
-func (*Gate) Lost(units.Bytes, cc.Backlog, units.Time) {}
+func (g *Gate) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
+	if b.Waits == 0 {
+		g.waitsNoMore(now)
+	}
+}
 
 // Hear implements cc.Gate.
 func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
@@ -216,8 +225,8 @@ func (g *Gate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	switch {
 	case g.asks == 0 || g.asks.After(now):
 		return cc.Notice{}, false
-	case b.Waits == 0: // who waited was cancelled
-		g.blocked, g.asks, g.tries = 0, 0, 0
+	case b.Waits == 0: // it was taken back, beside lost packets that waited, too
+		g.waitsNoMore(now)
 		return cc.Notice{}, false
 	}
 	g.tries = min(g.tries+1, 5)

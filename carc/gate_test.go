@@ -167,10 +167,22 @@ func TestSenderThatWaitsAsks(t *testing.T) {
 		require.True(t, some)
 		require.Equal(t, cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks}, n)
 	}
-	n, some := g.Emit(cc.Backlog{}, g.Next())
-	assert.False(t, some, "who waited was cancelled: %v", n)
+	g.Lost(0, waits, now)
+	assert.NotZero(t, g.Next(), "some of what waited was taken back")
+	_, some := g.Emit(cc.Backlog{}, g.Next())
+	assert.False(t, some, "what else waited has left")
 	assert.Zero(t, g.Next())
+
+	g = sender(t, "", 16)
+	require.True(t, sends(g, 1024, 1))
+	require.False(t, sends(g, 1024, 1))
+	g.Lost(0, cc.Backlog{}, now)
+	assert.Zero(t, g.Next(), "all was taken back")
 	assert.Zero(t, g.Blocked())
+	assert.Equal(t, now.Sub(1), g.Stats().Waited)
+	g.credits = 32
+	require.True(t, sends(g, 1024, now.Add(us)))
+	assert.Equal(t, now.Sub(1), g.Stats().Waited, "nobody did since")
 }
 
 // In request-response mode the response returns the credits of its request, and of no other.

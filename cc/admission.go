@@ -26,7 +26,8 @@ type Gate interface {
 	Ready(p *Outgoing, now units.Time) bool
 	// Took says that the packet leaves, and answers what to put on it. What waits includes it still.
 	Took(p *Outgoing, now units.Time) Marks
-	// Lost says that what had left waits again: packets of so many bytes were lost. Backlog includes them.
+	// Lost says that what had left waits again: packets of so many bytes were lost. Backlog includes them. Of none it says
+	// that some of what waits was taken back.
 	Lost(bytes units.Bytes, b Backlog, now units.Time)
 	// Hear takes in a Notice of the peer's Granter. It answers nil, or why the Notice is void: then it
 	// changed nothing. Ranges of a Notice that is not void are the transport's to send again.
