@@ -16,7 +16,7 @@ type Gate struct {
 	writes   bool // plain WRITEs take some
 	credits  Lines
 	epoch    uint8
-	heard    bool // a CREDIT
+	heardAt  units.Time // a CREDIT that was not late; 0 never
 	state    cc.CacheState
 	posted   Lines // since the connection began
 	returned Lines // of it, by CREDITs
@@ -51,6 +51,8 @@ const (
 	// leastPatience and mostPatience bound how long a sender waits before it asks (OURS), doubling.
 	leastPatience = 50 * units.Microsecond
 	mostPatience  = units.Millisecond
+	// oldest is more than any CREDIT is late (OURS): after a silence of that length the epoch does not tell, which is a byte.
+	oldest = 100 * units.Millisecond
 )
 
 var (
@@ -176,15 +178,17 @@ func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	case n.Credits == 0 || Lines(n.Credits) > MostCredits:
 		return errCredits
 	}
+	same := Lines(n.Returned) == g.returned && g.heardAt != 0
 	newer := int8(n.Epoch - g.epoch) // of the CREDITs that return as much
-	if Lines(n.Returned) < g.returned || Lines(n.Returned) == g.returned && g.heard && newer < 0 {
+	if Lines(n.Returned) < g.returned || same && newer < 0 && now.Sub(g.heardAt) < oldest {
 		return nil // it came late
 	}
+	g.heardAt = moment(now)
 	g.loosened.peer(n.Served)
-	if Lines(n.Returned) == g.returned && g.heard && newer == 0 {
+	if same && newer == 0 {
 		return nil
 	}
-	g.returned, g.heard = Lines(n.Returned), true
+	g.returned = Lines(n.Returned)
 	g.credits, g.epoch, g.state = Lines(n.Credits), n.Epoch, n.Cache
 	if g.answers {
 		g.loosened.loosen(g.credits, g.state)

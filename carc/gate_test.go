@@ -121,6 +121,16 @@ func TestCreditThatComesLate(t *testing.T) {
 	assert.EqualValues(t, 32, g.Outstanding())
 }
 
+// After an outage in which epochs went half round and more the one that comes is news, whatever its number.
+func TestCreditAfterAnOutage(t *testing.T) {
+	g := sender(t, "mode=rr", 64)
+	credit := cc.Notice{Kind: cc.NoticeCredit, Credits: 32, Epoch: 1 + 200}
+	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(oldest-1)))
+	assert.EqualValues(t, 64, g.Credits(), "it may be late")
+	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(oldest)))
+	assert.EqualValues(t, 32, g.Credits())
+}
+
 func TestVoidCredits(t *testing.T) {
 	g := sender(t, "", 64)
 	require.True(t, sends(g, 4096, 1))
