@@ -32,8 +32,8 @@ type credits struct {
 // check says what cannot be agreed on.
 func (c *credits) check() error {
 	for _, t := range c.terms() {
-		if t.Line <= 0 || t.Line&(t.Line-1) != 0 {
-			return fmt.Errorf("credits for lines of %d bytes, which is no power of two: %w", int64(t.Line), ErrInvalid)
+		if t.Line < wire.MinCreditLine || t.Line > wire.MaxCreditLine || t.Line&(t.Line-1) != 0 {
+			return fmt.Errorf("credits for lines of %d bytes, which is no power of two from %d to %d: %w", int64(t.Line), wire.MinCreditLine, wire.MaxCreditLine, ErrInvalid)
 		}
 		if t.Lines > wire.MaxCreditLines {
 			return fmt.Errorf("credits for %d lines, which is more than %d: %w", t.Lines, wire.MaxCreditLines, ErrInvalid)

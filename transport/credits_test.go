@@ -540,7 +540,9 @@ func TestCreditsNeedThePeer(t *testing.T) {
 	a := defaults().make(t, p.a)
 	require.ErrorIs(t, a.qp.Admit(nil, aReturner(1), aReturner(1)), ErrInvalid)
 	require.ErrorIs(t, a.qp.Admit(nil, &plainGranter{}, &plainGranter{}), ErrInvalid)
-	require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 48}}), ErrInvalid)
+	for _, line := range []units.Bytes{0, 8, 48, 8192} {
+		require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}), ErrInvalid)
+	}
 	require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}), ErrInvalid)
 	assert.False(t, a.qp.Admitted())
 }

@@ -39,10 +39,13 @@ type Offer struct {
 	Credits         uint32 // with FeatureCredit: lines that may be unconsumed at first; 0 has none to give
 }
 
-// Cache lines have 16 to 4096 bytes.
 const (
 	leastLineShift = 4
 	mostLineShift  = 12
+
+	// MinCreditLine and MaxCreditLine bound the bytes of a cache line.
+	MinCreditLine = 1 << leastLineShift
+	MaxCreditLine = 1 << mostLineShift
 )
 
 // Append appends the OfferLen bytes of the offer to b.
