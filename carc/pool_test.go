@@ -11,9 +11,13 @@ import (
 
 // Formula (1) on the paper's machine, whose cache has 12 MiB in lines of 64 bytes.
 func TestFormula1(t *testing.T) {
-	const llc = 12 * units.MiB
-	for n, want := range map[int]Lines{1: 196608, 8: 24576, 16: 12288, 1000: 196} {
-		assert.Equal(t, want, Credits(llc, 64, n), "%d connections", n)
+	for n, want := range map[int]Lines{1: 196608, 8: 24576, 16: 12288, 1024: 192} {
+		assert.Equal(t, want, Credits(12*units.MiB, 64, n))
+		_, all := connections(t, "llc=12MiB,delta=off", make([]Share, n)...)
+		speak(all, 1)
+		for _, credits := range told(all) {
+			require.Equal(t, want, credits, "%d connections", n)
+		}
 	}
 }
 
