@@ -88,7 +88,7 @@ type CreditGate interface {
 // (Arrived, Missing), but of messages.
 type CreditGranter interface {
 	Granter
-	// Terms is what it would agree to.
+	// Terms is what it would agree to. That is after Attach, for it has a part in something then.
 	Terms() CreditTerms
 	// Agree says, before anything else but Attach, what was agreed. Lines is its own.
 	Agree(t CreditTerms)
