@@ -45,7 +45,7 @@ func (l *loop) message(t testing.TB) bool {
 		return false
 	}
 	l.gate.Took(&l.p, l.now)
-	l.granter.Delivered(1024, true, l.now)
+	l.granter.Delivered(1024, l.now)
 	l.granter.Consumed(1024, l.now+50_000)
 	l.credit(t)
 	return true
@@ -96,7 +96,7 @@ func BenchmarkMessage(b *testing.B) {
 		l := newLoop(b, "llc=4MiB")
 		for b.Loop() {
 			l.now += 100_000
-			l.granter.Delivered(1024, true, l.now)
+			l.granter.Delivered(1024, l.now)
 			l.granter.Consumed(1024, l.now+50_000)
 			if at := l.granter.Next(); at != 0 && !at.After(l.now) {
 				l.granter.Emit(false, l.now)

@@ -16,7 +16,7 @@ type Gate struct {
 	writes   bool // plain WRITEs take some
 	credits  Lines
 	epoch    uint8
-	heard    bool // a CREDIT
+	heardAt  units.Time // a CREDIT that was not late; 0 never
 	state    cc.CacheState
 	posted   Lines // since the connection began
 	returned Lines // of it, by CREDITs
@@ -51,6 +51,8 @@ const (
 	// leastPatience and mostPatience bound how long a sender waits before it asks (OURS), doubling.
 	leastPatience = 50 * units.Microsecond
 	mostPatience  = units.Millisecond
+	// oldest is more than any CREDIT is late (OURS): after a silence of that length the epoch does not tell, which is a byte.
+	oldest = 100 * units.Millisecond
 )
 
 var (
@@ -70,12 +72,12 @@ func newGate(o *options, path cc.Path) *Gate {
 
 // Terms implements cc.CreditGate.
 func (g *Gate) Terms() cc.CreditTerms {
-	return cc.CreditTerms{Line: 1 << g.shift, Responses: g.answers}
+	return cc.CreditTerms{Line: 1 << g.shift, Responses: g.answers, Writes: g.writes}
 }
 
 // Agree implements cc.CreditGate.
 func (g *Gate) Agree(t cc.CreditTerms) {
-	g.shift, g.answers = shiftOf(t.Line), t.Responses
+	g.shift, g.answers, g.writes = shiftOf(t.Line), t.Responses, t.Writes
 	g.credits = Lines(t.Lines)
 }
 
@@ -145,15 +147,24 @@ func (g *Gate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
 	}
 	g.posted += n
 	g.stats.Messages++
+	g.waitsNoMore(now)
+	return cc.Marks{}
+}
+
+// waitsNoMore is that the message which waits leaves, or was taken back.
+func (g *Gate) waitsNoMore(now units.Time) {
 	if g.blocked != 0 {
 		g.stats.Waited += now.Sub(g.blocked)
 		g.blocked, g.asks, g.tries = 0, 0, 0
 	}
-	return cc.Marks{}
 }
 
 // Lost implements cc.Gate: what is sent again is paid for.
-func (*Gate) Lost(units.Bytes, cc.Backlog, units.Time) {}
+func (g *Gate) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
+	if b.Waits == 0 {
+		g.waitsNoMore(now)
+	}
+}
 
 // Hear implements cc.Gate.
 func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
@@ -167,15 +178,17 @@ func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	case n.Credits == 0 || Lines(n.Credits) > MostCredits:
 		return errCredits
 	}
+	same := Lines(n.Returned) == g.returned && g.heardAt != 0
 	newer := int8(n.Epoch - g.epoch) // of the CREDITs that return as much
-	if Lines(n.Returned) < g.returned || Lines(n.Returned) == g.returned && g.heard && newer < 0 {
+	if Lines(n.Returned) < g.returned || same && newer < 0 && now.Sub(g.heardAt) < oldest {
 		return nil // it came late
 	}
+	g.heardAt = moment(now)
 	g.loosened.peer(n.Served)
-	if Lines(n.Returned) == g.returned && g.heard && newer == 0 {
+	if same && newer == 0 {
 		return nil
 	}
-	g.returned, g.heard = Lines(n.Returned), true
+	g.returned = Lines(n.Returned)
 	g.credits, g.epoch, g.state = Lines(n.Credits), n.Epoch, n.Cache
 	if g.answers {
 		g.loosened.loosen(g.credits, g.state)
@@ -216,8 +229,8 @@ func (g *Gate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	switch {
 	case g.asks == 0 || g.asks.After(now):
 		return cc.Notice{}, false
-	case b.Waits == 0: // who waited was cancelled
-		g.blocked, g.asks, g.tries = 0, 0, 0
+	case b.Waits == 0: // it was taken back, beside lost packets that waited, too
+		g.waitsNoMore(now)
 		return cc.Notice{}, false
 	}
 	g.tries = min(g.tries+1, 5)

@@ -121,6 +121,16 @@ func TestCreditThatComesLate(t *testing.T) {
 	assert.EqualValues(t, 32, g.Outstanding())
 }
 
+// After an outage in which epochs went half round and more the one that comes is news, whatever its number.
+func TestCreditAfterAnOutage(t *testing.T) {
+	g := sender(t, "mode=rr", 64)
+	credit := cc.Notice{Kind: cc.NoticeCredit, Credits: 32, Epoch: 1 + 200}
+	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(oldest-1)))
+	assert.EqualValues(t, 64, g.Credits(), "it may be late")
+	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(oldest)))
+	assert.EqualValues(t, 32, g.Credits())
+}
+
 func TestVoidCredits(t *testing.T) {
 	g := sender(t, "", 64)
 	require.True(t, sends(g, 4096, 1))
@@ -167,10 +177,22 @@ func TestSenderThatWaitsAsks(t *testing.T) {
 		require.True(t, some)
 		require.Equal(t, cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks}, n)
 	}
-	n, some := g.Emit(cc.Backlog{}, g.Next())
-	assert.False(t, some, "who waited was cancelled: %v", n)
+	g.Lost(0, waits, now)
+	assert.NotZero(t, g.Next(), "some of what waited was taken back")
+	_, some := g.Emit(cc.Backlog{}, g.Next())
+	assert.False(t, some, "what else waited has left")
 	assert.Zero(t, g.Next())
+
+	g = sender(t, "", 16)
+	require.True(t, sends(g, 1024, 1))
+	require.False(t, sends(g, 1024, 1))
+	g.Lost(0, cc.Backlog{}, now)
+	assert.Zero(t, g.Next(), "all was taken back")
 	assert.Zero(t, g.Blocked())
+	assert.Equal(t, now.Sub(1), g.Stats().Waited)
+	g.credits = 32
+	require.True(t, sends(g, 1024, now.Add(us)))
+	assert.Equal(t, now.Sub(1), g.Stats().Waited, "nobody did since")
 }
 
 // In request-response mode the response returns the credits of its request, and of no other.
@@ -193,22 +215,25 @@ func TestResponseReturnsItsRequest(t *testing.T) {
 }
 
 func TestTermsOfTheConnection(t *testing.T) {
-	spec, err := Parse("llc=1MiB,line=128B,mode=rr,delta=off")
+	spec, err := Parse("llc=1MiB,line=128B,mode=rr,writes=on,delta=off")
 	require.NoError(t, err)
 	gate, granter, err := spec.Endpoint().New(path)
 	require.NoError(t, err)
 	granter.Attach(&bell{})
-	assert.Equal(t, cc.CreditTerms{Line: 128, Responses: true}, gate.Terms())
-	assert.Equal(t, cc.CreditTerms{Line: 128, Lines: 8192, Responses: true}, granter.Terms())
+	assert.Equal(t, cc.CreditTerms{Line: 128, Responses: true, Writes: true}, gate.Terms())
+	assert.Equal(t, cc.CreditTerms{Line: 128, Lines: 8192, Responses: true, Writes: true}, granter.Terms())
 	agreed := cc.CreditTerms{Line: 64, Lines: 5000}
 	gate.Agree(agreed)
 	assert.EqualValues(t, 5000, gate.Credits())
+	assert.True(t, gate.Ready(&cc.Outgoing{Message: units.GiB}, 1), "a plain WRITE, as was agreed")
+	gate.Took(&cc.Outgoing{Message: units.GiB}, 1)
+	assert.Zero(t, gate.Outstanding())
 	agreed.Lines = 8192
 	granter.Agree(agreed)
 	n, some := granter.Emit(false, 1)
 	require.True(t, some, "a line is half as long: there are twice as many")
 	assert.EqualValues(t, 16384, n.Credits)
-	granter.Delivered(64, true, 2)
+	granter.Delivered(64, 2)
 	granter.Consumed(64, 2)
 	n, some = granter.Emit(false, 2)
 	require.True(t, some)

@@ -109,7 +109,7 @@ func (g *Granter) Attach(r cc.Reporter) {
 	case was == nil && r != nil:
 		g.pool.join(g)
 	case was != nil && r == nil:
-		g.sensor.unconsumed -= g.unconsumed
+		g.sensor.shrank(g.unconsumed, g.pool.now)
 		g.unconsumed, g.at = 0, 0
 		g.pool.leave(g)
 	}
@@ -119,7 +119,7 @@ func (g *Granter) Attach(r cc.Reporter) {
 func (g *Granter) Terms() cc.CreditTerms {
 	g.compute()
 	g.tells()
-	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers}
+	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers, Writes: g.writes}
 }
 
 // Agree implements cc.CreditGranter.
@@ -131,10 +131,7 @@ func (g *Granter) Agree(t cc.CreditTerms) {
 }
 
 // Delivered implements cc.CreditGranter.
-func (g *Granter) Delivered(bytes units.Bytes, completes bool, now units.Time) {
-	if !completes && !g.writes {
-		return
-	}
+func (g *Granter) Delivered(bytes units.Bytes, now units.Time) {
 	g.stats.Delivered++
 	g.delivered += g.shift.lines(bytes)
 	if g.answers && g.timed.upTo == 0 {
@@ -146,6 +143,7 @@ func (g *Granter) Delivered(bytes units.Bytes, completes bool, now units.Time) {
 	}
 	g.unconsumed += bytes
 	g.sensor.grew(bytes, now)
+	g.hears(now)
 }
 
 // Consumed implements cc.Granter. It takes messages in the order in which they were delivered.
@@ -296,17 +294,15 @@ func (g *Granter) tells() {
 // Next implements cc.Granter.
 func (g *Granter) Next() units.Time { return g.at }
 
-// Arrived implements cc.Granter.
-func (g *Granter) Arrived(_ *cc.Arrival, now units.Time) {
-	g.hears(now)
-}
-
 // hears is that the connection is active.
 func (g *Granter) hears(now units.Time) {
 	if g.pool.byActivity {
 		g.pool.active(g, now)
 	}
 }
+
+// Arrived implements cc.Granter: a message counts when it is here, whole.
+func (*Granter) Arrived(*cc.Arrival, units.Time) {}
 
 // Missing implements cc.Granter.
 func (*Granter) Missing(int, units.Bytes, units.Time) {}

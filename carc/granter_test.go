@@ -23,7 +23,7 @@ func TestWhenLinesAreReturned(t *testing.T) {
 	g := receiver(t, "llc=64KiB,delta=off") // 1024 lines
 	now := units.Time(2)
 	for range 7 {
-		g.Delivered(1024, true, now)
+		g.Delivered(1024, now)
 	}
 	g.Consumed(1024, now)
 	assert.Zero(t, g.Next(), "the sender has plenty")
@@ -33,7 +33,7 @@ func TestWhenLinesAreReturned(t *testing.T) {
 	_, some = g.Emit(false, now)
 	assert.False(t, some, "nothing new")
 	for range 26 {
-		g.Delivered(1024, true, now)
+		g.Delivered(1024, now)
 	}
 	g.Consumed(1024, now)
 	g.Consumed(1024, now.Add(us))
@@ -60,7 +60,7 @@ func TestExplicitReturnsAreFew(t *testing.T) {
 	now, messages := units.Time(2), 0
 	for ; messages < 100000; messages++ {
 		now = now.Add(800 * units.Nanosecond)
-		g.Delivered(1024, true, now)
+		g.Delivered(1024, now)
 		if messages >= 6000 { // a backlog of a half
 			g.Consumed(1024, now)
 		}
@@ -75,8 +75,7 @@ func TestExplicitReturnsAreFew(t *testing.T) {
 // What a program gives back is at most what it got, whatever it says.
 func TestProgramCannotForge(t *testing.T) {
 	g := receiver(t, "llc=64KiB")
-	g.Delivered(1024, true, 2)
-	g.Delivered(1024, false, 2) // a plain WRITE
+	g.Delivered(1024, 2)
 	g.Consumed(4096, 3)
 	g.Consumed(64, 3)
 	n, some := g.Emit(false, 3)
@@ -94,8 +93,8 @@ func TestTimesOfRequests(t *testing.T) {
 		{delivered: 10, second: 12, consumed: 15, served: 5},
 		{delivered: 30, second: 31, consumed: 34, served: 4},
 	} {
-		g.Delivered(1024, true, at(c.delivered))
-		g.Delivered(1024, true, at(c.second))
+		g.Delivered(1024, at(c.delivered))
+		g.Delivered(1024, at(c.second))
 		g.Consumed(1024, at(c.consumed))
 		n, some := g.Emit(false, at(c.consumed))
 		require.True(t, some)
@@ -105,10 +104,10 @@ func TestTimesOfRequests(t *testing.T) {
 		g.Consumed(1024, at(c.consumed+1))
 	}
 	for range 3 {
-		g.Delivered(1024, true, at(50))
+		g.Delivered(1024, at(50))
 	}
 	g.Consumed(1024, at(53))
-	g.Delivered(1024, true, at(54)) // the next whose time is taken
+	g.Delivered(1024, at(54)) // the next whose time is taken
 	for _, when := range []int{55, 57, 60} {
 		g.Consumed(1024, at(when))
 	}

@@ -166,8 +166,7 @@ func (l *link) deliver(bytes units.Bytes) {
 	if l.gone {
 		return
 	}
-	l.granter.Arrived(&cc.Arrival{Bytes: bytes}, l.Now)
-	l.granter.Delivered(bytes, true, l.Now)
+	l.granter.Delivered(bytes, l.Now)
 	l.held = append(l.held, bytes)
 	if l.rng.IntN(2) == 0 {
 		l.speak() // an acknowledgement leaves

@@ -11,9 +11,13 @@ import (
 
 // Formula (1) on the paper's machine, whose cache has 12 MiB in lines of 64 bytes.
 func TestFormula1(t *testing.T) {
-	const llc = 12 * units.MiB
-	for n, want := range map[int]Lines{1: 196608, 8: 24576, 16: 12288, 1000: 196} {
-		assert.Equal(t, want, Credits(llc, 64, n), "%d connections", n)
+	for n, want := range map[int]Lines{1: 196608, 8: 24576, 16: 12288, 1024: 192} {
+		assert.Equal(t, want, Credits(12*units.MiB, 64, n))
+		_, all := connections(t, "llc=12MiB,delta=off", make([]Share, n)...)
+		speak(all, 1)
+		for _, credits := range told(all) {
+			require.Equal(t, want, credits, "%d connections", n)
+		}
 	}
 }
 
@@ -86,12 +90,12 @@ func TestShareIsHeldForAWhile(t *testing.T) {
 	speak(all, 1)
 	all[1].Attach(nil)
 	now := units.Time(1).Add(500 * us)
-	all[0].Delivered(64, true, now)
+	all[0].Delivered(64, now)
 	all[0].Consumed(64, now)
 	speak(all[:1], now)
 	assert.EqualValues(t, 8192, all[0].Credits())
 	now = now.Add(units.Millisecond)
-	all[0].Delivered(64, true, now)
+	all[0].Delivered(64, now)
 	all[0].Consumed(64, now)
 	speak(all[:1], now)
 	assert.EqualValues(t, 16384, all[0].Credits())
@@ -125,13 +129,14 @@ func TestFewAreToldWhenOneComes(t *testing.T) {
 	}
 }
 
-// With share=active the highest priority of those that are heard of has the pool, and the others a packet each.
+// With share=active the highest priority of those that messages come of has the pool, and the others a packet each.
 func TestPriorityTakesThePool(t *testing.T) {
 	_, all := connections(t, "llc=1MiB,delta=off,share=active", Share{Priority: 1}, Share{Priority: 1}, Share{Priority: 7})
 	now := units.Time(1)
 	hear := func(some ...*Granter) {
 		for _, g := range some {
-			g.Arrived(nil, now)
+			g.Delivered(64, now)
+			g.Consumed(64, now)
 		}
 		speak(all, now)
 	}
@@ -144,8 +149,7 @@ func TestPriorityTakesThePool(t *testing.T) {
 	for range 4 { // it has nothing to send any more
 		now = now.Add(60 * us)
 		for _, g := range all[:2] {
-			g.Arrived(nil, now)
-			g.Delivered(64, true, now)
+			g.Delivered(64, now)
 			g.Consumed(64, now)
 		}
 		speak(all, now)
@@ -156,10 +160,22 @@ func TestPriorityTakesThePool(t *testing.T) {
 func TestClosedConnectionLeavesNothing(t *testing.T) {
 	ep, all := connections(t, "llc=1MiB", Share{}, Share{})
 	speak(all, 1)
-	all[0].Delivered(4096, true, 2)
+	all[0].Delivered(4096, 2)
 	require.EqualValues(t, 4096, ep.Sensor().Unconsumed())
 	all[0].Attach(nil)
 	assert.Zero(t, ep.Sensor().Unconsumed())
 	assert.Equal(t, all[1].share, ep.pool.told)
 	assert.Len(t, ep.pool.members, 1)
+}
+
+// What a connection leaves unconsumed is out of the cache when it ends, not when another message comes.
+func TestClosedConnectionEndsItsState(t *testing.T) {
+	ep, all := connections(t, "llc=1MiB", Share{}, Share{})
+	speak(all, 1)
+	all[0].Delivered(units.MiB, 1)
+	require.Equal(t, S3, ep.Sensor().State())
+	all[0].Attach(nil)
+	spent := ep.Sensor().Spent(units.Time(1).Add(units.Second))
+	assert.Zero(t, spent[S3])
+	assert.Equal(t, units.Second, spent[S1])
 }

@@ -171,6 +171,19 @@ func TestCostOfAnInterruption(t *testing.T) {
 	}
 }
 
+// What a kind of messages cost when the last of them came says nothing for long.
+func TestCostOfKindsThatCeased(t *testing.T) {
+	s := sensor()
+	now := units.Time(1)
+	s.pass(now)
+	windows(s, 4, &now, func(now units.Time) { s.Cost(1, 64, 20*units.Nanosecond, now) })
+	windows(s, 20, &now, func(now units.Time) { s.Cost(1, 64, 30*units.Nanosecond, now) })
+	require.NotZero(t, s.Flags()&cc.CacheApproaching)
+	now = now.Add(2 * units.Second)
+	windows(s, steady, &now, func(now units.Time) { s.Cost(0, 64, 20*units.Nanosecond, now) })
+	assert.Zero(t, s.Flags()&cc.CacheApproaching)
+}
+
 // δ of other memory traffic: an eighth of what is left less for a window in which reads miss, a thirty-second of all more for one in
 // which they do not, each when what is read came after the step before.
 func TestCut(t *testing.T) {

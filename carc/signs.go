@@ -80,7 +80,8 @@ func (s *Sensor) near() bool {
 		s.canary = canary{}
 	}
 	for i := range s.costs {
-		if c := &s.costs[i]; c.line > inflated*min(c.least, c.last) {
+		c := &s.costs[i]
+		if ceased := s.ends.Sub(c.until) > units.Second; !ceased && c.line > inflated*min(c.least, c.last) {
 			return true
 		}
 	}

@@ -26,7 +26,8 @@ type Gate interface {
 	Ready(p *Outgoing, now units.Time) bool
 	// Took says that the packet leaves, and answers what to put on it. What waits includes it still.
 	Took(p *Outgoing, now units.Time) Marks
-	// Lost says that what had left waits again: packets of so many bytes were lost. Backlog includes them.
+	// Lost says that what had left waits again: packets of so many bytes were lost. Backlog includes them. Of none it says
+	// that some of what waits was taken back.
 	Lost(bytes units.Bytes, b Backlog, now units.Time)
 	// Hear takes in a Notice of the peer's Granter. It answers nil, or why the Notice is void: then it
 	// changed nothing. Ranges of a Notice that is not void are the transport's to send again.
@@ -83,15 +84,16 @@ type CreditGate interface {
 }
 
 // CreditGranter is the Granter of a CreditGate. What it has to say waits for no turn: it is asked to Emit at Next, and before
-// whenever a packet leaves that has room for it. Then false is that there is nothing new.
+// whenever a packet leaves that has room for it. Then false is that there is nothing new. Of packets it hears nothing
+// (Arrived, Missing), but of messages.
 type CreditGranter interface {
 	Granter
-	// Terms is what it would agree to.
+	// Terms is what it would agree to. That is after Attach, for it has a part in something then.
 	Terms() CreditTerms
 	// Agree says, before anything else but Attach, what was agreed. Lines is its own.
 	Agree(t CreditTerms)
-	// Delivered says that a message of so many bytes is here, whole; completes, that the program gets a completion of it.
-	Delivered(bytes units.Bytes, completes bool, now units.Time)
+	// Delivered says that a message which took credits is here, whole, of so many bytes.
+	Delivered(bytes units.Bytes, now units.Time)
 }
 
 // CreditTerms is what a CreditGate and its CreditGranter must agree on.
@@ -99,6 +101,7 @@ type CreditTerms struct {
 	Line      units.Bytes // of the cache: what a credit is for; a power of two
 	Lines     uint32      // how many may be unconsumed at once, at first
 	Responses bool        // a response returns the credits of its request
+	Writes    bool        // a WRITE without immediate takes credits, too: its receiver says when it has consumed it
 }
 
 // ErrForged is that a peer returns credits which were never taken.

@@ -9,16 +9,20 @@ import (
 // allOf is several gates of one flow.
 type allOf struct{ parts []Gate }
 
-// AllOf answers a Gate that lets go what all of the gates let go; nil for none. At most one of them says by which grant
+// AllOf answers a Gate that lets go what all of the gates let go; nil for none, and a nil is none. At most one of them says by which grant
 // packets leave (MarkGrant), and one which class they have.
 func AllOf(gates ...Gate) Gate {
-	switch len(gates) {
+	var parts []Gate
+	for _, g := range gates {
+		parts = append(parts, Parts(g)...)
+	}
+	switch len(parts) {
 	case 0:
 		return nil
 	case 1:
-		return gates[0]
+		return parts[0]
 	}
-	return &allOf{gates}
+	return &allOf{parts}
 }
 
 // Parts answers the gates that g is made of: itself where it is not several, none of nil.

@@ -52,6 +52,9 @@ func TestAllOfOneOrNone(t *testing.T) {
 	assert.Same(t, one, AllOf(one))
 	assert.Equal(t, []Gate{one}, Parts(one))
 	assert.Nil(t, Parts(nil))
+	assert.Same(t, one, AllOf(nil, one))
+	two, three := &part{}, &creditPart{}
+	assert.Equal(t, []Gate{one, two, three}, Parts(AllOf(AllOf(one, two), three)), "whoever looks for a part finds it")
 }
 
 func TestAllOf(t *testing.T) {

@@ -18,6 +18,7 @@ type credits struct {
 	gate    cc.CreditGate
 	granter cc.CreditGranter
 	agreed  bool
+	writes  bool      // plain WRITEs take credits, too
 	notice  cc.Notice // the one that rides on the ACK at hand
 
 	messages uint64      // that were delivered and are not consumed
@@ -31,8 +32,8 @@ type credits struct {
 // check says what cannot be agreed on.
 func (c *credits) check() error {
 	for _, t := range c.terms() {
-		if t.Line <= 0 || t.Line&(t.Line-1) != 0 {
-			return fmt.Errorf("credits for lines of %d bytes, which is no power of two: %w", int64(t.Line), ErrInvalid)
+		if t.Line < wire.MinCreditLine || t.Line > wire.MaxCreditLine || t.Line&(t.Line-1) != 0 {
+			return fmt.Errorf("credits for lines of %d bytes, which is no power of two from %d to %d: %w", int64(t.Line), wire.MinCreditLine, wire.MaxCreditLine, ErrInvalid)
 		}
 		if t.Lines > wire.MaxCreditLines {
 			return fmt.Errorf("credits for %d lines, which is more than %d: %w", t.Lines, wire.MaxCreditLines, ErrInvalid)
@@ -57,13 +58,16 @@ func (c *credits) offer(o *wire.Offer) {
 	for i, t := range c.terms() {
 		shift := uint8(bits.TrailingZeros64(uint64(t.Line)))
 		if i == 0 {
-			o.Features |= wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers
+			o.Features |= wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers | wire.FeatureWrites
 			o.LineShift = shift
 		}
 		o.LineShift = min(o.LineShift, shift)
 		o.Credits = max(o.Credits, t.Lines)
 		if !t.Responses {
 			o.Features &^= wire.FeatureAnswers
+		}
+		if !t.Writes {
+			o.Features &^= wire.FeatureWrites
 		}
 	}
 }
@@ -77,7 +81,8 @@ func (a *admission) agreeCredits(x *wire.Agreement) {
 	if x.Features&wire.FeatureCredit == 0 || x.RecvCredits == 0 {
 		a.dropCredits()
 	}
-	terms := cc.CreditTerms{Line: 1 << x.LineShift, Responses: x.Features&wire.FeatureAnswers != 0}
+	terms := cc.CreditTerms{Line: 1 << x.LineShift, Responses: x.Features&wire.FeatureAnswers != 0, Writes: x.Features&wire.FeatureWrites != 0}
+	c.writes = terms.Writes
 	if c.gate != nil {
 		terms.Lines = x.SendCredits
 		c.gate.Agree(terms)
@@ -100,17 +105,15 @@ func (a *admission) dropCredits() {
 // delivers tells the granter of a message that is here, whole.
 func (a *admission) delivers(bytes units.Bytes, completes bool) {
 	c := &a.credits
-	if c.granter == nil {
+	if c.granter == nil || !completes && !c.writes {
 		return
 	}
-	if completes || c.lengths == nil { // else nobody will say Consumed
-		if c.lengths != nil {
-			c.lengths[(c.oldest+c.messages)%uint64(len(c.lengths))] = uint32(bytes)
-		}
-		c.messages++
-		c.bytes += bytes
+	if c.lengths != nil {
+		c.lengths[(c.oldest+c.messages)%uint64(len(c.lengths))] = uint32(bytes)
 	}
-	c.granter.Delivered(bytes, completes, a.qp.ep.now)
+	c.messages++
+	c.bytes += bytes
+	c.granter.Delivered(bytes, a.qp.ep.now)
 	a.heedCredits(a.qp.ep.now)
 }
 
@@ -144,8 +147,8 @@ func (a *admission) consumes(bytes units.Bytes) {
 }
 
 // ConsumeOnPost has each receive that is posted say that the program is done with the oldest message that came with a
-// completion, in place of Consumed: of a program that posts the receive of a message again when it is done with it. Not for
-// plain WRITEs, and not with a shared receive queue, whose receives are no queue pair's: there the program says Consumed.
+// completion, in place of Consumed: of a program that posts the receive of a message again when it is done with it. Not where
+// plain WRITEs take credits, and not with a shared receive queue, whose receives are no queue pair's: there the program says Consumed.
 // That is after Admit and before RTR.
 func (qp *QueuePair) ConsumeOnPost() error {
 	if err := qp.want("consume on post", Reset, Init); err != nil {
@@ -156,6 +159,8 @@ func (qp *QueuePair) ConsumeOnPost() error {
 		return fmt.Errorf("transport: QP %#x: consume on post: it receives from a shared queue: %w", uint32(qp.Num), ErrInvalid)
 	case qp.adm == nil || qp.adm.credits.granter == nil:
 		return fmt.Errorf("transport: QP %#x: consume on post: it has no granter of credits: %w", uint32(qp.Num), ErrInvalid)
+	case qp.adm.credits.granter.Terms().Writes:
+		return fmt.Errorf("transport: QP %#x: consume on post: WRITEs take credits, and no receives: %w", uint32(qp.Num), ErrInvalid)
 	}
 	qp.adm.credits.lengths = make([]uint32, len(qp.recv.ring)+1)
 	return nil
@@ -216,12 +221,18 @@ func (qp *QueuePair) sendCredit() bool {
 	if b == nil {
 		return false
 	}
-	if n, some := qp.adm.credits.granter.Emit(false, e.now); some {
+	if n, some := qp.adm.emitCredit(); some {
 		qp.buildCredit(b, &n, qp.resp.ePSN.Add(wire.PSNMask))
 		e.counters.CreditsSent++
 	}
 	qp.setTimer()
 	return true
+}
+
+// emitCredit answers what the granter has to say, for which the timer is not set any more.
+func (a *admission) emitCredit() (cc.Notice, bool) {
+	a.credits.next = 0
+	return a.credits.granter.Emit(false, a.qp.ep.now)
 }
 
 // buildCredit puts a CREDIT in line to leave.
@@ -252,7 +263,7 @@ func (a *admission) creditLen() int {
 	if a.credits.granter == nil {
 		return 0
 	}
-	n, some := a.credits.granter.Emit(false, a.qp.ep.now)
+	n, some := a.emitCredit()
 	if !some {
 		return 0
 	}

@@ -51,7 +51,7 @@ func (g *plainCredit) Answered(n units.Bytes, _ units.Time) {
 }
 
 func (g *plainCredit) Ready(p *cc.Outgoing, now units.Time) bool {
-	if p.Message == 0 || p.Again || !p.Completes || g.taken-g.returned+linesOf(p.Message) <= uint64(g.lines) || g.taken == g.returned {
+	if p.Message == 0 || p.Again || !p.Completes && !g.agreed.Writes || g.taken-g.returned+linesOf(p.Message) <= uint64(g.lines) || g.taken == g.returned {
 		return true
 	}
 	if g.askAt == 0 {
@@ -61,7 +61,7 @@ func (g *plainCredit) Ready(p *cc.Outgoing, now units.Time) bool {
 }
 
 func (g *plainCredit) Took(p *cc.Outgoing, _ units.Time) cc.Marks {
-	if p.Message > 0 && p.Completes && !p.Again {
+	if p.Message > 0 && (p.Completes || g.agreed.Writes) && !p.Again {
 		g.taken += linesOf(p.Message)
 		g.most = max(g.most, g.taken-g.returned)
 		g.askAt = 0
@@ -108,11 +108,7 @@ func (r *plainReturner) Terms() cc.CreditTerms  { return r.terms }
 func (r *plainReturner) Agree(t cc.CreditTerms) { r.agreed = t }
 func (r *plainReturner) Next() units.Time       { return r.at }
 
-func (r *plainReturner) Delivered(n units.Bytes, completes bool, _ units.Time) {
-	if completes {
-		r.delivered += n
-	}
-}
+func (r *plainReturner) Delivered(n units.Bytes, _ units.Time) { r.delivered += n }
 
 func (r *plainReturner) Consumed(n units.Bytes, now units.Time) {
 	r.delivered -= n
@@ -241,6 +237,24 @@ func TestCreditsRideOnAcks(t *testing.T) {
 	assert.Equal(t, 700*units.Nanosecond, g.served, "an ACK tells how long the program took")
 }
 
+// What is consumed after an ACK left, in the same instant as what rode on it, is returned in its time, too.
+func TestCreditsOfOneInstant(t *testing.T) {
+	p, a, b, g, r := creditPair(t, 256, defaults())
+	rode := false
+	p.b.OnRound(func(units.Time) {
+		if !rode {
+			rode = consumeOne(t, b)
+		}
+	})
+	p.messages(a, b, 2, 64)
+	require.True(t, p.run(units.Second, func() bool { return rode }))
+	require.EqualValues(t, 1, p.b.counters.CreditsOnAcks)
+	require.True(t, consumeOne(t, b))
+	p.settle(returnAfter + 5*units.Microsecond)
+	assert.EqualValues(t, 2, r.told)
+	assert.EqualValues(t, 2, g.returned)
+}
+
 // Lost CREDITs and ACKs, doubled ones and such that come late lose no credit, and make none.
 func TestCreditsSurviveTheirNetwork(t *testing.T) {
 	seed := testSeed(t)
@@ -361,14 +375,13 @@ func TestConsumed(t *testing.T) {
 	p, a, b, _, r := creditPair(t, 1000, defaults())
 	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "nothing came")
 	p.messages(a, b, 2, 100)
-	a.write(t, b, 500) // gives no completion there
+	a.write(t, b, 500) // takes no credits
 	p.await(a, 3)
 	assert.EqualValues(t, 200, r.delivered)
-	require.ErrorIs(t, b.qp.Consumed(701), ErrInvalid, "more than came")
-	require.NoError(t, b.qp.Consumed(100))
-	require.NoError(t, b.qp.Consumed(100))
+	require.ErrorIs(t, b.qp.Consumed(201), ErrInvalid, "more than came")
+	require.NoError(t, b.qp.Consumed(200))
 	require.NoError(t, b.qp.Consumed(0))
-	require.ErrorIs(t, b.qp.Consumed(1), ErrInvalid, "three came")
+	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "two came")
 	require.NoError(t, a.qp.Consumed(1), "of no concern without a granter")
 	a.qp.Answered(100)
 
@@ -378,6 +391,36 @@ func TestConsumed(t *testing.T) {
 	require.Nil(t, r.reporter, "what was not consumed is the cache's again")
 	require.NoError(t, b.qp.Consumed(1), "and it may come later")
 	reporter.Ask() // of a connection that is gone
+}
+
+// A plain WRITE takes credits where both ends have it so; else none would ever come back.
+func TestWritesTakeCredits(t *testing.T) {
+	for _, have := range [][2]bool{{true, true}, {true, false}, {false, true}} {
+		p := newPair(t)
+		o := defaults()
+		a, b := o.make(t, p.a), o.make(t, p.b)
+		g, r := aCreditGate(), aReturner(16)
+		g.terms.Writes, r.terms.Writes = have[0], have[1]
+		require.NoError(t, a.qp.Admit(g))
+		require.NoError(t, b.qp.Admit(nil, r))
+		if have[1] {
+			require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrInvalid)
+		}
+		o.offers = true
+		p.join(a, b, o)
+		a.write(t, b, 500)
+		p.await(a, 1)
+		if both := have[0] && have[1]; both {
+			assert.EqualValues(t, 8, g.taken)
+			assert.EqualValues(t, 500, r.delivered)
+			require.NoError(t, b.qp.Consumed(500))
+			p.settle(100 * units.Microsecond)
+			assert.EqualValues(t, 8, g.returned)
+		} else {
+			assert.Zero(t, g.taken, "%v", have)
+			assert.Zero(t, r.delivered, "%v", have)
+		}
+	}
 }
 
 // Where posting a receive says that the program is done with the oldest message, nothing else does.
@@ -497,7 +540,9 @@ func TestCreditsNeedThePeer(t *testing.T) {
 	a := defaults().make(t, p.a)
 	require.ErrorIs(t, a.qp.Admit(nil, aReturner(1), aReturner(1)), ErrInvalid)
 	require.ErrorIs(t, a.qp.Admit(nil, &plainGranter{}, &plainGranter{}), ErrInvalid)
-	require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 48}}), ErrInvalid)
+	for _, line := range []units.Bytes{0, 8, 48, 8192} {
+		require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}), ErrInvalid)
+	}
 	require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}), ErrInvalid)
 	assert.False(t, a.qp.Admitted())
 }

@@ -46,7 +46,7 @@ func (l *lane) openCache() {
 }
 
 // creditFeatures are those that the offer takes from the queue pairs.
-const creditFeatures = wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers
+const creditFeatures = wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers | wire.FeatureWrites
 
 // offerCredits adds to the offer what a credit is for, and how many each queue pair gives at first: the fewest of all. For
 // that they take part now; how the peer's are is not known yet.

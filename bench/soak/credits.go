@@ -29,6 +29,9 @@ func (p *plan) drawCredits() {
 		llc := scale(d, 8*units.KiB, 4*units.MiB)
 		text := fmt.Sprintf("llc=%dB,line=%dB,delta=%s,hold=%v,gather=%v", int64(llc), oneOf(d, 32, 64, 64, 128),
 			oneOf(d, "auto", "auto", "off", "20", "-20"), scale(d, units.Microsecond, units.Millisecond), scale(d, units.Nanosecond, 20*units.Microsecond))
+		if d.chance(0.2) {
+			text += ",share=active"
+		}
 		if rr {
 			text += ",mode=rr"
 		}
@@ -206,11 +209,9 @@ func (g *watchedReturns) lines(bytes units.Bytes) carc.Lines {
 }
 
 // Delivered implements cc.CreditGranter.
-func (g *watchedReturns) Delivered(bytes units.Bytes, completes bool, now units.Time) {
-	if completes {
-		g.delivered += g.lines(bytes)
-	}
-	g.Granter.Delivered(bytes, completes, now)
+func (g *watchedReturns) Delivered(bytes units.Bytes, now units.Time) {
+	g.delivered += g.lines(bytes)
+	g.Granter.Delivered(bytes, now)
 }
 
 // Consumed implements cc.Granter.

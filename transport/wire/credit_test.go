@@ -88,7 +88,7 @@ func TestAgreeOnCredits(t *testing.T) {
 		{"one way", offer(1, both, 6, 100), offer(2, both, 6, 0), Agreement{Features: both, SendTag: 2, RecvTag: 1, LineShift: 6, RecvCredits: 100}},
 		{"the smaller line", offer(1, both, 7, 100), offer(2, FeatureCredit, 6, 0), Agreement{Features: FeatureCredit, SendTag: 2, RecvTag: 1, LineShift: 6, RecvCredits: 100}},
 		{"nobody gives any", offer(1, both, 6, 0), offer(2, both, 6, 0), none},
-		{"a peer without", offer(1, both, 6, 100), offer(2, FeatureAnswers|FeatureHost, 0, 0), none},
+		{"a peer without", offer(1, both|FeatureWrites, 6, 100), offer(2, FeatureAnswers|FeatureHost|FeatureWrites, 0, 0), none},
 		{"a line of 8 bytes", offer(1, both, 6, 100), offer(2, both, 3, 0), none},
 		{"a line of 8 KiB", offer(1, both, 13, 100), offer(2, both, 6, 0), none},
 		{"as many as may be", offer(1, FeatureCredit, 6, MaxCreditLines), offer(2, FeatureCredit, 6, 0), Agreement{Features: FeatureCredit, SendTag: 2, RecvTag: 1, LineShift: 6, RecvCredits: MaxCreditLines}},

@@ -20,6 +20,7 @@ const (
 	FeatureBolt    Features = 128  // XDATA with a Bolt, XACK with a BoltEcho, SRC
 	FeatureAnswers Features = 512  // with FeatureCredit: a response returns the credits of its request, and no CREDIT
 	FeatureECNEcho Features = 1024 // XACK with an ECNEcho
+	FeatureWrites  Features = 2048 // with FeatureCredit: a WRITE without immediate takes credits, too
 )
 
 // OfferLen is the length of an offer on the wire.
@@ -38,10 +39,13 @@ type Offer struct {
 	Credits         uint32 // with FeatureCredit: lines that may be unconsumed at first; 0 has none to give
 }
 
-// Cache lines have 16 to 4096 bytes.
 const (
 	leastLineShift = 4
 	mostLineShift  = 12
+
+	// MinCreditLine and MaxCreditLine bound the bytes of a cache line.
+	MinCreditLine = 1 << leastLineShift
+	MaxCreditLine = 1 << mostLineShift
 )
 
 // Append appends the OfferLen bytes of the offer to b.
@@ -115,7 +119,7 @@ func Agree(ours, theirs Offer) Agreement {
 		a.agreeCredits(&ours, &theirs)
 	}
 	if a.Features&FeatureCredit == 0 {
-		a.Features &^= FeatureAnswers | FeatureHost
+		a.Features &^= FeatureAnswers | FeatureHost | FeatureWrites
 	}
 	if a.Features == 0 {
 		return Agreement{}

@@ -236,7 +236,7 @@ func (m *model) deliver(tag uint64) {
 	}
 	m.most = max(m.most, m.host.Unconsumed())
 	if c.granter != nil {
-		c.granter.Delivered(c.packet, true, now)
+		c.granter.Delivered(c.packet, now)
 		c.tell() // on the acknowledgement
 		c.heed()
 	}

@@ -232,7 +232,7 @@ func (c *consumer) tell(have uint64) {
 		c.granter.Consumed(realMessage, now)
 	}
 	for ; c.seen < have; c.seen++ {
-		c.granter.Delivered(realMessage, true, now)
+		c.granter.Delivered(realMessage, now)
 	}
 	for n, some := c.x.asks.take(); some; n, some = c.x.asks.take() {
 		c.err = errors.Join(c.err, c.granter.Hear(&n, now))
