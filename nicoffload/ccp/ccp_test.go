@@ -2,12 +2,14 @@ package ccp
 
 import (
 	"encoding/hex"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/units"
 )
 
@@ -391,5 +393,19 @@ func benchmark(b *testing.B, program string) {
 	}
 	if c.Counters().Dropped > 0 {
 		b.Fatal("reports were lost")
+	}
+}
+
+// A length that no message has is not read beyond what there is room for.
+func TestLengthsBeyondTheRoom(t *testing.T) {
+	for _, length := range []uint16{0, headerLen, MaxMessage, MaxMessage + 1, MaxMessage + nicoffload.Slot, math.MaxUint16} {
+		r, err := newRing(4096)
+		require.NoError(t, err)
+		b := make([]byte, 2048*nicoffload.Slot)
+		le.PutUint16(b, 99)
+		le.PutUint16(b[2:], length)
+		require.True(t, r.producer.Push(b))
+		some, ok := pull(r.consumer, &Message{}, make([]byte, MaxMessage+nicoffload.Slot))
+		assert.Equal(t, [2]bool{true, false}, [2]bool{some, ok}, length)
 	}
 }

@@ -183,13 +183,14 @@ func push(p *nicoffload.Producer, m *Message, buf *[]byte) bool {
 	return p.Push(b)
 }
 
-// pull takes one message, and false when there is none; ok is whether it could be read.
+// pull takes one message by way of buf, of MaxMessage and a Slot, and answers false when there is none; ok is whether it
+// could be read.
 func pull(c *nicoffload.Consumer, m *Message, buf []byte) (some, ok bool) {
 	n := c.Pull(buf[:nicoffload.Slot])
 	if n == 0 {
 		return false, false
 	}
-	if length := int(le.Uint16(buf[2:])); length > n && length <= len(buf) {
+	if length := int(le.Uint16(buf[2:])); length > n && length <= MaxMessage {
 		n += c.Pull(buf[n : (length+nicoffload.Slot-1)/nicoffload.Slot*nicoffload.Slot])
 	}
 	_, err := m.Decode(buf[:n])
