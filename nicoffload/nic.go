@@ -60,6 +60,7 @@ type context struct {
 	ways    [16]way // of each kind
 	refs    [slots]ref
 	result  cc.Decision
+	probeAt units.Time // a probe on command, which the pipeline has not heard of; 0 is none
 	arrival arrival
 }
 
@@ -244,6 +245,7 @@ const mergedLen = 3 * Slot
 func (n *NIC) emitFull(e *engine, c *cell, f *context, slot uint8, now units.Time) {
 	if n.merged.room() < mergedLen {
 		c.count--
+		c.saturate()
 		return
 	}
 	n.emit(c, e.class, f.brief, now)
@@ -262,6 +264,11 @@ func (n *NIC) swap(e *engine, now units.Time) {
 		n.counters.Held++
 		e.end = e.end.Add((now.Sub(e.end)/e.period + 1) * e.period)
 		return
+	}
+	if e.epoch == 1 { // they have wrapped: no flow's ref may be of an epoch that comes again
+		for i := range n.flows {
+			n.flows[i].refs = [slots]ref{}
+		}
 	}
 	n.drain(e, now)
 }
@@ -376,6 +383,9 @@ func (n *NIC) Result(r *Result) bool {
 		f.changed = false
 		if f.open {
 			r.Flow, r.Decision = f.handle, f.result
+			if f.probeAt != 0 {
+				r.Decision.ProbeAt, f.probeAt = f.probeAt, 0
+			}
 			return true
 		}
 	}
@@ -425,9 +435,8 @@ func (n *NIC) Aggregate(a Aggregation) error {
 // Probe implements Device: the pipeline hears of it as a result.
 func (n *NIC) Probe(h Handle) error {
 	if f := n.find(h); f != nil {
-		f.result.ProbeAt = n.now
-		if f.result.ProbeAt == 0 { // which would be none
-			f.result.ProbeAt = 1
+		if f.probeAt = n.now; f.probeAt == 0 { // which would be none
+			f.probeAt = 1
 		}
 		n.counters.Probes++
 		n.change(f)
