@@ -199,7 +199,7 @@ func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 	}
 }
 
-// report makes a message of one signal. The oldest ones give way to it.
+// report makes a message of one signal.
 func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
 	length := encodeEvent(n.frame[:], typeOf[ev.Kind], class, ev, 0, nil, f.brief)
 	le.PutUint32(n.frame[:], uint32(f.handle))
@@ -208,9 +208,14 @@ func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
 	n.pushRaw(length, now)
 }
 
-// pushRaw queues the message in frame.
+// pushRaw queues the message in frame, unless it gives way itself.
 func (n *NIC) pushRaw(length int, now units.Time) {
+	b := n.frame[:length]
 	for n.raw.room() < length {
+		if !single(b) && 2*n.raw.singles > n.raw.used() {
+			n.countEvicted(b)
+			return
+		}
 		n.evict()
 	}
 	n.enqueue(&n.raw, length, now)
@@ -220,14 +225,18 @@ func (n *NIC) pushRaw(length int, now units.Time) {
 // evict takes out the oldest raw message: fetched or not, it can be merged with nothing. Those that are single go behind
 // the others, unless there are no others.
 func (n *NIC) evict() {
-	h := n.raw.at(n.raw.head)
-	for end := n.raw.tail; single(h) && n.raw.head < end; h = n.raw.at(n.raw.head) {
-		n.raw.postpone()
+	q := &n.raw
+	for q.singles < q.used() && single(q.at(q.head)) {
+		q.postpone()
 	}
-	if k, ok := Type(h[4]).Event(); ok {
+	n.countEvicted(q.at(q.head))
+	q.drop()
+}
+
+func (n *NIC) countEvicted(b []byte) {
+	if k, ok := Type(b[4]).Event(); ok {
 		n.counters.Evicted[k]++
 	}
-	n.raw.drop()
 }
 
 func (n *NIC) enqueue(q *fifo, length int, now units.Time) {
@@ -461,14 +470,14 @@ func (n *NIC) fetchFrom(q *fifo, b []byte) (at int) {
 		f := Handle(le.Uint32(h))
 		if ctx := &n.flows[f.Index()]; h[4] < uint8(Started) && (ctx.handle != f || !ctx.open) {
 			n.counters.Stale++
-			q.head += uint64(length)
+			q.take(length)
 			continue
 		}
 		if length > len(b)-at {
 			break
 		}
 		q.copyHead(b[at:], length)
-		q.head += uint64(length)
+		q.take(length)
 		at += length
 	}
 	return at

@@ -273,6 +273,42 @@ func TestOverflow(t *testing.T) {
 	assert.Equal(t, 32, rtts, "64 slots, two each")
 }
 
+// A queue that is full of what does not give way: it costs the polling core no more than another one, and none of it is
+// lost to what does.
+func TestFullOfSingles(t *testing.T) {
+	post, rtt := &cc.Event{Kind: cc.POST}, &cc.Event{Kind: cc.RTT, Delay: us}
+	n := newNIC(t, Config{})
+	open(t, n, 1, Binding{})
+	const most = DefaultQueue / 2 // a header and a state each
+	for range most {
+		n.Report(1, post, 0)
+	}
+	moved := func(f func()) float64 { // for each byte that came
+		before := n.raw.tail
+		for range most {
+			f()
+		}
+		return float64(n.raw.tail-before) / (most * 2 * Slot)
+	}
+	assert.LessOrEqual(t, moved(func() { n.Report(1, rtt, 0) }), 1.0)
+	assert.EqualValues(t, most, n.Counters().Evicted[cc.RTT])
+	assert.Zero(t, n.Counters().Evicted[cc.POST])
+	assert.LessOrEqual(t, moved(func() { n.Report(1, post, 0) }), 1.0)
+	assert.EqualValues(t, most, n.Counters().Evicted[cc.POST], "of its own kind")
+	require.Len(t, fetch(t, n), most)
+
+	for i := range most {
+		n.Report(1, []*cc.Event{post, rtt, rtt}[i%3], 0)
+	}
+	assert.LessOrEqual(t, moved(func() { n.Report(1, rtt, 0) }), 2.0)
+	assert.LessOrEqual(t, moved(func() { n.Report(1, post, 0) }), 2.0)
+	kinds := map[cc.Kind]int{}
+	for _, m := range fetch(t, n) {
+		kinds[m.Event.Kind]++
+	}
+	assert.Equal(t, map[cc.Kind]int{cc.POST: most}, kinds)
+}
+
 // What a flow left behind is not its successor's.
 func TestFlowsThatEnd(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Threshold: 1000, Deadline: 5 * us}})
