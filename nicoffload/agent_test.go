@@ -85,7 +85,7 @@ func newAgent(t testing.TB, a cc.Algorithm, c AgentConfig) (*Agent, *script) {
 	return agent, d
 }
 
-// The example of the reference card: 500 Gb/s on an ACK and 450 Gb/s on an OOO are one update.
+// 500 Gb/s on an ACK and 450 Gb/s on an OOO are one update.
 func TestFilters(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.ACK, cc.OOO, cc.RTO, cc.CNP), decide: func(ev *cc.Event) cc.Decision {
 		return cc.Decision{Window: 5, Rate: map[cc.Kind]units.BitRate{cc.ACK: 500 * units.Gbps, cc.OOO: 450 * units.Gbps, cc.RTO: 50 * units.Kbps}[ev.Kind]}

@@ -47,7 +47,7 @@ func open(t testing.TB, n *NIC, h Handle, b Binding) {
 	n.counters = Counters{}
 }
 
-// The example of the reference card: periods of 10 µs, a threshold of 64 B, a deadline of 5 µs. Nine
+// A worked example: periods of 10 µs, a threshold of 64 B, a deadline of 5 µs. Nine
 // signals make three messages in two bursts.
 func TestWorkedExample(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Coalescent: 10 * us, Threshold: 64, Deadline: 5 * us}})

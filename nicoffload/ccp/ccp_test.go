@@ -25,8 +25,8 @@ func machine(t testing.TB, text string) *Machine {
 	return m
 }
 
-// The example of the reference card: four acknowledgements, one report.
-func TestCardsProgram(t *testing.T) {
+// A worked example: four acknowledgements, one report.
+func TestWorkedExample(t *testing.T) {
 	m := machine(t, `(def (Report (volatile acked 0) (volatile ecn 0) (volatile minrtt +infinity)))
 		(when true
 			(:= Report.acked (+ Report.acked Ack.bytes_acked))
