@@ -142,7 +142,7 @@ func (a *Agent) Poll(now units.Time) units.Time {
 	}
 	used, size := a.device.Backlog()
 	a.msg.backpressure(a, used, size)
-	if n := a.device.Fetch(a.msg.batch); n > 0 {
+	if n := min(a.device.Fetch(a.msg.batch), len(a.msg.batch)); n > 0 { // a driver is not trusted
 		a.handle(a.msg.batch[:n], now, used > size-MaxMessage/Slot)
 	}
 	if heard := now.Add(-a.msg.lag); heard.After(a.heard) {

@@ -408,6 +408,32 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
+// liar is a device that says it did more than it was asked for, or less than nothing.
+type liar struct {
+	script
+	by int
+}
+
+func (d *liar) Fetch(b []byte) int        { return min(d.by, 0) + max(d.by, 0)*(len(b)+1) }
+func (d *liar) Write(r []Result) int      { return min(d.by, 0) + max(d.by, 0)*(len(r)+1) }
+func (d *liar) Backlog() (used, size int) { return d.by * 1000, -d.by }
+
+// A driver that answers what cannot be is taken for one that did all, or nothing.
+func TestLyingDriver(t *testing.T) {
+	for _, by := range []int{-1, 1} {
+		d := &liar{script{bindings: map[Handle]Binding{}}, by}
+		a := &scribe{events: ^cc.EventSet(0)}
+		agent, err := NewAgent(AgentConfig{Device: d, Adopt: func(Handle) (cc.Algorithm, error) { return a, nil }}, 0)
+		require.NoError(t, err)
+		agent.begin(1, 0)
+		for i := range 3 {
+			agent.Poll(at(i))
+		}
+		assert.Equal(t, uint64(max(by, 0)), agent.Counters().Results)
+		assert.Empty(t, a.heard)
+	}
+}
+
 // FuzzAgent: whatever a device hands out, an agent goes on.
 func FuzzAgent(f *testing.F) {
 	d := &script{}
