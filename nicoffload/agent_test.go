@@ -434,6 +434,17 @@ func TestLyingDriver(t *testing.T) {
 	}
 }
 
+// A driver that tells of flows which nobody began does not make room for them.
+func TestFlowsThatNobodyBegan(t *testing.T) {
+	agent, d := newAgent(t, nil, AgentConfig{Adopt: NewRoster().Adopt})
+	for life := range uint32(3) {
+		d.say(Message{Flow: NewHandle(MaxFlows-2, life), Type: Started})
+	}
+	agent.Poll(0)
+	assert.EqualValues(t, 4, agent.Counters().Refused, "and the one that newAgent tells of")
+	assert.Empty(t, agent.flows)
+}
+
 // FuzzAgent: whatever a device hands out, an agent goes on.
 func FuzzAgent(f *testing.F) {
 	d := &script{}
