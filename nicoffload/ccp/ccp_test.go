@@ -409,3 +409,28 @@ func TestLengthsBeyondTheRoom(t *testing.T) {
 		assert.Equal(t, [2]bool{true, false}, [2]bool{some, ok}, length)
 	}
 }
+
+// An update of one of the two leaves the other as it is.
+func TestUpdatesOfOneRegister(t *testing.T) {
+	c, _, err := New(Config{}, true)
+	require.NoError(t, err)
+	spec, err := cc.Parse("fixed:window=64KiB")
+	require.NoError(t, err)
+	a, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096})
+	require.NoError(t, err)
+	f := c.Add(a, 0)
+	said := func(now int, updates ...Update) cc.Decision {
+		c.Poll(at(now))
+		c.msg = Message{Kind: UpdateFields, Flow: uint32(c.flows[f].handle), Updates: updates}
+		require.True(t, len(updates) == 0 || c.hear())
+		c.Report(&cc.Event{Kind: cc.RTT, Flow: f, Packets: 1, Bytes: 4096, Delay: us}, at(now))
+		d, _ := c.Decision(f)
+		return d
+	}
+	cwnd, rate := Register{Implicit, Cwnd}, Register{Implicit, Rate}
+	said(1) // it hears of the program
+	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 8000}, said(2, Update{rate, 1000}))
+	assert.Equal(t, cc.Decision{Window: 5000, Rate: 8000}, said(3, Update{cwnd, 5000}))
+	assert.Equal(t, cc.Decision{Window: 6000, Rate: 16000}, said(4, Update{rate, 2000}, Update{cwnd, 6000}))
+	assert.Equal(t, cc.Decision{Window: 6000}, said(5, Update{rate, unlimited}))
+}
