@@ -70,7 +70,7 @@ func (h *Host) Busy() (Sampler, error) {
 			return 0, false
 		}
 		if a > all { // the kernel counts in 10 ms: without a new tick the old value holds
-			last = float64(b-busy) / float64(a-all)
+			last = min(1, float64(b-min(b, busy))/float64(a-all)) // some of what it counts may go back
 			busy, all = b, a
 		}
 		return last, true

@@ -142,7 +142,7 @@ func (a *Agent) Poll(now units.Time) units.Time {
 	}
 	used, size := a.device.Backlog()
 	a.msg.backpressure(a, used, size)
-	if n := a.device.Fetch(a.msg.batch); n > 0 {
+	if n := min(a.device.Fetch(a.msg.batch), len(a.msg.batch)); n > 0 { // a driver is not trusted
 		a.handle(a.msg.batch[:n], now, used > size-MaxMessage/Slot)
 	}
 	if heard := now.Add(-a.msg.lag); heard.After(a.heard) {
@@ -162,25 +162,25 @@ func (a *Agent) Poll(now units.Time) units.Time {
 
 // begin takes over a flow.
 func (a *Agent) begin(h Handle, now units.Time) {
-	i := int(h.Index())
-	for i >= len(a.flows) {
-		a.flows = append(a.flows, agentFlow{})
-	}
-	f := &a.flows[i]
-	if f.live && f.handle == h { // the device lost what it knew
+	if f := a.find(h); f != nil { // the device lost what it knew
 		a.bind(f)
 		a.msg.pressure.owed = true
 		a.owe(f)
 		return
 	}
-	if f.live {
-		a.end(f)
+	i := int(h.Index())
+	if i < len(a.flows) && a.flows[i].live {
+		a.end(&a.flows[i])
 	}
 	algorithm, err := a.config.Adopt(h)
 	if err != nil || algorithm == nil {
 		a.counters.Refused++
 		return
 	}
+	for i >= len(a.flows) {
+		a.flows = append(a.flows, agentFlow{})
+	}
+	f := &a.flows[i]
 	*f = agentFlow{handle: h, live: true, clock: now, rtt: now, owes: f.owes, algorithm: algorithm}
 	f.name = a.inline.Add(algorithm, now)
 	f.hears = algorithm.Events().Has(cc.HOST)

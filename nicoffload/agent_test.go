@@ -85,7 +85,7 @@ func newAgent(t testing.TB, a cc.Algorithm, c AgentConfig) (*Agent, *script) {
 	return agent, d
 }
 
-// The example of the reference card: 500 Gb/s on an ACK and 450 Gb/s on an OOO are one update.
+// 500 Gb/s on an ACK and 450 Gb/s on an OOO are one update.
 func TestFilters(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.ACK, cc.OOO, cc.RTO, cc.CNP), decide: func(ev *cc.Event) cc.Decision {
 		return cc.Decision{Window: 5, Rate: map[cc.Kind]units.BitRate{cc.ACK: 500 * units.Gbps, cc.OOO: 450 * units.Gbps, cc.RTO: 50 * units.Kbps}[ev.Kind]}
@@ -406,6 +406,43 @@ func TestNonsense(t *testing.T) {
 	for _, at := range a.at {
 		assert.Equal(t, now, at)
 	}
+}
+
+// liar is a device that says it did more than it was asked for, or less than nothing.
+type liar struct {
+	script
+	by int
+}
+
+func (d *liar) Fetch(b []byte) int        { return min(d.by, 0) + max(d.by, 0)*(len(b)+1) }
+func (d *liar) Write(r []Result) int      { return min(d.by, 0) + max(d.by, 0)*(len(r)+1) }
+func (d *liar) Backlog() (used, size int) { return d.by * 1000, -d.by }
+
+// A driver that answers what cannot be is taken for one that did all, or nothing.
+func TestLyingDriver(t *testing.T) {
+	for _, by := range []int{-1, 1} {
+		d := &liar{script{bindings: map[Handle]Binding{}}, by}
+		a := &scribe{events: ^cc.EventSet(0)}
+		agent, err := NewAgent(AgentConfig{Device: d, Adopt: func(Handle) (cc.Algorithm, error) { return a, nil }}, 0)
+		require.NoError(t, err)
+		agent.begin(1, 0)
+		for i := range 3 {
+			agent.Poll(at(i))
+		}
+		assert.Equal(t, uint64(max(by, 0)), agent.Counters().Results)
+		assert.Empty(t, a.heard)
+	}
+}
+
+// A driver that tells of flows which nobody began does not make room for them.
+func TestFlowsThatNobodyBegan(t *testing.T) {
+	agent, d := newAgent(t, nil, AgentConfig{Adopt: NewRoster().Adopt})
+	for life := range uint32(3) {
+		d.say(Message{Flow: NewHandle(MaxFlows-2, life), Type: Started})
+	}
+	agent.Poll(0)
+	assert.EqualValues(t, 4, agent.Counters().Refused, "and the one that newAgent tells of")
+	assert.Zero(t, len(agent.flows))
 }
 
 // FuzzAgent: whatever a device hands out, an agent goes on.

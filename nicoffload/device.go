@@ -204,7 +204,7 @@ type Counters struct {
 	Probes   uint64 // attached, or asked for and sent
 
 	Unbound    uint64              // signals that nobody wanted
-	Evicted    [len(typeOf)]uint64 // raw messages that gave way to newer ones, by cc.Kind
+	Evicted    [len(typeOf)]uint64 // raw messages that gave way to others, by cc.Kind
 	Stale      uint64              // messages, results and signals of a flow that ended
 	Unknown    uint64              // flows that there are not
 	Held       uint64              // ends of a period at which there was no room: signals went on merging

@@ -148,6 +148,15 @@ func (c *cell) add(ev *cc.Event) {
 	c.latest(ev)
 }
 
+// saturate takes back what wrapped with the last signal, of a cell that cannot be reported for long.
+func (c *cell) saturate() {
+	for _, sum := range [...]*int32{&c.packets, &c.marked, &c.increases} {
+		if *sum < 0 {
+			*sum = math.MaxInt32
+		}
+	}
+}
+
 func (c *cell) latest(ev *cc.Event) {
 	c.psn, c.sndNxt = ev.PSN, ev.SndNxt
 	c.hops, c.bolt = uint8(min(max(ev.Hops, 0), math.MaxUint8)), c.bolt|ev.Bolt

@@ -8,6 +8,7 @@ import "math/bits"
 type fifo struct {
 	buf                 []byte // a power of two
 	head, flushed, tail uint64
+	singles             int // bytes of messages without like
 }
 
 func newFifo(slots int) fifo { return fifo{buf: make([]byte, slots*Slot)} }
@@ -29,6 +30,9 @@ func (q *fifo) push(b []byte) {
 		copy(q.buf, b[n:])
 	}
 	q.tail += uint64(len(b))
+	if single(b) {
+		q.singles += len(b)
+	}
 }
 
 // next answers the length of the message at a position.
@@ -53,9 +57,17 @@ func (q *fifo) flush(now uint64) (messages, bytes uint64) {
 	return messages, bytes
 }
 
-// drop takes out the oldest message.
+// take takes out the oldest message, which has n bytes.
+func (q *fifo) take(n int) {
+	if single(q.at(q.head)) {
+		q.singles -= n
+	}
+	q.head += uint64(n)
+}
+
+// drop takes out the oldest message, flushed or not.
 func (q *fifo) drop() {
-	q.head += uint64(q.next(q.head))
+	q.take(q.next(q.head))
 	if q.flushed < q.head {
 		q.flushed = q.head
 	}

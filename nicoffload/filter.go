@@ -56,7 +56,7 @@ func (a *Agent) write() {
 	if len(a.out) == 0 {
 		return
 	}
-	n := a.device.Write(a.out)
+	n := max(0, min(a.device.Write(a.out), len(a.out)))
 	a.counters.Results += uint64(n)
 	if n < len(a.out) {
 		a.counters.Busy++

@@ -60,6 +60,7 @@ type context struct {
 	ways    [16]way // of each kind
 	refs    [slots]ref
 	result  cc.Decision
+	probeAt units.Time // a probe on command, which the pipeline has not heard of; 0 is none
 	arrival arrival
 }
 
@@ -198,7 +199,7 @@ func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 	}
 }
 
-// report makes a message of one signal. The oldest ones give way to it.
+// report makes a message of one signal.
 func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
 	length := encodeEvent(n.frame[:], typeOf[ev.Kind], class, ev, 0, nil, f.brief)
 	le.PutUint32(n.frame[:], uint32(f.handle))
@@ -207,9 +208,14 @@ func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
 	n.pushRaw(length, now)
 }
 
-// pushRaw queues the message in frame.
+// pushRaw queues the message in frame, unless it gives way itself.
 func (n *NIC) pushRaw(length int, now units.Time) {
+	b := n.frame[:length]
 	for n.raw.room() < length {
+		if !single(b) && 2*n.raw.singles > n.raw.used() {
+			n.countEvicted(b)
+			return
+		}
 		n.evict()
 	}
 	n.enqueue(&n.raw, length, now)
@@ -219,14 +225,18 @@ func (n *NIC) pushRaw(length int, now units.Time) {
 // evict takes out the oldest raw message: fetched or not, it can be merged with nothing. Those that are single go behind
 // the others, unless there are no others.
 func (n *NIC) evict() {
-	h := n.raw.at(n.raw.head)
-	for end := n.raw.tail; single(h) && n.raw.head < end; h = n.raw.at(n.raw.head) {
-		n.raw.postpone()
+	q := &n.raw
+	for q.singles < q.used() && single(q.at(q.head)) {
+		q.postpone()
 	}
-	if k, ok := Type(h[4]).Event(); ok {
+	n.countEvicted(q.at(q.head))
+	q.drop()
+}
+
+func (n *NIC) countEvicted(b []byte) {
+	if k, ok := Type(b[4]).Event(); ok {
 		n.counters.Evicted[k]++
 	}
-	n.raw.drop()
 }
 
 func (n *NIC) enqueue(q *fifo, length int, now units.Time) {
@@ -244,6 +254,7 @@ const mergedLen = 3 * Slot
 func (n *NIC) emitFull(e *engine, c *cell, f *context, slot uint8, now units.Time) {
 	if n.merged.room() < mergedLen {
 		c.count--
+		c.saturate()
 		return
 	}
 	n.emit(c, e.class, f.brief, now)
@@ -262,6 +273,11 @@ func (n *NIC) swap(e *engine, now units.Time) {
 		n.counters.Held++
 		e.end = e.end.Add((now.Sub(e.end)/e.period + 1) * e.period)
 		return
+	}
+	if e.epoch == 1 { // they have wrapped: no flow's ref may be of an epoch that comes again
+		for i := range n.flows {
+			n.flows[i].refs = [slots]ref{}
+		}
 	}
 	n.drain(e, now)
 }
@@ -376,6 +392,9 @@ func (n *NIC) Result(r *Result) bool {
 		f.changed = false
 		if f.open {
 			r.Flow, r.Decision = f.handle, f.result
+			if f.probeAt != 0 {
+				r.Decision.ProbeAt, f.probeAt = f.probeAt, 0
+			}
 			return true
 		}
 	}
@@ -425,9 +444,8 @@ func (n *NIC) Aggregate(a Aggregation) error {
 // Probe implements Device: the pipeline hears of it as a result.
 func (n *NIC) Probe(h Handle) error {
 	if f := n.find(h); f != nil {
-		f.result.ProbeAt = n.now
-		if f.result.ProbeAt == 0 { // which would be none
-			f.result.ProbeAt = 1
+		if f.probeAt = n.now; f.probeAt == 0 { // which would be none
+			f.probeAt = 1
 		}
 		n.counters.Probes++
 		n.change(f)
@@ -452,14 +470,14 @@ func (n *NIC) fetchFrom(q *fifo, b []byte) (at int) {
 		f := Handle(le.Uint32(h))
 		if ctx := &n.flows[f.Index()]; h[4] < uint8(Started) && (ctx.handle != f || !ctx.open) {
 			n.counters.Stale++
-			q.head += uint64(length)
+			q.take(length)
 			continue
 		}
 		if length > len(b)-at {
 			break
 		}
 		q.copyHead(b[at:], length)
-		q.head += uint64(length)
+		q.take(length)
 		at += length
 	}
 	return at

@@ -47,7 +47,7 @@ func open(t testing.TB, n *NIC, h Handle, b Binding) {
 	n.counters = Counters{}
 }
 
-// The example of the reference card: periods of 10 µs, a threshold of 64 B, a deadline of 5 µs. Nine
+// A worked example: periods of 10 µs, a threshold of 64 B, a deadline of 5 µs. Nine
 // signals make three messages in two bursts.
 func TestWorkedExample(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Coalescent: 10 * us, Threshold: 64, Deadline: 5 * us}})
@@ -199,6 +199,48 @@ func TestFullCountsAreReported(t *testing.T) {
 	assert.EqualValues(t, 300_000, m[0].Event.Bytes+m[1].Event.Bytes)
 }
 
+// Sums that nobody takes for hours do not wrap.
+func TestSumsSaturate(t *testing.T) {
+	n := newNIC(t, Config{Queue: 32, Aggregation: Aggregation{Accumulable: 10 * us}})
+	open(t, n, 1, Binding{})
+	for range 32 { // no room
+		n.Open(NewHandle(2, 0), cc.Decision{}, 0)
+	}
+	n.Poll(0)
+	for range 2 * math.MaxUint16 {
+		n.Report(1, &cc.Event{Kind: cc.ECN, Packets: 1 << 15, Marked: 1 << 15, Bytes: 1}, at(1))
+	}
+	fetch(t, n)
+	n.Poll(at(20))
+	var m []Message
+	for i := 1; len(m) == 0 || m[len(m)-1].Type != 2; i++ {
+		require.Less(t, i, 10)
+		n.Poll(at(20 * i))
+		m = append(m, fetch(t, n)...)
+	}
+	ecn := m[len(m)-1].Event
+	assert.Equal(t, [2]int{math.MaxInt32, math.MaxInt32}, [2]int{ecn.Packets, ecn.Marked})
+}
+
+// The number of the period wraps: what a flow left in one of 2^32 periods ago is not taken for one of this.
+func TestPeriodsWrap(t *testing.T) {
+	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us}})
+	open(t, n, 1, Binding{})
+	open(t, n, 2, Binding{})
+	for f := range Handle(2) {
+		n.Report(f+1, &cc.Event{Kind: cc.ACK, Packets: 1}, at(1)) // in the first period
+	}
+	n.engines[0].epoch = math.MaxUint32
+	n.Poll(at(10))
+	fetch(t, n)
+	require.EqualValues(t, 1, n.engines[0].epoch)
+	n.Report(2, &cc.Event{Kind: cc.ACK, Packets: 1}, at(11))
+	n.Poll(at(20))
+	m := fetch(t, n)
+	require.Len(t, m, 1)
+	assert.Equal(t, Handle(2), m[0].Flow)
+}
+
 // A queue that nobody fetches from: what can be merged goes on merging and loses nothing, of the rest the
 // oldest are evicted and counted.
 func TestOverflow(t *testing.T) {
@@ -229,6 +271,42 @@ func TestOverflow(t *testing.T) {
 	assert.Equal(t, 9999, newest)
 	assert.EqualValues(t, 10_000-rtts, n.Counters().Evicted[cc.RTT])
 	assert.Equal(t, 32, rtts, "64 slots, two each")
+}
+
+// A queue that is full of what does not give way: it costs the polling core no more than another one, and none of it is
+// lost to what does.
+func TestFullOfSingles(t *testing.T) {
+	post, rtt := &cc.Event{Kind: cc.POST}, &cc.Event{Kind: cc.RTT, Delay: us}
+	n := newNIC(t, Config{})
+	open(t, n, 1, Binding{})
+	const most = DefaultQueue / 2 // a header and a state each
+	for range most {
+		n.Report(1, post, 0)
+	}
+	moved := func(f func()) float64 { // for each byte that came
+		before := n.raw.tail
+		for range most {
+			f()
+		}
+		return float64(n.raw.tail-before) / (most * 2 * Slot)
+	}
+	assert.LessOrEqual(t, moved(func() { n.Report(1, rtt, 0) }), 1.0)
+	assert.EqualValues(t, most, n.Counters().Evicted[cc.RTT])
+	assert.Zero(t, n.Counters().Evicted[cc.POST])
+	assert.LessOrEqual(t, moved(func() { n.Report(1, post, 0) }), 1.0)
+	assert.EqualValues(t, most, n.Counters().Evicted[cc.POST], "of its own kind")
+	require.Len(t, fetch(t, n), most)
+
+	for i := range most {
+		n.Report(1, []*cc.Event{post, rtt, rtt}[i%3], 0)
+	}
+	assert.LessOrEqual(t, moved(func() { n.Report(1, rtt, 0) }), 2.0)
+	assert.LessOrEqual(t, moved(func() { n.Report(1, post, 0) }), 2.0)
+	kinds := map[cc.Kind]int{}
+	for _, m := range fetch(t, n) {
+		kinds[m.Event.Kind]++
+	}
+	assert.Equal(t, map[cc.Kind]int{cc.POST: most}, kinds)
 }
 
 // What a flow left behind is not its successor's.
@@ -274,6 +352,13 @@ func TestResults(t *testing.T) {
 	assert.True(t, n.Result(&r))
 	assert.Equal(t, at(7), r.Decision.ProbeAt)
 	assert.EqualValues(t, 1000, r.Decision.Window, "the last result holds")
+	require.NoError(t, n.Probe(1))
+	n.Write([]Result{{1, cc.Decision{Window: 2000}}})
+	assert.True(t, n.Result(&r))
+	assert.Equal(t, cc.Decision{Window: 2000, ProbeAt: at(7)}, r.Decision, "a result does not take back a probe on command")
+	n.Write([]Result{{1, cc.Decision{Window: 3000}}})
+	assert.True(t, n.Result(&r))
+	assert.Zero(t, r.Decision.ProbeAt, "which is asked for once")
 }
 
 func TestSilence(t *testing.T) {

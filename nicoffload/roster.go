@@ -11,40 +11,51 @@ import (
 // Roster hands algorithms from the polling core, where flows begin, to the agent's, where they run: a
 // queue with one producer and one consumer, which grows.
 type Roster struct {
-	head *recruit // the consumer's: the last one handed over
-	tail *recruit // the producer's: the last one put in
+	head   *node              // the consumer's: the last one handed over
+	passed map[uint32]recruit // the consumer's: not asked for yet, though later ones were; by number of the flow
+	tail   *node              // the producer's: the last one put in
 }
 
 type recruit struct {
 	flow      Handle
 	algorithm cc.Algorithm
-	next      atomic.Pointer[recruit]
+}
+
+type node struct {
+	recruit
+	next atomic.Pointer[node]
 }
 
 // NewRoster makes an empty one.
 func NewRoster() *Roster {
-	r := &recruit{}
-	return &Roster{head: r, tail: r}
+	n := &node{}
+	return &Roster{head: n, tail: n, passed: make(map[uint32]recruit)}
 }
 
 // Put hands over the algorithm of a flow, which has made its first decision; before anybody hears of the
 // flow.
 func (r *Roster) Put(f Handle, a cc.Algorithm, first cc.Decision) {
-	n := &recruit{flow: f, algorithm: &begun{a, first}}
+	n := &node{recruit: recruit{f, &begun{a, first}}}
 	r.tail.next.Store(n)
 	r.tail = n
 }
 
-// Adopt answers the algorithm of a flow, for an Agent to run: see AgentConfig. Flows are asked for in the
-// order in which they began; those that were passed over never will be.
+// Adopt answers the algorithm of a flow, for an Agent to run: see AgentConfig. Flows are asked for once, in any order:
+// a NIC that was started anew hears of them in none. Of several lives of a number the newest counts.
 func (r *Roster) Adopt(f Handle) (cc.Algorithm, error) {
+	if p := r.passed[f.Index()]; p.algorithm != nil && p.flow == f {
+		delete(r.passed, f.Index())
+		return p.algorithm, nil
+	}
 	for n := r.head.next.Load(); n != nil; n = r.head.next.Load() {
-		a := n.algorithm
-		n.algorithm = nil
 		r.head = n
-		if n.flow == f {
-			return a, nil
+		p := n.recruit
+		n.algorithm = nil
+		if p.flow == f {
+			delete(r.passed, f.Index())
+			return p.algorithm, nil
 		}
+		r.passed[p.flow.Index()] = p
 	}
 	return nil, fmt.Errorf("nicoffload: nobody began %v", f)
 }

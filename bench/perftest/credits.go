@@ -8,7 +8,6 @@ import (
 	"github.com/goroce/goroce/hostsense"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
-	"github.com/goroce/goroce/units"
 )
 
 // validateCredits says what credits are not for.
@@ -32,9 +31,7 @@ func machineCache() (c carc.Cache) {
 		return c
 	}
 	c.Size, c.Line = llc.Size, llc.Line
-	if ways, _, err := host.DDIOWays(); err == nil && llc.Ways > 0 {
-		c.DDIO = llc.Size * units.Bytes(ways) / units.Bytes(llc.Ways)
-	}
+	c.DDIO, _ = host.DDIO()
 	return c
 }
 

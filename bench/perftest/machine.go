@@ -2,7 +2,6 @@ package perftest
 
 import (
 	"cmp"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/hostsense"
 )
 
 // HostInfo is the machine and what runs on it.
@@ -31,13 +31,8 @@ func thisHost() HostInfo {
 }
 
 func cpuModel() string {
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	for l := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(l, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown"
+	c, _ := hostsense.This().CPU() // what it found
+	return cmp.Or(c.Name, "unknown")
 }
 
 func kernel() string {

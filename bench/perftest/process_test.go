@@ -281,7 +281,7 @@ func TestInterrupt(t *testing.T) {
 // The two ends meet over TCP, but their ports are not one wire.
 func TestNoLink(t *testing.T) {
 	a, b := newEnds(t), newEnds(t)
-	args := []string{"--connect-timeout", "1s", "-p", fmt.Sprint(a.port)}
+	args := []string{"--connect-timeout", "3s", "-p", fmt.Sprint(a.port)}
 	server := start(t, writeBW, append(a.server, args...)...)
 	client := start(t, writeBW, append(b.client, args...)...)
 	for _, p := range []*program{client, server} {

@@ -39,8 +39,8 @@ func (s *Settings) workDepth() int {
 	if llc == 0 {
 		llc = unknownCache
 	}
-	stride := (s.largest() + cacheLine - 1) / cacheLine * cacheLine
-	return min(max(int(2*llc)/stride/s.QPs, leastWorkDepth), transport.MaxQueueDepth)
+	stride := (max(1, s.largest()) + cacheLine - 1) / cacheLine * cacheLine // neither this nor QPs is checked yet
+	return min(max(int(2*llc)/stride/max(1, s.QPs), leastWorkDepth), transport.MaxQueueDepth)
 }
 
 // worker is a receiving program that takes its time with each message.

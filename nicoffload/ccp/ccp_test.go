@@ -2,12 +2,14 @@ package ccp
 
 import (
 	"encoding/hex"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/units"
 )
 
@@ -23,8 +25,8 @@ func machine(t testing.TB, text string) *Machine {
 	return m
 }
 
-// The example of the reference card: four acknowledgements, one report.
-func TestCardsProgram(t *testing.T) {
+// A worked example: four acknowledgements, one report.
+func TestWorkedExample(t *testing.T) {
 	m := machine(t, `(def (Report (volatile acked 0) (volatile ecn 0) (volatile minrtt +infinity)))
 		(when true
 			(:= Report.acked (+ Report.acked Ack.bytes_acked))
@@ -392,4 +394,43 @@ func benchmark(b *testing.B, program string) {
 	if c.Counters().Dropped > 0 {
 		b.Fatal("reports were lost")
 	}
+}
+
+// A length that no message has is not read beyond what there is room for.
+func TestLengthsBeyondTheRoom(t *testing.T) {
+	for _, length := range []uint16{0, headerLen, MaxMessage, MaxMessage + 1, MaxMessage + nicoffload.Slot, math.MaxUint16} {
+		r, err := newRing(4096)
+		require.NoError(t, err)
+		b := make([]byte, 2048*nicoffload.Slot)
+		le.PutUint16(b, 99)
+		le.PutUint16(b[2:], length)
+		require.True(t, r.producer.Push(b))
+		some, ok := pull(r.consumer, &Message{}, make([]byte, MaxMessage+nicoffload.Slot))
+		assert.Equal(t, [2]bool{true, false}, [2]bool{some, ok}, length)
+	}
+}
+
+// An update of one of the two leaves the other as it is.
+func TestUpdatesOfOneRegister(t *testing.T) {
+	c, _, err := New(Config{}, true)
+	require.NoError(t, err)
+	spec, err := cc.Parse("fixed:window=64KiB")
+	require.NoError(t, err)
+	a, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096})
+	require.NoError(t, err)
+	f := c.Add(a, 0)
+	said := func(now int, updates ...Update) cc.Decision {
+		c.Poll(at(now))
+		c.msg = Message{Kind: UpdateFields, Flow: uint32(c.flows[f].handle), Updates: updates}
+		require.True(t, len(updates) == 0 || c.hear())
+		c.Report(&cc.Event{Kind: cc.RTT, Flow: f, Packets: 1, Bytes: 4096, Delay: us}, at(now))
+		d, _ := c.Decision(f)
+		return d
+	}
+	cwnd, rate := Register{Implicit, Cwnd}, Register{Implicit, Rate}
+	said(1) // it hears of the program
+	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 8000}, said(2, Update{rate, 1000}))
+	assert.Equal(t, cc.Decision{Window: 5000, Rate: 8000}, said(3, Update{cwnd, 5000}))
+	assert.Equal(t, cc.Decision{Window: 6000, Rate: 16000}, said(4, Update{rate, 2000}, Update{cwnd, 6000}))
+	assert.Equal(t, cc.Decision{Window: 6000}, said(5, Update{rate, unlimited}))
 }

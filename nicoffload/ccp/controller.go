@@ -94,7 +94,7 @@ type flow struct {
 	wants    cc.EventSet
 	decision cc.Decision
 	machine  Machine
-	staged   [2]Update // of the window and the rate: the newest
+	staged   [2]Update // of the window and the rate: the newest; of value 0 is none
 	update   bool
 	change   bool
 }
@@ -183,13 +183,14 @@ func push(p *nicoffload.Producer, m *Message, buf *[]byte) bool {
 	return p.Push(b)
 }
 
-// pull takes one message, and false when there is none; ok is whether it could be read.
+// pull takes one message by way of buf, of MaxMessage and a Slot, and answers false when there is none; ok is whether it
+// could be read.
 func pull(c *nicoffload.Consumer, m *Message, buf []byte) (some, ok bool) {
 	n := c.Pull(buf[:nicoffload.Slot])
 	if n == 0 {
 		return false, false
 	}
-	if length := int(le.Uint16(buf[2:])); length > n && length <= len(buf) {
+	if length := int(le.Uint16(buf[2:])); length > n && length <= MaxMessage {
 		n += c.Pull(buf[n : (length+nicoffload.Slot-1)/nicoffload.Slot*nicoffload.Slot])
 	}
 	_, err := m.Decode(buf[:n])
@@ -318,11 +319,15 @@ func (c *Controller) apply(f *flow, now units.Time) {
 	if f.update && f.running {
 		f.update = false
 		d := f.decision
-		d.Window = units.Bytes(min(f.staged[0].Value, 1<<62))
-		d.Rate = 0
-		if r := f.staged[1].Value; r < unlimited {
+		if w := f.staged[0].Value; w > 0 {
+			d.Window = units.Bytes(min(w, 1<<62))
+		}
+		if r := f.staged[1].Value; r >= unlimited {
+			d.Rate = 0
+		} else if r > 0 {
 			d.Rate = units.BitRate(min(r, unlimited/8) * 8)
 		}
+		f.staged = [2]Update{}
 		f.set(d)
 	}
 }
@@ -390,7 +395,7 @@ func (c *Controller) hear() bool {
 		if c.program == nil || m.Program != c.program.ID {
 			return false
 		}
-		f.change, f.update = true, false // it discards updates
+		f.change, f.update, f.staged = true, false, [2]Update{} // it discards updates
 	case UpdateFields:
 	default:
 		return false

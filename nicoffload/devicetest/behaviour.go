@@ -64,7 +64,7 @@ func everyEvent(s *suite) {
 	}
 }
 
-// example is section 5 of the reference card: nine signals, three messages, two bursts.
+// example is a worked one: nine signals, three messages, two bursts.
 func example(s *suite) {
 	s.open(7, nicoffload.Binding{Brief: true})
 	s.aggregate(nicoffload.Aggregation{Accumulable: 10 * us, Coalescent: 10 * us, Threshold: 64, Deadline: 5 * us})

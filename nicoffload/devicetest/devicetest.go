@@ -39,7 +39,7 @@ func Run(t *testing.T, make func(t *testing.T) Rig) {
 		{"capabilities", capabilities},
 		{"lives of flows", lives},
 		{"every event crosses", everyEvent},
-		{"the card's example", example},
+		{"a worked example", example},
 		{"sums", sums},
 		{"repetitions", repetitions},
 		{"bindings", bindings},

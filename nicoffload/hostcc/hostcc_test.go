@@ -16,7 +16,7 @@ const us = units.Microsecond
 
 func at(n int) units.Time { return units.Time(units.Duration(n) * us) }
 
-// The examples of the reference card.
+// Worked examples: what samples become.
 func TestSmoothing(t *testing.T) {
 	h := New(Config{})
 	h.occupancy = 65 * fixedPoint

@@ -25,7 +25,7 @@ func template(t testing.TB, p Params) *Template {
 
 func probe(rtt units.Duration) *cc.Event { return &cc.Event{Kind: cc.RTT, Probe: true, Delay: rtt} }
 
-// The example of the reference card.
+// A worked example: what each round trip does to the rate.
 func TestTemplate(t *testing.T) {
 	a := template(t, Params{})
 	a.On(&cc.Event{Kind: cc.CNP}, at(2))

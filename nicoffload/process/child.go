@@ -22,6 +22,8 @@ const environment = "GOROCE_NICOFFLOAD_CHILD"
 type role struct {
 	NIC   *nicoffload.Config `json:",omitempty"`
 	Agent *Agent             `json:",omitempty"`
+	// Parent is the process that the child belongs to: one that dies before the child looks would not be missed.
+	Parent int
 }
 
 // Agent says what an agent process runs: every flow gets an algorithm by the text of a cc.Spec, for a
@@ -54,6 +56,7 @@ func StartAgent(m *Memory, a Agent) (*Child, error) {
 }
 
 func start(m *Memory, r role) (*Child, error) {
+	r.Parent = os.Getpid()
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, fmt.Errorf("process: %w", err)
@@ -116,14 +119,14 @@ func be(text string) error {
 	f := os.NewFile(3, "shared memory")
 	switch {
 	case r.NIC != nil:
-		return beNIC(f, *r.NIC)
+		return beNIC(f, *r.NIC, r.Parent)
 	case r.Agent != nil:
-		return beAgent(f, *r.Agent)
+		return beAgent(f, *r.Agent, r.Parent)
 	}
 	return fmt.Errorf("process: %s=%q says nothing to be", environment, text)
 }
 
-func beNIC(f *os.File, c nicoffload.Config) error {
+func beNIC(f *os.File, c nicoffload.Config, parent int) error {
 	m, err := OpenMemory(f, nicoffload.ApartBytes)
 	if err != nil {
 		return err
@@ -140,11 +143,11 @@ func beNIC(f *os.File, c nicoffload.Config) error {
 	if err != nil {
 		return err
 	}
-	poll(served.Poll)
+	poll(parent, served.Poll)
 	return nil
 }
 
-func beAgent(f *os.File, c Agent) error {
+func beAgent(f *os.File, c Agent, parent int) error {
 	m, err := OpenMemory(f, nicoffload.LinkBytes)
 	if err != nil {
 		return err
@@ -170,7 +173,7 @@ func beAgent(f *os.File, c Agent) error {
 		return err
 	}
 	var clock nicoffload.Clock
-	poll(func(own units.Time) bool {
+	poll(parent, func(own units.Time) bool {
 		before := agent.Counters().Messages
 		clock.Hear(host.NICTime(), own)
 		agent.Poll(clock.Now(own))
@@ -187,10 +190,10 @@ const (
 )
 
 // poll does round after round until the parent is gone.
-func poll(round func(own units.Time) (busy bool)) {
+func poll(parent int, round func(own units.Time) (busy bool)) {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it naps are longer, no more
-	parent, begin, idle := os.Getppid(), time.Now(), 0
+	begin, idle := time.Now(), 0
 	looked := begin
 	for {
 		now := time.Now()

@@ -1,0 +1,24 @@
+package process
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/nicoffload"
+)
+
+// A child whose parent is gone already when it begins does not stay.
+func TestOrphanFromTheBeginning(t *testing.T) {
+	m, err := NewMemory(nicoffload.ApartBytes)
+	require.NoError(t, err)
+	_, err = nicoffload.MakeApart(m.Bytes, false)
+	require.NoError(t, err)
+	text, err := json.Marshal(role{NIC: &nicoffload.Config{}, Parent: os.Getpid() + 1})
+	require.NoError(t, err)
+	child := &Child{memory: m, role: text}
+	require.NoError(t, child.Restart())
+	require.NoError(t, child.cmd.Wait(), "it ends by itself")
+}
