@@ -12,11 +12,6 @@ type Lines int64
 // MostCredits is more than any cache has lines; a CREDIT that says more is void.
 const MostCredits Lines = 1 << 26
 
-// Credits is C, the credits of each of n connections, by formula (1).
-func Credits(llc, line units.Bytes, n int) Lines {
-	return Lines(llc / (line * units.Bytes(n)))
-}
-
 // lineShift is the logarithm of a line's length.
 type lineShift uint8
 

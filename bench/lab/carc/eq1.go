@@ -7,6 +7,7 @@ import (
 	"github.com/goroce/goroce/bench/lab/experiment"
 	"github.com/goroce/goroce/bench/lab/figure"
 	"github.com/goroce/goroce/carc"
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/units"
 )
@@ -17,7 +18,11 @@ var eq1 = &experiment.Experiment{
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		for _, n := range eq1Connections {
-			j.Value(fmt.Sprintf("C n=%d", n), float64(carc.Credits(12*units.MiB, 64, n)))
+			c, err := creditsOf(n)
+			if err != nil {
+				return err
+			}
+			j.Value(fmt.Sprintf("C n=%d", n), float64(c))
 		}
 		j.Value("receives", float64(receiveSpace(16, 4096, 1500)))
 		for _, mode := range []string{"rr", "oneway"} {
@@ -50,6 +55,7 @@ var eq1 = &experiment.Experiment{
 			credits = credits.With(fmt.Sprintf("n%d", n), claims.Number(r.Values(fmt.Sprintf("C n=%d", n))[0]))
 		}
 		r.Claim("credits", credits)
+		r.Note("credits", "a pool counts four significant bits of the connections, rounded up, so that not every one that comes has all others shrink: 1000 have what 1024 had. The formula says 196")
 		r.Claim("rq-size", r.Values("receives")[0])
 		r.Claim("never-exceeds", r.Values("most").Max())
 	},
@@ -69,6 +75,30 @@ var eq1 = &experiment.Experiment{
 		}
 		return []figure.Figure{t, p}
 	},
+}
+
+// creditsOf answers what each of n connections to the paper's machine has, when all are there.
+func creditsOf(n int) (carc.Lines, error) {
+	spec, err := carc.Parse("llc=12MiB,line=64,delta=off")
+	if err != nil {
+		return 0, err
+	}
+	pool := spec.Endpoint()
+	all := make([]*carc.Granter, n)
+	for i := range all {
+		if _, all[i], err = pool.New(cc.Path{LineRate: 200 * gbps, BaseRTT: 10 * units.Microsecond, Payload: 1024}); err != nil {
+			return 0, err
+		}
+		all[i].Attach(nobody{})
+	}
+	for spoken := true; spoken; {
+		spoken = false
+		for _, g := range all {
+			_, some := g.Emit(false, 1)
+			spoken = spoken || some
+		}
+	}
+	return all[0].Credits(), nil
 }
 
 var eq1Connections = []int{16, 8, 1000}
