@@ -2,7 +2,7 @@ package tocc
 
 import "github.com/goroce/goroce/units"
 
-// sureOfLull is how many RTSs in a row, a round trip apart or more, tell of discarded tokens while nothing comes, before a
+// sureOfLull is how many RTSs in a row tell of discarded tokens while nothing comes, before a
 // receiver takes its sender for one that cannot send.
 const sureOfLull = 16
 
