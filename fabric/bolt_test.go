@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The card's numbers are in packets of 1500 bytes on links of 100 Gb/s: 120 ns. A frame's check sequence counts in
+// The numbers are in packets of 1500 bytes on links of 100 Gb/s: 120 ns. A frame's check sequence counts in
 // a switch, preamble and gap do not.
 const (
 	mtu    = 1500
@@ -57,7 +57,7 @@ const (
 	ai    = wire.BoltAI
 )
 
-// The card's example: a queue that is empty, no flow that ends, and this much supply once the packet itself is
+// An example: a queue that is empty, no flow that ends, and this much supply once the packet itself is
 // taken off it, of bytes on the link.
 func TestBoltSupplyMatching(t *testing.T) {
 	for _, c := range []struct {

@@ -72,7 +72,7 @@ func TestTokensAfterAPause(t *testing.T) {
 	}
 }
 
-// The switches of the papers, in the numbers of the cards.
+// The switches of the papers, in their numbers.
 func TestTokenSwitches(t *testing.T) {
 	at := func(s fabric.TokenSwitch, rate units.BitRate) fabric.Queues { return s.Config().Queues(rate) }
 	q := at(fabric.ToCCSwitch(84, 1538), 100*units.Gbps)

@@ -42,7 +42,7 @@ func flowOf(t testing.TB, inner, channels string, priority int) *bench {
 	return b
 }
 
-// fifth is the card's example: i = 5, D_target 32 us, D_limit 34.4 us, W_LS 18750 B, W_AI 150 B.
+// fifth is an example: i = 5, D_target 32 us, D_limit 34.4 us, W_LS 18750 B, W_AI 150 B.
 func fifth(t testing.TB) *bench { return flowOf(t, "swift", "w_middle=18.75pkt", 4) }
 
 // sending is it, sending: cwnd 10000 B, #flow 1, and a round trip that has not ended.

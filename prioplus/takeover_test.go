@@ -56,7 +56,7 @@ func (k *takeover) run(t testing.TB, seed uint64) {
 	}
 }
 
-// takeovers are the cases of the reference card's model check, with settings for all flows.
+// takeovers are the cases of a check in another packet model, with settings for all flows.
 func takeovers(t testing.TB, inner, more string) map[string]*takeover {
 	two := func(n, high, low int, options string) *takeover {
 		return &takeover{n: n, high: specOf(t, inner, "n=8,"+options+more, high-1), low: specOf(t, inner, "n=8,high=0,low=1,direct=0"+more, low-1)}
@@ -86,8 +86,8 @@ func (k takeover) mean(t testing.TB, seeds int) takeover {
 	return sum
 }
 
-// What the reference card has of the same rules in another packet model, written by somebody else; both
-// let a packet leave when part of it is within the window. The spans hold the card's figures and the
+// What came of the same rules in another packet model, written by somebody else; both
+// let a packet leave when part of it is within the window. The spans hold its figures and the
 // spread of ours over seeds.
 func TestModelCheck(t *testing.T) {
 	cases := takeovers(t, "swift", "")

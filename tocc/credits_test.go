@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The example of the card: 10 Gb/s, 64 734 895 B/s of credits at most, a round trip of 259.52 us with 100 credits.
+// An example: 10 Gb/s, 64 734 895 B/s of credits at most, a round trip of 259.52 us with 100 credits.
 func TestFeedback(t *testing.T) {
 	const rtt = 259520 * units.Nanosecond
 	begin := func(paper bool) *feedback {

@@ -29,7 +29,7 @@ func receivers(t *testing.T, text string, n int) (rs []*Receiver, bells []*bell)
 	return rs, bells
 }
 
-// The card's example, with packets of 1456 and 43 of them under way: a message of 100 packets has 45 unscheduled. After the
+// An example with packets of 1456 and 43 of them under way: a message of 100 packets has 45 unscheduled. After the
 // packets that arrive it has always as many under way, and the last grant is the last byte.
 func TestHomaKeepsRTTBytes(t *testing.T) {
 	rs, _ := receivers(t, "homa", 1)

@@ -112,7 +112,7 @@ func TestTableOne(t *testing.T) {
 	assert.Equal(t, 30, accepted)
 }
 
-// Limiter values of the card, in hundredths of a percent: Ethernet of 84 bytes for a packet of 1538, and ours.
+// Limiter values, in hundredths of a percent: Ethernet of 84 bytes for a packet of 1538, and ours.
 func TestShare(t *testing.T) {
 	hundredths := func(x float64) float64 { return math.Round(x*1e4) / 100 }
 	assert.Equal(t, 5.18, hundredths(Limiter(84, 1538)))

@@ -12,7 +12,7 @@ import (
 
 const us = units.Microsecond
 
-// paper is the path of the card's examples: packets of 1538 bytes on the wire, and a BDP of 65.8 KB.
+// paper is the path of the paper's simulations: packets of 1538 bytes on the wire, and a BDP of 65.8 KB.
 var paper = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5264 * units.Nanosecond, Payload: 1456}
 
 func parse(t testing.TB, text string) Spec {
