@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/bench/cli"
+	"github.com/goroce/goroce/bench/lab/labtest"
 	"github.com/goroce/goroce/bytetuning/intent"
 )
 
@@ -75,9 +76,7 @@ func TestDryRun(t *testing.T) {
 
 // TestTelemetry: what a tool tells, and what that costs, is said.
 func TestTelemetry(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	dir := t.TempDir()
 	code, out, errs := do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--budget", "1", "--out", dir)
 	require.Zero(t, code, errs)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/bench/cluster"
+	"github.com/goroce/goroce/bench/lab/labtest"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
@@ -149,9 +150,7 @@ func additive(flows int) string { return fmt.Sprintf(":ai=%gBDP", (1-0.95)/float
 // to share a link within 5 %, none of them starves, windows stay within their bounds, and
 // whoever is left has the line again. More seeds and more numbers of flows: make fairness.
 func TestFairShare(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	seed := *seedFlag
 	if seed == 0 {
 		seed = rand.Uint64()

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/bench/lab/labtest"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/units"
 )
@@ -13,9 +14,7 @@ import (
 // TestMultiHost: one queue pair to a host whose PCIe is free. Behind one queue it waits for the other host, with VoQ for the
 // pauses that the other host's queue asks for, and with NIC-ECN below XOFF for nobody.
 func TestMultiHost(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	run := func(change func(*MultiHost, *bytetuning.Watermark)) *MultiHostRun {
 		m := MultiHostLab(20)
 		m.Settle, m.Period = 5*ms, 5*ms

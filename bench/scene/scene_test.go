@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/bench/lab/labtest"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/telemetry"
 	"github.com/goroce/goroce/units"
@@ -57,9 +58,7 @@ func TestMeasure(t *testing.T) {
 // TestPFC pauses earlier with a smaller α. It loses nothing, but for a headroom that links of 100 Gb/s and 1 µs fill: 28
 // KB, where the paper's grid begins with 25.6.
 func TestPFC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	run := func(alpha bytetuning.Alpha, headroom units.Bytes) (pauses, lost uint64) {
 		target := short(t, "23to1")
 		var r *Run
@@ -80,9 +79,7 @@ func TestPFC(t *testing.T) {
 
 // TestTelemetry: what INT infers from reports, and what polls count, is what passed; the queue is sampled.
 func TestTelemetry(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	target := short(t, "2to1")
 	exact := measure(t, target, baseline(t, "experience")).Switches[0]
 	// Packets that report saw the queue only while there was something to send, a poll sees it empty, too.
@@ -105,9 +102,7 @@ func TestTelemetry(t *testing.T) {
 }
 
 func TestLayers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	target := short(t, "2to1/layers")
 	layers := target.Layers()
 	require.Len(t, layers, 2)
@@ -151,9 +146,7 @@ func TestErrors(t *testing.T) {
 
 // TestTuned: forty evaluations find something better than what was there.
 func TestTuned(t *testing.T) {
-	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
-	}
+	labtest.OneGoroutine(t)
 	target := short(t, "2to1")
 	start := bytetuning.Point{baseline(t, "experience")}
 	o := bytetuning.NewObjective()
