@@ -116,10 +116,9 @@ func startAgentCore(agents []*nicoffload.Agent, core int, idle Idle) (*agentCore
 // poll is the life of an agents' core.
 func (a *agentCore) poll() {
 	clock, activity := processClock(), uint64(0)
-	worked := clock.Now()
-	a.idle.prepare()
+	now := clock.Now()
+	idle := newIdler(a.idle, now, crowded())
 	for !a.halt.Load() {
-		now := clock.Now()
 		select {
 		case f := <-a.mailbox:
 			f()
@@ -131,10 +130,11 @@ func (a *agentCore) poll() {
 			heard += agent.Activity()
 		}
 		if heard != activity || !next.After(now) {
-			activity, worked = heard, now
+			activity, now = heard, clock.Now()
+			idle.work(now)
 			continue
 		}
-		a.idle.rest(worked, now, next)
+		now = idle.wait(idle.rest(now, false), clock, now, next)
 	}
 }
 

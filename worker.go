@@ -36,14 +36,17 @@ func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
 // onCore starts the life of a core: a locked goroutine, which closes ended.
 func onCore(core int, ended chan struct{}, life func()) error {
 	started := make(chan error)
+	makeRoom(1)
 	go func() {
 		defer close(ended)
+		defer makeRoom(-1)
 		release, err := dpdk.Register(core)
 		started <- err
 		if err != nil {
 			return
 		}
 		defer release()
+		prepareThread()
 		life()
 	}()
 	return <-started
@@ -52,26 +55,30 @@ func onCore(core int, ended chan struct{}, life func()) error {
 // poll is the life of a polling core.
 func (w *worker) poll() {
 	clock, activity := processClock(), uint64(0)
-	worked := clock.Now()
-	w.idle.prepare()
+	now := clock.Now()
+	idle := newIdler(w.idle, now, crowded())
 	w.ep.OnRound(w.step)
 	for !w.halt.Load() {
-		now := clock.Now()
 		w.busy = false
-		next := w.ep.Poll(now)
-		busy := w.busy
+		sends := now
+		if w.ep.Receive(now) > 0 || w.busy {
+			sends = clock.Now()
+		}
+		next := w.ep.Transmit(sends)
 		if len(w.mailbox) > 0 {
 			w.open()
-			busy = true
+			w.busy = true
 		}
 		if a := w.ep.Activity(); a != activity {
-			activity, busy = a, true
+			activity, w.busy = a, true
 		}
-		if busy || !next.After(now) {
-			worked = now
+		if w.busy || !next.After(sends) {
+			now = clock.Now()
+			w.ep.Ended(now)
+			idle.work(now)
 			continue
 		}
-		w.idle.rest(worked, now, next)
+		now = idle.wait(idle.rest(now, w.ep.AtStake(now)), clock, now, next)
 	}
 	w.open()
 	for _, p := range w.programs {

@@ -146,6 +146,9 @@ func (g *Granter) Delivered(bytes units.Bytes, now units.Time) {
 	g.hears(now)
 }
 
+// Away implements cc.Absentee.
+func (g *Granter) Away(d units.Duration, now units.Time) { g.sensor.away(d, now) }
+
 // Consumed implements cc.Granter. It takes messages in the order in which they were delivered.
 func (g *Granter) Consumed(bytes units.Bytes, now units.Time) {
 	g.stats.Consumed++

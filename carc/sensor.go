@@ -50,6 +50,7 @@ type Sensor struct {
 	most  units.Bytes // unconsumed in the window
 	idle  units.Duration
 	quiet units.Time // since when nothing is unconsumed, in the window
+	back  units.Time // when the host polled again that had not
 
 	idling            float64 // part of the time, smoothed
 	polls, empty, run int     // the program's, in the window
@@ -200,6 +201,16 @@ func (s *Sensor) set(flag cc.CacheState, on bool) {
 	if s.state != was {
 		s.version++
 	}
+}
+
+// away is that the host did not poll for some time before now: no window passes in that, or a program that was never asked
+// would seem to wait for data.
+func (s *Sensor) away(d units.Duration, now units.Time) {
+	if !s.began || s.back == now && now != 0 {
+		return
+	}
+	s.back = now
+	s.ends, s.quiet = s.ends.Add(d), s.quiet.Add(d)
 }
 
 // pass ends windows that are over.

@@ -96,6 +96,12 @@ type CreditGranter interface {
 	Delivered(bytes units.Bytes, now units.Time)
 }
 
+// Absentee is a CreditGranter that takes into account for how long its host did not poll, before a message that came meanwhile
+// is Delivered: what it measures by time says nothing of its program then.
+type Absentee interface {
+	Away(d units.Duration, now units.Time)
+}
+
 // CreditTerms is what a CreditGate and its CreditGranter must agree on.
 type CreditTerms struct {
 	Line      units.Bytes // of the cache: what a credit is for; a power of two
@@ -160,9 +166,12 @@ type Marks struct {
 
 // Arrival is a packet of data that came.
 type Arrival struct {
-	Bytes     units.Bytes // payload
-	Set       MarkSet
-	Grant     uint16
+	Bytes units.Bytes // payload
+	Set   MarkSet
+	Grant uint16
+	// Gap is how long the packet may have waited for this host to poll, while it did nothing else but poll and work, and Away
+	// how long it may have waited while the host did something else; 0 where the port has time stamps.
+	Gap, Away units.Duration
 	Congested bool // a switch marked it
 	Again     bool // the packet was here before
 	Behind    bool // one that follows it was here before: it was overtaken, sent again or doubled
@@ -255,6 +264,8 @@ type Notice struct {
 	// long it took; 0 is not known.
 	Waited, Served units.Duration
 
+	// Gap is how long the Notice may have waited for this host to poll, as Arrival has it. Of one that was heard.
+	Gap units.Duration
 	// Congested says that a switch marked the Notice. Of one that was heard.
 	Congested bool
 	// Releases is how much of the link, in bytes on the wire, is taken by what a TOKEN lets go. The transport

@@ -51,13 +51,19 @@ const gaps = 4
 
 // Sample takes the round trip of one packet with so much payload. One that cannot be is ignored.
 func (b *BaseRTT) Sample(delay units.Duration, payload units.Bytes, now units.Time) {
-	if delay <= 0 || delay > longestDelay {
+	b.SampleBetween(delay, delay, payload, now)
+}
+
+// SampleBetween takes the round trip of one packet that is known within bounds: the base is no more than the upper one, and only what is
+// beyond Queue by the lower one may be a longer path.
+func (b *BaseRTT) SampleBetween(delay, most units.Duration, payload units.Bytes, now units.Time) {
+	if delay <= 0 || most < delay || most > longestDelay {
 		return
 	}
-	delay += b.shorter(payload)
+	delay, most = delay+b.shorter(payload), most+b.shorter(payload)
 	switch {
-	case b.base == 0 || delay <= b.base:
-		b.base, b.since = delay, 0
+	case b.base == 0 || most <= b.base:
+		b.base, b.since = most, 0
 	case delay <= b.base+b.Queue:
 		b.since = 0 // a queue, or noise
 	case b.Window == 0:

@@ -63,10 +63,13 @@ func TestNoEventAllocates(t *testing.T) {
 var sink Decision
 
 // benchmarkAck is the price of one acknowledgement, the arithmetic alone.
-func benchmarkAck(b *testing.B, spec string) {
+func benchmarkAck(b *testing.B, spec string) { benchmarkAckOf(b, spec, Event{}) }
+
+// benchmarkAckOf is that of one whose sample says of the hosts what ev does.
+func benchmarkAckOf(b *testing.B, spec string, ev Event) {
 	a := make1[Algorithm](b, spec, everything)
 	hops := [3]Hop{{Rate: 100 * gbps}, {Rate: 100 * gbps}, {Rate: 100 * gbps}}
-	ev := Event{Kind: RTT, Packets: 1, Bytes: 1000, Delay: 20 * us, InFlight: 100_000, INT: hops[:]}
+	ev.Kind, ev.Packets, ev.Bytes, ev.Delay, ev.InFlight, ev.INT = RTT, 1, 1000, 20*us, 100_000, hops[:]
 	if !a.Events().Has(RTT) {
 		ev.Kind = ACK
 	}
@@ -100,6 +103,11 @@ func BenchmarkDCQCN(b *testing.B)    { benchmarkAck(b, "dcqcn") }
 func BenchmarkDCQCNNIC(b *testing.B) { benchmarkAck(b, "dcqcn-nic") }
 func BenchmarkHPCC(b *testing.B)     { benchmarkAck(b, "hpcc") }
 func BenchmarkBolt(b *testing.B)     { benchmarkAck(b, "bolt") }
+
+// BenchmarkSwiftHost has hosts without time stamps, which nap.
+func BenchmarkSwiftHost(b *testing.B) {
+	benchmarkAckOf(b, "swift", Event{Endpoint: 2 * us, LocalGap: 5 * us, RemoteGap: 3 * us, LocalAway: 4 * us, RemoteAway: 2 * us})
+}
 
 // BenchmarkNothing is the price of asking.
 func BenchmarkNothing(b *testing.B) { benchmarkAck(b, "fixed") }

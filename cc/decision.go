@@ -44,6 +44,11 @@ type Starter interface {
 	Start(now units.Time) Decision
 }
 
+// Ranked is an Algorithm of a flow with a virtual priority: larger goes first.
+type Ranked interface {
+	Rank() int
+}
+
 // Controller runs the algorithms of many flows. The transport sees nothing else of congestion
 // control.
 type Controller interface {

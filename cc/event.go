@@ -93,9 +93,17 @@ type Event struct {
 	// packet left to the moment its acknowledgement was processed. A packet that was sent more than
 	// once gives none.
 	Delay units.Duration
-	// Endpoint is the part of Delay that passed in the two hosts, Swift's (t3-t2) + (t5-t4): filled when
-	// the path gives SignalEndpoint.
+	// Endpoint is the part of Delay that is known to have passed in the two hosts, Swift's (t3-t2) + (t5-t4):
+	// filled when the path gives SignalEndpoint.
 	Endpoint units.Duration
+	// LocalGap and RemoteGap are how much more of Delay may have passed in this host and in the other one. A
+	// frame that a port without time stamps hands over after a poll gap arrived at some moment of that gap,
+	// and a frame of a round left at some moment of that round. Both are 0 where time stamps tell; of the
+	// other host nothing is known, and RemoteGap is 0, where the path does not give SignalEndpoint.
+	LocalGap, RemoteGap units.Duration
+	// LocalAway and RemoteAway are how much of Endpoint and the gap this host and the other one did not poll at all: the
+	// poller napped, or its core ran something else. The rest is work that queued there.
+	LocalAway, RemoteAway units.Duration
 	// OneWay is the delay of the way there, of the packet that gave Delay: filled when the path gives
 	// SignalOneWay. It is the moment of arrival by the receiver's clock less that of departure by ours, so only
 	// the difference of two means something, in whole nanoseconds, and modulo 2^32 of them, as int32 counts.
@@ -129,15 +137,52 @@ type Event struct {
 // longestDelay is more than any round trip: a longer one is a clock that stepped.
 const longestDelay = units.Second
 
-// timed says whether the delays of an RTT event can be.
+// timed reports whether the delays of an RTT event are possible.
 func (ev *Event) timed() bool {
-	return ev.Delay > 0 && ev.Delay <= longestDelay && ev.Endpoint >= 0 && ev.Endpoint < ev.Delay
+	return ev.Delay > 0 && ev.Delay <= longestDelay && ev.Endpoint >= 0 && ev.Endpoint < ev.Delay &&
+		ev.LocalGap >= 0 && ev.RemoteGap >= 0 && ev.LocalAway >= 0 && ev.RemoteAway >= 0
 }
 
-// FabricDelay is the part of Delay that did not pass in the hosts, and false when the event has none,
-// or one that cannot be.
+// gap is how much of Delay may have passed in either host beyond Endpoint.
+func (ev *Event) gap() units.Duration { return ev.LocalGap + ev.RemoteGap }
+
+// Fabric returns the bounds of the part of Delay that passed in the fabric, and false when the event has
+// no delay, or an impossible one. Without poll gaps the bounds are equal. A controller that cuts, cuts on
+// the least: what its host did is no congestion.
+func (ev *Event) Fabric() (least, most units.Duration, ok bool) {
+	most = ev.Delay - ev.Endpoint
+	return max(most-ev.gap(), 1), most, ev.Kind == RTT && ev.timed()
+}
+
+// FabricDelay returns the least delay of the fabric, and false when there is no sample.
 func (ev *Event) FabricDelay() (units.Duration, bool) {
-	return ev.Delay - ev.Endpoint, ev.Kind == RTT && ev.timed()
+	least, _, ok := ev.Fabric()
+	return least, ok
+}
+
+// FabricNear returns the delay of the fabric that is nearest to d of those that the event allows: the
+// sample itself when nothing is uncertain about it. It is false when there is no sample.
+func (ev *Event) FabricNear(d units.Duration) (units.Duration, bool) {
+	least, most, ok := ev.Fabric()
+	return min(max(d, least), most), ok
+}
+
+// hosts is the part of Delay that passed in the two hosts while they polled, at most; without the gap of this one, whose own work
+// no window makes less.
+func (ev *Event) hosts() units.Duration {
+	return max(0, min(ev.Endpoint+ev.RemoteGap, ev.Delay)-ev.away())
+}
+
+// away is how much of Delay may be time in which a host did not poll.
+func (ev *Event) away() units.Duration { return ev.LocalAway + ev.RemoteAway }
+
+// present is Delay without the time in which a host did not poll.
+func (ev *Event) present() units.Duration { return max(1, ev.Delay-ev.away()) }
+
+// roundTrip returns the bounds of Delay without the time in which a host did not poll, as far as that is known.
+func (ev *Event) roundTrip() (least, most units.Duration) {
+	gap, away := ev.gap(), ev.away()
+	return max(1, ev.Delay-max(gap, away)), max(1, ev.Delay-max(0, away-gap))
 }
 
 // Acknowledges says whether the packet psn, and with it all before, is acknowledged (ACK, ECN, RTT).

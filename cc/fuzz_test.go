@@ -168,6 +168,14 @@ func (in *input) event(now units.Time) Event {
 	if in.byte() < 16 {
 		ev.Delay, ev.Endpoint, ev.Hops = units.Duration(in.number()), units.Duration(in.number()), int(in.number())
 	}
+	switch b := in.byte(); { // hosts without time stamps
+	case b < 8:
+		ev.LocalGap, ev.RemoteGap = units.Duration(in.number()), units.Duration(in.number())
+		ev.LocalAway, ev.RemoteAway = units.Duration(in.number()), units.Duration(in.number())
+	case b < 64:
+		ev.LocalGap, ev.RemoteGap = units.Duration(in.byte())*us, units.Duration(in.byte())*us
+		ev.LocalAway, ev.RemoteAway = units.Duration(in.byte())*us, units.Duration(in.byte())*us
+	}
 	if b := int(in.byte()); b < 32 { // a path stays, mostly
 		in.path = b % (len(in.hops) + 1)
 	}

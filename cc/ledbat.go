@@ -100,19 +100,20 @@ func (l *LEDBAT) On(ev *Event, now units.Time) Decision {
 func (l *LEDBAT) onAck(ev *Event, now units.Time) {
 	acked, _ := l.acked(ev)
 	l.unsampled += acked
-	delay, ok := l.sample(ev)
-	if !ok {
+	if _, ok := l.sample(ev); !ok {
 		return // what it acknowledges counts at the next sample
 	}
 	acked, l.unsampled = l.unsampled, 0
-	l.srtt.add(delay)
-	l.filter.add(delay - ev.Endpoint)
+	l.srtt.add(ev.present())
 	base := l.base
 	if !l.dataCentre {
-		l.history.add(delay-ev.Endpoint, now)
+		_, most, _ := ev.Fabric()
+		l.history.add(most, now)
 		base = l.history.least()
 		l.target = base + l.queueing
 	}
+	delay, _ := ev.FabricNear(base) // what a host did is no queue
+	l.filter.add(delay)
 	off := float64(l.queueing-(l.filter.least()-base)) / float64(l.queueing)
 	off = min(off, 1) // a delay below base is an error of the clock
 	if l.capped {

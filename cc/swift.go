@@ -19,6 +19,8 @@ type Swift struct {
 	path  Path
 	split bool
 
+	steered bool
+
 	fabric, endpoint swiftWindow
 	endpointDelay    smoothed
 	srtt             smoothed
@@ -46,7 +48,7 @@ func (p *swiftParams) declare(s *schema) {
 	s.param(&p.fsRange, "fs_range", "100us", "[0s, 1s]", "Bolt artifact", "most that flow scaling adds to the target; 0 turns it off")
 	s.param(&p.fsMin, "fs_min", "0.1", "(0, inf)", "Swift", "window at and below which it adds all of fs_range")
 	s.param(&p.fsMax, "fs_max", "100", "(0, inf)", "Swift", "window at and above which it adds nothing")
-	s.param(&p.endpointTarget, "endpoint_target", "50us", "(0s, 1s]", "OURS", "endpoint delay aimed at")
+	s.param(&p.endpointTarget, "endpoint_target", "200us", "(0s, 1s]", "OURS", "endpoint delay aimed at")
 	s.param(&p.ai, "ai", "1", "(0, inf)", "Bolt artifact, csg-htsim", "added to the window in a round trip below target")
 	s.param(&p.mdFactor, "beta", "0.8", "(0, 1]", "Bolt artifact, csg-htsim", "how hard a delay beyond target cuts")
 	s.param(&p.maxMDF, "max_mdf", "0.5", "(0, 1)", "PrioPlus artifact", "no cut takes more than this part of the window")
@@ -105,13 +107,15 @@ func (s *Swift) onAck(ev *Event, now units.Time) {
 		return // what it acknowledges counts at the next sample
 	}
 	acked, s.unsampled = s.unsampled, 0
-	s.srtt.add(delay)
+	s.srtt.add(ev.present())
 	if s.split {
-		delay -= ev.Endpoint
-		s.endpointDelay.add(ev.Endpoint)
+		delay, _ = ev.FabricDelay()
+		s.endpointDelay.add(ev.hosts())
 		if s.adjust(&s.endpoint, s.endpointDelay.value, s.endpointTarget, float64(s.ai), acked, ev, now) {
 			s.cut(CutEndpoint, now)
 		}
+	} else {
+		delay = max(1, delay-ev.gap())
 	}
 	hops := ev.Hops
 	if hops <= 0 {
@@ -212,8 +216,11 @@ func (*swiftParams) steered() (taken []string, defaults []setting, ok bool) {
 // Steer implements Steerable: without scaling. The bounds are of both windows.
 func (s *Swift) Steer(target units.Duration, least, most Packets) {
 	s.baseTarget, s.perHop, s.fsRange, s.alpha, s.beta = target, 0, 0, 0, 0
-	s.target, s.minCwnd, s.maxCwnd = target, least, most
-	s.endpoint.cwnd = float64(most)
+	s.target, s.minCwnd = target, least
+	if !s.steered || s.endpoint.cwnd >= float64(s.maxCwnd) { // it has not been cut
+		s.endpoint.cwnd = float64(most)
+	}
+	s.maxCwnd, s.steered = most, true
 }
 
 // Decide implements Steerable.

@@ -15,13 +15,15 @@ import (
 type TIMELY struct {
 	timelyParams
 
-	rate      float64 // bit/s
-	prev      float64 // RTT of the last sample, ps; 0 none
-	diff      float64 // smoothed difference of samples, ps
-	flat      int     // samples in a row that took the additive branch between the thresholds
-	until     mark    // one update a round trip
+	rate      float64        // bit/s
+	prev      units.Duration // RTT of the last sample, at least; 0 none
+	prevMost  units.Duration // and at most
+	diff      float64        // smoothed difference of samples, ps
+	flat      int            // samples in a row that took the additive branch between the thresholds
+	until     mark           // one update a round trip
 	updatedAt units.Time
 	backedOff gate // by a timeout
+	silent    bool // since the newest timeout
 	record
 }
 
@@ -67,10 +69,11 @@ func (t *TIMELY) On(ev *Event, now units.Time) Decision {
 	switch ev.Kind {
 	case RTT:
 		t.onRTT(ev, now)
-	case RTO: // not in the paper: half of what the strongest cut is, once a round trip
+	case RTO: // not in the paper: half of what the strongest cut is, once a round trip; more of them in a row are of a peer that is away
 		t.prev = 0
-		if t.backedOff.open(now, max(t.delay, t.minRTT)) {
+		if !t.silent && t.backedOff.open(now, max(t.delay, t.minRTT)) {
 			t.backedOff.shut(now)
+			t.silent = true
 			t.set(t.rate*(1-t.mdFactor/2), CutTimeout, now)
 		}
 	}
@@ -78,10 +81,10 @@ func (t *TIMELY) On(ev *Event, now units.Time) Decision {
 }
 
 func (t *TIMELY) onRTT(ev *Event, now units.Time) {
-	delay, ok := t.sample(ev)
-	if !ok {
+	if _, ok := t.sample(ev); !ok {
 		return
 	}
+	t.silent = false
 	elapsed := now.Sub(t.updatedAt)
 	switch {
 	case t.perAck:
@@ -93,19 +96,23 @@ func (t *TIMELY) onRTT(ev *Event, now units.Time) {
 	}
 	t.updatedAt = now
 	scale := clamp(float64(elapsed)/float64(t.minRTT), 0, 1)
-	t.update(float64(delay), scale, now)
+	least, most := ev.roundTrip()
+	t.update(least, most, scale, now)
 }
 
-// update is one round of the algorithm, of a scaled part of a round trip.
-func (t *TIMELY) update(rtt, scale float64, now units.Time) {
+// update is one round of the algorithm, of a scaled part of a round trip. Of a sample that is uncertain, for what hosts did,
+// the difference to the one before is what it is at least.
+func (t *TIMELY) update(least, most units.Duration, scale float64, now units.Time) {
 	if t.prev == 0 {
-		t.prev = rtt
+		t.prev, t.prevMost = least, most
 		return
 	}
-	t.diff = (1-t.ewma)*t.diff + t.ewma*(rtt-t.prev)
-	t.prev = rtt
+	diff := max(0, least-t.prevMost) + min(0, most-t.prev)
+	t.diff = (1-t.ewma)*t.diff + t.ewma*float64(diff)
+	t.prev, t.prevMost = least, most
 	gradient := t.diff / float64(t.minRTT)
 
+	rtt := float64(least)
 	rate, beta, delta := t.rate, t.mdFactor*scale, float64(t.delta)*scale
 	between := false
 	switch {

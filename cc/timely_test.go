@@ -16,7 +16,10 @@ func timely10(t testing.TB, more string) *TIMELY {
 }
 
 // micros is one round of a sample, in microseconds.
-func (t *TIMELY) micros(rtt float64) { t.update(rtt*float64(us), 1, 0) }
+func (t *TIMELY) micros(rtt float64) {
+	d := units.Duration(rtt * float64(us))
+	t.update(d, d, 1, 0)
+}
 
 func TestTIMELYExample(t *testing.T) {
 	a := timely10(t, "")
@@ -91,7 +94,7 @@ func TestTIMELYPatched(t *testing.T) {
 	a.micros(60)
 	a.micros(60)
 	assert.InDelta(t, 10e9*(1-0.8*0.5*0.2)+10e6*0.5, a.rate, 1)
-	a.rate, a.diff, a.prev = 10e9, 0, 400*float64(us)
+	a.rate, a.diff, a.prev, a.prevMost = 10e9, 0, 400*us, 400*us
 	a.micros(400)
 	assert.InDelta(t, 5e9, a.rate, 1, "never below half")
 }
@@ -115,7 +118,7 @@ func TestTIMELYThresholdsInverted(t *testing.T) {
 // alpha weighs the new sample, and 1-alpha what was.
 func TestTIMELYWeightOfTheNewSample(t *testing.T) {
 	a := timely10(t, "")
-	a.diff, a.prev = 8*float64(us), 60*float64(us)
+	a.diff, a.prev, a.prevMost = 8*float64(us), 60*us, 60*us
 	a.micros(60)
 	assert.InDelta(t, 1, a.diff/float64(us), 1e-9)
 }

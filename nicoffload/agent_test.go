@@ -450,6 +450,7 @@ func FuzzAgent(f *testing.F) {
 	d := &script{}
 	d.say(Message{Flow: 1, Type: Started})
 	d.event(1, 5, cc.Event{Kind: cc.RTT, Delay: us, Packets: 1, Bytes: 4096})
+	d.event(1, 5, cc.Event{Kind: cc.RTT, Delay: 40 * us, Packets: 1, Bytes: 4096, Endpoint: us, LocalGap: 20 * us, RemoteGap: 10 * us, LocalAway: 5 * us, RemoteAway: us})
 	d.event(1, 6, cc.Event{Kind: cc.ACK, INT: make([]cc.Hop, 3)})
 	d.say(Message{Flow: 1, Type: Stopped})
 	f.Add(d.batch)

@@ -20,6 +20,7 @@ type cell struct {
 	psn, sndNxt                uint32
 	bytes, inFlight, left      units.Bytes
 	delay, endpoint, oneWay    units.Duration // of an RTT that is merged: the newest sample
+	gaps                       gaps
 }
 
 // Slots of a flow: which cell a kind is merged in. An acknowledgement is one whether or not it echoes a
@@ -162,6 +163,7 @@ func (c *cell) latest(ev *cc.Event) {
 	c.hops, c.bolt = uint8(min(max(ev.Hops, 0), math.MaxUint8)), c.bolt|ev.Bolt
 	c.inFlight, c.left = ev.InFlight, ev.Left
 	c.delay, c.endpoint, c.oneWay = ev.Delay, ev.Endpoint, ev.OneWay
+	c.gaps = gapsOf(ev)
 }
 
 // encode writes a cell as a message to b, which has MaxMessage bytes, and answers its length: what
@@ -190,6 +192,11 @@ func (c *cell) encode(b []byte, class Class, brief bool) int {
 			le.PutUint64(b[n+8:], uint64(c.endpoint))
 			le.PutUint64(b[n+16:], uint64(c.oneWay))
 			le.PutUint64(b[n+24:], uint64(uint32(c.increases)))
+			n += Slot
+		}
+		if c.gaps != (gaps{}) {
+			flags |= hasGaps
+			c.gaps.encode(b[n:])
 			n += Slot
 		}
 	}

@@ -38,7 +38,7 @@ func (q *fifo) push(b []byte) {
 // next answers the length of the message at a position.
 func (q *fifo) next(pos uint64) int {
 	h := q.at(pos)
-	n := Slot * (1 + bits.OnesCount8(h[5]&(hasState|hasSample|hasSRC)))
+	n := Slot * (1 + bits.OnesCount8(h[5]&optionalSlots))
 	if h[5]&hasSegment != 0 {
 		s := q.at(pos + uint64(n))
 		n += wholeSlots(segmentHeader + int(le.Uint16(s[2:])))

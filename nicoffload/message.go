@@ -20,7 +20,7 @@ var le = binary.LittleEndian
 // MaxSegment is how long the segment of a message can be, and MaxMessage a message.
 const (
 	MaxSegment = 8*Slot - segmentHeader
-	MaxMessage = 4*Slot + segmentHeader + MaxSegment
+	MaxMessage = 5*Slot + segmentHeader + MaxSegment
 
 	segmentHeader = 8
 )
@@ -84,13 +84,15 @@ type Message struct {
 
 // What a message has beyond its header: bits of byte 5.
 const (
-	classMask    = 0x03
-	hasState     = 0x04
-	hasSample    = 0x08
-	hasSRC       = 0x10
-	hasSegment   = 0x20
-	isProbe      = 0x40
-	reservedBits = 0x80
+	classMask  = 0x03
+	hasState   = 0x04
+	hasSample  = 0x08
+	hasSRC     = 0x10
+	hasSegment = 0x20
+	isProbe    = 0x40
+	hasGaps    = 0x80
+
+	optionalSlots = hasState | hasSample | hasSRC | hasGaps // each is a Slot
 )
 
 // ErrMalformed is what a Decode answers that cannot read a message.
@@ -132,6 +134,11 @@ func encodeEvent(b []byte, t Type, class Class, ev *cc.Event, id uint16, segment
 			if ev.SRC != (cc.SRC{}) {
 				flags |= hasSRC
 				encodeSRC(b[n:], &ev.SRC)
+				n += Slot
+			}
+			if g := gapsOf(ev); g != (gaps{}) {
+				flags |= hasGaps
+				g.encode(b[n:])
 				n += Slot
 			}
 		}
@@ -178,6 +185,10 @@ func (m *Message) Decode(b []byte) (int, error) {
 		decodeSRC(b[at:], &ev.SRC)
 		at += Slot
 	}
+	if b[5]&hasGaps != 0 {
+		decodeGaps(b[at:], ev)
+		at += Slot
+	}
 	if b[5]&hasSegment != 0 {
 		m.decodeSegment(b[at:])
 	}
@@ -196,11 +207,11 @@ func messageLen(b []byte) (int, error) {
 		return 0, fmt.Errorf("nicoffload: %w: %d bytes, a header has %d", ErrMalformed, len(b), Slot)
 	}
 	flags := b[5]
-	if _, event := Type(b[4]).Event(); flags&reservedBits != 0 || flags&classMask > uint8(Coalescent) ||
+	if _, event := Type(b[4]).Event(); flags&classMask > uint8(Coalescent) ||
 		!event && (flags&^isProbe != 0 || Type(b[4]) != Started && Type(b[4]) != Stopped) {
 		return 0, fmt.Errorf("nicoffload: %w: type %d with flags %#x", ErrMalformed, b[4], flags)
 	}
-	n := Slot * (1 + bits.OnesCount8(flags&(hasState|hasSample|hasSRC)))
+	n := Slot * (1 + bits.OnesCount8(flags&optionalSlots))
 	if flags&hasSegment != 0 {
 		if len(b) < n+segmentHeader {
 			return 0, fmt.Errorf("nicoffload: %w: %d bytes, the segment is at %d", ErrMalformed, len(b), n)
@@ -305,6 +316,23 @@ func decodeSample(b []byte, ev *cc.Event) {
 	}
 	ev.Endpoint, ev.OneWay = units.Duration(le.Uint64(b[8:])), units.Duration(le.Uint64(b[16:]))
 	ev.Increases, ev.Host.Sampler = int(int32(le.Uint32(b[24:]))), le.Uint16(b[28:])
+}
+
+// gaps are what of a delay may have passed in hosts without time stamps, and how much they did not poll: here and at the peer.
+type gaps struct{ local, remote, localAway, remoteAway units.Duration }
+
+func gapsOf(ev *cc.Event) gaps { return gaps{ev.LocalGap, ev.RemoteGap, ev.LocalAway, ev.RemoteAway} }
+
+func (g gaps) encode(b []byte) {
+	le.PutUint64(b, uint64(g.local))
+	le.PutUint64(b[8:], uint64(g.remote))
+	le.PutUint64(b[16:], uint64(g.localAway))
+	le.PutUint64(b[24:], uint64(g.remoteAway))
+}
+
+func decodeGaps(b []byte, ev *cc.Event) {
+	ev.LocalGap, ev.RemoteGap = units.Duration(le.Uint64(b)), units.Duration(le.Uint64(b[8:]))
+	ev.LocalAway, ev.RemoteAway = units.Duration(le.Uint64(b[16:])), units.Duration(le.Uint64(b[24:]))
 }
 
 func count32(n int) uint32 { return uint32(int32(min(max(n, math.MinInt32), math.MaxInt32))) }

@@ -34,6 +34,12 @@ func TestMessageLayout(t *testing.T) {
 			"07003000" + "05" + "0c" + "0100" + "001bb70000000000" + "0000000000000000" + "0000000000000000" +
 				"00000000" + "00000000" + "01000000" + "00000000" + "0000000000000000" + "0000000000000000" +
 				"0010000000000000" + "e803000000000000" + "ffffffffffffffff" + "01000000" + "0000" + "0000"},
+		{"an RTT of hosts without time stamps", Message{Flow: flow, Type: 5, Count: 1,
+			Event: cc.Event{Kind: cc.RTT, Delay: 12_000_000, Endpoint: 1000, LocalGap: 0x0102, RemoteGap: 3, LocalAway: 4, RemoteAway: 5}}, false,
+			"07003000" + "05" + "8c" + "0100" + "001bb70000000000" + "0000000000000000" + "0000000000000000" +
+				"00000000" + "00000000" + "00000000" + "00000000" + "0000000000000000" + "0000000000000000" +
+				"0000000000000000" + "e803000000000000" + "0000000000000000" + "0000000000000000" +
+				"0201000000000000" + "0300000000000000" + "0400000000000000" + "0500000000000000"},
 		{"a custom segment of 5 bytes", Message{Flow: flow, Type: 7, Count: 1, SegmentID: 16, Segment: []byte("hello"), Event: cc.Event{Kind: cc.CST}}, true,
 			"07003000" + "07" + "20" + "0100" + "0500000000000000" + "0000000000000000" + "0000000000000000" +
 				"1000" + "0500" + "00000000" + "68656c6c6f" + "00000000000000000000000000000000000000"},
@@ -71,6 +77,10 @@ func drawEvent(t *rapid.T) cc.Event {
 	if rapid.Bool().Draw(t, "src") {
 		ev.SRC = cc.SRC{Drain: units.Duration(i64.Draw(t, "drain")), Rate: units.BitRate(i64.Draw(t, "rate")), Sent: units.Time(i64.Draw(t, "sent"))}
 	}
+	if rapid.Bool().Draw(t, "gaps") {
+		ev.LocalGap, ev.RemoteGap = units.Duration(i64.Draw(t, "gap")), units.Duration(i64.Draw(t, "their gap"))
+		ev.LocalAway, ev.RemoteAway = units.Duration(i64.Draw(t, "away")), units.Duration(i64.Draw(t, "their away"))
+	}
 	if !cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.TX).Has(ev.Kind) {
 		ev.Delay = 0 // of which it does not speak
 	}
@@ -107,7 +117,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"half a header":       func(b []byte) []byte { return b[:16] },
 		"no type":             func(b []byte) []byte { b[4] = 0; return b },
 		"an unknown type":     func(b []byte) []byte { b[4] = 12; return b },
-		"a reserved flag":     func(b []byte) []byte { b[5] |= 0x80; return b },
+		"gaps of a segment":   func(b []byte) []byte { b[5] |= hasGaps; return b },
+		"a life with gaps":    func(b []byte) []byte { b[4], b[5] = uint8(Started), hasGaps; return b },
 		"an unknown class":    func(b []byte) []byte { b[5] |= 3; return b },
 		"a cut segment":       func(b []byte) []byte { return b[:n-Slot] },
 		"no segment's header": func(b []byte) []byte { return b[:2*Slot] },
@@ -129,6 +140,7 @@ func FuzzMessage(f *testing.F) {
 	b := make([]byte, MaxMessage)
 	for _, ev := range []cc.Event{
 		{Kind: cc.ACK, Packets: 1, Bytes: 4096}, {Kind: cc.RTT, Delay: 12, Bytes: 1, Endpoint: 2, Probe: true},
+		{Kind: cc.RTT, Delay: 12, Bytes: 1, Endpoint: 2, LocalGap: 3, RemoteGap: 4, LocalAway: 5, RemoteAway: 6},
 		{Kind: cc.CST, SRC: cc.SRC{Drain: 1, Rate: 2, Sent: 3}}, {Kind: cc.ACK, INT: make([]cc.Hop, 7)}, {Kind: cc.HOST},
 	} {
 		m := Message{Flow: 1, Type: typeOf[ev.Kind], Count: 1, Event: ev}

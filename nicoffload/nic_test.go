@@ -140,12 +140,14 @@ func TestRoundTripsMergeWhenAskedTo(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{Merged: cc.Events(cc.RTT)})
 	for i := range 3 {
-		n.Report(1, &cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000, Delay: units.Duration(10+i) * us}, at(i))
+		n.Report(1, &cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000, Delay: units.Duration(10+i) * us, LocalGap: units.Duration(3*i) * us,
+			RemoteGap: us, LocalAway: units.Duration(i) * us, RemoteAway: units.Duration(2-i) * us}, at(i))
 	}
 	n.Poll(at(10))
 	m := fetch(t, n)
 	require.Len(t, m, 1)
-	assert.Equal(t, cc.Event{Kind: cc.RTT, Packets: 3, Bytes: 3000, Delay: 12 * us}, m[0].Event)
+	assert.Equal(t, cc.Event{Kind: cc.RTT, Packets: 3, Bytes: 3000, Delay: 12 * us, LocalGap: 6 * us, RemoteGap: us, LocalAway: 2 * us}, m[0].Event,
+		"delay and gaps are the newest's")
 }
 
 // What one message cannot say of many signals is not merged.

@@ -8,8 +8,8 @@ import "github.com/goroce/goroce/units"
 //
 // The start of a packet is the finish of the one before, but for a flow that had nothing to send,
 // which earns no credit by that: then it is now. Nor may a flow that fell behind, because the port
-// was busy with others, make up for more than what passed since the call of Head before this one,
-// and a slot, by which the wheel may have let it go too late.
+// was busy with others, make up for more than what passed since the call of Head before this one, and a
+// slot, by which the wheel may have let it go too late; nor for that, when the host stalled (Resume).
 //
 // A flow begins with Rate; nothing else may be said of one before, but Forget. Then a caller says Wait
 // when the flow has a packet to send, sends one when Head names the flow, says Sent, and Again when
@@ -177,6 +177,9 @@ func (l *Limiter) wait(f uint32) {
 
 // start is S of the packet that waits.
 func (w *flow) start() units.Time { return later(w.finish, w.floor) }
+
+// Resume says that the host did something else until now. What was missed meanwhile is not made up for: that would be a burst.
+func (l *Limiter) Resume(now units.Time) { l.prev, l.tick = now, now }
 
 // catchUp is how far back a flow that goes on may start.
 func (l *Limiter) catchUp() units.Time { return l.prev.Add(-Slot) }

@@ -228,6 +228,10 @@ func limiterAgrees(t require.TestingT, p program) {
 			*x = listed{last: m.tick, finish: m.tick}
 		default:
 			now = now.Add(min(p.duration(), units.Second))
+			if f == 7 {
+				l.Resume(now)
+				m.prev, m.tick = now, now
+			}
 			if now.After(m.tick) {
 				m.prev, m.tick = m.tick, now
 			}

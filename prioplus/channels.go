@@ -262,9 +262,6 @@ func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 // least is the least window of the original CC: that of Swift. A flow stops long before.
 const least cc.Packets = 0.001
 
-// most is the largest window: BaseBdp and the channel's bytes (the artifact).
-func (c *constants) most() cc.Packets { return cc.Packets(c.perPicosec * float64(c.Target)) }
-
 func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioPlus {
 	perPicosec := float64(path.LineRate) / 8 / float64(units.Second) / float64(path.Payload)
 	c := &constants{
@@ -273,12 +270,12 @@ func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioP
 		// A probe has no payload, on each link it crosses.
 		shorter: path.LineRate.Duration(path.Payload) * units.Duration(path.Hops+1),
 	}
-	inner.Steer(ch.Target, least, c.most())
 	if o.measured {
 		c.base = o.newBase(path)
 	}
 	p := &PrioPlus{inner: inner, constants: c, flow: flow{lots: cc.NewLots(path.Seed), nflow: 1, delay: path.BaseRTT}}
 	p.stopped, p.idle = true, true
+	inner.Steer(ch.Target, least, p.most())
 	if o.oneWay {
 		p.back = &wayBack{}
 	}

@@ -15,7 +15,7 @@ const rise = 100 * units.Millisecond
 
 // measure takes a sample of the base round trip, and moves the channel with it.
 func (p *PrioPlus) measure(ev *cc.Event, now units.Time) {
-	delay, ok := ev.FabricDelay()
+	least, most, ok := ev.Fabric()
 	payload := units.Bytes(0)
 	switch {
 	case !ok || ev.Kind != cc.RTT:
@@ -25,7 +25,7 @@ func (p *PrioPlus) measure(ev *cc.Event, now units.Time) {
 	case !ev.Probe:
 		payload = p.path.Payload
 	}
-	if p.base.Sample(delay, payload, now); p.base.Base() > 0 && p.base.Base() != p.path.BaseRTT {
+	if p.base.SampleBetween(least, most, payload, now); p.base.Base() > 0 && p.base.Base() != p.path.BaseRTT {
 		p.rebase(p.base.Base())
 	}
 }
@@ -40,6 +40,6 @@ func (p *PrioPlus) rebase(base units.Duration) {
 	if c.Limit != units.Forever {
 		c.Limit += shift
 	}
-	p.inner.Steer(c.Target, least, c.most())
-	p.inner.SetCwnd(min(p.inner.Cwnd(), c.most()))
+	p.inner.Steer(c.Target, least, p.most())
+	p.inner.SetCwnd(min(p.inner.Cwnd(), p.most()))
 }

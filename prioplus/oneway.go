@@ -27,7 +27,7 @@ const (
 
 // without answers the event as if nothing had waited on the way back. It is valid until the next one.
 func (w *wayBack) without(ev *cc.Event, now units.Time) *cc.Event {
-	delay, ok := ev.FabricDelay()
+	_, delay, ok := ev.Fabric()
 	if !ok || ev.OneWay == 0 {
 		return ev
 	}

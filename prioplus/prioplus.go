@@ -39,6 +39,7 @@ type flow struct {
 	lots      cc.Lots
 	nflow     float32 // #flow
 	countDown uint16  // RTTs at base RTT until #flow is halved
+	room      uint16  // smoothed, in roomGrains: what of a round trip passes in hosts, beside the channel
 	consec    uint8   // samples beyond D_limit in a row
 	young     uint8   // round trips until cwnd is a share
 
@@ -63,6 +64,9 @@ const (
 func (p *PrioPlus) Events() cc.EventSet {
 	return p.hears | cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.RTO, cc.POST)
 }
+
+// Rank implements cc.Ranked.
+func (p *PrioPlus) Rank() int { return p.Priority }
 
 // Start implements cc.Starter. A flow begins when something is posted on it.
 func (p *PrioPlus) Start(now units.Time) cc.Decision {
@@ -111,10 +115,11 @@ func (p *PrioPlus) hear(ev *cc.Event, now units.Time) bool {
 
 // newAck is Algorithm 1, lines 1 to 21; false is that it returned.
 func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
-	delay, ok := ev.FabricDelay()
+	delay, ok := ev.FabricNear(p.path.BaseRTT)
 	if !ok || ev.Packets <= 0 {
 		return p.hears.Has(ev.Kind)
 	}
+	p.addRoom(ev, delay)
 	p.delay = delay
 	rttPass := ev.Acknowledges(p.rttEndSeq)
 	if rttPass {
@@ -142,6 +147,30 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 	return true
 }
 
+// addRoom has the window cover what passes in hosts beside the channel's bytes in the fabric, where ports without time
+// stamps keep packets until they are polled. OURS: the paper's delays are of NICs' time stamps.
+func (p *PrioPlus) addRoom(ev *cc.Event, delay units.Duration) {
+	if ev.LocalGap == 0 && ev.RemoteGap == 0 && p.room == 0 {
+		return
+	}
+	hosts := max(0, ev.Delay-delay-ev.LocalAway-ev.RemoteAway)
+	before := p.room
+	p.room = uint16((7*int64(p.room) + min(int64(hosts/roomGrain), math.MaxUint16)) / 8)
+	if p.room/roomStep != before/roomStep {
+		p.inner.Steer(p.Target, least, p.most())
+	}
+}
+
+const (
+	roomGrain = 100 * units.Nanosecond
+	roomStep  = 64 // grains by which the room must change for the window to follow
+)
+
+// most is the largest window: BaseBdp and the channel's bytes (the artifact), and what waits in hosts.
+func (p *PrioPlus) most() cc.Packets {
+	return cc.Packets(p.perPicosec * float64(p.Target+units.Duration(p.room)*roomGrain))
+}
+
 // estimate is delay-based flow cardinality estimation (4.3.1): what is in flight, by the cwnd of one.
 func (p *PrioPlus) estimate(delay units.Duration) {
 	if p.young == 0 { // or cwnd is no share of it
@@ -160,7 +189,7 @@ func (p *PrioPlus) increase(delay units.Duration) {
 	p.starting = p.atBase(delay)
 	switch {
 	case p.starting: // linear start (4.2.2)
-		p.inner.SetCwnd(cwnd + p.WLS/cc.Packets(p.nflow))
+		p.inner.SetCwnd(cwnd + p.step())
 		p.countDownFlows()
 	case p.dualRttPass || !p.settings.dual: // start of the dual-RTT adaptive increase (4.2.3)
 		step := cc.Packets(float64(p.Target-delay)/float64(delay)) * cwnd
@@ -210,7 +239,7 @@ func (p *PrioPlus) onProbe(ev *cc.Event, now units.Time) {
 	if p.probeAt == 0 {
 		return // it is late, and nobody waits for it any more
 	}
-	delay, ok := ev.FabricDelay()
+	delay, ok := ev.FabricNear(p.path.BaseRTT - p.shorter)
 	switch {
 	case ok:
 		p.newProbeAck(delay+p.shorter, ev, now)
@@ -236,7 +265,16 @@ func (p *PrioPlus) newProbeAck(delay units.Duration, ev *cc.Event, now units.Tim
 }
 
 // linear is the window that a linear start begins with.
-func (p *PrioPlus) linear() cc.Packets { return max(p.WLS/cc.Packets(p.nflow), p.settings.least) }
+func (p *PrioPlus) linear() cc.Packets { return max(p.step(), p.settings.least) }
+
+// step is the flow's part of W_LS, which is a part of what a round trip without a queue carries: in hosts, too.
+func (p *PrioPlus) step() cc.Packets {
+	w := p.WLS
+	if p.room > 0 {
+		w *= 1 + cc.Packets(p.room)*cc.Packets(roomGrain)/cc.Packets(p.path.BaseRTT)
+	}
+	return w / cc.Packets(p.nflow)
+}
 
 // cautious is the window to resume with while others send: a packet, for it is one sample (4.4). With
 // room it is the flow's part of what is missing to D_target.

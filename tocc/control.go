@@ -100,6 +100,7 @@ func (c *control) arrived(r *Receiver, a *cc.Arrival, now units.Time) {
 	}
 	ev := c.prepare(r, kind)
 	ev.Packets, ev.Bytes, ev.Marked, ev.Delay = int(packets), bytes, marked, c.delay
+	ev.LocalGap, ev.LocalAway, ev.RemoteGap = a.Gap+a.Away, a.Away, r.gap // the sender does not tell its own: as Receiver.waits
 	c.used -= bytes
 	c.marked -= marked
 	c.delay = 0
@@ -133,7 +134,7 @@ func (c *control) drop() {
 
 // granted is that a token left.
 func (c *control) granted(r *Receiver, bytes, wire units.Bytes, now units.Time) {
-	c.tokens++
+	c.tokens += uint32(max(1, bytes/r.k))
 	if c.gap > 0 {
 		c.free = now.Add(units.Duration(float64(c.gap) * float64(wire) / float64(r.kw)))
 	}
@@ -177,6 +178,7 @@ func (c *control) prepare(r *Receiver, kind cc.Kind) *cc.Event {
 	ev.SndNxt = c.tokens & 0xffffff
 	ev.PSN = (c.tokens - uint32((ev.InFlight+r.k-1)/r.k)) & 0xffffff
 	ev.Packets, ev.Bytes, ev.Marked, ev.Delay, ev.Probe = 0, 0, 0, 0, false
+	ev.LocalGap, ev.LocalAway, ev.RemoteGap = 0, 0, 0
 	return ev
 }
 

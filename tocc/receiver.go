@@ -9,16 +9,17 @@ import (
 // sender demands them and tokens under way are within the window.
 type Receiver struct {
 	*plan
-	limit  units.Bytes // granted since the connection began
-	seen   units.Bytes // of it, used by data that came or is missing
-	waste  units.Bytes // of it, discarded by the sender
-	spent  units.Bytes // spent': the two together
-	demand units.Bytes // what the sender is known to need, in all
-	told   units.Bytes // spent of the newest RTS
-	unseen units.Bytes // unscheduled bytes that are under way
-	window units.Bytes // W, on the wire
-	open   bool        // without volume control: the sender has not said that it is done
-	more   bool        // the newest data asks for more
+	limit  units.Bytes    // granted since the connection began
+	seen   units.Bytes    // of it, used by data that came or is missing
+	waste  units.Bytes    // of it, discarded by the sender
+	spent  units.Bytes    // spent': the two together
+	demand units.Bytes    // what the sender is known to need, in all
+	told   units.Bytes    // spent of the newest RTS
+	unseen units.Bytes    // unscheduled bytes that are under way
+	window units.Bytes    // W, on the wire
+	gap    units.Duration // smoothed: how long data waits for this host to poll
+	open   bool           // without volume control: the sender has not said that it is done
+	more   bool           // the newest data asks for more
 
 	seq    uint16
 	ce     uint16 // of the newest RTS
@@ -54,6 +55,7 @@ func (r *Receiver) Window() units.Bytes { return r.window }
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	r.patience.from, r.lull = now, lull{}
 	before := r.demand
+	r.gap += (a.Gap - r.gap) / 8
 	if !a.Again { // else it counted when it came first
 		r.arrived(a)
 		r.control.arrived(r, a, now)
@@ -158,7 +160,18 @@ func (r *Receiver) wants() units.Bytes {
 }
 
 // room says whether what tokens under way release, and what unscheduled packets are, leaves room in the window.
-func (r *Receiver) room() bool { return (r.limit-r.spent+r.unseen)*r.kw < r.window*r.k }
+func (r *Receiver) room() bool {
+	return (r.limit-r.spent+r.unseen)*r.kw < (r.window+r.waits())*r.k
+}
+
+// waits is what the link carries while data and tokens wait for hosts to poll, beside the window, which is of the fabric. How long
+// tokens wait at the sender nobody tells: as long as data does here. It is 0 where ports have time stamps. OURS.
+func (r *Receiver) waits() units.Bytes {
+	if r.gap == 0 {
+		return 0
+	}
+	return min(r.path.LineRate.Bytes(2*r.gap), r.most-r.window)
+}
 
 // whole says whether a token would release all it can, or is the last for now. While the sender asks for more the next
 // data tells of it.
@@ -256,12 +269,30 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 	return n, true
 }
 
-// grant lets one token go.
+// mostLate is how many tokens a TOKEN may stand for beside its own.
+const mostLate = 15
+
+// late is how many tokens more than one a TOKEN grants: those that a host would have sent since it last polled, had it polled
+// all the time. One TOKEN for each would cost it as much as the data. It is 0 where ports have time stamps. OURS.
+func (r *Receiver) late() units.Bytes {
+	if r.gap == 0 || r.generation != "data" {
+		return 0
+	}
+	tokens := r.path.LineRate.Bytes(r.gap) / r.kw
+	room := ((r.window+r.waits())*r.k - (r.limit-r.spent+r.unseen)*r.kw) / (r.kw * r.k)
+	return max(0, min(tokens, room, r.wants()/r.k-1, mostLate))
+}
+
+// grant lets one token go, or several.
 func (r *Receiver) grant(n *cc.Notice, now units.Time) {
 	bytes := min(r.k, r.wants())
 	wire := r.kw
-	if bytes < r.k {
+	switch more := r.late(); {
+	case bytes < r.k:
 		wire = r.wire(bytes)
+	case more > 0:
+		bytes += more * r.k
+		wire += more * r.kw
 	}
 	r.limit += bytes
 	if r.timed == 0 {

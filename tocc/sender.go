@@ -18,6 +18,7 @@ type Sender struct {
 	said   units.Bytes // the demand that the receiver knows of, when nothing was lost
 	stock  stock
 	meter  meter
+	gap    units.Duration // smoothed: how long tokens wait for this host to poll
 }
 
 func newSender(p *plan) *Sender {
@@ -53,13 +54,16 @@ func (s *Sender) usable(now units.Time) units.Bytes {
 	if s.fresh(now) {
 		return s.limit - s.spent
 	}
-	return s.limit - s.stock.until(now.Add(-s.age), s.spent)
+	return s.limit - s.stock.until(now.Add(-s.lifetime()), s.spent)
 }
 
 // fresh says that no token in hand is too old.
 func (s *Sender) fresh(now units.Time) bool {
-	return s.age == 0 || s.stock.n == 0 || now.Sub(s.stock.lots[s.stock.first].at) < s.age
+	return s.age == 0 || s.stock.n == 0 || now.Sub(s.stock.lots[s.stock.first].at) < s.lifetime()
 }
+
+// lifetime is how old tokens may become. What they wait for this host to poll is not their age.
+func (s *Sender) lifetime() units.Duration { return s.age + 2*s.gap }
 
 // Ready implements cc.Gate.
 func (s *Sender) Ready(p *cc.Outgoing, now units.Time) bool {
@@ -96,6 +100,7 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 		return errSingle
 	}
 	s.backlog(b)
+	s.gap += (n.Gap - s.gap) / 8
 	s.expire(now)
 	if limit := near(s.limit, n.Limit); limit > s.limit {
 		s.progress(s.blocked(), now)
@@ -126,7 +131,7 @@ func (s *Sender) granted(limit units.Bytes, now units.Time) {
 	s.limit = limit
 	s.tally.Granted += bytes
 	s.stock.add(limit, now)
-	if bdp, ok := s.meter.came(bytes, s.path.BaseRTT, now); ok && s.realtime {
+	if bdp, ok := s.meter.came(bytes, s.path.BaseRTT+2*s.gap, now); ok && s.realtime {
 		s.discard(limit-max(bdp, s.k+s.unit), now) // a token, and what is left of one
 	}
 }
@@ -134,7 +139,7 @@ func (s *Sender) granted(limit units.Bytes, now units.Time) {
 // expire discards what is too old.
 func (s *Sender) expire(now units.Time) {
 	if !s.fresh(now) && !s.part() {
-		s.discard(s.stock.until(now.Add(-s.age), s.spent), now)
+		s.discard(s.stock.until(now.Add(-s.lifetime()), s.spent), now)
 	}
 }
 
@@ -183,7 +188,7 @@ func (s *Sender) settle(now units.Time) {
 	}
 	s.next = s.timers()
 	if s.stock.n > 0 && s.age != 0 && !s.part() {
-		s.next = sooner(s.next, moment(s.stock.lots[s.stock.first].at.Add(s.age)))
+		s.next = sooner(s.next, moment(s.stock.lots[s.stock.first].at.Add(s.lifetime())))
 	}
 	if s.rts && s.blocked() {
 		s.next = sooner(s.next, s.patience.until())

@@ -41,7 +41,7 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 			qp.hearBolt(t.Counts())
 		}
 		if t := p.Timing(); t != nil && qp.timing {
-			qp.hearTiming(t)
+			qp.hearTiming(t, p.Gap())
 		}
 		if t := p.Credit(); t != nil && qp.adm != nil && qp.adm.credits.agreed && !qp.hearCredit(t, p) {
 			return // that ended the queue pair
@@ -186,6 +186,7 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 	} else {
 		r.rtoAt = 0
 		qp.setTimer()
+		qp.ep.stake.answered(now)
 	}
 	if packets > 0 {
 		qp.sample(packets, bytes, now)
@@ -216,16 +217,26 @@ func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	if ev.Marked > 0 && qp.wants.Has(cc.ECN) {
 		ev.Kind = cc.ECN
 	}
-	leftAt := r.sentAt(r.una.Add(wire.PSNMask)) // the newest
+	left := r.sent(r.una.Add(wire.PSNMask)) // the newest
 	if rec := r.recovery; rec != nil {
-		leftAt, rec.leftAt = rec.leftAt, 0
+		left, rec.left = rec.left, stamp{}
 	}
-	if qp.ep.timed.leftAt != 0 {
-		leftAt = qp.ep.timed.leftAt
+	timed := &qp.ep.timed
+	if timed.left.at != 0 {
+		left = timed.left
 	}
-	if leftAt != 0 && qp.wants.Has(cc.RTT) {
-		ev.Kind, ev.Delay = cc.RTT, now.Sub(leftAt)
-		qp.ep.timed.fill(&ev)
+	if left.at != 0 && qp.wants.Has(cc.RTT) {
+		ev.Kind, ev.Delay = cc.RTT, now.Sub(left.at)
+		if timed.left.at != 0 {
+			timed.hosts.fill(&ev)
+			qp.peerAway.heed(ev.RemoteAway)
+			qp.ep.rounds.heed(ev.RemoteAway, now)
+			ev.OneWay, ev.Hops = timed.oneWay, timed.hops
+		} else { // the peer does not tell its part
+			h := qp.ep.here(left.departure)
+			h.endpoint = 0
+			h.fill(&ev)
+		}
 	}
 	if qp.wants.Has(ev.Kind) {
 		qp.report(ev, now)

@@ -365,7 +365,8 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	}
 	marks := p.BTH().Marks()
 	a.in = cc.Arrival{
-		Bytes: units.Bytes(p.End - p.PayloadOff), Congested: p.ECN == wire.ECNCE,
+		Bytes: units.Bytes(p.End - p.PayloadOff), Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
+		Away:   min(qp.ep.arrived.away, qp.ep.arrived.gap),
 		Behind: !fresh,
 		Again:  !fresh && (p.PSN.Before(qp.resp.ePSN) || qp.resp.ahead != nil && within(qp.resp.ePSN, p.PSN) && qp.resp.ahead.here.has(p.PSN)),
 	}

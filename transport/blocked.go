@@ -91,6 +91,7 @@ func (qp *QueuePair) CancelWaiting() (n int) {
 		qp.complete(&qp.send[i&r.mask], StatusWRFlushErr)
 	}
 	r.posted = begun
+	qp.reclaim()
 	if n == 0 || qp.state == Errored { // a completion was lost
 		return n
 	}

@@ -103,6 +103,6 @@ func (qp *QueuePair) receiveSRC(p *wire.Packet) {
 	default:
 		e.counters.SwitchReports++
 		s := p.Report()
-		qp.report(cc.Event{Kind: cc.CST, PSN: uint32(p.PSN), SRC: cc.SRC{Drain: s.Drain, Rate: s.Rate, Sent: r.sentAt(p.PSN)}}, e.now)
+		qp.report(cc.Event{Kind: cc.CST, PSN: uint32(p.PSN), SRC: cc.SRC{Drain: s.Drain, Rate: s.Rate, Sent: r.sent(p.PSN).at}}, e.now)
 	}
 }

@@ -113,6 +113,11 @@ func (a *admission) delivers(bytes units.Bytes, completes bool) {
 	}
 	c.messages++
 	c.bytes += bytes
+	if away := a.qp.ep.arrived.away; away > longestPhase {
+		if g, ok := c.granter.(cc.Absentee); ok {
+			g.Away(away, a.qp.ep.now)
+		}
+	}
 	c.granter.Delivered(bytes, a.qp.ep.now)
 	a.heedCredits(a.qp.ep.now)
 }

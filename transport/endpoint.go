@@ -66,16 +66,21 @@ type Endpoint struct {
 	vlan uint16
 	now  units.Time
 
-	rx      [packet.Burst]packet.Buf
-	at      uint   // which of rx is being handled
-	kept    uint32 // bits: which of rx are held, and not to be freed
-	out     []outQueue
-	classes packet.Class // how many of them the port tells apart
-	burst   int          // frames built before the port gets them
-	onRound func(now units.Time)
-	short   bool // the port ran out of room or buffers this round
-	learned bool // the neighbour table changed this round
-	news    bool // a completion or an event came up that OnRound has not seen
+	rx           [packet.Burst]packet.Buf
+	at           uint   // which of rx is being handled
+	kept         uint32 // bits: which of rx are held, and not to be freed
+	out          []outQueue
+	classes      packet.Class // how many of them the port tells apart
+	burst        int          // frames built before the port gets them
+	onRound      func(now units.Time)
+	rounds       rounds
+	stake        stake
+	precedence   *precedence // nil: no flow has a virtual priority that needs it
+	bursts       int         // frames of this round's burst
+	nextNeighbor units.Time  // when the neighbour table has something to do
+	short        bool        // the port ran out of room or buffers this round
+	learned      bool        // the neighbour table changed this round
+	news         bool        // a completion or an event came up that OnRound has not seen
 
 	qps       qpTable
 	regions   keyTable
@@ -96,8 +101,8 @@ type Endpoint struct {
 	flows      []wire.QPN // whose flow a name is
 	manager    *manager   // queue pair 1; nil without
 
-	arrived units.Time // the packet at hand
-	timed   timed      // what the ACK at hand says of a packet's time
+	arrived presence // the packet at hand
+	timed   timed    // what the ACK at hand says of a packet's time
 	marks   pool[marks]
 	stamps  pool[stamps]
 	probers pool[prober]
@@ -161,6 +166,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	if e.newAlgorithm == nil {
 		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: DefaultWindow} }
 	}
+	e.rounds.looked, e.rounds.ended, e.rounds.empty = now, now, now
 	e.burst = burstFor(info.TxDepth)
 	e.classes = packet.Class(min(max(info.Classes, 1), packet.MaxClasses))
 	e.out = make([]outQueue, e.classes)
@@ -189,13 +195,28 @@ func (e *Endpoint) RandomPSN() uint32 { return uint32(e.random()) & wire.PSNMask
 // pairs send. It answers when it next has something to do; now means at once. A frame that
 // arrives, and room in a port that was full, come earlier than any answer.
 func (e *Endpoint) Poll(now units.Time) units.Time {
+	e.Receive(now)
+	return e.Transmit(now)
+}
+
+// Receive is the first half of Poll: what arrived, and what time brings. In real time it is apart from the other
+// half, Transmit, which must follow: what leaves has a time stamp of its own, later than what arrived by what that took to
+// handle. It returns how many frames came.
+func (e *Endpoint) Receive(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
+	e.rounds.begin(now, &e.stake)
+	if e.rounds.stall > longestPhase && e.limiter != nil {
+		e.limiter.Resume(now)
+	}
 	n := e.port.Recv(e.rx[:])
 	for i := range n {
 		e.at = uint(i)
 		e.receive(&e.rx[i])
 	}
-	nextNeighbor := e.neighbors.Poll(now)
+	if e.bursts = n; n < packet.Burst {
+		e.rounds.drained()
+	}
+	e.nextNeighbor = e.neighbors.Poll(now)
 	if e.learned && len(e.waiting) > 0 {
 		e.wakeWaiting()
 	}
@@ -217,13 +238,20 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 		e.news = false
 		e.onRound(now)
 	}
+	return n
+}
+
+// Transmit is the second half of Poll: what leaves. It answers as Poll does.
+func (e *Endpoint) Transmit(now units.Time) units.Time {
+	e.now = now
+	e.rounds.transmits(now, &e.stake)
 	more := e.transmit(now)
-	e.freeReceived(n)                      // last: what answers them has left by now
+	e.freeReceived(e.bursts)               // last: what answers them has left by now
 	nextControl, changed := e.control(now) // again: what left or was posted may have set a time
-	if !e.short && (more || n == packet.Burst) || changed || e.news && e.onRound != nil {
+	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now
 	}
-	next := e.earlier(units.Earlier(nextNeighbor, nextControl))
+	next := e.earlier(units.Earlier(e.nextNeighbor, nextControl))
 	if e.manager != nil {
 		next = units.Earlier(next, e.pollManagement(now)) // again: a new connection waits from now on
 	}

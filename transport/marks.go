@@ -14,10 +14,10 @@ type marks struct {
 	cnp   bool       // a CNP is owed
 	cnpAt units.Time // when the next one may leave
 
-	timed  wire.PSN // the newest of the peer's packets that asked how long it was here
-	ttl    uint8    // that it came with
-	asked  bool     // the next ACK shall tell
-	timeAt units.Time
+	timed wire.PSN // the newest of the peer's packets that asked how long it was here
+	ttl   uint8    // that it came with
+	asked bool     // the next ACK shall tell
+	came  presence // when it did
 
 	telemetry *telemetry // of the peer's packets
 	bolt      *bolt

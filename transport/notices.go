@@ -123,7 +123,7 @@ func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 	a, t := qp.adm, p.Token()
 	a.notice = cc.Notice{
 		Kind: cc.NoticeToken, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(), Priority: t.Priority(),
-		Congested: p.ECN == wire.ECNCE,
+		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
 	}
 	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.req.una) && !qp.acknowledge(end, now) {
 		return

@@ -459,3 +459,54 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 		})
 	}
 }
+
+// A packet that waits to be sent again, since a timeout made its flow slow, spends no retry in waiting.
+func TestWaitingForThePaceIsNoTimeout(t *testing.T) {
+	for _, features := range []wire.Features{0, wire.FeatureSACK} {
+		o := defaults()
+		o.features, o.retries = features, 2
+		p, a, b, s := steeredPair(t, o)
+		s.decision.Rate = units.Gbps
+		s.steer(s.decision)
+		s.on = func(ev *cc.Event, _ units.Time) {
+			if ev.Kind == cc.RTO {
+				s.decision.Rate = 8 * units.Mbps // a packet of 1024 bytes takes a millisecond, 15 timeouts
+			}
+		}
+		p.la.tamper = func([]byte) int { return 0 }
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5000)}})
+		p.settle(wire.AckTimeout(o.timeout) + 20*units.Microsecond)
+		require.NotZero(t, a.qp.Stats().Timeouts)
+		p.la.tamper = nil
+		p.settle(20 * units.Millisecond)
+		require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status, "%v", features)
+		require.LessOrEqual(t, a.qp.Stats().Timeouts, uint64(2))
+	}
+}
+
+// What a paced queue pair missed while its endpoint was not polled does not leave as a burst; the rest of a round does.
+func TestNoBurstAfterAStall(t *testing.T) {
+	for _, c := range []struct {
+		away        units.Duration
+		least, most int // packets of 819 ns that leave at once
+	}{{100 * us, 32, 130}, {10 * units.Millisecond, 0, 2}} {
+		p := newPair(t)
+		o := defaults()
+		o.memory, o.timeout = 1<<20, 20
+		o.algorithm = &cc.Fixed{Window: units.MiB, Rate: 10 * units.Gbps}
+		a, b := p.connected(o)
+		p.settle(10 * us)
+		left := p.departures()
+		a.write(t, b, 1<<20)
+		p.settle(50 * us)
+		before := len(*left)
+		require.InDelta(t, 61, before, 2)
+		p.now = p.now.Add(c.away)
+		for range 4 { // rounds in no time
+			p.a.Poll(p.now)
+		}
+		require.GreaterOrEqual(t, len(*left)-before, c.least, "%v", c.away)
+		require.LessOrEqual(t, len(*left)-before, c.most, "%v", c.away)
+		p.await(a, 1)
+	}
+}

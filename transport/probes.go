@@ -19,12 +19,15 @@ import (
 //
 // One is out at a time. A queue pair borrows a prober from the first that its algorithm asks for to the last.
 type prober struct {
-	asked  units.Time // the moment that was last asked for; 0: none
-	at     units.Time // when the next one leaves; 0: none, or it is due
-	due    bool       // it leaves as soon as it may
-	seq    uint8      // of the newest that left
-	leftAt units.Time // when it did; 0: it is not out
-	lostAt units.Time // when it counts as lost; 0: never
+	asked     units.Time // the moment that was last asked for; 0: none
+	at        units.Time // when the next one leaves; 0: none, or it is due
+	due       bool       // it leaves as soon as it may
+	seq       uint8      // of the newest that left
+	leftAt    units.Time // when it did; 0: it is not out
+	departure uint32     // in which it did
+	lostAt    units.Time // when it counts as lost; 0: never
+	silent    units.Time // when the first left that has had no answer since; 0: the newest has, or none left
+	lost      uint32     // how many have had none since
 }
 
 // askProbe takes over when congestion control wants a probe to leave.
@@ -70,11 +73,28 @@ func (qp *QueuePair) probeTimer(now units.Time) {
 	if p.leftAt != 0 && p.lostAt != 0 && !p.lostAt.After(now) {
 		p.leftAt, p.lostAt = 0, 0
 		qp.ep.counters.ProbesLost++
+		if p.lost++; qp.peerIsGone(now) {
+			qp.ep.counters.RetriesExceeded++
+			qp.failHead(StatusRetryExcErr)
+			return
+		}
 		if qp.wants.Has(cc.RTO) {
 			qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(qp.req.una), Probe: true}, now)
 		}
 		qp.probeEnded()
 	}
+}
+
+// peerIsGone reports whether a flow that only probes, though it has something to send, has had no answer for as long as
+// it takes to send a packet again as often as may be. Nothing else would end it: its packets wait.
+func (qp *QueuePair) peerIsGone(now units.Time) bool {
+	r, p := &qp.req, qp.prober
+	if r.done == r.posted { // nothing waits
+		p.silent, p.lost = 0, 0
+		return false
+	}
+	return qp.drained() && r.timeout != units.Forever &&
+		p.lost > uint32(r.retries) && now.Sub(p.silent) >= max(gatePatience, r.timeout*units.Duration(r.retries+1))
 }
 
 // probeEnded lets the next probe leave, or the prober go, when one is not out any more.
@@ -136,8 +156,12 @@ func (qp *QueuePair) sendProbe(now units.Time) bool {
 	b.SetLen(total)
 	e.push(qp.class)
 	e.counters.ProbesSent++
-	p.due, p.leftAt, p.lostAt = false, now, 0
+	if p.silent == 0 {
+		p.silent = now
+	}
+	p.due, p.leftAt, p.lostAt, p.departure = false, now, 0, e.rounds.departure()
 	p.seq++
+	e.stake.ask(now)
 	if rto := qp.req.timeoutFew; rto != units.Forever {
 		p.lostAt = now.Add(rto)
 	}
@@ -156,7 +180,7 @@ func (qp *QueuePair) receiveProbe(p *wire.Packet) {
 		e.counters.DropProbeRate++
 	default:
 		copy(m.probe.field[:], p.ProbeField())
-		m.probe.ttl, m.probe.tos, m.probe.at, m.probe.here = p.TTL(), p.TOS(), e.arrived, true
+		m.probe.ttl, m.probe.tos, m.probe.came, m.probe.here = p.TTL(), p.TOS(), e.arrived, true
 		e.owe(qp)
 	}
 }
@@ -174,7 +198,7 @@ type probed struct {
 	field    [wire.ProbeLen]byte
 	ttl, tos uint8
 	here     bool // and not yet answered
-	at       units.Time
+	came     presence
 	next     units.Time // when another one may be answered
 }
 
@@ -195,7 +219,9 @@ func (qp *QueuePair) sendProbeAck() bool {
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.ProbeAck, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, 0)
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
-	wire.ProbeEcho(frame[ext+wire.XCHLen:][:wire.ProbeEchoLen]).Set(m.field[:], e.now.Sub(m.at), m.at, m.ttl, m.tos)
+	echo := wire.ProbeEcho(frame[ext+wire.XCHLen:][:wire.ProbeEchoLen])
+	echo.Set(m.field[:], e.now.Sub(m.came.at), m.came.at, m.ttl, m.tos)
+	echo.SetGap(m.came.gap)
 	qp.tmpl.SetFrameTOS(frame, qp.resp.tos)
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
@@ -231,14 +257,19 @@ func probeStamp(t units.Time) units.Duration {
 func (qp *QueuePair) probeAnswered(echo wire.ProbeEcho) {
 	e, p := qp.ep, qp.prober
 	ev := cc.Event{Kind: cc.RTT, PSN: uint32(qp.req.una), Probe: true, Delay: e.now.Sub(p.leftAt)}
+	h := e.here(p.departure)
 	if echo != nil {
-		if endpoint := echo.Residence() + e.now.Sub(e.arrived); endpoint <= ev.Delay {
-			ev.Endpoint, ev.OneWay, ev.Hops = endpoint, oneWay(p.leftAt, echo.Arrived()), max(0, int(qp.tmpl.TTL())-int(echo.TTL()))
+		if h.there(echo.Residence(), echo.Gap(), 0); h.endpoint <= ev.Delay {
+			ev.OneWay, ev.Hops = oneWay(p.leftAt, echo.Arrived()), max(0, int(qp.tmpl.TTL())-int(echo.TTL()))
 		} else {
 			e.counters.BadTiming++
+			h.endpoint = 0
 		}
+	} else { // the peer does not tell its part
+		h.endpoint = 0
 	}
-	p.leftAt, p.lostAt = 0, 0
+	h.fill(&ev)
+	p.leftAt, p.lostAt, p.silent, p.lost = 0, 0, 0, 0
 	e.counters.ProbeAnswers++
 	qp.setTimer()
 	if qp.wants.Has(cc.RTT) {
@@ -256,7 +287,7 @@ func (qp *QueuePair) tellsOfProbe() bool {
 		return false
 	}
 	if !qp.drained() {
-		p.leftAt, p.lostAt = 0, 0
+		p.leftAt, p.lostAt, p.silent, p.lost = 0, 0, 0, 0
 		qp.setTimer()
 		qp.probeEnded()
 		return false

@@ -190,7 +190,7 @@ func TestEachMomentIsOneProbe(t *testing.T) {
 }
 
 // Toward either kind of peer the algorithm hears of a lost probe after the flow's timeout, and asks for
-// the next; the queue pair survives any number of them, and so does its data.
+// the next; the queue pair survives many of them, and so does its data.
 func TestLostProbes(t *testing.T) {
 	for _, features := range []wire.Features{wire.FeatureProbe, 0} {
 		o := probing()
@@ -223,6 +223,33 @@ func TestLostProbes(t *testing.T) {
 		s.resume()
 		require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 		require.Equal(t, a.mem[:10000], b.mem[:10000])
+	}
+}
+
+// A flow that only probes ends when its peer is gone, as one does whose packets are not acknowledged. One that has
+// nothing to send does not.
+func TestProbesOfAPeerThatIsGone(t *testing.T) {
+	for _, features := range []wire.Features{wire.FeatureProbe, 0} {
+		o := probing()
+		o.features = features
+		p, a, b, s := steeredPair(t, o)
+		s.on = func(ev *cc.Event, now units.Time) {
+			if ev.Probe && ev.Kind == cc.RTO {
+				s.decision.ProbeAt = now.Add(units.Microsecond)
+			}
+		}
+		s.stop()
+		p.la.tamper = func([]byte) int { return 0 }
+		s.probeAt(p.now)
+		p.settle(3 * gatePatience)
+		require.Equal(t, ReadyToSend, a.qp.State(), "it has nothing to send")
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 10000)}})
+		p.settle(gatePatience - units.Millisecond)
+		require.Equal(t, ReadyToSend, a.qp.State(), "it has been waiting for less")
+		p.settle(2 * units.Millisecond)
+		require.Equal(t, Errored, a.qp.State())
+		require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
+		require.EqualValues(t, 1, p.a.counters.RetriesExceeded)
 	}
 }
 

@@ -169,6 +169,7 @@ type QueuePair struct {
 	bolt            bool         // its congestion control hears switches, and the peer plays its part
 	wants           cc.EventSet  // the events its algorithm hears
 	pkey            uint16
+	peerAway        peerAway
 	mtu             uint32
 	flow            cc.Flow
 	neighborGen     uint32
@@ -295,6 +296,7 @@ func (qp *QueuePair) Control(a cc.Algorithm) error {
 		return err
 	}
 	qp.unpace()
+	qp.unrank()
 	qp.ep.cc.Remove(qp.flow)
 	qp.control(a)
 	return nil
@@ -303,6 +305,7 @@ func (qp *QueuePair) Control(a cc.Algorithm) error {
 func (qp *QueuePair) control(a cc.Algorithm) {
 	e := qp.ep
 	qp.flow = e.addFlow(a, qp)
+	e.rank(qp.flow, a)
 	qp.wants = e.cc.Wants(qp.flow)
 	qp.limits.hops = 0
 	if t, ok := a.(cc.Telemeter); ok {
@@ -378,6 +381,7 @@ func (qp *QueuePair) Destroy() {
 	}
 	qp.clear()
 	e.qps.remove(qp)
+	qp.unrank()
 	e.cc.Remove(qp.flow)
 	qp.pd.users--
 	qp.sendCQ.users--
@@ -398,6 +402,8 @@ func (qp *QueuePair) clear() {
 	qp.dropStamps()
 	qp.dropProber()
 	qp.dropAdmission()
+	qp.leavePeer()
+	qp.peerAway = 0
 	qp.sackBits, qp.sendTag, qp.recvTag, qp.ecnEcho, qp.timing = 0, 0, 0, false, false
 	qp.limits.reads, qp.limits.probes, qp.bolt = 0, false, false
 	qp.req = requester{mask: qp.req.mask, window: qp.req.window}

@@ -33,8 +33,8 @@ type recovery struct {
 	overtaken bool // what was sent again, by something that was first sent after it
 	probing   bool // only the oldest is sent again: its answer will tell what else is missing
 
-	leftAt  units.Time // when the newest packet left of those that are
-	packets uint32     // answered, not yet reported to congestion control
+	left    stamp  // of the newest packet of those that are
+	packets uint32 // answered, not yet reported to congestion control
 	bytes   units.Bytes
 
 	behind units.Bytes // that una has not passed, though they are answered
@@ -199,8 +199,8 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 		rec.again.remove(psn)
 		r.inFlight = max(0, r.inFlight-size)
 	}
-	if at := r.sentAt(psn); at != 0 {
-		rec.leftAt = at
+	if left := r.sent(psn); left.at != 0 {
+		rec.left = left
 	}
 	rec.packets++
 	rec.bytes += size

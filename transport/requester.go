@@ -51,6 +51,19 @@ var opcodesUC = [OpRead][4]wire.Opcode{
 // whether it would send more had it another turn; when it must wait for an event (an ACK, a timer,
 // a neighbour) that event gives it its next turn.
 func (qp *QueuePair) transmit(now units.Time, quantum int) (sent int, again bool) {
+	if qp.ep.precedence == nil {
+		return qp.transmitNow(now, quantum)
+	}
+	if qp.gives() {
+		return 0, false
+	}
+	sent, again = qp.transmitNow(now, quantum)
+	qp.reclaim()
+	return sent, again
+}
+
+// transmitNow does so, of a queue pair that no other one goes before.
+func (qp *QueuePair) transmitNow(now units.Time, quantum int) (sent int, again bool) {
 	r := &qp.req
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0, false
@@ -266,6 +279,7 @@ func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
 	r.sndNxt = r.sndNxt.Add(n)
 	if qp.Type == RC {
 		r.inFlight += units.Bytes(size)
+		qp.ep.stake.ask(now)
 	} else {
 		r.una = r.sndNxt // nobody will acknowledge it: no window holds the rest of the message
 	}

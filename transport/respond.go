@@ -94,7 +94,7 @@ func (qp *QueuePair) sendAnswer() bool {
 			wire.ECNEcho(area[:echo]).Set(qp.marks.seen)
 		}
 		if timing > 0 {
-			qp.tellTiming(wire.Timing(area[echo:]))
+			qp.tellTiming(area[echo:][:timing])
 		}
 		if telemetry > 0 {
 			qp.echoINT(wire.INTEcho(area[echo+timing:][:telemetry]))

@@ -26,7 +26,7 @@ func (qp *QueuePair) startTimer(now units.Time) {
 	}
 	at := units.Time(0)
 	if t != units.Forever {
-		at = now.Add(t)
+		at = now.Add(t + qp.peerAway.allowance())
 	}
 	if at != r.rtoAt { // with a burst of ACKs it is the same for all
 		r.rtoAt = at
@@ -62,7 +62,9 @@ func (qp *QueuePair) onTimer(now units.Time) {
 		return
 	}
 	if qp.prober != nil {
-		qp.probeTimer(now)
+		if qp.probeTimer(now); qp.state == Errored {
+			return
+		}
 	}
 	if r.recovery != nil && r.recovery.late.due(now) {
 		if qp.settle(now); qp.state == Errored {
@@ -72,6 +74,9 @@ func (qp *QueuePair) onTimer(now units.Time) {
 	if r.rnrWait && !r.rnrAt.After(now) {
 		r.rnrWait, r.rnrAt = false, 0
 		qp.sendFromOldest()
+	}
+	if r.rtoAt != 0 && !r.rtoAt.After(now) && qp.ep.rounds.behind() {
+		r.rtoAt = now.Add(units.Nanosecond) // what it waits for may have come meanwhile
 	}
 	if r.rtoAt != 0 && !r.rtoAt.After(now) {
 		began := r.rtoAt.Add(-r.timeoutFew)
@@ -110,6 +115,9 @@ func (qp *QueuePair) timedOut(now units.Time) {
 		return
 	}
 	if r.una == r.sndMax {
+		return
+	}
+	if qp.paced() && !r.hold && !qp.waits && qp.drained() && qp.oldestWaits() { // for its pace: the next packet starts the timer
 		return
 	}
 	qp.stats.Timeouts++
@@ -190,5 +198,6 @@ func (qp *QueuePair) waitRNR(timer uint8, now units.Time) {
 	r.rtoAt = 0
 	r.rnrWait, r.rnrAt = true, now.Add(wire.RNRTimer(timer))
 	qp.leavePace()
+	qp.reclaim()
 	qp.setTimer()
 }

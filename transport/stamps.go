@@ -13,10 +13,11 @@ import (
 // queue pair borrows stamps while its algorithm hears of delays and something is in flight.
 type stamps [psnWindow]stamp
 
-// stamp is when a packet left; at 0 says nothing.
+// stamp is when a packet left, and in which of the endpoint's departures; at 0 says nothing.
 type stamp struct {
-	psn wire.PSN
-	at  units.Time
+	psn       wire.PSN
+	departure uint32
+	at        units.Time
 }
 
 // stamp notes that psn left, or that it and the responses behind it, n in all, were asked for, now.
@@ -30,7 +31,7 @@ func (qp *QueuePair) stamp(psn wire.PSN, n uint32, now units.Time) {
 	}
 	place := &r.stamps[psn%psnWindow]
 	if place.at == 0 || place.psn == psn || place.psn.Before(r.una) || !place.psn.Before(r.sndMax) {
-		*place = stamp{psn, now}
+		*place = stamp{psn, qp.ep.rounds.departure(), now}
 	}
 	r.unstamp(psn.Add(1), n-1) // what the queue pair that had them before left there
 }
@@ -48,12 +49,12 @@ func (r *requester) unstamp(psn wire.PSN, n uint32) {
 	}
 }
 
-// sentAt answers when psn, which is outstanding or just acknowledged, left; 0 when nobody knows.
-func (r *requester) sentAt(psn wire.PSN) units.Time {
+// sent returns the stamp of psn, which is outstanding or just acknowledged; the zero stamp when there is none.
+func (r *requester) sent(psn wire.PSN) stamp {
 	if r.stamps == nil || r.stamps[psn%psnWindow].psn != psn {
-		return 0
+		return stamp{}
 	}
-	return r.stamps[psn%psnWindow].at
+	return r.stamps[psn%psnWindow]
 }
 
 // dropStamps gives them back when nothing is outstanding.

@@ -167,6 +167,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
 	}
 	qp.neighbor, qp.neighborGen = entry, 0
+	qp.joinPeer(a.Path.IP)
 	qp.dest = a.DestQPN
 	qp.setMTU(a.PathMTU)
 	qp.resp.ePSN = a.RecvPSN
@@ -250,6 +251,7 @@ func (qp *QueuePair) ToSQD() error {
 		return err
 	}
 	qp.state = SQDrained
+	qp.reclaim()
 	qp.noticeDrained()
 	return nil
 }
@@ -298,6 +300,7 @@ func (qp *QueuePair) fail() {
 	qp.dropStamps()
 	qp.dropProber()
 	qp.dropAdmission()
+	qp.leavePeer()
 	r := &qp.req
 	for r.done != r.posted {
 		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
@@ -373,6 +376,7 @@ func (qp *QueuePair) applyDecision(d cc.Decision) {
 	qp.setRate(d.Rate)
 	if qp.req.hold {
 		qp.leavePace()
+		qp.reclaim()
 	}
 	if qp.prober != nil || d.ProbeAt != 0 {
 		qp.askProbe(d.ProbeAt)

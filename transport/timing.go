@@ -9,20 +9,65 @@ import (
 // Between ours, who agreed to it, the delay of a round trip is parted as Swift has it (SIGCOMM 2020,
 // section 3.1): a packet that asks for it leaves at t1 and arrives at t2, its ACK leaves at t3, arrives
 // at t4 and is handled at t5. t3−t2 stands in the ACK, t5−t4 is our own. t2 and t4 are the port's
-// where it notes them, else when it was polled.
+// where it notes them, else when it was polled; then the packet may have waited for up to the gap between two
+// polls before that, which a GAP in the ACK says of t2.
+
+// presence is when a frame arrived: at, or up to gap before that. For away, of the time from then to when it was
+// handled, the endpoint did not poll.
+type presence struct {
+	at   units.Time
+	gap  units.Duration
+	away units.Duration
+}
 
 // cameAt notes when the frame at hand arrived; what the one before it said is no more.
 func (e *Endpoint) cameAt(t units.Time) {
-	e.timed.leftAt, e.hopCount = 0, 0
-	if e.arrived = t; e.arrived == 0 || e.arrived.After(e.now) {
-		e.arrived = e.now
+	e.timed.left, e.hopCount = stamp{}, 0
+	if t == 0 {
+		e.arrived = presence{e.now, e.rounds.gap, e.rounds.away}
+		return
 	}
+	if t.After(e.now) {
+		t = e.now
+	}
+	e.arrived = presence{at: t, away: min(e.rounds.away, e.now.Sub(t))}
+}
+
+// hosts is what is known of the part of a delay that passed in the hosts.
+type hosts struct {
+	endpoint              units.Duration // t3−t2 and t5−t4
+	local, remote         units.Duration // poll gaps
+	localAway, remoteAway units.Duration // of both
+}
+
+// here is our own part of the delay of a packet that left in a departure of ours, and whose answer is at hand.
+func (e *Endpoint) here(departure uint32) hosts {
+	h := hosts{endpoint: e.now.Sub(e.arrived.at), local: e.arrived.gap, localAway: e.arrived.away}
+	if h.local > 0 { // the port has no time stamps: nobody noted when the packet left, either
+		took, away := e.rounds.departed(departure)
+		h.local += took
+		h.localAway += away
+	}
+	return h
+}
+
+// there adds the peer's part.
+func (h *hosts) there(residence, gap, away units.Duration) {
+	h.endpoint += residence
+	h.remote += gap
+	h.remoteAway += away
+}
+
+// fill tells them to congestion control.
+func (h *hosts) fill(ev *cc.Event) {
+	ev.Endpoint, ev.LocalGap, ev.RemoteGap = h.endpoint, h.local, h.remote
+	ev.LocalAway, ev.RemoteAway = h.localAway, h.remoteAway
 }
 
 // time notes that the request at hand asks how long it was here.
 func (qp *QueuePair) time(p *wire.Packet) {
 	m := qp.beginMarks()
-	m.timed, m.ttl, m.timeAt, m.asked = p.PSN, p.TTL(), qp.ep.arrived, true
+	m.timed, m.ttl, m.came, m.asked = p.PSN, p.TTL(), qp.ep.arrived, true
 }
 
 // timingLen is how many bytes of TLVs the next ACK needs to tell.
@@ -30,35 +75,52 @@ func (qp *QueuePair) timingLen() int {
 	if qp.marks == nil || !qp.marks.asked {
 		return 0
 	}
+	if qp.marks.came.uncertain() {
+		return wire.TimingLen + wire.GapLen
+	}
 	return wire.TimingLen
 }
 
-func (qp *QueuePair) tellTiming(t wire.Timing) {
+// worked is how long at most the frame waited for a host that polled and worked.
+func (p *presence) worked() units.Duration { return max(0, p.gap-p.away) }
+
+// uncertain reports whether there is anything to say of the frame beyond when it was handled.
+func (p *presence) uncertain() bool { return p.gap > 0 || p.away > 0 }
+
+func (qp *QueuePair) tellTiming(area []byte) {
 	m := qp.marks
-	t.Set(m.timed, m.ttl, qp.ep.now.Sub(m.timeAt), m.timeAt)
+	wire.Timing(area[:wire.TimingLen]).Set(m.timed, m.ttl, qp.ep.now.Sub(m.came.at), m.came.at)
+	if m.came.uncertain() {
+		wire.Gap(area[wire.TimingLen:][:wire.GapLen]).Set(m.came.gap, m.came.away)
+	}
 	m.asked = false
 }
 
 // timed is a packet of ours of which the peer said how long it was there.
 type timed struct {
-	leftAt   units.Time // 0: none
-	endpoint units.Duration
-	oneWay   units.Duration
-	hops     int
+	left   stamp // at 0: none
+	hosts  hosts
+	oneWay units.Duration
+	hops   int
 }
 
 // hearTiming takes in what an ACK says of a packet that is outstanding, or just acknowledged. It is
 // void when the peer had it longer than all of the round trip took.
-func (qp *QueuePair) hearTiming(t wire.Timing) {
+func (qp *QueuePair) hearTiming(t wire.Timing, g wire.Gap) {
 	e, r := qp.ep, &qp.req
-	leftAt := r.sentAt(t.PSN())
-	endpoint := t.Residence() + e.now.Sub(e.arrived)
+	left := r.sent(t.PSN())
+	h := e.here(left.departure)
+	if g != nil {
+		h.there(t.Residence(), g.Gap(), g.Away())
+	} else {
+		h.there(t.Residence(), 0, 0)
+	}
 	switch {
-	case t.PSN().Before(r.una) || !t.PSN().Before(r.sndMax) || leftAt == 0:
-	case endpoint > e.now.Sub(leftAt):
+	case t.PSN().Before(r.una) || !t.PSN().Before(r.sndMax) || left.at == 0:
+	case h.endpoint > e.now.Sub(left.at):
 		e.counters.BadTiming++
 	default:
-		e.timed = timed{leftAt, endpoint, oneWay(leftAt, t.Arrived()), max(0, int(qp.tmpl.TTL())-int(t.TTL()))}
+		e.timed = timed{left, h, oneWay(left.at, t.Arrived()), max(0, int(qp.tmpl.TTL())-int(t.TTL()))}
 	}
 }
 
@@ -66,11 +128,4 @@ func (qp *QueuePair) hearTiming(t wire.Timing) {
 // has it.
 func oneWay(left units.Time, arrived units.Duration) units.Duration {
 	return units.Duration(int32(arrived/units.Nanosecond-left.Sub(0)/units.Nanosecond)) * units.Nanosecond
-}
-
-// fill adds what is known to a delay sample.
-func (t *timed) fill(ev *cc.Event) {
-	if t.leftAt != 0 {
-		ev.Endpoint, ev.OneWay, ev.Hops = t.endpoint, t.oneWay, t.hops
-	}
 }

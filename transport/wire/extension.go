@@ -119,6 +119,14 @@ func (p *Packet) INTEcho() INTEcho { return INTEcho(p.TLVs().Find(TLVINTEcho)) }
 // Timing is the timing of an XACK, nil when it has none.
 func (p *Packet) Timing() Timing { return Timing(p.TLVs().Find(TLVTiming)) }
 
+// Gap is what an XACK says of the receiver's polling beside its Timing, nil when it says nothing.
+func (p *Packet) Gap() Gap {
+	if g := p.TLVs().Find(TLVGap); len(g) == GapLen {
+		return Gap(g)
+	}
+	return nil
+}
+
 // ECNEcho is the count of marks in an XACK, nil when it has none.
 func (p *Packet) ECNEcho() ECNEcho { return ECNEcho(p.TLVs().Find(TLVECNEcho)) }
 

@@ -17,6 +17,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(build(f, tagged, CNP, 0))
 	for _, v6 := range []bool{false, true} {
 		f.Add(anXACK(f, v6))
+		f.Add(aGappedXACK(f, v6))
 		f.Add(aProbe(f, v6))
 		f.Add(aProbeAck(f, v6))
 		f.Add(anRTS(f, v6))
@@ -107,6 +108,7 @@ func extensionViews(t *testing.T, p *Packet) {
 		require.NotNil(t, p.Credit())
 	case ProbeAck:
 		require.Len(t, p.ProbeEcho(), ProbeEchoLen)
+		require.GreaterOrEqual(t, p.ProbeEcho().Gap(), units.Duration(0))
 	case SRC:
 		require.GreaterOrEqual(t, p.Report().Drain, units.Duration(0))
 	default:
@@ -125,6 +127,11 @@ func extensionViews(t *testing.T, p *Packet) {
 		require.Zero(t, c.Flags()&^creditFlags)
 		require.Len(t, c, CreditLen)
 		c.Returned()
+	}
+	if g := p.Gap(); g != nil {
+		require.Len(t, g, GapLen)
+		require.GreaterOrEqual(t, g.Gap(), units.Duration(0))
+		require.GreaterOrEqual(t, g.Away(), units.Duration(0))
 	}
 	if h := p.Host(); h != nil {
 		h.Residence()

@@ -40,7 +40,7 @@ const ProbeEchoLen = 20
 type ProbeEcho []byte
 
 // Set writes all of it: the field of the probe that is answered, how long after the probe's arrival the
-// answer leaves, when it arrived by the receiver's clock, and the hop limit and TOS that it came with.
+// answer leaves, when it arrived by the receiver's clock, and the hop limit and TOS that it came with. There is no gap.
 // A residence of more than 4.29 s is told as that.
 func (e ProbeEcho) Set(f ProbeField, residence units.Duration, arrived units.Time, ttl, tos uint8) {
 	copy(e, f[:ProbeLen])
@@ -48,6 +48,12 @@ func (e ProbeEcho) Set(f ProbeField, residence units.Duration, arrived units.Tim
 	putBE32(e[8:], uint32(min(residence/units.Nanosecond, 1<<32-1)))
 	putBE32(e[12:], uint32(arrived.Sub(0)/units.Nanosecond))
 	putBE32(e[16:], uint32(ttl)<<24|uint32(tos)<<16)
+}
+
+// SetGap writes how long before its arrival the probe may have waited to be polled.
+func (e ProbeEcho) SetGap(gap units.Duration) {
+	short := shorten(gap)
+	e[18], e[19] = uint8(short>>8), uint8(short)
 }
 
 // Field is that of the probe, as a response.
@@ -65,6 +71,27 @@ func (e ProbeEcho) TTL() uint8 { return e[16] }
 
 // TOS is the DSCP and ECN that it arrived with.
 func (e ProbeEcho) TOS() uint8 { return e[17] }
+
+// Gap is how long before its arrival the probe may have waited to be polled, rounded up by at most a 1024th.
+func (e ProbeEcho) Gap() units.Duration {
+	short := be32(e[16:]) & 0xffff
+	return units.Duration(uint64(short&shortMask)<<(short>>shortBits)) * units.Nanosecond
+}
+
+// The 16 bits of a gap are a mantissa of 11 and an exponent of 5, of nanoseconds.
+const (
+	shortBits = 11
+	shortMask = 1<<shortBits - 1
+)
+
+// shorten rounds a gap up to what 16 bits can say.
+func shorten(gap units.Duration) uint16 {
+	n, exponent := uint64(nanoseconds(gap)), 0
+	for n > shortMask {
+		n, exponent = (n+1)/2, exponent+1
+	}
+	return uint16(exponent<<shortBits) | uint16(n)
+}
 
 // ProbeField is the body of a PROBE.
 func (p *Packet) ProbeField() ProbeField { return ProbeField(p.Ext()[XCHLen:][:ProbeLen]) }

@@ -18,6 +18,7 @@ const (
 	TLVBoltEcho TLVType = 10 // in XACK: BoltEcho
 	TLVGrant    TLVType = 11 // in XDATA: Grant
 	TLVOptional TLVType = 0x80
+	TLVGap      TLVType = 0x8c // in XACK: Gap
 )
 
 // tlvHeaderLen is type and length.

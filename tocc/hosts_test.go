@@ -1,0 +1,111 @@
+package tocc
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
+
+// late is a packet of data that waited for this host to poll.
+func late(r cc.Granter, gap units.Duration, now units.Time) {
+	r.Arrived(&cc.Arrival{Bytes: pkt, Gap: gap}, now)
+}
+
+// The window is of the fabric: as much more is under way as the link carries while data waits here, and tokens wait at
+// the sender, as long again. It has an end.
+func TestWhatWaitsForHosts(t *testing.T) {
+	for _, c := range []struct {
+		gap   units.Duration
+		waits units.Bytes // 12.5 KB in a microsecond
+	}{
+		{0, 0},
+		{units.Microsecond, 25_000},
+		{5 * us, 125_000},
+		{20 * us, 500_000},
+		{units.Second, 15 * 65_800},
+	} {
+		_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
+		require.NoError(t, r.Hear(rts(10_000*pkt, 0), 1))
+		require.Len(t, grants(r, 1), 43)
+		for range 300 {
+			late(r, c.gap, 2)
+			grants(r, 2)
+		}
+		assert.InDelta(t, float64(c.waits), float64(r.waits()), 100, "%v", c.gap)
+		under := (r.limit - r.spent) * r.kw / r.k
+		assert.InDelta(t, float64(65_800+c.waits), float64(under), 2*1538, "%v", c.gap)
+		for range 300 {
+			late(r, 0, 3)
+			grants(r, 3)
+		}
+		assert.Less(t, r.waits(), units.Bytes(100), "%v: it fades", c.gap)
+	}
+}
+
+// Who polled late grants by one TOKEN what it would have granted since: no more than there is room for and demand, and 16
+// tokens.
+func TestLateTokens(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		text   string
+		gap    units.Duration
+		demand int // tokens
+		want   int // tokens of one TOKEN, at most
+	}{
+		{"polled in time", "unsch=0,k=1pkt,cc=none", 0, 10_000, 1},
+		{"late by one packet: 123 ns", "unsch=0,k=1pkt,cc=none", 125 * units.Nanosecond, 10_000, 2},
+		{"late by 1 us: eight packets", "unsch=0,k=1pkt,cc=none", units.Microsecond, 10_000, 9},
+		{"late by 100 us", "unsch=0,k=1pkt,cc=none", 100 * us, 10_000, 16},
+		{"no more than is demanded", "unsch=0,k=1pkt,cc=none", 100 * us, 505, 0},
+	} {
+		_, r := pair(t, c.text, paper)
+		require.NoError(t, r.Hear(rts(units.Bytes(c.demand)*pkt, 0), 1))
+		grants(r, 1)
+		most := units.Bytes(0)
+		for range 500 {
+			before := r.limit
+			for range 32 { // a burst
+				late(r, c.gap, 2)
+			}
+			for _, n := range grants(r, 2) {
+				granted := units.Bytes(n.Limit) - before
+				before = units.Bytes(n.Limit)
+				require.LessOrEqual(t, granted, 16*units.Bytes(pkt), c.name)
+				require.Equal(t, granted/pkt*1538, n.Releases, "%s: so much of the link", c.name)
+				most = max(most, granted)
+			}
+			require.LessOrEqual(t, r.limit, units.Bytes(c.demand)*pkt, c.name)
+			require.LessOrEqual(t, (r.limit-r.spent-r.k)*r.kw, (r.window+r.waits())*r.k, c.name)
+		}
+		if c.want > 0 {
+			assert.Equal(t, c.want, int(most/pkt), c.name)
+		}
+		assert.EqualValues(t, r.limit, r.Tally().Granted, c.name)
+	}
+}
+
+// What tokens wait for the sender to poll is not their age.
+func TestAgeOfTokensOfALateSender(t *testing.T) {
+	for _, c := range []struct {
+		gap, lifetime units.Duration
+	}{{0, 20 * us}, {10 * us, 40 * us}, {100 * us, 220 * us}} {
+		d := newDesk(t, "unsch=0,k=1pkt,age=20us")
+		s := d.gate.(*Sender)
+		d.post(100)
+		d.says(100, 0, 0, 0)
+		for range 200 {
+			n := cc.Notice{Kind: cc.NoticeToken, Limit: 2 * pkt, Gap: c.gap}
+			require.NoError(t, s.Hear(&n, d.backlog(), d.now))
+		}
+		assert.InDelta(t, c.lifetime.Microseconds(), s.lifetime().Microseconds(), 0.01)
+		now, b := d.now, d.backlog()
+		assert.Equal(t, now.Add(s.lifetime()), s.Next(), "%v: it wakes to discard them", c.gap)
+		out := cc.Outgoing{Bytes: pkt, Message: pkt, Backlog: b}
+		assert.True(t, s.Ready(&out, now.Add(s.lifetime()-us)), "%v", c.gap)
+		assert.False(t, s.Ready(&out, now.Add(s.lifetime()+us)), "%v", c.gap)
+	}
+}

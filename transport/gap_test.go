@@ -1,0 +1,334 @@
+package transport
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// pipePair is a connection over ports without time stamps, on which nothing takes any time: all delay is of the hosts.
+func pipePair(t *testing.T, features wire.Features) (p *pair, a, b *side, s *steered) {
+	p = &pair{t: t}
+	pa, pb := packet.Pipe(packet.PipeOptions{})
+	var err error
+	p.a, err = New(Config{Port: pa, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, 0)
+	require.NoError(t, err)
+	p.b, err = New(Config{Port: pb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
+	require.NoError(t, err)
+	s = &steered{decision: cc.Decision{Window: units.MiB}}
+	o := defaults()
+	o.features, o.timeout = features, 14
+	server := o
+	o.algorithm = s
+	a, b = o.make(t, p.a), server.make(t, p.b)
+	s.qp = a.qp
+	a.connect(t, o, b)
+	b.connect(t, server, a)
+	for range 8 { // the neighbours get to know each other
+		p.poll()
+	}
+	a.write(t, b, 8)
+	for range 8 {
+		p.poll()
+	}
+	require.Len(t, a.poll(), 1)
+	a.comp, s.heard, s.at = nil, nil, nil
+	return p, a, b, s
+}
+
+// micros are the parts of a delay sample, in microseconds.
+type micros struct{ delay, endpoint, localGap, remoteGap, localAway, remoteAway float64 }
+
+func microsOf(ev *cc.Event) micros {
+	return micros{ev.Delay.Microseconds(), ev.Endpoint.Microseconds(), ev.LocalGap.Microseconds(), ev.RemoteGap.Microseconds(),
+		ev.LocalAway.Microseconds(), ev.RemoteAway.Microseconds()}
+}
+
+// schedule is when, in microseconds from when both ends last found their ports empty, the client sends until, the server
+// looks, answers and is done, and the client looks for the answer.
+type schedule struct{ sends, sent, looks, answers, done, sees int }
+
+func (p *pair) follow(s schedule, post func()) {
+	start := p.now
+	moment := func(micros int) units.Time {
+		p.now = start.Add(units.Duration(micros) * us)
+		return p.now
+	}
+	for _, e := range []*Endpoint{p.a, p.b} {
+		e.Poll(start)
+		e.Ended(start)
+	}
+	post()
+	p.a.Receive(moment(s.sends))
+	p.a.Transmit(moment(s.sends))
+	p.a.Ended(moment(s.sent))
+	p.b.Receive(moment(s.looks))
+	p.b.Transmit(moment(s.answers))
+	p.b.Ended(moment(s.done))
+	p.a.Receive(moment(s.sees))
+	p.a.Transmit(p.now)
+	p.a.Ended(p.now)
+}
+
+// Without time stamps a delay sample says what it does not know: the packet left at some moment of its round, and each
+// frame arrived at some moment since its port was last looked at.
+func TestGapsOfASample(t *testing.T) {
+	const (
+		told = wire.FeatureTiming | wire.FeatureProbe
+		none = wire.Features(0)
+	)
+	for _, c := range []struct {
+		name     string
+		features wire.Features
+		schedule schedule
+		data     micros // of the sample of a WRITE
+		probe    micros // of that of a probe
+	}{
+		{"polled all the time", told, schedule{sends: 1, sent: 1, looks: 1, answers: 1, done: 1, sees: 1},
+			micros{0, 0, 0, 1, 0, 1}, micros{0, 0, 0, 1, 0, 0}},
+		{"the server works for 10 us", told, schedule{sends: 1, sent: 1, looks: 1, answers: 11, done: 11, sees: 11},
+			micros{10, 10, 10, 1, 10, 1}, micros{10, 10, 10, 1, 10, 0}},
+		{"the server naps for 10 us", told, schedule{sends: 1, sent: 1, looks: 10, answers: 12, done: 12, sees: 12},
+			micros{11, 2, 11, 10, 11, 10}, micros{11, 2, 11, 10, 11, 0}},
+		{"both, and the client takes 2 us to send", told, schedule{sends: 1, sent: 3, looks: 10, answers: 12, done: 13, sees: 20},
+			micros{19, 2, 19 + 2, 10, 17, 10}, micros{19, 2, 19 + 2, 10, 17, 0}},
+		{"the client loses its core as it sends; 16 bits round the gap of a probe up", told,
+			schedule{sends: 1, sent: 301, looks: 310, answers: 310, done: 310, sees: 310},
+			micros{309, 0, 309 + 300, 310, 9 + 300 + 300, 310}, micros{309, 0, 309 + 300, 310.016, 9 + 300 + 300, 0}},
+		{"the server loses its core as it answers", told, schedule{sends: 1, sent: 1, looks: 2, answers: 1002, done: 1003, sees: 1003},
+			micros{1002, 1000, 1002, 2, 1002, 2}, micros{1002, 1000, 1002, 2, 1002, 0}},
+		{"a server that tells nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12, done: 13, sees: 20},
+			micros{19, 0, 19 + 2, 0, 17, 0}, micros{19, 0, 19 + 2, 0, 17, 0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, a, b, s := pipePair(t, c.features)
+			p.follow(c.schedule, func() { a.write(t, b, 64) })
+			require.Len(t, s.samples(), 1)
+			assert.Equal(t, c.data, microsOf(&s.samples()[0]))
+			p.now = p.now.Add(units.Millisecond)
+			p.poll()
+			s.heard = nil
+			p.follow(c.schedule, func() { s.probeAt(p.now) })
+			require.Len(t, s.samples(), 1)
+			require.True(t, s.samples()[0].Probe)
+			assert.Equal(t, c.probe, microsOf(&s.samples()[0]))
+		})
+	}
+}
+
+// samples are the delays that the algorithm was told.
+func (s *steered) samples() (evs []cc.Event) {
+	for _, ev := range s.heard {
+		if ev.Kind == cc.RTT {
+			evs = append(evs, ev)
+		}
+	}
+	return evs
+}
+
+// Whatever the hosts did, the true delay of the fabric, here none, is within the bounds.
+func TestTrueDelayIsWithinBounds(t *testing.T) {
+	p, a, b, s := pipePair(t, wire.FeatureTiming)
+	seed := testSeed(t)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	pick := rng.IntN
+	for range 300 {
+		sc := schedule{sends: pick(20)}
+		sc.sent = sc.sends + pick(400)
+		sc.looks = max(sc.sends, pick(500))
+		sc.answers = sc.looks + pick(400)
+		sc.done = sc.answers + pick(10)
+		sc.sees = max(sc.done, sc.sent) + pick(300)
+		s.heard = nil
+		p.now = p.now.Add(units.Duration(1+pick(1000)) * us)
+		p.follow(sc, func() { a.write(t, b, 64) })
+		require.Len(t, s.samples(), 1, "%+v", sc)
+		ev := s.samples()[0]
+		least, _, ok := ev.Fabric()
+		require.True(t, ok || ev.Delay == ev.Endpoint, "%+v: %+v", sc, ev)
+		require.LessOrEqual(t, least, units.Duration(1), "%+v: %+v", sc, ev)
+		a.poll()
+		a.comp = nil
+	}
+}
+
+// stampedLink is a link that says that its frames have time stamps.
+type stampedLink struct{ *link }
+
+func (l stampedLink) Info() packet.Info {
+	i := l.link.Info()
+	i.Timestamps = true
+	return i
+}
+
+// With time stamps nothing is uncertain: there are no gaps, and no GAP on the wire unless a host was away.
+func TestNoGapsWithTimeStamps(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		late units.Duration // that either end is polled
+	}{{"polled in time", 0}, {"polled late", 7 * us}} {
+		p, a, b, s := steeredPair(t, func() sideOptions { o := probing(); o.features |= wire.FeatureTiming; return o }())
+		for range 20 {
+			a.write(t, b, 3000)
+			p.a.Poll(p.now)
+			p.now = p.now.Add(us + c.late)
+			p.b.Poll(p.now)
+			p.now = p.now.Add(us + c.late)
+			p.a.Poll(p.now)
+			p.await(a, 1)
+			s.probeAt(p.now)
+			p.settle(10 * us)
+		}
+		require.Greater(t, len(s.samples()), 30)
+		for _, ev := range s.samples() {
+			assert.Zero(t, ev.LocalGap, c.name)
+			assert.Zero(t, ev.RemoteGap, c.name)
+			assert.LessOrEqual(t, ev.LocalAway+ev.RemoteAway, ev.Endpoint, "%s: it is a part of what is known", c.name)
+		}
+		for _, pkt := range p.lb.packets() {
+			switch pkt.Op {
+			case wire.XACK:
+				if c.late == 0 {
+					assert.Nil(t, pkt.Gap(), c.name)
+				} else if g := pkt.Gap(); g != nil {
+					assert.Zero(t, g.Gap(), c.name)
+				}
+			case wire.ProbeAck:
+				assert.Zero(t, pkt.ProbeEcho().Gap(), c.name)
+			}
+		}
+	}
+}
+
+// What waits for a host that polls and works is its load, and what waits for one that is away is not.
+func TestWorked(t *testing.T) {
+	for _, c := range []struct {
+		gap, away, worked units.Duration
+		uncertain         bool
+	}{{0, 0, 0, false}, {5 * us, 0, 5 * us, true}, {5 * us, 2 * us, 3 * us, true}, {0, 7 * us, 0, true}} {
+		p := presence{gap: c.gap, away: c.away}
+		assert.Equal(t, c.worked, p.worked(), c)
+		assert.Equal(t, c.uncertain, p.uncertain(), c)
+	}
+}
+
+// A timeout that is over when an endpoint comes back waits until it has seen all that arrived meanwhile: the
+// acknowledgement may be among it.
+func TestTimeoutWaitsForWhatArrived(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before int            // frames that arrive before the acknowledgement
+		away   units.Duration // for which the client does not poll
+		lost   bool           // the acknowledgement
+		want   uint64         // timeouts
+	}{
+		{"the acknowledgement is in the second burst", packet.Burst, 10 * units.Millisecond, false, 0},
+		{"it is in the first", 3, 10 * units.Millisecond, false, 0},
+		{"it is in neither", packet.Burst, 10 * units.Millisecond, true, 1},
+		{"it is not in the only one", 3, 10 * units.Millisecond, true, 1},
+		{"not away: what comes late is late", packet.Burst, 0, false, 1},
+	} {
+		p := newPair(t)
+		o := defaults()
+		server := o
+		server.timeout = 20
+		a, b := o.make(t, p.a), server.make(t, p.b)
+		a.connect(t, o, b)
+		b.connect(t, server, a)
+		p.settle(10 * us)
+		a.write(t, b, 64)
+		p.a.Poll(p.now)
+		for range c.before {
+			b.write(t, a, 8)
+		}
+		p.b.Poll(p.now)
+		if c.lost {
+			p.lb.tamper = func([]byte) int { return 0 }
+		}
+		p.now = p.now.Add(us)
+		p.b.Poll(p.now) // it acknowledges
+		p.lb.tamper = nil
+		rto := wire.AckTimeout(o.timeout)
+		last := p.now
+		for c.away == 0 && last.Sub(p.now) <= rto {
+			last = last.Add(50 * us)
+			p.a.rounds.begin(last, &p.a.stake)
+			p.a.rounds.drained()
+			p.a.rounds.transmits(last, &p.a.stake)
+		}
+		p.now = last.Add(max(c.away, 2*us))
+		for range 4 {
+			p.a.Poll(p.now)
+			p.now = p.now.Add(2 * us)
+		}
+		assert.Equal(t, c.want, p.a.counters.Timeouts, c.name)
+	}
+}
+
+// A peer that told that it was away has more time to answer, its answers being late for no loss.
+func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
+	for _, features := range []wire.Features{0, wire.FeatureTiming} {
+		p, a, b, _ := pipePair(t, features)
+		a.qp.req.timeout, a.qp.req.timeoutFew = units.Millisecond, units.Millisecond
+		was := a.qp.peerAway.allowance()
+		assert.Zero(t, was)
+		p.follow(schedule{looks: 800, answers: 800, done: 800, sees: 801}, func() { a.write(t, b, 64) })
+		require.Zero(t, p.a.counters.Timeouts)
+		p.now = p.now.Add(us)
+		a.write(t, b, 64)
+		p.a.Poll(p.now)
+		want := units.Millisecond
+		if features != 0 {
+			want += 1600 * us
+		}
+		assert.InDelta(t, want.Microseconds(), a.qp.req.rtoAt.Sub(p.now).Microseconds(), 1e-6)
+		a.qp.ToReset()
+		assert.Zero(t, a.qp.peerAway, "another connection is of another peer")
+	}
+}
+
+// Gaps cost no memory, with probes or without.
+func TestGapsAllocateNothing(t *testing.T) {
+	for _, op := range []SendOp{OpSend, OpWrite, OpRead} {
+		o := defaults()
+		o.mtu, o.sges, o.reads, o.features = MTU4096, 1, 64, wire.FeatureTiming|wire.FeatureProbe
+		heard := 0
+		a := &steered{deaf: true, decision: cc.Decision{Window: units.MiB}}
+		a.on = func(ev *cc.Event, _ units.Time) {
+			if ev.Kind == cc.RTT && ev.LocalGap > 0 && (ev.RemoteGap > 0 || op == OpRead) {
+				heard++
+			}
+		}
+		o.algorithm = a
+		p := &pair{t: t, tick: us}
+		la, lb := newCrossing(2048)
+		var err error
+		p.a, err = New(Config{Port: la, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, 0)
+		require.NoError(t, err)
+		p.b, err = New(Config{Port: lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
+		require.NoError(t, err)
+		server := o
+		server.algorithm = nil
+		as, bs := o.make(t, p.a), server.make(t, p.b)
+		as.connect(t, o, bs)
+		bs.connect(t, server, as)
+		s := newStream(p, as, bs, op, 8000)
+		round := func() {
+			p.a.Ended(p.now)
+			p.b.Ended(p.now)
+			s.burst(packet.Burst)
+		}
+		round()
+		round()
+		heard = 0
+		require.Zero(t, testing.AllocsPerRun(50, round), op.String())
+		require.Positive(t, heard, op.String())
+	}
+}

@@ -1,0 +1,110 @@
+package transport
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// round polls an endpoint in a round that takes so long in each of its two phases.
+func (p *pair) round(e *Endpoint, receives, transmits units.Duration) {
+	e.Receive(p.now)
+	p.now = p.now.Add(receives)
+	e.Transmit(p.now)
+	p.now = p.now.Add(transmits)
+	e.Ended(p.now)
+}
+
+func TestPolling(t *testing.T) {
+	const us = units.Microsecond
+	p := newPair(t)
+	p.round(p.a, us, us)
+	assert.Equal(t, Polling{Rounds: 1}, p.a.Polling())
+
+	p.now = p.now.Add(leastGap - 1)
+	p.round(p.a, us, us)
+	assert.Equal(t, Polling{Rounds: 2}, p.a.Polling(), "a round without work")
+
+	p.now = p.now.Add(70 * us)
+	p.round(p.a, longestPhase, us)
+	assert.Equal(t, Polling{Rounds: 3, Away: 70 * us, LongestGap: 70 * us}, p.a.Polling(), "a nap")
+
+	p.a.stake.ask(p.now)
+	p.now = p.now.Add(3000 * us)
+	p.round(p.a, us, us)
+	assert.Equal(t, Polling{Rounds: 4, Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us}, p.a.Polling(), "it began at stake, and counts whole")
+
+	p.a.ResetLongestGap()
+	p.now = p.now.Add(10 * us)
+	p.round(p.a, us, 300*us)
+	assert.Equal(t, Polling{Rounds: 5, Away: 3380 * us, Stalled: 3000 * us, LongestGap: 300 * us}, p.a.Polling(), "a phase that was interrupted")
+
+	p.a.stake.ask(p.now)
+	p.round(p.a, 400*us, us)
+	assert.Equal(t, Polling{Rounds: 6, Away: 3780 * us, Stalled: 3400 * us, LongestGap: 400 * us}, p.a.Polling())
+}
+
+// Rounds that virtual time skips are no gaps.
+func TestPollingInVirtualTime(t *testing.T) {
+	p := newPair(t)
+	p.a.Poll(p.now)
+	p.a.stake.ask(p.now)
+	for range 10 {
+		p.now = p.now.Add(units.Millisecond)
+		p.a.Idle(p.now)
+		p.a.Poll(p.now)
+	}
+	assert.Equal(t, Polling{Rounds: 11}, p.a.Polling())
+}
+
+func TestPollingAllocatesNothing(t *testing.T) {
+	p := newPair(t)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		p.now = p.now.Add(units.Millisecond)
+		p.round(p.a, units.Millisecond, units.Millisecond)
+	}))
+	assert.Greater(t, p.a.Polling().Away, 300*units.Millisecond)
+}
+
+// Packets that wait in one gap of the peer all report it, but it counts once.
+func TestPeerAwayCountsOnce(t *testing.T) {
+	const away = 40 * units.Microsecond // less than the timeout
+	p, a, b, _ := timedPair(t, wire.FeatureTiming)
+	before := p.a.Polling().PeerAway
+	for range 20 {
+		p.settle(units.Millisecond)
+		p.a.Idle(p.now)
+		p.b.Idle(p.now)
+		p.b.Poll(p.now)
+		for range 4 {
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 3000)}})
+		}
+		p.a.Poll(p.now)
+		p.now = p.now.Add(away)
+		p.a.Idle(p.now)
+		p.b.Poll(p.now)
+		require.Len(t, p.await(a, 4), 4)
+	}
+	assert.InDelta(t, float64(20*away), float64(p.a.Polling().PeerAway-before), float64(20*2*units.Microsecond))
+	assert.Zero(t, p.b.Polling().PeerAway, "it sends nothing")
+}
+
+func TestAbsence(t *testing.T) {
+	type sample struct{ at, away, counts units.Duration }
+	for name, samples := range map[string][]sample{
+		"one gap, many packets":              {{1000, 0, 0}, {4000, 3000, 3000}, {4010, 3000, 0}, {4020, 3001, 1}},
+		"two gaps, one packet":               {{1000, 0, 0}, {9000, 5000, 5000}},
+		"a second gap before all was worked": {{1000, 0, 0}, {4000, 3000, 3000}, {6000, 4900, 1900}},
+		"a second gap":                       {{1000, 0, 0}, {4000, 3000, 3000}, {5000, 900, 900}},
+		"no more than passed":                {{1000, 0, 0}, {4000, 9000, 3000}},
+	} {
+		var a absence
+		for i, s := range samples {
+			assert.Equal(t, s.counts, a.heed(s.away, units.Time(0).Add(s.at)), "%s: %d", name, i)
+		}
+	}
+}
