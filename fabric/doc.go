@@ -15,6 +15,14 @@
 // to the host's memory (PCIe, receive delay), wakes the poller, and Recv hands the very same
 // buffer over. Nothing is copied on the way.
 //
+// # Hosts
+//
+// By default a host is infinitely fast, and its poller looks at the port all the time. A
+// [HostConfig] makes it a real one: [Naps] of an idle poller, [Preemption], a core in turns with
+// others ([Share]), interrupts in batches ([Coalesce]), no time stamps, noise, PCIe and processor.
+// [Parts] has one configuration for all hosts, and HostOf for what is different at some. An [Idler]
+// is told until when it would have looked in vain.
+//
 // # Who owns what
 //
 // A [Network] owns all state and is used by one goroutine: nothing in it takes a lock, reads a

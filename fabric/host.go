@@ -16,6 +16,20 @@ type Poller interface {
 	Poll(now units.Time) (next units.Time)
 }
 
+// Idler is what a Poller may be besides. The fabric polls only when there is something to do, so that
+// a poller cannot tell time in which it looked in vain from time in which it did not run. Idle reports
+// that it would have found nothing until this moment. It is called before each Poll, with a moment
+// that is not after that Poll and not before the last one: the same as Poll's on a host that polls
+// all the time, and the last moment at which it could look when it napped, was preempted, or waited
+// for its turn on a core that it shares.
+//
+// Ended reports when the round that began with the newest Poll is over: later than it began on a host whose CPU
+// takes time.
+type Idler interface {
+	Idle(until units.Time)
+	Ended(now units.Time)
+}
+
 // HostConfig says what a host is like. The zero value is an infinitely fast computer.
 type HostConfig struct {
 	// TxDepth is how many frames a queue of the NIC takes beyond the one on the wire; 0 means 1.
@@ -27,10 +41,19 @@ type HostConfig struct {
 	// Jitter, when not nil, draws what each frame waits in addition before the poller gets it.
 	// Frames keep their order.
 	Jitter func() units.Duration
-	// Noise, when not nil, draws the error of each arrival's time stamp (Buf.Time).
+	// Noise, when not nil, draws the error of each arrival's time stamp (Buf.Time). A stamp that is
+	// later than the poll is taken for the poll's by transport.
 	Noise func() units.Duration
-	PCIe  PCIe
-	CPU   CPU
+	// NoStamps is a NIC without time stamps: Buf.Time is 0.
+	NoStamps bool
+	PCIe     PCIe
+	CPU      CPU
+	// Naps, Preemption and Share are when the poller does not run though there may be something to do.
+	Naps       Naps
+	Preemption Preemption
+	Share      Share
+	// Coalesce is how the NIC hands over what arrives in batches.
+	Coalesce Coalesce
 	// DataClasses is how many classes of data the NIC has beyond packet.ClassData: queues in strict
 	// priority, as physical priorities want them.
 	DataClasses int
@@ -55,12 +78,16 @@ type Host struct {
 	nic    NIC
 	config HostConfig
 	poller Poller
+	idler  Idler // the poller, if it is one
+	core   *core // when it runs; nil: always
+	seat   int   // on a core that it shares
 
 	wakeAt    units.Time // when something else wants it to be polled; never otherwise
 	deadline  units.Time // when its poller wants to be polled
 	alarmAt   units.Time // its entry among the alarms
 	alarmIx   int32
 	busyUntil units.Time // the processor
+	polled    units.Time // the last round began
 	idle      int        // rounds in which nothing moved though the poller wanted them at once
 	consumed  units.Time // when the application is done with what it has
 }
@@ -86,12 +113,17 @@ func (h *Host) Addrs() []netip.Prefix {
 // Run gives the host its poller and polls it at once. Nil stops the host.
 func (h *Host) Run(p Poller) {
 	h.poller = p
+	h.idler, _ = p.(Idler)
 	if p != nil {
+		if h.core != nil {
+			h.core.begin(h.net.now)
+		}
+		h.polled = h.net.now
 		h.Wake()
 	}
 }
 
-// Wake polls the host now: something was posted to it from outside.
+// Wake polls the host now, or when its poller looks next: something was posted to it from outside.
 func (h *Host) Wake() { h.wake(h.net.now) }
 
 // Consume answers when the application will have consumed n bytes more, at the rate of its CPU.
@@ -112,6 +144,9 @@ func (h *Host) wake(at units.Time) {
 	if at.Before(h.busyUntil) {
 		at = h.busyUntil
 	}
+	if h.core != nil && at.Before(h.core.until) {
+		at = h.core.until
+	}
 	if at.Before(h.wakeAt) {
 		h.wakeAt = at
 		h.net.schedule(at, polls, int32(h.index))
@@ -128,11 +163,27 @@ func (h *Host) poll() {
 		return
 	}
 	now := h.net.now
+	if h.core != nil {
+		if at := h.core.ready(now); at.After(now) {
+			h.wake(at)
+			return
+		}
+	}
+	looked := h.look(now)
+	if h.idler != nil {
+		h.idler.Idle(looked)
+	}
 	before := h.nic.moved
 	next := h.poller.Poll(now)
 	moved := h.nic.moved - before
+	if h.core != nil && (moved > 0 || !next.After(now)) {
+		h.core.worked = now
+	}
 	if cpu := &h.config.CPU; cpu.PerPoll != 0 || cpu.PerPacket != 0 {
 		h.busyUntil = now.Add(cpu.PerPoll + cpu.PerPacket*units.Duration(moved))
+		if h.idler != nil {
+			h.idler.Ended(h.busyUntil)
+		}
 	}
 	if next.After(now) || moved > 0 {
 		h.idle = 0
@@ -145,6 +196,20 @@ func (h *Host) poll() {
 	if f := h.nic.arrived.head; f != nil && (moved > 0 || f.at.After(now)) {
 		h.wake(max(f.at, now))
 	}
+}
+
+// look notes a round and returns until when the poller would have found nothing to do. One whose
+// processor was busy until now did not look since the round before.
+func (h *Host) look(now units.Time) units.Time {
+	looked := now
+	if now == h.busyUntil {
+		looked = h.polled
+	}
+	if h.core != nil {
+		looked = min(looked, h.core.round(now))
+	}
+	h.polled = now
+	return looked
 }
 
 // NIC is a host's packet.Port: it serialises at the rate of its link, and has a queue for each
@@ -162,6 +227,7 @@ type NIC struct {
 	moved   int                     // frames received and sent by the poller
 	held    int                     // buffers that are not in the pool
 	lastRx  units.Time
+	batch   batch
 	pcie    pcie
 	stats   NICStats
 }
@@ -289,8 +355,12 @@ func (c *NIC) receive(f *frame) {
 	if ready.Before(c.lastRx) {
 		ready = c.lastRx
 	}
+	c.lastRx = ready
+	if h.config.Coalesce.Every > 0 {
+		ready = c.coalesce(f, ready)
+	}
 	f.wait = now.Sub(ready) // Recv wants the time of arrival
-	f.at, c.lastRx = ready, ready
+	f.at = ready
 	c.arrived.push(f)
 	c.waiting++
 	h.wake(ready)
@@ -319,6 +389,9 @@ func (c *NIC) Recv(bufs []packet.Buf) int {
 		if noise := c.host.config.Noise; noise != nil {
 			b.Time = b.Time.Add(noise())
 		}
+		if c.host.config.NoStamps {
+			b.Time = 0
+		}
 		c.stats.RxFrames++
 		c.stats.RxBytes += uint64(f.len)
 		n++
@@ -336,6 +409,7 @@ func (c *NIC) clear() {
 		c.net.drop(c.arrived.pop())
 	}
 	c.waiting = 0
+	c.batch = batch{}
 	c.starved = [packet.MaxClasses]bool{}
 	for _, p := range c.ports {
 		for at := range p.queues {

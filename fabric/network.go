@@ -38,6 +38,7 @@ type Network struct {
 	switches []*Switch
 	ports    []*Port
 	owners   map[netip.Addr]*Host
+	cores    map[int]*turns // that hosts share, by their number
 	built    bool
 
 	frames []*frame
@@ -172,6 +173,9 @@ func (n *Network) Build() error {
 			return fmt.Errorf("fabric: %v has no link", h)
 		}
 		h.build()
+		if err := h.buildCore(); err != nil {
+			return err
+		}
 	}
 	for _, s := range n.switches {
 		if err := s.build(); err != nil {
@@ -201,7 +205,7 @@ func (h *Host) build() {
 	}
 	h.nic.info = packet.Info{
 		Name: fmt.Sprintf("fabric:%d", h.index), Driver: "fabric", MAC: h.mac(), MTU: h.net.config.MTU,
-		LinkRate: rate, Classes: int(packet.Classes) + h.config.DataClasses, TxDepth: int(h.nic.depth), Timestamps: true,
+		LinkRate: rate, Classes: int(packet.Classes) + h.config.DataClasses, TxDepth: int(h.nic.depth), Timestamps: !h.config.NoStamps,
 	}
 }
 

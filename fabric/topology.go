@@ -6,16 +6,28 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Parts are what a topology is made of: all its hosts are alike, and all its switches.
+// Parts are what a topology is made of: all its switches are alike, and all its hosts but for what
+// HostOf changes.
 type Parts struct {
 	Config
-	Host   HostConfig
+	Host HostConfig
+	// HostOf, unless nil, changes the configuration of a host by its index.
+	HostOf func(host int, c *HostConfig)
 	Switch SwitchConfig
+}
+
+// AddHost adds the next host to a network.
+func (p *Parts) AddHost(n *Network) *Host {
+	c := p.Host
+	if p.HostOf != nil {
+		p.HostOf(len(n.hosts), &c)
+	}
+	return n.AddHost(c)
 }
 
 func (p *Parts) addHosts(n *Network, count int, s *Switch, l Link) {
 	for range count {
-		n.Connect(n.AddHost(p.Host), s, l)
+		n.Connect(p.AddHost(n), s, l)
 	}
 }
 
