@@ -84,7 +84,7 @@ soak: setup ## random simulated networks, traffic and faults from SEEDS (100) se
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
 
 lab-small: build ## every experiment of the lab at small scale, some 10 minutes of a core, and a page of figures
-	bin/lab run 'fabric/*' 'cc/*' 'prioplus/*' 'tocc/*' 'taurus/*' 'carc/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
+	bin/lab run 'fabric/*' 'cc/*' 'host/*' 'prioplus/*' 'tocc/*' 'taurus/*' 'carc/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 
 BEYOND = beyond/tocc-offload 'beyond/carc-*' beyond/stability-grid beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/prioplus-homa beyond/tocc-cc beyond/tocc-token-priority

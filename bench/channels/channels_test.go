@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/units"
 )
 
@@ -72,6 +73,125 @@ func measure(t require.TestingT, samples int, base units.Duration, noise func(in
 		p.step(t)
 	}
 	return g, p
+}
+
+// event is what a path reports of a packet whose delay is base, noise of the fabric, and time in poll gaps.
+func event(probe bool, base, fabric, here, there units.Duration, known bool) *cc.Event {
+	ev := &cc.Event{Kind: cc.RTT, Probe: probe, Packets: 1, Bytes: path.Payload, Delay: base + fabric + here/2 + there/2}
+	if known {
+		ev.LocalGap, ev.RemoteGap = here, there
+	}
+	return ev
+}
+
+// surveyed measures a path whose fabric adds to a delay what it says of sample i, and whose hosts have such gaps.
+func surveyed(t *testing.T, known bool, of func(i int) (fabric, here, there units.Duration)) *Survey {
+	g := &Gauge{Samples: 10000}
+	with := path
+	if known {
+		with.Signals |= cc.SignalEndpoint
+	}
+	a, err := g.New(with)
+	require.NoError(t, err)
+	now, i := units.Time(units.Second), 0
+	d := a.On(&cc.Event{Kind: cc.POST, Left: 1}, now)
+	for ; !g.Done(); i++ {
+		base, probe := 12*us, d.ProbeAt != 0
+		if probe {
+			base -= path.LineRate.Duration(path.Payload)
+		}
+		fabric, here, there := of(i)
+		now = now.Add(20 * us)
+		d = a.On(event(probe, base, fabric, here, there, known), now)
+	}
+	s, err := g.Survey(Wanted{Priorities: 8, Flows: 150, Inner: swift(t)})
+	require.NoError(t, err)
+	return s
+}
+
+// Poll gaps are no noise of the fabric: channels do not get wider for them, and it is said when they do not fit.
+func TestGapsOfHosts(t *testing.T) {
+	fabric := func(i int) units.Duration { return units.Duration(i%10) * 100 * units.Nanosecond }
+	gaps := func(i int) (_, here, there units.Duration) {
+		switch {
+		case i%50 == 7: // 2 %
+			return fabric(i), 30 * us, 0
+		case i%500 == 9:
+			return fabric(i), 0, 3000 * us
+		case i%10 == 0:
+			return fabric(i), 0, 0
+		}
+		return fabric(i), 200 * units.Nanosecond, 0
+	}
+	s := surveyed(t, true, gaps)
+	assert.InDelta(t, 12, s.Path.BaseRTT.Microseconds(), 0.3)
+	assert.LessOrEqual(t, s.B, 900*units.Nanosecond)
+	assert.Equal(t, s.A+s.B, s.Width)
+	assert.Equal(t, 30*us, s.Hosts.Here.P99)
+	assert.Zero(t, s.Hosts.There.P99)
+	assert.Equal(t, 3000*us, s.Hosts.There.Max)
+	assert.InDelta(t, 0.022, s.Wide(), 0.001)
+	assert.Greater(t, s.Hosts.Share, 0.8)
+	require.True(t, s.TooNoisy())
+	assert.Contains(t, s.Advice(), "TOO NOISY for 8 channels of")
+	assert.Contains(t, s.Advice(), ": this host leaves poll gaps of p99 = 30us. Channels narrower than ")
+	assert.Contains(t, s.Advice(), "polling cores of their own (docs/hosts.md), hardware time stamps, or a wider a+b (b=")
+	assert.NotContains(t, s.Advice(), "the peer leaves")
+	var b strings.Builder
+	require.NoError(t, s.Write(&b))
+	assert.Contains(t, b.String(), s.Advice())
+	assert.Regexp(t, `samples uncertain by more than a channel's width of \S+: 660 of 30000 \(2\.2 %\)`, b.String())
+
+	d, err := s.Document()
+	require.NoError(t, err)
+	assert.True(t, d.Hosts.TooNoisy)
+	assert.Equal(t, 30.0, d.Hosts.Here.P99)
+	require.NotNil(t, d.Hosts.There)
+	assert.InDelta(t, d.A+d.B, d.Hosts.Width, 1e-6)
+	assert.InDelta(t, 0.022, d.Hosts.Wide, 0.001)
+
+	// With the width that it advises, the same host is good enough.
+	wide, err := prioplus.ParseChannels("n=8,a=" + s.A.String() + ",b=" + s.wideEnough().String())
+	require.NoError(t, err)
+	lowest, err := wide.Of(0, s.Path)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, s.Hosts.Uncertain.P99, lowest.Target-s.Path.BaseRTT)
+
+	// The same hosts where nobody tells: all of it is noise of the fabric.
+	s = surveyed(t, false, gaps)
+	assert.Greater(t, s.B, 1000*us)
+	assert.Zero(t, s.Hosts.Share)
+	assert.False(t, s.TooNoisy())
+	d, err = s.Document()
+	require.NoError(t, err)
+	assert.Nil(t, d.Hosts.There)
+}
+
+func TestGapsOfThePeer(t *testing.T) {
+	s := surveyed(t, true, func(i int) (_, here, there units.Duration) {
+		if i%20 == 7 {
+			return 0, 0, 50 * us
+		}
+		return 0, 0, 0
+	})
+	assert.Contains(t, s.Advice(), ": the peer leaves poll gaps of p99 = 50us. Channels narrower")
+	assert.Equal(t, 1.0, s.Hosts.Share)
+
+	s = surveyed(t, true, func(i int) (_, here, there units.Duration) {
+		if i%20 == 7 {
+			return 0, 2500 * units.Nanosecond, 2500 * units.Nanosecond
+		}
+		return 0, 0, 0
+	})
+	assert.Contains(t, s.Advice(), "this host leaves poll gaps of p99 = 2.5us and the peer leaves poll gaps of p99 = 2.5us", "together they are more than a channel")
+}
+
+func TestQuietHosts(t *testing.T) {
+	s := surveyed(t, true, func(i int) (_, here, there units.Duration) { return units.Duration(i%7) * 100 * units.Nanosecond, 0, 0 })
+	assert.False(t, s.TooNoisy())
+	assert.Empty(t, s.Advice())
+	assert.Zero(t, s.Hosts.Share)
+	assert.Zero(t, s.Wide())
 }
 
 func swift(t require.TestingT) cc.Spec {

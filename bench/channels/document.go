@@ -15,6 +15,7 @@ type Document struct {
 	TwoInARow int                      `json:"stream_two_in_a_row"`
 	Channels  string                   `json:"channels"`
 	Table     []ChannelDocument        `json:"table"`
+	Hosts     HostsDocument            `json:"hosts"`
 }
 
 // NoiseDocument is one distribution.
@@ -27,6 +28,18 @@ type NoiseDocument struct {
 	P9985   float64 `json:"p9985_us"`
 	P999    float64 `json:"p999_us"`
 	Max     float64 `json:"max_us"`
+}
+
+// HostsDocument is what the two hosts do to the samples.
+type HostsDocument struct {
+	Here      NoiseDocument  `json:"gap"`                // poll gaps of this host
+	There     *NoiseDocument `json:"peer_gap,omitempty"` // and of the peer, if it reports them
+	Uncertain NoiseDocument  `json:"uncertainty"`        // of each sample
+	Share     float64        `json:"share"`              // of the noise that may be the hosts', 0 to 1
+	Width     float64        `json:"width_us"`           // of a channel
+	Wide      float64        `json:"wider_than_channel"` // share of samples that are uncertain by more, 0 to 1
+	TooNoisy  bool           `json:"too_noisy"`          // for these channels
+	Advice    string         `json:"advice,omitempty"`
 }
 
 // ChannelDocument is one channel.
@@ -45,8 +58,14 @@ func (s *Survey) Document() (Document, error) {
 		Channels: s.Channels.String(), Noise: map[string]NoiseDocument{},
 	}
 	for _, r := range s.rows() {
-		d.Noise[r.name] = NoiseDocument{r.Samples, r.Least.Microseconds(), r.Mean.Microseconds(), r.P50.Microseconds(), r.P99.Microseconds(),
-			r.P9985.Microseconds(), r.P999.Microseconds(), r.Max.Microseconds()}
+		d.Noise[r.name] = r.Noise.document()
+	}
+	h := &s.Hosts
+	d.Hosts = HostsDocument{Here: h.Here.document(), Uncertain: h.Uncertain.document(), Share: h.Share, Width: s.Width.Microseconds(),
+		Wide: s.Wide(), TooNoisy: s.TooNoisy(), Advice: s.Advice()}
+	if h.Told {
+		there := h.There.document()
+		d.Hosts.There = &there
 	}
 	for i := range s.Channels.N() {
 		ch, err := s.Channels.Of(i, s.Path)
@@ -56,4 +75,9 @@ func (s *Survey) Document() (Document, error) {
 		d.Table = append(d.Table, ChannelDocument{i, ch.Class.String(), ch.Target.Microseconds(), ch.Limit.Microseconds()})
 	}
 	return d, nil
+}
+
+func (n Noise) document() NoiseDocument {
+	return NoiseDocument{n.Samples, n.Least.Microseconds(), n.Mean.Microseconds(), n.P50.Microseconds(), n.P99.Microseconds(),
+		n.P9985.Microseconds(), n.P999.Microseconds(), n.Max.Microseconds()}
 }

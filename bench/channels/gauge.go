@@ -6,7 +6,7 @@ import (
 )
 
 // Gauge is a cc.Control that measures the delay of its flow's path while nothing else is on it. It takes the
-// same samples as PrioPlus, without what passed in the hosts where the path tells that, in two ways:
+// same samples as PrioPlus, without what passed in the hosts as far as that is known, in two ways:
 //
 // First a ping-pong, as section 4.3.2 has it: a probe, a full packet, a probe, one at a time. Then a stream of
 // packets at a tenth of line rate. A host that stalls for a millisecond delays one packet of a ping-pong, but
@@ -19,7 +19,7 @@ type Gauge struct {
 
 	path                 cc.Path
 	base                 cc.BaseRTT
-	probe, pings, stream []units.Duration
+	probe, pings, stream samples
 }
 
 // streamShare is the part of line rate that the stream takes: little enough that it meets no queue of its own.
@@ -32,8 +32,8 @@ const streamWindow = 8
 func (g *Gauge) New(path cc.Path) (cc.Algorithm, error) {
 	g.path = path
 	g.base = cc.BaseRTT{Path: path, Window: units.Second}
-	for _, s := range []*[]units.Duration{&g.probe, &g.pings, &g.stream} {
-		*s = make([]units.Duration, 0, g.Samples)
+	for _, s := range []*samples{&g.probe, &g.pings, &g.stream} {
+		*s = make(samples, 0, g.Samples)
 	}
 	return &needle{Gauge: g}, nil
 }
@@ -59,19 +59,19 @@ func (n *needle) Start(units.Time) cc.Decision { return cc.Decision{} }
 
 // On implements cc.Algorithm.
 func (n *needle) On(ev *cc.Event, now units.Time) cc.Decision {
-	delay, ok := ev.FabricDelay()
+	s, ok := sampleOf(ev)
 	switch {
 	case ok && ev.Probe:
-		n.take(&n.probe, delay, 0, now)
+		n.take(&n.probe, s, 0, now)
 		n.next = cc.Decision{Window: n.path.Payload}
 	case ok && len(n.pings) < n.Samples:
-		n.take(&n.pings, delay, ev.Bytes, now)
+		n.take(&n.pings, s, ev.Bytes, now)
 		n.ask(now)
 		if len(n.pings) == n.Samples {
 			n.next = cc.Decision{Window: streamWindow * n.path.Payload, Rate: max(1, n.path.LineRate/streamShare)}
 		}
 	case ok:
-		n.take(&n.stream, delay, n.path.Payload, now)
+		n.take(&n.stream, s, n.path.Payload, now)
 	case ev.Kind == cc.POST && n.next == cc.Decision{}, ev.Probe: // the first, or one that was lost
 		n.ask(now)
 	}
@@ -87,9 +87,9 @@ func (n *needle) ask(now units.Time) {
 	n.next = cc.Decision{ProbeAt: at}
 }
 
-func (n *needle) take(samples *[]units.Duration, delay units.Duration, payload units.Bytes, now units.Time) {
-	if len(*samples) < cap(*samples) {
-		*samples = append(*samples, delay)
-		n.base.Sample(delay, payload, now)
+func (n *needle) take(taken *samples, s sample, payload units.Bytes, now units.Time) {
+	if len(*taken) < cap(*taken) {
+		*taken = append(*taken, s)
+		n.base.SampleBetween(s.least, s.most, payload, now)
 	}
 }

@@ -27,12 +27,26 @@ func noiseOf(samples []units.Duration) Noise {
 	if len(samples) == 0 {
 		return Noise{}
 	}
-	sorted := slices.Sorted(slices.Values(samples))
-	n := Noise{Samples: len(sorted), Least: sorted[0]}
+	least := slices.Min(samples)
+	beyond := make([]units.Duration, len(samples))
+	for i, s := range samples {
+		beyond[i] = s - least
+	}
+	n := distribution(beyond)
+	n.Least = least
+	return n
+}
+
+// distribution is that of values which are noise themselves.
+func distribution(values []units.Duration) Noise {
+	if len(values) == 0 {
+		return Noise{}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := Noise{Samples: len(sorted)}
 	sum := 0.0
-	for i := range sorted {
-		sorted[i] -= n.Least
-		sum += float64(sorted[i])
+	for _, v := range sorted {
+		sum += float64(v)
 	}
 	n.Mean = units.Duration(sum / float64(len(sorted)))
 	n.P50, n.P99, n.P9985, n.P999 = quantile(sorted, 0.5), quantile(sorted, 0.99), quantile(sorted, percentile), quantile(sorted, 0.999)

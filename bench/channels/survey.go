@@ -21,6 +21,8 @@ type Survey struct {
 	BeyondB, TwoInARow int
 	A, B, Eps          units.Duration
 	Channels           prioplus.Channels
+	Width              units.Duration // of one of them
+	Hosts              Hosts
 }
 
 // Wanted is what the table of channels is to be for.
@@ -66,7 +68,8 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 	if len(g.stream) == 0 || len(g.probe) == 0 {
 		return nil, errNoSamples
 	}
-	s := &Survey{Path: g.path, Probe: noiseOf(g.probe), Ping: noiseOf(g.pings), Stream: noiseOf(g.stream)}
+	stream := g.stream.fabric()
+	s := &Survey{Path: g.path, Probe: noiseOf(g.probe.fabric()), Ping: noiseOf(g.pings.fabric()), Stream: noiseOf(stream)}
 	if s.Path.BaseRTT = g.BaseRTT; s.Path.BaseRTT == 0 {
 		s.Path.BaseRTT = shown(g.base.Base())
 	}
@@ -76,11 +79,20 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 	}
 	s.A = round(s.A)
 	s.B = round(min(max(s.Probe.P9985, s.Ping.P9985), widest))
-	s.BeyondB = inARow(g.stream, s.Stream.Least, s.B, 1)
-	s.TwoInARow = inARow(g.stream, s.Stream.Least, s.B, filter)
+	s.BeyondB = inARow(stream, s.Stream.Least, s.B, 1)
+	s.TwoInARow = inARow(stream, s.Stream.Least, s.B, filter)
+	s.Hosts = hostsOf(g.path.Signals&cc.SignalEndpoint != 0, g.probe, g.pings, g.stream)
 	s.Eps = s.eps()
-	s.Channels, err = prioplus.ParseChannels(w.channels(fmt.Sprintf(",a=%v,b=%v,eps=%v", s.A, s.B, s.Eps)))
-	return s, err
+	if s.Channels, err = prioplus.ParseChannels(w.channels(fmt.Sprintf(",a=%v,b=%v,eps=%v", s.A, s.B, s.Eps))); err != nil {
+		return nil, err
+	}
+	lowest, err := s.Channels.Of(0, s.Path)
+	if err != nil {
+		return nil, err
+	}
+	s.Width = lowest.Target - s.Path.BaseRTT
+	s.Hosts.Wide = wider(s.Width, g.probe, g.pings, g.stream)
+	return s, nil
 }
 
 // eps is what a delay may be beyond the base and still be that of empty queues: the 99th percentile of the
@@ -112,7 +124,9 @@ func (s *Survey) Write(w io.Writer) error {
 	fmt.Fprintf(w, "a probe takes %v less; %d bytes on %d links of %v are %v\n", shown(s.Ping.Least-s.Probe.Least),
 		int64(s.Path.Payload), s.Path.Hops+1, s.Path.LineRate, shown(s.Path.LineRate.Duration(s.Path.Payload)*units.Duration(s.Path.Hops+1)))
 	fmt.Fprintf(w, "samples of the stream beyond B: %d of %d; two in a row, which stop a flow: %s\n", s.BeyondB, s.Stream.Samples, s.misreactions())
-	fmt.Fprintf(w, "A = %v, B = %v, A+B = %v\n\n", s.A, s.B, s.A+s.B)
+	fmt.Fprintf(w, "A = %v, B = %v, A+B = %v\n", s.A, s.B, s.A+s.B)
+	s.writeHosts(w)
+	fmt.Fprintln(w)
 	if err := s.Channels.Table(w, s.Path); err != nil {
 		return err
 	}

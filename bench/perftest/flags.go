@@ -172,7 +172,7 @@ func (s *Settings) outputFlags(f *pflag.FlagSet, x *extras) {
 		f.StringVar(&s.Output, "output", "", "print only one `number`: latency")
 		f.BoolVarP(&s.Unsorted, "report-unsorted", "U", false, "print every sample, in order")
 	}
-	f.BoolVar(&s.Watch, "watch", false, "show each second what congestion control does, on standard error")
+	f.BoolVar(&s.Watch, "watch", false, "show each second what congestion control does, and how much of the time poll gaps took (docs/hosts.md), on standard error")
 	f.StringVar(&s.WatchJSON, "watch_json", "", "append it to this `file` as lines of JSON, - for standard output")
 	f.BoolVarP(&s.Histogram, "report-histogram", "H", false, "print the histogram of latencies")
 	f.BoolVar(&x.outJSON, "out_json", false, "write a JSON document")

@@ -37,6 +37,7 @@ type lane struct {
 	tokens         *tocc.Endpoint           // with --tocc
 	cache          *carc.Endpoint           // with --carc
 	pairs          []pair
+	longest        units.Duration // gap between polls since the round began, as far as looked at
 }
 
 // pair is a queue pair and what its peer said of the other end.

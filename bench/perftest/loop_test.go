@@ -199,6 +199,7 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 func TestDocument(t *testing.T) {
 	common := "MsgSize n_iterations percentiles.p50 percentiles.p90 percentiles.p99 percentiles.p99_9 percentiles.p99_99 percentiles.max " +
 		"per_qp jain lost retransmits timeouts rnr_naks sequence_naks cnps ce_marked drops cpu.user_s cpu.sys_s cpu.percent " +
+		"own_poll_gaps peer_poll_gaps longest_gap_us " +
 		"gc.cycles gc.pause_total_us gc.pause_max_us"
 	byKind := [...]string{
 		Bandwidth: "BW_peak BW_average MsgRate",

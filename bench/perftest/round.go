@@ -25,6 +25,8 @@ type round struct {
 	expected uint64 // messages that the peer sent
 
 	before []transport.Counters
+	polled []polled // when the programs began
+	gaps   PollGaps // until they ended
 	usage  usage
 }
 
@@ -77,7 +79,7 @@ func (x *session) newRound(size int) (*round, error) {
 		}
 	}
 	r.usage = usageNow()
-	return r, nil
+	return r, r.beginGaps()
 }
 
 func (r *round) start(l *lane, p goroce.Program) error {
@@ -90,6 +92,9 @@ func (r *round) start(l *lane, p goroce.Program) error {
 func (r *round) run(ctx context.Context) error {
 	if !r.active() {
 		return nil
+	}
+	if err := r.beginGaps(); err != nil { // again: the peer may have needed its time
+		return err
 	}
 	var ended []<-chan struct{}
 	for i, l := range r.x.lanes {
@@ -116,6 +121,7 @@ func (r *round) run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+	r.gaps = r.endGaps()
 	if r.ping != nil {
 		return r.ping.err
 	}
@@ -249,11 +255,15 @@ func (r *round) row() *Row {
 	s := r.x.settings
 	switch {
 	case r.ping != nil && (r.active() || r.ping.latencies.n > 0):
-		return s.latencyRow(r.size, r.x.lanes[0], r.ping)
+		row := s.latencyRow(r.size, r.x.lanes[0], r.ping)
+		row.PollGaps = r.gaps
+		return row
 	case len(r.senders) == 0:
 		return nil
 	}
-	return s.bandwidthRow(r.size, r.x.lanes, r.senders)
+	row := s.bandwidthRow(r.size, r.x.lanes, r.senders)
+	row.PollGaps = r.gaps
+	return row
 }
 
 // totals is what this end counted.
@@ -297,6 +307,7 @@ func (r *round) combine(mine *Row, totals Totals, facts map[string]string) (*Row
 	switch {
 	case mine == nil:
 		row = theirs
+		row.PollGaps = row.seenFrom(r.endGaps())
 		if len(r.receivers) > 0 {
 			row.Lost = r.expected - min(r.expected, r.received())
 			s.receivedRow(row, r.receivers)

@@ -25,6 +25,7 @@ type Row struct {
 	Lost        uint64      `json:"lost"` // messages sent that nobody received (UC and UD)
 	Work        *WorkRow    `json:"work,omitempty"`
 	Totals
+	PollGaps
 	CPU CPU `json:"cpu"`
 	GC  GC  `json:"gc"`
 

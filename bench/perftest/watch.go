@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,6 +37,7 @@ type Glance struct {
 	Cuts        map[string]uint64 `json:"cuts"` // by reason
 	LastCut     string            `json:"last_cut,omitempty"`
 	Channel     *ChannelGlance    `json:"channel,omitempty"` // with --prio
+	PollGaps                      // of the endpoint since the last look
 }
 
 // ChannelGlance is what --watch sees of a virtual priority.
@@ -52,13 +54,13 @@ func (c *console) watch(x *session, r *round) (stop func()) {
 	if c.err == nil || !s.Watch && s.WatchJSON == "" || !r.active() {
 		return func() {}
 	}
+	w := watcher{session: x, size: r.size, begun: time.Now(), sent: map[uint32]uint64{}, polled: slices.Clone(r.polled), gaps: make([]PollGaps, len(x.lanes))}
+	w.last = w.begun
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		ticker := time.NewTicker(watchEvery)
 		defer ticker.Stop()
-		w := watcher{session: x, size: r.size, begun: time.Now(), sent: map[uint32]uint64{}}
-		w.last = w.begun
 		for {
 			select {
 			case <-quit:
@@ -67,7 +69,7 @@ func (c *console) watch(x *session, r *round) (stop func()) {
 			}
 			glances := w.look()
 			if s.Watch {
-				fmt.Fprint(c.err, table(glances))
+				fmt.Fprint(c.err, table(glances), limits(w.gaps))
 			}
 			if s.WatchJSON != "" {
 				if err := appendLines(s.WatchJSON, c.out, glances); err != nil {
@@ -85,6 +87,8 @@ type watcher struct {
 	size        int
 	begun, last time.Time
 	sent        map[uint32]uint64
+	polled      []polled   // by lane
+	gaps        []PollGaps // since the look before
 }
 
 // look asks the polling cores.
@@ -92,8 +96,11 @@ func (w *watcher) look() (glances []Glance) {
 	now := time.Now()
 	passed := now.Sub(w.last).Seconds()
 	w.last = now
-	for _, l := range w.session.lanes {
-		_ = l.do(func(*transport.Endpoint) error {
+	for i, l := range w.session.lanes {
+		_ = l.do(func(ep *transport.Endpoint) error {
+			seen := l.polled(ep)
+			gaps := seen.since(w.polled[i])
+			w.polled[i], w.gaps[i] = seen, gaps
 			for i := range l.pairs {
 				p := &l.pairs[i]
 				snap, stats := p.qp.Snapshot(), p.qp.Stats()
@@ -103,7 +110,7 @@ func (w *watcher) look() (glances []Glance) {
 					Goodput:   float64(stats.BytesSent-w.sent[uint32(p.qp.Num)]) * 8 / 1e9 / passed,
 					Window:    int64(snap.Window), Rate: float64(snap.Rate) / float64(units.Gbps),
 					Delay: snap.Delay.Microseconds(), Target: snap.Target.Microseconds(),
-					Marks: stats.MarkedCE, CNPs: stats.CNPs, Retransmits: stats.Retransmitted, Cuts: map[string]uint64{},
+					Marks: stats.MarkedCE, CNPs: stats.CNPs, Retransmits: stats.Retransmitted, Cuts: map[string]uint64{}, PollGaps: gaps,
 				}
 				w.sent[uint32(p.qp.Num)] = stats.BytesSent
 				for reason, n := range snap.Cuts {
@@ -150,6 +157,22 @@ func table(glances []Glance) string {
 		}
 		fmt.Fprintf(&b, "%8.0fs %#8x %-9s %9.3f %11d %9s %7.1fus %7.1fus %8d %6d %8d  %s\n",
 			g.Elapsed, g.QPN, g.Algorithm, g.Goodput, g.Window, rate, g.Delay, g.Target, g.Marks, g.CNPs, g.Retransmits, strings.Join(cuts, ", "))
+	}
+	return b.String()
+}
+
+// limits says of each endpoint how much of the time flows waited for an end that did not poll, where that matters.
+func limits(gaps []PollGaps) string {
+	var b strings.Builder
+	for i, g := range gaps {
+		text := g.String()
+		if text == "" {
+			continue
+		}
+		if len(gaps) > 1 {
+			text = fmt.Sprintf("endpoint %d: %s", i, text)
+		}
+		fmt.Fprintf(&b, "%9s %s\n", "", text)
 	}
 	return b.String()
 }

@@ -38,7 +38,8 @@ func newProgram() *perftest.Instrument {
 		What: "measures what PrioPlus must be told of an idle path: base round trip, noise of the delay, A and B,\n" +
 			"and the table of channels that follows (docs/prioplus.md). Half of the messages and as many probes go as a\n" +
 			"ping-pong, which B is of; the others as a stream of a tenth of the line rate, which shows what the filter of\n" +
-			"two samples is worth on hosts that stall.",
+			"two samples is worth on hosts that stall. It also says whether the hosts' poll gaps leave delays too uncertain for\n" +
+			"the channels (docs/hosts.md).",
 		Messages: 40000, Flags: p.flags, Control: p.control, Report: p.report,
 	}
 }

@@ -48,6 +48,8 @@ func TestLoop(t *testing.T) {
 	assert.Regexp(t, `(?m)^ +probe +1000 .*\n +data +1000 .*\n +stream +\d+ `, out)
 	assert.Regexp(t, `A = 132\.8us, B = \S+, A\+B = \S+`, out, "1.8 * 150 * 0.15 packets of 3.2768 us")
 	assert.Contains(t, out, "\n11        high ")
+	assert.Regexp(t, `\n\d+ % of the noise is within poll gaps, and PrioPlus does not act on it; gaps: p50 \S+, p99 \S+ here; p50 \S+, p99 \S+ at the peer\n`, out)
+	assert.Regexp(t, `\nsamples uncertain by more than a channel's width of \S+: \d+ of \d+ `, out)
 	assert.Regexp(t, `\n--channels n=12,a=132\.8us,b=\S+,eps=\S+,room=on --base-rtt \S+ --line-rate 10Gb/s\n$`, out)
 }
 
@@ -60,6 +62,9 @@ func TestJSON(t *testing.T) {
 		assert.Equal(t, 100, d.Noise["probe"].Samples)
 		assert.Len(t, d.Table, 8)
 		assert.InDelta(t, 50+d.A+d.B, d.Table[0].Target, 1e-6)
+		assert.InDelta(t, d.A+d.B, d.Hosts.Width, 1e-6)
+		assert.NotNil(t, d.Hosts.There)
+		assert.Equal(t, d.Hosts.TooNoisy, d.Hosts.Advice != "")
 	}
 	check([]byte(measure(t, append(args, "--json", "-")...)))
 	file := filepath.Join(t.TempDir(), "channels.json")

@@ -53,11 +53,12 @@ type mode struct {
 	recovery recovery
 	tokens   bool // sessions are all reliable, and their senders wait for tokens
 	credits  bool // likewise, for credits
+	hosts    bool // hosts are as real ones, and sessions have algorithms of package cc
 }
 
 var recoveries = map[string]recovery{"gobackn": recoverGoBackN, "selective": recoverSelective}
 
-// modeNamed finds a mode: nothing or "all", a kind, a way of recovery, tocc or carc, or several with commas between.
+// modeNamed finds a mode: nothing or "all", a kind, a way of recovery, tocc, carc or hosts, or several with commas between.
 func modeNamed(name string) (mode, error) {
 	if name == "" || name == "all" {
 		return mode{}, nil
@@ -75,6 +76,9 @@ func modeNamed(name string) (mode, error) {
 		case "carc":
 			m.credits = true
 			continue
+		case "hosts":
+			m.hosts = true
+			continue
 		}
 		i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == part })
 		if i < 0 {
@@ -90,7 +94,7 @@ func modeNames() []string {
 	for i := range kinds {
 		names = append(names, kinds[i].name)
 	}
-	return append(names, "gobackn", "selective", "tocc", "carc")
+	return append(names, "gobackn", "selective", "tocc", "carc", "hosts")
 }
 
 // draw chooses the kind of a seed.

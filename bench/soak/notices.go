@@ -58,4 +58,14 @@ func (s *stalling) Poll(now units.Time) units.Time {
 	return s.Endpoint.Poll(now)
 }
 
-var _ fabric.Poller = (*stalling)(nil)
+// Idle implements fabric.Idler: who stalls does not look.
+func (s *stalling) Idle(until units.Time) {
+	if idler, ok := any(s.Endpoint).(fabric.Idler); ok && !until.Before(s.until) {
+		idler.Idle(until)
+	}
+}
+
+var (
+	_ fabric.Poller = (*stalling)(nil)
+	_ fabric.Idler  = (*stalling)(nil)
+)

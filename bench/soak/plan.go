@@ -24,6 +24,11 @@ type plan struct {
 	switches string // in words, as are the next
 	hosts    string
 	traits   []hostTraits
+	machines []machine      // with the mode hosts
+	away     units.Duration // the longest that a host of them does not look
+	round    units.Duration // the same, but for preemption
+	crowd    int            // the most that share a core
+	vague    units.Duration // how much a delay may vary with all that, and nobody knows
 	sessions []*session
 	last     units.Time // the last message is posted
 	faults   faults
@@ -79,7 +84,9 @@ func newPlan(seed uint64, m mode) (*plan, error) {
 	if err := p.drawTraffic(d); err != nil {
 		return nil, err
 	}
+	p.drawMachines()
 	p.drawTimers(d)
+	p.drawControls()
 	p.drawTokens()
 	p.drawCredits()
 	p.drawFaults(d)
@@ -120,6 +127,7 @@ func (p *plan) drawTimers(d dice) {
 		host.TxDelay + host.RxDelay + 2*host.PCIe.Latency + p.jitter
 	p.trip = 2 * way
 	p.slack = 3*slowest.Duration(bytes) + processor + 2*p.trip + pace + 20*units.Microsecond
+	p.slowed(packets)
 	if p.mode.admits() { // notices wait for each other, and data for them
 		p.slack *= 4
 	}
@@ -189,13 +197,28 @@ func (p *plan) judge() {
 			if p.kind.overload { // a packet may need all retries
 				waits += x.packets()
 			}
-			stalls = max(stalls, units.Duration(waits)*2*wait+units.Duration(x.trips())*p.trip)
+			stalls = max(stalls, times(2*waits, wait)+times(x.trips(), p.trip))
+			if s.control != nil {
+				stalls = max(stalls, x.slowest())
+			}
 		}
 	}
-	p.grace = sequels * (10*p.slack + longest + stalls + 10*units.Millisecond)
+	p.grace = sequels * (min(10*p.slack+longest, mostGrace) + stalls + 10*units.Millisecond)
 	if !p.quiet() {
 		p.grace += sequels * 5 * units.Second // the patience with neighbours
 	}
+	p.grace = min(p.grace, mostGrace)
+}
+
+// mostGrace is longer than any world that is not stuck takes. Four of it are a time that there is.
+const mostGrace = 1_000_000 * units.Second
+
+// times is n such durations, or mostGrace when that is less.
+func times(n int, d units.Duration) units.Duration {
+	if float64(n)*float64(d) > float64(mostGrace) {
+		return mostGrace
+	}
+	return units.Duration(n) * d
 }
 
 // packets is how many its messages take.
@@ -282,6 +305,9 @@ func (p *plan) events() uint64 {
 	most := 2_000_000 + uint64(packets*p.topology.hops)*300
 	if p.mode.admits() { // who waits for one that is dead says so for as long as its timers last
 		most *= 10
+	}
+	if p.mode.hosts { // flows that hold probe for as long as others are away
+		most *= 4
 	}
 	return most
 }

@@ -25,6 +25,7 @@ type session struct {
 	repeats bool   // selectively
 	sack    uint16 // bits that tell the peer what came behind a gap
 
+	control     cc.Control // nil: windows and rates are fixed, or changed by whim
 	tokens      *tocc.Spec // nil: none
 	patience    units.Duration
 	path        cc.Path     // that it is made for
@@ -119,7 +120,7 @@ func (s *session) open() {
 		return
 	}
 	agreements := [2]wire.Agreement{}
-	if s.repeats || s.plan.mode.credits {
+	if s.plan.agrees(s) {
 		offers := [2]wire.Offer{s.sides[0].offer(), s.sides[1].offer()}
 		offers[0].SACKBits = min(offers[0].SACKBits, s.sack)
 		if !s.repeats {
@@ -236,6 +237,9 @@ func (s *session) String() string {
 	}
 	text := fmt.Sprintf("session %d: %v %s, hosts %d and %d, from %v, MTU %d, IPv6 %v, class %#x",
 		s.number, s.service, recovery, s.sides[0].host, s.sides[1].host, s.begin, int64(s.mtu), s.v6, s.class)
+	if s.control != nil {
+		text += fmt.Sprintf(", control %v", s.control)
+	}
 	if s.tokens != nil {
 		text += fmt.Sprintf(", tokens %v over %v", s.tokens, s.path.BDP())
 	}

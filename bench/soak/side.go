@@ -119,15 +119,18 @@ func (x *side) prepare() error {
 		n.sides[x.qp.Num] = x
 		return x.admit()
 	}
+	algorithm, err := x.algorithm()
+	if err != nil {
+		return err
+	}
 	init := transport.QPInit{
 		Type: x.session.service, PD: n.domain, SendCQ: n.queue, RecvCQ: n.queue, MaxSendWR: x.depth, MaxRecvWR: x.recvDepth,
 		MaxSendSGE: x.sges, MaxRecvSGE: x.recvSGEs, MaxInline: x.inline, SignalAll: x.signalAll,
-		Algorithm: x.algorithm(),
+		Algorithm: algorithm,
 	}
 	if x.shared {
 		init.SRQ = n.inbox.queue
 	}
-	var err error
 	if x.qp, err = n.endpoint.CreateQP(init); err != nil {
 		return err
 	}

@@ -50,6 +50,22 @@ func TestSoak(t *testing.T) {
 	t.Log(out.String())
 }
 
+// TestHosts runs seeds of the mode hosts, of every kind and beside tokens and credits.
+func TestHosts(t *testing.T) {
+	seeds := 60
+	if testing.Short() || raced {
+		seeds = 5
+	}
+	for _, name := range []string{"hosts", "hosts,tocc", "hosts,carc"} {
+		m, err := modeNamed(name)
+		require.NoError(t, err)
+		var out bytes.Buffer
+		r := runner{first: max(1, *seedFlag), seeds: seeds, workers: 2, mode: m, out: &out}
+		assert.Zero(t, r.run(), "%s, -seed=%d: %s", name, r.first, &out)
+		seeds /= 3
+	}
+}
+
 // What a world is made of must be found missing: each of these does one thing wrong, in a world that
 // is in order without it.
 func TestEveryWrongIsNoticed(t *testing.T) {

@@ -35,8 +35,11 @@ func (p *plan) drawTokens() {
 			}
 		}
 		window := scale(d, s.mtu, max(units.MiB, bdp))
-		text := fmt.Sprintf("k=%d,unsch=%s,window=%dB,most=%dB,age=%v", int64(s.mtu)*between(d, int64(1), 8), unsch,
-			int64(window), int64(16*max(units.MiB, bdp)), oneOf(d, 0, 20*units.Microsecond, 200*units.Microsecond))
+		k, age := int64(s.mtu)*between(d, int64(1), 8), oneOf(d, 0, 20*units.Microsecond, 200*units.Microsecond)
+		if age > 0 { // a poller that is away for longer would discard all tokens
+			age += 2 * p.away
+		}
+		text := fmt.Sprintf("k=%d,unsch=%s,window=%dB,most=%dB,age=%v", k, unsch, int64(window), int64(16*max(units.MiB, bdp)), age)
 		for _, off := range []string{"realtime", "pace"} {
 			if d.chance(0.2) {
 				text += "," + off + "=off"

@@ -79,7 +79,7 @@ func (t *topology) cable(l fabric.Link) {
 	t.name, t.hosts, t.hops = fmt.Sprintf("cable %v %v", l.Rate, l.Delay), 2, 1
 	t.build = func(p fabric.Parts) *fabric.Network {
 		n := fabric.New(p.Config)
-		n.Connect(n.AddHost(p.Host), n.AddHost(p.Host), l)
+		n.Connect(p.AddHost(n), p.AddHost(n), l)
 		return n
 	}
 }
@@ -100,7 +100,7 @@ func (t *topology) mixedStar(d dice, hosts int) {
 		n := fabric.New(p.Config)
 		s := n.AddSwitch("switch", p.Switch)
 		for _, l := range links {
-			n.Connect(n.AddHost(p.Host), s, l)
+			n.Connect(p.AddHost(n), s, l)
 		}
 		return n
 	}
@@ -162,7 +162,7 @@ func (t *topology) dualHomed(edge, up fabric.Link, racks, hosts, spines int) {
 				}
 			}
 			for range hosts {
-				h := n.AddHost(p.Host)
+				h := p.AddHost(n)
 				n.Connect(h, tors[0], edge)
 				n.Connect(h, tors[1], edge)
 			}

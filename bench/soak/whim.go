@@ -45,10 +45,13 @@ func (w *whim) change(now units.Time) {
 }
 
 // algorithm makes the side's congestion control.
-func (x *side) algorithm() cc.Algorithm {
+func (x *side) algorithm() (cc.Algorithm, error) {
+	if x.session.control != nil {
+		return x.controlled()
+	}
 	if !x.whimsical {
-		return &cc.Fixed{Window: x.window, Rate: x.rate}
+		return &cc.Fixed{Window: x.window, Rate: x.rate}, nil
 	}
 	return &whim{dice: newDice(x.session.plan.seed, uint64(x.number)<<32|0x7768696d), window: x.window, rate: x.rate,
-		hold: min(50*units.Microsecond, x.shortest/8), events: x.hears}
+		hold: min(50*units.Microsecond, x.shortest/8), events: x.hears}, nil
 }

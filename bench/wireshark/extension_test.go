@@ -29,7 +29,7 @@ var script = []string{"-X", "lua_script:../../scripts/wireshark/goroce.lua"}
 // fieldsOfExtension are the fields of that dissector.
 var fieldsOfExtension = []string{
 	"goroce.opcode", "goroce.version", "goroce.tlvs", "goroce.tag", "goroce.inner", "goroce.tlv.type", "goroce.tlv.length", "goroce.tlv.content",
-	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.timing.ttl", "goroce.timing.psn", "goroce.timing.residence", "goroce.timing.arrived",
+	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.timing.ttl", "goroce.timing.psn", "goroce.timing.residence", "goroce.timing.arrived", "goroce.gap.gap", "goroce.gap.away",
 	"goroce.ecn.marked", "goroce.int_echo.records", "goroce.int_echo.psn", "goroce.int.filled", "goroce.int.fits",
 	"goroce.bolt.flags", "goroce.bolt.sender", "goroce.bolt.rate", "goroce.bolt.drain", "goroce.bolt.ai", "goroce.bolt.inc", "goroce.bolt.dec",
 	"goroce.credit.flags", "goroce.credit.epoch", "goroce.credit.lines", "goroce.credit.returned", "goroce.host.waited", "goroce.host.served",
@@ -53,7 +53,7 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	var kinds, lengths, contents []string
 	for tlvs := []byte(p.TLVs()); len(tlvs) > 0; tlvs = tlvs[4*int(tlvs[1]):] {
 		kinds, lengths = append(kinds, fmt.Sprint(tlvs[0])), append(lengths, fmt.Sprint(tlvs[1]))
-		if k := wire.TLVType(tlvs[0]); k != wire.TLVBolt && k != wire.TLVBoltEcho && k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho && k != wire.TLVTiming && k != wire.TLVCredit && k != wire.TLVHost {
+		if k := wire.TLVType(tlvs[0]); k != wire.TLVBolt && k != wire.TLVBoltEcho && k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho && k != wire.TLVTiming && (k != wire.TLVGap || p.Gap() == nil) && k != wire.TLVCredit && k != wire.TLVHost {
 			contents = append(contents, hex.EncodeToString(tlvs[2:4*int(tlvs[1])]))
 		}
 	}
@@ -75,6 +75,9 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		want["goroce.timing.ttl"], want["goroce.timing.psn"] = fmt.Sprint(x.TTL()), fmt.Sprintf("0x%06x", uint32(x.PSN()))
 		want["goroce.timing.residence"] = fmt.Sprint(int64(x.Residence() / units.Nanosecond))
 		want["goroce.timing.arrived"] = fmt.Sprint(int64(x.Arrived() / units.Nanosecond))
+	}
+	if g := p.Gap(); g != nil {
+		want["goroce.gap.gap"], want["goroce.gap.away"] = fmt.Sprint(int64(g.Gap()/units.Nanosecond)), fmt.Sprint(int64(g.Away()/units.Nanosecond))
 	}
 	if c := p.Credit(); c != nil {
 		want["goroce.credit.flags"] = fmt.Sprint(uint8(c.Flags()))
@@ -309,6 +312,11 @@ func TestTelemetry(t *testing.T) {
 		sack.SetBits(15, 1<<31|1<<30)
 		timing := wire.Timing(make([]byte, wire.TimingLen))
 		timing.Set(0xfffffe, 61, 123456*units.Nanosecond, units.Time(0).Add(5*units.Second))
+		gap := wire.Gap(make([]byte, wire.GapLen))
+		gap.Set(20*units.Microsecond, 300*units.Nanosecond)
+		longest := wire.Gap(make([]byte, wire.GapLen))
+		longest.Set(units.Forever, 5*units.Second)
+		frames = append(frames, anXACK(t, addrs, 9, slices.Concat([]byte(timing), gap)), anXACK(t, addrs, 10, longest))
 		skipped := []byte{0x80, 1, 2, 3}
 		echo := wire.ECNEcho(make([]byte, wire.ECNEchoLen))
 		echo.Set(1<<32 - 2)
@@ -452,6 +460,7 @@ func TestRemarks(t *testing.T) {
 		{"a type twice", xack(slices.Concat(timing, timing)...), "TLV that comes twice", severityError},
 		{"a type that must be known", xack(0x7f, 1, 0, 0), "Unknown TLV that may not be skipped", severityError},
 		{"a type that may be skipped", xack(0x80, 1, 0, 0), "Unknown TLV, to be skipped", severityNote},
+		{"a GAP of another length, a later version's", xack(0x8c, 1, 0, 0), "Unknown TLV, to be skipped", severityNote},
 		{"INT in an XACK", xack(3, 1, 0, 0), "TLV that has no place here", severityError},
 		{"an INT_ECHO that does not hold its records", xack(4, 2, 1, 0, 0, 0, 0, 0), "INT whose length does not match its records", severityError},
 		{"a short ECN_ECHO", xack(9, 1, 0, 0), "ECN_ECHO of a wrong length", severityError},

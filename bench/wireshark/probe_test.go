@@ -13,10 +13,15 @@ import (
 )
 
 var fieldsOfProbe = []string{"goroce.opcode", "goroce.version", "goroce.tlvs", "goroce.tag", "goroce.probe.qp", "goroce.probe.psn", "goroce.probe.mode",
-	"goroce.probe.number", "goroce.probe.left", "goroce.probe.residence", "goroce.probe.arrived", "goroce.probe.ttl", "goroce.probe.tos"}
+	"goroce.probe.number", "goroce.probe.left", "goroce.probe.residence", "goroce.probe.arrived", "goroce.probe.ttl", "goroce.probe.tos", "goroce.probe.gap"}
 
 // aProbe is a PROBE or its answer, with what follows the field of the probe.
 func aProbe(t *testing.T, family int, op wire.Opcode, mode wire.ProbeMode) []byte {
+	return aProbeAfter(t, family, op, mode, 0)
+}
+
+// aProbeAfter is one whose answer tells of a poll gap.
+func aProbeAfter(t *testing.T, family int, op wire.Opcode, mode wire.ProbeMode, gap units.Duration) []byte {
 	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: op, PSN: 0xfffffe}, func(ext []byte) {
 		wire.XCH(ext).Set(0xbeef, 0)
 		f := wire.ProbeField(ext[wire.XCHLen:][:wire.ProbeLen])
@@ -24,6 +29,7 @@ func aProbe(t *testing.T, family int, op wire.Opcode, mode wire.ProbeMode) []byt
 		if op == wire.ProbeAck {
 			wire.ProbeEcho(ext[wire.XCHLen:][:wire.ProbeEchoLen]).Set(f, 850*units.Nanosecond, units.Time(0).Add(units.Second), 62, 0x6b)
 			f[0] = uint8(mode)
+			wire.ProbeEcho(ext[wire.XCHLen:][:wire.ProbeEchoLen]).SetGap(gap)
 		}
 	}, nil)
 }
@@ -36,7 +42,10 @@ func TestProbes(t *testing.T) {
 			aProbe(t, family, wire.Probe, wire.ProbeAlone), aProbe(t, family, wire.ProbeAck, wire.ProbeResponse),
 			aProbe(t, family, wire.Probe, wire.ProbeResponse), aProbe(t, family, wire.ProbeAck, wire.ProbeAlone),
 		}
-		says := []string{"", "", "Mode that this packet does not have", "Mode that this packet does not have"}
+		for _, gap := range []units.Duration{units.Nanosecond, 10 * units.Microsecond, units.Second, units.Forever} {
+			frames = append(frames, aProbeAfter(t, family, wire.ProbeAck, wire.ProbeResponse, gap))
+		}
+		says := []string{"", "", "Mode that this packet does not have", "Mode that this packet does not have", "", "", "", ""}
 		spoil := func(f []byte, at int, b byte, text string) { // counted from the ICRC's end
 			f[len(f)-at] = b
 			frames, says = append(frames, f), append(says, text)
@@ -63,6 +72,7 @@ func TestProbes(t *testing.T) {
 				e := p.ProbeEcho()
 				want["goroce.probe.residence"], want["goroce.probe.arrived"] = fmt.Sprint(int64(e.Residence()/units.Nanosecond)), fmt.Sprint(int64(e.Arrived()/units.Nanosecond))
 				want["goroce.probe.ttl"], want["goroce.probe.tos"] = fmt.Sprint(e.TTL()), fmt.Sprint(e.TOS())
+				want["goroce.probe.gap"] = fmt.Sprint(int64(e.Gap() / units.Nanosecond))
 			}
 			got := map[string]string{}
 			for _, name := range fieldsOfProbe {

@@ -17,14 +17,14 @@ local RTS_LEN, TOKEN_LEN, RANGE_LEN, MAX_RANGES = 16, 8, 4, 32
 local MARKS = 8 -- the byte of the BTH that has them
 local PROBE_LEN, ECHO_LEN, ALONE, RESPONSE = 8, 20, 2, 3
 local RC_ACK = 0x11
-local PAD, TIMING, SACK, INT, INT_ECHO, CREDITS, HOST, BOLT, ECN_ECHO, BOLT_ECHO, GRANT, OPTIONAL = 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 128
+local PAD, TIMING, SACK, INT, INT_ECHO, CREDITS, HOST, BOLT, ECN_ECHO, BOLT_ECHO, GRANT, OPTIONAL, GAP = 0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 128, 140
 local GRANT_LEN, CREDIT_LEN, HOST_LEN, RESIDENCE = 4, 16, 12, 1
-local BOLT_LEN, BOLT_ECHO_LEN, SRC_LEN = 12, 16, 8
+local BOLT_LEN, BOLT_ECHO_LEN, SRC_LEN, GAP_LEN = 12, 16, 8, 12
 local INT_ECHO_HEAD, ECN_ECHO_LEN, TIMING_LEN, INT_HEAD, INT_RECORD, MAX_RECORDS, MAX_BITS = 8, 8, 16, 4, 16, 7, 512
 
 local opcodes = { [PROBE] = "PROBE", [PROBE_ACK] = "PROBE_ACK", [RTS] = "RTS", [TOKEN] = "TOKEN", [CREDIT] = "CREDIT", [XACK] = "XACK", [XDATA] = "XDATA", [SRC] = "SRC" }
 local types = { [PAD] = "PAD", [TIMING] = "TIMING", [SACK] = "SACK", [INT] = "INT", [INT_ECHO] = "INT_ECHO", [ECN_ECHO] = "ECN_ECHO",
-    [BOLT] = "BOLT", [BOLT_ECHO] = "BOLT_ECHO", [GRANT] = "GRANT", [CREDITS] = "CREDIT", [HOST] = "HOST" }
+    [BOLT] = "BOLT", [BOLT_ECHO] = "BOLT_ECHO", [GRANT] = "GRANT", [CREDITS] = "CREDIT", [HOST] = "HOST", [GAP] = "GAP" }
 
 local f = {
     opcode = ProtoField.uint8("goroce.opcode", "Opcode", base.HEX, opcodes),
@@ -40,6 +40,7 @@ local f = {
     probe_arrived = ProtoField.uint32("goroce.probe.arrived", "Arrived", base.DEC, nil, nil, "in ns"),
     probe_ttl = ProtoField.uint8("goroce.probe.ttl", "Hop limit at arrival"),
     probe_tos = ProtoField.uint8("goroce.probe.tos", "TOS at arrival", base.HEX),
+    probe_gap = ProtoField.uint64("goroce.probe.gap", "Poll gap", base.DEC, nil, nil, "in ns: how long before its arrival it may have waited"),
     unscheduled = ProtoField.bool("goroce.mark.unscheduled", "Left without a token", 8, nil, 0x40),
     more = ProtoField.bool("goroce.mark.more", "More than a BDP waits", 8, nil, 0x20),
     echo = ProtoField.bool("goroce.mark.echo", "A token came with congestion experienced", 8, nil, 0x10),
@@ -76,6 +77,8 @@ local f = {
     timed = ProtoField.uint24("goroce.timing.psn", "Packet", base.HEX),
     residence = ProtoField.uint32("goroce.timing.residence", "Time here", base.DEC, nil, nil, "in ns"),
     arrived = ProtoField.uint32("goroce.timing.arrived", "Arrived", base.DEC, nil, nil, "in ns"),
+    gap = ProtoField.uint32("goroce.gap.gap", "Poll gap", base.DEC, nil, nil, "in ns: how long before its arrival the packet may have waited"),
+    away = ProtoField.uint32("goroce.gap.away", "Away", base.DEC, nil, nil, "in ns: for how much of its stay the receiver did not poll"),
     records = ProtoField.uint8("goroce.int_echo.records", "Records"),
     brought = ProtoField.uint24("goroce.int_echo.psn", "Packet", base.HEX),
     marked = ProtoField.uint32("goroce.ecn.marked", "Packets marked", base.DEC, nil, nil, "since the connection began"),
@@ -287,6 +290,10 @@ local function add_tlv(range, tree, op, epsn, first)
         tree:add(f.residence, range(8, 4)):append_text(" ns")
         tree:add(f.arrived, range(12, 4)):append_text(" ns")
         tree:append_text(string.format(": 0x%06x was here for %d ns", range(4, 3):uint(), range(8, 4):uint()))
+    elseif type == GAP and op == XACK and range:len() == GAP_LEN then
+        tree:add(f.gap, range(4, 4)):append_text(" ns")
+        tree:add(f.away, range(8, 4)):append_text(" ns")
+        tree:append_text(string.format(": waited for up to %d ns, the receiver was away for %d ns", range(4, 4):uint(), range(8, 4):uint()))
     elseif type == ECN_ECHO and op == XACK and range:len() == ECN_ECHO_LEN then
         tree:add(f.marked, range(4, 4))
         tree:append_text(": " .. range(4, 4):uint() .. " packets marked")
@@ -362,6 +369,8 @@ local function add_probe(tvb, tree, op)
     tree:add(f.probe_arrived, tvb(at + 12, 4)):append_text(" ns")
     tree:add(f.probe_ttl, tvb(at + 16, 1))
     tree:add(f.probe_tos, tvb(at + 17, 1))
+    local short = tvb(at + 18, 2):uint() -- 5 bits of exponent, 11 of mantissa
+    tree:add(f.probe_gap, tvb(at + 18, 2), UInt64(short % 0x800) * UInt64(2 ^ math.floor(short / 0x800))):append_text(" ns")
     tree:append_text(", there for " .. tvb(at + 8, 4):uint() .. " ns")
 end
 

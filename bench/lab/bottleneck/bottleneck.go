@@ -46,6 +46,10 @@ type Config struct {
 	// Result counts what such a peer would not know.
 	Plain    bool
 	Coalesce units.Duration
+	// HostOf, unless nil, changes what a host is like: the senders are the first, then come the receivers.
+	HostOf func(host int, c *fabric.HostConfig)
+	// Timeout is the spec's code for the time an ACK may take; 0 means 12, 16.8 ms.
+	Timeout uint8
 	// Noise, unless nil, draws what each delay that an algorithm hears of is beyond the true one.
 	Noise func(*rand.Rand) units.Duration
 	// Controller, unless nil, makes what runs the congestion control of a host. Algorithms hear what it tells them and
@@ -158,6 +162,9 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	if c.Interval == 0 {
 		c.Interval = 20 * units.Microsecond
 	}
+	if c.Timeout == 0 {
+		c.Timeout = 12 // never, but for what is lost
+	}
 	at, err := c.hosts(flows)
 	if err != nil {
 		return nil, err
@@ -184,7 +191,7 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		}
 	}
 	cl, err := cluster.New(net, cluster.Config{
-		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: 12, AnswerClass: answerClass, // 16.8 ms: never, but for what is lost
+		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: c.Timeout, AnswerClass: answerClass,
 		ControlOf: func(from, to, _ int) cc.Control { return flows[of(from, to)].Control },
 		ClassOf:   func(from, to, _ int) uint8 { return flows[of(from, to)].DSCP << 2 },
 		Admit:     admit, Selective: admit != nil,

@@ -61,6 +61,13 @@ func (c *Config) network(flows []Flow, at hosts) *fabric.Network {
 	// Frames take a nanosecond more to get into a host, so that there is an endpoint delay to be told.
 	host := fabric.HostConfig{RxDelay: units.Nanosecond}
 	net := fabric.New(fabric.Config{Seed: c.Seed, MTU: MTU})
+	add := func() *fabric.Host {
+		one := host
+		if c.HostOf != nil {
+			c.HostOf(len(net.Hosts()), &one)
+		}
+		return net.AddHost(one)
+	}
 	link := fabric.Link{Rate: c.Rate, Delay: c.Delay}
 	near := net.AddSwitch("switch", *config)
 	for i := range at.senders {
@@ -68,17 +75,17 @@ func (c *Config) network(flows []Flow, at hosts) *fabric.Network {
 		if c.DelayOf != nil {
 			own.Delay = c.DelayOf(i)
 		}
-		net.Connect(net.AddHost(host), near, own)
+		net.Connect(add(), near, own)
 	}
 	host.CPU.PerPoll = c.Coalesce
 	if at.receivers == 1 {
-		net.Connect(net.AddHost(host), near, link)
+		net.Connect(add(), near, link)
 		return net
 	}
 	far := net.AddSwitch("far switch", *config)
 	net.Connect(near, far, link)
 	for range at.receivers {
-		net.Connect(net.AddHost(host), far, link)
+		net.Connect(add(), far, link)
 	}
 	return net
 }

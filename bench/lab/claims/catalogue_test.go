@@ -34,7 +34,7 @@ func TestCounts(t *testing.T) {
 			n.low += map[string]int{"low": 1}[c.Confidence]
 		}
 		got[e.Paper()] = n
-		if e.Paper() != "fabric" && e.Paper() != "cc" {
+		if e.Paper() != "fabric" && e.Paper() != "cc" && e.Paper() != "host" {
 			kinds[e.Kind]++
 		}
 	}
@@ -47,6 +47,7 @@ func TestCounts(t *testing.T) {
 		"beyond":     {13, 37, 27, 17, 18, 2}, // with the papers 138 experiments, 412 claims
 		"fabric":     {10, 17, 17, 15, 2, 0},
 		"cc":         {5, 23, 19, 9, 14, 0},
+		"host":       {5, 26, 22, 5, 15, 6},
 	}, got)
 	assert.Equal(t, map[string]int{"bench": 7, "combinatorial": 11, "fabric": 92, "model": 22, "wire": 6}, kinds)
 }
@@ -56,7 +57,7 @@ func TestCatalogueStandsAlone(t *testing.T) {
 	pointer := regexp.MustCompile(`\.md\b|\.csv\b|\bdata/|(?i)\bcards?\b`)
 	names, err := fs.Glob(files, "catalogue/*.yaml")
 	require.NoError(t, err)
-	require.Len(t, names, 9)
+	require.Len(t, names, 10)
 	for _, name := range names {
 		text, err := fs.ReadFile(files, name)
 		require.NoError(t, err)
@@ -81,7 +82,7 @@ func TestCatalogueOrder(t *testing.T) {
 			met = append(met, e.Paper())
 		}
 	}
-	assert.Equal(t, []string{"prioplus", "tocc", "taurus", "carc", "bytetuning", "beyond", "fabric", "cc"}, papers)
+	assert.Equal(t, []string{"prioplus", "tocc", "taurus", "carc", "bytetuning", "beyond", "fabric", "cc", "host"}, papers)
 	assert.Equal(t, papers, met)
 }
 
@@ -170,7 +171,7 @@ func TestMatch(t *testing.T) {
 		}
 		assert.Equal(t, m.want, ids, m.patterns)
 	}
-	for pattern, n := range map[string]int{"fabric": 10, "fabric/*": 10, "*": 153, "*/*": 153, "t*": 56} {
+	for pattern, n := range map[string]int{"fabric": 10, "fabric/*": 10, "*": 158, "*/*": 158, "t*": 56} {
 		got, err := c.Match(pattern)
 		require.NoError(t, err)
 		assert.Len(t, got, n, pattern)
@@ -188,7 +189,7 @@ func TestMatchNothing(t *testing.T) {
 		"prioplus/fig8ab": "near it: prioplus/fig8a",
 		"fig9eh":          "near it: prioplus/fig9, taurus/fig9eh",
 		"beyond/unheard":  "near it: beyond/carc-swift, beyond/carc-prioplus",
-		"none":            "near it: prioplus/*, tocc/*, taurus/*, carc/*, bytetuning/*, beyond/*, fabric/*, cc/*",
+		"none":            "near it: prioplus/*, tocc/*, taurus/*, carc/*, bytetuning/*, beyond/*, fabric/*, cc/*, host/*",
 		"":                "near it: ",
 		"carc/[":          "syntax error in pattern",
 	} {
