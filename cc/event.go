@@ -116,7 +116,8 @@ type Event struct {
 	InFlight units.Bytes
 	// Left is what is posted on the flow and not yet acknowledged, InFlight included; payload only.
 	// Filled like InFlight by a transport that counts it, for reliable connections. At least Bytes in a
-	// TX event, so 0 there says that nobody counts.
+	// TX event, so 0 there says that nobody counts. At least one while anything is posted: messages without
+	// payload leave and are acknowledged, too.
 	Left units.Bytes
 
 	// INT is what the switches of the forward path wrote into the newest of the packets

@@ -486,6 +486,24 @@ func TestPost(t *testing.T) {
 	require.Equal(t, cc.POST, s.heard[len(s.heard)-1].Kind, "a message without payload, too")
 }
 
+// What is left is not 0 while messages without payload are: an algorithm that stopped would not begin again for them.
+func TestLeftWithoutPayload(t *testing.T) {
+	p, a, b, s := steeredPair(t, probing())
+	s.steer(cc.Decision{Window: 1})
+	var left []units.Bytes
+	s.on = func(ev *cc.Event, _ units.Time) {
+		if ev.Kind == cc.RTT || ev.Kind == cc.ACK {
+			left = append(left, ev.Left)
+		}
+	}
+	for _, n := range []int{700, 0, 0} {
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, n)}})
+	}
+	require.Len(t, p.await(a, 3), 3)
+	require.NotZero(t, left[0], "two messages have not been acknowledged: %v", left)
+	require.Zero(t, left[len(left)-1])
+}
+
 // A paced flow hears POST, too, before its first packet has a time.
 func TestPostOfPacedFlow(t *testing.T) {
 	p, a, b, s := steeredPair(t, probing())

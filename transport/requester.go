@@ -454,6 +454,14 @@ func (qp *QueuePair) left() units.Bytes {
 	return qp.posted - qp.span(w, 0, uint32(r.una.Sub(w.first)))
 }
 
+// outstanding is left as congestion control hears of it: 0 says that nothing is, so messages without payload are a byte.
+func (qp *QueuePair) outstanding() units.Bytes {
+	if qp.req.done == qp.req.posted {
+		return 0
+	}
+	return max(1, qp.left())
+}
+
 // beginWork tells congestion control that there is something to send again, before it leaves.
 func (qp *QueuePair) beginWork(now units.Time) {
 	qp.req.fresh = false
@@ -466,7 +474,7 @@ func (qp *QueuePair) beginWork(now units.Time) {
 func (qp *QueuePair) report(ev cc.Event, now units.Time) {
 	e := qp.ep
 	e.event = ev
-	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = qp.flow, uint32(qp.req.sndNxt), qp.req.inFlight, qp.left()
+	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = qp.flow, uint32(qp.req.sndNxt), qp.req.inFlight, qp.outstanding()
 	e.cc.Report(&e.event, now)
 	qp.heedDecision()
 }
