@@ -21,6 +21,7 @@ type DCQCN struct {
 	alphaAt units.Time
 	rateAt  units.Time
 	use     use
+	unpaced
 	record
 }
 
@@ -48,8 +49,8 @@ func (p *dcqcnParams) declare(s *schema) {
 	s.atMost("min_rate", "max_rate")
 }
 
-func (p *dcqcnParams) build(Path) Algorithm {
-	return &DCQCN{dcqcnParams: *p, rc: float64(p.line), rt: float64(p.line), alpha: 1}
+func (p *dcqcnParams) build(path Path) Algorithm {
+	return &DCQCN{dcqcnParams: *p, rc: float64(p.line), rt: float64(p.line), unpaced: path.unpaced(), alpha: 1}
 }
 
 // Events implements Algorithm.
@@ -133,7 +134,7 @@ func (d *DCQCN) increase() {
 const nearly = 0.9999
 
 func (d *DCQCN) decide(now units.Time) Decision {
-	dec := Decision{Window: d.window, Rate: wholeBits(d.rc)}
+	dec := Decision{Window: d.window, Rate: d.pace(d.rc)}
 	if d.running {
 		if d.alphaAt.Sub(now) > d.alphaPeriod || d.rateAt.Sub(now) > d.period { // the clock stepped back
 			d.alphaAt = units.Earlier(d.alphaAt, now.Add(d.alphaPeriod))
@@ -146,7 +147,7 @@ func (d *DCQCN) decide(now units.Time) Decision {
 
 // Snapshot implements Observable.
 func (d *DCQCN) Snapshot() Snapshot {
-	return d.snapshot(Decision{Window: d.window, Rate: wholeBits(d.rc)})
+	return d.snapshot(Decision{Window: d.window, Rate: d.pace(d.rc)})
 }
 
 // use is for how long a flow's bytes keep its rate in use. A flow that has sent all it has uses the

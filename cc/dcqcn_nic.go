@@ -26,6 +26,7 @@ type DCQCNNIC struct {
 	cutAt     units.Time
 	rateAt    units.Time
 	use       use
+	unpaced
 	record
 }
 
@@ -57,8 +58,8 @@ func (p *dcqcnNICParams) declare(s *schema) {
 	s.atMost("min_rate", "max_rate")
 }
 
-func (p *dcqcnNICParams) build(Path) Algorithm {
-	return &DCQCNNIC{dcqcnNICParams: *p, rc: float64(p.line), rt: float64(p.line), alpha: p.alpha}
+func (p *dcqcnNICParams) build(path Path) Algorithm {
+	return &DCQCNNIC{dcqcnNICParams: *p, rc: float64(p.line), rt: float64(p.line), unpaced: path.unpaced(), alpha: p.alpha}
 }
 
 // Events implements Algorithm.
@@ -164,7 +165,7 @@ func (d *DCQCNNIC) increase() {
 }
 
 func (d *DCQCNNIC) decide(now units.Time) Decision {
-	dec := Decision{Window: d.window, Rate: wholeBits(d.rc)}
+	dec := Decision{Window: d.window, Rate: d.pace(d.rc)}
 	if !d.running {
 		return dec
 	}
@@ -181,5 +182,5 @@ func (d *DCQCNNIC) decide(now units.Time) Decision {
 
 // Snapshot implements Observable.
 func (d *DCQCNNIC) Snapshot() Snapshot {
-	return d.snapshot(Decision{Window: d.window, Rate: wholeBits(d.rc)})
+	return d.snapshot(Decision{Window: d.window, Rate: d.pace(d.rc)})
 }

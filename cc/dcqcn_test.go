@@ -173,3 +173,26 @@ func TestCNPGate(t *testing.T) {
 	assert.True(t, fast.Marked(0))
 	assert.True(t, fast.Marked(at(4)))
 }
+
+// Where the line rate is a guess, all of it is not paced, by any algorithm that begins with it; less is.
+func TestGuessedLineRate(t *testing.T) {
+	guess := everything
+	guess.Guessed = true
+	for _, name := range []string{"dcqcn", "dcqcn-nic", "timely"} {
+		a := make1[Starter](t, name, guess)
+		require.Zero(t, a.Start(at(0)).Rate, name)
+		require.NotZero(t, make1[Starter](t, name, everything).Start(at(0)).Rate, name)
+		now := at(0)
+		for range 100 { // of CNPs, or time-outs
+			now = now.Add(100 * us)
+			a.(Algorithm).On(cnp, now)
+			a.(Algorithm).On(&Event{Kind: RTO}, now)
+			a.(Algorithm).On(&Event{Kind: TIMER}, now.Add(10*us))
+		}
+		d := a.(Algorithm).On(&Event{Kind: TIMER}, now.Add(11*us))
+		assert.Positive(t, d.Rate, name)
+		assert.Less(t, d.Rate, guess.LineRate, name)
+		low := make1[Starter](t, name+":max_rate=1Gb/s", guess)
+		assert.Equal(t, units.Gbps, low.Start(at(0)).Rate, "%s: what is asked for is not a guess", name)
+	}
+}

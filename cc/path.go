@@ -15,6 +15,7 @@ type Path struct {
 	Hops     int            // switches on the way; 0 unknown
 	Signals  Signals        // what it can tell
 	Seed     uint32         // of what an algorithm draws by lot: another one for each flow
+	Guessed  bool           // LineRate is a guess, of a port that says none: it is no limit, and all of it is not paced
 }
 
 // BDP is what line rate carries in a base round trip.

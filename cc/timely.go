@@ -24,6 +24,7 @@ type TIMELY struct {
 	updatedAt units.Time
 	backedOff gate // by a timeout
 	silent    bool // since the newest timeout
+	unpaced
 	record
 }
 
@@ -54,8 +55,8 @@ func (p *timelyParams) declare(s *schema) {
 	s.atMost("min_rate", "max_rate")
 }
 
-func (p *timelyParams) build(Path) Algorithm {
-	return &TIMELY{timelyParams: *p, rate: float64(p.line), record: record{target: p.tLow}}
+func (p *timelyParams) build(path Path) Algorithm {
+	return &TIMELY{timelyParams: *p, rate: float64(p.line), unpaced: path.unpaced(), record: record{target: p.tLow}}
 }
 
 // Events implements Algorithm.
@@ -148,7 +149,7 @@ func (t *TIMELY) set(rate float64, why Reason, now units.Time) {
 	t.rate = rate
 }
 
-func (t *TIMELY) decide() Decision { return Decision{Window: t.window, Rate: wholeBits(t.rate)} }
+func (t *TIMELY) decide() Decision { return Decision{Window: t.window, Rate: t.pace(t.rate)} }
 
 // Snapshot implements Observable.
 func (t *TIMELY) Snapshot() Snapshot { return t.snapshot(t.decide()) }

@@ -49,3 +49,22 @@ func rateOf(bytes float64, d units.Duration) units.BitRate {
 func wholeBits(rate float64) units.BitRate {
 	return units.BitRate(clamp(rate, 1, math.MaxInt64/2))
 }
+
+// unpaced is a rate from which on a flow is not paced; 0: it always is. Where nobody knows the line rate, the rate that it is
+// taken for must not be a limit.
+type unpaced float64
+
+func (p Path) unpaced() unpaced {
+	if p.Guessed {
+		return unpaced(p.LineRate)
+	}
+	return 0
+}
+
+// pace returns a rate as a Decision says it.
+func (u unpaced) pace(rate float64) units.BitRate {
+	if u > 0 && rate >= float64(u) {
+		return 0
+	}
+	return wholeBits(rate)
+}

@@ -189,12 +189,19 @@ func (c *control) report(r *Receiver, now units.Time) {
 	}
 }
 
+// guessedBDP is how many BDPs a flow at full rate may have under way where the BDP is a guess: with one, rings between hosts that
+// poll bursts of 32 packets run empty. OURS.
+const guessedBDP = 4
+
 // decided is W of a Decision: the window of an algorithm that has one, the BDP at its rate of one that has a rate;
 // at least a token, and below that they are spaced.
 func (c *control) decided(r *Receiver, d cc.Decision, now units.Time) {
 	w := units.Bytes(float64(d.Window) * float64(r.kw) / float64(r.k))
-	if d.Rate > 0 {
+	switch {
+	case d.Rate > 0:
 		w = min(w, units.Bytes(float64(r.bdp)*float64(d.Rate)/float64(r.path.LineRate)))
+	case r.path.Guessed:
+		w = min(w, guessedBDP*r.bdp)
 	}
 	c.hold = d.Hold || d.Window <= 0
 	gap := units.Duration(0)

@@ -18,10 +18,11 @@ func TestVersus(t *testing.T) {
 		figure     string
 		problems   []string
 	}{
-		"holds":          {runs(100, 90, 110), runs(80, 60, 90), "0.80: 80 to 100 MiB/s, worst 0.60", nil},
-		"median too low": {runs(100, 100, 100), runs(60, 90, 60), "0.60: 60 to 100 MiB/s, worst 0.60", []string{"ratio 0.60"}},
-		"one too low":    {runs(100, 100, 100), runs(100, 40, 100), "1.00: 100 to 100 MiB/s, worst 0.40", []string{"worst run 0.40"}},
-		"one did not end": {runs(100, 100, 100), runs(100, failed, 100), "1.00: 100 to 100 MiB/s, worst 1.00",
+		"holds":           {runs(100, 90, 110), runs(80, 60, 90), "0.80: 80 to 100 MiB/s, worst 0.60 (baseline's 0.90)", nil},
+		"median too low":  {runs(100, 100, 100), runs(60, 90, 60), "0.60: 60 to 100 MiB/s, worst 0.60 (baseline's 1.00)", []string{"ratio 0.60"}},
+		"one too low":     {runs(100, 100, 100), runs(100, 40, 100), "1.00: 100 to 100 MiB/s, worst 0.40 (baseline's 1.00)", []string{"worst run 0.40"}},
+		"as slow as base": {runs(100, 30, 100), runs(100, 40, 100), "1.00: 100 to 100 MiB/s, worst 0.40 (baseline's 0.30)", nil},
+		"one did not end": {runs(100, 100, 100), runs(100, failed, 100), "1.00: 100 to 100 MiB/s, worst 1.00 (baseline's 1.00)",
 			[]string{"test: 1 of 3 runs: did not end in 20s"}},
 		"none ended":       {runs(100, 100), runs(failed, failed), "-", []string{"test: 2 of 2 runs: did not end in 20s"}},
 		"no baseline ends": {runs(failed, failed), runs(100), "-", []string{"baseline: 2 of 2 runs: did not end in 20s"}},

@@ -130,7 +130,7 @@ func TestTheWholeProgram(t *testing.T) {
 	code := run(t.Context(), []string{"--bin", bin, "--rounds", "2", "--only", "^quiet/swift$|fabric", "-v", "--json", file}, &out, &errs)
 	assert.Equal(t, exitFailed, code, "no lab")
 	assert.Contains(t, out.String(), "1.00: 1000 to 1000 MiB/s")
-	assert.Contains(t, out.String(), "roce_send_bw -s 64K -n 2000 --cc swift (quiet): 1000 1000 MiB/s")
+	assert.Contains(t, out.String(), "roce_send_bw -s 64K -n 20000 --cc swift (quiet): 1000 1000 MiB/s")
 	assert.Regexp(t, "bars that hold: [01] of 2; fail: 1", out.String())
 	assert.Contains(t, errs.String(), "a look only")
 	text, err := os.ReadFile(file)

@@ -7,8 +7,8 @@ import (
 
 // The command lines. Beyond size and count everything has the programs' defaults.
 const (
-	large   = "roce_send_bw -s 64K -n 2000"
-	lasting = "roce_send_bw -s 64K -D 2" // some 20 periods of a quota; 2000 messages may fit into one
+	large   = "roce_send_bw -s 64K -n 20000" // a second or less: what a thread or two CPUs' places do in 10 ms is not measured
+	lasting = "roce_send_bw -s 64K -D 2"     // some 20 periods of a quota; 2000 messages may fit into one
 	small   = "roce_send_bw -s 32 -D 1"
 	smallPP = "-s 8 -n 10000"
 	fixed   = "--cc fixed"

@@ -98,9 +98,9 @@ func (l *lane) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 		p.BaseRTT = defBaseRTT
 	}
 	if p.LineRate == 0 {
-		p.LineRate = defLineRate
+		p.LineRate, p.Guessed = defLineRate, true
 		if link, err := l.host.Device().Link(); err == nil && link.Mbps > 0 {
-			p.LineRate = units.BitRate(link.Mbps) * units.Mbps
+			p.LineRate, p.Guessed = units.BitRate(link.Mbps)*units.Mbps, false
 		}
 	}
 	if agreed.Features&wire.FeatureTiming != 0 {
