@@ -74,6 +74,10 @@ func TestSwiftPacesBelowOnePacket(t *testing.T) {
 	assert.Equal(t, Decision{Window: 1000}, s.decide())
 	s.fabric.cwnd = 0.001
 	assert.Equal(t, Decision{Window: 1, Rate: 200 * units.Kbps}, s.decide(), "one in 40 ms")
+	s.srtt.value = 10 * units.Millisecond
+	assert.Equal(t, Decision{Window: 1, Rate: 200 * units.Kbps}, s.decide(), "however long round trips are: to wait longer tells less")
+	s.fabric.cwnd = 0.25
+	assert.Equal(t, Decision{Window: 250, Rate: units.Mbps}, s.decide(), "0.00001 of line rate")
 }
 
 func TestSwiftTimeouts(t *testing.T) {
