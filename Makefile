@@ -55,15 +55,20 @@ lint: setup ## gofmt, go vet, staticcheck, shell syntax
 	$(GO) tool staticcheck ./...
 	@for f in $$(grep -rlI '^#!/usr/bin/env bash' .ci scripts bench); do bash -n "$$f"; done
 
-# One package at a time: a poll loop takes a core, and tests with a clock want a quiet one.
+# PURE are the packages whose tests do without DPDK: they need no core of their own.
+PURE = $(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
+	awk '$$1 ~ /\.test$$/ && !/goroce\/dpdk/ { sub(/\.test$$/, "", $$1); print $$1 }'
+
+# The others one at a time: a poll loop takes a core, and tests with a clock want a quiet one.
 unit: setup
-	$(GO) test -p 1 -timeout 5m $(TESTFLAGS) ./...
+	@pure=$$($(PURE)); others=$$($(GO) list ./... | grep -vxF "$$pure"); set -x; \
+	$(GO) test -timeout 10m $(TESTFLAGS) $$pure; \
+	$(GO) test -p 1 -timeout 5m $(TESTFLAGS) $$others
 	$(GO) test -tags debug -run 'Pause|LinkDown|Threshold|Selective|Trimming|Slow|Stopped|Spike|Planned' $(TESTFLAGS) ./fabric # books after every event
 
 # DPDK's C code is a stranger to the race detector: it is for tests that do not reach dpdk/.
 race: setup ## the race detector, on all tests that do without DPDK
-	@pure=$$($(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
-		awk '$$1 ~ /\.test$$/ && !/goroce\/dpdk/ { sub(/\.test$$/, "", $$1); print $$1 }'); \
+	@pure=$$($(PURE)); \
 	[[ -z $$pure ]] || { set -x; $(GO) test -race -short -timeout 5m $(TESTFLAGS) $$pure; }
 
 # SEEDS, FIRST and MODE say which; `bin/soak -help` lists the modes.
