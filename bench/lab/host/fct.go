@@ -133,10 +133,10 @@ func runFCT(j *experiment.Job) error {
 	return j.Context().Err()
 }
 
-// noteFCT says why claims fail. Numbers are those of seed 1 at small scale.
+// noteFCT says why claims fail. Numbers are those of full scale.
 func noteFCT(r *experiment.Results) {
 	const probes = "swift prio 3 probes before it sends its first packet, and begins with an eighth of a " +
-		"BDP: 2.9 times what fixed takes without preemption, 2.1 with it"
+		"BDP: 3.1 times what fixed takes without preemption, 2.1 with it"
 	r.Note("middle", probes)
 	r.Note("quiet-middle", probes)
 	r.Note("tail", "flows on a connection wait for what it has to recover")

@@ -254,26 +254,28 @@ func between(seed uint64, a algorithm, w world, senders int) (*cluster.Cluster, 
 	return cluster.New(fabric.Star(parts, senders+1, link), config)
 }
 
-// noteNaps says why claims fail. Numbers are those of seed 1 at small scale.
+// noteNaps says why claims fail. Numbers are those of full scale.
 func noteNaps(r *experiment.Results) {
 	r.Note("goodput", "naps cost nothing, late ones neither; pollers that look each 50 µs do: the "+
 		"base round trip of 11 µs is 50 to 100 for whoever looks then, of which a window of a BDP "+
-		"fills a fifth. Swift, DCTCP and PrioPlus have a third to nine tenths of the link there, ToCC "+
-		"a seventh with one flow, whose tokens take turns with data; TIMELY and DCQCN, four flows, "+
-		"have four fifths with hosts that always look, too")
+		"fills a fifth. Swift and PrioPlus have four tenths of the link there with one flow, DCTCP "+
+		"three with four, ToCC a seventh with one, whose tokens take turns with data; TIMELY's four "+
+		"flows have four fifths of it, and nine tenths with hosts that always look")
 	r.Note("latency", "a WRITE of 64 KiB takes several windows of a BDP, each of which meets a nap")
 	r.Note("interrupts", "a batch is handed over up to 50 µs late to a poller that looked all the "+
 		"time: without time stamps that is delay of the fabric. Swift, LEDBAT and PrioPlus leave the "+
-		"link to it (0.05, 0.6 and 0 Gb/s of one flow), DCQCN, which measures none, does not")
+		"link to it (0.06, 0.6 and 0 Gb/s of one flow), and so do four flows of TIMELY (0.7); DCQCN, "+
+		"which measures none, does not")
+	r.Note("queue", "TIMELY's: between its thresholds it follows the gradient, not the delay")
 }
 
-// noteCores says why claims fail. Numbers are those of seed 1 at small scale.
+// noteCores says why claims fail. Numbers are those of full scale.
 func noteCores(r *experiment.Results) {
 	const windows = "fixed windows are 1.4 ms of the link, which wait while a loop has the receiver's " +
-		"core for 3 ms (19.7 Gb/s of four flows); windows of a BDP have its half of the time, 13.1"
+		"core for 3 ms (17.4 Gb/s of four flows); windows of a BDP have its half of the time, 12.2"
 	r.Note("goodput", windows+". Where all hosts share one core, which they keep for 25 µs without "+
-		"work, a round trip is 50 µs and more: 16 to 18 Gb/s of 22, PrioPlus 8, ToCC 4. TIMELY has "+
-		"0.5 Gb/s beside the loop: its gradient takes an absence for a queue that grows")
+		"work, a round trip is 50 µs and more: 16 to 20 Gb/s of 22, PrioPlus 8, ToCC 4. TIMELY has "+
+		"8.5 Gb/s beside the loop: its gradient takes some absences for a queue that grows")
 	r.Note("latency", "each window of a BDP waits for a turn")
-	r.Note("queue", "what was acknowledged at once, after a turn, leaves at once")
+	r.Note("queue", "TIMELY's, where hosts take turns at once: between its thresholds it follows the gradient, not the delay")
 }
