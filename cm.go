@@ -1,6 +1,7 @@
 package goroce
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"time"
@@ -47,9 +48,11 @@ func (h *Host) manager() (*cm, error) {
 		return h.cm, nil
 	}
 	m := &cm{host: h, worker: h.workers[0], listeners: map[rdmacm.ServiceID]*CMListener{}, conns: map[*rdmacm.Conn]*CMConn{}}
-	var err error
-	// Another word than those that keys and PSNs begin with: the IDs are seen by everybody.
-	if m.machine, err = rdmacm.New(rdmacm.Config{GUID: guid(h.Info(0).MAC), Seed: h.seed ^ 0x636d}); err != nil {
+	config, err := rdmacm.Config{GUID: guid(h.Info(0).MAC)}, error(nil)
+	if h.seed != 0 {
+		config.Seed = cmp.Or(h.seed^0x636d, 1) // other numbers than those of the keys
+	}
+	if m.machine, err = rdmacm.New(config); err != nil {
 		return nil, err
 	}
 	if err := m.do(func(ep *transport.Endpoint) error { return ep.Manage(m.machine) }); err != nil {

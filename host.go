@@ -1,8 +1,7 @@
 package goroce
 
 import (
-	crand "crypto/rand"
-	"encoding/binary"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +49,8 @@ type Options struct {
 	Pcap string
 	// Wrap puts decorators around the port of each endpoint.
 	Wrap func(queue int, p packet.Port) packet.Port
-	// Seed begins the random numbers (keys, PSNs); 0 takes them from the system.
+	// Seed is for simulation: with it all keys, PSNs, extension tags, queue pair numbers and connection IDs are the same in
+	// every run, and any peer can compute them. 0 draws them so that nobody can.
 	Seed uint64
 	// Offload names the driver of nicoffload/driver behind which congestion control runs; "" and "off" are in line.
 	// A program that says "process" begins its main with process.BeChild.
@@ -92,10 +92,8 @@ func Open(url string, o Options) (*Host, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Seed == 0 {
-		var b [8]byte
-		_, _ = crand.Read(b[:]) // never fails
-		o.Seed = binary.NativeEndian.Uint64(b[:])
+	if o.Seed != 0 {
+		o.Log.Warn("a seed was given: peers can predict every key, PSN and extension tag; it is for simulation only", "port", url)
 	}
 	o.Queues = max(o.Queues, 1)
 	device, err := dpdk.Open(url, dpdk.Options{Queues: o.Queues, Buffers: o.Buffers, ExtraEAL: o.EAL, Logger: o.Log, Clock: processClock().Now})
@@ -143,7 +141,7 @@ func (h *Host) start(o Options) error {
 			h.addrs = []netip.Prefix{neigh.LinkLocal(port.Info().MAC)}
 		}
 		ep, err := transport.New(transport.Config{
-			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN, Seed: o.Seed + uint64(i),
+			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN, Seed: endpointSeed(o.Seed, i),
 			FirstQPN: firstQPN(i, h.device.Queues(), o.Seed), QPNStep: uint32(h.device.Queues()), NewAlgorithm: o.NewAlgorithm,
 			MaxHeld: max(1, stats.Buffers/2/h.device.Queues()), Controller: h.controller(i),
 		}, processClock().Now())
@@ -163,12 +161,23 @@ func (h *Host) start(o Options) error {
 	return h.startAgents(o)
 }
 
-// firstQPN gives each of n endpoints its own residue of the queue pair numbers. They begin elsewhere
-// after each start: Linux refuses a connection by the CM from a number that one has had lately
-// (InfiniBand spec 12.9.8.3.1, stale connection).
+// endpointSeed is the seed of endpoint i; only that of no seed is 0.
+func endpointSeed(seed uint64, i int) uint64 {
+	if seed == 0 {
+		return 0
+	}
+	return cmp.Or(seed+uint64(i), 1)
+}
+
+// firstQPN gives each of n endpoints its own residue of the queue pair numbers. Without a seed the endpoints draw from
+// there on. With one they count from a number that depends on it: Linux refuses a connection by the CM from a number that
+// one has had lately (InfiniBand spec 12.9.8.3.1, stale connection).
 func firstQPN(i, n int, seed uint64) uint32 {
 	const lowest, span = 0x100, 1 << 23 // half of all numbers remain before they begin anew
-	base := lowest + rand.New(rand.NewPCG(seed, 0x71706e)).IntN(span)
+	base := lowest
+	if seed != 0 {
+		base += rand.New(rand.NewPCG(seed, 0x71706e)).IntN(span)
+	}
 	return uint32(base - base%n + n + i)
 }
 
@@ -214,7 +223,7 @@ func (h *Host) Device() *dpdk.Device { return h.device }
 // Now reads the clock that the endpoints are polled with.
 func (h *Host) Now() units.Time { return processClock().Now() }
 
-// Seed is what the host's random numbers began with.
+// Seed returns Options.Seed; 0 says that the host has none.
 func (h *Host) Seed() uint64 { return h.seed }
 
 // Do runs f on the core that polls endpoint i, between two rounds, and waits for its end.

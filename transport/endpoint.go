@@ -3,7 +3,6 @@ package transport
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
@@ -27,10 +26,14 @@ type Config struct {
 	MAC [6]byte
 	// VLAN tags every frame when it is not 0.
 	VLAN uint16
-	// Seed begins the random numbers: keys, and QP numbers' start. The same seed, the same run.
+	// Seed is for simulation: keys, PSNs, extension tags and queue pair numbers are the same in every run, and anybody who
+	// knows it, or has seen a few of them, can compute all. 0 draws them so that nobody can (package secret).
 	Seed uint64
-	// FirstQPN and QPNStep choose which numbers queue pairs get: endpoints that share an address
-	// take residues of their own. Zero means 0x11 and 1 (0 and 1 are the management QPs).
+	// Repeatable makes 0 a Seed like any other.
+	Repeatable bool
+	// FirstQPN and QPNStep choose which numbers queue pairs get: FirstQPN and every QPNStep-th one above it, so that
+	// endpoints that share an address take residues of their own. With a Seed they are taken in order, without one they
+	// are drawn. Zero means 0x11 and 1 (0 and 1 are the management QPs).
 	FirstQPN, QPNStep uint32
 	// Controller runs congestion control; nil is a cc.Inline.
 	Controller cc.Controller
@@ -122,7 +125,7 @@ type Endpoint struct {
 	trimmedDSCP  uint8
 	newAlgorithm func() cc.Algorithm
 	cnpInterval  units.Duration
-	rng          *rand.PCG
+	secrets      secrets
 	nextAddr     uint64
 	asyncs       []AsyncEvent
 	counters     Counters
@@ -152,7 +155,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		port: c.Port, info: info, mac: mac, vlan: c.VLAN, now: now, neighbors: table,
 		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm, cnpInterval: c.CNPInterval, nextAddr: addressBase, maxHeld: c.MaxHeld,
 		trimmedDSCP: c.TrimmedDSCP,
-		rng:         rand.NewPCG(c.Seed, 0x726f6365), // any second word will do
+		secrets:     newSecrets(&c),
 	}
 	if e.maxHeld <= 0 {
 		e.maxHeld = DefaultHeld
@@ -172,24 +175,22 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	e.out = make([]outQueue, e.classes)
 	e.lastList = int(turnSend) + max(0, int(e.classes)-int(packet.Classes))
 	e.tokens.ep = e
-	e.qps.init(c.FirstQPN, c.QPNStep)
+	e.qps.init(c.FirstQPN, c.QPNStep, e.secrets.numbers)
 	return e, nil
 }
-
-func (e *Endpoint) random() uint64 { return e.rng.Uint64() }
 
 // Offer answers what the endpoint can do beyond RoCEv2, for the peer to agree to: see RTRAttr. Each
 // connection wants a new one.
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
-		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.random()%0xffff) + 1,
+		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.secrets.tags.Uint64()%0xffff) + 1,
 		SACKBits: wire.MaxSACKBits,
 		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming | wire.FeatureINT | wire.FeatureBolt,
 	}
 }
 
 // RandomPSN answers a PSN to begin a connection with.
-func (e *Endpoint) RandomPSN() uint32 { return uint32(e.random()) & wire.PSNMask }
+func (e *Endpoint) RandomPSN() uint32 { return uint32(e.secrets.psns.Uint64()) & wire.PSNMask }
 
 // Poll does one round at time now: receives a burst, handles it, runs the timers, lets the queue
 // pairs send. It answers when it next has something to do; now means at once. A frame that

@@ -1,7 +1,9 @@
 package transport
 
 import (
+	"crypto/subtle"
 	"fmt"
+	"math/rand/v2"
 )
 
 // ProtectionDomain keeps memory regions and queue pairs together: a key works only for the queue
@@ -67,7 +69,7 @@ func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint6
 		return nil, fmt.Errorf("transport: register memory: %d regions: %w", MaxRegions, ErrLimit)
 	}
 	mr := &MemoryRegion{Addr: addr, pd: pd, mem: mem, access: access}
-	key := e.regions.add(mr, e.random)
+	key := e.regions.add(mr, e.secrets.keys)
 	mr.LKey, mr.RKey = key, key
 	pd.users++
 	return mr, nil
@@ -117,29 +119,40 @@ func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Acc
 // keyTable finds a region by its key with one array access. Keys are random 32-bit numbers whose
 // low bits are unique in the table.
 type keyTable struct {
-	slots []*MemoryRegion
+	slots []keySlot
 	count int
 }
 
+// keySlot is empty with key 0, which no region has.
+type keySlot struct {
+	key uint32
+	mr  *MemoryRegion
+}
+
+func (t *keyTable) slot(key uint32) *keySlot { return &t.slots[int(key)&(len(t.slots)-1)] }
+
+// find returns the region of a key, or nil. A peer's guess takes the same steps whichever of its bits are wrong, and
+// whether or not its slot is empty, so that their duration tells nothing about a key that is right.
 func (t *keyTable) find(key uint32) *MemoryRegion {
 	if len(t.slots) == 0 {
 		return nil
 	}
-	if mr := t.slots[int(key)&(len(t.slots)-1)]; mr != nil && mr.LKey == key {
-		return mr
+	s := t.slot(key)
+	if subtle.ConstantTimeEq(int32(s.key), int32(key)) == 0 {
+		return nil
 	}
-	return nil
+	return s.mr
 }
 
 // add gives mr a key. At most half of the slots are used, so two draws find a free one on average.
-func (t *keyTable) add(mr *MemoryRegion, random func() uint64) uint32 {
+func (t *keyTable) add(mr *MemoryRegion, random rand.Source) uint32 {
 	if 2*(t.count+1) > len(t.slots) {
 		t.grow()
 	}
 	for {
-		key := uint32(random() >> 32)
-		if slot := &t.slots[int(key)&(len(t.slots)-1)]; *slot == nil && key != 0 {
-			*slot = mr
+		key := uint32(random.Uint64() >> 32)
+		if s := t.slot(key); s.mr == nil && key != 0 {
+			*s = keySlot{key, mr}
 			t.count++
 			return key
 		}
@@ -148,10 +161,10 @@ func (t *keyTable) add(mr *MemoryRegion, random func() uint64) uint32 {
 
 func (t *keyTable) grow() {
 	old := t.slots
-	t.slots = make([]*MemoryRegion, max(64, 2*len(old)))
-	for _, mr := range old {
-		if mr != nil {
-			t.slots[int(mr.LKey)&(len(t.slots)-1)] = mr
+	t.slots = make([]keySlot, max(64, 2*len(old)))
+	for _, s := range old {
+		if s.mr != nil {
+			*t.slot(s.key) = s
 		}
 	}
 }
@@ -160,7 +173,7 @@ func (t *keyTable) remove(mr *MemoryRegion) bool {
 	if t.find(mr.LKey) != mr {
 		return false
 	}
-	t.slots[int(mr.LKey)&(len(t.slots)-1)] = nil
+	*t.slot(mr.LKey) = keySlot{}
 	t.count--
 	return true
 }

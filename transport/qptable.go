@@ -2,6 +2,8 @@ package transport
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/goroce/goroce/transport/wire"
 )
@@ -11,18 +13,37 @@ import (
 type qpTable struct {
 	slots []*QueuePair
 	count int
-	next  uint32
+	first uint32
 	step  uint32
+	most  uint32 // numbers that there are from first on
+
+	next    uint32     // without drawn
+	drawn   *rand.Rand // nil: numbers are taken in order
+	resting []wire.QPN // those given up last, a ring; only with drawn
+	rested  int        // where the ring goes on
 }
 
 // firstQPN keeps clear of the numbers that the specification and its tools give a meaning to.
 const firstQPN = 0x11
 
-func (t *qpTable) init(first, step uint32) {
+// multicastQPN means all queue pairs of a group (InfiniBand spec 3.4.4).
+const multicastQPN = wire.PSNMask
+
+// restingNumbers is how many of the numbers given up last are not drawn again: peers and packets on their way may still
+// mean the old queue pair. Fewer rest where there are few numbers. OURS.
+const restingNumbers = 1024
+
+func (t *qpTable) init(first, step uint32, numbers rand.Source) {
 	if first == 0 {
 		first = firstQPN
 	}
-	t.next, t.step = first, max(step, 1)
+	t.first, t.next, t.step = first, first, max(step, 1)
+	if first < multicastQPN {
+		t.most = 1 + (multicastQPN-1-first)/t.step
+	}
+	if numbers != nil {
+		t.drawn = rand.New(numbers)
+	}
 	t.slots = make([]*QueuePair, 64)
 }
 
@@ -38,16 +59,28 @@ func (t *qpTable) freeNumber() (wire.QPN, error) {
 	if t.count == MaxQueuePairs {
 		return 0, fmt.Errorf("transport: create QP: %d queue pairs: %w", MaxQueuePairs, ErrLimit)
 	}
+	if t.drawn != nil && uint32(t.count) >= t.most/2 { // the search would become long
+		return 0, fmt.Errorf("transport: create QP: %d queue pairs with numbers %#x + %d·n: %w", t.count, t.first, t.step, ErrLimit)
+	}
 	if t.count*2 >= len(t.slots) || t.step > 1 && t.count*int(t.step)*2 >= len(t.slots) {
 		t.grow()
 	}
 	for {
-		n := t.next & wire.PSNMask
-		t.next += t.step
-		if n >= 2 && t.slots[int(n)&(len(t.slots)-1)] == nil {
-			return wire.QPN(n), nil
+		n := t.candidate()
+		if n >= 2 && n != multicastQPN && t.slots[int(n)&(len(t.slots)-1)] == nil && !slices.Contains(t.resting, n) {
+			return n, nil
 		}
 	}
+}
+
+// candidate returns the number to try next.
+func (t *qpTable) candidate() wire.QPN {
+	if t.drawn != nil {
+		return wire.QPN(t.first + t.step*t.drawn.Uint32N(t.most))
+	}
+	n := t.next & wire.PSNMask
+	t.next += t.step
+	return wire.QPN(n)
 }
 
 func (t *qpTable) grow() {
@@ -68,4 +101,17 @@ func (t *qpTable) add(qp *QueuePair) {
 func (t *qpTable) remove(qp *QueuePair) {
 	t.slots[int(qp.Num)&(len(t.slots)-1)] = nil
 	t.count--
+	if t.drawn != nil {
+		t.rest(qp.Num)
+	}
+}
+
+// rest keeps a number from being drawn for a while.
+func (t *qpTable) rest(n wire.QPN) {
+	if len(t.resting) < int(min(restingNumbers, t.most/4)) {
+		t.resting = append(t.resting, n)
+	} else if len(t.resting) > 0 {
+		t.resting[t.rested] = n
+		t.rested = (t.rested + 1) % len(t.resting)
+	}
 }

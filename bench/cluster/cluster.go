@@ -158,7 +158,7 @@ func (n *Node) start() (err error) {
 		}
 	}
 	n.Endpoint, err = transport.New(transport.Config{
-		Port: port, Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), NewAlgorithm: c.Algorithm,
+		Port: port, Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), Repeatable: true, NewAlgorithm: c.Algorithm,
 		Controller: controller, CNPInterval: c.CNPInterval, TrimmedDSCP: c.TrimmedDSCP, MaxHeld: c.Recovery.MaxHeld,
 	}, n.cluster.Net.Now())
 	if err != nil {

@@ -115,7 +115,7 @@ func (l *lane) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 // control gives a queue pair its algorithm.
 func (l *lane) control(p *pair, path cc.Path) error {
 	control := l.settings.controlOf(p.number)
-	path.Seed = uint32(l.host.Seed()) + uint32(p.number)
+	path.Seed = l.lots + uint32(p.number)
 	algorithm, err := control.New(path)
 	if err != nil {
 		return fmt.Errorf("--cc %v: %s", control, strings.TrimPrefix(err.Error(), "cc: "))

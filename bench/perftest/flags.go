@@ -159,7 +159,7 @@ func (s *Settings) portFlags(f *pflag.FlagSet) {
 		"which naps after 25 us and lets a peer on a busy machine have the core")
 	f.IntVar(&s.Queues, "queues", s.Queues, "`number` of port queues, a polling core each; queue pairs are dealt out over them")
 	f.StringVar(&s.Pcap, "pcap", "", "write what crosses the port to this `file` (on loop: the client's)")
-	f.Uint64Var(&s.Seed, "seed", 0, "`number` that keys and PSNs begin with (default random)")
+	f.Uint64Var(&s.Seed, "seed", 0, "`number` that keys and PSNs are computed from, for runs that must repeat; anybody can predict them then (default none)")
 	f.StringVar(&s.EAL, "eal", "", "more `arguments` for DPDK's EAL")
 }
 

@@ -19,7 +19,7 @@ type Document struct {
 	Host     HostInfo     `json:"host"`
 	Port     PortInfo     `json:"port"`
 	CC       string       `json:"cc"`
-	Seed     uint64       `json:"seed"`
+	Seed     uint64       `json:"seed"` // --seed, 0 without
 	Offload  *OffloadInfo `json:"offload,omitempty"`
 }
 

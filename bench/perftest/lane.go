@@ -28,6 +28,7 @@ type lane struct {
 	host     *goroce.Host
 	index    int // of the endpoint
 	settings *Settings
+	lots     uint32 // what the lots of flows begin with
 
 	pd             *transport.ProtectionDomain
 	mr             *transport.MemoryRegion

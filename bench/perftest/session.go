@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"time"
@@ -160,8 +161,12 @@ func (x *session) setup(ctx context.Context) error {
 		Addr: x.address(), PathMTU: int64(x.pathMTU()), RdAtomic: s.Outs,
 		QPs: make([]connect.QP, s.QPs), Regions: make([]connect.Region, s.QPs),
 	}
+	lots := uint32(x.host.Seed())
+	if lots == 0 {
+		lots = rand.Uint32()
+	}
 	for i := range s.Queues {
-		l := &lane{host: x.host, index: i, settings: s}
+		l := &lane{host: x.host, index: i, settings: s, lots: lots}
 		var numbers []int
 		for n := i; n < s.QPs; n += s.Queues {
 			numbers = append(numbers, n)

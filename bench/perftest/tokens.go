@@ -65,7 +65,7 @@ func (s *Settings) validateTokens(p *problems) {
 // admit gives a queue pair its gates, and its granters for what the peer sends, as far as the peer agreed.
 func (l *lane) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error {
 	path := l.path(agreed, mtu)
-	path.Seed = uint32(l.host.Seed()) + uint32(p.number)
+	path.Seed = l.lots + uint32(p.number)
 	var (
 		gates    []cc.Gate
 		granters []cc.Granter

@@ -65,7 +65,7 @@ func (n *node) start() {
 	n.lives++
 	n.returns = false
 	endpoint, err := transport.New(transport.Config{
-		Port: n.port(), Addrs: n.host.Addrs(), Seed: w.dice.Uint64(), FirstQPN: first, MaxHeld: t.held, TrimmedDSCP: trimmedDSCP, VLAN: w.plan.vlan,
+		Port: n.port(), Addrs: n.host.Addrs(), Seed: w.dice.Uint64(), Repeatable: true, FirstQPN: first, MaxHeld: t.held, TrimmedDSCP: trimmedDSCP, VLAN: w.plan.vlan,
 	}, w.net.Now())
 	if err != nil {
 		n.violated("%v", err)

@@ -6,7 +6,7 @@ import "fmt"
 // which is what Linux (6.1) uses.
 type Config struct {
 	GUID uint64 // of our adapter
-	Seed uint64 // of the connection IDs: another one after each start, so that peers tell us from our past
+	Seed uint64 // of the connection IDs, for simulation; 0: nobody can predict them, and peers tell us from our past
 
 	ResponseTimeout uint8 // in which either side answers a message; default 20, 4.3 s
 	MaxRetries      uint8 // how often a message is repeated, at most 15; default 15

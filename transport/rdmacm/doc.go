@@ -16,6 +16,6 @@
 //	both:    Disconnect → DREQ …… DREP → Disconnected → TimewaitExit
 //
 // Everything belongs to the core that polls. The package owns no goroutine, takes no lock and
-// reads no clock; it imports units, transport/wire and the standard library without net, os and
+// reads no clock; it imports units, secret, transport/wire and the standard library without net, os and
 // time.
 package rdmacm

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 
+	"github.com/goroce/goroce/secret"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -66,9 +67,13 @@ func New(c Config) (*Machine, error) {
 	if err := c.complete(); err != nil {
 		return nil, err
 	}
+	ids := secret.Stream()
+	if c.Seed != 0 {
+		ids = rand.NewPCG(c.Seed, 0)
+	}
 	return &Machine{
 		config: c, listeners: map[ServiceID]*listener{}, conns: map[CommID]*Conn{},
-		requests: map[peerID]*Conn{}, peers: map[peerQPN]*Conn{}, ids: rand.New(rand.NewPCG(c.Seed, 0)),
+		requests: map[peerID]*Conn{}, peers: map[peerQPN]*Conn{}, ids: rand.New(ids),
 	}, nil
 }
 

@@ -1,0 +1,22 @@
+package transport
+
+import (
+	"math/rand/v2"
+
+	"github.com/goroce/goroce/secret"
+)
+
+// secrets draws the numbers that a peer must not predict, each kind from a stream of its own: what a peer is told of one
+// kind says nothing about another.
+type secrets struct {
+	keys, psns, tags rand.Source
+	numbers          rand.Source // of queue pairs; nil: they are taken in order
+}
+
+func newSecrets(c *Config) secrets {
+	if c.Seed != 0 || c.Repeatable {
+		all := rand.NewPCG(c.Seed, 0x726f6365) // any second word will do
+		return secrets{keys: all, psns: all, tags: all}
+	}
+	return secrets{keys: secret.Stream(), psns: secret.Stream(), tags: secret.Stream(), numbers: secret.Stream()}
+}
