@@ -38,6 +38,7 @@ type recovery struct {
 	bytes   units.Bytes
 
 	behind units.Bytes // that una has not passed, though they are answered
+	read   units.Bytes // of it: of READs and atomics
 	gone   units.Bytes // that were lost, and the gate was not told of
 }
 
@@ -177,9 +178,23 @@ func (qp *QueuePair) request(psn wire.PSN) *sendWQE { return &qp.send[qp.locate(
 
 // size answers how many bytes of payload psn carries, or asks for.
 func (qp *QueuePair) size(psn wire.PSN) units.Bytes {
-	w := qp.request(psn)
+	_, size := qp.part(psn)
+	return size
+}
+
+// part returns the outstanding request that psn belongs to, and how many bytes of its payload psn carries, or asks for.
+func (qp *QueuePair) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
+	w = qp.request(psn)
 	k := uint32(psn.Sub(w.first))
-	return qp.span(w, k, k+1)
+	return w, qp.span(w, k, k+1)
+}
+
+// landed takes size bytes of w out of what is in flight.
+func (qp *QueuePair) landed(w *sendWQE, size units.Bytes) {
+	qp.req.inFlight = max(0, qp.req.inFlight-size)
+	if w.op.answered() {
+		qp.adm.asks(-size)
+	}
 }
 
 // answer takes psn as answered.
@@ -189,15 +204,18 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 	if rec.answered.has(psn) {
 		return
 	}
-	size := qp.size(psn)
+	w, size := qp.part(psn)
 	rec.answered.add(psn)
 	rec.late.psns.remove(psn)
 	rec.behind += size
+	if w.op.answered() {
+		rec.read += size
+	}
 	if rec.lost.has(psn) {
 		rec.lost.remove(psn)
 	} else {
 		rec.again.remove(psn)
-		r.inFlight = max(0, r.inFlight-size)
+		qp.landed(w, size)
 	}
 	if left := r.sent(psn); left.at != 0 {
 		rec.left = left
@@ -216,11 +234,11 @@ func (qp *QueuePair) lose(psn wire.PSN) {
 	if rec.answered.has(psn) || rec.lost.has(psn) || rec.again.has(psn) {
 		return
 	}
-	size := qp.size(psn)
+	w, size := qp.part(psn)
 	rec.lost.add(psn)
 	rec.late.psns.remove(psn)
 	rec.gone += size
-	r.inFlight = max(0, r.inFlight-size)
+	qp.landed(w, size)
 	r.unstamp(psn, 1)
 }
 
@@ -272,7 +290,12 @@ func (qp *QueuePair) advance() bool {
 		last := w.first.Add(w.packets)
 		for r.una != last && rec.answered.has(r.una) && (w.op.answered() || r.una.Before(rec.known)) {
 			rec.answered.remove(r.una)
-			rec.behind -= qp.size(r.una)
+			k := uint32(r.una.Sub(w.first))
+			size := qp.span(w, k, k+1)
+			rec.behind -= size
+			if w.op.answered() {
+				rec.read -= size
+			}
 			r.una = r.una.Add(1)
 		}
 		if r.una != last {
@@ -361,6 +384,7 @@ func (qp *QueuePair) probe() {
 	qp.takeBack(r.una)
 	qp.loseAll()
 	r.inFlight = 0
+	qp.adm.asksNothing()
 	rec.until, rec.probing = r.sndMax, true
 	lost := rec.gone
 	rec.gone = 0
