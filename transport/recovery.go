@@ -22,6 +22,7 @@ type recovery struct {
 	answered psnSet
 	lost     psnSet // to be sent again
 	again    psnSet // sent again, under way
+	asked    psnSet // not answered, but the responder has the READ or atomic
 	recent   again  // which of them not long ago
 	late     late   // what may yet come
 
@@ -121,14 +122,10 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 	} else {
 		rec.late.psns.add(end)
 	}
-	for i := range (top + 31) / 32 {
-		first, inside := end.Add(uint32(1+32*i)), ^uint32(0)
-		if left := top - 32*i; left < 32 {
-			inside = 1<<left - 1
-		}
-		here := sack.Bits(i)
-		for news := inside &^ rec.answered.word(first); news != 0; news &= news - 1 {
-			bit := bits.TrailingZeros32(news)
+	for i := range (top + 63) / 64 {
+		first, here := end.Add(uint32(1+64*i)), sack.Word(i)
+		for news := rec.news(first, here, top-64*i, patient); news != 0; news &= news - 1 {
+			bit := bits.TrailingZeros64(news)
 			psn := first.Add(uint32(bit))
 			switch came := here>>bit&1 != 0; {
 			case !came && patient:
@@ -137,6 +134,7 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 				qp.lose(psn)
 			case qp.request(psn).op.answered():
 				rec.late.psns.remove(psn)
+				rec.asked.add(psn)
 			default:
 				qp.answer(psn)
 			}
@@ -145,6 +143,24 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 	if patient {
 		rec.late.waits.add(end.Add(uint32(top)), qp.patience(), qp.ep.now)
 	}
+}
+
+// news returns of which of the 64 PSNs from first on, but at most n, a SACK says something that is not known: here are
+// those that have come. A peer may repeat a SACK as often as it likes, and only news cost more than a look at each word.
+func (rec *recovery) news(first wire.PSN, here uint64, n int, patient bool) uint64 {
+	inside := ^uint64(0)
+	if n < 64 {
+		inside = 1<<n - 1
+	}
+	late := rec.late.psns.word64(first)
+	came := here &^ (rec.asked.word64(first) &^ late)
+	missing := ^here
+	if patient {
+		missing &^= late
+	} else {
+		missing &^= rec.lost.word64(first) | rec.again.word64(first)
+	}
+	return (came | missing) & inside &^ rec.answered.word64(first)
 }
 
 // within says whether psn is less than a window ahead of una.
@@ -206,6 +222,7 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 	}
 	w, size := qp.part(psn)
 	rec.answered.add(psn)
+	rec.asked.remove(psn)
 	rec.late.psns.remove(psn)
 	rec.behind += size
 	if w.op.answered() {
