@@ -34,7 +34,7 @@ type NIC struct {
 	agg      Aggregation
 	segments []Extraction
 
-	lives       []life // began or ended, and not told yet
+	untold      lives
 	merged, raw fifo
 	oldest      units.Time // when the oldest message that waits to be flushed came
 	scratch     Message
@@ -62,12 +62,6 @@ type context struct {
 	result  cc.Decision
 	probeAt units.Time // a probe on command, which the pipeline has not heard of; 0 is none
 	arrival arrival
-}
-
-type life struct {
-	flow Handle
-	t    Type
-	at   units.Time
 }
 
 // NewNIC makes one at a time.
@@ -119,7 +113,7 @@ func (n *NIC) Open(h Handle, first cc.Decision, now units.Time) {
 	n.bindTimed(h, Binding{})
 	n.timed[i] = timedContext{}
 	n.bind(&n.flows[i], Binding{})
-	n.lives = append(n.lives, life{h, Started, now})
+	n.untold.add(life{h, Started, now})
 	n.tellLives(now)
 }
 
@@ -129,7 +123,7 @@ func (n *NIC) Close(h Handle, now units.Time) {
 	if f := n.find(h); f != nil {
 		*f = context{handle: h, changed: f.changed}
 		n.bindTimed(h, Binding{})
-		n.lives = append(n.lives, life{h, Stopped, now})
+		n.untold.add(life{h, Stopped, now})
 		n.tellLives(now)
 	}
 }
@@ -305,10 +299,10 @@ func (n *NIC) drain(e *engine, now units.Time) {
 // announce tells of every flow that is open, again, to an agent that knows of none.
 func (n *NIC) announce() {
 	n.touched = true
-	n.lives = n.lives[:0]
+	n.untold.clear()
 	for i := range n.flows {
 		if f := &n.flows[i]; f.open {
-			n.lives = append(n.lives, life{f.handle, Started, n.now})
+			n.untold.add(life{f.handle, Started, n.now})
 		}
 	}
 	n.tellLives(n.now)
@@ -316,17 +310,15 @@ func (n *NIC) announce() {
 
 // tellLives reports which flows began and ended: those messages are never lost, they wait for room.
 func (n *NIC) tellLives(now units.Time) {
-	told := 0
-	for _, l := range n.lives {
+	for l, some := n.untold.next(); some; l, some = n.untold.next() {
 		if n.merged.room() < Slot {
 			break
 		}
 		m := &n.scratch
 		*m = Message{Flow: l.flow, Type: l.t, Count: 1, First: l.at}
 		n.enqueue(&n.merged, m.Encode(n.frame[:], true), now)
-		told++
+		n.untold.told()
 	}
-	n.lives = n.lives[:copy(n.lives, n.lives[told:])]
 	n.flushTest(now)
 }
 
@@ -353,7 +345,7 @@ func (n *NIC) Poll(now units.Time) units.Time {
 }
 
 func (n *NIC) poll(now units.Time) units.Time {
-	if len(n.lives) > 0 {
+	if n.untold.waiting() > 0 {
 		n.tellLives(now)
 	}
 	next := now.Add(units.Forever)

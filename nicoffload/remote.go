@@ -69,7 +69,7 @@ type Remote struct {
 	nic     watch // signals that nobody takes
 	agent   watch // messages that nobody fetches
 	flows   map[Handle]cc.Decision
-	owed    []life    // that there was no room to tell
+	untold  lives     // that there was no room for
 	kept    []keptOne // single signals, likewise
 	frame   [MaxMessage + Slot]byte
 	msg     Message
@@ -114,8 +114,8 @@ func (r *Remote) Close(f Handle, now units.Time) {
 
 // tell says that a flow began, with the decision that it has, or ended. It is never lost.
 func (r *Remote) tell(l life) {
-	if len(r.owed) > 0 || !r.push(l) {
-		r.owed = append(r.owed, l)
+	if r.untold.waiting() > 0 || !r.push(l) {
+		r.untold.add(l)
 	}
 }
 
@@ -152,7 +152,7 @@ func (r *Remote) Report(f Handle, ev *cc.Event, now units.Time) {
 	m.Event, m.SegmentID, m.Segment = *ev, 0, nil
 	b := r.frame[:m.Encode(r.frame[:], false)]
 	switch alone := single(b); {
-	case len(r.owed) == 0 && !(alone && len(r.kept) > 0) && r.signals.Push(b):
+	case r.untold.waiting() == 0 && !(alone && len(r.kept) > 0) && r.signals.Push(b):
 	case alone && len(ev.INT) == 0 && len(r.kept) < mostKept:
 		r.kept = append(r.kept, keptOne{f, *ev, now})
 	default:
@@ -173,11 +173,9 @@ func (r *Remote) tellKept() {
 
 // Poll implements Datapath.
 func (r *Remote) Poll(now units.Time) units.Time {
-	told := 0
-	for told < len(r.owed) && r.push(r.owed[told]) {
-		told++
+	for l, some := r.untold.next(); some && r.push(l); l, some = r.untold.next() {
+		r.untold.told()
 	}
-	r.owed = r.owed[:copy(r.owed, r.owed[told:])]
 	if len(r.kept) > 0 && r.signals.roomFor(SignalSlots/2) >= SignalSlots/2 {
 		r.tellKept()
 	}
@@ -219,7 +217,7 @@ func (r *Remote) Silence(now units.Time) units.Duration {
 
 // Reopen tells a NIC that was started anew which flows there are, and what holds for them.
 func (r *Remote) Reopen(now units.Time) {
-	r.owed = r.owed[:0]
+	r.untold.clear()
 	for f := range r.flows {
 		r.tell(life{f, Started, now})
 	}

@@ -41,7 +41,9 @@ type admission struct {
 	heard  units.Time // the same, or when the peer last said something
 	waited AdmissionStats
 
-	reads uint32 // READs and atomics that are posted and have not completed
+	reads     uint32      // READs and atomics that are posted and have not completed
+	readBytes units.Bytes // that they ask for
+	reading   units.Bytes // of them, what is in flight
 
 	next   *admission // behind it in the list of those with tokens to send
 	since  units.Time // it has been there
@@ -186,43 +188,47 @@ func (a *admission) heed(now units.Time) {
 	}
 }
 
-// backlog answers what the queue pair has in hand.
+// backlog answers what the queue pair has in hand, less READs and atomics, which nobody admits. It takes as long however
+// much that is: a gate is told with each message that is posted and each packet that leaves.
 func (qp *QueuePair) backlog() cc.Backlog {
 	r := &qp.req
-	if qp.adm.reads > 0 {
-		return qp.backlogAmongReads()
-	}
 	waits := qp.left() - r.inFlight
 	if r.recovery != nil {
 		waits -= r.recovery.behind
 	}
-	return cc.Backlog{Waits: max(0, waits), InFlight: r.inFlight}
+	if qp.adm.reads > 0 {
+		waits -= qp.toRead()
+	}
+	return cc.Backlog{Waits: max(0, waits), InFlight: r.inFlight - qp.adm.reading}
 }
 
-// backlogAmongReads answers the same where READs and atomics, which nobody admits, are posted, too.
-func (qp *QueuePair) backlogAmongReads() (b cc.Backlog) {
+// asks notes that READs and atomics have size bytes more in flight, or less.
+func (a *admission) asks(size units.Bytes) {
+	if a != nil {
+		a.reading = max(0, a.reading+size)
+	}
+}
+
+// asksNothing notes that nothing of them is in flight any more.
+func (a *admission) asksNothing() {
+	if a != nil {
+		a.reading = 0
+	}
+}
+
+// toRead returns what READs and atomics are still to ask for, or to ask for again.
+func (qp *QueuePair) toRead() units.Bytes {
 	r := &qp.req
-	for i := r.done; i != r.posted; i++ {
-		w := &qp.send[i&r.mask]
-		switch {
-		case w.op.answered():
-		case i-r.done >= r.begun-r.done: // nothing of it has left
-			b.Waits += units.Bytes(w.length)
-		default:
-			end := min(uint32(max(0, r.sndMax.Sub(w.first))), w.packets)
-			b.Waits += qp.span(w, end, w.packets)
-			for k := uint32(max(0, r.una.Sub(w.first))); k < end; k++ {
-				switch psn := w.first.Add(k); {
-				case r.recovery.has(psn, r.una):
-				case psn.Before(r.sndNxt) && (r.recovery == nil || !r.recovery.lost.has(psn)):
-					b.InFlight += qp.span(w, k, k+1)
-				default:
-					b.Waits += qp.span(w, k, k+1)
-				}
-			}
+	left := qp.adm.readBytes - qp.adm.reading
+	if r.done != r.begun {
+		if w := &qp.send[r.done&r.mask]; w.op.answered() {
+			left -= qp.span(w, 0, uint32(r.una.Sub(w.first)))
 		}
 	}
-	return b
+	if r.recovery != nil {
+		left -= r.recovery.read
+	}
+	return left
 }
 
 // admits says whether the gate lets packet k of a SEND or WRITE leave.
@@ -304,6 +310,7 @@ func (a *admission) posted(w *sendWQE) {
 	switch qp := a.qp; {
 	case w.op.answered():
 		a.reads++
+		a.readBytes += units.Bytes(w.length)
 	case a.gate != nil:
 		a.gate.Posted(units.Bytes(w.length), qp.backlog(), qp.ep.now)
 		qp.heedGate()
@@ -314,6 +321,7 @@ func (a *admission) posted(w *sendWQE) {
 func (a *admission) completed(w *sendWQE) {
 	if w.op.answered() && w.packets > 0 {
 		a.reads--
+		a.readBytes -= units.Bytes(w.length)
 	}
 }
 

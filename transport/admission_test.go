@@ -152,7 +152,7 @@ func (g *plainGranter) Attach(r cc.Reporter)               { g.reporter = r }
 func (g *plainGranter) Decide(d cc.Decision, _ units.Time) { g.decisions = append(g.decisions, d) }
 
 // admittedPair is a connection whose client may send what its server grants. The neighbours know each other.
-func admittedPair(t *testing.T, o sideOptions) (p *pair, a, b *side, g *plainGate, r *plainGranter) {
+func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGate, r *plainGranter) {
 	p = newPair(t)
 	a, b = o.make(t, p.a), o.make(t, p.b)
 	g, r = &plainGate{}, &plainGranter{window: 16384}

@@ -58,6 +58,7 @@ func TestForgedPackets(t *testing.T) {
 		spoil  func([]byte) []byte
 		count  func(c *Counters) uint64
 		state  State // of the queue pair afterwards
+		mtu    units.Bytes
 	}
 	whole := &[3]uint32{64}
 	for _, c := range []forged{
@@ -101,13 +102,19 @@ func TestForgedPackets(t *testing.T) {
 		{name: "RETH says less than the packet has", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100}, size: 64, reth: &[3]uint32{60}, count: func(c *Counters) uint64 { return c.NakInvalid }, state: Errored},
 		{name: "RETH says more", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100}, size: 64, reth: &[3]uint32{68}, count: func(c *Counters) uint64 { return c.NakInvalid }, state: Errored},
 		{name: "more than 2 GiB", fields: wire.Fields{Op: wire.RCWriteFirst, PSN: 100}, size: 1024, reth: &[3]uint32{1<<31 + 1}, count: func(c *Counters) uint64 { return c.NakInvalid }, state: Errored},
+		{name: "READ of half of all PSNs", fields: wire.Fields{Op: wire.RCReadRequest, PSN: 100}, reth: &[3]uint32{1 << 31}, mtu: MTU256, count: func(c *Counters) uint64 { return c.NakInvalid }, state: Errored},
+		{name: "READ of one PSN less, past the end", fields: wire.Fields{Op: wire.RCReadRequest, PSN: 100}, reth: &[3]uint32{1<<31 - 256}, mtu: MTU256, count: func(c *Counters) uint64 { return c.NakAccess }, state: Errored},
 		{name: "key nobody has", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100}, size: 64, reth: &[3]uint32{64, 0, 7}, count: func(c *Counters) uint64 { return c.NakAccess }, state: Errored},
 		{name: "READ past the end", fields: wire.Fields{Op: wire.RCReadRequest, PSN: 100}, reth: &[3]uint32{1000, 1<<16 - 999}, count: func(c *Counters) uint64 { return c.NakAccess }, state: Errored},
 		{name: "SEND without a receive", fields: wire.Fields{Op: wire.RCSendOnly, PSN: 100}, size: 64, count: func(c *Counters) uint64 { return c.RNRSent }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
-			a, b := p.connected(defaults())
+			o := defaults()
+			if c.mtu != 0 {
+				o.mtu = c.mtu
+			}
+			a, b := p.connected(o)
 			_, other := p.connected(defaults())
 			p.settle(units.Microsecond)
 			fill(b.mem, 7)

@@ -11,11 +11,18 @@ import (
 
 // heedList takes in the list of a TOKEN.
 func (qp *QueuePair) heedList(t wire.TokenField) {
+	if !qp.selective() {
+		return
+	}
 	trimmed := t.Flags()&wire.TokenTrimmed != 0
-	a := qp.adm
+	from := qp.req.una
 	for i := range t.Ranges() {
-		if qp.loseListed(t.Range(i), trimmed, qp.ep.now); qp.adm != a { // that ended the queue pair
-			return
+		first, end := qp.listed(t.Range(i), from)
+		for from = first; from != end; from = from.Add(1) {
+			if from == qp.req.una && !qp.listedOldest(qp.ep.now) {
+				return
+			}
+			qp.loseOne(from, trimmed, qp.ep.now)
 		}
 	}
 	if qp.req.recovery != nil {
@@ -23,20 +30,16 @@ func (qp *QueuePair) heedList(t wire.TokenField) {
 	}
 }
 
-// loseListed takes the packets of a range as lost that are outstanding.
-func (qp *QueuePair) loseListed(l wire.Range, trimmed bool, now units.Time) {
-	r := &qp.req
-	if !qp.selective() {
-		return
+// listed returns the part of a range, first to before end, that is outstanding and not before from. Ranges ascend, so
+// that each packet costs a look once, however often it is listed.
+func (qp *QueuePair) listed(l wire.Range, from wire.PSN) (first, end wire.PSN) {
+	una := qp.req.una
+	low := l.First.Sub(una)
+	high := min(low+int32(l.Count), qp.req.sndMax.Sub(una), psnWindow)
+	if low = max(low, from.Sub(una)); low >= high {
+		return from, from
 	}
-	for psn, end := l.First, l.First.Add(uint32(l.Count)); psn != end; psn = psn.Add(1) {
-		if psn == r.una && !qp.listedOldest(now) {
-			return
-		}
-		if !psn.Before(r.una) && psn.Before(r.sndMax) && within(r.una, psn) {
-			qp.loseOne(psn, trimmed, now)
-		}
-	}
+	return una.Add(uint32(low)), una.Add(uint32(high))
 }
 
 // stuck is the oldest packet, and since when it is listed as missing.

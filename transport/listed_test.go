@@ -171,3 +171,49 @@ func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
 	assert.Zero(t, p.list(a, 100, 10))
 	assert.Nil(t, a.qp.req.recovery)
 }
+
+// However often a TOKEN lists packets, each of them costs one look, and what is not outstanding none.
+func TestListsThatOverlap(t *testing.T) {
+	const window = 10 // 100 to 109 are outstanding
+	full := make([]wire.Range, wire.MaxRanges)
+	for i := range full {
+		full[i] = wire.Range{First: 80, Count: 255}
+	}
+	for _, c := range []struct {
+		name   string
+		ranges []wire.Range
+		lost   int
+	}{
+		{"apart", []wire.Range{{First: 101, Count: 2}, {First: 105, Count: 1}}, 3},
+		{"the same twice", []wire.Range{{First: 101, Count: 2}, {First: 101, Count: 2}}, 2},
+		{"one goes on where the other ends", []wire.Range{{First: 101, Count: 4}, {First: 103, Count: 4}}, 6},
+		{"descending", []wire.Range{{First: 105, Count: 2}, {First: 101, Count: 2}}, 2},
+		{"before what is outstanding", []wire.Range{{First: 90, Count: 10}}, 0},
+		{"as much as fits", full, window},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := defaults()
+			o.sack = 256
+			p, a, _ := listing(t, o, func(wire.PSN) bool { return false })
+			f := make(wire.TokenField, wire.TokenLen+wire.RangeLen*len(c.ranges))
+			f.Set(0, 0, len(c.ranges), 0, 0)
+			for i, l := range c.ranges {
+				f.SetRange(i, l)
+			}
+			looked, from := 0, a.qp.req.una
+			for i := range c.ranges {
+				first, end := a.qp.listed(f.Range(i), from)
+				looked += int(end.Sub(first))
+				from = end
+			}
+			require.Equal(t, c.lost, looked)
+			p.a.now = p.now
+			a.qp.heedList(f)
+			if c.lost == 0 {
+				require.Nil(t, a.qp.req.recovery)
+				return
+			}
+			require.Equal(t, c.lost, a.qp.req.recovery.lost.len())
+		})
+	}
+}

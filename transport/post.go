@@ -108,6 +108,9 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 		if wr.Op.answered() && len(qp.asked.ends) == 0 {
 			return refuse(ErrUnsupported, "max_rd_atomic is 0")
 		}
+		if n := qp.packetsFor(w.length); wr.Op == OpRead && n > maxReadPSNs {
+			return refuse(ErrInvalid, "%d bytes take %d PSNs at path MTU %d, a READ may take %d", w.length, n, qp.mtu, maxReadPSNs)
+		}
 		if wr.Op.atomic() {
 			if w.length != 8 {
 				return refuse(ErrInvalid, "the result takes 8 bytes, not %d", w.length)

@@ -33,7 +33,10 @@ func (s *psnSet) next(p wire.PSN) (member wire.PSN, ok bool) {
 }
 
 // word answers which of the 32 PSNs from p on are members, p in the lowest bit.
-func (s *psnSet) word(p wire.PSN) uint32 {
+func (s *psnSet) word(p wire.PSN) uint32 { return uint32(s.word64(p)) }
+
+// word64 returns which of the 64 PSNs from p on are members, p in the lowest bit.
+func (s *psnSet) word64(p wire.PSN) uint64 {
 	i, shift := p/64%psnWords, p%64
-	return uint32(s[i]>>shift | s[(i+1)%psnWords]<<(64-shift))
+	return s[i]>>shift | s[(i+1)%psnWords]<<(64-shift)
 }

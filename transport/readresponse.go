@@ -87,6 +87,7 @@ func (qp *QueuePair) takeResponse(i uint32, p *wire.Packet, info *wire.OpcodeInf
 		r.done++
 		qp.complete(w, StatusSuccess)
 	}
+	qp.adm.asks(-units.Bytes(len(payload)))
 	qp.progressed(1, units.Bytes(len(payload)), now)
 }
 

@@ -22,6 +22,7 @@ type recovery struct {
 	answered psnSet
 	lost     psnSet // to be sent again
 	again    psnSet // sent again, under way
+	asked    psnSet // not answered, but the responder has the READ or atomic
 	recent   again  // which of them not long ago
 	late     late   // what may yet come
 
@@ -38,6 +39,7 @@ type recovery struct {
 	bytes   units.Bytes
 
 	behind units.Bytes // that una has not passed, though they are answered
+	read   units.Bytes // of it: of READs and atomics
 	gone   units.Bytes // that were lost, and the gate was not told of
 }
 
@@ -120,14 +122,10 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 	} else {
 		rec.late.psns.add(end)
 	}
-	for i := range (top + 31) / 32 {
-		first, inside := end.Add(uint32(1+32*i)), ^uint32(0)
-		if left := top - 32*i; left < 32 {
-			inside = 1<<left - 1
-		}
-		here := sack.Bits(i)
-		for news := inside &^ rec.answered.word(first); news != 0; news &= news - 1 {
-			bit := bits.TrailingZeros32(news)
+	for i := range (top + 63) / 64 {
+		first, here := end.Add(uint32(1+64*i)), sack.Word(i)
+		for news := rec.news(first, here, top-64*i, patient); news != 0; news &= news - 1 {
+			bit := bits.TrailingZeros64(news)
 			psn := first.Add(uint32(bit))
 			switch came := here>>bit&1 != 0; {
 			case !came && patient:
@@ -136,6 +134,7 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 				qp.lose(psn)
 			case qp.request(psn).op.answered():
 				rec.late.psns.remove(psn)
+				rec.asked.add(psn)
 			default:
 				qp.answer(psn)
 			}
@@ -144,6 +143,24 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 	if patient {
 		rec.late.waits.add(end.Add(uint32(top)), qp.patience(), qp.ep.now)
 	}
+}
+
+// news returns of which of the 64 PSNs from first on, but at most n, a SACK says something that is not known: here are
+// those that have come. A peer may repeat a SACK as often as it likes, and only news cost more than a look at each word.
+func (rec *recovery) news(first wire.PSN, here uint64, n int, patient bool) uint64 {
+	inside := ^uint64(0)
+	if n < 64 {
+		inside = 1<<n - 1
+	}
+	late := rec.late.psns.word64(first)
+	came := here &^ (rec.asked.word64(first) &^ late)
+	missing := ^here
+	if patient {
+		missing &^= late
+	} else {
+		missing &^= rec.lost.word64(first) | rec.again.word64(first)
+	}
+	return (came | missing) & inside &^ rec.answered.word64(first)
 }
 
 // within says whether psn is less than a window ahead of una.
@@ -177,9 +194,23 @@ func (qp *QueuePair) request(psn wire.PSN) *sendWQE { return &qp.send[qp.locate(
 
 // size answers how many bytes of payload psn carries, or asks for.
 func (qp *QueuePair) size(psn wire.PSN) units.Bytes {
-	w := qp.request(psn)
+	_, size := qp.part(psn)
+	return size
+}
+
+// part returns the outstanding request that psn belongs to, and how many bytes of its payload psn carries, or asks for.
+func (qp *QueuePair) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
+	w = qp.request(psn)
 	k := uint32(psn.Sub(w.first))
-	return qp.span(w, k, k+1)
+	return w, qp.span(w, k, k+1)
+}
+
+// landed takes size bytes of w out of what is in flight.
+func (qp *QueuePair) landed(w *sendWQE, size units.Bytes) {
+	qp.req.inFlight = max(0, qp.req.inFlight-size)
+	if w.op.answered() {
+		qp.adm.asks(-size)
+	}
 }
 
 // answer takes psn as answered.
@@ -189,15 +220,19 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 	if rec.answered.has(psn) {
 		return
 	}
-	size := qp.size(psn)
+	w, size := qp.part(psn)
 	rec.answered.add(psn)
+	rec.asked.remove(psn)
 	rec.late.psns.remove(psn)
 	rec.behind += size
+	if w.op.answered() {
+		rec.read += size
+	}
 	if rec.lost.has(psn) {
 		rec.lost.remove(psn)
 	} else {
 		rec.again.remove(psn)
-		r.inFlight = max(0, r.inFlight-size)
+		qp.landed(w, size)
 	}
 	if left := r.sent(psn); left.at != 0 {
 		rec.left = left
@@ -216,11 +251,11 @@ func (qp *QueuePair) lose(psn wire.PSN) {
 	if rec.answered.has(psn) || rec.lost.has(psn) || rec.again.has(psn) {
 		return
 	}
-	size := qp.size(psn)
+	w, size := qp.part(psn)
 	rec.lost.add(psn)
 	rec.late.psns.remove(psn)
 	rec.gone += size
-	r.inFlight = max(0, r.inFlight-size)
+	qp.landed(w, size)
 	r.unstamp(psn, 1)
 }
 
@@ -272,7 +307,12 @@ func (qp *QueuePair) advance() bool {
 		last := w.first.Add(w.packets)
 		for r.una != last && rec.answered.has(r.una) && (w.op.answered() || r.una.Before(rec.known)) {
 			rec.answered.remove(r.una)
-			rec.behind -= qp.size(r.una)
+			k := uint32(r.una.Sub(w.first))
+			size := qp.span(w, k, k+1)
+			rec.behind -= size
+			if w.op.answered() {
+				rec.read -= size
+			}
 			r.una = r.una.Add(1)
 		}
 		if r.una != last {
@@ -361,6 +401,7 @@ func (qp *QueuePair) probe() {
 	qp.takeBack(r.una)
 	qp.loseAll()
 	r.inFlight = 0
+	qp.adm.asksNothing()
 	rec.until, rec.probing = r.sndMax, true
 	lost := rec.gone
 	rec.gone = 0

@@ -331,6 +331,7 @@ func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
 		qp.asked.add(r.sndNxt.Add(packets))
 	}
 	qp.sentPSNs(packets, size, now)
+	qp.adm.asks(units.Bytes(size))
 	r.begin()
 	if r.packet += packets; r.packet == w.packets {
 		r.packet = 0

@@ -57,7 +57,11 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 	for p := psn; n > 0 && within(r.una, p); n-- {
 		if rec.lost.has(p) {
 			rec.lost.remove(p)
-			r.inFlight += qp.size(p)
+			size := qp.size(p)
+			r.inFlight += size
+			if w.op.answered() {
+				qp.adm.asks(size)
+			}
 		}
 		rec.again.add(p)
 		if qp.adm != nil {

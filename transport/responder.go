@@ -326,7 +326,7 @@ func (qp *QueuePair) notReady() {
 func (qp *QueuePair) receiveRead(p *wire.Packet) {
 	reth := p.RETH()
 	length := reth.Len()
-	if length > MaxMessage || qp.reads.full() {
+	if length > MaxMessage || qp.packetsFor(length) > maxReadPSNs || qp.reads.full() {
 		qp.refuseRequest(wire.NakInvalidRequest)
 		return
 	}

@@ -156,6 +156,7 @@ func (qp *QueuePair) loseUnresolved() {
 func (qp *QueuePair) goBack() {
 	r, lost := &qp.req, qp.req.inFlight
 	r.sndNxt, r.inFlight = r.una, 0
+	qp.adm.asksNothing()
 	r.next, r.packet = r.done, 0
 	if r.done != r.begun {
 		r.packet = uint32(r.una.Sub(qp.send[r.done&r.mask].first))

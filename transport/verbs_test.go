@@ -366,3 +366,24 @@ func TestPingAndSilence(t *testing.T) {
 	require.Error(t, err)
 	require.False(t, errors.Is(err, ErrState))
 }
+
+// The PSNs of a READ are all taken at once, and the last must come behind the first: 2^31 bytes in packets of 256 do not.
+func TestLongestREAD(t *testing.T) {
+	for _, c := range []struct {
+		mtu    units.Bytes
+		length uint32
+		ok     bool
+	}{
+		{MTU256, 1 << 31, false}, {MTU256, 1<<31 - 255, false}, {MTU256, 1<<31 - 256, true}, {MTU512, 1 << 31, true},
+	} {
+		o := defaults()
+		o.mtu = c.mtu
+		a, _ := newPair(t).connected(o)
+		err := a.qp.PostSend(&WorkRequest{Op: OpRead, SGList: []SGE{{Length: c.length}}})
+		if c.ok {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, ErrInvalid, "%d bytes at %d", c.length, c.mtu)
+		}
+	}
+}

@@ -110,8 +110,8 @@ func (x *side) missed(at *slot, wc *transport.WorkCompletion) {
 	}
 }
 
-// caught judges a message of an unreliable peer: it is whole, was sent, and comes once and in
-// order, unless the network repeats or reorders.
+// caught judges a message of an unreliable peer: it is whole, was sent, and comes once unless the network repeats,
+// and in order unless frames overtake each other.
 func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
 	extra := 0
 	if x.session.service == transport.UD {
@@ -120,14 +120,14 @@ func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
 			x.violated(nil, "datagram %+v is not from %#x", *wc, uint32(x.peer.qp.Num))
 		}
 	}
-	strict := !x.session.plan.faults.disorderly()
+	once, ordered := !x.session.plan.faults.repeats(), !x.session.plan.overtakes()
 	content := at.content()
 	if len(content) < extra {
 		x.violated(nil, "datagram %+v is shorter than its GRH", *wc)
 		return
 	}
 	for _, m := range x.peer.script[:x.peer.next] {
-		if strict && (m.arrived || m.number < x.heard) || m.wrong != wrongNot || !m.consumes() || mismatch(m, wc, extra) != "" {
+		if once && m.arrived || ordered && m.number < x.heard || m.wrong != wrongNot || !m.consumes() || mismatch(m, wc, extra) != "" {
 			continue
 		}
 		body := content[extra:]
@@ -135,7 +135,7 @@ func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
 			continue
 		}
 		m.arrived = true
-		if strict {
+		if ordered {
 			x.heard = m.number + 1
 		}
 		if x.session.service == transport.UD && !atRest(body[m.carries():]) { // what UC lost may lie there

@@ -168,6 +168,16 @@ func (f *faults) disorderly() bool {
 	return len(f.outages) > 0 // a detour is another way
 }
 
+// repeats reports whether links carry frames twice.
+func (f *faults) repeats() bool {
+	for _, s := range f.spoiled {
+		if s.how.Duplicate > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // any says whether anything goes wrong.
 func (f *faults) any() bool { return len(f.spoiled)+len(f.outages)+len(f.crashes) > 0 }
 

@@ -19,6 +19,7 @@ type plan struct {
 	topology topology
 	parts    fabric.Parts
 	buffers  buffers
+	trims    bool   // switches cut what finds a full queue
 	vlan     uint16 // of all hosts; 0: none
 	jitter   units.Duration
 	switches string // in words, as are the next
@@ -286,6 +287,10 @@ func (p *plan) transit() units.Duration {
 // quiet says that nothing may be lost, late or refused.
 func (p *plan) quiet() bool { return p.kind.quiet() && p.buffers != lossy }
 
+// overtakes reports whether frames may overtake those before them: by a fault, or where switches trim, because a frame
+// too short to be cut goes ahead with the headers of others, whole.
+func (p *plan) overtakes() bool { return p.trims || p.faults.disorderly() }
+
 // corrupts says whether frames may change on their way.
 func (p *plan) corrupts() bool {
 	for _, s := range p.faults.spoiled {
@@ -293,7 +298,7 @@ func (p *plan) corrupts() bool {
 			return true
 		}
 	}
-	return p.buffers == lossy // it may trim
+	return p.trims
 }
 
 // events is far more than should happen.

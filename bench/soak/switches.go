@@ -118,7 +118,7 @@ func (p *plan) makeLossy(d dice, qs *fabric.Queues) string {
 	case 0:
 		selective = scale(d, longestFrame(p.parts.MTU), c.Buffer)
 	case 1:
-		trim = scale(d, longestFrame(p.parts.MTU), c.Buffer)
+		trim, p.trims = scale(d, longestFrame(p.parts.MTU), c.Buffer), true
 	}
 	for i := range qs[:fabric.Priorities] {
 		qs[i].Alpha, qs[i].Limit, qs[i].SelectiveDrop = alpha, limit, selective

@@ -211,6 +211,13 @@ func TestSACKBits(t *testing.T) {
 	assert.Equal(t, 0, s.Top())
 	s.SetBits(1, 1<<31)
 	assert.True(t, s.valid())
+	s.SetBits(0, 1<<3)
+	assert.Equal(t, uint64(1<<3|1<<63), s.Word(0))
+	odd := SACK(make([]byte, SACKLen(96)))
+	odd.Init(96)
+	odd.SetBits(2, 1<<5)
+	assert.Zero(t, odd.Word(0))
+	assert.Equal(t, uint64(1<<5), odd.Word(1), "the second half is not there")
 }
 
 // TestStampINT lets switches write into a packet until it is full.

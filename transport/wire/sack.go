@@ -28,6 +28,14 @@ func (s SACK) Top() int {
 // Bits answers bits 32·i to 32·i+31, the first of them in the lowest bit.
 func (s SACK) Bits(i int) uint32 { return bits.Reverse32(be32(s[4+4*i:])) }
 
+// Word returns bits 64·i to 64·i+63, the first of them in the lowest bit; those that there are none of are 0.
+func (s SACK) Word(i int) uint64 {
+	if at := 4 + 8*i; len(s) >= at+8 {
+		return bits.Reverse64(be64(s[at:]))
+	}
+	return uint64(s.Bits(2 * i))
+}
+
 // SetBits writes bits 32·i to 32·i+31, the first of them in the lowest bit.
 func (s SACK) SetBits(i int, v uint32) { putBE32(s[4+4*i:], bits.Reverse32(v)) }
 
