@@ -3,9 +3,11 @@ package live
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
@@ -17,7 +19,10 @@ type Console interface {
 	Close() error
 }
 
-// Dial connects to a switch by SSH. Its key has to be in the file of known hosts.
+// dialLimit is how long connecting to a switch may take, whatever the context allows.
+const dialLimit = 30 * time.Second
+
+// Dial connects to a switch by SSH, within dialLimit. Its key has to be in the file of known hosts.
 func Dial(ctx context.Context, s SSH) (Console, error) {
 	key, err := os.ReadFile(s.Key)
 	if err != nil {
@@ -32,11 +37,17 @@ func Dial(ctx context.Context, s SSH) (Console, error) {
 		return nil, err
 	}
 	config := &ssh.ClientConfig{User: s.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: known}
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
 	conn, err := dialTCP(ctx, s.Address)
 	if err != nil {
 		return nil, err
 	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // NewClientConn has no other limit
 	c, channels, requests, err := ssh.NewClientConn(conn, s.Address, config)
+	if !stop() {
+		err = ctx.Err()
+	}
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("live: ssh %s: %w", s.Address, err)
@@ -48,14 +59,14 @@ type sshConsole struct{ client *ssh.Client }
 
 func (c *sshConsole) Close() error { return c.client.Close() }
 
-// Run ends the session when the context does.
+// Run closes the connection when the context ends: a switch that has stopped answering does not end a session either.
 func (c *sshConsole) Run(ctx context.Context, command string, input []byte) ([]byte, error) {
+	defer context.AfterFunc(ctx, func() { c.client.Close() })()
 	session, err := c.client.NewSession()
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(ctx.Err(), err)
 	}
 	defer session.Close()
-	defer context.AfterFunc(ctx, func() { session.Close() })()
 	var out, complaints bytes.Buffer // which are written at the same time
 	session.Stdin, session.Stdout, session.Stderr = bytes.NewReader(input), &out, &complaints
 	if command == "" {

@@ -320,6 +320,52 @@ func TestStrangers(t *testing.T) {
 	assert.ErrorContains(t, n.Apply(t.Context(), good), "no key found")
 }
 
+// TestSilentSwitch: whatever a switch does not answer, the end of the context ends the wait for it.
+func TestSilentSwitch(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		dial bool // it is Dial that waits, not Run
+		fall func(b *box, silent func()) (address string)
+	}{
+		{"no SSH at all", true, func(b *box, silent func()) string {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			t.Cleanup(func() { l.Close() })
+			go func() {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				silent()
+				io.Copy(io.Discard, conn) //nolint:errcheck // until the client leaves
+				conn.Close()
+			}()
+			return l.Addr().String()
+		}},
+		{"no end of a command", false, func(b *box, silent func()) string {
+			never := make(chan struct{})
+			t.Cleanup(func() { close(never) })
+			b.say = func(string, string) (string, uint32) { silent(); <-never; return "", 0 }
+			return b.ssh
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBox(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			console, err := Dial(ctx, SSH{Address: c.fall(b, cancel), User: "admin", Key: b.key, KnownHosts: b.known})
+			if c.dial {
+				require.ErrorIs(t, err, context.Canceled)
+				return
+			}
+			require.NoError(t, err)
+			_, err = console.Run(ctx, "show clock", nil)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Error(t, console.Close(), "the connection is closed already")
+		})
+	}
+}
+
 // TestMeasure: leaves one by one from one switch, a JSON container from the other.
 func TestMeasure(t *testing.T) {
 	b := newBox(t)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -24,7 +25,7 @@ func hello() *Hello {
 func TestHelloRoundTrip(t *testing.T) {
 	message, err := hello().Encode()
 	require.NoError(t, err)
-	n, err := bodyLen(message)
+	n, err := bodyLen(message, MaxBody)
 	require.NoError(t, err)
 	got, err := Decode(message[headerLen : headerLen+n])
 	require.NoError(t, err)
@@ -165,6 +166,70 @@ func TestNothingHangs(t *testing.T) {
 	require.ErrorContains(t, err, "no server at 127.0.0.1:1")
 }
 
+// An address that nothing can listen at is not tried again.
+func TestDialOfNoAddress(t *testing.T) {
+	for _, c := range []struct{ addr, says string }{
+		{"server-without-a-port", "missing port"},
+		{"", "missing port"},
+		{"::1", "too many colons"},
+		{"[::1", "missing ']'"},
+		{"127.0.0.1:no-such-service", "unknown port"},
+		{"127.0.0.1:65536", "invalid port"},
+		{"127.0.0.1:-1", "invalid port"},
+	} {
+		_, err := Dial(context.Background(), c.addr)
+		require.ErrorContains(t, err, "connect: ", c.addr)
+		require.ErrorContains(t, err, c.says, c.addr)
+	}
+}
+
+// A server that hears its client first sends nothing before, and reads no more than it has a use for.
+func TestServerHearsFirst(t *testing.T) {
+	ctx := context.Background()
+	a, b := sockets(t)
+	got := make(chan error, 1)
+	go func() {
+		theirs, err := Exchange(ctx, b, hello())
+		if err == nil && theirs.QPs[0].Num != 7 {
+			err = errors.New("another Hello came")
+		}
+		got <- err
+	}()
+	theirs, err := Receive(ctx, a, 4096)
+	require.NoError(t, err)
+	require.Equal(t, hello(), theirs)
+	ours := hello()
+	ours.QPs[0].Num = 7
+	require.NoError(t, Send(ctx, a, ours))
+	require.NoError(t, <-got)
+
+	for _, c := range []struct {
+		name  string
+		limit int
+		says  string // by the client
+		err   error
+	}{
+		{"too long", 100, magic + "\x00\x00\x00\x65", ErrMalformed},
+		{"longer than any", MaxBody, magic + "\xff\xff\xff\xff", ErrMalformed},
+		{"cut", MaxBody, magic + "\x00\x00\x00\x65{", io.ErrUnexpectedEOF},
+		{"nothing", MaxBody, "", io.EOF},
+	} {
+		a, b := sockets(t)
+		_, err := b.Write([]byte(c.says))
+		require.NoError(t, err)
+		require.NoError(t, b.Close())
+		_, err = Receive(ctx, a, c.limit)
+		require.ErrorIs(t, err, c.err, c.name)
+	}
+
+	a, _ = sockets(t)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = Receive(over, a, MaxBody)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, Send(over, a, hello()), context.Canceled)
+}
+
 func TestRefuse(t *testing.T) {
 	a, b := sockets(t)
 	go func() { _ = Refuse(context.Background(), b, errors.New("-s is 64 here and 32 there")) }()
@@ -203,7 +268,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(magic + "\x00\x00\x00\x02{}"))
 	f.Add([]byte("GET / HTTP/1.1"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		body, err := read(bytes.NewReader(b))
+		body, err := read(bytes.NewReader(b), MaxBody)
 		if err != nil {
 			return
 		}

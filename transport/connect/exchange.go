@@ -12,8 +12,12 @@ import (
 // retryInterval is how long Dial waits before it tries again.
 const retryInterval = 20 * time.Millisecond
 
-// Dial connects to a server that may not listen yet: it tries until ctx ends.
+// Dial connects to a server that may not listen yet: it tries until ctx ends. An address that is not HOST:PORT, or of a
+// host that does not exist, is an error at once.
 func Dial(ctx context.Context, addr string) (net.Conn, error) {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, fmt.Errorf("connect: not HOST:PORT: %w", err)
+	}
 	var d net.Dialer
 	for {
 		conn, err := d.DialContext(ctx, "tcp", addr)
@@ -21,7 +25,8 @@ func Dial(ctx context.Context, addr string) (net.Conn, error) {
 			return conn, nil
 		}
 		var dns *net.DNSError
-		if errors.As(err, &dns) && dns.IsNotFound {
+		var impossible *net.AddrError
+		if errors.As(err, &dns) && dns.IsNotFound || errors.As(err, &impossible) {
 			return nil, fmt.Errorf("connect: %w", err)
 		}
 		select {
@@ -43,6 +48,32 @@ func Exchange(ctx context.Context, conn net.Conn, mine *Hello) (*Hello, error) {
 	}
 	body, err := trade(ctx, conn, message)
 	if err != nil {
+		return nil, err
+	}
+	return Decode(body)
+}
+
+// Send sends a Hello without waiting for the peer's. One with an Error refuses the connection.
+func Send(ctx context.Context, conn net.Conn, mine *Hello) error {
+	hello := *mine
+	hello.Version = Version
+	message, err := hello.Encode()
+	if err != nil {
+		return err
+	}
+	return within(ctx, conn, func() error {
+		if _, err := conn.Write(message); err != nil {
+			return fmt.Errorf("connect: %w", err)
+		}
+		return nil
+	})
+}
+
+// Receive waits for the peer's Hello before anything is said to it: with Send the half of Exchange of a server that
+// commits nothing to who only connects. A body longer than limit bytes is malformed.
+func Receive(ctx context.Context, conn net.Conn, limit int) (theirs *Hello, err error) {
+	var body []byte
+	if err := within(ctx, conn, func() (err error) { body, err = read(conn, limit); return err }); err != nil {
 		return nil, err
 	}
 	return Decode(body)
@@ -84,27 +115,36 @@ func Barrier(ctx context.Context, conn net.Conn, name string, facts map[string]s
 	return theirs.Facts, nil
 }
 
+// within runs f, which uses conn, until ctx ends.
+func within(ctx context.Context, conn net.Conn, f func() error) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	err := f()
+	if !stop() { // the deadline was set, or will be
+		err = errors.Join(context.Cause(ctx), err)
+	}
+	return err
+}
+
 // trade writes a message and reads the peer's, at once: either side may be the slower one.
 func trade(ctx context.Context, conn net.Conn, message []byte) (body []byte, err error) {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer func() {
-		if !stop() { // the deadline was set, or will be
-			err = errors.Join(context.Cause(ctx), err)
+	err = within(ctx, conn, func() error {
+		wrote := make(chan error, 1)
+		go func() {
+			_, err := conn.Write(message)
+			wrote <- err
+		}()
+		var err error
+		body, err = read(conn, MaxBody)
+		if werr := <-wrote; werr != nil && err == nil {
+			err = fmt.Errorf("connect: %w", werr)
 		}
-	}()
-	wrote := make(chan error, 1)
-	go func() {
-		_, err := conn.Write(message)
-		wrote <- err
-	}()
-	body, err = read(conn)
-	if werr := <-wrote; werr != nil && err == nil {
-		err = fmt.Errorf("connect: %w", werr)
-	}
+		return err
+	})
 	return body, err
 }
 
-func read(r io.Reader) ([]byte, error) {
+// read reads a message with a body of up to limit bytes. It takes no more memory than has come.
+func read(r io.Reader, limit int) ([]byte, error) {
 	header := make([]byte, headerLen)
 	if n, err := io.ReadFull(r, header); err != nil {
 		if n > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
@@ -112,12 +152,15 @@ func read(r io.Reader) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("connect: the peer is gone: %w", err)
 	}
-	n, err := bodyLen(header)
+	n, err := bodyLen(header, limit)
 	if err != nil {
 		return nil, err
 	}
-	body := make([]byte, n)
-	if _, err := io.ReadFull(r, body); err != nil {
+	body, err := io.ReadAll(io.LimitReader(r, int64(n)))
+	if err == nil && len(body) < n {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
 		return nil, fmt.Errorf("connect: the peer left in the middle of a message: %w", err)
 	}
 	return body, nil

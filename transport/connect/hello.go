@@ -124,14 +124,14 @@ func decode(body []byte, v any) error {
 	return nil
 }
 
-// bodyLen reads a message's header.
-func bodyLen(header []byte) (int, error) {
+// bodyLen reads the header of a message whose body may have limit bytes.
+func bodyLen(header []byte, limit int) (int, error) {
 	if len(header) < headerLen || string(header[:len(magic)]) != magic {
 		return 0, fmt.Errorf("connect: it began with %q: %w", header, ErrNotGoroce)
 	}
 	n := binary.BigEndian.Uint32(header[len(magic):])
-	if n > MaxBody {
-		return 0, fmt.Errorf("connect: a message of %d bytes is longer than %d: %w", n, MaxBody, ErrMalformed)
+	if uint64(n) > uint64(limit) {
+		return 0, fmt.Errorf("connect: a message of %d bytes is longer than %d: %w", n, limit, ErrMalformed)
 	}
 	return int(n), nil
 }

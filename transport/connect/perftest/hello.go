@@ -59,7 +59,7 @@ func (h Hello) Encode() ([]byte, error) {
 		h.Version = Version
 	}
 	b := make([]byte, helloLen)
-	copy(b[:15], h.Version+"\x00"+h.Mark)
+	copy(b[:versionLen], h.Version+"\x00"+h.Mark)
 	binary.BigEndian.PutUint32(b[16:], uint32(h.Page))
 	binary.BigEndian.PutUint32(b[20:], uint32(h.CacheLine))
 	for code := '1'; code <= '5'; code++ {
