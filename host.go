@@ -2,6 +2,7 @@ package goroce
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// ErrClosed is answered by everything on a closed host or connection.
+// ErrClosed is the error of everything on a closed host or connection.
 var ErrClosed = errors.New("goroce: closed")
 
 // Options say how to open a host. The zero value is good for loop: and memif: ports.
@@ -61,6 +62,11 @@ type Options struct {
 	// AgentSilence is for how long an agent may not be heard of before flows are controlled in line until it is; 0 is
 	// nicoffload's, less than 0 for ever.
 	AgentSilence units.Duration
+	// HandshakeTimeout is how long the handshake of a Conn may take at either end, without what connecting by TCP takes; 0
+	// is 5 s.
+	HandshakeTimeout units.Duration
+	// Linger is how long Conn.Close waits for acknowledgements before it aborts; 0 is 2 s, less than 0 for ever.
+	Linger units.Duration
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed.
 	NewAlgorithm func() cc.Algorithm
 	// Log gets what an operator should know; nil discards it.
@@ -82,8 +88,11 @@ type Host struct {
 	cmMu sync.Mutex
 	cm   *cm // once someone asked for it
 
+	linger, handshakeTimeout time.Duration
+
+	life    context.Context // ends when Close begins
+	die     context.CancelFunc
 	closing sync.Once
-	closed  chan struct{}
 	err     error
 }
 
@@ -100,11 +109,24 @@ func Open(url string, o Options) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("goroce: open: %w", err)
 	}
-	h := &Host{device: device, addrs: o.Addrs, log: o.Log, seed: o.Seed, closed: make(chan struct{})}
+	h := &Host{device: device, addrs: o.Addrs, log: o.Log, seed: o.Seed}
+	h.begin(o)
 	if err := h.start(o); err != nil {
 		return nil, errors.Join(fmt.Errorf("goroce: open %s: %w", url, err), h.Close())
 	}
 	return h, nil
+}
+
+// begin prepares what Dial and Listen need, before there is a port.
+func (h *Host) begin(o Options) {
+	h.linger, h.handshakeTimeout = 2*time.Second, 5*time.Second
+	if o.Linger != 0 {
+		h.linger = o.Linger.Std()
+	}
+	if o.HandshakeTimeout != 0 {
+		h.handshakeTimeout = o.HandshakeTimeout.Std()
+	}
+	h.life, h.die = context.WithCancel(context.Background())
 }
 
 func (h *Host) start(o Options) error {
@@ -181,10 +203,11 @@ func firstQPN(i, n int, seed uint64) uint32 {
 	return uint32(base - base%n + n + i)
 }
 
-// Close stops the cores and the port. Connections end; what was not acknowledged is lost.
+// Close stops the cores and the port. Listeners and connections end, and so does whatever waits for
+// them; what was not acknowledged is lost.
 func (h *Host) Close() error {
 	h.closing.Do(func() {
-		close(h.closed)
+		h.die()
 		h.cmMu.Lock()
 		if h.cm != nil {
 			h.cm.close()
@@ -212,7 +235,7 @@ func (h *Host) Close() error {
 func (h *Host) Endpoints() int { return len(h.workers) }
 
 // Info describes the port of endpoint i.
-func (h *Host) Info(i int) packet.Info { return h.device.Queue(i).Info() }
+func (h *Host) Info(i int) packet.Info { return h.workers[i].ep.Port().Info() }
 
 // Addrs are the host's addresses.
 func (h *Host) Addrs() []netip.Prefix { return h.addrs }

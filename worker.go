@@ -20,7 +20,8 @@ type worker struct {
 	ended   chan struct{}
 
 	programs []program
-	busy     bool // a program did something this round
+	activity uint64 // of the endpoint, after the newest round
+	busy     bool   // the round did something
 }
 
 type program struct {
@@ -54,24 +55,12 @@ func onCore(core int, ended chan struct{}, life func()) error {
 
 // poll is the life of a polling core.
 func (w *worker) poll() {
-	clock, activity := processClock(), uint64(0)
-	now := clock.Now()
+	clock := processClock()
+	now, read := clock.Now(), clock.Now
 	idle := newIdler(w.idle, now, crowded())
 	w.ep.OnRound(w.step)
 	for !w.halt.Load() {
-		w.busy = false
-		sends := now
-		if w.ep.Receive(now) > 0 || w.busy {
-			sends = clock.Now()
-		}
-		next := w.ep.Transmit(sends)
-		if len(w.mailbox) > 0 {
-			w.open()
-			w.busy = true
-		}
-		if a := w.ep.Activity(); a != activity {
-			activity, w.busy = a, true
-		}
+		sends, next := w.round(now, read)
 		if w.busy || !next.After(sends) {
 			now = clock.Now()
 			w.ep.Ended(now)
@@ -80,6 +69,29 @@ func (w *worker) poll() {
 		}
 		now = idle.wait(idle.rest(now, w.ep.AtStake(now)), clock, now, next)
 	}
+	w.end()
+}
+
+// round polls the endpoint once and opens the mailbox. It returns when it sent, and when the endpoint has something to do.
+func (w *worker) round(now units.Time, clock func() units.Time) (sends, next units.Time) {
+	w.busy = false
+	sends = now
+	if w.ep.Receive(now) > 0 || w.busy {
+		sends = clock()
+	}
+	next = w.ep.Transmit(sends)
+	if len(w.mailbox) > 0 {
+		w.open()
+		w.busy = true
+	}
+	if a := w.ep.Activity(); a != w.activity {
+		w.activity, w.busy = a, true
+	}
+	return sends, next
+}
+
+// end is the last that a polling core does.
+func (w *worker) end() {
 	w.open()
 	for _, p := range w.programs {
 		close(p.ended)
