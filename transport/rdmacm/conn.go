@@ -15,6 +15,7 @@ type Conn struct {
 	active      bool
 	id, remote  CommID // ours and the peer's, 0 while unknown
 	local, peer netip.Addr
+	via         [6]byte // where the peer's REQ came from; zero on the active side
 	qpn         wire.QPN
 	peerQPN     wire.QPN
 	tid         uint64
@@ -183,7 +184,9 @@ func (c *Conn) tell(e Event) {
 	c.machine.events = append(c.machine.events, e)
 }
 
-func (c *Conn) send(message Message) { c.machine.send(c.local, c.peer, c.tid, message) }
+func (c *Conn) send(message Message) {
+	c.machine.send(Datagram{Local: c.local, Peer: c.peer, Via: c.via}, c.tid, message)
+}
 
 func (c *Conn) sendRTU() { c.send(&RTU{LocalID: c.id, RemoteID: c.remote}) }
 

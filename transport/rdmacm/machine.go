@@ -17,6 +17,7 @@ const maxDatagrams = 1024
 // Datagram is a message on its way: from queue pair 1 to queue pair 1, with QKey.
 type Datagram struct {
 	Local, Peer netip.Addr
+	Via         [6]byte // the Ethernet address that what it answers came from; zero: it answers nothing
 	MAD         [MADLen]byte
 }
 
@@ -56,6 +57,7 @@ type Machine struct {
 	requests  map[peerID]*Conn  // passive connections
 	peers     map[peerQPN]*Conn // connections whose peer's queue pair is known
 	ids       *rand.Rand
+	via       [6]byte // where the message that is being received came from
 	deadlines deadlines
 	out       []Datagram
 	events    []Event
@@ -133,13 +135,17 @@ func (m *Machine) Poll(now units.Time) units.Time {
 	return m.deadlines[0].deadline
 }
 
+// answer queues a message to where the one that is being received came from.
+func (m *Machine) answer(local, peer netip.Addr, tid uint64, message Message) {
+	m.send(Datagram{Local: local, Peer: peer, Via: m.via}, tid, message)
+}
+
 // send queues a message.
-func (m *Machine) send(local, peer netip.Addr, tid uint64, message Message) {
+func (m *Machine) send(d Datagram, tid uint64, message Message) {
 	if len(m.out) == maxDatagrams {
 		m.counters.Dropped++
 		return
 	}
-	d := Datagram{Local: local, Peer: peer}
 	Append(d.MAD[:0], tid, message)
 	m.out = append(m.out, d)
 }

@@ -9,6 +9,13 @@ import (
 // Receive takes the payload of a datagram that came to queue pair 1 with QKey: from peer's queue
 // pair 1 to local, an address of ours. What makes no sense is counted and dropped.
 func (m *Machine) Receive(local, peer netip.Addr, mad []byte, now units.Time) {
+	m.ReceiveVia([6]byte{}, local, peer, mad, now)
+}
+
+// ReceiveVia is Receive for a datagram whose frame came from an Ethernet address. Answers name it (Datagram.Via), so that
+// nobody has to find out where a peer is that has only asked.
+func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, now units.Time) {
+	m.via = via
 	tid, message, err := Parse(mad)
 	if err != nil {
 		m.counters.Malformed++
@@ -41,7 +48,7 @@ func (m *Machine) Receive(local, peer netip.Addr, mad []byte, now units.Time) {
 		}
 	case *LAP:
 		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == established {
-			m.send(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote, Status: alternateUnsupported})
+			m.answer(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote, Status: alternateUnsupported})
 		} else {
 			m.counters.Unexpected++
 		}
@@ -94,7 +101,7 @@ func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now u
 		return
 	}
 	c := m.add(local, peer)
-	c.remote, c.peerQPN, c.tid, c.req, c.listener = req.LocalID, req.LocalQPN, tid, *req, listens
+	c.remote, c.peerQPN, c.tid, c.req, c.listener, c.via = req.LocalID, req.LocalQPN, tid, *req, listens, m.via
 	m.requests[peerID{peer, c.remote}] = c
 	m.peers[peerQPN{peer, c.peerQPN}] = c
 	listens.pending++
@@ -132,7 +139,7 @@ func (m *Machine) refuse(local, peer netip.Addr, tid uint64, req *REQ, r Reason)
 		putGID(rej.Info[:], local)
 		rej.InfoLen = 16
 	}
-	m.send(local, peer, tid, rej)
+	m.answer(local, peer, tid, rej)
 }
 
 // lost is called when the peer shows that it knows nothing of the connection any more.
@@ -146,7 +153,7 @@ func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now u
 	c := m.conns[rep.RemoteID]
 	if c == nil || !c.active || c.peer != peer || c.state != reqSent && c.remote != rep.LocalID {
 		m.counters.Unexpected++
-		m.send(local, peer, tid, &REJ{LocalID: rep.RemoteID, RemoteID: rep.LocalID, Rejected: StageREP, Reason: InvalidCommID})
+		m.answer(local, peer, tid, &REJ{LocalID: rep.RemoteID, RemoteID: rep.LocalID, Rejected: StageREP, Reason: InvalidCommID})
 		return
 	}
 	switch c.state {
@@ -176,7 +183,7 @@ func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now u
 		c.sendRTU()
 	case timewait:
 		m.counters.Unexpected++
-		m.send(local, peer, tid, &REJ{LocalID: c.id, RemoteID: c.remote, Rejected: StageREP, Reason: StaleConnection})
+		m.answer(local, peer, tid, &REJ{LocalID: c.id, RemoteID: c.remote, Rejected: StageREP, Reason: StaleConnection})
 	default: // its DREQ is on the way
 		m.counters.Unexpected++
 	}
@@ -247,5 +254,5 @@ func (m *Machine) receiveDREQ(local, peer netip.Addr, tid uint64, x *DREQ, now u
 		m.counters.Unexpected++
 	}
 	// Who asks for the end of what we do not know has it already.
-	m.send(local, peer, tid, &DREP{LocalID: x.RemoteID, RemoteID: x.LocalID})
+	m.answer(local, peer, tid, &DREP{LocalID: x.RemoteID, RemoteID: x.LocalID})
 }
