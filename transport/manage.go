@@ -71,7 +71,7 @@ func (qp *QueuePair) firstRequest() {
 		e.async(AsyncEvent{Kind: AsyncCommEst, QP: qp})
 	}
 	if e.manager != nil {
-		e.manager.machine.NotifyEstablished(qp.Num)
+		e.manager.machine.NotifyEstablished(qp.Num, e.now)
 	}
 }
 

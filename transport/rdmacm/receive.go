@@ -31,7 +31,7 @@ func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, no
 		m.receiveMRA(peer, x, now)
 	case *RTU:
 		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == repSent {
-			c.establish()
+			c.establish(now)
 		} else {
 			m.counters.Unexpected++
 		}
@@ -67,13 +67,12 @@ func (m *Machine) find(peer netip.Addr, ours, theirs CommID) *Conn {
 
 func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now units.Time) {
 	if c := m.requests[peerID{peer, req.LocalID}]; c != nil {
-		c.receiveAgain(local, tid, req, now)
+		c.receiveAgain(local, tid, req)
 		return
 	}
 	private := req.Private
 	header, err := ParseIPHeader(private[:])
 	listens := m.listeners[req.Service]
-	old := m.peers[peerQPN{peer, req.LocalQPN}]
 	var reason Reason
 	switch {
 	case listens == nil:
@@ -88,33 +87,26 @@ func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now u
 		reason = InvalidMTU
 	case err != nil || header.Source.Is4() != peer.Is4():
 		reason = ConsumerReject
-	case old != nil:
-		reason = StaleConnection
-	case m.full() || listens.pending >= listens.backlog:
+	case !m.admit(listens, peer):
 		reason = NoResources
 	}
 	if reason != 0 {
 		m.refuse(local, peer, tid, req, reason)
-		if reason == StaleConnection {
-			old.lost(now)
-		}
 		return
 	}
 	c := m.add(local, peer)
-	c.remote, c.peerQPN, c.tid, c.req, c.listener, c.via = req.LocalID, req.LocalQPN, tid, *req, listens, m.via
+	c.remote, c.peerQPN, c.tid, c.req, c.via = req.LocalID, req.LocalQPN, tid, *req, m.via
 	m.requests[peerID{peer, c.remote}] = c
-	m.peers[peerQPN{peer, c.peerQPN}] = c
-	listens.pending++
+	c.enlist(listens, now)
 	c.decide(reqRcvd, Event{Kind: ConnectRequest, Private: private[ipHeaderLen:]}, now)
 }
 
 // receiveAgain takes a REQ whose ID has a connection.
-func (c *Conn) receiveAgain(local netip.Addr, tid uint64, req *REQ, now units.Time) {
+func (c *Conn) receiveAgain(local netip.Addr, tid uint64, req *REQ) {
 	m := c.machine
 	if req.LocalQPN != c.peerQPN || req.StartingPSN != c.req.StartingPSN || req.LocalGUID != c.req.LocalGUID {
-		// The peer started anew and uses the ID again.
+		// The peer started anew and uses the ID again, or it is not the peer: the connection stays.
 		m.refuse(local, c.peer, tid, req, StaleConnection)
-		c.lost(now)
 		return
 	}
 	switch c.state {
@@ -142,7 +134,7 @@ func (m *Machine) refuse(local, peer netip.Addr, tid uint64, req *REQ, r Reason)
 	m.answer(local, peer, tid, rej)
 }
 
-// lost is called when the peer shows that it knows nothing of the connection any more.
+// lost is called when the peer has proved that it knows nothing of the connection any more.
 func (c *Conn) lost(now units.Time) {
 	if c.state == established {
 		c.Disconnect(now)
@@ -197,7 +189,7 @@ func (m *Machine) receiveMRA(peer netip.Addr, x *MRA, now units.Time) {
 	case c.state == reqSent && x.Received == StageREQ,
 		c.state == repSent && x.Received == StageREP && c.remote == x.LocalID:
 		c.mraSeen = true
-		c.wake(now.Add(c.patienceFor(x.ServiceTimeout)))
+		c.await(c.patienceFor(x.ServiceTimeout), now)
 		return
 	}
 	m.counters.Unexpected++
