@@ -14,6 +14,9 @@ import (
 // ErrUnreachable says that a peer did not answer until the RDMA connection manager gave up.
 var ErrUnreachable = errors.New("the peer does not answer")
 
+// errDisplaced is the end of a connection whose place a newer request has taken.
+var errDisplaced = errors.New("more peers ask for connections than the backlog holds")
+
 // errTooLate is the end of a connection that the program did not decide about.
 var errTooLate = errors.New("the program took too long to decide")
 
@@ -103,11 +106,9 @@ func (m *cm) request(e rdmacm.Event) {
 	if l != nil {
 		c := newCMConn(m, e.Conn)
 		c.private = e.Private
-		select {
-		case l.requests <- &CMRequest{c}:
+		if l.queue(&CMRequest{c}) {
 			m.conns[e.Conn] = c
 			return
-		default:
 		}
 	}
 	_ = e.Conn.Reject(rdmacm.NoResources, nil) // a connection that was just asked for can be rejected
@@ -121,11 +122,14 @@ func (m *cm) tell(c *CMConn, e rdmacm.Event) {
 	case rdmacm.Rejected:
 		m.end(c, &CMReject{e.Reason, e.Private})
 	case rdmacm.Unreachable:
-		err := ErrUnreachable
-		if e.Reason != rdmacm.Timeout {
-			err = errTooLate
+		switch e.Reason {
+		case rdmacm.Timeout:
+			m.end(c, ErrUnreachable)
+		case rdmacm.NoResources:
+			m.end(c, errDisplaced)
+		default:
+			m.end(c, errTooLate)
 		}
-		m.end(c, err)
 	case rdmacm.Disconnected:
 		err := error(io.EOF)
 		if e.Reason != 0 {

@@ -10,7 +10,8 @@ import (
 	"github.com/goroce/goroce/transport/rdmacm"
 )
 
-// backlog is how many requests of a listener may wait for the program, or for the peer's last word.
+// backlog is how many requests of a listener may wait for the program, or for the peer's last word. Newer ones take the place
+// of the oldest.
 const backlog = 128
 
 // CMListener accepts connections of the RDMA connection manager.
@@ -76,6 +77,25 @@ func (m *cm) unlisten(l *CMListener) {
 			return
 		}
 	}
+}
+
+// queue hands a request to Accept. It returns false where too many wait that have not ended. It is the manager's core's.
+func (l *CMListener) queue(r *CMRequest) bool {
+	for range cap(l.requests) + 1 {
+		select {
+		case l.requests <- r:
+			return true
+		default:
+		}
+		select {
+		case oldest := <-l.requests:
+			if oldest.c.Err() == nil {
+				l.requests <- oldest // there is room: only this core sends
+			}
+		default:
+		}
+	}
+	return false
 }
 
 // Accept waits for the next request.

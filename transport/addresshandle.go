@@ -10,7 +10,7 @@ import (
 // AddressHandle is a destination for datagrams (ibv_ah).
 type AddressHandle struct {
 	ep       *Endpoint
-	pd       *ProtectionDomain
+	pd       *ProtectionDomain // nil: destroyed
 	neighbor *neigh.Entry
 	gen      uint32
 	tmpl     wire.Template
@@ -32,7 +32,7 @@ func (e *Endpoint) CreateAH(pd *ProtectionDomain, path AddressVector) (*AddressH
 	if err := ah.tmpl.Set(address); err != nil {
 		return nil, fmt.Errorf("transport: create AH: %w", err)
 	}
-	if ah.neighbor, err = e.neighbors.Resolve(path.IP, e.now); err != nil {
+	if ah.neighbor, err = e.neighbors.Hold(path.IP, e.now); err != nil {
 		return nil, fmt.Errorf("transport: create AH: %w", err)
 	}
 	pd.users++
@@ -40,10 +40,22 @@ func (e *Endpoint) CreateAH(pd *ProtectionDomain, path AddressVector) (*AddressH
 }
 
 // Destroy ends the handle. Requests posted with it may still leave.
-func (ah *AddressHandle) Destroy() { ah.pd.users-- }
+func (ah *AddressHandle) Destroy() {
+	if ah.pd == nil {
+		return
+	}
+	ah.ep.neighbors.Release(ah.neighbor)
+	ah.pd.users--
+	ah.pd = nil
+}
 
 // resolved says whether the destination's MAC address is known, and keeps it in the template.
 func (ah *AddressHandle) resolved() bool {
+	if ah.neighbor.Evicted() { // since Destroy; a request still waits
+		if again, err := ah.ep.neighbors.Resolve(ah.neighbor.IP(), ah.ep.now); err == nil {
+			ah.neighbor, ah.gen = again, 0
+		}
+	}
 	return resolved(ah.neighbor, &ah.gen, &ah.tmpl)
 }
 

@@ -52,13 +52,16 @@ func (e *Endpoint) receiveManagement(p *wire.Packet) {
 		c.DropQKey++
 	case !e.neighbors.Owns(p.DstIP()):
 		c.DropDestination++
-	case h.SrcQP() != rdmacm.QPN || len(p.Payload()) != rdmacm.MADLen:
+	case h.SrcQP() != rdmacm.QPN || len(p.Payload()) != rdmacm.MADLen || p.Ethernet().Src()[0]&groupBit != 0:
 		c.DropManagement++
 	default:
 		c.ManagementReceived++
-		e.manager.machine.Receive(p.DstIP(), p.SrcIP(), p.Payload(), e.now)
+		e.manager.machine.ReceiveVia(p.Ethernet().Src(), p.DstIP(), p.SrcIP(), p.Payload(), e.now)
 	}
 }
+
+// groupBit is set in the first byte of the Ethernet address of a group, which sends nothing (IEEE 802-2014 8.2.2).
+const groupBit = 1
 
 // firstRequest is called once in the life of a connection: its peer takes it for established.
 func (qp *QueuePair) firstRequest() {
@@ -68,7 +71,7 @@ func (qp *QueuePair) firstRequest() {
 		e.async(AsyncEvent{Kind: AsyncCommEst, QP: qp})
 	}
 	if e.manager != nil {
-		e.manager.machine.NotifyEstablished(qp.Num)
+		e.manager.machine.NotifyEstablished(qp.Num, e.now)
 	}
 }
 
@@ -77,10 +80,13 @@ func (e *Endpoint) emitManagement(now units.Time) {
 	g := e.manager
 	still := g.waiting[:0]
 	for _, p := range g.waiting {
+		mac, known := p.hop.MAC()
 		switch {
-		case p.hop.Generation() != 0 && e.sendManagement(&p):
-		case p.hop.Generation() == 0 && !now.Before(p.until):
+		case known && e.sendManagement(&p.Datagram, mac):
+			e.neighbors.Release(p.hop)
+		case !known && !now.Before(p.until):
 			e.counters.ManagementUnsent++
+			e.neighbors.Release(p.hop)
 		default:
 			still = append(still, p)
 		}
@@ -89,31 +95,46 @@ func (e *Endpoint) emitManagement(now units.Time) {
 	g.waiting = still
 	for g.machine.Pending() && e.frame(packet.ClassControl) != nil {
 		d, _ := g.machine.Emit()
-		hop, err := e.neighbors.Resolve(d.Peer, now)
-		p := parcel{d, hop, now.Add(unresolvedPatience)}
-		switch {
-		case err != nil:
-			e.counters.ManagementUnsent++ // no route
-		case hop.Generation() != 0:
-			e.sendManagement(&p)
-		case len(g.waiting) == maxParcels:
+		if mac, ok := e.wayBack(&d); ok {
+			e.sendManagement(&d, mac)
+		} else if !e.findWay(&d, now) {
 			e.counters.ManagementUnsent++
-		default:
-			g.waiting = append(g.waiting, p)
 		}
 	}
 }
 
-// sendManagement builds the packet of a datagram whose next hop is known. It answers false when
-// the port has no room.
-func (e *Endpoint) sendManagement(p *parcel) bool {
+// wayBack returns the MAC address for a datagram that needs no question: the next hop is known, or the datagram answers
+// one that came from there. Anybody can invent the source of a datagram, so an answer must not make it a neighbour.
+func (e *Endpoint) wayBack(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
+	if mac, ok = e.neighbors.Known(d.Peer); !ok {
+		mac, ok = d.Via, d.Via != [6]byte{}
+	}
+	return mac, ok
+}
+
+// findWay has a datagram wait for the MAC address of its next hop. It returns false where there is no route, or too many wait.
+func (e *Endpoint) findWay(d *rdmacm.Datagram, now units.Time) bool {
+	g := e.manager
+	if len(g.waiting) == maxParcels {
+		return false
+	}
+	hop, err := e.neighbors.Hold(d.Peer, now)
+	if err != nil {
+		return false
+	}
+	g.waiting = append(g.waiting, parcel{*d, hop, now.Add(unresolvedPatience)})
+	return true
+}
+
+// sendManagement builds the packet of a datagram to a MAC address. It answers false when the port has no room.
+func (e *Endpoint) sendManagement(d *rdmacm.Datagram, mac [6]byte) bool {
 	b := e.frame(packet.ClassControl)
 	if b == nil {
 		return false
 	}
-	path := AddressVector{IP: p.Peer, Source: p.Local, SourcePort: sourcePort(rdmacm.QPN, rdmacm.QPN)}
+	path := AddressVector{IP: d.Peer, Source: d.Local, SourcePort: sourcePort(rdmacm.QPN, rdmacm.QPN)}
 	address, err := e.address(path, rdmacm.QPN, wire.DefaultPKey)
-	address.DstMAC, _ = p.hop.MAC()
+	address.DstMAC = mac
 	var t wire.Template
 	if err != nil || t.Set(address) != nil {
 		e.counters.ManagementUnsent++ // the program's address is none of ours
@@ -123,7 +144,7 @@ func (e *Endpoint) sendManagement(p *parcel) bool {
 	ext, total := t.Build(room, wire.Fields{Op: wire.UDSendOnly, PSN: e.manager.psn}, rdmacm.MADLen)
 	frame := room[:total]
 	wire.DETH(frame[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
-	copy(frame[ext+wire.DETHLen:], p.MAD[:])
+	copy(frame[ext+wire.DETHLen:], d.MAD[:])
 	t.Seal(frame)
 	b.SetLen(total)
 	e.push(packet.ClassControl)

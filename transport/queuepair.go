@@ -412,7 +412,10 @@ func (qp *QueuePair) clear() {
 	qp.asked.clear()
 	qp.reads.clear()
 	qp.commEstablished = false
-	qp.neighbor, qp.neighborGen = nil, 0
+	if qp.neighbor != nil {
+		qp.ep.neighbors.Release(qp.neighbor)
+		qp.neighbor, qp.neighborGen = nil, 0
+	}
 	if qp.limits.ownRecvs {
 		qp.recv.clear()
 	}

@@ -162,7 +162,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	if err := qp.tmpl.Set(address); err != nil {
 		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
 	}
-	entry, err := e.neighbors.Resolve(a.Path.IP, e.now)
+	entry, err := e.neighbors.Hold(a.Path.IP, e.now)
 	if err != nil {
 		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
 	}

@@ -18,6 +18,7 @@ type Counters struct {
 	Resolved    uint64 // entries whose MAC address became known
 	MACChanges  uint64 // entries whose MAC address became another
 	Unconfirmed uint64 // entries that left all unicast probes unanswered
+	Evicted     uint64 // entries that nobody held, and that made room for others
 
 	AddressConflicts uint64 // someone else claims an address of ours
 	Ignored          uint64 // ARP and neighbour discovery that does not concern us
@@ -38,5 +39,5 @@ type Counters struct {
 	DropEchoTooLong     uint64 // longer than any frame we build
 	DropQueueFull       uint64 // a frame to send found QueueDepth others waiting
 	DropNoRoom          uint64 // a frame to send was longer than the room Emit had
-	DropLearnFull       uint64 // a neighbour made itself known, the table has no room for it
+	DropLearnFull       uint64 // a neighbour made itself known, and all others are held
 }

@@ -6,14 +6,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Entry is one neighbour. The pointer stays good as long as its Table.
+// Entry is one neighbour. Until it is evicted the table keeps it up to date; what is held is not evicted.
 type Entry struct {
 	ip         netip.Addr
 	mac        [6]byte
 	state      state
-	wanted     bool // Resolve answered it once, or it is our own
+	wanted     bool // Resolve or Hold answered it once, or it is our own
 	asked      bool // someone asked since the last solicitation
+	confirmed  bool // it has answered a question of ours
+	evicted    bool
 	generation uint32
+	holders    int
+
+	list          *idle // nil: held, or our own
+	before, after *Entry
 
 	deadline units.Time
 	index    int // in the heap of timers, plus 1; 0 when not in it
@@ -52,12 +58,17 @@ func (e *Entry) Generation() uint32 {
 	return e.generation
 }
 
-// insert adds an entry that nobody wants yet.
-func (t *Table) insert(ip netip.Addr) *Entry {
+// Evicted reports whether the table has forgotten the entry: its MAC address is the last that was known.
+func (e *Entry) Evicted() bool { return e.evicted }
+
+// insert adds an entry that nobody wants yet. It is in no list until it is used or held.
+func (t *Table) insert(ip netip.Addr) (*Entry, error) {
+	if err := t.room(); err != nil {
+		return nil, err
+	}
 	e := &Entry{ip: ip}
 	t.entries[ip] = e
-	t.learned++
-	return e
+	return e, nil
 }
 
 // want begins, or goes on with, finding out where e is.
@@ -68,8 +79,6 @@ func (t *Table) want(e *Entry, now units.Time) {
 		return
 	case !e.wanted:
 		e.wanted = true
-		t.learned--
-		t.resolved++
 		if e.state == stale {
 			t.probe(e, now)
 			return
@@ -122,9 +131,10 @@ func (t *Table) expire(e *Entry, now units.Time) {
 func (t *Table) confirm(e *Entry, mac [6]byte, now units.Time) {
 	t.setMAC(e, mac)
 	if e.wanted {
-		e.state = reachable
+		e.state, e.confirmed = reachable, true
 		t.timers.set(e, now.Add(reachableTime))
 	}
+	t.used(e)
 }
 
 // hear takes what the neighbour says of itself unasked: it is believed, and checked when it is
@@ -161,17 +171,18 @@ func (t *Table) learn(ip netip.Addr, mac [6]byte, now units.Time) {
 	e, ok := t.entries[ip]
 	if !ok {
 		i := t.onLink(ip)
-		switch {
-		case i < 0 || !isUnicast(ip) || isBroadcastOf(t.addrs[i], ip):
+		if i < 0 || !isUnicast(ip) || isBroadcastOf(t.addrs[i], ip) {
 			t.counters.Ignored++
 			return
-		case t.learned == MaxLearned:
+		}
+		var err error
+		if e, err = t.insert(ip); err != nil {
 			t.counters.DropLearnFull++
 			return
 		}
-		e = t.insert(ip)
 	}
 	t.hear(e, mac, now)
+	t.used(e)
 }
 
 // solicit asks where e is: everybody, or only where we know it to be.

@@ -2,11 +2,16 @@ package neigh
 
 import "github.com/goroce/goroce/units"
 
-// MaxEntries is how many neighbours a Table resolves.
+// MaxEntries is how many neighbours a Table knows. When it is full one that nobody holds makes room. OURS.
 const MaxEntries = 4096
 
-// MaxLearned is how many more it keeps that only made themselves known.
-const MaxLearned = 256
+// MaxUnconfirmed is how many of those that nobody holds have never answered a question of ours: they made themselves
+// known, or somebody asked for them. Anybody on the link can invent such. MaxUnconfirmedPerPrefix is how many of them are of
+// one source, an IPv4 /24 or an IPv6 /64. OURS: a whole /24, and four of them.
+const (
+	MaxUnconfirmed          = 1024
+	MaxUnconfirmedPerPrefix = 256
+)
 
 // QueueDepth is how many frames wait for Emit. When the queue is full the newest is dropped:
 // whoever asked asks again.

@@ -14,9 +14,34 @@ func (t *Table) Owns(ip netip.Addr) bool {
 	return ok && e.state == own
 }
 
-// Resolve answers the entry of the next hop towards dst, the same one each time, and begins to
-// find out its MAC address. For an address of ours the entry has our own.
+// Resolve answers the entry of the next hop towards dst, the same one each time until it is evicted, and begins to
+// find out its MAC address. For an address of ours the entry has our own. Who keeps the entry asks by Hold.
 func (t *Table) Resolve(dst netip.Addr, now units.Time) (*Entry, error) {
+	e, err := t.resolve(dst, now)
+	if err == nil {
+		t.used(e)
+	}
+	return e, err
+}
+
+// Known returns the MAC address of the next hop towards dst, if the table has it. It asks nobody and adds nothing.
+func (t *Table) Known(dst netip.Addr) (mac [6]byte, ok bool) {
+	dst = normal(dst)
+	e := t.entries[dst]
+	if e == nil {
+		hop, err := t.nextHop(dst)
+		if err != nil {
+			return mac, false
+		}
+		e = t.entries[hop]
+	}
+	if e == nil || e.state == incomplete {
+		return mac, false
+	}
+	return e.mac, true
+}
+
+func (t *Table) resolve(dst netip.Addr, now units.Time) (*Entry, error) {
 	dst = normal(dst)
 	hop := dst
 	e, ok := t.entries[hop]
@@ -27,12 +52,10 @@ func (t *Table) Resolve(dst netip.Addr, now units.Time) (*Entry, error) {
 		}
 		e = t.entries[hop]
 	}
-	if e == nil || !e.wanted {
-		if t.resolved == MaxEntries {
-			return nil, fmt.Errorf("neigh: resolve %v: %d neighbours: %w", dst, t.resolved, ErrFull)
-		}
-		if e == nil {
-			e = t.insert(hop)
+	if e == nil {
+		var err error
+		if e, err = t.insert(hop); err != nil {
+			return nil, fmt.Errorf("neigh: resolve %v: %w", dst, err)
 		}
 	}
 	t.want(e, now)

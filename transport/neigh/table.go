@@ -17,7 +17,7 @@ var (
 	ErrNoRoute = errors.New("no route")
 	// ErrAddress says that an address is no unicast address.
 	ErrAddress = errors.New("not a unicast address")
-	// ErrFull says that the table has MaxEntries neighbours.
+	// ErrFull says that MaxEntries neighbours are held.
 	ErrFull = errors.New("neighbour table full")
 )
 
@@ -40,12 +40,14 @@ type Table struct {
 	addrs    []netip.Prefix
 	gateways []netip.Addr
 
-	entries  map[netip.Addr]*Entry // also our own addresses
-	resolved int                   // entries someone asked for
-	learned  int                   // entries nobody asked for yet
-	timers   timerHeap
-	queue    queue
-	counters Counters
+	entries     map[netip.Addr]*Entry // also our own addresses
+	confirmed   idle
+	unconfirmed idle
+	doubts      int                  // entries in unconfirmed
+	doubtsOf    map[netip.Prefix]int // those of each source
+	timers      timerHeap
+	queue       queue
+	counters    Counters
 }
 
 // New makes a Table. It solicits nobody until asked.
@@ -53,7 +55,7 @@ func New(c Config) (*Table, error) {
 	t := &Table{
 		mac: c.MAC, vlan: c.VLAN,
 		addrs: slices.Clone(c.Addrs), gateways: slices.Clone(c.Gateways),
-		entries: make(map[netip.Addr]*Entry),
+		entries: make(map[netip.Addr]*Entry), doubtsOf: make(map[netip.Prefix]int),
 	}
 	if err := t.validate(); err != nil {
 		return nil, err

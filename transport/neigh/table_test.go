@@ -156,38 +156,12 @@ func TestOwnAddressIsKnown(t *testing.T) {
 	assert.False(t, table.Owns(peer4))
 }
 
-func TestTableIsBounded(t *testing.T) {
-	wide := netip.MustParsePrefix("10.1.0.1/16")
-	table := newTable(t, func(c *Config) { c.Addrs, c.Gateways = []netip.Prefix{wide}, nil })
-	ip := wide.Addr()
-	for range MaxEntries {
-		ip = ip.Next()
-		_, err := table.Resolve(ip, 0)
-		require.NoError(t, err)
+func TestQueueIsBounded(t *testing.T) {
+	table := wideTable(t)
+	for i := range MaxUnconfirmed {
+		resolve(t, table, nth(i), 0)
 	}
-	_, err := table.Resolve(ip.Next(), 0)
-	require.ErrorIs(t, err, ErrFull)
-	assert.ErrorContains(t, err, ip.Next().String())
-	_, err = table.Resolve(ip, 0) // those there are still found
-	assert.NoError(t, err)
-	_, err = table.Resolve(wide.Addr(), 0)
-	assert.NoError(t, err)
-
-	table.Poll(at(units.Millisecond)) // the queue is bounded too
+	table.Poll(at(units.Millisecond))
 	assert.Len(t, emitted(t, table), QueueDepth)
-	assert.EqualValues(t, 2*MaxEntries-QueueDepth, table.Counters().DropQueueFull)
-}
-
-func TestLearningIsBounded(t *testing.T) {
-	wide := netip.MustParsePrefix("10.1.0.1/16")
-	table := newTable(t, func(c *Config) { c.Addrs, c.Gateways = []netip.Prefix{wide}, nil })
-	ip := wide.Addr()
-	for range MaxLearned + 10 {
-		ip = ip.Next()
-		table.Receive(arpFrame(t, 1, peerMAC, broadcastMAC, ip, wide.Addr()), 0)
-		require.Len(t, emitted(t, table), 1) // an answer in any case
-	}
-	assert.EqualValues(t, 10, table.Counters().DropLearnFull)
-	_, err := table.Resolve(ip, 0)
-	assert.NoError(t, err)
+	assert.EqualValues(t, 2*MaxUnconfirmed-QueueDepth, table.Counters().DropQueueFull)
 }

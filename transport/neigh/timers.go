@@ -17,6 +17,21 @@ func (h *timerHeap) set(e *Entry, at units.Time) {
 	h.down(i)
 }
 
+// remove takes an entry out, if it is in.
+func (h *timerHeap) remove(e *Entry) {
+	i, last := e.index-1, len(*h)-1
+	if i < 0 {
+		return
+	}
+	h.swap(i, last)
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	e.index = 0
+	if i < last {
+		h.down(h.up(i))
+	}
+}
+
 func (h timerHeap) up(i int) int {
 	for i > 0 {
 		parent := (i - 1) / 2

@@ -14,7 +14,8 @@ type Config struct {
 	ACKDelay        uint8 // in which our queue pairs acknowledge; default 15, 134 ms
 	ServiceTimeout  uint8 // in which our program decides on a connection; default 24, 69 s
 	MaxTimeout      uint8 // the longest that a peer can have us wait at a time; default 24, 69 s
-	MaxConns        int   // connections at a time, those in timewait included; default 1024
+	MaxPatience     uint8 // the longest that a peer can have us wait for its RTU, all tries together; default 25, 137 s: Linux's 16 tries take 103 s
+	MaxConns        int   // connections at a time, those in timewait included; an eighth is for Connect alone; default 1024
 }
 
 func (c *Config) complete() error {
@@ -30,6 +31,7 @@ func (c *Config) complete() error {
 		{&c.ACKDelay, "ACK delay", 15, 31},
 		{&c.ServiceTimeout, "service timeout", 24, 31},
 		{&c.MaxTimeout, "longest timeout", 24, 31},
+		{&c.MaxPatience, "longest time for an RTU", 25, 31},
 	} {
 		if *code.value == 0 {
 			*code.value = code.preset

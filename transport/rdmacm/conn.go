@@ -15,6 +15,7 @@ type Conn struct {
 	active      bool
 	id, remote  CommID // ours and the peer's, 0 while unknown
 	local, peer netip.Addr
+	via         [6]byte // where the peer's REQ came from; zero on the active side
 	qpn         wire.QPN
 	peerQPN     wire.QPN
 	tid         uint64
@@ -27,8 +28,10 @@ type Conn struct {
 	patience    units.Duration // how long each try waits
 	mraSeen     bool           // the peer asked for more time since the last try
 	deadline    units.Time
-	heapIx      int       // its place among the deadlines, -1 for none
-	listener    *listener // whose backlog it is in
+	limit       units.Time // when no RTU is waited for any more
+	begun       units.Time // when its REQ came
+	heapIx      int        // its place among the deadlines, -1 for none
+	listener    *listener  // whose backlog it is in
 
 	// Context is the program's own.
 	Context any
@@ -75,20 +78,20 @@ func (c *Conn) Confirm() error {
 
 // NotifyEstablished is for the passive side whose queue pair got a packet before the RTU came: it
 // is as good as one (12.9: communication established).
-func (c *Conn) NotifyEstablished() error {
+func (c *Conn) NotifyEstablished(now units.Time) error {
 	if err := c.want("notify", repSent); err != nil {
 		return err
 	}
-	c.establish()
+	c.establish(now)
 	return nil
 }
 
 // NotifyEstablished is Conn's, for who knows only the number of the queue pair that got a packet.
 // For any other queue pair it does nothing.
-func (m *Machine) NotifyEstablished(qpn wire.QPN) {
+func (m *Machine) NotifyEstablished(qpn wire.QPN, now units.Time) {
 	for _, c := range m.deadlines { // who waits for an RTU has one
 		if c.state == repSent && c.qpn == qpn {
-			c.establish()
+			c.establish(now)
 			return
 		}
 	}
@@ -142,8 +145,18 @@ func (c *Conn) want(what string, states ...state) error {
 func (c *Conn) begin(s state, message Message, response, retries uint8, now units.Time) {
 	c.state, c.repeat, c.retriesLeft, c.mraSeen = s, message, retries, false
 	c.patience = c.patienceFor(response)
+	c.limit = now.Add(duration(c.machine.config.MaxPatience))
 	c.send(message)
-	c.wake(now.Add(c.patience))
+	c.await(c.patience, now)
+}
+
+// await has the connection expire after a time, which a peer that owes an RTU cannot stretch beyond the limit.
+func (c *Conn) await(patience units.Duration, now units.Time) {
+	until := now.Add(patience)
+	if c.state == repSent {
+		until = units.Earlier(until, c.limit)
+	}
+	c.wake(until)
 }
 
 // decide enters a state in which the program decides.
@@ -153,19 +166,18 @@ func (c *Conn) decide(s state, e Event, now units.Time) {
 	c.tell(e)
 }
 
-func (c *Conn) establish() {
+// establish is called when the peer has proved that the REQ was its own: it knows the ID or the queue pair that only the
+// REP told. If another connection has its queue pair the peer has forgotten that one.
+func (c *Conn) establish(now units.Time) {
 	c.stop()
 	c.settle()
 	c.state, c.repeat = established, nil
 	c.tell(Event{Kind: Established})
-}
-
-// settle takes the connection out of its listener's backlog.
-func (c *Conn) settle() {
-	if c.listener != nil {
-		c.listener.pending--
-		c.listener = nil
+	qp := peerQPN{c.peer, c.peerQPN}
+	if old := c.machine.peers[qp]; old != nil {
+		old.lost(now)
 	}
+	c.machine.peers[qp] = c
 }
 
 // enterTimewait keeps the IDs until no packet of the connection is left: two packet lifetimes and
@@ -183,7 +195,9 @@ func (c *Conn) tell(e Event) {
 	c.machine.events = append(c.machine.events, e)
 }
 
-func (c *Conn) send(message Message) { c.machine.send(c.local, c.peer, c.tid, message) }
+func (c *Conn) send(message Message) {
+	c.machine.send(Datagram{Local: c.local, Peer: c.peer, Via: c.via}, c.tid, message)
+}
 
 func (c *Conn) sendRTU() { c.send(&RTU{LocalID: c.id, RemoteID: c.remote}) }
 

@@ -22,7 +22,7 @@ func (m *Machine) Connect(d Dial, now units.Time) (*Conn, error) {
 		return bad(fmt.Errorf("path MTU %d is none of 256, 512, 1024, 2048, 4096: %w", int64(d.MTU), ErrInvalid))
 	case d.FlowLabel >= 1<<20:
 		return bad(fmt.Errorf("flow label %#x has more than 20 bits: %w", d.FlowLabel, ErrInvalid))
-	case m.full():
+	case len(m.conns) >= m.config.MaxConns || m.deaf():
 		return bad(fmt.Errorf("%d connections: %w", len(m.conns), ErrLimit))
 	}
 	if err := d.check(MaxRequestPrivate); err != nil {

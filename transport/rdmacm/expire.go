@@ -5,12 +5,12 @@ import "github.com/goroce/goroce/units"
 // expire is called when the deadline passed.
 func (c *Conn) expire(now units.Time) {
 	m := c.machine
-	if c.repeat != nil && c.retriesLeft > 0 {
+	if c.repeat != nil && c.retriesLeft > 0 && (c.state != repSent || now.Before(c.limit)) {
 		c.retriesLeft--
 		c.mraSeen = false
 		m.counters.Retransmitted++
 		c.send(c.repeat)
-		c.wake(now.Add(c.patience))
+		c.await(c.patience, now)
 		return
 	}
 	switch c.state {

@@ -53,7 +53,7 @@ func FuzzMachine(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, 1, 0, 3, 1, 0, 3, 4, 0, 0, 4, 0, 1, 200, 0})                  // active
 	f.Add([]byte{0, 0, 0, 0, 0, 0, 4, 35, 9, 0, 0, 0, 0, 6, 0, 0, 5, 0, 0, 7, 0, 0, 8, 0}) // duplicates and strangers
 	f.Fuzz(func(t *testing.T, steps []byte) {
-		m, err := New(Config{MaxConns: 6, MaxTimeout: 26})
+		m, err := New(Config{Seed: 1, MaxConns: 6, MaxTimeout: 26})
 		require.NoError(t, err)
 		require.NoError(t, m.Listen(TCPService(serverPort), 4))
 		var now units.Time
@@ -116,7 +116,7 @@ func FuzzMachine(f *testing.F) {
 				case 2:
 					_ = c.Reject(Reason(b), nil)
 				case 3:
-					_ = c.NotifyEstablished()
+					_ = c.NotifyEstablished(now)
 				default:
 					c.Disconnect(now)
 				}
@@ -160,7 +160,16 @@ func check(t *testing.T, m *Machine) {
 		}
 	}
 	for _, l := range m.listeners {
-		require.Equal(t, pending[l], l.pending)
-		require.LessOrEqual(t, l.pending, l.backlog)
+		require.Len(t, l.halfOpen, pending[l])
+		require.LessOrEqual(t, len(l.halfOpen), l.backlog)
 	}
+	total := 0
+	for _, n := range m.halfOpen {
+		require.Positive(t, n)
+		total += n
+	}
+	for _, n := range pending {
+		total -= n
+	}
+	require.Zero(t, total)
 }

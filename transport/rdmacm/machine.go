@@ -17,6 +17,7 @@ const maxDatagrams = 1024
 // Datagram is a message on its way: from queue pair 1 to queue pair 1, with QKey.
 type Datagram struct {
 	Local, Peer netip.Addr
+	Via         [6]byte // the Ethernet address that what it answers came from; zero: it answers nothing
 	MAD         [MADLen]byte
 }
 
@@ -28,12 +29,7 @@ type Counters struct {
 	Refused       uint64 // REQs rejected without asking the program
 	Retransmitted uint64
 	Dropped       uint64 // datagrams that found maxDatagrams waiting
-}
-
-// listener is a service that accepts connections.
-type listener struct {
-	backlog int
-	pending int // connections of it that are not established yet
+	Displaced     uint64 // connections that made room for others before their time
 }
 
 // peerID is a connection as its peer names it.
@@ -53,9 +49,11 @@ type Machine struct {
 	config    Config
 	listeners map[ServiceID]*listener
 	conns     map[CommID]*Conn
-	requests  map[peerID]*Conn  // passive connections
-	peers     map[peerQPN]*Conn // connections whose peer's queue pair is known
+	requests  map[peerID]*Conn   // passive connections
+	peers     map[peerQPN]*Conn  // connections whose peer has proved to have the queue pair
+	halfOpen  map[netip.Addr]int // connections of each peer that are in a backlog
 	ids       *rand.Rand
+	via       [6]byte // where the message that is being received came from
 	deadlines deadlines
 	out       []Datagram
 	events    []Event
@@ -73,12 +71,14 @@ func New(c Config) (*Machine, error) {
 	}
 	return &Machine{
 		config: c, listeners: map[ServiceID]*listener{}, conns: map[CommID]*Conn{},
-		requests: map[peerID]*Conn{}, peers: map[peerQPN]*Conn{}, ids: rand.New(ids),
+		requests: map[peerID]*Conn{}, peers: map[peerQPN]*Conn{}, halfOpen: map[netip.Addr]int{},
+		ids: rand.New(ids),
 	}, nil
 }
 
-// Listen lets peers connect to a service. At most backlog of its connections are between
-// ConnectRequest and Established; a REQ beyond is rejected with NoResources.
+// Listen lets peers connect to a service. At most backlog of its connections are between ConnectRequest and
+// Established. A REQ beyond takes the place of the oldest of them, unless its sender has a quarter of the backlog, or more:
+// then it is rejected with NoResources.
 func (m *Machine) Listen(s ServiceID, backlog int) error {
 	if backlog < 1 {
 		return fmt.Errorf("rdmacm: listen: backlog %d: %w", backlog, ErrInvalid)
@@ -133,21 +133,19 @@ func (m *Machine) Poll(now units.Time) units.Time {
 	return m.deadlines[0].deadline
 }
 
+// answer queues a message to where the one that is being received came from.
+func (m *Machine) answer(local, peer netip.Addr, tid uint64, message Message) {
+	m.send(Datagram{Local: local, Peer: peer, Via: m.via}, tid, message)
+}
+
 // send queues a message.
-func (m *Machine) send(local, peer netip.Addr, tid uint64, message Message) {
+func (m *Machine) send(d Datagram, tid uint64, message Message) {
 	if len(m.out) == maxDatagrams {
 		m.counters.Dropped++
 		return
 	}
-	d := Datagram{Local: local, Peer: peer}
 	Append(d.MAD[:0], tid, message)
 	m.out = append(m.out, d)
-}
-
-// full says whether there is room for no connection more. Events that nobody takes count too, so
-// that no peer can make them grow.
-func (m *Machine) full() bool {
-	return len(m.conns) >= m.config.MaxConns || len(m.events) >= 2*m.config.MaxConns
 }
 
 // add makes a connection with an ID of its own.

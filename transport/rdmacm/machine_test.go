@@ -23,8 +23,9 @@ func empty(t testing.TB, m *Machine) {
 	assert.Empty(t, m.requests)
 	assert.Empty(t, m.peers)
 	assert.Empty(t, m.deadlines)
+	assert.Empty(t, m.halfOpen)
 	for _, l := range m.listeners {
-		assert.Zero(t, l.pending)
+		assert.Empty(t, l.halfOpen)
 	}
 }
 
@@ -221,27 +222,47 @@ func TestDuplicateREQ(t *testing.T) {
 	assert.Equal(t, 1, n.ends[1].Len())
 }
 
-// TestStaleConnection: a peer that started anew uses an ID or a queue pair of an established
-// connection again. The old one ends, and the new one is rejected until then.
+// TestStaleConnection: a peer that started anew uses an ID or a queue pair of an established connection again. Anybody can
+// say that in its name, so the old connection stays until the RTU proves it.
 func TestStaleConnection(t *testing.T) {
-	for name, change := range map[string]func(*REQ){
-		"same ID":         func(r *REQ) { r.LocalQPN++ },
-		"same queue pair": func(r *REQ) { r.LocalID++ },
+	t.Run("same ID", func(t *testing.T) {
+		n, c := served(t, false)
+		n.say(1, &RTU{LocalID: clientID, RemoteID: c.id})
+		anew := *captured()[0].(*REQ)
+		anew.LocalQPN++
+		assert.Equal(t, []Message{&REJ{RemoteID: anew.LocalID, Reason: StaleConnection}}, n.say(1, &anew))
+		assert.Equal(t, established, c.state)
+	})
+	for name, prove := range map[string]func(*network, *Conn){
+		"same queue pair, RTU":    func(n *network, c *Conn) { n.say(1, &RTU{LocalID: c.remote, RemoteID: c.id}) },
+		"same queue pair, packet": func(n *network, c *Conn) { n.ends[1].NotifyEstablished(c.qpn, n.now) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, c := served(t, false)
-			n.say(1, &RTU{LocalID: clientID, RemoteID: c.id})
+			n, old := served(t, false)
+			n.say(1, &RTU{LocalID: clientID, RemoteID: old.id})
 			anew := *captured()[0].(*REQ)
-			change(&anew)
-			stale := &REJ{RemoteID: anew.LocalID, Reason: StaleConnection}
-			dreq := &DREQ{LocalID: c.id, RemoteID: clientID, RemoteQPN: clientQPN}
-			assert.Equal(t, []Message{stale, dreq}, n.say(1, &anew))
-			n.say(1, &DREP{LocalID: clientID, RemoteID: c.id})
-			assert.Equal(t, timewait, c.state)
-			if name == "same queue pair" {
-				n.say(1, &anew)
-				assert.Equal(t, 2, n.ends[1].Len(), "the peer may use its queue pair again")
-			}
+			anew.LocalID++
+			n.say(1, &anew)
+			n.ends[1].Event() // the old one's
+			e, ok := n.ends[1].Event()
+			require.True(t, ok)
+			n.ends[1].hear(n, e)
+			n.ends[1].answers(t)
+			c := e.Conn
+			require.NotSame(t, old, c)
+			require.Equal(t, repSent, c.state)
+			n.say(1, &RTU{LocalID: anew.LocalID, RemoteID: c.id + 1}) // of somebody who has not seen the REP
+			assert.Equal(t, established, old.state)
+
+			c.qpn++ // as if it had been accepted with another queue pair than the old one
+			prove(n, c)
+			assert.Equal(t, established, c.state)
+			assert.Equal(t, dreqSent, old.state)
+			n.say(1, &DREP{LocalID: clientID, RemoteID: old.id})
+			assert.Equal(t, timewait, old.state)
+			n.ends[1].Poll(n.now.Add(wait))
+			assert.Equal(t, closed, old.state)
+			assert.Same(t, c, n.ends[1].peers[peerQPN{clientIP, clientQPN}], "the old one's end is not the new one's")
 		})
 	}
 }
@@ -430,19 +451,19 @@ func TestUndecided(t *testing.T) {
 // TestNotifyEstablished: the client's first packet serves as its RTU.
 func TestNotifyEstablished(t *testing.T) {
 	for _, notify := range []func(*Conn){
-		func(c *Conn) { require.NoError(t, c.NotifyEstablished()) },
-		func(c *Conn) { c.machine.NotifyEstablished(serverOffer.QPN) },
+		func(c *Conn) { require.NoError(t, c.NotifyEstablished(0)) },
+		func(c *Conn) { c.machine.NotifyEstablished(serverOffer.QPN, 0) },
 	} {
 		n, c := served(t, false)
-		n.ends[1].NotifyEstablished(serverOffer.QPN + 1)
+		n.ends[1].NotifyEstablished(serverOffer.QPN+1, 0)
 		assert.Equal(t, repSent, c.state, "another queue pair's packet says nothing")
 		notify(c)
 		n.settle()
 		assert.Equal(t, []EventKind{ConnectRequest, Established}, n.ends[1].told)
 		n.say(1, &RTU{LocalID: clientID, RemoteID: c.id})
-		n.ends[1].NotifyEstablished(serverOffer.QPN)
+		n.ends[1].NotifyEstablished(serverOffer.QPN, 0)
 		assert.Empty(t, n.ends[1].events)
-		assert.ErrorIs(t, c.NotifyEstablished(), ErrState)
+		assert.ErrorIs(t, c.NotifyEstablished(0), ErrState)
 	}
 }
 
@@ -463,19 +484,28 @@ func TestLimits(t *testing.T) {
 		require.Nil(t, ask(i))
 	}
 	assert.Equal(t, &REJ{RemoteID: 9, Reason: NoResources}, ask(8), "backlog")
-	for i := 8; i < 20; i++ {
+	establish := func() {
 		for e, ok := server.Event(); ok; e, ok = server.Event() {
 			if e.Kind == ConnectRequest {
 				require.NoError(t, e.Conn.Accept(serverOffer, n.now))
-				require.NoError(t, e.Conn.NotifyEstablished())
+				require.NoError(t, e.Conn.NotifyEstablished(n.now))
 			}
 		}
 		server.answers(t)
+	}
+	for i := 8; i < 18; i++ { // two places are for Connect
+		establish()
 		require.Nil(t, ask(i))
 	}
+	establish()
 	assert.Equal(t, &REJ{RemoteID: 21, Reason: NoResources}, ask(20), "connections")
+	for range 2 {
+		_, err := server.Connect(clientDial(), n.now)
+		assert.NoError(t, err)
+	}
 	_, err := server.Connect(clientDial(), n.now)
 	assert.ErrorIs(t, err, ErrLimit)
+	server.answers(t)
 
 	for range 2 * maxDatagrams {
 		server.Receive(serverIP, clientIP, Append(nil, 0, &DREQ{LocalID: 1}), n.now)
@@ -495,7 +525,7 @@ func TestLimits(t *testing.T) {
 
 // TestInvalid: what the calls refuse.
 func TestInvalid(t *testing.T) {
-	for _, c := range []Config{{ResponseTimeout: 32}, {MaxRetries: 16}, {PacketLifetime: 31}, {ACKDelay: 32}, {ServiceTimeout: 32}, {MaxTimeout: 32}, {MaxConns: -1}} {
+	for _, c := range []Config{{ResponseTimeout: 32}, {MaxRetries: 16}, {PacketLifetime: 31}, {ACKDelay: 32}, {ServiceTimeout: 32}, {MaxTimeout: 32}, {MaxPatience: 32}, {MaxConns: -1}} {
 		_, err := New(c)
 		assert.ErrorIs(t, err, ErrInvalid, "%+v", c)
 	}

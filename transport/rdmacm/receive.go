@@ -9,6 +9,13 @@ import (
 // Receive takes the payload of a datagram that came to queue pair 1 with QKey: from peer's queue
 // pair 1 to local, an address of ours. What makes no sense is counted and dropped.
 func (m *Machine) Receive(local, peer netip.Addr, mad []byte, now units.Time) {
+	m.ReceiveVia([6]byte{}, local, peer, mad, now)
+}
+
+// ReceiveVia is Receive for a datagram whose frame came from an Ethernet address. Answers name it (Datagram.Via), so that
+// nobody has to find out where a peer is that has only asked.
+func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, now units.Time) {
+	m.via = via
 	tid, message, err := Parse(mad)
 	if err != nil {
 		m.counters.Malformed++
@@ -24,7 +31,7 @@ func (m *Machine) Receive(local, peer netip.Addr, mad []byte, now units.Time) {
 		m.receiveMRA(peer, x, now)
 	case *RTU:
 		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == repSent {
-			c.establish()
+			c.establish(now)
 		} else {
 			m.counters.Unexpected++
 		}
@@ -41,7 +48,7 @@ func (m *Machine) Receive(local, peer netip.Addr, mad []byte, now units.Time) {
 		}
 	case *LAP:
 		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == established {
-			m.send(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote, Status: alternateUnsupported})
+			m.answer(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote, Status: alternateUnsupported})
 		} else {
 			m.counters.Unexpected++
 		}
@@ -60,13 +67,12 @@ func (m *Machine) find(peer netip.Addr, ours, theirs CommID) *Conn {
 
 func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now units.Time) {
 	if c := m.requests[peerID{peer, req.LocalID}]; c != nil {
-		c.receiveAgain(local, tid, req, now)
+		c.receiveAgain(local, tid, req)
 		return
 	}
 	private := req.Private
 	header, err := ParseIPHeader(private[:])
 	listens := m.listeners[req.Service]
-	old := m.peers[peerQPN{peer, req.LocalQPN}]
 	var reason Reason
 	switch {
 	case listens == nil:
@@ -81,33 +87,26 @@ func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now u
 		reason = InvalidMTU
 	case err != nil || header.Source.Is4() != peer.Is4():
 		reason = ConsumerReject
-	case old != nil:
-		reason = StaleConnection
-	case m.full() || listens.pending >= listens.backlog:
+	case !m.admit(listens, peer):
 		reason = NoResources
 	}
 	if reason != 0 {
 		m.refuse(local, peer, tid, req, reason)
-		if reason == StaleConnection {
-			old.lost(now)
-		}
 		return
 	}
 	c := m.add(local, peer)
-	c.remote, c.peerQPN, c.tid, c.req, c.listener = req.LocalID, req.LocalQPN, tid, *req, listens
+	c.remote, c.peerQPN, c.tid, c.req, c.via = req.LocalID, req.LocalQPN, tid, *req, m.via
 	m.requests[peerID{peer, c.remote}] = c
-	m.peers[peerQPN{peer, c.peerQPN}] = c
-	listens.pending++
+	c.enlist(listens, now)
 	c.decide(reqRcvd, Event{Kind: ConnectRequest, Private: private[ipHeaderLen:]}, now)
 }
 
 // receiveAgain takes a REQ whose ID has a connection.
-func (c *Conn) receiveAgain(local netip.Addr, tid uint64, req *REQ, now units.Time) {
+func (c *Conn) receiveAgain(local netip.Addr, tid uint64, req *REQ) {
 	m := c.machine
 	if req.LocalQPN != c.peerQPN || req.StartingPSN != c.req.StartingPSN || req.LocalGUID != c.req.LocalGUID {
-		// The peer started anew and uses the ID again.
+		// The peer started anew and uses the ID again, or it is not the peer: the connection stays.
 		m.refuse(local, c.peer, tid, req, StaleConnection)
-		c.lost(now)
 		return
 	}
 	switch c.state {
@@ -132,10 +131,10 @@ func (m *Machine) refuse(local, peer netip.Addr, tid uint64, req *REQ, r Reason)
 		putGID(rej.Info[:], local)
 		rej.InfoLen = 16
 	}
-	m.send(local, peer, tid, rej)
+	m.answer(local, peer, tid, rej)
 }
 
-// lost is called when the peer shows that it knows nothing of the connection any more.
+// lost is called when the peer has proved that it knows nothing of the connection any more.
 func (c *Conn) lost(now units.Time) {
 	if c.state == established {
 		c.Disconnect(now)
@@ -146,7 +145,7 @@ func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now u
 	c := m.conns[rep.RemoteID]
 	if c == nil || !c.active || c.peer != peer || c.state != reqSent && c.remote != rep.LocalID {
 		m.counters.Unexpected++
-		m.send(local, peer, tid, &REJ{LocalID: rep.RemoteID, RemoteID: rep.LocalID, Rejected: StageREP, Reason: InvalidCommID})
+		m.answer(local, peer, tid, &REJ{LocalID: rep.RemoteID, RemoteID: rep.LocalID, Rejected: StageREP, Reason: InvalidCommID})
 		return
 	}
 	switch c.state {
@@ -176,7 +175,7 @@ func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now u
 		c.sendRTU()
 	case timewait:
 		m.counters.Unexpected++
-		m.send(local, peer, tid, &REJ{LocalID: c.id, RemoteID: c.remote, Rejected: StageREP, Reason: StaleConnection})
+		m.answer(local, peer, tid, &REJ{LocalID: c.id, RemoteID: c.remote, Rejected: StageREP, Reason: StaleConnection})
 	default: // its DREQ is on the way
 		m.counters.Unexpected++
 	}
@@ -190,7 +189,7 @@ func (m *Machine) receiveMRA(peer netip.Addr, x *MRA, now units.Time) {
 	case c.state == reqSent && x.Received == StageREQ,
 		c.state == repSent && x.Received == StageREP && c.remote == x.LocalID:
 		c.mraSeen = true
-		c.wake(now.Add(c.patienceFor(x.ServiceTimeout)))
+		c.await(c.patienceFor(x.ServiceTimeout), now)
 		return
 	}
 	m.counters.Unexpected++
@@ -247,5 +246,5 @@ func (m *Machine) receiveDREQ(local, peer netip.Addr, tid uint64, x *DREQ, now u
 		m.counters.Unexpected++
 	}
 	// Who asks for the end of what we do not know has it already.
-	m.send(local, peer, tid, &DREP{LocalID: x.RemoteID, RemoteID: x.LocalID})
+	m.answer(local, peer, tid, &DREP{LocalID: x.RemoteID, RemoteID: x.LocalID})
 }

@@ -1,0 +1,213 @@
+package transport
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/neigh"
+	"github.com/goroce/goroce/transport/rdmacm"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// victim is an endpoint with a communication manager, and a link from which anybody may send to it.
+type victim struct {
+	t    testing.TB
+	now  units.Time
+	link *link
+	ep   *Endpoint
+	cm   *rdmacm.Machine
+}
+
+func newVictim(t testing.TB) *victim {
+	v := &victim{t: t}
+	v.link = newLink("victim", 2, &v.now)
+	v.link.peer = newLink("world", 1, &v.now)
+	var err error
+	v.ep, err = New(Config{Port: v.link, Addrs: prefixes("10.0.0.2/16"), Seed: 1}, 0)
+	require.NoError(t, err)
+	v.cm, err = rdmacm.New(rdmacm.Config{Seed: 1})
+	require.NoError(t, err)
+	require.NoError(t, v.ep.Manage(v.cm))
+	return v
+}
+
+// hears delivers a message from an address to queue pair 1.
+func (v *victim) hears(from [6]byte, ip netip.Addr, m rdmacm.Message) {
+	var tmpl wire.Template
+	require.NoError(v.t, tmpl.Set(wire.Address{SrcMAC: from, DstMAC: v.link.mac, Src: ip, Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: 0xc000, DestQP: rdmacm.QPN}))
+	frame := make([]byte, linkBuffer)
+	ext, total := tmpl.Build(frame, wire.Fields{Op: wire.UDSendOnly}, rdmacm.MADLen)
+	wire.DETH(frame[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
+	copy(frame[ext+wire.DETHLen:], rdmacm.Append(nil, 1, m))
+	tmpl.Seal(frame[:total])
+	var one [1]packet.Buf
+	v.link.Alloc(one[:])
+	one[0].SetLen(copy(one[0].Room(), frame[:total]))
+	v.link.inbox = append(v.link.inbox, one[0])
+}
+
+// says polls once and returns the frames that leave.
+func (v *victim) says() (frames [][]byte) {
+	v.ep.Poll(v.now)
+	for _, b := range v.link.peer.inbox {
+		frames = append(frames, append([]byte(nil), b.Data()...))
+	}
+	v.link.peer.inbox = nil
+	v.now = v.now.Add(units.Millisecond)
+	return frames
+}
+
+// An answer of the communication manager goes to where its question came from, and the sender, whom anybody may have
+// invented, is no neighbour because of it.
+func TestAnswersMakeNoNeighbours(t *testing.T) {
+	v := newVictim(t)
+	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
+	for i := range neigh.MaxEntries + 1 {
+		ip := netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200), byte(1 + i%200)})
+		mac := [6]byte{2, 0x66, 0, 0, byte(i >> 8), byte(i)}
+		var m rdmacm.Message = &rdmacm.DREQ{LocalID: 1, RemoteID: 2} // of a connection that nobody knows
+		if i%2 == 1 {
+			m = &rdmacm.REQ{LocalID: 1, Service: 1} // nobody listens
+		}
+		v.hears(mac, ip, m)
+		frames := v.says()
+		require.Len(t, frames, 1, "the answer, and no question")
+		require.Equal(t, mac, [6]byte(frames[0]))
+		_, known := v.ep.Neighbors().Known(ip)
+		require.False(t, known)
+	}
+	require.Zero(t, v.ep.Neighbors().Counters().Evicted)
+	v.queuePair(AddressVector{IP: netip.MustParseAddr("10.0.0.7")})
+}
+
+// What a connection says later than at once, when its program has decided, goes the same way.
+func TestLateAnswersMakeNoNeighbours(t *testing.T) {
+	v := newVictim(t)
+	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
+	mac, ip := [6]byte{2, 0x66, 0, 0, 0, 1}, netip.MustParseAddr("10.0.9.9")
+	r := rdmacm.REQ{LocalID: 1, Service: rdmacm.TCPService(cmPort), LocalQPN: 0x77, MTU: 3, LocalResponseTimeout: 8, MaxCMRetries: 3,
+		Primary: rdmacm.Path{LocalGID: ip, RemoteGID: netip.MustParseAddr("10.0.0.2")}}
+	rdmacm.IPHeader{Source: ip, Destination: netip.MustParseAddr("10.0.0.2")}.Put(r.Private[:])
+	v.hears(mac, ip, &r)
+	require.Empty(t, v.says())
+	event, ok := v.cm.Event()
+	require.True(t, ok)
+	require.NoError(t, event.Conn.Accept(rdmacm.Offer{QPN: 0x99, PSN: 1}, v.now))
+	for tries := 0; tries < 5; { // the REP, again and again, and at last a REJ
+		for _, frame := range v.says() {
+			require.Equal(t, mac, [6]byte(frame))
+			tries++
+		}
+		v.now = v.now.Add(units.Second)
+	}
+	require.False(t, v.ep.Busy())
+}
+
+// The next hop that the table knows goes before the address that a frame claims to come from.
+func TestAnswersGoToKnownNeighbours(t *testing.T) {
+	v := newVictim(t)
+	ip := netip.MustParseAddr("10.0.0.7")
+	_, err := v.ep.Neighbors().Resolve(ip, v.now)
+	require.NoError(t, err)
+	v.says()
+	real := [6]byte{2, 0, 0, 0, 0, 7}
+	reply := make([]byte, 60) // ARP, RFC 826
+	copy(reply, v.link.mac[:])
+	copy(reply[6:], real[:])
+	binary.BigEndian.PutUint64(reply[12:], 0x0806_0001_0800_0604)
+	reply[21] = 2
+	copy(reply[22:], real[:])
+	copy(reply[28:], ip.AsSlice())
+	copy(reply[32:], v.link.mac[:])
+	copy(reply[38:], []byte{10, 0, 0, 2})
+	var one [1]packet.Buf
+	v.link.Alloc(one[:])
+	one[0].SetLen(copy(one[0].Room(), reply))
+	v.link.inbox = append(v.link.inbox, one[0])
+	require.Empty(t, v.says())
+	v.hears([6]byte{2, 0x66, 0, 0, 0, 1}, ip, &rdmacm.DREQ{LocalID: 1, RemoteID: 2})
+	frames := v.says()
+	require.Len(t, frames, 1)
+	require.Equal(t, real, [6]byte(frames[0]))
+}
+
+// A frame that claims to come from a group of stations is dropped: nobody could be answered.
+func TestManagementFromAGroup(t *testing.T) {
+	v := newVictim(t)
+	v.hears([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"), &rdmacm.DREQ{LocalID: 1, RemoteID: 2})
+	require.Empty(t, v.says())
+	require.EqualValues(t, 1, v.ep.Counters().DropManagement)
+}
+
+// Queue pairs and address handles hold their neighbours, from when they name them until they are reset or destroyed.
+func TestNeighboursAreHeld(t *testing.T) {
+	for name, use := range map[string]func(*victim, AddressVector) (end func()){
+		"reset": func(v *victim, to AddressVector) func() {
+			qp := v.queuePair(to)
+			return qp.ToReset
+		},
+		"destroyed": func(v *victim, to AddressVector) func() {
+			qp := v.queuePair(to)
+			return func() { qp.Destroy(); qp.Destroy() }
+		},
+		"address handle": func(v *victim, to AddressVector) func() {
+			ah, err := v.ep.CreateAH(v.ep.AllocPD(), to)
+			require.NoError(v.t, err)
+			return func() { ah.Destroy(); ah.Destroy() }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := newVictim(t)
+			held := AddressVector{IP: netip.MustParseAddr("10.0.0.7")}
+			end := use(v, held)
+			entry, err := v.ep.Neighbors().Resolve(held.IP, v.now)
+			require.NoError(t, err)
+			others := func() {
+				for i := range 2 * neigh.MaxEntries {
+					_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200), byte(1 + i%200)}), v.now)
+					require.NoError(t, err)
+				}
+			}
+			others()
+			require.False(t, entry.Evicted())
+			end()
+			others()
+			require.True(t, entry.Evicted())
+		})
+	}
+}
+
+func (v *victim) queuePair(to AddressVector) *QueuePair {
+	pd := v.ep.AllocPD()
+	cq, err := v.ep.CreateCQ(4)
+	require.NoError(v.t, err)
+	qp, err := v.ep.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq})
+	require.NoError(v.t, err)
+	require.NoError(v.t, qp.ToInit(InitAttr{}))
+	require.NoError(v.t, qp.ToRTR(RTRAttr{Path: to, PathMTU: MTU1024, DestQPN: 17}))
+	return qp
+}
+
+// A datagram that waits for its neighbour leaves although its address handle was destroyed, and its neighbour forgotten.
+func TestDatagramOutlivesItsNeighbour(t *testing.T) {
+	v := newVictim(t)
+	to := AddressVector{IP: netip.MustParseAddr("10.0.0.7")}
+	ah, err := v.ep.CreateAH(v.ep.AllocPD(), to)
+	require.NoError(t, err)
+	require.False(t, ah.resolved())
+	forgotten := ah.neighbor
+	ah.Destroy()
+	for i := range 2 * neigh.MaxEntries {
+		_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200), byte(1 + i%200)}), v.now)
+		require.NoError(t, err)
+	}
+	require.True(t, forgotten.Evicted())
+	require.False(t, ah.resolved())
+	require.NotSame(t, forgotten, ah.neighbor, "it is asked for again")
+	require.False(t, ah.neighbor.Evicted())
+}
