@@ -58,6 +58,9 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		qp.receiveSACK(end, sack, now)
 		return
 	}
+	if s.IsAck() && r.recovery != nil {
+		qp.heedDropped(end)
+	}
 	if !qp.acknowledge(end, now) {
 		return // a READ before it was not answered: that is being repaired first
 	}

@@ -3,6 +3,7 @@ package transport
 import (
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
 )
 
 // ahead keeps request packets that came before their turn: the receiving half of selective repeat
@@ -11,9 +12,10 @@ import (
 // nothing is written that was not checked. A queue pair borrows one from its endpoint while it has
 // a gap, so that there are never more of them than buffers held.
 type ahead struct {
-	here psnSet // a READ request takes as many PSNs as its response
-	bufs [psnWindow]packet.Buf
-	base wire.PSN // nothing before it is here
+	here  psnSet // a READ request takes as many PSNs as its response
+	bufs  [psnWindow]packet.Buf
+	base  wire.PSN // nothing before it is here
+	share share    // of the endpoint's buffers
 }
 
 func (a *ahead) buf(p wire.PSN) *packet.Buf { return &a.bufs[p%psnWindow] }
@@ -23,22 +25,22 @@ func (a *ahead) buf(p wire.PSN) *packet.Buf { return &a.bufs[p%psnWindow] }
 func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	e, s := qp.ep, &qp.resp
 	reach := s.ePSN.Add(uint32(qp.sackBits)) // the last PSN that an answer can speak of
-	if p.PSN.After(reach) || e.held == e.maxHeld {
+	if s.ahead != nil && !p.PSN.After(reach) && s.ahead.here.has(p.PSN) {
+		return true // a duplicate
+	}
+	if p.PSN.After(reach) || e.held == e.maxHeld && !qp.takeShare() {
 		e.counters.DropAhead++
-		if a := qp.adm; a != nil && a.granter != nil {
-			a.dropped(p)
-		}
+		qp.notHeld(p.PSN, units.Bytes(p.End-p.PayloadOff))
 		return s.ahead != nil
 	}
 	if s.ahead == nil {
 		s.ahead = e.aheads.borrow()
 		s.ahead.base = s.ePSN
+		e.shares.join(s.ahead, qp, e.now)
 	}
 	a := s.ahead
-	if a.here.has(p.PSN) {
-		return true // a duplicate
-	}
 	*a.buf(p.PSN) = e.keep()
+	e.shares.count(a, 1)
 	e.counters.Held++
 	packets := uint32(1)
 	if info.Kind == wire.Read {
@@ -51,11 +53,73 @@ func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	return true
 }
 
+// notHeld tells the granter that psn, of so many bytes, came before its turn and was not kept.
+func (qp *QueuePair) notHeld(psn wire.PSN, bytes units.Bytes) {
+	if a := qp.adm; a != nil && a.granter != nil {
+		a.dropped(psn, bytes)
+	}
+}
+
+// takeShare frees the newest packet of the queue pair that holds most, unless this one would then hold more. The peer that
+// was told of that packet hears that it is gone when its turn comes.
+func (qp *QueuePair) takeShare() bool {
+	e, count := qp.ep, 0
+	if a := qp.resp.ahead; a != nil {
+		count = a.share.count
+	}
+	most := e.shares.most()
+	if most == nil || most.share.count <= count+1 {
+		return false
+	}
+	from := most.share.qp
+	from.dropLast()
+	e.counters.HeldDropped++
+	return true
+}
+
+// dropLast forgets the packet that is farthest from its turn.
+func (qp *QueuePair) dropLast() {
+	e, s := qp.ep, &qp.resp
+	a := s.ahead
+	psn := s.ePSN.Add(psnWindow - 1)
+	for a.buf(psn).Len() == 0 {
+		a.here.remove(psn)
+		psn = psn.Add(wire.PSNMask)
+	}
+	p := &e.heldPkt
+	bytes := units.Bytes(0)
+	if p.Parse(a.buf(psn).Data()) == nil {
+		bytes = units.Bytes(p.End - p.PayloadOff)
+	}
+	a.drop(psn, e)
+	qp.notHeld(psn, bytes)
+	qp.closeAhead()
+}
+
+// closeAhead ends the queue pair's part in what is held when it holds nothing.
+func (qp *QueuePair) closeAhead() {
+	if a := qp.resp.ahead; a != nil && a.share.count == 0 {
+		a.here = psnSet{}
+		qp.ep.shares.leave(a)
+		qp.ep.aheads.giveBack(a)
+		qp.resp.ahead = nil
+	}
+}
+
+// dropStuck forgets what is held behind gaps that have not moved for too long.
+func (e *Endpoint) dropStuck(now units.Time) {
+	for a := e.shares.stuck(now); a != nil; a = e.shares.stuck(now) {
+		e.counters.HeldDropped += uint64(a.share.count)
+		a.share.qp.dropAhead()
+	}
+}
+
 // catchUp executes the packets whose turn has come. The peer hears of it: what it waits for may be here.
 func (qp *QueuePair) catchUp() {
 	e, s := qp.ep, &qp.resp
 	if s.ahead.base != s.ePSN {
 		qp.owe(answerAck, 0)
+		e.shares.move(s.ahead, e.now)
 	}
 	for s.ahead != nil {
 		a, turn := s.ahead, s.ePSN
@@ -70,6 +134,7 @@ func (qp *QueuePair) catchUp() {
 		}
 		a.here.remove(turn)
 		*a.buf(turn) = packet.Buf{}
+		e.shares.count(a, -1)
 		p := &e.pkt
 		e.cameAt(b.Time)
 		if p.Parse(b.Data()) == nil { // as it did when it came
@@ -81,8 +146,7 @@ func (qp *QueuePair) catchUp() {
 		}
 	}
 	if s.ahead != nil && s.ahead.here.empty() {
-		e.aheads.giveBack(s.ahead)
-		s.ahead = nil
+		qp.closeAhead()
 	}
 }
 
@@ -95,6 +159,7 @@ func (a *ahead) drop(psn wire.PSN, e *Endpoint) {
 	if b := a.buf(psn); b.Len() > 0 {
 		e.release(*b)
 		*b = packet.Buf{}
+		e.shares.count(a, -1)
 	}
 }
 
@@ -107,8 +172,7 @@ func (qp *QueuePair) dropAhead() {
 	for i := range psnWindow {
 		a.drop(wire.PSN(i), e)
 	}
-	e.aheads.giveBack(a)
-	qp.resp.ahead = nil
+	qp.closeAhead()
 }
 
 // sackBits is how many bits it takes to say what is here behind ePSN.

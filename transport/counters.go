@@ -70,6 +70,7 @@ type Counters struct {
 	OutOfSequence     uint64 // packet after a gap: dropped, NAK for the first; held if so agreed
 	Held              uint64 // of these: kept until the gap closes
 	DropAhead         uint64 // packet or response that could not be kept: no buffer to spare, or too far ahead
+	HeldDropped       uint64 // packet that was kept, and dropped: another queue pair needed its buffer, or the gap never closed
 	NakSequence       uint64 // sent
 	NakInvalid        uint64 // sent: opcode out of sequence, length, unaligned atomic, oversize SEND, too many READs
 	NakAccess         uint64 // sent: key, bounds or permission

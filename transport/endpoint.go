@@ -117,6 +117,8 @@ type Endpoint struct {
 	hopCount    int
 	held        int // buffers of packets that came before their turn
 	maxHeld     int
+	shares      shares
+	heldPkt     wire.Packet              // of them, one to be dropped
 	spent       [packet.Burst]packet.Buf // such buffers, to be freed
 	nSpent      int
 	aheads      pool[ahead]
@@ -217,6 +219,7 @@ func (e *Endpoint) Receive(now units.Time) int {
 	if e.bursts = n; n < packet.Burst {
 		e.rounds.drained()
 	}
+	e.dropStuck(now)
 	e.nextNeighbor = e.neighbors.Poll(now)
 	if e.learned && len(e.waiting) > 0 {
 		e.wakeWaiting()

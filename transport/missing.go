@@ -98,12 +98,12 @@ func (qp *QueuePair) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 	a.heedGranter(e.now)
 }
 
-// dropped notes that the packet at hand came before its turn, and there was no room for it.
-func (a *admission) dropped(p *wire.Packet) {
-	if qp := a.qp; p.PSN.Before(qp.resp.ePSN.Add(uint32(qp.sackBits))) {
-		a.cut.add(p.PSN)
-		a.listed.remove(p.PSN)
-		a.miss(1, units.Bytes(p.End-p.PayloadOff), qp.ep.now)
+// dropped notes that psn, of so many bytes, came before its turn, and there was no room for it.
+func (a *admission) dropped(psn wire.PSN, bytes units.Bytes) {
+	if qp := a.qp; psn.Before(qp.resp.ePSN.Add(uint32(qp.sackBits))) {
+		a.cut.add(psn)
+		a.listed.remove(psn)
+		a.miss(1, bytes, qp.ep.now)
 		a.heedGranter(qp.ep.now)
 	}
 }

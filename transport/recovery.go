@@ -272,6 +272,21 @@ func (qp *QueuePair) takeBack(psn wire.PSN) {
 	qp.lose(psn)
 }
 
+// heedDropped takes what was behind end as lost, where an ACK that tells of nothing there acknowledges up to a packet which
+// had arrived: the responder needed its buffers, and dropped all that it held.
+func (qp *QueuePair) heedDropped(end wire.PSN) {
+	r := &qp.req
+	rec := r.recovery
+	if end.Before(rec.known) || !rec.has(end, r.una) || qp.request(end).op.answered() {
+		return
+	}
+	for psn := end; psn.Before(r.sndMax) && within(r.una, psn); psn = psn.Add(1) {
+		if rec.answered.has(psn) {
+			qp.takeBack(psn)
+		}
+	}
+}
+
 // executed notes that the responder has executed everything before end. It sends responses before
 // it acknowledges what is behind them: those that are not here are lost.
 func (qp *QueuePair) executed(end wire.PSN, now units.Time) {

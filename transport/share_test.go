@@ -1,0 +1,144 @@
+package transport
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// hoard has a new queue pair of b hold n packets behind a gap that never closes.
+func (p *pair) hoard(n int) *side {
+	_, at := p.connected(selective())
+	f := newForger(p, at)
+	for i := range n {
+		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: 101 + wire.PSN(i)}, 0, nil, nil)
+	}
+	p.settle(10 * units.Microsecond)
+	return at
+}
+
+// A peer that never sends what is missing costs others neither their share of the buffers nor more packets than a loss does
+// without it; and after a while it has none.
+func TestHoardedBuffers(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		hoards  []int
+		silence units.Duration
+		held    int // by hoarders before the loss
+	}{
+		{"nobody", nil, 0, 0},
+		{"one has most", []int{511}, 0, 511},
+		{"one has all that another leaves", []int{511, 1}, 0, 512},
+		{"two have all", []int{511, 511}, 0, 512},
+		{"two had all, and too long", []int{511, 511}, heldPatience, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPair(t)
+			o := selective()
+			o.memory = 1 << 18
+			from, to := p.connected(o)
+			p.settle(10 * units.Microsecond)
+			for _, n := range c.hoards {
+				p.hoard(n)
+			}
+			p.settle(c.silence)
+			p.step()
+			require.Equal(t, c.held, p.b.held)
+			p.la.tamper = losing(100)
+			fill(from.mem, 1)
+			const size = 1 << 17 // 128 packets, of which the first is lost
+			from.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{from.mr.SGE(0, size)}, RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
+			require.Equal(t, StatusSuccess, p.await(from, 1)[0].Status)
+			assert.True(t, bytes.Equal(from.mem[:size], to.mem[:size]))
+			assert.EqualValues(t, 1, from.qp.stats.Retransmitted)
+			assert.LessOrEqual(t, p.b.held, p.b.maxHeld)
+		})
+	}
+}
+
+// What a responder dropped after it had said that it came is sent again at once when its turn comes, in one round trip and
+// without a timeout.
+func TestDroppedAfterItWasHeld(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		drop func(p *pair, b *side)
+		gone uint64 // packets sent again, beside the one that was lost
+	}{
+		{"nothing", func(*pair, *side) {}, 0},
+		{"the newest", func(_ *pair, b *side) { b.qp.dropLast() }, 1},
+		{"the newest ten", func(_ *pair, b *side) {
+			for range 10 {
+				b.qp.dropLast()
+			}
+		}, 10},
+		{"everything", func(_ *pair, b *side) { b.qp.dropAhead() }, 19},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPair(t)
+			o := selective()
+			o.timeout = 12
+			a, b := p.connected(o)
+			p.settle(10 * units.Microsecond)
+			p.la.tamper = losing(100, 100)
+			fill(a.mem, 1)
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20*1024)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+			p.settle(5 * units.Microsecond)
+			require.Equal(t, 19, p.b.held)
+			c.drop(p, b)
+			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
+			assert.True(t, bytes.Equal(a.mem[:20*1024], b.mem[:20*1024]))
+			assert.EqualValues(t, 2+c.gone, a.qp.stats.Retransmitted)
+			assert.EqualValues(t, 1, a.qp.stats.Timeouts, "of what was lost twice")
+			p.conserved()
+		})
+	}
+}
+
+// The lists agree with a look at everybody, whoever comes, goes, holds more or less, or has its gap move.
+func TestShares(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var s shares
+		var all []*ahead
+		now := units.Time(0)
+		for range 2000 {
+			now = now.Add(units.Duration(rng.Int64N(int64(heldPatience / 100))))
+			switch i := rng.IntN(max(1, len(all))); {
+			case len(all) == 0 || rng.IntN(20) == 0:
+				all = append(all, &ahead{})
+				s.join(all[len(all)-1], nil, now)
+			case rng.IntN(25) == 0:
+				s.leave(all[i])
+				all = append(all[:i], all[i+1:]...)
+			case rng.IntN(3) == 0:
+				s.move(all[i], now)
+			case all[i].share.count < psnWindow-1 && rng.IntN(3) > 0:
+				s.count(all[i], 1)
+			case all[i].share.count > 0:
+				s.count(all[i], -1)
+			}
+			most, stale := 0, now
+			for _, a := range all {
+				most, stale = max(most, a.share.count), min(stale, a.share.moved)
+			}
+			if len(all) == 0 {
+				require.Nil(t, s.most(), "seed %d", seed)
+				require.Nil(t, s.stuck(now), "seed %d", seed)
+				continue
+			}
+			require.Equal(t, most, s.most().share.count, "seed %d", seed)
+			require.Contains(t, all, s.most(), "seed %d", seed)
+			if a := s.stuck(now); now.Sub(stale) < heldPatience {
+				require.Nil(t, a, "seed %d", seed)
+			} else {
+				require.Equal(t, stale, a.share.moved, "seed %d", seed)
+			}
+		}
+	}
+}
