@@ -46,6 +46,9 @@ func (h *Host) manager() (*cm, error) {
 	if h.cm != nil {
 		return h.cm, nil
 	}
+	if h.life.Err() != nil { // Close would not find it
+		return nil, ErrClosed
+	}
 	m := &cm{host: h, worker: h.workers[0], listeners: map[rdmacm.ServiceID]*CMListener{}, conns: map[*rdmacm.Conn]*CMConn{}}
 	var err error
 	// Another word than those that keys and PSNs begin with: the IDs are seen by everybody.
