@@ -50,6 +50,9 @@ func (h *Host) manager() (*cm, error) {
 	if h.cm != nil {
 		return h.cm, nil
 	}
+	if h.life.Err() != nil { // Close would not find it
+		return nil, ErrClosed
+	}
 	m := &cm{host: h, worker: h.workers[0], listeners: map[rdmacm.ServiceID]*CMListener{}, conns: map[*rdmacm.Conn]*CMConn{}}
 	config, err := rdmacm.Config{GUID: guid(h.Info(0).MAC)}, error(nil)
 	if h.seed != 0 {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goroce/goroce/transport"
@@ -40,8 +41,8 @@ type Conn struct {
 	sent, acked uint64        // messages
 	progress    chan struct{} // closed when acked grows; nil while nobody waits
 
-	ending   sync.Once
-	ended    chan struct{} // closed by end
+	ending   atomic.Bool
+	ended    chan struct{} // closed when endError is set
 	endError error
 }
 
@@ -257,19 +258,22 @@ func (c *Conn) Close() error {
 // peer's Recv ends with a reset TCP connection instead of io.EOF. A Close that waits returns.
 func (c *Conn) Abort() error {
 	c.fail(ErrClosed)
-	c.ending.Do(func() { c.endError = c.end() })
+	if c.ending.CompareAndSwap(false, true) {
+		c.endError = c.end()
+		close(c.ended)
+	}
+	<-c.ended
 	return c.endError
 }
 
 // end gives back what the connection has.
 func (c *Conn) end() error {
-	defer close(c.ended)
 	lost := c.unacknowledged() > 0
 	err := c.w.do(func(*transport.Endpoint) { c.tear() })
 	if errors.Is(err, ErrClosed) {
 		err = nil // the host went first
 	}
-	if tcp, ok := c.tcp.(*net.TCPConn); ok && lost {
+	if tcp, ok := c.tcp.(interface{ SetLinger(sec int) error }); ok && lost {
 		err = errors.Join(err, tcp.SetLinger(0))
 	}
 	return errors.Join(err, c.tcp.Close())

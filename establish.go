@@ -48,7 +48,7 @@ func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
 }
 
 func (h *Host) dial(ctx context.Context, addr string) (*Conn, error) {
-	tcp, err := connect.Dial(ctx, addr)
+	tcp, err := h.dialTCP(ctx, addr)
 	if err != nil {
 		return nil, err
 	}

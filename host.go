@@ -8,9 +8,11 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goroce/goroce/cc"
@@ -19,6 +21,7 @@ import (
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/packet/pcap"
 	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/connect"
 	"github.com/goroce/goroce/transport/neigh"
 	"github.com/goroce/goroce/units"
 )
@@ -89,10 +92,12 @@ type Host struct {
 	cm   *cm // once someone asked for it
 
 	linger, handshakeTimeout time.Duration
+	dialTCP                  func(ctx context.Context, addr string) (net.Conn, error)
 
 	life    context.Context // ends when Close begins
 	die     context.CancelFunc
-	closing sync.Once
+	closing atomic.Bool
+	closed  chan struct{} // closed when err is set
 	err     error
 }
 
@@ -120,12 +125,15 @@ func Open(url string, o Options) (*Host, error) {
 // begin prepares what Dial and Listen need, before there is a port.
 func (h *Host) begin(o Options) {
 	h.linger, h.handshakeTimeout = 2*time.Second, 5*time.Second
-	if o.Linger != 0 {
+	if o.Linger > 0 {
 		h.linger = o.Linger.Std()
+	} else if o.Linger < 0 {
+		h.linger = -1
 	}
-	if o.HandshakeTimeout != 0 {
+	if o.HandshakeTimeout > 0 {
 		h.handshakeTimeout = o.HandshakeTimeout.Std()
 	}
+	h.dialTCP, h.closed = connect.Dial, make(chan struct{})
 	h.life, h.die = context.WithCancel(context.Background())
 }
 
@@ -206,29 +214,36 @@ func firstQPN(i, n int, seed uint64) uint32 {
 // Close stops the cores and the port. Listeners and connections end, and so does whatever waits for
 // them; what was not acknowledged is lost.
 func (h *Host) Close() error {
-	h.closing.Do(func() {
-		h.die()
-		h.cmMu.Lock()
-		if h.cm != nil {
-			h.cm.close()
-		}
-		h.cmMu.Unlock()
-		for _, w := range h.workers {
-			w.stop()
-		}
-		errs := h.stopAgents()
-		if h.device != nil {
-			errs = append(errs, h.device.Close())
-		}
-		if h.pcap != nil {
-			if h.recording != nil {
-				errs = append(errs, h.recording.Err())
-			}
-			errs = append(errs, h.pcap.Close())
-		}
-		h.err = errors.Join(errs...)
-	})
+	if h.closing.CompareAndSwap(false, true) {
+		h.err = h.close()
+		close(h.closed)
+	}
+	<-h.closed
 	return h.err
+}
+
+func (h *Host) close() error {
+	h.die()
+	h.cmMu.Lock()
+	manager := h.cm
+	h.cmMu.Unlock()
+	if manager != nil {
+		manager.close()
+	}
+	for _, w := range h.workers {
+		w.stop()
+	}
+	errs := h.stopAgents()
+	if h.device != nil {
+		errs = append(errs, h.device.Close())
+	}
+	if h.pcap != nil {
+		if h.recording != nil {
+			errs = append(errs, h.recording.Err())
+		}
+		errs = append(errs, h.pcap.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Endpoints answers how many endpoints run.
