@@ -56,16 +56,22 @@ int __wrap_memfd_create(const char *name, unsigned flags)
 	return __real_memfd_create(name, rte_thread_is_intr() ? flags | MFD_CLOEXEC : flags);
 }
 
-ssize_t __real_recvmsg(int fd, struct msghdr *message, int flags);
-ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
-{
-	return __real_recvmsg(fd, message, rte_thread_is_intr() ? flags | MSG_CMSG_CLOEXEC : flags);
-}
-
+/* When its greeting of a new client fails, the driver closes the connection but not its
+ * registration, which makes EAL abort the process. So no message fails: the connection ends, as
+ * any other, when the driver has read what came before its end. */
 ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-	return __real_sendmsg(fd, message, rte_thread_is_intr() ? flags | MSG_NOSIGNAL : flags);
+	ssize_t sent;
+
+	if (!rte_thread_is_intr())
+		return __real_sendmsg(fd, message, flags);
+	sent = __real_sendmsg(fd, message, flags | MSG_NOSIGNAL);
+	if (sent < 0) {
+		shutdown(fd, SHUT_RDWR);
+		sent = message->msg_iov[0].iov_len; /* there is no other */
+	}
+	return sent;
 }
 
 /* The driver marks a device disconnected and then unmaps the memory it shares with the peer,
@@ -84,9 +90,73 @@ struct channel {
 	struct rte_intr_handle *handle;
 	rte_intr_callback_fn callback;
 	void *arg;
+	struct region *regions;
 };
 
 static struct channel *channels;
+
+/* Memory that a client offered and the driver did not map yet. When the connection ends before it
+ * does, the driver forgets the descriptor. */
+struct region {
+	struct region *next;
+	int fd;
+};
+
+static void forget_regions(struct channel *c, int close_them)
+{
+	while (c->regions != NULL) {
+		struct region *r = c->regions;
+		c->regions = r->next;
+		if (close_them)
+			close(r->fd);
+		free(r);
+	}
+}
+
+/* Types of messages. */
+enum { ADD_REGION = 4, CONNECT = 6 };
+
+static void received(int fd, struct msghdr *message)
+{
+	uint16_t type;
+	struct channel *c = channels;
+
+	while (c != NULL && rte_intr_fd_get(c->handle) != fd)
+		c = c->next;
+	if (c == NULL)
+		return;
+	memcpy(&type, message->msg_iov[0].iov_base, sizeof type);
+	if (type == CONNECT) {
+		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps */
+		return;
+	}
+	if (type != ADD_REGION)
+		return;
+	for (struct cmsghdr *m = CMSG_FIRSTHDR(message); m != NULL; m = CMSG_NXTHDR(message, m)) {
+		struct region *r;
+		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
+			continue;
+		r = malloc(sizeof *r);
+		if (r == NULL)
+			abort();
+		r->next = c->regions;
+		memcpy(&r->fd, CMSG_DATA(m), sizeof r->fd);
+		c->regions = r;
+	}
+}
+
+ssize_t __real_recvmsg(int fd, struct msghdr *message, int flags);
+ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
+{
+	ssize_t length;
+
+	if (!rte_thread_is_intr())
+		return __real_recvmsg(fd, message, flags);
+	length = __real_recvmsg(fd, message, flags | MSG_CMSG_CLOEXEC);
+	if (length >= (ssize_t)sizeof(uint16_t))
+		received(fd, message);
+	return length;
+}
 
 int __real_rte_intr_callback_register(const struct rte_intr_handle *handle,
 				      rte_intr_callback_fn callback, void *arg);
@@ -99,7 +169,12 @@ int __wrap_rte_intr_callback_register(const struct rte_intr_handle *handle,
 		struct channel *c = malloc(sizeof *c);
 		if (c == NULL)
 			abort();
-		*c = (struct channel){channels, (struct rte_intr_handle *)handle, callback, arg};
+		*c = (struct channel){
+			.next = channels,
+			.handle = (struct rte_intr_handle *)handle,
+			.callback = callback,
+			.arg = arg,
+		};
 		channels = c;
 	}
 	return rc;
@@ -111,6 +186,7 @@ static void forget(void *arg)
 		struct channel *c = *link;
 		if (c->arg == arg) {
 			*link = c->next;
+			forget_regions(c, 1);
 			free(c);
 			return;
 		}
