@@ -19,7 +19,7 @@ RUN make binaries
 
 # What the image needs at run time: the packages of the libraries the binaries name, and of the
 # drivers, which the EAL loads as plug-ins. Add to DRIVERS for a NIC, such as net_mlx5 or net_ice.
-ARG DRIVERS="bus_vdev bus_pci mempool_ring net_af_packet net_af_xdp net_memif net_null net_pcap net_ring net_tap"
+ARG DRIVERS="bus_vdev bus_pci mempool_ring net_af_packet net_af_xdp net_null net_pcap net_ring net_tap"
 RUN set -eu; \
     { objdump -p bin/* | awk '$1 == "NEEDED" { print $2 }'; \
       for driver in ${DRIVERS}; do echo "librte_${driver}.so.[0-9]*"; done; } | sort -u | \

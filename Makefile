@@ -17,7 +17,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
 .PHONY: help build setup binaries roofline-c run bench roofline test lint unit race fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
-	container clean
+	chaos container clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,14 @@ fig10-netns: build ## an incast of perftest's programs over one slow link in a n
 soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
 	$(GOBUILD) -o bin/ ./bench/soak
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
+
+# ROUNDS is how often each campaign does it; FULL=1 is as often as a release needs; RUN is a regexp of names.
+ROUNDS ?=
+FULL   ?=
+
+chaos: setup ## close races, counters read during Close, hosts that open and close, killed peers; see docs/chaos.md
+	$(GOBUILD) -o bin/ ./bench/chaos
+	@bin/chaos $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FULL),-full) -run '$(RUN)'
 
 lab-small: build ## every experiment of the lab at small scale, some 10 minutes of a core, and a page of figures
 	bin/lab run 'fabric/*' 'cc/*' 'host/*' 'prioplus/*' 'tocc/*' 'taurus/*' 'carc/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small

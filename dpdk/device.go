@@ -2,9 +2,8 @@ package dpdk
 
 import (
 	"errors"
-	"sync/atomic"
+	"sync"
 
-	"github.com/goroce/goroce/dpdk/eal"
 	"github.com/goroce/goroce/dpdk/ethdev"
 	"github.com/goroce/goroce/dpdk/mempool"
 	"github.com/goroce/goroce/packet"
@@ -25,14 +24,15 @@ type Device struct {
 	port   ethdev.Port
 	pool   *mempool.Mempool
 	loop   *loopEnd        // of a loop:, else nil
-	client *memifClient    // of a memif:…,client, else nil
+	client *memifClient    // of a memif:…,client that is open, else nil
 	guards []*ethdev.Guard // of a memif, one per Queue, else nil
 	stamps *ethdev.Stamps  // nil: frames do not tell when they arrived
 
-	// What is to be undone, on EAL's main thread.
+	// What is to be undone.
 	attached, running, promiscuous, serves bool
 
-	closed atomic.Bool
+	life   sync.RWMutex // held for reading by whoever uses port, pool or loop off control
+	closed bool         // guarded by life
 }
 
 // ErrClosed says that a device has been closed.
@@ -62,7 +62,9 @@ type Stats struct {
 // Stats reads the counters.
 func (d *Device) Stats() (Stats, error) {
 	var s Stats
-	if d.closed.Load() {
+	d.life.RLock()
+	defer d.life.RUnlock()
+	if d.closed {
 		return s, ErrClosed
 	}
 	var err error
@@ -77,8 +79,10 @@ func (d *Device) Stats() (Stats, error) {
 // Link is the state of the wire. A loop is up when both ends are open, a memif when the other
 // process is there.
 func (d *Device) Link() (ethdev.Link, error) {
+	d.life.RLock()
+	defer d.life.RUnlock()
 	switch {
-	case d.closed.Load():
+	case d.closed:
 		return ethdev.Link{}, ErrClosed
 	case d.loop != nil:
 		return ethdev.Link{Up: d.loop.pair.up.Load()}, nil
@@ -94,18 +98,22 @@ func (d *Device) Link() (ethdev.Link, error) {
 // the caller still holds stay valid until they are freed through a queue of another device; the
 // pool they belong to goes when the last of them is home. A second Close does nothing.
 func (d *Device) Close() error {
-	if d.closed.Swap(true) {
+	d.life.Lock()
+	was := d.closed
+	d.closed = true
+	d.life.Unlock()
+	if was {
 		return nil
 	}
-	return eal.Call("dpdk: close "+d.info.Name, d.release)
+	if d.client != nil {
+		d.client.end()
+	}
+	return d.control("dpdk: close "+d.info.Name, d.release)
 }
 
-// release undoes open, however far it came, on EAL's main thread.
+// release undoes open, however far it came, as control runs it.
 func (d *Device) release() error {
 	var errs []error
-	if d.client != nil {
-		close(d.client.stop)
-	}
 	if d.promiscuous {
 		d.port.PromiscuousDisable() // a driver that cannot had nothing to undo
 	}

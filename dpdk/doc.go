@@ -10,7 +10,8 @@
 // [Device] owns its mbuf pool, sized to the cache on purpose; a [Queue] is a packet.Port and
 // belongs to the one goroutine that polls it, which calls [Register] first. What all devices share
 // (the ends of loop: pairs, pools that outlive their device) is touched on EAL's main thread
-// alone, which serves as its lock.
+// alone, which serves as its lock; control of a memif is on EAL's interrupt thread while the main
+// thread waits.
 //
 // Only this package and those below it import "C". It imports packet and units, and knows nothing
 // of transport.

@@ -3,8 +3,6 @@ package dpdk
 import (
 	"os"
 	"time"
-
-	"github.com/goroce/goroce/dpdk/eal"
 )
 
 // How a memif client looks for its server. A connection is given handshakes looks to come about.
@@ -18,15 +16,22 @@ const (
 type memifClient struct {
 	device *Device // whose guards are shut while it is stopped
 	stop   chan struct{}
+	ended  chan struct{}
 }
 
-// startMemifClient starts the device now or as soon as there is a server.
-func (d *Device) startMemifClient() {
-	c := &memifClient{device: d, stop: make(chan struct{})}
+// startMemifClient starts the device if there is a server; keepConnected does so as soon as there
+// is one.
+func (d *Device) startMemifClient() *memifClient {
+	c := &memifClient{device: d, stop: make(chan struct{}), ended: make(chan struct{})}
 	c.shut()
-	d.client = c
 	c.restart()
-	go c.keepConnected()
+	return c
+}
+
+// end returns when nobody will restart the device any more.
+func (c *memifClient) end() {
+	close(c.stop)
+	<-c.ended
 }
 
 func (c *memifClient) shut() {
@@ -41,8 +46,8 @@ func (c *memifClient) open() {
 	}
 }
 
-// restart stops the device and starts it again, on EAL's main thread. The guards are shut
-// whenever it is stopped.
+// restart stops the device and starts it again, as control runs it. The guards are shut whenever it
+// is stopped.
 func (c *memifClient) restart() error {
 	d := c.device
 	if d.running {
@@ -66,6 +71,7 @@ func (c *memifClient) restart() error {
 
 // keepConnected restarts the device whenever it has been without a server for a while.
 func (c *memifClient) keepConnected() {
+	defer close(c.ended)
 	tick := time.NewTicker(memifRetry)
 	defer tick.Stop()
 	for down := 0; ; {
@@ -74,24 +80,18 @@ func (c *memifClient) keepConnected() {
 			return
 		case <-tick.C:
 		}
-		err := eal.Call("dpdk: reconnect "+c.device.url.String(), func() error {
-			d := c.device
-			if d.closed.Load() {
-				return nil
-			}
-			link, err := d.port.LinkGetNowait()
-			if err != nil || link.Up {
-				down = 0
-				return err
-			}
-			if down++; d.running && down < handshakes {
-				return nil
-			}
+		d := c.device
+		link, err := d.port.LinkGetNowait()
+		if err == nil && link.Up {
 			down = 0
-			return c.restart()
-		})
-		if err != nil {
-			c.device.opts.Logger.Debug("dpdk: no memif server yet", "err", err)
+			continue
+		}
+		if down++; down < handshakes && d.running {
+			continue
+		}
+		down = 0
+		if err := d.control("dpdk: reconnect "+d.url.String(), c.restart); err != nil {
+			d.opts.Logger.Debug("dpdk: no memif server yet", "err", err)
 		}
 	}
 }

@@ -25,17 +25,19 @@ func Open(url string, opts Options) (*Device, error) {
 		return nil, fmt.Errorf("dpdk: open %s: %w", url, err)
 	}
 	d := &Device{url: u, opts: opts.filled()}
-	err = eal.Call("dpdk: open "+url, func() error {
+	err = d.control("dpdk: open "+url, func() error {
 		reap()
-		err := d.open()
+		err := eal.CloseOnExec(d.open)
 		if err != nil {
-			d.closed.Store(true)
 			d.release() // what went wrong first is what matters
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	if d.client != nil {
+		go d.client.keepConnected()
 	}
 	d.say()
 	return d, nil
@@ -56,7 +58,17 @@ func startEAL(u *URL, o Options) error {
 	return err
 }
 
-// open does it all, on EAL's main thread; on failure release undoes what was done.
+// control runs fn on EAL's main thread or, for the memif driver, on the interrupt thread while the
+// main thread waits: the driver handles there what the peer does, and has no locks that would allow
+// anything else.
+func (d *Device) control(what string, fn func() error) error {
+	if d.url.memif() {
+		return eal.Call(what, func() error { return eal.OnInterrupt(fn) })
+	}
+	return eal.Call(what, fn)
+}
+
+// open does it all, as control runs it; on failure release undoes what was done.
 func (d *Device) open() error {
 	if err := d.url.check(); err != nil {
 		return err
@@ -141,7 +153,7 @@ func (d *Device) start() error {
 			d.guards = append(d.guards, ethdev.NewGuard())
 		}
 		if d.url.Client {
-			d.startMemifClient()
+			d.client = d.startMemifClient()
 			return nil
 		}
 	}

@@ -115,6 +115,11 @@ func directoryExists(path string) error {
 	return nil
 }
 
+// memif reports whether the port is the memif driver's.
+func (u *URL) memif() bool {
+	return u.Scheme == Memif || u.Scheme == EAL && strings.HasPrefix(u.Name, "net_memif")
+}
+
 func (u *URL) inFileSystem() bool { return u.option("socket-abstract") != "yes" }
 
 // checkSocket makes way for a memif server: a socket that nobody answers at was left behind by a

@@ -75,8 +75,14 @@ func Init(args []string) error {
 		for i, arg := range args {
 			words[i+1] = C.CString(arg)
 		}
-		if rc := C.gr_eal_init(C.int(len(args)+1), argv); rc < 0 {
-			return syscall.Errno(C.last_errno())
+		err := CloseOnExec(func() error {
+			if rc := C.gr_eal_init(C.int(len(args)+1), argv); rc < 0 {
+				return syscall.Errno(C.last_errno())
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		hugepage.Store(C.rte_eal_has_hugepages() != 0)
 		started.Store(true)

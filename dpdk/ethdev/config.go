@@ -2,6 +2,7 @@ package ethdev
 
 /*
 #include <rte_ethdev.h>
+#include "memif.h"
 
 static int configure(uint16_t port, uint16_t rxq, uint16_t txq, uint32_t mtu, uint64_t offloads)
 {
@@ -24,6 +25,14 @@ static int configure(uint16_t port, uint16_t rxq, uint16_t txq, uint32_t mtu, ui
 static int rxq_setup(uint16_t port, uint16_t queue, uint16_t n, void *pool)
 {
 	return rte_eth_rx_queue_setup(port, queue, n, rte_eth_dev_socket_id(port), NULL, pool);
+}
+
+static int txq_setup(uint16_t port, uint16_t queue, uint16_t n)
+{
+	gr_memif_setup_begin(port);
+	int rc = rte_eth_tx_queue_setup(port, queue, n, rte_eth_dev_socket_id(port), NULL);
+	gr_memif_setup_end();
+	return rc;
 }
 */
 import "C"
@@ -67,9 +76,7 @@ func (p Port) RxqSetup(q, n int, pool *mempool.Mempool) error {
 
 // TxqSetup prepares transmit queue q with n descriptors.
 func (p Port) TxqSetup(q, n int) error {
-	socket := C.uint(C.rte_eth_dev_socket_id(C.uint16_t(p)))
-	return eal.Errno(int(C.rte_eth_tx_queue_setup(C.uint16_t(p), C.uint16_t(q), C.uint16_t(n),
-		socket, nil)))
+	return eal.Errno(int(C.txq_setup(C.uint16_t(p), C.uint16_t(q), C.uint16_t(n))))
 }
 
 // DevStart lets frames pass.

@@ -2,8 +2,11 @@
 // process, configuring them, and moving bursts.
 //
 // A frame passes here in [Port.RxBurst] and [Port.TxBurst] only, one C call per burst. All other
-// functions are control and must run inside eal.Call, StatsGet and LinkGetNowait excepted, which
-// any goroutine may call.
+// functions are control and must run inside eal.Call and, for the memif driver, eal.OnInterrupt;
+// StatsGet and LinkGetNowait are excepted: any goroutine may call them.
+//
+// The memif driver is linked statically and corrected on the way (memif.c says how); all other
+// drivers are EAL's plug-ins.
 //
 // The state of a device is EAL's; a Port is its number. The package imports the sibling packages
 // eal, mempool, mbuf and ring.

@@ -1,4 +1,4 @@
-/* A guard keeps shared memory mapped while a queue is at work in it: see guard.c. */
+/* A guard keeps a queue out of memory that another process shares while that memory goes away. */
 #ifndef GOROCE_ETHDEV_GUARD_H
 #define GOROCE_ETHDEV_GUARD_H
 
@@ -15,6 +15,9 @@ struct gr_guard {
 struct gr_guard *gr_guard_new(void);
 void gr_guard_free(struct gr_guard *g);
 void gr_guard_shut(struct gr_guard *g);
+
+/* Returns when every queue has been outside its guard since the call. */
+void gr_guards_pass(void);
 
 /* False when the guard is shut. A queue without a guard may always enter. */
 static inline int gr_enter(struct gr_guard *g)

@@ -9,6 +9,7 @@ package ethdev
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_eth_ring.h>
+#include "memif.h"
 
 static int from_rings(const char *name, void **rx, unsigned nrx, void **tx, unsigned ntx)
 {
@@ -91,5 +92,6 @@ func (p Port) Detach() error {
 	if rc := C.rte_eth_dev_close(C.uint16_t(p)); rc != 0 {
 		return eal.Errno(int(rc))
 	}
+	C.gr_memif_closed(C.uint16_t(p))
 	return eal.Errno(int(C.rte_dev_remove(info.device)))
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMain(m *testing.M) {
+	play() // in the processes that the tests start
+	os.Exit(m.Run())
+}
+
+func init() {
+	leak := func(int) error {
+		_, err := syscall.Dup(0)
+		return err
+	}
+	fake := map[string]campaign{
+		"test-wrong": {run: func(r *run) error { return r.each(func(int) error { return errors.New("two\nlines") }) }},
+		"test-crash": {run: func(r *run) error {
+			return r.each(func(int) error { return syscall.Kill(os.Getpid(), syscall.SIGSEGV) })
+		}},
+		"test-leak": {run: func(r *run) error { return r.each(leak) }},
+		"test-hang": {run: func(*run) error { select {} }},
+		"test-peer-leak": {
+			run: func(r *run) error {
+				p, err := r.startPeer("an argument")
+				if err != nil {
+					return err
+				}
+				return r.each(func(int) error {
+					_, err := p.do("leak")
+					return err
+				})
+			},
+			peer: func(in *orders, args []string) error {
+				for order, more := in.next(); more; order, more = in.next() {
+					if order != "leak" || args[0] != "an argument" {
+						return errors.New("not what was ordered")
+					}
+					if err := leak(0); err != nil {
+						return err
+					}
+					in.answer("leaked")
+				}
+				return nil
+			},
+		},
+	}
+	for name, c := range fake {
+		c.name = name
+		register(c)
+	}
+}
+
+func verdict(t *testing.T, name string, rounds int, patience time.Duration) (line string, holds bool) {
+	t.Helper()
+	c, err := campaignNamed(name)
+	require.NoError(t, err)
+	var out bytes.Buffer
+	s := session{rounds: rounds, patience: patience, out: &out}
+	holds = s.one(c)
+	require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")), "a line for each")
+	return out.String(), holds
+}
+
+func TestCampaignsHold(t *testing.T) {
+	for _, name := range []string{"dial-loop", "dial-memif", "memif-close", "memif-kill", "watch-close"} {
+		t.Run(name, func(t *testing.T) {
+			line, holds := verdict(t, name, 8, 4*time.Minute)
+			require.True(t, holds, line)
+			require.Regexp(t, `^ok +`+name+` +8 rounds`, line)
+		})
+	}
+}
+
+func TestWhatFailsIsSaid(t *testing.T) {
+	for name, want := range map[string]string{
+		"test-wrong":     `round 0: two; lines`,
+		"test-crash":     `ended without a verdict: signal: segmentation fault|exit status 2`,
+		"test-leak":      `grown from \d+ descriptors`,
+		"test-peer-leak": `grown from|the peer ended`,
+		"test-hang":      `exit status 2`, // after Go printed its goroutines
+	} {
+		patience := 4 * time.Minute
+		if name == "test-hang" {
+			patience = time.Second
+		}
+		line, holds := verdict(t, name, 20, patience)
+		require.False(t, holds, name)
+		require.Regexp(t, `^FAIL +`+name+` .*(`+want+`)`, line)
+	}
+}

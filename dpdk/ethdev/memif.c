@@ -1,0 +1,328 @@
+/* DPDK's memif driver, put right.
+ *
+ * The driver is linked into the program from its static library, and the linker binds the calls
+ * below (--wrap, see memif.go) to this file instead of the C library and EAL. Drivers that EAL
+ * loads as plug-ins, the C library and everything else are not affected, except for C code that is
+ * linked statically into the same program: it passes through here unchanged unless it runs on
+ * EAL's interrupt thread.
+ *
+ * All calls into the driver are made on that thread (eal.OnInterrupt), where it also handles what
+ * its peers do. So neither the driver nor the lists in this file need a lock. */
+#define _GNU_SOURCE
+#include "memif.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <rte_hash.h>
+#include <rte_interrupts.h>
+#include <rte_malloc.h>
+
+#include "guard.h"
+
+/* Descriptors are not for the children of this process, and no peer blocks the interrupt thread. */
+
+int __real_socket(int domain, int type, int protocol);
+int __wrap_socket(int domain, int type, int protocol)
+{
+	if (rte_thread_is_intr())
+		type |= SOCK_CLOEXEC | SOCK_NONBLOCK;
+	return __real_socket(domain, type, protocol);
+}
+
+int __real_accept(int fd, struct sockaddr *addr, socklen_t *len);
+int __wrap_accept(int fd, struct sockaddr *addr, socklen_t *len)
+{
+	if (rte_thread_is_intr())
+		return accept4(fd, addr, len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	return __real_accept(fd, addr, len);
+}
+
+int __real_eventfd(unsigned value, int flags);
+int __wrap_eventfd(unsigned value, int flags)
+{
+	return __real_eventfd(value, rte_thread_is_intr() ? flags | EFD_CLOEXEC : flags);
+}
+
+int __real_memfd_create(const char *name, unsigned flags);
+int __wrap_memfd_create(const char *name, unsigned flags)
+{
+	return __real_memfd_create(name, rte_thread_is_intr() ? flags | MFD_CLOEXEC : flags);
+}
+
+/* When its greeting of a new client fails, the driver closes the connection but not its
+ * registration, which makes EAL abort the process. So no message fails: the connection ends, as
+ * any other, when the driver has read what came before its end. */
+ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	ssize_t sent;
+
+	if (!rte_thread_is_intr())
+		return __real_sendmsg(fd, message, flags);
+	sent = __real_sendmsg(fd, message, flags | MSG_NOSIGNAL);
+	if (sent < 0) {
+		shutdown(fd, SHUT_RDWR);
+		sent = message->msg_iov[0].iov_len; /* there is no other */
+	}
+	return sent;
+}
+
+/* The driver marks a device disconnected and then unmaps the memory it shares with the peer,
+ * without asking whether a queue is at work there. Once every queue has been seen outside, none
+ * will touch the memory again, because each looks at the mark after it entered. */
+void __real_memif_free_regions(void *dev);
+void __wrap_memif_free_regions(void *dev)
+{
+	gr_guards_pass();
+	__real_memif_free_regions(dev);
+}
+
+/* The sockets that the driver listens at and has connections on. */
+struct channel {
+	struct channel *next;
+	struct rte_intr_handle *handle;
+	rte_intr_callback_fn callback;
+	void *arg;
+	struct region *regions;
+};
+
+static struct channel *channels;
+
+/* Memory that a client offered and the driver did not map yet. When the connection ends before it
+ * does, the driver forgets the descriptor. */
+struct region {
+	struct region *next;
+	int fd;
+};
+
+static void forget_regions(struct channel *c, int close_them)
+{
+	while (c->regions != NULL) {
+		struct region *r = c->regions;
+		c->regions = r->next;
+		if (close_them)
+			close(r->fd);
+		free(r);
+	}
+}
+
+/* Types of messages. */
+enum { ADD_REGION = 4, CONNECT = 6 };
+
+static void received(int fd, struct msghdr *message)
+{
+	uint16_t type;
+	struct channel *c = channels;
+
+	while (c != NULL && rte_intr_fd_get(c->handle) != fd)
+		c = c->next;
+	if (c == NULL)
+		return;
+	memcpy(&type, message->msg_iov[0].iov_base, sizeof type);
+	if (type == CONNECT) {
+		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps */
+		return;
+	}
+	if (type != ADD_REGION)
+		return;
+	for (struct cmsghdr *m = CMSG_FIRSTHDR(message); m != NULL; m = CMSG_NXTHDR(message, m)) {
+		struct region *r;
+		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
+			continue;
+		r = malloc(sizeof *r);
+		if (r == NULL)
+			abort();
+		r->next = c->regions;
+		memcpy(&r->fd, CMSG_DATA(m), sizeof r->fd);
+		c->regions = r;
+	}
+}
+
+ssize_t __real_recvmsg(int fd, struct msghdr *message, int flags);
+ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
+{
+	ssize_t length;
+
+	if (!rte_thread_is_intr())
+		return __real_recvmsg(fd, message, flags);
+	length = __real_recvmsg(fd, message, flags | MSG_CMSG_CLOEXEC);
+	if (length >= (ssize_t)sizeof(uint16_t))
+		received(fd, message);
+	return length;
+}
+
+int __real_rte_intr_callback_register(const struct rte_intr_handle *handle,
+				      rte_intr_callback_fn callback, void *arg);
+int __wrap_rte_intr_callback_register(const struct rte_intr_handle *handle,
+				      rte_intr_callback_fn callback, void *arg)
+{
+	int rc = __real_rte_intr_callback_register(handle, callback, arg);
+
+	if (rc == 0 && rte_thread_is_intr()) {
+		struct channel *c = malloc(sizeof *c);
+		if (c == NULL)
+			abort();
+		*c = (struct channel){
+			.next = channels,
+			.handle = (struct rte_intr_handle *)handle,
+			.callback = callback,
+			.arg = arg,
+		};
+		channels = c;
+	}
+	return rc;
+}
+
+static void forget(void *arg)
+{
+	for (struct channel **link = &channels; *link != NULL; link = &(*link)->next) {
+		struct channel *c = *link;
+		if (c->arg == arg) {
+			*link = c->next;
+			forget_regions(c, 1);
+			free(c);
+			return;
+		}
+	}
+}
+
+int __real_rte_intr_callback_unregister(const struct rte_intr_handle *handle,
+					rte_intr_callback_fn callback, void *arg);
+int __wrap_rte_intr_callback_unregister(const struct rte_intr_handle *handle,
+					rte_intr_callback_fn callback, void *arg)
+{
+	int rc = __real_rte_intr_callback_unregister(handle, callback, arg);
+
+	if (rc > 0 && rte_thread_is_intr())
+		forget(arg);
+	return rc;
+}
+
+int __real_rte_intr_callback_unregister_pending(const struct rte_intr_handle *handle,
+						rte_intr_callback_fn callback, void *arg,
+						rte_intr_unregister_callback_fn then);
+int __wrap_rte_intr_callback_unregister_pending(const struct rte_intr_handle *handle,
+						rte_intr_callback_fn callback, void *arg,
+						rte_intr_unregister_callback_fn then)
+{
+	int rc = __real_rte_intr_callback_unregister_pending(handle, callback, arg, then);
+
+	if (rc > 0 && rte_thread_is_intr())
+		forget(arg);
+	return rc;
+}
+
+/* Reports whether a socket is bound to the name, as the listener and what it accepted are. */
+static int bound(int fd, const char *name)
+{
+	struct sockaddr_un un;
+	socklen_t len = sizeof un;
+
+	memset(&un, 0, sizeof un);
+	if (getsockname(fd, (struct sockaddr *)&un, &len) != 0 || un.sun_family != AF_UNIX)
+		return 0;
+	return strncmp(un.sun_path, name, sizeof un.sun_path) == 0 || /* or abstract: */
+	       (un.sun_path[0] == '\0' && strncmp(un.sun_path + 1, name, sizeof un.sun_path - 1) == 0);
+}
+
+static int listens(int fd)
+{
+	int yes = 0;
+	socklen_t len = sizeof yes;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &len) == 0 && yes;
+}
+
+/* Closes the listener of the name, and the connections whose clients have not yet said which
+ * device they want. What belongs to a device was closed with it. */
+static void close_channels(const char *name)
+{
+	struct channel *next;
+
+	for (struct channel *c = channels; c != NULL; c = next) {
+		int fd = rte_intr_fd_get(c->handle);
+		next = c->next;
+		if (!bound(fd, name))
+			continue;
+		if (__real_rte_intr_callback_unregister(c->handle, c->callback, c->arg) <= 0)
+			continue;
+		if (!listens(fd)) { /* a listener's are freed by the driver */
+			rte_intr_instance_free(c->handle);
+			rte_free(c->arg);
+		}
+		close(fd);
+		forget(c->arg);
+	}
+}
+
+/* The driver takes a socket out of its table when its last device is closed, and then frees what
+ * the listener's callback needs, but neither closes the listener nor unregisters the callback. */
+int32_t __real_rte_hash_del_key(const struct rte_hash *table, const void *key);
+int32_t __wrap_rte_hash_del_key(const struct rte_hash *table, const void *key)
+{
+	if (rte_thread_is_intr() && table == rte_hash_find_existing("memif-sh"))
+		close_channels(key);
+	return __real_rte_hash_del_key(table, key);
+}
+
+/* The driver loses the interrupt handles of transmit queues, over 20 KiB each. */
+struct handle {
+	struct handle *next;
+	struct rte_intr_handle *handle;
+	uint16_t port;
+};
+
+static struct handle *handles;
+static _Thread_local int setup = -1; /* the port whose queues are being set up */
+
+void gr_memif_setup_begin(uint16_t port) { setup = port; }
+void gr_memif_setup_end(void) { setup = -1; }
+
+struct rte_intr_handle *__real_rte_intr_instance_alloc(uint32_t flags);
+struct rte_intr_handle *__wrap_rte_intr_instance_alloc(uint32_t flags)
+{
+	struct rte_intr_handle *handle = __real_rte_intr_instance_alloc(flags);
+
+	if (handle != NULL && setup >= 0) {
+		struct handle *h = malloc(sizeof *h);
+		if (h == NULL)
+			abort();
+		*h = (struct handle){handles, handle, setup};
+		handles = h;
+	}
+	return handle;
+}
+
+void __real_rte_intr_instance_free(struct rte_intr_handle *handle);
+void __wrap_rte_intr_instance_free(struct rte_intr_handle *handle)
+{
+	if (rte_thread_is_intr()) {
+		for (struct handle **link = &handles; *link != NULL; link = &(*link)->next) {
+			struct handle *h = *link;
+			if (h->handle == handle) {
+				*link = h->next;
+				free(h);
+				break;
+			}
+		}
+	}
+	__real_rte_intr_instance_free(handle);
+}
+
+void gr_memif_closed(uint16_t port)
+{
+	struct handle *next;
+
+	for (struct handle *h = handles; h != NULL; h = next) {
+		next = h->next;
+		if (h->port == port)
+			rte_intr_instance_free(h->handle);
+	}
+}

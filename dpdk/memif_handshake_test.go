@@ -1,0 +1,90 @@
+package dpdk_test
+
+import (
+	"encoding/binary"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/dpdk/dpdktest"
+)
+
+// Messages of memif's control channel, all of one length.
+const (
+	memifMessage   = 128
+	memifAck       = 1
+	memifHello     = 2
+	memifInit      = 3
+	memifAddRegion = 4
+)
+
+// say sends a message and a descriptor, if that is not negative.
+func say(t *testing.T, c *net.UnixConn, kind uint16, body []byte, fd int) {
+	t.Helper()
+	message := make([]byte, memifMessage)
+	binary.LittleEndian.PutUint16(message, kind)
+	copy(message[2:], body)
+	var rights []byte
+	if fd >= 0 {
+		rights = syscall.UnixRights(fd)
+	}
+	_, _, err := c.WriteMsgUnix(message, rights, nil)
+	require.NoError(t, err)
+}
+
+// hear receives a message of that kind.
+func hear(t *testing.T, c *net.UnixConn, kind uint16) {
+	t.Helper()
+	message := make([]byte, memifMessage)
+	c.SetReadDeadline(time.Now().Add(time.Minute))
+	n, err := c.Read(message)
+	require.NoError(t, err)
+	require.Equal(t, memifMessage, n)
+	require.Equal(t, kind, binary.LittleEndian.Uint16(message))
+}
+
+// TestMemifClientGoneAfterItsRegion: a client that dies in the middle of the handshake leaves no
+// descriptor of its memory with the server.
+func TestMemifClientGoneAfterItsRegion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	d := dpdktest.Open(t, "memif:"+path, dpdk.Options{})
+	memory, err := os.Create(filepath.Join(t.TempDir(), "memory"))
+	require.NoError(t, err)
+	defer memory.Close()
+	before := openDescriptors(t)
+	for range 50 {
+		c := connect(t, path)
+		hear(t, c, memifHello)
+		say(t, c, memifInit, []byte{0, 2}, -1) // version 2.0, id 0, Ethernet
+		hear(t, c, memifAck)
+		say(t, c, memifAddRegion, []byte{0, 0, 0, 0x10}, int(memory.Fd())) // region 0 of 4096 bytes
+		hear(t, c, memifAck)
+		require.NoError(t, c.Close())
+	}
+	// The next connection is accepted after the last one is gone.
+	_, _ = echo(t, "memif:"+path+",client")
+	awaitLink(t, d, true)
+	require.LessOrEqual(t, openDescriptors(t), before+10, "a connection has some of its own")
+}
+
+// TestMemifClientGoneBeforeHello: the server's first message fails.
+func TestMemifClientGoneBeforeHello(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	d := dpdktest.Open(t, "memif:"+path, dpdk.Options{})
+	before := openDescriptors(t)
+	for range 500 {
+		c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
+		if err == nil { // else the backlog is full
+			require.NoError(t, c.Close())
+		}
+	}
+	_, _ = echo(t, "memif:"+path+",client")
+	awaitLink(t, d, true)
+	require.LessOrEqual(t, openDescriptors(t), before+10, "a connection has some of its own")
+}
