@@ -14,8 +14,8 @@ import (
 // ErrUnreachable says that a peer did not answer until the RDMA connection manager gave up.
 var ErrUnreachable = errors.New("the peer does not answer")
 
-// errDisplaced is the end of a connection whose place a newer request has taken.
-var errDisplaced = errors.New("more peers ask for connections than the backlog holds")
+// errBacklogFull is the end of a connection whose place a newer request has taken.
+var errBacklogFull = errors.New("more peers ask for connections than the backlog holds")
 
 // errTooLate is the end of a connection that the program did not decide about.
 var errTooLate = errors.New("the program took too long to decide")
@@ -129,7 +129,7 @@ func (m *cm) tell(c *CMConn, e rdmacm.Event) {
 		case rdmacm.Timeout:
 			m.end(c, ErrUnreachable)
 		case rdmacm.NoResources:
-			m.end(c, errDisplaced)
+			m.end(c, errBacklogFull)
 		default:
 			m.end(c, errTooLate)
 		}
