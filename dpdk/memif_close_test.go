@@ -2,7 +2,9 @@ package dpdk_test
 
 import (
 	"bufio"
+	"errors"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -182,4 +184,16 @@ func TestChildrenInheritNoDescriptors(t *testing.T) {
 		require.NoError(t, stop())
 		require.NoError(t, d.Close())
 	}
+}
+
+func TestChildrenInheritNoRawSocket(t *testing.T) {
+	d, err := dpdk.Open("af_packet:lo", dpdk.Options{})
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	out, err := exec.Command("ls", "-l", "/proc/self/fd").Output()
+	require.NoError(t, err)
+	require.NotContains(t, string(out), "socket:")
+	require.NoError(t, d.Close())
 }

@@ -24,15 +24,15 @@ const (
 	memifAddRegion = 4
 )
 
-// say sends a message and a descriptor, if that is not negative.
-func say(t *testing.T, c *net.UnixConn, kind uint16, body []byte, fd int) {
+// say sends a message with descriptors.
+func say(t *testing.T, c *net.UnixConn, kind uint16, body []byte, fds ...int) {
 	t.Helper()
 	message := make([]byte, memifMessage)
 	binary.LittleEndian.PutUint16(message, kind)
 	copy(message[2:], body)
 	var rights []byte
-	if fd >= 0 {
-		rights = syscall.UnixRights(fd)
+	if len(fds) > 0 {
+		rights = syscall.UnixRights(fds...)
 	}
 	_, _, err := c.WriteMsgUnix(message, rights, nil)
 	require.NoError(t, err)
@@ -50,20 +50,21 @@ func hear(t *testing.T, c *net.UnixConn, kind uint16) {
 }
 
 // TestMemifClientGoneAfterItsRegion: a client that dies in the middle of the handshake leaves no
-// descriptor of its memory with the server.
+// descriptor of its memory with the server, nor any that it sent without need.
 func TestMemifClientGoneAfterItsRegion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	d := dpdktest.Open(t, "memif:"+path, dpdk.Options{})
 	memory, err := os.Create(filepath.Join(t.TempDir(), "memory"))
 	require.NoError(t, err)
 	defer memory.Close()
+	fd := int(memory.Fd())
 	before := openDescriptors(t)
 	for range 50 {
 		c := connect(t, path)
 		hear(t, c, memifHello)
-		say(t, c, memifInit, []byte{0, 2}, -1) // version 2.0, id 0, Ethernet
+		say(t, c, memifInit, []byte{0, 2}, fd, fd) // version 2.0, id 0, Ethernet
 		hear(t, c, memifAck)
-		say(t, c, memifAddRegion, []byte{0, 0, 0, 0x10}, int(memory.Fd())) // region 0 of 4096 bytes
+		say(t, c, memifAddRegion, []byte{0, 0, 0, 0x10}, fd, fd) // region 0 of 4096 bytes
 		hear(t, c, memifAck)
 		require.NoError(t, c.Close())
 	}

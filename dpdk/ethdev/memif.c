@@ -114,47 +114,63 @@ static void forget_regions(struct channel *c, int close_them)
 }
 
 /* Types of messages. */
-enum { ADD_REGION = 4, CONNECT = 6 };
+enum { ADD_REGION = 4, ADD_RING = 5, CONNECT = 6 };
 
-static void received(int fd, struct msghdr *message)
+static void keep_region(struct channel *c, int fd)
+{
+	struct region *r = malloc(sizeof *r);
+
+	if (r == NULL)
+		abort();
+	*r = (struct region){c->regions, fd};
+	c->regions = r;
+}
+
+/* The driver takes one descriptor of a message that comes with memory or with a ring, and loses
+ * all others. */
+static void received(struct channel *c, struct msghdr *message)
 {
 	uint16_t type;
+	int fd, taken = 0;
+
+	memcpy(&type, message->msg_iov[0].iov_base, sizeof type);
+	if (type == CONNECT)
+		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps */
+	for (struct cmsghdr *m = CMSG_FIRSTHDR(message); m != NULL; m = CMSG_NXTHDR(message, m)) {
+		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = CMSG_LEN(0); at + sizeof fd <= m->cmsg_len; at += sizeof fd) {
+			memcpy(&fd, (char *)m + at, sizeof fd);
+			if (taken || (type != ADD_REGION && type != ADD_RING))
+				close(fd);
+			else if (type == ADD_REGION)
+				keep_region(c, fd);
+			taken = 1;
+		}
+	}
+}
+
+static struct channel *channel_of(int fd)
+{
 	struct channel *c = channels;
 
 	while (c != NULL && rte_intr_fd_get(c->handle) != fd)
 		c = c->next;
-	if (c == NULL)
-		return;
-	memcpy(&type, message->msg_iov[0].iov_base, sizeof type);
-	if (type == CONNECT) {
-		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps */
-		return;
-	}
-	if (type != ADD_REGION)
-		return;
-	for (struct cmsghdr *m = CMSG_FIRSTHDR(message); m != NULL; m = CMSG_NXTHDR(message, m)) {
-		struct region *r;
-		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
-			continue;
-		r = malloc(sizeof *r);
-		if (r == NULL)
-			abort();
-		r->next = c->regions;
-		memcpy(&r->fd, CMSG_DATA(m), sizeof r->fd);
-		c->regions = r;
-	}
+	return c;
 }
 
 ssize_t __real_recvmsg(int fd, struct msghdr *message, int flags);
 ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 {
+	struct channel *c;
 	ssize_t length;
 
 	if (!rte_thread_is_intr())
 		return __real_recvmsg(fd, message, flags);
 	length = __real_recvmsg(fd, message, flags | MSG_CMSG_CLOEXEC);
-	if (length >= (ssize_t)sizeof(uint16_t))
-		received(fd, message);
+	c = channel_of(fd);
+	if (length >= 0 && c != NULL)
+		received(c, message);
 	return length;
 }
 
