@@ -160,9 +160,9 @@ func (c *Conn) Send(ctx context.Context, p []byte) error {
 	at := slot * int(MaxMessage)
 	copy(c.out.Bytes()[at:], p)
 	n := len(p)
-	c.mu.Lock()
-	c.sent++
-	c.mu.Unlock()
+	if err := c.count(); err != nil {
+		return err
+	}
 	return c.w.post(func(*transport.Endpoint) {
 		if c.torn {
 			return
@@ -171,6 +171,16 @@ func (c *Conn) Send(ctx context.Context, p []byte) error {
 			c.fail(err)
 		}
 	})
+}
+
+// count counts a message that is sent, unless the connection has ended: Abort knows of all that may be lost.
+func (c *Conn) count() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.sent++
+	}
+	return c.err
 }
 
 // Recv waits for the next message, copies it to p and returns its length. A message longer than p
