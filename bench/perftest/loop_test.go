@@ -218,7 +218,11 @@ func TestDocument(t *testing.T) {
 				}
 			}
 			file := filepath.Join(t.TempDir(), "out.json")
-			succeed(t, test, append(args, "--out_json_file="+file, "--seed", "7")...)
+			o := do(t, test, append(args, "--out_json_file="+file, "--seed", "7")...)
+			require.Zero(t, o.code, "%s: %s", test.Name(), o.errors)
+			for line := range strings.Lines(o.errors) {
+				require.Contains(t, line, "level=WARN msg=\"a seed was given", "nothing else is to be said")
+			}
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
 			var doc map[string]any
