@@ -281,7 +281,7 @@ func TestDialIsPatient(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newSimWorld(t, 1)
 				bad := w.tcp.listen("server:1")
-				var l *Listener
+				good := make(chan *Listener, 1)
 				go func() {
 					for range 2 {
 						tcp, err := bad.Accept()
@@ -289,7 +289,7 @@ func TestDialIsPatient(t *testing.T) {
 							c.serve(tcp)
 						}
 					}
-					l = w.listen(1, "server:1")
+					good <- w.listen(1, "server:1")
 					_ = bad.Close()
 				}()
 				began := time.Now()
@@ -297,7 +297,7 @@ func TestDialIsPatient(t *testing.T) {
 				require.NoError(t, err)
 				require.InDelta(t, c.takes, time.Since(began), float64(100*time.Millisecond))
 				require.NoError(t, client.Close())
-				require.NoError(t, l.Close())
+				require.NoError(t, (<-good).Close())
 
 				_ = w.tcp.listen("nobody:1")
 				short, cancel := context.WithTimeout(t.Context(), time.Second)

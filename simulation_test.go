@@ -33,6 +33,7 @@ var (
 // turns between two instants is the scheduler's. In every run:
 //   - nothing takes longer than its limit: its context, the linger, the farewell of a host;
 //   - messages arrive in order and once, and a reader that reaches io.EOF has all that were sent;
+//   - Host.Close ends every connection;
 //   - when all connections are closed no queue pair is left; at the end no goroutine is (testing/synctest's own check).
 func TestSimulation(t *testing.T) {
 	for seed := *simSeed; seed < *simSeed+uint64(*simSeeds); seed++ {
@@ -62,6 +63,7 @@ type simulation struct {
 
 	mu      sync.Mutex
 	streams map[*simConn]*stream // by the end that sends
+	cmConns []*CMConn
 }
 
 // stream is what one end of a connection sends.
@@ -144,6 +146,11 @@ func (s *simulation) finish(rng *rand.Rand) {
 	}
 	for _, i := range rng.Perm(2) {
 		s.closeHost(i)
+	}
+	for _, c := range s.cmConns {
+		if c.Err() == nil {
+			s.t.Errorf("the hosts are closed, a connection by the RDMA CM with %v is not", c.Peer())
+		}
 	}
 	s.t.Logf("%d connections, %d by the RDMA CM, %d messages; %+v, %+v", s.connections.Load(), s.managed.Load(), s.messages.Load(),
 		s.listeners[0].Counters(), s.listeners[1].Counters())
@@ -465,6 +472,9 @@ func (s *simulation) acceptsCM(ctx context.Context, rng *rand.Rand, host int, li
 
 // endsCM waits for a while, or for the other end, and disconnects.
 func (s *simulation) endsCM(rng *rand.Rand, c *CMConn) {
+	s.mu.Lock()
+	s.cmConns = append(s.cmConns, c)
+	s.mu.Unlock()
 	select {
 	case <-c.Done():
 	case <-time.After(time.Duration(rng.Int64N(int64(5 * time.Second)))):

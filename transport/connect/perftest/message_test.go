@@ -109,7 +109,7 @@ func TestImpossibleHellos(t *testing.T) {
 	for _, h := range []Hello{
 		{}, {Page: 4096, CacheLine: 64, PathMTU: 1500}, {Page: 1 << 33, CacheLine: 64, PathMTU: 1024},
 		{Page: 1<<32 + 4096, CacheLine: 64, PathMTU: 1024}, {Version: "6.0606060606060606", Page: 4096, CacheLine: 64, PathMTU: 1024},
-		{Mark: "twelve chars", Page: 4096, CacheLine: 64, PathMTU: 1024},
+		{Mark: "twelve bytes", Page: 4096, CacheLine: 64, PathMTU: 1024},
 	} {
 		_, err := h.Encode()
 		require.Error(t, err, "%+v", h)
