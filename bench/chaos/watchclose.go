@@ -22,9 +22,10 @@ func init() {
 // watchers is how many goroutines read.
 const watchers = 3
 
+// runWatchClose does without null:, whose driver in DPDK 22.11 loses some 380 bytes each time.
 func runWatchClose(r *run) error {
 	memif := "memif:" + filepath.Join(r.dir, "s")
-	urls := []string{"loop:watched", "null:", memif, memif + ",client"}
+	urls := []string{"loop:watched", memif, memif + ",client"}
 	return r.each(func(i int) error {
 		d, err := dpdk.Open(urls[i%len(urls)], dpdk.Options{})
 		if err != nil {
