@@ -1,9 +1,13 @@
 package transport
 
 // pool lends things that only queue pairs in trouble need.
-type pool[T any] struct{ idle []*T }
+type pool[T any] struct {
+	idle []*T
+	lent int
+}
 
 func (p *pool[T]) borrow() *T {
+	p.lent++
 	n := len(p.idle)
 	if n == 0 {
 		return new(T)
@@ -13,4 +17,7 @@ func (p *pool[T]) borrow() *T {
 	return t
 }
 
-func (p *pool[T]) giveBack(t *T) { p.idle = append(p.idle, t) }
+func (p *pool[T]) giveBack(t *T) {
+	p.lent--
+	p.idle = append(p.idle, t)
+}

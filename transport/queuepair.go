@@ -239,6 +239,18 @@ func (qp *QueuePair) Stats() QPStats { return qp.stats }
 // PathMTU answers the payload bytes of a full packet; 0 before RTR.
 func (qp *QueuePair) PathMTU() units.Bytes { return units.Bytes(qp.mtu) }
 
+// PSNs is where the sequence numbers of a queue pair are (ibv_query_qp's sq_psn and rq_psn).
+type PSNs struct {
+	Send           wire.PSN // of the next packet to leave
+	Unacknowledged wire.PSN // of the oldest packet that waits for its acknowledgement; Send when none does
+	Expected       wire.PSN // of the next packet from the peer
+}
+
+// PSNs returns where the sequence numbers are.
+func (qp *QueuePair) PSNs() PSNs {
+	return PSNs{Send: qp.req.sndNxt, Unacknowledged: qp.req.una, Expected: qp.resp.ePSN}
+}
+
 // Endpoint answers whom it belongs to.
 func (qp *QueuePair) Endpoint() *Endpoint { return qp.ep }
 

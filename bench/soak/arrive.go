@@ -120,7 +120,7 @@ func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
 			x.violated(nil, "datagram %+v is not from %#x", *wc, uint32(x.peer.qp.Num))
 		}
 	}
-	once, ordered := !x.session.plan.faults.repeats(), !x.session.plan.overtakes()
+	once, ordered := !x.session.plan.repeats(), !x.session.plan.overtakes()
 	content := at.content()
 	if len(content) < extra {
 		x.violated(nil, "datagram %+v is shorter than its GRH", *wc)

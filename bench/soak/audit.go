@@ -52,6 +52,7 @@ func (w *world) settle() { w.advance(w.net.Now().Add(2 * w.plan.transit())) }
 func (n *node) audit() {
 	c := n.endpoint.Counters()
 	n.notNegative("endpoint", c)
+	n.withinBudget()
 	if c.CQOverruns+c.AsyncLost+c.NoBuffers > 0 {
 		n.violated("something overran: %+v", c)
 	}

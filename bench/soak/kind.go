@@ -54,11 +54,12 @@ type mode struct {
 	tokens   bool // sessions are all reliable, and their senders wait for tokens
 	credits  bool // likewise, for credits
 	hosts    bool // hosts are as real ones, and sessions have algorithms of package cc
+	hostile  bool // some hosts send what they should not
 }
 
 var recoveries = map[string]recovery{"gobackn": recoverGoBackN, "selective": recoverSelective}
 
-// modeNamed finds a mode: nothing or "all", a kind, a way of recovery, tocc, carc or hosts, or several with commas between.
+// modeNamed finds a mode: nothing or "all", a kind, a way of recovery, tocc, carc, hosts or hostile, or several with commas between.
 func modeNamed(name string) (mode, error) {
 	if name == "" || name == "all" {
 		return mode{}, nil
@@ -79,6 +80,9 @@ func modeNamed(name string) (mode, error) {
 		case "hosts":
 			m.hosts = true
 			continue
+		case "hostile":
+			m.hostile = true
+			continue
 		}
 		i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == part })
 		if i < 0 {
@@ -94,7 +98,7 @@ func modeNames() []string {
 	for i := range kinds {
 		names = append(names, kinds[i].name)
 	}
-	return append(names, "gobackn", "selective", "tocc", "carc", "hosts")
+	return append(names, "gobackn", "selective", "tocc", "carc", "hosts", "hostile")
 }
 
 // draw chooses the kind of a seed.

@@ -23,6 +23,7 @@ type node struct {
 	cache    *carc.Endpoint      // with credits
 	llc      units.Bytes
 	sharers  map[*watchedReturns]bool // of it
+	tap      *tap                     // with the mode hostile
 	lives    int                      // how often it was started
 	returns  bool                     // it will be started again
 	waiting  []*session               // for that
@@ -103,10 +104,15 @@ func (n *node) start() {
 // port is the host's NIC, or one that loses notices.
 func (n *node) port() packet.Port {
 	f := &n.world.plan.faults
-	if f.silence == 0 {
-		return n.host.NIC()
+	port := packet.Port(n.host.NIC())
+	if n.world.plan.mode.hostile {
+		n.tap = &tap{Port: port}
+		port = n.tap
 	}
-	return &mute{Port: n.host.NIC(), dice: newDice(n.world.plan.seed, uint64(n.index)<<32|0x6d757465), chance: f.silence, until: f.end, now: n.world.net.Now}
+	if f.silence == 0 {
+		return port
+	}
+	return &mute{Port: port, dice: newDice(n.world.plan.seed, uint64(n.index)<<32|0x6d757465), chance: f.silence, until: f.end, now: n.world.net.Now}
 }
 
 // stall has nobody poll the endpoint until a time.

@@ -33,6 +33,7 @@ type plan struct {
 	sessions []*session
 	last     units.Time // the last message is posted
 	faults   faults
+	volleys  []volley // with the mode hostile
 
 	trip  units.Duration // a round trip when nobody else is there
 	slack units.Duration // more than any round trip takes when nothing is lost
@@ -86,12 +87,14 @@ func newPlan(seed uint64, m mode) (*plan, error) {
 		return nil, err
 	}
 	p.drawMachines()
+	p.drawHostile()
 	p.drawTimers(d)
 	p.drawControls()
 	p.drawTokens()
 	p.drawCredits()
 	p.drawFaults(d)
 	p.drawStalls()
+	p.placeVolleys()
 	p.judge()
 	return p, nil
 }
@@ -117,6 +120,10 @@ func (p *plan) drawTimers(d dice) {
 				pace = max(pace, x.rate.Duration(all))
 			}
 		}
+	}
+	for i := range p.volleys {
+		bytes += units.Bytes(p.volleys[i].frames) * longestFrame(p.parts.MTU)
+		packets += 2 * p.volleys[i].frames // and an answer
 	}
 	bytes += units.Bytes(packets) * wireOverhead
 	slowest := t.slowest
@@ -256,7 +263,11 @@ func (x *side) judge() {
 	p := s.plan
 	loss := p.faults.loss(s.repeats)
 	trip := 1 - math.Pow(1-loss, float64(2*p.topology.hops))
-	x.fragile = p.hasty || p.kind.overload || float64(2*x.packets())*math.Pow(trip, float64(x.retries+1)) > unlucky ||
+	tries := x.retries + 1
+	if p.mode.hostile { // a forged packet behind a gap costs one: see hostile.go
+		tries = x.retries
+	}
+	x.fragile = p.hasty || p.kind.overload || float64(2*x.packets())*math.Pow(trip, float64(tries)) > unlucky ||
 		p.faults.hold() > x.shortest*units.Duration(x.retries)/2
 }
 
@@ -285,11 +296,14 @@ func (p *plan) transit() units.Duration {
 }
 
 // quiet says that nothing may be lost, late or refused.
-func (p *plan) quiet() bool { return p.kind.quiet() && p.buffers != lossy }
+func (p *plan) quiet() bool { return p.kind.quiet() && p.buffers != lossy && !p.mode.hostile }
 
 // overtakes reports whether frames may overtake those before them: by a fault, or where switches trim, because a frame
 // too short to be cut goes ahead with the headers of others, whole.
-func (p *plan) overtakes() bool { return p.trims || p.faults.disorderly() }
+func (p *plan) overtakes() bool { return p.trims || p.faults.disorderly() || p.mode.hostile }
+
+// repeats reports whether frames may come twice: by a fault, or because somebody sends again what it saw.
+func (p *plan) repeats() bool { return p.faults.repeats() || p.mode.hostile }
 
 // corrupts says whether frames may change on their way.
 func (p *plan) corrupts() bool {
@@ -298,7 +312,7 @@ func (p *plan) corrupts() bool {
 			return true
 		}
 	}
-	return p.trims
+	return p.trims || p.mode.hostile
 }
 
 // events is far more than should happen.

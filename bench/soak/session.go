@@ -129,6 +129,8 @@ func (s *session) open() {
 		agreements = [2]wire.Agreement{wire.Agree(offers[0], offers[1]), wire.Agree(offers[1], offers[0])}
 	}
 	for i, x := range s.sides {
+		x.tag = agreements[i].RecvTag
+		x.node.tap.forget()
 		x.connect(s.pkeys[i], agreements[i])
 	}
 	s.greet()

@@ -43,6 +43,7 @@ type side struct {
 	node    *node
 	life    int // of the node
 	qp      *transport.QueuePair
+	tag     uint16       // that packets of the extension have, toward it
 	gate    *watchedGate // nil without tokens
 	granter *watchedGranter
 	credits *watchedCredits // nil without credits

@@ -73,9 +73,10 @@ func TestWhatOvertakes(t *testing.T) {
 		{"switches that trim", plan{buffers: lossy, trims: true}, true, false},
 		{"links that reorder", plan{faults: faults{spoiled: []spoiled{{how: reordered}}}}, true, false},
 		{"links that repeat", plan{faults: faults{spoiled: []spoiled{{how: doubled}}}}, true, true},
+		{"hosts that send again what they see", plan{mode: mode{hostile: true}}, true, true},
 		{"outages", plan{faults: faults{outages: []outage{{}}}}, true, false},
 	} {
 		assert.Equal(t, c.overtakes, c.p.overtakes(), c.name)
-		assert.Equal(t, c.repeats, c.p.faults.repeats(), c.name)
+		assert.Equal(t, c.repeats, c.p.repeats(), c.name)
 	}
 }

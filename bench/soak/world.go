@@ -77,6 +77,7 @@ func (w *world) begin() {
 		n.start()
 	}
 	p.faults.begin(w)
+	w.beginHostility()
 	for _, s := range p.sessions {
 		s.world = w
 		w.open++

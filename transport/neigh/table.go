@@ -114,6 +114,9 @@ func (t *Table) validateGateways() error {
 	return nil
 }
 
+// Len returns how many addresses it knows or asks for, the own ones included.
+func (t *Table) Len() int { return len(t.entries) }
+
 // Counters answers what happened so far.
 func (t *Table) Counters() Counters { return t.counters }
 
