@@ -190,3 +190,12 @@ func FuzzReceive(f *testing.F) {
 		require.Zero(t, p.lb.out-len(p.lb.inbox))
 	})
 }
+
+// filled is a buffer of the link's with a frame in it, which has arrived.
+func (l *link) filled(frame []byte) packet.Buf {
+	var one [1]packet.Buf
+	l.Alloc(one[:])
+	one[0].SetLen(copy(one[0].Room(), frame))
+	one[0].Time = *l.now
+	return one[0]
+}

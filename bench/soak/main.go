@@ -26,6 +26,10 @@ func main() {
 		fmt.Fprint(flags.Output(), `soak runs simulated worlds, each drawn from a seed, and checks that the transport keeps its promises
 in them. It exits with 0 when all do; its last line is "N passed, M failed".
 
+A mode is a kind of world (clean to chaos), a way of recovery (gobackn, selective), or what comes to every world: tokens
+(tocc), credits (carc), hosts that nap and are preempted (hosts), or hosts that forge, replay, alter and flood packets
+toward queue pairs of others (hostile). Several go together: -mode lossy,selective,hostile. See docs/soak.md.
+
 `)
 		flags.PrintDefaults()
 	}

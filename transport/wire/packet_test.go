@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/hex"
+	"math/rand/v2"
+	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -120,6 +122,42 @@ func TestEthernetPadding(t *testing.T) {
 	assert.Len(t, p.Frame, 58)
 	assert.Equal(t, 58, cap(p.Frame))
 	assert.True(t, p.ICRC())
+}
+
+// A packet is the peer's only when every bit of both addresses is, whatever the other bits are.
+func TestSrcIsLooksAtEveryBit(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{4, 16} {
+		for range 20 {
+			peer, own := make([]byte, n), make([]byte, n)
+			for i := range n {
+				peer[i], own[i] = byte(rng.Uint32()), byte(rng.Uint32())
+			}
+			var to Template // the peer
+			require.NoError(t, to.Set(Address{Src: addrOf(own), Dst: addrOf(peer)}))
+			from := func(src, dst []byte) *Packet {
+				var tmpl Template
+				require.NoError(t, tmpl.Set(Address{Src: addrOf(src), Dst: addrOf(dst)}))
+				p := new(Packet)
+				require.NoError(t, p.Parse(build(t, &tmpl, RCAck, 0)))
+				return p
+			}
+			require.True(t, from(peer, own).SrcIs(&to))
+			for bit := range 8 * n {
+				other := bytes.Clone(peer)
+				other[bit/8] ^= 1 << (bit % 8)
+				require.False(t, from(other, own).SrcIs(&to), "bit %d of the source", bit)
+				other = bytes.Clone(own)
+				other[bit/8] ^= 1 << (bit % 8)
+				require.False(t, from(peer, other).SrcIs(&to), "bit %d of the destination", bit)
+			}
+		}
+	}
+}
+
+func addrOf(b []byte) netip.Addr {
+	a, _ := netip.AddrFromSlice(b)
+	return a
 }
 
 func TestSrcIs(t *testing.T) {

@@ -10,8 +10,8 @@ func (p *Packet) SrcIs(t *Template) bool {
 	}
 	if p.V6 {
 		got, want := p.Frame[p.L3+8:p.L3+40], t.headers[t.l3+8:t.l3+40]
-		return ne64(got)^ne64(want[16:])|ne64(got[8:])^ne64(want[24:])|
-			ne64(got[16:])^ne64(want)|ne64(got[24:])^ne64(want[8:]) == 0
+		return ne64(got) == ne64(want[16:]) && ne64(got[8:]) == ne64(want[24:]) &&
+			ne64(got[16:]) == ne64(want) && ne64(got[24:]) == ne64(want[8:])
 	}
 	got, want := p.Frame[p.L3+12:p.L3+20], t.headers[t.l3+12:t.l3+20]
 	return le32(got) == le32(want[4:]) && le32(got[4:]) == le32(want)
