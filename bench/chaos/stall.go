@@ -1,0 +1,53 @@
+package main
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stallWatch adds up for how long this process could not run: it was stopped, or other processes had the
+// cores. A ticker that comes late shows it. What CPU time the process used itself meanwhile does not count: where it
+// is late because it has too much to do, that is its own doing.
+type stallWatch struct {
+	mu   sync.Mutex
+	seen time.Time
+	used time.Duration // CPU time until then
+	sum  time.Duration
+}
+
+const (
+	stallTick  = 10 * time.Millisecond
+	stallLeast = 50 * time.Millisecond // between two looks: a shorter time is no stall
+)
+
+// watchStalls watches until the process ends.
+func watchStalls() *stallWatch {
+	w := &stallWatch{seen: time.Now(), used: cpuTime()}
+	go func() {
+		for range time.Tick(stallTick) {
+			w.total()
+		}
+	}()
+	return w
+}
+
+// total returns all stalls until now, also one that ended just now, before the ticker came to it.
+func (w *stallWatch) total() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now, used := time.Now(), cpuTime()
+	gap := now.Sub(w.seen)
+	if gap > stallLeast {
+		w.sum += max(0, gap-stallTick-(used-w.used))
+	}
+	w.seen, w.used = now, used
+	return w.sum
+}
+
+func cpuTime() time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) // fails only where there is no such clock
+	return time.Duration(t.Nano())
+}
