@@ -14,7 +14,7 @@ import (
 
 // backlog is how many requests of a listener may wait for the program, or for the peer's last word. Newer ones take the place
 // of the oldest.
-const backlog = 128
+const backlog = 512
 
 // CMListener accepts connections of the RDMA connection manager.
 type CMListener struct {

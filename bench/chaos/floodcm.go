@@ -199,7 +199,7 @@ func displaced(err error) error {
 
 // cmServers is how many requests are served at a time: more than may wait for their peers, so that those that nobody
 // asked for do not keep the others waiting.
-const cmServers = 160
+const cmServers = 640
 
 // serveCM accepts all requests until the listener is closed.
 func serveCM(h *goroce.Host, serving *sync.WaitGroup) (*goroce.CMListener, error) {

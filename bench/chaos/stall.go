@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -51,3 +54,19 @@ func cpuTime() time.Duration {
 	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) // fails only where there is no such clock
 	return time.Duration(t.Nano())
 }
+
+// machineTime returns the CPU time that all processes of this machine have used, without what the kernel does in interrupts, and
+// what a hypervisor kept for others. It is a multiple of 10 ms.
+func machineTime() time.Duration {
+	const tick = 10 * time.Millisecond // USER_HZ, proc(5)
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	var user, nice, system, idle, wait, irq, softirq, steal int64
+	fmt.Sscanf(string(text), "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait, &irq, &softirq, &steal)
+	return time.Duration(user+nice+system+steal) * tick
+}
+
+// share is the part of all processors' time that makes the machine late by as much.
+func share(d time.Duration) time.Duration { return max(0, d) / time.Duration(runtime.NumCPU()) }
