@@ -92,7 +92,7 @@ soak: setup ## random simulated networks, traffic and faults from SEEDS (100) se
 ROUNDS ?=
 FULL   ?=
 
-chaos: setup ## close races, counters read during Close, hosts that open and close, killed peers; see docs/chaos.md
+chaos: setup ## close races, counters read during Close, hosts that open and close, killed peers, floods; see docs/chaos.md
 	$(GOBUILD) -o bin/ ./bench/chaos
 	@bin/chaos $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FULL),-full) -run '$(RUN)'
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
+	"sync"
 
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/rdmacm"
@@ -12,15 +14,18 @@ import (
 
 // backlog is how many requests of a listener may wait for the program, or for the peer's last word. Newer ones take the place
 // of the oldest.
-const backlog = 128
+const backlog = 512
 
 // CMListener accepts connections of the RDMA connection manager.
 type CMListener struct {
-	m        *cm
-	service  rdmacm.ServiceID
-	port     uint16
-	requests chan *CMRequest
-	closed   chan struct{}
+	m       *cm
+	service rdmacm.ServiceID
+	port    uint16
+	closed  chan struct{}
+
+	mu       sync.Mutex
+	requests []*CMRequest  // for Accept, in the order of their coming; some have ended
+	arrived  chan struct{} // holds a token when requests may not be empty
 }
 
 // ListenCM waits for connections to a port of the RDMA connection manager's TCP port space
@@ -28,7 +33,7 @@ type CMListener struct {
 // endpoint 0 that hears requests, so the port must hand it what is for queue pair 1; the queue pair
 // of a connection may be any endpoint's.
 func (h *Host) ListenCM(port uint16) (*CMListener, error) {
-	l := &CMListener{service: rdmacm.TCPService(port), port: port, requests: make(chan *CMRequest, backlog), closed: make(chan struct{})}
+	l := &CMListener{service: rdmacm.TCPService(port), port: port, closed: make(chan struct{}), arrived: make(chan struct{}, 1)}
 	m, err := h.manager()
 	if err == nil {
 		l.m = m
@@ -68,46 +73,71 @@ func (m *cm) unlisten(l *CMListener) {
 	m.machine.Unlisten(l.service)
 	delete(m.listeners, l.service)
 	close(l.closed)
-	for {
-		select {
-		case r := <-l.requests:
-			_ = r.c.conn.Reject(rdmacm.InvalidServiceID, nil) // fails when the peer gave up
-			m.end(r.c, ErrClosed)
-		default:
-			return
-		}
+	for r := l.next(); r != nil; r = l.next() {
+		_ = r.c.conn.Reject(rdmacm.InvalidServiceID, nil) // fails when the peer gave up
+		m.end(r.c, ErrClosed)
 	}
 }
 
 // queue hands a request to Accept. It returns false where too many wait that have not ended. It is the manager's core's.
 func (l *CMListener) queue(r *CMRequest) bool {
-	for range cap(l.requests) + 1 {
-		select {
-		case l.requests <- r:
-			return true
-		default:
-		}
-		select {
-		case oldest := <-l.requests:
-			if oldest.c.Err() == nil {
-				l.requests <- oldest // there is room: only this core sends
-			}
-		default:
-		}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.requests) == backlog {
+		l.requests = slices.DeleteFunc(l.requests, func(r *CMRequest) bool { return r.c.Err() != nil })
 	}
-	return false
+	if len(l.requests) == backlog {
+		return false
+	}
+	l.requests = append(l.requests, r)
+	l.signal()
+	return true
 }
 
-// Accept waits for the next request.
+// signal wakes an Accept.
+func (l *CMListener) signal() {
+	select {
+	case l.arrived <- struct{}{}:
+	default: // one will wake already
+	}
+}
+
+// crowd is how many requests wait when a program does not keep up.
+const crowd = backlog / 4
+
+// next takes out the oldest request, or the newest one of a crowd: newer ones displace the oldest before their peers
+// can answer, so that a program that always began with these would do all its work for nothing. It returns nil if there is none.
+func (l *CMListener) next() *CMRequest {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.requests) > 0 {
+		i := 0
+		if len(l.requests) > crowd {
+			i = len(l.requests) - 1
+		}
+		r := l.requests[i]
+		l.requests = slices.Delete(l.requests, i, i+1)
+		if r.c.Err() != nil {
+			continue // its peer gave up, or it was displaced
+		}
+		if len(l.requests) > 0 {
+			l.signal() // another Accept
+		}
+		return r
+	}
+	return nil
+}
+
+// Accept waits for the next request. When more wait than the program takes, it returns the newest of them.
 func (l *CMListener) Accept(ctx context.Context) (*CMRequest, error) {
 	for {
+		if r := l.next(); r != nil {
+			return r, nil
+		}
 		var err error
 		select {
-		case r := <-l.requests:
-			if r.c.Err() != nil {
-				continue // its peer gave up
-			}
-			return r, nil
+		case <-l.arrived:
+			continue
 		case <-l.closed:
 			err = ErrClosed
 		case <-l.m.worker.ended:

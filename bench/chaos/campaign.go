@@ -45,6 +45,9 @@ type run struct {
 
 	peers []*peer
 	note  string // what it found out, beside that it holds
+
+	// still, if not nil, ends what would spoil measurements until the function that it returns is called.
+	still func() (resume func())
 }
 
 // Rounds after which a process has made what it keeps, and pools have their working size.
@@ -58,8 +61,8 @@ func (r *run) each(round func(i int) error) error {
 	told := time.Now()
 	for i := range r.rounds {
 		if i == warm {
-			start = measure()
-			if err := r.measurePeers(); err != nil {
+			var err error
+			if start, err = r.measure(); err != nil {
 				return err
 			}
 		}
@@ -71,12 +74,20 @@ func (r *run) each(round func(i int) error) error {
 			fmt.Println(progressPrefix, i+1)
 		}
 	}
-	end := measure()
-	r.note = end.String()
-	if err := start.grown(end); err != nil {
+	end, err := r.measure()
+	if err != nil {
 		return err
 	}
-	return r.measurePeers()
+	r.note = end.String()
+	return start.grown(end)
+}
+
+// measure measures this process and its peers.
+func (r *run) measure() (usage, error) {
+	if r.still != nil {
+		defer r.still()()
+	}
+	return measure(), r.measurePeers()
 }
 
 // measurePeers makes every living peer measure itself; from the second time on, they fail when they

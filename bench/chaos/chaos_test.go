@@ -71,11 +71,37 @@ func verdict(t *testing.T, name string, rounds int, patience time.Duration) (lin
 }
 
 func TestCampaignsHold(t *testing.T) {
-	for _, name := range []string{"dial-loop", "dial-memif", "memif-close", "memif-kill", "watch-close"} {
+	for _, name := range []string{"dial-loop", "dial-memif", "flood-cm", "flood-neighbours", "flood-tcp", "memif-close", "memif-kill", "watch-close"} {
 		t.Run(name, func(t *testing.T) {
 			line, holds := verdict(t, name, 8, 4*time.Minute)
 			require.True(t, holds, line)
 			require.Regexp(t, `^ok +`+name+` +8 rounds`, line)
+		})
+	}
+}
+
+// A stall counts, and being busy does not.
+func TestStallWatch(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		gap, used   time.Duration
+		least, most time.Duration
+	}{
+		{"stopped", time.Second, 0, 980 * time.Millisecond, time.Minute},
+		{"ran on both cores", time.Second, 2 * time.Second, 0, 0},
+		{"half of the time", time.Second, 500 * time.Millisecond, 480 * time.Millisecond, time.Minute},
+		{"late by a little", 0, 0, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for try := range 10 {
+				w := &stallWatch{seen: time.Now().Add(-c.gap), used: cpuTime() - c.used}
+				got := w.total()
+				require.GreaterOrEqual(t, got, c.least)
+				if got <= c.most || try == 9 { // else the test itself was stopped
+					require.LessOrEqual(t, got, c.most)
+					return
+				}
+			}
 		})
 	}
 }

@@ -31,7 +31,7 @@ func (s *session) one(c campaign) bool {
 	if holds {
 		mark = "ok"
 	}
-	fmt.Fprintf(s.out, "%-4s %-14s %6d rounds in %6.1fs: %s\n", mark, c.name, rounds, time.Since(began).Seconds(), verdict)
+	fmt.Fprintf(s.out, "%-4s %-16s %6d rounds in %6.1fs: %s\n", mark, c.name, rounds, time.Since(began).Seconds(), verdict)
 	return holds
 }
 
