@@ -150,7 +150,8 @@ func (f *flooded) look() (v vitals, err error) {
 // round has the client connect. Time that the two processes did not have is subtracted, since a machine that has other things to
 // do is not the host's failure: that in which they were stopped, and the share of the cores that other processes had. Where both
 // are the same time it is subtracted twice, which is lenient on a busy machine, and nothing on an idle one. Nothing is
-// subtracted for a host that is slow because of the flood: then its own process has the cores.
+// subtracted for a host that is slow because of the flood: then its own process has the cores. The stalls of both processes
+// are added up, since one may be stopped after the other.
 func (f *flooded) round(i int) error {
 	next := time.Now().Add(connectEvery)
 	h, err := goroce.Open(f.cable.client, goroce.Options{Addrs: []netip.Prefix{clientAddr(i)}})
