@@ -19,7 +19,7 @@ func init() {
 		name:   "flood-cm",
 		about:  "clients connect by the CM while others ask for connections in invented names",
 		rounds: 120,
-		full:   500,
+		full:   700,
 		run: func(r *run) error {
 			f := new(requests)
 			return runFlood(r, attack{begin: f.begin, frame: f.frame}, callByCM)

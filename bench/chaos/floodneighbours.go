@@ -13,7 +13,7 @@ func init() {
 		name:   "flood-neighbours",
 		about:  "clients connect while others, of invented addresses, ask for the host's by ARP and IPv6, and end CM connections",
 		rounds: 120,
-		full:   500,
+		full:   700,
 		run: func(r *run) error {
 			f := new(strangers)
 			return runFlood(r, attack{begin: f.begin, frame: f.frame}, callByTCP)

@@ -16,7 +16,7 @@ func init() {
 		name:   "flood-tcp",
 		about:  "clients connect by TCP while others, of many addresses, say nothing or half a Hello",
 		rounds: 120,
-		full:   500,
+		full:   700,
 		run:    func(r *run) error { return runFlood(r, new(halfOpen).attack(), callByTCP) },
 		peer:   floodPeer,
 	})
