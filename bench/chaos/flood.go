@@ -330,9 +330,15 @@ func (x *cable) tell(o cableOrder) {
 
 func (x *cable) flood(on bool) { x.tell(cableOrder{flood: on}) }
 
-// calm ends the flood until the function that it returns is called.
+// calm ends the flood until the function that it returns is called. What the client's last port left in the loop has arrived by
+// then, and the pool that it was of, which the next port to open frees, is gone.
 func (x *cable) calm() (resume func()) {
+	const drained = 50 * time.Millisecond
 	x.flood(false)
+	time.Sleep(drained)
+	if d, err := dpdk.Open("null:", dpdk.Options{}); err == nil {
+		_ = d.Close()
+	}
 	return func() { x.flood(true) }
 }
 
