@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
+.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
 	chaos container clean
 
 help: ## this list
@@ -66,10 +66,14 @@ unit: setup
 	$(GO) test -p 1 -timeout 5m $(TESTFLAGS) $$others
 	$(GO) test -tags debug -run 'Pause|LinkDown|Threshold|Selective|Trimming|Slow|Stopped|Spike|Planned' $(TESTFLAGS) ./fabric # books after every event
 
-# DPDK's C code is a stranger to the race detector: it is for tests that do not reach dpdk/.
-race: setup ## the race detector, on all tests that do without DPDK
-	@pure=$$($(PURE)); \
-	[[ -z $$pure ]] || { set -x; $(GO) test -race -short -timeout 5m $(TESTFLAGS) $$pure; }
+# DPDK's C code is a stranger to the race detector, which sees our side of a port: hosts over loop: are in.
+race: setup ## the race detector, on all tests that do without DPDK, on those of hosts and of dpdk
+	@pure=$$($(PURE)); set -x; \
+	$(GO) test -race -short -timeout 10m $(TESTFLAGS) $$pure; \
+	$(GO) test -race -short -p 1 -timeout 5m $(TESTFLAGS) . ./dpdk/...
+
+asan: setup ## AddressSanitizer, on the packages that call C
+	$(GO) test -asan -short -p 1 -timeout 10m $(TESTFLAGS) ./dpdk/...
 
 # SEEDS, FIRST and MODE say which; `bin/soak -help` lists the modes.
 SEEDS ?= 100
