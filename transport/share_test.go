@@ -164,14 +164,13 @@ func TestDroppedBehindAGap(t *testing.T) {
 			a, b := p.connected(o)
 			p.settle(10 * units.Microsecond)
 			p.b.maxHeld = c.maxHeld
-			p.la.tamper = losing(100, 100)
+			p.la.tamper = losing(100)
 			fill(b.mem, 1)
 			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 			for i := range 3 {
 				a.post(t, WorkRequest{Op: c.op, Flags: Signaled, SGList: []SGE{a.mr.SGE(1000*i, 1000)}, RemoteAddr: b.mr.Addr + uint64(1000*i), RKey: b.mr.RKey})
 			}
-			p.settle(5 * units.Microsecond)
-			require.Equal(t, min(3, c.maxHeld), p.b.held)
+			require.True(t, p.run(units.Millisecond, func() bool { return p.b.held == min(3, c.maxHeld) }))
 			for range c.drops {
 				b.qp.dropLast()
 			}
@@ -179,7 +178,7 @@ func TestDroppedBehindAGap(t *testing.T) {
 				require.Equal(t, StatusSuccess, wc.Status)
 			}
 			assert.True(t, bytes.Equal(a.mem[:3000], b.mem[:3000]))
-			assert.EqualValues(t, 1, a.qp.stats.Timeouts, "of what was lost twice")
+			assert.Zero(t, a.qp.stats.Timeouts)
 			p.conserved()
 		})
 	}
