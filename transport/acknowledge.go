@@ -110,6 +110,7 @@ var nakStatus = [...]Status{
 func (qp *QueuePair) lostFrom(psn wire.PSN, now units.Time) {
 	if qp.selective() {
 		qp.beginRecovery()
+		qp.takeBackFrom(psn)
 		qp.loseAll()
 		qp.settle(now)
 		return

@@ -16,6 +16,16 @@ type ahead struct {
 	bufs  [psnWindow]packet.Buf
 	base  wire.PSN // nothing before it is here
 	share share    // of the endpoint's buffers
+
+	short   bool     // packets came before their turn and are not here
+	dropped wire.PSN // the last of them
+}
+
+// drops notes that psn came before its turn and is not here.
+func (a *ahead) drops(psn wire.PSN) {
+	if !a.short || psn.After(a.dropped) {
+		a.short, a.dropped = true, psn
+	}
 }
 
 func (a *ahead) buf(p wire.PSN) *packet.Buf { return &a.bufs[p%psnWindow] }
@@ -31,7 +41,11 @@ func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	if p.PSN.After(reach) || e.held == e.maxHeld && !qp.takeShare() {
 		e.counters.DropAhead++
 		qp.notHeld(p.PSN, units.Bytes(p.End-p.PayloadOff))
-		return s.ahead != nil
+		if s.ahead == nil || s.ahead.here.empty() {
+			return false
+		}
+		s.ahead.drops(p.PSN)
+		return true
 	}
 	if s.ahead == nil {
 		s.ahead = e.aheads.borrow()
@@ -92,18 +106,17 @@ func (qp *QueuePair) dropLast() {
 		bytes = units.Bytes(p.End - p.PayloadOff)
 	}
 	a.drop(psn, e)
+	a.drops(psn)
 	qp.notHeld(psn, bytes)
-	qp.closeAhead()
 }
 
-// closeAhead ends the queue pair's part in what is held when it holds nothing.
+// closeAhead ends the queue pair's part in what is held; it holds nothing.
 func (qp *QueuePair) closeAhead() {
-	if a := qp.resp.ahead; a != nil && a.share.count == 0 {
-		a.here = psnSet{}
-		qp.ep.shares.leave(a)
-		qp.ep.aheads.giveBack(a)
-		qp.resp.ahead = nil
-	}
+	a := qp.resp.ahead
+	a.short = false
+	qp.ep.shares.leave(a)
+	qp.ep.aheads.giveBack(a)
+	qp.resp.ahead = nil
 }
 
 // dropStuck forgets what is held behind gaps that have not moved for too long.
@@ -117,10 +130,11 @@ func (e *Endpoint) dropStuck(now units.Time) {
 // catchUp executes the packets whose turn has come. The peer hears of it: what it waits for may be here.
 func (qp *QueuePair) catchUp() {
 	e, s := qp.ep, &qp.resp
-	if s.ahead.base != s.ePSN {
-		qp.owe(answerAck, 0)
-		e.shares.move(s.ahead, e.now)
+	if s.ahead.base == s.ePSN {
+		return
 	}
+	qp.owe(answerAck, 0)
+	e.shares.move(s.ahead, e.now)
 	for s.ahead != nil {
 		a, turn := s.ahead, s.ePSN
 		for n := min(turn.Sub(a.base), psnWindow); n > 0; n-- {
@@ -146,8 +160,22 @@ func (qp *QueuePair) catchUp() {
 		}
 	}
 	if s.ahead != nil && s.ahead.here.empty() {
-		qp.closeAhead()
+		qp.caughtUp()
 	}
+}
+
+// caughtUp ends the queue pair's part in what is held, of which nothing is left, unless what was dropped has yet to be
+// asked for: the peer may take that for being here, or under way.
+func (qp *QueuePair) caughtUp() {
+	s := &qp.resp
+	if a := s.ahead; a.short && !a.dropped.Before(s.ePSN) {
+		if s.answer != answerAck { // not ready, and when it is there will be an ACK
+			return
+		}
+		s.nakked = true
+		qp.owe(answerNak, wire.NakPSNSequence)
+	}
+	qp.closeAhead()
 }
 
 // drop forgets what is here of psn.

@@ -253,6 +253,7 @@ func (qp *QueuePair) lose(psn wire.PSN) {
 	}
 	w, size := qp.part(psn)
 	rec.lost.add(psn)
+	rec.asked.remove(psn)
 	rec.late.psns.remove(psn)
 	rec.gone += size
 	qp.landed(w, size)
@@ -277,11 +278,17 @@ func (qp *QueuePair) takeBack(psn wire.PSN) {
 func (qp *QueuePair) heedDropped(end wire.PSN) {
 	r := &qp.req
 	rec := r.recovery
-	if end.Before(rec.known) || !rec.has(end, r.una) || qp.request(end).op.answered() {
+	if end.Before(rec.known) || !within(r.una, end) || !end.Before(r.sndMax) || !rec.answered.has(end) && !rec.asked.has(end) {
 		return
 	}
-	for psn := end; psn.Before(r.sndMax) && within(r.una, psn); psn = psn.Add(1) {
-		if rec.answered.has(psn) {
+	qp.takeBackFrom(end)
+}
+
+// takeBackFrom takes all from psn on as lost that had arrived: the responder holds nothing.
+func (qp *QueuePair) takeBackFrom(psn wire.PSN) {
+	r := &qp.req
+	for ; psn.Before(r.sndMax) && within(r.una, psn); psn = psn.Add(1) {
+		if r.recovery.answered.has(psn) || r.recovery.asked.has(psn) {
 			qp.takeBack(psn)
 		}
 	}

@@ -70,7 +70,7 @@ func (qp *QueuePair) sendAnswer() bool {
 		e.counters.AcksSent++
 	}
 	echo, timing, sack, bits := qp.echoLen(), qp.timingLen(), 0, 0
-	if s.ahead != nil && syndrome == wire.SyndromeAck {
+	if s.ahead != nil && syndrome == wire.SyndromeAck && !s.ahead.here.empty() {
 		bits = s.ahead.sackBits(s.ePSN)
 		sack = wire.SACKLen(bits)
 		e.counters.SelectiveAcksSent++

@@ -142,3 +142,44 @@ func TestShares(t *testing.T) {
 		}
 	}
 }
+
+// So are READs that were dropped, and packets that came while there was no buffer for them.
+func TestDroppedBehindAGap(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		op      SendOp
+		maxHeld int
+		drops   int
+	}{
+		{"READs that were held", OpRead, DefaultHeld, 3},
+		{"a READ of three that were held", OpRead, DefaultHeld, 1},
+		{"WRITEs for which there was no buffer", OpWrite, 1, 0},
+		{"READs for which there was no buffer", OpRead, 1, 0},
+		{"WRITEs for which there was no buffer, and the one that had one", OpWrite, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPair(t)
+			o := selective()
+			o.timeout = 12
+			a, b := p.connected(o)
+			p.settle(10 * units.Microsecond)
+			p.b.maxHeld = c.maxHeld
+			p.la.tamper = losing(100)
+			fill(b.mem, 1)
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
+			for i := range 3 {
+				a.post(t, WorkRequest{Op: c.op, Flags: Signaled, SGList: []SGE{a.mr.SGE(1000*i, 1000)}, RemoteAddr: b.mr.Addr + uint64(1000*i), RKey: b.mr.RKey})
+			}
+			require.True(t, p.run(units.Millisecond, func() bool { return p.b.held == min(3, c.maxHeld) }))
+			for range c.drops {
+				b.qp.dropLast()
+			}
+			for _, wc := range p.await(a, 4) {
+				require.Equal(t, StatusSuccess, wc.Status)
+			}
+			assert.True(t, bytes.Equal(a.mem[:3000], b.mem[:3000]))
+			assert.Zero(t, a.qp.stats.Timeouts)
+			p.conserved()
+		})
+	}
+}

@@ -94,7 +94,7 @@ func (n *node) withinBudget() {
 	if held := n.traits().held; held > 0 {
 		most = held
 	}
-	if h.Buffers > most || h.Gaps > min(pairs, most) || h.Recoveries > pairs || h.Neighbors > neigh.MaxEntries+len(n.host.Addrs()) {
+	if h.Buffers > most || h.Gaps > pairs || h.Recoveries > pairs || h.Neighbors > neigh.MaxEntries+len(n.host.Addrs()) {
 		n.violated("it keeps %+v, with %d queue pairs and %d buffers to hold", h, pairs, most)
 	}
 	if h.Buffers > n.host.NIC().Held() {
