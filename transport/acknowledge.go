@@ -83,12 +83,14 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 			if r.nakSeen {
 				return // a copy: the responder says it once (9.7.5.2.4)
 			}
-			if r.retriesLeft == 0 {
-				e.counters.RetriesExceeded++
-				qp.failHead(StatusRetryExcErr)
-				return
+			if qp.triedAgain() {
+				if r.retriesLeft == 0 {
+					e.counters.RetriesExceeded++
+					qp.failHead(StatusRetryExcErr)
+					return
+				}
+				r.retriesLeft--
 			}
-			r.retriesLeft--
 		}
 		r.nakSeen = true
 		qp.lostFrom(end, now)
@@ -98,6 +100,13 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 	default:
 		e.counters.DropBadSyndrome++
 	}
+}
+
+// triedAgain reports whether a NAK of the oldest packet costs a try. Toward a selective responder, which may have had the
+// packet and dropped it for others, only that of one that was sent again does, as where a SACK tells of it.
+func (qp *QueuePair) triedAgain() bool {
+	rec := qp.req.recovery
+	return !qp.selective() || rec != nil && rec.again.has(qp.req.una)
 }
 
 var nakStatus = [...]Status{

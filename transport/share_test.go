@@ -150,17 +150,20 @@ func TestDroppedBehindAGap(t *testing.T) {
 		op      SendOp
 		maxHeld int
 		drops   int
+		retries uint8
 	}{
-		{"READs that were held", OpRead, DefaultHeld, 3},
-		{"a READ of three that were held", OpRead, DefaultHeld, 1},
-		{"WRITEs for which there was no buffer", OpWrite, 1, 0},
-		{"READs for which there was no buffer", OpRead, 1, 0},
-		{"WRITEs for which there was no buffer, and the one that had one", OpWrite, 1, 1},
+		{"READs that were held", OpRead, DefaultHeld, 3, 7},
+		{"a READ of three that were held", OpRead, DefaultHeld, 1, 7},
+		{"a READ of three that were held, with no retries", OpRead, DefaultHeld, 1, 0},
+		{"WRITEs for which there was no buffer", OpWrite, 1, 0, 7},
+		{"READs for which there was no buffer", OpRead, 1, 0, 7},
+		{"READs for which there was no buffer, with no retries", OpRead, 1, 0, 0},
+		{"WRITEs for which there was no buffer, and the one that had one", OpWrite, 1, 1, 7},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
 			o := selective()
-			o.timeout = 12
+			o.timeout, o.retries = 12, c.retries
 			a, b := p.connected(o)
 			p.settle(10 * units.Microsecond)
 			p.b.maxHeld = c.maxHeld
