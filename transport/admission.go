@@ -188,7 +188,7 @@ func (a *admission) heed(now units.Time) {
 	}
 }
 
-// backlog answers what the queue pair has in hand, less READs and atomics, which nobody admits. It takes as long however
+// backlog returns what the queue pair has in hand, less READs and atomics, which nobody admits. It takes as long however
 // much that is: a gate is told with each message that is posted and each packet that leaves.
 func (qp *QueuePair) backlog() cc.Backlog {
 	r := &qp.req

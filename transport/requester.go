@@ -455,7 +455,7 @@ func (qp *QueuePair) left() units.Bytes {
 	return qp.posted - qp.span(w, 0, uint32(r.una.Sub(w.first)))
 }
 
-// outstanding is left as congestion control hears of it: 0 says that nothing is, so messages without payload are a byte.
+// outstanding returns what Event.Left reports: 0 only when nothing is posted, so messages without payload count as a byte.
 func (qp *QueuePair) outstanding() units.Bytes {
 	if qp.req.done == qp.req.posted {
 		return 0

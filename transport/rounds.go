@@ -1,6 +1,9 @@
 package transport
 
-import "github.com/goroce/goroce/units"
+import (
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
 
 // rounds is what an endpoint knows of its own polling. Without time stamps of the port it does not know when a
 // frame arrived, only that it was not there when the port was last found empty; nor when a frame left, only in
@@ -111,7 +114,7 @@ func (e *Endpoint) Ended(now units.Time) {
 	away := r.interrupted(now, &e.stake)
 	if r.leaving {
 		d := &r.left[r.number%roundsKept]
-		d.took, d.away = nanoseconds(now.Sub(r.began)), nanoseconds(away)
+		d.took, d.away = wire.Nanoseconds(now.Sub(r.began)), wire.Nanoseconds(away)
 	}
 }
 
@@ -121,9 +124,4 @@ func (e *Endpoint) Idle(until units.Time) {
 	if r := &e.rounds; r.empty == r.looked && until.After(r.ended) { // else the port may have had more
 		r.looked, r.ended, r.empty, r.since = until, until, until, 0
 	}
-}
-
-// nanoseconds rounds up, and saturates.
-func nanoseconds(d units.Duration) uint32 {
-	return uint32(min((max(0, d)+units.Nanosecond-1)/units.Nanosecond, 1<<32-1))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
@@ -159,6 +160,6 @@ func TestNanosecondsOfADeparture(t *testing.T) {
 	for d, want := range map[units.Duration]uint32{
 		-us: 0, 0: 0, 1: 1, units.Nanosecond: 1, units.Nanosecond + 1: 2, us: 1000, 4 * units.Second: 4e9, 5 * units.Second: 1<<32 - 1,
 	} {
-		assert.Equal(t, want, nanoseconds(d), d)
+		assert.Equal(t, want, wire.Nanoseconds(d), d)
 	}
 }

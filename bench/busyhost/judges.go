@@ -102,7 +102,7 @@ func (l limit) bar() string {
 	return strings.TrimSpace(fmt.Sprintf("≥ %g %s", l.atLeast, l.test.figure.unit))
 }
 
-// ends wants that programs end.
+// ends checks that programs end.
 type ends []trial
 
 func (e ends) judge(ctx context.Context, b *bench, r *result) error {

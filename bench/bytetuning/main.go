@@ -22,7 +22,7 @@ func main() {
 	os.Exit(p.run(cli.Interruptible(), os.Args[1:]...))
 }
 
-// run does what a command line says and answers the exit code.
+// run executes a command line and returns the exit code.
 func (p *program) run(ctx context.Context, args ...string) int {
 	return cli.Run(ctx, p.command(), p.out, p.errs, args...)
 }

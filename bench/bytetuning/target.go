@@ -26,7 +26,7 @@ type aim struct {
 	first string            // the baseline to begin with; "" is none
 }
 
-// target answers what --target names.
+// target returns the target that --target names.
 func target(t *tuning) (*aim, error) {
 	kind, rest, _ := strings.Cut(t.target, ":")
 	if t.telemetry != "" && (kind != "fabric" || rest == "multihost") {
@@ -114,7 +114,7 @@ func overhead(t *tuning, target bytetuning.Target, m *bytetuning.Measurement) st
 // do in 2 ms.
 const second = 2 * units.Millisecond
 
-// start answers the watermarks to begin with: those of a baseline in every layer, or those of a file of intents, by
+// start returns the watermarks to begin with: those of a baseline in every layer, or those of a file of intents, by
 // the layers' names.
 func start(what string, layers []bytetuning.Layer, path bytetuning.Path) (bytetuning.Point, []*intent.Intent, error) {
 	if !strings.ContainsAny(what, "./") {
@@ -163,7 +163,7 @@ func readIntents(file string) ([]*intent.Intent, error) {
 	return intents, nil
 }
 
-// intents answers a point as a file of intents: those it began with, with other watermarks, or new ones.
+// intents returns a point as a file of intents: those it began with, with other watermarks, or new ones.
 func intents(p bytetuning.Point, layers []bytetuning.Layer, from []*intent.Intent) []*intent.Intent {
 	var all []*intent.Intent
 	for i, l := range layers {
@@ -179,7 +179,7 @@ func intents(p bytetuning.Point, layers []bytetuning.Layer, from []*intent.Inten
 	return all
 }
 
-// cells answers a queue as the paper counts it.
+// cells returns a queue as the paper counts it.
 func cells(m *bytetuning.Measurement) string {
 	return format("%.0f", float64(m.Queue())/float64(bytetuning.Cell))
 }

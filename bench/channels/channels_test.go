@@ -18,7 +18,7 @@ const us = units.Microsecond
 
 var path = cc.Path{LineRate: 100 * units.Gbps, Payload: 1000, BaseRTT: us, Signals: cc.SignalDelay}
 
-// peer answers whatever the gauge sends, after a base round trip and noise of its own.
+// peer acknowledges every packet of the gauge, after a base round trip and noise of its own.
 type peer struct {
 	algorithm cc.Algorithm
 	decision  cc.Decision

@@ -50,7 +50,7 @@ type ChannelDocument struct {
 	Limit    float64 `json:"d_limit_us"`
 }
 
-// Document answers it.
+// Document returns the results of a survey in the form in which they are stored.
 func (s *Survey) Document() (Document, error) {
 	d := Document{
 		LineRate: float64(s.Path.LineRate) / float64(units.Gbps), BaseRTT: s.Path.BaseRTT.Microseconds(), Payload: int64(s.Path.Payload),

@@ -20,7 +20,7 @@ type Noise struct {
 	Max     units.Duration
 }
 
-// percentile is that of B: beyond it lies what the filter of two samples shall take out.
+// percentile is the one that B is: samples beyond it are left to the filter of two samples in a row.
 const percentile = 0.9985
 
 func noiseOf(samples []units.Duration) Noise {
@@ -37,7 +37,7 @@ func noiseOf(samples []units.Duration) Noise {
 	return n
 }
 
-// distribution is that of values which are noise themselves.
+// distribution returns the distribution of values that are noise already, with no base to subtract.
 func distribution(values []units.Duration) Noise {
 	if len(values) == 0 {
 		return Noise{}

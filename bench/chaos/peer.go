@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// peer is another process of a campaign. It gets orders, one a line, and answers each with a line
-// when it is executed.
+// peer is another process of a campaign. It reads orders, one a line, and writes a line when it has executed one.
 type peer struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -50,7 +49,7 @@ func start(be role) (*peer, error) {
 	return &peer{cmd, in, bufio.NewReader(out)}, cmd.Start()
 }
 
-// order gives an order, done awaits the answer.
+// order writes an order to the peer. done waits for the answer.
 func (p *peer) order(what string) error {
 	_, err := fmt.Fprintln(p.in, what)
 	return err

@@ -183,7 +183,7 @@ func TestDialOfNoAddress(t *testing.T) {
 	}
 }
 
-// A server that hears its client first sends nothing before, and reads no more than it has a use for.
+// A server that receives its client's Hello first sends nothing before it, and reads no more than the Hello.
 func TestServerHearsFirst(t *testing.T) {
 	ctx := context.Background()
 	a, b := sockets(t)

@@ -61,7 +61,7 @@ func (e *Entry) Generation() uint32 {
 // Evicted reports whether the table has forgotten the entry: its MAC address is the last that was known.
 func (e *Entry) Evicted() bool { return e.evicted }
 
-// insert adds an entry that nobody wants yet. It is in no list until it is used or held.
+// insert adds an entry that is not in use yet. It is in no list until it is used or held.
 func (t *Table) insert(ip netip.Addr) (*Entry, error) {
 	if err := t.room(); err != nil {
 		return nil, err

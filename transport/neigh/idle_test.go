@@ -29,7 +29,7 @@ func hold(t testing.TB, table *Table, ip netip.Addr) *Entry {
 	return e
 }
 
-// confirm answers what the table has asked for ip.
+// confirm sends the answer to the table's request for ip.
 func confirm(t testing.TB, table *Table, ip netip.Addr) {
 	t.Helper()
 	resolve(t, table, ip, 0)

@@ -14,7 +14,7 @@ func (t *Table) Owns(ip netip.Addr) bool {
 	return ok && e.state == own
 }
 
-// Resolve answers the entry of the next hop towards dst, the same one each time until it is evicted, and begins to
+// Resolve returns the entry of the next hop towards dst, the same one each time until it is evicted, and begins to
 // find out its MAC address. For an address of ours the entry has our own. Who keeps the entry asks by Hold.
 func (t *Table) Resolve(dst netip.Addr, now units.Time) (*Entry, error) {
 	e, err := t.resolve(dst, now)

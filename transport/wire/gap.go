@@ -13,8 +13,8 @@ type Gap []byte
 // Set writes the whole TLV. Both round up to nanoseconds; more than 4.29 s are told as that.
 func (g Gap) Set(gap, away units.Duration) {
 	putBE32(g, uint32(TLVGap)<<24|GapLen/4<<16)
-	putBE32(g[4:], nanoseconds(gap))
-	putBE32(g[8:], nanoseconds(away))
+	putBE32(g[4:], Nanoseconds(gap))
+	putBE32(g[8:], Nanoseconds(away))
 }
 
 // Gap is how long the packet may have waited.
@@ -23,7 +23,7 @@ func (g Gap) Gap() units.Duration { return units.Duration(be32(g[4:])) * units.N
 // Away is for how much of its stay the receiver did not poll.
 func (g Gap) Away() units.Duration { return units.Duration(be32(g[8:])) * units.Nanosecond }
 
-// nanoseconds rounds up, and saturates.
-func nanoseconds(d units.Duration) uint32 {
+// Nanoseconds returns d in nanoseconds, rounded up: 0 for less than nothing, and at most 2^32-1 (4.29 s).
+func Nanoseconds(d units.Duration) uint32 {
 	return uint32(min((max(0, d)+units.Nanosecond-1)/units.Nanosecond, 1<<32-1))
 }

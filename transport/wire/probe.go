@@ -86,7 +86,7 @@ const (
 
 // shorten rounds a gap up to what 16 bits can say.
 func shorten(gap units.Duration) uint16 {
-	n, exponent := uint64(nanoseconds(gap)), 0
+	n, exponent := uint64(Nanoseconds(gap)), 0
 	for n > shortMask {
 		n, exponent = (n+1)/2, exponent+1
 	}

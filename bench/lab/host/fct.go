@@ -48,16 +48,9 @@ const short = 100_000
 
 // fct: completion times of flows between hosts that lose their cores.
 var fct = &experiment.Experiment{
-	ID:    "host/fct",
-	Seeds: seeds,
-	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
-		for _, w := range fctWorlds(s) {
-			for _, a := range algorithms {
-				cells = append(cells, experiment.Cell{Name: cellName(a, w), Params: longCell{a, w}})
-			}
-		}
-		return cells
-	},
+	ID:      "host/fct",
+	Seeds:   seeds,
+	Cells:   func(s experiment.Scale) []experiment.Cell { return everyAlgorithm(fctWorlds(s)) },
 	Run:     runFCT,
 	Judge:   judgeFCT,
 	Figures: drawFCT,

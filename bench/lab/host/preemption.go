@@ -30,19 +30,22 @@ func preemptedWorlds(s experiment.Scale) []world {
 
 // preemption: long flows between hosts that lose their cores.
 var preemption = &experiment.Experiment{
-	ID:    "host/preemption",
-	Seeds: seeds,
-	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
-		for _, w := range preemptedWorlds(s) {
-			for _, a := range algorithms {
-				cells = append(cells, experiment.Cell{Name: cellName(a, w), Params: longCell{a, w}})
-			}
-		}
-		return cells
-	},
+	ID:      "host/preemption",
+	Seeds:   seeds,
+	Cells:   func(s experiment.Scale) []experiment.Cell { return everyAlgorithm(preemptedWorlds(s)) },
 	Run:     runPreemption,
 	Judge:   judgePreemption,
 	Figures: drawPreemption,
+}
+
+// everyAlgorithm returns a cell for each algorithm in each world.
+func everyAlgorithm(worlds []world) (cells []experiment.Cell) {
+	for _, w := range worlds {
+		for _, a := range algorithms {
+			cells = append(cells, experiment.Cell{Name: cellName(a, w), Params: longCell{a, w}})
+		}
+	}
+	return cells
 }
 
 // seeds are two at full scale: the hosts' phases are what differs.
