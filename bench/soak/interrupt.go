@@ -66,18 +66,19 @@ func (x *side) drain() {
 	if err := x.qp.ToSQD(); err != nil {
 		x.violated(nil, "%v", err)
 	}
-	x.awaitDrained()
+	x.awaitDrained(x.session.world.net.Now())
 }
 
 // awaitDrained looks for the event until it is there: it may come as the last request leaves, and
-// no notification does.
-func (x *side) awaitDrained() {
+// no notification does. The longer it has waited since then, the less often it looks.
+func (x *side) awaitDrained(since units.Time) {
 	if !x.draining || x.over() {
 		return
 	}
 	x.wake()
 	net := x.session.world.net
-	net.At(net.Now().Add(20*units.Microsecond), x.awaitDrained)
+	pause := max(20*units.Microsecond, net.Now().Sub(since)/16)
+	net.At(net.Now().Add(pause), func() { x.awaitDrained(since) })
 }
 
 // drained goes on, a little later.
