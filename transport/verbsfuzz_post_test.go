@@ -171,9 +171,15 @@ func (h *verbsHost) remote(wr *WorkRequest, p *verbsPost) {
 		wr.RemoteAddr -= 8192
 		p.offset -= 8192
 	}
-	if wr.Op == OpRead && r.kind == sourceRegion && p.target == r && p.offset+uint64(p.length) <= uint64(len(r.mem)) {
+	if wr.Op == OpRead && r.kind == sourceRegion && p.target == r && p.within() {
 		p.data = bytes.Clone(r.mem[p.offset : p.offset+uint64(p.length)])
 	}
+}
+
+// within says whether the target has what the request names.
+func (p *verbsPost) within() bool {
+	size := uint64(len(p.target.mem))
+	return p.offset <= size && uint64(p.length) <= size-p.offset
 }
 
 // postSend posts any operation, most of them such that they can be.

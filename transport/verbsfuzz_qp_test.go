@@ -30,6 +30,7 @@ type verbsLife struct {
 	ended   int          // sends before it have completed, or need not
 	recvs   []*verbsPost // that have not completed, unless the queue is a shared one
 	failed  bool         // a request ended with an error
+	told    bool         // which was not that of a flush
 	lossy   bool         // a completion was lost: the oracle knows no more what to expect
 	peer    *verbsLife   // to which connect connected it
 	got     int          // messages that came from there
@@ -110,7 +111,9 @@ func (q *verbsQP) newLife() {
 	q.host.vanish(q.life.sends)
 	q.host.vanish(q.life.recvs)
 	if r := &q.resp; q.srq != nil && r.held {
-		q.host.vanish([]*verbsPost{q.host.posts[r.recv.id]})
+		p := q.host.posts[r.recv.id]
+		q.host.consume(q, p)
+		p.end()
 	}
 	q.state, q.fell, q.told = Reset, 0, false
 	q.life = &verbsLife{qp: q}
