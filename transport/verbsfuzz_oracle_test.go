@@ -72,12 +72,32 @@ func (h *verbsHost) overran(c *verbsCQ) {
 
 // checkState compares the state with the model's. By itself a queue pair only fails, and an event says so within a round.
 func (q *verbsQP) checkState() {
-	if q.gone || q.state == q.State() {
+	if q.gone {
+		return
+	}
+	q.checkQueue()
+	if q.state == q.State() {
 		return
 	}
 	require.Equal(q.host.t, Errored, q.State(), "QP %#x was in %v", q.num(), q.state)
 	require.NotEqual(q.host.t, Reset, q.state)
 	q.state, q.fell = Errored, q.host.polls+1
+}
+
+// checkQueue compares what the requester keeps of its send queue with each other.
+func (q *verbsQP) checkQueue() {
+	t, r := q.host.t, &q.req
+	n := r.posted - r.done
+	require.LessOrEqual(t, int(n), q.init.MaxSendWR)
+	require.LessOrEqual(t, r.begun-r.done, n, "begun %d done %d posted %d", r.begun, r.done, r.posted)
+	require.LessOrEqual(t, r.next-r.done, n, "next %d done %d posted %d", r.next, r.done, r.posted)
+	require.LessOrEqual(t, q.asked.n, uint32(len(q.asked.ends)))
+	require.GreaterOrEqual(t, r.inFlight, units.Bytes(0))
+	bytes := units.Bytes(0)
+	for i := r.done; i != r.posted; i++ {
+		bytes += units.Bytes(q.send[i&r.mask].length)
+	}
+	require.Equal(t, bytes, q.posted, "bytes that are posted")
 }
 
 // lookAt takes in the completions that came into a queue.
@@ -302,6 +322,7 @@ func (h *verbsHost) event(ev AsyncEvent) {
 		require.Equal(t, Errored, ev.QP.State())
 	case AsyncSQDrained:
 		require.NotContains(t, []State{Reset, Init, ReadyToReceive}, q.state)
+		q.draining = false
 	}
 }
 
@@ -321,6 +342,9 @@ func (w *verbsWorld) finish() {
 			}
 			if rested && q.state == ReadyToSend && q.life.bounded && q.life.peer == q.life.peerNow() {
 				require.Equal(w.t, q.init.MaxSendWR, q.SendRoom(), "%v QP %#x of %s still has requests", q.Type, q.num(), h.name)
+			}
+			if r := &q.req; rested && q.state == SQDrained && q.draining {
+				require.NotEqual(w.t, r.una, r.sndMax, "%v QP %#x of %s has drained, and no event says so", q.Type, q.num(), h.name)
 			}
 			if q.state != Reset {
 				q.die()

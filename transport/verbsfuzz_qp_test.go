@@ -21,6 +21,7 @@ type verbsQP struct {
 	life           *verbsLife
 	fell           int  // round after which it was found in the error state by itself, 0: it was not
 	told           bool // of that, by an event
+	draining       bool // in SQD, and no event has said yet that nothing is outstanding
 }
 
 // verbsLife is what happened between two resets of a queue pair.
@@ -266,6 +267,7 @@ func (h *verbsHost) toRTS() {
 
 func (h *verbsHost) toSQD() {
 	if q, ok := anyOf(h, h.qps); ok {
+		q.draining = q.state == ReadyToSend
 		q.modify(true, SQDrained, q.ToSQD, ReadyToSend)
 	}
 }

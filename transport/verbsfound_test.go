@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/units"
 )
 
 // Nothing can be made of, or posted to, what was destroyed, and nothing is destroyed twice. FuzzVerbs found that a shared
@@ -56,4 +58,30 @@ func TestDatagramsNeedADestination(t *testing.T) {
 	require.NoError(t, a.qp.PostSend(&wr))
 	ah.Destroy()
 	require.ErrorIs(t, a.qp.PostSend(&wr), ErrInvalid)
+}
+
+// A datagram whose next hop does not answer ends after a while, and then it has begun, too. FuzzVerbs found that it had
+// not: afterwards requests left in SQD, which no event ended.
+func TestDrainedAfterNeighborIsSilent(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	o.kind = UD
+	a, b := p.connected(o)
+	nobody, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.9")})
+	require.NoError(t, err)
+	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.2")})
+	require.NoError(t, err)
+	wr := WorkRequest{Op: OpSend, Flags: Signaled, AH: nobody, RemoteQPN: b.qp.Num, RemoteQKey: 0x11111111}
+	a.post(t, wr)
+	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
+	require.NoError(t, a.qp.ToSQD())
+	ev, some := p.a.PollAsync()
+	require.True(t, some)
+	require.Equal(t, AsyncSQDrained, ev.Kind)
+	wr.AH = ah
+	a.post(t, wr)
+	p.settle(units.Second)
+	require.Empty(t, a.poll(), "requests leave in SQD")
+	require.NoError(t, a.qp.ToRTS(RTSAttr{}))
+	p.await(a, 1)
 }
