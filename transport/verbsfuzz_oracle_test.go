@@ -45,7 +45,9 @@ func (w *verbsWorld) look() {
 			h.event(ev)
 		}
 		for _, q := range h.qps {
-			require.False(w.t, !q.gone && q.fell > 0 && h.polls > q.fell && !q.told, "QP %#x failed, and no event said so", q.num())
+			if !q.gone && q.fell > 0 && h.polls > q.fell && !q.told {
+				w.t.Fatalf("QP %#x failed, and no event said so", q.num())
+			}
 		}
 		for _, r := range h.regions {
 			if !r.gone && !r.Valid() {
@@ -86,18 +88,18 @@ func (q *verbsQP) checkState() {
 
 // checkQueue compares what the requester keeps of its send queue with each other.
 func (q *verbsQP) checkQueue() {
-	t, r := q.host.t, &q.req
+	r := &q.req
 	n := r.posted - r.done
-	require.LessOrEqual(t, int(n), q.init.MaxSendWR)
-	require.LessOrEqual(t, r.begun-r.done, n, "begun %d done %d posted %d", r.begun, r.done, r.posted)
-	require.LessOrEqual(t, r.next-r.done, n, "next %d done %d posted %d", r.next, r.done, r.posted)
-	require.LessOrEqual(t, q.asked.n, uint32(len(q.asked.ends)))
-	require.GreaterOrEqual(t, r.inFlight, units.Bytes(0))
+	if int(n) > q.init.MaxSendWR || r.begun-r.done > n || r.next-r.done > n {
+		q.host.t.Fatalf("%v QP %#x: of %d requests done %d, begun %d, next %d", q.Type, q.num(), r.posted, r.done, r.begun, r.next)
+	}
 	bytes := units.Bytes(0)
 	for i := r.done; i != r.posted; i++ {
 		bytes += units.Bytes(q.send[i&r.mask].length)
 	}
-	require.Equal(t, bytes, q.posted, "bytes that are posted")
+	if bytes != q.posted || r.inFlight < 0 || int(q.asked.n) > len(q.asked.ends) {
+		q.host.t.Fatalf("%v QP %#x: %d bytes are posted, it has %d, %d in flight, %d READs", q.Type, q.num(), bytes, q.posted, r.inFlight, q.asked.n)
+	}
 }
 
 // lookAt takes in the completions that came into a queue.
@@ -110,7 +112,9 @@ func (h *verbsHost) lookAt(c *verbsCQ) {
 	if c.gone {
 		c.seen = nil
 	}
-	require.LessOrEqual(h.t, len(c.seen), c.depth)
+	if len(c.seen) > c.depth {
+		h.t.Fatalf("%d completions in a queue for %d", len(c.seen), c.depth)
+	}
 }
 
 // completed checks a completion.
