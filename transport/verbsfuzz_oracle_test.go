@@ -77,7 +77,9 @@ func (q *verbsQP) checkState() {
 	if q.gone {
 		return
 	}
-	q.checkQueue()
+	if q.State() != Errored { // then the next round may have to flush it first
+		q.checkQueue()
+	}
 	if q.state == q.State() {
 		return
 	}

@@ -97,7 +97,7 @@ func (h *verbsHost) source(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool
 	}
 	most := max(q.init.MaxSendSGE, 1)
 	r := h.find(sourceRegion, q.pd)
-	if how&4 != 0 || r == nil {
+	if how&28 == 28 || r == nil {
 		list, total := h.elements(most)
 		wr.SGList, p.length = list, int(total)
 		return len(list) <= most && total <= MaxMessage
@@ -147,9 +147,24 @@ func (h *verbsHost) isInbox(key uint32) bool {
 	return false
 }
 
+// suited returns a region that allows an operation, or r where there is none.
+func (h *verbsHost) suited(op SendOp, r *verbsRegion) *verbsRegion {
+	for _, x := range append([]*verbsRegion{r}, h.regions...) {
+		switch {
+		case x.gone:
+		case op == OpRead && x.access&RemoteRead != 0, op != OpRead && x.access&(RemoteWrite|RemoteAtomic) == RemoteWrite|RemoteAtomic:
+			return x
+		}
+	}
+	return r
+}
+
 // remote draws what a request names at the peer.
 func (h *verbsHost) remote(wr *WorkRequest, p *verbsPost) {
 	r, ok := anyOf(h.far, h.far.regions)
+	if ok && !h.chance(8) {
+		r = h.far.suited(wr.Op, r)
+	}
 	at := uint64(h.byte()*h.byte()) &^ 7
 	switch {
 	case !ok:

@@ -323,14 +323,14 @@ func (w *verbsWorld) connect(a, b *verbsQP) {
 }
 
 // standard makes one of everything on both endpoints, and connects queue pairs of all kinds.
-func (w *verbsWorld) standard() {
+func (w *verbsWorld) standard(depth int) {
 	for _, h := range w.hosts {
 		h.allocPD()
 		pd := h.pds[0]
 		h.tryRegister(pd, sourceRegion, 16384, RemoteRead)
 		h.tryRegister(pd, inboxRegion, 60_000, LocalWrite)
 		h.tryRegister(pd, openRegion, 8192, 0x1f)
-		send, recv := h.tryCreateCQ(1024), h.tryCreateCQ(1024)
+		send, recv := h.tryCreateCQ(depth), h.tryCreateCQ(depth)
 		srq := h.tryCreateSRQ(pd, 32, 4)
 		h.tryCreateAH(pd, AddressVector{IP: h.far.ip}, true)
 		for i, kind := range []QPType{RC, RC, UC, UD} {

@@ -60,6 +60,7 @@ const (
 	verbsStandard = 1 << iota // begin with everything there is, connected
 	verbsOneClass             // the port has a single transmit queue
 	verbsIPv6
+	verbsSmall // queues of completions that may overrun
 )
 
 // Bounds of what one program may do.
@@ -164,7 +165,11 @@ func newVerbsWorld(t testing.TB, program []byte) *verbsWorld {
 	w.a, w.b = w.hosts[0].ep, w.hosts[1].ep
 	w.hosts[0].far, w.hosts[1].far = w.hosts[1], w.hosts[0]
 	if kind&verbsStandard != 0 {
-		w.standard()
+		depth := 1024
+		if kind&verbsSmall != 0 && w.chance(2) {
+			depth = 1 + w.pick(16)
+		}
+		w.standard(depth)
 	}
 	return w
 }
