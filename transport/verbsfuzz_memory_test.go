@@ -39,8 +39,11 @@ type verbsRegion struct {
 	placed int    // places in use
 }
 
-func (h *verbsHost) newRegion(pd *verbsPD, kind regionKind, n int, access Access) (*verbsRegion, error) {
-	r := &verbsRegion{host: h, domain: pd, kind: kind, arena: bytes.Repeat([]byte{marginByte}, n+2*margin)}
+func (h *verbsHost) newRegion(
+	pd *verbsPD, kind regionKind, n int, access Access,
+) (*verbsRegion, error) {
+	r := &verbsRegion{host: h, domain: pd, kind: kind}
+	r.arena = bytes.Repeat([]byte{marginByte}, n+2*margin)
 	r.mem = r.arena[margin : margin+n : margin+n]
 	switch kind {
 	case sourceRegion:
@@ -84,20 +87,25 @@ func (r *verbsRegion) ended() {
 func (r *verbsRegion) check() {
 	t := r.host.t
 	for i, b := range r.arena[:margin] {
-		require.EqualValues(t, marginByte, b, "%d bytes before a region of %d were written", margin-i, len(r.mem))
+		require.EqualValues(t, marginByte, b, "%d bytes before a region of %d were written", margin-i,
+			len(r.mem))
 	}
 	for i, b := range r.arena[margin+len(r.mem):] {
-		require.EqualValues(t, marginByte, b, "%d bytes behind a region of %d were written", i, len(r.mem))
+		require.EqualValues(t, marginByte, b, "%d bytes behind a region of %d were written", i,
+			len(r.mem))
 	}
 	switch {
 	case r.last != nil:
-		require.True(t, bytes.Equal(r.last, r.mem), "a region of kind %d that nobody may write was written: gone %v, access %#x, %d bytes", r.kind, r.gone, r.access, len(r.mem))
+		require.True(t, bytes.Equal(r.last, r.mem),
+			"a region of kind %d that nobody may write was written: gone %v, access %#x, %d bytes", r.kind,
+			r.gone, r.access, len(r.mem))
 	case r.kind == inboxRegion && r.placed == 0:
 		require.True(t, resting(r.mem), "an inbox was written where no request was for")
 	}
 }
 
-// area is a place in an inbox: a list of pieces with a byte between two of them that is not part of it.
+// area is a place in an inbox: a list of pieces with a byte between two of them that is not part
+// of it.
 type area struct {
 	region *verbsRegion
 	from   int
@@ -145,7 +153,8 @@ func (a *area) release() {
 	at := a.from
 	for _, p := range a.pieces {
 		at += len(p)
-		require.EqualValues(a.region.host.t, inboxRest, a.region.mem[at], "a byte behind a piece of a list was written")
+		require.EqualValues(a.region.host.t, inboxRest, a.region.mem[at],
+			"a byte behind a piece of a list was written")
 		at++
 	}
 	if !a.region.gone {

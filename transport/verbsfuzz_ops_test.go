@@ -372,7 +372,8 @@ func (h *verbsHost) destroyAH() {
 
 // path draws a way to an address, and says whether there is one.
 func (h *verbsHost) path(ip netip.Addr) (p AddressVector, fits bool) {
-	p = AddressVector{IP: ip, TrafficClass: oneOf[uint8](h.verbsWorld, 0, 2, 0x68, 3), HopLimit: uint8(h.pick(2))}
+	p = AddressVector{IP: ip, TrafficClass: oneOf[uint8](h.verbsWorld, 0, 2, 0x68, 3),
+		HopLimit: uint8(h.pick(2))}
 	switch h.pick(16) {
 	case 1:
 		p.IP = netip.Addr{}

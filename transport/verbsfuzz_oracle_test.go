@@ -11,9 +11,11 @@ import (
 )
 
 // verbErrors is what an error of a verb wraps.
-var verbErrors = []error{ErrInvalid, ErrState, ErrQueueFull, ErrLimit, ErrBusy, ErrUnsupported, neigh.ErrNoRoute, neigh.ErrAddress, wire.ErrAddress}
+var verbErrors = []error{ErrInvalid, ErrState, ErrQueueFull, ErrLimit, ErrBusy, ErrUnsupported,
+	neigh.ErrNoRoute, neigh.ErrAddress, wire.ErrAddress}
 
-// refused checks the error of a verb that must refuse; any of the package's will do where want is nil.
+// refused checks the error of a verb that must refuse; any of the package's will do where want is
+// nil.
 func (w *verbsWorld) refused(err, want error) {
 	w.t.Helper()
 	require.Error(w.t, err)
@@ -72,7 +74,8 @@ func (h *verbsHost) overran(c *verbsCQ) {
 	}
 }
 
-// checkState compares the state with the model's. By itself a queue pair only fails, and an event says so within a round.
+// checkState compares the state with the model's. By itself a queue pair only fails, and an event
+// says so within a round.
 func (q *verbsQP) checkState() {
 	if q.gone {
 		return
@@ -93,14 +96,16 @@ func (q *verbsQP) checkQueue() {
 	r := &q.req
 	n := r.posted - r.done
 	if int(n) > q.init.MaxSendWR || r.begun-r.done > n || r.next-r.done > n {
-		q.host.t.Fatalf("%v QP %#x: of %d requests done %d, begun %d, next %d", q.Type, q.num(), r.posted, r.done, r.begun, r.next)
+		q.host.t.Fatalf("%v QP %#x: of %d requests done %d, begun %d, next %d", q.Type, q.num(),
+			r.posted, r.done, r.begun, r.next)
 	}
 	bytes := units.Bytes(0)
 	for i := r.done; i != r.posted; i++ {
 		bytes += units.Bytes(q.send[i&r.mask].length)
 	}
 	if bytes != q.posted || r.inFlight < 0 || int(q.asked.n) > len(q.asked.ends) {
-		q.host.t.Fatalf("%v QP %#x: %d bytes are posted, it has %d, %d in flight, %d READs", q.Type, q.num(), bytes, q.posted, r.inFlight, q.asked.n)
+		q.host.t.Fatalf("%v QP %#x: %d bytes are posted, it has %d, %d in flight, %d READs", q.Type,
+			q.num(), bytes, q.posted, r.inFlight, q.asked.n)
 	}
 }
 
@@ -123,7 +128,8 @@ func (h *verbsHost) lookAt(c *verbsCQ) {
 func (h *verbsHost) completed(c *verbsCQ, wc *WorkCompletion) {
 	t, p, q := h.t, h.posts[wc.ID], h.numbers[wc.QPN]
 	require.NotNil(t, p, "completion of a request that was not accepted: %+v", wc)
-	require.False(t, p.done, "a request completed twice, or after its queue pair was reset or destroyed: %+v", wc)
+	require.False(t, p.done,
+		"a request completed twice, or after its queue pair was reset or destroyed: %+v", wc)
 	require.NotNil(t, q, "completion of no queue pair: %+v", wc)
 	require.False(t, q.gone, "completion of a queue pair that is destroyed: %+v", wc)
 	p.status = wc.Status
@@ -157,34 +163,42 @@ func (h *verbsHost) sent(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	if p.op.answered() {
 		require.EqualValues(t, p.length, wc.ByteLen)
 	}
-	if r := p.target; life.qp.Type == RC && r != nil && p.length > 0 && (p.op >= OpWrite) {
-		need := RemoteWrite
-		if p.op == OpRead {
-			need = RemoteRead
-		} else if p.op.atomic() {
-			need = RemoteAtomic
-		}
-		require.Equal(t, need, need&r.access, "%v where it is not allowed", p.op)
-		require.True(t, p.within(), "%v out of bounds", p.op)
-		if life.peer != nil {
-			require.Equal(t, need, need&life.peer.access, "%v through a queue pair that does not allow it", p.op)
-			require.Same(t, r.domain, life.peer.qp.pd, "%v in another protection domain", p.op)
-		}
+	if life.qp.Type == RC && p.target != nil && p.length > 0 && p.op >= OpWrite {
+		h.allowed(life, p)
 	}
 	if p.op == OpRead && p.area != nil && p.data != nil {
 		require.True(t, p.area.holds(p.data), "READ %d brought something else", p.id)
 	}
 }
 
-// failed checks that requests which fail do so in order, and that all but one are flushed: the first,
-// unless its own memory was wrong, which is found while older ones are under way.
+// allowed checks that the peer had to do what it did.
+func (h *verbsHost) allowed(life *verbsLife, p *verbsPost) {
+	t, r := h.t, p.target
+	need := RemoteWrite
+	if p.op == OpRead {
+		need = RemoteRead
+	} else if p.op.atomic() {
+		need = RemoteAtomic
+	}
+	require.Equal(t, need, need&r.access, "%v where it is not allowed", p.op)
+	require.True(t, p.within(), "%v out of bounds", p.op)
+	if life.peer != nil {
+		require.Equal(t, need, need&life.peer.access, "%v through a queue pair that does not allow it",
+			p.op)
+		require.Same(t, r.domain, life.peer.qp.pd, "%v in another protection domain", p.op)
+	}
+}
+
+// failed checks that requests which fail do so in order, and that all but one are flushed: the
+// first, unless its own memory was wrong, which is found while older ones are under way.
 func (h *verbsHost) failed(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	t := h.t
 	h.skip(life, p)
 	require.NotEmpty(t, wc.Status.String())
 	if wc.Status != StatusWRFlushErr {
 		require.True(t, life.lossy || !life.told, "request %d is the second that failed by itself", p.id)
-		require.True(t, !life.failed || life.lossy || wc.Status == StatusLocProtErr, "%+v after a flush", wc)
+		require.True(t, !life.failed || life.lossy || wc.Status == StatusLocProtErr,
+			"%+v after a flush", wc)
 		life.told = true
 	}
 	require.Equal(t, Errored, life.qp.State(), "a request failed: %+v", wc)
@@ -199,7 +213,8 @@ func (h *verbsHost) skip(life *verbsLife, p *verbsPost) {
 	i := life.ended
 	for ; i < len(life.sends) && life.sends[i] != p; i++ {
 		before := life.sends[i]
-		require.True(h.t, before.done || life.lossy || !before.signaled && !life.failed, "request %d ended before %d", p.id, before.id)
+		require.True(h.t, before.done || life.lossy || !before.signaled && !life.failed,
+			"request %d ended before %d", p.id, before.id)
 	}
 	if i == len(life.sends) {
 		require.True(h.t, life.lossy || life.sends[i-1].done, "request %d ended after a later one", p.id)
@@ -347,10 +362,12 @@ func (w *verbsWorld) finish() {
 				continue
 			}
 			if rested && q.state == ReadyToSend && q.life.bounded && q.life.peer == q.life.peerNow() {
-				require.Equal(w.t, q.init.MaxSendWR, q.SendRoom(), "%v QP %#x of %s still has requests", q.Type, q.num(), h.name)
+				require.Equal(w.t, q.init.MaxSendWR, q.SendRoom(), "%v QP %#x of %s still has requests",
+					q.Type, q.num(), h.name)
 			}
 			if r := &q.req; rested && q.state == SQDrained && q.draining {
-				require.NotEqual(w.t, r.una, r.sndMax, "%v QP %#x of %s has drained, and no event says so", q.Type, q.num(), h.name)
+				require.NotEqual(w.t, r.una, r.sndMax, "%v QP %#x of %s has drained, and no event says so",
+					q.Type, q.num(), h.name)
 			}
 			if q.state != Reset {
 				q.die()
@@ -389,7 +406,8 @@ func (h *verbsHost) takeDown() {
 	h.look()
 	for _, s := range h.srqs {
 		if !s.gone {
-			require.True(h.t, s.lossy || len(s.posted) == s.Len(), "%d receives of a shared queue are not accounted for", len(s.posted)-s.Len())
+			require.True(h.t, s.lossy || len(s.posted) == s.Len(),
+				"%d receives of a shared queue are not accounted for", len(s.posted)-s.Len())
 			h.tryDestroySRQ(s)
 		}
 	}
@@ -423,7 +441,8 @@ func (h *verbsHost) checkEmpty() {
 		r.check()
 	}
 	for id, p := range h.posts {
-		require.True(t, p.done || !p.recv && p.area == nil || p.life != nil && p.life.lossy || p.srq != nil && p.srq.lossy, "request %d", id)
+		require.True(t, p.done || !p.recv && p.area == nil || p.life != nil && p.life.lossy ||
+			p.srq != nil && p.srq.lossy, "request %d", id)
 	}
 	_, timer := e.timers.Next()
 	require.False(t, timer, "a timer is left")

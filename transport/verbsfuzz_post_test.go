@@ -152,7 +152,8 @@ func (h *verbsHost) suited(op SendOp, r *verbsRegion) *verbsRegion {
 	for _, x := range append([]*verbsRegion{r}, h.regions...) {
 		switch {
 		case x.gone:
-		case op == OpRead && x.access&RemoteRead != 0, op != OpRead && x.access&(RemoteWrite|RemoteAtomic) == RemoteWrite|RemoteAtomic:
+		case op == OpRead && x.access&RemoteRead != 0,
+			op != OpRead && x.access&RemoteWrite != 0 && x.access&RemoteAtomic != 0:
 			return x
 		}
 	}
@@ -222,7 +223,8 @@ func (h *verbsHost) postSend() {
 	}
 	switch q.Type {
 	case RC:
-		fits = fits && (!wr.Op.answered() || q.life.reads > 0) && (wr.Op != OpRead || p.length <= maxReadPSNs*int(max(q.mtu, 1)))
+		fits = fits && (!wr.Op.answered() || q.life.reads > 0) && (wr.Op != OpRead ||
+			p.length <= maxReadPSNs*int(max(q.mtu, 1)))
 	case UC:
 		fits = fits && !wr.Op.answered() && wr.Op != OpSendInv
 	case UD:

@@ -52,10 +52,13 @@ func (h *verbsHost) createQP() {
 		q.srq, _ = anyOf(h, h.srqs)
 	}
 	q.init = QPInit{
-		Type:      oneOf(h.verbsWorld, RC, UC, UD, RC, RC, QPType(7)),
-		MaxSendWR: oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1), MaxRecvWR: oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
-		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, MaxSGE, -1, MaxSGE+1), MaxRecvSGE: oneOf(h.verbsWorld, 3, 0, 1, MaxSGE, -1, MaxSGE+1),
-		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, MaxInline, -1, MaxInline+1), SignalAll: h.chance(4), Algorithm: h.algorithm(),
+		Type:       oneOf(h.verbsWorld, RC, UC, UD, RC, RC, QPType(7)),
+		MaxSendWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
+		MaxRecvWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
+		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, MaxSGE, -1, MaxSGE+1), MaxRecvSGE: oneOf(h.verbsWorld,
+			3, 0, 1, MaxSGE, -1, MaxSGE+1),
+		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, MaxInline, -1, MaxInline+1), SignalAll: h.chance(4),
+		Algorithm: h.algorithm(),
 	}
 	h.tryCreateQP(q)
 }
@@ -71,7 +74,8 @@ func (q *verbsQP) creatable() bool {
 }
 
 func (h *verbsHost) tryCreateQP(q *verbsQP) bool {
-	q.init.PD, q.init.SendCQ, q.init.RecvCQ = q.pd.ProtectionDomain, q.sendCQ.CompletionQueue, q.recvCQ.CompletionQueue
+	q.init.PD, q.init.SendCQ, q.init.RecvCQ = q.pd.ProtectionDomain, q.sendCQ.CompletionQueue,
+		q.recvCQ.CompletionQueue
 	if q.srq != nil {
 		q.init.SRQ = q.srq.SharedReceiveQueue
 	}
@@ -103,8 +107,8 @@ func (q *verbsQP) destroy() {
 	require.Nil(q.host.t, q.host.ep.QueuePair(q.Num))
 }
 
-// newLife ends all that is posted: it will not complete. It comes before the call that does so, after which nothing is
-// there to be looked at.
+// newLife ends all that is posted: it will not complete. It comes before the call that does so,
+// after which nothing is there to be looked at.
 func (q *verbsQP) newLife() {
 	if q.gone {
 		return
@@ -164,7 +168,8 @@ func (q *verbsQP) flushed() {
 	}
 	require.Empty(t, q.life.recvs, "receives of QP %#x in the error state", uint32(q.Num))
 	for i, p := range q.life.sends {
-		require.True(t, p.done || !p.signaled && i < q.firstFailed(), "request %d of QP %#x has not ended", p.id, uint32(q.Num))
+		require.True(t, p.done || !p.signaled && i < q.firstFailed(),
+			"request %d of QP %#x has not ended", p.id, uint32(q.Num))
 	}
 }
 
@@ -203,7 +208,8 @@ func (h *verbsHost) toInit() {
 	if !ok {
 		return
 	}
-	a := InitAttr{Access: Access(h.byte()), PKey: oneOf[uint16](h.verbsWorld, 0, 0xffff, 1, 0x8001), QKey: 0x11111111}
+	a := InitAttr{Access: Access(h.byte()), PKey: oneOf[uint16](h.verbsWorld, 0, 0xffff, 1, 0x8001),
+		QKey: 0x11111111}
 	q.modify(true, Init, func() error { return q.ToInit(a) }, Reset, Init)
 	if q.state == Init {
 		q.life.access = a.Access
@@ -224,16 +230,19 @@ func (h *verbsHost) toRTR() {
 		MaxDestRdAtomic: oneOf(h.verbsWorld, 4, 0, 1, MaxRdAtomic, MaxRdAtomic+1, -1),
 		MinRNRTimer:     oneOf[uint8](h.verbsWorld, 1, 12, 31, 32),
 	}
-	a.Extension = wire.Agreement{Features: wire.Features(h.byte()) & (wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming),
-		SACKBits: oneOf[uint16](h.verbsWorld, 0, 32, 512, 31, 1024), SendTag: 7, RecvTag: uint16(h.byte())}
+	const features = wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming
+	a.Extension = wire.Agreement{Features: wire.Features(h.byte()) & features, SendTag: 7,
+		SACKBits: oneOf[uint16](h.verbsWorld, 0, 32, 512, 31, 1024), RecvTag: uint16(h.byte())}
 	switch h.pick(8) {
 	case 1:
 		a.DestQPN = 1 << 24
 	case 2:
 		a.RecvPSN = 1 << 24
 	}
-	valid := fits && validMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 && a.MaxDestRdAtomic <= MaxRdAtomic && a.MinRNRTimer < 32 &&
-		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= wire.MaxSACKBits && a.DestQPN < 1<<24 && a.RecvPSN < 1<<24
+	valid := fits && validMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 &&
+		a.MaxDestRdAtomic <= MaxRdAtomic && a.MinRNRTimer < 32 &&
+		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= wire.MaxSACKBits && a.DestQPN < 1<<24 &&
+		a.RecvPSN < 1<<24
 	q.modify(valid || q.Type == UD, ReadyToReceive, func() error { return q.ToRTR(a) }, Init)
 }
 
@@ -243,19 +252,24 @@ func (h *verbsHost) toRTS() {
 		return
 	}
 	a := RTSAttr{
-		SendPSN: wire.PSN(h.nextPSN()), Timeout: oneOf[uint8](h.verbsWorld, 4, 0, 1, 31, 32), RetryCount: oneOf[uint8](h.verbsWorld, 1, 0, 7, 8),
-		RNRRetry: oneOf[uint8](h.verbsWorld, 1, 0, 7, 8), MaxRdAtomic: oneOf(h.verbsWorld, 4, 0, 1, MaxRdAtomic, MaxRdAtomic+1, -1),
+		SendPSN: wire.PSN(h.nextPSN()), Timeout: oneOf[uint8](h.verbsWorld, 4, 0, 1, 31, 32),
+		RetryCount: oneOf[uint8](h.verbsWorld, 1, 0, 7, 8),
+		RNRRetry:   oneOf[uint8](h.verbsWorld, 1, 0, 7, 8), MaxRdAtomic: oneOf(h.verbsWorld, 4, 0, 1,
+			MaxRdAtomic, MaxRdAtomic+1, -1),
 		RTOLow:      oneOf(h.verbsWorld, 0, 0, 10*units.Microsecond, units.Forever, 2*units.Forever, -1),
 		RTOHigh:     oneOf(h.verbsWorld, 0, 0, 100*units.Microsecond, units.Forever, 2*units.Forever, -1),
 		MaxInFlight: oneOf[units.Bytes](h.verbsWorld, 0, 1, 10_000, 1<<40, -1),
 		Reordering:  oneOf(h.verbsWorld, 0, units.Microsecond, maxReordering, maxReordering+1, -1),
-		Class:       packet.Class(oneOf(h.verbsWorld, int(packet.ClassData), 0, int(packet.Classes), 7, 255)),
+		Class: packet.Class(oneOf(h.verbsWorld, int(packet.ClassData), 0, int(packet.Classes), 7,
+			255)),
 	}
 	if h.chance(8) {
 		a.SendPSN = 1 << 24
 	}
-	valid := a.SendPSN < 1<<24 && a.Timeout < 32 && a.RetryCount < 8 && a.RNRRetry < 8 && a.MaxRdAtomic >= 0 && a.MaxRdAtomic <= MaxRdAtomic &&
-		a.RTOLow >= 0 && a.RTOHigh >= 0 && a.MaxInFlight >= 0 && a.Reordering >= 0 && a.Reordering <= maxReordering &&
+	valid := a.SendPSN < 1<<24 && a.Timeout < 32 && a.RetryCount < 8 && a.RNRRetry < 8 &&
+		a.MaxRdAtomic >= 0 && a.MaxRdAtomic <= MaxRdAtomic &&
+		a.RTOLow >= 0 && a.RTOHigh >= 0 && a.MaxInFlight >= 0 && a.Reordering >= 0 &&
+		a.Reordering <= maxReordering &&
 		(a.Class == packet.ClassData || a.Class >= packet.Classes && a.Class < h.ep.classes)
 	valid = valid || q.State() == SQDrained
 	first := q.State() == ReadyToReceive
@@ -295,8 +309,10 @@ func (h *verbsHost) connectOp() {
 // connect connects two queue pairs with attributes that fit each other.
 func (w *verbsWorld) connect(a, b *verbsQP) {
 	mtu := oneOf[units.Bytes](w, 1024, 256, 4096)
-	features := oneOf(w, 0, wire.FeatureSACK, wire.FeatureSACK|wire.FeatureProbe|wire.FeatureTiming|wire.FeatureECNEcho)
-	timeout, retries, rnr := oneOf[uint8](w, 4, 1, 8, 10), oneOf[uint8](w, 7, 1, 0), oneOf[uint8](w, 3, 0, 7)
+	features := oneOf(w, 0, wire.FeatureSACK,
+		wire.FeatureSACK|wire.FeatureProbe|wire.FeatureTiming|wire.FeatureECNEcho)
+	timeout, retries, rnr := oneOf[uint8](w, 4, 1, 8, 10), oneOf[uint8](w, 7, 1, 0), oneOf[uint8](w,
+		3, 0, 7)
 	timer, reads := oneOf[uint8](w, 12, 1, 20), oneOf(w, 4, 1, 16, 0)
 	psns := [2]wire.PSN{wire.PSN(w.nextPSN() & wire.PSNMask), wire.PSN(w.nextPSN() & wire.PSNMask)}
 	if rnr == 7 {
@@ -311,11 +327,14 @@ func (w *verbsWorld) connect(a, b *verbsQP) {
 		}
 		x := wire.Agreement{}
 		if features != 0 {
-			x = wire.Agreement{Features: features, SACKBits: 64, SendTag: uint16(far.Num) + 1, RecvTag: uint16(q.Num) + 1}
+			x = wire.Agreement{Features: features, SACKBits: 64, SendTag: uint16(far.Num) + 1,
+				RecvTag: uint16(q.Num) + 1}
 		}
 		require.NoError(w.t, q.Connect(InitAttr{Access: access, QKey: 0x11111111},
-			RTRAttr{Path: AddressVector{IP: far.host.ip}, PathMTU: mtu, DestQPN: far.Num, RecvPSN: psns[1-i], MaxDestRdAtomic: reads, MinRNRTimer: timer, Extension: x},
-			RTSAttr{SendPSN: psns[i], Timeout: timeout, RetryCount: retries, RNRRetry: rnr, MaxRdAtomic: reads}))
+			RTRAttr{Path: AddressVector{IP: far.host.ip}, PathMTU: mtu, DestQPN: far.Num,
+				RecvPSN: psns[1-i], MaxDestRdAtomic: reads, MinRNRTimer: timer, Extension: x},
+			RTSAttr{SendPSN: psns[i], Timeout: timeout, RetryCount: retries, RNRRetry: rnr,
+				MaxRdAtomic: reads}))
 		q.state = ReadyToSend
 		q.life.access, q.life.reads, q.life.bounded = access, reads, rnr != 7
 	}
@@ -338,7 +357,8 @@ func (w *verbsWorld) standard(depth int) {
 			if i == 1 {
 				q.srq = srq
 			}
-			q.init = QPInit{Type: kind, MaxSendWR: 16, MaxRecvWR: 16, MaxSendSGE: 3, MaxRecvSGE: 3, MaxInline: 64, Algorithm: h.algorithm()}
+			q.init = QPInit{Type: kind, MaxSendWR: 16, MaxRecvWR: 16, MaxSendSGE: 3, MaxRecvSGE: 3,
+				MaxInline: 64, Algorithm: h.algorithm()}
 			h.tryCreateQP(q)
 		}
 	}

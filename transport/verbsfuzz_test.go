@@ -24,14 +24,14 @@ func FuzzVerbs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, program []byte) { runVerbs(t, program) })
 }
 
-// TestVerbsPrograms runs random programs of verbs, the same ones each time. A failure names the seed of its program, which
-// -seed runs alone.
+// TestVerbsPrograms runs random programs of verbs, the same ones each time. A failure names the
+// seed of its program, which -seed runs alone.
 func TestVerbsPrograms(t *testing.T) {
 	if *seedFlag != 0 {
 		verbsSeed(t, *seedFlag)
 		return
 	}
-	programs := uint64(1500)
+	programs := uint64(1000)
 	if testing.Short() {
 		programs = 300
 	}
@@ -152,9 +152,11 @@ func newVerbsWorld(t testing.TB, program []byte) *verbsWorld {
 		if kind&verbsOneClass == 0 {
 			ends[i].classes = 6
 		}
-		ep, err := New(Config{Port: ends[i], Addrs: prefixes(v4[i]+"/24", v6[i]+"/64"), Seed: uint64(i + 1), MaxHeld: 16}, 0)
+		ep, err := New(Config{Port: ends[i], Addrs: prefixes(v4[i]+"/24", v6[i]+"/64"),
+			Seed: uint64(i + 1), MaxHeld: 16}, 0)
 		require.NoError(t, err)
-		h := &verbsHost{verbsWorld: w, name: "ab"[i : i+1], ep: ep, link: ends[i], numbers: map[wire.QPN]*verbsQP{}}
+		h := &verbsHost{verbsWorld: w, name: "ab"[i : i+1], ep: ep, link: ends[i],
+			numbers: map[wire.QPN]*verbsQP{}}
 		h.ip = netip.MustParseAddr(v4[i])
 		if kind&verbsIPv6 != 0 {
 			h.ip = netip.MustParseAddr(v6[i])
