@@ -117,7 +117,6 @@ type verbsCQ struct {
 	depth  int
 	gone   bool
 	looked uint32 // completions that the oracle has seen, as tail counts
-	taken  uint32 // that the program has polled
 	seen   []WorkCompletion
 }
 
@@ -135,7 +134,6 @@ type verbsAH struct {
 	*AddressHandle
 	pd   *verbsPD
 	gone bool
-	mute bool // nobody has the address
 }
 
 // unhelped is a test that does not look for helpers: most of the time would go there.
