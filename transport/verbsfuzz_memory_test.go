@@ -87,7 +87,8 @@ func (r *verbsRegion) ended() {
 func (r *verbsRegion) check() {
 	t := r.host.t
 	for i, b := range r.arena[:margin] {
-		require.EqualValues(t, marginByte, b, "%d bytes before a region of %d were written", margin-i,
+		require.EqualValues(t, marginByte, b, "%d bytes before a region of %d were written",
+			margin-i,
 			len(r.mem))
 	}
 	for i, b := range r.arena[margin+len(r.mem):] {
@@ -97,7 +98,8 @@ func (r *verbsRegion) check() {
 	switch {
 	case r.last != nil:
 		require.True(t, bytes.Equal(r.last, r.mem),
-			"a region of kind %d that nobody may write was written: gone %v, access %#x, %d bytes", r.kind,
+			"a region of kind %d that nobody may write was written: gone %v, access %#x, %d bytes",
+			r.kind,
 			r.gone, r.access, len(r.mem))
 	case r.kind == inboxRegion && r.placed == 0:
 		require.True(t, resting(r.mem), "an inbox was written where no request was for")

@@ -23,7 +23,8 @@ var verbsOps = []func(h *verbsHost){
 	(*verbsHost).postSend, (*verbsHost).postSend, (*verbsHost).postSend, (*verbsHost).postSend,
 	(*verbsHost).postSend, (*verbsHost).postSend, (*verbsHost).postSend, (*verbsHost).postSend,
 	(*verbsHost).postRecv, (*verbsHost).postRecv, (*verbsHost).postRecv, (*verbsHost).postSRQ,
-	(*verbsHost).postSRQ, (*verbsHost).letTimePass, (*verbsHost).letTimePass, (*verbsHost).letTimePass,
+	(*verbsHost).postSRQ, (*verbsHost).letTimePass, (*verbsHost).letTimePass,
+	(*verbsHost).letTimePass,
 	(*verbsHost).letTimePass, (*verbsHost).letTimePass,
 }
 

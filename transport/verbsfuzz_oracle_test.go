@@ -53,7 +53,8 @@ func (w *verbsWorld) look() {
 		}
 		for _, r := range h.regions {
 			if !r.gone && !r.Valid() {
-				require.NotZero(w.t, r.access&RemoteInvalidate, "a peer ended a region that it may not end")
+				require.NotZero(w.t, r.access&RemoteInvalidate,
+					"a peer ended a region that it may not end")
 				r.ended()
 			}
 		}
@@ -183,7 +184,8 @@ func (h *verbsHost) allowed(life *verbsLife, p *verbsPost) {
 	require.Equal(t, need, need&r.access, "%v where it is not allowed", p.op)
 	require.True(t, p.within(), "%v out of bounds", p.op)
 	if life.peer != nil {
-		require.Equal(t, need, need&life.peer.access, "%v through a queue pair that does not allow it",
+		require.Equal(t, need, need&life.peer.access,
+			"%v through a queue pair that does not allow it",
 			p.op)
 		require.Same(t, r.domain, life.peer.qp.pd, "%v in another protection domain", p.op)
 	}
@@ -196,7 +198,8 @@ func (h *verbsHost) failed(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	h.skip(life, p)
 	require.NotEmpty(t, wc.Status.String())
 	if wc.Status != StatusWRFlushErr {
-		require.True(t, life.lossy || !life.told, "request %d is the second that failed by itself", p.id)
+		require.True(t, life.lossy || !life.told, "request %d is the second that failed by itself",
+			p.id)
 		require.True(t, !life.failed || life.lossy || wc.Status == StatusLocProtErr,
 			"%+v after a flush", wc)
 		life.told = true
@@ -217,7 +220,8 @@ func (h *verbsHost) skip(life *verbsLife, p *verbsPost) {
 			"request %d ended before %d", p.id, before.id)
 	}
 	if i == len(life.sends) {
-		require.True(h.t, life.lossy || life.sends[i-1].done, "request %d ended after a later one", p.id)
+		require.True(h.t, life.lossy || life.sends[i-1].done, "request %d ended after a later one",
+			p.id)
 		return
 	}
 	life.ended = i + 1
@@ -361,12 +365,15 @@ func (w *verbsWorld) finish() {
 			if q.gone {
 				continue
 			}
-			if rested && q.state == ReadyToSend && q.life.bounded && q.life.peer == q.life.peerNow() {
-				require.Equal(w.t, q.init.MaxSendWR, q.SendRoom(), "%v QP %#x of %s still has requests",
+			if rested && q.state == ReadyToSend && q.life.bounded &&
+				q.life.peer == q.life.peerNow() {
+				require.Equal(w.t, q.init.MaxSendWR, q.SendRoom(),
+					"%v QP %#x of %s still has requests",
 					q.Type, q.num(), h.name)
 			}
 			if r := &q.req; rested && q.state == SQDrained && q.draining {
-				require.NotEqual(w.t, r.una, r.sndMax, "%v QP %#x of %s has drained, and no event says so",
+				require.NotEqual(w.t, r.una, r.sndMax,
+					"%v QP %#x of %s has drained, and no event says so",
 					q.Type, q.num(), h.name)
 			}
 			if q.state != Reset {

@@ -19,9 +19,10 @@ type verbsQP struct {
 	gone           bool
 	state          State
 	life           *verbsLife
-	fell           int  // round after which it was found in the error state by itself, 0: it was not
-	told           bool // of that, by an event
-	draining       bool // in SQD, and no event has said yet that nothing is outstanding
+	// round after which it was found in the error state by itself, 0: it was not
+	fell     int
+	told     bool // of that, by an event
+	draining bool // in SQD, and no event has said yet that nothing is outstanding
 }
 
 // verbsLife is what happened between two resets of a queue pair.
@@ -55,9 +56,11 @@ func (h *verbsHost) createQP() {
 		Type:       oneOf(h.verbsWorld, RC, UC, UD, RC, RC, QPType(7)),
 		MaxSendWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
 		MaxRecvWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
-		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, MaxSGE, -1, MaxSGE+1), MaxRecvSGE: oneOf(h.verbsWorld,
+		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, MaxSGE, -1, MaxSGE+1),
+		MaxRecvSGE: oneOf(h.verbsWorld,
 			3, 0, 1, MaxSGE, -1, MaxSGE+1),
-		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, MaxInline, -1, MaxInline+1), SignalAll: h.chance(4),
+		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, MaxInline, -1, MaxInline+1),
+		SignalAll: h.chance(4),
 		Algorithm: h.algorithm(),
 	}
 	h.tryCreateQP(q)
@@ -241,7 +244,8 @@ func (h *verbsHost) toRTR() {
 	}
 	valid := fits && validMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 &&
 		a.MaxDestRdAtomic <= MaxRdAtomic && a.MinRNRTimer < 32 &&
-		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= wire.MaxSACKBits && a.DestQPN < 1<<24 &&
+		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= wire.MaxSACKBits &&
+		a.DestQPN < 1<<24 &&
 		a.RecvPSN < 1<<24
 	q.modify(valid || q.Type == UD, ReadyToReceive, func() error { return q.ToRTR(a) }, Init)
 }
@@ -254,10 +258,13 @@ func (h *verbsHost) toRTS() {
 	a := RTSAttr{
 		SendPSN: wire.PSN(h.nextPSN()), Timeout: oneOf[uint8](h.verbsWorld, 4, 0, 1, 31, 32),
 		RetryCount: oneOf[uint8](h.verbsWorld, 1, 0, 7, 8),
-		RNRRetry:   oneOf[uint8](h.verbsWorld, 1, 0, 7, 8), MaxRdAtomic: oneOf(h.verbsWorld, 4, 0, 1,
+		RNRRetry:   oneOf[uint8](h.verbsWorld, 1, 0, 7, 8), MaxRdAtomic: oneOf(h.verbsWorld, 4, 0,
+			1,
 			MaxRdAtomic, MaxRdAtomic+1, -1),
-		RTOLow:      oneOf(h.verbsWorld, 0, 0, 10*units.Microsecond, units.Forever, 2*units.Forever, -1),
-		RTOHigh:     oneOf(h.verbsWorld, 0, 0, 100*units.Microsecond, units.Forever, 2*units.Forever, -1),
+		RTOLow: oneOf(h.verbsWorld, 0, 0, 10*units.Microsecond, units.Forever, 2*units.Forever,
+			-1),
+		RTOHigh: oneOf(h.verbsWorld, 0, 0, 100*units.Microsecond, units.Forever,
+			2*units.Forever, -1),
 		MaxInFlight: oneOf[units.Bytes](h.verbsWorld, 0, 1, 10_000, 1<<40, -1),
 		Reordering:  oneOf(h.verbsWorld, 0, units.Microsecond, maxReordering, maxReordering+1, -1),
 		Class: packet.Class(oneOf(h.verbsWorld, int(packet.ClassData), 0, int(packet.Classes), 7,
