@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/transport/neigh"
+	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
