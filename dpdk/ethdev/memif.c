@@ -174,6 +174,27 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 	return length;
 }
 
+static int listens(int fd)
+{
+	int yes = 0;
+	socklen_t len = sizeof yes;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &len) == 0 && yes;
+}
+
+/* Closes the listener, and makes its path free. */
+static void stop_listening(int fd)
+{
+	struct sockaddr_un un;
+	socklen_t len = sizeof un;
+
+	memset(&un, 0, sizeof un);
+	if (getsockname(fd, (struct sockaddr *)&un, &len) == 0 && un.sun_path[0] != '\0')
+		unlink(un.sun_path);
+	close(fd);
+}
+
+/* The driver forgets the socket that it listens at when it cannot be told of connections. */
 int __real_rte_intr_callback_register(const struct rte_intr_handle *handle,
 				      rte_intr_callback_fn callback, void *arg);
 int __wrap_rte_intr_callback_register(const struct rte_intr_handle *handle,
@@ -181,6 +202,8 @@ int __wrap_rte_intr_callback_register(const struct rte_intr_handle *handle,
 {
 	int rc = __real_rte_intr_callback_register(handle, callback, arg);
 
+	if (rc < 0 && rte_thread_is_intr() && listens(rte_intr_fd_get(handle)))
+		stop_listening(rte_intr_fd_get(handle));
 	if (rc == 0 && rte_thread_is_intr()) {
 		struct channel *c = malloc(sizeof *c);
 		if (c == NULL)
@@ -235,6 +258,19 @@ int __wrap_rte_intr_callback_unregister_pending(const struct rte_intr_handle *ha
 	return rc;
 }
 
+void gr_memif_stop_listening(const void *arg)
+{
+	struct channel *c = channels;
+
+	while (c != NULL && c->arg != arg)
+		c = c->next;
+	if (c == NULL ||
+	    __real_rte_intr_callback_unregister(c->handle, c->callback, c->arg) <= 0)
+		return;
+	stop_listening(rte_intr_fd_get(c->handle));
+	forget(c->arg);
+}
+
 /* Reports whether a socket is bound to the name, as the listener and what it accepted are. */
 static int bound(int fd, const char *name)
 {
@@ -246,14 +282,6 @@ static int bound(int fd, const char *name)
 		return 0;
 	return strncmp(un.sun_path, name, sizeof un.sun_path) == 0 || /* or abstract: */
 	       (un.sun_path[0] == '\0' && strncmp(un.sun_path + 1, name, sizeof un.sun_path - 1) == 0);
-}
-
-static int listens(int fd)
-{
-	int yes = 0;
-	socklen_t len = sizeof yes;
-
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &len) == 0 && yes;
 }
 
 /* Closes the listener of the name, and the connections whose clients have not yet said which
@@ -340,5 +368,18 @@ void gr_memif_closed(uint16_t port)
 		next = h->next;
 		if (h->port == port)
 			rte_intr_instance_free(h->handle);
+	}
+}
+
+void gr_memif_kept(uint16_t port)
+{
+	for (struct handle **link = &handles; *link != NULL;) {
+		struct handle *h = *link;
+		if (h->port == port) {
+			*link = h->next;
+			free(h);
+		} else {
+			link = &h->next;
+		}
 	}
 }

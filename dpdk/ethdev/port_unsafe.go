@@ -3,6 +3,7 @@ package ethdev
 /*
 #cgo pkg-config: libdpdk
 #cgo LDFLAGS: -lrte_net_ring
+#include <stdio.h>
 #include <stdlib.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
@@ -11,10 +12,29 @@ package ethdev
 #include <rte_eth_ring.h>
 #include "memif.h"
 
+static int attach(const char *bus, const char *name, const char *args)
+{
+	int rc = gr_memif_probe_begin();
+
+	if (rc == 0) {
+		rc = rte_eal_hotplug_add(bus, name, args);
+		gr_memif_probe_end(name, rc != 0);
+	}
+	return rc;
+}
+
 static int from_rings(const char *name, void **rx, unsigned nrx, void **tx, unsigned ntx)
 {
-	return rte_eth_from_rings(name, (struct rte_ring *const *)rx, nrx,
-		(struct rte_ring *const *)tx, ntx, 0);
+	char device[RTE_DEV_NAME_MAX_LEN];
+	int port = rte_eth_from_rings(name, (struct rte_ring *const *)rx, nrx,
+		(struct rte_ring *const *)tx, ntx, 0), error = rte_errno;
+
+	if (port < 0) { // the device may exist all the same
+		snprintf(device, sizeof device, "net_ring_%s", name);
+		rte_eal_hotplug_remove("vdev", device);
+		rte_errno = error;
+	}
+	return port;
 }
 */
 import "C"
@@ -48,7 +68,7 @@ func Attach(bus, name, args string) (Port, error) {
 	defer C.free(unsafe.Pointer(cBus))
 	defer C.free(unsafe.Pointer(cName))
 	defer C.free(unsafe.Pointer(cArgs))
-	if rc := C.rte_eal_hotplug_add(cBus, cName, cArgs); rc != 0 {
+	if rc := C.attach(cBus, cName, cArgs); rc != 0 {
 		return 0, eal.Errno(int(rc))
 	}
 	port, err := GetByName(name)
@@ -68,7 +88,7 @@ func FromRings(name string, rx, tx []*ring.Ring) (Port, error) {
 	defer C.free(unsafe.Pointer(cTx))
 	id := C.from_rings(s, cRx, C.uint(len(rx)), cTx, C.uint(len(tx)))
 	if id < 0 {
-		return 0, eal.Errno(-1)
+		return 0, fmt.Errorf("device %s of %d and %d rings: %w", name, len(rx), len(tx), eal.Errno(-1))
 	}
 	return Port(id), nil
 }

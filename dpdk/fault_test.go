@@ -1,0 +1,75 @@
+package dpdk_test
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/dpdk/dpdktest/faults"
+)
+
+// mostCalls is more than any port makes while it opens.
+const mostCalls = 1000
+
+// TestOpenFails has every call in turn fail that a port of each kind makes while it opens.
+func TestOpenFails(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		url   string
+		loses faults.Census // what DPDK 22.11's driver forgets when it fails or, null, always
+	}{
+		{"loop:fails", faults.Census{}},
+		{"null:", faults.Census{Heap: 1 << 10}},
+		{"pcap:testdata/rc-send-multi.pcap," + filepath.Join(dir, "out"), faults.Census{Descriptors: 2}},
+		{"memif:" + filepath.Join(dir, "s"), faults.Census{Heap: 1 << 10}},
+		{"memif:" + filepath.Join(dir, "none") + ",client", faults.Census{Heap: 1 << 10}},
+	} {
+		t.Run(strings.ReplaceAll(c.url, dir, ""), func(t *testing.T) { openFails(t, c.url, c.loses) })
+	}
+}
+
+func openFails(t *testing.T, url string, loses faults.Census) {
+	opens(t, url) // what EAL, the driver and Go keep for ever
+	for n := 1; ; n++ {
+		require.Less(t, n, mostCalls)
+		before := faults.Count(t).Plus(loses)
+		faults.Arm(t, n, "")
+		d, err := dpdk.Open(url, dpdk.Options{})
+		failed := faults.Disarm()
+		if errors.Is(err, fs.ErrPermission) && failed == "" {
+			t.Skip(err)
+		}
+		switch {
+		case failed == "":
+			require.NoError(t, err)
+			require.NoError(t, d.Close())
+			t.Log(n-1, "calls")
+			return
+		case err == nil:
+			t.Log(n, failed, "is done without")
+			require.NoError(t, d.Close())
+		default:
+			t.Log(n, failed, err)
+			step := regexp.QuoteMeta("dpdk: open "+url+": ") + `[a-zA-Z]{3}.*: [a-z ]{5}`
+			require.Regexp(t, step, err.Error(), "what was asked, which step failed, and why")
+			require.Nil(t, d)
+		}
+		faults.Unchanged(t, before, failed)
+		opens(t, url)
+		faults.Unchanged(t, before, "open after "+failed)
+	}
+}
+
+// opens opens and closes a port.
+func opens(t *testing.T, url string) {
+	t.Helper()
+	d, err := dpdk.Open(url, dpdk.Options{})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+}
