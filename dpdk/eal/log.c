@@ -102,8 +102,8 @@ void gr_log_clear(void)
 	pthread_mutex_unlock(&log_buffer.lock);
 }
 
-/* EAL keeps pointers to the arguments, but changes argv. This copy shows LeakSanitizer that they are
- * in use. */
+/* EAL keeps pointers to the arguments, but changes argv. This copy, with argv behind it, shows
+ * LeakSanitizer that they are in use. */
 static char **volatile arguments;
 
 int gr_eal_init(int argc, char **argv)
@@ -112,9 +112,11 @@ int gr_eal_init(int argc, char **argv)
 	FILE *quiet = stream(nowhere, _IOFBF), *kept = stream(stderr_write, _IOLBF);
 	int rc;
 
-	arguments = calloc(argc, sizeof *argv);
-	if (arguments != NULL)
+	arguments = calloc(argc + 1, sizeof *argv);
+	if (arguments != NULL) {
 		memcpy(arguments, argv, argc * sizeof *argv);
+		arguments[argc] = (char *)argv;
+	}
 	if (quiet != NULL)
 		stdout = quiet;
 	if (kept != NULL)

@@ -25,6 +25,7 @@
 #include <rte_malloc.h>
 
 #include "guard.h"
+#include "memifhandshake.h"
 
 /* Descriptors are not for the children of this process, and no peer blocks the interrupt thread. */
 
@@ -91,6 +92,9 @@ struct channel {
 	rte_intr_callback_fn callback;
 	void *arg;
 	struct region *regions;
+	int ring; /* descriptor of a ring that the driver has not taken; -1: there is none */
+	int server;
+	struct gr_memif_handshake handshake;
 };
 
 static struct channel *channels;
@@ -113,8 +117,12 @@ static void forget_regions(struct channel *c, int close_them)
 	}
 }
 
-/* Types of messages. */
-enum { ADD_REGION = 4, ADD_RING = 5, CONNECT = 6 };
+static void forget_ring(struct channel *c)
+{
+	if (c->ring >= 0)
+		close(c->ring);
+	c->ring = -1;
+}
 
 static void keep_region(struct channel *c, int fd)
 {
@@ -126,28 +134,61 @@ static void keep_region(struct channel *c, int fd)
 	c->regions = r;
 }
 
-/* The driver takes one descriptor of a message that comes with memory or with a ring, and loses
- * all others. */
-static void received(struct channel *c, struct msghdr *message)
+/* Returns the first descriptor that came with the message, and closes the others: the driver takes
+ * one, and loses all others. */
+static int descriptor_of(struct msghdr *message)
 {
-	uint16_t type;
-	int fd, taken = 0;
+	int fd, first = -1;
 
-	memcpy(&type, message->msg_iov[0].iov_base, sizeof type);
-	if (type == CONNECT)
-		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps */
 	for (struct cmsghdr *m = CMSG_FIRSTHDR(message); m != NULL; m = CMSG_NXTHDR(message, m)) {
 		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
 			continue;
 		for (size_t at = CMSG_LEN(0); at + sizeof fd <= m->cmsg_len; at += sizeof fd) {
 			memcpy(&fd, (char *)m + at, sizeof fd);
-			if (taken || (type != ADD_REGION && type != ADD_RING))
+			if (first < 0)
+				first = fd;
+			else
 				close(fd);
-			else if (type == ADD_REGION)
-				keep_region(c, fd);
-			taken = 1;
 		}
 	}
+	return first;
+}
+
+/* The driver gets a message that it does not know instead of one that is not right. It takes a
+ * descriptor of memory, or of a ring that it has, and loses any other. */
+static void received(struct channel *c, struct msghdr *message)
+{
+	uint16_t type;
+	int fd = descriptor_of(message);
+
+	forget_ring(c);
+	memcpy(&type, message->msg_iov[0].iov_base, sizeof type);
+	if (!gr_memif_may_say(&c->handshake, c->server, message->msg_iov[0].iov_base, fd)) {
+		type = GR_MEMIF_UNKNOWN;
+		memcpy(message->msg_iov[0].iov_base, &type, sizeof type);
+	}
+	if (type == GR_MEMIF_CONNECT)
+		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps */
+	if (fd < 0)
+		return;
+	if (type == GR_MEMIF_ADD_REGION)
+		keep_region(c, fd);
+	else if (type == GR_MEMIF_ADD_RING)
+		c->ring = fd;
+	else
+		close(fd);
+}
+
+int __real_rte_intr_fd_set(struct rte_intr_handle *handle, int fd);
+int __wrap_rte_intr_fd_set(struct rte_intr_handle *handle, int fd)
+{
+	int rc = __real_rte_intr_fd_set(handle, fd);
+
+	if (rc == 0 && fd >= 0 && rte_thread_is_intr())
+		for (struct channel *c = channels; c != NULL; c = c->next)
+			if (c->ring == fd)
+				c->ring = -1;
+	return rc;
 }
 
 static struct channel *channel_of(int fd)
@@ -169,9 +210,19 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 		return __real_recvmsg(fd, message, flags);
 	length = __real_recvmsg(fd, message, flags | MSG_CMSG_CLOEXEC);
 	c = channel_of(fd);
-	if (length >= 0 && c != NULL)
+	if (length > 0 && c != NULL && message->msg_iov[0].iov_len >= GR_MEMIF_LENGTH)
 		received(c, message);
 	return length;
+}
+
+/* Reports whether the socket is a server's. A client's is not bound to a name. */
+static int has_name(int fd)
+{
+	struct sockaddr_un un;
+	socklen_t len = sizeof un;
+
+	return getsockname(fd, (struct sockaddr *)&un, &len) == 0 && un.sun_family == AF_UNIX &&
+	       len > offsetof(struct sockaddr_un, sun_path);
 }
 
 static int listens(int fd)
@@ -213,6 +264,8 @@ int __wrap_rte_intr_callback_register(const struct rte_intr_handle *handle,
 			.handle = (struct rte_intr_handle *)handle,
 			.callback = callback,
 			.arg = arg,
+			.ring = -1,
+			.server = has_name(rte_intr_fd_get(handle)),
 		};
 		channels = c;
 	}
@@ -226,6 +279,7 @@ static void forget(void *arg)
 		if (c->arg == arg) {
 			*link = c->next;
 			forget_regions(c, 1);
+			forget_ring(c);
 			free(c);
 			return;
 		}
