@@ -73,3 +73,39 @@ func opens(t *testing.T, url string) {
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
 }
+
+// TestCloseFails: a port whose driver refuses to stop, close or go says so, and all else is given back.
+// What is left of it is the driver's alone: other ports open.
+func TestCloseFails(t *testing.T) {
+	for _, call := range []string{"rte_eth_dev_stop", "rte_eth_dev_close", "rte_dev_remove"} {
+		opens(t, "loop:closes")
+		before := faults.Count(t)
+		d, err := dpdk.Open("loop:closes", dpdk.Options{})
+		require.NoError(t, err)
+		faults.Arm(t, 1, call)
+		err = d.Close()
+		require.Equal(t, call, faults.Disarm())
+		require.ErrorContains(t, err, "dpdk: close loop:closes/0: ")
+		require.NoError(t, d.Close(), "once more")
+		faults.Unchanged(t, before, call)
+		opens(t, "loop:closes")
+	}
+}
+
+// TestCloseThatCannotBegin: EAL has no memory for the alarm by which a memif is controlled. Nothing is
+// closed then, and a second Close does it.
+func TestCloseThatCannotBegin(t *testing.T) {
+	for _, role := range []string{"", ",client"} {
+		url := "memif:" + filepath.Join(t.TempDir(), "s") + role
+		opens(t, url)
+		before := faults.Count(t)
+		d, err := dpdk.Open(url, dpdk.Options{})
+		require.NoError(t, err)
+		faults.Arm(t, 1, "rte_eal_alarm_set")
+		err = d.Close()
+		require.ErrorContains(t, err, "eal: alarm: ")
+		faults.Disarm()
+		require.NoError(t, d.Close())
+		faults.Unchanged(t, before, "close")
+	}
+}

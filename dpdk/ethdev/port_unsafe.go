@@ -40,6 +40,7 @@ static int from_rings(const char *name, void **rx, unsigned nrx, void **tx, unsi
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -103,15 +104,20 @@ func pointers(rings []*ring.Ring) *unsafe.Pointer {
 	return array
 }
 
-// Detach closes the device and takes it off its bus. The Port is meaningless afterwards.
+// Detach closes the device and takes it off its bus, which closes it too where it would not be. The
+// Port is meaningless afterwards.
 func (p Port) Detach() error {
 	var info C.struct_rte_eth_dev_info
 	if rc := C.rte_eth_dev_info_get(C.uint16_t(p), &info); rc != 0 {
-		return eal.Errno(int(rc))
+		return fmt.Errorf("what to detach: %w", eal.Errno(int(rc)))
 	}
+	var errs []error
 	if rc := C.rte_eth_dev_close(C.uint16_t(p)); rc != 0 {
-		return eal.Errno(int(rc))
+		errs = append(errs, fmt.Errorf("close: %w", eal.Errno(int(rc))))
 	}
 	C.gr_memif_closed(C.uint16_t(p))
-	return eal.Errno(int(C.rte_dev_remove(info.device)))
+	if rc := C.rte_dev_remove(info.device); rc != 0 {
+		errs = append(errs, fmt.Errorf("remove: %w", eal.Errno(int(rc))))
+	}
+	return errors.Join(errs...)
 }
