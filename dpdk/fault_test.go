@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,8 +75,8 @@ func opens(t *testing.T, url string) {
 	require.NoError(t, d.Close())
 }
 
-// TestCloseFails: a port whose driver refuses to stop, close or go says so, and all else is given back.
-// What is left of it is the driver's alone: other ports open.
+// TestCloseFails: a port whose driver refuses to stop, close or go says so, and everything is given
+// back all the same.
 func TestCloseFails(t *testing.T) {
 	for _, call := range []string{"rte_eth_dev_stop", "rte_eth_dev_close", "rte_dev_remove"} {
 		opens(t, "loop:closes")
@@ -92,8 +93,8 @@ func TestCloseFails(t *testing.T) {
 	}
 }
 
-// TestCloseThatCannotBegin: EAL has no memory for the alarm by which a memif is controlled. Nothing is
-// closed then, and a second Close does it.
+// TestCloseThatCannotBegin: EAL has no memory for the alarm by which a memif is controlled. Nothing
+// is closed then, and a second Close does it.
 func TestCloseThatCannotBegin(t *testing.T) {
 	for _, role := range []string{"", ",client"} {
 		url := "memif:" + filepath.Join(t.TempDir(), "s") + role
@@ -108,4 +109,45 @@ func TestCloseThatCannotBegin(t *testing.T) {
 		require.NoError(t, d.Close())
 		faults.Unchanged(t, before, "close")
 	}
+}
+
+// TestOpenWithoutDescriptors lets the process have a few descriptors more than it has, ever more of
+// them until the port opens.
+func TestOpenWithoutDescriptors(t *testing.T) {
+	dir := t.TempDir()
+	for _, url := range []string{
+		"pcap:testdata/rc-send-multi.pcap," + filepath.Join(dir, "out"),
+		"memif:" + filepath.Join(dir, "s"), "memif:" + filepath.Join(dir, "none") + ",client",
+	} {
+		opens(t, url)
+		for spare := 0; ; spare++ {
+			require.Less(t, spare, 100)
+			before := faults.Count(t).Plus(faults.Census{Heap: 1 << 10, Descriptors: 2})
+			restore := limitDescriptors(t, spare)
+			d, err := dpdk.Open(url, dpdk.Options{})
+			restore()
+			if err == nil {
+				require.NoError(t, d.Close())
+			}
+			faults.Unchanged(t, before, url)
+			if err == nil {
+				break
+			}
+			require.ErrorContains(t, err, "dpdk: open "+url+": ")
+		}
+		opens(t, url)
+	}
+}
+
+// limitDescriptors allows n descriptors above the highest that is open.
+func limitDescriptors(t *testing.T, n int) (restore func()) {
+	t.Helper()
+	var was syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was))
+	spare, err := syscall.Dup(0)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Close(spare))
+	limit := syscall.Rlimit{Cur: uint64(spare + n), Max: was.Max}
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit))
+	return func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was)) }
 }

@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -24,66 +22,7 @@
 #include <rte_interrupts.h>
 #include <rte_malloc.h>
 
-#include "guard.h"
 #include "memifhandshake.h"
-
-/* Descriptors are not for the children of this process, and no peer blocks the interrupt thread. */
-
-int __real_socket(int domain, int type, int protocol);
-int __wrap_socket(int domain, int type, int protocol)
-{
-	if (rte_thread_is_intr())
-		type |= SOCK_CLOEXEC | SOCK_NONBLOCK;
-	return __real_socket(domain, type, protocol);
-}
-
-int __real_accept(int fd, struct sockaddr *addr, socklen_t *len);
-int __wrap_accept(int fd, struct sockaddr *addr, socklen_t *len)
-{
-	if (rte_thread_is_intr())
-		return accept4(fd, addr, len, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	return __real_accept(fd, addr, len);
-}
-
-int __real_eventfd(unsigned value, int flags);
-int __wrap_eventfd(unsigned value, int flags)
-{
-	return __real_eventfd(value, rte_thread_is_intr() ? flags | EFD_CLOEXEC : flags);
-}
-
-int __real_memfd_create(const char *name, unsigned flags);
-int __wrap_memfd_create(const char *name, unsigned flags)
-{
-	return __real_memfd_create(name, rte_thread_is_intr() ? flags | MFD_CLOEXEC : flags);
-}
-
-/* When its greeting of a new client fails, the driver closes the connection but not its
- * registration, which makes EAL abort the process. So no message fails: the connection ends, as
- * any other, when the driver has read what came before its end. */
-ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
-{
-	ssize_t sent;
-
-	if (!rte_thread_is_intr())
-		return __real_sendmsg(fd, message, flags);
-	sent = __real_sendmsg(fd, message, flags | MSG_NOSIGNAL);
-	if (sent < 0) {
-		shutdown(fd, SHUT_RDWR);
-		sent = message->msg_iov[0].iov_len; /* there is no other */
-	}
-	return sent;
-}
-
-/* The driver marks a device disconnected and then unmaps the memory it shares with the peer,
- * without asking whether a queue is at work there. Once every queue has been seen outside, none
- * will touch the memory again, because each looks at the mark after it entered. */
-void __real_memif_free_regions(void *dev);
-void __wrap_memif_free_regions(void *dev)
-{
-	gr_guards_pass();
-	__real_memif_free_regions(dev);
-}
 
 /* The sockets that the driver listens at and has connections on. */
 struct channel {
@@ -368,72 +307,4 @@ int32_t __wrap_rte_hash_del_key(const struct rte_hash *table, const void *key)
 	if (rte_thread_is_intr() && table == rte_hash_find_existing("memif-sh"))
 		close_channels(key);
 	return __real_rte_hash_del_key(table, key);
-}
-
-/* The driver loses the interrupt handles of transmit queues, over 20 KiB each. */
-struct handle {
-	struct handle *next;
-	struct rte_intr_handle *handle;
-	uint16_t port;
-};
-
-static struct handle *handles;
-static _Thread_local int setup = -1; /* the port whose queues are being set up */
-
-void gr_memif_setup_begin(uint16_t port) { setup = port; }
-void gr_memif_setup_end(void) { setup = -1; }
-
-struct rte_intr_handle *__real_rte_intr_instance_alloc(uint32_t flags);
-struct rte_intr_handle *__wrap_rte_intr_instance_alloc(uint32_t flags)
-{
-	struct rte_intr_handle *handle = __real_rte_intr_instance_alloc(flags);
-
-	if (handle != NULL && setup >= 0) {
-		struct handle *h = malloc(sizeof *h);
-		if (h == NULL)
-			abort();
-		*h = (struct handle){handles, handle, setup};
-		handles = h;
-	}
-	return handle;
-}
-
-void __real_rte_intr_instance_free(struct rte_intr_handle *handle);
-void __wrap_rte_intr_instance_free(struct rte_intr_handle *handle)
-{
-	if (rte_thread_is_intr()) {
-		for (struct handle **link = &handles; *link != NULL; link = &(*link)->next) {
-			struct handle *h = *link;
-			if (h->handle == handle) {
-				*link = h->next;
-				free(h);
-				break;
-			}
-		}
-	}
-	__real_rte_intr_instance_free(handle);
-}
-
-void gr_memif_closed(uint16_t port)
-{
-	struct handle *next;
-
-	for (struct handle *h = handles; h != NULL; h = next) {
-		next = h->next;
-		if (h->port == port)
-			rte_intr_instance_free(h->handle);
-	}
-}
-
-void gr_memif_kept(uint16_t port)
-{
-	for (struct handle **link = &handles; *link != NULL;) {
-		struct handle *h = *link;
-		if (h->port == port) {
-			*link = h->next;
-			free(h);
-		} else {
-			link = &h->next;
-		}
-	}
 }

@@ -79,8 +79,8 @@ void gr_memif_probe_end(const char *name, int failed)
 		gr_memif_kept(NO_PORT);
 }
 
-/* The driver writes a new device's address into what it allocates for it, NULL or not. So when there
- * is no memory it gets what was allocated before. */
+/* The driver writes a new device's address into what it allocates for it, NULL or not. So when
+ * there is no memory it gets what was allocated before. */
 void *__real_rte_zmalloc(const char *type, size_t size, unsigned align);
 void *__wrap_rte_zmalloc(const char *type, size_t size, unsigned align)
 {

@@ -46,10 +46,13 @@ func Count(tb testing.TB) Census {
 	var c Census
 	err := eal.Call("count", func() error {
 		c = Census{
-			Ports: int(C.rte_eth_dev_count_avail()), Pools: int(C.pools()), Memzones: int(C.zones()),
-			Heap: eal.HeapInUse(), Goroutines: runtime.NumGoroutine(),
+			Ports:       int(C.rte_eth_dev_count_avail()),
+			Pools:       int(C.pools()),
+			Memzones:    int(C.zones()),
+			Heap:        eal.HeapInUse(),
+			Descriptors: descriptors(),
+			Goroutines:  runtime.NumGoroutine(),
 		}
-		c.Descriptors = descriptors()
 		return nil
 	})
 	if err != nil {
@@ -64,7 +67,8 @@ func descriptors() int {
 	n := 0
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
-		if what, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && what != "anon_inode:[eventpoll]" {
+		what, err := os.Readlink("/proc/self/fd/" + e.Name())
+		if err == nil && what != "anon_inode:[eventpoll]" {
 			n++
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// Arm makes the n-th call from now on fail: the n-th of the function of that name, or with "" of all
-// that the package knows. The test's end disarms.
+// Arm makes the n-th call from now on fail: the n-th of the function of that name, or with "" of
+// all that the package knows. The test's end disarms.
 func Arm(tb testing.TB, n int, name string) {
 	tb.Helper()
 	tb.Cleanup(func() { Disarm() })
