@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/dpdk/dpdktest/faults"
+	"github.com/goroce/goroce/internal/dpdktest/faults"
 )
 
 // TestOpenOfAHostFails has every call in turn fail that a host makes while it opens.
