@@ -16,7 +16,8 @@ func TestOpenOfAHostFails(t *testing.T) {
 		opens(t, url) // what EAL, the driver and Go keep for ever
 		for n := 1; ; n++ {
 			require.Less(t, n, mostCalls)
-			before := faults.Count(t).Plus(faults.Census{Heap: 1 << 10}) // see TestOpenFails in dpdk
+			// see TestOpenFails in dpdk
+			before := faults.Count(t).Plus(faults.Census{Heap: 1 << 10})
 			faults.Arm(t, n, "")
 			h, err := Open(url, Options{Queues: 2})
 			failed := faults.Disarm()

@@ -27,11 +27,14 @@ func TestOpenFails(t *testing.T) {
 	}{
 		{"loop:fails", faults.Census{}},
 		{"null:", faults.Census{Heap: 1 << 10}},
-		{"pcap:testdata/rc-send-multi.pcap," + filepath.Join(dir, "out"), faults.Census{Descriptors: 2}},
+		{"pcap:testdata/rc-send-multi.pcap," + filepath.Join(dir, "out"),
+			faults.Census{Descriptors: 2}},
 		{"memif:" + filepath.Join(dir, "s"), faults.Census{Heap: 1 << 10}},
 		{"memif:" + filepath.Join(dir, "none") + ",client", faults.Census{Heap: 1 << 10}},
 	} {
-		t.Run(strings.ReplaceAll(c.url, dir, ""), func(t *testing.T) { openFails(t, c.url, c.loses) })
+		t.Run(strings.ReplaceAll(c.url, dir, ""), func(t *testing.T) {
+			openFails(t, c.url, c.loses)
+		})
 	}
 }
 

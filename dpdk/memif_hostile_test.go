@@ -83,8 +83,8 @@ func hostileClients() map[string][]memifSaid {
 	}
 }
 
-// TestMemifHostileClient: a client that does not keep to the protocol is hung up on. The server keeps
-// none of its descriptors, and serves the next client.
+// TestMemifHostileClient: a client that does not keep to the protocol is hung up on. The server
+// keeps none of its descriptors, and serves the next client.
 func TestMemifHostileClient(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	d := dpdktest.Open(t, "memif:"+path, dpdk.Options{})
@@ -108,7 +108,9 @@ func TestMemifHostileClient(t *testing.T) {
 				hungUp(t, c)
 				require.NoError(t, c.Close())
 			}
-			require.Eventually(t, func() bool { return openDescriptors(t) <= before+2 }, 5*time.Second,
+			require.Eventually(t, func() bool {
+				return openDescriptors(t) <= before+2
+			}, 5*time.Second,
 				10*time.Millisecond, "descriptors of the client remain")
 		})
 	}

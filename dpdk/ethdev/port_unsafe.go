@@ -89,14 +89,16 @@ func FromRings(name string, rx, tx []*ring.Ring) (Port, error) {
 	defer C.free(unsafe.Pointer(cTx))
 	id := C.from_rings(s, cRx, C.uint(len(rx)), cTx, C.uint(len(tx)))
 	if id < 0 {
-		return 0, fmt.Errorf("device %s of %d and %d rings: %w", name, len(rx), len(tx), eal.Errno(-1))
+		return 0, fmt.Errorf("device %s of %d and %d rings: %w", name, len(rx), len(tx),
+			eal.Errno(-1))
 	}
 	return Port(id), nil
 }
 
 // pointers is an array in C's memory, which may hold anything.
 func pointers(rings []*ring.Ring) *unsafe.Pointer {
-	array := (*unsafe.Pointer)(C.calloc(C.size_t(len(rings)+1), C.size_t(unsafe.Sizeof(uintptr(0)))))
+	array := (*unsafe.Pointer)(C.calloc(C.size_t(len(rings)+1),
+		C.size_t(unsafe.Sizeof(uintptr(0)))))
 	slots := unsafe.Slice(array, len(rings))
 	for i, r := range rings {
 		slots[i] = r.Pointer()

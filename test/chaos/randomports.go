@@ -11,8 +11,9 @@ import (
 
 func init() {
 	register(campaign{
-		name:   "random-ports",
-		about:  "ports of every kind open, carry frames and close in any order, and processes at their other ends are killed",
+		name: "random-ports",
+		about: "ports of every kind open, carry frames and close in any order, and processes at " +
+			"their other ends are killed",
 		rounds: 100,
 		full:   2000,
 		run:    runRandomPorts,
@@ -34,7 +35,8 @@ type randomPorts struct {
 // runRandomPorts closes all ports at the end of each round, so that what is left can be measured.
 func runRandomPorts(r *run) error {
 	// The driver has one socket for a path: no process should have both ends of a memif.
-	here, nowhere, there := "memif:"+filepath.Join(r.dir, "here"), "memif:"+filepath.Join(r.dir, "nowhere"), "memif:"+filepath.Join(r.dir, "there")
+	here, nowhere, there := "memif:"+filepath.Join(r.dir, "here"), "memif:"+filepath.Join(r.dir,
+		"nowhere"), "memif:"+filepath.Join(r.dir, "there")
 	urls := []string{"loop:random", "loop:random", here, nowhere + ",client", there}
 	return r.each(func(i int) error {
 		p := &randomPorts{urls, make([]*dpdk.Device, len(urls))}

@@ -61,8 +61,8 @@ func Count(tb testing.TB) Census {
 	return c
 }
 
-// descriptors counts those that are open, but for epoll's: EAL's interrupt thread closes its one and
-// opens another, in any order, whenever its sources change.
+// descriptors counts those that are open, but for epoll's: EAL's interrupt thread closes its one
+// and opens another, in any order, whenever its sources change.
 func descriptors() int {
 	n := 0
 	entries, _ := os.ReadDir("/proc/self/fd")
@@ -100,5 +100,6 @@ func Unchanged(tb testing.TB, before Census, what string) {
 
 func (c Census) within(before Census) bool {
 	return c.Ports <= before.Ports && c.Pools <= before.Pools && c.Memzones <= before.Memzones &&
-		c.Heap <= before.Heap && c.Descriptors <= before.Descriptors && c.Goroutines <= before.Goroutines
+		c.Heap <= before.Heap && c.Descriptors <= before.Descriptors &&
+		c.Goroutines <= before.Goroutines
 }
