@@ -72,8 +72,8 @@ race: setup ## the race detector, on all tests that do without DPDK, on those of
 	$(GO) test -race -short -timeout 10m $(TESTFLAGS) $$pure; \
 	$(GO) test -race -short -p 1 -timeout 5m $(TESTFLAGS) . ./dpdk/...
 
-asan: setup ## AddressSanitizer, on the packages that call C
-	$(GO) test -asan -short -p 1 -timeout 10m $(TESTFLAGS) ./dpdk/...
+asan: setup ## AddressSanitizer and LeakSanitizer, on the packages that call C
+	scripts/asan $(TESTFLAGS)
 
 # SEEDS, FIRST and MODE say which; `bin/soak -help` lists the modes.
 SEEDS ?= 100
