@@ -472,7 +472,7 @@ func TestRemoteErrors(t *testing.T) {
 		{name: "WRITE, one byte past the end", wr: write(1<<16-63, 0, 64), status: StatusRemAccessErr, count: access},
 		{name: "WRITE, several packets, past the end", wr: write(1<<16-4999, 0, 5000), status: StatusRemAccessErr, count: access},
 		{name: "WRITE, address before the region", wr: write(^uint64(0), 0, 64), status: StatusRemAccessErr, count: access},
-		{name: "WRITE without permission of the queue pair", wr: write(0, 0, 64), status: StatusRemAccessErr, count: access,
+		{name: "WRITE without permission of the queue pair", wr: write(0, 0, 64), status: StatusRemInvReqErr, count: invalid,
 			setup: func(_ *testing.T, _ *pair, _, b *side) { b.qp.access = RemoteRead }},
 		{name: "WRITE without permission of the region", wr: write(0, 0, 64), status: StatusRemAccessErr, count: access,
 			setup: func(_ *testing.T, _ *pair, _, b *side) { b.mr.access = LocalWrite | RemoteRead }},
