@@ -396,8 +396,7 @@ func (qp *QueuePair) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 			qp.owe(answerAck, 0)
 		}
 	case wire.Read:
-		reth := p.RETH()
-		known = qp.reads.rewind(p.PSN, qp.mtuShift, reth.VA(), reth.Len(), reth.RKey())
+		known = qp.reads.rewind(p.PSN, qp.mtuShift, p.RETH(), qp.selective())
 	default:
 		known = qp.reads.replay(p.PSN)
 	}
