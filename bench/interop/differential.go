@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,12 +36,19 @@ const (
 	responderSource = "bench/interop/differ/guest/responder.c"
 	responderThere  = "/tmp/responder"
 	responderSetup  = "cat >" + responderThere + " && chmod +x " + responderThere + " && " +
-		"for a in 198.18.0.77 fd18::77; do ip neigh replace $a lladdr 02:00:00:00:00:77 dev eth0 nud permanent; done"
+		"for a in 198.18.0.77 fd18::77; " +
+		"do ip neigh replace $a lladdr 02:00:00:00:00:77 dev eth0 nud permanent; done"
 )
 
 // differential runs cases from seeds, or one that is read from a file.
 func (l *lab) differential(ctx context.Context, o options, out io.Writer) (err error) {
-	d := &differing{lab: l, out: out, ours: &differ.Ours{}, known: map[string]int{}, verbose: o.verbose}
+	d := &differing{
+		lab:     l,
+		out:     out,
+		ours:    &differ.Ours{},
+		known:   map[string]int{},
+		verbose: o.verbose,
+	}
 	leave, err := d.meet(ctx)
 	if err != nil {
 		return err
@@ -63,7 +71,18 @@ func (l *lab) differential(ctx context.Context, o options, out io.Writer) (err e
 // meet builds the responder program, and starts it in the guest.
 func (d *differing) meet(ctx context.Context) (leave func() error, err error) {
 	program := filepath.Join(d.lab.root, ".cache/interop/responder")
-	build := exec.CommandContext(ctx, "gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, filepath.Join(d.lab.root, responderSource), "-libverbs")
+	build := exec.CommandContext(
+		ctx,
+		"gcc",
+		"-O2",
+		"-Wall",
+		"-Wextra",
+		"-Werror",
+		"-o",
+		program,
+		filepath.Join(d.lab.root, responderSource),
+		"-libverbs",
+	)
 	if text, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("gcc: %w\n%s", err, text)
 	}
@@ -113,7 +132,14 @@ func (d *differing) seeds(ctx context.Context, first uint64, n int) error {
 			return err
 		}
 		if (i+1)%news == 0 {
-			fmt.Fprintf(d.out, "%d of %d seeds, %d packets, %d failed\n", i+1, n, d.packets, d.failed)
+			fmt.Fprintf(
+				d.out,
+				"%d of %d seeds, %d packets, %d failed\n",
+				i+1,
+				n,
+				d.packets,
+				d.failed,
+			)
 		}
 	}
 	return nil
@@ -164,18 +190,33 @@ func (d *differing) failures() string {
 // keep writes a case to a file that -replay reads.
 func (d *differing) keep(c *differ.Case) error {
 	file := filepath.Join(d.failures(), fmt.Sprintf("seed-%d", c.Seed))
-	if err := errors.Join(os.MkdirAll(d.failures(), 0o755), os.WriteFile(file, c.Encode(), 0o644)); err != nil {
+	if err := os.MkdirAll(d.failures(), 0o755); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "      again: bin/interop -differential -first %d -seeds 1, or -replay %s\n", c.Seed, strings.TrimPrefix(file, d.lab.root+"/"))
+	if err := os.WriteFile(file, c.Encode(), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(
+		d.out,
+		"      again: bin/interop -differential -first %d -seeds 1, or -replay %s\n",
+		c.Seed,
+		strings.TrimPrefix(file, d.lab.root+"/"),
+	)
 	return nil
 }
 
 // sum prints what came of all cases.
 func (d *differing) sum(took time.Duration) {
-	fmt.Fprintf(d.out, "\n%d cases of %d packets in %v; %d answers were the same. Differences that are known:\n", d.cases, d.packets,
-		took.Round(time.Second), d.answers)
-	for _, name := range slices.SortedFunc(maps.Keys(d.known), func(a, b string) int { return d.known[b] - d.known[a] }) {
+	fmt.Fprintf(
+		d.out,
+		"\n%d cases of %d packets in %v; %d answers were the same. Differences that are known:\n",
+		d.cases,
+		d.packets,
+		took.Round(time.Second),
+		d.answers,
+	)
+	most := func(a, b string) int { return cmp.Or(d.known[b]-d.known[a], strings.Compare(a, b)) }
+	for _, name := range slices.SortedFunc(maps.Keys(d.known), most) {
 		fmt.Fprintf(d.out, "%6d  %s\n", d.known[name], name)
 	}
 	fmt.Fprintf(d.out, "%d passed, %d failed\n", d.cases-d.failed, d.failed)

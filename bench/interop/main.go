@@ -70,10 +70,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.figures, "figures", false, "instead of the matrix, measure rxe-rxe, goroce-rxe and goroce-goroce")
 	f.IntVar(&o.rounds, "rounds", 5, "of -figures: `number` of runs that a median is of")
 	f.StringVar(&o.page, "doc", "", "write what came of it into this `file`, where it has a place for it")
-	f.BoolVar(&o.differential, "differential", false, "instead of the matrix, send rxe and goroce the same packets, good and bad, and compare")
-	f.IntVar(&o.seeds, "seeds", 100, "of -differential: `number` of cases")
-	f.Uint64Var(&o.first, "first", 1, "of -differential: `seed` of the first")
-	f.StringVar(&o.replay, "replay", "", "of -differential: the case in a `file` that a failure left, and no other")
+	o.differentialFlags(f)
 	f.Usage = func() {
 		fmt.Fprint(f.Output(), "interop runs goroce against Linux's soft-RoCE, perftest and rping in a virtual machine.\n"+
 			"It exits with 0 when every cell went well; its last line is \"N passed, M failed\".\n\n")
@@ -92,13 +89,24 @@ func parse(args []string) (options, error) {
 		err = fmt.Errorf("-rounds %d: 1 to 100", o.rounds)
 	case o.seeds < 1:
 		err = fmt.Errorf("-seeds %d: 1 at least", o.seeds)
-	case o.figures && o.differential:
+	case o.figures && (o.differential || o.replay != ""):
 		err = errors.New("-figures and -differential: one of them")
 	default:
 		o.run, err = regexp.Compile(*pattern)
 	}
 	o.full = *size == "full"
+	o.differential = o.differential || o.replay != ""
 	return o, err
+}
+
+// differentialFlags are those of -differential.
+func (o *options) differentialFlags(f *flag.FlagSet) {
+	f.BoolVar(&o.differential, "differential", false,
+		"instead of the matrix, send rxe and goroce the same packets, good and bad, and compare")
+	f.IntVar(&o.seeds, "seeds", 100, "of -differential: `number` of cases")
+	f.Uint64Var(&o.first, "first", 1, "of -differential: `seed` of the first")
+	f.StringVar(&o.replay, "replay", "",
+		"of -differential: run the case in a `file` that a failure left, and no other")
 }
 
 // do does what the command line says, and answers the exit code.
@@ -123,18 +131,7 @@ func do(ctx context.Context, o options) (int, error) {
 		return exitFailed, err
 	}
 	defer l.close()
-	switch {
-	case o.figures:
-		err = l.figures(ctx, o, os.Stdout)
-	case o.differential:
-		err = l.differential(ctx, o, os.Stdout)
-	default:
-		if err = l.needs(s.cells); err == nil {
-			r := &run{lab: l, out: os.Stdout, verbose: o.verbose}
-			r.all(ctx, s)
-			err = r.close(ctx, o)
-		}
-	}
+	err = l.work(ctx, o, s)
 	switch {
 	case ctx.Err() != nil:
 		return exitInterrupted, errors.New("interrupted")
@@ -144,6 +141,22 @@ func do(ctx context.Context, o options) (int, error) {
 		return exitFailed, err
 	}
 	return exitOK, nil
+}
+
+// work does it in the guests' namespace.
+func (l *lab) work(ctx context.Context, o options, s selected) error {
+	switch {
+	case o.figures:
+		return l.figures(ctx, o, os.Stdout)
+	case o.differential:
+		return l.differential(ctx, o, os.Stdout)
+	}
+	if err := l.needs(s.cells); err != nil {
+		return err
+	}
+	r := &run{lab: l, out: os.Stdout, verbose: o.verbose}
+	r.all(ctx, s)
+	return r.close(ctx, o)
 }
 
 // checkout is the directory that scripts/interop is in: that of bin/interop, or the current one.

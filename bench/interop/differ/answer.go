@@ -28,7 +28,12 @@ func (c *Case) parseAnswer(frame []byte) Answer {
 	if err := p.Parse(frame); err != nil {
 		return Answer{Fault: err.Error()}
 	}
-	a := Answer{Op: p.Op, PSN: int32(p.PSN-c.PSN) << 8 >> 8, Len: len(p.Payload()), Sum: crc32.ChecksumIEEE(p.Payload())}
+	a := Answer{
+		Op:  p.Op,
+		PSN: int32(p.PSN-c.PSN) << 8 >> 8,
+		Len: len(p.Payload()),
+		Sum: crc32.ChecksumIEEE(p.Payload()),
+	}
 	if info := p.Op.Info(); info.AETH {
 		a.Syndrome, a.MSN = p.AETH().Syndrome(), p.AETH().MSN()
 	}
@@ -50,6 +55,9 @@ func (c *Case) parseAnswer(frame []byte) Answer {
 	}
 	return a
 }
+
+// absolute is the PSN as the packet had it.
+func (a Answer) absolute(c *Case) wire.PSN { return c.PSN.Add(uint32(a.PSN) & wire.PSNMask) }
 
 // String shows an answer in a few words.
 func (a Answer) String() string {
@@ -75,7 +83,8 @@ func (a Answer) String() string {
 
 // nak reports whether answers are a single NAK of a code.
 func nak(answers []Answer, code uint8) bool {
-	return len(answers) == 1 && answers[0].Op == wire.RCAck && answers[0].Syndrome == wire.NakSyndrome(code)
+	return len(answers) == 1 && answers[0].Op == wire.RCAck &&
+		answers[0].Syndrome == wire.NakSyndrome(code)
 }
 
 // ack reports whether answers are a single ACK.
@@ -98,7 +107,15 @@ func (w Completion) String() string {
 	if w.Status != transport.StatusSuccess {
 		return fmt.Sprintf("receive %d: %v", w.ID, w.Status)
 	}
-	return fmt.Sprintf("receive %d: %v of %d bytes, flags %b, immediate %#x, from queue pair %#x", w.ID, w.Op, w.Len, w.Flags, w.Imm, uint32(w.SrcQP))
+	return fmt.Sprintf(
+		"receive %d: %v of %d bytes, flags %b, immediate %#x, from queue pair %#x",
+		w.ID,
+		w.Op,
+		w.Len,
+		w.Flags,
+		w.Imm,
+		uint32(w.SrcQP),
+	)
 }
 
 // normal leaves only what means something.
@@ -137,7 +154,8 @@ type Responder interface {
 	Dump(region int) ([]byte, error)
 }
 
-// expects notes the PSN that a queue pair expects. Of UC it may differ: after a gap nobody is told of it.
+// expects notes the PSN that a queue pair expects. Of UC it may differ: after a gap nobody is told
+// of it.
 func (e *Effect) expects(c *Case, psn wire.PSN) {
 	if c.Type == transport.RC && e.State == transport.ReadyToSend {
 		e.PSN = int32(psn-c.PSN) << 8 >> 8
@@ -148,5 +166,6 @@ func (e *Effect) expects(c *Case, psn wire.PSN) {
 func (e *Effect) String() string { return fmt.Sprintf("%v expects %+d", e.State, e.PSN) }
 
 func (e *Effect) equal(o *Effect) bool {
-	return e.State == o.State && e.PSN == o.PSN && e.Memory == o.Memory && slices.Equal(e.Completions, o.Completions)
+	return e.State == o.State && e.PSN == o.PSN && e.Memory == o.Memory &&
+		slices.Equal(e.Completions, o.Completions)
 }

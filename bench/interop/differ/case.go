@@ -15,9 +15,18 @@ import (
 var (
 	requesterMAC = [6]byte{2, 0, 0, 0, 0, 0x77}
 	responderMAC = [6]byte{0x52, 0x54, 0, 0x18, 0, 1}
-	requester    = map[bool]netip.Addr{false: netip.MustParseAddr("198.18.0.77"), true: netip.MustParseAddr("fd18::77")}
-	responder    = map[bool]netip.Addr{false: netip.MustParseAddr("198.18.0.1"), true: netip.MustParseAddr("fd18::1")}
-	stranger     = map[bool]netip.Addr{false: netip.MustParseAddr("198.18.0.78"), true: netip.MustParseAddr("fd18::78")}
+	requester    = map[bool]netip.Addr{
+		false: netip.MustParseAddr("198.18.0.77"),
+		true:  netip.MustParseAddr("fd18::77"),
+	}
+	responder = map[bool]netip.Addr{
+		false: netip.MustParseAddr("198.18.0.1"),
+		true:  netip.MustParseAddr("fd18::1"),
+	}
+	stranger = map[bool]netip.Addr{
+		false: netip.MustParseAddr("198.18.0.78"),
+		true:  netip.MustParseAddr("fd18::78"),
+	}
 )
 
 // requesterQPN is the queue pair that answers go to.
@@ -36,12 +45,15 @@ const (
 	regionSize = 16384
 )
 
+const everything = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead |
+	transport.RemoteAtomic
+
 var regionAccess = [regions]transport.Access{
-	regionAll:   transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic,
+	regionAll:   everything,
 	regionWrite: transport.LocalWrite | transport.RemoteWrite,
 	regionRead:  transport.RemoteRead,
 	regionLocal: transport.LocalWrite,
-	regionOther: transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic,
+	regionOther: everything,
 }
 
 // fill gives a region the bytes that responder.c gives it.
@@ -67,7 +79,8 @@ type Case struct {
 	Packets []Packet
 }
 
-// Packet is one to be sent. Its zero value beside Op is a correct one; PSN is relative to the case's.
+// Packet is one to be sent. Its zero value beside Op is a correct one; PSN is relative to the
+// case's.
 type Packet struct {
 	What string `json:",omitempty"` // is wrong with it
 
@@ -120,7 +133,14 @@ func (p *Packet) String() string {
 		fmt.Fprintf(&b, ", RETH region %d%+d length %d", p.Region, p.Offset, p.Length)
 	}
 	if info.AtomicETH {
-		fmt.Fprintf(&b, ", region %d%+d operands %#x %#x", p.Region, p.Offset, p.Operands[0], p.Operands[1])
+		fmt.Fprintf(
+			&b,
+			", region %d%+d operands %#x %#x",
+			p.Region,
+			p.Offset,
+			p.Operands[0],
+			p.Operands[1],
+		)
 	}
 	if info.AETH {
 		fmt.Fprintf(&b, ", %v", p.Syndrome)
@@ -144,8 +164,20 @@ func (p *Packet) String() string {
 
 // String shows the queue pair of a case in a line.
 func (c *Case) String() string {
-	return fmt.Sprintf("seed %d: %v, MTU %d, IPv%d, access %04b, %d receives of %d bytes, max_dest_rd_atomic %d, PSN %#x, %d packets",
-		c.Seed, c.Type, c.MTU, map[bool]int{false: 4, true: 6}[c.V6], c.Access, c.Recvs, c.RecvLen, c.Reads, uint32(c.PSN), len(c.Packets))
+	return fmt.Sprintf(
+		"seed %d: %v, MTU %d, IPv%d, access %04b, %d receives of %d bytes, "+
+			"max_dest_rd_atomic %d, PSN %#x, %d packets",
+		c.Seed,
+		c.Type,
+		c.MTU,
+		map[bool]int{false: 4, true: 6}[c.V6],
+		c.Access,
+		c.Recvs,
+		c.RecvLen,
+		c.Reads,
+		uint32(c.PSN),
+		len(c.Packets),
+	)
 }
 
 // has says whether a packet is spoilt in a way.

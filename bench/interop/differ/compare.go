@@ -41,6 +41,8 @@ type Result struct {
 	Known   map[string]int // differences that are known, by name
 	Unknown *Difference    // one that is not: the case failed
 	Trace   []string       // what was sent and answered, for people
+
+	memory [regions][]byte // when it was last looked at, and the same
 }
 
 // Run gives both responders the same case. An error says that it could not be done.
@@ -50,6 +52,10 @@ func Run(ours, theirs Responder, c *Case) (*Result, error) {
 		if err := x.Open(c); err != nil {
 			return r, fmt.Errorf("seed %d: open: %w", c.Seed, err)
 		}
+	}
+	for region := range regions {
+		r.memory[region] = make([]byte, regionSize)
+		fill(region, r.memory[region])
 	}
 	if err := r.exchange(ours, theirs); err != nil {
 		return r, err
@@ -76,7 +82,7 @@ func (r *Result) exchange(ours, theirs Responder) error {
 			}
 		}
 		if d.tellsLittle() {
-			if err := d.look(ours, theirs); err != nil {
+			if err := d.look(&r.memory, ours, theirs); err != nil {
 				return err
 			}
 		}
@@ -87,8 +93,8 @@ func (r *Result) exchange(ours, theirs Responder) error {
 	return nil
 }
 
-// tellsLittle reports whether what was answered does not show what was done: in the end, for services
-// without answers, and where something wrong was met with silence.
+// tellsLittle reports whether what was answered does not show what was done: in the end, for
+// services without answers, and where something wrong was met with silence.
 func (d *Difference) tellsLittle() bool {
 	p := d.Packet()
 	return p == nil || d.Case.Type != transport.RC || p.What != "" && len(d.Ours)+len(d.Theirs) == 0
@@ -115,10 +121,13 @@ func (r *Result) send(d *Difference, ours, theirs Responder) (err error) {
 	return err
 }
 
-// coalesce leaves out ACKs: of packets that come at once, one ACK may serve several, and what it covers
-// depends on how many were there when it left.
+// coalesce leaves out ACKs: of packets that come at once, one ACK may serve several, and what it
+// covers depends on how many were there when it left.
 func coalesce(answers []Answer) []Answer {
-	return slices.DeleteFunc(answers, func(a Answer) bool { return a.Op == wire.RCAck && a.Syndrome.IsAck() })
+	return slices.DeleteFunc(
+		answers,
+		func(a Answer) bool { return a.Op == wire.RCAck && a.Syndrome.IsAck() },
+	)
 }
 
 // judge decides about a difference, if it is one, and reports whether the case is over.
@@ -142,8 +151,8 @@ func (r *Result) judge(d *Difference) (over bool) {
 	return k.Ends
 }
 
-// look compares what the packets have done.
-func (d *Difference) look(ours, theirs Responder) (err error) {
+// look compares what the packets have done since memory was before.
+func (d *Difference) look(before *[regions][]byte, ours, theirs Responder) (err error) {
 	if d.OurEffect, err = ours.Look(d.Case); err != nil {
 		return err
 	}
@@ -152,18 +161,19 @@ func (d *Difference) look(ours, theirs Responder) (err error) {
 	}
 	d.Effects = &Unlike{}
 	for region := range regions {
-		if d.OurEffect.Memory[region] == d.TheirEffect.Memory[region] {
-			continue
-		}
 		x, err := ours.Dump(region)
 		if err != nil {
 			return err
+		}
+		if d.OurEffect.Memory[region] == d.TheirEffect.Memory[region] {
+			copy(before[region], x)
+			continue
 		}
 		y, err := theirs.Dump(region)
 		if err != nil {
 			return err
 		}
-		d.Effects.compare(region, x, y)
+		d.Effects.compare(region, before[region], x, y)
 	}
 	return nil
 }
@@ -174,9 +184,7 @@ type Unlike struct {
 	First                      string // where
 }
 
-func (u *Unlike) compare(region int, ours, theirs []byte) {
-	before := make([]byte, regionSize)
-	fill(region, before)
+func (u *Unlike) compare(region int, before, ours, theirs []byte) {
 	for i := range ours {
 		switch {
 		case ours[i] == theirs[i]:
@@ -189,7 +197,13 @@ func (u *Unlike) compare(region int, ours, theirs []byte) {
 			u.Both++
 		}
 		if u.First == "" {
-			u.First = fmt.Sprintf("region %d at %d: %#x here, %#x there", region, i, ours[i], theirs[i])
+			u.First = fmt.Sprintf(
+				"region %d at %d: %#x here, %#x there",
+				region,
+				i,
+				ours[i],
+				theirs[i],
+			)
 		}
 	}
 }
@@ -207,7 +221,11 @@ func (r *Result) note(d *Difference) {
 		}
 	}
 	if a, b := d.OurEffect, d.TheirEffect; a != nil && !a.equal(b) {
-		r.Trace = append(r.Trace, fmt.Sprintf("    then rxe: %v %v", b, b.Completions), fmt.Sprintf("    then goroce: %v %v", a, a.Completions))
+		r.Trace = append(
+			r.Trace,
+			fmt.Sprintf("    then rxe: %v %v", b, b.Completions),
+			fmt.Sprintf("    then goroce: %v %v", a, a.Completions),
+		)
 		if *d.Effects != (Unlike{}) {
 			r.Trace = append(r.Trace, fmt.Sprintf("      memory: %+v", *d.Effects))
 		}

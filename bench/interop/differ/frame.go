@@ -18,8 +18,8 @@ type target struct {
 
 const sourcePort = 0xd123
 
-// frame makes a packet a frame. The length of everything follows from the packet alone, and the ICRC is
-// computed here, not by package wire: what both would get wrong would not be seen.
+// frame makes a packet a frame. The length of everything follows from the packet alone, and the
+// ICRC is computed here, not by package wire: what both would get wrong would not be seen.
 func (c *Case) frame(p *Packet, to *target) []byte {
 	payload := p.payload()
 	pad := -len(payload) & 3

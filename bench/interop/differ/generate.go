@@ -34,10 +34,29 @@ type message struct {
 // Generate draws the case of a seed.
 func Generate(seed uint64) *Case {
 	rng := rand.New(rand.NewPCG(seed, 0x7278656469666665)) // "rxediffe"
-	c := &Case{Seed: seed, V6: rng.IntN(4) == 0, MTU: one(rng, 256, 512, 1024, 1024, 2048, 4096), Timer: uint8(rng.IntN(32)),
-		Recvs: one(rng, 0, 1, 2, 4, 8, 8, 8), RecvLen: one(rng, 64, 300, 1024, 2048), Reads: one(rng, 0, 1, 4, 4, 16, 16),
-		PSN: wire.PSN(one(rng, 0, 1, 0xfffff0, 0xffffff, 0x7ffff8, rng.IntN(1<<24))), QKey: rng.Uint32() >> 1,
-		Access: regionAccess[regionAll]}
+	c := &Case{
+		Seed:  seed,
+		V6:    rng.IntN(4) == 0,
+		MTU:   one(rng, 256, 512, 1024, 1024, 2048, 4096),
+		Timer: uint8(rng.IntN(32)),
+		Recvs: one(
+			rng,
+			0,
+			1,
+			2,
+			4,
+			8,
+			8,
+			8,
+		),
+		RecvLen: one(rng, 64, 300, 1024, 2048),
+		Reads:   one(rng, 0, 1, 4, 4, 16, 16),
+		PSN: wire.PSN(
+			one(rng, 0, 1, 0xfffff0, 0xffffff, 0x7ffff8, rng.IntN(1<<24)),
+		),
+		QKey:   rng.Uint32() >> 1,
+		Access: regionAccess[regionAll],
+	}
 	switch n := rng.IntN(10); {
 	case n < 7:
 		c.Type = transport.RC
@@ -61,7 +80,8 @@ func Generate(seed uint64) *Case {
 	return c
 }
 
-// step adds a packet, of which about one in three is wrong, or a few correct ones that leave at once.
+// step adds a packet, of which about one in three is wrong, or a few correct ones that leave at
+// once.
 func (g *generator) step() {
 	if g.c.Type == transport.RC && g.rng.IntN(20) == 0 {
 		for range 1 + g.rng.IntN(6) {
@@ -104,7 +124,11 @@ func (g *generator) begin() (p Packet, whole bool) {
 			return g.begin()
 		}
 	case kind < 6:
-		g.message = message{write: true, total: g.size(regionSize / 2), at: int64(g.rng.IntN(regionSize / 2))}
+		g.message = message{
+			write: true,
+			total: g.size(regionSize / 2),
+			at:    int64(g.rng.IntN(regionSize / 2)),
+		}
 	case kind < 8:
 		return g.read(), true
 	default:
@@ -130,7 +154,12 @@ func (g *generator) part() Packet {
 	first, mtu := g.left == g.total, g.c.MTU
 	n := min(g.left, mtu)
 	last := n == g.left
-	p := Packet{Op: g.opcode(first, last), PSN: g.psn, Payload: n, AckReq: last && g.rng.IntN(5) > 0 || g.rng.IntN(4) == 0}
+	p := Packet{
+		Op:      g.opcode(first, last),
+		PSN:     g.psn,
+		Payload: n,
+		AckReq:  last && g.rng.IntN(5) > 0 || g.rng.IntN(4) == 0,
+	}
 	p.Solicited = last && g.rng.IntN(6) == 0
 	if p.Op.Info().RETH {
 		p.Offset, p.Length = g.at, uint32(g.total)
@@ -177,15 +206,26 @@ func (g *generator) opcode(first, last bool) wire.Opcode {
 
 func (g *generator) read() Packet {
 	n := g.size(regionSize / 2)
-	p := Packet{Op: wire.RCReadRequest, PSN: g.psn, AckReq: g.rng.IntN(4) > 0, Length: uint32(n), Offset: int64(g.rng.IntN(regionSize / 2)),
-		Region: one(g.rng, regionAll, regionAll, regionRead)}
+	p := Packet{
+		Op:     wire.RCReadRequest,
+		PSN:    g.psn,
+		AckReq: g.rng.IntN(4) > 0,
+		Length: uint32(n),
+		Offset: int64(g.rng.IntN(regionSize / 2)),
+		Region: one(g.rng, regionAll, regionAll, regionRead),
+	}
 	g.psn += int32(max(1, (n+g.c.MTU-1)/g.c.MTU))
 	return p
 }
 
 func (g *generator) atomic() Packet {
-	p := Packet{Op: one(g.rng, wire.RCCmpSwap, wire.RCFetchAdd), PSN: g.psn, AckReq: true, Offset: int64(g.rng.IntN(8) * 8),
-		Operands: [2]uint64{g.rng.Uint64(), g.rng.Uint64()}}
+	p := Packet{
+		Op:       one(g.rng, wire.RCCmpSwap, wire.RCFetchAdd),
+		PSN:      g.psn,
+		AckReq:   true,
+		Offset:   int64(g.rng.IntN(8) * 8),
+		Operands: [2]uint64{g.rng.Uint64(), g.rng.Uint64()},
+	}
 	if g.rng.IntN(2) == 0 { // what is there at first
 		p.Operands[1] = 0
 		memory := make([]byte, 64)

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// mutation makes a correct packet another one. It reports whether an honest requester goes on behind
-// the packet all the same, because nothing that counts is wrong with it.
+// mutation makes a correct packet another one. It reports whether an honest requester goes on
+// behind the packet all the same, because nothing that counts is wrong with it.
 type mutation struct {
 	name  string
 	apply func(g *generator, p *Packet) (advances bool)
@@ -28,12 +28,14 @@ func (g *generator) mutate(p *Packet) (advances bool) {
 	}
 }
 
-// crashesRxe reports whether a packet ends rxe of Linux 6.1 with a kernel panic. A WRITE of nothing that
-// has a payload all the same, in its packet or in one to come, is copied through a null pointer. And
-// where UDP's length has no room for the headers, the ICRC is computed over nearly 4 GiB.
+// crashesRxe reports whether a packet ends rxe of Linux 6.1 with a kernel panic. A WRITE of nothing
+// that has a payload all the same, in its packet or in one to come, is copied through a null
+// pointer. And where UDP's length has no room for the headers, the ICRC is computed over nearly 4
+// GiB.
 func (p *Packet) crashesRxe() bool {
 	body := p.Payload + -p.Payload&3 - int(p.Spoilt[SpoilCut])
-	return p.kind() == wire.Write && p.Op.Info().First && p.Length == 0 && (p.Payload > 0 || !p.Op.Info().Last) ||
+	return p.kind() == wire.Write && p.Op.Info().First && p.Length == 0 &&
+		(p.Payload > 0 || !p.Op.Info().Last) ||
 		p.Spoilt[SpoilUDPLen] < 0 && body+int(p.Spoilt[SpoilUDPLen]) < 0
 }
 
@@ -72,16 +74,38 @@ var mutations = []mutation{
 	{"said again, in part", wrong(againInPart), isRC},
 
 	// Opcodes.
-	{"another opcode of the service", wrong(func(g *generator, p *Packet) { p.Op = p.Op&0xe0 + wire.Opcode(g.rng.IntN(0x18)) }), nil},
-	{"any opcode", wrong(func(g *generator, p *Packet) { p.Op = wire.Opcode(g.rng.IntN(256)) }), nil},
+	{
+		"another opcode of the service",
+		wrong(func(g *generator, p *Packet) { p.Op = p.Op&0xe0 + wire.Opcode(g.rng.IntN(0x18)) }),
+		nil,
+	},
+	{
+		"any opcode",
+		wrong(func(g *generator, p *Packet) { p.Op = wire.Opcode(g.rng.IntN(256)) }),
+		nil,
+	},
 	{"FIRST, MIDDLE or LAST for another", wrong(misplaced), hasPayload},
 	{"SEND with invalidate", wrong(func(g *generator, p *Packet) {
 		p.Op, p.Region = wire.RCSendOnlyInv, one(g.rng, regionAll, regionLocal, regionOther)
 		p.Payload = min(p.Payload, g.c.MTU)
 	}), isRC},
 	{"an answer to nothing", wrong(func(g *generator, p *Packet) {
-		p.Op = one(g.rng, wire.RCAck, wire.RCAck, wire.RCReadResponseOnly, wire.RCReadResponseMiddle, wire.RCAtomicAck)
-		p.Syndrome = one(g.rng, wire.SyndromeAck, wire.RNRSyndrome(5), wire.NakSyndrome(wire.NakPSNSequence), wire.NakSyndrome(wire.NakInvalidRequest), 0xff)
+		p.Op = one(
+			g.rng,
+			wire.RCAck,
+			wire.RCAck,
+			wire.RCReadResponseOnly,
+			wire.RCReadResponseMiddle,
+			wire.RCAtomicAck,
+		)
+		p.Syndrome = one(
+			g.rng,
+			wire.SyndromeAck,
+			wire.RNRSyndrome(5),
+			wire.NakSyndrome(wire.NakPSNSequence),
+			wire.NakSyndrome(wire.NakInvalidRequest),
+			0xff,
+		)
 		if p.Op == wire.RCAck || p.Op == wire.RCAtomicAck {
 			p.Payload = 0
 		}
@@ -89,23 +113,71 @@ var mutations = []mutation{
 
 	// Lengths.
 	{"another payload length", wrong(func(g *generator, p *Packet) {
-		p.Payload = max(0, one(g.rng, 0, p.Payload-1, p.Payload+1, p.Payload-4, p.Payload+4, g.c.MTU-4, min(g.c.MTU+4, 4096)))
+		p.Payload = max(
+			0,
+			one(
+				g.rng,
+				0,
+				p.Payload-1,
+				p.Payload+1,
+				p.Payload-4,
+				p.Payload+4,
+				g.c.MTU-4,
+				min(g.c.MTU+4, 4096),
+			),
+		)
 	}), hasPayload},
 	{"wrong pad count", spoilt(SpoilPad, 1, 2, 3), nil},
 	{"cut short", spoilt(SpoilCut, 1, 2, 4, 4, 8, 12, 16, 28), nil},
 	{"wrong UDP length", spoilt(SpoilUDPLen, -4, -1, 1, 4, 400, -12), nil},
 	{"another RETH length", wrong(func(g *generator, p *Packet) {
-		p.Length = one(g.rng, 0, p.Length+1, p.Length-1, p.Length+4, uint32(g.c.MTU), uint32(g.c.MTU+1), 1<<31, 1<<31+1, 1<<32-1, regionSize+1)
+		p.Length = one(
+			g.rng,
+			0,
+			p.Length+1,
+			p.Length-1,
+			p.Length+4,
+			uint32(g.c.MTU),
+			uint32(g.c.MTU+1),
+			1<<31,
+			1<<31+1,
+			1<<32-1,
+			regionSize+1,
+		)
 	}), hasRETH},
 
 	// Rights.
 	{"wrong R_Key", spoilt(SpoilKey, 1, 0x80, 0x100, 1<<30, 0xffffff00), hasKey},
-	{"another region", wrong(func(g *generator, p *Packet) { p.Region = g.rng.IntN(regions) }), hasKey},
+	{
+		"another region",
+		wrong(func(g *generator, p *Packet) { p.Region = g.rng.IntN(regions) }),
+		hasKey,
+	},
 	{"beyond the region", wrong(func(g *generator, p *Packet) {
-		p.Offset = one(g.rng, -1, -8, regionSize-int64(p.Length)+1, regionSize-7, regionSize, regionSize+8, 1<<40, -1<<40)
+		p.Offset = one(
+			g.rng,
+			-1,
+			-8,
+			regionSize-int64(p.Length)+1,
+			regionSize-7,
+			regionSize,
+			regionSize+8,
+			1<<40,
+			-1<<40,
+		)
 	}), hasKey},
-	{"up to the end of the region", harmless(func(_ *generator, p *Packet) { p.Offset = max(0, regionSize-int64(max(8, p.Length))) }), hasKey},
-	{"misaligned", wrong(func(g *generator, p *Packet) { p.Offset += 1 + int64(g.rng.IntN(7)) }), isAtomic},
+	{
+		"up to the end of the region",
+		harmless(
+			func(_ *generator, p *Packet) { p.Offset = max(0, regionSize-int64(max(8, p.Length))) },
+		),
+		hasKey,
+	},
+	{
+		"misaligned",
+		wrong(func(g *generator, p *Packet) { p.Offset += 1 + int64(g.rng.IntN(7)) }),
+		isAtomic,
+	},
 	{"wrong Q_Key", spoilt(SpoilQKey, 1, 0x80000000), isUD},
 
 	// What every packet has.
@@ -116,13 +188,31 @@ var mutations = []mutation{
 	{"another source", spoilt(SpoilSource, 1), func(p *Packet) bool { return !isUD(p) }},
 
 	// What changes nothing.
-	{"reserved bits of byte 4", harmless(func(g *generator, p *Packet) { p.spoil(SpoilByte4, int64(g.rng.IntN(0x100))) }), nil},
-	{"reserved bits of byte 8", harmless(func(g *generator, p *Packet) { p.spoil(SpoilByte8, int64(g.rng.IntN(0x80))) }), nil},
+	{
+		"reserved bits of byte 4",
+		harmless(func(g *generator, p *Packet) { p.spoil(SpoilByte4, int64(g.rng.IntN(0x100))) }),
+		nil,
+	},
+	{
+		"reserved bits of byte 8",
+		harmless(func(g *generator, p *Packet) { p.spoil(SpoilByte8, int64(g.rng.IntN(0x80))) }),
+		nil,
+	},
 	{"MigReq", harmless(func(_ *generator, p *Packet) { p.MigReq = true }), nil},
 	{"Solicited", harmless(func(_ *generator, p *Packet) { p.Solicited = true }), nil},
 	{"AckReq the other way", harmless(func(_ *generator, p *Packet) { p.AckReq = !p.AckReq }), nil},
-	{"another UDP source port", harmless(func(g *generator, p *Packet) { p.spoil(SpoilUDPPort, int64(g.rng.IntN(1000))) }), nil},
-	{"TOS", harmless(func(g *generator, p *Packet) { p.spoil(SpoilTOS, one(g.rng, int64(1), 2, 3, 0x68)) }), nil},
+	{
+		"another UDP source port",
+		harmless(func(g *generator, p *Packet) { p.spoil(SpoilUDPPort, int64(g.rng.IntN(1000))) }),
+		nil,
+	},
+	{
+		"TOS",
+		harmless(
+			func(g *generator, p *Packet) { p.spoil(SpoilTOS, one(g.rng, int64(1), 2, 3, 0x68)) },
+		),
+		nil,
+	},
 }
 
 // again repeats one of the packets that were sent.

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Ours is goroce as a responder: an endpoint on a port in memory, in virtual time. Each case has a new
-// endpoint.
+// Ours is goroce as a responder: an endpoint on a port in memory, in virtual time. Each case has a
+// new endpoint.
 type Ours struct {
 	now      units.Time
 	ep       *transport.Endpoint
@@ -32,12 +32,26 @@ func (o *Ours) Open(c *Case) error {
 	near, far := packet.Pipe(packet.PipeOptions{})
 	o.far = far
 	var err error
-	o.neighbor, err = neigh.New(neigh.Config{MAC: requesterMAC, Addrs: []netip.Prefix{netip.PrefixFrom(requester[false], 24), netip.PrefixFrom(requester[true], 64)}})
+	o.neighbor, err = neigh.New(
+		neigh.Config{
+			MAC: requesterMAC,
+			Addrs: []netip.Prefix{
+				netip.PrefixFrom(requester[false], 24),
+				netip.PrefixFrom(requester[true], 64),
+			},
+		},
+	)
 	if err != nil {
 		return err
 	}
-	o.ep, err = transport.New(transport.Config{Port: near, MAC: responderMAC, Seed: c.Seed, Repeatable: true,
-		Addrs: []netip.Prefix{netip.PrefixFrom(responder[false], 24), netip.PrefixFrom(responder[true], 64)}}, o.now)
+	o.ep, err = transport.New(
+		transport.Config{Port: near, MAC: responderMAC, Seed: c.Seed, Repeatable: true,
+			Addrs: []netip.Prefix{
+				netip.PrefixFrom(responder[false], 24),
+				netip.PrefixFrom(responder[true], 64),
+			}},
+		o.now,
+	)
 	if err != nil {
 		return err
 	}
@@ -64,7 +78,16 @@ func (o *Ours) connect(c *Case, pd *transport.ProtectionDomain) error {
 	if o.cq, err = o.ep.CreateCQ(4 * depth); err != nil {
 		return err
 	}
-	o.qp, err = o.ep.CreateQP(transport.QPInit{Type: c.Type, PD: pd, SendCQ: o.cq, RecvCQ: o.cq, MaxSendWR: 1, MaxRecvWR: depth})
+	o.qp, err = o.ep.CreateQP(
+		transport.QPInit{
+			Type:      c.Type,
+			PD:        pd,
+			SendCQ:    o.cq,
+			RecvCQ:    o.cq,
+			MaxSendWR: 1,
+			MaxRecvWR: depth,
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -74,17 +97,31 @@ func (o *Ours) connect(c *Case, pd *transport.ProtectionDomain) error {
 	}
 	local := o.to.regions[regionLocal]
 	for i := range c.Recvs {
-		sge := transport.SGE{Addr: local.addr + uint64(i*c.RecvLen), Length: uint32(c.RecvLen), LKey: local.key}
-		if err := o.qp.PostRecv(&transport.RecvRequest{ID: uint64(i), SGList: []transport.SGE{sge}}); err != nil {
+		sge := transport.SGE{
+			Addr:   local.addr + uint64(i*c.RecvLen),
+			Length: uint32(c.RecvLen),
+			LKey:   local.key,
+		}
+		request := transport.RecvRequest{ID: uint64(i), SGList: []transport.SGE{sge}}
+		if err := o.qp.PostRecv(&request); err != nil {
 			return err
 		}
 	}
-	err = o.qp.ToRTR(transport.RTRAttr{Path: transport.AddressVector{IP: requester[c.V6], Source: responder[c.V6]}, PathMTU: units.Bytes(c.MTU),
-		DestQPN: requesterQPN, RecvPSN: c.PSN, MaxDestRdAtomic: c.Reads, MinRNRTimer: c.Timer})
+	err = o.qp.ToRTR(
+		transport.RTRAttr{
+			Path:            transport.AddressVector{IP: requester[c.V6], Source: responder[c.V6]},
+			PathMTU:         units.Bytes(c.MTU),
+			DestQPN:         requesterQPN,
+			RecvPSN:         c.PSN,
+			MaxDestRdAtomic: c.Reads,
+			MinRNRTimer:     c.Timer,
+		},
+	)
 	if err != nil {
 		return err
 	}
-	if err := o.qp.ToRTS(transport.RTSAttr{SendPSN: 1, Timeout: 16, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 1}); err != nil {
+	rts := transport.RTSAttr{SendPSN: 1, Timeout: 16, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 1}
+	if err := o.qp.ToRTS(rts); err != nil {
 		return err
 	}
 	_, err = o.Send(c, nil) // neighbours become known
@@ -141,7 +178,18 @@ func (o *Ours) Look(c *Case) (*Effect, error) {
 	e.expects(c, o.qp.PSNs().Expected)
 	var wcs [4 * depth]transport.WorkCompletion
 	for _, w := range wcs[:o.cq.Poll(wcs[:])] {
-		e.Completions = append(e.Completions, Completion{ID: w.ID, Status: w.Status, Op: w.Op, Flags: w.Flags, Len: w.ByteLen, Imm: w.Imm, SrcQP: w.SrcQP}.normal())
+		e.Completions = append(
+			e.Completions,
+			Completion{
+				ID:     w.ID,
+				Status: w.Status,
+				Op:     w.Op,
+				Flags:  w.Flags,
+				Len:    w.ByteLen,
+				Imm:    w.Imm,
+				SrcQP:  w.SrcQP,
+			}.normal(),
+		)
 	}
 	for r := range regions {
 		h := fnv.New64a()

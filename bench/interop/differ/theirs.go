@@ -16,10 +16,10 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Theirs is rxe in a guest, whose guest/responder.c makes the queue pairs. Behind each packet goes a
-// READ to a queue pair of its own, the fence: the guest has one processor and handles queue pairs in
-// turn, so when the fence's response is here, all answers to the packet are. Requests that rxe defers,
-// READs, are deferred in order, so the fence is a READ.
+// Theirs is rxe in a guest, whose guest/responder.c makes the queue pairs. Behind each packet goes
+// a READ to a queue pair of its own, the fence: the guest has one processor and handles queue pairs
+// in turn, so when the fence's response is here, all answers to the packet are. Requests that rxe
+// defers, READs, are deferred in order, so the fence is a READ.
 type Theirs struct {
 	port  *os.File
 	in    io.Writer
@@ -97,8 +97,15 @@ func (t *Theirs) reply() ([]string, error) {
 var (
 	ibvType  = map[transport.QPType]int{transport.RC: 2, transport.UC: 3, transport.UD: 4}
 	ibvMTU   = map[int]int{256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
-	ibvState = []transport.State{transport.Reset, transport.Init, transport.ReadyToReceive, transport.ReadyToSend, transport.SQDrained,
-		transport.Errored, transport.Errored}
+	ibvState = []transport.State{
+		transport.Reset,
+		transport.Init,
+		transport.ReadyToReceive,
+		transport.ReadyToSend,
+		transport.SQDrained,
+		transport.Errored,
+		transport.Errored,
+	}
 )
 
 // open makes a queue pair in one of the program's slots.
@@ -107,13 +114,28 @@ func (t *Theirs) open(slot int, c *Case, from wire.QPN) (qpn wire.QPN, err error
 	if c.V6 {
 		source = 2
 	}
-	said, err := t.tell("open %d %d %d %d %d %d %d %d %d %d %s %d %d", slot, ibvType[c.Type], ibvMTU[c.MTU], c.Access, c.Recvs, c.RecvLen,
-		c.Reads, c.Timer, c.PSN, c.QKey, gid(requester[c.V6]), source, from)
+	said, err := t.tell(
+		"open %d %d %d %d %d %d %d %d %d %d %s %d %d",
+		slot,
+		ibvType[c.Type],
+		ibvMTU[c.MTU],
+		c.Access,
+		c.Recvs,
+		c.RecvLen,
+		c.Reads,
+		c.Timer,
+		c.PSN,
+		c.QKey,
+		gid(requester[c.V6]),
+		source,
+		from,
+	)
 	if err != nil {
 		return 0, err
 	}
 	for r, line := range said[:len(said)-1] {
-		if _, err := fmt.Sscanf(line, "region %x %x", &t.to.regions[r].addr, &t.to.regions[r].key); err != nil {
+		region := &t.to.regions[r]
+		if _, err := fmt.Sscanf(line, "region %x %x", &region.addr, &region.key); err != nil {
 			return 0, fmt.Errorf("open: the responder says %q: %w", line, err)
 		}
 	}
@@ -229,12 +251,25 @@ func (t *Theirs) Look(c *Case) (*Effect, error) {
 func completion(line string) (w Completion, err error) {
 	const opRecv, opRecvImm, flagGRH, flagImm, flagInv = 128, 129, 1, 2, 8
 	var status, op, flags int
-	_, err = fmt.Sscanf(line, "done %d %d %d %d %x %d %d", &w.ID, &status, &op, &w.Len, &w.Imm, &flags, &w.SrcQP)
+	_, err = fmt.Sscanf(
+		line,
+		"done %d %d %d %d %x %d %d",
+		&w.ID,
+		&status,
+		&op,
+		&w.Len,
+		&w.Imm,
+		&flags,
+		&w.SrcQP,
+	)
 	w.Status, w.Op = transport.Status(status), transport.CompRecv
 	if op == opRecvImm {
 		w.Op = transport.CompRecvWriteImm
 	}
-	for theirs, ours := range map[int]transport.CompletionFlags{flagGRH: transport.WithGRH, flagImm: transport.WithImm, flagInv: transport.WithInv} {
+	known := map[int]transport.CompletionFlags{
+		flagGRH: transport.WithGRH, flagImm: transport.WithImm, flagInv: transport.WithInv,
+	}
+	for theirs, ours := range known {
 		if flags&theirs != 0 {
 			w.Flags |= ours
 		}
