@@ -179,6 +179,9 @@ func (d *differing) try(c *differ.Case) error {
 	}
 	d.failed++
 	fmt.Fprintf(d.out, "FAIL %v\n%s\n", r.Case, strings.Join(r.Trace, "\n"))
+	if errors.Is(err, differ.ErrGone) {
+		err = fmt.Errorf("%w; its console: .cache/interop/run/a.console", err)
+	}
 	return errors.Join(err, d.keep(r.Case))
 }
 

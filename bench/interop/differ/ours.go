@@ -24,12 +24,15 @@ type Ours struct {
 	to       target
 }
 
+// buffers are enough for all packets that leave at once, and for answers to them.
+const buffers = 256
+
 // depth is more receives than a case posts.
 const depth = 64
 
 // Open implements Responder.
 func (o *Ours) Open(c *Case) error {
-	near, far := packet.Pipe(packet.PipeOptions{})
+	near, far := packet.Pipe(packet.PipeOptions{Buffers: buffers})
 	o.far = far
 	var err error
 	o.neighbor, err = neigh.New(
