@@ -266,8 +266,13 @@ var Leftovers = []Known{
 			"one that broke off, and behind a WRITE all that follow",
 		Ends: true,
 		is: func(d *Difference, p *Packet) bool {
-			return p != nil && d.Case.Type == transport.UC && d.before((*Packet).begins) &&
-				(p.Op.Info().First && d.onlyOurs() || !p.Op.Info().First && d.onlyTheirs())
+			if p == nil || d.Case.Type != transport.UC {
+				return false
+			}
+			if p.Op.Info().First {
+				return d.before((*Packet).begins) && d.onlyOurs()
+			}
+			return d.brokeOff() && (d.onlyOurs() || d.onlyTheirs())
 		},
 	},
 	{
@@ -301,6 +306,19 @@ func (d *Difference) onlyTheirs() bool {
 // before reports whether one of the packets before the newest is of a kind.
 func (d *Difference) before(kind func(*Packet) bool) bool {
 	return slices.ContainsFunc(d.Case.Packets[:d.At], func(p Packet) bool { return kind(&p) })
+}
+
+// brokeOff reports whether a message began before, while another went on.
+func (d *Difference) brokeOff() bool {
+	inside := false
+	for i := range d.Case.Packets[:d.At] {
+		info := d.Case.Packets[i].Op.Info()
+		if info.First && inside {
+			return true
+		}
+		inside = !info.Last && (inside || info.First)
+	}
+	return false
 }
 
 // begins reports whether a message of several packets begins.
