@@ -158,13 +158,14 @@ var Differences = []Known{
 		},
 	},
 	{
-		Name: "length of a SEND's packet, and no receive",
-		Reason: "two faults: goroce says what is wrong with the packet, rxe that nothing can be " +
+		Name: "wrong request, and no receive for it",
+		Reason: "two faults: goroce says what is wrong with the request, rxe that nothing can be " +
 			"received",
 		Ends: true,
 		is: func(d *Difference, p *Packet) bool {
-			return p.kind() == wire.Send && p.misfits(d.Case) && nak(d.Ours, wire.NakInvalidRequest) &&
-				len(d.Theirs) == 1 && d.Theirs[0].Syndrome.IsRNR()
+			wrong := p.kind() == wire.Send && p.misfits(d.Case) || p.invalid(d.Case)
+			return wrong && nak(d.Ours, wire.NakInvalidRequest) && len(d.Theirs) == 1 &&
+				d.Theirs[0].Syndrome.IsRNR()
 		},
 	},
 	{
