@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/goroce/goroce/bench/interop/differ"
+	"github.com/goroce/goroce/test/interop/differ"
 )
 
 // differing compares rxe with goroce packet by packet (package differ).
@@ -33,7 +33,7 @@ type differing struct {
 // The responder program's source and where the guest has it, and the requester's neighbour entries,
 // without which rxe would ask for an address that nobody has.
 const (
-	responderSource = "bench/interop/differ/guest/responder.c"
+	responderSource = "test/interop/differ/guest/responder.c"
 	responderThere  = "/tmp/responder"
 	responderSetup  = "cat >" + responderThere + " && chmod +x " + responderThere + " && " +
 		"for a in 198.18.0.77 fd18::77; " +

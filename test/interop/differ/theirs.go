@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goroce/goroce/bench/interop/shaper"
+	"github.com/goroce/goroce/test/interop/shaper"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 )
