@@ -7,15 +7,16 @@ import "github.com/goroce/goroce/transport/wire"
 type readEntry struct {
 	first   wire.PSN
 	packets uint32 // of the response
-	begin   uint32 // packet that the response begins with: 0, or that of the duplicate which asked again
-	next    uint32 // packet of the response to send next; packets: all sent
-	addr    uint64
-	found   uint64 // atomic: the value before
-	length  uint32
-	rkey    uint32
-	msn     uint32
-	atomic  bool
-	done    bool // answered in full at least once
+	// packet that the response begins with: 0, or that of the duplicate which asked again
+	begin  uint32
+	next   uint32 // packet of the response to send next; packets: all sent
+	addr   uint64
+	found  uint64 // atomic: the value before
+	length uint32
+	rkey   uint32
+	msn    uint32
+	atomic bool
+	done   bool // answered in full at least once
 }
 
 // readRing remembers the newest READs and atomics of the peer, as many as max_dest_rd_atomic: a
@@ -44,8 +45,8 @@ type readPart struct {
 	whole                   bool
 }
 
-// span is where a packet stands: in a response from packet begin to packet end, which ends at a byte
-// of the entry.
+// span is where a packet stands: in a response from packet begin to packet end, which ends at a
+// byte of the entry.
 type span struct{ begin, end, length uint32 }
 
 // span is all of an entry, from where the peer asked for it.
@@ -142,7 +143,8 @@ func (q *readRing) repeat(part readPart) bool {
 	}
 	s := q.repeats
 	for _, old := range s.parts[:s.n] {
-		if old.entry == part.entry && old.next <= part.next && part.end <= old.end && old.length == part.length {
+		if old.entry == part.entry && old.next <= part.next && part.end <= old.end &&
+			old.length == part.length {
 			return true
 		}
 	}
@@ -199,10 +201,10 @@ func (q *readRing) find(psn wire.PSN) (i uint32, ok bool) {
 }
 
 // rewind answers a duplicate READ request: it must ask for a part of one that we remember, by the
-// same key (InfiniBand spec 9.7.5.1.2). The answer is a response of its own, of as many bytes as were
-// asked for: its first packet is FIRST or ONLY wherever in the old response it was. But a peer that
-// repeats selectively gets the old packets (whole). A part that reaches what was not sent yet is sent
-// with it.
+// same key (InfiniBand spec 9.7.5.1.2). The answer is a response of its own, of as many bytes as
+// were asked for: its first packet is FIRST or ONLY wherever in the old response it was. But a peer
+// that repeats selectively gets the old packets (whole). A part that reaches what was not sent yet
+// is sent with it.
 func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, reth wire.RETH, whole bool) bool {
 	i, ok := q.find(psn)
 	if !ok || q.at(i).atomic || q.at(i).rkey != reth.RKey() {

@@ -18,13 +18,16 @@ func TestOperationsThatTheQueuePairDoesNotAllow(t *testing.T) {
 		access Access
 		n      int
 	}{
-		{OpWrite, RemoteRead | RemoteAtomic, 64}, {OpWrite, RemoteRead | RemoteAtomic, 0}, {OpRead, RemoteWrite | RemoteAtomic, 64},
-		{OpRead, RemoteWrite | RemoteAtomic, 0}, {OpFetchAdd, RemoteWrite | RemoteRead, 8}, {OpCmpSwap, RemoteWrite | RemoteRead, 8},
+		{OpWrite, RemoteRead | RemoteAtomic, 64}, {OpWrite, RemoteRead | RemoteAtomic, 0}, {OpRead,
+			RemoteWrite | RemoteAtomic, 64},
+		{OpRead, RemoteWrite | RemoteAtomic, 0}, {OpFetchAdd, RemoteWrite | RemoteRead, 8},
+		{OpCmpSwap, RemoteWrite | RemoteRead, 8},
 	} {
 		p := newPair(t)
 		a, b := p.connected(defaults())
 		b.qp.access = c.access
-		a.post(t, WorkRequest{Op: c.op, SGList: []SGE{a.mr.SGE(0, c.n)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: c.op, SGList: []SGE{a.mr.SGE(0, c.n)}, RemoteAddr: b.mr.Addr,
+			RKey: b.mr.RKey})
 		require.Equal(t, StatusRemInvReqErr, p.await(a, 1)[0].Status, "%v of %d bytes", c.op, c.n)
 		require.EqualValues(t, 1, p.b.counters.NakInvalid)
 		require.Zero(t, p.b.counters.NakAccess)
@@ -45,11 +48,12 @@ func TestUnreliableConnectionIgnoresAckReq(t *testing.T) {
 	b.recv(t, 1, 0, 4000)
 	f := newForger(p, b)
 	for i, op := range []wire.Opcode{wire.UCSendFirst, wire.UCSendLast, wire.UCWriteOnly} {
-		f.send(wire.Fields{Op: op, Flags: wire.AckReq, PSN: wire.PSN(100 + i)}, 1024, func(ext []byte) {
-			if op == wire.UCWriteOnly {
-				wire.RETH(ext[:wire.RETHLen]).Set(b.mr.Addr+8192, b.mr.RKey, 1024)
-			}
-		}, nil)
+		f.send(wire.Fields{Op: op, Flags: wire.AckReq, PSN: wire.PSN(100 + i)}, 1024,
+			func(ext []byte) {
+				if op == wire.UCWriteOnly {
+					wire.RETH(ext[:wire.RETHLen]).Set(b.mr.Addr+8192, b.mr.RKey, 1024)
+				}
+			}, nil)
 		p.settle(units.Microsecond)
 	}
 	require.EqualValues(t, 3, b.qp.Stats().PacketsReceived)
@@ -67,7 +71,8 @@ func TestDuplicateReadOfAPart(t *testing.T) {
 		psn  wire.PSN
 		size int
 	}
-	first, middle, last, only := wire.RCReadResponseFirst, wire.RCReadResponseMiddle, wire.RCReadResponseLast, wire.RCReadResponseOnly
+	first, middle, last, only := wire.RCReadResponseFirst, wire.RCReadResponseMiddle,
+		wire.RCReadResponseLast, wire.RCReadResponseOnly
 	for _, c := range []struct {
 		name         string
 		from, length uint32 // packets of the original, and bytes

@@ -5,9 +5,9 @@ import (
 	"hash/fnv"
 	"net/netip"
 
+	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/neigh"
 	"github.com/goroce/goroce/units"
 )
 
