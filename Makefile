@@ -109,12 +109,13 @@ BEYOND = beyond/tocc-offload 'beyond/carc-*' beyond/stability-grid beyond/vprio-
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
 	$(GO) test ./sim/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
 
-# MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names.
+# MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names. MODE=differential
+# compares answers to SEEDS cases of packets, good and bad, from FIRST.
 MATRIX ?= quick
 RUN    ?=
 
 interop: build ## boot Linux's soft-RoCE in a VM and run the matrix against it (root; see docs/interop.md)
-	@bin/interop -matrix $(MATRIX) -run '$(RUN)'
+	@bin/interop $(if $(filter differential,$(MODE)),-differential -seeds $(SEEDS) -first $(FIRST),-matrix $(MATRIX) -run '$(RUN)')
 
 examples: setup ## build and vet the modules in examples/ that use this one from outside
 	@for d in $(MODULES); do echo "examples: $$d"; \
