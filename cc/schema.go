@@ -22,6 +22,7 @@ type schema struct {
 type param struct {
 	into             any
 	name, def, valid string
+	guess            string // default where the line rate is a guess; empty: def
 	source, text     string
 
 	value float64 // in the base unit of the type, when known
@@ -39,6 +40,17 @@ type order struct {
 func (s *schema) param(into any, name, def, valid, source, text string) {
 	s.params = append(s.params, param{into: into, name: name, def: def, valid: valid, source: source, text: text})
 }
+
+// largest declares the largest window of a flow. 16 BDP limit nothing on a path that is known. Where the line rate is a guess,
+// what is in flight beyond guessedBDP waits in rings of hosts, out of their caches: 1 MiB instead of 4 makes loop: 7 % faster
+// (BenchmarkControl). Both are OURS.
+func (s *schema) largest(into any, name, text string) {
+	s.param(into, name, "16BDP", "(0, inf)", "OURS", text+"; "+guessedBDP+" where the line rate is a guess")
+	s.find(name).guess = guessedBDP
+}
+
+// guessedBDP is what fills rings between hosts that poll bursts of 32 packets: with one BDP they run empty.
+const guessedBDP = "4BDP"
 
 // below declares that parameter low must be less than high.
 func (s *schema) below(low, high string) { s.orders = append(s.orders, order{low, high, false}) }
@@ -60,7 +72,7 @@ func (s *schema) find(name string) *param {
 // larger one is raised: nobody asked for either.
 func (s *schema) fill(given []setting, path *Path) error {
 	for i := range s.params {
-		if err := s.params[i].set(s.params[i].def, path); err != nil {
+		if err := s.params[i].set(s.params[i].byDefault(path), path); err != nil {
 			return err
 		}
 	}
@@ -82,6 +94,14 @@ func (s *schema) fill(given []setting, path *Path) error {
 		}
 	}
 	return nil
+}
+
+// byDefault returns the default on a path.
+func (p *param) byDefault(path *Path) string {
+	if p.guess != "" && path != nil && path.Guessed {
+		return p.guess
+	}
+	return p.def
 }
 
 func isGiven(given []setting, key string) bool {
