@@ -104,12 +104,13 @@ type Endpoint struct {
 	flows      []wire.QPN // whose flow a name is
 	manager    *manager   // queue pair 1; nil without
 
-	arrived presence // the packet at hand
-	timed   timed    // what the ACK at hand says of a packet's time
-	marks   pool[marks]
-	stamps  pool[stamps]
-	probers pool[prober]
-	ranges  [wire.MaxRanges]wire.Range // of the TOKEN at hand
+	departed departed // packets of the queue pair whose turn it is
+	arrived  presence // the packet at hand
+	timed    timed    // what the ACK at hand says of a packet's time
+	marks    pool[marks]
+	stamps   pool[stamps]
+	probers  pool[prober]
+	ranges   [wire.MaxRanges]wire.Range // of the TOKEN at hand
 
 	telemetries pool[telemetry]
 	bolts       pool[bolt]
