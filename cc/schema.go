@@ -45,8 +45,15 @@ func (s *schema) param(into any, name, def, valid, source, text string) {
 // what is in flight beyond guessedBDP waits in rings of hosts, out of their caches: 1 MiB instead of 4 makes loop: 7 % faster
 // (BenchmarkControl). Both are OURS.
 func (s *schema) largest(into any, name, text string) {
-	s.param(into, name, "16BDP", "(0, inf)", "OURS", text+"; "+guessedBDP+" where the line rate is a guess")
-	s.find(name).guess = guessedBDP
+	s.param(into, name, "16BDP", "(0, inf)", "OURS", text)
+	s.onGuess(name, guessedBDP)
+}
+
+// onGuess declares another default of a parameter for paths whose line rate is a guess.
+func (s *schema) onGuess(name, def string) {
+	p := s.find(name)
+	p.guess = def
+	p.text += "; " + def + " where the line rate is a guess"
 }
 
 // guessedBDP is what fills rings between hosts that poll bursts of 32 packets: with one BDP they run empty.

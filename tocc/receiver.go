@@ -165,9 +165,10 @@ func (r *Receiver) room() bool {
 }
 
 // waits is what the link carries while data and tokens wait for hosts to poll, beside the window, which is of the fabric. How long
-// tokens wait at the sender nobody tells: as long as data does here. It is 0 where ports have time stamps. OURS.
+// tokens wait at the sender nobody tells: as long as data does here. It is 0 where ports have time stamps, and where the line rate
+// is a guess: the window is several BDPs then (guessedBDP). OURS.
 func (r *Receiver) waits() units.Bytes {
-	if r.gap == 0 {
+	if r.gap == 0 || r.path.Guessed {
 		return 0
 	}
 	return min(r.path.LineRate.Bytes(2*r.gap), r.most-r.window)
