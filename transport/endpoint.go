@@ -92,6 +92,7 @@ type Endpoint struct {
 	lastList  int           // the last of turns that is in use
 	waiting   []*QueuePair  // for a neighbour
 	overrun   []*QueuePair  // lost a completion
+	timing    []*admission  // whose timers are to be set
 	timers    *pace.Wheel   // of each queue pair one, by its flow
 	limiter   *pace.Limiter // of those that congestion control gave a rate; nil without
 	tokens    tokens
@@ -256,6 +257,7 @@ func (e *Endpoint) Transmit(now units.Time) units.Time {
 	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now
 	}
+	e.setTimers()
 	next := e.earlier(units.Earlier(e.nextNeighbor, nextControl))
 	if e.manager != nil {
 		next = units.Earlier(next, e.pollManagement(now)) // again: a new connection waits from now on
