@@ -34,8 +34,6 @@ type controlled struct {
 	wcs  [packet.Burst]transport.WorkCompletion
 	now  units.Time
 	done int
-	gate cc.Gate
-	granter cc.Granter
 }
 
 const (
@@ -103,8 +101,6 @@ func (c *controlled) control(qp *transport.QueuePair, control string, priority i
 		gate, granter, err := spec.New(benchPath)
 		require.NoError(c.tb, err)
 		require.NoError(c.tb, qp.Admit(gate, granter))
-		if c.gate==nil {c.gate=gate}
-		c.granter=granter
 	}
 }
 
