@@ -81,15 +81,15 @@ FIRST ?= 1
 MODE  ?= all
 
 fig8-dpdk: setup ## four virtual priorities through a switch in real time, over DPDK rings; see docs/prioplus.md
-	$(GOBUILD) -o bin/ ./bench/fig8
+	$(GOBUILD) -o bin/ ./lab/papers/prioplus/fig8
 	@mkdir -p bin/fig8.out
 	@bin/fig8 --out bin/fig8.out
 
 fig10-netns: build ## an incast of perftest's programs over one slow link in a network namespace, without tokens and with (root); see docs/tocc.md
-	@bench/fig10/run
+	@lab/papers/tocc/fig10/run
 
 soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
-	$(GOBUILD) -o bin/ ./bench/soak
+	$(GOBUILD) -o bin/ ./test/soak
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
 
 # ROUNDS is how often each campaign does it; FULL=1 is as often as a release needs; RUN is a regexp of names.
@@ -97,7 +97,7 @@ ROUNDS ?=
 FULL   ?=
 
 chaos: setup ## close races, counters read during Close, hosts that open and close, killed peers, floods; see docs/chaos.md
-	$(GOBUILD) -o bin/ ./bench/chaos
+	$(GOBUILD) -o bin/ ./test/chaos
 	@bin/chaos $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FULL),-full) -run '$(RUN)'
 
 lab-small: build ## every experiment of the lab at small scale, some 10 minutes of a core, and a page of figures
@@ -107,7 +107,7 @@ lab-small: build ## every experiment of the lab at small scale, some 10 minutes 
 BEYOND = beyond/tocc-offload 'beyond/carc-*' beyond/stability-grid beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/prioplus-homa beyond/tocc-cc beyond/tocc-token-priority
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
-	$(GO) test ./bench/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
+	$(GO) test ./sim/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
 
 # MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names.
 MATRIX ?= quick

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/transport/connect"
+	"github.com/goroce/goroce/internal/connect"
 )
 
 // Clients that say nothing, or the wrong thing, delay nobody.

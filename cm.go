@@ -6,8 +6,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/rdmacm"
 	"github.com/goroce/goroce/units"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/rdmacm"
 )
 
 const cmPort = 7174

@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"sync"
 
+	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/rdmacm"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/rdmacm"
 	"github.com/goroce/goroce/transport/wire"
 )
 

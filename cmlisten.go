@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/rdmacm"
 )
 
 // backlog is how many requests of a listener may wait for the program, or for the peer's last word. Newer ones take the place

@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/connect"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

@@ -17,12 +17,12 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/internal/connect"
+	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/nicoffload/driver"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/packet/pcap"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/connect"
-	"github.com/goroce/goroce/transport/neigh"
 	"github.com/goroce/goroce/units"
 )
 

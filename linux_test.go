@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/dpdk/dpdktest"
+	"github.com/goroce/goroce/internal/dpdktest"
 	"github.com/goroce/goroce/transport"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goroce/goroce/transport/connect"
+	"github.com/goroce/goroce/internal/connect"
 )
 
 // greeting is how many bytes a client may send before it is told anything: several times what a Hello takes.

@@ -19,8 +19,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/connect"
 )
 
 var (

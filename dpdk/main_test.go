@@ -3,7 +3,7 @@ package dpdk_test
 import (
 	"testing"
 
-	"github.com/goroce/goroce/dpdk/dpdktest"
+	"github.com/goroce/goroce/internal/dpdktest"
 )
 
 func TestMain(m *testing.M) { dpdktest.Main(m) }

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/dpdk"
-	"github.com/goroce/goroce/dpdk/dpdktest"
 	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/internal/dpdktest"
 )
 
 const closerEnv = "GOROCE_DPDK_TEST_CLOSER"
@@ -70,7 +70,7 @@ func closer(t *testing.T, url string) (order func(byte), done func()) {
 		}
 }
 
-// closeRaces is how often the ends of a memif close together; bench/chaos does it for longer.
+// closeRaces is how often the ends of a memif close together; test/chaos does it for longer.
 func closeRaces(t *testing.T) int {
 	n := 150
 	if s := os.Getenv("GOROCE_CLOSE_RACES"); s != "" {

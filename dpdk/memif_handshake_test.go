@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/dpdk"
-	"github.com/goroce/goroce/dpdk/dpdktest"
+	"github.com/goroce/goroce/internal/dpdktest"
 )
 
 // Messages of memif's control channel, all of one length.

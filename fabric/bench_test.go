@@ -5,10 +5,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/sim/cluster"
 	"github.com/goroce/goroce/units"
 )
 

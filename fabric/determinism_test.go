@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/sim/cluster"
 	"github.com/goroce/goroce/units"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/pace"
+	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/units"
 )
 

@@ -3,7 +3,7 @@ package transport
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/transport/neigh"
+	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/transport/wire"
 )
 

@@ -35,6 +35,6 @@
 //
 // Everything belongs to the core that polls: no method may be called from another goroutine.
 // The package owns no goroutine, takes no lock, reads no clock and allocates nothing per packet;
-// it imports units, packet, cc, pace, secret, transport/wire, transport/neigh, transport/rdmacm and the standard
+// it imports units, packet, cc, pace, secret, transport/wire, internal/neigh, internal/rdmacm and the standard
 // library without net, os and time.
 package transport

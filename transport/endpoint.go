@@ -6,10 +6,10 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/pace"
+	"github.com/goroce/goroce/internal/neigh"
+	"github.com/goroce/goroce/internal/pace"
+	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/packet"
-	"github.com/goroce/goroce/transport/neigh"
-	"github.com/goroce/goroce/transport/rdmacm"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/packet"
-	"github.com/goroce/goroce/transport/rdmacm"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

@@ -1,7 +1,7 @@
 package transport
 
 import (
-	"github.com/goroce/goroce/pace"
+	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/units"
 )
 

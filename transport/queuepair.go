@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/packet"
-	"github.com/goroce/goroce/transport/neigh"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

@@ -3,7 +3,7 @@ package transport
 import (
 	"math/rand/v2"
 
-	"github.com/goroce/goroce/secret"
+	"github.com/goroce/goroce/internal/secret"
 )
 
 // secrets draws the numbers that a peer must not predict, each kind from a stream of its own: what a peer is told of one

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/neigh"
+	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/packet"
-	"github.com/goroce/goroce/transport/neigh"
-	"github.com/goroce/goroce/transport/rdmacm"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

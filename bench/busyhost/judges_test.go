@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/bench/lab/claims"
+	"github.com/goroce/goroce/lab/claims"
 )
 
 func TestVersus(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goroce/goroce/bench/lab/claims"
+	"github.com/goroce/goroce/lab/claims"
 )
 
 // labDeadline is for an experiment at small scale.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/goroce/goroce/hostsense"
+	"github.com/goroce/goroce/internal/hostsense"
 )
 
 // Widths of the columns.

@@ -3,7 +3,7 @@
 //
 // The instrument is a [Gauge], a congestion control that sends no more than it measures with. Whoever has a queue
 // pair gives it that, posts messages, and asks for the [Survey] at the end: bench/roce_channels over
-// perftest's session, bench/fig8 over its switch.
+// perftest's session, lab/papers/prioplus/fig8 over its switch.
 //
 // The package imports cc, prioplus and units.
 package channels

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/transport/connect"
+	"github.com/goroce/goroce/internal/connect"
 )
 
 // The lines are perftest's own, made with its format strings.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/carc"
-	"github.com/goroce/goroce/hostsense"
+	"github.com/goroce/goroce/internal/hostsense"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 )

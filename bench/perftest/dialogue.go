@@ -3,8 +3,8 @@ package perftest
 import (
 	"context"
 
-	"github.com/goroce/goroce/transport/connect"
-	handshake "github.com/goroce/goroce/transport/connect/perftest"
+	"github.com/goroce/goroce/internal/connect"
+	handshake "github.com/goroce/goroce/internal/connect/perftest"
 	"github.com/goroce/goroce/units"
 )
 

@@ -18,5 +18,5 @@
 // deviation is computed in floating point, no sample is cut, percentiles come from an HDR histogram
 // in every mode, peak bandwidth costs no search, and -y is enforced without -w.
 //
-// The package imports goroce, transport, transport/rdmacm and connect; the mains beside it are a line each.
+// The package imports goroce, transport, internal/rdmacm and connect; the mains beside it are a line each.
 package perftest

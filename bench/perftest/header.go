@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/goroce/goroce/transport/connect"
+	"github.com/goroce/goroce/internal/connect"
 )
 
 // header prints what perftest prints above its table.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goroce/goroce/transport/connect"
+	"github.com/goroce/goroce/internal/connect"
 )
 
 // kindred is the dialogue of two programs of ours. They compare all that must be equal, meet at named

@@ -6,9 +6,9 @@ import (
 
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/carc"
+	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/connect"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

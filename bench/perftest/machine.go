@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/goroce/goroce/dpdk/eal"
-	"github.com/goroce/goroce/hostsense"
+	"github.com/goroce/goroce/internal/hostsense"
 )
 
 // HostInfo is the machine and what runs on it.

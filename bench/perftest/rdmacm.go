@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/rdmacm"
 	"github.com/goroce/goroce/units"
 )
 

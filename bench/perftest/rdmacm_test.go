@@ -26,7 +26,7 @@ func newEndsCM(t *testing.T) ends {
 	return w
 }
 
-// Two of ours with -R. That linux-rdma's perftest agrees shows in bench/interop.
+// Two of ours with -R. That linux-rdma's perftest agrees shows in test/interop.
 func TestCM(t *testing.T) {
 	for _, test := range everyTest {
 		for _, extra := range []string{"", "-b", "-q 4 --queues 1", "-a", "IPv6"} {

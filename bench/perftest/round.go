@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/connect"
 )
 
 // round is the measurement of one message size: the programs that run on the lanes.

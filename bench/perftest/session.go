@@ -12,8 +12,8 @@ import (
 
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/connect"
 )
 
 // ErrPeerGone says that the other end ended in the middle of the test.

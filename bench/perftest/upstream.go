@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/goroce/goroce/internal/connect"
+	handshake "github.com/goroce/goroce/internal/connect/perftest"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/connect"
-	handshake "github.com/goroce/goroce/transport/connect/perftest"
 	"github.com/goroce/goroce/units"
 )
 

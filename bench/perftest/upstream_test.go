@@ -13,7 +13,7 @@ import (
 )
 
 // Two of ours that take each other for linux-rdma's perftest: the same messages, the same traffic.
-// That the real one finds them right shows in bench/interop, which needs a machine for it.
+// That the real one finds them right shows in test/interop, which needs a machine for it.
 func TestUpstream(t *testing.T) {
 	for _, test := range everyTest {
 		for _, extra := range []string{"", "-b", "-c UC", "-c UD", "-a"} {

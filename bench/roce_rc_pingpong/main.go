@@ -1,7 +1,7 @@
 // Command roce_rc_pingpong bounces SENDs with libibverbs' ibv_rc_pingpong, or with itself, over a
 // DPDK port: see --help.
 //
-// It has that program's flags, handshake (transport/connect/pingpong), traffic and output. A
+// It has that program's flags, handshake (internal/connect/pingpong), traffic and output. A
 // [session] is one side: it meets the peer over TCP and brings the queue pair up. Then a [bounce]
 // lives on the polling core until every message has come and gone.
 package main

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/transport/connect/pingpong"
+	"github.com/goroce/goroce/internal/connect/pingpong"
 	"github.com/goroce/goroce/units"
 )
 

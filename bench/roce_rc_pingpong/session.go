@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/internal/connect"
+	"github.com/goroce/goroce/internal/connect/pingpong"
 	"github.com/goroce/goroce/transport"
-	"github.com/goroce/goroce/transport/connect"
-	"github.com/goroce/goroce/transport/connect/pingpong"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/goroce/goroce/bench/cluster"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/sim/cluster"
 	"github.com/goroce/goroce/units"
 )
 

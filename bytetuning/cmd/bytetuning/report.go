@@ -1,0 +1,128 @@
+package main
+
+import (
+	_ "embed"
+	"html/template"
+	"os"
+	"path/filepath"
+
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/lab/figure"
+)
+
+// report is the page about a search.
+type report struct {
+	Target, Tuner, Over  string
+	Telemetry            string // "": the target's own books
+	Seed                 uint64
+	Evaluations, Skipped int
+	Rows                 []row
+	Reasons              []reason
+	Figures              []template.HTML
+	figures              []figure.Figure
+}
+
+// row is a point and what it measured.
+type row struct {
+	Name, Energy, Throughput, Queue string
+	Lost                            uint64
+	Layers                          []layerRow
+	Why                             string
+}
+
+type layerRow struct {
+	Name string
+	bytetuning.Watermark
+	XOFF string
+}
+
+// reason is why points were skipped, and how often.
+type reason struct {
+	Text string
+	N    int
+}
+
+//go:embed report.html
+var page string
+
+var pageTemplate = template.Must(template.New("report").Parse(page))
+
+func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Evaluation, o *bytetuning.Outcome, objective *bytetuning.Objective, others []compared) *report {
+	r := &report{Target: t.target, Tuner: t.tuner, Over: o.Over, Seed: t.seed, Evaluations: o.Evaluations, Skipped: o.Skipped}
+	add := func(name string, p bytetuning.Point, m *bytetuning.Measurement, why string) {
+		x := row{Name: name, Why: why}
+		if m != nil {
+			x.Energy = format("%.4f", objective.Energy(m))
+			x.Throughput, x.Queue, x.Lost = m.Throughput().String(), cells(m), m.Lost
+		}
+		for i, w := range p {
+			xoff := "unknown"
+			if b := layers[i].XOFF(w); b > 0 {
+				xoff = b.String()
+			}
+			x.Layers = append(x.Layers, layerRow{layers[i].Name, w, xoff})
+		}
+		r.Rows = append(r.Rows, x)
+	}
+	add("best", o.Best, o.At, "")
+	add("there was", o.Start, o.StartAt, "")
+	for _, c := range others {
+		add(c.Name, c.Point, c.M, c.Why)
+	}
+	r.draw(evaluations, objective)
+	return r
+}
+
+// draw makes the figures: energies by the records of the whole search.
+func (r *report) draw(evaluations []bytetuning.Evaluation, o *bytetuning.Objective) {
+	var n, f, best, throughput, queue []float64
+	skipped := map[string]int{}
+	for i, e := range evaluations {
+		if e.Measurement == nil {
+			if skipped[e.Skipped]++; skipped[e.Skipped] == 1 {
+				r.Reasons = append(r.Reasons, reason{Text: e.Skipped})
+			}
+			continue
+		}
+		energy := o.Energy(e.Measurement)
+		top := energy
+		if len(best) > 0 {
+			top = max(top, best[len(best)-1])
+		}
+		n, f, best = append(n, float64(i+1)), append(f, energy), append(best, top)
+		throughput = append(throughput, float64(e.Measurement.Throughput())/1e9)
+		queue = append(queue, float64(e.Measurement.Queue())/float64(bytetuning.Cell))
+	}
+	for i := range r.Reasons {
+		r.Reasons[i].N = skipped[r.Reasons[i].Text]
+	}
+	r.figures = []figure.Figure{
+		figure.Points("energy", "Energy of each measurement", "measurement", "f").Add("measured", n, f).Add("best so far", n, best),
+		figure.Points("throughput", "Throughput", "measurement", "throughput (Gb/s)").Add("measured", n, throughput),
+		figure.Points("queue", "Queue", "measurement", "queue (cells)").Add("measured", n, queue),
+		figure.Points("trade", "Throughput against queue", "queue (cells)", "throughput (Gb/s)").Add("measured", queue, throughput),
+	}
+}
+
+// write makes the page and its figures.
+func (r *report) write(dir string) error {
+	for _, f := range r.figures {
+		name, data, err := f.Encode()
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			return err
+		}
+		r.Figures = append(r.Figures, template.HTML(data)) //nolint:gosec // our own SVG
+	}
+	f, err := os.Create(filepath.Join(dir, "report.html"))
+	if err != nil {
+		return err
+	}
+	if err := pageTemplate.Execute(f, r); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}

@@ -1,0 +1,356 @@
+package scene
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/telemetry"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/units"
+)
+
+// Scene is who sends to whom, through which switches. The network is the paper's (section 2.3): leaves with links to all
+// ToR switches, and hosts below those; the last host receives.
+type Scene struct {
+	Leaves, ToRs, Hosts int // hosts below each ToR switch
+	Rate, Up            units.BitRate
+	Delay               units.Duration // of each link
+	Buffer              units.Bytes    // of each switch
+
+	Senders int // hosts that send, one below each ToR switch in turn
+	QPs     int // of each sender
+	Message units.Bytes
+	MTU     units.Bytes // path MTU
+	Control string      // of every queue pair
+	CNPs    units.Duration
+
+	// Requests makes each queue pair send one message at a time, where else it has no end of them. The next begins when
+	// the last is acknowledged, and no sooner than Interval after it began. All first ones begin together.
+	Requests bool
+	Interval units.Duration
+	// Lossy takes PFC from the switches, and lets connections repeat what was lost selectively: TCP as far as the
+	// network can tell.
+	Lossy bool
+	Host  fabric.HostConfig
+
+	// Probe, unless 0, is a host whose connections have no congestion control.
+	Probe int
+
+	// Group is which switches are tuned, and which of them together.
+	Group Group
+	Space bytetuning.Space
+
+	Settle, Period units.Duration // how long it runs before it is measured, and while
+	// Telemetry, unless its name is "", is where measurements come from, in place of the fabric's own books. Its periods are
+	// those of the simulation.
+	Telemetry telemetry.Source
+	Aggregate telemetry.Aggregate // of the queue; "" is the mean
+	Seed      uint64
+}
+
+// Lab is the paper's small cluster: four ToR switches, two leaves, 24 hosts with 25 Gb/s, and switches like Trident 3 with
+// 32 MB. What it does not say is ours: links of 1 µs, NVIDIA's DCQCN with a CNP each 4 µs, a path MTU of 1024.
+func Lab() Scene {
+	return Scene{
+		Leaves: 2, ToRs: 4, Hosts: 6, Rate: 25 * units.Gbps, Up: 100 * units.Gbps, Delay: units.Microsecond,
+		Buffer: 32 * units.MiB, Message: units.MiB, MTU: 1024, Control: "dcqcn-nic", CNPs: 4 * units.Microsecond,
+		Space: bytetuning.Traversal(), Settle: 5 * units.Millisecond, Period: 20 * units.Millisecond, Seed: 1,
+	}
+}
+
+// scenes are those that have names.
+var scenes = map[string]func() Scene{
+	"2to1": func() Scene { s := Lab(); s.Senders, s.QPs = 2, 10; return s },
+	"23to1": func() Scene { // the paper's 24 to 1; the lab has 24 hosts
+		s := Lab()
+		s.Senders, s.QPs, s.Message = 23, 5, 64*units.KiB
+		return s
+	},
+}
+
+// Names answers the names of scenes.
+func Names() []string { return slices.Sorted(maps.Keys(scenes)) }
+
+// New makes a target of a scene by its name, which a slash and a group may follow.
+func New(name string) (*Target, error) {
+	base, group, has := strings.Cut(name, "/")
+	make, ok := scenes[base]
+	if !ok || has && !slices.Contains(groupings, Group(group)) {
+		return nil, fmt.Errorf("scene: no %q; there are %s, each also with /layers, /switches, /path or /receiver", name, strings.Join(Names(), ", "))
+	}
+	s := make()
+	s.Group = Group(group)
+	return &Target{Scene: s}, nil
+}
+
+// Target is a scene that is tuned.
+type Target struct {
+	Scene
+	// Watch, unless nil, is called with each network before it runs, and with the port to the receiver.
+	Watch func(*Run)
+	now   bytetuning.Point
+}
+
+// Run is one simulation.
+type Run struct {
+	Net     *fabric.Network
+	Cluster *cluster.Cluster
+	ToR     *fabric.Switch // of the receiver
+	Egress  *fabric.Port   // of it, to the receiver
+	Queue   *fabric.Series // of Egress
+	Down    []*fabric.Port // of the leaves, to ToR
+	Queues  []*fabric.Series
+	Conns   []*cluster.Conn
+	// Requests are those that ended, in that order, of a scene that has them.
+	Requests []Request
+}
+
+// Layers implements bytetuning.Target.
+func (t *Target) Layers() []bytetuning.Layer {
+	var layers []bytetuning.Layer
+	for _, g := range t.groups() {
+		l := bytetuning.Layer{Name: g.name, Space: t.Space, Buffer: t.Buffer}
+		for _, i := range g.switches {
+			l.Ports = max(l.Ports, t.ports(i))
+		}
+		layers = append(layers, l)
+	}
+	return layers
+}
+
+// Apply implements bytetuning.Target. It takes what a Search without checks may try: what breaks a rule of
+// a switch, as case I does, but not what makes no sense.
+func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
+	if len(p) != len(t.Layers()) {
+		return p.Check(t.Layers())
+	}
+	for _, w := range p {
+		if err := w.Validate(); err != nil {
+			return err
+		}
+	}
+	t.now = p
+	return nil
+}
+
+// Observed answers the network that telemetry is read of, for its overhead, while so much passes the receiver's switch.
+func (s *Scene) Observed(throughput units.BitRate) telemetry.Network {
+	return telemetry.Network{
+		Hosts: s.ToRs * s.Hosts, Switches: s.ToRs + s.Leaves, Ports: s.Hosts + s.Leaves, Queues: fabric.Priorities, Hops: 3,
+		Packets: float64(throughput) / float64((s.MTU + 66).Bits()),
+	}
+}
+
+// Path answers what baselines are computed from here.
+func (s *Scene) Path() bytetuning.Path {
+	const hops = 4
+	return bytetuning.Path{Rate: s.Rate, Uplink: s.Up, Link: s.Delay, RTT: 2 * hops * s.Delay, MTU: s.MTU + 86}
+}
+
+// Queues are a switch's as a watermark has them.
+func Queues(w bytetuning.Watermark, lossless bool) fabric.Queues {
+	return fabric.Queues{{
+		Lossless: lossless, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
+		ECN: fabric.ECN{Kmin: w.Kmin, Kmax: w.Kmax, Pmax: float64(w.Pmax) / 100},
+	}}
+}
+
+// answers is the class of ACKs and CNPs: the highest, which has a queue of its own.
+const answers = 56 << 2
+
+// Start builds the network with the present watermark and its flows, and lets it settle.
+func (t *Target) Start() (*Run, error) {
+	if t.now == nil {
+		return nil, errors.New("scene: nothing was applied")
+	}
+	control, err := cc.Parse(t.Control)
+	if err != nil {
+		return nil, err
+	}
+	probe, err := cc.Parse("fixed")
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
+	watermarks := t.watermarks()
+	add := func(i int, name string) *fabric.Switch {
+		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: Queues(watermarks[i], !t.Lossy).At()})
+	}
+	var leaves []*fabric.Switch
+	for i := range t.Leaves {
+		leaves = append(leaves, add(t.ToRs+i, fmt.Sprintf("leaf %d", i)))
+	}
+	for i := range t.ToRs {
+		tor := add(i, fmt.Sprintf("tor %d", i))
+		for range t.Hosts {
+			r.Net.Connect(r.Net.AddHost(t.Host), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
+		}
+		for _, l := range leaves {
+			r.Net.Connect(tor, l, fabric.Link{Rate: t.Up, Delay: t.Delay})
+		}
+		r.ToR = tor
+	}
+	r.Cluster, err = cluster.New(r.Net, cluster.Config{
+		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14, AnswerClass: answers, Selective: t.Lossy,
+		ControlOf: func(from, _, _ int) cc.Control {
+			if t.Probe > 0 && from == t.Probe {
+				return probe
+			}
+			return control
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	receiver := t.ToRs*t.Hosts - 1
+	r.Egress = r.ToR.Ports()[t.Hosts-1]
+	for n := range t.Senders {
+		from := (n%t.ToRs)*t.Hosts + n/t.ToRs // one below each ToR switch in turn
+		if from == receiver {
+			return nil, fmt.Errorf("scene: %d senders are more than there are hosts", t.Senders)
+		}
+		for range t.QPs {
+			c, err := t.send(r, from, receiver)
+			if err != nil {
+				return nil, err
+			}
+			r.Conns = append(r.Conns, c)
+		}
+	}
+	r.Queue = r.Egress.RecordQueue(0)
+	for _, l := range leaves {
+		down := l.Ports()[t.ToRs-1]
+		r.Down, r.Queues = append(r.Down, down), append(r.Queues, down.RecordQueue(0))
+	}
+	if t.Watch != nil {
+		t.Watch(r)
+	}
+	return r, r.run(units.Time(t.Settle))
+}
+
+// send makes a queue pair that is busy as the scene says.
+func (t *Target) send(r *Run, from, to int) (*cluster.Conn, error) {
+	if t.Requests {
+		return t.request(r, from, to)
+	}
+	f, err := r.Cluster.Start(workload.Flow{Src: from, Dst: to, Bytes: 1 << 50})
+	if err != nil {
+		return nil, err
+	}
+	return f.Conn, nil
+}
+
+func (r *Run) run(until units.Time) error {
+	if err := r.Net.Run(until); err != nil {
+		return err
+	}
+	return errors.Join(r.Cluster.Errors...)
+}
+
+// Measure implements bytetuning.Target: throughput, and queue of the receiver's switch (section 5.4), and where layers
+// are tuned apart of the leaves' ports to it, by the fabric's own books. The context is looked at each millisecond of the simulation.
+func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
+	r, err := t.Start()
+	if err != nil {
+		return nil, err
+	}
+	before := r.Egress.QueueStats(0)
+	var down uint64
+	for _, p := range r.Down {
+		down += p.QueueStats(0).Bytes
+	}
+	received := make([]uint64, len(r.Conns))
+	for i, c := range r.Conns {
+		received[i] = c.Received()
+	}
+	from := r.Net.Now()
+	end := from.Add(t.Period)
+	collector := t.collect(r, end)
+	for at := from; at != end; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		at = units.Earlier(at.Add(units.Millisecond), end)
+		if err := r.run(at); err != nil {
+			return nil, err
+		}
+	}
+	sent := units.Bytes(r.Egress.QueueStats(0).Bytes - before.Bytes)
+	s, err := bytetuning.SampleOf(0, float64(units.RateOf(sent, t.Period)), r.Queue.Mean(from, end))
+	if collector != nil {
+		s, err = collector.Sample(0, end, t.Period)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := &bytetuning.Measurement{Switches: []bytetuning.Sample{s}, Lost: r.Lost()}
+	if t.Group == Layers { // whose agents have to see their own
+		var queue float64
+		var now uint64
+		for i, p := range r.Down {
+			now += p.QueueStats(0).Bytes
+			queue += r.Queues[i].Mean(from, end)
+		}
+		leaves, err := bytetuning.SampleOf(1, float64(units.RateOf(units.Bytes(now-down), t.Period)), queue)
+		if err != nil {
+			return nil, err
+		}
+		m.Switches = append(m.Switches, leaves)
+	}
+	for i, c := range r.Conns {
+		rate := units.RateOf(units.Bytes(c.Received()-received[i]), t.Period)
+		m.Flows = append(m.Flows, bytetuning.Sample{Throughput: rate, Queue: s.Queue})
+	}
+	return m, nil
+}
+
+// collect answers a collector at the egress port that hears of what passes until end, or nil.
+func (t *Target) collect(r *Run, end units.Time) *telemetry.Collector {
+	if t.Telemetry.Name == "" {
+		return nil
+	}
+	c := &telemetry.Collector{Source: t.Telemetry, Queue: t.Aggregate}
+	if c.InBand() {
+		length := r.Egress.QueueLen(0)
+		r.Egress.Watch(0, func(at units.Time, now units.Bytes) {
+			if left := length - now; left > 0 && !at.After(end) { // a packet leaves; it found what is behind it, and itself
+				c.Packet(at, left, length)
+			}
+			length = now
+		})
+		return c
+	}
+	r.Net.Every(t.Telemetry.Period, func(now units.Time) bool {
+		c.Poll(now, r.Egress.QueueStats(0).Bytes, r.Egress.QueueLen(0))
+		return !now.After(end)
+	})
+	return c
+}
+
+// Lost answers the packets that switches dropped.
+func (r *Run) Lost() (lost uint64) {
+	for _, s := range r.Net.Switches() {
+		for _, p := range s.Ports() {
+			lost += p.QueueStats(0).Dropped
+		}
+	}
+	return lost
+}
+
+// Pauses answers the pause frames that switches sent.
+func (r *Run) Pauses() (sent uint64) {
+	for _, s := range r.Net.Switches() {
+		for _, p := range s.Ports() {
+			sent += p.QueueStats(0).PausesSent
+		}
+	}
+	return sent
+}

@@ -1,0 +1,92 @@
+package check
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/lab/labtest"
+)
+
+// Results that are complete: one claim passed, one failed with a note, one not judged with a note.
+const (
+	goodDice = `{"experiment": "demo/dice", "scale": "small", "seeds": [1], "commit": "c1", "claims": [
+		{"id": "demo/dice/mean", "value": 0.1, "pass": true, "note": ""},
+		{"id": "demo/dice/certain", "value": 1, "pass": false, "note": "fair"},
+		{"id": "demo/dice/spread", "value": null, "pass": null, "note": "full only"}]}`
+	goodCoins = `{"experiment": "demo/coins", "scale": "full", "seeds": [1, 2, 3], "commit": "c1", "claims": [
+		{"id": "demo/coins/heads", "value": 0.5, "pass": true, "note": ""}]}`
+)
+
+func put(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func TestPapers(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		old, new   string // of goodDice
+		want       string
+		otherFiles map[string]string
+	}{
+		{name: "complete"},
+		{name: "a claim is missing", old: `{"id": "demo/dice/mean", "value": 0.1, "pass": true, "note": ""},`,
+			want: "demo/dice/mean: it is missing"},
+		{name: "a claim is unknown", old: "dice/spread", new: "dice/mode", want: "demo/dice/mode: demo/dice has no such claim"},
+		{name: "a failed claim has no note", old: "fair", want: "demo/dice/certain: it fails, and no note says why"},
+		{name: "a null claim has no note", old: "full only", want: "demo/dice/spread: it is not judged, and no note says why"},
+		{name: "a pass does not follow", old: "0.1", new: "0.9", want: "demo/dice/mean: pass is true"},
+		{name: "of another experiment", old: `"demo/dice"`, new: `"demo/coins"`, want: "it is a result of demo/coins"},
+		{name: "broken", old: `"scale"`, new: `"scales"`, want: `unknown field "scales"`},
+		{name: "a stranger", otherFiles: map[string]string{"demo/cards/claims.json": "{}"},
+			want: "demo/cards: the catalogue has no such experiment"},
+		{name: "other files do not matter", otherFiles: map[string]string{"demo/README.md": "", "demo/dice/walk.svg": "", "other/x": ""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.Contains(t, goodDice, c.old)
+			put(t, dir, "demo/dice/claims.json", strings.Replace(goodDice, c.old, c.new, 1))
+			put(t, dir, "demo/coins/claims.json", goodCoins)
+			for name, text := range c.otherFiles {
+				put(t, dir, name, text)
+			}
+			problems := strings.Join(Papers(labtest.Catalogue(t), dir, "demo"), "\n")
+			if c.want == "" {
+				assert.Empty(t, problems)
+			} else {
+				assert.Contains(t, problems, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsMissing(t *testing.T) {
+	dir := t.TempDir()
+	assert.Equal(t, []string{
+		"demo/dice: no " + filepath.Join(dir, "demo/dice/claims.json"),
+		"demo/coins: no " + filepath.Join(dir, "demo/coins/claims.json"),
+		"poker: the catalogue has no such paper",
+	}, Papers(labtest.Catalogue(t), dir, "demo", "poker"))
+	assert.Empty(t, Papers(labtest.Catalogue(t), dir))
+}
+
+func TestComplete(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Complete(dir)
+	assert.ErrorContains(t, err, "COMPLETE: no such file")
+	put(t, dir, "COMPLETE", "# finished papers\n\ndemo\n  other # since June\n#third\n")
+	papers, err := Complete(dir)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"demo", "other"}, papers)
+	put(t, dir, "COMPLETE", "")
+	papers, err = Complete(dir)
+	require.NoError(t, err)
+	assert.Empty(t, papers)
+}

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/internal/cli"
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/labtest"
+	"github.com/goroce/goroce/lab/report"
+)
+
+// shell runs the program in this process.
+type shell struct {
+	lab
+	env       map[string]string
+	out, errs bytes.Buffer
+}
+
+func newShell(t *testing.T, x ...*experiment.Experiment) *shell {
+	s := &shell{env: map[string]string{}}
+	s.lab = lab{
+		Lab:    report.Lab{Catalogue: labtest.Catalogue(t), Experiments: x},
+		getenv: func(name string) string { return s.env[name] },
+		out:    &s.out,
+		errs:   &s.errs,
+	}
+	return s
+}
+
+// do runs a command line and answers its exit code, what it said, and what it complained about.
+func (s *shell) do(ctx context.Context, args ...string) (code int, out, errs string) {
+	s.out.Reset()
+	s.errs.Reset()
+	code = s.run(ctx, args...)
+	return code, s.out.String(), s.errs.String()
+}
+
+func TestFromRunToCheck(t *testing.T) {
+	s, dir := newShell(t, labtest.Dice), t.TempDir()
+
+	code, out, errs := s.do(t.Context(), "run", "demo/dice", "--out", dir)
+	require.Zero(t, code, errs)
+	assert.Equal(t, "demo/dice: claims passed 1, failed 1, not judged 1: "+filepath.Join(dir, "demo/dice/claims.json")+
+		"\n  demo/dice/certain fails: expected equals 6, got 1: our die is <fair>\n", out)
+	assert.Contains(t, errs, "[2/2] demo/dice n=")
+
+	code, _, errs = s.do(t.Context(), "run", "demo/dice", "--out", dir)
+	require.Zero(t, code)
+	assert.Equal(t, "done before: 2 of 2\n", errs)
+
+	code, out, errs = s.do(t.Context(), "report", dir)
+	require.Zero(t, code, errs)
+	assert.Equal(t, filepath.Join(dir, "index.html")+"\n", out)
+	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "bin/lab run demo/dice --scale small")
+
+	code, out, errs = s.do(t.Context(), "check", "demo", "--dir", dir)
+	assert.Equal(t, cli.Failed, code)
+	assert.Equal(t, "demo/coins: no "+filepath.Join(dir, "demo/coins/claims.json")+"\n", out)
+	assert.Equal(t, "lab: results of demo: problems: 1\n", errs)
+}
+
+func TestList(t *testing.T) {
+	s := newShell(t, labtest.Dice)
+	code, out, _ := s.do(t.Context(), "list")
+	require.Zero(t, code)
+	assert.Equal(t, ""+
+		"ID          KIND   CLAIMS  JOBS  TITLE\n"+
+		"demo/dice   model  3       2×1   sums of <dice> & what they tend to\n"+
+		"demo/coins  model  1       –     coins\n", out)
+	_, out, _ = s.do(t.Context(), "list", "demo/d*", "--scale", "full")
+	assert.Contains(t, out, "3×3")
+	assert.NotContains(t, out, "coins")
+}
+
+func TestRunOfWhatHasNoCode(t *testing.T) {
+	s, dir := newShell(t, labtest.Dice), t.TempDir()
+	code, out, errs := s.do(t.Context(), "run", "demo/coins", "--out", dir)
+	assert.Equal(t, cli.Failed, code)
+	assert.Empty(t, out)
+	assert.Equal(t, "lab: not implemented yet: demo/coins\nlab: nothing to run\n", errs)
+
+	code, out, errs = s.do(t.Context(), "run", "demo", "--out", dir)
+	assert.Zero(t, code, "what has code is run")
+	assert.Contains(t, out, "demo/dice: claims passed 1")
+	assert.Contains(t, errs, "lab: not implemented yet: demo/coins\n")
+}
+
+func TestShardsAndReport(t *testing.T) {
+	s := newShell(t, labtest.Dice)
+	a, b := t.TempDir(), t.TempDir()
+	code, out, errs := s.do(t.Context(), "run", "demo/dice", "--out", a, "--shard", "0/2", "--seed", "5")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "demo/dice: jobs done 1 of 2\n", out)
+	s.env = map[string]string{"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "2"}
+	code, out, errs = s.do(t.Context(), "run", "demo/dice", "--out", b, "--seed", "5")
+	require.Zero(t, code, errs)
+	assert.Equal(t, "demo/dice: jobs done 1 of 2\n", out)
+	assert.Contains(t, errs, "[1/1] demo/dice n=2 seed 5")
+	code, _, errs = s.do(t.Context(), "report", a, b)
+	require.Zero(t, code, errs)
+	page, err := os.ReadFile(filepath.Join(a, "index.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "bin/lab run demo/dice --scale small --seed 5")
+	assert.Contains(t, string(page), "1 passed")
+}
+
+func TestAFailedJobFailsTheRun(t *testing.T) {
+	x := *labtest.Dice
+	x.Run = func(j *experiment.Job) error {
+		if j.Params == 1 {
+			return errors.New("the die fell off")
+		}
+		return labtest.Dice.Run(j)
+	}
+	code, out, errs := newShell(t, &x).do(t.Context(), "run", "demo/dice", "--out", t.TempDir())
+	assert.Equal(t, cli.Failed, code)
+	assert.Equal(t, "demo/dice: jobs done 1 of 2\n", out)
+	assert.Contains(t, errs, "lab: demo/dice n=1 seed 1: the die fell off\n")
+	assert.Contains(t, errs, "lab: failed jobs: 1\n")
+}
+
+func TestAMistakeInAnExperimentFailsTheRun(t *testing.T) {
+	x := *labtest.Dice
+	x.Judge = func(r *experiment.Results) { r.Cell("n=7") }
+	code, out, errs := newShell(t, &x).do(t.Context(), "run", "demo/dice", "--out", t.TempDir())
+	assert.Equal(t, cli.Failed, code)
+	assert.Equal(t, "demo/dice: not judged\n", out)
+	assert.Contains(t, errs, `no cell "n=7"`)
+}
+
+func TestBudgetAndInterrupt(t *testing.T) {
+	left := "lab: jobs left: 2 of 2; the same command goes on\n"
+	code, out, errs := newShell(t, labtest.Dice).do(t.Context(), "run", "demo", "--out", t.TempDir(), "--budget", "1ns")
+	assert.Equal(t, cli.Failed, code)
+	assert.Equal(t, "demo/dice: jobs done 0 of 2\n", out)
+	assert.Contains(t, errs, left)
+
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	code, _, errs = newShell(t, labtest.Dice).do(interrupted, "run", "demo", "--out", t.TempDir())
+	assert.Equal(t, cli.Failed, code)
+	assert.Contains(t, errs, left)
+}
+
+func TestCheckOfCompletePapers(t *testing.T) {
+	s, dir := newShell(t, labtest.Dice), t.TempDir()
+	code, _, errs := s.do(t.Context(), "check", "--dir", dir)
+	assert.Equal(t, cli.Failed, code)
+	assert.Contains(t, errs, "COMPLETE: no such file")
+
+	complete := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "COMPLETE"), []byte(text), 0o644))
+	}
+	complete("# none yet\n")
+	code, out, _ := s.do(t.Context(), "check", "--dir", dir)
+	assert.Zero(t, code)
+	assert.Contains(t, out, "nothing to check")
+
+	complete("demo\n")
+	code, out, _ = s.do(t.Context(), "check", "--dir", dir)
+	assert.Equal(t, cli.Failed, code)
+	assert.Equal(t, 2, strings.Count(out, "\n"), "both experiments are missing")
+
+	s.Catalogue.Experiments = s.Catalogue.Experiments[:1]
+	code, _, errs = s.do(t.Context(), "run", "demo", "--out", dir)
+	require.Zero(t, code, errs)
+	code, out, _ = s.do(t.Context(), "check", "--dir", dir)
+	assert.Zero(t, code)
+	assert.Equal(t, "results of demo: complete\n", out)
+}
+
+func TestUsageErrors(t *testing.T) {
+	for want, args := range map[string][]string{
+		"requires at least 1 arg(s)":             {"run"},
+		"requires at least 1 arg":                {"report"},
+		"unknown flag: --fast":                   {"run", "demo", "--fast"},
+		`invalid argument "large" for "--scale"`: {"run", "demo", "--scale", "large"},
+		`there is no experiment "demo/cards"`:    {"run", "demo/cards"},
+		`there is no experiment "poker"`:         {"list", "poker"},
+		`shard "2/2": want index/count`:          {"run", "demo", "--shard", "2/2"},
+		`invalid argument "soon" for "--budget"`: {"run", "demo", "--budget", "soon"},
+		`unknown command "gamble" for "lab"`:     {"gamble"},
+	} {
+		code, out, errs := newShell(t, labtest.Dice).do(t.Context(), args...)
+		assert.Equal(t, cli.Misuse, code, want)
+		assert.Empty(t, out, want)
+		assert.Contains(t, errs, want)
+	}
+	s := newShell(t, labtest.Dice)
+	s.env = map[string]string{"JOB_COMPLETION_INDEX": "1"}
+	code, _, errs := s.do(t.Context(), "run", "demo")
+	assert.Equal(t, cli.Misuse, code)
+	assert.Contains(t, errs, "JOB_COMPLETIONS")
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"run", "--help"}, {"list", "--help"}, {"report", "--help"}, {"check", "--help"}} {
+		code, out, errs := newShell(t).do(t.Context(), args...)
+		assert.Zero(t, code)
+		assert.Contains(t, out, "Usage:")
+		assert.Empty(t, errs)
+	}
+}
+
+// TestExperimentsAreInTheCatalogue: what this program can run is in its catalogue, once, and has
+// cells at both scales.
+func TestExperimentsAreInTheCatalogue(t *testing.T) {
+	c, err := claims.Load()
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, x := range experiments() {
+		assert.NotNil(t, c.Find(x.ID), x.ID)
+		assert.False(t, seen[x.ID], "%s is there twice", x.ID)
+		seen[x.ID] = true
+		for _, s := range []experiment.Scale{experiment.Small, experiment.Full} {
+			_, err := x.CellsAt(s)
+			assert.NoError(t, err)
+			assert.Positive(t, x.SeedsAt(s), x.ID)
+		}
+	}
+}

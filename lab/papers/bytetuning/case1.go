@@ -1,0 +1,222 @@
+package bytetuninglab
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/dialect"
+	"github.com/goroce/goroce/bytetuning/intent"
+	"github.com/goroce/goroce/bytetuning/scene"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+// case1: parameter servers in one rack and the workers that they serve in four, below leaves with PFC and a spine without. A
+// worker pushes 4 MB to one server after the other, and pulls as much, as BytePS does with its partitions of 4 MB. The
+// leaf is the one above the servers: their rack has 100 Gb/s for eight of them, which workers behind the spine could fill twice.
+var case1 = &experiment.Experiment{
+	ID:    "bytetuning/case1",
+	Seeds: oneSeed,
+	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("Kmax %v XOFF", 2., 0.5) },
+	Run:   runCase1,
+	Judge: func(r *experiment.Results) {
+		high, low := r.Cell("Kmax 2 XOFF"), r.Cell("Kmax 0.5 XOFF")
+		r.Claim("loss", high.Values("loss")[0])
+		r.Claim("pfc-before-ecn", high.Values("below")[0]/high.Values("pauses")[0])
+		r.Claim("cure", low.Values("loss")[0]/high.Values("loss")[0])
+		later := func(c experiment.Pool) float64 { return c.Series("lost").Y.Max() - c.Values("start")[0] }
+		r.Note("cure", "where Kmax is low, %.0f of %.0f lost packets are lost in the first 2 ms, while workers whose first messages go at line rate have not heard of a mark; "+
+			"the high Kmax loses %.0f then. From there on it is %.0f to %.0f, %.2g of it",
+			low.Values("start")[0], low.Series("lost").Y.Max(), high.Values("start")[0], later(low), later(high), later(low)/later(high))
+		r.Claim("guard", high.Values("refused")[0] == 1 && low.Values("refused")[0] == 0)
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		lost := figure.Lines("lost", "Packets from the spine that the leaf lost so far", "time (ms)", "1000 packets")
+		queue := figure.Lines("queue", "Queue of the leaf to the servers' rack", "time (ms)", "MB")
+		t := &figure.Table{Name: "case1", Title: "A leaf below a spine without PFC",
+			Header: []string{"leaf", "Kmax (MB)", "lost (1000/s)", "pauses", "below Kmax", "pauses of the servers' ToR switch", "pushed (Gb/s)", "pulled (Gb/s)"}}
+		for _, c := range r.Cells() {
+			s, q := c.Series("lost").Scaled(1e3, 1e-3), c.Series("queue").Scaled(1e3, 1e-6)
+			lost.Add(c.Name, s.X, s.Y)
+			queue.Add(c.Name, q.X, q.Y)
+			v := func(name string) float64 { return c.Values(name)[0] }
+			t.Row(c.Name, v("kmax")/1e6, v("loss")/1e3, v("pauses"), v("below"), v("tor pauses"), v("pushed")/1e9, v("pulled")/1e9)
+		}
+		return []figure.Figure{lost, queue, t}
+	},
+}
+
+// psNetwork is figure 2's: hosts at 25 Gb/s below four ToR switches, these at 100 Gb/s below two leaves, and those at 200
+// Gb/s below a spine. The servers are in the first rack, with what workers there are over.
+type psNetwork struct {
+	net              *fabric.Network
+	servers, workers []int
+	leaf, tor        *fabric.Switch // above the servers
+	down, up         *fabric.Port   // of that leaf, to that ToR switch and to the spine
+}
+
+func newPSNetwork(s experiment.Scale, seed uint64, leaf, tor fabric.SwitchConfig) *psNetwork {
+	p := &psNetwork{net: fabric.New(fabric.Config{Seed: seed})}
+	servers, workers := experiment.At(s, 8, 4), experiment.At(s, []int{2, 10, 10, 10}, []int{0, 4, 4, 4})
+	spine := p.net.AddSwitch("spine", fabric.SwitchConfig{IgnorePauses: true})
+	host := func(below *fabric.Switch) int {
+		h := p.net.AddHost(fabric.HostConfig{})
+		p.net.Connect(h, below, fabric.Link{Rate: 25 * gbps, Delay: us})
+		return h.Index()
+	}
+	var above *fabric.Switch
+	for i, n := range workers {
+		if i%2 == 0 {
+			above = p.net.AddSwitch(fmt.Sprintf("leaf %d", i/2), leaf)
+			up := p.net.Connect(above, spine, fabric.Link{Rate: 200 * gbps, Delay: us})
+			if i == 0 {
+				p.leaf, p.up = above, up
+			}
+		}
+		t := p.net.AddSwitch(fmt.Sprintf("tor %d", i), tor)
+		down := p.net.Connect(above, t, fabric.Link{Rate: 100 * gbps, Delay: us})
+		if i == 0 {
+			p.tor, p.down = t, down
+			for range servers {
+				p.servers = append(p.servers, host(t))
+			}
+		}
+		for range n {
+			p.workers = append(p.workers, host(t))
+		}
+	}
+	return p
+}
+
+func runCase1(j *experiment.Job) error {
+	const buffer, ports = 32 * units.MiB, 3 // of the leaf
+	w := experience()
+	layer := bytetuning.Layer{Name: "leaf", Buffer: buffer, Ports: ports}
+	w.Kmax = units.Bytes(j.Params.(float64) * float64(layer.XOFF(w)))
+	w.Kmin = w.Kmax - 500*bytetuning.Cell // as in the traversal
+	j.Value("kmax", float64(w.Kmax))
+	refused, err := refusedAsCase1(w, intent.Chip{Cell: bytetuning.Cell, Buffer: buffer, Ports: ports})
+	if err != nil {
+		return err
+	}
+	j.Value("refused", number(refused))
+
+	config := func(w bytetuning.Watermark) fabric.SwitchConfig {
+		return fabric.SwitchConfig{Buffer: buffer, Queues: scene.Queues(w, true).At()}
+	}
+	p := newPSNetwork(j.Scale, j.Seed, config(w), config(experience()))
+	const message = 4 * units.MiB
+	cl, err := rdma(p.net, j.Seed, message)
+	if err != nil {
+		return err
+	}
+	pushes, pulls, err := p.train(cl, message)
+	if err != nil {
+		return err
+	}
+	pauses, below := uint64(0), uint64(0)
+	sent := func(s *fabric.Switch) (n uint64) {
+		for _, port := range s.Ports() {
+			n += port.QueueStats(0).PausesSent
+		}
+		return n
+	}
+	p.down.Watch(0, func(_ units.Time, length units.Bytes) { // the only queue that stands: a frame that makes the leaf pause comes here
+		if now := sent(p.leaf); now > pauses {
+			if length < w.Kmax {
+				below += now - pauses
+			}
+			pauses = now
+		}
+	})
+	refusedHere := func() float64 { return float64(p.up.QueueStats(0).Refused) }
+	lost := p.net.Sample(50*us, refusedHere)
+	queue := p.net.Sample(50*us, func() float64 { return float64(p.down.QueueLen(0)) })
+	end := units.Time(experiment.At(j.Scale, 50*ms, 5*ms))
+	for p.net.Now() != end {
+		if err := errors.Join(j.Context().Err(), p.net.Run(p.net.Now().Add(ms))); err != nil {
+			return err
+		}
+		j.Progress(float64(p.net.Now()) / float64(end))
+	}
+	for i, at := range lost.Times {
+		j.Series("lost").Add(at.Sub(0).Seconds(), lost.Values[i])
+		j.Series("queue").Add(at.Sub(0).Seconds(), queue.Values[i])
+	}
+	j.Value("loss", refusedHere()/end.Sub(0).Seconds())
+	j.Value("start", lost.Max(0, units.Time(2*ms)))
+	j.Value("pauses", float64(pauses))
+	j.Value("below", float64(below))
+	j.Value("tor pauses", float64(sent(p.tor)))
+	j.Value("pushed", 8*received(pushes)/end.Sub(0).Seconds())
+	j.Value("pulled", 8*received(pulls)/end.Sub(0).Seconds())
+	return errors.Join(cl.Errors...)
+}
+
+// train lets every worker push a message to one server after the other, and pull one from each.
+func (p *psNetwork) train(cl *cluster.Cluster, message units.Bytes) (pushes, pulls []*cluster.Conn, err error) {
+	for n, worker := range p.workers {
+		var push, pull []*cluster.Conn
+		for i := range p.servers {
+			server := p.servers[(n+i)%len(p.servers)]
+			there, err := cl.Connect(worker, server)
+			if err != nil {
+				return nil, nil, err
+			}
+			back, err := cl.Connect(server, worker)
+			if err != nil {
+				return nil, nil, err
+			}
+			push, pull = append(push, there), append(pull, back)
+		}
+		inTurn(cl, message, push)
+		inTurn(cl, message, pull)
+		pushes, pulls = append(pushes, push...), append(pulls, pull...)
+	}
+	return pushes, pulls, nil
+}
+
+// inTurn sends a message on one connection after the other for ever, each when the one before is acknowledged.
+func inTurn(cl *cluster.Cluster, message units.Bytes, conns []*cluster.Conn) {
+	send := func(n int) {
+		if err := conns[n%len(conns)].Write(message); err != nil {
+			cl.Errors = append(cl.Errors, err)
+		}
+	}
+	for n, c := range conns {
+		c.Written = func(status transport.Status, _ units.Time) {
+			if status != transport.StatusSuccess {
+				cl.Errors = append(cl.Errors, fmt.Errorf("a message of %v: %v", message, status))
+				return
+			}
+			send(n + 1)
+		}
+	}
+	send(0)
+}
+
+func received(conns []*cluster.Conn) (sum float64) {
+	for _, c := range conns {
+		sum += float64(c.Received())
+	}
+	return sum
+}
+
+// refusedAsCase1 says whether the translator refuses a watermark for Kmax and XOFF. Another refusal is an error.
+func refusedAsCase1(w bytetuning.Watermark, chip intent.Chip) (bool, error) {
+	d, err := dialect.Get("sonic")
+	if err != nil {
+		return false, err
+	}
+	i := &intent.Intent{Name: "leaf", Chip: chip, Watermark: w, Priority: 3, Queue: 3, Interfaces: []string{"Ethernet0"}}
+	if _, err = d.Render(i, dialect.Options{}); err != nil && strings.Contains(err.Error(), "case I") {
+		return true, nil
+	}
+	return false, err
+}

@@ -1,0 +1,264 @@
+package bytetuninglab
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/scene"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/units"
+)
+
+// fig3aSpace is the traversal, or a part of it.
+func fig3aSpace(s experiment.Scale) bytetuning.Space {
+	space := bytetuning.Traversal()
+	if s == experiment.Small {
+		space.Pmax, space.Headroom = []bytetuning.Percent{10, 50}, []units.Bytes{300 * bytetuning.Cell}
+	}
+	return space
+}
+
+// fig3aScene is two senders of ten queue pairs.
+func fig3aScene(s experiment.Scale, seed uint64) (*scene.Target, error) {
+	t, err := scene.New("2to1")
+	if err != nil {
+		return nil, err
+	}
+	t.Seed = seed
+	t.Settle, t.Period = 5*ms, experiment.At(s, 20*ms, 2*ms)
+	return t, nil
+}
+
+// fig3a: throughput and queue of every watermark of the grid. A cell is a Kmin, and another one the benchmark.
+var fig3a = &experiment.Experiment{
+	ID:    "bytetuning/fig3a",
+	Seeds: oneSeed,
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		cells := []experiment.Cell{{Name: "benchmark", Params: -1}}
+		return append(cells, experiment.Sweep("Kmin %d", kmins(s)...)...)
+	},
+	Run: func(j *experiment.Job) error {
+		t, err := fig3aScene(j.Scale, j.Seed)
+		if err != nil {
+			return err
+		}
+		measure := func(w bytetuning.Watermark) error {
+			if err := t.Apply(j.Context(), bytetuning.Point{w}); err != nil {
+				return err
+			}
+			m, err := t.Measure(j.Context())
+			if err != nil {
+				return fmt.Errorf("%v: %w", w, err)
+			}
+			j.Value("throughput", float64(m.Throughput()))
+			j.Value("queue", float64(m.Queue()))
+			j.Value("lost", float64(m.Lost))
+			return nil
+		}
+		kmin := j.Params.(int)
+		if kmin < 0 {
+			w, err := bytetuning.Baseline("experience", t.Path())
+			if err != nil {
+				return err
+			}
+			return measure(w)
+		}
+		space := fig3aSpace(j.Scale)
+		space.Kmin = []units.Bytes{units.Bytes(kmin) * bytetuning.Cell}
+		corner := kmin == 5000
+		var spread func() float64
+		t.Watch = func(r *scene.Run) {
+			if corner {
+				spread = unfairness(r, t.QPs)
+			}
+		}
+		points := space.All()
+		for n, w := range points {
+			j.Progress(float64(n) / float64(len(points)))
+			if err := measure(w); err != nil {
+				return err
+			}
+			if corner && w.Alpha == -6 {
+				j.Value("unfair", spread())
+			}
+		}
+		return nil
+	},
+	Judge: func(r *experiment.Results) {
+		bench := r.Cell("benchmark")
+		throughput, queue := bench.Values("throughput")[0], bench.Values("queue")[0]
+		points := fig3aPoints(r)
+		var faster, shorter, both, n float64
+		most, least, corner := 0., math.Inf(1), 0.
+		for _, p := range points {
+			n++
+			f, s := p.throughput > throughput, p.queue < queue
+			faster, shorter = faster+number(f), shorter+number(s)
+			both += number(f && s)
+			most, least = max(most, p.throughput), min(least, p.queue)
+			if p.Alpha == -6 && p.Kmin == 5000*bytetuning.Cell {
+				corner = max(corner, p.throughput)
+			}
+		}
+		r.Claim("not-optimal", claims.Value{}.With("throughput", claims.Number(faster/n)).
+			With("queue", claims.Number(shorter/n)).With("both", claims.Number(both/n)))
+		r.Claim("max-gain", most/throughput-1)
+		r.Claim("queue-zero", least/float64(bytetuning.Cell))
+		r.Claim("high-k-low-alpha", corner/most)
+		r.Claim("unfair", r.Cell("Kmin 5000").Values("unfair").Max())
+		fig3aNotes(r, most/throughput-1)
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		trade := figure.Points("traversal", "2 to 1: every watermark", "queue (cells)", "throughput (Gb/s)")
+		var x, y, cx, cy []float64
+		for _, p := range fig3aPoints(r) {
+			if p.Alpha == -6 {
+				cx, cy = append(cx, p.queue/256), append(cy, p.throughput/1e9)
+				continue
+			}
+			x, y = append(x, p.queue/256), append(y, p.throughput/1e9)
+		}
+		b := r.Cell("benchmark")
+		trade.Add("α 1/32 to 1/4", x, y).Add("α 1/64", cx, cy).
+			Add("benchmark", b.Values("queue").Scaled(1./256), b.Values("throughput").Scaled(1e-9))
+		t := &figure.Table{Name: "tuners", Title: "Tuners on the traversal's measurements, a tenth of its points (10 seeds)",
+			Header: []string{"tuner", "median f of the grid's best", "least", "seeds within 2 %"}}
+		for _, row := range tuneTraversal(r) {
+			t.Row(row.spec, row.found.Percentile(50), row.found.Min(), row.within)
+		}
+		return []figure.Figure{trade, t}
+	},
+}
+
+func fig3aNotes(r *experiment.Results, gain float64) {
+	bench := r.Cell("benchmark").Values("throughput")[0] / 1e9
+	r.Note("max-gain", "the benchmark, which is ours, carries %.3g Gb/s with 20 queue pairs of NVIDIA's DCQCN, and the best %.3g %% more; "+
+		"the paper's NICs and its benchmark are not disclosed", bench, 100*gain)
+	r.Note("high-k-low-alpha", "with a large Kmin the queue stands at what PFC allows and never runs empty: pauses do not idle the link that they protect. "+
+		"The printed numbers contradict each other")
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func kmins(s experiment.Scale) (k []int) {
+	for _, kmin := range fig3aSpace(s).Kmin {
+		k = append(k, int(kmin/bytetuning.Cell))
+	}
+	return k
+}
+
+// measured is a watermark and what it made of the scene.
+type measured struct {
+	bytetuning.Watermark
+	throughput, queue float64 // bit/s, bytes
+}
+
+func fig3aPoints(r *experiment.Results) (all []measured) {
+	for _, kmin := range kmins(r.Scale) {
+		space := fig3aSpace(r.Scale)
+		space.Kmin = []units.Bytes{units.Bytes(kmin) * bytetuning.Cell}
+		cell := r.Cell(fmt.Sprintf("Kmin %d", kmin))
+		throughput, queue := cell.Values("throughput"), cell.Values("queue")
+		for n, w := range space.All() {
+			all = append(all, measured{w, throughput[n], queue[n]})
+		}
+	}
+	return all
+}
+
+// unfairness answers, after a run, how far apart its two senders were in a millisecond, as a part of what both had.
+func unfairness(r *scene.Run, qps int) func() float64 {
+	sum := func(conns int) func() uint64 {
+		return func() (n uint64) {
+			for _, c := range r.Conns[conns : conns+qps] {
+				n += c.Received()
+			}
+			return n
+		}
+	}
+	var rates [2]*fabric.Series
+	r.Net.At(units.Time(5*ms), func() {
+		for i := range rates {
+			rates[i] = r.Net.SampleRate(ms, sum(i*qps))
+		}
+	})
+	return func() (most float64) {
+		for i, a := range rates[0].Values {
+			if b := rates[1].Values[i]; a+b > 0 {
+				most = max(most, math.Abs(a-b)/(a+b))
+			}
+		}
+		return most
+	}
+}
+
+// recorded is a target that answers what the traversal measured.
+type recorded struct {
+	layers []bytetuning.Layer
+	points map[bytetuning.Watermark]*bytetuning.Measurement
+	now    bytetuning.Watermark
+}
+
+func (t *recorded) Layers() []bytetuning.Layer                        { return t.layers }
+func (t *recorded) Apply(_ context.Context, p bytetuning.Point) error { t.now = p[0]; return nil }
+func (t *recorded) Measure(context.Context) (*bytetuning.Measurement, error) {
+	return t.points[t.now], nil
+}
+
+// tuned is what a tuner found with ten seeds, as parts of the grid's best.
+type tuned struct {
+	spec   string
+	found  experiment.Values
+	within int
+}
+
+// tuneTraversal lets tuners search the traversal's measurements for a tenth of its points, from the place nearest to the
+// benchmark. Energies are by the grid's records.
+func tuneTraversal(r *experiment.Results) (all []tuned) {
+	space := fig3aSpace(r.Scale)
+	t := &recorded{points: map[bytetuning.Watermark]*bytetuning.Measurement{}}
+	t.layers = []bytetuning.Layer{{Name: "all", Space: space, Buffer: 32 * units.MiB, Ports: 8}}
+	judge := bytetuning.NewObjective()
+	for _, p := range fig3aPoints(r) {
+		m := &bytetuning.Measurement{Switches: []bytetuning.Sample{{Throughput: units.BitRate(p.throughput), Queue: units.Bytes(p.queue)}}}
+		t.points[p.Watermark] = m
+		judge.Hear(m)
+	}
+	top := 0.
+	for _, m := range t.points {
+		top = max(top, judge.Energy(m))
+	}
+	start := bytetuning.Point{{Kmin: 1000 * bytetuning.Cell, Kmax: 1500 * bytetuning.Cell, Pmax: space.Pmax[len(space.Pmax)/5], Headroom: 300 * bytetuning.Cell, Alpha: -3}}
+	for _, spec := range []string{"anneal", "anneal:tem=0.1,again=false", "greedy", "random"} {
+		x := tuned{spec: spec}
+		for seed := uint64(1); seed <= 10; seed++ {
+			objective := bytetuning.NewObjective()
+			tuner, err := bytetuning.New(spec, bytetuning.Problem{Layers: t.layers, Start: start, Energy: objective.Energy, Seed: seed})
+			if err != nil {
+				panic(err) // a mistake in the lines above
+			}
+			s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start, Budget: space.Size() / 10}
+			out, err := s.Run(context.Background())
+			if err != nil {
+				panic(err)
+			}
+			f := judge.Energy(out.At) / top
+			x.found = append(x.found, f)
+			if f >= 0.98 {
+				x.within++
+			}
+		}
+		all = append(all, x)
+	}
+	return all
+}

@@ -1,0 +1,32 @@
+package bytetuninglab
+
+import (
+	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/units"
+)
+
+// answers is the class of ACKs and CNPs, which have a queue of their own.
+const answers = 56 << 2
+
+// rdma puts endpoints on a network's hosts that do what those of scenes do: DCQCN as NVIDIA's NICs have it.
+func rdma(net *fabric.Network, seed uint64, message units.Bytes) (*cluster.Cluster, error) {
+	control, err := cc.Parse("dcqcn-nic")
+	if err != nil {
+		return nil, err
+	}
+	return cluster.New(net, cluster.Config{
+		Seed: seed, Control: control, CNPInterval: 4 * us, Chunk: message, Timeout: 14, AnswerClass: answers,
+	})
+}
+
+// experience is the experience-based watermark.
+func experience() bytetuning.Watermark {
+	w, err := bytetuning.Baseline("experience", bytetuning.Path{})
+	if err != nil {
+		panic(err) // it is there
+	}
+	return w
+}

@@ -1,0 +1,44 @@
+package carclab
+
+import (
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+)
+
+// fig8a: the echo server of figure 5a with credits.
+var fig8a = &experiment.Experiment{
+	ID:    "carc/fig8a",
+	Seeds: oneSeed,
+	Cells: echoCells(fig8aVariants...),
+	Run:   runEcho(fig8aVariants...),
+	Judge: func(r *experiment.Results) {
+		at := func(v variant, ticks int, what string) float64 {
+			return r.Cell(echo{v.name, ticks}.String()).Values(what)[0]
+		}
+		fewer, gapHost, gapCARC := 0., 0., 0.
+		faster := claims.Value{}
+		for _, n := range echoTicks(r.Scale) {
+			if miss := at(hostCC, n, "miss"); miss > 0.05 {
+				fewer = max(fewer, (miss-at(carcEcho, n, "miss"))/miss)
+			}
+			faster = faster.With(ticksName(n), claims.Number(at(carcEcho, n, "rate")/at(hostCC, n, "rate")))
+			gapHost += 1 - at(hostCC, n, "rate")/at(withoutAny, n, "rate")
+			gapCARC += 1 - at(carcEcho, n, "rate")/at(withoutAny, n, "rate")
+		}
+		r.Claim("misses", fewer)
+		r.Claim("throughput", faster)
+		r.Claim("gap", gapCARC/gapHost)
+		last := echoTicks(r.Scale)[len(echoTicks(r.Scale))-1]
+		r.Note("misses", "CARC's receive buffers are LIFO, eRPC's rings FIFO: at %d ticks %.2f of reads miss with CARC, %.2f with CARC in FIFO rings, %.2f with hostCC and LIFO",
+			last, at(carcEcho, last, "miss"), at(carcEcho.inFIFO(), last, "miss"), at(hostLIFO, last, "miss"))
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		return append(echoFigures(r, fig8aVariants...), statesTable(r))
+	},
+}
+
+var (
+	carcEcho      = carcOf("rr")
+	fig8aVariants = []variant{hostCC, carcEcho, hostLIFO, carcEcho.inFIFO(), withoutAny}
+)

@@ -1,0 +1,62 @@
+package carclab
+
+import (
+	"github.com/goroce/goroce/fabric/hostmodel"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/units"
+)
+
+// sec4Cache has 16 384 lines.
+var sec4Cache = hostmodel.CacheConfig{Size: 16384 * 64, Ways: 16, DDIO: 2}
+
+// sec4Walk is what the antagonist goes through, a line for each line of a message that is read.
+const sec4Walk = 8192 * 64
+
+// sec4negative: memory traffic that nobody knows of takes half of the cache.
+var sec4negative = &experiment.Experiment{
+	ID:    "carc/sec4-negative",
+	Seeds: oneSeed,
+	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("delta=%s", "off", "auto") },
+	Run: func(j *experiment.Job) error {
+		var loads []load
+		for i := range 4 {
+			loads = append(loads, load{thread: i, packet: 256, answer: 256, ticks: 1000, flow: 1, walks: true})
+		}
+		mc := machine{cache: sec4Cache, link: 50 * gbps, ring: 4096, hit: lineHit, miss: lineMiss} // rings of four times the cache
+		m, err := newModel(mc, scheme{carc: "mode=rr,delta=" + j.Params.(string), order: hostmodel.LIFO}, loads)
+		if err != nil {
+			return err
+		}
+		m.walk = m.host.Walk(sec4Walk, false)
+		const warm, time = 30 * ms, 30 * ms
+		delta, unconsumed := j.Series("delta"), j.Series("unconsumed")
+		m.clock.Every(50*us, func(now units.Time) bool {
+			delta.Add(units.Duration(now).Seconds(), -m.credits.Sensor().Cut())
+			unconsumed.Add(units.Duration(now).Seconds(), float64(m.host.Unconsumed())/float64(mc.cache.Size))
+			if now.After(units.Time(warm)) {
+				j.Value("settled", -m.credits.Sensor().Cut())
+			}
+			return true
+		})
+		return m.measure(j, warm, time)
+	},
+	Judge: func(r *experiment.Results) {
+		with, without := r.Cell("delta=auto"), r.Cell("delta=off")
+		r.Claim("settles", with.Values("settled").Mean())
+		r.Note("settles", "from %.2f to %.2f, a saw tooth", with.Values("settled").Min(), with.Values("settled").Max())
+		r.Claim("misses", with.Values("miss")[0]/without.Values("miss")[0])
+		r.Note("misses", "%.3f of reads with, %.3f without", with.Values("miss")[0], without.Values("miss")[0])
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		delta := figure.Steps("delta", "Half of the cache is another's", "time (ms)", "delta, parts of C")
+		unconsumed := figure.Steps("unconsumed", "Half of the cache is another's", "time (ms)", "unconsumed, parts of the cache")
+		for _, c := range r.Cells() {
+			s := c.Series("delta").Scaled(1e3, 1)
+			delta.Add(c.Name, s.X, s.Y)
+			s = c.Series("unconsumed").Scaled(1e3, 1)
+			unconsumed.Add(c.Name, s.X, s.Y)
+		}
+		return []figure.Figure{delta, unconsumed, statesTable(r)}
+	},
+}

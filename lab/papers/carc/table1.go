@@ -1,0 +1,69 @@
+package carclab
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+)
+
+// table1Time sees four flows of each thread at least: one takes 14 to 23 ms where a thread waits for each line.
+const table1Time = 100 * ms
+
+var table1Variants = []variant{hostCC, carcMix, hostFour, carcMix.four()}
+
+// back is the largest step down, in parts of the range.
+func back(series []float64) (step float64) {
+	for i, y := range series[1:] {
+		step = max(step, series[i]-y)
+	}
+	return step / (slices.Max(series) - slices.Min(series))
+}
+
+func table1Longs(s experiment.Scale) []int { return experiment.At(s, []int{2, 4, 6, 8}, []int{1, 4}) }
+
+// table1: how long the flows take.
+var table1 = &experiment.Experiment{
+	ID:    "carc/table1",
+	Seeds: oneSeed,
+	Cells: mixCells(table1Longs, table1Variants...),
+	Run:   runMix(table1Time, table1Variants...),
+	Judge: func(r *experiment.Results) {
+		var host, withCARC []float64
+		faster, tails := claims.Value{}, claims.Value{}
+		for _, n := range table1Longs(r.Scale) {
+			h, c := mixAt(r, hostCC, n).Values("long fct"), mixAt(r, carcMix, n).Values("long fct")
+			ratio := mixRatio(r.Scale, n)
+			for _, p := range []float64{50, 99} {
+				faster = faster.With(fmt.Sprintf("%s p%g", ratio, p), claims.Number(h.Percentile(p)/c.Percentile(p)))
+			}
+			tails = tails.With(ratio, claims.Number(c.Percentile(99)/c.Percentile(50)))
+			host, withCARC = append(host, h.Percentile(50)), append(withCARC, c.Percentile(50))
+		}
+		r.Claim("speedup", faster)
+		most := table1Longs(r.Scale)[len(table1Longs(r.Scale))-1]
+		r.Note("speedup", "with four lines at a time %s takes %.0f us with hostCC and %.0f with CARC (P50); the paper 5983 and 4341 at 8:8", mixRatio(r.Scale, most),
+			mixAt(r, hostFour, most).Values("long fct").Percentile(50)*1e6, mixAt(r, carcMix.four(), most).Values("long fct").Percentile(50)*1e6)
+		// One series for both: that which goes back more.
+		grows := host
+		if back(withCARC) > back(host) {
+			grows = withCARC
+		}
+		r.Claim("grows", grows)
+		longs := table1Longs(r.Scale)
+		first := mixAt(r, hostCC, longs[0])
+		r.Note("grows", "P50 in s: hostCC %.3g, CARC %.3g; judged is the one that goes back more. With %d threads of flows already %.2f of hostCC's reads miss, a miss costs the same however many there are, and the link is not full; what else grows in the paper, in both systems alike, the model does not have",
+			host, withCARC, longs[0], first.Values("long miss")[0])
+		r.Claim("tail-close", tails)
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		t := &figure.Table{Name: "fct", Title: "7.9 MB flows beside threads of short requests", Header: []string{"run", "flows", "P50 (us)", "P99 (us)", "reads that miss (%)"}}
+		for _, c := range r.Cells() {
+			fct := c.Values("long fct").Scaled(1e6)
+			t.Row(c.Name, len(fct), int(fct.Percentile(50)), int(fct.Percentile(99)), int(100*c.Values("long miss")[0]))
+		}
+		return []figure.Figure{t, statesTable(r)}
+	},
+}

@@ -1,0 +1,184 @@
+package prioplus
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/units"
+)
+
+// fig13: delay that is no congestion, uniform between 0 and R behind the bottleneck, for channels that
+// tolerate B of it. Frames keep their order, so that of many delays in a row the longest counts.
+var fig13 = &experiment.Experiment{
+	ID: "prioplus/fig13",
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return experiment.Sweep("B=%d", experiment.At(s, []int{10, 20, 30}, []int{10, 20})...)
+	},
+	Run: func(j *experiment.Job) error {
+		b, step := j.Params.(int), experiment.At(j.Scale, 2, 4)
+		gap, meanVirtual, meanReal := j.Series("gap"), j.Series("PrioPlus"), j.Series("Physical")
+		for r := 0; r <= 40; r += step {
+			virtual, err := runDelayed(j, virtualSwift, b, r)
+			if err != nil {
+				return err
+			}
+			real, err := runDelayed(j, physical, b, r)
+			if err != nil {
+				return err
+			}
+			var sum, took, tookReal float64
+			for id := range uint64(len(virtual)) {
+				sum += math.Abs(virtual[id]-real[id]) / real[id]
+				took, tookReal = took+virtual[id]/float64(len(virtual)), tookReal+real[id]/float64(len(real))
+			}
+			x := float64(r) * 1e-6
+			gap.Add(x, sum)
+			meanVirtual.Add(x, took)
+			meanReal.Add(x, tookReal)
+			j.Progress(float64(r) / 40)
+		}
+		return nil
+	},
+	Judge: func(r *experiment.Results) {
+		above := claims.Value{}
+		knees := map[int]float64{}
+		for _, c := range r.Cells() {
+			b := c.Params.(int)
+			knees[b] = knee(gapOf(c))
+			above = above.With(fmt.Sprint(b), claims.Number(knees[b]*1e6/float64(b)))
+		}
+		r.Claim("knee-above-b", above)
+		r.Note("knee-above-b", inOrder, ownKnees(r))
+		widest := experiment.At(r.Scale, 30, 20)
+		r.Claim("knee-moves", (knees[widest]-knees[10])*1e6)
+		r.Note("knee-moves", inOrder, ownKnees(r))
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		p := figure.Lines("gap", "Gap to physical priorities, eight flows added up", "delay up to (µs)", "normalized gap")
+		for _, c := range r.Cells() {
+			g := gapOf(c).Scaled(1e6, 1)
+			p.Add(c.Name+" µs", g.X, g.Y)
+		}
+		times := figure.Lines("fct", "Mean completion time, first seed", "delay up to (µs)", "time (ms)")
+		for i, c := range r.Cells() {
+			one := c.Seeds()[0]
+			if i == 0 {
+				s := one.Series("Physical").Scaled(1e6, 1e3)
+				times.Add("Physical", s.X, s.Y)
+			}
+			s := one.Series("PrioPlus").Scaled(1e6, 1e3)
+			times.Add("PrioPlus, "+c.Name+" µs", s.X, s.Y)
+		}
+		return []figure.Figure{p, times}
+	},
+}
+
+const inOrder = "the gap measures physical priorities as much: their Swift takes the delay for a queue and slows down with it, so that the gap " +
+	"first shrinks; and without any delay it is larger the wider the channels, since to take over takes longer. PrioPlus's own mean completion " +
+	"time exceeds that without delay by a tenth from%s on"
+
+// ownKnees says from which delay on PrioPlus alone is slower by a tenth.
+func ownKnees(r *experiment.Results) (text string) {
+	for i, c := range r.Cells() {
+		at := math.Inf(1)
+		s := c.Seeds()[0].Series("PrioPlus")
+		for k, y := range s.Y {
+			if y > 1.1*s.Y[0] {
+				at = s.X[k] * 1e6
+				break
+			}
+		}
+		if i > 0 {
+			text += ","
+		}
+		text += fmt.Sprintf(" %.0f µs (%s)", at, c.Name)
+	}
+	return text
+}
+
+// gapOf is the mean of the seeds.
+func gapOf(c experiment.Pool) experiment.Series {
+	var mean experiment.Series
+	seeds := c.Seeds()
+	for i, s := range seeds {
+		g := s.Series("gap")
+		for k := range g.X {
+			if i == 0 {
+				mean.Add(g.X[k], 0)
+			}
+			mean.Y[k] += g.Y[k] / float64(len(seeds))
+		}
+	}
+	return mean
+}
+
+// knee is the smallest delay at which the gap is larger than without by a quarter and 0.1.
+func knee(gap experiment.Series) float64 {
+	for k, y := range gap.Y {
+		if y > 1.25*gap.Y[0]+0.1 {
+			return gap.X[k]
+		}
+	}
+	return math.Inf(1)
+}
+
+// runDelayed runs priorities 3 to 6, two flows each, from the lowest on, with a delay of up
+// to r µs where they arrive. It answers their completion times in seconds.
+func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, error) {
+	size := experiment.At(j.Scale, units.Bytes(4_000_000), 1_000_000)
+	var flows list
+	apart := experiment.At(j.Scale, 4*units.Millisecond, units.Millisecond)
+	for i := range 8 { // each from a host of its own, so that they meet at the switch
+		flows = append(flows, workload.Flow{
+			ID: uint64(i), At: units.Time(units.Duration(i/2) * apart), Src: i, Dst: 8, Bytes: size, Class: 2 + i/2, Group: -1,
+		})
+	}
+	random := rand.New(rand.NewPCG(j.Seed, uint64(r)))
+	link := fabric.Link{Rate: 10 * units.Gbps, Delay: 2800 * units.Nanosecond} // 13 µs there and back
+	l := large{
+		Scheme: s, Seed: j.Seed, Link: link, Ports: 9, Buffer: 1 << 32, Span: 3*apart + units.Microsecond,
+		Priorities: priorities{N: 8, Start: fmt.Sprintf(",b=%dus,eps=%dus,w_high=0.5BDP,w_middle=0.5BDP,w_low=0.5BDP", b, b), AI: "0.15"},
+		Build: func(p fabric.Parts) *fabric.Network {
+			net := fabric.New(p.Config)
+			sw := net.AddSwitch("switch", p.Switch)
+			for range 8 {
+				net.Connect(net.AddHost(p.Host), sw, link)
+			}
+			if r > 0 {
+				p.Host.Jitter = func() units.Duration { return units.Duration(random.Int64N(int64(r) * int64(units.Microsecond))) }
+			}
+			net.Connect(net.AddHost(p.Host), sw, link)
+			return net
+		},
+		Source: &flows, Priority: func(f workload.Flow) int { return f.Class },
+		Around: func(c cc.Control) cc.Control { return whole{c} },
+	}
+	out, err := l.run(j)
+	if err != nil {
+		return nil, err
+	}
+	times := map[uint64]float64{}
+	for _, f := range out.Flows {
+		times[f.ID] = f.FCT.Seconds()
+	}
+	return times, nil
+}
+
+// whole is congestion control that takes all of the delay for the fabric's: what the hosts add counts.
+type whole struct{ cc.Control }
+
+// New implements cc.Control.
+func (w whole) New(path cc.Path) (cc.Algorithm, error) {
+	a, err := w.Control.New(path)
+	if n, ok := a.(*noisyFlow); ok {
+		n.whole = true
+	}
+	return a, err
+}

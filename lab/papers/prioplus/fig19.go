@@ -1,0 +1,94 @@
+package prioplus
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/units"
+)
+
+// fig19: how far n Swift flows in step let the queue swing (appendix D).
+var fig19 = &experiment.Experiment{
+	ID:    "prioplus/fig19",
+	Seeds: func(experiment.Scale) int { return 1 }, // nothing is random
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return experiment.Sweep("n=%d", experiment.At(s, []int{1, 5, 10, 20, 50, 100, 150}, []int{1, 10, 50})...)
+	},
+	Run: func(j *experiment.Job) error {
+		n := j.Params.(int)
+		// A share of what the target holds: W_AI alone would take 10 ms to get there.
+		const held = bdp + 20e-6*float64(rate)/8/packet
+		spec, err := cc.Parse(fmt.Sprintf("swift:base_target=rtt+20us,per_hop=0s,fs_range=0s,ai=%g,beta=0.8,max_mdf=0.5,init_cwnd=%g",
+			fig19WAI/packet, held/float64(n)))
+		if err != nil {
+			return err
+		}
+		flows := make([]bottleneck.Flow, n)
+		for i := range flows {
+			flows[i].Control = spec
+		}
+		config := micro(j.Seed, experiment.At(j.Scale, 20*units.Millisecond, 5*units.Millisecond))
+		config.Jitter = 0
+		r, err := bottleneck.Run(j.Context(), config, flows)
+		if err != nil {
+			return err
+		}
+		from, to := units.Time(config.Until/4), units.Time(config.Until) // the last 15 of 20 ms
+		swing := r.Queue.Percentile(99.5, from, to) - r.Queue.Percentile(0.5, from, to)
+		j.Value("swing", swing*8/float64(rate))
+		j.Value("target", (r.BaseRTT + 20*units.Microsecond).Seconds())
+		queue := j.Series("queue")
+		for at := to.Add(-units.Millisecond); at.Before(to); at = at.Add(2 * units.Microsecond) {
+			queue.Add(units.Duration(at).Seconds(), r.Queue.Mean(at, at.Add(2*units.Microsecond)))
+		}
+		return nil
+	},
+	Judge: func(r *experiment.Results) {
+		bounded, swings := claims.Value{}, []claims.Value{}
+		for _, c := range r.Cells() {
+			n := c.Params.(int)
+			swing := c.Values("swing").Max()
+			bounded = bounded.With(fmt.Sprint(n), claims.Number(swing/(swingBound(n, c.Values("target").Mean())+2*packet*8/float64(rate))))
+			if n <= 100 {
+				swings = append(swings, claims.Point(float64(n), swing*1e6))
+			}
+		}
+		r.Claim("bounded", bounded)
+		r.Note("bounded", wholePackets)
+		if r.Scale == experiment.Full {
+			r.Claim("linear-in-n", claims.List(swings...))
+			r.Note("linear-in-n", wholePackets)
+		}
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		swing := figure.Lines("swing", "Swing of the delay, p0.5 to p99.5", "flows", "time (µs)")
+		var x, y, bound []float64
+		queue := figure.Steps("queue", "The last ms of the queue", "time (ms)", "queue (KB)")
+		for _, c := range r.Cells() {
+			n := c.Params.(int)
+			x, y = append(x, float64(n)), append(y, c.Values("swing").Max()*1e6)
+			bound = append(bound, swingBound(n, c.Values("target").Mean())*1e6)
+			if n == 1 || n == 10 || n == 50 {
+				q := c.Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
+				queue.Add(c.Name, q.X, q.Y)
+			}
+		}
+		return []figure.Figure{swing.Add("simulated", x, y).Add("bound", x, bound), queue}
+	},
+}
+
+const wholePackets = "a window lets whole packets go: n flows in step add n packets to the queue at once, 89 ns each, where the formula has n times " +
+	"150 B; from 20 flows on they are in step no longer, since each is clocked by ACKs of its own"
+
+const fig19WAI = 150.0 // bytes on the wire (section 5)
+
+// swingBound is appendix D's, in seconds, for a target in seconds: a step of all flows beyond the
+// target, and the cut that follows. The paper prints max for min.
+func swingBound(n int, target float64) float64 {
+	step := float64(n) * fig19WAI * 8 / float64(rate)
+	return step + min(0.8*step/target, 0.5)*target
+}

@@ -1,0 +1,157 @@
+package prioplus
+
+import (
+	"errors"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"time"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/prioplus"
+	"github.com/goroce/goroce/units"
+)
+
+// wrapper is the files that are the algorithm around the original CC: of package prioplus, whose others read the
+// table of channels, and the lots it draws, which it shares with tocc.
+var wrapper = []string{"prioplus/prioplus.go", "cc/lots.go"}
+
+// table is the file that is the table of channels.
+const table = "prioplus/channels.go"
+
+// sec5: what PrioPlus costs. The time is that of the machine it runs on.
+var sec5 = &experiment.Experiment{
+	ID:    "prioplus/sec5",
+	Seeds: oneSeed,
+	Run: func(j *experiment.Job) error {
+		for _, file := range append([]string{table}, wrapper...) {
+			switch n, err := linesOf(file); {
+			case errors.Is(err, fs.ErrNotExist): // a program far from its source
+			case err != nil:
+				return err
+			default:
+				j.Value(file, float64(n))
+			}
+		}
+		flow := reflect.TypeFor[prioplus.PrioPlus]()
+		constants, _ := flow.FieldByName("constants")
+		state, _ := flow.FieldByName("flow")
+		j.Value("state", float64(flow.Size()))
+		j.Value("variables", float64(state.Type.NumField()))
+		j.Value("constants", float64(constants.Type.Elem().Size()))
+
+		wrapped, bare, err := costs(experiment.At(j.Scale, 5000, 1000))
+		if err != nil {
+			return err
+		}
+		j.Value("wrapped", wrapped...)
+		j.Value("bare", bare...)
+		return nil
+	},
+	Judge: func(r *experiment.Results) {
+		lines := 0.0
+		for _, file := range wrapper {
+			lines += r.Values(file).Sum()
+		}
+		if lines > 0 {
+			r.Claim("lines", lines)
+			r.Note("lines", "all of what stands around the original CC, its state for display, its lots and options that the paper does not have included; the table of channels, its parser and the Spec are %g more", r.Values(table).Sum())
+		} else {
+			r.Note("lines", "the source is not where the program was built")
+		}
+		r.Claim("state", r.Values("state")[0])
+		r.Note("state", "%g variables; what a channel and a path fix for good is %g B beside that, now for each flow, though flows of a priority could share it",
+			r.Values("variables")[0], r.Values("constants")[0])
+		// Pairs of runs close to each other: what slows the machine slows both.
+		differences := r.Values("wrapped")
+		for i, bare := range r.Values("bare") {
+			differences[i] -= bare
+		}
+		r.Claim("ns", differences.Percentile(50))
+		r.Note("ns", "median of pairs of runs on this machine, others beside it; Swift alone %.0f ns, at best %.0f and %.0f",
+			r.Values("bare").Percentile(50), r.Values("bare").Min(), r.Values("wrapped").Min())
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		return []figure.Figure{figure.CDF("ns", "An acknowledgement, in runs that alternate", "time (ns)").
+			Samples("prioplus(swift)", r.Values("wrapped")).Samples("swift", r.Values("bare"))}
+	},
+}
+
+// linesOf counts the lines with code of a file of the module: in the tree that this program was built
+// in or, when its paths were trimmed, where it runs.
+func linesOf(name string) (int, error) {
+	_, here, _, _ := runtime.Caller(0)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../..", name))
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return 0, err
+	}
+	var s scanner.Scanner
+	file := token.NewFileSet().AddFile(name, -1, len(text))
+	s.Init(file, text, nil, 0) // without comments
+	lines := map[int]bool{}
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return len(lines), nil
+		}
+		if tok == token.SEMICOLON && lit == "\n" {
+			continue // the scanner's own, at the end of a line
+		}
+		lines[file.Line(pos)] = true
+	}
+}
+
+// costs answers the nanoseconds of an acknowledgement with PrioPlus around Swift and with Swift alone, of so many
+// runs each, which take turns. The flow is in its channel and stays there.
+func costs(rounds int) (wrapped, bare []float64, err error) {
+	path := cc.Path{LineRate: rate, BaseRTT: 12 * units.Microsecond, Payload: payload, Hops: 1, Signals: cc.SignalDelay}
+	inner, err := cc.Parse("swift")
+	if err != nil {
+		return nil, nil, err
+	}
+	with, err := prioplus.Spec{Inner: inner, Priority: 4}.New(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	steered, err := inner.Steered(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	const target = 32 * units.Microsecond // priority 4 is the fifth
+	steered.Steer(target, 0.001, 1000)
+	steered.Resume(10, target)
+
+	now := units.Time(units.Second)
+	with.(cc.Starter).Start(now)
+	with.On(&cc.Event{Kind: cc.POST, Left: units.GiB}, now)
+	with.On(&cc.Event{Kind: cc.RTT, Probe: true, Delay: 12 * units.Microsecond, Left: units.GiB}, now)
+	for round := range rounds {
+		now = now.Add(units.Millisecond)
+		bare = append(bare, ackCost(steered, round, target, now))
+		wrapped = append(wrapped, ackCost(with, round, target, now))
+	}
+	return wrapped, bare, nil
+}
+
+// ackCost times acknowledgements, one a packet, whose delay swings by a microsecond about the target.
+func ackCost(a cc.Algorithm, round int, target units.Duration, now units.Time) float64 {
+	const acks = 1000 // in less than a turn of the scheduler
+	ev := cc.Event{Kind: cc.RTT, Packets: 1, Bytes: payload, InFlight: 400 * payload, Left: units.GiB}
+	begin := time.Now()
+	for i := range acks {
+		ev.PSN, ev.SndNxt = uint32(round*acks+i)&0xffffff, uint32(round*acks+i+400)&0xffffff
+		ev.Delay = target + units.Duration(i%32-16)*60*units.Nanosecond
+		now = now.Add(100 * units.Nanosecond)
+		a.On(&ev, now)
+	}
+	return float64(time.Since(begin).Nanoseconds()) / acks
+}

@@ -1,0 +1,19 @@
+package taurus
+
+import (
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/units"
+)
+
+// benchExperiments are those without a network: measured on this machine, or counted.
+var benchExperiments = []*experiment.Experiment{
+	fig2ab, table1, eq12, fig8a, fig8b, table2, table3, probes, handler, limiter,
+}
+
+const (
+	us   = units.Microsecond
+	ms   = units.Millisecond
+	gbps = units.Gbps
+
+	mtu units.Bytes = 4096 // payload of a full packet
+)

@@ -1,0 +1,124 @@
+package taurus
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/units"
+)
+
+// fig9eh: seven flows of 500 KB join one that has the link.
+var fig9eh = &experiment.Experiment{
+	ID:    "taurus/fig9eh",
+	Cells: func(experiment.Scale) []experiment.Cell { return compared(algorithms...) },
+	Run:   join,
+	Judge: func(r *experiment.Results) {
+		refill, goodput, peak := claims.Value{}, claims.Value{}, claims.Value{}
+		others := 0.0
+		for _, a := range algorithms {
+			refill = refill.With(string(a), experiment.Seconds(of(r, a, split).Values("refill").Mean()))
+			goodput = goodput.With(string(a), claims.Number(ratio(r, a, "goodput")))
+			peak = peak.With(string(a), claims.Number(ratio(r, a, "peak")))
+			if a != idctcp {
+				others += ratio(r, a, "spread") / float64(len(algorithms)-1)
+			}
+		}
+		r.Claim("full-again", refill)
+		r.Claim("throughput-close", goodput)
+		r.Claim("same-queue", peak)
+		r.Claim("fluctuation", claims.Value{}.With("dctcp", claims.Number(ratio(r, idctcp, "spread"))).With("others", claims.Number(others)))
+	},
+	Figures: func(r *experiment.Results) (figures []figure.Figure) {
+		for _, a := range algorithms {
+			goodput := figure.Lines("goodput-"+string(a), fmt.Sprintf("Seven flows join, %s", a), "time (ms)", "goodput (Gb/s)")
+			queue := figure.Lines("queue-"+string(a), fmt.Sprintf("Seven flows join, %s", a), "time (ms)", "queue (KB)")
+			for _, p := range places {
+				one := of(r, a, p).Seeds()[0]
+				g, q := one.Series("goodput").Scaled(1e3, 1e-9), one.Series("queue").Scaled(1e3, 1e-3)
+				goodput.Add(p.String(), g.X, g.Y)
+				queue.Add(p.String(), q.X, q.Y)
+			}
+			figures = append(figures, goodput, queue)
+		}
+		return figures
+	},
+}
+
+// The catalogue's times: when they join, when all is over, and from when on throughput should be steady.
+const (
+	joinAt   = 2 * units.Millisecond
+	steadyAt = 2500 * units.Microsecond
+	joinEnd  = 4 * units.Millisecond
+)
+
+// onLink is a run of flows that one link is too narrow for.
+func (c cell) onLink(j *experiment.Job, until units.Duration) (bottleneck.Config, cc.Control, error) {
+	control, err := c.Algorithm.control()
+	l := link(j.Scale)
+	switches := c.Algorithm.switches(l)
+	return bottleneck.Config{
+		Seed: j.Seed, Rate: l.Rate, Delay: l.Delay, PathMTU: payload, Switch: &switches, Until: until, Jitter: units.Microsecond,
+		Controller: c.Place.controller,
+	}, control, err
+}
+
+func join(j *experiment.Job) error {
+	config, control, err := j.Params.(cell).onLink(j, joinEnd)
+	if err != nil {
+		return err
+	}
+	flows := []bottleneck.Flow{{Control: control}}
+	for range 7 {
+		flows = append(flows, bottleneck.Flow{Control: control, Start: joinAt, Bytes: 500_000})
+	}
+	r, err := bottleneck.Run(j.Context(), config, flows)
+	if err != nil {
+		return err
+	}
+	total := r.Total()
+	from, to := units.Time(joinAt), units.Time(joinEnd)
+	j.Value("refill", refill(total, joinAt, joinEnd, config.Cap()).Seconds())
+	j.Value("goodput", total.Mean(from, to)/config.Cap())
+	j.Value("peak", r.Queue.Max(from, to))
+	j.Value("spread", deviation(total, steadyAt, joinEnd))
+	for k, at := range total.Times {
+		j.Series("goodput").Add(units.Duration(at).Seconds(), total.Values[k])
+	}
+	const step = 10 * units.Microsecond
+	for at := units.Duration(0); at < joinEnd; at += step {
+		j.Series("queue").Add(at.Seconds(), r.Queue.Mean(units.Time(at), units.Time(at+step)))
+	}
+	return nil
+}
+
+// refill is the catalogue's: how long after stop the total begins to stay at 0.9 of the link for 500 µs, in bins of 50 µs.
+func refill(total *fabric.Series, stop, end units.Duration, capacity float64) units.Duration {
+	const bin, held = 50 * units.Microsecond, 500 * units.Microsecond
+	full := units.Duration(0)
+	for at := stop; at+bin <= end; at += bin {
+		if total.Mean(units.Time(at), units.Time(at+bin)) < 0.9*capacity {
+			full = 0
+		} else if full += bin; full == held {
+			return at + bin - held - stop
+		}
+	}
+	return units.Forever
+}
+
+// deviation is the standard deviation of values that were taken in a span.
+func deviation(s *fabric.Series, from, to units.Duration) float64 {
+	n, sum, squares := 0.0, 0.0, 0.0
+	for k, at := range s.Times {
+		if t := units.Duration(at); t >= from && t < to {
+			v := s.Values[k]
+			n, sum, squares = n+1, sum+v, squares+v*v
+		}
+	}
+	return math.Sqrt(max(0, squares/n-(sum/n)*(sum/n)))
+}

@@ -1,0 +1,179 @@
+package taurus
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/units"
+)
+
+// completion is flows of a workload between all hosts of a network, beside incasts (section 5.3).
+type completion struct {
+	cell
+	Workload string
+	Flows    int
+}
+
+// What the paper does not say, or only that it is about so much: the catalogue's taurus-sim.
+const (
+	load        = 0.5
+	incastBytes = 500_000
+	incastLoad  = 0.02 // of all hosts' links together
+	incastHosts = 60
+	incastClass = 1
+)
+
+// Flows are small below one bound, and large from the other on.
+const (
+	smallBelow = 100_000
+	largeFrom  = 300_000
+)
+
+// hostLink makes the paper's network non-blocking; at 400 Gb/s it were 4:1.
+var hostLink = fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+
+// network is the paper's, and a small one as fast above its leaves as below.
+func (c completion) network(s experiment.Scale, seed uint64) *fabric.Network {
+	parts := c.parts(seed, hostLink)
+	if s == experiment.Small {
+		return fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 8, Host: hostLink, Up: fabric.Link{Rate: 4 * hostLink.Rate, Delay: hostLink.Delay}}.Build(parts)
+	}
+	return fabric.TAURUS(hostLink.Rate).Build(parts)
+}
+
+// source answers flows between so many hosts.
+func (c completion) source(hosts int, sizes *workload.Sizes, seed uint64) (workload.Source, error) {
+	rate := units.BitRate(capacity(hostLink))
+	poisson, err := workload.Poisson{Hosts: hosts, Rate: rate, Load: load, Sizes: sizes, Flows: c.Flows, Seed: seed}.Source()
+	if err != nil {
+		return nil, err
+	}
+	all := rate * units.BitRate(hosts)
+	senders, size := min(incastHosts, hosts-1), workload.Uniform[units.Bytes](incastBytes, incastBytes+1)
+	period := workload.IncastPeriod(senders, size, incastLoad, all)
+	incast, err := workload.Incast{
+		Hosts: hosts, Senders: senders, Receiver: workload.RandomReceiver, Sizes: size, Start: units.Time(period / 4), Period: period,
+		Until: units.Time(all.Duration(units.Bytes(float64(c.Flows) * sizes.Mean() / load))), Class: incastClass, Seed: seed,
+	}.Source()
+	return workload.Merge(poisson, incast), err
+}
+
+// run takes down slowdowns by decile of size, of small and of large flows, and how long flows of one packet took.
+func (c completion) run(j *experiment.Job) error {
+	sizes, err := workload.ByName(c.Workload)
+	if err != nil {
+		return err
+	}
+	net := c.network(j.Scale, j.Seed)
+	cl, err := c.cluster(net, j.Seed)
+	if err != nil {
+		return err
+	}
+	source, err := c.source(len(net.Hosts()), sizes, j.Seed)
+	if err != nil {
+		return err
+	}
+	bounds := deciles(sizes)
+	for i := range bounds {
+		j.Value(decile(i))
+	}
+	begin, ended := net.Now(), 0
+	cl.Drive(source, func(f *cluster.Running) {
+		if f.Class == incastClass {
+			return
+		}
+		took := f.Done.Sub(begin.Add(units.Duration(f.At)))
+		slowdown := float64(took) / float64(cl.Ideal(f.Flow))
+		for i, b := range bounds {
+			if f.Bytes <= b {
+				j.Value(decile(i), slowdown)
+				break
+			}
+		}
+		switch {
+		case f.Bytes < smallBelow:
+			j.Value("small", slowdown)
+		case f.Bytes > largeFrom:
+			j.Value("large", slowdown)
+		}
+		if f.Bytes < payload {
+			j.Value("packet", took.Seconds())
+		}
+		ended++
+	})
+	err = cl.Finish(j.Context(), units.Second, func(units.Time) bool {
+		j.Progress(float64(ended) / float64(c.Flows))
+		return ended == c.Flows
+	})
+	if err != nil {
+		return err
+	}
+	again := 0.0
+	for _, n := range cl.Nodes {
+		again += float64(n.Endpoint.Counters().Retransmitted)
+	}
+	j.Value("again", again)
+	return nil
+}
+
+// deciles are the sizes that a tenth of flows each is no larger than.
+func deciles(sizes *workload.Sizes) (bounds []units.Bytes) {
+	for i := range 10 {
+		bounds = append(bounds, sizes.Quantile(float64(i+1)/10))
+	}
+	return bounds
+}
+
+func decile(i int) string { return fmt.Sprintf("slowdown %d", i) }
+
+// completions makes the experiment of a workload.
+func completions(id, sizes string, full, small int, judge func(*experiment.Results)) *experiment.Experiment {
+	return &experiment.Experiment{
+		ID:    id,
+		Cells: func(experiment.Scale) []experiment.Cell { return compared(algorithms...) },
+		Run: func(j *experiment.Job) error {
+			return completion{j.Params.(cell), sizes, experiment.At(j.Scale, full, small)}.run(j)
+		},
+		Judge: judge,
+		Figures: func(r *experiment.Results) []figure.Figure {
+			return slowdowns(r, sizes, experiment.At(r.Scale, full, small))
+		},
+	}
+}
+
+// slower is how much of a mean slowdown the split makes, for each algorithm.
+func slower(r *experiment.Results, of string) (v claims.Value) {
+	for _, a := range algorithms {
+		v = v.With(string(a), claims.Number(ratio(r, a, of)))
+	}
+	return v
+}
+
+// slowdowns draws the means by size, in line and behind the split.
+func slowdowns(r *experiment.Results, name string, flows int) (figures []figure.Figure) {
+	sizes, err := workload.ByName(name)
+	if err != nil {
+		return nil // as in Run, which came before
+	}
+	bounds := deciles(sizes)
+	for _, a := range algorithms {
+		plot := figure.Lines("slowdown-"+string(a), fmt.Sprintf("Mean slowdown by size, %d flows of %s, %s", flows, name, a), "size up to (KB)", "slowdown")
+		plot.X.Log = true
+		for _, p := range places {
+			var x, y []float64
+			for i, b := range bounds {
+				if v := of(r, a, p).Values(decile(i)); len(v) > 0 {
+					x, y = append(x, float64(b)/1000), append(y, v.Mean())
+				}
+			}
+			plot.Add(p.String(), x, y)
+		}
+		figures = append(figures, plot)
+	}
+	return figures
+}

@@ -1,0 +1,108 @@
+package tocc
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric/workload"
+	port "github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/prioplus"
+	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/units"
+)
+
+// server answers how flows are served. out gets to know the gates and granters.
+func (r run) server(m method, control cc.Control, out *outcome) (func(workload.Flow) cluster.Service, error) {
+	plain := cluster.Service{Control: control, AnswerClass: answerClass}
+	if m.Tokens == "" {
+		return func(workload.Flow) cluster.Service { return plain }, nil
+	}
+	o, err := r.order(m)
+	if err != nil {
+		return nil, err
+	}
+	if m.Priorities > 0 {
+		plain.AnswerClass = homaControl << 2
+	}
+	endpoints := make([][]*tocc.Endpoint, r.Network.hosts())
+	for i := range endpoints {
+		for _, spec := range o.specs {
+			endpoints[i] = append(endpoints[i], spec.Endpoint()) // whose granters know of each other
+		}
+	}
+	return func(f workload.Flow) cluster.Service {
+		s, group := plain, o.group(f.Bytes)
+		if m.Priorities > 0 {
+			s.Class = port.Classes + port.Class(group)
+		}
+		s.Admit = func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
+			gate, granter, err := endpoints[to][group%len(o.specs)].New(path)
+			if err == nil {
+				out.Admitted = append(out.Admitted, admitted{f.Bytes, gate.(tallied), granter.(tallied)})
+			}
+			return gate, granter, err
+		}
+		return s
+	}, nil
+}
+
+// order is how flows of different sizes are told apart.
+type order struct {
+	specs  []tocc.Spec   // one for all, or one for each group
+	bounds []units.Bytes // largest sizes of the groups but the last
+}
+
+// group is that of a size, 0 the largest flows.
+func (o order) group(size units.Bytes) int {
+	for i, b := range o.bounds {
+		if size <= b {
+			return len(o.bounds) - i
+		}
+	}
+	return 0
+}
+
+// order answers that of a scheme. Groups have as many bytes each. A sender of Homa sends the message first of which
+// least remains; here a smaller group goes first, however far its messages have come.
+func (r run) order(m method) (o order, err error) {
+	text := m.Tokens
+	groups := max(m.Priorities, m.Channels)
+	var sizes *workload.Sizes
+	if groups > 0 {
+		if sizes, err = workload.ByName(r.Traffic.Workload); err != nil {
+			return o, err
+		}
+		o.bounds = parted(sizes, units.Bytes(units.Forever), groups)
+	}
+	if m.Priorities > 0 {
+		scheduled := min(homaScheduled[r.Traffic.Workload], m.Priorities-1)
+		text += ":" + homaSettings(sizes, r.Network.Host.Rate.Bytes(baseRTT), scheduled, m.Priorities)
+	}
+	spec, err := tocc.Parse(text)
+	if err != nil || m.Channels == 0 {
+		o.specs = []tocc.Spec{spec}
+		return o, err
+	}
+	channels, err := prioplus.ParseChannels(fmt.Sprintf("n=%d,high=0.25,low=0.375,direct=0.125", m.Channels))
+	if err != nil {
+		return o, err
+	}
+	inner, err := cc.Parse("swift:ai=0.0012BDP,beta=0.8,max_mdf=0.5,gate_by_delay=true")
+	if err != nil {
+		return o, err
+	}
+	for priority := range m.Channels {
+		o.specs = append(o.specs, spec.WithControl(prioplus.Spec{Inner: inner, Channels: channels, Priority: priority}))
+	}
+	return o, nil
+}
+
+// admitted is a flow with tokens.
+type admitted struct {
+	Bytes         units.Bytes
+	Gate, Granter tallied
+}
+
+// tallied is either half of one.
+type tallied interface{ Tally() tocc.Tally }

@@ -1,0 +1,100 @@
+package tocc
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+)
+
+// leafSpine are comparisons with reactive schemes in leaf-spine networks.
+var leafSpine = []*experiment.Experiment{fig8ab, fig8cf, fig8de, headline, fig9a, fig9bc, fig11}
+
+// one is how many seeds there are, also at full scale: runs of 160 hosts take long.
+func one(experiment.Scale) int { return 1 }
+
+// setting is a network and its traffic, which schemes are compared in.
+type setting struct {
+	Network network
+	Traffic traffic
+}
+
+// cells are those of schemes in it.
+func (s setting) cells(of ...scheme) []experiment.Cell { return cells(s.Network, s.Traffic, of...) }
+
+// row is what a scheme found in it.
+func (s setting) row(r *experiment.Results, of scheme) row {
+	return rowOf(r, run{of, s.Network, s.Traffic})
+}
+
+// least is the least of a quantity that schemes have.
+func (s setting) least(r *experiment.Results, quantity func(row) float64, of ...scheme) float64 {
+	least := math.Inf(1)
+	for _, x := range of {
+		least = min(least, quantity(s.row(r, x)))
+	}
+	return least
+}
+
+// meanFCT and p99FCT are of flows of classes; of none, of all but incasts'.
+func meanFCT(classes ...string) func(row) float64 {
+	return func(x row) float64 { return mean(x.fct(classes...)) }
+}
+
+func p99FCT(classes ...string) func(row) float64 {
+	return func(x row) float64 { return p99(x.fct(classes...)) }
+}
+
+// each is a map with a number for each of some schemes, by the names that claims have for them.
+func each(of []scheme, number func(scheme) float64) (v claims.Value) {
+	for _, x := range of {
+		v = v.With(claimNames[x], claims.Number(number(x)))
+	}
+	return v
+}
+
+var claimNames = map[scheme]string{dcqcn: "dcqcn", timely: "timely", hpcc: "hpcc"}
+
+// bars draws a quantity of the classes of flows that there are, a bar for each scheme, in µs.
+func (s setting) bars(r *experiment.Results, name, title string, of []scheme, quantity func(...string) func(row) float64) *figure.Plot {
+	var groups []string
+	for _, class := range append(bySize[:4:4], "incast") {
+		if len(s.row(r, of[0]).fct(class)) > 0 {
+			groups = append(groups, class)
+		}
+	}
+	plot := figure.Bars(name, fmt.Sprintf("%s; about %d flows, one seed", title, s.Traffic.Flows), "time (µs)", groups...)
+	plot.Y.Log = true
+	for _, x := range of {
+		var heights []float64
+		for _, class := range groups {
+			heights = append(heights, 1e6*quantity(class)(s.row(r, x)))
+		}
+		plot.Heights(string(x), heights...)
+	}
+	return plot
+}
+
+// table has a row for each scheme: how long flows took, and what switches held and lost.
+func table(r *experiment.Results, name, title string, of []scheme, settings ...setting) *figure.Table {
+	t := &figure.Table{Name: name, Title: title, Header: []string{
+		"scheme", "network", "traffic", "flows", "mean FCT (µs)", "p99 FCT (µs)", "mean slowdown", "p99 slowdown", "incast FCT (µs)", "buffer (KB)", "lost", "paused",
+	}}
+	for _, s := range settings {
+		for _, x := range of {
+			row := s.row(r, x)
+			t.Row(x, fmt.Sprintf("%s at %v", s.Network.Name, s.Network.Host.Rate), s.Traffic, len(row.fct()), digits(1e6*mean(row.fct())), digits(1e6*p99(row.fct())), digits(mean(row.slowdown())),
+				digits(p99(row.slowdown())), digits(1e6*mean(row.fct("incast"))), digits(row.bufmax()/1000), row.Values("lost").Sum(), digits(row.Values("paused").Mean()))
+		}
+	}
+	return t
+}
+
+// digits is a number with four of them.
+func digits(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+
+// digitsText is digits as text.
+func digitsText(x float64) string { return fmt.Sprint(digits(x)) }

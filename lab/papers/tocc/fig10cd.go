@@ -1,0 +1,51 @@
+package tocc
+
+import (
+	"slices"
+
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+)
+
+// fig10cd: all to many, within a rack (c) and across (d).
+var fig10cd = &experiment.Experiment{
+	ID:    "tocc/fig10cd",
+	Seeds: testbedSeeds,
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		cells := testbedCells(s, testbed{Pattern: intraRack}, testbed{Pattern: interRack})
+		for _, c := range testbedCells(s, testbed{Pattern: allToAll}) { // to compare ToCC with itself
+			if c.Params.(testbed).Scheme == testbedToCC {
+				cells = append(cells, c)
+			}
+		}
+		return cells
+	},
+	Run: runTestbed,
+	Judge: func(r *experiment.Results) {
+		each := func(of func(dcqcn, tocc testbedPools) float64) claims.Value {
+			v := claims.Value{}
+			for name, p := range map[string]pattern{"intra": intraRack, "inter": interRack} {
+				v = v.With(name, claims.Number(of(testbedOf(r, testbedDCQCN, p), testbedOf(r, testbedToCC, p))))
+			}
+			return v
+		}
+		r.Claim("util-order", each(func(dcqcn, tocc testbedPools) float64 { return tocc.mean("goodput") / dcqcn.mean("goodput") }))
+		inter := testbedOf(r, testbedToCC, interRack)
+		r.Note("util-order", "across racks 16 hosts of 25 Gb/s share 200 Gb/s, which DCQCN keeps full with PFC, by %g PAUSEs. ToCC keeps %.1f %% for tokens, of which %.2f come for each that "+
+			"data needs, for those that wait long are said again", testbedOf(r, testbedDCQCN, interRack).all("pauses").Sum(), 100*testbedShare(), inter.mean("tokens"))
+		many := slices.Concat(testbedOf(r, testbedToCC, intraRack).all("latency"), testbedOf(r, testbedToCC, interRack).all("latency"))
+		r.Claim("faster-than-all", many.Mean()/testbedOf(r, testbedToCC, allToAll).all("latency").Mean())
+		if r.Scale == experiment.Full {
+			r.Claim("tail", each(func(dcqcn, tocc testbedPools) float64 {
+				return dcqcn.all("latency").Percentile(99.9) / tocc.all("latency").Percentile(99.9)
+			}))
+		}
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		return []figure.Figure{
+			testbedLatency(r, "To 4 hosts of one's own rack", intraRack),
+			testbedLatency(r, "To 4 hosts of the other rack", interRack),
+		}
+	},
+}

@@ -1,0 +1,56 @@
+package tocc
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/units"
+)
+
+// fig10f: nothing but an incast, so that what is kept for tokens is lost.
+var fig10f = &experiment.Experiment{
+	ID:    "tocc/fig10f",
+	Seeds: testbedSeeds,
+	Cells: func(s experiment.Scale) []experiment.Cell { return testbedCells(s, testbed{Pattern: incast}) },
+	Run:   runTestbed,
+	Judge: func(r *experiment.Results) {
+		goodputs := func(s testbedScheme) (all []float64) {
+			for _, bytes := range incastSizes {
+				all = append(all, testbedOf(r, s, incast).of(bytes).mean("goodput"))
+			}
+			return all
+		}
+		tocc := goodputs(testbedToCC)
+		r.Claim("stable", (slices.Max(tocc)-slices.Min(tocc))/slices.Max(tocc))
+		r.Claim("ceiling", tocc[len(tocc)-1]/(testbedCap*(1-testbedShare())))
+		if r.Scale == experiment.Full {
+			r.Note("dcqcn-lower", "DCQCN begins at line rate, and with PFC behind it the link is never idle, whatever its rates do meanwhile (%g PAUSEs). ToCC keeps %.1f %% for tokens",
+				testbedOf(r, testbedDCQCN, incast).all("pauses").Sum(), 100*testbedShare())
+			r.Claim("dcqcn-lower", testbedOf(r, testbedDCQCN, incast).mean("early")/testbedOf(r, testbedToCC, incast).mean("early"))
+		}
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		var groups []string
+		for _, bytes := range incastSizes {
+			groups = append(groups, bytes.String())
+		}
+		bars := figure.Bars("goodput", "Incast on a link of 25 Gb/s", "goodput (Gb/s)", groups...)
+		rate := figure.Lines("rate", "Incast of 1 MiB messages", "time (ms)", "goodput (Gb/s)")
+		for _, s := range testbedSchemes {
+			var heights []float64
+			for _, bytes := range incastSizes {
+				heights = append(heights, testbedOf(r, s, incast).of(bytes).mean("goodput")/1e9)
+			}
+			bars.Heights(string(s), heights...)
+			q := testbedOf(r, s, incast).of(units.MiB).first().Seeds()[0].Series("rate").Scaled(1e3, 1e-9)
+			rate.Add(string(s), q.X, q.Y)
+		}
+		return []figure.Figure{bars, rate}
+	},
+}
+
+var incastSizes = []units.Bytes{8 * units.KiB, 64 * units.KiB, units.MiB}
+
+func sizeName(b units.Bytes) string { return fmt.Sprint(int64(b/units.KiB)) + "k" }

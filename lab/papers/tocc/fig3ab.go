@@ -1,0 +1,146 @@
+package tocc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/units"
+)
+
+// joining is eight flows that begin one after the other.
+type joining struct {
+	Name, Spec string
+	Rate       units.BitRate
+	Step       units.Duration
+	Bytes      units.Bytes
+}
+
+func (c joining) name() string { return fmt.Sprintf("%s, %v", c.Name, c.Rate) }
+
+// fig3ab: flows of one size join one by one, and leave. Rate-based tokens are lost and their rates hunt; data bring those that
+// are driven by it. At 100 Gb/s 100 MB take 8 ms alone: flows join each millisecond there, or eight would never meet.
+var fig3ab = &experiment.Experiment{
+	ID: "tocc/fig3ab",
+	Cells: func(s experiment.Scale) (out []experiment.Cell) {
+		slow := joining{Rate: 10 * units.Gbps, Step: experiment.At(s, 10*units.Millisecond, 2*units.Millisecond), Bytes: experiment.At[units.Bytes](s, 100_000_000, 20_000_000)}
+		fast := joining{Rate: 100 * units.Gbps, Step: units.Millisecond, Bytes: slow.Bytes}
+		for _, c := range experiment.At(s, []joining{slow, fast}, []joining{slow}) {
+			for _, scheme := range []struct{ name, spec string }{
+				{"ExpressPass", "expresspass"}, {"Homa", "homa"}, {"ToCC", twoPackets + "," + dcqcnSet(1).onTokens()}, {withoutTokenCC, twoPackets + ",cc=none"},
+			} {
+				c.Name, c.Spec = scheme.name, scheme.spec
+				out = append(out, experiment.Cell{Name: c.name(), Params: c})
+			}
+		}
+		return out
+	},
+	Seeds: func(experiment.Scale) int { return 1 },
+	Run:   func(j *experiment.Job) error { return j.Params.(joining).simulate(j) },
+	Judge: func(r *experiment.Results) {
+		at := func(scheme string, rate units.BitRate, what string) float64 {
+			return r.Cell(joining{Name: scheme, Rate: rate}.name()).Values(what).Mean()
+		}
+		jitter, jain := math.Inf(1), 1.
+		for _, rate := range experiment.At(r.Scale, []units.BitRate{10 * units.Gbps, 100 * units.Gbps}, []units.BitRate{10 * units.Gbps}) {
+			jitter = min(jitter, at("ExpressPass", rate, "jitter")/at("Homa", rate, "jitter"))
+			jain = min(jain, at("Homa", rate, "jain"), at("ToCC", rate, "jain"))
+		}
+		r.Claim("jitter", jitter)
+		r.Claim("jain", jain)
+		if r.Scale == experiment.Small {
+			return
+		}
+		slow, fast := 10*units.Gbps, 100*units.Gbps
+		r.Note("jitter", "of 10 and 100 Gb/s the lesser. At 10 Gb/s it is %.2f against %.2f. At 100 Gb/s %.2f against %.2f: an interval of 100 µs has ten times as many credits there, and the loss of single ones "+
+			"is evened out, while Homa's flows, which share a queue, swing slowly", at("ExpressPass", slow, "jitter"), at("Homa", slow, "jitter"), at("ExpressPass", fast, "jitter"), at("Homa", fast, "jitter"))
+		r.Note("jain", "ToCC at 100 Gb/s, whose token CC cuts some flows' windows more often than others' and adds 50 Mb/s each 900 µs: it takes longer to be fair than flows last. "+
+			"Without token CC it is %.4f, Homa's %.4f", at(withoutTokenCC, fast, "jain"), at("Homa", fast, "jain"))
+	},
+	Figures: func(r *experiment.Results) (out []figure.Figure) {
+		for i, c := range r.Cells() {
+			p := figure.Lines(fmt.Sprintf("goodput-%d", i+1), "Flows that join one by one, "+c.Name, "time (ms)", "goodput (Gb/s)")
+			for k := range pairs {
+				s := c.Seeds()[0].Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9)
+				p.Add(fmt.Sprintf("flow %d", k+1), s.X, s.Y)
+			}
+			out = append(out, p)
+		}
+		return out
+	},
+}
+
+const withoutTokenCC = "ToCC w/o token CC"
+
+func (c joining) simulate(j *experiment.Job) error {
+	spec, err := tocc.Parse(c.Spec)
+	if err != nil {
+		return err
+	}
+	config := eightToOne(j, 2*pairs*c.Rate.Duration(c.Bytes))
+	config.Rate, config.Interval, config.Tokens = c.Rate, bin, tokens
+	config.Delay = (baseRTT - config.Rate.Duration(3*(packet+4+bottleneck.Overhead))) / 6
+	if config.Switch, err = schemeSwitch(spec, config); err != nil {
+		return err
+	}
+	flows, place, err := tokenFlows(spec, false)
+	if err != nil {
+		return err
+	}
+	config.Place = place
+	for i := range flows {
+		flows[i].Start, flows[i].Bytes = units.Duration(i)*c.Step, c.Bytes
+	}
+	r, err := bottleneck.Run(j.Context(), config, flows)
+	if err != nil {
+		return err
+	}
+	until := units.Duration(0)
+	first := units.Forever
+	for i, f := range r.Flows {
+		if !f.Ended {
+			return fmt.Errorf("flow %d has not ended after %v", i, r.End)
+		}
+		first, until = min(first, f.Finish), max(until, f.Finish)
+	}
+	// All eight run, and have had a step's time for it.
+	jitter, jain := 0., experiment.Values{}
+	for _, f := range r.Flows {
+		jitter += variation(binned(f.Goodput, bin, pairs*c.Step, first)) / pairs
+	}
+	for at := pairs * c.Step; at+units.Millisecond <= first; at += units.Millisecond {
+		jain = append(jain, r.Jain(at, at+units.Millisecond))
+	}
+	j.Value("jitter", jitter)
+	j.Value("jain", jain.Mean())
+	j.Value("worst", jain.Min())
+	j.Value("bufmax", float64(r.Fullest))
+	j.Value("last", until.Seconds())
+	takeFlows(j, r.Flows, max(bin, until/400), until)
+	return nil
+}
+
+// variation is the coefficient of variation.
+func variation(v experiment.Values) float64 {
+	mean, squares := v.Mean(), 0.
+	for _, x := range v {
+		squares += (x - mean) * (x - mean)
+	}
+	return math.Sqrt(squares/float64(len(v))) / mean
+}
+
+// schemeSwitch is a switch of tokens that drops them beyond eight where a rate makes them (ExpressPass).
+func schemeSwitch(spec tocc.Spec, config bottleneck.Config) (*fabric.SwitchConfig, error) {
+	s, err := tokenSwitch(spec, pathOf(config), 0, 0)
+	if err != nil || spec.Name() != "expresspass" {
+		return s, err
+	}
+	qs := s.Queues(config.Rate)
+	qs[tokens].Limit, qs[tokens].ECN = 8*84, fabric.ECN{}
+	s.Queues = qs.At()
+	return s, nil
+}

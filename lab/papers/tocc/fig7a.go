@@ -1,0 +1,136 @@
+package tocc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/units"
+)
+
+// dcqcnCell is a set of parameters, where switches mark, and how far apart the CNPs of a flow are at least.
+type dcqcnCell struct {
+	Set   dcqcnSet
+	Marks marks
+	CNPs  units.Duration
+}
+
+func (c dcqcnCell) name() string { return fmt.Sprintf("set %d, %v, CNPs %v", c.Set, c.Marks, c.CNPs) }
+
+func dcqcnCells(cells ...dcqcnCell) (out []experiment.Cell) {
+	for _, c := range cells {
+		out = append(out, experiment.Cell{Name: c.name(), Params: c})
+	}
+	return out
+}
+
+// What the paper does not say: DCQCN's own interval of CNPs (section 3.1 of its paper) and the marks that ToCC recommends
+// are what claims are about.
+var (
+	firstSet  = dcqcnCell{1, lowMarks, cc.CNPInterval}
+	secondSet = dcqcnCell{2, lowMarks, cc.CNPInterval}
+)
+
+// fig7a: eight flows of DCQCN begin at line rate on one link.
+var fig7a = &experiment.Experiment{
+	ID: "tocc/fig7a",
+	Cells: func(experiment.Scale) []experiment.Cell {
+		return dcqcnCells(firstSet, dcqcnCell{1, lowMarks, nicCNPs}, dcqcnCell{1, highMarks, cc.CNPInterval})
+	},
+	Run: runDCQCN,
+	Judge: func(r *experiment.Results) {
+		first, often := r.Cell(firstSet.name()), r.Cell(dcqcnCell{1, lowMarks, nicCNPs}.name())
+		r.Claim("rate-spread", first.Values("spread").Mean())
+		r.Note("rate-spread", "CNPs of a flow are 50 µs apart at least, as in DCQCN's paper; ToCC's does not say. With the 4 µs of NICs all flows hear of congestion "+
+			"at once and stay in step: %.2f", often.Values("spread").Mean())
+		r.Claim("buffer", units.Bytes(first.Values("bufmax").Max()))
+		r.Note("buffer", "PFC is what ends it: each of eight ports may take an eighth of what is free of 32 MB. With CNPs each 4 µs %.1f MB", often.Values("bufmax").Max()/1e6)
+		r.Claim("throughput-dips", first.Values("dip").Mean())
+	},
+	Figures: dcqcnFigures,
+}
+
+// runDCQCN simulates a cell of figures 7a and 7b.
+func runDCQCN(j *experiment.Job) error {
+	return j.Params.(dcqcnCell).simulate(j)
+}
+
+func (cell dcqcnCell) simulate(j *experiment.Job) error {
+	until := experiment.At(j.Scale, 60*units.Millisecond, 20*units.Millisecond)
+	config := eightToOne(j, until)
+	config.CNPs = cell.CNPs
+	config.Switch = losslessSwitch(config, cell.Marks)
+	control, err := cc.Parse(cell.Set.text())
+	if err != nil {
+		return err
+	}
+	r, err := bottleneck.Run(j.Context(), config, bottleneck.Many(pairs, bottleneck.Flow{Control: control}))
+	if err != nil {
+		return err
+	}
+	ms := units.Millisecond
+	end := min(until, 40*ms)
+	j.Value("spread", spread(rates(config, r.Flows, bin, 5*ms, end)))
+	util := utilisation(config, r.Flows, bin, ms, end)
+	j.Value("dip", 1-util.Percentile(5))
+	j.Value("util", util.Mean())
+	j.Value("bufmax", float64(r.Fullest))
+	var each []experiment.Values
+	for _, f := range r.Flows {
+		each = append(each, binned(f.Goodput, ms, 0, until).Scaled(pairs/config.Cap()))
+	}
+	j.Value("converges", within(0.25, ms, each...).Seconds())
+	stored := binned(r.Stored, 10*units.Microsecond, 5*ms, end)
+	j.Value("varies", spread(stored)/float64(r.Fullest))
+	j.Value("stored", stored.Percentile(5), stored.Percentile(50), stored.Percentile(95))
+	j.Value("pauses", float64(r.Pauses))
+	takeFlows(j, r.Flows, 2*bin, until)
+	take(j, "buffer", r.Stored, bin, until)
+	return nil
+}
+
+// losslessSwitch is a switch of the reactive schemes: PFC, and 32 MB at 100 Gb/s, of which frames from a port may take
+// an eighth of what is free (HPCC's simulator).
+func losslessSwitch(c bottleneck.Config, m marks) *fabric.SwitchConfig {
+	s := fabric.HPCCSwitch(units.Bytes(atRate(32e6, c.Rate)), 1./8, m.ecn(25*units.Gbps), c.Delay, 0)
+	of := s.Queues
+	s.Queues = func(r units.BitRate) fabric.Queues {
+		qs := of(r)
+		qs[0].Headroom = max(qs[0].Headroom, fabric.Headroom(r, c.Delay, c.Delay, packet-20, 480))
+		return qs
+	}
+	return &s
+}
+
+// differ is how far two runs are apart: the largest |log ratio| of spread, fullest buffer and mean use of the link.
+func differ(a, b experiment.Pool, more float64) float64 {
+	ratio := func(name string, more float64) float64 {
+		return math.Abs(math.Log((a.Values(name).Mean() + more) / (b.Values(name).Mean() + more)))
+	}
+	return max(ratio("spread", more), ratio("bufmax", 0), ratio("util", 0))
+}
+
+func dcqcnFigures(r *experiment.Results) []figure.Figure {
+	return flowFigures(r, "DCQCN")
+}
+
+// flowFigures draws the goodput of each flow in each cell, and the buffers of all.
+func flowFigures(r *experiment.Results, what string) (out []figure.Figure) {
+	buffer := figure.Lines("buffer", "Buffer in use, eight flows of "+what+" through one link", "time (ms)", "buffer (MB)")
+	for i, c := range r.Cells() {
+		first := c.Seeds()[0]
+		goodput := figure.Lines(fmt.Sprintf("goodput-%d", i+1), "Goodput of eight flows, "+what+", "+c.Name, "time (ms)", "goodput (Gb/s)")
+		for k := range pairs {
+			s := first.Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9)
+			goodput.Add(fmt.Sprintf("flow %d", k+1), s.X, s.Y)
+		}
+		b := first.Series("buffer").Scaled(1e3, 1e-6)
+		buffer.Add(c.Name, b.X, b.Y)
+		out = append(out, goodput)
+	}
+	return append(out, buffer)
+}

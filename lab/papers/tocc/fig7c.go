@@ -1,0 +1,56 @@
+package tocc
+
+import (
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/units"
+)
+
+// fig7c: the eight flows with tokens, and nothing that controls those. One way is as figure 7a has it; with flows
+// both ways nothing of the link is left over once tokens have their share.
+var fig7c = &experiment.Experiment{
+	ID: "tocc/fig7c",
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return append(tokenCells(withoutCC(s, oneWay), withoutCC(s, exactly), withoutCC(s, bothWays)), dcqcnCells(firstSet)...)
+	},
+	Run: runEight,
+	Judge: func(r *experiment.Results) {
+		one, reactive := r.Cell(string(oneWay)), r.Cell(firstSet.name())
+		r.Claim("flat", one.Values("spread").Mean())
+		r.Claim("buffer-less", reactive.Values("bufmax").Mean()/one.Values("bufmax").Mean())
+		r.Claim("absolute", one.Values("bufmax").Mean()/(pairs*one.Values("BDP").Mean()))
+		standing := func(w way) float64 {
+			c := r.Cell(string(w))
+			return c.Values("later").Mean() / c.Values("peak").Mean()
+		}
+		r.Claim("standing", standing(exactly))
+		r.Note("standing", "with a limiter at the data's rate: what tokens of others would take drains the queue else (%.2f). With flows both ways, whose ACKs nobody sets anything aside for, "+
+			"it is %.2f", standing(oneWay), standing(bothWays))
+	},
+	Figures: func(r *experiment.Results) []figure.Figure { return flowFigures(r, "tokens without CC, and DCQCN") },
+}
+
+// way is where flows go, and what tokens leave.
+type way string
+
+const (
+	oneWay   way = "one way"
+	exactly  way = "one way, limiter at the data's rate"
+	bothWays way = "both ways"
+)
+
+// withoutCC is tokens with a window that stays.
+func withoutCC(s experiment.Scale, w way) tokenRun {
+	return tokenRun{
+		Name: string(w), Spec: twoPackets + ",cc=none", Both: w == bothWays, Exact: w == exactly,
+		Until: experiment.At(s, 20*units.Millisecond, 5*units.Millisecond),
+	}
+}
+
+// runEight simulates eight flows, of whatever kind.
+func runEight(j *experiment.Job) error {
+	if c, ok := j.Params.(dcqcnCell); ok {
+		return c.simulate(j)
+	}
+	return runTokens(j)
+}

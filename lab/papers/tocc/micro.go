@@ -1,0 +1,127 @@
+package tocc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/units"
+)
+
+// microExperiments are those of flows through one link.
+var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3ab, fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC, tokenCC, tokenPriority, toccOffload}
+
+// The eight flows of figure 7 are between pairs of hosts ("all-to-all") and share the link between two switches.
+const pairs = 8
+
+// packet is what a full one takes of a link.
+const packet = payload + bottleneck.Overhead
+
+// baseRTT of a full packet and its ACK, in all micro-experiments (section VI).
+const baseRTT = 5300 * units.Nanosecond
+
+// eightToOne is what they run in; small ones at a fourth of the rate.
+func eightToOne(j *experiment.Job, until units.Duration) bottleneck.Config {
+	c := bottleneck.Config{
+		Seed: j.Seed, Jitter: units.Microsecond, Rate: experiment.At(j.Scale, 100*units.Gbps, 25*units.Gbps), PathMTU: payload,
+		Chunk: 16 * units.MiB, Until: until, Interval: 50 * units.Microsecond,
+		Place: func(flow int) (int, int) { return flow % pairs, flow % pairs },
+	}
+	// Six links, and a packet and its ACK on each half of them.
+	const ack = 4 + bottleneck.Overhead
+	c.Delay = (baseRTT - c.Rate.Duration(3*(packet+ack))) / 6
+	return c
+}
+
+// atRate scales what a link of 100 Gb/s has.
+func atRate(b float64, r units.BitRate) float64 { return b * float64(r) / 100e9 }
+
+// marks are thresholds of ECN in KB at 100 Gb/s.
+type marks struct{ Kmin, Kmax float64 }
+
+// The paper recommends the first (appendix B); HPCC's simulator, which its authors used, has the second.
+var (
+	lowMarks  = marks{22, 85}
+	highMarks = marks{400, 1600}
+)
+
+func (m marks) String() string { return fmt.Sprintf("%g/%g KB", m.Kmin, m.Kmax) }
+
+func (m marks) ecn(r units.BitRate) fabric.ECN {
+	return fabric.ECN{Kmin: units.Bytes(atRate(1000*m.Kmin, r)), Kmax: units.Bytes(atRate(1000*m.Kmax, r)), Pmax: 0.2}
+}
+
+// dcqcnSet is one of the two sets of parameters (section VI-B, footnote 1).
+type dcqcnSet int
+
+// text is DCQCN as NICs have it, without a window, as package cc reads it.
+func (s dcqcnSet) text() string { return []string{1: dcqcnSet1, 2: dcqcnSet2}[s] + ",window=1GB" }
+
+// binned is the mean of what was sampled more often, in bins of a width, from one time to another.
+func binned(s *fabric.Series, width, from, to units.Duration) (out experiment.Values) {
+	for at := from; at+width <= to; at += width {
+		out = append(out, s.Mean(units.Time(at), units.Time(at+width)))
+	}
+	return out
+}
+
+// spread is p95 - p5.
+func spread(v experiment.Values) float64 { return v.Percentile(95) - v.Percentile(5) }
+
+// bin is that of goodput, unless a claim says otherwise.
+const bin = 100 * units.Microsecond
+
+// rates is the goodput of each flow in bins, as shares of an equal part of the link.
+func rates(c bottleneck.Config, flows []*bottleneck.Trace, width, from, to units.Duration) (out experiment.Values) {
+	for _, f := range flows {
+		out = append(out, binned(f.Goodput, width, from, to).Scaled(float64(len(flows))/c.Cap())...)
+	}
+	return out
+}
+
+// utilisation is what part of the link's payload all flows had together, in bins.
+func utilisation(c bottleneck.Config, flows []*bottleneck.Trace, width, from, to units.Duration) experiment.Values {
+	total := make(experiment.Values, int((to-from)/width))
+	for _, f := range flows {
+		for i, v := range binned(f.Goodput, width, from, to) {
+			total[i] += v / c.Cap()
+		}
+	}
+	return total
+}
+
+// takeFlows takes down the goodput of each flow for a figure.
+func takeFlows(j *experiment.Job, flows []*bottleneck.Trace, width, until units.Duration) {
+	for i, f := range flows {
+		s := j.Series(fmt.Sprintf("flow %d", i+1))
+		for k, v := range binned(f.Goodput, width, 0, until) {
+			s.Add((units.Duration(k) * width).Seconds(), v)
+		}
+	}
+}
+
+// take takes down a series, the mean of each bin.
+func take(j *experiment.Job, name string, s *fabric.Series, width, until units.Duration) {
+	out := j.Series(name)
+	for k, v := range binned(s, width, 0, until) {
+		out.Add((units.Duration(k) * width).Seconds(), v)
+	}
+}
+
+// within is the first time after which all values stay near 1, in bins of a width.
+func within(near float64, width units.Duration, flows ...experiment.Values) units.Duration {
+	since := 0
+	for _, values := range flows {
+		for i, v := range values {
+			if math.Abs(v-1) > near {
+				since = max(since, i+1)
+			}
+		}
+		if since == len(values) {
+			return units.Forever
+		}
+	}
+	return units.Duration(since) * width
+}

@@ -1,0 +1,74 @@
+package tocc
+
+import (
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// network is a leaf-spine of section VI.
+type network struct {
+	Name string
+	fabric.LeafSpine
+}
+
+// The paper's networks. The default has uplinks as fast as the hosts', 4:1; non-blocking ones are four times as fast.
+var (
+	os100 = network{"tocc-os100", fabric.ToCC(100*units.Gbps, 100*units.Gbps)}
+	nb100 = network{"tocc-nb100", fabric.ToCC(100*units.Gbps, 400*units.Gbps)}
+	os10  = network{"tocc-os10", fabric.ToCC(10*units.Gbps, 10*units.Gbps)}
+	nb10  = network{"tocc-nb10", fabric.ToCC(10*units.Gbps, 40*units.Gbps)}
+)
+
+// small is two racks of eight hosts, with spines so many that the oversubscription stays.
+func (n network) small() network {
+	n.Name += " small"
+	n.Leaves, n.HostsPerLeaf, n.Spines = 2, 8, n.Spines/2
+	return n
+}
+
+// at has links of the hosts at a rate, and the uplinks in proportion.
+func (n network) at(host units.BitRate) network {
+	n.Up.Rate = n.Up.Rate / n.Host.Rate * host
+	n.Host.Rate = host
+	return n
+}
+
+// networkAt is n at full scale, and its small form at small scale.
+func networkAt(s experiment.Scale, n network) network { return experiment.At(s, n, n.small()) }
+
+// payload of packets is the path MTU that Ethernet's 1500 bytes leave.
+const payload = transport.MTU1024
+
+// mtu is the unit in which the paper measures incasts.
+const mtu = 1500 * units.Bytes(1)
+
+func (n network) hosts() int { return n.Leaves * n.HostsPerLeaf }
+
+// capacity is what each host can send when all do and everything crosses the core: load is counted by it.
+func (n network) capacity() units.BitRate {
+	return min(n.Host.Rate, n.Up.Rate*units.BitRate(n.Spines)/units.BitRate(n.HostsPerLeaf))
+}
+
+// scale is how much faster than 100 Gb/s the hosts are: buffers and thresholds are for that.
+func (n network) scale() float64 { return float64(n.Host.Rate) / float64(100*units.Gbps) }
+
+// onWire is what a flow takes of links at least: its packets of data, and an ACK.
+func onWire(size units.Bytes) units.Bytes {
+	return size + (size+payload-1)/payload*bottleneck.Overhead + wire.RETHLen + bottleneck.Overhead + wire.AETHLen
+}
+
+// meanOnWire is the mean of it.
+func meanOnWire(sizes *workload.Sizes) float64 {
+	const steps = 100_000
+	sum := 0.0
+	for i := range steps {
+		size := sizes.Quantile((float64(i) + 0.5) / steps)
+		sum += float64(onWire(size) - size)
+	}
+	return sizes.Mean() + sum/steps
+}

@@ -1,0 +1,237 @@
+package tocc
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/units"
+)
+
+// run is a scheme that serves traffic in a network.
+type run struct {
+	Scheme  scheme
+	Network network
+	Traffic traffic
+}
+
+// name is the cell's: what differs between the runs of one experiment.
+func (r run) name() string {
+	return fmt.Sprintf("%s, %s at %v, %v", r.Scheme, r.Network.Name, r.Network.Host.Rate, r.Traffic)
+}
+
+// cells are those of schemes that serve the same traffic in the same network.
+func cells(n network, t traffic, of ...scheme) []experiment.Cell {
+	out := make([]experiment.Cell, len(of))
+	for i, s := range of {
+		r := run{s, n, t}
+		out[i] = experiment.Cell{Name: r.name(), Params: r}
+	}
+	return out
+}
+
+// runs are those that several experiments look at.
+var runs experiment.Once[*outcome]
+
+// outcome is what came of a run.
+type outcome struct {
+	Flows    []finished
+	Admitted []admitted // of flows with tokens; nil once settled
+	// Unused is how many bytes of tokens a flow was granted and did not send by, and MostUnused of the one with most.
+	Unused, MostUnused float64
+	Tokens             bool
+
+	Buffer              units.Bytes // most that one switch ever held
+	Sent, Lost, Trimmed float64     // packets of the data's queues
+	Data, Again         float64     // packets of data that hosts sent, and those of them sent again
+	Timeouts            float64
+	Goodput             float64 // payload of flows that ended while flows came, of what hosts' links carry
+	Pauses              float64 // PAUSE frames of switches
+	PausedShare         float64 // of the time of all ports, on average
+}
+
+// finished is a flow that ended.
+type finished struct {
+	workload.Flow
+	FCT      units.Duration
+	Slowdown float64
+}
+
+// class is the flow's name in figures: its incast's, or that of its size.
+func (f finished) class() string {
+	if f.Class == incastClass {
+		return "incast"
+	}
+	classes := workload.ToCCClasses()
+	return classes[workload.ClassOf(f.Bytes, classes)].Name
+}
+
+// bySize are the classes of flows that belong to no incast.
+var bySize = []string{"tiny", "small", "medium", "large"}
+
+// serve runs a cell, and takes down completion times in seconds and slowdowns by class, and what the
+// switches have counted.
+func serve(j *experiment.Job) error {
+	r := j.Params.(run)
+	out, err := runs.Of(j, r, func() (*outcome, error) {
+		out, err := r.simulate(j)
+		if err == nil {
+			out.settle()
+		}
+		return out, err
+	})
+	if err != nil {
+		return err
+	}
+	j.Value("victims")
+	for _, class := range append([]string{"incast"}, bySize...) {
+		j.Value(class)
+		j.Value(class + " slowdown")
+	}
+	for _, f := range out.Flows {
+		j.Value(f.class(), f.FCT.Seconds())
+		j.Value(f.class()+" slowdown", math.Round(1e4*f.Slowdown)/1e4)
+		if r.Traffic.IncastHigh > 0 && f.Dst == incastReceiver && f.Class != incastClass {
+			j.Value("victims", f.FCT.Seconds()) // what else goes to the host of the incasts
+		}
+	}
+	j.Value("bufmax", float64(out.Buffer))
+	j.Value("sent", out.Sent)
+	j.Value("lost", out.Lost)
+	j.Value("trimmed", out.Trimmed)
+	j.Value("pauses", out.Pauses)
+	j.Value("paused", out.PausedShare)
+	j.Value("again", out.Again)
+	j.Value("timeouts", out.Timeouts)
+	j.Value("data", out.Data)
+	j.Value("goodput", out.Goodput)
+	var single experiment.Values
+	for _, f := range out.Flows {
+		if f.Bytes <= payload {
+			single = append(single, f.FCT.Seconds())
+		}
+	}
+	if len(single) > 0 {
+		j.Value("packet", single.Percentile(50))
+	}
+	if out.Tokens {
+		j.Value("unused", out.Unused)
+		j.Value("most unused", out.MostUnused)
+	}
+	return nil
+}
+
+// settle lets go of gates and granters: an outcome is kept, and they hold on to the whole network.
+func (o *outcome) settle() {
+	o.Unused, o.MostUnused = o.unused()
+	o.Tokens, o.Admitted = len(o.Admitted) > 0, nil
+}
+
+// unused answers how many bytes of tokens a flow was granted and did not send by, on average and at most.
+func (o *outcome) unused() (mean, most float64) {
+	for _, a := range o.Admitted {
+		x := float64(a.Granter.Tally().Granted - (a.Bytes - a.Gate.Tally().Unscheduled))
+		mean, most = mean+x/float64(len(o.Admitted)), max(most, x)
+	}
+	return mean, most
+}
+
+// simulate runs until all flows have ended.
+func (r run) simulate(j *experiment.Job) (*outcome, error) {
+	m, control, err := r.Scheme.method()
+	if err != nil {
+		return nil, err
+	}
+	out := &outcome{}
+	serve, err := r.server(m, control, out)
+	if err != nil {
+		return nil, err
+	}
+	source, span, err := r.Traffic.source(r.Network, j.Seed)
+	if err != nil {
+		return nil, err
+	}
+	// A nanosecond into a host, so that there is an endpoint delay to be told.
+	parts := fabric.Parts{
+		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: m.Switches(r.Network),
+	}
+	if m.Priorities > 0 {
+		parts.Classify, parts.Host.DataClasses = homaClassify(), m.Priorities
+	}
+	net := r.Network.Build(parts)
+	chunk := units.MiB
+	if m.Priorities > 0 {
+		chunk = 32 * units.MiB // a flow is a message: who is shortest is about all of it
+	}
+	cl, err := cluster.New(net, cluster.Config{
+		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering, MaxHeld: 1 << 16},
+		Seed: j.Seed, PathMTU: payload, CNPInterval: m.CNPs, Selective: m.Selective,
+		Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
+		Serve:   serve,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := cl.Introduce(); err != nil {
+		return nil, err
+	}
+	// What hosts took to get to know each other does not count.
+	begin, introduced := net.Now(), &outcome{}
+	introduced.count(net, units.Second)
+	for _, s := range net.Switches() {
+		s.Recount()
+	}
+	cl.Drive(source, func(f *cluster.Running) {
+		took := f.Done.Sub(begin.Add(units.Duration(f.At)))
+		out.Flows = append(out.Flows, finished{f.Flow, took, float64(took) / float64(cl.Ideal(f.Flow))})
+	})
+	err = cl.Finish(j.Context(), 100*span+units.Second, func(now units.Time) bool {
+		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(span)))
+		return now.Sub(begin) > span && cl.Running() == 0
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.count(net, net.Now().Sub(begin))
+	out.Sent, out.Lost, out.Trimmed = out.Sent-introduced.Sent, out.Lost-introduced.Lost, out.Trimmed-introduced.Trimmed
+	for _, n := range cl.Nodes {
+		c := n.Endpoint.Counters()
+		out.Again += float64(c.Retransmitted)
+		out.Timeouts += float64(c.Timeouts)
+	}
+	delivered := units.Bytes(0)
+	for _, f := range out.Flows {
+		out.Data += float64((f.Bytes + payload - 1) / payload)
+		if units.Duration(f.At)+f.FCT <= span {
+			delivered += f.Bytes
+		}
+	}
+	out.Data += out.Again
+	out.Goodput = float64(delivered) * 8 / (span.Seconds() * float64(r.Network.Host.Rate) * float64(r.Network.hosts()))
+	return out, nil
+}
+
+// count adds up what switches have counted.
+func (o *outcome) count(net *fabric.Network, took units.Duration) {
+	ports := 0.0
+	for _, s := range net.Switches() {
+		o.Buffer = max(o.Buffer, s.Stats().Fullest)
+		for _, p := range s.Ports() {
+			ports++
+			for i := range fabric.MaxQueues {
+				q := p.QueueStats(i)
+				o.Pauses += float64(q.PausesSent)
+				o.PausedShare += float64(q.Paused) / float64(took)
+				o.Trimmed += float64(q.Trimmed)
+				if i < tokens {
+					o.Sent += float64(q.Frames)
+					o.Lost += float64(q.Dropped + q.Selected)
+				}
+			}
+		}
+	}
+	o.PausedShare /= ports
+}

@@ -1,0 +1,85 @@
+package tocc
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// A testbedScheme is what controls the testbed's hosts.
+type testbedScheme string
+
+const (
+	testbedDCQCN testbedScheme = "DCQCN"
+	testbedToCC  testbedScheme = "ToCC"
+)
+
+var testbedSchemes = []testbedScheme{testbedDCQCN, testbedToCC}
+
+// testbedK is what a token releases. The paper has 2 to 8 KB.
+const testbedK = 4 * units.KiB
+
+// testbedShare is the limit of the token queue.
+func testbedShare() float64 {
+	return tocc.Limiter(tocc.TokenWire, tocc.Wire(testbedK, testbedPayload))
+}
+
+// Of its switches the paper says nothing. These are those of HPCC's testbed, which has hosts of the same rate, with
+// the buffer of a switch of that time.
+const testbedBuffer = units.Bytes(16_000_000)
+
+var testbedECN = fabric.ECN{Kmin: 100_000, Kmax: 400_000, Pmax: 0.2}
+
+// testbedSwitches have PFC, and limit tokens to their part of the link, for which no token is lost.
+func testbedSwitches() fabric.SwitchConfig {
+	switches := fabric.HPCCSwitch(testbedBuffer, 0.125, testbedECN, units.Microsecond, 0)
+	of := switches.Queues
+	switches.Queues = func(r units.BitRate) fabric.Queues {
+		qs := of(r)
+		qs[0].Headroom = fabric.Headroom(r, units.Microsecond, units.Microsecond, testbedFrame+wire.RETHLen+4, 480)
+		released := tocc.Wire(testbedK, testbedPayload)
+		qs[tokens] = fabric.Queue{Reserve: 16 * units.KiB, Share: testbedShare(), ECN: qs[0].ECN.Scale(float64(tocc.TokenWire) / float64(released))}
+		qs[answers].Reserve = 16 * units.KiB
+		return qs
+	}
+	return switches
+}
+
+// config answers how endpoints work.
+func (s testbedScheme) config() (cluster.Config, error) {
+	config := cluster.Config{AnswerClass: answerClass, CNPInterval: nicCNPs}
+	var err error
+	switch s {
+	case testbedDCQCN:
+		// NICs have no window; nor has this one, for what may be outstanding of a queue pair is less.
+		config.Control, err = cc.Parse("dcqcn-nic:window=4MiB")
+	case testbedToCC:
+		if config.Control, err = cc.Parse("fixed:window=4MiB"); err != nil {
+			return config, err
+		}
+		config.Selective = true
+		var spec tocc.Spec
+		if spec, err = tocc.Parse(fmt.Sprintf("unsch=0,k=%d", int64(testbedK))); err == nil {
+			config.Admit = admitting(spec)
+		}
+	default:
+		err = fmt.Errorf("tocc: no scheme %q", s)
+	}
+	return config, err
+}
+
+// admitting makes the gates and granters of all connections; the granters of a host share what they must.
+func admitting(spec tocc.Spec) func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error) {
+	endpoints := map[int]*tocc.Endpoint{}
+	return func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
+		if endpoints[to] == nil {
+			endpoints[to] = spec.Endpoint()
+		}
+		return endpoints[to].New(path)
+	}
+}

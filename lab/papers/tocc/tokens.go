@@ -1,0 +1,165 @@
+package tocc
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/units"
+)
+
+// tokenRun is eight flows that tokens let go, through the link of figure 7.
+type tokenRun struct {
+	Name string
+	Spec string // of package tocc
+	// Both has as many flows go the other way, whose tokens, and ACKs, take their share of the link.
+	Both bool
+	// Exact limits tokens so that what they release is what the link carries, and leaves nothing to tokens of others.
+	Exact   bool
+	Until   units.Duration
+	Marks   float64 // where switches mark tokens, in parts of what is recommended; 0 is 1
+	Limiter float64 // the tokens' share of links, in parts of what it should be; 0 is 1
+}
+
+// twoPackets is K of figure 7's experiments: two packets of 1024 bytes, with which tokens take 4 % of a link; the
+// paper's simulated tokens, one for each packet of 1500 bytes, take 5 %.
+const twoPackets = "k=2048B"
+
+// onTokens is DCQCN as token CC.
+func (s dcqcnSet) onTokens() string { return "cc=" + s.text() }
+
+func tokenCells(runs ...tokenRun) (out []experiment.Cell) {
+	for _, r := range runs {
+		out = append(out, experiment.Cell{Name: r.Name, Params: r})
+	}
+	return out
+}
+
+// tokenSwitch is a switch of ToCC for tokens of a spec, with parts of what it recommends.
+func tokenSwitch(spec tocc.Spec, path cc.Path, marks, limiter float64) (*fabric.SwitchConfig, error) {
+	share, err := spec.Share(path)
+	if err != nil {
+		return nil, err
+	}
+	of := fabric.HomaSwitch() // no tokens that are limited
+	if share > 0 {
+		of = fabric.ToCCSwitch(bottleneck.Token, units.Bytes(bottleneck.Token*(1-share)/share+0.5))
+		of.TokenECN = marks
+	}
+	of.Buffer = units.Bytes(atRate(float64(of.Buffer), path.LineRate))
+	s := of.Config()
+	s.INT = true
+	if queues := s.Queues; limiter > 0 {
+		s.Queues = func(r units.BitRate) fabric.Queues {
+			qs := queues(r)
+			qs[tokens].Share *= limiter
+			return qs
+		}
+	}
+	return &s, nil
+}
+
+// pathOf is what a flow of the micro-experiments is told of.
+func pathOf(c bottleneck.Config) cc.Path {
+	return cc.Path{LineRate: c.Rate, BaseRTT: baseRTT, Payload: payload}
+}
+
+// tokenFlows are flows between pairs of hosts, those of the other direction last.
+func tokenFlows(spec tocc.Spec, both bool) ([]bottleneck.Flow, func(int) (int, int), error) {
+	open, err := cc.Parse("fixed:window=1GB")
+	if err != nil {
+		return nil, nil, err
+	}
+	flow := bottleneck.Flow{Control: open, Admission: spec}
+	flows := bottleneck.Many(pairs, flow)
+	if both {
+		flow.Back = true
+		flows = append(flows, bottleneck.Many(pairs, flow)...)
+	}
+	return flows, func(i int) (int, int) { return i % pairs, i % pairs }, nil
+}
+
+// runTokens simulates a run, and takes down what claims of figures 7, 12 and 13 are about.
+func runTokens(j *experiment.Job) error {
+	p := j.Params.(tokenRun)
+	spec, err := tocc.Parse(p.Spec)
+	if err != nil {
+		return err
+	}
+	return p.simulate(j, spec)
+}
+
+func (p tokenRun) simulate(j *experiment.Job, spec tocc.Spec) error {
+	config := eightToOne(j, p.Until)
+	flows, place, err := tokenFlows(spec, p.Both)
+	if err != nil {
+		return err
+	}
+	config.Place, config.Tokens = place, tokens
+	share, err := spec.Share(pathOf(config))
+	if err != nil {
+		return err
+	}
+	if p.Exact {
+		p.Limiter = 1 / (1 - share)
+	}
+	if config.Switch, err = tokenSwitch(spec, pathOf(config), p.Marks, p.Limiter); err != nil {
+		return err
+	}
+	r, err := bottleneck.Run(j.Context(), config, flows)
+	if err != nil {
+		return err
+	}
+	there := r.Flows[:pairs]
+	from, end := units.Time(p.Until/2), units.Time(p.Until)
+	util := utilisation(config, there, bin, units.Millisecond, p.Until)
+	j.Value("spread", spread(rates(config, there, bin, 200*units.Microsecond, p.Until)))
+	j.Value("util", util.Mean())
+	j.Value("full", util.Percentile(5)/(1-share))
+	j.Value("bufmax", float64(r.Fullest))
+	j.Value("BDP", float64(config.Rate.Bytes(baseRTT)))
+	j.Value("peak", r.Queue.Max(0, end))
+	j.Value("later", r.Queue.Percentile(50, from, end))
+	j.Value("mean queue", r.Queue.Mean(units.Time(500*units.Microsecond), end))
+	j.Value("p99 queue", r.Queue.Percentile(99, units.Time(500*units.Microsecond), end))
+	j.Value("excursions", excursions(r.Queue, 500*units.Microsecond, p.Until)/(p.Until-500*units.Microsecond).Seconds()/1000) // a ms
+	j.Value("dip", longestBelow(utilisation(config, there, bin/2, 500*units.Microsecond, p.Until), 0.9, bin/2).Seconds())
+	j.Value("token queue", r.Tokens.Mean(units.Time(500*units.Microsecond), end))
+	j.Value("dropped", float64(r.Port.Dropped))
+	width := max(bin, p.Until/400)
+	takeFlows(j, there, width, p.Until)
+	take(j, "buffer", r.Stored, width, p.Until)
+	take(j, "queue", r.Queue, width/2, p.Until)
+	take(j, "tokens", r.Tokens, width/2, p.Until)
+	return nil
+}
+
+// excursions counts how often a queue rises beyond three times its median and three packets more.
+func excursions(queue *fabric.Series, from, to units.Duration) float64 {
+	most := 3*queue.Percentile(50, units.Time(from), units.Time(to)) + 3*float64(packet)
+	n, beyond := 0., false
+	for i, at := range queue.Times {
+		if at < units.Time(from) || at > units.Time(to) {
+			continue
+		}
+		if now := queue.Values[i] > most; now != beyond {
+			if beyond = now; now {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// longestBelow is the longest time for which values, of bins of a width, are below a limit.
+func longestBelow(v experiment.Values, limit float64, width units.Duration) units.Duration {
+	longest, run := 0, 0
+	for _, x := range v {
+		if run++; x >= limit {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return units.Duration(longest) * width
+}

@@ -1,0 +1,124 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/runner"
+)
+
+// Experiment is an experiment with what became of it.
+type Experiment struct {
+	*claims.Experiment
+	Scale    claims.Scale
+	Seeds    string
+	Commit   string
+	Command  string
+	Work     string // jobs done, and core time; empty without records
+	Failures []runner.Failure
+	Problems []string
+	Figures  []Figure
+	Claims   []Claim
+	Count    Count
+}
+
+// Claim is a row of an experiment's table.
+type Claim struct {
+	*claims.Claim
+	Expect string // at the scale of the run
+	Ours   string // rounded
+	Exact  string
+	Mark   string // pass, fail or not judged
+	Note   string
+}
+
+func newExperiment(e *claims.Experiment) *Experiment { return &Experiment{Experiment: e} }
+
+// Setups are the paragraphs of the set-up, and of how a run at small scale differs.
+func (v *Experiment) Setups() []string {
+	paragraphs := strings.Split(v.FullSetup(), "\n\n")
+	if v.Scale == claims.SmallScale {
+		small := strings.Split(v.SmallSetup(), "\n\n")
+		small[0] = "At small scale: " + small[0]
+		paragraphs = append(paragraphs, small...)
+	}
+	return paragraphs
+}
+
+// setPlan says how far the records are.
+func (v *Experiment) setPlan(p *runner.Plan, s runner.State) {
+	v.Scale, v.Seeds = p.Scale, seedsText(p.Seeds)
+	v.Commit, v.Command = strings.Join(s.Commits, ", "), p.Command()
+	took := time.Duration(s.Seconds * float64(time.Second))
+	v.Work = fmt.Sprintf("%d of %d, core time %v", s.Done, s.Total, took.Round(max(took/1000, time.Millisecond)))
+	v.Failures = s.Failed
+	if !s.Complete() {
+		v.Problems = append(v.Problems,
+			fmt.Sprintf("%d of %d jobs are done, %d failed: run it again.", s.Done, s.Total, len(s.Failed)))
+	}
+	if len(s.Commits) > 1 {
+		v.Problems = append(v.Problems, "Its jobs were done by different code: "+v.Commit+".")
+	}
+}
+
+// readAny reads the results of the first directory that has any.
+func (v *Experiment) readAny(dirs []string) error {
+	for _, dir := range dirs {
+		err := v.read(runner.Path(dir, v.ID))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return fmt.Errorf("report: %s: it has no claims.json, and this program cannot judge it", v.ID)
+}
+
+// read reads claims.json and the figures beside it.
+func (v *Experiment) read(dir string) error {
+	r, err := claims.ReadResult(filepath.Join(dir, "claims.json"))
+	if err != nil {
+		return err
+	}
+	v.Problems = append(v.Problems, claims.Check(v.Experiment, r)...)
+	v.Scale, v.Seeds, v.Commit, v.Command = r.Scale, seedsText(r.Seeds), r.Commit, r.Command
+	for i := range v.Experiment.Claims {
+		v.judged(&v.Experiment.Claims[i], r)
+	}
+	v.Figures, err = readFigures(dir)
+	return err
+}
+
+// judged adds a claim with what a result says about it.
+func (v *Experiment) judged(c *claims.Claim, r *claims.Result) {
+	row := Claim{Claim: c, Expect: c.At(r.Scale).String(), Mark: "not judged"}
+	i := slices.IndexFunc(r.Claims, func(d claims.Verdict) bool { return d.ID == c.ID })
+	if i < 0 {
+		row.Note = "missing"
+	} else {
+		d := r.Claims[i]
+		row.Note = d.Note
+		if !d.Value.IsNull() {
+			row.Exact = d.Value.String()
+			row.Ours = rounded(row.Exact)
+		}
+		if d.Pass != nil {
+			row.Mark = map[bool]string{true: "pass", false: "fail"}[*d.Pass]
+		}
+	}
+	switch row.Mark {
+	case "pass":
+		v.Count.Passed++
+	case "fail":
+		v.Count.Failed++
+	default:
+		v.Count.NotJudged++
+	}
+	v.Claims = append(v.Claims, row)
+}
+
+func seedsText(seeds []uint64) string { return strings.Trim(fmt.Sprint(seeds), "[]") }

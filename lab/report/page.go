@@ -1,0 +1,77 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/goroce/goroce/lab/claims"
+)
+
+// Page is what a reader sees.
+type Page struct {
+	Papers []*Paper
+	Count  Count
+}
+
+// Paper is the experiments of a paper.
+type Paper struct {
+	claims.Paper
+	Experiments []*Experiment
+}
+
+// Count counts claims by their marks.
+type Count struct{ Passed, Failed, NotJudged int }
+
+func (c *Count) add(d Count) {
+	c.Passed += d.Passed
+	c.Failed += d.Failed
+	c.NotJudged += d.NotJudged
+}
+
+// add puts an experiment behind those that are there.
+func (p *Page) add(c *claims.Catalogue, e *Experiment) {
+	last := len(p.Papers) - 1
+	if last < 0 || p.Papers[last].Name != e.Paper() {
+		paper := &Paper{Paper: claims.Paper{Name: e.Paper()}}
+		for _, known := range c.Papers() {
+			if known.Name == e.Paper() {
+				paper.Paper = known
+			}
+		}
+		p.Papers = append(p.Papers, paper)
+		last++
+	}
+	p.Papers[last].Experiments = append(p.Papers[last].Experiments, e)
+	p.Count.add(e.Count)
+}
+
+// Experiments counts the experiments of the page.
+func (p *Page) Experiments() int {
+	n := 0
+	for _, paper := range p.Papers {
+		n += len(paper.Experiments)
+	}
+	return n
+}
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"css":    func() template.CSS { return template.CSS(pageCSS) },
+	"anchor": func(id string) string { return strings.ReplaceAll(id, "/", "-") },
+}).Parse(pageHTML))
+
+// WriteHTML writes the page.
+func (p *Page) WriteHTML(w io.Writer) error {
+	if err := pageTemplate.Execute(w, p); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/labtest"
+	"github.com/goroce/goroce/lab/runner"
+)
+
+func lab(t *testing.T, x ...*experiment.Experiment) *Lab {
+	return &Lab{Catalogue: labtest.Catalogue(t), Experiments: x}
+}
+
+// play runs an experiment into a new directory.
+func play(t *testing.T, x *experiment.Experiment, shard runner.Shard) string {
+	t.Helper()
+	dir := t.TempDir()
+	p, err := runner.NewPlan(x, experiment.Small, 1)
+	require.NoError(t, err)
+	_, err = runner.Run(t.Context(), []*runner.Plan{p}, runner.Options{Dir: dir, Shard: shard, Code: runner.Code{ID: "1", Commit: "abc123"}})
+	require.NoError(t, err)
+	return dir
+}
+
+func html(t *testing.T, p *Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, p.WriteHTML(&b))
+	return b.String()
+}
+
+// text is what a reader reads: elements and what they hide left out, blanks as one.
+func text(t *testing.T, page string) string {
+	t.Helper()
+	var b strings.Builder
+	d := xml.NewDecoder(strings.NewReader(page))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return strings.Join(strings.Fields(b.String()), " ")
+		}
+		require.NoError(t, err)
+		switch token := token.(type) {
+		case xml.StartElement:
+			if token.Name.Local == "style" {
+				require.NoError(t, d.Skip())
+			}
+			b.WriteByte(' ')
+		case xml.CharData:
+			b.Write(token)
+		}
+	}
+}
+
+func TestPageTellsAll(t *testing.T) {
+	dir := play(t, labtest.Dice, runner.Shard{})
+	page, err := lab(t, labtest.Dice).Gather(dir)
+	require.NoError(t, err)
+	got := html(t, page)
+	read := text(t, got)
+	for _, want := range []string{
+		"Experiments: 1. Claims: 1 passed, 1 failed, 1 not judged.",
+		"demo Games of chance, 1654",
+		"demo/dice sums of <dice> & what they tend to",
+		"mean: the mean sum of n dice is 3.5 n largest relative error of the mean sum over n",
+		"0 (text, 1.1)", // the paper's value
+		"<= 0.2 high confidence",
+		"certain: one die always shows a <six>",
+		"low confidence: the paper's die was loaded",
+		"✗ fail our die is <fair>",
+		"✓ pass",
+		"○ not judged not judged at small scale",
+		`throws of n dice, "n = 1, 2, 3", 500 throws of each`,
+		"At small scale: n = 1, 2; 100 throws",
+		"scale small seeds 1",
+		"commit abc123",
+		"again bin/lab run demo/dice --scale small",
+		"Mean <sums> n mean, of all 1 3.",
+	} {
+		assert.Contains(t, read, want)
+	}
+	assert.Contains(t, got, `<a href="#demo-dice">demo/dice</a>`)
+	assert.Contains(t, got, `<section id="demo-dice">`)
+	assert.Contains(t, got, `alt="Running total of &lt;sums&gt;"`)
+	assert.NotContains(t, read, "coins", "of which there is nothing")
+}
+
+// TestPageStandsAlone: nothing in it is fetched, nothing runs, and what came from data is no markup.
+func TestPageStandsAlone(t *testing.T) {
+	dir := play(t, labtest.Dice, runner.Shard{})
+	page, err := lab(t, labtest.Dice).Gather(dir)
+	require.NoError(t, err)
+	got := html(t, page)
+	for _, markup := range []string{"<dice>", "<six>", "<fair>", "<sums>", "<script", "<link", "@import", "ZgotmplZ"} {
+		assert.NotContains(t, got, markup)
+	}
+	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(got, -1) {
+		assert.Regexp(t, "^(#|data:image/svg)", m[1])
+	}
+	assert.Contains(t, got, "prefers-color-scheme: dark")
+	again, err := lab(t, labtest.Dice).Gather(dir)
+	require.NoError(t, err)
+	assert.Equal(t, got, html(t, again), "the same results make the same page")
+}
+
+func TestSVGCannotBringMarkup(t *testing.T) {
+	f := picture("a.svg", []byte(`<svg xmlns="http://www.w3.org/2000/svg"><title>a "b" &lt;c&gt;</title><script>alert(1)</script></svg>`))
+	assert.Equal(t, `a "b" <c>`, f.Title)
+	page := &Page{Papers: []*Paper{{Experiments: []*Experiment{
+		{Experiment: &claims.Experiment{ID: "demo/x"}, Figures: []Figure{f, picture("broken.svg", []byte("<svg"))}},
+	}}}}
+	got := html(t, page)
+	assert.NotContains(t, got, "alert")
+	assert.Contains(t, got, `alt="a &#34;b&#34; &lt;c&gt;"`)
+	assert.Contains(t, got, `alt="broken.svg"`)
+}
+
+func TestShardsAreMerged(t *testing.T) {
+	a, b := play(t, labtest.Dice, runner.Shard{Index: 0, Count: 2}), play(t, labtest.Dice, runner.Shard{Index: 1, Count: 2})
+	page, err := lab(t, labtest.Dice).Gather(a)
+	require.NoError(t, err)
+	assert.Contains(t, text(t, html(t, page)), "1 of 2 jobs are done, 0 failed: run it again.")
+	page, err = lab(t, labtest.Dice).Gather(a, b, a)
+	require.NoError(t, err)
+	assert.Equal(t, Count{Passed: 1, Failed: 1, NotJudged: 1}, page.Count)
+	assert.FileExists(t, filepath.Join(a, "demo/dice/claims.json"))
+	assert.NoFileExists(t, filepath.Join(b, "demo/dice/claims.json"))
+}
+
+func TestFailuresAreShown(t *testing.T) {
+	x := *labtest.Dice
+	x.Run = func(*experiment.Job) error { return errors.New("the <die> fell off") }
+	page, err := lab(t, &x).Gather(play(t, &x, runner.Shard{}))
+	require.NoError(t, err)
+	read := text(t, html(t, page))
+	assert.Contains(t, read, "demo/dice n=1 seed 1: the <die> fell off")
+	assert.Contains(t, read, "0 of 2 jobs are done, 2 failed")
+	assert.Contains(t, read, "none judged, incomplete")
+}
+
+// TestCommittedResultsAreShownAsTheyAre: without records, and without code.
+func TestCommittedResultsAreShownAsTheyAre(t *testing.T) {
+	committed := play(t, labtest.Dice, runner.Shard{})
+	_, err := lab(t, labtest.Dice).Gather(committed)
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(filepath.Join(committed, "demo/dice/jobs")))
+	require.NoError(t, os.Remove(filepath.Join(committed, "demo/dice/plan.json")))
+	for _, l := range []*Lab{lab(t), lab(t, labtest.Dice)} {
+		page, err := l.Gather(t.TempDir(), committed)
+		require.NoError(t, err)
+		assert.Equal(t, Count{Passed: 1, Failed: 1, NotJudged: 1}, page.Count)
+		assert.Contains(t, text(t, html(t, page)), "commit abc123")
+	}
+}
+
+func TestWhatIsNotInOrderIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	put("demo/dice/claims.json", `{"experiment": "demo/dice", "scale": "full", "seeds": [1], "commit": "", "claims": [
+		{"id": "demo/dice/mean", "value": 0.123456789, "pass": true, "note": ""}]}`)
+	put("demo/coins/claims.json", `{"half`)
+	put("demo/cards/claims.json", `{}`)
+	page, err := lab(t).Gather(dir)
+	assert.ErrorContains(t, err, "demo/cards: the catalogue has no such experiment")
+	assert.ErrorContains(t, err, "demo/coins")
+	require.NotNil(t, page)
+	got := html(t, page)
+	read := text(t, got)
+	assert.Contains(t, read, "demo/dice/certain: it is missing")
+	assert.Contains(t, read, "○ not judged missing")
+	assert.Contains(t, got, `<td title="0.123456789">0.1235</td>`)
+	assert.Contains(t, read, "demo/coins/claims.json", "the error is on the page")
+	_, err = lab(t).Gather(filepath.Join(dir, "nowhere"))
+	assert.ErrorContains(t, err, "no such file")
+}
+
+func TestRounded(t *testing.T) {
+	for exact, want := range map[string]string{
+		"0.645":                      "0.645",
+		"0.64501234":                 "0.645",
+		"12345.678901":               "12346",
+		"-1.23456789us":              "-1.235us",
+		"[0.1, 0.33333333, 2]":       "[0.1, 0.3333, 2]",
+		"{n1: 0.00012346, n2: 1000}": "{n1: 0.0001235, n2: 1000}",
+		"true":                       "true",
+		"infinite":                   "infinite",
+	} {
+		assert.Equal(t, want, rounded(exact))
+	}
+}

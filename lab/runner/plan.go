@@ -1,0 +1,143 @@
+package runner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/goroce/goroce/lab/experiment"
+)
+
+// Plan is an experiment at a scale, with its seeds.
+type Plan struct {
+	Experiment *experiment.Experiment
+	Scale      experiment.Scale
+	Seeds      []uint64
+	Tasks      []Task // by cell, then by seed
+}
+
+// Task is the simulation of one cell with one seed.
+type Task struct {
+	Plan  *Plan
+	Cell  experiment.Cell
+	Seed  uint64
+	setup json.RawMessage // what decides the outcome, code aside
+}
+
+// String names the task for people.
+func (t Task) String() string {
+	return fmt.Sprintf("%s %s seed %d", t.Plan.Experiment.ID, t.Cell.Name, t.Seed)
+}
+
+// setup is what decides the outcome of a task, code aside.
+type setup struct {
+	Experiment string           `json:"experiment"`
+	Scale      experiment.Scale `json:"scale"`
+	Cell       string           `json:"cell"`
+	Params     any              `json:"params"`
+	Seed       uint64           `json:"seed"`
+}
+
+// NewPlan plans an experiment with as many seeds as it asks for, counted from first.
+func NewPlan(e *experiment.Experiment, s experiment.Scale, first uint64) (*Plan, error) {
+	seeds := make([]uint64, e.SeedsAt(s))
+	for i := range seeds {
+		seeds[i] = first + uint64(i)
+	}
+	return newPlan(e, s, seeds)
+}
+
+func newPlan(e *experiment.Experiment, s experiment.Scale, seeds []uint64) (*Plan, error) {
+	cells, err := e.CellsAt(s)
+	if err != nil {
+		return nil, err
+	}
+	if len(seeds) == 0 {
+		return nil, fmt.Errorf("runner: %s: no seeds at %s scale", e.ID, s)
+	}
+	p := &Plan{Experiment: e, Scale: s, Seeds: seeds}
+	for _, c := range cells {
+		for _, seed := range seeds {
+			text, err := json.Marshal(setup{e.ID, s, c.Name, c.Params, seed})
+			if err != nil {
+				return nil, fmt.Errorf("runner: %s: parameters of %s: %w", e.ID, c.Name, err)
+			}
+			p.Tasks = append(p.Tasks, Task{p, c, seed, text})
+		}
+	}
+	return p, nil
+}
+
+// Command is what runs the plan again.
+func (p *Plan) Command() string {
+	c := fmt.Sprintf("bin/lab run %s --scale %s", p.Experiment.ID, p.Scale)
+	if p.Seeds[0] != 1 {
+		c += fmt.Sprintf(" --seed %d", p.Seeds[0])
+	}
+	return c
+}
+
+// planFile is the content of a plan.json.
+type planFile struct {
+	Scale experiment.Scale `json:"scale"`
+	Seeds []uint64         `json:"seeds"`
+}
+
+func (f planFile) equal(g planFile) bool {
+	return f.Scale == g.Scale && slices.Equal(f.Seeds, g.Seeds)
+}
+
+// save writes what plan the directory's records belong to.
+func (p *Plan) save(dir string) error {
+	text, err := json.Marshal(planFile{p.Scale, p.Seeds})
+	if err != nil {
+		return err
+	}
+	return writeFile(planPath(dir, p.Experiment.ID), append(text, '\n'))
+}
+
+// LoadPlan answers the plan that the records of an experiment in a directory belong to, nil when
+// there are none.
+func LoadPlan(dir string, e *experiment.Experiment) (*Plan, error) {
+	f, err := readPlan(dir, e.ID)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return newPlan(e, f.Scale, f.Seeds)
+}
+
+func readPlan(dir, id string) (planFile, error) {
+	path := planPath(dir, id)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return planFile{}, fmt.Errorf("runner: %w", err)
+	}
+	f, err := decodePlan(text)
+	if err != nil {
+		return planFile{}, fmt.Errorf("runner: %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func decodePlan(text []byte) (planFile, error) {
+	var f planFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return planFile{}, err
+	}
+	if f.Scale != experiment.Full && f.Scale != experiment.Small {
+		return planFile{}, fmt.Errorf("scale %q is neither %s nor %s", f.Scale, experiment.Full, experiment.Small)
+	}
+	return f, nil
+}
+
+func planPath(dir, id string) string { return filepath.Join(Path(dir, id), "plan.json") }
+
+// Path is where a directory of results keeps those of an experiment.
+func Path(dir, id string) string { return filepath.Join(dir, filepath.FromSlash(id)) }

@@ -1,0 +1,87 @@
+package cclab
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/units"
+)
+
+// far is how long the senders' links are.
+var far = []units.Duration{units.Microsecond, 2 * units.Microsecond, 4 * units.Microsecond, 8 * units.Microsecond}
+
+// rtts: flows whose round trips differ share a link.
+var rtts = &experiment.Experiment{
+	ID: "cc/rtt",
+	Cells: func(experiment.Scale) (cells []experiment.Cell) {
+		for _, a := range algorithms {
+			cells = append(cells, experiment.Cell{Name: a.name, Params: a.name})
+		}
+		return cells
+	},
+	Run: runRTTs,
+	Judge: func(r *experiment.Results) {
+		near := func(names ...string) (v claims.Value) {
+			for _, a := range names {
+				c := r.Cell(a)
+				v = v.With(a, claims.Number(c.Values("goodput 0").Mean()/c.Values(fmt.Sprintf("goodput %d", len(far)-1)).Mean()))
+			}
+			return v
+		}
+		r.Claim("windows", near("swift", "dctcp", "idctcp"))
+		r.Claim("rates", near("dcqcn", "dcqcn-nic"))
+		r.Note("no-starvation", "ledbat-dc: it adds and subtracts alike whatever the window, so that what windows differ by at the start, a BDP of each one's path, stays")
+		least := claims.Value{}
+		for _, a := range []string{"swift", "dctcp", "idctcp", "ledbat-dc", "dcqcn", "dcqcn-nic"} {
+			least = least.With(a, claims.Number(r.Cell(a).Values("least").Min()))
+		}
+		r.Claim("no-starvation", least)
+	},
+	Figures: func(r *experiment.Results) []figure.Figure {
+		var groups []string
+		for _, a := range algorithms {
+			groups = append(groups, a.name)
+		}
+		share := figure.Bars("share", "Goodput by the length of the sender's link", "goodput (Gb/s)", groups...)
+		for i, d := range far {
+			var g []float64
+			for _, a := range algorithms {
+				g = append(g, r.Cell(a.name).Values(fmt.Sprintf("goodput %d", i)).Mean()*1e-9)
+			}
+			share.Heights(fmt.Sprintf("%g µs", d.Microseconds()), g...)
+		}
+		return []figure.Figure{share}
+	},
+}
+
+func runRTTs(j *experiment.Job) error {
+	spec, a, err := algorithmOf(j.Params.(string))
+	if err != nil {
+		return err
+	}
+	until := experiment.At(j.Scale, 100*units.Millisecond, 20*units.Millisecond)
+	flows := make([]bottleneck.Flow, len(far))
+	for i := range flows {
+		flows[i].Control = spec
+	}
+	r, err := bottleneck.Run(j.Context(), bottleneck.Config{
+		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: units.Microsecond, DelayOf: func(i int) units.Duration { return far[i] }, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps,
+		Chunk: 4 * units.MiB, Until: until, Interval: 100 * units.Microsecond,
+	}, flows)
+	if err != nil {
+		return err
+	}
+	sum, least := 0.0, 0.0
+	for i, f := range r.Flows {
+		g := f.Goodput.Mean(units.Time(until/2), units.Time(until))
+		j.Value(fmt.Sprintf("goodput %d", i), g)
+		if sum += g; i == 0 || g < least {
+			least = g
+		}
+	}
+	j.Value("least", least*float64(len(far))/sum)
+	return nil
+}

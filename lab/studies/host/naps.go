@@ -1,0 +1,281 @@
+package hostlab
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/units"
+)
+
+// idle is the world in which pollers look at their ports all the time.
+var idle = world{Name: "always looks"}
+
+// slack is by how much a kernel is late, when nobody asks it not to be.
+const slack = 50 * us
+
+// napWorlds are hosts that do not look at their ports all the time.
+var napWorlds = []world{
+	idle,
+	{Name: "naps", Which: all, Host: machine{Naps: fabric.DefaultNaps}},
+	{Name: "naps, 50 µs late", Which: all, Host: machine{Naps: lateNaps()}},
+	{Name: "looks each 50 µs", Which: all, Host: machine{Naps: fabric.Naps{Short: 50 * us}}},
+	interrupts,
+}
+
+// interrupts is the world of NICs that hand over batches, and whose pollers look in vain until then.
+var interrupts = world{
+	Name: "interrupts", Which: all,
+	Host: machine{Coalesce: fabric.Coalesce{Every: 50 * us, Frames: 32}},
+}
+
+func lateNaps() fabric.Naps {
+	n := fabric.DefaultNaps
+	n.Slack = slack
+	return n
+}
+
+// processor is that of hosts whose cores are shared: 100 ns a round, and 100 ns a packet.
+var processor = fabric.CPU{PerPoll: 100 * units.Nanosecond, PerPacket: 100 * units.Nanosecond}
+
+// coreWorlds are hosts whose cores have something else to do.
+var coreWorlds = []world{
+	{Name: "own cores", Which: all, Host: machine{CPU: processor}},
+	{Name: "one core", Which: all, Host: sharing(0, 25*us)},
+	{Name: "one core, yielded at once", Which: all, Host: sharing(0, 0)},
+	{Name: "a loop beside a sender", Which: oneOf, Host: sharing(1, 25*us)},
+	{Name: "a loop beside the receiver", Which: receiver, Host: sharing(1, 25*us)},
+}
+
+// sharing hosts have one core, with so many programs that never stop, and yield it after a while.
+func sharing(loops int, spin units.Duration) machine {
+	return machine{CPU: processor, Share: fabric.Share{Core: 1, Loops: loops, Spin: spin}}
+}
+
+// oneSeed is enough where hosts have no phases of their own.
+func oneSeed(experiment.Scale) int { return 1 }
+
+// napCell is an algorithm between hosts of a world, with so many senders.
+type napCell struct {
+	Algorithm algorithm
+	World     world
+	Senders   int
+}
+
+func (c napCell) name() string {
+	return fmt.Sprintf("%s, %d", cellName(c.Algorithm, c.World), c.Senders)
+}
+
+var napSenders = []int{1, 4}
+
+func napCells(worlds []world) func(experiment.Scale) []experiment.Cell {
+	return func(experiment.Scale) (cells []experiment.Cell) {
+		for _, w := range worlds {
+			for _, a := range algorithms {
+				for _, n := range napSenders {
+					c := napCell{a, w, n}
+					cells = append(cells, experiment.Cell{Name: c.name(), Params: c})
+				}
+			}
+		}
+		return cells
+	}
+}
+
+// naps: pollers that sleep, and NICs that interrupt them.
+var naps = &experiment.Experiment{
+	ID:    "host/naps",
+	Seeds: oneSeed,
+	Cells: napCells(napWorlds),
+	Run:   runNaps,
+	Judge: func(r *experiment.Results) {
+		judgeNaps(r, napWorlds[:len(napWorlds)-1])
+		batches := claims.Value{}
+		for _, a := range controlled {
+			batches = batches.With(a.Name, claims.Number(leastGoodput(r, a, interrupts)))
+		}
+		r.Claim("interrupts", batches)
+		noteNaps(r)
+	},
+	Figures: func(r *experiment.Results) []figure.Figure { return drawNaps(r, napWorlds) },
+}
+
+// cores: pollers that share a core with each other, or with a program that never stops.
+var cores = &experiment.Experiment{
+	ID:      "host/cores",
+	Seeds:   oneSeed,
+	Cells:   napCells(coreWorlds),
+	Run:     runNaps,
+	Judge:   func(r *experiment.Results) { judgeNaps(r, coreWorlds); noteCores(r) },
+	Figures: func(r *experiment.Results) []figure.Figure { return drawNaps(r, coreWorlds) },
+}
+
+// judgeNaps holds algorithms against fixed in the same world, and their queues against those between
+// the hosts of the first world.
+func judgeNaps(r *experiment.Results, worlds []world) {
+	goodput, latency, queue := claims.Value{}, claims.Value{}, claims.Value{}
+	for _, a := range controlled {
+		least, late, most := math.Inf(1), 0.0, 0.0
+		four := func(w world) float64 { return r.Cell(napCell{a, w, 4}.name()).Values("queue").Mean() }
+		for _, w := range worlds {
+			least = min(least, leastGoodput(r, a, w))
+			own, base := r.Cell(napCell{a, w, 1}.name()), r.Cell(napCell{algorithms[0], w, 1}.name())
+			late = max(late, median(own.Values("latency"))/median(base.Values("latency")))
+			most = max(most, four(w)-four(worlds[0]))
+		}
+		goodput = goodput.With(a.Name, claims.Number(least))
+		latency = latency.With(a.Name, claims.Number(late))
+		queue = queue.With(a.Name, claims.Size(units.Bytes(most)))
+	}
+	r.Claim("goodput", goodput)
+	r.Claim("latency", latency)
+	r.Claim("queue", queue)
+	r.Claim("errors", r.Values("failed").Sum())
+}
+
+// leastGoodput is an algorithm's over that of fixed in a world, with one sender or with four.
+func leastGoodput(r *experiment.Results, a algorithm, w world) float64 {
+	least := math.Inf(1)
+	for _, n := range napSenders {
+		own, base := r.Cell(napCell{a, w, n}.name()), r.Cell(napCell{algorithms[0], w, n}.name())
+		least = min(least, own.Values("goodput").Mean()/base.Values("goodput").Mean())
+	}
+	return least
+}
+
+// median is infinite when nothing came to its end.
+func median(v experiment.Values) float64 {
+	if len(v) == 0 {
+		return math.Inf(1)
+	}
+	return v.Percentile(50)
+}
+
+func drawNaps(r *experiment.Results, worlds []world) (figures []figure.Figure) {
+	var names []string
+	for _, w := range worlds {
+		names = append(names, w.Name)
+	}
+	draw := func(name, title, unit string, senders int, of func(experiment.Pool) float64) {
+		p := figure.Bars(name, title, unit, names...)
+		for _, a := range algorithms {
+			var heights []float64
+			for _, w := range worlds {
+				heights = append(heights, of(r.Cell(napCell{a, w, senders}.name())))
+			}
+			p.Heights(a.Name, heights...)
+		}
+		figures = append(figures, p)
+	}
+	goodput := func(c experiment.Pool) float64 { return c.Values("goodput").Mean() * 1e-9 }
+	draw("goodput-1", "Goodput of one flow", "Gb/s", 1, goodput)
+	draw("goodput-4", "Goodput of four flows", "Gb/s", 4, goodput)
+	latency := func(c experiment.Pool) float64 { return median(c.Values("latency")) * 1e6 }
+	draw("latency", "Median time of a WRITE of 64 KiB, one at a time", "µs", 1, latency)
+	draw("queue", "Mean queue of four flows", "KB", 4, func(c experiment.Pool) float64 {
+		return c.Values("queue").Mean() * 1e-3
+	})
+	return figures
+}
+
+func runNaps(j *experiment.Job) error {
+	c := j.Params.(napCell)
+	until := experiment.At(j.Scale, 120*ms, 20*ms)
+	if err := runLong(j, longCell{c.Algorithm, c.World}, c.Senders, until); err != nil {
+		return err
+	}
+	if c.Senders > 1 {
+		return nil
+	}
+	return runLatency(j, c, until)
+}
+
+// message is what latencies are those of.
+const message = 64 * units.KiB
+
+// runLatency takes down how long WRITEs take that come one at a time, each a while after the one
+// before.
+func runLatency(j *experiment.Job, c napCell, until units.Duration) error {
+	cl, err := between(j.Seed, c.Algorithm, c.World, c.Senders)
+	if err != nil {
+		return err
+	}
+	conn, err := cl.Connect(0, c.Senders)
+	if err != nil {
+		return err
+	}
+	j.Value("latency")
+	ended := func(posted, ended units.Time) {
+		if posted.After(units.Time(2 * ms)) {
+			j.Value("latency", ended.Sub(posted).Seconds())
+		}
+	}
+	w := &cluster.Writer{Conn: conn, Bytes: message, Depth: 1, Think: 200 * us, Ended: ended}
+	w.Begin(units.Time(ms))
+	if err := cl.Net.Run(units.Time(until)); err != nil {
+		return err
+	}
+	if len(cl.Errors) > 0 {
+		return cl.Errors[0]
+	}
+	return nil
+}
+
+// between makes a cluster of senders and a receiver, or of hosts that are both, with the control of
+// an algorithm on all connections.
+func between(seed uint64, a algorithm, w world, senders int) (*cluster.Cluster, error) {
+	control, err := a.control("8")
+	if err != nil {
+		return nil, err
+	}
+	var queues fabric.Queues
+	queues[0].ECN = a.ECN
+	parts := fabric.Parts{
+		Config: fabric.Config{Seed: seed, MTU: bottleneck.MTU},
+		Host:   fabric.HostConfig{RxDelay: units.Nanosecond}, HostOf: w.configure(senders),
+		Switch: fabric.SwitchConfig{Queues: queues.At()},
+	}
+	config := cluster.Config{
+		Seed: seed, PathMTU: payload, Timeout: timeout, Control: control, AnswerClass: 0xe0,
+	}
+	if a.Tokens {
+		spec, s, err := tokens()
+		if err != nil {
+			return nil, err
+		}
+		parts.Switch, config.Admit, config.Selective = *s, admit(spec), true
+	}
+	link := fabric.Link{Rate: rate, Delay: delay}
+	return cluster.New(fabric.Star(parts, senders+1, link), config)
+}
+
+// noteNaps says why claims fail. Numbers are those of full scale.
+func noteNaps(r *experiment.Results) {
+	r.Note("goodput", "naps cost nothing, late ones neither; pollers that look each 50 µs do: the "+
+		"base round trip of 11 µs is 50 to 100 for whoever looks then, of which a window of a BDP "+
+		"fills a fifth. Swift and PrioPlus have four tenths of the link there with one flow, DCTCP "+
+		"three with four, ToCC a seventh with one, whose tokens take turns with data; TIMELY's four "+
+		"flows have four fifths of it, and nine tenths with hosts that always look")
+	r.Note("latency", "a WRITE of 64 KiB takes several windows of a BDP, each of which meets a nap")
+	r.Note("interrupts", "a batch is handed over up to 50 µs late to a poller that looked all the "+
+		"time: without time stamps that is delay of the fabric. Swift, LEDBAT and PrioPlus leave the "+
+		"link to it (0.06, 0.6 and 0 Gb/s of one flow), and so do four flows of TIMELY (0.7); DCQCN, "+
+		"which measures none, does not")
+	r.Note("queue", "TIMELY's: between its thresholds it follows the gradient, not the delay")
+}
+
+// noteCores says why claims fail. Numbers are those of full scale.
+func noteCores(r *experiment.Results) {
+	const windows = "fixed windows are 1.4 ms of the link, which wait while a loop has the receiver's " +
+		"core for 3 ms (17.4 Gb/s of four flows); windows of a BDP have its half of the time, 12.2"
+	r.Note("goodput", windows+". Where all hosts share one core, which they keep for 25 µs without "+
+		"work, a round trip is 50 µs and more: 16 to 20 Gb/s of 22, PrioPlus 8, ToCC 4. TIMELY has "+
+		"8.5 Gb/s beside the loop: its gradient takes some absences for a queue that grows")
+	r.Note("latency", "each window of a BDP waits for a turn")
+	r.Note("queue", "TIMELY's, where hosts take turns at once: between its thresholds it follows the gradient, not the delay")
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/internal/rdmacm"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/wire"
+)
+
+func init() {
+	register(campaign{
+		name:   "flood-cm",
+		about:  "clients connect by the CM while others ask for connections in invented names",
+		rounds: 120,
+		full:   700,
+		run: func(r *run) error {
+			f := new(requests)
+			return runFlood(r, attack{begin: f.begin, frame: f.frame}, callByCM)
+		},
+		peer: floodPeer,
+	})
+}
+
+// cmPort is where the attacked host listens.
+const cmPort = 7174
+
+// requests is REQs, each of another source.
+type requests struct{ mac packet.MAC }
+
+func (f *requests) begin(mac packet.MAC, _ netip.AddrPort) error {
+	f.mac = mac
+	return nil
+}
+
+func (f *requests) frame(i int, room []byte) int {
+	mac, ip := spoofed(i)
+	r := rdmacm.REQ{LocalID: rdmacm.CommID(i + 1), Service: rdmacm.TCPService(cmPort), LocalQPN: wire.QPN(2 + i&0xffff), MTU: 3, PKey: 0xffff,
+		LocalResponseTimeout: 31, MaxCMRetries: 15, Primary: rdmacm.Path{LocalGID: ip, RemoteGID: attacked4.Addr(), LocalACKTimeout: 31}}
+	rdmacm.IPHeader{Source: ip, Destination: attacked4.Addr()}.Put(r.Private[:])
+	return management(room, mac, f.mac, ip, &r)
+}
+
+// spoofed is the i-th source: some 16 million, none of them the client's.
+func spoofed(i int) (packet.MAC, netip.Addr) {
+	n := i % (200 << 16)
+	ip := [4]byte{10, byte(1 + n>>16), byte(n >> 8), byte(n)}
+	if ip[3] == 0 || ip[3] == 255 {
+		ip[3] = 7
+	}
+	return packet.MAC{2, 0x66, ip[0], ip[1], ip[2], ip[3]}, netip.AddrFrom4(ip)
+}
+
+// management writes the frame of a message to queue pair 1 of the attacked host, and returns its length.
+func management(room []byte, from, to packet.MAC, ip netip.Addr, m rdmacm.Message) int {
+	var t wire.Template
+	if err := t.Set(wire.Address{SrcMAC: from, DstMAC: to, Src: ip, Dst: attacked4.Addr(), SrcPort: 0xc000, DestQP: rdmacm.QPN}); err != nil {
+		panic(err) // the addresses are this program's
+	}
+	ext, total := t.Build(room, wire.Fields{Op: wire.UDSendOnly}, rdmacm.MADLen)
+	wire.DETH(room[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
+	copy(room[ext+wire.DETHLen:], rdmacm.Append(nil, 1, m))
+	t.Seal(room[:total])
+	return total
+}
+
+// cmEnd makes queue pairs that can receive a message.
+type cmEnd struct {
+	host *goroce.Host
+	pd   *transport.ProtectionDomain
+	cq   *transport.CompletionQueue
+	mr   *transport.MemoryRegion
+
+	completed chan transport.WorkCompletion
+}
+
+// cmDepth is how many completions may wait.
+const cmDepth = 64
+
+func newCMEnd(h *goroce.Host) (*cmEnd, error) {
+	e := &cmEnd{host: h, completed: make(chan transport.WorkCompletion, cmDepth)}
+	return e, e.do(func(ep *transport.Endpoint) (err error) {
+		e.pd = ep.AllocPD()
+		if e.cq, err = ep.CreateCQ(cmDepth); err != nil {
+			return err
+		}
+		e.cq.OnEvent(e.complete)
+		e.cq.RequestNotify(false)
+		e.mr, err = ep.RegisterMemory(e.pd, make([]byte, 1000), transport.LocalWrite)
+		return err
+	})
+}
+
+func (e *cmEnd) complete(cq *transport.CompletionQueue) {
+	var wcs [8]transport.WorkCompletion
+	for n := cq.Poll(wcs[:]); n > 0; n = cq.Poll(wcs[:]) {
+		for _, wc := range wcs[:n] {
+			select {
+			case e.completed <- wc:
+			default: // of receives that nobody waits for
+			}
+		}
+	}
+	cq.RequestNotify(false)
+}
+
+func (e *cmEnd) do(f func(*transport.Endpoint) error) error {
+	var failure error
+	err := e.host.Do(0, func(ep *transport.Endpoint) { failure = f(ep) })
+	return errors.Join(err, failure)
+}
+
+// params makes a queue pair, with a receive posted where it is to receive.
+func (e *cmEnd) params(receives bool) (goroce.CMParams, error) {
+	p := goroce.CMParams{MinRNRTimer: 12, RetryCount: 7, RNRRetry: 7}
+	return p, e.do(func(ep *transport.Endpoint) (err error) {
+		p.QP, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: e.pd, SendCQ: e.cq, RecvCQ: e.cq, MaxSendWR: 1, MaxRecvWR: 1, SignalAll: true})
+		if err == nil {
+			err = p.QP.ToInit(transport.InitAttr{})
+		}
+		if err == nil && receives {
+			err = p.QP.PostRecv(&transport.RecvRequest{SGList: []transport.SGE{e.mr.SGE(0, len(e.mr.Bytes()))}})
+		}
+		return err
+	})
+}
+
+func (e *cmEnd) destroy(qp *transport.QueuePair) error {
+	return e.do(func(*transport.Endpoint) error { qp.Destroy(); return nil })
+}
+
+// callByCM is the legitimate client: it tries again when its place was taken by others, as it must expect.
+func callByCM(ctx context.Context, h *goroce.Host, _ netip.AddrPort) (tries int, err error) {
+	e, err := newCMEnd(h)
+	if err != nil {
+		return 0, err
+	}
+	for tries = 1; ; tries++ {
+		err := e.tell(ctx)
+		if err == nil || ctx.Err() != nil || !errors.Is(err, errDisplaced) {
+			return tries, err
+		}
+	}
+}
+
+// errDisplaced says that the host has given up a connection for others.
+var errDisplaced = errors.New("displaced")
+
+// tell connects, sends a message and disconnects.
+func (e *cmEnd) tell(ctx context.Context) (err error) {
+	p, err := e.params(false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.destroy(p.QP)) }()
+	c, err := e.host.DialCM(ctx, netip.AddrPortFrom(attacked4.Addr(), cmPort), p)
+	if err != nil {
+		return displaced(err)
+	}
+	if err := e.do(func(*transport.Endpoint) error {
+		return p.QP.PostSend(&transport.WorkRequest{Op: transport.OpSend, SGList: []transport.SGE{e.mr.SGE(0, len(e.mr.Bytes()))}})
+	}); err != nil {
+		if ended := c.Err(); ended != nil {
+			err = ended
+		}
+		return displaced(err)
+	}
+	select {
+	case wc := <-e.completed:
+		if wc.Status == transport.StatusSuccess {
+			return c.Disconnect(ctx)
+		}
+		err = fmt.Errorf("send: %v", wc.Status)
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), c.Disconnect(ctx))
+	}
+	select {
+	case <-c.Done():
+		err = displaced(c.Err())
+	case <-ctx.Done():
+	}
+	return err
+}
+
+// displaced makes errDisplaced of a rejection that says so.
+func displaced(err error) error {
+	var rejected *goroce.CMReject
+	if errors.As(err, &rejected) && rejected.Reason == rdmacm.NoResources {
+		return errDisplaced
+	}
+	return err
+}
+
+// cmServers is how many requests are served at a time: more than may wait for their peers, so that those that nobody
+// asked for do not keep the others waiting.
+const cmServers = 640
+
+// serveCM accepts all requests until the listener is closed.
+func serveCM(h *goroce.Host, serving *sync.WaitGroup) (*goroce.CMListener, error) {
+	l, err := h.ListenCM(cmPort)
+	if err != nil {
+		return nil, err
+	}
+	for range cmServers {
+		e, err := newCMEnd(h)
+		if err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		serving.Go(func() {
+			for e.serve(l) == nil {
+			}
+		})
+	}
+	return l, nil
+}
+
+// serve serves one request, until its peer disconnects. It fails when there are no more.
+func (e *cmEnd) serve(l *goroce.CMListener) error {
+	r, err := l.Accept(context.Background())
+	if err != nil {
+		return err
+	}
+	p, err := e.params(true)
+	if err != nil {
+		return err
+	}
+	if c, err := r.Accept(context.Background(), p); err == nil {
+		<-c.Done()
+	}
+	return e.destroy(p.QP)
+}
