@@ -41,7 +41,8 @@ const (
 	benchDepth   = 128
 )
 
-// newControlled connects the two ends; at most one of control, channel priority and tokens is used at a time.
+// newControlled connects the two ends; at most one of control, channel priority and tokens is used
+// at a time.
 func newControlled(tb testing.TB, control string, priority int, tokens string) *controlled {
 	c := &controlled{tb: tb, now: 1}
 	ports := [2]packet.Port{}
@@ -51,14 +52,16 @@ func newControlled(tb testing.TB, control string, priority int, tokens string) *
 	var offers [2]wire.Offer
 	var mrs [2]*transport.MemoryRegion
 	for i := range c.ends {
-		ep, err := transport.New(transport.Config{Port: ports[i], Addrs: []netip.Prefix{netip.PrefixFrom(addrs[i], 24)}, Seed: uint64(i + 1)}, c.now)
+		ep, err := transport.New(transport.Config{Port: ports[i],
+			Addrs: []netip.Prefix{netip.PrefixFrom(addrs[i], 24)}, Seed: uint64(i + 1)}, c.now)
 		require.NoError(tb, err)
 		pd := ep.AllocPD()
 		mrs[i], err = ep.RegisterMemory(pd, make([]byte, benchMessage), transport.LocalWrite)
 		require.NoError(tb, err)
 		c.cqs[i], err = ep.CreateCQ(4 * benchDepth)
 		require.NoError(tb, err)
-		c.qps[i], err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: pd, SendCQ: c.cqs[i], RecvCQ: c.cqs[i], MaxSendWR: benchDepth, MaxRecvWR: 2 * benchDepth, SignalAll: true})
+		c.qps[i], err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: pd, SendCQ: c.cqs[i],
+			RecvCQ: c.cqs[i], MaxSendWR: benchDepth, MaxRecvWR: 2 * benchDepth, SignalAll: true})
 		require.NoError(tb, err)
 		c.ends[i] = ep
 		offers[i] = ep.Offer()
@@ -69,11 +72,13 @@ func newControlled(tb testing.TB, control string, priority int, tokens string) *
 	for i, qp := range c.qps {
 		c.control(qp, control, priority, tokens)
 		require.NoError(tb, qp.Connect(transport.InitAttr{}, transport.RTRAttr{
-			Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: transport.MTU4096, DestQPN: c.qps[1-i].Num,
+			Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: transport.MTU4096,
+			DestQPN:   c.qps[1-i].Num,
 			Extension: wire.Agree(offers[i], offers[1-i]),
 		}, transport.RTSAttr{}))
 	}
-	c.wr = transport.WorkRequest{Op: transport.OpSend, SGList: []transport.SGE{mrs[0].SGE(0, benchMessage)}}
+	c.wr = transport.WorkRequest{Op: transport.OpSend,
+		SGList: []transport.SGE{mrs[0].SGE(0, benchMessage)}}
 	c.rr = transport.RecvRequest{SGList: []transport.SGE{mrs[1].SGE(0, benchMessage)}}
 	for range 2 * benchDepth {
 		require.NoError(tb, c.qps[1].PostRecv(&c.rr))
@@ -91,7 +96,8 @@ func (c *controlled) control(qp *transport.QueuePair, control string, priority i
 	if priority >= 0 {
 		channels, parseErr := prioplus.ParseChannels("")
 		require.NoError(c.tb, parseErr)
-		algorithm, err = prioplus.Spec{Inner: spec, Channels: channels.Measured(), Priority: priority}.New(benchPath)
+		algorithm, err = prioplus.Spec{Inner: spec, Channels: channels.Measured(),
+			Priority: priority}.New(benchPath)
 	}
 	require.NoError(c.tb, err)
 	require.NoError(c.tb, qp.Control(algorithm))
@@ -104,8 +110,8 @@ func (c *controlled) control(qp *transport.QueuePair, control string, priority i
 	}
 }
 
-// run goes on until n more messages were acknowledged. A round takes as long as its frames do on a machine that moves 4 KB
-// in some 300 ns.
+// run goes on until n more messages were acknowledged. A round takes as long as its frames do on a
+// machine that moves 4 KB in some 300 ns.
 func (c *controlled) run(n int) {
 	for until := c.done + n; c.done < until; {
 		for i, ep := range c.ends {
@@ -141,8 +147,9 @@ var benchControls = []struct {
 	{"tocc-none", "fixed", -1, "cc=none"},
 }
 
-// BenchmarkControl is what a packet of 4 KB costs both ends together, when nothing else has the core: the least of all batches.
-// The batches of the controls take turns, so that a machine that becomes slower does so for all.
+// BenchmarkControl is what a packet of 4 KB costs both ends together, when nothing else has the
+// core: the least of all batches. The batches of the controls take turns, so that a machine that
+// becomes slower does so for all.
 func BenchmarkControl(b *testing.B) {
 	const batch = 256
 	flows := make([]*controlled, len(benchControls))

@@ -10,8 +10,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// schema is what an algorithm declares of its parameters: where each goes, and all that a person asks
-// of it. The path is known when the algorithm starts, and not yet when a flag is read: nil then.
+// schema is what an algorithm declares of its parameters: where each goes, and all that a person
+// asks of it. The path is known when the algorithm starts, and not yet when a flag is read: nil
+// then.
 type schema struct {
 	params []param
 	orders []order
@@ -38,12 +39,13 @@ type order struct {
 // param declares a parameter. def and valid are written as a person would write them: a value,
 // and an interval such as "(0, 1]" or "[1, inf)". source is where the default comes from.
 func (s *schema) param(into any, name, def, valid, source, text string) {
-	s.params = append(s.params, param{into: into, name: name, def: def, valid: valid, source: source, text: text})
+	s.params = append(s.params, param{into: into, name: name, def: def, valid: valid,
+		source: source, text: text})
 }
 
-// largest declares the largest window of a flow. 16 BDP limit nothing on a path that is known. Where the line rate is a guess,
-// what is in flight beyond guessedBDP waits in rings of hosts, out of their caches: 1 MiB instead of 4 makes loop: 7 % faster
-// (BenchmarkControl). Both are OURS.
+// largest declares the largest window of a flow. 16 BDP limit nothing on a path that is known.
+// Where the line rate is a guess, what is in flight beyond guessedBDP waits in rings of hosts, out
+// of their caches: 1 MiB instead of 4 makes loop: 7 % faster (BenchmarkControl). Both are OURS.
 func (s *schema) largest(into any, name, text string) {
 	s.param(into, name, "16BDP", "(0, inf)", "OURS", text)
 	s.onGuess(name, guessedBDP)
@@ -56,7 +58,8 @@ func (s *schema) onGuess(name, def string) {
 	p.text += "; " + def + " where the line rate is a guess"
 }
 
-// guessedBDP is what fills rings between hosts that poll bursts of 32 packets: with one BDP they run empty.
+// guessedBDP is what fills rings between hosts that poll bursts of 32 packets: with one BDP they
+// run empty.
 const guessedBDP = "4BDP"
 
 // below declares that parameter low must be less than high.
@@ -74,8 +77,8 @@ func (s *schema) find(name string) *param {
 	return nil
 }
 
-// fill stores the settings, and the defaults of everything else. What cannot be told without
-// the path is not checked while it is nil. Of two defaults that contradict each other on a path, the
+// fill stores the settings, and the defaults of everything else. What cannot be told without the
+// path is not checked while it is nil. Of two defaults that contradict each other on a path, the
 // larger one is raised: nobody asked for either.
 func (s *schema) fill(given []setting, path *Path) error {
 	for i := range s.params {
@@ -91,13 +94,17 @@ func (s *schema) fill(given []setting, path *Path) error {
 	for _, o := range s.orders {
 		low, high := s.find(o.low), s.find(o.high)
 		switch {
-		case !low.known || !high.known || low.value < high.value || o.equal && low.value == high.value:
-		case o.equal && !isGiven(given, o.low) && !isGiven(given, o.high): // on a path of few packets
+		case !low.known || !high.known || low.value < high.value || o.equal &&
+			low.value == high.value:
+		// on a path of few packets
+		case o.equal && !isGiven(given, o.low) && !isGiven(given, o.high):
 			high.store(low.value)
 		case o.equal:
-			return fmt.Errorf("%s=%s is more than %s=%s", o.low, low.written(given), o.high, high.written(given))
+			return fmt.Errorf("%s=%s is more than %s=%s", o.low, low.written(given), o.high,
+				high.written(given))
 		default:
-			return fmt.Errorf("%s=%s is not less than %s=%s", o.low, low.written(given), o.high, high.written(given))
+			return fmt.Errorf("%s=%s is not less than %s=%s", o.low, low.written(given), o.high,
+				high.written(given))
 		}
 	}
 	return nil
@@ -220,8 +227,9 @@ func (p *param) inside(v float64, path *Path) (bool, error) {
 	return err == nil && (!known || v < b || v == b && in[len(in)-1] == ']'), err
 }
 
-// quantity reads a value in the base unit of its type. It may be a sum, and its terms may be relative to the
-// path: in rtt, line, pkt or BDP, as rtt+25us or 0.001line. Those are not known while path is nil.
+// quantity reads a value in the base unit of its type. It may be a sum, and its terms may be
+// relative to the path: in rtt, line, pkt or BDP, as rtt+25us or 0.001line. Those are not known
+// while path is nil.
 func (p *param) quantity(text string, path *Path) (v float64, known bool, err error) {
 	known = true
 	for _, t := range strings.Split(text, "+") {

@@ -15,8 +15,8 @@ func late(r cc.Granter, gap units.Duration, now units.Time) {
 	r.Arrived(&cc.Arrival{Bytes: pkt, Gap: gap}, now)
 }
 
-// The window is of the fabric: as much more is under way as the link carries while data waits here, and tokens wait at
-// the sender, as long again. It has an end.
+// The window is of the fabric: as much more is under way as the link carries while data waits here,
+// and tokens wait at the sender, as long again. It has an end.
 func TestWhatWaitsForHosts(t *testing.T) {
 	for _, c := range []struct {
 		gap   units.Duration
@@ -46,8 +46,8 @@ func TestWhatWaitsForHosts(t *testing.T) {
 	}
 }
 
-// Who polled late grants by one TOKEN what it would have granted since: no more than there is room for and demand, and 16
-// tokens.
+// Who polled late grants by one TOKEN what it would have granted since: no more than there is room
+// for and demand, and 16 tokens.
 func TestLateTokens(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -110,8 +110,9 @@ func TestAgeOfTokensOfALateSender(t *testing.T) {
 	}
 }
 
-// Where the line rate is a guess, a TOKEN goes when it can stand for 16, or for all that is demanded, whatever hosts' gaps are;
-// four BDPs are under way, gaps add nothing, and the round trip, a guess, too, makes the sender discard nothing.
+// Where the line rate is a guess, a TOKEN goes when it can stand for 16, or for all that is
+// demanded, whatever hosts' gaps are; four BDPs are under way, gaps add nothing, and the round
+// trip, a guess, too, makes the sender discard nothing.
 func TestTokensOfAGuessedPath(t *testing.T) {
 	guess := paper
 	guess.Guessed = true
@@ -132,7 +133,8 @@ func TestTokensOfAGuessedPath(t *testing.T) {
 		g.Posted(10_000*pkt, cc.Backlog{Waits: 10_000 * pkt}, 1)
 		for i := range 64 { // a round trip apart, so that a real-time BDP would be a packet
 			n := cc.Notice{Kind: cc.NoticeToken, Limit: uint32((i + 1) * pkt), Gap: gap}
-			require.NoError(t, g.Hear(&n, cc.Backlog{Waits: 10_000 * pkt}, units.Time(1+i*3_000_000)))
+			require.NoError(t, g.Hear(&n, cc.Backlog{Waits: 10_000 * pkt},
+				units.Time(1+i*3_000_000)))
 		}
 		assert.Zero(t, g.Tally().Discarded)
 	}

@@ -18,7 +18,8 @@ func main() {
 	var queues fabric.Queues
 	queues[0] = fabric.Queue{
 		Lossless: true, Alpha: 0.125,
-		Headroom: fabric.Headroom(link.Rate, link.Delay, link.Delay, 1102, 480), // 1102: our longest frame
+		// 1102: our longest frame
+		Headroom: fabric.Headroom(link.Rate, link.Delay, link.Delay, 1102, 480),
 	}
 	net := fabric.Star(fabric.Parts{
 		Config: fabric.Config{Seed: 1},
@@ -27,18 +28,21 @@ func main() {
 
 	c, err := cluster.New(net, cluster.Config{PathMTU: 1024})
 	check(err)
-	traffic, err := workload.Incast{Hosts: senders + 1, Receiver: receiver, Sizes: workload.Fixed(units.Bytes(1_000_000)), Rounds: 1}.Source()
+	traffic, err := workload.Incast{Hosts: senders + 1, Receiver: receiver,
+		Sizes: workload.Fixed(units.Bytes(1_000_000)), Rounds: 1}.Source()
 	check(err)
 	c.Drive(traffic, func(f *cluster.Running) {
 		fct := f.Done.Sub(f.At)
-		fmt.Printf("host %2d: %9v, %.1f times the ideal\n", f.Src, fct, float64(fct)/float64(c.Ideal(f.Flow)))
+		fmt.Printf("host %2d: %9v, %.1f times the ideal\n", f.Src, fct,
+			float64(fct)/float64(c.Ideal(f.Flow)))
 	})
 
 	port := net.Switches()[0].Ports()[receiver]
 	queue := port.RecordQueue(0)
 	check(net.Run(units.Time(10 * units.Millisecond)))
 	fmt.Printf("longest queue %.0f KB, %d pauses sent, %d frames dropped, %d frames over links\n",
-		queue.Max(0, net.Now())/1000, net.Switches()[0].Ports()[0].QueueStats(0).PausesSent, port.QueueStats(0).Dropped, net.Hops)
+		queue.Max(0, net.Now())/1000, net.Switches()[0].Ports()[0].QueueStats(0).PausesSent,
+		port.QueueStats(0).Dropped, net.Hops)
 }
 
 func check(err error) {

@@ -22,39 +22,42 @@ type Config struct {
 	Rate    units.BitRate  // of all links
 	Delay   units.Duration // of all links, but of the senders' where DelayOf says otherwise
 	DelayOf func(sender int) units.Duration
-	// Place, unless nil, says which sender and which receiver a flow has, from 0; two flows cannot have both in
-	// common. With more than one receiver there are two switches, and the link between them is the bottleneck.
+	// Place, unless nil, says which sender and which receiver a flow has, from 0; two flows cannot
+	// have both in common. With more than one receiver there are two switches, and the link between
+	// them is the bottleneck.
 	Place   func(flow int) (sender, receiver int)
 	PathMTU units.Bytes // 0 means 1024
 	ECN     fabric.ECN
 	ECNOf   map[uint8]fabric.ECN // of flows of a DSCP, in place of ECN
-	Bolt    fabric.Bolt          // of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
-	CNPs    units.Duration       // between CNPs of a flow, at least; 0 is transport's default
-	Buffer  units.Bytes          // of a switch; 0 is without limit
-	Switch  *fabric.SwitchConfig // unless nil, in place of Buffer, ECN, ECNOf and Bolt
-	Tokens  int                  // the queue of TOKENs, unless 0
+	// of the switch when a flow is controlled by Bolt; the zero value means cluster.Bolt
+	Bolt   fabric.Bolt
+	CNPs   units.Duration       // between CNPs of a flow, at least; 0 is transport's default
+	Buffer units.Bytes          // of a switch; 0 is without limit
+	Switch *fabric.SwitchConfig // unless nil, in place of Buffer, ECN, ECNOf and Bolt
+	Tokens int                  // the queue of TOKENs, unless 0
 	// Prepare, unless nil, may arrange for what happens in the network at times after zero.
 	Prepare  func(net *fabric.Network, zero units.Time)
 	Chunk    units.Bytes // longest message of a flow; 0 means 1 MiB, of which two are outstanding
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	Jitter   units.Duration // by which each start is late, at most: drawn from Seed
-	// KeepGaps makes a new rate count from the packet after the one that waits, as published simulators
-	// have it: what waits has got its time when the one before left. Ours re-times it.
+	// KeepGaps makes a new rate count from the packet after the one that waits, as published
+	// simulators have it: what waits has got its time when the one before left. Ours re-times it.
 	KeepGaps bool
-	// Plain makes the receiver anybody's RoCEv2, which acknowledges at most once in Coalesce what came since; the
-	// Result counts what such a peer would not know.
+	// Plain makes the receiver anybody's RoCEv2, which acknowledges at most once in Coalesce what
+	// came since; the Result counts what such a peer would not know.
 	Plain    bool
 	Coalesce units.Duration
-	// HostOf, unless nil, changes what a host is like: the senders are the first, then come the receivers.
+	// HostOf, unless nil, changes what a host is like: the senders are the first, then come the
+	// receivers.
 	HostOf func(host int, c *fabric.HostConfig)
 	// Timeout is the spec's code for the time an ACK may take; 0 means 12, 16.8 ms.
 	Timeout uint8
 	// Noise, unless nil, draws what each delay that an algorithm hears of is beyond the true one.
 	Noise func(*rand.Rand) units.Duration
-	// Controller, unless nil, makes what runs the congestion control of a host. Algorithms hear what it tells them and
-	// nothing else: flows have no Stop, Heard, Window, Sent, Finish, Ended and Acked then, KeepGaps and Noise no effect,
-	// and a run takes until Until.
+	// Controller, unless nil, makes what runs the congestion control of a host. Algorithms hear
+	// what it tells them and nothing else: flows have no Stop, Heard, Window, Sent, Finish, Ended
+	// and Acked then, KeepGaps and Noise no effect, and a run takes until Until.
 	Controller func(host int, now units.Time) (cc.Controller, error)
 }
 
@@ -65,11 +68,12 @@ type Flow struct {
 	Stop    units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes   units.Bytes    // payload; 0 is as much as time admits
 	Control cc.Control
-	// Admission, unless nil, makes what lets packets leave besides: a point of package tocc. All flows have one, or none.
+	// Admission, unless nil, makes what lets packets leave besides: a point of package tocc. All
+	// flows have one, or none.
 	Admission Admission
 	DSCP      uint8 // of data; below 8, or it has another queue
-	// Heard, unless nil, is told of what the algorithm was told, after that, of what was sent and acknowledged
-	// in any case, and of the time since the nominal start.
+	// Heard, unless nil, is told of what the algorithm was told, after that, of what was sent and
+	// acknowledged in any case, and of the time since the nominal start.
 	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
 }
 
@@ -91,12 +95,14 @@ type Admission interface {
 type Result struct {
 	BaseRTT units.Duration // of a full packet of the first flow
 	Flows   []*Trace
-	Queue   *fabric.Series // toward the receivers, in bytes as the link counts them: over its rate it is the delay
+	// toward the receivers, in bytes as the link counts them: over its rate it is the delay
+	Queue   *fabric.Series
 	Port    fabric.QueueStats
 	Stored  *fabric.Series // bytes in the buffer of the fullest switch, every 10 µs
 	Fullest units.Bytes    // most that was in the buffer of a switch
 	Pauses  uint64         // frames with which switches paused who sends to them
-	Tokens  *fabric.Series // those that wait to go back through the link between two switches, as Queue; else nil
+	// those that wait to go back through the link between two switches, as Queue; else nil
+	Tokens  *fabric.Series
 	Granted uint64         // TOKENs that left a switch toward senders
 	Foreign int            // frames that a plain peer would not know
 	End     units.Duration // Until, or when the last flow ended
@@ -181,7 +187,8 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		if c.Jitter > 0 {
 			f.Start += units.Duration(rng.Int64N(int64(c.Jitter)))
 		}
-		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU, zero: units.Time(warm), noise: noise})
+		r.Flows = append(r.Flows, &Trace{Flow: f, Window: &fabric.Series{}, payload: c.PathMTU,
+			zero: units.Time(warm), noise: noise})
 	}
 	of := func(from, to int) int { return at.flow[[2]int{from, to}] }
 	var admit func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
@@ -191,10 +198,11 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		}
 	}
 	cl, err := cluster.New(net, cluster.Config{
-		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: c.Timeout, AnswerClass: answerClass,
-		ControlOf: func(from, to, _ int) cc.Control { return flows[of(from, to)].Control },
-		ClassOf:   func(from, to, _ int) uint8 { return flows[of(from, to)].DSCP << 2 },
-		Admit:     admit, Selective: admit != nil,
+		Seed: c.Seed, PathMTU: c.PathMTU, Chunk: c.Chunk, CNPInterval: c.CNPs, Timeout: c.Timeout,
+		AnswerClass: answerClass,
+		ControlOf:   func(from, to, _ int) cc.Control { return flows[of(from, to)].Control },
+		ClassOf:     func(from, to, _ int) uint8 { return flows[of(from, to)].DSCP << 2 },
+		Admit:       admit, Selective: admit != nil,
 		Plain: c.Plain, Wrap: r.watch(c.Plain, at.senders), Controller: c.Controller,
 		Around: func(from, to, _ int, a cc.Algorithm) cc.Algorithm {
 			if c.Controller != nil {
@@ -215,7 +223,8 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		return nil, err
 	}
 	out := net.Switches()[0].Ports()[at.senders]
-	r.BaseRTT = net.BaseRTT(at.ends[0][0], at.ends[0][1], c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
+	r.BaseRTT = net.BaseRTT(at.ends[0][0], at.ends[0][1], c.PathMTU+Overhead-onWire,
+		Overhead-onWire+wire.AETHLen)
 	queue, tokens := out.RecordQueue(0), (*fabric.Series)(nil)
 	if c.Tokens > 0 && at.receivers > 1 {
 		tokens = out.Peer().RecordQueue(c.Tokens)
@@ -246,7 +255,8 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 		}
 		return true
 	})
-	if err := net.Run(units.Time(warm + c.Until)); err != nil && !errors.Is(err, fabric.ErrStopped) {
+	if err := net.Run(units.Time(warm + c.Until)); err != nil && !errors.Is(err,
+		fabric.ErrStopped) {
 		return nil, err
 	}
 	if len(cl.Errors) > 0 {
@@ -255,7 +265,8 @@ func Run(ctx context.Context, c Config, flows []Flow) (*Result, error) {
 	if failed == nil {
 		failed = ctx.Err()
 	}
-	r.Queue, r.Port, r.End = since(queue, warm, asOnLink(c.PathMTU+Overhead)), out.QueueStats(0), net.Now().Sub(units.Time(warm))
+	r.Queue, r.Port, r.End = since(queue, warm, asOnLink(c.PathMTU+Overhead)), out.QueueStats(0),
+		net.Now().Sub(units.Time(warm))
 	if tokens != nil {
 		r.Tokens = since(tokens, warm, asOnLink(Token))
 	}
@@ -283,7 +294,8 @@ func (c Config) BaseRTT() units.Duration {
 	flows := []Flow{{Control: cc.Spec{}}}
 	c.Place = nil
 	at, _ := c.hosts(flows)
-	return c.network(flows, at).BaseRTT(0, 1, c.PathMTU+Overhead-onWire, Overhead-onWire+wire.AETHLen)
+	return c.network(flows, at).BaseRTT(0, 1, c.PathMTU+Overhead-onWire,
+		Overhead-onWire+wire.AETHLen)
 }
 
 // begin posts the flow.
@@ -307,7 +319,8 @@ func (t *Trace) received() uint64 {
 	return t.conn.Received() - t.before
 }
 
-// over says whether nothing more can come of any flow: all bytes are through, or it stopped long ago.
+// over says whether nothing more can come of any flow: all bytes are through, or it stopped long
+// ago.
 func (r *Result) over(now units.Time) bool {
 	for _, t := range r.Flows {
 		switch {
@@ -320,7 +333,8 @@ func (r *Result) over(now units.Time) bool {
 	return true
 }
 
-// Jain is the index of fairness of what arrived of the flows in a span: 1 is equal, 1/n is one for all.
+// Jain is the index of fairness of what arrived of the flows in a span: 1 is equal, 1/n is one for
+// all.
 func (r *Result) Jain(from, to units.Duration) float64 {
 	var x []float64
 	for _, t := range r.Flows {

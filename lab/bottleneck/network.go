@@ -36,7 +36,8 @@ func (c *Config) hosts(flows []Flow) (hosts, error) {
 			slices.Reverse(ends[:])
 		}
 		if other, there := at.flow[ends]; there {
-			return at, fmt.Errorf("bottleneck: flows %d and %d are both from host %d to host %d", other, i, ends[0], ends[1])
+			return at, fmt.Errorf("bottleneck: flows %d and %d are both from host %d to host %d",
+				other, i, ends[0], ends[1])
 		}
 		at.flow[ends] = i
 		at.ends = append(at.ends, ends)
@@ -44,8 +45,8 @@ func (c *Config) hosts(flows []Flow) (hosts, error) {
 	return at, nil
 }
 
-// network is a star whose last host receives, or two switches, one with the senders and one with the receivers. The
-// bottleneck is what the first switch has behind its senders.
+// network is a star whose last host receives, or two switches, one with the senders and one with
+// the receivers. The bottleneck is what the first switch has behind its senders.
 func (c *Config) network(flows []Flow, at hosts) *fabric.Network {
 	config := c.Switch
 	if config == nil {
@@ -58,7 +59,8 @@ func (c *Config) network(flows []Flow, at hosts) *fabric.Network {
 		}
 		config = &fabric.SwitchConfig{Buffer: c.Buffer, Queues: queues.At(), INT: true}
 	}
-	// Frames take a nanosecond more to get into a host, so that there is an endpoint delay to be told.
+	// Frames take a nanosecond more to get into a host, so that there is an endpoint delay to be
+	// told.
 	host := fabric.HostConfig{RxDelay: units.Nanosecond}
 	net := fabric.New(fabric.Config{Seed: c.Seed, MTU: MTU})
 	add := func() *fabric.Host {

@@ -38,7 +38,8 @@ func (w *watcher) Send(class packet.Class, bufs []packet.Buf) int {
 	return n
 }
 
-// isForeign says whether a RoCEv2 frame has an opcode of the manufacturers, or sets what is reserved.
+// isForeign says whether a RoCEv2 frame has an opcode of the manufacturers, or sets what is
+// reserved.
 func isForeign(frame []byte) bool {
 	var p wire.Packet
 	if p.Parse(frame) != nil {

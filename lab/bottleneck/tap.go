@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tap stands around a flow's algorithm: it takes down what passes, adds noise to delays, says what is left of the
-// flow, and stops it at its time.
+// tap stands around a flow's algorithm: it takes down what passes, adds noise to delays, says what
+// is left of the flow, and stops it at its time.
 type tap struct {
 	cc.Algorithm
 	trace    *Trace

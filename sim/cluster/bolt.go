@@ -7,10 +7,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Bolt is what switches have where Bolt controls packets of a path MTU, with the authors' parameters for a single
-// bottleneck.
+// Bolt is what switches have where Bolt controls packets of a path MTU, with the authors'
+// parameters for a single bottleneck.
 func Bolt(pathMTU units.Bytes) fabric.Bolt {
-	return fabric.Bolt{Frame: pathMTU + dataOverhead + wire.XCHLen + wire.InnerLen + wire.BoltLen + frameCheck}
+	return fabric.Bolt{Frame: pathMTU + dataOverhead + wire.XCHLen + wire.InnerLen + wire.BoltLen +
+		frameCheck}
 }
 
 // frameCheck is what a switch stores of a frame besides what a Buf has of it.

@@ -18,41 +18,45 @@ type Config struct {
 	PathMTU units.Bytes // 0 means 1024
 	// Algorithm makes the congestion control of one connection; nil is the transport's default.
 	Algorithm func() cc.Algorithm
-	// Control, unless nil, is the congestion control of every connection, made for its path; it goes
-	// before Algorithm. Connections agree to all of the extension then, but to selective repeat only
-	// with Selective.
+	// Control, unless nil, is the congestion control of every connection, made for its path; it
+	// goes before Algorithm. Connections agree to all of the extension then, but to selective
+	// repeat only with Selective.
 	Control cc.Control
-	// ControlOf, unless nil, is that of the n-th connection between two hosts: for mixed runs, and flows
-	// of several priorities.
+	// ControlOf, unless nil, is that of the n-th connection between two hosts: for mixed runs, and
+	// flows of several priorities.
 	ControlOf func(from, to, n int) cc.Control
 	// Serve, unless nil, says how a flow is served, on a connection of its own. It goes before
 	// Control, ControlOf, Around, Admit, Credits, TrafficClass and AnswerClass.
 	Serve func(workload.Flow) Service
-	// Admit, unless nil, makes the gate of the sender and the granter of the receiver of the n-th connection between
-	// two hosts (receiver-driven control), or neither. Connections agree to it, and to selective repeat only with Selective.
+	// Admit, unless nil, makes the gate of the sender and the granter of the receiver of the n-th
+	// connection between two hosts (receiver-driven control), or neither. Connections agree to it,
+	// and to selective repeat only with Selective.
 	Admit func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error)
-	// Credits, unless nil, makes the gate and the granter of credits for the receiver's cache, beside those of Admit.
+	// Credits, unless nil, makes the gate and the granter of credits for the receiver's cache,
+	// beside those of Admit.
 	Credits func(from, to, n int, path cc.Path) (cc.CreditGate, cc.CreditGranter, error)
-	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that hears
-	// what it hears, to take it down or to add to it.
+	// Around, unless nil, answers what stands in for the algorithm of such a connection: one that
+	// hears what it hears, to take it down or to add to it.
 	Around func(from, to, n int, a cc.Algorithm) cc.Algorithm
-	// Controller, unless nil, makes what runs congestion control on a host, such as nicoffload's; nil is
-	// in line.
+	// Controller, unless nil, makes what runs congestion control on a host, such as nicoffload's;
+	// nil is in line.
 	Controller func(host int, now units.Time) (cc.Controller, error)
-	// Plain makes connections agree to nothing: RoCEv2 as with anybody's peer. Delays are all that congestion
-	// control gets.
+	// Plain makes connections agree to nothing: RoCEv2 as with anybody's peer. Delays are all that
+	// congestion control gets.
 	Plain bool
-	// Wrap, unless nil, answers what stands in for the port of a host, such as a recorder of its frames.
+	// Wrap, unless nil, answers what stands in for the port of a host, such as a recorder of its
+	// frames.
 	Wrap func(host int, p packet.Port) packet.Port
-	// TrafficClass of connections: DSCP and ECN. ClassOf, unless nil, is that of the n-th connection
-	// between two hosts.
+	// TrafficClass of connections: DSCP and ECN. ClassOf, unless nil, is that of the n-th
+	// connection between two hosts.
 	TrafficClass uint8
 	ClassOf      func(from, to, n int) uint8
 	// AnswerClass is that of ACKs and CNPs; 0 means TrafficClass.
 	AnswerClass uint8
 	// TrimmedDSCP is what packets have that switches trimmed; 0: none does.
 	TrimmedDSCP uint8
-	// CNPInterval is how far apart the CNPs of a connection are, at least; 0 is transport's default.
+	// CNPInterval is how far apart the CNPs of a connection are, at least; 0 is transport's
+	// default.
 	CNPInterval units.Duration
 	// Chunk is the longest message of a flow; 0 means 1 MiB. Two are outstanding at a time.
 	Chunk units.Bytes
@@ -82,8 +86,9 @@ type Service struct {
 
 // Recovery is how selective repeat finds out that nothing comes any more; see transport.RTSAttr.
 type Recovery struct {
-	Reordering      units.Duration
-	MaxHeld         int // buffers of an endpoint that wait for packets before theirs, see transport.Config
+	Reordering units.Duration
+	// buffers of an endpoint that wait for packets before theirs, see transport.Config
+	MaxHeld         int
 	RTOLow, RTOHigh units.Duration
 	MaxInFlight     units.Bytes
 }
@@ -158,8 +163,10 @@ func (n *Node) start() (err error) {
 		}
 	}
 	n.Endpoint, err = transport.New(transport.Config{
-		Port: port, Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()), Repeatable: true, NewAlgorithm: c.Algorithm,
-		Controller: controller, CNPInterval: c.CNPInterval, TrimmedDSCP: c.TrimmedDSCP, MaxHeld: c.Recovery.MaxHeld,
+		Port: port, Addrs: n.Host.Addrs(), Seed: c.Seed<<16 ^ uint64(n.Host.Index()),
+		Repeatable: true, NewAlgorithm: c.Algorithm,
+		Controller: controller, CNPInterval: c.CNPInterval, TrimmedDSCP: c.TrimmedDSCP,
+		MaxHeld: c.Recovery.MaxHeld,
 	}, n.cluster.Net.Now())
 	if err != nil {
 		return err
@@ -171,7 +178,8 @@ func (n *Node) start() (err error) {
 	if n.source, err = n.Endpoint.RegisterMemory(n.PD, n.cluster.source, 0); err != nil {
 		return err
 	}
-	if n.sink, err = n.Endpoint.RegisterMemory(n.PD, n.cluster.sink, transport.LocalWrite|transport.RemoteWrite|transport.RemoteRead); err != nil {
+	if n.sink, err = n.Endpoint.RegisterMemory(n.PD, n.cluster.sink,
+		transport.LocalWrite|transport.RemoteWrite|transport.RemoteRead); err != nil {
 		return err
 	}
 	n.Endpoint.OnRound(n.reap)

@@ -20,7 +20,8 @@ type Conn struct {
 	From, To   *Node
 	// Written, unless nil, is told of every message that Write posted, in order, inside Poll.
 	Written func(status transport.Status, now units.Time)
-	// Arrived is told of every message that came to To by Send, and Replied of what came back by Reply, inside Poll.
+	// Arrived is told of every message that came to To by Send, and Replied of what came back by
+	// Reply, inside Poll.
 	Arrived, Replied func(bytes units.Bytes, now units.Time)
 
 	id            uint64
@@ -31,7 +32,8 @@ type Conn struct {
 // Connect makes a connection between two hosts.
 func (c *Cluster) Connect(from, to int) (*Conn, error) {
 	n := c.Nodes[from].counts[to]
-	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass, AnswerClass: c.config.AnswerClass, Admit: c.config.Admit, Credits: c.config.Credits}
+	s := Service{Control: c.controlOf(from, to, n), TrafficClass: c.config.TrafficClass,
+		AnswerClass: c.config.AnswerClass, Admit: c.config.Admit, Credits: c.config.Credits}
 	if c.config.ClassOf != nil {
 		s.TrafficClass = c.config.ClassOf(from, to, n)
 	}
@@ -66,7 +68,8 @@ func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {
 		return nil, fmt.Errorf("cluster: connect %d to %d: %w", from, to, err)
 	}
 	var ab, ba wire.Agreement // of a and of b
-	if !c.config.Plain && (c.config.Selective || s.Control != nil || s.Admit != nil || s.Credits != nil) {
+	if !c.config.Plain && (c.config.Selective || s.Control != nil || s.Admit != nil ||
+		s.Credits != nil) {
 		offerA, offerB := qa.Offer(), qb.Offer()
 		if !c.config.Selective {
 			offerA.Features &^= wire.FeatureSACK
@@ -89,7 +92,8 @@ func (c *Cluster) connect(from, to int, s Service) (*Conn, error) {
 }
 
 // admit gives the sender its gates and the receiver its granters.
-func (s *Service) admit(from, to, n int, path cc.Path, sender, receiver *transport.QueuePair) error {
+func (s *Service) admit(from, to, n int, path cc.Path, sender,
+	receiver *transport.QueuePair) error {
 	var gates []cc.Gate
 	var granters []cc.Granter
 	take := func(gate cc.Gate, granter cc.Granter, err error) error {
@@ -135,7 +139,8 @@ func (c *Cluster) BaseRTT(from, to int) units.Duration {
 
 // path is what congestion control is told of the way of the n-th connection between two hosts.
 func (c *Cluster) path(from, to, n int) cc.Path {
-	signals := cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalOneWay | c.src(from, to)
+	signals := cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT |
+		cc.SignalOneWay | c.src(from, to)
 	if c.config.Plain {
 		signals = cc.SignalDelay
 	}
@@ -151,24 +156,29 @@ func (c *Cluster) path(from, to, n int) cc.Path {
 
 func (n *Node) queuePair() (*transport.QueuePair, error) {
 	return n.Endpoint.CreateQP(transport.QPInit{
-		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ, MaxSendWR: max(2*outstanding, n.cluster.config.SendDepth, n.cluster.config.Receives),
+		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ, MaxSendWR: max(2*outstanding,
+			n.cluster.config.SendDepth, n.cluster.config.Receives),
 		MaxRecvWR: n.cluster.config.Receives,
 	})
 }
 
 // bringUp tells one end of the other.
-func (c *Cluster) bringUp(qp *transport.QueuePair, peer *Node, peerQP *transport.QueuePair, mine, theirs wire.PSN, extension wire.Agreement, s Service) error {
+func (c *Cluster) bringUp(qp *transport.QueuePair, peer *Node, peerQP *transport.QueuePair, mine,
+	theirs wire.PSN, extension wire.Agreement, s Service) error {
 	return qp.Connect(
 		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead},
 		transport.RTRAttr{
-			Path:    transport.AddressVector{IP: peer.Host.Addrs()[0].Addr(), TrafficClass: s.TrafficClass},
-			PathMTU: c.config.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4, MinRNRTimer: 12, Extension: extension,
+			Path: transport.AddressVector{IP: peer.Host.Addrs()[0].Addr(),
+				TrafficClass: s.TrafficClass},
+			PathMTU: c.config.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4,
+			MinRNRTimer: 12, Extension: extension,
 			AnswerClass: s.AnswerClass,
 		},
 		transport.RTSAttr{
 			SendPSN: mine, Timeout: c.config.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
-			RTOLow: c.config.Recovery.RTOLow, RTOHigh: c.config.Recovery.RTOHigh, MaxInFlight: c.config.Recovery.MaxInFlight,
-			Class: s.Class, Reordering: c.config.Recovery.Reordering,
+			RTOLow: c.config.Recovery.RTOLow, RTOHigh: c.config.Recovery.RTOHigh,
+			MaxInFlight: c.config.Recovery.MaxInFlight,
+			Class:       s.Class, Reordering: c.config.Recovery.Reordering,
 		},
 	)
 }
@@ -180,7 +190,8 @@ func (n *Node) post(c *Conn) error {
 		size := min(f.Bytes-f.posted, n.cluster.config.Chunk)
 		err := c.QP.PostSend(&transport.WorkRequest{
 			ID: c.id, Op: transport.OpWrite, Flags: transport.Signaled,
-			SGList:     []transport.SGE{{Addr: n.source.Addr, Length: uint32(size), LKey: n.source.LKey}},
+			SGList: []transport.SGE{{Addr: n.source.Addr, Length: uint32(size),
+				LKey: n.source.LKey}},
 			RemoteAddr: c.To.sink.Addr, RKey: c.To.sink.RKey,
 		})
 		if err != nil {
@@ -262,7 +273,8 @@ func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
 	}
 }
 
-// Introduce lets hosts get to know each other's addresses, all pairs of them, and takes some virtual time.
+// Introduce lets hosts get to know each other's addresses, all pairs of them, and takes some
+// virtual time.
 func (c *Cluster) Introduce() error {
 	const atOnce = neigh.QueueDepth / 2 // solicitations of a host
 	for i := 1; i < len(c.Nodes); i++ {

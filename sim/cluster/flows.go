@@ -20,8 +20,8 @@ type Running struct {
 	outstanding int
 }
 
-// Received answers the payload bytes that the connection has brought so far, all its flows together:
-// what Network.SampleRate makes a time series of.
+// Received answers the payload bytes that the connection has brought so far, all its flows
+// together: what Network.SampleRate makes a time series of.
 func (c *Conn) Received() uint64 { return c.Remote.Stats().BytesIn }
 
 // Stop makes a flow end with the messages that are posted already.
@@ -121,9 +121,11 @@ func (c *Cluster) Start(f workload.Flow) (*Running, error) {
 	return conn.flow, nil
 }
 
-// Finish lets time pass until over says so, which is asked every 20 µs. Otherwise it answers the context's error, that of a flow
-// that failed, why the run is not to be trusted, or that it takes longer than the longest time.
-func (c *Cluster) Finish(ctx context.Context, longest units.Duration, over func(now units.Time) bool) error {
+// Finish lets time pass until over says so, which is asked every 20 µs. Otherwise it answers the
+// context's error, that of a flow that failed, why the run is not to be trusted, or that it takes
+// longer than the longest time.
+func (c *Cluster) Finish(ctx context.Context, longest units.Duration,
+	over func(now units.Time) bool) error {
 	begin, done, asks := c.Net.Now(), false, true
 	c.Net.Every(20*units.Microsecond, func(now units.Time) bool {
 		if !asks { // any more

@@ -14,19 +14,21 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Homa gives the packets of a flow the priority of the moment, and no switch drops any. With patience nothing counts as
-// lost, and nothing is sent again.
+// Homa gives the packets of a flow the priority of the moment, and no switch drops any. With
+// patience nothing counts as lost, and nothing is sent again.
 func TestHomaReorders(t *testing.T) {
 	for _, patience := range []units.Duration{0, units.Millisecond} {
 		spec, err := tocc.Parse("homa")
 		require.NoError(t, err)
 		link := fabric.Link{Rate: 100 * units.Gbps, Delay: 600 * units.Nanosecond}
-		net := fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 4, Host: link, Up: link}.Build(fabric.Parts{
+		net := fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 4, Host: link,
+			Up: link}.Build(fabric.Parts{
 			Config: fabric.Config{Seed: 1, MTU: 1500}, Switch: fabric.HomaSwitch().Config(),
 		})
 		ends := map[int]*tocc.Endpoint{}
 		cl, err := cluster.New(net, cluster.Config{
-			Selective: true, AnswerClass: 56 << 2, Timeout: 11, Recovery: cluster.Recovery{Reordering: patience, MaxHeld: 4096},
+			Selective: true, AnswerClass: 56 << 2, Timeout: 11,
+			Recovery: cluster.Recovery{Reordering: patience, MaxHeld: 4096},
 			Admit: func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
 				if ends[to] == nil {
 					ends[to] = spec.Endpoint()
@@ -36,7 +38,8 @@ func TestHomaReorders(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.NoError(t, cl.Introduce())
-		traffic, err := workload.Poisson{Hosts: 8, Rate: 100 * units.Gbps, Load: 0.7, Sizes: workload.WebSearch, Seed: 1, Flows: 60}.Source()
+		traffic, err := workload.Poisson{Hosts: 8, Rate: 100 * units.Gbps, Load: 0.7,
+			Sizes: workload.WebSearch, Seed: 1, Flows: 60}.Source()
 		require.NoError(t, err)
 		done := 0
 		cl.Drive(traffic, func(*cluster.Running) { done++ })
@@ -48,7 +51,8 @@ func TestHomaReorders(t *testing.T) {
 			k := n.Endpoint.Counters()
 			again, missing, held = again+k.Retransmitted, missing+k.Missing, held+k.Held
 		}
-		t.Logf("patience %v: %d packets overtook, %d counted as missing, %d sent again", patience, held, missing, again)
+		t.Logf("patience %v: %d packets overtook, %d counted as missing, %d sent again", patience,
+			held, missing, again)
 		assert.NotZero(t, held)
 		assert.Equal(t, patience == 0, again > 0)
 		assert.Equal(t, patience == 0, missing > 0)

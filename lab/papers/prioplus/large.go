@@ -12,7 +12,8 @@ import (
 )
 
 // largeExperiments are those of section 6.2, its appendices, and what else needs large networks.
-var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig12a, fig12b, fig12c, fig13, fig14, fig15, fig16, fig17, fig18, fig19}
+var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig12a, fig12b,
+	fig12c, fig13, fig14, fig15, fig16, fig17, fig18, fig19}
 
 // large is a run of many flows through a large network.
 type large struct {
@@ -20,8 +21,8 @@ type large struct {
 	Priorities priorities
 	Seed       uint64
 
-	// Build makes the network of parts, and Ports is how many ports of Link its switches have, which
-	// Buffer is for.
+	// Build makes the network of parts, and Ports is how many ports of Link its switches have,
+	// which Buffer is for.
 	Build  func(fabric.Parts) *fabric.Network
 	Link   fabric.Link
 	Ports  int
@@ -33,7 +34,8 @@ type large struct {
 	Source   workload.Source
 	Priority func(workload.Flow) int // larger is higher
 	Span     units.Duration          // about how long flows arrive
-	Period   units.Duration          // how long the run takes, where there is no end of flows; else 0
+	// how long the run takes, where there is no end of flows; else 0
+	Period units.Duration
 }
 
 // runs are those that several experiments look at.
@@ -96,9 +98,10 @@ func (l large) run(j *experiment.Job) (*outcome, error) {
 	}
 	if l.Lossy {
 		config.Selective = true
-		// IRN's experiments have 100 µs for RTOlow. But a flow may starve for longer than that below
-		// others in strict priority, and a reliable connection gives up after seven timeouts.
-		config.Recovery = cluster.Recovery{RTOLow: units.Millisecond, RTOHigh: 10 * units.Millisecond}
+		// IRN's experiments have 100 µs for RTOlow. But a flow may starve for longer than that
+		// below others in strict priority, and a reliable connection gives up after seven timeouts.
+		config.Recovery = cluster.Recovery{RTOLow: units.Millisecond,
+			RTOHigh: 10 * units.Millisecond}
 	}
 	var err error
 	if cl, err = cluster.New(net, config); err != nil {
@@ -111,7 +114,9 @@ func (l large) run(j *experiment.Job) (*outcome, error) {
 	r := &outcome{}
 	cl.Drive(l.Source, func(f *cluster.Running) {
 		r.Flows = append(r.Flows, finished{
-			Flow: f.Flow, Priority: l.Priority(f.Flow), FCT: f.Done.Sub(begin.Add(units.Duration(f.At))), BDP: l.Link.Rate.Bytes(cl.BaseRTT(f.Src, f.Dst)),
+			Flow: f.Flow, Priority: l.Priority(f.Flow),
+			FCT: f.Done.Sub(begin.Add(units.Duration(f.At))),
+			BDP: l.Link.Rate.Bytes(cl.BaseRTT(f.Src, f.Dst)),
 		})
 	})
 	err = cl.Finish(j.Context(), 100*l.Span+units.Second, func(now units.Time) bool {

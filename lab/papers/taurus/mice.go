@@ -23,7 +23,8 @@ const (
 	settled   = units.Millisecond // for elephants alone
 )
 
-// run takes down the completion times of the mice, the queue that they met, and what the elephants left of the link.
+// run takes down the completion times of the mice, the queue that they met, and what the elephants
+// left of the link.
 func (m mice) run(j *experiment.Job) error {
 	l := link(j.Scale)
 	net := fabric.Star(m.parts(j.Seed, l), elephants+mouseHome+1, l)
@@ -41,7 +42,8 @@ func (m mice) run(j *experiment.Job) error {
 		large = append(large, f)
 	}
 	poisson, err := workload.Poisson{
-		Hosts: mouseHome, Rate: l.Rate / mouseHome, Load: mouseLoad, Sizes: workload.Uniform(2000, payload+1),
+		Hosts: mouseHome, Rate: l.Rate / mouseHome, Load: mouseLoad, Sizes: workload.Uniform(2000,
+			payload+1),
 		Start: units.Time(settled), Flows: m.Count, Seed: j.Seed,
 	}.Source()
 	if err != nil {
@@ -53,7 +55,9 @@ func (m mice) run(j *experiment.Job) error {
 		ended++
 	})
 	bottleneck := net.Switches()[0].Ports()[receiver]
-	queue := net.Sample(units.Microsecond, func() float64 { return float64(bottleneck.QueueLen(data)) })
+	queue := net.Sample(units.Microsecond, func() float64 {
+		return float64(bottleneck.QueueLen(data))
+	})
 	received := net.SampleRate(10*units.Microsecond, func() (sum uint64) {
 		for _, f := range large {
 			sum += f.Conn.Received()

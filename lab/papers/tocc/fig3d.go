@@ -16,8 +16,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// unequal is flows of Web Server between eight pairs of hosts through one link, of which every other pair is ten times as
-// far apart as the others.
+// unequal is flows of Web Server between eight pairs of hosts through one link, of which every
+// other pair is ten times as far apart as the others.
 type unequal struct {
 	Spec  string // of package tocc
 	Rate  units.BitRate
@@ -31,25 +31,33 @@ const farAway = 10 * baseRTT
 var fig3d = &experiment.Experiment{
 	ID: "tocc/fig3d",
 	Cells: func(s experiment.Scale) []experiment.Cell {
-		u := unequal{Rate: experiment.At(s, 100*units.Gbps, 10*units.Gbps), Flows: experiment.At(s, 20_000, 500)}
+		u := unequal{Rate: experiment.At(s, 100*units.Gbps, 10*units.Gbps),
+			Flows: experiment.At(s, 20_000, 500)}
 		without, with := u, u
 		without.Spec, with.Spec = twoPackets+",cc=none", twoPackets+","+dcqcnSet(1).onTokens()
-		return []experiment.Cell{{Name: "without token CC", Params: without}, {Name: "with token CC", Params: with}}
+		return []experiment.Cell{{Name: "without token CC", Params: without},
+			{Name: "with token CC", Params: with}}
 	},
 	Run: func(j *experiment.Job) error { return j.Params.(unequal).simulate(j) },
 	Judge: func(r *experiment.Results) {
 		without, with := r.Cell("without token CC"), r.Cell("with token CC")
-		r.Claim("small-flows", without.Values("small slowdown").Mean()/with.Values("small slowdown").Mean())
-		r.Note("small-flows", "tokens that are held up at random, in a leaf-spine network, are left out")
+		r.Claim("small-flows",
+			without.Values("small slowdown").Mean()/with.Values("small slowdown").Mean())
+		r.Note("small-flows",
+			"tokens that are held up at random, in a leaf-spine network, are left out")
 		r.Claim("queue", without.Values("mean queue").Mean()/with.Values("mean queue").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		slowdown := figure.Bars("slowdown", "Slowdown of flows below 100 KB, round trips of 5.3 and 53 µs", "slowdown", "mean", "p99")
-		queue := figure.Bars("queue", "Queue of data at the bottleneck", "queue (KB)", "mean", "p99")
+		slowdown := figure.Bars("slowdown",
+			"Slowdown of flows below 100 KB, round trips of 5.3 and 53 µs", "slowdown", "mean",
+			"p99")
+		queue := figure.Bars("queue", "Queue of data at the bottleneck", "queue (KB)", "mean",
+			"p99")
 		for _, c := range r.Cells() {
 			v := c.Values("small slowdown")
 			slowdown.Heights(c.Name, v.Mean(), v.Percentile(99))
-			queue.Heights(c.Name, c.Values("mean queue").Mean()/1e3, c.Values("p99 queue").Mean()/1e3)
+			queue.Heights(c.Name, c.Values("mean queue").Mean()/1e3,
+				c.Values("p99 queue").Mean()/1e3)
 		}
 		return []figure.Figure{slowdown, queue}
 	},
@@ -60,7 +68,8 @@ func (u unequal) simulate(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	switches, err := tokenSwitch(spec, cc.Path{LineRate: u.Rate, BaseRTT: baseRTT, Payload: payload}, 0, 0)
+	switches, err := tokenSwitch(spec, cc.Path{LineRate: u.Rate, BaseRTT: baseRTT,
+		Payload: payload}, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -101,9 +110,11 @@ func (u unequal) simulate(j *experiment.Job) error {
 	}
 	const load = 0.8
 	capacity := float64(u.Rate) * sizes.Mean() / meanOnWire(sizes)
-	span := units.Duration(float64(u.Flows) * sizes.Mean() * 8 / (load * capacity) * float64(units.Second))
+	span := units.Duration(float64(u.Flows) * sizes.Mean() * 8 / (load * capacity) *
+		float64(units.Second))
 	traffic, err := workload.Poisson{
-		Hosts: pairs, Rate: units.BitRate(capacity / pairs), Load: load, Sizes: sizes, Until: units.Time(span), Seed: j.Seed,
+		Hosts: pairs, Rate: units.BitRate(capacity / pairs), Load: load, Sizes: sizes,
+		Until: units.Time(span), Seed: j.Seed,
 	}.Source()
 	if err != nil {
 		return err
@@ -126,17 +137,20 @@ func (u unequal) simulate(j *experiment.Job) error {
 }
 
 // drive runs until all flows of a source have ended, which come for about a span.
-func drive(j *experiment.Job, net *fabric.Network, cl *cluster.Cluster, source workload.Source, span units.Duration, done func(*cluster.Running)) error {
+func drive(j *experiment.Job, net *fabric.Network, cl *cluster.Cluster, source workload.Source,
+	span units.Duration, done func(*cluster.Running)) error {
 	begin := net.Now()
 	cl.Drive(source, done)
 	net.Every(20*units.Microsecond, func(now units.Time) bool {
 		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(span)))
-		if j.Context().Err() != nil || len(cl.Errors) > 0 || now.Sub(begin) > span && cl.Running() == 0 {
+		if j.Context().Err() != nil || len(cl.Errors) > 0 || now.Sub(begin) > span &&
+			cl.Running() == 0 {
 			net.Stop()
 		}
 		return true
 	})
-	if err := net.Run(begin.Add(100*span + units.Second)); err != nil && !errors.Is(err, fabric.ErrStopped) {
+	if err := net.Run(begin.Add(100*span + units.Second)); err != nil && !errors.Is(err,
+		fabric.ErrStopped) {
 		return err
 	}
 	switch {

@@ -40,7 +40,8 @@ var runs experiment.Once[*outcome]
 type outcome struct {
 	Flows    []finished
 	Admitted []admitted // of flows with tokens; nil once settled
-	// Unused is how many bytes of tokens a flow was granted and did not send by, and MostUnused of the one with most.
+	// Unused is how many bytes of tokens a flow was granted and did not send by, and MostUnused of
+	// the one with most.
 	Unused, MostUnused float64
 	Tokens             bool
 
@@ -48,9 +49,10 @@ type outcome struct {
 	Sent, Lost, Trimmed float64     // packets of the data's queues
 	Data, Again         float64     // packets of data that hosts sent, and those of them sent again
 	Timeouts            float64
-	Goodput             float64 // payload of flows that ended while flows came, of what hosts' links carry
-	Pauses              float64 // PAUSE frames of switches
-	PausedShare         float64 // of the time of all ports, on average
+	// payload of flows that ended while flows came, of what hosts' links carry
+	Goodput     float64
+	Pauses      float64 // PAUSE frames of switches
+	PausedShare float64 // of the time of all ports, on average
 }
 
 // finished is a flow that ended.
@@ -72,8 +74,8 @@ func (f finished) class() string {
 // bySize are the classes of flows that belong to no incast.
 var bySize = []string{"tiny", "small", "medium", "large"}
 
-// serve runs a cell, and takes down completion times in seconds and slowdowns by class, and what the
-// switches have counted.
+// serve runs a cell, and takes down completion times in seconds and slowdowns by class, and what
+// the switches have counted.
 func serve(j *experiment.Job) error {
 	r := j.Params.(run)
 	out, err := runs.Of(j, r, func() (*outcome, error) {
@@ -130,7 +132,8 @@ func (o *outcome) settle() {
 	o.Tokens, o.Admitted = len(o.Admitted) > 0, nil
 }
 
-// unused answers how many bytes of tokens a flow was granted and did not send by, on average and at most.
+// unused answers how many bytes of tokens a flow was granted and did not send by, on average and at
+// most.
 func (o *outcome) unused() (mean, most float64) {
 	for _, a := range o.Admitted {
 		x := float64(a.Granter.Tally().Granted - (a.Bytes - a.Gate.Tally().Unscheduled))
@@ -156,7 +159,8 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	}
 	// A nanosecond into a host, so that there is an endpoint delay to be told.
 	parts := fabric.Parts{
-		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: m.Switches(r.Network),
+		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond},
+		Switch: m.Switches(r.Network),
 	}
 	if m.Priorities > 0 {
 		parts.Classify, parts.Host.DataClasses = homaClassify(), m.Priorities
@@ -167,7 +171,8 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		chunk = 32 * units.MiB // a flow is a message: who is shortest is about all of it
 	}
 	cl, err := cluster.New(net, cluster.Config{
-		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering, MaxHeld: 1 << 16},
+		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering,
+			MaxHeld: 1 << 16},
 		Seed: j.Seed, PathMTU: payload, CNPInterval: m.CNPs, Selective: m.Selective,
 		Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
 		Serve:   serve,
@@ -186,7 +191,8 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	}
 	cl.Drive(source, func(f *cluster.Running) {
 		took := f.Done.Sub(begin.Add(units.Duration(f.At)))
-		out.Flows = append(out.Flows, finished{f.Flow, took, float64(took) / float64(cl.Ideal(f.Flow))})
+		out.Flows = append(out.Flows,
+			finished{f.Flow, took, float64(took) / float64(cl.Ideal(f.Flow))})
 	})
 	err = cl.Finish(j.Context(), 100*span+units.Second, func(now units.Time) bool {
 		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(span)))
@@ -196,7 +202,8 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		return nil, err
 	}
 	out.count(net, net.Now().Sub(begin))
-	out.Sent, out.Lost, out.Trimmed = out.Sent-introduced.Sent, out.Lost-introduced.Lost, out.Trimmed-introduced.Trimmed
+	out.Sent, out.Lost, out.Trimmed = out.Sent-introduced.Sent, out.Lost-introduced.Lost,
+		out.Trimmed-introduced.Trimmed
 	for _, n := range cl.Nodes {
 		c := n.Endpoint.Counters()
 		out.Again += float64(c.Retransmitted)
@@ -210,7 +217,8 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		}
 	}
 	out.Data += out.Again
-	out.Goodput = float64(delivered) * 8 / (span.Seconds() * float64(r.Network.Host.Rate) * float64(r.Network.hosts()))
+	out.Goodput = float64(delivered) * 8 / (span.Seconds() * float64(r.Network.Host.Rate) *
+		float64(r.Network.hosts()))
 	return out, nil
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sec5dStale: the first sender, which two receivers feed, cannot send for 500 µs. Seven others use what it is granted.
+// sec5dStale: the first sender, which two receivers feed, cannot send for 500 µs. Seven others use
+// what it is granted.
 var sec5dStale = &experiment.Experiment{
 	ID: "tocc/sec5d-stale",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -79,9 +80,11 @@ var sec5dStale = &experiment.Experiment{
 		aged, hoarded := r.Cell("ageing"), r.Cell("hoarding")
 		r.Claim("burst-bounded", aged.Values("burst").Max())
 		r.Claim("recovers", aged.Values("delivered").Min())
-		r.Claim("queue", hoarded.Values("peak").Mean()/max(aged.Values("peak").Mean(), float64(packet)))
+		r.Claim("queue", hoarded.Values("peak").Mean()/max(aged.Values("peak").Mean(),
+			float64(packet)))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{queueFigure(r, "queue", "Queue of data when a sender goes on after 500 µs", "queue")}
+		return []figure.Figure{queueFigure(r, "queue",
+			"Queue of data when a sender goes on after 500 µs", "queue")}
 	},
 }

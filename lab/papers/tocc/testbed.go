@@ -26,8 +26,9 @@ const (
 	incast    pattern = "incast"     // all to the last host
 )
 
-// testbed is a run of perftest's programs on the paper's testbed: two racks, hosts at 25 Gb/s, uplinks of 200 Gb/s. A
-// pair of hosts has queue pairs that write for bandwidth, and one for latency.
+// testbed is a run of perftest's programs on the paper's testbed: two racks, hosts at 25 Gb/s,
+// uplinks of 200 Gb/s. A pair of hosts has queue pairs that write for bandwidth, and one for
+// latency.
 type testbed struct {
 	Scheme  testbedScheme
 	Pattern pattern
@@ -43,18 +44,22 @@ type testbed struct {
 const (
 	testbedRate    = 25 * units.Gbps
 	testbedPayload = transport.MTU1024
-	testbedFrame   = testbedPayload + wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.ICRCLen
-	testbedCap     = float64(testbedRate) * float64(testbedPayload) / float64(testbedFrame+24) // check sequence, preamble, gap
+	testbedFrame   = testbedPayload + wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen +
+		wire.ICRCLen
+	// check sequence, preamble, gap
+	testbedCap = float64(testbedRate) * float64(testbedPayload) / float64(testbedFrame+24)
 
-	// Messages for latency, and how much of a host's link those of all its queue pairs ask for. The paper does not say; one
-	// behind another on 31 queue pairs they would fill what the others leave, and measure themselves.
+	// Messages for latency, and how much of a host's link those of all its queue pairs ask for. The
+	// paper does not say; one behind another on 31 queue pairs they would fill what the others
+	// leave, and measure themselves.
 	latencyBytes = 8 * units.KiB
 	latencyLoad  = 0.02
 )
 
 func (t testbed) hosts() int { return 2 * t.Rack }
 
-// depth is how many messages of a queue pair are outstanding: perftest's 128, as long as that is at most 128 KiB.
+// depth is how many messages of a queue pair are outstanding: perftest's 128, as long as that is at
+// most 128 KiB.
 func (t testbed) depth() int { return max(2, int(128*units.KiB/t.Bytes)) }
 
 // pairs answers who writes to whom.
@@ -93,7 +98,8 @@ var testbedRuns experiment.Once[*testbedOutcome]
 
 // testbedOutcome is what came of it.
 type testbedOutcome struct {
-	Goodput    float64            // of messages for bandwidth, bit/s of payload: of the receiver of an incast, else of a host
+	// of messages for bandwidth, bit/s of payload: of the receiver of an incast, else of a host
+	Goodput    float64
 	Background experiment.Values  // s, of messages for bandwidth, from post to completion
 	Latency    experiment.Values  // s, of those for latency
 	Pauses     float64            // PAUSE frames
@@ -112,7 +118,8 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	net := clos.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: testbedSwitches()})
+	net := clos.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed},
+		Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: testbedSwitches()})
 	config.Seed, config.PathMTU, config.Timeout = j.Seed, testbedPayload, 14
 	config.SendDepth, config.Chunk = t.depth(), max(t.Bytes, latencyBytes)
 	cl, err := cluster.New(net, config)
@@ -146,13 +153,15 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 				*into = append(*into, ended.Sub(posted).Seconds())
 			}
 		}
-		w.Begin(begin.Add(units.Duration(random.Int64N(int64(max(w.Every, w.Think, 10*units.Microsecond))))))
+		w.Begin(begin.Add(
+			units.Duration(random.Int64N(int64(max(w.Every, w.Think, 10*units.Microsecond))))))
 		return conn, nil
 	}
 	var conns []*cluster.Conn
 	for _, pair := range pairs {
 		for range t.QPs {
-			conn, err := start(pair, cluster.Writer{Bytes: t.Bytes, Depth: t.depth(), Every: interval(t.Bytes, t.QPs, t.Load)}, &r.Background)
+			conn, err := start(pair, cluster.Writer{Bytes: t.Bytes, Depth: t.depth(),
+				Every: interval(t.Bytes, t.QPs, t.Load)}, &r.Background)
 			if err != nil {
 				return nil, err
 			}
@@ -161,7 +170,8 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 		if t.Pattern == incast {
 			continue
 		}
-		if _, err := start(pair, cluster.Writer{Bytes: latencyBytes, Depth: 1, Think: interval(latencyBytes, 1, latencyLoad)}, &r.Latency); err != nil {
+		if _, err := start(pair, cluster.Writer{Bytes: latencyBytes, Depth: 1,
+			Think: interval(latencyBytes, 1, latencyLoad)}, &r.Latency); err != nil {
 			return nil, err
 		}
 	}

@@ -75,8 +75,10 @@ func drawCompletionTimes(r *experiment.Results) []figure.Figure {
 	var figures []figure.Figure
 	for _, load := range loads {
 		percent := fmt.Sprintf("%.0f", 100*load)
-		tail := figure.Lines("p99-"+percent, "p99 slowdown by size, load "+percent+" %", "size up to (KB)", "slowdown")
-		middle := figure.Lines("p50-"+percent, "p50 slowdown by size, load "+percent+" %", "size up to (KB)", "slowdown")
+		tail := figure.Lines("p99-"+percent, "p99 slowdown by size, load "+percent+" %",
+			"size up to (KB)", "slowdown")
+		middle := figure.Lines("p50-"+percent, "p50 slowdown by size, load "+percent+" %",
+			"size up to (KB)", "slowdown")
 		for _, p := range []*figure.Plot{tail, middle} {
 			p.X.Log, p.Y.Log = true, true
 		}
@@ -88,7 +90,8 @@ func drawCompletionTimes(r *experiment.Results) []figure.Figure {
 				if len(v) < 10 { // too few to speak of
 					continue
 				}
-				x, p99, p50 = append(x, float64(b)/1000), append(p99, v.Percentile(99)), append(p50, v.Percentile(50))
+				x, p99, p50 = append(x, float64(b)/1000), append(p99, v.Percentile(99)), append(p50,
+					v.Percentile(50))
 			}
 			tail.Add(a.name, x, p99)
 			middle.Add(a.name, x, p50)
@@ -107,7 +110,8 @@ func runCompletionTimes(j *experiment.Job, sizes *workload.Sizes) error {
 		return err
 	}
 	link := fabric.Link{Rate: rate, Delay: units.Microsecond}
-	shape, span := fabric.LeafSpine{Leaves: 4, Spines: 4, HostsPerLeaf: 8, Host: link, Up: fabric.Link{Rate: 2 * rate, Delay: units.Microsecond}}, 20*units.Millisecond
+	shape, span := fabric.LeafSpine{Leaves: 4, Spines: 4, HostsPerLeaf: 8, Host: link,
+		Up: fabric.Link{Rate: 2 * rate, Delay: units.Microsecond}}, 20*units.Millisecond
 	if j.Scale == experiment.Small {
 		shape.Leaves, span = 2, 3*units.Millisecond
 	}
@@ -118,16 +122,19 @@ func runCompletionTimes(j *experiment.Job, sizes *workload.Sizes) error {
 		queues[0].Bolt.Supply = 2 * queues[0].Bolt.Frame // the authors' in a fat tree
 	}
 	net := shape.Build(fabric.Parts{
-		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: fabric.SwitchConfig{Queues: queues.At()},
+		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond},
+		Switch: fabric.SwitchConfig{Queues: queues.At()},
 	})
 	cl, err := cluster.New(net, cluster.Config{
-		Seed: j.Seed, PathMTU: transport.MTU4096, Timeout: 14, Control: spec, CNPInterval: a.cnps, AnswerClass: 0xe0,
+		Seed: j.Seed, PathMTU: transport.MTU4096, Timeout: 14, Control: spec, CNPInterval: a.cnps,
+		AnswerClass: 0xe0,
 	})
 	if err != nil {
 		return err
 	}
 	traffic, err := workload.Poisson{
-		Hosts: len(net.Hosts()), Rate: rate * 4096 / (4096 + bottleneck.Overhead), Load: c.Load, Sizes: sizes, Seed: j.Seed, Until: units.Time(span),
+		Hosts: len(net.Hosts()), Rate: rate * 4096 / (4096 + bottleneck.Overhead), Load: c.Load,
+		Sizes: sizes, Seed: j.Seed, Until: units.Time(span),
 	}.Source()
 	if err != nil {
 		return err

@@ -39,17 +39,21 @@ func runLeafSpine(j *experiment.Job) error {
 		shape.Leaves, shape.HostsPerLeaf, span = 2, 8, 2*units.Millisecond
 	}
 	var qs fabric.Queues
-	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB, Headroom: 64 * units.KiB}
-	net := shape.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}})
+	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB,
+		Headroom: 64 * units.KiB}
+	net := shape.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed},
+		Switch: fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}})
 	const bdp = 65_800
-	cl, err := cluster.New(net, cluster.Config{Seed: j.Seed, PathMTU: transport.MTU4096, Timeout: 14,
+	cl, err := cluster.New(net, cluster.Config{Seed: j.Seed, PathMTU: transport.MTU4096,
+		Timeout:   14,
 		Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: bdp} }})
 	if err != nil {
 		return err
 	}
 	hosts := len(net.Hosts())
 	traffic, err := workload.Poisson{
-		Hosts: hosts, Rate: shape.Host.Rate * 4096 / (4096 + 58 + outside), Load: 0.6, Sizes: workload.WebSearch, Seed: j.Seed, Until: units.Time(span),
+		Hosts: hosts, Rate: shape.Host.Rate * 4096 / (4096 + 58 + outside), Load: 0.6,
+		Sizes: workload.WebSearch, Seed: j.Seed, Until: units.Time(span),
 	}.Source()
 	if err != nil {
 		return err

@@ -114,8 +114,9 @@ func (a algorithm) flow(config *bottleneck.Config) (bottleneck.Flow, error) {
 // network is that of the experiments, with hosts as they are in a world.
 func network(seed uint64, w world, senders int, until units.Duration) bottleneck.Config {
 	return bottleneck.Config{
-		Seed: seed, Jitter: 50 * units.Microsecond, Rate: rate, Delay: delay, PathMTU: payload, Timeout: timeout,
-		Until: until, Interval: units.Millisecond, HostOf: w.configure(senders),
+		Seed: seed, Jitter: 50 * units.Microsecond, Rate: rate, Delay: delay, PathMTU: payload,
+		Timeout: timeout,
+		Until:   until, Interval: units.Millisecond, HostOf: w.configure(senders),
 	}
 }
 

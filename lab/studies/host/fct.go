@@ -61,7 +61,8 @@ func judgeFCT(r *experiment.Results) {
 		v := claims.Value{}
 		base := r.Cell(cellName(algorithms[0], w)).Values("short").Percentile(p)
 		for _, a := range controlled {
-			v = v.With(a.Name, claims.Number(r.Cell(cellName(a, w)).Values("short").Percentile(p)/base))
+			v = v.With(a.Name,
+				claims.Number(r.Cell(cellName(a, w)).Values("short").Percentile(p)/base))
 		}
 		return v
 	}
@@ -128,7 +129,8 @@ func runFCT(j *experiment.Job) error {
 
 // noteFCT says why claims fail. Numbers are those of full scale.
 func noteFCT(r *experiment.Results) {
-	const probes = "swift prio 3 probes before it sends its first packet, and begins with an eighth of a " +
+	const probes = "swift prio 3 probes before it sends its first packet, and begins with an " +
+		"eighth of a " +
 		"BDP: 3.1 times what fixed takes without preemption, 2.1 with it"
 	r.Note("middle", probes)
 	r.Note("quiet-middle", probes)
