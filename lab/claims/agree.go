@@ -1,0 +1,76 @@
+package claims
+
+import "fmt"
+
+// Compare returns where a result of e differs from the committed verdicts at its scale. A claim that
+// fails and used to hold differs, and so does one that holds and used to fail.
+func Compare(e *Experiment, r *Result) []string {
+	var problems []string
+	for i := range r.Claims {
+		v := &r.Claims[i]
+		c := e.claimOf(v.ID)
+		if c == nil {
+			continue // Check says so
+		}
+		if p := c.compare(r.Scale, v); p != "" {
+			problems = append(problems, v.ID+": "+p)
+		}
+	}
+	return problems
+}
+
+// compare returns how v differs from the committed verdict, or "".
+func (c *Claim) compare(s Scale, v *Verdict) string {
+	got, want := v.Outcome(), c.Expected(s)
+	if want == nil {
+		return fmt.Sprintf("%s at %s scale, and no verdict is committed", got, s)
+	}
+	if want.Agrees(got) {
+		return ""
+	}
+	detail := fmt.Sprintf("expected %v, got %v", c.At(s), v.Value)
+	if v.Note != "" {
+		detail += ": " + v.Note
+	}
+	switch {
+	case got == Fails && want.Verdict == Holds:
+		return fmt.Sprintf("fails at %s scale, but the committed verdict is %s: %s", s, want.Verdict, detail)
+	case got == Holds:
+		return fmt.Sprintf("holds at %s scale, but the committed verdict is %s; update the verdict: %s",
+			s, want.Verdict, detail)
+	}
+	return fmt.Sprintf("%s at %s scale, but the committed verdict is %s: %s", got, s, want.Verdict, detail)
+}
+
+// UpdateVerdicts sets the verdicts on the claims of e at the scale of r to what r says, and returns a
+// line for each that changed. A verdict that agrees keeps its reason; a new one that does not hold
+// takes the note of the run as its reason.
+func UpdateVerdicts(e *Experiment, r *Result) []string {
+	var changes []string
+	for i := range r.Claims {
+		v := &r.Claims[i]
+		c := e.claimOf(v.ID)
+		if c == nil {
+			continue
+		}
+		entry := c.entry()
+		if c.verdicts != nil {
+			entry.Full, entry.Small = c.verdicts.Full, c.verdicts.Small
+		}
+		c.verdicts = entry
+		slot := entry.at(r.Scale)
+		if *slot != nil && (*slot).Agrees(v.Outcome()) {
+			continue
+		}
+		before := Outcome("none")
+		if *slot != nil {
+			before = (*slot).Verdict
+		}
+		*slot = &ExpectedVerdict{Verdict: v.Outcome()}
+		if v.Outcome() != Holds {
+			(*slot).Reason = v.Note
+		}
+		changes = append(changes, fmt.Sprintf("%s at %s scale: %s, was %s", c.ID, r.Scale, v.Outcome(), before))
+	}
+	return changes
+}
