@@ -48,29 +48,38 @@ func (c *Claim) compare(s Scale, v *Verdict) string {
 func UpdateVerdicts(e *Experiment, r *Result) []string {
 	var changes []string
 	for i := range r.Claims {
-		v := &r.Claims[i]
-		c := e.claimOf(v.ID)
-		if c == nil {
-			continue
+		if c := e.claimOf(r.Claims[i].ID); c != nil {
+			if was := c.update(e, r.Scale, &r.Claims[i]); was != "" {
+				changes = append(changes,
+					fmt.Sprintf("%s at %s scale: %s, was %s", c.ID, r.Scale, r.Claims[i].Outcome(), was))
+			}
 		}
-		entry := c.entry()
-		if c.verdicts != nil {
-			entry.Full, entry.Small = c.verdicts.Full, c.verdicts.Small
-		}
-		c.verdicts = entry
-		slot := entry.at(r.Scale)
-		if *slot != nil && (*slot).Agrees(v.Outcome()) {
-			continue
-		}
-		before := Outcome("none")
-		if *slot != nil {
-			before = (*slot).Verdict
-		}
-		*slot = &ExpectedVerdict{Verdict: v.Outcome()}
-		if v.Outcome() != Holds {
-			(*slot).Reason = v.Note
-		}
-		changes = append(changes, fmt.Sprintf("%s at %s scale: %s, was %s", c.ID, r.Scale, v.Outcome(), before))
 	}
 	return changes
+}
+
+// update sets the verdict on c at a scale to v, and returns what it was if it changed.
+func (c *Claim) update(e *Experiment, s Scale, v *Verdict) (was Outcome) {
+	entry := c.entry()
+	if c.verdicts != nil {
+		entry.Full, entry.Small = c.verdicts.Full, c.verdicts.Small
+	}
+	c.verdicts = entry
+	slot := entry.at(s)
+	switch {
+	case *slot == nil:
+		was = "none"
+	case (*slot).Agrees(v.Outcome()):
+		return ""
+	default:
+		was = (*slot).Verdict
+	}
+	*slot = &ExpectedVerdict{Verdict: v.Outcome()}
+	switch {
+	case s == SmallScale && !e.JudgedSmall(c.Short()):
+		(*slot).Reason = onlyFull
+	case v.Outcome() != Holds:
+		(*slot).Reason = v.Note
+	}
+	return was
 }

@@ -30,6 +30,9 @@ func Judge(e *Experiment, scale Scale, values map[string]Value, notes map[string
 	return verdicts, errors.Join(unknown...)
 }
 
+// onlyFull is the note, and the reason, of a claim that small.claims does not name.
+const onlyFull = "not judged at small scale"
+
 func (c *Claim) verdict(e *Experiment, scale Scale, v Value, note string) Verdict {
 	pass, why := c.pass(e, scale, v)
 	if note == "" && pass == nil {
@@ -41,7 +44,7 @@ func (c *Claim) verdict(e *Experiment, scale Scale, v Value, note string) Verdic
 // pass judges v at a scale, and says why when it cannot.
 func (c *Claim) pass(e *Experiment, scale Scale, v Value) (*bool, string) {
 	if scale == SmallScale && !e.JudgedSmall(c.Short()) {
-		return nil, "not judged at small scale"
+		return nil, onlyFull
 	}
 	if v.IsNull() {
 		return nil, "not measured"

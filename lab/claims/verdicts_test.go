@@ -61,8 +61,9 @@ func TestCommittedVerdicts(t *testing.T) {
 				t.Errorf("%s: no verdict at full or at small scale", claim.ID)
 				continue
 			}
-			judged := small.Verdict != NotJudged || small.Machine
-			assert.Equal(t, e.JudgedSmall(claim.Short()), judged, "%s at small scale: %+v", claim.ID, small)
+			if !e.JudgedSmall(claim.Short()) {
+				assert.Equal(t, &ExpectedVerdict{NotJudged, false, onlyFull}, small, claim.ID)
+			}
 		}
 	}
 	for _, p := range c.Papers() {
@@ -179,6 +180,14 @@ func TestUpdateVerdicts(t *testing.T) {
 	assert.Equal(t, []string{"p/a/fast at full scale: not judged, was fails"}, UpdateVerdicts(e, r))
 	assert.Contains(t, strings.Join(back.CheckVerdicts(), "\n"), "lacks a reason", "which is for a person to write")
 	assert.Error(t, back.WriteVerdicts(filepath.Join(dir, "nowhere"), "p"))
+}
+
+// TestUpdateOfWhatSmallDoesNotJudge: the reason is that, not the note of the run.
+func TestUpdateOfWhatSmallDoesNotJudge(t *testing.T) {
+	e := withVerdicts(t, "[]").Find("p/a")
+	r := &Result{Experiment: e.ID, Scale: SmallScale, Claims: []Verdict{{"p/a/full", Number(0.5), nil, "9 seeds"}}}
+	assert.Equal(t, []string{"p/a/full at small scale: not judged, was none"}, UpdateVerdicts(e, r))
+	assert.Equal(t, &ExpectedVerdict{NotJudged, false, "not judged at small scale"}, e.Claim("full").Expected(SmallScale))
 }
 
 // TestVerdictFilesArePapers: no file of verdicts is left out.
