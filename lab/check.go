@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goroce/goroce/bench/cli"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/lab/check"
 	"github.com/goroce/goroce/lab/claims"
 )
@@ -61,7 +61,8 @@ func (l *lab) check(patterns []string, f checkFlags) error {
 		return err
 	}
 	if len(experiments) == 0 {
-		fmt.Fprintf(l.out, "%s names no papers: nothing to check\n", filepath.Join(f.dir, "COMPLETE"))
+		complete := filepath.Join(f.dir, "COMPLETE")
+		fmt.Fprintf(l.out, "%s names no papers: nothing to check\n", complete)
 		return nil
 	}
 	if f.update {
@@ -69,14 +70,16 @@ func (l *lab) check(patterns []string, f checkFlags) error {
 			return err
 		}
 	}
-	problems := append(l.Catalogue.CheckVerdicts(), check.Results(l.Catalogue, f.dir, experiments)...)
+	problems := l.Catalogue.CheckVerdicts()
+	problems = append(problems, check.Results(l.Catalogue, f.dir, experiments)...)
 	for _, p := range problems {
 		fmt.Fprintln(l.out, p)
 	}
 	what := strings.Join(patterns, " ")
 	if len(problems) > 0 {
-		return fmt.Errorf("results of %s in %s: problems: %d\nlab: to accept verdicts that changed: "+
-			"bin/lab check --update --dir %s '%s'", what, f.dir, len(problems), f.dir, strings.Join(patterns, "' '"))
+		return fmt.Errorf("results of %s in %s: problems: %d\n"+
+			"lab: to accept verdicts that changed: bin/lab check --update --dir %s '%s'",
+			what, f.dir, len(problems), f.dir, strings.Join(patterns, "' '"))
 	}
 	fmt.Fprintf(l.out, "results of %s in %s: complete, and as expected\n", what, f.dir)
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/bench/cli"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/lab/check"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
@@ -77,12 +77,14 @@ func TestFromRunToCheck(t *testing.T) {
 // TestRunShowsDifferences: a run says which verdicts are not the committed ones, and exits with 0.
 func TestRunShowsDifferences(t *testing.T) {
 	s := newShell(t, labtest.Dice)
-	text := strings.Replace(string(labtest.Verdicts(t)["demo.yaml"].Data), "small: {verdict: holds}",
+	text := string(labtest.Verdicts(t)["demo.yaml"].Data)
+	text = strings.Replace(text, "small: {verdict: holds}",
 		"small: {verdict: fails, reason: bad luck}", 1)
 	require.NoError(t, s.Catalogue.ReadVerdicts(fstest.MapFS{"demo.yaml": {Data: []byte(text)}}))
 	code, out, errs := s.do(t.Context(), "run", "demo/dice", "--out", t.TempDir())
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, "\n  NOT AS COMMITTED: demo/dice/mean: holds at small scale, but the committed verdict is fails")
+	assert.Contains(t, out, "\n  NOT AS COMMITTED: demo/dice/mean: holds at small scale, "+
+		"but the committed verdict is fails")
 	assert.Equal(t, 1, strings.Count(out, "NOT AS COMMITTED"))
 }
 
@@ -207,7 +209,7 @@ func verdictsOnDice(t *testing.T) fstest.MapFS {
 }
 
 // TestCheckTurnsRed: with a verdict flipped in either direction, missing, or on an unknown claim,
-// check fails; the command that it names makes it pass again, except for what a person has to write.
+// check fails. The command that it names makes it pass again.
 func TestCheckTurnsRed(t *testing.T) {
 	results := t.TempDir()
 	s := newShell(t, labtest.Dice)
@@ -216,12 +218,16 @@ func TestCheckTurnsRed(t *testing.T) {
 	const mean, certain = "  small: {verdict: holds}\n", "  small: {verdict: fails, reason: the die is <fair>}\n"
 	for _, c := range []struct{ name, old, new, want string }{
 		{"as committed", "", "", ""},
-		{"held, fails", certain, mean, "demo/dice/certain: fails at small scale, but the committed verdict is holds"},
-		{"failed, holds", mean, certain, "demo/dice/mean: holds at small scale, but the committed verdict is fails"},
+		{"held, fails", certain, mean,
+			"demo/dice/certain: fails at small scale, but the committed verdict is holds"},
+		{"failed, holds", mean, certain,
+			"demo/dice/mean: holds at small scale, but the committed verdict is fails"},
 		{"missing", mean, "", "demo/dice/mean: no verdict at small scale is committed"},
-		{"no entry", "- claim: demo/dice/mean\n  expect: '<= 0.2'\n  full: {verdict: holds}\n" + mean, "",
+		{"no entry",
+			"- claim: demo/dice/mean\n  expect: '<= 0.2'\n  full: {verdict: holds}\n" + mean, "",
 			"demo/dice/mean: no verdict is committed"},
-		{"unknown", "demo/dice/mean", "demo/dice/mode", "demo/dice/mode: the catalogue has no such claim"},
+		{"unknown", "demo/dice/mean", "demo/dice/mode",
+			"demo/dice/mode: the catalogue has no such claim"},
 		{"another condition", "<= 0.2", "<= 0.3", `demo/dice/mean: its verdict is on "<= 0.3"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -230,7 +236,8 @@ func TestCheckTurnsRed(t *testing.T) {
 			text := string(verdictsOnDice(t)["demo.yaml"].Data)
 			require.Contains(t, text, c.old)
 			file := filepath.Join(verdicts, "demo.yaml")
-			require.NoError(t, os.WriteFile(file, []byte(strings.Replace(text, c.old, c.new, 1)), 0o644))
+			text = strings.Replace(text, c.old, c.new, 1)
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 			args := []string{"check", "demo/dice", "--dir", results, "--verdicts", verdicts}
 			code, out, errs := s.do(t.Context(), args...)
 			if c.want == "" {

@@ -1,5 +1,5 @@
-// Package check compares results with the catalogue and with the committed verdicts, and updates the
-// verdicts.
+// Package check compares results with the catalogue and with the committed verdicts, and updates
+// the verdicts.
 //
 // The package imports claims.
 package check

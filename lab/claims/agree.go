@@ -2,8 +2,8 @@ package claims
 
 import "fmt"
 
-// Compare returns where a result of e differs from the committed verdicts at its scale. A claim that
-// fails and used to hold differs, and so does one that holds and used to fail.
+// Compare returns where a result of e differs from the committed verdicts at its scale. A claim
+// that fails and used to hold differs, and so does one that holds and used to fail.
 func Compare(e *Experiment, r *Result) []string {
 	var problems []string
 	for i := range r.Claims {
@@ -32,26 +32,24 @@ func (c *Claim) compare(s Scale, v *Verdict) string {
 	if v.Note != "" {
 		detail += ": " + v.Note
 	}
-	switch {
-	case got == Fails && want.Verdict == Holds:
-		return fmt.Sprintf("fails at %s scale, but the committed verdict is %s: %s", s, want.Verdict, detail)
-	case got == Holds:
-		return fmt.Sprintf("holds at %s scale, but the committed verdict is %s; update the verdict: %s",
-			s, want.Verdict, detail)
+	todo := ""
+	if got == Holds {
+		todo = "; update the verdict"
 	}
-	return fmt.Sprintf("%s at %s scale, but the committed verdict is %s: %s", got, s, want.Verdict, detail)
+	return fmt.Sprintf("%s at %s scale, but the committed verdict is %s%s: %s",
+		got, s, want.Verdict, todo, detail)
 }
 
-// UpdateVerdicts sets the verdicts on the claims of e at the scale of r to what r says, and returns a
-// line for each that changed. A verdict that agrees keeps its reason; a new one that does not hold
-// takes the note of the run as its reason.
+// UpdateVerdicts sets the verdicts on the claims of e at the scale of r to what r says, and returns
+// a line for each that changed. A verdict that agrees keeps its reason; a new one that does not
+// hold takes the note of the run as its reason.
 func UpdateVerdicts(e *Experiment, r *Result) []string {
 	var changes []string
 	for i := range r.Claims {
 		if c := e.claimOf(r.Claims[i].ID); c != nil {
 			if was := c.update(e, r.Scale, &r.Claims[i]); was != "" {
-				changes = append(changes,
-					fmt.Sprintf("%s at %s scale: %s, was %s", c.ID, r.Scale, r.Claims[i].Outcome(), was))
+				changes = append(changes, fmt.Sprintf("%s at %s scale: %s, was %s",
+					c.ID, r.Scale, r.Claims[i].Outcome(), was))
 			}
 		}
 	}

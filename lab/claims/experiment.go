@@ -37,8 +37,9 @@ type Claim struct {
 	Expect Expect `yaml:"expect"`
 	// ExpectSmall replaces Expect at small scale, where it is there.
 	ExpectSmall *Expect `yaml:"expect_small"`
-	Confidence  string  `yaml:"confidence"` // high, medium or low: will a faithful reproduction show it?
-	Because     string  `yaml:"because"`    // why it is not high
+	// high, medium or low: will a faithful reproduction show it?
+	Confidence string `yaml:"confidence"`
+	Because    string `yaml:"because"` // why it is not high
 
 	verdicts *verdictEntry // committed; see Expected
 }

@@ -11,8 +11,10 @@ import (
 // the notes that it made, both by the claims' short names. A claim without a value, or that is not
 // judged at this scale, neither passes nor fails, and its note says so; the same goes for one whose
 // value does not have the form that the claim asks for. A note never changes a verdict. A name that
-// e has no claim of is an error, joined with others of its kind; the verdicts are valid all the same.
-func Judge(e *Experiment, scale Scale, values map[string]Value, notes map[string]string) ([]Verdict, error) {
+// e has no claim of is an error, joined with others of its kind; the verdicts are valid all the
+// same.
+func Judge(e *Experiment, scale Scale, values map[string]Value, notes map[string]string) ([]Verdict,
+	error) {
 	verdicts := make([]Verdict, len(e.Claims))
 	for i := range e.Claims {
 		c := &e.Claims[i]

@@ -85,8 +85,8 @@ func (c *Claim) Expected(s Scale) *ExpectedVerdict {
 	return *c.verdicts.at(s)
 }
 
-// ReadVerdicts replaces the verdicts of all claims by those in PAPER.yaml of fsys, for each paper. A
-// paper without a file has none. CheckVerdicts says what the files lack.
+// ReadVerdicts replaces the verdicts of all claims by those in PAPER.yaml of fsys, for each paper.
+// A paper without a file has none. CheckVerdicts says what the files lack.
 func (c *Catalogue) ReadVerdicts(fsys fs.FS) error {
 	for _, e := range c.Experiments {
 		for i := range e.Claims {
@@ -143,7 +143,7 @@ func (c *Catalogue) claim(id string) *Claim {
 func (c *Catalogue) CheckVerdicts() []string {
 	var problems []string
 	for _, id := range c.strays {
-		problems = append(problems, id+": the catalogue has no such claim, but a verdict on it is committed")
+		problems = append(problems, id+": the catalogue has no such claim, but a committed verdict")
 	}
 	for _, e := range c.Experiments {
 		for i := range e.Claims {
@@ -161,9 +161,11 @@ func (c *Claim) checkVerdicts() []string {
 		return []string{"no verdict is committed"}
 	}
 	var problems []string
-	if want := c.entry(); c.verdicts.Expect != want.Expect || c.verdicts.ExpectSmall != want.ExpectSmall {
-		problems = append(problems, fmt.Sprintf("its verdict is on %q, small %q; the catalogue expects %q, small %q",
-			c.verdicts.Expect, c.verdicts.ExpectSmall, want.Expect, want.ExpectSmall))
+	got, want := c.verdicts, c.entry()
+	if got.Expect != want.Expect || got.ExpectSmall != want.ExpectSmall {
+		problems = append(problems, fmt.Sprintf(
+			"its verdict is on %q, small %q; the catalogue expects %q, small %q",
+			got.Expect, got.ExpectSmall, want.Expect, want.ExpectSmall))
 	}
 	if c.verdicts.Small == nil {
 		problems = append(problems, "no verdict at small scale is committed")

@@ -3,7 +3,6 @@ package claims
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -40,7 +39,8 @@ func withVerdicts(t *testing.T, text string) *Catalogue {
 func TestExpected(t *testing.T) {
 	c := withVerdicts(t, minimalVerdicts)
 	assert.Empty(t, c.CheckVerdicts())
-	assert.Equal(t, &ExpectedVerdict{Fails, false, "the buffer is ours"}, c.Find("p/a").Claim("full").Expected(FullScale))
+	assert.Equal(t, &ExpectedVerdict{Fails, false, "the buffer is ours"},
+		c.Find("p/a").Claim("full").Expected(FullScale))
 	assert.Nil(t, c.Find("p/b").Claim("right").Expected(FullScale))
 	require.NoError(t, c.ReadVerdicts(fstest.MapFS{}))
 	assert.Nil(t, c.Find("p/a").Claim("full").Expected(FullScale))
@@ -85,16 +85,22 @@ func TestCheckVerdicts(t *testing.T) {
 		{"p/a/full", "p/a/empty", "p/a/empty: the catalogue has no such claim"},
 		{"p/a/full", "p/a/empty", "p/a/full: no verdict is committed"},
 		{"p/b/right", "q/b/right", "q/b/right: the catalogue has no such claim"},
-		{"<= 1ms", "<= 2ms", `p/a/fast: its verdict is on "<= 2ms", small ""; the catalogue expects "<= 1ms", small ""`},
+		{"<= 1ms", "<= 2ms",
+			`p/a/fast: its verdict is on "<= 2ms", small ""; the catalogue expects "<= 1ms", small ""`},
 		{"  expect_small: '>= 0.8'\n", "", `the catalogue expects ">= 0.9", small ">= 0.8"`},
 		{"  small: {verdict: holds}\n", "", "p/b/right: no verdict at small scale is committed"},
-		{"verdict: fails, reason: the buffer is ours", "verdict: fails", `p/a/full: at full scale: verdict "fails" lacks a reason`},
-		{"machine: true, reason: the machine's time", "machine: true", `p/a/fast: at small scale: verdict "not judged" lacks a reason`},
-		{"verdict: fails", "verdict: passes", `p/a/full: at full scale: verdict "passes": want holds, fails or not judged`},
-		{"verdict: fails", "verdict: fails, machine: true", `verdict "fails" of a value of the machine: want not judged`},
+		{"verdict: fails, reason: the buffer is ours", "verdict: fails",
+			`p/a/full: at full scale: verdict "fails" lacks a reason`},
+		{"machine: true, reason: the machine's time", "machine: true",
+			`p/a/fast: at small scale: verdict "not judged" lacks a reason`},
+		{"verdict: fails", "verdict: passes",
+			`p/a/full: at full scale: verdict "passes": want holds, fails or not judged`},
+		{"verdict: fails", "verdict: fails, machine: true",
+			`verdict "fails" of a value of the machine: want not judged`},
 	} {
 		require.Contains(t, minimalVerdicts, c.old)
-		problems := withVerdicts(t, strings.Replace(minimalVerdicts, c.old, c.new, 1)).CheckVerdicts()
+		text := strings.Replace(minimalVerdicts, c.old, c.new, 1)
+		problems := withVerdicts(t, text).CheckVerdicts()
 		assert.Contains(t, strings.Join(problems, "\n"), c.want)
 	}
 }
@@ -110,12 +116,13 @@ func TestReadVerdictsErrors(t *testing.T) {
 		catalogue, err := parse(minimalCommon, minimalPaper)
 		require.NoError(t, err)
 		text := strings.Replace(minimalVerdicts, c.old, c.new, 1)
-		assert.ErrorContains(t, catalogue.ReadVerdicts(fstest.MapFS{"p.yaml": {Data: []byte(text)}}), c.want)
+		err = catalogue.ReadVerdicts(fstest.MapFS{"p.yaml": {Data: []byte(text)}})
+		assert.ErrorContains(t, err, c.want)
 	}
 }
 
-// TestCompare: whatever differs from the committed verdict is a problem, in both directions, whether
-// or not the run has a note.
+// TestCompare: whatever differs from the committed verdict is a problem, in both directions,
+// whether or not the run has a note.
 func TestCompare(t *testing.T) {
 	fast := func(pass *bool) Verdict { return Verdict{"p/a/fast", Text("2ms"), pass, "a note"} }
 	full := func(pass *bool) Verdict { return Verdict{"p/a/full", Number(0.5), pass, "a note"} }
@@ -130,17 +137,22 @@ func TestCompare(t *testing.T) {
 		{"held and fails", FullScale, fast(no()),
 			"p/a/fast: fails at full scale, but the committed verdict is holds: expected <= 1ms, got 2ms: a note"},
 		{"failed and holds", FullScale, full(yes()),
-			"p/a/full: holds at full scale, but the committed verdict is fails; update the verdict: expected >= 0.9, got 0.5: a note"},
-		{"held and is not judged", FullScale, fast(nil), "p/a/fast: not judged at full scale, but the committed verdict is holds"},
-		{"was not judged and holds", SmallScale, full(yes()), "p/a/full: holds at small scale, but the committed verdict is not judged"},
-		{"was not judged and fails", SmallScale, full(no()), "p/a/full: fails at small scale, but the committed verdict is not judged"},
+			"p/a/full: holds at full scale, but the committed verdict is fails; update the verdict: " +
+				"expected >= 0.9, got 0.5: a note"},
+		{"held and is not judged", FullScale, fast(nil),
+			"p/a/fast: not judged at full scale, but the committed verdict is holds"},
+		{"was not judged and holds", SmallScale, full(yes()),
+			"p/a/full: holds at small scale, but the committed verdict is not judged"},
+		{"was not judged and fails", SmallScale, full(no()),
+			"p/a/full: fails at small scale, but the committed verdict is not judged"},
 		{"not judged as before", SmallScale, full(nil), ""},
 		{"this machine fails", SmallScale, fast(no()), ""},
 		{"this machine passes", SmallScale, fast(yes()), ""},
 		{"an unknown claim is for Check to report", FullScale, Verdict{ID: "p/a/none"}, ""},
 	} {
 		e := withVerdicts(t, minimalVerdicts).Find("p/a")
-		problems := strings.Join(Compare(e, &Result{Experiment: e.ID, Scale: c.scale, Claims: []Verdict{c.v}}), "\n")
+		r := &Result{Experiment: e.ID, Scale: c.scale, Claims: []Verdict{c.v}}
+		problems := strings.Join(Compare(e, r), "\n")
 		if c.want == "" {
 			assert.Empty(t, problems, c.name)
 		} else {
@@ -148,12 +160,13 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	e := withVerdicts(t, minimalVerdicts).Find("p/b")
+	right := []Verdict{{"p/b/right", Number(0), yes(), ""}}
 	assert.Equal(t, []string{"p/b/right: holds at full scale, and no verdict is committed"},
-		Compare(e, &Result{Experiment: e.ID, Scale: FullScale, Claims: []Verdict{{"p/b/right", Number(0), yes(), ""}}}))
+		Compare(e, &Result{Experiment: e.ID, Scale: FullScale, Claims: right}))
 }
 
-// TestUpdateVerdicts: after an update the result agrees, unchanged verdicts have kept their reasons,
-// and the file reads back as it was written.
+// TestUpdateVerdicts: after an update the result agrees, unchanged verdicts have kept their
+// reasons, and the file reads back as it was written.
 func TestUpdateVerdicts(t *testing.T) {
 	c, dir := withVerdicts(t, minimalVerdicts), t.TempDir()
 	e := c.Find("p/a")
@@ -170,24 +183,27 @@ func TestUpdateVerdicts(t *testing.T) {
 	assert.Empty(t, back.CheckVerdicts())
 	e = back.Find("p/a")
 	assert.Empty(t, Compare(e, r))
-	assert.Equal(t, strings.Join(strings.Fields(r.Claims[0].Note), " "), e.Claim("fast").Expected(FullScale).Reason)
+	assert.Equal(t, strings.TrimSpace(r.Claims[0].Note), e.Claim("fast").Expected(FullScale).Reason)
 	assert.Equal(t, "the buffer is ours", e.Claim("full").Expected(FullScale).Reason)
 	assert.True(t, e.Claim("fast").Expected(SmallScale).Machine)
 
-	small := &Result{Experiment: e.ID, Scale: SmallScale, Claims: []Verdict{{"p/a/fast", Text("2ms"), no(), ""}}}
+	fast := []Verdict{{"p/a/fast", Text("2ms"), no(), ""}}
+	small := &Result{Experiment: e.ID, Scale: SmallScale, Claims: fast}
 	assert.Empty(t, UpdateVerdicts(e, small), "the machine decides")
 	r.Claims[0].Pass, r.Claims[0].Note = nil, ""
 	assert.Equal(t, []string{"p/a/fast at full scale: not judged, was fails"}, UpdateVerdicts(e, r))
-	assert.Contains(t, strings.Join(back.CheckVerdicts(), "\n"), "lacks a reason", "which is for a person to write")
+	assert.Contains(t, strings.Join(back.CheckVerdicts(), "\n"), "lacks a reason")
 	assert.Error(t, back.WriteVerdicts(filepath.Join(dir, "nowhere"), "p"))
 }
 
 // TestUpdateOfWhatSmallDoesNotJudge: the reason is that, not the note of the run.
 func TestUpdateOfWhatSmallDoesNotJudge(t *testing.T) {
 	e := withVerdicts(t, "[]").Find("p/a")
-	r := &Result{Experiment: e.ID, Scale: SmallScale, Claims: []Verdict{{"p/a/full", Number(0.5), nil, "9 seeds"}}}
+	full := []Verdict{{"p/a/full", Number(0.5), nil, "9 seeds"}}
+	r := &Result{Experiment: e.ID, Scale: SmallScale, Claims: full}
 	assert.Equal(t, []string{"p/a/full at small scale: not judged, was none"}, UpdateVerdicts(e, r))
-	assert.Equal(t, &ExpectedVerdict{NotJudged, false, "not judged at small scale"}, e.Claim("full").Expected(SmallScale))
+	assert.Equal(t, &ExpectedVerdict{NotJudged, false, onlyFull},
+		e.Claim("full").Expected(SmallScale))
 }
 
 // TestVerdictFilesArePapers: no file of verdicts is left out.
@@ -196,6 +212,6 @@ func TestVerdictFilesArePapers(t *testing.T) {
 	require.NoError(t, err)
 	for _, f := range files {
 		name := strings.TrimSuffix(f.Name(), ".yaml")
-		assert.True(t, slices.ContainsFunc(load(t).Papers(), func(p Paper) bool { return p.Name == name }), name)
+		assert.True(t, load(t).hasPaper(name), name)
 	}
 }

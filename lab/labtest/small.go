@@ -19,8 +19,8 @@ func OneGoroutine(t *testing.T) {
 	}
 }
 
-// Small runs experiments at small scale. The catalogue has them, every claim that is judged there has
-// a value, and the verdicts are the committed ones.
+// Small runs experiments at small scale. The catalogue has them, every claim that is judged there
+// has a value, and the verdicts are the committed ones.
 func Small(t *testing.T, experiments []*experiment.Experiment) {
 	catalogue, err := claims.Load()
 	require.NoError(t, err)
@@ -42,7 +42,8 @@ func Small(t *testing.T, experiments []*experiment.Experiment) {
 					assert.NotNil(t, v.Pass, "%s: %s", v.ID, v.Note)
 				}
 			}
-			for _, p := range claims.Compare(e, &claims.Result{Scale: claims.SmallScale, Claims: verdicts}) {
+			result := &claims.Result{Scale: claims.SmallScale, Claims: verdicts}
+			for _, p := range claims.Compare(e, result) {
 				t.Error(p)
 			}
 		})
