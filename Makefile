@@ -100,7 +100,7 @@ chaos: setup ## close races, counters read during Close, hosts that open and clo
 	$(GOBUILD) -o bin/ ./test/chaos
 	@bin/chaos $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FULL),-full) -run '$(RUN)'
 
-lab-small: build ## every experiment of the lab at small scale, some 10 minutes of a core, a page of figures, and whether verdicts are as committed
+lab-small: build ## every experiment of the lab at small scale (10 minutes of a core), a page of figures; fails when a verdict is not as committed
 	bin/lab run '*' --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 	bin/lab check '*' --dir .cache/lab-small
