@@ -100,11 +100,10 @@ chaos: setup ## close races, counters read during Close, hosts that open and clo
 	$(GOBUILD) -o bin/ ./test/chaos
 	@bin/chaos $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FULL),-full) -run '$(RUN)'
 
-lab-small: build ## every experiment of the lab at small scale, some 10 minutes of a core, and a page of figures
-	bin/lab run 'fabric/*' 'cc/*' 'host/*' 'prioplus/*' 'tocc/*' 'taurus/*' 'carc/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
+lab-small: build ## every experiment of the lab at small scale (10 minutes of a core), a page of figures; fails when a verdict is not as committed
+	bin/lab run '*' --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
-
-BEYOND = beyond/tocc-offload 'beyond/carc-*' beyond/stability-grid beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/prioplus-homa beyond/tocc-cc beyond/tocc-token-priority
+	bin/lab check '*' --dir .cache/lab-small
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
 	$(GO) test ./sim/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
