@@ -8,24 +8,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Packet is what a pipeline knows of a packet when it shows it to the collector. A transport that
-// knows more than that reports cc's events instead, and the two do not mix on one flow.
+// Packet is what a pipeline shows the collector of a packet. A transport that knows more reports
+// cc's events instead; one flow must not use both.
 type Packet struct {
 	Type PacketType
-	// of data: its own; of an acknowledgement: the last one acknowledged, or the one missing
+	// PSN is the packet's own for data; for an acknowledgement the last one acknowledged, or the
+	// one missing.
 	PSN   uint32
 	Bytes units.Bytes
-	ECE   bool   // an acknowledgement that echoes a mark
-	Nak   bool   // an acknowledgement that says that PSN is missing
-	Probe []byte // the probe field that it carries; nil without
-	// Segment is what Extractions count from: the packet from behind its BTH.
+	ECE   bool   // the acknowledgement echoes a mark
+	Nak   bool   // the acknowledgement reports PSN as missing
+	Probe []byte // the probe field that the packet carries, or nil
+	// Segment is what Extractions index: the packet after its BTH.
 	Segment []byte
 }
 
-// maxExtractions is how many custom segments there can be.
+// maxExtractions is the maximum number of custom segments.
 const maxExtractions = 32
 
-// arrival is the state of a flow that data drives.
+// arrival is the data-driven state of a flow.
 type arrival struct {
 	una    uint32 // the first packet not acknowledged
 	next   uint32 // the PSN expected next
@@ -34,8 +35,7 @@ type arrival struct {
 	flying units.Bytes
 }
 
-// timedContext is the state of a flow that time drives. Data that comes in moves its deadline and
-// nothing else.
+// timedContext is the time-driven state of a flow. Incoming data only moves its deadline.
 type timedContext struct {
 	rto   units.Duration
 	probe prober
@@ -79,8 +79,8 @@ func (n *NIC) bindTimed(h Handle, b Binding) {
 	}
 }
 
-// Sent is a data packet on its way out: TX, the retransmission timer, and whether it shall carry a
-// probe, which is then written to field.
+// Sent collects a data packet that leaves: a TX event, the retransmission timer, and the decision
+// whether it carries a probe. In that case Sent writes the probe to field and returns true.
 func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (probe bool) {
 	n.touched = true
 	f := n.find(h)
@@ -103,7 +103,7 @@ func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (
 	return false
 }
 
-// Received is a packet on its way in.
+// Received collects a packet that arrived.
 func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
 	n.touched = true
 	f := n.find(h)
@@ -113,7 +113,7 @@ func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
 	a := &f.arrival
 	n.event = cc.Event{PSN: p.PSN}
 	switch p.Type {
-	case PacketData: // stateful: a gap
+	case PacketData: // detect gaps
 		if a.begun && p.PSN != a.next {
 			if after(p.PSN, a.next) {
 				n.event.Kind, n.event.PSN = cc.OOO, a.next
@@ -146,7 +146,7 @@ func (n *NIC) acknowledged(h Handle, a *arrival, p *Packet, now units.Time) {
 	if a.knows {
 		packets = int((p.PSN - a.una + 1) & psnMask)
 		if packets >= 1<<23 {
-			packets = 0 // older than the newest
+			packets = 0 // older than the newest acknowledgement
 		}
 	}
 	if packets > 0 {
@@ -165,7 +165,7 @@ func (n *NIC) acknowledged(h Handle, a *arrival, p *Packet, now units.Time) {
 	}
 }
 
-// heardProbe takes in a probe's response, unless a newer one came before it.
+// heardProbe handles the response to a probe, unless a newer one has arrived before.
 func (n *NIC) heardProbe(h Handle, field wire.ProbeField, now units.Time) {
 	delay, ok := n.timed[h.Index()].probe.heard(field, now)
 	if !ok {
@@ -176,8 +176,8 @@ func (n *NIC) heardProbe(h Handle, field wire.ProbeField, now units.Time) {
 	n.Report(h, &n.event, now)
 }
 
-// extract cuts the segments that are configured for packets of this type. One that the packet has
-// not got is none.
+// extract cuts the segments that are configured for packets of this type, if the packet is long
+// enough.
 func (n *NIC) extract(h Handle, f *context, p *Packet, now units.Time) {
 	for i := range n.segments {
 		x := &n.segments[i]
@@ -209,7 +209,7 @@ func (n *NIC) runTimers(now units.Time) {
 	}
 }
 
-// after says whether PSN a comes after b.
+// after reports whether PSN a comes after b.
 func after(a, b uint32) bool {
 	d := (a - b) & psnMask
 	return d != 0 && d < 1<<23

@@ -7,23 +7,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// ControllerConfig is what a Controller is made with.
+// ControllerConfig configures a Controller.
 type ControllerConfig struct {
 	Datapath Datapath
-	// Roster is where the agent gets the algorithms from; nil when it makes them itself, in another
+	// Roster passes the algorithms to the agent; nil if the agent makes them itself, in another
 	// process.
 	Roster *Roster
-	// Agent, if it is not nil, is polled by the Controller: it shares the polling core.
+	// Agent, unless nil, is polled by the Controller, on the polling core.
 	Agent *Agent
-	// Silence is for how long messages may wait without the agent fetching any: after that flows
-	// are controlled in line until it does. 0 is DefaultSilence, less than 0 is for ever.
+	// Silence is for how long messages may wait without the agent fetching any. After that, flows
+	// are controlled by the fallback until it does. 0 means DefaultSilence; a negative value
+	// disables the fallback.
 	Silence units.Duration
-	// Fallback makes the algorithm by which a flow is controlled meanwhile, from the decision it
-	// has; nil is NewCaution.
+	// Fallback returns the algorithm that controls a flow meanwhile, starting from the flow's
+	// decision; nil means NewFallbackAIMD.
 	Fallback func(last cc.Decision) cc.Algorithm
 }
 
-// DefaultSilence is many times what an agent that lives takes, a scheduler's time slice included.
+// DefaultSilence is many times the reaction time of a live agent, a scheduler's time slice
+// included.
 const DefaultSilence = 10 * units.Millisecond
 
 // Controller is a cc.Controller whose algorithms run in an agent behind a device. It belongs to the
@@ -34,42 +36,42 @@ type Controller struct {
 	flows  []controlled
 	free   []cc.Flow
 	cc.Late
-	local    cc.Inline // while the agent is silent
-	owners   []cc.Flow // of local's flows
+	local    cc.Inline // runs the fallback
+	owners   []cc.Flow // the Controller's flow, by local's flow
 	alone    bool
 	listenAt units.Time
 	event    cc.Event
 	result   Result
-	last     units.Time // that was told
-	news     bool       // something happened since the last Poll
-	next     units.Time // what it answered
+	last     units.Time // time of the last call
+	news     bool       // something changed since the last Poll
+	next     units.Time // return value of the last Poll
 
 	counters ControllerCounters
 }
 
-// controlled is one flow.
+// controlled is the Controller's state of a flow.
 type controlled struct {
 	handle   Handle
 	live     bool
 	changed  bool
 	wants    cc.EventSet
-	decision cc.Decision // what the transport is told
-	remote   cc.Decision // the agent's last
+	decision cc.Decision // returned to the transport
+	remote   cc.Decision // the agent's latest
 	local    cc.Flow
 }
 
-// ControllerCounters is what happened to a Controller.
+// ControllerCounters counts events of a Controller.
 type ControllerCounters struct {
-	Results  uint64 // of the agent
-	Stale    uint64 // results for flows that ended
-	Silences uint64 // times that flows were controlled in line
-	Returns  uint64 // times that the agent was back
+	Results  uint64 // from the agent
+	Stale    uint64 // results for flows that have ended
+	Silences uint64 // times that the fallback began
+	Returns  uint64 // times that the agent resumed
 }
 
-// NewController makes one.
+// NewController returns a Controller without flows.
 func NewController(c ControllerConfig) (*Controller, error) {
 	if c.Datapath == nil {
-		return nil, fmt.Errorf("nicoffload: a controller needs a Datapath")
+		return nil, fmt.Errorf("nicoffload: controller without a Datapath, want one")
 	}
 	if c.Silence == 0 {
 		c.Silence = DefaultSilence
@@ -80,10 +82,10 @@ func NewController(c ControllerConfig) (*Controller, error) {
 	return &Controller{config: c, path: c.Datapath, news: true}, nil
 }
 
-// NewOver makes a Controller over a device, of which path and device are the two sides, and an
-// agent of this process. With split the agent is answered, for another core to poll; else the
-// Controller polls it. The agent's Device and Adopt, and the Controller's Datapath, Roster and
-// Agent, are set here.
+// NewSplit returns a Controller over a device, of which path and device are the two sides, and with
+// an agent in this process. With split the agent is returned, for another core to poll; otherwise
+// the Controller polls it. NewSplit sets the agent's Device and Adopt, and the Controller's
+// Datapath, Handoff and Agent.
 func NewOver(path Datapath, device Device, agent AgentConfig, c ControllerConfig, split bool,
 	now units.Time) (*Controller, *Agent, error) {
 	roster := NewRoster()
@@ -103,8 +105,8 @@ func NewOver(path Datapath, device Device, agent AgentConfig, c ControllerConfig
 	return controller, a, nil
 }
 
-// NewShared makes a Controller with all behind it on the polling core: a soft NIC, an agent, and
-// between them nothing, or some distance if it is not nil. The agent has the NIC's Aggregation.
+// NewShared returns a Controller with a soft NIC and an agent on the polling core, connected
+// directly, or over a PCIe link if distance is not nil. The agent has the NIC's Aggregation.
 func NewShared(nic Config, agent AgentConfig, distance *PCIe, now units.Time) (*Controller, error) {
 	n, err := NewNIC(nic, now)
 	if err != nil {
@@ -117,13 +119,13 @@ func NewShared(nic Config, agent AgentConfig, distance *PCIe, now units.Time) (*
 		}
 	}
 	agent.Aggregation = &nic.Aggregation
-	// it cannot be silent
+	// The agent cannot be silent.
 	c, _, err := NewOver(n, device, agent, ControllerConfig{Silence: -1}, false, now)
 	return c, err
 }
 
-// NewSplit makes a Controller and its agent, for another core to poll, with a Link between them.
-// The agent has the NIC's Aggregation.
+// NewLinked returns a Controller with a soft NIC, and an agent for another core to poll, connected
+// by a Link. The agent has the NIC's Aggregation.
 func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time) (*Controller,
 	*Agent, error) {
 	n, err := NewNIC(nic, now)
@@ -143,7 +145,7 @@ func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time)
 	return NewOver(board, host, agent, c, true, now)
 }
 
-// Add implements cc.Controller. The algorithm is the agent's from then on.
+// Add implements cc.Controller. The algorithm belongs to the agent from then on.
 func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 	c.last, c.news = now, true
 	first := cc.Decision{Window: units.MiB}
@@ -173,7 +175,7 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 	return name
 }
 
-// Remove implements cc.Controller. The name may be another flow's afterwards.
+// Remove implements cc.Controller. The flow's number may be reused afterwards.
 func (c *Controller) Remove(name cc.Flow) {
 	f := &c.flows[name]
 	if !f.live {
@@ -191,7 +193,7 @@ func (c *Controller) Remove(name cc.Flow) {
 // Wants implements cc.Controller.
 func (c *Controller) Wants(name cc.Flow) cc.EventSet { return c.flows[name].wants }
 
-// Report implements cc.Controller: the NIC collects it. What is decided shows after a Poll.
+// Report implements cc.Controller: the NIC collects the event. Decisions take effect with a Poll.
 func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	f := &c.flows[ev.Flow]
 	if !f.live || !f.wants.Has(ev.Kind) {
@@ -217,7 +219,7 @@ func (c *Controller) Decision(name cc.Flow) (cc.Decision, bool) {
 
 // Poll implements cc.Controller.
 func (c *Controller) Poll(now units.Time) units.Time {
-	if now == c.last && !c.news { // again in the same round: what came meanwhile waits for the next
+	if now == c.last && !c.news { // again in the same round: messages since then wait for the next
 		return c.next
 	}
 	c.last, c.news = now, false
@@ -239,11 +241,11 @@ func (c *Controller) poll(now units.Time) units.Time {
 	return units.Earlier(next, c.listen(now))
 }
 
-// listenings is how often in its time a silence is listened to: the agent's cache lines are far
-// away.
+// listenings is how often silence is checked within its duration. Each check may fetch cache lines
+// from the agent's core.
 const listenings = 16
 
-// listen notices that the agent is silent, and that it is back.
+// listen detects that the agent has become silent, and that it has resumed.
 func (c *Controller) listen(now units.Time) (next units.Time) {
 	if !c.alone && now.Before(c.listenAt) {
 		return c.listenAt
@@ -264,7 +266,7 @@ func (c *Controller) listen(now units.Time) (next units.Time) {
 	}
 	if !c.alone {
 		if silent == 0 {
-			return now.Add(units.Forever) // there is nothing to fetch: whoever changes that polls
+			return now.Add(units.Forever) // nothing to fetch; the next signal causes a Poll
 		}
 		return units.Earlier(c.listenAt, now.Add(c.config.Silence-silent))
 	}
@@ -277,7 +279,7 @@ func (c *Controller) listen(now units.Time) (next units.Time) {
 	return next
 }
 
-// takeOver controls a flow in line, beginning with the decision it has.
+// takeOver starts the fallback for a flow, with the decision it has.
 func (c *Controller) takeOver(name cc.Flow, now units.Time) {
 	f := &c.flows[name]
 	f.local = c.local.Add(c.config.Fallback(f.decision), now)
@@ -289,7 +291,8 @@ func (c *Controller) takeOver(name cc.Flow, now units.Time) {
 	c.tellLate(name)
 }
 
-// giveBack lets the agent decide again: what it has decided last is what it thinks holds.
+// giveBack ends the fallback. The agent's latest decisions, which it believes to be in force, apply
+// again.
 func (c *Controller) giveBack() {
 	c.alone = false
 	c.counters.Returns++
@@ -336,8 +339,8 @@ func (c *Controller) tellLate(name cc.Flow) {
 	}
 }
 
-// Snapshot implements cc.Observer: all of an algorithm that runs on this core, of another one what
-// it decided last.
+// Snapshot implements cc.Observer. It returns the full state of an algorithm on this core, and the
+// latest decision of one on another core.
 func (c *Controller) Snapshot(name cc.Flow) cc.Snapshot {
 	f := &c.flows[name]
 	if c.alone && f.live {
@@ -351,11 +354,11 @@ func (c *Controller) Snapshot(name cc.Flow) cc.Snapshot {
 	return cc.Snapshot{Window: f.decision.Window, Rate: f.decision.Rate}
 }
 
-// Agent answers the agent that shares the polling core, nil when none does.
+// Agent returns the agent that shares the polling core, or nil.
 func (c *Controller) Agent() *Agent { return c.config.Agent }
 
-// Alone says whether flows are controlled in line, for the agent is silent.
+// InFallback reports whether the fallback controls flows because the agent is silent.
 func (c *Controller) Alone() bool { return c.alone }
 
-// Counters answers what happened.
+// Counters returns the counters.
 func (c *Controller) Counters() ControllerCounters { return c.counters }

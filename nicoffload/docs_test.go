@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The offsets in docs/nicoffload.md are those of the code.
+// The offsets in docs/nicoffload.md equal those of the code.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../docs/nicoffload.md")
 	require.NoError(t, err)

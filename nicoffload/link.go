@@ -7,44 +7,44 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Link is the memory between a NIC and the agent's core: a ring of messages up, one of commands
-// down, and the NIC's counters. Its layout is in docs/nicoffload.md.
+// Link is the shared memory between a NIC and the agent's core: a ring of messages up, a ring of
+// commands down, and the NIC's counters. docs/nicoffload.md specifies its layout.
 type Link struct{ mem []byte }
 
-// How many Slots the rings of a Link have.
+// The numbers of Slots of the rings of a Link.
 const (
 	UpSlots   = 4096
 	DownSlots = 1024
 )
 
-// The layout of a Link: what is where.
+// The layout of a Link.
 const (
 	linkMagic   = 0x63696e67 // "gnic"
 	linkVersion = 1
 
-	linkTime     = 16 // of the NIC's clock, when it last polled
-	linkAsked    = 24 // how often the agent has asked for the counters
+	linkTime     = 16 // the NIC's clock at its last poll
+	linkAsked    = 24 // number of requests for the counters
 	linkCounters = 64
 	linkUp       = linkCounters + countersBytes
 	linkDown     = linkUp + ringHeader + UpSlots*Slot
 
-	// LinkBytes is how much memory a Link takes.
+	// LinkBytes is the size of a Link.
 	LinkBytes = linkDown + ringHeader + DownSlots*Slot
 )
 
-// NewLink makes a Link in memory of this process.
+// NewLink returns a Link in memory of this process.
 func NewLink() *Link {
 	l, err := MakeLink(AlignedMemory(LinkBytes))
 	if err != nil {
-		panic(err) // it is as large as it says
+		panic(err) // impossible: the memory has the required size and alignment
 	}
 	return l
 }
 
-// MakeLink makes a Link in memory, which begins at a multiple of 8 and is all zeros.
+// MakeLink initializes a Link in memory that is zeroed and begins at a multiple of 8.
 func MakeLink(mem []byte) (*Link, error) {
 	if len(mem) < LinkBytes {
-		return nil, fmt.Errorf("nicoffload: a link in %d bytes, it takes %d", len(mem), LinkBytes)
+		return nil, fmt.Errorf("nicoffload: link in %d bytes, want %d", len(mem), LinkBytes)
 	}
 	le.PutUint32(mem, linkMagic)
 	le.PutUint32(mem[4:], linkVersion)
@@ -53,21 +53,21 @@ func MakeLink(mem []byte) (*Link, error) {
 	return &Link{mem}, nil
 }
 
-// OpenLink finds the Link that somebody else made in memory.
+// OpenLink returns the Link that another process has initialized in memory.
 func OpenLink(mem []byte) (*Link, error) {
 	if len(mem) < LinkBytes {
-		return nil, fmt.Errorf("nicoffload: a link in %d bytes, it takes %d", len(mem), LinkBytes)
+		return nil, fmt.Errorf("nicoffload: link in %d bytes, want %d", len(mem), LinkBytes)
 	}
 	if m, v, up, down := le.Uint32(mem), le.Uint32(mem[4:]), le.Uint32(mem[8:]),
 		le.Uint32(mem[12:]); m != linkMagic || v != linkVersion || up != UpSlots ||
 		down != DownSlots {
-		return nil, fmt.Errorf("nicoffload: no link of version %d with %d and %d slots, it says "+
-			"%#x, version %d, %d and %d", linkVersion, UpSlots, DownSlots, m, v, up, down)
+		return nil, fmt.Errorf("nicoffload: link with magic %#x, version %d, %d and %d slots, want "+
+			"%#x, version %d, %d and %d", m, v, up, down, linkMagic, linkVersion, UpSlots, DownSlots)
 	}
 	return &Link{mem}, nil
 }
 
-// Host is the agent's end of a Link: a Device.
+// Host is the agent's end of a Link, a Device.
 type Host struct {
 	mem   []byte
 	up    *Consumer
@@ -78,8 +78,8 @@ type Host struct {
 	torn  uint64
 }
 
-// Host makes the agent's end, and lets the NIC tell which flows there are: an agent before may have
-// known them, this one does not.
+// Host returns the agent's end. It requests a report of all flows from the NIC, since a previous
+// agent may have known them, but this one does not.
 func (l *Link) Host() (*Host, error) {
 	up, err := NewConsumer(l.mem[linkUp:], UpSlots)
 	if err != nil {
@@ -153,8 +153,8 @@ func (h *Host) Fetch(b []byte) int {
 // Backlog implements Device.
 func (h *Host) Backlog() (used, size int) { return h.up.Waiting(), UpSlots }
 
-// Write implements Device: as many as there is room for, in one go, for each go makes the NIC's
-// core fetch a cache line from this one's.
+// Write implements Device. It writes as many results as fit at once, since each write makes the
+// NIC's core fetch a cache line from this one.
 func (h *Host) Write(results []Result) (n int) {
 	for n < len(results) {
 		some := min(len(results)-n, h.down.roomFor(1), len(h.batch)/Slot)
@@ -171,12 +171,12 @@ func (h *Host) Write(results []Result) (n int) {
 	return n
 }
 
-// NICTime answers what the NIC's clock showed when it last polled: an agent in another process has
-// no other way to know.
+// NICTime returns the NIC's clock at its last poll, which an agent in another process uses as its
+// time.
 func (h *Host) NICTime() units.Time { return units.Time(word(h.mem[linkTime:]).Load()) }
 
-// Counters implements Device: the NIC's, as it showed them last, and what this end could not read.
-// It asks for newer ones, which the NIC's next Poll shows.
+// Counters implements Device. It returns the NIC's counters as last published, plus the malformed
+// records found at this end, and requests newer values, which the NIC's next Poll publishes.
 func (h *Host) Counters() (c Counters) {
 	word(h.mem[linkAsked:]).Add(1)
 	c.read(h.mem[linkCounters:])
@@ -184,7 +184,7 @@ func (h *Host) Counters() (c Counters) {
 	return c
 }
 
-// Board is the NIC's end of a Link: the soft NIC behind it. It implements Datapath.
+// Board is the NIC's end of a Link, with the soft NIC behind it. It implements Datapath.
 type Board struct {
 	nic   *NIC
 	mem   []byte
@@ -194,12 +194,12 @@ type Board struct {
 	cmd   command
 
 	agent    watch
-	answered uint64     // times that the counters were asked for
-	at       units.Time // when they were shown
-	shown    units.Time // the time was
+	answered uint64     // requests for the counters that were answered
+	at       units.Time // when the counters were published
+	shown    units.Time // when the time was published
 }
 
-// Board makes the NIC's end.
+// Board returns the NIC's end.
 func (l *Link) Board(n *NIC) (*Board, error) {
 	up, err := NewProducer(l.mem[linkUp:], UpSlots)
 	if err != nil {
@@ -225,13 +225,13 @@ func (b *Board) Report(f Handle, ev *cc.Event, now units.Time) { b.nic.Report(f,
 // Result implements Datapath.
 func (b *Board) Result(r *Result) bool { return b.nic.Result(r) }
 
-// showEvery is how old the time in the Link may be.
+// showEvery is the maximum age of the time in the Link.
 const showEvery = 5 * units.Microsecond
 
-// publishEvery is how old the counters in the Link may be when nobody asks for them.
+// publishEvery is the maximum age of the counters in the Link without requests.
 const publishEvery = units.Millisecond
 
-// Poll implements Datapath: commands, then what time brings, then messages.
+// Poll implements Datapath: commands, then the NIC's work, then messages.
 func (b *Board) Poll(now units.Time) units.Time {
 	n := b.nic
 	n.now = now
@@ -261,10 +261,10 @@ func (b *Board) Poll(now units.Time) units.Time {
 	return next
 }
 
-// obey does a command. One that says nothing sensible is counted.
+// obey executes a command. An invalid one is counted.
 func (b *Board) obey(slot []byte) {
 	n, c := b.nic, &b.cmd
-	if op(slot[4]) == opResult { // most are
+	if op(slot[4]) == opResult { // the most frequent command
 		decodeResult(slot, &c.result)
 		n.write(Handle(le.Uint32(slot)), &c.result)
 		return
@@ -291,5 +291,5 @@ func (b *Board) obey(slot []byte) {
 	}
 }
 
-// Silence implements Datapath: the agent's end of the ring has not moved.
+// Silence implements Datapath: for how long the agent's end of the ring has not moved.
 func (b *Board) Silence(now units.Time) units.Duration { return b.agent.silence(now) }

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What an engine writes of a cell is what Message.Encode writes of its event.
+// An engine encodes a cell as Message.Encode encodes its event.
 func TestCellsAreMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ev := drawEvent(t)
@@ -19,7 +19,7 @@ func TestCellsAreMessages(t *testing.T) {
 		ev.INT, ev.SRC, ev.Host, ev.Probe = nil, cc.SRC{}, cc.HostSample{}, false
 		if ev.Kind == cc.OOO {
 			ev.Delay = 0
-			if ev.Bytes != 0 { // a gap acknowledges nothing
+			if ev.Bytes != 0 { // an OOO acknowledges nothing
 				ev.Bytes = 0
 			}
 		}
@@ -47,8 +47,8 @@ func newLink(t testing.TB) (*Link, *Board, *Host) {
 	return l, b, h
 }
 
-// A producer that publishes more than there is, or half a message: it is counted, skipped, and what
-// comes after is heard.
+// A producer's implausible position, or an incomplete message, is counted and skipped, and later
+// messages arrive.
 func TestTornRing(t *testing.T) {
 	l, b, h := newLink(t)
 	buf := make([]byte, 1<<18)
@@ -60,20 +60,20 @@ func TestTornRing(t *testing.T) {
 	say(1)
 	require.NotZero(t, h.Fetch(buf))
 	for _, tear := range []func(){
-		func() { b.up.tail.Store(b.up.mine + UpSlots + 1) }, // more than the ring has
-		func() { b.up.tail.Store(b.up.mine - 1) },           // it went back
-		func() { // a message whose end is not there
+		func() { b.up.tail.Store(b.up.mine + UpSlots + 1) }, // beyond the ring
+		func() { b.up.tail.Store(b.up.mine - 1) },           // backwards
+		func() { // a message without its end
 			m := Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: 20, Segment: make([]byte, 200),
 				Event: cc.Event{Kind: cc.CST}}
 			n := m.Encode(buf, false)
 			b.up.Push(buf[:n-Slot])
 		},
-		func() { clear(buf[:Slot]); b.up.Push(buf[:Slot]) }, // nothing
+		func() { clear(buf[:Slot]); b.up.Push(buf[:Slot]) }, // zeros
 	} {
 		before := h.Counters().Malformed
 		tear()
 		assert.Zero(t, h.Fetch(buf))
-		b.up.mine = b.up.tail.Load() // the producer lives with it
+		b.up.mine = b.up.tail.Load() // the producer continues from there
 		assert.Equal(t, before+1, h.Counters().Malformed)
 		say(2)
 		assert.Equal(t, 2*Slot, h.Fetch(buf))
@@ -109,28 +109,28 @@ func TestLinksDoNotAllocate(t *testing.T) {
 	assert.NotZero(t, c.Counters().Results)
 }
 
-// A consumer that is nowhere: nothing is written over what it may read.
+// With an implausible position of the consumer, nothing is overwritten that it may read.
 func TestLostConsumer(t *testing.T) {
 	mem := AlignedMemory(RingBytes(16))
 	p, err := NewProducer(mem, 16)
 	require.NoError(t, err)
-	p.head.Store(5) // before anything was written
+	p.head.Store(5) // before anything is written
 	assert.Zero(t, p.Room())
 	assert.False(t, p.Push(make([]byte, Slot)))
 	p.head.Store(0)
 	assert.True(t, p.Push(make([]byte, 16*Slot)))
-	assert.False(t, p.Push(make([]byte, Slot)), "it is full")
+	assert.False(t, p.Push(make([]byte, Slot)), "the ring counts as full")
 	for _, slots := range []int{0, 8, 17} {
 		_, err := NewConsumer(mem, slots)
 		assert.ErrorContains(t, err, "power of two")
 	}
 	_, err = NewConsumer(mem, 32)
-	assert.ErrorContains(t, err, "it takes")
+	assert.ErrorContains(t, err, "at a multiple of 8")
 	_, err = NewConsumer(mem[1:], 16)
 	assert.Error(t, err)
 }
 
-// FuzzLink: whatever is in the memory of a link, both ends go on within it.
+// FuzzLink checks that both ends survive any content of a Link.
 func FuzzLink(f *testing.F) {
 	m := Message{Flow: 1, Type: Started}
 	b := make([]byte, MaxMessage)
@@ -163,7 +163,7 @@ func FuzzLink(f *testing.F) {
 	})
 }
 
-// FuzzSignals: the same of the rings between a pipeline and a NIC in another process.
+// FuzzSignals checks the same for the rings between a pipeline and a NIC in another process.
 func FuzzSignals(f *testing.F) {
 	m := Message{Flow: 1, Type: Started}
 	b := make([]byte, 2*MaxMessage)

@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The soft NIC as a Device: what the host asks of it.
+// This file implements Device for the soft NIC.
 
 // Capabilities implements Device.
 func (n *NIC) Capabilities() Capabilities {
@@ -40,10 +40,10 @@ func (n *NIC) Aggregate(a Aggregation) error {
 	return nil
 }
 
-// Probe implements Device: the pipeline hears of it as a result.
+// Probe implements Device. The request reaches the pipeline as a result.
 func (n *NIC) Probe(h Handle) error {
 	if f := n.find(h); f != nil {
-		if f.probeAt = n.now; f.probeAt == 0 { // which would be none
+		if f.probeAt = n.now; f.probeAt == 0 { // 0 means no probe
 			f.probeAt = 1
 		}
 		n.counters.Probes++
@@ -61,7 +61,7 @@ func (n *NIC) Fetch(b []byte) int {
 	return at
 }
 
-// fetchFrom copies whole messages, but those of flows that ended since.
+// fetchFrom copies whole messages, except those of flows that have ended since.
 func (n *NIC) fetchFrom(q *fifo, b []byte) (at int) {
 	for q.head != q.flushed {
 		length := q.next(q.head)
@@ -82,7 +82,7 @@ func (n *NIC) fetchFrom(q *fifo, b []byte) (at int) {
 	return at
 }
 
-// Backlog implements Device: the fuller of the queues.
+// Backlog implements Device. It returns the values of the fuller queue.
 func (n *NIC) Backlog() (used, size int) {
 	return max(n.merged.used(), n.raw.used()) / Slot, n.config.Queue
 }

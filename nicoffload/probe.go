@@ -5,28 +5,28 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// prober keeps the books on one flow's probes (TAURUS section 3.3): when one is attached to data,
-// and which response is older than one that was heard.
+// prober keeps the state of one flow's probes (TAURUS section 3.3): when a probe is attached to
+// data, and the newest response.
 type prober struct {
-	packets uint16         // attach to each so manieth packet
-	every   units.Duration // or to the first packet after so long
+	packets uint16         // attach a probe to every n-th packet
+	every   units.Duration // or to the first packet after each interval
 	sent    uint16         // packets since the last probe
 	since   units.Time     // when it left
 
 	seq        uint8 // of the next probe
-	newest     uint8 // response that was heard
-	heardOne   bool
+	newest     uint8 // sequence number of a response
+	heardOne   bool  // newest is valid
 	unanswered int
 }
 
-// forget is after how many unanswered probes the newest response is forgotten: sequence numbers are
-// compared modulo 256, so fewer than 128 may lie between two responses.
+// forget is the number of unanswered probes after which the newest response is forgotten. Sequence
+// numbers are compared modulo 256, so fewer than 128 may lie between two responses.
 const forget = 100
 
-// longestProbe is more than any round trip.
+// longestProbe is longer than any round trip.
 const longestProbe = units.Second
 
-// attach says whether the data packet that leaves now shall carry a probe.
+// attach reports whether the data packet that leaves now is to carry a probe.
 func (p *prober) attach(now units.Time) bool {
 	switch {
 	case p.packets > 0:
@@ -44,7 +44,7 @@ func (p *prober) attach(now units.Time) bool {
 	return true
 }
 
-// send writes the field of a probe that leaves now, beside data.
+// send writes the field of a probe that leaves with data.
 func (p *prober) send(field wire.ProbeField, now units.Time) {
 	field.Set(wire.ProbeMode(1), p.seq, now)
 	p.seq++
@@ -53,13 +53,13 @@ func (p *prober) send(field wire.ProbeField, now units.Time) {
 	}
 }
 
-// heard answers the round trip that a response tells, and false for one that was overtaken by a
-// newer one, or that cannot be.
+// heard returns the round-trip time measured by a response. It returns false for a response that is
+// older than the newest, or implausible.
 func (p *prober) heard(field wire.ProbeField, now units.Time) (units.Duration, bool) {
 	if len(field) < wire.ProbeLen || field.Mode() != wire.ProbeResponse {
 		return 0, false
 	}
-	if p.heardOne && int8(field.Seq()-p.newest) <= 0 { // time reversal
+	if p.heardOne && int8(field.Seq()-p.newest) <= 0 { // reordered
 		return 0, false
 	}
 	rtt := units.Duration(

@@ -7,36 +7,37 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Apart is the memory of a soft NIC that runs in another process than the packet pipeline, on a
-// DPU's core say: a Link to the agent, a ring of signals to the NIC, one of results back, and a
+// Apart is the shared memory of a soft NIC in another process than the packet pipeline, for example
+// on a DPU's core: a Link to the agent, a ring of signals to the NIC, a ring of results back, and a
 // clock.
 type Apart struct {
 	*Link
 	mem []byte
 }
 
-// The layout of an Apart, after its Link.
+// The layout of a ProcessLink, after its Link.
 const (
 	SignalSlots = 16384
 	ResultSlots = 1024
 
-	apartTicks   = (LinkBytes + 63) &^ 63 // 1 when time comes by ticks
-	apartDone    = apartTicks + 64        // the number of the last tick obeyed
+	apartTicks   = (LinkBytes + 63) &^ 63 // 1 if ticks advance the time
+	apartDone    = apartTicks + 64        // the number of the last tick processed
 	apartSignals = apartDone + 64
 	apartResults = apartSignals + ringHeader + SignalSlots*Slot
 
-	// ApartBytes is how much memory an Apart takes.
+	// ProcessLinkBytes is the size of a ProcessLink.
 	ApartBytes = apartResults + ringHeader + ResultSlots*Slot
 )
 
-// tick is the type of a record in the ring of signals that tells the time.
+// tick is the type of a record in the ring of signals that carries the time.
 const tick Type = 34
 
-// MakeApart makes one in memory that begins at a multiple of 8 and is all zeros. With ticks the NIC
-// has no clock of its own: time is what the pipeline's Poll was told, which is for tests.
+// MakeApart initializes a ProcessLink in memory that is zeroed and begins at a multiple of 8. With
+// ticks, which are for tests, the NIC has no clock of its own: its time is the argument of the
+// pipeline's Poll.
 func MakeApart(mem []byte, ticks bool) (*Apart, error) {
 	if len(mem) < ApartBytes {
-		return nil, fmt.Errorf("nicoffload: a NIC's memory of %d bytes, it takes %d", len(mem),
+		return nil, fmt.Errorf("nicoffload: process link in %d bytes, want %d", len(mem),
 			ApartBytes)
 	}
 	l, err := MakeLink(mem)
@@ -49,10 +50,10 @@ func MakeApart(mem []byte, ticks bool) (*Apart, error) {
 	return &Apart{l, mem}, nil
 }
 
-// OpenApart finds the one that another process made in memory.
+// OpenApart returns the ProcessLink that another process has initialized in memory.
 func OpenApart(mem []byte) (*Apart, error) {
 	if len(mem) < ApartBytes {
-		return nil, fmt.Errorf("nicoffload: a NIC's memory of %d bytes, it takes %d", len(mem),
+		return nil, fmt.Errorf("nicoffload: process link in %d bytes, want %d", len(mem),
 			ApartBytes)
 	}
 	l, err := OpenLink(mem)
@@ -64,17 +65,17 @@ func OpenApart(mem []byte) (*Apart, error) {
 
 func (a *Apart) ticks() bool { return word(a.mem[apartTicks:]).Load() != 0 }
 
-// Remote is the pipeline's end of an Apart: a Datapath whose NIC is elsewhere. It never waits for
-// it.
+// Remote is the pipeline's end of a ProcessLink: a Datapath whose NIC is in another process. It
+// never waits for that process.
 type Remote struct {
 	apart   *Apart
 	signals *Producer
 	results *Consumer
-	nic     watch // signals that nobody takes
-	agent   watch // messages that nobody fetches
+	nic     watch // of the ring of signals
+	agent   watch // of the ring of messages
 	flows   map[Handle]cc.Decision
-	untold  lives     // that there was no room for
-	kept    []keptOne // single signals, likewise
+	untold  lives     // waiting for room
+	kept    []keptOne // essential signals waiting for room
 	frame   [MaxMessage + Slot]byte
 	msg     Message
 	cmd     command
@@ -84,7 +85,7 @@ type Remote struct {
 	lost, malformed uint64
 }
 
-// Remote makes the pipeline's end.
+// Remote returns the pipeline's end.
 func (a *Apart) Remote(now units.Time) (*Remote, error) {
 	signals, err := NewProducer(a.mem[apartSignals:], SignalSlots)
 	if err != nil {
@@ -117,7 +118,7 @@ func (r *Remote) Close(f Handle, now units.Time) {
 	r.tell(life{f, Stopped, now})
 }
 
-// tell says that a flow began, with the decision that it has, or ended. It is never lost.
+// tell reports that a flow began, with its current decision, or ended. The report is never lost.
 func (r *Remote) tell(l life) {
 	if r.untold.waiting() > 0 || !r.push(l) {
 		r.untold.add(l)
@@ -136,18 +137,18 @@ func (r *Remote) push(l life) bool {
 	return r.signals.Push(r.frame[:n])
 }
 
-// keptOne is a signal without like that waits for room.
+// keptOne is an essential signal that waits for room.
 type keptOne struct {
 	flow Handle
 	ev   cc.Event
 	at   units.Time
 }
 
-// mostKept is more than flows have signals without like while a NIC is started again.
+// mostKept is more than the number of essential signals during the restart of a NIC.
 const mostKept = 1 << 16
 
-// Report implements Datapath. A signal that there is no room for is lost, and counted, but for
-// single ones.
+// Report implements Datapath. A signal without room in the ring is lost and counted, unless it is
+// essential.
 func (r *Remote) Report(f Handle, ev *cc.Event, now units.Time) {
 	if int(ev.Kind) >= len(typeOf) {
 		r.malformed++
@@ -166,7 +167,7 @@ func (r *Remote) Report(f Handle, ev *cc.Event, now units.Time) {
 	}
 }
 
-// tellKept reports what was kept, in order.
+// tellKept reports the held signals, in order.
 func (r *Remote) tellKept() {
 	kept := r.kept
 	r.kept = nil
@@ -194,8 +195,8 @@ func (r *Remote) Poll(now units.Time) units.Time {
 	return now.Add(units.Forever)
 }
 
-// Settled says whether the NIC has done all that it was told before the last Poll; for time that
-// comes by ticks.
+// Settled reports whether the NIC has processed everything before the last Poll, if ticks advance
+// its time.
 func (r *Remote) Settled() bool {
 	return uint32(word(r.apart.mem[apartDone:]).Load()) == uint32(r.ticks)
 }
@@ -216,12 +217,12 @@ func (r *Remote) Result(into *Result) bool {
 	return false
 }
 
-// Silence implements Datapath: of the NIC or of the agent, whoever is silent longer.
+// Silence implements Datapath: the longer of the silences of the NIC and of the agent.
 func (r *Remote) Silence(now units.Time) units.Duration {
 	return max(r.nic.silence(now), r.agent.silence(now))
 }
 
-// Reopen tells a NIC that was started anew which flows there are, and what holds for them.
+// Reopen reports all flows, with their current decisions, to a restarted NIC.
 func (r *Remote) Reopen(now units.Time) {
 	r.untold.clear()
 	for f := range r.flows {
@@ -229,13 +230,13 @@ func (r *Remote) Reopen(now units.Time) {
 	}
 }
 
-// Lost answers how many signals there was no room for, and how many records of the NIC's made no
-// sense.
+// Lost returns the number of signals lost for want of room, and the number of malformed records
+// from the NIC.
 func (r *Remote) Lost() (signals, malformed uint64) {
 	return r.lost, r.malformed + r.results.broken
 }
 
-// Served is the soft NIC's end of an Apart.
+// Served is the soft NIC's end of a ProcessLink.
 type Served struct {
 	apart   *Apart
 	board   *Board
@@ -249,7 +250,7 @@ type Served struct {
 	clock   Clock
 }
 
-// Serve makes the NIC's end, with a NIC behind it.
+// Serve returns the NIC's end, with a NIC behind it.
 func (a *Apart) Serve(n *NIC) (*Served, error) {
 	board, err := a.Board(n)
 	if err != nil {
@@ -267,8 +268,8 @@ func (a *Apart) Serve(n *NIC) (*Served, error) {
 		buf: make([]byte, SignalSlots*Slot)}, nil
 }
 
-// Poll does one round, and says whether it found anything to do. own is a clock that need not be
-// the pipeline's: the NIC's time is that of the newest signal, and goes on from there.
+// Poll runs one round, and reports whether there was anything to do. own is a clock that need not
+// be the pipeline's: the NIC's time is extrapolated from that of the newest signal.
 func (s *Served) Poll(own units.Time) (busy bool) {
 	ticks := s.apart.ticks()
 	n := s.signals.Pull(s.buf)
@@ -276,7 +277,7 @@ func (s *Served) Poll(own units.Time) (busy bool) {
 		length, ok := s.signal(s.buf[at:n])
 		if !ok {
 			s.board.nic.counters.Malformed++
-			break // where the next one begins nobody knows
+			break // the next record cannot be located
 		}
 		if !ticks {
 			s.clock.Hear(units.Time(le.Uint64(s.buf[at+16:])), own)
@@ -290,13 +291,13 @@ func (s *Served) Poll(own units.Time) (busy bool) {
 	return n > 0
 }
 
-// signal takes in one record.
+// signal processes one record.
 func (s *Served) signal(b []byte) (length int, ok bool) {
 	if len(b) >= Slot && Type(b[4]) == tick {
 		now := units.Time(le.Uint64(b[16:]))
 		s.board.Poll(now)
 		s.giveResults()
-		s.board.Poll(now) // an idle one, which shows the counters
+		s.board.Poll(now) // publishes the counters
 		word(s.apart.mem[apartDone:]).Store(uint64(le.Uint32(b)))
 		return Slot, true
 	}

@@ -164,8 +164,8 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--tx_dept 3", "is it --tx-depth?"},
 		{writeBW, "--histogram", "is it --report-histogram?"},
 		{writeBW, "-Z", "unknown shorthand flag"},
-		{writeBW, "--cc swift --offload bluefield", "--offload bluefield: there is no driver " +
-			"\"bluefield\"; there are process, soft, and off"},
+		{writeBW, "--cc swift --offload bluefield", "--offload bluefield: unknown driver " +
+			"\"bluefield\", want process, soft or off"},
 		{writeBW, "--offload soft",
 			"--offload soft: there is no congestion control to offload; give --cc"},
 		{writeBW, "-n", "flag needs an argument"},

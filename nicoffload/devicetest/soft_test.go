@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The soft NIC on the agent's core.
+// TestSoftNIC tests the soft NIC on the agent's core.
 func TestSoftNIC(t *testing.T) {
 	devicetest.Run(t, func(t *testing.T) devicetest.Rig {
 		n, err := nicoffload.NewNIC(nicoffload.Config{}, 0)
@@ -22,7 +22,7 @@ func TestSoftNIC(t *testing.T) {
 	})
 }
 
-// The soft NIC behind a link.
+// TestLink tests the soft NIC behind a Link.
 func TestLink(t *testing.T) {
 	devicetest.Run(t, func(t *testing.T) devicetest.Rig {
 		n, err := nicoffload.NewNIC(nicoffload.Config{}, 0)

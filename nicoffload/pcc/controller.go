@@ -7,22 +7,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Config is what a Controller is made with.
+// Config configures a Controller.
 type Config struct {
 	LineRate units.BitRate
-	// Delay is from an event to what is decided taking effect: the way through the NIC's
-	// processors.
+	// Delay is the time from an event until the resulting decision takes effect: the latency of the
+	// NIC's processors.
 	Delay units.Duration
 }
 
-// Controller is a cc.Controller that decides on the NIC: an algorithm of cc hears what such a NIC
-// hears, and its decisions come a while later. Neither timeouts nor the host's state are among it.
-// It belongs to the polling core, whose time it takes: a real NIC's processors would be others.
+// Controller is a cc.Controller that decides on the NIC. An algorithm of cc gets the events that
+// such a NIC provides, which exclude timeouts and the host's state, and its decisions take effect
+// after a delay. It belongs to the polling core and runs on it, whereas a real NIC has processors
+// of its own.
 type Controller struct {
 	inline cc.Inline
 	config Config
 	flows  []flow
-	queue  []pending // decisions on their way, the earliest first
+	queue  []pending // decisions that have not taken effect, in order of time
 	head   int
 	cc.Late
 }
@@ -41,19 +42,19 @@ type pending struct {
 	decision cc.Decision
 }
 
-// unheard is what DOCA PCC has no event for.
+// unheard are the events that DOCA PCC does not provide.
 const unheard = cc.EventSet(1<<cc.RTO | 1<<cc.HOST)
 
-// NewController makes one.
+// NewController returns a Controller without flows.
 func NewController(c Config) (*Controller, error) {
 	if c.LineRate <= 0 || c.Delay < 0 {
-		return nil, fmt.Errorf("pcc: a controller of a line of %v that decides in %v", c.LineRate,
-			c.Delay)
+		return nil, fmt.Errorf("pcc: line rate %v and delay %v, want a positive rate and a "+
+			"delay of at least 0", c.LineRate, c.Delay)
 	}
 	return &Controller{config: c}, nil
 }
 
-// Add implements cc.Controller. The first decision holds at once.
+// Add implements cc.Controller. The first decision takes effect at once.
 func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 	name := c.inline.Add(a, now)
 	for int(name) >= len(c.flows) {
@@ -83,7 +84,7 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	c.heed(ev.Flow, now)
 }
 
-// heed puts what the algorithm decides on its way.
+// heed queues the algorithm's new decision, if there is one.
 func (c *Controller) heed(name cc.Flow, now units.Time) {
 	d, changed := c.inline.Decision(name)
 	if !changed {

@@ -10,14 +10,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// NIC is a soft NIC in a process of its own, which is started again whenever it dies: the
-// pipeline's end of it, a nicoffload.Datapath, and the agent's.
+// NIC is a soft NIC in a process of its own, which is restarted whenever it dies. It contains the
+// pipeline's end, a nicoffload.Datapath, and the agent's.
 type NIC struct {
 	*nicoffload.Remote
 	Device *nicoffload.Host
 
 	memory   *Memory
-	mu       sync.Mutex // of child's process
+	mu       sync.Mutex // guards child.cmd
 	child    *Child
 	quit     chan struct{}
 	ended    chan struct{}
@@ -25,11 +25,10 @@ type NIC struct {
 	restarts atomic.Uint64
 }
 
-// rest is how long a NIC that died is left alone, so that one which cannot live does not take a
-// core.
+// rest is the delay before a restart, so that a NIC which keeps dying does not occupy a core.
 const rest = 100 * time.Millisecond
 
-// OpenNIC starts one.
+// OpenNIC starts a NIC process.
 func OpenNIC(c nicoffload.Config, now units.Time) (*NIC, error) {
 	m, err := NewMemory(nicoffload.ApartBytes)
 	if err != nil {
@@ -58,11 +57,11 @@ func (n *NIC) start(c nicoffload.Config, now units.Time) error {
 	return err
 }
 
-// keep starts the process again when it has died.
+// keep restarts the process when it has died.
 func (n *NIC) keep() {
 	defer close(n.ended)
 	for {
-		_ = n.child.cmd.Wait() // it says how it died
+		_ = n.child.cmd.Wait() // the reason of its death does not matter
 		select {
 		case <-n.quit:
 			return
@@ -77,7 +76,7 @@ func (n *NIC) keep() {
 	}
 }
 
-// Poll implements nicoffload.Datapath: a new process hears which flows there are.
+// Poll implements nicoffload.Datapath. It reports all flows to a restarted process.
 func (n *NIC) Poll(now units.Time) units.Time {
 	if n.reborn.Load() {
 		n.reborn.Store(false)
@@ -86,14 +85,14 @@ func (n *NIC) Poll(now units.Time) units.Time {
 	return n.Remote.Poll(now)
 }
 
-// PID is the number of the process.
+// PID returns the process ID.
 func (n *NIC) PID() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.child.PID()
 }
 
-// Restarts answers how often the process was started again.
+// Restarts returns how often the process was restarted.
 func (n *NIC) Restarts() uint64 { return n.restarts.Load() }
 
 // Stop ends the process. Neither end may be used any more.
@@ -101,12 +100,12 @@ func (n *NIC) Stop() error {
 	close(n.quit)
 	for {
 		n.mu.Lock()
-		_ = n.child.cmd.Process.Kill() // or it is dead already
+		_ = n.child.cmd.Process.Kill() // fails if it is dead already
 		n.mu.Unlock()
 		select {
 		case <-n.ended:
 			return n.memory.Close()
-		case <-time.After(rest): // it may have been started again meanwhile
+		case <-time.After(rest): // it may have been restarted meanwhile
 		}
 	}
 }

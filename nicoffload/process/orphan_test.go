@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/nicoffload"
 )
 
-// A child whose parent is gone already when it begins does not stay.
+// A child whose parent has died before the child's first check ends, too.
 func TestOrphanFromTheBeginning(t *testing.T) {
 	m, err := NewMemory(nicoffload.ApartBytes)
 	require.NoError(t, err)
@@ -20,5 +20,5 @@ func TestOrphanFromTheBeginning(t *testing.T) {
 	require.NoError(t, err)
 	child := &Child{memory: m, role: text}
 	require.NoError(t, child.Restart())
-	require.NoError(t, child.cmd.Wait(), "it ends by itself")
+	require.NoError(t, child.cmd.Wait(), "the child ends by itself")
 }

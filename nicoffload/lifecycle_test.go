@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// What is told of flows that begin and end is what happened, in order, less the flows that ended
-// before their beginning was told.
+// Lifecycle events are reported in order, except for flows that ended before their beginning was
+// reported.
 func TestLives(t *testing.T) {
 	a, b, c := NewHandle(1, 0), NewHandle(2, 0), NewHandle(1, 1)
 	start, stop := func(h Handle) life {
@@ -47,8 +47,8 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// Whatever happens, and whoever listens when: the flows that were told to have begun and not ended
-// are those that are open, and what waits takes no more room than twice all flows.
+// Whatever happens and whenever the receiver polls, the flows that were reported as begun and not
+// as ended are the open ones, and the queue takes no more than twice the number of flows.
 func TestLivesAgainstAModel(t *testing.T) {
 	const flows = 16
 	for seed := range uint64(50) {
@@ -89,7 +89,7 @@ func TestLivesAgainstAModel(t *testing.T) {
 	}
 }
 
-// While nobody polls the NIC's process, flows that come and go leave nothing behind.
+// While the NIC's process is not polled, flows that begin and end leave nothing behind.
 func TestFlowsWhileTheNICIsStopped(t *testing.T) {
 	a, err := MakeApart(AlignedMemory(ApartBytes), false)
 	require.NoError(t, err)

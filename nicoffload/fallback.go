@@ -5,23 +5,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Caution is what controls a flow whose agent is silent, when nobody named something better. It
-// keeps the decision that the flow has, halves it at most once in a round trip when the path says
-// that it is too much, and lets it come back to what it was by a packet a round trip, or a
-// sixteenth of the rate. A flow that was stopped, and whom nobody could ever let go again, sends
-// one packet at a time.
+// FallbackAIMD is the default algorithm for flows whose agent is silent. It starts from the
+// decision that the flow has, halves it at most once per round trip on congestion, and increases it
+// up to the initial value by one packet, or a sixteenth of the rate, per round trip. A stopped
+// flow, which no agent could resume, gets a window of one packet.
 //
-// It is ours: TAURUS says no more than that the hardware keeps the previous decision (section 3.5).
+// The algorithm is ours: TAURUS only specifies that the hardware keeps the previous decision
+// (section 3.5).
 type Caution struct {
-	most   cc.Decision // the decision it began with
+	most   cc.Decision // the initial decision, an upper bound
 	now    cc.Decision
-	packet units.Bytes // the largest one acknowledged
-	cut    uint32      // SndNxt at the last cut: those before say nothing new
-	shut   bool
-	round  uint32 // SndNxt at the last step up
+	packet units.Bytes // largest size of an acknowledged packet
+	cut    uint32      // SndNxt at the last decrease; signals of earlier packets are ignored
+	shut   bool        // cut is valid
+	round  uint32      // SndNxt at the last increase
 }
 
-// NewCaution makes one from the decision that a flow has.
+// NewCaution returns the algorithm for a flow with the decision last.
 func NewCaution(last cc.Decision) *Caution {
 	last.ProbeAt, last.WakeAt, last.Tags = 0, 0, 0
 	if last.Hold || last.Window <= 0 {
@@ -43,7 +43,7 @@ func (c *Caution) On(ev *cc.Event, _ units.Time) cc.Decision {
 	switch {
 	case ev.Probe:
 	case ev.Kind == cc.OOO, ev.Kind == cc.RTO, ev.Kind == cc.CNP, ev.Marked > 0:
-		if c.shut && after(c.cut, ev.PSN) { // of what had left before the last cut
+		if c.shut && after(c.cut, ev.PSN) { // sent before the last decrease
 			break
 		}
 		c.cut, c.round, c.shut = ev.SndNxt, ev.SndNxt, true
@@ -54,7 +54,7 @@ func (c *Caution) On(ev *cc.Event, _ units.Time) cc.Decision {
 	case ev.Packets > 0:
 		c.packet = max(c.packet, ev.Bytes/units.Bytes(ev.Packets))
 		if after(c.round, ev.PSN) {
-			break // in this round trip already
+			break // increased in this round trip already
 		}
 		c.round = ev.SndNxt
 		c.now.Window = min(c.most.Window, c.now.Window+c.packet)

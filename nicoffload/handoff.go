@@ -8,13 +8,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Roster hands algorithms from the polling core, where flows begin, to the agent's, where they run:
-// a queue with one producer and one consumer, which grows.
+// Roster passes algorithms from the polling core, where flows begin, to the agent's core, where
+// they run: an unbounded queue with one producer and one consumer.
 type Roster struct {
-	head *node // the consumer's: the last one handed over
-	// the consumer's: not asked for yet, though later ones were; by number of the flow
+	head *node // the consumer's: the last node taken
+	// the consumer's: nodes passed while searching for later ones, by flow number
 	passed map[uint32]recruit
-	tail   *node // the producer's: the last one put in
+	tail   *node // the producer's: the last node added
 }
 
 type recruit struct {
@@ -27,23 +27,23 @@ type node struct {
 	next atomic.Pointer[node]
 }
 
-// NewRoster makes an empty one.
+// NewRoster returns an empty Handoff.
 func NewRoster() *Roster {
 	n := &node{}
 	return &Roster{head: n, tail: n, passed: make(map[uint32]recruit)}
 }
 
-// Put hands over the algorithm of a flow, which has made its first decision; before anybody hears
-// of the flow.
+// Put adds the algorithm of a flow, which has made its first decision. It must be called before the
+// agent can learn of the flow.
 func (r *Roster) Put(f Handle, a cc.Algorithm, first cc.Decision) {
 	n := &node{recruit: recruit{f, &begun{a, first}}}
 	r.tail.next.Store(n)
 	r.tail = n
 }
 
-// Adopt answers the algorithm of a flow, for an Agent to run: see AgentConfig. Flows are asked for
-// once, in any order: a NIC that was started anew hears of them in none. Of several lives of a
-// number the newest counts.
+// Adopt returns the algorithm of a flow, for AgentConfig.Adopt. It returns each algorithm once. The
+// order of calls is arbitrary, since a restarted NIC reports flows in no particular order. Of
+// several generations of a flow number only the newest is kept.
 func (r *Roster) Adopt(f Handle) (cc.Algorithm, error) {
 	if p := r.passed[f.Index()]; p.algorithm != nil && p.flow == f {
 		delete(r.passed, f.Index())
@@ -59,11 +59,11 @@ func (r *Roster) Adopt(f Handle) (cc.Algorithm, error) {
 		}
 		r.passed[p.flow.Index()] = p
 	}
-	return nil, fmt.Errorf("nicoffload: nobody began %v", f)
+	return nil, fmt.Errorf("nicoffload: no algorithm for %v", f)
 }
 
-// begun is an algorithm that has made its first decision on the polling core, and is not to start
-// twice.
+// begun is an algorithm that has made its first decision on the polling core, and must not start
+// again.
 type begun struct {
 	cc.Algorithm
 	first cc.Decision

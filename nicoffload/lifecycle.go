@@ -2,27 +2,27 @@ package nicoffload
 
 import "github.com/goroce/goroce/units"
 
-// life is that a flow began, or ended.
+// life is the beginning or end of a flow.
 type life struct {
 	flow Handle
-	t    Type // Started or Stopped; anything else is void
+	t    Type // Started or Stopped; anything else marks a cancelled entry
 	at   units.Time
 }
 
-// lives are those that wait to be told, in order. A flow that ends before anybody was told of it is
-// not mentioned: there are never more than the flows that are open and those that whoever is to be
-// told knows of, however long it listens to nobody.
+// lives is a queue of lifecycle events that wait to be reported, in order. A flow that ends before
+// its beginning was reported is removed, so the queue never holds more than the open flows plus
+// those that the receiver knows of, however long the receiver is silent.
 type lives struct {
 	queue  []life
-	head   int            // everything before it was told
-	void   int            // behind it
-	starts map[Handle]int // where in the queue a flow begins
+	head   int            // number of reported entries
+	void   int            // number of cancelled entries after head
+	starts map[Handle]int // position of each flow's beginning in the queue
 }
 
-// waiting returns how many wait.
+// waiting returns the number of events that wait.
 func (w *lives) waiting() int { return len(w.queue) - w.head - w.void }
 
-// add has one wait, or takes back the one that it ends.
+// add queues an event, or cancels the beginning of the flow that ends.
 func (w *lives) add(l life) {
 	if l.t == Stopped {
 		if i, some := w.starts[l.flow]; some {
@@ -44,7 +44,7 @@ func (w *lives) add(l life) {
 	w.queue = append(w.queue, l)
 }
 
-// compact gives up the places of what was told or is void.
+// compact removes reported and cancelled entries.
 func (w *lives) compact() {
 	n := 0
 	for _, l := range w.queue[w.head:] {
@@ -59,7 +59,7 @@ func (w *lives) compact() {
 	w.queue, w.head, w.void = w.queue[:n], 0, 0
 }
 
-// next returns the one to be told next, and false when there is none.
+// next returns the event to report next, and false if there is none.
 func (w *lives) next() (l life, some bool) {
 	for ; w.head < len(w.queue); w.head++ {
 		if l = w.queue[w.head]; l != (life{}) {
@@ -71,7 +71,7 @@ func (w *lives) next() (l life, some bool) {
 	return life{}, false
 }
 
-// told notes that the next one was told.
+// told removes the event that next returned.
 func (w *lives) told() {
 	if l := w.queue[w.head]; l.t == Started {
 		delete(w.starts, l.flow)
@@ -79,7 +79,7 @@ func (w *lives) told() {
 	w.head++
 }
 
-// clear forgets all.
+// clear removes all events.
 func (w *lives) clear() {
 	clear(w.starts)
 	w.queue, w.head, w.void = w.queue[:0], 0, 0
