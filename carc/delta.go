@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// lines computes the δ of formula (2) that covers the round trip. It runs where the speed v2 of
+// delta computes the δ of formula (2) that covers the round trip. It runs where the speed v2 of
 // the receiver's program is known: at the receiver, or, where responses return credits, at the
 // sender. δ is what the program consumes in a round trip, v2·RTT, and at most as many as the
 // credits that it is added to. It grows only while the receiver is idle, and is zero while more
@@ -34,9 +34,9 @@ func (l *delta) onServiceTime(served units.Duration) {
 	}
 }
 
-// service records the latency of a response to a request of n lines that was outstanding alone, for
-// a peer that does not announce its processing time. The latency beyond the shortest round trip
-// counts as processing time.
+// onLoneResponse records the latency of a response to a request of n lines that was outstanding
+// alone, for a peer that does not announce its processing time. The latency beyond the shortest
+// round trip counts as processing time.
 func (l *delta) onLoneResponse(latency units.Duration, n Lines) {
 	if l.service == 0 {
 		l.rtt = min(l.rtt, latency)
@@ -44,7 +44,7 @@ func (l *delta) onLoneResponse(latency units.Duration, n Lines) {
 	}
 }
 
-// returnedByResponse records a response to a request of n lines.
+// onResponse records a response to a request of n lines.
 func (l *delta) onResponse(n Lines) {
 	if l.service > 0 {
 		l.addSample(l.service, n)
@@ -54,7 +54,7 @@ func (l *delta) onResponse(n Lines) {
 // samplesPerRTT is the maximum number of samples of the program's speed in a round trip (OURS).
 const samplesPerRTT = 4
 
-// measure records the time that the program took for some lines.
+// addSample records the time that the program took for some lines.
 func (l *delta) addSample(took units.Duration, lines Lines) {
 	if lines <= 0 || took <= 0 {
 		return

@@ -66,8 +66,8 @@ type GranterStats struct {
 	Asked     uint64 // queries received
 }
 
-// service holds how long the program processed the newest message, and how long a sampled message
-// waited before it. One message is sampled at a time.
+// serviceTimes holds how long the program processed the newest message, and how long a sampled
+// message waited before it. One message is sampled at a time.
 type serviceTimes struct {
 	upTo           Lines      // Granter.delivered, the sampled message included; 0: none is sampled
 	at             units.Time // when the sampled message was delivered

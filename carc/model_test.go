@@ -260,7 +260,7 @@ func (l *link) returned() {
 	}
 }
 
-// refresh checks the invariants of this connection and of the pool.
+// check checks the invariants of this connection and of the pool.
 func (l *link) check() {
 	if l.gone {
 		return

@@ -44,7 +44,7 @@ func connections(t *testing.T, text string, shares ...Share) (*Endpoint, []*Gran
 	return ep, all
 }
 
-// emit has all granters emit CREDITs until none is due.
+// emitAll has all granters emit CREDITs until none is due.
 func emitAll(all []*Granter, now units.Time) {
 	for spoken := true; spoken; {
 		spoken = false

@@ -255,7 +255,7 @@ func (s *Sensor) beginWindow() {
 	s.polls, s.empty, s.counterMisses = 0, 0, false
 }
 
-// refresh evaluates a window at its end.
+// endWindow evaluates a window at its end.
 func (s *Sensor) endWindow() {
 	if s.unconsumed == 0 {
 		s.idle += s.ends.Sub(s.idleSince)

@@ -37,17 +37,18 @@ const (
 type Agent struct {
 	config  AgentConfig
 	device  Device
-	distant *Distant  // the device, if it is delayed
-	inline  cc.Inline // runs the algorithms and their timers
+	delayed *DelayedDevice // the device, if it is delayed
+	inline  cc.Inline      // runs the algorithms and their timers
 
-	flows []agentFlow // by index of the handle
-	names []Handle    // by cc.Inline's flow
-	msg   messages
-	// up to when all events have been dispatched: the time of timers and samples
-	heard units.Time
-	host  sampling
-	out   []Result
-	owed  []uint32 // flows whose newest decision was not accepted by the device
+	flows   []agentFlow // by index of the handle
+	handles []Handle    // by cc.Inline's flow
+	msg     messageHandler
+	// eventTime is the time up to which all events have been dispatched: the time of timers and
+	// samples
+	eventTime units.Time
+	host      sampling
+	out       []Result
+	unwritten []uint32 // flows whose newest decision was not accepted by the device
 
 	counters AgentCounters
 }
@@ -58,9 +59,9 @@ type agentFlow struct {
 	name      cc.Flow
 	algorithm cc.Algorithm
 	live      bool
-	hears     bool       // binds HOST
+	bindsHost bool       // binds HOST
 	known     bool       // written is valid
-	owes      bool       // the flow is in owed
+	waiting   bool       // the flow is in Agent.unwritten
 	clock     units.Time // time of the newest event
 	rtt       units.Time // time of the newest sample
 	written   cc.Decision
@@ -100,8 +101,8 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 		c.MaxRate = DefaultMaxRate
 	}
 	if c.MinRate < 0 || c.MaxRate < c.MinRate {
-		return nil, fmt.Errorf("nicoffload: agent with rates from %v to %v, want an ascending range",
-			c.MinRate, c.MaxRate)
+		return nil, fmt.Errorf("nicoffload: agent with rates from %v to %v, want an ascending "+
+			"range", c.MinRate, c.MaxRate)
 	}
 	if c.Bind == nil {
 		c.Bind = DefaultBinding
@@ -113,8 +114,8 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 		return nil, fmt.Errorf("nicoffload: batch of %d bytes, want at least %d", c.Batch,
 			MaxMessage)
 	}
-	a := &Agent{config: c, device: c.Device, heard: now, out: make([]Result, 0, 256)}
-	a.distant, _ = c.Device.(*Distant)
+	a := &Agent{config: c, device: c.Device, eventTime: now, out: make([]Result, 0, 256)}
+	a.delayed, _ = c.Device.(*DelayedDevice)
 	a.msg.init(c.Batch)
 	a.msg.pressure.configured = DefaultAggregation
 	if c.Aggregation != nil {
@@ -140,25 +141,25 @@ func DefaultBinding(a cc.Algorithm) Binding {
 // Poll runs one round: it fetches, decides and writes. It returns when it next has something to do
 // if no message comes.
 func (a *Agent) Poll(now units.Time) units.Time {
-	if a.distant != nil {
-		a.distant.Advance(now)
+	if a.delayed != nil {
+		a.delayed.Advance(now)
 	}
 	used, size := a.device.Backlog()
-	a.msg.backpressure(a, used, size)
+	a.msg.applyBackpressure(a, used, size)
 	if n := min(a.device.Fetch(a.msg.batch), len(a.msg.batch)); n > 0 { // drivers are not trusted
 		a.handle(a.msg.batch[:n], now, used > size-MaxMessage/Slot)
 	}
-	if heard := now.Add(-a.msg.lag); heard.After(a.heard) {
-		a.heard = heard
+	if heard := now.Add(-a.msg.lag); heard.After(a.eventTime) {
+		a.eventTime = heard
 	}
 	next := a.sample(now)
-	next = units.Earlier(next, a.inline.Poll(a.heard).Add(a.msg.lag))
+	next = units.Earlier(next, a.inline.Poll(a.eventTime).Add(a.msg.lag))
 	for name, some := a.inline.Changed(); some; name, some = a.inline.Changed() {
-		a.decided(&a.flows[a.names[name].Index()])
+		a.filterDecision(&a.flows[a.handles[name].Index()])
 	}
 	a.write()
-	if a.distant != nil {
-		next = units.Earlier(next, a.distant.Advance(now))
+	if a.delayed != nil {
+		next = units.Earlier(next, a.delayed.Advance(now))
 	}
 	return next
 }
@@ -167,8 +168,8 @@ func (a *Agent) Poll(now units.Time) units.Time {
 func (a *Agent) begin(h Handle, now units.Time) {
 	if f := a.find(h); f != nil { // the device has restarted
 		a.bind(f)
-		a.msg.pressure.owed = true
-		a.owe(f)
+		a.msg.pressure.pending = true
+		a.retryLater(f)
 		return
 	}
 	i := int(h.Index())
@@ -184,15 +185,16 @@ func (a *Agent) begin(h Handle, now units.Time) {
 		a.flows = append(a.flows, agentFlow{})
 	}
 	f := &a.flows[i]
-	*f = agentFlow{handle: h, live: true, clock: now, rtt: now, owes: f.owes, algorithm: algorithm}
+	*f = agentFlow{handle: h, live: true, clock: now, rtt: now, waiting: f.waiting,
+		algorithm: algorithm}
 	f.name = a.inline.Add(algorithm, now)
-	f.hears = algorithm.Events().Has(cc.HOST)
-	for int(f.name) >= len(a.names) {
-		a.names = append(a.names, 0)
+	f.bindsHost = algorithm.Events().Has(cc.HOST)
+	for int(f.name) >= len(a.handles) {
+		a.handles = append(a.handles, 0)
 	}
-	a.names[f.name] = h
+	a.handles[f.name] = h
 	a.bind(f)
-	a.decided(f)
+	a.filterDecision(f)
 }
 
 // bind configures the NIC for a flow's algorithm.
@@ -204,7 +206,7 @@ func (a *Agent) bind(f *agentFlow) {
 
 func (a *Agent) end(f *agentFlow) {
 	a.inline.Remove(f.name)
-	*f = agentFlow{handle: f.handle, owes: f.owes}
+	*f = agentFlow{handle: f.handle, waiting: f.waiting}
 }
 
 func (a *Agent) find(h Handle) *agentFlow {
@@ -229,7 +231,7 @@ func (a *Agent) dispatch(f *agentFlow, ev *cc.Event, now units.Time) {
 	a.counters.Events++
 	ev.Flow = f.name
 	a.inline.Report(ev, now)
-	a.decided(f)
+	a.filterDecision(f)
 }
 
 // Probe requests a probe of a flow from the NIC.
@@ -259,5 +261,5 @@ func (a *Agent) Teardown() {
 			a.end(f)
 		}
 	}
-	a.out, a.owed = a.out[:0], a.owed[:0]
+	a.out, a.unwritten = a.out[:0], a.unwritten[:0]
 }

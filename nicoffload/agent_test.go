@@ -464,7 +464,7 @@ func TestLyingDriver(t *testing.T) {
 
 // Flows that a driver reports, but for which there is no algorithm, use no memory.
 func TestFlowsThatNobodyBegan(t *testing.T) {
-	agent, d := newAgent(t, nil, AgentConfig{Adopt: NewRoster().Adopt})
+	agent, d := newAgent(t, nil, AgentConfig{Adopt: NewHandoff().Adopt})
 	for life := range uint32(3) {
 		d.say(Message{Flow: NewHandle(MaxFlows-2, life), Type: Started})
 	}

@@ -28,11 +28,11 @@ const maxExtractions = 32
 
 // arrival is the data-driven state of a flow.
 type arrival struct {
-	una    uint32 // the first packet not acknowledged
-	next   uint32 // the PSN expected next
-	knows  bool   // una is known
-	begun  bool   // next is known
-	flying units.Bytes
+	una       uint32 // the first packet not acknowledged
+	next      uint32 // the PSN expected next
+	unaKnown  bool   // una is known
+	nextKnown bool   // next is known
+	inFlight  units.Bytes
 }
 
 // timedContext is the time-driven state of a flow. Incoming data only moves its deadline.
@@ -82,18 +82,18 @@ func (n *NIC) bindTimed(h Handle, b Binding) {
 // Sent collects a data packet that leaves: a TX event, the retransmission timer, and the decision
 // whether it carries a probe. In that case Sent writes the probe to field and returns true.
 func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (probe bool) {
-	n.touched = true
+	n.dirty = true
 	f := n.find(h)
 	if f == nil {
 		return false
 	}
-	f.arrival.flying += p.Bytes
+	f.arrival.inFlight += p.Bytes
 	t := &n.timed[h.Index()]
-	if t.rto > 0 && f.arrival.flying == p.Bytes {
+	if t.rto > 0 && f.arrival.inFlight == p.Bytes {
 		n.timers.Set(h.Index(), now.Add(t.rto))
 	}
 	n.event = cc.Event{Kind: cc.TX, PSN: p.PSN, SndNxt: (p.PSN + 1) & psnMask, Packets: 1,
-		Bytes: p.Bytes, InFlight: f.arrival.flying}
+		Bytes: p.Bytes, InFlight: f.arrival.inFlight}
 	n.Report(h, &n.event, now)
 	if t.probe.attach(now) {
 		t.probe.send(field, now)
@@ -105,7 +105,7 @@ func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (
 
 // Received collects a packet that arrived.
 func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
-	n.touched = true
+	n.dirty = true
 	f := n.find(h)
 	if f == nil {
 		return
@@ -114,14 +114,14 @@ func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
 	n.event = cc.Event{PSN: p.PSN}
 	switch p.Type {
 	case PacketData: // detect gaps
-		if a.begun && p.PSN != a.next {
-			if after(p.PSN, a.next) {
+		if a.nextKnown && p.PSN != a.next {
+			if psnAfter(p.PSN, a.next) {
 				n.event.Kind, n.event.PSN = cc.OOO, a.next
 				n.Report(h, &n.event, now)
 			}
 		}
-		if !a.begun || !after(a.next, p.PSN) {
-			a.next, a.begun = (p.PSN+1)&psnMask, true
+		if !a.nextKnown || !psnAfter(a.next, p.PSN) {
+			a.next, a.nextKnown = (p.PSN+1)&psnMask, true
 		}
 	case PacketAck:
 		if p.Nak {
@@ -129,31 +129,31 @@ func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
 		} else {
 			n.acknowledged(h, a, p, now)
 		}
-		n.event.InFlight = a.flying
+		n.event.InFlight = a.inFlight
 		n.Report(h, &n.event, now)
 	case PacketCNP:
 		n.event.Kind = cc.CNP
 		n.Report(h, &n.event, now)
 	}
 	if p.Probe != nil {
-		n.heardProbe(h, wire.ProbeField(p.Probe), now)
+		n.receivedProbe(h, wire.ProbeField(p.Probe), now)
 	}
 	n.extract(h, f, p, now)
 }
 
 func (n *NIC) acknowledged(h Handle, a *arrival, p *Packet, now units.Time) {
 	packets := 1
-	if a.knows {
+	if a.unaKnown {
 		packets = int((p.PSN - a.una + 1) & psnMask)
 		if packets >= 1<<23 {
 			packets = 0 // older than the newest acknowledgement
 		}
 	}
 	if packets > 0 {
-		a.una, a.knows = (p.PSN+1)&psnMask, true
-		a.flying = max(0, a.flying-p.Bytes)
+		a.una, a.unaKnown = (p.PSN+1)&psnMask, true
+		a.inFlight = max(0, a.inFlight-p.Bytes)
 		if t := &n.timed[h.Index()]; t.rto > 0 {
-			if n.timers.Stop(h.Index()); a.flying > 0 {
+			if n.timers.Stop(h.Index()); a.inFlight > 0 {
 				n.timers.Set(h.Index(), now.Add(t.rto))
 			}
 		}
@@ -165,9 +165,9 @@ func (n *NIC) acknowledged(h Handle, a *arrival, p *Packet, now units.Time) {
 	}
 }
 
-// heardProbe handles the response to a probe, unless a newer one has arrived before.
-func (n *NIC) heardProbe(h Handle, field wire.ProbeField, now units.Time) {
-	delay, ok := n.timed[h.Index()].probe.heard(field, now)
+// receivedProbe handles the response to a probe, unless a newer one has arrived before.
+func (n *NIC) receivedProbe(h Handle, field wire.ProbeField, now units.Time) {
+	delay, ok := n.timed[h.Index()].probe.onResponse(field, now)
 	if !ok {
 		n.counters.ProbesLate++
 		return
@@ -178,20 +178,20 @@ func (n *NIC) heardProbe(h Handle, field wire.ProbeField, now units.Time) {
 
 // extract cuts the segments that are configured for packets of this type, if the packet is long
 // enough.
-func (n *NIC) extract(h Handle, f *context, p *Packet, now units.Time) {
+func (n *NIC) extract(h Handle, f *flowContext, p *Packet, now units.Time) {
 	for i := range n.segments {
 		x := &n.segments[i]
 		if x.Packet != p.Type || int(x.Offset)+int(x.Length) > len(p.Segment) {
 			continue
 		}
 		n.counters.Signals++
-		if !f.ways[cc.CST].wants {
+		if !f.routes[cc.CST].bound {
 			n.counters.Unbound++
 			continue
 		}
 		m := &n.scratch
 		m.Flow, m.Type, m.Class, m.Count, m.First = h, typeOf[cc.CST], Raw, 1, now
-		m.Event = cc.Event{Kind: cc.CST, PSN: p.PSN, InFlight: f.arrival.flying}
+		m.Event = cc.Event{Kind: cc.CST, PSN: p.PSN, InFlight: f.arrival.inFlight}
 		m.SegmentID, m.Segment = x.ID, p.Segment[x.Offset:x.Offset+x.Length]
 		n.pushRaw(m.Encode(n.frame[:], f.brief), now)
 	}
@@ -201,7 +201,7 @@ func (n *NIC) extract(h Handle, f *context, p *Packet, now units.Time) {
 func (n *NIC) runTimers(now units.Time) {
 	for i, due := n.timers.Due(now); due; i, due = n.timers.Due(now) {
 		f := &n.flows[i]
-		n.event = cc.Event{Kind: cc.RTO, PSN: f.arrival.una, InFlight: f.arrival.flying}
+		n.event = cc.Event{Kind: cc.RTO, PSN: f.arrival.una, InFlight: f.arrival.inFlight}
 		n.Report(f.handle, &n.event, now)
 		if t := &n.timed[i]; t.rto > 0 {
 			n.timers.Set(i, now.Add(t.rto))
@@ -209,8 +209,8 @@ func (n *NIC) runTimers(now units.Time) {
 	}
 }
 
-// after reports whether PSN a comes after b.
-func after(a, b uint32) bool {
+// psnAfter reports whether PSN a comes after b.
+func psnAfter(a, b uint32) bool {
 	d := (a - b) & psnMask
 	return d != 0 && d < 1<<23
 }

@@ -111,7 +111,7 @@ func (a *Agent) sample(now units.Time) units.Time {
 			s.at = now.Add(s.period)
 			if v, ok := s.read(now); ok {
 				a.counters.Samples++
-				a.tell(cc.HostSample{Sampler: uint16(i), Value: v}, a.heard)
+				a.dispatchSample(cc.HostSample{Sampler: uint16(i), Value: v}, a.eventTime)
 			}
 		}
 		h.next = units.Earlier(h.next, s.at)
@@ -119,10 +119,10 @@ func (a *Agent) sample(now units.Time) units.Time {
 	return h.next
 }
 
-// tell dispatches a sample to every flow that binds HOST.
-func (a *Agent) tell(s cc.HostSample, now units.Time) {
+// dispatchSample dispatches a sample to every flow that binds HOST.
+func (a *Agent) dispatchSample(s cc.HostSample, now units.Time) {
 	for i := range a.flows {
-		if f := &a.flows[i]; f.live && f.hears {
+		if f := &a.flows[i]; f.live && f.bindsHost {
 			a.host.event = cc.Event{Kind: cc.HOST, Host: s}
 			a.dispatch(f, &a.host.event, now)
 		}

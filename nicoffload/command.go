@@ -120,8 +120,8 @@ func decodeResult(b []byte, d *cc.Decision) {
 // validResult rejects values that no algorithm decides.
 func validResult(d *cc.Decision) error {
 	if d.Window < 0 || d.Rate < 0 {
-		return fmt.Errorf("nicoffload: result: window %v and rate %v, want neither negative", d.Window,
-			d.Rate)
+		return fmt.Errorf("nicoffload: result: window %v and rate %v, want neither negative",
+			d.Window, d.Rate)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 // ControllerConfig configures a Controller.
 type ControllerConfig struct {
 	Datapath Datapath
-	// Roster passes the algorithms to the agent; nil if the agent makes them itself, in another
+	// Handoff passes the algorithms to the agent; nil if the agent makes them itself, in another
 	// process.
-	Roster *Roster
+	Handoff *Handoff
 	// Agent, unless nil, is polled by the Controller, on the polling core.
 	Agent *Agent
 	// Silence is for how long messages may wait without the agent fetching any. After that, flows
@@ -33,24 +33,24 @@ const DefaultSilence = 10 * units.Millisecond
 type Controller struct {
 	config ControllerConfig
 	path   Datapath
-	flows  []controlled
+	flows  []controllerFlow
 	free   []cc.Flow
 	cc.Late
-	local    cc.Inline // runs the fallback
-	owners   []cc.Flow // the Controller's flow, by local's flow
-	alone    bool
-	listenAt units.Time
-	event    cc.Event
-	result   Result
-	last     units.Time // time of the last call
-	news     bool       // something changed since the last Poll
-	next     units.Time // return value of the last Poll
+	local      cc.Inline // runs the fallback
+	owners     []cc.Flow // the Controller's flow, by local's flow
+	inFallback bool
+	checkAt    units.Time
+	event      cc.Event
+	result     Result
+	last       units.Time // time of the last call
+	dirty      bool       // something changed since the last Poll
+	next       units.Time // return value of the last Poll
 
 	counters ControllerCounters
 }
 
-// controlled is the Controller's state of a flow.
-type controlled struct {
+// controllerFlow is the Controller's state of a flow.
+type controllerFlow struct {
 	handle   Handle
 	live     bool
 	changed  bool
@@ -77,24 +77,24 @@ func NewController(c ControllerConfig) (*Controller, error) {
 		c.Silence = DefaultSilence
 	}
 	if c.Fallback == nil {
-		c.Fallback = func(last cc.Decision) cc.Algorithm { return NewCaution(last) }
+		c.Fallback = func(last cc.Decision) cc.Algorithm { return NewFallbackAIMD(last) }
 	}
-	return &Controller{config: c, path: c.Datapath, news: true}, nil
+	return &Controller{config: c, path: c.Datapath, dirty: true}, nil
 }
 
 // NewSplit returns a Controller over a device, of which path and device are the two sides, and with
 // an agent in this process. With split the agent is returned, for another core to poll; otherwise
 // the Controller polls it. NewSplit sets the agent's Device and Adopt, and the Controller's
 // Datapath, Handoff and Agent.
-func NewOver(path Datapath, device Device, agent AgentConfig, c ControllerConfig, split bool,
+func NewSplit(path Datapath, device Device, agent AgentConfig, c ControllerConfig, split bool,
 	now units.Time) (*Controller, *Agent, error) {
-	roster := NewRoster()
-	agent.Device, agent.Adopt = device, roster.Adopt
+	handoff := NewHandoff()
+	agent.Device, agent.Adopt = device, handoff.Adopt
 	a, err := NewAgent(agent, now)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.Datapath, c.Roster, c.Agent = path, roster, nil
+	c.Datapath, c.Handoff, c.Agent = path, handoff, nil
 	if !split {
 		c.Agent = a
 	}
@@ -114,26 +114,26 @@ func NewShared(nic Config, agent AgentConfig, distance *PCIe, now units.Time) (*
 	}
 	var device Device = n
 	if distance != nil {
-		if device, err = NewDistant(n, *distance); err != nil {
+		if device, err = NewDelayedDevice(n, *distance); err != nil {
 			return nil, err
 		}
 	}
 	agent.Aggregation = &nic.Aggregation
 	// The agent cannot be silent.
-	c, _, err := NewOver(n, device, agent, ControllerConfig{Silence: -1}, false, now)
+	c, _, err := NewSplit(n, device, agent, ControllerConfig{Silence: -1}, false, now)
 	return c, err
 }
 
 // NewLinked returns a Controller with a soft NIC, and an agent for another core to poll, connected
 // by a Link. The agent has the NIC's Aggregation.
-func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time) (*Controller,
+func NewLinked(nic Config, agent AgentConfig, c ControllerConfig, now units.Time) (*Controller,
 	*Agent, error) {
 	n, err := NewNIC(nic, now)
 	if err != nil {
 		return nil, nil, err
 	}
 	link := NewLink()
-	board, err := link.Board(n)
+	side, err := link.NICSide(n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -142,12 +142,12 @@ func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time)
 		return nil, nil, err
 	}
 	agent.Aggregation = &nic.Aggregation
-	return NewOver(board, host, agent, c, true, now)
+	return NewSplit(side, host, agent, c, true, now)
 }
 
 // Add implements cc.Controller. The algorithm belongs to the agent from then on.
 func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
-	c.last, c.news = now, true
+	c.last, c.dirty = now, true
 	first := cc.Decision{Window: units.MiB}
 	if s, ok := a.(cc.Starter); ok {
 		first = s.Start(now)
@@ -158,19 +158,19 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 		c.free = c.free[:n-1]
 	} else {
 		name = cc.Flow(len(c.flows))
-		c.flows = append(c.flows, controlled{handle: NewHandle(uint32(name), ^uint32(0))})
+		c.flows = append(c.flows, controllerFlow{handle: NewHandle(uint32(name), ^uint32(0))})
 	}
 	f := &c.flows[name]
-	*f = controlled{
-		handle: NewHandle(uint32(name), f.handle.Life()+1), live: true, changed: true,
+	*f = controllerFlow{
+		handle: NewHandle(uint32(name), f.handle.Generation()+1), live: true, changed: true,
 		wants: a.Events(), decision: first, remote: first,
 	}
-	if c.config.Roster != nil {
-		c.config.Roster.Put(f.handle, a, first)
+	if c.config.Handoff != nil {
+		c.config.Handoff.Put(f.handle, a, first)
 	}
 	c.path.Open(f.handle, first, now)
-	if c.alone {
-		c.takeOver(name, now)
+	if c.inFallback {
+		c.startFallback(name, now)
 	}
 	return name
 }
@@ -181,12 +181,12 @@ func (c *Controller) Remove(name cc.Flow) {
 	if !f.live {
 		return
 	}
-	c.news = true
-	if c.alone {
+	c.dirty = true
+	if c.inFallback {
 		c.local.Remove(f.local)
 	}
 	c.path.Close(f.handle, c.last)
-	*f = controlled{handle: f.handle}
+	*f = controllerFlow{handle: f.handle}
 	c.free = append(c.free, name)
 }
 
@@ -199,13 +199,13 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	if !f.live || !f.wants.Has(ev.Kind) {
 		return
 	}
-	c.news = true
+	c.dirty = true
 	c.path.Report(f.handle, ev, now)
-	if c.alone {
+	if c.inFallback {
 		c.event = *ev
 		c.event.Flow = f.local
 		c.local.Report(&c.event, now)
-		c.hearLocal(f)
+		c.applyLocal(f)
 	}
 }
 
@@ -219,10 +219,10 @@ func (c *Controller) Decision(name cc.Flow) (cc.Decision, bool) {
 
 // Poll implements cc.Controller.
 func (c *Controller) Poll(now units.Time) units.Time {
-	if now == c.last && !c.news { // again in the same round: messages since then wait for the next
+	if now == c.last && !c.dirty { // again in the same round: messages since then wait for the next
 		return c.next
 	}
-	c.last, c.news = now, false
+	c.last, c.dirty = now, false
 	c.next = c.poll(now)
 	return c.next
 }
@@ -233,85 +233,85 @@ func (c *Controller) poll(now units.Time) units.Time {
 		next = units.Earlier(next, c.config.Agent.Poll(now))
 	}
 	for c.path.Result(&c.result) {
-		c.hear(&c.result)
+		c.applyResult(&c.result)
 	}
 	if c.config.Silence < 0 {
 		return next
 	}
-	return units.Earlier(next, c.listen(now))
+	return units.Earlier(next, c.checkSilence(now))
 }
 
-// listenings is how often silence is checked within its duration. Each check may fetch cache lines
-// from the agent's core.
-const listenings = 16
+// silenceChecks is how often silence is checked within its duration. Each check may fetch cache
+// lines from the agent's core.
+const silenceChecks = 16
 
-// listen detects that the agent has become silent, and that it has resumed.
-func (c *Controller) listen(now units.Time) (next units.Time) {
-	if !c.alone && now.Before(c.listenAt) {
-		return c.listenAt
+// checkSilence detects that the agent has become silent, and that it has resumed.
+func (c *Controller) checkSilence(now units.Time) (next units.Time) {
+	if !c.inFallback && now.Before(c.checkAt) {
+		return c.checkAt
 	}
-	c.listenAt = now.Add(c.config.Silence / listenings)
+	c.checkAt = now.Add(c.config.Silence / silenceChecks)
 	silent := c.path.Silence(now)
 	switch {
-	case !c.alone && silent >= c.config.Silence:
-		c.alone = true
+	case !c.inFallback && silent >= c.config.Silence:
+		c.inFallback = true
 		c.counters.Silences++
 		for i := range c.flows {
 			if c.flows[i].live {
-				c.takeOver(cc.Flow(i), now)
+				c.startFallback(cc.Flow(i), now)
 			}
 		}
-	case c.alone && silent == 0:
-		c.giveBack()
+	case c.inFallback && silent == 0:
+		c.endFallback()
 	}
-	if !c.alone {
+	if !c.inFallback {
 		if silent == 0 {
 			return now.Add(units.Forever) // nothing to fetch; the next signal causes a Poll
 		}
-		return units.Earlier(c.listenAt, now.Add(c.config.Silence-silent))
+		return units.Earlier(c.checkAt, now.Add(c.config.Silence-silent))
 	}
 	next = c.local.Poll(now)
 	for l, some := c.local.Changed(); some; l, some = c.local.Changed() {
 		name := c.owners[l]
-		c.hearLocal(&c.flows[name])
-		c.tellLate(name)
+		c.applyLocal(&c.flows[name])
+		c.notify(name)
 	}
 	return next
 }
 
-// takeOver starts the fallback for a flow, with the decision it has.
-func (c *Controller) takeOver(name cc.Flow, now units.Time) {
+// startFallback starts the fallback for a flow, with the decision it has.
+func (c *Controller) startFallback(name cc.Flow, now units.Time) {
 	f := &c.flows[name]
 	f.local = c.local.Add(c.config.Fallback(f.decision), now)
 	for int(f.local) >= len(c.owners) {
 		c.owners = append(c.owners, 0)
 	}
 	c.owners[f.local] = name
-	c.hearLocal(f)
-	c.tellLate(name)
+	c.applyLocal(f)
+	c.notify(name)
 }
 
-// giveBack ends the fallback. The agent's latest decisions, which it believes to be in force, apply
-// again.
-func (c *Controller) giveBack() {
-	c.alone = false
+// endFallback ends the fallback. The agent's latest decisions, which it believes to be in force,
+// apply again.
+func (c *Controller) endFallback() {
+	c.inFallback = false
 	c.counters.Returns++
 	for i := range c.flows {
 		if f := &c.flows[i]; f.live {
 			c.local.Remove(f.local)
 			f.set(f.remote)
-			c.tellLate(cc.Flow(i))
+			c.notify(cc.Flow(i))
 		}
 	}
 }
 
-func (c *Controller) hearLocal(f *controlled) {
+func (c *Controller) applyLocal(f *controllerFlow) {
 	if d, changed := c.local.Decision(f.local); changed {
 		f.set(d)
 	}
 }
 
-func (c *Controller) hear(r *Result) {
+func (c *Controller) applyResult(r *Result) {
 	name := cc.Flow(r.Flow.Index())
 	if int(name) >= len(c.flows) || !c.flows[name].live || c.flows[name].handle != r.Flow {
 		c.counters.Stale++
@@ -320,12 +320,12 @@ func (c *Controller) hear(r *Result) {
 	c.counters.Results++
 	f := &c.flows[name]
 	f.remote = r.Decision
-	if !c.alone && f.set(r.Decision) {
+	if !c.inFallback && f.set(r.Decision) {
 		c.Tell(name)
 	}
 }
 
-func (f *controlled) set(d cc.Decision) bool {
+func (f *controllerFlow) set(d cc.Decision) bool {
 	if d == f.decision {
 		return false
 	}
@@ -333,7 +333,7 @@ func (f *controlled) set(d cc.Decision) bool {
 	return true
 }
 
-func (c *Controller) tellLate(name cc.Flow) {
+func (c *Controller) notify(name cc.Flow) {
 	if c.flows[name].changed {
 		c.Tell(name)
 	}
@@ -343,7 +343,7 @@ func (c *Controller) tellLate(name cc.Flow) {
 // latest decision of one on another core.
 func (c *Controller) Snapshot(name cc.Flow) cc.Snapshot {
 	f := &c.flows[name]
-	if c.alone && f.live {
+	if c.inFallback && f.live {
 		return c.local.Snapshot(f.local)
 	}
 	if c.config.Agent != nil {
@@ -358,7 +358,7 @@ func (c *Controller) Snapshot(name cc.Flow) cc.Snapshot {
 func (c *Controller) Agent() *Agent { return c.config.Agent }
 
 // InFallback reports whether the fallback controls flows because the agent is silent.
-func (c *Controller) Alone() bool { return c.alone }
+func (c *Controller) InFallback() bool { return c.inFallback }
 
 // Counters returns the counters.
 func (c *Controller) Counters() ControllerCounters { return c.counters }

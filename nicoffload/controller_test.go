@@ -74,7 +74,8 @@ func TestSplitIsInline(t *testing.T) {
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
 			events := eventlog.New(3, seeded(t))
-			split, agent, err := NewSplit(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64},
+			split, agent, err := NewLinked(Config{},
+				AgentConfig{MinRate: 1, MaxRate: math.MaxInt64},
 				ControllerConfig{}, 0)
 			require.NoError(t, err)
 			compareWithInline(t, events, text, &cc.Inline{}, split, func(now units.Time) {
@@ -126,7 +127,7 @@ func compareWithInline(t *testing.T, events *eventlog.Log, text string, inline *
 // With two cores, all that is acknowledged on one reaches the other, in order, while flows begin
 // and end. This test is also for the race detector.
 func TestTwoCores(t *testing.T) {
-	c, agent, err := NewSplit(Config{Aggregation: Aggregation{Accumulable: us}}, AgentConfig{},
+	c, agent, err := NewLinked(Config{Aggregation: Aggregation{Accumulable: us}}, AgentConfig{},
 		ControllerConfig{Silence: -1}, 0)
 	require.NoError(t, err)
 	var stop atomic.Bool
@@ -190,7 +191,7 @@ func TestTwoCores(t *testing.T) {
 
 // A flow number is reused; late messages and results do not affect the new flow.
 func TestFlowNamesAreUsedAgain(t *testing.T) {
-	c, agent, err := NewSplit(Config{}, AgentConfig{}, ControllerConfig{}, 0)
+	c, agent, err := NewLinked(Config{}, AgentConfig{}, ControllerConfig{}, 0)
 	require.NoError(t, err)
 	poll := func(now int) { c.Poll(at(now)); agent.Poll(at(now)); c.Poll(at(now).Add(1)) }
 	a := c.Add(algorithm(t, "swift"), 0)
@@ -231,11 +232,11 @@ func TestFlowNamesAreUsedAgain(t *testing.T) {
 // agent fetches again.
 func TestSilentAgent(t *testing.T) {
 	for name, fallback := range map[string]func(cc.Decision) cc.Algorithm{
-		"caution": nil,
+		"default": nil,
 		"swift":   func(cc.Decision) cc.Algorithm { return algorithm(t, "swift") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, agent, err := NewSplit(Config{}, AgentConfig{},
+			c, agent, err := NewLinked(Config{}, AgentConfig{},
 				ControllerConfig{Silence: 100 * us, Fallback: fallback}, 0)
 			require.NoError(t, err)
 			f := c.Add(algorithm(t, "swift"), 0)
@@ -254,7 +255,7 @@ func TestSilentAgent(t *testing.T) {
 				congested(now)
 				c.Poll(at(now))
 			}
-			assert.False(t, c.Alone())
+			assert.False(t, c.InFallback())
 			got, _ := c.Decision(f)
 			assert.Equal(t, before, got, "the last decision applies")
 			for now := 100; now < 5000; now++ {
@@ -266,7 +267,7 @@ func TestSilentAgent(t *testing.T) {
 					}
 				}
 			}
-			require.True(t, c.Alone())
+			require.True(t, c.InFallback())
 			alone, _ := c.Decision(f)
 			assert.Less(t, alone.Window, before.Window, "the fallback decides")
 			still, _ := c.Decision(idle)
@@ -278,7 +279,7 @@ func TestSilentAgent(t *testing.T) {
 
 			agent.Poll(at(5001))
 			c.Poll(at(5001))
-			assert.False(t, c.Alone())
+			assert.False(t, c.InFallback())
 			agent.Poll(at(5002))
 			c.Poll(at(5003))
 			back, _ := c.Decision(f)
@@ -289,7 +290,7 @@ func TestSilentAgent(t *testing.T) {
 }
 
 func TestFallbackAIMD(t *testing.T) {
-	c := NewCaution(cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps, WakeAt: 5,
+	c := NewFallbackAIMD(cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps, WakeAt: 5,
 		ProbeAt: 6})
 	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps}, c.Start(0))
 	d := c.On(&cc.Event{Kind: cc.OOO, PSN: 10, SndNxt: 26}, 0)
@@ -306,7 +307,8 @@ func TestFallbackAIMD(t *testing.T) {
 		d = c.On(&cc.Event{Kind: cc.RTT, PSN: psn, SndNxt: psn, Packets: 2, Bytes: 8192}, 0)
 	}
 	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps}, d, "the maximum")
-	assert.Equal(t, cc.Decision{Window: 1}, NewCaution(cc.Decision{Hold: true, Window: 5}).Start(0))
+	assert.Equal(t, cc.Decision{Window: 1},
+		NewFallbackAIMD(cc.Decision{Hold: true, Window: 5}).Start(0))
 }
 
 func TestControllersRefuse(t *testing.T) {
@@ -316,11 +318,11 @@ func TestControllersRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, "power of two")
 	_, err = NewShared(Config{}, AgentConfig{MinRate: 5, MaxRate: 4}, nil, 0)
 	assert.ErrorContains(t, err, "rates from")
-	_, _, err = NewSplit(Config{}, AgentConfig{Batch: 5}, ControllerConfig{}, 0)
+	_, _, err = NewLinked(Config{}, AgentConfig{Batch: 5}, ControllerConfig{}, 0)
 	assert.ErrorContains(t, err, "batch of 5 bytes")
 	_, err = NewAgent(AgentConfig{}, 0)
 	assert.ErrorContains(t, err, "Device")
-	_, err = NewRoster().Adopt(5)
+	_, err = NewHandoff().Adopt(5)
 	assert.ErrorContains(t, err, "no algorithm for flow 5.0")
 }
 
@@ -404,12 +406,12 @@ func BenchmarkRound(b *testing.B) {
 			round(b, c, report, func(units.Time) {})
 		})
 		b.Run(name+"/split, without its agent", func(b *testing.B) {
-			c, _, err := NewSplit(Config{Aggregation: DefaultAggregation}, AgentConfig{},
+			c, _, err := NewLinked(Config{Aggregation: DefaultAggregation}, AgentConfig{},
 				ControllerConfig{Silence: -1}, 0)
 			require.NoError(b, err)
 			round(b, c, report, func(units.Time) {
-				up := c.path.(*Board).up
-				up.head.Store(up.mine) // as if fetched
+				up := c.path.(*NICSide).up
+				up.head.Store(up.own) // as if fetched
 			})
 		})
 	}

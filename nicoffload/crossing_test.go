@@ -21,12 +21,12 @@ func BenchmarkCrossing(b *testing.B) {
 	}
 	n := newNIC(b, Config{})
 	link := NewLink()
-	board, err := link.Board(n)
+	side, err := link.NICSide(n)
 	require.NoError(b, err)
 	host, err := link.Host()
 	require.NoError(b, err)
-	board.Open(1, cc.Decision{}, 0)
-	board.Poll(0)
+	side.Open(1, cc.Decision{}, 0)
+	side.Poll(0)
 	var stop atomic.Bool
 	done := make(chan struct{})
 	go func() {
@@ -49,10 +49,10 @@ func BenchmarkCrossing(b *testing.B) {
 	for b.Loop() {
 		ev.Delay++
 		begin := time.Now()
-		board.Report(1, &ev, 0)
+		side.Report(1, &ev, 0)
 		for {
-			board.Poll(0)
-			if board.Result(&r) && r.Decision.Window == units.Bytes(ev.Delay) {
+			side.Poll(0)
+			if side.Result(&r) && r.Decision.Window == units.Bytes(ev.Delay) {
 				break
 			}
 		}

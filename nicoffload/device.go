@@ -18,15 +18,17 @@ const MaxFlows = 1 << indexBits
 const indexBits = 20
 
 // NewHandle returns the handle of a generation of a flow number.
-func NewHandle(index, life uint32) Handle { return Handle(life<<indexBits | index&(MaxFlows-1)) }
+func NewHandle(index, generation uint32) Handle {
+	return Handle(generation<<indexBits | index&(MaxFlows-1))
+}
 
 // Index returns the number of the flow.
 func (h Handle) Index() uint32 { return uint32(h) & (MaxFlows - 1) }
 
 // Generation returns the generation of the flow number, modulo 4096.
-func (h Handle) Life() uint32 { return uint32(h) >> indexBits }
+func (h Handle) Generation() uint32 { return uint32(h) >> indexBits }
 
-func (h Handle) String() string { return fmt.Sprintf("flow %d.%d", h.Index(), h.Life()) }
+func (h Handle) String() string { return fmt.Sprintf("flow %d.%d", h.Index(), h.Generation()) }
 
 // Device is the boundary that TAURUS draws between NIC and host, as the host's software sees it:
 // messages come up, results and configuration go down. A driver for a real NIC implements it. It
@@ -138,8 +140,8 @@ var DefaultAggregation = Aggregation{
 var Immediate = Aggregation{}
 
 const (
-	longestPeriod = units.Second
-	maxThreshold  = 32 * units.KiB
+	maxPeriod    = units.Second
+	maxThreshold = 32 * units.KiB
 )
 
 // Validate returns an error that describes what is wrong with an Aggregation, or nil.
@@ -149,9 +151,9 @@ func (a *Aggregation) Validate() error {
 		v    units.Duration
 	}{{"accumulable period", a.Accumulable}, {"coalescent period", a.Coalescent},
 		{"deadline", a.Deadline}} {
-		if d.v < 0 || d.v > longestPeriod {
+		if d.v < 0 || d.v > maxPeriod {
 			return fmt.Errorf("nicoffload: aggregation: %s %v out of range [0, %v]", d.name, d.v,
-				longestPeriod)
+				maxPeriod)
 		}
 	}
 	if a.Threshold < 0 || a.Threshold > maxThreshold {
@@ -217,7 +219,7 @@ type Counters struct {
 	Evicted [len(typeOf)]uint64 // raw messages evicted from a full queue, by cc.Kind
 	Stale   uint64              // messages, results and signals of a flow that has ended
 	Unknown uint64              // handles of nonexistent flows
-	// ends of a period without room for the messages: the engine continued to merge
+	// Held counts ends of a period without room for the messages: the engine continued to merge
 	Held       uint64
 	Refused    uint64 // invalid commands
 	Malformed  uint64 // records that could not be decoded

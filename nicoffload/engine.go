@@ -34,10 +34,10 @@ const (
 	noSlot = slots
 )
 
-// natural is how each kind is treated unless a Binding overrides it (TAURUS section 3.4: ACK, ECN
-// and TX are sums; OOO recurs before a reaction takes effect). RTO and RTT are raw because a lost
-// one cannot be recovered, and CNPs because the notification point has spaced them already.
-var natural = [...]way{
+// defaultRoutes is how each kind is treated unless a Binding overrides it (TAURUS section 3.4: ACK,
+// ECN and TX are sums; OOO recurs before a reaction takes effect). RTO and RTT are raw because a
+// lost one cannot be recovered, and CNPs because the notification point has spaced them already.
+var defaultRoutes = [...]route{
 	cc.ACK: {class: Accumulable, slot: slotAck}, cc.ECN: {class: Accumulable, slot: slotAck},
 	cc.TX:  {class: Accumulable, slot: slotTx},
 	cc.OOO: {class: Coalescent, slot: slotOOO}, cc.RTT: {slot: slotRTT},

@@ -12,55 +12,55 @@ import (
 //
 // The algorithm is ours: TAURUS only specifies that the hardware keeps the previous decision
 // (section 3.5).
-type Caution struct {
-	most   cc.Decision // the initial decision, an upper bound
-	now    cc.Decision
-	packet units.Bytes // largest size of an acknowledged packet
-	cut    uint32      // SndNxt at the last decrease; signals of earlier packets are ignored
-	shut   bool        // cut is valid
-	round  uint32      // SndNxt at the last increase
+type FallbackAIMD struct {
+	initial      cc.Decision // the initial decision, an upper bound
+	decision     cc.Decision
+	packet       units.Bytes // largest size of an acknowledged packet
+	decreasedAt  uint32      // SndNxt at the last decrease; signals of earlier packets are ignored
+	hasDecreased bool        // cut is valid
+	increasedAt  uint32      // SndNxt at the last increase
 }
 
-// NewCaution returns the algorithm for a flow with the decision last.
-func NewCaution(last cc.Decision) *Caution {
+// NewFallbackAIMD returns the algorithm for a flow with the decision last.
+func NewFallbackAIMD(last cc.Decision) *FallbackAIMD {
 	last.ProbeAt, last.WakeAt, last.Tags = 0, 0, 0
 	if last.Hold || last.Window <= 0 {
 		last.Hold, last.Window = false, 1
 	}
-	return &Caution{most: last, now: last}
+	return &FallbackAIMD{initial: last, decision: last}
 }
 
 // Events implements cc.Algorithm.
-func (*Caution) Events() cc.EventSet {
+func (*FallbackAIMD) Events() cc.EventSet {
 	return cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.OOO, cc.RTO, cc.CNP)
 }
 
 // Start implements cc.Starter.
-func (c *Caution) Start(units.Time) cc.Decision { return c.now }
+func (c *FallbackAIMD) Start(units.Time) cc.Decision { return c.decision }
 
 // On implements cc.Algorithm.
-func (c *Caution) On(ev *cc.Event, _ units.Time) cc.Decision {
+func (c *FallbackAIMD) On(ev *cc.Event, _ units.Time) cc.Decision {
 	switch {
 	case ev.Probe:
 	case ev.Kind == cc.OOO, ev.Kind == cc.RTO, ev.Kind == cc.CNP, ev.Marked > 0:
-		if c.shut && after(c.cut, ev.PSN) { // sent before the last decrease
+		if c.hasDecreased && psnAfter(c.decreasedAt, ev.PSN) { // sent before the last decrease
 			break
 		}
-		c.cut, c.round, c.shut = ev.SndNxt, ev.SndNxt, true
-		c.now.Window = max(1, c.now.Window/2)
-		if c.now.Rate > 0 {
-			c.now.Rate = max(DefaultMinRate, c.now.Rate/2)
+		c.decreasedAt, c.increasedAt, c.hasDecreased = ev.SndNxt, ev.SndNxt, true
+		c.decision.Window = max(1, c.decision.Window/2)
+		if c.decision.Rate > 0 {
+			c.decision.Rate = max(DefaultMinRate, c.decision.Rate/2)
 		}
 	case ev.Packets > 0:
 		c.packet = max(c.packet, ev.Bytes/units.Bytes(ev.Packets))
-		if after(c.round, ev.PSN) {
+		if psnAfter(c.increasedAt, ev.PSN) {
 			break // increased in this round trip already
 		}
-		c.round = ev.SndNxt
-		c.now.Window = min(c.most.Window, c.now.Window+c.packet)
-		if c.now.Rate > 0 {
-			c.now.Rate = min(c.most.Rate, c.now.Rate+c.most.Rate/16)
+		c.increasedAt = ev.SndNxt
+		c.decision.Window = min(c.initial.Window, c.decision.Window+c.packet)
+		if c.decision.Rate > 0 {
+			c.decision.Rate = min(c.initial.Rate, c.decision.Rate+c.initial.Rate/16)
 		}
 	}
-	return c.now
+	return c.decision
 }

@@ -8,7 +8,7 @@ import "math/bits"
 type fifo struct {
 	buf                 []byte // its length is a power of two
 	head, flushed, tail uint64
-	singles             int // bytes of essential messages
+	essentialBytes      int // bytes of essential messages
 }
 
 func newFifo(slots int) fifo { return fifo{buf: make([]byte, slots*Slot)} }
@@ -30,8 +30,8 @@ func (q *fifo) push(b []byte) {
 		copy(q.buf, b[n:])
 	}
 	q.tail += uint64(len(b))
-	if single(b) {
-		q.singles += len(b)
+	if isEssential(b) {
+		q.essentialBytes += len(b)
 	}
 }
 
@@ -60,8 +60,8 @@ func (q *fifo) flush(now uint64) (messages, bytes uint64) {
 
 // take removes the oldest message, which has n bytes.
 func (q *fifo) take(n int) {
-	if single(q.at(q.head)) {
-		q.singles -= n
+	if isEssential(q.at(q.head)) {
+		q.essentialBytes -= n
 	}
 	q.head += uint64(n)
 }

@@ -4,10 +4,10 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// decided passes a flow's newest decision through the filters of TAURUS section 3.5 and on to the
-// NIC. The boundary filter comes first, so that two decisions clamped to the same value count as
-// duplicates.
-func (a *Agent) decided(f *agentFlow) {
+// filterDecision passes a flow's newest decision through the filters of TAURUS section 3.5 and on
+// to the NIC. The boundary filter comes first, so that two decisions clamped to the same value
+// count as duplicates.
+func (a *Agent) filterDecision(f *agentFlow) {
 	d, changed := a.inline.Decision(f.name)
 	if !changed && !a.config.Unfiltered {
 		a.counters.Duplicates++
@@ -15,7 +15,7 @@ func (a *Agent) decided(f *agentFlow) {
 	}
 	d.WakeAt = 0 // handled by the agent
 	if !a.config.Unfiltered {
-		a.bound(&d)
+		a.clamp(&d)
 		if f.known && d == f.written {
 			a.counters.Duplicates++
 			return
@@ -26,15 +26,15 @@ func (a *Agent) decided(f *agentFlow) {
 		a.write()
 	}
 	if len(a.out) == cap(a.out) { // the device accepts none: only the newest decision is kept
-		a.owe(f)
+		a.retryLater(f)
 		return
 	}
 	a.out = append(a.out, Result{f.handle, d})
 }
 
-// bound clamps a decision to the range that a NIC accepts. A rate of 0 means no pacing, and is
+// clamp clamps a decision to the range that a NIC accepts. A rate of 0 means no pacing, and is
 // kept.
-func (a *Agent) bound(d *cc.Decision) {
+func (a *Agent) clamp(d *cc.Decision) {
 	was := *d
 	d.Window = max(d.Window, 0)
 	if d.Rate != 0 {
@@ -47,11 +47,11 @@ func (a *Agent) bound(d *cc.Decision) {
 
 // write passes decisions to the NIC.
 func (a *Agent) write() {
-	for len(a.owed) > 0 && len(a.out) < cap(a.out) {
-		last := len(a.owed) - 1
-		f := &a.flows[a.owed[last]]
-		a.owed = a.owed[:last]
-		if f.owes = false; f.live {
+	for len(a.unwritten) > 0 && len(a.out) < cap(a.out) {
+		last := len(a.unwritten) - 1
+		f := &a.flows[a.unwritten[last]]
+		a.unwritten = a.unwritten[:last]
+		if f.waiting = false; f.live {
 			a.out = append(a.out, Result{f.handle, f.written})
 		}
 	}
@@ -66,10 +66,10 @@ func (a *Agent) write() {
 	a.out = a.out[:copy(a.out, a.out[n:])]
 }
 
-// owe schedules a flow's newest decision to be written when there is room.
-func (a *Agent) owe(f *agentFlow) {
-	if !f.owes {
-		f.owes = true
-		a.owed = append(a.owed, f.handle.Index())
+// retryLater schedules a flow's newest decision to be written when there is room.
+func (a *Agent) retryLater(f *agentFlow) {
+	if !f.waiting {
+		f.waiting = true
+		a.unwritten = append(a.unwritten, f.handle.Index())
 	}
 }

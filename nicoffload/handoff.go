@@ -8,35 +8,35 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Roster passes algorithms from the polling core, where flows begin, to the agent's core, where
+// Handoff passes algorithms from the polling core, where flows begin, to the agent's core, where
 // they run: an unbounded queue with one producer and one consumer.
-type Roster struct {
-	head *node // the consumer's: the last node taken
+type Handoff struct {
+	head *handoffNode // the consumer's: the last node taken
 	// the consumer's: nodes passed while searching for later ones, by flow number
-	passed map[uint32]recruit
-	tail   *node // the producer's: the last node added
+	skipped map[uint32]handoffFlow
+	tail    *handoffNode // the producer's: the last node added
 }
 
-type recruit struct {
+type handoffFlow struct {
 	flow      Handle
 	algorithm cc.Algorithm
 }
 
-type node struct {
-	recruit
-	next atomic.Pointer[node]
+type handoffNode struct {
+	handoffFlow
+	next atomic.Pointer[handoffNode]
 }
 
-// NewRoster returns an empty Handoff.
-func NewRoster() *Roster {
-	n := &node{}
-	return &Roster{head: n, tail: n, passed: make(map[uint32]recruit)}
+// NewHandoff returns an empty Handoff.
+func NewHandoff() *Handoff {
+	n := &handoffNode{}
+	return &Handoff{head: n, tail: n, skipped: make(map[uint32]handoffFlow)}
 }
 
 // Put adds the algorithm of a flow, which has made its first decision. It must be called before the
 // agent can learn of the flow.
-func (r *Roster) Put(f Handle, a cc.Algorithm, first cc.Decision) {
-	n := &node{recruit: recruit{f, &begun{a, first}}}
+func (r *Handoff) Put(f Handle, a cc.Algorithm, first cc.Decision) {
+	n := &handoffNode{handoffFlow: handoffFlow{f, &startedAlgorithm{a, first}}}
 	r.tail.next.Store(n)
 	r.tail = n
 }
@@ -44,36 +44,36 @@ func (r *Roster) Put(f Handle, a cc.Algorithm, first cc.Decision) {
 // Adopt returns the algorithm of a flow, for AgentConfig.Adopt. It returns each algorithm once. The
 // order of calls is arbitrary, since a restarted NIC reports flows in no particular order. Of
 // several generations of a flow number only the newest is kept.
-func (r *Roster) Adopt(f Handle) (cc.Algorithm, error) {
-	if p := r.passed[f.Index()]; p.algorithm != nil && p.flow == f {
-		delete(r.passed, f.Index())
+func (r *Handoff) Adopt(f Handle) (cc.Algorithm, error) {
+	if p := r.skipped[f.Index()]; p.algorithm != nil && p.flow == f {
+		delete(r.skipped, f.Index())
 		return p.algorithm, nil
 	}
 	for n := r.head.next.Load(); n != nil; n = r.head.next.Load() {
 		r.head = n
-		p := n.recruit
+		p := n.handoffFlow
 		n.algorithm = nil
 		if p.flow == f {
-			delete(r.passed, f.Index())
+			delete(r.skipped, f.Index())
 			return p.algorithm, nil
 		}
-		r.passed[p.flow.Index()] = p
+		r.skipped[p.flow.Index()] = p
 	}
 	return nil, fmt.Errorf("nicoffload: no algorithm for %v", f)
 }
 
-// begun is an algorithm that has made its first decision on the polling core, and must not start
-// again.
-type begun struct {
+// startedAlgorithm is an algorithm that has made its first decision on the polling core, and must
+// not start again.
+type startedAlgorithm struct {
 	cc.Algorithm
 	first cc.Decision
 }
 
 // Start implements cc.Starter.
-func (b *begun) Start(units.Time) cc.Decision { return b.first }
+func (b *startedAlgorithm) Start(units.Time) cc.Decision { return b.first }
 
 // Snapshot implements cc.Observable.
-func (b *begun) Snapshot() cc.Snapshot {
+func (b *startedAlgorithm) Snapshot() cc.Snapshot {
 	if o, ok := b.Algorithm.(cc.Observable); ok {
 		return o.Snapshot()
 	}

@@ -11,7 +11,7 @@ import (
 
 // Flows are adopted in any order, and a call for an unknown flow loses none of the others.
 func TestRosterInAnyOrder(t *testing.T) {
-	r := NewRoster()
+	r := NewHandoff()
 	put := func(h Handle) { r.Put(h, &scribe{}, cc.Decision{Window: 7}) }
 	for i := range uint32(4) {
 		put(NewHandle(i, 0))
@@ -26,21 +26,21 @@ func TestRosterInAnyOrder(t *testing.T) {
 		_, err = r.Adopt(h)
 		assert.Error(t, err, "%v adopted twice", h)
 	}
-	assert.Empty(t, r.passed, "skipped entries remain")
+	assert.Empty(t, r.skipped, "skipped entries remain")
 }
 
 // A NIC that died had not reported all flows. The next one reports them in no particular order, and
 // each gets its algorithm.
 func TestFlowsBeganBeforeTheNICDied(t *testing.T) {
-	a, err := MakeApart(AlignedMemory(ApartBytes), false)
+	a, err := InitProcessLink(AlignedMemory(ProcessLinkBytes), false)
 	require.NoError(t, err)
 	remote, err := a.Remote(0)
 	require.NoError(t, err)
 	host, err := a.Host()
 	require.NoError(t, err)
-	c, agent, err := NewOver(remote, host, AgentConfig{}, ControllerConfig{}, true, 0)
+	c, agent, err := NewSplit(remote, host, AgentConfig{}, ControllerConfig{}, true, 0)
 	require.NoError(t, err)
-	served := func() *Served {
+	served := func() *ServedNIC {
 		s, err := a.Serve(newNIC(t, Config{}))
 		require.NoError(t, err)
 		return s

@@ -2,37 +2,37 @@ package nicoffload
 
 import "github.com/goroce/goroce/units"
 
-// life is the beginning or end of a flow.
-type life struct {
+// lifecycleEvent is the beginning or end of a flow.
+type lifecycleEvent struct {
 	flow Handle
 	t    Type // Started or Stopped; anything else marks a cancelled entry
 	at   units.Time
 }
 
-// lives is a queue of lifecycle events that wait to be reported, in order. A flow that ends before
-// its beginning was reported is removed, so the queue never holds more than the open flows plus
-// those that the receiver knows of, however long the receiver is silent.
-type lives struct {
-	queue  []life
-	head   int            // number of reported entries
-	void   int            // number of cancelled entries after head
-	starts map[Handle]int // position of each flow's beginning in the queue
+// lifecycleQueue is a queue of lifecycle events that wait to be reported, in order. A flow that
+// ends before its beginning was reported is removed, so the queue never holds more than the open
+// flows plus those that the receiver knows of, however long the receiver is silent.
+type lifecycleQueue struct {
+	queue     []lifecycleEvent
+	head      int            // number of reported entries
+	cancelled int            // number of cancelled entries after head
+	starts    map[Handle]int // position of each flow's beginning in the queue
 }
 
 // waiting returns the number of events that wait.
-func (w *lives) waiting() int { return len(w.queue) - w.head - w.void }
+func (w *lifecycleQueue) waiting() int { return len(w.queue) - w.head - w.cancelled }
 
 // add queues an event, or cancels the beginning of the flow that ends.
-func (w *lives) add(l life) {
+func (w *lifecycleQueue) add(l lifecycleEvent) {
 	if l.t == Stopped {
 		if i, some := w.starts[l.flow]; some {
 			delete(w.starts, l.flow)
-			w.queue[i] = life{}
-			w.void++
+			w.queue[i] = lifecycleEvent{}
+			w.cancelled++
 			return
 		}
 	}
-	if waste := w.head + w.void; waste > len(w.queue)/2 {
+	if waste := w.head + w.cancelled; waste > len(w.queue)/2 {
 		w.compact()
 	}
 	if l.t == Started {
@@ -45,34 +45,34 @@ func (w *lives) add(l life) {
 }
 
 // compact removes reported and cancelled entries.
-func (w *lives) compact() {
+func (w *lifecycleQueue) compact() {
 	n := 0
 	for _, l := range w.queue[w.head:] {
 		if l.t == Started {
 			w.starts[l.flow] = n
 		}
-		if l != (life{}) {
+		if l != (lifecycleEvent{}) {
 			w.queue[n] = l
 			n++
 		}
 	}
-	w.queue, w.head, w.void = w.queue[:n], 0, 0
+	w.queue, w.head, w.cancelled = w.queue[:n], 0, 0
 }
 
-// next returns the event to report next, and false if there is none.
-func (w *lives) next() (l life, some bool) {
+// peek returns the event to report next, and false if there is none.
+func (w *lifecycleQueue) peek() (l lifecycleEvent, some bool) {
 	for ; w.head < len(w.queue); w.head++ {
-		if l = w.queue[w.head]; l != (life{}) {
+		if l = w.queue[w.head]; l != (lifecycleEvent{}) {
 			return l, true
 		}
-		w.void--
+		w.cancelled--
 	}
 	w.queue, w.head = w.queue[:0], 0
-	return life{}, false
+	return lifecycleEvent{}, false
 }
 
-// told removes the event that next returned.
-func (w *lives) told() {
+// pop removes the event that next returned.
+func (w *lifecycleQueue) pop() {
 	if l := w.queue[w.head]; l.t == Started {
 		delete(w.starts, l.flow)
 	}
@@ -80,7 +80,7 @@ func (w *lives) told() {
 }
 
 // clear removes all events.
-func (w *lives) clear() {
+func (w *lifecycleQueue) clear() {
 	clear(w.starts)
-	w.queue, w.head, w.void = w.queue[:0], 0, 0
+	w.queue, w.head, w.cancelled = w.queue[:0], 0, 0
 }

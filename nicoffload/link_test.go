@@ -37,9 +37,9 @@ func TestCellsAreMessages(t *testing.T) {
 	})
 }
 
-func newLink(t testing.TB) (*Link, *Board, *Host) {
+func newLink(t testing.TB) (*Link, *NICSide, *Host) {
 	l := NewLink()
-	b, err := l.Board(newNIC(t, Config{}))
+	b, err := l.NICSide(newNIC(t, Config{}))
 	require.NoError(t, err)
 	h, err := l.Host()
 	require.NoError(t, err)
@@ -60,8 +60,8 @@ func TestTornRing(t *testing.T) {
 	say(1)
 	require.NotZero(t, h.Fetch(buf))
 	for _, tear := range []func(){
-		func() { b.up.tail.Store(b.up.mine + UpSlots + 1) }, // beyond the ring
-		func() { b.up.tail.Store(b.up.mine - 1) },           // backwards
+		func() { b.up.tail.Store(b.up.own + UpSlots + 1) }, // beyond the ring
+		func() { b.up.tail.Store(b.up.own - 1) },           // backwards
 		func() { // a message without its end
 			m := Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: 20, Segment: make([]byte, 200),
 				Event: cc.Event{Kind: cc.CST}}
@@ -73,7 +73,7 @@ func TestTornRing(t *testing.T) {
 		before := h.Counters().Malformed
 		tear()
 		assert.Zero(t, h.Fetch(buf))
-		b.up.mine = b.up.tail.Load() // the producer continues from there
+		b.up.own = b.up.tail.Load() // the producer continues from there
 		assert.Equal(t, before+1, h.Counters().Malformed)
 		say(2)
 		assert.Equal(t, 2*Slot, h.Fetch(buf))
@@ -86,7 +86,7 @@ func TestTornRing(t *testing.T) {
 }
 
 func TestLinksDoNotAllocate(t *testing.T) {
-	c, agent, err := NewSplit(Config{Flows: 4, Aggregation: DefaultAggregation}, AgentConfig{},
+	c, agent, err := NewLinked(Config{Flows: 4, Aggregation: DefaultAggregation}, AgentConfig{},
 		ControllerConfig{}, 0)
 	require.NoError(t, err)
 	f := c.Add(algorithm(t, "swift"), 0)
@@ -140,25 +140,25 @@ func FuzzLink(f *testing.F) {
 	f.Add(b[:n+Slot], uint64(2), uint64(0), uint64(1), uint64(0))
 	f.Add([]byte{}, ^uint64(0), uint64(3), uint64(1<<40), uint64(0))
 	f.Fuzz(func(t *testing.T, data []byte, tail, head, downTail, downHead uint64) {
-		l, board, host := newLink(t)
-		board.Open(1, cc.Decision{}, 0)
+		l, side, host := newLink(t)
+		side.Open(1, cc.Decision{}, 0)
 		copy(l.mem[linkUp+ringHeader:linkDown], data)
 		copy(l.mem[linkDown+ringHeader:], data)
 		word(l.mem[linkUp+ringTail:]).Store(tail)
 		word(l.mem[linkUp+ringHead:]).Store(head)
 		word(l.mem[linkDown+ringTail:]).Store(downTail)
 		word(l.mem[linkDown+ringHead:]).Store(downHead)
-		agent, err := NewAgent(AgentConfig{Device: host, Adopt: NewRoster().Adopt}, 0)
+		agent, err := NewAgent(AgentConfig{Device: host, Adopt: NewHandoff().Adopt}, 0)
 		if err != nil {
 			require.ErrorIs(t, err, ErrBusy)
 			return
 		}
 		for i := range 3 {
-			board.Report(1, &cc.Event{Kind: cc.RTT, Delay: units.Duration(i)}, at(i))
-			board.Poll(at(i))
+			side.Report(1, &cc.Event{Kind: cc.RTT, Delay: units.Duration(i)}, at(i))
+			side.Poll(at(i))
 			agent.Poll(at(i))
-			board.Result(new(Result))
-			board.Silence(at(i))
+			side.Result(new(Result))
+			side.Silence(at(i))
 		}
 	})
 }
@@ -175,16 +175,16 @@ func FuzzSignals(f *testing.F) {
 	n += m.Encode(b[n:n+MaxMessage], true)
 	f.Add(b[:n], uint64(3), uint64(1))
 	f.Fuzz(func(t *testing.T, data []byte, tail, results uint64) {
-		a, err := MakeApart(AlignedMemory(ApartBytes), true)
+		a, err := InitProcessLink(AlignedMemory(ProcessLinkBytes), true)
 		require.NoError(t, err)
 		served, err := a.Serve(newNIC(t, Config{}))
 		require.NoError(t, err)
 		remote, err := a.Remote(0)
 		require.NoError(t, err)
-		copy(a.mem[apartSignals+ringHeader:apartResults], data)
-		copy(a.mem[apartResults+ringHeader:], data)
-		word(a.mem[apartSignals+ringTail:]).Store(tail)
-		word(a.mem[apartResults+ringTail:]).Store(results)
+		copy(a.mem[processSignals+ringHeader:processResults], data)
+		copy(a.mem[processResults+ringHeader:], data)
+		word(a.mem[processSignals+ringTail:]).Store(tail)
+		word(a.mem[processResults+ringTail:]).Store(results)
 		remote.Open(3, cc.Decision{}, 0)
 		for i := range 3 {
 			served.Poll(at(i))

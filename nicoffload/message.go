@@ -199,10 +199,10 @@ func (m *Message) Decode(b []byte) (int, error) {
 	return n, nil
 }
 
-// single reports whether a raw message, of which b contains at least the header, is essential: the
-// response to or loss of a probe, a timeout, or the beginning of a transmission. A stopped flow
+// isEssential reports whether a raw message, of which b contains at least the header, is essential:
+// the response to or loss of a probe, a timeout, or the beginning of a transmission. A stopped flow
 // gets no other messages, so essential ones are evicted last.
-func single(b []byte) bool {
+func isEssential(b []byte) bool {
 	return b[5]&isProbe != 0 || Type(b[4]) == typeOf[cc.RTO] || Type(b[4]) == typeOf[cc.POST]
 }
 

@@ -26,7 +26,7 @@ const DefaultQueue = 4096
 // core; a Link separates them.
 type NIC struct {
 	config   Config
-	flows    []context
+	flows    []flowContext
 	timed    []timedContext // time-driven state, separate from data-driven state (section 3.3)
 	timers   *pace.Wheel
 	timing   int       // number of flows with a retransmission timer of the NIC
@@ -34,30 +34,30 @@ type NIC struct {
 	agg      Aggregation
 	segments []Extraction
 
-	untold      lives
+	lifecycle   lifecycleQueue
 	merged, raw fifo
 	oldest      units.Time // when the oldest unflushed message was queued
 	scratch     Message
 	frame       [MaxMessage]byte
 	event       cc.Event
 
-	touched  bool       // something changed since the last Poll
-	next     units.Time // return value of the last Poll
-	changed  []uint32   // flows with a new result
-	now      units.Time
-	fetches  uint64
-	seen     uint64     // fetches at the last call of Silence
-	heard    units.Time // when the agent last fetched, or had nothing to fetch
-	counters Counters
+	dirty       bool       // something changed since the last Poll
+	next        units.Time // return value of the last Poll
+	changed     []uint32   // flows with a new result
+	now         units.Time
+	fetches     uint64
+	seenFetches uint64     // fetches at the last call of Silence
+	fetchedAt   units.Time // when the agent last fetched, or had nothing to fetch
+	counters    Counters
 }
 
-// context is the NIC's state of a flow: fields that signals use first, then the result.
-type context struct {
+// flowContext is the NIC's state of a flow: fields that signals use first, then the result.
+type flowContext struct {
 	handle  Handle
 	open    bool
 	brief   bool
 	changed bool
-	ways    [16]way // by kind
+	routes  [16]route // by kind
 	refs    [slots]ref
 	result  cc.Decision
 	probeAt units.Time // a requested probe not yet passed to the pipeline; 0: none
@@ -81,12 +81,12 @@ func NewNIC(c Config, now units.Time) (*NIC, error) {
 			MaxFlows)
 	}
 	n := &NIC{config: c, timers: pace.New(now), merged: newFifo(c.Queue), raw: newFifo(c.Queue),
-		now: now, heard: now, touched: true, agg: c.Aggregation}
+		now: now, fetchedAt: now, dirty: true, agg: c.Aggregation}
 	n.engines[0] = engine{class: Accumulable, epoch: 1}
 	n.engines[1] = engine{class: Coalescent, epoch: 1}
 	n.engines[0].configure(c.Aggregation.Accumulable, now)
 	n.engines[1].configure(c.Aggregation.Coalescent, now)
-	n.flows = make([]context, 0, c.Flows)
+	n.flows = make([]flowContext, 0, c.Flows)
 	n.timed = make([]timedContext, 0, c.Flows)
 	n.changed = make([]uint32, 0, c.Flows)
 	n.growEngines()
@@ -101,38 +101,38 @@ func (n *NIC) growEngines() {
 
 // Open implements Datapath.
 func (n *NIC) Open(h Handle, first cc.Decision, now units.Time) {
-	n.now, n.touched = now, true
+	n.now, n.dirty = now, true
 	i := int(h.Index())
 	if i >= MaxFlows-1 {
 		n.counters.Unknown++
 		return
 	}
 	for i >= len(n.flows) {
-		n.flows = append(n.flows, context{})
+		n.flows = append(n.flows, flowContext{})
 		n.timed = append(n.timed, timedContext{})
 	}
 	n.growEngines()
-	n.flows[i] = context{handle: h, open: true, changed: n.flows[i].changed, result: first}
+	n.flows[i] = flowContext{handle: h, open: true, changed: n.flows[i].changed, result: first}
 	n.bindTimed(h, Binding{})
 	n.timed[i] = timedContext{}
 	n.bind(&n.flows[i], Binding{})
-	n.untold.add(life{h, Started, now})
-	n.tellLives(now)
+	n.lifecycle.add(lifecycleEvent{h, Started, now})
+	n.reportLifecycle(now)
 }
 
 // Close implements Datapath.
 func (n *NIC) Close(h Handle, now units.Time) {
-	n.now, n.touched = now, true
+	n.now, n.dirty = now, true
 	if f := n.find(h); f != nil {
-		*f = context{handle: h, changed: f.changed}
+		*f = flowContext{handle: h, changed: f.changed}
 		n.bindTimed(h, Binding{})
-		n.untold.add(life{h, Stopped, now})
-		n.tellLives(now)
+		n.lifecycle.add(lifecycleEvent{h, Stopped, now})
+		n.reportLifecycle(now)
 	}
 }
 
 // find returns the context of an open flow. It counts a lookup that fails, and returns nil.
-func (n *NIC) find(h Handle) *context {
+func (n *NIC) find(h Handle) *flowContext {
 	if i := int(h.Index()); i < len(n.flows) {
 		if f := &n.flows[i]; f.handle == h && f.open {
 			return f
@@ -144,38 +144,38 @@ func (n *NIC) find(h Handle) *context {
 	return nil
 }
 
-// way is how signals of one kind of a flow are treated.
-type way struct {
+// route is how signals of one kind of a flow are treated.
+type route struct {
 	class Class
 	slot  uint8 // of the cell they are merged in; noSlot: reported one by one
-	wants bool
+	bound bool
 }
 
-func (n *NIC) bind(f *context, b Binding) {
+func (n *NIC) bind(f *flowContext, b Binding) {
 	f.brief = b.Brief
-	for i := range natural {
-		k, w := cc.Kind(i), natural[i]
-		w.wants = b.Events == 0 || b.Events.Has(k)
+	for i := range defaultRoutes {
+		k, w := cc.Kind(i), defaultRoutes[i]
+		w.bound = b.Events == 0 || b.Events.Has(k)
 		if b.Merged.Has(k) {
 			w.class = Accumulable
 		}
 		if w.class == Raw || b.Raw.Has(k) {
 			w.class, w.slot = Raw, noSlot
 		}
-		f.ways[k] = w
+		f.routes[k] = w
 	}
 }
 
 // Report implements Datapath: it passes one signal to its engine.
 func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 	n.counters.Signals++
-	n.now, n.touched = now, true
+	n.now, n.dirty = now, true
 	f := n.find(h)
 	if f == nil {
 		return
 	}
-	w := f.ways[ev.Kind&15]
-	if !w.wants || ev.Kind > 15 {
+	w := f.routes[ev.Kind&15]
+	if !w.bound || ev.Kind > 15 {
 		n.counters.Unbound++
 		return
 	}
@@ -198,7 +198,7 @@ func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 }
 
 // report makes a message of one signal.
-func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
+func (n *NIC) report(f *flowContext, ev *cc.Event, class Class, now units.Time) {
 	length := encodeEvent(n.frame[:], typeOf[ev.Kind], class, ev, 0, nil, f.brief)
 	le.PutUint32(n.frame[:], uint32(f.handle))
 	le.PutUint16(n.frame[6:], 1)
@@ -211,21 +211,21 @@ func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
 func (n *NIC) pushRaw(length int, now units.Time) {
 	b := n.frame[:length]
 	for n.raw.room() < length {
-		if !single(b) && 2*n.raw.singles > n.raw.used() {
+		if !isEssential(b) && 2*n.raw.essentialBytes > n.raw.used() {
 			n.countEvicted(b)
 			return
 		}
 		n.evict()
 	}
 	n.enqueue(&n.raw, length, now)
-	n.flushTest(now)
+	n.flushIfDue(now)
 }
 
 // evict removes the oldest raw message, fetched or not, since raw messages cannot be merged.
 // Essential messages move behind the others, unless there are no others.
 func (n *NIC) evict() {
 	q := &n.raw
-	for q.singles < q.used() && single(q.at(q.head)) {
+	for q.essentialBytes < q.used() && isEssential(q.at(q.head)) {
 		q.postpone()
 	}
 	n.countEvicted(q.at(q.head))
@@ -251,7 +251,7 @@ const mergedLen = 3 * Slot
 
 // emitFull reports a cell whose count is at its maximum if there is room; otherwise the cell
 // continues to sum, with saturated values.
-func (n *NIC) emitFull(e *engine, c *cell, f *context, slot uint8, now units.Time) {
+func (n *NIC) emitFull(e *engine, c *cell, f *flowContext, slot uint8, now units.Time) {
 	if n.merged.room() < mergedLen {
 		c.count--
 		c.saturate()
@@ -259,7 +259,7 @@ func (n *NIC) emitFull(e *engine, c *cell, f *context, slot uint8, now units.Tim
 	}
 	n.emit(c, e.class, f.brief, now)
 	c.flow, f.refs[slot] = reported, ref{}
-	n.flushTest(now)
+	n.flushIfDue(now)
 }
 
 func (n *NIC) emit(c *cell, class Class, brief bool, now units.Time) {
@@ -302,34 +302,35 @@ func (n *NIC) drain(e *engine, now units.Time) {
 	}
 }
 
-// announce reports all open flows again, for an agent that knows none.
-func (n *NIC) announce() {
-	n.touched = true
-	n.untold.clear()
+// announceFlows reports all open flows again, for an agent that knows none.
+func (n *NIC) announceFlows() {
+	n.dirty = true
+	n.lifecycle.clear()
 	for i := range n.flows {
 		if f := &n.flows[i]; f.open {
-			n.untold.add(life{f.handle, Started, n.now})
+			n.lifecycle.add(lifecycleEvent{f.handle, Started, n.now})
 		}
 	}
-	n.tellLives(n.now)
+	n.reportLifecycle(n.now)
 }
 
-// tellLives reports flows that began or ended. These messages are never lost; they wait for room.
-func (n *NIC) tellLives(now units.Time) {
-	for l, some := n.untold.next(); some; l, some = n.untold.next() {
+// reportLifecycle reports flows that began or ended. These messages are never lost; they wait for
+// room.
+func (n *NIC) reportLifecycle(now units.Time) {
+	for l, some := n.lifecycle.peek(); some; l, some = n.lifecycle.peek() {
 		if n.merged.room() < Slot {
 			break
 		}
 		m := &n.scratch
 		*m = Message{Flow: l.flow, Type: l.t, Count: 1, First: l.at}
 		n.enqueue(&n.merged, m.Encode(n.frame[:], true), now)
-		n.untold.told()
+		n.lifecycle.pop()
 	}
-	n.flushTest(now)
+	n.flushIfDue(now)
 }
 
-// flushTest flushes the queues when their size or the waiting time requires it.
-func (n *NIC) flushTest(now units.Time) {
+// flushIfDue flushes the queues when their size or the waiting time requires it.
+func (n *NIC) flushIfDue(now units.Time) {
 	waiting := n.merged.waiting() + n.raw.waiting()
 	if waiting == 0 || waiting <= int(n.agg.Threshold) && now.Sub(n.oldest) < n.agg.Deadline {
 		return
@@ -343,16 +344,16 @@ func (n *NIC) flushTest(now units.Time) {
 // Poll implements Datapath: it ends periods, runs timers, and flushes messages.
 func (n *NIC) Poll(now units.Time) units.Time {
 	n.now = now
-	if n.touched || !now.Before(n.next) {
-		n.touched = false
+	if n.dirty || !now.Before(n.next) {
+		n.dirty = false
 		n.next = n.poll(now)
 	}
 	return n.next
 }
 
 func (n *NIC) poll(now units.Time) units.Time {
-	if n.untold.waiting() > 0 {
-		n.tellLives(now)
+	if n.lifecycle.waiting() > 0 {
+		n.reportLifecycle(now)
 	}
 	next := now.Add(units.Forever)
 	for i := range n.engines {
@@ -369,7 +370,7 @@ func (n *NIC) poll(now units.Time) units.Time {
 	if n.timing > 0 {
 		n.runTimers(now)
 	}
-	n.flushTest(now)
+	n.flushIfDue(now)
 	if n.merged.waiting()+n.raw.waiting() > 0 {
 		next = units.Earlier(next, n.oldest.Add(n.agg.Deadline))
 	}
@@ -401,8 +402,8 @@ func (n *NIC) Result(r *Result) bool {
 
 // Silence implements Datapath. Its precision is the interval between calls.
 func (n *NIC) Silence(now units.Time) units.Duration {
-	if n.fetches != n.seen || n.merged.used()+n.raw.used() == 0 {
-		n.seen, n.heard = n.fetches, now
+	if n.fetches != n.seenFetches || n.merged.used()+n.raw.used() == 0 {
+		n.seenFetches, n.fetchedAt = n.fetches, now
 	}
-	return now.Sub(n.heard)
+	return now.Sub(n.fetchedAt)
 }

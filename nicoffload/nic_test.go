@@ -441,7 +441,7 @@ func TestProbeResponses(t *testing.T) {
 	assert.Zero(t, hear(41, at(13), at(12)), "from the future")
 	assert.Zero(t, hear(41, at(0), at(1_000_001)), "implausibly old")
 	b := make([]byte, wire.ProbeLen)
-	for i := range forget {
+	for i := range maxUnanswered {
 		n.Sent(1, &Packet{PSN: uint32(i)}, b, at(13))
 	}
 	assert.Equal(t, 1*us, hear(30, at(13), at(14)), "the newest is forgotten")

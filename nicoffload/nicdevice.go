@@ -11,7 +11,7 @@ import (
 func (n *NIC) Capabilities() Capabilities {
 	return Capabilities{
 		Name: "soft", Flows: MaxFlows - 1, Extractions: maxExtractions,
-		Events:  cc.EventSet(1)<<len(natural) - 1,
+		Events:  cc.EventSet(1)<<len(defaultRoutes) - 1,
 		MaxRate: n.config.LineRate, Tick: units.Picosecond,
 	}
 }
@@ -22,7 +22,7 @@ func (n *NIC) Configure(h Handle, b Binding) error {
 		return err
 	}
 	if f := n.find(h); f != nil {
-		n.touched = true
+		n.dirty = true
 		n.bind(f, b)
 		n.bindTimed(h, b)
 	}
@@ -34,7 +34,7 @@ func (n *NIC) Aggregate(a Aggregation) error {
 	if err := a.Validate(); err != nil {
 		return err
 	}
-	n.agg, n.touched = a, true
+	n.agg, n.dirty = a, true
 	n.engines[0].configure(a.Accumulable, n.now)
 	n.engines[1].configure(a.Coalescent, n.now)
 	return nil
@@ -47,7 +47,7 @@ func (n *NIC) Probe(h Handle) error {
 			f.probeAt = 1
 		}
 		n.counters.Probes++
-		n.change(f)
+		n.markChanged(f)
 	}
 	return nil
 }
@@ -57,7 +57,7 @@ func (n *NIC) Fetch(b []byte) int {
 	n.fetches++
 	at := n.fetchFrom(&n.merged, b)
 	at += n.fetchFrom(&n.raw, b[at:])
-	n.touched = n.touched || at > 0 // there is room now
+	n.dirty = n.dirty || at > 0 // there is room now
 	return at
 }
 
@@ -107,10 +107,10 @@ func (n *NIC) write(h Handle, d *cc.Decision) {
 	f.result = *d
 	f.result.WakeAt = 0
 	n.counters.Results++
-	n.change(f)
+	n.markChanged(f)
 }
 
-func (n *NIC) change(f *context) {
+func (n *NIC) markChanged(f *flowContext) {
 	if !f.changed {
 		f.changed = true
 		n.changed = append(n.changed, f.handle.Index())

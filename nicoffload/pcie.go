@@ -33,9 +33,9 @@ func (p *PCIe) Occupies(n int) units.Duration {
 	return p.Rate.Duration(units.Bytes(n + packets*pcieOverhead))
 }
 
-// Distant is a Device behind a PCIe link with delay: messages and results take time, configuration
-// does not. The agent advances its time.
-type Distant struct {
+// DelayedDevice is a Device behind a PCIe link with delay: messages and results take time,
+// configuration does not. The agent advances its time.
+type DelayedDevice struct {
 	Device
 	pcie PCIe
 
@@ -57,21 +57,21 @@ type pending struct {
 	result Result
 }
 
-// mostPending bounds the number of results in transit.
-const mostPending = 4096
+// maxPending bounds the number of results in transit.
+const maxPending = 4096
 
-// NewDistant puts a device behind a PCIe link.
-func NewDistant(d Device, p PCIe) (*Distant, error) {
+// NewDelayedDevice puts a device behind a PCIe link.
+func NewDelayedDevice(d Device, p PCIe) (*DelayedDevice, error) {
 	if p.Up < 0 || p.Down < 0 || p.Rate < 0 {
 		return nil, fmt.Errorf("nicoffload: PCIe latency %v up and %v down at rate %v, want none "+
 			"negative", p.Up, p.Down, p.Rate)
 	}
-	return &Distant{Device: d, pcie: p, up: make([]byte, 0, 4*UpSlots*Slot),
-		bursts: make([]burst, 0, 1024), down: make([]pending, 0, mostPending)}, nil
+	return &DelayedDevice{Device: d, pcie: p, up: make([]byte, 0, 4*UpSlots*Slot),
+		bursts: make([]burst, 0, 1024), down: make([]pending, 0, maxPending)}, nil
 }
 
 // Advance delivers what is due, and returns when the next delivery is.
-func (d *Distant) Advance(now units.Time) units.Time {
+func (d *DelayedDevice) Advance(now units.Time) units.Time {
 	d.now = now
 	if room := cap(d.up) - len(d.up); room >= MaxMessage {
 		if n := d.Device.Fetch(d.up[len(d.up):cap(d.up)]); n > 0 {
@@ -99,7 +99,7 @@ func (d *Distant) Advance(now units.Time) units.Time {
 }
 
 // Fetch implements Device.
-func (d *Distant) Fetch(b []byte) (n int) {
+func (d *DelayedDevice) Fetch(b []byte) (n int) {
 	done := 0
 	for done < len(d.bursts) && !d.bursts[done].at.After(d.now) {
 		one := &d.bursts[done]
@@ -131,7 +131,7 @@ func whole(b []byte, room int) (n int) {
 }
 
 // Write implements Device.
-func (d *Distant) Write(results []Result) int {
+func (d *DelayedDevice) Write(results []Result) int {
 	n := min(len(results), cap(d.down)-len(d.down))
 	for i := range n {
 		d.downFree = later(d.downFree, d.now).Add(d.pcie.Occupies(Slot))

@@ -16,7 +16,7 @@ func TestPCIeOccupies(t *testing.T) {
 		assert.Equal(t, units.Duration(ns)*units.Nanosecond, p.Occupies(n), n)
 	}
 	assert.Zero(t, (&PCIe{}).Occupies(100))
-	_, err := NewDistant(nil, PCIe{Up: -1})
+	_, err := NewDelayedDevice(nil, PCIe{Up: -1})
 	assert.ErrorContains(t, err, "PCIe latency -1ps up")
 }
 
@@ -57,7 +57,7 @@ func TestDistance(t *testing.T) {
 // On a slow link messages queue, and none is truncated.
 func TestNarrowWay(t *testing.T) {
 	n := newNIC(t, Config{})
-	d, err := NewDistant(n, PCIe{Up: us, Rate: 8 * units.Gbps})
+	d, err := NewDelayedDevice(n, PCIe{Up: us, Rate: 8 * units.Gbps})
 	require.NoError(t, err)
 	n.Open(1, cc.Decision{}, 0)
 	for i := range 100 {

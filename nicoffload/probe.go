@@ -13,18 +13,18 @@ type prober struct {
 	sent    uint16         // packets since the last probe
 	since   units.Time     // when it left
 
-	seq        uint8 // of the next probe
-	newest     uint8 // sequence number of a response
-	heardOne   bool  // newest is valid
-	unanswered int
+	seq         uint8 // of the next probe
+	newest      uint8 // sequence number of a response
+	newestKnown bool  // newest is valid
+	unanswered  int
 }
 
-// forget is the number of unanswered probes after which the newest response is forgotten. Sequence
-// numbers are compared modulo 256, so fewer than 128 may lie between two responses.
-const forget = 100
+// maxUnanswered is the number of unanswered probes after which the newest response is forgotten.
+// Sequence numbers are compared modulo 256, so fewer than 128 may lie between two responses.
+const maxUnanswered = 100
 
-// longestProbe is longer than any round trip.
-const longestProbe = units.Second
+// maxProbeRTT is longer than any round trip.
+const maxProbeRTT = units.Second
 
 // attach reports whether the data packet that leaves now is to carry a probe.
 func (p *prober) attach(now units.Time) bool {
@@ -48,26 +48,26 @@ func (p *prober) attach(now units.Time) bool {
 func (p *prober) send(field wire.ProbeField, now units.Time) {
 	field.Set(wire.ProbeMode(1), p.seq, now)
 	p.seq++
-	if p.unanswered++; p.unanswered >= forget {
-		p.heardOne = false
+	if p.unanswered++; p.unanswered >= maxUnanswered {
+		p.newestKnown = false
 	}
 }
 
-// heard returns the round-trip time measured by a response. It returns false for a response that is
-// older than the newest, or implausible.
-func (p *prober) heard(field wire.ProbeField, now units.Time) (units.Duration, bool) {
+// onResponse returns the round-trip time measured by a response. It returns false for a response
+// that is older than the newest, or implausible.
+func (p *prober) onResponse(field wire.ProbeField, now units.Time) (units.Duration, bool) {
 	if len(field) < wire.ProbeLen || field.Mode() != wire.ProbeResponse {
 		return 0, false
 	}
-	if p.heardOne && int8(field.Seq()-p.newest) <= 0 { // reordered
+	if p.newestKnown && int8(field.Seq()-p.newest) <= 0 { // reordered
 		return 0, false
 	}
 	rtt := units.Duration(
 		(uint64(now.Sub(0)/units.Nanosecond)-uint64(field.Left()/units.Nanosecond))&(1<<48-1)) *
 		units.Nanosecond
-	if rtt <= 0 || rtt > longestProbe {
+	if rtt <= 0 || rtt > maxProbeRTT {
 		return 0, false
 	}
-	p.newest, p.heardOne, p.unanswered = field.Seq(), true, 0
+	p.newest, p.newestKnown, p.unanswered = field.Seq(), true, 0
 	return rtt, true
 }

@@ -23,26 +23,26 @@ const (
 // RingBytes returns the size of a ring of slots Slots.
 func RingBytes(slots int) int { return ringHeader + slots*Slot }
 
-// end is the state that both ends of a ring have.
-type end struct {
+// ringEnd is the state that both ends of a ring have.
+type ringEnd struct {
 	tail, head *atomic.Uint64
 	slots      []byte
 	mask       uint64 // of positions
-	mine       uint64 // the position of this end
-	theirs     uint64 // the position of the other end, when last read
+	own        uint64 // the position of this end
+	peer       uint64 // the position of the other end, when last read
 	broken     uint64 // number of implausible positions of the other end
 }
 
-func newEnd(mem []byte, slots int) (end, error) {
+func newEnd(mem []byte, slots int) (ringEnd, error) {
 	if slots < MaxMessage/Slot || bits.OnesCount(uint(slots)) != 1 {
-		return end{}, fmt.Errorf("nicoffload: ring of %d slots, want a power of two from %d",
+		return ringEnd{}, fmt.Errorf("nicoffload: ring of %d slots, want a power of two from %d",
 			slots, MaxMessage/Slot)
 	}
 	if len(mem) < RingBytes(slots) || uintptr(unsafe.Pointer(&mem[0]))%8 != 0 {
-		return end{}, fmt.Errorf("nicoffload: ring of %d slots in %d bytes, want %d bytes at a "+
-			"multiple of 8", slots, len(mem), RingBytes(slots))
+		return ringEnd{}, fmt.Errorf("nicoffload: ring of %d slots in %d bytes, want %d bytes at "+
+			"a multiple of 8", slots, len(mem), RingBytes(slots))
 	}
-	return end{
+	return ringEnd{
 		tail:  (*atomic.Uint64)(unsafe.Pointer(&mem[ringTail])),
 		head:  (*atomic.Uint64)(unsafe.Pointer(&mem[ringHead])),
 		slots: mem[ringHeader:RingBytes(slots)], mask: uint64(slots - 1),
@@ -50,7 +50,7 @@ func newEnd(mem []byte, slots int) (end, error) {
 }
 
 // Producer is the writing end of a ring.
-type Producer struct{ end }
+type Producer struct{ ringEnd }
 
 // NewProducer returns the producer of the ring in mem. It continues at the position of the last
 // one.
@@ -59,7 +59,7 @@ func NewProducer(mem []byte, slots int) (*Producer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.mine = e.tail.Load()
+	e.own = e.tail.Load()
 	p := &Producer{e}
 	p.Room()
 	return p, nil
@@ -69,18 +69,18 @@ func NewProducer(mem []byte, slots int) (*Producer, error) {
 // full ring.
 func (p *Producer) Room() int {
 	size := p.mask + 1
-	p.theirs = p.head.Load()
-	if p.mine-p.theirs > size {
+	p.peer = p.head.Load()
+	if p.own-p.peer > size {
 		p.broken++
-		p.theirs = p.mine - size
+		p.peer = p.own - size
 	}
-	return int(size - (p.mine - p.theirs))
+	return int(size - (p.own - p.peer))
 }
 
 // roomFor is like Room, but reads the consumer's position, which is on a cache line that the
 // consumer writes, only if the value read last leaves less room than slots.
 func (p *Producer) roomFor(slots int) int {
-	if room := int(p.mask + 1 - (p.mine - p.theirs)); room >= slots {
+	if room := int(p.mask + 1 - (p.own - p.peer)); room >= slots {
 		return room
 	}
 	return p.Room()
@@ -92,17 +92,17 @@ func (p *Producer) Push(b []byte) bool {
 	if p.roomFor(n) < n {
 		return false
 	}
-	i := int(p.mine&p.mask) * Slot
+	i := int(p.own&p.mask) * Slot
 	if c := copy(p.slots[i:], b); c < len(b) {
 		copy(p.slots, b[c:])
 	}
-	p.mine += uint64(n)
-	p.tail.Store(p.mine)
+	p.own += uint64(n)
+	p.tail.Store(p.own)
 	return true
 }
 
 // Consumer is the reading end of a ring.
-type Consumer struct{ end }
+type Consumer struct{ ringEnd }
 
 // NewConsumer returns the consumer of the ring in mem. It continues at the position of the last
 // one.
@@ -111,18 +111,18 @@ func NewConsumer(mem []byte, slots int) (*Consumer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.mine, e.theirs = e.head.Load(), e.tail.Load()
+	e.own, e.peer = e.head.Load(), e.tail.Load()
 	return &Consumer{e}, nil
 }
 
 // Waiting returns how many Slots can be pulled. After an implausible position of the producer all
 // Slots are skipped.
 func (c *Consumer) Waiting() int {
-	c.theirs = c.tail.Load()
-	n := c.theirs - c.mine
+	c.peer = c.tail.Load()
+	n := c.peer - c.own
 	if n > c.mask+1 {
 		c.broken++
-		c.release(c.theirs)
+		c.release(c.peer)
 		return 0
 	}
 	return int(n)
@@ -132,7 +132,7 @@ func (c *Consumer) Waiting() int {
 func (c *Consumer) peek(b []byte) (n, waiting int) {
 	waiting = c.Waiting()
 	n = min(waiting, len(b)/Slot)
-	i := int(c.mine&c.mask) * Slot
+	i := int(c.own&c.mask) * Slot
 	if k := copy(b[:n*Slot], c.slots[i:]); k < n*Slot {
 		copy(b[k:n*Slot], c.slots)
 	}
@@ -141,7 +141,7 @@ func (c *Consumer) peek(b []byte) (n, waiting int) {
 
 // release returns all Slots before a position to the producer.
 func (c *Consumer) release(pos uint64) {
-	c.mine = pos
+	c.own = pos
 	c.head.Store(pos)
 }
 
@@ -149,7 +149,7 @@ func (c *Consumer) release(pos uint64) {
 func (c *Consumer) Pull(b []byte) int {
 	n, _ := c.peek(b)
 	if n > 0 {
-		c.release(c.mine + uint64(n))
+		c.release(c.own + uint64(n))
 	}
 	return n * Slot
 }
@@ -164,30 +164,30 @@ func (c *Consumer) PullMessages(b []byte) (bytes int, torn bool) {
 			if n < waiting && n*Slot-bytes < MaxMessage { // cut short by b
 				break
 			}
-			c.release(c.theirs)
+			c.release(c.peer)
 			return bytes, true
 		}
 		bytes += length
 	}
 	if bytes > 0 {
-		c.release(c.mine + uint64(bytes/Slot))
+		c.release(c.own + uint64(bytes/Slot))
 	}
 	return bytes, false
 }
 
-// watch measures for how long a ring's consumer has not taken what is there. It is used by the
-// producer or by a third party.
-type watch struct {
-	end
-	seen  uint64     // the consumer's position when last read
-	heard units.Time // when it last moved, or the ring was empty
+// consumerWatch measures for how long a ring's consumer has not taken what is there. It is used by
+// the producer or by a third party.
+type consumerWatch struct {
+	ringEnd
+	position uint64     // the consumer's position when last read
+	movedAt  units.Time // when it last moved, or the ring was empty
 }
 
-func (w *watch) silence(now units.Time) units.Duration {
-	if h := w.head.Load(); h != w.seen || h == w.tail.Load() {
-		w.seen, w.heard = h, now
+func (w *consumerWatch) silence(now units.Time) units.Duration {
+	if h := w.head.Load(); h != w.position || h == w.tail.Load() {
+		w.position, w.movedAt = h, now
 	}
-	return now.Sub(w.heard)
+	return now.Sub(w.movedAt)
 }
 
 // words returns the counters as a slice that shares their memory.

@@ -9,20 +9,20 @@ import (
 // Agent is CCP's agent: it converts reports into events for algorithms of cc, and sends updates. It
 // belongs to one core.
 type Agent struct {
-	config  Config
-	program *Program
-	reports *nicoffload.Consumer
-	replies *nicoffload.Producer
-	roster  *nicoffload.Roster
-	inline  cc.Inline
-	flows   []agentFlow
-	names   []nicoffload.Handle
-	msg     Message
-	in, out []byte
-	event   cc.Event
-	updates [2]Update
-	busy    units.Time // when the current report will have been handled
-	begun   bool       // busy is valid
+	config    Config
+	program   *Program
+	reports   *nicoffload.Consumer
+	replies   *nicoffload.Producer
+	handoff   *nicoffload.Handoff
+	inline    cc.Inline
+	flows     []agentFlow
+	handles   []nicoffload.Handle
+	msg       Message
+	in, out   []byte
+	event     cc.Event
+	updates   [2]Update
+	busyUntil units.Time // when the current report will have been handled
+	serving   bool       // busy is valid
 
 	counters AgentCounters
 }
@@ -47,12 +47,12 @@ type AgentCounters struct {
 // NewAgent returns an agent for any datapath at the other ends of the rings. The datapath puts the
 // algorithms of flows into the handoff before it announces the flows.
 func NewAgent(c Config, reports *nicoffload.Consumer, replies *nicoffload.Producer,
-	roster *nicoffload.Roster) (*Agent, error) {
+	handoff *nicoffload.Handoff) (*Agent, error) {
 	p, err := c.compiled()
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{config: c, program: p, reports: reports, replies: replies, roster: roster,
+	return &Agent{config: c, program: p, reports: reports, replies: replies, handoff: handoff,
 		in: make([]byte, MaxMessage+nicoffload.Slot)}, nil
 }
 
@@ -61,29 +61,29 @@ func NewAgent(c Config, reports *nicoffload.Consumer, replies *nicoffload.Produc
 func (a *Agent) Poll(now units.Time) units.Time {
 	next := units.Earlier(a.inline.Poll(now), now.Add(units.Forever))
 	for name, some := a.inline.Changed(); some; name, some = a.inline.Changed() {
-		a.update(&a.flows[a.names[name].Index()])
+		a.update(&a.flows[a.handles[name].Index()])
 	}
 	for most := a.reports.Waiting(); most > 0 && a.reports.Waiting() > 0; most-- {
 		if a.config.Service > 0 {
-			if !a.begun { // it was idle: the service begins now
-				a.busy, a.begun = now.Add(a.config.Service), true
+			if !a.serving { // it was idle: the service begins now
+				a.busyUntil, a.serving = now.Add(a.config.Service), true
 			}
-			if a.busy.After(now) {
-				return units.Earlier(next, a.busy)
+			if a.busyUntil.After(now) {
+				return units.Earlier(next, a.busyUntil)
 			}
-			a.busy = a.busy.Add(a.config.Service)
+			a.busyUntil = a.busyUntil.Add(a.config.Service)
 		}
 		if _, ok := pull(a.reports, &a.msg, a.in); !ok {
 			a.counters.Malformed++
 			continue
 		}
-		a.hear(now)
+		a.handle(now)
 	}
-	a.begun = false
+	a.serving = false
 	return next
 }
 
-func (a *Agent) hear(now units.Time) {
+func (a *Agent) handle(now units.Time) {
 	m := &a.msg
 	h := nicoffload.Handle(m.Flow)
 	switch m.Kind {
@@ -131,16 +131,16 @@ func (a *Agent) begin(h nicoffload.Handle, now units.Time) {
 		a.inline.Remove(f.name)
 		f.live = false
 	}
-	algorithm, err := a.roster.Adopt(h)
+	algorithm, err := a.handoff.Adopt(h)
 	if err != nil {
 		a.counters.Stale++
 		return
 	}
 	*f = agentFlow{handle: h, live: true, name: a.inline.Add(algorithm, now)}
-	for int(f.name) >= len(a.names) {
-		a.names = append(a.names, 0)
+	for int(f.name) >= len(a.handles) {
+		a.handles = append(a.handles, 0)
 	}
-	a.names[f.name] = h
+	a.handles[f.name] = h
 	a.inline.Decision(f.name) // known to the datapath
 	a.msg.Kind, a.msg.Flow, a.msg.Program, a.msg.Updates = ChangeProg, uint32(h), a.program.ID, nil
 	a.reply()
@@ -159,16 +159,16 @@ func (a *Agent) report(f *agentFlow, r []uint64, now units.Time) {
 		SndNxt:   (f.psn + uint32(r[reportFlying])) & (1<<24 - 1),
 		InFlight: units.Bytes(r[reportFlight]), Left: units.Bytes(r[reportPending])}
 	if r[reportTimeout] > 0 {
-		a.tell(state, cc.RTO, now)
+		a.dispatch(state, cc.RTO, now)
 	}
 	if r[reportLost] > 0 {
-		a.tell(state, cc.OOO, now)
+		a.dispatch(state, cc.OOO, now)
 	}
 	wants := a.inline.Wants(f.name)
 	switch ecn := int(min(r[reportECN], 1<<23)); {
 	case packets == 0:
 		if ecn > 0 {
-			a.tell(state, cc.CNP, now)
+			a.dispatch(state, cc.CNP, now)
 		}
 	default:
 		state.Packets, state.Bytes, state.Marked = int(packets), units.Bytes(r[reportBytes]),
@@ -179,12 +179,12 @@ func (a *Agent) report(f *agentFlow, r []uint64, now units.Time) {
 		} else if ecn > 0 && wants.Has(cc.ECN) {
 			kind = cc.ECN
 		}
-		a.tell(state, kind, now)
+		a.dispatch(state, kind, now)
 	}
 	a.update(f)
 }
 
-func (a *Agent) tell(ev cc.Event, kind cc.Kind, now units.Time) {
+func (a *Agent) dispatch(ev cc.Event, kind cc.Kind, now units.Time) {
 	a.counters.Events++
 	a.event = ev
 	a.event.Kind = kind

@@ -124,7 +124,8 @@ func TestLanguage(t *testing.T) {
 		"(when false (:= Report.x 1)) (when true (:= Report.x 2)) # comment":    2,
 		"(when true (:= Report.x Micros))":                                      50,
 		"(when true (:= Report.x (+ Cwnd Rate)))":                               3000,
-		"(when true (:= Report.x Flow.rtt_sample_us))":                          infinity, // no sample
+		// no sample
+		"(when true (:= Report.x Flow.rtt_sample_us))": infinity,
 	} {
 		got, err := run(t, body, nil)
 		require.NoError(t, err, body)
@@ -438,7 +439,7 @@ func TestUpdatesOfOneRegister(t *testing.T) {
 	said := func(now int, updates ...Update) cc.Decision {
 		c.Poll(at(now))
 		c.msg = Message{Kind: UpdateFields, Flow: uint32(c.flows[f].handle), Updates: updates}
-		require.True(t, len(updates) == 0 || c.hear())
+		require.True(t, len(updates) == 0 || c.handle())
 		c.Report(&cc.Event{Kind: cc.RTT, Flow: f, Packets: 1, Bytes: 4096, Delay: us}, at(now))
 		d, _ := c.Decision(f)
 		return d

@@ -73,8 +73,8 @@ func (f form) head() string {
 	return f.list[0].word
 }
 
-// mostDepth bounds the nesting of a program, and with it the recursion.
-const mostDepth = 100
+// maxDepth bounds the nesting of a program, and with it the recursion.
+const maxDepth = 100
 
 func parse(text string) ([]form, error) {
 	stack := [][]form{nil}
@@ -85,8 +85,8 @@ func parse(text string) ([]form, error) {
 			top := len(stack) - 1
 			switch w {
 			case "(":
-				if top == mostDepth {
-					return nil, fmt.Errorf("more than %d nested parentheses", mostDepth)
+				if top == maxDepth {
+					return nil, fmt.Errorf("more than %d nested parentheses", maxDepth)
 				}
 				stack = append(stack, nil)
 			case ")":
@@ -211,7 +211,7 @@ func (c *compiler) statement(f form) error {
 		return fmt.Errorf("%v: want a statement", f)
 	}
 	target, ok := c.names[f.list[1].word]
-	if !ok || !target.writable() {
+	if !ok || !target.isWritable() {
 		return fmt.Errorf("%v: %v is not writable", f, f.list[1])
 	}
 	if op, left, right, ok := c.operation(f.list[2]); ok {

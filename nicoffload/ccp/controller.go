@@ -70,7 +70,7 @@ type Controller struct {
 	config  Config
 	reports *nicoffload.Producer
 	replies *nicoffload.Consumer
-	roster  *nicoffload.Roster
+	handoff *nicoffload.Handoff
 	agent   *Agent // on this core; nil if it is on another one
 	program *Program
 	flows   []*flow
@@ -145,12 +145,12 @@ func New(c Config, share bool) (*Controller, *Agent, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	roster := nicoffload.NewRoster()
-	a, err := NewAgent(c, up.consumer, down.producer, roster)
+	handoff := nicoffload.NewHandoff()
+	a, err := NewAgent(c, up.consumer, down.producer, handoff)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctl := &Controller{config: c, reports: up.producer, replies: down.consumer, roster: roster,
+	ctl := &Controller{config: c, reports: up.producer, replies: down.consumer, handoff: handoff,
 		in: make([]byte, MaxMessage+nicoffload.Slot)}
 	if share {
 		ctl.agent = a
@@ -215,9 +215,9 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 		c.flows = append(c.flows, &flow{handle: nicoffload.NewHandle(uint32(name), ^uint32(0))})
 	}
 	f := c.flows[name]
-	*f = flow{handle: nicoffload.NewHandle(uint32(name), f.handle.Life()+1), live: true,
+	*f = flow{handle: nicoffload.NewHandle(uint32(name), f.handle.Generation()+1), live: true,
 		changed: true, wants: a.Events(), decision: first, retryAt: now}
-	c.roster.Put(f.handle, a, first)
+	c.handoff.Put(f.handle, a, first)
 	c.create(f, now)
 	return name
 }
@@ -294,7 +294,7 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 		c.counters.Aborted++
 		return
 	}
-	f.decide()
+	f.adopt()
 	if send {
 		c.msg.Kind, c.msg.Flow, c.msg.Program, c.msg.Fields = Measure, uint32(f.handle),
 			m.program.ID, m.Fields()
@@ -339,8 +339,8 @@ func (c *Controller) apply(f *flow, now units.Time) {
 	}
 }
 
-// decide adopts the values that the program itself has set.
-func (f *flow) decide() {
+// adopt adopts the values that the program itself has set.
+func (f *flow) adopt() {
 	cwnd, rate := f.machine.Decided()
 	d := f.decision
 	if cwnd > 0 && cwnd != positive(d.Window) {
@@ -378,13 +378,13 @@ func (c *Controller) Poll(now units.Time) units.Time {
 		if !some {
 			return next
 		}
-		if !ok || !c.hear() {
+		if !ok || !c.handle() {
 			c.counters.Malformed++
 		}
 	}
 }
 
-func (c *Controller) hear() bool {
+func (c *Controller) handle() bool {
 	m := &c.msg
 	if m.Kind == Install {
 		p, err := NewProgram(m.Program, m.Expressions, m.Instructions)

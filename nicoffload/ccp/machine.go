@@ -130,7 +130,7 @@ func NewProgram(id uint32, expressions []Expression, instructions []Instruction)
 		}
 	}
 	for i, in := range instructions {
-		if in.Op >= ops || !in.Result.writable() || !in.Left.there() || !in.Right.there() {
+		if in.Op >= ops || !in.Result.isWritable() || !in.Left.exists() || !in.Right.exists() {
 			return nil, fmt.Errorf("ccp: %w: instruction %d is invalid: %v", ErrProgram, i, in)
 		}
 		if in.Op == opDef {
@@ -147,7 +147,7 @@ func NewProgram(id uint32, expressions []Expression, instructions []Instruction)
 	return p, nil
 }
 
-func (r Register) there() bool {
+func (r Register) exists() bool {
 	switch r.Type {
 	case Immediate:
 		return true
@@ -165,7 +165,9 @@ func (r Register) there() bool {
 	return false
 }
 
-func (r Register) writable() bool { return r.there() && r.Type != Immediate && r.Type != Primitive }
+func (r Register) isWritable() bool {
+	return r.exists() && r.Type != Immediate && r.Type != Primitive
+}
 
 // Machine is the state of a program for one flow.
 type Machine struct {
@@ -208,7 +210,7 @@ func (m *Machine) define(volatileOnly bool) {
 // Update sets a control register, the window or the rate. It returns false for other registers.
 func (m *Machine) Update(u Update) bool {
 	r := u.Register
-	if !r.there() || r.Type != Control && r.Type != VolatileControl &&
+	if !r.exists() || r.Type != Control && r.Type != VolatileControl &&
 		(r.Type != Implicit || r.Index != Cwnd && r.Index != Rate) {
 		return false
 	}
@@ -286,11 +288,11 @@ func (m *Machine) execute(start, n uint32) error {
 		case opBind, opDef:
 			v = right
 		case opEquiv:
-			v = truth(left == right)
+			v = boolValue(left == right)
 		case opGt:
-			v = truth(left > right)
+			v = boolValue(left > right)
 		case opLt:
-			v = truth(left < right)
+			v = boolValue(left < right)
 		case opMax:
 			v = max(left, right)
 		case opMaxWrap: // of two 32-bit numbers that wrap
@@ -301,10 +303,10 @@ func (m *Machine) execute(start, n uint32) error {
 			v = min(left, right)
 		case opIf, opNotIf:
 			if v = right; (left != 0) != (in.Op == opIf) {
-				v = m.old(in.Result)
+				v = m.oldValue(in.Result)
 			}
 		case opEWMA: // left tenths of the old value, the rest of the new one
-			old := m.old(in.Result)
+			old := m.oldValue(in.Result)
 			if left > 10 || old > math.MaxUint64/16 || right > math.MaxUint64/16 {
 				return ErrArithmetic
 			}
@@ -317,15 +319,15 @@ func (m *Machine) execute(start, n uint32) error {
 	return nil
 }
 
-// old returns the value of a register before an instruction writes it; temporaries have none.
-func (m *Machine) old(r Register) uint64 {
+// oldValue returns the value of a register before an instruction writes it; temporaries have none.
+func (m *Machine) oldValue(r Register) uint64 {
 	if r.Type == Temporary {
 		return 0
 	}
 	return m.read(r)
 }
 
-func truth(b bool) uint64 {
+func boolValue(b bool) uint64 {
 	if b {
 		return 1
 	}

@@ -19,7 +19,7 @@ func capabilities(s *suite) {
 	assert.Equal(s.t, c, s.Device.Capabilities(), "capabilities do not change")
 }
 
-func lives(s *suite) {
+func lifecycle(s *suite) {
 	a, b := nicoffload.NewHandle(0, 0), nicoffload.NewHandle(1, 9)
 	require.NoError(s.t, s.Device.Aggregate(nicoffload.Immediate))
 	s.Settle(0)

@@ -37,7 +37,7 @@ func Run(t *testing.T, make func(t *testing.T) Rig) {
 		test func(s *suite)
 	}{
 		{"capabilities", capabilities},
-		{"lifecycle of flows", lives},
+		{"lifecycle of flows", lifecycle},
 		{"every event crosses", everyEvent},
 		{"worked example", example},
 		{"sums", sums},

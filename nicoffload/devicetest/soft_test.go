@@ -28,15 +28,15 @@ func TestLink(t *testing.T) {
 		n, err := nicoffload.NewNIC(nicoffload.Config{}, 0)
 		require.NoError(t, err)
 		link := nicoffload.NewLink()
-		board, err := link.Board(n)
+		side, err := link.NICSide(n)
 		require.NoError(t, err)
 		host, err := link.Host()
 		require.NoError(t, err)
-		board.Poll(0)
-		return devicetest.Rig{Device: host, Datapath: board, Receive: n.Received,
+		side.Poll(0)
+		return devicetest.Rig{Device: host, Datapath: side, Receive: n.Received,
 			Settle: func(now units.Time) {
-				board.Poll(now)
-				board.Poll(now)
+				side.Poll(now)
+				side.Poll(now)
 			}}
 	})
 }

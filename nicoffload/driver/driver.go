@@ -41,7 +41,7 @@ type Driver func(c Config, now units.Time) (*Offload, error)
 
 var (
 	mu      sync.Mutex
-	drivers = map[string]Driver{"soft": soft, "process": apart}
+	drivers = map[string]Driver{"soft": newSoft, "process": newProcess}
 )
 
 // Register adds a driver, for hosts opened from then on. It returns an error if the name is taken.
@@ -78,26 +78,26 @@ func Find(name string) (Driver, error) {
 	return d, nil
 }
 
-// soft runs nicoffload's NIC on the polling core.
-func soft(c Config, now units.Time) (*Offload, error) {
+// newSoft runs nicoffload's NIC on the polling core.
+func newSoft(c Config, now units.Time) (*Offload, error) {
 	nic := config(c)
 	if !c.Split {
 		controller, err := nicoffload.NewShared(nic, nicoffload.AgentConfig{}, nil, now)
 		return &Offload{Controller: controller}, err
 	}
-	controller, agent, err := nicoffload.NewSplit(nic, nicoffload.AgentConfig{},
+	controller, agent, err := nicoffload.NewLinked(nic, nicoffload.AgentConfig{},
 		nicoffload.ControllerConfig{Silence: c.Silence}, now)
 	return &Offload{Controller: controller, Agent: agent}, err
 }
 
-// apart runs nicoffload's NIC in another process, and the agent in this one.
-func apart(c Config, now units.Time) (*Offload, error) {
+// newProcess runs nicoffload's NIC in another process, and the agent in this one.
+func newProcess(c Config, now units.Time) (*Offload, error) {
 	nic := config(c)
 	n, err := process.OpenNIC(nic, now)
 	if err != nil {
 		return nil, err
 	}
-	controller, agent, err := nicoffload.NewOver(n, n.Device,
+	controller, agent, err := nicoffload.NewSplit(n, n.Device,
 		nicoffload.AgentConfig{Aggregation: &nic.Aggregation},
 		nicoffload.ControllerConfig{Silence: c.Silence}, c.Split, now)
 	if err != nil {

@@ -7,12 +7,12 @@ import "github.com/goroce/goroce/units"
 // memory traffic.
 type Host struct {
 	Config
-	occupancy uint64 // s_I, 1024ths of cache lines
-	bandwidth uint64 // s_B, 1024ths of Gb/s
-	level     int
-	lowered   units.Time
-	once      bool // lowered is valid
-	failures  uint64
+	occupancy  uint64 // s_I, 1024ths of cache lines
+	bandwidth  uint64 // s_B, 1024ths of Gb/s
+	level      int
+	lowered    units.Time
+	hasLowered bool // lowered is valid
+	failures   uint64
 }
 
 // Config holds the parameters; a zero value means the module's default.
@@ -30,11 +30,11 @@ const (
 	defaultLower     = 150 * units.Microsecond // minimum time between decreases of the level
 	defaultLevels    = 5
 
-	leastOccupancy = 10 // samples up to this number of lines are ignored
+	minOccupancy = 10 // samples up to this number of lines are ignored
 	// Samples from 150 Gb/s on are implausible at the default target; the bound scales with the
 	// target.
-	mostBandwidth = 150
-	fixedPoint    = 1024
+	maxBandwidth = 150
+	fixedPoint   = 1024
 )
 
 // New returns a Host that is not congested.
@@ -56,14 +56,14 @@ func New(c Config) *Host {
 
 // SampleOccupancy adds a sample in whole cache lines: s = (7 s + 1024 I) / 8.
 func (h *Host) SampleOccupancy(lines uint32) {
-	if lines > leastOccupancy {
+	if lines > minOccupancy {
 		h.occupancy = (7*h.occupancy + fixedPoint*uint64(lines)) / 8
 	}
 }
 
 // SampleBandwidth adds a sample in whole Gb/s: s = (255 s + 1024 B) / 256.
 func (h *Host) SampleBandwidth(gbps uint32) {
-	if units.BitRate(gbps) < h.Bandwidth/(defaultBandwidth/mostBandwidth) {
+	if units.BitRate(gbps) < h.Bandwidth/(defaultBandwidth/maxBandwidth) {
 		h.bandwidth = (255*h.bandwidth + fixedPoint*uint64(gbps)) / 256
 	}
 }
@@ -80,9 +80,9 @@ func (h *Host) Level(now units.Time) int {
 	case bandwidth < target && lines > limit:
 		h.level = min(h.level+1, h.Levels-1)
 	case bandwidth > target && lines < limit && h.level > 0:
-		if !h.once || now.Sub(h.lowered) >= h.Lower {
+		if !h.hasLowered || now.Sub(h.lowered) >= h.Lower {
 			h.level--
-			h.lowered, h.once = now, true
+			h.lowered, h.hasLowered = now, true
 		}
 	}
 	return h.level

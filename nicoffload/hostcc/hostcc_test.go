@@ -128,7 +128,7 @@ func TestHostCongestionIsMarks(t *testing.T) {
 	inner, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096,
 		Signals: cc.SignalMarks})
 	require.NoError(t, err)
-	f := c.Add(Around(inner), 0)
+	f := c.Add(WithMarks(inner), 0)
 	congested := 0.0
 	_, err = c.Agent().Sample(SamplerName, 2*us, func(units.Time) (float64, bool) {
 		return congested, true
@@ -157,7 +157,7 @@ func TestWithMarksForwards(t *testing.T) {
 	inner, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096,
 		Hops: 3, Signals: cc.SignalINT})
 	require.NoError(t, err)
-	a := Around(inner)
+	a := WithMarks(inner)
 	assert.Equal(t, inner.Events()|cc.Events(cc.HOST), a.Events())
 	assert.Equal(t, 3, a.(cc.Telemeter).Telemetry())
 	assert.Equal(t, inner.(cc.Starter).Start(0), a.(cc.Starter).Start(0))

@@ -49,11 +49,11 @@ func whole(v float64) uint32 {
 // Failures returns how often the actuator failed.
 func (h *Host) Failures() uint64 { return h.failures }
 
-// Around wraps an algorithm so that a congested host appears to it as marks on all acknowledged
+// WithMarks wraps an algorithm so that a congested host appears to it as marks on all acknowledged
 // packets. It uses the values of any sampler, whatever its number.
-func Around(inner cc.Algorithm) cc.Algorithm { return &around{inner: inner} }
+func WithMarks(inner cc.Algorithm) cc.Algorithm { return &marker{inner: inner} }
 
-type around struct {
+type marker struct {
 	inner     cc.Algorithm
 	congested bool
 	decision  cc.Decision
@@ -61,10 +61,10 @@ type around struct {
 }
 
 // Events implements cc.Algorithm.
-func (a *around) Events() cc.EventSet { return a.inner.Events() | cc.Events(cc.HOST) }
+func (a *marker) Events() cc.EventSet { return a.inner.Events() | cc.Events(cc.HOST) }
 
 // Start implements cc.Starter.
-func (a *around) Start(now units.Time) cc.Decision {
+func (a *marker) Start(now units.Time) cc.Decision {
 	a.decision = cc.Decision{Window: units.MiB}
 	if s, ok := a.inner.(cc.Starter); ok {
 		a.decision = s.Start(now)
@@ -73,7 +73,7 @@ func (a *around) Start(now units.Time) cc.Decision {
 }
 
 // On implements cc.Algorithm.
-func (a *around) On(ev *cc.Event, now units.Time) cc.Decision {
+func (a *marker) On(ev *cc.Event, now units.Time) cc.Decision {
 	switch {
 	case ev.Kind == cc.HOST && !a.inner.Events().Has(cc.HOST):
 		a.congested = ev.Host.Value > 0
@@ -95,7 +95,7 @@ func (a *around) On(ev *cc.Event, now units.Time) cc.Decision {
 }
 
 // Telemetry implements cc.Telemeter.
-func (a *around) Telemetry() int {
+func (a *marker) Telemetry() int {
 	if t, ok := a.inner.(cc.Telemeter); ok {
 		return t.Telemetry()
 	}
@@ -103,7 +103,7 @@ func (a *around) Telemetry() int {
 }
 
 // Snapshot implements cc.Observable.
-func (a *around) Snapshot() cc.Snapshot {
+func (a *marker) Snapshot() cc.Snapshot {
 	if o, ok := a.inner.(cc.Observable); ok {
 		return o.Snapshot()
 	}

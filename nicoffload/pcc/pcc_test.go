@@ -61,7 +61,7 @@ func TestBounds(t *testing.T) {
 	assert.EqualValues(t, One, a.rate)
 	a.On(probe(-5), at(30_000))
 	assert.EqualValues(t, 1, a.Snapshot().Ignored)
-	a.meas = false
+	a.probing = false
 	a.On(probe(5*us), at(30_001))
 	assert.EqualValues(t, 2, a.Snapshot().Ignored, "no probe was outstanding")
 	a.On(&cc.Event{Kind: cc.RTT, Delay: 900 * us}, at(30_002))

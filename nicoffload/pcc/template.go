@@ -28,7 +28,7 @@ var defaults = Params{
 	Cut:   6553, AI: 52428, NewFlow: One, Min: 64,
 }
 
-func or[T comparable](v, otherwise T) T {
+func orDefault[T comparable](v, otherwise T) T {
 	var zero T
 	if v == zero {
 		return otherwise
@@ -38,8 +38,15 @@ func or[T comparable](v, otherwise T) T {
 
 func (p Params) filled() Params {
 	d := defaults
-	return Params{or(p.BaseRTT, d.BaseRTT), or(p.MaxDelay, d.MaxDelay), or(p.Abort, d.Abort),
-		or(p.Cut, d.Cut), or(p.AI, d.AI), or(p.NewFlow, d.NewFlow), or(p.Min, d.Min)}
+	return Params{
+		BaseRTT:  orDefault(p.BaseRTT, d.BaseRTT),
+		MaxDelay: orDefault(p.MaxDelay, d.MaxDelay),
+		Abort:    orDefault(p.Abort, d.Abort),
+		Cut:      orDefault(p.Cut, d.Cut),
+		AI:       orDefault(p.AI, d.AI),
+		NewFlow:  orDefault(p.NewFlow, d.NewFlow),
+		Min:      orDefault(p.Min, d.Min),
+	}
 }
 
 // Validate returns an error that describes what is wrong with the parameters, or nil.
@@ -68,8 +75,8 @@ func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 		return nil, err
 	}
 	if path.BDP() <= 0 {
-		return nil, fmt.Errorf("pcc: path with line rate %v and base round-trip time %v, want both "+
-			"positive", path.LineRate, path.BaseRTT)
+		return nil, fmt.Errorf("pcc: path with line rate %v and base round-trip time %v, want "+
+			"both positive", path.LineRate, path.BaseRTT)
 	}
 	p := s.filled()
 	return &Template{Params: p, line: path.LineRate, rate: p.NewFlow, window: 16 * path.BDP()}, nil
@@ -93,10 +100,10 @@ type Template struct {
 	window units.Bytes // the NIC has no window; this one is as large as that of TIMELY and DCQCN
 
 	cnp, nack bool
-	meas      bool // a probe is outstanding
+	probing   bool // a probe is outstanding
 	abort     uint // consecutive probes without a response
 	start     units.Time
-	ask       units.Time // the requested probe
+	probeAt   units.Time // the requested probe
 	snapshot  cc.Snapshot
 }
 
@@ -105,7 +112,7 @@ func (*Template) Events() cc.EventSet { return cc.Events(cc.CNP, cc.OOO, cc.TX, 
 
 // Start implements cc.Starter.
 func (t *Template) Start(now units.Time) cc.Decision {
-	t.request(now)
+	t.requestProbe(now)
 	return t.decide()
 }
 
@@ -128,27 +135,27 @@ func (t *Template) On(ev *cc.Event, now units.Time) cc.Decision {
 
 // onTx requests another probe when the outstanding one takes too long; the limit doubles each time.
 func (t *Template) onTx(now units.Time) {
-	if t.meas && now.Sub(t.start) > t.Abort<<min(t.abort, 16) {
+	if t.probing && now.Sub(t.start) > t.Abort<<min(t.abort, 16) {
 		t.abort++
-		t.request(now)
+		t.requestProbe(now)
 	}
 }
 
-// request requests a probe. Here it leaves at once, with DOCA PCC beside the next burst; so the
-// time of the request is the time of transmission.
-func (t *Template) request(now units.Time) {
-	t.meas, t.start = true, now
-	if t.ask = now; t.ask == 0 { // 0 means no probe
-		t.ask = 1
+// requestProbe requests a probe. Here it leaves at once, with DOCA PCC beside the next burst; so
+// the time of the request is the time of transmission.
+func (t *Template) requestProbe(now units.Time) {
+	t.probing, t.start = true, now
+	if t.probeAt = now; t.probeAt == 0 { // 0 means no probe
+		t.probeAt = 1
 	}
 }
 
 func (t *Template) onRTT(rtt units.Duration, now units.Time) {
-	if !t.meas || rtt <= 0 {
+	if !t.probing || rtt <= 0 {
 		t.snapshot.Ignored++
 		return // a stale response
 	}
-	t.meas, t.abort = false, 0
+	t.probing, t.abort = false, 0
 	t.snapshot.Delay = rtt
 	before := t.rate
 	why := cc.CutDelay
@@ -169,7 +176,7 @@ func (t *Template) onRTT(rtt units.Duration, now units.Time) {
 		t.snapshot.Reason, t.snapshot.CutAt = why, now
 		t.snapshot.Cuts[why]++
 	}
-	t.request(now)
+	t.requestProbe(now)
 }
 
 // cut returns the rate reduced by a multiple of u.
@@ -178,7 +185,7 @@ func (t *Template) cut(times uint32) uint32 {
 }
 
 func (t *Template) decide() cc.Decision {
-	return cc.Decision{Window: t.window, Rate: RateOf(t.rate, t.line), ProbeAt: t.ask}
+	return cc.Decision{Window: t.window, Rate: RateOf(t.rate, t.line), ProbeAt: t.probeAt}
 }
 
 // Snapshot implements cc.Observable.

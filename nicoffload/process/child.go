@@ -107,14 +107,14 @@ func BeChild() {
 		return
 	}
 	os.Unsetenv(environment)
-	if err := be(text); err != nil {
+	if err := runChild(text); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func be(text string) error {
+func runChild(text string) error {
 	var r role
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return fmt.Errorf("process: %s=%q: %w", environment, text, err)
@@ -122,19 +122,19 @@ func be(text string) error {
 	f := os.NewFile(3, "shared memory")
 	switch {
 	case r.NIC != nil:
-		return beNIC(f, *r.NIC, r.Parent)
+		return runNIC(f, *r.NIC, r.Parent)
 	case r.Agent != nil:
-		return beAgent(f, *r.Agent, r.Parent)
+		return runAgent(f, *r.Agent, r.Parent)
 	}
 	return fmt.Errorf("process: %s=%q, want a role", environment, text)
 }
 
-func beNIC(f *os.File, c nicoffload.Config, parent int) error {
-	m, err := OpenMemory(f, nicoffload.ApartBytes)
+func runNIC(f *os.File, c nicoffload.Config, parent int) error {
+	m, err := OpenMemory(f, nicoffload.ProcessLinkBytes)
 	if err != nil {
 		return err
 	}
-	apart, err := nicoffload.OpenApart(m.Bytes)
+	link, err := nicoffload.OpenProcessLink(m.Bytes)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func beNIC(f *os.File, c nicoffload.Config, parent int) error {
 	if err != nil {
 		return err
 	}
-	served, err := apart.Serve(n)
+	served, err := link.Serve(n)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func beNIC(f *os.File, c nicoffload.Config, parent int) error {
 	return nil
 }
 
-func beAgent(f *os.File, c Agent, parent int) error {
+func runAgent(f *os.File, c Agent, parent int) error {
 	m, err := OpenMemory(f, nicoffload.LinkBytes)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func beAgent(f *os.File, c Agent, parent int) error {
 	var clock nicoffload.Clock
 	poll(parent, func(own units.Time) bool {
 		before := agent.Counters().Messages
-		clock.Hear(host.NICTime(), own)
+		clock.Update(host.NICTime(), own)
 		agent.Poll(clock.Now(own))
 		return agent.Counters().Messages != before
 	})
@@ -188,9 +188,9 @@ func beAgent(f *os.File, c Agent, parent int) error {
 
 // The waiting of a child: it spins, then naps, and checks now and then whether its parent is alive.
 const (
-	patience = 2000 // rounds without work before the first nap
-	nap      = 20 * time.Microsecond
-	orphan   = 100 * time.Millisecond
+	spinRounds  = 2000 // rounds without work before the first nap
+	napTime     = 20 * time.Microsecond
+	orphanCheck = 100 * time.Millisecond
 )
 
 // poll runs rounds until the parent has died.
@@ -203,11 +203,11 @@ func poll(parent int, round func(own units.Time) (busy bool)) {
 		now := time.Now()
 		if round(units.Time(units.FromStd(now.Sub(begin)))) {
 			idle = 0
-		} else if idle++; idle > patience {
-			ts := unix.NsecToTimespec(int64(nap))
+		} else if idle++; idle > spinRounds {
+			ts := unix.NsecToTimespec(int64(napTime))
 			_ = unix.Nanosleep(&ts, nil) // an early wake-up is harmless
 		}
-		if now.Sub(looked) > orphan {
+		if now.Sub(looked) > orphanCheck {
 			if looked = now; os.Getppid() != parent {
 				return
 			}

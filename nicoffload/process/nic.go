@@ -16,21 +16,22 @@ type NIC struct {
 	*nicoffload.Remote
 	Device *nicoffload.Host
 
-	memory   *Memory
-	mu       sync.Mutex // guards child.cmd
-	child    *Child
-	quit     chan struct{}
-	ended    chan struct{}
-	reborn   atomic.Bool
-	restarts atomic.Uint64
+	memory    *Memory
+	mu        sync.Mutex // guards child.cmd
+	child     *Child
+	quit      chan struct{}
+	ended     chan struct{}
+	restarted atomic.Bool
+	restarts  atomic.Uint64
 }
 
-// rest is the delay before a restart, so that a NIC which keeps dying does not occupy a core.
-const rest = 100 * time.Millisecond
+// restartDelay is the delay before a restart, so that a NIC which keeps dying does not occupy a
+// core.
+const restartDelay = 100 * time.Millisecond
 
 // OpenNIC starts a NIC process.
 func OpenNIC(c nicoffload.Config, now units.Time) (*NIC, error) {
-	m, err := NewMemory(nicoffload.ApartBytes)
+	m, err := NewMemory(nicoffload.ProcessLinkBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -38,39 +39,39 @@ func OpenNIC(c nicoffload.Config, now units.Time) (*NIC, error) {
 	if err := n.start(c, now); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	go n.keep()
+	go n.supervise()
 	return n, nil
 }
 
 func (n *NIC) start(c nicoffload.Config, now units.Time) error {
-	apart, err := nicoffload.MakeApart(n.memory.Bytes, false)
+	link, err := nicoffload.InitProcessLink(n.memory.Bytes, false)
 	if err != nil {
 		return err
 	}
-	if n.Remote, err = apart.Remote(now); err != nil {
+	if n.Remote, err = link.Remote(now); err != nil {
 		return err
 	}
-	if n.Device, err = apart.Host(); err != nil {
+	if n.Device, err = link.Host(); err != nil {
 		return err
 	}
 	n.child, err = StartNIC(n.memory, c)
 	return err
 }
 
-// keep restarts the process when it has died.
-func (n *NIC) keep() {
+// supervise restarts the process when it has died.
+func (n *NIC) supervise() {
 	defer close(n.ended)
 	for {
 		_ = n.child.cmd.Wait() // the reason of its death does not matter
 		select {
 		case <-n.quit:
 			return
-		case <-time.After(rest):
+		case <-time.After(restartDelay):
 		}
 		n.mu.Lock()
 		if n.child.Restart() == nil {
 			n.restarts.Add(1)
-			n.reborn.Store(true)
+			n.restarted.Store(true)
 		}
 		n.mu.Unlock()
 	}
@@ -78,8 +79,8 @@ func (n *NIC) keep() {
 
 // Poll implements nicoffload.Datapath. It reports all flows to a restarted process.
 func (n *NIC) Poll(now units.Time) units.Time {
-	if n.reborn.Load() {
-		n.reborn.Store(false)
+	if n.restarted.Load() {
+		n.restarted.Store(false)
 		n.Reopen(now)
 	}
 	return n.Remote.Poll(now)
@@ -105,7 +106,7 @@ func (n *NIC) Stop() error {
 		select {
 		case <-n.ended:
 			return n.memory.Close()
-		case <-time.After(rest): // it may have been restarted meanwhile
+		case <-time.After(restartDelay): // it may have been restarted meanwhile
 		}
 	}
 }

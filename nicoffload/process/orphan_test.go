@@ -12,9 +12,9 @@ import (
 
 // A child whose parent has died before the child's first check ends, too.
 func TestOrphanFromTheBeginning(t *testing.T) {
-	m, err := NewMemory(nicoffload.ApartBytes)
+	m, err := NewMemory(nicoffload.ProcessLinkBytes)
 	require.NoError(t, err)
-	_, err = nicoffload.MakeApart(m.Bytes, false)
+	_, err = nicoffload.InitProcessLink(m.Bytes, false)
 	require.NoError(t, err)
 	text, err := json.Marshal(role{NIC: &nicoffload.Config{}, Parent: os.Getpid() + 1})
 	require.NoError(t, err)
