@@ -11,7 +11,7 @@ import (
 
 // A host that was absent for 10 ms has nothing unconsumed in that time, since nothing was
 // delivered. Its program was not waiting for data.
-func TestAbsenceIsNoIdleProgram(t *testing.T) {
+func TestAbsenceIsNotIdle(t *testing.T) {
 	for _, told := range []bool{false, true} {
 		s := &Sensor{llc: units.MiB, ddio: units.MiB / 4, window: 20 * units.Microsecond}
 		now := units.Time(units.Millisecond)

@@ -45,7 +45,7 @@ func TestWhenLinesAreReturned(t *testing.T) {
 	assert.Equal(t, now.Add(2*us), g.Next(), "128 lines of 1024")
 }
 
-func TestQuestionIsAnsweredAtOnce(t *testing.T) {
+func TestQueryIsAnsweredAtOnce(t *testing.T) {
 	g := receiver(t, "llc=64KiB,delta=off")
 	require.NoError(t, g.Hear(&cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks}, 5))
 	require.Equal(t, units.Time(5), g.Next())
@@ -74,7 +74,7 @@ func TestExplicitReturnsAreFew(t *testing.T) {
 }
 
 // A program cannot return more than it received.
-func TestProgramCannotForge(t *testing.T) {
+func TestProgramCannotReturnTooMuch(t *testing.T) {
 	g := receiver(t, "llc=64KiB")
 	g.Delivered(1024, 2)
 	g.Consumed(4096, 3)

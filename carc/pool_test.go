@@ -105,7 +105,7 @@ func TestShareIsHeldForAWhile(t *testing.T) {
 }
 
 // With many connections not every new one makes all others shrink, and the reserve is small.
-func TestFewAreToldWhenOneComes(t *testing.T) {
+func TestFewSharesChangeForANewConnection(t *testing.T) {
 	shares := make([]Share, 100)
 	_, all := connections(t, "llc=12MiB,delta=off", shares...)
 	emitAll(all, 1)

@@ -34,7 +34,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestSpecTakesFromTheMachineWhatIsNotSaid(t *testing.T) {
+func TestSpecDefaultsFromTheMachine(t *testing.T) {
 	xeon := Cache{Size: 12 * units.MiB, Line: 64, DDIO: 2 * units.MiB}
 	for text, want := range map[string]Cache{
 		"":                    xeon,

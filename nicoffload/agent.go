@@ -149,8 +149,8 @@ func (a *Agent) Poll(now units.Time) units.Time {
 	if n := min(a.device.Fetch(a.msg.batch), len(a.msg.batch)); n > 0 { // drivers are not trusted
 		a.handle(a.msg.batch[:n], now, used > size-MaxMessage/Slot)
 	}
-	if heard := now.Add(-a.msg.lag); heard.After(a.eventTime) {
-		a.eventTime = heard
+	if t := now.Add(-a.msg.lag); t.After(a.eventTime) {
+		a.eventTime = t
 	}
 	next := a.sample(now)
 	next = units.Earlier(next, a.inline.Poll(a.eventTime).Add(a.msg.lag))

@@ -112,7 +112,7 @@ func TestFilters(t *testing.T) {
 
 // A timer does not overtake events that precede its deadline and are dispatched after it: both have
 // the NIC's time.
-func TestTimersWaitForWhatIsUnderWay(t *testing.T) {
+func TestTimersWaitForEarlierEvents(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.CNP, cc.TIMER)}
 	a.decide = func(*cc.Event) cc.Decision {
 		return cc.Decision{Window: 1, WakeAt: a.at[len(a.at)-1].Add(55 * us)}
@@ -235,7 +235,7 @@ func TestEviction(t *testing.T) {
 
 // Responses to probes, timeouts and POST events are not evicted, since a stopped flow would wait
 // for them for ever.
-func TestSingleMessagesDoNotGiveWay(t *testing.T) {
+func TestEssentialMessagesAreNotEvicted(t *testing.T) {
 	one := []cc.Event{{Kind: cc.RTT, Delay: us, Probe: true}, {Kind: cc.RTO, Probe: true},
 		{Kind: cc.RTO}, {Kind: cc.POST}}
 	a := &scribe{events: ^cc.EventSet(0)}
@@ -280,7 +280,7 @@ func TestSingleMessagesDoNotGiveWay(t *testing.T) {
 }
 
 // A device that accepts no results: only the newest of each flow is kept, and none is lost.
-func TestDeviceThatTakesNothing(t *testing.T) {
+func TestDeviceAcceptsNothing(t *testing.T) {
 	window := units.Bytes(1)
 	a := &scribe{events: cc.Events(cc.ACK), decide: func(*cc.Event) cc.Decision {
 		window++
@@ -364,7 +364,7 @@ func TestHostSamplers(t *testing.T) {
 }
 
 // The lifecycle of an algorithm (TAURUS appendix A): begin, bind, decide, tear down.
-func TestLife(t *testing.T) {
+func TestAlgorithmLifecycle(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.ACK, cc.POST)}
 	adopted := 0
 	agent, d := newAgent(t, nil, AgentConfig{Adopt: func(h Handle) (cc.Algorithm, error) {
@@ -412,7 +412,7 @@ func TestLife(t *testing.T) {
 }
 
 // Invalid records from a driver are counted, and valid ones are dispatched.
-func TestNonsense(t *testing.T) {
+func TestInvalidRecords(t *testing.T) {
 	a := &scribe{events: ^cc.EventSet(0)}
 	agent, d := newAgent(t, a, AgentConfig{})
 	now := units.Time(10 * units.Second)
@@ -445,7 +445,7 @@ func (d *liar) Write(r []Result) int      { return min(d.by, 0) + max(d.by, 0)*(
 func (d *liar) Backlog() (used, size int) { return d.by * 1000, -d.by }
 
 // Numbers out of range from a driver are clamped.
-func TestLyingDriver(t *testing.T) {
+func TestNumbersOutOfRange(t *testing.T) {
 	for _, by := range []int{-1, 1} {
 		d := &liar{script{bindings: map[Handle]Binding{}}, by}
 		a := &scribe{events: ^cc.EventSet(0)}
@@ -463,7 +463,7 @@ func TestLyingDriver(t *testing.T) {
 }
 
 // Flows that a driver reports, but for which there is no algorithm, use no memory.
-func TestFlowsThatNobodyBegan(t *testing.T) {
+func TestUnknownFlows(t *testing.T) {
 	agent, d := newAgent(t, nil, AgentConfig{Adopt: NewHandoff().Adopt})
 	for life := range uint32(3) {
 		d.say(Message{Flow: NewHandle(MaxFlows-2, life), Type: Started})

@@ -190,7 +190,7 @@ func TestTwoCores(t *testing.T) {
 }
 
 // A flow number is reused; late messages and results do not affect the new flow.
-func TestFlowNamesAreUsedAgain(t *testing.T) {
+func TestFlowNumbersAreReused(t *testing.T) {
 	c, agent, err := NewLinked(Config{}, AgentConfig{}, ControllerConfig{}, 0)
 	require.NoError(t, err)
 	poll := func(now int) { c.Poll(at(now)); agent.Poll(at(now)); c.Poll(at(now).Add(1)) }

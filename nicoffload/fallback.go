@@ -17,7 +17,7 @@ type FallbackAIMD struct {
 	decision     cc.Decision
 	packet       units.Bytes // largest size of an acknowledged packet
 	decreasedAt  uint32      // SndNxt at the last decrease; signals of earlier packets are ignored
-	hasDecreased bool        // cut is valid
+	hasDecreased bool        // decreasedAt is valid
 	increasedAt  uint32      // SndNxt at the last increase
 }
 

@@ -12,7 +12,7 @@ import (
 // they run: an unbounded queue with one producer and one consumer.
 type Handoff struct {
 	head *handoffNode // the consumer's: the last node taken
-	// the consumer's: nodes passed while searching for later ones, by flow number
+	// skipped belongs to the consumer: nodes passed while searching for later ones, by flow number
 	skipped map[uint32]handoffFlow
 	tail    *handoffNode // the producer's: the last node added
 }

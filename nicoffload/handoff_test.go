@@ -10,7 +10,7 @@ import (
 )
 
 // Flows are adopted in any order, and a call for an unknown flow loses none of the others.
-func TestRosterInAnyOrder(t *testing.T) {
+func TestAdoptionInAnyOrder(t *testing.T) {
 	r := NewHandoff()
 	put := func(h Handle) { r.Put(h, &scribe{}, cc.Decision{Window: 7}) }
 	for i := range uint32(4) {

@@ -71,7 +71,7 @@ func (w *lifecycleQueue) peek() (l lifecycleEvent, some bool) {
 	return lifecycleEvent{}, false
 }
 
-// pop removes the event that next returned.
+// pop removes the event that peek returned.
 func (w *lifecycleQueue) pop() {
 	if l := w.queue[w.head]; l.t == Started {
 		delete(w.starts, l.flow)

@@ -12,7 +12,7 @@ import (
 
 // Lifecycle events are reported in order, except for flows that ended before their beginning was
 // reported.
-func TestLives(t *testing.T) {
+func TestLifecycleQueue(t *testing.T) {
 	a, b, c := NewHandle(1, 0), NewHandle(2, 0), NewHandle(1, 1)
 	start, stop := func(h Handle) lifecycleEvent {
 		return lifecycleEvent{h, Started, 1}
@@ -51,7 +51,7 @@ func TestLives(t *testing.T) {
 
 // Whatever happens and whenever the receiver polls, the flows that were reported as begun and not
 // as ended are the open ones, and the queue takes no more than twice the number of flows.
-func TestLivesAgainstAModel(t *testing.T) {
+func TestLifecycleQueueAgainstModel(t *testing.T) {
 	const flows = 16
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -49,7 +49,7 @@ func newLink(t testing.TB) (*Link, *NICSide, *Host) {
 
 // A producer's implausible position, or an incomplete message, is counted and skipped, and later
 // messages arrive.
-func TestTornRing(t *testing.T) {
+func TestInvalidProducer(t *testing.T) {
 	l, b, h := newLink(t)
 	buf := make([]byte, 1<<18)
 	say := func(now int) {
@@ -110,7 +110,7 @@ func TestLinksDoNotAllocate(t *testing.T) {
 }
 
 // With an implausible position of the consumer, nothing is overwritten that it may read.
-func TestLostConsumer(t *testing.T) {
+func TestInvalidConsumer(t *testing.T) {
 	mem := AlignedMemory(RingBytes(16))
 	p, err := NewProducer(mem, 16)
 	require.NoError(t, err)

@@ -139,7 +139,7 @@ func TestAcknowledgementsAreOneSum(t *testing.T) {
 	assert.Equal(t, uint16(10), m[0].Count)
 }
 
-func TestRoundTripsMergeWhenAskedTo(t *testing.T) {
+func TestMergedRTT(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{Merged: cc.Events(cc.RTT)})
 	for i := range 3 {
@@ -157,7 +157,7 @@ func TestRoundTripsMergeWhenAskedTo(t *testing.T) {
 }
 
 // Signals with parts that a merged message has no room for are not merged.
-func TestWhatIsNeverMerged(t *testing.T) {
+func TestSignalsNeverMerged(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Coalescent: 10 * us}})
 	open(t, n, 1, Binding{Raw: cc.Events(cc.TX)})
 	events := []cc.Event{
@@ -289,7 +289,7 @@ func TestOverflow(t *testing.T) {
 
 // A queue full of essential messages costs the polling core no more than another one, and none of
 // them is evicted for others.
-func TestFullOfSingles(t *testing.T) {
+func TestFullOfEssentialMessages(t *testing.T) {
 	post, rtt := &cc.Event{Kind: cc.POST}, &cc.Event{Kind: cc.RTT, Delay: us}
 	n := newNIC(t, Config{})
 	open(t, n, 1, Binding{})

@@ -22,7 +22,7 @@ func TestPCIeOccupies(t *testing.T) {
 
 // A signal is dispatched one latency later, and the decision takes effect another latency after
 // that.
-func TestDistance(t *testing.T) {
+func TestPCIeDelay(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.RTT), decide: func(ev *cc.Event) cc.Decision {
 		return cc.Decision{Window: units.Bytes(ev.PSN)}
 	}}
@@ -55,7 +55,7 @@ func TestDistance(t *testing.T) {
 }
 
 // On a slow link messages queue, and none is truncated.
-func TestNarrowWay(t *testing.T) {
+func TestSlowPCIe(t *testing.T) {
 	n := newNIC(t, Config{})
 	d, err := NewDelayedDevice(n, PCIe{Up: us, Rate: 8 * units.Gbps})
 	require.NoError(t, err)
