@@ -10,10 +10,10 @@
 // default one frame beyond the one on the wire. After serialisation and propagation the frame is
 // whole at the other end. A [Switch] finds the next port by the destination and, among equals, by
 // the hash of the flow; asks its shared buffer for room (reserve, shared, headroom; what crosses
-// the threshold of a lossless queue makes it pause the sender); queues it by its DSCP; marks,
-// trims or drops it as that queue is told to; and serialises it again. The receiving NIC moves it
-// to the host's memory (PCIe, receive delay), wakes the poller, and Recv hands the very same
-// buffer over. Nothing is copied on the way.
+// the threshold of a lossless queue makes it pause the sender); queues it by its DSCP; marks, trims
+// or drops it as that queue is told to; and serialises it again. The receiving NIC moves it to the
+// host's memory (PCIe, receive delay), wakes the poller, and Recv hands the very same buffer over.
+// Nothing is copied on the way.
 //
 // # Hosts
 //

@@ -131,8 +131,8 @@ const (
 )
 
 // label reads what switches need to know out of a frame: who it is for, which flow it is of, DSCP
-// and ECN. The hash does not tell the directions of a conversation apart: it takes the addresses
-// in order of value, and the UDP source port, which RoCEv2's two ends choose alike.
+// and ECN. The hash does not tell the directions of a conversation apart: it takes the addresses in
+// order of value, and the UDP source port, which RoCEv2's two ends choose alike.
 func (n *Network) label(f *frame, data []byte) {
 	f.resize(len(data))
 	f.dst, f.hash, f.dscp, f.ecn, f.l3 = -1, 0, 0, wire.ECNNotECT, 0

@@ -102,8 +102,8 @@ func (h *Host) NIC() *NIC { return &h.nic }
 // String names the host.
 func (h *Host) String() string { return fmt.Sprintf("host %d", h.index) }
 
-// Addrs answers the addresses that the network knows the host by, with their prefix lengths: one
-// of IPv4, one of IPv6. All hosts are on one link, as in an Ethernet fabric.
+// Addrs answers the addresses that the network knows the host by, with their prefix lengths: one of
+// IPv4, one of IPv6. All hosts are on one link, as in an Ethernet fabric.
 func (h *Host) Addrs() []netip.Prefix {
 	i := uint32(h.index + 1)
 	four := [4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}

@@ -44,8 +44,8 @@ type naps struct {
 }
 
 // at returns the last moment not after now at which the poller looks, and, when that is before now,
-// when the nap ends that began then. The poller worked last at a time, and has its core
-// since another. Naps end before the poller's deadline, which is not looked at here.
+// when the nap ends that began then. The poller worked last at a time, and has its core since
+// another. Naps end before the poller's deadline, which is not looked at here.
 func (n *naps) at(now, worked, resumed units.Time) (start, end units.Time) {
 	first := max(worked.Add(n.Spin), resumed)
 	if n.Short == 0 || !now.After(first) {

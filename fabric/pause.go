@@ -82,9 +82,9 @@ func (p *Port) heed(f *frame) {
 	obey()
 }
 
-// Headroom answers the bytes that a lossless queue needs for each port so that nothing is lost,
-// and no byte less does: with frames of mtu bytes (check sequence included) the frame that crosses
-// the threshold, and then every frame that begins before the pause is heard. The pause waits for a
+// Headroom answers the bytes that a lossless queue needs for each port so that nothing is lost, and
+// no byte less does: with frames of mtu bytes (check sequence included) the frame that crosses the
+// threshold, and then every frame that begins before the pause is heard. The pause waits for a
 // frame that has just begun the other way, takes its own time, travels, and is responded to after
 // response bytes' time; what had left by then travels too. oneWay is propagation and, on the way to
 // a switch, its forwarding delay.

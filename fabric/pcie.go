@@ -12,8 +12,8 @@ type PCIe struct {
 	Buffer, XOff units.Bytes
 }
 
-// Memory models what the NIC's accesses to memory cost beyond PCIe: a cache with direct access,
-// or a memory controller that others use. It answers the additional time of a transfer.
+// Memory models what the NIC's accesses to memory cost beyond PCIe: a cache with direct access, or
+// a memory controller that others use. It answers the additional time of a transfer.
 type Memory interface {
 	Wrote(now units.Time, n units.Bytes) units.Duration
 	Read(now units.Time, n units.Bytes) units.Duration

@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Queue says how one of the queues of a switch port works. The zero value is a lossy queue,
-// served after all those of a higher number, that no threshold limits but the whole buffer.
+// Queue says how one of the queues of a switch port works. The zero value is a lossy queue, served
+// after all those of a higher number, that no threshold limits but the whole buffer.
 type Queue struct {
 	// Level orders the queues: a higher level is served before a lower one. 0 means the number of
 	// the queue, and so strict priority. Queues of one level share it by Weight (deficit round
@@ -18,8 +18,8 @@ type Queue struct {
 	// Lossless makes the switch pause who sends into this queue before it must drop.
 	Lossless bool
 
-	// Alpha is the share of the free shared buffer that a lossy queue, or a lossless queue's
-	// frames from one port, may take (Choudhury and Hahne, ToN 1998). 0 means no such limit.
+	// Alpha is the share of the free shared buffer that a lossy queue, or a lossless queue's frames
+	// from one port, may take (Choudhury and Hahne, ToN 1998). 0 means no such limit.
 	Alpha float64
 	// Limit is a fixed limit: the length of a lossy queue, or what a lossless one may hold from one
 	// port until it is paused (XOFF). 0 means none.
@@ -65,8 +65,8 @@ type Queue struct {
 	Group int
 }
 
-// ECN is when a queue marks congestion experienced: never below Kmin, with a probability that
-// grows to Pmax at Kmax, and always from there on (RED, Floyd and Jacobson, ToN 1993, on the
+// ECN is when a queue marks congestion experienced: never below Kmin, with a probability that grows
+// to Pmax at Kmax, and always from there on (RED, Floyd and Jacobson, ToN 1993, on the
 // instantaneous length). Kmin = Kmax is DCTCP's step. Kmax 0 marks nothing.
 type ECN struct {
 	Kmin, Kmax units.Bytes

@@ -38,8 +38,8 @@ func Star(p Parts, hosts int, l Link) *Network {
 	return n
 }
 
-// Dumbbell is two switches with a link between them, which hosts on the left and hosts on the
-// right share. The hosts on the left have the lower indices.
+// Dumbbell is two switches with a link between them, which hosts on the left and hosts on the right
+// share. The hosts on the left have the lower indices.
 func Dumbbell(p Parts, left, right int, edge, middle Link) *Network {
 	n := New(p.Config)
 	l, r := n.AddSwitch("left", p.Switch), n.AddSwitch("right", p.Switch)

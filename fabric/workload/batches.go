@@ -9,8 +9,8 @@ import (
 // pair is who sends to whom.
 type pair struct{ src, dst int }
 
-// batches is the Source of traffic that starts many flows at the same moment; each such moment is
-// a Group.
+// batches is the Source of traffic that starts many flows at the same moment; each such moment is a
+// Group.
 type batches struct {
 	clock clock
 	draw  func(pairs []pair) []pair // appends those of the next moment, at least one

@@ -20,8 +20,8 @@ var CacheFollower = newSizes(Linear, quantiles([...]units.Bytes{
 	3837698, 3837698, 3837698, 3837698, 3837698, 3837698, 3837698, 3837698, 3837698,
 }))
 
-// CacheFollowerXPass is the cache followers in the form of ExpressPass; mean 713 kB.
-// Points: kaist-ina/ns2-xpass, workloads/workload_cachefollower.tcl.
+// CacheFollowerXPass is the cache followers in the form of ExpressPass; mean 713 kB. Points:
+// kaist-ina/ns2-xpass, workloads/workload_cachefollower.tcl.
 var CacheFollowerXPass = newSizes(Linear, []point[units.Bytes]{
 	{70, 0}, {70, 0.01}, {150, 0.015}, {150, 0.04}, {300, 0.08}, {350, 0.1}, {350, 0.19},
 	{450, 0.2}, {500, 0.28}, {600, 0.3}, {700, 0.35}, {1100, 0.4}, {2000, 0.42}, {10_000, 0.48},

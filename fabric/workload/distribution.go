@@ -15,8 +15,8 @@ const (
 	// Linear interpolates the value linearly between two points and drops the fraction, as the
 	// traffic generators of HPCC and ExpressPass do.
 	Linear Rule = iota
-	// Step knows no values but those listed: the smallest whose cumulative probability is at
-	// least the one drawn, as HomaSimulation does.
+	// Step knows no values but those listed: the smallest whose cumulative probability is at least
+	// the one drawn, as HomaSimulation does.
 	Step
 )
 

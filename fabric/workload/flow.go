@@ -20,16 +20,15 @@ type Source interface {
 }
 
 // Reactive is a Source some of whose flows start only when others are done. Whoever drives it takes
-// Next when the time of Peek has come, and after every Done looks at Peek again:
-// then no flow comes earlier than the one before it. It is at its end when Peek answers false
-// and Pending too.
+// Next when the time of Peek has come, and after every Done looks at Peek again: then no flow comes
+// earlier than the one before it. It is at its end when Peek answers false and Pending too.
 type Reactive interface {
 	Source
-	// Peek answers when the flow starts that Next would answer, and false when that has none
-	// for now.
+	// Peek answers when the flow starts that Next would answer, and false when that has none for
+	// now.
 	Peek() (units.Time, bool)
-	// Done tells that a flow that Next answered has been received whole. The calls come in
-	// order of time.
+	// Done tells that a flow that Next answered has been received whole. The calls come in order of
+	// time.
 	Done(f Flow, at units.Time)
 	// Pending says whether a Done may still bring flows.
 	Pending() bool

@@ -6,8 +6,8 @@ import "github.com/goroce/goroce/units"
 // in the order of the sources. Done reaches the source that the flow came from, if that is
 // Reactive. Merge of one Source is a way to have Peek.
 //
-// Numbers stay apart: ID and Group of the i-th of n sources, from 0, become n*ID+i and n*Group+i;
-// a Group of -1 stays.
+// Numbers stay apart: ID and Group of the i-th of n sources, from 0, become n*ID+i and n*Group+i; a
+// Group of -1 stays.
 func Merge(sources ...Source) Reactive {
 	m := &merged{parts: make([]Reactive, len(sources))}
 	for i, s := range sources {

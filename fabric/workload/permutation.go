@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Permutation is every host sending to one other and receiving from one other, drawn anew for
-// every round: a random permutation that leaves no host in its place.
+// Permutation is every host sending to one other and receiving from one other, drawn anew for every
+// round: a random permutation that leaves no host in its place.
 type Permutation struct {
 	Hosts  int // at least 2
 	Sizes  *Sizes

@@ -26,8 +26,8 @@ type Poisson struct {
 
 // ExpressPassLoad turns a load as ExpressPass's simulator and its successors define it, of wire
 // bytes and of what the core carries, into one of host links and payload: a full packet of 1538
-// bytes on the wire has 1460 of payload, and a core oversubscribed 4:1 carries a fourth of what
-// the hosts do.
+// bytes on the wire has 1460 of payload, and a core oversubscribed 4:1 carries a fourth of what the
+// hosts do.
 func ExpressPassLoad(load, oversubscription float64) float64 {
 	return load * 1460 / 1538 / oversubscription
 }
@@ -57,8 +57,8 @@ func (p Poisson) Source() (Source, error) {
 	return &poisson{Poisson: p, clock: clock, rng: rng}, nil
 }
 
-// Next implements Source. Independent Poisson processes of equal rate are one that is so many
-// times as fast and belongs to each of them with equal probability.
+// Next implements Source. Independent Poisson processes of equal rate are one that is so many times
+// as fast and belongs to each of them with equal probability.
 func (p *poisson) Next() (Flow, bool) {
 	at, ok := p.clock.next()
 	if !ok {

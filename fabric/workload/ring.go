@@ -9,8 +9,8 @@ import (
 
 // RingAllReduce is hosts in a ring that add up their vectors of Bytes: every host sends one n-th of
 // them to the next, in 2(n-1) steps. What it sends in a step is what it received in the one before,
-// so that a step begins with the flow of the step before, from the host before, being Done.
-// Its Group is the round.
+// so that a step begins with the flow of the step before, from the host before, being Done. Its
+// Group is the round.
 type RingAllReduce struct {
 	Hosts  []int // in the order of the ring; at least 2, all different
 	Bytes  units.Bytes

@@ -30,8 +30,8 @@ func ToCCClasses() []SizeClass {
 
 // PrioPlusClasses is how PrioPlus's figures part flows, whose names are the paper's; it gives no
 // bounds, so they are ours. bdp is the bandwidth-delay product of a pair, base round trip times
-// link rate: a flow of no more can be done in a round trip. Where it is 100 kB or more there are
-// no small flows.
+// link rate: a flow of no more can be done in a round trip. Where it is 100 kB or more there are no
+// small flows.
 func PrioPlusClasses(bdp units.Bytes) []SizeClass {
 	return []SizeClass{
 		{"sub-RTT", bdp + 1},

@@ -3,8 +3,8 @@ package workload
 import "github.com/goroce/goroce/units"
 
 // WebSearch is the query and background traffic of a web search cluster (DCTCP, SIGCOMM 2010), in
-// the form of the HPCC generator; mean 1.71 MB.
-// Points: alibaba-edu/High-Precision-Congestion-Control, traffic_gen/WebSearch_distribution.txt.
+// the form of the HPCC generator; mean 1.71 MB. Points:
+// alibaba-edu/High-Precision-Congestion-Control, traffic_gen/WebSearch_distribution.txt.
 var WebSearch = newSizes(Linear, []point[units.Bytes]{
 	{0, 0}, {10_000, 0.15}, {20_000, 0.2}, {30_000, 0.3}, {50_000, 0.4}, {80_000, 0.53},
 	{200_000, 0.6}, {1_000_000, 0.7}, {2_000_000, 0.8}, {5_000_000, 0.9}, {10_000_000, 0.97},
