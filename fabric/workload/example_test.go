@@ -33,8 +33,11 @@ func Example() {
 		fmt.Printf("%-6s %4d flows, p50 %v\n", row.Class, row.FCT.Count, row.FCT.P50)
 	}
 	// Output:
-	// tiny 154 flows, p50 12.38888us small 466 flows, p50 15.3804us medium 139 flows, p50
-	// 42.37928us large 301 flows, p50 303.85536us all 1060 flows, p50 17.25184us
+	// tiny    154 flows, p50 12.38888us
+	// small   466 flows, p50 15.3804us
+	// medium  139 flows, p50 42.37928us
+	// large   301 flows, p50 303.85536us
+	// all    1060 flows, p50 17.25184us
 }
 
 // A Reactive is driven by Peek, Next and Done.
@@ -54,5 +57,8 @@ func ExampleReactive() {
 		ring.Done(f, now)
 	}
 	// Output:
-	// 0s: 0 to 1, 500B 0s: 1 to 0, 500B 1us: 1 to 0, 500B 2us: 0 to 1, 500B
+	// 0s: 0 to 1, 500B
+	// 0s: 1 to 0, 500B
+	// 1us: 1 to 0, 500B
+	// 2us: 0 to 1, 500B
 }
