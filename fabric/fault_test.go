@@ -129,7 +129,7 @@ func TestImpossibleFaults(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{})
 	p := n.Host(0).NIC().Ports()[0]
 	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Lose: 1.5}), "out of range [0, 1]")
-	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Lose: 0.6, Corrupt: 0.6}), "more than 1")
+	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Lose: 0.6, Corrupt: 0.6}), "at most 1")
 	require.ErrorContains(t,
 		p.SetFaults(fabric.LinkFaults{Burst: fabric.GilbertElliott{ToBad: -1}}), "burst model")
 	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Reorder: 0.1, ReorderBy: -1}),

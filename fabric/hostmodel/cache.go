@@ -82,8 +82,8 @@ func NewCache(c CacheConfig) (*Cache, error) {
 	set := c.Line * units.Bytes(c.Ways)
 	switch {
 	case c.Ways < 1 || c.Line < 1:
-		return nil, fmt.Errorf("hostmodel: cache of %d ways of %v lines: want at least one of each", c.Ways,
-			c.Line)
+		return nil, fmt.Errorf("hostmodel: cache of %d ways of %v lines: want at least one of each",
+			c.Ways, c.Line)
 	case c.DDIO < 1 || c.DDIO > c.Ways:
 		return nil, fmt.Errorf("hostmodel: DDIO of %d ways in a cache of %d: want 1 to all",
 			c.DDIO, c.Ways)

@@ -20,7 +20,7 @@ type Config struct {
 // IIO configures the I/O controller between PCIe and memory, which holds each line from its arrival
 // until it is written.
 type IIO struct {
-	Lines   int            // capacity; 0 means 93 per 100 Gb/s of PCIe, or no limit without a PCIe rate
+	Lines   int            // capacity; 0 means 93 per 100 Gb/s of PCIe, without a rate no limit
 	Latency units.Duration // of a line, without memory; 0 means 243 ns
 }
 
