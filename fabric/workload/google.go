@@ -2,7 +2,7 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// GoogleRPC is all remote procedure calls of a Google data centre before 2008 (Homa's W3).
+// GoogleRPC is the remote procedure calls of a Google data centre before 2008 (Homa's W3).
 // Quantiles of alibaba-edu/High-Precision-Congestion-Control, traffic_gen/GoogleRPC2008.txt (843
 // points, Linear, mean 2892 B); the mean here is 0.87 % more.
 var GoogleRPC = newSizes(Linear, quantiles([...]units.Bytes{

@@ -2,9 +2,10 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// Hadoop is the traffic of a Facebook Hadoop cluster (Roy et al., SIGCOMM 2015), in the form of the
-// HPCC generator; mean 120 kB. HadoopW4 has other small flows: do not mix the two. Points:
-// alibaba-edu/High-Precision-Congestion-Control, traffic_gen/FbHdp_distribution.txt.
+// Hadoop is the traffic of a Facebook Hadoop cluster (Roy et al., SIGCOMM 2015), as used by HPCC's
+// generator; mean 120 kB. HadoopW4 differs in its small flows: results of the two are not
+// comparable. Points: alibaba-edu/High-Precision-Congestion-Control,
+// traffic_gen/FbHdp_distribution.txt.
 var Hadoop = newSizes(Linear, []point[units.Bytes]{
 	{0, 0}, {100, 0.01}, {200, 0.02}, {300, 0.05}, {350, 0.15}, {400, 0.2}, {500, 0.3}, {600, 0.4},
 	{700, 0.5}, {1000, 0.6}, {2000, 0.67}, {7000, 0.7}, {30_000, 0.72}, {50_000, 0.82},
