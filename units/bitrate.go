@@ -92,7 +92,7 @@ func ParseBitRate(s string) (BitRate, error) {
 	scaled := math.Round(v * size)
 	if !ok || err != nil || math.IsNaN(scaled) || scaled < 0 || scaled >= math.MaxInt64 {
 		return 0, fmt.Errorf(
-			"units: invalid rate %q: want bits per second, such as 100G or 25Gb/s", s)
+			"units: rate %q: want bits per second, such as 100G or 25Gb/s", s)
 	}
 	return BitRate(scaled), nil
 }

@@ -46,7 +46,7 @@ func ParseBytes(s string) (Bytes, error) {
 	const exact = 1 << 53 // above this a float64 cannot represent every integer
 	if !ok || err != nil || scaled != math.Trunc(scaled) || scaled < 0 || scaled > exact {
 		return 0, fmt.Errorf(
-			"units: invalid size %q: want a whole number of bytes, such as 4096, 64K or 1MiB", s)
+			"units: size %q: want a whole number of bytes, such as 4096, 64K or 1MiB", s)
 	}
 	return Bytes(scaled), nil
 }

@@ -117,7 +117,7 @@ func ParseDuration(s string) (Duration, error) {
 			return Duration(math.Round(scaled)), nil
 		}
 	}
-	return 0, fmt.Errorf("units: invalid duration %q: want a number with unit ps, ns, us, ms, s or m", s)
+	return 0, fmt.Errorf("units: duration %q: want a number with unit ps, ns, us, ms, s or m", s)
 }
 
 // split separates a quantity into its number and its unit.

@@ -52,7 +52,7 @@ func TestPoissonHosts(t *testing.T) {
 	}
 	for h, gaps := range gaps {
 		slices.Sort(gaps)
-		var far float64 // distance from the exponential distribution; above 1.95/sqrt(n) once in 1000
+		var far float64 // from the exponential distribution; above 1.95/sqrt(n) once in 1000
 		for i, gap := range gaps {
 			far = max(far, math.Abs(float64(i+1)/float64(len(gaps))-(1-math.Exp(-gap/mean))))
 		}

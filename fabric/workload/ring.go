@@ -38,7 +38,8 @@ func (r RingAllReduce) Source() (Reactive, error) {
 		return nil, fmt.Errorf("workload: ring all-reduce: %d hosts, want at least 2", n)
 	}
 	if r.Bytes < units.Bytes(n) {
-		return nil, fmt.Errorf("workload: ring all-reduce: %d B for %d hosts, want at least 1 B each",
+		return nil, fmt.Errorf(
+			"workload: ring all-reduce: %d B for %d hosts, want at least 1 B each",
 			r.Bytes, n)
 	}
 	seen := make(map[int]bool)
