@@ -29,8 +29,8 @@ type Bolt struct {
 	Every int
 }
 
-// maxLeaving limits the count of packets of ending flows (PRU) at a port.
-const maxLeaving = 256
+// maxEnding limits the count of packets of ending flows (PRU) at a port.
+const maxEnding = 256
 
 // srcClass is the traffic class of reports: class selector 7, the highest class of service.
 const srcClass = 56 << 2
@@ -50,12 +50,12 @@ func (b *Bolt) validate() error {
 
 // bolt is the Bolt state of a queue. Supply is measured in time on the link.
 type bolt struct {
-	threshold    units.Bytes
-	frame, most  units.Duration // of a full packet; maximum of avail
-	avail        units.Duration // unused supply; negative when arrivals exceed the link rate
-	at           units.Time     // when avail was last updated
-	leaving      int            // packets of ending flows
-	every, until int            // report interval in packets; packets until the next report
+	threshold       units.Bytes
+	frame, maxAvail units.Duration // of a full packet; maximum of avail
+	avail           units.Duration // unused supply; negative when arrivals exceed the link rate
+	at              units.Time     // when avail was last updated
+	ending          int            // packets of ending flows
+	every, until    int            // report interval in packets; packets until the next report
 }
 
 // configure sets b up for a queue of port p.
@@ -63,8 +63,8 @@ func (b *bolt) configure(c *Bolt, p *Port) {
 	supply := max(c.Supply, c.Frame)
 	frames := (supply + c.Frame - 1) / c.Frame
 	*b = bolt{threshold: c.Threshold, every: max(c.Every, 1),
-		frame: p.serialize(int32(c.Frame + betweenSpace)),
-		most:  p.serialize(int32(supply + frames*betweenSpace))}
+		frame:    p.serialize(int32(c.Frame + interFrame)),
+		maxAvail: p.serialize(int32(supply + frames*interFrame))}
 	if c.Threshold == 0 {
 		b.threshold = 2 * c.Frame
 	}
@@ -74,7 +74,7 @@ func (b *bolt) configure(c *Bolt, p *Port) {
 // TLV may be reported, or keep or lose its INC flag.
 func (s *Switch) applyBolt(in, out *Port, q *queue, f *frame) {
 	b, now := &q.bolt, s.net.now
-	b.avail = min(b.avail+now.Sub(b.at)-out.serialize(f.wire), b.most)
+	b.avail = min(b.avail+now.Sub(b.at)-out.serialize(f.wire), b.maxAvail)
 	b.at = now
 	t := wire.FindBolt(f.mem[:f.len])
 	if t == nil {
@@ -83,7 +83,7 @@ func (s *Switch) applyBolt(in, out *Port, q *queue, f *frame) {
 	increment := t.Flags()&wire.BoltINC != 0
 	switch {
 	case q.bytes >= b.threshold:
-		r := wire.QueueReport{Drain: out.serialize(int32(q.bytes) + q.count*betweenSpace),
+		r := wire.QueueReport{Drain: out.serialize(int32(q.bytes) + q.count*interFrame),
 			Rate: out.rate}
 		if t.Congest(r) {
 			q.stats.Congested++
@@ -93,10 +93,10 @@ func (s *Switch) applyBolt(in, out *Port, q *queue, f *frame) {
 			}
 		}
 	case t.Flags()&(wire.BoltLast|wire.BoltFirst) == wire.BoltLast:
-		b.leaving = min(b.leaving+1, maxLeaving)
+		b.ending = min(b.ending+1, maxEnding)
 		return
-	case b.leaving > 0 && increment:
-		b.leaving--
+	case b.ending > 0 && increment:
+		b.ending--
 		q.stats.Granted++
 		return
 	case b.avail >= b.frame && increment:

@@ -15,7 +15,7 @@ import (
 // sequence but without preamble and gap.
 const (
 	mtu    = 1500
-	stored = mtu - betweenSpace
+	stored = mtu - interFrame
 )
 
 // boltSwitch returns a network of two hosts and a switch whose ports run Bolt, and the switch's
@@ -137,7 +137,7 @@ func TestBoltProactiveRampUp(t *testing.T) {
 	for range 300 {
 		pass(last)
 	}
-	assert.Equal(t, 256, q.bolt.leaving)
+	assert.Equal(t, 256, q.bolt.ending)
 }
 
 // TestBoltReports checks that a packet that arrives behind two others is reported once on its path

@@ -10,19 +10,19 @@ import (
 // core determines when a host's poller runs, for a host that naps, is preempted, or shares its
 // core. A host without any of these has no core, and its poller checks the port continuously.
 //
-// Rounds without work are not simulated. When there is work, ready returns whether the poller
-// checks the port at that moment, or else when it may check next.
+// Rounds without work are not simulated. When there is work, ready returns now if the poller checks
+// the port at that moment, and otherwise when it may check next.
 type core struct {
 	host      *Host
 	naps      naps
-	preempted *absences // nil: never preempted
-	turns     *turns    // nil: the core is not shared
+	preempted *preemptions // nil: never preempted
+	turns     *turns       // nil: the core is not shared
 
 	polled  units.Time // the last round
 	worked  units.Time // the last round with work
 	until   units.Time // no round before this time
-	waits   bool       // there is work, but the poller has not checked
-	checked units.Time // if waits: when it last checked
+	pending bool       // there is work, but the poller has not checked
+	checked units.Time // if pending: when it last checked
 }
 
 // validate returns an error if the configuration of the poller's core is invalid.
@@ -50,7 +50,7 @@ func (h *Host) buildCore() error {
 		if c.Preemption.InStep {
 			stream = h.net.random(streamPreemption, 0)
 		}
-		k.preempted = newAbsences(c.Preemption, stream)
+		k.preempted = newPreemptions(c.Preemption, stream)
 	}
 	if c.Share.Core > 0 {
 		var err error
@@ -80,7 +80,7 @@ func (n *Network) random(use, of uint64) *rand.Rand {
 // begin initialises the core when its host starts. The poller polls now, or when it first has the
 // core.
 func (c *core) begin(now units.Time) {
-	c.polled, c.worked, c.until, c.waits = now, now, now, false
+	c.polled, c.worked, c.until, c.pending = now, now, now, false
 }
 
 // ready returns now if the poller checks the port now, and otherwise a time before which it does
@@ -100,12 +100,12 @@ func (c *core) ready(now units.Time) units.Time {
 		}
 	}
 	switch {
-	case away && !c.waits:
-		c.waits, c.checked = true, c.checkedBefore(from)
-	case !away && !c.waits: // a nap that ended during an absence is over
+	case away && !c.pending:
+		c.pending, c.checked = true, c.checkedBefore(from)
+	case !away && !c.pending: // a nap that ended during an absence is over
 		start, end := c.naps.at(now, c.worked, c.resumed())
 		if start < now {
-			c.waits, c.checked = true, start
+			c.pending, c.checked = true, start
 			at = max(now, min(end, c.host.deadline))
 		}
 	}
@@ -153,9 +153,9 @@ func (c *core) checkedBefore(lost units.Time) units.Time {
 // without finding work.
 func (c *core) round(now units.Time) units.Time {
 	checked := now
-	if c.waits {
+	if c.pending {
 		checked = max(c.checked, c.polled)
 	}
-	c.polled, c.waits = now, false
+	c.polled, c.pending = now, false
 	return checked
 }

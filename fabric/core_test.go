@@ -20,8 +20,8 @@ const (
 	ms = units.Millisecond
 )
 
-// look is a round of a watcher.
-type look struct {
+// pollRound is a round of a watcher.
+type pollRound struct {
 	idle, at units.Time
 	got      int
 }
@@ -31,7 +31,7 @@ type watcher struct {
 	nic    *fabric.NIC
 	every  units.Duration // between its deadlines; 0: none
 	idle   units.Time
-	rounds []look
+	rounds []pollRound
 	stamps []units.Time
 	seen   []units.Time // when each frame was received
 	wrong  []string
@@ -61,7 +61,7 @@ func (w *watcher) Poll(now units.Time) units.Time {
 		w.nic.Free(w.bufs[:n])
 		all += n
 	}
-	w.rounds = append(w.rounds, look{w.idle, now, all})
+	w.rounds = append(w.rounds, pollRound{w.idle, now, all})
 	if w.every > 0 {
 		return now.Add(w.every)
 	}
@@ -103,9 +103,9 @@ func watch(t *testing.T, seed uint64, c fabric.HostConfig, w *watcher,
 	return n
 }
 
-// TestWhenAHostLooks checks when a poller runs, and the idle time reported to it, for several host
+// TestPollTimes checks when a poller runs, and the idle time reported to it, for several host
 // configurations.
-func TestWhenAHostLooks(t *testing.T) {
+func TestPollTimes(t *testing.T) {
 	naps := fabric.Naps{Spin: 25 * us, Short: 5 * us, LongAfter: 250 * us, Long: 50 * us}
 	away := fabric.Preemption{Every: 100 * ms, Shortest: 10 * ms, InStep: true}
 	both := func(c fabric.HostConfig, n fabric.Naps) fabric.HostConfig { c.Naps = n; return c }
@@ -139,7 +139,7 @@ func TestWhenAHostLooks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := &watcher{every: c.deadline}
 			watch(t, 1, c.config, w, c.arrives)
-			i := slices.IndexFunc(w.rounds, func(l look) bool { return l.got > 0 })
+			i := slices.IndexFunc(w.rounds, func(l pollRound) bool { return l.got > 0 })
 			assert.Equal(t, units.Time(c.at), w.rounds[i].at)
 			assert.Equal(t, units.Time(c.idle), w.rounds[i].idle)
 			assert.Equal(t, units.Time(c.arrives), w.stamps[0], "the timestamp is the NIC's")
@@ -218,7 +218,7 @@ func TestSharedCore(t *testing.T) {
 	}
 	run(t, n, 200*ms)
 	type round struct {
-		look
+		pollRound
 		host int
 	}
 	var all []round

@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// spoiled sends frames over a link with faults and returns the arrivals.
-func spoiled(t *testing.T, f fabric.LinkFaults, frames int) (got []openloop.Arrival,
+// impaired sends frames over a link with faults and returns the arrivals.
+func impaired(t *testing.T, f fabric.LinkFaults, frames int) (got []openloop.Arrival,
 	st fabric.FaultStats) {
 	n := pairOf(t, fabric.HostConfig{})
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1226, Dst: 1}, frames), nil)
@@ -46,7 +46,7 @@ func TestFaultRates(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, st := spoiled(t, c.faults, frames)
+			got, st := impaired(t, c.faults, frames)
 			count := c.count(st)
 			assert.InDelta(t, 0.05*frames, float64(count), 4*math.Sqrt(0.05*0.95*frames))
 			assert.Len(t, got, frames+c.arrive*int(count))
@@ -69,7 +69,7 @@ func TestFaultRates(t *testing.T) {
 // state.
 func TestGilbertElliott(t *testing.T) {
 	const frames = 200_000
-	got, st := spoiled(t,
+	got, st := impaired(t,
 		fabric.LinkFaults{Burst: fabric.GilbertElliott{ToBad: 0.01, ToGood: 0.2, LoseBad: 1}},
 		frames)
 	bad := 0.01 / (0.01 + 0.2)
@@ -84,7 +84,7 @@ func TestGilbertElliott(t *testing.T) {
 }
 
 func TestDelaySpike(t *testing.T) {
-	got, st := spoiled(t, fabric.LinkFaults{Spike: 0.001, SpikeBy: 50 * units.Microsecond}, 10_000)
+	got, st := impaired(t, fabric.LinkFaults{Spike: 0.001, SpikeBy: 50 * units.Microsecond}, 10_000)
 	require.NotZero(t, st.Spiked)
 	require.Len(t, got, 10_000)
 	longest := units.Duration(0)

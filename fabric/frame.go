@@ -9,10 +9,10 @@ import (
 
 // Ethernet's overhead around a frame in a Buf, in bytes (IEEE 802.3 clauses 3 and 4).
 const (
-	frameCheck   = 4      // frame check sequence
-	betweenSpace = 8 + 12 // preamble with start delimiter, and the gap between packets
-	shortest     = 64     // shortest frame with its check sequence
-	onWire       = frameCheck + betweenSpace
+	frameCheck = 4      // frame check sequence
+	interFrame = 8 + 12 // preamble with start delimiter, and the gap between packets
+	minFrame   = 64     // shortest frame with its check sequence
+	onWire     = frameCheck + interFrame
 )
 
 // Priorities is the number of classes that PFC (IEEE 802.1Qbb) pauses separately, and of queues of
@@ -88,11 +88,11 @@ func (n *Network) newFrame(owner *NIC) *frame {
 		f.state, f.owner = frameHeld, owner
 		return f
 	}
-	if len(n.fresh) == 0 {
-		n.fresh = make([]frame, 64)
+	if len(n.unused) == 0 {
+		n.unused = make([]frame, 64)
 	}
-	f := &n.fresh[0]
-	n.fresh = n.fresh[1:]
+	f := &n.unused[0]
+	n.unused = n.unused[1:]
 	f.id, f.mem, f.state, f.owner = int32(len(n.frames)), n.bufferMemory(), frameHeld, owner
 	n.frames = append(n.frames, f)
 	return f
@@ -116,8 +116,8 @@ func (n *Network) release(f *frame) {
 // resize sets the length of the frame in its buffer.
 func (f *frame) resize(length int) {
 	f.len = int32(length)
-	f.size = int32(max(length+frameCheck, shortest))
-	f.wire = f.size + betweenSpace
+	f.size = int32(max(length+frameCheck, minFrame))
+	f.wire = f.size + interFrame
 }
 
 const (

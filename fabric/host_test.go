@@ -116,7 +116,7 @@ func TestVirtualCPU(t *testing.T) {
 // slowMemory adds a constant time to every transfer.
 type slowMemory struct{ wrote, read units.Bytes }
 
-func (m *slowMemory) Wrote(_ units.Time, n units.Bytes) units.Duration {
+func (m *slowMemory) Write(_ units.Time, n units.Bytes) units.Duration {
 	m.wrote += n
 	return 50 * units.Nanosecond
 }

@@ -43,7 +43,7 @@ type Network struct {
 
 	frames []*frame
 	free   []*frame
-	fresh  []frame // unused frames of the last allocation
+	unused []frame // unused frames of the last allocation
 	slab   []byte
 	room   int // size of a buffer in bytes
 

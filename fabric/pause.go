@@ -5,13 +5,15 @@ import "github.com/goroce/goroce/units"
 // PFC (IEEE 802.1Qbb). A pause frame has the maximum duration and is repeated while the cause
 // lasts, as switches do. A resume is a pause of duration 0.
 const (
-	pauseQuanta = 65535
-	quantum802  = 64                      // bytes in a quantum of 512 bit times
-	pauseWire   = shortest + betweenSpace // bytes of a pause frame on the wire
+	pauseQuanta  = 65535
+	pauseQuantum = 64                    // bytes in a quantum of 512 bit times
+	pauseWire    = minFrame + interFrame // bytes of a pause frame on the wire
 )
 
 // pauseTime returns the longest pause at a rate.
-func pauseTime(rate units.BitRate) units.Duration { return rate.Duration(pauseQuanta * quantum802) }
+func pauseTime(rate units.BitRate) units.Duration {
+	return rate.Duration(pauseQuanta * pauseQuantum)
+}
 
 // pausePeer pauses queue prio of the peer, and renews the pause before it expires until resumePeer.
 func (p *Port) pausePeer(prio uint8) {
@@ -45,7 +47,7 @@ func (p *Port) resumePeer(prio uint8) {
 func (p *Port) sendPause(prio uint8, wait units.Duration) {
 	f := p.net.newFrame(nil)
 	f.pause, f.prio, f.wait, f.state = true, prio, wait, frameMoving
-	f.resize(shortest - frameCheck)
+	f.resize(minFrame - frameCheck)
 	p.first.push(f)
 	p.kick()
 }
@@ -92,7 +94,7 @@ func (p *Port) receivePause(f *frame) {
 // frames and without preambles.
 func Headroom(rate units.BitRate, there, back units.Duration, mtu,
 	response units.Bytes) units.Bytes {
-	one := mtu + betweenSpace
+	one := mtu + interFrame
 	blind := there + back + rate.Duration(one+pauseWire) + rate.Duration(response)
 	frame := rate.Duration(one)
 	frames := (blind + frame - 1) / frame

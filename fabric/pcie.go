@@ -15,7 +15,7 @@ type PCIe struct {
 // Memory models the cost of the NIC's memory accesses beyond PCIe, such as a cache with direct
 // access or a shared memory controller. Its methods return the additional time of a transfer.
 type Memory interface {
-	Wrote(now units.Time, n units.Bytes) units.Duration
+	Write(now units.Time, n units.Bytes) units.Duration
 	Read(now units.Time, n units.Bytes) units.Duration
 }
 
@@ -39,7 +39,7 @@ func (x *pcie) take(c *NIC, f *frame) (done units.Time, ok bool) {
 	}
 	took := config.PCIe.transfer(size)
 	if config.Memory != nil {
-		took += config.Memory.Wrote(n.now, size)
+		took += config.Memory.Write(n.now, size)
 	}
 	if x.busy.Before(n.now) {
 		x.busy = n.now

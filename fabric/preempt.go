@@ -30,22 +30,23 @@ func (p Preemption) validate() error {
 		return nil
 	}
 	if p.Shortest <= 0 || p.Longest != 0 && p.Longest < p.Shortest || p.Most() >= p.Every {
-		return fmt.Errorf("preemption %+v: want 0 < Shortest <= Longest < Every", p)
+		return fmt.Errorf("preemption %+v: want 0 < Shortest < Every, and Longest 0 or in "+
+			"[Shortest, Every)", p)
 	}
 	return nil
 }
 
-// absences is the state of Preemption. The current or next preemption lasts from from to until; the
-// previous one ended at ended.
-type absences struct {
+// preemptions is the state of Preemption. The current or next preemption lasts from from to until;
+// the previous one ended at ended.
+type preemptions struct {
 	Preemption
 	rng                *rand.Rand
 	slot               units.Time // nominal start, if periodic
 	ended, from, until units.Time
 }
 
-func newAbsences(p Preemption, rng *rand.Rand) *absences {
-	a := &absences{Preemption: p, rng: rng}
+func newPreemptions(p Preemption, rng *rand.Rand) *preemptions {
+	a := &preemptions{Preemption: p, rng: rng}
 	if !p.InStep && !p.Random {
 		a.slot = a.slot.Add(-units.Duration(rng.Int64N(int64(p.Every))))
 	}
@@ -54,7 +55,7 @@ func newAbsences(p Preemption, rng *rand.Rand) *absences {
 }
 
 // advance moves to the first preemption that ends after now.
-func (a *absences) advance(now units.Time) {
+func (a *preemptions) advance(now units.Time) {
 	for !a.until.After(now) {
 		a.ended = a.until
 		a.draw()
@@ -62,7 +63,7 @@ func (a *absences) advance(now units.Time) {
 }
 
 // draw draws the next preemption.
-func (a *absences) draw() {
+func (a *preemptions) draw() {
 	last := a.Shortest
 	if a.Longest > a.Shortest {
 		last += units.Duration(a.rng.Int64N(int64(a.Longest-a.Shortest) + 1))

@@ -50,12 +50,12 @@ func (s Share) withDefaults() Share {
 // is known up to the present. Later turns are assumed to be as short as when their hosts are idle.
 type turns struct {
 	Share
-	config Share
-	hosts  []*Host
-	who    int          // member that has the core, or has it next
-	begin  units.Time   // start of its turn
-	began  []units.Time // start of each host's last turn
-	lost   []units.Time // end of each host's last turn
+	config  Share
+	hosts   []*Host
+	current int          // member that has the core, or has it next
+	begin   units.Time   // start of its turn
+	began   []units.Time // start of each host's last turn
+	lost    []units.Time // end of each host's last turn
 }
 
 // join adds a host to a shared core.
@@ -76,7 +76,7 @@ func (n *Network) join(h *Host, s Share) (*turns, error) {
 	t.hosts = append(t.hosts, h)
 	t.began, t.lost = append(t.began, 0), append(t.lost, 0)
 	rng := n.random(streamShare, uint64(s.Core))
-	t.who = rng.IntN(t.members())
+	t.current = rng.IntN(t.members())
 	t.begin = units.Time(-rng.Int64N(int64(t.Slice)))
 	return t, nil
 }
@@ -85,10 +85,10 @@ func (t *turns) members() int { return len(t.hosts) + t.Loops }
 
 // end returns when the current turn ends, as far as known.
 func (t *turns) end() units.Time {
-	if t.who >= len(t.hosts) {
+	if t.current >= len(t.hosts) {
 		return t.begin.Add(t.Slice)
 	}
-	h := t.hosts[t.who]
+	h := t.hosts[t.current]
 	idle := min(max(t.begin, h.core.worked).Add(t.Spin), t.begin.Add(t.Slice))
 	return max(idle, h.busyUntil)
 }
@@ -102,10 +102,10 @@ func (t *turns) round() units.Duration {
 // advance moves to the turn that contains now, or that follows now.
 func (t *turns) advance(now units.Time) {
 	for end := t.end(); now.After(end); end = t.end() {
-		if t.who < len(t.hosts) {
-			t.began[t.who], t.lost[t.who] = t.begin, end
+		if t.current < len(t.hosts) {
+			t.began[t.current], t.lost[t.current] = t.begin, end
 		}
-		t.who = (t.who + 1) % t.members()
+		t.current = (t.current + 1) % t.members()
 		t.begin = end.Add(t.Switch)
 		// Skip idle rounds, except the last ones, which set began and lost.
 		if idle := now.Sub(t.begin)/t.round() - 2; idle > 0 {
@@ -116,12 +116,12 @@ func (t *turns) advance(now units.Time) {
 
 // next returns now if a host has the core, and otherwise a time before which it does not.
 func (t *turns) next(h *Host, now units.Time) units.Time {
-	if t.who == h.seat {
+	if t.current == h.seat {
 		return max(now, t.begin)
 	}
 	at := t.end().Add(t.Switch)
-	for who := (t.who + 1) % t.members(); who != h.seat; who = (who + 1) % t.members() {
-		if who < len(t.hosts) {
+	for i := (t.current + 1) % t.members(); i != h.seat; i = (i + 1) % t.members() {
+		if i < len(t.hosts) {
 			at = at.Add(t.Spin + t.Switch)
 		} else {
 			at = at.Add(t.Slice + t.Switch)
@@ -132,7 +132,7 @@ func (t *turns) next(h *Host, now units.Time) units.Time {
 
 // held reports whether a host had the core at a time in its last two turns, and since when.
 func (t *turns) held(seat int, at units.Time) (begin units.Time, had bool) {
-	if t.who == seat && !t.begin.After(at) {
+	if t.current == seat && !t.begin.After(at) {
 		return t.begin, true
 	}
 	return t.began[seat], !t.began[seat].After(at) && !at.After(t.lost[seat])

@@ -135,11 +135,11 @@ func (s *Switch) receive(in *Port, f *frame) {
 		s.trim(in, out, q, f)
 		return
 	}
-	s.take(in, out, q, f)
+	s.accept(in, out, q, f)
 }
 
-// take enqueues a frame that came in at port in at port out, or drops it.
-func (s *Switch) take(in, out *Port, q *queue, f *frame) {
+// accept enqueues a frame that came in at port in at port out, or drops it.
+func (s *Switch) accept(in, out *Port, q *queue, f *frame) {
 	if limit := q.config.SelectiveDrop; limit > 0 && q.bytes >= limit && f.ecn == wire.ECNNotECT &&
 		f.l3 != 0 {
 		q.stats.Selected++

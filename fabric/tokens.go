@@ -58,7 +58,7 @@ func HomaSwitch() TokenSwitch { return TokenSwitch{Buffer: 35 * 1000 * kB} }
 // sent before data. The paper serves ten of them per data packet; its authors' simulator
 // (csg-htsim) is close to strict priority. packet is the length of a packet on the wire.
 func NDPSwitch(packet units.Bytes, trimmed uint8) TokenSwitch {
-	return TokenSwitch{Trim: 8 * (packet - betweenSpace), TrimDSCP: trimmed, TrimNewest: true}
+	return TokenSwitch{Trim: 8 * (packet - interFrame), TrimDSCP: trimmed, TrimNewest: true}
 }
 
 // WithAeolus returns t with selective dropping of unscheduled packets at 8 KB, as in ToCC's paper
@@ -77,15 +77,15 @@ func (t TokenSwitch) Config() SwitchConfig {
 		ecn := t.ECN.Scale(float64(rate) / float64(100*gbps))
 		for i := range Priorities {
 			qs[i].ECN = ecn
-			if i < firstOfControl {
+			if i < firstControlQueue {
 				qs[i].SelectiveDrop = t.Drop
 			}
-			if i < firstOfControl && t.Trim > 0 {
-				qs[i].Trim, qs[i].TrimTo, qs[i].TrimDSCP, qs[i].TrimNewest = t.Trim, headers,
+			if i < firstControlQueue && t.Trim > 0 {
+				qs[i].Trim, qs[i].TrimTo, qs[i].TrimDSCP, qs[i].TrimNewest = t.Trim, headerQueue,
 					t.TrimDSCP, t.TrimNewest
 			}
 		}
-		qs[headers].Limit = t.Trim
+		qs[headerQueue].Limit = t.Trim
 		for _, i := range t.Tokens {
 			qs[i] = t.tokens(ecn)
 		}
@@ -93,15 +93,15 @@ func (t TokenSwitch) Config() SwitchConfig {
 	}}
 }
 
-// firstOfControl is the lowest queue without selective dropping and trimming.
-const firstOfControl = 6
+// firstControlQueue is the lowest queue without selective dropping and trimming.
+const firstControlQueue = 6
 
-// headers is the queue of trimmed packets.
-const headers = 7
+// headerQueue is the queue of trimmed packets.
+const headerQueue = 7
 
 // tokens returns the configuration of a token queue, where ecn is that of data.
 func (t TokenSwitch) tokens(ecn ECN) Queue {
-	stored := t.Token - betweenSpace
+	stored := t.Token - interFrame
 	by := float64(stored) / float64(t.Data)
 	if t.TokenECN > 0 {
 		by *= t.TokenECN

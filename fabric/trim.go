@@ -5,28 +5,29 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wholeLen is the maximum length of frames that are moved to the headers' queue without trimming.
-const wholeLen = 2*shortest - frameCheck
+// maxUntrimmed is the maximum length of frames that are moved to the headers' queue without
+// trimming.
+const maxUntrimmed = 2*minFrame - frameCheck
 
-// trimmedBehind is the number of bytes kept after the BTH of a trimmed frame: the common header of
+// trimmedPayload is the number of bytes kept after the BTH of a trimmed frame: the common header of
 // goroce's extension and the inner opcode. Over IPv4 the result is the shortest Ethernet frame, the
 // 64 bytes of NDP.
-const trimmedBehind = 6
+const trimmedPayload = 6
 
 // trim handles a frame that arrives at a full queue. It either trims the frame and enqueues its
 // header, or trims the newest queued frame and enqueues the arriving one in its place.
 func (s *Switch) trim(in, out *Port, q *queue, f *frame) {
 	if q.config.TrimNewest && q.tail.from != nil && s.net.rng.Uint32()&1 != 0 &&
-		q.tail.len > wholeLen && f.len > wholeLen {
+		q.tail.len > maxUntrimmed && f.len > maxUntrimmed {
 		newest := out.takeNewest(f.prio)
 		from := newest.from
 		s.release(newest)
-		s.take(in, out, q, f)
+		s.accept(in, out, q, f)
 		in, f = from, newest
 	}
 	q.stats.Trimmed++
 	f.trim(q.config)
-	s.take(in, out, &out.queues[f.prio], f)
+	s.accept(in, out, &out.queues[f.prio], f)
 }
 
 // takeNewest removes the newest frame of a queue. It traverses the queue, whose length Trim limits.
@@ -54,10 +55,10 @@ func (p *Port) takeNewest(of uint8) *frame {
 // trim removes the payload.
 func (f *frame) trim(c *Queue) {
 	f.prio = uint8(c.TrimTo)
-	if f.len <= wholeLen || f.l3 == 0 {
+	if f.len <= maxUntrimmed || f.l3 == 0 {
 		return
 	}
-	ip, length := f.mem[f.l3:], int(f.l3)+wire.UDPLen+wire.BTHLen+trimmedBehind
+	ip, length := f.mem[f.l3:], int(f.l3)+wire.UDPLen+wire.BTHLen+trimmedPayload
 	if ip[0]>>4 == 4 {
 		length += wire.IPv4Len
 	} else {

@@ -117,7 +117,7 @@ func (c *Cache) Write(l Line) {
 	s := find(set, l)
 	if s == nil {
 		c.Stats.Allocated++
-		s = oldest(set[:c.DDIO])
+		s = leastRecentlyUsed(set[:c.DDIO])
 		if c.evict(s) {
 			c.Stats.EvictedByNIC++
 		}
@@ -159,7 +159,7 @@ func (c *Cache) access(l Line) (s *slot, hit bool) {
 		return s, true
 	}
 	if s = find(set[c.DDIO:], none); s == nil {
-		s = oldest(set)
+		s = leastRecentlyUsed(set)
 	}
 	if c.evict(s) {
 		c.Stats.EvictedByCPU++
@@ -207,8 +207,8 @@ func find(set []slot, l Line) *slot {
 	return nil
 }
 
-// oldest returns an empty slot, or the least recently used one.
-func oldest(set []slot) *slot {
+// leastRecentlyUsed returns an empty slot, or the least recently used one.
+func leastRecentlyUsed(set []slot) *slot {
 	best := &set[0]
 	for i := range set {
 		if set[i].used < best.used {

@@ -189,7 +189,7 @@ func TestNothingIsAllocated(t *testing.T) {
 		q.Receive(1500, 0)
 		m, _ := q.Read()
 		q.Release(m)
-		h.Wrote(0, 1500)
+		h.Write(0, 1500)
 	}))
 }
 

@@ -61,11 +61,11 @@ type Host struct {
 // ratio is the ratio of two exponentially decaying sums.
 type ratio struct{ of, to, share float64 }
 
-const forget = 1. / 64
+const decay = 1. / 64
 
 func (r *ratio) add(of, to float64) {
-	r.of += of - forget*r.of
-	r.to += to - forget*r.to
+	r.of += of - decay*r.of
+	r.to += to - decay*r.to
 	r.share = r.of / r.to
 }
 
@@ -113,11 +113,11 @@ func (h *Host) Lines(n Line) Line {
 // Configure sets h as the memory and the PCIe of a fabric host.
 func (h *Host) Configure(c *fabric.HostConfig) { c.PCIe, c.Memory = h.pcie, h }
 
-// Wrote implements fabric.Memory. It returns by how much the write of n bytes to memory takes
+// Write implements fabric.Memory. It returns by how much the write of n bytes to memory takes
 // longer than on PCIe. Without a cache memory carries all bytes; with a cache it carries the recent
 // ratio of the cache's memory traffic to the bytes written. The bandwidth is that at the time of
 // arrival, also for data that have to wait.
-func (h *Host) Wrote(now units.Time, n units.Bytes) units.Duration {
+func (h *Host) Write(now units.Time, n units.Bytes) units.Duration {
 	h.now = now
 	share := 1. // memory traffic per byte written
 	if h.Cache != nil {
@@ -127,13 +127,14 @@ func (h *Host) Wrote(now units.Time, n units.Bytes) units.Duration {
 		share = h.traffic.share
 	}
 	left := h.Memory.Left(now)
-	across, through := carry(h.pcie.Rate, n), carry(left, units.Bytes(share*float64(n)))
+	across := transferTime(h.pcie.Rate, n)
+	through := transferTime(left, units.Bytes(share*float64(n)))
 	lines, full := float64(n)/lineSize, float64(h.iio.Lines)
 	latency := float64(h.iio.Latency) + min(share, 1)*float64(h.Memory.Latency)
 	// PCIe continues until the I/O controller is full of lines that wait for memory.
 	start := later(h.busy, now)
 	h.through = later(h.through, now).Add(through)
-	ahead := max(0, float64(carry(left, units.Bytes(full*lineSize)))-latency)
+	ahead := max(0, float64(transferTime(left, units.Bytes(full*lineSize)))-latency)
 	took := max(across, h.through.Sub(start)-units.Duration(ahead))
 	if full > 0 {
 		took = max(took, units.Duration(lines*latency/full))
@@ -157,8 +158,8 @@ func later(t, u units.Time) units.Time {
 	return u
 }
 
-// carry returns how long n bytes take at a rate; 0 means no limit.
-func carry(rate units.BitRate, n units.Bytes) units.Duration {
+// transferTime returns how long n bytes take at a rate; 0 means no limit.
+func transferTime(rate units.BitRate, n units.Bytes) units.Duration {
 	if rate == 0 {
 		return 0
 	}
@@ -170,18 +171,18 @@ func (h *Host) Read(units.Time, units.Bytes) units.Duration { return 0 }
 
 // Occupancy returns the mean number of lines in the I/O controller since the previous sample.
 func (h *Host) Occupancy(now units.Time) (lines float64, ok bool) {
-	grown, passed, ok := h.heldBefore.next(h.until(now, h.held, h.occupancy), now)
+	grown, passed, ok := h.heldBefore.next(h.totalAt(now, h.held, h.occupancy), now)
 	return grown / float64(passed), ok
 }
 
 // Bandwidth returns the rate at which the NIC wrote since the previous sample, in Gb/s.
 func (h *Host) Bandwidth(now units.Time) (gbps float64, ok bool) {
-	grown, passed, ok := h.wroteBefore.next(h.until(now, h.written, h.pace), now)
+	grown, passed, ok := h.wroteBefore.next(h.totalAt(now, h.written, h.pace), now)
 	return grown * 8 / passed.Seconds() / 1e9, ok
 }
 
-// until returns the value of a total at a time, at which the last transfer may be incomplete.
-func (h *Host) until(now units.Time, total, pace float64) float64 {
+// totalAt returns the value of a total at a time, at which the last transfer may be incomplete.
+func (h *Host) totalAt(now units.Time, total, pace float64) float64 {
 	h.now = now
 	return total - pace*float64(max(0, h.busy.Sub(now)))
 }

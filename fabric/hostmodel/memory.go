@@ -26,8 +26,8 @@ type Memory struct {
 // of its cores to a tenth (MBA 90), then two thirds, then all, and then stops them.
 var levels = [...]float64{1, 0.7, 0.4, 0.1, 0}
 
-// least is the share of the bandwidth that the NIC always gets.
-const least = 1. / 64
+// minShare is the share of the bandwidth that the NIC always gets.
+const minShare = 1. / 64
 
 // Antagonist sets the antagonist's demand for bandwidth.
 func (m *Memory) Antagonist(wants units.BitRate) { m.antagonist = wants }
@@ -52,5 +52,5 @@ func (m *Memory) set(level int, now units.Time) {
 // Left returns the bandwidth available to the NIC.
 func (m *Memory) Left(now units.Time) units.BitRate {
 	taken := float64(m.antagonist) * levels[m.Level(now)]
-	return units.BitRate(max(float64(m.Bandwidth)-taken, least*float64(m.Bandwidth)))
+	return units.BitRate(max(float64(m.Bandwidth)-taken, minShare*float64(m.Bandwidth)))
 }
