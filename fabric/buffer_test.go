@@ -190,7 +190,7 @@ func TestImpossibleQueues(t *testing.T) {
 		"share":    {fabric.Queue{Share: 1.5}, "share of the link"},
 		"level":    {fabric.Queue{Share: 0.5, Level: 3}, "want its own level"},
 		"negative": {fabric.Queue{Limit: -1}, "negative threshold"},
-		"lossy":    {fabric.Queue{Egress: 8}, "Egress of a lossy queue"},
+		"lossy":    {fabric.Queue{Egress: 8}, "lossy queue with Egress"},
 		"buffer": {fabric.Queue{Lossless: true, Headroom: units.MiB},
 			"less than the buffer"},
 	} {

@@ -168,7 +168,7 @@ func TestSlowPCIePausesOrDrops(t *testing.T) {
 	}
 }
 
-func TestJitterKeepsOrderAndNoiseSpoilsStampsOnly(t *testing.T) {
+func TestJitterKeepsOrderAndNoiseAffectsTimestampsOnly(t *testing.T) {
 	rng := generator(1)
 	draw := func() units.Duration { return units.Duration(rng.Int64N(int64(units.Microsecond))) }
 	n := pairOf(t, fabric.HostConfig{Jitter: draw, Noise: draw})

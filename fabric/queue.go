@@ -93,7 +93,7 @@ func (q *Queue) validate() error {
 		q.Resume < 0 || q.Trim < 0 || q.SelectiveDrop < 0:
 		return fmt.Errorf("negative threshold in %+v", *q)
 	case q.Egress > 0 && !q.Lossless:
-		return errors.New("Egress of a lossy queue: want 0, use Alpha")
+		return errors.New("lossy queue with Egress: want 0, use Alpha")
 	case q.Weight < 0 || q.Level < 0 || q.Burst < 0 || q.Group < 0:
 		return fmt.Errorf("negative level, weight, burst or group in %+v", *q)
 	case q.Group > 0 && q.Share == 0:
