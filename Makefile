@@ -64,7 +64,7 @@ unit: setup
 	@pure=$$($(PURE)); others=$$($(GO) list ./... | grep -vxF "$$pure"); set -x; \
 	$(GO) test -timeout 10m $(TESTFLAGS) $$pure; \
 	$(GO) test -p 1 -timeout 5m $(TESTFLAGS) $$others
-	$(GO) test -tags debug -run 'Pause|LinkDown|Threshold|Selective|Trimming|Slow|Stopped|Spike|Planned' $(TESTFLAGS) ./fabric # books after every event
+	$(GO) test -tags debug -run 'Pause|LinkDown|Threshold|Selective|Trimming|Slow|Stopped|Spike|Planned' $(TESTFLAGS) ./fabric # checks the accounts after every event
 
 # DPDK's C code is a stranger to the race detector, which sees our side of a port: hosts over loop: are in.
 race: setup ## the race detector, on all tests that do without DPDK, on those of hosts and of dpdk

@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// BenchmarkFabric counts the links that frames cross in a second, with transport's endpoints on
-// every host: one iteration is one frame over one link.
+// BenchmarkFabric measures the link crossings of frames per second, with transport endpoints on
+// every host. One iteration is one frame over one link.
 func BenchmarkFabric(b *testing.B) {
 	for _, shape := range []struct {
 		name  string
@@ -45,7 +45,7 @@ func BenchmarkFabric(b *testing.B) {
 					require.NoError(b, net.Run(net.Now().Add(10*units.Microsecond)))
 				}
 			}
-			run(100_000) // neighbours known, buffers there
+			run(100_000) // past neighbour discovery and the allocation of buffers
 			events := net.Events
 			b.ResetTimer()
 			run(uint64(b.N))
@@ -57,8 +57,8 @@ func BenchmarkFabric(b *testing.B) {
 	}
 }
 
-// BenchmarkFabricWebSearch is ToCC's leaf-spine of 160 hosts with the WebSearch flows at 60 % of
-// the hosts' links, for a virtual millisecond each iteration.
+// BenchmarkFabricWebSearch simulates ToCC's leaf-spine of 160 hosts with WebSearch flows at 60 % of
+// the hosts' links, one virtual millisecond per iteration.
 func BenchmarkFabricWebSearch(b *testing.B) {
 	var qs fabric.Queues
 	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Headroom: 100_000, Reserve: 4096,

@@ -7,30 +7,30 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Bolt makes a queue speak to the senders of what waits in it (Arslan et al., "Bolt: Sub-RTT
-// Congestion Control for Ultra-Low Latency", NSDI 2023). A packet that finds a queue is reported to
-// its sender at once (SRC); of the others as many keep their wish for one packet more as the link
-// has room for: what it could have sent and did not (supply matching), and what flows that end
-// leave (proactive ramp-up). It heeds packets that have a Bolt TLV; the zero value heeds none.
-// Supply is that of the whole link, less what comes into this queue: what other queues send, and
-// pauses, it does not see.
+// Bolt configures a queue's part of Bolt (Arslan et al., "Bolt: Sub-RTT Congestion Control for
+// Ultra-Low Latency", NSDI 2023). A packet that arrives at a congested queue is reported to its
+// sender at once (SRC). Otherwise a packet keeps its INC flag, by which its sender asks to send one
+// packet more, if the link has spare capacity: unused supply (supply matching), or packets of flows
+// that end (proactive ramp-up). Only packets with a Bolt TLV take part, and none with the zero
+// value. The supply is the rate of the whole link less the arrivals of this queue. It does not
+// account for other queues or pauses.
 //
 // The rules are those of the authors' ns-3 model; the paper was not at hand.
 type Bolt struct {
-	// Frame is what a full packet takes of a buffer, with its check sequence: the unit of what
-	// follows. 0 turns all of it off.
+	// Frame is the buffer space of a full packet with its check sequence, the unit of grants. 0
+	// disables Bolt.
 	Frame units.Bytes
-	// Threshold is the length from which on a queue is reported, CC_THRESH; 0 means two frames.
+	// Threshold is the queue length from which packets are reported, CC_THRESH; 0 means two frames.
 	Threshold units.Bytes
-	// Supply is how much of what it could have sent the port remembers; 0 means one frame, which
-	// the authors have at a single bottleneck; they have two in a fat tree.
+	// Supply is the maximum of unused supply that the port accumulates; 0 means one frame. The
+	// authors use one frame at a single bottleneck and two in a fat tree.
 	Supply units.Bytes
-	// Every makes it report each so many-th of the packets that find a queue; 0 means all.
+	// Every reports one of every Every packets that arrive at a congested queue; 0 means all.
 	Every int
 }
 
-// mostLeaving is how many packets of flows that end a port remembers (PRU).
-const mostLeaving = 256
+// maxEnding limits the count of packets of ending flows (PRU) at a port.
+const maxEnding = 256
 
 // srcClass is the traffic class of reports: class selector 7, the highest class of service.
 const srcClass = 56 << 2
@@ -38,52 +38,52 @@ const srcClass = 56 << 2
 func (b *Bolt) validate() error {
 	switch {
 	case b.Frame < 0 || b.Threshold < 0 || b.Supply < 0 || b.Every < 0:
-		return fmt.Errorf("a negative number in %+v", *b)
+		return fmt.Errorf("negative value in %+v", *b)
 	case b.Frame == 0 && *b != Bolt{}:
-		return fmt.Errorf("Bolt needs the length of a full frame: %+v", *b)
+		return fmt.Errorf("Bolt %+v: want a positive Frame", *b)
 	case b.Supply > 0 && b.Supply < b.Frame:
-		return fmt.Errorf("Bolt with a supply of at most %d bytes never has one for a frame of %d",
+		return fmt.Errorf("Bolt supply of %d bytes is below the frame of %d bytes",
 			int64(b.Supply), int64(b.Frame))
 	}
 	return nil
 }
 
-// bolt is a queue's state of Bolt. Supply counts in time of the link.
+// bolt is the Bolt state of a queue. Supply is measured in time on the link.
 type bolt struct {
-	threshold    units.Bytes
-	frame, most  units.Duration // a full packet on the link; the most supply
-	avail        units.Duration // below 0: it has to send more than it can
-	at           units.Time     // when avail was brought up to date
-	leaving      int            // packets of flows that end
-	every, until int            // reports: each so many-th packet; packets until the next
+	threshold       units.Bytes
+	frame, maxAvail units.Duration // of a full packet; maximum of avail
+	avail           units.Duration // unused supply; negative when arrivals exceed the link rate
+	at              units.Time     // when avail was last updated
+	ending          int            // packets of ending flows
+	every, until    int            // report interval in packets; packets until the next report
 }
 
-// configure takes over the configuration, for a port.
+// configure sets b up for a queue of port p.
 func (b *bolt) configure(c *Bolt, p *Port) {
 	supply := max(c.Supply, c.Frame)
 	frames := (supply + c.Frame - 1) / c.Frame
 	*b = bolt{threshold: c.Threshold, every: max(c.Every, 1),
-		frame: p.serialize(int32(c.Frame + betweenSpace)),
-		most:  p.serialize(int32(supply + frames*betweenSpace))}
+		frame:    p.serialize(int32(c.Frame + interFrame)),
+		maxAvail: p.serialize(int32(supply + frames*interFrame))}
 	if c.Threshold == 0 {
 		b.threshold = 2 * c.Frame
 	}
 }
 
-// bolt does what Bolt does with a frame on its way into a queue: of every one it takes the supply,
-// and those that have flags it heeds.
-func (s *Switch) bolt(in, out *Port, q *queue, f *frame) {
+// applyBolt processes a frame that enters a queue. Every frame consumes supply; a frame with a Bolt
+// TLV may be reported, or keep or lose its INC flag.
+func (s *Switch) applyBolt(in, out *Port, q *queue, f *frame) {
 	b, now := &q.bolt, s.net.now
-	b.avail = min(b.avail+now.Sub(b.at)-out.serialize(f.wire), b.most)
+	b.avail = min(b.avail+now.Sub(b.at)-out.serialize(f.wire), b.maxAvail)
 	b.at = now
 	t := wire.FindBolt(f.mem[:f.len])
 	if t == nil {
 		return
 	}
-	asks := t.Flags()&wire.BoltINC != 0
+	increment := t.Flags()&wire.BoltINC != 0
 	switch {
 	case q.bytes >= b.threshold:
-		r := wire.QueueReport{Drain: out.serialize(int32(q.bytes) + q.count*betweenSpace),
+		r := wire.QueueReport{Drain: out.serialize(int32(q.bytes) + q.count*interFrame),
 			Rate: out.rate}
 		if t.Congest(r) {
 			q.stats.Congested++
@@ -93,24 +93,24 @@ func (s *Switch) bolt(in, out *Port, q *queue, f *frame) {
 			}
 		}
 	case t.Flags()&(wire.BoltLast|wire.BoltFirst) == wire.BoltLast:
-		b.leaving = min(b.leaving+1, mostLeaving)
+		b.ending = min(b.ending+1, maxEnding)
 		return
-	case b.leaving > 0 && asks:
-		b.leaving--
+	case b.ending > 0 && increment:
+		b.ending--
 		q.stats.Granted++
 		return
-	case b.avail >= b.frame && asks:
+	case b.avail >= b.frame && increment:
 		b.avail -= b.frame
 		q.stats.Granted++
 		return
 	}
-	if asks {
+	if increment {
 		t.Clear(wire.BoltINC)
 		q.stats.Denied++
 	}
 }
 
-// report sends an SRC to the sender of a frame, where it came from.
+// report sends an SRC to the sender of a frame, as if it had arrived at port in.
 func (s *Switch) report(in *Port, q *queue, f *frame, r wire.QueueReport) {
 	n := s.net
 	src := n.newFrame(nil)
@@ -126,8 +126,8 @@ func (s *Switch) report(in *Port, q *queue, f *frame, r wire.QueueReport) {
 	s.receive(in, src)
 }
 
-// Bolt says whether every switch between two hosts runs Bolt for packets of a traffic class: on one
-// of the ways, when there are several.
+// Bolt reports whether every switch between two hosts runs Bolt for packets of a traffic class. If
+// there are several paths it checks one.
 func (n *Network) Bolt(from, to int, class uint8) bool {
 	path := n.Path(from, to, 0)
 	if len(path) < 2 {

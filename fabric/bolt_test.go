@@ -11,15 +11,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The numbers are in packets of 1500 bytes on links of 100 Gb/s: 120 ns. A frame's check sequence
-// counts in a switch, preamble and gap do not.
+// Packets take 1500 bytes on links of 100 Gb/s: 120 ns. A switch stores a frame with its check
+// sequence but without preamble and gap.
 const (
 	mtu    = 1500
-	stored = mtu - betweenSpace
+	stored = mtu - interFrame
 )
 
-// boltSwitch is two hosts and a switch at the present time, whose port to the second host runs
-// Bolt.
+// boltSwitch returns a network of two hosts and a switch whose ports run Bolt, and the switch's
+// ports to both hosts.
 func boltSwitch(t testing.TB, c Bolt) (n *Network, s *Switch, in, out *Port) {
 	c.Frame = stored
 	n = Star(Parts{Switch: SwitchConfig{Queues: Queues{{Bolt: c}}.At()}}, 2,
@@ -30,7 +30,7 @@ func boltSwitch(t testing.TB, c Bolt) (n *Network, s *Switch, in, out *Port) {
 	return n, s, s.ports[0], s.ports[1]
 }
 
-// boltFrame is a packet of 1500 bytes on the link from host 0 to host 1, with flags.
+// boltFrame returns a packet from host 0 to host 1 with Bolt flags, 1500 bytes on the wire.
 func boltFrame(t testing.TB, n *Network, flags wire.BoltFlags) *frame {
 	var tmpl wire.Template
 	a, b := n.Host(0), n.Host(1)
@@ -46,7 +46,7 @@ func boltFrame(t testing.TB, n *Network, flags wire.BoltFlags) *frame {
 	wire.SetInner(room[ext+wire.XCHLen:], wire.RCSendOnly)
 	wire.Bolt(room[ext+wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(flags, 0x51)
 	tmpl.Seal(room[:total])
-	n.label(f, room) // two bytes more than IP has
+	n.label(f, room) // two bytes longer than the IP datagram
 	require.EqualValues(t, mtu, f.wire)
 	return f
 }
@@ -61,11 +61,11 @@ const (
 	ai    = wire.BoltAI
 )
 
-// An example: a queue that is empty, no flow that ends, and this much supply once the packet itself
-// is taken off it, of bytes on the link.
+// TestBoltSupplyMatching tests grants by an empty queue without ending flows, with avail bytes of
+// supply left after the packet itself is subtracted.
 func TestBoltSupplyMatching(t *testing.T) {
 	for _, c := range []struct {
-		packets       units.Bytes // of supply at most
+		packets       units.Bytes // maximum supply
 		avail         units.Bytes
 		flags, become wire.BoltFlags
 		left          units.Bytes
@@ -84,68 +84,69 @@ func TestBoltSupplyMatching(t *testing.T) {
 		n, s, in, out := boltSwitch(t, Bolt{Supply: c.packets * stored})
 		q, f := &out.queues[0], boltFrame(t, n, c.flags)
 		q.bolt.at = n.now.Add(-us)
-		q.bolt.avail = 80*units.Duration(c.avail+mtu) - us // a microsecond of the link comes to it
-		s.bolt(in, out, q, f)
+		q.bolt.avail = 80*units.Duration(c.avail+mtu) - us // one microsecond of supply is added
+		s.applyBolt(in, out, q, f)
 		assert.Equal(t, c.become, flagsOf(f), "%+v", c)
 		assert.Equal(t, 80*units.Duration(c.left), q.bolt.avail, "%+v", c)
 	}
 }
 
-// What a link has to carry beyond its rate takes the supply for as long as it takes to make up for
-// it, whether or not it is of flows that Bolt controls.
+// TestBoltSupplyOfABurst checks that arrivals beyond the link rate, also of packets without Bolt,
+// are subtracted from the supply until the link has made up for them.
 func TestBoltSupplyOfABurst(t *testing.T) {
 	n, s, in, out := boltSwitch(t, Bolt{})
 	q := &out.queues[0]
 	plain := boltFrame(t, n, 0)
 	plain.mem[14+20+8] = byte(wire.RCSendOnly)
-	for range 11 { // at once: all there may be, and then ten too many
-		s.bolt(in, out, q, plain)
+	for range 11 { // at once: the maximum supply and ten more
+		s.applyBolt(in, out, q, plain)
 	}
 	assert.Equal(t, -9*120*ns, q.bolt.avail)
-	n.now = n.now.Add(11*120*ns - 1) // for nine, for the next packet itself, and one more
+	n.now = n.now.Add(11*120*ns - 1) // the deficit of nine, the next packet itself, and one more
 	f := boltFrame(t, n, inc)
-	s.bolt(in, out, q, f)
+	s.applyBolt(in, out, q, f)
 	assert.Zero(t, flagsOf(f), "a picosecond too early")
 	n.now = n.now.Add(120*ns + 1)
 	f = boltFrame(t, n, inc)
-	s.bolt(in, out, q, f)
+	s.applyBolt(in, out, q, f)
 	assert.Equal(t, inc, flagsOf(f))
 	assert.Zero(t, q.bolt.avail)
 	assert.EqualValues(t, 1, q.stats.Granted)
 	assert.EqualValues(t, 1, q.stats.Denied)
 }
 
-// A packet of a flow's last window leaves room for one of another's, without supply; one of a flow
-// that has had no other window does not.
+// TestBoltProactiveRampUp checks that a packet of a flow's last window grants a packet of another
+// flow without supply, unless it is also of the flow's first window.
 func TestBoltProactiveRampUp(t *testing.T) {
 	n, s, in, out := boltSwitch(t, Bolt{})
 	q := &out.queues[0]
 	pass := func(flags wire.BoltFlags) wire.BoltFlags {
 		f := boltFrame(t, n, flags)
-		s.bolt(in, out, q, f)
+		s.applyBolt(in, out, q, f)
 		return flagsOf(f)
 	}
-	pass(0) // the supply is gone, and nothing comes to it
+	pass(0) // uses up the supply; time does not advance
 	assert.Equal(t, first|last, pass(first|last))
 	assert.Zero(t, pass(inc))
 	assert.Equal(t, last, pass(last))
 	assert.Equal(t, last, pass(last))
-	assert.Equal(t, 0, int(pass(0)), "takes nothing")
+	assert.Equal(t, 0, int(pass(0)), "takes no grant")
 	assert.Equal(t, inc, pass(inc))
 	assert.Equal(t, inc|ai, pass(inc|ai))
-	assert.Zero(t, pass(inc), "there were two")
+	assert.Zero(t, pass(inc), "both grants are used")
 	for range 300 {
 		pass(last)
 	}
-	assert.Equal(t, 256, q.bolt.leaving)
+	assert.Equal(t, 256, q.bolt.ending)
 }
 
-// A packet that finds two others is reported, once on its way; it asks for no more.
+// TestBoltReports checks that a packet that arrives behind two others is reported once on its path
+// and loses INC.
 func TestBoltReports(t *testing.T) {
 	for _, c := range []struct {
 		before        int // frames in the queue
 		flags, become wire.BoltFlags
-		was, becomes  units.Duration // what an earlier switch wrote; what it says then
+		was, becomes  units.Duration // drain time before and after
 		reports       uint64
 	}{
 		{0, inc, inc, 0, 0, 0},
@@ -166,7 +167,7 @@ func TestBoltReports(t *testing.T) {
 		if c.was > 0 {
 			wire.FindBolt(f.mem[:f.len]).Congest(wire.QueueReport{Drain: c.was, Rate: 25 * gbps})
 		}
-		s.bolt(in, out, q, f)
+		s.applyBolt(in, out, q, f)
 		assert.Equal(t, c.become, flagsOf(f), "%+v", c)
 		assert.Equal(t, c.becomes, wire.FindBolt(f.mem[:f.len]).Report().Drain, "%+v", c)
 		assert.Equal(t, c.reports, q.stats.Reported, "%+v", c)
@@ -174,7 +175,7 @@ func TestBoltReports(t *testing.T) {
 		if c.reports == 0 {
 			continue
 		}
-		src := in.wire.head // on its way already: nothing is before it
+		src := in.wire.head // already on the wire: the queue was empty
 		require.NotNil(t, src)
 		var p wire.Packet
 		require.NoError(t, p.Parse(src.mem[:src.len]))
@@ -186,14 +187,14 @@ func TestBoltReports(t *testing.T) {
 	}
 }
 
-func TestBoltReportsEachSoManyth(t *testing.T) {
+func TestBoltReportsEveryNth(t *testing.T) {
 	n, s, in, out := boltSwitch(t, Bolt{Every: 3})
 	q := &out.queues[0]
 	out.enqueue(boltFrame(t, n, 0), 0)
 	out.enqueue(boltFrame(t, n, 0), 0)
 	var reported []uint64
 	for range 7 {
-		s.bolt(in, out, q, boltFrame(t, n, 0))
+		s.applyBolt(in, out, q, boltFrame(t, n, 0))
 		reported = append(reported, q.stats.Reported)
 	}
 	assert.Equal(t, []uint64{1, 1, 1, 2, 2, 2, 3}, reported)
@@ -220,7 +221,7 @@ func TestBoltConfiguration(t *testing.T) {
 	}
 }
 
-// sender sends frames at once and takes down when the first report is back.
+// sender sends its frames at once and records when the first report arrives.
 type sender struct {
 	host  *Host
 	burst []packet.Buf
@@ -240,8 +241,9 @@ func (s *sender) Poll(now units.Time) units.Time {
 	return now.Add(units.Forever)
 }
 
-// The report passes what waits on its way, and the sender knows after a round trip to the switch.
-// Here four frames come at once from as many senders: one leaves, two wait, the fourth finds them.
+// TestBoltReportIsBackEarly checks that a report overtakes queued frames and arrives after one
+// round trip to the switch. Four frames arrive at once from four senders: one leaves, two wait, and
+// the fourth is reported.
 func TestBoltReportIsBackEarly(t *testing.T) {
 	p := Parts{Host: HostConfig{TxDepth: 40},
 		Switch: SwitchConfig{Queues: Queues{{Bolt: Bolt{Frame: stored}}}.At()}}
@@ -266,7 +268,7 @@ func TestBoltReportIsBackEarly(t *testing.T) {
 	}
 	n.Host(4).Run(&sender{host: n.Host(4)})
 	require.NoError(t, n.Run(units.Time(units.Millisecond)))
-	for i, s := range senders[:3] { // one goes at once, two wait: nobody finds two
+	for i, s := range senders[:3] { // none arrives behind two others
 		assert.Zero(t, s.back, i)
 	}
 	// 1500 bytes to the switch, 2 us, and 14+20+8+12+4+8+4+24 = 94 bytes back: 120 ns, 7.52 ns and

@@ -2,22 +2,23 @@ package fabric
 
 import "github.com/goroce/goroce/units"
 
-// group is what came into a switch by one port for one queue number, as the buffer accounts it: an
-// ingress priority group.
+// group is an ingress priority group: the buffer space of the frames that came in at one port for
+// one queue number.
 type group struct {
-	held     units.Bytes // in the reserve, then in the shared buffer
-	headroom units.Bytes // beyond the threshold
+	held     units.Bytes // in the reserve, and beyond it in the shared buffer
+	headroom units.Bytes // in the headroom
 }
 
-// shares answers how much of n held bytes counts against the shared buffer.
-func shares(n, reserve units.Bytes) units.Bytes { return max(0, n-reserve) }
+// sharedPart returns how many of n held bytes count against the shared buffer.
+func sharedPart(n, reserve units.Bytes) units.Bytes { return max(0, n-reserve) }
 
-// admit finds room for a frame that came in at a port and goes into queue q of another.
+// admit accounts for a frame that came in at a port and goes into queue q of another. It reports
+// whether there is room.
 func (s *Switch) admit(in *Port, q *queue, f *frame) bool {
 	c, g, size := q.config, &in.groups[f.prio], units.Bytes(f.size)
-	kept := in.queues[f.prio].config // for the port it came in by, whose rate may be another
-	taken := shares(g.held+size, kept.Reserve)
-	grows := taken - shares(g.held, kept.Reserve)
+	kept := in.queues[f.prio].config // of the ingress port, whose rate may differ
+	taken := sharedPart(g.held+size, kept.Reserve)
+	grows := taken - sharedPart(g.held, kept.Reserve)
 	fits := s.used+grows <= s.shared
 	if !c.Lossless {
 		if !fits || c.Limit > 0 && q.bytes+size > c.Limit ||
@@ -30,7 +31,7 @@ func (s *Switch) admit(in *Port, q *queue, f *frame) bool {
 		}
 		g.headroom += size
 		s.store(in, f)
-		in.ask(f.prio)
+		in.pausePeer(f.prio)
 		return true
 	}
 	if c.Lossless && c.Egress > 0 && float64(q.bytes+size) > c.Egress*float64(s.shared-s.used) {
@@ -42,7 +43,7 @@ func (s *Switch) admit(in *Port, q *queue, f *frame) bool {
 	return true
 }
 
-// threshold answers how much of the shared buffer a lossless group may hold.
+// threshold returns how much of the shared buffer a lossless group may hold.
 func (s *Switch) threshold(c *Queue) units.Bytes {
 	t := s.shared
 	if c.Limit > 0 {
@@ -63,11 +64,11 @@ func (s *Switch) store(in *Port, f *frame) {
 	}
 }
 
-// Held is what a switch holds of frames of one DSCP, and most that it ever held.
+// Held is the buffer space of one DSCP's frames in a switch: the current value and the maximum.
 type Held struct{ Now, Most units.Bytes }
 
-// Follow begins to count what the switch holds of frames of a DSCP, in whatever queues they are. It
-// is called before there are any.
+// Follow counts the buffer space of the frames of a DSCP, in all queues. It must be called before
+// any such frame arrives.
 func (s *Switch) Follow(dscp uint8) *Held {
 	if s.held == nil {
 		s.held = map[uint8]*Held{}
@@ -85,7 +86,7 @@ func (s *Switch) hold(f *frame, size units.Bytes) {
 	}
 }
 
-// release gives back what a frame took: first what is beyond the threshold.
+// release returns the buffer space of a frame: first headroom, then the rest.
 func (s *Switch) release(f *frame) {
 	in, size := f.from, units.Bytes(f.size)
 	g, c := &in.groups[f.prio], in.queues[f.prio].config
@@ -96,11 +97,11 @@ func (s *Switch) release(f *frame) {
 	f.from = nil
 	beyond := min(g.headroom, size)
 	g.headroom -= beyond
-	s.used -= shares(g.held, c.Reserve) - shares(g.held-(size-beyond), c.Reserve)
+	s.used -= sharedPart(g.held, c.Reserve) - sharedPart(g.held-(size-beyond), c.Reserve)
 	g.held -= size - beyond
-	if in.asking>>f.prio&1 != 0 && g.headroom == 0 {
-		if held := shares(g.held, c.Reserve); held == 0 || held+c.Resume <= s.threshold(c) {
-			in.resume(f.prio)
+	if in.pausing>>f.prio&1 != 0 && g.headroom == 0 {
+		if held := sharedPart(g.held, c.Reserve); held == 0 || held+c.Resume <= s.threshold(c) {
+			in.resumePeer(f.prio)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// With k congested queues each may take α/(1+kα) of the buffer (Choudhury and Hahne).
+// TestDynamicThreshold checks that each of k congested queues takes α/(1+kα) of the buffer
+// (Choudhury and Hahne).
 func TestDynamicThreshold(t *testing.T) {
 	const buffer = 1_000_000
 	for _, c := range []struct {
@@ -24,7 +25,7 @@ func TestDynamicThreshold(t *testing.T) {
 		n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{TxDepth: 8},
 			Switch: fabric.SwitchConfig{Buffer: buffer, Queues: qs.At()}}, hosts,
 			fabric.Link{Rate: 100 * units.Gbps})
-		for i := range c.congested { // two senders for each receiver
+		for i := range c.congested { // two senders per receiver
 			openloop.Put(n, n.Host(3*i), backlog(openloop.Frame{Len: 1082, Dst: 3*i + 2}, 0), nil)
 			openloop.Put(n, n.Host(3*i+1), backlog(openloop.Frame{Len: 1082, Dst: 3*i + 2}, 0), nil)
 			openloop.Put(n, n.Host(3*i+2), nil, nil)
@@ -40,9 +41,10 @@ func TestDynamicThreshold(t *testing.T) {
 	}
 }
 
-// A lossless queue that may hold 8 times what is free has 8/9 of the buffer, where k senders with α
-// are paused when they hold kα/(1+kα) of it: from 9 senders with α 1 on the queue loses frames
-// though the buffer has room (ByteTuning, case II). A smaller α pauses before.
+// TestEgressThreshold tests an egress threshold of 8 times the free buffer, that is 8/9 of the
+// buffer. k senders with α are paused at kα/(1+kα) of the buffer, so from 9 senders with α 1 on the
+// queue loses frames although the buffer has room (ByteTuning, case II). A smaller α pauses
+// earlier.
 func TestEgressThreshold(t *testing.T) {
 	const buffer, headroom = 2_000_000, 50_000
 	for _, c := range []struct {
@@ -71,14 +73,14 @@ func TestEgressThreshold(t *testing.T) {
 	}
 }
 
-// burst sends frames so fast into the switch that they are there at once, and answers what the
-// queue of the receiver did with them.
+// burst sends frames to the switch practically at once, and returns the counters of the receiver's
+// queue and the frames received.
 func burst(t *testing.T, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network,
 	fabric.QueueStats, []openloop.Arrival) {
 	return burstOf(t, 0, q, frames...)
 }
 
-// burstOf is burst in the network of a seed; burstIn has all queues.
+// burstOf is burst with a seed.
 func burstOf(t *testing.T, seed uint64, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network,
 	fabric.QueueStats, []openloop.Arrival) {
 	return burstIn(t, seed, fabric.Queues{q}, frames...)
@@ -112,30 +114,30 @@ func tags(as []openloop.Arrival) (tags []uint64) {
 	return tags
 }
 
-// Aeolus: unscheduled packets, which are not ECN capable, are dropped when what waits, before they
-// are added, has reached the threshold; scheduled ones are not.
+// TestSelectiveDrop checks that unscheduled packets, which are not ECN-capable, are dropped when
+// the queue has reached the threshold without them, and that scheduled ones are not (Aeolus).
 func TestSelectiveDrop(t *testing.T) {
 	const notECT, ect = 0, 2
 	// 1500 bytes stored
 	full := func(ecn uint8) openloop.Frame { return openloop.Frame{Len: 1496, ECN: ecn} }
-	// The first leaves at once; then the queue holds 0, 1500, 3000 … bytes.
+	// The first frame leaves at once; then the queue holds 0, 1500, 3000 … bytes.
 	_, st, got := burst(t, fabric.Queue{SelectiveDrop: 8000},
 		full(ect), full(ect), full(ect), full(ect), full(ect), full(ect), // 7500 wait
-		full(notECT), // 7500 < 8000: taken, 9000 wait
+		full(notECT), // 7500 < 8000: accepted, 9000 wait
 		full(notECT), // dropped
-		full(ect),    // taken
+		full(ect),    // accepted
 		full(notECT)) // dropped
 	assert.Equal(t, []uint64{1, 2, 3, 4, 5, 6, 7, 9}, tags(got))
 	assert.EqualValues(t, 2, st.Selected)
 	assert.Zero(t, st.Dropped)
 }
 
-// DCTCP's step: what finds the threshold reached is marked, and nothing else; only ECN capable
-// packets are.
+// TestStepMarking checks DCTCP's step: exactly the ECN-capable packets that arrive at a queue at
+// the threshold are marked.
 func TestStepMarking(t *testing.T) {
 	var frames []openloop.Frame
 	for i := range 12 {
-		// the last is not capable
+		// the last one is not ECN-capable
 		frames = append(frames, openloop.Frame{Len: 1496, ECN: uint8(2 * (1 - i/11))})
 	}
 	_, st, got := burst(t, fabric.Queue{ECN: fabric.ECN{Kmin: 6000, Kmax: 6000}}, frames...)
@@ -144,7 +146,7 @@ func TestStepMarking(t *testing.T) {
 		assert.Equal(t, i >= 5 && i < 11, a.CE, "packet %d finds %d bytes", i, max(0, i-1)*1500)
 	}
 	assert.EqualValues(t, 6, st.Marked)
-	// At dequeue the packet that leaves counts itself.
+	// At dequeue the departing packet is counted in the queue.
 	_, st, got = burst(t, fabric.Queue{ECN: fabric.ECN{Kmin: 6000, Kmax: 6000, AtDequeue: true}},
 		frames[:8]...)
 	require.Len(t, got, 8)
@@ -154,7 +156,7 @@ func TestStepMarking(t *testing.T) {
 			got[7].CE})
 }
 
-// Frames of one queue are marked by their DSCP.
+// TestMarkingByDSCP checks that frames of one queue are marked by the thresholds of their DSCP.
 func TestMarkingByDSCP(t *testing.T) {
 	var frames []openloop.Frame
 	for i := range 12 {
@@ -179,18 +181,18 @@ func TestImpossibleQueues(t *testing.T) {
 		says string
 	}{
 		"thresholds": {fabric.Queue{ECN: fabric.ECN{Kmin: 2, Kmax: 1}},
-			"Kmin must not exceed Kmax"},
+			"want 0 <= Kmin <= Kmax"},
 		"probability": {fabric.Queue{ECN: fabric.ECN{Kmax: 1, Pmax: 2}}, "Pmax"},
 		"a DSCP's": {fabric.Queue{ECNOf: map[uint8]fabric.ECN{3: {Kmin: 2, Kmax: 1}}},
 			"DSCP 3: ECN thresholds 2 and 1"},
 		"trim":     {fabric.Queue{Trim: 1, TrimTo: fabric.MaxQueues}, "queue 16"},
-		"trimmed":  {fabric.Queue{Trim: 1, TrimDSCP: 64}, "DSCP of 64"},
+		"trimmed":  {fabric.Queue{Trim: 1, TrimDSCP: 64}, "TrimDSCP 64 out of range"},
 		"share":    {fabric.Queue{Share: 1.5}, "share of the link"},
-		"level":    {fabric.Queue{Share: 0.5, Level: 3}, "level of its own"},
+		"level":    {fabric.Queue{Share: 0.5, Level: 3}, "want its own level"},
 		"negative": {fabric.Queue{Limit: -1}, "negative threshold"},
-		"lossy":    {fabric.Queue{Egress: 8}, "the egress threshold of a lossy queue is its α"},
+		"lossy":    {fabric.Queue{Egress: 8}, "lossy queue with Egress"},
 		"buffer": {fabric.Queue{Lossless: true, Headroom: units.MiB},
-			"nothing is left to share"},
+			"less than the buffer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var qs fabric.Queues
@@ -202,8 +204,8 @@ func TestImpossibleQueues(t *testing.T) {
 	}
 }
 
-// What the buffer keeps, it keeps for where frames come from: a fast port that sends into a slow
-// one has the headroom of its own rate.
+// TestHeadroomIsOfTheIngressPort checks that reserve and headroom are those of the ingress port: a
+// fast port that sends to a slow one has the headroom for its own rate.
 func TestHeadroomIsOfTheIngressPort(t *testing.T) {
 	const frame = 1082
 	delay := units.Microsecond
@@ -224,7 +226,7 @@ func TestHeadroomIsOfTheIngressPort(t *testing.T) {
 	assert.Zero(t, s.Ports()[1].QueueStats(0).Dropped)
 }
 
-// What a switch holds of a DSCP is counted apart, whatever else is in its queues.
+// TestFollow checks that the buffer space of a DSCP is counted separately from other frames.
 func TestFollow(t *testing.T) {
 	n := fabric.Star(fabric.Parts{}, 3,
 		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
@@ -237,6 +239,6 @@ func TestFollow(t *testing.T) {
 	run(t, n, 100*units.Microsecond)
 	assert.Zero(t, followed.Now)
 	assert.InDelta(t, 5*1086, int64(followed.Most), 2*1086,
-		"half of what two links bring and one does not take")
+		"half of the excess of two links into one")
 	assert.Zero(t, other.Most)
 }

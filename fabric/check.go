@@ -6,34 +6,34 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Ledger is what became of the frames of a network.
+// Ledger counts the frames of a network by their fate.
 type Ledger struct {
-	Sent, Doubled, Reported    uint64 // by pollers, by faults, by switches
-	Received, Dropped, Onwards uint64 // by pollers, on the way, and still on their way
+	Sent, Duplicated, Reported  uint64 // frames created by pollers, by faults, and by switches
+	Received, Dropped, InFlight uint64 // frames received by pollers, dropped, and in flight
 }
 
-// Missing answers how many frames are gone without a trace, or too many when it is negative.
+// Missing returns how many frames are unaccounted for. A negative value is a surplus.
 func (l Ledger) Missing() int64 {
-	return int64(l.Sent + l.Doubled + l.Reported - l.Received - l.Dropped - l.Onwards)
+	return int64(l.Sent + l.Duplicated + l.Reported - l.Received - l.Dropped - l.InFlight)
 }
 
-// Ledger counts the frames.
+// Ledger returns the current counts.
 func (n *Network) Ledger() Ledger {
-	l := Ledger{Sent: n.injected, Doubled: n.copied, Reported: n.reports, Received: n.delivered,
-		Dropped: n.dropped}
+	l := Ledger{Sent: n.injected, Duplicated: n.duplicated, Reported: n.reports,
+		Received: n.delivered, Dropped: n.dropped}
 	for _, f := range n.frames {
 		if f.state == frameMoving && !f.pause {
-			l.Onwards++
+			l.InFlight++
 		}
 	}
 	return l
 }
 
-// Check compares the books of the network with what is in it: every frame sent was received,
-// dropped, or is somewhere; every buffer's account is the sum of the frames in it.
+// Check verifies the accounts of the network: every frame sent was received, dropped or is in
+// flight, and every buffer's account is the sum of the frames in it.
 func (n *Network) Check() error {
 	if l := n.Ledger(); l.Missing() != 0 {
-		return fmt.Errorf("fabric: at %v: %d frames are missing: %+v", n.now, l.Missing(), l)
+		return fmt.Errorf("fabric: at %v: %d frames missing: %+v", n.now, l.Missing(), l)
 	}
 	for _, s := range n.switches {
 		if err := s.check(); err != nil {
@@ -43,7 +43,7 @@ func (n *Network) Check() error {
 	return nil
 }
 
-// check adds up the queues of a switch, by where their frames came from.
+// check compares the accounts of a switch with the frames in its queues.
 func (s *Switch) check() error {
 	stored := units.Bytes(0)
 	for _, p := range s.ports {
@@ -54,8 +54,8 @@ func (s *Switch) check() error {
 				count++
 			}
 			if sum != q.bytes || count != q.count {
-				return fmt.Errorf("%v: port %d queue %d holds %d frames of %d bytes, its books "+
-					"say %d of %d", s, p.index, i, count, int64(sum), q.count, int64(q.bytes))
+				return fmt.Errorf("%v: port %d queue %d holds %d frames of %d bytes, want %d "+
+					"of %d as accounted", s, p.index, i, count, int64(sum), q.count, int64(q.bytes))
 			}
 			stored += sum
 		}
@@ -65,16 +65,16 @@ func (s *Switch) check() error {
 		for i := range p.groups {
 			g := &p.groups[i]
 			if g.held < 0 || g.headroom < 0 {
-				return fmt.Errorf("%v: port %d priority %d: negative account %+v", s, p.index, i,
-					*g)
+				return fmt.Errorf("%v: port %d priority %d: negative buffer account %+v", s,
+					p.index, i, *g)
 			}
 			accounted += g.held + g.headroom
-			used += shares(g.held, p.queues[i].config.Reserve)
+			used += sharedPart(g.held, p.queues[i].config.Reserve)
 		}
 	}
 	if stored != s.stored || accounted != s.stored || used != s.used {
-		return fmt.Errorf("%v: %d bytes are in the queues, %d in the accounts of the ports (%d "+
-			"shared), the buffer's books say %d (%d shared)",
+		return fmt.Errorf("%v: %d bytes in the queues and %d in the ports' accounts (%d "+
+			"shared), want %d (%d shared) as in the buffer's account",
 			s, int64(stored), int64(accounted), int64(used), int64(s.stored), int64(s.used))
 	}
 	return nil

@@ -6,33 +6,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Coalesce has a NIC hand over what arrives in batches, as one that spares its host interrupts
-// does. The zero value hands over each frame at once.
+// Coalesce configures interrupt coalescing: the NIC delivers arrived frames in batches. The zero
+// value delivers each frame at once.
 type Coalesce struct {
-	// Every is how long after the first frame of a batch it is handed over at the latest; 0: at
+	// Every is the longest time from the first frame of a batch to its delivery; 0 delivers at
 	// once.
 	Every units.Duration
-	// Frames is how many frames make a batch complete before; 0: no number does.
+	// Frames is the number of frames that complete a batch early; 0 means no limit.
 	Frames int
 }
 
 func (c Coalesce) validate() error {
 	if c.Every < 0 || c.Frames < 0 || c.Frames > 0 && c.Every == 0 {
-		return fmt.Errorf("coalesced interrupts %+v: nothing is negative, and Frames needs Every",
+		return fmt.Errorf("coalescing %+v: want no negative value, and Every set if Frames is",
 			c)
 	}
 	return nil
 }
 
-// batch is what is not handed over yet: count frames from first on, which is at the end of arrived.
+// batch is the frames not delivered yet: count frames from first to the end of arrived.
 type batch struct {
 	first *frame
 	count int
-	at    units.Time // when they will be
+	at    units.Time // when they are delivered
 }
 
-// coalesce puts a frame that the host could have at ready into a batch, and returns when the host
-// gets it.
+// coalesce adds a frame that is ready at a time to a batch, and returns when it is delivered.
 func (c *NIC) coalesce(f *frame, ready units.Time) units.Time {
 	b, config := &c.batch, &c.host.config.Coalesce
 	if b.first == nil || !ready.Before(b.at) {

@@ -7,25 +7,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// core is when a host's poller runs, for a host that naps, is preempted, or shares its core. A host
-// without any of these has none: its poller looks at the port all the time.
+// core determines when a host's poller runs, for a host that naps, is preempted, or shares its
+// core. A host without any of these has no core, and its poller checks the port continuously.
 //
-// Rounds without work are not simulated. When there is something to do, ready reports whether the
-// poller looks at that moment, and otherwise when it may look next.
+// Rounds without work are not simulated. When there is work, ready returns now if the poller checks
+// the port at that moment, and otherwise when it may check next.
 type core struct {
-	host   *Host
-	naps   naps
-	absent *absences // nil: it is never preempted
-	turns  *turns    // nil: the core is its own
+	host      *Host
+	naps      naps
+	preempted *preemptions // nil: never preempted
+	turns     *turns       // nil: the core is not shared
 
-	polled units.Time // the last round
-	worked units.Time // the last round in which something moved
-	until  units.Time // no round is before
-	waits  bool       // something is to be done, but the poller did not look
-	looked units.Time // then: the last moment at which it did
+	polled  units.Time // the last round
+	worked  units.Time // the last round with work
+	until   units.Time // no round before this time
+	pending bool       // there is work, but the poller has not checked
+	checked units.Time // if pending: when it last checked
 }
 
-// validate returns an error when the configuration of the poller's core is impossible.
+// validate returns an error if the configuration of the poller's core is invalid.
 func (c *HostConfig) validate() error {
 	for _, err := range []error{c.Naps.validate(), c.Preemption.validate(), c.Share.validate()} {
 		if err != nil {
@@ -35,7 +35,7 @@ func (c *HostConfig) validate() error {
 	return c.Coalesce.validate()
 }
 
-// buildCore makes the host's core when it needs one.
+// buildCore creates the host's core if it needs one.
 func (h *Host) buildCore() error {
 	c := &h.config
 	if err := c.validate(); err != nil {
@@ -44,13 +44,13 @@ func (h *Host) buildCore() error {
 	if c.Naps.Short == 0 && c.Preemption.Every == 0 && c.Share.Core == 0 {
 		return nil
 	}
-	k := &core{host: h, naps: naps{Naps: c.Naps, rng: h.random(napping)}}
+	k := &core{host: h, naps: naps{Naps: c.Naps, rng: h.random(streamNaps)}}
 	if c.Preemption.Every > 0 {
-		stream := h.random(preempting)
+		stream := h.random(streamPreemption)
 		if c.Preemption.InStep {
-			stream = h.net.random(preempting, 0)
+			stream = h.net.random(streamPreemption, 0)
 		}
-		k.absent = newAbsences(c.Preemption, stream)
+		k.preempted = newPreemptions(c.Preemption, stream)
 	}
 	if c.Share.Core > 0 {
 		var err error
@@ -62,31 +62,32 @@ func (h *Host) buildCore() error {
 	return nil
 }
 
-// The streams of random numbers of hosts.
+// The random number streams of a host.
 const (
-	napping uint64 = 1 + iota
-	preempting
-	sharing
+	streamNaps uint64 = 1 + iota
+	streamPreemption
+	streamShare
 )
 
-// random returns a source of its own for a use by a host: what one host draws changes nothing for
-// another, nor for the rest of the network.
+// random returns the host's random number generator for one purpose. Its draws do not affect other
+// hosts or the network.
 func (h *Host) random(use uint64) *rand.Rand { return h.net.random(use, uint64(h.index)+1) }
 
 func (n *Network) random(use, of uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(n.config.Seed, 0x686f7374<<32|use<<28|of))
 }
 
-// begin starts a life of the host: its poller polls now, or when it first has its core.
+// begin initialises the core when its host starts. The poller polls now, or when it first has the
+// core.
 func (c *core) begin(now units.Time) {
-	c.polled, c.worked, c.until, c.waits = now, now, now, false
+	c.polled, c.worked, c.until, c.pending = now, now, now, false
 }
 
-// ready returns now when the poller looks at the port now, and otherwise a moment before which it
-// does not.
+// ready returns now if the poller checks the port now, and otherwise a time before which it does
+// not.
 func (c *core) ready(now units.Time) units.Time {
 	at, from, away := now, now, false
-	if a := c.absent; a != nil {
+	if a := c.preempted; a != nil {
 		a.advance(now)
 		if !a.from.After(now) {
 			at, from, away = a.until, a.from, true
@@ -99,12 +100,12 @@ func (c *core) ready(now units.Time) units.Time {
 		}
 	}
 	switch {
-	case away && !c.waits:
-		c.waits, c.looked = true, c.lookedBefore(from)
-	case !away && !c.waits: // a nap that ended while the core was gone is over
+	case away && !c.pending:
+		c.pending, c.checked = true, c.checkedBefore(from)
+	case !away && !c.pending: // a nap that ended during an absence is over
 		start, end := c.naps.at(now, c.worked, c.resumed())
 		if start < now {
-			c.waits, c.looked = true, start
+			c.pending, c.checked = true, start
 			at = max(now, min(end, c.host.deadline))
 		}
 	}
@@ -112,11 +113,11 @@ func (c *core) ready(now units.Time) units.Time {
 	return at
 }
 
-// resumed is when the poller last got its core, or polled.
+// resumed returns when the poller last got its core or polled, whichever is later.
 func (c *core) resumed() units.Time {
 	at := c.polled
-	if c.absent != nil {
-		at = max(at, c.absent.ended)
+	if c.preempted != nil {
+		at = max(at, c.preempted.ended)
 	}
 	if c.turns != nil {
 		at = max(at, c.turns.begin)
@@ -124,15 +125,15 @@ func (c *core) resumed() units.Time {
 	return at
 }
 
-// lookedBefore returns the last moment at which the poller looked at its port before it lost its
-// core. Where that cannot be told it is the last round.
-func (c *core) lookedBefore(lost units.Time) units.Time {
+// checkedBefore returns when the poller last checked its port before it lost its core, or the time
+// of the last round if that is unknown.
+func (c *core) checkedBefore(lost units.Time) units.Time {
 	if lost.Before(c.polled) {
 		return c.polled
 	}
 	resumed := c.polled
-	if a := c.absent; a != nil {
-		if a.ended.After(lost) { // it was preempted meanwhile, too
+	if a := c.preempted; a != nil {
+		if a.ended.After(lost) { // it was also preempted since
 			return c.polled
 		}
 		resumed = max(resumed, a.ended)
@@ -148,12 +149,13 @@ func (c *core) lookedBefore(lost units.Time) units.Time {
 	return start
 }
 
-// round notes a round that is about to begin, and returns until when the poller has looked in vain.
+// round records that a round begins, and returns the last time at which the poller checked the port
+// without finding work.
 func (c *core) round(now units.Time) units.Time {
-	looked := now
-	if c.waits {
-		looked = max(c.looked, c.polled)
+	checked := now
+	if c.pending {
+		checked = max(c.checked, c.polled)
 	}
-	c.polled, c.waits = now, false
-	return looked
+	c.polled, c.pending = now, false
+	return checked
 }

@@ -20,20 +20,20 @@ const (
 	ms = units.Millisecond
 )
 
-// look is a round of a watcher.
-type look struct {
+// pollRound is a round of a watcher.
+type pollRound struct {
 	idle, at units.Time
 	got      int
 }
 
-// watcher is a poller that notes its rounds, and what it got.
+// watcher is a poller that records its rounds and the frames received.
 type watcher struct {
 	nic    *fabric.NIC
-	every  units.Duration // between its deadlines; 0: it has none
+	every  units.Duration // between its deadlines; 0: none
 	idle   units.Time
-	rounds []look
+	rounds []pollRound
 	stamps []units.Time
-	seen   []units.Time // when each frame was had
+	seen   []units.Time // when each frame was received
 	wrong  []string
 	bufs   [packet.Burst]packet.Buf
 }
@@ -61,14 +61,14 @@ func (w *watcher) Poll(now units.Time) units.Time {
 		w.nic.Free(w.bufs[:n])
 		all += n
 	}
-	w.rounds = append(w.rounds, look{w.idle, now, all})
+	w.rounds = append(w.rounds, pollRound{w.idle, now, all})
 	if w.every > 0 {
 		return now.Add(w.every)
 	}
 	return forever(now)
 }
 
-// at sends a frame at each of some times, so that it arrives then at the other end of a pairOf.
+// at returns frames that arrive at host 1 of a pairOf at the given times.
 func at(times ...units.Duration) func() (openloop.Frame, bool) {
 	const trip = 2*us + 2*100*units.Nanosecond
 	return func() (f openloop.Frame, ok bool) {
@@ -81,7 +81,7 @@ func at(times ...units.Duration) func() (openloop.Frame, bool) {
 	}
 }
 
-// watch sends frames to a host that is as c says.
+// watch sends frames that arrive at the given times at a host with configuration c.
 func watch(t *testing.T, seed uint64, c fabric.HostConfig, w *watcher,
 	times ...units.Duration) *fabric.Network {
 	t.Helper()
@@ -103,9 +103,10 @@ func watch(t *testing.T, seed uint64, c fabric.HostConfig, w *watcher,
 	return n
 }
 
-// When a poller looks, and until when it looked in vain before, by what its host is like.
-func TestWhenAHostLooks(t *testing.T) {
-	naps := fabric.Naps{Spin: 25 * us, Short: 5 * us, Weary: 250 * us, Long: 50 * us}
+// TestPollTimes checks when a poller runs, and the idle time reported to it, for several host
+// configurations.
+func TestPollTimes(t *testing.T) {
+	naps := fabric.Naps{Spin: 25 * us, Short: 5 * us, LongAfter: 250 * us, Long: 50 * us}
 	away := fabric.Preemption{Every: 100 * ms, Shortest: 10 * ms, InStep: true}
 	both := func(c fabric.HostConfig, n fabric.Naps) fabric.HostConfig { c.Naps = n; return c }
 	preempted := fabric.HostConfig{Preemption: away}
@@ -138,10 +139,10 @@ func TestWhenAHostLooks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := &watcher{every: c.deadline}
 			watch(t, 1, c.config, w, c.arrives)
-			i := slices.IndexFunc(w.rounds, func(l look) bool { return l.got > 0 })
+			i := slices.IndexFunc(w.rounds, func(l pollRound) bool { return l.got > 0 })
 			assert.Equal(t, units.Time(c.at), w.rounds[i].at)
 			assert.Equal(t, units.Time(c.idle), w.rounds[i].idle)
-			assert.Equal(t, units.Time(c.arrives), w.stamps[0], "the stamp is the NIC's")
+			assert.Equal(t, units.Time(c.arrives), w.stamps[0], "the timestamp is the NIC's")
 		})
 	}
 }
@@ -156,7 +157,7 @@ func TestNoStamps(t *testing.T) {
 	assert.True(t, n.Host(0).NIC().Info().Timestamps)
 }
 
-// Frames come in batches: after a time, or when there are so many.
+// TestCoalesce checks that frames are delivered in batches, limited by time and by count.
 func TestCoalesce(t *testing.T) {
 	times := []units.Duration{10 * us, 12 * us, 14 * us, 20 * us, 21 * us, 40 * us}
 	for _, c := range []struct {
@@ -188,8 +189,8 @@ func TestCoalesce(t *testing.T) {
 	}
 }
 
-// Several hosts and a busy loop take turns. The host polls in its turns only, which are over when
-// it finds nothing, and nobody has the core at the same time.
+// TestSharedCore checks that several hosts and a busy loop share a core in turns. A host polls only
+// in its turns, which end when it is idle, and no two have the core at the same time.
 func TestSharedCore(t *testing.T) {
 	seed := testSeed(t)
 	const hosts = 3
@@ -217,7 +218,7 @@ func TestSharedCore(t *testing.T) {
 	}
 	run(t, n, 200*ms)
 	type round struct {
-		look
+		pollRound
 		host int
 	}
 	var all []round
@@ -247,11 +248,11 @@ func TestSharedCore(t *testing.T) {
 			loops++
 		}
 	}
-	// The loop takes a millisecond of each round of turns, of which hosts use what they find to do.
+	// The loop takes a millisecond of each round of turns; hosts use only the time they need.
 	assert.Greater(t, loops, 50)
 }
 
-// Without a loop, hosts that find nothing yield to each other at once.
+// TestHostsYield checks that without a busy loop idle hosts yield to each other at once.
 func TestHostsYield(t *testing.T) {
 	n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{Share: fabric.Share{Core: 7,
 		Switch: us}}}, 2, fabric.Link{Rate: 100 * units.Gbps, Delay: us})
@@ -269,7 +270,7 @@ func TestHostsYield(t *testing.T) {
 	assert.Less(t, len(w.rounds), 20)
 }
 
-// anyHost draws what a host is like.
+// anyHost draws a random host configuration, and returns a bound on the delay of a frame.
 func anyHost(rng *rand.Rand) (c fabric.HostConfig, longest units.Duration) {
 	draw := func(low, high units.Duration) units.Duration {
 		return low + units.Duration(rng.Int64N(int64(high-low)+1))
@@ -277,7 +278,7 @@ func anyHost(rng *rand.Rand) (c fabric.HostConfig, longest units.Duration) {
 	if rng.IntN(2) == 0 {
 		c.Naps = fabric.Naps{Spin: draw(0, 30*us), Short: draw(us, 10*us), Slack: draw(0, 5*us)}
 		if rng.IntN(2) == 0 {
-			c.Naps.Weary, c.Naps.Long = draw(us, 300*us), draw(10*us, 60*us)
+			c.Naps.LongAfter, c.Naps.Long = draw(us, 300*us), draw(10*us, 60*us)
 		}
 		longest += c.Naps.Longest()
 	}
@@ -302,8 +303,9 @@ func anyHost(rng *rand.Rand) (c fabric.HostConfig, longest units.Duration) {
 	return c, longest
 }
 
-// Whatever a host is like, no frame is lost or overtakes another, none waits longer than the host
-// is away, what the poller is told of its idling is sound, and the same seed is the same run.
+// TestNothingIsLostOnSlowHosts checks random host configurations: no frame is lost or reordered,
+// none waits longer than the host may be away, the reported idle times are correct, and equal seeds
+// give equal runs.
 func TestNothingIsLostOnSlowHosts(t *testing.T) {
 	seed := testSeed(t)
 	for run := range uint64(100) {
@@ -326,8 +328,7 @@ func TestNothingIsLostOnSlowHosts(t *testing.T) {
 		before := units.Time(0)
 		arrived := 0
 		for _, l := range first.rounds {
-			// What it says that it looked at in vain was not there: the frames that it gets came
-			// later.
+			// Frames received in a round arrived after the reported idle time.
 			for k := range l.got {
 				if c.Coalesce.Every == 0 {
 					require.GreaterOrEqual(t, times[arrived+k], l.idle.Sub(0)-serial,
@@ -341,13 +342,13 @@ func TestNothingIsLostOnSlowHosts(t *testing.T) {
 	}
 }
 
-// serial is by how much a frame that waits for the one before it may be late.
+// serial bounds the delay of a frame by the serialisation of the frames before it.
 const serial = 40 * us
 
 func oneOf[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
 
-// Preemption takes its share, in step where it shall be and at moments of each host's own
-// otherwise.
+// TestPreemptionTakesItsShare checks the share of time taken by preemptions, which are simultaneous
+// on all hosts only with InStep.
 func TestPreemptionTakesItsShare(t *testing.T) {
 	seed := testSeed(t)
 	for _, c := range []struct {
@@ -370,7 +371,7 @@ func TestPreemptionTakesItsShare(t *testing.T) {
 		for i := range there {
 			there[i] = make([]bool, span/step)
 			k := 0
-			// it would like to poll each step
+			// the poller asks to be polled at each step
 			n.Host(i).Run(polled(func(now units.Time) units.Time {
 				if now.Sub(0)%step == 0 {
 					there[i][k] = true
@@ -403,11 +404,11 @@ func TestPreemptionTakesItsShare(t *testing.T) {
 
 func TestImpossibleHosts(t *testing.T) {
 	for want, c := range map[string]fabric.HostConfig{
-		"naps":                 {Naps: fabric.Naps{Spin: -1}},
-		"Weary needs":          {Naps: fabric.Naps{Short: 1, Weary: 1}},
-		"preemption":           {Preemption: fabric.Preemption{Every: ms, Shortest: ms}},
-		"share":                {Share: fabric.Share{Core: -1}},
-		"coalesced interrupts": {Coalesce: fabric.Coalesce{Frames: 2}},
+		"naps":            {Naps: fabric.Naps{Spin: -1}},
+		"if LongAfter is": {Naps: fabric.Naps{Short: 1, LongAfter: 1}},
+		"preemption":      {Preemption: fabric.Preemption{Every: ms, Shortest: ms}},
+		"share":           {Share: fabric.Share{Core: -1}},
+		"coalescing":      {Coalesce: fabric.Coalesce{Frames: 2}},
 	} {
 		n := fabric.Star(fabric.Parts{Host: c}, 2, fabric.Link{Rate: units.Gbps})
 		assert.ErrorContains(t, n.Build(), want)
@@ -415,10 +416,11 @@ func TestImpossibleHosts(t *testing.T) {
 	n := fabric.Star(fabric.Parts{HostOf: func(host int, c *fabric.HostConfig) {
 		c.Share = fabric.Share{Core: 1, Loops: host}
 	}}, 2, fabric.Link{Rate: units.Gbps})
-	assert.ErrorContains(t, n.Build(), "another host of this core has")
+	assert.ErrorContains(t, n.Build(), "as for the other hosts of core 1")
 }
 
-// A slow host costs no allocation per frame either.
+// TestNoAllocationPerFrameOnSlowHosts checks that simulating a slow host does not allocate per
+// frame.
 func TestNoAllocationPerFrameOnSlowHosts(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{
 		Naps: fabric.DefaultNaps, Preemption: fabric.Preemption{Every: ms, Shortest: us,

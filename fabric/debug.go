@@ -2,5 +2,5 @@
 
 package fabric
 
-// debug makes Run balance the books after every event.
+// debug makes Run call Check after every event.
 const debug = true

@@ -14,8 +14,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// busyRun is a little of everything: real endpoints, marks, drops, pauses, faults, all from a seed.
-// It answers the digest of its events and all counters.
+// busyRun runs a network with transport endpoints, ECN marks, drops, pauses and faults from a seed.
+// It returns the digest of its events and all counters.
 func busyRun(t testing.TB, seed uint64) (uint64, string) {
 	var qs fabric.Queues
 	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Headroom: 50_000, Reserve: 4096, Resume: 3000,
@@ -48,8 +48,8 @@ func busyRun(t testing.TB, seed uint64) (uint64, string) {
 	return n.Digest(), counters
 }
 
-// The same seed does the same, to the last counter, whatever else the machine does; another seed
-// does something else.
+// TestSameSeedSameRun checks that equal seeds give equal digests and counters at any GOMAXPROCS,
+// and that another seed gives another digest.
 func TestSameSeedSameRun(t *testing.T) {
 	seed := testSeed(t)
 	digest, counters := busyRun(t, seed)

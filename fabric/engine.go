@@ -6,42 +6,42 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// happening is what an event does, and to whom its id belongs.
-type happening uint8
+// eventKind is the action of an event, and determines what its id refers to.
+type eventKind uint8
 
 const (
-	transmits happening = iota // a port looks for its next frame
-	arrives                    // the first frame on a port's wire is at the far end
-	polls                      // a host
-	calls                      // a function
+	eventTransmit eventKind = iota // a port tries to send its next frame
+	eventArrive                    // the first frame on a port's wire reaches the far end
+	eventPoll                      // a host polls
+	eventCall                      // a function is called
 )
 
-// event is something that will happen.
+// event is a scheduled action.
 type event struct {
 	at   units.Time
 	id   int32
-	what happening
+	kind eventKind
 }
 
-// engine is time, and the queue of what will happen: a radix heap (Ahuja, Mehlhorn, Orlin and
-// Tarjan, JACM 1990). Bucket i holds the events whose time first differs from that of the last one
-// in bit i-1; when the buckets below are empty, an event there becomes the last and the others move
-// down. Time only moves forward, so that is all there is to do. Events of one instant are always in
-// the same bucket, in the order in which they were scheduled, and happen in that order.
+// engine is virtual time and the event queue, a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, JACM
+// 1990). Bucket i holds the events whose time differs from last in bit i-1 as the highest bit. When
+// the lower buckets are empty, the earliest time in bucket i becomes last and its events move to
+// lower buckets. This works because time never moves backward. Events of one instant are always in
+// the same bucket, in the order in which they were scheduled, and run in that order.
 type engine struct {
 	now     units.Time
-	last    units.Time // no event is before
+	last    units.Time // no event is before this time
 	buckets [65][]event
-	filled  uint64 // which buckets above the first hold something, bit i-1 for bucket i
-	next    int    // in bucket 0, which holds the events at last
+	filled  uint64 // bit i-1 is set if bucket i > 0 is not empty
+	next    int    // index in bucket 0, which holds the events at last
 
 	functions []func()
-	idle      []int32 // free places in functions
+	idle      []int32 // free indices of functions
 }
 
-// schedule makes something happen at a time that is not before now.
-func (q *engine) schedule(at units.Time, what happening, id int32) {
-	q.put(event{at: at, id: id, what: what})
+// schedule adds an event at a time that is not before now.
+func (q *engine) schedule(at units.Time, kind eventKind, id int32) {
+	q.put(event{at: at, id: id, kind: kind})
 }
 
 func (q *engine) put(e event) {
@@ -50,7 +50,7 @@ func (q *engine) put(e event) {
 	q.filled |= 1 << i >> 1
 }
 
-// call schedules a function.
+// call schedules a call of f.
 func (q *engine) call(at units.Time, f func()) {
 	var id int32
 	if n := len(q.idle); n > 0 {
@@ -61,10 +61,10 @@ func (q *engine) call(at units.Time, f func()) {
 		q.functions = append(q.functions, nil)
 	}
 	q.functions[id] = f
-	q.schedule(at, calls, id)
+	q.schedule(at, eventCall, id)
 }
 
-// run runs a scheduled function.
+// run calls a scheduled function.
 func (q *engine) run(id int32) {
 	f := q.functions[id]
 	q.functions[id] = nil
@@ -72,7 +72,7 @@ func (q *engine) run(id int32) {
 	f()
 }
 
-// pop takes out the next event, if it is not after until, and moves time there.
+// pop removes the next event if it is not after until, and advances time to it.
 func (q *engine) pop(until units.Time) (event, bool) {
 	if q.next == len(q.buckets[0]) {
 		if q.filled == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Events come in the order of time, and those of one instant in the order in which they were
-// scheduled, whenever that was: the queue does what a stable sort does.
+// TestEventsAreAStableSort checks that events are ordered by time, and those of one instant by the
+// order in which they were scheduled, like a stable sort.
 func TestEventsAreAStableSort(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type planned struct {
@@ -25,7 +25,7 @@ func TestEventsAreAStableSort(t *testing.T) {
 		id := int32(0)
 		add := func(ahead int64) {
 			at := q.now + units.Time(ahead)
-			q.schedule(at, calls, id)
+			q.schedule(at, eventCall, id)
 			plan = append(plan, planned{at, id})
 			id++
 		}
@@ -58,10 +58,10 @@ func TestEventsAreAStableSort(t *testing.T) {
 	})
 }
 
-func TestAlarmsAreLazyAndOrdered(t *testing.T) {
+func TestHostTimersAreLazyAndOrdered(t *testing.T) {
 	n := Star(Parts{}, 20, Link{Rate: units.Gbps})
 	rng := rand.New(rand.NewPCG(1, 1))
-	var a alarms
+	var a hostTimers
 	for i := range 2000 {
 		h := n.hosts[rng.IntN(20)]
 		a.set(h, units.Time(i+rng.IntN(1000)))
@@ -70,14 +70,14 @@ func TestAlarmsAreLazyAndOrdered(t *testing.T) {
 	for len(a.heap) > 0 {
 		at := a.next(1 << 40)
 		assert.False(t, at.Before(last))
-		h := a.take()
+		h := a.pop()
 		assert.Equal(t, at, h.deadline)
 		last = at
 	}
 	assert.Equal(t, never, a.next(0))
 }
 
-// The books are looked into: a frame that disappears, or a wrong account, is found.
+// TestCheckFindsWhatIsMissing checks that Check detects missing frames and wrong accounts.
 func TestCheckFindsWhatIsMissing(t *testing.T) {
 	full := func() (*Network, *Switch) {
 		n := Star(Parts{}, 2, Link{Rate: units.Gbps})
@@ -86,14 +86,14 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 		for range 3 {
 			f := n.newFrame(&n.hosts[0].nic)
 			f.resize(1000)
-			n.sent(f, nil)
+			n.inject(f, nil)
 			require.True(t, s.admit(s.ports[0], &s.ports[1].queues[0], f))
 			s.ports[1].enqueue(f, 0)
 		}
 		require.NoError(t, n.Check())
 		return n, s
 	}
-	for name, spoil := range map[string]func(*Network, *Switch){
+	for name, corrupt := range map[string]func(*Network, *Switch){
 		"frame":   func(n *Network, _ *Switch) { n.injected++ },
 		"twice":   func(n *Network, _ *Switch) { n.delivered++ },
 		"queue":   func(_ *Network, s *Switch) { s.ports[1].queues[0].bytes++ },
@@ -103,7 +103,7 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, s := full()
-			spoil(n, s)
+			corrupt(n, s)
 			assert.Error(t, n.Check())
 		})
 	}

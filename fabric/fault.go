@@ -7,68 +7,69 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// LinkFaults are probabilities of what happens to each frame that one direction of a link carries.
-// At most one thing happens to a frame; the sum is at most 1.
+// LinkFaults are the probabilities of faults for each frame of one direction of a link. At most one
+// of the first five happens to a frame, so their sum is at most 1.
 type LinkFaults struct {
 	Lose      float64
 	Duplicate float64
-	Reorder   float64 // held back for up to ReorderBy, while others pass
-	Corrupt   float64 // one bit after the Ethernet header
-	Spike     float64 // held back for SpikeBy, others behind it
+	Reorder   float64 // delayed by up to ReorderBy while others pass
+	Corrupt   float64 // one bit inverted after the Ethernet header
+	Spike     float64 // delayed by SpikeBy, with all frames behind it
 
 	ReorderBy units.Duration // 0 means 10 µs
 	SpikeBy   units.Duration // 0 means 100 µs
 
-	// Burst, when its probabilities are not 0, loses frames in bursts besides.
+	// Burst adds losses in bursts if its probabilities are not 0.
 	Burst GilbertElliott
 }
 
-// GilbertElliott is the loss of a channel that is good or bad (Gilbert 1960, Elliott 1963): with
-// each frame it turns bad or good with these probabilities, and loses as its state has it.
+// GilbertElliott is the loss model of a channel with a good and a bad state (Gilbert 1960, Elliott
+// 1963). At each frame the state changes with probability ToBad or ToGood, and the frame is lost
+// with the state's probability.
 type GilbertElliott struct {
 	ToBad, ToGood     float64
 	LoseGood, LoseBad float64
 }
 
-// Validate says what is impossible.
+// Validate returns an error if a probability or delay is out of range.
 func (l *LinkFaults) Validate() error {
 	sum := 0.0
 	for _, p := range []float64{l.Lose, l.Duplicate, l.Reorder, l.Corrupt, l.Spike} {
 		if !(p >= 0 && p <= 1) {
-			return fmt.Errorf("fabric: faults: a probability of %v is not in 0..1", p)
+			return fmt.Errorf("fabric: faults: probability %v out of range [0, 1]", p)
 		}
 		sum += p
 	}
 	if sum > 1+1e-9 {
-		return fmt.Errorf("fabric: faults: probabilities %+v add up to %v, more than 1", *l, sum)
+		return fmt.Errorf("fabric: faults: probabilities %+v sum to %v, want at most 1", *l, sum)
 	}
 	for _, p := range []float64{l.Burst.ToBad, l.Burst.ToGood, l.Burst.LoseGood, l.Burst.LoseBad} {
 		if !(p >= 0 && p <= 1) {
 			return fmt.Errorf(
-				"fabric: faults: a probability of %v in the burst model is not in 0..1", p)
+				"fabric: faults: probability %v of the burst model out of range [0, 1]", p)
 		}
 	}
 	if l.ReorderBy < 0 || l.SpikeBy < 0 {
-		return fmt.Errorf("fabric: faults: delays %v and %v must not be negative", l.ReorderBy,
+		return fmt.Errorf("fabric: faults: delays %v and %v: want none negative", l.ReorderBy,
 			l.SpikeBy)
 	}
 	return nil
 }
 
-// FaultStats counts what faults did to the frames of one direction of a link.
+// FaultStats counts the faults of one direction of a link.
 type FaultStats struct{ Lost, Duplicated, Reordered, Corrupted, Spiked, Down uint64 }
 
-// linkFaults are the faults of one direction at work.
+// linkFaults is the fault state of one direction of a link.
 type linkFaults struct {
 	LinkFaults
-	rng    *rand.Rand // its own: other links' frames do not change what happens here
+	rng    *rand.Rand // one per direction, so that links do not affect each other's faults
 	down   bool
 	bad    bool
-	behind units.Time // no frame passes before: a spike is on, or was
+	behind units.Time // end of the last delay spike; no frame passes before
 	stats  FaultStats
 }
 
-func (p *Port) spoil() *linkFaults {
+func (p *Port) faultState() *linkFaults {
 	if p.faults == nil {
 		p.faults = &linkFaults{behind: -1,
 			rng: rand.New(rand.NewPCG(p.net.config.Seed, 0x6661756c74<<24|uint64(p.id)))}
@@ -76,7 +77,7 @@ func (p *Port) spoil() *linkFaults {
 	return p.faults
 }
 
-// SetFaults begins to spoil what this port sends; the zero value stops it.
+// SetFaults sets the faults of the frames that this port sends. The zero value removes them.
 func (p *Port) SetFaults(l LinkFaults) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -87,11 +88,11 @@ func (p *Port) SetFaults(l LinkFaults) error {
 	if l.SpikeBy == 0 {
 		l.SpikeBy = 100 * units.Microsecond
 	}
-	p.spoil().LinkFaults = l
+	p.faultState().LinkFaults = l
 	return nil
 }
 
-// FaultStats answers what faults did to what this port sent.
+// FaultStats returns the counts of faults in the frames that this port sent.
 func (p *Port) FaultStats() FaultStats {
 	if p.faults == nil {
 		return FaultStats{}
@@ -99,34 +100,35 @@ func (p *Port) FaultStats() FaultStats {
 	return p.faults.stats
 }
 
-// SetDown takes the link down or up, in both directions: what is on it, and what is sent into it,
-// is lost. Switches choose other ways where they have some.
+// SetDown takes the link down or up in both directions. Frames on a link that is down, and frames
+// sent to it, are lost. Switches use other paths of equal cost if there are any.
 func (p *Port) SetDown(down bool) {
-	p.spoil().down = down
-	p.peer.spoil().down = down
+	p.faultState().down = down
+	p.peer.faultState().down = down
 }
 
-// Storm makes the port's owner pause its peer without reason, as a broken NIC does, until it is
-// called with false.
+// Storm starts or stops a pause storm: while on, the port pauses its peer without cause, as a
+// broken NIC does.
 func (p *Port) Storm(prio int, on bool) {
 	if on {
 		p.storm |= 1 << prio
-		p.ask(uint8(prio))
+		p.pausePeer(uint8(prio))
 	} else {
 		p.storm &^= 1 << prio
-		p.resume(uint8(prio))
+		p.resumePeer(uint8(prio))
 	}
 }
 
-// Stop ends the host: what it holds is lost, what arrives is dropped. Run starts it again, with a
-// new poller or the old.
+// Stop stops the host. Frames in its NIC are lost and arriving frames are dropped. Run starts it
+// again with a new poller or the old one.
 func (h *Host) Stop() {
 	h.poller = nil
 	h.nic.clear()
 }
 
-// pass decides about a frame at the end of the link; false means that it is not to be handed on.
-func (l *linkFaults) pass(p *Port, f *frame) bool {
+// apply injects faults into a frame at the end of the link. It reports whether the caller must
+// deliver the frame now.
+func (l *linkFaults) apply(p *Port, f *frame) bool {
 	n := p.net
 	if l.down {
 		l.stats.Down++
@@ -157,21 +159,21 @@ func (l *linkFaults) pass(p *Port, f *frame) bool {
 	}
 	late := units.Duration(0)
 	switch {
-	case take(&u, l.Lose):
+	case inShare(&u, l.Lose):
 		l.stats.Lost++
 		p.lose(f)
 		return false
-	case take(&u, l.Duplicate):
+	case inShare(&u, l.Duplicate):
 		l.stats.Duplicated++
-		double := n.copyOf(f)
-		n.call(n.now, func() { n.hand(p, double) })
-	case take(&u, l.Reorder):
+		d := n.duplicate(f)
+		n.call(n.now, func() { n.deliver(p, d) })
+	case inShare(&u, l.Reorder):
 		l.stats.Reordered++
 		late = 1 + units.Duration(l.rng.Int64N(int64(l.ReorderBy)))
-	case take(&u, l.Corrupt):
+	case inShare(&u, l.Corrupt):
 		l.stats.Corrupted++
 		f.flip(l.rng.Uint64())
-	case take(&u, l.Spike):
+	case inShare(&u, l.Spike):
 		l.stats.Spiked++
 		l.behind = n.now.Add(l.SpikeBy)
 	}
@@ -180,14 +182,14 @@ func (l *linkFaults) pass(p *Port, f *frame) bool {
 		if l.behind.Before(n.now) {
 			return true
 		}
-		at = l.behind // where those before it wait, too
+		at = l.behind // with the frames before it
 	}
-	n.call(at, func() { n.hand(p, f) })
+	n.call(at, func() { n.deliver(p, f) })
 	return false
 }
 
-// take says whether u falls into the next share of the unit interval, and moves on.
-func take(u *float64, share float64) bool {
+// inShare reports whether u is in the next share of the unit interval, and shifts u past it.
+func inShare(u *float64, share float64) bool {
 	if *u < share {
 		*u = 2
 		return true
@@ -196,7 +198,7 @@ func take(u *float64, share float64) bool {
 	return false
 }
 
-// lose ends a frame on the wire.
+// lose discards a frame on the wire.
 func (p *Port) lose(f *frame) {
 	p.stats.Lost++
 	if f.pause {
@@ -206,8 +208,8 @@ func (p *Port) lose(f *frame) {
 	}
 }
 
-// copyOf doubles a frame on its way.
-func (n *Network) copyOf(f *frame) *frame {
+// duplicate copies a frame in flight.
+func (n *Network) duplicate(f *frame) *frame {
 	d := n.newFrame(f.owner)
 	if d.owner != nil {
 		d.owner.held++
@@ -216,11 +218,11 @@ func (n *Network) copyOf(f *frame) *frame {
 	copy(mem, f.mem[:f.len])
 	*d = *f
 	d.mem, d.id, d.next, d.from = mem, id, nil, nil
-	n.copied++
+	n.duplicated++
 	return d
 }
 
-// flip changes one bit behind the Ethernet header, chosen by r.
+// flip inverts one bit after the Ethernet header, chosen by r.
 func (f *frame) flip(r uint64) {
 	const header = 14
 	if f.len <= header {

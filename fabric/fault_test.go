@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// spoiled sends frames over a link with faults and answers what arrived.
-func spoiled(t *testing.T, f fabric.LinkFaults, frames int) (got []openloop.Arrival,
+// impaired sends frames over a link with faults and returns the arrivals.
+func impaired(t *testing.T, f fabric.LinkFaults, frames int) (got []openloop.Arrival,
 	st fabric.FaultStats) {
 	n := pairOf(t, fabric.HostConfig{})
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1226, Dst: 1}, frames), nil)
@@ -30,7 +30,7 @@ func TestFaultRates(t *testing.T) {
 		name   string
 		faults fabric.LinkFaults
 		count  func(fabric.FaultStats) uint64
-		arrive int // frames more or less, for each fault
+		arrive int // change in the number of arrivals per fault
 	}{
 		{"loss", fabric.LinkFaults{Lose: 0.05}, func(s fabric.FaultStats) uint64 {
 			return s.Lost
@@ -46,7 +46,7 @@ func TestFaultRates(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, st := spoiled(t, c.faults, frames)
+			got, st := impaired(t, c.faults, frames)
 			count := c.count(st)
 			assert.InDelta(t, 0.05*frames, float64(count), 4*math.Sqrt(0.05*0.95*frames))
 			assert.Len(t, got, frames+c.arrive*int(count))
@@ -58,17 +58,18 @@ func TestFaultRates(t *testing.T) {
 			}
 			if c.name == "reordering" {
 				assert.NotZero(t, late)
-			} else if c.name != "corruption" { // which may hit the tag
+			} else if c.name != "corruption" { // which may change the tag
 				assert.Zero(t, late)
 			}
 		})
 	}
 }
 
-// In the bad state every frame is lost: bursts have a geometric length.
+// TestGilbertElliott checks that bursts have a geometric length if every frame is lost in the bad
+// state.
 func TestGilbertElliott(t *testing.T) {
 	const frames = 200_000
-	got, st := spoiled(t,
+	got, st := impaired(t,
 		fabric.LinkFaults{Burst: fabric.GilbertElliott{ToBad: 0.01, ToGood: 0.2, LoseBad: 1}},
 		frames)
 	bad := 0.01 / (0.01 + 0.2)
@@ -79,11 +80,11 @@ func TestGilbertElliott(t *testing.T) {
 			bursts++
 		}
 	}
-	assert.InEpsilon(t, 5, float64(st.Lost)/float64(bursts), 0.1, "mean burst is 1/ToGood")
+	assert.InEpsilon(t, 5, float64(st.Lost)/float64(bursts), 0.1, "mean burst length is 1/ToGood")
 }
 
 func TestDelaySpike(t *testing.T) {
-	got, st := spoiled(t, fabric.LinkFaults{Spike: 0.001, SpikeBy: 50 * units.Microsecond}, 10_000)
+	got, st := impaired(t, fabric.LinkFaults{Spike: 0.001, SpikeBy: 50 * units.Microsecond}, 10_000)
 	require.NotZero(t, st.Spiked)
 	require.Len(t, got, 10_000)
 	longest := units.Duration(0)
@@ -94,7 +95,8 @@ func TestDelaySpike(t *testing.T) {
 	assert.Greater(t, longest, 50*units.Microsecond)
 }
 
-// A link that is down loses what is on it; switches take another way where there is one.
+// TestLinkDown checks that a link that is down loses the frames on it, and that switches use
+// another path if there is one.
 func TestLinkDown(t *testing.T) {
 	shape := fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 1,
 		Host: fabric.Link{Rate: 100 * units.Gbps}, Up: fabric.Link{Rate: 100 * units.Gbps,
@@ -126,8 +128,8 @@ func TestLinkDown(t *testing.T) {
 func TestImpossibleFaults(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{})
 	p := n.Host(0).NIC().Ports()[0]
-	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Lose: 1.5}), "not in 0..1")
-	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Lose: 0.6, Corrupt: 0.6}), "more than 1")
+	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Lose: 1.5}), "out of range [0, 1]")
+	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Lose: 0.6, Corrupt: 0.6}), "at most 1")
 	require.ErrorContains(t,
 		p.SetFaults(fabric.LinkFaults{Burst: fabric.GilbertElliott{ToBad: -1}}), "burst model")
 	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Reorder: 0.1, ReorderBy: -1}),

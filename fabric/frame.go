@@ -7,35 +7,34 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Ethernet's bytes around a frame as a Buf holds it (IEEE 802.3 clauses 3 and 4).
+// Ethernet's overhead around a frame in a Buf, in bytes (IEEE 802.3 clauses 3 and 4).
 const (
-	frameCheck   = 4      // frame check sequence
-	betweenSpace = 8 + 12 // preamble with start delimiter, and the gap between packets
-	shortest     = 64     // frame with its check sequence
-	onWire       = frameCheck + betweenSpace
+	frameCheck = 4      // frame check sequence
+	interFrame = 8 + 12 // preamble with start delimiter, and the gap between packets
+	minFrame   = 64     // shortest frame with its check sequence
+	onWire     = frameCheck + interFrame
 )
 
-// Priorities is how many classes PFC (IEEE 802.1Qbb) pauses on their own, and how many queues real
-// ports have.
+// Priorities is the number of classes that PFC (IEEE 802.1Qbb) pauses separately, and of queues of
+// real ports.
 const Priorities = 8
 
-// MaxQueues is how many queues a port may have here, each of them paused on its own: more than any
-// protocol has, to hold others against the ideal.
+// MaxQueues is the number of queues of a simulated port, each paused separately. It exceeds PFC's
+// classes so that experiments can compare with ideal priorities.
 const MaxQueues = 16
 
-// frame is a buffer and what the network knows of what is in it. The first cache line is what a
-// switch touches.
+// frame is a buffer with the network's metadata. Switches access only the first cache line.
 type frame struct {
-	next *frame     // in the list it is in
-	at   units.Time // when it is whole at the far end of the link it is on
-	from *Port      // at a switch: where it came in
-	dst  int32      // host; -1 for nobody
-	hash uint32     // of the flow
-	size int32      // bytes that a switch stores: padded, with the check sequence
-	wire int32      // bytes of a link's time: with preamble and gap
+	next *frame     // in its list
+	at   units.Time // when it has arrived completely at the far end of its link
+	from *Port      // at a switch: the ingress port
+	dst  int32      // host index; -1: none
+	hash uint32     // flow hash
+	size int32      // bytes in a switch's buffer: padded, with the check sequence
+	wire int32      // bytes on the wire: with preamble and gap
 	len  int32      // bytes in mem
 	id   int32
-	prio uint8 // its queue in a switch, and what PFC pauses it by
+	prio uint8 // its queue in a switch and its PFC priority
 	dscp uint8
 	ecn  uint8
 	l3   uint8 // offset of the IP header; 0: not IP
@@ -45,13 +44,13 @@ type frame struct {
 	_     [10]byte
 
 	mem []byte
-	// that a pause asks for; at a host, from when it may have the frame back to its arrival
+	// wait is the duration of a pause frame; at a host, the arrival time minus at (not positive).
 	wait  units.Duration
-	owner *NIC // whose buffer it is
+	owner *NIC // of the buffer
 	_     [24]byte
 }
 
-// frameState is who has a frame.
+// frameState is the owner of a frame.
 type frameState uint8
 
 const (
@@ -60,7 +59,7 @@ const (
 	frameMoving
 )
 
-// frameList is a queue of frames linked through themselves.
+// frameList is an intrusive linked queue of frames.
 type frameList struct{ head, tail *frame }
 
 func (l *frameList) push(f *frame) {
@@ -81,7 +80,7 @@ func (l *frameList) pop() *frame {
 	return f
 }
 
-// newFrame takes a frame out of the pool, which grows as needed.
+// newFrame returns a frame from the pool, which grows as needed.
 func (n *Network) newFrame(owner *NIC) *frame {
 	if last := len(n.free) - 1; last >= 0 {
 		f := n.free[last]
@@ -89,17 +88,17 @@ func (n *Network) newFrame(owner *NIC) *frame {
 		f.state, f.owner = frameHeld, owner
 		return f
 	}
-	if len(n.fresh) == 0 {
-		n.fresh = make([]frame, 64)
+	if len(n.unused) == 0 {
+		n.unused = make([]frame, 64)
 	}
-	f := &n.fresh[0]
-	n.fresh = n.fresh[1:]
+	f := &n.unused[0]
+	n.unused = n.unused[1:]
 	f.id, f.mem, f.state, f.owner = int32(len(n.frames)), n.bufferMemory(), frameHeld, owner
 	n.frames = append(n.frames, f)
 	return f
 }
 
-// bufferMemory cuts a buffer out of a larger piece: one allocation for many frames.
+// bufferMemory returns a buffer from a slab, one allocation for many frames.
 func (n *Network) bufferMemory() []byte {
 	if len(n.slab) < n.room {
 		n.slab = make([]byte, 64*n.room)
@@ -114,11 +113,11 @@ func (n *Network) release(f *frame) {
 	n.free = append(n.free, f)
 }
 
-// resize notes the length of the frame in its buffer.
+// resize sets the length of the frame in its buffer.
 func (f *frame) resize(length int) {
 	f.len = int32(length)
-	f.size = int32(max(length+frameCheck, shortest))
-	f.wire = f.size + betweenSpace
+	f.size = int32(max(length+frameCheck, minFrame))
+	f.wire = f.size + interFrame
 }
 
 const (
@@ -130,9 +129,9 @@ const (
 	protoICMP = 58 // ICMPv6
 )
 
-// label reads what switches need to know out of a frame: who it is for, which flow it is of, DSCP
-// and ECN. The hash does not tell the directions of a conversation apart: it takes the addresses
-// in order of value, and the UDP source port, which RoCEv2's two ends choose alike.
+// label parses the fields that switches use: destination, flow hash, DSCP and ECN. Both directions
+// of a conversation have the same hash, which covers the addresses in order of value and the UDP
+// source port, which both ends of a RoCEv2 connection choose alike.
 func (n *Network) label(f *frame, data []byte) {
 	f.resize(len(data))
 	f.dst, f.hash, f.dscp, f.ecn, f.l3 = -1, 0, 0, wire.ECNNotECT, 0
@@ -165,11 +164,11 @@ func (n *Network) label(f *frame, data []byte) {
 	}
 	f.prio = n.config.Classify[f.dscp]
 	if f.dst < 0 {
-		f.dst = n.asked(data, l3, ether)
+		f.dst = n.resolve(data, l3, ether)
 	}
 }
 
-// mark sets congestion experienced.
+// mark sets the ECN field to congestion experienced.
 func (f *frame) mark() {
 	f.ecn = wire.ECNCE
 	f.setTOS(f.dscp<<2 | wire.ECNCE)
@@ -185,7 +184,7 @@ func (f *frame) setTOS(tos uint8) {
 	}
 }
 
-// flowHash is the same for both directions.
+// flowHash returns the same value for both directions.
 func flowHash(src, dst uint32, port uint16) uint32 {
 	return mix(uint64(mix(uint64(min(src, dst))<<32|uint64(max(src, dst)), 0))<<16|uint64(port), 0)
 }

@@ -14,7 +14,8 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "replay a randomized test with this seed")
 
-// testSeed is a new seed for each run, printed so that a failure can be replayed with -seed.
+// testSeed returns a new seed for each run and logs it, so that a failure can be replayed with
+// -seed.
 func testSeed(t *testing.T) uint64 {
 	seed := *seedFlag
 	if seed == 0 {
@@ -26,14 +27,15 @@ func testSeed(t *testing.T) uint64 {
 
 func generator(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// wireBytes is what a frame of n bytes (without check sequence) takes of a link: padding, check
-// sequence, preamble and gap.
+// wireBytes returns the bytes on the wire of a frame of n bytes (without check sequence): with
+// padding, check sequence, preamble and gap.
 func wireBytes(n int) units.Bytes { return units.Bytes(max(n+4, 64) + 20) }
 
-// stored is what it takes of a buffer.
+// stored returns the buffer space of a frame of n bytes.
 func stored(n int) units.Bytes { return units.Bytes(max(n+4, 64)) }
 
-// backlog sends count frames alike, as fast as the NIC takes them; count 0 means for ever.
+// backlog returns count equal frames, to send as fast as the NIC accepts them; count 0 means no
+// end.
 func backlog(f openloop.Frame, count int) func() (openloop.Frame, bool) {
 	sent := 0
 	return func() (openloop.Frame, bool) {

@@ -9,101 +9,102 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Poller is what runs on a host: transport's Endpoint is one. Poll does one round at time now and
-// answers when it next has something to do; a frame that arrives, and room in a queue that came up
-// short, wake it earlier.
+// Poller is the program of a host, such as transport.Endpoint. Poll does one round at time now and
+// returns when it has to be called again. It is called earlier when a frame arrives, or when a
+// queue whose Send accepted too few frames has room.
 type Poller interface {
 	Poll(now units.Time) (next units.Time)
 }
 
-// Idler is what a Poller may be besides. The fabric polls only when there is something to do, so
-// that a poller cannot tell time in which it looked in vain from time in which it did not run. Idle
-// reports that it would have found nothing until this moment. It is called before each Poll, with a
-// moment that is not after that Poll and not before the last one: the same as Poll's on a host that
-// polls all the time, and the last moment at which it could look when it napped, was preempted, or
-// waited for its turn on a core that it shares.
+// Idler is an optional interface of a Poller. The fabric polls only when there is work, so a poller
+// cannot distinguish idle time from time in which it did not run. Idle is called before each Poll,
+// with the last time at which the poller would have checked its port without finding work. That
+// time is not after this Poll and not before the previous one. It equals the time of Poll on a host
+// that polls continuously. It is earlier when the poller napped, was preempted, or waited for a
+// shared core.
 //
-// Ended reports when the round that began with the newest Poll is over: later than it began on a
-// host whose CPU takes time.
+// Ended is called with the time at which the round of the latest Poll ends. That is later than its
+// start on a host with CPU time.
 type Idler interface {
 	Idle(until units.Time)
 	Ended(now units.Time)
 }
 
-// HostConfig says what a host is like. The zero value is an infinitely fast computer.
+// HostConfig configures a host. The zero value is an infinitely fast host.
 type HostConfig struct {
-	// TxDepth is how many frames a queue of the NIC takes beyond the one on the wire; 0 means 1.
+	// TxDepth is the capacity of a transmit queue beyond the frame on the wire; 0 means 1.
 	TxDepth int
-	// RxDepth is how many frames wait for the poller before the NIC drops; 0 means 65536.
+	// RxDepth is the capacity of the receive queue, beyond which the NIC drops; 0 means 65536.
 	RxDepth int
-	// TxDelay is what a frame spends in the NIC before the wire, RxDelay after it.
+	// TxDelay and RxDelay are the NIC's delay of a frame before and after the wire.
 	TxDelay, RxDelay units.Duration
-	// Jitter, when not nil, draws what each frame waits in addition before the poller gets it.
-	// Frames keep their order.
+	// Jitter, if not nil, draws an additional delay before each frame reaches the poller. Frames
+	// keep their order.
 	Jitter func() units.Duration
-	// Noise, when not nil, draws the error of each arrival's time stamp (Buf.Time). A stamp that is
-	// later than the poll is taken for the poll's by transport.
+	// Noise, if not nil, draws the error of each receive timestamp (Buf.Time). The transport
+	// replaces a timestamp later than its poll by the time of the poll.
 	Noise func() units.Duration
-	// NoStamps is a NIC without time stamps: Buf.Time is 0.
+	// NoStamps makes a NIC without receive timestamps: Buf.Time is 0.
 	NoStamps bool
 	PCIe     PCIe
 	CPU      CPU
-	// Naps, Preemption and Share are when the poller does not run though there may be something to
-	// do.
+	// Naps, Preemption and Share determine when the poller does not run although there may be work.
 	Naps       Naps
 	Preemption Preemption
 	Share      Share
-	// Coalesce is how the NIC hands over what arrives in batches.
+	// Coalesce configures interrupt coalescing.
 	Coalesce Coalesce
-	// DataClasses is how many classes of data the NIC has beyond packet.ClassData: queues in strict
-	// priority, as physical priorities want them.
+	// DataClasses is the number of data classes beyond packet.ClassData: queues in strict priority,
+	// for physical priorities.
 	DataClasses int
-	// Memory, when not nil, is told of every byte the NIC writes and reads.
+	// Memory, if not nil, models the NIC's memory accesses.
 	Memory Memory
-	// Congested, when not nil, has the NIC mark what comes in while it is true, as hostCC does.
+	// Congested, if not nil, makes the NIC mark received packets while it returns true, as hostCC
+	// does.
 	Congested func() bool
 }
 
-// CPU is the time a host's processor takes. It works on one thing at a time.
+// CPU is the processor time of a host, which works on one round at a time.
 type CPU struct {
-	PerPoll   units.Duration // of each round of the poller
-	PerPacket units.Duration // and for each frame it received or sent
-	// Consume is how fast an application consumes what it received, see Host.Consume; 0: at once.
+	PerPoll   units.Duration // per round of the poller
+	PerPacket units.Duration // per frame received or sent
+	// Consume is the rate at which the application consumes received data (see Host.Consume); 0
+	// means at once.
 	Consume units.BitRate
 }
 
-// Host is a computer with one NIC.
+// Host is a simulated host with one NIC.
 type Host struct {
 	net    *Network
 	index  int
 	nic    NIC
 	config HostConfig
 	poller Poller
-	idler  Idler // the poller, if it is one
-	core   *core // when it runs; nil: always
-	seat   int   // on a core that it shares
+	idler  Idler // the poller, if it implements Idler
+	core   *core // nil: the poller always runs
+	seat   int   // index on a shared core
 
-	wakeAt    units.Time // when something else wants it to be polled; never otherwise
-	deadline  units.Time // when its poller wants to be polled
-	alarmAt   units.Time // its entry among the alarms
-	alarmIx   int32
-	busyUntil units.Time // the processor
-	polled    units.Time // the last round began
-	idle      int        // rounds in which nothing moved though the poller wanted them at once
-	consumed  units.Time // when the application is done with what it has
+	wakeAt     units.Time // time of the scheduled poll event, or never
+	deadline   units.Time // the poller's deadline
+	timerAt    units.Time // its entry in Network.timers
+	timerIndex int32
+	busyUntil  units.Time // end of the current round
+	polled     units.Time // start of the last round
+	idle       int        // consecutive immediate rounds that moved no frame
+	consumed   units.Time // when the application has consumed everything received
 }
 
-// Index is the number of the host, from 0 in the order they were added.
+// Index returns the index of the host, from 0 in the order of AddHost.
 func (h *Host) Index() int { return h.index }
 
-// NIC is the host's port.
+// NIC returns the host's port.
 func (h *Host) NIC() *NIC { return &h.nic }
 
-// String names the host.
+// String returns the host's name.
 func (h *Host) String() string { return fmt.Sprintf("host %d", h.index) }
 
-// Addrs answers the addresses that the network knows the host by, with their prefix lengths: one
-// of IPv4, one of IPv6. All hosts are on one link, as in an Ethernet fabric.
+// Addrs returns the host's IPv4 and IPv6 address with their prefix lengths. All hosts are on one
+// link, as in an Ethernet fabric.
 func (h *Host) Addrs() []netip.Prefix {
 	i := uint32(h.index + 1)
 	four := [4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}
@@ -112,7 +113,7 @@ func (h *Host) Addrs() []netip.Prefix {
 		netip.PrefixFrom(netip.AddrFrom16(six), 64)}
 }
 
-// Run gives the host its poller and polls it at once. Nil stops the host.
+// Run sets the host's poller and polls it at once. Nil stops the host.
 func (h *Host) Run(p Poller) {
 	h.poller = p
 	h.idler, _ = p.(Idler)
@@ -125,10 +126,11 @@ func (h *Host) Run(p Poller) {
 	}
 }
 
-// Wake polls the host now, or when its poller looks next: something was posted to it from outside.
+// Wake polls the host now, or when its poller runs next. It must be called after work is posted to
+// the poller from outside.
 func (h *Host) Wake() { h.wake(h.net.now) }
 
-// Consume answers when the application will have consumed n bytes more, at the rate of its CPU.
+// Consume returns when the application will have consumed n more bytes at the rate CPU.Consume.
 func (h *Host) Consume(n units.Bytes) units.Time {
 	now := h.net.now
 	if h.config.CPU.Consume == 0 {
@@ -141,7 +143,7 @@ func (h *Host) Consume(n units.Bytes) units.Time {
 	return h.consumed
 }
 
-// wake makes the host poll at a time, or before.
+// wake polls the host at a time or earlier.
 func (h *Host) wake(at units.Time) {
 	if at.Before(h.busyUntil) {
 		at = h.busyUntil
@@ -151,13 +153,13 @@ func (h *Host) wake(at units.Time) {
 	}
 	if at.Before(h.wakeAt) {
 		h.wakeAt = at
-		h.net.schedule(at, polls, int32(h.index))
+		h.net.schedule(at, eventPoll, int32(h.index))
 	}
 }
 
-// patience is how many rounds at one instant a poller may take without a frame: to hand on what a
-// round has brought, a completion for instance, may take another, and what that posts one more.
-const patience = 1000
+// maxIdleRounds limits the rounds at one instant that move no frame. A few are legitimate: a
+// completion may be processed in the next round, and the requests posted then in another.
+const maxIdleRounds = 1000
 
 // poll runs one round.
 func (h *Host) poll() {
@@ -171,9 +173,9 @@ func (h *Host) poll() {
 			return
 		}
 	}
-	looked := h.look(now)
+	checked := h.startRound(now)
 	if h.idler != nil {
-		h.idler.Idle(looked)
+		h.idler.Idle(checked)
 	}
 	before := h.nic.moved
 	next := h.poller.Poll(now)
@@ -189,34 +191,35 @@ func (h *Host) poll() {
 	}
 	if next.After(now) || moved > 0 {
 		h.idle = 0
-	} else if h.idle++; h.idle > patience {
-		h.net.fail(fmt.Errorf("fabric: %v at %v: its poller did nothing in %d rounds and wants "+
-			"to be polled again at %v: it would spin", h, now, h.idle, next))
+	} else if h.idle++; h.idle > maxIdleRounds {
+		h.net.fail(fmt.Errorf("fabric: %v at %v: the poller spins: %d rounds moved no frame, "+
+			"and the next deadline is %v", h, now, h.idle, next))
 		return
 	}
 	next = max(next, now)
-	h.net.alarms.set(h, max(next, h.busyUntil))
+	h.net.timers.set(h, max(next, h.busyUntil))
 	if f := h.nic.arrived.head; f != nil && (moved > 0 || f.at.After(now)) {
 		h.wake(max(f.at, now))
 	}
 }
 
-// look notes a round and returns until when the poller would have found nothing to do. One whose
-// processor was busy until now did not look since the round before.
-func (h *Host) look(now units.Time) units.Time {
-	looked := now
+// startRound records the start of a round and returns the last time at which the poller checked
+// without finding work. A poller whose processor was busy until now has not checked since the
+// previous round.
+func (h *Host) startRound(now units.Time) units.Time {
+	checked := now
 	if now == h.busyUntil {
-		looked = h.polled
+		checked = h.polled
 	}
 	if h.core != nil {
-		looked = min(looked, h.core.round(now))
+		checked = min(checked, h.core.round(now))
 	}
 	h.polled = now
-	return looked
+	return checked
 }
 
-// NIC is a host's packet.Port: it serialises at the rate of its link, and has a queue for each
-// class. With several links it bonds them, each flow on one.
+// NIC is a host's packet.Port. It serialises frames at the rate of its link and has a queue per
+// class. Several links are bonded, with each flow on one of them.
 type NIC struct {
 	host    *Host
 	net     *Network
@@ -224,35 +227,35 @@ type NIC struct {
 	info    packet.Info
 	depth   int32
 	room    int
-	starved [packet.MaxClasses]bool // came up short
-	arrived frameList               // for the poller; at is when it may have them
-	waiting int                     // of them
-	moved   int                     // frames received and sent by the poller
-	held    int                     // buffers that are not in the pool
+	blocked [packet.MaxClasses]bool // Send accepted too few frames
+	arrived frameList               // not yet received by the poller, available from frame.at on
+	waiting int                     // length of arrived
+	moved   int                     // frames that the poller received and sent
+	held    int                     // buffers not in the pool
 	lastRx  units.Time
 	batch   batch
 	pcie    pcie
 	stats   NICStats
 }
 
-// NICStats counts what happened at a NIC.
+// NICStats counts the frames of a NIC.
 type NICStats struct {
-	TxFrames, TxBytes uint64 // from the poller; bytes as in a Buf
-	RxFrames, RxBytes uint64 // for the poller
-	NoRoom            uint64 // dropped: the poller does not keep up
-	NoBuffer          uint64 // dropped: PCIe does not keep up
-	Down              uint64 // dropped: the host is stopped
-	Unaddressed       uint64 // sent to an address that nobody has
-	Pauses            uint64 // pauses sent
+	TxFrames, TxBytes uint64 // sent by the poller; bytes as in a Buf
+	RxFrames, RxBytes uint64 // received by the poller
+	NoRoom            uint64 // dropped: receive queue full
+	NoBuffer          uint64 // dropped: PCIe buffer full
+	Down              uint64 // dropped: host stopped
+	Unaddressed       uint64 // dropped: unknown destination address
+	Pauses            uint64 // pauses sent because of PCIe
 }
 
-// Stats answers the counters.
+// Stats returns the counters.
 func (c *NIC) Stats() NICStats { return c.stats }
 
-// Ports answers the NIC's ends of its links.
+// Ports returns the NIC's ends of its links.
 func (c *NIC) Ports() []*Port { return c.ports }
 
-// Held answers how many buffers of this NIC are not in the pool: with the poller, or on their way.
+// Held returns how many buffers of this NIC are not in the pool: held by the poller or in flight.
 func (c *NIC) Held() int { return c.held }
 
 // Info implements packet.Port.
@@ -268,8 +271,8 @@ func (c *NIC) Alloc(bufs []packet.Buf) int {
 	return len(bufs)
 }
 
-// take finds the frame of a buffer that the caller holds.
-func (c *NIC) take(b *packet.Buf, verb string) *frame {
+// heldFrame returns the frame of a buffer. It panics unless the caller holds it.
+func (c *NIC) heldFrame(b *packet.Buf, verb string) *frame {
 	f := c.net.frames[b.Handle]
 	if f.state != frameHeld {
 		panic(fmt.Sprintf("fabric: %v: %s of buffer %d, which the caller does not hold", c.host,
@@ -281,11 +284,11 @@ func (c *NIC) take(b *packet.Buf, verb string) *frame {
 // Free implements packet.Port.
 func (c *NIC) Free(bufs []packet.Buf) {
 	for i := range bufs {
-		c.net.giveBack(c.take(&bufs[i], "free"))
+		c.net.giveBack(c.heldFrame(&bufs[i], "free"))
 	}
 }
 
-// giveBack frees a frame and takes it off its owner's account.
+// giveBack frees a frame and updates the account of its owner.
 func (n *Network) giveBack(f *frame) {
 	if f.owner != nil {
 		f.owner.held--
@@ -297,20 +300,20 @@ func (n *Network) giveBack(f *frame) {
 func (c *NIC) Send(class packet.Class, bufs []packet.Buf) int {
 	class = min(class, packet.Class(c.info.Classes-1))
 	for i := range bufs {
-		f := c.take(&bufs[i], "send")
+		f := c.heldFrame(&bufs[i], "send")
 		c.net.label(f, bufs[i].Data())
 		p := c.ports[0]
 		if len(c.ports) > 1 {
 			p = c.ports[choose(f.hash, c.net.bond, len(c.ports))]
 		}
 		if p.queues[class].count >= c.depth {
-			c.starved[class] = true
+			c.blocked[class] = true
 			return i
 		}
 		c.moved++
 		c.stats.TxFrames++
 		c.stats.TxBytes += uint64(f.len)
-		c.net.sent(f, bufs[i].Data())
+		c.net.inject(f, bufs[i].Data())
 		if f.dst < 0 {
 			c.stats.Unaddressed++
 			c.net.drop(f)
@@ -322,15 +325,15 @@ func (c *NIC) Send(class packet.Class, bufs []packet.Buf) int {
 	return len(bufs)
 }
 
-// left wakes a poller that waits for room: a frame left the queue of a class.
-func (h *Host) left(_ *Port, class int) {
-	if h.nic.starved[class] {
-		h.nic.starved[class] = false
+// dequeued wakes a poller that waits for room in the queue of a class.
+func (h *Host) dequeued(_ *Port, class int) {
+	if h.nic.blocked[class] {
+		h.nic.blocked[class] = false
 		h.wake(h.net.now)
 	}
 }
 
-// receive takes a frame off the wire.
+// receive processes a frame that arrived at the NIC.
 func (c *NIC) receive(f *frame) {
 	h, now := c.host, c.net.now
 	if h.poller == nil {
@@ -363,7 +366,7 @@ func (c *NIC) receive(f *frame) {
 	if h.config.Coalesce.Every > 0 {
 		ready = c.coalesce(f, ready)
 	}
-	f.wait = now.Sub(ready) // Recv wants the time of arrival
+	f.wait = now.Sub(ready) // from which Recv restores the time of arrival
 	f.at = ready
 	c.arrived.push(f)
 	c.waiting++
@@ -380,8 +383,8 @@ func (c *NIC) Recv(bufs []packet.Buf) int {
 		}
 		c.arrived.pop()
 		f.state = frameHeld
-		if f.owner != c { // the buffer is ours now
-			if f.owner != nil { // or a switch sent it
+		if f.owner != c { // the receiving NIC takes over the buffer
+			if f.owner != nil { // nil: a switch created the frame
 				f.owner.held--
 			}
 			f.owner = c
@@ -406,7 +409,7 @@ func (c *NIC) Recv(bufs []packet.Buf) int {
 	return n
 }
 
-// clear drops what the NIC has, as a host that stops does.
+// clear drops all frames in the NIC when its host stops.
 func (c *NIC) clear() {
 	for c.arrived.head != nil {
 		c.stats.Down++
@@ -414,7 +417,7 @@ func (c *NIC) clear() {
 	}
 	c.waiting = 0
 	c.batch = batch{}
-	c.starved = [packet.MaxClasses]bool{}
+	c.blocked = [packet.MaxClasses]bool{}
 	for _, p := range c.ports {
 		for at := range p.queues {
 			for q := &p.queues[at]; q.head != nil; {

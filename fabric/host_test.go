@@ -27,8 +27,8 @@ func pairOf(t *testing.T, c fabric.HostConfig) *fabric.Network {
 	return n
 }
 
-// The NIC takes the frame that goes on the wire and one beyond it, in each class; the poller that
-// came up short is woken at the instant at which there is room.
+// TestNICTakesOneBeyondTheWire checks that the NIC accepts the frame on the wire and one beyond it
+// in each class, and that a poller whose Send accepted too few frames is woken when there is room.
 func TestNICTakesOneBeyondTheWire(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{})
 	nic := n.Host(0).NIC()
@@ -53,7 +53,8 @@ func TestNICTakesOneBeyondTheWire(t *testing.T) {
 	assert.Equal(t, []int{2, 1, 1, 1}, took)
 }
 
-// A host is polled when something arrives, after the receive delay, and when its poller asks.
+// TestWakeUps checks that a host is polled when a frame has arrived, after the receive delay, and
+// at its poller's deadline.
 func TestWakeUps(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{RxDelay: 500 * units.Nanosecond,
 		TxDelay: 200 * units.Nanosecond})
@@ -77,13 +78,13 @@ func TestWakeUps(t *testing.T) {
 	us, ns := units.Time(units.Microsecond), units.Time(units.Nanosecond)
 	arrived := 200*ns + 100*ns + us + 100*ns + us // NIC, wire, cable, wire, cable
 	assert.Equal(t, []units.Time{0, us, arrived + 500*ns}, rounds)
-	assert.Equal(t, arrived, stamp, "the time stamp is that of the NIC")
+	assert.Equal(t, arrived, stamp, "the timestamp is the NIC's")
 }
 
 func TestSpinningPollerIsAnError(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{})
 	n.Host(0).Run(polled(func(now units.Time) units.Time { return now }))
-	require.ErrorContains(t, n.Run(1), "would spin")
+	require.ErrorContains(t, n.Run(1), "the poller spins")
 }
 
 func TestVirtualCPU(t *testing.T) {
@@ -112,10 +113,10 @@ func TestVirtualCPU(t *testing.T) {
 		"one after the other")
 }
 
-// slowMemory adds to every transfer.
+// slowMemory adds a constant time to every transfer.
 type slowMemory struct{ wrote, read units.Bytes }
 
-func (m *slowMemory) Wrote(_ units.Time, n units.Bytes) units.Duration {
+func (m *slowMemory) Write(_ units.Time, n units.Bytes) units.Duration {
 	m.wrote += n
 	return 50 * units.Nanosecond
 }
@@ -140,8 +141,8 @@ func TestPCIe(t *testing.T) {
 	}))
 	run(t, n, units.Millisecond)
 	require.Len(t, seen, 100)
-	// On the way out the NIC sends as fast as PCIe reads: 200 ns a frame. On the way in each takes
-	// 200 ns and 50 more in memory, so that frames queue there.
+	// The sending NIC is limited by PCIe to 200 ns per frame. At the receiver each frame takes 200
+	// ns on PCIe and 50 ns in memory, so that frames queue there.
 	assert.Equal(t, 250*units.Nanosecond, seen[99].Sub(seen[98]))
 	assert.EqualValues(t, 125_000, memory.wrote)
 	assert.EqualValues(t, 125_000, memory.read)
@@ -167,7 +168,7 @@ func TestSlowPCIePausesOrDrops(t *testing.T) {
 	}
 }
 
-func TestJitterKeepsOrderAndNoiseSpoilsStampsOnly(t *testing.T) {
+func TestJitterKeepsOrderAndNoiseAffectsTimestampsOnly(t *testing.T) {
 	rng := generator(1)
 	draw := func() units.Duration { return units.Duration(rng.Int64N(int64(units.Microsecond))) }
 	n := pairOf(t, fabric.HostConfig{Jitter: draw, Noise: draw})
@@ -183,7 +184,7 @@ func TestJitterKeepsOrderAndNoiseSpoilsStampsOnly(t *testing.T) {
 	})
 	run(t, n, units.Millisecond)
 	assert.EqualValues(t, 999, last)
-	assert.NotZero(t, late, "no stamp was wrong")
+	assert.NotZero(t, late, "no timestamp was wrong")
 }
 
 func TestStoppedHostLosesAndComesBack(t *testing.T) {
@@ -200,7 +201,7 @@ func TestStoppedHostLosesAndComesBack(t *testing.T) {
 	assert.InDelta(t, float64(before)+1000, float64(sink.Received), 25)
 	n.Host(0).Stop()
 	run(t, n, 100*units.Microsecond)
-	assert.Zero(t, n.Host(0).NIC().Held(), "a stopped host's buffers are gone")
+	assert.Zero(t, n.Host(0).NIC().Held(), "a stopped host holds no buffers")
 }
 
 func TestRxDepth(t *testing.T) {
@@ -227,7 +228,7 @@ func TestNobodysAddress(t *testing.T) {
 	bufs := make([]packet.Buf, 3)
 	nic.Alloc(bufs)
 	for i := range bufs {
-		bufs[i].SetLen(i * 30) // nothing, a short one, one full of zeros
+		bufs[i].SetLen(i * 30) // empty, too short, all zeros
 		clear(bufs[i].Data())
 	}
 	assert.Equal(t, 3, nic.Send(packet.ClassData, bufs))

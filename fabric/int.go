@@ -5,8 +5,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// stamp writes what the frame saw of the port into the next free INT record of its packet (HPCC,
-// SIGCOMM 2019, §3.1): the queue behind it, and what the port has sent, of all queues.
+// stamp writes the port's state into the next free INT record of the packet (HPCC, SIGCOMM 2019,
+// §3.1): the length of the frame's queue after its departure, and the bytes sent by all queues of
+// the port.
 func (s *Switch) stamp(out *Port, q *queue, f *frame) {
 	wire.StampINT(f.mem[:f.len], wire.INTRecord{
 		Port: uint16(out.id), Rate: out.rate, Time: s.net.now, Sent: units.Bytes(out.stats.Bytes),

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// telemetryFrame is a packet of the extension with room for INT records, to a host.
+// telemetryFrame returns a packet of the extension with room for INT records.
 func telemetryFrame(b *packet.Buf, from, to *fabric.Host, records int) (at int) {
 	const ip, udp = wire.EthernetLen, wire.EthernetLen + wire.IPv4Len
 	const bth = udp + wire.UDPLen
@@ -33,8 +33,8 @@ func telemetryFrame(b *packet.Buf, from, to *fabric.Host, records int) (at int) 
 	return at
 }
 
-// Every switch that has telemetry on writes what it sees when a packet leaves it: the queue behind
-// the packet, what the port has sent before, the time and the rate.
+// TestINT checks that every switch with INT writes its state into departing packets: the length of
+// the queue behind the packet, the bytes sent before, the time and the rate.
 func TestINT(t *testing.T) {
 	p := fabric.Parts{Host: fabric.HostConfig{TxDepth: 10}, Switch: fabric.SwitchConfig{INT: true}}
 	n := fabric.Dumbbell(p, 1, 1, fabric.Link{Rate: 100 * units.Gbps},
@@ -68,14 +68,14 @@ func TestINT(t *testing.T) {
 	require.Len(t, got, 3)
 	size := at + wire.INTLen(3) + 64
 	for i, telemetry := range got {
-		require.Equal(t, 2, telemetry.Filled(), "one record a switch")
+		require.Equal(t, 2, telemetry.Filled(), "one record per switch")
 		left, right := telemetry.Record(0), telemetry.Record(1)
 		assert.Equal(t, 10*units.Gbps, left.Rate)
 		assert.Equal(t, 100*units.Gbps, right.Rate)
 		assert.NotEqual(t, left.Port, right.Port)
 		assert.Equal(t, units.Bytes(i)*wireBytes(size), left.Sent)
-		// The first finds the link free; the other two wait behind it at 10 Gb/s, and the second
-		// leaves the third behind.
+		// The first packet is sent at once. The other two wait at 10 Gb/s, and the third is still
+		// queued when the second leaves.
 		assert.Equal(t, []units.Bytes{0, stored(size), 0}[i], left.Queue)
 		assert.Zero(t, right.Queue)
 		assert.True(t, left.Time.Before(right.Time))

@@ -2,18 +2,18 @@ package fabric
 
 import "github.com/goroce/goroce/units"
 
-// limit lets a queue, or a group of them, have a share of the link and no more: a token bucket of a
-// few frames, in bytes of wire time.
+// limit is a token bucket of a few frames that limits a queue, or a group of queues, to a share of
+// the link. It counts bytes on the wire.
 type limit struct {
-	pace    units.Duration // for each byte, times 1 << paceShift
-	burst   units.Duration // frames
+	pace    units.Duration // per byte, times 1 << paceShift
+	burst   units.Duration // in frames
 	readyAt units.Time     // when the next frame may leave
 }
 
-// paceShift is the fraction bits of a limit's picoseconds a byte.
+// paceShift is the number of fraction bits of limit.pace.
 const paceShift = 8
 
-// limit gives queues their limits.
+// limit sets up the limits of the port's queues.
 func (p *Port) limit(qs *Queues) {
 	groups := map[int]*limit{}
 	for i := range qs {
@@ -36,8 +36,8 @@ func (p *Port) limit(qs *Queues) {
 	}
 }
 
-// spend moves the time at which the next frame may leave, now that one of so many bytes does. It
-// may catch up with what it was entitled to, by a burst at most.
+// spend accounts for a frame that leaves now and sets when the next may leave. Unused capacity
+// accumulates up to a burst.
 func (l *limit) spend(bytes int32, now units.Time) {
 	apart := l.pace * units.Duration(bytes) >> paceShift
 	if earliest := now.Add(-apart * (l.burst - 1)); l.readyAt.Before(earliest) {

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// shared is a host with a link of 100 Gb/s to a switch, and a NIC of two hosts behind that, each of
-// which takes 50 Gb/s.
+// shared returns a network of a host with a link of 100 Gb/s to a switch, and behind it a NIC
+// shared by two hosts with PCIe of 50 Gb/s each.
 func shared(m fabric.MultiHost) (n *fabric.Network, toNIC *fabric.Port) {
 	n = fabric.New(fabric.Config{})
 	tor := n.AddSwitch("tor", fabric.SwitchConfig{Queues: fabric.Queues{0: {Lossless: true}}.At()})
@@ -24,8 +24,8 @@ func shared(m fabric.MultiHost) (n *fabric.Network, toNIC *fabric.Port) {
 	return n, n.Connect(tor, m.Build(n, "nic"), link)
 }
 
-// TestVirtualOutputQueues: behind a burst for one host, frames for the other wait with one queue
-// and do not with two.
+// TestVirtualOutputQueues checks that frames for one host wait behind a burst for the other with
+// one queue, and do not with VoQ.
 func TestVirtualOutputQueues(t *testing.T) {
 	const (
 		burst, behind = 200, 20
@@ -48,12 +48,13 @@ func TestVirtualOutputQueues(t *testing.T) {
 			openloop.Put(n, n.Host(i), nil, func(a openloop.Arrival) { last[i] = a.Arrived })
 		}
 		run(t, n, units.Millisecond)
-		t.Logf("one queue %v: the burst is there at %v, those behind at %v", one, last[1], last[2])
+		t.Logf("one queue %v: the burst arrives by %v, the frames behind it by %v", one,
+			last[1], last[2])
 		frame := (50 * units.Gbps).Duration(wireBytes(length))
 		const way = 2 * units.Microsecond
 		assert.InDelta(t, float64(way+burst*frame), float64(last[1]), float64(3*frame),
-			"the burst takes as long as PCIe")
-		// comes at twice PCIe's rate, and then takes that
+			"the burst takes its time on PCIe")
+		// arrives at twice the rate of PCIe, then drains at that rate
 		want := way + burst/2*frame + behind*frame
 		if one {
 			want = way + burst*frame + behind*frame
@@ -62,8 +63,8 @@ func TestVirtualOutputQueues(t *testing.T) {
 	}
 }
 
-// TestTxPFC: what the PCIe does not take makes the NIC pause the switch, and nothing is lost.
-// NIC-ECN marks what finds a queue.
+// TestTxPFC checks that a NIC whose PCIe is too slow pauses the switch, that nothing is lost, and
+// that NIC-ECN marks packets that arrive at a queue.
 func TestTxPFC(t *testing.T) {
 	for _, one := range []bool{false, true} {
 		t.Run(fmt.Sprint(one), func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestTxPFC(t *testing.T) {
 			openloop.Put(n, n.Host(2), nil, nil)
 			run(t, n, units.Millisecond)
 			assert.InEpsilon(t, 50e9*1082/1106, 8*float64(station.ReceivedBytes)/1e-3, 0.02,
-				"its PCIe's rate")
+				"the rate of its PCIe")
 			assert.Positive(t, toNIC.Peer().QueueStats(0).PausesSent)
 			assert.InDelta(t, 0.5, toNIC.QueueStats(0).Paused.Seconds()/1e-3, 0.1,
 				"half of the time at twice the rate")

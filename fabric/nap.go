@@ -7,56 +7,57 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Naps say how a poller that finds nothing sleeps; what arrives meanwhile waits until it looks
-// again. The zero value never sleeps.
+// Naps configures how an idle poller sleeps. Frames that arrive during a nap wait until it ends.
+// The zero value never sleeps.
 type Naps struct {
-	// Spin is how long it looks in vain before its first nap.
+	// Spin is how long the poller is idle before its first nap.
 	Spin units.Duration
-	// Short is how long it sleeps between two looks; 0: it does not.
+	// Short is the length of a nap; 0 means no naps.
 	Short units.Duration
-	// Weary is how long without work makes naps Long; 0: nothing does.
-	Weary, Long units.Duration
-	// Slack is by how much a nap is longer than it should be, at most.
+	// LongAfter is the idle time after which naps are Long instead of Short; 0 means never.
+	LongAfter, Long units.Duration
+	// Slack is the maximum by which a nap overruns its length.
 	Slack units.Duration
 }
 
-// DefaultNaps are those of a goroce Host that sleeps when idle.
+// DefaultNaps is the policy of a goroce Host that sleeps when idle.
 var DefaultNaps = Naps{
 	Spin: 25 * units.Microsecond, Short: 5 * units.Microsecond,
-	Weary: 250 * units.Microsecond, Long: 50 * units.Microsecond,
+	LongAfter: 250 * units.Microsecond, Long: 50 * units.Microsecond,
 }
 
-// Longest is how long a nap may take.
+// Longest returns the maximum length of a nap.
 func (n Naps) Longest() units.Duration { return max(n.Short, n.Long) + n.Slack }
 
 func (n Naps) validate() error {
-	if min(n.Spin, n.Short, n.Weary, n.Long, n.Slack) < 0 || n.Weary > 0 &&
+	if min(n.Spin, n.Short, n.LongAfter, n.Long, n.Slack) < 0 || n.LongAfter > 0 &&
 		(n.Long == 0 || n.Short == 0) {
-		return fmt.Errorf("naps %+v: durations are not negative, and Weary needs Short and Long", n)
+		return fmt.Errorf(
+			"naps %+v: want no negative duration, and Short and Long set if LongAfter is", n)
 	}
 	return nil
 }
 
-// naps are naps at work.
+// naps is the state of Naps.
 type naps struct {
 	Naps
 	rng *rand.Rand
 }
 
-// at returns the last moment not after now at which the poller looks, and, when that is before now,
-// when the nap ends that began then. The poller worked last at a time, and has its core
-// since another. Naps end before the poller's deadline, which is not looked at here.
+// at returns the last time not after now at which the poller checks its port and, if that is before
+// now, the end of the nap that starts then. worked is when the poller last had work, resumed when
+// it last got its core. The caller ends naps at the poller's deadline.
 func (n *naps) at(now, worked, resumed units.Time) (start, end units.Time) {
 	first := max(worked.Add(n.Spin), resumed)
 	if n.Short == 0 || !now.After(first) {
 		return now, now
 	}
 	length := n.Short
-	if n.Weary > 0 {
-		weary := worked.Add(n.Weary)
-		var long units.Time // the first long nap begins
-		if long = first; !weary.Before(first) {
-			long = first.Add((weary.Sub(first)/n.Short + 1) * n.Short)
+	if n.LongAfter > 0 {
+		longAfter := worked.Add(n.LongAfter)
+		var long units.Time // start of the first long nap
+		if long = first; !longAfter.Before(first) {
+			long = first.Add((longAfter.Sub(first)/n.Short + 1) * n.Short)
 		}
 		if !now.Before(long) {
 			first, length = long, n.Long

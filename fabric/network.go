@@ -11,57 +11,57 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Config says what is the same everywhere in a network.
+// Config configures a network.
 type Config struct {
-	// Seed of everything that is random: marks, hashes, faults.
+	// Seed seeds all random number generators: of marks, hashes and faults.
 	Seed uint64
-	// MTU is the longest IP datagram of any link; 0 means 4200: RoCEv2's longest packet and more.
+	// MTU is the longest IP datagram of any link; 0 means 4200, more than RoCEv2's longest packet.
 	MTU units.Bytes
-	// Classify chooses a queue of every switch by DSCP, and with it the priority that PFC pauses.
-	// All zero: DSCP/8, the class selectors' (RFC 2474).
+	// Classify maps a DSCP to a switch queue, which is also its PFC priority. All zero means
+	// DSCP/8, the class selectors (RFC 2474).
 	Classify [64]uint8
-	// PauseResponse is how long a port goes on after it heard a pause, in bytes of its link; 0
-	// means 480, the 3840 bit times of 802.3 (annex 31B.3.7).
+	// PauseResponse is how long a port continues to send after it receives a pause, in bytes at the
+	// rate of its link; 0 means 480, the 3840 bit times of 802.3 (annex 31B.3.7).
 	PauseResponse units.Bytes
 }
 
-// Network is hosts, switches and links, and their time.
+// Network is a network of hosts, switches and links in virtual time.
 type Network struct {
 	engine
-	alarms alarms
+	timers hostTimers
 	config Config
 	rng    *rand.Rand
-	seeds  [8]uint64 // of the ECMP hash, for each tier of switches
-	bond   uint64    // of the hash by which hosts with several links choose one
+	seeds  [8]uint64 // of the ECMP hash, per tier of switches
+	bond   uint64    // seed of the hash that selects a link of hosts with several links
 
 	hosts    []*Host
 	switches []*Switch
 	ports    []*Port
 	owners   map[netip.Addr]*Host
-	cores    map[int]*turns // that hosts share, by their number
+	cores    map[int]*turns // shared cores by number
 	built    bool
 
 	frames []*frame
 	free   []*frame
-	fresh  []frame // not used yet
+	unused []frame // unused frames of the last allocation
 	slab   []byte
-	room   int // bytes of a buffer
+	room   int // size of a buffer in bytes
 
-	digest    uint64
-	err       error
-	Hops      uint64 // frames that reached the far end of a link
-	Events    uint64
-	injected  uint64 // frames that pollers sent
-	copied    uint64 // frames that faults doubled
-	reports   uint64 // frames that switches sent
-	delivered uint64 // frames that pollers received
-	dropped   uint64
+	digest     uint64
+	err        error
+	Hops       uint64 // number of frames that reached the far end of a link
+	Events     uint64
+	injected   uint64 // frames sent by pollers
+	duplicated uint64 // frames duplicated by faults
+	reports    uint64 // frames sent by switches
+	delivered  uint64 // frames received by pollers
+	dropped    uint64
 }
 
-// ethernetHeader is the longest there is before the IP header: with a VLAN tag.
+// ethernetHeader is the maximum length before the IP header, with a VLAN tag.
 const ethernetHeader = 18
 
-// New makes an empty network.
+// New returns an empty network.
 func New(c Config) *Network {
 	if c.MTU == 0 {
 		c.MTU = 4200
@@ -102,7 +102,8 @@ func (s *Switch) connect(p *Port) {
 
 // AddHost adds a host.
 func (n *Network) AddHost(c HostConfig) *Host {
-	h := &Host{net: n, index: len(n.hosts), config: c, wakeAt: never, deadline: never, alarmIx: -1}
+	h := &Host{net: n, index: len(n.hosts), config: c, wakeAt: never, deadline: never,
+		timerIndex: -1}
 	h.nic = NIC{host: h, net: n, depth: int32(c.TxDepth), room: c.RxDepth}
 	if h.nic.depth == 0 {
 		h.nic.depth = 1
@@ -124,7 +125,7 @@ func (n *Network) AddSwitch(name string, c SwitchConfig) *Switch {
 	return s
 }
 
-// Connect puts a link between two nodes and answers its end at a; the other is its Peer.
+// Connect links two nodes and returns the link's port at a. Its Peer is the port at b.
 func (n *Network) Connect(a, b Node, l Link) *Port {
 	var ends [2]*Port
 	for i, node := range [2]Node{a, b} {
@@ -140,16 +141,17 @@ func (n *Network) Connect(a, b Node, l Link) *Port {
 	return ends[0]
 }
 
-// Hosts answers the hosts by their index; Switches the switches in the order they were added.
+// Hosts returns the hosts by index.
 func (n *Network) Hosts() []*Host { return n.hosts }
 
-// Host answers a host by its index.
+// Host returns the host with index i.
 func (n *Network) Host(i int) *Host { return n.hosts[i] }
 
-// Switches answers the switches in the order they were added.
+// Switches returns the switches in the order of AddSwitch.
 func (n *Network) Switches() []*Switch { return n.switches }
 
-// Build ends the construction: it checks the links, divides the buffers and finds the routes.
+// Build completes the construction: it validates the configuration, divides the buffers and
+// computes the routes.
 func (n *Network) Build() error {
 	if n.built {
 		return nil
@@ -157,11 +159,11 @@ func (n *Network) Build() error {
 	n.built = true
 	for _, p := range n.ports {
 		if p.rate < units.Mbps || p.rate > 800*units.Gbps {
-			return fmt.Errorf("fabric: link between %v and %v: a rate of %v is not in 1 "+
-				"Mb/s..800 Gb/s", p.Node(), p.peer.Node(), p.rate)
+			return fmt.Errorf("fabric: link between %v and %v: rate %v out of range "+
+				"[1 Mb/s, 800 Gb/s]", p.Node(), p.peer.Node(), p.rate)
 		}
 		if p.delay < 0 {
-			return fmt.Errorf("fabric: link between %v and %v: negative delay %v", p.Node(),
+			return fmt.Errorf("fabric: link between %v and %v: delay %v is negative", p.Node(),
 				p.peer.Node(), p.delay)
 		}
 		if h := p.host; h != nil {
@@ -189,7 +191,7 @@ func (n *Network) Build() error {
 	return nil
 }
 
-// Node answers whose port it is.
+// Node returns the host or switch that the port belongs to.
 func (p *Port) Node() Node {
 	if p.host != nil {
 		return p.host
@@ -197,7 +199,7 @@ func (p *Port) Node() Node {
 	return p.sw
 }
 
-// build sets up the NIC: control before acknowledgements before data, the higher classes of data
+// build sets up the NIC. It sends control before ACKs before data, and higher classes of data
 // first.
 func (h *Host) build() {
 	rate := units.BitRate(0)
@@ -215,14 +217,14 @@ func (h *Host) build() {
 	}
 }
 
-// mac is a locally administered address with the host's index.
+// mac returns a locally administered address with the host's index.
 func (h *Host) mac() packet.MAC {
 	m := packet.MAC{0x02, 0x0f}
 	binary.BigEndian.PutUint32(m[2:], uint32(h.index))
 	return m
 }
 
-// hostOf finds whose address a MAC is; -1 for nobody.
+// hostOf returns the index of the host with a MAC address, or -1.
 func (n *Network) hostOf(mac []byte) int32 {
 	if mac[0] != 0x02 || mac[1] != 0x0f {
 		return -1
@@ -234,9 +236,10 @@ func (n *Network) hostOf(mac []byte) int32 {
 	return int32(i)
 }
 
-// asked finds whom a broadcast ARP request or a neighbour solicitation asks for: the network knows
-// where each address is, as an Ethernet VPN does, and brings the question there alone.
-func (n *Network) asked(data []byte, l3 int, ether uint16) int32 {
+// resolve returns the index of the host whose address a broadcast ARP request or a neighbour
+// solicitation asks for, or -1. The network knows all addresses and delivers the request to that
+// host only, as an Ethernet VPN does.
+func (n *Network) resolve(data []byte, l3 int, ether uint16) int32 {
 	var who netip.Addr
 	switch {
 	case ether == etherARP && len(data) >= l3+28:
@@ -253,16 +256,16 @@ func (n *Network) asked(data []byte, l3 int, ether uint16) int32 {
 	return -1
 }
 
-// Own tells the network that a host has another address.
-func (n *Network) Own(h *Host, a netip.Addr) { n.owners[a] = h }
+// AddAddr adds an address to a host.
+func (n *Network) AddAddr(h *Host, a netip.Addr) { n.owners[a] = h }
 
-// Now is the present.
+// Now returns the virtual time.
 func (n *Network) Now() units.Time { return n.now }
 
-// Rand is the source of the network's randomness: what draws from it is part of the run.
+// Rand returns the network's random number generator. Draws from it change the run.
 func (n *Network) Rand() *rand.Rand { return n.rng }
 
-// At calls f at a time; a time that has passed means now.
+// At calls f at a time, or now if that has passed.
 func (n *Network) At(at units.Time, f func()) {
 	if at.Before(n.now) {
 		at = n.now
@@ -270,7 +273,7 @@ func (n *Network) At(at units.Time, f func()) {
 	n.call(at, f)
 }
 
-// Every calls f now and then at equal intervals, as long as it answers true.
+// Every calls f now and then at equal intervals until it returns false.
 func (n *Network) Every(interval units.Duration, f func(now units.Time) bool) {
 	n.call(n.now, func() { n.tick(interval, f) })
 }
@@ -281,10 +284,10 @@ func (n *Network) tick(interval units.Duration, f func(units.Time) bool) {
 	}
 }
 
-// ErrStopped is what Run answers after Stop.
+// ErrStopped is returned by Run after Stop.
 var ErrStopped = errors.New("fabric: stopped")
 
-// Stop ends the Run that is in progress.
+// Stop ends the current Run.
 func (n *Network) Stop() { n.fail(ErrStopped) }
 
 func (n *Network) fail(err error) {
@@ -293,9 +296,9 @@ func (n *Network) fail(err error) {
 	}
 }
 
-// Run lets everything happen until a time, included. It answers why the run is not to be trusted:
-// books that do not balance, a poller that spins; or ErrStopped. Time stands at until afterwards,
-// or where the run stopped.
+// Run runs the simulation up to and including a time. It returns an error if the accounts of frames
+// are wrong (see Check), if a poller spins, or ErrStopped after Stop. Afterwards the virtual time
+// is until, or the time at which the run stopped.
 func (n *Network) Run(until units.Time) error {
 	n.err = n.Advance(until)
 	if err := n.Check(); n.err == nil || errors.Is(n.err, ErrStopped) && err != nil {
@@ -304,29 +307,29 @@ func (n *Network) Run(until units.Time) error {
 	return n.err
 }
 
-// Advance is Run without a look into the books: for who lets time pass in many small steps, as a
-// switch in real time does.
+// Advance is Run without the final Check, for callers that advance time in many small steps, such
+// as a switch in real time.
 func (n *Network) Advance(until units.Time) error {
 	if err := n.Build(); err != nil {
 		return err
 	}
 	n.err = nil
 	for n.err == nil {
-		alarm := n.alarms.next(until)
-		e, ok := n.pop(min(until, alarm))
+		timer := n.timers.next(until)
+		e, ok := n.pop(min(until, timer))
 		if !ok {
-			if alarm.After(until) {
+			if timer.After(until) {
 				break
 			}
-			h := n.alarms.take()
-			n.now = max(alarm, n.now)
-			e = event{at: n.now, id: int32(h.index), what: polls}
+			h := n.timers.pop()
+			n.now = max(timer, n.now)
+			e = event{at: n.now, id: int32(h.index), kind: eventPoll}
 			h.wakeAt = n.now
 		}
 		n.Events++
 		// FNV-1a's prime
-		n.digest = (n.digest ^ uint64(e.at) ^ uint64(e.id)<<40 ^ uint64(e.what)<<60) * 0x100000001b3
-		n.happen(e)
+		n.digest = (n.digest ^ uint64(e.at) ^ uint64(e.id)<<40 ^ uint64(e.kind)<<60) * 0x100000001b3
+		n.dispatch(e)
 		if debug {
 			n.fail(n.Check())
 		}
@@ -337,45 +340,45 @@ func (n *Network) Advance(until units.Time) error {
 	return n.err
 }
 
-// happen does what an event says.
-func (n *Network) happen(e event) {
-	switch e.what {
-	case transmits:
+// dispatch executes an event.
+func (n *Network) dispatch(e event) {
+	switch e.kind {
+	case eventTransmit:
 		if p := n.ports[e.id]; p.wakeAt == e.at {
 			p.wakeAt = never
 			p.kick()
 		}
-	case arrives:
+	case eventArrive:
 		n.arrive(n.ports[e.id])
-	case polls:
+	case eventPoll:
 		if h := n.hosts[e.id]; h.wakeAt == e.at {
 			h.wakeAt = never
 			h.poll()
 		}
-	case calls:
+	case eventCall:
 		n.run(e.id)
 	}
 }
 
-// arrive brings the first frame on the wire of a port to the other end.
+// arrive moves the first frame on the wire of a port to the other end.
 func (n *Network) arrive(p *Port) {
 	f := p.wire.pop()
 	if p.wire.head != nil {
-		n.schedule(p.wire.head.at, arrives, p.id)
+		n.schedule(p.wire.head.at, eventArrive, p.id)
 	}
 	n.Hops++
-	if p.faults != nil && !p.faults.pass(p, f) {
+	if p.faults != nil && !p.faults.apply(p, f) {
 		return
 	}
-	n.hand(p, f)
+	n.deliver(p, f)
 }
 
-// hand gives a frame to the node at the other end.
-func (n *Network) hand(p *Port, f *frame) {
+// deliver passes a frame to the node at the other end.
+func (n *Network) deliver(p *Port, f *frame) {
 	to := p.peer
 	switch {
 	case f.pause:
-		to.heed(f)
+		to.receivePause(f)
 	case to.sw != nil:
 		to.sw.receive(to, f)
 	default:
@@ -383,9 +386,9 @@ func (n *Network) hand(p *Port, f *frame) {
 	}
 }
 
-// sent counts a frame that a poller gave to the network, and makes its last bytes, which are the
-// ICRC of a RoCEv2 packet, part of the digest.
-func (n *Network) sent(f *frame, data []byte) {
+// inject counts a frame that a poller sent. The digest covers its last four bytes, the ICRC of a
+// RoCEv2 packet.
+func (n *Network) inject(f *frame, data []byte) {
 	f.state = frameMoving
 	n.injected++
 	if len(data) >= 4 {
@@ -393,11 +396,11 @@ func (n *Network) sent(f *frame, data []byte) {
 	}
 }
 
-// drop ends a frame on its way.
+// drop discards a frame in flight.
 func (n *Network) drop(f *frame) {
 	n.dropped++
 	n.giveBack(f)
 }
 
-// Digest sums up everything that happened: equal runs have equal digests.
+// Digest returns a digest of the events so far. Equal runs have equal digests.
 func (n *Network) Digest() uint64 { return n.digest ^ n.Hops<<32 ^ n.injected }

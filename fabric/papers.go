@@ -2,8 +2,8 @@ package fabric
 
 import "github.com/goroce/goroce/units"
 
-// The networks of the papers that goroce reproduces, and of those they are measured against. Where
-// a paper and its published configuration differ, the comment says which is meant.
+// The networks of the papers that goroce reproduces and of their baselines. Where a paper and its
+// published configuration differ, the comment states which one is implemented.
 
 const (
 	gbps = units.Gbps
@@ -11,26 +11,28 @@ const (
 	ns   = units.Nanosecond
 )
 
-// PrioPlusMicro is the micro-benchmark of PrioPlus (EuroSys 2025, §6.1): senders around one switch
-// and a receiver, the last host; 100 Gb/s, 3 µs a link, base RTT 12 µs.
+// PrioPlusMicro is the micro-benchmark of PrioPlus (EuroSys 2025, §6.1): senders and a receiver,
+// the last host, around one switch; 100 Gb/s, 3 µs per link, base RTT 12 µs.
 func PrioPlusMicro(p Parts, senders int) *Network {
 	return Star(p, senders+1, Link{100 * gbps, 3 * us})
 }
 
-// PrioPlusTestbed is its testbed (§6.1): four senders and a root at 10 Gb/s, base RTT 13 µs.
+// PrioPlusTestbed is the testbed of PrioPlus (§6.1): four senders and a root at 10 Gb/s, base RTT
+// 13 µs.
 func PrioPlusTestbed(p Parts) *Network { return Star(p, 5, Link{10 * gbps, 2800 * ns}) }
 
-// PrioPlusFlowScheduling is its fat tree of k = 6 (§6.2): 54 hosts, 45 switches, 100 Gb/s, 1 µs.
-// Its buffers are 4.4 MB for each Tb/s of a switch: 2.64 MB.
+// PrioPlusFlowScheduling is the fat tree of PrioPlus with k = 6 (§6.2): 54 hosts, 45 switches, 100
+// Gb/s, 1 µs. Its buffers are 4.4 MB per Tb/s of a switch: 2.64 MB.
 func PrioPlusFlowScheduling() Clos { return FatTree(6, Link{100 * gbps, us}) }
 
-// PrioPlusCoflow is its network for coflows (§6.2), which is also HPCC's and TAURUS's: 5 pods, 320
-// hosts at 100 Gb/s, 20 ToR, 20 aggregation and 16 core switches with links of 400 Gb/s, 1 µs, 32
-// MB a switch; non-blocking above the ToR switches.
+// PrioPlusCoflow is the network of PrioPlus for coflows (§6.2), also used by HPCC and TAURUS: 5
+// pods, 320 hosts at 100 Gb/s, 20 ToR, 20 aggregation and 16 core switches with links of 400 Gb/s,
+// 1 µs, 32 MB per switch; non-blocking above the ToR switches.
 func PrioPlusCoflow() Clos { return hpccFat(100 * gbps) }
 
-// PrioPlusML is its network for training (§6.2): 24 servers at 100 Gb/s under three leaves, one
-// spine, 400 Gb/s upward: 2:1. The published configuration has hosts of 200 Gb/s, 4:1.
+// PrioPlusML is the network of PrioPlus for training (§6.2): 24 servers at 100 Gb/s under three
+// leaves, one spine and uplinks of 400 Gb/s, an oversubscription of 2:1. The published
+// configuration has hosts at 200 Gb/s, 4:1.
 func PrioPlusML() LeafSpine {
 	return LeafSpine{Leaves: 3, Spines: 1, HostsPerLeaf: 8, Host: Link{100 * gbps, us},
 		Up: Link{400 * gbps, us}}
@@ -39,9 +41,9 @@ func PrioPlusML() LeafSpine {
 // HPCCFat is the large network of HPCC (SIGCOMM 2019; fat.txt).
 func HPCCFat() Clos { return hpccFat(100 * gbps) }
 
-// TAURUS is the simulated network of TAURUS (CoNEXT 2025, §5.1). The paper says links of 400 Gb/s
-// and no oversubscription: with 16 hosts and four uplinks a ToR switch both cannot be. Hosts of 100
-// Gb/s make it non-blocking, hosts of 400 Gb/s 4:1.
+// TAURUS is the simulated network of TAURUS (CoNEXT 2025, §5.1). The paper states links of 400 Gb/s
+// and no oversubscription, which contradict each other with 16 hosts and four uplinks per ToR
+// switch. Hosts at 100 Gb/s make it non-blocking, hosts at 400 Gb/s 4:1.
 func TAURUS(host units.BitRate) Clos { return hpccFat(host) }
 
 func hpccFat(host units.BitRate) Clos {
@@ -50,8 +52,8 @@ func hpccFat(host units.BitRate) Clos {
 		Host: Link{host, us}, ToR: up, Core: up}
 }
 
-// TAURUSTestbed is its testbed: two aggregation and two ToR switches, eight servers a ToR, 400
-// Gb/s; base RTT 5 µs between the ToR switches' hosts.
+// TAURUSTestbed is the testbed of TAURUS: two aggregation and two ToR switches, eight servers per
+// ToR switch, 400 Gb/s; base RTT 5 µs between hosts of different ToR switches.
 func TAURUSTestbed() LeafSpine {
 	l := Link{400 * gbps, 610 * ns}
 	return LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 8, Host: l, Up: l}
@@ -87,34 +89,34 @@ func HPCCAli(p Parts) *Network {
 }
 
 // ToCC is the simulated network of ToCC (ToN 2025, §VI): 160 hosts at 100 Gb/s under ten ToR
-// switches, four core switches. Uplinks of 100 Gb/s make it 4:1, of 400 Gb/s non-blocking. The
-// links' 597 ns make the base RTT of a full 1 500-byte packet 5.3 µs, which is what the paper says.
+// switches, four core switches. Uplinks of 100 Gb/s make it 4:1, of 400 Gb/s non-blocking. With
+// links of 597 ns the base RTT of a full 1500-byte packet is 5.3 µs, as in the paper.
 func ToCC(host, up units.BitRate) LeafSpine {
 	return LeafSpine{Leaves: 10, Spines: 4, HostsPerLeaf: 16, Host: Link{host, 597 * ns},
 		Up: Link{up, 597 * ns}}
 }
 
-// ToCCTestbed is its testbed: 32 hosts at 25 Gb/s under two ToR switches, one core switch, uplinks
-// of 200 Gb/s.
+// ToCCTestbed is the testbed of ToCC: 32 hosts at 25 Gb/s under two ToR switches, one core switch,
+// uplinks of 200 Gb/s.
 func ToCCTestbed() LeafSpine {
 	return LeafSpine{Leaves: 2, Spines: 1, HostsPerLeaf: 16, Host: Link{25 * gbps, us},
 		Up: Link{200 * gbps, us}}
 }
 
-// BoltDumbbell, BoltStar and BoltTree are the networks of Bolt (NSDI 2023; its ns-3 scripts).
+// BoltDumbbell is a dumbbell of Bolt (NSDI 2023; its ns-3 scripts): links of 100 Gb/s, 1938 ns.
 func BoltDumbbell(p Parts, pairs int) *Network {
 	l := Link{100 * gbps, 1938 * ns}
 	return Dumbbell(p, pairs, pairs, l, l)
 }
 
-// BoltStar has 32 hosts, 1 048 ns a link, and frames of 5 000 bytes.
+// BoltStar is the star of Bolt: 32 hosts, 1048 ns per link, frames of 5000 bytes.
 func BoltStar(p Parts) *Network {
 	p.MTU = 5000
 	return Star(p, 32, Link{100 * gbps, 1048 * ns})
 }
 
-// BoltTree has 64 hosts at 100 Gb/s on eight ToR switches; each ToR has links to two of eight
-// leaves, each leaf to two of four spines, 400 Gb/s, 315 ns.
+// BoltTree is the tree of Bolt: 64 hosts at 100 Gb/s on eight ToR switches. Each ToR switch has
+// links to two of eight leaves, each leaf to two of four spines, 400 Gb/s, 315 ns.
 func BoltTree(p Parts) *Network {
 	n := New(p.Config)
 	up := Link{400 * gbps, 315 * ns}
@@ -157,10 +159,10 @@ func Homa(p Parts) *Network {
 		Up: Link{Rate: 40 * gbps}}.Build(p)
 }
 
-// HPCCSwitch is the switch of HPCC's simulator, which PrioPlus's and others' are made from:
-// lossless queues that may take alpha of what is free, 4 KiB reserved for each queue and port, 3
-// KiB until they resume, headroom of three times what a link holds; marks between Kmin and Kmax for
-// each 25 Gb/s of the port. link is the delay of its links.
+// HPCCSwitch is the switch of HPCC's simulator, from which those of PrioPlus and others derive. Its
+// lossless queues may hold alpha times the free buffer. Each queue of each port has a reserve of 4
+// KiB, a resume offset of 3 KiB, and headroom for three times the bytes in flight on a link of
+// delay link. ecn has the thresholds at 25 Gb/s, which scale with the port's rate.
 func HPCCSwitch(buffer units.Bytes, alpha float64, ecn ECN, link units.Duration,
 	lossless ...int) SwitchConfig {
 	return SwitchConfig{Buffer: buffer, Queues: func(rate units.BitRate) Queues {
@@ -176,7 +178,7 @@ func HPCCSwitch(buffer units.Bytes, alpha float64, ecn ECN, link units.Duration,
 	}}
 }
 
-// Scale multiplies the thresholds.
+// Scale returns e with its thresholds multiplied by a factor.
 func (e ECN) Scale(by float64) ECN {
 	e.Kmin, e.Kmax = units.Bytes(float64(e.Kmin)*by), units.Bytes(float64(e.Kmax)*by)
 	return e

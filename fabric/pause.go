@@ -2,63 +2,64 @@ package fabric
 
 import "github.com/goroce/goroce/units"
 
-// PFC (IEEE 802.1Qbb). A pause asks for the longest time there is and is repeated as long as the
-// reason lasts, as switches do; a resume is a pause of no time.
+// PFC (IEEE 802.1Qbb). A pause frame has the maximum duration and is repeated while the cause
+// lasts, as switches do. A resume is a pause of duration 0.
 const (
-	pauseQuanta = 65535
-	quantum802  = 64                      // bytes: 512 bit times
-	pauseWire   = shortest + betweenSpace // bytes of a pause frame on the wire
+	pauseQuanta  = 65535
+	pauseQuantum = 64                    // bytes in a quantum of 512 bit times
+	pauseWire    = minFrame + interFrame // bytes of a pause frame on the wire
 )
 
-// pauseTime is the longest pause at a rate.
-func pauseTime(rate units.BitRate) units.Duration { return rate.Duration(pauseQuanta * quantum802) }
+// pauseTime returns the longest pause at a rate.
+func pauseTime(rate units.BitRate) units.Duration {
+	return rate.Duration(pauseQuanta * pauseQuantum)
+}
 
-// ask tells who sends into this port to pause queue prio, and repeats it before the pause ends, as
-// long as nobody says otherwise.
-func (p *Port) ask(prio uint8) {
-	if p.asking>>prio&1 != 0 {
+// pausePeer pauses queue prio of the peer, and renews the pause before it expires until resumePeer.
+func (p *Port) pausePeer(prio uint8) {
+	if p.pausing>>prio&1 != 0 {
 		return
 	}
-	p.asking |= 1 << prio
-	p.asked[prio]++
+	p.pausing |= 1 << prio
+	p.pauseCalls[prio]++
 	p.queues[prio].stats.PausesSent++
-	p.repeat(prio, p.asked[prio])
+	p.renewPause(prio, p.pauseCalls[prio])
 }
 
-// repeat says the pause of one call of ask again and again.
-func (p *Port) repeat(prio uint8, call uint32) {
-	if p.asking>>prio&1 == 0 || p.asked[prio] != call {
+// renewPause sends the pause of one call of pausePeer, and schedules its renewal.
+func (p *Port) renewPause(prio uint8, call uint32) {
+	if p.pausing>>prio&1 == 0 || p.pauseCalls[prio] != call {
 		return
 	}
-	p.sayPause(prio, pauseTime(p.rate))
-	p.net.call(p.net.now.Add(pauseTime(p.rate)/2), func() { p.repeat(prio, call) })
+	p.sendPause(prio, pauseTime(p.rate))
+	p.net.call(p.net.now.Add(pauseTime(p.rate)/2), func() { p.renewPause(prio, call) })
 }
 
-// resume ends what ask began, unless a storm is on.
-func (p *Port) resume(prio uint8) {
-	if p.asking&^p.storm>>prio&1 != 0 {
-		p.asking &^= 1 << prio
-		p.sayPause(prio, 0)
+// resumePeer ends the pause of pausePeer, except during a pause storm.
+func (p *Port) resumePeer(prio uint8) {
+	if p.pausing&^p.storm>>prio&1 != 0 {
+		p.pausing &^= 1 << prio
+		p.sendPause(prio, 0)
 	}
 }
 
-// sayPause sends a pause frame: after the frame on the wire, before all that wait.
-func (p *Port) sayPause(prio uint8, wait units.Duration) {
+// sendPause sends a pause frame, after the frame on the wire and before all queued frames.
+func (p *Port) sendPause(prio uint8, wait units.Duration) {
 	f := p.net.newFrame(nil)
 	f.pause, f.prio, f.wait, f.state = true, prio, wait, frameMoving
-	f.resize(shortest - frameCheck)
+	f.resize(minFrame - frameCheck)
 	p.first.push(f)
 	p.kick()
 }
 
-// heed obeys a pause frame that came in, after the time that 802.3 gives to respond.
-func (p *Port) heed(f *frame) {
+// receivePause applies a received pause frame after the response time of 802.3.
+func (p *Port) receivePause(f *frame) {
 	prio, wait := f.prio, f.wait
 	p.net.release(f)
 	if p.sw != nil && p.sw.config.IgnorePauses {
 		return
 	}
-	obey := func() {
+	apply := func() {
 		now := p.net.now
 		q := &p.queues[prio]
 		if p.paused>>prio&1 != 0 {
@@ -71,28 +72,29 @@ func (p *Port) heed(f *frame) {
 		}
 		p.paused |= 1 << prio
 		p.until[prio] = now.Add(wait)
-		q.stats.PausesHeard++
+		q.stats.PausesReceived++
 		q.stats.Paused += wait
 		p.net.call(p.until[prio], p.kick)
 	}
 	if response := p.net.config.PauseResponse; response > 0 {
-		p.net.call(p.net.now.Add(p.rate.Duration(response)), obey)
+		p.net.call(p.net.now.Add(p.rate.Duration(response)), apply)
 		return
 	}
-	obey()
+	apply()
 }
 
-// Headroom answers the bytes that a lossless queue needs for each port so that nothing is lost,
-// and no byte less does: with frames of mtu bytes (check sequence included) the frame that crosses
-// the threshold, and then every frame that begins before the pause is heard. The pause waits for a
-// frame that has just begun the other way, takes its own time, travels, and is responded to after
-// response bytes' time; what had left by then travels too. oneWay is propagation and, on the way to
-// a switch, its forwarding delay.
+// Headroom returns the minimum headroom per port with which a lossless queue loses nothing. It
+// covers the frame that crosses the threshold and every frame whose transmission starts before the
+// peer stops, each of mtu bytes with its check sequence. The pause frame waits for a frame that has
+// just started in its direction, is serialised, propagates, and takes effect after the time of
+// response bytes; frames sent until then still arrive. there and back are the delays of the two
+// directions: propagation and, towards a switch, its forwarding delay.
 //
-// ByteTuning's equation 5 (C·2d + MTU + MTU + response) is this without whole frames and preambles.
+// ByteTuning's equation 5 (C·2d + MTU + MTU + response) is the same without rounding to whole
+// frames and without preambles.
 func Headroom(rate units.BitRate, there, back units.Duration, mtu,
 	response units.Bytes) units.Bytes {
-	one := mtu + betweenSpace
+	one := mtu + interFrame
 	blind := there + back + rate.Duration(one+pauseWire) + rate.Duration(response)
 	frame := rate.Duration(one)
 	frames := (blind + frame - 1) / frame

@@ -13,9 +13,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// headroomRun lets a host send to another, which takes nothing, through a switch with this much
-// headroom. A third sends one frame the other way, which the switch begins to forward at the time
-// against. It answers the frames dropped, and when the threshold was crossed.
+// headroomRun lets a host send through a switch with some headroom to a host that accepts nothing.
+// A third host sends one frame to the sender, which the switch starts to forward at the time
+// against. It returns the number of dropped frames, and when the threshold was crossed.
 func headroomRun(t testing.TB, rate units.BitRate, delay units.Duration, frame int,
 	headroom units.Bytes, against units.Time) (dropped uint64, crossed units.Time) {
 	const xoff = 50_000
@@ -43,8 +43,8 @@ func headroomRun(t testing.TB, rate units.BitRate, delay units.Duration, frame i
 
 const never = units.Time(units.Second)
 
-// TestHeadroomIsTight: nothing is lost with the headroom that the formula gives, and with a frame
-// less something is.
+// TestHeadroomIsTight checks that nothing is lost with the headroom of the formula, and that frames
+// are lost with one frame less.
 func TestHeadroomIsTight(t *testing.T) {
 	for _, c := range []struct {
 		rate  units.BitRate
@@ -62,7 +62,7 @@ func TestHeadroomIsTight(t *testing.T) {
 			tight := fabric.Headroom(c.rate, c.delay, c.delay, mtu, 480)
 			_, crossed := headroomRun(t, c.rate, c.delay, c.frame, tight, never)
 			require.NotZero(t, crossed)
-			// the other way a frame has just begun when the pause wants to leave
+			// a frame in the other direction has just started when the pause is sent
 			worst := crossed - 1
 			lost, _ := headroomRun(t, c.rate, c.delay, c.frame, tight, worst)
 			assert.Zero(t, lost)
@@ -72,7 +72,8 @@ func TestHeadroomIsTight(t *testing.T) {
 	}
 }
 
-// pausing is a switch whose host 2 receives from 0 and 1 what its queue 0 takes only with pauses.
+// pausing returns a network whose host 2 receives from hosts 0 and 1 more than its link carries, so
+// that its switch's queue 0 sends pauses.
 func pausing(t *testing.T) *fabric.Network {
 	var qs fabric.Queues
 	qs[0] = fabric.Queue{Lossless: true, Limit: 20_000, Headroom: 100_000, Resume: 5_000}
@@ -102,13 +103,14 @@ func TestPauseLosesNothingAndHoldsOnlyItsClass(t *testing.T) {
 	assert.NotZero(t, in.QueueStats(0).PausesSent)
 	assert.Zero(t, in.QueueStats(1).PausesSent)
 	nic := n.Host(0).NIC().Ports()[0]
-	assert.NotZero(t, nic.QueueStats(0).PausesHeard)
+	assert.NotZero(t, nic.QueueStats(0).PausesReceived)
 	assert.NotZero(t, nic.QueueStats(0).Paused)
 	assert.Zero(t, out.QueueStats(0).Dropped)
 	assert.Equal(t, senders[0].Sent+senders[1].Sent, sink.Received)
 }
 
-// A pause ends by itself after 65535 quanta of 512 bit times, unless it is renewed.
+// TestPauseStorm checks that a pause expires after 65535 quanta of 512 bit times unless renewed,
+// and that a storm renews it.
 func TestPauseStorm(t *testing.T) {
 	n := fabric.Star(fabric.Parts{}, 2,
 		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
@@ -122,13 +124,14 @@ func TestPauseStorm(t *testing.T) {
 	before := sink.Received
 	run(t, n, 2*units.Millisecond) // much longer than one pause
 	assert.Equal(t, before, sink.Received)
-	assert.Greater(t, storm.Stats().Pauses, uint64(10), "a storm repeats itself")
+	assert.Greater(t, storm.Stats().Pauses, uint64(10), "a storm renews its pauses")
 	storm.Storm(0, false)
 	run(t, n, units.Millisecond)
 	assert.Greater(t, sink.Received, before+10_000)
 }
 
-// A switch's storm goes on while what came in by its port before leaves.
+// TestPauseStormOfASwitch checks that a switch's storm continues while frames that came in at its
+// port leave.
 func TestPauseStormOfASwitch(t *testing.T) {
 	n := fabric.Star(fabric.Parts{}, 3,
 		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
@@ -149,8 +152,8 @@ func TestPauseStormOfASwitch(t *testing.T) {
 	assert.Greater(t, paused.Sent, before+20)
 }
 
-// A switch without PFC sends on when it is asked to pause, and the one that asked loses what its
-// headroom does not take.
+// TestIgnorePauses checks that a switch without PFC continues to send when it is paused, and the
+// pausing switch loses the frames beyond its headroom.
 func TestIgnorePauses(t *testing.T) {
 	for _, ignore := range []bool{false, true} {
 		qs := fabric.Queues{{Lossless: true, Limit: 20_000, Headroom: 100_000}}
@@ -169,6 +172,6 @@ func TestIgnorePauses(t *testing.T) {
 		from := leaf.Ports()[0].QueueStats(0)
 		assert.NotZero(t, from.PausesSent)
 		assert.Equal(t, ignore, from.Refused > 0)
-		assert.Equal(t, ignore, spine.Ports()[1].QueueStats(0).PausesHeard == 0)
+		assert.Equal(t, ignore, spine.Ports()[1].QueueStats(0).PausesReceived == 0)
 	}
 }

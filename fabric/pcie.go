@@ -2,31 +2,32 @@ package fabric
 
 import "github.com/goroce/goroce/units"
 
-// PCIe is the way between a NIC and its host's memory. The zero value takes no time.
+// PCIe is the link between a NIC and its host's memory. The zero value takes no time.
 type PCIe struct {
-	Rate    units.BitRate  // in each direction; 0: no limit
-	Latency units.Duration // of a transfer, besides its length
-	// Buffer is what the NIC holds of frames that wait for PCIe; 0: any amount. Above XOff, when it
-	// is not 0, the NIC pauses the queues of its link that the frames came from, until it holds no
-	// more than half of it.
+	Rate    units.BitRate  // in each direction; 0 means no limit
+	Latency units.Duration // of a transfer, in addition to serialisation
+	// Buffer is the NIC's buffer for frames that wait for PCIe; 0 means no limit. If XOff is not 0,
+	// the NIC pauses the queues of its link that frames arrive from while more than XOff bytes
+	// wait, until at most half of XOff does.
 	Buffer, XOff units.Bytes
 }
 
-// Memory models what the NIC's accesses to memory cost beyond PCIe: a cache with direct access,
-// or a memory controller that others use. It answers the additional time of a transfer.
+// Memory models the cost of the NIC's memory accesses beyond PCIe, such as a cache with direct
+// access or a shared memory controller. Its methods return the additional time of a transfer.
 type Memory interface {
-	Wrote(now units.Time, n units.Bytes) units.Duration
+	Write(now units.Time, n units.Bytes) units.Duration
 	Read(now units.Time, n units.Bytes) units.Duration
 }
 
-// pcie is PCIe at work: one transfer after the other in each direction.
+// pcie is the state of a PCIe link for received frames, which it transfers one after the other.
 type pcie struct {
-	busy    units.Time  // with what came in
-	waiting units.Bytes // arrived, and not yet in memory
-	pausing uint8       // queues that the NIC has paused
+	busy    units.Time  // end of the last transfer
+	waiting units.Bytes // bytes that arrived and are not yet in memory
+	pausing uint8       // queues paused by the NIC
 }
 
-// take moves a frame to memory and answers when it is there; false when the NIC has no room.
+// take transfers a frame to memory and returns when that is done. ok is false if the NIC's buffer
+// is full.
 func (x *pcie) take(c *NIC, f *frame) (done units.Time, ok bool) {
 	n, config := c.net, &c.host.config
 	if config.PCIe.Rate == 0 && config.Memory == nil {
@@ -38,7 +39,7 @@ func (x *pcie) take(c *NIC, f *frame) (done units.Time, ok bool) {
 	}
 	took := config.PCIe.transfer(size)
 	if config.Memory != nil {
-		took += config.Memory.Wrote(n.now, size)
+		took += config.Memory.Write(n.now, size)
 	}
 	if x.busy.Before(n.now) {
 		x.busy = n.now
@@ -50,7 +51,7 @@ func (x *pcie) take(c *NIC, f *frame) (done units.Time, ok bool) {
 			x.pausing |= 1 << f.prio
 			c.stats.Pauses++
 			for _, p := range c.ports {
-				p.ask(f.prio)
+				p.pausePeer(f.prio)
 			}
 		}
 		n.call(x.busy, func() { x.moved(c, size) })
@@ -58,7 +59,7 @@ func (x *pcie) take(c *NIC, f *frame) (done units.Time, ok bool) {
 	return x.busy.Add(config.PCIe.Latency), true
 }
 
-// moved notes that a frame is in memory.
+// moved records that a frame is in memory.
 func (x *pcie) moved(c *NIC, size units.Bytes) {
 	x.waiting -= size
 	if x.pausing == 0 || x.waiting > c.host.config.PCIe.XOff/2 {
@@ -67,7 +68,7 @@ func (x *pcie) moved(c *NIC, size units.Bytes) {
 	for prio := range uint8(Priorities) {
 		if x.pausing>>prio&1 != 0 {
 			for _, p := range c.ports {
-				p.resume(prio)
+				p.resumePeer(prio)
 			}
 		}
 	}
@@ -81,9 +82,9 @@ func (x *PCIe) transfer(n units.Bytes) units.Duration {
 	return x.Rate.Duration(n)
 }
 
-// fetch answers how long the NIC is busy with a frame that leaves: the wire, or PCIe when that is
-// slower.
-func (h *Host) fetch(f *frame, onWire units.Duration) units.Duration {
+// txTime returns how long the NIC is busy with a frame to send: the longer of the times on the wire
+// and on PCIe.
+func (h *Host) txTime(f *frame, onWire units.Duration) units.Duration {
 	config := &h.config
 	if config.PCIe.Rate == 0 && config.Memory == nil {
 		return onWire

@@ -12,22 +12,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Each kind of planned fault stops the frames while it lasts, and no longer.
+// TestPlannedFaultsBeginAndEnd checks that each kind of planned fault stops the frames exactly
+// while it lasts.
 func TestPlannedFaultsBeginAndEnd(t *testing.T) {
 	us := units.Microsecond
-	for _, f := range []fabric.Planned{
-		{What: fabric.Spoil, Port: 0, Faults: fabric.LinkFaults{Lose: 1}},
-		{What: fabric.LinkDown, Port: 1},
-		{What: fabric.PauseStorm, Host: 1},
-		{What: fabric.HostStop, Host: 1},
-		{What: fabric.HostStop, Host: 0},
+	for _, f := range []fabric.PlannedFault{
+		{Kind: fabric.Impairment, Port: 0, Faults: fabric.LinkFaults{Lose: 1}},
+		{Kind: fabric.LinkDown, Port: 1},
+		{Kind: fabric.PauseStorm, Host: 1},
+		{Kind: fabric.HostStop, Host: 1},
+		{Kind: fabric.HostStop, Host: 0},
 	} {
-		t.Run(f.What.String(), func(t *testing.T) {
+		t.Run(f.Kind.String(), func(t *testing.T) {
 			n := pairOf(t, fabric.HostConfig{})
 			openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1226, Dst: 1}, 0), nil)
 			sink := openloop.Put(n, n.Host(1), nil, nil)
 			f.At, f.For = units.Time(100*us), 100*us
-			require.NoError(t, n.Follow(fabric.Plan{f}, nil))
+			require.NoError(t, n.Schedule(fabric.Plan{f}, nil))
 			run(t, n, 100*us)
 			before := sink.Received
 			run(t, n, 100*us)
@@ -41,7 +42,8 @@ func TestPlannedFaultsBeginAndEnd(t *testing.T) {
 	}
 }
 
-// A random plan comes from its seed alone, survives being written down, and is over in its span.
+// TestRandomPlan checks that a random plan depends on its seed only, survives a JSON round trip,
+// and ends within its span.
 func TestRandomPlan(t *testing.T) {
 	seed := testSeed(t)
 	span := units.Millisecond
@@ -63,7 +65,7 @@ func TestRandomPlan(t *testing.T) {
 		n := build()
 		openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1226, Dst: 1}, 5000), nil)
 		openloop.Put(n, n.Host(1), nil, nil)
-		require.NoError(t, n.Follow(plan, nil))
+		require.NoError(t, n.Schedule(plan, nil))
 		run(t, n, 2*span)
 		digests[n.Digest()] = true
 	}
@@ -72,14 +74,14 @@ func TestRandomPlan(t *testing.T) {
 
 func TestImpossiblePlans(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{})
-	for says, f := range map[string]fabric.Planned{
-		"no such fault":   {What: 9},
-		"port 4 is none":  {What: fabric.LinkDown, Port: 4},
-		"host -1 is none": {What: fabric.HostStop, Host: -1},
-		"queue 8 is none": {What: fabric.PauseStorm, Queue: 8},
-		"it lasts":        {For: -1},
-		"is not in 0..1":  {Faults: fabric.LinkFaults{Lose: 2}},
+	for says, f := range map[string]fabric.PlannedFault{
+		"unknown kind of fault": {Kind: 9},
+		"port 4 out of range":   {Kind: fabric.LinkDown, Port: 4},
+		"host -1 out of range":  {Kind: fabric.HostStop, Host: -1},
+		"queue 8 out of range":  {Kind: fabric.PauseStorm, Queue: 8},
+		"duration":              {For: -1},
+		"out of range [0, 1]":   {Faults: fabric.LinkFaults{Lose: 2}},
 	} {
-		require.ErrorContains(t, n.Follow(fabric.Plan{f}, nil), says)
+		require.ErrorContains(t, n.Schedule(fabric.Plan{f}, nil), says)
 	}
 }

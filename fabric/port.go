@@ -6,74 +6,74 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Link is a cable between two nodes, the same in both directions.
+// Link is a link between two nodes with equal directions.
 type Link struct {
 	Rate  units.BitRate
 	Delay units.Duration // propagation
 }
 
-// Port is one end of a link: the queues of what leaves, and the wire to the other end.
+// Port is one end of a link, with the egress queues and the wire to the other end.
 type Port struct {
 	net   *Network
 	id    int32
-	index int // at its node
+	index int // among the ports of its node
 	peer  *Port
-	sw    *Switch // whose it is: this,
-	host  *Host   // or this
+	sw    *Switch // its node, or nil
+	host  *Host   // its node, or nil
 
 	rate   units.BitRate
-	byteAt units.Duration // time of a byte; 0 when it is no whole number of picoseconds
-	delay  units.Duration // until the far end has a frame
+	byteAt units.Duration // time of a byte; 0 if not a whole number of picoseconds
+	delay  units.Duration // from the end of transmission to delivery
 
-	queues [MaxQueues]queue
-	levels []uint16 // queues served alike, as bits, the first to be served first
-	turn   uint8    // the queue that deficit round robin is at
-	filled uint16   // queues with something in them
-	paused uint16   // queues that the peer has paused
-	until  [MaxQueues]units.Time
+	queues     [MaxQueues]queue
+	levels     []uint16 // bit sets of the queues of each level, the highest level first
+	robinQueue uint8    // current queue of deficit round robin
+	filled     uint16   // queues that are not empty
+	paused     uint16   // queues paused by the peer
+	until      [MaxQueues]units.Time
 
 	first  frameList // pause frames
-	wire   frameList // frames on their way
+	wire   frameList // frames in flight
 	freeAt units.Time
-	wakeAt units.Time // when the port has asked to look again; never otherwise
+	wakeAt units.Time // time of the scheduled transmit event, or never
 
-	asking uint16            // queues that this port has told its peer to pause
-	storm  uint16            // those without reason
-	asked  [MaxQueues]uint32 // how often
+	pausing    uint16            // queues that this port has paused at its peer
+	storm      uint16            // queues of a pause storm
+	pauseCalls [MaxQueues]uint32 // number of pauses
 
-	groups [MaxQueues]group // what came in here and is still in the switch
+	groups [MaxQueues]group // buffered frames that came in at this port
 	faults *linkFaults
 	stats  PortStats
 }
 
-// PortStats counts what a port sent.
+// PortStats counts the frames that a port sent.
 type PortStats struct {
-	Frames, Bytes uint64 // all queues and pause frames; bytes with preamble and gap
+	Frames, Bytes uint64 // of all queues, and pause frames; bytes with preamble and gap
 	Pauses        uint64 // pause frames sent
-	Lost          uint64 // by faults or a link that is down
+	Lost          uint64 // lost by faults or because the link was down
 }
 
 const never = units.Time(units.Forever)
 
-// Peer answers the other end of the link.
+// Peer returns the other end of the link.
 func (p *Port) Peer() *Port { return p.peer }
 
-// Rate answers the rate of the link.
+// Rate returns the rate of the link.
 func (p *Port) Rate() units.BitRate { return p.rate }
 
-// Stats answers the counters of the port; QueueStats those of one queue.
+// Stats returns the counters of the port.
 func (p *Port) Stats() PortStats { return p.stats }
 
-// QueueStats answers the counters of one queue.
+// QueueStats returns the counters of one queue.
 func (p *Port) QueueStats(queue int) QueueStats {
 	s := p.queues[queue].stats
 	if p.paused>>queue&1 != 0 {
-		s.Paused -= max(0, p.until[queue].Sub(p.net.now)) // which was counted with the pause
+		s.Paused -= max(0, p.until[queue].Sub(p.net.now)) // counted in full when the pause started
 	}
 	return s
 }
 
-// QueueLen answers what waits in a queue.
+// QueueLen returns the length of a queue in bytes.
 func (p *Port) QueueLen(queue int) units.Bytes { return p.queues[queue].bytes }
 
 // Watch calls f whenever the length of the queue changes.
@@ -108,7 +108,7 @@ func (p *Port) configure(qs *Queues) {
 	}
 }
 
-// serialize answers how long n bytes take on the link.
+// serialize returns how long n bytes take on the link.
 func (p *Port) serialize(n int32) units.Duration {
 	if p.byteAt != 0 {
 		return p.byteAt * units.Duration(n)
@@ -116,7 +116,7 @@ func (p *Port) serialize(n int32) units.Duration {
 	return p.rate.Duration(units.Bytes(n))
 }
 
-// enqueue puts a frame into a queue of the port.
+// enqueue appends a frame to a queue of the port.
 func (p *Port) enqueue(f *frame, to uint8) {
 	q := &p.queues[to]
 	q.push(f)
@@ -127,34 +127,34 @@ func (p *Port) enqueue(f *frame, to uint8) {
 		q.stats.Longest = q.bytes
 	}
 	if q.watch != nil {
-		q.tell(p.net.now)
+		q.notify(p.net.now)
 	}
 }
 
-func (q *queue) tell(now units.Time) {
+func (q *queue) notify(now units.Time) {
 	for _, f := range q.watch {
 		f(now, q.bytes)
 	}
 }
 
-// kick makes the port send, if it does not already.
+// kick starts the transmission of the next frame, or schedules it if the port is sending.
 func (p *Port) kick() {
 	if p.freeAt.After(p.net.now) {
-		p.lookAgain(p.freeAt)
+		p.transmitAt(p.freeAt)
 		return
 	}
 	p.transmit()
 }
 
-// lookAgain makes the port look for a frame at a time, or before.
-func (p *Port) lookAgain(at units.Time) {
+// transmitAt schedules the next transmission at a time, unless it is already scheduled earlier.
+func (p *Port) transmitAt(at units.Time) {
 	if at.Before(p.wakeAt) {
 		p.wakeAt = at
-		p.net.schedule(at, transmits, p.id)
+		p.net.schedule(at, eventTransmit, p.id)
 	}
 }
 
-// transmit puts the next frame on the wire, if there is one that may go.
+// transmit puts the next eligible frame on the wire, if any.
 func (p *Port) transmit() {
 	n := p.net
 	now := n.now
@@ -169,22 +169,22 @@ func (p *Port) transmit() {
 	}
 	took := p.serialize(f.wire)
 	if p.host != nil {
-		took = p.host.fetch(f, took)
+		took = p.host.txTime(f, took)
 	}
 	p.freeAt = now.Add(took)
 	f.at = p.freeAt.Add(p.delay)
 	if p.wire.head == nil {
-		n.schedule(f.at, arrives, p.id)
+		n.schedule(f.at, eventArrive, p.id)
 	}
 	p.wire.push(f)
 	p.stats.Frames++
 	p.stats.Bytes += uint64(f.wire)
 	if p.filled != 0 || p.first.head != nil {
-		p.lookAgain(p.freeAt)
+		p.transmitAt(p.freeAt)
 	}
 }
 
-// pick takes out the frame whose turn it is.
+// pick dequeues the next frame to send, or returns nil.
 func (p *Port) pick(now units.Time) *frame {
 	for _, level := range p.levels {
 		may := level & p.filled
@@ -200,7 +200,7 @@ func (p *Port) pick(now units.Time) *frame {
 		}
 		if l := p.queues[at].limit; l != nil {
 			if l.readyAt.After(now) {
-				p.lookAgain(l.readyAt)
+				p.transmitAt(l.readyAt)
 				continue
 			}
 			l.spend(p.queues[at].head.wire, now)
@@ -210,37 +210,37 @@ func (p *Port) pick(now units.Time) *frame {
 	return nil
 }
 
-// quantum is what deficit round robin gives a queue of weight 1 in one turn: no less than the
-// longest frame, so that each turn sends something.
+// quantum is the quantum of deficit round robin at weight 1, in bytes: at least the longest frame,
+// so that each round sends a frame.
 const quantum = 4400
 
-// robin chooses among queues of one level (deficit round robin).
+// robin selects one of several queues of a level by deficit round robin.
 func (p *Port) robin(may uint16) int {
 	for {
-		q := &p.queues[p.turn]
-		if may>>p.turn&1 != 0 && q.deficit >= int64(q.head.wire) {
+		q := &p.queues[p.robinQueue]
+		if may>>p.robinQueue&1 != 0 && q.deficit >= int64(q.head.wire) {
 			q.deficit -= int64(q.head.wire)
-			return int(p.turn)
+			return int(p.robinQueue)
 		}
-		p.turn = (p.turn + 1) % MaxQueues
-		for may>>p.turn&1 == 0 {
-			p.turn = (p.turn + 1) % MaxQueues
+		p.robinQueue = (p.robinQueue + 1) % MaxQueues
+		for may>>p.robinQueue&1 == 0 {
+			p.robinQueue = (p.robinQueue + 1) % MaxQueues
 		}
-		p.queues[p.turn].deficit += quantum * p.queues[p.turn].weight
+		p.queues[p.robinQueue].deficit += quantum * p.queues[p.robinQueue].weight
 	}
 }
 
-// dequeue takes the head of a queue out of it, and out of the buffer.
+// dequeue removes the head of a queue and releases its buffer space.
 func (p *Port) dequeue(at int, now units.Time) *frame {
 	q := &p.queues[at]
 	f := q.pop()
 	if q.head == nil {
 		p.filled &^= 1 << at
-		q.deficit = 0 // it leaves the round
+		q.deficit = 0 // an empty queue leaves the round
 	}
 	if p.sw != nil {
 		if e := q.config.ecn(f); e.AtDequeue && e.Kmax > 0 {
-			p.sw.consider(q, f, e)
+			p.sw.markECN(q, f, e)
 		}
 	}
 	q.count--
@@ -248,22 +248,22 @@ func (p *Port) dequeue(at int, now units.Time) *frame {
 	q.stats.Frames++
 	q.stats.Bytes += uint64(f.size)
 	if q.watch != nil {
-		q.tell(now)
+		q.notify(now)
 	}
 	if p.sw != nil {
-		p.sw.leave(p, q, f)
+		p.sw.dequeued(p, q, f)
 	} else {
-		p.host.left(p, at)
+		p.host.dequeued(p, at)
 	}
 	return f
 }
 
-// unpaused answers those of the queues that may send now.
+// unpaused returns the queues of may that are not paused.
 func (p *Port) unpaused(may uint16, now units.Time) uint16 {
 	for left := may; left != 0; left &= left - 1 {
 		at := bits.TrailingZeros16(left)
 		priority := at
-		if p.host != nil { // its queues are classes
+		if p.host != nil { // its queues are classes, but pauses are per priority
 			priority = int(p.queues[at].head.prio)
 		}
 		if p.paused>>priority&1 == 0 {

@@ -7,22 +7,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Preemption is what takes a poller's core away now and then: another thread, an interrupt, the
-// hypervisor. The zero value never does.
+// Preemption configures preemptions of a poller by other threads, interrupts or the hypervisor. The
+// zero value has none.
 type Preemption struct {
-	// Every is the time from the beginning of one absence to that of the next; the mean of it when
+	// Every is the time from the start of one preemption to the start of the next, or its mean if
 	// Random.
 	Every units.Duration
-	// Shortest and Longest say how long one lasts: any time in between. Longest 0 means Shortest.
+	// Shortest and Longest bound the duration, which is uniform between them. Longest 0 means
+	// Shortest.
 	Shortest, Longest units.Duration
-	// Random has them begin at random, as a Poisson process that pauses during each.
+	// Random makes the time between preemptions exponentially distributed.
 	Random bool
-	// InStep has all hosts with the same Preemption be away at the same time. Otherwise each has a
-	// phase of its own.
+	// InStep synchronises all hosts with the same Preemption. Otherwise each has its own phase.
 	InStep bool
 }
 
-// Most is how long an absence lasts at most.
+// Most returns the maximum duration of a preemption.
 func (p Preemption) Most() units.Duration { return max(p.Shortest, p.Longest) }
 
 func (p Preemption) validate() error {
@@ -30,23 +30,23 @@ func (p Preemption) validate() error {
 		return nil
 	}
 	if p.Shortest <= 0 || p.Longest != 0 && p.Longest < p.Shortest || p.Most() >= p.Every {
-		return fmt.Errorf("preemption %+v: absences are positive, and shorter than what is "+
-			"between their beginnings", p)
+		return fmt.Errorf("preemption %+v: want 0 < Shortest < Every, and Longest 0 or in "+
+			"[Shortest, Every)", p)
 	}
 	return nil
 }
 
-// absences are a preemption at work: it moves forward with time. The core is away from from to
-// until, and was last given back at ended.
-type absences struct {
+// preemptions is the state of Preemption. The current or next preemption lasts from from to until;
+// the previous one ended at ended.
+type preemptions struct {
 	Preemption
 	rng                *rand.Rand
-	slot               units.Time // from which the next one counts, when they are periodic
+	slot               units.Time // nominal start, if periodic
 	ended, from, until units.Time
 }
 
-func newAbsences(p Preemption, rng *rand.Rand) *absences {
-	a := &absences{Preemption: p, rng: rng}
+func newPreemptions(p Preemption, rng *rand.Rand) *preemptions {
+	a := &preemptions{Preemption: p, rng: rng}
 	if !p.InStep && !p.Random {
 		a.slot = a.slot.Add(-units.Duration(rng.Int64N(int64(p.Every))))
 	}
@@ -54,16 +54,16 @@ func newAbsences(p Preemption, rng *rand.Rand) *absences {
 	return a
 }
 
-// advance makes the absence at hand the first that ends after now.
-func (a *absences) advance(now units.Time) {
+// advance moves to the first preemption that ends after now.
+func (a *preemptions) advance(now units.Time) {
 	for !a.until.After(now) {
 		a.ended = a.until
 		a.draw()
 	}
 }
 
-// draw makes the next absence.
-func (a *absences) draw() {
+// draw draws the next preemption.
+func (a *preemptions) draw() {
 	last := a.Shortest
 	if a.Longest > a.Shortest {
 		last += units.Duration(a.rng.Int64N(int64(a.Longest-a.Shortest) + 1))

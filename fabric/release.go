@@ -2,5 +2,5 @@
 
 package fabric
 
-// debug makes Run balance the books after every event, not only at its end.
+// debug makes Run call Check after every event, not only at its end.
 const debug = false

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// findRoutes finds for every switch the ports on the shortest ways to every host. Hosts on the same
-// switches share the work.
+// findRoutes computes for every switch the ports on the shortest paths to every host, once for all
+// hosts on the same switches.
 func (n *Network) findRoutes() {
-	sets := map[string]int{} // looked up only, never walked
+	sets := map[string]int{} // never iterated, which would be in random order
 	var members [][]*Host
 	for _, h := range n.hosts {
 		key := make([]byte, 0, 16)
@@ -69,7 +69,7 @@ func (n *Network) findRoutes() {
 		for _, h := range hosts {
 			for _, s := range edge {
 				if distance[s.index] > 0 {
-					break // edge is in the order of distance
+					break // edge is ordered by distance
 				}
 				var last []*Port
 				for _, p := range h.nic.ports {
@@ -83,7 +83,7 @@ func (n *Network) findRoutes() {
 	}
 }
 
-// group answers the number of a set of ports of equal cost.
+// group returns the index of a set of ports of equal cost.
 func (s *Switch) group(ways []*Port) uint32 {
 	for i, g := range s.groups {
 		if slices.Equal(g, ways) {
@@ -94,7 +94,7 @@ func (s *Switch) group(ways []*Port) uint32 {
 	return uint32(len(s.groups) - 1)
 }
 
-// route chooses the port that a frame leaves by; nil when there is none.
+// route returns the output port of a frame, or nil if there is none.
 func (s *Switch) route(f *frame) *Port {
 	ways := s.groups[s.routes[f.dst]]
 	if len(ways) == 1 {
@@ -110,7 +110,7 @@ func (s *Switch) route(f *frame) *Port {
 	return s.detour(f, ways)
 }
 
-// detour chooses among the ways that are up.
+// detour selects among the ports whose link is up.
 func (s *Switch) detour(f *frame, ways []*Port) *Port {
 	up := make([]*Port, 0, 8)
 	for _, p := range ways {
@@ -124,13 +124,12 @@ func (s *Switch) detour(f *frame, ways []*Port) *Port {
 	return up[choose(f.hash, s.net.seeds[s.tier%uint64(len(s.net.seeds))], len(up))]
 }
 
-// choose spreads hashes over n ways.
+// choose maps a hash to [0, n).
 func choose(hash uint32, seed uint64, n int) int {
 	return int(uint64(mix(uint64(hash), seed)) * uint64(n) >> 32)
 }
 
-// Path answers the ports that frames of a flow leave by, from the host src to the host dst: the
-// flow with these UDP source port and addresses, or any when source port is 0.
+// Path returns the output ports of a flow from host src to host dst with a UDP source port.
 func (n *Network) Path(src, dst int, sourcePort uint16) []*Port {
 	if err := n.Build(); err != nil || src == dst {
 		return nil

@@ -7,18 +7,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// SwitchConfig says what a switch is like.
+// SwitchConfig configures a switch.
 type SwitchConfig struct {
-	// Buffer is shared by all ports. 0 means as much as anybody wants.
+	// Buffer is the size of the buffer shared by all ports; 0 means unlimited.
 	Buffer units.Bytes
-	// Delay is what a frame waits for forwarding besides serialisation and queues.
+	// Delay is the forwarding delay of a frame, in addition to serialisation and queueing.
 	Delay units.Duration
-	// Queues answers the queues of a port by its rate. Nil: lossy ones in strict priority.
+	// Queues returns the queues of a port by its rate. Nil means lossy queues in strict priority.
 	Queues func(rate units.BitRate) Queues
-	// IgnorePauses makes the switch send on whatever pause frames ask of it, as one without PFC
-	// does.
+	// IgnorePauses makes the switch ignore pause frames, like one without PFC.
 	IgnorePauses bool
-	// INT makes the switch stamp the records that packets have room for, when they leave.
+	// INT makes the switch write an INT record into each departing packet that has a free one.
 	INT bool
 }
 
@@ -29,43 +28,42 @@ type Switch struct {
 	name   string
 	config SwitchConfig
 	ports  []*Port
-	tier   uint64 // links to the nearest host: switches of one tier hash alike
+	tier   uint64 // links to the nearest host; switches of one tier use the same hash
 	routes []uint32
-	groups [][]*Port // ports of equal cost; routes are indices
+	groups [][]*Port // sets of ports of equal cost, indexed by routes
 
-	shared units.Bytes // bytes that all may take
-	used   units.Bytes // of them
-	stored units.Bytes // in the whole buffer
+	shared units.Bytes // size of the shared part of the buffer
+	used   units.Bytes // bytes of it in use
+	stored units.Bytes // bytes in the whole buffer
 	stats  SwitchStats
-	held   map[uint8]*Held // by DSCP; nil unless somebody follows them
+	held   map[uint8]*Held // by DSCP; nil unless Follow was called
 }
 
-// SwitchStats counts what happened in a switch.
+// SwitchStats has the counters of a switch.
 type SwitchStats struct {
-	NoRoute uint64      // dropped: nobody has the address, or every way is down
-	Fullest units.Bytes // most that was in the buffer
+	NoRoute uint64      // dropped: no path to the host, or every path is down
+	Fullest units.Bytes // maximum number of bytes in the buffer
 }
 
-// Name is what the topology calls the switch.
+// Name returns the name of the switch.
 func (s *Switch) Name() string { return s.name }
 
-// Ports answers the ports in the order they were connected.
+// Ports returns the ports in the order of Connect.
 func (s *Switch) Ports() []*Port { return s.ports }
 
-// Stats answers the counters of the switch.
+// Stats returns the counters of the switch.
 func (s *Switch) Stats() SwitchStats { return s.stats }
 
-// Recount forgets how full the buffer has been so far: of what came before that which is to be
-// measured.
+// Recount resets Fullest to the current value, such as at the start of a measurement.
 func (s *Switch) Recount() { s.stats.Fullest = s.stored }
 
-// Stored answers the bytes in its buffer.
+// Stored returns the number of bytes in the buffer.
 func (s *Switch) Stored() units.Bytes { return s.stored }
 
-// String names the switch.
+// String returns the name of the switch.
 func (s *Switch) String() string { return s.name }
 
-// build sets up ports and buffer, when all are connected.
+// build sets up the ports and the buffer after all links are connected.
 func (s *Switch) build() error {
 	queues := s.config.Queues
 	if queues == nil {
@@ -79,14 +77,14 @@ func (s *Switch) build() error {
 				return fmt.Errorf("fabric: %s: queue %d: %w", s.name, i, err)
 			}
 			if qs[i].Share > 0 && sameLevel(&qs, i) {
-				return fmt.Errorf("fabric: %s: queue %d is limited to a share of the link, and "+
-					"needs a level of its own", s.name, i)
+				return fmt.Errorf("fabric: %s: queue %d has a Share and the level of another "+
+					"queue, want its own level", s.name, i)
 			}
 			for k := range qs[:i] {
 				if qs[i].Group > 0 && qs[k].Group == qs[i].Group &&
 					(qs[k].Share != qs[i].Share || qs[k].Burst != qs[i].Burst) {
-					return fmt.Errorf("fabric: %s: queues %d and %d have one limit together, and "+
-						"differ in share or burst", s.name, k, i)
+					return fmt.Errorf("fabric: %s: queues %d and %d of one group differ in Share "+
+						"or Burst, want equal values", s.name, k, i)
 				}
 			}
 			kept += qs[i].Reserve
@@ -99,8 +97,8 @@ func (s *Switch) build() error {
 	s.shared = units.Bytes(units.Forever)
 	if s.config.Buffer > 0 {
 		if s.shared = s.config.Buffer - kept; s.shared <= 0 {
-			return fmt.Errorf("fabric: %s: reserves and headroom of %d ports take %d of %d bytes "+
-				"of buffer: nothing is left to share",
+			return fmt.Errorf("fabric: %s: reserve and headroom of %d ports need %d bytes, want "+
+				"less than the buffer of %d bytes",
 				s.name, len(s.ports), int64(kept), int64(s.config.Buffer))
 		}
 	}
@@ -116,7 +114,7 @@ func sameLevel(qs *Queues, at int) bool {
 	return false
 }
 
-// level answers the level of a queue: its number, when it names none.
+// level returns the level of a queue, by default its number.
 func (q *Queues) level(i int) int {
 	if q[i].Level != 0 {
 		return q[i].Level
@@ -124,7 +122,7 @@ func (q *Queues) level(i int) int {
 	return i
 }
 
-// receive forwards a frame that came in at a port.
+// receive forwards a frame that came in at port in.
 func (s *Switch) receive(in *Port, f *frame) {
 	out := s.route(f)
 	if out == nil {
@@ -137,11 +135,11 @@ func (s *Switch) receive(in *Port, f *frame) {
 		s.trim(in, out, q, f)
 		return
 	}
-	s.take(in, out, q, f)
+	s.accept(in, out, q, f)
 }
 
-// take puts a frame that came in at a port into a queue of another, if it may.
-func (s *Switch) take(in, out *Port, q *queue, f *frame) {
+// accept enqueues a frame that came in at port in at port out, or drops it.
+func (s *Switch) accept(in, out *Port, q *queue, f *frame) {
 	if limit := q.config.SelectiveDrop; limit > 0 && q.bytes >= limit && f.ecn == wire.ECNNotECT &&
 		f.l3 != 0 {
 		q.stats.Selected++
@@ -156,17 +154,17 @@ func (s *Switch) take(in, out *Port, q *queue, f *frame) {
 		return
 	}
 	if e := q.config.ecn(f); !e.AtDequeue && e.Kmax > 0 {
-		s.consider(q, f, e)
+		s.markECN(q, f, e)
 	}
 	if q.config.Bolt.Frame > 0 {
-		s.bolt(in, out, q, f)
+		s.applyBolt(in, out, q, f)
 	}
 	out.enqueue(f, f.prio)
 	out.kick()
 }
 
-// consider marks the frame as the length of its queue asks for.
-func (s *Switch) consider(q *queue, f *frame, e ECN) {
+// markECN marks a frame with the probability of its queue's length.
+func (s *Switch) markECN(q *queue, f *frame, e ECN) {
 	if f.ecn == wire.ECNNotECT || f.ecn == wire.ECNCE || q.bytes < e.Kmin {
 		return
 	}
@@ -176,8 +174,8 @@ func (s *Switch) consider(q *queue, f *frame, e ECN) {
 	}
 }
 
-// leave gives the buffer of a frame back, and stamps what it saw.
-func (s *Switch) leave(out *Port, q *queue, f *frame) {
+// dequeued releases the buffer space of a frame and writes its INT record.
+func (s *Switch) dequeued(out *Port, q *queue, f *frame) {
 	s.release(f)
 	if s.config.INT {
 		s.stamp(out, q, f)

@@ -6,13 +6,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Series is a quantity over time, as somebody recorded it: a value holds from its time to the next.
+// Series is a recorded time series. A value holds from its time to the time of the next.
 type Series struct {
 	Times  []units.Time
 	Values []float64
 }
 
-// Add records a value; a second one of the same instant replaces the first.
+// Add records a value. It replaces a previous value of the same time.
 func (s *Series) Add(at units.Time, v float64) {
 	if n := len(s.Times); n > 0 && s.Times[n-1] == at {
 		s.Values[n-1] = v
@@ -21,7 +21,7 @@ func (s *Series) Add(at units.Time, v float64) {
 	s.Times, s.Values = append(s.Times, at), append(s.Values, v)
 }
 
-// Sample records a quantity at equal intervals, from now on as long as the simulation runs.
+// Sample records a quantity at equal intervals from now on.
 func (n *Network) Sample(interval units.Duration, quantity func() float64) *Series {
 	s := &Series{}
 	n.Every(interval, func(now units.Time) bool {
@@ -31,7 +31,7 @@ func (n *Network) Sample(interval units.Duration, quantity func() float64) *Seri
 	return s
 }
 
-// SampleRate records how fast a counter of bytes grows, in bits per second, at equal intervals.
+// SampleRate records the growth of a byte counter in bits per second at equal intervals.
 func (n *Network) SampleRate(interval units.Duration, counter func() uint64) *Series {
 	before := counter()
 	first := true
@@ -55,13 +55,13 @@ func (p *Port) RecordQueue(queue int) *Series {
 	return s
 }
 
-// piece is a value and how long it held.
+// piece is a value and the time for which it held.
 type piece struct {
 	value float64
 	held  units.Duration
 }
 
-// pieces cuts the series to a span of time.
+// pieces returns the pieces of the series in a time span, and their total duration.
 func (s *Series) pieces(from, to units.Time) (out []piece, total units.Duration) {
 	for i, at := range s.Times {
 		end := to
@@ -79,7 +79,7 @@ func (s *Series) pieces(from, to units.Time) (out []piece, total units.Duration)
 	return out, total
 }
 
-// Mean answers the mean over a span, weighted by time; 0 when nothing was recorded in it.
+// Mean returns the time-weighted mean over a span, or 0 if it has no values.
 func (s *Series) Mean(from, to units.Time) float64 {
 	pieces, total := s.pieces(from, to)
 	sum := 0.0
@@ -92,7 +92,7 @@ func (s *Series) Mean(from, to units.Time) float64 {
 	return sum / float64(total)
 }
 
-// Percentile answers the value below or at which the quantity was for p per cent of a span.
+// Percentile returns the time-weighted p-th percentile over a span, or 0 if it has no values.
 func (s *Series) Percentile(p float64, from, to units.Time) float64 {
 	pieces, total := s.pieces(from, to)
 	if total == 0 {
@@ -116,7 +116,7 @@ func (s *Series) Percentile(p float64, from, to units.Time) float64 {
 	return pieces[len(pieces)-1].value
 }
 
-// Max answers the largest value in a span.
+// Max returns the largest value in a span, or 0 if none is positive.
 func (s *Series) Max(from, to units.Time) float64 {
 	pieces, _ := s.pieces(from, to)
 	largest := 0.0

@@ -12,9 +12,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// queueing puts eight Poisson sources with links so fast that they do not matter before a slow
-// link, and answers the mean time in its queue, measured, and the mean and mean square of the time
-// of service, in seconds.
+// queueing sends the frames of eight Poisson sources with fast links into a slow link. It returns
+// the measured mean waiting time in its queue, and the mean and mean square of the service time, in
+// seconds.
 func queueing(t testing.TB, seed uint64, load float64, packets int, mean int,
 	exponential bool) (waited, service, square float64) {
 	const sources = 8
@@ -60,7 +60,7 @@ func queueing(t testing.TB, seed uint64, load float64, packets int, mean int,
 	return sumWait / float64(got), sumService / float64(got), sumSquare / float64(got)
 }
 
-// loads are those to measure; the race detector gets only the lightest.
+// loads returns the loads to measure; with the race detector only the lightest.
 func loads(all ...float64) []float64 {
 	if testing.Short() {
 		return all[:1]
@@ -68,7 +68,7 @@ func loads(all ...float64) []float64 {
 	return all
 }
 
-// span is how long a link is kept full.
+// span returns how long a link is kept busy.
 func span() units.Duration {
 	if testing.Short() {
 		return units.Millisecond
@@ -76,7 +76,7 @@ func span() units.Duration {
 	return 10 * units.Millisecond
 }
 
-// The mean wait of M/D/1 is ρ/(2µ(1-ρ)).
+// TestMD1 compares the mean waiting time with M/D/1: ρ/(2µ(1-ρ)).
 func TestMD1(t *testing.T) {
 	for _, load := range loads(0.3, 0.6, 0.8) {
 		waited, service, _ := queueing(t, 1, load, 1_000_000, 1000, false)
@@ -85,8 +85,8 @@ func TestMD1(t *testing.T) {
 	}
 }
 
-// The mean wait of M/M/1 is ρ/(µ(1-ρ)). Frames have whole bytes, a shortest and a longest length;
-// these take less than half a per cent off.
+// TestMM1 compares the mean waiting time with M/M/1: ρ/(µ(1-ρ)). Rounding to bytes and the minimum
+// and maximum length reduce it by less than half a per cent.
 func TestMM1(t *testing.T) {
 	for _, load := range loads(0.3, 0.6, 0.75) {
 		waited, service, square := queueing(t, 2, load, 1_500_000, 6000, true)
@@ -108,18 +108,18 @@ func TestLineRateToTheByte(t *testing.T) {
 		n := fabric.Star(fabric.Parts{}, 2, fabric.Link{Rate: c.rate, Delay: units.Microsecond})
 		openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: c.len, Dst: 1}, 0), nil)
 		sink := openloop.Put(n, n.Host(1), nil, nil)
-		run(t, n, 100*units.Microsecond) // past the first frame's way
+		run(t, n, 100*units.Microsecond) // past the first frame's delay
 		before := sink.Received
 		window := span()
 		run(t, n, window)
 		sent := float64(sink.Received-before) * float64(wireBytes(c.len))
-		// A frame that is on the wire at either end of the window counts whole or not at all.
+		// A frame on the wire at either end of the window counts as a whole or not at all.
 		assert.InDelta(t, float64(c.rate.Bytes(window)), sent, float64(wireBytes(c.len)),
 			"%v, frames of %d", c.rate, c.len)
 	}
 }
 
-// The frequency of marks at a length of the queue is what the curve says.
+// TestREDCurve compares the frequency of marks at each queue length with the RED curve.
 func TestREDCurve(t *testing.T) {
 	ecn := fabric.ECN{Kmin: 50_000, Kmax: 150_000, Pmax: 0.4}
 	var qs fabric.Queues
@@ -129,7 +129,7 @@ func TestREDCurve(t *testing.T) {
 		fabric.Link{Rate: 100 * units.Gbps})
 	require.NoError(t, n.Build())
 	rng := generator(3)
-	// Four sources that go on and off make the queue wander over all lengths.
+	// Four on-off sources vary the queue over all lengths.
 	const frame = 996
 	for i := range 4 {
 		at, left := units.Time(0), 0
@@ -146,7 +146,7 @@ func TestREDCurve(t *testing.T) {
 	out := n.Switches()[0].Ports()[4]
 	length, marks := units.Bytes(0), uint64(0)
 	out.Watch(0, func(_ units.Time, now units.Bytes) {
-		if now > length { // a frame came and found length
+		if now > length { // a frame arrived at a queue of this length
 			seen[length/bin]++
 			if m := out.QueueStats(0).Marked; m > marks {
 				marked[length/bin]++
@@ -171,8 +171,8 @@ func TestREDCurve(t *testing.T) {
 		assert.InDelta(t, want, float64(marked[i])/float64(seen[i]), 0.03+0.4*0.05,
 			"at %d KB, %d frames", 10*i, seen[i])
 	}
-	assert.Greater(t, seen[10], 500, "the queue did not wander")
-	assert.Greater(t, seen[18], 500, "the queue did not wander")
+	assert.Greater(t, seen[10], 500, "the queue did not vary enough")
+	assert.Greater(t, seen[18], 500, "the queue did not vary enough")
 }
 
 func TestDeficitRoundRobinShares(t *testing.T) {
@@ -186,7 +186,7 @@ func TestDeficitRoundRobinShares(t *testing.T) {
 		n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Queues: qs.At()}}, len(weights)+1,
 			fabric.Link{Rate: 100 * units.Gbps})
 		sink := len(weights)
-		lengths := []int{1496, 300, 4000, 77} // shares are of bytes, whatever the frames
+		lengths := []int{1496, 300, 4000, 77} // shares are of bytes, for any frame lengths
 		for i := range weights {
 			openloop.Put(n, n.Host(i),
 				backlog(openloop.Frame{Len: lengths[i], Dst: sink, DSCP: uint8(8 * i)}, 0), nil)
@@ -204,7 +204,8 @@ func TestDeficitRoundRobinShares(t *testing.T) {
 	}
 }
 
-// A token queue gets token/(token+data) of the link, and no more when the link is otherwise idle.
+// TestTokenLimiter checks that a token queue gets token/(token+data) of the link, also when the
+// link is otherwise idle.
 func TestTokenLimiter(t *testing.T) {
 	token, data := wireBytes(60), wireBytes(1534)
 	share := float64(token) / float64(token+data)
@@ -230,8 +231,8 @@ func TestTokenLimiter(t *testing.T) {
 	}
 }
 
-// Every path gets its share of many flows, within four standard deviations, and both directions of
-// a flow take the same links.
+// TestECMP checks that every path gets its share of many flows within four standard deviations, and
+// that both directions of a flow use the same links.
 func TestECMP(t *testing.T) {
 	seed := testSeed(t)
 	n := fabric.FatTree(4,
@@ -264,7 +265,7 @@ func TestECMP(t *testing.T) {
 	assert.Greater(t, moved, 500, "another seed must choose other paths")
 }
 
-// pathIndex names the core switch of a path.
+// pathIndex returns the index of the core switch of a path.
 func pathIndex(n *fabric.Network, src, dst int, port uint16) string {
 	return n.Path(src, dst, port)[3].Node().String()
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Tokens of several priorities have one share of the link together: the higher take what they want
-// of it.
+// TestTokensOfTwoPriorities checks that token queues of several priorities share one limit in
+// strict priority.
 func TestTokensOfTwoPriorities(t *testing.T) {
 	token := wireBytes(60)
 	const share = 0.0518
 	for _, c := range []struct {
-		// between tokens of the higher priority; 0: as many as there can be
+		// between tokens of the higher priority; 0: backlogged
 		high       units.Duration
 		highs, low float64 // of the share
 	}{
@@ -44,8 +44,8 @@ func TestTokensOfTwoPriorities(t *testing.T) {
 	}
 }
 
-// After a pause two tokens leave together, and no more; the next ones are apart as far as their
-// share says, preamble and gap counted.
+// TestTokensAfterAPause checks that after an idle time two tokens leave together, and that the next
+// ones are spaced by their share, with preamble and gap.
 func TestTokensAfterAPause(t *testing.T) {
 	token := wireBytes(60)
 	n := fabric.New(fabric.Config{})
@@ -70,7 +70,7 @@ func TestTokensAfterAPause(t *testing.T) {
 		case 9:
 		case 0:
 			assert.InDelta(t, alone.Nanoseconds(), gap, 0.01, "token %d", i)
-		case 1: // the second left when the first was through, which counts
+		case 1: // the second left after the first, whose time counts
 			assert.InDelta(t, (apart - alone).Nanoseconds(), gap, 7, "token %d", i)
 		default:
 			assert.InDelta(t, apart.Nanoseconds(), gap, 0.01, "token %d", i)
@@ -78,14 +78,14 @@ func TestTokensAfterAPause(t *testing.T) {
 	}
 }
 
-// The switches of the papers, in their numbers.
+// TestTokenSwitches checks the parameters of the papers' switches.
 func TestTokenSwitches(t *testing.T) {
 	at := func(s fabric.TokenSwitch, rate units.BitRate) fabric.Queues {
 		return s.Config().Queues(rate)
 	}
 	q := at(fabric.ToCCSwitch(84, 1538), 100*units.Gbps)
 	assert.InDelta(t, 0.0518, q[5].Share, 0.00005)
-	assert.EqualValues(t, 14, q[5].ECN.Kmin/64, "tokens wait where 14.3 packets would")
+	assert.EqualValues(t, 14, q[5].ECN.Kmin/64, "as many tokens as 14.3 packets of data")
 	assert.EqualValues(t, 55, q[5].ECN.Kmax/64)
 	assert.Equal(t, fabric.ECN{Kmin: 22_000, Kmax: 85_000, Pmax: 0.2}, q[0].ECN)
 	assert.Zero(t, q[5].Limit, "they queue")
@@ -107,7 +107,7 @@ func TestTokenSwitches(t *testing.T) {
 	homa := fabric.HomaSwitch().Config()
 	assert.EqualValues(t, 35_000_000, homa.Buffer)
 	for i, q := range homa.Queues(100 * units.Gbps) {
-		assert.Equal(t, fabric.Queue{}, q, "queue %d is a priority, and nothing else", i)
+		assert.Equal(t, fabric.Queue{}, q, "queue %d is a plain priority queue", i)
 	}
 
 	q = at(fabric.NDPSwitch(1538, 57), 100*units.Gbps)
@@ -125,7 +125,8 @@ func TestTokenSwitches(t *testing.T) {
 	}
 }
 
-// Of a burst of credits one leaves at once and eight wait (ExpressPass).
+// TestCreditsAreDropped checks that of a burst of credits one leaves at once and eight wait
+// (ExpressPass).
 func TestCreditsAreDropped(t *testing.T) {
 	frames := make([]openloop.Frame, 30)
 	for i := range frames {
@@ -143,10 +144,10 @@ func TestImpossibleGroups(t *testing.T) {
 		says string
 	}{
 		{fabric.Queues{4: {Share: 0.1, Group: 1}, 5: {Share: 0.2, Group: 1}},
-			"queues 4 and 5 have one limit together"},
+			"queues 4 and 5 of one group differ"},
 		{fabric.Queues{4: {Share: 0.1, Burst: 2, Group: 1}, 5: {Share: 0.1, Burst: 3, Group: 1}},
-			"queues 4 and 5 have one limit together"},
-		{fabric.Queues{4: {Group: 1}}, "group 1 without a share"},
+			"queues 4 and 5 of one group differ"},
+		{fabric.Queues{4: {Group: 1}}, "group 1 with no Share"},
 		{fabric.Queues{4: {Group: -1}}, "negative"},
 	} {
 		n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Queues: c.qs.At()}}, 2,

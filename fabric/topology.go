@@ -6,12 +6,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Parts are what a topology is made of: all its switches are alike, and all its hosts but for what
-// HostOf changes.
+// Parts has the configurations of a topology: one for all switches, and one for all hosts except
+// for the changes by HostOf.
 type Parts struct {
 	Config
 	Host HostConfig
-	// HostOf, unless nil, changes the configuration of a host by its index.
+	// HostOf, if not nil, changes the configuration of the host with an index.
 	HostOf func(host int, c *HostConfig)
 	Switch SwitchConfig
 }
@@ -31,15 +31,16 @@ func (p *Parts) addHosts(n *Network, count int, s *Switch, l Link) {
 	}
 }
 
-// Star is hosts around one switch. An incast is a star whose last host receives.
+// Star returns a network of hosts around one switch. By convention the last host receives an
+// incast.
 func Star(p Parts, hosts int, l Link) *Network {
 	n := New(p.Config)
 	p.addHosts(n, hosts, n.AddSwitch("switch", p.Switch), l)
 	return n
 }
 
-// Dumbbell is two switches with a link between them, which hosts on the left and hosts on the
-// right share. The hosts on the left have the lower indices.
+// Dumbbell returns a network of two switches with a link between them that the hosts on the left
+// and on the right share. The hosts on the left have the lower indices.
 func Dumbbell(p Parts, left, right int, edge, middle Link) *Network {
 	n := New(p.Config)
 	l, r := n.AddSwitch("left", p.Switch), n.AddSwitch("right", p.Switch)
@@ -49,14 +50,14 @@ func Dumbbell(p Parts, left, right int, edge, middle Link) *Network {
 	return n
 }
 
-// Branch is one level of a tree: how many children each node of the level above has, and by which
-// link. The last level's children are hosts.
+// Branch is one level of a tree: the number of children of each node of the level above, and their
+// links. The children of the last level are hosts.
 type Branch struct {
 	Children int
 	Link     Link
 }
 
-// Tree is a switch with branches below it, level by level.
+// Tree returns a network of a root switch with levels of branches below it.
 func Tree(p Parts, levels ...Branch) *Network {
 	n := New(p.Config)
 	above := []*Switch{n.AddSwitch("root", p.Switch)}
@@ -78,19 +79,19 @@ func Tree(p Parts, levels ...Branch) *Network {
 	return n
 }
 
-// LeafSpine is hosts on leaf switches, each of which has a link to every spine switch.
+// LeafSpine is a network of hosts on leaf switches, each linked to every spine switch.
 type LeafSpine struct {
 	Leaves, Spines, HostsPerLeaf int
 	Host, Up                     Link
 }
 
-// Oversubscription answers how much more a leaf's hosts may send than its links to the spines
-// carry; 1 is non-blocking.
+// Oversubscription returns the ratio of the rate of a leaf's hosts to the rate of its uplinks; 1 is
+// non-blocking.
 func (t LeafSpine) Oversubscription() float64 {
 	return float64(t.HostsPerLeaf) * float64(t.Host.Rate) / (float64(t.Spines) * float64(t.Up.Rate))
 }
 
-// Build makes it of parts.
+// Build returns a network with the configurations in p.
 func (t LeafSpine) Build(p Parts) *Network {
 	n := New(p.Config)
 	spines := make([]*Switch, t.Spines)
@@ -107,23 +108,23 @@ func (t LeafSpine) Build(p Parts) *Network {
 	return n
 }
 
-// Clos is three tiers: pods of top-of-rack and aggregation switches, each with a link to each of
-// the other kind in its pod, and core switches. The i-th aggregation switch of every pod has links
-// to the same CoresPerAgg core switches.
+// Clos is a network of three tiers: pods of top-of-rack and aggregation switches, fully connected
+// within a pod, and core switches. The i-th aggregation switches of all pods are linked to the same
+// CoresPerAgg core switches.
 type Clos struct {
 	Pods, ToRsPerPod, AggsPerPod, HostsPerToR, CoresPerAgg int
 
-	Host, ToR, Core Link // of a host, of a ToR switch upward, of an aggregation switch upward
+	Host, ToR, Core Link // of a host, and the uplinks of a ToR and of an aggregation switch
 }
 
-// FatTree is the k-ary fat tree of Al-Fares et al. (SIGCOMM 2008): k³/4 hosts, one rate everywhere,
-// non-blocking. k is even.
+// FatTree returns the k-ary fat tree of Al-Fares et al. (SIGCOMM 2008): k³/4 hosts, one link rate,
+// non-blocking. k must be even.
 func FatTree(k int, l Link) Clos {
 	return Clos{Pods: k, ToRsPerPod: k / 2, AggsPerPod: k / 2, HostsPerToR: k / 2,
 		CoresPerAgg: k / 2, Host: l, ToR: l, Core: l}
 }
 
-// Build makes it of parts.
+// Build returns a network with the configurations in p.
 func (t Clos) Build(p Parts) *Network {
 	n := New(p.Config)
 	cores := make([]*Switch, t.AggsPerPod*t.CoresPerAgg)
@@ -149,9 +150,8 @@ func (t Clos) Build(p Parts) *Network {
 	return n
 }
 
-// BaseRTT answers how long a packet of size bytes (as in a Buf) takes from one host to another and
-// an answer of back bytes to return, when nothing else is on the way; processing at the hosts is
-// what their configuration says.
+// BaseRTT returns how long a packet of size bytes (as in a Buf) takes from src to dst, and a
+// response of back bytes to return, in an idle network, with the delays of the hosts' NICs.
 func (n *Network) BaseRTT(src, dst int, size, back units.Bytes) units.Duration {
 	return n.oneWay(src, dst, size) + n.oneWay(dst, src, back)
 }
@@ -166,7 +166,7 @@ func (n *Network) oneWay(src, dst int, size units.Bytes) units.Duration {
 	return total
 }
 
-// Bottleneck answers the rate of the slowest link between two hosts.
+// Bottleneck returns the rate of the slowest link between two hosts.
 func (n *Network) Bottleneck(src, dst int) units.BitRate {
 	slowest := units.BitRate(0)
 	for _, p := range n.Path(src, dst, 0) {

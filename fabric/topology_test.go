@@ -69,7 +69,7 @@ func TestOversubscription(t *testing.T) {
 	assert.Equal(t, 2.0, fabric.PrioPlusML().Oversubscription())
 }
 
-// The base RTTs that the papers print.
+// TestBaseRTT compares base RTTs with those stated in the papers.
 func TestBaseRTT(t *testing.T) {
 	var p fabric.Parts
 	for _, c := range []struct {

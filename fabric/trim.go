@@ -5,33 +5,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wholeLen is up to which length frames are not worth a cut: they take their headers' place as they
-// are.
-const wholeLen = 2*shortest - frameCheck
+// maxUntrimmed is the maximum length of frames that are moved to the headers' queue without
+// trimming.
+const maxUntrimmed = 2*minFrame - frameCheck
 
-// trimmedBehind is what is left behind the BTH of a trimmed frame: the common header of goroce's
-// extension, and the opcode inside. Over IPv4 that makes the shortest frame there is, the 64 bytes
-// of NDP.
-const trimmedBehind = 6
+// trimmedPayload is the number of bytes kept after the BTH of a trimmed frame: the common header of
+// goroce's extension and the inner opcode. Over IPv4 the result is the shortest Ethernet frame, the
+// 64 bytes of NDP.
+const trimmedPayload = 6
 
-// trim finds a place for a frame that came to a full queue: without its payload in another one, or
-// whole in that of the newest frame that waits.
+// trim handles a frame that arrives at a full queue. It either trims the frame and enqueues its
+// header, or trims the newest queued frame and enqueues the arriving one in its place.
 func (s *Switch) trim(in, out *Port, q *queue, f *frame) {
 	if q.config.TrimNewest && q.tail.from != nil && s.net.rng.Uint32()&1 != 0 &&
-		q.tail.len > wholeLen && f.len > wholeLen {
+		q.tail.len > maxUntrimmed && f.len > maxUntrimmed {
 		newest := out.takeNewest(f.prio)
 		from := newest.from
 		s.release(newest)
-		s.take(in, out, q, f)
+		s.accept(in, out, q, f)
 		in, f = from, newest
 	}
 	q.stats.Trimmed++
 	f.trim(q.config)
-	s.take(in, out, &out.queues[f.prio], f)
+	s.accept(in, out, &out.queues[f.prio], f)
 }
 
-// takeNewest takes the newest frame out of a queue. It walks the queue, which is as short as what
-// is trimmed.
+// takeNewest removes the newest frame of a queue. It traverses the queue, whose length Trim limits.
 func (p *Port) takeNewest(of uint8) *frame {
 	q := &p.queues[of]
 	newest, at := q.tail, &q.head
@@ -48,18 +47,18 @@ func (p *Port) takeNewest(of uint8) *frame {
 	q.count--
 	q.bytes -= units.Bytes(newest.size)
 	if q.watch != nil {
-		q.tell(p.net.now)
+		q.notify(p.net.now)
 	}
 	return newest
 }
 
-// trim cuts the payload off.
+// trim removes the payload.
 func (f *frame) trim(c *Queue) {
 	f.prio = uint8(c.TrimTo)
-	if f.len <= wholeLen || f.l3 == 0 {
+	if f.len <= maxUntrimmed || f.l3 == 0 {
 		return
 	}
-	ip, length := f.mem[f.l3:], int(f.l3)+wire.UDPLen+wire.BTHLen+trimmedBehind
+	ip, length := f.mem[f.l3:], int(f.l3)+wire.UDPLen+wire.BTHLen+trimmedPayload
 	if ip[0]>>4 == 4 {
 		length += wire.IPv4Len
 	} else {

@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// full is n frames of 1500 bytes stored.
+// full returns n frames that take 1500 bytes of buffer each.
 func full(n int) []openloop.Frame {
 	frames := make([]openloop.Frame, n)
 	for i := range frames {
@@ -23,7 +23,7 @@ func full(n int) []openloop.Frame {
 	return frames
 }
 
-// wholes answers which frames came whole, in their order.
+// wholes returns the tags of the frames that arrived untrimmed, in order.
 func wholes(got []openloop.Arrival) (tags []uint64) {
 	for _, a := range got {
 		if a.Len == 1496 {
@@ -33,22 +33,23 @@ func wholes(got []openloop.Arrival) (tags []uint64) {
 	return tags
 }
 
-// NDP: what finds eight packets waiting loses its payload and goes ahead of them.
+// TestTrimming checks that a packet that arrives behind eight waiting packets is trimmed and
+// overtakes them (NDP).
 func TestTrimming(t *testing.T) {
 	_, st, got := burst(t, fabric.Queue{Trim: 8 * 1500, TrimTo: 7, TrimDSCP: 50}, full(20)...)
 	require.Len(t, got, 20)
 	assert.EqualValues(t, 11, st.Trimmed) // one leaves at once, eight wait
-	assert.Equal(t, []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9}, wholes(got), "those that came first")
+	assert.Equal(t, []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9}, wholes(got), "the first to arrive")
 	for i, a := range got[1:12] {
-		assert.EqualValues(t, 10+i, a.Tag, "headers overtake the packets that wait")
+		assert.EqualValues(t, 10+i, a.Tag, "headers overtake waiting packets")
 		assert.Equal(t, 60, a.Len)
 		assert.EqualValues(t, 50, a.DSCP)
 	}
 	assert.Zero(t, got[0].DSCP)
 }
 
-// With a coin half of those that are cut are the newest of those that wait: as many come whole, but
-// not those that came first, and in the order in which they came.
+// TestTrimmingTheNewest checks that with TrimNewest half of the trimmed packets are the newest
+// waiting ones. Equally many arrive untrimmed and in order, but not only the first ones.
 func TestTrimmingTheNewest(t *testing.T) {
 	arriving := 0
 	const runs = 200
@@ -73,7 +74,7 @@ func TestTrimmingTheNewest(t *testing.T) {
 	assert.Len(t, wholes(got), 2)
 }
 
-// The queue of headers has a limit of its own.
+// TestTrimmedHeadersAreDropped checks that the queue of headers has its own limit.
 func TestTrimmedHeadersAreDropped(t *testing.T) {
 	var qs fabric.Queues
 	qs[0] = fabric.Queue{Trim: 8 * 1500, TrimTo: 7}
@@ -84,8 +85,8 @@ func TestTrimmedHeadersAreDropped(t *testing.T) {
 	assert.EqualValues(t, 7, n.Switches()[0].Ports()[1].QueueStats(7).Dropped)
 }
 
-// A trimmed frame has all its headers, of both IPs, with a VLAN tag and without; what has little
-// more stays as it is.
+// TestTrimmedFrames checks that a trimmed frame keeps all its headers, for IPv4 and IPv6, with and
+// without a VLAN tag, and that short frames are not trimmed.
 func TestTrimmedFrames(t *testing.T) {
 	for _, c := range []struct {
 		src, dst string

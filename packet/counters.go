@@ -2,7 +2,7 @@ package packet
 
 import "github.com/goroce/goroce/units"
 
-// Count is an amount of traffic.
+// Count is a number of frames and their bytes.
 type Count struct {
 	Frames uint64
 	Bytes  units.Bytes // without the frame check sequence
@@ -15,18 +15,18 @@ func (c *Count) add(bufs []Buf) {
 	}
 }
 
-// Counts is what went through a port.
+// Counts counts the frames and failed calls of a port.
 type Counts struct {
 	Received Count
-	Sent     [Classes]Count // that the port took, by class
+	Sent     [Classes]Count // accepted by the port, by class
 
-	ShortSends  uint64 // calls of Send that did not take all
-	Unsent      uint64 // frames these left to the caller
-	ShortAllocs uint64 // calls of Alloc that did not answer all
-	Unallocated uint64 // buffers these were short of
+	ShortSends  uint64 // calls of Send that accepted fewer frames than offered
+	Unsent      uint64 // frames that those calls did not accept
+	ShortAllocs uint64 // calls of Alloc that returned fewer buffers than requested
+	Unallocated uint64 // buffers that those calls did not return
 }
 
-// Total is what was sent in all classes.
+// Total returns the sum of Sent over all classes.
 func (c *Counts) Total() (sum Count) {
 	for _, s := range c.Sent {
 		sum.Frames += s.Frames
@@ -35,7 +35,7 @@ func (c *Counts) Total() (sum Count) {
 	return sum
 }
 
-// Counters is a Port that counts what goes through another.
+// Counters is a Port that counts the frames of the port it wraps.
 type Counters struct {
 	port   Port
 	counts Counts
@@ -44,7 +44,7 @@ type Counters struct {
 // NewCounters wraps a port.
 func NewCounters(port Port) *Counters { return &Counters{port: port} }
 
-// Counts answers what went through so far.
+// Counts returns the counts so far.
 func (c *Counters) Counts() Counts { return c.counts }
 
 // Info implements Port.

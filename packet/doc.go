@@ -1,14 +1,14 @@
-// Package packet is the seam between the protocol and the worlds it runs in: a [Buf] is one frame,
-// a [Port] moves bursts of them.
+// Package packet is the interface between the protocol and what carries its frames. A [Buf] is one
+// frame; a [Port] sends and receives bursts of them.
 //
-// The path of a frame: the transport allocates Bufs from its Port, writes frames into them and
-// hands them back with Send; what Recv answers it reads in place and gives back with Free. A frame
-// is never copied on the way, and it never belongs to two owners: after Send the accepted Bufs are
-// the port's, the others still the caller's.
+// The transport allocates Bufs from its Port, writes frames into them and passes them to Send. It
+// reads the frames that Recv returns in place and returns them with Free. Frames are not copied,
+// and each has one owner at a time: after Send the port owns the accepted Bufs and the caller still
+// owns the others.
 //
 // Package dpdk implements Port over real and virtual devices, package fabric over a simulated
-// network, [Pipe] over memory for tests. Decorators wrap any of them: they record, count or
-// spoil what passes.
+// network, and [Pipe] over memory for tests. Decorators wrap any Port: [Counters] counts frames,
+// [Faults] injects faults, and package pcap records frames.
 //
 // A Port belongs to one goroutine at a time and takes no lock. The package imports only units.
 package packet

@@ -6,20 +6,20 @@ import (
 	"math/rand/v2"
 )
 
-// Fault is one thing that can happen to a frame.
+// Fault is a kind of fault injected into a frame.
 type Fault uint8
 
-// What can happen to a frame. At most one of them does.
+// The kinds of fault. At most one is injected into a frame.
 const (
 	FaultNone      Fault = iota
-	FaultLose            // it disappears
-	FaultDuplicate       // it comes twice, one right after the other
-	FaultDelay           // it comes after the ReorderBy frames that follow it
-	FaultCorrupt         // one of its bits is wrong
+	FaultLose            // the frame is dropped
+	FaultDuplicate       // the frame is delivered twice in a row
+	FaultDelay           // the frame is delivered after the ReorderBy frames that follow it
+	FaultCorrupt         // one bit of the frame is inverted
 	faultKinds
 )
 
-// Direction is which way a frame crosses a port.
+// Direction is the direction of a frame through a port.
 type Direction uint8
 
 // The directions.
@@ -29,57 +29,58 @@ const (
 	directions
 )
 
-// FaultRates are the probabilities of each fault, for every frame of one direction. Their sum is
-// at most 1.
+// FaultRates are the probabilities of each fault for a frame of one direction. Their sum is at most
+// 1.
 type FaultRates struct{ Lose, Duplicate, Delay, Corrupt float64 }
 
-// FaultRule is a fault that happens for certain. Rules come before probabilities, the first that
-// applies decides; each counts its matches for itself.
+// FaultRule injects a fault deterministically. Rules take precedence over probabilities, and the
+// first rule that applies to a frame decides. Each rule counts its own matches, whether or not it
+// decides.
 type FaultRule struct {
 	Direction Direction
 	Fault     Fault
 	Match     func(frame []byte) bool // nil matches every frame
-	Nth       int                     // only the nth match, from 1; 0 means each
+	Nth       int                     // only the nth match, from 1; 0 means every match
 }
 
-// FaultOptions say what Faults does. The zero value does nothing.
+// FaultOptions configures Faults. The zero value injects no fault.
 type FaultOptions struct {
 	Seed       uint64
 	Send, Recv FaultRates
-	ReorderBy  int // frames that overtake a delayed one; 0 means 3
+	ReorderBy  int // number of frames that overtake a delayed one; 0 means 3
 	Rules      []FaultRule
 }
 
-// faultPlan decides about the frames of one direction.
+// faultPlan chooses the faults of one direction.
 type faultPlan struct {
-	rng    *rand.Rand
-	upTo   [faultKinds]float64 // cumulated
-	random bool
-	rules  []FaultRule
-	seen   []int // matches of each rule
+	rng        *rand.Rand
+	cumulative [faultKinds]float64 // cumulative probabilities
+	random     bool
+	rules      []FaultRule
+	seen       []int // matches of each rule
 }
 
 func newFaultPlan(o FaultOptions, d Direction, r FaultRates) (*faultPlan, error) {
 	p := &faultPlan{
-		rng:  rand.New(rand.NewPCG(o.Seed, uint64(d))), // a stream of its own for each direction
-		upTo: [faultKinds]float64{},
+		rng:        rand.New(rand.NewPCG(o.Seed, uint64(d))), // one stream per direction
+		cumulative: [faultKinds]float64{},
 	}
 	total := 0.0
 	for i, rate := range []float64{r.Lose, r.Duplicate, r.Delay, r.Corrupt} {
 		if !(rate >= 0 && rate <= 1) {
-			return nil, fmt.Errorf("packet: faults: rate %v is not between 0 and 1", rate)
+			return nil, fmt.Errorf("packet: faults: rate %v out of range [0, 1]", rate)
 		}
 		total += rate
-		p.upTo[i+1] = total
+		p.cumulative[i+1] = total
 	}
 	if total > 1+1e-9 {
-		return nil, fmt.Errorf("packet: faults: rates %+v add up to %v, more than 1", r, total)
+		return nil, fmt.Errorf("packet: faults: rates %+v sum to %v, want at most 1", r, total)
 	}
 	p.random = total > 0
 	for _, rule := range o.Rules {
 		if rule.Direction >= directions || rule.Fault >= faultKinds || rule.Nth < 0 {
 			return nil, fmt.Errorf(
-				"packet: faults: rule %+v has no such direction, fault or number",
+				"packet: faults: rule %+v: direction, fault or match number out of range",
 				struct {
 					Direction
 					Fault
@@ -94,24 +95,24 @@ func newFaultPlan(o FaultOptions, d Direction, r FaultRates) (*faultPlan, error)
 	return p, nil
 }
 
-// loses says whether a frame may disappear.
-func (p *faultPlan) loses() bool {
+// mayDrop reports whether the plan can drop a frame.
+func (p *faultPlan) mayDrop() bool {
 	for _, r := range p.rules {
 		if r.Fault == FaultLose {
 			return true
 		}
 	}
-	return p.upTo[FaultLose] > 0
+	return p.cumulative[FaultLose] > 0
 }
 
-// fate is what happens to a frame, and to which of its bits.
+// fate is the fault chosen for a frame, and the bit that a corruption inverts.
 type fate struct {
 	fault Fault
 	bit   int
 }
 
-// decide draws the same numbers for every frame, whatever the rules say, so that a rule changes
-// the fate of one frame only.
+// decide draws the same random numbers for every frame regardless of the rules, so that a rule
+// changes only the frames that it matches.
 func (p *faultPlan) decide(frame []byte) fate {
 	var f fate
 	var where uint64
@@ -119,7 +120,7 @@ func (p *faultPlan) decide(frame []byte) fate {
 		u := p.rng.Float64()
 		where = p.rng.Uint64()
 		for kind := FaultLose; kind < faultKinds && f.fault == FaultNone; kind++ {
-			if u < p.upTo[kind] {
+			if u < p.cumulative[kind] {
 				f.fault = kind
 			}
 		}

@@ -1,41 +1,41 @@
 package packet
 
-// FaultCounts is what happened to the frames of one direction.
+// FaultCounts counts the frames of one direction and the faults injected into them.
 type FaultCounts struct {
-	Frames     uint64 // that came
+	Frames     uint64 // all frames
 	Lost       uint64
 	Duplicated uint64
 	Delayed    uint64
 	Corrupted  uint64
-	NoCopy     uint64 // not duplicated: no buffer for the copy, or no room in the queue
+	NoCopy     uint64 // not duplicated, for lack of a buffer or of room in the queue
 }
 
-// Faults is a Port that spoils what goes through another: loss, duplication, reordering, wrong
-// bits, in each direction with probabilities of its own or by explicit rules. The same seed and
-// the same calls do the same.
+// Faults is a Port that injects faults into the frames of the port it wraps: loss, duplication,
+// reordering and bit errors. Each direction has its own probabilities and rules. The same seed and
+// the same calls produce the same faults.
 //
-// Every buffer it takes it passes on, frees or holds; what it holds can be seen by Held and is
-// released by Flush. A delayed frame waits for those that follow it, in its class and direction:
-// the last frame of a conversation may wait until Flush.
+// Faults passes on, frees or holds every buffer it accepts. Held returns how many it holds and
+// Flush releases them. A delayed frame waits for the following frames of its class and direction,
+// so the last frame of a conversation may wait until Flush.
 type Faults struct {
-	port   Port
-	info   Info
-	by     int
-	plans  [directions]*faultPlan
-	counts [directions]FaultCounts
+	port      Port
+	info      Info
+	reorderBy int
+	plans     [directions]*faultPlan
+	counts    [directions]FaultCounts
 
-	refused [Classes]refusal   // fate of a frame that the port did not take yet
-	sending [Classes][]delayed // on the way out
-	coming  []delayed          // on the way in
-	ready   []Buf              // received, more than the caller had room for
+	refused   [Classes]refusal   // fate of a frame that the port has refused
+	sending   [Classes][]delayed // delayed frames being sent
+	receiving []delayed          // delayed frames being received
+	ready     []Buf              // received frames that did not fit the caller's burst
 
-	second [1]Buf // a copy being made; here, so that the call of the port does not make it escape
-	next   [1]Buf // a delayed frame being sent
+	duplicate [1]Buf // a duplicate being made; a local array would escape to the heap
+	next      [1]Buf // a delayed frame being sent
 }
 
 type delayed struct {
-	buf   Buf
-	after int // frames to go first
+	buf       Buf
+	remaining int // frames that still have to pass first
 }
 
 type refusal struct {
@@ -46,7 +46,7 @@ type refusal struct {
 
 // NewFaults wraps a port.
 func NewFaults(port Port, o FaultOptions) (*Faults, error) {
-	f := &Faults{port: port, info: port.Info(), by: orDefault(o.ReorderBy, 3)}
+	f := &Faults{port: port, info: port.Info(), reorderBy: orDefault(o.ReorderBy, 3)}
 	for d, rates := range [directions]FaultRates{o.Send, o.Recv} {
 		plan, err := newFaultPlan(o, Direction(d), rates)
 		if err != nil {
@@ -54,43 +54,44 @@ func NewFaults(port Port, o FaultOptions) (*Faults, error) {
 		}
 		f.plans[d] = plan
 	}
-	if f.plans[DirectionSend].loses() {
+	if f.plans[DirectionSend].mayDrop() {
 		f.info.Reliable = false
 	}
 	return f, nil
 }
 
-// Counts answers what happened so far to the frames of one direction.
+// Counts returns the counts of one direction so far.
 func (f *Faults) Counts(d Direction) FaultCounts { return f.counts[d] }
 
-// Held answers how many buffers wait inside.
+// Held returns how many buffers are held.
 func (f *Faults) Held() int {
-	n := len(f.coming) + len(f.ready)
+	n := len(f.receiving) + len(f.ready)
 	for _, held := range f.sending {
 		n += len(held)
 	}
 	return n
 }
 
-// Flush lets go of every delayed frame: those on the way out are sent as far as the port takes
-// them, those on the way in come with the next Recv. It answers how many still wait to be sent.
+// Flush releases every delayed frame. Frames being sent are sent as far as the port accepts them;
+// frames being received are returned by the next Recv. Flush returns how many frames still wait to
+// be sent.
 func (f *Faults) Flush() int {
 	left := 0
 	for class := range f.sending {
 		for i := range f.sending[class] {
-			f.sending[class][i].after = 0
+			f.sending[class][i].remaining = 0
 		}
 		f.releaseSend(Class(class))
 		left += len(f.sending[class])
 	}
-	for i := range f.coming {
-		f.coming[i].after = 0
+	for i := range f.receiving {
+		f.receiving[i].remaining = 0
 	}
 	f.releaseRecv()
 	return left
 }
 
-// Info implements Port. A port that may lose what it took is not Reliable.
+// Info implements Port. A port that may drop frames it accepted is not Reliable.
 func (f *Faults) Info() Info { return f.info }
 
 // Alloc implements Port.
@@ -113,9 +114,9 @@ func (f *Faults) Send(class Class, bufs []Buf) int {
 	return len(bufs)
 }
 
-// sendOne does with one frame what is its fate, and says whether it is taken. The fate of a frame
-// that the port refuses is kept for when it is offered again: else a full queue would make faults
-// that the port cannot refuse, such as loss, more likely.
+// sendOne injects the fault chosen for one frame, if any, and reports whether the frame was
+// accepted. The fate of a frame that the port refuses is kept until the frame is offered again.
+// Otherwise a full queue would make faults that the port cannot refuse, such as loss, more likely.
 func (f *Faults) sendOne(class Class, one []Buf) bool {
 	b, r := &one[0], &f.refused[class]
 	if !r.valid || r.handle != b.Handle {
@@ -129,7 +130,7 @@ func (f *Faults) sendOne(class Class, one []Buf) bool {
 		counts.Lost++
 	case FaultDelay:
 		f.tick(f.sending[class])
-		f.sending[class] = append(f.sending[class], delayed{*b, f.by})
+		f.sending[class] = append(f.sending[class], delayed{*b, f.reorderBy})
 		counts.Delayed++
 		r.valid = false
 		return true
@@ -140,7 +141,7 @@ func (f *Faults) sendOne(class Class, one []Buf) bool {
 		if taken = f.port.Send(class, one) == 1; taken {
 			counts.Corrupted++
 		} else {
-			flip(b.Data(), fate.bit) // still the caller's
+			flip(b.Data(), fate.bit) // the caller still owns it
 		}
 	default:
 		taken = f.port.Send(class, one) == 1
@@ -153,18 +154,18 @@ func (f *Faults) sendOne(class Class, one []Buf) bool {
 }
 
 func (f *Faults) sendTwice(class Class, one []Buf) bool {
-	ok := f.copyOf(&one[0]) // before Send: afterwards the frame is the port's
+	ok := f.copyOf(&one[0]) // before Send, after which the port owns the frame
 	if f.port.Send(class, one) == 0 {
 		if ok {
-			f.port.Free(f.second[:])
+			f.port.Free(f.duplicate[:])
 		}
 		return false
 	}
 	switch {
 	case !ok:
 		f.counts[DirectionSend].NoCopy++
-	case f.port.Send(class, f.second[:]) == 0:
-		f.port.Free(f.second[:])
+	case f.port.Send(class, f.duplicate[:]) == 0:
+		f.port.Free(f.duplicate[:])
 		f.counts[DirectionSend].NoCopy++
 	default:
 		f.counts[DirectionSend].Duplicated++
@@ -175,7 +176,7 @@ func (f *Faults) sendTwice(class Class, one []Buf) bool {
 // Recv implements Port.
 func (f *Faults) Recv(bufs []Buf) int {
 	for class := range f.sending {
-		f.releaseSend(Class(class)) // what a full queue held back
+		f.releaseSend(Class(class)) // frames that a full queue held back
 	}
 	if room := len(bufs) - len(f.ready); room > 0 {
 		n := f.port.Recv(bufs[:room])
@@ -193,19 +194,19 @@ func (f *Faults) Recv(bufs []Buf) int {
 func (f *Faults) recvOne(one []Buf) {
 	b, counts := one[0], &f.counts[DirectionRecv]
 	fate := f.plans[DirectionRecv].decide(b.Data())
-	f.tick(f.coming)
+	f.tick(f.receiving)
 	switch fate.fault {
 	case FaultLose:
 		f.port.Free(one)
 		counts.Lost++
 		return
 	case FaultDelay:
-		f.coming = append(f.coming, delayed{b, f.by})
+		f.receiving = append(f.receiving, delayed{b, f.reorderBy})
 		counts.Delayed++
 		return
 	case FaultDuplicate:
 		if f.copyOf(&b) {
-			f.ready = append(f.ready, f.second[0])
+			f.ready = append(f.ready, f.duplicate[0])
 			counts.Duplicated++
 		} else {
 			counts.NoCopy++
@@ -217,32 +218,32 @@ func (f *Faults) recvOne(one []Buf) {
 	f.ready = append(f.ready, b)
 }
 
-// copyOf makes f.second a frame like b.
+// copyOf copies b to f.duplicate. It reports whether a large enough buffer was available.
 func (f *Faults) copyOf(b *Buf) bool {
-	if f.port.Alloc(f.second[:]) == 0 {
+	if f.port.Alloc(f.duplicate[:]) == 0 {
 		return false
 	}
-	second := &f.second[0]
-	if len(second.Room()) < b.Len() {
-		f.port.Free(f.second[:])
+	duplicate := &f.duplicate[0]
+	if len(duplicate.Room()) < b.Len() {
+		f.port.Free(f.duplicate[:])
 		return false
 	}
-	second.SetLen(copy(second.Room(), b.Data()))
-	second.Time = b.Time
+	duplicate.SetLen(copy(duplicate.Room(), b.Data()))
+	duplicate.Time = b.Time
 	return true
 }
 
-// tick tells the delayed frames that another one passes.
+// tick counts a passing frame for each of the delayed frames.
 func (f *Faults) tick(held []delayed) {
 	for i := range held {
-		held[i].after--
+		held[i].remaining--
 	}
 }
 
-// releaseSend sends the delayed frames whose turn it is, as far as the port takes them.
+// releaseSend sends the delayed frames that are due, as far as the port accepts them.
 func (f *Faults) releaseSend(class Class) {
 	held := f.sending[class]
-	for len(held) > 0 && held[0].after <= 0 {
+	for len(held) > 0 && held[0].remaining <= 0 {
 		f.next[0] = held[0].buf
 		if f.port.Send(class, f.next[:]) == 0 {
 			break
@@ -253,9 +254,9 @@ func (f *Faults) releaseSend(class Class) {
 }
 
 func (f *Faults) releaseRecv() {
-	for len(f.coming) > 0 && f.coming[0].after <= 0 {
-		f.ready = append(f.ready, f.coming[0].buf)
-		f.coming = f.coming[:copy(f.coming, f.coming[1:])]
+	for len(f.receiving) > 0 && f.receiving[0].remaining <= 0 {
+		f.ready = append(f.ready, f.receiving[0].buf)
+		f.receiving = f.receiving[:copy(f.receiving, f.receiving[1:])]
 	}
 }
 

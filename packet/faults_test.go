@@ -26,7 +26,7 @@ func TestNewFaultsRefuses(t *testing.T) {
 	}
 }
 
-// TestFaultRules has one rule at a time, on the way out and on the way in.
+// TestFaultRules tests one rule at a time, in each direction.
 func TestFaultRules(t *testing.T) {
 	third := func(frame []byte) bool { return frame[3]%3 == 2 } // 2, 5, 8
 	for _, c := range []struct {
@@ -115,8 +115,8 @@ func TestLossyPortIsNotReliable(t *testing.T) {
 	assert.False(t, newFaults(t, a, FaultOptions{Rules: lose}).Info().Reliable)
 }
 
-// TestRefusedFrameKeepsItsFate offers frames to a full queue over and over: they are neither
-// counted twice nor spoiled twice, and what is not taken comes back as it was.
+// TestRefusedFrameKeepsItsFate offers frames to a full queue repeatedly. They are neither counted
+// nor impaired twice, and refused frames are unchanged.
 func TestRefusedFrameKeepsItsFate(t *testing.T) {
 	for _, fault := range []Fault{FaultNone, FaultCorrupt, FaultDuplicate} {
 		a, b := Pipe(PipeOptions{Depth: 1})
@@ -147,7 +147,7 @@ func TestDelayedFrameWaitsForRoom(t *testing.T) {
 	require.Equal(t, 1, f.Flush())
 	require.Equal(t, 1, f.Held())
 	require.Equal(t, []int{1}, received(b))
-	require.Empty(t, received(f)) // any call lets it go
+	require.Empty(t, received(f)) // any call releases it
 	require.Equal(t, []int{0}, received(b))
 	noLeak(t, a, b)
 }
@@ -190,8 +190,8 @@ func drawRates(t *rapid.T, name string) FaultRates {
 		Corrupt: p("corrupt")}
 }
 
-// run sends n frames through faults on both ends, in bursts of a random size, and answers what
-// came out, bit by bit.
+// run sends n frames through faults on both ends in bursts of the given sizes, and returns the
+// frames received and the counts of both ends.
 func run(t require.TestingT, o FaultOptions, n int, bursts []int) (frames []string, out,
 	in FaultCounts) {
 	a, b := Pipe(PipeOptions{Buffers: 64, Depth: 16})
@@ -228,7 +228,7 @@ func run(t require.TestingT, o FaultOptions, n int, bursts []int) (frames []stri
 
 var drawBursts = rapid.SliceOfN(rapid.IntRange(1, Burst), 1, 8)
 
-// TestFaultsConserve: whatever the rates, every frame is accounted for and no buffer leaks.
+// TestFaultsConserve checks that at any rates every frame is accounted for and no buffer leaks.
 func TestFaultsConserve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := FaultOptions{Seed: rapid.Uint64().Draw(t, "seed"),
@@ -248,7 +248,7 @@ func TestFaultsConserve(t *testing.T) {
 	})
 }
 
-// TestNoFaults: with all rates 0, what goes in comes out, in order.
+// TestNoFaults checks that at rates of 0 every frame is delivered in order.
 func TestNoFaults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 300).Draw(t, "frames")

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// numbered allocates frames that carry their number.
+// numbered allocates n frames that carry the numbers from from on.
 func numbered(t require.TestingT, p Port, from, n int) []Buf {
 	bufs := make([]Buf, n)
 	require.Equal(t, n, p.Alloc(bufs))
@@ -21,7 +21,7 @@ func numbered(t require.TestingT, p Port, from, n int) []Buf {
 
 func number(b *Buf) int { return int(binary.BigEndian.Uint32(b.Data())) }
 
-// received drains a port, frees the frames and answers their numbers in order.
+// received drains a port, frees the frames and returns their numbers in order.
 func received(p Port) (numbers []int) {
 	var bufs [Burst]Buf
 	for n := p.Recv(bufs[:]); n > 0; n = p.Recv(bufs[:]) {

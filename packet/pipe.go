@@ -6,13 +6,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// PipeOptions describe a Pipe. The zero value is a pair of ports that any transport can use.
+// PipeOptions configures a Pipe. The zero value suits any transport.
 type PipeOptions struct {
-	Buffers  int           // each end owns; 0 means 1024
-	Depth    int           // frames that one class's queue holds; 0 means 256
+	Buffers  int           // buffers of each end; 0 means 1024
+	Depth    int           // capacity of each class's queue in frames; 0 means 256
 	Classes  int           // transmit queues; 0 means Classes
-	MTU      units.Bytes   // longest IP datagram; 0 means 4200, RoCEv2's longest packet and more
-	LinkRate units.BitRate // what Info says; a Pipe takes no time
+	MTU      units.Bytes   // longest IP datagram; 0 means 4200, more than the longest RoCEv2 packet
+	LinkRate units.BitRate // value in Info; frames take no time
 }
 
 // PipeEnd is one end of a Pipe.
@@ -24,7 +24,7 @@ type PipeEnd struct {
 	queue [Classes]pipeQueue // frames on the way to the peer
 }
 
-// pipe is what both ends share.
+// pipe is the state that both ends share.
 type pipe struct {
 	ends    [2]*PipeEnd
 	buffers int // of each end
@@ -39,13 +39,13 @@ type pipePool struct {
 	state  []bufState
 }
 
-// bufState is who has a buffer.
+// bufState is the owner of a buffer.
 type bufState uint8
 
 const (
 	bufFree   bufState = iota
-	bufHeld            // by who allocated or received it
-	bufQueued          // on its way
+	bufHeld            // by the caller that allocated or received it
+	bufQueued          // sent and not yet received
 )
 
 // pipeQueue is a bounded FIFO.
@@ -56,13 +56,13 @@ type pipeQueue struct {
 
 const vlanEthernet = 18 // bytes before an IP datagram, at most
 
-// Pipe makes two ports in memory, each the other's only neighbour. What one sends the other
-// receives: control before ack before data, each class in order. A full queue pushes back by a
-// short Send. Frames move by reference: a buffer belongs to the end that allocated it, and returns
-// there whichever end frees it. To free or send a buffer that one does not hold is a programming
-// error and panics.
+// Pipe returns two connected ports in memory. Each receives what the other sends: control before
+// ACKs before data, and each class in order. When a queue is full, Send accepts fewer frames.
+// Frames move by reference: a buffer belongs to the end that allocated it and returns to its pool
+// whichever end frees it. Freeing or sending a buffer that the caller does not hold is a
+// programming error and panics.
 //
-// Both ends belong to one goroutine. Nothing allocates after Pipe.
+// Both ends must be used by one goroutine. Only Pipe itself allocates memory.
 func Pipe(o PipeOptions) (a, b *PipeEnd) {
 	o.Buffers = orDefault(o.Buffers, 1024)
 	o.Depth = orDefault(o.Depth, 256)
@@ -107,8 +107,8 @@ func newPipeEnd(p *pipe, i int, o PipeOptions) *PipeEnd {
 // Info implements Port.
 func (e *PipeEnd) Info() Info { return e.info }
 
-// Outstanding answers how many of this end's buffers are not in its pool: held by someone, or on
-// their way. When it is not 0 at the end of a test, something leaks.
+// Outstanding returns how many of this end's buffers are not in its pool: held by a caller, or
+// queued. A value other than 0 at the end of a test is a leak.
 func (e *PipeEnd) Outstanding() int { return len(e.pool.state) - len(e.pool.free) }
 
 // Alloc implements Port.
@@ -159,7 +159,8 @@ func (e *PipeEnd) Recv(bufs []Buf) int {
 	return n
 }
 
-// owner answers the pool of a handle and its place there, which must be in the state said.
+// owner returns the pool of a handle and its index there. It panics unless the buffer is in the
+// state want.
 func (p *pipe) owner(handle uintptr, want bufState, verb string) (*pipePool, int) {
 	end, j := int(handle)/p.buffers, int(handle)%p.buffers
 	if end >= len(p.ends) || p.ends[end].pool.state[j] != want {

@@ -49,7 +49,8 @@ func TestPipePushesBack(t *testing.T) {
 	noLeak(t, a, b)
 }
 
-// TestPipeForwardsByReference sends what was received: the buffer stays the one of its owner.
+// TestPipeForwardsByReference sends a received frame back: its buffer still belongs to the end that
+// allocated it.
 func TestPipeForwardsByReference(t *testing.T) {
 	a, b := Pipe(PipeOptions{Buffers: 4})
 	bufs := numbered(t, a, 7, 1)
@@ -63,7 +64,7 @@ func TestPipeForwardsByReference(t *testing.T) {
 	noLeak(t, a, b)
 }
 
-func TestPipePanicsOnWhatOneDoesNotHold(t *testing.T) {
+func TestPipePanicsOnBufferNotHeld(t *testing.T) {
 	a, b := Pipe(PipeOptions{})
 	one := numbered(t, a, 0, 1)
 	a.Free(one)
@@ -72,7 +73,7 @@ func TestPipePanicsOnWhatOneDoesNotHold(t *testing.T) {
 	one = numbered(t, a, 0, 1)
 	a.Send(ClassData, one)
 	assert.Panics(t, func() { a.Free(one) }, "after Send")
-	assert.Panics(t, func() { b.Free([]Buf{{Handle: 1 << 30}}) }, "nobody's")
+	assert.Panics(t, func() { b.Free([]Buf{{Handle: 1 << 30}}) }, "unknown buffer")
 }
 
 func TestPipeInfo(t *testing.T) {
@@ -93,8 +94,8 @@ func TestPipeInfo(t *testing.T) {
 	assert.NotEqual(t, a.Info().MAC, b.Info().MAC)
 }
 
-// TestPipeConserves drives both ends at random and compares with a model: no frame is lost, comes
-// twice, or overtakes one of its class.
+// TestPipeConserves drives both ends at random and compares them with a model: no frame is lost,
+// duplicated, or reordered within its class.
 func TestPipeConserves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := Pipe(PipeOptions{Buffers: 40, Depth: rapid.IntRange(1, 20).Draw(t, "depth")})

@@ -7,71 +7,72 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Burst is the number of frames that move together everywhere: the price of a call into the port
-// is paid once per burst.
+// Burst is the number of frames per call of a port, which spreads the cost of the call over them.
 const Burst = 32
 
-// Class is the traffic class of a frame: the transmit queue it waits in. A pause of one class
-// does not hold the others.
+// Class is the traffic class of a frame, which selects its transmit queue. Pausing one class does
+// not pause the others.
 type Class uint8
 
-// The classes the transport uses. A port with fewer queues folds the higher ones onto its last
-// (see Info.Classes).
+// The classes the transport uses. A port with fewer queues maps the higher classes to its last
+// queue (see Info.Classes).
 const (
 	ClassData    Class = iota // requests and READ responses
-	ClassAck                  // ACK, NAK, CNP and everything else that answers
-	ClassControl              // tokens, credits, probes' answers, ARP and ND
-	Classes                   // how many there are
+	ClassAck                  // ACK, NAK, CNP and other responses without data
+	ClassControl              // tokens, credits, probe responses, ARP and ND
+	Classes                   // the number of classes
 )
 
-// MaxClasses is how many classes a port may tell apart. Those from Classes on carry data as
-// ClassData does; a port that has them (see Info.Classes) sends the higher before the lower, and
+// MaxClasses is the largest number of classes of a port. Those from Classes on carry data, as
+// ClassData does. A port that has them (see Info.Classes) sends higher ones before lower ones, and
 // ClassData last.
 const MaxClasses = 16
 
-// Port moves frames. It is used by one goroutine and never blocks.
+// Port sends and receives frames. It is used by one goroutine and never blocks.
 type Port interface {
-	// Alloc fills bufs with empty buffers and answers how many it had; short on exhaustion.
+	// Alloc fills bufs with empty buffers and returns how many. It returns fewer than len(bufs)
+	// when the pool is exhausted.
 	Alloc(bufs []Buf) int
 
-	// Free gives buffers back.
+	// Free returns buffers to their pool.
 	Free(bufs []Buf)
 
-	// Recv fills bufs with frames that have arrived and answers how many. They are the caller's
+	// Recv fills bufs with frames that have arrived and returns how many. The caller owns them
 	// until Free or Send.
 	Recv(bufs []Buf) int
 
-	// Send queues frames of one class in order and answers how many it took; short when the
-	// queue is full. The rest stay the caller's.
+	// Send queues frames of one class in order and returns how many it accepted, fewer than
+	// len(bufs) when the queue is full. The caller keeps the rest.
 	Send(class Class, bufs []Buf) int
 
-	// Info says what the port is. It does not change while the port is open.
+	// Info describes the port. It does not change while the port is open.
 	Info() Info
 }
 
 // Info describes a port.
 type Info struct {
-	Name     string        // what to call it in messages: "loop:0", "af_packet:eth0"
+	Name     string        // for messages: "loop:0", "af_packet:eth0"
 	Driver   string        // "net_ring", "net_memif", "fabric", "pipe"
-	MAC      MAC           // its own address, zero when it has none
+	MAC      MAC           // zero when the port has no address
 	MTU      units.Bytes   // largest IP datagram a frame may carry
 	LinkRate units.BitRate // 0 when unknown: a virtual port
-	// transmit queues; where they are fewer than Classes, the higher classes share the last one
+	// Classes is the number of transmit queues. If it is below packet.Classes, the higher classes
+	// share the last one.
 	Classes int
-	TxDepth int // frames one queue holds
+	TxDepth int // capacity of a transmit queue in frames
 
-	// Reliable says that the port never drops a frame that it took (a ring in this process);
-	// it then pushes back through a short Send.
+	// Reliable means that the port never drops a frame that it accepted, as a ring in this process.
+	// Such a port applies back pressure: Send accepts fewer frames.
 	Reliable bool
 
-	Timestamps bool     // Buf.Time is filled on receive
-	Offloads   Offloads // what the port does for us
+	Timestamps bool     // Recv sets Buf.Time
+	Offloads   Offloads // performed by the port
 }
 
 // MAC is an Ethernet address.
 type MAC [6]byte
 
-// String shows the address as Linux does: 02:00:00:00:00:01.
+// String formats the address as Linux does: 02:00:00:00:00:01.
 func (m MAC) String() string {
 	digits := make([]string, len(m))
 	for i := range m {
@@ -80,7 +81,7 @@ func (m MAC) String() string {
 	return strings.Join(digits, ":")
 }
 
-// Offloads are things a port can do in our stead, and then does.
+// Offloads is a set of tasks that a port performs instead of the transport.
 type Offloads uint32
 
 // The offloads goroce knows.
@@ -88,5 +89,5 @@ const (
 	OffloadIPv4Checksum Offloads = 1 << iota // fills in the IPv4 header checksum on transmit
 )
 
-// Has says whether all of want are there.
+// Has reports whether o includes all of want.
 func (o Offloads) Has(want Offloads) bool { return o&want == want }

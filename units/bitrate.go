@@ -19,8 +19,9 @@ const (
 	Gbps                 = 1000 * Mbps
 )
 
-// Duration answers how long b bytes take at rate r, rounded up to a picosecond: a link never sends
-// earlier than it can. A rate of 0 or less answers Forever.
+// Duration returns how long b bytes take at rate r, rounded up to a picosecond, so that a link
+// never sends earlier than it can. It returns Forever when r is not positive or the result
+// overflows.
 func (r BitRate) Duration(b Bytes) Duration {
 	if r <= 0 {
 		return Forever
@@ -39,7 +40,7 @@ func (r BitRate) Duration(b Bytes) Duration {
 	return Duration(min(q, uint64(Forever)))
 }
 
-// Bytes answers how many whole bytes rate r carries in d.
+// Bytes returns how many whole bytes rate r carries in d.
 func (r BitRate) Bytes(d Duration) Bytes {
 	if r <= 0 || d <= 0 {
 		return 0
@@ -53,8 +54,8 @@ func (r BitRate) Bytes(d Duration) Bytes {
 	return Bytes(min(q, math.MaxInt64))
 }
 
-// RateOf answers the rate that carries b bytes in d; 0 when d is not positive. What no BitRate
-// holds saturates.
+// RateOf returns the rate that carries b bytes in d, or 0 when d is not positive. It saturates at
+// half the range of a BitRate.
 func RateOf(b Bytes, d Duration) BitRate {
 	if d <= 0 {
 		return 0
@@ -62,7 +63,7 @@ func RateOf(b Bytes, d Duration) BitRate {
 	return BitRate(min(8*float64(b)/d.Seconds(), math.MaxInt64/2))
 }
 
-// String shows r in the largest decimal unit of which it has at least one: 100Gb/s, 2.5Gb/s.
+// String formats r in the largest decimal unit that is not larger than r: 100Gb/s, 2.5Gb/s.
 func (r BitRate) String() string {
 	for _, u := range []struct {
 		name string
@@ -75,7 +76,7 @@ func (r BitRate) String() string {
 	return strconv.FormatInt(int64(r), 10) + "b/s"
 }
 
-// ParseBitRate reads a number of bits per second with k, M, G or T, each optionally followed by
+// ParseBitRate parses a number of bits per second with k, M, G or T, each optionally followed by
 // b/s, bps or bit: 100G, 40Gb/s, 2.5Gbps.
 func ParseBitRate(s string) (BitRate, error) {
 	number, unit := split(s)
@@ -91,7 +92,7 @@ func ParseBitRate(s string) (BitRate, error) {
 	scaled := math.Round(v * size)
 	if !ok || err != nil || math.IsNaN(scaled) || scaled < 0 || scaled >= math.MaxInt64 {
 		return 0, fmt.Errorf(
-			"units: rate %q is not a number of bits per second, such as 100G or 25Gb/s", s)
+			"units: rate %q: want bits per second, such as 100G or 25Gb/s", s)
 	}
 	return BitRate(scaled), nil
 }

@@ -71,8 +71,8 @@ func TestBitRateDuration(t *testing.T) {
 	}
 }
 
-// TestBitRateDurationIsExact compares with arithmetic that has no limits: the least time in which
-// the rate carries the bytes.
+// TestBitRateDurationIsExact compares Duration with arbitrary-precision arithmetic: it is the least
+// time in which the rate carries the bytes.
 func TestBitRateDurationIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := BitRate(rapid.Int64Range(1, math.MaxInt64).Draw(t, "rate"))
@@ -107,8 +107,8 @@ func TestBitRateBytes(t *testing.T) {
 	})
 }
 
-// TestBytesAndDurationAreInverse: what takes d at a rate is carried in d, and not a picosecond
-// sooner.
+// TestBytesAndDurationAreInverse checks that bytes that take d at a rate are carried in d, and not
+// a picosecond sooner.
 func TestBytesAndDurationAreInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := BitRate(rapid.Int64Range(1e6, 8e11).Draw(t, "rate"))

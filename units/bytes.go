@@ -17,10 +17,10 @@ const (
 	GiB Bytes = 1 << 30
 )
 
-// Bits answers how many bits b bytes are.
+// Bits returns the number of bits in b bytes.
 func (b Bytes) Bits() int64 { return int64(b) * 8 }
 
-// String shows b in the largest binary unit that divides it: 64KiB, 1500B.
+// String formats b in the largest binary unit that divides it: 64KiB, 1500B.
 func (b Bytes) String() string {
 	for _, u := range []struct {
 		name string
@@ -33,9 +33,9 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10) + "B"
 }
 
-// ParseBytes reads a number of bytes: plain or with B, binary with K, KiB, M, MiB, G, GiB,
-// decimal with KB, MB, GB. A fraction is allowed where the result is
-// whole; more than 8 PiB, or less than nothing, is not.
+// ParseBytes parses a number of bytes: plain or with B, binary with K, KiB, M, MiB, G or GiB,
+// decimal with KB, MB or GB. A fraction is allowed where the result is whole. Negative sizes and
+// sizes above 8 PiB are errors.
 func ParseBytes(s string) (Bytes, error) {
 	number, unit := split(s)
 	size, ok := map[string]float64{"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1e3,
@@ -43,10 +43,10 @@ func ParseBytes(s string) (Bytes, error) {
 		"MIB": 1 << 20, "MB": 1e6, "G": 1 << 30, "GIB": 1 << 30, "GB": 1e9}[strings.ToUpper(unit)]
 	v, err := strconv.ParseFloat(number, 64)
 	scaled := v * size
-	const exact = 1 << 53 // above it a float64 has no longer every whole number
+	const exact = 1 << 53 // above this a float64 cannot represent every integer
 	if !ok || err != nil || scaled != math.Trunc(scaled) || scaled < 0 || scaled > exact {
 		return 0, fmt.Errorf(
-			"units: size %q is not a whole number of bytes, such as 4096, 64K or 1MiB", s)
+			"units: size %q: want a whole number of bytes, such as 4096, 64K or 1MiB", s)
 	}
 	return Bytes(scaled), nil
 }

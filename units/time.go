@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Time is a moment in picoseconds since an epoch that its clock chose: the start of a simulation,
-// or the start of a Host. Compare times with Before and After, never with <: the value may wrap.
+// Time is an instant in picoseconds since the epoch of its clock, such as the start of a simulation
+// or of a Host. Compare times with Before and After, never with <: the value may wrap.
 type Time int64
 
 // Duration is a length of time in picoseconds. Its range is ±106 days.
@@ -25,23 +25,23 @@ const (
 	Minute               = 60 * Second
 )
 
-// Forever is longer than anything waits: what a Poll answers that has nothing to wait for.
-// It is half the range, so that now + Forever is after now whatever now is.
+// Forever is longer than any timeout. A Poll that has nothing to wait for returns now + Forever. It
+// is half the range, so that now + Forever is after now for every now.
 const Forever Duration = math.MaxInt64 / 2
 
-// Add answers the moment d after t.
+// Add returns the time d after t.
 func (t Time) Add(d Duration) Time { return t + Time(d) }
 
-// Sub answers the time from u to t, negative when t is before u.
+// Sub returns the duration from u to t. It is negative when t is before u.
 func (t Time) Sub(u Time) Duration { return Duration(t - u) }
 
-// Before says whether t comes before u.
+// Before reports whether t is before u.
 func (t Time) Before(u Time) bool { return t-u < 0 }
 
-// After says whether t comes after u.
+// After reports whether t is after u.
 func (t Time) After(u Time) bool { return t-u > 0 }
 
-// Earlier answers the earlier of two moments.
+// Earlier returns the earlier of two times.
 func Earlier(t, u Time) Time {
 	if t.Before(u) {
 		return t
@@ -49,10 +49,10 @@ func Earlier(t, u Time) Time {
 	return u
 }
 
-// String shows the time since the epoch, as a Duration does.
+// String formats the time since the epoch as a Duration.
 func (t Time) String() string { return Duration(t).String() }
 
-// FromStd turns the standard library's nanoseconds into a Duration; what does not fit saturates.
+// FromStd converts the standard library's nanoseconds to a Duration. It saturates.
 func FromStd(d time.Duration) Duration {
 	const limit = time.Duration(math.MaxInt64 / int64(Nanosecond))
 	switch {
@@ -64,16 +64,16 @@ func FromStd(d time.Duration) Duration {
 	return Duration(d) * Nanosecond
 }
 
-// Std turns d into the standard library's nanoseconds, rounding down.
+// Std converts d to the standard library's nanoseconds, rounding toward zero.
 func (d Duration) Std() time.Duration { return time.Duration(d / Nanosecond) }
 
-// Seconds answers d in seconds.
+// Seconds returns d in seconds.
 func (d Duration) Seconds() float64 { return float64(d) / float64(Second) }
 
-// Microseconds answers d in microseconds.
+// Microseconds returns d in microseconds.
 func (d Duration) Microseconds() float64 { return float64(d) / float64(Microsecond) }
 
-// Nanoseconds answers d in nanoseconds.
+// Nanoseconds returns d in nanoseconds.
 func (d Duration) Nanoseconds() float64 { return float64(d) / float64(Nanosecond) }
 
 var durationUnits = []struct {
@@ -82,7 +82,8 @@ var durationUnits = []struct {
 }{{"ps", Picosecond}, {"ns", Nanosecond}, {"us", Microsecond}, {"µs", Microsecond},
 	{"ms", Millisecond}, {"s", Second}, {"m", Minute}}
 
-// String shows d in the largest unit of which it has at least one: 850ns, 4.096us, 2s.
+// String formats d in the largest unit, up to seconds, that is not longer than d: 850ns, 4.096us,
+// 2s.
 func (d Duration) String() string {
 	if d == 0 {
 		return "0s"
@@ -103,7 +104,7 @@ func (d Duration) String() string {
 
 func trimmed(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// ParseDuration reads a number with a unit: ps, ns, us, µs, ms, s or m.
+// ParseDuration parses a number with a unit: ps, ns, us, µs, ms, s or m.
 func ParseDuration(s string) (Duration, error) {
 	number, unit := split(s)
 	for _, u := range durationUnits {
@@ -116,10 +117,10 @@ func ParseDuration(s string) (Duration, error) {
 			return Duration(math.Round(scaled)), nil
 		}
 	}
-	return 0, fmt.Errorf("units: duration %q is not a number with one of ps, ns, us, ms, s, m", s)
+	return 0, fmt.Errorf("units: duration %q: want a number with unit ps, ns, us, ms, s or m", s)
 }
 
-// split parts a quantity into its number and its unit.
+// split separates a quantity into its number and its unit.
 func split(s string) (number, unit string) {
 	s = strings.TrimSpace(s)
 	i := strings.LastIndexAny(s, "0123456789.") + 1

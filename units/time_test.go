@@ -74,7 +74,7 @@ func TestFromStdSaturates(t *testing.T) {
 	assert.EqualValues(t, math.MinInt64, FromStd(math.MinInt64))
 }
 
-// TestTimeWraps: order and difference do not depend on where the epoch is.
+// TestTimeWraps checks that order and difference do not depend on the epoch.
 func TestTimeWraps(t *testing.T) {
 	for _, start := range []Time{0, 1, -1, math.MaxInt64, math.MaxInt64 - 5, math.MinInt64} {
 		for _, d := range []Duration{1, Second, Forever} {
@@ -101,8 +101,8 @@ func TestTimeWraps(t *testing.T) {
 	})
 }
 
-// exact is the range in which text is exact: it goes through a float64 that is divided on the way
-// out and multiplied on the way in, and each may be wrong by half of the last of 53 bits.
+// exact is the range in which a round trip through text is exact: formatting divides a float64 and
+// parsing multiplies it, and each rounds by at most half a unit of its 53 bits.
 const exact = 1 << 50
 
 func TestDurationRoundTrip(t *testing.T) {

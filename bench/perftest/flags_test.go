@@ -250,7 +250,7 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "-u 32", "--qp-timeout 32: want 0 to 31"},
 		{writeBW, "--retry_count 8", "--retry_count 8: want 0 to 7"},
 		{writeBW, "-w -1", "--limit_bw -1: negative"},
-		{writeBW, "--connect-timeout 2", "is not a number with one of"},
+		{writeBW, "--connect-timeout 2", "want a number with unit"},
 		{writeBW, "--out_json_file=/no/such/dir/x.json", "--out_json_file /no/such/dir/x.json"},
 		{writeBW, "-n 1 -q 0 -m 1", "--mtu 1"},
 	} {

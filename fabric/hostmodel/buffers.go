@@ -1,12 +1,12 @@
 package hostmodel
 
-// Order is in which order free receive buffers are used again.
+// Order is the order in which free receive buffers are reused.
 type Order uint8
 
 // The orders.
 const (
-	FIFO Order = iota // the one that was free for longest first: a ring
-	LIFO              // the one that was freed last first: what is in use stays as little as it can
+	FIFO Order = iota // longest free first, as in a ring
+	LIFO              // last freed first, which keeps the set of used buffers small
 )
 
 func (o Order) String() string {
@@ -16,11 +16,11 @@ func (o Order) String() string {
 	return "FIFO"
 }
 
-// buffers are the free ones of a receive queue.
+// buffers is the free buffers of a receive queue.
 type buffers struct {
 	order Order
 	free  []int32 // a ring
-	head  int     // the one that was free for longest
+	head  int     // index of the longest free buffer
 	count int
 }
 
@@ -32,7 +32,7 @@ func newBuffers(n int, o Order) buffers {
 	return b
 }
 
-// take answers a free buffer, if there is one.
+// take allocates a free buffer, if there is one.
 func (b *buffers) take() (buffer int32, ok bool) {
 	if b.count == 0 {
 		return 0, false
@@ -46,7 +46,7 @@ func (b *buffers) take() (buffer int32, ok bool) {
 	return buffer, true
 }
 
-// give takes a buffer back.
+// give frees a buffer.
 func (b *buffers) give(buffer int32) {
 	b.free[(b.head+b.count)%len(b.free)] = buffer
 	b.count++

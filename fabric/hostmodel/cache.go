@@ -9,42 +9,42 @@ import (
 // Line is an address in memory, in cache lines.
 type Line int64
 
-// CacheConfig says what a last-level cache is like.
+// CacheConfig configures a last-level cache.
 type CacheConfig struct {
 	Size units.Bytes
 	Line units.Bytes // 0 means 64
 	Ways int
-	DDIO int // of them a NIC allocates in; Intel's default is 2
+	DDIO int // number of ways in which the NIC allocates; Intel's default is 2
 }
 
-// Xeon4309Y is the cache of CARC's testbed: 12 MiB, by public data in 12 ways.
+// Xeon4309Y is the cache of CARC's testbed: 12 MiB, 12 ways according to public data.
 var Xeon4309Y = CacheConfig{Size: 12 * units.MiB, Ways: 12, DDIO: 2}
 
-// Cache is a set-associative cache with replacement of the least recently used line. A line that a
-// NIC writes is changed in place when it is there, else it goes into one of the first DDIO ways;
-// one that a processor misses goes into an empty way, the others first, or replaces the least
-// recently used of all.
+// Cache is a set-associative cache with LRU replacement. A line that the NIC writes is updated in
+// place if it is cached, and otherwise allocated in one of the first DDIO ways. A line that the
+// processor misses goes into an empty way, preferably not one of the DDIO ways, or replaces the
+// least recently used line of the set.
 type Cache struct {
 	CacheConfig
 	Stats CacheStats
 
 	sets  Line
-	slots []slot // Ways for each set
-	clock uint64 // counts uses
+	slots []slot // Ways per set
+	clock uint64 // number of accesses
 }
 
 // CacheStats counts lines.
 type CacheStats struct {
-	Writes, Allocated uint64 // by the NIC; of them not there before
-	Reads, Missed     uint64 // by the program, of what the NIC wrote
-	Touches, Absent   uint64 // by the program, of anything else; of them not there
-	// Useful lines, written by the NIC and not yet read, that were thrown out by its writes and by
-	// the processor's misses.
+	Writes, Allocated uint64 // lines written by the NIC; those not cached before
+	Reads, Missed     uint64 // lines read by the program that the NIC wrote; those not cached
+	Touches, Absent   uint64 // other lines accessed by the program; those not cached
+	// EvictedByNIC and EvictedByCPU count evictions of useful lines, written by the NIC and not yet
+	// read, by writes of the NIC and by misses of the processor.
 	EvictedByNIC, EvictedByCPU uint64
 	Fetched, WrittenBack       uint64 // from and to memory
 }
 
-// MissShare is the part of reads that missed; 0 without reads.
+// MissShare returns the share of Reads that missed, or 0 without reads.
 func (s CacheStats) MissShare() float64 {
 	if s.Reads == 0 {
 		return 0
@@ -52,7 +52,7 @@ func (s CacheStats) MissShare() float64 {
 	return float64(s.Missed) / float64(s.Reads)
 }
 
-// Since answers what was counted after before.
+// Since returns the counts since before.
 func (s CacheStats) Since(before CacheStats) CacheStats {
 	return CacheStats{
 		Writes: s.Writes - before.Writes, Allocated: s.Allocated - before.Allocated,
@@ -68,13 +68,13 @@ func (s CacheStats) Since(before CacheStats) CacheStats {
 type slot struct {
 	line   Line // none: empty
 	used   uint64
-	useful bool // the NIC wrote it and nobody read it
-	dirty  bool // memory does not have it
+	useful bool // written by the NIC and not yet read
+	dirty  bool // not in memory
 }
 
 const none Line = -1
 
-// NewCache makes an empty cache.
+// NewCache returns an empty cache.
 func NewCache(c CacheConfig) (*Cache, error) {
 	if c.Line == 0 {
 		c.Line = 64
@@ -82,14 +82,14 @@ func NewCache(c CacheConfig) (*Cache, error) {
 	set := c.Line * units.Bytes(c.Ways)
 	switch {
 	case c.Ways < 1 || c.Line < 1:
-		return nil, fmt.Errorf("hostmodel: a cache of %d ways of %v: it needs one at least", c.Ways,
-			c.Line)
+		return nil, fmt.Errorf("hostmodel: cache of %d ways of %v lines: want at least one of each",
+			c.Ways, c.Line)
 	case c.DDIO < 1 || c.DDIO > c.Ways:
-		return nil, fmt.Errorf("hostmodel: %d ways for a NIC in a cache of %d: want 1 to all",
+		return nil, fmt.Errorf("hostmodel: DDIO of %d ways in a cache of %d: want 1 to all",
 			c.DDIO, c.Ways)
 	case c.Size < set || c.Size%set != 0:
-		return nil, fmt.Errorf("hostmodel: a cache of %v: want a multiple of %v, which %d ways "+
-			"of %v are", c.Size, set, c.Ways, c.Line)
+		return nil, fmt.Errorf("hostmodel: cache of %v: want a multiple of %v, %d ways "+
+			"of %v", c.Size, set, c.Ways, c.Line)
 	}
 	cache := &Cache{CacheConfig: c, sets: Line(c.Size / set), slots: make([]slot, c.Size/c.Line)}
 	for i := range cache.slots {
@@ -98,26 +98,26 @@ func NewCache(c CacheConfig) (*Cache, error) {
 	return cache, nil
 }
 
-// Lines answers how many lines a message takes: buffers do not share any.
+// Lines returns the number of lines of a message of n bytes. Buffers do not share lines.
 func (c *Cache) Lines(n units.Bytes) Line { return Line((n + c.Line - 1) / c.Line) }
 
-// Direct is the size of the ways that the NIC allocates in.
+// Direct returns the size of the ways in which the NIC allocates.
 func (c *Cache) Direct() units.Bytes { return c.Size / units.Bytes(c.Ways) * units.Bytes(c.DDIO) }
 
-// Traffic answers how many lines went to and came from memory so far.
+// Traffic returns the number of lines exchanged with memory.
 func (s *CacheStats) Traffic() uint64 { return s.Fetched + s.WrittenBack }
 
-// Holds says whether a line is in the cache.
+// Holds reports whether a line is in the cache.
 func (c *Cache) Holds(l Line) bool { return find(c.set(l), l) != nil }
 
-// Write is the NIC's, of one line.
+// Write records a write of one line by the NIC.
 func (c *Cache) Write(l Line) {
 	c.Stats.Writes++
 	set := c.set(l)
 	s := find(set, l)
 	if s == nil {
 		c.Stats.Allocated++
-		s = oldest(set[:c.DDIO])
+		s = leastRecentlyUsed(set[:c.DDIO])
 		if c.evict(s) {
 			c.Stats.EvictedByNIC++
 		}
@@ -127,7 +127,8 @@ func (c *Cache) Write(l Line) {
 	c.use(s)
 }
 
-// Read is the program's, of one line that the NIC wrote. It says whether that was there.
+// Read records a read by the program of one line that the NIC wrote. It reports whether the line
+// was cached.
 func (c *Cache) Read(l Line) (hit bool) {
 	c.Stats.Reads++
 	s, hit := c.access(l)
@@ -138,8 +139,8 @@ func (c *Cache) Read(l Line) (hit bool) {
 	return hit
 }
 
-// Touch is the program's use of one line of memory that is not the NIC's. It says whether that was
-// there.
+// Touch records an access by the program to one line that the NIC does not write. It reports
+// whether the line was cached.
 func (c *Cache) Touch(l Line, write bool) (hit bool) {
 	c.Stats.Touches++
 	s, hit := c.access(l)
@@ -150,7 +151,7 @@ func (c *Cache) Touch(l Line, write bool) (hit bool) {
 	return hit
 }
 
-// access is the processor's.
+// access records an access by the processor.
 func (c *Cache) access(l Line) (s *slot, hit bool) {
 	set := c.set(l)
 	if s = find(set, l); s != nil {
@@ -158,7 +159,7 @@ func (c *Cache) access(l Line) (s *slot, hit bool) {
 		return s, true
 	}
 	if s = find(set[c.DDIO:], none); s == nil {
-		s = oldest(set)
+		s = leastRecentlyUsed(set)
 	}
 	if c.evict(s) {
 		c.Stats.EvictedByCPU++
@@ -169,10 +170,10 @@ func (c *Cache) access(l Line) (s *slot, hit bool) {
 	return s, false
 }
 
-// set answers where a line may be. As many lines in a row as there are sets are one in each; where
-// they begin differs from one such row to the next, by a multiple of 2^64/φ, since neither pages
-// nor slices of a real cache keep the rows in line: with rows in line, rings of a power of two
-// would have their first buffers all in the same sets.
+// set returns the set of a line. A row of consecutive lines, one per set, maps to all sets. The
+// first set of a row is a hash of the row's number (a multiple of 2^64/φ), as the pages and slices
+// of a real cache also spread rows. Otherwise the first buffers of rings whose size is a power of
+// two would all be in the same sets.
 func (c *Cache) set(l Line) []slot {
 	row := uint64(l/c.sets) * 0x9e3779b97f4a7c15 >> 32
 	at := int((l+Line(row))%c.sets) * c.Ways
@@ -184,7 +185,7 @@ func (c *Cache) use(s *slot) {
 	s.used = c.clock
 }
 
-// evict empties a slot, and says whether what was there was useful.
+// evict empties a slot and reports whether its line was useful.
 func (c *Cache) evict(s *slot) (useful bool) {
 	if s.line == none {
 		return false
@@ -206,8 +207,8 @@ func find(set []slot, l Line) *slot {
 	return nil
 }
 
-// oldest is an empty slot, or the least recently used.
-func oldest(set []slot) *slot {
+// leastRecentlyUsed returns an empty slot, or the least recently used one.
+func leastRecentlyUsed(set []slot) *slot {
 	best := &set[0]
 	for i := range set {
 		if set[i].used < best.used {

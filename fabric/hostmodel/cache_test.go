@@ -22,7 +22,7 @@ func queue(t *testing.T, h *Host, n int, size units.Bytes, o Order) *Queue {
 	return q
 }
 
-// holds answers which of the first n lines are in the cache.
+// holds returns which of the first n lines are in the cache.
 func holds(c *Cache, n Line) (in []Line) {
 	for l := range n {
 		if c.Holds(l) {
@@ -32,8 +32,8 @@ func holds(c *Cache, n Line) (in []Line) {
 	return in
 }
 
-// CARC's figure 3: one set of five ways, two of them the NIC's, and a ring of eight buffers of a
-// line.
+// TestFigure3 is CARC's figure 3: one set of five ways, two of them for the NIC, and a ring of
+// eight buffers of one line.
 func TestFigure3(t *testing.T) {
 	h := host(t, CacheConfig{Size: 5 * 64, Ways: 5, DDIO: 2})
 	q := queue(t, h, 8, 64, FIFO)
@@ -68,8 +68,9 @@ func TestFigure3(t *testing.T) {
 		c.Stats.EvictedByNIC, c.Stats.EvictedByCPU})
 }
 
-// lagging is the part of reads that miss in the steady state of a writer and a reader that is
-// backlog lines behind, with the program touching a line of its own for each if walks is not 0.
+// lagging returns the share of reads that miss in the steady state of a writer and a reader that is
+// backlog lines behind. If walks is not 0, the program also touches one of its own lines per line
+// read.
 func lagging(t *testing.T, buffers int, o Order, backlog float64, walks units.Bytes) float64 {
 	h := host(t, CacheConfig{Size: 1024 * 16 * 64, Ways: 16, DDIO: 2})
 	const lines = 1024 * 16
@@ -100,9 +101,9 @@ func lagging(t *testing.T, buffers int, o Order, backlog float64, walks units.By
 	return h.Cache.Stats.Since(before).MissShare()
 }
 
-// What decides is how much is unconsumed, and how many buffers that goes round in. (At 0.12, where
-// the NIC's ways are full, half of the reads miss where all rows of lines are in step; they are
-// not.)
+// TestBacklogAndRecycling checks the misses by the unconsumed data and the number of buffers. (At
+// 0.12, where the NIC's ways are full, half of the reads would miss if all rows of lines were
+// aligned, which they are not.)
 func TestBacklogAndRecycling(t *testing.T) {
 	const lines = 1024 * 16
 	for _, c := range []struct {
@@ -129,7 +130,8 @@ func TestBacklogAndRecycling(t *testing.T) {
 	}
 }
 
-// A program that walks half a cache takes half of it.
+// TestWalkTakesItsPart checks that a program that walks half a cache's size occupies half of the
+// cache.
 func TestWalkTakesItsPart(t *testing.T) {
 	for u, misses := range map[float64]float64{.45: 0, .55: .82, .7: 1} {
 		assert.InDelta(t, misses, lagging(t, 4*1024*16, LIFO, u, units.MiB/2), 0.02, u)
@@ -164,10 +166,10 @@ func TestCosts(t *testing.T) {
 
 func TestWrongCaches(t *testing.T) {
 	for want, c := range map[string]CacheConfig{
-		"of 0 ways":                        {Size: 64},
-		"0 ways for a NIC in a cache of 2": {Size: 128, Ways: 2},
-		"3 ways for a NIC in a cache of 2": {Size: 128, Ways: 2, DDIO: 3},
-		"want a multiple of 128B":          {Size: 192, Ways: 2, DDIO: 1},
+		"of 0 ways":                      {Size: 64},
+		"DDIO of 0 ways in a cache of 2": {Size: 128, Ways: 2},
+		"DDIO of 3 ways in a cache of 2": {Size: 128, Ways: 2, DDIO: 3},
+		"want a multiple of 128B":        {Size: 192, Ways: 2, DDIO: 1},
 	} {
 		_, err := New(Config{Cache: &c})
 		require.ErrorContains(t, err, want)
@@ -175,7 +177,7 @@ func TestWrongCaches(t *testing.T) {
 	h, err := New(Config{})
 	require.NoError(t, err)
 	_, err = h.Queue(1, 64, FIFO)
-	require.ErrorContains(t, err, "without a cache")
+	require.ErrorContains(t, err, "needs a host with a cache")
 	_, err = host(t, Xeon4309Y).Queue(0, 64, FIFO)
 	require.ErrorContains(t, err, "0 buffers")
 }
@@ -187,7 +189,7 @@ func TestNothingIsAllocated(t *testing.T) {
 		q.Receive(1500, 0)
 		m, _ := q.Read()
 		q.Release(m)
-		h.Wrote(0, 1500)
+		h.Write(0, 1500)
 	}))
 }
 

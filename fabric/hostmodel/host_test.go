@@ -13,7 +13,7 @@ import (
 
 const us = units.Microsecond
 
-// receiver is a host at 100 Gb/s that another sends frames of 4000 bytes to without a pause.
+// receiver returns a host at 100 Gb/s that continuously receives frames of 4000 bytes.
 func receiver(t *testing.T, c Config) (*Host, *fabric.Network, *openloop.Station) {
 	h, err := New(c)
 	require.NoError(t, err)
@@ -31,13 +31,14 @@ func receiver(t *testing.T, c Config) (*Host, *fabric.Network, *openloop.Station
 
 var pcie = fabric.PCIe{Rate: 128 * units.Gbps, Buffer: units.MiB, XOff: 512 * units.KiB}
 
-// Memory that an antagonist leaves too little of holds the NIC up, which pauses its link and loses
-// nothing; the I/O controller is full. Throttled, the antagonist leaves enough.
+// TestAntagonist checks that an antagonist that leaves too little memory bandwidth slows the NIC
+// down, which then pauses its link and loses nothing, with a full I/O controller. When throttled,
+// the antagonist leaves enough.
 func TestAntagonist(t *testing.T) {
 	h, net, sink := receiver(t,
 		Config{PCIe: pcie, Memory: MemoryConfig{Bandwidth: 1000 * units.Gbps}})
 	now := units.Time(0)
-	// over answers goodput and mean occupancy of the last half of a time.
+	// over returns goodput and mean occupancy in the second half of a time span.
 	over := func(d units.Duration) (gbps, lines float64) {
 		now = now.Add(d / 2)
 		require.NoError(t, net.Run(now))
@@ -62,7 +63,7 @@ func TestAntagonist(t *testing.T) {
 	h.Memory.Antagonist(920 * units.Gbps)
 	gbps, lines = over(units.Millisecond)
 	assert.InDelta(t, 80, gbps, 1)
-	assert.InDelta(t, 119, lines, 1, "93 for each 100 Gb/s of PCIe")
+	assert.InDelta(t, 119, lines, 1, "93 per 100 Gb/s of PCIe")
 	st := net.Host(1).NIC().Stats()
 	assert.NotZero(t, st.Pauses)
 
@@ -72,17 +73,18 @@ func TestAntagonist(t *testing.T) {
 	assert.InDelta(t, 65, lines, 1)
 	require.Equal(t, st.NoBuffer, net.Host(1).NIC().Stats().NoBuffer)
 	assert.Zero(t, st.NoBuffer)
-	require.ErrorContains(t, h.SetLevel(5), "there are 0 to 4")
+	require.ErrorContains(t, h.SetLevel(5), "throttling level 5 out of range [0, 5)")
 }
 
-// With direct cache access memory carries what the cache exchanges with it.
+// TestCacheKeepsMemoryFree checks that with direct cache access memory carries only the cache's
+// traffic.
 func TestCacheKeepsMemoryFree(t *testing.T) {
 	for _, c := range []struct {
 		order   Order
-		backlog int // messages that the program is behind
+		backlog int // unread messages
 		gbps    float64
 	}{{LIFO, 100, 99}, {FIFO, 100, 50},
-		{FIFO, 5000, 25}} { // nothing; each line written back; and fetched
+		{FIFO, 5000, 25}} { // no traffic; each line written back; also fetched
 		h, net, _ := receiver(t,
 			Config{PCIe: pcie, Memory: MemoryConfig{Bandwidth: 50 * units.Gbps}, Cache: &Xeon4309Y})
 		q, err := h.Queue(8192, 4000, c.order)
@@ -106,7 +108,7 @@ func TestCacheKeepsMemoryFree(t *testing.T) {
 	}
 }
 
-// Levels work when they are written, which takes a while.
+// TestThrottle checks that a level takes effect after LevelDelay.
 func TestThrottle(t *testing.T) {
 	h, err := New(Config{Memory: MemoryConfig{Bandwidth: 100 * units.Gbps}})
 	require.NoError(t, err)
@@ -125,5 +127,5 @@ func TestThrottle(t *testing.T) {
 	assert.Equal(t, 4, h.Memory.Level(at(62)))
 	h.Memory.Antagonist(10_000 * units.Gbps)
 	set(70, 0)
-	assert.Equal(t, 100*units.Gbps/64, h.Memory.Left(at(92)), "something is always left")
+	assert.Equal(t, 100*units.Gbps/64, h.Memory.Left(at(92)), "a minimum is always left")
 }

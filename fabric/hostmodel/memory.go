@@ -2,37 +2,37 @@ package hostmodel
 
 import "github.com/goroce/goroce/units"
 
-// MemoryConfig says what the memory controller is like.
+// MemoryConfig configures the memory controller.
 type MemoryConfig struct {
-	Bandwidth units.BitRate  // of all that read and write; 0: as much as anybody wants
+	Bandwidth units.BitRate  // of all reads and writes; 0 means unlimited
 	Latency   units.Duration // of a line; 0 means 90 ns
-	// LevelDelay is after what time a level of throttling works; 0 means the 22 µs that hostCC took
-	// to write it.
+	// LevelDelay is the time until a throttling level takes effect; 0 means 22 µs, the time of the
+	// register write in hostCC.
 	LevelDelay units.Duration
 }
 
-// Memory is a memory controller that the NIC and an antagonist share. The antagonist takes what it
-// wants, as far as it is not throttled, and the NIC gets what is left: a program on many cores
-// against one device.
+// Memory is a memory controller shared by the NIC and an antagonist. The antagonist gets its
+// demand, reduced by throttling, and the NIC gets the rest, as with a program on many cores against
+// one device.
 type Memory struct {
 	MemoryConfig
 	antagonist units.BitRate
 	level      int
-	next       int        // the level that was asked for
-	due        units.Time // and when it works
+	next       int        // the level last set
+	due        units.Time // when next takes effect
 }
 
-// left of the antagonist's bandwidth at each level of throttling: hostCC slows a third of its cores
-// to a tenth (MBA 90), two thirds, all, and then stops them.
+// levels is the antagonist's share of its bandwidth at each throttling level. hostCC slows a third
+// of its cores to a tenth (MBA 90), then two thirds, then all, and then stops them.
 var levels = [...]float64{1, 0.7, 0.4, 0.1, 0}
 
-// least is what part of the bandwidth the NIC always gets.
-const least = 1. / 64
+// minShare is the share of the bandwidth that the NIC always gets.
+const minShare = 1. / 64
 
-// Antagonist has another program use this much of the bandwidth from now on.
+// Antagonist sets the antagonist's demand for bandwidth.
 func (m *Memory) Antagonist(wants units.BitRate) { m.antagonist = wants }
 
-// Level answers the level of throttling that is in force.
+// Level returns the throttling level in effect.
 func (m *Memory) Level(now units.Time) int {
 	if m.level != m.next && !now.Before(m.due) {
 		m.level = m.next
@@ -40,7 +40,8 @@ func (m *Memory) Level(now units.Time) int {
 	return m.level
 }
 
-// set asks for a level. One that is on its way keeps its time, to whatever level it leads then.
+// set sets a level. If a change is already pending, it only changes the pending level, not its
+// time.
 func (m *Memory) set(level int, now units.Time) {
 	if m.Level(now) == m.next {
 		m.due = now.Add(m.LevelDelay)
@@ -48,8 +49,8 @@ func (m *Memory) set(level int, now units.Time) {
 	m.next = level
 }
 
-// Left answers the bandwidth that the NIC can have.
+// Left returns the bandwidth available to the NIC.
 func (m *Memory) Left(now units.Time) units.BitRate {
 	taken := float64(m.antagonist) * levels[m.Level(now)]
-	return units.BitRate(max(float64(m.Bandwidth)-taken, least*float64(m.Bandwidth)))
+	return units.BitRate(max(float64(m.Bandwidth)-taken, minShare*float64(m.Bandwidth)))
 }

@@ -6,48 +6,48 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Queue is the receive queue of a thread: buffers that the NIC writes to and the thread reads, in
-// the order of the messages.
+// Queue is the receive queue of a thread: buffers that the NIC writes and the thread reads, in the
+// order of the messages.
 type Queue struct {
 	host    *Host
-	first   Line // of its memory
-	stride  Line // of a buffer
+	first   Line // line of its memory
+	stride  Line // lines of a buffer
 	free    buffers
 	waiting []Message // a ring
 	head    int
 	count   int
 }
 
-// Message is one that the NIC wrote.
+// Message is a message that the NIC wrote.
 type Message struct {
 	Bytes units.Bytes
-	Tag   uint64 // the caller's
-	// Lines are the message's, Missed those that the program did not find in the cache.
+	Tag   uint64 // chosen by the caller
+	// Lines is the number of lines of the message, Missed the number of those not cached at Read.
 	Lines, Missed int
 
 	buffer int32
 }
 
-// Costs is the time that the program takes for a message.
+// Costs is the processing time of a message.
 type Costs struct {
-	Message   units.Duration // whatever its length
-	Hit, Miss units.Duration // for each line
+	Message   units.Duration // per message
+	Hit, Miss units.Duration // per line
 }
 
-// Of answers the time for a message that was read.
+// Of returns the processing time of a message that was read.
 func (c Costs) Of(m Message) units.Duration {
 	return c.Message + units.Duration(m.Lines-m.Missed)*c.Hit + units.Duration(m.Missed)*c.Miss
 }
 
-// Queue makes a receive queue of n buffers of size bytes each, in memory of their own.
+// Queue returns a receive queue of n buffers of size bytes each, in newly allocated memory.
 func (h *Host) Queue(n int, size units.Bytes, o Order) (*Queue, error) {
 	if h.Cache == nil {
 		return nil, fmt.Errorf(
-			"hostmodel: a queue of a host without a cache: its reads would all be the same")
+			"hostmodel: a queue needs a host with a cache")
 	}
 	if n < 1 || size < 1 {
 		return nil, fmt.Errorf(
-			"hostmodel: a queue of %d buffers of %v: want one at least, of one byte", n, size)
+			"hostmodel: queue of %d buffers of %v: want at least one of one byte", n, size)
 	}
 	stride := h.Cache.Lines(size)
 	q := &Queue{host: h, first: h.Lines(Line(n) * stride), stride: stride, free: newBuffers(n, o),
@@ -56,8 +56,8 @@ func (h *Host) Queue(n int, size units.Bytes, o Order) (*Queue, error) {
 	return q, nil
 }
 
-// Receive has the NIC write a message, or the first bytes of it that a buffer has room for. It is
-// false when no buffer is free.
+// Receive makes the NIC write a message, truncated to the size of a buffer. It returns false if no
+// buffer is free.
 func (q *Queue) Receive(n units.Bytes, tag uint64) bool {
 	buffer, ok := q.free.take()
 	if !ok {
@@ -75,7 +75,7 @@ func (q *Queue) Receive(n units.Bytes, tag uint64) bool {
 	return true
 }
 
-// Read has the program read the oldest message. Its buffer is in use until Release.
+// Read makes the program read the oldest message. Its buffer stays in use until Release.
 func (q *Queue) Read() (m Message, ok bool) {
 	if q.count == 0 {
 		return Message{}, false
@@ -91,17 +91,17 @@ func (q *Queue) Read() (m Message, ok bool) {
 	return m, true
 }
 
-// Release gives the buffer of a message that was read back to the NIC: it is consumed.
+// Release returns the buffer of a message to the NIC. The message is then consumed.
 func (q *Queue) Release(m Message) {
 	q.free.give(m.buffer)
 	q.host.free++
 	q.host.unconsumed -= Line(m.Lines)
 }
 
-// Waiting answers how many messages are there and not read.
+// Waiting returns the number of unread messages.
 func (q *Queue) Waiting() int { return q.count }
 
-// Free answers how many buffers are free.
+// Free returns the number of free buffers.
 func (q *Queue) Free() int { return q.free.count }
 
 func (q *Queue) line(buffer int32) Line { return q.first + Line(buffer)*q.stride }

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A host without receive queues has none that is exhausted.
+// TestNoQueues checks that a host without receive queues is not in S4.
 func TestNoQueues(t *testing.T) {
 	assert.Equal(t, S1, host(t, Xeon4309Y).State())
 }
@@ -18,10 +18,11 @@ func TestNoQueues(t *testing.T) {
 func TestWalkOfNothing(t *testing.T) {
 	w := host(t, Xeon4309Y).Walk(0, true)
 	assert.False(t, w.Step())
-	assert.True(t, w.Step(), "it is a line")
+	assert.True(t, w.Step(), "at least one line")
 }
 
-// A slow PCIe has an I/O controller of few lines, not one without a limit.
+// TestSlowPCIe checks that with a slow PCIe the I/O controller has few lines, not an unlimited
+// number.
 func TestSlowPCIe(t *testing.T) {
 	h, err := New(Config{PCIe: fabric.PCIe{Rate: units.Gbps}})
 	require.NoError(t, err)

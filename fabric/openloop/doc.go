@@ -1,5 +1,6 @@
-// Package openloop sends frames through a fabric without any protocol: when and of what length the
-// caller says, whatever becomes of them. Tests and experiments about the network itself use it.
+// Package openloop sends frames through a fabric without a protocol, at times and of lengths that
+// the caller chooses and without reaction to loss. It serves tests and experiments about the
+// network itself.
 //
 // The package may import fabric, packet, units and transport/wire.
 package openloop

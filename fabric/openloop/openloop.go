@@ -9,32 +9,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Frame is one to send.
+// Frame is a frame to send.
 type Frame struct {
-	At   units.Time // not before; one that has passed means as soon as the NIC takes it
-	Len  int        // of the frame without its check sequence, at least MinLen
-	Dst  int        // host
-	Port uint16     // UDP source port: the flow
+	At   units.Time // earliest time; if it has passed, as soon as the NIC accepts the frame
+	Len  int        // of the frame without check sequence, at least MinLen
+	Dst  int        // destination host
+	Port uint16     // UDP source port, which identifies the flow
 	DSCP uint8
 	ECN  uint8
-	Tag  uint64 // carried, for who receives it
+	Tag  uint64 // carried in the frame, returned in Arrival
 
 	Class packet.Class
 }
 
-// Offsets in a frame: Ethernet, IPv4, UDP, and then our two words.
+// Offsets in a frame: Ethernet, IPv4, UDP, the time of sending and the tag.
 const (
 	atIP   = 14
 	atUDP  = atIP + 20
 	atSent = atUDP + 8
 	atTag  = atSent + 8
-	// MinLen is the shortest frame.
+	// MinLen is the length of the shortest frame.
 	MinLen = atTag + 8
 )
 
 // Arrival is a frame that a station received.
 type Arrival struct {
-	Sent    units.Time // when the NIC took it
+	Sent    units.Time // when the NIC accepted it
 	Arrived units.Time
 	Tag     uint64
 	Len     int
@@ -42,7 +42,7 @@ type Arrival struct {
 	DSCP    uint8
 }
 
-// Station sends and receives on a host.
+// Station is a fabric.Poller that sends and receives frames.
 type Station struct {
 	host    *fabric.Host
 	net     *fabric.Network
@@ -58,8 +58,8 @@ type Station struct {
 	Received, ReceivedBytes uint64
 }
 
-// Put gives a host a station. next answers the frames to send, in order of time, and false after
-// the last; receive hears of what arrives. Either may be nil.
+// Put runs a new Station on a host. next returns the frames to send in order of time, and false
+// after the last. receive is called for each arrival. Either may be nil.
 func Put(net *fabric.Network, h *fabric.Host, next func() (Frame, bool),
 	receive func(Arrival)) *Station {
 	s := &Station{host: h, net: net, next: next, receive: receive}
@@ -88,7 +88,7 @@ func (s *Station) Poll(now units.Time) units.Time {
 	}
 	for s.have && !s.ahead.At.After(now) {
 		if !s.send(now) {
-			return now.Add(units.Forever) // room wakes us
+			return now.Add(units.Forever) // polled again when the queue has room
 		}
 		s.advance()
 	}
@@ -115,7 +115,7 @@ func (s *Station) take(b *packet.Buf) {
 	s.receive(a)
 }
 
-// send builds the frame and offers it to the NIC.
+// send builds the next frame and passes it to the NIC. It reports whether the NIC accepted it.
 func (s *Station) send(now units.Time) bool {
 	nic, f := s.host.NIC(), &s.ahead
 	if nic.Alloc(s.bufs[:]) == 0 {
@@ -142,7 +142,7 @@ func (s *Station) send(now units.Time) bool {
 	return true
 }
 
-// header answers the headers of frames to a host, but for what each frame has of its own.
+// header returns the headers of frames to a host, with the fields that all of them share.
 func (s *Station) header(dst int) []byte {
 	for len(s.headers) <= dst {
 		s.headers = append(s.headers, nil)

@@ -7,21 +7,21 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// AllToAll is every host sending to every other one at the same moment; with Targets, all to many.
+// AllToAll is traffic of all hosts to all others at the same time, or to a subset with Targets.
 type AllToAll struct {
 	Hosts   int   // at least 2
-	Targets int   // how many peers a host sends to, drawn once at random; 0 for all of them
-	Peers   Peers // who may send to whom; nil for everyone
+	Targets int   // number of peers that a host sends to, drawn once at random; 0 for all
+	Peers   Peers // permitted pairs; nil for all
 	Sizes   *Sizes
 	Start   units.Time
-	Period  units.Duration // from round to round; 0 for a single round
-	Rounds  int            // how many; 0 for no end
-	Until   units.Time     // all flows are before it; 0 for no end
+	Period  units.Duration // of rounds; 0 for a single round
+	Rounds  int            // number of rounds; 0 for no limit
+	Until   units.Time     // all flows start before it; 0 for no limit
 	Class   int
 	Seed    uint64
 }
 
-// Source begins the traffic. The round is the flows' Group.
+// Source returns the flows. The Group of a flow is its round.
 func (a AllToAll) Source() (Source, error) {
 	err := a.Peers.check(a.Hosts)
 	if err == nil {
@@ -40,7 +40,8 @@ func (a AllToAll) Source() (Source, error) {
 		a.Class), nil
 }
 
-// pairs lists for every host its next neighbour, then for every host the one after that, and so on.
+// pairs returns the pairs in the order of distance: every host's first target, then every host's
+// second, and so on.
 func (a AllToAll) pairs(rng *rand.Rand) ([]pair, error) {
 	targets := make([][]int, a.Hosts)
 	most := 0
@@ -51,7 +52,7 @@ func (a AllToAll) pairs(rng *rand.Rand) ([]pair, error) {
 			}
 		}
 		if n := len(targets[src]); a.Targets < 0 || a.Targets > n {
-			return nil, fmt.Errorf("%d targets of host %d, which has %d peers", a.Targets, src, n)
+			return nil, fmt.Errorf("%d targets of host %d out of range [0, %d]", a.Targets, src, n)
 		}
 		if a.Targets > 0 {
 			pick(rng, targets[src], a.Targets)

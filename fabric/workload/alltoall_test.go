@@ -35,7 +35,8 @@ func TestAllToAllByHand(t *testing.T) {
 		pairsOf(racks))
 }
 
-// TestAllToMany: every host sends to so many different ones, the same in every round.
+// TestAllToMany checks that every host sends to the given number of different hosts, the same ones
+// in every round.
 func TestAllToMany(t *testing.T) {
 	all := flows(begin(t, AllToAll{Hosts: 32, Targets: 4, Peers: SameRack(16), Sizes: Hadoop,
 		Period: 1, Rounds: 2, Seed: 9}), 1000)
@@ -55,7 +56,7 @@ func TestAllToMany(t *testing.T) {
 	}
 }
 
-// TestAllToManyIsFair: every peer is as likely a target.
+// TestAllToManyIsFair checks that all peers are equally likely targets.
 func TestAllToManyIsFair(t *testing.T) {
 	var drawn [8]float64
 	for seed := range uint64(3500) {

@@ -6,21 +6,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// pair is who sends to whom.
+// pair is a sender and its receiver.
 type pair struct{ src, dst int }
 
-// batches is the Source of traffic that starts many flows at the same moment; each such moment is
-// a Group.
+// batches is a Source that starts batches of flows at the same time. Each batch is a Group.
 type batches struct {
 	clock clock
-	draw  func(pairs []pair) []pair // appends those of the next moment, at least one
+	draw  func(pairs []pair) []pair // appends the pairs of the next batch, at least one
 	sizes *Sizes
 	rng   *rand.Rand
 	class int
 
 	at    units.Time
-	pairs []pair // of this moment
-	sent  int    // of them
+	pairs []pair // of the current batch
+	sent  int    // number of pairs returned
 	group int
 	id    uint64
 }

@@ -2,10 +2,10 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// CacheFollower is Facebook's cache followers inside a cluster (Roy et al., SIGCOMM 2015).
-// Quantiles of PlatformLab/HomaSimulation, sizeDistributions/
-// Facebook_CacheFollowerDist_IntraCluster.txt (331 points, Step, mean 692 976 B); the mean here is
-// 0.15 % more.
+// CacheFollower is the traffic of Facebook's cache followers inside a cluster (Roy et al., SIGCOMM
+// 2015). Quantiles of PlatformLab/HomaSimulation,
+// sizeDistributions/Facebook_CacheFollowerDist_IntraCluster.txt (331 points, Step, mean 692 976 B);
+// the mean here is 0.15 % more.
 var CacheFollower = newSizes(Linear, quantiles([...]units.Bytes{
 	50, 60, 68, 107, 144, 235, 279, 279, 293, 293, 293, 308, 308, 324, 324, 324, 340, 340, 340,
 	366, 394, 394, 423, 423, 455, 455, 490, 490, 506, 540, 577, 601, 652, 665, 693, 707, 858, 983,
@@ -20,7 +20,7 @@ var CacheFollower = newSizes(Linear, quantiles([...]units.Bytes{
 	3837698, 3837698, 3837698, 3837698, 3837698, 3837698, 3837698, 3837698, 3837698,
 }))
 
-// CacheFollowerXPass is the cache followers in the form of ExpressPass; mean 713 kB.
+// CacheFollowerXPass is the traffic of the cache followers as used by ExpressPass; mean 713 kB.
 // Points: kaist-ina/ns2-xpass, workloads/workload_cachefollower.tcl.
 var CacheFollowerXPass = newSizes(Linear, []point[units.Bytes]{
 	{70, 0}, {70, 0.01}, {150, 0.015}, {150, 0.04}, {300, 0.08}, {350, 0.1}, {350, 0.19},

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// clock answers the moments at which traffic starts, and false after the last.
+// clock returns the times at which flows start, and false after the last.
 type clock interface {
 	next() (units.Time, bool)
 }
@@ -17,21 +17,21 @@ type clock interface {
 // arrivals is a Poisson process.
 type arrivals struct {
 	at   units.Time
-	end  units.Time // before which all are
-	left int        // how many more; negative when without limit
-	mean float64    // gap in picoseconds
+	end  units.Time // exclusive
+	left int        // remaining arrivals; negative for no limit
+	mean float64    // mean gap in picoseconds
 	rng  *rand.Rand
 }
 
-// newArrivals checks a load and makes the process that offers it: events of so many bytes in the
-// mean, on links of rate together.
+// newArrivals returns the process that offers a load: arrivals of bytes on average, on links of
+// rate in total.
 func newArrivals(rng *rand.Rand, bytes, rate, load float64, start, until units.Time,
 	count int) (*arrivals, error) {
 	if !(load > 0) || math.IsInf(load, 1) {
-		return nil, fmt.Errorf("load %v is not a positive number", load)
+		return nil, fmt.Errorf("load %v: want a positive number", load)
 	}
 	if rate <= 0 {
-		return nil, errors.New("a rate that is not positive")
+		return nil, errors.New("rate is not positive")
 	}
 	mean := bytes * 8 * float64(units.Second) / (load * rate)
 	return &arrivals{start, end(start, until), limit(count), mean, rng}, nil
@@ -48,7 +48,7 @@ func (a *arrivals) next() (units.Time, bool) {
 	return a.at, true
 }
 
-// periodic ticks at start and every period after it; once when the period is not positive.
+// periodic is a clock with a period, which ticks once if the period is not positive.
 type periodic struct {
 	at     units.Time
 	end    units.Time
@@ -74,7 +74,7 @@ func (p *periodic) next() (units.Time, bool) {
 	return at, true
 }
 
-// end answers what until means, which is without end when 0.
+// end returns until, or a time beyond any simulation if it is 0.
 func end(start, until units.Time) units.Time {
 	if until == 0 {
 		return start.Add(units.Forever)
@@ -82,7 +82,7 @@ func end(start, until units.Time) units.Time {
 	return until
 }
 
-// limit answers what a count means, which is without end when 0.
+// limit returns count, or -1 for no limit if it is not positive.
 func limit(count int) int {
 	if count <= 0 {
 		return -1
@@ -90,7 +90,7 @@ func limit(count int) int {
 	return count
 }
 
-// saturated turns picoseconds into a Duration, at most Forever.
+// saturated converts picoseconds to a Duration of at most Forever.
 func saturated(picoseconds float64) units.Duration {
 	if picoseconds < float64(units.Forever) {
 		return units.Duration(picoseconds)

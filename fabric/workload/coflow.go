@@ -8,24 +8,24 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Coflows is the shuffle of jobs that arrive at random: every mapper of a job sends a flow to every
-// one of its reducers, all at the same moment. One reducer, Fixed(1), makes it a request for a file
-// that lies on as many hosts as there are mappers.
+// Coflows is the shuffle of jobs with Poisson arrivals. Every mapper of a job sends a flow to every
+// reducer at the same time. With one reducer, Fixed(1), a coflow is a request for a file that is
+// stored on as many hosts as there are mappers.
 type Coflows struct {
 	Hosts    int           // at least 2
 	Rate     units.BitRate // of a host's link
-	Load     float64       // share of all hosts' Rate that is payload
+	Load     float64       // payload as a share of the Rate of all hosts
 	Sizes    *Sizes        // of one flow
-	Mappers  *Counts       // nil for FacebookMappers; at most half of the hosts are taken
+	Mappers  *Counts       // nil for FacebookMappers; limited to half of the hosts
 	Reducers *Counts       // nil for FacebookReducers; likewise
-	Start    units.Time    // when the intervals between arrivals begin
-	Until    units.Time    // all flows are before it; 0 for no end
-	Coflows  int           // how many; 0 for no end
+	Start    units.Time    // start of the first interval between arrivals
+	Until    units.Time    // all flows start before it; 0 for no limit
+	Coflows  int           // number of coflows; 0 for no limit
 	Class    int
 	Seed     uint64
 }
 
-// Source begins the traffic. The coflow is the flows' Group.
+// Source returns the flows. The Group of a flow is its coflow.
 func (c Coflows) Source() (Source, error) {
 	if c.Mappers == nil {
 		c.Mappers = FacebookMappers
@@ -51,15 +51,15 @@ func (c Coflows) arrivals(rng *rand.Rand) (*arrivals, error) {
 		return nil, err
 	}
 	if c.Mappers.Quantile(0) < 1 || c.Reducers.Quantile(0) < 1 {
-		return nil, errors.New("fewer than 1 mapper or reducer")
+		return nil, errors.New("fewer than one mapper or reducer")
 	}
 	flows := meanAtMost(c.Mappers, c.Hosts/2) * meanAtMost(c.Reducers, c.Hosts/2)
 	rate := float64(c.Hosts) * float64(c.Rate)
 	return newArrivals(rng, flows*c.Sizes.Mean(), rate, c.Load, c.Start, c.Until, c.Coflows)
 }
 
-// meanAtMost answers the mean of what a distribution of counts answers when limit is taken for all
-// that is above it: the sum of the probabilities of more than 0, more than 1 and so on.
+// meanAtMost returns the mean of min(count, limit): the sum of the probabilities of more than 0,
+// more than 1 and so on.
 func meanAtMost(d *Counts, limit int) float64 {
 	var mean float64
 	for n := range limit {
@@ -68,7 +68,7 @@ func meanAtMost(d *Counts, limit int) float64 {
 	return mean
 }
 
-// draw takes all mappers and reducers from different hosts.
+// draw draws the mappers and reducers of a coflow, all on different hosts.
 func (c Coflows) draw(rng *rand.Rand, hosts []int, pairs []pair) []pair {
 	mappers := min(c.Mappers.Sample(rng), c.Hosts/2)
 	reducers := min(c.Reducers.Sample(rng), c.Hosts/2)

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestCoflowsAreShuffles: every mapper sends to every reducer, and nobody is both.
+// TestCoflowsAreShuffles checks that every mapper sends to every reducer, and that no host is both.
 func TestCoflowsAreShuffles(t *testing.T) {
 	all := flows(begin(t, Coflows{Hosts: 320, Rate: 100 * units.Gbps, Load: 0.7, Sizes: Hadoop,
 		Coflows: 500, Seed: 1}), 1<<30)
@@ -37,7 +37,7 @@ func TestCoflowsAreShuffles(t *testing.T) {
 	assert.InDelta(t, 0.2928*500, single, 40)
 }
 
-// TestCoflowLoad also where there are fewer hosts than the largest coflows want.
+// TestCoflowLoad checks the offered load, also with fewer hosts than the largest coflows have.
 func TestCoflowLoad(t *testing.T) {
 	for _, hosts := range []int{2, 40, 320} {
 		const rate, load, coflows = 100 * units.Gbps, 0.6, 4000
@@ -56,7 +56,7 @@ func TestCoflowLoad(t *testing.T) {
 	}
 }
 
-// TestFileRequests are coflows of one reducer.
+// TestFileRequests tests coflows with one reducer.
 func TestFileRequests(t *testing.T) {
 	s := begin(t, Coflows{Hosts: 64, Rate: units.Gbps, Load: 0.3, Sizes: Hadoop, Mappers: Fixed(20),
 		Reducers: Fixed(1), Coflows: 3})

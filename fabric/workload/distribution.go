@@ -8,20 +8,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Rule says what a table of a distribution means between its points.
+// Rule is the interpolation between the points of a table.
 type Rule int
 
 const (
-	// Linear interpolates the value linearly between two points and drops the fraction, as the
-	// traffic generators of HPCC and ExpressPass do.
+	// Linear interpolates linearly between two points and drops the fraction, as the traffic
+	// generators of HPCC and ExpressPass do.
 	Linear Rule = iota
-	// Step knows no values but those listed: the smallest whose cumulative probability is at
-	// least the one drawn, as HomaSimulation does.
+	// Step returns only listed values: the smallest with a cumulative probability not below the one
+	// drawn, as HomaSimulation does.
 	Step
 )
 
-// Distribution is a table of cumulative probabilities, read by a Rule. It does not change, so that
-// many may sample it, each with a random source of its own.
+// Distribution is a table of cumulative probabilities with a Rule. It is immutable and may be
+// shared by users with separate random number generators.
 type Distribution[T ~int | ~int64] struct {
 	rule  Rule
 	least T
@@ -31,15 +31,15 @@ type Distribution[T ~int | ~int64] struct {
 }
 
 type (
-	// Sizes is a distribution of flow sizes; none is less than 1 B.
+	// Sizes is a distribution of flow sizes of at least 1 B.
 	Sizes = Distribution[units.Bytes]
-	// Counts is a distribution of how many; none is less than 1.
+	// Counts is a distribution of counts of at least 1.
 	Counts = Distribution[int]
-	// Delays is a distribution of delays; none is negative.
+	// Delays is a distribution of delays that are not negative.
 	Delays = Distribution[units.Duration]
 )
 
-// point says that a sample is at most value with probability cum.
+// point is a point of a table: a sample is at most value with probability cum.
 type point[T ~int | ~int64] struct {
 	value T
 	cum   float64
@@ -59,13 +59,13 @@ func newSizes(rule Rule, points []point[units.Bytes]) *Sizes {
 	return newDistribution(rule, 1, points)
 }
 
-// Fixed is the distribution of one value: Fixed(64*units.KiB) is Sizes, Fixed(20) is Counts.
+// Fixed returns the distribution of one value: Fixed(64*units.KiB) is a Sizes, Fixed(20) a Counts.
 func Fixed[T ~int | ~int64](v T) *Distribution[T] {
 	return newDistribution(Step, v, []point[T]{{v, 1}})
 }
 
-// Uniform has every whole value from low on, below high, equally often. It is Fixed(low) when high
-// is no more than low+1.
+// Uniform returns the uniform distribution of the integers in [low, high), or Fixed(low) if high is
+// at most low+1.
 func Uniform[T ~int | ~int64](low, high T) *Distribution[T] {
 	if high <= low {
 		return Fixed(low)
@@ -76,15 +76,15 @@ func Uniform[T ~int | ~int64](low, high T) *Distribution[T] {
 // Sample draws one value.
 func (d *Distribution[T]) Sample(rng *rand.Rand) T { return d.Quantile(rng.Float64()) }
 
-// Quantile answers the value that the share u of all samples, from 0 to 1, is not above: what
-// Sample makes of a random number u.
+// Quantile returns the u-quantile for u from 0 to 1, which is what Sample returns for a random
+// number u.
 func (d *Distribution[T]) Quantile(u float64) T {
 	i := sort.SearchFloat64s(d.cum, u)
 	switch {
 	case i == len(d.cum):
 		i--
 	case i > 0 && d.rule == Linear:
-		// cum[i-1] < u <= cum[i], so that flat pieces of the table cannot divide by zero.
+		// cum[i-1] < u <= cum[i], so flat pieces of the table cannot cause a division by zero.
 		part := (u - d.cum[i-1]) / (d.cum[i] - d.cum[i-1])
 		low, high := d.value[i-1], d.value[i]
 		return max(d.least, min(high, T(float64(low)+part*float64(high-low))))
@@ -92,12 +92,12 @@ func (d *Distribution[T]) Quantile(u float64) T {
 	return max(d.least, d.value[i])
 }
 
-// CDF answers the probability of a sample that is at most v.
+// CDF returns the probability of a sample of at most v.
 func (d *Distribution[T]) CDF(v T) float64 {
 	if v < d.least {
 		return 0
 	}
-	// With Linear, at most v is what was less than v+1 before its fraction was dropped.
+	// With Linear, samples of at most v are below v+1 before the fraction is dropped.
 	i := sort.Search(len(d.value), func(i int) bool { return d.value[i] > v })
 	switch {
 	case i == len(d.value):
@@ -111,11 +111,12 @@ func (d *Distribution[T]) CDF(v T) float64 {
 	return d.cum[i-1] + part*(d.cum[i]-d.cum[i-1])
 }
 
-// Mean answers the mean of the samples, by the same rule as they are drawn.
+// Mean returns the mean of the samples under the distribution's Rule.
 func (d *Distribution[T]) Mean() float64 { return d.mean }
 
-// expectation sums over the pieces of the table. Dropping the fraction makes a piece from low to
-// high the whole values from low to high-1, each equally often; least is at most 1 above low.
+// expectation returns the mean as a sum over the pieces of the table. With the fraction dropped, a
+// piece from low to high has the integers from low to high-1, all equally likely; least exceeds low
+// by at most 1.
 func (d *Distribution[T]) expectation() float64 {
 	sum := d.cum[0] * float64(max(d.least, d.value[0]))
 	for i := 1; i < len(d.cum); i++ {
@@ -132,7 +133,7 @@ func (d *Distribution[T]) expectation() float64 {
 	return sum
 }
 
-// checkSizes says what makes a distribution unfit for flows.
+// checkSizes returns an error if a distribution is not valid for flow sizes.
 func checkSizes(s *Sizes) error {
 	if s == nil {
 		return errors.New("no sizes")

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// example has a jump (300 twice) and a flat piece (0.5 twice).
+// example is a table with a jump (300 twice) and a flat piece (0.5 twice).
 var example = []point[units.Bytes]{{0, 0}, {100, 0.1}, {300, 0.2}, {300, 0.3}, {400, 0.5},
 	{900, 0.5}, {1000, 1}}
 
@@ -31,7 +31,7 @@ func TestQuantileByHand(t *testing.T) {
 		{0.2, 300, 300},
 		{0.25, 300, 300}, // within the jump
 		{0.4, 350, 400},
-		{0.5, 400, 400}, // the first of the flat piece
+		{0.5, 400, 400}, // the start of the flat piece
 		{0.501, 900, 1000},
 		{0.75, 950, 1000},
 		{1, 1000, 1000},
@@ -63,7 +63,7 @@ func TestCDFByHand(t *testing.T) {
 	}{
 		{-1, 0, 0},
 		{0, 0, 0},
-		{1, 0.002, 0}, // what is drawn below 2
+		{1, 0.002, 0}, // values drawn below 2
 		{99, 0.1, 0},
 		{199, 0.15, 0.1},
 		{299, 0.2, 0.1},
@@ -116,7 +116,7 @@ func TestFixedAndUniform(t *testing.T) {
 
 var drawRule = rapid.SampledFrom([]Rule{Linear, Step})
 
-// drawTable makes any table of few, small sizes, with jumps and flat pieces.
+// drawTable draws a table of few small sizes, with jumps and flat pieces.
 func drawTable(t *rapid.T) *Sizes {
 	n := rapid.IntRange(1, 8).Draw(t, "points")
 	sizes := rapid.SliceOfN(rapid.Int64Range(0, 30), n, n).Draw(t, "sizes")
@@ -131,7 +131,7 @@ func drawTable(t *rapid.T) *Sizes {
 	return newSizes(drawRule.Draw(t, "rule"), points)
 }
 
-// TestMeanIsThatOfTheSamples goes through the random numbers evenly instead of drawing them.
+// TestMeanIsThatOfTheSamples compares Mean with the mean of Quantile at evenly spaced numbers.
 func TestMeanIsThatOfTheSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawTable(t)
@@ -144,7 +144,7 @@ func TestMeanIsThatOfTheSamples(t *testing.T) {
 	})
 }
 
-// TestCDFCountsTheSamples: CDF and Quantile are two views of one function.
+// TestCDFCountsTheSamples checks that CDF and Quantile are consistent.
 func TestCDFCountsTheSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawTable(t)
@@ -160,8 +160,8 @@ func TestCDFCountsTheSamples(t *testing.T) {
 	})
 }
 
-// TestSamplesFollowTheTable is a Kolmogorov-Smirnov test of every table: with n samples the largest
-// distance is above 1.95/sqrt(n) once in a thousand seeds. This one is fixed.
+// TestSamplesFollowTheTable is a Kolmogorov-Smirnov test of every table. With n samples the largest
+// distance exceeds 1.95/sqrt(n) for one seed in a thousand; the seed is fixed.
 func TestSamplesFollowTheTable(t *testing.T) {
 	const n = 100_000
 	samples := make([]units.Bytes, n)
@@ -176,8 +176,7 @@ func TestSamplesFollowTheTable(t *testing.T) {
 	}
 }
 
-// distance answers the largest difference between the part of the samples that is at most a size
-// and its probability.
+// distance returns the largest difference between the empirical and the expected CDF.
 func distance[T ~int | ~int64](samples []T, d *Distribution[T]) float64 {
 	slices.Sort(samples)
 	var largest float64

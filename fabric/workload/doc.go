@@ -1,18 +1,18 @@
-// Package workload makes the traffic of a simulated fabric and measures what became of it.
+// Package workload generates the traffic of a simulated fabric and evaluates its completion times.
 //
-// Traffic is a stream of [Flow]s: time, source, destination, bytes. A [Source] answers them one by
-// one, in order of time, the same for the same seed. [Poisson], [Incast], [AllToAll],
-// [Permutation] and [Coflows] know all their flows in advance; a [RingAllReduce] is [Reactive]: it
-// has to be told when a flow is done before it answers the next. [Merge] makes one Source of many.
-// Hosts are numbers from 0; what they stand for is the fabric's business.
+// Traffic is a stream of [Flow]s: time, source, destination, bytes. A [Source] returns them in
+// order of time; equal seeds give equal flows. The flows of [Poisson], [Incast], [AllToAll],
+// [Permutation] and [Coflows] do not depend on completions. A [RingAllReduce] is [Reactive]: a flow
+// may start only when an earlier one has completed. [Merge] combines several Sources. Hosts are
+// indices from 0.
 //
-// Flow sizes come from a [Distribution]: a published table by name ([ByName]), a user's own
-// ([ParseSizes]), or [Fixed] and [Uniform]. The same type holds how many mappers and reducers a
-// coflow has, and the noise of delay measurements ([DelayNoise]).
+// Flow sizes are drawn from a [Distribution]: a published one by name ([ByName]), a table
+// ([ParseSizes]), [Fixed] or [Uniform]. The same type describes the numbers of mappers and reducers
+// of coflows and the noise of delay measurements ([DelayNoise]).
 //
-// A flow that is done becomes a [Result]; [Summarize] sorts Results by size and answers
-// completion times and slowdowns, [Groups] those of whole coflows and rounds.
+// A completed flow is a [Result]. [Summarize] returns completion times and slowdowns by size class,
+// [Groups] the completion of whole coflows and rounds.
 //
-// Nothing here reads a clock, starts a goroutine or draws from a source of randomness that is not
-// seeded. The package imports only units.
+// The package reads no clock, starts no goroutine and seeds all random number generators. It
+// imports only units.
 package workload

@@ -8,11 +8,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// drive runs a Reactive over a network in which a flow takes as long as take says, until it
-// has no more, or stop says so. It checks that flows come in order of time.
+// drive runs a Reactive over a network in which take returns the duration of a flow, until it has
+// no more flows or stop returns true. It checks that flows come in order of time.
 func drive(t require.TestingT, r Reactive, take func(Flow) units.Duration,
 	stop func() bool) []Result {
-	var flying, done []Result // flying is in no order: there are few
+	var flying, done []Result // flying is unordered, as it is short
 	now := units.Time(0)
 	for stop == nil || !stop() {
 		next, earliest := -1, units.Time(0)
@@ -39,14 +39,14 @@ func drive(t require.TestingT, r Reactive, take func(Flow) units.Duration,
 		default:
 			_, ok := r.Next()
 			require.False(t, ok)
-			require.False(t, r.Pending(), "waits for a flow that nobody has")
+			require.False(t, r.Pending(), "waits for a flow that is not in flight")
 			return done
 		}
 	}
 	return done
 }
 
-// flows takes up to n flows of a source.
+// flows returns up to n flows of a source.
 func flows(s Source, n int) []Flow {
 	var all []Flow
 	for len(all) < n {
@@ -59,7 +59,7 @@ func flows(s Source, n int) []Flow {
 	return all
 }
 
-// begin is the Source of traffic that is known to be well described.
+// begin returns the Source of a valid traffic description.
 func begin[S Source](t testing.TB, traffic interface{ Source() (S, error) }) S {
 	t.Helper()
 	s, err := traffic.Source()

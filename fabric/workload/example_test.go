@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Web search at half load with an incast in the background, over a network without queues.
+// Web search traffic at half load with a background incast, over a network without queues.
 func Example() {
 	const hosts, rate, rtt = 16, 100 * units.Gbps, 12 * units.Microsecond
 	search, err := workload.Poisson{Hosts: hosts, Rate: rate, Load: 0.5, Sizes: workload.WebSearch,

@@ -1,6 +1,6 @@
 package workload
 
-// FacebookMappers is how many mappers the coflows of Facebook's trace of 2010 have (the trace of
+// FacebookMappers is the number of mappers per coflow in Facebook's trace of 2010 (the trace of
 // Varys, SIGCOMM 2014). Points, in percent: blueroaring/PrioPlus, the artifact of EuroSys 2025.
 var FacebookMappers = newCounts([]point[int]{
 	{1, 29.28}, {2, 40.68}, {3, 46.96}, {4, 50.38}, {5, 54.37}, {6, 56.08}, {7, 63.31}, {8, 63.88},
@@ -15,8 +15,8 @@ var FacebookMappers = newCounts([]point[int]{
 	{138, 95.25}, {141, 95.44}, {142, 95.63}, {143, 95.82}, {145, 96.58}, {146, 97.72}, {147, 100},
 })
 
-// FacebookReducers is how many reducers they have. Same origin. Mappers and reducers of a coflow
-// are drawn independently of each other.
+// FacebookReducers is the number of reducers per coflow, from the same source. Mappers and reducers
+// of a coflow are drawn independently.
 var FacebookReducers = newCounts([]point[int]{
 	{1, 56.84}, {2, 61.98}, {3, 62.36}, {4, 62.55}, {5, 64.64}, {6, 65.78}, {7, 66.16}, {8, 66.92},
 	{9, 68.06}, {11, 69.77}, {12, 70.91}, {13, 71.1}, {14, 71.67}, {15, 73.19}, {16, 74.33},
@@ -35,7 +35,7 @@ var FacebookReducers = newCounts([]point[int]{
 	{144, 99.81}, {145, 100},
 })
 
-// newCounts makes a Step table of points in percent.
+// newCounts returns a Step table of points in percent.
 func newCounts(points []point[int]) *Counts {
 	for i := range points {
 		points[i].cum /= 100

@@ -2,35 +2,34 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// Flow is one message of the traffic.
+// Flow is a message of the traffic.
 type Flow struct {
-	ID    uint64      // different for every flow of a Source
-	At    units.Time  // when it is posted
-	Src   int         // host it comes from, from 0
-	Dst   int         // host it goes to, never Src
+	ID    uint64      // unique within a Source
+	At    units.Time  // time of posting
+	Src   int         // sending host, from 0
+	Dst   int         // receiving host, not Src
 	Bytes units.Bytes // payload, at least 1
-	Group int         // coflow or round it belongs to, from 0; -1 when none
-	Class int         // what the traffic's Class says; a priority, for instance
+	Group int         // coflow or round, from 0; -1 for none
+	Class int         // Class of the traffic, such as a priority
 }
 
-// Source is a stream of flows, none earlier than the one before it.
+// Source is a stream of flows in order of time.
 type Source interface {
-	// Next answers the next flow, and false when there is none.
+	// Next returns the next flow, or false if there is none.
 	Next() (Flow, bool)
 }
 
-// Reactive is a Source some of whose flows start only when others are done. Whoever drives it takes
-// Next when the time of Peek has come, and after every Done looks at Peek again:
-// then no flow comes earlier than the one before it. It is at its end when Peek answers false
-// and Pending too.
+// Reactive is a Source some of whose flows start only after others have completed. The caller must
+// call Next at the time that Peek returns, and call Peek again after every Done; flows then come in
+// order of time. The stream has ended when Peek and Pending both return false.
 type Reactive interface {
 	Source
-	// Peek answers when the flow starts that Next would answer, and false when that has none
-	// for now.
+	// Peek returns the start of the flow that Next would return, or false if there is none at
+	// present.
 	Peek() (units.Time, bool)
-	// Done tells that a flow that Next answered has been received whole. The calls come in
-	// order of time.
+	// Done reports that a flow from Next has been received completely. Calls must be in order of
+	// time.
 	Done(f Flow, at units.Time)
-	// Pending says whether a Done may still bring flows.
+	// Pending reports whether a Done may still release flows.
 	Pending() bool
 }

@@ -2,9 +2,9 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// GoogleRPC is all remote procedure calls of a Google data centre before 2008 (Homa's W3).
-// Quantiles of alibaba-edu/High-Precision-Congestion-Control,
-// traffic_gen/GoogleRPC2008.txt (843 points, Linear, mean 2892 B); the mean here is 0.87 % more.
+// GoogleRPC is the remote procedure calls of a Google data centre before 2008 (Homa's W3).
+// Quantiles of alibaba-edu/High-Precision-Congestion-Control, traffic_gen/GoogleRPC2008.txt (843
+// points, Linear, mean 2892 B); the mean here is 0.87 % more.
 var GoogleRPC = newSizes(Linear, quantiles([...]units.Bytes{
 	0, 0, 1, 1, 2, 2, 3, 8, 17, 25, 33, 36, 40, 45, 51, 59, 65, 67, 69, 70, 73, 75, 77, 79, 82, 84,
 	87, 91, 94, 98, 102, 106, 111, 116, 122, 127, 132, 137, 142, 147, 154, 161, 168, 175, 184, 193,
@@ -17,9 +17,9 @@ var GoogleRPC = newSizes(Linear, quantiles([...]units.Bytes{
 	14225908, 15158197,
 }))
 
-// GoogleSearch is the remote procedure calls of Google's search (Homa's W2).
-// Quantiles of PlatformLab/HomaSimulation, sizeDistributions/Google_SearchRPC.txt (155 points,
-// Step, mean 440.8 B); the mean here is 0.43 % more.
+// GoogleSearch is the remote procedure calls of Google's search (Homa's W2). Quantiles of
+// PlatformLab/HomaSimulation, sizeDistributions/Google_SearchRPC.txt (155 points, Step, mean 440.8
+// B); the mean here is 0.43 % more.
 var GoogleSearch = newSizes(Linear, quantiles([...]units.Bytes{
 	2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 4, 4, 8, 8, 32, 34, 34, 36, 38, 38, 40, 43, 46, 46,
 	49, 53, 58, 58, 64, 75, 116, 135, 142, 151, 160, 160, 171, 183, 197, 213, 233, 233, 256, 269,

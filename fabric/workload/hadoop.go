@@ -2,9 +2,10 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// Hadoop is the traffic of a Facebook Hadoop cluster (Roy et al., SIGCOMM 2015), in the form of
-// the HPCC generator; mean 120 kB. HadoopW4 has other small flows: do not mix the two.
-// Points: alibaba-edu/High-Precision-Congestion-Control, traffic_gen/FbHdp_distribution.txt.
+// Hadoop is the traffic of a Facebook Hadoop cluster (Roy et al., SIGCOMM 2015), as used by HPCC's
+// generator; mean 120 kB. HadoopW4 differs in its small flows: results of the two are not
+// comparable. Points: alibaba-edu/High-Precision-Congestion-Control,
+// traffic_gen/FbHdp_distribution.txt.
 var Hadoop = newSizes(Linear, []point[units.Bytes]{
 	{0, 0}, {100, 0.01}, {200, 0.02}, {300, 0.05}, {350, 0.15}, {400, 0.2}, {500, 0.3}, {600, 0.4},
 	{700, 0.5}, {1000, 0.6}, {2000, 0.67}, {7000, 0.7}, {30_000, 0.72}, {50_000, 0.82},
@@ -12,9 +13,9 @@ var Hadoop = newSizes(Linear, []point[units.Bytes]{
 	{10_000_000, 1},
 })
 
-// HadoopW4 is the same cluster's traffic as Homa digitised it (its workload W4).
-// Quantiles of PlatformLab/HomaSimulation, sizeDistributions/Facebook_HadoopDist_All.txt (461
-// points, Step, mean 127 797 B); the mean here is 0.59 % more.
+// HadoopW4 is the same cluster's traffic as Homa digitised it (its workload W4). Quantiles of
+// PlatformLab/HomaSimulation, sizeDistributions/Facebook_HadoopDist_All.txt (461 points, Step, mean
+// 127 797 B); the mean here is 0.59 % more.
 var HadoopW4 = newSizes(Linear, quantiles([...]units.Bytes{
 	50, 130, 227, 248, 271, 297, 303, 308, 310, 313, 315, 318, 321, 326, 331, 335, 345, 350, 360,
 	371, 376, 395, 420, 435, 452, 463, 480, 491, 491, 502, 502, 513, 513, 525, 525, 537, 537, 549,

@@ -7,31 +7,31 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// RandomReceiver is the Receiver of an Incast that draws a new one for every round.
+// RandomReceiver as Incast.Receiver draws a new receiver for every round.
 const RandomReceiver = -1
 
-// Incast is many hosts that send to one at the same moment, again and again.
+// Incast is traffic of many hosts to one at the same time, periodically.
 type Incast struct {
 	Hosts    int // at least 2
-	Senders  int // drawn at random for every round; 0 for all but the receiver
+	Senders  int // number of senders, drawn at random for every round; 0 for all but the receiver
 	Receiver int // RandomReceiver, or a host
 	Sizes    *Sizes
 	Start    units.Time
-	Period   units.Duration // from round to round; 0 for a single round
-	Rounds   int            // how many; 0 for no end
-	Until    units.Time     // all flows are before it; 0 for no end
+	Period   units.Duration // of rounds; 0 for a single round
+	Rounds   int            // number of rounds; 0 for no limit
+	Until    units.Time     // all flows start before it; 0 for no limit
 	Class    int
 	Seed     uint64
 }
 
-// IncastPeriod answers the Period at which so many senders offer a load of rate: that of the
-// receiver's link, or of all links where the load is one of the whole network.
+// IncastPeriod returns the Period at which an incast offers a load of rate, which is the rate of
+// the receiver's link or, for a load of the whole network, of all links.
 func IncastPeriod(senders int, sizes *Sizes, load float64, rate units.BitRate) units.Duration {
 	seconds := float64(senders) * sizes.Mean() * 8 / (load * float64(rate))
 	return saturated(seconds * float64(units.Second))
 }
 
-// Source begins the traffic. The round is the flows' Group.
+// Source returns the flows. The Group of a flow is its round.
 func (in Incast) Source() (Source, error) {
 	if err := in.check(); err != nil {
 		return nil, fmt.Errorf("workload: incast: %w", err)
@@ -48,10 +48,10 @@ func (in Incast) Source() (Source, error) {
 
 func (in Incast) check() error {
 	if in.Receiver < RandomReceiver || in.Receiver >= in.Hosts {
-		return fmt.Errorf("receiver %d is none of %d hosts", in.Receiver, in.Hosts)
+		return fmt.Errorf("receiver %d out of range [0, %d)", in.Receiver, in.Hosts)
 	}
 	if in.Senders < 0 || in.Senders >= in.Hosts {
-		return fmt.Errorf("%d senders of %d hosts, one of which receives", in.Senders, in.Hosts)
+		return fmt.Errorf("%d senders out of range [0, %d)", in.Senders, in.Hosts)
 	}
 	if err := Peers(nil).check(in.Hosts); err != nil {
 		return err
@@ -59,7 +59,8 @@ func (in Incast) check() error {
 	return checkSizes(in.Sizes)
 }
 
-// draw has one host more than there are senders in front, so that the receiver may be among them.
+// draw draws the senders of a round. It picks one host more than there are senders, as the receiver
+// may be among them.
 func (in Incast) draw(rng *rand.Rand, hosts []int, pairs []pair) []pair {
 	pick(rng, hosts, in.Senders+1)
 	receiver := in.Receiver

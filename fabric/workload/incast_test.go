@@ -30,7 +30,8 @@ func TestIncastByHand(t *testing.T) {
 	assert.Len(t, flows(begin(t, Incast{Hosts: 4, Sizes: Hadoop, Period: 1}), 100), 100, "no end")
 }
 
-// TestIncastSenders: all different, each host equally often, and so the receiver if it is random.
+// TestIncastSenders checks that the senders of a round are different, and that all hosts are
+// equally often senders and random receivers.
 func TestIncastSenders(t *testing.T) {
 	const hosts, senders, rounds = 10, 4, 20_000
 	for _, receiver := range []int{0, 9, RandomReceiver} {
@@ -60,7 +61,7 @@ func TestIncastSenders(t *testing.T) {
 	}
 }
 
-// TestIncastPeriod: 60 senders of 500 kB on 2 % of the links of 100 hosts.
+// TestIncastPeriod tests 60 senders of 500 kB at 2 % of the links of 100 hosts.
 func TestIncastPeriod(t *testing.T) {
 	size := Fixed[units.Bytes](500_000)
 	assert.Equal(t, 1200*units.Microsecond, IncastPeriod(60, size, 0.02, 100*100*units.Gbps))

@@ -2,10 +2,10 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// Memcached is the general-purpose pool ETC of Facebook's memcached (Atikoglu et al., SIGMETRICS
-// 2012; Homa's W1). More than 90 % of its values fit one packet.
-// Quantiles of PlatformLab/HomaSimulation, sizeDistributions/FacebookKeyValue_Sampled.txt (315
-// points to 100 kB, Step, mean 187.5 B); the mean here is 0.01 % more.
+// Memcached is the traffic of ETC, the general-purpose pool of Facebook's memcached (Atikoglu et
+// al., SIGMETRICS 2012; Homa's W1). More than 90 % of its values fit into one packet. Quantiles of
+// PlatformLab/HomaSimulation, sizeDistributions/FacebookKeyValue_Sampled.txt (315 points to 100 kB,
+// Step, mean 187.5 B); the mean here is 0.01 % more.
 var Memcached = newSizes(Linear, quantiles([...]units.Bytes{
 	1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 5, 5, 5, 7,
 	10, 11, 11, 11, 11, 11, 11, 11, 11, 11, 13, 14, 14, 15, 15, 15, 19, 23, 27, 32, 37, 41, 47, 51,

@@ -2,12 +2,12 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// Merge makes one Reactive of many sources: their flows in order of time, those of the same moment
-// in the order of the sources. Done reaches the source that the flow came from, if that is
-// Reactive. Merge of one Source is a way to have Peek.
+// Merge returns a Reactive with the flows of all sources in order of time, and those of the same
+// time in the order of the sources. Done is passed to the source of the flow if that is Reactive.
+// Merge of a single Source adds Peek to it.
 //
-// Numbers stay apart: ID and Group of the i-th of n sources, from 0, become n*ID+i and n*Group+i;
-// a Group of -1 stays.
+// IDs and Groups stay unique: for the i-th of n sources, from 0, they become n*ID+i and n*Group+i.
+// A Group of -1 is unchanged.
 func Merge(sources ...Source) Reactive {
 	m := &merged{parts: make([]Reactive, len(sources))}
 	for i, s := range sources {
@@ -24,7 +24,8 @@ type merged struct {
 	parts []Reactive
 }
 
-// first answers which part has the earliest flow, -1 when none has any.
+// first returns the index of the part with the earliest flow and its time, or -1 if there is no
+// flow.
 func (m *merged) first() (which int, at units.Time) {
 	which = -1
 	for i, p := range m.parts {
@@ -80,7 +81,7 @@ func (m *merged) Pending() bool {
 	return false
 }
 
-// ahead is a Source whose next flow is already known.
+// ahead is a Reactive over a Source, with the next flow buffered for Peek.
 type ahead struct {
 	source Source
 	flow   Flow

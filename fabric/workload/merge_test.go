@@ -32,7 +32,7 @@ func TestMergeByHand(t *testing.T) {
 	assert.Equal(t, []Flow{
 		{ID: 1, At: 0, Group: 1},
 		{ID: 0, At: 1, Group: -1},
-		{ID: 2, At: 5, Group: 0}, // of one moment, in the order of the sources
+		{ID: 2, At: 5, Group: 0}, // equal times, in the order of the sources
 		{ID: 4, At: 5, Group: 2},
 		{ID: 3, At: 5, Group: 3},
 		{ID: 5, At: 9, Group: -1},
@@ -50,7 +50,7 @@ func TestMergeOfNothing(t *testing.T) {
 	assert.False(t, m.Pending())
 }
 
-// TestMergeKeepsOrderAndAll also when merged sources are merged again.
+// TestMergeKeepsOrderAndAll checks that merging keeps all flows in order, also for merged sources.
 func TestMergeKeepsOrderAndAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total := 0
@@ -77,8 +77,8 @@ func TestMergeKeepsOrderAndAll(t *testing.T) {
 	})
 }
 
-// TestMergeOfReactives: two jobs and a background do not disturb each other's order, and every Done
-// finds its way back, through two merges.
+// TestMergeOfReactives checks that two jobs and background traffic do not affect each other, and
+// that Done reaches its source through two merges.
 func TestMergeOfReactives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := func(first int, name string) Source {

@@ -24,7 +24,7 @@ var named = []struct {
 	{"webserver-xpass", WebServerXPass},
 }
 
-// Names answers the names of the published size distributions, in alphabetical order.
+// Names returns the names of the published size distributions in alphabetical order.
 func Names() []string {
 	names := make([]string, len(named))
 	for i, n := range named {
@@ -33,13 +33,13 @@ func Names() []string {
 	return names
 }
 
-// ByName answers a published size distribution.
+// ByName returns a published size distribution.
 func ByName(name string) (*Sizes, error) {
 	for _, n := range named {
 		if n.name == name {
 			return n.sizes, nil
 		}
 	}
-	return nil, fmt.Errorf("workload: size distribution %q is none of %s", name,
+	return nil, fmt.Errorf("workload: unknown size distribution %q, want one of %s", name,
 		strings.Join(Names(), ", "))
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestMeans compares with the means of the tables where they come from, by their own rule. Tables
-// that are carried over agree but for the dropped fractions, half a byte; quantiles of our own are
-// within 1 %.
+// TestMeans compares means with those of the original tables under their own rule. Copied tables
+// agree except for the dropped fractions, half a byte; reduced ones are within 1 %.
 func TestMeans(t *testing.T) {
 	means := map[string]struct{ mean, within float64 }{
 		"alistorage":          {40_869.8, 1},
@@ -37,9 +36,9 @@ func TestMeans(t *testing.T) {
 	}
 }
 
-// TestShapes checks what is said of the workloads in words.
+// TestShapes checks the published descriptions of the workloads.
 func TestShapes(t *testing.T) {
-	assert.Greater(t, Memcached.CDF(1499), 0.9, "more than 90 %% fit one packet (ToCC, III-B)")
+	assert.Greater(t, Memcached.CDF(1499), 0.9, "more than 90 %% fit into one packet (ToCC, III-B)")
 	assert.InDelta(t, 0.47, Memcached.CDF(15), 0.01, "P(15 B) of the memcached generator")
 	assert.Less(t, WebSearch.CDF(100_000), 0.6)
 	assert.Greater(t, WebServer.CDF(1_000_000), 0.99)

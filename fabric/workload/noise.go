@@ -2,9 +2,9 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// DelayNoise is what a measured delay has beyond the true one: the noise of hardware time stamps
-// on the testbed of PrioPlus (EuroSys 2025, figure 7); mean 194 ns.
-// Quantiles of blueroaring/PrioPlus, experiments/delay-error.txt (111 points, Linear).
+// DelayNoise is the error of measured delays: the noise of hardware timestamps on the testbed of
+// PrioPlus (EuroSys 2025, figure 7); mean 194 ns. Quantiles of blueroaring/PrioPlus,
+// experiments/delay-error.txt (111 points, Linear).
 var DelayNoise = newNanoseconds(quantiles([...]units.Duration{
 	0, 4, 9, 12, 13, 16, 18, 21, 25, 33, 36, 39, 44, 49, 54, 56, 60, 69, 73, 77, 82, 88, 94, 99,
 	104, 108, 111, 115, 117, 120, 124, 131, 135, 137, 139, 141, 143, 148, 152, 153, 156, 161, 162,

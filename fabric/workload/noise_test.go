@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestDelayNoise checks what PrioPlus says of it: 0.8 us is tolerated, its 99.85th percentile;
-// almost none is above 1 us.
+// TestDelayNoise checks PrioPlus's description: the tolerated 0.8 us are the 99.85th percentile,
+// and almost no error exceeds 1 us.
 func TestDelayNoise(t *testing.T) {
 	assert.InDelta(t, 194, DelayNoise.Mean()/1000, 0.5)
 	assert.InDelta(t, 182, DelayNoise.Quantile(0.5).Nanoseconds(), 1)

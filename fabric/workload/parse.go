@@ -11,10 +11,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// ParseSizes reads a table of flow sizes: lines of a size and the probability of a flow that is no
-// larger, none less than those of the line before, the last probability 1; or 100, when all are in
-// per cent. A size may have a unit, as units.ParseBytes has them. What follows # is a comment. An
-// error names the line it is about.
+// ParseSizes parses a table of flow sizes. Each line has a size and the probability of a flow of at
+// most that size. Neither may decrease from line to line. The last probability is 1, or 100 if all
+// are in per cent. A size may have a unit, as in units.ParseBytes. A # starts a comment. Errors
+// contain the line number.
 func ParseSizes(r io.Reader, rule Rule) (*Sizes, error) {
 	points, err := parsePoints(r)
 	if err != nil {
@@ -47,7 +47,7 @@ func parsePoints(r io.Reader) ([]point[units.Bytes], error) {
 		return nil, fmt.Errorf("line %d: %w", number+1, err)
 	}
 	if len(points) == 0 {
-		return nil, errors.New("it is empty")
+		return nil, errors.New("empty table")
 	}
 	switch last := points[len(points)-1].cum; last {
 	case 1:
@@ -56,33 +56,33 @@ func parsePoints(r io.Reader) ([]point[units.Bytes], error) {
 			points[i].cum /= 100
 		}
 	default:
-		return nil, fmt.Errorf("the last probability is %v, not 1 (nor 100 %%)", last)
+		return nil, fmt.Errorf("last probability is %v, want 1 or 100 %%", last)
 	}
 	return points, nil
 }
 
 func parsePoint(fields []string) (p point[units.Bytes], err error) {
 	if len(fields) != 2 {
-		return p, fmt.Errorf("%d fields, not 2: a size and a cumulative probability", len(fields))
+		return p, fmt.Errorf("%d fields, want 2: a size and a cumulative probability", len(fields))
 	}
 	if p.value, err = units.ParseBytes(fields[0]); err != nil {
 		return p, err
 	}
 	p.cum, err = strconv.ParseFloat(fields[1], 64)
 	if err != nil || !(p.cum >= 0 && p.cum <= 100) {
-		return p, fmt.Errorf("probability %q is not a number from 0 to 1 (nor to 100 %%)",
+		return p, fmt.Errorf("invalid probability %q: want a number from 0 to 1 or 100 %%",
 			fields[1])
 	}
 	return p, nil
 }
 
-// follows says what is wrong with p as the point after q.
+// follows returns an error if p is not valid as the point after q.
 func (p point[T]) follows(q point[T]) error {
 	switch {
 	case p.value < q.value:
-		return fmt.Errorf("size %v after %v: sizes do not decrease", p.value, q.value)
+		return fmt.Errorf("size %v after %v: sizes must not decrease", p.value, q.value)
 	case p.cum < q.cum:
-		return fmt.Errorf("probability %v after %v: cumulative probabilities do not decrease",
+		return fmt.Errorf("probability %v after %v: cumulative probabilities must not decrease",
 			p.cum, q.cum)
 	}
 	return nil

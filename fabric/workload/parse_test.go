@@ -36,22 +36,22 @@ func TestParseSizes(t *testing.T) {
 
 func TestParseSizesSaysWhatIsWrong(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"", "it is empty"},
-		{"# nothing\n\n", "it is empty"},
-		{"1 0\n2", "line 2: 1 fields, not 2"},
+		{"", "empty table"},
+		{"# nothing\n\n", "empty table"},
+		{"1 0\n2", "line 2: 1 fields, want 2"},
 		{"1 0 0", "line 1: 3 fields"},
 		{"# x\nbig 0.5", `line 2: units: size "big"`},
 		{"-1 0", `line 1: units: size "-1"`},
 		{"1.5 0", `line 1: units: size "1.5"`},
-		{"1 zero", `line 1: probability "zero" is not a number from 0 to 1`},
-		{"1 -0.1", `line 1: probability "-0.1"`},
-		{"1 100.5", `line 1: probability "100.5"`},
-		{"1 NaN", `line 1: probability "NaN"`},
+		{"1 zero", `line 1: invalid probability "zero": want a number from 0 to 1`},
+		{"1 -0.1", `line 1: invalid probability "-0.1"`},
+		{"1 100.5", `line 1: invalid probability "100.5"`},
+		{"1 NaN", `line 1: invalid probability "NaN"`},
 		{"2 0\n\n1 1", "line 3: size 1B after 2B"},
 		{"1 0.5\n2 0.4\n3 1", "line 2: probability 0.4 after 0.5"},
 		{"1 1.5\n2 1", "line 2: probability 1 after 1.5"},
-		{"1 0\n2 0.9", "the last probability is 0.9, not 1"},
-		{"1 0\n2 99.9", "the last probability is 99.9, not 1"},
+		{"1 0\n2 0.9", "last probability is 0.9, want 1"},
+		{"1 0\n2 99.9", "last probability is 99.9, want 1"},
 		{"1 0\n" + strings.Repeat("9", 1<<17), "line 2: bufio.Scanner: token too long"},
 	} {
 		_, err := ParseSizes(strings.NewReader(c.text), Linear)

@@ -5,26 +5,27 @@ import (
 	"math/rand/v2"
 )
 
-// Peers says whether src may send to dst, which is never src; the same for every call. A nil Peers
-// lets everyone send to everyone.
+// Peers reports whether src may send to dst, which is not src. It must always return the same for
+// the same hosts. A nil Peers permits all pairs.
 type Peers func(src, dst int) bool
 
-// SameRack is the Peers of racks with so many hosts each, the hosts of a rack one after another.
+// SameRack returns the Peers that permit pairs in the same rack, with the given number of
+// consecutive hosts per rack.
 func SameRack(hosts int) Peers {
 	hosts = max(hosts, 1)
 	return func(src, dst int) bool { return src/hosts == dst/hosts }
 }
 
-// OtherRacks is the opposite of SameRack.
+// OtherRacks returns the Peers that permit pairs in different racks.
 func OtherRacks(hosts int) Peers {
 	same := SameRack(hosts)
 	return func(src, dst int) bool { return !same(src, dst) }
 }
 
-// check says which of the hosts has nobody to send to.
+// check returns an error if a host has no peer.
 func (p Peers) check(hosts int) error {
 	if hosts < 2 {
-		return fmt.Errorf("%d hosts, fewer than 2", hosts)
+		return fmt.Errorf("%d hosts, want at least 2", hosts)
 	}
 	for src := range hosts {
 		if !p.any(hosts, src) {
@@ -45,7 +46,7 @@ func (p Peers) any(hosts, src int) bool {
 
 func (p Peers) has(src, dst int) bool { return src != dst && (p == nil || p(src, dst)) }
 
-// draw picks one of src's peers, of which there is at least one.
+// draw returns a random peer of src, which must have one.
 func (p Peers) draw(rng *rand.Rand, hosts, src int) int {
 	for {
 		if dst := rng.IntN(hosts); p.has(src, dst) {

@@ -7,20 +7,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Permutation is every host sending to one other and receiving from one other, drawn anew for
-// every round: a random permutation that leaves no host in its place.
+// Permutation is traffic of every host to one other by a random permutation without fixed points,
+// drawn for every round.
 type Permutation struct {
 	Hosts  int // at least 2
 	Sizes  *Sizes
 	Start  units.Time
-	Period units.Duration // from round to round; 0 for a single round
-	Rounds int            // how many; 0 for no end
-	Until  units.Time     // all flows are before it; 0 for no end
+	Period units.Duration // of rounds; 0 for a single round
+	Rounds int            // number of rounds; 0 for no limit
+	Until  units.Time     // all flows start before it; 0 for no limit
 	Class  int
 	Seed   uint64
 }
 
-// Source begins the traffic. The round is the flows' Group.
+// Source returns the flows. The Group of a flow is its round.
 func (p Permutation) Source() (Source, error) {
 	err := Peers(nil).check(p.Hosts)
 	if err == nil {
@@ -42,8 +42,8 @@ func (p Permutation) Source() (Source, error) {
 		p.Class), nil
 }
 
-// derange shuffles the numbers from 0 on until none is in its place. It takes e attempts in the
-// mean, and every such permutation is equally likely.
+// derange shuffles the numbers from 0 on until none is in its place, so that all derangements are
+// equally likely. It takes e attempts on average.
 func derange(rng *rand.Rand, numbers []int) {
 	for {
 		pick(rng, numbers, len(numbers))

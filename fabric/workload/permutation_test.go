@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPermutationIsADerangement in every round.
+// TestPermutationIsADerangement checks the permutations of all rounds.
 func TestPermutationIsADerangement(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 40).Draw(t, "hosts")
@@ -29,7 +29,7 @@ func TestPermutationIsADerangement(t *testing.T) {
 	})
 }
 
-// TestPermutationIsFair: 4 hosts have 9 derangements.
+// TestPermutationIsFair checks that the 9 derangements of 4 hosts are equally likely.
 func TestPermutationIsFair(t *testing.T) {
 	const rounds = 18_000
 	all := flows(begin(t, Permutation{Hosts: 4, Sizes: Hadoop, Period: 1, Rounds: rounds, Seed: 3}),

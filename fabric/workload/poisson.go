@@ -7,27 +7,27 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Poisson is open-loop traffic: every host sends flows to peers drawn at random, at intervals that
-// are exponential with mean (mean size)/(Load*Rate), the first after such an interval too. This is
-// how HPCC's traffic generator has it.
+// Poisson is open-loop traffic: every host sends flows to random peers at exponential intervals
+// with mean (mean size)/(Load*Rate), as HPCC's traffic generator does. The first flow also starts
+// after such an interval.
 type Poisson struct {
 	Hosts int           // at least 2
 	Rate  units.BitRate // of a host's link
-	// share of Rate that is payload; for ExpressPass's definition see ExpressPassLoad
+	// Load is the payload as a share of Rate; see ExpressPassLoad for ExpressPass's definition.
 	Load  float64
 	Sizes *Sizes
-	Peers Peers      // who sends to whom; nil for everyone
-	Start units.Time // when the intervals begin
-	Until units.Time // all flows are before it; 0 for no end
-	Flows int        // how many; 0 for no end
+	Peers Peers      // permitted pairs; nil for all
+	Start units.Time // start of the first interval
+	Until units.Time // all flows start before it; 0 for no limit
+	Flows int        // number of flows; 0 for no limit
 	Class int        // of every flow
 	Seed  uint64
 }
 
-// ExpressPassLoad turns a load as ExpressPass's simulator and its successors define it, of wire
-// bytes and of what the core carries, into one of host links and payload: a full packet of 1538
-// bytes on the wire has 1460 of payload, and a core oversubscribed 4:1 carries a fourth of what
-// the hosts do.
+// ExpressPassLoad converts a load as defined by ExpressPass's simulator and its successors, of wire
+// bytes and the core's capacity, to one of payload and host links. A full packet of 1538 bytes on
+// the wire has 1460 bytes of payload, and a core oversubscribed 4:1 carries a fourth of the hosts'
+// rate.
 func ExpressPassLoad(load, oversubscription float64) float64 {
 	return load * 1460 / 1538 / oversubscription
 }
@@ -39,7 +39,7 @@ type poisson struct {
 	id    uint64
 }
 
-// Source begins the traffic.
+// Source returns the flows.
 func (p Poisson) Source() (Source, error) {
 	rng := newRand(p.Seed)
 	err := p.Peers.check(p.Hosts)
@@ -57,8 +57,8 @@ func (p Poisson) Source() (Source, error) {
 	return &poisson{Poisson: p, clock: clock, rng: rng}, nil
 }
 
-// Next implements Source. Independent Poisson processes of equal rate are one that is so many
-// times as fast and belongs to each of them with equal probability.
+// Next implements Source. Hosts independent Poisson processes of equal rate are equivalent to one
+// of Hosts times the rate, with each arrival at a random host.
 func (p *poisson) Next() (Flow, bool) {
 	at, ok := p.clock.next()
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestPoissonLoad: what is offered over many flows is the load, whatever the sizes.
+// TestPoissonLoad checks the load offered by many flows for several size distributions.
 func TestPoissonLoad(t *testing.T) {
 	for _, c := range []struct {
 		sizes *Sizes
@@ -18,7 +18,7 @@ func TestPoissonLoad(t *testing.T) {
 		load  float64
 	}{
 		{WebSearch, 16, 0.8},
-		{Memcached, 1600, 0.5}, // a flow every 19 ps: rounding to picoseconds may not matter
+		{Memcached, 1600, 0.5}, // a flow every 19 ps: rounding to picoseconds must not matter
 		{Fixed[units.Bytes](4096), 2, 1},
 	} {
 		const rate, n = 100 * units.Gbps, 300_000
@@ -35,8 +35,8 @@ func TestPoissonLoad(t *testing.T) {
 	}
 }
 
-// TestPoissonHosts: every host by itself is a Poisson process of its share of the load, and sends
-// to the others equally often.
+// TestPoissonHosts checks that every host is a Poisson process with its share of the load, and
+// sends to the others equally often.
 func TestPoissonHosts(t *testing.T) {
 	const hosts, n = 8, 200_000
 	mean := 4096 * 8 / (0.4 * 100e9) * 1e12 // ps
@@ -52,7 +52,7 @@ func TestPoissonHosts(t *testing.T) {
 	}
 	for h, gaps := range gaps {
 		slices.Sort(gaps)
-		var far float64 // from the exponential distribution; above 1.95/sqrt(n) once in a thousand
+		var far float64 // from the exponential distribution; above 1.95/sqrt(n) once in 1000
 		for i, gap := range gaps {
 			far = max(far, math.Abs(float64(i+1)/float64(len(gaps))-(1-math.Exp(-gap/mean))))
 		}
@@ -67,8 +67,8 @@ func TestPoissonHosts(t *testing.T) {
 	}
 }
 
-// TestExpressPassLoad against its own rule: nodes*rate*load/(mean*8/1460*1538) flows a second,
-// divided by the oversubscription.
+// TestExpressPassLoad compares with ExpressPass's formula: nodes*rate*load/(mean*8/1460*1538) flows
+// per second, divided by the oversubscription.
 func TestExpressPassLoad(t *testing.T) {
 	const nodes, rate, load, mean = 160, 100e9, 0.8, 66121.0
 	theirs := nodes * rate * load / (mean * 8 / 1460 * 1538) / 4
@@ -76,7 +76,7 @@ func TestExpressPassLoad(t *testing.T) {
 	assert.InEpsilon(t, theirs, ours, 1e-12)
 }
 
-// TestPoissonNeverOverflows: gaps longer than time itself are the end.
+// TestPoissonNeverOverflows checks that the flows end at a gap beyond the range of Time.
 func TestPoissonNeverOverflows(t *testing.T) {
 	s := begin(t, Poisson{Hosts: 2, Rate: 1, Load: 1e-6, Sizes: WebSearch, Seed: 1})
 	assert.Empty(t, flows(s, 10))

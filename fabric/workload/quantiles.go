@@ -1,8 +1,8 @@
 package workload
 
-// The large published tables are kept as quantiles of our own: at each whole per cent below tail
-// and then at those of tail, close enough together at the top that a mean made by few large flows
-// is kept. Linear between them, the tables are less than 1 % off in probability and in mean.
+// The large published tables are reduced to quantiles: at each per cent below tail, and at the
+// percentages of tail, which are dense at the top to preserve means dominated by few large flows.
+// With linear interpolation their error is less than 1 % in probability and in mean.
 const body = 98
 
 var tail = [...]float64{

@@ -2,10 +2,10 @@ package workload
 
 import "math/rand/v2"
 
-// newRand is one traffic's source of randomness.
+// newRand returns the random number generator of a Source.
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// hostNumbers answers 0, 1 .. n-1.
+// hostNumbers returns 0, 1, …, n-1.
 func hostNumbers(n int) []int {
 	hosts := make([]int, n)
 	for i := range hosts {
@@ -14,7 +14,7 @@ func hostNumbers(n int) []int {
 	return hosts
 }
 
-// pick brings k of the hosts, drawn at random, to the front.
+// pick moves k random hosts to the front.
 func pick(rng *rand.Rand, hosts []int, k int) {
 	for i := range k {
 		j := i + rng.IntN(len(hosts)-i)

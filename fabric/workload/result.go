@@ -7,38 +7,38 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Result is a flow and what became of it.
+// Result is a completed flow.
 type Result struct {
 	Flow
-	Done  units.Time     // of its last completion at the sender
-	Ideal units.Duration // what it would take alone, see Ideal
+	Done  units.Time     // time of its last completion at the sender
+	Ideal units.Duration // completion time in an empty network, see Ideal
 }
 
-// Ideal answers the completion time of a flow that has the network for itself: the base round trip
-// of the pair, and size at the rate at which the slowest link of the path carries payload.
+// Ideal returns the completion time of a flow in an empty network: the base round-trip time of the
+// pair plus size at the payload rate of the path's slowest link.
 func Ideal(size units.Bytes, baseRTT units.Duration, payload units.BitRate) units.Duration {
 	return min(units.Forever, payload.Duration(size)+baseRTT)
 }
 
-// FCT answers the flow's completion time.
+// FCT returns the flow's completion time.
 func (r Result) FCT() units.Duration { return r.Done.Sub(r.At) }
 
-// Slowdown answers the completion time in multiples of the ideal one; +Inf when that is 0.
+// Slowdown returns the ratio of the completion time to the ideal one, +Inf if that is 0.
 func (r Result) Slowdown() float64 { return float64(r.FCT()) / float64(r.Ideal) }
 
-// Group is all flows of a coflow or of a round together.
+// Group summarises the flows of a coflow or round.
 type Group struct {
 	ID    int
 	Flows int
 	Bytes units.Bytes
 	At    units.Time // of the first flow
-	Done  units.Time // of the last to be done
+	Done  units.Time // of the last flow
 }
 
-// CCT answers the group's completion time, from its first flow to its last.
+// CCT returns the completion time from the start of the first flow to the completion of the last.
 func (g Group) CCT() units.Duration { return g.Done.Sub(g.At) }
 
-// Groups puts results of the same Group together, in the order of ID. Flows of none are left out.
+// Groups summarises results by Group, in the order of ID. It omits flows without a Group.
 func Groups(results []Result) []Group {
 	index := make(map[int]int)
 	var groups []Group

@@ -7,44 +7,45 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// RingAllReduce is hosts in a ring that add up their vectors of Bytes: every host sends one n-th of
-// them to the next, in 2(n-1) steps. What it sends in a step is what it received in the one before,
-// so that a step begins with the flow of the step before, from the host before, being Done.
-// Its Group is the round.
+// RingAllReduce is the ring all-reduce of vectors of Bytes: in each of 2(n-1) steps every host
+// sends one n-th of its vector to the next. A host sends in a step what it received in the previous
+// one, so a step of a host starts when the flow of the previous step from the previous host is
+// Done. The Group of a flow is its round.
 type RingAllReduce struct {
 	Hosts  []int // in the order of the ring; at least 2, all different
 	Bytes  units.Bytes
 	Start  units.Time
-	Rounds int            // how many; 0 for no end
-	Gap    units.Duration // computation of a host between a round's last chunk and the next round
+	Rounds int            // number of rounds; 0 for no limit
+	Gap    units.Duration // computation time of a host between rounds
 	Class  int
 }
 
 type ring struct {
 	RingAllReduce
-	n     int // hosts
-	steps int // of a round
+	n     int // number of hosts
+	steps int // steps per round
 
 	next    []int           // by host: its next step, counted over all rounds
-	last    []units.Time    // by host: when the step before that began
-	arrived map[uint64]bool // flows Done whose successor still waits for something else
+	last    []units.Time    // by host: start of its previous step
+	arrived map[uint64]bool // flows Done whose successor has not started
 	ready   flowHeap
 }
 
-// Source begins the traffic.
+// Source returns the flows.
 func (r RingAllReduce) Source() (Reactive, error) {
 	n := len(r.Hosts)
 	if n < 2 {
-		return nil, fmt.Errorf("workload: ring all-reduce: %d hosts, fewer than 2", n)
+		return nil, fmt.Errorf("workload: ring all-reduce: %d hosts, want at least 2", n)
 	}
 	if r.Bytes < units.Bytes(n) {
-		return nil, fmt.Errorf("workload: ring all-reduce: %d B for %d hosts, less than one each",
+		return nil, fmt.Errorf(
+			"workload: ring all-reduce: %d B for %d hosts, want at least 1 B each",
 			r.Bytes, n)
 	}
 	seen := make(map[int]bool)
 	for _, h := range r.Hosts {
 		if seen[h] {
-			return nil, fmt.Errorf("workload: ring all-reduce: host %d twice", h)
+			return nil, fmt.Errorf("workload: ring all-reduce: duplicate host %d", h)
 		}
 		seen[h] = true
 	}
@@ -57,7 +58,7 @@ func (r RingAllReduce) Source() (Reactive, error) {
 	return s, nil
 }
 
-// begin lets host h take its next step, at the earliest at the time given.
+// begin starts the next step of host h, not before the given time.
 func (r *ring) begin(h int, at units.Time) {
 	step := r.next[h]
 	if at.Before(r.last[h]) && step > 0 {
@@ -76,8 +77,9 @@ func (r *ring) begin(h int, at units.Time) {
 
 func (r *ring) id(h, step int) uint64 { return uint64(step)*uint64(r.n) + uint64(h) }
 
-// chunk answers the size of what host h sends in a step of a round: in step 0 its own part of the
-// vector, in each following one the part before. The first Bytes%n parts are a byte longer.
+// chunk returns the size of the part that host h sends in a step of a round: in step 0 part h of
+// the vector, in each following step the preceding part. The first Bytes%n parts are one byte
+// longer.
 func (r *ring) chunk(h, step int) units.Bytes {
 	n := units.Bytes(r.n)
 	part := units.Bytes((h + 2*r.n - step) % r.n)
@@ -103,16 +105,15 @@ func (r *ring) Peek() (units.Time, bool) {
 	return r.ready[0].At, true
 }
 
-// Done implements Reactive. Flows of one host may be done out of their order: a host takes its
-// steps in order all the same.
+// Done implements Reactive. Flows of one host may complete out of order; steps start in order.
 func (r *ring) Done(f Flow, at units.Time) {
 	src, step := int(f.ID%uint64(r.n)), int(f.ID/uint64(r.n))
 	h := (src + 1) % r.n
 	if step >= r.next[src] {
-		return // no flow of this ring
+		return // not a flow of this ring
 	}
 	r.arrived[f.ID] = true
-	for r.wants(r.next[h]) {
+	for r.hasStep(r.next[h]) {
 		before := r.id(src, r.next[h]-1)
 		if !r.arrived[before] {
 			return
@@ -122,20 +123,20 @@ func (r *ring) Done(f Flow, at units.Time) {
 	}
 }
 
-// wants says whether there is such a step.
-func (r *ring) wants(step int) bool { return r.Rounds <= 0 || step < r.Rounds*r.steps }
+// hasStep reports whether the step, counted over all rounds, exists.
+func (r *ring) hasStep(step int) bool { return r.Rounds <= 0 || step < r.Rounds*r.steps }
 
 // Pending implements Reactive.
 func (r *ring) Pending() bool {
 	for _, step := range r.next {
-		if r.wants(step) {
+		if r.hasStep(step) {
 			return true
 		}
 	}
 	return false
 }
 
-// flowHeap has the earliest flow first.
+// flowHeap is a min-heap by time, then by ID.
 type flowHeap []Flow
 
 func (h flowHeap) Len() int { return len(h) }

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestRingByHand: 3 hosts, 4 steps. Every flow takes a microsecond, so that all hosts go in step;
-// of the 10 bytes the first part has 4.
+// TestRingByHand tests 3 hosts and 4 steps. Every flow takes a microsecond, so that all hosts are
+// synchronous. The first part has 4 of the 10 bytes.
 func TestRingByHand(t *testing.T) {
 	r := begin(t, RingAllReduce{Hosts: []int{7, 3, 5}, Bytes: 10, Start: 100, Rounds: 1, Class: 2})
 	assert.True(t, r.Pending())
@@ -31,7 +31,7 @@ func TestRingByHand(t *testing.T) {
 	}
 }
 
-// TestRingWaits: a host's next step waits for the flow from the host before, and for no other.
+// TestRingWaits checks that a host's next step waits only for the flow from the previous host.
 func TestRingWaits(t *testing.T) {
 	r := begin(t, RingAllReduce{Hosts: []int{0, 1, 2}, Bytes: 3, Rounds: 1})
 	first := flows(r, 10)
@@ -41,22 +41,22 @@ func TestRingWaits(t *testing.T) {
 	assert.True(t, r.Pending())
 
 	r.Done(first[1], 50)
-	r.Done(first[1], 60)    // twice is as good as once
-	r.Done(Flow{ID: 4}, 60) // host 1 has not begun its second
+	r.Done(first[1], 60)    // a repeated Done has no effect
+	r.Done(Flow{ID: 4}, 60) // host 1 has not started its second step
 	next := flows(r, 10)
 	assert.Equal(t, []pair{{2, 0}}, pairsOf(next))
 	assert.Equal(t, units.Time(50), next[0].At)
 
-	r.Done(next[0], 70) // host 2's second before its first: host 0 takes neither
+	r.Done(next[0], 70) // host 2's second flow before its first: host 0 starts no step
 	_, ok = r.Next()
 	assert.False(t, ok)
-	r.Done(first[2], 80) // and now both
+	r.Done(first[2], 80) // now host 0 starts both
 	both := flows(r, 10)
 	assert.Equal(t, []pair{{0, 1}, {0, 1}}, pairsOf(both))
 	assert.Equal(t, units.Time(80), both[1].At)
 }
 
-// TestRingGap: a host computes between its rounds.
+// TestRingGap checks the computation time between rounds.
 func TestRingGap(t *testing.T) {
 	r := begin(t, RingAllReduce{Hosts: []int{0, 1}, Bytes: 2, Rounds: 3,
 		Gap: 10 * units.Microsecond})
@@ -78,9 +78,9 @@ func TestRingWithoutEnd(t *testing.T) {
 	assert.True(t, r.Pending())
 }
 
-// TestRingReduces carries real sums over a network that delays flows at random, also past one
-// another: at the end of every round each host has every part of everyone's vector, and each host
-// sent every byte of a vector twice but for two parts.
+// TestRingReduces computes actual sums over a network that delays and reorders flows at random. At
+// the end of every round each host has every part of every host's vector, and has sent every byte
+// of a vector twice except for two parts.
 func TestRingReduces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(t, "hosts")
@@ -114,12 +114,12 @@ func TestRingReduces(t *testing.T) {
 	})
 }
 
-// reduction is what the hosts have of the sums: a bit for every host that is in one.
+// reduction is the hosts' partial sums: a bit per host included in a sum.
 type reduction struct {
 	n      int
 	have   map[key]int
 	flying map[uint64]int
-	next   map[[2]int]int // steps that a host took in a round
+	next   map[[2]int]int // steps of a host in a round
 	step   map[uint64]int
 }
 
@@ -145,7 +145,7 @@ func (c *reduction) receive(f Flow) {
 	c.have[k] |= c.flying[f.ID] | 1<<f.Dst
 }
 
-// watched tells of what goes through a Reactive.
+// watched wraps a Reactive with callbacks.
 type watched struct {
 	Reactive
 	sent, done func(Flow)

@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// SizeClass is the flows of a size Below a bound that are in none of the classes before it.
+// SizeClass is the class of the flows smaller than Below that are not in a preceding class.
 type SizeClass struct {
 	Name  string
 	Below units.Bytes
@@ -18,7 +18,7 @@ const (
 	noBound  units.Bytes = math.MaxInt64
 )
 
-// ToCCClasses is how ToCC's figures part flows.
+// ToCCClasses returns the size classes of ToCC's figures.
 func ToCCClasses() []SizeClass {
 	return []SizeClass{
 		{"tiny", 10 * kilobyte},
@@ -28,10 +28,10 @@ func ToCCClasses() []SizeClass {
 	}
 }
 
-// PrioPlusClasses is how PrioPlus's figures part flows, whose names are the paper's; it gives no
-// bounds, so they are ours. bdp is the bandwidth-delay product of a pair, base round trip times
-// link rate: a flow of no more can be done in a round trip. Where it is 100 kB or more there are
-// no small flows.
+// PrioPlusClasses returns the size classes of PrioPlus's figures. The names are the paper's; it
+// states no bounds, so these are ours. bdp is the bandwidth-delay product of a pair, its base
+// round-trip time times the link rate: flows of at most bdp can complete in one round trip. If bdp
+// is 100 kB or more, the class "small" is empty.
 func PrioPlusClasses(bdp units.Bytes) []SizeClass {
 	return []SizeClass{
 		{"sub-RTT", bdp + 1},
@@ -41,7 +41,7 @@ func PrioPlusClasses(bdp units.Bytes) []SizeClass {
 	}
 }
 
-// ClassOf answers which of the classes a flow of this size is in, len(classes) when in none.
+// ClassOf returns the index of the class of a size, or len(classes) if it is in none.
 func ClassOf(size units.Bytes, classes []SizeClass) int {
 	for i, c := range classes {
 		if size < c.Below {

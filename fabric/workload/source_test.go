@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// openLoop is every kind of traffic that needs no Done, in 8 hosts for a millisecond.
+// openLoop has every kind of traffic without Done, for 8 hosts and a millisecond.
 func openLoop(seed uint64) map[string]interface{ Source() (Source, error) } {
 	const hosts, rate, period = 8, 100 * units.Gbps, 50 * units.Microsecond
 	until := units.Time(units.Millisecond)
@@ -31,7 +31,8 @@ func openLoop(seed uint64) map[string]interface{ Source() (Source, error) } {
 	}
 }
 
-// TestSameSeedSameFlows, and another seed other flows.
+// TestSameSeedSameFlows checks that equal seeds give equal flows, and different seeds different
+// ones.
 func TestSameSeedSameFlows(t *testing.T) {
 	for name := range openLoop(0) {
 		const many = 1 << 20
@@ -42,8 +43,8 @@ func TestSameSeedSameFlows(t *testing.T) {
 	}
 }
 
-// TestFlowsAreWellFormed: in order of time and before the end, numbered from 0 on, between two
-// hosts, of at least a byte, their groups counted from 0 on or -1.
+// TestFlowsAreWellFormed checks that flows are in order of time and before the end, numbered from 0
+// on, between two hosts, of at least a byte, and that their groups count from 0 or are -1.
 func TestFlowsAreWellFormed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for name, traffic := range openLoop(rapid.Uint64().Draw(t, "seed")) {
@@ -75,7 +76,7 @@ func TestFlowsAreWellFormed(t *testing.T) {
 			}
 			_, again := s.Next()
 			if _, more := s.Next(); !again {
-				require.False(t, more, "%s goes on after its end", name)
+				require.False(t, more, "%s continues after its end", name)
 			}
 		}
 	})
@@ -113,23 +114,23 @@ func TestTrafficThatCannotBe(t *testing.T) {
 		want    string
 	}{
 		{Poisson{Hosts: 1, Rate: 1, Load: 1, Sizes: sizes},
-			"workload: Poisson: 1 hosts, fewer than 2"},
+			"workload: Poisson: 1 hosts, want at least 2"},
 		{Poisson{Hosts: 2, Rate: 0, Load: 1, Sizes: sizes}, "rate"},
-		{Poisson{Hosts: 2, Rate: 1, Load: 0, Sizes: sizes}, "load 0 is not"},
-		{Poisson{Hosts: 2, Rate: 1, Load: ExpressPassLoad(1, 0), Sizes: sizes}, "load +Inf is not"},
+		{Poisson{Hosts: 2, Rate: 1, Load: 0, Sizes: sizes}, "load 0: want"},
+		{Poisson{Hosts: 2, Rate: 1, Load: ExpressPassLoad(1, 0), Sizes: sizes}, "load +Inf: want"},
 		{Poisson{Hosts: 2, Rate: 1, Load: 1}, "no sizes"},
 		{Poisson{Hosts: 2, Rate: 1, Load: 1, Sizes: Fixed[units.Bytes](0)}, "sizes below 1 byte"},
 		{Poisson{Hosts: 5, Rate: 1, Load: 1, Sizes: sizes, Peers: SameRack(4)},
 			"host 4 of 5 has no peer"},
 		{Poisson{Hosts: 2, Rate: 1, Load: 1, Sizes: sizes, Peers: OtherRacks(0), Flows: 1}, ""},
 		{Incast{Hosts: 1, Sizes: sizes}, "workload: incast: 1 hosts"},
-		{Incast{Hosts: 4, Sizes: sizes, Receiver: 4}, "receiver 4 is none of 4 hosts"},
+		{Incast{Hosts: 4, Sizes: sizes, Receiver: 4}, "receiver 4 out of range [0, 4)"},
 		{Incast{Hosts: 4, Sizes: sizes, Receiver: -2}, "receiver -2"},
-		{Incast{Hosts: 4, Sizes: sizes, Senders: 4}, "4 senders of 4 hosts"},
+		{Incast{Hosts: 4, Sizes: sizes, Senders: 4}, "4 senders out of range [0, 4)"},
 		{Incast{Hosts: 4}, "no sizes"},
 		{AllToAll{Hosts: 0, Sizes: sizes}, "workload: all to all: 0 hosts"},
 		{AllToAll{Hosts: 8, Sizes: sizes, Peers: SameRack(4), Targets: 4},
-			"4 targets of host 0, which has 3 peers"},
+			"4 targets of host 0 out of range [0, 3]"},
 		{AllToAll{Hosts: 8, Sizes: sizes, Targets: -1}, "-1 targets"},
 		{AllToAll{Hosts: 8}, "no sizes"},
 		{Permutation{Hosts: 1, Sizes: sizes}, "workload: permutation: 1 hosts"},
@@ -138,7 +139,7 @@ func TestTrafficThatCannotBe(t *testing.T) {
 		{Coflows{Hosts: 2, Rate: 1, Load: -1, Sizes: sizes}, "load -1"},
 		{Coflows{Hosts: 2, Rate: 1, Load: 1}, "no sizes"},
 		{Coflows{Hosts: 2, Rate: 1, Load: 1, Sizes: sizes, Mappers: Fixed(0)},
-			"fewer than 1 mapper"},
+			"fewer than one mapper"},
 	} {
 		_, err := c.traffic.Source()
 		if c.want == "" {
@@ -153,7 +154,7 @@ func TestTrafficThatCannotBe(t *testing.T) {
 	}{
 		{RingAllReduce{Hosts: []int{1}, Bytes: 100}, "workload: ring all-reduce: 1 hosts"},
 		{RingAllReduce{Hosts: []int{1, 2, 3}, Bytes: 2}, "2 B for 3 hosts"},
-		{RingAllReduce{Hosts: []int{1, 2, 1}, Bytes: 100}, "host 1 twice"},
+		{RingAllReduce{Hosts: []int{1, 2, 1}, Bytes: 100}, "duplicate host 1"},
 	} {
 		_, err := c.ring.Source()
 		assert.ErrorContains(t, err, c.want)

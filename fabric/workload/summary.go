@@ -10,14 +10,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Summary is what tables tell of many values. Percentiles are by nearest rank, so that each is one
-// of the values. All is 0 when there are none.
+// Summary has statistics of many values. Percentiles are by nearest rank, so that each is one of
+// the values. All fields are 0 without values.
 type Summary[T ~int64 | ~float64] struct {
 	Count                          int
 	Mean, P50, P95, P99, P999, Max T
 }
 
-// NewSummary sums up values, in any order.
+// NewSummary returns the statistics of values in any order.
 func NewSummary[T ~int64 | ~float64](values []T) Summary[T] {
 	if len(values) == 0 {
 		return Summary[T]{}
@@ -38,27 +38,28 @@ func NewSummary[T ~int64 | ~float64](values []T) Summary[T] {
 	}
 }
 
-// Percentile answers the least of the sorted values that p per cent of them are not above: nearest
-// rank. p counts in thousandths; without values it is 0.
+// Percentile returns the p-th percentile of sorted values by nearest rank: the smallest value that
+// at least p per cent of the values do not exceed. p is rounded to thousandths. It returns 0
+// without values.
 func Percentile[T any](sorted []T, p float64) (v T) {
 	n := len(sorted)
 	if n == 0 {
 		return v
 	}
-	// 100 % in thousandths: 99.9 % of 1000 is exactly 999, which 0.999*1000 need not be
+	// 100 % in thousandths: 99.9 % of 1000 is exactly 999, but 0.999*1000 may not be
 	const whole = 100_000
 	rank := (int(math.Round(p*1000))*n + whole - 1) / whole
 	return sorted[min(max(rank, 1), n)-1]
 }
 
-// Row is one class of flows in a table.
+// Row is a row of a table: the statistics of a class of flows.
 type Row struct {
 	Class    string
 	Slowdown Summary[float64]
 	FCT      Summary[units.Duration]
 }
 
-// Summarize answers a Row for every class, also where it has no flows, and one for all flows.
+// Summarize returns a Row for every class, including empty ones, and one for all flows.
 func Summarize(results []Result, classes []SizeClass) []Row {
 	parts := make([][]Result, len(classes)+1)
 	for _, r := range results {
@@ -81,7 +82,7 @@ func newRow(class string, results []Result) Row {
 	return Row{class, NewSummary(slowdowns), NewSummary(times)}
 }
 
-// WriteTable writes rows for people to read: slowdowns, then completion times in microseconds.
+// WriteTable writes rows as an aligned table: slowdowns, then completion times in microseconds.
 func WriteTable(w io.Writer, rows []Row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "class\tflows\tslowdown mean\tp50\tp95\tp99\tp99.9\tmax\tFCT us "+

@@ -40,7 +40,8 @@ func TestSummaryByHand(t *testing.T) {
 	}
 }
 
-// TestPercentileIsNearestRank: the least value that so many per cent of all are not above.
+// TestPercentileIsNearestRank checks that a percentile is the smallest value that at least p per
+// cent of the values do not exceed.
 func TestPercentileIsNearestRank(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.IntRange(0, 50), 1, 300).Draw(t, "values")

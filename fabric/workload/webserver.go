@@ -2,10 +2,10 @@ package workload
 
 import "github.com/goroce/goroce/units"
 
-// WebServer is Facebook's web servers inside a cluster (Roy et al., SIGCOMM 2015).
-// Quantiles of PlatformLab/HomaSimulation, sizeDistributions/
-// Facebook_WebServerDist_IntraCluster.txt (441 points, Step, mean 62 874 B); the mean here is
-// 0.06 % more.
+// WebServer is the traffic of Facebook's web servers inside a cluster (Roy et al., SIGCOMM 2015).
+// Quantiles of PlatformLab/HomaSimulation,
+// sizeDistributions/Facebook_WebServerDist_IntraCluster.txt (441 points, Step, mean 62 874 B); the
+// mean here is 0.06 % more.
 var WebServer = newSizes(Linear, quantiles([...]units.Bytes{
 	50, 55, 62, 65, 72, 80, 84, 95, 101, 113, 120, 136, 153, 164, 175, 187, 201, 215, 246, 263,
 	281, 301, 388, 538, 639, 765, 849, 919, 959, 990, 1033, 1076, 1187, 1298, 1425, 1534, 1598,
@@ -19,9 +19,8 @@ var WebServer = newSizes(Linear, quantiles([...]units.Bytes{
 	1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000, 1000000,
 }))
 
-// WebServerXPass is the web servers in the form of ExpressPass, as Aeolus and ToCC have it; mean
-// 66 kB.
-// Points: kaist-ina/ns2-xpass, workloads/workload_webserver.tcl.
+// WebServerXPass is the traffic of the web servers as used by ExpressPass, Aeolus and ToCC; mean 66
+// kB. Points: kaist-ina/ns2-xpass, workloads/workload_webserver.tcl.
 var WebServerXPass = newSizes(Linear, []point[units.Bytes]{
 	{150, 0}, {300, 0.12}, {300, 0.2}, {600, 0.2}, {1000, 0.3}, {2000, 0.4}, {3100, 0.5},
 	{6000, 0.6}, {20_000, 0.71}, {60_000, 0.8}, {150_000, 0.82}, {300_000, 0.9}, {500_000, 1},

@@ -17,14 +17,14 @@ const (
 	fileHeaderLen    = 24
 	recordHeaderLen  = 16
 
-	// DefaultSnapLen is how much of a frame is recorded when nobody says: all of a jumbo frame.
+	// DefaultSnapLen is the default number of bytes recorded of a frame: all of a jumbo frame.
 	DefaultSnapLen = 16 << 10
 )
 
-// Option changes how a File records.
+// Option configures a File.
 type Option func(*File)
 
-// SnapLen records no more than n bytes of each frame; n ≤ 0 means DefaultSnapLen.
+// SnapLen limits the recording to the first n bytes of each frame; n ≤ 0 means DefaultSnapLen.
 func SnapLen(n int) Option {
 	return func(f *File) {
 		if n > 0 {
@@ -33,13 +33,12 @@ func SnapLen(n int) Option {
 	}
 }
 
-// Epoch says which moment the clock calls 0, in nanoseconds since 1970. Without it, the records
-// count from 1970.
+// Epoch sets the Unix time, in nanoseconds, at which the clock reads 0. By default it is 0.
 func Epoch(unixNanoseconds int64) Option {
 	return func(f *File) { f.epoch = unixNanoseconds }
 }
 
-// File is a recording. It may be used by several goroutines.
+// File is a recording. It is safe for concurrent use.
 type File struct {
 	now   func() units.Time
 	snap  int
@@ -50,13 +49,13 @@ type File struct {
 	err error
 }
 
-// New begins a recording on w, with the times that now tells. It writes the header of the file.
+// New starts a recording on w with timestamps from now, and writes the file header.
 func New(w io.Writer, now func() units.Time, options ...Option) (*File, error) {
 	f := &File{now: now, snap: DefaultSnapLen, w: w}
 	for _, o := range options {
 		o(f)
 	}
-	h := make([]byte, fileHeaderLen) // time zone and accuracy stay 0
+	h := make([]byte, fileHeaderLen) // time zone and accuracy are 0
 	binary.LittleEndian.PutUint32(h, magicNanoseconds)
 	binary.LittleEndian.PutUint16(h[4:], versionMajor)
 	binary.LittleEndian.PutUint16(h[6:], versionMinor)
@@ -68,7 +67,7 @@ func New(w io.Writer, now func() units.Time, options ...Option) (*File, error) {
 	return f, nil
 }
 
-// Err answers what stopped the recording, if anything did. The ports go on without it.
+// Err returns the error that stopped the recording, if any. The ports continue to work without it.
 func (f *File) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +85,7 @@ func (f *File) write(records []byte) {
 	}
 }
 
-// appendRecord adds a frame's record to b (draft-ietf-opsawg-pcap section 5).
+// appendRecord appends the record of a frame to b (draft-ietf-opsawg-pcap section 5).
 func (f *File) appendRecord(b, frame []byte, now units.Time) []byte {
 	ns := max(f.epoch+int64(now)/int64(units.Nanosecond), 0)
 	kept := min(len(frame), f.snap)

@@ -24,7 +24,7 @@ type record struct {
 	data string
 }
 
-// read is what gopacket finds in a recording.
+// read parses a recording with gopacket.
 func read(t *testing.T, file []byte) (records []record) {
 	t.Helper()
 	r, err := pcapgo.NewReader(bytes.NewReader(file))
@@ -42,7 +42,7 @@ func read(t *testing.T, file []byte) (records []record) {
 	}
 }
 
-// fill allocates a frame of n equal bytes.
+// fill allocates a frame of n bytes b.
 func fill(t *testing.T, p packet.Port, b byte, n int) packet.Buf {
 	t.Helper()
 	var one [1]packet.Buf
@@ -97,7 +97,7 @@ func TestDefaultsAndNegativeTime(t *testing.T) {
 	assert.Equal(t, time.Unix(0, 0).UTC(), got[0].at)
 }
 
-// broken takes so many writes.
+// broken accepts left writes and then fails.
 type broken struct{ left, calls int }
 
 func (w *broken) Write(b []byte) (int, error) {
@@ -121,7 +121,7 @@ func TestErrorsAreRemembered(t *testing.T) {
 	p := f.Wrap(a)
 	for range 3 {
 		require.Equal(t, 1, p.Send(packet.ClassData, []packet.Buf{fill(t, p, 1, 60)}),
-			"the port goes on")
+			"the port still works")
 	}
 	assert.ErrorIs(t, f.Err(), io.ErrShortWrite)
 	assert.Equal(t, 2, w.calls, "nothing is written after an error")

@@ -5,15 +5,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Port is a packet.Port whose frames are recorded, both ways.
+// Port is a packet.Port whose frames are recorded in both directions.
 type Port struct {
 	port    packet.Port
 	file    *File
-	records []byte // of the burst at hand
-	ends    []int  // where in records each frame's ends
+	records []byte // of the current burst
+	ends    []int  // end of each frame's record in records
 }
 
-// Wrap records what crosses port from now on.
+// Wrap returns a port that records the frames of port.
 func (f *File) Wrap(port packet.Port) *Port { return &Port{port: port, file: f} }
 
 // Info implements packet.Port.
@@ -35,8 +35,8 @@ func (p *Port) Recv(bufs []packet.Buf) int {
 	return n
 }
 
-// Send implements packet.Port. The frames are copied before the port has them, the records of
-// those that it takes are written.
+// Send implements packet.Port. It copies the frames before it passes them to the port, and writes
+// the records of those that the port accepts.
 func (p *Port) Send(class packet.Class, bufs []packet.Buf) int {
 	if len(bufs) == 0 {
 		return p.port.Send(class, bufs)

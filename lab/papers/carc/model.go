@@ -223,7 +223,7 @@ func (m *model) turn() {
 func (m *model) arrive(tag uint64) {
 	p, now := &m.packets[tag], m.clock.Now()
 	size := p.conn.packet
-	took := pcieRate.Duration(size) + m.host.Wrote(now, size)
+	took := pcieRate.Duration(size) + m.host.Write(now, size)
 	if m.nicFree.Before(now) {
 		m.nicFree = now
 	}
