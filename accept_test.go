@@ -53,7 +53,7 @@ func TestRefusedHandshake(t *testing.T) {
 		spoil func(*connect.Hello)
 		says  string
 	}{
-		{func(h *connect.Hello) { h.QPs = nil }, "the peer brings 0 queue pairs"},
+		{func(h *connect.Hello) { h.QPs = nil }, "the peer's Hello has 0 queue pairs"},
 		{func(h *connect.Hello) { h.PathMTU = 300 }, "path MTU"},
 	} {
 		tcp, err := net.Dial("tcp", l.Addr().String())

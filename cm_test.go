@@ -313,7 +313,7 @@ func TestCMContextsEnd(t *testing.T) {
 	a := newCMEnd(t, w.a, 0, transport.RC)
 	_, err := w.a.DialCM(short, netip.MustParseAddrPort("[fe80::7]:7174"), a.params(""))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorContains(t, err, "nobody says where fe80::7 is")
+	require.ErrorContains(t, err, "neighbour discovery reply for fe80::7")
 
 	_, err = w.listen.Accept(short)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -391,14 +391,14 @@ func TestCMMisuse(t *testing.T) {
 		spoil func(*CMParams)
 		says  string
 	}{
-		"no queue pair": {func(p *CMParams) { p.QP = nil }, "none of this host's"},
+		"no queue pair": {func(p *CMParams) { p.QP = nil }, "belongs to another host"},
 		"another host's": {func(p *CMParams) {
 			p.QP = newCMEnd(t, w.b, 0, transport.RC).qp
-		}, "none of this host's"},
+		}, "belongs to another host"},
 		"datagrams": {func(p *CMParams) {
 			p.QP = newCMEnd(t, w.a, 0, transport.UD).qp
-		}, "type UD has no connections"},
-		"too many READs": {func(p *CMParams) { p.MaxRdAtomic = 129 }, "129 and 2 READs"},
+		}, "type UD, want RC or UC"},
+		"too many READs": {func(p *CMParams) { p.MaxRdAtomic = 129 }, "MaxRdAtomic 129 or MaxDestRdAtomic 2 out of range"},
 		"too much private data": {func(p *CMParams) {
 			p.Private = make([]byte, 57)
 		}, "57 bytes of private data are more than 56"},

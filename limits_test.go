@@ -214,7 +214,7 @@ func TestLinger(t *testing.T) {
 				require.Equal(t, c.lost, err != nil)
 				if c.lost {
 					require.ErrorIs(t, err, context.DeadlineExceeded)
-					require.ErrorContains(t, err, "has not acknowledged 64 messages")
+					require.ErrorContains(t, err, "64 messages not acknowledged")
 				}
 				synctest.Wait()
 				require.ErrorContains(t, server.Err(), "reset")

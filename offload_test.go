@@ -110,7 +110,7 @@ func TestSamplersOfALiveHost(t *testing.T) {
 		require.ErrorIs(t, h.DoAgent(0, func(*nicoffload.Agent, units.Time) {}), ErrClosed)
 	}
 	h := offloaded(t, t.Name(), Options{})
-	require.ErrorContains(t, h.DoAgent(0, func(*nicoffload.Agent, units.Time) {}), "in line")
+	require.ErrorContains(t, h.DoAgent(0, func(*nicoffload.Agent, units.Time) {}), "inline")
 }
 
 // Without a core for it the agent is polled by that of its endpoint.

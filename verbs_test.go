@@ -159,5 +159,5 @@ func TestIdlePolicies(t *testing.T) {
 		require.NoError(t, h.Close())
 	}
 	var i Idle
-	require.ErrorContains(t, i.Set("doze"), `"doze" is none of spin, pause, sleep`)
+	require.ErrorContains(t, i.Set("doze"), `"doze", want spin, pause or sleep`)
 }

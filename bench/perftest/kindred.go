@@ -9,11 +9,11 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// kindred is the dialogue of two programs of ours. They compare all that must be equal, meet at
-// named barriers, tell each other what goes wrong, and join what both have measured.
+// kindred is the dialogue between two goroce programs. They compare the settings that must match,
+// synchronise at named barriers, report errors to each other, and join both ends' measurements.
 type kindred struct{ x *session }
 
-// Facts that are traded where the two ends meet.
+// Keys of the facts exchanged at barriers.
 const (
 	factError    = "error"
 	factRow      = "row"
@@ -23,7 +23,7 @@ const (
 	factWork     = "work"
 )
 
-// peerError is what the other end says went wrong there.
+// peerError is an error that the peer reported.
 type peerError string
 
 func (e peerError) Error() string { return "the peer reports: " + string(e) }
@@ -39,7 +39,7 @@ func (k *kindred) trade(ctx context.Context, mine *connect.Hello) (*connect.Hell
 		return nil, err
 	}
 	if len(theirs.QPs) != s.QPs || len(theirs.Regions) != s.QPs {
-		return nil, fmt.Errorf("%w: it has %d queue pairs and %d regions, not %d",
+		return nil, fmt.Errorf("%w: %d queue pairs and %d regions, want %d of each",
 			connect.ErrMalformed, len(theirs.QPs), len(theirs.Regions), s.QPs)
 	}
 	return theirs, nil
@@ -60,7 +60,7 @@ func (k *kindred) barrier(ctx context.Context, name string) error {
 	return err
 }
 
-// meet waits for the peer at a point of the test, and trades facts.
+// meet waits for the peer at a named point of the test and exchanges facts.
 func (k *kindred) meet(ctx context.Context, name string,
 	facts map[string]string) (map[string]string, error) {
 	theirs, err := connect.Barrier(ctx, k.x.conn, name, facts)
@@ -76,7 +76,7 @@ func (k *kindred) meet(ctx context.Context, name string,
 func (k *kindred) tell(ctx context.Context, where string, err error) error {
 	if ctx.Err() != nil || errors.Is(err, ErrPeerGone) || errors.Is(err, ErrMismatch) ||
 		errors.Is(err, connect.ErrRefused) {
-		return err // it knows
+		return err // the peer knows
 	}
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
@@ -84,7 +84,7 @@ func (k *kindred) tell(ctx context.Context, where string, err error) error {
 	return err
 }
 
-// conclude trades what was sent, looks at what arrived, and trades results.
+// conclude exchanges the counts of sent messages, waits for their arrival, and exchanges results.
 func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
 	theirs, err := k.meet(ctx, "done", map[string]string{factSent: encode(r.sent())})
 	if err != nil {
@@ -93,7 +93,7 @@ func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
 	var sent []uint64
 	if err := json.Unmarshal([]byte(theirs[factSent]), &sent); err != nil ||
 		len(sent) != k.x.settings.QPs {
-		return nil, k.tell(ctx, "facts", fmt.Errorf("%w: what it sent: %q", connect.ErrMalformed,
+		return nil, k.tell(ctx, "facts", fmt.Errorf("%w: counts of sent messages: %q", connect.ErrMalformed,
 			theirs[factSent]))
 	}
 	if err := r.finish(sent); err != nil {
@@ -112,7 +112,7 @@ func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
 
 func encode(v any) string {
 	b, err := json.Marshal(v)
-	if err != nil { // numbers that JSON has not: a bug
+	if err != nil { // NaN or infinity: a bug
 		panic(err)
 	}
 	return string(b)
