@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// since is a moment of a test.
+// since is the time of a test since its start.
 func since(d units.Duration) units.Time { return units.Time(units.Second).Add(d) }
 
 const (
@@ -18,16 +18,16 @@ const (
 	ms = units.Millisecond
 )
 
-// idleEvent is what an idler is told at a time: a round with work, one without, or a yield that
-// took so long and ended then.
+// idleEvent is an event of an idler: a round with work, one without, or a yield of a given length
+// that ended at the given time.
 type idleEvent struct {
 	at units.Duration
-	// "work", "stake" and "idle": a round without work, with something at stake and with nothing;
+	// "work"; "stake" and "idle": a round without work, with and without something at stake;
 	// "yielded"
 	what    string
 	took    units.Duration
 	want    rest
-	reserve units.Duration // after it; 0 here is not looked at, but for none
+	reserve units.Duration // after the event; 0: not checked, or no reserve
 }
 
 const none = units.Duration(-1)
@@ -44,7 +44,7 @@ func yielded(at, took units.Duration) idleEvent {
 }
 func (e idleEvent) after(reserve units.Duration) idleEvent { e.reserve = reserve; return e }
 
-// What a polling core does without work, by example.
+// Examples of what a polling core does without work.
 func TestIdler(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -149,7 +149,7 @@ func TestIdler(t *testing.T) {
 	}
 }
 
-// A nap ends before the endpoint has something to do, were it to take twice as long as asked for.
+// A nap ends before the endpoint has something to do even if it takes twice as long as requested.
 func TestNapsEndInTime(t *testing.T) {
 	for _, c := range []struct {
 		rest   rest
@@ -165,7 +165,7 @@ func TestNapsEndInTime(t *testing.T) {
 	}
 }
 
-// What rest says is done, and the time afterwards is a time afterwards.
+// wait performs the action and returns a later time.
 func TestWait(t *testing.T) {
 	clock := processClock()
 	for _, c := range []struct {

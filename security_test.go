@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSecurityNamesItsTests reports tests that docs/security.md names and the module does not have.
+// TestSecurityNamesItsTests reports tests that docs/security.md names and the module lacks.
 func TestSecurityNamesItsTests(t *testing.T) {
 	page, err := os.ReadFile("docs/security.md")
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every kind of control behind every driver, with the agent on a core of its own and without.
+// Every kind of control behind every driver, with and without a core for the agent.
 func TestOffload(t *testing.T) {
 	for _, driver := range []string{"soft", "process"} {
 		for _, c := range []struct {
@@ -37,8 +37,8 @@ func TestOffload(t *testing.T) {
 	}
 }
 
-// The process of a device is killed under load: messages go on, a new process takes over, and the
-// run says what happened.
+// The process of a device is killed under load: messages continue, a new process takes over, and
+// the summary counts it.
 func TestOffloadProcessKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.json")
 	p := start(t, sendBW, "-d", "loop:killed", "-s", "32", "-D", "3", "--cc", "swift", "--offload",

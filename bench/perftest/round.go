@@ -12,42 +12,41 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// round is the measurement of one message size: the programs that run on the lanes.
+// round is the measurement of one message size: the programs that run on the endpoints.
 type round struct {
 	x    *session
 	size int
 
 	senders   []*sender
 	receivers []*receiver
-	ping      *pingpong // client's half, or server's
+	ping      *pingpong // this end's half
 	passive   []<-chan struct{}
 
 	expected uint64 // messages that the peer sent
 
 	before []transport.Counters
-	polled []polled // when the programs began
+	polled []polled // when the programs started
 	gaps   PollGaps // until they ended
 	usage  usage
 }
 
-// active says whether this end sends of its own accord.
+// active reports whether this end sends on its own initiative.
 func (r *round) active() bool { return !r.x.server || r.x.settings.Bidirectional }
 
-// begins says whether this end sends the first message of a ping-pong. In ib_write_lat the server
-// does (perftest 4.5, run_iter_lat_write), everywhere else the client.
+// begins reports whether this end sends the first message of a ping-pong: the server in
+// ib_write_lat (perftest 4.5, run_iter_lat_write), otherwise the client.
 func (x *session) begins() bool {
 	s := x.settings
 	return x.server == (s.apart && s.Test.Verb == Write)
 }
 
-// newRound makes the programs, and starts those that only react: they must run before the peer
-// begins.
+// newRound makes the programs, and starts the reacting ones: they must run before the peer starts.
 func (x *session) newRound(size int) (*round, error) {
 	r := &round{x: x, size: size}
 	s := x.settings
 	for _, l := range x.lanes {
 		err := l.do(func(ep *transport.Endpoint) error {
-			if !s.apart { // a perftest may have begun already
+			if !s.apart { // an OFED peer may have started already
 				l.fillTargets(size)
 			}
 			r.before = append(r.before, ep.Counters())
@@ -88,12 +87,12 @@ func (r *round) start(l *lane, p goroce.Program) error {
 	return err
 }
 
-// run lets the programs of this end go, and waits for their end.
+// run starts the active programs of this end and waits for their end.
 func (r *round) run(ctx context.Context) error {
 	if !r.active() {
 		return nil
 	}
-	if err := r.beginGaps(); err != nil { // again: the peer may have needed its time
+	if err := r.beginGaps(); err != nil { // restart: the peer may have been slow
 		return err
 	}
 	var ended []<-chan struct{}
@@ -113,7 +112,7 @@ func (r *round) run(ctx context.Context) error {
 		case <-done:
 		case <-r.x.conn.gone:
 			select {
-			case <-done: // a perftest hangs up after a ping-pong, and we have seen its last message
+			case <-done: // an OFED peer hangs up after the ping-pong's last message
 			case <-time.After(settle):
 				return ErrPeerGone
 			}
@@ -133,7 +132,7 @@ func (r *round) run(ctx context.Context) error {
 	return nil
 }
 
-// explain adds to an error of the transport what was counted on the way there.
+// explain adds the transport's counters to an error.
 func (r *round) explain(err error) error {
 	if errors.Is(err, errFlushed) && r.x.cm.left() {
 		return ErrPeerGone
@@ -145,7 +144,7 @@ func (r *round) explain(err error) error {
 	return fmt.Errorf("%w (%v)", err, t)
 }
 
-// sent is how many messages each queue pair of this end sent.
+// sent returns how many messages each queue pair of this end sent.
 func (r *round) sent() []uint64 {
 	n := make([]uint64, r.x.settings.QPs)
 	for i, m := range r.senders {
@@ -156,15 +155,15 @@ func (r *round) sent() []uint64 {
 	return n
 }
 
-// Times that a receiver waits for what is still under way.
+// Limits of waiting for outstanding messages at a receiver.
 const (
 	lingerStep  = time.Millisecond
-	lingerQuiet = 20  // steps without a message: no more will come
+	lingerQuiet = 20  // steps without a message after which no more is expected
 	lingerMost  = 500 // steps
 )
 
-// finish ends the programs that only react, after the peer has sent what it says on each queue pair
-// (nil: nobody knows), and looks at the data.
+// finish ends the reacting programs after the peer has sent the given numbers of messages on each
+// queue pair (nil: unknown), and validates the data.
 func (r *round) finish(sent []uint64) error {
 	for _, n := range sent {
 		r.expected += n
@@ -192,7 +191,7 @@ func (r *round) finish(sent []uint64) error {
 	return r.verdict(sent)
 }
 
-// linger waits until everything sent has come, or nothing more comes.
+// linger waits until all messages have arrived, or no more arrive.
 func (r *round) linger() {
 	last, quiet := uint64(0), 0
 	for step := 0; step < lingerMost; step++ {
@@ -204,7 +203,7 @@ func (r *round) linger() {
 			last, quiet = count, 0
 		}
 		if r.x.settings.Work > 0 && quiet == 0 {
-			step = 0 // a backlog is worked off
+			step = 0 // a backlog is being processed
 		}
 		if count >= r.expected || quiet > lingerQuiet {
 			return
@@ -213,7 +212,7 @@ func (r *round) linger() {
 	}
 }
 
-// verdict says what went wrong at the receiving end.
+// verdict returns an error if the receiving end failed.
 func (r *round) verdict(sent []uint64) error {
 	s := r.x.settings
 	if r.ping != nil && r.ping.err != nil {
@@ -226,13 +225,13 @@ func (r *round) verdict(sent []uint64) error {
 	}
 	if s.Connection == transport.RC && len(r.receivers) > 0 && sent != nil &&
 		r.received() != r.expected {
-		return fmt.Errorf("%d messages arrived of %d", r.received(), r.expected)
+		return fmt.Errorf("%d of %d messages arrived", r.received(), r.expected)
 	}
 	if s.Validate && s.Test.Verb == Write && s.Test.Kind == Bandwidth && !s.WriteWithImm {
 		for _, l := range r.x.lanes {
 			err := l.do(func(ep *transport.Endpoint) error {
 				if ep.Counters().UCLost > 0 {
-					return nil // what a lost packet leaves is torn, and UC allows it
+					return nil // after packet loss torn data is legal with UC
 				}
 				return l.checkTargets(r.size, sent)
 			})
@@ -251,7 +250,7 @@ func (r *round) received() (n uint64) {
 	return n
 }
 
-// row is what this end measured; nil when it did not.
+// row returns this end's measurement, nil if it did not measure.
 func (r *round) row() *Row {
 	s := r.x.settings
 	switch {
@@ -267,7 +266,7 @@ func (r *round) row() *Row {
 	return row
 }
 
-// totals is what this end counted.
+// totals returns this end's counters.
 func (r *round) totals() (t Totals) {
 	for i, l := range r.x.lanes {
 		_ = l.do(func(ep *transport.Endpoint) error {
@@ -278,7 +277,7 @@ func (r *round) totals() (t Totals) {
 	return t
 }
 
-// combine joins what the two ends know into the row that is shown here.
+// combine joins both ends' results in the row to print.
 func (r *round) combine(mine *Row, totals Totals, facts map[string]string) (*Row, error) {
 	s := r.x.settings
 	var theirs *Row
