@@ -25,7 +25,8 @@ type CMParams struct {
 	MaxDestRdAtomic int              // outstanding READs and atomics as responder, 0..128
 	MinRNRTimer     uint8            // 0..31
 	RetryCount      uint8            // 0..7, usually 7; the dialling side's value applies to both
-	RNRRetry        uint8            // 0..7, 7 retries without limit; applied by the peer's queue pair
+	// 0..7, 7 retries without limit; applied by the peer's queue pair
+	RNRRetry uint8
 	// Private is data for the peer's program: up to 56 bytes when dialling, 196 when accepting.
 	Private []byte
 
@@ -89,7 +90,8 @@ func newCMConn(m *cm, conn *rdmacm.Conn) *CMConn {
 	c := &CMConn{m: m, conn: conn, answer: make(chan rdmacm.Event, 1), done: make(chan struct{})}
 	if conn != nil {
 		private := conn.Request().Private
-		header, _ := rdmacm.ParseIPHeader(private[:]) // the machine drops requests without a valid header
+		// the machine drops requests without a valid header
+		header, _ := rdmacm.ParseIPHeader(private[:])
 		c.peer = netip.AddrPortFrom(conn.Peer(), header.SourcePort)
 	}
 	return c

@@ -216,8 +216,8 @@ func (r *CMRequest) take(p *CMParams) error {
 		return err
 	}
 	if p.QP.Type != r.Type() {
-		return fmt.Errorf("queue pair of type %v, want %v as the peer requested: %w", p.QP.Type, r.Type(),
-			transport.ErrInvalid)
+		return fmt.Errorf("queue pair of type %v, want %v as the peer requested: %w",
+			p.QP.Type, r.Type(), transport.ErrInvalid)
 	}
 	return r.c.m.do(func(*transport.Endpoint) error {
 		r.c.qp, r.c.worker = p.QP, w

@@ -89,7 +89,8 @@ func (r *result) disturb(others float64, anyLoad bool) {
 	if others <= noticeable || anyLoad {
 		return
 	}
-	r.Notes = append(r.Notes, fmt.Sprintf("other processes used %.0f %% of the machine", 100*others))
+	r.Notes = append(r.Notes, fmt.Sprintf("other processes used %.0f %% of the machine",
+		100*others))
 	if others > disturbing && r.Verdict == pass {
 		r.Verdict = skip
 	}

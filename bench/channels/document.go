@@ -32,9 +32,10 @@ type NoiseDocument struct {
 
 // HostsDocument describes the two hosts' effects on the samples.
 type HostsDocument struct {
-	Here      NoiseDocument  `json:"gap"`                // poll gaps of this host
-	There     *NoiseDocument `json:"peer_gap,omitempty"` // poll gaps of the peer, if it reports them
-	Uncertain NoiseDocument  `json:"uncertainty"`        // of each sample
+	Here NoiseDocument `json:"gap"` // poll gaps of this host
+	// poll gaps of the peer, if it reports them
+	There     *NoiseDocument `json:"peer_gap,omitempty"`
+	Uncertain NoiseDocument  `json:"uncertainty"` // of each sample
 	// share of the noise that may be caused by the hosts, 0 to 1
 	Share float64 `json:"share"`
 	Width float64 `json:"width_us"` // of a channel

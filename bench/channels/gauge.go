@@ -76,7 +76,8 @@ func (n *needle) On(ev *cc.Event, now units.Time) cc.Decision {
 		}
 	case ok:
 		n.take(&n.stream, s, n.path.Payload, now)
-	case ev.Kind == cc.POST && n.next == cc.Decision{}, ev.Probe: // the first message, or a lost probe
+	// the first message, or a lost probe
+	case ev.Kind == cc.POST && n.next == cc.Decision{}, ev.Probe:
 		n.ask(now)
 	}
 	return n.next

@@ -55,7 +55,8 @@ func groups(s *Settings, x *extras) []group {
 		add("Verdict (exit code 1 below the limit)", s.verdictFlags)
 	}
 	add("Other", func(f *pflag.FlagSet) {
-		f.BoolVarP(&x.cpuFreq, "CPU-freq", "F", false, "accepted and ignored, for compatibility with scripts")
+		f.BoolVarP(&x.cpuFreq, "CPU-freq", "F", false,
+			"accepted and ignored, for compatibility with scripts")
 		f.BoolVarP(&x.version, "version", "V", false, "print the version")
 		f.BoolVarP(&x.help, "help", "h", false, "print this help")
 	})
@@ -83,11 +84,13 @@ func (s *Settings) sessionFlags(f *pflag.FlagSet) {
 func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 	t, bw := s.Test, s.Test.Kind == Bandwidth
 	if t.Verb != Atomic {
-		f.VarP((*size)(&s.Size), "size", "s", "message size in `bytes`; suffixes K and M are allowed")
+		f.VarP((*size)(&s.Size), "size", "s",
+			"message size in `bytes`; suffixes K and M are allowed")
 		f.BoolVarP(&s.All, "all", "a", false, "all sizes from 2 to 2^23")
 	}
 	f.IntVarP(&s.Iters, "iters", "n", s.Iters, "`number` of messages of each queue pair")
-	f.VarP((*seconds)(&s.Duration), "duration", "D", "run for this many `seconds` instead of --iters")
+	f.VarP((*seconds)(&s.Duration), "duration", "D",
+		"run for this many `seconds` instead of --iters")
 	f.VarP((*seconds)(&s.Margin), "margin", "f",
 		"`seconds` at either end of --duration that are not measured (default 2, at most a quarter)")
 	if bw {
@@ -185,7 +188,8 @@ func (s *Settings) portFlags(f *pflag.FlagSet) {
 			"af_packet:eth0 af_xdp:eth0 tap:NAME pcap:RX,TX null: pci:0000:3b:00.0 eal:VDEV")
 	f.Var((*prefixes)(&s.Addrs), "ip",
 		"`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
-	f.Var((*addresses)(&s.Gateways), "gateway", "next hop `address` for destinations outside the prefixes, repeatable")
+	f.Var((*addresses)(&s.Gateways), "gateway",
+		"next hop `address` for destinations outside the prefixes, repeatable")
 	f.IntSliceVar(&s.Cores, "cores", nil, "`CPUs` to pin the polling threads to; on loop: the "+
 		"client's first; further ones\nare for --offload (default none)")
 	f.Var(&s.Idle, "idle",

@@ -93,8 +93,8 @@ func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
 	var sent []uint64
 	if err := json.Unmarshal([]byte(theirs[factSent]), &sent); err != nil ||
 		len(sent) != k.x.settings.QPs {
-		return nil, k.tell(ctx, "facts", fmt.Errorf("%w: counts of sent messages: %q", connect.ErrMalformed,
-			theirs[factSent]))
+		return nil, k.tell(ctx, "facts", fmt.Errorf("%w: counts of sent messages: %q",
+			connect.ErrMalformed, theirs[factSent]))
 	}
 	if err := r.finish(sent); err != nil {
 		return nil, k.tell(ctx, "facts", err)

@@ -39,7 +39,8 @@ type lane struct {
 	tokens         *tocc.Endpoint           // with --tocc
 	cache          *carc.Endpoint           // with --carc
 	pairs          []pair
-	longest        units.Duration // longest gap between polls since the size run began, as far as read
+	// longest gap between polls since the size run began, as far as read
+	longest units.Duration
 }
 
 // pair is a queue pair and the peer's description of the other end.

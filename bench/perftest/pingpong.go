@@ -12,7 +12,8 @@ const (
 	// unmeasured round trips at the start with a native peer, to warm caches and the neighbour
 	// table
 	warmup = 16
-	stall  = 2 * units.Second // without a response, after which a datagram or UC message counts as lost
+	// without a response, after which a datagram or UC message counts as lost
+	stall = 2 * units.Second
 )
 
 var errLost = errors.New(
@@ -215,10 +216,12 @@ func (m *pingpong) received() bool {
 	}
 	if m.worker != nil {
 		came := m.validate.lane.mr.Bytes()[m.validate.lane.pairs[0].to:]
-		m.worker.work(came[:min(len(came), int(wc.ByteLen))]) // a faulty peer may WRITE more, elsewhere
+		// a faulty peer may WRITE more, elsewhere
+		m.worker.work(came[:min(len(came), int(wc.ByteLen))])
 	}
 	if m.credits {
-		m.in.qp.Answered(units.Bytes(wc.ByteLen)) // each message is the response to the previous one
+		// each message is the response to the previous one
+		m.in.qp.Answered(units.Bytes(wc.ByteLen))
 		if err := m.in.qp.Consumed(units.Bytes(wc.ByteLen)); err != nil && m.err == nil {
 			m.err = err
 		}

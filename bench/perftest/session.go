@@ -68,7 +68,8 @@ func (x *session) open(log *slog.Logger) error {
 	}
 	x.host = host
 	if host.Endpoints() < s.Queues {
-		return fmt.Errorf("--queues %d: want at most the %d of port %s", s.Queues, host.Endpoints(), s.Device)
+		return fmt.Errorf("--queues %d: want at most the %d of port %s", s.Queues,
+			host.Endpoints(), s.Device)
 	}
 	if largest := x.portMTU(); s.MTU > largest {
 		return fmt.Errorf("--mtu %d: want at most %d on port %s", s.MTU, largest, s.Device)
@@ -187,7 +188,8 @@ func (x *session) setup(ctx context.Context) error {
 	if s.Connection == transport.UD {
 		x.mtu = x.portMTU() // a datagram has no path MTU
 		if !s.All && s.Size > x.mtu {
-			return fmt.Errorf("--size %d: want at most %d in a datagram of port %s", s.Size, x.mtu, s.Device)
+			return fmt.Errorf("--size %d: want at most %d in a datagram of port %s", s.Size, x.mtu,
+				s.Device)
 		}
 	}
 	if err := x.waitLink(ctx); err != nil {

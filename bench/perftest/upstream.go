@@ -215,7 +215,8 @@ func (u *upstream) end(ctx context.Context) error {
 	if err := u.said.Finish(ctx); err != nil {
 		return u.x.lost(ctx, err)
 	}
-	if t := u.x.settings.Test; t.Kind == Latency && t.Verb == Write { // its protocol has no final message
+	// its protocol has no final message
+	if t := u.x.settings.Test; t.Kind == Latency && t.Verb == Write {
 		select {
 		case <-u.x.conn.gone:
 		case <-time.After(goodbye):

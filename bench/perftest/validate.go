@@ -65,7 +65,8 @@ func (s *Settings) validateNumbers(p *problems) {
 	p.within("--queues", s.Queues, 1, dpdk.MaxQueues)
 	p.when(s.MTU != 0 && !slices.Contains([]int{256, 512, 1024, 2048, 4096}, s.MTU),
 		"--mtu %d: want 256, 512, 1024, 2048 or 4096", s.MTU)
-	p.when(s.PostList > s.TxDepth, "--post_list %d: want at most --tx-depth %d", s.PostList, s.TxDepth)
+	p.when(s.PostList > s.TxDepth, "--post_list %d: want at most --tx-depth %d", s.PostList,
+		s.TxDepth)
 	p.when(s.CQMod > s.TxDepth, "--cq-mod %d: want at most --tx-depth %d", s.CQMod, s.TxDepth)
 	p.when(s.QPs*s.TxDepth > transport.MaxCQDepth,
 		"--qp %d: times --tx-depth %d exceeds the %d completions of a queue", s.QPs, s.TxDepth,
@@ -136,7 +137,8 @@ func (s *Settings) validateCM(p *problems) {
 		"--data_validation: not supported with --rdma_cm, which uses linux-rdma perftest's protocol")
 	p.when(s.WriteWithImm,
 		"--write_with_imm: not supported with --rdma_cm, which uses linux-rdma perftest's protocol")
-	p.when(s.GIDIndex != 0, "--gid-index %d: with --rdma_cm the server's address determines this end's",
+	p.when(s.GIDIndex != 0,
+		"--gid-index %d: with --rdma_cm the server's address determines this end's",
 		s.GIDIndex)
 	if s.Host != "" && !s.inProcess() {
 		_, err := netip.ParseAddr(s.Host)

@@ -60,7 +60,8 @@ func TestOutput(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	for args, says := range map[string]string{
-		"-s 0": "-s 0: want 1 to", "-s x": "-s x: ", "-s 2G": "want 1 to", "-n 0": "-n 0: want 1 to",
+		"-s 0": "-s 0: want 1 to", "-s x": "-s x: ", "-s 2G": "want 1 to",
+		"-n 0":    "-n 0: want 1 to",
 		"-r 0":    "-r 0: want 1 to",
 		"-m 1500": "-m 1500: want 256", "-l 16": "-l 16: want 0 to 15",
 		"-p 70000":      "-p 70000: want 1 to 65535",

@@ -187,7 +187,8 @@ func (s *settings) check() error {
 		errs = append(errs, fmt.Errorf("-m %d: want 256, 512, 1024, 2048 or 4096", int64(s.MTU)))
 	}
 	if s.inProcess() && s.Host != "" {
-		errs = append(errs, fmt.Errorf("%s: want no server with -d loop:, where both ends run in this process", s.Host))
+		errs = append(errs, fmt.Errorf(
+			"%s: want no server with -d loop:, where both ends run in this process", s.Host))
 	}
 	return errors.Join(errs...)
 }

@@ -163,7 +163,8 @@ func (e *end) reason() error {
 
 // destroy releases the end's resources.
 func (e *end) destroy() {
-	_ = e.do(func(*transport.Endpoint) error { // fails if the host is closed, which releases them too
+	// fails if the host is closed, which releases them too
+	_ = e.do(func(*transport.Endpoint) error {
 		e.qp.Destroy()
 		for _, mr := range []*transport.MemoryRegion{e.out, e.in, e.text, e.sink} {
 			mr.Deregister()

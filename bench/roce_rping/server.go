@@ -103,7 +103,8 @@ func (s *settings) answerOnce(ctx context.Context, e *end, a advert, n int,
 		return err
 	}
 	if sink.size < a.size {
-		return fmt.Errorf("client %v advertises %d bytes, want at least the %d of its text", e.conn.Peer(), sink.size,
+		return fmt.Errorf("client %v advertises %d bytes, want at least the %d of its text",
+			e.conn.Peer(), sink.size,
 			a.size)
 	}
 	sink.size = a.size

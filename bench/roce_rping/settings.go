@@ -85,7 +85,8 @@ func parse(args []string, out io.Writer) (*settings, error) {
 		"`URL` of the port, such as af_packet:eth0, memif:/path/sock, pci:0000:3b:00.0")
 	f.StringSliceVar(&addrs, "ip", nil,
 		"`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
-	f.StringSliceVar(&gateways, "gateway", nil, "next hop `address` for destinations outside the prefixes, repeatable")
+	f.StringSliceVar(&gateways, "gateway", nil,
+		"next hop `address` for destinations outside the prefixes, repeatable")
 	f.Var(&s.idle, "idle", "`policy` of the polling core without work: spin, pause, sleep")
 	f.StringVar(&control, "cc", "", "congestion `control`, such as swift:base_target=25us; it "+
 		"assumes a path of 20us and 100Gb/s")
