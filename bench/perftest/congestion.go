@@ -91,7 +91,7 @@ const (
 
 // path returns the path to the peer as congestion control sees it. Before the peer is known, pass
 // the features that may be negotiated.
-func (l *lane) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
+func (l *queueSet) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 	s := l.settings
 	p := cc.Path{LineRate: s.LineRate, BaseRTT: s.BaseRTT, Payload: mtu, Signals: cc.SignalDelay}
 	if p.BaseRTT == 0 {
@@ -113,7 +113,7 @@ func (l *lane) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 }
 
 // control sets a queue pair's congestion control algorithm.
-func (l *lane) control(p *pair, path cc.Path) error {
+func (l *queueSet) control(p *pair, path cc.Path) error {
 	control := l.settings.controlOf(p.number)
 	path.Seed = l.lots + uint32(p.number)
 	algorithm, err := control.New(path)

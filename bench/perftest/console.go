@@ -218,7 +218,7 @@ const (
 )
 
 // progress shows the progress of a long run on the terminal until stop is called.
-func (c *console) progress(x *session, r *round) (stop func()) {
+func (c *console) progress(x *session, r *sizeRun) (stop func()) {
 	if c.silent() || !c.terminal || c.settings.Watch || len(r.senders) == 0 && r.ping == nil ||
 		!r.active() {
 		return func() {}
@@ -249,9 +249,9 @@ func (c *console) progress(x *session, r *round) (stop func()) {
 
 // far formats the progress of a run. It queries the polling cores, which costs them next to
 // nothing.
-func (r *round) far(elapsed time.Duration) string {
+func (r *sizeRun) far(elapsed time.Duration) string {
 	done := uint64(0)
-	for i, l := range r.x.lanes {
+	for i, l := range r.x.queueSets {
 		_ = l.do(func(*transport.Endpoint) error {
 			if r.ping != nil {
 				done += r.ping.latencies.n

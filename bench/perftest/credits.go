@@ -39,7 +39,7 @@ func machineCache() (c carc.Cache) {
 }
 
 // openCache makes the cache model shared by the queue pairs of the set.
-func (l *lane) openCache() {
+func (l *queueSet) openCache() {
 	if spec := l.settings.Cache; spec != nil {
 		l.cache = spec.On(machineCache()).Endpoint()
 	}
@@ -52,7 +52,7 @@ const creditFeatures = wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswe
 // offerCredits adds the credit features and the initial credits of a queue pair, the minimum of
 // all, to the offer. To determine them it installs provisional gates; the final ones follow when
 // the peer is known.
-func (l *lane) offerCredits(ep *transport.Endpoint) error {
+func (l *queueSet) offerCredits(ep *transport.Endpoint) error {
 	if l.cache == nil || l.settings.CM {
 		return nil
 	}

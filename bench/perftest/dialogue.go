@@ -8,15 +8,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dialogue is the coordination between the two ends beside the test traffic: [kindred] between two
-// goroce programs, [upstream] with linux-rdma's perftest. Both ends call the same methods in this
+// dialogue is the coordination between the two ends beside the test traffic: [nativePeer] between two
+// goroce programs, [ofedPeer] with linux-rdma's perftest. Both ends call the same methods in this
 // order. The method conclude ends the measurement of a size and returns the row to print, nil for
 // none.
 type dialogue interface {
 	trade(ctx context.Context, mine *connect.Hello) (theirs *connect.Hello, err error)
 	connected(ctx context.Context) error
 	ready(ctx context.Context) error
-	conclude(ctx context.Context, r *round) (*Row, error)
+	conclude(ctx context.Context, r *sizeRun) (*Row, error)
 	end(ctx context.Context) error
 
 	// refuse sends err to a peer waiting in trade, and returns it; tell sends an error to a peer
@@ -25,14 +25,14 @@ type dialogue interface {
 	tell(ctx context.Context, where string, err error) error
 }
 
-// mark distinguishes goroce programs from perftest. Change it when kindred's messages change.
+// mark distinguishes goroce programs from perftest. Change it when nativePeer's messages change.
 const mark = "goroce"
 
 // greet identifies the peer. Both sides start with perftest's handshake, and goroce programs leave
 // a mark in a field that perftest ignores. With -R they do not: their own protocol requires TCP.
 func (x *session) greet(ctx context.Context) error {
 	if x.settings.inProcess() {
-		x.dialogue = &kindred{x}
+		x.dialogue = &nativePeer{x}
 		return nil
 	}
 	s := x.settings
@@ -56,11 +56,11 @@ func (x *session) greet(ctx context.Context) error {
 	}
 	if said.Kin {
 		x.conn.putBack(said.Rest())
-		x.dialogue = &kindred{x}
+		x.dialogue = &nativePeer{x}
 		return nil
 	}
-	x.dialogue = &upstream{x: x, said: said}
-	return s.suitUpstream(said.Agreed)
+	x.dialogue = &ofedPeer{x: x, said: said}
+	return s.adaptToOFED(said.Agreed)
 }
 
 // pathMTU returns the largest path MTU of this end.

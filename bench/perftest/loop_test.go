@@ -173,7 +173,7 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 	host, err := goroce.Open("loop:"+t.Name(), goroce.Options{})
 	require.NoError(t, err)
 	defer host.Close()
-	l := &lane{host: host, settings: s}
+	l := &queueSet{host: host, settings: s}
 	require.NoError(t, l.create([]int{0, 1}))
 	const sent = 1000
 	span := s.spanOf(s.Size)
@@ -192,7 +192,7 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 
 	s.Test.Verb = Send
 	in := &inbound{receive: l.receive(0)}
-	check := &receiveCheck{lane: l, size: s.Size}
+	check := &receiveCheck{queueSet: l, size: s.Size}
 	wc := &transport.WorkCompletion{ID: 5, ByteLen: uint32(s.Size)}
 	at := l.pairs[0].to + 5*in.receive.span.stride
 	data := l.mr.Bytes()[at : at+s.Size]

@@ -159,13 +159,13 @@ func TestCompare(t *testing.T) {
 		{of(sendBW, "-c", "UC"), of(sendBW), "--connection is UC here and RC at the peer"},
 		{of(sendBW, "-b"), of(sendBW), "--bidirectional is true here and false at the peer"},
 	} {
-		err := c.a.compare(c.b.symmetric())
+		err := c.a.compare(c.b.mustMatch())
 		if c.says == "" {
 			require.NoError(t, err)
 			continue
 		}
 		require.ErrorIs(t, err, ErrMismatch)
 		require.ErrorContains(t, err, c.says)
-		require.ErrorIs(t, c.b.compare(c.a.symmetric()), ErrMismatch, "both ends know")
+		require.ErrorIs(t, c.b.compare(c.a.mustMatch()), ErrMismatch, "both ends know")
 	}
 }

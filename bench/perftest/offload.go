@@ -44,7 +44,7 @@ func (x *session) offload() *OffloadInfo {
 		return nil
 	}
 	info := &OffloadInfo{Driver: s.Offload, Cores: s.agentCores()}
-	for _, l := range x.lanes {
+	for _, l := range x.queueSets {
 		_ = l.do(func(*transport.Endpoint) error {
 			c := l.host.Offload(l.index).Controller.Counters()
 			info.Decisions += c.Results

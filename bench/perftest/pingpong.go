@@ -59,7 +59,7 @@ type pingpong struct {
 	err       error
 }
 
-func (l *lane) newPingPong(size int, initiator bool) *pingpong {
+func (l *queueSet) newPingPong(size int, initiator bool) *pingpong {
 	s, p := l.settings, &l.pairs[0]
 	m := &pingpong{
 		test: s.Test, initiator: initiator, apart: s.apart, warm: warmup,
@@ -94,7 +94,7 @@ func (l *lane) newPingPong(size int, initiator bool) *pingpong {
 	if m.credits = l.cache != nil; s.Work > 0 {
 		m.worker = l.newWorker()
 	}
-	m.validate = &receiveCheck{lane: l, size: size}
+	m.validate = &receiveCheck{queueSet: l, size: size}
 	m.brought = &sendCheck{mem: m.outgoing, size: size, pair: m.number, validate: true,
 		atomic: s.Test.Verb == Atomic, slots: 1}
 	return m
@@ -215,7 +215,7 @@ func (m *pingpong) received() bool {
 		m.intact()
 	}
 	if m.worker != nil {
-		came := m.validate.lane.mr.Bytes()[m.validate.lane.pairs[0].to:]
+		came := m.validate.queueSet.mr.Bytes()[m.validate.queueSet.pairs[0].to:]
 		// a faulty peer may WRITE more, elsewhere
 		m.worker.work(came[:min(len(came), int(wc.ByteLen))])
 	}
@@ -238,8 +238,8 @@ func (m *pingpong) intact() bool {
 	if !m.checked {
 		return true
 	}
-	p := &m.validate.lane.pairs[0]
-	data := m.validate.lane.mr.Bytes()[p.to : p.to+m.validate.size]
+	p := &m.validate.queueSet.pairs[0]
+	data := m.validate.queueSet.mr.Bytes()[p.to : p.to+m.validate.size]
 	body := data
 	if m.byMemory {
 		body = data[:len(data)-1] // the last byte is the round's number

@@ -52,7 +52,7 @@ type polled struct {
 }
 
 // polled reads the statistics and starts a new longest gap. It runs on the endpoint's core.
-func (l *lane) polled(ep *transport.Endpoint) polled {
+func (l *queueSet) polled(ep *transport.Endpoint) polled {
 	p := polled{time.Now(), ep.Polling()}
 	ep.ResetLongestGap()
 	l.longest = max(l.longest, p.LongestGap)
@@ -71,9 +71,9 @@ func (p polled) since(before polled) PollGaps {
 }
 
 // beginGaps reads the statistics of all endpoints before a measurement.
-func (r *round) beginGaps() error {
+func (r *sizeRun) beginGaps() error {
 	r.polled = r.polled[:0]
-	for _, l := range r.x.lanes {
+	for _, l := range r.x.queueSets {
 		err := l.do(func(ep *transport.Endpoint) error {
 			r.polled = append(r.polled, l.polled(ep))
 			l.longest = 0
@@ -87,12 +87,12 @@ func (r *round) beginGaps() error {
 }
 
 // endGaps reads them again and returns the mean of the shares and the longest gap.
-func (r *round) endGaps() (g PollGaps) {
-	for i, l := range r.x.lanes {
+func (r *sizeRun) endGaps() (g PollGaps) {
+	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			of := l.polled(ep).since(r.polled[i])
-			g.Own += of.Own / float64(len(r.x.lanes))
-			g.Peer += of.Peer / float64(len(r.x.lanes))
+			g.Own += of.Own / float64(len(r.x.queueSets))
+			g.Peer += of.Peer / float64(len(r.x.queueSets))
 			g.Longest = max(g.Longest, l.longest.Microseconds())
 			return nil
 		})

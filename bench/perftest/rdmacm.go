@@ -173,7 +173,7 @@ func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Byte
 	defer cancel()
 	s := m.x.settings
 	for number := range s.QPs {
-		l := m.x.lanes[number%s.Queues]
+		l := m.x.queueSets[number%s.Queues]
 		conn, err := m.connectPair(ctx, l.pairs[number/s.Queues].qp, mtu)
 		if err != nil {
 			return 0, fmt.Errorf("queue pair %d of %d (does the peer use --qp %d?): %w", number+1, s.QPs,
@@ -184,7 +184,7 @@ func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Byte
 	if m.listener != nil {
 		_ = m.listener.Close() // there is one client; refuse others
 	}
-	first := m.x.lanes[0]
+	first := m.x.queueSets[0]
 	err := first.do(func(*transport.Endpoint) error {
 		mtu = first.pairs[0].qp.PathMTU()
 		return nil

@@ -13,19 +13,19 @@ import (
 // a few messages in each round while others wait. It is the goroce.Program of the receiving end of
 // SENDs and of WRITEs with immediate.
 type receiver struct {
-	lane    *lane
-	size    int
-	cq      *transport.CompletionQueue
-	wcs     [completions]transport.WorkCompletion
-	streams []inbound
-	count   uint64
-	meter   meter
-	latest  units.Time
-	check   *receiveCheck
-	worker  *worker      // with --work
-	cache   *carc.Sensor // with --carc
-	halt    bool
-	err     error
+	queueSet *queueSet
+	size     int
+	cq       *transport.CompletionQueue
+	wcs      [completions]transport.WorkCompletion
+	streams  []inbound
+	count    uint64
+	meter    meter
+	latest   units.Time
+	check    *receiveCheck
+	worker   *worker      // with --work
+	cache    *carc.Sensor // with --carc
+	halt     bool
+	err      error
 }
 
 // inbound is the state of one queue pair of a receiver.
@@ -36,7 +36,7 @@ type inbound struct {
 	received uint64
 }
 
-func (l *lane) newReceiver(size int) *receiver {
+func (l *queueSet) newReceiver(size int) *receiver {
 	s := l.settings
 	r := &receiver{cq: l.recvCQ, streams: make([]inbound, len(l.pairs)),
 		meter: newMeter(s.TxDepth * len(l.pairs))}
@@ -49,9 +49,9 @@ func (l *lane) newReceiver(size int) *receiver {
 	if l.cache != nil {
 		r.cache = l.cache.Sensor()
 	}
-	r.lane, r.size = l, size
+	r.queueSet, r.size = l, size
 	if s.Validate {
-		r.check = &receiveCheck{lane: l, size: size}
+		r.check = &receiveCheck{queueSet: l, size: size}
 	}
 	return r
 }
@@ -159,15 +159,15 @@ func (r *receiver) serve() {
 	a := r.worker.pop()
 	i, slot := a.wc.ID>>idShift, a.wc.ID&idMask
 	in := &r.streams[i]
-	message := r.lane.slot(int(i), in.received, r.size)
-	if span := in.receive.span; r.lane.settings.Test.Verb == Send {
-		message = r.lane.mr.Bytes()[r.lane.pairs[i].to+int(slot)%span.slots*
+	message := r.queueSet.slot(int(i), in.received, r.size)
+	if span := in.receive.span; r.queueSet.settings.Test.Verb == Send {
+		message = r.queueSet.mr.Bytes()[r.queueSet.pairs[i].to+int(slot)%span.slots*
 			span.stride:][:a.wc.ByteLen]
 	}
 	r.worker.work(message)
 	r.consume(&a.wc)
 	r.worker.done(a)
-	if in.posted < r.lane.settings.postedReceives() {
+	if in.posted < r.queueSet.settings.postedReceives() {
 		in.posted++
 		r.post(a.wc.ID)
 	} else {
@@ -177,13 +177,13 @@ func (r *receiver) serve() {
 
 // receiveCheck validates data at a receiver, for --data_validation.
 type receiveCheck struct {
-	lane *lane
-	size int
+	queueSet *queueSet
+	size     int
 }
 
 // message checks a received message.
 func (c *receiveCheck) message(i int, wc *transport.WorkCompletion, in *inbound) error {
-	l, p := c.lane, &c.lane.pairs[i]
+	l, p := c.queueSet, &c.queueSet.pairs[i]
 	s := l.settings
 	at := p.to
 	if s.Test.Verb == Send {
@@ -219,7 +219,7 @@ func (c *receiveCheck) message(i int, wc *transport.WorkCompletion, in *inbound)
 
 // fillTargets initialises the memory open to the peer: the pattern for its READs, or zeros for its
 // atomics and WRITEs.
-func (l *lane) fillTargets(size int) {
+func (l *queueSet) fillTargets(size int) {
 	s := l.settings
 	span := s.spanOf(size)
 	for i := range l.pairs {
@@ -238,7 +238,7 @@ func (l *lane) fillTargets(size int) {
 
 // checkTargets checks the memory that the peer has written after the test: each slot must hold the
 // last message written to it. sent is the number of messages of each queue pair.
-func (l *lane) checkTargets(size int, sent []uint64) error {
+func (l *queueSet) checkTargets(size int, sent []uint64) error {
 	s := l.settings
 	span := s.spanOf(size)
 	slots := uint64(span.slots)
@@ -264,7 +264,7 @@ func (l *lane) checkTargets(size int, sent []uint64) error {
 }
 
 // slot returns the memory of a peer's WRITE of a message.
-func (l *lane) slot(i int, message uint64, size int) []byte {
+func (l *queueSet) slot(i int, message uint64, size int) []byte {
 	span := l.settings.spanOf(size)
 	at := l.pairs[i].to + int(message%uint64(span.slots))*span.stride
 	return l.mr.Bytes()[at : at+size]

@@ -161,7 +161,7 @@ func (s *Settings) unit(size int) float64 {
 }
 
 // bandwidthRow returns the combined row of concurrent senders.
-func (s *Settings) bandwidthRow(size int, lanes []*lane, senders []*sender) *Row {
+func (s *Settings) bandwidthRow(size int, queueSets []*queueSet, senders []*sender) *Row {
 	r := &Row{MsgSize: size, BandwidthRow: &BandwidthRow{}, PerQP: make([]QPRow, s.QPs),
 		latencies: newLatencies()}
 	first := senders[0].meter
@@ -177,7 +177,7 @@ func (s *Settings) bandwidthRow(size int, lanes []*lane, senders []*sender) *Row
 		peak += m.meter.peak
 		r.latencies.merge(m.latencies)
 		for j := range m.streams {
-			st, p := &m.streams[j], &lanes[i].pairs[j]
+			st, p := &m.streams[j], &queueSets[i].pairs[j]
 			rate := m.rate(st)
 			r.PerQP[p.number] = QPRow{uint32(p.qp.Num), st.last - st.base, rate * s.unit(size),
 				rate / 1e6}
@@ -210,7 +210,7 @@ func (s *Settings) setRates(r *Row, rate, peak float64) {
 }
 
 // latencyRow returns the row of a pingpong.
-func (s *Settings) latencyRow(size int, l *lane, m *pingpong) *Row {
+func (s *Settings) latencyRow(size int, l *queueSet, m *pingpong) *Row {
 	h := m.latencies
 	rate := m.meter.rate()
 	r := &Row{MsgSize: size, Iterations: h.n, latencies: h, Percentiles: h.percentiles(), Jain: 1}

@@ -75,7 +75,7 @@ type stream struct {
 	check *sendCheck
 }
 
-func (l *lane) newSender(size int) *sender {
+func (l *queueSet) newSender(size int) *sender {
 	s := l.settings
 	m := &sender{
 		streams: make([]stream, len(l.pairs)), cq: l.sendCQ, clock: l.host.Now,
@@ -120,7 +120,7 @@ func (l *lane) newSender(size int) *sender {
 var standing = span{stride: cacheLine, slots: 1}
 
 // workRequest returns the request that a pair reuses for every message.
-func (l *lane) workRequest(p *pair, size int) transport.WorkRequest {
+func (l *queueSet) workRequest(p *pair, size int) transport.WorkRequest {
 	s := l.settings
 	wr := transport.WorkRequest{SGList: []transport.SGE{l.mr.SGE(p.from, size)},
 		RKey: p.region.RKey, CompareAdd: 1}

@@ -28,14 +28,14 @@ const (
 
 // session is one end of a test.
 type session struct {
-	settings *Settings
-	server   bool
-	host     *goroce.Host
-	conn     *peerConn
-	cm       *manager // with -R
-	dialogue dialogue
-	lanes    []*lane
-	console  *console
+	settings  *Settings
+	server    bool
+	host      *goroce.Host
+	conn      *peerConn
+	cm        *manager // with -R
+	dialogue  dialogue
+	queueSets []*queueSet
+	console   *console
 
 	mine, theirs *connect.Hello
 	mtu          int
@@ -169,7 +169,7 @@ func (x *session) setup(ctx context.Context) error {
 		lots = rand.Uint32()
 	}
 	for i := range s.Queues {
-		l := &lane{host: x.host, index: i, settings: s, lots: lots}
+		l := &queueSet{host: x.host, index: i, settings: s, lots: lots}
 		var numbers []int
 		for n := i; n < s.QPs; n += s.Queues {
 			numbers = append(numbers, n)
@@ -178,7 +178,7 @@ func (x *session) setup(ctx context.Context) error {
 			return x.dialogue.refuse(ctx, err)
 		}
 		l.hello(x.mine)
-		x.lanes = append(x.lanes, l)
+		x.queueSets = append(x.queueSets, l)
 	}
 	var err error
 	if x.theirs, err = x.dialogue.trade(ctx, x.mine); err != nil {
@@ -195,7 +195,7 @@ func (x *session) setup(ctx context.Context) error {
 	if err := x.waitLink(ctx); err != nil {
 		return err
 	}
-	for _, l := range x.lanes {
+	for _, l := range x.queueSets {
 		if err := l.connect(x.mine, x.theirs); err != nil {
 			return err
 		}
@@ -273,7 +273,7 @@ func (x *session) waitLink(ctx context.Context) error {
 
 // measure measures one message size together with the peer.
 func (x *session) measure(ctx context.Context, size int) (*Row, error) {
-	r, err := x.newRound(size)
+	r, err := x.newSizeRun(size)
 	if err != nil {
 		return nil, x.dialogue.tell(ctx, "ready", err)
 	}

@@ -67,7 +67,7 @@ func (s *Settings) validateTokens(p *problems) {
 
 // admit installs a queue pair's gates, and its granters for what the peer sends, as far as the peer
 // agreed.
-func (l *lane) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error {
+func (l *queueSet) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error {
 	path := l.path(agreed, mtu)
 	path.Seed = l.lots + uint32(p.number)
 	var (

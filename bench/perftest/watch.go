@@ -50,13 +50,13 @@ type ChannelGlance struct {
 }
 
 // watch prints the state of the queue pairs of a run periodically, until stop is called.
-func (c *console) watch(x *session, r *round) (stop func()) {
+func (c *console) watch(x *session, r *sizeRun) (stop func()) {
 	s := x.settings
 	if c.err == nil || !s.Watch && s.WatchJSON == "" || !r.active() {
 		return func() {}
 	}
 	w := watcher{session: x, size: r.size, begun: time.Now(), sent: map[uint32]uint64{},
-		polled: slices.Clone(r.polled), gaps: make([]PollGaps, len(x.lanes))}
+		polled: slices.Clone(r.polled), gaps: make([]PollGaps, len(x.queueSets))}
 	w.last = w.begun
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -98,7 +98,7 @@ func (w *watcher) look() (glances []Glance) {
 	now := time.Now()
 	passed := now.Sub(w.last).Seconds()
 	w.last = now
-	for i, l := range w.session.lanes {
+	for i, l := range w.session.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			seen := l.polled(ep)
 			gaps := seen.since(w.polled[i])

@@ -76,7 +76,7 @@ type arrival struct {
 // largestBacklog is the histogram's limit.
 const largestBacklog = 16 * int64(units.GiB)
 
-func (l *lane) newWorker() *worker {
+func (l *queueSet) newWorker() *worker {
 	s := l.settings
 	w := &worker{
 		clock: l.host.Now, takes: s.Work, line: cacheLine,
@@ -155,7 +155,7 @@ func (w *WorkRow) String() string {
 }
 
 // worked returns the WorkRow of this end's receivers, nil without --work.
-func (r *round) worked() *WorkRow {
+func (r *sizeRun) worked() *WorkRow {
 	backlog, sojourn, row := hdrhistogram.New(1, largestBacklog, 3), newLatencies(), &WorkRow{}
 	var (
 		reading units.Duration

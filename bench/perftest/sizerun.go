@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// round is the measurement of one message size: the programs that run on the endpoints.
-type round struct {
+// sizeRun is the measurement of one message size: the programs that run on the endpoints.
+type sizeRun struct {
 	x    *session
 	size int
 
@@ -31,7 +31,7 @@ type round struct {
 }
 
 // active reports whether this end sends on its own initiative.
-func (r *round) active() bool { return !r.x.server || r.x.settings.Bidirectional }
+func (r *sizeRun) active() bool { return !r.x.server || r.x.settings.Bidirectional }
 
 // begins reports whether this end sends the first message of a ping-pong: the server in
 // ib_write_lat (perftest 4.5, run_iter_lat_write), otherwise the client.
@@ -40,11 +40,11 @@ func (x *session) begins() bool {
 	return x.server == (s.apart && s.Test.Verb == Write)
 }
 
-// newRound makes the programs, and starts the reacting ones: they must run before the peer starts.
-func (x *session) newRound(size int) (*round, error) {
-	r := &round{x: x, size: size}
+// newSizeRun makes the programs, and starts the reacting ones: they must run before the peer starts.
+func (x *session) newSizeRun(size int) (*sizeRun, error) {
+	r := &sizeRun{x: x, size: size}
 	s := x.settings
-	for _, l := range x.lanes {
+	for _, l := range x.queueSets {
 		err := l.do(func(ep *transport.Endpoint) error {
 			if !s.apart { // an OFED peer may have started already
 				l.fillTargets(size)
@@ -70,9 +70,9 @@ func (x *session) newRound(size int) (*round, error) {
 		}
 	}
 	if s.Test.Kind == Latency {
-		r.ping = x.lanes[0].newPingPong(size, x.begins())
+		r.ping = x.queueSets[0].newPingPong(size, x.begins())
 		if x.server && !s.Test.oneSided() {
-			if err := r.start(x.lanes[0], r.ping); err != nil {
+			if err := r.start(x.queueSets[0], r.ping); err != nil {
 				return nil, err
 			}
 		}
@@ -81,14 +81,14 @@ func (x *session) newRound(size int) (*round, error) {
 	return r, r.beginGaps()
 }
 
-func (r *round) start(l *lane, p goroce.Program) error {
+func (r *sizeRun) start(l *queueSet, p goroce.Program) error {
 	ended, err := r.x.host.Run(l.index, p)
 	r.passive = append(r.passive, ended)
 	return err
 }
 
 // run starts the active programs of this end and waits for their end.
-func (r *round) run(ctx context.Context) error {
+func (r *sizeRun) run(ctx context.Context) error {
 	if !r.active() {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (r *round) run(ctx context.Context) error {
 		return err
 	}
 	var ended []<-chan struct{}
-	for i, l := range r.x.lanes {
+	for i, l := range r.x.queueSets {
 		var p goroce.Program = r.ping
 		if r.ping == nil {
 			p = r.senders[i]
@@ -133,7 +133,7 @@ func (r *round) run(ctx context.Context) error {
 }
 
 // explain adds the transport's counters to an error.
-func (r *round) explain(err error) error {
+func (r *sizeRun) explain(err error) error {
 	if errors.Is(err, errFlushed) && r.x.cm.left() {
 		return ErrPeerGone
 	}
@@ -145,11 +145,11 @@ func (r *round) explain(err error) error {
 }
 
 // sent returns how many messages each queue pair of this end sent.
-func (r *round) sent() []uint64 {
+func (r *sizeRun) sent() []uint64 {
 	n := make([]uint64, r.x.settings.QPs)
 	for i, m := range r.senders {
 		for j := range m.streams {
-			n[r.x.lanes[i].pairs[j].number] = m.streams[j].posted
+			n[r.x.queueSets[i].pairs[j].number] = m.streams[j].posted
 		}
 	}
 	return n
@@ -164,14 +164,14 @@ const (
 
 // finish ends the reacting programs after the peer has sent the given numbers of messages on each
 // queue pair (nil: unknown), and validates the data.
-func (r *round) finish(sent []uint64) error {
+func (r *sizeRun) finish(sent []uint64) error {
 	for _, n := range sent {
 		r.expected += n
 	}
 	if len(r.receivers) > 0 {
 		r.linger()
 	}
-	for i, l := range r.x.lanes {
+	for i, l := range r.x.queueSets {
 		err := l.do(func(*transport.Endpoint) error {
 			if len(r.receivers) > 0 {
 				r.receivers[i].halt = true
@@ -192,11 +192,11 @@ func (r *round) finish(sent []uint64) error {
 }
 
 // linger waits until all messages have arrived, or no more arrive.
-func (r *round) linger() {
+func (r *sizeRun) linger() {
 	last, quiet := uint64(0), 0
 	for step := 0; step < lingerMost; step++ {
 		count := uint64(0)
-		for i, l := range r.x.lanes {
+		for i, l := range r.x.queueSets {
 			_ = l.do(func(*transport.Endpoint) error { count += r.receivers[i].count; return nil })
 		}
 		if quiet++; count != last {
@@ -213,7 +213,7 @@ func (r *round) linger() {
 }
 
 // verdict returns an error if the receiving end failed.
-func (r *round) verdict(sent []uint64) error {
+func (r *sizeRun) verdict(sent []uint64) error {
 	s := r.x.settings
 	if r.ping != nil && r.ping.err != nil {
 		return r.ping.err
@@ -228,7 +228,7 @@ func (r *round) verdict(sent []uint64) error {
 		return fmt.Errorf("%d of %d messages arrived", r.received(), r.expected)
 	}
 	if s.Validate && s.Test.Verb == Write && s.Test.Kind == Bandwidth && !s.WriteWithImm {
-		for _, l := range r.x.lanes {
+		for _, l := range r.x.queueSets {
 			err := l.do(func(ep *transport.Endpoint) error {
 				if ep.Counters().UCLost > 0 {
 					return nil // after packet loss torn data is legal with UC
@@ -243,7 +243,7 @@ func (r *round) verdict(sent []uint64) error {
 	return nil
 }
 
-func (r *round) received() (n uint64) {
+func (r *sizeRun) received() (n uint64) {
 	for _, m := range r.receivers {
 		n += m.count
 	}
@@ -251,24 +251,24 @@ func (r *round) received() (n uint64) {
 }
 
 // row returns this end's measurement, nil if it did not measure.
-func (r *round) row() *Row {
+func (r *sizeRun) row() *Row {
 	s := r.x.settings
 	switch {
 	case r.ping != nil && (r.active() || r.ping.latencies.n > 0):
-		row := s.latencyRow(r.size, r.x.lanes[0], r.ping)
+		row := s.latencyRow(r.size, r.x.queueSets[0], r.ping)
 		row.PollGaps = r.gaps
 		return row
 	case len(r.senders) == 0:
 		return nil
 	}
-	row := s.bandwidthRow(r.size, r.x.lanes, r.senders)
+	row := s.bandwidthRow(r.size, r.x.queueSets, r.senders)
 	row.PollGaps = r.gaps
 	return row
 }
 
 // totals returns this end's counters.
-func (r *round) totals() (t Totals) {
-	for i, l := range r.x.lanes {
+func (r *sizeRun) totals() (t Totals) {
+	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			t.add(totalsOf(ep.Counters()).since(totalsOf(r.before[i])))
 			return nil
@@ -278,7 +278,7 @@ func (r *round) totals() (t Totals) {
 }
 
 // combine joins both ends' results in the row to print.
-func (r *round) combine(mine *Row, totals Totals, facts map[string]string) (*Row, error) {
+func (r *sizeRun) combine(mine *Row, totals Totals, facts map[string]string) (*Row, error) {
 	s := r.x.settings
 	var theirs *Row
 	var counted Totals

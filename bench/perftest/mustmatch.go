@@ -11,8 +11,8 @@ import (
 // ErrMismatch is returned when the ends were started with different settings.
 var ErrMismatch = errors.New("the two ends must agree")
 
-// symmetric returns the settings that must match the peer's, by flag.
-func (s *Settings) symmetric() map[string]string {
+// mustMatch returns the settings that must match the peer's, by flag.
+func (s *Settings) mustMatch() map[string]string {
 	mtu := ""
 	if s.MTU != 0 {
 		mtu = strconv.Itoa(s.MTU)
@@ -42,7 +42,7 @@ func (s *Settings) symmetric() map[string]string {
 
 // compare returns an error that lists every flag whose value differs at the peer.
 func (s *Settings) compare(theirs map[string]string) error {
-	ours := s.symmetric()
+	ours := s.mustMatch()
 	names := map[string]bool{}
 	for name := range ours {
 		names[name] = true

@@ -24,8 +24,8 @@ const (
 const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead |
 	transport.RemoteAtomic
 
-// lane is the part of a test on one endpoint: some of the queue pairs, and their memory.
-type lane struct {
+// queueSet is the part of a test on one endpoint: some of the queue pairs, and their memory.
+type queueSet struct {
 	host     *goroce.Host
 	index    int // of the endpoint
 	settings *Settings
@@ -54,7 +54,7 @@ type pair struct {
 }
 
 // do runs f on the endpoint's core.
-func (l *lane) do(f func(*transport.Endpoint) error) error {
+func (l *queueSet) do(f func(*transport.Endpoint) error) error {
 	var failure error
 	if err := l.host.Do(l.index, func(ep *transport.Endpoint) { failure = f(ep) }); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (l *lane) do(f func(*transport.Endpoint) error) error {
 }
 
 // create makes the queue pairs with the given numbers.
-func (l *lane) create(numbers []int) error {
+func (l *queueSet) create(numbers []int) error {
 	s := l.settings
 	each, _ := s.layout()
 	return l.do(func(ep *transport.Endpoint) (err error) {
@@ -117,7 +117,7 @@ func (l *lane) create(numbers []int) error {
 
 // sendDepth returns the length of the send queues. In a latency test the last message's ACK may
 // still be outstanding when the next message is posted.
-func (l *lane) sendDepth() int {
+func (l *queueSet) sendDepth() int {
 	if l.settings.Test.Kind == Latency {
 		return max(l.settings.TxDepth, 8)
 	}
@@ -125,7 +125,7 @@ func (l *lane) sendDepth() int {
 }
 
 // hello adds the queue pairs to the Hello for the peer, each at its number.
-func (l *lane) hello(h *connect.Hello) {
+func (l *queueSet) hello(h *connect.Hello) {
 	each, _ := l.settings.layout()
 	h.Extension = l.offer // the same for all endpoints
 	for _, p := range l.pairs {
@@ -137,7 +137,7 @@ func (l *lane) hello(h *connect.Hello) {
 
 // connect connects the queue pairs to the peer's, unless the RDMA CM has done so, and posts their
 // receives.
-func (l *lane) connect(mine, theirs *connect.Hello) error {
+func (l *queueSet) connect(mine, theirs *connect.Hello) error {
 	s := l.settings
 	path := transport.AddressVector{IP: theirs.Addr, Source: mine.Addr,
 		TrafficClass: uint8(s.TrafficClass)}
@@ -166,7 +166,7 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 }
 
 // bringUp moves a queue pair to RTS.
-func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *connect.Hello) error {
+func (l *queueSet) bringUp(p *pair, path transport.AddressVector, mine, theirs *connect.Hello) error {
 	s, mtu, agreed := l.settings, units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
 		wire.Agree(mine.Extension, theirs.Extension)
 	if err := l.control(p, l.path(agreed, mtu)); err != nil {
@@ -202,7 +202,7 @@ func (s *Settings) receiveDepth() int {
 }
 
 // postReceives fills the receive queue of pair i.
-func (l *lane) postReceives(i int) error {
+func (l *queueSet) postReceives(i int) error {
 	s, p := l.settings, &l.pairs[i]
 	rr := l.receive(i)
 	for slot := range s.postedReceives() {
@@ -235,7 +235,7 @@ type receive struct {
 	span    span
 }
 
-func (l *lane) receive(i int) receive {
+func (l *queueSet) receive(i int) receive {
 	p := &l.pairs[i]
 	_, receives := l.settings.layout()
 	r := receive{sge: []transport.SGE{l.mr.SGE(p.to, receives.stride)}, stream: uint64(i),

@@ -12,10 +12,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// upstream is the dialogue with linux-rdma's perftest (ib_write_bw and others). It carries less
-// than kindred: neither end learns the other's options, counters or errors, and a failing program
+// ofedPeer is the dialogue with linux-rdma's perftest (ib_write_bw and others). It carries less
+// than nativePeer: neither end learns the other's options, counters or errors, and a failing program
 // just hangs up.
-type upstream struct {
+type ofedPeer struct {
 	x    *session
 	said *handshake.Session
 }
@@ -24,8 +24,8 @@ type upstream struct {
 // Until then this end must be able to retransmit that ACK.
 const goodbye = 2 * time.Second
 
-// suitUpstream checks that perftest supports the settings, and adopts its memory layout.
-func (s *Settings) suitUpstream(agreed handshake.Hello) error {
+// adaptToOFED checks that perftest supports the settings, and adopts its memory layout.
+func (s *Settings) adaptToOFED(agreed handshake.Hello) error {
 	p := new(problems)
 	cannot := func(wrong bool, flag string) {
 		p.when(wrong, "%s: not supported by the peer, perftest %s", flag, agreed.Version)
@@ -36,7 +36,7 @@ func (s *Settings) suitUpstream(agreed handshake.Hello) error {
 	return errors.Join(*p...)
 }
 
-func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
+func (u *ofedPeer) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
 	s, agreed := u.x.settings, u.said.Agreed
 	if s.CM {
 		var err error
@@ -74,7 +74,7 @@ func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hel
 
 // connectPairs connects the queue pairs through the RDMA CM between two barriers, and returns their
 // path MTU.
-func (u *upstream) connectPairs(ctx context.Context) (units.Bytes, error) {
+func (u *ofedPeer) connectPairs(ctx context.Context) (units.Bytes, error) {
 	if err := u.said.Barrier(ctx); err != nil {
 		return 0, err
 	}
@@ -85,19 +85,19 @@ func (u *upstream) connectPairs(ctx context.Context) (units.Bytes, error) {
 	return mtu, u.said.Barrier(ctx)
 }
 
-func (u *upstream) connected(ctx context.Context) error {
+func (u *ofedPeer) connected(ctx context.Context) error {
 	return u.x.lost(ctx, u.said.Connected(ctx))
 }
 
-func (u *upstream) ready(ctx context.Context) error { return u.x.lost(ctx, u.said.Ready(ctx)) }
+func (u *ofedPeer) ready(ctx context.Context) error { return u.x.lost(ctx, u.said.Ready(ctx)) }
 
 // refuse and tell only return the error: the protocol cannot carry it.
-func (u *upstream) refuse(_ context.Context, err error) error { return err }
+func (u *ofedPeer) refuse(_ context.Context, err error) error { return err }
 
-func (u *upstream) tell(_ context.Context, _ string, err error) error { return err }
+func (u *ofedPeer) tell(_ context.Context, _ string, err error) error { return err }
 
 // conclude waits for what the peer sends on its own initiative, and exchanges reports.
-func (u *upstream) conclude(ctx context.Context, r *round) (*Row, error) {
+func (u *ofedPeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 	s := u.x.settings
 	if !r.active() && len(r.passive) == 0 {
 		var stop context.CancelCauseFunc
@@ -127,7 +127,7 @@ func (u *upstream) conclude(ctx context.Context, r *round) (*Row, error) {
 }
 
 // await returns when the peer has sent what it sends on its own initiative.
-func (u *upstream) await(ctx context.Context, r *round) error {
+func (u *ofedPeer) await(ctx context.Context, r *sizeRun) error {
 	switch s := u.x.settings; {
 	case r.active(), s.Test.oneSided(), len(r.passive) == 0:
 		return nil // Done waits
@@ -145,7 +145,7 @@ var errUnexpectedSend = errors.New(
 
 // watch ends ctx when a client SENDs in a test without a receiving program. Otherwise both ends
 // would wait forever: each SEND gets an RNR NAK, which perftest retries without limit.
-func (r *round) watch(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+func (r *sizeRun) watch(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	const often = 200 * time.Millisecond
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -166,8 +166,8 @@ func (r *round) watch(ctx context.Context) (context.Context, context.CancelCause
 }
 
 // unready reports whether a SEND arrived without a posted receive.
-func (r *round) unready() (yes bool) {
-	for i, l := range r.x.lanes {
+func (r *sizeRun) unready() (yes bool) {
+	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			now := ep.Counters()
 			yes = yes || now.RNRSent > r.before[i].RNRSent ||
@@ -180,7 +180,7 @@ func (r *round) unready() (yes bool) {
 
 // answered waits until the server's half of a ping-pong has finished its last round. A client
 // signals its end only by hanging up.
-func (u *upstream) answered(ctx context.Context, r *round) error {
+func (u *ofedPeer) answered(ctx context.Context, r *sizeRun) error {
 	ended := r.passive[0]
 	select {
 	case <-ended:
@@ -199,7 +199,7 @@ func (u *upstream) answered(ctx context.Context, r *round) error {
 }
 
 // sent returns how many messages the peer sends on each queue pair, nil if unknown.
-func (u *upstream) sent(r *round) []uint64 {
+func (u *ofedPeer) sent(r *sizeRun) []uint64 {
 	s := u.x.settings
 	if len(r.receivers) == 0 || s.Duration > 0 {
 		return nil
@@ -211,7 +211,7 @@ func (u *upstream) sent(r *round) []uint64 {
 	return sent
 }
 
-func (u *upstream) end(ctx context.Context) error {
+func (u *ofedPeer) end(ctx context.Context) error {
 	if err := u.said.Finish(ctx); err != nil {
 		return u.x.lost(ctx, err)
 	}
@@ -228,7 +228,7 @@ func (u *upstream) end(ctx context.Context) error {
 
 // joined returns the row to print with an OFED peer: this end's measurement, plus the peer's in the
 // other direction; without one the received messages, or the peer's report.
-func (r *round) joined(mine *Row, theirs *handshake.Report) *Row {
+func (r *sizeRun) joined(mine *Row, theirs *handshake.Report) *Row {
 	s, row := r.x.settings, mine
 	switch {
 	case mine == nil && len(r.receivers) > 0:

@@ -9,9 +9,9 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// kindred is the dialogue between two goroce programs. They compare the settings that must match,
+// nativePeer is the dialogue between two goroce programs. They compare the settings that must match,
 // synchronise at named barriers, report errors to each other, and join both ends' measurements.
-type kindred struct{ x *session }
+type nativePeer struct{ x *session }
 
 // Keys of the facts exchanged at barriers.
 const (
@@ -28,9 +28,9 @@ type peerError string
 
 func (e peerError) Error() string { return "the peer reports: " + string(e) }
 
-func (k *kindred) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
+func (k *nativePeer) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
 	s := k.x.settings
-	mine.Settings = s.symmetric()
+	mine.Settings = s.mustMatch()
 	theirs, err := connect.Exchange(ctx, k.x.conn, mine)
 	if err != nil {
 		return nil, err
@@ -45,23 +45,23 @@ func (k *kindred) trade(ctx context.Context, mine *connect.Hello) (*connect.Hell
 	return theirs, nil
 }
 
-func (k *kindred) refuse(ctx context.Context, err error) error {
+func (k *nativePeer) refuse(ctx context.Context, err error) error {
 	return errors.Join(err, connect.Refuse(ctx, k.x.conn, err))
 }
 
-func (k *kindred) connected(ctx context.Context) error { return k.barrier(ctx, "connected") }
+func (k *nativePeer) connected(ctx context.Context) error { return k.barrier(ctx, "connected") }
 
-func (k *kindred) ready(ctx context.Context) error { return k.barrier(ctx, "ready") }
+func (k *nativePeer) ready(ctx context.Context) error { return k.barrier(ctx, "ready") }
 
-func (k *kindred) end(context.Context) error { return nil }
+func (k *nativePeer) end(context.Context) error { return nil }
 
-func (k *kindred) barrier(ctx context.Context, name string) error {
+func (k *nativePeer) barrier(ctx context.Context, name string) error {
 	_, err := k.meet(ctx, name, nil)
 	return err
 }
 
 // meet waits for the peer at a named point of the test and exchanges facts.
-func (k *kindred) meet(ctx context.Context, name string,
+func (k *nativePeer) meet(ctx context.Context, name string,
 	facts map[string]string) (map[string]string, error) {
 	theirs, err := connect.Barrier(ctx, k.x.conn, name, facts)
 	if err != nil {
@@ -73,7 +73,7 @@ func (k *kindred) meet(ctx context.Context, name string,
 	return theirs, nil
 }
 
-func (k *kindred) tell(ctx context.Context, where string, err error) error {
+func (k *nativePeer) tell(ctx context.Context, where string, err error) error {
 	if ctx.Err() != nil || errors.Is(err, ErrPeerGone) || errors.Is(err, ErrMismatch) ||
 		errors.Is(err, connect.ErrRefused) {
 		return err // the peer knows
@@ -85,7 +85,7 @@ func (k *kindred) tell(ctx context.Context, where string, err error) error {
 }
 
 // conclude exchanges the counts of sent messages, waits for their arrival, and exchanges results.
-func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
+func (k *nativePeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 	theirs, err := k.meet(ctx, "done", map[string]string{factSent: encode(r.sent())})
 	if err != nil {
 		return nil, err
