@@ -29,8 +29,8 @@ type CMReject struct {
 
 func (r *CMReject) Error() string { return "rejected: " + r.Reason.String() }
 
-// farewell is how long a closing host waits for its peers to confirm disconnection.
-const farewell = 100 * time.Millisecond
+// disconnectTimeout is how long a closing host waits for its peers to confirm disconnection.
+const disconnectTimeout = 100 * time.Millisecond
 
 // cm is a host's connection manager, a Program on the core of endpoint 0, which owns queue pair 1.
 // Its state belongs to that core; other goroutines reach it through do.
@@ -98,16 +98,16 @@ func (m *cm) Step(_ *transport.Endpoint, _ units.Time) (busy, done bool) {
 	for e, ok := m.machine.Event(); ok; e, ok = m.machine.Event() {
 		busy = true
 		if e.Kind == rdmacm.ConnectRequest {
-			m.request(e)
+			m.handleRequest(e)
 		} else if c := m.conns[e.Conn]; c != nil {
-			m.tell(c, e)
+			m.handleEvent(c, e)
 		}
 	}
 	return busy, false
 }
 
-// request queues a connection request at its listener, or rejects it.
-func (m *cm) request(e rdmacm.Event) {
+// handleRequest queues a connection request at its listener, or rejects it.
+func (m *cm) handleRequest(e rdmacm.Event) {
 	l := m.listeners[e.Conn.Request().Service]
 	if l != nil {
 		c := newCMConn(m, e.Conn)
@@ -121,8 +121,8 @@ func (m *cm) request(e rdmacm.Event) {
 	_ = e.Conn.Reject(rdmacm.NoResources, nil)
 }
 
-// tell applies an event to a connection.
-func (m *cm) tell(c *CMConn, e rdmacm.Event) {
+// handleEvent applies an event to a connection.
+func (m *cm) handleEvent(c *CMConn, e rdmacm.Event) {
 	switch e.Kind {
 	case rdmacm.ConnectResponse, rdmacm.Established:
 		c.answer <- e // never blocks: a connection gets one of these events
@@ -161,7 +161,7 @@ func (m *cm) end(c *CMConn, err error) {
 	go func() { _ = c.worker.post(func(*transport.Endpoint) { qp.ToError() }) }()
 }
 
-// close disconnects all connections and waits up to farewell for the peers to confirm.
+// close disconnects all connections and waits up to disconnectTimeout for the peers to confirm.
 func (m *cm) close() {
 	var leaving []*CMConn
 	err := m.do(func(ep *transport.Endpoint) error {
@@ -179,7 +179,7 @@ func (m *cm) close() {
 	if err != nil {
 		return
 	}
-	late := time.After(farewell)
+	late := time.After(disconnectTimeout)
 	for _, c := range leaving {
 		select {
 		case <-c.done:

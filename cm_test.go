@@ -330,7 +330,7 @@ func TestCMContextsEnd(t *testing.T) {
 	a = newCMEnd(t, w.a, 0, transport.RC)
 	_, err = w.a.DialCM(impatient, w.at, a.params(""))
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotContains(t, err.Error(), "nobody says")
+	require.NotContains(t, err.Error(), "neighbour discovery")
 	<-done
 }
 
@@ -376,10 +376,10 @@ func TestCMEnds(t *testing.T) {
 		m := &cm{conns: map[*rdmacm.Conn]*CMConn{}}
 		conn := newCMConn(m, nil)
 		conn.closing = c.closing
-		m.tell(conn, c.event)
+		m.handleEvent(conn, c.event)
 		require.Equal(t, c.want, conn.Err())
 		<-conn.Done()
-		m.tell(conn, rdmacm.Event{Kind: rdmacm.Disconnected})
+		m.handleEvent(conn, rdmacm.Event{Kind: rdmacm.Disconnected})
 		require.Equal(t, c.want, conn.Err(), "an end is final")
 	}
 }

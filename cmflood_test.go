@@ -41,7 +41,7 @@ func TestCMAcceptOrder(t *testing.T) {
 		waiting, first, next int
 	}{
 		{"few wait", 3, 0, 1},
-		{"a crowd", crowd + 2, crowd + 1, crowd},
+		{"a overloadDepth", overloadDepth + 2, overloadDepth + 1, overloadDepth},
 		{"more than the backlog", 3 * backlog, 3*backlog - 1, 3*backlog - 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -106,18 +106,18 @@ func (l *CMListener) signal() {
 	}
 }
 
-// crowd is the number of pending requests from which on next prefers the newest.
-const crowd = backlog / 4
+// overloadDepth is the number of pending requests from which on next prefers the newest.
+const overloadDepth = backlog / 4
 
-// next removes and returns the oldest request, or nil if there is none. When more than crowd
-// requests wait, it returns the newest: under overload the oldest are displaced before their peers
-// can respond, and accepting them first would waste all work.
+// next removes and returns the oldest request, or nil if there is none. When more than
+// overloadDepth requests wait, it returns the newest: under overload the oldest are displaced
+// before their peers can respond, and accepting them first would waste all work.
 func (l *CMListener) next() *CMRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.requests) > 0 {
 		i := 0
-		if len(l.requests) > crowd {
+		if len(l.requests) > overloadDepth {
 			i = len(l.requests) - 1
 		}
 		r := l.requests[i]

@@ -24,16 +24,16 @@ const slots = 64
 // Conn sends and receives messages over a reliable connection. Each message is delivered once,
 // whole and in order. The methods are safe for concurrent use.
 type Conn struct {
-	w        *worker
-	linger   time.Duration
-	peer     netip.Addr
-	qp       *transport.QueuePair
-	cq       *transport.CompletionQueue
-	out, in  *transport.MemoryRegion
-	sendFree chan int    // unused slots of out
-	inbox    chan signal // received messages
-	torn     bool        // the queue pair is destroyed; belongs to the polling core
-	tcp      net.Conn    // of the handshake; its end signals the peer's end
+	w         *worker
+	linger    time.Duration
+	peer      netip.Addr
+	qp        *transport.QueuePair
+	cq        *transport.CompletionQueue
+	out, in   *transport.MemoryRegion
+	sendFree  chan int    // unused slots of out
+	inbox     chan signal // received messages
+	destroyed bool        // the queue pair is destroyed; belongs to the polling core
+	tcp       net.Conn    // of the handshake; its end signals the peer's end
 
 	mu          sync.Mutex
 	err         error
@@ -113,8 +113,8 @@ func (c *Conn) watch() {
 	c.fail(fmt.Errorf("goroce: connection to %v: %w", c.peer, err))
 }
 
-// outlive aborts the connection when its host is closed.
-func (c *Conn) outlive() {
+// abortWithHost aborts the connection when its host is closed.
+func (c *Conn) abortWithHost() {
 	select {
 	case <-c.w.ended:
 		_ = c.Abort()
@@ -166,7 +166,7 @@ func (c *Conn) Send(ctx context.Context, p []byte) error {
 		return err
 	}
 	return c.w.post(func(*transport.Endpoint) {
-		if c.torn {
+		if c.destroyed {
 			return
 		}
 		if err := c.qp.PostSend(&transport.WorkRequest{ID: uint64(slot), Op: transport.OpSend,
@@ -210,7 +210,7 @@ func (c *Conn) Recv(ctx context.Context, p []byte) (int, error) {
 	at := m.slot * int(MaxMessage)
 	n := copy(p, c.in.Bytes()[at:at+m.n])
 	_ = c.w.post(func(*transport.Endpoint) { // fails only on a closed host
-		if !c.torn {
+		if !c.destroyed {
 			_ = c.repost(m.slot) // the queue has room for every slot
 		}
 	})
@@ -285,7 +285,7 @@ func (c *Conn) Abort() error {
 // end releases the connection's resources.
 func (c *Conn) end() error {
 	lost := c.unacknowledged() > 0
-	err := c.w.do(func(*transport.Endpoint) { c.tear() })
+	err := c.w.do(func(*transport.Endpoint) { c.destroy() })
 	if errors.Is(err, ErrClosed) {
 		err = nil // the host was closed before
 	}
@@ -302,12 +302,12 @@ func (c *Conn) unacknowledged() uint64 {
 	return c.sent - c.acked
 }
 
-// tear destroys the queue pair and its memory regions, on the polling core.
-func (c *Conn) tear() {
-	if c.torn {
+// destroy destroys the queue pair and its memory regions, on the polling core.
+func (c *Conn) destroy() {
+	if c.destroyed {
 		return
 	}
-	c.torn = true
+	c.destroyed = true
 	if c.qp != nil {
 		c.qp.Destroy()
 	}

@@ -22,8 +22,8 @@ const (
 	rnrTimer    = 12 // 0.64 ms, the value of perftest
 )
 
-// redial is the pause before Dial repeats a failed handshake.
-const redial = 20 * time.Millisecond
+// redialInterval is the pause before Dial repeats a failed handshake.
+const redialInterval = 20 * time.Millisecond
 
 // Dial connects to a host that listens at addr (HOST:PORT). Until ctx ends it retries when the
 // server does not listen yet, leaves during the handshake, or does not finish it within
@@ -39,11 +39,11 @@ func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
 			return c, nil
 		case ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)):
 			return nil, fmt.Errorf("goroce: dial: %w: %w", context.Cause(ctx), err)
-		case ctx.Err() != nil || !passing(err):
+		case ctx.Err() != nil || !isTransient(err):
 			return nil, fmt.Errorf("goroce: dial: %w", err)
 		}
 		select {
-		case <-time.After(redial):
+		case <-time.After(redialInterval):
 		case <-ctx.Done():
 		}
 	}
@@ -54,12 +54,12 @@ func (h *Host) dial(ctx context.Context, addr string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.join(ctx, tcp)
+	return h.dialHandshake(ctx, tcp)
 }
 
-// passing reports whether a failed handshake may succeed when repeated: the server was silent or
-// left.
-func passing(err error) bool {
+// isTransient reports whether a failed handshake may succeed when repeated: the server was silent
+// or left.
+func isTransient(err error) bool {
 	for _, e := range []error{context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF,
 		io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, e) {
@@ -69,13 +69,13 @@ func passing(err error) bool {
 	return false
 }
 
-// join performs the dialling side's handshake. The Conn takes over the TCP connection; on error it
-// is closed.
-func (h *Host) join(ctx context.Context, tcp net.Conn) (*Conn, error) {
+// dialHandshake performs the dialling side's handshake. The Conn takes over the TCP connection; on
+// error it is closed.
+func (h *Host) dialHandshake(ctx context.Context, tcp net.Conn) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.handshakeTimeout)
 	defer cancel()
 	c := h.newConn(tcp)
-	return c.began(func() error {
+	return c.finishHandshake(func() error {
 		mine, err := c.create(h)
 		if err != nil {
 			return err
@@ -85,17 +85,18 @@ func (h *Host) join(ctx context.Context, tcp net.Conn) (*Conn, error) {
 			err = c.connect(mine, theirs)
 		}
 		if err == nil {
-			err = c.meet(ctx)
+			err = c.waitReady(ctx)
 		}
 		return err
 	}())
 }
 
-// answer performs the listening side's handshake after the client's Hello. The Conn takes over the
-// TCP connection; on error it is closed.
-func (h *Host) answer(ctx context.Context, tcp net.Conn, theirs *connect.Hello) (*Conn, error) {
+// acceptHandshake performs the listening side's handshake after the client's Hello. The Conn takes
+// over the TCP connection; on error it is closed.
+func (h *Host) acceptHandshake(ctx context.Context, tcp net.Conn,
+	theirs *connect.Hello) (*Conn, error) {
 	c := h.newConn(tcp)
-	return c.began(func() error {
+	return c.finishHandshake(func() error {
 		mine, err := c.create(h)
 		if err == nil {
 			err = c.connect(mine, theirs)
@@ -104,7 +105,7 @@ func (h *Host) answer(ctx context.Context, tcp net.Conn, theirs *connect.Hello) 
 			return errors.Join(err, connect.Send(ctx, tcp, &connect.Hello{Error: err.Error()}))
 		}
 		if err = connect.Send(ctx, tcp, mine); err == nil {
-			err = c.meet(ctx)
+			err = c.waitReady(ctx)
 		}
 		return err
 	}())
@@ -118,14 +119,14 @@ func (h *Host) newConn(tcp net.Conn) *Conn {
 	}
 }
 
-// began ends the handshake: it starts the connection's goroutines, or aborts the connection if err
-// is not nil.
-func (c *Conn) began(err error) (*Conn, error) {
+// finishHandshake ends the handshake: it starts the connection's goroutines, or aborts the
+// connection if err is not nil.
+func (c *Conn) finishHandshake(err error) (*Conn, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to %v: %w", c.tcp.RemoteAddr(), err), c.Abort())
 	}
 	go c.watch()
-	go c.outlive()
+	go c.abortWithHost()
 	return c, nil
 }
 
@@ -201,8 +202,8 @@ func (c *Conn) connectAt(mine, theirs *connect.Hello) error {
 	return nil
 }
 
-// meet waits until the peer is ready to receive the first message.
-func (c *Conn) meet(ctx context.Context) error {
+// waitReady waits until the peer is ready to receive the first message.
+func (c *Conn) waitReady(ctx context.Context) error {
 	_, err := connect.Barrier(ctx, c.tcp, "ready", nil)
 	return err
 }

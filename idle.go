@@ -52,50 +52,50 @@ func (i Idle) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (i *Idle) UnmarshalText(b []byte) error { return i.Set(string(b)) }
 
-// rest is the action of a polling core after a round without work.
-type rest uint8
+// idleAction is the action of a polling core after a round without work.
+type idleAction uint8
 
 const (
-	restSpin  rest = iota // poll again at once
-	restPause             // poll again after some PAUSE instructions
-	restYield             // yield the core to another thread
-	restNap               // sleep for nap
-	restSleep             // sleep for longNap
+	restSpin  idleAction = iota // poll again at once
+	restPause                   // poll again after some PAUSE instructions
+	restYield                   // yield the core to another thread
+	restNap                     // sleep for nap
+	restSleep                   // sleep for longNap
 )
 
 const (
-	// patience is how long a core without expected packets spins before it naps.
-	patience = 25 * units.Microsecond
-	// weariness is how long a core is without work before its naps become long.
-	weariness = 250 * units.Microsecond
+	// napAfter is how long a core without expected packets spins before it naps.
+	napAfter = 25 * units.Microsecond
+	// longNapAfter is how long a core is without work before its naps become long.
+	longNapAfter = 250 * units.Microsecond
 	// Linux wakes a thread 5 to 25 µs late, so shorter naps do not help.
 	nap     = 20 * time.Microsecond
 	longNap = 50 * time.Microsecond
 	pauses  = 8 // PAUSE instructions in a round without work, some 100 ns
 
-	// hesitation is how long a core spins before its first yield: longer than the response time of
+	// yieldAfter is how long a core spins before its first yield: longer than the response time of
 	// a peer with a core of its own.
-	hesitation = 2 * units.Microsecond
-	// yieldFree is the longest duration of a yield when no other thread is runnable.
-	yieldFree = 1500 * units.Nanosecond
-	// yieldLong is the duration of a yield from which on the other thread was not a peer: it used
-	// its whole slice.
-	yieldLong = units.Millisecond
+	yieldAfter = 2 * units.Microsecond
+	// maxIdleYield is the longest duration of a yield when no other thread is runnable.
+	maxIdleYield = 1500 * units.Nanosecond
+	// minForeignYield is the duration of a yield from which on the other thread was not a peer: it
+	// used its whole slice.
+	minForeignYield = units.Millisecond
 	// The bounds of the interval between useless yields.
-	leastReserve = 20 * units.Microsecond
-	mostReserve  = 50 * units.Millisecond
+	minReserve = 20 * units.Microsecond
+	maxReserve = 50 * units.Millisecond
 )
 
 // idler decides what a core does without work. It is a state machine:
 //
 //	working   a round did something: poll again.
-//	waiting   a packet is expected or similar (transport.Endpoint.AtStake): spin for hesitation,
+//	waiting   a packet is expected or similar (transport.Endpoint.AtStake): spin for yieldAfter,
 //	          then yield if yields bring work, or if the last yield is longer ago than reserve.
-//	idle      nothing is expected: the same until patience, then nap, for longer after weariness.
+//	idle      nothing is expected: the same until napAfter, then nap, for longer after longNapAfter.
 //
 // A yield brings work if the next round has some: a peer was waiting for this core. From then on
-// every round without work yields. A useless yield doubles reserve; one that took yieldLong or more
-// sets it to the maximum.
+// every round without work yields. A useless yield doubles reserve; one that took minForeignYield
+// or more sets it to the maximum.
 type idler struct {
 	policy  Idle
 	worked  units.Time     // end of the latest round with work
@@ -106,7 +106,7 @@ type idler struct {
 }
 
 func newIdler(policy Idle, now units.Time, shared bool) idler {
-	i := idler{policy: policy, worked: now, yielded: now, reserve: leastReserve}
+	i := idler{policy: policy, worked: now, yielded: now, reserve: minReserve}
 	if shared { // fewer cores than polling threads
 		i.reserve = 0
 	}
@@ -118,14 +118,14 @@ func (i *idler) work(now units.Time) {
 	i.worked = now
 	if i.trying {
 		i.trying = false
-		if i.took > yieldFree && i.took < yieldLong {
+		if i.took > maxIdleYield && i.took < minForeignYield {
 			i.reserve = 0
 		}
 	}
 }
 
 // rest returns the action after a round without work.
-func (i *idler) rest(now units.Time, atStake bool) rest {
+func (i *idler) rest(now units.Time, atStake bool) idleAction {
 	switch i.policy {
 	case IdleSpin:
 		return restSpin
@@ -134,27 +134,27 @@ func (i *idler) rest(now units.Time, atStake bool) rest {
 	}
 	if i.trying { // the yield was useless
 		i.trying = false
-		i.disappointed()
+		i.backOff()
 	}
 	idle := now.Sub(i.worked)
 	switch {
-	case !atStake && idle > weariness:
+	case !atStake && idle > longNapAfter:
 		return restSleep
-	case !atStake && idle > patience:
+	case !atStake && idle > napAfter:
 		return restNap
-	case i.reserve == 0 && idle > hesitation/2, idle > hesitation && now.Sub(i.yielded) > i.reserve:
+	case i.reserve == 0 && idle > yieldAfter/2, idle > yieldAfter && now.Sub(i.yielded) > i.reserve:
 		return restYield
 	}
 	return restSpin
 }
 
-// disappointed lengthens the interval between yields after a useless one.
-func (i *idler) disappointed() {
-	if i.took >= yieldLong {
-		i.reserve = mostReserve
+// backOff lengthens the interval between yields after a useless one.
+func (i *idler) backOff() {
+	if i.took >= minForeignYield {
+		i.reserve = maxReserve
 		return
 	}
-	i.reserve = min(max(2*i.reserve, leastReserve), mostReserve)
+	i.reserve = min(max(2*i.reserve, minReserve), maxReserve)
 }
 
 // yieldedFor records a yield that took so long and ended now.
@@ -163,7 +163,7 @@ func (i *idler) yieldedFor(took units.Duration, now units.Time) {
 }
 
 // wait performs r and returns the time after it. The endpoint has something to do at next.
-func (i *idler) wait(r rest, clock *clock, now, next units.Time) units.Time {
+func (i *idler) wait(r idleAction, clock *clock, now, next units.Time) units.Time {
 	switch r {
 	case restPause:
 		relax(pauses)
@@ -183,7 +183,7 @@ func (i *idler) wait(r rest, clock *clock, now, next units.Time) units.Time {
 
 // length returns how long to sleep if the endpoint has something to do after within. It returns 0
 // if a nap, which may take twice its length, could end too late.
-func (r rest) length(within units.Duration) time.Duration {
+func (r idleAction) length(within units.Duration) time.Duration {
 	d := nap
 	if r == restSleep {
 		d = longNap

@@ -26,17 +26,17 @@ type idleEvent struct {
 	// "yielded"
 	what    string
 	took    units.Duration
-	want    rest
+	want    idleAction
 	reserve units.Duration // after the event; 0: not checked, or no reserve
 }
 
 const none = units.Duration(-1)
 
 func work(at units.Duration) idleEvent { return idleEvent{at: at, what: "work"} }
-func stake(at units.Duration, want rest) idleEvent {
+func stake(at units.Duration, want idleAction) idleEvent {
 	return idleEvent{at: at, what: "stake", want: want}
 }
-func idle(at units.Duration, want rest) idleEvent {
+func idle(at units.Duration, want idleAction) idleEvent {
 	return idleEvent{at: at, what: "idle", want: want}
 }
 func yielded(at, took units.Duration) idleEvent {
@@ -94,7 +94,7 @@ func TestIdler(t *testing.T) {
 			work(31 * us).after(none),
 			stake(33*us, restYield), yielded(35*us, 2*us), stake(35*us, restSpin).after(20 * us),
 		}},
-		{"a yield during which nobody had the core: the work came of itself", IdleSleep, false,
+		{"a yield during which nobody had the core: the work was unrelated", IdleSleep, false,
 			[]idleEvent{
 				work(0), stake(21*us, restYield), yielded(22500*units.Nanosecond,
 					1500*units.Nanosecond), work(23 * us).after(20 * us),
@@ -110,7 +110,7 @@ func TestIdler(t *testing.T) {
 			work(0), stake(21*us, restYield), yielded(1021*us, ms), work(1022 * us).after(20 * us),
 			stake(1023*us, restSpin),
 		}},
-		{"only the round after a yield tells", IdleSleep, false, []idleEvent{
+		{"only the round after a yield counts", IdleSleep, false, []idleEvent{
 			work(0), stake(21*us, restYield), yielded(26*us, 5*us), stake(27*us,
 				restSpin).after(40 * us), work(28 * us).after(40 * us),
 		}},
@@ -152,7 +152,7 @@ func TestIdler(t *testing.T) {
 // A nap ends before the endpoint has something to do even if it takes twice as long as requested.
 func TestNapsEndInTime(t *testing.T) {
 	for _, c := range []struct {
-		rest   rest
+		rest   idleAction
 		within units.Duration
 		want   time.Duration
 	}{
@@ -169,7 +169,7 @@ func TestNapsEndInTime(t *testing.T) {
 func TestWait(t *testing.T) {
 	clock := processClock()
 	for _, c := range []struct {
-		rest   rest
+		rest   idleAction
 		within units.Duration
 		least  units.Duration
 	}{

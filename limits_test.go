@@ -134,7 +134,7 @@ func TestUnacceptedConnections(t *testing.T) {
 					tcp := w.call(t, i%c.sources, nil)
 					go func() { // a valid client
 						_, _ = tcp.Write(hello)
-						if _, err := connect.Receive(t.Context(), tcp, greeting); err == nil {
+						if _, err := connect.Receive(t.Context(), tcp, maxHelloSize); err == nil {
 							_, _ = connect.Barrier(t.Context(), tcp, "ready", nil)
 						}
 						_, _ = io.Copy(io.Discard, tcp)

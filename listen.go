@@ -12,9 +12,9 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// greeting limits the bytes read from a client before the first response: several times the size of
-// a Hello.
-const greeting = 16 << 10
+// maxHelloSize limits the bytes read from a client before the first response: several times the
+// size of a Hello.
+const maxHelloSize = 16 << 10
 
 // Listener accepts connections. Handshakes run concurrently and within Options.HandshakeTimeout, so
 // that no client delays another. The resources of clients that Accept has not returned are limited
@@ -141,14 +141,14 @@ func (l *Listener) client(tcp net.Conn) {
 // handshake allocates nothing for a client before its Hello has arrived and the limits permit a
 // queue pair.
 func (l *Listener) handshake(ctx context.Context, hs *handshake, tcp net.Conn) (*Conn, error) {
-	theirs, err := connect.Receive(ctx, tcp, greeting)
+	theirs, err := connect.Receive(ctx, tcp, maxHelloSize)
 	if err == nil {
 		err = l.handshakes.greeted(ctx, hs)
 	}
 	if err != nil {
 		return nil, errors.Join(err, tcp.Close())
 	}
-	c, err := l.host.answer(ctx, tcp, theirs)
+	c, err := l.host.acceptHandshake(ctx, tcp, theirs)
 	if err == nil {
 		l.handshakes.done()
 	}

@@ -122,7 +122,7 @@ func startAgentCore(agents []*nicoffload.Agent, core int, idle Idle) (*agentCore
 func (a *agentCore) poll() {
 	clock, activity := processClock(), uint64(0)
 	now := clock.Now()
-	idle := newIdler(a.idle, now, crowded())
+	idle := newIdler(a.idle, now, isOversubscribed())
 	for !a.halt.Load() {
 		select {
 		case f := <-a.mailbox:

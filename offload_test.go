@@ -67,7 +67,7 @@ func TestAgentThatStalls(t *testing.T) {
 	for range 10 {
 		transfer(t, client, server, new(once).so)
 	}
-	require.Equal(t, results, decided(t, a).Results, "nobody decides")
+	require.Equal(t, results, decided(t, a).Results, "no decisions")
 
 	again, err := startAgentCore(a.agents[0].agents, -1, IdleSleep)
 	require.NoError(t, err)

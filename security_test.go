@@ -33,6 +33,6 @@ func TestSecurityNamesItsTests(t *testing.T) {
 		return err
 	}))
 	for _, m := range named {
-		assert.True(t, exists[m[1]], "%s is no test of the module", m[1])
+		assert.True(t, exists[m[1]], "the module has no test %s", m[1])
 	}
 }

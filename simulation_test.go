@@ -32,7 +32,7 @@ var (
 // Host.Close, by TCP and by the RDMA CM, from many goroutines beside silent and hostile clients. A
 // seed determines the programs; the order of goroutines within an instant is the scheduler's. In
 // every run:
-//   - every call takes at most its limit: context, linger, or a host's farewell;
+//   - every call takes at most its limit: context, linger, or a host's disconnectTimeout;
 //   - messages arrive once and in order, and a reader that reaches io.EOF has all that were sent;
 //   - Host.Close ends every connection;
 //   - no queue pair is left when all connections are closed, and no goroutine at the end
@@ -163,7 +163,7 @@ func (s *simulation) finish(rng *rand.Rand) {
 }
 
 func (s *simulation) closeHost(i int) {
-	within(s.t, "Host.Close", farewell+slack, func() {
+	within(s.t, "Host.Close", disconnectTimeout+slack, func() {
 		if err := s.hosts[i].Close(); err != nil {
 			s.t.Errorf("Host.Close: %v", err)
 		}
@@ -378,7 +378,7 @@ func attack(rng *rand.Rand, tcp net.Conn, kind int, hello []byte) {
 		if _, err := tcp.Write(hello); err != nil {
 			return
 		}
-		if _, err := connect.Receive(ctx, tcp, greeting); err != nil {
+		if _, err := connect.Receive(ctx, tcp, maxHelloSize); err != nil {
 			return
 		}
 		name := []string{"ready", "steady"}[kind-6]

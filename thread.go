@@ -29,16 +29,16 @@ func prepareThread() {
 	}
 }
 
-// makeRoom adjusts GOMAXPROCS for n more polling threads, so that other goroutines can run beside
-// all of them: a polling goroutine never releases its P.
-func makeRoom(n int32) {
+// reserveProcs adjusts GOMAXPROCS for n more polling threads, so that other goroutines can run
+// beside all of them: a polling goroutine never releases its P.
+func reserveProcs(n int32) {
 	if want := int(polling.Add(n)) + 1; n > 0 && runtime.GOMAXPROCS(0) < want {
 		runtime.GOMAXPROCS(want)
 	}
 }
 
-// crowded reports whether this process has more polling threads than available processors.
-func crowded() bool {
+// isOversubscribed reports whether this process has more polling threads than available processors.
+func isOversubscribed() bool {
 	var set unix.CPUSet
 	return unix.SchedGetaffinity(0, &set) == nil && int(polling.Load()) > set.Count()
 }

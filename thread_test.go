@@ -110,13 +110,13 @@ func TestMakeRoom(t *testing.T) {
 		{"and there is room for another", 1, 0, 3, 2},
 		{"more than enough stays", 1, 8, 8, 3},
 		{"many at once", 9, 0, 13, 12},
-		{"one ends, where somebody has taken room away", -1, 1, 1, 11},
+		{"one ends, after GOMAXPROCS was lowered", -1, 1, 1, 11},
 		{"all end", -11, 2, 2, 0},
 	} {
 		if c.have > 0 {
 			runtime.GOMAXPROCS(c.have)
 		}
-		makeRoom(c.n)
+		reserveProcs(c.n)
 		assert.Equal(t, c.want, runtime.GOMAXPROCS(0), c.name)
 		assert.Equal(t, c.thatPoll, polling.Load(), c.name)
 	}
@@ -130,9 +130,9 @@ func TestCrowded(t *testing.T) {
 		var set, one unix.CPUSet
 		assert.NoError(t, unix.SchedGetaffinity(0, &set))
 		polling.Store(int32(set.Count()))
-		assert.False(t, crowded())
+		assert.False(t, isOversubscribed())
 		polling.Add(1)
-		assert.True(t, crowded())
+		assert.True(t, isOversubscribed())
 		for cpu := range 1024 {
 			if set.IsSet(cpu) {
 				one.Set(cpu)
@@ -141,8 +141,8 @@ func TestCrowded(t *testing.T) {
 		}
 		assert.NoError(t, unix.SchedSetaffinity(0, &one))
 		polling.Store(1)
-		assert.False(t, crowded())
+		assert.False(t, isOversubscribed())
 		polling.Store(2)
-		assert.True(t, crowded())
+		assert.True(t, isOversubscribed())
 	})
 }

@@ -38,10 +38,10 @@ func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
 // onCore runs life in a goroutine locked to a thread on the core, and closes ended when it returns.
 func onCore(core int, ended chan struct{}, life func()) error {
 	started := make(chan error)
-	makeRoom(1)
+	reserveProcs(1)
 	go func() {
 		defer close(ended)
-		defer makeRoom(-1)
+		defer reserveProcs(-1)
 		release, err := dpdk.Register(core)
 		started <- err
 		if err != nil {
@@ -58,7 +58,7 @@ func onCore(core int, ended chan struct{}, life func()) error {
 func (w *worker) poll() {
 	clock := processClock()
 	now, read := clock.Now(), clock.Now
-	idle := newIdler(w.idle, now, crowded())
+	idle := newIdler(w.idle, now, isOversubscribed())
 	w.ep.OnRound(w.step)
 	for !w.halt.Load() {
 		sends, next := w.round(now, read)

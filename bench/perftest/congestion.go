@@ -19,8 +19,8 @@ type congestion struct {
 	given bool
 }
 
-// noHelp is the value of congestion.help if no help was requested.
-const noHelp = "\x00"
+// ccHelpUnset is the value of congestion.help if no help was requested.
+const ccHelpUnset = "\x00"
 
 // Set parses an algorithm with its parameters, or a request for help.
 func (c *congestion) Set(v string) error {
@@ -54,7 +54,7 @@ func explain(stdout, stderr io.Writer, t Test, err error) int {
 	var asked ccHelp
 	errors.As(err, &asked)
 	if err := cc.Help(stdout, string(asked)); err != nil {
-		complain(stderr, t.Name(),
+		printError(stderr, t.Name(),
 			fmt.Errorf("--cc help: %s", strings.TrimPrefix(err.Error(), "cc: ")))
 		return exitFailed
 	}
@@ -115,7 +115,7 @@ func (l *queueSet) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 // control sets a queue pair's congestion control algorithm.
 func (l *queueSet) control(p *pair, path cc.Path) error {
 	control := l.settings.controlOf(p.number)
-	path.Seed = l.lots + uint32(p.number)
+	path.Seed = l.flowSeed + uint32(p.number)
 	algorithm, err := control.New(path)
 	if err != nil {
 		return fmt.Errorf("--cc %v: %s", control, strings.TrimPrefix(err.Error(), "cc: "))

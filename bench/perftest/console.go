@@ -32,10 +32,10 @@ func newConsole(s *Settings, out, errs io.Writer) *console {
 	return c
 }
 
-func (c *console) silent() bool { return c.out == nil }
+func (c *console) isSilent() bool { return c.out == nil }
 
-// brief reports whether at most a single number is to be printed.
-func (c *console) brief() bool { return c.silent() || c.settings.Output != "" }
+// isBrief reports whether at most a single number is to be printed.
+func (c *console) isBrief() bool { return c.isSilent() || c.settings.Output != "" }
 
 func (c *console) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -50,7 +50,7 @@ func (c *console) note(format string, args ...any) {
 
 // banner prints that the server is waiting.
 func (c *console) banner() {
-	if c.brief() {
+	if c.isBrief() {
 		return
 	}
 	stars := strings.Repeat("*", 36) + "\n"
@@ -64,7 +64,7 @@ func (c *console) banner() {
 // row prints the result of one size.
 func (c *console) row(r *Row) {
 	switch {
-	case c.silent():
+	case c.isSilent():
 	case c.settings.Output != "":
 		fmt.Fprintln(c.out, r.single(c.settings.Output))
 	case r.LatencyRow != nil && c.settings.Duration > 0:
@@ -155,7 +155,7 @@ func (s *Settings) unitName() string {
 
 // end closes the table and prints a summary beyond perftest's output.
 func (c *console) end(x *session) {
-	if c.brief() {
+	if c.isBrief() {
 		return
 	}
 	fmt.Fprint(c.out, line)
@@ -211,23 +211,23 @@ func (c *console) fairness(r *Row) {
 	fmt.Fprintf(c.out, " from %.2f to %.2f\n", low, high)
 }
 
-// Progress is shown for runs longer than patience, at intervals of progressStep.
+// Progress is shown for runs longer than progressDelay, at intervals of progressInterval.
 const (
-	patience     = 2 * time.Second
-	progressStep = 500 * time.Millisecond
+	progressDelay    = 2 * time.Second
+	progressInterval = 500 * time.Millisecond
 )
 
 // progress shows the progress of a long run on the terminal until stop is called.
 func (c *console) progress(x *session, r *sizeRun) (stop func()) {
-	if c.silent() || !c.terminal || c.settings.Watch || len(r.senders) == 0 && r.ping == nil ||
-		!r.active() {
+	if c.isSilent() || !c.terminal || c.settings.Watch || len(r.senders) == 0 && r.ping == nil ||
+		!r.isActive() {
 		return func() {}
 	}
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		begun, shown := time.Now(), false
-		ticker := time.NewTicker(progressStep)
+		ticker := time.NewTicker(progressInterval)
 		defer ticker.Stop()
 		for {
 			select {
@@ -238,18 +238,18 @@ func (c *console) progress(x *session, r *sizeRun) (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			if elapsed := time.Since(begun); elapsed >= patience {
+			if elapsed := time.Since(begun); elapsed >= progressDelay {
 				shown = true
-				fmt.Fprintf(c.err, "\r\x1b[K %d bytes: %s", r.size, r.far(elapsed))
+				fmt.Fprintf(c.err, "\r\x1b[K %d bytes: %s", r.size, r.progressText(elapsed))
 			}
 		}
 	}()
 	return func() { close(quit); <-ended }
 }
 
-// far formats the progress of a run. It queries the polling cores, which costs them next to
-// nothing.
-func (r *sizeRun) far(elapsed time.Duration) string {
+// progressText formats the progress of a run. It queries the polling cores, which costs them next
+// to nothing.
+func (r *sizeRun) progressText(elapsed time.Duration) string {
 	done := uint64(0)
 	for i, l := range r.x.queueSets {
 		_ = l.do(func(*transport.Endpoint) error {

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	controlDepth = 8    // messages; more than are ever outstanding
-	controlRoom  = 4096 // bytes of each message; perftest's have at most 108
-	heartbeat    = time.Second
-	unanswered   = 10 * time.Second // after which a peer is considered dead
+	controlDepth   = 8    // messages; more than are ever outstanding
+	controlMsgSize = 4096 // bytes of each message; perftest's have at most 108
+	heartbeat      = time.Second
+	peerTimeout    = 10 * time.Second // after which a peer is considered dead
 )
 
 // errSilent is returned when the peer of a control connection does not respond.
-var errSilent = fmt.Errorf("no response from the peer for %v", unanswered)
+var errSilent = fmt.Errorf("no response from the peer for %v", peerTimeout)
 
 // control replaces TCP with -R: a connection on a queue pair of its own, whose messages are SENDs.
 // It implements net.Conn: each Write is one SEND and waits for its acknowledgement; a Read returns
@@ -39,8 +39,8 @@ type control struct {
 
 	writing sync.Mutex
 	// closed when a deadline has passed; when the peer does not respond
-	expired, silent   chan struct{}
-	expire, hush, end sync.Once
+	expired, silent          chan struct{}
+	expire, silenceOnce, end sync.Once
 }
 
 // IDs of the control queue pair's work requests.
@@ -72,10 +72,10 @@ func (c *control) create(ep *transport.Endpoint) error {
 	if err != nil {
 		return err
 	}
-	if c.out, err = ep.RegisterMemory(pd, make([]byte, controlRoom), 0); err != nil {
+	if c.out, err = ep.RegisterMemory(pd, make([]byte, controlMsgSize), 0); err != nil {
 		return err
 	}
-	if c.in, err = ep.RegisterMemory(pd, make([]byte, controlDepth*controlRoom),
+	if c.in, err = ep.RegisterMemory(pd, make([]byte, controlDepth*controlMsgSize),
 		transport.LocalWrite); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (c *control) create(ep *transport.Endpoint) error {
 // expect posts the receive of a slot.
 func (c *control) expect(slot int) error {
 	return c.qp.PostRecv(&transport.RecvRequest{ID: uint64(slot),
-		SGList: []transport.SGE{c.in.SGE(slot*controlRoom, controlRoom)}})
+		SGList: []transport.SGE{c.in.SGE(slot*controlMsgSize, controlMsgSize)}})
 }
 
 // reap distributes completions, on the polling core.
@@ -148,10 +148,10 @@ func (c *control) beat() {
 			return c.qp.PostSend(&transport.WorkRequest{ID: controlBeat, Op: transport.OpWrite})
 		})
 		if err == nil {
-			err = c.completed(c.beats, unanswered)
+			err = c.completed(c.beats, peerTimeout)
 		}
 		if err != nil {
-			c.hush.Do(func() { close(c.silent) })
+			c.silenceOnce.Do(func() { close(c.silent) })
 			return
 		}
 	}
@@ -219,7 +219,7 @@ func (c *control) receive() error {
 	if err := c.verdict(wc); err != nil {
 		return err
 	}
-	at := int(wc.ID) * controlRoom
+	at := int(wc.ID) * controlMsgSize
 	c.rest = append(c.rest[:0], c.in.Bytes()[at:at+int(wc.ByteLen)]...)
 	return c.do(func(*transport.Endpoint) error { return c.expect(int(wc.ID)) })
 }
@@ -228,9 +228,9 @@ func (c *control) receive() error {
 func (c *control) Write(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if len(b) > controlRoom {
+	if len(b) > controlMsgSize {
 		return 0, fmt.Errorf("control message of %d bytes, want at most %d", len(b),
-			controlRoom)
+			controlMsgSize)
 	}
 	select {
 	case <-c.expired:
@@ -243,7 +243,7 @@ func (c *control) Write(b []byte) (int, error) {
 			SGList: []transport.SGE{c.out.SGE(0, n)}})
 	})
 	if err == nil {
-		err = c.completed(c.sent, unanswered)
+		err = c.completed(c.sent, peerTimeout)
 	}
 	if err != nil {
 		return 0, err

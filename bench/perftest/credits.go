@@ -16,8 +16,8 @@ func (s *Settings) validateCredits(p *problems) {
 		return
 	}
 	t := s.Test
-	p.when(t.oneSided(), "--carc: credits apply to SENDs and WRITEs, not to %s", t.Name())
-	p.when(!t.oneSided() && s.Connection != transport.RC, "--connection %v: --carc needs RC",
+	p.when(t.isOneSided(), "--carc: credits apply to SENDs and WRITEs, not to %s", t.Name())
+	p.when(!t.isOneSided() && s.Connection != transport.RC, "--connection %v: --carc needs RC",
 		s.Connection)
 	p.when(t.Verb == Write && !s.WriteWithImm, "--carc: the receiver must see completions to "+
 		"return credits; add --write_with_imm")

@@ -8,10 +8,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dialogue is the coordination between the two ends beside the test traffic: [nativePeer] between two
-// goroce programs, [ofedPeer] with linux-rdma's perftest. Both ends call the same methods in this
-// order. The method conclude ends the measurement of a size and returns the row to print, nil for
-// none.
+// dialogue is the coordination between the two ends beside the test traffic: [nativePeer] between
+// two goroce programs, [ofedPeer] with linux-rdma's perftest. Both ends call the same methods in
+// this order. The method conclude ends the measurement of a size and returns the row to print, nil
+// for none.
 type dialogue interface {
 	trade(ctx context.Context, mine *connect.Hello) (theirs *connect.Hello, err error)
 	connected(ctx context.Context) error
@@ -28,9 +28,10 @@ type dialogue interface {
 // mark distinguishes goroce programs from perftest. Change it when nativePeer's messages change.
 const mark = "goroce"
 
-// greet identifies the peer. Both sides start with perftest's handshake, and goroce programs leave
-// a mark in a field that perftest ignores. With -R they do not: their own protocol requires TCP.
-func (x *session) greet(ctx context.Context) error {
+// identifyPeer identifies the peer. Both sides start with perftest's handshake, and goroce programs
+// leave a mark in a field that perftest ignores. With -R they do not: their own protocol requires
+// TCP.
+func (x *session) identifyPeer(ctx context.Context) error {
 	if x.settings.inProcess() {
 		x.dialogue = &nativePeer{x}
 		return nil

@@ -108,7 +108,7 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 		f.IntVarP(&s.CQMod, "cq-mod", "Q", 0,
 			"one completion for this many `messages` (default 100, 1 above 8192 bytes)")
 	}
-	if t.oneSided() {
+	if t.isOneSided() {
 		f.IntVarP(&s.Outs, "outs", "o", s.Outs,
 			"`number` of READs and atomics outstanding on the wire")
 	}
@@ -118,7 +118,7 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 	if t.Verb == Write {
 		f.BoolVar(&s.WriteWithImm, "write_with_imm", false, "WRITE with immediate data")
 	}
-	if !t.oneSided() {
+	if !t.isOneSided() {
 		f.Var((*duration)(&s.Work), "work", "`time` that the receiving program takes with each "+
 			"message (send, write with immediate), after reading every\n"+
 			"line of it; waiting messages have buffers of their own, up to --rx-depth (default then\n"+
@@ -141,7 +141,7 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.Lookup("qp-timeout").DefValue = "0" // the zero value is not printed
 	f.IntVar(&s.RetryCount, "retry_count", s.RetryCount,
 		"`times` to retry before giving up, 0 to 7")
-	x.ccHelp = noHelp
+	x.ccHelp = ccHelpUnset
 	f.Var(&congestion{specs: (*[]cc.Spec)(&s.Congestion), help: &x.ccHelp}, "cc",
 		"congestion `control`, such as swift:base_target=25us,beta=0.8; repeatable: queue pairs "+
 			"take them\n"+
@@ -159,7 +159,7 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 		admissionHelp{"--tocc", tocc.Help}}, "tocc", "receiver-driven `tokens` for SENDs and "+
 		"WRITEs (ToCC), in addition to --cc, such as unsch=0,k=4096, or a scheme such as\n"+
 		"homa; if only one end sets it, the run continues without and prints a note; help explains it")
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		_ = f.MarkHidden("tocc")
 	}
 	f.Var(&admission[carc.Spec]{&s.Cache, carc.Parse, "carc", &x.admissionHelp,
@@ -167,7 +167,7 @@ func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 		"last-level `cache` (CARC), in addition to --cc and --tocc, such as llc=4MiB;\n"+
 		"defaults are the machine's. For messages with a completion at the receiver; if only one end "+
 		"sets it,\nthe run continues without and prints a note; help explains it")
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		_ = f.MarkHidden("carc")
 	}
 	f.StringVar(&s.Offload, "offload", s.Offload, "`driver` behind which congestion control "+
@@ -236,13 +236,13 @@ func parse(t Test, args []string) (*Settings, error) {
 	for _, g := range groups(s, x) {
 		all.AddFlagSet(g.FlagSet)
 	}
-	all.SetNormalizeFunc(spelling(all))
+	all.SetNormalizeFunc(normalizeFlags(all))
 	switch err := all.Parse(args); {
 	case err != nil:
-		return nil, near(err, all)
+		return nil, suggestFlags(err, all)
 	case x.help:
 		return nil, errHelp
-	case x.ccHelp != noHelp:
+	case x.ccHelp != ccHelpUnset:
 		return nil, ccHelp(x.ccHelp)
 	case x.channelsHelp:
 		return nil, channelsHelp{s.Channels, s.examplePath()}
@@ -278,8 +278,8 @@ func parse(t Test, args []string) (*Settings, error) {
 	return s, s.validate()
 }
 
-// spelling accepts - for _ and vice versa, since perftest uses both.
-func spelling(fs *pflag.FlagSet) func(*pflag.FlagSet, string) pflag.NormalizedName {
+// normalizeFlags accepts - for _ and vice versa, since perftest uses both.
+func normalizeFlags(fs *pflag.FlagSet) func(*pflag.FlagSet, string) pflag.NormalizedName {
 	fold := func(s string) string { return strings.ReplaceAll(s, "_", "-") }
 	known := map[string]string{}
 	fs.VisitAll(func(f *pflag.Flag) { known[fold(f.Name)] = f.Name })
@@ -291,8 +291,8 @@ func spelling(fs *pflag.FlagSet) func(*pflag.FlagSet, string) pflag.NormalizedNa
 	}
 }
 
-// near adds the flags with similar names to the error of an unknown flag.
-func near(err error, fs *pflag.FlagSet) error {
+// suggestFlags adds the flags with similar names to the error of an unknown flag.
+func suggestFlags(err error, fs *pflag.FlagSet) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err

@@ -10,7 +10,7 @@ import (
 
 // header prints perftest's header.
 func (c *console) header(x *session) {
-	if c.brief() {
+	if c.isBrief() {
 		return
 	}
 	s := x.settings
@@ -41,7 +41,7 @@ func (c *console) header(x *session) {
 	p(" Mtu             : %d[B]\n", x.mtu)
 	p(" Link type       : Ethernet\n")
 	p(" GID index       : %d\n", s.GIDIndex)
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		p(" Outstand reads  : %d\n", s.Outs)
 	} else {
 		p(" Max inline data : %d[B]\n", s.Inline)

@@ -56,10 +56,10 @@ func (i *Instrument) Run(ctx context.Context, args []string, stdout, stderr io.W
 	case err == nil:
 		return exitOK
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		complain(stderr, i.Name, errInterrupted)
+		printError(stderr, i.Name, errInterrupted)
 		return exitInterrupted
 	}
-	complain(stderr, i.Name, err)
+	printError(stderr, i.Name, err)
 	return exitFailed
 }
 
@@ -114,10 +114,10 @@ func (i *Instrument) parse(args []string) (*Settings, error) {
 	for _, g := range i.groups(s, x) {
 		all.AddFlagSet(g.FlagSet)
 	}
-	all.SetNormalizeFunc(spelling(all))
+	all.SetNormalizeFunc(normalizeFlags(all))
 	switch err := all.Parse(args); {
 	case err != nil:
-		return nil, near(err, all)
+		return nil, suggestFlags(err, all)
 	case x.help:
 		return nil, errHelp
 	case x.version:
@@ -155,8 +155,8 @@ func (i *Instrument) help(w io.Writer) {
 	}
 }
 
-// unmeasured returns the settings of the end that does not measure.
-func (s *Settings) unmeasured() *Settings {
+// withoutInstrument returns the settings of the end that does not measure.
+func (s *Settings) withoutInstrument() *Settings {
 	if s.instrument == nil {
 		return s
 	}

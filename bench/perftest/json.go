@@ -72,7 +72,7 @@ func (x *session) document() *Document {
 		Role: "client", Bidirectional: s.Bidirectional, Duration: s.Duration.Seconds(),
 		Unit: s.unitName(),
 	}
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		info.Outstanding = &s.Outs
 	} else {
 		info.MaxInline = &s.Inline
@@ -123,8 +123,8 @@ func (d *Document) save(name string, stdout io.Writer) error {
 	return nil
 }
 
-// writable returns an error if no file can be created in a directory.
-func writable(dir string) error {
+// checkWritable returns an error if no file can be created in a directory.
+func checkWritable(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:

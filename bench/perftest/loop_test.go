@@ -244,7 +244,7 @@ func TestDocument(t *testing.T) {
 			var doc map[string]any
 			require.NoError(t, json.Unmarshal(text, &doc), string(text))
 			require.Subset(t, keys(doc, ""), strings.Fields(top), test.Name())
-			if test.oneSided() {
+			if test.isOneSided() {
 				require.Contains(t, keys(doc, ""), "test_info.Outstand_reads")
 			} else {
 				require.Contains(t, keys(doc, ""), "test_info.Max_inline_data")

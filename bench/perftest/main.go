@@ -67,7 +67,7 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 			runtime.Version())
 		return exitOK
 	case err != nil:
-		complain(stderr, t.Name(), err)
+		printError(stderr, t.Name(), err)
 		return exitFailed
 	}
 	x, err := run(ctx, s, newConsole(s, stdout, stderr))
@@ -81,10 +81,10 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 	case err == nil:
 		return exitOK
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		complain(stderr, t.Name(), errInterrupted)
+		printError(stderr, t.Name(), errInterrupted)
 		return exitInterrupted
 	}
-	complain(stderr, t.Name(), err)
+	printError(stderr, t.Name(), err)
 	return exitFailed
 }
 
@@ -106,8 +106,8 @@ func run(ctx context.Context, s *Settings, c *console) (*session, error) {
 	return runClient(ctx, s, c)
 }
 
-// complain prints an error, with a line for each joined error.
-func complain(w io.Writer, name string, err error) {
+// printError prints an error, with a line for each joined error.
+func printError(w io.Writer, name string, err error) {
 	for l := range strings.Lines(err.Error()) {
 		fmt.Fprintf(w, "%s: %s\n", name, strings.TrimRight(l, "\n"))
 	}

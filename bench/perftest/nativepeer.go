@@ -9,8 +9,9 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// nativePeer is the dialogue between two goroce programs. They compare the settings that must match,
-// synchronise at named barriers, report errors to each other, and join both ends' measurements.
+// nativePeer is the dialogue between two goroce programs. They compare the settings that must
+// match, synchronise at named barriers, report errors to each other, and join both ends'
+// measurements.
 type nativePeer struct{ x *session }
 
 // Keys of the facts exchanged at barriers.

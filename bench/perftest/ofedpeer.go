@@ -13,16 +13,16 @@ import (
 )
 
 // ofedPeer is the dialogue with linux-rdma's perftest (ib_write_bw and others). It carries less
-// than nativePeer: neither end learns the other's options, counters or errors, and a failing program
-// just hangs up.
+// than nativePeer: neither end learns the other's options, counters or errors, and a failing
+// program just hangs up.
 type ofedPeer struct {
 	x    *session
 	said *handshake.Session
 }
 
-// goodbye is how long an ib_write_lat may take to receive the ACK of its last message and hang up.
-// Until then this end must be able to retransmit that ACK.
-const goodbye = 2 * time.Second
+// hangupTimeout is how long an ib_write_lat may take to receive the ACK of its last message and
+// hang up. Until then this end must be able to retransmit that ACK.
+const hangupTimeout = 2 * time.Second
 
 // adaptToOFED checks that perftest supports the settings, and adopts its memory layout.
 func (s *Settings) adaptToOFED(agreed handshake.Hello) error {
@@ -32,7 +32,7 @@ func (s *Settings) adaptToOFED(agreed handshake.Hello) error {
 	}
 	cannot(s.Validate, "--data_validation")
 	cannot(s.WriteWithImm, "--write_with_imm")
-	s.page, s.line, s.apart = int(agreed.Page), int(agreed.CacheLine), true
+	s.page, s.line, s.withOFED = int(agreed.Page), int(agreed.CacheLine), true
 	return errors.Join(*p...)
 }
 
@@ -45,7 +45,7 @@ func (u *ofedPeer) trade(ctx context.Context, mine *connect.Hello) (*connect.Hel
 		}
 	}
 	reads := 1 // the value of perftest with the other verbs
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		reads = mine.RdAtomic
 	}
 	said := make([]handshake.Destination, s.QPs)
@@ -99,7 +99,7 @@ func (u *ofedPeer) tell(_ context.Context, _ string, err error) error { return e
 // conclude waits for what the peer sends on its own initiative, and exchanges reports.
 func (u *ofedPeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 	s := u.x.settings
-	if !r.active() && len(r.passive) == 0 {
+	if !r.isActive() && len(r.passive) == 0 {
 		var stop context.CancelCauseFunc
 		ctx, stop = r.watch(ctx)
 		defer stop(nil)
@@ -129,7 +129,7 @@ func (u *ofedPeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 // await returns when the peer has sent what it sends on its own initiative.
 func (u *ofedPeer) await(ctx context.Context, r *sizeRun) error {
 	switch s := u.x.settings; {
-	case r.active(), s.Test.oneSided(), len(r.passive) == 0:
+	case r.isActive(), s.Test.isOneSided(), len(r.passive) == 0:
 		return nil // Done waits
 	case r.ping != nil:
 		return u.answered(ctx, r)
@@ -156,7 +156,7 @@ func (r *sizeRun) watch(ctx context.Context) (context.Context, context.CancelCau
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if r.unready() {
+				if r.receivedWithoutRecv() {
 					cancel(errUnexpectedSend)
 				}
 			}
@@ -165,8 +165,8 @@ func (r *sizeRun) watch(ctx context.Context) (context.Context, context.CancelCau
 	return ctx, cancel
 }
 
-// unready reports whether a SEND arrived without a posted receive.
-func (r *sizeRun) unready() (yes bool) {
+// receivedWithoutRecv reports whether a SEND arrived without a posted receive.
+func (r *sizeRun) receivedWithoutRecv() (yes bool) {
 	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			now := ep.Counters()
@@ -219,7 +219,7 @@ func (u *ofedPeer) end(ctx context.Context) error {
 	if t := u.x.settings.Test; t.Kind == Latency && t.Verb == Write {
 		select {
 		case <-u.x.conn.gone:
-		case <-time.After(goodbye):
+		case <-time.After(hangupTimeout):
 		case <-ctx.Done():
 		}
 	}

@@ -18,7 +18,7 @@ func TestUpstream(t *testing.T) {
 	for _, test := range everyTest {
 		for _, extra := range []string{"", "-b", "-c UC", "-c UD", "-a"} {
 			switch {
-			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(),
+			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.isOneSided(),
 				extra == "-c UD" && test.Verb != Send,
 				extra == "-a" && test != writeBW && test != sendLat:
 				continue
@@ -39,11 +39,11 @@ func TestUpstream(t *testing.T) {
 					return
 				}
 				switch row := regexpRow(t, client.result()); {
-				case test.Kind == Latency && test.oneSided():
-					require.NotContains(t, server.result(), "latency at", "nobody tells it")
+				case test.Kind == Latency && test.isOneSided():
+					require.NotContains(t, server.result(), "latency at", "not reported to it")
 				case test.Kind == Latency:
 					require.Contains(t, []string{"99", "100"}, row[1],
-						"who answers has one sample less")
+						"the responding end has one sample less")
 					require.Contains(t, []string{"99", "100"}, regexpRow(t, server.result())[1])
 				case test.Verb == Send:
 					require.Equal(t, "100", row[1])

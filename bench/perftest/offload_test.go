@@ -55,7 +55,7 @@ func TestOffloadProcessKilled(t *testing.T) {
 	var d Document
 	require.NoError(t, json.Unmarshal(text, &d))
 	require.Equal(t, "process", d.Offload.Driver)
-	require.NotZero(t, d.Offload.Silences, "nobody decided for 100 ms")
+	require.NotZero(t, d.Offload.Silences, "no decisions for 100 ms")
 	require.NotZero(t, d.Offload.Returns, "a new process took over")
 	require.NotZero(t, d.Results[0].MsgRate)
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// unmeasured round trips at the start with a native peer, to warm caches and the neighbour
-	// table
+	// withoutInstrument round trips at the start with a native peer, to warm caches and the
+	// neighbour table
 	warmup = 16
 	// without a response, after which a datagram or UC message counts as lost
 	stall = 2 * units.Second
@@ -26,7 +26,7 @@ var errLost = errors.New(
 type pingpong struct {
 	test      Test
 	initiator bool
-	apart     bool // OFED peer: the responding end measures too, and ends with the last round
+	withOFED  bool // OFED peer: the responding end measures too, and ends with the last round
 	warm      uint64
 	byMemory  bool // arrivals are detected in memory
 	checked   bool // --data_validation
@@ -62,13 +62,13 @@ type pingpong struct {
 func (l *queueSet) newPingPong(size int, initiator bool) *pingpong {
 	s, p := l.settings, &l.pairs[0]
 	m := &pingpong{
-		test: s.Test, initiator: initiator, apart: s.apart, warm: warmup,
+		test: s.Test, initiator: initiator, withOFED: s.withOFED, warm: warmup,
 		byMemory: s.Test.Verb == Write && !s.WriteWithImm,
 		checked:  s.Validate, repeats: s.Connection == transport.RC, clock: l.host.Now,
 		sendCQ: l.sendCQ, recvCQ: l.recvCQ, number: uint64(p.number),
 		latencies: newLatencies(),
 	}
-	if s.apart {
+	if s.withOFED {
 		m.warm = 0
 	}
 	m.rounds = m.warm + uint64(s.Iters)
@@ -84,7 +84,7 @@ func (l *queueSet) newPingPong(size int, initiator bool) *pingpong {
 	m.outgoing = mem[p.from : p.from+size]
 	m.out = stream{qp: p.qp, wr: l.workRequest(p, size)}
 	m.out.wr.RemoteAddr = p.region.Addr
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		m.out.wr.Flags |= transport.Signaled
 	}
 	if m.out.wr.Flags&transport.Inline != 0 {
@@ -118,15 +118,15 @@ func (m *pingpong) Step(_ *transport.Endpoint, now units.Time) (busy, done bool)
 	switch {
 	case m.initiator:
 		done = m.measure()
-	case m.apart && m.round == 0:
+	case m.withOFED && m.round == 0:
 		m.start()
-	case m.apart:
+	case m.withOFED:
 		m.measure()
 	}
 	if !done {
 		m.round++
 		m.post()
-		done = m.apart && !m.initiator && m.round == m.rounds
+		done = m.withOFED && !m.initiator && m.round == m.rounds
 	}
 	return true, done || m.err != nil
 }
@@ -156,7 +156,7 @@ func (m *pingpong) measure() (done bool) {
 		if m.latencies.n == 0 {
 			m.meter.start(m.roundAt, 0)
 		}
-		if !m.test.oneSided() {
+		if !m.test.isOneSided() {
 			d /= 2
 		}
 		m.latencies.record(d)
@@ -172,7 +172,7 @@ func (m *pingpong) measure() (done bool) {
 // arrived reports whether the message of the current round has arrived.
 func (m *pingpong) arrived() bool {
 	switch {
-	case m.test.oneSided():
+	case m.test.isOneSided():
 		if m.sendCQ.Poll(m.wcs[:1]) == 0 {
 			return false
 		}
@@ -267,7 +267,7 @@ func (m *pingpong) post() {
 	switch {
 	case wr.Op == transport.OpCmpSwap:
 		wr.CompareAdd, wr.Swap = m.round-1, m.round
-	case m.test.oneSided():
+	case m.test.isOneSided():
 	default:
 		if m.checked {
 			fillPattern(m.outgoing, m.number, m.round)
@@ -276,7 +276,7 @@ func (m *pingpong) post() {
 			m.outgoing[len(m.outgoing)-1] = byte(m.round)
 		}
 	}
-	if m.checked && m.test.oneSided() {
+	if m.checked && m.test.isOneSided() {
 		clear(m.outgoing)
 		m.outgoing[len(m.outgoing)-1] = 0xff
 	}

@@ -135,7 +135,7 @@ func TestTwoProcesses(t *testing.T) {
 	for _, test := range everyTest {
 		for _, extra := range []string{"", "-b", "-c UC", "-c UD"} {
 			switch {
-			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(),
+			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.isOneSided(),
 				extra == "-c UD" && test.Verb != Send:
 				continue
 			}

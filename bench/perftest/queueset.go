@@ -29,7 +29,7 @@ type queueSet struct {
 	host     *goroce.Host
 	index    int // of the endpoint
 	settings *Settings
-	lots     uint32 // base of the flows' seeds
+	flowSeed uint32 // base of the flows' seeds
 
 	pd             *transport.ProtectionDomain
 	mr             *transport.MemoryRegion
@@ -155,7 +155,7 @@ func (l *queueSet) connect(mine, theirs *connect.Hello) error {
 					return err
 				}
 			}
-			if s.receives() {
+			if s.usesReceives() {
 				if err := l.postReceives(i); err != nil {
 					return err
 				}
@@ -166,7 +166,8 @@ func (l *queueSet) connect(mine, theirs *connect.Hello) error {
 }
 
 // bringUp moves a queue pair to RTS.
-func (l *queueSet) bringUp(p *pair, path transport.AddressVector, mine, theirs *connect.Hello) error {
+func (l *queueSet) bringUp(p *pair, path transport.AddressVector,
+	mine, theirs *connect.Hello) error {
 	s, mtu, agreed := l.settings, units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
 		wire.Agree(mine.Extension, theirs.Extension)
 	if err := l.control(p, l.path(agreed, mtu)); err != nil {
@@ -190,12 +191,12 @@ func (l *queueSet) bringUp(p *pair, path transport.AddressVector, mine, theirs *
 	})
 }
 
-// receives reports whether messages of the test consume receives.
-func (s *Settings) receives() bool { return s.Test.Verb == Send || s.WriteWithImm }
+// usesReceives reports whether messages of the test consume receives.
+func (s *Settings) usesReceives() bool { return s.Test.Verb == Send || s.WriteWithImm }
 
 // receiveDepth returns the length of the receive queues.
 func (s *Settings) receiveDepth() int {
-	if !s.receives() {
+	if !s.usesReceives() {
 		return 0
 	}
 	return s.RxDepth

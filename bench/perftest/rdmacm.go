@@ -16,9 +16,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// again is the pause before a client retries a server that does not listen. After its control
-// connection ib_write_bw stops listening, and listens anew for the queue pairs.
-const again = 20 * time.Millisecond
+// retryInterval is the pause before a client retries a server that does not listen. After its
+// control connection ib_write_bw stops listening, and listens anew for the queue pairs.
+const retryInterval = 20 * time.Millisecond
 
 // manager makes a session's connections with -R. All use one port of the server's RDMA connection
 // manager: first the connection that replaces TCP ([control]), then one for each queue pair of the
@@ -76,7 +76,7 @@ func (m *manager) accept(ctx context.Context) (net.Conn, error) {
 	for {
 		r, err := m.listener.Accept(ctx)
 		if err != nil {
-			return nil, because(ctx, err)
+			return nil, withCause(ctx, err)
 		}
 		c, err := newControl(m.x.host)
 		if err != nil {
@@ -141,25 +141,25 @@ func (m *manager) dial(ctx context.Context, next func() (goroce.CMParams, error)
 		if err == nil {
 			return conn, nil
 		}
-		if ctx.Err() == nil && !nobody(err) {
+		if ctx.Err() == nil && !isNotListening(err) {
 			return nil, err
 		}
 		select {
-		case <-time.After(again):
+		case <-time.After(retryInterval):
 		case <-ctx.Done():
-			return nil, because(ctx, fmt.Errorf("no server with --rdma_cm: %w", err))
+			return nil, withCause(ctx, fmt.Errorf("no server with --rdma_cm: %w", err))
 		}
 	}
 }
 
-// nobody reports whether err means that the server does not listen.
-func nobody(err error) bool {
+// isNotListening reports whether err means that the server does not listen.
+func isNotListening(err error) bool {
 	var refused *goroce.CMReject
 	return errors.As(err, &refused) && refused.Reason == rdmacm.InvalidServiceID
 }
 
-// because adds the cause of ctx's end to err, if it has ended.
-func because(ctx context.Context, err error) error {
+// withCause adds the cause of ctx's end to err, if it has ended.
+func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%w (%w)", cause, err)
 	}
@@ -201,7 +201,7 @@ func (m *manager) connectPair(ctx context.Context, qp *transport.QueuePair,
 		RNRRetry: rnrRetry,
 		PathMTU:  mtu, TrafficClass: uint8(s.TrafficClass), AnswerClass: uint8(s.AnswerClass),
 	}
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		// An accepting perftest keeps --outs READs outstanding whatever is offered.
 		p.MaxRdAtomic, p.MaxDestRdAtomic = s.Outs, transport.MaxRdAtomic
 	}
@@ -216,7 +216,7 @@ func (m *manager) acceptPair(ctx context.Context, p goroce.CMParams) (*goroce.CM
 	for {
 		r, err := m.listener.Accept(ctx)
 		if err != nil {
-			return nil, because(ctx, err)
+			return nil, withCause(ctx, err)
 		}
 		if r.Peer().Addr() != m.peer {
 			_ = r.Reject(nil) // one client at a time
@@ -224,15 +224,15 @@ func (m *manager) acceptPair(ctx context.Context, p goroce.CMParams) (*goroce.CM
 		}
 		conn, err := r.Accept(ctx, p)
 		if err != nil {
-			return nil, because(ctx, err)
+			return nil, withCause(ctx, err)
 		}
 		return conn, nil
 	}
 }
 
-// left reports whether the peer has disconnected a queue pair of the test. When it ends it does so
-// before it closes the control connection.
-func (m *manager) left() bool {
+// peerLeft reports whether the peer has disconnected a queue pair of the test. When it ends it does
+// so before it closes the control connection.
+func (m *manager) peerLeft() bool {
 	return m != nil && slices.ContainsFunc(m.pairs, func(c *goroce.CMConn) bool {
 		return errors.Is(c.Err(), io.EOF)
 	})

@@ -162,7 +162,7 @@ func TestCMPeerDies(t *testing.T) {
 					dead, alive = server, client
 				}
 				require.NoError(t, dead.Process.Signal(signal))
-				require.Equal(t, exitFailed, alive.ends(unanswered+heartbeat+2*farewell+soon),
+				require.Equal(t, exitFailed, alive.ends(peerTimeout+heartbeat+2*farewell+soon),
 					alive.result())
 				require.Contains(t, alive.result(), ErrPeerGone.Error())
 			})
@@ -248,7 +248,7 @@ func garbage(t *testing.T, w ends, says []string) {
 	c := conn.(*control)
 	t.Cleanup(func() { _ = c.Close() })
 	require.NoError(t, c.do(func(*transport.Endpoint) error {
-		at := 4 * controlRoom // behind the receive buffers' responses
+		at := 4 * controlMsgSize // behind the receive buffers' responses
 		for _, text := range says {
 			copy(c.in.Bytes()[at:], text)
 			if err := c.qp.PostSend(&transport.WorkRequest{Op: transport.OpSend,

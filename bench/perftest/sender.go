@@ -81,7 +81,7 @@ func (l *queueSet) newSender(size int) *sender {
 		streams: make([]stream, len(l.pairs)), cq: l.sendCQ, clock: l.host.Now,
 		depth: l.sendDepth(), window: s.window(size), cqMod: uint32(s.cqMod(size)),
 		postList: s.PostList,
-		limit:    uint64(s.Iters), check: s.Validate && s.Test.oneSided(), duration: s.Duration,
+		limit:    uint64(s.Iters), check: s.Validate && s.Test.isOneSided(), duration: s.Duration,
 		margin: s.Margin,
 		meter:  newMeter(s.window(size) * len(l.pairs)), latencies: newLatencies(),
 	}
@@ -103,7 +103,7 @@ func (l *queueSet) newSender(size int) *sender {
 		st.local = newCursor(l.mr.Addr+uint64(p.from), span)
 		st.remote = newCursor(p.region.Addr, span)
 		if s.Test.Verb == Atomic {
-			st.remote = newCursor(p.region.Addr, standing)
+			st.remote = newCursor(p.region.Addr, atomicSpan)
 		}
 		if s.Validate || st.wr.Op == transport.OpCmpSwap || st.wr.Flags&transport.Inline != 0 {
 			st.check = &sendCheck{
@@ -116,8 +116,8 @@ func (l *queueSet) newSender(size int) *sender {
 	return m
 }
 
-// standing is the span of an atomic's counter: a single place.
-var standing = span{stride: cacheLine, slots: 1}
+// atomicSpan is the span of an atomic's counter: a single place.
+var atomicSpan = span{stride: cacheLine, slots: 1}
 
 // workRequest returns the request that a pair reuses for every message.
 func (l *queueSet) workRequest(p *pair, size int) transport.WorkRequest {
@@ -141,7 +141,7 @@ func (l *queueSet) workRequest(p *pair, size int) transport.WorkRequest {
 			wr.Op = transport.OpCmpSwap
 		}
 	}
-	if !s.Test.oneSided() && size <= s.Inline {
+	if !s.Test.isOneSided() && size <= s.Inline {
 		wr.Flags |= transport.Inline
 	}
 	return wr

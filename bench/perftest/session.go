@@ -128,7 +128,7 @@ func (x *session) run(ctx context.Context, conn *peerConn) error {
 	x.conn = conn
 	setup, cancel := x.deadline(ctx)
 	defer cancel()
-	if err := x.greet(setup); err != nil {
+	if err := x.identifyPeer(setup); err != nil {
 		return err
 	}
 	if err := x.setup(setup); err != nil {
@@ -164,12 +164,12 @@ func (x *session) setup(ctx context.Context) error {
 		Addr: x.address(), PathMTU: int64(x.pathMTU()), RdAtomic: s.Outs,
 		QPs: make([]connect.QP, s.QPs), Regions: make([]connect.Region, s.QPs),
 	}
-	lots := uint32(x.host.Seed())
-	if lots == 0 {
-		lots = rand.Uint32()
+	flowSeed := uint32(x.host.Seed())
+	if flowSeed == 0 {
+		flowSeed = rand.Uint32()
 	}
 	for i := range s.Queues {
-		l := &queueSet{host: x.host, index: i, settings: s, lots: lots}
+		l := &queueSet{host: x.host, index: i, settings: s, flowSeed: flowSeed}
 		var numbers []int
 		for n := i; n < s.QPs; n += s.Queues {
 			numbers = append(numbers, n)
@@ -364,7 +364,7 @@ func runInProcess(ctx context.Context, s *Settings, c *console) (*session, error
 	defer cancel()
 	near, far := net.Pipe()
 	client := &session{settings: s, console: c}
-	server := &session{settings: s.unmeasured(), server: true, console: &console{}}
+	server := &session{settings: s.withoutInstrument(), server: true, console: &console{}}
 	ends := []*session{client, server}
 	for _, x := range ends {
 		if err := x.open(c.log()); err != nil {

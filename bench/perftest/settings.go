@@ -94,7 +94,7 @@ type Settings struct {
 	// Settings that depend on the peer.
 	page, line int // bytes that small messages cycle through, and their alignment
 	// OFED peer: each end measures on its own, starting with the first message
-	apart bool
+	withOFED bool
 }
 
 // Limits of a run. They are perftest's unless the transport's are lower.
@@ -216,7 +216,7 @@ func (s *Settings) largest() int {
 // cqMod returns how many messages of a size share a completion.
 func (s *Settings) cqMod(size int) int {
 	switch {
-	case s.Validate && s.Test.oneSided(): // each is checked
+	case s.Validate && s.Test.isOneSided(): // each is checked
 		return 1
 	case s.CQMod > 0:
 		return s.CQMod

@@ -30,23 +30,24 @@ type sizeRun struct {
 	usage  usage
 }
 
-// active reports whether this end sends on its own initiative.
-func (r *sizeRun) active() bool { return !r.x.server || r.x.settings.Bidirectional }
+// isActive reports whether this end sends on its own initiative.
+func (r *sizeRun) isActive() bool { return !r.x.server || r.x.settings.Bidirectional }
 
-// begins reports whether this end sends the first message of a ping-pong: the server in
+// startsPingPong reports whether this end sends the first message of a ping-pong: the server in
 // ib_write_lat (perftest 4.5, run_iter_lat_write), otherwise the client.
-func (x *session) begins() bool {
+func (x *session) startsPingPong() bool {
 	s := x.settings
-	return x.server == (s.apart && s.Test.Verb == Write)
+	return x.server == (s.withOFED && s.Test.Verb == Write)
 }
 
-// newSizeRun makes the programs, and starts the reacting ones: they must run before the peer starts.
+// newSizeRun makes the programs, and starts the reacting ones: they must run before the peer
+// starts.
 func (x *session) newSizeRun(size int) (*sizeRun, error) {
 	r := &sizeRun{x: x, size: size}
 	s := x.settings
 	for _, l := range x.queueSets {
 		err := l.do(func(ep *transport.Endpoint) error {
-			if !s.apart { // an OFED peer may have started already
+			if !s.withOFED { // an OFED peer may have started already
 				l.fillTargets(size)
 			}
 			r.before = append(r.before, ep.Counters())
@@ -58,10 +59,10 @@ func (x *session) newSizeRun(size int) (*sizeRun, error) {
 		if s.Test.Kind == Latency {
 			continue
 		}
-		if r.active() {
+		if r.isActive() {
 			r.senders = append(r.senders, l.newSender(size))
 		}
-		if s.receives() && (x.server || s.Bidirectional) {
+		if s.usesReceives() && (x.server || s.Bidirectional) {
 			m := l.newReceiver(size)
 			r.receivers = append(r.receivers, m)
 			if err := r.start(l, m); err != nil {
@@ -70,8 +71,8 @@ func (x *session) newSizeRun(size int) (*sizeRun, error) {
 		}
 	}
 	if s.Test.Kind == Latency {
-		r.ping = x.queueSets[0].newPingPong(size, x.begins())
-		if x.server && !s.Test.oneSided() {
+		r.ping = x.queueSets[0].newPingPong(size, x.startsPingPong())
+		if x.server && !s.Test.isOneSided() {
 			if err := r.start(x.queueSets[0], r.ping); err != nil {
 				return nil, err
 			}
@@ -89,7 +90,7 @@ func (r *sizeRun) start(l *queueSet, p goroce.Program) error {
 
 // run starts the active programs of this end and waits for their end.
 func (r *sizeRun) run(ctx context.Context) error {
-	if !r.active() {
+	if !r.isActive() {
 		return nil
 	}
 	if err := r.beginGaps(); err != nil { // restart: the peer may have been slow
@@ -134,7 +135,7 @@ func (r *sizeRun) run(ctx context.Context) error {
 
 // explain adds the transport's counters to an error.
 func (r *sizeRun) explain(err error) error {
-	if errors.Is(err, errFlushed) && r.x.cm.left() {
+	if errors.Is(err, errFlushed) && r.x.cm.peerLeft() {
 		return ErrPeerGone
 	}
 	t := r.totals()
@@ -254,7 +255,7 @@ func (r *sizeRun) received() (n uint64) {
 func (r *sizeRun) row() *Row {
 	s := r.x.settings
 	switch {
-	case r.ping != nil && (r.active() || r.ping.latencies.n > 0):
+	case r.ping != nil && (r.isActive() || r.ping.latencies.n > 0):
 		row := s.latencyRow(r.size, r.x.queueSets[0], r.ping)
 		row.PollGaps = r.gaps
 		return row
@@ -321,7 +322,7 @@ func (r *sizeRun) combine(mine *Row, totals Totals, facts map[string]string) (*R
 		row.PerQP = append(row.PerQP, theirs.PerQP...)
 		row.Jain = jain(row.PerQP)
 	}
-	if mine != nil && s.receives() && s.Test.Kind == Bandwidth {
+	if mine != nil && s.usesReceives() && s.Test.Kind == Bandwidth {
 		row.Lost = sent - min(sent, arrived)
 	}
 	if row.Work = r.worked(); row.Work == nil {

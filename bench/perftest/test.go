@@ -38,8 +38,8 @@ func (t Test) Name() string {
 	return fmt.Sprintf("roce_%s_%s", verb, kind)
 }
 
-// oneSided reports whether the verb needs no program at the peer.
-func (t Test) oneSided() bool { return t.Verb == Read || t.Verb == Atomic }
+// isOneSided reports whether the verb needs no program at the peer.
+func (t Test) isOneSided() bool { return t.Verb == Read || t.Verb == Atomic }
 
 // title returns perftest's heading.
 func (s *Settings) title() string {

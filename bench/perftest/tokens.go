@@ -59,9 +59,9 @@ func (s *Settings) validateTokens(p *problems) {
 	if s.Tokens == nil {
 		return
 	}
-	p.when(s.Test.oneSided(), "--tocc: tokens apply to SENDs and WRITEs, not to %s",
+	p.when(s.Test.isOneSided(), "--tocc: tokens apply to SENDs and WRITEs, not to %s",
 		s.Test.Name())
-	p.when(!s.Test.oneSided() && s.Connection != transport.RC, "--connection %v: --tocc needs RC",
+	p.when(!s.Test.isOneSided() && s.Connection != transport.RC, "--connection %v: --tocc needs RC",
 		s.Connection)
 }
 
@@ -69,7 +69,7 @@ func (s *Settings) validateTokens(p *problems) {
 // agreed.
 func (l *queueSet) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error {
 	path := l.path(agreed, mtu)
-	path.Seed = l.lots + uint32(p.number)
+	path.Seed = l.flowSeed + uint32(p.number)
 	var (
 		gates    []cc.Gate
 		granters []cc.Granter
@@ -103,7 +103,7 @@ func (x *session) without(f wire.Features) string {
 		return ""
 	case s.CM:
 		return "--rdma_cm does not negotiate extensions of RoCEv2"
-	case s.apart:
+	case s.withOFED:
 		return "linux-rdma's perftest does not support it"
 	}
 	return "the peer was started without " + flag

@@ -82,7 +82,7 @@ func (s *Settings) validateNumbers(p *problems) {
 // validateTest checks the flags that depend on the verb or kind of test.
 func (s *Settings) validateTest(p *problems) {
 	t, c := s.Test, s.Connection
-	p.when(t.oneSided() && c != transport.RC, "--connection %v: %s needs RC", c, t.Name())
+	p.when(t.isOneSided() && c != transport.RC, "--connection %v: %s needs RC", c, t.Name())
 	p.when(t.Verb == Write && c == transport.UD, "--connection UD: %s needs RC or UC", t.Name())
 	p.when(t.Verb == Atomic && s.Size != 8, "--size %d: an atomic has 8 bytes", s.Size)
 	p.when(t.Kind == Latency && s.QPs > 1, "--qp %d: a latency test has one queue pair", s.QPs)
@@ -157,7 +157,7 @@ func (s *Settings) validateOutput(p *problems) {
 	for flag, f := range map[string]string{"--out_json_file": s.JSONFile,
 		"--watch_json": s.WatchJSON} {
 		if f != "" && f != "-" {
-			err := writable(filepath.Dir(f))
+			err := checkWritable(filepath.Dir(f))
 			p.when(err != nil, "%s %s: %w", flag, f, err)
 		}
 	}

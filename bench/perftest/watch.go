@@ -52,7 +52,7 @@ type ChannelGlance struct {
 // watch prints the state of the queue pairs of a run periodically, until stop is called.
 func (c *console) watch(x *session, r *sizeRun) (stop func()) {
 	s := x.settings
-	if c.err == nil || !s.Watch && s.WatchJSON == "" || !r.active() {
+	if c.err == nil || !s.Watch && s.WatchJSON == "" || !r.isActive() {
 		return func() {}
 	}
 	w := watcher{session: x, size: r.size, begun: time.Now(), sent: map[uint32]uint64{},

@@ -50,7 +50,7 @@ func (s *settings) pingOnce(ctx context.Context, e *end, n int, stdout io.Writer
 		if err := e.send(a); err != nil {
 			return err
 		}
-		if _, err := e.hear(ctx); err != nil { // the server has finished with the buffer
+		if _, err := e.receive(ctx); err != nil { // the server has finished with the buffer
 			return err
 		}
 	}

@@ -117,8 +117,8 @@ func (e *end) move(ctx context.Context, op transport.SendOp, a advert) error {
 	return err
 }
 
-// hear waits for the peer's next advert.
-func (e *end) hear(ctx context.Context) (advert, error) {
+// receive waits for the peer's next advert.
+func (e *end) receive(ctx context.Context) (advert, error) {
 	wc, err := e.await(ctx, transport.CompRecv)
 	if err != nil {
 		return advert{}, err

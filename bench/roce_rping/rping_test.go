@@ -92,7 +92,7 @@ func TestSettings(t *testing.T) {
 	var out bytes.Buffer
 	_, err = parse([]string{"--help"}, &out)
 	require.ErrorIs(t, err, pflag.ErrHelp)
-	require.Contains(t, out.String(), "toward \"rping -s\"")
+	require.Contains(t, out.String(), "Example with \"rping -s\"")
 	require.Equal(t, 1, run(context.Background(), []string{"-s", "-d", "nonsense:"}, io.Discard,
 		io.Discard))
 }

@@ -60,7 +60,7 @@ func (s *settings) answer(ctx context.Context, host *goroce.Host, r *goroce.CMRe
 	}
 	for n := 0; err == nil; n++ {
 		var a advert
-		if a, err = e.hear(ctx); err == nil {
+		if a, err = e.receive(ctx); err == nil {
 			err = s.answerOnce(ctx, e, a, n, stdout)
 		} else if errors.Is(err, io.EOF) {
 			return nil // a client may leave between two pings
@@ -98,7 +98,7 @@ func (s *settings) answerOnce(ctx context.Context, e *end, a advert, n int,
 	if err := e.send(advert{}); err != nil { // signals that the READ is complete
 		return err
 	}
-	sink, err := e.hear(ctx)
+	sink, err := e.receive(ctx)
 	if err != nil {
 		return err
 	}
