@@ -201,7 +201,7 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 	data[255]++
 	require.ErrorContains(t, check.message(0, wc, in), "message 0, byte 255")
 	wc.ByteLen--
-	require.ErrorContains(t, check.message(0, wc, in), "message 0 has 255 bytes, not 256")
+	require.ErrorContains(t, check.message(0, wc, in), "message 0: got 255 bytes, want 256")
 }
 
 // The document is valid for every test and with many rows, and has every documented key.
