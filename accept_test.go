@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// Clients that say nothing, or the wrong thing, delay nobody.
+// Silent clients and clients that send garbage delay nobody else.
 func TestSilentClients(t *testing.T) {
 	client, server := openPair(t, t.Name())
 	l, err := server.Listen("127.0.0.1:0")
@@ -43,7 +43,7 @@ func TestSilentClients(t *testing.T) {
 	require.False(t, more, "Close ends Accept")
 }
 
-// A server whose address a client names wrongly says so.
+// A wrong address in a client's Hello is reported by the server.
 func TestRefusedHandshake(t *testing.T) {
 	_, server := openPair(t, t.Name())
 	l, err := server.Listen("127.0.0.1:0")
@@ -53,7 +53,7 @@ func TestRefusedHandshake(t *testing.T) {
 		spoil func(*connect.Hello)
 		says  string
 	}{
-		{func(h *connect.Hello) { h.QPs = nil }, "the peer brings 0 queue pairs"},
+		{func(h *connect.Hello) { h.QPs = nil }, "the peer's Hello has 0 queue pairs"},
 		{func(h *connect.Hello) { h.PathMTU = 300 }, "path MTU"},
 	} {
 		tcp, err := net.Dial("tcp", l.Addr().String())
@@ -68,7 +68,7 @@ func TestRefusedHandshake(t *testing.T) {
 	}
 }
 
-// An Accept that was cancelled ends nothing but itself.
+// A cancelled Accept leaves the listener open.
 func TestCancelledAccept(t *testing.T) {
 	client, server := openPair(t, t.Name())
 	l, err := server.Listen("127.0.0.1:0")

@@ -8,18 +8,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// clock turns the processor's cycle counter into Time: one read of it costs a third of what asking
-// the kernel's page does, and a polling core asks in every round.
+// clock converts the processor's cycle counter to units.Time. Reading the counter takes a third of
+// the time of the vDSO's clock_gettime, and a polling core reads the clock in every round.
 type clock struct {
 	start  uint64 // cycles at the epoch
 	factor uint64 // picoseconds in a cycle, 32.32 fixed point
 }
 
-// calibration is how long the cycle counter is compared with the system's clock: long enough that
-// the error of reading both, some 50 ns, is less than 1 in 100 000.
+// calibration is how long the cycle counter is compared with the system's clock. The error of
+// reading both, some 50 ns, is then below 1 in 100 000.
 const calibration = 10 * time.Millisecond
 
-// processClock is one clock for all hosts of a process, so that their times can be compared.
+// processClock returns the clock shared by all hosts of the process, so that their times are
+// comparable.
 var processClock = sync.OnceValue(func() *clock {
 	t0, c0 := time.Now(), cycles()
 	time.Sleep(calibration)
@@ -32,7 +33,7 @@ var processClock = sync.OnceValue(func() *clock {
 	return &clock{start: c0, factor: factor}
 })
 
-// Now answers the time since the epoch, the first use of the clock.
+// Now returns the time since the epoch, which is the first use of the clock.
 func (c *clock) Now() units.Time {
 	hi, lo := bits.Mul64(cycles()-c.start, c.factor)
 	return units.Time(hi<<32 | lo>>32)

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Many may wait for the acknowledgements of the same messages.
+// Many goroutines may wait for the acknowledgements of the same messages.
 func TestCloseAndFlushAtOnce(t *testing.T) {
 	a, b := openPair(t, t.Name())
 	for range 20 {
 		client, server := dialed(t, a, b)
-		for range slots / 2 { // for which the peer has receives
+		for range slots / 2 { // as many as the peer has receives
 			require.NoError(t, client.Send(context.Background(), make([]byte, 1000)))
 		}
 		var all sync.WaitGroup
@@ -39,7 +39,7 @@ func TestCloseAndFlushAtOnce(t *testing.T) {
 	}
 }
 
-// A Flush waits for what was sent before, not for what others send meanwhile.
+// Flush waits for messages sent before the call, not for concurrent ones.
 func TestFlushesOfManySenders(t *testing.T) {
 	a, b := openPair(t, t.Name())
 	client, server := dialed(t, a, b)
@@ -65,9 +65,9 @@ func TestFlushesOfManySenders(t *testing.T) {
 	require.NoError(t, server.Close())
 }
 
-// fill sends to a peer that does not receive until it has no more places.
+// fill sends to a peer that does not receive until all slots are taken.
 func fill(t *testing.T, c *Conn) {
-	for range 2 * slots { // its receives, and our slots
+	for range 2 * slots { // the peer's receives and this end's slots
 		require.NoError(t, c.Send(context.Background(), make([]byte, 100)))
 	}
 }

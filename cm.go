@@ -11,53 +11,54 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// ErrUnreachable says that a peer did not answer until the RDMA connection manager gave up.
-var ErrUnreachable = errors.New("the peer does not answer")
+// ErrUnreachable is returned when the peer sent no response before the RDMA connection manager's
+// retries ran out.
+var ErrUnreachable = errors.New("no response from the peer's connection manager")
 
-// errBacklogFull is the end of a connection whose place a newer request has taken.
-var errBacklogFull = errors.New("more peers ask for connections than the backlog holds")
+// errBacklogFull ends a request that a newer one displaced from the backlog.
+var errBacklogFull = errors.New("connection request displaced: the listener's backlog is full")
 
-// errTooLate is the end of a connection that the program did not decide about.
-var errTooLate = errors.New("the program took too long to decide")
+// errTooLate ends a request that the program neither accepted nor rejected in time.
+var errTooLate = errors.New("connection request neither accepted nor rejected in time")
 
-// CMReject says that a peer refused a connection of the RDMA connection manager.
+// CMReject is the error of a connection that the peer's RDMA connection manager rejected.
 type CMReject struct {
 	Reason  rdmacm.Reason
-	Private []byte // what the peer's program says to it: 148 bytes, zeros behind it
+	Private []byte // 148 bytes of the peer's program, zero padded
 }
 
 func (r *CMReject) Error() string { return "rejected: " + r.Reason.String() }
 
-// farewell is how long a closing host waits for the peers of its connections to agree.
-const farewell = 100 * time.Millisecond
+// disconnectTimeout is how long a closing host waits for its peers to confirm disconnection.
+const disconnectTimeout = 100 * time.Millisecond
 
-// cm is a host's connection manager: a program on the core of endpoint 0, which owns queue pair 1.
-// All of it belongs to that core; other goroutines reach it through do.
+// cm is a host's connection manager, a Program on the core of endpoint 0, which owns queue pair 1.
+// Its state belongs to that core; other goroutines reach it through do.
 type cm struct {
 	host      *Host
 	worker    *worker // of endpoint 0
 	machine   *rdmacm.Machine
 	listeners map[rdmacm.ServiceID]*CMListener
-	conns     map[*rdmacm.Conn]*CMConn // those that have not ended
+	conns     map[*rdmacm.Conn]*CMConn // connections that have not ended
 	closed    bool
 }
 
-// manager answers the host's connection manager. The first one who asks starts it: until then
-// nobody answers what comes to queue pair 1.
+// manager returns the host's connection manager and starts it on the first call. Before that the
+// endpoint drops what arrives at queue pair 1.
 func (h *Host) manager() (*cm, error) {
 	h.cmMu.Lock()
 	defer h.cmMu.Unlock()
 	if h.cm != nil {
 		return h.cm, nil
 	}
-	if h.life.Err() != nil { // Close would not find it
+	if h.life.Err() != nil { // Close has run and would not stop it
 		return nil, ErrClosed
 	}
 	m := &cm{host: h, worker: h.workers[0], listeners: map[rdmacm.ServiceID]*CMListener{},
 		conns: map[*rdmacm.Conn]*CMConn{}}
 	config, err := rdmacm.Config{GUID: guid(h.Info(0).MAC)}, error(nil)
 	if h.seed != 0 {
-		config.Seed = cmp.Or(h.seed^0x636d, 1) // other numbers than those of the keys
+		config.Seed = cmp.Or(h.seed^0x636d, 1) // a different stream than that of the keys
 	}
 	if m.machine, err = rdmacm.New(config); err != nil {
 		return nil, err
@@ -72,13 +73,14 @@ func (h *Host) manager() (*cm, error) {
 	return m, nil
 }
 
-// guid is the EUI-64 of a MAC address (RFC 4291 appendix A), as rxe and others have it.
+// guid returns the EUI-64 of a MAC address (RFC 4291 appendix A), which rxe and other drivers use
+// as their GUID.
 func guid(mac [6]byte) uint64 {
 	v := uint64(mac[0]^2)<<16 | uint64(mac[1])<<8 | uint64(mac[2])
 	return v<<40 | 0xfffe<<24 | uint64(mac[3])<<16 | uint64(mac[4])<<8 | uint64(mac[5])
 }
 
-// do runs f on the manager's core and answers its error, or ErrClosed.
+// do runs f on the manager's core and returns its error, or ErrClosed.
 func (m *cm) do(f func(*transport.Endpoint) error) error {
 	var failure error
 	if err := m.worker.do(func(ep *transport.Endpoint) {
@@ -91,21 +93,21 @@ func (m *cm) do(f func(*transport.Endpoint) error) error {
 	return failure
 }
 
-// Step tells what happened to whom it concerns.
+// Step dispatches the machine's events to listeners and connections.
 func (m *cm) Step(_ *transport.Endpoint, _ units.Time) (busy, done bool) {
 	for e, ok := m.machine.Event(); ok; e, ok = m.machine.Event() {
 		busy = true
 		if e.Kind == rdmacm.ConnectRequest {
-			m.request(e)
+			m.handleRequest(e)
 		} else if c := m.conns[e.Conn]; c != nil {
-			m.tell(c, e)
+			m.handleEvent(c, e)
 		}
 	}
 	return busy, false
 }
 
-// request hands a request to its listener.
-func (m *cm) request(e rdmacm.Event) {
+// handleRequest queues a connection request at its listener, or rejects it.
+func (m *cm) handleRequest(e rdmacm.Event) {
 	l := m.listeners[e.Conn.Request().Service]
 	if l != nil {
 		c := newCMConn(m, e.Conn)
@@ -115,15 +117,15 @@ func (m *cm) request(e rdmacm.Event) {
 			return
 		}
 	}
-	// a connection that was just asked for can be rejected
+	// Reject cannot fail: the request is new.
 	_ = e.Conn.Reject(rdmacm.NoResources, nil)
 }
 
-// tell takes what happened to a connection.
-func (m *cm) tell(c *CMConn, e rdmacm.Event) {
+// handleEvent applies an event to a connection.
+func (m *cm) handleEvent(c *CMConn, e rdmacm.Event) {
 	switch e.Kind {
 	case rdmacm.ConnectResponse, rdmacm.Established:
-		c.answer <- e // there is room for the one that comes
+		c.answer <- e // never blocks: a connection gets one of these events
 	case rdmacm.Rejected:
 		m.end(c, &CMReject{e.Reason, e.Private})
 	case rdmacm.Unreachable:
@@ -144,7 +146,7 @@ func (m *cm) tell(c *CMConn, e rdmacm.Event) {
 	}
 }
 
-// end is called when a connection has ended. Its queue pair goes to the error state.
+// end removes a connection that has ended and moves its queue pair to the error state.
 func (m *cm) end(c *CMConn, err error) {
 	delete(m.conns, c.conn)
 	if !c.finish(err) || c.qp == nil {
@@ -155,11 +157,11 @@ func (m *cm) end(c *CMConn, err error) {
 		qp.ToError()
 		return
 	}
-	// A polling core must not wait for another one's mailbox.
+	// Posting could block this core on the other core's mailbox.
 	go func() { _ = c.worker.post(func(*transport.Endpoint) { qp.ToError() }) }()
 }
 
-// close ends all connections, tells their peers, and gives these a moment to agree.
+// close disconnects all connections and waits up to disconnectTimeout for the peers to confirm.
 func (m *cm) close() {
 	var leaving []*CMConn
 	err := m.do(func(ep *transport.Endpoint) error {
@@ -177,7 +179,7 @@ func (m *cm) close() {
 	if err != nil {
 		return
 	}
-	late := time.After(farewell)
+	late := time.After(disconnectTimeout)
 	for _, c := range leaving {
 		select {
 		case <-c.done:
@@ -195,7 +197,7 @@ func (m *cm) close() {
 	})
 }
 
-// workerOf answers the core that a queue pair belongs to, nil when it is none of the host's.
+// workerOf returns the worker whose endpoint owns qp, or nil if no endpoint of the host does.
 func (h *Host) workerOf(qp *transport.QueuePair) *worker {
 	if qp != nil {
 		for _, w := range h.workers {

@@ -18,7 +18,7 @@ import (
 
 const cmPort = 7174
 
-// cmEnd is a queue pair with a receive posted, for one end of a connection.
+// cmEnd is a queue pair with a posted receive, for one end of a connection.
 type cmEnd struct {
 	host  *Host
 	queue int
@@ -79,7 +79,7 @@ func (e *cmEnd) send(t testing.TB, text string) {
 	})
 }
 
-// next is the next completion.
+// next returns the next completion.
 func (e *cmEnd) next(t testing.TB) transport.WorkCompletion {
 	t.Helper()
 	select {
@@ -91,10 +91,10 @@ func (e *cmEnd) next(t testing.TB) transport.WorkCompletion {
 	}
 }
 
-// text trims the zeros behind private data.
+// text removes the zero padding of private data.
 func text(private []byte) string { return string(bytes.TrimRight(private, "\x00")) }
 
-// cmWorld is two hosts, of which b listens.
+// cmWorld is a pair of hosts, of which b listens.
 type cmWorld struct {
 	t      *testing.T
 	ctx    context.Context
@@ -122,7 +122,7 @@ func newCMWorld(t *testing.T, queues int) *cmWorld {
 	return w
 }
 
-// serve answers requests with f, which is told how many came before.
+// serve handles requests with f, which receives the number of earlier requests.
 func (w *cmWorld) serve(n int, f func(i int, r *CMRequest)) (done chan struct{}) {
 	done = make(chan struct{})
 	go func() {
@@ -144,7 +144,7 @@ func (w *cmWorld) state(e *cmEnd) (s transport.State) {
 	return s
 }
 
-// connected is a connection between the hosts' queue pairs.
+// connected returns a connection between the hosts' queue pairs.
 func (w *cmWorld) connected(queue int, kind transport.QPType) (dialed, accepted *CMConn, a,
 	b *cmEnd) {
 	a, b = newCMEnd(w.t, w.a, queue, kind), newCMEnd(w.t, w.b, queue, kind)
@@ -236,7 +236,7 @@ func TestCMManyAtOnce(t *testing.T) {
 				return
 			}
 			if want := fmt.Sprint("to ", i); text(conn.Private()) != want {
-				errs <- fmt.Errorf("connection %d got the answer %q", i, text(conn.Private()))
+				errs <- fmt.Errorf("connection %d: got response %q", i, text(conn.Private()))
 				return
 			}
 			a.send(t, "hello")
@@ -251,7 +251,7 @@ func TestCMManyAtOnce(t *testing.T) {
 	<-done
 }
 
-// Whom nobody wants hears why.
+// A rejected client receives the reason.
 func TestCMRefusals(t *testing.T) {
 	w := newCMWorld(t, 1)
 	dial := func(at netip.AddrPort) error {
@@ -274,7 +274,7 @@ func TestCMRefusals(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := r.Accept(w.ctx, CMParams{}); !errors.Is(err, ErrClosed) {
-			t.Errorf("accept what was rejected: %v", err)
+			t.Errorf("accept a rejected request: %v", err)
 		}
 	})
 	err := dial(w.at)
@@ -313,24 +313,24 @@ func TestCMContextsEnd(t *testing.T) {
 	a := newCMEnd(t, w.a, 0, transport.RC)
 	_, err := w.a.DialCM(short, netip.MustParseAddrPort("[fe80::7]:7174"), a.params(""))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorContains(t, err, "nobody says where fe80::7 is")
+	require.ErrorContains(t, err, "neighbour discovery reply for fe80::7")
 
 	_, err = w.listen.Accept(short)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
-	// Who gives up takes its request back.
+	// A client that gives up withdraws its request.
 	impatient, giveUp := context.WithCancel(w.ctx)
 	done := w.serve(1, func(_ int, r *CMRequest) {
 		giveUp()
 		<-r.c.done
 		if _, err := r.Accept(w.ctx, CMParams{}); err == nil {
-			t.Error("accepted a request that was taken back")
+			t.Error("accepted a withdrawn request")
 		}
 	})
 	a = newCMEnd(t, w.a, 0, transport.RC)
 	_, err = w.a.DialCM(impatient, w.at, a.params(""))
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotContains(t, err.Error(), "nobody says")
+	require.NotContains(t, err.Error(), "neighbour discovery")
 	<-done
 }
 
@@ -356,7 +356,7 @@ func TestCMHostCloses(t *testing.T) {
 	require.ErrorIs(t, err, ErrClosed)
 }
 
-// Each end of a connection is told apart.
+// The ends of a connection are distinguished.
 func TestCMEnds(t *testing.T) {
 	for _, c := range []struct {
 		event   rdmacm.Event
@@ -376,10 +376,10 @@ func TestCMEnds(t *testing.T) {
 		m := &cm{conns: map[*rdmacm.Conn]*CMConn{}}
 		conn := newCMConn(m, nil)
 		conn.closing = c.closing
-		m.tell(conn, c.event)
+		m.handleEvent(conn, c.event)
 		require.Equal(t, c.want, conn.Err())
 		<-conn.Done()
-		m.tell(conn, rdmacm.Event{Kind: rdmacm.Disconnected})
+		m.handleEvent(conn, rdmacm.Event{Kind: rdmacm.Disconnected})
 		require.Equal(t, c.want, conn.Err(), "an end is final")
 	}
 }
@@ -391,14 +391,14 @@ func TestCMMisuse(t *testing.T) {
 		spoil func(*CMParams)
 		says  string
 	}{
-		"no queue pair": {func(p *CMParams) { p.QP = nil }, "none of this host's"},
+		"no queue pair": {func(p *CMParams) { p.QP = nil }, "belongs to another host"},
 		"another host's": {func(p *CMParams) {
 			p.QP = newCMEnd(t, w.b, 0, transport.RC).qp
-		}, "none of this host's"},
+		}, "belongs to another host"},
 		"datagrams": {func(p *CMParams) {
 			p.QP = newCMEnd(t, w.a, 0, transport.UD).qp
-		}, "type UD has no connections"},
-		"too many READs": {func(p *CMParams) { p.MaxRdAtomic = 129 }, "129 and 2 READs"},
+		}, "type UD, want RC or UC"},
+		"too many READs": {func(p *CMParams) { p.MaxRdAtomic = 129 }, "MaxRdAtomic 129 or MaxDestRdAtomic 2 out of range"},
 		"too much private data": {func(p *CMParams) {
 			p.Private = make([]byte, 57)
 		}, "57 bytes of private data are more than 56"},

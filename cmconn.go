@@ -13,51 +13,52 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// CMParams is what a program brings to a connection (rdma_conn_param). Its numbers are verbs' own,
-// under transport's names: see transport.RTRAttr and RTSAttr.
+// CMParams are a program's parameters for a connection (rdma_conn_param of librdmacm). Values are
+// encoded as in verbs and named as in package transport: see transport.RTRAttr and RTSAttr.
 type CMParams struct {
 	// QP is an RC or UC queue pair of the host in RESET or INIT, with receives posted if the peer
-	// may send at once. It is moved to RTS with what both sides agreed on, and to ERROR when the
-	// connection ends or does not come about. To destroy it is the program's business.
+	// may send at once. It is moved to RTS with the negotiated attributes, and to ERROR when the
+	// connection ends or fails. The program destroys it.
 	QP              *transport.QueuePair
-	Access          transport.Access // what the peer may do through QP
-	MaxRdAtomic     int              // READs and atomics of ours outstanding at a time, 0..128
-	MaxDestRdAtomic int              // those of the peer that we answer at a time, 0..128
+	Access          transport.Access // permissions of the peer through QP
+	MaxRdAtomic     int              // outstanding READs and atomics as requester, 0..128
+	MaxDestRdAtomic int              // outstanding READs and atomics as responder, 0..128
 	MinRNRTimer     uint8            // 0..31
-	RetryCount      uint8            // 0..7, 7 is usual; who dials decides for both
-	RNRRetry        uint8            // 0..7, 7 is for ever; for the peer's queue pair
-	// for the peer's program: up to 56 bytes of who dials, 196 of who accepts
+	RetryCount      uint8            // 0..7, usually 7; the dialling side's value applies to both
+	// 0..7, 7 retries without limit; applied by the peer's queue pair
+	RNRRetry uint8
+	// Private is data for the peer's program: up to 56 bytes when dialling, 196 when accepting.
 	Private []byte
 
-	// PathMTU is who dials' to choose; 0 means the largest that the port carries.
+	// PathMTU is chosen by the dialling side; 0 means the largest that the port carries.
 	PathMTU units.Bytes
-	// TrafficClass is who dials' to choose, for both directions: DSCP and ECN.
+	// TrafficClass (DSCP and ECN) is chosen by the dialling side for both directions.
 	TrafficClass uint8
-	// AnswerClass is that of ACKs and CNPs of ours; 0 means TrafficClass.
+	// AnswerClass is the traffic class of ACKs and CNPs sent by QP; 0 means TrafficClass.
 	AnswerClass uint8
 }
 
-// check says whether the parameters can be meant, and answers the core that the queue pair belongs
-// to.
+// check validates the parameters and returns the worker that owns the queue pair.
 func (p *CMParams) check(h *Host) (*worker, error) {
 	w := h.workerOf(p.QP)
 	switch {
 	case w == nil:
-		return nil, fmt.Errorf("the queue pair is none of this host's: %w", transport.ErrInvalid)
+		return nil, fmt.Errorf("the queue pair belongs to another host: %w", transport.ErrInvalid)
 	case p.QP.Type == transport.UD:
-		return nil, fmt.Errorf("a queue pair of type %v has no connections: %w", p.QP.Type,
+		return nil, fmt.Errorf("queue pair of type %v, want RC or UC: %w", p.QP.Type,
 			transport.ErrInvalid)
 	case p.MaxRdAtomic < 0 || p.MaxRdAtomic > transport.MaxRdAtomic ||
 		p.MaxDestRdAtomic < 0 || p.MaxDestRdAtomic > transport.MaxRdAtomic:
-		return nil, fmt.Errorf("%d and %d READs at a time are not in 0..%d: %w", p.MaxRdAtomic,
-			p.MaxDestRdAtomic, transport.MaxRdAtomic, transport.ErrInvalid)
+		return nil, fmt.Errorf("MaxRdAtomic %d or MaxDestRdAtomic %d out of range [0, %d]: %w",
+			p.MaxRdAtomic, p.MaxDestRdAtomic, transport.MaxRdAtomic, transport.ErrInvalid)
 	}
 	var state transport.State
 	if err := w.do(func(*transport.Endpoint) { state = p.QP.State() }); err != nil {
 		return nil, err
 	}
 	if state > transport.Init {
-		return nil, fmt.Errorf("the queue pair is in %v already: %w", state, transport.ErrState)
+		return nil, fmt.Errorf("queue pair in state %v, want RESET or INIT: %w", state,
+			transport.ErrState)
 	}
 	return w, nil
 }
@@ -68,17 +69,17 @@ func (p *CMParams) offer(psn uint32) rdmacm.Offer {
 		RetryCount: p.RetryCount, RNRRetry: p.RNRRetry, Private: p.Private}
 }
 
-// CMConn is a connection that the RDMA connection manager made. All its methods may be called from
-// any goroutine; its queue pair belongs to the core that polls it.
+// CMConn is a connection made by the RDMA connection manager. Its methods are safe for concurrent
+// use; its queue pair belongs to the core that polls it.
 type CMConn struct {
 	m       *cm
 	conn    *rdmacm.Conn
 	qp      *transport.QueuePair
-	worker  *worker // of the queue pair
+	worker  *worker // owns qp
 	peer    netip.AddrPort
 	private []byte
 	answer  chan rdmacm.Event // ConnectResponse or Established
-	closing bool              // it is us who end it; the manager's core's
+	closing bool              // this side ends it; belongs to the manager's core
 
 	mu   sync.Mutex
 	err  error
@@ -89,15 +90,16 @@ func newCMConn(m *cm, conn *rdmacm.Conn) *CMConn {
 	c := &CMConn{m: m, conn: conn, answer: make(chan rdmacm.Event, 1), done: make(chan struct{})}
 	if conn != nil {
 		private := conn.Request().Private
-		header, _ := rdmacm.ParseIPHeader(private[:]) // the machine refuses a request without
+		// the machine drops requests without a valid header
+		header, _ := rdmacm.ParseIPHeader(private[:])
 		c.peer = netip.AddrPortFrom(conn.Peer(), header.SourcePort)
 	}
 	return c
 }
 
-// DialCM connects a queue pair to a port of a host's RDMA connection manager: a program of
-// librdmacm that listens (RDMA_PS_TCP), or ListenCM. Who refuses answers a *CMReject, who does not
-// answer ErrUnreachable, after minutes: ctx says how long to try.
+// DialCM connects a queue pair to a port of a peer's RDMA connection manager (RDMA_PS_TCP): a
+// listening program of librdmacm, or ListenCM. A rejection is a *CMReject. A peer that does not
+// respond is ErrUnreachable, after minutes unless ctx ends earlier.
 func (h *Host) DialCM(ctx context.Context, peer netip.AddrPort, p CMParams) (*CMConn, error) {
 	c, err := h.dialCM(ctx, peer, p)
 	if err != nil {
@@ -159,7 +161,7 @@ func serviceType(t transport.QPType) rdmacm.ServiceType {
 	return rdmacm.RC
 }
 
-// wait waits for the peer's answer.
+// wait returns the peer's response.
 func (c *CMConn) wait(ctx context.Context) (rdmacm.Event, error) {
 	var err error
 	select {
@@ -168,22 +170,22 @@ func (c *CMConn) wait(ctx context.Context) (rdmacm.Event, error) {
 	case <-c.done:
 		err = c.Err()
 	case <-ctx.Done():
-		err = fmt.Errorf("no answer: %w", ctx.Err())
+		err = fmt.Errorf("no response: %w", ctx.Err())
 	case <-c.m.worker.ended:
 		err = ErrClosed
 	}
 	return rdmacm.Event{}, err
 }
 
-// abandon gives up a connection that did not come about because of err, and answers why it did not.
+// abandon cleans up a connection whose setup failed with err and returns the reason to report.
 func (c *CMConn) abandon(err error) error {
 	if ended := c.Err(); ended != nil {
-		return ended // what else went wrong came of it
+		return ended // err is a consequence of it
 	}
 	_ = c.m.do(func(ep *transport.Endpoint) error {
 		if hop, failure := ep.Neighbors().Resolve(c.peer.Addr(), ep.Now()); failure == nil &&
 			hop.Generation() == 0 {
-			err = fmt.Errorf("%w; nobody says where %v is (ARP, neighbour discovery)", err,
+			err = fmt.Errorf("%w; no ARP or neighbour discovery reply for %v", err,
 				hop.IP())
 		}
 		if c.m.conns[c.conn] == c {
@@ -195,7 +197,7 @@ func (c *CMConn) abandon(err error) error {
 	return err
 }
 
-// bringUp moves the queue pair to RTS.
+// bringUp moves the queue pair through INIT and RTR to RTS.
 func (c *CMConn) bringUp(ours rdmacm.Offer, p *CMParams) error {
 	var a rdmacm.QPAttr
 	if err := c.m.do(func(*transport.Endpoint) error {
@@ -220,7 +222,7 @@ func (c *CMConn) bringUp(ours rdmacm.Offer, p *CMParams) error {
 	return errors.Join(err, failure)
 }
 
-// finish notes why the connection ended. It answers whether it had not yet.
+// finish records why the connection ended. It reports whether this call was the first.
 func (c *CMConn) finish(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,29 +237,29 @@ func (c *CMConn) finish(err error) bool {
 	return true
 }
 
-// Peer is the other end: its address, and the port that it dials from or listens on.
+// Peer returns the peer's address and the port that it dials from or listens on.
 func (c *CMConn) Peer() netip.AddrPort { return c.peer }
 
-// Private is what the peer's program sent with its request (56 bytes) or its answer (196), zeros
-// behind it.
+// Private returns the private data of the peer's request (56 bytes) or response (196), zero padded.
 func (c *CMConn) Private() []byte { return c.private }
 
-// QueuePair is the connection's.
+// QueuePair returns the connection's queue pair.
 func (c *CMConn) QueuePair() *transport.QueuePair { return c.qp }
 
-// Done is closed when the connection has ended, by either side or because the host was closed.
+// Done returns a channel that is closed when the connection has ended, by either side or by closing
+// the host.
 func (c *CMConn) Done() <-chan struct{} { return c.done }
 
-// Err answers why the connection ended, nil while it has not: io.EOF when the peer ended it,
-// ErrClosed when we did.
+// Err returns why the connection ended, or nil if it has not: io.EOF if the peer ended it,
+// ErrClosed if this side did.
 func (c *CMConn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// Disconnect ends the connection, flushes its queue pair and waits until the peer agrees, or ctx
-// ends: then nobody waits any more. To disconnect what has ended is no error.
+// Disconnect ends the connection, flushes its queue pair and waits until the peer confirms or ctx
+// ends. It returns nil for a connection that has already ended.
 func (c *CMConn) Disconnect(ctx context.Context) error {
 	if err := c.m.do(func(ep *transport.Endpoint) error {
 		if c.m.conns[c.conn] == c && !c.closing {
@@ -268,7 +270,7 @@ func (c *CMConn) Disconnect(ctx context.Context) error {
 	}); err != nil && !errors.Is(err, ErrClosed) {
 		return err
 	}
-	// a closed host's has no more to do
+	// ErrClosed: a closed host has destroyed the queue pair
 	_ = c.worker.do(func(*transport.Endpoint) { c.qp.ToError() })
 	select {
 	case <-c.done:
@@ -276,7 +278,7 @@ func (c *CMConn) Disconnect(ctx context.Context) error {
 	case <-c.m.worker.ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("goroce: disconnect from %v: the peer does not answer: %w", c.peer,
+		return fmt.Errorf("goroce: disconnect from %v: no response: %w", c.peer,
 			ctx.Err())
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// stranger is the i-th source of a flood.
+// stranger is the i-th source address of a flood.
 func (w *cmWorld) stranger(i int) netip.Addr {
 	as16 := w.b.Addrs()[0].Addr().As16()
 	as16[8], as16[9], as16[10], as16[11] = 0xba, 0xd0, byte(i>>8), byte(i)
 	return netip.AddrFrom16(as16)
 }
 
-// flood has strangers ask b for connections. It is b's core's.
+// flood sends connection requests of strangers to b, on b's core.
 func (w *cmWorld) flood(from, to int) {
 	local := w.b.Addrs()[0].Addr()
 	for i := from; i < to; i++ {
@@ -34,15 +34,14 @@ func (w *cmWorld) flood(from, to int) {
 	}
 }
 
-// A program that does not keep up with its requests is given the newest, which are the last to be
-// displaced.
+// A program that does not keep up with its requests receives the newest, which are displaced last.
 func TestCMAcceptOrder(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
 		waiting, first, next int
 	}{
 		{"few wait", 3, 0, 1},
-		{"a crowd", crowd + 2, crowd + 1, crowd},
+		{"a overloadDepth", overloadDepth + 2, overloadDepth + 1, overloadDepth},
 		{"more than the backlog", 3 * backlog, 3*backlog - 1, 3*backlog - 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -50,7 +49,7 @@ func TestCMAcceptOrder(t *testing.T) {
 			for i := range c.waiting {
 				require.NoError(t, w.b.Do(0, func(*transport.Endpoint) { w.flood(i, i+1) }))
 			}
-			require.Eventually(t, func() bool { // the core hands them over between two rounds
+			require.Eventually(t, func() bool { // the core queues them between two rounds
 				w.listen.mu.Lock()
 				defer w.listen.mu.Unlock()
 				n := len(w.listen.requests)
@@ -65,8 +64,8 @@ func TestCMAcceptOrder(t *testing.T) {
 	}
 }
 
-// Requests that anybody can send in anybody's name, more than a listener's backlog and its queue
-// hold, do not keep a peer from connecting, whether the program takes them or has not come to it.
+// Requests with forged sources, more than a listener's backlog and its queue hold, do not keep a
+// peer from connecting, whether or not the program accepts meanwhile.
 func TestCMFlood(t *testing.T) {
 	for name, answers := range map[string]bool{"taken and accepted": true, "not taken yet": false} {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +85,7 @@ func TestCMFlood(t *testing.T) {
 						return
 					}
 					b := newCMEnd(t, w.b, 0, transport.RC)
-					// most fail: nobody is there
+					// most fail: the source does not exist
 					go func() { _, _ = r.Accept(w.ctx, b.params("")) }()
 				}
 			}()

@@ -12,11 +12,11 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// backlog is how many requests of a listener may wait for the program, or for the peer's last word.
-// Newer ones take the place of the oldest.
+// backlog is how many requests of a listener may wait for the program's decision or for the peer's
+// final message. A newer request displaces the oldest.
 const backlog = 512
 
-// CMListener accepts connections of the RDMA connection manager.
+// CMListener accepts connections through the RDMA connection manager.
 type CMListener struct {
 	m       *cm
 	service rdmacm.ServiceID
@@ -24,14 +24,14 @@ type CMListener struct {
 	closed  chan struct{}
 
 	mu       sync.Mutex
-	requests []*CMRequest  // for Accept, in the order of their coming; some have ended
-	arrived  chan struct{} // holds a token when requests may not be empty
+	requests []*CMRequest  // for Accept, in order of arrival; some have ended
+	arrived  chan struct{} // holds a token if requests may be non-empty
 }
 
-// ListenCM waits for connections to a port of the RDMA connection manager's TCP port space
-// (RDMA_PS_TCP): from programs of librdmacm, or DialCM. On a host of several endpoints it is
-// endpoint 0 that hears requests, so the port must hand it what is for queue pair 1; the queue pair
-// of a connection may be any endpoint's.
+// ListenCM listens on a port of the RDMA connection manager's TCP port space (RDMA_PS_TCP), for
+// librdmacm programs and DialCM. On a host with several endpoints, endpoint 0 handles requests, so
+// the port must deliver packets for queue pair 1 to it. A connection's queue pair may belong to any
+// endpoint.
 func (h *Host) ListenCM(port uint16) (*CMListener, error) {
 	l := &CMListener{service: rdmacm.TCPService(port), port: port, closed: make(chan struct{}),
 		arrived: make(chan struct{}, 1)}
@@ -52,10 +52,10 @@ func (h *Host) ListenCM(port uint16) (*CMListener, error) {
 	return l, nil
 }
 
-// Port is the port it listens on.
+// Port returns the port that the listener listens on.
 func (l *CMListener) Port() uint16 { return l.port }
 
-// Close ends the listener and rejects the requests that nobody has taken; its connections stay.
+// Close ends the listener and rejects pending requests; established connections stay.
 func (l *CMListener) Close() error {
 	err := l.m.do(func(*transport.Endpoint) error {
 		if l.m.listeners[l.service] == l {
@@ -64,24 +64,24 @@ func (l *CMListener) Close() error {
 		return nil
 	})
 	if errors.Is(err, ErrClosed) {
-		err = nil // the host went first
+		err = nil // the host was closed before
 	}
 	return err
 }
 
-// unlisten ends a listener, on the manager's core.
+// unlisten ends a listener. It runs on the manager's core.
 func (m *cm) unlisten(l *CMListener) {
 	m.machine.Unlisten(l.service)
 	delete(m.listeners, l.service)
 	close(l.closed)
 	for r := l.next(); r != nil; r = l.next() {
-		_ = r.c.conn.Reject(rdmacm.InvalidServiceID, nil) // fails when the peer gave up
+		_ = r.c.conn.Reject(rdmacm.InvalidServiceID, nil) // fails if the peer has given up
 		m.end(r.c, ErrClosed)
 	}
 }
 
-// queue hands a request to Accept. It returns false where too many wait that have not ended. It is
-// the manager's core's.
+// queue adds a request for Accept and reports whether there was room. Ended requests do not take
+// room. It runs on the manager's core.
 func (l *CMListener) queue(r *CMRequest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,43 +98,42 @@ func (l *CMListener) queue(r *CMRequest) bool {
 	return true
 }
 
-// signal wakes an Accept.
+// signal wakes one Accept.
 func (l *CMListener) signal() {
 	select {
 	case l.arrived <- struct{}{}:
-	default: // one will wake already
+	default: // a token is pending already
 	}
 }
 
-// crowd is how many requests wait when a program does not keep up.
-const crowd = backlog / 4
+// overloadDepth is the number of pending requests from which on next prefers the newest.
+const overloadDepth = backlog / 4
 
-// next takes out the oldest request, or the newest one of a crowd: newer ones displace the oldest
-// before their peers can answer, so that a program that always began with these would do all its
-// work for nothing. It returns nil if there is none.
+// next removes and returns the oldest request, or nil if there is none. When more than
+// overloadDepth requests wait, it returns the newest: under overload the oldest are displaced
+// before their peers can respond, and accepting them first would waste all work.
 func (l *CMListener) next() *CMRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(l.requests) > 0 {
 		i := 0
-		if len(l.requests) > crowd {
+		if len(l.requests) > overloadDepth {
 			i = len(l.requests) - 1
 		}
 		r := l.requests[i]
 		l.requests = slices.Delete(l.requests, i, i+1)
 		if r.c.Err() != nil {
-			continue // its peer gave up, or it was displaced
+			continue // its peer gave up, or a newer request displaced it
 		}
 		if len(l.requests) > 0 {
-			l.signal() // another Accept
+			l.signal() // for another Accept
 		}
 		return r
 	}
 	return nil
 }
 
-// Accept waits for the next request. When more wait than the program takes, it returns the newest
-// of them.
+// Accept waits for the next request. Under overload it returns the newest first.
 func (l *CMListener) Accept(ctx context.Context) (*CMRequest, error) {
 	for {
 		if r := l.next(); r != nil {
@@ -155,17 +154,17 @@ func (l *CMListener) Accept(ctx context.Context) (*CMRequest, error) {
 	}
 }
 
-// CMRequest is a connection that a peer asks for. The program accepts or rejects it, within a
+// CMRequest is a peer's request for a connection. The program must accept or reject it within a
 // minute.
 type CMRequest struct{ c *CMConn }
 
-// Peer is who asks: its address, and the port that it dials from.
+// Peer returns the peer's address and the port that it dials from.
 func (r *CMRequest) Peer() netip.AddrPort { return r.c.peer }
 
-// Private is what the peer's program says to it: 56 bytes, zeros behind it.
+// Private returns the request's private data: 56 bytes, zero padded.
 func (r *CMRequest) Private() []byte { return r.c.private }
 
-// Type is the type that the queue pair must have: RC or UC.
+// Type returns the type that the queue pair must have, RC or UC.
 func (r *CMRequest) Type() transport.QPType {
 	if r.c.conn.Request().Type == rdmacm.UC {
 		return transport.UC
@@ -173,8 +172,8 @@ func (r *CMRequest) Type() transport.QPType {
 	return transport.RC
 }
 
-// Accept brings the queue pair up and waits until the peer has done so, too. If it fails the peer
-// is told.
+// Accept moves the queue pair to RTS and waits until the peer has done the same. On failure the
+// peer is notified.
 func (r *CMRequest) Accept(ctx context.Context, p CMParams) (*CMConn, error) {
 	if err := r.accept(ctx, p); err != nil {
 		return nil, fmt.Errorf("goroce: accept %v by RDMA CM: %w", r.c.peer, err)
@@ -210,15 +209,15 @@ func (r *CMRequest) accept(ctx context.Context, p CMParams) error {
 	return nil
 }
 
-// take gives the connection its queue pair.
+// take assigns the queue pair to the connection.
 func (r *CMRequest) take(p *CMParams) error {
 	w, err := p.check(r.c.m.host)
 	if err != nil {
 		return err
 	}
 	if p.QP.Type != r.Type() {
-		return fmt.Errorf("the peer asks for %v, the queue pair is of %v: %w", r.Type(), p.QP.Type,
-			transport.ErrInvalid)
+		return fmt.Errorf("queue pair of type %v, want %v as the peer requested: %w",
+			p.QP.Type, r.Type(), transport.ErrInvalid)
 	}
 	return r.c.m.do(func(*transport.Endpoint) error {
 		r.c.qp, r.c.worker = p.QP, w
@@ -226,7 +225,7 @@ func (r *CMRequest) take(p *CMParams) error {
 	})
 }
 
-// Reject refuses the connection; up to 148 bytes of private data tell the peer's program why.
+// Reject refuses the connection with up to 148 bytes of private data for the peer's program.
 func (r *CMRequest) Reject(private []byte) error {
 	err := r.c.m.do(func(*transport.Endpoint) error {
 		if err := r.c.conn.Reject(rdmacm.ConsumerReject, private); err != nil {

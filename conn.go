@@ -15,38 +15,38 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// MaxMessage is the longest message of a Conn. Whoever has more to move uses verbs.
+// MaxMessage is the longest message of a Conn. For longer transfers, use verbs (Host.Do, Host.Run).
 const MaxMessage = 64 * units.KiB
 
-// slots is how many messages a Conn holds in each direction.
+// slots is how many messages a Conn buffers in each direction.
 const slots = 64
 
-// Conn sends and receives messages over a reliable connection: each arrives once, whole and in
-// order. All its methods may be called from any goroutine.
+// Conn sends and receives messages over a reliable connection. Each message is delivered once,
+// whole and in order. The methods are safe for concurrent use.
 type Conn struct {
-	w        *worker
-	linger   time.Duration
-	peer     netip.Addr
-	qp       *transport.QueuePair
-	cq       *transport.CompletionQueue
-	out, in  *transport.MemoryRegion
-	sendFree chan int    // slots of out nobody uses
-	inbox    chan signal // messages that have arrived
-	torn     bool        // the queue pair is gone; the polling core's
-	tcp      net.Conn    // tells of the peer's end
+	w         *worker
+	linger    time.Duration
+	peer      netip.Addr
+	qp        *transport.QueuePair
+	cq        *transport.CompletionQueue
+	out, in   *transport.MemoryRegion
+	sendFree  chan int    // unused slots of out
+	inbox     chan signal // received messages
+	destroyed bool        // the queue pair is destroyed; belongs to the polling core
+	tcp       net.Conn    // of the handshake; its end signals the peer's end
 
 	mu          sync.Mutex
 	err         error
 	failed      chan struct{} // closed when err is set
 	sent, acked uint64        // messages
-	progress    chan struct{} // closed when acked grows; nil while nobody waits
+	progress    chan struct{} // closed when acked grows; nil without a waiter
 
 	ending   atomic.Bool
 	ended    chan struct{} // closed when endError is set
 	endError error
 }
 
-// signal is a received message: where it is.
+// signal locates a received message.
 type signal struct {
 	slot int
 	n    int
@@ -57,8 +57,8 @@ func (c *Conn) repost(slot int) error {
 		SGList: []transport.SGE{c.in.SGE(slot*int(MaxMessage), int(MaxMessage))}})
 }
 
-// reap takes completions, on the polling core. Neither channel can be full: there are as many
-// places as slots.
+// reap handles completions on the polling core. Sending to sendFree and inbox never blocks: they
+// have room for all slots.
 func (c *Conn) reap(cq *transport.CompletionQueue) {
 	var wcs [16]transport.WorkCompletion
 	var acked uint64
@@ -86,7 +86,7 @@ func (c *Conn) reap(cq *transport.CompletionQueue) {
 	cq.RequestNotify(false)
 }
 
-// acknowledge counts messages that the peer has, and wakes who waits for that.
+// acknowledge counts n messages as acknowledged by the peer and wakes the waiters.
 func (c *Conn) acknowledge(n uint64) {
 	if n == 0 {
 		return
@@ -100,7 +100,7 @@ func (c *Conn) acknowledge(n uint64) {
 	}
 }
 
-// watch learns from the handshake's TCP connection that the peer has gone.
+// watch fails the connection when the handshake's TCP connection ends.
 func (c *Conn) watch() {
 	_, err := c.tcp.Read(make([]byte, 1))
 	if err == nil {
@@ -113,8 +113,8 @@ func (c *Conn) watch() {
 	c.fail(fmt.Errorf("goroce: connection to %v: %w", c.peer, err))
 }
 
-// outlive ends the connection when its host is closed.
-func (c *Conn) outlive() {
+// abortWithHost aborts the connection when its host is closed.
+func (c *Conn) abortWithHost() {
 	select {
 	case <-c.w.ended:
 		_ = c.Abort()
@@ -131,21 +131,21 @@ func (c *Conn) fail(err error) {
 	}
 }
 
-// Err returns why the connection ended, nil while it has not.
+// Err returns why the connection ended, or nil if it has not.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// RemoteAddr is the peer's RoCEv2 address.
+// RemoteAddr returns the peer's RoCEv2 address.
 func (c *Conn) RemoteAddr() netip.Addr { return c.peer }
 
-// Send queues a message of up to MaxMessage bytes; p is free when it returns. It waits while as
-// many messages as the connection holds are on their way.
+// Send queues a message of up to MaxMessage bytes. The caller may reuse p on return. Send blocks
+// while all of the connection's slots are in flight.
 func (c *Conn) Send(ctx context.Context, p []byte) error {
 	if len(p) > int(MaxMessage) {
-		return fmt.Errorf("goroce: send: a message of %d bytes is longer than %d: %w", len(p),
+		return fmt.Errorf("goroce: send: message of %d bytes, want at most %d: %w", len(p),
 			int64(MaxMessage), transport.ErrInvalid)
 	}
 	if err := c.Err(); err != nil {
@@ -166,7 +166,7 @@ func (c *Conn) Send(ctx context.Context, p []byte) error {
 		return err
 	}
 	return c.w.post(func(*transport.Endpoint) {
-		if c.torn {
+		if c.destroyed {
 			return
 		}
 		if err := c.qp.PostSend(&transport.WorkRequest{ID: uint64(slot), Op: transport.OpSend,
@@ -176,8 +176,8 @@ func (c *Conn) Send(ctx context.Context, p []byte) error {
 	})
 }
 
-// count counts a message that is sent, unless the connection has ended: Abort knows of all that may
-// be lost.
+// count adds a message to those sent, unless the connection has ended, so that Abort knows every
+// message that may be lost.
 func (c *Conn) count() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,8 +188,8 @@ func (c *Conn) count() error {
 }
 
 // Recv waits for the next message, copies it to p and returns its length. A message longer than p
-// is cut and reported by io.ErrShortBuffer. After the peer has closed and everything was read the
-// error is io.EOF; after a peer has aborted it is another one.
+// is truncated and the error is io.ErrShortBuffer. After the peer has closed and all messages were
+// read the error is io.EOF; after the peer has aborted it is a different error.
 func (c *Conn) Recv(ctx context.Context, p []byte) (int, error) {
 	var m signal
 	select {
@@ -209,9 +209,9 @@ func (c *Conn) Recv(ctx context.Context, p []byte) (int, error) {
 	}
 	at := m.slot * int(MaxMessage)
 	n := copy(p, c.in.Bytes()[at:at+m.n])
-	_ = c.w.post(func(*transport.Endpoint) { // a closed host receives no more
-		if !c.torn {
-			_ = c.repost(m.slot) // the queue has a place for each slot
+	_ = c.w.post(func(*transport.Endpoint) { // fails only on a closed host
+		if !c.destroyed {
+			_ = c.repost(m.slot) // the queue has room for every slot
 		}
 	})
 	if n < m.n {
@@ -238,7 +238,7 @@ func (c *Conn) Flush(ctx context.Context) error {
 	return nil
 }
 
-// await waits, without the lock, until progress is closed, the connection fails or ctx ends.
+// await releases the lock and waits until progress is closed, the connection fails or ctx ends.
 func (c *Conn) await(ctx context.Context, progress <-chan struct{}) error {
 	c.mu.Unlock()
 	defer c.mu.Lock()
@@ -251,9 +251,9 @@ func (c *Conn) await(ctx context.Context, progress <-chan struct{}) error {
 	return nil
 }
 
-// Close waits until the peer has acknowledged what was sent, for Options.Linger at most, and ends
-// the connection. An error says how many messages were abandoned then. Of a connection that has
-// ended already Close returns nil: Err says why it ended.
+// Close waits up to Options.Linger until the peer has acknowledged everything sent, and ends the
+// connection. If messages were abandoned, the error has their number. Close returns nil for a
+// connection that has already ended; Err returns why it ended.
 func (c *Conn) Close() error {
 	ctx := context.Background()
 	if c.linger >= 0 {
@@ -266,12 +266,12 @@ func (c *Conn) Close() error {
 		return c.Abort()
 	}
 	return errors.Join(
-		fmt.Errorf("goroce: close: %v has not acknowledged %d messages within %v: %w", c.peer,
-			c.unacknowledged(), c.linger, err), c.Abort())
+		fmt.Errorf("goroce: close: %d messages not acknowledged by %v within %v: %w",
+			c.unacknowledged(), c.peer, c.linger, err), c.Abort())
 }
 
-// Abort ends the connection at once. Messages that were not acknowledged may be lost; then the
-// peer's Recv ends with a reset TCP connection instead of io.EOF. A Close that waits returns.
+// Abort ends the connection at once. Unacknowledged messages may be lost; if there are any, the TCP
+// connection is reset, so that the peer's Recv does not return io.EOF. A waiting Close returns.
 func (c *Conn) Abort() error {
 	c.fail(ErrClosed)
 	if c.ending.CompareAndSwap(false, true) {
@@ -282,12 +282,12 @@ func (c *Conn) Abort() error {
 	return c.endError
 }
 
-// end gives back what the connection has.
+// end releases the connection's resources.
 func (c *Conn) end() error {
 	lost := c.unacknowledged() > 0
-	err := c.w.do(func(*transport.Endpoint) { c.tear() })
+	err := c.w.do(func(*transport.Endpoint) { c.destroy() })
 	if errors.Is(err, ErrClosed) {
-		err = nil // the host went first
+		err = nil // the host was closed before
 	}
 	if tcp, ok := c.tcp.(interface{ SetLinger(sec int) error }); ok && lost {
 		err = errors.Join(err, tcp.SetLinger(0))
@@ -295,19 +295,19 @@ func (c *Conn) end() error {
 	return errors.Join(err, c.tcp.Close())
 }
 
-// unacknowledged returns how many messages were sent that the peer has not acknowledged.
+// unacknowledged returns the number of sent messages that the peer has not acknowledged.
 func (c *Conn) unacknowledged() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.sent - c.acked
 }
 
-// tear gives everything back, on the polling core.
-func (c *Conn) tear() {
-	if c.torn {
+// destroy destroys the queue pair and its memory regions, on the polling core.
+func (c *Conn) destroy() {
+	if c.destroyed {
 		return
 	}
-	c.torn = true
+	c.destroyed = true
 	if c.qp != nil {
 		c.qp.Destroy()
 	}

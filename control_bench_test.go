@@ -17,13 +17,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// benchPath is what the perftest programs take a loop for.
+// benchPath is the path that the perftest programs assume for a loop.
 var benchPath = cc.Path{
 	LineRate: 100 * units.Gbps, BaseRTT: 20 * units.Microsecond, Payload: 4096,
 	Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalOneWay | cc.SignalMarks, Guessed: true,
 }
 
-// controlled is a stream of 64 KiB SENDs under a congestion control, both ends on this goroutine.
+// controlled is a stream of 64 KiB SENDs under congestion control, with both ends on this
+// goroutine.
 type controlled struct {
 	tb   testing.TB
 	ends [2]*transport.Endpoint
@@ -41,8 +42,7 @@ const (
 	benchDepth   = 128
 )
 
-// newControlled connects the two ends; at most one of control, channel priority and tokens is used
-// at a time.
+// newControlled connects the two ends. At most one of control, channel priority and tokens is used.
 func newControlled(tb testing.TB, control string, priority int, tokens string) *controlled {
 	c := &controlled{tb: tb, now: 1}
 	ports := [2]packet.Port{}
@@ -110,8 +110,8 @@ func (c *controlled) control(qp *transport.QueuePair, control string, priority i
 	}
 }
 
-// run goes on until n more messages were acknowledged. A round takes as long as its frames do on a
-// machine that moves 4 KB in some 300 ns.
+// run continues until n more messages are acknowledged. A round lasts as long as its frames would
+// on a machine that moves 4 KB in some 300 ns.
 func (c *controlled) run(n int) {
 	for until := c.done + n; c.done < until; {
 		for i, ep := range c.ends {
@@ -147,9 +147,9 @@ var benchControls = []struct {
 	{"tocc-none", "fixed", -1, "cc=none"},
 }
 
-// BenchmarkControl is what a packet of 4 KB costs both ends together, when nothing else has the
-// core: the least of all batches. The batches of the controls take turns, so that a machine that
-// becomes slower does so for all.
+// BenchmarkControl measures the cost of a 4 KB packet at both ends together on an otherwise idle
+// core: the minimum over batches. The batches of the controls alternate, so that a slowdown of the
+// machine affects all.
 func BenchmarkControl(b *testing.B) {
 	const batch = 256
 	flows := make([]*controlled, len(benchControls))

@@ -3,5 +3,5 @@ package goroce
 // cycles reads the time stamp counter.
 func cycles() uint64
 
-// relax tells the processor that this is a polling loop (PAUSE, n times).
+// relax executes PAUSE n times.
 func relax(n uint32)

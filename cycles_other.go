@@ -6,8 +6,8 @@ import "time"
 
 var epoch = time.Now()
 
-// cycles stands in for a cycle counter: nanoseconds of the monotonic clock.
+// cycles returns nanoseconds of the monotonic clock in place of a cycle counter.
 func cycles() uint64 { return uint64(time.Since(epoch)) }
 
-// relax has no portable form.
+// relax does nothing: PAUSE has no portable equivalent.
 func relax(uint32) {}

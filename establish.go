@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// 4.096 µs · 2^15 = 134 ms: eight of them, and a silent peer counts as gone after a second
+	// 4.096 µs · 2^15 = 134 ms, eight times: a silent peer is considered gone after about a second.
 	connTimeout = 15
 	connRetries = 7
-	rnrTimer    = 12 // 0.64 ms, as perftest has it
+	rnrTimer    = 12 // 0.64 ms, the value of perftest
 )
 
-// redial is how long Dial waits before it repeats a handshake.
-const redial = 20 * time.Millisecond
+// redialInterval is the pause before Dial repeats a failed handshake.
+const redialInterval = 20 * time.Millisecond
 
-// Dial connects to a host that listens at addr, HOST:PORT. It tries until ctx ends: a server that
-// does not listen yet, leaves during the handshake, or does not finish it within
-// Options.HandshakeTimeout is tried again.
+// Dial connects to a host that listens at addr (HOST:PORT). Until ctx ends it retries when the
+// server does not listen yet, leaves during the handshake, or does not finish it within
+// Options.HandshakeTimeout.
 func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -39,11 +39,11 @@ func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
 			return c, nil
 		case ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)):
 			return nil, fmt.Errorf("goroce: dial: %w: %w", context.Cause(ctx), err)
-		case ctx.Err() != nil || !passing(err):
+		case ctx.Err() != nil || !isTransient(err):
 			return nil, fmt.Errorf("goroce: dial: %w", err)
 		}
 		select {
-		case <-time.After(redial):
+		case <-time.After(redialInterval):
 		case <-ctx.Done():
 		}
 	}
@@ -54,12 +54,12 @@ func (h *Host) dial(ctx context.Context, addr string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.join(ctx, tcp)
+	return h.dialHandshake(ctx, tcp)
 }
 
-// passing reports whether a handshake that failed may succeed when it is repeated: the server was
-// silent or left.
-func passing(err error) bool {
+// isTransient reports whether a failed handshake may succeed when repeated: the server was silent
+// or left.
+func isTransient(err error) bool {
 	for _, e := range []error{context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF,
 		io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, e) {
@@ -69,12 +69,13 @@ func passing(err error) bool {
 	return false
 }
 
-// join makes the connection of who has dialled. The TCP connection is the Conn's, or closed.
-func (h *Host) join(ctx context.Context, tcp net.Conn) (*Conn, error) {
+// dialHandshake performs the dialling side's handshake. The Conn takes over the TCP connection; on
+// error it is closed.
+func (h *Host) dialHandshake(ctx context.Context, tcp net.Conn) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.handshakeTimeout)
 	defer cancel()
 	c := h.newConn(tcp)
-	return c.began(func() error {
+	return c.finishHandshake(func() error {
 		mine, err := c.create(h)
 		if err != nil {
 			return err
@@ -84,17 +85,18 @@ func (h *Host) join(ctx context.Context, tcp net.Conn) (*Conn, error) {
 			err = c.connect(mine, theirs)
 		}
 		if err == nil {
-			err = c.meet(ctx)
+			err = c.waitReady(ctx)
 		}
 		return err
 	}())
 }
 
-// answer makes the connection of who was dialled, whose Hello has come. The TCP connection is the
-// Conn's, or closed.
-func (h *Host) answer(ctx context.Context, tcp net.Conn, theirs *connect.Hello) (*Conn, error) {
+// acceptHandshake performs the listening side's handshake after the client's Hello. The Conn takes
+// over the TCP connection; on error it is closed.
+func (h *Host) acceptHandshake(ctx context.Context, tcp net.Conn,
+	theirs *connect.Hello) (*Conn, error) {
 	c := h.newConn(tcp)
-	return c.began(func() error {
+	return c.finishHandshake(func() error {
 		mine, err := c.create(h)
 		if err == nil {
 			err = c.connect(mine, theirs)
@@ -103,7 +105,7 @@ func (h *Host) answer(ctx context.Context, tcp net.Conn, theirs *connect.Hello) 
 			return errors.Join(err, connect.Send(ctx, tcp, &connect.Hello{Error: err.Error()}))
 		}
 		if err = connect.Send(ctx, tcp, mine); err == nil {
-			err = c.meet(ctx)
+			err = c.waitReady(ctx)
 		}
 		return err
 	}())
@@ -117,19 +119,20 @@ func (h *Host) newConn(tcp net.Conn) *Conn {
 	}
 }
 
-// began ends the handshake with an error, or with the connection.
-func (c *Conn) began(err error) (*Conn, error) {
+// finishHandshake ends the handshake: it starts the connection's goroutines, or aborts the
+// connection if err is not nil.
+func (c *Conn) finishHandshake(err error) (*Conn, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to %v: %w", c.tcp.RemoteAddr(), err), c.Abort())
 	}
 	go c.watch()
-	go c.outlive()
+	go c.abortWithHost()
 	return c, nil
 }
 
-// create makes the queue pair and its memory, and returns what the peer has to know.
+// create makes the queue pair and its memory, and returns the Hello for the peer.
 func (c *Conn) create(h *Host) (*connect.Hello, error) {
-	// which takes a polling core too long
+	// Allocation takes too long for a polling core.
 	out, in := make([]byte, slots*MaxMessage), make([]byte, slots*MaxMessage)
 	mine := &connect.Hello{Addr: h.addrs[0].Addr()}
 	var failure error
@@ -168,10 +171,10 @@ func (c *Conn) createAt(ep *transport.Endpoint, out, in []byte, mine *connect.He
 	return nil
 }
 
-// connect brings the queue pair to RTS.
+// connect moves the queue pair to RTS.
 func (c *Conn) connect(mine, theirs *connect.Hello) error {
 	if len(theirs.QPs) != 1 {
-		return fmt.Errorf("the peer brings %d queue pairs, a connection has 1: %w", len(theirs.QPs),
+		return fmt.Errorf("the peer's Hello has %d queue pairs, want 1: %w", len(theirs.QPs),
 			connect.ErrMalformed)
 	}
 	c.peer = theirs.Addr
@@ -199,8 +202,8 @@ func (c *Conn) connectAt(mine, theirs *connect.Hello) error {
 	return nil
 }
 
-// meet waits until the peer is ready: the first message must find it so.
-func (c *Conn) meet(ctx context.Context) error {
+// waitReady waits until the peer is ready to receive the first message.
+func (c *Conn) waitReady(ctx context.Context) error {
 	_, err := connect.Barrier(ctx, c.tcp, "ready", nil)
 	return err
 }

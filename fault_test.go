@@ -9,14 +9,14 @@ import (
 	"github.com/goroce/goroce/internal/dpdktest/faults"
 )
 
-// TestOpenOfAHostFails has every call in turn fail that a host makes while it opens.
+// TestOpenOfAHostFails injects a failure into each call that opening a host makes, one at a time.
 func TestOpenOfAHostFails(t *testing.T) {
 	const mostCalls = 1000
 	for _, url := range []string{"loop:fails", "memif:" + t.TempDir() + "/s"} {
-		opens(t, url) // what EAL, the driver and Go keep for ever
+		opens(t, url) // allocates what EAL, the driver and Go never release
 		for n := 1; ; n++ {
 			require.Less(t, n, mostCalls)
-			// see TestOpenFails in dpdk
+			// See TestOpenFails in package dpdk.
 			before := faults.Count(t).Plus(faults.Census{Heap: 1 << 10})
 			faults.Arm(t, n, "")
 			h, err := Open(url, Options{Queues: 2})

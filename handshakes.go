@@ -9,42 +9,42 @@ import (
 	"sync"
 )
 
-// The limits of a Listener. A source is an IPv4 address, or the first 64 bits of an IPv6 address.
+// Limits of a Listener. A source is an IPv4 address, or the first 64 bits of an IPv6 address.
 const (
-	// MaxHandshakes is how many clients may be without a queue pair, each with a TCP connection and
-	// a goroutine; one more displaces the oldest of them.
+	// MaxHandshakes is how many clients without a queue pair a Listener holds, each with a TCP
+	// connection and a goroutine. A further client displaces the oldest.
 	MaxHandshakes = 512
-	// MaxHandshakesFrom is how many of them may come from one source; one more displaces that
-	// source's oldest.
+	// MaxHandshakesFrom is how many of these clients may come from one source. A further client
+	// displaces that source's oldest.
 	MaxHandshakesFrom = 128
 	// MaxUnaccepted is how many connections may have a queue pair and 8 MiB of memory before Accept
-	// returns them; more clients wait.
+	// returns them. Further clients wait.
 	MaxUnaccepted = 64
-	// MaxUnacceptedFrom is how many of them may come from one source.
+	// MaxUnacceptedFrom is how many of these connections may come from one source.
 	MaxUnacceptedFrom = 32
 )
 
 var errDisplaced = errors.New("displaced by newer clients")
 
-// handshakes limits what the clients of a Listener hold.
+// handshakes limits the resources that the clients of a Listener hold.
 type handshakes struct {
 	mu          sync.Mutex
-	waiting     []*handshake // those without a queue pair, oldest first
-	holders     int          // those with one
+	waiting     []*handshake // clients without a queue pair, oldest first
+	holders     int          // clients with a queue pair
 	holdersFrom map[netip.Prefix]int
 
 	established, displaced uint64
 }
 
-// handshake is one client, from its TCP connection to Accept.
+// handshake is a client from its TCP connection to Accept.
 type handshake struct {
 	source  netip.Prefix
 	cancel  context.CancelCauseFunc
 	greeted bool
-	turn    chan struct{} // closed when it may have a queue pair
+	turn    chan struct{} // closed when the client may have a queue pair
 }
 
-// sourceOf returns what counts as one source. Addresses that are not IP share one.
+// sourceOf returns the source of an address. All addresses other than TCP's share the zero Prefix.
 func sourceOf(addr net.Addr) netip.Prefix {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {
@@ -55,11 +55,11 @@ func sourceOf(addr net.Addr) netip.Prefix {
 	if ip.Is4() {
 		bits = 32
 	}
-	source, _ := ip.WithZone("").Prefix(bits) // the bits are there
+	source, _ := ip.WithZone("").Prefix(bits) // cannot fail: bits is valid for the family
 	return source
 }
 
-// enter adds a client, and may displace another. The context ends when the client itself is
+// enter adds a client and may displace another. The returned context ends when this client is
 // displaced.
 func (l *handshakes) enter(ctx context.Context, source netip.Prefix) (context.Context, *handshake) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -91,7 +91,7 @@ func (l *handshakes) displace(i int) {
 	l.waiting = slices.Delete(l.waiting, i, i+1)
 }
 
-// greeted waits until a client whose Hello has come may have a queue pair.
+// greeted waits until a client whose Hello has arrived may have a queue pair.
 func (l *handshakes) greeted(ctx context.Context, hs *handshake) error {
 	l.mu.Lock()
 	hs.greeted = true
@@ -105,7 +105,7 @@ func (l *handshakes) greeted(ctx context.Context, hs *handshake) error {
 	}
 }
 
-// admit gives the places for queue pairs to the oldest clients that may have one.
+// admit lets the oldest waiting clients have queue pairs, as far as the limits permit.
 func (l *handshakes) admit() {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *handshake) bool {
 		if !w.greeted || l.holders >= MaxUnaccepted ||
@@ -122,14 +122,14 @@ func (l *handshakes) admit() {
 	})
 }
 
-// done counts a connection.
+// done counts an established connection.
 func (l *handshakes) done() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.established++
 }
 
-// leave removes a client: it has gone, or its connection is the program's now.
+// leave removes a client that is gone or whose connection Accept has returned.
 func (l *handshakes) leave(hs *handshake) {
 	hs.cancel(nil)
 	l.mu.Lock()
@@ -142,13 +142,13 @@ func (l *handshakes) leave(hs *handshake) {
 		}
 		l.admit()
 	default:
-		if i := slices.Index(l.waiting, hs); i >= 0 { // else it was displaced
+		if i := slices.Index(l.waiting, hs); i >= 0 { // otherwise it was displaced
 			l.waiting = slices.Delete(l.waiting, i, i+1)
 		}
 	}
 }
 
-// counts returns how many clients have got a connection, and how many were displaced.
+// counts returns the numbers of established connections and of displaced clients.
 func (l *handshakes) counts() (established, displaced uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,65 +26,66 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// ErrClosed is the error of everything on a closed host or connection.
+// ErrClosed is returned by the methods of a closed Host, listener or connection.
 var ErrClosed = errors.New("goroce: closed")
 
-// Options say how to open a host. The zero value is good for loop: and memif: ports.
+// Options configure a Host. The zero value is valid for loop: and memif: ports.
 type Options struct {
-	// Addrs are the host's addresses with their prefix lengths. Without any it takes the IPv6
-	// link-local address of its MAC.
+	// Addrs are the host's addresses with their prefix lengths. The default is the IPv6 link-local
+	// address of the port's MAC.
 	Addrs []netip.Prefix
-	// Gateways lead to what is on none of the prefixes.
+	// Gateways are the next hops for destinations outside all prefixes.
 	Gateways []netip.Addr
-	// VLAN tags every frame when it is not 0.
+	// VLAN is the tag of every frame; 0 means untagged.
 	VLAN uint16
-	// Queues is how many endpoints to run, each on a port queue and a core of its own; 0 means 1.
-	// A port that has fewer queues gets fewer.
+	// Queues is the number of endpoints, each with its own port queue and core; 0 means 1. It is
+	// reduced to the port's number of queues.
 	Queues int
-	// Cores are the processors to pin the endpoints to, in turn; none: wherever Linux puts them.
+	// Cores are the processors to pin the endpoints to, in turn. Without any, the scheduler places
+	// them.
 	Cores []int
-	// Idle is what a core does without work.
+	// Idle selects what a core does without work.
 	Idle Idle
-	// Buffers is how many frame buffers each port has; 0 takes the default, sized to the cache.
+	// Buffers is the number of frame buffers of each port; 0 means a default that fits the cache.
 	Buffers int
-	// EAL are more arguments for DPDK's environment, as on its command line.
+	// EAL holds additional command line arguments for DPDK's EAL.
 	EAL string
-	// Pcap is a file that gets everything that crosses the port.
+	// Pcap is the name of a file to which every frame of the port is written.
 	Pcap string
-	// Wrap puts decorators around the port of each endpoint.
+	// Wrap adds decorators to the port of each endpoint.
 	Wrap func(queue int, p packet.Port) packet.Port
-	// Seed is for simulation: with it all keys, PSNs, extension tags, queue pair numbers and
-	// connection IDs are the same in every run, and any peer can compute them. 0 draws them so that
-	// nobody can.
+	// Seed makes keys, PSNs, extension tags, queue pair numbers and connection IDs the same in
+	// every run, and predictable for any peer. Use it for simulation only. 0 draws unpredictable
+	// numbers.
 	Seed uint64
-	// Offload names the driver of nicoffload/driver behind which congestion control runs; "" and
-	// "off" are in line. A program that says "process" begins its main with process.BeChild.
+	// Offload names a driver of nicoffload/driver, behind which congestion control runs; "" and
+	// "off" run it inline. A program that uses "process" must call process.BeChild first in main.
 	Offload string
-	// AgentCores are the processors to pin the agents of an Offload to, those of the endpoints in
-	// turn; -1 is wherever Linux puts one. Endpoints with the same one share a thread. Without any
-	// each agent is polled by its endpoint's core.
+	// AgentCores are the processors to pin the agents of Offload to, in the order of the endpoints;
+	// -1 leaves the placement to the scheduler. Endpoints with the same entry share a thread.
+	// Without any, each endpoint's core polls its agent.
 	AgentCores []int
-	// AgentSilence is for how long an agent may not be heard of before flows are controlled in line
-	// until it is; 0 is nicoffload's, less than 0 for ever.
+	// AgentSilence is how long an agent may be silent before its flows are controlled inline until
+	// it responds again; 0 is nicoffload's default, negative is unlimited.
 	AgentSilence units.Duration
-	// HandshakeTimeout is how long the handshake of a Conn may take at either end, without what
-	// connecting by TCP takes; 0 is 5 s.
+	// HandshakeTimeout limits the handshake of a Conn at either end, without the TCP connect; 0
+	// means 5 s.
 	HandshakeTimeout units.Duration
-	// Linger is how long Conn.Close waits for acknowledgements before it aborts; 0 is 2 s, less
-	// than 0 for ever.
+	// Linger is how long Conn.Close waits for acknowledgements before it aborts; 0 means 2 s,
+	// negative is unlimited.
 	Linger units.Duration
-	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed.
+	// NewAlgorithm makes the congestion control of queue pairs that set none; nil means cc.Fixed.
 	NewAlgorithm func() cc.Algorithm
-	// Log gets what an operator should know; nil discards it.
+	// Log receives messages for the operator; nil discards them.
 	Log *slog.Logger
 }
 
-// Host is a port with its endpoints and the cores that poll them.
+// Host is an open port with its endpoints and the cores that poll them.
 type Host struct {
 	device    *dpdk.Device
 	addrs     []netip.Prefix
 	workers   []*worker
-	offloads  []*driver.Offload // of the endpoints; none is in line
+	offloads  []*driver.Offload // of the endpoints; empty if inline
 	agents    []*agentCore
 	log       *slog.Logger
 	seed      uint64
@@ -92,7 +93,7 @@ type Host struct {
 	recording *pcap.File
 
 	cmMu sync.Mutex
-	cm   *cm // once someone asked for it
+	cm   *cm // nil until first used
 
 	linger, handshakeTimeout time.Duration
 	dialTCP                  func(ctx context.Context, addr string) (net.Conn, error)
@@ -110,7 +111,7 @@ func Open(url string, o Options) (*Host, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Seed != 0 {
-		o.Log.Warn("a seed was given: peers can predict every key, PSN and extension tag; it is "+
+		o.Log.Warn("fixed seed: peers can predict every key, PSN and extension tag; use a seed "+
 			"for simulation only", "port", url)
 	}
 	o.Queues = max(o.Queues, 1)
@@ -127,7 +128,7 @@ func Open(url string, o Options) (*Host, error) {
 	return h, nil
 }
 
-// begin prepares what Dial and Listen need, before there is a port.
+// begin sets the defaults that Dial and Listen need, before the port is open.
 func (h *Host) begin(o Options) {
 	h.linger, h.handshakeTimeout = 2*time.Second, 5*time.Second
 	if o.Linger > 0 {
@@ -158,13 +159,13 @@ func (h *Host) start(o Options) error {
 		h.recording = sink
 	}
 	if n := h.device.Queues(); n < o.Queues {
-		o.Log.Info("port has fewer queues than asked", "port", h.device.Info().Name, "asked",
-			o.Queues, "has", n)
+		o.Log.Info("port has fewer queues than requested", "port", h.device.Info().Name,
+			"requested", o.Queues, "available", n)
 	}
 	if err := h.offload(o); err != nil {
 		return err
 	}
-	stats, _ := h.device.Stats() // the size of the pool is there also when a driver has no counters
+	stats, _ := h.device.Stats() // pool size is valid even if the driver has no counters
 	for i := range h.device.Queues() {
 		var port packet.Port = h.device.Queue(i)
 		if o.Wrap != nil {
@@ -199,7 +200,7 @@ func (h *Host) start(o Options) error {
 	return h.startAgents(o)
 }
 
-// endpointSeed is the seed of endpoint i; only that of no seed is 0.
+// endpointSeed returns the seed of endpoint i. It is 0 only without a seed.
 func endpointSeed(seed uint64, i int) uint64 {
 	if seed == 0 {
 		return 0
@@ -207,12 +208,12 @@ func endpointSeed(seed uint64, i int) uint64 {
 	return cmp.Or(seed+uint64(i), 1)
 }
 
-// firstQPN gives each of n endpoints its own residue of the queue pair numbers. Without a seed the
-// endpoints draw from there on. With one they count from a number that depends on it: Linux refuses
-// a connection by the CM from a number that one has had lately (InfiniBand spec 12.9.8.3.1, stale
-// connection).
+// firstQPN returns the first queue pair number of endpoint i of n; each endpoint has its own
+// residue modulo n. Without a seed endpoints draw numbers at random. With one they count up from a
+// number that depends on it, because Linux rejects a CM connection from a recently used number as
+// stale (InfiniBand spec 12.9.8.3.1).
 func firstQPN(i, n int, seed uint64) uint32 {
-	const lowest, span = 0x100, 1 << 23 // half of all numbers remain before they begin anew
+	const lowest, span = 0x100, 1 << 23 // leaves half of the numbers before they wrap
 	base := lowest
 	if seed != 0 {
 		base += rand.New(rand.NewPCG(seed, 0x71706e)).IntN(span)
@@ -220,8 +221,8 @@ func firstQPN(i, n int, seed uint64) uint32 {
 	return uint32(base - base%n + n + i)
 }
 
-// Close stops the cores and the port. Listeners and connections end, and so does whatever waits for
-// them; what was not acknowledged is lost.
+// Close stops the cores and the port. Listeners and connections end, blocked calls return, and
+// unacknowledged messages are lost.
 func (h *Host) Close() error {
 	if h.closing.CompareAndSwap(false, true) {
 		h.err = h.close()
@@ -255,34 +256,34 @@ func (h *Host) close() error {
 	return errors.Join(errs...)
 }
 
-// Endpoints answers how many endpoints run.
+// Endpoints returns the number of endpoints.
 func (h *Host) Endpoints() int { return len(h.workers) }
 
-// Info describes the port of endpoint i.
+// Info returns the properties of the port of endpoint i.
 func (h *Host) Info(i int) packet.Info { return h.workers[i].ep.Port().Info() }
 
-// Addrs are the host's addresses.
+// Addrs returns the host's addresses.
 func (h *Host) Addrs() []netip.Prefix { return h.addrs }
 
-// Device answers the port's device, for its statistics and link state.
+// Device returns the port's device, for statistics and link state.
 func (h *Host) Device() *dpdk.Device { return h.device }
 
-// Now reads the clock that the endpoints are polled with.
+// Now returns the time of the clock with which the endpoints are polled.
 func (h *Host) Now() units.Time { return processClock().Now() }
 
-// Seed returns Options.Seed; 0 says that the host has none.
+// Seed returns Options.Seed, 0 without one.
 func (h *Host) Seed() uint64 { return h.seed }
 
-// Do runs f on the core that polls endpoint i, between two rounds, and waits for its end.
+// Do runs f between two rounds on the core that polls endpoint i, and waits until f returns.
 func (h *Host) Do(i int, f func(*transport.Endpoint)) error { return h.workers[i].do(f) }
 
-// Program is code that runs on a polling core. Step is called in every round of Poll, between what
-// arrived and what leaves, with the round's time; it must not block. It answers whether it did
-// something, so that a busy core does not take a rest, and ends the program by done.
+// Program is code that runs on a polling core. Step is called with the round's time in every round,
+// between receiving and sending, and must not block. It reports whether it did something, which
+// keeps the core from idling, and whether the program is done.
 type Program interface {
 	Step(ep *transport.Endpoint, now units.Time) (busy, done bool)
 }
 
-// Run adds a program to the core that polls endpoint i and answers a channel that is closed when
-// the program or the host has ended.
+// Run adds a program to the core that polls endpoint i. The returned channel is closed when the
+// program or the host has ended.
 func (h *Host) Run(i int, p Program) (<-chan struct{}, error) { return h.workers[i].run(p) }

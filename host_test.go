@@ -26,7 +26,7 @@ func openPair(t testing.TB, name string) (a, b *Host) {
 	return hosts[0], hosts[1]
 }
 
-// dialed is a connection between two hosts, both ends.
+// dialed returns both ends of a connection between two hosts.
 func dialed(t testing.TB, a, b *Host) (client, server *Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

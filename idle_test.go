@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// since is a moment of a test.
+// since is the time of a test since its start.
 func since(d units.Duration) units.Time { return units.Time(units.Second).Add(d) }
 
 const (
@@ -18,25 +18,25 @@ const (
 	ms = units.Millisecond
 )
 
-// idleEvent is what an idler is told at a time: a round with work, one without, or a yield that
-// took so long and ended then.
+// idleEvent is an event of an idler: a round with work, one without, or a yield of a given length
+// that ended at the given time.
 type idleEvent struct {
 	at units.Duration
-	// "work", "stake" and "idle": a round without work, with something at stake and with nothing;
+	// "work"; "stake" and "idle": a round without work, with and without something at stake;
 	// "yielded"
 	what    string
 	took    units.Duration
-	want    rest
-	reserve units.Duration // after it; 0 here is not looked at, but for none
+	want    idleAction
+	reserve units.Duration // after the event; 0: not checked, or no reserve
 }
 
 const none = units.Duration(-1)
 
 func work(at units.Duration) idleEvent { return idleEvent{at: at, what: "work"} }
-func stake(at units.Duration, want rest) idleEvent {
+func stake(at units.Duration, want idleAction) idleEvent {
 	return idleEvent{at: at, what: "stake", want: want}
 }
-func idle(at units.Duration, want rest) idleEvent {
+func idle(at units.Duration, want idleAction) idleEvent {
 	return idleEvent{at: at, what: "idle", want: want}
 }
 func yielded(at, took units.Duration) idleEvent {
@@ -44,7 +44,7 @@ func yielded(at, took units.Duration) idleEvent {
 }
 func (e idleEvent) after(reserve units.Duration) idleEvent { e.reserve = reserve; return e }
 
-// What a polling core does without work, by example.
+// Examples of what a polling core does without work.
 func TestIdler(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -94,7 +94,7 @@ func TestIdler(t *testing.T) {
 			work(31 * us).after(none),
 			stake(33*us, restYield), yielded(35*us, 2*us), stake(35*us, restSpin).after(20 * us),
 		}},
-		{"a yield during which nobody had the core: the work came of itself", IdleSleep, false,
+		{"a yield during which nobody had the core: the work was unrelated", IdleSleep, false,
 			[]idleEvent{
 				work(0), stake(21*us, restYield), yielded(22500*units.Nanosecond,
 					1500*units.Nanosecond), work(23 * us).after(20 * us),
@@ -110,7 +110,7 @@ func TestIdler(t *testing.T) {
 			work(0), stake(21*us, restYield), yielded(1021*us, ms), work(1022 * us).after(20 * us),
 			stake(1023*us, restSpin),
 		}},
-		{"only the round after a yield tells", IdleSleep, false, []idleEvent{
+		{"only the round after a yield counts", IdleSleep, false, []idleEvent{
 			work(0), stake(21*us, restYield), yielded(26*us, 5*us), stake(27*us,
 				restSpin).after(40 * us), work(28 * us).after(40 * us),
 		}},
@@ -149,10 +149,10 @@ func TestIdler(t *testing.T) {
 	}
 }
 
-// A nap ends before the endpoint has something to do, were it to take twice as long as asked for.
+// A nap ends before the endpoint has something to do even if it takes twice as long as requested.
 func TestNapsEndInTime(t *testing.T) {
 	for _, c := range []struct {
-		rest   rest
+		rest   idleAction
 		within units.Duration
 		want   time.Duration
 	}{
@@ -165,11 +165,11 @@ func TestNapsEndInTime(t *testing.T) {
 	}
 }
 
-// What rest says is done, and the time afterwards is a time afterwards.
+// wait performs the action and returns a later time.
 func TestWait(t *testing.T) {
 	clock := processClock()
 	for _, c := range []struct {
-		rest   rest
+		rest   idleAction
 		within units.Duration
 		least  units.Duration
 	}{

@@ -17,13 +17,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// queuePairs returns how many queue pairs a host has.
+// queuePairs returns the number of a host's queue pairs.
 func queuePairs(t testing.TB, h *Host) (n int) {
 	require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { n = ep.QueuePairs() }))
 	return n
 }
 
-// call connects by TCP from the i-th source, and says something in the background.
+// call connects by TCP from the i-th source and sends in the background.
 func (w *simWorld) call(t testing.TB, source int, says []byte) net.Conn {
 	t.Helper()
 	tcp, err := w.tcp.dial(t.Context(),
@@ -34,7 +34,7 @@ func (w *simWorld) call(t testing.TB, source int, says []byte) net.Conn {
 	return tcp
 }
 
-// validHello is the Hello of an honest client.
+// validHello returns a valid client's Hello.
 func validHello(t testing.TB) []byte {
 	b, err := (&connect.Hello{Version: connect.Version, Addr: netip.MustParseAddr("10.0.0.1"),
 		PathMTU: 1024, QPs: []connect.QP{{Num: 17}}}).Encode()
@@ -42,14 +42,13 @@ func validHello(t testing.TB) []byte {
 	return b
 }
 
-// Whatever a client does not say, it has as long as the handshake may take, and holds nothing after
-// that.
+// An incomplete handshake ends with the timeout and leaves no resources behind.
 func TestHandshakeTimeout(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		says       func(hello []byte) []byte
 		reads      bool
-		queuePairs int // while it lasts
+		queuePairs int // during the handshake
 	}{
 		{"nothing", func([]byte) []byte { return nil }, true, 0},
 		{"half a header", func(hello []byte) []byte { return hello[:5] }, true, 0},
@@ -78,13 +77,13 @@ func TestHandshakeTimeout(t *testing.T) {
 	}
 }
 
-// Silent clients in any number hold no more than MaxHandshakes places, those of one source
-// MaxHandshakesFrom, and keep nobody out.
+// Any number of silent clients hold at most MaxHandshakes places, those of one source at most
+// MaxHandshakesFrom, and keep no other client out.
 func TestFloodOfSilentClients(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		source  func(i int) int
-		waiting int // afterwards
+		waiting int // at the end
 	}{
 		{"one source", func(int) int { return 1 }, MaxHandshakesFrom},
 		{"many sources", func(i int) int { return i }, MaxHandshakes},
@@ -115,7 +114,7 @@ func TestFloodOfSilentClients(t *testing.T) {
 	}
 }
 
-// Connections that nobody accepts are limited; Accept makes room for those that wait.
+// Unaccepted connections are limited; Accept makes room for waiting clients.
 func TestUnacceptedConnections(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -133,9 +132,9 @@ func TestUnacceptedConnections(t *testing.T) {
 				hello := validHello(t)
 				for i := range clients {
 					tcp := w.call(t, i%c.sources, nil)
-					go func() { // by the book
+					go func() { // a valid client
 						_, _ = tcp.Write(hello)
-						if _, err := connect.Receive(t.Context(), tcp, greeting); err == nil {
+						if _, err := connect.Receive(t.Context(), tcp, maxHelloSize); err == nil {
 							_, _ = connect.Barrier(t.Context(), tcp, "ready", nil)
 						}
 						_, _ = io.Copy(io.Discard, tcp)
@@ -155,7 +154,7 @@ func TestUnacceptedConnections(t *testing.T) {
 	}
 }
 
-// Who counts as one source.
+// The definition of a source.
 func TestSourceOf(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -176,14 +175,14 @@ func TestSourceOf(t *testing.T) {
 	assert.Zero(t, sourceOf(simAddr("pipe")))
 }
 
-// Close waits for a peer that does not receive as long as Linger says, and no longer.
+// Close waits for a peer that does not receive for as long as Linger permits.
 func TestLinger(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		linger units.Duration
-		abort  time.Duration // after which somebody else aborts; 0 nobody does
+		abort  time.Duration // when another goroutine aborts; 0: never
 		takes  time.Duration
-		lost   bool // Close says so
+		lost   bool // Close reports lost messages
 	}{
 		{"by default", 0, 0, 2 * time.Second, true},
 		{"as the option says", 500 * units.Millisecond, 0, 500 * time.Millisecond, true},
@@ -214,7 +213,7 @@ func TestLinger(t *testing.T) {
 				require.Equal(t, c.lost, err != nil)
 				if c.lost {
 					require.ErrorIs(t, err, context.DeadlineExceeded)
-					require.ErrorContains(t, err, "has not acknowledged 64 messages")
+					require.ErrorContains(t, err, "64 messages not acknowledged")
 				}
 				synctest.Wait()
 				require.ErrorContains(t, server.Err(), "reset")
@@ -224,7 +223,7 @@ func TestLinger(t *testing.T) {
 	}
 }
 
-// Host.Close ends whatever waits for the host.
+// Host.Close ends all blocked calls of the host.
 func TestHostCloseEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSimWorld(t, 1)
@@ -277,7 +276,7 @@ func TestHostCloseEndsWaits(t *testing.T) {
 func TestDialIsPatient(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		serve func(tcp net.Conn) // the first handshakes
+		serve func(tcp net.Conn) // serves the first handshakes
 		takes time.Duration
 	}{
 		{"silent", func(tcp net.Conn) { _, _ = io.Copy(io.Discard, tcp) }, 10 * time.Second},

@@ -15,7 +15,7 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// TestBesideLinux runs the TestLinux tests, in a network namespace.
+// TestBesideLinux runs the TestLinux tests in a network namespace.
 func TestBesideLinux(t *testing.T) { dpdktest.InNamespace(t, "TestLinux") }
 
 func command(t *testing.T, line string) string {
@@ -48,7 +48,7 @@ func TestLinuxVethBetweenTwoHosts(t *testing.T) {
 	for _, v := range []string{"va", "vb"} {
 		command(t, "ip link set "+v+" up")
 	}
-	// With veth a frame handed over may still be dropped: what retransmission is for.
+	// With veth a frame may be dropped after Send; retransmission handles that.
 	var hosts [2]*Host
 	for i, name := range []string{"va", "vb"} {
 		h, err := Open("af_packet:"+name,

@@ -12,30 +12,30 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// greeting is how many bytes a client may send before it is told anything: several times what a
-// Hello takes.
-const greeting = 16 << 10
+// maxHelloSize limits the bytes read from a client before the first response: several times the
+// size of a Hello.
+const maxHelloSize = 16 << 10
 
-// Listener accepts connections. Handshakes run beside each other and within
-// Options.HandshakeTimeout, so that no client delays another. What a client can hold of the host
-// before Accept returns its connection is limited: see MaxHandshakes and MaxUnaccepted.
+// Listener accepts connections. Handshakes run concurrently and within Options.HandshakeTimeout, so
+// that no client delays another. The resources of clients that Accept has not returned are limited
+// by MaxHandshakes and MaxUnaccepted.
 type Listener struct {
 	host  *Host
 	tcp   net.Listener
 	life  context.Context // ends with the listener or its host
 	end   context.CancelFunc
-	ready chan *Conn // to Accept
+	ready chan *Conn // for Accept
 
 	handshakes handshakes
 	failed     atomic.Uint64
 	running    sync.WaitGroup
 }
 
-// ListenerCounters are what became of the clients of a Listener.
+// ListenerCounters count the outcomes of handshakes.
 type ListenerCounters struct {
-	Established uint64 // a handshake ended with a connection
-	Failed      uint64 // it did not, for whatever reason
-	Displaced   uint64 // of those that failed: newer ones took their place
+	Established uint64 // handshakes that made a connection
+	Failed      uint64 // handshakes that did not, for any reason
+	Displaced   uint64 // failed handshakes displaced by newer clients
 }
 
 // Listen accepts connections; addr is a TCP address for the handshake, such as ":18515".
@@ -47,7 +47,7 @@ func (h *Host) Listen(addr string) (*Listener, error) {
 	return h.listen(tcp), nil
 }
 
-// listen takes clients from a net.Listener until the Listener or the host is closed.
+// listen accepts clients from a net.Listener until the Listener or the host is closed.
 func (h *Host) listen(tcp net.Listener) *Listener {
 	l := &Listener{host: h, tcp: tcp, ready: make(chan *Conn)}
 	l.life, l.end = context.WithCancel(h.life)
@@ -56,16 +56,16 @@ func (h *Host) listen(tcp net.Listener) *Listener {
 	return l
 }
 
-// Addr is the address the handshake listens on.
+// Addr returns the TCP address of the handshake.
 func (l *Listener) Addr() net.Addr { return l.tcp.Addr() }
 
-// Counters returns what became of the clients so far.
+// Counters returns the outcomes of handshakes so far.
 func (l *Listener) Counters() ListenerCounters {
 	established, displaced := l.handshakes.counts()
 	return ListenerCounters{Established: established, Failed: l.failed.Load(), Displaced: displaced}
 }
 
-// Close ends the listener and the connections that Accept has not returned; the others stay.
+// Close ends the listener and the connections that Accept has not returned; other connections stay.
 func (l *Listener) Close() error {
 	l.end()
 	err := l.tcp.Close()
@@ -76,9 +76,8 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Accept waits for the next connection. When ctx ends the listener goes on; when the listener or
-// the host is closed the error is ErrClosed. Clients that fail in their handshake are counted, and
-// are no error.
+// Accept waits for the next connection. The listener survives the end of ctx. If the listener or
+// the host is closed, the error is ErrClosed. Failed handshakes are counted and not returned.
 func (l *Listener) Accept(ctx context.Context) (*Conn, error) {
 	err := ctx.Err()
 	if err == nil {
@@ -113,14 +112,14 @@ func (l *Listener) serve() {
 		}
 		l.host.log.Warn("cannot accept TCP connections", "address", l.Addr(), "error", err)
 		select {
-		case <-time.After(pause): // too many open files, say
+		case <-time.After(pause): // for example too many open files
 			pause = min(2*pause, longest)
 		case <-l.life.Done():
 		}
 	}
 }
 
-// client makes a connection for a client and gives it to Accept.
+// client performs a client's handshake and hands the connection to Accept.
 func (l *Listener) client(tcp net.Conn) {
 	ctx, cancel := context.WithTimeout(l.life, l.host.handshakeTimeout)
 	defer cancel()
@@ -139,16 +138,17 @@ func (l *Listener) client(tcp net.Conn) {
 	}
 }
 
-// handshake creates nothing for a client before its Hello has come and it is its turn.
+// handshake allocates nothing for a client before its Hello has arrived and the limits permit a
+// queue pair.
 func (l *Listener) handshake(ctx context.Context, hs *handshake, tcp net.Conn) (*Conn, error) {
-	theirs, err := connect.Receive(ctx, tcp, greeting)
+	theirs, err := connect.Receive(ctx, tcp, maxHelloSize)
 	if err == nil {
 		err = l.handshakes.greeted(ctx, hs)
 	}
 	if err != nil {
 		return nil, errors.Join(err, tcp.Close())
 	}
-	c, err := l.host.answer(ctx, tcp, theirs)
+	c, err := l.host.acceptHandshake(ctx, tcp, theirs)
 	if err == nil {
 		l.handshakes.done()
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// offload makes what runs congestion control of each endpoint, if it is not to run in line.
+// offload opens the congestion control driver of each endpoint, unless it runs inline.
 func (h *Host) offload(o Options) error {
 	open, err := driver.Find(o.Offload)
 	if open == nil {
@@ -32,7 +32,7 @@ func (h *Host) offload(o Options) error {
 	return nil
 }
 
-// controller is that of endpoint i; nil is in line.
+// controller returns the Controller of endpoint i, nil if inline.
 func (h *Host) controller(i int) cc.Controller {
 	if h.offloads == nil {
 		return nil
@@ -40,8 +40,8 @@ func (h *Host) controller(i int) cc.Controller {
 	return h.offloads[i].Controller
 }
 
-// Offload answers what runs the congestion control of endpoint i, nil when it runs in line. Its
-// Controller is for Do.
+// Offload returns the congestion control driver of endpoint i, nil if it runs inline. Use its
+// Controller only through Do.
 func (h *Host) Offload(i int) *driver.Offload {
 	if h.offloads == nil {
 		return nil
@@ -49,12 +49,12 @@ func (h *Host) Offload(i int) *driver.Offload {
 	return h.offloads[i]
 }
 
-// DoAgent runs f on the core that polls the agent of endpoint i, between two rounds, and waits for
-// its end: to add samplers of the host, say.
+// DoAgent runs f between two rounds on the core that polls the agent of endpoint i, and waits until
+// f returns. Use it to add samplers of the host, for example.
 func (h *Host) DoAgent(i int, f func(a *nicoffload.Agent, now units.Time)) error {
 	one := h.Offload(i)
 	if one == nil {
-		return fmt.Errorf("goroce: endpoint %d has no agent: its congestion control runs in line",
+		return fmt.Errorf("goroce: endpoint %d has no agent: its congestion control runs inline",
 			i)
 	}
 	if one.Agent == nil {
@@ -90,7 +90,7 @@ func (h *Host) startAgents(o Options) error {
 	return nil
 }
 
-// stopAgents ends what runs congestion control; nobody polls an endpoint any more.
+// stopAgents stops the agents and closes the drivers. The endpoints are no longer polled.
 func (h *Host) stopAgents() (errs []error) {
 	for _, a := range h.agents {
 		a.stop()
@@ -118,11 +118,11 @@ func startAgentCore(agents []*nicoffload.Agent, core int, idle Idle) (*agentCore
 	return a, onCore(core, a.ended, a.poll)
 }
 
-// poll is the life of an agents' core.
+// poll is the main loop of an agents' core.
 func (a *agentCore) poll() {
 	clock, activity := processClock(), uint64(0)
 	now := clock.Now()
-	idle := newIdler(a.idle, now, crowded())
+	idle := newIdler(a.idle, now, isOversubscribed())
 	for !a.halt.Load() {
 		select {
 		case f := <-a.mailbox:

@@ -29,7 +29,7 @@ func offloaded(t *testing.T, name string, o Options) *Host {
 	return h
 }
 
-// decided is what came of the agent of a host's endpoint.
+// decided is the effect of the agent of a host's endpoint.
 func decided(t *testing.T, h *Host) (c nicoffload.ControllerCounters) {
 	require.NoError(t, h.Do(0, func(*transport.Endpoint) {
 		c = h.Offload(0).Controller.Counters()
@@ -37,7 +37,7 @@ func decided(t *testing.T, h *Host) (c nicoffload.ControllerCounters) {
 	return c
 }
 
-// transfer sends and receives messages until something is so.
+// transfer sends and receives messages until a condition holds.
 func transfer(t *testing.T, client, server *Conn, so func() bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -51,8 +51,8 @@ func transfer(t *testing.T, client, server *Conn, so func() bool) {
 	}
 }
 
-// Decisions come of an agent on a thread of its own. When nobody polls it any more, messages go on,
-// in line; when somebody does again, its decisions hold again.
+// The agent on a thread of its own makes decisions. When it is no longer polled, messages continue
+// under inline control; when it is polled again, its decisions apply again.
 func TestAgentThatStalls(t *testing.T) {
 	a, b := offloaded(t, t.Name(), Options{Offload: "soft", AgentCores: []int{-1}}), offloaded(t,
 		t.Name(), Options{})
@@ -67,7 +67,7 @@ func TestAgentThatStalls(t *testing.T) {
 	for range 10 {
 		transfer(t, client, server, new(once).so)
 	}
-	require.Equal(t, results, decided(t, a).Results, "nobody decides")
+	require.Equal(t, results, decided(t, a).Results, "no decisions")
 
 	again, err := startAgentCore(a.agents[0].agents, -1, IdleSleep)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func (o *once) so() bool {
 	return bool(was)
 }
 
-// Samplers of the host are added while it runs, wherever the agent is polled.
+// Samplers of the host can be added while it runs, wherever the agent is polled.
 func TestSamplersOfALiveHost(t *testing.T) {
 	for _, cores := range [][]int{nil, {-1}} {
 		h := offloaded(t, fmt.Sprint(t.Name(), len(cores)),
@@ -110,10 +110,10 @@ func TestSamplersOfALiveHost(t *testing.T) {
 		require.ErrorIs(t, h.DoAgent(0, func(*nicoffload.Agent, units.Time) {}), ErrClosed)
 	}
 	h := offloaded(t, t.Name(), Options{})
-	require.ErrorContains(t, h.DoAgent(0, func(*nicoffload.Agent, units.Time) {}), "in line")
+	require.ErrorContains(t, h.DoAgent(0, func(*nicoffload.Agent, units.Time) {}), "inline")
 }
 
-// Without a core for it the agent is polled by that of its endpoint.
+// Without a core of its own the agent is polled by its endpoint's core.
 func TestAgentOfThePollingCore(t *testing.T) {
 	a, b := offloaded(t, t.Name(), Options{Offload: "soft"}), offloaded(t, t.Name(),
 		Options{Offload: "off"})

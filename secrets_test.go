@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// A host without a seed has nothing from which its keys could be computed, and queue pairs with
-// numbers that do not tell the next one. One with a seed warns.
+// A host without a seed has nothing from which its keys could be computed, and unpredictable queue
+// pair numbers. A host with a seed logs a warning.
 func TestSeedsAreForSimulation(t *testing.T) {
 	open := func(name string, seed uint64) (h *Host, log string) {
 		var b bytes.Buffer
@@ -53,8 +53,7 @@ func TestSeedsAreForSimulation(t *testing.T) {
 	require.Equal(t, keys, again)
 }
 
-// The seeds that endpoints and the connection manager derive from one that was given never become
-// 0, which means none.
+// The seeds derived for endpoints and the connection manager are never 0, which means no seed.
 func TestDerivedSeedsAreSeeds(t *testing.T) {
 	require.Zero(t, endpointSeed(0, 3))
 	require.EqualValues(t, 10, endpointSeed(7, 3))

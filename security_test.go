@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSecurityNamesItsTests reports tests that docs/security.md names and the module does not have.
+// TestSecurityNamesItsTests reports tests that docs/security.md names and the module lacks.
 func TestSecurityNamesItsTests(t *testing.T) {
 	page, err := os.ReadFile("docs/security.md")
 	require.NoError(t, err)
@@ -33,6 +33,6 @@ func TestSecurityNamesItsTests(t *testing.T) {
 		return err
 	}))
 	for _, m := range named {
-		assert.True(t, exists[m[1]], "%s is no test of the module", m[1])
+		assert.True(t, exists[m[1]], "the module has no test %s", m[1])
 	}
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A simulated host is a Host without DPDK inside a bubble of testing/synctest: its port is an end
-// of a packet.Pipe, its TCP connections are net.Pipes, its clock is the bubble's. All but the life
-// of a polling core is the real one's code.
+// A simulated host is a Host without DPDK in a bubble of testing/synctest: its port is an end of a
+// packet.Pipe, its TCP connections are net.Pipes, its clock is the bubble's. Except for the polling
+// loop it runs the real code.
 
 // simWorld is two hosts, a wire between their ports, and a TCP network.
 type simWorld struct {
@@ -33,14 +33,14 @@ type simWorld struct {
 	tcp   simTCP
 }
 
-// simWire takes the frames of both ports.
+// simWire carries the frames of both ports.
 type simWire struct {
 	mu   sync.Mutex
-	loss float64 // of frames
+	loss float64 // probability of a frame
 	rng  *rand.Rand
 }
 
-// simPort is a PipeEnd that a goroutine of its own polls.
+// simPort is a PipeEnd polled by a goroutine of its own.
 type simPort struct {
 	*packet.PipeEnd
 	wire     *simWire
@@ -85,7 +85,7 @@ func (p *simPort) Recv(bufs []packet.Buf) int {
 	return kept
 }
 
-// newSimWorld is called in a bubble. Its hosts are closed at the end of the test.
+// newSimWorld must be called in a bubble. It closes the hosts at the end of the test.
 func newSimWorld(t testing.TB, seed uint64) *simWorld {
 	w := &simWorld{wire: &simWire{rng: rand.New(rand.NewPCG(seed, 1))}}
 	epoch := time.Now()
@@ -115,10 +115,10 @@ func newSimWorld(t testing.TB, seed uint64) *simWorld {
 	return w
 }
 
-// pollSimulated is poll without a thread: it waits for what would end a nap.
+// pollSimulated is poll without a thread: it waits for the events that would end a nap.
 func (w *worker) pollSimulated(p *simPort, now func() units.Time) {
 	defer close(w.ended)
-	const longest = 10 * time.Millisecond // until it sees that it is to end
+	const longest = 10 * time.Millisecond // until it notices the end of the test
 	w.ep.OnRound(w.step)
 	for !w.halt.Load() {
 		began := now()
@@ -188,7 +188,7 @@ func (l *simListener) Accept() (net.Conn, error) {
 	}
 }
 
-// dial connects from a source; like connect.Dial it tries until ctx ends.
+// dial connects from a source; like connect.Dial it retries until ctx ends.
 func (n *simTCP) dial(ctx context.Context, from netip.Addr, to string) (net.Conn, error) {
 	for {
 		n.mu.Lock()
@@ -214,7 +214,7 @@ func (n *simTCP) dial(ctx context.Context, from netip.Addr, to string) (net.Conn
 	}
 }
 
-// simConn is an end of a TCP connection, which can be reset.
+// simConn is an end of a TCP connection that can be reset.
 type simConn struct {
 	net.Conn
 	peer  net.Addr
@@ -231,23 +231,23 @@ func (c *simConn) SetLinger(int) error {
 
 func (c *simConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if err == io.EOF && c.reset.Load() { //nolint:errorlint // net.Pipe's is bare
+	if err == io.EOF && c.reset.Load() { //nolint:errorlint // net.Pipe returns it unwrapped
 		err = syscall.ECONNRESET
 	}
 	return n, err
 }
 
-// within requires that f takes no longer than limit, by the bubble's clock.
+// within requires that f takes at most limit, by the bubble's clock.
 func within(t testing.TB, what string, limit time.Duration, f func()) {
 	t.Helper()
 	began := time.Now()
 	f()
 	if took := time.Since(began); took > limit {
-		t.Errorf("%s took %v, at most %v are right", what, took, limit)
+		t.Errorf("%s took %v, want at most %v", what, took, limit)
 	}
 }
 
-// simConnected is a connection from host 0 to host 1.
+// simConnected returns a connection from host 0 to host 1.
 func (w *simWorld) connected(t testing.TB) (client, server *Conn) {
 	l := w.listen(1, "server:1")
 	defer l.Close()

@@ -30,25 +30,25 @@ var (
 
 // TestSimulation runs random programs of Dial, Accept, Send, Recv, Flush, Close, Abort, cancel and
 // Host.Close, by TCP and by the RDMA CM, from many goroutines beside silent and hostile clients. A
-// seed gives the programs; how goroutines take turns between two instants is the scheduler's. In
+// seed determines the programs; the order of goroutines within an instant is the scheduler's. In
 // every run:
-//   - nothing takes longer than its limit: its context, the linger, the farewell of a host;
-//   - messages arrive in order and once, and a reader that reaches io.EOF has all that were sent;
+//   - every call takes at most its limit: context, linger, or a host's disconnectTimeout;
+//   - messages arrive once and in order, and a reader that reaches io.EOF has all that were sent;
 //   - Host.Close ends every connection;
-//   - when all connections are closed no queue pair is left; at the end no goroutine is
-//     (testing/synctest's own check).
+//   - no queue pair is left when all connections are closed, and no goroutine at the end
+//     (checked by testing/synctest).
 func TestSimulation(t *testing.T) {
 	for seed := *simSeed; seed < *simSeed+uint64(*simSeeds); seed++ {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { newSimulation(t, seed).run() })
 		})
 		if !ok {
-			t.Fatalf("again: go test -run 'TestSimulation$' -sim.seed %d -sim.seeds 1 .", seed)
+			t.Fatalf("to replay: go test -run 'TestSimulation$' -sim.seed %d -sim.seeds 1 .", seed)
 		}
 	}
 }
 
-// slack is what the simulated cores take to see that they are to do something.
+// slack is the reaction time of the simulated cores.
 const slack = 25 * time.Millisecond
 
 type simulation struct {
@@ -64,17 +64,17 @@ type simulation struct {
 	connections, managed, messages atomic.Int64
 
 	mu      sync.Mutex
-	streams map[*simConn]*stream // by the end that sends
+	streams map[*simConn]*stream // by the sending end
 	cmConns []*CMConn
 }
 
-// stream is what one end of a connection sends.
+// stream is the data that one end of a connection sends.
 type stream struct {
 	sent, came int
-	eof        bool // its reader was told that this is all
+	eof        bool // its reader has reached io.EOF
 }
 
-// stream changes what is known of what an end sends.
+// stream updates the record of what an end sends.
 func (s *simulation) stream(end *simConn, change func(*stream)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 
 func simServer(host int) string { return fmt.Sprintf("server:%d", host) }
 
-// actor runs a program with random numbers of its own.
+// actor runs a program with a random number generator of its own.
 func (s *simulation) actor(i uint64, f func(rng *rand.Rand)) {
 	s.actors.Go(func() { f(rand.New(rand.NewPCG(s.seed, 1000+i))) })
 }
@@ -123,7 +123,7 @@ func (s *simulation) run() {
 	s.finish(rng)
 }
 
-// finish waits for the programs, and looks at what they leave.
+// finish waits for the programs and checks the final state.
 func (s *simulation) finish(rng *rand.Rand) {
 	all := make(chan struct{})
 	go func() { s.actors.Wait(); close(all) }()
@@ -131,7 +131,7 @@ func (s *simulation) finish(rng *rand.Rand) {
 	case <-all:
 	case <-time.After(5 * time.Minute):
 		stacks := make([]byte, 1<<20)
-		s.t.Fatalf("something hangs:\n%s", stacks[:runtime.Stack(stacks, true)])
+		s.t.Fatalf("deadlock:\n%s", stacks[:runtime.Stack(stacks, true)])
 	}
 	for i, h := range s.hosts {
 		within(s.t, "Listener.Close", slack, func() {
@@ -141,12 +141,12 @@ func (s *simulation) finish(rng *rand.Rand) {
 		left := -1
 		err := h.Do(0, func(ep *transport.Endpoint) { left = ep.QueuePairs() })
 		if !errors.Is(err, ErrClosed) && left != 0 {
-			s.t.Errorf("host %d is left with %d queue pairs", i, left)
+			s.t.Errorf("host %d has %d queue pairs left, want 0", i, left)
 		}
 	}
 	for _, x := range s.streams {
 		if x.eof && x.came != x.sent {
-			s.t.Errorf("io.EOF after %d of %d messages", x.came, x.sent)
+			s.t.Errorf("io.EOF after %d messages, want %d", x.came, x.sent)
 		}
 	}
 	for _, i := range rng.Perm(2) {
@@ -154,7 +154,7 @@ func (s *simulation) finish(rng *rand.Rand) {
 	}
 	for _, c := range s.cmConns {
 		if c.Err() == nil {
-			s.t.Errorf("the hosts are closed, a connection by the RDMA CM with %v is not", c.Peer())
+			s.t.Errorf("RDMA CM connection with %v is open after the hosts were closed", c.Peer())
 		}
 	}
 	s.t.Logf("%d connections, %d by the RDMA CM, %d messages; %+v, %+v", s.connections.Load(),
@@ -163,14 +163,15 @@ func (s *simulation) finish(rng *rand.Rand) {
 }
 
 func (s *simulation) closeHost(i int) {
-	within(s.t, "Host.Close", farewell+slack, func() {
+	within(s.t, "Host.Close", disconnectTimeout+slack, func() {
 		if err := s.hosts[i].Close(); err != nil {
 			s.t.Errorf("Host.Close: %v", err)
 		}
 	})
 }
 
-// pause waits for up to longest, or until the programs are to end. It reports whether they go on.
+// pause waits for up to longest, or until the programs have to end. It reports whether they
+// continue.
 func (s *simulation) pause(rng *rand.Rand, longest time.Duration) bool {
 	select {
 	case <-time.After(time.Duration(rng.Int64N(int64(longest)))):
@@ -179,7 +180,7 @@ func (s *simulation) pause(rng *rand.Rand, longest time.Duration) bool {
 	return s.life.Err() == nil
 }
 
-// patience is a context that ends after up to longest, at its end or by a cancel before.
+// patience returns a context that ends after up to longest, by deadline or by an earlier cancel.
 func (s *simulation) patience(rng *rand.Rand, longest time.Duration) (ctx context.Context,
 	cancel context.CancelFunc, limit time.Duration) {
 	limit = time.Duration(rng.Int64N(int64(longest)))
@@ -192,7 +193,7 @@ func (s *simulation) patience(rng *rand.Rand, longest time.Duration) (ctx contex
 	return ctx, cancel, limit + slack
 }
 
-// dials connects to the other host again and again.
+// dials connects to the other host repeatedly.
 func (s *simulation) dials(rng *rand.Rand, host int) {
 	for s.pause(rng, time.Second) {
 		ctx, cancel, limit := s.patience(rng, 8*time.Second)
@@ -207,7 +208,7 @@ func (s *simulation) dials(rng *rand.Rand, host int) {
 	}
 }
 
-// accepts takes connections; at the end those that are left.
+// accepts accepts connections, at the end the remaining ones.
 func (s *simulation) accepts(rng *rand.Rand, host int) {
 	for s.pause(rng, 300*time.Millisecond) {
 		ctx, cancel, limit := s.patience(rng, 2*time.Second)
@@ -221,7 +222,7 @@ func (s *simulation) accepts(rng *rand.Rand, host int) {
 }
 
 // session uses a connection in the background: some read, some write, some do nothing, and some do
-// not close it nicely.
+// not close it properly.
 func (s *simulation) session(rng *rand.Rand, c *Conn) {
 	read, write, ends := rng.IntN(5) > 0, rng.IntN(4) > 0, rng.IntN(5)
 	seeds := [3]uint64{rng.Uint64(), rng.Uint64(), rng.Uint64()}
@@ -237,7 +238,7 @@ func (s *simulation) session(rng *rand.Rand, c *Conn) {
 		if ends > 0 {
 			both.Wait()
 		} else {
-			s.pause(rng, 3*time.Second) // closed while others use it
+			s.pause(rng, 3*time.Second) // closed while in use
 		}
 		s.ends(c, ends)
 		both.Wait()
@@ -295,7 +296,7 @@ func (s *simulation) writes(rng *rand.Rand, c *Conn) {
 	}
 }
 
-// reads checks that what comes is 0, 1, 2, …
+// reads checks that the messages are 0, 1, 2, …
 func (s *simulation) reads(rng *rand.Rand, c *Conn) {
 	b := make([]byte, 5000)
 	for want, most := 0, rng.IntN(600); want < most; {
@@ -311,10 +312,10 @@ func (s *simulation) reads(rng *rand.Rand, c *Conn) {
 			if n > 0 || ctx.Err() == nil || rng.IntN(3) == 0 {
 				return
 			}
-			continue // the context's end is none of the connection's
+			continue // the context's end is not an error of the connection
 		}
 		if got := binary.LittleEndian.Uint64(b); n < 8 || got != uint64(want) {
-			s.t.Errorf("message %d of %d bytes came, %d is next", got, n, want)
+			s.t.Errorf("got message %d of %d bytes, want %d", got, n, want)
 			return
 		}
 		want++
@@ -323,7 +324,7 @@ func (s *simulation) reads(rng *rand.Rand, c *Conn) {
 	}
 }
 
-// attacks connects by TCP, and does anything but what a client should.
+// attacks connects by TCP and violates the protocol.
 func (s *simulation) attacks(rng *rand.Rand, host int) {
 	for s.pause(rng, time.Second) {
 		ctx, cancel := context.WithTimeout(s.life, time.Second)
@@ -348,7 +349,7 @@ func attack(rng *rand.Rand, tcp net.Conn, kind int, hello []byte) {
 	defer tcp.Close()
 	switch kind {
 	case 0: // silent
-	case 1: // one byte after the other
+	case 1: // one byte at a time
 		for _, b := range hello {
 			time.Sleep(100 * time.Millisecond)
 			if _, err := tcp.Write([]byte{b}); err != nil {
@@ -362,22 +363,22 @@ func attack(rng *rand.Rand, tcp net.Conn, kind int, hello []byte) {
 		}
 		copy(noise, hello[:rng.IntN(len(hello))])
 		_, _ = tcp.Write(noise)
-	case 3: // a body without end
+	case 3: // an endless body
 		_, _ = tcp.Write(append([]byte("GRCE"), 0, 0x3f, 0xff, 0xff))
 		for _, err := tcp.Write(make([]byte, 1000)); err == nil; _,
 			err = tcp.Write(make([]byte, 1000)) {
 			time.Sleep(time.Millisecond)
 		}
-	case 4: // valid, and never reads
+	case 4: // valid, but never reads
 		_, _ = tcp.Write(hello)
 		time.Sleep(10 * time.Second)
 	case 5: // two Hellos
 		_, _ = tcp.Write(append(hello[:len(hello):len(hello)], hello...))
-	default: // by the book, with a queue pair that does not exist, then a word too many or none
+	default: // valid, with a queue pair that does not exist, then an extra message or none
 		if _, err := tcp.Write(hello); err != nil {
 			return
 		}
-		if _, err := connect.Receive(ctx, tcp, greeting); err != nil {
+		if _, err := connect.Receive(ctx, tcp, maxHelloSize); err != nil {
 			return
 		}
 		name := []string{"ready", "steady"}[kind-6]
@@ -388,7 +389,7 @@ func attack(rng *rand.Rand, tcp net.Conn, kind int, hello []byte) {
 	_, _ = io.Copy(io.Discard, tcp)
 }
 
-// crash closes a host at some time, or only a listener and opens another.
+// crash closes a host at a random time, or replaces a listener.
 func (s *simulation) crash(rng *rand.Rand) {
 	if !s.crashes || !s.pause(rng, 12*time.Second) {
 		return
@@ -396,7 +397,7 @@ func (s *simulation) crash(rng *rand.Rand) {
 	switch i := rng.IntN(2); rng.IntN(3) {
 	case 0:
 		s.closeHost(i)
-	case 1: // twice at once
+	case 1: // twice concurrently
 		s.actors.Go(func() { s.closeHost(i) })
 		s.closeHost(i)
 	default:
@@ -405,7 +406,7 @@ func (s *simulation) crash(rng *rand.Rand) {
 	}
 }
 
-// blackouts stops all frames now and then.
+// blackouts drops all frames occasionally.
 func (s *simulation) blackouts(rng *rand.Rand) {
 	loss := s.wire.loss
 	for s.pause(rng, 10*time.Second) {
@@ -422,8 +423,8 @@ func (w *simWire) setLoss(loss float64) {
 	w.loss = loss
 }
 
-// manages connects queue pairs by the RDMA CM, and takes, refuses or forgets what the other end
-// asks for.
+// manages connects queue pairs by the RDMA CM, and accepts, rejects or ignores the other end's
+// requests.
 func (s *simulation) manages(rng *rand.Rand, host int) {
 	for s.pause(rng, time.Second) {
 		ctx, cancel, limit := s.patience(rng, 10*time.Second)
@@ -465,7 +466,7 @@ func (s *simulation) acceptsCM(ctx context.Context, rng *rand.Rand, host int, li
 	case 0:
 		within(s.t, "Reject", slack, func() { _ = r.Reject(nil) })
 		return
-	case 1: // forgotten: the manager ends it
+	case 1: // ignored: the manager ends it
 		return
 	}
 	h := s.hosts[host]
@@ -483,7 +484,7 @@ func (s *simulation) acceptsCM(ctx context.Context, rng *rand.Rand, host int, li
 	}
 }
 
-// endsCM waits for a while, or for the other end, and disconnects.
+// endsCM waits for a random time, or for the other end, and disconnects.
 func (s *simulation) endsCM(rng *rand.Rand, c *CMConn) {
 	s.mu.Lock()
 	s.cmConns = append(s.cmConns, c)

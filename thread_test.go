@@ -15,13 +15,13 @@ func onThrowawayThread(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		f()
 	}()
 	<-done
 }
 
-// scheduling is what a test sees of a thread.
+// scheduling is the observed state of a thread.
 type scheduling struct {
 	policy, priority uint32
 	nice             int32
@@ -36,8 +36,8 @@ func schedulingOf(t *testing.T) (s scheduling, slice units.Duration) {
 	return scheduling{a.Policy, a.Priority, a.Nice}, units.Duration(a.Runtime) * units.Nanosecond
 }
 
-// A polling thread asks for short slices and naps, and keeps the class and the nice value that
-// somebody gave it.
+// A polling thread requests short slices and timer slack, and keeps its scheduling class and nice
+// value.
 func TestPrepareThread(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -61,7 +61,7 @@ func TestPrepareThread(t *testing.T) {
 				attr.Size = unix.SizeofSchedAttr
 				own, err := unix.SchedGetAttr(0, 0)
 				if err == nil && fair {
-					attr.Nice = max(attr.Nice, own.Nice) // nobody but root takes that back
+					attr.Nice = max(attr.Nice, own.Nice) // only root can revert it
 				}
 				if refused = unix.SchedSetAttr(0, &attr, 0); refused != nil {
 					return
@@ -72,24 +72,24 @@ func TestPrepareThread(t *testing.T) {
 				slack, _ = unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 			})
 			if refused != nil {
-				t.Skipf("the system gives nobody %+v: %v", c.attr, refused)
+				t.Skipf("the system does not permit %+v: %v", c.attr, refused)
 			}
 			assert.Equal(t, c.attr.Policy, before.policy)
 			assert.Equal(t, before, after)
 			switch {
 			case c.attr.Policy != unix.SCHED_NORMAL:
 				assert.Equal(t, had, asked)
-			case asked != 0: // Linux before 6.12 has no slices to ask for
+			case asked != 0: // Linux before 6.12 has no slices
 				assert.Equal(t, slice, asked)
 			}
-			if fair { // a real-time thread has no slack anyway
+			if fair { // a real-time thread has no slack
 				assert.Equal(t, 1, slack)
 			}
 		})
 	}
 }
 
-// There is one more of GOMAXPROCS than threads that poll, and none is taken back.
+// GOMAXPROCS is one more than the number of polling threads, and is never lowered.
 func TestMakeRoom(t *testing.T) {
 	was, threads := runtime.GOMAXPROCS(0), polling.Load()
 	defer func() {
@@ -100,7 +100,7 @@ func TestMakeRoom(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		n        int32
-		have     int // before; 0: as it was left
+		have     int // initial value; 0: unchanged
 		want     int
 		thatPoll int32
 	}{
@@ -110,19 +110,19 @@ func TestMakeRoom(t *testing.T) {
 		{"and there is room for another", 1, 0, 3, 2},
 		{"more than enough stays", 1, 8, 8, 3},
 		{"many at once", 9, 0, 13, 12},
-		{"one ends, where somebody has taken room away", -1, 1, 1, 11},
+		{"one ends, after GOMAXPROCS was lowered", -1, 1, 1, 11},
 		{"all end", -11, 2, 2, 0},
 	} {
 		if c.have > 0 {
 			runtime.GOMAXPROCS(c.have)
 		}
-		makeRoom(c.n)
+		reserveProcs(c.n)
 		assert.Equal(t, c.want, runtime.GOMAXPROCS(0), c.name)
 		assert.Equal(t, c.thatPoll, polling.Load(), c.name)
 	}
 }
 
-// A process is crowded when more threads of it poll than it may use processors.
+// A process is crowded if it has more polling threads than available processors.
 func TestCrowded(t *testing.T) {
 	threads := polling.Load()
 	defer polling.Store(threads)
@@ -130,9 +130,9 @@ func TestCrowded(t *testing.T) {
 		var set, one unix.CPUSet
 		assert.NoError(t, unix.SchedGetaffinity(0, &set))
 		polling.Store(int32(set.Count()))
-		assert.False(t, crowded())
+		assert.False(t, isOversubscribed())
 		polling.Add(1)
-		assert.True(t, crowded())
+		assert.True(t, isOversubscribed())
 		for cpu := range 1024 {
 			if set.IsSet(cpu) {
 				one.Set(cpu)
@@ -141,8 +141,8 @@ func TestCrowded(t *testing.T) {
 		}
 		assert.NoError(t, unix.SchedSetaffinity(0, &one))
 		polling.Store(1)
-		assert.False(t, crowded())
+		assert.False(t, isOversubscribed())
 		polling.Store(2)
-		assert.True(t, crowded())
+		assert.True(t, isOversubscribed())
 	})
 }

@@ -45,7 +45,7 @@ func (w *writer) Step(*transport.Endpoint, units.Time) (busy, done bool) {
 	return n > 0, w.left == 0 && w.open == 0
 }
 
-// Verbs on the polling cores, an endpoint on each of two queues, all of it recorded.
+// Verbs on the polling cores, with an endpoint on each of two queues and a recording.
 func TestVerbsOnTwoQueues(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "all.pcap")
 	faulty := 0
@@ -110,7 +110,7 @@ func TestVerbsOnTwoQueues(t *testing.T) {
 		select {
 		case <-done:
 		case <-time.After(20 * time.Second):
-			t.Fatal("the program does not end")
+			t.Fatal("the program did not end")
 		}
 		require.Equal(t, transport.StatusSuccess, w.failed)
 		require.NoError(t, hosts[1].Do(queue, func(*transport.Endpoint) {
@@ -159,5 +159,5 @@ func TestIdlePolicies(t *testing.T) {
 		require.NoError(t, h.Close())
 	}
 	var i Idle
-	require.ErrorContains(t, i.Set("doze"), `"doze" is none of spin, pause, sleep`)
+	require.ErrorContains(t, i.Set("doze"), `"doze", want spin, pause or sleep`)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// mailboxDepth is how many calls may wait for a polling core; the next caller waits.
+// mailboxDepth is how many calls may wait for a polling core; further callers block.
 const mailboxDepth = 256
 
 // worker is one polling core: a locked goroutine that owns an endpoint.
@@ -20,7 +20,7 @@ type worker struct {
 	ended   chan struct{}
 
 	programs []program
-	activity uint64 // of the endpoint, after the newest round
+	activity uint64 // the endpoint's Activity after the latest round
 	busy     bool   // the round did something
 }
 
@@ -35,13 +35,13 @@ func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
 	return w, onCore(core, w.ended, w.poll)
 }
 
-// onCore starts the life of a core: a locked goroutine, which closes ended.
+// onCore runs life in a goroutine locked to a thread on the core, and closes ended when it returns.
 func onCore(core int, ended chan struct{}, life func()) error {
 	started := make(chan error)
-	makeRoom(1)
+	reserveProcs(1)
 	go func() {
 		defer close(ended)
-		defer makeRoom(-1)
+		defer reserveProcs(-1)
 		release, err := dpdk.Register(core)
 		started <- err
 		if err != nil {
@@ -54,11 +54,11 @@ func onCore(core int, ended chan struct{}, life func()) error {
 	return <-started
 }
 
-// poll is the life of a polling core.
+// poll is the main loop of a polling core.
 func (w *worker) poll() {
 	clock := processClock()
 	now, read := clock.Now(), clock.Now
-	idle := newIdler(w.idle, now, crowded())
+	idle := newIdler(w.idle, now, isOversubscribed())
 	w.ep.OnRound(w.step)
 	for !w.halt.Load() {
 		sends, next := w.round(now, read)
@@ -73,8 +73,8 @@ func (w *worker) poll() {
 	w.end()
 }
 
-// round polls the endpoint once and opens the mailbox. It returns when it sent, and when the
-// endpoint has something to do.
+// round polls the endpoint once and handles the mailbox. It returns the time of sending and the
+// time at which the endpoint next has something to do.
 func (w *worker) round(now units.Time, clock func() units.Time) (sends, next units.Time) {
 	w.busy = false
 	sends = now
@@ -92,7 +92,7 @@ func (w *worker) round(now units.Time, clock func() units.Time) (sends, next uni
 	return sends, next
 }
 
-// end is the last that a polling core does.
+// end runs when the polling loop has stopped.
 func (w *worker) end() {
 	w.open()
 	for _, p := range w.programs {
@@ -114,7 +114,7 @@ func (w *worker) step(now units.Time) {
 	}
 }
 
-// open does what other goroutines asked for.
+// open runs the calls in the mailbox.
 func (w *worker) open() {
 	for {
 		select {
@@ -126,7 +126,7 @@ func (w *worker) open() {
 	}
 }
 
-// post leaves a call in the mailbox without waiting for its end.
+// post puts a call into the mailbox and does not wait for its completion.
 func (w *worker) post(f func(*transport.Endpoint)) error {
 	select {
 	case <-w.ended:

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The benchmarks of package cc whose difference is what an ACK event costs more with the host's
-// part of the delay.
+// Benchmarks of package cc. Their difference is the additional cost of an ACK event that includes
+// the host's part of the delay.
 const (
 	ackPlain    = "BenchmarkSwift"
 	ackHost     = "BenchmarkSwiftHost"
@@ -23,8 +23,8 @@ const (
 	ackDeadline = 10 * time.Minute
 )
 
-// ackCost runs Swift's benchmarks. It judges them if there is one with the host's part of the
-// delay, and prints them otherwise.
+// ackCost runs Swift's benchmarks. It judges their difference if there is a benchmark with the
+// host's part of the delay, and otherwise only prints the result.
 type ackCost struct{}
 
 func (ackCost) judge(ctx context.Context, b *bench, r *result) error {
@@ -74,7 +74,7 @@ func difference(plain, host float64) (figure string, more float64, problems []st
 
 var benchmarkLine = regexp.MustCompile(`^(Benchmark\w+)(?:-\d+)?\s+\d+\s+([0-9.]+) ns/op`)
 
-// benchmarks reads the output of go test -bench: ns an operation, by name.
+// benchmarks parses the output of go test -bench: ns/op by name.
 func benchmarks(out []byte) map[string][]outcome {
 	runs := map[string][]outcome{}
 	for s := bufio.NewScanner(bytes.NewReader(out)); s.Scan(); {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// bench is what the cells are measured with.
+// bench is the environment in which cells are measured.
 type bench struct {
 	rounds   int
 	deadline time.Duration
-	cpus     []int  // the two that are measured on, or the only one
-	self     string // this program
+	cpus     []int  // the two CPUs to measure on, or the only one
+	self     string // path of this program
 	bin      string // directory of the programs under test
-	temp     string // directory that close removes
+	temp     string // removed by close
 
-	group    *group // with half a CPU; nil until it is needed
-	groupErr error  // why there is none
+	group    *group // with half a CPU; nil until first used
+	groupErr error  // why there is no group
 }
 
 func newBench(s *settings) (*bench, error) {
@@ -43,7 +43,7 @@ func newBench(s *settings) (*bench, error) {
 	return b, err
 }
 
-// close removes what the measurement left behind.
+// close removes temporary files and the control group.
 func (b *bench) close() error {
 	err := os.RemoveAll(b.temp)
 	if b.group != nil {
@@ -63,7 +63,7 @@ func (b *bench) quota() (string, error) {
 	return b.group.dir, nil
 }
 
-// trial is one way to run a program, and the figure to take from its document.
+// trial is a way to run a program, and the figure to take from its document.
 type trial struct {
 	place   place
 	figure  figure
@@ -90,10 +90,10 @@ func (t trial) command(bin string) []string {
 
 func (t trial) String() string { return strings.Join(append([]string{t.program}, t.args...), " ") }
 
-// tolerated is how many runs of a trial may fail before its cell, which has failed, is given up.
+// tolerated is the number of failed runs of a trial after which its cell is abandoned.
 const tolerated = 2
 
-// interleave runs trials in turns, in reversed order every other round, and returns the runs of
+// interleave runs trials in turn, in reversed order every other round, and returns the runs of
 // each.
 func (b *bench) interleave(ctx context.Context, trials ...trial) ([][]outcome, error) {
 	runs := make([][]outcome, len(trials))
@@ -112,7 +112,7 @@ func (b *bench) interleave(ctx context.Context, trials ...trial) ([][]outcome, e
 	return runs, nil
 }
 
-// all measures cells, and hands each result on.
+// all measures cells and passes each result to done.
 func (b *bench) all(ctx context.Context, cells []cell, done func(*result)) error {
 	for _, c := range cells {
 		before := sampleCPU()
@@ -126,11 +126,11 @@ func (b *bench) all(ctx context.Context, cells []cell, done func(*result)) error
 	return nil
 }
 
-// judge measures a cell, or says why it cannot.
+// judge measures a cell, or returns a result that says why it cannot.
 func (b *bench) judge(ctx context.Context, c cell) (*result, error) {
 	r := &result{Cell: c.name, Bar: c.bar}
 	if n := len(b.cpus); n < c.cpus {
-		return r.skip(fmt.Sprintf("needs %d CPUs; this process may use %d", c.cpus, n)), nil
+		return r.skip(fmt.Sprintf("needs %d CPUs, %d available", c.cpus, n)), nil
 	}
 	if c.quota {
 		if _, err := b.quota(); err != nil {

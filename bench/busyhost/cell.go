@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// A cell is a row of the table.
+// cell is a row of the table.
 type cell struct {
 	name    string
-	bar     string // in words
-	cpus    int    // that it needs
-	quota   bool   // it needs a control group with half a CPU
-	anyLoad bool   // other load does not change what it shows
+	bar     string // as text
+	cpus    int    // required
+	quota   bool   // requires a control group with half a CPU
+	anyLoad bool   // other load does not affect the result
 	judge   judge
 }
 
-// A judge measures a cell and writes figure and verdict into its result.
+// judge measures a cell and stores figure and verdict in its result.
 type judge interface {
 	judge(context.Context, *bench, *result) error
 }
@@ -28,20 +28,20 @@ type judge interface {
 const (
 	pass = "pass"
 	fail = "FAIL"
-	skip = "skip" // could not be measured, or not well enough
+	skip = "skip" // not measured, or not reliably
 	info = "info" // has no bar yet
 )
 
-// result is what a cell came to: an element of the JSON document.
+// result is the result of a cell, an element of the JSON document.
 type result struct {
 	Cell    string   `json:"cell"`
-	Figure  string   `json:"figure"`          // in words
-	Value   *float64 `json:"value,omitempty"` // that the bar is for; none without runs
+	Figure  string   `json:"figure"`          // as text
+	Value   *float64 `json:"value,omitempty"` // compared with the bar; absent without runs
 	Bar     string   `json:"bar"`
 	Verdict string   `json:"verdict"`
 	Notes   []string `json:"notes,omitempty"` // why it fails, is skipped, or is not judged
 	Trials  []record `json:"trials,omitempty"`
-	Others  float64  `json:"others"` // part of the machine that other processes used meanwhile
+	Others  float64  `json:"others"` // share of the machine used by other processes
 }
 
 // record is a trial with its runs.
@@ -54,7 +54,7 @@ type record struct {
 	format string
 }
 
-// skip says why a cell could not be measured.
+// skip records why a cell could not be measured.
 func (r *result) skip(why string) *result {
 	r.Figure, r.Verdict, r.Notes = "-", skip, []string{strings.ReplaceAll(why, "\n", "; ")}
 	return r
@@ -66,7 +66,7 @@ func (r *result) keep(t trial, runs []outcome) {
 		t.figure.format})
 }
 
-// conclude gives the verdict: a cell without problems passes.
+// conclude sets the verdict: a cell without problems passes.
 func (r *result) conclude(figure string, value float64, problems []string) {
 	r.Figure, r.Verdict, r.Notes = figure, pass, problems
 	if !math.IsNaN(value) && !math.IsInf(value, 0) {
@@ -77,25 +77,26 @@ func (r *result) conclude(figure string, value float64, problems []string) {
 	}
 }
 
-// The parts of the machine that other processes may use while a cell is measured.
+// Shares of the machine used by other processes while a cell is measured.
 const (
-	noticeable = 0.1  // is said
-	disturbing = 0.25 // a bar that holds then has not been shown to hold
+	noticeable = 0.1  // is reported
+	disturbing = 0.25 // invalidates a pass
 )
 
-// disturb notes what other processes used meanwhile, and withdraws a pass if that was too much.
+// disturb records the share of other processes, and invalidates a pass if it is too high.
 func (r *result) disturb(others float64, anyLoad bool) {
 	r.Others = others
 	if others <= noticeable || anyLoad {
 		return
 	}
-	r.Notes = append(r.Notes, fmt.Sprintf("others used %.0f %% of the machine", 100*others))
+	r.Notes = append(r.Notes, fmt.Sprintf("other processes used %.0f %% of the machine",
+		100*others))
 	if others > disturbing && r.Verdict == pass {
 		r.Verdict = skip
 	}
 }
 
-// unended says which runs of a trial have no value, each error once.
+// unended returns the errors of the runs without a value, each once with its count.
 func unended(what string, runs []outcome) (problems []string) {
 	errs := failures(runs)
 	slices.Sort(errs)
@@ -124,7 +125,7 @@ func choose(all []cell, only *regexp.Regexp) ([]cell, error) {
 		for _, c := range all {
 			names = append(names, c.name)
 		}
-		return nil, fmt.Errorf("--only %s matches no cell; there are %s", only,
+		return nil, fmt.Errorf("--only %s matches no cell, want a match of %s", only,
 			strings.Join(names, ", "))
 	}
 	return chosen, nil

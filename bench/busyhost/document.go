@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// document is what is read of perftest's JSON document.
+// document is the part of perftest's JSON document used here.
 type document struct {
 	Results []struct {
 		Size        int      `json:"MsgSize"`
@@ -39,7 +39,7 @@ func read(file string) (*document, error) {
 	return &d, nil
 }
 
-// A figure is what a trial takes from the document of a run.
+// figure is the value that a trial takes from the document of a run.
 type figure struct {
 	unit   string
 	format string // of a value
@@ -62,14 +62,14 @@ var (
 		}
 		return *d.Results[0].MsgRate, nil
 	}}
-	// latency is half the round trip of a SEND or a WRITE, as perftest has it.
+	// latency is half the round-trip time of a SEND or a WRITE, as in perftest.
 	latency = figure{"µs", "%.2f", func(d *document) (float64, error) {
 		if d.Results[0].Percentiles.P50 <= 0 {
 			return 0, errors.New("JSON document: no p50")
 		}
 		return d.Results[0].Percentiles.P50, nil
 	}}
-	// firstShare is the part of all bytes that the first queue pair's messages have.
+	// firstShare is the first queue pair's share of all messages.
 	firstShare = figure{"", "%.3f", func(d *document) (float64, error) {
 		qps := d.Results[0].PerQP
 		if len(qps) != 2 {
@@ -81,6 +81,6 @@ var (
 		}
 		return qps[0].Iterations / sum, nil
 	}}
-	// ended is for runs of which only the end matters; what they took stands in place of the value.
+	// ended is for runs that only have to end; the duration replaces the value.
 	ended = figure{"s", "%.1f", func(*document) (float64, error) { return 0, nil }}
 )

@@ -10,19 +10,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-var errHelp = errors.New("help asked for")
+var errHelp = errors.New("help requested")
 
 const (
-	barRounds   = 7 // that the bars want
+	barRounds   = 7 // minimum for the bars
 	quickRounds = 3
 )
 
-// settings are the command line.
+// settings are the parsed command line.
 type settings struct {
 	only     *regexp.Regexp // nil: all cells
 	rounds   int
 	quick    bool
-	cpus     []int // empty: the first two that this process may use
+	cpus     []int // empty: the first two available
 	deadline time.Duration
 	bin      string // empty: the directory of this program
 	json     string // empty: none
@@ -30,16 +30,16 @@ type settings struct {
 	list     bool
 }
 
-// flags binds the flags to settings that have their defaults.
+// flags binds the flags to settings and sets the defaults.
 func flags(s *settings, only *string, help *bool) *pflag.FlagSet {
 	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.SortFlags = false
 	f.Usage = func() {}
 	f.StringVar(only, "only", "", "measure only the cells whose names match this `regexp`")
 	f.IntVar(&s.rounds, "rounds", barRounds,
-		"`number` of runs of each trial; the bars are for 7 and more")
+		"`number` of runs of each trial; the bars require at least 7")
 	f.BoolVar(&s.quick, "quick", false,
-		"3 rounds, unless --rounds says otherwise, and shorter deadlines")
+		"default to 3 rounds and shorter deadlines")
 	f.IntSliceVar(&s.cpus, "cpus", nil,
 		"the two `CPUs` to measure on (default the first two that this process may use)")
 	f.DurationVar(&s.deadline, "deadline", 20*time.Second,
@@ -49,11 +49,11 @@ func flags(s *settings, only *string, help *bool) *pflag.FlagSet {
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "print every run")
 	f.StringVar(&s.json, "json", "", "write all runs and verdicts to this `file`")
 	f.BoolVar(&s.list, "list", false, "print the cells and their bars, measure nothing")
-	f.BoolVarP(help, "help", "h", false, "print this")
+	f.BoolVarP(help, "help", "h", false, "print this help")
 	return f
 }
 
-// parse reads a command line.
+// parse parses a command line.
 func parse(args []string) (*settings, error) {
 	var only string
 	var help bool
@@ -99,23 +99,23 @@ func (s *settings) validate(f *pflag.FlagSet) error {
 	return nil
 }
 
-// usage is what --help prints.
+// usage returns the text of --help.
 func usage() string {
 	var only string
 	var help bool
 	f := flags(&settings{}, &only, &help)
 	var b strings.Builder
 	fmt.Fprintf(&b, `busyhost measures congestion control and polling on a machine that other programs load as well,
-and judges the figures: one row for each cell, with its figure, its bar and a verdict.
+and compares the figures with bars: one row for each cell, with figure, bar and verdict.
 
-  busyhost                      all cells; 0 only if every bar holds
-  busyhost --only '^busy/' -v   some of them, and every run
-  busyhost --quick              a look with 3 rounds
+  busyhost                      all cells
+  busyhost --only '^busy/' -v   some cells, and print every run
+  busyhost --quick              a preview with 3 rounds
 
 %s
-The exit code is 0 if every selected bar holds, 1 if one fails or could not be measured, 2 for a
-command line that makes no sense, 130 after an interrupt. Measure on a machine without other load:
-the header says what it was.
+The exit code is 0 if every selected bar holds, 1 if one fails or could not be measured, 2 for an
+invalid command line, 130 after an interrupt. Measure on a machine without other load: the header
+has its load.
 `, f.FlagUsages())
 	return b.String()
 }

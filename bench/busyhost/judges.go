@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// versus compares a trial with another one: the ratio of the medians.
+// versus compares the medians of two trials by their ratio.
 type versus struct {
 	test, base trial
-	share      float64 // of base that is the yardstick; 0: all
-	atLeast    float64 // the ratio
-	// and that of any run to the median of base, or to the worst of base where that is slower
-	// still; 0: any
+	share      float64 // share of base to compare with; 0: all of it
+	atLeast    float64 // lower bound of the ratio
+	// lower bound of the ratio of any run to the median of base, or to the worst run of base if
+	// that is lower; 0: any
 	worst float64
 }
 
@@ -28,7 +28,7 @@ func (v versus) judge(ctx context.Context, b *bench, r *result) error {
 	return nil
 }
 
-// compare returns the figure in words, the ratio, and why the bar does not hold.
+// compare returns the figure as text, the ratio, and why the bar does not hold.
 func (v versus) compare(base, test []outcome) (figure string, ratio float64, problems []string) {
 	share := 1.0
 	if v.share > 0 {
@@ -49,7 +49,7 @@ func (v versus) compare(base, test []outcome) (figure string, ratio float64, pro
 	if ratio < v.atLeast {
 		problems = append(problems, fmt.Sprintf("ratio %.2f", ratio))
 	}
-	// a machine on which the baseline itself is slow at times shows no more
+	// If the baseline's own runs vary more, a slow run proves nothing.
 	if worst < min(v.worst, alone) {
 		problems = append(problems, fmt.Sprintf("worst run %.2f", worst))
 	}

@@ -114,7 +114,7 @@ func TestChoose(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, some, 2)
 	_, err = choose(table(), regexp.MustCompile("nothing"))
-	assert.ErrorContains(t, err, "matches no cell; there are quiet/swift, ")
+	assert.ErrorContains(t, err, "matches no cell, want a match of quiet/swift, ")
 }
 
 func TestDisturbance(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 	"github.com/goroce/goroce/lab/claims"
 )
 
-// labDeadline is for an experiment at small scale.
+// labDeadline limits an experiment at small scale.
 const labDeadline = 15 * time.Minute
 
-// experiment is the id of an experiment of the lab; its claims must pass.
+// experiment is the ID of an experiment of the lab whose claims must pass.
 type experiment string
 
 func (e experiment) judge(ctx context.Context, b *bench, r *result) error {
@@ -24,7 +24,7 @@ func (e experiment) judge(ctx context.Context, b *bench, r *result) error {
 	switch {
 	case err != nil:
 		return err
-	case strings.Contains(failure, "there is no experiment"):
+	case strings.Contains(failure, "no experiment"):
 		r.conclude("-", math.NaN(),
 			[]string{fmt.Sprintf("this build's lab has no experiment %s", e)})
 		return nil
@@ -42,7 +42,7 @@ func (e experiment) judge(ctx context.Context, b *bench, r *result) error {
 	return nil
 }
 
-// passing returns how many of the claims that this scale judges pass, and which do not.
+// passing returns how many of the claims judged at this scale pass, and which do not.
 func passing(all []claims.Verdict) (figure string, passed float64, problems []string) {
 	judged := 0
 	for _, v := range all {

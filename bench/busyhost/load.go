@@ -9,18 +9,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuSample is a reading of what the machine's CPUs have done so far.
+// cpuSample is a reading of the machine's CPU counters.
 type cpuSample struct {
-	total, used, stolen time.Duration // of all CPUs; used by processes, taken by the hypervisor
-	own                 time.Duration // by this process and those that it waited for
+	total, used, stolen time.Duration // of all CPUs; used by processes, stolen by the hypervisor
+	own                 time.Duration // used by this process and its waited-for children
 }
 
 // tick is the unit of /proc/stat, USER_HZ.
 const tick = 10 * time.Millisecond
 
-// sampleCPU reads the counters, zero where there are none.
+// sampleCPU reads the counters. They are zero if unavailable.
 func sampleCPU() cpuSample {
-	text, _ := os.ReadFile("/proc/stat") // its absence is no load
+	text, _ := os.ReadFile("/proc/stat") // unavailable counts as no load
 	s := parseStat(string(text))
 	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
 		var r unix.Rusage
@@ -45,12 +45,12 @@ func parseStat(text string) (s cpuSample) {
 	return s
 }
 
-// others returns the part of the machine that other processes used since an earlier sample.
+// others returns the share of the machine that other processes used since an earlier sample.
 func (s cpuSample) others(before cpuSample) float64 {
 	return part(s.used-before.used-(s.own-before.own), s.total-before.total)
 }
 
-// steal returns the part of the machine that the hypervisor took since an earlier sample.
+// steal returns the share of the machine that the hypervisor took since an earlier sample.
 func (s cpuSample) steal(before cpuSample) float64 {
 	return part(s.stolen-before.stolen, s.total-before.total)
 }

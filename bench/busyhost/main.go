@@ -20,7 +20,7 @@ const (
 	exitInterrupted = 130
 )
 
-// errBars means that at least one bar was not shown to hold.
+// errBars is returned if at least one bar was not shown to hold.
 var errBars = errors.New("not every bar holds")
 
 func main() {
@@ -37,7 +37,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run does what the command line says and returns the exit code.
+// run runs the program with a command line and returns the exit code.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	s, err := parse(args)
 	if errors.Is(err, errHelp) {
@@ -70,13 +70,13 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	}
 }
 
-// helper prints the error of a process that this program started, and returns its exit code.
+// helper prints the error of a process started by this program, and returns its exit code.
 func helper(err error) int {
 	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 	return exitFailed
 }
 
-// measure measures the cells, prints a row for each as soon as it is known, and a summary.
+// measure measures the cells, prints each row as soon as it is known, and a summary.
 func measure(ctx context.Context, s *settings, cells []cell, out, errs io.Writer) (err error) {
 	b, err := newBench(s)
 	if err != nil {

@@ -83,7 +83,7 @@ not a mount
 }
 
 func TestVersion2Group(t *testing.T) {
-	parent := t.TempDir() // ordinary files: what is written, and the errors
+	parent := t.TempDir() // regular files: records writes and errors
 	c := controller{v2: true}
 	_, err := c.group(parent)
 	assert.ErrorIs(t, err, os.ErrNotExist)

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is where a trial runs.
+// place is the environment of a trial.
 type place uint8
 
 // The places.
 const (
-	quiet   place = iota // both CPUs, nothing beside it
+	quiet   place = iota // both CPUs, no other load
 	busy                 // both CPUs, a busy loop on the second
 	oneCPU               // the first CPU only
 	halfCPU              // both CPUs, in a control group with half a CPU
@@ -44,7 +44,7 @@ func allowedCPUs() ([]int, error) {
 	return cpus, nil
 }
 
-// pin binds the calling thread, and what it executes, to CPUs.
+// pin binds the calling thread, and the program it executes, to CPUs.
 func pin(cpus []int) error {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
@@ -97,8 +97,8 @@ func entering(cpus []int, group string, command []string) []string {
 	return append(append(args, "--"), command...)
 }
 
-// spin is a busy loop on a CPU, until the process is killed: busyhost spin CPU. It says so on
-// standard output when it begins.
+// spin runs a busy loop on a CPU until the process is killed: busyhost spin CPU. It prints a line
+// to standard output when the loop starts.
 func spin(args []string) error {
 	var cpu int
 	if len(args) != 1 {
@@ -112,6 +112,6 @@ func spin(args []string) error {
 		return err
 	}
 	fmt.Println("spinning")
-	for n := uint64(0); ; n++ { // until it is killed
+	for n := uint64(0); ; n++ { // until killed
 	}
 }

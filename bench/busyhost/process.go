@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// command prepares a process with a group of its own. The group is killed when the context ends,
-// and when this process dies.
+// command prepares a process with a process group of its own. The group is killed when the context
+// ends, and when this process dies.
 func command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -25,8 +25,8 @@ func command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// execute runs a command to its end, and returns what it wrote. An error of the command itself, or
-// that it did not end in time, is in failure; err is for the end of ctx.
+// execute runs a command to its end and returns its standard output. failure describes an error of
+// the command or a timeout; err is for the end of ctx.
 func execute(ctx context.Context, limit time.Duration, path string, args ...string) (out []byte,
 	failure string, err error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
@@ -107,10 +107,10 @@ func (b *bench) occupy(ctx context.Context, cpu int) (stop func(), err error) {
 		cancel()
 		return nil, fmt.Errorf("busy loop: %w", err)
 	}
-	stop = func() { cancel(); _ = cmd.Wait() } // its error is that it was killed
+	stop = func() { cancel(); _ = cmd.Wait() } // the error is that it was killed
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		stop()
-		return nil, fmt.Errorf("busy loop on CPU %d did not begin: %w", cpu, err)
+		return nil, fmt.Errorf("busy loop on CPU %d did not start: %w", cpu, err)
 	}
 	return stop, nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMain lets the test binary be the helpers that the program starts itself for.
+// TestMain lets the test binary act as the helper processes that the program starts.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -26,8 +26,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// programOf makes a directory with a program roce_send_bw that is a shell script. Its last argument
-// is the JSON file.
+// programOf makes a directory with a shell script named roce_send_bw. Its last argument is the JSON
+// file.
 func programOf(t *testing.T, script string) string {
 	t.Helper()
 	bin := t.TempDir()
@@ -40,7 +40,7 @@ const writeResult = `for file; do :; done
 echo '{"results": [{"BW_average": 1000, "MsgRate": 1}]}' > "$file"
 `
 
-// twoCPUs skips a test where there is only one.
+// twoCPUs skips a test on a single CPU.
 func twoCPUs(t *testing.T) {
 	t.Helper()
 	if cpus, err := allowedCPUs(); err != nil || len(cpus) < 2 {
@@ -136,7 +136,7 @@ func TestTheWholeProgram(t *testing.T) {
 	assert.Contains(t, out.String(),
 		"roce_send_bw -s 64K -n 20000 --cc swift (quiet): 1000 1000 MiB/s")
 	assert.Regexp(t, "bars that hold: [01] of 2; fail: 1", out.String())
-	assert.Contains(t, errs.String(), "a look only")
+	assert.Contains(t, errs.String(), "preview only")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var r report
@@ -161,5 +161,5 @@ func TestOneCPU(t *testing.T) {
 	r, err := b.judge(t.Context(), cells[0])
 	require.NoError(t, err)
 	assert.Equal(t, skip, r.Verdict)
-	assert.Equal(t, []string{"needs 2 CPUs; this process may use 1"}, r.Notes)
+	assert.Equal(t, []string{"needs 2 CPUs, 1 available"}, r.Notes)
 }

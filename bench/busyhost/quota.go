@@ -27,9 +27,9 @@ type controller struct {
 }
 
 // controllers finds the hierarchies with a CPU controller in the texts of /proc/self/mountinfo and
-// /proc/self/cgroup. Whether a hierarchy of version 2 has one is not in them.
+// /proc/self/cgroup. For cgroup v2, these do not show whether the hierarchy has one.
 func controllers(mountinfo, cgroup io.Reader) (found []controller) {
-	own := map[string]string{} // by controller; version 2 has an empty one
+	own := map[string]string{} // by controller; the empty name is cgroup v2
 	for s := bufio.NewScanner(cgroup); s.Scan(); {
 		if part := strings.SplitN(s.Text(), ":", 3); len(part) == 3 {
 			for c := range strings.SplitSeq(part[1], ",") {
@@ -60,8 +60,8 @@ type group struct {
 	undo func() error
 }
 
-// newGroup makes a group with half a CPU, below the group of this process if that is allowed, else
-// at the top. The error says why there can be none.
+// newGroup makes a group with half a CPU, below the group of this process if permitted, else at the
+// top of the hierarchy. The error says why neither is possible.
 func newGroup() (*group, error) {
 	mountinfo, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -107,7 +107,7 @@ func (c controller) group(parent string) (*group, error) {
 	return g, nil
 }
 
-// delegate lets the groups below a directory of version 2 have the CPU controller.
+// delegate enables the CPU controller for the subgroups of a directory of cgroup v2.
 func (g *group) delegate(parent string) error {
 	text, err := os.ReadFile(filepath.Join(parent, "cgroup.controllers"))
 	if err != nil {
@@ -128,7 +128,7 @@ func (g *group) delegate(parent string) error {
 	return nil
 }
 
-// limit gives a group half a CPU.
+// limit sets a group's quota to half a CPU.
 func (c controller) limit(dir string) error {
 	if c.v2 {
 		return write(filepath.Join(dir, "cpu.max"), fmt.Sprintf("%d %d", quotaTime, quotaPeriod))
@@ -138,7 +138,8 @@ func (c controller) limit(dir string) error {
 		write(filepath.Join(dir, "cpu.cfs_quota_us"), strconv.Itoa(quotaTime)))
 }
 
-// remove removes the group; the kernel may take a moment to see that its processes are gone.
+// remove removes the group. It retries, because the kernel may notice the end of its processes
+// late.
 func (g *group) remove() (err error) {
 	for range 50 {
 		if err = os.Remove(g.dir); err == nil || errors.Is(err, os.ErrNotExist) {

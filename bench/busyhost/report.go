@@ -32,19 +32,19 @@ type report struct {
 	Deadline float64   `json:"deadline_s"`
 	Begin    time.Time `json:"begin"`
 	Seconds  float64   `json:"seconds"`
-	Before   string    `json:"load_before"` // averages
+	Before   string    `json:"load_before"` // load averages
 	After    string    `json:"load_after"`
-	// part of the machine that processes used in the second before
+	// share of the machine used in the second before
 	UsedFirst float64   `json:"used_before"`
-	Others    float64   `json:"others"` // and others than ours meanwhile
-	Steal     float64   `json:"steal"`  // and the hypervisor
+	Others    float64   `json:"others"` // share of other processes during the measurement
+	Steal     float64   `json:"steal"`  // share of the hypervisor
 	Cells     []*result `json:"cells"`
 
 	first cpuSample
 }
 
 func newReport(b *bench) *report {
-	c, _ := hostsense.This().CPU() // what it found
+	c, _ := hostsense.This().CPU() // best effort
 	return &report{
 		CPU: cmp.Or(c.Name, "unknown processor"), Kernel: kernel(), CPUs: b.cpus, Rounds: b.rounds,
 		Deadline: b.deadline.Seconds(), Begin: time.Now(), Before: loadAverage(),
@@ -59,7 +59,7 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }
 
-// begin looks at the machine for a second and prints the header.
+// begin samples the machine's load for a second and prints the header.
 func (r *report) begin(ctx context.Context, out, errs io.Writer) error {
 	before := sampleCPU()
 	select {
@@ -73,15 +73,15 @@ func (r *report) begin(ctx context.Context, out, errs io.Writer) error {
 		"before; rounds %d, deadline %g s\n\n",
 		r.CPU, r.CPUs, runtime.NumCPU(), r.Kernel, r.Before, 100*r.UsedFirst, r.Rounds, r.Deadline)
 	if r.UsedFirst > noticeable {
-		fmt.Fprintf(errs, "%s: other programs load the machine; figures are of both\n", name)
+		fmt.Fprintf(errs, "%s: other programs load the machine and affect the figures\n", name)
 	}
-	// the system call returns 20 - nice
+	// The system call returns 20 - nice.
 	if prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && prio != 20 {
-		fmt.Fprintf(errs, "%s: runs with nice value %d, and so do the programs under test\n", name,
+		fmt.Fprintf(errs, "%s: running with nice value %d, as do the programs under test\n", name,
 			20-prio)
 	}
 	if r.Rounds < barRounds {
-		fmt.Fprintf(errs, "%s: a look only: the bars are for medians of %d rounds and more\n", name,
+		fmt.Fprintf(errs, "%s: preview only: the bars require medians of at least %d rounds\n", name,
 			barRounds)
 	}
 	columns(out, "cell", "figure", "bar", "verdict")
@@ -93,7 +93,7 @@ func columns(out io.Writer, name, figure, bar, verdict string) {
 		verdict)
 }
 
-// row prints a cell, in verbose form with all runs, and keeps it.
+// row prints a cell, with all runs if verbose, and adds it to the report.
 func (r *report) row(out io.Writer, c *result, verbose bool) {
 	r.Cells = append(r.Cells, c)
 	columns(out, c.Cell, c.Figure, c.Bar,
@@ -132,7 +132,7 @@ func (r *report) end(out io.Writer) {
 		r.Before, r.After, 100*r.Others, 100*r.Steal)
 }
 
-// count returns how many cells have which verdict.
+// count returns the number of cells by verdict.
 func (r *report) count() map[string]int {
 	n := map[string]int{}
 	for _, c := range r.Cells {

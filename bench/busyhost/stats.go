@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// outcome is one run of a trial.
+// outcome is the result of one run of a trial.
 type outcome struct {
 	Value   float64 `json:"value"`
-	Seconds float64 `json:"seconds"`         // that the process took
+	Seconds float64 `json:"seconds"`         // duration of the process
 	Error   string  `json:"error,omitempty"` // why there is no value
 }
 
@@ -32,8 +32,7 @@ func failures(runs []outcome) (errs []string) {
 	return errs
 }
 
-// median returns the middle value, the mean of the two middle ones of an even number, and NaN of
-// none.
+// median returns the median, NaN if there are no values.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
@@ -46,7 +45,7 @@ func median(v []float64) float64 {
 	return (v[half-1] + v[half]) / 2
 }
 
-// least returns the smallest value, NaN of none.
+// least returns the smallest value, NaN if there are none.
 func least(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()

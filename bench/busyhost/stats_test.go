@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// runs makes outcomes of values; NaN is a run that failed.
+// runs returns outcomes with the given values; NaN is a failed run.
 func runs(values ...float64) (o []outcome) {
 	for _, v := range values {
 		if math.IsNaN(v) {

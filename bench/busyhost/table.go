@@ -5,21 +5,21 @@ import (
 	"io"
 )
 
-// The command lines. Beyond size and count everything has the programs' defaults.
+// The command lines. Other flags have the programs' defaults.
 const (
-	// a second or less: what a thread or two CPUs' places do in 10 ms is not measured
+	// Takes up to a second, so that scheduling artefacts of 10 ms do not matter.
 	large = "roce_send_bw -s 64K -n 20000"
-	// some 20 periods of a quota; 2000 messages may fit into one
+	// Spans some 20 periods of a quota; 2000 messages may fit into one.
 	lasting = "roce_send_bw -s 64K -D 2"
 	small   = "roce_send_bw -s 32 -D 1"
 	smallPP = "-s 8 -n 10000"
 	fixed   = "--cc fixed"
 )
 
-// controls are the controls that are compared with --cc fixed.
+// controls are the congestion controls that are compared with --cc fixed.
 var controls = []struct {
 	name, flags string
-	quiet       float64 // bar of the quiet machine
+	quiet       float64 // bar on the quiet machine
 }{
 	{"swift", "--cc swift", 0.9},
 	{"ledbat-dc", "--cc ledbat-dc", 0.9},
@@ -30,7 +30,7 @@ var controls = []struct {
 	{"offload", "--offload soft --cc swift", 0.9},
 }
 
-// programs are those that must end with half a CPU.
+// programs must end with half a CPU.
 var programs = []string{
 	"roce_write_bw", "roce_read_bw", "roce_send_bw", "roce_atomic_bw",
 	"roce_write_lat", "roce_read_lat", "roce_send_lat", "roce_atomic_lat",

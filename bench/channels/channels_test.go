@@ -18,7 +18,7 @@ const us = units.Microsecond
 
 var path = cc.Path{LineRate: 100 * units.Gbps, Payload: 1000, BaseRTT: us, Signals: cc.SignalDelay}
 
-// peer acknowledges every packet of the gauge, after a base round trip and noise of its own.
+// peer acknowledges every packet of the gauge after a base round-trip time plus noise.
 type peer struct {
 	algorithm cc.Algorithm
 	decision  cc.Decision
@@ -29,7 +29,7 @@ type peer struct {
 	kinds     []string
 }
 
-// step sends what the decision asks for, and reports what came of it.
+// step sends what the decision permits, and reports the result to the algorithm.
 func (p *peer) step(t require.TestingT) {
 	var noise units.Duration
 	if p.noise != nil {
@@ -78,8 +78,8 @@ func measure(t require.TestingT, samples int, base units.Duration,
 	return g, p
 }
 
-// event is what a path reports of a packet whose delay is base, noise of the fabric, and time in
-// poll gaps.
+// event returns the event of a packet with the given base delay, fabric noise and time in poll
+// gaps.
 func event(probe bool, base, fabric, here, there units.Duration, known bool) *cc.Event {
 	ev := &cc.Event{Kind: cc.RTT, Probe: probe, Packets: 1, Bytes: path.Payload,
 		Delay: base + fabric + here/2 + there/2}
@@ -89,8 +89,7 @@ func event(probe bool, base, fabric, here, there units.Duration, known bool) *cc
 	return ev
 }
 
-// surveyed measures a path whose fabric adds to a delay what it says of sample i, and whose hosts
-// have such gaps.
+// surveyed measures a path with the given fabric noise of sample i and poll gaps of the hosts.
 func surveyed(
 	t *testing.T, known bool, of func(i int) (fabric, here, there units.Duration),
 ) *Survey {
@@ -117,8 +116,8 @@ func surveyed(
 	return s
 }
 
-// Poll gaps are no noise of the fabric: channels do not get wider for them, and it is said when
-// they do not fit.
+// Poll gaps do not count as noise of the fabric: channels do not get wider, and the survey reports
+// when they are too narrow.
 func TestGapsOfHosts(t *testing.T) {
 	fabric := func(i int) units.Duration { return units.Duration(i%10) * 100 * units.Nanosecond }
 	gaps := func(i int) (_, here, there units.Duration) {
@@ -144,10 +143,10 @@ func TestGapsOfHosts(t *testing.T) {
 	require.True(t, s.TooNoisy())
 	assert.Contains(t, s.Advice(), "TOO NOISY for 8 channels of")
 	assert.Contains(t, s.Advice(),
-		": this host leaves poll gaps of p99 = 30us. Channels narrower than ")
+		": this host has poll gaps of p99 = 30us. Channels narrower than ")
 	assert.Contains(t, s.Advice(),
-		"polling cores of their own (docs/hosts.md), hardware time stamps, or a wider a+b (b=")
-	assert.NotContains(t, s.Advice(), "the peer leaves")
+		"dedicated polling cores (docs/hosts.md), hardware time stamps, or a wider a+b (b=")
+	assert.NotContains(t, s.Advice(), "the peer has poll gaps")
 	var b strings.Builder
 	require.NoError(t, s.Write(&b))
 	assert.Contains(t, b.String(), s.Advice())
@@ -163,14 +162,14 @@ func TestGapsOfHosts(t *testing.T) {
 	assert.InDelta(t, d.A+d.B, d.Hosts.Width, 1e-6)
 	assert.InDelta(t, 0.022, d.Hosts.Wide, 0.001)
 
-	// With the width that it advises, the same host is good enough.
+	// With the advised width, the same host is good enough.
 	wide, err := prioplus.ParseChannels("n=8,a=" + s.A.String() + ",b=" + s.wideEnough().String())
 	require.NoError(t, err)
 	lowest, err := wide.Of(0, s.Path)
 	require.NoError(t, err)
 	assert.LessOrEqual(t, s.Hosts.Uncertain.P99, lowest.Target-s.Path.BaseRTT)
 
-	// The same hosts where nobody tells: all of it is noise of the fabric.
+	// The same hosts without reports of gaps: everything counts as noise of the fabric.
 	s = surveyed(t, false, gaps)
 	assert.Greater(t, s.B, 1000*us)
 	assert.Zero(t, s.Hosts.Share)
@@ -187,7 +186,7 @@ func TestGapsOfThePeer(t *testing.T) {
 		}
 		return 0, 0, 0
 	})
-	assert.Contains(t, s.Advice(), ": the peer leaves poll gaps of p99 = 50us. Channels narrower")
+	assert.Contains(t, s.Advice(), ": the peer has poll gaps of p99 = 50us. Channels narrower")
 	assert.Equal(t, 1.0, s.Hosts.Share)
 
 	s = surveyed(t, true, func(i int) (_, here, there units.Duration) {
@@ -196,8 +195,8 @@ func TestGapsOfThePeer(t *testing.T) {
 		}
 		return 0, 0, 0
 	})
-	assert.Contains(t, s.Advice(), "this host leaves poll gaps of p99 = 2.5us and the peer "+
-		"leaves poll gaps of p99 = 2.5us", "together they are more than a channel")
+	assert.Contains(t, s.Advice(), "this host has poll gaps of p99 = 2.5us and the peer "+
+		"has poll gaps of p99 = 2.5us", "together they are more than a channel")
 }
 
 func TestQuietHosts(t *testing.T) {
@@ -222,7 +221,7 @@ func TestProbeAndPacketInTurnThenAStream(t *testing.T) {
 		strings.Join(p.kinds, " "))
 }
 
-// A probe that is lost is sent again.
+// A lost probe is sent again.
 func TestLostProbe(t *testing.T) {
 	g := &Gauge{Samples: 3}
 	a, err := g.New(path)
@@ -235,12 +234,12 @@ func TestLostProbe(t *testing.T) {
 	assert.NotEqual(t, second.ProbeAt, third.ProbeAt, "another moment, or it is the same probe")
 }
 
-// The paper's own numbers: 150 flows at 100 Gb/s and noise whose 99.85th percentile is 0.8 us make
+// The paper's numbers: 150 flows at 100 Gb/s and noise with a 99.85th percentile of 0.8 us give
 // channels of 4 us.
 func TestSurveyOfThePaper(t *testing.T) {
 	g, _ := measure(t, 10000, 12*us, func(i int) units.Duration {
 		switch {
-		case i%2000 < 2: // one probe and one packet of a thousand each
+		case i%2000 < 2: // one probe and one packet per thousand each
 			return 5 * us
 		case i%100 < 4:
 			return 800 * units.Nanosecond
@@ -277,7 +276,7 @@ func TestSurveyOfThePaper(t *testing.T) {
 	assert.Equal(t, 0.8, d.Noise["data"].P9985)
 }
 
-// What is set is taken, whatever was measured.
+// A given base RTT overrides the measured one.
 func TestBaseThatIsSet(t *testing.T) {
 	g, _ := measure(t, 10, 12*us, nil)
 	g.BaseRTT = 20 * us
@@ -286,7 +285,7 @@ func TestBaseThatIsSet(t *testing.T) {
 	assert.Equal(t, 20*us, s.Path.BaseRTT)
 }
 
-// However noisy a path is, its table is one that prioplus takes.
+// prioplus accepts the table of a path with any noise.
 func TestEveryNoiseHasATable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.Int64Range(0, int64(100*units.Millisecond)).Draw(t, "noise")
@@ -313,7 +312,7 @@ func TestInARow(t *testing.T) {
 		{[]units.Duration{9, 9, 1, 9}, 2, 1},
 		{[]units.Duration{9, 9, 9, 9}, 2, 2},
 		{[]units.Duration{9, 9, 9, 9}, 3, 1},
-		{[]units.Duration{3, 9, 9}, 1, 2}, // 2 beyond the least is not beyond b
+		{[]units.Duration{3, 9, 9}, 1, 2}, // 2 above the minimum is not beyond b
 	} {
 		assert.Equal(t, c.expect, inARow(c.samples, 1, 2, c.filter), "%v", c)
 	}

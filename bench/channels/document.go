@@ -18,7 +18,7 @@ type Document struct {
 	Hosts     HostsDocument            `json:"hosts"`
 }
 
-// NoiseDocument is one distribution.
+// NoiseDocument is the distribution of one kind of noise.
 type NoiseDocument struct {
 	Samples int     `json:"samples"`
 	Least   float64 `json:"least_delay_us"`
@@ -30,21 +30,22 @@ type NoiseDocument struct {
 	Max     float64 `json:"max_us"`
 }
 
-// HostsDocument is what the two hosts do to the samples.
+// HostsDocument describes the two hosts' effects on the samples.
 type HostsDocument struct {
-	Here      NoiseDocument  `json:"gap"`                // poll gaps of this host
-	There     *NoiseDocument `json:"peer_gap,omitempty"` // and of the peer, if it reports them
-	Uncertain NoiseDocument  `json:"uncertainty"`        // of each sample
-	// of the noise that may be the hosts', 0 to 1
+	Here NoiseDocument `json:"gap"` // poll gaps of this host
+	// poll gaps of the peer, if it reports them
+	There     *NoiseDocument `json:"peer_gap,omitempty"`
+	Uncertain NoiseDocument  `json:"uncertainty"` // of each sample
+	// share of the noise that may be caused by the hosts, 0 to 1
 	Share float64 `json:"share"`
 	Width float64 `json:"width_us"` // of a channel
-	// share of samples that are uncertain by more, 0 to 1
+	// share of samples with an uncertainty above Width, 0 to 1
 	Wide     float64 `json:"wider_than_channel"`
 	TooNoisy bool    `json:"too_noisy"` // for these channels
 	Advice   string  `json:"advice,omitempty"`
 }
 
-// ChannelDocument is one channel.
+// ChannelDocument is a channel of the table.
 type ChannelDocument struct {
 	Priority int     `json:"priority"`
 	Class    string  `json:"class"`
@@ -52,7 +53,7 @@ type ChannelDocument struct {
 	Limit    float64 `json:"d_limit_us"`
 }
 
-// Document returns the results of a survey in the form in which they are stored.
+// Document converts a survey to its stored form.
 func (s *Survey) Document() (Document, error) {
 	d := Document{
 		LineRate: float64(s.Path.LineRate) / float64(units.Gbps),

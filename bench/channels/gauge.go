@@ -5,35 +5,33 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Gauge is a cc.Control that measures the delay of its flow's path while nothing else is on it. It
-// takes the same samples as PrioPlus, without what passed in the hosts as far as that is known, in
-// two ways:
+// Gauge is a cc.Control that measures the delay of its flow's otherwise idle path. It uses the same
+// samples as PrioPlus, less the hosts' part as far as it is known, in two phases:
 //
-// First a ping-pong, as section 4.3.2 has it: a probe, a full packet, a probe, one at a time. Then
-// a stream of packets at a tenth of line rate. A host that stalls for a millisecond delays one
-// packet of a ping-pong, but all those that were to come meanwhile of a stream: the stream shows
-// what the filter of two samples is worth.
+// First a ping-pong as in section 4.3.2: a probe and a full packet in turn, one at a time. Then a
+// stream of packets at a tenth of line rate. A host that stalls for a millisecond delays one packet
+// of a ping-pong, but every packet due in that time of a stream, so the stream shows how well the
+// filter of two samples works.
 //
-// The queue pair needs messages to send, for as long as Done is false. All is the polling core's
+// Messages must be available to send until Done returns true. A Gauge belongs to the polling core
 // while it runs.
 type Gauge struct {
-	Samples int            // of probes, and of each kind of data
-	BaseRTT units.Duration // what to take for the base of a full packet; 0: what is measured
+	Samples int            // number of probes, and of data packets of each phase
+	BaseRTT units.Duration // base of a full packet; 0: as measured
 
 	path                 cc.Path
 	base                 cc.BaseRTT
 	probe, pings, stream samples
 }
 
-// streamShare is the part of line rate that the stream takes: little enough that it meets no queue
-// of its own.
+// streamShare divides the line rate for the stream, which is thus too slow to build a queue.
 const streamShare = 10
 
-// streamWindow is what the stream may have under way. What it sends late after a stall of its own
-// is a queue, so it is little.
+// streamWindow limits the stream's outstanding packets. It is small because what the sender sends
+// late after a stall forms a queue.
 const streamWindow = 8
 
-// New implements cc.Control: it begins anew.
+// New implements cc.Control. It starts a new measurement.
 func (g *Gauge) New(path cc.Path) (cc.Algorithm, error) {
 	g.path = path
 	g.base = cc.BaseRTT{Path: path, Window: units.Second}
@@ -43,14 +41,14 @@ func (g *Gauge) New(path cc.Path) (cc.Algorithm, error) {
 	return &needle{Gauge: g}, nil
 }
 
-// Name implements cc.Control, and String.
+// Name implements cc.Control.
 func (g *Gauge) Name() string   { return "gauge" }
 func (g *Gauge) String() string { return "gauge" }
 
-// Done says whether all samples were taken.
+// Done reports whether all samples were taken.
 func (g *Gauge) Done() bool { return g.Samples > 0 && len(g.stream) == g.Samples }
 
-// needle is the algorithm.
+// needle is the algorithm of a Gauge.
 type needle struct {
 	*Gauge
 	next cc.Decision
@@ -59,7 +57,7 @@ type needle struct {
 // Events implements cc.Algorithm.
 func (n *needle) Events() cc.EventSet { return cc.Events(cc.RTT, cc.RTO, cc.POST) }
 
-// Start implements cc.Starter: nothing leaves before there is something to send.
+// Start implements cc.Starter. Nothing is sent before a message is posted.
 func (n *needle) Start(units.Time) cc.Decision { return cc.Decision{} }
 
 // On implements cc.Algorithm.
@@ -78,13 +76,14 @@ func (n *needle) On(ev *cc.Event, now units.Time) cc.Decision {
 		}
 	case ok:
 		n.take(&n.stream, s, n.path.Payload, now)
-	case ev.Kind == cc.POST && n.next == cc.Decision{}, ev.Probe: // the first, or one that was lost
+	// the first message, or a lost probe
+	case ev.Kind == cc.POST && n.next == cc.Decision{}, ev.Probe:
 		n.ask(now)
 	}
 	return n.next
 }
 
-// ask wants a probe at once, and no data.
+// ask requests a probe at once, and no data.
 func (n *needle) ask(now units.Time) {
 	at := now
 	for at == 0 || at == n.next.ProbeAt {

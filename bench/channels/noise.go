@@ -7,12 +7,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Noise is how delays of one kind differ from the least of them. Noise only adds to a delay, so
-// that is taken for the delay without it (section 4.3.2).
+// Noise is the distribution of one kind of delay above its minimum. Noise only adds to a delay, so
+// the minimum is taken as the delay without noise (section 4.3.2).
 type Noise struct {
 	Samples int
-	Least   units.Duration // the delay itself
-	Mean    units.Duration // and beyond Least
+	Least   units.Duration // the minimum delay
+	Mean    units.Duration // from here on: beyond Least
 	P50     units.Duration
 	P99     units.Duration
 	P9985   units.Duration
@@ -20,8 +20,8 @@ type Noise struct {
 	Max     units.Duration
 }
 
-// percentile is the one that B is: samples beyond it are left to the filter of two samples in a
-// row.
+// percentile of the noise defines B. Samples beyond it are handled by the filter of two successive
+// samples.
 const percentile = 0.9985
 
 func noiseOf(samples []units.Duration) Noise {
@@ -38,7 +38,8 @@ func noiseOf(samples []units.Duration) Noise {
 	return n
 }
 
-// distribution returns the distribution of values that are noise already, with no base to subtract.
+// distribution returns the distribution of values that already are noise, without a base to
+// subtract.
 func distribution(values []units.Duration) Noise {
 	if len(values) == 0 {
 		return Noise{}
@@ -56,14 +57,14 @@ func distribution(values []units.Duration) Noise {
 	return n
 }
 
-// quantile is the least of the sorted values that a share q of them does not exceed.
+// quantile returns the smallest of the sorted values that at least a share q of them do not exceed.
 func quantile(sorted []units.Duration, q float64) units.Duration {
 	rank := int(math.Ceil(q * float64(len(sorted))))
 	return sorted[max(rank, 1)-1]
 }
 
-// inARow counts how often so many samples, one after the other, were further beyond the least than
-// b: each time PrioPlus's filter would let a flow stop, which then begins to count anew.
+// inARow counts runs of filter successive samples that are more than b above least. On each,
+// PrioPlus's filter would stop a flow and then count anew.
 func inARow(samples []units.Duration, least, b units.Duration, filter int) int {
 	times, row := 0, 0
 	for _, s := range samples {

@@ -7,25 +7,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sample is a delay of the fabric, which poll gaps leave uncertain.
+// sample is a delay of the fabric, with bounds because poll gaps make it uncertain.
 type sample struct {
 	least, most units.Duration
 	here, there units.Duration // poll gaps of the two hosts
 }
 
-// sampleOf returns the sample of an event, and false when it has none.
+// sampleOf returns the sample of an event, and whether it has one.
 func sampleOf(ev *cc.Event) (sample, bool) {
 	least, most, ok := ev.Fabric()
 	return sample{least, most, ev.LocalGap, ev.RemoteGap}, ok
 }
 
-// uncertain is how much of the sample may have passed in a host.
+// uncertain returns how much of the sample may be the hosts' part.
 func (s sample) uncertain() units.Duration { return s.most - s.least }
 
-// samples are those of one kind of packet.
+// samples are the samples of one kind of packet.
 type samples []sample
 
-// each returns a length of time of every sample.
+// each returns a property of every sample.
 func (ss samples) each(of func(sample) units.Duration) []units.Duration {
 	values := make([]units.Duration, len(ss))
 	for i, s := range ss {
@@ -34,7 +34,7 @@ func (ss samples) each(of func(sample) units.Duration) []units.Duration {
 	return values
 }
 
-// base is the delay without noise, at most.
+// base returns an upper bound of the delay without noise.
 func (ss samples) base() units.Duration {
 	if len(ss) == 0 {
 		return 0
@@ -42,23 +42,23 @@ func (ss samples) base() units.Duration {
 	return slices.MinFunc(ss, func(a, b sample) int { return int(a.most - b.most) }).most
 }
 
-// fabric returns the delays that PrioPlus goes by: within the bounds of each, the nearest to the
-// base (cc.Event.FabricNear).
+// fabric returns the delays as PrioPlus interprets them: the value nearest to the base within the
+// bounds of each sample (cc.Event.FabricNear).
 func (ss samples) fabric() []units.Duration {
 	base := ss.base()
 	return ss.each(func(s sample) units.Duration { return max(s.least, base) })
 }
 
-// Hosts is what the two hosts do to the samples.
+// Hosts describes the two hosts' effects on the samples.
 type Hosts struct {
-	Here, There Noise // poll gaps of this host, and of the peer as far as it reports them
-	Uncertain   Noise // the width of the bounds of each sample
-	// Share is how much of all noise, from 0 to 1, may be the hosts' and is not counted as the
-	// fabric's.
+	Here, There Noise // poll gaps of this host, and of the peer if it reports them
+	Uncertain   Noise // width of the bounds of each sample
+	// Share is the share of all noise, from 0 to 1, that may be caused by the hosts and is not
+	// attributed to the fabric.
 	Share float64
-	// Wide is how many samples are uncertain by more than A+B.
+	// Wide is the number of samples with an uncertainty above A+B.
 	Wide int
-	// Told says that the peer reports its part. What it does not report counts as the fabric's.
+	// Told reports whether the peer reports its gaps. Otherwise they count as the fabric's.
 	Told bool
 }
 
@@ -83,7 +83,7 @@ func hostsOf(told bool, kinds ...samples) Hosts {
 	return h
 }
 
-// wider counts the samples that are uncertain by more than d.
+// wider counts the samples with an uncertainty above d.
 func wider(d units.Duration, kinds ...samples) (n int) {
 	for _, ss := range kinds {
 		for _, s := range ss {

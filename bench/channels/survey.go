@@ -12,30 +12,30 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Survey is what a Gauge found.
+// Survey is the result of a Gauge.
 type Survey struct {
-	Path                cc.Path // BaseRTT is the one measured
-	Probe, Ping, Stream Noise   // of probes and full packets in turn, of a stream of full packets
-	// BeyondB is how many samples of the stream were beyond B, and TwoInARow how often two in a row
-	// were, which stops a flow. They are not in B: no channel is wide enough for a host that
+	Path                cc.Path // BaseRTT is the measured one
+	Probe, Ping, Stream Noise   // of probes and full packets of the ping-pong, and of the stream
+	// BeyondB counts the samples of the stream beyond B, and TwoInARow the pairs of successive
+	// ones, which stop a flow. B does not cover them: no channel is wide enough for a host that
 	// stalls.
 	BeyondB, TwoInARow int
 	A, B, Eps          units.Duration
 	Channels           prioplus.Channels
-	Width              units.Duration // of one of them
+	Width              units.Duration // of one channel
 	Hosts              Hosts
 }
 
-// Wanted is what the table of channels is to be for.
+// Wanted has the requirements for the table of channels.
 type Wanted struct {
 	Priorities int
-	Flows      int     // of one priority at a time, for A
-	Inner      cc.Spec // their algorithm
-	Options    string  // more parameters of the table, such as room=on,patience=20
+	Flows      int     // concurrent flows of one priority, for A
+	Inner      cc.Spec // algorithm of the flows
+	Options    string  // further parameters of the table, such as room=on,patience=20
 }
 
-// channels is the argument of prioplus.ParseChannels, with more parameters than the number of
-// priorities or none.
+// channels returns the argument of prioplus.ParseChannels, with parameters appended to the number
+// of priorities.
 func (w Wanted) channels(parameters string) string {
 	text := fmt.Sprintf("n=%d%s", w.Priorities, parameters)
 	if w.Options != "" {
@@ -44,7 +44,7 @@ func (w Wanted) channels(parameters string) string {
 	return text
 }
 
-// Check says what is wrong before the path is known.
+// Check validates the requirements as far as possible without a path.
 func (w Wanted) Check() error {
 	path := cc.Path{LineRate: units.Gbps, BaseRTT: units.Microsecond, Payload: 1000,
 		Signals: cc.SignalDelay}
@@ -57,18 +57,17 @@ func (w Wanted) Check() error {
 	return nil
 }
 
-// filter is how many samples in a row stop a flow, as prioplus.Channels has it unless told
-// otherwise.
+// filter is the number of successive samples that stop a flow, the default of prioplus.Channels.
 const filter = 2
 
-// widest is the largest B that prioplus.Channels takes. A host that stalls for longer will stop
+// widest is the largest B that prioplus.Channels accepts. A host that stalls for longer stops
 // flows.
 const widest = 10 * units.Millisecond
 
-// errNoSamples says that a survey was asked for too early.
-var errNoSamples = errors.New("channels: there are no samples of the path")
+// errNoSamples is returned by Survey before samples of every kind were taken.
+var errNoSamples = errors.New("channels: no samples of the path yet")
 
-// Survey makes the table of channels of what was measured.
+// Survey computes the table of channels from the measurement.
 func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 	if len(g.stream) == 0 || len(g.probe) == 0 {
 		return nil, errNoSamples
@@ -102,20 +101,20 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 	return s, nil
 }
 
-// eps is what a delay may be beyond the base and still be that of empty queues: the 99th percentile
-// of the noise, at least the microsecond that PrioPlus's artifact has, and half a channel at most.
+// eps returns the tolerance above the base up to which queues count as empty: the 99th percentile
+// of the noise, at least 1 µs as in PrioPlus's artifact, and at most half a channel.
 func (s *Survey) eps() units.Duration {
 	noise := min(s.B, max(s.Probe.P99, s.Ping.P99))
 	return round(min(max(noise, units.Microsecond), (s.A+s.B)/2))
 }
 
-// round leaves of a length of time what a flag should have: tenths of a microsecond, upwards.
+// round rounds a duration up to tenths of a microsecond, for flags.
 func round(d units.Duration) units.Duration {
 	const step = 100 * units.Nanosecond
 	return max(step, (d+step-1)/step*step)
 }
 
-// Write prints it all.
+// Write prints the survey.
 func (s *Survey) Write(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "noise [us]\tsamples\tleast delay\tmean\tp50\tp99\tp99.85\tp99.9\tmax\t")
@@ -156,8 +155,8 @@ func (s *Survey) rows() []row {
 	return []row{{"probe", s.Probe}, {"data", s.Ping}, {"stream", s.Stream}}
 }
 
-// misreactions says how often noise stops a flow, and how often it would if samples did not hang
-// together: the paper's one in 400 MB.
+// misreactions formats how often noise stops a flow, and how often it would if samples were
+// independent (in the paper once in 400 MB).
 func (s *Survey) misreactions() string {
 	packet, samples := float64(s.Path.Payload)/1e6, float64(s.Stream.Samples) // MB
 	text := fmt.Sprintf("%d times, once in %.4g MB", s.TwoInARow,
@@ -171,7 +170,7 @@ func (s *Survey) misreactions() string {
 	return text
 }
 
-// shown is a time for people.
+// shown rounds a duration for printing.
 func shown(d units.Duration) units.Duration {
 	const step = 10 * units.Nanosecond
 	return (d + step/2) / step * step

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// benchmark runs b.N messages over a loop and reports what the test itself measured: setting up is
-// not in it.
+// benchmark runs b.N messages over a loop and reports the test's own measurement, which excludes
+// setup.
 func benchmark(b *testing.B, test Test, args ...string) *Row {
 	s, err := parse(test, append([]string{"-d", "loop:bench"}, args...))
 	require.NoError(b, err)
@@ -28,12 +28,12 @@ func reportRate(b *testing.B, r *Row) {
 	b.ReportMetric(r.CPU.Percent/100, "cores")
 }
 
-// BenchmarkMessages is the rate of 32-byte SENDs from one core to another.
+// BenchmarkMessages measures the rate of 32-byte SENDs from one core to another.
 func BenchmarkMessages(b *testing.B) {
 	reportRate(b, benchmark(b, sendBW, "-s", "32", "--report_gbits"))
 }
 
-// BenchmarkGoodput is that of 4 KiB WRITEs.
+// BenchmarkGoodput measures 4 KiB WRITEs.
 func BenchmarkGoodput(b *testing.B) {
 	reportRate(b, benchmark(b, writeBW, "-s", "4096", "--report_gbits"))
 }
@@ -48,7 +48,7 @@ func BenchmarkQueuePairs(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency is half a round trip of an 8-byte WRITE.
+// BenchmarkLatency measures half the round-trip time of an 8-byte WRITE.
 func BenchmarkLatency(b *testing.B) {
 	r := benchmark(b, writeLat, "-s", "8")
 	b.ReportMetric(r.Avg*1e3, "ns/op")
@@ -57,7 +57,7 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(r.Percentiles.P999*1e3, "p99.9-ns")
 }
 
-// BenchmarkMeter and BenchmarkRecord are the costs of measuring.
+// BenchmarkMeter and BenchmarkRecord measure the cost of measuring.
 func BenchmarkMeter(b *testing.B) {
 	m := newMeter(128)
 	m.start(0, 0)
@@ -73,9 +73,9 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// BenchmarkOffload is what it costs the polling cores that congestion control is decided elsewhere:
-// 32-byte SENDs with both ends on one core, in line and behind a soft NIC whose agent is on that
-// core, and on another.
+// BenchmarkOffload measures the polling cores' cost of offloaded congestion control: 32-byte SENDs
+// with both ends on one core, inline, and behind a soft NIC whose agent runs on that core or on
+// another.
 func BenchmarkOffload(b *testing.B) {
 	for name, args := range map[string]string{
 		"inline": "--cores 0,0", "shared": "--cores 0,0 --offload soft",

@@ -12,17 +12,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// congestion is a repeatable flag: the congestion controls of the queue pairs, in turn.
+// congestion is a repeatable flag: the congestion control algorithms of the queue pairs, in turn.
 type congestion struct {
 	specs *[]cc.Spec
-	help  *string // an algorithm to explain, when it was asked for
+	help  *string // the algorithm to explain if help was requested
 	given bool
 }
 
-// noHelp is an answer that nobody asked for.
-const noHelp = "\x00"
+// ccHelpUnset is the value of congestion.help if no help was requested.
+const ccHelpUnset = "\x00"
 
-// Set reads an algorithm and its parameters, or a question.
+// Set parses an algorithm with its parameters, or a request for help.
 func (c *congestion) Set(v string) error {
 	if name, asked := strings.CutPrefix(v, "help"); asked && (name == "" || name[0] == '=') {
 		*c.help = strings.TrimPrefix(name, "=")
@@ -41,27 +41,27 @@ func (c *congestion) Set(v string) error {
 
 func (c *congestion) String() string { return algorithms(*c.specs).String() }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (c *congestion) Type() string { return "algorithm" }
 
-// ccHelp is the error of a command line that asks what an algorithm is.
+// ccHelp is the error of a command line that requests help on an algorithm.
 type ccHelp string
 
-func (h ccHelp) Error() string { return "help asked for: --cc " + string(h) }
+func (h ccHelp) Error() string { return "help requested: --cc " + string(h) }
 
-// explain answers it.
+// explain prints the help that err requests.
 func explain(stdout, stderr io.Writer, t Test, err error) int {
 	var asked ccHelp
 	errors.As(err, &asked)
 	if err := cc.Help(stdout, string(asked)); err != nil {
-		complain(stderr, t.Name(),
+		printError(stderr, t.Name(),
 			fmt.Errorf("--cc help: %s", strings.TrimPrefix(err.Error(), "cc: ")))
 		return exitFailed
 	}
 	return exitOK
 }
 
-// algorithms is what --cc says.
+// algorithms are the values of --cc.
 type algorithms []cc.Spec
 
 func (c algorithms) String() string {
@@ -80,19 +80,18 @@ func defaultAlgorithms() algorithms {
 	return algorithms{spec}
 }
 
-// of is the algorithm of a queue pair.
+// of returns the algorithm of a queue pair.
 func (c algorithms) of(number int) cc.Spec { return c[number%len(c)] }
 
-// What a path is taken for where nobody knows better: a port that says no rate, and a round trip in
-// a data centre.
+// Defaults of a path: the line rate if the port reports none, and a data centre's round-trip time.
 const (
 	defLineRate = 100 * units.Gbps
 	defBaseRTT  = 20 * units.Microsecond
 )
 
-// path is what congestion control is told of the way to the peer. Before the peer is known, that is
-// all that it might be.
-func (l *lane) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
+// path returns the path to the peer as congestion control sees it. Before the peer is known, pass
+// the features that may be negotiated.
+func (l *queueSet) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 	s := l.settings
 	p := cc.Path{LineRate: s.LineRate, BaseRTT: s.BaseRTT, Payload: mtu, Signals: cc.SignalDelay}
 	if p.BaseRTT == 0 {
@@ -113,10 +112,10 @@ func (l *lane) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 	return p
 }
 
-// control gives a queue pair its algorithm.
-func (l *lane) control(p *pair, path cc.Path) error {
+// control sets a queue pair's congestion control algorithm.
+func (l *queueSet) control(p *pair, path cc.Path) error {
 	control := l.settings.controlOf(p.number)
-	path.Seed = l.lots + uint32(p.number)
+	path.Seed = l.flowSeed + uint32(p.number)
 	algorithm, err := control.New(path)
 	if err != nil {
 		return fmt.Errorf("--cc %v: %s", control, strings.TrimPrefix(err.Error(), "cc: "))

@@ -11,11 +11,11 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// console prints a test as perftest does. The zero console prints nothing.
+// console prints a test in perftest's format. The zero console prints nothing.
 type console struct {
 	out, err io.Writer // nil: silent
 	settings *Settings
-	terminal bool // err is one
+	terminal bool // err is a terminal
 }
 
 const line = "---------------------------------------------------------------------------------------\n"
@@ -32,25 +32,25 @@ func newConsole(s *Settings, out, errs io.Writer) *console {
 	return c
 }
 
-func (c *console) silent() bool { return c.out == nil }
+func (c *console) isSilent() bool { return c.out == nil }
 
-// brief says that a single number is wanted.
-func (c *console) brief() bool { return c.silent() || c.settings.Output != "" }
+// isBrief reports whether at most a single number is to be printed.
+func (c *console) isBrief() bool { return c.isSilent() || c.settings.Output != "" }
 
 func (c *console) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// note says what somebody should know who looks at the results.
+// note prints a remark on the results to standard error.
 func (c *console) note(format string, args ...any) {
 	if c.err != nil {
 		fmt.Fprintf(c.err, "%s: %s\n", c.settings.Test.Name(), fmt.Sprintf(format, args...))
 	}
 }
 
-// banner is what a server says while it waits.
+// banner prints that the server is waiting.
 func (c *console) banner() {
-	if c.brief() {
+	if c.isBrief() {
 		return
 	}
 	stars := strings.Repeat("*", 36) + "\n"
@@ -61,10 +61,10 @@ func (c *console) banner() {
 	}
 }
 
-// row prints the result for one size.
+// row prints the result of one size.
 func (c *console) row(r *Row) {
 	switch {
-	case c.silent():
+	case c.isSilent():
 	case c.settings.Output != "":
 		fmt.Fprintln(c.out, r.single(c.settings.Output))
 	case r.LatencyRow != nil && c.settings.Duration > 0:
@@ -78,7 +78,7 @@ func (c *console) row(r *Row) {
 	}
 }
 
-// latencyLine is perftest's REPORT_FMT_LAT.
+// latencyLine formats a row as perftest's REPORT_FMT_LAT.
 func latencyLine(r *Row) string {
 	const format = " %-7d %d          %-7.2f        %-7.2f      %-7.2f  \t       %-7.2f     " +
 		"\t%-7.2f\t\t%-7.2f \t\t%-7.2f\n"
@@ -86,7 +86,7 @@ func latencyLine(r *Row) string {
 		r.P99, r.P999)
 }
 
-// bandwidthLine is perftest's REPORT_FMT, and below a tenth of a Gb/s its REPORT_FMT_EXT.
+// bandwidthLine formats a row as perftest's REPORT_FMT, or as REPORT_FMT_EXT below 0.1 Gb/s.
 func bandwidthLine(r *Row, gbits bool) string {
 	if gbits && r.Average < 0.1 {
 		return fmt.Sprintf(" %-7d    %d           %-7.6f            %-7.6f            %-7.6f\n",
@@ -96,7 +96,7 @@ func bandwidthLine(r *Row, gbits bool) string {
 		r.MsgSize, r.Iterations, r.Peak, r.Average, r.MsgRate)
 }
 
-// single is the one number of --output.
+// single formats the one number that --output selects.
 func (r *Row) single(what string) string {
 	switch what {
 	case "bandwidth":
@@ -107,7 +107,7 @@ func (r *Row) single(what string) string {
 	return fmt.Sprintf("%.2f", r.Typical)
 }
 
-// samples prints what -U asks for.
+// samples prints every sample, for -U.
 func (c *console) samples(r *Row) {
 	if !c.settings.Unsorted || r.samples == nil {
 		return
@@ -118,7 +118,7 @@ func (c *console) samples(r *Row) {
 	}
 }
 
-// histogram prints what -H asks for.
+// histogram prints the latency histogram, for -H.
 func (c *console) histogram(r *Row) {
 	if !c.settings.Histogram || r.latencies == nil {
 		return
@@ -131,7 +131,7 @@ func (c *console) histogram(r *Row) {
 	}
 }
 
-// heading names the columns.
+// heading returns the table's column titles.
 func (s *Settings) heading() string {
 	switch {
 	case s.Test.Kind == Latency && s.Duration > 0:
@@ -153,9 +153,9 @@ func (s *Settings) unitName() string {
 	return "MiB/sec"
 }
 
-// end closes the table and tells in a few lines what perftest does not.
+// end closes the table and prints a summary beyond perftest's output.
 func (c *console) end(x *session) {
-	if c.brief() {
+	if c.isBrief() {
 		return
 	}
 	fmt.Fprint(c.out, line)
@@ -177,7 +177,7 @@ func (c *console) end(x *session) {
 		return
 	}
 	r := x.rows[len(x.rows)-1]
-	if p := r.Percentiles; p.Max > 0 { // a perftest tells nothing of it
+	if p := r.Percentiles; p.Max > 0 { // zero for an OFED peer
 		fmt.Fprintf(c.out, " latency at %d bytes [usec]: p50 %.2f, p90 %.2f, p99 %.2f, p99.9 "+
 			"%.2f, p99.99 %.2f, max %.2f\n",
 			r.MsgSize, p.P50, p.P90, p.P99, p.P999, p.P9999, p.Max)
@@ -191,7 +191,8 @@ func (c *console) end(x *session) {
 	c.histogram(r)
 }
 
-// fairness tells how the queue pairs shared the bandwidth; of many, the slowest and the fastest.
+// fairness prints how the queue pairs shared the bandwidth; of many, only the slowest and the
+// fastest.
 func (c *console) fairness(r *Row) {
 	unit := c.settings.unitName()
 	fmt.Fprintf(c.out, " Jain index %.4f over %d queue pairs [%s]:", r.Jain, len(r.PerQP), unit)
@@ -210,23 +211,23 @@ func (c *console) fairness(r *Row) {
 	fmt.Fprintf(c.out, " from %.2f to %.2f\n", low, high)
 }
 
-// Progress is told of runs that take longer than patience, this often.
+// Progress is shown for runs longer than progressDelay, at intervals of progressInterval.
 const (
-	patience     = 2 * time.Second
-	progressStep = 500 * time.Millisecond
+	progressDelay    = 2 * time.Second
+	progressInterval = 500 * time.Millisecond
 )
 
-// progress shows on the terminal how far a long run is; the answer ends that.
-func (c *console) progress(x *session, r *round) (stop func()) {
-	if c.silent() || !c.terminal || c.settings.Watch || len(r.senders) == 0 && r.ping == nil ||
-		!r.active() {
+// progress shows the progress of a long run on the terminal until stop is called.
+func (c *console) progress(x *session, r *sizeRun) (stop func()) {
+	if c.isSilent() || !c.terminal || c.settings.Watch || len(r.senders) == 0 && r.ping == nil ||
+		!r.isActive() {
 		return func() {}
 	}
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
 		begun, shown := time.Now(), false
-		ticker := time.NewTicker(progressStep)
+		ticker := time.NewTicker(progressInterval)
 		defer ticker.Stop()
 		for {
 			select {
@@ -237,19 +238,20 @@ func (c *console) progress(x *session, r *round) (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			if elapsed := time.Since(begun); elapsed >= patience {
+			if elapsed := time.Since(begun); elapsed >= progressDelay {
 				shown = true
-				fmt.Fprintf(c.err, "\r\x1b[K %d bytes: %s", r.size, r.far(elapsed))
+				fmt.Fprintf(c.err, "\r\x1b[K %d bytes: %s", r.size, r.progressText(elapsed))
 			}
 		}
 	}()
 	return func() { close(quit); <-ended }
 }
 
-// far says how far a round is. It asks the polling cores, which costs them next to nothing.
-func (r *round) far(elapsed time.Duration) string {
+// progressText formats the progress of a run. It queries the polling cores, which costs them next
+// to nothing.
+func (r *sizeRun) progressText(elapsed time.Duration) string {
 	done := uint64(0)
-	for i, l := range r.x.lanes {
+	for i, l := range r.x.queueSets {
 		_ = l.do(func(*transport.Endpoint) error {
 			if r.ping != nil {
 				done += r.ping.latencies.n

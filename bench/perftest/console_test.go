@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// The lines are perftest's own, made with its format strings.
+// The lines were made with perftest's format strings.
 func TestBandwidthLine(t *testing.T) {
 	row := func(size int, n uint64, peak, average, rate float64) *Row {
 		return &Row{MsgSize: size, Iterations: n, BandwidthRow: &BandwidthRow{peak, average, rate}}
@@ -105,7 +105,7 @@ func TestHeader(t *testing.T) {
 	require.Equal(t, goldenHeader, out.String())
 }
 
-// What each kind of test says differently, as captured from perftest.
+// The lines in which the tests differ, as captured from perftest.
 func TestHeaderKinds(t *testing.T) {
 	for _, c := range []struct {
 		test   Test
@@ -173,7 +173,7 @@ func TestLimits(t *testing.T) {
 	}{
 		{0, 0, ""}, {99, 1.9, ""},
 		{101, 0, "bandwidth 100.00 MiB/sec, --limit_bw 101"},
-		// perftest forgets it without -w
+		// perftest ignores it without -w
 		{0, 2.5, "2.000000 million messages/s, --limit_msgrate 2.5"},
 	} {
 		s := &Settings{LimitBW: c.bw, LimitMsgRate: c.rate}

@@ -14,42 +14,42 @@ import (
 )
 
 const (
-	controlDepth = 8    // messages, more than are ever under way
-	controlRoom  = 4096 // bytes of each: perftest's are of 108 at most
-	heartbeat    = time.Second
-	unanswered   = 10 * time.Second // and a peer is dead
+	controlDepth   = 8    // messages; more than are ever outstanding
+	controlMsgSize = 4096 // bytes of each message; perftest's have at most 108
+	heartbeat      = time.Second
+	peerTimeout    = 10 * time.Second // after which a peer is considered dead
 )
 
-// errSilent ends a control connection whose peer does not say goodbye.
-var errSilent = fmt.Errorf("the peer has not answered for %v", unanswered)
+// errSilent is returned when the peer of a control connection does not respond.
+var errSilent = fmt.Errorf("no response from the peer for %v", peerTimeout)
 
-// control is what stands for TCP with -R: a connection of a queue pair of its own, whose messages
-// are SENDs. It is a net.Conn: each Write is one SEND, and waits until that is acknowledged; a Read
-// takes from one SEND. A connection of the CM does not notice that its peer has died, so a WRITE of
-// nothing asks now and then: it needs no key, is acknowledged like any other (InfiniBand spec
-// C9-88), and no program at the peer sees it.
+// control replaces TCP with -R: a connection on a queue pair of its own, whose messages are SENDs.
+// It implements net.Conn: each Write is one SEND and waits for its acknowledgement; a Read returns
+// data of one SEND. The CM does not detect a dead peer, so control sends a zero-length WRITE
+// periodically. It needs no rkey, is acknowledged like any other WRITE (InfiniBand spec C9-88), and
+// is invisible to the peer's program.
 type control struct {
 	host    *goroce.Host
 	qp      *transport.QueuePair
 	conn    *goroce.CMConn
 	out, in *transport.MemoryRegion
 
-	arrived, sent, beats chan transport.WorkCompletion // room for all that can be
-	rest                 []byte                        // of the message that was read last
+	arrived, sent, beats chan transport.WorkCompletion // room for all completions
+	rest                 []byte                        // unread part of the last message
 
 	writing sync.Mutex
-	// closed when a deadline has passed, when the peer does not answer
-	expired, silent   chan struct{}
-	expire, hush, end sync.Once
+	// closed when a deadline has passed; when the peer does not respond
+	expired, silent          chan struct{}
+	expire, silenceOnce, end sync.Once
 }
 
-// What a work request of the control queue pair is.
+// IDs of the control queue pair's work requests.
 const (
 	controlSend = iota
 	controlBeat
 )
 
-// newControl makes the queue pair, ready to be connected.
+// newControl makes the queue pair and leaves it ready to be connected.
 func newControl(h *goroce.Host) (*control, error) {
 	completions := func() chan transport.WorkCompletion {
 		return make(chan transport.WorkCompletion, 2*controlDepth)
@@ -72,10 +72,10 @@ func (c *control) create(ep *transport.Endpoint) error {
 	if err != nil {
 		return err
 	}
-	if c.out, err = ep.RegisterMemory(pd, make([]byte, controlRoom), 0); err != nil {
+	if c.out, err = ep.RegisterMemory(pd, make([]byte, controlMsgSize), 0); err != nil {
 		return err
 	}
-	if c.in, err = ep.RegisterMemory(pd, make([]byte, controlDepth*controlRoom),
+	if c.in, err = ep.RegisterMemory(pd, make([]byte, controlDepth*controlMsgSize),
 		transport.LocalWrite); err != nil {
 		return err
 	}
@@ -100,10 +100,10 @@ func (c *control) create(ep *transport.Endpoint) error {
 // expect posts the receive of a slot.
 func (c *control) expect(slot int) error {
 	return c.qp.PostRecv(&transport.RecvRequest{ID: uint64(slot),
-		SGList: []transport.SGE{c.in.SGE(slot*controlRoom, controlRoom)}})
+		SGList: []transport.SGE{c.in.SGE(slot*controlMsgSize, controlMsgSize)}})
 }
 
-// reap hands out completions, on the polling core.
+// reap distributes completions, on the polling core.
 func (c *control) reap(cq *transport.CompletionQueue) {
 	var wcs [controlDepth]transport.WorkCompletion
 	for n := cq.Poll(wcs[:]); n > 0; n = cq.Poll(wcs[:]) {
@@ -121,20 +121,20 @@ func (c *control) reap(cq *transport.CompletionQueue) {
 	cq.RequestNotify(false)
 }
 
-// params is what the queue pair brings to its connection. The WRITEs of the peer's heart are of no
-// bytes; the right to them opens no memory.
+// params returns the queue pair's connection parameters. RemoteWrite permits the peer's zero-length
+// WRITEs; no memory is registered for them.
 func (c *control) params() goroce.CMParams {
 	return goroce.CMParams{QP: c.qp, Access: transport.RemoteWrite, MinRNRTimer: rnrTimer,
 		RetryCount: 7, RNRRetry: rnrRetry}
 }
 
-// begin is called when the connection stands.
+// begin starts the heartbeat of an established connection.
 func (c *control) begin(conn *goroce.CMConn) {
 	c.conn = conn
 	go c.beat()
 }
 
-// beat asks the peer whether it lives.
+// beat checks periodically that the peer responds.
 func (c *control) beat() {
 	tick := time.NewTicker(heartbeat)
 	defer tick.Stop()
@@ -148,16 +148,16 @@ func (c *control) beat() {
 			return c.qp.PostSend(&transport.WorkRequest{ID: controlBeat, Op: transport.OpWrite})
 		})
 		if err == nil {
-			err = c.completed(c.beats, unanswered)
+			err = c.completed(c.beats, peerTimeout)
 		}
 		if err != nil {
-			c.hush.Do(func() { close(c.silent) })
+			c.silenceOnce.Do(func() { close(c.silent) })
 			return
 		}
 	}
 }
 
-// completed waits for the completion of what was posted.
+// completed waits for the completion of a posted request.
 func (c *control) completed(of <-chan transport.WorkCompletion, within time.Duration) error {
 	var wc transport.WorkCompletion
 	late := time.After(within)
@@ -179,18 +179,18 @@ func (c *control) completed(of <-chan transport.WorkCompletion, within time.Dura
 	return c.verdict(wc)
 }
 
-// verdict is the error of a completion.
+// verdict returns the error of a completion.
 func (c *control) verdict(wc transport.WorkCompletion) error {
 	switch {
 	case wc.Status == transport.StatusSuccess:
 		return nil
 	case c.conn.Err() != nil:
-		return c.conn.Err() // io.EOF, when the peer has ended it
+		return c.conn.Err() // io.EOF if the peer has ended it
 	}
 	return fmt.Errorf("control connection to %v: %v", c.conn.Peer(), wc.Status)
 }
 
-// Read implements net.Conn, but for deadlines.
+// Read implements net.Conn without deadlines.
 func (c *control) Read(b []byte) (int, error) {
 	if len(c.rest) == 0 {
 		if err := c.receive(); err != nil {
@@ -219,7 +219,7 @@ func (c *control) receive() error {
 	if err := c.verdict(wc); err != nil {
 		return err
 	}
-	at := int(wc.ID) * controlRoom
+	at := int(wc.ID) * controlMsgSize
 	c.rest = append(c.rest[:0], c.in.Bytes()[at:at+int(wc.ByteLen)]...)
 	return c.do(func(*transport.Endpoint) error { return c.expect(int(wc.ID)) })
 }
@@ -228,9 +228,9 @@ func (c *control) receive() error {
 func (c *control) Write(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if len(b) > controlRoom {
-		return 0, fmt.Errorf("a message of %d bytes, the control connection takes %d", len(b),
-			controlRoom)
+	if len(b) > controlMsgSize {
+		return 0, fmt.Errorf("control message of %d bytes, want at most %d", len(b),
+			controlMsgSize)
 	}
 	select {
 	case <-c.expired:
@@ -243,7 +243,7 @@ func (c *control) Write(b []byte) (int, error) {
 			SGList: []transport.SGE{c.out.SGE(0, n)}})
 	})
 	if err == nil {
-		err = c.completed(c.sent, unanswered)
+		err = c.completed(c.sent, peerTimeout)
 	}
 	if err != nil {
 		return 0, err
@@ -251,7 +251,7 @@ func (c *control) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Close implements net.Conn: it disconnects, and gives the peer a moment to agree.
+// Close implements net.Conn: it disconnects and waits up to farewell for the peer's confirmation.
 func (c *control) Close() (err error) {
 	c.end.Do(func() {
 		if c.conn != nil {
@@ -259,7 +259,7 @@ func (c *control) Close() (err error) {
 			defer cancel()
 			err = c.conn.Disconnect(ctx)
 		}
-		// fails when the host is closed, which does the same
+		// The error is ignored: a closed host has released these already.
 		_ = c.do(func(*transport.Endpoint) error {
 			if c.qp != nil {
 				c.qp.Destroy()
@@ -275,20 +275,20 @@ func (c *control) Close() (err error) {
 	return err
 }
 
-// LocalAddr implements net.Conn: nobody asks.
+// LocalAddr implements net.Conn. It is unused.
 func (c *control) LocalAddr() net.Addr { return nil }
 
 // RemoteAddr implements net.Conn.
 func (c *control) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.conn.Peer()) }
 
-// SetDeadline implements net.Conn as far as a handshake uses it: a moment long past ends what
-// waits.
+// SetDeadline implements net.Conn as far as a handshake uses it: a time in the past ends pending
+// writes.
 func (c *control) SetDeadline(t time.Time) error { return c.SetWriteDeadline(t) }
 
-// SetReadDeadline implements net.Conn: peerConn reads ahead, and has the deadline itself.
+// SetReadDeadline implements net.Conn. It does nothing: peerConn reads ahead and handles deadlines.
 func (c *control) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline implements net.Conn, as SetDeadline.
+// SetWriteDeadline implements net.Conn with the limits of SetDeadline.
 func (c *control) SetWriteDeadline(t time.Time) error {
 	if !t.IsZero() && t.Before(time.Now()) {
 		c.expire.Do(func() { close(c.expired) })

@@ -10,24 +10,23 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// validateCredits says what credits are not for.
+// validateCredits checks that --carc suits the test.
 func (s *Settings) validateCredits(p *problems) {
 	if s.Cache == nil {
 		return
 	}
 	t := s.Test
-	p.when(t.oneSided(), "--carc: credits are for SENDs and WRITEs; what %s asks for comes without",
-		t.Name())
-	p.when(!t.oneSided() && s.Connection != transport.RC, "--connection %v: --carc needs RC",
+	p.when(t.isOneSided(), "--carc: credits apply to SENDs and WRITEs, not to %s", t.Name())
+	p.when(!t.isOneSided() && s.Connection != transport.RC, "--connection %v: --carc needs RC",
 		s.Connection)
-	p.when(t.Verb == Write && !s.WriteWithImm, "--carc: the receiver of a WRITE hears nothing of "+
-		"it, and so cannot say when it has consumed it; give --write_with_imm")
+	p.when(t.Verb == Write && !s.WriteWithImm, "--carc: the receiver must see completions to "+
+		"return credits; add --write_with_imm")
 	p.when(t.Kind == Bandwidth && s.Cache.RequestResponse(),
-		"--carc mode=rr: in %s nothing responds to a message", t.Name())
-	p.when(s.Queues > 1, "--queues %d: --carc has the cache of one polling core", s.Queues)
+		"--carc mode=rr: %s has no responses", t.Name())
+	p.when(s.Queues > 1, "--queues %d: --carc supports one queue", s.Queues)
 }
 
-// machineCache is what the machine tells of its last-level cache; nothing where it does not.
+// machineCache returns the properties of the machine's last-level cache, zero where unknown.
 func machineCache() (c carc.Cache) {
 	host := hostsense.This()
 	llc, err := host.LLC()
@@ -39,20 +38,21 @@ func machineCache() (c carc.Cache) {
 	return c
 }
 
-// openCache makes the cache that the lane's queue pairs share.
-func (l *lane) openCache() {
+// openCache makes the cache model shared by the queue pairs of the set.
+func (l *queueSet) openCache() {
 	if spec := l.settings.Cache; spec != nil {
 		l.cache = spec.On(machineCache()).Endpoint()
 	}
 }
 
-// creditFeatures are those that the offer takes from the queue pairs.
+// creditFeatures are the extension features that queue pairs with credits add to the offer.
 const creditFeatures = wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers |
 	wire.FeatureWrites
 
-// offerCredits adds to the offer what a credit is for, and how many each queue pair gives at first:
-// the fewest of all. For that they take part now; how the peer's are is not known yet.
-func (l *lane) offerCredits(ep *transport.Endpoint) error {
+// offerCredits adds the credit features and the initial credits of a queue pair, the minimum of
+// all, to the offer. To determine them it installs provisional gates; the final ones follow when
+// the peer is known.
+func (l *queueSet) offerCredits(ep *transport.Endpoint) error {
 	if l.cache == nil || l.settings.CM {
 		return nil
 	}

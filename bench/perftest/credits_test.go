@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a receiver that works has not consumed is within the cache that credits are for, and is not
-// without them; of the document both, and what the sender waited.
+// With credits a slow receiver's unconsumed messages fit into the cache, without them they do not.
+// The document has both, and the sender's waiting time.
 func TestCreditsBoundTheBacklog(t *testing.T) {
 	backlog := func(flags string) (*WorkRow, *Row) {
 		o := do(t, sendBW,

@@ -8,30 +8,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dialogue is what the two ends say to each other beside the traffic: [kindred] between two of
-// ours, [upstream] with linux-rdma's perftest. Both ends call the same methods in this order;
-// conclude ends the measurement of a size and answers what is to be shown for it, nil for nothing.
+// dialogue is the coordination between the two ends beside the test traffic: [nativePeer] between
+// two goroce programs, [ofedPeer] with linux-rdma's perftest. Both ends call the same methods in
+// this order. The method conclude ends the measurement of a size and returns the row to print, nil
+// for none.
 type dialogue interface {
 	trade(ctx context.Context, mine *connect.Hello) (theirs *connect.Hello, err error)
 	connected(ctx context.Context) error
 	ready(ctx context.Context) error
-	conclude(ctx context.Context, r *round) (*Row, error)
+	conclude(ctx context.Context, r *sizeRun) (*Row, error)
 	end(ctx context.Context) error
 
-	// refuse answers err after telling the peer, who waits for trade, that nothing will come of it;
-	// tell lets the peer know what went wrong here later, where it will wait for us.
+	// refuse sends err to a peer waiting in trade, and returns it; tell sends an error to a peer
+	// that waits at the named later point.
 	refuse(ctx context.Context, err error) error
 	tell(ctx context.Context, where string, err error) error
 }
 
-// mark tells programs of ours from perftest's. It changes with what kindred says.
+// mark distinguishes goroce programs from perftest. Change it when nativePeer's messages change.
 const mark = "goroce"
 
-// greet finds out who the peer is: both sides begin as perftest does, and ours leave a mark where
-// perftest does not look. With -R they do not: what two of ours would say goes over TCP.
-func (x *session) greet(ctx context.Context) error {
+// identifyPeer identifies the peer. Both sides start with perftest's handshake, and goroce programs
+// leave a mark in a field that perftest ignores. With -R they do not: their own protocol requires
+// TCP.
+func (x *session) identifyPeer(ctx context.Context) error {
 	if x.settings.inProcess() {
-		x.dialogue = &kindred{x}
+		x.dialogue = &nativePeer{x}
 		return nil
 	}
 	s := x.settings
@@ -55,14 +57,14 @@ func (x *session) greet(ctx context.Context) error {
 	}
 	if said.Kin {
 		x.conn.putBack(said.Rest())
-		x.dialogue = &kindred{x}
+		x.dialogue = &nativePeer{x}
 		return nil
 	}
-	x.dialogue = &upstream{x: x, said: said}
-	return s.suitUpstream(said.Agreed)
+	x.dialogue = &ofedPeer{x: x, said: said}
+	return s.adaptToOFED(said.Agreed)
 }
 
-// pathMTU is the largest that this end can do.
+// pathMTU returns the largest path MTU of this end.
 func (x *session) pathMTU() int {
 	if x.settings.MTU > 0 {
 		return x.settings.MTU
@@ -70,7 +72,7 @@ func (x *session) pathMTU() int {
 	return x.portMTU()
 }
 
-// lost says of an error of the connection that the peer is gone, when it is.
+// lost wraps a connection error as ErrPeerGone if the peer is gone.
 func (x *session) lost(ctx context.Context, err error) error {
 	if x.conn.isGone() && ctx.Err() == nil {
 		return errGone(err)

@@ -1,24 +1,26 @@
-// Package perftest is the body of goroce's bandwidth and latency tests: programs with the flags,
-// the meaning and the output of linux-rdma's perftest, over DPDK ports.
+// Package perftest implements goroce's bandwidth and latency tests: programs with the flags,
+// semantics and output of linux-rdma's perftest, over DPDK ports.
 //
-// A run is a [session] at each end. The two meet over TCP (or, with -d loop:, inside one process),
-// trade what must be equal and what each must know of the other ([Settings], connect.Hello), bring
-// their queue pairs up, and then walk through the message sizes together: ready, measure, done,
-// facts. What measures is a goroce.Program, called by the polling core after each of its rounds: a
-// [sender] keeps the send queues full, a [receiver] the receive queues, a [pingpong] bounces one
-// message. They belong to the polling core while they run, and to the session afterwards; nothing
-// in them allocates, and the clock is read once a round (bandwidth) or once a round trip (latency).
+// A run is a [session] at each end. The two ends connect over TCP (or, with -d loop:, inside one
+// process), exchange the settings that must match and the addresses of their queue pairs
+// ([Settings], connect.Hello), bring the queue pairs up, and then step through the message sizes
+// together: ready, measure, done, facts. The measuring code is a goroce.Program, called by the
+// polling core in each of its rounds: a [sender] keeps the send queues full, a [receiver] the
+// receive queues, a [pingpong] bounces one message. These objects belong to the polling core while
+// they run, and to the session afterwards. They do not allocate, and they read the clock once a
+// round (bandwidth) or once a round trip (latency).
 //
-// With -R the two meet over the RDMA connection manager instead: a [manager] makes the connections,
-// a [control] carries what TCP would have, and the dialogue is perftest's also between two of ours.
+// With -R the ends connect through the RDMA connection manager: a [manager] makes the connections,
+// a [control] carries the messages otherwise sent over TCP, and the dialogue is perftest's even
+// between two goroce programs.
 //
-// An [Instrument] is a program of another kind over the same session: its congestion control
-// measures.
+// An [Instrument] is a different program over the same session, whose congestion control takes the
+// measurements.
 //
-// What perftest does and we do not: the JSON document has a row for each size, the standard
-// deviation is computed in floating point, no sample is cut, percentiles come from an HDR histogram
-// in every mode, peak bandwidth costs no search, and -y is enforced without -w.
+// Differences from perftest: the JSON document has a row for each size, the standard deviation is
+// computed in floating point, no sample is discarded, percentiles come from an HDR histogram in
+// every mode, peak bandwidth needs no search, and -y is enforced without -w.
 //
-// The package imports goroce, transport, internal/rdmacm and connect; the mains beside it are a
-// line each.
+// The package imports goroce, transport, internal/rdmacm and connect. Each main package beside it
+// is a single call.
 package perftest

@@ -11,24 +11,24 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Set reads a message size.
+// Set parses a message size.
 func (n *size) Set(v string) error {
 	b, err := units.ParseBytes(v)
 	if err != nil {
 		return err
 	}
 	if b > maxSize {
-		return fmt.Errorf("more than %d", maxSize)
+		return fmt.Errorf("want at most %d", maxSize)
 	}
 	*n = size(b)
 	return nil
 }
 func (n *size) String() string { return strconv.Itoa(int(*n)) }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (n *size) Type() string { return "bytes" }
 
-// Set reads a number of seconds.
+// Set parses a number of seconds.
 func (d *seconds) Set(v string) error {
 	f, err := strconv.ParseFloat(v, 64)
 	if err != nil || math.IsNaN(f) || f < 0 || f > maxSeconds {
@@ -44,10 +44,10 @@ func (d *seconds) String() string {
 	return strconv.FormatFloat(units.Duration(*d).Seconds(), 'g', -1, 64)
 }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (d *seconds) Type() string { return "seconds" }
 
-// Set reads a length of time with its unit.
+// Set parses a duration with its unit.
 func (d *duration) Set(v string) error {
 	parsed, err := units.ParseDuration(v)
 	*d = duration(parsed)
@@ -55,10 +55,10 @@ func (d *duration) Set(v string) error {
 }
 func (d *duration) String() string { return units.Duration(*d).String() }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (d *duration) Type() string { return "duration" }
 
-// Set reads the name of an atomic operation.
+// Set parses the name of an atomic operation.
 func (a *AtomicType) Set(v string) error {
 	for _, t := range []AtomicType{FetchAndAdd, CmpAndSwap} {
 		if strings.EqualFold(v, t.String()) {
@@ -69,13 +69,13 @@ func (a *AtomicType) Set(v string) error {
 	return errors.New("want FETCH_AND_ADD or CMP_AND_SWAP")
 }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (a *AtomicType) Type() string { return "operation" }
 
 // bitRate is a flag such as 100Gb/s.
 type bitRate units.BitRate
 
-// Set reads a rate.
+// Set parses a rate.
 func (r *bitRate) Set(v string) error {
 	rate, err := units.ParseBitRate(v)
 	if err == nil && rate <= 0 {
@@ -86,13 +86,13 @@ func (r *bitRate) Set(v string) error {
 }
 func (r *bitRate) String() string { return units.BitRate(*r).String() }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (r *bitRate) Type() string { return "rate" }
 
-// prefixes is a repeatable flag of addresses with their prefix lengths.
+// prefixes is a repeatable flag of addresses with prefix lengths.
 type prefixes []netip.Prefix
 
-// Set adds one.
+// Set adds a prefix.
 func (p *prefixes) Set(v string) error {
 	prefix, err := netip.ParsePrefix(v)
 	if err != nil {
@@ -108,13 +108,13 @@ func (p *prefixes) String() string {
 	return fmt.Sprint(*p)
 }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (p *prefixes) Type() string { return "ADDR/LEN" }
 
 // addresses is a repeatable flag of addresses.
 type addresses []netip.Addr
 
-// Set adds one.
+// Set adds an address.
 func (a *addresses) Set(v string) error {
 	addr, err := netip.ParseAddr(v)
 	if err != nil {
@@ -130,5 +130,5 @@ func (a *addresses) String() string {
 	return fmt.Sprint(*a)
 }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (a *addresses) Type() string { return "ADDR" }

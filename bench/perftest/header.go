@@ -8,9 +8,9 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// header prints what perftest prints above its table.
+// header prints perftest's header.
 func (c *console) header(x *session) {
-	if c.brief() {
+	if c.isBrief() {
 		return
 	}
 	s := x.settings
@@ -41,7 +41,7 @@ func (c *console) header(x *session) {
 	p(" Mtu             : %d[B]\n", x.mtu)
 	p(" Link type       : Ethernet\n")
 	p(" GID index       : %d\n", s.GIDIndex)
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		p(" Outstand reads  : %d\n", s.Outs)
 	} else {
 		p(" Max inline data : %d[B]\n", s.Inline)
@@ -59,7 +59,7 @@ func (c *console) header(x *session) {
 	fmt.Fprint(c.out, b.String())
 }
 
-// cmQPs and dataExchange are perftest's words for how the ends connect, and talk.
+// cmQPs returns the header's value of "rdma_cm QPs".
 func (s *Settings) cmQPs() string {
 	if s.CM {
 		return "ON"
@@ -67,6 +67,7 @@ func (s *Settings) cmQPs() string {
 	return "OFF"
 }
 
+// dataExchange returns the header's value of "Data ex. method".
 func (s *Settings) dataExchange() string {
 	if s.CM {
 		return "rdma_cm"
@@ -74,11 +75,11 @@ func (s *Settings) dataExchange() string {
 	return "Ethernet"
 }
 
-// address is what one side says of a queue pair.
+// address formats one side's queue pair for the header.
 func (s *Settings) address(side string, h *connect.Hello, i int) string {
 	q, r := h.QPs[i], h.Regions[i]
 	text := fmt.Sprintf(" %s address: LID 0000 QPN 0x%04x PSN 0x%06x", side, q.Num, q.PSN)
-	if s.CM { // where perftest has no more
+	if s.CM { // perftest prints no more with -R
 		return text + "\n GID: " + gid(h.Addr) + "\n"
 	}
 	if s.Test.Verb == Read {
@@ -90,7 +91,7 @@ func (s *Settings) address(side string, h *connect.Hello, i int) string {
 	return text + "\n GID: " + gid(h.Addr) + "\n"
 }
 
-// gid shows an address as perftest does: sixteen bytes in decimal, IPv4 mapped.
+// gid formats an address as perftest does: sixteen bytes in decimal, IPv4 mapped.
 func gid(a netip.Addr) string {
 	var words []string
 	for _, b := range a.As16() {

@@ -8,11 +8,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Latencies above this count as this.
+// maxLatency is the upper limit of the histogram; longer latencies are recorded as this value.
 const maxLatency = units.Minute
 
-// latencies keeps any number of samples in constant memory: an HDR histogram of nanoseconds with
-// three significant digits for the percentiles, and exact extremes, sum and sum of squares.
+// latencies stores any number of samples in constant memory: an HDR histogram of nanoseconds with
+// three significant digits for the percentiles, and exact extremes, mean and variance.
 type latencies struct {
 	hdr      *hdrhistogram.Histogram
 	n        uint64
@@ -35,18 +35,18 @@ func (l *latencies) record(d units.Duration) {
 	delta := ns - l.mean
 	l.mean += delta / float64(l.n)
 	l.m2 += delta * (ns - l.mean)
-	// Rounded to the nearest: half a round trip is often half a nanosecond.
+	// Round to the nearest: half a round trip is often a fraction of a nanosecond.
 	_ = l.hdr.RecordValue(min(int64((d+units.Nanosecond/2)/units.Nanosecond),
 		int64(maxLatency/units.Nanosecond)))
 }
 
-// reset forgets all samples.
+// reset removes all samples.
 func (l *latencies) reset() {
 	l.hdr.Reset()
 	*l = latencies{hdr: l.hdr}
 }
 
-// merge adds the samples of another (Chan's formula for the deviations).
+// merge adds the samples of another (deviations by Chan's formula).
 func (l *latencies) merge(o *latencies) {
 	if o.n == 0 {
 		return
@@ -63,16 +63,16 @@ func (l *latencies) merge(o *latencies) {
 	l.hdr.Merge(o.hdr)
 }
 
-// micros answers a percentile in microseconds.
+// micros returns a percentile in microseconds.
 func (l *latencies) micros(percentile float64) float64 {
 	if l.n == 0 {
 		return 0
 	}
-	// The histogram answers the upper end of a bucket, which the largest sample may be below.
+	// The histogram returns the upper end of a bucket, which may exceed the largest sample.
 	return min(float64(l.hdr.ValueAtQuantile(percentile))/1e3, max(l.max.Microseconds(), 0.001))
 }
 
-// stdev is the standard deviation of the samples in microseconds.
+// stdev returns the standard deviation of the samples in microseconds.
 func (l *latencies) stdev() float64 {
 	if l.n < 2 {
 		return 0
@@ -80,7 +80,7 @@ func (l *latencies) stdev() float64 {
 	return math.Sqrt(l.m2/float64(l.n)) / 1e3
 }
 
-// percentiles in microseconds.
+// percentiles returns the percentiles in microseconds.
 func (l *latencies) percentiles() Percentiles {
 	return Percentiles{
 		P50: l.micros(50), P90: l.micros(90), P99: l.micros(99), P999: l.micros(99.9),

@@ -15,17 +15,17 @@ import (
 	"github.com/goroce/goroce/dpdk/eal"
 )
 
-// Instrument is a program that measures the way to a peer by a congestion control of its own, over
-// the session of a bandwidth test of WRITEs. The server may be the same program, roce_write_bw, or
-// linux-rdma's ib_write_bw: it sees a test with few messages under way.
+// Instrument is a program that measures the path to a peer with a congestion control of its own,
+// over the session of a bandwidth test of WRITEs. The server may be the same program,
+// roce_write_bw, or linux-rdma's ib_write_bw: it sees a test with few outstanding messages.
 type Instrument struct {
-	Name, What string // What it measures, for --help
-	Messages   int    // unless --iters says otherwise
+	Name, What string // What describes the measurement for --help
+	Messages   int    // default of --iters
 	Flags      func(*pflag.FlagSet)
-	// Control makes the congestion control of the client's queue pair, for a run of so many
-	// messages.
+	// Control makes the congestion control of the client's queue pair for a run of the given number
+	// of messages.
 	Control func(messages int) (cc.Control, error)
-	// Report is called at the client's end of the run.
+	// Report is called at the client when the run has ended.
 	Report func(stdout io.Writer) error
 }
 
@@ -34,7 +34,7 @@ func (i *Instrument) Main() {
 	exit(func(ctx context.Context) int { return i.Run(ctx, os.Args[1:], os.Stdout, os.Stderr) })
 }
 
-// Run does what the command line says and answers the exit code.
+// Run runs the program with a command line and returns the exit code.
 func (i *Instrument) Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := i.parse(args)
 	switch {
@@ -56,14 +56,14 @@ func (i *Instrument) Run(ctx context.Context, args []string, stdout, stderr io.W
 	case err == nil:
 		return exitOK
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		complain(stderr, i.Name, errInterrupted)
+		printError(stderr, i.Name, errInterrupted)
 		return exitInterrupted
 	}
-	complain(stderr, i.Name, err)
+	printError(stderr, i.Name, err)
 	return exitFailed
 }
 
-// groups are those flags of a bandwidth test that matter, and the instrument's own.
+// groups returns the relevant flags of a bandwidth test and the instrument's own.
 func (i *Instrument) groups(s *Settings, x *extras) []group {
 	var gs []group
 	add := func(title string, bind func(*pflag.FlagSet)) {
@@ -74,9 +74,9 @@ func (i *Instrument) groups(s *Settings, x *extras) []group {
 	}
 	add("Measurement", func(f *pflag.FlagSet) {
 		f.IntVarP(&s.Iters, "iters", "n", s.Iters,
-			"`number` of messages, of one packet each; the same at both ends")
+			"`number` of one-packet messages; the same at both ends")
 		f.Var((*bitRate)(&s.LineRate), "line-rate",
-			"`rate` of the port (default what the port says, else 100Gb/s)")
+			"`rate` of the port (default what the port reports, else 100Gb/s)")
 		f.Lookup("line-rate").DefValue = "0"
 		i.Flags(f)
 	})
@@ -92,15 +92,15 @@ func (i *Instrument) groups(s *Settings, x *extras) []group {
 	add("Port", s.portFlags)
 	add("Other", func(f *pflag.FlagSet) {
 		f.BoolVarP(&x.version, "version", "V", false, "print the version")
-		f.BoolVarP(&x.help, "help", "h", false, "print this")
+		f.BoolVarP(&x.help, "help", "h", false, "print this help")
 	})
 	return gs
 }
 
-// packet is the size of the messages where --mtu does not say: that of the largest packet.
+// packet is the default message size without --mtu: the largest packet.
 const packet = 4096
 
-// settings are those of a run without flags.
+// settings returns the defaults.
 func (i *Instrument) settings() *Settings {
 	s := defaults(Test{Write, Bandwidth})
 	s.Iters, s.Size = i.Messages, packet
@@ -114,16 +114,16 @@ func (i *Instrument) parse(args []string) (*Settings, error) {
 	for _, g := range i.groups(s, x) {
 		all.AddFlagSet(g.FlagSet)
 	}
-	all.SetNormalizeFunc(spelling(all))
+	all.SetNormalizeFunc(normalizeFlags(all))
 	switch err := all.Parse(args); {
 	case err != nil:
-		return nil, near(err, all)
+		return nil, suggestFlags(err, all)
 	case x.help:
 		return nil, errHelp
 	case x.version:
 		return nil, errVersion
 	case all.NArg() > 1:
-		return nil, fmt.Errorf("%s: one server at most", strings.Join(all.Args(), " "))
+		return nil, fmt.Errorf("%s: want at most one server", strings.Join(all.Args(), " "))
 	}
 	s.Host = all.Arg(0)
 	if s.MTU > 0 {
@@ -149,14 +149,14 @@ func (i *Instrument) help(w io.Writer) {
 	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", i.Name+" -d URL [flags]")
 	fmt.Fprintf(w, "  %-36s the client, which measures. The server may be roce_write_bw or\n",
 		i.Name+" -d URL [flags] HOST")
-	fmt.Fprintf(w, "  %-36s linux-rdma's ib_write_bw, with the same -n, and -s %d or what -m says\n", "", packet)
+	fmt.Fprintf(w, "  %-36s linux-rdma's ib_write_bw, with the same -n, and -s %d or the value of -m\n", "", packet)
 	for _, g := range i.groups(i.settings(), &extras{}) {
 		fmt.Fprintf(w, "\n%s:\n%s", g.title, g.FlagUsagesWrapped(110))
 	}
 }
 
-// unmeasured are the settings of the end that does not measure.
-func (s *Settings) unmeasured() *Settings {
+// withoutInstrument returns the settings of the end that does not measure.
+func (s *Settings) withoutInstrument() *Settings {
 	if s.instrument == nil {
 		return s
 	}

@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Document is the JSON document of a run: perftest's, with a row for each size, and what else
-// there is to know.
+// Document is the JSON document of a run: perftest's fields with a row for each size, and goroce's
+// own.
 type Document struct {
 	TestInfo TestInfo     `json:"test_info"`
 	Results  []*Row       `json:"results"`
 	Host     HostInfo     `json:"host"`
 	Port     PortInfo     `json:"port"`
 	CC       string       `json:"cc"`
-	Seed     uint64       `json:"seed"` // --seed, 0 without
+	Seed     uint64       `json:"seed"` // --seed, 0 if unset
 	Offload  *OffloadInfo `json:"offload,omitempty"`
 }
 
-// TestInfo is the header block, by perftest's names.
+// TestInfo is the header block with perftest's names.
 type TestInfo struct {
 	Test           string `json:"test"`
 	DualPort       string `json:"Dual_port"`
@@ -45,14 +45,14 @@ type TestInfo struct {
 	CMQPs          string `json:"rdma_cm_QPs"`
 	DataExchange   string `json:"Data_ex_method"`
 	TOS            int    `json:"TOS"`
-	// Ours.
+	// goroce's own fields.
 	Role          string  `json:"role"` // client, server, or both in one process
 	Bidirectional bool    `json:"bidirectional"`
 	Duration      float64 `json:"duration_s"` // 0: iterations
 	Unit          string  `json:"BW_unit"`
 }
 
-// PortInfo is the port the test ran over.
+// PortInfo describes the port of the test.
 type PortInfo struct {
 	URL    string `json:"url"`
 	Driver string `json:"driver"`
@@ -60,7 +60,7 @@ type PortInfo struct {
 	MTU    int    `json:"mtu"`
 }
 
-// document tells of a session; its port must be open still.
+// document describes a session, whose port must still be open.
 func (x *session) document() *Document {
 	s := x.settings
 	info := TestInfo{
@@ -72,7 +72,7 @@ func (x *session) document() *Document {
 		Role: "client", Bidirectional: s.Bidirectional, Duration: s.Duration.Seconds(),
 		Unit: s.unitName(),
 	}
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		info.Outstanding = &s.Outs
 	} else {
 		info.MaxInline = &s.Inline
@@ -92,7 +92,7 @@ func (x *session) document() *Document {
 	}
 }
 
-// save writes the document to a file, all of it or nothing, or to standard output.
+// save writes the document atomically to a file, or to standard output.
 func (d *Document) save(name string, stdout io.Writer) error {
 	b, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *Document) save(name string, stdout io.Writer) error {
 		return err
 	}
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		// a pipe, or a link such as /dev/stdout: not ours to replace
+		// A pipe, or a link such as /dev/stdout, must not be replaced.
 		return os.WriteFile(name, b, 0o644)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
@@ -123,14 +123,14 @@ func (d *Document) save(name string, stdout io.Writer) error {
 	return nil
 }
 
-// writable says why no file can be made in a directory.
-func writable(dir string) error {
+// checkWritable returns an error if no file can be created in a directory.
+func checkWritable(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is no directory", dir)
+		return fmt.Errorf("%s is not a directory", dir)
 	}
 	if err := unix.Access(dir, unix.W_OK); err != nil {
 		return fmt.Errorf("directory %s: %w", dir, err)

@@ -5,21 +5,21 @@ import "github.com/goroce/goroce/transport"
 const (
 	cacheLine = 64
 	pageSize  = 4096
-	grh       = 40       // bytes in front of a received datagram
-	checkRoom = 64 << 20 // bytes of buffers each way when every message is to be looked at
-	maxSlots  = 64       // messages of a queue pair under validation at a time
+	grh       = 40       // bytes of GRH space before a received datagram
+	checkRoom = 64 << 20 // bytes of buffers in each direction with validation
+	maxSlots  = 64       // outstanding messages of a queue pair with validation
 )
 
-// span is a piece of memory that messages go round in: one after the other, a stride apart.
+// span is memory that messages use cyclically, one every stride bytes.
 type span struct {
 	stride, slots int
 }
 
 func (p span) bytes() int { return p.stride * p.slots }
 
-// spanOf lays out messages of up to n bytes. Without validation they go round in a page, or all in
-// one place when they are larger, as perftest's do: what is measured is then the transport, not the
-// memory. With validation each in flight has a place of its own.
+// spanOf lays out messages of up to n bytes. Without validation they cycle through a page, or
+// larger ones use a single place, as in perftest: this measures the transport and not the memory.
+// With validation each outstanding message has a place of its own.
 func (s *Settings) spanOf(n int) span {
 	stride := (n + s.line - 1) / s.line * s.line
 	if !s.Validate {
@@ -28,9 +28,9 @@ func (s *Settings) spanOf(n int) span {
 	return span{stride, min(max(checkRoom/s.QPs/stride, 1), maxSlots)}
 }
 
-// layout answers how many bytes a queue pair needs to send from and, as many, to receive into, and
-// where receives go round in the latter: their size does not change with -a, for what is posted
-// cannot be taken back.
+// layout returns how many bytes a queue pair needs to send from and, equally, to receive into, and
+// the span of the receives. The span does not depend on the size in a run with -a, because posted
+// receives cannot be recalled.
 func (s *Settings) layout() (each int, receives span) {
 	n := s.largest()
 	if s.Connection == transport.UD {
@@ -38,7 +38,7 @@ func (s *Settings) layout() (each int, receives span) {
 	}
 	receives = s.spanOf(n)
 	if s.Work > 0 && s.Test.Verb == Send && s.Test.Kind == Bandwidth {
-		receives.slots = s.RxDepth // each waits in a place of its own
+		receives.slots = s.RxDepth // each waiting message needs a place of its own
 	}
 	each = receives.bytes()
 	for _, size := range s.sizes(int(transport.MTU4096)) {
@@ -47,8 +47,8 @@ func (s *Settings) layout() (each int, receives span) {
 	return (each + s.page - 1) / s.page * s.page, receives
 }
 
-// window is how many messages of a size may be outstanding: with validation no more than there are
-// places, so that none is overwritten before it was looked at.
+// window returns how many messages of a size may be outstanding. With validation it is limited to
+// the number of places, so that none is overwritten before it is checked.
 func (s *Settings) window(size int) int {
 	if !s.Validate {
 		return s.TxDepth
@@ -61,7 +61,7 @@ func (s *Settings) window(size int) int {
 	return window
 }
 
-// cursor goes round in a span at an address.
+// cursor steps through a span at an address.
 type cursor struct {
 	base        uint64
 	offset, end uint32
@@ -72,7 +72,7 @@ func newCursor(base uint64, p span) cursor {
 	return cursor{base: base, stride: uint32(p.stride), end: uint32(p.bytes())}
 }
 
-// next answers the next place.
+// next returns the next place.
 func (c *cursor) next() uint64 {
 	at := c.base + uint64(c.offset)
 	if c.offset += c.stride; c.offset == c.end {

@@ -18,7 +18,7 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// Every test over every connection type it has, plain and with every byte checked.
+// Every test over every connection type it supports, plain and with validation.
 func TestLoop(t *testing.T) {
 	connections := map[Verb][]string{Write: {"RC", "UC"}, Send: {"RC", "UC", "UD"}, Read: {"RC"},
 		Atomic: {"RC"}}
@@ -43,7 +43,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// regexpRow answers the words of the one row of a table.
+// regexpRow returns the fields of the only row of a table.
 func regexpRow(t testing.TB, out string) []string {
 	lines := strings.Split(out, "\n")
 	i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, " #bytes") })
@@ -149,7 +149,7 @@ func TestVerdict(t *testing.T) {
 	succeed(t, writeBW, "-n", "500", "-w", "1", "-y", "0.000001")
 }
 
-// Each message takes the same memory however many there are: none.
+// A run allocates the same memory for any number of messages.
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	mallocs := func(test Test, n int) uint64 {
 		var before, after runtime.MemStats
@@ -166,14 +166,14 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// A SEND test with a pattern that is not the one expected.
+// A SEND test that expects another pattern.
 func TestValidationFindsWhatIsWrong(t *testing.T) {
 	s, err := parse(writeBW, []string{"-s", "256", "--data_validation"})
 	require.NoError(t, err)
 	host, err := goroce.Open("loop:"+t.Name(), goroce.Options{})
 	require.NoError(t, err)
 	defer host.Close()
-	l := &lane{host: host, settings: s}
+	l := &queueSet{host: host, settings: s}
 	require.NoError(t, l.create([]int{0, 1}))
 	const sent = 1000
 	span := s.spanOf(s.Size)
@@ -185,14 +185,14 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 	require.NoError(t, l.checkTargets(s.Size, []uint64{sent, sent}))
 	l.slot(1, 990, s.Size)[13] ^= 1
 	require.ErrorContains(t, l.checkTargets(s.Size, []uint64{sent, sent}),
-		"queue pair 1, message 990, byte 13 is")
+		"queue pair 1, message 990, byte 13: got")
 	l.slot(1, 990, s.Size)[13] ^= 1
 	require.ErrorContains(t, l.checkTargets(s.Size, []uint64{sent, sent + 1}), "message 1000",
 		"the last one is missing")
 
 	s.Test.Verb = Send
 	in := &inbound{receive: l.receive(0)}
-	check := &receiveCheck{lane: l, size: s.Size}
+	check := &receiveCheck{queueSet: l, size: s.Size}
 	wc := &transport.WorkCompletion{ID: 5, ByteLen: uint32(s.Size)}
 	at := l.pairs[0].to + 5*in.receive.span.stride
 	data := l.mr.Bytes()[at : at+s.Size]
@@ -201,7 +201,7 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 	data[255]++
 	require.ErrorContains(t, check.message(0, wc, in), "message 0, byte 255")
 	wc.ByteLen--
-	require.ErrorContains(t, check.message(0, wc, in), "message 0 has 255 bytes, not 256")
+	require.ErrorContains(t, check.message(0, wc, in), "message 0: got 255 bytes, want 256")
 }
 
 // The document is valid for every test and with many rows, and has every documented key.
@@ -236,7 +236,7 @@ func TestDocument(t *testing.T) {
 			o := do(t, test, append(args, "--out_json_file="+file, "--seed", "7")...)
 			require.Zero(t, o.code, "%s: %s", test.Name(), o.errors)
 			for line := range strings.Lines(o.errors) {
-				require.Contains(t, line, "level=WARN msg=\"a seed was given",
+				require.Contains(t, line, "level=WARN msg=\"fixed seed",
 					"nothing else is to be said")
 			}
 			text, err := os.ReadFile(file)
@@ -244,7 +244,7 @@ func TestDocument(t *testing.T) {
 			var doc map[string]any
 			require.NoError(t, json.Unmarshal(text, &doc), string(text))
 			require.Subset(t, keys(doc, ""), strings.Fields(top), test.Name())
-			if test.oneSided() {
+			if test.isOneSided() {
 				require.Contains(t, keys(doc, ""), "test_info.Outstand_reads")
 			} else {
 				require.Contains(t, keys(doc, ""), "test_info.Max_inline_data")
@@ -266,7 +266,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// keys lists the leaves of a document by their path.
+// keys returns the paths of a document's leaves.
 func keys(m map[string]any, path string) (all []string) {
 	for k, v := range m {
 		name := path + strings.ReplaceAll(k, ".", "\\.")

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/internal/hostsense"
 )
 
-// HostInfo is the machine and what runs on it.
+// HostInfo describes the machine and the software.
 type HostInfo struct {
 	CPU    string `json:"cpu"`
 	Kernel string `json:"kernel"`
@@ -31,7 +31,7 @@ func thisHost() HostInfo {
 }
 
 func cpuModel() string {
-	c, _ := hostsense.This().CPU() // what it found
+	c, _ := hostsense.This().CPU() // best effort
 	return cmp.Or(c.Name, "unknown")
 }
 
@@ -43,7 +43,7 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 }
 
-// version is that of goroce: the module's, else the commit it was built from.
+// version returns the commit that goroce was built from, else the module's version.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -64,21 +64,21 @@ func version() string {
 	return cmp.Or(info.Main.Version, "unknown")
 }
 
-// CPU is what the process used: all threads, the polling ones included.
+// CPU is the processor time of the process: all threads, including polling ones.
 type CPU struct {
 	User    float64 `json:"user_s"`
 	System  float64 `json:"sys_s"`
 	Percent float64 `json:"percent"` // of one core
 }
 
-// GC is what the garbage collector did meanwhile.
+// GC is the garbage collector's activity in the same period.
 type GC struct {
 	Cycles int64   `json:"cycles"`
 	Total  float64 `json:"pause_total_us"`
 	Max    float64 `json:"pause_max_us"`
 }
 
-// usage is a reading of what the process has used so far.
+// usage is a reading of the process's resource usage.
 type usage struct {
 	at        time.Time
 	user, sys time.Duration
@@ -95,14 +95,14 @@ func usageNow() usage {
 	return u
 }
 
-// until answers what was used between two readings.
+// until returns the usage between two readings.
 func (u usage) until(v usage) (CPU, GC) {
 	c := CPU{User: (v.user - u.user).Seconds(), System: (v.sys - u.sys).Seconds()}
 	if wall := v.at.Sub(u.at).Seconds(); wall > 0 {
 		c.Percent = 100 * (c.User + c.System) / wall
 	}
 	g := GC{Cycles: v.gc.NumGC - u.gc.NumGC, Total: micros(v.gc.PauseTotal - u.gc.PauseTotal)}
-	for i, pause := range v.gc.Pause { // the newest first
+	for i, pause := range v.gc.Pause { // newest first
 		if int64(i) >= g.Cycles {
 			break
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/goroce/goroce/nicoffload/process"
 )
 
-// errInterrupted is the cause of an end by signal.
+// errInterrupted is the cause of a context that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
 // Exit codes.
@@ -32,8 +32,8 @@ func Main(v Verb, k Kind) {
 	})
 }
 
-// exit ends the process with what run answers, whom a signal interrupts; or does what a child of
-// ours does.
+// exit runs a program with a context that signals end, and exits with the returned code. In a child
+// process of nicoffload/process it runs the child instead.
 func exit(run func(context.Context) int) {
 	process.BeChild()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -41,13 +41,13 @@ func exit(run func(context.Context) int) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
-		signal.Stop(signals) // the second one ends us whatever we do
+		signal.Stop(signals) // a second signal ends the process at once
 		cancel(errInterrupted)
 	}()
 	os.Exit(run(ctx))
 }
 
-// Run does a test as its command line says and answers the exit code.
+// Run runs a test with a command line and returns the exit code.
 func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(t, args)
 	switch {
@@ -67,7 +67,7 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 			runtime.Version())
 		return exitOK
 	case err != nil:
-		complain(stderr, t.Name(), err)
+		printError(stderr, t.Name(), err)
 		return exitFailed
 	}
 	x, err := run(ctx, s, newConsole(s, stdout, stderr))
@@ -81,17 +81,17 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 	case err == nil:
 		return exitOK
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		complain(stderr, t.Name(), errInterrupted)
+		printError(stderr, t.Name(), errInterrupted)
 		return exitInterrupted
 	}
-	complain(stderr, t.Name(), err)
+	printError(stderr, t.Name(), err)
 	return exitFailed
 }
 
-// run does a test in the role that its settings give it.
+// run performs a test in the role given by its settings.
 func run(ctx context.Context, s *Settings, c *console) (*session, error) {
-	// A polling goroutine never gives its P back: without one more, everything else waits for the
-	// scheduler to tear it away, and the measurement with it.
+	// A polling goroutine never releases its P. Without one more, other goroutines would depend on
+	// preemption, which disturbs the measurement.
 	runtime.GOMAXPROCS(s.cores() + s.agents() + 1)
 	switch {
 	case s.inProcess():
@@ -106,8 +106,8 @@ func run(ctx context.Context, s *Settings, c *console) (*session, error) {
 	return runClient(ctx, s, c)
 }
 
-// complain prints an error, a line for each of those it joins.
-func complain(w io.Writer, name string, err error) {
+// printError prints an error, with a line for each joined error.
+func printError(w io.Writer, name string, err error) {
 	for l := range strings.Lines(err.Error()) {
 		fmt.Fprintf(w, "%s: %s\n", name, strings.TrimRight(l, "\n"))
 	}

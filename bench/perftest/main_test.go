@@ -12,7 +12,8 @@ import (
 	"github.com/goroce/goroce/nicoffload/process"
 )
 
-// asProgram makes the test binary be one of the programs: tests of two processes run it again.
+// asProgram makes the test binary act as one of the programs: tests of two processes start it
+// again.
 const asProgram = "GOROCE_PERFTEST_AS"
 
 var everyTest = []Test{
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 
 var notWord = regexp.MustCompile(`\W+`)
 
-// outcome is what a run in this process left.
+// outcome is the result of a run in this process.
 type outcome struct {
 	code        int
 	out, errors string
@@ -54,7 +55,7 @@ func do(t testing.TB, test Test, args ...string) outcome {
 	return outcome{code, out.String(), errs.String()}
 }
 
-// succeed is do that must.
+// succeed is do for a run that must succeed.
 func succeed(t testing.TB, test Test, args ...string) string {
 	t.Helper()
 	o := do(t, test, args...)

@@ -22,14 +22,14 @@ func TestLatencies(t *testing.T) {
 	require.Equal(t, Percentiles{P50: 0.5, P90: 0.9, P99: 0.99, P999: 0.999, P9999: 1, Max: 1}, p)
 	require.Equal(t, []float64{1, 1000}, []float64{l.min.Nanoseconds(), l.max.Nanoseconds()})
 	require.InDelta(t, 500.5, l.mean, 1e-9)
-	l.record(2 * units.Minute) // longer than the histogram goes: kept as the maximum
+	l.record(2 * units.Minute) // beyond the histogram's range: kept as the maximum
 	require.EqualValues(t, 1001, l.n)
 	require.Equal(t, 2*units.Minute, l.max)
 	l.reset()
 	require.Zero(t, l.percentiles())
 }
 
-// perftest computes it in integers: 0.9 us of spread count as 0.
+// perftest computes it in integers: a spread of 0.9 us counts as 0.
 func TestStdevIsNotRounded(t *testing.T) {
 	l := newLatencies()
 	for i := range 1000 {
@@ -159,13 +159,13 @@ func TestCompare(t *testing.T) {
 		{of(sendBW, "-c", "UC"), of(sendBW), "--connection is UC here and RC at the peer"},
 		{of(sendBW, "-b"), of(sendBW), "--bidirectional is true here and false at the peer"},
 	} {
-		err := c.a.compare(c.b.symmetric())
+		err := c.a.compare(c.b.mustMatch())
 		if c.says == "" {
 			require.NoError(t, err)
 			continue
 		}
 		require.ErrorIs(t, err, ErrMismatch)
 		require.ErrorContains(t, err, c.says)
-		require.ErrorIs(t, c.b.compare(c.a.symmetric()), ErrMismatch, "both ends know")
+		require.ErrorIs(t, c.b.compare(c.a.mustMatch()), ErrMismatch, "both ends know")
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// validateOffload says what cannot be offloaded.
+// validateOffload checks that --offload suits the test.
 func (s *Settings) validateOffload(p *problems) {
 	_, err := driver.Find(s.Offload)
 	p.when(err != nil, "--offload %s: %w", s.Offload, err)
 	nothing := s.Tokens == nil && reflect.DeepEqual(s.Congestion, defaultAlgorithms())
 	p.when(s.Offload != driver.Off && nothing,
-		"--offload %s: there is no congestion control to offload; give --cc", s.Offload)
+		"--offload %s: no congestion control to offload; add --cc", s.Offload)
 }
 
-// agents is how many cores poll agents.
+// agents returns the number of cores that poll agents.
 func (s *Settings) agents() int {
 	n := min(len(s.agentCores()), s.Queues)
 	if s.inProcess() {
@@ -27,24 +27,24 @@ func (s *Settings) agents() int {
 	return n
 }
 
-// OffloadInfo is what congestion control ran behind, and what came of that at this end.
+// OffloadInfo describes the driver that ran congestion control, and its activity at this end.
 type OffloadInfo struct {
 	Driver    string `json:"driver"`
-	Cores     []int  `json:"cores,omitempty"` // of what decides; none: the polling ones
-	Decisions uint64 `json:"decisions"`       // that came
-	// times that flows were controlled in line, for none came
+	Cores     []int  `json:"cores,omitempty"` // of the agents; empty: the polling cores
+	Decisions uint64 `json:"decisions"`       // received from the agent
+	// times that flows fell back to inline control because the agent was silent
 	Silences uint64 `json:"silences"`
-	Returns  uint64 `json:"returns"` // times that this ended
+	Returns  uint64 `json:"returns"` // times that the fallback ended
 }
 
-// offload answers it, nil when congestion control ran in line.
+// offload returns the OffloadInfo, nil if congestion control ran inline.
 func (x *session) offload() *OffloadInfo {
 	s := x.settings
 	if s.Offload == driver.Off {
 		return nil
 	}
 	info := &OffloadInfo{Driver: s.Offload, Cores: s.agentCores()}
-	for _, l := range x.lanes {
+	for _, l := range x.queueSets {
 		_ = l.do(func(*transport.Endpoint) error {
 			c := l.host.Offload(l.index).Controller.Counters()
 			info.Decisions += c.Results
@@ -63,7 +63,7 @@ func (o *OffloadInfo) String() string {
 	}
 	text := fmt.Sprintf("offload %s: %d decisions by %s", o.Driver, o.Decisions, where)
 	if o.Silences > 0 {
-		text += fmt.Sprintf("; in line %d times, for none came, and %d times back", o.Silences,
+		text += fmt.Sprintf("; %d fallbacks to inline control, %d returns", o.Silences,
 			o.Returns)
 	}
 	return text

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every kind of control behind every driver, with the agent on a core of its own and without.
+// Every kind of control behind every driver, with and without a core for the agent.
 func TestOffload(t *testing.T) {
 	for _, driver := range []string{"soft", "process"} {
 		for _, c := range []struct {
@@ -37,8 +37,8 @@ func TestOffload(t *testing.T) {
 	}
 }
 
-// The process of a device is killed under load: messages go on, a new process takes over, and the
-// run says what happened.
+// The process of a device is killed under load: messages continue, a new process takes over, and
+// the summary counts it.
 func TestOffloadProcessKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.json")
 	p := start(t, sendBW, "-d", "loop:killed", "-s", "32", "-D", "3", "--cc", "swift", "--offload",
@@ -55,7 +55,7 @@ func TestOffloadProcessKilled(t *testing.T) {
 	var d Document
 	require.NoError(t, json.Unmarshal(text, &d))
 	require.Equal(t, "process", d.Offload.Driver)
-	require.NotZero(t, d.Offload.Silences, "nobody decided for 100 ms")
+	require.NotZero(t, d.Offload.Silences, "no decisions for 100 ms")
 	require.NotZero(t, d.Offload.Returns, "a new process took over")
 	require.NotZero(t, d.Results[0].MsgRate)
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// What --data_validation fills messages with: eight byte words, of which the first is the number of
-// the message and every other follows from queue pair, message and place. A message that is stale,
-// misplaced, torn or of another queue pair does not match.
+// The pattern of --data_validation consists of 8-byte words: the first is the message number, and
+// every other follows from queue pair, message and position. A message that is stale, misplaced,
+// torn or of another queue pair does not match.
 
 const golden = 0x9e3779b97f4a7c15
 
@@ -37,7 +37,7 @@ func fillPattern(b []byte, qp, message uint64) {
 	copy(b, last[:])
 }
 
-// errPattern says where a message is not what was sent.
+// errPattern locates the first byte of a message that differs from the pattern.
 type errPattern struct {
 	qp, message uint64
 	offset      int
@@ -45,11 +45,11 @@ type errPattern struct {
 }
 
 func (e *errPattern) Error() string {
-	return fmt.Sprintf("data validation: queue pair %d, message %d, byte %d is %#02x, not %#02x",
+	return fmt.Sprintf("data validation: queue pair %d, message %d, byte %d: got %#02x, want %#02x",
 		e.qp, e.message, e.offset, e.got, e.want)
 }
 
-// checkPattern compares a message with what it must be.
+// checkPattern compares a message with its pattern.
 func checkPattern(b []byte, qp, message uint64) error {
 	base := patternBase(qp, message)
 	for i := 0; i*8 < len(b); i++ {
@@ -69,7 +69,7 @@ func checkPattern(b []byte, qp, message uint64) error {
 	return nil
 }
 
-// messageOf answers which message this one says it is; only long ones can.
+// messageOf returns the message number in a message, if it is long enough to have one.
 func messageOf(b []byte) (uint64, bool) {
 	if len(b) < 8 {
 		return 0, false

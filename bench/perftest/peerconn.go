@@ -10,21 +10,20 @@ import (
 	"time"
 )
 
-// peerConn is the connection to the peer, TCP or with -R a [control], read ahead of whoever wants
-// the bytes: the end of the peer is noticed at once, also while a measurement runs and nobody
-// reads.
+// peerConn is the connection to the peer: TCP, or with -R a [control]. It reads ahead, so that the
+// end of the peer is noticed at once, even during a measurement.
 type peerConn struct {
 	net.Conn
-	gone chan struct{} // closed when the peer is
+	gone chan struct{} // closed when the peer is gone
 
 	mu       sync.Mutex
 	arrived  sync.Cond
 	buffer   []byte
-	err      error // of the connection, after what is in buffer
-	deadline bool  // passed
+	err      error // connection error, after the data in buffer
+	deadline bool  // has passed
 }
 
-// maxAhead bounds what is read ahead. The longest message of a handshake fits.
+// maxAhead limits the data read ahead. The longest handshake message fits.
 const maxAhead = 8 << 20
 
 func newPeerConn(c net.Conn) *peerConn {
@@ -62,7 +61,7 @@ func (p *peerConn) isGone() bool {
 	}
 }
 
-// attended is ctx until the peer is gone.
+// attended returns a context that also ends when the peer is gone.
 func (p *peerConn) attended(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -93,14 +92,14 @@ func (p *peerConn) Read(b []byte) (int, error) {
 	return 0, os.ErrDeadlineExceeded
 }
 
-// putBack makes b what is read next.
+// putBack prepends b to the data to be read.
 func (p *peerConn) putBack(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.buffer = append(bytes.Clone(b), p.buffer...)
 }
 
-// SetDeadline implements net.Conn, as far as connect uses it: a moment long past ends what waits.
+// SetDeadline implements net.Conn as far as connect uses it: a time in the past ends pending calls.
 func (p *peerConn) SetDeadline(t time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,8 +108,8 @@ func (p *peerConn) SetDeadline(t time.Time) error {
 	return p.Conn.SetWriteDeadline(t)
 }
 
-// speaks waits for the first byte of the peer. A connection that ends without one was somebody who
-// only looked whether the port is open.
+// speaks waits for the peer's first byte and reports whether it arrived. A connection that ends
+// without one was probably a port scan.
 func (p *peerConn) speaks(ctx context.Context) bool {
 	stop := context.AfterFunc(ctx, func() { _ = p.SetDeadline(time.Unix(1, 0)) })
 	p.mu.Lock()

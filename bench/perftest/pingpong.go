@@ -9,26 +9,28 @@ import (
 )
 
 const (
-	// round trips before the first that counts, between ours: caches, neighbour table
+	// withoutInstrument round trips at the start with a native peer, to warm caches and the
+	// neighbour table
 	warmup = 16
-	stall  = 2 * units.Second // without an answer a datagram, or a UC message, is lost
+	// without a response, after which a datagram or UC message counts as lost
+	stall = 2 * units.Second
 )
 
 var errLost = errors.New(
-	"no answer for 2 s: a message was lost, and this connection type does not repeat it")
+	"no response for 2 s: a message was lost, and this connection type does not retransmit")
 
-// pingpong bounces one message. It is the goroce.Program of latency tests at both ends: one begins
-// each round, mostly the client, and the other answers. A WRITE arrives when the last byte of the
-// buffer shows the number of the round; a SEND and a WRITE with immediate by their completion; a
-// READ or an atomic when its own completion comes, without a program at the server.
+// pingpong bounces one message. It is the goroce.Program of latency tests at both ends: one end,
+// usually the client, starts each round and the other responds. A WRITE has arrived when the last
+// byte of the buffer is the round's number; a SEND and a WRITE with immediate when their completion
+// arrives; a READ or an atomic when its own completion arrives, without a program at the server.
 type pingpong struct {
 	test      Test
 	initiator bool
-	apart     bool // the end that answers measures, too, and ends with the last round
+	withOFED  bool // OFED peer: the responding end measures too, and ends with the last round
 	warm      uint64
-	byMemory  bool // arrivals are seen in memory
+	byMemory  bool // arrivals are detected in memory
 	checked   bool // --data_validation
-	repeats   bool // lost messages are sent again (RC)
+	repeats   bool // lost messages are retransmitted (RC)
 	clock     func() units.Time
 
 	out      stream
@@ -38,18 +40,18 @@ type pingpong struct {
 	wcs      [completions]transport.WorkCompletion
 	validate *receiveCheck
 	brought  *sendCheck
-	seen     *byte  // the last byte of the buffer
-	outgoing []byte // what the next message is read from
-	number   uint64 // of the pair
+	seen     *byte  // last byte of the receive buffer
+	outgoing []byte // memory of the next message to send
+	number   uint64 // of the queue pair
 
-	round     uint64 // in progress
-	rounds    uint64 // the last; unlimited when time ends the run
+	round     uint64 // current
+	rounds    uint64 // number of the last; unlimited in a timed run
 	begunAt   units.Time
 	roundAt   units.Time
-	measured  [2]units.Duration // of a timed run: when it counts
+	measured  [2]units.Duration // measured part of a timed run, from and to
 	length    units.Duration    // of a timed run; 0 otherwise
 	latencies *latencies
-	samples   []units.Duration // of -U
+	samples   []units.Duration // for -U
 	meter     meter
 	worker    *worker // with --work
 	credits   bool    // with --carc
@@ -57,16 +59,16 @@ type pingpong struct {
 	err       error
 }
 
-func (l *lane) newPingPong(size int, initiator bool) *pingpong {
+func (l *queueSet) newPingPong(size int, initiator bool) *pingpong {
 	s, p := l.settings, &l.pairs[0]
 	m := &pingpong{
-		test: s.Test, initiator: initiator, apart: s.apart, warm: warmup,
+		test: s.Test, initiator: initiator, withOFED: s.withOFED, warm: warmup,
 		byMemory: s.Test.Verb == Write && !s.WriteWithImm,
 		checked:  s.Validate, repeats: s.Connection == transport.RC, clock: l.host.Now,
 		sendCQ: l.sendCQ, recvCQ: l.recvCQ, number: uint64(p.number),
 		latencies: newLatencies(),
 	}
-	if s.apart {
+	if s.withOFED {
 		m.warm = 0
 	}
 	m.rounds = m.warm + uint64(s.Iters)
@@ -82,7 +84,7 @@ func (l *lane) newPingPong(size int, initiator bool) *pingpong {
 	m.outgoing = mem[p.from : p.from+size]
 	m.out = stream{qp: p.qp, wr: l.workRequest(p, size)}
 	m.out.wr.RemoteAddr = p.region.Addr
-	if s.Test.oneSided() {
+	if s.Test.isOneSided() {
 		m.out.wr.Flags |= transport.Signaled
 	}
 	if m.out.wr.Flags&transport.Inline != 0 {
@@ -92,7 +94,7 @@ func (l *lane) newPingPong(size int, initiator bool) *pingpong {
 	if m.credits = l.cache != nil; s.Work > 0 {
 		m.worker = l.newWorker()
 	}
-	m.validate = &receiveCheck{lane: l, size: size}
+	m.validate = &receiveCheck{queueSet: l, size: size}
 	m.brought = &sendCheck{mem: m.outgoing, size: size, pair: m.number, validate: true,
 		atomic: s.Test.Verb == Atomic, slots: 1}
 	return m
@@ -116,15 +118,15 @@ func (m *pingpong) Step(_ *transport.Endpoint, now units.Time) (busy, done bool)
 	switch {
 	case m.initiator:
 		done = m.measure()
-	case m.apart && m.round == 0:
+	case m.withOFED && m.round == 0:
 		m.start()
-	case m.apart:
+	case m.withOFED:
 		m.measure()
 	}
 	if !done {
 		m.round++
 		m.post()
-		done = m.apart && !m.initiator && m.round == m.rounds
+		done = m.withOFED && !m.initiator && m.round == m.rounds
 	}
 	return true, done || m.err != nil
 }
@@ -140,7 +142,7 @@ func (m *pingpong) start() {
 	m.roundAt = m.begunAt
 }
 
-// measure takes the time of the round that ended; it answers whether it was the last.
+// measure records the round that ended and reports whether it was the last.
 func (m *pingpong) measure() (done bool) {
 	now := m.clock()
 	d := now.Sub(m.roundAt)
@@ -154,7 +156,7 @@ func (m *pingpong) measure() (done bool) {
 		if m.latencies.n == 0 {
 			m.meter.start(m.roundAt, 0)
 		}
-		if !m.test.oneSided() {
+		if !m.test.isOneSided() {
 			d /= 2
 		}
 		m.latencies.record(d)
@@ -167,10 +169,10 @@ func (m *pingpong) measure() (done bool) {
 	return done || m.round == m.rounds
 }
 
-// arrived says whether the message of the round has come.
+// arrived reports whether the message of the current round has arrived.
 func (m *pingpong) arrived() bool {
 	switch {
-	case m.test.oneSided():
+	case m.test.isOneSided():
 		if m.sendCQ.Poll(m.wcs[:1]) == 0 {
 			return false
 		}
@@ -179,7 +181,7 @@ func (m *pingpong) arrived() bool {
 			return false
 		}
 		return m.bounced()
-	case m.sendCQ.Len() > 0: // only errors are signalled
+	case m.sendCQ.Len() > 0: // only errors have completions
 		m.err = failure(m.sendCQ, m.wcs[:0])
 		return false
 	case m.byMemory:
@@ -188,7 +190,7 @@ func (m *pingpong) arrived() bool {
 	return m.received()
 }
 
-// expected is the round whose message the peer sends next: the server's first is round 1.
+// expected returns the round of the peer's next message: the server's first is round 1.
 func (m *pingpong) expected() uint64 {
 	if m.initiator {
 		return m.round
@@ -196,7 +198,7 @@ func (m *pingpong) expected() uint64 {
 	return m.round + 1
 }
 
-// received takes a receive completion and posts the receive again.
+// received handles a receive completion, posts the receive again, and reports success.
 func (m *pingpong) received() bool {
 	if m.recvCQ.Poll(m.wcs[:1]) == 0 {
 		return false
@@ -213,11 +215,13 @@ func (m *pingpong) received() bool {
 		m.intact()
 	}
 	if m.worker != nil {
-		came := m.validate.lane.mr.Bytes()[m.validate.lane.pairs[0].to:]
-		m.worker.work(came[:min(len(came), int(wc.ByteLen))]) // a peer may WRITE more, elsewhere
+		came := m.validate.queueSet.mr.Bytes()[m.validate.queueSet.pairs[0].to:]
+		// a faulty peer may WRITE more, elsewhere
+		m.worker.work(came[:min(len(came), int(wc.ByteLen))])
 	}
 	if m.credits {
-		m.in.qp.Answered(units.Bytes(wc.ByteLen)) // each message is the response to the one before
+		// each message is the response to the previous one
+		m.in.qp.Answered(units.Bytes(wc.ByteLen))
 		if err := m.in.qp.Consumed(units.Bytes(wc.ByteLen)); err != nil && m.err == nil {
 			m.err = err
 		}
@@ -229,22 +233,22 @@ func (m *pingpong) received() bool {
 	return m.err == nil
 }
 
-// intact looks at what a WRITE left.
+// intact checks the data of a WRITE.
 func (m *pingpong) intact() bool {
 	if !m.checked {
 		return true
 	}
-	p := &m.validate.lane.pairs[0]
-	data := m.validate.lane.mr.Bytes()[p.to : p.to+m.validate.size]
+	p := &m.validate.queueSet.pairs[0]
+	data := m.validate.queueSet.mr.Bytes()[p.to : p.to+m.validate.size]
 	body := data
 	if m.byMemory {
-		body = data[:len(data)-1] // the last one is the round's
+		body = data[:len(data)-1] // the last byte is the round's number
 	}
 	m.err = checkPattern(body, m.number, m.expected())
 	return m.err == nil
 }
 
-// bounced looks at what a READ or an atomic brought.
+// bounced checks the data of a READ or an atomic.
 func (m *pingpong) bounced() bool {
 	if m.checked {
 		message := m.round - 1
@@ -256,14 +260,14 @@ func (m *pingpong) bounced() bool {
 	return m.err == nil
 }
 
-// post sends the message of the round.
+// post sends the message of the current round.
 func (m *pingpong) post() {
 	wr := &m.out.wr
 	wr.ID = m.round
 	switch {
 	case wr.Op == transport.OpCmpSwap:
 		wr.CompareAdd, wr.Swap = m.round-1, m.round
-	case m.test.oneSided():
+	case m.test.isOneSided():
 	default:
 		if m.checked {
 			fillPattern(m.outgoing, m.number, m.round)
@@ -272,7 +276,7 @@ func (m *pingpong) post() {
 			m.outgoing[len(m.outgoing)-1] = byte(m.round)
 		}
 	}
-	if m.checked && m.test.oneSided() {
+	if m.checked && m.test.isOneSided() {
 		clear(m.outgoing)
 		m.outgoing[len(m.outgoing)-1] = 0xff
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// PollGaps is how much of a time flows waited for an end that did not poll (docs/hosts.md).
+// PollGaps is the share of time in which flows waited for an end that did not poll (docs/hosts.md).
 type PollGaps struct {
-	// part of the time, 0 to 1, in which this end did not poll though it expected answers
+	// share of the time, 0 to 1, in which this end did not poll while it expected responses
 	Own float64 `json:"own_poll_gaps"`
-	// the same of the peer, by delay samples; 0 with a congestion control that takes none
+	// share of the peer, from delay samples; 0 if the congestion control takes none
 	Peer    float64 `json:"peer_poll_gaps"`
 	Longest float64 `json:"longest_gap_us"` // of this end
 }
 
-// notable is the least part of the time that --watch mentions.
+// notable is the smallest share that --watch prints.
 const notable = 0.05
 
-// String is what --watch says; nothing when there is nothing to say.
+// String formats the gaps for --watch. It is empty if none is notable.
 func (g PollGaps) String() string {
 	var parts []string
 	if g.Own >= notable {
@@ -37,7 +37,7 @@ func (g PollGaps) String() string {
 	return "limited " + strings.Join(parts, ", ")
 }
 
-// shortTime is a time in microseconds for people.
+// shortTime formats a time in microseconds.
 func shortTime(us float64) string {
 	if us < 1000 {
 		return fmt.Sprintf("%.0f us", us)
@@ -45,21 +45,21 @@ func shortTime(us float64) string {
 	return fmt.Sprintf("%.1f ms", us/1000)
 }
 
-// polled is what was known of a lane's polling at a time.
+// polled is a reading of an endpoint's polling statistics.
 type polled struct {
 	at time.Time
 	transport.Polling
 }
 
-// polled looks, and begins a new longest gap. It runs on the lane's core.
-func (l *lane) polled(ep *transport.Endpoint) polled {
+// polled reads the statistics and starts a new longest gap. It runs on the endpoint's core.
+func (l *queueSet) polled(ep *transport.Endpoint) polled {
 	p := polled{time.Now(), ep.Polling()}
 	ep.ResetLongestGap()
 	l.longest = max(l.longest, p.LongestGap)
 	return p
 }
 
-// since returns the gaps since an earlier look.
+// since returns the gaps since an earlier reading.
 func (p polled) since(before polled) PollGaps {
 	passed := float64(units.FromStd(p.at.Sub(before.at)))
 	if passed <= 0 {
@@ -70,10 +70,10 @@ func (p polled) since(before polled) PollGaps {
 		p.LongestGap.Microseconds()}
 }
 
-// beginGaps looks at all lanes before a measurement.
-func (r *round) beginGaps() error {
+// beginGaps reads the statistics of all endpoints before a measurement.
+func (r *sizeRun) beginGaps() error {
 	r.polled = r.polled[:0]
-	for _, l := range r.x.lanes {
+	for _, l := range r.x.queueSets {
 		err := l.do(func(ep *transport.Endpoint) error {
 			r.polled = append(r.polled, l.polled(ep))
 			l.longest = 0
@@ -86,13 +86,13 @@ func (r *round) beginGaps() error {
 	return nil
 }
 
-// endGaps looks again: the mean of the lanes, and their longest gap.
-func (r *round) endGaps() (g PollGaps) {
-	for i, l := range r.x.lanes {
+// endGaps reads them again and returns the mean of the shares and the longest gap.
+func (r *sizeRun) endGaps() (g PollGaps) {
+	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			of := l.polled(ep).since(r.polled[i])
-			g.Own += of.Own / float64(len(r.x.lanes))
-			g.Peer += of.Peer / float64(len(r.x.lanes))
+			g.Own += of.Own / float64(len(r.x.queueSets))
+			g.Peer += of.Peer / float64(len(r.x.queueSets))
 			g.Longest = max(g.Longest, l.longest.Microseconds())
 			return nil
 		})
@@ -100,7 +100,8 @@ func (r *round) endGaps() (g PollGaps) {
 	return g
 }
 
-// seenFrom returns what the other end, which sends nothing, says of the same time.
+// seenFrom returns the gaps from the peer's viewpoint: shares are swapped, and the longest gap is
+// the peer's own reading.
 func (g PollGaps) seenFrom(there PollGaps) PollGaps {
 	return PollGaps{g.Peer, g.Own, there.Longest}
 }

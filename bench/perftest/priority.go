@@ -11,13 +11,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// channels is a flag: the table of virtual priorities, or a question.
+// channels is a flag: the table of virtual priorities, or a request for help.
 type channels struct {
 	table *prioplus.Channels
 	help  *bool
 }
 
-// Set reads a table.
+// Set parses a table.
 func (c *channels) Set(v string) error {
 	if v == "help" {
 		*c.help = true
@@ -33,18 +33,19 @@ func (c *channels) Set(v string) error {
 
 func (c *channels) String() string { return c.table.String() }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (c *channels) Type() string { return "table" }
 
-// channelsHelp is the error of a command line that asks what a table of channels is: this one.
+// channelsHelp is the error of a command line that requests help on --channels. It has the table
+// given.
 type channelsHelp struct {
 	prioplus.Channels
 	path cc.Path
 }
 
-func (channelsHelp) Error() string { return "help asked for: --channels" }
+func (channelsHelp) Error() string { return "help requested: --channels" }
 
-// write answers it.
+// write prints the help.
 func (h channelsHelp) write(w io.Writer) error {
 	if err := prioplus.Help(w); err != nil {
 		return err
@@ -53,7 +54,7 @@ func (h channelsHelp) write(w io.Writer) error {
 	return h.Table(w, h.path)
 }
 
-// examplePath is what --channels=help shows a table for.
+// examplePath returns the path of the table that --channels=help prints.
 func (s *Settings) examplePath() cc.Path {
 	p := cc.Path{LineRate: s.LineRate, BaseRTT: s.BaseRTT, Payload: units.Bytes(s.MTU)}
 	if p.LineRate == 0 {
@@ -68,8 +69,8 @@ func (s *Settings) examplePath() cc.Path {
 	return p
 }
 
-// controlOf is the congestion control of a queue pair, with the virtual priority that --prio gives
-// it. DSCP does not change with that.
+// controlOf returns the congestion control of a queue pair, with its virtual priority of --prio.
+// The DSCP does not depend on it.
 func (s *Settings) controlOf(number int) cc.Control {
 	if s.instrument != nil {
 		return s.instrument
@@ -96,7 +97,7 @@ func (s *Settings) validatePriorities(p *problems) {
 	}
 }
 
-// controls is what --cc, --prio and --channels say, for people.
+// controls formats --cc, --prio and --channels.
 func (s *Settings) controls() string {
 	if len(s.Priorities) == 0 {
 		return s.Congestion.String()

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// soon is what "within a second or two" is on a machine that others use, too.
+// soon is the limit for "within a second or two" on a machine with other load.
 const soon = 3 * time.Second
 
 // program is a process that runs a test.
@@ -81,13 +81,13 @@ func (p *program) says(text string) {
 		case l, ok := <-p.lines:
 			if !ok {
 				<-p.exited
-				p.t.Fatalf("it ended without saying %q: %s", text, p.errs.String())
+				p.t.Fatalf("ended without printing %q: %s", text, p.errs.String())
 			}
 			if strings.Contains(l, text) {
 				return
 			}
 		case <-timeout:
-			p.t.Fatalf("it does not say %q", text)
+			p.t.Fatalf("did not print %q", text)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (p *program) ends(within time.Duration) int {
 	select {
 	case <-p.exited:
 	case <-time.After(within):
-		p.t.Fatalf("%v runs on after %v: %s", p.Args[1:], within, p.errs.String())
+		p.t.Fatalf("%v still running after %v: %s", p.Args[1:], within, p.errs.String())
 	}
 	return p.ProcessState.ExitCode()
 }
@@ -108,7 +108,7 @@ func (p *program) result() string {
 	return p.out.String() + p.errs.String()
 }
 
-// ends are the flags of a memif and a TCP port that nobody else has.
+// ends holds the flags of two ends with a memif and a TCP port of their own.
 type ends struct {
 	server, client []string
 	port           int
@@ -119,22 +119,23 @@ func newEnds(t *testing.T) ends {
 	require.NoError(t, err)
 	port := l.Addr().(*net.TCPAddr).Port
 	require.NoError(t, l.Close())
-	dir, err := os.MkdirTemp("", "perftest") // t.TempDir is too long for a socket's path
+	dir, err := os.MkdirTemp("", "perftest") // t.TempDir is too long for a socket path
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	url := "memif:" + filepath.Join(dir, "m.sock")
-	// Other tests may keep either end from its core for long.
+	// Other tests may keep either end off its core for long.
 	common := []string{"-p", strconv.Itoa(port), "--connect-timeout", "10s", "-u", "18"}
 	return ends{port: port, server: append(common[:6:6], "-d", url),
 		client: append(common[:6:6], "-d", url+",client", "localhost")}
 }
 
-// Both ends are started at once; each test runs, checked, and both exit 0 with the same row.
+// Both ends start at once. Each test runs with validation, and both ends exit with 0 and the same
+// row.
 func TestTwoProcesses(t *testing.T) {
 	for _, test := range everyTest {
 		for _, extra := range []string{"", "-b", "-c UC", "-c UD"} {
 			switch {
-			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(),
+			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.isOneSided(),
 				extra == "-c UD" && test.Verb != Send:
 				continue
 			}
@@ -227,7 +228,7 @@ func TestPortInUse(t *testing.T) {
 	require.Contains(t, server.result(), "address already in use")
 }
 
-// Whoever only looks whether the port is open does not end the server.
+// A port scan does not end the server.
 func TestProbeIsIgnored(t *testing.T) {
 	w := newEnds(t)
 	server := start(t, writeBW, append([]string{"-n", "100"}, w.server...)...)
@@ -283,7 +284,7 @@ func TestInterrupt(t *testing.T) {
 	require.Contains(t, server.result(), "the peer vanished")
 }
 
-// The two ends meet over TCP, but their ports are not one wire.
+// The ends connect over TCP, but their ports are not connected.
 func TestNoLink(t *testing.T) {
 	a, b := newEnds(t), newEnds(t)
 	args := []string{"--connect-timeout", "3s", "-p", fmt.Sprint(a.port)}
@@ -292,5 +293,5 @@ func TestNoLink(t *testing.T) {
 	for _, p := range []*program{client, server} {
 		require.Equal(t, exitFailed, p.ends(20*time.Second))
 	}
-	require.Contains(t, client.result()+server.result(), "is its other end open?")
+	require.Contains(t, client.result()+server.result(), "is the other end open?")
 }

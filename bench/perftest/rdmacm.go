@@ -16,18 +16,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// again is how soon a client comes back to a server that does not listen: ib_write_bw does so for
-// its control connection, then stops, and listens anew for those of the queue pairs.
-const again = 20 * time.Millisecond
+// retryInterval is the pause before a client retries a server that does not listen. After its
+// control connection ib_write_bw stops listening, and listens anew for the queue pairs.
+const retryInterval = 20 * time.Millisecond
 
-// manager makes a session's connections with -R. All go to one port of the server's RDMA connection
-// manager: first the one that the dialogue goes over ([control]), instead of TCP, then one for each
-// queue pair of the test, in their order. TCP is not used.
+// manager makes a session's connections with -R. All use one port of the server's RDMA connection
+// manager: first the connection that replaces TCP ([control]), then one for each queue pair of the
+// test, in order.
 type manager struct {
 	x           *session
-	listener    *goroce.CMListener // the server's
-	server      netip.AddrPort     // the client's
-	local, peer netip.Addr         // of the control connection, and so of all
+	listener    *goroce.CMListener // server only
+	server      netip.AddrPort     // client only
+	local, peer netip.Addr         // addresses of the control connection, and so of all
 	pairs       []*goroce.CMConn
 }
 
@@ -76,7 +76,7 @@ func (m *manager) accept(ctx context.Context) (net.Conn, error) {
 	for {
 		r, err := m.listener.Accept(ctx)
 		if err != nil {
-			return nil, because(ctx, err)
+			return nil, withCause(ctx, err)
 		}
 		c, err := newControl(m.x.host)
 		if err != nil {
@@ -88,7 +88,7 @@ func (m *manager) accept(ctx context.Context) (net.Conn, error) {
 		if err == nil {
 			return c, m.begin(c, conn)
 		}
-		// the client has given up, or wants another kind of queue pair; the next one, please
+		// The client gave up or has the wrong type of queue pair: try the next.
 		_ = c.Close()
 	}
 }
@@ -104,7 +104,7 @@ func (m *manager) connect(ctx context.Context) (net.Conn, error) {
 	var c *control
 	conn, err := m.dial(ctx, func() (p goroce.CMParams, err error) {
 		if c != nil {
-			_ = c.Close() // which was refused
+			_ = c.Close() // it was rejected
 		}
 		if c, err = newControl(m.x.host); err == nil {
 			p = c.params()
@@ -117,7 +117,7 @@ func (m *manager) connect(ctx context.Context) (net.Conn, error) {
 	return c, m.begin(c, conn)
 }
 
-// begin takes a control connection into use.
+// begin starts to use an established control connection.
 func (m *manager) begin(c *control, conn *goroce.CMConn) error {
 	c.begin(conn)
 	m.peer = conn.Peer().Addr()
@@ -127,8 +127,9 @@ func (m *manager) begin(c *control, conn *goroce.CMConn) error {
 	})
 }
 
-// dial goes to the server until it listens, each time with what next answers: a queue pair that had
-// left RESET is of no use after it was refused.
+// dial connects to the server, and retries while it does not listen. It calls next for the
+// parameters of each attempt, because a queue pair that left RESET cannot be used again after a
+// rejection.
 func (m *manager) dial(ctx context.Context, next func() (goroce.CMParams, error)) (*goroce.CMConn,
 	error) {
 	for {
@@ -140,50 +141,50 @@ func (m *manager) dial(ctx context.Context, next func() (goroce.CMParams, error)
 		if err == nil {
 			return conn, nil
 		}
-		if ctx.Err() == nil && !nobody(err) {
+		if ctx.Err() == nil && !isNotListening(err) {
 			return nil, err
 		}
 		select {
-		case <-time.After(again):
+		case <-time.After(retryInterval):
 		case <-ctx.Done():
-			return nil, because(ctx, fmt.Errorf("no server with --rdma_cm: %w", err))
+			return nil, withCause(ctx, fmt.Errorf("no server with --rdma_cm: %w", err))
 		}
 	}
 }
 
-// nobody says whether err means that nobody listens.
-func nobody(err error) bool {
+// isNotListening reports whether err means that the server does not listen.
+func isNotListening(err error) bool {
 	var refused *goroce.CMReject
 	return errors.As(err, &refused) && refused.Reason == rdmacm.InvalidServiceID
 }
 
-// because adds to err why ctx has ended, if it has.
-func because(ctx context.Context, err error) error {
+// withCause adds the cause of ctx's end to err, if it has ended.
+func withCause(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%w (%w)", cause, err)
 	}
 	return err
 }
 
-// connectPairs connects the queue pairs of the test, with a path MTU of at most mtu if it is ours
-// to say, and answers which it is.
+// connectPairs connects the queue pairs of the test and returns their path MTU. A client proposes
+// mtu.
 func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Bytes, error) {
 	ctx, cancel := m.x.conn.attended(ctx)
 	defer cancel()
 	s := m.x.settings
 	for number := range s.QPs {
-		l := m.x.lanes[number%s.Queues]
+		l := m.x.queueSets[number%s.Queues]
 		conn, err := m.connectPair(ctx, l.pairs[number/s.Queues].qp, mtu)
 		if err != nil {
-			return 0, fmt.Errorf("queue pair %d of %d (is --qp %d there?): %w", number+1, s.QPs,
+			return 0, fmt.Errorf("queue pair %d of %d (does the peer use --qp %d?): %w", number+1, s.QPs,
 				s.QPs, err)
 		}
 		m.pairs = append(m.pairs, conn)
 	}
 	if m.listener != nil {
-		_ = m.listener.Close() // one client: the next one shall be told so
+		_ = m.listener.Close() // there is one client; refuse others
 	}
-	first := m.x.lanes[0]
+	first := m.x.queueSets[0]
 	err := first.do(func(*transport.Endpoint) error {
 		mtu = first.pairs[0].qp.PathMTU()
 		return nil
@@ -200,8 +201,8 @@ func (m *manager) connectPair(ctx context.Context, qp *transport.QueuePair,
 		RNRRetry: rnrRetry,
 		PathMTU:  mtu, TrafficClass: uint8(s.TrafficClass), AnswerClass: uint8(s.AnswerClass),
 	}
-	if s.Test.oneSided() {
-		// A perftest that accepts has its own --outs outstanding, whatever we offer.
+	if s.Test.isOneSided() {
+		// An accepting perftest keeps --outs READs outstanding whatever is offered.
 		p.MaxRdAtomic, p.MaxDestRdAtomic = s.Outs, transport.MaxRdAtomic
 	}
 	if m.x.server {
@@ -210,12 +211,12 @@ func (m *manager) connectPair(ctx context.Context, qp *transport.QueuePair,
 	return m.dial(ctx, func() (goroce.CMParams, error) { return p, nil })
 }
 
-// acceptPair takes the next connection of the client that has the control connection.
+// acceptPair accepts the next connection of the client that has the control connection.
 func (m *manager) acceptPair(ctx context.Context, p goroce.CMParams) (*goroce.CMConn, error) {
 	for {
 		r, err := m.listener.Accept(ctx)
 		if err != nil {
-			return nil, because(ctx, err)
+			return nil, withCause(ctx, err)
 		}
 		if r.Peer().Addr() != m.peer {
 			_ = r.Reject(nil) // one client at a time
@@ -223,15 +224,15 @@ func (m *manager) acceptPair(ctx context.Context, p goroce.CMParams) (*goroce.CM
 		}
 		conn, err := r.Accept(ctx, p)
 		if err != nil {
-			return nil, because(ctx, err)
+			return nil, withCause(ctx, err)
 		}
 		return conn, nil
 	}
 }
 
-// left says whether the peer has disconnected a queue pair of the test. It does that when it ends,
-// before it ends the control connection.
-func (m *manager) left() bool {
+// peerLeft reports whether the peer has disconnected a queue pair of the test. When it ends it does
+// so before it closes the control connection.
+func (m *manager) peerLeft() bool {
 	return m != nil && slices.ContainsFunc(m.pairs, func(c *goroce.CMConn) bool {
 		return errors.Is(c.Err(), io.EOF)
 	})
@@ -242,6 +243,6 @@ func (m *manager) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
 	for _, conn := range m.pairs {
-		_ = conn.Disconnect(ctx) // a peer that does not answer is told about elsewhere
+		_ = conn.Disconnect(ctx) // a silent peer is reported elsewhere
 	}
 }

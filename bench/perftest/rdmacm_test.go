@@ -16,17 +16,17 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// newEndsCM are the flags of two ends that meet by the RDMA CM: the client names the server's RoCE
-// address.
+// newEndsCM returns the flags of two ends that connect through the RDMA CM: the client has the
+// server's RoCE address.
 func newEndsCM(t *testing.T) ends {
 	w := newEnds(t)
-	w.client = w.client[:len(w.client)-1] // the host of TCP
+	w.client = w.client[:len(w.client)-1] // remove the TCP host
 	w.server = append(w.server, "-R", "--ip", "10.0.0.1/24", "--ip", "fd00::1/64")
 	w.client = append(w.client, "-R", "--ip", "10.0.0.2/24", "--ip", "fd00::2/64")
 	return w
 }
 
-// Two of ours with -R. That linux-rdma's perftest agrees shows in test/interop.
+// Two goroce ends with -R. test/interop tests against linux-rdma's perftest.
 func TestCM(t *testing.T) {
 	for _, test := range everyTest {
 		for _, extra := range []string{"", "-b", "-q 4 --queues 1", "-a", "IPv6"} {
@@ -71,7 +71,7 @@ func TestCM(t *testing.T) {
 	}
 }
 
-// With -R nothing of a test is told over TCP.
+// With -R nothing is sent over TCP.
 func TestCMNoTCP(t *testing.T) {
 	w := newEndsCM(t)
 	server := start(t, writeBW, append([]string{"-n", "100"}, w.server...)...)
@@ -84,10 +84,10 @@ func TestCMNoTCP(t *testing.T) {
 	require.Zero(t, server.ends(soon), server.result())
 }
 
-// Who does not find a server says so when --connect-timeout is over.
+// A client that finds no server reports it after --connect-timeout.
 func TestCMNoServer(t *testing.T) {
 	for name, c := range map[string]struct{ host, port, says string }{
-		"nobody has the address": {"10.0.0.9", "18515", "10.0.0.9 does not answer on port memif:"},
+		"nobody has the address": {"10.0.0.9", "18515", "no reply from 10.0.0.9 on port memif:"},
 		"nobody listens there": {"10.0.0.1", "18516",
 			"no server with --rdma_cm: goroce: dial 10.0.0.1:18516 by RDMA CM"},
 		"no way leads there":      {"192.0.2.1", "18515", "no gateway"},
@@ -109,7 +109,7 @@ func TestCMNoServer(t *testing.T) {
 	}
 }
 
-// Who finds nobody listening comes back: perftest's server listens anew between its connections.
+// A client retries while nobody listens: perftest's server listens anew between its connections.
 func TestCMComesBack(t *testing.T) {
 	var hosts [2]*goroce.Host
 	for i := range hosts {
@@ -119,7 +119,7 @@ func TestCMComesBack(t *testing.T) {
 		hosts[i] = h
 	}
 	server, client := hosts[0], hosts[1]
-	_, err := server.ListenCM(1) // its queue pair 1 answers
+	_, err := server.ListenCM(1) // starts its connection manager
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -144,7 +144,7 @@ func TestCMComesBack(t *testing.T) {
 	require.NoError(t, conn.Disconnect(ctx))
 }
 
-// A peer that is killed says nothing any more: what notices is that it does not answer.
+// A killed peer is detected by its silence.
 func TestCMPeerDies(t *testing.T) {
 	for _, victim := range []string{"client", "server"} {
 		for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
@@ -162,7 +162,7 @@ func TestCMPeerDies(t *testing.T) {
 					dead, alive = server, client
 				}
 				require.NoError(t, dead.Process.Signal(signal))
-				require.Equal(t, exitFailed, alive.ends(unanswered+heartbeat+2*farewell+soon),
+				require.Equal(t, exitFailed, alive.ends(peerTimeout+heartbeat+2*farewell+soon),
 					alive.result())
 				require.Contains(t, alive.result(), ErrPeerGone.Error())
 			})
@@ -170,7 +170,7 @@ func TestCMPeerDies(t *testing.T) {
 	}
 }
 
-// Another number of queue pairs shows by a connection that nobody wants, or that does not come.
+// A different number of queue pairs shows as a connection that is rejected or missing.
 func TestCMMismatch(t *testing.T) {
 	w := newEndsCM(t)
 	patience := []string{"--connect-timeout", "4s"}
@@ -180,19 +180,19 @@ func TestCMMismatch(t *testing.T) {
 	for _, p := range []*program{client, server} {
 		require.Equal(t, exitFailed, p.ends(30*time.Second), p.result())
 	}
-	require.Contains(t, client.result(), "queue pair 2 of 2 (is --qp 2 there?): not connected "+
+	require.Contains(t, client.result(), "queue pair 2 of 2 (does the peer use --qp 2?): not connected "+
 		"after --connect-timeout 4s (no server with --rdma_cm: ")
 }
 
 func TestCMRefuses(t *testing.T) {
 	for line, says := range map[string]string{
-		"-d null: -c UC": "--connection UC: not with --rdma_cm",
-		"-d null: -c UD": "--connection UD: not with --rdma_cm: its datagram service " +
-			"(SIDR) is not here",
+		"-d null: -c UC": "--connection UC: not supported with --rdma_cm",
+		"-d null: -c UD": "--connection UD: not supported with --rdma_cm (SIDR " +
+			"is not implemented)",
 		"-d loop:":                   "--rdma_cm: with --ib-dev loop: both ends run in this process",
-		"-d null: --data_validation": "--data_validation: not with --rdma_cm",
-		"-d null: localhost": "localhost: with --rdma_cm a server has the RoCE address " +
-			"of its port",
+		"-d null: --data_validation": "--data_validation: not supported with --rdma_cm",
+		"-d null: localhost": "localhost: with --rdma_cm want the RoCE address " +
+			"of the server's port",
 		"-d null: --ip 10.0.0.1/24 --ip fd00::1/64 -x 1": "--gid-index 1: with --rdma_cm",
 	} {
 		_, err := parse(sendBW, append([]string{"-R"}, strings.Fields(line)...))
@@ -204,7 +204,7 @@ func TestCMRefuses(t *testing.T) {
 	require.Equal(t, 104, s.TrafficClass)
 }
 
-// What comes over a control connection may be anything.
+// A control connection may carry any bytes.
 func TestCMServerHearsGarbage(t *testing.T) {
 	for name, c := range map[string]struct {
 		says   []string
@@ -248,7 +248,7 @@ func garbage(t *testing.T, w ends, says []string) {
 	c := conn.(*control)
 	t.Cleanup(func() { _ = c.Close() })
 	require.NoError(t, c.do(func(*transport.Endpoint) error {
-		at := 4 * controlRoom // behind what may come back
+		at := 4 * controlMsgSize // behind the receive buffers' responses
 		for _, text := range says {
 			copy(c.in.Bytes()[at:], text)
 			if err := c.qp.PostSend(&transport.WorkRequest{Op: transport.OpSend,

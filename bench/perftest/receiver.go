@@ -9,34 +9,34 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// receiver posts every receive again as soon as its message has come, and counts; with --work it
-// works on a few messages in a round, and others wait. It is the goroce.Program at the far end of
+// receiver reposts every receive when its message has arrived, and counts. With --work it processes
+// a few messages in each round while others wait. It is the goroce.Program of the receiving end of
 // SENDs and of WRITEs with immediate.
 type receiver struct {
-	lane    *lane
-	size    int
-	cq      *transport.CompletionQueue
-	wcs     [completions]transport.WorkCompletion
-	streams []inbound
-	count   uint64
-	meter   meter
-	latest  units.Time
-	check   *receiveCheck
-	worker  *worker      // with --work
-	cache   *carc.Sensor // with --carc
-	halt    bool
-	err     error
+	queueSet *queueSet
+	size     int
+	cq       *transport.CompletionQueue
+	wcs      [completions]transport.WorkCompletion
+	streams  []inbound
+	count    uint64
+	meter    meter
+	latest   units.Time
+	check    *receiveCheck
+	worker   *worker      // with --work
+	cache    *carc.Sensor // with --carc
+	halt     bool
+	err      error
 }
 
-// inbound is one queue pair's part of a receiver.
+// inbound is the state of one queue pair of a receiver.
 type inbound struct {
 	qp       *transport.QueuePair
 	receive  receive
-	posted   int // receives, where the program works
+	posted   int // receives, with --work
 	received uint64
 }
 
-func (l *lane) newReceiver(size int) *receiver {
+func (l *queueSet) newReceiver(size int) *receiver {
 	s := l.settings
 	r := &receiver{cq: l.recvCQ, streams: make([]inbound, len(l.pairs)),
 		meter: newMeter(s.TxDepth * len(l.pairs))}
@@ -49,9 +49,9 @@ func (l *lane) newReceiver(size int) *receiver {
 	if l.cache != nil {
 		r.cache = l.cache.Sensor()
 	}
-	r.lane, r.size = l, size
+	r.queueSet, r.size = l, size
 	if s.Validate {
-		r.check = &receiveCheck{lane: l, size: size}
+		r.check = &receiveCheck{queueSet: l, size: size}
 	}
 	return r
 }
@@ -64,7 +64,7 @@ func (r *receiver) Step(_ *transport.Endpoint, now units.Time) (busy, done bool)
 	}
 	if n > 0 && r.err == nil {
 		if !r.meter.running {
-			// What has come with the first round came before the clock ran.
+			// Messages of the first round arrived before the clock started.
 			r.meter.start(now, r.count+uint64(n))
 		}
 		r.count += uint64(n)
@@ -80,8 +80,7 @@ func (r *receiver) Step(_ *transport.Endpoint, now units.Time) (busy, done bool)
 	return n+came > 0, false
 }
 
-// reap takes the completions: came is how many messages they are, n how many the program is done
-// with.
+// reap handles the completions: came is how many messages arrived, n how many were processed.
 func (r *receiver) reap(now units.Time) (n, came int) {
 	for {
 		some := r.cq.Poll(r.wcs[:])
@@ -118,7 +117,7 @@ func (r *receiver) reap(now units.Time) (n, came int) {
 	return n, came
 }
 
-// consume takes note of a message that the program is done with.
+// consume checks and counts a processed message.
 func (r *receiver) consume(wc *transport.WorkCompletion) {
 	in := &r.streams[wc.ID>>idShift]
 	if r.check != nil {
@@ -132,7 +131,7 @@ func (r *receiver) consume(wc *transport.WorkCompletion) {
 	}
 }
 
-// post posts the receive of an identifier again.
+// post reposts the receive with the given work request ID.
 func (r *receiver) post(id uint64) {
 	if r.err != nil {
 		return
@@ -142,7 +141,7 @@ func (r *receiver) post(id uint64) {
 	r.err = in.qp.PostRecv(&in.receive.request)
 }
 
-// wait has a message wait for its turn, and posts a buffer in place of its own.
+// wait enqueues a message for processing, and posts a free buffer in place of its own.
 func (r *receiver) wait(wc *transport.WorkCompletion, now units.Time) {
 	r.worker.push(wc, now)
 	i := wc.ID >> idShift
@@ -155,20 +154,20 @@ func (r *receiver) wait(wc *transport.WorkCompletion, now units.Time) {
 	}
 }
 
-// serve works on the message whose turn it is, and has its buffer back.
+// serve processes the next message and frees its buffer.
 func (r *receiver) serve() {
 	a := r.worker.pop()
 	i, slot := a.wc.ID>>idShift, a.wc.ID&idMask
 	in := &r.streams[i]
-	message := r.lane.slot(int(i), in.received, r.size)
-	if span := in.receive.span; r.lane.settings.Test.Verb == Send {
-		message = r.lane.mr.Bytes()[r.lane.pairs[i].to+int(slot)%span.slots*
+	message := r.queueSet.slot(int(i), in.received, r.size)
+	if span := in.receive.span; r.queueSet.settings.Test.Verb == Send {
+		message = r.queueSet.mr.Bytes()[r.queueSet.pairs[i].to+int(slot)%span.slots*
 			span.stride:][:a.wc.ByteLen]
 	}
 	r.worker.work(message)
 	r.consume(&a.wc)
 	r.worker.done(a)
-	if in.posted < r.lane.settings.postedReceives() {
+	if in.posted < r.queueSet.settings.postedReceives() {
 		in.posted++
 		r.post(a.wc.ID)
 	} else {
@@ -176,15 +175,15 @@ func (r *receiver) serve() {
 	}
 }
 
-// receiveCheck is --data_validation at a receiver.
+// receiveCheck validates data at a receiver, for --data_validation.
 type receiveCheck struct {
-	lane *lane
-	size int
+	queueSet *queueSet
+	size     int
 }
 
-// message looks at one that has just come.
+// message checks a received message.
 func (c *receiveCheck) message(i int, wc *transport.WorkCompletion, in *inbound) error {
-	l, p := c.lane, &c.lane.pairs[i]
+	l, p := c.queueSet, &c.queueSet.pairs[i]
 	s := l.settings
 	at := p.to
 	if s.Test.Verb == Send {
@@ -194,7 +193,7 @@ func (c *receiveCheck) message(i int, wc *transport.WorkCompletion, in *inbound)
 			want, skip = want+grh, grh
 		}
 		if int(wc.ByteLen) != want {
-			return fmt.Errorf("data validation: queue pair %d, message %d has %d bytes, not %d",
+			return fmt.Errorf("data validation: queue pair %d, message %d: got %d bytes, want %d",
 				p.number, in.received, int(wc.ByteLen)-skip, c.size)
 		}
 		at += skip
@@ -204,7 +203,7 @@ func (c *receiveCheck) message(i int, wc *transport.WorkCompletion, in *inbound)
 	}
 	data := l.mr.Bytes()[at : at+c.size]
 	if s.Connection != transport.RC {
-		// Messages may be missing: take it at its word, unless it goes back.
+		// Messages may be missing: accept the message's number unless it goes back.
 		said, ok := messageOf(data)
 		if !ok {
 			return nil
@@ -218,9 +217,9 @@ func (c *receiveCheck) message(i int, wc *transport.WorkCompletion, in *inbound)
 	return checkPattern(data, uint64(p.number), in.received)
 }
 
-// fillTargets lays out what the peer will READ, or the zero that its atomics begin with and its
-// WRITEs cover, in the memory that is open to it.
-func (l *lane) fillTargets(size int) {
+// fillTargets initialises the memory open to the peer: the pattern for its READs, or zeros for its
+// atomics and WRITEs.
+func (l *queueSet) fillTargets(size int) {
 	s := l.settings
 	span := s.spanOf(size)
 	for i := range l.pairs {
@@ -237,9 +236,9 @@ func (l *lane) fillTargets(size int) {
 	}
 }
 
-// checkTargets looks at what lies where the peer has written, after all is done: in each slot the
-// last message of those that went there. sent is how many each queue pair sent.
-func (l *lane) checkTargets(size int, sent []uint64) error {
+// checkTargets checks the memory that the peer has written after the test: each slot must hold the
+// last message written to it. sent is the number of messages of each queue pair.
+func (l *queueSet) checkTargets(size int, sent []uint64) error {
 	s := l.settings
 	span := s.spanOf(size)
 	slots := uint64(span.slots)
@@ -252,7 +251,7 @@ func (l *lane) checkTargets(size int, sent []uint64) error {
 			if s.Connection == transport.UC {
 				said, ok := messageOf(data)
 				if !ok || said == 0 || said > message || said%slots != message%slots {
-					continue // nothing that could be told from a lost message
+					continue // indistinguishable from a lost message
 				}
 				expect = said
 			}
@@ -264,8 +263,8 @@ func (l *lane) checkTargets(size int, sent []uint64) error {
 	return nil
 }
 
-// slot is where a peer's WRITE of a message lies.
-func (l *lane) slot(i int, message uint64, size int) []byte {
+// slot returns the memory of a peer's WRITE of a message.
+func (l *queueSet) slot(i int, message uint64, size int) []byte {
 	span := l.settings.spanOf(size)
 	at := l.pairs[i].to + int(message%uint64(span.slots))*span.stride
 	return l.mr.Bytes()[at : at+size]

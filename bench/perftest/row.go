@@ -9,20 +9,20 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// Row is the result for one message size, as the JSON document has it. The capitalised names are
-// perftest's, and so are their units: BW_* as shown, MsgRate in millions/s, times in microseconds.
+// Row is the result of one message size in the JSON document. Capitalised names are perftest's, as
+// are their units: BW_* in the printed unit, MsgRate in millions/s, times in microseconds.
 type Row struct {
 	MsgSize    int    `json:"MsgSize"`
 	Iterations uint64 `json:"n_iterations"`
 	*BandwidthRow
 	*LatencyRow
 
-	// Percentiles are of the half round trip in a latency test (the whole one for READ and
-	// atomics), and of the time from posting to completion in a bandwidth test.
+	// Percentiles are of half the round-trip time in a latency test (READ and atomics: the whole),
+	// and of the time from posting to completion in a bandwidth test.
 	Percentiles Percentiles `json:"percentiles"`
 	PerQP       []QPRow     `json:"per_qp"`
 	Jain        float64     `json:"jain"`
-	Lost        uint64      `json:"lost"` // messages sent that nobody received (UC and UD)
+	Lost        uint64      `json:"lost"` // messages sent and not received (UC and UD)
 	Work        *WorkRow    `json:"work,omitempty"`
 	Totals
 	PollGaps
@@ -30,17 +30,17 @@ type Row struct {
 	GC  GC  `json:"gc"`
 
 	latencies *latencies
-	samples   []float64 // microseconds, of -U
+	samples   []float64 // microseconds, for -U
 }
 
-// BandwidthRow is what perftest says of bandwidth.
+// BandwidthRow has perftest's fields of a bandwidth test.
 type BandwidthRow struct {
 	Peak    float64 `json:"BW_peak"`
 	Average float64 `json:"BW_average"`
 	MsgRate float64 `json:"MsgRate"`
 }
 
-// LatencyRow is what perftest says of latency.
+// LatencyRow has perftest's fields of a latency test.
 type LatencyRow struct {
 	Min     float64 `json:"t_min"`
 	Max     float64 `json:"t_max"`
@@ -52,7 +52,7 @@ type LatencyRow struct {
 	TPS     float64 `json:"tps_average"`
 }
 
-// Percentiles of latency, in microseconds.
+// Percentiles are latencies in microseconds.
 type Percentiles struct {
 	P50   float64 `json:"p50"`
 	P90   float64 `json:"p90"`
@@ -62,7 +62,7 @@ type Percentiles struct {
 	Max   float64 `json:"max"`
 }
 
-// QPRow is one queue pair's part.
+// QPRow is the result of one queue pair.
 type QPRow struct {
 	QPN        uint32  `json:"qpn"`
 	Iterations uint64  `json:"n_iterations"`
@@ -70,7 +70,7 @@ type QPRow struct {
 	MsgRate    float64 `json:"MsgRate"`
 }
 
-// Totals count what went wrong, or was told, on the way; both ends together.
+// Totals count errors and notifications of the transport, summed over both ends.
 type Totals struct {
 	Retransmits  uint64 `json:"retransmits"`
 	Timeouts     uint64 `json:"timeouts"`
@@ -79,13 +79,13 @@ type Totals struct {
 	CNPs         uint64 `json:"cnps"`
 	MarkedCE     uint64 `json:"ce_marked"`
 	Drops        uint64 `json:"drops"`
-	Tokens       uint64 `json:"tokens,omitempty"` // TOKENs that came
+	Tokens       uint64 `json:"tokens,omitempty"` // TOKENs received
 
-	Credits       uint64 `json:"credits,omitempty"`         // CREDITs that left by themselves
-	CreditsOnAcks uint64 `json:"credits_on_acks,omitempty"` // and on ACKs
+	Credits       uint64 `json:"credits,omitempty"`         // CREDITs sent as packets of their own
+	CreditsOnAcks uint64 `json:"credits_on_acks,omitempty"` // CREDITs sent on ACKs
 	// times that a sender waited for tokens or credits
 	Blocked   uint64 `json:"blocked,omitempty"`
-	BlockedNS uint64 `json:"blocked_ns,omitempty"` // how long, together
+	BlockedNS uint64 `json:"blocked_ns,omitempty"` // total waiting time
 }
 
 func (t *Totals) add(o Totals) {
@@ -119,8 +119,8 @@ func (t Totals) String() string {
 	return text
 }
 
-// totalsOf reads them off an endpoint's counters. A drop is whatever is called one, but for frames
-// to others: a port that shares a kernel's interface sees many.
+// totalsOf extracts the Totals from an endpoint's counters. Drops are all counters of that prefix
+// except DropNotOurs: a port that shares a kernel's interface sees many frames for others.
 func totalsOf(c transport.Counters) Totals {
 	t := Totals{
 		Retransmits: c.Retransmitted, Timeouts: c.Timeouts, RNRNaks: c.RNRNaks,
@@ -139,7 +139,7 @@ func totalsOf(c transport.Counters) Totals {
 	return t
 }
 
-// since answers what has been counted after before.
+// since returns the differences to an earlier reading.
 func (t Totals) since(before Totals) Totals {
 	return Totals{
 		t.Retransmits - before.Retransmits, t.Timeouts - before.Timeouts,
@@ -152,7 +152,7 @@ func (t Totals) since(before Totals) Totals {
 	}
 }
 
-// unit is what one message/s of a size is in the unit of bandwidth shown.
+// unit returns the bandwidth of one message/s in the printed unit.
 func (s *Settings) unit(size int) float64 {
 	if s.Gbits {
 		return float64(size) * 8 / 1e9
@@ -160,8 +160,8 @@ func (s *Settings) unit(size int) float64 {
 	return float64(size) / (1 << 20)
 }
 
-// bandwidthRow makes the row of senders that ran together.
-func (s *Settings) bandwidthRow(size int, lanes []*lane, senders []*sender) *Row {
+// bandwidthRow returns the combined row of concurrent senders.
+func (s *Settings) bandwidthRow(size int, queueSets []*queueSet, senders []*sender) *Row {
 	r := &Row{MsgSize: size, BandwidthRow: &BandwidthRow{}, PerQP: make([]QPRow, s.QPs),
 		latencies: newLatencies()}
 	first := senders[0].meter
@@ -177,7 +177,7 @@ func (s *Settings) bandwidthRow(size int, lanes []*lane, senders []*sender) *Row
 		peak += m.meter.peak
 		r.latencies.merge(m.latencies)
 		for j := range m.streams {
-			st, p := &m.streams[j], &lanes[i].pairs[j]
+			st, p := &m.streams[j], &queueSets[i].pairs[j]
 			rate := m.rate(st)
 			r.PerQP[p.number] = QPRow{uint32(p.qp.Num), st.last - st.base, rate * s.unit(size),
 				rate / 1e6}
@@ -189,7 +189,7 @@ func (s *Settings) bandwidthRow(size int, lanes []*lane, senders []*sender) *Row
 	return r
 }
 
-// receivedRow makes the row of the receiving end.
+// receivedRow fills in the rates of the receiving end.
 func (s *Settings) receivedRow(r *Row, receivers []*receiver) {
 	rate, peak := 0.0, 0.0
 	r.Iterations = 0
@@ -209,8 +209,8 @@ func (s *Settings) setRates(r *Row, rate, peak float64) {
 	}
 }
 
-// latencyRow makes the row of a pingpong.
-func (s *Settings) latencyRow(size int, l *lane, m *pingpong) *Row {
+// latencyRow returns the row of a pingpong.
+func (s *Settings) latencyRow(size int, l *queueSet, m *pingpong) *Row {
 	h := m.latencies
 	rate := m.meter.rate()
 	r := &Row{MsgSize: size, Iterations: h.n, latencies: h, Percentiles: h.percentiles(), Jain: 1}
@@ -226,8 +226,8 @@ func (s *Settings) latencyRow(size int, l *lane, m *pingpong) *Row {
 	return r
 }
 
-// jain is Jain's index of fairness of the queue pairs' rates: 1 when all are equal, 1/n when one
-// has everything.
+// jain returns Jain's fairness index of the queue pairs' rates: 1 if all are equal, 1/n if one has
+// everything.
 func jain(qps []QPRow) float64 {
 	sum, squares := 0.0, 0.0
 	for _, q := range qps {

@@ -7,17 +7,17 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// sendCheck is what a sender does to each message beside posting it, when anything is to be done:
-// inline data, the operands of a CMP_AND_SWAP, and what --data_validation wants.
+// sendCheck prepares each message of a sender before it is posted: inline data, the operands of a
+// CMP_AND_SWAP, and the data for --data_validation.
 type sendCheck struct {
-	mem          []byte // of the lane's region
-	base         uint64 // its address
+	mem          []byte // of the memory region
+	base         uint64 // address of mem
 	size         int
 	pair         uint64
 	validate     bool
 	atomic       bool
 	slots        int
-	from, stride int // where READs and atomics bring their data
+	from, stride int // destinations of READs and atomics
 }
 
 // prepare completes the request of a message.
@@ -28,7 +28,7 @@ func (c *sendCheck) prepare(wr *transport.WorkRequest, message uint64) {
 		wr.Data = data
 	}
 	switch wr.Op {
-	case transport.OpCmpSwap: // counts up, so that every one swaps
+	case transport.OpCmpSwap: // each compare operand matches, so that every operation swaps
 		wr.CompareAdd, wr.Swap = message, message+1
 	case transport.OpRead, transport.OpFetchAdd:
 	default:
@@ -37,14 +37,14 @@ func (c *sendCheck) prepare(wr *transport.WorkRequest, message uint64) {
 		}
 		return
 	}
-	if c.validate { // so that old data cannot pass for new
+	if c.validate { // so that old data cannot be mistaken for new
 		clear(data)
 		data[len(data)-1] = ^data[len(data)-1]
 	}
 }
 
-// arrived looks at what message brought. A READ finds the pattern of its slot, an atomic the number
-// of those before it.
+// arrived checks the response of a message: a READ returns the pattern of its slot, an atomic the
+// number of previous atomics.
 func (c *sendCheck) arrived(message uint64) error {
 	slot := message % uint64(c.slots)
 	at := c.from + int(slot)*c.stride
@@ -53,7 +53,7 @@ func (c *sendCheck) arrived(message uint64) error {
 		return checkPattern(data, c.pair, slot)
 	}
 	if found := binary.NativeEndian.Uint64(data); found != message {
-		return fmt.Errorf("data validation: queue pair %d, atomic %d found %d, not %d", c.pair,
+		return fmt.Errorf("data validation: queue pair %d, atomic %d: got %d, want %d", c.pair,
 			message, found, message)
 	}
 	return nil

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	completions = 64 // taken out of a queue at a time
-	// queue pairs looked after in a round: with thousands, a round must stay short
+	completions = 64 // polled from a queue at a time
+	// queue pairs visited in a round; it keeps rounds short with thousands of queue pairs
 	visits    = 64
-	turn      = 128 // messages a queue pair posts in its turn
+	turn      = 128 // messages that a queue pair posts in a visit
 	unlimited = math.MaxUint64
 )
 
-// sender keeps the send queues of a lane full and measures. It is the goroce.Program of bandwidth
-// tests: all state is the polling core's while it runs.
+// sender keeps the send queues of an endpoint full and measures. It is the goroce.Program of
+// bandwidth tests; its state belongs to the polling core while it runs.
 type sender struct {
 	streams []stream
 	cq      *transport.CompletionQueue
@@ -25,23 +25,23 @@ type sender struct {
 	clock   func() units.Time
 
 	depth    int // of the send queues
-	window   int // messages outstanding on each, at most
+	window   int // outstanding messages of each stream, at most
 	cqMod    uint32
 	postList int
-	limit    uint64 // messages of each stream; unlimited when time ends the run
-	check    bool   // look at what READs and atomics bring
+	limit    uint64 // messages of each stream; unlimited in a timed run
+	check    bool   // check the data of READs and atomics
 
 	duration, margin units.Duration
-	phaseAt          units.Time // when the next phase of a timed run begins
+	phaseAt          units.Time // start of the next phase of a timed run
 	phase            phase
 
-	next      int    // stream whose turn it is
-	done      uint64 // messages completed, of all streams
+	next      int    // stream to visit next
+	done      uint64 // completed messages of all streams
 	posted    uint64
-	finished  int // streams at their limit
+	finished  int // streams that have reached the limit
 	meter     meter
 	latencies *latencies
-	halt      bool // asked to end
+	halt      bool // requested to end
 	err       error
 }
 
@@ -53,35 +53,35 @@ const (
 	phaseWarm           // the margin before
 	phaseMeasured       //
 	phaseCool           // the margin after
-	phaseDrain          // nothing more is posted
+	phaseDrain          // waits for completions; nothing is posted
 )
 
-// stream is one queue pair's part of a sender.
+// stream is the state of one queue pair of a sender.
 type stream struct {
 	qp        *transport.QueuePair
-	wr        transport.WorkRequest // posted again and again
+	wr        transport.WorkRequest // reused for every message
 	posted    uint64
 	completed uint64
 	local     cursor
 	remote    cursor
-	quiet     uint32 // messages since one was signalled
+	quiet     uint32 // messages since the last signalled one
 
-	stamps     []units.Time // when the signalled messages outstanding were posted, a ring
+	stamps     []units.Time // ring of the posting times of outstanding signalled messages
 	head, tail uint32
 
-	base, last uint64     // completed when measuring began and ended
-	endAt      units.Time // when it came to its limit
+	base, last uint64     // completed at the start and end of measuring
+	endAt      units.Time // when it reached its limit
 
 	check *sendCheck
 }
 
-func (l *lane) newSender(size int) *sender {
+func (l *queueSet) newSender(size int) *sender {
 	s := l.settings
 	m := &sender{
 		streams: make([]stream, len(l.pairs)), cq: l.sendCQ, clock: l.host.Now,
 		depth: l.sendDepth(), window: s.window(size), cqMod: uint32(s.cqMod(size)),
 		postList: s.PostList,
-		limit:    uint64(s.Iters), check: s.Validate && s.Test.oneSided(), duration: s.Duration,
+		limit:    uint64(s.Iters), check: s.Validate && s.Test.isOneSided(), duration: s.Duration,
 		margin: s.Margin,
 		meter:  newMeter(s.window(size) * len(l.pairs)), latencies: newLatencies(),
 	}
@@ -103,7 +103,7 @@ func (l *lane) newSender(size int) *sender {
 		st.local = newCursor(l.mr.Addr+uint64(p.from), span)
 		st.remote = newCursor(p.region.Addr, span)
 		if s.Test.Verb == Atomic {
-			st.remote = newCursor(p.region.Addr, standing)
+			st.remote = newCursor(p.region.Addr, atomicSpan)
 		}
 		if s.Validate || st.wr.Op == transport.OpCmpSwap || st.wr.Flags&transport.Inline != 0 {
 			st.check = &sendCheck{
@@ -116,11 +116,11 @@ func (l *lane) newSender(size int) *sender {
 	return m
 }
 
-// standing is the span of what has one place: an atomic's counter.
-var standing = span{stride: cacheLine, slots: 1}
+// atomicSpan is the span of an atomic's counter: a single place.
+var atomicSpan = span{stride: cacheLine, slots: 1}
 
-// workRequest is the request that a pair posts again and again.
-func (l *lane) workRequest(p *pair, size int) transport.WorkRequest {
+// workRequest returns the request that a pair reuses for every message.
+func (l *queueSet) workRequest(p *pair, size int) transport.WorkRequest {
 	s := l.settings
 	wr := transport.WorkRequest{SGList: []transport.SGE{l.mr.SGE(p.from, size)},
 		RKey: p.region.RKey, CompareAdd: 1}
@@ -141,7 +141,7 @@ func (l *lane) workRequest(p *pair, size int) transport.WorkRequest {
 			wr.Op = transport.OpCmpSwap
 		}
 	}
-	if !s.Test.oneSided() && size <= s.Inline {
+	if !s.Test.isOneSided() && size <= s.Inline {
 		wr.Flags |= transport.Inline
 	}
 	return wr
@@ -182,7 +182,7 @@ func (m *sender) begin() {
 	}
 }
 
-// nextPhase moves a timed run on.
+// nextPhase advances a timed run.
 func (m *sender) nextPhase(now units.Time) {
 	m.settleAll(now)
 	switch m.phase++; m.phase {
@@ -213,7 +213,7 @@ func (m *sender) freeze(now units.Time) {
 	}
 }
 
-// over says whether everything is posted and done.
+// over reports whether all messages are posted and completed.
 func (m *sender) over() bool {
 	if m.limit != unlimited {
 		return m.finished == len(m.streams)
@@ -221,15 +221,15 @@ func (m *sender) over() bool {
 	return m.phase == phaseDrain && m.done == m.posted
 }
 
-// close ends the run, at once when it failed.
+// close ends the run; after a failure it may still be measuring.
 func (m *sender) close() {
 	if m.meter.running {
 		m.freeze(m.clock())
 	}
 }
 
-// reap takes all completions and answers how many there were. None may wait: the queue has room for
-// what is outstanding, and the stamps too.
+// reap handles all completions and returns their number. Completion queue and stamps have room for
+// all outstanding messages.
 func (m *sender) reap(now units.Time) (reaped int) {
 	for {
 		n := m.cq.Poll(m.wcs[:])
@@ -257,8 +257,8 @@ func (m *sender) reap(now units.Time) (reaped int) {
 	}
 }
 
-// settle notes what has completed since the last visit. The room in the send queue tells without a
-// completion for each message.
+// settle updates a stream's completed messages and returns the outstanding ones. It uses the room
+// in the send queue, since not every message has a completion.
 func (m *sender) settle(st *stream, now units.Time) (outstanding int) {
 	if !m.check {
 		completed := st.posted - uint64(m.depth-st.qp.SendRoom())
@@ -278,7 +278,7 @@ func (m *sender) settleAll(now units.Time) {
 	}
 }
 
-// fill gives streams their turns.
+// fill posts messages on the next streams.
 func (m *sender) fill(now units.Time) {
 	for range min(len(m.streams), visits) {
 		st := &m.streams[m.next]
@@ -332,7 +332,7 @@ func (m *sender) post(st *stream, index uint64, n int, now units.Time) {
 	}
 }
 
-// rate is the messages/s of a stream between begin and its own end.
+// rate returns the messages/s of a stream from begin to its own end.
 func (m *sender) rate(st *stream) float64 {
 	d := st.endAt.Sub(m.meter.from)
 	if d <= 0 {

@@ -16,26 +16,26 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// ErrPeerGone says that the other end ended in the middle of the test.
+// ErrPeerGone is returned when the peer ended during the test.
 var ErrPeerGone = errors.New("the peer vanished in the middle of the test")
 
 const (
-	farewell = time.Second           // that the peer gets to hear what went wrong here
-	settle   = 20 * time.Millisecond // after the peer has gone
-	// after which a connection is nobody who wants a test: ib_write_bw waits one
+	farewell = time.Second           // for the peer to receive this end's error
+	settle   = 20 * time.Millisecond // for pending events after the peer has gone
+	// for a client's first byte; ib_write_bw sends it after one second
 	silence = 3 * time.Second
 )
 
 // session is one end of a test.
 type session struct {
-	settings *Settings
-	server   bool
-	host     *goroce.Host
-	conn     *peerConn
-	cm       *manager // with -R
-	dialogue dialogue
-	lanes    []*lane
-	console  *console
+	settings  *Settings
+	server    bool
+	host      *goroce.Host
+	conn      *peerConn
+	cm        *manager // with -R
+	dialogue  dialogue
+	queueSets []*queueSet
+	console   *console
 
 	mine, theirs *connect.Hello
 	mtu          int
@@ -55,7 +55,7 @@ func (x *session) open(log *slog.Logger) error {
 		o.Cores = s.Cores[:s.cores()]
 	}
 	if s.inProcess() && x.server {
-		o.Pcap = "" // the client's sees it all
+		o.Pcap = "" // the client records both directions
 		o.Addrs = successors(s.Addrs)
 		if s.Seed != 0 {
 			o.Seed = s.Seed + 1<<32
@@ -68,15 +68,16 @@ func (x *session) open(log *slog.Logger) error {
 	}
 	x.host = host
 	if host.Endpoints() < s.Queues {
-		return fmt.Errorf("--queues %d: port %s has %d", s.Queues, s.Device, host.Endpoints())
+		return fmt.Errorf("--queues %d: want at most the %d of port %s", s.Queues,
+			host.Endpoints(), s.Device)
 	}
 	if largest := x.portMTU(); s.MTU > largest {
-		return fmt.Errorf("--mtu %d: port %s carries %d at most", s.MTU, s.Device, largest)
+		return fmt.Errorf("--mtu %d: want at most %d on port %s", s.MTU, largest, s.Device)
 	}
 	return nil
 }
 
-// successors are the addresses of the other end on loop: the next ones.
+// successors returns the addresses of the other end on loop:, each the next after one of ps.
 func successors(ps []netip.Prefix) []netip.Prefix {
 	var next []netip.Prefix
 	for _, p := range ps {
@@ -89,14 +90,14 @@ func (x *session) portMTU() int {
 	return int(transport.PathMTUFor(x.host.Info(0).MTU))
 }
 
-// close ends everything. A port that both ends share should not be closed while its other end goes:
-// DPDK's memif driver hears of that on a thread of its own. So after a test the client goes first,
-// and tells by the end of the TCP connection; and whoever sees the other end gone gives the driver
-// the time to see it, too.
+// close releases everything. A port shared by both ends should not be closed while the other end
+// closes it: DPDK's memif driver handles that on a thread of its own. So after a test the client
+// closes first and signals it by closing the TCP connection, and the end that sees the other one
+// gone waits for the driver to notice.
 func (x *session) close() (err error) {
 	if x.conn != nil {
 		if x.report == nil {
-			_ = x.conn.Close() // that something went wrong, the peer shall know at once
+			_ = x.conn.Close() // report the failure to the peer at once
 		} else if x.server {
 			select {
 			case <-x.conn.gone:
@@ -110,24 +111,24 @@ func (x *session) close() (err error) {
 	if x.cm != nil {
 		x.cm.close()
 		if x.conn != nil {
-			_ = x.conn.Close() // it goes over the port
+			_ = x.conn.Close() // it uses the port
 		}
 	}
 	if x.host != nil {
 		err = x.host.Close()
 	}
 	if x.conn != nil {
-		_ = x.conn.Close() // the peer may have been faster
+		_ = x.conn.Close() // harmless if closed already
 	}
 	return err
 }
 
-// run does the whole test over an open port and a connection to the peer.
+// run performs the whole test over an open port and a connection to the peer.
 func (x *session) run(ctx context.Context, conn *peerConn) error {
 	x.conn = conn
 	setup, cancel := x.deadline(ctx)
 	defer cancel()
-	if err := x.greet(setup); err != nil {
+	if err := x.identifyPeer(setup); err != nil {
 		return err
 	}
 	if err := x.setup(setup); err != nil {
@@ -156,19 +157,19 @@ func (x *session) run(ctx context.Context, conn *peerConn) error {
 	return nil
 }
 
-// setup trades settings and queue pairs with the peer and brings the latter up.
+// setup exchanges settings and queue pairs with the peer and connects the queue pairs.
 func (x *session) setup(ctx context.Context) error {
 	s := x.settings
 	x.mine = &connect.Hello{
 		Addr: x.address(), PathMTU: int64(x.pathMTU()), RdAtomic: s.Outs,
 		QPs: make([]connect.QP, s.QPs), Regions: make([]connect.Region, s.QPs),
 	}
-	lots := uint32(x.host.Seed())
-	if lots == 0 {
-		lots = rand.Uint32()
+	flowSeed := uint32(x.host.Seed())
+	if flowSeed == 0 {
+		flowSeed = rand.Uint32()
 	}
 	for i := range s.Queues {
-		l := &lane{host: x.host, index: i, settings: s, lots: lots}
+		l := &queueSet{host: x.host, index: i, settings: s, flowSeed: flowSeed}
 		var numbers []int
 		for n := i; n < s.QPs; n += s.Queues {
 			numbers = append(numbers, n)
@@ -177,7 +178,7 @@ func (x *session) setup(ctx context.Context) error {
 			return x.dialogue.refuse(ctx, err)
 		}
 		l.hello(x.mine)
-		x.lanes = append(x.lanes, l)
+		x.queueSets = append(x.queueSets, l)
 	}
 	var err error
 	if x.theirs, err = x.dialogue.trade(ctx, x.mine); err != nil {
@@ -185,15 +186,16 @@ func (x *session) setup(ctx context.Context) error {
 	}
 	x.mtu = int(min(x.mine.PathMTU, x.theirs.PathMTU))
 	if s.Connection == transport.UD {
-		x.mtu = x.portMTU() // a datagram is no path's affair
+		x.mtu = x.portMTU() // a datagram has no path MTU
 		if !s.All && s.Size > x.mtu {
-			return fmt.Errorf("--size %d: a datagram of port %s holds %d", s.Size, s.Device, x.mtu)
+			return fmt.Errorf("--size %d: want at most %d in a datagram of port %s", s.Size, x.mtu,
+				s.Device)
 		}
 	}
 	if err := x.waitLink(ctx); err != nil {
 		return err
 	}
-	for _, l := range x.lanes {
+	for _, l := range x.queueSets {
 		if err := l.connect(x.mine, x.theirs); err != nil {
 			return err
 		}
@@ -204,7 +206,7 @@ func (x *session) setup(ctx context.Context) error {
 	return nil
 }
 
-// address is the one that this end has in the test.
+// address returns this end's address.
 func (x *session) address() netip.Addr {
 	if x.cm != nil {
 		return x.cm.local
@@ -212,7 +214,8 @@ func (x *session) address() netip.Addr {
 	return x.host.Addrs()[x.settings.GIDIndex].Addr()
 }
 
-// waitNeighbor waits until endpoint i knows the way to the peer, so that nobody measures that.
+// waitNeighbor waits until endpoint i has resolved the peer's address, so that resolution is not
+// measured.
 func (x *session) waitNeighbor(ctx context.Context, i int, peer netip.Addr) error {
 	for {
 		known := false
@@ -226,17 +229,17 @@ func (x *session) waitNeighbor(ctx context.Context, i int, peer netip.Addr) erro
 		if err = errors.Join(err, failure); err != nil || known {
 			return err
 		}
-		err = x.pause(ctx, fmt.Sprintf("%v does not answer on port %s", peer, x.settings.Device))
+		err = x.pause(ctx, fmt.Sprintf("no reply from %v on port %s", peer, x.settings.Device))
 		if err != nil {
 			return err
 		}
 	}
 }
 
-// pause waits a little, and answers why there is no point in waiting longer.
+// pause waits a little. It returns an error if waiting longer is pointless.
 func (x *session) pause(ctx context.Context, complaint string) error {
 	var gone <-chan struct{}
-	if x.conn != nil { // with -R it does not come first
+	if x.conn != nil { // with -R there is none yet
 		gone = x.conn.gone
 	}
 	select {
@@ -249,19 +252,18 @@ func (x *session) pause(ctx context.Context, complaint string) error {
 	}
 }
 
-// waitLink waits until the wire leads somewhere. It asks again and again: a memif client connects
-// when it is asked.
+// waitLink polls until the link is up: querying it also makes a memif client connect.
 func (x *session) waitLink(ctx context.Context) error {
 	if u, err := dpdk.ParseURL(x.settings.Device); err != nil || u.Scheme == dpdk.Null ||
 		u.Scheme == dpdk.Pcap {
-		return err // there is no other end
+		return err // these have no other end
 	}
 	for {
 		link, err := x.host.Device().Link()
 		if err != nil || link.Up {
 			return err
 		}
-		err = x.pause(ctx, fmt.Sprintf("no link on port %s: is its other end open?",
+		err = x.pause(ctx, fmt.Sprintf("no link on port %s: is the other end open?",
 			x.settings.Device))
 		if err != nil {
 			return err
@@ -269,9 +271,9 @@ func (x *session) waitLink(ctx context.Context) error {
 	}
 }
 
-// measure does one message size together with the peer.
+// measure measures one message size together with the peer.
 func (x *session) measure(ctx context.Context, size int) (*Row, error) {
-	r, err := x.newRound(size)
+	r, err := x.newSizeRun(size)
 	if err != nil {
 		return nil, x.dialogue.tell(ctx, "ready", err)
 	}
@@ -288,9 +290,9 @@ func (x *session) measure(ctx context.Context, size int) (*Row, error) {
 	return x.dialogue.conclude(ctx, r)
 }
 
-// runServer waits for a client.
+// runServer waits for a client and runs the test.
 func runServer(ctx context.Context, s *Settings, c *console) (x *session, err error) {
-	// The TCP port first: it is the cheaper to try.
+	// Open the TCP port first: it fails faster.
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf(":%d", s.Port))
 	if err != nil {
 		return nil, fmt.Errorf("--port %d: %w", s.Port, err)
@@ -308,11 +310,11 @@ func runServer(ctx context.Context, s *Settings, c *console) (x *session, err er
 	if err != nil {
 		return x, err
 	}
-	_ = listener.Close() // one client: the next one shall be told so
+	_ = listener.Close() // there is one client; refuse others
 	return x, x.run(ctx, tcp)
 }
 
-// accept waits for a client that says something.
+// accept waits for a client that sends something.
 func accept(ctx context.Context, next func() (net.Conn, error)) (*peerConn, error) {
 	for {
 		some, err := next()
@@ -333,7 +335,7 @@ func accept(ctx context.Context, next func() (net.Conn, error)) (*peerConn, erro
 	}
 }
 
-// runClient goes to a server.
+// runClient connects to a server and runs the test.
 func runClient(ctx context.Context, s *Settings, c *console) (x *session, err error) {
 	x = &session{settings: s, console: c}
 	defer func() { err = errors.Join(err, x.close()) }()
@@ -349,20 +351,20 @@ func runClient(ctx context.Context, s *Settings, c *console) (x *session, err er
 	return x, x.run(ctx, newPeerConn(tcp))
 }
 
-// deadline is ctx until the connection must stand.
+// deadline returns a context for connecting.
 func (x *session) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := x.settings.ConnectTimeout
 	return context.WithTimeoutCause(ctx, limit.Std(),
 		fmt.Errorf("not connected after --connect-timeout %v", limit))
 }
 
-// runInProcess is both ends, on a loop: of this process. What the client sees is told.
+// runInProcess runs both ends on a loop in this process. The client's results are printed.
 func runInProcess(ctx context.Context, s *Settings, c *console) (*session, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	near, far := net.Pipe()
 	client := &session{settings: s, console: c}
-	server := &session{settings: s.unmeasured(), server: true, console: &console{}}
+	server := &session{settings: s.withoutInstrument(), server: true, console: &console{}}
 	ends := []*session{client, server}
 	for _, x := range ends {
 		if err := x.open(c.log()); err != nil {
@@ -374,7 +376,7 @@ func runInProcess(ctx context.Context, s *Settings, c *console) (*session, error
 		go func() {
 			err := ends[i].run(ctx, newPeerConn(tcp))
 			if err != nil {
-				_ = tcp.Close() // the other end need not wait
+				_ = tcp.Close() // end the other end's wait
 			}
 			failed <- err
 		}()
@@ -383,7 +385,7 @@ func runInProcess(ctx context.Context, s *Settings, c *console) (*session, error
 	return client, errors.Join(err, client.close(), server.close())
 }
 
-// causes leaves out of what two ends say that which only repeats the other.
+// causes removes errors that only repeat the other end's.
 func causes(errs ...error) []error {
 	var own []error
 	for _, err := range errs {

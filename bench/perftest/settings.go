@@ -15,53 +15,53 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Settings are the command line, read and checked. The names are perftest's.
+// Settings are the parsed and validated command line, with perftest's names.
 type Settings struct {
 	Test Test
-	Host string // of the server; empty: be the server, or both ends on loop:
+	Host string // server to connect to; empty: be the server, or both ends on loop:
 
 	// Session.
 	Port           int
 	Connection     transport.QPType
 	MTU            int // 0: the largest that both ports carry
 	GIDIndex       int
-	Upstream       bool // take the peer for linux-rdma's perftest
-	CM             bool // connect by the RDMA CM, and talk over it
+	Upstream       bool // use linux-rdma perftest's protocol
+	CM             bool // connect and communicate through the RDMA CM
 	ConnectTimeout units.Duration
 
 	// Traffic.
 	Size          int
 	All           bool
 	Iters         int
-	Duration      units.Duration // 0: count iterations
-	Margin        units.Duration // negative: not given
+	Duration      units.Duration // 0: run for Iters
+	Margin        units.Duration // negative: unset
 	QPs           int
 	TxDepth       int
 	RxDepth       int
 	Bidirectional bool
 	PostList      int
 	Inline        int
-	CQMod         int // 0: not given
+	CQMod         int // 0: unset
 	Outs          int
 	AtomicType    AtomicType
 	WriteWithImm  bool
 	Validate      bool
-	// that the receiving program takes with each message; 0: it only posts its receive again
+	// processing time of each message at the receiver; 0: only repost the receive
 	Work units.Duration
 
 	// Quality of service.
 	TrafficClass int
-	AnswerClass  int // of ACKs and CNPs
+	AnswerClass  int // traffic class of ACKs and CNPs
 	QPTimeout    int
 	RetryCount   int
-	Congestion   algorithms // of the queue pairs, in turn
-	Priorities   []int      // virtual ones, likewise; none: plain Congestion
+	Congestion   algorithms // of the queue pairs, cyclically
+	Priorities   []int      // virtual priorities, cyclically; empty: none
 	Channels     prioplus.Channels
-	Tokens       *tocc.Spec // receiver-driven control beside Congestion; nil: none
-	Cache        *carc.Spec // credits for the receiver's cache beside both; nil: none
-	// the driver behind which Congestion and that of Tokens run; off: in line
+	Tokens       *tocc.Spec // receiver-driven control in addition to Congestion; nil: none
+	Cache        *carc.Spec // credits for the receiver's cache in addition to both; nil: none
+	// driver that runs congestion control, including that of Tokens; off: inline
 	Offload  string
-	LineRate units.BitRate // 0: what the port says
+	LineRate units.BitRate // 0: what the port reports
 	BaseRTT  units.Duration
 
 	// Port.
@@ -83,45 +83,44 @@ type Settings struct {
 	Unsorted  bool
 	JSONFile  string // empty: none; "-": standard output
 	Watch     bool
-	WatchJSON string // likewise
+	WatchJSON string // same
 
 	// Verdict.
 	LimitBW      float64
 	LimitMsgRate float64
 
-	instrument cc.Control // that measures in place of Congestion; nil: none
+	instrument cc.Control // measures in place of Congestion; nil: none
 
-	// What the peer has its part in.
-	page, line int // bytes: what small messages go round in, and what they are aligned to
-	// it is no program of ours: each end measures for itself, and from the first message
-	apart bool
+	// Settings that depend on the peer.
+	page, line int // bytes that small messages cycle through, and their alignment
+	// OFED peer: each end measures on its own, starting with the first message
+	withOFED bool
 }
 
-// What a run may ask for. The numbers are perftest's unless the transport has less.
+// Limits of a run. They are perftest's unless the transport's are lower.
 const (
 	maxQPs      = 16384
 	maxSize     = 8 << 20
 	maxIters    = 1_000_000_000
 	maxPostList = 1 << 15
-	maxSamples  = 10_000_000 // of -U, which keeps every one
+	maxSamples  = 10_000_000 // of -U, which stores all
 	maxMemory   = 4 << 30    // bytes of all message buffers
 	maxSeconds  = 1_000_000
-	cqModLimit  = 8192 // bytes: larger messages complete one by one
+	cqModLimit  = 8192 // bytes; larger messages have a completion each
 	defCQMod    = 100
 
-	// defAnswerClass is DSCP 48, by which switches for RoCE know CNPs: the class that nothing waits
-	// in.
+	// defAnswerClass is DSCP 48, which RoCE switches use for CNPs: a class with empty queues.
 	defAnswerClass = 48 << 2
 
-	defQPTimeout  = 14 // 67 ms, seven times
+	defQPTimeout  = 14 // 67 ms, tried seven times
 	loopQPTimeout = 18 // 1.1 s
 	defMargin     = 2 * units.Second
 )
 
-// AtomicType is which atomic operation to measure.
+// AtomicType is an atomic operation.
 type AtomicType uint8
 
-// The atomic operations.
+// The atomic operations of --atomic_type.
 const (
 	FetchAndAdd AtomicType = iota
 	CmpAndSwap
@@ -129,7 +128,7 @@ const (
 
 func (a AtomicType) String() string { return [...]string{"FETCH_AND_ADD", "CMP_AND_SWAP"}[a] }
 
-// defaults are what a test does without flags.
+// defaults returns the settings without flags.
 func defaults(t Test) *Settings {
 	s := &Settings{
 		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC,
@@ -153,10 +152,10 @@ func defaults(t Test) *Settings {
 	return s
 }
 
-// inProcess says that both ends run here.
+// inProcess reports whether both ends run in this process.
 func (s *Settings) inProcess() bool { return strings.HasPrefix(s.Device, "loop:") }
 
-// cores is how many cores poll.
+// cores returns the number of polling cores.
 func (s *Settings) cores() int {
 	if s.inProcess() {
 		return 2 * s.Queues
@@ -164,7 +163,7 @@ func (s *Settings) cores() int {
 	return s.Queues
 }
 
-// agentCores are those that --cores names beyond the polling ones, when there are agents to poll.
+// agentCores returns the entries of --cores beyond the polling cores, if there are agents to poll.
 func (s *Settings) agentCores() []int {
 	if s.Offload == driver.Off || len(s.Cores) <= s.cores() {
 		return nil
@@ -172,7 +171,8 @@ func (s *Settings) agentCores() []int {
 	return s.Cores[s.cores():]
 }
 
-// otherEnd are the processors of the other end on loop:, of a list that begins with this end's.
+// otherEnd returns the processors of the other end on loop:, from a list that starts with this
+// end's.
 func (s *Settings) otherEnd(cores []int) []int {
 	if len(cores) == 0 {
 		return nil
@@ -181,14 +181,14 @@ func (s *Settings) otherEnd(cores []int) []int {
 	return slices.Concat(cores[n:], cores[:n])
 }
 
-// complete fills in what depends on other settings.
+// complete sets the defaults that depend on other settings.
 func (s *Settings) complete() {
 	if s.Margin < 0 {
 		s.Margin = min(defMargin, s.Duration/4)
 	}
 }
 
-// sizes are the message sizes of the run. A datagram is one packet.
+// sizes returns the message sizes of the run. A datagram is limited to one packet.
 func (s *Settings) sizes(mtu int) []int {
 	if !s.All || s.Test.Verb == Atomic {
 		return []int{s.Size}
@@ -202,7 +202,7 @@ func (s *Settings) sizes(mtu int) []int {
 	return sizes
 }
 
-// largest is the largest message of the run.
+// largest returns the largest message size of the run.
 func (s *Settings) largest() int {
 	if s.All && s.Test.Verb != Atomic {
 		if s.Connection == transport.UD {
@@ -213,10 +213,10 @@ func (s *Settings) largest() int {
 	return s.Size
 }
 
-// cqMod is how many messages of a size share a completion.
+// cqMod returns how many messages of a size share a completion.
 func (s *Settings) cqMod(size int) int {
 	switch {
-	case s.Validate && s.Test.oneSided(): // each is looked at
+	case s.Validate && s.Test.isOneSided(): // each is checked
 		return 1
 	case s.CQMod > 0:
 		return s.CQMod

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Verb is what a test does.
+// Verb is the RDMA operation of a test.
 type Verb uint8
 
 // The verbs.
@@ -16,7 +16,7 @@ const (
 	Atomic
 )
 
-// Kind is what a test measures.
+// Kind is the quantity that a test measures.
 type Kind uint8
 
 // The kinds.
@@ -25,23 +25,23 @@ const (
 	Latency
 )
 
-// Test is one of the eight programs.
+// Test identifies one of the eight programs.
 type Test struct {
 	Verb Verb
 	Kind Kind
 }
 
-// Name is the name of the program.
+// Name returns the name of the program.
 func (t Test) Name() string {
 	verb := [...]string{"write", "read", "send", "atomic"}[t.Verb]
 	kind := [...]string{"bw", "lat"}[t.Kind]
 	return fmt.Sprintf("roce_%s_%s", verb, kind)
 }
 
-// oneSided says that the peer's program has nothing to do: the verb brings its own answer.
-func (t Test) oneSided() bool { return t.Verb == Read || t.Verb == Atomic }
+// isOneSided reports whether the verb needs no program at the peer.
+func (t Test) isOneSided() bool { return t.Verb == Read || t.Verb == Atomic }
 
-// title is perftest's heading.
+// title returns perftest's heading.
 func (s *Settings) title() string {
 	words := []string{[...]string{"RDMA_Write", "RDMA_Read", "Send", "Atomic"}[s.Test.Verb]}
 	if s.Test.Verb == Atomic {

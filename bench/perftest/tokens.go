@@ -12,17 +12,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// admission is a flag: what else than congestion control lets data go, tokens or credits, or a
-// question.
+// admission is a flag for admission control beside congestion control, tokens or credits, or a
+// request for help.
 type admission[S fmt.Stringer] struct {
 	spec  **S
 	parse func(string) (S, error)
-	is    string // what it is, and what errors begin with
+	is    string // name, and prefix of errors
 	asks  *admissionHelp
 	help  admissionHelp
 }
 
-// Set reads the settings.
+// Set parses the settings.
 func (a *admission[S]) Set(v string) error {
 	if v == "help" {
 		*a.asks = a.help
@@ -43,33 +43,33 @@ func (a *admission[S]) String() string {
 	return (**a.spec).String()
 }
 
-// Type names the argument.
+// Type returns the argument's name for --help.
 func (a *admission[S]) Type() string { return a.is }
 
-// admissionHelp is the error of a command line that asks what a flag may say.
+// admissionHelp is the error of a command line that requests help on a flag.
 type admissionHelp struct {
 	flag  string
 	write func(io.Writer) error
 }
 
-func (h admissionHelp) Error() string { return "help asked for: " + h.flag }
+func (h admissionHelp) Error() string { return "help requested: " + h.flag }
 
-// validateTokens says what tokens are not for.
+// validateTokens checks that --tocc suits the test.
 func (s *Settings) validateTokens(p *problems) {
 	if s.Tokens == nil {
 		return
 	}
-	p.when(s.Test.oneSided(),
-		"--tocc: tokens are for SENDs and WRITEs; what %s asks for comes without", s.Test.Name())
-	p.when(!s.Test.oneSided() && s.Connection != transport.RC, "--connection %v: --tocc needs RC",
+	p.when(s.Test.isOneSided(), "--tocc: tokens apply to SENDs and WRITEs, not to %s",
+		s.Test.Name())
+	p.when(!s.Test.isOneSided() && s.Connection != transport.RC, "--connection %v: --tocc needs RC",
 		s.Connection)
 }
 
-// admit gives a queue pair its gates, and its granters for what the peer sends, as far as the peer
+// admit installs a queue pair's gates, and its granters for what the peer sends, as far as the peer
 // agreed.
-func (l *lane) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error {
+func (l *queueSet) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error {
 	path := l.path(agreed, mtu)
-	path.Seed = l.lots + uint32(p.number)
+	path.Seed = l.flowSeed + uint32(p.number)
 	var (
 		gates    []cc.Gate
 		granters []cc.Granter
@@ -94,7 +94,7 @@ func (l *lane) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error {
 	return p.qp.Admit(cc.AllOf(gates...), granters...)
 }
 
-// without is why a run goes on without what this end was told to do; empty when it need not.
+// without returns why a requested feature is not used, or "" if it is.
 func (x *session) without(f wire.Features) string {
 	s := x.settings
 	flag := map[wire.Features]string{wire.FeatureToken: "--tocc", wire.FeatureCredit: "--carc"}[f]
@@ -102,14 +102,14 @@ func (x *session) without(f wire.Features) string {
 	case agreed.Features&f != 0:
 		return ""
 	case s.CM:
-		return "with --rdma_cm the ends do not say what they can do beyond RoCEv2"
-	case s.apart:
-		return "the peer is taken for linux-rdma's perftest, which has none"
+		return "--rdma_cm does not negotiate extensions of RoCEv2"
+	case s.withOFED:
+		return "linux-rdma's perftest does not support it"
 	}
 	return "the peer was started without " + flag
 }
 
-// noteWithout says what the run goes on without.
+// noteWithout prints which requested features are not used.
 func (x *session) noteWithout() {
 	s := x.settings
 	if why := x.without(wire.FeatureToken); s.Tokens != nil && why != "" {
@@ -120,7 +120,7 @@ func (x *session) noteWithout() {
 	}
 }
 
-// controls is what controls the run, for people.
+// controls formats what controls the run.
 func (x *session) controls() string {
 	s := x.settings
 	text := s.controls()

@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A peer that knows no tokens, because nobody told it to, or because it is or is taken for another
-// program: the run is as without them, and says so. With one that does nothing is said.
+// Without tokens at the peer (no flag, or an OFED peer) the run continues without them and prints a
+// note. With tokens at both ends there is no note.
 func TestTokensNeedBothEnds(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		ends           func(*testing.T) ends
 		client, server string // flags
 		host           string
-		says           string // at the end that has the flag
+		says           string // printed at the end that has the flag
 	}{
 		{"both", newEnds, "--tocc unsch=0", "--tocc k=8192", "", ""},
 		{"the client alone", newEnds, "--tocc unsch=0", "", "",
@@ -24,12 +24,12 @@ func TestTokensNeedBothEnds(t *testing.T) {
 		{"the server alone", newEnds, "", "--tocc unsch=0", "",
 			"going on without tokens: the peer was started without --tocc"},
 		{"upstream", newEnds, "--tocc unsch=0 --upstream", "--tocc unsch=0", "",
-			"going on without tokens: the peer is taken for linux-rdma's perftest"},
+			"going on without tokens: linux-rdma's perftest does not support it"},
 		{"the client alone, credits", newEnds, "--carc llc=4MiB --write_with_imm",
 			"--write_with_imm", "",
 			"going on without credits: the peer was started without --carc"},
 		{"the RDMA CM", newEndsCM, "--tocc unsch=0", "", "10.0.0.1",
-			"going on without tokens: with --rdma_cm the ends do not say"},
+			"going on without tokens: --rdma_cm does not negotiate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := c.ends(t)

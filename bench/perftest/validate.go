@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// problems are what is wrong with settings: all of it, so that nobody has to come back for each.
+// problems collects all errors of the settings, so that they are reported together.
 type problems []error
 
 func (p *problems) when(wrong bool, format string, args ...any) {
@@ -26,7 +26,7 @@ func (p *problems) within(flag string, value, low, high int) {
 	p.when(value < low || value > high, "%s %d: want %d to %d", flag, value, low, high)
 }
 
-// validate says what cannot be, flag by flag.
+// validate checks the settings.
 func (s *Settings) validate() error {
 	p := new(problems)
 	s.validateNumbers(p)
@@ -41,7 +41,7 @@ func (s *Settings) validate() error {
 	if len(*p) == 0 {
 		each, _ := s.layout()
 		p.when(2*each > maxMemory/s.QPs,
-			"--qp %d: at %d bytes each way the buffers take more than %d GiB",
+			"--qp %d: buffers of %d bytes in each direction take more than %d GiB",
 			s.QPs, each, maxMemory>>30)
 	}
 	return errors.Join(*p...)
@@ -65,38 +65,39 @@ func (s *Settings) validateNumbers(p *problems) {
 	p.within("--queues", s.Queues, 1, dpdk.MaxQueues)
 	p.when(s.MTU != 0 && !slices.Contains([]int{256, 512, 1024, 2048, 4096}, s.MTU),
 		"--mtu %d: want 256, 512, 1024, 2048 or 4096", s.MTU)
-	p.when(s.PostList > s.TxDepth, "--post_list %d: more than --tx-depth %d", s.PostList, s.TxDepth)
-	p.when(s.CQMod > s.TxDepth, "--cq-mod %d: more than --tx-depth %d", s.CQMod, s.TxDepth)
+	p.when(s.PostList > s.TxDepth, "--post_list %d: want at most --tx-depth %d", s.PostList,
+		s.TxDepth)
+	p.when(s.CQMod > s.TxDepth, "--cq-mod %d: want at most --tx-depth %d", s.CQMod, s.TxDepth)
 	p.when(s.QPs*s.TxDepth > transport.MaxCQDepth,
-		"--qp %d: with --tx-depth %d more than the %d completions a queue holds", s.QPs, s.TxDepth,
+		"--qp %d: times --tx-depth %d exceeds the %d completions of a queue", s.QPs, s.TxDepth,
 		transport.MaxCQDepth)
 	p.when(s.QPs*s.receiveDepth() > transport.MaxCQDepth,
-		"--qp %d: with --rx-depth %d more than the %d completions a queue holds", s.QPs, s.RxDepth,
+		"--qp %d: times --rx-depth %d exceeds the %d completions of a queue", s.QPs, s.RxDepth,
 		transport.MaxCQDepth)
-	p.when(s.Queues > s.QPs, "--queues %d: more than --qp %d", s.Queues, s.QPs)
-	p.when(s.LimitBW < 0, "--limit_bw %g: negative", s.LimitBW)
-	p.when(s.LimitMsgRate < 0, "--limit_msgrate %g: negative", s.LimitMsgRate)
+	p.when(s.Queues > s.QPs, "--queues %d: want at most --qp %d", s.Queues, s.QPs)
+	p.when(s.LimitBW < 0, "--limit_bw %g: want at least 0", s.LimitBW)
+	p.when(s.LimitMsgRate < 0, "--limit_msgrate %g: want at least 0", s.LimitMsgRate)
 }
 
-// validateTest says what does not go with the verb or the kind of test.
+// validateTest checks the flags that depend on the verb or kind of test.
 func (s *Settings) validateTest(p *problems) {
 	t, c := s.Test, s.Connection
-	p.when(t.oneSided() && c != transport.RC, "--connection %v: %s needs RC", c, t.Name())
+	p.when(t.isOneSided() && c != transport.RC, "--connection %v: %s needs RC", c, t.Name())
 	p.when(t.Verb == Write && c == transport.UD, "--connection UD: %s needs RC or UC", t.Name())
-	p.when(t.Verb == Atomic && s.Size != 8, "--size %d: an atomic is 8 bytes", s.Size)
-	p.when(t.Kind == Latency && s.QPs > 1, "--qp %d: a latency test has one", s.QPs)
+	p.when(t.Verb == Atomic && s.Size != 8, "--size %d: an atomic has 8 bytes", s.Size)
+	p.when(t.Kind == Latency && s.QPs > 1, "--qp %d: a latency test has one queue pair", s.QPs)
 	p.when(s.Duration < 0 || s.Duration > maxSeconds*units.Second,
-		"--duration %g: want seconds, up to %d", s.Duration.Seconds(), maxSeconds)
+		"--duration %g: want 0 to %d seconds", s.Duration.Seconds(), maxSeconds)
 	p.when(s.Duration > 0 && 2*s.Margin >= s.Duration,
-		"--margin %g: twice that leaves nothing of --duration %g", s.Margin.Seconds(),
+		"--margin %g: want less than half of --duration %g", s.Margin.Seconds(),
 		s.Duration.Seconds())
-	p.when(s.Duration > 0 && s.All, "--duration and --all: one or the other")
+	p.when(s.Duration > 0 && s.All, "--duration and --all are mutually exclusive")
 	if t.Kind == Bandwidth {
-		p.when(s.Unsorted, "--report-unsorted: for latency tests")
+		p.when(s.Unsorted, "--report-unsorted: only for latency tests")
 	} else {
 		p.when(s.Unsorted && s.Duration > 0, "--report-unsorted: needs --iters, not --duration")
 		p.when(s.Unsorted && s.Iters > maxSamples,
-			"--report-unsorted: keeps every sample, up to --iters %d", maxSamples)
+			"--report-unsorted: want --iters of at most %d", maxSamples)
 	}
 }
 
@@ -104,43 +105,44 @@ func (s *Settings) validatePort(p *problems) {
 	_, err := dpdk.ParseURL(s.Device)
 	p.when(err != nil, "--ib-dev %s: %w", s.Device, err)
 	p.when(s.inProcess() && s.Host != "",
-		"%s: with --ib-dev %s both ends run in this process, there is no server to name", s.Host,
+		"%s: want no server with --ib-dev %s, where both ends run in this process", s.Host,
 		s.Device)
 	p.when(s.inProcess() && s.Upstream,
 		"--upstream: with --ib-dev %s both ends run in this process", s.Device)
 	s.validateCM(p)
 	p.when(s.ConnectTimeout <= 0, "--connect-timeout %v: want more than 0", s.ConnectTimeout)
 	p.when(s.GIDIndex < 0 || s.GIDIndex >= max(1, len(s.Addrs)),
-		"--gid-index %d: there are %d --ip addresses, counted from 0", s.GIDIndex, len(s.Addrs))
+		"--gid-index %d out of range: %d --ip addresses, counted from 0", s.GIDIndex, len(s.Addrs))
 	for _, core := range s.Cores {
-		p.when(core < 0, "--cores %d: negative", core)
+		p.when(core < 0, "--cores %d: want at least 0", core)
 	}
 	for i, ip := range s.Addrs {
 		p.when(!ip.IsValid() || ip.Addr().IsMulticast() || ip.Addr().IsUnspecified(),
-			"--ip %v: no unicast address", ip)
+			"--ip %v: want a unicast address", ip)
 		p.when(slices.Contains(s.Addrs[:i], ip), "--ip %v: given twice", ip)
 	}
 }
 
-// validateCM says what does not go with -R.
+// validateCM checks the flags that -R excludes.
 func (s *Settings) validateCM(p *problems) {
 	if !s.CM {
 		return
 	}
 	p.when(s.inProcess(), "--rdma_cm: with --ib-dev %s both ends run in this process", s.Device)
 	p.when(s.Connection == transport.UC,
-		"--connection UC: not with --rdma_cm, where perftest has no UC")
+		"--connection UC: not supported with --rdma_cm (nor by perftest)")
 	p.when(s.Connection == transport.UD,
-		"--connection UD: not with --rdma_cm: its datagram service (SIDR) is not here")
+		"--connection UD: not supported with --rdma_cm (SIDR is not implemented)")
 	p.when(s.Validate,
-		"--data_validation: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
+		"--data_validation: not supported with --rdma_cm, which uses linux-rdma perftest's protocol")
 	p.when(s.WriteWithImm,
-		"--write_with_imm: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
-	p.when(s.GIDIndex != 0, "--gid-index %d: with --rdma_cm the server's address chooses ours",
+		"--write_with_imm: not supported with --rdma_cm, which uses linux-rdma perftest's protocol")
+	p.when(s.GIDIndex != 0,
+		"--gid-index %d: with --rdma_cm the server's address determines this end's",
 		s.GIDIndex)
 	if s.Host != "" && !s.inProcess() {
 		_, err := netip.ParseAddr(s.Host)
-		p.when(err != nil, "%s: with --rdma_cm a server has the RoCE address of its port, such "+
+		p.when(err != nil, "%s: with --rdma_cm want the RoCE address of the server's port, such "+
 			"as 10.0.0.1", s.Host)
 	}
 }
@@ -151,14 +153,14 @@ func (s *Settings) validateOutput(p *problems) {
 		allowed = []string{"latency"}
 	}
 	p.when(s.Output != "" && !slices.Contains(allowed, s.Output),
-		"--output %s: %s has %s", s.Output, s.Test.Name(), strings.Join(allowed, ", "))
+		"--output %s: %s supports %s", s.Output, s.Test.Name(), strings.Join(allowed, ", "))
 	for flag, f := range map[string]string{"--out_json_file": s.JSONFile,
 		"--watch_json": s.WatchJSON} {
 		if f != "" && f != "-" {
-			err := writable(filepath.Dir(f))
+			err := checkWritable(filepath.Dir(f))
 			p.when(err != nil, "%s %s: %w", flag, f, err)
 		}
 	}
 	p.when(s.JSONFile == "-" && s.WatchJSON == "-",
-		"--watch_json -: standard output is --out_json_file's")
+		"--watch_json -: standard output is in use by --out_json_file")
 }

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// ErrBelow says that a row is below --limit_bw or --limit_msgrate.
+// ErrBelow is returned when a row is below --limit_bw or --limit_msgrate.
 var ErrBelow = errors.New("below the limit")
 
-// limits says which rows are below what was asked for.
+// limits returns an error for each row below a limit.
 func (s *Settings) limits(rows []*Row) error {
 	var errs []error
 	for _, r := range rows {

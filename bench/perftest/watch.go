@@ -14,19 +14,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// watchEvery is how often --watch looks.
+// watchEvery is the interval of --watch.
 const watchEvery = time.Second
 
-// watchMost is how many queue pairs the table of --watch has; the JSON lines have all.
+// watchMost limits the queue pairs in the table of --watch; the JSON lines have all.
 const watchMost = 16
 
-// Glance is what --watch sees of one queue pair: a line of --watch_json.
+// Glance is the state of one queue pair for --watch, a line of --watch_json.
 type Glance struct {
-	Elapsed   float64 `json:"elapsed_s"` // of the measurement of this size
+	Elapsed   float64 `json:"elapsed_s"` // since the start of the size's measurement
 	MsgSize   int     `json:"MsgSize"`
 	QPN       uint32  `json:"qpn"`
 	Algorithm string  `json:"cc"`
-	// sent since the last look, retransmissions included
+	// sent since the last line, including retransmissions
 	Goodput     float64           `json:"goodput_gbps"`
 	Window      int64             `json:"window_bytes"`
 	Rate        float64           `json:"rate_gbps"` // 0: not paced
@@ -38,25 +38,25 @@ type Glance struct {
 	Cuts        map[string]uint64 `json:"cuts"` // by reason
 	LastCut     string            `json:"last_cut,omitempty"`
 	Channel     *ChannelGlance    `json:"channel,omitempty"` // with --prio
-	PollGaps                      // of the endpoint since the last look
+	PollGaps                      // of the endpoint since the last line
 }
 
-// ChannelGlance is what --watch sees of a virtual priority.
+// ChannelGlance is the state of a virtual priority for --watch.
 type ChannelGlance struct {
 	Priority int     `json:"priority"`
 	Limit    float64 `json:"limit_us"`
 	State    string  `json:"state"`
-	Flows    float64 `json:"flows"` // #flow, as the flow estimates it
+	Flows    float64 `json:"flows"` // #flow, the flow's estimate
 }
 
-// watch looks at the queue pairs of a round again and again; the answer ends that.
-func (c *console) watch(x *session, r *round) (stop func()) {
+// watch prints the state of the queue pairs of a run periodically, until stop is called.
+func (c *console) watch(x *session, r *sizeRun) (stop func()) {
 	s := x.settings
-	if c.err == nil || !s.Watch && s.WatchJSON == "" || !r.active() {
+	if c.err == nil || !s.Watch && s.WatchJSON == "" || !r.isActive() {
 		return func() {}
 	}
 	w := watcher{session: x, size: r.size, begun: time.Now(), sent: map[uint32]uint64{},
-		polled: slices.Clone(r.polled), gaps: make([]PollGaps, len(x.lanes))}
+		polled: slices.Clone(r.polled), gaps: make([]PollGaps, len(x.queueSets))}
 	w.last = w.begun
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -89,16 +89,16 @@ type watcher struct {
 	size        int
 	begun, last time.Time
 	sent        map[uint32]uint64
-	polled      []polled   // by lane
-	gaps        []PollGaps // since the look before
+	polled      []polled   // by endpoint
+	gaps        []PollGaps // since the previous reading
 }
 
-// look asks the polling cores.
+// look reads the state on the polling cores.
 func (w *watcher) look() (glances []Glance) {
 	now := time.Now()
 	passed := now.Sub(w.last).Seconds()
 	w.last = now
-	for i, l := range w.session.lanes {
+	for i, l := range w.session.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			seen := l.polled(ep)
 			gaps := seen.since(w.polled[i])
@@ -136,7 +136,7 @@ func (w *watcher) look() (glances []Glance) {
 	return glances
 }
 
-// table shows what was seen.
+// table formats the readings.
 func table(glances []Glance) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%9s %8s %-9s %9s %11s %9s %9s %9s %8s %6s %8s  %s\n",
@@ -167,8 +167,7 @@ func table(glances []Glance) string {
 	return b.String()
 }
 
-// limits says of each endpoint how much of the time flows waited for an end that did not poll,
-// where that matters.
+// limits formats each endpoint's notable poll gaps.
 func limits(gaps []PollGaps) string {
 	var b strings.Builder
 	for i, g := range gaps {
@@ -184,7 +183,7 @@ func limits(gaps []PollGaps) string {
 	return b.String()
 }
 
-// appendLines writes a line of JSON each to a file, or to out for the name -.
+// appendLines appends one JSON line for each reading to a file, or to out for the name "-".
 func appendLines(name string, out io.Writer, glances []Glance) error {
 	if name != "-" {
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)

@@ -35,7 +35,7 @@ func TestWatch(t *testing.T) {
 		seen = append(seen, g)
 	}
 	require.NotEmpty(t, seen)
-	require.Zero(t, len(seen)%2, "two flows at a time") // a second time where the machine is slow
+	require.Zero(t, len(seen)%2, "two flows at a time") // more than once on a slow machine
 	require.Equal(t, []string{"swift", "fixed"}, []string{seen[0].Algorithm, seen[1].Algorithm})
 	require.Positive(t, seen[0].Target)
 	require.Positive(t, seen[0].Delay)
@@ -109,7 +109,7 @@ func TestChannelsAreExplained(t *testing.T) {
 	require.Regexp(t, `(?m)^0 +low +16us +18.4us`, out.String())
 }
 
-// What the path cannot give is refused before anything is sent.
+// Algorithms that need signals which the path lacks are refused before anything is sent.
 func TestControlThatThePathCannotFeed(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Equal(t, exitFailed, Run(t.Context(), writeBW, strings.Fields("-d loop: --cc hpcc"),
@@ -117,7 +117,7 @@ func TestControlThatThePathCannotFeed(t *testing.T) {
 	require.Contains(t, errs.String(), "--cc hpcc: hpcc needs INT")
 }
 
-// Flows with virtual priorities go through a port, stop, probe and go on.
+// Flows with virtual priorities stop, probe and resume on a port.
 func TestVirtualPriorities(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "watch.jsonl")
 	var out, errs bytes.Buffer

@@ -10,20 +10,19 @@ import (
 )
 
 const (
-	// workPosted is how many receives of a queue pair are posted where its program works: more than
-	// a poll brings. The rest of its buffers wait in a pile, the one that was read last on top: who
-	// needs few has few, and they stay warm.
+	// workPosted is how many receives of a queue pair are posted with --work: more than one poll
+	// returns. The other buffers are kept on a stack with the last one read on top, so that an
+	// application that needs few buffers uses few, and these stay in the cache.
 	workPosted = 64
 
-	// workSlice is how long a program works on messages before it polls again; on one message at
-	// least.
+	// workSlice is how long messages are processed before the next poll. At least one message is.
 	workSlice = 10 * units.Microsecond
 
 	leastWorkDepth = 512
-	unknownCache   = 32 * units.MiB // where the machine does not tell
+	unknownCache   = 32 * units.MiB // if the machine does not report it
 )
 
-// validateWork says where nobody could work.
+// validateWork checks that --work suits the test.
 func (s *Settings) validateWork(p *problems) {
 	if s.Work == 0 {
 		return
@@ -32,52 +31,52 @@ func (s *Settings) validateWork(p *problems) {
 	p.when(s.Connection != transport.RC, "--connection %v: --work needs RC, where a message "+
 		"waits until a receive is posted", s.Connection)
 	p.when(s.Test.Verb == Write && !s.WriteWithImm,
-		"--work: the receiver of a WRITE hears nothing of it; give --write_with_imm")
+		"--work: the receiver must see completions; add --write_with_imm")
 	p.when(s.Test.Verb == Write && s.Validate,
-		"--data_validation: with --work a WRITE lies where another may come before its turn")
+		"--data_validation: with --work later WRITEs may overwrite a waiting message")
 }
 
-// workDepth is how many buffers a queue pair has where nobody says: all of them together twice what
-// the last-level cache holds.
+// workDepth returns the default number of buffers of a queue pair: all queue pairs' together take
+// twice the last-level cache.
 func (s *Settings) workDepth() int {
 	llc := machineCache().Size
 	if llc == 0 {
 		llc = unknownCache
 	}
-	// neither this nor QPs is checked yet
+	// Neither largest nor QPs is validated yet.
 	stride := (max(1, s.largest()) + cacheLine - 1) / cacheLine * cacheLine
 	return min(max(int(2*llc)/stride/max(1, s.QPs), leastWorkDepth), transport.MaxQueueDepth)
 }
 
-// worker is a receiving program that takes its time with each message.
+// worker processes received messages with a given time for each.
 type worker struct {
 	clock func() units.Time
 	takes units.Duration
 	line  int
 
-	waiting    []arrival // a ring
+	waiting    []arrival // ring
 	head, tail int
-	// of each queue pair, the buffers that are not posted: the one to post next is the last
+	// buffers of each queue pair that are not posted; the last is posted next
 	free [][]uint32
 
 	unconsumed units.Bytes
-	backlog    *hdrhistogram.Histogram // of unconsumed, whenever a message came
-	sojourn    *latencies              // of a message, from its completion to the end of its work
+	backlog    *hdrhistogram.Histogram // of unconsumed at each arrival
+	sojourn    *latencies              // from a message's completion to the end of its processing
 	reading    units.Duration
 	served     uint64
-	sum        byte // of what was read
+	sum        byte // of the bytes read, so that reads are not optimised away
 }
 
-// arrival is a message that waits for its turn.
+// arrival is a message waiting to be processed.
 type arrival struct {
 	wc transport.WorkCompletion
 	at units.Time
 }
 
-// largestBacklog is what a histogram tells apart.
+// largestBacklog is the histogram's limit.
 const largestBacklog = 16 * int64(units.GiB)
 
-func (l *lane) newWorker() *worker {
+func (l *queueSet) newWorker() *worker {
 	s := l.settings
 	w := &worker{
 		clock: l.host.Now, takes: s.Work, line: cacheLine,
@@ -93,7 +92,7 @@ func (l *lane) newWorker() *worker {
 	return w
 }
 
-// push has a message wait for its turn.
+// push enqueues a message.
 func (w *worker) push(wc *transport.WorkCompletion, now units.Time) {
 	w.waiting[w.tail] = arrival{*wc, now}
 	if w.tail++; w.tail == len(w.waiting) {
@@ -105,7 +104,7 @@ func (w *worker) push(wc *transport.WorkCompletion, now units.Time) {
 
 func (w *worker) idle() bool { return w.head == w.tail }
 
-// pop takes the oldest that waits.
+// pop dequeues the oldest message.
 func (w *worker) pop() *arrival {
 	a := &w.waiting[w.head]
 	if w.head++; w.head == len(w.waiting) {
@@ -114,7 +113,7 @@ func (w *worker) pop() *arrival {
 	return a
 }
 
-// work reads a message, and then takes its time.
+// work reads a message, then spins for its processing time.
 func (w *worker) work(message []byte) {
 	began := w.clock()
 	sum := w.sum
@@ -129,20 +128,20 @@ func (w *worker) work(message []byte) {
 	}
 }
 
-// done notes that a message's work is over.
+// done records that a message was processed.
 func (w *worker) done(a *arrival) {
 	w.unconsumed -= units.Bytes(a.wc.ByteLen)
 	w.sojourn.record(w.clock().Sub(a.at))
 }
 
-// WorkRow is how messages fared at a receiver that works.
+// WorkRow is the result of a receiver with --work.
 type WorkRow struct {
-	Unconsumed struct { // bytes, whenever a message came
+	Unconsumed struct { // bytes, at each arrival
 		P50 int64 `json:"p50"`
 		P99 int64 `json:"p99"`
 		Max int64 `json:"max"`
 	} `json:"unconsumed_bytes"`
-	// microseconds, from a message's completion to the end of its work
+	// microseconds, from a message's completion to the end of its processing
 	Sojourn Percentiles `json:"sojourn"`
 	Reading float64     `json:"reading_ns"`
 }
@@ -155,8 +154,8 @@ func (w *WorkRow) String() string {
 		w.Sojourn.P99, w.Sojourn.Max, w.Reading)
 }
 
-// worked is how messages fared at this end's receivers; nil when they do not work.
-func (r *round) worked() *WorkRow {
+// worked returns the WorkRow of this end's receivers, nil without --work.
+func (r *sizeRun) worked() *WorkRow {
 	backlog, sojourn, row := hdrhistogram.New(1, largestBacklog, 3), newLatencies(), &WorkRow{}
 	var (
 		reading units.Duration

@@ -1,9 +1,9 @@
-// Command roce_channels measures what PrioPlus must be told of the way to a peer over a DPDK port:
-// the base round trip, the noise of its delays, and with them the table of channels (section 4.3.2
-// of the paper). See --help.
+// Command roce_channels measures the parameters of PrioPlus for the path to a peer over a DPDK
+// port: the base round-trip time, the noise of its delays, and from these the table of channels
+// (section 4.3.2 of the paper). See --help.
 //
-// The session is that of a bandwidth test (bench/perftest), the instrument a congestion control
-// (bench/channels).
+// It runs the congestion control of bench/channels in the session of a bandwidth test
+// (bench/perftest).
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 
 func main() { newProgram().Main() }
 
-// program is one run.
+// program holds the flags and the instrument of a run.
 type program struct {
 	gauge   channels.Gauge
 	wanted  channels.Wanted
@@ -37,15 +37,15 @@ func newProgram() *perftest.Instrument {
 	p := &program{}
 	return &perftest.Instrument{
 		Name: "roce_channels",
-		What: "measures what PrioPlus must be told of an idle path: base round trip, noise of " +
+		What: "measures the parameters of PrioPlus for an idle path: base round-trip time, noise of " +
 			"the delay, A and B,\n" +
-			"and the table of channels that follows (docs/prioplus.md). Half of the messages and " +
-			"as many probes go as a\n" +
-			"ping-pong, which B is of; the others as a stream of a tenth of the line rate, which " +
-			"shows what the filter of\n" +
-			"two samples is worth on hosts that stall. It also says whether the hosts' poll gaps " +
-			"leave delays too uncertain for\n" +
-			"the channels (docs/hosts.md).",
+			"and the resulting table of channels (docs/prioplus.md). Half of the messages, with a probe " +
+			"each, form a\n" +
+			"ping-pong, which determines B; the others form a stream at a tenth of the line rate, which " +
+			"shows how well the\n" +
+			"filter of two samples works on hosts that stall. It also reports whether the hosts' poll " +
+			"gaps make delays too\n" +
+			"uncertain for the channels (docs/hosts.md).",
 		Messages: 40000, Flags: p.flags, Control: p.control, Report: p.report,
 	}
 }
@@ -53,18 +53,18 @@ func newProgram() *perftest.Instrument {
 func (p *program) flags(f *pflag.FlagSet) {
 	f.IntVar(&p.wanted.Priorities, "priorities", 8, "`number` of priorities in the table")
 	f.IntVar(&p.wanted.Flows, "flows", 150,
-		"`number` of flows of one priority that A is wide enough for")
+		"`number` of flows of one priority for which A is sufficient")
 	f.StringVar(&p.inner, "cc", "swift",
-		"`algorithm` inside PrioPlus: swift, with parameters; A is its W_AI's")
+		"`algorithm` inside PrioPlus: swift, with parameters; its W_AI determines A")
 	f.StringVar(&p.wanted.Options, "options", "",
-		"more `parameters` of the table, such as room=on,patience=20 (docs/prioplus.md)")
-	f.StringVar(&p.baseRTT, "base-rtt", "", "`time` to take for the base round trip of a full "+
-		"packet (default the least that is measured)")
+		"further `parameters` of the table, such as room=on,patience=20 (docs/prioplus.md)")
+	f.StringVar(&p.baseRTT, "base-rtt", "", "base round-trip `time` of a full packet (default "+
+		"the measured minimum)")
 	f.StringVar(&p.json, "json", "",
-		"write the result as JSON to this `file`; - for standard output, in place of the text")
+		"write the result as JSON to this `file`, or with - to standard output in place of the text")
 }
 
-// control reads the flags and answers the instrument.
+// control validates the flags and returns the instrument.
 func (p *program) control(messages int) (cc.Control, error) {
 	var err error
 	if p.wanted.Inner, err = cc.Parse(p.inner); err != nil {
@@ -76,7 +76,7 @@ func (p *program) control(messages int) (cc.Control, error) {
 	if p.baseRTT != "" {
 		if p.gauge.BaseRTT, err = units.ParseDuration(p.baseRTT); err != nil ||
 			p.gauge.BaseRTT <= 0 {
-			return nil, errors.Join(fmt.Errorf("--base-rtt %s: want a length of time, such as 12us",
+			return nil, errors.Join(fmt.Errorf("--base-rtt %s: want a duration such as 12us",
 				p.baseRTT), err)
 		}
 	}
@@ -84,7 +84,7 @@ func (p *program) control(messages int) (cc.Control, error) {
 	return &p.gauge, nil
 }
 
-// report prints what was measured.
+// report prints the results.
 func (p *program) report(stdout io.Writer) error {
 	s, err := p.gauge.Survey(p.wanted)
 	if err != nil {

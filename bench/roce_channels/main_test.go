@@ -20,7 +20,8 @@ import (
 	"github.com/goroce/goroce/bench/perftest"
 )
 
-// asServer makes the test binary be the other end, of a memif: port: us, or roce_write_bw.
+// asServer makes the test binary act as the other end of a memif: port, as this program or
+// roce_write_bw.
 const asServer = "GOROCE_CHANNELS_SERVER"
 
 func TestMain(m *testing.M) {
@@ -30,11 +31,11 @@ func TestMain(m *testing.M) {
 	case "roce_write_bw":
 		perftest.Main(perftest.Write, perftest.Bandwidth)
 	}
-	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) // polling cores never give their Ps back
+	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0))) // polling cores never release their Ps
 	os.Exit(m.Run())
 }
 
-// measure runs the program and answers what it prints.
+// measure runs the program and returns its output.
 func measure(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -79,12 +80,12 @@ func TestJSON(t *testing.T) {
 	check(text)
 }
 
-// The server may be ourselves, roce_write_bw, or one that only knows linux-rdma's handshake and no
-// probes of ours: then a probe is a WRITE of nothing.
+// The server may be this program, roce_write_bw, or one that uses linux-rdma's handshake and no
+// goroce extension: then a probe is a zero-length WRITE.
 func TestServers(t *testing.T) {
 	for _, c := range []struct {
 		server string
-		args   []string // of the server, and
+		args   []string // of the server
 		extra  []string // of the client
 	}{
 		{"roce_channels", nil, nil},
@@ -97,7 +98,7 @@ func TestServers(t *testing.T) {
 			require.NoError(t, err)
 			port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 			require.NoError(t, l.Close())
-			dir, err := os.MkdirTemp("", "channels") // t.TempDir is too long for a socket's path
+			dir, err := os.MkdirTemp("", "channels") // t.TempDir is too long for a socket path
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			url := "memif:" + filepath.Join(dir, "m.sock")
@@ -124,10 +125,10 @@ func TestBadFlags(t *testing.T) {
 		"--cc dctcp": "the fluctuation of dctcp is not known", "--cc what": `--cc what: `,
 		"--flows 0":        "the fluctuation of 0 flows",
 		"--priorities 300": "n=300 is outside [1, 256]", "--options room=maybe": "room=maybe",
-		"--base-rtt 0s": "--base-rtt 0s: want a length of time",
+		"--base-rtt 0s": "--base-rtt 0s: want a duration",
 		"--base-rtt x":  "--base-rtt x: want", "-n 2": "--iters 2: want 5 to",
-		"-m 1000": "--mtu 1000", "a b": "a b: one server at most",
-		"-d loop: host": "both ends run in this process", "--iter 5": "is it --iters?",
+		"-m 1000": "--mtu 1000", "a b": "a b: want at most one server",
+		"-d loop: host": "both ends run in this process", "--iter 5": "did you mean --iters?",
 		"--size 5": "unknown flag",
 	} {
 		var errs strings.Builder

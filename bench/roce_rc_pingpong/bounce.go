@@ -9,23 +9,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Work requests are told apart by these IDs.
+// IDs of work requests.
 const (
 	idRecv = 1
 	idSend = 2
 )
 
-var errSilent = errors.New("the peer is silent; do -s, -m, -n and the addresses agree?")
+var errSilent = errors.New("no message from the peer; do -s, -m, -n and the addresses match?")
 
-// bounce is the goroce.Program of both sides: the client sends first, and either sends its next
-// message when its last one was acknowledged and the peer's has come, until each has sent Iters.
+// bounce is the goroce.Program of both ends. The client sends first. Each end sends its next
+// message when its last one is acknowledged and the peer's has arrived, until both have sent Iters.
 type bounce struct {
 	settings *settings
 	client   bool
 	qp       *transport.QueuePair
 	cq       *transport.CompletionQueue
 	out, in  *transport.MemoryRegion
-	message  []byte // what arrives, with -c
+	message  []byte // expected contents, with -c
 	send     transport.WorkRequest
 	recv     transport.RecvRequest
 	wcs      [16]transport.WorkCompletion
@@ -51,7 +51,7 @@ func newBounce(s *settings, client bool, qp *transport.QueuePair, cq *transport.
 	return b
 }
 
-// receive posts a receive. All use the same buffer: the peer waits for an answer to each message.
+// receive posts a receive. All receives share a buffer, because the peer waits for each response.
 func (b *bounce) receive() error { return b.qp.PostRecv(&b.recv) }
 
 // Step implements goroce.Program.
@@ -73,7 +73,7 @@ func (b *bounce) Step(_ *transport.Endpoint, now units.Time) (busy, done bool) {
 		b.moved = now
 	} else if b.err == nil && now.Sub(b.moved) > b.settings.Timeout {
 		b.err = fmt.Errorf(
-			"nothing came for %v, with %d messages received and %d acknowledged of %d: %w",
+			"no completion for %v, with %d messages received and %d acknowledged of %d: %w",
 			b.settings.Timeout, b.received, b.sent, b.settings.Iters, errSilent)
 	}
 	b.ended = now
@@ -81,7 +81,7 @@ func (b *bounce) Step(_ *transport.Endpoint, now units.Time) (busy, done bool) {
 	return n > 0, over || b.err != nil
 }
 
-// complete takes one completion.
+// complete handles a completion.
 func (b *bounce) complete(wc *transport.WorkCompletion) {
 	switch {
 	case wc.Status != transport.StatusSuccess:
@@ -95,7 +95,7 @@ func (b *bounce) complete(wc *transport.WorkCompletion) {
 	default:
 		b.sent++
 	}
-	// The client is a message ahead of what it has received, the server is not.
+	// The client sends one message more than it has received.
 	due := b.received
 	if b.client {
 		due++
@@ -105,12 +105,12 @@ func (b *bounce) complete(wc *transport.WorkCompletion) {
 	}
 }
 
-// arrived checks a message, and makes it what is sent back.
+// arrived checks a message, and on the server copies it to the response.
 func (b *bounce) arrived(n int) error {
 	data := b.in.Bytes()
 	if b.settings.Check {
 		if n != len(data) {
-			return fmt.Errorf("-c: message %d has %d bytes, not the %d of -s", b.received, n,
+			return fmt.Errorf("-c: message %d: got %d bytes, want %d (-s)", b.received, n,
 				len(data))
 		}
 		if !bytes.Equal(data, b.message) {
@@ -121,7 +121,7 @@ func (b *bounce) arrived(n int) error {
 		copy(b.out.Bytes(), data)
 	}
 	if b.settings.Check {
-		clear(data) // so that what the next one does not write shows
+		clear(data) // exposes bytes that the next message does not write
 	}
 	return b.receive()
 }

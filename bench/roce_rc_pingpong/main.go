@@ -1,9 +1,9 @@
-// Command roce_rc_pingpong bounces SENDs with libibverbs' ibv_rc_pingpong, or with itself, over a
+// Command roce_rc_pingpong exchanges SENDs with libibverbs' ibv_rc_pingpong, or with itself, over a
 // DPDK port: see --help.
 //
-// It has that program's flags, handshake (internal/connect/pingpong), traffic and output. A
-// [session] is one side: it meets the peer over TCP and brings the queue pair up. Then a [bounce]
-// lives on the polling core until every message has come and gone.
+// It has ibv_rc_pingpong's flags, handshake (internal/connect/pingpong), traffic and output. A
+// [session] is one end: it performs the handshake over TCP and connects the queue pair. Then a
+// [bounce] runs on the polling core until all messages are exchanged.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 
 const name = "roce_rc_pingpong"
 
-// errInterrupted is the cause of an end by signal.
+// errInterrupted is the cause of a context that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
 // Exit codes.
@@ -36,13 +36,13 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-signals
-		signal.Stop(signals) // the second one ends us whatever we do
+		signal.Stop(signals) // a second signal ends the process at once
 		cancel(errInterrupted)
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run does what the command line says and answers the exit code.
+// run runs the program with a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args)
 	switch {
@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		help(stdout)
 		return exitOK
 	case err == nil:
-		// A polling goroutine never gives its P back: the others need one more.
+		// A polling goroutine never releases its P; the other goroutines need another.
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), s.cores()+1))
 		err = s.run(ctx, stdout, stderr)
 	}

@@ -60,18 +60,19 @@ func TestOutput(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	for args, says := range map[string]string{
-		"-s 0": "-s 0: not 1 to", "-s x": "-s x: ", "-s 2G": "not 1 to", "-n 0": "-n 0: not 1 to",
-		"-r 0":    "-r 0: not 1 to",
-		"-m 1500": "-m 1500: none of 256", "-l 16": "-l 16: not 0 to 15",
-		"-p 70000":      "-p 70000: not 1 to 65535",
-		"-g 1":          "-g 1: not 0 to 0",
+		"-s 0": "-s 0: want 1 to", "-s x": "-s x: ", "-s 2G": "want 1 to",
+		"-n 0":    "-n 0: want 1 to",
+		"-r 0":    "-r 0: want 1 to",
+		"-m 1500": "-m 1500: want 256", "-l 16": "-l 16: want 0 to 15",
+		"-p 70000":      "-p 70000: want 1 to 65535",
+		"-g 1":          "-g 1: want 0 to 0",
 		"--ip 10.0.0.1": "--ip 10.0.0.1: want an address with its prefix length",
-		"--gateway x":   "--gateway x", "--timeout x": "--timeout x: want a time",
-		"--timeout 0s":  "--timeout 0s: want a time",
-		"a b":           "a b: one server at most",
-		"-d loop: host": "host: with -d loop: both ends are here",
+		"--gateway x":   "--gateway x", "--timeout x": "--timeout x: want a duration",
+		"--timeout 0s":  "--timeout 0s: want a duration",
+		"a b":           "a b: want at most one server",
+		"-d loop: host": "host: want no server with -d loop:",
 		"--what":        "see --help",
-		"-d null: -m 9": "-m 9: none of", "-d nosuch:": "nosuch",
+		"-d null: -m 9": "-m 9: want 256", "-d nosuch:": "nosuch",
 		"--cc quick": `--cc: there is no algorithm "quick"`, "--cc hpcc": "--cc: hpcc needs INT",
 	} {
 		var errs strings.Builder
@@ -85,7 +86,7 @@ func TestBadFlags(t *testing.T) {
 	require.Contains(t, out.String(), "--rx-depth")
 }
 
-// play lets two sides with settings of their own meet, and answers how each ended.
+// play runs two ends with separate settings and returns how each ended.
 func play(t *testing.T, client, server string) (errs [2]error) {
 	var sides [2]*session
 	for i, line := range []string{client, server} {
@@ -106,13 +107,13 @@ func play(t *testing.T, client, server string) (errs [2]error) {
 func TestSettingsThatDiffer(t *testing.T) {
 	for _, c := range []struct{ name, client, server, hears, says string }{
 		{"a client without -c", "", "-c", "",
-			"-c: message 1: byte 0 of 4096 is 0x7b, not 0x00: has the client -c"},
+			"-c: message 1: byte 0 of 4096: got 0x7b, want 0x00; does the client use -c"},
 		{"a smaller message", "-c -s 4000", "-c", "",
-			"-c: message 1 has 4000 bytes, not the 4096 of -s"},
+			"-c: message 1: got 4000 bytes, want 4096 (-s)"},
 		{"a larger one", "-s 5000", "", "message 1: remote invalid request",
 			"message 1: local length error"},
-		{"fewer messages", "-n 500", "-n 501", "", "nothing came for 2s, with 500 messages " +
-			"received and 500 acknowledged of 501: the peer is silent; do -s, -m, -n"},
+		{"fewer messages", "-n 500", "-n 501", "", "no completion for 2s, with 500 messages " +
+			"received and 500 acknowledged of 501: no message from the peer; do -s, -m, -n"},
 		{"another path MTU", "-m 256", "", "message 1: remote invalid request", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -127,12 +128,12 @@ func TestSettingsThatDiffer(t *testing.T) {
 	}
 }
 
-// A server passes over whoever only looks whether the port is open; it tells of somebody who speaks
-// another protocol; and a client whose server dies after the handshake says so.
+// A server ignores connections without data, reports a client with another protocol, and a client
+// whose server dies after the handshake reports that.
 func TestServer(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		before string // what the first one who calls says
+		before string // sent by the first client
 		err    error
 	}{
 		{"a port scanner first", "", nil},
@@ -177,13 +178,13 @@ func TestPeerThatVanishes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		client bool
-		gone   bool // its port, too
+		gone   bool // its port is closed too
 		says   string
 	}{
 		{"a server that does not answer", true, false,
-			"nothing came for 500ms, with 0 messages received"},
+			"no completion for 500ms, with 0 messages received"},
 		{"a client that does not begin", false, false,
-			"nothing came for 500ms, with 0 messages received"},
+			"no completion for 500ms, with 0 messages received"},
 		{"a server without a link", true, true, "no link on port loop:"},
 		{"a client without a link", false, true, "no link on port loop:"},
 	} {
@@ -231,7 +232,7 @@ func TestInterrupted(t *testing.T) {
 	require.Contains(t, errs.String(), "interrupted")
 }
 
-// whenTold does something once a word is printed.
+// whenTold calls a function once a text is printed.
 type whenTold struct {
 	word string
 	do   func()

@@ -5,11 +5,11 @@ import (
 	"os"
 )
 
-// filler is what ibv_rc_pingpong's buffer is full of.
+// filler is the byte that fills ibv_rc_pingpong's buffer.
 const filler = 0x7b
 
-// newMessage makes what a client sends: filler, and with -c a zero at the beginning of each page,
-// which is all that an ibv_rc_pingpong looks at. Pages are those of this machine, as there.
+// newMessage returns a client's message: filler, and with -c a zero at the start of each page, the
+// only byte that ibv_rc_pingpong checks. The page size is this machine's, as there.
 func newMessage(size int, check bool) []byte {
 	b := make([]byte, size)
 	for i := range b {
@@ -21,12 +21,12 @@ func newMessage(size int, check bool) []byte {
 	return b
 }
 
-// compare looks for the first byte that is not as it should be.
+// compare returns an error with the first byte that differs.
 func compare(got, want []byte) error {
 	for i := range want {
 		if got[i] != want[i] {
 			return fmt.Errorf(
-				"byte %d of %d is %#02x, not %#02x: has the client -c, and pages of %d bytes?",
+				"byte %d of %d: got %#02x, want %#02x; does the client use -c, and pages of %d bytes?",
 				i, len(want), got[i], want[i], os.Getpagesize())
 		}
 	}

@@ -18,32 +18,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What ibv_rc_pingpong's queue pairs have.
+// The attributes of ibv_rc_pingpong's queue pairs.
 const (
 	ackTimeout = 14 // 67 ms
 	retries    = 7
-	rnrRetries = 7  // for ever
+	rnrRetries = 7  // without limit
 	rnrTimer   = 12 // 0.64 ms
 )
 
 const (
-	// linger is for how long nothing more must have come before an end goes: the peer's last
-	// message comes again if its ACK was lost, after a timeout, and soft-RoCE asks for ever. Three
-	// timeouts, for that may be lost, too; and in all at most lingerMost.
+	// linger is how long an end must receive nothing before it exits. If the ACK of the peer's last
+	// message was lost, the peer retransmits after a timeout, and soft-RoCE without limit. Three
+	// timeouts allow for further losses. The total is limited by lingerMost.
 	linger     = 3 * (4096 << ackTimeout) * time.Nanosecond
 	lingerMost = 5 * time.Second
-	// farewell is how long a server waits for a client of ours to go first, and settle what it
-	// gives DPDK's memif driver to see that: a port that both share must not be closed at both ends
-	// at once.
+	// farewell is how long a server waits for a goroce client to close first, and settle how long
+	// it then waits for DPDK's memif driver to notice: a shared port must not be closed at both
+	// ends at once.
 	farewell = time.Second
 	settle   = 20 * time.Millisecond
 )
 
-// errNobody says that a connection ended, or was silent, before it said who it is: somebody who
-// only looked whether the port is open.
-var errNobody = errors.New("nobody who wants to play")
+// errNobody is returned for a connection that ended or timed out before the client's first message,
+// such as a port scan.
+var errNobody = errors.New("the client sent no handshake")
 
-// session is one side.
+// session is one end.
 type session struct {
 	settings *settings
 	client   bool
@@ -54,7 +54,7 @@ type session struct {
 	mine     pingpong.Destination
 }
 
-// run plays the role that the settings give.
+// run performs the role given by the settings.
 func (s *settings) run(ctx context.Context, stdout, stderr io.Writer) error {
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	switch {
@@ -66,7 +66,7 @@ func (s *settings) run(ctx context.Context, stdout, stderr io.Writer) error {
 	return s.dial(ctx, log, stdout)
 }
 
-// dial is the client's role.
+// dial runs the client.
 func (s *settings) dial(ctx context.Context, log *slog.Logger, out io.Writer) (err error) {
 	x, err := s.open(true, log, out)
 	if err != nil {
@@ -79,11 +79,11 @@ func (s *settings) dial(ctx context.Context, log *slog.Logger, out io.Writer) (e
 	if err != nil {
 		return errors.Join(err, x.host.Close())
 	}
-	defer conn.Close() // last: it tells a server of ours that the port is closed
+	defer conn.Close() // last: it signals a goroce server that the port is closed
 	return errors.Join(x.play(ctx, conn), x.host.Close())
 }
 
-// serve is the server's role.
+// serve runs the server.
 func (s *settings) serve(ctx context.Context, log *slog.Logger, out io.Writer) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf(":%d", s.Port))
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *settings) serve(ctx context.Context, log *slog.Logger, out io.Writer) e
 	}
 }
 
-// await lets the client go first.
+// await waits for the client to close first.
 func (x *session) await(ctx context.Context, conn net.Conn, err error) {
 	if err == nil {
 		_ = conn.SetDeadline(time.Now().Add(farewell))
@@ -122,7 +122,7 @@ func (x *session) await(ctx context.Context, conn net.Conn, err error) {
 	}
 }
 
-// both is client and server over a loop: of this process. What the client sees is told.
+// both runs client and server over a loop in this process. The client's results are printed.
 func (s *settings) both(ctx context.Context, log *slog.Logger, out io.Writer) error {
 	server, err := s.open(false, log, io.Discard)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *settings) both(ctx context.Context, log *slog.Logger, out io.Writer) er
 	}
 	client.print("local", client.mine)
 	a, b := net.Pipe()
-	ctx, cancel := context.WithCancelCause(ctx) // by the first that fails
+	ctx, cancel := context.WithCancelCause(ctx) // cancelled by the first failure
 	defer cancel(nil)
 	served := make(chan struct{})
 	go func() {
@@ -166,8 +166,8 @@ func (s *settings) open(client bool, log *slog.Logger, out io.Writer) (*session,
 	}
 	x := &session{settings: s, client: client, out: out, host: host}
 	if largest := transport.PathMTUFor(host.Info(0).MTU); s.MTU > largest {
-		err = fmt.Errorf("-m %d: port %s carries %d at most", int64(s.MTU), s.Device,
-			int64(largest))
+		err = fmt.Errorf("-m %d: want at most %d on port %s", int64(s.MTU), int64(largest),
+			s.Device)
 	}
 	if err == nil {
 		err = x.do(x.create)
@@ -185,7 +185,7 @@ func (x *session) do(f func(*transport.Endpoint) error) error {
 	return errors.Join(err, failure)
 }
 
-// create makes the queue pair, and posts its receives.
+// create makes the queue pair and posts its receives.
 func (x *session) create(ep *transport.Endpoint) error {
 	s, pd := x.settings, ep.AllocPD()
 	cq, err := ep.CreateCQ(s.RxDepth + 1)
@@ -218,7 +218,7 @@ func (x *session) create(ep *transport.Endpoint) error {
 	return nil
 }
 
-// ready brings the queue pair up toward the peer's.
+// ready connects the queue pair to the peer's.
 func (x *session) ready(peer pingpong.Destination) error {
 	return x.do(func(*transport.Endpoint) error {
 		err := x.qp.ToRTR(transport.RTRAttr{
@@ -236,7 +236,7 @@ func (x *session) ready(peer pingpong.Destination) error {
 	})
 }
 
-// play does it all over a connection to the peer.
+// play performs the whole exchange over a connection to the peer.
 func (x *session) play(ctx context.Context, conn net.Conn) error {
 	peer, err := x.meet(ctx, conn)
 	if err != nil {
@@ -262,7 +262,7 @@ func (x *session) play(ctx context.Context, conn net.Conn) error {
 	return x.linger(ctx)
 }
 
-// linger goes on to acknowledge what the peer repeats.
+// linger keeps acknowledging the peer's retransmissions.
 func (x *session) linger(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lingerMost)
 	defer cancel()
@@ -288,7 +288,7 @@ func (x *session) linger(ctx context.Context) error {
 	return err
 }
 
-// meet does the handshake.
+// meet performs the handshake.
 func (x *session) meet(ctx context.Context, conn net.Conn) (peer pingpong.Destination, err error) {
 	ctx, cancel := x.settings.patience(ctx)
 	defer cancel()
@@ -309,8 +309,7 @@ func (x *session) meet(ctx context.Context, conn net.Conn) (peer pingpong.Destin
 	return peer, err
 }
 
-// linkUp waits until the wire leads somewhere. It asks again and again: a memif client connects
-// when it is asked.
+// linkUp polls until the link is up: querying it also makes a memif client connect.
 func (x *session) linkUp(ctx context.Context) error {
 	for {
 		link, err := x.host.Device().Link()
@@ -325,13 +324,13 @@ func (x *session) linkUp(ctx context.Context) error {
 	}
 }
 
-// patience is ctx until the two sides know each other.
+// patience returns a context for the handshake.
 func (s *settings) patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, s.Timeout.Std(),
 		fmt.Errorf("no handshake within --timeout %v", s.Timeout))
 }
 
-// print tells of one side, as libibverbs' example does.
+// print prints one end's address in the format of ibv_rc_pingpong.
 func (x *session) print(whose string, d pingpong.Destination) {
 	gid := d.GID.String()
 	if d.GID.Is4() {
@@ -341,7 +340,7 @@ func (x *session) print(whose string, d pingpong.Destination) {
 		d.LID, d.QPN, d.PSN, gid)
 }
 
-// report tells how fast it was, as libibverbs' example does: bytes of both directions.
+// report prints the throughput, counting both directions, in the format of ibv_rc_pingpong.
 func (x *session) report() {
 	s := x.settings
 	bytes := 2 * s.Size * units.Bytes(s.Iters)

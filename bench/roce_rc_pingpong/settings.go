@@ -15,11 +15,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-var errHelp = errors.New("help asked for")
+var errHelp = errors.New("help requested")
 
-// settings are the command line, read and checked. Names and defaults are ibv_rc_pingpong's.
+// settings are the parsed and validated command line. Names and defaults are ibv_rc_pingpong's.
 type settings struct {
-	Host     string // of the server; empty: be the server, or both ends on loop:
+	Host     string // server to connect to; empty: be the server, or both ends on loop:
 	Port     int
 	Size     units.Bytes
 	MTU      units.Bytes
@@ -36,23 +36,23 @@ type settings struct {
 	Pcap     string
 	EAL      string
 	Timeout  units.Duration
-	Control  func() cc.Algorithm // nil: the transport's
+	Control  func() cc.Algorithm // nil: the transport's default
 }
 
-// What a run may ask for.
+// Limits of a run.
 const (
 	maxSize  = units.GiB
 	maxIters = 1_000_000_000
 	maxSL    = 15
 )
 
-// What a path is taken for.
+// Assumed properties of the path, for --cc.
 const (
 	lineRate = 100 * units.Gbps
 	baseRTT  = 20 * units.Microsecond
 )
 
-// words are flags whose values the settings hold in another type.
+// words are flags that are converted to settings of other types.
 type words struct {
 	size, timeout string
 	mtu           int
@@ -72,38 +72,38 @@ func flags(s *settings, w *words) *pflag.FlagSet {
 	f.SortFlags = false
 	f.Usage = func() {}
 	f.IntVarP(&s.Port, "port", "p", s.Port, "TCP `port` of the handshake")
-	f.StringVarP(&w.size, "size", "s", w.size, "`bytes` of a message; K and M are understood")
+	f.StringVarP(&w.size, "size", "s", w.size, "`bytes` of a message; suffixes K and M are allowed")
 	f.IntVarP(&w.mtu, "mtu", "m", w.mtu,
-		"path MTU in `bytes`; it is not negotiated, the peer's must be the same")
-	f.IntVarP(&s.RxDepth, "rx-depth", "r", s.RxDepth, "`receives` that are posted")
+		"path MTU in `bytes`; not negotiated, must match the peer's")
+	f.IntVarP(&s.RxDepth, "rx-depth", "r", s.RxDepth, "number of `receives` to post")
 	f.IntVarP(&s.Iters, "iters", "n", s.Iters,
 		"`number` of messages each way, the same at the peer")
 	f.IntVarP(&s.SL, "sl", "l", 0,
-		"service `level`, 0 to 15; nothing of it is on a RoCEv2 wire without priority tags")
+		"service `level`, 0 to 15; not transmitted by RoCEv2 without priority tags")
 	f.BoolVarP(&s.Check, "chk", "c", false,
-		"check every byte of what arrives; the client must have it too")
+		"check every byte received; the client must use it too")
 	f.IntVarP(&s.GIDIndex, "gid-idx", "g", 0,
-		"which of the --ip addresses to use, by its `number` from 0")
+		"index `number` of the --ip address to use, from 0")
 	f.StringVarP(&s.Device, "ib-dev", "d", s.Device,
 		"`URL` of the port: loop: (both ends in this process) memif:/path/sock[,client]\n"+
 			"af_packet:eth0 af_xdp:eth0 tap:NAME pci:0000:3b:00.0 eal:VDEV")
 	f.StringSliceVar(&w.addrs, "ip", nil,
 		"`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
 	f.StringSliceVar(&w.gateways, "gateway", nil,
-		"`address` that leads off the prefixes, repeatable")
+		"next hop `address` for destinations outside the prefixes, repeatable")
 	f.Var(&s.Idle, "idle", "`policy` of the polling core without work: spin, pause or sleep")
-	f.StringVar(&w.control, "cc", "", "congestion `control`, such as swift:base_target=25us; its "+
-		"path is taken for 20us at 100Gb/s")
+	f.StringVar(&w.control, "cc", "", "congestion `control`, such as swift:base_target=25us; it "+
+		"assumes a path of 20us and 100Gb/s")
 	f.StringVar(&s.Pcap, "pcap", "",
-		"write what crosses the port to this `file` (on loop: the client's)")
-	f.StringVar(&w.timeout, "timeout", w.timeout, "how `long` nothing may come from a peer, or "+
-		"from a server that is dialled, before it is given up")
-	f.StringVar(&s.EAL, "eal", "", "more `arguments` for DPDK's EAL")
-	f.BoolVarP(&w.help, "help", "h", false, "print this")
+		"write the port's frames to this `file` (on loop: the client's)")
+	f.StringVar(&w.timeout, "timeout", w.timeout, "`time` without a message from the peer, or "+
+		"without a connection to the server, after which to give up")
+	f.StringVar(&s.EAL, "eal", "", "additional `arguments` for DPDK's EAL")
+	f.BoolVarP(&w.help, "help", "h", false, "print this help")
 	return f
 }
 
-// parse reads a command line.
+// parse parses a command line.
 func parse(args []string) (*settings, error) {
 	s, w := defaults()
 	f := flags(s, w)
@@ -114,19 +114,19 @@ func parse(args []string) (*settings, error) {
 		return nil, errHelp
 	}
 	if f.NArg() > 1 {
-		return nil, fmt.Errorf("%s: one server at most", strings.Join(f.Args(), " "))
+		return nil, fmt.Errorf("%s: want at most one server", strings.Join(f.Args(), " "))
 	}
 	s.Host = f.Arg(0)
 	return s, errors.Join(s.read(w), s.check())
 }
 
-// read turns words into values.
+// read converts words to settings.
 func (s *settings) read(w *words) (err error) {
 	if s.Size, err = units.ParseBytes(w.size); err != nil {
 		return fmt.Errorf("-s %s: %w", w.size, err)
 	}
 	if s.Timeout, err = units.ParseDuration(w.timeout); err != nil || s.Timeout <= 0 {
-		return errors.Join(fmt.Errorf("--timeout %s: want a time such as 10s", w.timeout), err)
+		return errors.Join(fmt.Errorf("--timeout %s: want a duration such as 10s", w.timeout), err)
 	}
 	for _, a := range w.addrs {
 		p, err := netip.ParsePrefix(a)
@@ -160,18 +160,18 @@ func (s *settings) readControl(text string) error {
 		return fmt.Errorf("--cc: %s", strings.TrimPrefix(err.Error(), "cc: "))
 	}
 	s.Control = func() cc.Algorithm {
-		a, _ := spec.New(path) // as above
+		a, _ := spec.New(path) // cannot fail: checked above
 		return a
 	}
 	return nil
 }
 
-// check says what is impossible.
+// check validates the settings.
 func (s *settings) check() error {
 	var errs []error
 	within := func(flag string, n, low, high int) {
 		if n < low || n > high {
-			errs = append(errs, fmt.Errorf("%s %d: not %d to %d", flag, n, low, high))
+			errs = append(errs, fmt.Errorf("%s %d: want %d to %d", flag, n, low, high))
 		}
 	}
 	within("-p", s.Port, 1, 65535)
@@ -184,18 +184,19 @@ func (s *settings) check() error {
 	case transport.MTU256, transport.MTU512, transport.MTU1024, transport.MTU2048,
 		transport.MTU4096:
 	default:
-		errs = append(errs, fmt.Errorf("-m %d: none of 256, 512, 1024, 2048, 4096", int64(s.MTU)))
+		errs = append(errs, fmt.Errorf("-m %d: want 256, 512, 1024, 2048 or 4096", int64(s.MTU)))
 	}
 	if s.inProcess() && s.Host != "" {
-		errs = append(errs, fmt.Errorf("%s: with -d loop: both ends are here", s.Host))
+		errs = append(errs, fmt.Errorf(
+			"%s: want no server with -d loop:, where both ends run in this process", s.Host))
 	}
 	return errors.Join(errs...)
 }
 
-// inProcess says that both ends run here.
+// inProcess reports whether both ends run in this process.
 func (s *settings) inProcess() bool { return strings.HasPrefix(s.Device, "loop:") }
 
-// cores is how many cores poll.
+// cores returns the number of polling cores.
 func (s *settings) cores() int {
 	if s.inProcess() {
 		return 2
@@ -204,7 +205,7 @@ func (s *settings) cores() int {
 }
 
 func help(w io.Writer) {
-	fmt.Fprintf(w, "%s bounces SENDs over a DPDK port, as ibv_rc_pingpong does and with it.\n\n",
+	fmt.Fprintf(w, "%s exchanges SENDs over a DPDK port with itself or with ibv_rc_pingpong.\n\n",
 		name)
 	fmt.Fprintf(w, "  %-36s both ends in this process, over loop:\n", name+" [flags]")
 	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", name+" -d URL [flags]")

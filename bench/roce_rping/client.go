@@ -12,10 +12,10 @@ import (
 	"github.com/goroce/goroce"
 )
 
-// farewell is how long an end waits for the other to agree that it is over.
+// farewell is how long an end waits for the other to confirm disconnection.
 const farewell = 5 * time.Second
 
-// dial is the client.
+// dial runs the client.
 func (s *settings) dial(ctx context.Context, host *goroce.Host, stdout io.Writer) error {
 	e, err := newEnd(host)
 	if err != nil {
@@ -34,14 +34,14 @@ func (s *settings) dial(ctx context.Context, host *goroce.Host, stdout io.Writer
 		}
 	}
 	if ctx.Err() != nil {
-		err = nil // the user ended it
+		err = nil // interrupted by the user
 	}
 	late, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
 	return errors.Join(err, e.conn.Disconnect(late))
 }
 
-// pingOnce offers a text to be READ and a buffer to be WRITTEN to.
+// pingOnce advertises a text for the server's READ and a buffer for its WRITE.
 func (s *settings) pingOnce(ctx context.Context, e *end, n int, stdout io.Writer) error {
 	text, sink := e.text.Bytes()[:s.size], e.sink.Bytes()[:s.size]
 	writeText(text, n)
@@ -50,12 +50,12 @@ func (s *settings) pingOnce(ctx context.Context, e *end, n int, stdout io.Writer
 		if err := e.send(a); err != nil {
 			return err
 		}
-		if _, err := e.hear(ctx); err != nil { // the server is done with it
+		if _, err := e.receive(ctx); err != nil { // the server has finished with the buffer
 			return err
 		}
 	}
 	if s.validate && !bytes.Equal(text, sink) {
-		return fmt.Errorf("sent %q, came back as %q", wordOf(text), wordOf(sink))
+		return fmt.Errorf("got %q back, want %q", wordOf(sink), wordOf(text))
 	}
 	if s.verbose {
 		fmt.Fprintf(stdout, "ping data: %s\n", wordOf(sink))

@@ -9,30 +9,30 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// errLeft says that the peer ended the connection.
+// errLeft is returned when the peer ended the connection.
 var errLeft = errors.New("the peer ended the connection")
 
-// depth is how many requests the queue pair holds: more than are ever outstanding.
+// depth is the queue pair's number of requests: more than are ever outstanding.
 const depth = 8
 
-// end is one end of a connection: its queue pair, its buffers, and what has completed.
+// end is one end of a connection: its queue pair, buffers and completions.
 type end struct {
 	host *goroce.Host
 	qp   *transport.QueuePair
 	conn *goroce.CMConn
 
-	out, in     *transport.MemoryRegion // an advert each
-	text, sink  *transport.MemoryRegion // of maxSize
+	out, in     *transport.MemoryRegion // of one advert each
+	text, sink  *transport.MemoryRegion // of maxSize bytes
 	completions chan transport.WorkCompletion
 }
 
-// newEnd makes an end with a receive posted.
+// newEnd returns an end with a posted receive.
 func newEnd(h *goroce.Host) (*end, error) {
 	e := &end{host: h, completions: make(chan transport.WorkCompletion, 2*depth)}
 	return e, e.do(e.create)
 }
 
-// do runs f on the polling core and answers its error.
+// do runs f on the polling core and returns its error.
 func (e *end) do(f func(*transport.Endpoint) error) error {
 	var failure error
 	err := e.host.Do(0, func(ep *transport.Endpoint) { failure = f(ep) })
@@ -73,7 +73,7 @@ func (e *end) expect() error {
 	return e.qp.PostRecv(&transport.RecvRequest{SGList: []transport.SGE{e.in.SGE(0, advertLen)}})
 }
 
-// reap takes completions, on the polling core. There is room for all that can be outstanding.
+// reap queues completions, on the polling core. The channel has room for all outstanding requests.
 func (e *end) reap(cq *transport.CompletionQueue) {
 	var wcs [depth]transport.WorkCompletion
 	for n := cq.Poll(wcs[:]); n > 0; n = cq.Poll(wcs[:]) {
@@ -84,14 +84,14 @@ func (e *end) reap(cq *transport.CompletionQueue) {
 	cq.RequestNotify(false)
 }
 
-// params is what rping brings to a connection, and the rights its buffers need.
+// params returns rping's connection parameters and the permissions of its buffers.
 func (e *end) params() goroce.CMParams {
 	return goroce.CMParams{QP: e.qp, Access: transport.RemoteRead | transport.RemoteWrite,
 		MaxRdAtomic: 1, MaxDestRdAtomic: 1,
 		MinRNRTimer: 12, RetryCount: 7, RNRRetry: 7}
 }
 
-// send sends a message.
+// send sends an advert.
 func (e *end) send(a advert) error {
 	return e.do(func(*transport.Endpoint) error {
 		a.put(e.out.Bytes())
@@ -100,7 +100,7 @@ func (e *end) send(a advert) error {
 	})
 }
 
-// move READs the peer's buffer into ours, or WRITEs ours to it, and waits until it is done.
+// move READs the peer's buffer into text, or WRITEs text to it, and waits for completion.
 func (e *end) move(ctx context.Context, op transport.SendOp, a advert) error {
 	err := e.do(func(*transport.Endpoint) error {
 		return e.qp.PostSend(&transport.WorkRequest{Op: op,
@@ -117,8 +117,8 @@ func (e *end) move(ctx context.Context, op transport.SendOp, a advert) error {
 	return err
 }
 
-// hear waits for the peer's next message.
-func (e *end) hear(ctx context.Context) (advert, error) {
+// receive waits for the peer's next advert.
+func (e *end) receive(ctx context.Context) (advert, error) {
 	wc, err := e.await(ctx, transport.CompRecv)
 	if err != nil {
 		return advert{}, err
@@ -130,7 +130,7 @@ func (e *end) hear(ctx context.Context) (advert, error) {
 	return a, e.do(func(*transport.Endpoint) error { return e.expect() })
 }
 
-// await waits for a completion of a kind; others before it are our own SENDs'.
+// await waits for a completion of a kind and skips completions of SENDs.
 func (e *end) await(ctx context.Context, what transport.CompletionOp) (wc transport.WorkCompletion,
 	err error) {
 	for {
@@ -156,14 +156,15 @@ func (e *end) await(ctx context.Context, what transport.CompletionOp) (wc transp
 	}
 }
 
-// reason is why the connection has ended.
+// reason returns why the connection has ended.
 func (e *end) reason() error {
 	return fmt.Errorf("connection to %v: %w: %w", e.conn.Peer(), errLeft, e.conn.Err())
 }
 
-// destroy gives everything back.
+// destroy releases the end's resources.
 func (e *end) destroy() {
-	_ = e.do(func(*transport.Endpoint) error { // fails when the host is closed, which does the same
+	// fails if the host is closed, which releases them too
+	_ = e.do(func(*transport.Endpoint) error {
 		e.qp.Destroy()
 		for _, mr := range []*transport.MemoryRegion{e.out, e.in, e.text, e.sink} {
 			mr.Deregister()

@@ -1,8 +1,8 @@
-// Command roce_rping is librdmacm's rping over a DPDK port: the client offers a text, the server
-// READs it and WRITEs it back, over a connection of the RDMA connection manager. Either end may be
-// rping itself. See --help.
+// Command roce_rping is librdmacm's rping over a DPDK port: the client advertises a text, the
+// server READs it and WRITEs it back, over a connection of the RDMA connection manager. Either end
+// may be the original rping. See --help.
 //
-// settings.go reads the command line, text.go has what is sent, end.go a queue pair with its
+// settings.go parses the command line, text.go has the messages, end.go a queue pair with its
 // buffers, client.go and server.go the two roles. The package imports goroce and transport.
 package main
 
@@ -27,7 +27,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run does what the command line says and answers the exit code.
+// run runs the program with a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	s, err := parse(args, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
@@ -43,9 +43,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// ping opens the port and plays the role.
+// ping opens the port and performs the role.
 func (s *settings) ping(ctx context.Context, stdout, stderr io.Writer) error {
-	// A polling goroutine never gives its P back: everything else needs one more.
+	// A polling goroutine never releases its P; the other goroutines need another.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	host, err := goroce.Open(s.device, goroce.Options{Addrs: s.addrs, Gateways: s.gateways,
 		Idle: s.idle, Pcap: s.pcap, NewAlgorithm: s.control})

@@ -18,13 +18,13 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// Two polling cores never give their Ps back: the rest needs some of its own.
+// Two polling cores never release their Ps: other goroutines need more.
 func TestMain(m *testing.M) {
 	runtime.GOMAXPROCS(max(4, runtime.GOMAXPROCS(0)))
 	m.Run()
 }
 
-// The texts are those that Debian's rping (rdma-core 44) prints.
+// The texts of Debian's rping (rdma-core 44).
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		n, size int
@@ -41,7 +41,7 @@ func TestText(t *testing.T) {
 		require.Equal(t, c.want, wordOf(b))
 	}
 	require.Equal(t, "no zero", wordOf([]byte("no zero")))
-	for size := range 40 { // whatever a client offers
+	for size := range 40 { // for any advertised size
 		writeText(make([]byte, size+1), 1<<40)
 	}
 }
@@ -57,24 +57,24 @@ func TestAdvert(t *testing.T) {
 	a.put(again)
 	require.Equal(t, b, again)
 	_, err = parseAdvert(b[:15])
-	require.ErrorContains(t, err, "15 bytes, rping's messages have 16")
+	require.ErrorContains(t, err, "message of 15 bytes from the peer, want 16")
 }
 
 func TestSettings(t *testing.T) {
 	for line, says := range map[string]string{
-		"":                                        "either -s, to be the server, or -c",
+		"":                                        "want either -s (server) or -c (client)",
 		"-s -c -d loop:":                          "either -s",
-		"-c -d loop:":                             "whom to ping?",
+		"-c -d loop:":                             "want the server's address",
 		"-c -a example -d loop:":                  "-a: ",
-		"-c -a 10.0.0.1":                          "-d: which port?",
-		"-c -P -a 10.0.0.1 -d loop:":              "-P is the server's",
-		"-s -d loop: -S 25":                       "-S 25: not in 26..65535",
+		"-c -a 10.0.0.1":                          "-d: want a port",
+		"-c -P -a 10.0.0.1 -d loop:":              "-P: only for the server",
+		"-s -d loop: -S 25":                       "-S 25: want 26 to 65535",
 		"-s -d loop: -S 65536":                    "-S 65536",
 		"-s -d loop: -C -1":                       "-C -1",
 		"-s -d loop: -p 65536":                    "65536",
 		"-s -d loop: --ip 10.0.0.1":               "such as 10.0.0.1/24",
 		"-s -d loop: --gateway there":             "--gateway",
-		"-s -d loop: what":                        `"what" is no flag`,
+		"-s -d loop: what":                        `unexpected argument "what"`,
 		"-s -d loop: --idle doze":                 "doze",
 		"-s -d loop: --ip 10.0.0.1/24 --nonsense": "unknown flag",
 		"-s -d loop: --cc quick":                  `--cc: there is no algorithm "quick"`,
@@ -92,12 +92,12 @@ func TestSettings(t *testing.T) {
 	var out bytes.Buffer
 	_, err = parse([]string{"--help"}, &out)
 	require.ErrorIs(t, err, pflag.ErrHelp)
-	require.Contains(t, out.String(), "toward \"rping -s\"")
+	require.Contains(t, out.String(), "Example with \"rping -s\"")
 	require.Equal(t, 1, run(context.Background(), []string{"-s", "-d", "nonsense:"}, io.Discard,
 		io.Discard))
 }
 
-// ends are both ends of a loop.
+// ends returns both ends of a loop.
 func ends(t *testing.T) (server, client *goroce.Host) {
 	var hosts [2]*goroce.Host
 	for i := range hosts {
@@ -109,7 +109,7 @@ func ends(t *testing.T) (server, client *goroce.Host) {
 	return hosts[0], hosts[1]
 }
 
-// serving runs a server until its client has left, or stop.
+// serving runs a server until its client has left, or until stop is called.
 func serving(t *testing.T, host *goroce.Host, flags string, stdout io.Writer) (done chan error,
 	stop func()) {
 	s, err := parse(strings.Fields("-s -d loop: "+flags), io.Discard)
@@ -130,7 +130,7 @@ func pinging(t *testing.T, server, client *goroce.Host, flags string, stdout io.
 	for {
 		err := s.dial(ctx, client, stdout)
 		if err != nil && strings.Contains(err.Error(), "nobody listens") && ctx.Err() == nil {
-			continue // yet
+			continue // not yet
 		}
 		return err
 	}
@@ -171,7 +171,7 @@ func TestClientHearsOfTheEnd(t *testing.T) {
 	require.ErrorIs(t, pinging(t, server, client, "", io.Discard), errLeft)
 }
 
-// writerFunc is called for each line that is written.
+// writerFunc is called for each line written.
 type writerFunc func()
 
 func (f writerFunc) Write(p []byte) (int, error) { f(); return len(p), nil }
@@ -179,5 +179,5 @@ func (f writerFunc) Write(p []byte) (int, error) { f(); return len(p), nil }
 func TestServerOfAnotherAddress(t *testing.T) {
 	server, _ := ends(t)
 	done, _ := serving(t, server, "-a 10.1.2.3", io.Discard)
-	require.ErrorContains(t, <-done, "-a 10.1.2.3 is none of the port's addresses")
+	require.ErrorContains(t, <-done, "-a 10.1.2.3: want an address of the port")
 }

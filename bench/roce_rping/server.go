@@ -14,11 +14,11 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// serve is the server.
+// serve runs the server.
 func (s *settings) serve(ctx context.Context, host *goroce.Host, stdout, stderr io.Writer) error {
 	if a := s.address; a.IsValid() && !a.IsUnspecified() &&
 		!slices.ContainsFunc(host.Addrs(), func(p netip.Prefix) bool { return p.Addr() == a }) {
-		return fmt.Errorf("-a %v is none of the port's addresses, which are %v: --ip says them", a,
+		return fmt.Errorf("-a %v: want an address of the port, one of %v (see --ip)", a,
 			host.Addrs())
 	}
 	l, err := host.ListenCM(s.port)
@@ -31,7 +31,7 @@ func (s *settings) serve(ctx context.Context, host *goroce.Host, stdout, stderr 
 	for {
 		r, err := l.Accept(ctx)
 		if ctx.Err() != nil {
-			return nil // the user ended it
+			return nil // interrupted by the user
 		}
 		if err != nil {
 			return err
@@ -60,25 +60,25 @@ func (s *settings) answer(ctx context.Context, host *goroce.Host, r *goroce.CMRe
 	}
 	for n := 0; err == nil; n++ {
 		var a advert
-		if a, err = e.hear(ctx); err == nil {
+		if a, err = e.receive(ctx); err == nil {
 			err = s.answerOnce(ctx, e, a, n, stdout)
 		} else if errors.Is(err, io.EOF) {
-			return nil // between two pings a client may leave
+			return nil // a client may leave between two pings
 		}
 	}
 	late, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
 	if ctx.Err() != nil {
-		err = nil // the user ended it
+		err = nil // interrupted by the user
 	}
 	return errors.Join(err, e.conn.Disconnect(late))
 }
 
-// answerOnce READs the text at a, and WRITEs it to the buffer that the client offers then.
+// answerOnce READs the text at a, and WRITEs it to the buffer that the client advertises next.
 func (s *settings) answerOnce(ctx context.Context, e *end, a advert, n int,
 	stdout io.Writer) error {
 	if a.size < 1 || a.size > maxSize {
-		return fmt.Errorf("client %v offers %d bytes, rping has 1..%d", e.conn.Peer(), a.size,
+		return fmt.Errorf("client %v advertises %d bytes, want 1 to %d", e.conn.Peer(), a.size,
 			maxSize)
 	}
 	if err := e.move(ctx, transport.OpRead, a); err != nil {
@@ -88,27 +88,28 @@ func (s *settings) answerOnce(ctx context.Context, e *end, a advert, n int,
 	if s.validate {
 		want := make([]byte, a.size)
 		if writeText(want, n); !bytes.Equal(want, text) {
-			return fmt.Errorf("ping %d of %v: read %q, expected %q", n, e.conn.Peer(), wordOf(text),
+			return fmt.Errorf("ping %d of %v: got %q, want %q", n, e.conn.Peer(), wordOf(text),
 				wordOf(want))
 		}
 	}
 	if s.verbose {
 		fmt.Fprintf(stdout, "server ping data: %s\n", wordOf(text))
 	}
-	if err := e.send(advert{}); err != nil { // go on
+	if err := e.send(advert{}); err != nil { // signals that the READ is complete
 		return err
 	}
-	sink, err := e.hear(ctx)
+	sink, err := e.receive(ctx)
 	if err != nil {
 		return err
 	}
 	if sink.size < a.size {
-		return fmt.Errorf("client %v offers %d bytes for a text of %d", e.conn.Peer(), sink.size,
+		return fmt.Errorf("client %v advertises %d bytes, want at least the %d of its text",
+			e.conn.Peer(), sink.size,
 			a.size)
 	}
 	sink.size = a.size
 	if err := e.move(ctx, transport.OpWrite, sink); err != nil {
 		return err
 	}
-	return e.send(advert{}) // done
+	return e.send(advert{}) // signals that the WRITE is complete
 }

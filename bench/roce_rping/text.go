@@ -7,14 +7,14 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// The letters of rping's texts: from A to z in ASCII.
+// The letters of rping's texts: A to z in ASCII.
 const (
 	firstLetter = 'A'
 	letters     = 'z' - 'A' + 1
 )
 
-// writeText fills b as rping does for its nth ping: a name, letters that begin one further each
-// time, and a zero at the end.
+// writeText fills b as rping does for its nth ping: a name, letters that start one later in each
+// ping, and a final zero.
 func writeText(b []byte, n int) {
 	at := copy(b, fmt.Sprintf("rdma-ping-%d: ", n))
 	for i := range b[at:] {
@@ -23,7 +23,7 @@ func writeText(b []byte, n int) {
 	b[len(b)-1] = 0
 }
 
-// wordOf is a text without its zero, for people.
+// wordOf returns a text without its final zero, for printing.
 func wordOf(b []byte) string {
 	for i, c := range b {
 		if c == 0 {
@@ -33,11 +33,10 @@ func wordOf(b []byte) string {
 	return string(b)
 }
 
-// advertLen is the length of every message between the ends: where a buffer is, as struct
-// rping_rdma_info has it.
+// advertLen is the length of every message: a buffer's address, as in struct rping_rdma_info.
 const advertLen = 16
 
-// advert says where a buffer is.
+// advert locates a buffer.
 type advert struct {
 	addr uint64
 	rkey uint32
@@ -54,10 +53,10 @@ func (a advert) put(b []byte) {
 	binary.BigEndian.PutUint32(b[12:], a.size)
 }
 
-// parseAdvert reads what a peer sent.
+// parseAdvert parses a peer's message.
 func parseAdvert(b []byte) (a advert, err error) {
 	if len(b) != advertLen {
-		return a, fmt.Errorf("the peer sends %d bytes, rping's messages have %d", len(b), advertLen)
+		return a, fmt.Errorf("message of %d bytes from the peer, want %d", len(b), advertLen)
 	}
 	a = advert{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:]),
 		binary.BigEndian.Uint32(b[12:])}

@@ -1,6 +1,6 @@
-// Hello sends a message from one RDMA host to another, and the answer back. Both are in this
-// process, on the two ends of a loop; with memif:/tmp/m.sock and memif:/tmp/m.sock,client they
-// would be in two.
+// Hello sends a message from one RDMA host to another and prints the response. Both hosts run in
+// this process on the two ends of a loop port; with memif:/tmp/m.sock and memif:/tmp/m.sock,client
+// they could run in two processes.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 
 	l, err := server.Listen("127.0.0.1:0")
 	check(err)
-	go func() { // the server answers every message
+	go func() { // the server echoes every message
 		conn, err := l.Accept(ctx)
 		check(err)
 		buf := make([]byte, goroce.MaxMessage)

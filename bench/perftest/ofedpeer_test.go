@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two of ours that take each other for linux-rdma's perftest: the same messages, the same traffic.
-// That the real one finds them right shows in test/interop, which needs a machine for it.
+// Two goroce ends that use linux-rdma perftest's protocol: the same messages, the same traffic.
+// test/interop tests against the original, which needs a VM.
 func TestUpstream(t *testing.T) {
 	for _, test := range everyTest {
 		for _, extra := range []string{"", "-b", "-c UC", "-c UD", "-a"} {
 			switch {
-			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(),
+			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.isOneSided(),
 				extra == "-c UD" && test.Verb != Send,
 				extra == "-a" && test != writeBW && test != sendLat:
 				continue
@@ -29,7 +29,7 @@ func TestUpstream(t *testing.T) {
 				if test.Verb != Atomic && extra != "-a" {
 					args = append(args, "-s", "2000")
 				}
-				// one end's word is enough
+				// one end's flag is enough
 				client := start(t, test, append(append(args, "--upstream"), w.client...)...)
 				server := start(t, test, append(args, w.server...)...)
 				require.Zero(t, client.ends(30*time.Second), client.result())
@@ -39,11 +39,11 @@ func TestUpstream(t *testing.T) {
 					return
 				}
 				switch row := regexpRow(t, client.result()); {
-				case test.Kind == Latency && test.oneSided():
-					require.NotContains(t, server.result(), "latency at", "nobody tells it")
+				case test.Kind == Latency && test.isOneSided():
+					require.NotContains(t, server.result(), "latency at", "not reported to it")
 				case test.Kind == Latency:
 					require.Contains(t, []string{"99", "100"}, row[1],
-						"who answers has one sample less")
+						"the responding end has one sample less")
 					require.Contains(t, []string{"99", "100"}, regexpRow(t, server.result())[1])
 				case test.Verb == Send:
 					require.Equal(t, "100", row[1])
@@ -55,7 +55,7 @@ func TestUpstream(t *testing.T) {
 	}
 }
 
-// What perftest's handshake cannot carry is refused before anything is measured.
+// Settings that perftest's handshake cannot carry are refused before the test starts.
 func TestUpstreamCannot(t *testing.T) {
 	w := newEnds(t)
 	args := []string{"--data_validation", "--write_with_imm", "-n", "10"}
@@ -64,12 +64,12 @@ func TestUpstreamCannot(t *testing.T) {
 	for _, p := range []*program{client, server} {
 		require.Equal(t, exitFailed, p.ends(20*time.Second))
 		require.Contains(t, p.result(),
-			"--data_validation: the peer is perftest 6.06, which cannot do that")
+			"--data_validation: not supported by the peer, perftest 6.06")
 		require.Contains(t, p.result(), "--write_with_imm: the peer")
 	}
 }
 
-// Other options there show by a message that is not the expected one.
+// Different options of a perftest peer show as an unexpected message.
 func TestUpstreamMismatch(t *testing.T) {
 	w := newEnds(t)
 	client := start(t, writeBW, append([]string{"-q", "2", "-n", "10", "--upstream"},
@@ -83,7 +83,8 @@ func TestUpstreamMismatch(t *testing.T) {
 		"do not run the same test with the same options")
 }
 
-// The handshake has no name of the test. A server that only answers sees what it cannot answer.
+// The handshake does not carry the test's name. A passive server detects requests that it cannot
+// serve.
 func TestUpstreamOtherVerb(t *testing.T) {
 	for _, test := range []Test{writeBW, readBW} {
 		w := newEnds(t)
@@ -120,7 +121,7 @@ func TestUpstreamPeerDies(t *testing.T) {
 	}
 }
 
-// Clients that are none, and a perftest that is too old.
+// Clients that speak another protocol, and a perftest that is too old.
 func TestServerHearsGarbage(t *testing.T) {
 	for says, answer := range map[string]string{
 		"GET / HTTP/1.1\r\nHost: x\r\n\r\n": "does not speak perftest's handshake",

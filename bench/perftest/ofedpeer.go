@@ -12,31 +12,31 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// upstream is the dialogue with linux-rdma's perftest: ib_write_bw and its kin. It says less than
-// kindred: neither side learns the other's options, counters, or errors, and a program that fails
-// just hangs up.
-type upstream struct {
+// ofedPeer is the dialogue with linux-rdma's perftest (ib_write_bw and others). It carries less
+// than nativePeer: neither end learns the other's options, counters or errors, and a failing
+// program just hangs up.
+type ofedPeer struct {
 	x    *session
 	said *handshake.Session
 }
 
-// goodbye is how long an ib_write_lat may take to see its last message acknowledged, and hang up.
-// It is ours to acknowledge until then.
-const goodbye = 2 * time.Second
+// hangupTimeout is how long an ib_write_lat may take to receive the ACK of its last message and
+// hang up. Until then this end must be able to retransmit that ACK.
+const hangupTimeout = 2 * time.Second
 
-// suitUpstream says what a perftest cannot do, and lays out memory as it expects it.
-func (s *Settings) suitUpstream(agreed handshake.Hello) error {
+// adaptToOFED checks that perftest supports the settings, and adopts its memory layout.
+func (s *Settings) adaptToOFED(agreed handshake.Hello) error {
 	p := new(problems)
 	cannot := func(wrong bool, flag string) {
-		p.when(wrong, "%s: the peer is perftest %s, which cannot do that", flag, agreed.Version)
+		p.when(wrong, "%s: not supported by the peer, perftest %s", flag, agreed.Version)
 	}
 	cannot(s.Validate, "--data_validation")
 	cannot(s.WriteWithImm, "--write_with_imm")
-	s.page, s.line, s.apart = int(agreed.Page), int(agreed.CacheLine), true
+	s.page, s.line, s.withOFED = int(agreed.Page), int(agreed.CacheLine), true
 	return errors.Join(*p...)
 }
 
-func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
+func (u *ofedPeer) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
 	s, agreed := u.x.settings, u.said.Agreed
 	if s.CM {
 		var err error
@@ -44,8 +44,8 @@ func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hel
 			return nil, u.x.lost(ctx, err)
 		}
 	}
-	reads := 1 // what perftest says with the other verbs
-	if s.Test.oneSided() {
+	reads := 1 // the value of perftest with the other verbs
+	if s.Test.isOneSided() {
 		reads = mine.RdAtomic
 	}
 	said := make([]handshake.Destination, s.QPs)
@@ -72,9 +72,9 @@ func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hel
 	return theirs, nil
 }
 
-// connectPairs has the RDMA CM connect the queue pairs, between two barriers, and answers their
+// connectPairs connects the queue pairs through the RDMA CM between two barriers, and returns their
 // path MTU.
-func (u *upstream) connectPairs(ctx context.Context) (units.Bytes, error) {
+func (u *ofedPeer) connectPairs(ctx context.Context) (units.Bytes, error) {
 	if err := u.said.Barrier(ctx); err != nil {
 		return 0, err
 	}
@@ -85,21 +85,21 @@ func (u *upstream) connectPairs(ctx context.Context) (units.Bytes, error) {
 	return mtu, u.said.Barrier(ctx)
 }
 
-func (u *upstream) connected(ctx context.Context) error {
+func (u *ofedPeer) connected(ctx context.Context) error {
 	return u.x.lost(ctx, u.said.Connected(ctx))
 }
 
-func (u *upstream) ready(ctx context.Context) error { return u.x.lost(ctx, u.said.Ready(ctx)) }
+func (u *ofedPeer) ready(ctx context.Context) error { return u.x.lost(ctx, u.said.Ready(ctx)) }
 
-// refuse and tell have no words for it.
-func (u *upstream) refuse(_ context.Context, err error) error { return err }
+// refuse and tell only return the error: the protocol cannot carry it.
+func (u *ofedPeer) refuse(_ context.Context, err error) error { return err }
 
-func (u *upstream) tell(_ context.Context, _ string, err error) error { return err }
+func (u *ofedPeer) tell(_ context.Context, _ string, err error) error { return err }
 
-// conclude waits for what the peer sends of its own accord, and trades reports.
-func (u *upstream) conclude(ctx context.Context, r *round) (*Row, error) {
+// conclude waits for what the peer sends on its own initiative, and exchanges reports.
+func (u *ofedPeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 	s := u.x.settings
-	if !r.active() && len(r.passive) == 0 {
+	if !r.isActive() && len(r.passive) == 0 {
 		var stop context.CancelCauseFunc
 		ctx, stop = r.watch(ctx)
 		defer stop(nil)
@@ -126,15 +126,15 @@ func (u *upstream) conclude(ctx context.Context, r *round) (*Row, error) {
 	return r.joined(row, theirs), nil
 }
 
-// await returns when the peer has sent what it sends of its own accord.
-func (u *upstream) await(ctx context.Context, r *round) error {
+// await returns when the peer has sent what it sends on its own initiative.
+func (u *ofedPeer) await(ctx context.Context, r *sizeRun) error {
 	switch s := u.x.settings; {
-	case r.active(), s.Test.oneSided(), len(r.passive) == 0:
+	case r.isActive(), s.Test.isOneSided(), len(r.passive) == 0:
 		return nil // Done waits
 	case r.ping != nil:
 		return u.answered(ctx, r)
 	}
-	if !u.x.conn.speaks(ctx) { // the client's next words are its last
+	if !u.x.conn.speaks(ctx) { // the client's next message is its last
 		return u.x.lost(ctx, context.Cause(ctx))
 	}
 	return nil
@@ -143,10 +143,9 @@ func (u *upstream) await(ctx context.Context, r *round) error {
 var errUnexpectedSend = errors.New(
 	"the peer SENDs, which this test has no receives for; does it run the same test?")
 
-// watch ends ctx when a client SENDs to whom the endpoint answers without a program. It would wait
-// for ever, and so should we: its requests are answered "not ready", and perftest retries those
-// without end.
-func (r *round) watch(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+// watch ends ctx when a client SENDs in a test without a receiving program. Otherwise both ends
+// would wait forever: each SEND gets an RNR NAK, which perftest retries without limit.
+func (r *sizeRun) watch(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	const often = 200 * time.Millisecond
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -157,7 +156,7 @@ func (r *round) watch(ctx context.Context) (context.Context, context.CancelCause
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if r.unready() {
+				if r.receivedWithoutRecv() {
 					cancel(errUnexpectedSend)
 				}
 			}
@@ -166,9 +165,9 @@ func (r *round) watch(ctx context.Context) (context.Context, context.CancelCause
 	return ctx, cancel
 }
 
-// unready says whether a SEND came that there was no receive for.
-func (r *round) unready() (yes bool) {
-	for i, l := range r.x.lanes {
+// receivedWithoutRecv reports whether a SEND arrived without a posted receive.
+func (r *sizeRun) receivedWithoutRecv() (yes bool) {
+	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			now := ep.Counters()
 			yes = yes || now.RNRSent > r.before[i].RNRSent ||
@@ -179,15 +178,15 @@ func (r *round) unready() (yes bool) {
 	return yes
 }
 
-// answered waits until the server's half of a ping-pong has had its last round. Nothing tells a
-// client's end but that it hangs up.
-func (u *upstream) answered(ctx context.Context, r *round) error {
+// answered waits until the server's half of a ping-pong has finished its last round. A client
+// signals its end only by hanging up.
+func (u *ofedPeer) answered(ctx context.Context, r *sizeRun) error {
 	ended := r.passive[0]
 	select {
 	case <-ended:
 	case <-u.x.conn.gone:
 		select {
-		case <-ended: // what it sent before that has come
+		case <-ended: // the last messages before the hang-up have arrived
 		case <-time.After(settle):
 			if u.x.settings.Duration == 0 {
 				return ErrPeerGone
@@ -199,8 +198,8 @@ func (u *upstream) answered(ctx context.Context, r *round) error {
 	return r.ping.err
 }
 
-// sent is how many messages the peer sends on each queue pair, if that is certain.
-func (u *upstream) sent(r *round) []uint64 {
+// sent returns how many messages the peer sends on each queue pair, nil if unknown.
+func (u *ofedPeer) sent(r *sizeRun) []uint64 {
 	s := u.x.settings
 	if len(r.receivers) == 0 || s.Duration > 0 {
 		return nil
@@ -212,23 +211,24 @@ func (u *upstream) sent(r *round) []uint64 {
 	return sent
 }
 
-func (u *upstream) end(ctx context.Context) error {
+func (u *ofedPeer) end(ctx context.Context) error {
 	if err := u.said.Finish(ctx); err != nil {
 		return u.x.lost(ctx, err)
 	}
-	if t := u.x.settings.Test; t.Kind == Latency && t.Verb == Write { // which has no last words
+	// its protocol has no final message
+	if t := u.x.settings.Test; t.Kind == Latency && t.Verb == Write {
 		select {
 		case <-u.x.conn.gone:
-		case <-time.After(goodbye):
+		case <-time.After(hangupTimeout):
 		case <-ctx.Done():
 		}
 	}
 	return nil
 }
 
-// joined is what is shown of a round with an upstream peer: what this end measured, with what the
-// peer did in the other direction; or else what arrived here, or the peer's report.
-func (r *round) joined(mine *Row, theirs *handshake.Report) *Row {
+// joined returns the row to print with an OFED peer: this end's measurement, plus the peer's in the
+// other direction; without one the received messages, or the peer's report.
+func (r *sizeRun) joined(mine *Row, theirs *handshake.Report) *Row {
 	s, row := r.x.settings, mine
 	switch {
 	case mine == nil && len(r.receivers) > 0:
@@ -254,7 +254,7 @@ func rates(r *handshake.Report) *BandwidthRow {
 	return &BandwidthRow{Peak: r.Peak, Average: r.Average, MsgRate: r.MsgRate}
 }
 
-// errGone says that the peer has gone, and how that was noticed.
+// errGone returns err wrapped as ErrPeerGone.
 func errGone(err error) error {
 	if err == nil || errors.Is(err, ErrPeerGone) {
 		return err

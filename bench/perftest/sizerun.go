@@ -12,42 +12,42 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// round is the measurement of one message size: the programs that run on the lanes.
-type round struct {
+// sizeRun is the measurement of one message size: the programs that run on the endpoints.
+type sizeRun struct {
 	x    *session
 	size int
 
 	senders   []*sender
 	receivers []*receiver
-	ping      *pingpong // client's half, or server's
+	ping      *pingpong // this end's half
 	passive   []<-chan struct{}
 
 	expected uint64 // messages that the peer sent
 
 	before []transport.Counters
-	polled []polled // when the programs began
+	polled []polled // when the programs started
 	gaps   PollGaps // until they ended
 	usage  usage
 }
 
-// active says whether this end sends of its own accord.
-func (r *round) active() bool { return !r.x.server || r.x.settings.Bidirectional }
+// isActive reports whether this end sends on its own initiative.
+func (r *sizeRun) isActive() bool { return !r.x.server || r.x.settings.Bidirectional }
 
-// begins says whether this end sends the first message of a ping-pong. In ib_write_lat the server
-// does (perftest 4.5, run_iter_lat_write), everywhere else the client.
-func (x *session) begins() bool {
+// startsPingPong reports whether this end sends the first message of a ping-pong: the server in
+// ib_write_lat (perftest 4.5, run_iter_lat_write), otherwise the client.
+func (x *session) startsPingPong() bool {
 	s := x.settings
-	return x.server == (s.apart && s.Test.Verb == Write)
+	return x.server == (s.withOFED && s.Test.Verb == Write)
 }
 
-// newRound makes the programs, and starts those that only react: they must run before the peer
-// begins.
-func (x *session) newRound(size int) (*round, error) {
-	r := &round{x: x, size: size}
+// newSizeRun makes the programs, and starts the reacting ones: they must run before the peer
+// starts.
+func (x *session) newSizeRun(size int) (*sizeRun, error) {
+	r := &sizeRun{x: x, size: size}
 	s := x.settings
-	for _, l := range x.lanes {
+	for _, l := range x.queueSets {
 		err := l.do(func(ep *transport.Endpoint) error {
-			if !s.apart { // a perftest may have begun already
+			if !s.withOFED { // an OFED peer may have started already
 				l.fillTargets(size)
 			}
 			r.before = append(r.before, ep.Counters())
@@ -59,10 +59,10 @@ func (x *session) newRound(size int) (*round, error) {
 		if s.Test.Kind == Latency {
 			continue
 		}
-		if r.active() {
+		if r.isActive() {
 			r.senders = append(r.senders, l.newSender(size))
 		}
-		if s.receives() && (x.server || s.Bidirectional) {
+		if s.usesReceives() && (x.server || s.Bidirectional) {
 			m := l.newReceiver(size)
 			r.receivers = append(r.receivers, m)
 			if err := r.start(l, m); err != nil {
@@ -71,9 +71,9 @@ func (x *session) newRound(size int) (*round, error) {
 		}
 	}
 	if s.Test.Kind == Latency {
-		r.ping = x.lanes[0].newPingPong(size, x.begins())
-		if x.server && !s.Test.oneSided() {
-			if err := r.start(x.lanes[0], r.ping); err != nil {
+		r.ping = x.queueSets[0].newPingPong(size, x.startsPingPong())
+		if x.server && !s.Test.isOneSided() {
+			if err := r.start(x.queueSets[0], r.ping); err != nil {
 				return nil, err
 			}
 		}
@@ -82,22 +82,22 @@ func (x *session) newRound(size int) (*round, error) {
 	return r, r.beginGaps()
 }
 
-func (r *round) start(l *lane, p goroce.Program) error {
+func (r *sizeRun) start(l *queueSet, p goroce.Program) error {
 	ended, err := r.x.host.Run(l.index, p)
 	r.passive = append(r.passive, ended)
 	return err
 }
 
-// run lets the programs of this end go, and waits for their end.
-func (r *round) run(ctx context.Context) error {
-	if !r.active() {
+// run starts the active programs of this end and waits for their end.
+func (r *sizeRun) run(ctx context.Context) error {
+	if !r.isActive() {
 		return nil
 	}
-	if err := r.beginGaps(); err != nil { // again: the peer may have needed its time
+	if err := r.beginGaps(); err != nil { // restart: the peer may have been slow
 		return err
 	}
 	var ended []<-chan struct{}
-	for i, l := range r.x.lanes {
+	for i, l := range r.x.queueSets {
 		var p goroce.Program = r.ping
 		if r.ping == nil {
 			p = r.senders[i]
@@ -113,7 +113,7 @@ func (r *round) run(ctx context.Context) error {
 		case <-done:
 		case <-r.x.conn.gone:
 			select {
-			case <-done: // a perftest hangs up after a ping-pong, and we have seen its last message
+			case <-done: // an OFED peer hangs up after the ping-pong's last message
 			case <-time.After(settle):
 				return ErrPeerGone
 			}
@@ -133,9 +133,9 @@ func (r *round) run(ctx context.Context) error {
 	return nil
 }
 
-// explain adds to an error of the transport what was counted on the way there.
-func (r *round) explain(err error) error {
-	if errors.Is(err, errFlushed) && r.x.cm.left() {
+// explain adds the transport's counters to an error.
+func (r *sizeRun) explain(err error) error {
+	if errors.Is(err, errFlushed) && r.x.cm.peerLeft() {
 		return ErrPeerGone
 	}
 	t := r.totals()
@@ -145,34 +145,34 @@ func (r *round) explain(err error) error {
 	return fmt.Errorf("%w (%v)", err, t)
 }
 
-// sent is how many messages each queue pair of this end sent.
-func (r *round) sent() []uint64 {
+// sent returns how many messages each queue pair of this end sent.
+func (r *sizeRun) sent() []uint64 {
 	n := make([]uint64, r.x.settings.QPs)
 	for i, m := range r.senders {
 		for j := range m.streams {
-			n[r.x.lanes[i].pairs[j].number] = m.streams[j].posted
+			n[r.x.queueSets[i].pairs[j].number] = m.streams[j].posted
 		}
 	}
 	return n
 }
 
-// Times that a receiver waits for what is still under way.
+// Limits of waiting for outstanding messages at a receiver.
 const (
 	lingerStep  = time.Millisecond
-	lingerQuiet = 20  // steps without a message: no more will come
+	lingerQuiet = 20  // steps without a message after which no more is expected
 	lingerMost  = 500 // steps
 )
 
-// finish ends the programs that only react, after the peer has sent what it says on each queue pair
-// (nil: nobody knows), and looks at the data.
-func (r *round) finish(sent []uint64) error {
+// finish ends the reacting programs after the peer has sent the given numbers of messages on each
+// queue pair (nil: unknown), and validates the data.
+func (r *sizeRun) finish(sent []uint64) error {
 	for _, n := range sent {
 		r.expected += n
 	}
 	if len(r.receivers) > 0 {
 		r.linger()
 	}
-	for i, l := range r.x.lanes {
+	for i, l := range r.x.queueSets {
 		err := l.do(func(*transport.Endpoint) error {
 			if len(r.receivers) > 0 {
 				r.receivers[i].halt = true
@@ -192,19 +192,19 @@ func (r *round) finish(sent []uint64) error {
 	return r.verdict(sent)
 }
 
-// linger waits until everything sent has come, or nothing more comes.
-func (r *round) linger() {
+// linger waits until all messages have arrived, or no more arrive.
+func (r *sizeRun) linger() {
 	last, quiet := uint64(0), 0
 	for step := 0; step < lingerMost; step++ {
 		count := uint64(0)
-		for i, l := range r.x.lanes {
+		for i, l := range r.x.queueSets {
 			_ = l.do(func(*transport.Endpoint) error { count += r.receivers[i].count; return nil })
 		}
 		if quiet++; count != last {
 			last, quiet = count, 0
 		}
 		if r.x.settings.Work > 0 && quiet == 0 {
-			step = 0 // a backlog is worked off
+			step = 0 // a backlog is being processed
 		}
 		if count >= r.expected || quiet > lingerQuiet {
 			return
@@ -213,8 +213,8 @@ func (r *round) linger() {
 	}
 }
 
-// verdict says what went wrong at the receiving end.
-func (r *round) verdict(sent []uint64) error {
+// verdict returns an error if the receiving end failed.
+func (r *sizeRun) verdict(sent []uint64) error {
 	s := r.x.settings
 	if r.ping != nil && r.ping.err != nil {
 		return r.ping.err
@@ -226,13 +226,13 @@ func (r *round) verdict(sent []uint64) error {
 	}
 	if s.Connection == transport.RC && len(r.receivers) > 0 && sent != nil &&
 		r.received() != r.expected {
-		return fmt.Errorf("%d messages arrived of %d", r.received(), r.expected)
+		return fmt.Errorf("%d of %d messages arrived", r.received(), r.expected)
 	}
 	if s.Validate && s.Test.Verb == Write && s.Test.Kind == Bandwidth && !s.WriteWithImm {
-		for _, l := range r.x.lanes {
+		for _, l := range r.x.queueSets {
 			err := l.do(func(ep *transport.Endpoint) error {
 				if ep.Counters().UCLost > 0 {
-					return nil // what a lost packet leaves is torn, and UC allows it
+					return nil // after packet loss torn data is legal with UC
 				}
 				return l.checkTargets(r.size, sent)
 			})
@@ -244,32 +244,32 @@ func (r *round) verdict(sent []uint64) error {
 	return nil
 }
 
-func (r *round) received() (n uint64) {
+func (r *sizeRun) received() (n uint64) {
 	for _, m := range r.receivers {
 		n += m.count
 	}
 	return n
 }
 
-// row is what this end measured; nil when it did not.
-func (r *round) row() *Row {
+// row returns this end's measurement, nil if it did not measure.
+func (r *sizeRun) row() *Row {
 	s := r.x.settings
 	switch {
-	case r.ping != nil && (r.active() || r.ping.latencies.n > 0):
-		row := s.latencyRow(r.size, r.x.lanes[0], r.ping)
+	case r.ping != nil && (r.isActive() || r.ping.latencies.n > 0):
+		row := s.latencyRow(r.size, r.x.queueSets[0], r.ping)
 		row.PollGaps = r.gaps
 		return row
 	case len(r.senders) == 0:
 		return nil
 	}
-	row := s.bandwidthRow(r.size, r.x.lanes, r.senders)
+	row := s.bandwidthRow(r.size, r.x.queueSets, r.senders)
 	row.PollGaps = r.gaps
 	return row
 }
 
-// totals is what this end counted.
-func (r *round) totals() (t Totals) {
-	for i, l := range r.x.lanes {
+// totals returns this end's counters.
+func (r *sizeRun) totals() (t Totals) {
+	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			t.add(totalsOf(ep.Counters()).since(totalsOf(r.before[i])))
 			return nil
@@ -278,8 +278,8 @@ func (r *round) totals() (t Totals) {
 	return t
 }
 
-// combine joins what the two ends know into the row that is shown here.
-func (r *round) combine(mine *Row, totals Totals, facts map[string]string) (*Row, error) {
+// combine joins both ends' results in the row to print.
+func (r *sizeRun) combine(mine *Row, totals Totals, facts map[string]string) (*Row, error) {
 	s := r.x.settings
 	var theirs *Row
 	var counted Totals
@@ -322,7 +322,7 @@ func (r *round) combine(mine *Row, totals Totals, facts map[string]string) (*Row
 		row.PerQP = append(row.PerQP, theirs.PerQP...)
 		row.Jain = jain(row.PerQP)
 	}
-	if mine != nil && s.receives() && s.Test.Kind == Bandwidth {
+	if mine != nil && s.usesReceives() && s.Test.Kind == Bandwidth {
 		row.Lost = sent - min(sent, arrived)
 	}
 	if row.Work = r.worked(); row.Work == nil {

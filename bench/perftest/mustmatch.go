@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// ErrMismatch says that the two ends were started with different settings.
+// ErrMismatch is returned when the ends were started with different settings.
 var ErrMismatch = errors.New("the two ends must agree")
 
-// symmetric are the settings that both ends must have alike, by the name of their flag.
-func (s *Settings) symmetric() map[string]string {
+// mustMatch returns the settings that must match the peer's, by flag.
+func (s *Settings) mustMatch() map[string]string {
 	mtu := ""
 	if s.MTU != 0 {
 		mtu = strconv.Itoa(s.MTU)
@@ -40,9 +40,9 @@ func (s *Settings) symmetric() map[string]string {
 	return m
 }
 
-// compare names every flag in which the peer differs.
+// compare returns an error that lists every flag whose value differs at the peer.
 func (s *Settings) compare(theirs map[string]string) error {
-	ours := s.symmetric()
+	ours := s.mustMatch()
 	names := map[string]bool{}
 	for name := range ours {
 		names[name] = true
@@ -54,7 +54,7 @@ func (s *Settings) compare(theirs map[string]string) error {
 	for name := range names {
 		a, b := ours[name], theirs[name]
 		if a == b || name == "--mtu" && (a == "" || b == "") {
-			continue // without --mtu one takes what the other says
+			continue // the default follows the peer
 		}
 		differ = append(differ, fmt.Sprintf("%s is %s here and %s at the peer", name, orNone(a),
 			orNone(b)))

@@ -15,21 +15,21 @@ import (
 
 const (
 	udQKey     = 0x11111111
-	rnrTimer   = 12 // 0.64 ms, as perftest has it
-	rnrRetry   = 7  // for ever
-	signalRoom = 2  // spare entries of queues whose program runs a little ahead
+	rnrTimer   = 12 // 0.64 ms, the value of perftest
+	rnrRetry   = 7  // without limit
+	signalRoom = 2  // spare queue entries for a program that runs slightly ahead
 )
 
-// access is what the peer may do through a queue pair of the test.
+// access is the permission of the peer through a queue pair of the test.
 const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead |
 	transport.RemoteAtomic
 
-// lane is what one endpoint brings to a test: some of the queue pairs, and their memory.
-type lane struct {
+// queueSet is the part of a test on one endpoint: some of the queue pairs, and their memory.
+type queueSet struct {
 	host     *goroce.Host
 	index    int // of the endpoint
 	settings *Settings
-	lots     uint32 // what the lots of flows begin with
+	flowSeed uint32 // base of the flows' seeds
 
 	pd             *transport.ProtectionDomain
 	mr             *transport.MemoryRegion
@@ -39,21 +39,22 @@ type lane struct {
 	tokens         *tocc.Endpoint           // with --tocc
 	cache          *carc.Endpoint           // with --carc
 	pairs          []pair
-	longest        units.Duration // gap between polls since the round began, as far as looked at
+	// longest gap between polls since the size run began, as far as read
+	longest units.Duration
 }
 
-// pair is a queue pair and what its peer said of the other end.
+// pair is a queue pair and the peer's description of the other end.
 type pair struct {
-	number   int // among all of the run
+	number   int // among all queue pairs of the run
 	qp       *transport.QueuePair
 	psn      uint32
-	from, to int // offsets of its memory in the region: what it sends from, what arrives in
+	from, to int // offsets in the region of the memory to send from and to receive into
 	peer     connect.QP
 	region   connect.Region
 }
 
-// do runs f on the lane's core.
-func (l *lane) do(f func(*transport.Endpoint) error) error {
+// do runs f on the endpoint's core.
+func (l *queueSet) do(f func(*transport.Endpoint) error) error {
 	var failure error
 	if err := l.host.Do(l.index, func(ep *transport.Endpoint) { failure = f(ep) }); err != nil {
 		return err
@@ -62,7 +63,7 @@ func (l *lane) do(f func(*transport.Endpoint) error) error {
 }
 
 // create makes the queue pairs with the given numbers.
-func (l *lane) create(numbers []int) error {
+func (l *queueSet) create(numbers []int) error {
 	s := l.settings
 	each, _ := s.layout()
 	return l.do(func(ep *transport.Endpoint) (err error) {
@@ -92,7 +93,7 @@ func (l *lane) create(numbers []int) error {
 			if err != nil {
 				return err
 			}
-			if !s.CM { // which finds them in RESET, where they stay if a connection is refused
+			if !s.CM { // the CM requires RESET, and leaves them there if the connection is refused
 				if err := qp.ToInit(transport.InitAttr{Access: access, QKey: udQKey}); err != nil {
 					return err
 				}
@@ -101,7 +102,7 @@ func (l *lane) create(numbers []int) error {
 			p := pair{number: number, qp: qp, psn: ep.RandomPSN(), from: at, to: at + each}
 			hoped := wire.Agreement{Features: l.offer.Features}
 			if s.CM {
-				hoped.Features = 0 // it has no place for an offer
+				hoped.Features = 0 // the CM's messages have no field for an offer
 			}
 			if err := l.control(&p,
 				l.path(hoped, transport.PathMTUFor(ep.Port().Info().MTU))); err != nil {
@@ -114,19 +115,19 @@ func (l *lane) create(numbers []int) error {
 	})
 }
 
-// sendDepth is the length of the send queues. In a latency test the last message's ACK may still
-// be under way when the next one is posted.
-func (l *lane) sendDepth() int {
+// sendDepth returns the length of the send queues. In a latency test the last message's ACK may
+// still be outstanding when the next message is posted.
+func (l *queueSet) sendDepth() int {
 	if l.settings.Test.Kind == Latency {
 		return max(l.settings.TxDepth, 8)
 	}
 	return l.settings.TxDepth
 }
 
-// hello adds the lane's queue pairs to what the peer is told, each in its place.
-func (l *lane) hello(h *connect.Hello) {
+// hello adds the queue pairs to the Hello for the peer, each at its number.
+func (l *queueSet) hello(h *connect.Hello) {
 	each, _ := l.settings.layout()
-	h.Extension = l.offer // of one lane for all
+	h.Extension = l.offer // the same for all endpoints
 	for _, p := range l.pairs {
 		h.QPs[p.number] = connect.QP{Num: uint32(p.qp.Num), PSN: p.psn}
 		h.Regions[p.number] = connect.Region{Addr: l.mr.Addr + uint64(p.to), Len: uint64(each),
@@ -134,9 +135,9 @@ func (l *lane) hello(h *connect.Hello) {
 	}
 }
 
-// connect brings the queue pairs up toward the peer's, unless the RDMA CM has, and posts their
+// connect connects the queue pairs to the peer's, unless the RDMA CM has done so, and posts their
 // receives.
-func (l *lane) connect(mine, theirs *connect.Hello) error {
+func (l *queueSet) connect(mine, theirs *connect.Hello) error {
 	s := l.settings
 	path := transport.AddressVector{IP: theirs.Addr, Source: mine.Addr,
 		TrafficClass: uint8(s.TrafficClass)}
@@ -154,7 +155,7 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 					return err
 				}
 			}
-			if s.receives() {
+			if s.usesReceives() {
 				if err := l.postReceives(i); err != nil {
 					return err
 				}
@@ -165,7 +166,8 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 }
 
 // bringUp moves a queue pair to RTS.
-func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *connect.Hello) error {
+func (l *queueSet) bringUp(p *pair, path transport.AddressVector,
+	mine, theirs *connect.Hello) error {
 	s, mtu, agreed := l.settings, units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
 		wire.Agree(mine.Extension, theirs.Extension)
 	if err := l.control(p, l.path(agreed, mtu)); err != nil {
@@ -189,19 +191,19 @@ func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *conn
 	})
 }
 
-// receives says whether messages of the test consume receives.
-func (s *Settings) receives() bool { return s.Test.Verb == Send || s.WriteWithImm }
+// usesReceives reports whether messages of the test consume receives.
+func (s *Settings) usesReceives() bool { return s.Test.Verb == Send || s.WriteWithImm }
 
-// receiveDepth is the length of the receive queues.
+// receiveDepth returns the length of the receive queues.
 func (s *Settings) receiveDepth() int {
-	if !s.receives() {
+	if !s.usesReceives() {
 		return 0
 	}
 	return s.RxDepth
 }
 
 // postReceives fills the receive queue of pair i.
-func (l *lane) postReceives(i int) error {
+func (l *queueSet) postReceives(i int) error {
 	s, p := l.settings, &l.pairs[i]
 	rr := l.receive(i)
 	for slot := range s.postedReceives() {
@@ -213,7 +215,7 @@ func (l *lane) postReceives(i int) error {
 	return nil
 }
 
-// postedReceives is how many receives each queue pair has posted.
+// postedReceives returns how many receives each queue pair has posted.
 func (s *Settings) postedReceives() int {
 	_, receives := s.layout()
 	if s.Work > 0 && s.Test.Verb == Send && s.Test.Kind == Bandwidth {
@@ -225,7 +227,7 @@ func (s *Settings) postedReceives() int {
 	return s.RxDepth
 }
 
-// receive is a receive request that is posted again and again.
+// receive is a receive request that is posted repeatedly.
 type receive struct {
 	request transport.RecvRequest
 	sge     []transport.SGE
@@ -234,7 +236,7 @@ type receive struct {
 	span    span
 }
 
-func (l *lane) receive(i int) receive {
+func (l *queueSet) receive(i int) receive {
 	p := &l.pairs[i]
 	_, receives := l.settings.layout()
 	r := receive{sge: []transport.SGE{l.mr.SGE(p.to, receives.stride)}, stream: uint64(i),
@@ -244,23 +246,23 @@ func (l *lane) receive(i int) receive {
 	return r
 }
 
-// place makes the request receive into a slot. The identifier says where the message will be.
+// place directs the request to a slot. The work request ID identifies the slot.
 func (r *receive) place(slot int) {
 	r.sge[0].Addr = r.addr + uint64(slot%r.span.slots*r.span.stride)
 	r.request.ID = r.stream<<idShift | uint64(slot)
 }
 
-// Identifiers of work requests: the stream above, the message or slot below.
+// Work request IDs: the stream in the upper bits, the message or slot in the lower.
 const (
 	idShift = 48
 	idMask  = 1<<idShift - 1
 )
 
-// errFlushed is told when nothing better is known.
+// errFlushed is used if only flushed completions are known.
 var errFlushed = errors.New("the queue pair was shut down")
 
-// failure explains a completion with an error. Others that wait in the queue may say more: the
-// requests before the one that failed are flushed first.
+// failure returns the cause of an error completion. Further completions in the queue may be more
+// specific: requests before the failed one are flushed first.
 func failure(cq *transport.CompletionQueue, wcs []transport.WorkCompletion) error {
 	for {
 		for _, wc := range wcs {

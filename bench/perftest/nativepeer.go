@@ -9,11 +9,12 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// kindred is the dialogue of two programs of ours. They compare all that must be equal, meet at
-// named barriers, tell each other what goes wrong, and join what both have measured.
-type kindred struct{ x *session }
+// nativePeer is the dialogue between two goroce programs. They compare the settings that must
+// match, synchronise at named barriers, report errors to each other, and join both ends'
+// measurements.
+type nativePeer struct{ x *session }
 
-// Facts that are traded where the two ends meet.
+// Keys of the facts exchanged at barriers.
 const (
 	factError    = "error"
 	factRow      = "row"
@@ -23,14 +24,14 @@ const (
 	factWork     = "work"
 )
 
-// peerError is what the other end says went wrong there.
+// peerError is an error that the peer reported.
 type peerError string
 
 func (e peerError) Error() string { return "the peer reports: " + string(e) }
 
-func (k *kindred) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
+func (k *nativePeer) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
 	s := k.x.settings
-	mine.Settings = s.symmetric()
+	mine.Settings = s.mustMatch()
 	theirs, err := connect.Exchange(ctx, k.x.conn, mine)
 	if err != nil {
 		return nil, err
@@ -39,29 +40,29 @@ func (k *kindred) trade(ctx context.Context, mine *connect.Hello) (*connect.Hell
 		return nil, err
 	}
 	if len(theirs.QPs) != s.QPs || len(theirs.Regions) != s.QPs {
-		return nil, fmt.Errorf("%w: it has %d queue pairs and %d regions, not %d",
+		return nil, fmt.Errorf("%w: %d queue pairs and %d regions, want %d of each",
 			connect.ErrMalformed, len(theirs.QPs), len(theirs.Regions), s.QPs)
 	}
 	return theirs, nil
 }
 
-func (k *kindred) refuse(ctx context.Context, err error) error {
+func (k *nativePeer) refuse(ctx context.Context, err error) error {
 	return errors.Join(err, connect.Refuse(ctx, k.x.conn, err))
 }
 
-func (k *kindred) connected(ctx context.Context) error { return k.barrier(ctx, "connected") }
+func (k *nativePeer) connected(ctx context.Context) error { return k.barrier(ctx, "connected") }
 
-func (k *kindred) ready(ctx context.Context) error { return k.barrier(ctx, "ready") }
+func (k *nativePeer) ready(ctx context.Context) error { return k.barrier(ctx, "ready") }
 
-func (k *kindred) end(context.Context) error { return nil }
+func (k *nativePeer) end(context.Context) error { return nil }
 
-func (k *kindred) barrier(ctx context.Context, name string) error {
+func (k *nativePeer) barrier(ctx context.Context, name string) error {
 	_, err := k.meet(ctx, name, nil)
 	return err
 }
 
-// meet waits for the peer at a point of the test, and trades facts.
-func (k *kindred) meet(ctx context.Context, name string,
+// meet waits for the peer at a named point of the test and exchanges facts.
+func (k *nativePeer) meet(ctx context.Context, name string,
 	facts map[string]string) (map[string]string, error) {
 	theirs, err := connect.Barrier(ctx, k.x.conn, name, facts)
 	if err != nil {
@@ -73,10 +74,10 @@ func (k *kindred) meet(ctx context.Context, name string,
 	return theirs, nil
 }
 
-func (k *kindred) tell(ctx context.Context, where string, err error) error {
+func (k *nativePeer) tell(ctx context.Context, where string, err error) error {
 	if ctx.Err() != nil || errors.Is(err, ErrPeerGone) || errors.Is(err, ErrMismatch) ||
 		errors.Is(err, connect.ErrRefused) {
-		return err // it knows
+		return err // the peer knows
 	}
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
@@ -84,8 +85,8 @@ func (k *kindred) tell(ctx context.Context, where string, err error) error {
 	return err
 }
 
-// conclude trades what was sent, looks at what arrived, and trades results.
-func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
+// conclude exchanges the counts of sent messages, waits for their arrival, and exchanges results.
+func (k *nativePeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 	theirs, err := k.meet(ctx, "done", map[string]string{factSent: encode(r.sent())})
 	if err != nil {
 		return nil, err
@@ -93,8 +94,8 @@ func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
 	var sent []uint64
 	if err := json.Unmarshal([]byte(theirs[factSent]), &sent); err != nil ||
 		len(sent) != k.x.settings.QPs {
-		return nil, k.tell(ctx, "facts", fmt.Errorf("%w: what it sent: %q", connect.ErrMalformed,
-			theirs[factSent]))
+		return nil, k.tell(ctx, "facts", fmt.Errorf("%w: counts of sent messages: %q",
+			connect.ErrMalformed, theirs[factSent]))
 	}
 	if err := r.finish(sent); err != nil {
 		return nil, k.tell(ctx, "facts", err)
@@ -112,7 +113,7 @@ func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
 
 func encode(v any) string {
 	b, err := json.Marshal(v)
-	if err != nil { // numbers that JSON has not: a bug
+	if err != nil { // NaN or infinity: a bug
 		panic(err)
 	}
 	return string(b)
