@@ -298,7 +298,7 @@ func TestControlled(t *testing.T) {
 		"sane":      {swift, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
 		"unwatched": {swift, nil, wire{}, "printed no state of its congestion control"},
 		"stalled": {swift, seen{glance(4096, 0, 100, 0, "loss", 3), stalled}, wire{},
-			"it stalled"},
+			"stalled: nothing was sent"},
 		"beyond its bound": {swift, seen{glance(256*1024+1, 0, 100, 0, "loss", 3)}, wire{},
 			"want at most 256KiB"},
 		"no samples": {swift, seen{glance(4096, 0, 0, 0, "loss", 3)}, wire{},
