@@ -1,4 +1,4 @@
-# `make help` lists the targets. Every one that needs anything installed runs scripts/setup first.
+# `make help` lists the targets. Targets that need installed packages run scripts/setup first.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -9,8 +9,8 @@ GO        ?= go
 TESTFLAGS ?=
 FUZZTIME  ?= 5s
 
-# The version in a binary is its commit, where git can tell it (not in a tarball, nor in a clone
-# that belongs to someone else, where asking would fail the build).
+# The version in a binary is its commit, if git knows it (not in a tarball, nor in a clone of another
+# user, where git's error would fail the build).
 VCS     = $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
 GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
@@ -19,7 +19,7 @@ MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 .PHONY: help build setup binaries roofline-c run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
 	chaos container clean
 
-help: ## this list
+help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: setup ## install what is missing, then every binary into bin/
@@ -40,7 +40,7 @@ run: build ## WRITE bandwidth over all sizes, then WRITE latency, in one process
 	bin/roce_write_bw -d loop: -a
 	bin/roce_write_lat -d loop: -a
 
-roofline: build ## a C loop without a protocol, testpmd and us, in one run
+roofline: build ## compare a C loop without a protocol, testpmd and goroce in one run
 	bench/roofline/run
 
 bench: setup ## Go benchmarks of every package
@@ -55,19 +55,19 @@ lint: setup ## gofmt, go vet, staticcheck, shell syntax
 	$(GO) tool staticcheck ./...
 	@for f in $$(grep -rlI '^#!/usr/bin/env bash' .ci scripts bench); do bash -n "$$f"; done
 
-# PURE are the packages whose tests do without DPDK: they need no core of their own.
+# PURE are the packages whose tests do not use DPDK and need no core of their own.
 PURE = $(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
 	awk '$$1 ~ /\.test$$/ && !/goroce\/dpdk/ { sub(/\.test$$/, "", $$1); print $$1 }'
 
-# The others one at a time: a poll loop takes a core, and tests with a clock want a quiet one.
+# The others run one at a time: a poll loop occupies a core, and timing tests need an idle one.
 unit: setup
 	@pure=$$($(PURE)); others=$$($(GO) list ./... | grep -vxF "$$pure"); set -x; \
 	$(GO) test -timeout 10m $(TESTFLAGS) $$pure; \
 	$(GO) test -p 1 -timeout 5m $(TESTFLAGS) $$others
-	$(GO) test -tags debug -run 'Pause|LinkDown|Threshold|Selective|Trimming|Slow|Stopped|Spike|Planned' $(TESTFLAGS) ./fabric # checks the accounts after every event
+	$(GO) test -tags debug -run 'Pause|LinkDown|Threshold|Selective|Trimming|Slow|Stopped|Spike|Planned' $(TESTFLAGS) ./fabric # checks invariants after every event
 
-# DPDK's C code is a stranger to the race detector, which sees our side of a port: hosts over loop: are in.
-race: setup ## the race detector, on all tests that do without DPDK, on those of hosts and of dpdk
+# The race detector does not see DPDK's C code, but our side of a port: hosts over loop: are included.
+race: setup ## run tests without DPDK, and those of hosts and of dpdk, with the race detector
 	@pure=$$($(PURE)); set -x; \
 	$(GO) test -race -short -timeout 10m $(TESTFLAGS) $$pure; \
 	$(GO) test -race -short -p 1 -timeout 5m $(TESTFLAGS) . ./dpdk/...
@@ -75,7 +75,7 @@ race: setup ## the race detector, on all tests that do without DPDK, on those of
 asan: setup ## AddressSanitizer and LeakSanitizer, on the packages that call C
 	scripts/asan $(TESTFLAGS)
 
-# SEEDS, FIRST and MODE say which; `bin/soak -help` lists the modes.
+# SEEDS, FIRST and MODE select the simulations; `bin/soak -help` lists the modes.
 SEEDS ?= 100
 FIRST ?= 1
 MODE  ?= all
@@ -92,7 +92,7 @@ soak: setup ## random simulated networks, traffic and faults from SEEDS (100) se
 	$(GOBUILD) -o bin/ ./test/soak
 	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
 
-# ROUNDS is how often each campaign does it; FULL=1 is as often as a release needs; RUN is a regexp of names.
+# ROUNDS is the number of rounds per campaign; FULL=1 runs as many as a release requires; RUN is a regexp of names.
 ROUNDS ?=
 FULL   ?=
 
@@ -100,7 +100,7 @@ chaos: setup ## close races, counters read during Close, hosts that open and clo
 	$(GOBUILD) -o bin/ ./test/chaos
 	@bin/chaos $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FULL),-full) -run '$(RUN)'
 
-lab-small: build ## every experiment of the lab at small scale (10 minutes of a core), a page of figures; fails when a verdict is not as committed
+lab-small: build ## every experiment of the lab at small scale (10 minutes of a core), a page of figures; fails if a verdict differs from the committed one
 	bin/lab run '*' --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 	bin/lab check '*' --dir .cache/lab-small
@@ -109,7 +109,7 @@ fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS 
 	$(GO) test ./sim/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
 
 # MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names. MODE=differential
-# compares answers to SEEDS cases of packets, good and bad, from FIRST.
+# compares responses to SEEDS cases of valid and invalid packets, from FIRST.
 MATRIX ?= quick
 RUN    ?=
 
@@ -126,6 +126,6 @@ fuzz: setup ## every fuzz target for FUZZTIME (5s) each
 container: ## build the image, run server and client in two containers (see scripts/container-ci)
 	scripts/container-ci
 
-clean: ## remove what was built
+clean: ## remove built files
 	rm -rf bin
 	$(MAKE) -C bench/roofline clean

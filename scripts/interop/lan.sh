@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The network of the interop tests, and who is on it; the commands beside this file source it.
+# The network of the interop tests and its hosts; the commands beside this file source it.
 #
 #     namespace $namespace, on the host:   eth0 ── br0 ── tap-a ── guest a
 #                                                     └── tap-b ── guest b
@@ -27,7 +27,7 @@ need_root() { ((EUID == 0)) || die "needs root, for a network namespace and taps
 locked() {
     mkdir -p "$cache"
     exec 9>"$cache/lock"
-    flock -w 300 9 || die "another up or down is at work: $cache/lock"
+    flock -w 300 9 || die "another up or down is running: $cache/lock"
 }
 
 # number prints guest a's or b's place in its addresses: 198.18.0.1, fd18::1; 198.18.0.2, ...
@@ -35,7 +35,7 @@ number() {
     case $1 in
     a) echo 1 ;;
     b) echo 2 ;;
-    *) die "no guest '$1'; there are: a b" ;;
+    *) die "unknown guest '$1', want a or b" ;;
     esac
 }
 

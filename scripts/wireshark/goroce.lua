@@ -103,7 +103,7 @@ local f = {
 }
 goroce.fields = f
 
--- What the receiver drops the packet for.
+-- Errors for which the receiver drops the packet.
 local function wrong(name, text)
     return ProtoExpert.new("goroce.wrong." .. name, text, expert.group.MALFORMED, expert.severity.ERROR)
 end
@@ -141,7 +141,7 @@ do
     goroce.experts = all
 end
 
--- wraps says whether XDATA may wrap an opcode: those of RC, UC and UD (IB table 38).
+-- wraps reports whether XDATA may wrap an opcode: those of RC, UC and UD (IB table 38).
 local function wraps(op)
     return op <= 0x14 or op == 0x16 or op == 0x17 or (op >= 0x20 and op <= 0x2b) or op == 0x64 or op == 0x65
 end
@@ -227,7 +227,7 @@ end
 
 local bolt_flags = { "FIRST", "LAST", "INC", "DEC", "AI" }
 
--- add_report shows what a switch says of its queue.
+-- add_report shows a switch's report of its queue.
 local function add_report(range, tree)
     tree:add(f.link, range(0, 2)):append_text(string.format(" (%g Gb/s)", range(0, 2):uint() / 10))
     tree:add(f.drain, range(2, 4)):append_text(" ns")
@@ -251,7 +251,7 @@ local function add_bolt_echo(range, tree)
     add_report(range(10, 6), tree)
 end
 
--- named answers the names of flags that are set, the lowest bit first.
+-- named returns the names of flags that are set, lowest bit first.
 local function named(flags, names)
     local out = ""
     for i, name in ipairs(names) do
@@ -262,7 +262,7 @@ end
 
 local credit_flags = { "asks", "idle", "beyond-ddio", "approaching" }
 
--- add_credit shows a CREDIT, and answers it in a line.
+-- add_credit shows a CREDIT and returns a summary line.
 local function add_credit(range, tree)
     local flags = named(range(2, 1):uint(), credit_flags)
     tree:add(f.credit_flags, range(2, 1)):append_text(flags)
@@ -272,7 +272,7 @@ local function add_credit(range, tree)
     return string.format(": %d lines, %s returned", range(4, 4):uint(), tostring(range(8, 8):uint64())) .. flags
 end
 
--- add_tlv shows one TLV in an area of TLVs; first says that it is the first.
+-- add_tlv shows one TLV in an area of TLVs; first is true for the first one.
 local function add_tlv(range, tree, op, epsn, first)
     local type = range(0, 1):uint()
     tree:add(f.type, range(0, 1))
@@ -377,7 +377,7 @@ end
 local rts_flags = { "repeat", "unscheduled", "", "answers", "", "ends", "behind" }
 local token_flags = { "repeat", "", "asks", "trimmed", "single" }
 
--- add_rts shows an RTS, and answers it in a line.
+-- add_rts shows an RTS and returns a summary line.
 local function add_rts(tvb, tree)
     local at = BTH + XCH
     local flags = named(tvb(at + 12, 1):uint(), rts_flags)
@@ -389,7 +389,7 @@ local function add_rts(tvb, tree)
     return string.format("RTS: demand %d, spent %d", tvb(at, 4):uint(), tvb(at + 4, 4):uint()) .. flags
 end
 
--- add_token shows a TOKEN, and answers it in a line.
+-- add_token shows a TOKEN and returns a summary line.
 local function add_token(tvb, tree)
     local at = BTH + XCH
     local flags, n = named(tvb(at + 7, 1):uint() % 32, token_flags), tvb(at + 6, 1):uint()
@@ -417,7 +417,7 @@ end
 local udp_port = DissectorTable.get("udp.port")
 local roce = udp_port:get_dissector(ROCE_PORT)
 
--- wrapped makes the packet that ours stands for: its BTH with a standard opcode, and what follows.
+-- wrapped builds the packet that ours wraps: its BTH with a standard opcode, and what follows.
 local function wrapped(tvb, op, from, to)
     local bytes = tvb(0, BTH):bytes()
     bytes:set_index(0, op)
@@ -458,7 +458,7 @@ function goroce.dissector(tvb, pinfo, root)
     tree:add(f.opcode, tvb(0, 1))
     pinfo.cols.protocol = "goroce"
     pinfo.cols.info = opcodes[op] or "?"
-    -- give_up says why the rest cannot be read.
+    -- give_up reports why the rest cannot be read.
     local function give_up(why)
         tree:add_proto_expert_info(why)
         return tvb:len()

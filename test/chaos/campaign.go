@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// campaign is something that must hold however often it is done. To add one, register it in the
-// init function of its file.
+// campaign is an operation that must succeed every time. To add one, register it in the init
+// function of its file.
 type campaign struct {
 	name  string
-	about string // what holds, in a line
+	about string // one line on what is tested
 
 	rounds int // by default
 	full   int // with -full
 
-	run func(r *run) error // calls r.each
-	// what the processes do that r.startPeer starts; nil if there are none
+	run func(r *run) error // calls r.forEachRound
+	// peer runs in the processes that r.startPeer starts; nil if there are none.
 	peer func(in *orders, args []string) error
 }
 
@@ -29,38 +29,39 @@ func register(c campaign) {
 	slices.SortFunc(campaigns, func(a, b campaign) int { return strings.Compare(a.name, b.name) })
 }
 
-func campaignNamed(name string) (campaign, error) {
+func findCampaign(name string) (campaign, error) {
 	for _, c := range campaigns {
 		if c.name == name {
 			return c, nil
 		}
 	}
-	return campaign{}, fmt.Errorf("no campaign %q", name)
+	return campaign{}, fmt.Errorf("unknown campaign %q", name)
 }
 
-// run is a campaign at work.
+// run is one execution of a campaign.
 type run struct {
 	campaign string
 	rounds   int
-	dir      string // for sockets; empty at first
+	dir      string // for sockets; empty at the start
 
 	peers []*peer
-	note  string // what it found out, beside that it holds
+	note  string // result beside success
 
-	// still, if not nil, ends what would spoil measurements until the function that it returns is
-	// called.
-	still func() (resume func())
+	// quiesce, if not nil, pauses what would distort measurements until the function that it
+	// returns is called.
+	quiesce func() (resume func())
 }
 
-// Rounds after which a process has made what it keeps, and pools have their working size.
-const warmUp = 50
+// warmUpRounds is the number of rounds after which permanent allocations are done and pools have
+// reached their working size.
+const warmUpRounds = 50
 
-// each does round as often as the campaign demands. It fails when a round does, and when the
-// processes have grown since the first rounds.
-func (r *run) each(round func(i int) error) error {
+// forEachRound calls round as often as the campaign requires. It returns an error if a round fails
+// or if the processes have grown since the first rounds.
+func (r *run) forEachRound(round func(i int) error) error {
 	var start usage
-	warm := min(warmUp, r.rounds/2)
-	told := time.Now()
+	warm := min(warmUpRounds, r.rounds/2)
+	lastReport := time.Now()
 	for i := range r.rounds {
 		if i == warm {
 			var err error
@@ -71,8 +72,8 @@ func (r *run) each(round func(i int) error) error {
 		if err := round(i); err != nil {
 			return fmt.Errorf("round %d: %w", i, err)
 		}
-		if time.Since(told) > time.Second {
-			told = time.Now()
+		if time.Since(lastReport) > time.Second {
+			lastReport = time.Now()
 			fmt.Println(progressPrefix, i+1)
 		}
 	}
@@ -81,30 +82,30 @@ func (r *run) each(round func(i int) error) error {
 		return err
 	}
 	r.note = end.String()
-	return start.grown(end)
+	return start.checkGrowth(end)
 }
 
 // measure measures this process and its peers.
 func (r *run) measure() (usage, error) {
-	if r.still != nil {
-		defer r.still()()
+	if r.quiesce != nil {
+		defer r.quiesce()()
 	}
 	return measure(), r.measurePeers()
 }
 
-// measurePeers makes every living peer measure itself; from the second time on, they fail when they
-// have grown since the first.
+// measurePeers makes every running peer measure itself. From the second time on, a peer fails if it
+// has grown since the first.
 func (r *run) measurePeers() error {
 	for _, p := range r.peers {
-		if _, err := p.do(measureOrder); err != nil {
+		if _, err := p.call(measureOrder); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// conduct runs a campaign in this process, and ends its peers.
-func (c campaign) conduct(rounds int) (note string, err error) {
+// execute runs the campaign in this process and stops its peers.
+func (c campaign) execute(rounds int) (note string, err error) {
 	dir, err := os.MkdirTemp("", "chaos")
 	if err != nil {
 		return "", err
@@ -113,7 +114,7 @@ func (c campaign) conduct(rounds int) (note string, err error) {
 	r := &run{campaign: c.name, rounds: rounds, dir: dir}
 	err = c.run(r)
 	for _, p := range r.peers {
-		if endErr := p.end(); err == nil {
+		if endErr := p.stop(); err == nil {
 			err = endErr
 		}
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	play() // in the processes that the tests start
+	runRole() // returns unless this is a process that the tests started
 	os.Exit(m.Run())
 }
 
@@ -23,12 +23,15 @@ func init() {
 	}
 	fake := map[string]campaign{
 		"test-wrong": {run: func(r *run) error {
-			return r.each(func(int) error { return errors.New("two\nlines") })
+			return r.forEachRound(func(int) error { return errors.New("two\nlines") })
 		}},
 		"test-crash": {run: func(r *run) error {
-			return r.each(func(int) error { return syscall.Kill(os.Getpid(), syscall.SIGSEGV) })
+			return r.forEachRound(func(int) error {
+				return syscall.Kill(os.Getpid(),
+					syscall.SIGSEGV)
+			})
 		}},
-		"test-leak": {run: func(r *run) error { return r.each(leak) }},
+		"test-leak": {run: func(r *run) error { return r.forEachRound(leak) }},
 		"test-hang": {run: func(*run) error { select {} }},
 		"test-peer-leak": {
 			run: func(r *run) error {
@@ -36,20 +39,20 @@ func init() {
 				if err != nil {
 					return err
 				}
-				return r.each(func(int) error {
-					_, err := p.do("leak")
+				return r.forEachRound(func(int) error {
+					_, err := p.call("leak")
 					return err
 				})
 			},
 			peer: func(in *orders, args []string) error {
 				for order, more := in.next(); more; order, more = in.next() {
 					if order != "leak" || args[0] != "an argument" {
-						return errors.New("not what was ordered")
+						return errors.New("unexpected order or argument")
 					}
 					if err := leak(0); err != nil {
 						return err
 					}
-					in.answer("leaked")
+					in.reply("leaked")
 				}
 				return nil
 			},
@@ -62,30 +65,30 @@ func init() {
 }
 
 func verdict(t *testing.T, name string, rounds int, patience time.Duration) (line string,
-	holds bool) {
+	passed bool) {
 	t.Helper()
-	c, err := campaignNamed(name)
+	c, err := findCampaign(name)
 	require.NoError(t, err)
 	var out bytes.Buffer
-	s := session{rounds: rounds, patience: patience, out: &out}
-	holds = s.one(c)
-	require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")), "a line for each")
-	return out.String(), holds
+	s := runner{rounds: rounds, stallLimit: patience, out: &out}
+	passed = s.runCampaign(c)
+	require.Equal(t, 1, bytes.Count(out.Bytes(), []byte("\n")), "one line per campaign")
+	return out.String(), passed
 }
 
 func TestCampaignsHold(t *testing.T) {
 	for _, name := range []string{"dial-loop", "dial-memif", "flood-cm", "flood-neighbours",
 		"flood-tcp", "memif-close", "memif-kill", "random-ports", "watch-close"} {
 		t.Run(name, func(t *testing.T) {
-			line, holds := verdict(t, name, 8, 4*time.Minute)
-			require.True(t, holds, line)
+			line, passed := verdict(t, name, 8, 4*time.Minute)
+			require.True(t, passed, line)
 			require.Regexp(t, `^ok +`+name+` +8 rounds`, line)
 		})
 	}
 }
 
-// A stall counts, and being busy does not.
-func TestStallWatch(t *testing.T) {
+// TestStallMonitor checks that a stall is counted and that CPU time of the process is not.
+func TestStallMonitor(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		gap, used   time.Duration
@@ -99,10 +102,10 @@ func TestStallWatch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for try := range 10 {
-				w := &stallWatch{seen: time.Now().Add(-c.gap), used: cpuTime() - c.used}
+				w := &stallMonitor{lastTime: time.Now().Add(-c.gap), lastCPU: cpuTime() - c.used}
 				got := w.total()
 				require.GreaterOrEqual(t, got, c.least)
-				if got <= c.most || try == 9 { // else the test itself was stopped
+				if got <= c.most || try == 9 { // otherwise the test itself was stopped
 					require.LessOrEqual(t, got, c.most)
 					return
 				}
@@ -111,20 +114,20 @@ func TestStallWatch(t *testing.T) {
 	}
 }
 
-func TestWhatFailsIsSaid(t *testing.T) {
+func TestFailuresAreReported(t *testing.T) {
 	for name, want := range map[string]string{
 		"test-wrong":     `round 0: two; lines`,
 		"test-crash":     `ended without a verdict: signal: segmentation fault|exit status 2`,
-		"test-leak":      `grown from \d+ descriptors`,
-		"test-peer-leak": `grown from|the peer ended`,
-		"test-hang":      `exit status 2`, // after Go printed its goroutines
+		"test-leak":      `usage grew from \d+ descriptors`,
+		"test-peer-leak": `usage grew from|the peer exited`,
+		"test-hang":      `exit status 2`, // after the goroutine dump
 	} {
 		patience := 4 * time.Minute
 		if name == "test-hang" {
 			patience = time.Second
 		}
-		line, holds := verdict(t, name, 20, patience)
-		require.False(t, holds, name)
+		line, passed := verdict(t, name, 20, patience)
+		require.False(t, passed, name)
 		require.Regexp(t, `^FAIL +`+name+` .*(`+want+`)`, line)
 	}
 }

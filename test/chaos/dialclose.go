@@ -30,14 +30,14 @@ func init() {
 	})
 }
 
-// roundLimit is how long a round may take, in processes that may be stopped for a measurement.
+// roundLimit is the time limit of a round; the processes may be stopped for measurements.
 const roundLimit = 4 * time.Minute
 
-// messages is how many a connection carries.
+// messages is the number of messages per connection.
 const messages = 10
 
 func runDialLoop(r *run) error {
-	return r.each(func(int) error {
+	return r.forEachRound(func(int) error {
 		a, err := goroce.Open("loop:dial", goroce.Options{})
 		if err != nil {
 			return err
@@ -46,24 +46,24 @@ func runDialLoop(r *run) error {
 		if err != nil {
 			return errors.Join(err, a.Close())
 		}
-		err = converse(a, b)
+		err = exchangeMessages(a, b)
 		return errors.Join(err, a.Close(), b.Close())
 	})
 }
 
-func converse(a, b *goroce.Host) error {
+func exchangeMessages(a, b *goroce.Host) error {
 	l, err := b.Listen("127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	heard := make(chan error, 1)
-	go func() { heard <- hear(l) }()
-	err = tell(a, l.Addr().String())
+	go func() { heard <- receiveMessages(l) }()
+	err = sendMessages(a, l.Addr().String())
 	return errors.Join(err, <-heard, l.Close())
 }
 
-// tell connects, sends messages and closes.
-func tell(h *goroce.Host, addr string) error {
+// sendMessages connects, sends messages and closes.
+func sendMessages(h *goroce.Host, addr string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), roundLimit)
 	defer cancel()
 	c, err := h.Dial(ctx, addr)
@@ -78,8 +78,8 @@ func tell(h *goroce.Host, addr string) error {
 	return c.Close()
 }
 
-// hear accepts a connection, and receives messages until the other end closes it.
-func hear(l *goroce.Listener) error {
+// receiveMessages accepts a connection and receives messages until the other end closes it.
+func receiveMessages(l *goroce.Listener) error {
 	ctx, cancel := context.WithTimeout(context.Background(), roundLimit)
 	defer cancel()
 	c, err := l.Accept(ctx)
@@ -95,7 +95,7 @@ func hear(l *goroce.Listener) error {
 		case err != nil:
 			return fmt.Errorf("message %d: %w", i, err)
 		case i == messages || !bytes.Equal(buf[:n], message(i)):
-			return fmt.Errorf("message %d is not what was sent", i)
+			return fmt.Errorf("message %d differs from what was sent", i)
 		}
 	}
 }
@@ -108,8 +108,8 @@ func runDialMemif(r *run) error {
 	if err != nil {
 		return err
 	}
-	return r.each(func(int) error {
-		addr, err := server.do("open")
+	return r.forEachRound(func(int) error {
+		addr, err := server.call("open")
 		if err != nil {
 			return err
 		}
@@ -120,9 +120,9 @@ func runDialMemif(r *run) error {
 		if err := awaitLink(h.Device(), true); err != nil {
 			return errors.Join(err, h.Close())
 		}
-		err = tell(h, addr)
-		err = errors.Join(err, server.order("close"), h.Close())
-		_, doneErr := server.done()
+		err = sendMessages(h, addr)
+		err = errors.Join(err, server.sendOrder("close"), h.Close())
+		_, doneErr := server.awaitReply()
 		return errors.Join(err, doneErr)
 	})
 }
@@ -141,12 +141,12 @@ func dialMemifPeer(in *orders, args []string) error {
 			return err
 		}
 		heard := make(chan error, 1)
-		go func() { heard <- hear(l) }()
-		in.answer(l.Addr().String())
+		go func() { heard <- receiveMessages(l) }()
+		in.reply(l.Addr().String())
 		in.next()
 		if err := errors.Join(<-heard, l.Close(), h.Close()); err != nil {
 			return err
 		}
-		in.answer("closed")
+		in.reply("closed")
 	}
 }

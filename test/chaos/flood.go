@@ -19,64 +19,64 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// What the flood campaigns have in common. The attacked host is in a process of its own, at one end
-// of a memif, so that its memory is its own, too. At the other end, in the campaign's process, is a
-// cable: a goroutine that stands for a switch, to which the legitimate client's host is connected
-// by a loop, and from which the flood comes.
+// The flood campaigns share this setup. The attacked host is in a process of its own, at one end of
+// a memif, so that its memory can be measured. At the other end, in the campaign's process, is the
+// flood link: a goroutine in the place of a switch, to which the legitimate client's host is
+// connected by a loop port, and which sends the flood.
 
 const (
-	// floodRate is how many attempts a second a flood makes, if the machine can.
+	// floodRate is the number of attempts per second, if the machine can make them.
 	floodRate = 10000
-	// floodBurst is the most that are made up for at a time after a delay.
+	// floodBurst limits the attempts that are made up for after a delay.
 	floodBurst = 256
-	// connectLimit is how long the legitimate client may take, less the time that the processes did
-	// not have.
+	// connectLimit is the time in which the legitimate client must connect, without the time that
+	// the processes did not have.
 	connectLimit = 2 * time.Second
-	// connectEvery is how often it connects.
+	// connectEvery is the interval between its connections.
 	connectEvery = 100 * time.Millisecond
-	// memoryLimit is by how much the flood may raise the highest resident memory of the attacked
-	// host's process.
+	// memoryLimit is the tolerated growth of the peak resident memory of the attacked host's
+	// process.
 	memoryLimit = 128 << 20
 )
 
-// The addresses on the cable. Spoofed ones have other second bytes.
+// Addresses on the link. Spoofed addresses differ in the second byte.
 var (
 	attacked4 = netip.MustParsePrefix("10.0.0.1/8")
 	attacked6 = netip.MustParsePrefix("fd00::1/64")
 )
 
-// clientAddr is the client's in a round, another one in each.
+// clientAddr returns the client's address, which differs in each round.
 func clientAddr(round int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(1 + round/250%250),
 		byte(1 + round%250)}), attacked4.Bits())
 }
 
-// attack is what a flood does. All of it is called by the cable's goroutine.
+// attack is what a flood does. All functions run on the flood link's goroutine.
 type attack struct {
-	// begin is told the MAC address and the TCP address of the attacked host.
-	begin func(mac packet.MAC, tcp netip.AddrPort) error
-	// frame writes the i-th frame; nil where the flood is not one of frames.
+	// init receives the MAC address and the TCP address of the attacked host.
+	init func(mac packet.MAC, tcp netip.AddrPort) error
+	// frame writes the i-th frame; nil if the flood does not consist of frames.
 	frame func(i int, room []byte) (length int)
-	// step makes the i-th attempt; nil where frames are all.
-	step func(i int) error
-	// calm gives back what the attempts hold; nil where they hold nothing.
-	calm func()
+	// attempt makes the i-th attempt; nil if frame is set.
+	attempt func(i int) error
+	// release releases what the attempts hold; nil if they hold nothing.
+	release func()
 }
 
-// connectFunc connects to the attacked host, sends a message and closes. It returns how many tries
-// that took.
+// connectFunc connects to the attacked host, sends a message and closes. It returns the number of
+// tries.
 type connectFunc func(ctx context.Context, h *goroce.Host, tcp netip.AddrPort) (tries int,
 	err error)
 
-// runFlood runs a campaign of floods: a round is a legitimate connection.
+// runFlood runs a flood campaign: a round is a legitimate connection.
 func runFlood(r *run, a attack, connect connectFunc) error {
-	stalls := watchStalls()
+	stalls := startStallMonitor()
 	url := "memif:" + filepath.Join(r.dir, "s")
 	target, err := r.startPeer(url)
 	if err != nil {
 		return err
 	}
-	answer, err := target.do("open")
+	answer, err := target.call("open")
 	if err != nil {
 		return err
 	}
@@ -89,64 +89,66 @@ func runFlood(r *run, a attack, connect connectFunc) error {
 	if err != nil {
 		return err
 	}
-	if err := a.begin(packet.MAC(hardware), tcp); err != nil {
+	if err := a.init(packet.MAC(hardware), tcp); err != nil {
 		return err
 	}
-	w, err := openCable(url+",client", a)
+	link, err := openFloodLink(url+",client", a)
 	if err != nil {
 		return err
 	}
-	r.still = w.calm
-	f := flooded{stalls: stalls, target: target, cable: w, connect: connect, tcp: tcp}
-	if f.before, err = f.look(); err == nil {
-		w.flood(true)
-		err = r.each(f.round)
+	r.quiesce = link.pause
+	f := floodRun{stalls: stalls, target: target, link: link, connect: connect, tcp: tcp}
+	if f.before, err = f.measure(); err == nil {
+		link.flood(true)
+		err = r.forEachRound(f.round)
 	}
-	w.calm()
-	after, lookErr := f.look()
-	err = errors.Join(err, lookErr, w.close())
+	link.pause()
+	after, lookErr := f.measure()
+	err = errors.Join(err, lookErr, link.close())
 	r.note = fmt.Sprintf("%d attempts, %s a second, %d reached the host; slowest connection %v "+
-		"(with the time that the processes did not have %s), %d tries for %d; the host's "+
+		"(including time that the processes did not have: %s), %d tries for %d; the host's "+
 		"resident memory %d MiB, at most %d MiB; %s",
-		w.attempts, w.rate(), after.reached, f.slowest.Round(time.Millisecond), f.without, f.tries,
+		link.attempts, link.rate(), after.reached, f.slowestOwn.Round(time.Millisecond),
+		f.slowestDetail, f.tries,
 		r.rounds, f.before.resident>>20, after.peak>>20, r.note)
 	switch {
 	case err != nil:
 		return err
 	case after.peak > f.before.peak+memoryLimit:
-		return fmt.Errorf("the attacked host's memory has grown by more than %d MiB: %s",
+		return fmt.Errorf("the attacked host's memory grew by more than %d MiB: %s",
 			memoryLimit>>20, r.note)
-	case after.reached < uint64(w.attempts)/2: // else it shows nothing
+	case after.reached < uint64(link.attempts)/2: // otherwise the test is void
 		return fmt.Errorf("most of the flood did not reach the host: %s", r.note)
 	}
 	return nil
 }
 
-// flooded is a flood at work.
-type flooded struct {
-	stalls  *stallWatch
+// floodRun is a flood in progress.
+type floodRun struct {
+	stalls  *stallMonitor
 	target  *peer
-	cable   *cable
+	link    *floodLink
 	connect connectFunc
 	tcp     netip.AddrPort
 
-	before  vitals
-	slowest time.Duration // connection, less the time that the processes did not have
-	longest time.Duration // with it
-	without string        // the same in words
-	tries   int
+	before targetUsage
+	// longest connection without the time that the processes did not have
+	slowestOwn    time.Duration
+	slowestWall   time.Duration // longest connection including that time
+	slowestDetail string        // description of the latter
+	tries         int
 }
 
-// vitals is what the attacked host's process says of itself.
-type vitals struct {
-	stalled, used  time.Duration // both processes' stalls and CPU time
+// targetUsage is what the attacked host's process reports.
+type targetUsage struct {
+	stalled, used  time.Duration // stalls and CPU time of both processes
 	machine        time.Duration // CPU time of all processes
-	resident, peak uint64        // bytes in RAM: now, and the most ever
-	reached        uint64        // what of floods has come to the host
+	resident, peak uint64        // bytes in RAM: now, and peak
+	reached        uint64        // packets and handshakes of the flood that reached the host
 }
 
-func (f *flooded) look() (v vitals, err error) {
-	answer, err := f.target.do("look")
+func (f *floodRun) measure() (v targetUsage, err error) {
+	answer, err := f.target.call("usage")
 	if err != nil {
 		return v, err
 	}
@@ -158,19 +160,19 @@ func (f *flooded) look() (v vitals, err error) {
 	return v, err
 }
 
-// round has the client connect. Time that the two processes did not have is subtracted, since a
-// machine that has other things to do is not the host's failure: that in which they were stopped,
-// and the share of the cores that other processes had. Where both are the same time it is
-// subtracted twice, which is lenient on a busy machine, and nothing on an idle one. Nothing is
-// subtracted for a host that is slow because of the flood: then its own process has the cores. The
-// stalls of both processes are added up, since one may be stopped after the other.
-func (f *flooded) round(i int) error {
+// round connects the client once. Time that the two processes did not have is subtracted, since a
+// busy machine is not the host's failure: the time in which they were stopped, and the share of the
+// cores that other processes had. Where both overlap, time is subtracted twice, which is lenient on
+// a busy machine and has no effect on an idle one. Nothing is subtracted for a host that is slow
+// because of the flood, since its own process has the cores then. The stalls of both processes are
+// added up, since one may be stopped after the other.
+func (f *floodRun) round(i int) error {
 	next := time.Now().Add(connectEvery)
-	h, err := goroce.Open(f.cable.client, goroce.Options{Addrs: []netip.Prefix{clientAddr(i)}})
+	h, err := goroce.Open(f.link.client, goroce.Options{Addrs: []netip.Prefix{clientAddr(i)}})
 	if err != nil {
 		return err
 	}
-	start, err := f.look()
+	start, err := f.measure()
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
@@ -181,49 +183,49 @@ func (f *flooded) round(i int) error {
 	took := time.Since(began)
 	f.tries += tries
 	err = errors.Join(err, h.Close())
-	end, lookErr := f.look()
+	end, lookErr := f.measure()
 	if err = errors.Join(err, lookErr); err != nil {
 		return err
 	}
 	stalled := end.stalled - start.stalled
-	others := share(end.machine - start.machine - (end.used - start.used))
+	others := perCoreShare(end.machine - start.machine - (end.used - start.used))
 	own := max(0, took-stalled-others)
-	f.slowest = max(f.slowest, own)
-	if took > f.longest {
-		f.longest, f.without = took, fmt.Sprintf("%v, of which %v stopped, %v others'",
+	f.slowestOwn = max(f.slowestOwn, own)
+	if took > f.slowestWall {
+		f.slowestWall, f.slowestDetail = took, fmt.Sprintf("%v, of which %v stopped, %v others'",
 			took.Round(time.Millisecond), stalled.Round(time.Millisecond),
 			others.Round(time.Millisecond))
 	}
 	if own > connectLimit {
-		return fmt.Errorf("the client took %v for a connection; the processes were stopped for "+
+		return fmt.Errorf("the client took %v to connect; the processes were stopped for "+
 			"%v of it, and others had the cores for %v; %d tries",
 			took, stalled, others, tries)
 	}
 	time.Sleep(time.Until(next))
 	select {
-	case <-f.cable.ended:
-		return errors.New("the flood has ended") // close says why
+	case <-f.link.ended:
+		return errors.New("the flood has ended") // close returns the cause
 	default:
 		return nil
 	}
 }
 
-// callByTCP is the legitimate client of a Listener.
-func callByTCP(ctx context.Context, h *goroce.Host, tcp netip.AddrPort) (tries int, err error) {
-	c, err := h.Dial(ctx, tcp.String()) // tries again itself
+// connectTCP is the legitimate client of a Listener.
+func connectTCP(ctx context.Context, h *goroce.Host, tcp netip.AddrPort) (tries int, err error) {
+	c, err := h.Dial(ctx, tcp.String()) // Dial retries by itself
 	if err != nil {
 		return 1, err
 	}
 	if err := c.Send(ctx, message(1)); err != nil {
 		return 1, errors.Join(err, c.Abort())
 	}
-	return 1, c.Close() // when the message is acknowledged
+	return 1, c.Close() // returns when the message is acknowledged
 }
 
-// floodPeer is the attacked host: it accepts connections by TCP and by the CM, and receives what
-// they carry.
+// floodPeer is the attacked host: it accepts connections by TCP and by the CM, and receives their
+// messages.
 func floodPeer(in *orders, args []string) error {
-	stalls := watchStalls()
+	stalls := startStallMonitor()
 	in.next()
 	h, err := goroce.Open(args[0], goroce.Options{Addrs: []netip.Prefix{attacked4, attacked6}})
 	if err != nil {
@@ -239,9 +241,9 @@ func floodPeer(in *orders, args []string) error {
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
-	in.answer(fmt.Sprint(packet.MAC(h.Info(0).MAC), " ", l.Addr()))
+	in.reply(fmt.Sprint(packet.MAC(h.Info(0).MAC), " ", l.Addr()))
 	for order, more := in.next(); more; order, more = in.next() {
-		if order != "look" {
+		if order != "usage" {
 			return fmt.Errorf("unexpected order %q", order)
 		}
 		resident, peak := residentMemory()
@@ -249,7 +251,7 @@ func floodPeer(in *orders, args []string) error {
 		if err != nil {
 			return err
 		}
-		in.answer(fmt.Sprint(int64(stalls.total()), " ", int64(cpuTime()), " ", resident, " ", peak,
+		in.reply(fmt.Sprint(int64(stalls.total()), " ", int64(cpuTime()), " ", resident, " ", peak,
 			" ", reached))
 	}
 	err = errors.Join(l.Close(), cm.Close(), h.Close())
@@ -257,8 +259,8 @@ func floodPeer(in *orders, args []string) error {
 	return err
 }
 
-// reachedBy returns how many handshakes, datagrams for the CM, ARP requests and solicitations have
-// come that got no connection, and some that did.
+// reachedBy returns the number of failed handshakes and of received CM datagrams, ARP requests and
+// neighbour solicitations, some of which belong to legitimate connections.
 func reachedBy(h *goroce.Host, l *goroce.Listener) (n uint64, err error) {
 	err = h.Do(0, func(ep *transport.Endpoint) {
 		c := ep.Neighbors().Counters()
@@ -268,7 +270,7 @@ func reachedBy(h *goroce.Host, l *goroce.Listener) (n uint64, err error) {
 	return n, err
 }
 
-// serveTCP receives from each client, one after another, until it closes.
+// serveTCP receives from each client, one after another, until the client closes.
 func serveTCP(l *goroce.Listener) {
 	buf := make([]byte, goroce.MaxMessage)
 	for {
@@ -279,11 +281,11 @@ func serveTCP(l *goroce.Listener) {
 		for err == nil {
 			_, err = c.Recv(context.Background(), buf)
 		}
-		_ = c.Close() // the client says whether its message came
+		_ = c.Close() // the client checks that its message arrived
 	}
 }
 
-// residentMemory returns what this process has in RAM, and the most that it has had.
+// residentMemory returns the current and the peak resident memory of this process.
 func residentMemory() (now, peak uint64) {
 	file, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -301,96 +303,96 @@ func residentMemory() (now, peak uint64) {
 	return now, peak
 }
 
-// cable carries frames between the attacked host and the client's, and makes the flood.
-type cable struct {
+// floodLink forwards frames between the attacked host and the client's, and sends the flood.
+type floodLink struct {
 	attack attack
 	client string // the URL of the client's port
 
-	far, near *dpdk.Device // the attacked host's side, and the client's
-	orders    chan cableOrder
-	ended     chan struct{}
-	err       error
+	targetPort, clientPort *dpdk.Device // toward the attacked host, and toward the client
+	orders                 chan linkOrder
+	ended                  chan struct{}
+	err                    error
 
 	attempts int
 	flooding time.Duration
 }
 
-// cableOrder begins or ends the flood, or all.
-type cableOrder struct {
+// linkOrder starts or stops the flood, or ends the link.
+type linkOrder struct {
 	flood, end bool
 	done       chan struct{}
 }
 
-func openCable(url string, a attack) (*cable, error) {
-	x := &cable{attack: a, client: "loop:client", orders: make(chan cableOrder),
+func openFloodLink(url string, a attack) (*floodLink, error) {
+	l := &floodLink{attack: a, client: "loop:client", orders: make(chan linkOrder),
 		ended: make(chan struct{})}
 	var err error
-	if x.far, err = dpdk.Open(url, dpdk.Options{}); err != nil {
+	if l.targetPort, err = dpdk.Open(url, dpdk.Options{}); err != nil {
 		return nil, err
 	}
-	if x.near, err = dpdk.Open(x.client, dpdk.Options{}); err == nil {
-		err = awaitLink(x.far, true)
+	if l.clientPort, err = dpdk.Open(l.client, dpdk.Options{}); err == nil {
+		err = awaitLink(l.targetPort, true)
 	}
 	if err != nil {
-		return nil, err // the process ends
+		return nil, err // the process exits
 	}
-	go x.run()
-	return x, nil
+	go l.run()
+	return l, nil
 }
 
-func (x *cable) tell(o cableOrder) {
+func (l *floodLink) send(o linkOrder) {
 	o.done = make(chan struct{})
 	select {
-	case x.orders <- o:
+	case l.orders <- o:
 		<-o.done
-	case <-x.ended:
+	case <-l.ended:
 	}
 }
 
-func (x *cable) flood(on bool) { x.tell(cableOrder{flood: on}) }
+func (l *floodLink) flood(on bool) { l.send(linkOrder{flood: on}) }
 
-// calm ends the flood until the function that it returns is called. What the client's last port
-// left in the loop has arrived by then, and the pool that it was of, which the next port to open
-// frees, is gone.
-func (x *cable) calm() (resume func()) {
+// pause stops the flood until the function that it returns is called. By its return, frames that
+// the client's last port left in the loop have arrived, and the pool that they belong to, which the
+// next port to open frees, is released.
+func (l *floodLink) pause() (resume func()) {
 	const drained = 50 * time.Millisecond
-	x.flood(false)
+	l.flood(false)
 	time.Sleep(drained)
 	if d, err := dpdk.Open("null:", dpdk.Options{}); err == nil {
 		_ = d.Close()
 	}
-	return func() { x.flood(true) }
+	return func() { l.flood(true) }
 }
 
-func (x *cable) close() error {
-	x.tell(cableOrder{end: true})
-	<-x.ended
-	return errors.Join(x.err, x.near.Close(), x.far.Close())
+func (l *floodLink) close() error {
+	l.send(linkOrder{end: true})
+	<-l.ended
+	return errors.Join(l.err, l.clientPort.Close(), l.targetPort.Close())
 }
 
-// rate says how many attempts there were, each second.
-func (x *cable) rate() string {
-	return fmt.Sprintf("%.0f", float64(x.attempts)/max(x.flooding.Seconds(), 1e-9))
+// rate returns the number of attempts per second.
+func (l *floodLink) rate() string {
+	return fmt.Sprintf("%.0f", float64(l.attempts)/max(l.flooding.Seconds(), 1e-9))
 }
 
-// run is the cable's goroutine.
-func (x *cable) run() {
-	defer close(x.ended)
+// run is the link's goroutine.
+func (l *floodLink) run() {
+	defer close(l.ended)
 	unregister, err := dpdk.Register(dpdk.AnyCPU)
 	if err != nil {
-		x.err = err
+		l.err = err
 		return
 	}
 	defer unregister()
 	const nap = 50 * time.Microsecond
-	far, near := x.far.Queue(0), x.near.Queue(0)
-	var there, back carrier
+	far, near := l.targetPort.Queue(0), l.clientPort.Queue(0)
+	var there, back forwarder
 	on, last, due := false, time.Now(), 0.0
 	for {
 		select {
-		case o := <-x.orders:
-			if on && !o.flood && x.attack.calm != nil {
-				x.attack.calm()
+		case o := <-l.orders:
+			if on && !o.flood && l.attack.release != nil {
+				l.attack.release()
 			}
 			on, last, due = o.flood, time.Now(), 0
 			close(o.done)
@@ -401,16 +403,16 @@ func (x *cable) run() {
 			}
 		default:
 		}
-		busy := there.carry(near, far)
-		busy = back.carry(far, near) || busy
+		busy := there.forward(near, far)
+		busy = back.forward(far, near) || busy
 		if on {
 			now := time.Now()
-			x.flooding += now.Sub(last)
+			l.flooding += now.Sub(last)
 			due = min(due+now.Sub(last).Seconds()*floodRate, floodBurst)
 			last = now
-			n, err := x.attempt(far, min(int(due), packet.Burst))
+			n, err := l.attempt(far, min(int(due), packet.Burst))
 			if err != nil {
-				x.err = err
+				l.err = err
 				return
 			}
 			due -= float64(n)
@@ -421,43 +423,43 @@ func (x *cable) run() {
 	}
 }
 
-// attempt makes up to n attempts, and returns how many.
-func (x *cable) attempt(q *dpdk.Queue, n int) (int, error) {
-	if x.attack.step != nil {
+// attempt makes up to n attempts and returns their number.
+func (l *floodLink) attempt(q *dpdk.Queue, n int) (int, error) {
+	if l.attack.attempt != nil {
 		for range n {
-			if err := x.attack.step(x.attempts); err != nil {
+			if err := l.attack.attempt(l.attempts); err != nil {
 				return 0, err
 			}
-			x.attempts++
+			l.attempts++
 		}
 		return n, nil
 	}
 	var bufs [packet.Burst]packet.Buf
 	n = q.Alloc(bufs[:n])
 	for i := range bufs[:n] {
-		bufs[i].SetLen(x.attack.frame(x.attempts+i, bufs[i].Room()))
+		bufs[i].SetLen(l.attack.frame(l.attempts+i, bufs[i].Room()))
 	}
 	sent := q.Send(packet.ClassData, bufs[:n])
 	q.Free(bufs[sent:n])
-	x.attempts += sent
+	l.attempts += sent
 	return sent, nil
 }
 
-// carrier carries the frames of one direction. It loses none: a queue that is full of the flood is
-// not what this is about.
-type carrier struct {
-	bufs       [packet.Burst]packet.Buf
-	next, have int
+// forwarder forwards the frames of one direction. It drops none, since the campaigns do not test
+// queue overflow by the flood.
+type forwarder struct {
+	bufs        [packet.Burst]packet.Buf
+	next, count int
 }
 
-// carry moves frames from one port to another, and reports whether there were any. It copies them,
-// since a port may want memory of its own.
-func (c *carrier) carry(from, to *dpdk.Queue) (busy bool) {
-	if c.next == c.have {
-		c.next, c.have = 0, from.Recv(c.bufs[:])
+// forward moves frames from one port to another and reports whether there were any. It copies them,
+// since a port may require its own buffers.
+func (c *forwarder) forward(from, to *dpdk.Queue) (busy bool) {
+	if c.next == c.count {
+		c.next, c.count = 0, from.Recv(c.bufs[:])
 	}
 	var out [packet.Burst]packet.Buf
-	waiting := c.bufs[c.next:c.have]
+	waiting := c.bufs[c.next:c.count]
 	n := to.Alloc(out[:len(waiting)])
 	for i := range out[:n] {
 		out[i].SetLen(copy(out[i].Room(), waiting[i].Data()))
@@ -469,4 +471,4 @@ func (c *carrier) carry(from, to *dpdk.Queue) (busy bool) {
 	return sent > 0
 }
 
-func (c *carrier) drop(from *dpdk.Queue) { from.Free(c.bufs[c.next:c.have]) }
+func (c *forwarder) drop(from *dpdk.Queue) { from.Free(c.bufs[c.next:c.count]) }

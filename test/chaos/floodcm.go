@@ -17,29 +17,29 @@ import (
 func init() {
 	register(campaign{
 		name:   "flood-cm",
-		about:  "clients connect by the CM while others ask for connections in invented names",
+		about:  "clients connect by the CM during a flood of requests from spoofed addresses",
 		rounds: 120,
 		full:   700,
 		run: func(r *run) error {
-			f := new(requests)
-			return runFlood(r, attack{begin: f.begin, frame: f.frame}, callByCM)
+			f := new(spoofedREQs)
+			return runFlood(r, attack{init: f.begin, frame: f.frame}, connectCM)
 		},
 		peer: floodPeer,
 	})
 }
 
-// cmPort is where the attacked host listens.
+// cmPort is the port on which the attacked host listens.
 const cmPort = 7174
 
-// requests is REQs, each of another source.
-type requests struct{ mac packet.MAC }
+// spoofedREQs sends REQs, each from another source.
+type spoofedREQs struct{ mac packet.MAC }
 
-func (f *requests) begin(mac packet.MAC, _ netip.AddrPort) error {
+func (f *spoofedREQs) begin(mac packet.MAC, _ netip.AddrPort) error {
 	f.mac = mac
 	return nil
 }
 
-func (f *requests) frame(i int, room []byte) int {
+func (f *spoofedREQs) frame(i int, room []byte) int {
 	mac, ip := spoofed(i)
 	r := rdmacm.REQ{LocalID: rdmacm.CommID(i + 1), Service: rdmacm.TCPService(cmPort),
 		LocalQPN: wire.QPN(2 + i&0xffff), MTU: 3, PKey: 0xffff,
@@ -49,7 +49,7 @@ func (f *requests) frame(i int, room []byte) int {
 	return management(room, mac, f.mac, ip, &r)
 }
 
-// spoofed is the i-th source: some 16 million, none of them the client's.
+// spoofed returns the i-th of some 13 million source addresses, none of which is the client's.
 func spoofed(i int) (packet.MAC, netip.Addr) {
 	n := i % (200 << 16)
 	ip := [4]byte{10, byte(1 + n>>16), byte(n >> 8), byte(n)}
@@ -59,13 +59,13 @@ func spoofed(i int) (packet.MAC, netip.Addr) {
 	return packet.MAC{2, 0x66, ip[0], ip[1], ip[2], ip[3]}, netip.AddrFrom4(ip)
 }
 
-// management writes the frame of a message to queue pair 1 of the attacked host, and returns its
+// management writes the frame of a message to queue pair 1 of the attacked host and returns its
 // length.
 func management(room []byte, from, to packet.MAC, ip netip.Addr, m rdmacm.Message) int {
 	var t wire.Template
 	if err := t.Set(wire.Address{SrcMAC: from, DstMAC: to, Src: ip, Dst: attacked4.Addr(),
 		SrcPort: 0xc000, DestQP: rdmacm.QPN}); err != nil {
-		panic(err) // the addresses are this program's
+		panic(err) // the addresses are constants of this program
 	}
 	ext, total := t.Build(room, wire.Fields{Op: wire.UDSendOnly}, rdmacm.MADLen)
 	wire.DETH(room[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
@@ -74,8 +74,8 @@ func management(room []byte, from, to packet.MAC, ip netip.Addr, m rdmacm.Messag
 	return total
 }
 
-// cmEnd makes queue pairs that can receive a message.
-type cmEnd struct {
+// cmEndpoint creates queue pairs that can receive a message.
+type cmEndpoint struct {
 	host *goroce.Host
 	pd   *transport.ProtectionDomain
 	cq   *transport.CompletionQueue
@@ -84,11 +84,11 @@ type cmEnd struct {
 	completed chan transport.WorkCompletion
 }
 
-// cmDepth is how many completions may wait.
+// cmDepth is the maximum number of pending completions.
 const cmDepth = 64
 
-func newCMEnd(h *goroce.Host) (*cmEnd, error) {
-	e := &cmEnd{host: h, completed: make(chan transport.WorkCompletion, cmDepth)}
+func newCMEndpoint(h *goroce.Host) (*cmEndpoint, error) {
+	e := &cmEndpoint{host: h, completed: make(chan transport.WorkCompletion, cmDepth)}
 	return e, e.do(func(ep *transport.Endpoint) (err error) {
 		e.pd = ep.AllocPD()
 		if e.cq, err = ep.CreateCQ(cmDepth); err != nil {
@@ -101,27 +101,27 @@ func newCMEnd(h *goroce.Host) (*cmEnd, error) {
 	})
 }
 
-func (e *cmEnd) complete(cq *transport.CompletionQueue) {
+func (e *cmEndpoint) complete(cq *transport.CompletionQueue) {
 	var wcs [8]transport.WorkCompletion
 	for n := cq.Poll(wcs[:]); n > 0; n = cq.Poll(wcs[:]) {
 		for _, wc := range wcs[:n] {
 			select {
 			case e.completed <- wc:
-			default: // of receives that nobody waits for
+			default: // completions of receives are not needed
 			}
 		}
 	}
 	cq.RequestNotify(false)
 }
 
-func (e *cmEnd) do(f func(*transport.Endpoint) error) error {
+func (e *cmEndpoint) do(f func(*transport.Endpoint) error) error {
 	var failure error
 	err := e.host.Do(0, func(ep *transport.Endpoint) { failure = f(ep) })
 	return errors.Join(err, failure)
 }
 
-// params makes a queue pair, with a receive posted where it is to receive.
-func (e *cmEnd) params(receives bool) (goroce.CMParams, error) {
+// params creates a queue pair, with a posted receive if receives is set.
+func (e *cmEndpoint) params(receives bool) (goroce.CMParams, error) {
 	p := goroce.CMParams{MinRNRTimer: 12, RetryCount: 7, RNRRetry: 7}
 	return p, e.do(func(ep *transport.Endpoint) (err error) {
 		p.QP, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: e.pd, SendCQ: e.cq,
@@ -137,30 +137,30 @@ func (e *cmEnd) params(receives bool) (goroce.CMParams, error) {
 	})
 }
 
-func (e *cmEnd) destroy(qp *transport.QueuePair) error {
+func (e *cmEndpoint) destroy(qp *transport.QueuePair) error {
 	return e.do(func(*transport.Endpoint) error { qp.Destroy(); return nil })
 }
 
-// callByCM is the legitimate client: it tries again when its place was taken by others, as it must
-// expect.
-func callByCM(ctx context.Context, h *goroce.Host, _ netip.AddrPort) (tries int, err error) {
-	e, err := newCMEnd(h)
+// connectCM is the legitimate client. It retries when its request was displaced by others, which it
+// must expect.
+func connectCM(ctx context.Context, h *goroce.Host, _ netip.AddrPort) (tries int, err error) {
+	e, err := newCMEndpoint(h)
 	if err != nil {
 		return 0, err
 	}
 	for tries = 1; ; tries++ {
-		err := e.tell(ctx)
+		err := e.sendMessage(ctx)
 		if err == nil || ctx.Err() != nil || !errors.Is(err, errDisplaced) {
 			return tries, err
 		}
 	}
 }
 
-// errDisplaced says that the host has given up a connection for others.
+// errDisplaced is returned when the host gave up a connection for newer ones.
 var errDisplaced = errors.New("displaced")
 
-// tell connects, sends a message and disconnects.
-func (e *cmEnd) tell(ctx context.Context) (err error) {
+// sendMessage connects, sends a message and disconnects.
+func (e *cmEndpoint) sendMessage(ctx context.Context) (err error) {
 	p, err := e.params(false)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (e *cmEnd) tell(ctx context.Context) (err error) {
 	return err
 }
 
-// displaced makes errDisplaced of a rejection that says so.
+// displaced returns errDisplaced for a rejection without resources, and err otherwise.
 func displaced(err error) error {
 	var rejected *goroce.CMReject
 	if errors.As(err, &rejected) && rejected.Reason == rdmacm.NoResources {
@@ -205,8 +205,8 @@ func displaced(err error) error {
 	return err
 }
 
-// cmServers is how many requests are served at a time: more than may wait for their peers, so that
-// those that nobody asked for do not keep the others waiting.
+// cmServers is the number of requests served concurrently: more than may be half open, so that
+// spoofed requests do not block the others.
 const cmServers = 640
 
 // serveCM accepts all requests until the listener is closed.
@@ -216,7 +216,7 @@ func serveCM(h *goroce.Host, serving *sync.WaitGroup) (*goroce.CMListener, error
 		return nil, err
 	}
 	for range cmServers {
-		e, err := newCMEnd(h)
+		e, err := newCMEndpoint(h)
 		if err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
@@ -228,8 +228,9 @@ func serveCM(h *goroce.Host, serving *sync.WaitGroup) (*goroce.CMListener, error
 	return l, nil
 }
 
-// serve serves one request, until its peer disconnects. It fails when there are no more.
-func (e *cmEnd) serve(l *goroce.CMListener) error {
+// serve serves one request until its peer disconnects. It returns an error when the listener is
+// closed.
+func (e *cmEndpoint) serve(l *goroce.CMListener) error {
 	r, err := l.Accept(context.Background())
 	if err != nil {
 		return err

@@ -11,27 +11,27 @@ import (
 func init() {
 	register(campaign{
 		name: "flood-neighbours",
-		about: "clients connect while others, of invented addresses, ask for the host's by ARP " +
-			"and IPv6, and end CM connections",
+		about: "clients connect during a flood of ARP requests, IPv6 solicitations and CM " +
+			"disconnect requests from spoofed addresses",
 		rounds: 120,
 		full:   700,
 		run: func(r *run) error {
-			f := new(strangers)
-			return runFlood(r, attack{begin: f.begin, frame: f.frame}, callByTCP)
+			f := new(spoofedNeighbors)
+			return runFlood(r, attack{init: f.begin, frame: f.frame}, connectTCP)
 		},
 		peer: floodPeer,
 	})
 }
 
-// strangers is ARP requests, neighbour solicitations and DREQs, each of another source.
-type strangers struct{ mac packet.MAC }
+// spoofedNeighbors sends ARP requests, neighbour solicitations and DREQs, each from another source.
+type spoofedNeighbors struct{ mac packet.MAC }
 
-func (f *strangers) begin(mac packet.MAC, _ netip.AddrPort) error {
+func (f *spoofedNeighbors) begin(mac packet.MAC, _ netip.AddrPort) error {
 	f.mac = mac
 	return nil
 }
 
-func (f *strangers) frame(i int, room []byte) int {
+func (f *spoofedNeighbors) frame(i int, room []byte) int {
 	mac, ip := spoofed(i)
 	switch i % 3 {
 	case 0:
@@ -42,15 +42,15 @@ func (f *strangers) frame(i int, room []byte) int {
 	return management(room, mac, f.mac, ip, &rdmacm.DREQ{LocalID: 1, RemoteID: rdmacm.CommID(i)})
 }
 
-const leastFrame = 60 // of Ethernet, without its check sequence
+const minFrame = 60 // of Ethernet, without the check sequence
 
-// arpRequest asks for the attacked host (RFC 826).
+// arpRequest writes a request for the attacked host's address (RFC 826).
 func arpRequest(room []byte, mac packet.MAC, ip netip.Addr) int {
-	frame := room[:leastFrame]
+	frame := room[:minFrame]
 	clear(frame)
 	copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	copy(frame[6:], mac[:])
-	// type, and what the addresses are of
+	// EtherType, then hardware and protocol types and lengths
 	binary.BigEndian.PutUint64(frame[12:], 0x0806_0001_0800_0604)
 	frame[21] = 1 // request
 	copy(frame[22:], mac[:])
@@ -59,7 +59,7 @@ func arpRequest(room []byte, mac packet.MAC, ip netip.Addr) int {
 	return len(frame)
 }
 
-// solicitation asks for the attacked host by IPv6 (RFC 4861 section 4.3).
+// solicitation writes a solicitation for the attacked host's address (RFC 4861 section 4.3).
 func solicitation(room []byte, mac packet.MAC) int {
 	const ethernet, ip, length = 14, 40, 32
 	frame := room[:ethernet+ip+length]
@@ -69,7 +69,7 @@ func solicitation(room []byte, mac packet.MAC) int {
 	copy(frame[6:], mac[:])
 	binary.BigEndian.PutUint16(frame[12:], 0x86dd)
 	header, message := frame[ethernet:ethernet+ip], frame[ethernet+ip:]
-	// version, ICMPv6, and from no farther than the link
+	// version 6, length, ICMPv6, hop limit 255
 	header[0], header[5], header[6], header[7] = 6<<4, length, 58, 255
 	source := target
 	copy(source[8:], []byte{0x66, 0x66})
@@ -79,7 +79,7 @@ func solicitation(room []byte, mac packet.MAC) int {
 		15: target[15]})
 	message[0] = 135
 	copy(message[8:], target[:])
-	message[24], message[25] = 1, 1 // our Ethernet address, in eight bytes
+	message[24], message[25] = 1, 1 // source link-layer address option, 8 bytes
 	copy(message[26:], mac[:])
 	sum := uint32(length + 58)
 	for rest := frame[ethernet+8:]; len(rest) > 0; rest = rest[2:] {

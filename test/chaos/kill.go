@@ -22,11 +22,11 @@ func init() {
 	})
 }
 
-// killSpread is within what time the peer is killed.
-const killSpread = 20 * time.Millisecond
+// killWithin is the time within which the peer is killed.
+const killWithin = 20 * time.Millisecond
 
-// runKill keeps a server and a client open, and kills the peer of one of them in each round: half
-// of the time once the link is up, else as soon as it may connect.
+// runKill keeps a server and a client open and kills the peer of one of them in each round: half of
+// the time once the link is up, otherwise as soon as it may connect.
 func runKill(r *run) error {
 	var ends [2]*dpdk.Device
 	var peers [2]string
@@ -40,13 +40,13 @@ func runKill(r *run) error {
 		defer d.Close()
 		ends[i], peers[i] = d, urls[1-i]
 	}
-	return r.each(func(i int) error {
+	return r.forEachRound(func(i int) error {
 		d := ends[i%2]
 		p, err := r.startPeer(peers[i%2])
 		if err != nil {
 			return err
 		}
-		if _, err := p.do("open"); err != nil {
+		if _, err := p.call("open"); err != nil {
 			return err
 		}
 		if i/2%2 == 0 {
@@ -55,24 +55,24 @@ func runKill(r *run) error {
 			}
 		}
 		dead := make(chan struct{})
-		time.AfterFunc(rand.N(killSpread), func() {
+		time.AfterFunc(rand.N(killWithin), func() {
 			p.cmd.Process.Kill()
 			close(dead)
 		})
 		exchange(d.Queue(0), dead)
 		r.kill(p)
-		return errors.Join(awaitLink(d, false), allHome(d))
+		return errors.Join(awaitLink(d, false), checkBuffersFree(d))
 	})
 }
 
-// killPeer sends back what comes until it is killed.
+// killPeer sends back all frames until it is killed.
 func killPeer(in *orders, args []string) error {
 	in.next()
 	d, err := dpdk.Open(args[0], dpdk.Options{})
 	if err != nil {
 		return err
 	}
-	in.answer("open")
+	in.reply("open")
 	q, bufs := d.Queue(0), make([]packet.Buf, packet.Burst)
 	ended := make(chan struct{})
 	go func() {
@@ -90,7 +90,7 @@ func killPeer(in *orders, args []string) error {
 	}
 }
 
-// exchange sends and receives until the peer is dead, and then some.
+// exchange sends and receives until the peer is dead, and for some iterations after that.
 func exchange(q *dpdk.Queue, dead <-chan struct{}) {
 	const afterwards = 1000
 	bufs := make([]packet.Buf, packet.Burst)

@@ -15,19 +15,19 @@ const (
 )
 
 func main() {
-	play()
+	runRole()
 	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
-	s := session{out: os.Stdout}
-	flags.IntVar(&s.rounds, "rounds", 0, "rounds of each campaign; 0: what each has by default")
+	s := runner{out: os.Stdout}
+	flags.IntVar(&s.rounds, "rounds", 0, "rounds of each campaign; 0: the campaign's default")
 	flags.BoolVar(&s.full, "full", false,
-		"as many rounds as a release needs, which takes over half an hour")
-	flags.DurationVar(&s.patience, "patience", 5*time.Minute,
-		"how long a campaign may be without progress")
+		"as many rounds as a release requires; takes over half an hour")
+	flags.DurationVar(&s.stallLimit, "patience", 5*time.Minute,
+		"time without progress after which a campaign fails")
 	list := flags.Bool("list", false, "list the campaigns")
-	pattern := flags.String("run", "", "a regexp of the names of campaigns to run")
+	pattern := flags.String("run", "", "run only the campaigns whose names match this regexp")
 	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), `chaos runs campaigns: things that must hold however often they are done. It prints a line for each,
-and exits with 0 when all hold.
+		fmt.Fprint(flags.Output(), `chaos runs campaigns, each of which repeats an operation that must
+succeed every time. It prints a line for each campaign, and exits with 0 if all pass.
 
 `)
 		flags.PrintDefaults()
@@ -40,10 +40,10 @@ and exits with 0 when all hold.
 	}
 	names, err := regexp.Compile(*pattern)
 	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("chaos: unexpected %q", flags.Args())
+		err = fmt.Errorf("chaos: unexpected arguments %q, want flags only", flags.Args())
 	}
 	if err == nil && s.rounds < 0 {
-		err = fmt.Errorf("chaos: %d rounds: want at least 1, or 0 for the default", s.rounds)
+		err = fmt.Errorf("chaos: -rounds %d: want at least 1, or 0 for the default", s.rounds)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -55,7 +55,7 @@ and exits with 0 when all hold.
 		case !names.MatchString(c.name):
 		case *list:
 			fmt.Printf("%-16s %s; %d rounds, %d with -full\n", c.name, c.about, c.rounds, c.full)
-		case !s.one(c):
+		case !s.runCampaign(c):
 			failed++
 		}
 	}

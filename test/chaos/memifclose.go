@@ -20,10 +20,10 @@ func init() {
 	})
 }
 
-// closeSpread is by how much the ends may close after another.
-const closeSpread = 400 * time.Microsecond
+// closeWithin is the maximum time between the closes of both ends.
+const closeWithin = 400 * time.Microsecond
 
-// runMemifClose is the server in one round, and the client in the next.
+// runMemifClose alternates between server and client.
 func runMemifClose(r *run) error {
 	var ends [2]struct {
 		ours  string
@@ -38,31 +38,31 @@ func runMemifClose(r *run) error {
 		}
 		ends[i].ours, ends[i].other = urls[i], other
 	}
-	return r.each(func(i int) error {
+	return r.forEachRound(func(i int) error {
 		end := ends[i%2]
-		if err := end.other.order("open"); err != nil {
+		if err := end.other.sendOrder("open"); err != nil {
 			return err
 		}
 		d, err := dpdk.Open(end.ours, dpdk.Options{})
 		if err != nil {
 			return err
 		}
-		if _, err := end.other.done(); err != nil {
+		if _, err := end.other.awaitReply(); err != nil {
 			return err
 		}
 		if err := awaitLink(d, true); err != nil {
 			return err
 		}
-		if err := end.other.order("close"); err != nil {
+		if err := end.other.sendOrder("close"); err != nil {
 			return err
 		}
-		after := rand.N(closeSpread)
+		after := rand.N(closeWithin)
 		for began := time.Now(); time.Since(began) < after; {
 		}
 		if err := d.Close(); err != nil {
 			return err
 		}
-		_, err = end.other.done()
+		_, err = end.other.awaitReply()
 		return err
 	})
 }
@@ -76,11 +76,11 @@ func memifClosePeer(in *orders, args []string) error {
 		if err != nil {
 			return err
 		}
-		in.answer("open")
+		in.reply("open")
 		in.next()
 		if err := d.Close(); err != nil {
 			return err
 		}
-		in.answer("closed")
+		in.reply("closed")
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// peer is another process of a campaign. It reads orders, one a line, and writes a line when it has
-// executed one.
+// peer is another process of a campaign. It reads orders, one per line, and writes a line after
+// executing each.
 type peer struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// startPeer starts a process that runs the campaign's peer with these arguments. Its usage must
-// stay flat too, unless it is killed.
+// startPeer starts a process that runs the campaign's peer with these arguments. Its usage is
+// checked like this process's, unless it is killed.
 func (r *run) startPeer(args ...string) (*peer, error) {
 	p, err := start(role{Campaign: r.campaign, Peer: true, Args: args})
 	if err != nil {
@@ -30,9 +30,9 @@ func (r *run) startPeer(args ...string) (*peer, error) {
 	return p, nil
 }
 
-// start starts this program again, in that role.
-func start(be role) (*peer, error) {
-	text, err := json.Marshal(be)
+// start starts this program again with a role.
+func start(r role) (*peer, error) {
+	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
@@ -50,36 +50,36 @@ func start(be role) (*peer, error) {
 	return &peer{cmd, in, bufio.NewReader(out)}, cmd.Start()
 }
 
-// order writes an order to the peer. done waits for the answer.
-func (p *peer) order(what string) error {
+// sendOrder writes an order to the peer; awaitReply waits for the reply to it.
+func (p *peer) sendOrder(what string) error {
 	_, err := fmt.Fprintln(p.in, what)
 	return err
 }
 
-func (p *peer) done() (answer string, err error) {
+func (p *peer) awaitReply() (answer string, err error) {
 	answer, err = p.out.ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("the peer ended: %w", errors.Join(err, p.cmd.Wait()))
+		return "", fmt.Errorf("the peer exited: %w", errors.Join(err, p.cmd.Wait()))
 	}
 	return strings.TrimSuffix(answer, "\n"), nil
 }
 
-func (p *peer) do(what string) (answer string, err error) {
-	if err := p.order(what); err != nil {
+func (p *peer) call(what string) (answer string, err error) {
+	if err := p.sendOrder(what); err != nil {
 		return "", err
 	}
-	return p.done()
+	return p.awaitReply()
 }
 
-// end ends the peer by the end of its orders; it fails if the peer does.
-func (p *peer) end() error {
+// stop closes the peer's orders and waits for its exit, whose error it returns.
+func (p *peer) stop() error {
 	p.in.Close()
 	if p.cmd.ProcessState != nil {
-		return nil // its end was noticed before
+		return nil // its exit was noticed before
 	}
 	io.Copy(io.Discard, p.out)
 	if err := p.cmd.Wait(); err != nil {
-		return fmt.Errorf("the peer: %w", err)
+		return fmt.Errorf("peer: %w", err)
 	}
 	return nil
 }
@@ -96,10 +96,10 @@ func (r *run) kill(p *peer) {
 	}
 }
 
-// measureOrder is executed by orders itself.
+// measureOrder is executed by orders.next itself.
 const measureOrder = "measure"
 
-// orders is what a peer has to do.
+// orders is the peer's end of the connection to the campaign.
 type orders struct {
 	in    *bufio.Scanner
 	out   io.Writer
@@ -107,7 +107,7 @@ type orders struct {
 	err   error
 }
 
-// next waits for an order. There is none when the campaign is over.
+// next waits for an order. It returns false when the campaign is over.
 func (o *orders) next() (order string, more bool) {
 	for o.err == nil && o.in.Scan() {
 		if o.in.Text() != measureOrder {
@@ -117,11 +117,11 @@ func (o *orders) next() (order string, more bool) {
 		if o.start == nil {
 			o.start = &now
 		}
-		if o.err = o.start.grown(now); o.err == nil {
-			o.answer(now.String())
+		if o.err = o.start.checkGrowth(now); o.err == nil {
+			o.reply(now.String())
 		}
 	}
 	return "", false
 }
 
-func (o *orders) answer(text string) { fmt.Fprintln(o.out, text) }
+func (o *orders) reply(text string) { fmt.Fprintln(o.out, text) }

@@ -7,11 +7,11 @@ import (
 	"github.com/goroce/goroce/dpdk"
 )
 
-// linkLimit is how long a memif may take to notice its peer. The processes may be stopped
-// meanwhile, for a measurement.
+// linkLimit is the time in which a memif must detect its peer. The processes may be stopped for
+// measurements meanwhile.
 const linkLimit = 2 * time.Minute
 
-// awaitLink waits until the link is up, or down.
+// awaitLink waits until the link is up or down, as given.
 func awaitLink(d *dpdk.Device, up bool) error {
 	for began := time.Now(); ; time.Sleep(100 * time.Microsecond) {
 		link, err := d.Link()
@@ -19,16 +19,16 @@ func awaitLink(d *dpdk.Device, up bool) error {
 			return err
 		}
 		if time.Since(began) > linkLimit {
-			return fmt.Errorf("link up: %v, after %v", link.Up, linkLimit)
+			return fmt.Errorf("link up is %v after %v", link.Up, linkLimit)
 		}
 	}
 }
 
-// allHome fails when a buffer of the device is missing.
-func allHome(d *dpdk.Device) error {
+// checkBuffersFree returns an error unless all buffers of the device are free.
+func checkBuffersFree(d *dpdk.Device) error {
 	s, err := d.Stats()
 	if err == nil && s.BuffersFree != s.Buffers {
-		err = fmt.Errorf("%d of %d buffers are free", s.BuffersFree, s.Buffers)
+		err = fmt.Errorf("%d of %d buffers are free, want all", s.BuffersFree, s.Buffers)
 	}
 	return err
 }

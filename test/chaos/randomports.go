@@ -22,31 +22,31 @@ func init() {
 }
 
 const (
-	randomSteps = 40 // of a round: each opens or closes a port
-	peerRounds  = 8  // one round in so many has another process, which is killed in the midst
+	randomSteps   = 40 // per round: each opens or closes a port
+	roundsPerPeer = 8  // one round in so many has a peer process, which is killed halfway
 )
 
-// randomPorts are the ports of a round; nil are closed.
+// randomPorts are the ports of a round; nil if closed.
 type randomPorts struct {
 	urls []string
 	open []*dpdk.Device
 }
 
-// runRandomPorts closes all ports at the end of each round, so that what is left can be measured.
+// runRandomPorts closes all ports at the end of each round, so that leaks can be measured.
 func runRandomPorts(r *run) error {
-	// The driver has one socket for a path: no process should have both ends of a memif.
+	// The driver has one socket per path, so no process may have both ends of a memif.
 	here, nowhere, there := "memif:"+filepath.Join(r.dir, "here"), "memif:"+filepath.Join(r.dir,
 		"nowhere"), "memif:"+filepath.Join(r.dir, "there")
 	urls := []string{"loop:random", "loop:random", here, nowhere + ",client", there}
-	return r.each(func(i int) error {
+	return r.forEachRound(func(i int) error {
 		p := &randomPorts{urls, make([]*dpdk.Device, len(urls))}
 		var other *peer
-		if i%peerRounds == 0 {
+		if i%roundsPerPeer == 0 {
 			var err error
 			if other, err = r.startPeer(there + ",client"); err != nil {
 				return err
 			}
-			if _, err := other.do("open"); err != nil {
+			if _, err := other.call("open"); err != nil {
 				return err
 			}
 		}
@@ -56,19 +56,19 @@ func runRandomPorts(r *run) error {
 				r.kill(other)
 			}
 			p.exchange()
-			err = errors.Join(err, p.step(rand.IntN(len(urls))))
+			err = errors.Join(err, p.toggle(rand.IntN(len(urls))))
 		}
 		for port, d := range p.open {
 			if d != nil {
-				err = errors.Join(err, p.step(port))
+				err = errors.Join(err, p.toggle(port))
 			}
 		}
 		return err
 	})
 }
 
-// step opens the port if it is closed, else it closes it.
-func (p *randomPorts) step(port int) error {
+// toggle opens the port if it is closed, and closes it otherwise.
+func (p *randomPorts) toggle(port int) error {
 	if d := p.open[port]; d != nil {
 		p.open[port] = nil
 		return d.Close()
@@ -78,7 +78,7 @@ func (p *randomPorts) step(port int) error {
 	return err
 }
 
-// exchange sends a burst from every port, and receives what came.
+// exchange sends a burst from every port and receives what has arrived.
 func (p *randomPorts) exchange() {
 	bufs := make([]packet.Buf, packet.Burst)
 	for _, d := range p.open {

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/dpdk/eal"
 )
 
-// role is what a process that this program starts is to be.
+// role is the task of a process started by this program.
 type role struct {
 	Campaign string
 	Rounds   int
@@ -20,27 +20,27 @@ type role struct {
 
 const roleEnv = "GOROCE_CHAOS_ROLE"
 
-// What a campaign's process prints on its standard output.
+// Prefixes of the lines that a campaign's process prints on its standard output.
 const (
 	progressPrefix = "round"
-	holdsPrefix    = "holds:"
-	failsPrefix    = "fails:"
+	passPrefix     = "pass:"
+	failPrefix     = "fail:"
 )
 
-// memory is what EAL reserves, in MiB. Only what is used is touched.
+// memory is the amount that EAL reserves, in MiB. Unused memory is never touched.
 const memory = 512
 
-// play plays the role that the environment gives this process, if it gives one, and ends it.
-func play() {
+// runRole runs the role given in the environment and exits; without a role it returns.
+func runRole() {
 	text, given := os.LookupEnv(roleEnv)
 	if !given {
 		return
 	}
 	os.Unsetenv(roleEnv)
-	var be role
-	err := json.Unmarshal([]byte(text), &be)
+	var r role
+	err := json.Unmarshal([]byte(text), &r)
 	if err == nil {
-		err = be.play()
+		err = r.run()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -49,26 +49,26 @@ func play() {
 	os.Exit(0)
 }
 
-func (be role) play() error {
-	c, err := campaignNamed(be.Campaign)
+func (r role) run() error {
+	c, err := findCampaign(r.Campaign)
 	if err != nil {
 		return err
 	}
 	if err := eal.InitWith(eal.Config{NoHuge: true, Memory: memory}); err != nil {
 		return err
 	}
-	if be.Peer {
+	if r.Peer {
 		o := &orders{in: bufio.NewScanner(os.Stdin), out: os.Stdout}
-		if err := c.peer(o, be.Args); err != nil {
+		if err := c.peer(o, r.Args); err != nil {
 			return fmt.Errorf("peer of %s: %w", c.name, err)
 		}
 		return o.err
 	}
-	note, err := c.conduct(be.Rounds)
+	note, err := c.execute(r.Rounds)
 	if err != nil {
-		fmt.Println(failsPrefix, strings.ReplaceAll(err.Error(), "\n", "; "))
+		fmt.Println(failPrefix, strings.ReplaceAll(err.Error(), "\n", "; "))
 		return nil
 	}
-	fmt.Println(holdsPrefix, note)
+	fmt.Println(passPrefix, note)
 	return nil
 }

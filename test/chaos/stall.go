@@ -10,24 +10,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stallWatch adds up for how long this process could not run: it was stopped, or other processes
-// had the cores. A ticker that comes late shows it. What CPU time the process used itself meanwhile
-// does not count: where it is late because it has too much to do, that is its own doing.
-type stallWatch struct {
-	mu   sync.Mutex
-	seen time.Time
-	used time.Duration // CPU time until then
-	sum  time.Duration
+// stallMonitor sums the time for which this process could not run because it was stopped or other
+// processes had the cores. It detects this by a late ticker. CPU time that the process itself used
+// meanwhile is not counted: then it is late because of its own load.
+type stallMonitor struct {
+	mu       sync.Mutex
+	lastTime time.Time
+	lastCPU  time.Duration // CPU time until then
+	sum      time.Duration
 }
 
 const (
-	stallTick  = 10 * time.Millisecond
-	stallLeast = 50 * time.Millisecond // between two looks: a shorter time is no stall
+	stallTick = 10 * time.Millisecond
+	minStall  = 50 * time.Millisecond // gap that counts as a stall
 )
 
-// watchStalls watches until the process ends.
-func watchStalls() *stallWatch {
-	w := &stallWatch{seen: time.Now(), used: cpuTime()}
+// startStallMonitor monitors until the process ends.
+func startStallMonitor() *stallMonitor {
+	w := &stallMonitor{lastTime: time.Now(), lastCPU: cpuTime()}
 	go func() {
 		for range time.Tick(stallTick) {
 			w.total()
@@ -36,28 +36,28 @@ func watchStalls() *stallWatch {
 	return w
 }
 
-// total returns all stalls until now, also one that ended just now, before the ticker came to it.
-func (w *stallWatch) total() time.Duration {
+// total returns all stalls until now, including one that the ticker has not noticed yet.
+func (w *stallMonitor) total() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now, used := time.Now(), cpuTime()
-	gap := now.Sub(w.seen)
-	if gap > stallLeast {
-		w.sum += max(0, gap-stallTick-(used-w.used))
+	gap := now.Sub(w.lastTime)
+	if gap > minStall {
+		w.sum += max(0, gap-stallTick-(used-w.lastCPU))
 	}
-	w.seen, w.used = now, used
+	w.lastTime, w.lastCPU = now, used
 	return w.sum
 }
 
 func cpuTime() time.Duration {
 	var t unix.Timespec
-	// fails only where there is no such clock
+	// It fails only if the clock does not exist.
 	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t)
 	return time.Duration(t.Nano())
 }
 
-// machineTime returns the CPU time that all processes of this machine have used, without what the
-// kernel does in interrupts, and what a hypervisor kept for others. It is a multiple of 10 ms.
+// machineTime returns the CPU time that all processes of this machine have used, without interrupts
+// but with time stolen by the hypervisor. Its resolution is 10 ms.
 func machineTime() time.Duration {
 	const tick = 10 * time.Millisecond // USER_HZ, proc(5)
 	text, err := os.ReadFile("/proc/stat")
@@ -70,5 +70,8 @@ func machineTime() time.Duration {
 	return time.Duration(user+nice+system+steal) * tick
 }
 
-// share is the part of all processors' time that makes the machine late by as much.
-func share(d time.Duration) time.Duration { return max(0, d) / time.Duration(runtime.NumCPU()) }
+// perCoreShare returns the delay that CPU time of other processes causes on average.
+func perCoreShare(d time.Duration) time.Duration {
+	return max(0,
+		d) / time.Duration(runtime.NumCPU())
+}

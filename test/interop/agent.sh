@@ -1,16 +1,16 @@
-# What a guest's shell runs for guest.go. It reads lines,
+# The shell script that guest.go runs in a guest. It reads lines,
 #
-#     run ID SECONDS BASE64     a line for bash, to be ended after SECONDS
-#     kill ID SIGNAL            to it and all that it started
+# run ID SECONDS BASE64     a line for bash, ended after SECONDS
+# kill ID SIGNAL            signals it and all its children
 #
-# and writes "end ID CODE :BASE64 :BASE64" for each run that ended: its output and its errors.
+# and writes "end ID CODE :BASE64 :BASE64" for each run that ended, with its output and its errors.
 cd "$(mktemp -d)" || exit
 while read -r word id rest; do
     read -r first second <<<"$rest"
     case $word in
     run)
         {
-            # timeout makes a process group of itself and what it runs.
+            # timeout creates a process group for itself and its child.
             timeout -k 1 "$first" bash -c "$(base64 -d <<<"$second")" </dev/null >"$id.out" 2>"$id.err" &
             echo $! >"$id.pid"
             wait $!

@@ -10,15 +10,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// controlled says whether congestion control did in a trial what the cell is about.
+// controlled returns an error unless congestion control did in a trial what the cell tests.
 func (t *trial) controlled() error {
 	c := t.cell
 	if c.Watched() && t.seen == nil {
-		return errors.New("our end says nothing of its congestion control")
+		return errors.New("our end printed no state of its congestion control")
 	}
 	for _, g := range t.seen {
 		if g.Goodput <= 0 {
-			return fmt.Errorf("it stalled: nothing left in the second before %.1f s", g.Elapsed)
+			return fmt.Errorf("stalled: nothing was sent in the second before %.1f s", g.Elapsed)
 		}
 	}
 	switch {
@@ -34,13 +34,14 @@ func (t *trial) controlled() error {
 	return nil
 }
 
-// windows says whether Swift's are sane: it heard of delays, it cut, it stayed in its bounds, and
-// in the end it is not at the floor.
+// windows checks Swift's windows: it sampled delays, it cut its window, it stayed within its
+// bounds, and its last window is above the floor.
 func (t *trial) windows() error {
 	most := matrix.SwiftMost * t.cell.MTU
 	for _, g := range t.seen {
 		if g.Window <= 0 || g.Window > most {
-			return fmt.Errorf("a window of %v at %.1f s: not up to %v", g.Window, g.Elapsed, most)
+			return fmt.Errorf("a window of %v at %.1f s, want at most %v", g.Window, g.Elapsed,
+				most)
 		}
 		if g.Delay <= 0 {
 			return fmt.Errorf("no delay was sampled until %.1f s", g.Elapsed)
@@ -49,17 +50,18 @@ func (t *trial) windows() error {
 	last := t.seen[len(t.seen)-1]
 	switch {
 	case float64(last.Window) < matrix.SwiftLeast*float64(t.cell.MTU):
-		return fmt.Errorf("the window ends at %v, %g packets", last.Window,
+		return fmt.Errorf("the last window is %v, %g packets", last.Window,
 			float64(last.Window)/float64(t.cell.MTU))
 	case last.AllCuts() == 0:
 		return errors.New("the window was never cut")
 	case t.cell.Impair == matrix.Clean && last.Cuts["delay"] == 0:
-		return fmt.Errorf("no delay cut the window, but %v", last.Cuts)
+		return fmt.Errorf("the window was cut by %v, want by delay", last.Cuts)
 	}
 	return nil
 }
 
-// notifies says whether we told the guest of the marks on its packets, which has no answer to that.
+// notifies checks that we sent CNPs for marks on the guest's packets; the guest does not respond to
+// CNPs.
 func (t *trial) notifies() error {
 	ours, theirs := t.wire[0], t.wire[1]
 	switch {
@@ -73,33 +75,32 @@ func (t *trial) notifies() error {
 	return nil
 }
 
-// unmoved says whether marks that nobody tells us of leave us at line rate. A timeout is another
-// matter: a guest on a busy machine can be silent for long.
+// unmoved checks that marks without CNPs leave us at line rate. Timeouts are tolerated: a guest on
+// a busy machine can be silent for long.
 func (t *trial) unmoved() error {
 	last := t.seen[len(t.seen)-1]
 	switch told := t.wire[1].CNPs; {
 	case t.wire[0].Marked == 0:
 		return errors.New("none of our packets was marked: are they ECN-capable?")
 	case told > 0 && last.CNPs == 0:
-		return fmt.Errorf("the peer sent %d CNPs, and we heard none", told)
+		return fmt.Errorf("the peer sent %d CNPs, and we received none", told)
 	case told > 0:
-		return nil // another peer than Linux 6.1
+		return nil // a peer newer than Linux 6.1
 	}
 	for _, g := range t.seen {
 		if timeouts := g.Cuts["timeout"]; g.AllCuts() > timeouts || timeouts == 0 &&
 			!atLine(g.Rate) {
-			return fmt.Errorf("%.1f Mb/s at %.1f s after cuts %v, though nobody told us of marks",
+			return fmt.Errorf("%.1f Mb/s at %.1f s after cuts %v, want line rate without CNPs",
 				g.Rate*1e3, g.Elapsed, g.Cuts)
 		}
 	}
 	return nil
 }
 
-// heeds says whether CNPs slowed us down, and whether we are at line rate again once they have
-// ended.
+// heeds checks that CNPs slowed us down and that we are at line rate again after they ended.
 func (t *trial) heeds() error {
 	sent := t.wire[1].Notified
-	if !t.cell.Watched() { // what it did is not told; that all bytes were right is
+	if !t.cell.Watched() { // our end prints no state; the verified data is the test
 		if sent == 0 {
 			return errors.New("the wire sent us no CNP")
 		}
@@ -110,25 +111,25 @@ func (t *trial) heeds() error {
 		slow = slow || g.Rate > 0 && !atLine(g.Rate)
 	}
 	switch {
-	case last.CNPs == 0 || last.CNPs > sent: // what our port has no room for is lost
-		return fmt.Errorf("the wire sent us %d CNPs, and we heard %d", sent, last.CNPs)
+	case last.CNPs == 0 || last.CNPs > sent: // fewer are possible: our port may drop some
+		return fmt.Errorf("the wire sent us %d CNPs, and we received %d", sent, last.CNPs)
 	case last.Cuts["cnp"] == 0:
-		return fmt.Errorf("%d CNPs cut nothing", sent)
+		return fmt.Errorf("%d CNPs did not cut the rate", sent)
 	case !slow:
-		return errors.New("we were at line rate each time, in spite of cuts")
+		return errors.New("we were always at line rate, in spite of cuts")
 	case !atLine(last.Rate):
-		return fmt.Errorf("%.1f Mb/s in the end: it has not recovered", last.Rate*1e3)
+		return fmt.Errorf("%.1f Mb/s at the end, want line rate", last.Rate*1e3)
 	}
 	return nil
 }
 
-// atLine says that a rate of so many Gb/s is DCQCN's line rate, within a thousandth.
+// atLine reports whether a rate in Gb/s is DCQCN's line rate, within a thousandth.
 func atLine(rate float64) bool {
 	const nearly = 0.999
 	return rate*float64(units.Gbps) > nearly*float64(matrix.LineRate)
 }
 
-// capable has connections that the guest's RDMA CM makes be ECN-capable, until restore.
+// capable makes connections of the guest's RDMA CM ECN-capable until restore is called.
 func (g *guest) capable(ctx context.Context) (restore func(), err error) {
 	const at, limit = "/sys/kernel/config", 10 * time.Second
 	const tos = at + "/rdma_cm/rxe0/ports/1/default_roce_tos"

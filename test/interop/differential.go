@@ -30,8 +30,9 @@ type differing struct {
 	known                           map[string]int
 }
 
-// The responder program's source and where the guest has it, and the requester's neighbour entries,
-// without which rxe would ask for an address that nobody has.
+// The responder program's source, its path in the guest, and the commands that install it. They add
+// permanent neighbour entries for the requester, because rxe would otherwise try to resolve an
+// address that no host has.
 const (
 	responderSource = "test/interop/differ/guest/responder.c"
 	responderThere  = "/tmp/responder"
@@ -40,7 +41,7 @@ const (
 		"do ip neigh replace $a lladdr 02:00:00:00:00:77 dev eth0 nud permanent; done"
 )
 
-// differential runs cases from seeds, or one that is read from a file.
+// differential runs cases from seeds, or one read from a file.
 func (l *lab) differential(ctx context.Context, o options, out io.Writer) (err error) {
 	d := &differing{
 		lab:     l,
@@ -68,7 +69,7 @@ func (l *lab) differential(ctx context.Context, o options, out io.Writer) (err e
 	return err
 }
 
-// meet builds the responder program, and starts it in the guest.
+// meet builds the responder program and starts it in the guest.
 func (d *differing) meet(ctx context.Context) (leave func() error, err error) {
 	program := filepath.Join(d.lab.root, ".cache/interop/responder")
 	build := exec.CommandContext(
@@ -94,7 +95,7 @@ func (d *differing) meet(ctx context.Context) (leave func() error, err error) {
 	carry := exec.CommandContext(ctx, d.lab.root+"/scripts/interop/exec", responderSetup)
 	carry.Stdin = binary
 	if text, err := carry.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("carry the responder into the guest: %w\n%s", err, text)
+		return nil, fmt.Errorf("copy the responder to the guest: %w\n%s", err, text)
 	}
 	cmd := exec.Command(d.lab.root+"/scripts/interop/exec", "-t", shift, responderThere)
 	cmd.Stderr = os.Stderr
@@ -112,7 +113,7 @@ func (d *differing) meet(ctx context.Context) (leave func() error, err error) {
 	}
 	end := func() {
 		_ = in.Close()
-		_ = cmd.Wait() // it has nothing more to say
+		_ = cmd.Wait() // its output is no longer needed
 	}
 	if d.theirs, err = differ.Meet(iface, in, said); err != nil {
 		end()
@@ -159,7 +160,7 @@ func (d *differing) replay(file string) error {
 	return d.try(c)
 }
 
-// try runs a case, and tells of it if it failed. An error ends everything: the guest is gone.
+// try runs a case and reports a failure. It returns an error if the guest is lost.
 func (d *differing) try(c *differ.Case) error {
 	r, err := differ.Run(d.ours, d.theirs, c)
 	d.cases++
@@ -180,12 +181,12 @@ func (d *differing) try(c *differ.Case) error {
 	d.failed++
 	fmt.Fprintf(d.out, "FAIL %v\n%s\n", r.Case, strings.Join(r.Trace, "\n"))
 	if errors.Is(err, differ.ErrGone) {
-		err = fmt.Errorf("%w; its console: .cache/interop/run/a.console", err)
+		err = fmt.Errorf("%w; see its console: .cache/interop/run/a.console", err)
 	}
 	return errors.Join(err, d.keep(r.Case))
 }
 
-// failures is where cases that failed are kept.
+// failures returns the directory in which failed cases are stored.
 func (d *differing) failures() string {
 	return filepath.Join(d.lab.root, ".cache/interop/differential")
 }
@@ -208,11 +209,11 @@ func (d *differing) keep(c *differ.Case) error {
 	return nil
 }
 
-// sum prints what came of all cases.
+// sum prints the totals of all cases.
 func (d *differing) sum(took time.Duration) {
 	fmt.Fprintf(
 		d.out,
-		"\n%d cases of %d packets in %v; %d answers were the same. Differences that are known:\n",
+		"\n%d cases of %d packets in %v; %d identical responses. Known differences:\n",
 		d.cases,
 		d.packets,
 		took.Round(time.Second),

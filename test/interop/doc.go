@@ -1,19 +1,19 @@
-// Command interop runs goroce against a peer that is not ours, and says what came of it: Linux's
-// soft-RoCE with perftest, ibv_rc_pingpong and rping in a virtual machine (scripts/interop).
+// Command interop tests goroce against foreign peers: Linux's soft-RoCE with perftest,
+// ibv_rc_pingpong and rping in a virtual machine (scripts/interop).
 //
 // A cell (package matrix) is one test between two programs, one of ours and one of the peer's. A
-// lab (lab.go) is the peer's guest (guest.go), the programs that run (program.go) and the wire
-// between them, which package shaper can impair (wire.go). A trial (trial.go) starts the server,
-// waits until it listens, starts the client, waits for both, and has their outputs judged
-// (judge.go), and what congestion control did, where the cell is about that (control.go). Beside
-// the matrix there are peers that misbehave (hostile.go), a flow of ours that stops and probes its
-// peer (probe.go, with program stopgo), and figures to compare with (figures.go).
+// lab (lab.go) consists of the peer's guest (guest.go), the running programs (program.go) and the
+// wire between them, which package shaper can impair (wire.go). A trial (trial.go) starts the
+// server, waits until it listens, starts the client and waits for both. Their outputs are then
+// checked (judge.go), and so is congestion control in cells that test it (control.go). Beside the
+// matrix there are misbehaving peers (hostile.go), a flow of ours that stops and probes its peer
+// (probe.go, with program stopgo), and performance figures (figures.go).
 //
-// With -differential it compares answers instead: the same packets, good and bad, go to rxe and to
-// goroce (differential.go, package differ).
+// With -differential it compares responses instead: the same valid and invalid packets are sent to
+// rxe and to goroce (differential.go, package differ).
 //
-// All of it runs in the network namespace of scripts/interop: the command boots the guests, runs
-// itself again in there, and takes everything down.
+// Everything runs in the network namespace of scripts/interop: the command boots the guests, runs
+// itself again inside the namespace, and shuts everything down.
 //
-// It imports the packages beside it and units; goroce's programs it runs as they are.
+// The package imports the packages below it and units. It runs goroce's programs unmodified.
 package main

@@ -15,15 +15,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A figure is a test of which there is a median for each contender. They take turns, so that what
-// else the machine does falls on all of them alike.
+// figure is a test for which the median of each contender is measured. The contenders take turns,
+// so that other load affects all of them alike.
 type figure struct {
 	test       matrix.Test
 	size       units.Bytes
 	iterations int
 }
 
-// The figures. A run of each takes rxe about a second.
+// figures are all figures. A run of each takes rxe about a second.
 var figures = []figure{
 	{matrix.WriteBW, 4 * units.KiB, 8000},
 	{matrix.WriteBW, 64 * units.KiB, 800},
@@ -44,7 +44,7 @@ var contenders = []contender{
 	{"goroce to goroce", (*lab).goroceToGoroce},
 }
 
-// The path MTU of all figures, and how long a run may take.
+// Path MTU and time limit of all figures.
 const (
 	figureMTU   = 4096
 	figureLimit = 60 * time.Second
@@ -55,15 +55,15 @@ func (f figure) cell(ours matrix.Role) matrix.Cell {
 		MTU: figureMTU, QPs: 1}
 }
 
-// told is a command line with the figure's iterations: of an option given twice, the last counts.
+// told appends the figure's iterations to a command line: of a repeated option, the last counts.
 func (f figure) told(line []string) []string { return append(line, "-n", fmt.Sprint(f.iterations)) }
 
-// toward is a client's command line with another server.
+// toward replaces the server in a client's command line.
 func toward(server string, line []string) []string {
 	return append(line[:len(line)-1:len(line)-1], server)
 }
 
-// The second guest's address.
+// secondIPv4 is the second guest's address.
 const secondIPv4 = "198.18.0.2"
 
 func (l *lab) rxeToRXE(ctx context.Context, f figure) (report.Row, error) {
@@ -92,7 +92,7 @@ func (l *lab) rxeToGoroce(ctx context.Context, f figure) (report.Row, error) {
 		l.peer.start(figureLimit, f.told(f.cell(matrix.Server).Theirs())...))
 }
 
-// A pair of interfaces for two ends of ours.
+// Names of the veth pair between two ends of ours.
 const (
 	twinServer = "twin0"
 	twinClient = "twin1"
@@ -104,14 +104,14 @@ func (l *lab) goroceToGoroce(ctx context.Context, f figure) (report.Row, error) 
 		return report.Row{}, err
 	}
 	line := toward("127.0.0.1", f.cell(matrix.Client).Ours(l.bin(), twinClient, ""))
-	for i := range line { // another address than the server's
+	for i := range line { // differs from the server's address
 		line[i] = strings.NewReplacer("198.18.0.101", "198.18.0.102", "fd18::101",
 			"fd18::102").Replace(line[i])
 	}
 	return f.result(ctx, server, launch(f.told(line)...))
 }
 
-// result waits for both ends, and answers what the client says.
+// result waits for both ends and returns the client's row.
 func (f figure) result(ctx context.Context, server, client *program) (report.Row, error) {
 	defer server.end()
 	defer client.end()
@@ -130,7 +130,7 @@ func (f figure) result(ctx context.Context, server, client *program) (report.Row
 	return rows[0], nil
 }
 
-// value is the number that a figure is about.
+// value returns the number that a figure compares.
 func (f figure) value(r report.Row) float64 {
 	if f.test.Latency() {
 		return r.Latency
@@ -138,7 +138,7 @@ func (f figure) value(r report.Row) float64 {
 	return r.Bandwidth
 }
 
-// than is how many times as good a value is as another.
+// than returns how many times as good a value is as another.
 func (f figure) than(value, other float64) float64 {
 	if f.test.Latency() {
 		return other / value
@@ -146,7 +146,7 @@ func (f figure) than(value, other float64) float64 {
 	return value / other
 }
 
-// figures measures all, and prints the medians; with -doc, also into the page.
+// figures measures all figures and prints the medians, with -doc also into the page.
 func (l *lab) figures(ctx context.Context, o options, w io.Writer) error {
 	if err := layPair(twinServer, twinClient); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (l *lab) figures(ctx context.Context, o options, w io.Writer) error {
 	return err
 }
 
-// medians is a table of the figures: each contender's median, and ours in relation to rxe's.
+// medians returns a table of the figures: each contender's median, and ours relative to rxe's.
 func medians(values [][][]float64) [][]string {
 	head := []string{"test"}
 	for _, c := range contenders {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// agent is a shell's program: it runs commands that it reads, as many at a time as it is told, and
-// writes what came of each. One connection serves all cells; one for each would take a third of a
+// agent is a shell script that runs the commands it reads concurrently and writes the result of
+// each. One connection serves all cells, since a connection per command would take a third of a
 // second of an emulated processor.
 //
 //go:embed agent.sh
@@ -28,7 +28,7 @@ type guest struct {
 	name  string
 	shell *exec.Cmd
 	in    io.WriteCloser
-	lost  chan struct{} // closed when the connection is
+	lost  chan struct{} // closed when the connection is lost
 
 	mu      sync.Mutex
 	running map[string]*program
@@ -37,10 +37,10 @@ type guest struct {
 
 var errGuestLost = errors.New("the connection to the guest is lost")
 
-// shift is how long the agent may live.
+// shift is the maximum lifetime of the agent, in seconds.
 const shift = "86400"
 
-// enter starts the agent in a guest that is up.
+// enter starts the agent in a running guest.
 func enter(root, name string) (*guest, error) {
 	return talk(name, exec.Command(root+"/scripts/interop/exec", "-g", name, "-t", shift, agent))
 }
@@ -65,7 +65,7 @@ func talk(name string, shell *exec.Cmd) (*guest, error) {
 	return g, nil
 }
 
-// start runs a line of the guest's shell, its words as they are; after the limit it is ended.
+// start runs a line in the guest's shell, unquoted, and ends it after the limit.
 func (g *guest) start(limit time.Duration, line ...string) *program {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -92,7 +92,7 @@ func (g *guest) start(limit time.Duration, line ...string) *program {
 	return p
 }
 
-// run runs a line to its end, and answers what it printed.
+// run runs a line to its end and returns its output.
 func (g *guest) run(ctx context.Context, limit time.Duration, line string) (string, error) {
 	o, err := g.start(limit, line).wait(ctx)
 	if err == nil {
@@ -104,7 +104,7 @@ func (g *guest) run(ctx context.Context, limit time.Duration, line string) (stri
 	return o.out, nil
 }
 
-// listen reads what the agent says: "end ID CODE OUT ERR", the last two in base64 after a colon.
+// listen reads the agent's output: "end ID CODE OUT ERR", the last two in base64 after a colon.
 func (g *guest) listen(from io.Reader) {
 	lines := bufio.NewReader(from)
 	for {
@@ -114,7 +114,7 @@ func (g *guest) listen(from io.Reader) {
 		}
 		id, o, err := ended(line)
 		if err != nil {
-			continue // what a shell says of itself
+			continue // output of the shell itself
 		}
 		g.mu.Lock()
 		p := g.running[id]
@@ -133,9 +133,9 @@ func (g *guest) listen(from io.Reader) {
 	clear(g.running)
 }
 
-var errNotEnded = errors.New("not of the agent")
+var errNotEnded = errors.New("not a line of the agent")
 
-// ended reads what the agent says of a run that ended.
+// ended parses the agent's line for a run that ended.
 func ended(line string) (id string, o outcome, err error) {
 	const words = 5
 	f := strings.Fields(line)
@@ -149,7 +149,7 @@ func ended(line string) (id string, o outcome, err error) {
 		errsErr)
 }
 
-// leave ends the agent, and what it runs.
+// leave ends the agent and the programs it runs.
 func (g *guest) leave() {
 	_ = g.in.Close()
 	select {

@@ -14,21 +14,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hostile is a peer that does not what it should. Whatever it does, our end has to end in time,
-// with an exit code that is not 0 and a word on why, and its port has to be free again.
+// hostile is a misbehaving peer. Our end must end in time, with a non-zero exit code and a message
+// with the cause, and its port must be free afterwards.
 type hostile struct {
-	name  string
-	role  matrix.Role // ours
-	test  matrix.Test
-	peer  func(ctx context.Context, e *encounter) error // of a peer that is made up
-	extra []string                                      // flags that only the guest's program has
-	other matrix.Test                                   // that the guest runs instead
-	kill  string                                        // who dies in the middle: "theirs", "ours"
-	// regexp of what our end says; empty: anything
+	name string
+	role matrix.Role // ours
+	test matrix.Test
+	// simulated peer; nil: a program in the guest
+	peer  func(ctx context.Context, e *encounter) error
+	extra []string    // flags for the guest's program only
+	other matrix.Test // test that the guest runs instead
+	// end that is killed in the middle: "theirs", "ours"
+	kill string
+	// says is a regexp for our end's error output; empty: anything.
 	says string
 }
 
-// encounter is what came of one.
+// encounter is the result of one.
 type encounter struct {
 	hostile
 	lab      *lab
@@ -40,7 +42,7 @@ type encounter struct {
 	programs []*program
 }
 
-// hostiles are all.
+// hostiles are all misbehaving peers.
 var hostiles = []hostile{
 	{name: "bad/client/version", role: matrix.Client, peer: serverSays(hello("5.00")),
 		says: `5\.00|version`},
@@ -69,23 +71,23 @@ var hostiles = []hostile{
 	{name: "bad/server/we-die", role: matrix.Server, kill: "ours"},
 }
 
-// version is what perftest 4.5 says that it is.
+// version is the version that perftest 4.5 sends.
 const version = "6.06"
 
-// hello is the first message of perftest's handshake.
+// hello returns the first message of perftest's handshake.
 func hello(version string) string {
 	const size = 16
 	return version + strings.Repeat("\x00", size-len(version))
 }
 
-// bound is how long our end may take to notice. The longest wait that it has is for a peer that
-// says nothing: setup.
+// bound is the time in which our end must notice. Its longest wait is setup, the timeout for a
+// silent peer.
 const (
 	bound = 25 * time.Second
 	setup = "5s"
 )
 
-// cell is what both ends would run if all were well.
+// cell returns what both ends would run without misbehaviour.
 func (h hostile) cell() matrix.Cell {
 	test := h.test
 	if test == "" {
@@ -95,7 +97,7 @@ func (h hostile) cell() matrix.Cell {
 		Size: 4 * units.KiB, MTU: 1024, QPs: 1}
 }
 
-// meet runs our end against one of them.
+// meet runs our end against one misbehaving peer.
 func (l *lab) meet(ctx context.Context, h hostile) *encounter {
 	e := &encounter{hostile: h, lab: l}
 	ctx, cancel := context.WithTimeoutCause(ctx, 3*bound, fmt.Errorf("not done after %v", 3*bound))
@@ -139,7 +141,7 @@ func (e *encounter) connect(address string, more ...string) {
 	e.ours = launch(append(append(line, more...), address)...)
 }
 
-// fails waits for our end to end as it should.
+// fails waits until our end has failed as required.
 func (e *encounter) fails(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("after %v", bound))
 	defer cancel()
@@ -150,19 +152,19 @@ func (e *encounter) fails(ctx context.Context) error {
 	case o.fault != nil:
 		return o.fault
 	case o.code == 0:
-		return errors.New("our end ended as if all were well")
+		return errors.New("our end succeeded, want a failure")
 	case strings.Contains(o.errs, "goroutine ") || o.code > codeOfSignal:
 		return fmt.Errorf("our end crashed: exit code %d", o.code)
 	case strings.TrimSpace(o.errs) == "":
-		return errors.New("our end does not say what was wrong")
+		return errors.New("our end printed no error")
 	case !regexp.MustCompile(e.says).MatchString(o.errs):
-		return fmt.Errorf("our end does not say what was wrong: %q, not %s", firstLine(o.errs),
+		return fmt.Errorf("our end printed %q, want a match for %s", firstLine(o.errs),
 			e.says)
 	}
 	return nil
 }
 
-// clientSays is a client that says something and then nothing.
+// clientSays returns a client that sends a text and then nothing.
 func clientSays(text string) func(context.Context, *encounter) error {
 	return func(ctx context.Context, e *encounter) error {
 		if err := e.serve(ctx); err != nil {
@@ -180,7 +182,8 @@ func clientSays(text string) func(context.Context, *encounter) error {
 	}
 }
 
-// serverSays is a server that waits for what a client says first, and then says something, once.
+// serverSays returns a server that waits for the client's first message and then sends a text,
+// once.
 func serverSays(text string) func(context.Context, *encounter) error {
 	return func(ctx context.Context, e *encounter) error {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", matrix.Port))
@@ -197,7 +200,7 @@ func serverSays(text string) func(context.Context, *encounter) error {
 			b := make([]byte, len(hello("")))
 			_, _ = c.Read(b)
 			_, _ = c.Write([]byte(text))
-			_, _ = c.Read(b) // until the client goes
+			_, _ = c.Read(b) // until the client closes
 		}()
 		e.connect("127.0.0.1")
 		return e.fails(ctx)
@@ -208,8 +211,8 @@ func dial() (net.Conn, error) {
 	return net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", matrix.Port), time.Second)
 }
 
-// silentClientThenAnother is a client that connects and never speaks. It need not end our server:
-// the next client is served all the same.
+// silentClientThenAnother is a client that connects and never sends. Our server may keep running,
+// but must serve the next client.
 func silentClientThenAnother(ctx context.Context, e *encounter) error {
 	if err := e.serve(ctx); err != nil {
 		return err
@@ -228,8 +231,8 @@ func silentClientThenAnother(ctx context.Context, e *encounter) error {
 	return err
 }
 
-// guest is a peer that is perftest's own program, told other things than ours, or with one of the
-// two killed.
+// guest runs perftest's own program as the peer, with other options than ours, or kills one of the
+// two ends.
 func (e *encounter) guest(ctx context.Context) error {
 	cell := e.cell()
 	if e.other != "" {
@@ -238,7 +241,7 @@ func (e *encounter) guest(ctx context.Context) error {
 	line := append(cell.Theirs(), e.extra...)
 	var more []string
 	if e.kill != "" {
-		more = []string{"-n", "1000000"} // which would take a minute
+		more = []string{"-n", "1000000"} // which takes a minute
 		line = append(line, more...)
 	}
 	if e.role == matrix.Server {
@@ -285,15 +288,15 @@ func (e *encounter) traffic(ctx context.Context) error {
 		for _, p := range []*program{e.ours, e.theirs} {
 			select {
 			case <-p.ended:
-				return fmt.Errorf("%s ended before there was traffic: %w", p, p.outcome().err())
+				return fmt.Errorf("%s ended before traffic flowed: %w", p, p.outcome().err())
 			default:
 			}
 		}
 	}
 }
 
-// theirsEnds gives the peer a while to notice that we died. How it does is its own affair: rxe's
-// requester may send for ever to an address that no longer answers. But the next one is served.
+// theirsEnds gives the peer time to notice that we died. Its behaviour is not checked: rxe's
+// requester may send to the lost address indefinitely. But it must serve the next run.
 func (e *encounter) theirsEnds(ctx context.Context) error {
 	const while = 10 * time.Second
 	select {
@@ -301,13 +304,13 @@ func (e *encounter) theirsEnds(ctx context.Context) error {
 		o := e.theirs.outcome()
 		e.said = fmt.Sprintf("theirs ended: exit code %d", o.code)
 	case <-time.After(while):
-		e.said = fmt.Sprintf("theirs went on for %v, and was ended", while)
+		e.said = fmt.Sprintf("theirs continued for %v and was ended", while)
 	case <-ctx.Done():
 	}
 	e.theirs.end()
 	t := e.lab.once(ctx, e.cell())
 	if t.err != nil {
-		return fmt.Errorf("the next run: %w", t.err)
+		return fmt.Errorf("next run: %w", t.err)
 	}
 	return nil
 }

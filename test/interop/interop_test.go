@@ -22,7 +22,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// soon is longer than anything here takes on a machine that others use, too.
+// soon returns a context that outlasts every operation here, even on a busy machine.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
@@ -43,7 +43,7 @@ func TestProgram(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, outcome{code: 3, out: "out\n", errs: "why\n"}, o)
 	require.EqualError(t, o.err(), "exit code 3: why")
-	require.ErrorContains(t, p.says(ctx, "never"), `ended before it said "never"`)
+	require.ErrorContains(t, p.says(ctx, "never"), `ended before it printed "never"`)
 	require.Equal(t, "bash (here)", p.String())
 	require.Contains(t, p.transcript(), "# exit code 3")
 
@@ -60,12 +60,12 @@ func TestProgramThatHangs(t *testing.T) {
 	defer cancel()
 	_, err := p.wait(ctx)
 	require.EqualError(t, err, "bash (here) hangs: not done after 1ms")
-	require.ErrorContains(t, p.says(ctx, "never"), "does not say")
+	require.ErrorContains(t, p.says(ctx, "never"), "did not print")
 	p.end()
 	require.Equal(t, codeOfSignal+int(syscall.SIGKILL), p.outcome().code)
 }
 
-// The agent runs in any bash: this machine's is as good as a guest's.
+// newGuest runs the agent in a shell of this machine instead of a guest.
 func newGuest(t *testing.T) *guest {
 	g, err := talk("t", exec.Command("bash", "-c", agent))
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestGuest(t *testing.T) {
 
 	select {
 	case <-slow.ended:
-		t.Fatal("others waited for it")
+		t.Fatal("a slow run blocked others")
 	default:
 	}
 	slow.end()
@@ -127,7 +127,7 @@ func FuzzEnded(f *testing.F) {
 	})
 }
 
-// What Debian's tools printed (test/interop/report/testdata), as the two outcomes of a cell.
+// printed returns the output of a Debian tool (test/interop/report/testdata) as an outcome.
 func printed(t *testing.T, name string) outcome {
 	b, err := os.ReadFile("report/testdata/" + name + ".txt")
 	require.NoError(t, err)
@@ -154,14 +154,14 @@ func TestJudge(t *testing.T) {
 	}{
 		"a silent server": {read, of(row, 200), printed(t, "read_lat-server"), ""},
 		"a client has to speak": {send, of(row, 200), printed(t, "read_lat-server"),
-			"their client: it printed no table"},
+			"their client: the output has no table"},
 		"so has this server": {send, printed(t, "read_lat-server"), of(row, 200),
-			"our server: it printed no table"},
+			"our server: the output has no table"},
 		"times between messages": {send, of(row, 199), of(row, 200), ""},
 		"but only ours": {send, of(row, 200), of(row, 199),
-			"their client: a result of something else: 199 messages of 64B, not 200 of 64B"},
+			"their client: result of a different test: 199 messages of 64B, want 200 of 64B"},
 		"another size": {read, of(row8, 200), outcome{},
-			"our client: a result of something else: 200 messages of 8B"},
+			"our client: result of a different test: 200 messages of 8B"},
 		"theirs fails": {read, of(row, 200), outcome{code: 1, errs: "it broke\n"},
 			"theirs: exit code 1: it broke"},
 		"ours does not start": {read, outcome{fault: os.ErrNotExist}, outcome{},
@@ -182,10 +182,10 @@ func TestJudge(t *testing.T) {
 	const bandwidth = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n 64 " +
 		"%d 1 1 1\n"
 	_, err := judge(watched, of(bandwidth, 7), of(bandwidth, 9))
-	require.NoError(t, err, "as many as there is time for")
+	require.NoError(t, err, "any number of messages")
 	_, err = judge(watched, of(bandwidth, 0), of(bandwidth, 9))
 	require.ErrorContains(t, err,
-		"our client: a result of something else: 0 messages of 64B, not some of 64B")
+		"our client: result of a different test: 0 messages of 64B, want at least 1 of 64B")
 	r, err := judge(read, of(row, 200), outcome{})
 	require.NoError(t, err)
 	require.Equal(t, "3.0 us", r.Figure())
@@ -202,14 +202,15 @@ func TestJudgeRping(t *testing.T) {
 	require.NoError(t, err)
 	_, err = judge(c, printed(t, "rping-server"), outcome{out: all.String()})
 	require.ErrorContains(t, err,
-		"our server: a result of something else: 3 messages verified, not 50")
+		"our server: result of a different test: 3 messages verified, want 50")
 }
 
 func TestCommandLine(t *testing.T) {
 	for args, says := range map[string]string{
-		"-matrix some": "-matrix some: quick or full", "-run (": "missing closing )",
-		"x": `unexpected ["x"]`, "-rounds 0": "-rounds 0",
-		"-differential -seeds 0": "-seeds 0: 1 at least", "-differential -figures": "one of them",
+		"-matrix some": "-matrix some: want quick or full", "-run (": "missing closing )",
+		"x": `unexpected arguments ["x"]`, "-rounds 0": "-rounds 0",
+		"-differential -seeds 0": "-seeds 0: want at least 1",
+		"-differential -figures": "want only one of them",
 	} {
 		_, err := parse(strings.Fields(args))
 		require.ErrorContains(t, err, says)
@@ -234,7 +235,7 @@ func TestSelection(t *testing.T) {
 	require.True(t, pick("-run", "nothing").empty())
 	require.False(t, pick("-run", "^bad/").empty())
 
-	// A name that is not in the subset is run when it is asked for.
+	// A cell outside of the subset runs if its full name is given.
 	for i, c := range matrix.Full() {
 		if i%100 != 0 {
 			continue
@@ -266,7 +267,7 @@ func TestRemarks(t *testing.T) {
 		tr.remarks())
 }
 
-// What each kind of cell about congestion control is to show.
+// TestControlled checks the verdicts on cells that test congestion control.
 func TestControlled(t *testing.T) {
 	glance := func(window units.Bytes, mbps, delay float64, cnps uint64, cuts string,
 		n uint64) report.Glance {
@@ -295,21 +296,21 @@ func TestControlled(t *testing.T) {
 		says string // empty: all is well
 	}{
 		"sane":      {swift, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
-		"unwatched": {swift, nil, wire{}, "says nothing of its congestion control"},
+		"unwatched": {swift, nil, wire{}, "printed no state of its congestion control"},
 		"stalled": {swift, seen{glance(4096, 0, 100, 0, "loss", 3), stalled}, wire{},
-			"it stalled"},
+			"stalled: nothing was sent"},
 		"beyond its bound": {swift, seen{glance(256*1024+1, 0, 100, 0, "loss", 3)}, wire{},
-			"not up to 256KiB"},
+			"want at most 256KiB"},
 		"no samples": {swift, seen{glance(4096, 0, 0, 0, "loss", 3)}, wire{},
 			"no delay was sampled"},
 		"at the floor": {swift, seen{glance(4096, 0, 100, 0, "loss", 3),
-			glance(1, 0, 100, 0, "loss", 3)}, wire{}, "ends at 1B, 0.0009765625 packets"},
+			glance(1, 0, 100, 0, "loss", 3)}, wire{}, "window is 1B, 0.0009765625 packets"},
 		"in between it may be": {swift,
 			seen{glance(1, 0, 100, 0, "loss", 3), glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
 		"never cut": {swift, seen{glance(4096, 0, 100, 0, "loss", 0)}, wire{},
 			"never cut"},
 		"a queue, not delay": {clean, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{},
-			"no delay cut the window"},
+			"want by delay"},
 		"a queue":         {clean, seen{glance(4096, 0, 100, 0, "delay", 3)}, wire{}, ""},
 		"told":            {receiver, nil, wire{{CNPs: 5}, {Marked: 6}}, ""},
 		"nothing to tell": {receiver, nil, wire{}, "none of the guest's packets was marked"},
@@ -328,18 +329,18 @@ func TestControlled(t *testing.T) {
 		"a peer that tells": {unheard, seen{glance(0, 50, 0, 4, "cnp", 4)},
 			wire{{Marked: 9}, {CNPs: 4}}, ""},
 		"unheard": {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)},
-			wire{{Marked: 9}, {CNPs: 4}}, "sent 4 CNPs, and we heard none"},
+			wire{{Marked: 9}, {CNPs: 4}}, "sent 4 CNPs, and we received none"},
 		"slowed": {slowed,
 			seen{glance(0, 50, 0, 4, "cnp", 4), glance(0, 100, 0, 4, "cnp", 4)},
 			wire{1: {Notified: 4}}, ""},
 		"heard and not heeded": {slowed, seen{glance(0, 100, 0, 4, "cnp", 0)},
-			wire{1: {Notified: 4}}, "4 CNPs cut nothing"},
+			wire{1: {Notified: 4}}, "4 CNPs did not cut the rate"},
 		"some of nobody": {slowed, seen{glance(0, 50, 0, 5, "cnp", 5)},
-			wire{1: {Notified: 4}}, "sent us 4 CNPs, and we heard 5"},
+			wire{1: {Notified: 4}}, "sent us 4 CNPs, and we received 5"},
 		"cut to line rate": {slowed, seen{glance(0, 100, 0, 4, "cnp", 4)},
 			wire{1: {Notified: 4}}, "in spite of cuts"},
 		"slow to the end": {slowed, seen{glance(0, 50, 0, 4, "cnp", 4)},
-			wire{1: {Notified: 4}}, "it has not recovered"},
+			wire{1: {Notified: 4}}, "at the end, want line rate"},
 		"slowed without a word":  {pingpong, nil, wire{1: {Notified: 4}}, ""},
 		"without one to be told": {pingpong, nil, wire{}, "the wire sent us no CNP"},
 	} {

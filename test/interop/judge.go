@@ -10,9 +10,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// judge says whether a cell went well, by what both programs left: they ended well, each printed
-// its own result where it has one, and both results are of what was asked for. It answers the
-// client's row, which is the one that perftest means.
+// judge returns an error unless a cell passed: both programs ended with exit code 0, and each
+// printed a result, if it has one, of the requested size and number of messages. It returns the
+// client's row, which is perftest's result.
 func judge(c matrix.Cell, ours, theirs outcome) (report.Row, error) {
 	var errs []error
 	say := func(whose string, err error) {
@@ -26,7 +26,7 @@ func judge(c matrix.Cell, ours, theirs outcome) (report.Row, error) {
 		return report.Row{}, errors.Join(errs...)
 	}
 	if c.Control == matrix.Tokens && !strings.Contains(ours.errs, withoutTokens) {
-		return report.Row{}, fmt.Errorf("ours: it does not say %q", withoutTokens)
+		return report.Row{}, fmt.Errorf("ours: want output %q", withoutTokens)
 	}
 	client, server := ours, theirs
 	names := [2]string{"our client", "their server"}
@@ -44,22 +44,23 @@ func judge(c matrix.Cell, ours, theirs outcome) (report.Row, error) {
 	return row, errors.Join(errs...)
 }
 
-// withoutTokens is what our programs say when they are to use tokens and the peer knows of none.
+// withoutTokens is what our programs print when the peer does not support tokens.
 const withoutTokens = "going on without tokens"
 
-// silentServer says that a server of the test prints no table: ib_read_lat's and ib_atomic_lat's.
+// silentServer reports whether the test's server prints no table, as ib_read_lat and ib_atomic_lat
+// do.
 func silentServer(t matrix.Test) bool { return t == matrix.ReadLat || t == matrix.AtomicLat }
 
-var errOther = errors.New("a result of something else")
+var errOther = errors.New("result of a different test")
 
-// read answers what an output says of a cell, where it is of that cell.
+// read returns the result that an output has for a cell.
 func read(c matrix.Cell, out string, ours bool) (r report.Row, err error) {
 	want := c.Iterations()
 	switch c.Test {
 	case matrix.Rping:
 		n, err := report.Rping(out)
 		if err == nil && n != want {
-			err = fmt.Errorf("%w: %d messages verified, not %d", errOther, n, want)
+			err = fmt.Errorf("%w: %d messages verified, want %d", errOther, n, want)
 		}
 		return r, err
 	case matrix.RCPingpong:
@@ -68,27 +69,27 @@ func read(c matrix.Cell, out string, ours bool) (r report.Row, err error) {
 		var rows []report.Row
 		rows, err = report.Table(out)
 		if err == nil && len(rows) != 1 {
-			err = fmt.Errorf("%w: %d rows, not 1", errOther, len(rows))
+			err = fmt.Errorf("%w: %d rows, want 1", errOther, len(rows))
 		}
 		if err == nil {
 			r = rows[0]
 		}
 		want *= c.QPs
 	}
-	if c.Watched() { // for a time, not for a number
+	if c.Watched() { // it runs for a time, not for a number of messages
 		if err == nil && (r.Size != c.Size || r.Iterations == 0) {
-			err = fmt.Errorf("%w: %d messages of %v, not some of %v", errOther, r.Iterations,
+			err = fmt.Errorf("%w: %d messages of %v, want at least 1 of %v", errOther, r.Iterations,
 				r.Size, units.Bytes(c.Size))
 		}
 		return r, err
 	}
-	// Of a ping-pong's two ends, the one that answers sees n messages and n-1 times between them.
-	// Ours says so; perftest has n-1 samples, too, and prints n.
+	// The responding end of a ping-pong sees n messages and n-1 intervals. Ours prints n-1;
+	// perftest has n-1 samples, too, but prints n.
 	if ours && c.Test.Latency() && !silentServer(c.Test) && r.Iterations == want-1 {
 		return r, err
 	}
 	if err == nil && (r.Size != c.Size || r.Iterations != want) {
-		err = fmt.Errorf("%w: %d messages of %v, not %d of %v", errOther, r.Iterations, r.Size,
+		err = fmt.Errorf("%w: %d messages of %v, want %d of %v", errOther, r.Iterations, r.Size,
 			want, units.Bytes(c.Size))
 	}
 	return r, err

@@ -14,13 +14,13 @@ import (
 	"github.com/goroce/goroce/test/interop/matrix"
 )
 
-// lab is where trials run: in the namespace of scripts/interop, with a guest.
+// lab is the environment of trials: the namespace of scripts/interop, with a guest.
 type lab struct {
 	root   string // of the checkout
 	peer   *guest
 	second *guest // for figures of rxe with itself
-	wire   *wire  // nil without one; the way past it is "eth0"
-	at     string // where our end was last
+	wire   *wire  // nil without one; eth0 bypasses it
+	at     string // interface that our end used last
 }
 
 // iface is our interface on the guests' switch.
@@ -28,7 +28,7 @@ const iface = "eth0"
 
 func (l *lab) bin() string { return filepath.Join(l.root, "bin") }
 
-// open enters what is up.
+// open connects to the running guests.
 func open(root string, pair, impaired bool) (*lab, error) {
 	l := &lab{root: root}
 	var err error
@@ -59,8 +59,8 @@ func (l *lab) close() {
 	}
 }
 
-// move has the guest forget the MAC address of our end when that goes to another interface. It
-// would find out by itself, after ten seconds, if it speaks first.
+// move flushes the guest's neighbour entry for our end when that moves to another interface. The
+// guest would otherwise use the old MAC address for ten seconds if it sends first.
 func (l *lab) move(ctx context.Context, at string) error {
 	if l.at == at {
 		return nil
@@ -70,7 +70,7 @@ func (l *lab) move(ctx context.Context, at string) error {
 	return err
 }
 
-// listening waits until a server in a guest can be reached.
+// listening waits until a server in a guest accepts connections.
 func (l *lab) listening(ctx context.Context, g *guest, c matrix.Cell, server *program) error {
 	const limit = 20 * time.Second
 	look := fmt.Sprintf(`grep -q ":%04X .* 0A " /proc/net/tcp /proc/net/tcp6`, matrix.Port)
@@ -89,8 +89,8 @@ func (l *lab) listening(ctx context.Context, g *guest, c matrix.Cell, server *pr
 	}
 }
 
-// serving waits until a server of ours can be reached. rping's says nothing; but when its endpoint
-// answers a ping, it is there.
+// serving waits until a server of ours accepts connections. rping prints nothing then; it is ready
+// when its endpoint responds to a ping.
 func (l *lab) serving(ctx context.Context, c matrix.Cell, server *program) error {
 	switch c.Test {
 	case matrix.RCPingpong:
@@ -105,8 +105,8 @@ func (l *lab) serving(ctx context.Context, c matrix.Cell, server *program) error
 	return server.says(ctx, "Waiting for client")
 }
 
-// reachable says whether the guest's network is there: its kernel refuses a connection to a port
-// that nobody listens at, which is an answer.
+// reachable returns an error if the guest's network is down: its kernel must refuse a connection to
+// a closed port.
 func reachable() error {
 	const nobody, limit = "1", 10 * time.Second
 	c, err := net.DialTimeout("tcp", net.JoinHostPort(matrix.PeerIPv4, nobody), limit)
@@ -116,19 +116,19 @@ func reachable() error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil
 	}
-	return fmt.Errorf("the guest's network is gone: %w", err)
+	return fmt.Errorf("the guest's network is down: %w", err)
 }
 
-// portFree says that perftest's port can be listened at, here.
+// portFree returns an error unless perftest's port is free on this host.
 func portFree() error {
 	l, err := net.Listen("tcp", fmt.Sprintf(":%d", matrix.Port))
 	if err != nil {
-		return fmt.Errorf("the port is not free again: %w", err)
+		return fmt.Errorf("the port is still in use: %w", err)
 	}
 	return l.Close()
 }
 
-// needs says which programs are not built.
+// needs returns an error that lists the programs that are not built.
 func (l *lab) needs(cells []matrix.Cell) error {
 	missing := map[string]bool{}
 	var errs []error
@@ -136,7 +136,7 @@ func (l *lab) needs(cells []matrix.Cell) error {
 		name := c.Ours(l.bin(), iface, "")[0]
 		if _, err := os.Stat(name); err != nil && !missing[name] {
 			missing[name] = true
-			errs = append(errs, fmt.Errorf("%s is not built; make binaries",
+			errs = append(errs, fmt.Errorf("%s is not built: run make binaries",
 				strings.TrimPrefix(name, l.root+"/")))
 		}
 	}

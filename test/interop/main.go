@@ -38,7 +38,7 @@ type options struct {
 	replay       string
 }
 
-// inside says, in the environment, that we are in the guests' namespace.
+// inside is the environment variable that is set in the guests' namespace.
 const inside = "GOROCE_INTEROP_INSIDE"
 
 func main() {
@@ -65,19 +65,19 @@ func parse(args []string) (options, error) {
 	size := f.String("matrix", "quick",
 		"quick: a covering subset; full: every cell, which takes hours")
 	pattern := f.String("run", "", "only what `regexp` matches; -list shows the names")
-	f.BoolVar(&o.list, "list", false, "print the names, and run nothing")
-	f.BoolVar(&o.keep, "keep", false, "leave the guests up")
-	f.BoolVar(&o.verbose, "v", false, "print what both ends of each cell were told and said")
+	f.BoolVar(&o.list, "list", false, "print the names and run nothing")
+	f.BoolVar(&o.keep, "keep", false, "leave the guests running")
+	f.BoolVar(&o.verbose, "v", false, "print command lines and outputs of both ends of each cell")
 	f.BoolVar(&o.figures, "figures", false,
 		"instead of the matrix, measure rxe-rxe, goroce-rxe and goroce-goroce")
-	f.IntVar(&o.rounds, "rounds", 5, "of -figures: `number` of runs that a median is of")
+	f.IntVar(&o.rounds, "rounds", 5, "with -figures: `number` of runs per median")
 	f.StringVar(&o.page, "doc", "",
-		"write what came of it into this `file`, where it has a place for it")
+		"write the results into the marked places of this `file`")
 	o.differentialFlags(f)
 	f.Usage = func() {
 		fmt.Fprint(f.Output(), "interop runs goroce against Linux's soft-RoCE, perftest and "+
 			"rping in a virtual machine.\n"+
-			"It exits with 0 when every cell went well; its last line is \"N passed, M "+
+			"It exits with 0 if every cell passes; its last line is \"N passed, M "+
 			"failed\".\n\n")
 		f.PrintDefaults()
 	}
@@ -87,15 +87,15 @@ func parse(args []string) (options, error) {
 	var err error
 	switch {
 	case f.NArg() > 0:
-		err = fmt.Errorf("unexpected %q", f.Args())
+		err = fmt.Errorf("unexpected arguments %q, want flags only", f.Args())
 	case *size != "quick" && *size != "full":
-		err = fmt.Errorf("-matrix %s: quick or full", *size)
+		err = fmt.Errorf("-matrix %s: want quick or full", *size)
 	case o.rounds < 1 || o.rounds > 100:
-		err = fmt.Errorf("-rounds %d: 1 to 100", o.rounds)
+		err = fmt.Errorf("-rounds %d: want 1 to 100", o.rounds)
 	case o.seeds < 1:
-		err = fmt.Errorf("-seeds %d: 1 at least", o.seeds)
+		err = fmt.Errorf("-seeds %d: want at least 1", o.seeds)
 	case o.figures && (o.differential || o.replay != ""):
-		err = errors.New("-figures and -differential: one of them")
+		err = errors.New("-figures and -differential: want only one of them")
 	default:
 		o.run, err = regexp.Compile(*pattern)
 	}
@@ -104,17 +104,17 @@ func parse(args []string) (options, error) {
 	return o, err
 }
 
-// differentialFlags are those of -differential.
+// differentialFlags declares the flags of -differential.
 func (o *options) differentialFlags(f *flag.FlagSet) {
 	f.BoolVar(&o.differential, "differential", false,
-		"instead of the matrix, send rxe and goroce the same packets, good and bad, and compare")
-	f.IntVar(&o.seeds, "seeds", 100, "of -differential: `number` of cases")
-	f.Uint64Var(&o.first, "first", 1, "of -differential: `seed` of the first")
+		"instead of the matrix, send rxe and goroce the same packets and compare the responses")
+	f.IntVar(&o.seeds, "seeds", 100, "with -differential: `number` of cases")
+	f.Uint64Var(&o.first, "first", 1, "with -differential: first `seed`")
 	f.StringVar(&o.replay, "replay", "",
-		"of -differential: run the case in a `file` that a failure left, and no other")
+		"with -differential: run only the case in a `file` saved by a failure")
 }
 
-// do does what the command line says, and answers the exit code.
+// do executes the command line and returns the exit code.
 func do(ctx context.Context, o options) (int, error) {
 	s := selection(o)
 	if o.list {
@@ -122,7 +122,7 @@ func do(ctx context.Context, o options) (int, error) {
 		return exitOK, nil
 	}
 	if s.empty() && !o.figures && !o.differential {
-		return exitUsage, fmt.Errorf("-run %v: matches nothing; -list shows the names", o.run)
+		return exitUsage, fmt.Errorf("-run %v matches nothing; -list prints the names", o.run)
 	}
 	root, err := checkout()
 	if err != nil {
@@ -141,14 +141,14 @@ func do(ctx context.Context, o options) (int, error) {
 	case ctx.Err() != nil:
 		return exitInterrupted, errors.New("interrupted")
 	case errors.Is(err, errSomeFailed):
-		return exitFailed, nil // it has been said
+		return exitFailed, nil // already reported
 	case err != nil:
 		return exitFailed, err
 	}
 	return exitOK, nil
 }
 
-// work does it in the guests' namespace.
+// work executes the command line in the guests' namespace.
 func (l *lab) work(ctx context.Context, o options, s selected) error {
 	switch {
 	case o.figures:
@@ -164,7 +164,8 @@ func (l *lab) work(ctx context.Context, o options, s selected) error {
 	return r.close(ctx, o)
 }
 
-// checkout is the directory that scripts/interop is in: that of bin/interop, or the current one.
+// checkout returns the directory that contains scripts/interop: the parent of bin/interop, or the
+// current one.
 func checkout() (string, error) {
 	candidates := []string{"."}
 	if exe, err := os.Executable(); err == nil {
@@ -179,10 +180,10 @@ func checkout() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("scripts/interop is neither here nor beside the program")
+	return "", errors.New("scripts/interop is neither in the current directory nor beside bin/")
 }
 
-// outside boots the guests, runs the same again in their namespace, and takes them down.
+// outside boots the guests, runs this command again in their namespace, and shuts them down.
 func outside(ctx context.Context, root string, o options) (code int, err error) {
 	if os.Geteuid() != 0 {
 		return exitFailed, errors.New("needs root, for a network namespace and taps")
@@ -217,7 +218,7 @@ func outside(ctx context.Context, root string, o options) (code int, err error) 
 	err = again.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
-		return exit.ExitCode(), nil // it has said why
+		return exit.ExitCode(), nil // already reported
 	}
 	if err != nil {
 		return exitFailed, err
@@ -225,8 +226,8 @@ func outside(ctx context.Context, root string, o options) (code int, err error) 
 	return exitOK, nil
 }
 
-// gentle has a command say on our standard error what it says, and end by SIGTERM. It has a process
-// group of its own, so that a terminal's interrupt reaches it through us, once.
+// gentle connects a command to our standard error and makes it end by SIGTERM. It has a process
+// group of its own, so that a terminal's interrupt reaches it only through us.
 func gentle(cmd *exec.Cmd) {
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -15,11 +15,11 @@ import (
 	"github.com/goroce/goroce/test/interop/matrix"
 )
 
-// A page has places for what a run found: between "<!-- NAME -->" and "<!-- /NAME -->".
+// A page has places for the results of a run: between "<!-- NAME -->" and "<!-- /NAME -->".
 
-var errNoPlace = errors.New("has no place for it")
+var errNoPlace = errors.New("the file has no such place")
 
-// place answers a page with a text in the place named.
+// place returns a page with a text inserted in the named place.
 func place(page []byte, name, text string) ([]byte, error) {
 	begin, end := fmt.Appendf(nil, "<!-- %s -->\n", name), fmt.Appendf(nil, "<!-- /%s -->", name)
 	from := bytes.Index(page, begin)
@@ -31,7 +31,7 @@ func place(page []byte, name, text string) ([]byte, error) {
 		page[to:]}, nil), nil
 }
 
-// write puts a text into a file's place.
+// write writes a text into a place of a file.
 func write(file, name, text string) error {
 	page, err := os.ReadFile(file)
 	if err == nil {
@@ -46,7 +46,7 @@ func write(file, name, text string) error {
 	return nil
 }
 
-// markdown is a table whose first line is its heading.
+// markdown returns a table whose first line is its heading.
 func markdown(table [][]string) string {
 	var b strings.Builder
 	for i, line := range table {
@@ -58,7 +58,7 @@ func markdown(table [][]string) string {
 	return b.String()
 }
 
-// page writes what came of a run of everything.
+// page writes the results of a complete run.
 func (r *run) page(ctx context.Context, file string) error {
 	order, by := r.scores()
 	clean := [][]string{{"test", "service", "we are client", "we are server"}}
@@ -82,7 +82,7 @@ func (r *run) page(ctx context.Context, file string) error {
 		}
 		counts := []string{fmt.Sprint(ours), fmt.Sprint(theirs)}
 		if !g.test.Perftest() {
-			counts[0] = "" // these programs do not print them
+			counts[0] = "" // these programs do not print retransmissions
 		}
 		impaired = append(impaired,
 			append(append([]string{string(g.impair), string(g.test)}, passed...), counts...))
@@ -122,7 +122,7 @@ func (r *run) page(ctx context.Context, file string) error {
 			"probes", markdown(probes)))
 }
 
-// setting says on what a run was made, and with which versions.
+// setting returns machine and versions of a run.
 func (l *lab) setting(ctx context.Context) string {
 	ours := strings.TrimSpace(output(ctx, l.bin()+"/roce_write_bw", "-V"))
 	_, ours, _ = strings.Cut(ours, ": ")
@@ -134,7 +134,7 @@ func (l *lab) setting(ctx context.Context) string {
 			"\n"), ", "), l.accelerator())
 }
 
-// accelerator says how a guest's processor is made.
+// accelerator returns how a guest's processor is provided.
 func (l *lab) accelerator() string {
 	pid, _ := os.ReadFile(filepath.Join(l.root, ".cache/interop/run/a.pid"))
 	line, _ := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(pid)), "cmdline"))

@@ -15,19 +15,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// probed is a test whose flow stops before and in the midst of each message, probes the peer, which
-// knows nothing of probes, and goes on (stopgo). Every probe has to come back, the bytes to be in
-// the peer's memory as they were sent, and the queue pairs to live.
+// probed is a test whose flow stops before and within each message, probes the peer, which does not
+// know probes, and resumes (stopgo). Every probe must be answered, the bytes must be in the peer's
+// memory as sent, and the queue pairs must stay in RTS.
 type probed struct {
 	name string
 	test matrix.Test
 }
 
-// probeds are all. An ib_read_bw lets nobody write to it, and a probe is a WRITE of nothing.
+// probeds are all such tests. An ib_read_bw grants no write access, and a probe is a zero-length
+// WRITE.
 var probeds = []probed{{"probe/write", matrix.WriteBW}, {"probe/send", matrix.SendBW},
 	{"probe/read", matrix.ReadBW}}
 
-// probing is what came of one.
+// probing is the result of one.
 type probing struct {
 	probed
 	took         time.Duration
@@ -41,7 +42,7 @@ func (p probed) cell() matrix.Cell {
 		Size: units.MiB, MTU: 4096, QPs: 1}
 }
 
-// ours is the command line of our end.
+// ours returns the command line of our end.
 func (p probed) ours(bin string) []string {
 	c := p.cell()
 	verb, _, _ := strings.Cut(string(p.test), "_")
@@ -51,7 +52,7 @@ func (p probed) ours(bin string) []string {
 		strconv.Itoa(matrix.Port), matrix.PeerIPv4}
 }
 
-// probe runs one.
+// probe runs one test.
 func (l *lab) probe(ctx context.Context, p probed) *probing {
 	const limit = 100 * time.Second
 	x, begun := &probing{probed: p}, time.Now()
@@ -68,7 +69,8 @@ func (l *lab) probe(ctx context.Context, p probed) *probing {
 	return x
 }
 
-// moved is what our end says when all messages are there, and before it how its probes fared.
+// moved matches our end's output once all messages are there, with the line on its probes before
+// it.
 var moved = regexp.MustCompile(
 	`(?m)^(\d+ probes .*)\nmoved .* at 0x([0-9a-f]+) in the peer, SHA-256 ([0-9a-f]+); queue pair in RTS$`)
 
@@ -83,13 +85,14 @@ func (x *probing) run(ctx context.Context, l *lab, limit time.Duration) error {
 	}
 	said := moved.FindStringSubmatch(x.ours.outcome().out)
 	if said == nil {
-		return fmt.Errorf("our end says something else: %s", lastLine(x.ours.outcome().out))
+		return fmt.Errorf("unexpected output of our end: %s", lastLine(x.ours.outcome().out))
 	}
 	x.said = said[1]
 	address, err := strconv.ParseUint(said[2], 16, 64)
 	page := uint64(os.Getpagesize())
 	if err != nil || address%page != 0 {
-		return fmt.Errorf("the peer's memory at 0x%s, not a page of %d: %w", said[2], page, err)
+		return fmt.Errorf("the peer's memory is at 0x%s, want a multiple of the page size %d: %w",
+			said[2], page, err)
 	}
 	there, err := l.peer.run(ctx, limit,
 		fmt.Sprintf("dd if=$(grep -lx ib_%s /proc/[0-9]*/comm | head -n 1 | sed s/comm/mem/) "+
@@ -99,8 +102,8 @@ func (x *probing) run(ctx context.Context, l *lab, limit time.Duration) error {
 		return err
 	}
 	if sum, _, _ := strings.Cut(there, " "); sum != said[3] {
-		return fmt.Errorf("what is in the peer's memory has SHA-256 %s, not %s", sum, said[3])
+		return fmt.Errorf("the peer's memory has SHA-256 %s, want %s", sum, said[3])
 	}
-	x.ours.signal(syscall.SIGTERM) // it may say goodbye
+	x.ours.signal(syscall.SIGTERM) // it may finish the handshake
 	return finish(ctx, x.ours, x.theirs)
 }

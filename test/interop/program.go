@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// program is one that was started, here or in a guest.
+// program is a started program, on the host or in a guest.
 type program struct {
 	line   []string
 	place  string // "here", "guest a"
@@ -25,10 +25,10 @@ type program struct {
 	fault     error
 }
 
-// Exit codes that say how a program ended, as shells have them.
+// codeOfSignal is added to a signal's number to form an exit code, as in shells.
 const codeOfSignal = 128
 
-// launch starts a program on the host. It does not outlive us.
+// launch starts a program on the host. It is killed when this process dies.
 func launch(line ...string) *program {
 	p := &program{line: line, place: "here", ended: make(chan struct{})}
 	cmd := exec.Command(line[0], line[1:]...)
@@ -55,7 +55,7 @@ func launch(line ...string) *program {
 	return p
 }
 
-// finish says that a program ended, and what it has printed beside that which is known.
+// finish records that a program ended, and adds its remaining output.
 func (p *program) finish(o outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +65,7 @@ func (p *program) finish(o outcome) {
 	close(p.ended)
 }
 
-// writer appends to a buffer that others read meanwhile.
+// writer returns a writer that appends to a buffer which others read concurrently.
 func (p *program) writer(b *bytes.Buffer) io.Writer {
 	return writerFunc(func(text []byte) (int, error) {
 		p.mu.Lock()
@@ -78,21 +78,21 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// outcome is what a program left.
+// outcome is the result of a program.
 type outcome struct {
 	code      int
 	out, errs string
-	fault     error // it did not start, or was lost
+	fault     error // it did not start, or the connection was lost
 }
 
-// outcome answers what there is of it by now.
+// outcome returns the current outcome.
 func (p *program) outcome() outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return outcome{p.code, p.out.String(), p.errs.String(), p.fault}
 }
 
-// wait answers the outcome once the program has ended; an error when ctx ends before.
+// wait returns the outcome once the program has ended, and an error if ctx ends first.
 func (p *program) wait(ctx context.Context) (outcome, error) {
 	select {
 	case <-p.ended:
@@ -112,16 +112,16 @@ func (p *program) says(ctx context.Context, text string) error {
 			if strings.Contains(p.outcome().out, text) {
 				return nil
 			}
-			return fmt.Errorf("%s ended before it said %q: %w", p, text, p.outcome().err())
+			return fmt.Errorf("%s ended before it printed %q: %w", p, text, p.outcome().err())
 		case <-ctx.Done():
-			return fmt.Errorf("%s does not say %q: %w", p, text, context.Cause(ctx))
+			return fmt.Errorf("%s did not print %q: %w", p, text, context.Cause(ctx))
 		case <-tick.C:
 		}
 	}
 	return nil
 }
 
-// end ends a program that may run still, and waits for that.
+// end ends a program that may still run and waits for its end.
 func (p *program) end() {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		select {
@@ -137,13 +137,13 @@ func (p *program) end() {
 	}
 }
 
-// String is the program's name, and where it runs.
+// String returns the program's name and where it runs.
 func (p *program) String() string {
 	name := p.line[0]
 	return fmt.Sprintf("%s (%s)", name[strings.LastIndexByte(name, '/')+1:], p.place)
 }
 
-// err says why an outcome is none of a success.
+// err returns the reason why an outcome is a failure, and nil for a success.
 func (o outcome) err() error {
 	switch {
 	case o.fault != nil:

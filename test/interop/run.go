@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/test/interop/matrix"
 )
 
-// run tries all that is selected, and tells.
+// run runs all selected tests and reports the results.
 type run struct {
 	lab     *lab
 	out     io.Writer
@@ -25,7 +25,7 @@ type run struct {
 	probings []*probing
 	complete bool
 	failed   []string
-	broken   error // of the guest: nothing after it means anything
+	broken   error // of the guest: results after it are void
 }
 
 var errSomeFailed = errors.New("some failed")
@@ -80,7 +80,7 @@ func (r *run) all(ctx context.Context, s selected) {
 	}
 }
 
-// failures is where what failed leaves its outputs.
+// failures returns the directory for the outputs of failed tests.
 func (r *run) failures() string { return filepath.Join(r.lab.root, ".cache/interop/failed") }
 
 // tell prints a line of the table.
@@ -100,7 +100,7 @@ func (r *run) tell(name string, took time.Duration, err error, remarks string) {
 	}
 }
 
-// show prints or keeps what the programs of a cell said.
+// show prints the programs' outputs if verbose, and stores them on failure.
 func (r *run) show(err error, name string, programs ...*program) {
 	var text strings.Builder
 	for _, p := range programs {
@@ -119,12 +119,12 @@ func (r *run) show(err error, name string, programs ...*program) {
 		os.WriteFile(file, []byte(text.String()), 0o644)); err != nil {
 		fmt.Fprintln(r.out, "     ", err)
 	} else {
-		fmt.Fprintln(r.out, "      what both ends said:", strings.TrimPrefix(file, r.lab.root+"/"))
+		fmt.Fprintln(r.out, "      outputs of both ends:", strings.TrimPrefix(file, r.lab.root+"/"))
 	}
 	fmt.Fprintf(r.out, "      again: bin/interop -keep -v -run '^%s$'\n", name)
 }
 
-// remarks is what there is to say of a trial beside its name.
+// remarks returns what there is to report of a trial beside its name.
 func (t *trial) remarks() string {
 	var parts []string
 	if t.err == nil {
@@ -157,7 +157,7 @@ func (t *trial) remarks() string {
 	return strings.Join(parts, "; ")
 }
 
-// sent is what our end of a watched cell sent, on average, in MiB/s.
+// sent returns the average goodput of our end of a watched cell, in MiB/s.
 func (t *trial) sent() float64 {
 	const bytesPerGbit, mib = 1e9 / 8, 1 << 20
 	sum := 0.0
@@ -167,8 +167,8 @@ func (t *trial) sent() float64 {
 	return sum * bytesPerGbit / mib / float64(max(1, len(t.seen)))
 }
 
-// recoveries says whether the impaired cells made both ends mend what the wire did: ours as a
-// sender, and rxe.
+// recoveries returns an error unless both ends recovered from losses in the impaired cells: ours as
+// a sender, and rxe.
 func (r *run) recoveries() error {
 	var ours, theirs uint64
 	for _, t := range r.trials {
@@ -180,13 +180,13 @@ func (r *run) recoveries() error {
 	fmt.Fprintf(r.out, "over all impaired cells: we retransmitted %d packets, rxe went back %d "+
 		"times\n", ours, theirs)
 	if ours == 0 || theirs == 0 {
-		return errors.New("the recovery of one end was never needed: the wire is too good, or a " +
+		return errors.New("one end never recovered a loss: the wire lost too little, or a " +
 			"counter is broken")
 	}
 	return nil
 }
 
-// close prints the sum.
+// close prints the summary.
 func (r *run) close(ctx context.Context, o options) error {
 	fmt.Fprintln(r.out)
 	r.sum()
@@ -196,7 +196,7 @@ func (r *run) close(ctx context.Context, o options) error {
 	}
 	passed := len(r.trials) + len(r.hostiles) + len(r.probings) - len(r.failed)
 	if r.broken != nil {
-		fmt.Fprintln(r.out, "given up:", r.broken)
+		fmt.Fprintln(r.out, "aborted:", r.broken)
 	}
 	fmt.Fprintf(r.out, "%d passed, %d failed\n", passed, len(r.failed))
 	if len(r.failed) > 0 {

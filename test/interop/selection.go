@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/test/interop/matrix"
 )
 
-// selected is what of all there is is to be run.
+// selected is the set of tests to run.
 type selected struct {
 	cells    []matrix.Cell
 	hostiles []hostile
@@ -16,7 +16,7 @@ type selected struct {
 	all      bool
 }
 
-// selection is what a command line asks for.
+// selection returns the tests that a command line selects.
 func selection(o options) (s selected) {
 	cells := matrix.Quick()
 	if o.full {
@@ -28,7 +28,7 @@ func selection(o options) (s selected) {
 			s.cells = append(s.cells, c)
 		}
 	}
-	// A name that is given in full is run, whether or not it stands for others.
+	// A full name selects its cell even if the covering subset lacks it.
 	if len(s.cells) == 0 {
 		for _, c := range matrix.Full() {
 			if o.run.MatchString(c.String()) {
@@ -71,7 +71,7 @@ func (s selected) list(w io.Writer) {
 	for _, p := range s.probeds {
 		fmt.Fprintln(w, p.name)
 	}
-	fmt.Fprintf(w, "%d cells, about %.0f minutes with an emulated guest; %d peers that "+
-		"misbehave; %d that are probed\n",
+	fmt.Fprintf(w, "%d cells, about %.0f minutes with an emulated guest; %d misbehaving "+
+		"peers; %d probed\n",
 		len(s.cells), 1+seconds/60, len(s.hostiles), len(s.probeds))
 }

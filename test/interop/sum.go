@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/test/interop/matrix"
 )
 
-// group is what the sum has a line for.
+// group is a line of the summary.
 type group struct {
 	test    matrix.Test
 	service matrix.Service
@@ -23,7 +23,7 @@ func groupOf(c matrix.Cell) group {
 	return group{c.Test, c.Service, c.Impair, c.CM, c.Both, c.Control}
 }
 
-// name is the test's, with the options that make a group of it.
+// name returns the test's name with the options that distinguish the group.
 func (g group) name() string {
 	name := string(g.test)
 	if g.cm {
@@ -38,7 +38,7 @@ func (g group) name() string {
 	return name
 }
 
-// score is how many cells of a group went well, by our role.
+// score is the number of cells of a group that passed and failed, by our role.
 type score struct {
 	passed, failed map[matrix.Role]int
 }
@@ -51,7 +51,7 @@ func (s score) of(r matrix.Role) string {
 	return text
 }
 
-// scores are in the order in which the groups were tried.
+// scores returns the groups in the order in which they were tried.
 func (r *run) scores() (order []group, by map[group]score) {
 	by = map[group]score{}
 	for _, t := range r.trials {

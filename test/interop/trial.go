@@ -22,7 +22,7 @@ type trial struct {
 
 	row    report.Row
 	totals report.Totals
-	wire   [2]shaper.Counts // what we sent, what they did; of an impaired cell
+	wire   [2]shaper.Counts // ours, and the guest's; of an impaired cell
 	rxe    report.RXE       // likewise
 	seen   []report.Glance  // of our congestion control, in a watched cell
 	tries  int
@@ -30,11 +30,11 @@ type trial struct {
 	err    error
 }
 
-// maxTries is how often a cell is tried whose service repairs nothing: there a message that a full
-// queue of this machine dropped is nobody's fault, and leaves both ends waiting.
+// maxTries is how often a cell of an unreliable service is tried: a message dropped by a full queue
+// of this machine is not an error there, but leaves both ends waiting.
 const maxTries = 3
 
-// try runs a cell, again where that is fair.
+// try runs a cell, repeatedly for unreliable services.
 func (l *lab) try(ctx context.Context, c matrix.Cell) *trial {
 	begun := time.Now()
 	for tries := 1; ; tries++ {
@@ -46,7 +46,8 @@ func (l *lab) try(ctx context.Context, c matrix.Cell) *trial {
 	}
 }
 
-// patience is how long a cell may take: far more than it should, for others use this machine, too.
+// patience returns the time limit of a cell: far more than needed, since others use this machine,
+// too.
 func patience(c matrix.Cell) time.Duration {
 	limit := 20*time.Second + time.Duration(6*c.Seconds()*float64(time.Second))
 	if c.Impair != matrix.Clean {
@@ -60,7 +61,7 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 	limit := patience(c)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit))
 	defer cancel()
-	defer func() { // once all is known
+	defer func() { // after all results are known
 		if t.err == nil {
 			t.err = t.controlled()
 		}
@@ -88,7 +89,7 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 			after, errAfter := l.peer.counters(context.WithoutCancel(ctx))
 			t.wire, t.rxe, t.err = counts, after.Since(before), errors.Join(t.err, err, errAfter)
 			if t.err == nil && counts[0].Faults()+counts[1].Faults() == 0 {
-				t.err = errors.New("the wire did nothing to it: too few packets")
+				t.err = errors.New("the wire impaired no packet: too few packets")
 			}
 		}()
 	}
@@ -120,14 +121,14 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 	return t
 }
 
-// seedOf makes of a cell's name what its shaper begins with.
+// seedOf returns the seed of a cell's shaper, a hash of its name.
 func seedOf(c matrix.Cell) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.String()))
 	return h.Sum64()
 }
 
-// counters reads rxe's.
+// counters reads rxe's hardware counters.
 func (g *guest) counters(ctx context.Context) (report.RXE, error) {
 	text, err := g.run(ctx, 20*time.Second,
 		"grep . /sys/class/infiniband/rxe0/ports/1/hw_counters/*")
@@ -137,7 +138,7 @@ func (g *guest) counters(ctx context.Context) (report.RXE, error) {
 	return report.ReadRXE(text)
 }
 
-// both starts the server, the client when that listens, and waits for both.
+// both starts the server, then the client once that listens, and waits for both.
 func (l *lab) both(ctx context.Context, t *trial, ours []string, limit time.Duration) error {
 	if t.cell.Role == matrix.Server {
 		t.ours = launch(ours...)
@@ -155,8 +156,8 @@ func (l *lab) both(ctx context.Context, t *trial, ours []string, limit time.Dura
 	return finish(ctx, t.ours, t.theirs)
 }
 
-// finish waits for two programs. When one fails, the other has a moment to notice; what both say is
-// for the judge.
+// finish waits for two programs. When one fails, the other has a moment to notice; judge evaluates
+// the outputs of both.
 func finish(ctx context.Context, a, b *program) error {
 	const moment = 5 * time.Second
 	select {
@@ -177,7 +178,7 @@ func finish(ctx context.Context, a, b *program) error {
 	return err
 }
 
-// transcript is a program's command line, output, errors and end.
+// transcript returns a program's command line, output, errors and exit code.
 func (p *program) transcript() string {
 	o := p.outcome()
 	text := fmt.Sprintf("# %s\n%s\n# output\n%s# errors\n%s# exit code %d\n", p.place,

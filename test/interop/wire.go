@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/test/interop/shaper"
 )
 
-// wire is a second way to the guests' switch, through a shaper: an endpoint of ours is on shaped0,
-// what it sends comes out of shaped1, and the shaper carries it to eth0 and the switch.
+// wire is a second path to the guests' switch, through a shaper: an endpoint of ours uses shaped0,
+// its frames appear on shaped1, and the shaper forwards them to eth0 and the switch.
 //
 //	endpoint ── shaped0 ══ shaped1 ── shaper ── eth0 ══ br0 ── tap-a ── guest a
 type wire struct{}
@@ -28,12 +28,12 @@ func layWire() (*wire, error) { return &wire{}, layPair(shapedEnd, shaperEnd) }
 
 func (*wire) remove() { removePair(shapedEnd) }
 
-// layPair makes two interfaces that are one wire, with the MTU of eth0.
+// layPair creates a veth pair with the MTU of eth0.
 func layPair(a, b string) error {
-	removePair(a) // of a run that was killed
+	removePair(a) // left by a run that was killed
 	for _, line := range []string{
 		"ip link add " + a + " type veth peer name " + b,
-		"ip link set " + a + " addrgenmode none", // the kernel has nothing to say there
+		"ip link set " + a + " addrgenmode none", // keeps the kernel from sending there
 		"ip link set " + b + " addrgenmode none",
 		"ip link set " + a + " mtu 4200 up",
 		"ip link set " + b + " mtu 4200 up",
@@ -47,7 +47,7 @@ func layPair(a, b string) error {
 
 func removePair(a string) { _ = command("ip", "link", "del", a) }
 
-// command runs one of the host's, in the namespace that we are in.
+// command runs a command of the host in the current namespace.
 func command(line ...string) error {
 	if out, err := exec.Command(line[0], line[1:]...).CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", strings.Join(line, " "), err,
@@ -56,7 +56,7 @@ func command(line ...string) error {
 	return nil
 }
 
-// faults are how much of each impairment a cell has.
+// faults returns the shaper's faults for a cell's impairment.
 func faults(c matrix.Cell) shaper.Faults {
 	const alone, together, marks, overflow = 0.03, 0.015, 0.1, 0.01
 	switch c.Impair {
@@ -82,8 +82,8 @@ func faults(c matrix.Cell) shaper.Faults {
 	return shaper.Faults{}
 }
 
-// shape runs a shaper until stop is called, which answers what it did: to what we sent, and to what
-// the guest did.
+// shape runs a shaper until stop is called, which returns what it did: to our packets, and to the
+// guest's.
 func (*wire) shape(f shaper.Faults, seed uint64) (stop func() ([2]shaper.Counts, error),
 	err error) {
 	ours, _, err := shaper.Open(shaperEnd)

@@ -7,34 +7,34 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// rest is what memory holds that nobody uses.
-const rest = 0xa5
+// idleByte is the value of every byte that no message uses.
+const idleByte = 0xa5
 
-// apron is memory before and behind a region, which no key names.
-const apron = 64
+// guard is the number of unregistered bytes before and behind a region.
+const guard = 64
 
-var resting = bytes.Repeat([]byte{rest}, 1<<16)
+var idlePattern = bytes.Repeat([]byte{idleByte}, 1<<16)
 
-// arena is the memory of one region, and what lies around it.
+// arena is the memory of one region with its guard bytes.
 type arena struct {
 	name string
-	mem  []byte // with the aprons
+	mem  []byte // including the guard bytes
 	used int
 	mr   *transport.MemoryRegion
 }
 
-// newArena makes memory for a region of size bytes.
+// newArena returns idle memory for a region of size bytes.
 func newArena(name string, size int) *arena {
-	a := &arena{name: name, mem: make([]byte, size+2*apron)}
-	restore(a.mem)
+	a := &arena{name: name, mem: make([]byte, size+2*guard)}
+	fillIdle(a.mem)
 	return a
 }
 
-// region is the part that is registered.
-func (a *arena) region() []byte { return a.mem[apron : len(a.mem)-apron] }
+// region returns the part that is registered.
+func (a *arena) region() []byte { return a.mem[guard : len(a.mem)-guard] }
 
-// take cuts n bytes out of the region, gap bytes behind what was cut before.
-func (a *arena) take(n, gap int) extent {
+// alloc allocates n bytes of the region, gap bytes behind the previous allocation.
+func (a *arena) alloc(n, gap int) extent {
 	e := extent{a, a.used + gap, n}
 	if a.used += gap + n; a.used > len(a.region()) {
 		panic(fmt.Sprintf("soak: arena %s of %d bytes is too small", a.name, len(a.region())))
@@ -42,22 +42,22 @@ func (a *arena) take(n, gap int) extent {
 	return e
 }
 
-// disturbed answers the first byte that does not rest, counted from the region's beginning.
-func (a *arena) disturbed() (at int, yes bool) {
-	if atRest(a.mem) {
+// firstWritten returns the offset in the region of the first byte that is not idle.
+func (a *arena) firstWritten() (at int, yes bool) {
+	if isIdle(a.mem) {
 		return 0, false
 	}
-	for a.mem[at] == rest {
+	for a.mem[at] == idleByte {
 		at++
 	}
-	return at - apron, true
+	return at - guard, true
 }
 
-// atRest says whether nobody has written to b since it was restored.
-func atRest(b []byte) bool {
+// isIdle reports whether all bytes of b are idle.
+func isIdle(b []byte) bool {
 	for len(b) > 0 {
-		n := min(len(b), len(resting))
-		if !bytes.Equal(b[:n], resting[:n]) {
+		n := min(len(b), len(idlePattern))
+		if !bytes.Equal(b[:n], idlePattern[:n]) {
 			return false
 		}
 		b = b[n:]
@@ -65,13 +65,13 @@ func atRest(b []byte) bool {
 	return true
 }
 
-func restore(b []byte) {
+func fillIdle(b []byte) {
 	for len(b) > 0 {
-		b = b[copy(b, resting):]
+		b = b[copy(b, idlePattern):]
 	}
 }
 
-// extent is a piece of an arena.
+// extent is a part of an arena.
 type extent struct {
 	in  *arena
 	off int
@@ -82,7 +82,7 @@ func (e extent) bytes() []byte { return e.in.region()[e.off : e.off+e.n] }
 
 func (e extent) sge() transport.SGE { return e.in.mr.SGE(e.off, e.n) }
 
-// pieces is memory that a message is gathered from or scattered to, in order.
+// pieces is the memory that a message is gathered from or scattered to, in order.
 type pieces []extent
 
 func (ps pieces) sges() []transport.SGE {
@@ -95,7 +95,7 @@ func (ps pieces) sges() []transport.SGE {
 
 func (ps pieces) restore() {
 	for _, e := range ps {
-		restore(e.bytes())
+		fillIdle(e.bytes())
 	}
 }
 
@@ -107,19 +107,19 @@ func (ps pieces) fill(p payload) {
 	}
 }
 
-// verify says what is wrong when the pieces do not hold the first n bytes of a message, and rest
-// behind them.
+// verify returns an error unless the pieces hold the first n bytes of a message followed by idle
+// bytes.
 func (ps pieces) verify(p payload, n int) error {
 	offset := 0
 	for _, e := range ps {
 		b := e.bytes()
 		here := min(len(b), n-offset)
-		if at := p.differs(b[:here], offset); at >= 0 {
-			return fmt.Errorf("byte %d of %d is %#02x, not %#02x (%s+%d)", offset+at, n, b[at],
+		if at := p.mismatch(b[:here], offset); at >= 0 {
+			return fmt.Errorf("byte %d of %d is %#02x, want %#02x (%s+%d)", offset+at, n, b[at],
 				p.at(offset+at), e.in.name, e.off+at)
 		}
 		for at := here; at < len(b); at++ {
-			if b[at] != rest {
+			if b[at] != idleByte {
 				return fmt.Errorf("byte %d behind the %d of the message was written: %#02x (%s+%d)",
 					offset+at, n, b[at], e.in.name, e.off+at)
 			}
@@ -129,14 +129,14 @@ func (ps pieces) verify(p payload, n int) error {
 	return nil
 }
 
-// verifyPart says what is wrong when a byte is neither the message's nor at rest: what a message
-// that was given up may leave behind.
+// verifyPart returns an error if a byte is neither the message's nor idle. An aborted message may
+// leave any part of its content behind.
 func (ps pieces) verifyPart(p payload) error {
 	offset := 0
 	for _, e := range ps {
 		for at, v := range e.bytes() {
-			if v != rest && v != p.at(offset+at) {
-				return fmt.Errorf("byte %d is %#02x, neither %#02x nor at rest (%s+%d)", offset+at,
+			if v != idleByte && v != p.at(offset+at) {
+				return fmt.Errorf("byte %d is %#02x, want %#02x or idle (%s+%d)", offset+at,
 					v, p.at(offset+at), e.in.name, e.off+at)
 			}
 		}

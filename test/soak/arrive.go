@@ -5,67 +5,67 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// consumers lists the messages of the peer that take receives.
-func (x *side) consumers() []*message {
-	if x.takes == nil {
-		x.takes = []*message{}
-		for _, m := range x.peer.script {
-			if m.consumes() {
-				x.takes = append(x.takes, m)
+// consumers returns the messages of the peer that consume receives.
+func (end *peerEnd) consumers() []*message {
+	if end.consuming == nil {
+		end.consuming = []*message{}
+		for _, m := range end.peer.script {
+			if m.consumesReceive() {
+				end.consuming = append(end.consuming, m)
 			}
 		}
 	}
-	return x.takes
+	return end.consuming
 }
 
-// received judges a message of a reliable peer: it must be the one after the last.
-func (x *side) received(at *slot, wc *transport.WorkCompletion) {
-	m := x.nextHeard()
+// received checks a message of a reliable peer: it must be the next one in order.
+func (end *peerEnd) received(at *slot, wc *transport.WorkCompletion) {
+	m := end.expectedMessage()
 	if m == nil || m.progress == waiting {
-		x.violated(m, "receive %+v completed, and nothing was sent", *wc)
+		end.failf(m, "receive %+v completed, want none: no message was sent", *wc)
 		return
 	}
-	if m.wrong != wrongNot {
-		x.peer.violated(m, "was received")
+	if m.mistake != mistakeNone {
+		end.peer.failf(m, "received, want an error")
 	}
-	// of the same queue pair, and in its place
-	for _, before := range x.peer.script[x.heard:m.number] {
+	// WRITEs before it are on the same queue pair, so they must be in place.
+	for _, before := range end.peer.script[end.nextRecv:m.number] {
 		if before.op == transport.OpWrite {
-			x.peer.written(before)
+			end.peer.checkWritten(before)
 		}
 	}
-	x.heard = m.number + 1
+	end.nextRecv = m.number + 1
 	m.arrived = true
-	if wrongs := mismatch(m, wc, 0); wrongs != "" {
-		x.peer.violated(m, "received as %+v: %s", *wc, wrongs)
+	if wrongs := completionMismatch(m, wc, 0); wrongs != "" {
+		end.peer.failf(m, "received as %+v: %s", *wc, wrongs)
 	}
-	if m.op == transport.OpSendInv && m.doomed.mr.Valid() {
-		x.peer.violated(m, "its key is still valid")
+	if m.op == transport.OpSendInv && m.invalidates.mr.Valid() {
+		end.peer.failf(m, "its key is still valid")
 	}
-	err := at.pieces.verify(m.key, m.carries())
+	err := at.pieces.verify(m.key, m.receiveBytes())
 	if err == nil && m.op == transport.OpWriteImm {
 		err = m.remote.verify(m.key, m.size)
 	}
 	if err != nil {
-		x.peer.violated(m, "received: %v", err)
+		end.peer.failf(m, "received: %v", err)
 	}
-	x.consume(units.Bytes(wc.ByteLen))
+	end.consume(units.Bytes(wc.ByteLen))
 }
 
-// nextHeard is the message of the peer that the next receive is for.
-func (x *side) nextHeard() *message {
-	for _, m := range x.peer.script[x.heard:] {
-		if m.consumes() {
+// expectedMessage returns the message of the peer that the next receive is for.
+func (end *peerEnd) expectedMessage() *message {
+	for _, m := range end.peer.script[end.nextRecv:] {
+		if m.consumesReceive() {
 			return m
 		}
 	}
 	return nil
 }
 
-// mismatch says what a completion has that its message has not. extra is what the receive holds
-// before the payload.
-func mismatch(m *message, wc *transport.WorkCompletion, extra int) string {
-	op, size := transport.CompRecv, m.carries()
+// completionMismatch names what differs between a completion and its message, and returns "" if
+// nothing does. extra is the number of bytes before the payload in the receive.
+func completionMismatch(m *message, wc *transport.WorkCompletion, extra int) string {
+	op, size := transport.CompRecv, m.receiveBytes()
 	flags, imm := transport.CompletionFlags(0), uint32(0)
 	switch m.op {
 	case transport.OpSendImm:
@@ -73,7 +73,7 @@ func mismatch(m *message, wc *transport.WorkCompletion, extra int) string {
 	case transport.OpWriteImm:
 		op, size, flags, imm = transport.CompRecvWriteImm, m.size, transport.WithImm, m.imm
 	case transport.OpSendInv:
-		flags, imm = transport.WithInv, m.doomed.mr.RKey
+		flags, imm = transport.WithInv, m.invalidates.mr.RKey
 	}
 	if extra > 0 {
 		flags |= transport.WithGRH
@@ -91,84 +91,86 @@ func mismatch(m *message, wc *transport.WorkCompletion, extra int) string {
 	return ""
 }
 
-// missed judges a receive that ended without a message.
-func (x *side) missed(at *slot, wc *transport.WorkCompletion) {
-	m := x.nextHeard()
+// receiveFailed checks a receive that completed with an error.
+func (end *peerEnd) receiveFailed(at *slot, wc *transport.WorkCompletion) {
+	m := end.expectedMessage()
 	if wc.Status != transport.StatusWRFlushErr {
-		if m == nil || m.wrong == wrongNot || fates[m.wrong].receiver != wc.Status {
-			x.violated(m, "receive %+v", *wc)
+		if m == nil || m.mistake == mistakeNone || outcomes[m.mistake].receiver != wc.Status {
+			end.failf(m, "receive %+v", *wc)
 			return
 		}
-		x.heard = m.number + 1
-	} else if x.qp.State() != transport.Errored {
-		x.violated(nil, "receive %+v flushed in %v", *wc, x.qp.State())
+		end.nextRecv = m.number + 1
+	} else if end.qp.State() != transport.Errored {
+		end.failf(nil, "receive %+v flushed in %v", *wc, end.qp.State())
 	}
-	if x.session.service != transport.RC || m == nil {
+	if end.session.service != transport.RC || m == nil {
 		return
 	}
-	if err := at.pieces.verifyPart(m.key); err != nil { // it had begun to arrive
-		x.peer.violated(m, "flushed at its receiver: %v", err)
+	if err := at.pieces.verifyPart(m.key); err != nil { // it may have arrived in part
+		end.peer.failf(m, "flushed at its receiver: %v", err)
 	}
 }
 
-// caught judges a message of an unreliable peer: it is whole, was sent, and comes once unless the
-// network repeats, and in order unless frames overtake each other.
-func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
+// receivedUnreliable checks a message of an unreliable peer: it must be complete and have been
+// sent. It may arrive twice only if the network duplicates, and out of order only if the network
+// reorders.
+func (end *peerEnd) receivedUnreliable(at *slot, wc *transport.WorkCompletion) {
 	extra := 0
-	if x.session.service == transport.UD {
+	if end.session.service == transport.UD {
 		extra = datagramRoom
-		if wc.SrcQP != x.peer.qp.Num {
-			x.violated(nil, "datagram %+v is not from %#x", *wc, uint32(x.peer.qp.Num))
+		if wc.SrcQP != end.peer.qp.Num {
+			end.failf(nil, "datagram %+v, want it from QP %#x", *wc, uint32(end.peer.qp.Num))
 		}
 	}
-	once, ordered := !x.session.plan.repeats(), !x.session.plan.overtakes()
+	once, ordered := !end.session.plan.mayDuplicate(), !end.session.plan.mayReorder()
 	content := at.content()
 	if len(content) < extra {
-		x.violated(nil, "datagram %+v is shorter than its GRH", *wc)
+		end.failf(nil, "datagram %+v is shorter than a GRH", *wc)
 		return
 	}
-	for _, m := range x.peer.script[:x.peer.next] {
-		if once && m.arrived || ordered && m.number < x.heard || m.wrong != wrongNot ||
-			!m.consumes() || mismatch(m, wc, extra) != "" {
+	for _, m := range end.peer.script[:end.peer.next] {
+		if once && m.arrived || ordered && m.number < end.nextRecv || m.mistake != mistakeNone ||
+			!m.consumesReceive() || completionMismatch(m, wc, extra) != "" {
 			continue
 		}
 		body := content[extra:]
-		if m.key.differs(body[:m.carries()], 0) >= 0 {
+		if m.key.mismatch(body[:m.receiveBytes()], 0) >= 0 {
 			continue
 		}
 		m.arrived = true
 		if ordered {
-			x.heard = m.number + 1
+			end.nextRecv = m.number + 1
 		}
-		// what UC lost may lie there
-		if x.session.service == transport.UD && !atRest(body[m.carries():]) {
-			x.peer.violated(m, "bytes behind it were written")
+		// UC may leave part of a lost message behind the payload.
+		if end.session.service == transport.UD && !isIdle(body[m.receiveBytes():]) {
+			end.peer.failf(m, "bytes behind the message were written")
 		}
 		if m.op == transport.OpWriteImm {
 			if err := m.remote.verify(m.key, m.size); err != nil {
-				x.peer.violated(m, "received: %v", err)
+				end.peer.failf(m, "received: %v", err)
 			}
 		}
-		x.session.world.stats.Datagrams++
+		end.session.sim.stats.Datagrams++
 		return
 	}
-	x.violated(nil, "receive %+v holds no message that was sent and has not come", *wc)
+	end.failf(nil, "receive %+v matches no message in flight", *wc)
 }
 
-// allArrived checks, in a world where nothing is lost, that the unreliable messages of the side
-// came to their receiver, unless that had no receive for some.
-func (x *side) allArrived() {
-	if x.gone || x.peer.gone || x.peer.node.endpoint.Counters().UnreliableNoRecv > 0 {
+// checkAllArrived checks, in a simulation without loss, that all unreliable messages of the end
+// arrived, unless the receiver ran out of receives.
+func (end *peerEnd) checkAllArrived() {
+	if end.destroyed || end.peer.destroyed ||
+		end.peer.node.endpoint.Counters().UnreliableNoRecv > 0 {
 		return
 	}
-	for _, m := range x.script {
-		if m.consumes() && m.progress == succeeded && !m.arrived {
-			x.violated(m, "did not arrive, though nothing was in its way")
+	for _, m := range end.script {
+		if m.consumesReceive() && m.progress == succeeded && !m.arrived {
+			end.failf(m, "did not arrive in a simulation without loss")
 		}
 	}
 }
 
-// content is what the slot's pieces hold, in order.
+// content returns the content of the slot's pieces, in order.
 func (at *slot) content() []byte {
 	var all []byte
 	for _, e := range at.pieces {

@@ -7,135 +7,137 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// word is eight bytes of a node that atomics of many queue pairs contend for. As a counter each
-// FETCH_ADD adds a bit of its own, so that a value tells exactly which of them have been executed.
-// As a lock, each CMP_SWAP wants to put its own bit where none was.
+// word is eight bytes of a node that atomics of many queue pairs contend for. As a counter, each
+// FETCH_ADD adds a bit of its own, so that a value shows exactly which of them have been executed.
+// As a lock, each CMP_SWAP tries to replace zero by a bit of its own.
 type word struct {
-	node    *node
-	op      transport.SendOp
-	place   extent
-	uses    []*atomicUse
-	done    uint64 // bits of those that succeeded
-	started uint64 // bits of those that were posted
+	node      *node
+	op        transport.SendOp
+	place     extent
+	uses      []*atomicUse
+	succeeded uint64 // bits of atomics that succeeded
+	posted    uint64 // bits of atomics that were posted
 }
 
-// uses of one word, at most: a carry out of the highest bit must be seen.
+// wordUses is the maximum number of atomics per word; a carry out of the highest bit must be
+// visible.
 const wordUses = 60
 
-// atomicUse is one atomic's part in a word.
+// atomicUse is one atomic on a word.
 type atomicUse struct {
 	word *word
 	bit  uint64
-	// bits of those that had succeeded, or come before on the same queue pair, when it was posted
+	// bits of those that had succeeded, or were posted before on the same queue pair, at its post
 	before uint64
-	after  uint64 // what was in the word when it had been executed, when it succeeded
-	side   *side
+	after  uint64 // value of the word after its execution; 0 until it succeeds
+	end    *peerEnd
 }
 
-// word finds a word of the node for an atomic.
-func (n *node) word(x *side, m *message) *atomicUse {
-	d := n.world.dice
-	w := n.open[m.op]
-	if w == nil || len(w.uses) == wordUses || d.chance(0.1) {
-		if len(n.words.region())-n.words.used < 2*8 {
-			n.words = n.newArena("words", 4096)
+// allocWord returns a word of the node for an atomic.
+func (n *node) allocWord(end *peerEnd, m *message) *atomicUse {
+	r := n.sim.rng
+	w := n.openWords[m.op]
+	if w == nil || len(w.uses) == wordUses || r.chance(0.1) {
+		if len(n.wordArena.region())-n.wordArena.used < 2*8 {
+			n.wordArena = n.newArena("words", 4096)
 			var err error
-			n.words.mr, err = n.endpoint.RegisterMemory(n.domain, n.words.region(),
+			n.wordArena.mr, err = n.endpoint.RegisterMemory(n.domain, n.wordArena.region(),
 				transport.LocalWrite|transport.RemoteAtomic)
 			if err != nil {
-				n.violated("%v", err)
+				n.failf("%v", err)
 			}
 		}
-		w = &word{node: n, op: m.op, place: n.words.take(8, 8)}
+		w = &word{node: n, op: m.op, place: n.wordArena.alloc(8, 8)}
 		clear(w.place.bytes())
-		n.open[m.op] = w
-		n.used = append(n.used, w)
+		n.openWords[m.op] = w
+		n.usedWords = append(n.usedWords, w)
 	}
-	u := &atomicUse{word: w, bit: 1 << len(w.uses), side: x}
+	u := &atomicUse{word: w, bit: 1 << len(w.uses), end: end}
 	w.uses = append(w.uses, u)
 	return u
 }
 
-// begin notes what is certain as the atomic is posted, and answers its arguments.
-func (u *atomicUse) begin(x *side) (compareAdd, swap uint64) {
+// begin records the atomics known to precede this one and returns its operands.
+func (u *atomicUse) begin(end *peerEnd) (compareAdd, swap uint64) {
 	w := u.word
-	u.before = w.done
+	u.before = w.succeeded
 	for _, other := range w.uses {
-		if other.side == x && w.started&other.bit != 0 {
+		if other.end == end && w.posted&other.bit != 0 {
 			u.before |= other.bit
 		}
 	}
-	w.started |= u.bit
+	w.posted |= u.bit
 	if w.op == transport.OpFetchAdd {
 		return u.bit, 0
 	}
 	return 0, u.bit
 }
 
-// found judges the result of an atomic.
-func (x *side) found(m *message) {
+// checkAtomic checks the result of an atomic.
+func (end *peerEnd) checkAtomic(m *message) {
 	u := m.atomic
 	w, found := u.word, binary.NativeEndian.Uint64(m.local[0].bytes())
-	if found&^w.started != 0 || found&u.bit != 0 {
-		x.violated(m, "found %#x, of which only %#x were posted besides its own %#x", found,
-			w.started, u.bit)
+	if found&^w.posted != 0 || found&u.bit != 0 {
+		end.failf(m, "found %#x, want only bits of %#x without its own %#x", found,
+			w.posted, u.bit)
 	}
 	if w.op == transport.OpFetchAdd {
-		x.counted(m, found)
+		end.checkFetchAdd(m, found)
 	} else {
-		x.locked(m, found)
+		end.checkCmpSwap(m, found)
 	}
-	w.done |= u.bit
+	w.succeeded |= u.bit
 }
 
-// counted checks that all who succeeded saw one order.
-func (x *side) counted(m *message, found uint64) {
+// checkFetchAdd checks that all results are consistent with one order.
+func (end *peerEnd) checkFetchAdd(m *message, found uint64) {
 	u := m.atomic
 	if missing := u.before &^ found; missing != 0 {
-		x.violated(m, "found %#x without %#x, which were executed before", found, missing)
+		end.failf(m, "found %#x, want %#x set: executed before", found, missing)
 	}
 	u.after = found | u.bit
 	for _, other := range u.word.uses {
 		if other.after != 0 && other.after&u.after != other.after &&
 			other.after&u.after != u.after {
-			x.violated(m, "found %#x, another one %#x: there is no order in which both could be",
+			end.failf(m, "found %#x, another one %#x: no order of execution gives both",
 				found, other.after&^other.bit)
 		}
 	}
 }
 
-// locked checks that one of all got the lock.
-func (x *side) locked(m *message, found uint64) {
+// checkCmpSwap checks that exactly one CMP_SWAP acquired the lock.
+func (end *peerEnd) checkCmpSwap(m *message, found uint64) {
 	u := m.atomic
 	u.after = found
 	if found == 0 {
 		u.after = u.bit
 		if u.before != 0 {
-			x.violated(m, "found the lock free after others (%#x) had tried", u.before)
+			end.failf(m, "found the lock free after other CMP_SWAPs (%#x)", u.before)
 		}
 	}
 	if bits.OnesCount64(found) > 1 {
-		x.violated(m, "found %#x, which nobody swapped in", found)
+		end.failf(m, "found %#x, want one bit", found)
 	}
 	for _, other := range u.word.uses {
 		if other.after != 0 && other.after != u.after {
-			x.violated(m, "found the lock taken by %#x, another one by %#x", u.after, other.after)
+			end.failf(m, "found the lock held by %#x, another one by %#x", u.after, other.after)
 		}
 	}
 }
 
-// settle checks what a word holds at the end, and puts it to rest.
-func (w *word) settle() {
+// checkFinal checks the final value of a word and resets it to idle bytes.
+func (w *word) checkFinal() {
 	value := binary.NativeEndian.Uint64(w.place.bytes())
 	switch {
-	case value&^w.started != 0:
-		w.node.violated("word %+v holds %#x, of which only %#x were posted", w.place, value,
-			w.started)
-	case w.op == transport.OpFetchAdd && w.done&^value != 0:
-		w.node.violated("word %+v holds %#x without %#x, which succeeded", w.place, value,
-			w.done&^value)
-	case w.op == transport.OpCmpSwap && w.done != 0 && bits.OnesCount64(value) != 1:
-		w.node.violated("lock %+v holds %#x after %#x tried", w.place, value, w.done)
+	case value&^w.posted != 0:
+		w.node.failf("word %+v holds %#x, want only bits of %#x", w.place, value,
+			w.posted)
+	case w.op == transport.OpFetchAdd && w.succeeded&^value != 0:
+		w.node.failf("word %+v holds %#x, want %#x set: succeeded", w.place, value,
+			w.succeeded&^value)
+	case w.op == transport.OpCmpSwap && w.succeeded != 0 && bits.OnesCount64(value) != 1:
+		w.node.failf("lock %+v holds %#x after CMP_SWAPs of %#x, want one bit", w.place, value,
+			w.succeeded)
 	}
 	for _, u := range w.uses {
 		if u.after == 0 {
@@ -143,8 +145,8 @@ func (w *word) settle() {
 		}
 		if w.op == transport.OpFetchAdd && u.after&^value != 0 || w.op == transport.OpCmpSwap &&
 			u.after != value {
-			w.node.violated("word %+v holds %#x, but %#x was seen", w.place, value, u.after)
+			w.node.failf("word %+v holds %#x after %#x was observed", w.place, value, u.after)
 		}
 	}
-	restore(w.place.bytes())
+	fillIdle(w.place.bytes())
 }

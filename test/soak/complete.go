@@ -5,144 +5,144 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// watch makes the node look at the side in each round.
-func (x *side) watch() {
-	if !x.watched {
-		x.watched = true
-		x.node.watch = append(x.node.watch, x)
+// watch makes the node update the end in the next round.
+func (end *peerEnd) watch() {
+	if !end.watched {
+		end.watched = true
+		end.node.watched = append(end.node.watched, end)
 	}
 }
 
-// look does what no completion tells of: it sees requests end silently, and posts into the room.
-// Every completion that there is has been judged.
-func (x *side) look() {
-	if x.over() {
+// update completes requests that end without a completion, and posts into the free room. Every
+// available completion has been checked before.
+func (end *peerEnd) update() {
+	if end.isOver() {
 		return
 	}
-	if x.next != x.done && x.qp.SendRoom() == x.depth && x.node.queue.Len() == 0 {
-		x.silently(x.next)
+	if end.next != end.done && end.qp.SendRoom() == end.depth && end.node.queue.Len() == 0 {
+		end.completeUnsignaled(end.next)
 	}
-	x.post()
+	end.post()
 }
 
-// silently ends the messages before number n, of whose success nobody was to be told.
-func (x *side) silently(n int) {
-	for ; x.done < n; x.done++ {
-		m := x.script[x.done]
-		if x.dead || x.signalAll || m.flags&transport.Signaled != 0 {
-			x.violated(m, "ended without a completion")
+// completeUnsignaled completes the messages before number n, which must be unsignaled.
+func (end *peerEnd) completeUnsignaled(n int) {
+	for ; end.done < n; end.done++ {
+		m := end.script[end.done]
+		if end.errored || end.signalAll || m.flags&transport.Signaled != 0 {
+			end.failf(m, "ended without a completion")
 		}
-		x.succeeded(m)
+		end.succeeded(m)
 	}
 }
 
-// completed judges the completion of a send.
-func (x *side) completed(n int, wc *transport.WorkCompletion) {
-	if n >= x.next || n < x.done {
-		x.violated(nil, "completion %+v of message %d: %d to %d are outstanding", *wc, n, x.done,
-			x.next-1)
+// completed checks the completion of a send.
+func (end *peerEnd) completed(n int, wc *transport.WorkCompletion) {
+	if n >= end.next || n < end.done {
+		end.failf(nil, "completion %+v of message %d: %d to %d are outstanding", *wc, n, end.done,
+			end.next-1)
 		return
 	}
-	m := x.script[n]
-	x.silently(n)
-	x.done++
+	m := end.script[n]
+	end.completeUnsignaled(n)
+	end.done++
 	if wc.Status != transport.StatusSuccess {
-		x.failed(m, wc.Status)
+		end.failed(m, wc.Status)
 		return
 	}
-	if x.dead {
-		x.violated(m, "succeeded after another had failed")
+	if end.errored {
+		end.failf(m, "succeeded after a failed message")
 	}
-	if wc.Op != completionOps[m.op] || m.answered() && int(wc.ByteLen) != m.size {
-		x.violated(m, "completion %+v", *wc)
+	if wc.Op != completionOps[m.op] || m.hasResponse() && int(wc.ByteLen) != m.size {
+		end.failf(m, "completion %+v", *wc)
 	}
-	if !x.signalAll && m.flags&transport.Signaled == 0 {
-		x.violated(m, "a completion that was not asked for")
+	if !end.signalAll && m.flags&transport.Signaled == 0 {
+		end.failf(m, "a completion of an unsignaled request")
 	}
-	x.succeeded(m)
+	end.succeeded(m)
 }
 
-// succeeded checks what a success promises, and puts the memory to rest.
-func (x *side) succeeded(m *message) {
+// succeeded checks the effects of a successful message and releases its memory.
+func (end *peerEnd) succeeded(m *message) {
 	m.progress = succeeded
-	stats := &x.session.world.stats
+	stats := &end.session.sim.stats
 	stats.Messages++
 	stats.Bytes += uint64(m.size)
 	switch {
-	case x.session.service != transport.RC:
+	case end.session.service != transport.RC:
 		m.local.restore()
-		return // whether it arrives nobody knows
-	case m.wrong != wrongNot:
-		x.violated(m, "succeeded, and must not")
+		return // whether it arrived is unknown
+	case m.mistake != mistakeNone:
+		end.failf(m, "succeeded, want an error")
 		return
 	case m.isAtomic():
-		x.found(m)
+		end.checkAtomic(m)
 	case m.op == transport.OpRead:
 		if err := m.local.verify(m.key, m.size); err != nil {
-			x.violated(m, "read: %v", err)
+			end.failf(m, "read: %v", err)
 		}
 	case m.op == transport.OpWrite:
-		x.written(m)
-	case !m.arrived && !x.peer.gone:
-		x.violated(m, "succeeded, but its receive has not completed")
+		end.checkWritten(m)
+	case !m.arrived && !end.peer.destroyed:
+		end.failf(m, "succeeded, but its receive has not completed")
 	}
 	m.release()
 }
 
-// written checks that a WRITE is in its place. A receiver that has heard of what came behind it has
-// seen it already.
-func (x *side) written(m *message) {
+// checkWritten checks that a WRITE is in place, unless the receiver has checked it on the arrival
+// of a later message.
+func (end *peerEnd) checkWritten(m *message) {
 	if m.arrived {
 		return
 	}
 	m.arrived = true
 	if err := m.remote.verify(m.key, m.size); err != nil {
-		x.violated(m, "written: %v", err)
+		end.failf(m, "written: %v", err)
 	}
 }
 
-// failed judges an error.
-func (x *side) failed(m *message, status transport.Status) {
-	m.progress, x.dead = failed, true
-	stats := &x.session.world.stats
+// failed checks an error.
+func (end *peerEnd) failed(m *message, status transport.Status) {
+	m.progress, end.errored = failed, true
+	stats := &end.session.sim.stats
 	if status == transport.StatusWRFlushErr {
-		if x.failures == 0 && !x.mayFlush() {
-			x.violated(m, "flushed, though nothing had failed")
+		if end.failures == 0 && !end.mayFlush() {
+			end.failf(m, "flushed before any failure")
 		}
 		return
 	}
-	if x.failures++; x.failures > 1 {
-		x.violated(m, "%v, and it is not the first to fail", status)
+	if end.failures++; end.failures > 1 {
+		end.failf(m, "%v after an earlier failure", status)
 	}
 	switch {
-	case m.wrong != wrongNot && status == fates[m.wrong].sender,
-		x.peer.withdrawn && status == transport.StatusRemAccessErr:
+	case m.mistake != mistakeNone && status == outcomes[m.mistake].sender,
+		end.peer.withdrawn && status == transport.StatusRemAccessErr:
 		stats.Refused++
 	case status == transport.StatusRetryExcErr:
 		stats.Exhausted++
-		if !x.excused(m) {
-			x.violated(m, "retries exceeded, and nothing justifies it; peer: %s", x.peer.status())
+		if !end.mayExceedRetries(m) {
+			end.failf(m, "retries exceeded without a cause; peer: %s", end.peer.status())
 		}
 	default:
-		x.violated(m, "%v", status)
+		end.failf(m, "%v", status)
 	}
 }
 
-// mayFlush says whether requests may be flushed before any has failed: because the program or a
-// request of the peer took the queue pair to the error state, or because a request failed that
-// others are waiting before.
-func (x *side) mayFlush() bool {
-	if x.aborted || x.closed || x.withdrawn {
+// mayFlush reports whether requests may be flushed before one has failed: because the program or a
+// request of the peer moved the queue pair to the error state, or because a request with a local
+// error failed behind others that are still outstanding.
+func (end *peerEnd) mayFlush() bool {
+	if end.aborted || end.closed || end.withdrawn {
 		return true
 	}
-	for _, m := range x.script[x.done-1 : x.next] {
-		if m.wrong == wrongLocalKey {
+	for _, m := range end.script[end.done-1 : end.next] {
+		if m.mistake == mistakeLocalKey {
 			return true
 		}
 	}
-	for _, m := range x.peer.script[:x.peer.next] {
-		switch m.wrong {
-		case wrongNot, wrongLocalKey, wrongNever:
+	for _, m := range end.peer.script[:end.peer.next] {
+		switch m.mistake {
+		case mistakeNone, mistakeLocalKey, mistakeNoReceive:
 		default:
 			return true
 		}
@@ -150,80 +150,82 @@ func (x *side) mayFlush() bool {
 	return false
 }
 
-// excused says whether something justifies that retries were exceeded.
-func (x *side) excused(m *message) bool {
-	p, now := x.session.plan, x.session.world.net.Now()
-	peer := x.peer
-	if peer.over() || x.fragile || x.misled() || peer.misled() || x.starved(x.patience) {
+// mayExceedRetries reports whether faults explain that retries were exceeded.
+func (end *peerEnd) mayExceedRetries(m *message) bool {
+	p, now := end.session.plan, end.session.sim.net.Now()
+	peer := end.peer
+	if peer.isOver() || end.mayExhaust || end.hadWrongMAC() || peer.hadWrongMAC() ||
+		end.mayBeStarved(end.retryTime) {
 		return true
 	}
 	if peer.qp.State() == transport.Errored &&
-		(peer.aborted || peer.failures > 0 || p.faults.any()) {
+		(peer.aborted || peer.failures > 0 || p.faults.isAny()) {
 		return true
 	}
-	// What the earlier life of the queue pair sent may come late. The new one refuses it as out of
-	// sequence, and the sender takes that for its own: each costs a try.
-	if x.again != nil && x.qp.Stats().SequenceNaks > uint64(x.retries) {
+	// Packets from before the reset of a reused queue pair may arrive late. The peer NAKs them as
+	// out of sequence, and the sender counts each NAK as one for its new packets, which costs a
+	// retry.
+	if end.reused != nil && end.qp.Stats().SequenceNaks > uint64(end.retries) {
 		return true
 	}
-	need := x.shortest * units.Duration(max(0, int(x.retries)-1))
-	out := p.faults.out(now.Add(-x.patience-p.slack), now)
+	need := end.minTimeout * units.Duration(max(0, int(end.retries)-1))
+	out := p.faults.outageBetween(now.Add(-end.retryTime-p.maxRTT), now)
 	return out > 0 && out >= need
 }
 
-// starved says whether packets of classes that go first may have kept those of the side out of a
-// link for so long: they have sent enough to fill the slowest one for half of that time. A
-// requester that is told to come again in 10 µs, for as long as no receive is posted, does so.
-func (x *side) starved(long units.Duration) bool {
-	p := x.session.plan
-	const queueShift = 5 // of a traffic class: eight DSCPs a queue
+// mayBeStarved reports whether packets of higher classes may have kept those of the end off a link
+// for a time: they were enough to fill the slowest link for half of it. For example, a requester
+// with an RNR timer of 10 µs resends that often until a receive is posted.
+func (end *peerEnd) mayBeStarved(long units.Duration) bool {
+	p := end.session.plan
+	const queueShift = 5 // of a traffic class: 8 DSCPs and 2 ECN bits per queue
 	sent := uint64(0)
 	for _, other := range p.sessions {
-		if other.class>>queueShift <= x.session.class>>queueShift {
+		if other.class>>queueShift <= end.session.class>>queueShift {
 			continue
 		}
-		for _, y := range other.sides {
-			if y.qp != nil {
-				sent += y.qp.Stats().BytesSent
+		for _, otherEnd := range other.ends {
+			if otherEnd.qp != nil {
+				sent += otherEnd.qp.Stats().BytesSent
 			}
 		}
 	}
 	return units.Bytes(sent) >= p.topology.slowest.Bytes(long/2)
 }
 
-// release puts memory to rest that nobody needs any more.
+// release returns the memory of a message to idle bytes once no other message uses it.
 func (m *message) release() {
-	if m.relays != nil {
-		m.relays.drop()
+	if m.resends != nil {
+		m.resends.unref()
 	}
-	if m.reads != nil {
-		m.reads.drop()
+	if m.readsBack != nil {
+		m.readsBack.unref()
 	}
-	m.drop()
+	m.unref()
 }
 
-func (m *message) drop() {
+func (m *message) unref() {
 	if m.users--; m.users == 0 {
-		if m.relays == nil {
+		if m.resends == nil {
 			m.local.restore()
 		}
-		if m.reads == nil {
+		if m.readsBack == nil {
 			m.remote.restore()
 		}
 	}
 }
 
-// abandon checks what a message that did not succeed has left behind, or one of which nobody knows
-// whether it did: what it may write is either written or at rest.
-func (x *side) abandon(m *message) {
-	certain := x.session.service == transport.RC && m.progress == succeeded
+// checkAbandoned checks the memory of a message that did not succeed, or whose success is unknown:
+// what it may write is either written or idle.
+func (end *peerEnd) checkAbandoned(m *message) {
+	certain := end.session.service == transport.RC && m.progress == succeeded
 	if certain && m.users == 0 {
 		return
 	}
 	var err error
 	switch {
 	case certain || m.isAtomic():
-	case m.op == transport.OpRead && m.wrong != wrongNot && m.wrong != wrongLocalKey:
+	case m.op == transport.OpRead && m.mistake != mistakeNone && m.mistake != mistakeLocalKey:
 		err = m.local.verify(m.key, 0)
 	case m.op == transport.OpRead:
 		err = m.local.verifyPart(m.key)
@@ -231,7 +233,7 @@ func (x *side) abandon(m *message) {
 		err = m.remote.verifyPart(m.key)
 	}
 	if err != nil {
-		x.violated(m, "given up, but %v", err)
+		end.failf(m, "abandoned: %v", err)
 	}
 	m.local.restore()
 	m.remote.restore()

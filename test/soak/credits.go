@@ -8,31 +8,31 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The mode carc: every session is a reliable connection, with a gate and a granter of package carc
-// at both ends, and every host has a cache that its sessions share. Programs consume what they
-// received a while later, in any order; where responses return credits, they come a round trip
-// after that. CREDITs are lost as notices of the mode tocc are.
+// The mode carc: every session is a reliable connection with a gate and a granter of package carc
+// at both ends, and every host has a cache that its sessions share. Programs consume received
+// messages after a delay, in any order; where responses return credits, they arrive up to a round
+// trip later. CREDITs are lost like the control messages of the mode tocc.
 
-// creditsSettle is how long CREDITs may still be said after all is consumed.
-const creditsSettle = 100 * units.Microsecond
+// creditDelay is how long CREDITs may follow after everything was consumed.
+const creditDelay = 100 * units.Microsecond
 
-// admits says whether senders wait for more than a window.
-func (m *mode) admits() bool { return m.tokens || m.credits }
+// hasAdmission reports whether senders have gates beside congestion control.
+func (m *mode) hasAdmission() bool { return m.tokens || m.credits }
 
-// drawCredits draws the caches, from dice of their own.
+// drawCredits draws the caches from a generator of its own.
 func (p *plan) drawCredits() {
 	if !p.mode.credits {
 		return
 	}
-	d := newDice(p.seed, 0x63617263)
-	rr := d.chance(0.3)
+	r := newRNG(p.seed, 0x63617263)
+	rr := r.chance(0.3)
 	for i := range p.traits {
-		llc := scale(d, 8*units.KiB, 4*units.MiB)
+		llc := logUniform(r, 8*units.KiB, 4*units.MiB)
 		text := fmt.Sprintf("llc=%dB,line=%dB,delta=%s,hold=%v,gather=%v", int64(llc),
-			oneOf(d, 32, 64, 64, 128),
-			oneOf(d, "auto", "auto", "off", "20", "-20"), scale(d, units.Microsecond,
-				units.Millisecond), scale(d, units.Nanosecond, 20*units.Microsecond))
-		if d.chance(0.2) {
+			pick(r, 32, 64, 64, 128),
+			pick(r, "auto", "auto", "off", "20", "-20"), logUniform(r, units.Microsecond,
+				units.Millisecond), logUniform(r, units.Nanosecond, 20*units.Microsecond))
+		if r.chance(0.2) {
 			text += ",share=active"
 		}
 		if rr {
@@ -40,241 +40,248 @@ func (p *plan) drawCredits() {
 		}
 		spec, err := carc.Parse(text)
 		if err != nil {
-			panic(err) // ours, whatever the seed
+			panic(err) // the text is ours, whatever the seed
 		}
 		p.traits[i].cache, p.traits[i].llc = &spec, llc
-		if d.chance(0.7) {
-			p.traits[i].slow = scale(d, units.Nanosecond, 200*units.Microsecond)
+		if r.chance(0.7) {
+			p.traits[i].consumeDelay = logUniform(r, units.Nanosecond, 200*units.Microsecond)
 		}
 	}
 	for _, s := range p.sessions {
 		if !p.mode.tokens {
-			s.path = cc.Path{LineRate: p.topology.slowest, BaseRTT: max(p.trip, units.Microsecond),
+			s.path = cc.Path{LineRate: p.topology.slowest, BaseRTT: max(p.baseRTT,
+				units.Microsecond),
 				Payload: s.mtu}
 		}
 	}
 }
 
-// admitCredits makes the gate and the granter, which are watched.
-func (x *side) admitCredits() error {
-	gate, granter, err := x.node.cache.New(x.session.path)
+// newCredits creates the gate and the granter, with checks around both.
+func (end *peerEnd) newCredits() error {
+	gate, granter, err := end.node.cache.New(end.session.path)
 	if err != nil {
 		return err
 	}
-	x.credits = &watchedCredits{Gate: gate, side: x}
-	x.returns = &watchedReturns{Granter: granter, side: x}
+	end.creditGate = &checkedCreditGate{Gate: gate, end: end}
+	end.creditGranter = &checkedCreditGranter{Granter: granter, end: end}
 	return nil
 }
 
-// consume has the program consume a message of the peer, a while later.
-func (x *side) consume(bytes units.Bytes) {
-	if x.returns == nil {
+// consume makes the program consume a message of the peer after a delay.
+func (end *peerEnd) consume(bytes units.Bytes) {
+	if end.creditGranter == nil {
 		return
 	}
-	w := x.session.world
-	x.unconsumed++
-	w.net.At(w.net.Now().Add(between(w.dice, 0, x.node.traits().slow)), func() {
-		x.unconsumed--
-		if !x.over() {
-			if err := x.qp.Consumed(bytes); err != nil {
-				x.violated(nil, "%v", err)
+	sim := end.session.sim
+	end.unconsumed++
+	sim.net.At(sim.net.Now().Add(uniform(sim.rng, 0, end.node.traits().consumeDelay)), func() {
+		end.unconsumed--
+		if !end.isOver() {
+			if err := end.qp.Consumed(bytes); err != nil {
+				end.failf(nil, "%v", err)
 			}
-			x.wake()
-			x.respond(bytes)
+			end.wake()
+			end.returnResponse(bytes)
 		}
-		x.session.check()
+		end.session.endIfFinished()
 	})
 }
 
-// respond has the peer's program hear that its message was consumed, where that returns its
-// credits.
-func (x *side) respond(bytes units.Bytes) {
-	if !x.node.traits().cache.RequestResponse() {
+// returnResponse delivers a response to the peer's program, where responses return credits.
+func (end *peerEnd) returnResponse(bytes units.Bytes) {
+	if !end.node.traits().cache.RequestResponse() {
 		return
 	}
-	w := x.session.world
-	w.net.At(w.net.Now().Add(between(w.dice, 0, x.session.plan.trip)), func() {
-		if peer := x.peer; !peer.over() {
+	sim := end.session.sim
+	sim.net.At(sim.net.Now().Add(uniform(sim.rng, 0, end.session.plan.baseRTT)), func() {
+		if peer := end.peer; !peer.isOver() {
 			peer.qp.Answered(bytes)
 			peer.wake()
 		}
 	})
 }
 
-// watchedCredits keeps an account of what a gate lets go, and looks that never more is out than it
-// may be.
-type watchedCredits struct {
+// checkedCreditGate counts the credits that a gate takes and checks that its outstanding lines
+// never exceed their bound.
+type checkedCreditGate struct {
 	*carc.Gate
-	side  *side
-	taken carc.Lines
-	out   []taken // that are not returned, oldest first
+	end         *peerEnd
+	taken       carc.Lines
+	outstanding []taken // messages whose credits are not returned, oldest first
 }
 
 // taken is a message that took credits.
 type taken struct {
-	upTo      carc.Lines // of all that were taken
-	most      carc.Lines // credits there were since, at most
-	overdrawn carc.Lines // its own, when it took more than there were
+	upTo       carc.Lines // of all credits taken
+	maxCredits carc.Lines // maximum credits of the gate since
+	overdrawn  carc.Lines // its own, if it took more than the gate had
 }
 
 // Agree implements cc.CreditGate.
-func (g *watchedCredits) Agree(t cc.CreditTerms) {
+func (g *checkedCreditGate) Agree(t cc.CreditTerms) {
 	g.Gate.Agree(t)
-	g.look()
+	g.check()
 }
 
 // Took implements cc.Gate.
-func (g *watchedCredits) Took(p *cc.Outgoing, now units.Time) cc.Marks {
+func (g *checkedCreditGate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
 	before, credits := g.Outstanding(), g.Credits()
 	marks := g.Gate.Took(p, now)
 	if n := g.Outstanding() - before; n > 0 {
 		g.taken += n
-		t := taken{upTo: g.taken, most: credits}
+		t := taken{upTo: g.taken, maxCredits: credits}
 		if n > credits {
 			t.overdrawn = n
 		}
-		g.out = append(g.out, t)
+		g.outstanding = append(g.outstanding, t)
 	}
-	g.look()
+	g.check()
 	return marks
 }
 
-// Hear implements cc.Gate. Nobody returns what was not consumed.
-func (g *watchedCredits) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
+// Hear implements cc.Gate. It checks that no more is returned than was consumed.
+func (g *checkedCreditGate) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 	err := g.Gate.Hear(n, b, now)
-	if r := g.side.peer.returns; n.Returned > uint64(r.consumed) {
-		g.side.violated(nil, "%d lines are returned, and %d were consumed", n.Returned, r.consumed)
+	if r := g.end.peer.creditGranter; n.Returned > uint64(r.consumed) {
+		g.end.failf(nil, "%d lines returned, want at most the %d consumed", n.Returned, r.consumed)
 	}
-	g.look()
+	g.check()
 	return err
 }
 
 // Answered implements cc.CreditGate.
-func (g *watchedCredits) Answered(bytes units.Bytes, now units.Time) {
+func (g *checkedCreditGate) Answered(bytes units.Bytes, now units.Time) {
 	g.Gate.Answered(bytes, now)
-	g.look()
+	g.check()
 }
 
-// look checks what is out against the most credits that there were since the oldest of it left, and
-// one message that is larger than all.
-func (g *watchedCredits) look() {
+// check compares the outstanding lines with the maximum credits since the oldest of them left, plus
+// one message larger than all credits.
+func (g *checkedCreditGate) check() {
 	returned := g.taken - g.Outstanding()
-	for len(g.out) > 0 && g.out[0].upTo <= returned {
-		g.out = g.out[1:]
+	for len(g.outstanding) > 0 && g.outstanding[0].upTo <= returned {
+		g.outstanding = g.outstanding[1:]
 	}
 	overdrafts, overdrawn := 0, carc.Lines(0)
-	for i := range g.out {
-		t := &g.out[i]
-		t.most = max(t.most, g.Credits())
+	for i := range g.outstanding {
+		t := &g.outstanding[i]
+		t.maxCredits = max(t.maxCredits, g.Credits())
 		if t.overdrawn > 0 {
 			overdrafts++
 			overdrawn = t.overdrawn
 		}
 	}
-	if len(g.out) > 0 && (overdrafts > 1 || g.Outstanding() > g.out[0].most+overdrawn) {
-		g.side.violated(nil, "%d lines are out, of %d, and %d messages overdrawn, %d lines",
-			g.Outstanding(), g.out[0].most, overdrafts, overdrawn)
+	if len(g.outstanding) > 0 && (overdrafts > 1 ||
+		g.Outstanding() > g.outstanding[0].maxCredits+overdrawn) {
+		g.end.failf(nil, "%d lines outstanding, of %d credits; %d messages overdrawn, by %d lines",
+			g.Outstanding(), g.outstanding[0].maxCredits, overdrafts, overdrawn)
 	}
 }
 
-// watchedReturns keeps an account of what is consumed, and looks that the host's sessions together
-// are told of no more than its cache.
-type watchedReturns struct {
+// checkedCreditGranter counts delivered and consumed lines and checks that the host's sessions
+// together are granted no more than its cache.
+type checkedCreditGranter struct {
 	*carc.Granter
-	side                *side
+	end                 *peerEnd
 	line                units.Bytes
-	told                units.Bytes // of the cache, but for what loosens it
+	advertised          units.Bytes // credits without the delta that loosens them
 	delivered, consumed carc.Lines
 }
 
 // Attach implements cc.Granter.
-func (g *watchedReturns) Attach(r cc.Reporter) {
-	n := g.side.node
+func (g *checkedCreditGranter) Attach(r cc.Reporter) {
+	n := g.end.node
 	if r == nil {
-		delete(n.sharers, g)
+		delete(n.cacheSharers, g)
 	} else {
-		n.sharers[g] = true
+		n.cacheSharers[g] = true
 	}
 	g.Granter.Attach(r)
 }
 
 // Agree implements cc.CreditGranter.
-func (g *watchedReturns) Agree(t cc.CreditTerms) {
+func (g *checkedCreditGranter) Agree(t cc.CreditTerms) {
 	g.line = t.Line
 	g.Granter.Agree(t)
-	g.tells()
+	g.updateAdvertised()
 }
 
-// tells notes what the sender is told of.
-func (g *watchedReturns) tells() {
-	g.told = units.Bytes(g.Credits()-max(0, g.Delta())) * g.line
-	g.side.node.lookCredits()
+// updateAdvertised records the credits that the sender knows.
+func (g *checkedCreditGranter) updateAdvertised() {
+	g.advertised = units.Bytes(g.Credits()-max(0, g.Delta())) * g.line
+	g.end.node.checkCacheShare()
 }
 
-func (g *watchedReturns) lines(bytes units.Bytes) carc.Lines {
+func (g *checkedCreditGranter) lines(bytes units.Bytes) carc.Lines {
 	return carc.Lines((bytes + g.line - 1) / g.line)
 }
 
 // Delivered implements cc.CreditGranter.
-func (g *watchedReturns) Delivered(bytes units.Bytes, now units.Time) {
+func (g *checkedCreditGranter) Delivered(bytes units.Bytes, now units.Time) {
 	g.delivered += g.lines(bytes)
 	g.Granter.Delivered(bytes, now)
 }
 
 // Consumed implements cc.Granter.
-func (g *watchedReturns) Consumed(bytes units.Bytes, now units.Time) {
+func (g *checkedCreditGranter) Consumed(bytes units.Bytes, now units.Time) {
 	if g.consumed += g.lines(bytes); g.consumed > g.delivered {
-		g.side.violated(nil, "%d lines are consumed, of %d", g.consumed, g.delivered)
+		g.end.failf(nil, "%d lines consumed, want at most the %d delivered", g.consumed,
+			g.delivered)
 	}
 	g.Granter.Consumed(bytes, now)
 }
 
 // Emit implements cc.Granter.
-func (g *watchedReturns) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+func (g *checkedCreditGranter) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 	n, some := g.Granter.Emit(incomplete, now)
 	if some {
 		if n.Returned > uint64(g.consumed) {
-			g.side.violated(nil, "returns %d lines, and %d were consumed", n.Returned, g.consumed)
+			g.end.failf(nil, "returns %d lines, want at most the %d consumed", n.Returned,
+				g.consumed)
 		}
-		g.tells()
+		g.updateAdvertised()
 	}
 	return n, some
 }
 
-// lookCredits checks the host's credits against its cache: but for what loosens them, and the
-// packet that each session may send in any case.
-func (n *node) lookCredits() {
+// checkCacheShare checks the host's credits against its cache. The delta that loosens credits, and
+// the packet that each session may always send, are excluded.
+func (n *node) checkCacheShare() {
 	sum, room := units.Bytes(0), n.llc
-	for g := range n.sharers {
-		sum += g.told
-		room += g.side.session.mtu + g.line
+	for g := range n.cacheSharers {
+		sum += g.advertised
+		room += g.end.session.mtu + g.line
 	}
 	if sum > room {
-		n.violated("%d sessions are told of %d bytes of cache, of %d", len(n.sharers), int64(sum),
+		n.failf("%d sessions are granted %d bytes of cache, want at most %d", len(n.cacheSharers),
+			int64(sum),
 			int64(room))
 	}
 }
 
-// balanced checks, when all went well, that no line was lost.
-func (x *side) balanced() {
-	peer := x.peer
-	if x.credits == nil || x.dead || x.aborted || x.gone || x.withdrawn || peer.dead ||
-		peer.aborted || peer.gone || peer.withdrawn || x.fatals+peer.fatals > 0 ||
-		peer.returns == nil {
+// checkCreditBalance checks, after a session without errors, that no line was lost.
+func (end *peerEnd) checkCreditBalance() {
+	peer := end.peer
+	if end.creditGate == nil || end.errored || end.aborted || end.destroyed || end.withdrawn ||
+		peer.errored ||
+		peer.aborted || peer.destroyed || peer.withdrawn || end.fatalEvents+peer.fatalEvents > 0 ||
+		peer.creditGranter == nil {
 		return
 	}
-	if r := peer.returns; x.credits.taken != r.consumed || r.consumed != r.delivered {
-		x.violated(nil, "%d lines were taken, %d delivered, %d consumed", x.credits.taken,
+	if r := peer.creditGranter; end.creditGate.taken != r.consumed || r.consumed != r.delivered {
+		end.failf(nil, "%d lines taken, %d delivered, %d consumed, want equal",
+			end.creditGate.taken,
 			r.delivered, r.consumed)
 	}
 }
 
-func (g *watchedCredits) String() string {
-	return fmt.Sprintf("gate: taken %d, out %d of %d, next %v, %+v", g.taken, g.Outstanding(),
+func (g *checkedCreditGate) String() string {
+	return fmt.Sprintf("gate: taken %d, outstanding %d of %d, next %v, %+v", g.taken,
+		g.Outstanding(),
 		g.Credits(), g.Next(), g.Stats())
 }
 
-func (g *watchedReturns) String() string {
+func (g *checkedCreditGranter) String() string {
 	return fmt.Sprintf("granter: delivered %d, consumed %d, credits %d and %d, next %v, %+v",
 		g.delivered, g.consumed, g.Credits(), g.Delta(), g.Next(), g.Stats())
 }

@@ -1,19 +1,20 @@
-// Command soak proves that the transport loses nothing. From a seed it makes a network, endpoints,
-// connections, traffic and faults, runs them in virtual time, and compares everything that the
-// verbs answer, and every byte of memory, with what must be there. A seed that fails is replayed by
-// its number. docs/soak.md says what a seed does and what must hold.
+// Command soak tests the transport in random simulations. A seed determines a network, endpoints,
+// connections, traffic and faults. They run in virtual time, and every completion, every event and
+// every byte of memory is compared with what it must be. A failing seed is replayed by its number.
+// docs/soak.md describes what a seed draws and which invariants are checked.
 //
-// What a seed means is drawn before anything happens: a plan (plan.go) of a kind (kind.go): a
-// topology, its switches and hosts, faults, and sessions with their messages (traffic.go). A world
-// (world.go) is a plan at work: a node for each host (node.go), and sessions (session.go) of two
-// sides (side.go). A side posts the messages of its script (message.go, post.go), and has an inbox
-// for those of its peer (inbox.go). What comes back is judged at once (complete.go, arrive.go,
-// atomics.go), by god's hand: a side sees the memory and the progress of its peer. At the end the
-// world is audited (audit.go).
+// A plan (plan.go) is drawn from the seed before anything runs. It has a kind (kind.go), a
+// topology, switches, hosts, faults, and sessions with their messages (traffic.go). A simulation
+// (simulation.go) executes a plan, with a node for each host (node.go) and sessions (session.go) of
+// two peer ends (peerend.go). A peer end posts the messages of its script (message.go, post.go) and
+// has a receive queue for those of its peer (recvqueue.go). Completions are checked at once
+// (complete.go, arrive.go, atomics.go); the checks of one end read the memory and the progress of
+// the other. At the end the whole simulation is audited (audit.go).
 //
-// Memory rests on one value. A message fills its source as it is posted; when it is done, source
-// and destination are verified and put to rest again. So whatever is written too late, twice, or
-// outside its place is found when all memory is looked through at the end (arena.go).
+// Memory that no message uses holds one byte value. A message fills its source when it is posted;
+// when it is done, source and destination are verified and reset to that value. The final scan of
+// all memory therefore finds every byte that was written too late, twice, or in the wrong place
+// (arena.go).
 //
-// The package may import everything of ours below bench.
+// The package may import every package of this module below bench.
 package main

@@ -10,44 +10,45 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// forgery is a sort of packet that should not be.
+// forgery is a class of forged packets.
 type forgery int
 
 const (
-	forgeNoise     forgery = iota // any bytes behind the UDP header
-	forgeOpcode                   // any opcode, in the name of the peer
-	forgeExtension                // one of ours
-	forgeStranger                 // any opcode, from somebody else
+	forgeNoise     forgery = iota // random bytes behind the UDP header
+	forgeOpcode                   // any opcode, with the peer's address
+	forgeExtension                // an opcode of our extension
+	forgeStranger                 // any opcode, from an unrelated address
 	forgePartition                // from another partition
-	forgeReplay                   // what the peer sent, again
-	forgeBits                     // the same with bits that changed on the way
-	forgeSealed                   // the same with a checksum that says that they did not
-	forgeTrimmed                  // the headers of a packet, as a switch leaves them
+	forgeReplay                   // a packet of the peer, again
+	forgeBits                     // a packet of the peer with flipped bits
+	forgeSealed                   // a packet of the peer with flipped bits and a valid ICRC
+	forgeTrimmed                  // the headers of a packet, as trimmed by a switch
 	forgeCNP                      // a congestion notification
-	forgeNeighbor                 // an ARP request of a host that is not there
+	forgeNeighbor                 // an ARP request of a nonexistent host
 	forgeries
 )
 
-// forger sends a volley.
+// forger sends a burst of forged packets.
 type forger struct {
-	world *world
-	*volley
-	dice dice
+	sim *simulation
+	*forgedBurst
+	rng  rng
 	left int
-	room [8192]byte
+	buf  [8192]byte
 }
 
-// fire sends the next packet, and comes again for the one after it.
-func (f *forger) fire() {
-	w := f.world
-	x := w.plan.sessions[f.session].sides[f.side]
-	from := w.nodes[f.from]
+// sendNext sends the next packets of the burst and schedules itself for the rest.
+func (f *forger) sendNext() {
+	sim := f.sim
+	end := sim.plan.sessions[f.session].ends[f.end]
+	from := sim.nodes[f.from]
 	wait := f.gap
 	for f.left > 0 {
 		f.left--
-		if x.session.state == sessionOpen && !x.over() && !x.peer.over() && x.node != nil &&
-			x.node.endpoint != nil && from.endpoint != nil {
-			if frame := f.forge(x); frame != nil && !from.inject(frame) {
+		if end.session.state == sessionOpen && !end.isOver() && !end.peer.isOver() &&
+			end.node != nil &&
+			end.node.endpoint != nil && from.endpoint != nil {
+			if frame := f.forge(end); frame != nil && !from.inject(frame) {
 				wait = max(wait, from.host.NIC().Info().LinkRate.Duration(units.Bytes(len(frame))))
 			}
 		}
@@ -56,17 +57,18 @@ func (f *forger) fire() {
 		}
 	}
 	if f.left > 0 {
-		w.net.At(w.net.Now().Add(wait), f.fire)
+		sim.net.At(sim.net.Now().Add(wait), f.sendNext)
 		return
 	}
-	for _, n := range w.nodes {
+	for _, n := range sim.nodes {
 		if n.endpoint != nil {
-			n.withinBudget()
+			n.checkHoldings()
 		}
 	}
 }
 
-// inject sends a frame past the host's endpoint, unless its NIC is full.
+// inject sends a frame through the host's NIC, bypassing its endpoint. It returns false if the NIC
+// is full.
 func (n *node) inject(frame []byte) bool {
 	nic := n.host.NIC()
 	var one [1]packet.Buf
@@ -83,35 +85,35 @@ func (n *node) inject(frame []byte) bool {
 	return true
 }
 
-// forge makes a packet toward a side's queue pair; nil when there is none to be had.
-func (f *forger) forge(x *side) []byte {
-	d := f.dice
+// forge returns a packet toward an end's queue pair; nil if none can be forged.
+func (f *forger) forge(end *peerEnd) []byte {
+	r := f.rng
 	switch f.forgery {
 	case forgeReplay, forgeBits, forgeSealed:
-		return f.replay(x)
+		return f.replay(end)
 	case forgeNeighbor:
-		return f.arp(x)
+		return f.arp(end)
 	}
 	var t wire.Template
-	if err := t.Set(f.address(x)); err != nil {
-		f.world.violated("forge: %v", err)
+	if err := t.Set(f.address(end)); err != nil {
+		f.sim.failf("forge: %v", err)
 		return nil
 	}
-	op := f.opcode(x)
+	op := f.opcode(end)
 	info := op.Info()
 	size := 0
 	if info.Payload {
-		size = oneOf(d, 0, 1, 8, int(x.session.mtu), d.IntN(int(x.session.mtu)+1))
+		size = pick(r, 0, 1, 8, int(end.session.mtu), r.IntN(int(end.session.mtu)+1))
 	}
 	if op == wire.XACK || op == wire.XDATA {
-		size += 4 * d.IntN(20)
+		size += 4 * r.IntN(20)
 	}
-	psn := f.psn(x)
-	flags := wire.AckReq.When(d.chance(0.5)) | wire.Solicited.When(d.chance(0.2))
-	ext, total := t.Build(f.room[:], wire.Fields{Op: op, Flags: flags, PSN: psn}, size)
-	frame := f.room[:total]
+	psn := f.psn(end)
+	flags := wire.AckReq.When(r.chance(0.5)) | wire.Solicited.When(r.chance(0.2))
+	ext, total := t.Build(f.buf[:], wire.Fields{Op: op, Flags: flags, PSN: psn}, size)
+	frame := f.buf[:total]
 	for i := ext; i < total-wire.ICRCLen; i++ {
-		frame[i] = byte(d.Uint32())
+		frame[i] = byte(r.Uint32())
 	}
 	switch {
 	case op >= wire.Manufacturer && op <= wire.XDATA:
@@ -119,148 +121,149 @@ func (f *forger) forge(x *side) []byte {
 		if op == wire.XACK {
 			tlvs = size
 		}
-		wire.XCH(frame[ext:]).Set(f.tag(x, op), tlvs)
+		wire.XCH(frame[ext:]).Set(f.tag(end, op), tlvs)
 	case info.Transport == wire.UD:
-		wire.DETH(frame[ext:ext+wire.DETHLen]).Set(qkey^1<<d.IntN(31), x.peer.qp.Num)
+		wire.DETH(frame[ext:ext+wire.DETHLen]).Set(qkey^1<<r.IntN(31), end.peer.qp.Num)
 	}
 	t.Seal(frame)
 	switch f.forgery {
 	case forgeTrimmed:
 		return frame[:min(total, ext+6)]
 	case forgeNoise:
-		if d.chance(0.5) {
-			frame = frame[:max(20, d.IntN(total))]
+		if r.chance(0.5) {
+			frame = frame[:max(20, r.IntN(total))]
 		}
 	}
 	return frame
 }
 
-// address is that of the peer's packets, or nearly.
-func (f *forger) address(x *side) wire.Address {
-	d, s := f.dice, x.session
+// address returns the peer's address, modified as the forgery requires.
+func (f *forger) address(end *peerEnd) wire.Address {
+	r, s := f.rng, end.session
 	a := wire.Address{
-		SrcMAC: [6]byte(f.world.nodes[f.from].host.NIC().Info().MAC),
-		DstMAC: [6]byte(x.node.host.NIC().Info().MAC), VLAN: s.plan.vlan,
-		Src: x.peer.node.address(s.v6), Dst: x.node.address(s.v6),
-		SrcPort: uint16(between(d, 0xc000, 0xffff)),
-		TOS:     uint8(d.Uint32()), PKey: s.pkeys[f.side], DestQP: x.qp.Num,
+		SrcMAC: [6]byte(f.sim.nodes[f.from].host.NIC().Info().MAC),
+		DstMAC: [6]byte(end.node.host.NIC().Info().MAC), VLAN: s.plan.vlan,
+		Src: end.peer.node.address(s.v6), Dst: end.node.address(s.v6),
+		SrcPort: uint16(uniform(r, 0xc000, 0xffff)),
+		TOS:     uint8(r.Uint32()), PKey: s.pkeys[f.end], DestQP: end.qp.Num,
 	}
 	switch f.forgery {
 	case forgeTrimmed:
 		a.TOS = trimmedDSCP << 2
 	case forgeStranger:
-		if a.Src = netip.AddrFrom4([4]byte{10, 9, byte(d.Uint32()), byte(d.Uint32())}); s.v6 {
-			six := x.peer.node.address(true).As16()
+		if a.Src = netip.AddrFrom4([4]byte{10, 9, byte(r.Uint32()), byte(r.Uint32())}); s.v6 {
+			six := end.peer.node.address(true).As16()
 			six[7] ^= 1
 			a.Src = netip.AddrFrom16(six)
 		}
 	case forgePartition:
-		a.PKey ^= 1 << d.IntN(15)
+		a.PKey ^= 1 << r.IntN(15)
 	case forgeNoise:
-		if d.chance(0.5) {
-			a.DestQP = wire.QPN(d.Uint32() & wire.QPNMask)
+		if r.chance(0.5) {
+			a.DestQP = wire.QPN(r.Uint32() & wire.QPNMask)
 		}
 	}
 	return a
 }
 
-// opcode is any that is not inherently believed.
-func (f *forger) opcode(x *side) wire.Opcode {
-	d := f.dice
+// opcode returns any opcode that the receiver cannot mistake for a valid one of its peer.
+func (f *forger) opcode(end *peerEnd) wire.Opcode {
+	r := f.rng
 	if f.forgery == forgeCNP {
 		return wire.CNP
 	}
 	for {
-		op := wire.Opcode(d.IntN(256))
+		op := wire.Opcode(r.IntN(256))
 		if f.forgery == forgeExtension {
-			op = wire.Manufacturer + wire.Opcode(d.IntN(8))
+			op = wire.Manufacturer + wire.Opcode(r.IntN(8))
 		}
 		t := op.Info().Transport
 		switch own := f.forgery == forgeStranger || f.forgery == forgePartition; {
 		case op.Info().Name == "":
-		case t == wire.UC && x.session.service == transport.UC && !own:
+		case t == wire.UC && end.session.service == transport.UC && !own:
 		default:
 			return op
 		}
 	}
 }
 
-// psn is one that no packet of the peer's has any more, or ever will.
-func (f *forger) psn(x *side) wire.PSN {
-	d, at := f.dice, x.qp.PSNs()
+// psn returns a PSN that no packet of the peer has now or later.
+func (f *forger) psn(end *peerEnd) wire.PSN {
+	r, at := f.rng, end.qp.PSNs()
 	for {
-		psn := wire.PSN(d.Uint32() & wire.PSNMask)
-		if near := uint32(scale(d, 1, 1<<20)); d.chance(0.9) {
-			psn = oneOf(d, at.Expected, at.Unacknowledged).Add(wire.PSNMask + 1 - near)
-			if d.chance(0.5) {
-				psn = oneOf(d, x.peer.lastPSN(), x.lastPSN()).Add(near)
+		psn := wire.PSN(r.Uint32() & wire.PSNMask)
+		if near := uint32(logUniform(r, 1, 1<<20)); r.chance(0.9) {
+			psn = pick(r, at.Expected, at.Unacknowledged).Add(wire.PSNMask + 1 - near)
+			if r.chance(0.5) {
+				psn = pick(r, end.peer.lastPSN(), end.lastPSN()).Add(near)
 			}
 		}
-		if f.forgery == forgeStranger || f.forgery == forgePartition || !x.believes(psn) {
+		if f.forgery == forgeStranger || f.forgery == forgePartition || !end.accepts(psn) {
 			return psn
 		}
 	}
 }
 
-// believes reports whether a packet with a PSN may be the peer's: a request that is expected or to
-// come, or what speaks of a packet that is outstanding or to come.
-func (x *side) believes(psn wire.PSN) bool {
-	at := x.qp.PSNs()
-	return !psn.Before(at.Expected) && !psn.After(x.peer.lastPSN()) ||
-		!psn.Before(at.Unacknowledged.Add(wire.PSNMask)) && !psn.After(x.lastPSN())
+// accepts reports whether a packet with a PSN may be the peer's: an expected or later request, or a
+// response to an outstanding or later packet.
+func (end *peerEnd) accepts(psn wire.PSN) bool {
+	at := end.qp.PSNs()
+	return !psn.Before(at.Expected) && !psn.After(end.peer.lastPSN()) ||
+		!psn.Before(at.Unacknowledged.Add(wire.PSNMask)) && !psn.After(end.lastPSN())
 }
 
-// lastPSN is past all that the side ever sends.
-func (x *side) lastPSN() wire.PSN {
-	n := x.packets() + afterFailure
-	return x.psn.Add(uint32(n) + 64)
+// lastPSN returns a PSN beyond all that the end ever sends.
+func (end *peerEnd) lastPSN() wire.PSN {
+	n := end.packets() + afterFailure
+	return end.psn.Add(uint32(n) + 64)
 }
 
-// tag is the right one now and then, where nothing is believed for it.
-func (f *forger) tag(x *side, op wire.Opcode) uint16 {
-	if !f.world.plan.mode.admits() && f.dice.chance(0.5) {
-		return x.tag
+// tag returns the correct tag sometimes, in modes where the receiver does not act on it.
+func (f *forger) tag(end *peerEnd, op wire.Opcode) uint16 {
+	if !f.sim.plan.mode.hasAdmission() && f.rng.chance(0.5) {
+		return end.tag
 	}
-	return x.tag ^ 1<<f.dice.IntN(16)
+	return end.tag ^ 1<<f.rng.IntN(16)
 }
 
-// mostRepeated is the largest READ that is asked for again: a responder must answer each repetition
-// in full (InfiniBand spec 9.7.5.1.2), which takes a simulation long and proves little.
-const mostRepeated = 16 << 10
+// maxReplayedRead is the largest READ request that is replayed: a responder must answer each
+// repetition in full (InfiniBand spec 9.7.5.1.2), which slows the simulation and tests little.
+const maxReplayedRead = 16 << 10
 
-// replay is a packet that the peer sent.
-func (f *forger) replay(x *side) []byte {
-	d := f.dice
-	if x.session.service == transport.UC || x.peer.node.tap == nil { // UC takes everything
+// replay returns a packet that the peer has sent, modified as the forgery requires.
+func (f *forger) replay(end *peerEnd) []byte {
+	r := f.rng
+	if end.session.service == transport.UC || end.peer.node.tap == nil { // UC accepts every PSN
 		return nil
 	}
-	was, some := x.peer.node.tap.draw(d, x.qp.Num)
+	was, some := end.peer.node.tap.draw(r, end.qp.Num)
 	if !some {
 		return nil
 	}
-	frame := f.room[:copy(f.room[:], was)]
+	frame := f.buf[:copy(f.buf[:], was)]
 	var p wire.Packet
-	if p.Parse(frame) != nil || p.Op == wire.RCReadRequest && p.RETH().Len() > mostRepeated {
+	if p.Parse(frame) != nil || p.Op == wire.RCReadRequest && p.RETH().Len() > maxReplayedRead {
 		return nil
 	}
 	flip := func(from, to int) {
-		for range between(d, 1, 4) {
-			bit := 8*from + d.IntN(8*(to-from))
+		for range uniform(r, 1, 4) {
+			bit := 8*from + r.IntN(8*(to-from))
 			frame[bit/8] ^= 1 << (bit % 8)
 		}
 	}
 	switch f.forgery {
 	case forgeBits:
 		flip(14, len(frame))
-	case forgeSealed: // of what is over
+	case forgeSealed: // only packets that were acknowledged
 		info := p.Op.Info()
-		if x.session.service != transport.RC || x.believes(p.PSN) || info.Kind == wire.Extension ||
+		if end.session.service != transport.RC || end.accepts(p.PSN) ||
+			info.Kind == wire.Extension ||
 			p.Op == wire.XACK || int(p.End) == int(p.ExtOff) {
 			return nil
 		}
 		flip(int(p.ExtOff), int(p.End))
 		var t wire.Template
-		if t.Set(f.address(x)) != nil {
+		if t.Set(f.address(end)) != nil {
 			return nil
 		}
 		t.Seal(frame)
@@ -268,17 +271,17 @@ func (f *forger) replay(x *side) []byte {
 	return frame
 }
 
-// arp is a request of a host that is not there.
-func (f *forger) arp(x *side) []byte {
-	d := f.dice
-	frame := f.room[:60]
+// arp returns an ARP request of a nonexistent host.
+func (f *forger) arp(end *peerEnd) []byte {
+	r := f.rng
+	frame := f.buf[:60]
 	clear(frame)
-	mac, dst := [6]byte{2, 0xbb, 3: byte(d.Uint32()), 4: byte(d.Uint32()), 5: byte(d.Uint32())},
-		x.node.host.NIC().Info().MAC
+	mac, dst := [6]byte{2, 0xbb, 3: byte(r.Uint32()), 4: byte(r.Uint32()), 5: byte(r.Uint32())},
+		end.node.host.NIC().Info().MAC
 	copy(frame, dst[:])
 	copy(frame[6:], mac[:])
 	at := 12
-	if tci := f.world.plan.vlan; tci != 0 {
+	if tci := f.sim.plan.vlan; tci != 0 {
 		binary.BigEndian.PutUint16(frame[at:], wire.EtherTypeVLAN)
 		binary.BigEndian.PutUint16(frame[at+2:], tci)
 		at += 4
@@ -286,8 +289,8 @@ func (f *forger) arp(x *side) []byte {
 	binary.BigEndian.PutUint16(frame[at:], 0x0806)
 	copy(frame[at+2:], []byte{0, 1, 8, 0, 6, 4, 0, 1})
 	copy(frame[at+10:], mac[:])
-	copy(frame[at+16:], []byte{10, 200, byte(d.Uint32()), byte(d.Uint32())})
-	target := x.node.address(false).As4()
+	copy(frame[at+16:], []byte{10, 200, byte(r.Uint32()), byte(r.Uint32())})
+	target := end.node.address(false).As4()
 	copy(frame[at+26:], target[:])
 	return frame
 }

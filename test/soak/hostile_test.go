@@ -12,11 +12,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestHostile runs seeds of the mode hostile, of every kind and beside tokens, credits and real
-// hosts.
+// TestHostile runs seeds of the mode hostile, of every kind and combined with tokens, credits and
+// realistic hosts.
 func TestHostile(t *testing.T) {
 	seeds := 24
-	if testing.Short() || raced {
+	if testing.Short() || raceEnabled {
 		seeds = 4
 	}
 	for _, name := range []string{"hostile", "hostile,tocc", "hostile,carc", "hostile,hosts"} {
@@ -29,77 +29,79 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// What forgers leave out would be noticed, and so would a host that keeps more than it may.
-func TestEveryHostilityIsNoticed(t *testing.T) {
+// TestHostileViolationsDetected checks that packets which forgers leave out would be detected, and
+// so would a host that exceeds its limits.
+func TestHostileViolationsDetected(t *testing.T) {
 	const at = units.Time(60 * units.Microsecond)
-	send := func(w *world, x *side, op wire.Opcode, psn wire.PSN, payload int) {
-		f := forger{world: w, volley: &volley{from: x.host, forgery: forgeOpcode},
-			dice: newDice(1, 1)}
+	send := func(sim *simulation, end *peerEnd, op wire.Opcode, psn wire.PSN, payload int) {
+		f := forger{sim: sim, forgedBurst: &forgedBurst{from: end.host, forgery: forgeOpcode},
+			rng: newRNG(1, 1)}
 		var tmpl wire.Template
-		a := f.address(x.peer)
+		a := f.address(end.peer)
 		a.TOS = 0
 		require.NoError(t, tmpl.Set(a))
-		_, total := tmpl.Build(f.room[:], wire.Fields{Op: op, PSN: psn}, payload)
-		tmpl.Seal(f.room[:total])
-		x.node.inject(f.room[:total])
+		_, total := tmpl.Build(f.buf[:], wire.Fields{Op: op, PSN: psn}, payload)
+		tmpl.Seal(f.buf[:total])
+		end.node.inject(f.buf[:total])
 	}
 	for _, c := range []struct {
 		name string
-		do   func(w *world, x *side)
-		says string
+		do   func(sim *simulation, end *peerEnd)
+		want string
 	}{
-		{"a packet that is over", func(w *world, x *side) {
-			send(w, x, wire.RCWriteMiddle, x.peer.qp.PSNs().Expected.Add(wire.PSNMask), 1024)
+		{"an acknowledged packet", func(sim *simulation, end *peerEnd) {
+			send(sim, end, wire.RCWriteMiddle, end.peer.qp.PSNs().Expected.Add(wire.PSNMask), 1024)
 		}, ""},
-		{"a packet that nobody will get to", func(w *world, x *side) {
-			send(w, x, wire.RCSendOnly, x.lastPSN().Add(1), 8)
+		{"a packet beyond the last PSN", func(sim *simulation, end *peerEnd) {
+			send(sim, end, wire.RCSendOnly, end.lastPSN().Add(1), 8)
 		}, ""},
-		{"a SEND with a PSN that is to come", func(w *world, x *side) {
-			send(w, x, wire.RCSendOnly, x.peer.qp.PSNs().Expected.Add(100), 8)
+		{"a SEND with a future PSN", func(sim *simulation, end *peerEnd) {
+			send(sim, end, wire.RCSendOnly, end.peer.qp.PSNs().Expected.Add(100), 8)
 		}, "remote invalid request"},
-		{"a host that holds more than it may", func(w *world, x *side) {
+		{"a host that exceeds its limits", func(sim *simulation, end *peerEnd) {
 			for i := range 40 {
-				w.net.At(at.Add(units.Duration(i)*200*units.Nanosecond), func() {
-					send(w, x, wire.RCSendOnly, x.peer.qp.PSNs().Expected.Add(400), 8)
+				sim.net.At(at.Add(units.Duration(i)*200*units.Nanosecond), func() {
+					send(sim, end, wire.RCSendOnly, end.peer.qp.PSNs().Expected.Add(400), 8)
 				})
 			}
-			w.net.At(at.Add(12*units.Microsecond), func() {
-				w.plan.traits[x.peer.host].held = 1
-				x.peer.node.withinBudget()
+			sim.net.At(at.Add(12*units.Microsecond), func() {
+				sim.plan.traits[end.peer.host].held = 1
+				end.peer.node.checkHoldings()
 			})
-		}, "it keeps"},
+		}, "holdings "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := wellBehaved(transport.OpWrite)
-			p.mode.hostile, p.sessions[0].repeats, p.sessions[0].sack = true, true, wire.MaxSACKBits
-			noticed(t, p, at, c.do, c.says)
+			p := faultFreePlan(transport.OpWrite)
+			p.mode.hostile, p.sessions[0].selective, p.sessions[0].sackBits = true, true,
+				wire.MaxSACKBits
+			expectProblem(t, p, at, c.do, c.want)
 		})
 	}
 }
 
-// A forger's packet is one that the peer has not sent lately, and will not send.
+// TestForgedPSNs checks that forged PSNs are neither outstanding nor used later.
 func TestForgedPSNs(t *testing.T) {
-	p := wellBehaved(transport.OpWrite)
+	p := faultFreePlan(transport.OpWrite)
 	p.mode.hostile = true
-	noticed(t, p, units.Time(60*units.Microsecond), func(w *world, x *side) {
-		at := x.peer.qp.PSNs()
+	expectProblem(t, p, units.Time(60*units.Microsecond), func(sim *simulation, end *peerEnd) {
+		at := end.peer.qp.PSNs()
 		for _, c := range []struct {
 			psn      wire.PSN
 			believed bool
 		}{
-			{at.Expected, true}, {at.Expected.Add(wire.PSNMask), false}, {x.lastPSN(), true},
-			{x.lastPSN().Add(1), false},
+			{at.Expected, true}, {at.Expected.Add(wire.PSNMask), false}, {end.lastPSN(), true},
+			{end.lastPSN().Add(1), false},
 			{at.Unacknowledged, true}, {at.Unacknowledged.Add(wire.PSNMask), true},
-			{x.peer.lastPSN(), true}, {x.peer.lastPSN().Add(1), false},
+			{end.peer.lastPSN(), true}, {end.peer.lastPSN().Add(1), false},
 		} {
-			assert.Equal(t, c.believed, x.peer.believes(c.psn), "%d of %+v", c.psn, at)
+			assert.Equal(t, c.believed, end.peer.accepts(c.psn), "%d of %+v", c.psn, at)
 		}
 		for kind := range forgeries {
-			f := forger{world: w, volley: &volley{forgery: kind, side: 1},
-				dice: newDice(1, uint64(kind))}
+			f := forger{sim: sim, forgedBurst: &forgedBurst{forgery: kind, end: 1},
+				rng: newRNG(1, uint64(kind))}
 			for range 200 {
-				if psn := f.psn(x.peer); kind != forgeStranger && kind != forgePartition {
-					require.False(t, x.peer.believes(psn))
+				if psn := f.psn(end.peer); kind != forgeStranger && kind != forgePartition {
+					require.False(t, end.peer.accepts(psn))
 				}
 			}
 		}

@@ -5,96 +5,97 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// halt is what a program ends in the middle of its traffic.
-type halt uint8
+// haltKind is what a program ends in the middle of its traffic.
+type haltKind uint8
 
 const (
-	haltNothing halt = iota
-	haltQueuePair
-	haltForGood // the queue pair, which is destroyed: nothing completes any more
-	haltTarget  // the region that the peer writes and reads
+	haltNone haltKind = iota
+	haltToError
+	haltDestroy    // destroys the queue pair: nothing completes afterwards
+	haltDeregister // deregisters the region that the peer accesses
 )
 
-// drawInterruptions draws moments at which a program stops something, for a while or for good.
-func (x *side) drawInterruptions(d dice) {
-	p := x.session.plan
-	if !p.kind.oddities || x.session.service == transport.UD {
+// drawInterruptions draws times at which a program stops something, for a while or for good.
+func (end *peerEnd) drawInterruptions(r rng) {
+	p := end.session.plan
+	if !p.kind.verbErrors || end.session.service == transport.UD {
 		return
 	}
-	moment := func() units.Time { return between(d, 1, 2*p.last+units.Time(50*units.Microsecond)) }
-	if d.chance(0.15) {
-		x.drainAt = moment()
+	moment := func() units.Time { return uniform(r, 1, 2*p.last+units.Time(50*units.Microsecond)) }
+	if r.chance(0.15) {
+		end.drainAt = moment()
 	}
-	if d.chance(0.12) {
-		x.haltAt, x.halts = moment(), oneOf(d, haltQueuePair, haltForGood, haltTarget)
-		if x.shared && x.halts == haltForGood { // a shared receive that it held would be lost
-			x.halts = haltQueuePair
+	if r.chance(0.12) {
+		end.haltAt, end.haltKind = moment(), pick(r, haltToError, haltDestroy, haltDeregister)
+		// a receive that it holds of a shared queue would be lost
+		if end.shared && end.haltKind == haltDestroy {
+			end.haltKind = haltToError
 		}
 	}
 }
 
-// halt ends something.
-func (x *side) halt() {
-	if x.over() {
+// halt performs the program's interruption.
+func (end *peerEnd) halt() {
+	if end.isOver() {
 		return
 	}
-	switch n := x.node; x.halts {
-	case haltQueuePair:
-		x.aborted = true
-		x.qp.ToError()
-		x.watch()
-		x.wake()
-	case haltForGood:
+	switch n := end.node; end.haltKind {
+	case haltToError:
+		end.aborted = true
+		end.qp.ToError()
+		end.watch()
+		end.wake()
+	case haltDestroy:
 		n.reap()
-		x.gone = true
-		x.qp.Destroy()
-		x.inbox.abandon()
-		delete(n.sides, x.qp.Num)
-		x.session.check()
-	case haltTarget:
-		x.withdrawn = true
-		x.target.mr.Deregister()
+		end.destroyed = true
+		end.qp.Destroy()
+		end.recv.fillIdle()
+		delete(n.ends, end.qp.Num)
+		end.session.endIfFinished()
+	case haltDeregister:
+		end.withdrawn = true
+		end.target.mr.Deregister()
 	}
 }
 
-// drain stops the send queue for a while.
-func (x *side) drain() {
-	if x.over() || x.qp.State() != transport.ReadyToSend {
+// drain drains the send queue for a while.
+func (end *peerEnd) drain() {
+	if end.isOver() || end.qp.State() != transport.ReadyToSend {
 		return
 	}
-	x.draining = true
-	if err := x.qp.ToSQD(); err != nil {
-		x.violated(nil, "%v", err)
+	end.draining = true
+	if err := end.qp.ToSQD(); err != nil {
+		end.failf(nil, "%v", err)
 	}
-	x.awaitDrained(x.session.world.net.Now())
+	end.awaitDrained(end.session.sim.net.Now())
 }
 
-// awaitDrained looks for the event until it is there: it may come as the last request leaves, and
-// no notification does. The longer it has waited since then, the less often it looks.
-func (x *side) awaitDrained(since units.Time) {
-	if !x.draining || x.over() {
+// awaitDrained wakes the host until the event arrives: it may be raised when the last request
+// completes without a notification. The interval grows with the time since the drain began.
+func (end *peerEnd) awaitDrained(since units.Time) {
+	if !end.draining || end.isOver() {
 		return
 	}
-	x.wake()
-	net := x.session.world.net
+	end.wake()
+	net := end.session.sim.net
 	pause := max(20*units.Microsecond, net.Now().Sub(since)/16)
-	net.At(net.Now().Add(pause), func() { x.awaitDrained(since) })
+	net.At(net.Now().Add(pause), func() { end.awaitDrained(since) })
 }
 
-// drained goes on, a little later.
-func (x *side) drained() {
-	if !x.draining {
-		x.violated(nil, "the send queue drained, but nobody asked for it")
+// drained returns the queue pair to RTS after a delay.
+func (end *peerEnd) drained() {
+	if !end.draining {
+		end.failf(nil, "the send queue drained without a request")
 	}
-	net := x.session.world.net
-	net.At(net.Now().Add(between(x.session.world.dice, 0, 20*units.Microsecond)), func() {
-		x.draining = false
-		if !x.over() && x.qp.State() == transport.SQDrained {
-			if err := x.qp.ToRTS(transport.RTSAttr{}); err != nil {
-				x.violated(nil, "%v", err)
+	net := end.session.sim.net
+	net.At(net.Now().Add(uniform(end.session.sim.rng, 0, 20*units.Microsecond)), func() {
+		end.draining = false
+		if !end.isOver() && end.qp.State() == transport.SQDrained {
+			if err := end.qp.ToRTS(transport.RTSAttr{}); err != nil {
+				end.failf(nil, "%v", err)
 			}
-			x.wake()
+			end.wake()
 		}
-		x.session.check()
+		end.session.endIfFinished()
 	})
 }

@@ -6,39 +6,39 @@ import (
 	"strings"
 )
 
-// kind is a sort of seed: what may happen in its world.
+// kind is a class of plans and determines which faults may occur.
 type kind struct {
 	name   string
-	weight int // how often, when every kind is drawn
+	weight int // relative frequency when every kind is drawn
 
-	lossless bool // switches pause who sends, with buffers as tight as they may be
-	oddities bool // requests that must fail, aborts, drained queues, queue pairs used again
-	loss     bool // links lose and corrupt
-	disorder bool // links repeat, overtake and delay
-	outages  bool // links go down, and NICs pause their switches without reason
-	crashes  bool // hosts stop, and some start again
-	overload bool // buffers too small for the traffic, timers too short for the network
+	lossless   bool // PFC, with the smallest buffers that it allows
+	verbErrors bool // requests that must fail, aborts, drained send queues, reused queue pairs
+	loss       bool // links lose and corrupt frames
+	reorder    bool // links duplicate, reorder and delay frames
+	outages    bool // links go down, and NICs send PFC pauses without congestion
+	crashes    bool // hosts stop; some start again
+	overload   bool // buffers are too small for the traffic, timers too short for the network
 }
 
 var kinds = []kind{
 	{name: "clean", weight: 14},
 	{name: "pfc", weight: 10, lossless: true},
-	{name: "verbs", weight: 16, oddities: true},
+	{name: "verbs", weight: 16, verbErrors: true},
 	{name: "lossy", weight: 16, loss: true},
-	{name: "reorder", weight: 12, disorder: true},
+	{name: "reorder", weight: 12, reorder: true},
 	{name: "outage", weight: 8, outages: true},
 	{name: "crash", weight: 8, crashes: true},
 	{name: "overload", weight: 8, overload: true},
-	{name: "chaos", weight: 8, oddities: true, loss: true, disorder: true, outages: true,
+	{name: "chaos", weight: 8, verbErrors: true, loss: true, reorder: true, outages: true,
 		crashes: true, overload: true},
 }
 
-// quiet says that nothing may be lost, late or refused in a world of this kind.
-func (k *kind) quiet() bool {
-	return !k.oddities && !k.loss && !k.disorder && !k.outages && !k.crashes && !k.overload
+// isFaultFree reports whether nothing is lost, late or refused in simulations of this kind.
+func (k *kind) isFaultFree() bool {
+	return !k.verbErrors && !k.loss && !k.reorder && !k.outages && !k.crashes && !k.overload
 }
 
-// recovery is how queue pairs repair losses.
+// recovery is how queue pairs recover lost packets.
 type recovery int
 
 const (
@@ -47,21 +47,21 @@ const (
 	recoverSelective
 )
 
-// mode restricts what seeds are drawn from. The zero value takes everything.
+// mode restricts what seeds may draw. The zero value is no restriction.
 type mode struct {
 	name     string
 	kind     *kind
 	recovery recovery
-	tokens   bool // sessions are all reliable, and their senders wait for tokens
-	credits  bool // likewise, for credits
-	hosts    bool // hosts are as real ones, and sessions have algorithms of package cc
-	hostile  bool // some hosts send what they should not
+	tokens   bool // all sessions are reliable and have token admission
+	credits  bool // all sessions are reliable and have credit admission
+	hosts    bool // hosts have realistic timing, and sessions have algorithms of package cc
+	hostile  bool // some hosts send forged packets
 }
 
 var recoveries = map[string]recovery{"gobackn": recoverGoBackN, "selective": recoverSelective}
 
-// modeNamed finds a mode: nothing or "all", a kind, a way of recovery, tocc, carc, hosts or
-// hostile, or several with commas between.
+// modeNamed returns the mode of a name: empty, "all", or a comma-separated list of kinds, recovery
+// schemes, tocc, carc, hosts and hostile.
 func modeNamed(name string) (mode, error) {
 	if name == "" || name == "all" {
 		return mode{}, nil
@@ -88,7 +88,7 @@ func modeNamed(name string) (mode, error) {
 		}
 		i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == part })
 		if i < 0 {
-			return mode{}, fmt.Errorf("soak: mode %q is none of %s", part,
+			return mode{}, fmt.Errorf("soak: unknown mode %q, want one of %s", part,
 				strings.Join(modeNames(), ", "))
 		}
 		m.kind = &kinds[i]
@@ -104,8 +104,8 @@ func modeNames() []string {
 	return append(names, "gobackn", "selective", "tocc", "carc", "hosts", "hostile")
 }
 
-// draw chooses the kind of a seed.
-func (m *mode) draw(d dice) kind {
+// draw returns the kind of a seed.
+func (m *mode) draw(r rng) kind {
 	if m.kind != nil {
 		return *m.kind
 	}
@@ -113,7 +113,7 @@ func (m *mode) draw(d dice) kind {
 	for i := range kinds {
 		sum += kinds[i].weight
 	}
-	at := d.IntN(sum)
+	at := r.IntN(sum)
 	for i := range kinds {
 		if at -= kinds[i].weight; at < 0 {
 			return kinds[i]

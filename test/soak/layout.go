@@ -2,37 +2,37 @@ package main
 
 import "github.com/goroce/goroce/transport"
 
-// Space between two pieces of memory, so that what is written beside one is seen.
+// gap is the space between two pieces of memory, which exposes writes beside either.
 const gap = 11
 
-// layOut gives every message of a session its places in memory, and registers that.
-func (s *session) layOut() error {
-	for _, x := range s.sides {
-		if err := x.register(); err != nil {
+// placeMessages allocates and registers the memory of all messages of a session.
+func (s *session) placeMessages() error {
+	for _, end := range s.ends {
+		if err := end.register(); err != nil {
 			return err
 		}
 	}
-	for _, x := range s.sides {
-		for _, m := range x.script {
-			x.place(m)
+	for _, end := range s.ends {
+		for _, m := range end.script {
+			end.place(m)
 		}
 	}
 	return nil
 }
 
-// register makes the memory of a side as large as both scripts need.
-func (x *side) register() error {
-	local, target, vault := 8, 64, 64
-	for _, m := range x.script {
-		local += m.size + gap*x.sges
+// register creates the regions of an end, large enough for both scripts.
+func (end *peerEnd) register() error {
+	local, target, private := 8, 64, 64
+	for _, m := range end.script {
+		local += m.size + gap*end.sges
 	}
-	for _, m := range x.peer.script {
+	for _, m := range end.peer.script {
 		target += m.size + gap
-		if m.wrong != wrongNot {
-			vault = max(vault, m.size)
+		if m.mistake != mistakeNone {
+			private = max(private, m.size)
 		}
 	}
-	n := x.node
+	n := end.node
 	all := transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead |
 		transport.RemoteAtomic
 	for _, r := range []struct {
@@ -42,10 +42,10 @@ func (x *side) register() error {
 		domain *transport.ProtectionDomain
 		access transport.Access
 	}{
-		{&x.local, "local", local, n.domain, transport.LocalWrite},
-		{&x.target, "target", target, n.domain, all},
-		{&x.vault, "vault", vault, n.domain, transport.LocalWrite},
-		{&x.exile, "exile", vault, n.stranger, all},
+		{&end.local, "local", local, n.domain, transport.LocalWrite},
+		{&end.target, "target", target, n.domain, all},
+		{&end.private, "private", private, n.domain, transport.LocalWrite},
+		{&end.foreign, "foreign", private, n.foreignDomain, all},
 	} {
 		a := n.newArena(r.name, r.size)
 		mr, err := n.endpoint.RegisterMemory(r.domain, a.region(), r.access)
@@ -57,66 +57,66 @@ func (x *side) register() error {
 	return nil
 }
 
-// place gives a message its places.
-func (x *side) place(m *message) {
-	d := x.session.world.dice
+// place allocates the memory of a message.
+func (end *peerEnd) place(m *message) {
+	r := end.session.sim.rng
 	m.users = 1
 	switch {
 	case m.flags&transport.Inline != 0:
-	case m.relays != nil:
-		m.local = m.relays.local
-		m.relays.users++
+	case m.resends != nil:
+		m.local = m.resends.local
+		m.resends.users++
 	default:
-		m.local = x.scatter(d, m.size, m.isAtomic())
+		m.local = end.scatter(r, m.size, m.isAtomic())
 	}
 	switch {
-	case m.reads != nil:
-		m.remote = m.reads.remote
-		m.reads.users++
-	case m.isAtomic() && (m.wrong == wrongNot || m.wrong == wrongLocalKey):
-		m.atomic = x.peer.node.word(x, m)
+	case m.readsBack != nil:
+		m.remote = m.readsBack.remote
+		m.readsBack.users++
+	case m.isAtomic() && (m.mistake == mistakeNone || m.mistake == mistakeLocalKey):
+		m.atomic = end.peer.node.allocWord(end, m)
 	case (m.isWrite() || m.op == transport.OpRead) &&
-		(m.wrong == wrongNot || m.wrong == wrongLocalKey || m.wrong == wrongNever):
-		m.remote = pieces{x.peer.target.take(m.size, gap)}
-	case m.op == transport.OpSendInv && m.wrong == wrongNot:
-		m.doomed = x.peer.doom()
+		(m.mistake == mistakeNone || m.mistake == mistakeLocalKey || m.mistake == mistakeNoReceive):
+		m.remote = pieces{end.peer.target.alloc(m.size, gap)}
+	case m.op == transport.OpSendInv && m.mistake == mistakeNone:
+		m.invalidates = end.peer.registerInvalidated()
 	}
 }
 
-// scatter takes size bytes in pieces.
-func (x *side) scatter(d dice, size int, whole bool) pieces {
+// scatter allocates size bytes in pieces.
+func (end *peerEnd) scatter(r rng, size int, whole bool) pieces {
 	var ps pieces
-	n := between(d, 1, x.sges)
+	n := uniform(r, 1, end.sges)
 	if whole {
 		n = 1
 	}
 	for ; n > 1; n-- {
-		part := d.IntN(size + 1)
-		ps = append(ps, x.local.take(part, gap))
+		part := r.IntN(size + 1)
+		ps = append(ps, end.local.alloc(part, gap))
 		size -= part
 	}
-	return append(ps, x.local.take(size, gap))
+	return append(ps, end.local.alloc(size, gap))
 }
 
-// doom registers a region that the peer will invalidate.
-func (x *side) doom() *arena {
-	n := x.node
-	a := n.newArena("doomed", 32)
+// registerInvalidated registers a region that the peer will invalidate.
+func (end *peerEnd) registerInvalidated() *arena {
+	n := end.node
+	a := n.newArena("invalidated", 32)
 	mr, err := n.endpoint.RegisterMemory(n.domain, a.region(),
 		transport.LocalWrite|transport.RemoteWrite|transport.RemoteInvalidate)
 	if err != nil {
-		x.violated(nil, "%v", err)
+		end.failf(nil, "%v", err)
 	}
 	a.mr = mr
 	return a
 }
 
-// deregister ends the keys of the side's memory.
-func (x *side) deregister() {
-	for _, a := range []*arena{x.local, x.target, x.vault, x.exile} {
+// deregister deregisters the end's memory.
+func (end *peerEnd) deregister() {
+	for _, a := range []*arena{end.local, end.target, end.private, end.foreign} {
 		a.mr.Deregister()
 	}
-	if x.inbox.side == x {
-		x.inbox.arena.mr.Deregister()
+	if end.recv.end == end {
+		end.recv.arena.mr.Deregister()
 	}
 }

@@ -17,18 +17,21 @@ const (
 func main() {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	r := runner{out: os.Stdout, progress: os.Stderr}
-	flags.IntVar(&r.seeds, "seeds", 100, "how many seeds to run")
-	flags.Uint64Var(&r.first, "first", 1, "the first of them")
-	flags.IntVar(&r.workers, "j", runtime.GOMAXPROCS(0), "how many to run at a time")
-	flags.BoolVar(&r.verbose, "v", false, "tell what each seed means and what came of it")
-	name := flags.String("mode", "all", "what to draw from: "+strings.Join(modeNames(), ", "))
+	flags.IntVar(&r.seeds, "seeds", 100, "number of seeds to run")
+	flags.Uint64Var(&r.first, "first", 1, "first seed")
+	flags.IntVar(&r.workers, "j", runtime.GOMAXPROCS(0), "number of seeds to run concurrently")
+	flags.BoolVar(&r.verbose, "v", false, "print the plan and the result of each seed")
+	name := flags.String("mode", "all",
+		"restricts the seeds' plans, one or more of: "+strings.Join(modeNames(), ", "))
 	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), `soak runs simulated worlds, each drawn from a seed, and checks that the transport keeps its promises
-in them. It exits with 0 when all do; its last line is "N passed, M failed".
+		fmt.Fprint(flags.Output(),
+			`soak runs simulations, each drawn from a seed, and checks that the transport keeps its
+guarantees in them. It exits with 0 if all seeds pass; its last line is "N passed, M failed".
 
-A mode is a kind of world (clean to chaos), a way of recovery (gobackn, selective), or what comes to every world: tokens
-(tocc), credits (carc), hosts that nap and are preempted (hosts), or hosts that forge, replay, alter and flood packets
-toward queue pairs of others (hostile). Several go together: -mode lossy,selective,hostile. See docs/soak.md.
+A mode is a kind of simulation (clean to chaos), a loss recovery scheme (gobackn, selective), or an
+addition to every kind: token admission (tocc), credit admission (carc), hosts that nap and are
+preempted (hosts), or hosts that forge, replay, alter and flood packets toward other hosts' queue
+pairs (hostile). Modes combine: -mode lossy,selective,hostile. See docs/soak.md.
 
 `)
 		flags.PrintDefaults()
@@ -41,10 +44,10 @@ toward queue pairs of others (hostile). Several go together: -mode lossy,selecti
 	}
 	m, err := modeNamed(*name)
 	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("soak: unexpected %q", flags.Args())
+		err = fmt.Errorf("soak: unexpected arguments %q, want flags only", flags.Args())
 	}
 	if err == nil && (r.seeds < 1 || r.workers < 1) {
-		err = fmt.Errorf("soak: %d seeds by %d workers", r.seeds, r.workers)
+		err = fmt.Errorf("soak: -seeds %d and -j %d must be at least 1", r.seeds, r.workers)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -8,50 +8,50 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wrong is what is wrong with a message on purpose.
-type wrong int
+// mistake is a deliberate error of a message.
+type mistake int
 
 const (
-	wrongNot        wrong = iota
-	wrongKey              // a remote key that nobody has
-	wrongBounds           // past the end of the region
-	wrongAccess           // a region without the right
-	wrongDomain           // a region of another protection domain
-	wrongAlignment        // an atomic
-	wrongLocalKey         // our own memory
-	wrongLength           // longer than the receive
-	wrongReceive          // a receive whose memory is not the receiver's
-	wrongInvalidate       // a key that may not be invalidated
-	wrongNever            // no receive is ever posted
-	wrongQKey             // of a datagram
+	mistakeNone       mistake = iota
+	mistakeKey                // an unknown remote key
+	mistakeBounds             // an access past the end of the region
+	mistakeAccess             // a region without the access right
+	mistakeDomain             // a region of another protection domain
+	mistakeAlignment          // an unaligned atomic
+	mistakeLocalKey           // an unknown local key
+	mistakeLength             // longer than the receive
+	mistakeReceive            // a receive with an unknown local key
+	mistakeInvalidate         // a key that must not be invalidated
+	mistakeNoReceive          // a message for which no receive is ever posted
+	mistakeQKey               // a datagram with a wrong Q_Key
 )
 
-var wrongNames = [...]string{"", "wrong key", "out of bounds", "no right", "other domain",
+var mistakeNames = [...]string{"", "wrong key", "out of bounds", "no right", "other domain",
 	"unaligned", "wrong local key",
 	"longer than the receive", "receive into foreign memory", "invalidates a plain region",
 	"no receive", "wrong Q_Key"}
 
-// fate is how both ends of a reliable connection learn of a mistake. Of unreliable ones neither
-// does.
-type fate struct {
+// outcome is the status with which each end of a reliable connection completes a mistake.
+// Unreliable connections report none.
+type outcome struct {
 	sender   transport.Status
-	receiver transport.Status // of the receive it took; success: it takes none
+	receiver transport.Status // of the receive that it consumes; success: it consumes none
 }
 
-var fates = [...]fate{
-	wrongKey:        {sender: transport.StatusRemAccessErr},
-	wrongBounds:     {sender: transport.StatusRemAccessErr},
-	wrongAccess:     {sender: transport.StatusRemAccessErr},
-	wrongDomain:     {sender: transport.StatusRemAccessErr},
-	wrongAlignment:  {sender: transport.StatusRemInvReqErr},
-	wrongLocalKey:   {sender: transport.StatusLocProtErr},
-	wrongLength:     {transport.StatusRemInvReqErr, transport.StatusLocLenErr},
-	wrongReceive:    {transport.StatusRemOpErr, transport.StatusLocProtErr},
-	wrongInvalidate: {transport.StatusRemAccessErr, transport.StatusLocProtErr},
-	wrongNever:      {sender: transport.StatusRNRRetryExcErr},
+var outcomes = [...]outcome{
+	mistakeKey:        {sender: transport.StatusRemAccessErr},
+	mistakeBounds:     {sender: transport.StatusRemAccessErr},
+	mistakeAccess:     {sender: transport.StatusRemAccessErr},
+	mistakeDomain:     {sender: transport.StatusRemAccessErr},
+	mistakeAlignment:  {sender: transport.StatusRemInvReqErr},
+	mistakeLocalKey:   {sender: transport.StatusLocProtErr},
+	mistakeLength:     {transport.StatusRemInvReqErr, transport.StatusLocLenErr},
+	mistakeReceive:    {transport.StatusRemOpErr, transport.StatusLocProtErr},
+	mistakeInvalidate: {transport.StatusRemAccessErr, transport.StatusLocProtErr},
+	mistakeNoReceive:  {sender: transport.StatusRNRRetryExcErr},
 }
 
-// progress is how far a message has come.
+// progress is the state of a message.
 type progress uint8
 
 const (
@@ -61,30 +61,30 @@ const (
 	failed // or flushed
 )
 
-// message is one work request of a script, from its draw to its end.
+// message is one work request of a script.
 type message struct {
-	number int // in its script
-	op     transport.SendOp
-	size   int
-	at     units.Time // not posted before
-	wrong  wrong
-	flags  transport.SendFlags
-	imm    uint32
-	reads  *message // READ: the WRITE whose destination it reads back
-	relays *message // SEND or WRITE: the READ whose result it sends, behind a fence
-	key    payload
+	number    int // in its script
+	op        transport.SendOp
+	size      int
+	at        units.Time // earliest time to post it
+	mistake   mistake
+	flags     transport.SendFlags
+	imm       uint32
+	readsBack *message // READ: the WRITE whose destination it reads
+	resends   *message // SEND or WRITE: the fenced READ whose result it sends
+	key       payload
 
-	progress progress
-	arrived  bool   // whole at the receiver, and seen by it
-	local    pieces // source, or destination of READ and atomics
-	remote   pieces // destination of WRITE, source of READ
-	users    int    // of local and remote: itself, and those that relay or read back
-	atomic   *atomicUse
-	doomed   *arena // OpSendInv: the region it ends
+	progress    progress
+	arrived     bool   // complete at the receiver, and verified there
+	local       pieces // source, or destination of READ and atomics
+	remote      pieces // destination of WRITE, source of READ
+	users       int    // of local and remote: itself, and messages that resend or read back
+	atomic      *atomicUse
+	invalidates *arena // OpSendInv: the region that it invalidates
 }
 
-// answered says whether data comes back.
-func (m *message) answered() bool { return m.op >= transport.OpRead }
+// hasResponse reports whether the request returns data.
+func (m *message) hasResponse() bool { return m.op >= transport.OpRead }
 
 func (m *message) isAtomic() bool { return m.op >= transport.OpCmpSwap }
 
@@ -92,13 +92,13 @@ func (m *message) isWrite() bool {
 	return m.op == transport.OpWrite || m.op == transport.OpWriteImm
 }
 
-// consumes says whether it takes a receive.
-func (m *message) consumes() bool {
+// consumesReceive reports whether the message consumes a receive.
+func (m *message) consumesReceive() bool {
 	return m.op <= transport.OpSendInv || m.op == transport.OpWriteImm
 }
 
-// carries is the payload that lands in the receive.
-func (m *message) carries() int {
+// receiveBytes returns the length of the payload in the receive.
+func (m *message) receiveBytes() int {
 	if m.op <= transport.OpSendInv {
 		return m.size
 	}
@@ -107,16 +107,16 @@ func (m *message) carries() int {
 
 func (m *message) String() string {
 	s := fmt.Sprintf("message %d (%v of %d bytes", m.number, m.op, m.size)
-	if m.wrong != wrongNot {
-		s += ", " + wrongNames[m.wrong]
+	if m.mistake != mistakeNone {
+		s += ", " + mistakeNames[m.mistake]
 	}
 	return s + ")"
 }
 
-// packets answers how many packets it takes at a path MTU.
+// packets returns the number of packets of the message at a path MTU.
 func (m *message) packets(mtu units.Bytes) int { return max(1, (m.size+int(mtu)-1)/int(mtu)) }
 
-// badKey is what makes a key one that nobody has.
+// badKey turns a valid key into an unknown one by exclusive or.
 const badKey = 0x5a5a5a00
 
 var completionOps = [...]transport.CompletionOp{
@@ -127,5 +127,5 @@ var completionOps = [...]transport.CompletionOp{
 	transport.OpCmpSwap: transport.CompCmpSwap, transport.OpFetchAdd: transport.CompFetchAdd,
 }
 
-// datagramRoom is what a receive for datagrams holds besides the payload.
+// datagramRoom is the length of the GRH before the payload in a receive of a datagram.
 const datagramRoom = wire.GRHLen

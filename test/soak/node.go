@@ -12,36 +12,36 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// node is a host's endpoint and what runs on it.
+// node is a host's endpoint and the program that runs on it.
 type node struct {
-	world *world
+	sim   *simulation
 	host  *fabric.Host
 	index int
 
-	endpoint *transport.Endpoint // nil while the host is stopped
-	poller   *stalling           // which polls it
-	cache    *carc.Endpoint      // with credits
-	llc      units.Bytes
-	sharers  map[*watchedReturns]bool // of it
-	tap      *tap                     // with the mode hostile
-	lives    int                      // how often it was started
-	returns  bool                     // it will be started again
-	waiting  []*session               // for that
+	endpoint     *transport.Endpoint // nil while the host is stopped
+	poller       *stallingEndpoint   // polls the endpoint
+	cache        *carc.Endpoint      // nil without credits
+	llc          units.Bytes
+	cacheSharers map[*checkedCreditGranter]bool // sessions that share the cache
+	tap          *tap                           // nil unless the mode is hostile
+	incarnations int                            // number of starts
+	restarts     bool                           // it will be started again
+	waiting      []*session                     // for the restart
 
-	domain, stranger *transport.ProtectionDomain
-	queue            *transport.CompletionQueue
-	inbox            *inbox // shared; nil when there is none
-	inboxes          []*inbox
-	sides            map[wire.QPN]*side // looked up only
-	watch            []*side            // looked at in each round
-	arenas           []*arena           // of all lives
-	words            *arena
-	open             [transport.OpFetchAdd + 1]*word // which atomics may still use
-	used             []*word
-	wcs              [16]transport.WorkCompletion
+	domain, foreignDomain *transport.ProtectionDomain
+	queue                 *transport.CompletionQueue
+	sharedRecv            *recvQueue // shared; nil without one
+	recvQueues            []*recvQueue
+	ends                  map[wire.QPN]*peerEnd // for lookups only: its order is random
+	watched               []*peerEnd            // updated in the next round
+	arenas                []*arena              // of all incarnations
+	wordArena             *arena
+	openWords             [transport.OpFetchAdd + 1]*word // with room for more atomics
+	usedWords             []*word
+	wcs                   [16]transport.WorkCompletion
 }
 
-func (n *node) traits() *hostTraits { return &n.world.plan.traits[n.index] }
+func (n *node) traits() *hostTraits { return &n.sim.plan.traits[n.index] }
 
 func (n *node) newArena(name string, size int) *arena {
 	a := newArena(fmt.Sprintf("%s of host %d", name, n.index), size)
@@ -49,7 +49,7 @@ func (n *node) newArena(name string, size int) *arena {
 	return a
 }
 
-// address is the host's address of one family.
+// address returns the host's address of one family.
 func (n *node) address(v6 bool) netip.Addr {
 	if v6 {
 		return n.host.Addrs()[1].Addr()
@@ -57,44 +57,44 @@ func (n *node) address(v6 bool) netip.Addr {
 	return n.host.Addrs()[0].Addr()
 }
 
-// start gives the host an endpoint.
+// start creates the host's endpoint.
 func (n *node) start() {
-	w, t := n.world, n.traits()
-	// Each life has numbers of its own: an unreliable peer that has not heard of the end still
-	// sends to those of the last one.
-	first := max(2, (t.firstQPN+uint32(n.lives)<<12)&wire.PSNMask)
-	n.lives++
-	n.returns = false
+	sim, t := n.sim, n.traits()
+	// Each incarnation has queue pair numbers of its own: an unreliable peer that has not noticed
+	// the restart still sends to the previous ones.
+	first := max(2, (t.firstQPN+uint32(n.incarnations)<<12)&wire.PSNMask)
+	n.incarnations++
+	n.restarts = false
 	endpoint, err := transport.New(transport.Config{
-		Port: n.port(), Addrs: n.host.Addrs(), Seed: w.dice.Uint64(), Repeatable: true,
-		FirstQPN: first, MaxHeld: t.held, TrimmedDSCP: trimmedDSCP, VLAN: w.plan.vlan,
-	}, w.net.Now())
+		Port: n.port(), Addrs: n.host.Addrs(), Seed: sim.rng.Uint64(), Repeatable: true,
+		FirstQPN: first, MaxHeld: t.held, TrimmedDSCP: trimmedDSCP, VLAN: sim.plan.vlan,
+	}, sim.net.Now())
 	if err != nil {
-		n.violated("%v", err)
+		n.failf("%v", err)
 		return
 	}
 	n.endpoint = endpoint
 	if spec := t.cache; spec != nil {
-		n.cache, n.sharers, n.llc = spec.Endpoint(), map[*watchedReturns]bool{}, t.llc
+		n.cache, n.cacheSharers, n.llc = spec.Endpoint(), map[*checkedCreditGranter]bool{}, t.llc
 	}
-	n.domain, n.stranger = endpoint.AllocPD(), endpoint.AllocPD()
-	n.sides, n.inboxes, n.watch = map[wire.QPN]*side{}, nil, nil
-	n.words, n.open = &arena{mem: make([]byte, 2*apron)}, [len(n.open)]*word{}
+	n.domain, n.foreignDomain = endpoint.AllocPD(), endpoint.AllocPD()
+	n.ends, n.recvQueues, n.watched = map[wire.QPN]*peerEnd{}, nil, nil
+	n.wordArena, n.openWords = &arena{mem: make([]byte, 2*guard)}, [len(n.openWords)]*word{}
 	if n.queue, err = endpoint.CreateCQ(n.completions()); err != nil {
-		n.violated("%v", err)
+		n.failf("%v", err)
 		return
 	}
 	if t.shared > 0 {
-		if n.inbox, err = newSharedInbox(n); err != nil {
-			n.violated("%v", err)
+		if n.sharedRecv, err = newSharedRecvQueue(n); err != nil {
+			n.failf("%v", err)
 			return
 		}
-		n.inbox.supply()
+		n.sharedRecv.refill()
 	}
-	endpoint.OnRound(n.round)
-	// some end only as they leave
+	endpoint.OnRound(n.onRound)
+	// Some requests complete only when their packets leave.
 	n.queue.OnEvent(func(*transport.CompletionQueue) { n.host.Wake() })
-	n.poller = &stalling{Endpoint: endpoint}
+	n.poller = &stallingEndpoint{Endpoint: endpoint}
 	n.host.Run(n.poller)
 	waiting := n.waiting
 	n.waiting = nil
@@ -103,42 +103,43 @@ func (n *node) start() {
 	}
 }
 
-// port is the host's NIC, or one that loses notices.
+// port returns the host's NIC, wrapped as the mode and the faults require.
 func (n *node) port() packet.Port {
-	f := &n.world.plan.faults
+	f := &n.sim.plan.faults
 	port := packet.Port(n.host.NIC())
-	if n.world.plan.mode.hostile {
+	if n.sim.plan.mode.hostile {
 		n.tap = &tap{Port: port}
 		port = n.tap
 	}
-	if f.silence == 0 {
+	if f.controlLoss == 0 {
 		return port
 	}
-	return &mute{Port: port, dice: newDice(n.world.plan.seed, uint64(n.index)<<32|0x6d757465),
-		chance: f.silence, until: f.end, now: n.world.net.Now}
+	return &controlLossPort{Port: port, rng: newRNG(n.sim.plan.seed,
+		uint64(n.index)<<32|0x6d757465),
+		probability: f.controlLoss, until: f.end, now: n.sim.net.Now}
 }
 
-// stall has nobody poll the endpoint until a time.
+// stall stops polling of the endpoint until a time.
 func (n *node) stall(until units.Time) {
 	if n.endpoint != nil {
 		n.poller.until = max(n.poller.until, until)
 	}
 }
 
-// completions is how many the node's queues may have to take at once.
+// completions returns the maximum number of completions that the node's queue must hold.
 func (n *node) completions() int {
 	sum := n.traits().shared + 1
-	for _, s := range n.world.plan.sessions {
-		for _, x := range s.sides {
-			if x.host == n.index {
-				sum += x.depth + x.recvDepth + afterFailure
+	for _, s := range n.sim.plan.sessions {
+		for _, end := range s.ends {
+			if end.host == n.index {
+				sum += end.depth + end.recvDepth + afterFailure
 			}
 		}
 	}
 	return sum
 }
 
-// crash stops the host: its endpoint is gone, with everything it had.
+// crash stops the host and discards its endpoint with all queue pairs.
 func (n *node) crash() {
 	if n.endpoint == nil {
 		return
@@ -147,34 +148,34 @@ func (n *node) crash() {
 	n.host.Stop()
 	n.endpoint.Close()
 	n.endpoint = nil
-	for _, b := range n.inboxes {
-		b.abandon()
+	for _, q := range n.recvQueues {
+		q.fillIdle()
 	}
-	for _, s := range n.world.plan.sessions {
-		for _, x := range s.sides {
-			if s.state != sessionToCome && x.node == n && !x.over() {
-				x.gone = true
+	for _, s := range n.sim.plan.sessions {
+		for _, end := range s.ends {
+			if s.state != sessionToCome && end.node == n && !end.isOver() {
+				end.destroyed = true
 			}
 		}
-		s.check()
+		s.endIfFinished()
 	}
 }
 
-// round runs inside each poll of the endpoint, after what arrived and before what leaves.
-func (n *node) round(now units.Time) {
+// onRound runs inside each poll of the endpoint, between receiving and sending.
+func (n *node) onRound(now units.Time) {
 	if n.cache != nil && n.cache.Sensor() != nil {
 		n.cache.Sensor().Polled(n.queue.Len() == 0, now)
 	}
 	n.reap()
-	watch := n.watch
-	n.watch = nil
-	for _, x := range watch {
-		x.watched = false
-		x.look()
+	watch := n.watched
+	n.watched = nil
+	for _, end := range watch {
+		end.watched = false
+		end.update()
 	}
 }
 
-// reap judges every completion and event that there is.
+// reap checks every available completion and event.
 func (n *node) reap() {
 	for {
 		got := n.queue.Poll(n.wcs[:])
@@ -187,64 +188,66 @@ func (n *node) reap() {
 	}
 	n.queue.RequestNotify(false)
 	for ev, ok := n.endpoint.PollAsync(); ok; ev, ok = n.endpoint.PollAsync() {
-		n.happened(ev)
+		n.asyncEvent(ev)
 	}
 }
 
 func (n *node) completed(wc *transport.WorkCompletion) {
 	owner, number := splitID(wc.ID)
 	if wc.ID&receiveBit != 0 {
-		if owner >= len(n.inboxes) || number >= len(n.inboxes[owner].slots) {
-			n.violated("completion %+v of a receive that nobody posted", *wc)
+		if owner >= len(n.recvQueues) || number >= len(n.recvQueues[owner].slots) {
+			n.failf("completion %+v of a receive that was not posted", *wc)
 			return
 		}
-		n.inboxes[owner].received(number, wc)
+		n.recvQueues[owner].received(number, wc)
 		return
 	}
-	x := n.sides[wc.QPN]
-	if x == nil || x.number != owner {
-		n.violated("completion %+v is not one of its queue pair", *wc)
+	end := n.ends[wc.QPN]
+	if end == nil || end.number != owner {
+		n.failf("completion %+v does not belong to its queue pair", *wc)
 		return
 	}
-	x.completed(number, wc)
-	x.watch()
+	end.completed(number, wc)
+	end.watch()
 }
 
-// happened judges an asynchronous event.
-func (n *node) happened(ev transport.AsyncEvent) {
-	var x *side
+// asyncEvent checks an asynchronous event.
+func (n *node) asyncEvent(ev transport.AsyncEvent) {
+	var end *peerEnd
 	if ev.QP != nil {
-		if x = n.sides[ev.QP.Num]; x == nil || x.qp != ev.QP {
-			n.violated("%v of a queue pair that is gone", ev.Kind)
+		if end = n.ends[ev.QP.Num]; end == nil || end.qp != ev.QP {
+			n.failf("%v of a destroyed queue pair", ev.Kind)
 			return
 		}
 	}
 	switch ev.Kind {
 	case transport.AsyncQPFatal, transport.AsyncQPReqErr, transport.AsyncQPAccessErr:
-		if x.fatals++; x.fatals > 1 || x.qp.State() != transport.Errored {
-			x.violated(nil, "%v for the %d. time, in %v", ev.Kind, x.fatals, x.qp.State())
+		if end.fatalEvents++; end.fatalEvents > 1 || end.qp.State() != transport.Errored {
+			end.failf(nil, "%v as fatal event %d in %v, want one in the error state", ev.Kind,
+				end.fatalEvents, end.qp.State())
 		}
-		x.watch() // what is posted from now on is flushed
+		end.watch() // requests posted from now on are flushed
 	case transport.AsyncSQDrained:
-		x.drained()
+		end.drained()
 	case transport.AsyncCommEst:
 	case transport.AsyncLastWQEReached:
-		if !x.shared {
-			x.violated(nil, "%v without a shared receive queue", ev.Kind)
+		if !end.shared {
+			end.failf(nil, "%v without a shared receive queue", ev.Kind)
 		}
 	default:
-		n.violated("%v", ev.Kind)
+		n.failf("unexpected event %v", ev.Kind)
 	}
 }
 
-func (n *node) violated(format string, args ...any) {
-	n.world.violated("host %d: %s", n.index, fmt.Sprintf(format, args...))
+func (n *node) failf(format string, args ...any) {
+	n.sim.failf("host %d: %s", n.index, fmt.Sprintf(format, args...))
 }
 
-// A work request's number says what it belongs to: bit 63 marks receives.
+// receiveBit is bit 63 of a work request's ID and marks receives. The other bits hold the index of
+// the end or receive queue, and that of the message or slot.
 const receiveBit = 1 << 63
 
-func sendID(side, message int) uint64 { return uint64(side)<<32 | uint64(message) }
+func sendID(end, message int) uint64 { return uint64(end)<<32 | uint64(message) }
 
 func receiveID(inbox, slot int) uint64 { return receiveBit | uint64(inbox)<<32 | uint64(slot) }
 

@@ -2,15 +2,15 @@ package main
 
 import "encoding/binary"
 
-// payload is the content of a message: any byte of it can be told from its key and its offset.
+// payload is the content of a message, a function of its value and the offset.
 type payload uint64
 
-// payloadOf makes the content of one message that no other has.
-func payloadOf(seed uint64, side, message int) payload {
-	return payload(scramble(seed + scramble(uint64(side)<<32|uint64(message))))
+// newPayload returns content that differs from that of every other message.
+func newPayload(seed uint64, end, message int) payload {
+	return payload(scramble(seed + scramble(uint64(end)<<32|uint64(message))))
 }
 
-// scramble is a hash of 64 bits (the finalizer of SplitMix64, Steele et al., OOPSLA 2014).
+// scramble is a 64-bit hash (the finalizer of SplitMix64, Steele et al., OOPSLA 2014).
 func scramble(v uint64) uint64 {
 	v += 0x9e3779b97f4a7c15
 	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
@@ -18,7 +18,7 @@ func scramble(v uint64) uint64 {
 	return v ^ v>>31
 }
 
-// word is the eight bytes at offset 8*i.
+// word returns the eight bytes at offset 8*i.
 func (p payload) word(i uint64) uint64 {
 	v := (uint64(p) + i) * 0x9e3779b97f4a7c15
 	return v ^ v>>29
@@ -26,7 +26,7 @@ func (p payload) word(i uint64) uint64 {
 
 func (p payload) at(offset int) byte { return byte(p.word(uint64(offset/8)) >> (8 * (offset % 8))) }
 
-// fill writes what the message has from offset on.
+// fill writes the message's content from offset on to b.
 func (p payload) fill(b []byte, offset int) {
 	for len(b) > 0 && offset%8 != 0 {
 		b[0] = p.at(offset)
@@ -41,9 +41,9 @@ func (p payload) fill(b []byte, offset int) {
 	}
 }
 
-// differs answers the first place at which b is not what the message has from offset on; -1 when
-// there is none.
-func (p payload) differs(b []byte, offset int) int {
+// mismatch returns the index of the first byte of b that differs from the content from offset on,
+// and -1 if there is none.
+func (p payload) mismatch(b []byte, offset int) int {
 	at := 0
 	for ; at < len(b) && (offset+at)%8 != 0; at++ {
 		if b[at] != p.at(offset+at) {

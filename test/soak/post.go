@@ -10,86 +10,87 @@ import (
 // afterFailure is how many messages are still posted to a queue pair in the error state.
 const afterFailure = 3
 
-// post posts what is due, as far as there is room.
-func (x *side) post() {
-	for !x.over() && x.next < len(x.script) && !x.aborted {
-		m := x.script[x.next]
-		if x.dead {
-			if x.extra >= afterFailure {
+// post posts the messages that are due while there is room.
+func (end *peerEnd) post() {
+	for !end.isOver() && end.next < len(end.script) && !end.aborted {
+		m := end.script[end.next]
+		if end.errored {
+			if end.postedAfterError >= afterFailure {
 				break
 			}
-			x.extra++
-		} else if m.at.After(x.session.world.net.Now()) {
-			x.postAt(m.at)
+			end.postedAfterError++
+		} else if m.at.After(end.session.sim.net.Now()) {
+			end.postAt(m.at)
 			break
 		}
-		if x.qp.SendRoom() == 0 {
-			if err := x.qp.PostSend(&transport.WorkRequest{}); !errors.Is(err,
+		if end.qp.SendRoom() == 0 {
+			if err := end.qp.PostSend(&transport.WorkRequest{}); !errors.Is(err,
 				transport.ErrQueueFull) {
-				x.violated(m, "posted to a full queue: %v", err)
+				end.failf(m, "posted to a full queue: %v, want ErrQueueFull", err)
 			}
 			break
 		}
-		x.refusals()
-		if err := x.qp.PostSend(x.request(m)); err != nil {
-			x.violated(m, "%v", err)
+		end.postInvalid()
+		if err := end.qp.PostSend(end.request(m)); err != nil {
+			end.failf(m, "%v", err)
 			return
 		}
 		m.progress = posted
-		x.next++
+		end.next++
 	}
-	if x.next != x.done {
-		x.watch() // there will be room; the last may end without a completion
+	if end.next != end.done {
+		end.watch() // room appears later; the last one may end without a completion
 	}
-	x.session.check()
+	end.session.endIfFinished()
 }
 
-// postAt makes the side post again at a time.
-func (x *side) postAt(at units.Time) {
-	if x.alarm == at {
+// postAt schedules the next post.
+func (end *peerEnd) postAt(at units.Time) {
+	if end.postTime == at {
 		return
 	}
-	x.alarm = at
-	x.session.world.net.At(at, func() {
-		x.post()
-		x.wake()
+	end.postTime = at
+	end.session.sim.net.At(at, func() {
+		end.post()
+		end.wake()
 	})
 }
 
-// refusals posts, now and then, what must be refused and change nothing.
-func (x *side) refusals() {
-	d := x.session.world.dice
-	if !x.session.plan.kind.oddities || !d.chance(0.02) || x.qp.State() != transport.ReadyToSend {
+// postInvalid occasionally posts invalid requests, which must be refused without effect.
+func (end *peerEnd) postInvalid() {
+	r := end.session.sim.rng
+	if !end.session.plan.kind.verbErrors || !r.chance(0.02) ||
+		end.qp.State() != transport.ReadyToSend {
 		return
 	}
-	room := x.qp.SendRoom()
+	room := end.qp.SendRoom()
 	for _, wr := range []transport.WorkRequest{
-		{SGList: make([]transport.SGE, x.sges+1)},
-		{Flags: transport.Inline, Data: make([]byte, x.inline+1)},
+		{SGList: make([]transport.SGE, end.sges+1)},
+		{Flags: transport.Inline, Data: make([]byte, end.inline+1)},
 		{Op: transport.OpRead, Flags: transport.Inline},
 		{Op: transport.OpFetchAdd, SGList: []transport.SGE{{Length: 4}}},
 		{SGList: []transport.SGE{{Length: 3 << 30}}},
 		{Op: 99},
 	} {
-		if err := x.qp.PostSend(&wr); !errors.Is(err, transport.ErrInvalid) && !errors.Is(err,
+		if err := end.qp.PostSend(&wr); !errors.Is(err, transport.ErrInvalid) && !errors.Is(err,
 			transport.ErrUnsupported) {
-			x.violated(nil, "posted %+v: %v", wr, err)
+			end.failf(nil, "posted %+v: %v, want ErrInvalid or ErrUnsupported", wr, err)
 		}
 	}
-	if x.qp.SendRoom() != room {
-		x.violated(nil, "refused requests took %d places", room-x.qp.SendRoom())
+	if end.qp.SendRoom() != room {
+		end.failf(nil, "refused requests occupy %d entries, want 0", room-end.qp.SendRoom())
 	}
 }
 
-// request makes the work request of a message and fills its memory.
-func (x *side) request(m *message) *transport.WorkRequest {
+// request returns the work request of a message and fills its memory.
+func (end *peerEnd) request(m *message) *transport.WorkRequest {
 	wr := &transport.WorkRequest{
-		ID: sendID(x.number, m.number), Op: m.op, Flags: m.flags, Imm: m.imm,
+		ID: sendID(end.number, m.number), Op: m.op, Flags: m.flags, Imm: m.imm,
 		SGList: m.local.sges(),
 	}
-	if x.session.service == transport.UD {
-		wr.AH, wr.RemoteQPN, wr.RemoteQKey = x.handle, x.peer.qp.Num, qkey
-		if m.wrong == wrongQKey {
+	if end.session.service == transport.UD {
+		wr.AH, wr.RemoteQPN, wr.RemoteQKey = end.handle, end.peer.qp.Num, qkey
+		if m.mistake == mistakeQKey {
 			wr.RemoteQKey++
 		}
 	}
@@ -98,18 +99,18 @@ func (x *side) request(m *message) *transport.WorkRequest {
 		wr.Data = make([]byte, m.size)
 		m.key.fill(wr.Data, 0)
 		wr.SGList = nil
-	case !m.answered():
-		if m.relays == nil {
+	case !m.hasResponse():
+		if m.resends == nil {
 			m.local.fill(m.key)
 		}
 	case m.op == transport.OpRead:
-		if m.reads == nil {
+		if m.readsBack == nil {
 			m.remote.fill(m.key)
 		}
 	case m.atomic != nil:
-		wr.CompareAdd, wr.Swap = m.atomic.begin(x)
+		wr.CompareAdd, wr.Swap = m.atomic.begin(end)
 	}
-	target := x.peer.target
+	target := end.peer.target
 	wr.RKey = target.mr.RKey
 	switch {
 	case m.atomic != nil:
@@ -121,32 +122,32 @@ func (x *side) request(m *message) *transport.WorkRequest {
 	}
 	if m.op == transport.OpSendInv {
 		wr.InvalidateKey = target.mr.RKey
-		if m.doomed != nil {
-			wr.InvalidateKey = m.doomed.mr.RKey
+		if m.invalidates != nil {
+			wr.InvalidateKey = m.invalidates.mr.RKey
 		}
 	}
-	x.spoil(m, wr)
+	end.applyMistake(m, wr)
 	return wr
 }
 
-// spoil makes the mistake that the message is about.
-func (x *side) spoil(m *message, wr *transport.WorkRequest) {
-	peer := x.peer
-	switch m.wrong {
-	case wrongKey:
+// applyMistake makes the message's deliberate mistake.
+func (end *peerEnd) applyMistake(m *message, wr *transport.WorkRequest) {
+	peer := end.peer
+	switch m.mistake {
+	case mistakeKey:
 		wr.RKey ^= badKey
-	case wrongBounds:
+	case mistakeBounds:
 		wr.RemoteAddr = peer.target.mr.Addr + uint64(max(0, len(peer.target.region())-m.size+1))
 		if m.isAtomic() {
 			wr.RemoteAddr = (peer.target.mr.Addr + uint64(len(peer.target.region())) + 7) &^ 7
 		}
-	case wrongAccess:
-		wr.RemoteAddr, wr.RKey = peer.vault.mr.Addr, peer.vault.mr.RKey
-	case wrongDomain:
-		wr.RemoteAddr, wr.RKey = peer.exile.mr.Addr, peer.exile.mr.RKey
-	case wrongAlignment:
+	case mistakeAccess:
+		wr.RemoteAddr, wr.RKey = peer.private.mr.Addr, peer.private.mr.RKey
+	case mistakeDomain:
+		wr.RemoteAddr, wr.RKey = peer.foreign.mr.Addr, peer.foreign.mr.RKey
+	case mistakeAlignment:
 		wr.RemoteAddr += 4
-	case wrongLocalKey:
+	case mistakeLocalKey:
 		last := len(wr.SGList) - 1
 		for wr.SGList[last].Length == 0 {
 			last--

@@ -7,41 +7,41 @@ import (
 	"time"
 )
 
-// runner runs many seeds, each in a world of its own, several at a time.
+// runner runs many seeds concurrently, each in a simulation of its own.
 type runner struct {
 	first    uint64
 	seeds    int
 	workers  int
 	mode     mode
 	verbose  bool
-	until    time.Time // no seed begins after it; zero: all do
+	until    time.Time // no seed starts after it; zero: no limit
 	out      io.Writer
-	progress io.Writer // nil: not told
+	progress io.Writer // nil: no progress reports
 
 	mutex          sync.Mutex
-	begun          int
+	started        int
 	passed, failed int
 	sum            stats
 }
 
-// repeatEvery is how often a seed is run twice, to see that both runs are one.
+// repeatEvery is how often a seed is run twice to check that both runs are identical.
 const repeatEvery = 16
 
-// progressEvery is the time between two words about progress.
+// progressEvery is the time between two progress reports.
 const progressEvery = 10 * time.Second
 
-// run runs the seeds, tells what came of them, and answers how many failed.
+// run runs the seeds, prints the results, and returns the number of failed seeds.
 func (r *runner) run() (failed int) {
 	began := time.Now()
 	stop := make(chan struct{})
 	if r.progress != nil {
-		go r.tell(began, stop)
+		go r.reportProgress(began, stop)
 	}
 	var all sync.WaitGroup
 	for range r.workers {
 		all.Go(func() {
 			for seed, more := r.next(); more; seed, more = r.next() {
-				r.one(seed)
+				r.runSeed(seed)
 			}
 		})
 	}
@@ -57,21 +57,21 @@ func (r *runner) run() (failed int) {
 	return r.failed
 }
 
-// next answers the next seed to run.
+// next returns the next seed to run.
 func (r *runner) next() (seed uint64, more bool) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if r.begun == r.seeds || !r.until.IsZero() && time.Now().After(r.until) {
+	if r.started == r.seeds || !r.until.IsZero() && time.Now().After(r.until) {
 		return 0, false
 	}
-	r.begun++
-	return r.first + uint64(r.begun-1), true
+	r.started++
+	return r.first + uint64(r.started-1), true
 }
 
-// one runs one seed.
-func (r *runner) one(seed uint64) {
+// runSeed runs one seed and records its result.
+func (r *runner) runSeed(seed uint64) {
 	began := time.Now()
-	text, sum, problems := runSeed(seed, r.mode)
+	text, sum, problems := simulateSeed(seed, r.mode)
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.sum.add(sum)
@@ -89,7 +89,7 @@ func (r *runner) one(seed uint64) {
 	fmt.Fprintf(r.out, "seed %d: replay with %s\n", seed, r.replay(seed))
 }
 
-// replay is a command that runs one seed again.
+// replay returns a command that runs one seed again.
 func (r *runner) replay(seed uint64) string {
 	if r.mode.name == "" {
 		return fmt.Sprintf("bin/soak -first %d -seeds 1 -v, or go test ./test/soak -run TestSoak "+
@@ -98,8 +98,8 @@ func (r *runner) replay(seed uint64) string {
 	return fmt.Sprintf("bin/soak -mode %s -first %d -seeds 1 -v", r.mode.name, seed)
 }
 
-// tell says now and then how far it is.
-func (r *runner) tell(began time.Time, stop <-chan struct{}) {
+// reportProgress prints the progress periodically.
+func (r *runner) reportProgress(began time.Time, stop <-chan struct{}) {
 	ticker := time.NewTicker(progressEvery)
 	defer ticker.Stop()
 	for {
@@ -115,9 +115,9 @@ func (r *runner) tell(began time.Time, stop <-chan struct{}) {
 	}
 }
 
-// runSeed runs one seed, now and then twice, and answers what it means, what came of it, and what
-// did not hold.
-func runSeed(seed uint64, m mode) (text string, sum stats, problems []string) {
+// simulateSeed runs one seed, some of them twice, and returns its plan, its statistics and its
+// problems.
+func simulateSeed(seed uint64, m mode) (text string, sum stats, problems []string) {
 	runs := 1
 	if seed%repeatEvery == 0 {
 		runs = 2
@@ -127,13 +127,13 @@ func runSeed(seed uint64, m mode) (text string, sum stats, problems []string) {
 		if err != nil {
 			return "", sum, []string{err.Error()}
 		}
-		w := newWorld(p)
-		w.live()
-		if run > 0 && w.stats != sum {
+		sim := newSimulation(p)
+		sim.run()
+		if run > 0 && sim.stats != sum {
 			problems = append(problems,
-				fmt.Sprintf("a second run came out otherwise: %+v, then %+v", sum, w.stats))
+				fmt.Sprintf("two runs differ: %+v, then %+v", sum, sim.stats))
 		}
-		text, sum, problems = p.String(), w.stats, append(problems, w.problems...)
+		text, sum, problems = p.String(), sim.stats, append(problems, sim.problems...)
 		if len(problems) > 0 {
 			break
 		}

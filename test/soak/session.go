@@ -10,32 +10,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// session is a connection between two hosts, from its draw to its end.
+// session is a connection between two hosts.
 type session struct {
-	plan    *plan
-	number  int
-	service transport.QPType
-	begin   units.Time // with a prior: so long after its end
-	mtu     units.Bytes
-	v6      bool
-	class   uint8 // DSCP and ECN
-	hops    uint8
-	port    uint16 // UDP source; 0: the transport chooses
-	pkeys   [2]uint16
-	repeats bool   // selectively
-	sack    uint16 // bits that tell the peer what came behind a gap
+	plan      *plan
+	number    int
+	service   transport.QPType
+	begin     units.Time // with a predecessor: time after its end
+	mtu       units.Bytes
+	v6        bool
+	class     uint8 // DSCP and ECN
+	hops      uint8
+	port      uint16 // UDP source port; 0: the transport chooses
+	pkeys     [2]uint16
+	selective bool   // selective repeat; otherwise go-back-N
+	sackBits  uint16 // maximum length of the SACK bitmap
 
-	control     cc.Control // nil: windows and rates are fixed, or changed by whim
+	control     cc.Control // nil: fixed or random windows and rates
 	tokens      *tocc.Spec // nil: none
-	patience    units.Duration
-	path        cc.Path     // that it is made for
-	unscheduled units.Bytes // that may be under way without a token
+	reordering  units.Duration
+	path        cc.Path     // for which controllers and gates are made
+	unscheduled units.Bytes // bound on bytes in flight without a token
 
-	sides  [2]*side
-	prior  *session
-	sequel *session
+	ends        [2]*peerEnd
+	predecessor *session
+	successor   *session
 
-	world *world
+	sim   *simulation
 	state sessionState
 }
 
@@ -44,67 +44,68 @@ type sessionState uint8
 const (
 	sessionToCome sessionState = iota
 	sessionOpen
-	sessionEnding // both sides are done, what is on its way may still come
+	sessionEnding // both ends are finished, packets may still be in flight
 	sessionClosed
 )
 
 // newSession draws a session between two hosts.
-func (p *plan) newSession(d dice, hosts [2]int, first units.Time) *session {
-	s := &session{plan: p, number: len(p.sessions), v6: d.chance(0.4), begin: between(d, 0, first)}
+func (p *plan) newSession(r rng, hosts [2]int, first units.Time) *session {
+	s := &session{plan: p, number: len(p.sessions), v6: r.chance(0.4), begin: uniform(r, 0, first)}
 	p.sessions = append(p.sessions, s)
-	switch r := d.Float64(); {
+	switch r := r.Float64(); {
 	case r < 0.08:
 		s.service = transport.UD
 	case r < 0.18:
 		s.service = transport.UC
 	}
-	s.repeats, s.sack = d.chance(0.6), 32*uint16(scale(d, 1, wire.MaxSACKBits/32))
-	if p.mode.admits() {
+	s.selective, s.sackBits = r.chance(0.6), 32*uint16(logUniform(r, 1, wire.MaxSACKBits/32))
+	if p.mode.hasAdmission() {
 		s.service = transport.RC
 	}
 	switch p.mode.recovery {
 	case recoverGoBackN:
-		s.repeats = false
+		s.selective = false
 	case recoverSelective:
-		s.repeats = true
+		s.selective = true
 	}
 	most := transport.PathMTUFor(p.parts.MTU)
-	s.mtu = min(most, oneOf(d, transport.MTU256, transport.MTU512, transport.MTU1024,
+	s.mtu = min(most, pick(r, transport.MTU256, transport.MTU512, transport.MTU1024,
 		transport.MTU1024, transport.MTU2048, transport.MTU4096, transport.MTU4096))
 	if s.service == transport.UD {
 		s.mtu = most
 	}
-	if d.chance(0.7) {
-		s.class = uint8(d.Uint32())
+	if r.chance(0.7) {
+		s.class = uint8(r.Uint32())
 	}
-	if d.chance(0.2) {
-		s.hops, s.port = uint8(d.Uint32()), uint16(between(d, 0xc000, 0xffff))
+	if r.chance(0.2) {
+		s.hops, s.port = uint8(r.Uint32()), uint16(uniform(r, 0xc000, 0xffff))
 	}
-	if d.chance(0.3) {
-		key := uint16(between(d, 1, 0x7fff))
-		s.pkeys = [2]uint16{key | 0x8000, key | uint16(d.IntN(2))<<15}
+	if r.chance(0.3) {
+		key := uint16(uniform(r, 1, 0x7fff))
+		s.pkeys = [2]uint16{key | 0x8000, key | uint16(r.IntN(2))<<15}
 	}
-	for i := range s.sides {
-		s.sides[i] = s.newSide(d, hosts[i], 2*s.number+i)
+	for i := range s.ends {
+		s.ends[i] = s.newPeerEnd(r, hosts[i], 2*s.number+i)
 	}
-	s.sides[0].peer, s.sides[1].peer = s.sides[1], s.sides[0]
-	s.sides[0].reads, s.sides[1].serves = agree(d)
-	s.sides[1].reads, s.sides[0].serves = agree(d)
+	s.ends[0].peer, s.ends[1].peer = s.ends[1], s.ends[0]
+	s.ends[0].maxReads, s.ends[1].servedReads = drawReadLimits(r)
+	s.ends[1].maxReads, s.ends[0].servedReads = drawReadLimits(r)
 	return s
 }
 
-// agree draws how many READs and atomics one side may have outstanding and the other answers.
-func agree(d dice) (reads, serves int) {
-	reads = scale(d, 1, transport.MaxRdAtomic)
-	return reads, between(d, reads, transport.MaxRdAtomic)
+// drawReadLimits draws the number of READs and atomics that one end may have outstanding and the
+// number that its peer serves.
+func drawReadLimits(r rng) (reads, serves int) {
+	reads = logUniform(r, 1, transport.MaxRdAtomic)
+	return reads, uniform(r, reads, transport.MaxRdAtomic)
 }
 
-// open makes the queue pairs and connects them, when both hosts are there. Otherwise it waits for
-// them; one that never comes back ends it.
+// open creates the queue pairs and connects them if both hosts are running. If one is stopped, the
+// session waits for its restart, or closes if it never restarts.
 func (s *session) open() {
-	for _, x := range s.sides {
-		if n := s.world.nodes[x.host]; n.endpoint == nil {
-			if n.returns {
+	for _, end := range s.ends {
+		if n := s.sim.nodes[end.host]; n.endpoint == nil {
+			if n.restarts {
 				n.waiting = append(n.waiting, s)
 			} else {
 				s.close()
@@ -113,140 +114,141 @@ func (s *session) open() {
 		}
 	}
 	s.state = sessionOpen
-	for _, x := range s.sides {
-		x.node = s.world.nodes[x.host]
+	for _, end := range s.ends {
+		end.node = s.sim.nodes[end.host]
 	}
 	if err := s.prepare(); err != nil {
-		s.world.violated("session %d: %v", s.number, err)
+		s.sim.failf("session %d: %v", s.number, err)
 		return
 	}
 	agreements := [2]wire.Agreement{}
-	if s.plan.agrees(s) {
-		offers := [2]wire.Offer{s.sides[0].offer(), s.sides[1].offer()}
-		offers[0].SACKBits = min(offers[0].SACKBits, s.sack)
-		if !s.repeats {
+	if s.plan.agreesExtension(s) {
+		offers := [2]wire.Offer{s.ends[0].offer(), s.ends[1].offer()}
+		offers[0].SACKBits = min(offers[0].SACKBits, s.sackBits)
+		if !s.selective {
 			offers[0].Features &^= wire.FeatureSACK
 		}
 		agreements = [2]wire.Agreement{wire.Agree(offers[0], offers[1]),
 			wire.Agree(offers[1], offers[0])}
 	}
-	for i, x := range s.sides {
-		x.tag = agreements[i].RecvTag
-		x.node.tap.forget()
-		x.connect(s.pkeys[i], agreements[i])
+	for i, end := range s.ends {
+		end.tag = agreements[i].RecvTag
+		end.node.tap.reset()
+		end.connect(s.pkeys[i], agreements[i])
 	}
-	s.greet()
+	s.startWhenResolved()
 }
 
-// prepare makes memory, queue pairs and receive queues.
+// prepare creates memory, queue pairs and receive queues.
 func (s *session) prepare() error {
-	if err := s.layOut(); err != nil {
+	if err := s.placeMessages(); err != nil {
 		return err
 	}
-	for _, x := range s.sides {
-		if err := x.prepare(); err != nil {
+	for _, end := range s.ends {
+		if err := end.prepare(); err != nil {
 			return err
 		}
 		var err error
-		if x.inbox, err = newInbox(x); err != nil {
+		if end.recv, err = newRecvQueue(end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// offer is what the side can do beyond RoCEv2.
-func (x *side) offer() wire.Offer {
-	if x.credits != nil {
-		return x.qp.Offer()
+// offer returns the end's features beyond RoCEv2.
+func (end *peerEnd) offer() wire.Offer {
+	if end.creditGate != nil {
+		return end.qp.Offer()
 	}
-	o := x.node.endpoint.Offer()
-	if x.gate != nil {
+	o := end.node.endpoint.Offer()
+	if end.tokenGate != nil {
 		o.Features |= wire.FeatureToken
 	}
 	return o
 }
 
-// connect brings a queue pair to RTS.
-func (x *side) connect(pkey uint16, agreement wire.Agreement) {
-	s, peer := x.session, x.peer
+// connect moves the queue pair to RTS.
+func (end *peerEnd) connect(pkey uint16, agreement wire.Agreement) {
+	s, peer := end.session, end.peer
 	path := transport.AddressVector{IP: peer.node.address(s.v6), TrafficClass: s.class,
 		HopLimit: s.hops, SourcePort: s.port}
 	if s.v6 {
-		path.FlowLabel = uint32(x.number)
+		path.FlowLabel = uint32(end.number)
 	}
-	err := x.qp.Connect(
+	err := end.qp.Connect(
 		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead |
 			transport.RemoteAtomic, PKey: pkey, QKey: qkey},
 		transport.RTRAttr{
 			Path: path, PathMTU: s.mtu, DestQPN: peer.qp.Num, RecvPSN: peer.psn,
-			MaxDestRdAtomic: x.serves, MinRNRTimer: x.rnrTimer,
+			MaxDestRdAtomic: end.servedReads, MinRNRTimer: end.rnrTimer,
 			Extension: agreement,
 		},
 		transport.RTSAttr{
-			SendPSN: x.psn, Timeout: x.timeout, RetryCount: x.retries, RNRRetry: x.rnrRetry,
-			MaxRdAtomic: x.reads,
-			RTOLow:      x.rtoLow, RTOHigh: x.rtoHigh, MaxInFlight: x.inFlight,
-			Reordering: s.patience,
+			SendPSN: end.psn, Timeout: end.timeout, RetryCount: end.retries, RNRRetry: end.rnrRetry,
+			MaxRdAtomic: end.maxReads,
+			RTOLow:      end.rtoLow, RTOHigh: end.rtoHigh, MaxInFlight: end.inFlight,
+			Reordering: s.reordering,
 		})
 	if err == nil && s.service == transport.UD {
-		x.handle, err = x.node.endpoint.CreateAH(x.node.domain, path)
+		end.handle, err = end.node.endpoint.CreateAH(end.node.domain, path)
 	}
 	if err != nil {
-		x.violated(nil, "connect: %v", err)
+		end.failf(nil, "connect: %v", err)
 	}
 }
 
 const qkey = 0x11223344
 
-// check sees whether the session is over. What is on its way to a side whose peer is done may
-// still come.
-func (s *session) check() {
-	if s.state != sessionOpen || !s.sides[0].finished() || !s.sides[1].finished() {
+// endIfFinished schedules the end of the session once both ends are finished. Packets may still be
+// in flight to an end whose peer is finished.
+func (s *session) endIfFinished() {
+	if s.state != sessionOpen || !s.ends[0].isFinished() || !s.ends[1].isFinished() {
 		return
 	}
 	s.state = sessionEnding
-	w, settled := s.world, s.plan.transit()
+	sim, settled := s.sim, s.plan.transit()
 	if s.plan.mode.credits {
-		settled += creditsSettle
+		settled += creditDelay
 	}
-	// what it has to say is said
-	if s.service == transport.RC && !s.plan.quiet() && w.dice.chance(0.5) {
-		settled = between(w.dice, 0, 2*s.plan.trip)
+	// A finished end needs nothing further from its peer, so the session may end early.
+	if s.service == transport.RC && !s.plan.isFaultFree() && sim.rng.chance(0.5) {
+		settled = uniform(sim.rng, 0, 2*s.plan.baseRTT)
 	}
-	w.net.At(w.net.Now().Add(settled), s.end)
+	sim.net.At(sim.net.Now().Add(settled), s.end)
 }
 
-// end takes the queue pairs to the error state, which flushes what is left, and closes the session.
+// end moves the queue pairs to the error state, which flushes outstanding requests, and closes the
+// session.
 func (s *session) end() {
-	for _, x := range s.sides {
-		x.hangUp()
+	for _, end := range s.ends {
+		end.shutDown()
 	}
-	if s.service != transport.RC && s.plan.quiet() {
-		s.sides[0].allArrived()
-		s.sides[1].allArrived()
+	if s.service != transport.RC && s.plan.isFaultFree() {
+		s.ends[0].checkAllArrived()
+		s.ends[1].checkAllArrived()
 	}
 	s.close()
 }
 
 func (s *session) close() {
 	s.state = sessionClosed
-	w := s.world
-	w.open--
-	if next := s.sequel; next != nil {
-		w.net.At(w.net.Now().Add(units.Duration(next.begin)), next.open)
-	} else if w.open == 0 {
-		w.net.Stop()
+	sim := s.sim
+	sim.open--
+	if next := s.successor; next != nil {
+		sim.net.At(sim.net.Now().Add(units.Duration(next.begin)), next.open)
+	} else if sim.open == 0 {
+		sim.net.Stop()
 	}
 }
 
 func (s *session) String() string {
 	recovery := "go-back-N"
-	if s.repeats {
+	if s.selective {
 		recovery = "selective repeat"
 	}
 	text := fmt.Sprintf("session %d: %v %s, hosts %d and %d, from %v, MTU %d, IPv6 %v, class %#x",
-		s.number, s.service, recovery, s.sides[0].host, s.sides[1].host, s.begin, int64(s.mtu),
+		s.number, s.service, recovery, s.ends[0].host, s.ends[1].host, s.begin, int64(s.mtu),
 		s.v6, s.class)
 	if s.control != nil {
 		text += fmt.Sprintf(", control %v", s.control)
@@ -254,11 +256,11 @@ func (s *session) String() string {
 	if s.tokens != nil {
 		text += fmt.Sprintf(", tokens %v over %v", s.tokens, s.path.BDP())
 	}
-	if s.prior != nil {
-		text += fmt.Sprintf(", after %d", s.prior.number)
+	if s.predecessor != nil {
+		text += fmt.Sprintf(", after %d", s.predecessor.number)
 	}
-	for _, x := range s.sides {
-		text += "\n    " + x.describe()
+	for _, end := range s.ends {
+		text += "\n    " + end.describe()
 	}
 	return text
 }

@@ -7,44 +7,44 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// longestFrame is what a switch stores of the longest frame: VLAN tag and check sequence included.
+// longestFrame is the buffer space of the longest frame, with VLAN tag and check sequence.
 func longestFrame(mtu units.Bytes) units.Bytes { return mtu + 18 + 4 }
 
-// trimmedDSCP is what trimmed packets have.
+// trimmedDSCP is the DSCP of trimmed packets.
 const trimmedDSCP = 57
 
-// buffers is how much room switches have.
+// buffers is how much buffer space switches have.
 type buffers int
 
 const (
 	endless  buffers = iota
-	lossless         // PFC, tight
-	lossy            // too small
+	lossless         // PFC, with minimal headroom
+	lossy            // too small for the traffic
 )
 
 func (b buffers) String() string { return [...]string{"endless", "lossless", "lossy"}[b] }
 
-// drawSwitch draws what all switches are like. In strict priority a session may have to wait for
-// all of a higher class to end: plan.slack allows for that.
-func (p *plan) drawSwitch(d dice) {
+// drawSwitch draws the configuration of all switches. With strict priority a session may wait until
+// all traffic of a higher class has ended: plan.maxRTT allows for that.
+func (p *plan) drawSwitch(r rng) {
 	p.buffers = endless
 	switch {
-	case p.kind.lossless || !p.kind.overload && d.chance(0.25):
+	case p.kind.lossless || !p.kind.overload && r.chance(0.25):
 		p.buffers = lossless
-	case p.kind.overload && d.chance(0.8):
+	case p.kind.overload && r.chance(0.8):
 		p.buffers = lossy
 	}
 	c := &p.parts.Switch
-	if d.chance(0.5) {
-		c.Delay = scale(d, 10*units.Nanosecond, units.Microsecond)
+	if r.chance(0.5) {
+		c.Delay = logUniform(r, 10*units.Nanosecond, units.Microsecond)
 	}
-	c.INT = d.chance(0.1)
-	template, at := p.drawQueues(d), ""
+	c.INT = r.chance(0.1)
+	template, at := p.drawQueues(r), ""
 	switch p.buffers {
 	case lossless:
-		at = p.makeLossless(d, &template)
+		at = p.makeLossless(r, &template)
 	case lossy:
-		at = p.makeLossy(d, &template)
+		at = p.makeLossy(r, &template)
 	default:
 		c.Queues = template.At()
 	}
@@ -52,38 +52,38 @@ func (p *plan) drawSwitch(d dice) {
 		template[0])
 }
 
-// drawQueues draws order and marks.
-func (p *plan) drawQueues(d dice) (qs fabric.Queues) {
+// drawQueues draws scheduling and ECN thresholds.
+func (p *plan) drawQueues(r rng) (qs fabric.Queues) {
 	ecn := fabric.ECN{}
-	if d.chance(0.6) {
-		ecn.Kmin = scale(d, units.Bytes(1000), 200000)
-		ecn.Kmax = ecn.Kmin + scale(d, units.Bytes(1), 400000)
-		ecn.Pmax, ecn.AtDequeue = d.Float64(), d.chance(0.3)
+	if r.chance(0.6) {
+		ecn.Kmin = logUniform(r, units.Bytes(1000), 200000)
+		ecn.Kmax = ecn.Kmin + logUniform(r, units.Bytes(1), 400000)
+		ecn.Pmax, ecn.AtDequeue = r.Float64(), r.chance(0.3)
 	}
-	robin := d.chance(0.5)
+	robin := r.chance(0.5)
 	for i := range qs[:fabric.Priorities] {
 		qs[i].ECN = ecn
-		if robin && (i < 6 || d.chance(0.5)) { // the others stay above, in strict priority
-			qs[i].Level, qs[i].Weight = 1, between(d, 1, 8)
+		if robin && (i < 6 || r.chance(0.5)) { // the others keep strict priority above these
+			qs[i].Level, qs[i].Weight = 1, uniform(r, 1, 8)
 		}
 	}
 	return qs
 }
 
-// makeLossless gives every queue exactly the headroom it needs, and little else.
-func (p *plan) makeLossless(d dice, qs *fabric.Queues) string {
+// makeLossless gives every queue exactly the headroom it needs, and little shared space.
+func (p *plan) makeLossless(r rng, qs *fabric.Queues) string {
 	host, c := &p.parts.Host, &p.parts.Switch
 	far := p.topology.longest + c.Delay + host.TxDelay + host.PCIe.Latency
 	headroom := func(rate units.BitRate) units.Bytes {
 		return fabric.Headroom(rate, far, far, longestFrame(p.parts.MTU), p.parts.PauseResponse)
 	}
-	one := fabric.Queue{Lossless: true, Reserve: between(d, units.Bytes(0), 8*units.KiB),
-		Resume: between(d, units.Bytes(0), 8*units.KiB)}
-	if d.chance(0.5) {
-		one.Alpha = scale(d, 1.0/16, 8)
+	one := fabric.Queue{Lossless: true, Reserve: uniform(r, units.Bytes(0), 8*units.KiB),
+		Resume: uniform(r, units.Bytes(0), 8*units.KiB)}
+	if r.chance(0.5) {
+		one.Alpha = logUniform(r, 1.0/16, 8)
 	}
-	if d.chance(0.5) {
-		one.Limit = scale(d, units.Bytes(1000), 400000)
+	if r.chance(0.5) {
+		one.Limit = logUniform(r, units.Bytes(1000), 400000)
 	}
 	for i := range qs[:fabric.Priorities] {
 		qs[i].Lossless, qs[i].Reserve, qs[i].Resume, qs[i].Alpha, qs[i].Limit = true, one.Reserve,
@@ -91,7 +91,7 @@ func (p *plan) makeLossless(d dice, qs *fabric.Queues) string {
 	}
 	kept := units.Bytes(p.topology.degree*fabric.Priorities) *
 		(one.Reserve + headroom(p.topology.fastest))
-	c.Buffer = kept + scale(d, units.Bytes(10000), 2_000_000)
+	c.Buffer = kept + logUniform(r, units.Bytes(10000), 2_000_000)
 	template := *qs
 	c.Queues = func(rate units.BitRate) fabric.Queues {
 		qs := template
@@ -103,27 +103,28 @@ func (p *plan) makeLossless(d dice, qs *fabric.Queues) string {
 	return fmt.Sprintf(" %v", c.Buffer)
 }
 
-// makeLossy makes buffers that overflow.
-func (p *plan) makeLossy(d dice, qs *fabric.Queues) string {
+// makeLossy draws buffers that overflow.
+func (p *plan) makeLossy(r rng, qs *fabric.Queues) string {
 	c := &p.parts.Switch
-	c.Buffer = scale(d, 3*longestFrame(p.parts.MTU), 1_000_000)
+	c.Buffer = logUniform(r, 3*longestFrame(p.parts.MTU), 1_000_000)
 	alpha, limit := 0.0, units.Bytes(0)
-	if d.chance(0.6) {
-		alpha = scale(d, 1.0/8, 8)
+	if r.chance(0.6) {
+		alpha = logUniform(r, 1.0/8, 8)
 	}
-	if d.chance(0.3) {
-		limit = scale(d, 2*longestFrame(p.parts.MTU), c.Buffer)
+	if r.chance(0.3) {
+		limit = logUniform(r, 2*longestFrame(p.parts.MTU), c.Buffer)
 	}
-	// a peer that lists what is missing keeps its sender trying, also where no frame ever passes
+	// A peer that reports losses keeps its sender retrying, even if the queue takes no frame at
+	// all.
 	if p.mode.tokens && alpha > 0 {
 		c.Buffer = max(c.Buffer, units.Bytes(2*float64(longestFrame(p.parts.MTU))/alpha))
 	}
 	selective, trim := units.Bytes(0), units.Bytes(0)
-	switch d.IntN(6) {
+	switch r.IntN(6) {
 	case 0:
-		selective = scale(d, longestFrame(p.parts.MTU), c.Buffer)
+		selective = logUniform(r, longestFrame(p.parts.MTU), c.Buffer)
 	case 1:
-		trim, p.trims = scale(d, longestFrame(p.parts.MTU), c.Buffer), true
+		trim, p.trims = logUniform(r, longestFrame(p.parts.MTU), c.Buffer), true
 	}
 	for i := range qs[:fabric.Priorities] {
 		qs[i].Alpha, qs[i].Limit, qs[i].SelectiveDrop = alpha, limit, selective

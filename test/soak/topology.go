@@ -7,15 +7,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// topology is a network to be built, and what bounds need to know of it.
+// topology is a network to be built, with its properties that determine bounds.
 type topology struct {
 	name    string
 	hosts   int
-	degree  int // most ports of a switch
-	hops    int // most links between two hosts
+	degree  int // maximum number of ports of a switch
+	hops    int // maximum number of links between two hosts
 	slowest units.BitRate
 	fastest units.BitRate
-	longest units.Duration // delay of a link
+	longest units.Duration // maximum delay of a link
 	build   func(fabric.Parts) *fabric.Network
 }
 
@@ -25,21 +25,21 @@ var rates = []units.BitRate{
 	100 * units.Gbps, 200 * units.Gbps, 400 * units.Gbps,
 }
 
-// link draws a link and notes what it is like.
-func (t *topology) link(d dice) fabric.Link {
-	l := fabric.Link{Rate: oneOf(d, rates...)}
-	switch d.IntN(8) {
-	case 0: // hosts in one box
+// link draws a link and updates the bounds.
+func (t *topology) link(r rng) fabric.Link {
+	l := fabric.Link{Rate: pick(r, rates...)}
+	switch r.IntN(8) {
+	case 0: // hosts in one box: no delay
 	case 1:
-		l.Delay = scale(d, 10*units.Microsecond, 500*units.Microsecond)
+		l.Delay = logUniform(r, 10*units.Microsecond, 500*units.Microsecond)
 	default:
-		l.Delay = scale(d, 50*units.Nanosecond, 10*units.Microsecond)
+		l.Delay = logUniform(r, 50*units.Nanosecond, 10*units.Microsecond)
 	}
-	t.note(l)
+	t.addLink(l)
 	return l
 }
 
-func (t *topology) note(l fabric.Link) {
+func (t *topology) addLink(l fabric.Link) {
 	if t.slowest == 0 {
 		t.slowest = l.Rate
 	}
@@ -48,38 +48,38 @@ func (t *topology) note(l fabric.Link) {
 }
 
 // drawTopology draws a network of 2 to 64 hosts.
-func drawTopology(d dice) topology {
+func drawTopology(r rng) topology {
 	t := topology{}
-	edge := t.link(d)
+	edge := t.link(r)
 	up := edge
-	if d.chance(0.5) {
-		up = t.link(d)
+	if r.chance(0.5) {
+		up = t.link(r)
 	}
-	switch d.IntN(9) {
+	switch r.IntN(9) {
 	case 0:
-		t.cable(edge)
+		t.direct(edge)
 	case 1, 2:
-		t.star(edge, scale(d, 2, 64))
+		t.star(edge, logUniform(r, 2, 64))
 	case 3:
-		t.mixedStar(d, between(d, 2, 16))
+		t.mixedStar(r, uniform(r, 2, 16))
 	case 4:
-		t.dumbbell(edge, up, between(d, 1, 12), between(d, 1, 12))
+		t.dumbbell(edge, up, uniform(r, 1, 12), uniform(r, 1, 12))
 	case 5:
-		t.tree(edge, up, between(d, 1, 4), between(d, 1, 8), d.chance(0.4))
+		t.tree(edge, up, uniform(r, 1, 4), uniform(r, 1, 8), r.chance(0.4))
 	case 6:
-		t.leafSpine(fabric.LeafSpine{Leaves: between(d, 2, 6), Spines: between(d, 1, 4),
-			HostsPerLeaf: between(d, 1, 10), Host: edge, Up: up})
+		t.leafSpine(fabric.LeafSpine{Leaves: uniform(r, 2, 6), Spines: uniform(r, 1, 4),
+			HostsPerLeaf: uniform(r, 1, 10), Host: edge, Up: up})
 	case 7:
 		t.clos(fabric.FatTree(4, edge))
 	default:
-		t.dualHomed(edge, up, between(d, 1, 3), between(d, 1, 6), between(d, 1, 3))
+		t.dualHomed(edge, up, uniform(r, 1, 3), uniform(r, 1, 6), uniform(r, 1, 3))
 	}
 	return t
 }
 
-// cable is two hosts and nothing between them.
-func (t *topology) cable(l fabric.Link) {
-	t.name, t.hosts, t.hops = fmt.Sprintf("cable %v %v", l.Rate, l.Delay), 2, 1
+// direct is two hosts with one link between them.
+func (t *topology) direct(l fabric.Link) {
+	t.name, t.hosts, t.hops = fmt.Sprintf("direct link %v %v", l.Rate, l.Delay), 2, 1
 	t.build = func(p fabric.Parts) *fabric.Network {
 		n := fabric.New(p.Config)
 		n.Connect(p.AddHost(n), p.AddHost(n), l)
@@ -93,12 +93,12 @@ func (t *topology) star(l fabric.Link, hosts int) {
 	t.build = func(p fabric.Parts) *fabric.Network { return fabric.Star(p, hosts, l) }
 }
 
-// mixedStar has a link of another kind for every host.
-func (t *topology) mixedStar(d dice, hosts int) {
+// mixedStar is a star with a different link for every host.
+func (t *topology) mixedStar(r rng, hosts int) {
 	t.name, t.hosts, t.degree, t.hops = fmt.Sprintf("mixed star of %d", hosts), hosts, hosts, 2
 	links := make([]fabric.Link, hosts)
 	for i := range links {
-		links[i] = t.link(d)
+		links[i] = t.link(r)
 	}
 	t.build = func(p fabric.Parts) *fabric.Network {
 		n := fabric.New(p.Config)
@@ -150,7 +150,7 @@ func (t *topology) clos(c fabric.Clos) {
 	t.build = c.Build
 }
 
-// dualHomed is racks of hosts with a link to each of two switches, and spines above.
+// dualHomed is racks of hosts with a link to each of two switches, below spines.
 func (t *topology) dualHomed(edge, up fabric.Link, racks, hosts, spines int) {
 	if racks == 1 && hosts == 1 {
 		hosts = 2

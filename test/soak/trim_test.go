@@ -10,19 +10,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Where switches trim, a message of one short frame may overtake longer ones; nothing comes twice.
-func TestUnreliableMessagesAmongTrimming(t *testing.T) {
-	const refused = "holds no message that was sent and has not come"
+// TestUnreliableMessagesWithTrimming checks that where switches trim, a message of one short frame
+// may overtake longer ones, and that no message may arrive twice.
+func TestUnreliableMessagesWithTrimming(t *testing.T) {
+	const refused = "matches no message in flight"
 	for _, c := range []struct {
 		name  string
 		trims bool
-		do    func(*world, *side)
-		says  string
+		do    func(*simulation, *peerEnd)
+		want  string
 	}{
-		{"nothing may overtake, and something does", false, func(*world, *side) {}, refused},
-		{"short messages may overtake", true, func(*world, *side) {}, ""},
-		{"a message comes twice", true, func(_ *world, x *side) {
-			for _, m := range x.script {
+		{"reordering without trimming", false, func(*simulation, *peerEnd) {}, refused},
+		{"short messages overtake", true, func(*simulation, *peerEnd) {}, ""},
+		{"a message arrives twice", true, func(_ *simulation, end *peerEnd) {
+			for _, m := range end.script {
 				m.arrived = true
 			}
 		}, refused},
@@ -30,41 +31,42 @@ func TestUnreliableMessagesAmongTrimming(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := incast()
 			p.trims = c.trims
-			noticed(t, p, units.Time(60*units.Microsecond), c.do, c.says)
+			expectProblem(t, p, units.Time(60*units.Microsecond), c.do, c.want)
 		})
 	}
 }
 
-// incast is a plan of two unreliable sessions into one host, of long and short messages, through a
-// switch that trims.
+// incast returns a plan of two unreliable sessions into one host, of long and short messages,
+// through a switch that trims.
 func incast() *plan {
-	d := newDice(1, 1)
+	r := newRNG(1, 1)
 	p := &plan{kind: kind{overload: true}, buffers: lossy,
 		parts: fabric.Parts{Config: fabric.Config{MTU: 4200}}, traits: make([]hostTraits, 3)}
 	p.parts.Switch.Queues = fabric.Queues{{Trim: 4 * 1100, TrimTo: 7, TrimDSCP: trimmedDSCP}}.At()
 	link := fabric.Link{Rate: 10 * units.Gbps, Delay: units.Microsecond}
-	p.topology.note(link)
+	p.topology.addLink(link)
 	p.topology.star(link, 3)
 	for from := range 2 {
-		s := p.newSession(d, [2]int{from, 2}, 0)
+		s := p.newSession(r, [2]int{from, 2}, 0)
 		s.service, s.mtu, s.class, s.begin = transport.UC, transport.MTU1024, 0, 0
 		for i := range 100 {
-			m := s.sides[0].drawMessage(d, 0, 0)
+			m := s.ends[0].drawMessage(r, 0, 0)
 			m.op, m.size = transport.OpSendImm, 8+1000*(i%2)
 		}
-		s.finishScripts(d)
-		for _, x := range s.sides {
-			x.depth, x.recvDepth, x.window, x.rate, x.inFlight, x.whimsical, x.signalAll = 64, 64,
+		s.finishScripts(r)
+		for _, end := range s.ends {
+			end.depth, end.recvDepth, end.window, end.rate, end.inFlight, end.randomCC,
+				end.signalAll = 64, 64,
 				units.MiB, 0, 0, false, true
 		}
 	}
-	p.drawTimers(d)
-	p.judge()
+	p.drawTimers(r)
+	p.deriveBounds()
 	return p
 }
 
-// A network that neither trims nor spoils frames keeps them in order.
-func TestWhatOvertakes(t *testing.T) {
+// TestMayReorderAndDuplicate checks which faults may reorder and duplicate frames.
+func TestMayReorderAndDuplicate(t *testing.T) {
 	reordered, doubled := fabric.LinkFaults{Reorder: 0.1}, fabric.LinkFaults{Duplicate: 0.1}
 	for _, c := range []struct {
 		name               string
@@ -74,13 +76,15 @@ func TestWhatOvertakes(t *testing.T) {
 		{"nothing", plan{}, false, false},
 		{"lossy switches", plan{buffers: lossy}, false, false},
 		{"switches that trim", plan{buffers: lossy, trims: true}, true, false},
-		{"links that reorder", plan{faults: faults{spoiled: []spoiled{{how: reordered}}}}, true,
+		{"links that reorder", plan{faults: faults{linkFaults: []linkFault{{faults: reordered}}}},
+			true,
 			false},
-		{"links that repeat", plan{faults: faults{spoiled: []spoiled{{how: doubled}}}}, true, true},
-		{"hosts that send again what they see", plan{mode: mode{hostile: true}}, true, true},
+		{"links that duplicate", plan{faults: faults{linkFaults: []linkFault{{faults: doubled}}}},
+			true, true},
+		{"hosts that replay frames", plan{mode: mode{hostile: true}}, true, true},
 		{"outages", plan{faults: faults{outages: []outage{{}}}}, true, false},
 	} {
-		assert.Equal(t, c.overtakes, c.p.overtakes(), c.name)
-		assert.Equal(t, c.repeats, c.p.repeats(), c.name)
+		assert.Equal(t, c.overtakes, c.p.mayReorder(), c.name)
+		assert.Equal(t, c.repeats, c.p.mayDuplicate(), c.name)
 	}
 }

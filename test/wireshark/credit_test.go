@@ -24,7 +24,7 @@ func aHostTLV() wire.Host {
 	return h
 }
 
-// aCredit is a frame of CARC.
+// aCredit returns a frame of CARC.
 func aCredit(t *testing.T, family int) []byte {
 	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.CREDIT, PSN: 5},
 		func(ext []byte) {
@@ -34,7 +34,7 @@ func aCredit(t *testing.T, family int) []byte {
 		}, nil)
 }
 
-// What a CREDIT says to an endpoint, or an ACK with one, it says in Wireshark.
+// Wireshark must show of a CREDIT, alone or in an ACK, what an endpoint parses.
 func TestCredits(t *testing.T) {
 	example, err := hex.DecodeString("0200000000020200000000010800" +
 		"4500004000004000401126110a4d00010a4d0002" + "c28612b7002c0000" +
@@ -42,7 +42,7 @@ func TestCredits(t *testing.T) {
 		"810ec550")
 	require.NoError(t, err)
 	other := aHostTLV()
-	other[3] = 2 // a kind to come
+	other[3] = 2 // a future kind
 	frames := [][]byte{aCredit(t, 0), aCredit(t, 1), example,
 		anXACK(t, bothFamilies[0], 9, aCreditTLV(wire.CreditIdle)), anXACK(t, bothFamilies[1], 9,
 			slices.Concat([]byte(aHostTLV()), aCreditTLV(0)))}

@@ -23,7 +23,7 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "replay a randomized test with this seed")
 
-// script is Wireshark's dissector of the extension.
+// script is the path of Wireshark's dissector of the extension.
 var script = []string{"-X", "lua_script:../../scripts/wireshark/goroce.lua"}
 
 // fieldsOfExtension are the fields of that dissector.
@@ -50,7 +50,7 @@ func extended(t *testing.T, r recording, more ...string) []dissected {
 			"ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "udp.srcport"}, more), script...)
 }
 
-// compareExtension checks a frame of the extension, and as the packet that it stands for.
+// compareExtension checks a frame of the extension, and the packet that it wraps.
 func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	t.Helper()
 	want := map[string]string{
@@ -163,7 +163,7 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		}
 	}
 	require.Equal(t, want, got, about)
-	if p.Op == wire.SRC || p.Op == wire.CREDIT { // they wrap nothing
+	if p.Op == wire.SRC || p.Op == wire.CREDIT { // they wrap no packet
 		return
 	}
 	inner := unwrapped(t, p)
@@ -182,8 +182,7 @@ func decimal(values []string) (all []string) {
 	return all
 }
 
-// said answers what a SACK says of the packets behind the one that the ACK with this PSN
-// acknowledges, in the dissector's words.
+// said returns the dissector's text for a SACK in an ACK with this PSN.
 func said(s wire.SACK, acked wire.PSN) (here, missing []string) {
 	var in, out []wire.PSN
 	out = append(out, acked.Add(1))
@@ -216,8 +215,8 @@ func ranges(psns []wire.PSN) []string {
 	return []string{strings.Join(words, ", ")}
 }
 
-// unwrapped is the packet that one of the extension stands for, with its ICRC, which is that of the
-// outer one, and so wrong.
+// unwrapped returns the packet wrapped by a packet of the extension, with the ICRC of the outer one,
+// which is wrong for it.
 func unwrapped(t *testing.T, p *wire.Packet) (inner wire.Packet) {
 	t.Helper()
 	bth := int(p.BTHOff)
@@ -245,8 +244,8 @@ func unwrapped(t *testing.T, p *wire.Packet) (inner wire.Packet) {
 	return inner
 }
 
-// A connection that repeats selectively, and loses packets: every XACK says in Wireshark what it
-// says to the requester, and everything else looks as it does without the script.
+// On a connection with selective repeat and loss, Wireshark must show of every XACK what the
+// requester parses, and all other packets as without the script.
 func TestSelectiveRepeat(t *testing.T) {
 	for name, f := range families {
 		t.Run(name, func(t *testing.T) {
@@ -288,7 +287,7 @@ func TestSelectiveRepeat(t *testing.T) {
 	}
 }
 
-// anXDATA wraps a packet in a frame with an INT that has room for records, none if that is 0.
+// anXDATA returns a frame that wraps a packet, with an INT for up to room records; none if 0.
 func anXDATA(t *testing.T, addrs [2]netip.Addr, inner wire.Opcode, records, payload int) []byte {
 	t.Helper()
 	tlvs := 0
@@ -309,7 +308,7 @@ func anXDATA(t *testing.T, addrs [2]netip.Addr, inner wire.Opcode, records, payl
 		}, behind)
 }
 
-// anXACK is one with given TLVs.
+// anXACK returns an XACK with given TLVs.
 func anXACK(t *testing.T, addrs [2]netip.Addr, psn wire.PSN, tlvs []byte) []byte {
 	t.Helper()
 	return built(t, addrs, 0x1234, wire.Fields{Op: wire.XACK, PSN: psn}, func(ext []byte) {
@@ -318,8 +317,7 @@ func anXACK(t *testing.T, addrs [2]netip.Addr, psn wire.PSN, tlvs []byte) []byte
 	}, tlvs)
 }
 
-// Telemetry that switches have written, around every kind of packet; and XACKs that no endpoint
-// sends yet.
+// Telemetry written by switches, around every kind of packet, and XACKs that no endpoint sends yet.
 func TestTelemetry(t *testing.T) {
 	var frames [][]byte
 	for _, addrs := range bothFamilies {
@@ -382,7 +380,7 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-// Flags of Bolt, what comes back of them, and what a switch says.
+// Flags of Bolt, their echoes, and reports of switches.
 func TestBolt(t *testing.T) {
 	var frames [][]byte
 	for _, addrs := range bothFamilies {
@@ -409,8 +407,8 @@ func TestBolt(t *testing.T) {
 	}
 }
 
-// What wire drops, the dissector remarks on, and nothing else: frames with bytes changed at random
-// in the header and the TLVs of the extension.
+// The dissector must report exactly the frames that wire drops: frames with random changes in the
+// header and the TLVs of the extension.
 func TestErrors(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
@@ -457,7 +455,7 @@ func TestErrors(t *testing.T) {
 	t.Log(counts)
 }
 
-// A capture of the first bytes of each frame is read as far as it goes, and not called wrong.
+// A capture of the first bytes of each frame must be dissected as far as possible, without errors.
 func TestCutFrames(t *testing.T) {
 	sack := wire.SACK(make([]byte, wire.SACKLen(64)))
 	sack.Init(64)
@@ -478,7 +476,7 @@ func TestCutFrames(t *testing.T) {
 	}
 }
 
-// Each error by its name; and what is not wrong, but worth a remark.
+// Each error by its name, and remarks that are not errors.
 func TestRemarks(t *testing.T) {
 	addrs := bothFamilies[0]
 	xack := func(tlvs ...byte) []byte { return anXACK(t, addrs, 9, tlvs) }

@@ -32,7 +32,7 @@ var families = map[string]struct {
 	"IPv6 VLAN": {[2]string{"fd00::1/64", "fd00::2/64"}, 4094},
 }
 
-// Every verb, every answer, and what endpoints send besides, over each kind of frame.
+// Every verb, every response and all other packets of endpoints, over each kind of frame.
 func TestFrames(t *testing.T) {
 	for name, f := range families {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// What check looks for is there to be found: frames that are wrong get a remark.
+// check must detect errors: invalid frames must get a remark.
 func TestWrongFrames(t *testing.T) {
 	good := built(t, bothFamilies[0], 0x17, wire.Fields{Op: wire.RCWriteOnly}, nil,
 		make([]byte, 40))
@@ -89,7 +89,7 @@ func TestWrongFrames(t *testing.T) {
 	}
 }
 
-// is answers a match for an opcode.
+// is returns a match for an opcode.
 func is(op wire.Opcode) func([]byte) bool {
 	return func(frame []byte) bool {
 		var p wire.Packet
@@ -157,7 +157,7 @@ func (p *pair) everyVerb() {
 	}
 }
 
-// everyAnswer makes a responder refuse. (The NAK of a sequence error is by the loss of a packet.)
+// everyAnswer makes a responder send every NAK. (Packet loss causes that of a sequence error.)
 func (p *pair) everyAnswer() {
 	x, y := p.connected(transport.RC, transport.MTU1024, false)
 	require.NoError(p.t,
@@ -177,7 +177,7 @@ func (p *pair) everyAnswer() {
 			RemoteAddr: y.mr.Addr, RKey: y.mr.RKey + 1}))
 }
 
-// pings asks a for an echo, and for its address.
+// pings sends a an echo request and a request for its address.
 func (p *pair) pings(vlan uint16) {
 	src, dst := p.addrs[1].Addr(), p.addrs[0].Addr()
 	mac := func(e *transport.Endpoint) []byte { m := e.MAC(); return m[:] }
@@ -214,8 +214,7 @@ func (p *pair) pings(vlan uint16) {
 	p.pass(10 * units.Microsecond)
 }
 
-// others are the protocols beside RoCEv2: how a frame of theirs dissects, and what must be true of
-// it.
+// others are the protocols beside RoCEv2, with the expected dissection.
 var others = []struct {
 	path  string // of protocols, without the VLAN's
 	types string // field of the message type
@@ -233,8 +232,8 @@ var others = []struct {
 
 const checksumGood = 1
 
-// check compares what tshark and wire find in a recording, and answers how often each opcode was
-// seen, and each message of others.
+// check compares tshark's and wire's results for a recording, and returns how often each opcode and
+// each message of others occurred.
 func check(t *testing.T, r recording, frames [][]byte) (seen map[wire.Opcode]int,
 	beside map[string]int) {
 	t.Helper()
@@ -269,7 +268,7 @@ func check(t *testing.T, r recording, frames [][]byte) (seen map[wire.Opcode]int
 	return seen, beside
 }
 
-// other checks a frame that is not RoCEv2 and answers what it is.
+// other checks a frame that is not RoCEv2 and returns its name.
 func other(t *testing.T, about string, d dissected) string {
 	t.Helper()
 	for _, o := range others {
@@ -284,7 +283,7 @@ func other(t *testing.T, about string, d dissected) string {
 		}
 		return o.known[kind]
 	}
-	t.Fatalf("%s: it dissects as %s", about, d[protocols])
+	t.Fatalf("%s: dissected as %s, want a known protocol", about, d[protocols])
 	return ""
 }
 
@@ -305,8 +304,8 @@ var (
 	fieldsOf = append(append([]string(nil), numbersOf...), bytesOf...)
 )
 
-// compare checks a RoCEv2 frame: that Wireshark finds exactly the headers that wire does, with
-// these contents.
+// compare checks that Wireshark finds exactly the headers that wire finds in a RoCEv2 frame, with
+// the same contents.
 func compare(t *testing.T, about string, d dissected, p *wire.Packet) {
 	t.Helper()
 	want := map[string]uint64{
@@ -392,7 +391,7 @@ func one(b bool) uint64 {
 	return 0
 }
 
-// vlanOf answers the tag control information of a frame, -1 when it has none.
+// vlanOf returns the tag control information of a frame, -1 if it has none.
 func vlanOf(frame []byte) int {
 	if wire.Ethernet(frame).EtherType() != wire.EtherTypeVLAN {
 		return -1
@@ -400,7 +399,7 @@ func vlanOf(frame []byte) int {
 	return int(wire.VLAN(frame[wire.EthernetLen:]).TCI())
 }
 
-// built makes a frame of a packet that no endpoint sends by itself yet.
+// built returns the frame of a packet that no endpoint sends yet.
 func built(t *testing.T, addrs [2]netip.Addr, dest wire.QPN, f wire.Fields, fill func(ext []byte),
 	payload []byte) []byte {
 	t.Helper()
@@ -423,8 +422,8 @@ var bothFamilies = [][2]netip.Addr{
 	{netip.MustParseAddr("fd00::1"), netip.MustParseAddr("fd00::2")},
 }
 
-// Congestion notification packets. Wireshark 4.0 reads their BTH; the 16 reserved bytes and the
-// ICRC it does not tell apart.
+// Congestion notification packets. Wireshark 4.0 dissects their BTH, but does not separate the 16
+// reserved bytes and the ICRC.
 func TestCNP(t *testing.T) {
 	for _, addrs := range bothFamilies {
 		frame := built(t, addrs, 0x17, wire.Fields{Op: wire.CNP, Flags: wire.BECN}, nil, nil)

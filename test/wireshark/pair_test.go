@@ -17,12 +17,12 @@ type pair struct {
 	t        *testing.T
 	now      units.Time
 	a, b     *transport.Endpoint
-	far      packet.Port // b's, for frames of nobody's
+	far      packet.Port // b's, for injected frames
 	addrs    [2]netip.Prefix
 	recorded recording
 }
 
-// newPair makes a pair. What happens to frames on their way is decided behind the recording.
+// newPair returns a pair. Faults of the pipe occur behind the recording.
 func newPair(t *testing.T, addrs [2]string, vlan uint16, faults packet.FaultOptions) *pair {
 	t.Helper()
 	p := &pair{t: t}
@@ -41,7 +41,7 @@ func newPair(t *testing.T, addrs [2]string, vlan uint16, faults packet.FaultOpti
 	return p
 }
 
-// run goes on until done says so.
+// run polls until done returns true.
 func (p *pair) run(done func() bool) {
 	p.t.Helper()
 	end := p.now.Add(10 * units.Second)
@@ -52,13 +52,13 @@ func (p *pair) run(done func() bool) {
 			p.a.Activity()+p.b.Activity() != before {
 			next = soon
 		}
-		require.True(p.t, next.Before(end), "nothing more happens: a %+v\nb %+v", p.a.Counters(),
+		require.True(p.t, next.Before(end), "no further event: a %+v\nb %+v", p.a.Counters(),
 			p.b.Counters())
 		p.now = next
 	}
 }
 
-// pass lets time pass.
+// pass advances time.
 func (p *pair) pass(d units.Duration) {
 	for end := p.now.Add(d); p.now.Before(end); p.now = p.now.Add(units.Microsecond) {
 		p.a.Poll(p.now)
@@ -66,7 +66,7 @@ func (p *pair) pass(d units.Duration) {
 	}
 }
 
-// side is a queue pair with all that it needs.
+// side is a queue pair with its resources.
 type side struct {
 	ep   *transport.Endpoint
 	pd   *transport.ProtectionDomain
@@ -99,8 +99,7 @@ func (p *pair) side(ep *transport.Endpoint, kind transport.QPType) *side {
 const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead |
 	transport.RemoteAtomic
 
-// connected makes a queue pair at each end that know each other; extended ones agree to what both
-// endpoints can do.
+// connected connects a queue pair at each end; extended ones agree on the features of both endpoints.
 func (p *pair) connected(kind transport.QPType, mtu units.Bytes, extended bool) (x, y *side) {
 	p.t.Helper()
 	x, y = p.side(p.a, kind), p.side(p.b, kind)
@@ -139,7 +138,7 @@ func (s *side) poll() int {
 	return len(s.done)
 }
 
-// send posts a request and waits for its end.
+// send posts a request and waits for its completion.
 func (s *side) send(p *pair, wr transport.WorkRequest) transport.Status {
 	p.t.Helper()
 	require.NoError(p.t, s.qp.PostSend(&wr))

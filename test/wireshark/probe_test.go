@@ -17,12 +17,12 @@ var fieldsOfProbe = []string{"goroce.opcode", "goroce.version", "goroce.tlvs", "
 	"goroce.probe.number", "goroce.probe.left", "goroce.probe.residence", "goroce.probe.arrived",
 	"goroce.probe.ttl", "goroce.probe.tos", "goroce.probe.gap"}
 
-// aProbe is a PROBE or its answer, with what follows the field of the probe.
+// aProbe returns a PROBE or PROBE_ACK, with the bytes that follow the probe field.
 func aProbe(t *testing.T, family int, op wire.Opcode, mode wire.ProbeMode) []byte {
 	return aProbeAfter(t, family, op, mode, 0)
 }
 
-// aProbeAfter is one whose answer tells of a poll gap.
+// aProbeAfter returns a probe whose response reports a poll gap.
 func aProbeAfter(t *testing.T, family int, op wire.Opcode, mode wire.ProbeMode,
 	gap units.Duration) []byte {
 	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: op, PSN: 0xfffffe},
@@ -39,8 +39,8 @@ func aProbeAfter(t *testing.T, family int, op wire.Opcode, mode wire.ProbeMode,
 		}, nil)
 }
 
-// A probe and its answer say in Wireshark what they say to an endpoint, and what an endpoint would
-// drop them for.
+// Wireshark must show of a probe and its response what an endpoint parses, and the errors for which
+// an endpoint drops them.
 func TestProbes(t *testing.T) {
 	for family := range bothFamilies {
 		frames := [][]byte{

@@ -20,7 +20,7 @@ var fieldsOfTokens = []string{
 	"goroce.grant.seq",
 }
 
-// anRTS and aToken are frames of ToCC.
+// anRTS and aToken return frames of ToCC.
 func anRTS(t *testing.T, family int) []byte {
 	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.RTS, PSN: 0xfffffe},
 		func(ext []byte) {
@@ -44,8 +44,8 @@ func aToken(t *testing.T, family int, ranges ...wire.Range) []byte {
 		}, more)
 }
 
-// What RTS and TOKEN say to an endpoint they say in Wireshark, and what an endpoint would drop them
-// for; and so do marks of packets of data.
+// Wireshark must show of RTS and TOKEN what an endpoint parses, and the errors for which an endpoint
+// drops them; likewise for marks of data packets.
 func TestTokens(t *testing.T) {
 	for family := range bothFamilies {
 		grant := wire.Grant(make([]byte, wire.GrantLen))

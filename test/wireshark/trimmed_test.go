@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// A trimmed packet shows what is left of it, and how much is gone; one that the recording cut does
-// not.
+// Wireshark must show the rest of a trimmed packet and the number of bytes cut, but not for a
+// packet that the recording truncated.
 func TestTrimmed(t *testing.T) {
 	fields := []string{"goroce.trimmed", "goroce.trimmed.qp", "goroce.trimmed.psn"}
 	for family, left := range map[int]int{0: 60, 1: 80} {

@@ -17,15 +17,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dissected is what tshark found in a frame: the values of each field that is there.
+// dissected holds the values of each field that tshark found in a frame.
 type dissected map[string][]string
 
-// Fields that every test asks for, and the severities of an expert's remark.
+// Fields that every test requests, and severities of expert information.
 const (
 	protocols  = "frame.protocols"
 	severity   = "_ws.expert.severity"
 	remark     = "_ws.expert.message"
-	vendorData = "infiniband.vendor" // what Wireshark cannot name
+	vendorData = "infiniband.vendor" // bytes unknown to Wireshark
 
 	// Of epan/proto.h.
 	severityNote    = 0x00400000
@@ -33,8 +33,8 @@ const (
 	severityError   = 0x00800000
 )
 
-// tshark reads a recording and answers the fields of each frame. It fails when there is no tshark:
-// scripts/setup installs it.
+// tshark dissects a recording and returns the fields of each frame. The test fails without tshark,
+// which scripts/setup installs.
 func tshark(t *testing.T, file string, fields []string, options ...string) (frames []dissected) {
 	t.Helper()
 	binary, err := exec.LookPath("tshark")
@@ -45,13 +45,13 @@ func tshark(t *testing.T, file string, fields []string, options ...string) (fram
 		"-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
 		// A17.3.1.3 lets the UDP checksum be 0 over IPv6 too, as RFC 6935 does for tunnels.
 		"-o", "udp.ignore_ipv6_zero_checksum:TRUE",
-		// It takes payloads for its own whose first bytes look like it.
+		// Its heuristics match payloads with similar first bytes.
 		"--disable-protocol", "rpcordma"}, options...)
 	for _, f := range fields {
 		args = append(args, "-e", f)
 	}
 	cmd := exec.Command(binary, args...)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "LC_ALL=C") // nobody's preferences
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "LC_ALL=C") // default preferences
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	require.NoError(t, cmd.Run(), errs.String())
@@ -69,7 +69,7 @@ func tshark(t *testing.T, file string, fields []string, options ...string) (fram
 	return frames
 }
 
-// number answers the only value of a field as a number; there is no such field: false.
+// number returns the only value of a field as a number, and false without the field.
 func (d dissected) number(t *testing.T, field string) (n uint64, there bool) {
 	t.Helper()
 	if len(d[field]) == 0 {
@@ -88,7 +88,7 @@ func (d dissected) number(t *testing.T, field string) (n uint64, there bool) {
 	}
 }
 
-// complaints are what Wireshark has to remark on a frame, but by the way, and what it cannot name.
+// complaints returns Wireshark's remarks on a frame except chats, and bytes it does not know.
 func (d dissected) complaints(t *testing.T) (all []string) {
 	t.Helper()
 	for i, s := range d[severity] {
@@ -104,13 +104,13 @@ func (d dissected) complaints(t *testing.T) (all []string) {
 	return append(all, d[vendorData]...)
 }
 
-// clean says that there are none.
+// clean checks that there are no complaints.
 func (d dissected) clean(t *testing.T, about string) {
 	t.Helper()
 	require.Empty(t, d.complaints(t), about)
 }
 
-// recording is a pcap file in the making, in virtual time.
+// recording is a pcap file being written in virtual time.
 type recording struct {
 	*pcap.File
 	path string
@@ -145,13 +145,13 @@ func (r recording) frames(t *testing.T) (all [][]byte) {
 	}
 }
 
-// recordFrames makes a recording of given frames.
+// recordFrames returns a recording of given frames.
 func recordFrames(t *testing.T, frames ...[]byte) recording {
 	t.Helper()
 	return recordStarts(t, 0, frames...)
 }
 
-// recordStarts makes a recording of the first bytes of given frames.
+// recordStarts returns a recording of the first bytes of given frames.
 func recordStarts(t *testing.T, bytes int, frames ...[]byte) recording {
 	t.Helper()
 	r := record(t, func() units.Time { return 0 }, pcap.SnapLen(bytes))
@@ -163,7 +163,7 @@ func recordStarts(t *testing.T, bytes int, frames ...[]byte) recording {
 	return r
 }
 
-// inject sends a frame that no endpoint made.
+// inject sends a frame that no endpoint built.
 func inject(t *testing.T, port packet.Port, frame []byte) {
 	t.Helper()
 	var one [1]packet.Buf

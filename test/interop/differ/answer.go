@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Answer is a packet that a responder sent, as far as both should send the same.
+// Answer is a responder's packet, reduced to the fields that both must send alike.
 type Answer struct {
 	Op       wire.Opcode
 	PSN      int32         // relative to the case's
@@ -19,10 +19,10 @@ type Answer struct {
 	Original uint64 // of an atomic
 	Len      int
 	Sum      uint32 // CRC-32 of the payload
-	Fault    string // why it is not a packet that a requester would take
+	Fault    string // why a requester would drop it
 }
 
-// parseAnswer reads a frame that a responder sent.
+// parseAnswer parses a responder's frame.
 func (c *Case) parseAnswer(frame []byte) Answer {
 	var p wire.Packet
 	if err := p.Parse(frame); err != nil {
@@ -40,7 +40,7 @@ func (c *Case) parseAnswer(frame []byte) Answer {
 	switch {
 	case p.Op == wire.RCAtomicAck:
 		a.Original = p.AtomicAck().Original()
-	case p.Op == wire.CNP: // its PSN means nothing
+	case p.Op == wire.CNP: // its PSN is meaningless
 		a.PSN = 0
 	}
 	switch {
@@ -56,10 +56,10 @@ func (c *Case) parseAnswer(frame []byte) Answer {
 	return a
 }
 
-// absolute is the PSN as the packet had it.
+// absolute returns the PSN as in the packet.
 func (a Answer) absolute(c *Case) wire.PSN { return c.PSN.Add(uint32(a.PSN) & wire.PSNMask) }
 
-// String shows an answer in a few words.
+// String describes an answer.
 func (a Answer) String() string {
 	if a.Op == 0 && a.Fault != "" {
 		return "no packet: " + a.Fault
@@ -92,7 +92,7 @@ func ack(answers []Answer) bool {
 	return len(answers) == 1 && answers[0].Op == wire.RCAck && answers[0].Syndrome.IsAck()
 }
 
-// Completion is how a receive ended. Of one that failed only the status means something.
+// Completion is the completion of a receive. If it failed, only the status is valid.
 type Completion struct {
 	ID     uint64
 	Status transport.Status
@@ -118,7 +118,7 @@ func (w Completion) String() string {
 	)
 }
 
-// normal leaves only what means something.
+// normal clears the fields that are not valid.
 func (w Completion) normal() Completion {
 	if w.Status != transport.StatusSuccess {
 		return Completion{ID: w.ID, Status: w.Status}
@@ -132,7 +132,7 @@ func (w Completion) normal() Completion {
 	return w
 }
 
-// Effect is what packets did beside what was answered.
+// Effect is what packets did beside the responses.
 type Effect struct {
 	State       transport.State
 	PSN         int32           // expected next by an RC queue pair that works
@@ -140,29 +140,29 @@ type Effect struct {
 	Memory      [regions]uint64 // FNV-1a of each
 }
 
-// Responder is one of the two.
+// Responder is one of the two implementations.
 type Responder interface {
-	// Open makes a queue pair as a case says, with fresh memory.
+	// Open creates the queue pair of a case, with fresh memory.
 	Open(c *Case) error
 	// Send delivers packets together and returns all answers to them.
 	Send(c *Case, packets []Packet) ([]Answer, error)
-	// Look returns what the packets so far have done; completions only once.
+	// Look returns the effect of the packets so far; each completion only once.
 	Look(c *Case) (*Effect, error)
 	// Close destroys the queue pair.
 	Close() error
-	// Dump returns what a region holds.
+	// Dump returns the content of a region.
 	Dump(region int) ([]byte, error)
 }
 
-// expects notes the PSN that a queue pair expects. Of UC it may differ: after a gap nobody is told
-// of it.
+// expects records the PSN that a queue pair expects. It may differ for UC, which does not report
+// gaps.
 func (e *Effect) expects(c *Case, psn wire.PSN) {
 	if c.Type == transport.RC && e.State == transport.ReadyToSend {
 		e.PSN = int32(psn-c.PSN) << 8 >> 8
 	}
 }
 
-// String is state and PSN.
+// String returns state and PSN.
 func (e *Effect) String() string { return fmt.Sprintf("%v expects %+d", e.State, e.PSN) }
 
 func (e *Effect) equal(o *Effect) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// The addresses of both scenes. The requester is nobody but a source of frames.
+// The addresses of both setups. The requester is only a source of frames.
 var (
 	requesterMAC = [6]byte{2, 0, 0, 0, 0, 0x77}
 	responderMAC = [6]byte{0x52, 0x54, 0, 0x18, 0, 1}
@@ -29,7 +29,7 @@ var (
 	}
 )
 
-// requesterQPN is the queue pair that answers go to.
+// requesterQPN is the queue pair number that responses are sent to.
 const requesterQPN wire.QPN = 0x222222
 
 // The regions, each of regionSize bytes and with rights of its own; regionOther is of another
@@ -56,14 +56,14 @@ var regionAccess = [regions]transport.Access{
 	regionOther: everything,
 }
 
-// fill gives a region the bytes that responder.c gives it.
+// fill fills a region with the same bytes as responder.c.
 func fill(region int, memory []byte) {
 	for i := range memory {
 		memory[i] = byte(i*7 + i>>8 + region*31)
 	}
 }
 
-// Case is a queue pair in RTS and what is sent to it.
+// Case is a queue pair in RTS and the packets sent to it.
 type Case struct {
 	Seed    uint64
 	Type    transport.QPType
@@ -79,12 +79,12 @@ type Case struct {
 	Packets []Packet
 }
 
-// Packet is one to be sent. Its zero value beside Op is a correct one; PSN is relative to the
+// Packet is a packet to send. With zero values beside Op it is correct; PSN is relative to the
 // case's.
 type Packet struct {
-	What string `json:",omitempty"` // is wrong with it
+	What string `json:",omitempty"` // the mutation
 
-	Together bool `json:",omitempty"` // with the next: no answer is waited for in between
+	Together bool `json:",omitempty"` // sent together with the next packet
 
 	Op        wire.Opcode
 	PSN       int32
@@ -103,10 +103,10 @@ type Packet struct {
 	Spoilt   map[Spoil]int64 `json:",omitempty"`
 }
 
-// Spoil is a way to make a packet wrong that its other fields cannot express.
+// Spoil is a kind of error in a packet that its other fields cannot express.
 type Spoil string
 
-// The ways. The number that comes with each says how.
+// The kinds of errors; the number of each is described here.
 const (
 	SpoilPad     Spoil = "pad"     // added to the pad count, of 2 bits
 	SpoilTVer    Spoil = "tver"    // the version
@@ -124,7 +124,7 @@ const (
 	SpoilUDPPort Spoil = "udpport" // the source port
 )
 
-// String shows a packet in a line.
+// String describes a packet in a line.
 func (p *Packet) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v psn %+d, %d bytes", p.Op, p.PSN, p.Payload)
@@ -148,7 +148,7 @@ func (p *Packet) String() string {
 	for _, f := range []struct {
 		on   bool
 		name string
-	}{{p.AckReq, "AckReq"}, {p.Solicited, "SE"}, {p.MigReq, "M"}, {p.Together, "and at once"}} {
+	}{{p.AckReq, "AckReq"}, {p.Solicited, "SE"}, {p.MigReq, "M"}, {p.Together, "with the next"}} {
 		if f.on {
 			b.WriteString(", " + f.name)
 		}
@@ -162,7 +162,7 @@ func (p *Packet) String() string {
 	return b.String()
 }
 
-// String shows the queue pair of a case in a line.
+// String describes the queue pair of a case in a line.
 func (c *Case) String() string {
 	return fmt.Sprintf(
 		"seed %d: %v, MTU %d, IPv%d, access %04b, %d receives of %d bytes, "+
@@ -180,7 +180,7 @@ func (c *Case) String() string {
 	)
 }
 
-// has says whether a packet is spoilt in a way.
+// has reports whether a packet has an error.
 func (p *Packet) has(how Spoil) bool {
 	_, ok := p.Spoilt[how]
 	return ok

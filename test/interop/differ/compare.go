@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Difference is what two responders did differently with a packet, or with several at once, or have
-// done in the end.
+// Difference is a difference between the two responders in response to a packet, or several sent
+// together, or in the final state.
 type Difference struct {
 	Case   *Case
 	From   int // index of the first packet of several at once
@@ -20,12 +20,12 @@ type Difference struct {
 	Ours   []Answer
 	Theirs []Answer
 
-	Effects                *Unlike // nil: nobody looked
+	Effects                *Unlike // nil: not compared
 	OurEffect, TheirEffect *Effect
 	NotReady               int32 // PSN of the newest RNR NAK
 }
 
-// Packet is the one that made the difference, nil in the end.
+// Packet returns the packet that caused the difference; nil for the final state.
 func (d *Difference) Packet() *Packet {
 	if d.At == len(d.Case.Packets) {
 		return nil
@@ -33,19 +33,19 @@ func (d *Difference) Packet() *Packet {
 	return &d.Case.Packets[d.At]
 }
 
-// Result is what came of a case.
+// Result is the result of a case.
 type Result struct {
 	Case    *Case
 	Packets int            // sent to both
-	Answers int            // that were the same
+	Answers int            // that were equal
 	Known   map[string]int // differences that are known, by name
-	Unknown *Difference    // one that is not: the case failed
-	Trace   []string       // what was sent and answered, for people
+	Unknown *Difference    // nil unless the case failed
+	Trace   []string       // log of packets and responses
 
-	memory [regions][]byte // when it was last looked at, and the same
+	memory [regions][]byte // when it was last compared and equal
 }
 
-// Run gives both responders the same case. An error says that it could not be done.
+// Run runs a case on both responders. It returns an error if it cannot run.
 func Run(ours, theirs Responder, c *Case) (*Result, error) {
 	r := &Result{Case: c, Known: map[string]int{}}
 	for _, x := range []Responder{ours, theirs} {
@@ -63,8 +63,8 @@ func Run(ours, theirs Responder, c *Case) (*Result, error) {
 	return r, errors.Join(ours.Close(), theirs.Close())
 }
 
-// exchange sends the packets, until nothing more can be compared. What an answer tells is looked at
-// only in the end, for a look takes an emulated guest longer than a packet.
+// exchange sends the packets until nothing more can be compared. The state is compared only where
+// responses do not show it, since a comparison takes an emulated guest longer than a packet.
 func (r *Result) exchange(ours, theirs Responder) error {
 	c, notReady := r.Case, int32(never)
 	for i := 0; i <= len(c.Packets); i++ {
@@ -93,14 +93,14 @@ func (r *Result) exchange(ours, theirs Responder) error {
 	return nil
 }
 
-// tellsLittle reports whether what was answered does not show what was done: in the end, for
-// services without answers, and where something wrong was met with silence.
+// tellsLittle reports whether the responses do not show the effect: at the end, for services without
+// responses, and if a mutated packet got no response.
 func (d *Difference) tellsLittle() bool {
 	p := d.Packet()
 	return p == nil || d.Case.Type != transport.RC || p.What != "" && len(d.Ours)+len(d.Theirs) == 0
 }
 
-// send gives both the packet of d.
+// send sends the packets of d to both.
 func (r *Result) send(d *Difference, ours, theirs Responder) (err error) {
 	c, p := r.Case, d.Packet()
 	if p == nil {
@@ -121,8 +121,8 @@ func (r *Result) send(d *Difference, ours, theirs Responder) (err error) {
 	return err
 }
 
-// coalesce leaves out ACKs: of packets that come at once, one ACK may serve several, and what it
-// covers depends on how many were there when it left.
+// coalesce removes ACKs: one ACK may cover several packets that arrive together, and which ones
+// depends on timing.
 func coalesce(answers []Answer) []Answer {
 	return slices.DeleteFunc(
 		answers,
@@ -130,7 +130,7 @@ func coalesce(answers []Answer) []Answer {
 	)
 }
 
-// judge decides about a difference, if it is one, and reports whether the case is over.
+// judge classifies a difference, if there is one, and reports whether the case is over.
 func (r *Result) judge(d *Difference) (over bool) {
 	r.setAside(d)
 	r.note(d)
@@ -151,7 +151,7 @@ func (r *Result) judge(d *Difference) (over bool) {
 	return k.Ends
 }
 
-// look compares what the packets have done since memory was before.
+// look compares the effects of the packets since memory was as in before.
 func (d *Difference) look(before *[regions][]byte, ours, theirs Responder) (err error) {
 	if d.OurEffect, err = ours.Look(d.Case); err != nil {
 		return err
@@ -198,7 +198,7 @@ func (u *Unlike) compare(region int, before, ours, theirs []byte) {
 		}
 		if u.First == "" {
 			u.First = fmt.Sprintf(
-				"region %d at %d: %#x here, %#x there",
+				"region %d at %d: %#x in goroce, %#x in rxe",
 				region,
 				i,
 				ours[i],
@@ -208,10 +208,10 @@ func (u *Unlike) compare(region int, before, ours, theirs []byte) {
 	}
 }
 
-// never is no PSN.
+// never is not a PSN.
 const never = math.MinInt32
 
-// note writes down what came of a packet, and in the end.
+// note adds the responses to a packet, and the final state, to the trace.
 func (r *Result) note(d *Difference) {
 	if d.Packet() != nil {
 		if slices.Equal(d.Ours, d.Theirs) {

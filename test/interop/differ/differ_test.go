@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// altered is goroce with a fault: what it says and does is changed before it is compared.
+// altered is goroce with a fault: responses and effects are changed before the comparison.
 type altered struct {
 	Ours
 	answers func(sent []Packet, answers []Answer) []Answer
@@ -51,8 +51,8 @@ func TestNoDifferenceWithItself(t *testing.T) {
 	require.Greater(t, answers, 1000)
 }
 
-// TestFaultsAreFound has responders that err in one thing each. Every one has to be found, and not
-// to be taken for what is known.
+// TestFaultsAreFound runs responders with one fault each. Every fault must be detected and must not
+// match a known difference.
 func TestFaultsAreFound(t *testing.T) {
 	each := func(f func(*Answer)) func([]Packet, []Answer) []Answer {
 		return func(_ []Packet, answers []Answer) []Answer {
@@ -147,7 +147,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestFrames looks at frames with the parser that a receiver has: what is not spoilt is correct.
+// TestFrames parses frames as a receiver does: packets without errors must be correct.
 func TestFrames(t *testing.T) {
 	to := &target{qpn: 0x123456}
 	to.regions[regionRead].addr, to.regions[regionRead].key = 1<<40, 0xabcdef01
@@ -172,8 +172,8 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestEveryMutationIsDrawn also proves that nothing is drawn that ends the peer's kernel, and that
-// a seed always gives the same case.
+// TestEveryMutationIsDrawn checks that all mutations are drawn, that no packet crashes the peer's
+// kernel, and that a seed always gives the same case.
 func TestEveryMutationIsDrawn(t *testing.T) {
 	drawn := map[string]bool{}
 	for seed := range uint64(2000) {
@@ -191,8 +191,7 @@ func TestEveryMutationIsDrawn(t *testing.T) {
 	}
 }
 
-// TestDocumentation proves that docs/interop.md has the whole table of known differences, word by
-// word.
+// TestDocumentation checks that docs/interop.md has the exact table of known differences.
 func TestDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/interop.md")
 	require.NoError(t, err)

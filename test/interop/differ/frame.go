@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// target is what a frame has to say to reach a responder.
+// target is the addressing of a responder.
 type target struct {
 	qpn     wire.QPN
 	regions [regions]struct {
@@ -35,7 +35,7 @@ func (c *Case) frame(p *Packet, to *target) []byte {
 	return binary.LittleEndian.AppendUint32(f, icrc)
 }
 
-// payload is the bytes of a packet, which say where they are from.
+// payload returns the payload of a packet, which identifies its origin.
 func (p *Packet) payload() []byte {
 	b := make([]byte, max(0, p.Payload))
 	for i := range b {
@@ -44,7 +44,7 @@ func (p *Packet) payload() []byte {
 	return b
 }
 
-// outer is Ethernet, IP and UDP of a packet with n bytes behind the BTH.
+// outer returns Ethernet, IP and UDP headers of a packet with n bytes behind the BTH.
 func (c *Case) outer(p *Packet, n int) []byte {
 	n += wire.UDPLen + wire.BTHLen + wire.ICRCLen
 	source := requester[c.V6]
@@ -95,7 +95,7 @@ func (c *Case) bth(p *Packet, pad int, to *target) []byte {
 	return h
 }
 
-// headers are the extended ones that the opcode asks for.
+// headers returns the extended headers of the opcode.
 func (p *Packet) headers(c *Case, to *target) []byte {
 	info := p.Op.Info()
 	region := to.regions[p.Region]
@@ -133,7 +133,7 @@ func (p *Packet) headers(c *Case, to *target) []byte {
 	return b
 }
 
-// checksum is that of an IPv4 header whose checksum field is 0.
+// checksum returns the checksum of an IPv4 header whose checksum field is 0.
 func checksum(h []byte) uint16 {
 	sum := uint32(0)
 	for i := 0; i < len(h); i += 2 {
@@ -145,7 +145,7 @@ func checksum(h []byte) uint16 {
 	return ^uint16(sum)
 }
 
-// invariant is the ICRC of a packet from its IP header on (IB 7.8.1, A17.3.3).
+// invariant returns the ICRC of a packet from its IP header on (IB 7.8.1, A17.3.3).
 func invariant(packet []byte, v6 bool) uint32 {
 	b := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, packet...)
 	h, at := b[8:], []int{1, 8, 10, 11, 26, 27, 32}

@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// generator draws a case. It follows what an honest requester would say next.
+// generator draws a case. It tracks the state of a correct requester.
 type generator struct {
 	rng  *rand.Rand
 	c    *Case
@@ -15,7 +15,7 @@ type generator struct {
 	honest
 }
 
-// honest is what an honest requester knows.
+// honest is the state of a correct requester.
 type honest struct {
 	psn   int32
 	recvs int // left at the responder
@@ -73,15 +73,14 @@ func Generate(seed uint64) *Case {
 	for range 8 + rng.IntN(16) {
 		g.step()
 	}
-	for range 3 { // whether it still answers
+	for range 3 { // tests whether it still responds
 		g.add(g.next())
 	}
 	c.Packets = g.sent
 	return c
 }
 
-// step adds a packet, of which about one in three is wrong, or a few correct ones that leave at
-// once.
+// step adds a packet, one third of which are mutated, or a few correct ones that are sent together.
 func (g *generator) step() {
 	if g.c.Type == transport.RC && g.rng.IntN(20) == 0 {
 		for range 1 + g.rng.IntN(6) {
@@ -104,7 +103,7 @@ func (g *generator) step() {
 
 func (g *generator) add(p Packet) { g.sent = append(g.sent, p) }
 
-// next is the packet that an honest requester sends next.
+// next returns the packet that a correct requester sends next.
 func (g *generator) next() Packet {
 	if g.left == 0 {
 		if p, whole := g.begin(); whole {
@@ -114,7 +113,7 @@ func (g *generator) next() Packet {
 	return g.part()
 }
 
-// begin chooses a message. A READ or atomic is whole.
+// begin draws a message. A READ or atomic is returned as a whole.
 func (g *generator) begin() (p Packet, whole bool) {
 	kinds := map[transport.QPType]int{transport.RC: 10, transport.UC: 6, transport.UD: 3}[g.c.Type]
 	switch kind := g.rng.IntN(kinds); {
@@ -149,7 +148,7 @@ func (g *generator) size(most int) int {
 	return min(n, most)
 }
 
-// part is the next packet of the message in progress.
+// part returns the next packet of the message in progress.
 func (g *generator) part() Packet {
 	first, mtu := g.left == g.total, g.c.MTU
 	n := min(g.left, mtu)
@@ -226,7 +225,7 @@ func (g *generator) atomic() Packet {
 		Offset:   int64(g.rng.IntN(8) * 8),
 		Operands: [2]uint64{g.rng.Uint64(), g.rng.Uint64()},
 	}
-	if g.rng.IntN(2) == 0 { // what is there at first
+	if g.rng.IntN(2) == 0 { // the initial content
 		p.Operands[1] = 0
 		memory := make([]byte, 64)
 		fill(regionAll, memory)
@@ -238,5 +237,5 @@ func (g *generator) atomic() Packet {
 	return p
 }
 
-// one is one of several, each as likely.
+// one returns one of its arguments at random.
 func one[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }

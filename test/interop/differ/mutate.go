@@ -5,15 +5,15 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// mutation makes a correct packet another one. It reports whether an honest requester goes on
-// behind the packet all the same, because nothing that counts is wrong with it.
+// mutation changes a correct packet. It reports whether the requester's state advances all the
+// same, because the change does not affect the responder.
 type mutation struct {
 	name  string
 	apply func(g *generator, p *Packet) (advances bool)
 	fits  func(p *Packet) bool // nil: every packet
 }
 
-// mutate applies a mutation that fits.
+// mutate applies a random mutation that fits the packet.
 func (g *generator) mutate(p *Packet) (advances bool) {
 	for {
 		m := mutations[g.rng.IntN(len(mutations))]
@@ -28,10 +28,9 @@ func (g *generator) mutate(p *Packet) (advances bool) {
 	}
 }
 
-// crashesRxe reports whether a packet ends rxe of Linux 6.1 with a kernel panic. A WRITE of nothing
-// that has a payload all the same, in its packet or in one to come, is copied through a null
-// pointer. And where UDP's length has no room for the headers, the ICRC is computed over nearly 4
-// GiB.
+// crashesRxe reports whether a packet makes rxe of Linux 6.1 panic. A WRITE with a RETH length of 0
+// and a payload, in its first or a later packet, is copied through a null pointer. If UDP's length
+// has no room for the headers, the ICRC is computed over nearly 4 GiB.
 func (p *Packet) crashesRxe() bool {
 	body := p.Payload + -p.Payload&3 - int(p.Spoilt[SpoilCut])
 	return p.kind() == wire.Write && p.Op.Info().First && p.Length == 0 &&
@@ -39,17 +38,17 @@ func (p *Packet) crashesRxe() bool {
 		p.Spoilt[SpoilUDPLen] < 0 && body+int(p.Spoilt[SpoilUDPLen]) < 0
 }
 
-// wrong makes a mutation that nobody goes on behind.
+// wrong returns a mutation behind which the requester's state does not advance.
 func wrong(f func(g *generator, p *Packet)) func(*generator, *Packet) bool {
 	return func(g *generator, p *Packet) bool { f(g, p); return false }
 }
 
-// harmless makes a mutation that changes nothing that counts.
+// harmless returns a mutation that does not affect the responder.
 func harmless(f func(g *generator, p *Packet)) func(*generator, *Packet) bool {
 	return func(g *generator, p *Packet) bool { f(g, p); return true }
 }
 
-// spoilt is a mutation of one of the numbers.
+// spoilt returns a mutation that spoils a field with one of the numbers.
 func spoilt(how Spoil, numbers ...int64) func(*generator, *Packet) bool {
 	return wrong(func(g *generator, p *Packet) { p.spoil(how, one(g.rng, numbers...)) })
 }
@@ -61,7 +60,7 @@ func isRC(p *Packet) bool       { return p.Op.Info().Transport == wire.RC }
 func isAtomic(p *Packet) bool   { return p.Op.Info().AtomicETH }
 func isUD(p *Packet) bool       { return p.Op.Info().Transport == wire.UD }
 
-// mutations are all.
+// mutations are all mutations.
 var mutations = []mutation{
 	// Sequence numbers.
 	{"PSN ahead", wrong(func(g *generator, p *Packet) { p.PSN += 1 + int32(g.rng.IntN(3)) }), nil},
@@ -69,9 +68,9 @@ var mutations = []mutation{
 		p.PSN += one(g.rng, int32(1<<22), 1<<23-1, 1<<23, 1<<23+1, -1<<22, int32(g.rng.IntN(1<<24)))
 	}), nil},
 	{"old PSN", wrong(func(g *generator, p *Packet) { p.PSN -= 1 + int32(g.rng.IntN(4)) }), nil},
-	{"said again", wrong(again), nil},
-	{"said again", wrong(again), nil},
-	{"said again, in part", wrong(againInPart), isRC},
+	{"repeated", wrong(again), nil},
+	{"repeated", wrong(again), nil},
+	{"repeated in part", wrong(againInPart), isRC},
 
 	// Opcodes.
 	{
@@ -89,7 +88,7 @@ var mutations = []mutation{
 		p.Op, p.Region = wire.RCSendOnlyInv, one(g.rng, regionAll, regionLocal, regionOther)
 		p.Payload = min(p.Payload, g.c.MTU)
 	}), isRC},
-	{"an answer to nothing", wrong(func(g *generator, p *Packet) {
+	{"unsolicited response", wrong(func(g *generator, p *Packet) {
 		p.Op = one(
 			g.rng,
 			wire.RCAck,
@@ -146,7 +145,7 @@ var mutations = []mutation{
 		)
 	}), hasRETH},
 
-	// Rights.
+	// Access rights.
 	{"wrong R_Key", spoilt(SpoilKey, 1, 0x80, 0x100, 1<<30, 0xffffff00), hasKey},
 	{
 		"another region",
@@ -180,14 +179,14 @@ var mutations = []mutation{
 	},
 	{"wrong Q_Key", spoilt(SpoilQKey, 1, 0x80000000), isUD},
 
-	// What every packet has.
+	// Fields of every packet.
 	{"TVer", spoilt(SpoilTVer, 1, 8, 15), nil},
 	{"another P_Key", spoilt(SpoilPKey, 0x7fff, 0x1234, 0x8001, 0, 0xfffe), nil},
 	{"wrong ICRC", spoilt(SpoilICRC, 1, 0x80000000, 0xffffffff), nil},
 	{"another queue pair", spoilt(SpoilQPN, 0x1000, 0x800000), nil},
 	{"another source", spoilt(SpoilSource, 1), func(p *Packet) bool { return !isUD(p) }},
 
-	// What changes nothing.
+	// Mutations without effect.
 	{
 		"reserved bits of byte 4",
 		harmless(func(g *generator, p *Packet) { p.spoil(SpoilByte4, int64(g.rng.IntN(0x100))) }),
@@ -215,7 +214,7 @@ var mutations = []mutation{
 	},
 }
 
-// again repeats one of the packets that were sent.
+// again repeats one of the last packets.
 func again(g *generator, p *Packet) {
 	if n := len(g.sent); n > 0 {
 		what := p.What
@@ -224,7 +223,7 @@ func again(g *generator, p *Packet) {
 	}
 }
 
-// againInPart repeats a READ or a packet with something else in it.
+// againInPart repeats a READ in part, or a packet with other content.
 func againInPart(g *generator, p *Packet) {
 	again(g, p)
 	mtu := g.c.MTU
@@ -244,7 +243,7 @@ func againInPart(g *generator, p *Packet) {
 	}
 }
 
-// misplaced gives a packet another place in its message.
+// misplaced moves a packet to another position in its message.
 func misplaced(g *generator, p *Packet) {
 	places := []wire.Opcode{0, 1, 2, 3, 4, 5}
 	base := wire.RCSendFirst
@@ -252,7 +251,7 @@ func misplaced(g *generator, p *Packet) {
 		base = wire.RCWriteFirst
 	}
 	if g.rng.IntN(4) == 0 {
-		base = wire.RCWriteFirst - base // SEND for WRITE, and the other way
+		base = wire.RCWriteFirst - base // SEND for WRITE and vice versa
 	}
 	p.Op = p.Op&0xe0 + base + one(g.rng, places...)
 	if p.Op.Info().RETH && p.Length == 0 {

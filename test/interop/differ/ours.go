@@ -17,17 +17,17 @@ type Ours struct {
 	now      units.Time
 	ep       *transport.Endpoint
 	far      *packet.PipeEnd // the requester's end
-	neighbor *neigh.Table    // answers for the requester's addresses
+	neighbor *neigh.Table    // responds for the requester's addresses
 	qp       *transport.QueuePair
 	cq       *transport.CompletionQueue
 	memory   [regions][]byte
 	to       target
 }
 
-// buffers are enough for all packets that leave at once, and for answers to them.
+// buffers suffice for all packets sent together and the responses to them.
 const buffers = 256
 
-// depth is more receives than a case posts.
+// depth exceeds the number of receives of any case.
 const depth = 64
 
 // Open implements Responder.
@@ -75,7 +75,7 @@ func (o *Ours) Open(c *Case) error {
 	return o.connect(c, pd)
 }
 
-// connect brings the queue pair up.
+// connect connects the queue pair.
 func (o *Ours) connect(c *Case, pd *transport.ProtectionDomain) error {
 	var err error
 	if o.cq, err = o.ep.CreateCQ(4 * depth); err != nil {
@@ -127,7 +127,7 @@ func (o *Ours) connect(c *Case, pd *transport.ProtectionDomain) error {
 	if err := o.qp.ToRTS(rts); err != nil {
 		return err
 	}
-	_, err = o.Send(c, nil) // neighbours become known
+	_, err = o.Send(c, nil) // resolves the neighbours
 	return err
 }
 
@@ -162,7 +162,7 @@ func (o *Ours) Send(c *Case, packets []Packet) ([]Answer, error) {
 	return answers, nil
 }
 
-// deliver puts a frame where the endpoint finds it.
+// deliver sends a frame to the endpoint's port.
 func (o *Ours) deliver(frame []byte) error {
 	var bufs [1]packet.Buf
 	if o.far.Alloc(bufs[:]) == 0 || len(frame) > len(bufs[0].Room()) {

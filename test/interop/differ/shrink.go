@@ -10,11 +10,11 @@ import (
 // largestPayload is a little more than the largest path MTU.
 const largestPayload = 4096 + 4
 
-// shrinkTries bounds how often a case is run to make it smaller.
+// shrinkTries bounds the number of runs for shrinking a case.
 const shrinkTries = 150
 
-// Shrink leaves out packets of a case that failed, as long as it fails without them, and returns
-// what came of the smallest.
+// Shrink removes packets of a failed case while it still fails without them, and returns the result
+// of the smallest failing case.
 func Shrink(ours, theirs Responder, r *Result) (*Result, error) {
 	best := r
 	if r.Unknown.At < len(r.Case.Packets) {
@@ -51,8 +51,8 @@ func Shrink(ours, theirs Responder, r *Result) (*Result, error) {
 	return best, nil
 }
 
-// without returns a case without n of its packets: once with the others closed up, so that they
-// have the sequence numbers that an honest requester would give them then, and once as they are.
+// without returns a case without n of its packets: once with the PSNs of later packets reduced, as
+// a correct requester would send them, and once with unchanged PSNs.
 func without(c *Case, at, n int) []*Case {
 	closed, same := *c, *c
 	same.Packets = slices.Delete(slices.Clone(c.Packets), at, at+n)
@@ -66,11 +66,11 @@ func without(c *Case, at, n int) []*Case {
 	return []*Case{&closed, &same}
 }
 
-// Encode writes a case so that Decode reads it, a packet in a line.
+// Encode returns a case in the format of Decode, one packet per line.
 func (c *Case) Encode() []byte {
 	head := *c
 	head.Packets = nil
-	b, _ := json.Marshal(&head) // it has nothing that cannot be
+	b, _ := json.Marshal(&head) // cannot fail for these types
 	b = append(b, '\n')
 	for i := range c.Packets {
 		p, _ := json.Marshal(&c.Packets[i])
@@ -79,7 +79,7 @@ func (c *Case) Encode() []byte {
 	return b
 }
 
-// Decode reads a case that Encode wrote, and perhaps somebody changed.
+// Decode parses a case in the format of Encode; it may have been edited.
 func Decode(text []byte) (*Case, error) {
 	c := &Case{}
 	for i, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
@@ -98,14 +98,14 @@ func Decode(text []byte) (*Case, error) {
 	return c, c.validate()
 }
 
-// validate reports what would not be a case.
+// validate returns an error for an invalid case.
 func (c *Case) validate() error {
 	if _, ok := ibvMTU[c.MTU]; !ok {
-		return fmt.Errorf("MTU %d: none of 256, 512, 1024, 2048, 4096", c.MTU)
+		return fmt.Errorf("MTU %d: want 256, 512, 1024, 2048 or 4096", c.MTU)
 	}
 	if c.Recvs < 0 || c.Recvs > depth || c.RecvLen < 0 || c.Recvs*c.RecvLen > regionSize {
 		return fmt.Errorf(
-			"%d receives of %d bytes: at most %d, in %d bytes",
+			"%d receives of %d bytes: want at most %d, in %d bytes",
 			c.Recvs,
 			c.RecvLen,
 			depth,

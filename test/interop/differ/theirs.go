@@ -16,7 +16,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Theirs is rxe in a guest, whose guest/responder.c makes the queue pairs. Behind each packet goes
+// Theirs is rxe in a guest, in which guest/responder.c creates the queue pairs. Behind each packet goes
 // a READ to a queue pair of its own, the fence: the guest has one processor and handles queue pairs
 // in turn, so when the fence's response is here, all answers to the packet are. Requests that rxe
 // defers, READs, are deferred in order, so the fence is a READ.
@@ -28,10 +28,10 @@ type Theirs struct {
 	to, fence target
 	fencePSN  wire.PSN
 	fenceCase Case
-	frames    int // of cases that were sent
+	frames    int // of cases, sent so far
 }
 
-// The fence's requester, and how long and how often its response is waited for.
+// The fence's requester, and timeout and number of tries for its response.
 const (
 	fenceQPN      wire.QPN = 0x111111
 	fencePatience          = 2 * time.Second
@@ -39,8 +39,8 @@ const (
 	frameRoom              = 9000
 )
 
-// ErrGone says that the guest does not answer any more: it may have crashed.
-var ErrGone = errors.New("the guest does not answer")
+// ErrGone is returned when the guest no longer responds: it may have crashed.
+var ErrGone = errors.New("the guest does not respond")
 
 // Meet opens the packet socket at an interface of the guest's switch, and takes over the responder
 // program's input and output.
@@ -64,7 +64,7 @@ func Meet(iface string, in io.Writer, out io.Reader) (*Theirs, error) {
 // Leave closes the packet socket.
 func (t *Theirs) Leave() error { return t.port.Close() }
 
-// tell sends the responder program a line and returns what it says before "ok", and behind it.
+// tell sends the responder program a line and returns its output before "ok", and behind it.
 func (t *Theirs) tell(format string, args ...any) ([]string, error) {
 	if _, err := fmt.Fprintf(t.in, format+"\n", args...); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
@@ -87,7 +87,7 @@ func (t *Theirs) reply() ([]string, error) {
 			}
 			return said, nil
 		case "error":
-			return nil, fmt.Errorf("the responder: %s", rest)
+			return nil, fmt.Errorf("responder: %s", rest)
 		}
 		said = append(said, line)
 	}
@@ -108,7 +108,7 @@ var (
 	}
 )
 
-// open makes a queue pair in one of the program's slots.
+// open creates a queue pair in one of the program's slots.
 func (t *Theirs) open(slot int, c *Case, from wire.QPN) (qpn wire.QPN, err error) {
 	source := 1
 	if c.V6 {
@@ -136,7 +136,7 @@ func (t *Theirs) open(slot int, c *Case, from wire.QPN) (qpn wire.QPN, err error
 	for r, line := range said[:len(said)-1] {
 		region := &t.to.regions[r]
 		if _, err := fmt.Sscanf(line, "region %x %x", &region.addr, &region.key); err != nil {
-			return 0, fmt.Errorf("open: the responder says %q: %w", line, err)
+			return 0, fmt.Errorf("open: unexpected output %q of the responder: %w", line, err)
 		}
 	}
 	_, err = fmt.Sscan(said[len(said)-1], &qpn)
@@ -179,7 +179,7 @@ func (t *Theirs) Send(c *Case, packets []Packet) ([]Answer, error) {
 	return nil, ErrGone
 }
 
-// until takes answers up to the fence's response.
+// until receives responses up to the fence's.
 func (t *Theirs) until(c *Case, fence wire.PSN, answers *[]Answer) (closed bool, err error) {
 	if err := t.port.SetReadDeadline(time.Now().Add(fencePatience)); err != nil {
 		return false, err
@@ -241,13 +241,13 @@ func (t *Theirs) Look(c *Case) (*Effect, error) {
 			e.Completions = append(e.Completions, w.normal())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look: the responder says %q: %w", line, err)
+			return nil, fmt.Errorf("look: unexpected output %q of the responder: %w", line, err)
 		}
 	}
 	return e, nil
 }
 
-// completion reads what responder.c says of one.
+// completion parses responder.c's line for a completion.
 func completion(line string) (w Completion, err error) {
 	const opRecv, opRecvImm, flagGRH, flagImm, flagInv = 128, 129, 1, 2, 8
 	var status, op, flags int

@@ -9,10 +9,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Test is what both ends run.
+// Test is the test that both ends run.
 type Test string
 
-// The tests: perftest's by verb and kind, and two that verify what arrives.
+// The tests: perftest's by verb and kind, and two that verify the data.
 const (
 	SendBW     Test = "send_bw"
 	SendLat    Test = "send_lat"
@@ -26,21 +26,21 @@ const (
 	Rping      Test = "rping"       // rping -V
 )
 
-// Perftest says that the test is one of perftest's.
+// Perftest reports whether the test is one of perftest's.
 func (t Test) Perftest() bool { return t != RCPingpong && t != Rping }
 
-// Latency says that the test's figure is a time, not a bandwidth.
+// Latency reports whether the test's result is a time rather than a bandwidth.
 func (t Test) Latency() bool { return strings.HasSuffix(string(t), "_lat") }
 
-// verb is the part of a perftest's name before its kind.
+// verb returns the part of a perftest's name before its kind.
 func (t Test) verb() string {
 	return strings.TrimSuffix(strings.TrimSuffix(string(t), "_bw"), "_lat")
 }
 
-// oneSided says that only the client posts: perftest's server of it knows no samples.
+// oneSided reports whether only the client posts; perftest's server then has no samples.
 func (t Test) oneSided() bool { return t.verb() == "read" || t.verb() == "atomic" }
 
-// Role is which end is ours.
+// Role is the role of our end.
 type Role string
 
 // The roles.
@@ -76,7 +76,7 @@ const (
 	IPv6 IP = "IPv6"
 )
 
-// Impairment is what happens to packets on the way.
+// Impairment is what the wire does to packets.
 type Impairment string
 
 // The impairments; Clean is none.
@@ -88,21 +88,20 @@ const (
 	Corruption  Impairment = "corruption"
 	Everything  Impairment = "everything"
 
-	// What a congested switch does, alone and with loss; and with a receiver that tells of it by
-	// CNPs.
+	// Congestion of a switch, alone and with loss; and with a receiver that responds with CNPs.
 	Marks     Impairment = "marks"
 	MarksLoss Impairment = "marks-loss"
 	CNPs      Impairment = "cnps"
 )
 
-// Impairments are all that do damage, alone and together.
+// Impairments are all impairments that damage traffic, alone and together.
 var Impairments = []Impairment{Loss, Duplication, Reordering, Corruption, Everything}
 
-// Control is the congestion control of our end, where the cell is about it.
+// Control is the congestion control of our end, in cells that test it.
 type Control string
 
-// The controls: none in particular, one that goes by delays, one that goes by CNPs, and tokens,
-// which the peer does not know and our end goes on without.
+// The controls: none in particular, delay-based, CNP-based, and tokens, which the peer does not
+// support and our end continues without.
 const (
 	Unconcerned Control = ""
 	Swift       Control = "swift"
@@ -125,7 +124,7 @@ type Cell struct {
 	Both    bool // perftest's -b: both ends send
 }
 
-// String is the cell's name, and what -run matches.
+// String returns the cell's name, which -run matches.
 func (c Cell) String() string {
 	parts := []string{string(c.Test), string(c.Role), string(c.Service), string(c.IP),
 		c.Size.String(),
@@ -145,26 +144,26 @@ func (c Cell) String() string {
 	return strings.Join(parts, "/")
 }
 
-// packets is how many one message is on the wire.
+// packets returns the number of packets of a message.
 func (c Cell) packets() int { return max(1, int((c.Size+c.MTU-1)/c.MTU)) }
 
-// Budgets of packets for a cell. An emulated guest does some 12 000 a second.
+// Budgets of packets per cell. An emulated guest handles some 12 000 per second.
 const (
 	maxIterations         = 200
-	maxIterationsImpaired = 600 // that something happens, dozens of times, to small messages, too
+	maxIterationsImpaired = 600 // enough that faults hit small messages dozens of times
 	minIterations         = 5   // perftest's own
 	budget                = 2000
-	budgetUnreliable      = 400 // nothing slows a sender down: what the queues on the way hold
+	budgetUnreliable      = 400 // without flow control: what the queues on the way hold
 	budgetControlled      = 1000
 
-	// Of rping's a dozen packets each are on the wire, one after the other, and where one is lost,
-	// rdma_cm's ACK timeout is seconds.
+	// A message of rping takes a dozen packets, one after the other, and after a loss rdma_cm's ACK
+	// timeout takes seconds.
 	maxRpings         = 50
 	maxRpingsImpaired = 12
 )
 
-// Duration is for how many seconds the cell runs, where it is watched meanwhile; 0: until its
-// iterations are done.
+// Duration returns the run time of a watched cell in seconds; 0: the cell runs until its iterations
+// are done.
 func (c Cell) Duration() int {
 	switch {
 	case !c.Watched():
@@ -175,22 +174,22 @@ func (c Cell) Duration() int {
 	return secondsWatched
 }
 
-// Watched says that our end sends, and tells each second what its congestion control does.
+// Watched reports whether our end sends and prints the state of its congestion control each second.
 func (c Cell) Watched() bool {
 	return c.Control != Unconcerned && c.Test.Perftest() && (c.Role == Client || c.Both)
 }
 
-// How long a watched cell takes. In one with CNPs they come in the first part.
+// Run time of a watched cell, in seconds. With CNPs, they are sent in the first part.
 const (
 	secondsWatched   = 3
 	secondsCongested = 2
 	secondsToRecover = 2
 )
 
-// Congested is how long the wire of a cell with CNPs is.
+// Congested returns how long the wire of a cell with CNPs is congested.
 func (c Cell) Congested() time.Duration { return secondsCongested * time.Second }
 
-// Iterations is how many messages each queue pair sends, where the cell has no duration.
+// Iterations returns the number of messages per queue pair, if the cell has no duration.
 func (c Cell) Iterations() int {
 	packets := budget
 	switch {
@@ -211,7 +210,7 @@ func (c Cell) Iterations() int {
 	return min(max(packets/(c.packets()*c.QPs), minIterations), most)
 }
 
-// What an emulated peer takes for a cell.
+// Throughput and overheads of an emulated peer.
 const (
 	packetsPerSecond  = 12000.0
 	bytesPerSecond    = 25e6
@@ -220,7 +219,7 @@ const (
 	overheadOfCM      = 2.0
 )
 
-// Seconds is about how long the cell takes with an emulated peer.
+// Seconds returns the approximate run time of the cell with an emulated peer.
 func (c Cell) Seconds() float64 {
 	messages := float64(c.Iterations() * c.QPs)
 	seconds := overhead + messages*float64(c.packets())/packetsPerSecond + messages*float64(c.Size)/
@@ -237,23 +236,23 @@ func (c Cell) Seconds() float64 {
 	return seconds
 }
 
-// Verified says that the receiving end of the test looks at what arrived.
+// Verified reports whether the receiving end of the test checks the data.
 func (c Cell) Verified() bool { return !c.Test.Perftest() }
 
-// Exists says whether there is such a cell: what the verbs allow, and what the tools take.
+// Exists reports whether the verbs and the tools support the cell.
 func (c Cell) Exists() bool {
 	switch {
 	case c.Service == UC && (!c.Test.Perftest() || c.Test.oneSided()),
 		c.Service == UD && c.Test.verb() != "send",
-		c.Service == UD && c.Size > c.MTU, // a datagram is one packet
-		// an atomic is 8 bytes, and nothing else is
+		c.Service == UD && c.Size > c.MTU, // a datagram is a single packet
+		// An atomic is 8 bytes, and no other test uses that size.
 		(c.Test.verb() == "atomic") != (c.Size == atomicSize),
-		(c.Test.Latency() || !c.Test.Perftest()) && c.QPs != 1, // ping-pong is between two
+		(c.Test.Latency() || !c.Test.Perftest()) && c.QPs != 1, // a ping-pong has one queue pair
 		c.Test == Rping && (c.Size < rpingLeast || c.Size > rpingMost || c.MTU != rpingMTU),
-		// what perftest's -R can do
+		// Limits of perftest's -R.
 		c.CM && (!c.Test.Perftest() || c.Service != RC || c.IP != IPv4),
-		c.Impair != Clean && c.Service != RC, // nobody repairs these
-		// nobody acknowledges these
+		c.Impair != Clean && c.Service != RC, // unreliable services do not recover losses
+		// Unreliable services have no acknowledgements.
 		c.Control != Unconcerned && c.Service != RC,
 		c.Both && (!c.Test.Perftest() || c.Test.Latency()):
 		return false
@@ -261,7 +260,7 @@ func (c Cell) Exists() bool {
 	return slices.Contains(roles, c.Role)
 }
 
-// What the tools take.
+// Limits of the tools.
 const (
 	atomicSize units.Bytes = 8
 	// RPING_MIN_BUFSIZE of rdma-core: "rdma-ping-%d: " with a number

@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Where everybody is; scripts/interop/lan.sh makes it so. GIDs are by index.
+// Addresses of all ends, as set up by scripts/interop/lan.sh. GIDs are given by index.
 const (
 	OurTCP   = "198.18.0.254" // the kernel's address beside our port
 	OurIPv4  = "198.18.0.101"
@@ -16,12 +16,11 @@ const (
 	PeerIPv6 = "fd18::1"
 )
 
-// Port is perftest's and ibv_*_pingpong's default. It is given to both ends, so that nobody's
-// default matters.
+// Port is the default port of perftest and ibv_*_pingpong. It is given to both ends explicitly.
 const Port = 18515
 
-// Ours is the command line of our end, over the Linux interface named; bin is where the programs
-// are, and json, where not empty, the file for what the end has to say in it.
+// Ours returns the command line of our end on a Linux interface. bin is the directory of the
+// programs, and json, if not empty, the file for the end's JSON document.
 func (c Cell) Ours(bin, iface, json string) []string {
 	line := []string{bin + "/roce_" + string(c.Test), "-d", "af_packet:" + iface,
 		"--ip", OurIPv4 + "/24", "--ip", OurIPv6 + "/64"}
@@ -54,7 +53,7 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	if c.Test.Perftest() && 2*c.Size*units.Bytes(c.QPs) > largeBuffers {
 		line = append(line, "--connect-timeout", "60s")
 	}
-	// which a server has for what it sends
+	// A server uses it for what it sends.
 	if c.Role == Client && c.Test.Perftest() || c.Control != Unconcerned {
 		line = append(line, "--cc", c.congestion())
 	}
@@ -67,21 +66,22 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	return line
 }
 
-// Watch is the file beside that of our JSON document for what a watched cell says each second.
+// Watch returns the file, beside our JSON document, for the state that a watched cell prints each
+// second.
 func Watch(json string) string { return json + "l" }
 
-// largeBuffers take perftest in an emulated guest seconds to fill, with random bytes, while its
-// peer waits for it to connect.
+// largeBuffers is the size of buffers that perftest in an emulated guest takes seconds to fill with
+// random bytes, while its peer waits for the connection.
 const largeBuffers = 64 * units.MiB
 
-// What an emulated guest takes. Its queue, QEMU's tap, says nothing when it is full, and rxe sends
-// no congestion notifications: soft-RoCE's own requester stays within 64 packets of a queue pair.
+// Limits of an emulated guest. Its queue, QEMU's tap, drops frames silently when full, and rxe
+// sends no CNPs; soft-RoCE's own requester has at most 64 packets of a queue pair in flight.
 const (
 	packetsInFlight  = 128  // of all queue pairs: some 10 ms' worth
 	unreliablePerSec = 6000 // packets, where nothing is acknowledged
 )
 
-// congestion is our congestion control toward such a guest.
+// congestion returns our congestion control toward an emulated guest.
 func (c Cell) congestion() string {
 	switch c.Control {
 	case Swift:
@@ -92,24 +92,23 @@ func (c Cell) congestion() string {
 	return c.fixed()
 }
 
-// Congestion control toward such a guest. Its path is called long, so that it still is when the
-// machine is busy: of 12 000 packets in a second, 10 ms are 120. DCQCN's line rate is one that the
-// guest can follow; in proportion to that, its periods are longer and its steps smaller than for 40
-// Gb/s.
+// Congestion control toward an emulated guest. The base target is long enough for a busy machine:
+// at 12 000 packets per second, 10 ms are 120 packets. DCQCN's line rate is one that the guest can
+// handle; in proportion to it, the periods are longer and the steps smaller than for 40 Gb/s.
 const (
 	swift = "swift:base_target=10ms,init_cwnd=16,max_cwnd=256"
 	dcqcn = "dcqcn:max_rate=100Mb/s,ai=1Mb/s,hai=1Mb/s,period=10ms,alpha_period=10ms,byte_counter=125KB,window=1MB"
 )
 
-// Bounds of what our congestion control decides in a watched cell.
+// Bounds of our congestion control's decisions in a watched cell.
 const (
 	SwiftMost = 256 // packets
-	// packets in the end: fs_min, where its flow scaling gives all it has
+	// minimum final window in packets: fs_min, at which flow scaling is at its maximum
 	SwiftLeast = 0.1
 	LineRate   = 100 * units.Mbps // of DCQCN
 )
 
-// fixed is a window or a rate that such a guest can take.
+// fixed returns a window or a rate that an emulated guest can handle.
 func (c Cell) fixed() string {
 	if c.Service == RC {
 		window := c.MTU * units.Bytes(max(1, packetsInFlight/c.QPs))
@@ -120,10 +119,10 @@ func (c Cell) fixed() string {
 	return fmt.Sprintf("fixed:rate=%d", packet.Bits()*unreliablePerSec/int64(c.QPs))
 }
 
-// defaultWindow is that of our programs.
+// defaultWindow is the default window of our programs.
 const defaultWindow = 512 * units.KiB
 
-// Theirs is the command line of the peer's end, in the guest.
+// Theirs returns the command line of the peer's end, in the guest.
 func (c Cell) Theirs() []string {
 	gid := 1
 	if c.IP == IPv6 {
@@ -154,11 +153,11 @@ func (c Cell) Theirs() []string {
 	return line
 }
 
-// ECTCapable is the traffic class of packets that a switch may mark: ECT(0). Our end has it by
-// itself where its congestion control goes by marks.
+// ECTCapable is the traffic class of packets that a switch may mark: ECT(0). Our end sets it by
+// itself if its congestion control uses marks.
 const ECTCapable = "2"
 
-// shared is what both ends are told alike.
+// shared returns the options that both ends have in common.
 func (c Cell) shared() []string {
 	line := []string{"-p", strconv.Itoa(Port), "-m", fmt.Sprint(int64(c.MTU))}
 	if n := c.Duration(); n > 0 {
@@ -188,12 +187,13 @@ func (c Cell) shared() []string {
 	return line
 }
 
-// patientTimeout is an ACK timeout of 4.096 us * 2^16, 0.27 s. On a busy machine an emulated guest
-// can be silent for longer than all seven retries of the default, 67 ms, take.
+// patientTimeout is the exponent of an ACK timeout of 4.096 us * 2^16 = 0.27 s. On a busy machine
+// an emulated guest can be silent for longer than the seven retries of the default timeout, 67 ms,
+// take.
 const patientTimeout = "16"
 
-// rping is what rping in a role is told: both ends have the server's address, for RDMA's own
-// connection manager finds it, and a count, without which a server does not end.
+// rping returns rping's options in a role: both ends have the server's address, by which the RDMA
+// CM finds it, and a count, without which a server does not end.
 func (c Cell) rping(role Role) []string {
 	addresses := map[Role]map[IP]string{
 		Client: {IPv4: PeerIPv4, IPv6: PeerIPv6}, // our role: the peer is the server

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// goals are what a cell contributes to a covering subset: with its group (test, role, service) each
-// of its other values, and each pair of values of two dimensions.
+// goals returns what a cell contributes to a covering subset: its group (test, role, service) with
+// each of its other values, and each pair of values of two dimensions.
 func (c Cell) goals() []string {
 	group := fmt.Sprint("group=", c.Test, c.Role, c.Service)
 	values := []string{
@@ -28,11 +28,11 @@ func (c Cell) goals() []string {
 	return goals
 }
 
-// seed orders cells that serve equally well; the cover is the same every time.
+// seed orders equally good cells, so that the cover is deterministic.
 const seed = 4791
 
-// Quick is the cells of Full that reach every goal that one of them reaches: greedily the one that
-// reaches the most that are left, for the time it takes.
+// Quick returns a subset of Full that covers all its goals. It is chosen greedily by the number of
+// uncovered goals per second of run time.
 func Quick() []Cell {
 	left := Full()
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(left), func(i, j int) {
@@ -66,7 +66,7 @@ func Quick() []Cell {
 		}
 	}
 	var cells []Cell
-	for _, c := range Full() { // in its order
+	for _, c := range Full() { // in the order of Full
 		if chosen[c] {
 			cells = append(cells, c)
 		}

@@ -1,4 +1,4 @@
-// Package matrix says which cells an interoperability run has: what each tests, what both ends are
-// told, which combinations exist (product.go), and which of them stand for all (cover.go). It is
-// pure: nothing here runs anything. It imports units.
+// Package matrix defines the cells of an interoperability run: what each tests, the command lines
+// of both ends, which combinations exist (product.go), and a covering subset (cover.go). It has no
+// I/O. It imports units.
 package matrix

@@ -38,7 +38,7 @@ func TestExists(t *testing.T) {
 	}
 }
 
-// The full matrix is the product: by hand, from the dimensions.
+// TestFull checks the full matrix against the product of its dimensions, computed by hand.
 func TestFull(t *testing.T) {
 	const ip, role, size, mtu, qp = 2, 2, 6, 3, 3
 	const datagrams = 2 + 3 + 4 // sizes that fit each MTU
@@ -63,8 +63,8 @@ func TestFull(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// uncovered says what of the full matrix a choice leaves out. It knows nothing of how Quick
-// chooses.
+// uncovered returns what a choice leaves out of the full matrix, independently of the algorithm of
+// Quick.
 func uncovered(choice []Cell) (left []string) {
 	type value struct{ dimension, value any }
 	values := func(c Cell) []value {
@@ -106,7 +106,7 @@ func TestQuickCovers(t *testing.T) {
 	quick, again := Quick(), Quick()
 	require.Equal(t, quick, again)
 	require.Empty(t, uncovered(quick))
-	require.NotEmpty(t, uncovered(quick[1:]), "the test can fail")
+	require.NotEmpty(t, uncovered(quick[1:]), "uncovered must detect a missing cell")
 	seconds := 0.0
 	for _, c := range quick {
 		require.True(t, c.Exists(), c)

@@ -15,7 +15,7 @@ var (
 	qps      = []int{1, 16, 128}
 )
 
-// Full is every clean cell there is.
+// Full returns every clean cell that exists.
 func Full() []Cell {
 	var cells []Cell
 	for _, test := range tests {
@@ -40,8 +40,8 @@ func Full() []Cell {
 	return cells
 }
 
-// CM is the cells whose ends meet by the RDMA CM: every perftest in either role, the bandwidths
-// with several queue pairs.
+// CM returns the cells whose ends connect by the RDMA CM: every perftest in either role, bandwidth
+// tests with several queue pairs.
 func CM() []Cell {
 	var cells []Cell
 	for _, test := range tests {
@@ -62,8 +62,8 @@ func CM() []Cell {
 	return cells
 }
 
-// Impaired is the cells with something between the ends: every impairment on every verb in either
-// role, and on the tests that verify what arrives.
+// Impaired returns the cells with an impaired wire: every impairment with every verb in either
+// role, and with the tests that verify the data.
 func Impaired() []Cell {
 	var cells []Cell
 	for _, impair := range Impairments {
@@ -84,11 +84,11 @@ func Impaired() []Cell {
 	return cells
 }
 
-// Controlled is the cells that are about congestion control. Swift goes by the round trips of
-// packets to a guest that is slow, and through a wire that loses: toward the guest, from it by
-// READs, and both ways at once. Of DCQCN we are both halves: the one that answers the guest's
-// marked packets with CNPs, and the one that CNPs slow down, which the wire makes, for rxe does
-// not.
+// Controlled returns the cells that test congestion control. Swift runs on the round trips of
+// packets to a slow guest, and over a lossy wire: toward the guest, from it by READs, and in both
+// directions at once. DCQCN is tested in both halves: the receiver, which responds to the guest's
+// marked packets with CNPs, and the sender, which CNPs slow down; these are made by the wire,
+// because rxe sends none.
 func Controlled() []Cell {
 	cells := []Cell{
 		{Test: SendBW, Role: Client, IP: IPv6, Size: 64 * units.KiB, MTU: 4096, Control: Swift},

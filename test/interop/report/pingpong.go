@@ -10,19 +10,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Errors of the tests that verify.
+// Errors of the tests that verify the data.
 var (
-	ErrUnfinished = errors.New("it did not say that it finished")
+	ErrUnfinished = errors.New("the output lacks the final line")
 	ErrCorrupt    = errors.New("wrong bytes arrived")
 )
 
-// What ibv_rc_pingpong ends with. The bytes are those of both directions.
+// The last lines of ibv_rc_pingpong. The bytes are those of both directions.
 var (
 	pingpongBytes = regexp.MustCompile(`(?m)^(\d+) bytes in [\d.]+ seconds`)
 	pingpongIters = regexp.MustCompile(`(?m)^(\d+) iters in [\d.]+ seconds = ([\d.]+) usec/iter`)
 )
 
-// Pingpong reads what ibv_rc_pingpong prints: size, iterations, and half the time of one.
+// Pingpong parses the output of ibv_rc_pingpong: size, iterations, and half the time of one.
 func Pingpong(text string) (r Row, err error) {
 	if strings.Contains(text, "invalid data") {
 		return r, ErrCorrupt
@@ -48,7 +48,7 @@ func Pingpong(text string) (r Row, err error) {
 
 var rpingLine = regexp.MustCompile(`(?m)^(?:server )?ping data: rdma-ping-(\d+): `)
 
-// Rping counts the messages that rping -v shows, which are numbered from 0.
+// Rping returns the number of messages that rping -v printed, which are numbered from 0.
 func Rping(text string) (int, error) {
 	if strings.Contains(text, "data mismatch") {
 		return 0, ErrCorrupt
@@ -56,7 +56,7 @@ func Rping(text string) (int, error) {
 	lines := rpingLine.FindAllStringSubmatch(text, -1)
 	for i, l := range lines {
 		if l[1] != strconv.Itoa(i) {
-			return 0, fmt.Errorf("%w: message %s in the place of %d", ErrCorrupt, l[1], i)
+			return 0, fmt.Errorf("%w: message %s, want %d", ErrCorrupt, l[1], i)
 		}
 	}
 	return len(lines), nil

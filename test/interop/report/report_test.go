@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The files in testdata are what Debian 12's tools printed, rxe to rxe, in two emulated guests.
+// file returns a file of testdata: output of Debian 12's tools, rxe to rxe, in two emulated guests.
 func file(t testing.TB, name string) string {
 	b, err := os.ReadFile("testdata/" + name + ".txt")
 	require.NoError(t, err)
@@ -34,13 +34,14 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The server of ib_read_lat and ib_atomic_lat prints its addresses and no table.
+// TestNoTable checks outputs without rows: the server of ib_read_lat and ib_atomic_lat prints its
+// addresses and no table.
 func TestNoTable(t *testing.T) {
 	_, err := Table(file(t, "read_lat-server"))
 	require.ErrorIs(t, err, ErrNoTable)
 	_, err = Table(
 		" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n-----\n")
-	require.ErrorIs(t, err, ErrNoTable, "ours prints the heading")
+	require.ErrorIs(t, err, ErrNoTable, "our server prints the heading only")
 }
 
 func TestTableThatIsNone(t *testing.T) {

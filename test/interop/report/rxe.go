@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// RXE are soft-RoCE's hardware counters, those that tell of recovery
-// (drivers/infiniband/sw/rxe/rxe_hw_counters.c).
+// RXE are soft-RoCE's hardware counters by name (drivers/infiniband/sw/rxe/rxe_hw_counters.c).
 type RXE map[string]uint64
 
-// ReadRXE reads lines of name and number, as `grep . hw_counters/*` prints them with a colon
-// between.
+// ReadRXE parses lines of name and number with a colon between, as `grep . hw_counters/*` prints
+// them.
 func ReadRXE(text string) (RXE, error) {
 	c := RXE{}
 	for line := range strings.Lines(text) {
 		path, value, ok := strings.Cut(strings.TrimSpace(line), ":")
 		n, err := strconv.ParseUint(value, 10, 64)
 		if !ok || err != nil {
-			return nil, fmt.Errorf("hw_counters: %q is not a name, a colon and a number",
+			return nil, fmt.Errorf("hw_counters: line %q, want NAME:NUMBER",
 				strings.TrimSpace(line))
 		}
 		c[path[strings.LastIndexByte(path, '/')+1:]] = n
@@ -26,7 +25,7 @@ func ReadRXE(text string) (RXE, error) {
 	return c, nil
 }
 
-// Since answers what was counted after before.
+// Since returns the increase of each counter since before.
 func (c RXE) Since(before RXE) RXE {
 	d := RXE{}
 	for name, n := range c {
@@ -35,8 +34,8 @@ func (c RXE) Since(before RXE) RXE {
 	return d
 }
 
-// Recoveries is how often rxe had to mend something as a requester or saw, as a responder, that the
-// other end did.
+// Recoveries returns how often rxe recovered from a loss as a requester or, as a responder,
+// received a retransmission or a gap.
 func (c RXE) Recoveries() uint64 {
 	return c["completer_retry_err"] + c["rcvd_seq_err"] + c["duplicate_request"] +
 		c["out_of_seq_request"]

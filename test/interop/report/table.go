@@ -9,9 +9,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Errors of a table.
+// Errors of Table.
 var (
-	ErrNoTable = errors.New("it printed no table")
+	ErrNoTable = errors.New("the output has no table")
 	ErrTable   = errors.New("not perftest's table")
 )
 
@@ -19,12 +19,12 @@ var (
 type Row struct {
 	Size       units.Bytes
 	Iterations int // of all queue pairs
-	// One of the two, by the kind of test.
+	// One of the two, depending on the kind of test.
 	Bandwidth float64 // average, in MiB/s
 	Latency   float64 // typical, in microseconds
 }
 
-// Figure shows a row's one number that matters, with its unit.
+// Figure returns the row's main number with its unit.
 func (r Row) Figure() string {
 	if r.Latency > 0 {
 		return fmt.Sprintf("%.1f us", r.Latency)
@@ -39,8 +39,8 @@ const (
 	leastColumns  = 5
 )
 
-// Table reads the last table in a text: there is one in perftest's output, with a heading that
-// says which it is. "MB/sec" of perftest 4.5 and "MiB/sec" of later ones are both 2^20 bytes.
+// Table parses the last table in a text: perftest's output has one, whose heading identifies its
+// kind. "MB/sec" of perftest 4.5 and "MiB/sec" of later versions are both 2^20 bytes.
 func Table(text string) ([]Row, error) {
 	const title = " #bytes"
 	at := strings.LastIndex(text, title)
@@ -68,7 +68,7 @@ func Table(text string) ([]Row, error) {
 			continue
 		}
 		if d := fields[0][0]; d < '0' || d > '9' {
-			continue // a remark, such as ours on fairness
+			continue // a remark, such as our fairness line
 		}
 		r, err := row(fields, latency, scale)
 		if err != nil {
@@ -77,14 +77,14 @@ func Table(text string) ([]Row, error) {
 		rows = append(rows, r)
 	}
 	if rows == nil {
-		return nil, fmt.Errorf("%w: there is a heading and no row", ErrNoTable)
+		return nil, fmt.Errorf("%w: a heading without rows", ErrNoTable)
 	}
 	return rows, nil
 }
 
 func row(fields []string, latency bool, scale float64) (r Row, err error) {
 	if len(fields) < leastColumns {
-		return r, fmt.Errorf("%d columns", len(fields))
+		return r, fmt.Errorf("%d columns, want at least %d", len(fields), leastColumns)
 	}
 	size, err := strconv.ParseUint(fields[0], 10, 62)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Totals are what our end counts beside messages; the names are those of the JSON document of
+// Totals are the counters of our end beside messages, with the names of the JSON document of
 // bench/perftest.
 type Totals struct {
 	Retransmits  uint64 `json:"retransmits"`
@@ -19,7 +19,7 @@ type Totals struct {
 	Lost         uint64 `json:"lost"`
 }
 
-// Document reads the totals out of our JSON document.
+// Document parses the totals in our JSON document.
 func Document(document []byte) (t Totals, err error) {
 	var d struct {
 		Results []Totals `json:"results"`
@@ -52,7 +52,7 @@ type count struct {
 	n    uint64
 }
 
-// counts shows those that are not zero.
+// counts formats the counters that are not zero.
 func counts(all []count) string {
 	var parts []string
 	for _, c := range all {

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Glance is what our end says of its congestion control each second; the names are those of
+// Glance is the state of our end's congestion control in one second, with the names of
 // bench/perftest's --watch_json.
 type Glance struct {
 	Elapsed float64           `json:"elapsed_s"`
@@ -19,13 +19,13 @@ type Glance struct {
 	Delay   float64           `json:"delay_us"`
 	Target  float64           `json:"target_us"`
 	CNPs    uint64            `json:"cnps"`
-	Cuts    map[string]uint64 `json:"cuts"` // by reason, all told
+	Cuts    map[string]uint64 `json:"cuts"` // by reason, cumulative
 }
 
-// ErrUnwatched says that there is not one.
-var ErrUnwatched = errors.New("it was watched for less than a second")
+// ErrUnwatched is returned by Watch for no lines.
+var ErrUnwatched = errors.New("no line of --watch_json: the test ran for less than a second")
 
-// Watch reads lines of them.
+// Watch parses lines of --watch_json.
 func Watch(lines []byte) (all []Glance, err error) {
 	for line := range strings.Lines(string(lines)) {
 		var g Glance
@@ -40,7 +40,7 @@ func Watch(lines []byte) (all []Glance, err error) {
 	return all, nil
 }
 
-// AllCuts is how many there were, for whatever reason.
+// AllCuts returns the number of cuts for any reason.
 func (g Glance) AllCuts() (n uint64) {
 	for _, c := range g.Cuts {
 		n += c
@@ -48,7 +48,7 @@ func (g Glance) AllCuts() (n uint64) {
 	return n
 }
 
-// String is what is of interest in the end.
+// String returns the values that matter at the end of a run.
 func (g Glance) String() string {
 	var parts []string
 	if g.Rate > 0 {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Congestion is what RoCEv2 packets meet of a switch whose queue is long: of those that are
-// ECN-capable some leave with congestion experienced.
+// Congestion describes a switch with a long queue: some ECN-capable packets leave with congestion
+// experienced.
 type Congestion struct {
-	Marks float64       // probability for a packet of either direction
-	For   time.Duration // it is over so long after the first RoCEv2 packet; 0: never
-	// Notify has the wire tell the sender at the first end of its marks, in the place of a receiver
-	// that does not: behind the next acknowledgement that it passes comes a CNP (notify.go).
+	Marks float64       // probability per packet, in both directions
+	For   time.Duration // duration from the first RoCEv2 packet on; 0: unlimited
+	// Notify makes the wire notify the sender at the first end of its marks, in place of a receiver
+	// that does not: a CNP follows the next acknowledgement (notify.go).
 	Notify bool
 }
 
-// congested says whether the queue is long now.
+// congested reports whether the queue is long now.
 func (d *direction) congested(now time.Time) bool {
 	if d.since.IsZero() {
 		d.since = now
@@ -24,7 +24,7 @@ func (d *direction) congested(now time.Time) bool {
 	return d.faults.For == 0 || now.Sub(d.since) < d.faults.For
 }
 
-// mark marks a packet that is ECN-capable.
+// mark marks a packet if it is ECN-capable.
 func (d *direction) mark(frame []byte) {
 	if setCE(frame) {
 		d.counts.Marked++
@@ -34,7 +34,7 @@ func (d *direction) mark(frame []byte) {
 	}
 }
 
-// look counts what a packet says of congestion.
+// look counts a packet's congestion notifications.
 func (d *direction) look(payload []byte) {
 	switch {
 	case len(payload) < bthSize:
@@ -45,7 +45,7 @@ func (d *direction) look(payload []byte) {
 	}
 }
 
-// notice is what one direction has to tell the other: that a packet was marked since the last CNP.
+// notice is shared by both directions: whether a packet was marked since the last CNP.
 type notice struct{ marked atomic.Bool }
 
 // The ECN field (RFC 3168, section 5): the last two bits of IPv4's TOS and of IPv6's traffic class.
@@ -54,12 +54,12 @@ const (
 	ecnCE   = 3
 )
 
-// setCE makes congestion experienced of either codepoint that is ECN-capable, in a frame of IP. It
-// answers false for one that is not, or that has the mark already.
+// setCE sets congestion experienced in an IP frame with an ECN-capable codepoint. It returns false
+// if the frame is not ECN-capable or already marked.
 func setCE(frame []byte) bool {
 	ip := frame[ethernetSize:]
 	if ipv6(frame) {
-		const shift = 4 // the traffic class ends in the middle of a byte
+		const shift = 4 // the traffic class straddles two bytes
 		if !capable(ip[1] >> shift & ecnMask) {
 			return false
 		}
@@ -74,10 +74,10 @@ func setCE(frame []byte) bool {
 	return true
 }
 
-// capable says that a codepoint is ECT(0) or ECT(1).
+// capable reports whether a codepoint is ECT(0) or ECT(1).
 func capable(ecn byte) bool { return ecn != 0 && ecn != ecnCE }
 
-// checksumAt is where IPv4's header has its checksum.
+// checksumAt is the offset of the checksum in the IPv4 header.
 const checksumAt = 10
 
 // setChecksum sets the checksum of an IPv4 header (RFC 791, section 3.1).

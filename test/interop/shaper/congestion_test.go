@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// captured are the frames of a file of transport/wire's, of Linux soft-RoCE: 24 bytes of a header,
-// then 16 before each frame, of which the third word is its length.
+// captured returns the frames of a capture of Linux soft-RoCE in transport/wire: a file header of
+// 24 bytes, then 16 bytes before each frame, whose third word is the frame's length.
 func captured(t testing.TB, name string) (frames [][]byte) {
 	data, err := os.ReadFile("../../../transport/wire/testdata/" + name + ".pcap")
 	require.NoError(t, err)
@@ -26,12 +26,13 @@ func captured(t testing.TB, name string) (frames [][]byte) {
 }
 
 func parsed(t *testing.T, frame []byte) (p wire.Packet) {
-	require.NoError(t, p.Parse(frame), "checksum and lengths, too")
+	require.NoError(t, p.Parse(frame), "checksum and lengths must be valid")
 	require.True(t, p.ICRC())
 	return p
 }
 
-// A mark is all that changes, in what is ECN-capable, and the frame stays one that is right.
+// TestMarks checks that only the mark changes, in ECN-capable frames only, and that the frame stays
+// valid.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct {
 		capture string
@@ -61,7 +62,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// A share of the packets is marked, and none after the congestion is over.
+// TestCongestionEnds checks the share of marked packets, and that none is marked after the
+// congestion.
 func TestCongestionEnds(t *testing.T) {
 	const n = 10000
 	frame := captured(t, "rc-dscp26-ect0")[0]
@@ -75,14 +77,14 @@ func TestCongestionEnds(t *testing.T) {
 	require.InDelta(t, n/2*0.1, d.counts.Marked, 85) // 4 sigma
 }
 
-// isAck says that a captured frame is an acknowledgement.
+// isAck reports whether a captured frame is an acknowledgement.
 func isAck(frame []byte) bool {
 	payload, ok := roce(frame)
 	return ok && len(payload) >= bthSize && payload[0] == opcodeAck
 }
 
-// Behind the acknowledgement that comes after marks there is one CNP, for the same queue pair, from
-// the same peer, of the form that the annex gives it.
+// TestNotify checks that one CNP follows the acknowledgement after marks, for the same queue pair,
+// from the same peer, in the form of the annex.
 func TestNotify(t *testing.T) {
 	for _, capture := range []string{"rc-send-multi", "v6-send-multi", "rc-send-stream"} {
 		s := New(nil, nil, nil, Faults{Congestion: Congestion{Marks: 1, Notify: true}}, 1)
@@ -100,7 +102,7 @@ func TestNotify(t *testing.T) {
 			}
 			there.pass(data, time.Unix(0, 0), func([]byte) {})
 			var left [][]byte
-			for range 2 { // of which the second finds nothing to tell
+			for range 2 { // the second finds no new mark
 				back.pass(bytes.Clone(frame), time.Unix(0, 0), func(f []byte) {
 					left = append(left, bytes.Clone(f))
 				})
@@ -120,14 +122,14 @@ func TestNotify(t *testing.T) {
 		}
 		require.Positive(t, answered)
 		require.EqualValues(t, answered, back.counts.Notified)
-		require.Zero(t, back.counts.CNPs, "what the wire makes the sender did not")
+		require.Zero(t, back.counts.CNPs, "CNPs of the wire are not the sender's")
 
 		there.pass(left(t, frames), time.Unix(0, 0), func([]byte) {})
 		require.EqualValues(t, 1, there.counts.CNPs)
 	}
 }
 
-// left is a CNP, as a shaper would pass it.
+// left returns a CNP as a shaper would pass it.
 func left(t *testing.T, frames [][]byte) []byte {
 	for _, f := range frames {
 		if isAck(f) {
@@ -139,7 +141,7 @@ func left(t *testing.T, frames [][]byte) []byte {
 	return nil
 }
 
-// The wire's own idea of the invariant CRC is that of soft-RoCE.
+// TestICRC checks the shaper's own invariant CRC against soft-RoCE's.
 func TestICRC(t *testing.T) {
 	for _, capture := range []string{"rc-write-multi", "rc-dscp26-ect0", "v6-tclass",
 		"v6-send-multi", "rc-fetch-add"} {

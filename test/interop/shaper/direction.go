@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// Faults are what happens to RoCEv2 packets of either direction, each a probability for a packet.
+// Faults are the probabilities of what happens to a RoCEv2 packet, in either direction.
 type Faults struct {
 	Loss        float64
 	Duplication float64
-	Reordering  float64 // it leaves after up to maxBehind that came later
+	Reordering  float64 // it leaves after up to maxBehind later packets
 	Corruption  float64 // one bit of its UDP payload is flipped
 	Congestion
 }
 
-// Counts are what a direction did.
+// Counts are the counters of a direction.
 type Counts struct {
-	Forwarded  uint64 // frames that came, of any kind
-	RoCE       uint64 // those of them that are RoCEv2
+	Forwarded  uint64 // received frames of any kind
+	RoCE       uint64 // RoCEv2 packets among them
 	Lost       uint64
 	Duplicated uint64
 	Reordered  uint64
 	Corrupted  uint64
 	Marked     uint64 // with congestion experienced
-	Notified   uint64 // CNPs that the wire made
-	CNPs       uint64 // those that the sender did
-	Backward   uint64 // other packets that came with BECN
+	Notified   uint64 // CNPs made by the wire
+	CNPs       uint64 // CNPs of the sender
+	Backward   uint64 // other packets with BECN
 }
 
-// Plus adds up two directions.
+// Plus returns the sum of two directions' counts.
 func (c Counts) Plus(o Counts) Counts {
 	return Counts{c.Forwarded + o.Forwarded, c.RoCE + o.RoCE, c.Lost + o.Lost,
 		c.Duplicated + o.Duplicated,
@@ -41,7 +41,7 @@ func (c Counts) Plus(o Counts) Counts {
 		c.CNPs + o.CNPs, c.Backward + o.Backward}
 }
 
-// Faults is how many packets something happened to.
+// Faults returns the number of faults.
 func (c Counts) Faults() uint64 {
 	return c.Lost + c.Duplicated + c.Reordered + c.Corrupted + c.Marked
 }
@@ -62,13 +62,13 @@ func (c Counts) String() string {
 	return strings.Join(text, " ")
 }
 
-// How long a packet is kept back: until so many have overtaken it, or, where no more come, so long.
+// Limits of the delay of a reordered packet: in packets that overtake it, and in time.
 const (
 	maxBehind = 8
 	patience  = 5 * time.Millisecond
 )
 
-// direction is one way through the shaper.
+// direction is one direction of the shaper.
 type direction struct {
 	faults Faults
 	random *rand.Rand
@@ -76,13 +76,13 @@ type direction struct {
 	late   []late
 
 	since      time.Time // of the first RoCEv2 packet
-	tell, told *notice   // of marks that this direction makes; that the other does; nil: nobody
+	tell, told *notice   // marks made by this direction, and by the other; nil without Notify
 }
 
-// late is a packet that is kept back.
+// late is a delayed packet.
 type late struct {
 	frame  []byte
-	behind int // packets that are to leave before it
+	behind int // packets that must leave before it
 	until  time.Time
 }
 
@@ -90,7 +90,7 @@ func newDirection(f Faults, seed, number uint64) *direction {
 	return &direction{faults: f, random: rand.New(rand.NewPCG(seed, number))}
 }
 
-// pass emits what leaves when a frame has come. The frame is the caller's again afterwards.
+// pass emits what leaves when a frame has arrived. The caller may reuse the frame afterwards.
 func (d *direction) pass(frame []byte, now time.Time, emit func([]byte)) {
 	d.counts.Forwarded++
 	payload, ok := roce(frame)
@@ -101,8 +101,8 @@ func (d *direction) pass(frame []byte, now time.Time, emit func([]byte)) {
 	d.counts.RoCE++
 	d.look(payload)
 	congested := d.congested(now)
-	// All dice are cast for every packet, so that one fault's probability changes none of the
-	// others'.
+	// All random numbers are drawn for every packet, so that the probability of one fault does not
+	// affect the others.
 	lost, repeated, kept, damaged := d.cast(d.faults.Loss), d.cast(d.faults.Duplication),
 		d.cast(d.faults.Reordering), d.cast(d.faults.Corruption)
 	marked := d.cast(d.faults.Marks)
@@ -132,10 +132,10 @@ func (d *direction) pass(frame []byte, now time.Time, emit func([]byte)) {
 	d.overtake(emit)
 }
 
-// cast answers true with probability p.
+// cast returns true with probability p.
 func (d *direction) cast(p float64) bool { return d.random.Float64() < p }
 
-// overtake tells those that are kept back that a packet has left before them.
+// overtake accounts for a packet that left before the delayed ones, and emits those that are due.
 func (d *direction) overtake(emit func([]byte)) {
 	var stay []late
 	for _, l := range d.late {
@@ -148,8 +148,8 @@ func (d *direction) overtake(emit func([]byte)) {
 	d.late = stay
 }
 
-// expire emits those that have waited long enough, and answers when to call again; the zero time is
-// never.
+// expire emits the packets whose delay has expired. It returns when to call it again; the zero time
+// means never.
 func (d *direction) expire(now time.Time, emit func([]byte)) (next time.Time) {
 	for len(d.late) > 0 && !d.late[0].until.After(now) {
 		emit(d.late[0].frame)
@@ -161,7 +161,8 @@ func (d *direction) expire(now time.Time, emit func([]byte)) (next time.Time) {
 	return next
 }
 
-// What is RoCEv2: UDP to its port (InfiniBand specification, annex A17), over either IP.
+// Fields that identify RoCEv2: UDP to its port (InfiniBand specification, annex A17), over IPv4 or
+// IPv6.
 const (
 	ethernetSize  = 14
 	etherTypeAt   = 12
@@ -174,12 +175,12 @@ const (
 	rocePort      = 4791
 )
 
-// ipv6 says which of the two a frame is that is RoCEv2.
+// ipv6 reports whether a RoCEv2 frame is IPv6.
 func ipv6(frame []byte) bool {
 	return binary.BigEndian.Uint16(frame[etherTypeAt:]) == etherTypeIPv6
 }
 
-// roce answers the UDP payload of a frame that is RoCEv2. It is a part of frame.
+// roce returns the UDP payload of a RoCEv2 frame, a subslice of frame.
 func roce(frame []byte) ([]byte, bool) {
 	if len(frame) < ethernetSize+ipv4Size+udpSize {
 		return nil, false

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// End is one of the two things that a shaper connects: a Read is a frame that came, a Write is one
-// that leaves. *os.File of a packet socket is one.
+// End is one of the two things that a shaper connects: Read returns a received frame, Write sends
+// one. *os.File of a packet socket is an End.
 type End interface {
 	io.ReadWriter
 	SetReadDeadline(time.Time) error
@@ -26,8 +26,8 @@ type Shaper struct {
 	ignored    net.HardwareAddr
 }
 
-// New makes a shaper that is yet to run. Frames to the address ignored, where there is one, are not
-// forwarded: those that an end's own kernel is meant to have.
+// New returns a shaper, not yet running. Frames to the address ignored, if not nil, are not
+// forwarded: they are meant for an end's own kernel.
 func New(a, b End, ignored net.HardwareAddr, f Faults, seed uint64) *Shaper {
 	s := &Shaper{
 		ends: [2]End{a, b}, ignored: ignored,
@@ -40,7 +40,7 @@ func New(a, b End, ignored net.HardwareAddr, f Faults, seed uint64) *Shaper {
 	return s
 }
 
-// Run forwards until the context ends, or a frame cannot be read.
+// Run forwards until the context ends or a frame cannot be read.
 func (s *Shaper) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -65,19 +65,19 @@ func (s *Shaper) Run(ctx context.Context) error {
 	return nil
 }
 
-// maxFrame is more than any link here carries.
+// maxFrame exceeds the frame length of any link here.
 const maxFrame = 1 << 16
 
-// forward is one direction's loop.
+// forward is the loop of one direction.
 func (s *Shaper) forward(ctx context.Context, from, to End, d *direction) error {
-	// What the other side has no room for is lost, as on any wire.
+	// Frames that do not fit the other end's queue are lost, as on any wire.
 	emit := func(frame []byte) { _, _ = to.Write(frame) }
 	frame := make([]byte, maxFrame)
 	for ctx.Err() == nil {
 		if err := from.SetReadDeadline(d.expire(time.Now(), emit)); err != nil {
 			return fmt.Errorf("shaper: %w", err)
 		}
-		if ctx.Err() != nil { // it may have ended before the deadline was set
+		if ctx.Err() != nil { // ctx may have ended before the deadline was set
 			return nil
 		}
 		n, err := from.Read(frame)
@@ -94,7 +94,8 @@ func (s *Shaper) forward(ctx context.Context, from, to End, d *direction) error 
 	return nil
 }
 
-// Counts is what the directions did: from the first end, and from the second. After Run.
+// Counts returns the counts of both directions, from the first end and from the second. It must be
+// called after Run.
 func (s *Shaper) Counts() [2]Counts {
 	return [2]Counts{s.directions[0].counts, s.directions[1].counts}
 }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// packet is a RoCEv2 frame with a number in its UDP payload.
+// packet returns a RoCEv2 frame with a number in its UDP payload.
 func packet(ipv6 bool, n uint32) []byte {
 	const payload = 64
 	header := []byte{0x45, 9: protocolUDP, 19: 0}
@@ -58,7 +58,7 @@ func TestRoCE(t *testing.T) {
 		"IPv4": {packet(false, 1), true}, "IPv6": {packet(true, 1), true},
 		"TCP": {tcp, false}, "another port": {dns, false}, "ARP": {arp(), false},
 		"cut": {short[:ethernetSize+ipv4Size+udpSize-1], false}, "nothing": {nil, false},
-		"a length that lies": {lies, false},
+		"a wrong length": {lies, false},
 	} {
 		payload, ok := roce(c.frame)
 		require.Equal(t, c.want, ok, name)
@@ -85,7 +85,7 @@ func FuzzRoCE(f *testing.F) {
 	})
 }
 
-// send passes n packets through a direction and answers the numbers of those that leave, in order.
+// send passes n packets through a direction and returns the numbers of those that leave, in order.
 func send(t *testing.T, d *direction, n uint32) (left []uint32) {
 	emit := func(frame []byte) { left = append(left, number(t, frame)) }
 	now := time.Unix(0, 0)
@@ -148,7 +148,7 @@ func TestEachFault(t *testing.T) {
 	require.EqualValues(t, d.counts.Reordered, overtaken)
 }
 
-// Corruption flips one bit of the UDP payload and nothing else.
+// TestCorruption checks that corruption flips one bit of the UDP payload and nothing else.
 func TestCorruption(t *testing.T) {
 	d := newDirection(Faults{Corruption: 1}, 4, 0)
 	for i := range uint32(1000) {
@@ -175,7 +175,7 @@ func TestSameSeedSameFate(t *testing.T) {
 		send(t, newDirection(all, 8, 0), 1000))
 }
 
-// link is a socket pair in the place of an interface: ours, and the shaper's end.
+// link returns a socket pair in place of an interface: our end, and the shaper's.
 func link(t *testing.T) (near, far *os.File) {
 	fds, err := unix.Socketpair(unix.AF_UNIX,
 		unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -209,9 +209,9 @@ func TestShaper(t *testing.T) {
 				_, err := ends[0].Write(frame)
 				require.NoError(t, err)
 			}
-			require.Equal(t, arp(), read(ends[1]), "what is not RoCEv2 is not kept back")
+			require.Equal(t, arp(), read(ends[1]), "other frames are not delayed")
 			require.Equal(t, packet(false, 5), read(ends[1]),
-				"after patience, though nothing overtakes it")
+				"after the timeout, without overtaking packets")
 		})
 	}
 	cancel()
@@ -222,7 +222,7 @@ func TestShaper(t *testing.T) {
 	require.EqualValues(t, 1, want.Faults())
 }
 
-// An end that breaks ends the run with its error.
+// TestBrokenEnd checks that a failing end ends the run with its error.
 func TestBrokenEnd(t *testing.T) {
 	_, farA := link(t)
 	_, farB := link(t)

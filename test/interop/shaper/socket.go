@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// receiveBuffer holds what comes while the process waits for a core.
+// receiveBuffer is large enough for frames that arrive while the process waits for a core.
 const receiveBuffer = 32 << 20
 
-// Open answers an End at a Linux interface: every frame that comes there, whoever it is for, and
-// none that leaves. It needs CAP_NET_RAW and CAP_NET_ADMIN.
+// Open returns an End on a Linux interface. It receives every arriving frame, to any address, and
+// no outgoing ones. It requires CAP_NET_RAW and CAP_NET_ADMIN.
 func Open(iface string) (*os.File, net.HardwareAddr, error) {
 	i, err := net.InterfaceByName(iface)
 	if err != nil {
@@ -21,7 +21,7 @@ func Open(iface string) (*os.File, net.HardwareAddr, error) {
 	fail := func(err error) (*os.File, net.HardwareAddr, error) {
 		return nil, nil, fmt.Errorf("shaper: a packet socket at %s: %w", iface, err)
 	}
-	// Without a protocol nothing comes before it is bound.
+	// With protocol 0 the socket receives nothing before it is bound.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fail(err)

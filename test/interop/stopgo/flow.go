@@ -8,27 +8,27 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What the emulated guest takes: see matrix's packetsInFlight.
+// window is what the emulated guest handles: see matrix's packetsInFlight.
 const window = 256 * units.KiB
 
-// pause is between the answer to a probe and the next one.
+// pause is the time between the response to a probe and the next probe.
 const pause = 100 * units.Microsecond
 
-// flow is the congestion control that stops before each message and in its midst, until so many
-// probes have been answered.
+// flow is a congestion control algorithm that stops before and within each message until a number
+// of probes have been answered.
 type flow struct {
 	size   units.Bytes
 	probes int
 
 	decision cc.Decision
-	left     int         // probes to be answered
-	midst    units.Bytes // what is left when it stops again
+	left     int         // probes not yet answered
+	midst    units.Bytes // bytes left when it stops again
 	stops    []stop
 }
 
-// stop is what came of the probes of one.
+// stop is the result of the probes of one stop.
 type stop struct {
-	inside bool // a message
+	inside bool // within a message
 	left   units.Bytes
 	delays []units.Duration
 	lost   int
@@ -71,7 +71,7 @@ func (f *flow) stop(ev *cc.Event, inside bool, now units.Time) {
 	f.left, f.decision = f.probes, cc.Decision{ProbeAt: now.Add(pause)}
 }
 
-// String tells of a stop in a line.
+// String describes a stop in a line.
 func (s stop) String() string {
 	where, d := "before a message", slices.Sorted(slices.Values(s.delays))
 	if s.inside {
@@ -84,7 +84,7 @@ func (s stop) String() string {
 	return text
 }
 
-// sum tells of all of them.
+// sum summarizes all stops.
 func (f *flow) sum() string {
 	var all stop
 	for _, s := range f.stops {

@@ -1,8 +1,8 @@
-// Command stopgo stops its flow before and in the midst of each message, as a virtual priority does
-// that has to yield, probes the peer meanwhile, and goes on. The peer is a server of unmodified
-// perftest (ib_write_bw, ib_send_bw, ib_read_bw), which knows no probes. It is for bin/interop:
-// when all messages are there it says where they are in the peer, and what they should be, and
-// waits for SIGTERM before it says goodbye, so that somebody can look.
+// Command stopgo stops its flow before and within each message, as a virtual priority does that
+// yields, probes the peer meanwhile, and resumes. The peer is a server of unmodified perftest
+// (ib_write_bw, ib_send_bw, ib_read_bw), which does not know probes. It is a tool of bin/interop:
+// when all messages are there it prints their address in the peer and their checksum, and waits for
+// SIGTERM before it ends the handshake, so that the peer's memory can be checked.
 //
 // It imports the host, cc, transport and below, and perftest's handshake.
 package main
@@ -78,17 +78,17 @@ func parse(args []string, errs io.Writer) (s settings, err error) {
 	s.ip, err = netip.ParsePrefix(*ip)
 	switch {
 	case f.NArg() != 1:
-		err = fmt.Errorf("%d arguments, not one: the peer's address", f.NArg())
+		err = fmt.Errorf("%d arguments, want one: the peer's address", f.NArg())
 	case !known:
-		err = fmt.Errorf("-verb %s: write, send or read", *verb)
+		err = fmt.Errorf("-verb %s: want write, send or read", *verb)
 	case err != nil:
 		err = fmt.Errorf("-ip %q: %w", *ip, err)
 	case s.size < 4*s.mtu || s.size > units.GiB:
-		err = fmt.Errorf("-s %d: 4 packets of %d to 1 GiB, or there is no midst", *size, *mtu)
+		err = fmt.Errorf("-s %d: want 4 packets of %d to 1 GiB", *size, *mtu)
 	case s.messages < 1 || s.messages > maxMessages:
-		err = fmt.Errorf("-n %d: 1 to %d", s.messages, maxMessages)
+		err = fmt.Errorf("-n %d: want 1 to %d", s.messages, maxMessages)
 	case s.probes < 1:
-		err = fmt.Errorf("-probes %d: 1 at least", s.probes)
+		err = fmt.Errorf("-probes %d: want at least 1", s.probes)
 	}
 	s.peer = net.JoinHostPort(f.Arg(0), fmt.Sprint(*port))
 	return s, err

@@ -19,7 +19,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What perftest's programs have, and our queue pair.
+// Parameters of perftest's programs and of our queue pair.
 const (
 	pageSize, cacheLine = 4 * units.KiB, 64
 	ackTimeout          = 16 // 0.27 s: an emulated guest can be silent for long
@@ -29,7 +29,7 @@ const (
 	maxMessages         = 1000
 )
 
-// run does it all, and waits before the last word.
+// run runs the exchange and waits for over before it ends the handshake.
 func (s *settings) run(ctx context.Context, over <-chan os.Signal, out io.Writer) (err error) {
 	host, err := goroce.Open(s.device, goroce.Options{Addrs: []netip.Prefix{s.ip}})
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *settings) run(ctx context.Context, over <-chan os.Signal, out io.Writer
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		return fmt.Errorf("%d of %d messages in time", x.completed, s.messages)
+		return fmt.Errorf("%d of %d messages completed in time", x.completed, s.messages)
 	}
 	for _, stop := range x.flow.stops {
 		fmt.Fprintln(out, stop)
@@ -113,7 +113,7 @@ type exchange struct {
 	err               error
 }
 
-// create makes the queue pair and its memory.
+// create creates the queue pair and its memory.
 func (x *exchange) create(ep *transport.Endpoint) (err error) {
 	s, pd := x.settings, ep.AllocPD()
 	if x.cq, err = ep.CreateCQ(16); err != nil {
@@ -140,7 +140,7 @@ func (x *exchange) create(ep *transport.Endpoint) (err error) {
 	return nil
 }
 
-// connect brings the queue pair up. The peer knows nothing of extensions.
+// connect connects the queue pair. The peer does not know extensions.
 func (x *exchange) connect(mtu units.Bytes) error {
 	return x.qp.Connect(transport.InitAttr{},
 		transport.RTRAttr{Path: transport.AddressVector{IP: x.theirs.GID, Source: x.mine.GID},
@@ -171,13 +171,13 @@ func (x *exchange) Step(_ *transport.Endpoint, _ units.Time) (busy, done bool) {
 var ops = map[perftest.Verb]transport.SendOp{perftest.Write: transport.OpWrite,
 	perftest.Send: transport.OpSend, perftest.Read: transport.OpRead}
 
-// sound says what is wrong although all messages completed.
+// sound returns what is wrong although all messages completed.
 func (x *exchange) sound(ep *transport.Endpoint) error {
 	switch stops, c := x.flow.stops, ep.Counters(); {
 	case x.qp.State() != transport.ReadyToSend:
 		return fmt.Errorf("the queue pair is in %v", x.qp.State())
 	case len(stops) != 2*x.settings.messages:
-		return fmt.Errorf("%d stops, not two for each of %d messages", len(stops),
+		return fmt.Errorf("%d stops, want two for each of %d messages", len(stops),
 			x.settings.messages)
 	case x.settings.verb == perftest.Read && bytes.Equal(x.mr.Bytes(),
 		make([]byte, x.settings.size)):

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A message of 1000 bytes: the flow stops before it, and when half of it is there.
+// TestFlow checks the stops in a message of 1000 bytes: before it, and when half of it has arrived.
 func TestFlow(t *testing.T) {
 	f := &flow{size: 1000, probes: 2}
 	const open, no = window, units.Bytes(0)
@@ -28,7 +28,7 @@ func TestFlow(t *testing.T) {
 		{cc.Event{Kind: cc.RTT, Probe: true, Delay: 7 * units.Microsecond, Left: 1000}, open, 0},
 		{cc.Event{Kind: cc.RTT, Bytes: 400, Left: 600}, open, 0},
 		{cc.Event{Kind: cc.ACK, Bytes: 200, Left: 400}, no, units.Time(5).Add(pause)},
-		// what was under way
+		// packets that were in flight
 		{cc.Event{Kind: cc.ACK, Bytes: 100, Left: 300}, no, units.Time(5).Add(pause)},
 		{cc.Event{Kind: cc.RTT, Probe: true, Delay: units.Microsecond, Left: 300}, no,
 			units.Time(7).Add(pause)},
@@ -58,10 +58,10 @@ func TestParse(t *testing.T) {
 		says string
 		args []string
 	}{
-		{"0 arguments, not one", []string{"-ip", "10.0.0.1/24"}},
+		{"0 arguments, want one", []string{"-ip", "10.0.0.1/24"}},
 		{"-verb atomic", []string{"-ip", "10.0.0.1/24", "-verb", "atomic", "x"}},
 		{`-ip ""`, []string{"x"}},
-		{"no midst", []string{"-ip", "10.0.0.1/24", "-s", "4096", "x"}},
+		{"want 4 packets", []string{"-ip", "10.0.0.1/24", "-s", "4096", "x"}},
 		{"-n 0", []string{"-ip", "10.0.0.1/24", "-n", "0", "x"}},
 		{"-probes 0", []string{"-ip", "10.0.0.1/24", "-probes", "0", "x"}},
 	} {

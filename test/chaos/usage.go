@@ -11,28 +11,28 @@ import (
 	"github.com/goroce/goroce/dpdk/eal"
 )
 
-// usage is what a process has that a campaign must not make it lose.
+// usage is the amount of resources that a process holds; campaigns must not increase it.
 type usage struct {
 	descriptors, goroutines int
 	resident, heap          uint64 // bytes: in RAM, and allocated by EAL
 }
 
-// By how much usage may differ between two moments at which nothing is open. EAL opens an epoll
-// descriptor whenever the set of its sources changes, before or after it closed the last one; Go
-// and C keep some of the memory that they freed.
+// Tolerated growth between two times at which nothing is open. EAL opens an epoll descriptor
+// whenever the set of its event sources changes, before or after closing the previous one; Go and C
+// retain some freed memory.
 const (
 	descriptorsSlack = 2
 	residentSlack    = 32 << 20
 	heapSlack        = 64 << 10
 )
 
-// settle is how often measure looks for goroutines that are about to end.
-const settle = 200
+// settleSamples is the number of times that measure samples goroutines that are about to end.
+const settleSamples = 200
 
-// measure returns the usage of this process, once goroutines that are ending have ended.
+// measure returns the usage of this process after ending goroutines have ended.
 func measure() usage {
 	least := runtime.NumGoroutine()
-	for range settle {
+	for range settleSamples {
 		time.Sleep(time.Millisecond)
 		least = min(least, runtime.NumGoroutine())
 	}
@@ -49,13 +49,13 @@ func measure() usage {
 	return u
 }
 
-// grown says what is more in later than slack explains.
-func (u usage) grown(later usage) error {
+// checkGrowth returns an error if later exceeds u by more than the tolerated growth.
+func (u usage) checkGrowth(later usage) error {
 	if later.descriptors > u.descriptors+descriptorsSlack ||
 		later.goroutines > u.goroutines ||
 		later.resident > u.resident+residentSlack ||
 		later.heap > u.heap+heapSlack {
-		return fmt.Errorf("grown from %v to %v", u, later)
+		return fmt.Errorf("usage grew from %v to %v", u, later)
 	}
 	return nil
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// mute is a port on which RTSs, TOKENs and CREDITs are lost.
-type mute struct {
+// controlLossPort is a port that loses RTS, TOKEN and CREDIT packets.
+type controlLossPort struct {
 	packet.Port
-	dice   dice
-	chance float64
-	until  units.Time
-	now    func() units.Time
+	rng         rng
+	probability float64
+	until       units.Time
+	now         func() units.Time
 }
 
-// Send implements packet.Port. What is lost has been sent.
-func (m *mute) Send(class packet.Class, bufs []packet.Buf) (sent int) {
+// Send implements packet.Port. Lost packets count as sent.
+func (m *controlLossPort) Send(class packet.Class, bufs []packet.Buf) (sent int) {
 	for sent < len(bufs) {
 		keep := sent
-		for keep < len(bufs) && !m.loses(bufs[keep].Data()) {
+		for keep < len(bufs) && !m.isLost(bufs[keep].Data()) {
 			keep++
 		}
 		sent += m.Port.Send(class, bufs[sent:keep])
@@ -36,37 +36,37 @@ func (m *mute) Send(class packet.Class, bufs []packet.Buf) (sent int) {
 	return sent
 }
 
-func (m *mute) loses(frame []byte) bool {
+func (m *controlLossPort) isLost(frame []byte) bool {
 	var p wire.Packet
 	if m.now().After(m.until) || p.Parse(frame) != nil || p.Op != wire.RTS && p.Op != wire.Token &&
 		p.Op != wire.CREDIT {
 		return false
 	}
-	return m.dice.chance(m.chance)
+	return m.rng.chance(m.probability)
 }
 
-// stalling is an endpoint that nobody polls now and then.
-type stalling struct {
+// stallingEndpoint is an endpoint that is not polled until a time.
+type stallingEndpoint struct {
 	*transport.Endpoint
 	until units.Time
 }
 
 // Poll implements fabric.Poller.
-func (s *stalling) Poll(now units.Time) units.Time {
+func (s *stallingEndpoint) Poll(now units.Time) units.Time {
 	if now.Before(s.until) {
 		return s.until
 	}
 	return s.Endpoint.Poll(now)
 }
 
-// Idle implements fabric.Idler: who stalls does not look.
-func (s *stalling) Idle(until units.Time) {
+// Idle implements fabric.Idler. A stalled host does not check for frames.
+func (s *stallingEndpoint) Idle(until units.Time) {
 	if idler, ok := any(s.Endpoint).(fabric.Idler); ok && !until.Before(s.until) {
 		idler.Idle(until)
 	}
 }
 
 var (
-	_ fabric.Poller = (*stalling)(nil)
-	_ fabric.Idler  = (*stalling)(nil)
+	_ fabric.Poller = (*stallingEndpoint)(nil)
+	_ fabric.Idler  = (*stallingEndpoint)(nil)
 )
