@@ -6,13 +6,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// SamplerName is by what name an agent should know Host.Sampler: the only sampler that Around may
-// hear.
+// SamplerName is the name under which an agent should register Host.Sampler. WithMarks relies on it
+// being the only sampler.
 const SamplerName = "hostcc"
 
-// Sampler takes in samples of the occupancy of the I/O controller, in cache lines, and of the
-// bandwidth of PCIe, in Gb/s, throttles as they say, and answers 1 while the host is congested,
-// else 0. actuator may be nil.
+// Sampler returns a sampler that reads the occupancy of the I/O controller, in cache lines, and the
+// bandwidth of PCIe, in Gb/s, sets the throttling level accordingly, and returns 1 while the host
+// is congested, else 0. actuator may be nil.
 func (h *Host) Sampler(occupancy, bandwidth nicoffload.Sampler,
 	actuator nicoffload.HostActuator) nicoffload.Sampler {
 	set := 0
@@ -38,7 +38,7 @@ func (h *Host) Sampler(occupancy, bandwidth nicoffload.Sampler,
 	}
 }
 
-// whole is a sample as the module has it: what is none, or negative, is 0.
+// whole rounds a sample as the module does; NaN and negative values become 0.
 func whole(v float64) uint32 {
 	if !(v > 0) {
 		return 0
@@ -46,14 +46,14 @@ func whole(v float64) uint32 {
 	return uint32(min(v, 1<<20))
 }
 
-// Failures answers how often the actuator refused.
+// Failures returns how often the actuator failed.
 func (h *Host) Failures() uint64 { return h.failures }
 
-// Around makes an algorithm that hears a congested host as marks on all that is acknowledged. It
-// hears one sampler, whatever its number.
-func Around(inner cc.Algorithm) cc.Algorithm { return &around{inner: inner} }
+// WithMarks wraps an algorithm so that a congested host appears to it as marks on all acknowledged
+// packets. It uses the values of any sampler, whatever its number.
+func WithMarks(inner cc.Algorithm) cc.Algorithm { return &marker{inner: inner} }
 
-type around struct {
+type marker struct {
 	inner     cc.Algorithm
 	congested bool
 	decision  cc.Decision
@@ -61,10 +61,10 @@ type around struct {
 }
 
 // Events implements cc.Algorithm.
-func (a *around) Events() cc.EventSet { return a.inner.Events() | cc.Events(cc.HOST) }
+func (a *marker) Events() cc.EventSet { return a.inner.Events() | cc.Events(cc.HOST) }
 
 // Start implements cc.Starter.
-func (a *around) Start(now units.Time) cc.Decision {
+func (a *marker) Start(now units.Time) cc.Decision {
 	a.decision = cc.Decision{Window: units.MiB}
 	if s, ok := a.inner.(cc.Starter); ok {
 		a.decision = s.Start(now)
@@ -73,7 +73,7 @@ func (a *around) Start(now units.Time) cc.Decision {
 }
 
 // On implements cc.Algorithm.
-func (a *around) On(ev *cc.Event, now units.Time) cc.Decision {
+func (a *marker) On(ev *cc.Event, now units.Time) cc.Decision {
 	switch {
 	case ev.Kind == cc.HOST && !a.inner.Events().Has(cc.HOST):
 		a.congested = ev.Host.Value > 0
@@ -95,7 +95,7 @@ func (a *around) On(ev *cc.Event, now units.Time) cc.Decision {
 }
 
 // Telemetry implements cc.Telemeter.
-func (a *around) Telemetry() int {
+func (a *marker) Telemetry() int {
 	if t, ok := a.inner.(cc.Telemeter); ok {
 		return t.Telemetry()
 	}
@@ -103,7 +103,7 @@ func (a *around) Telemetry() int {
 }
 
 // Snapshot implements cc.Observable.
-func (a *around) Snapshot() cc.Snapshot {
+func (a *marker) Snapshot() cc.Snapshot {
 	if o, ok := a.inner.(cc.Observable); ok {
 		return o.Snapshot()
 	}

@@ -10,36 +10,38 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// What is told of flows that begin and end is what happened, in order, less the flows that ended
-// before their beginning was told.
-func TestLives(t *testing.T) {
+// Lifecycle events are reported in order, except for flows that ended before their beginning was
+// reported.
+func TestLifecycleQueue(t *testing.T) {
 	a, b, c := NewHandle(1, 0), NewHandle(2, 0), NewHandle(1, 1)
-	start, stop := func(h Handle) life {
-		return life{h, Started, 1}
-	}, func(h Handle) life { return life{h, Stopped, 2} }
+	start, stop := func(h Handle) lifecycleEvent {
+		return lifecycleEvent{h, Started, 1}
+	}, func(h Handle) lifecycleEvent { return lifecycleEvent{h, Stopped, 2} }
 	for _, x := range []struct {
 		name          string
-		happens, told []life
+		happens, told []lifecycleEvent
 	}{
 		{"nothing", nil, nil},
-		{"in order", []life{start(a), start(b)}, []life{start(a), start(b)}},
-		{"a flow that is over", []life{start(a), stop(a)}, nil},
-		{"a flow that is over, among others", []life{start(a), start(b), stop(a)},
-			[]life{start(b)}},
-		{"one that was known", []life{stop(a)}, []life{stop(a)}},
-		{"its number again", []life{stop(a), start(c)}, []life{stop(a), start(c)}},
-		{"and again", []life{stop(a), start(c), stop(c), start(a)}, []life{stop(a), start(a)}},
+		{"in order", []lifecycleEvent{start(a), start(b)}, []lifecycleEvent{start(a), start(b)}},
+		{"a flow that is over", []lifecycleEvent{start(a), stop(a)}, nil},
+		{"a flow that is over, among others", []lifecycleEvent{start(a), start(b), stop(a)},
+			[]lifecycleEvent{start(b)}},
+		{"one that was known", []lifecycleEvent{stop(a)}, []lifecycleEvent{stop(a)}},
+		{"its number again", []lifecycleEvent{stop(a), start(c)},
+			[]lifecycleEvent{stop(a), start(c)}},
+		{"and again", []lifecycleEvent{stop(a), start(c), stop(c), start(a)},
+			[]lifecycleEvent{stop(a), start(a)}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			var w lives
+			var w lifecycleQueue
 			for _, l := range x.happens {
 				w.add(l)
 			}
 			require.Equal(t, len(x.told), w.waiting())
-			var told []life
-			for l, some := w.next(); some; l, some = w.next() {
+			var told []lifecycleEvent
+			for l, some := w.peek(); some; l, some = w.peek() {
 				told = append(told, l)
-				w.told()
+				w.pop()
 			}
 			require.Equal(t, x.told, told)
 			require.Zero(t, w.waiting())
@@ -47,16 +49,16 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// Whatever happens, and whoever listens when: the flows that were told to have begun and not ended
-// are those that are open, and what waits takes no more room than twice all flows.
-func TestLivesAgainstAModel(t *testing.T) {
+// Whatever happens and whenever the receiver polls, the flows that were reported as begun and not
+// as ended are the open ones, and the queue takes no more than twice the number of flows.
+func TestLifecycleQueueAgainstModel(t *testing.T) {
 	const flows = 16
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		var w lives
+		var w lifecycleQueue
 		open, known := map[uint32]Handle{}, map[uint32]Handle{}
 		listen := func(n int) {
-			for l, some := w.next(); some && n > 0; l, some = w.next() {
+			for l, some := w.peek(); some && n > 0; l, some = w.peek() {
 				if l.t == Started {
 					require.NotContains(t, known, l.flow.Index(), "seed %d", seed)
 					known[l.flow.Index()] = l.flow
@@ -64,18 +66,18 @@ func TestLivesAgainstAModel(t *testing.T) {
 					require.Equal(t, l.flow, known[l.flow.Index()], "seed %d", seed)
 					delete(known, l.flow.Index())
 				}
-				w.told()
+				w.pop()
 				n--
 			}
 		}
 		for step := range uint32(5000) {
 			i := rng.Uint32N(flows)
 			if h, some := open[i]; some {
-				w.add(life{h, Stopped, 1})
+				w.add(lifecycleEvent{h, Stopped, 1})
 				delete(open, i)
 			} else {
 				open[i] = NewHandle(i, step)
-				w.add(life{open[i], Started, 1})
+				w.add(lifecycleEvent{open[i], Started, 1})
 			}
 			if rng.IntN(100) == 0 {
 				listen(rng.IntN(20))
@@ -89,9 +91,9 @@ func TestLivesAgainstAModel(t *testing.T) {
 	}
 }
 
-// While nobody polls the NIC's process, flows that come and go leave nothing behind.
+// While the NIC's process is not polled, flows that begin and end leave nothing behind.
 func TestFlowsWhileTheNICIsStopped(t *testing.T) {
-	a, err := MakeApart(AlignedMemory(ApartBytes), false)
+	a, err := InitProcessLink(AlignedMemory(ProcessLinkBytes), false)
 	require.NoError(t, err)
 	remote, err := a.Remote(0)
 	require.NoError(t, err)
@@ -101,6 +103,6 @@ func TestFlowsWhileTheNICIsStopped(t *testing.T) {
 		remote.Close(h, at(int(i)))
 		remote.Poll(at(int(i)))
 	}
-	assert.LessOrEqual(t, remote.untold.waiting(), 8)
-	assert.LessOrEqual(t, len(remote.untold.queue), 32)
+	assert.LessOrEqual(t, remote.lifecycle.waiting(), 8)
+	assert.LessOrEqual(t, len(remote.lifecycle.queue), 32)
 }
