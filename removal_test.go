@@ -75,8 +75,8 @@ func streamOn(c *Conn, arrived func()) error {
 	}
 }
 
-// serve streams to every client, one after another, and reports why each connection ended. It closes
-// them all at the end, so that none ends because its peer closed.
+// serve streams to every client, one after another, and reports why each connection ended. It
+// closes them all at the end, so that none ends because its peer closed.
 func serve(l *Listener, ended func(error)) {
 	for {
 		c, err := l.Accept(context.Background())
