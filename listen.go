@@ -80,8 +80,8 @@ func (l *Listener) Close() error {
 }
 
 // Accept waits for the next connection. When ctx ends the listener goes on; when the listener or
-// the host is closed the error is ErrClosed, when the port is removed dpdk.ErrRemoved. Clients that fail in their handshake are counted, and
-// are no error.
+// the host is closed the error is ErrClosed, and when the port is removed dpdk.ErrRemoved. Clients
+// that fail in their handshake are counted, and are no error.
 func (l *Listener) Accept(ctx context.Context) (*Conn, error) {
 	err := ctx.Err()
 	if err == nil {

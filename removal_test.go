@@ -55,8 +55,8 @@ func opened(t *testing.T, url string) (h *Host, port faults.Port, log *safeBuffe
 	return h, port, log
 }
 
-// streamOn sends and receives until the connection ends, and returns why. It calls arrived once, when
-// the first message comes.
+// streamOn sends and receives until the connection ends, and returns why. It calls arrived when the
+// first message comes.
 func streamOn(c *Conn, arrived func()) error {
 	var sender sync.WaitGroup
 	sender.Go(func() {
