@@ -2,6 +2,7 @@ package goroce
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"time"
@@ -48,11 +49,14 @@ type cm struct {
 func (h *Host) manager() (*cm, error) {
 	h.cmMu.Lock()
 	defer h.cmMu.Unlock()
+	if err := h.alive(); err != nil {
+		return nil, err
+	}
 	if h.cm != nil {
 		return h.cm, nil
 	}
-	if h.life.Err() != nil { // Close has run and would not stop it
-		return nil, ErrClosed
+	if h.life.Err() != nil { // Close would not find it
+		return nil, context.Cause(h.life)
 	}
 	m := &cm{host: h, worker: h.workers[0], listeners: map[rdmacm.ServiceID]*CMListener{},
 		conns: map[*rdmacm.Conn]*CMConn{}}

@@ -171,8 +171,8 @@ func (c *CMConn) wait(ctx context.Context) (rdmacm.Event, error) {
 		err = c.Err()
 	case <-ctx.Done():
 		err = fmt.Errorf("no response: %w", ctx.Err())
-	case <-c.m.worker.ended:
-		err = ErrClosed
+	case <-c.m.host.life.Done():
+		err = context.Cause(c.m.host.life)
 	}
 	return rdmacm.Event{}, err
 }

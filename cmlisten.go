@@ -145,8 +145,8 @@ func (l *CMListener) Accept(ctx context.Context) (*CMRequest, error) {
 			continue
 		case <-l.closed:
 			err = ErrClosed
-		case <-l.m.worker.ended:
-			err = ErrClosed
+		case <-l.m.host.life.Done():
+			err = context.Cause(l.m.host.life)
 		case <-ctx.Done():
 			err = ctx.Err()
 		}

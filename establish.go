@@ -31,7 +31,10 @@ const redialInterval = 20 * time.Millisecond
 func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(h.life, func() { cancel(ErrClosed) })()
+	defer context.AfterFunc(h.life, func() { cancel(context.Cause(h.life)) })()
+	if err := h.alive(); err != nil {
+		cancel(err)
+	}
 	for {
 		c, err := h.dial(ctx, addr)
 		switch {

@@ -98,8 +98,8 @@ type Host struct {
 	linger, handshakeTimeout time.Duration
 	dialTCP                  func(ctx context.Context, addr string) (net.Conn, error)
 
-	life    context.Context // ends when Close begins
-	die     context.CancelFunc
+	life    context.Context // ends when Close begins, or when the port is removed
+	die     context.CancelCauseFunc
 	closing atomic.Bool
 	closed  chan struct{} // closed when err is set
 	err     error
@@ -122,6 +122,7 @@ func Open(url string, o Options) (*Host, error) {
 	}
 	h := &Host{device: device, addrs: o.Addrs, log: o.Log, seed: o.Seed}
 	h.begin(o)
+	go h.outlast(device)
 	if err := h.start(o); err != nil {
 		return nil, errors.Join(fmt.Errorf("goroce: open %s: %w", url, err), h.Close())
 	}
@@ -140,7 +141,27 @@ func (h *Host) begin(o Options) {
 		h.handshakeTimeout = o.HandshakeTimeout.Std()
 	}
 	h.dialTCP, h.closed = connect.Dial, make(chan struct{})
-	h.life, h.die = context.WithCancel(context.Background())
+	h.life, h.die = context.WithCancelCause(context.Background())
+}
+
+// outlast ends what waits for peers when the port is removed. Connections end by their retry
+// limits.
+func (h *Host) outlast(device *dpdk.Device) {
+	select {
+	case <-device.Removed():
+		h.die(dpdk.ErrRemoved)
+	case <-h.life.Done():
+	}
+}
+
+// alive returns dpdk.ErrRemoved when the port has been removed.
+func (h *Host) alive() error {
+	if h.device != nil {
+		if _, err := h.device.Link(); errors.Is(err, dpdk.ErrRemoved) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (h *Host) start(o Options) error {
@@ -233,7 +254,7 @@ func (h *Host) Close() error {
 }
 
 func (h *Host) close() error {
-	h.die()
+	h.die(ErrClosed)
 	h.cmMu.Lock()
 	manager := h.cm
 	h.cmMu.Unlock()

@@ -23,7 +23,7 @@ type Listener struct {
 	host  *Host
 	tcp   net.Listener
 	life  context.Context // ends with the listener or its host
-	end   context.CancelFunc
+	end   context.CancelCauseFunc
 	ready chan *Conn // for Accept
 
 	handshakes handshakes
@@ -40,6 +40,9 @@ type ListenerCounters struct {
 
 // Listen accepts connections; addr is a TCP address for the handshake, such as ":18515".
 func (h *Host) Listen(addr string) (*Listener, error) {
+	if err := h.alive(); err != nil {
+		return nil, fmt.Errorf("goroce: listen: %w", err)
+	}
 	tcp, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("goroce: listen: %w", err)
@@ -50,7 +53,7 @@ func (h *Host) Listen(addr string) (*Listener, error) {
 // listen accepts clients from a net.Listener until the Listener or the host is closed.
 func (h *Host) listen(tcp net.Listener) *Listener {
 	l := &Listener{host: h, tcp: tcp, ready: make(chan *Conn)}
-	l.life, l.end = context.WithCancel(h.life)
+	l.life, l.end = context.WithCancelCause(h.life)
 	context.AfterFunc(l.life, func() { _ = tcp.Close() })
 	l.running.Go(l.serve)
 	return l
@@ -67,7 +70,7 @@ func (l *Listener) Counters() ListenerCounters {
 
 // Close ends the listener and the connections that Accept has not returned; other connections stay.
 func (l *Listener) Close() error {
-	l.end()
+	l.end(ErrClosed)
 	err := l.tcp.Close()
 	l.running.Wait()
 	if errors.Is(err, net.ErrClosed) {
@@ -76,8 +79,9 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Accept waits for the next connection. The listener survives the end of ctx. If the listener or
-// the host is closed, the error is ErrClosed. Failed handshakes are counted and not returned.
+// Accept waits for the next connection. The listener survives the end of ctx. The error is ErrClosed
+// after the listener or the host is closed, and dpdk.ErrRemoved after the port is removed. Failed
+// handshakes are counted and not returned.
 func (l *Listener) Accept(ctx context.Context) (*Conn, error) {
 	err := ctx.Err()
 	if err == nil {
@@ -85,7 +89,7 @@ func (l *Listener) Accept(ctx context.Context) (*Conn, error) {
 		case c := <-l.ready:
 			return c, nil
 		case <-l.life.Done():
-			err = ErrClosed
+			err = context.Cause(l.life)
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -107,7 +111,7 @@ func (l *Listener) serve() {
 		case l.life.Err() != nil:
 			return
 		case errors.Is(err, net.ErrClosed):
-			l.end()
+			l.end(ErrClosed)
 			return
 		}
 		l.host.log.Warn("cannot accept TCP connections", "address", l.Addr(), "error", err)

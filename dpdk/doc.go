@@ -13,6 +13,11 @@
 // alone, which serves as its lock; control of a memif is on EAL's interrupt thread while the main
 // thread waits.
 //
+// When a port's hardware is removed, its Queues stop calling the driver, Stats and Link return
+// [ErrRemoved], and [Device.Removed] is closed. EAL reports it to a C function, which sets a flag
+// that is read before each burst; a burst that has begun by then is not waited for, since some
+// drivers report from within one.
+//
 // Only this package and those below it import "C". It imports packet and units, and knows nothing
 // of transport.
 package dpdk

@@ -83,6 +83,9 @@ func (c *memifClient) keepConnected() {
 		case <-tick.C:
 		}
 		d := c.device
+		if d.alive() != nil {
+			return
+		}
 		link, err := d.port.LinkGetNowait()
 		if err == nil && link.Up {
 			down = 0

@@ -24,7 +24,7 @@ func Open(url string, opts Options) (*Device, error) {
 	if err := startEAL(&u, opts); err != nil {
 		return nil, fmt.Errorf("dpdk: open %s: %w", url, err)
 	}
-	d := &Device{url: u, opts: opts.filled()}
+	d := &Device{url: u, opts: opts.filled(), removed: make(chan struct{})}
 	err = d.control("dpdk: open "+url, func() error {
 		reap()
 		err := eal.CloseOnExec(d.open)
@@ -78,6 +78,10 @@ func (d *Device) open() error {
 	}
 	if err := d.attach(); err != nil {
 		return err
+	}
+	var err error
+	if d.removal, err = d.port.WatchRemoval(); err != nil {
+		return fmt.Errorf("watch for the removal of the device: %w", err)
 	}
 	info, err := d.port.InfoGet()
 	if err != nil {

@@ -27,6 +27,10 @@ type Queue struct {
 
 	lost    uint32        // chains dropped, as C counts them
 	chained atomic.Uint32 // the same for other goroutines to read
+
+	device    *Device
+	removal   *ethdev.Removal
+	txRemoved atomic.Uint64 // frames dropped since the removal
 }
 
 var _ packet.Port = (*Queue)(nil)
@@ -40,6 +44,9 @@ func (d *Device) makeQueues() {
 			rx:   d.shape.rx(i),
 			tx:   d.shape.tx(i),
 			info: d.info,
+
+			device:  d,
+			removal: d.removal,
 		}
 		if d.guards != nil {
 			q.guard = d.guards[i]
@@ -80,6 +87,10 @@ func (q *Queue) Free(bufs []packet.Buf) {
 
 // Recv implements packet.Port.
 func (q *Queue) Recv(bufs []packet.Buf) int {
+	if q.removal.Happened() {
+		_ = q.device.alive() // whoever waits for the removal is told
+		return 0
+	}
 	n := q.port.RxBurst(q.rx, &q.burst, min(len(bufs), mbuf.Max), q.guard, q.stamps, &q.lost)
 	q.received(bufs[:n])
 	if q.lost != q.chained.Load() {
@@ -88,8 +99,14 @@ func (q *Queue) Recv(bufs []packet.Buf) int {
 	return n
 }
 
-// Send implements packet.Port.
+// Send implements packet.Port. A device that has been removed takes all frames and drops them: one
+// that took none would have the transport wait for room.
 func (q *Queue) Send(class packet.Class, bufs []packet.Buf) int {
+	if q.removal.Happened() {
+		q.Free(bufs)
+		q.txRemoved.Add(uint64(len(bufs)))
+		return len(bufs)
+	}
 	tx := q.tx[min(int(class), len(q.tx)-1)]
 	done := 0
 	for done < len(bufs) {

@@ -3,7 +3,7 @@
 //
 // A frame passes here in [Port.RxBurst] and [Port.TxBurst] only, one C call per burst. All other
 // functions are control and must run inside eal.Call and, for the memif driver, eal.OnInterrupt;
-// StatsGet and LinkGetNowait are excepted: any goroutine may call them.
+// StatsGet, LinkGetNowait and Removal.Happened are excepted: any goroutine may call them.
 //
 // The memif driver is linked statically and corrected on the way (memif.c says how); all other
 // drivers are EAL's plug-ins.

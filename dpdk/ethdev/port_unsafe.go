@@ -107,18 +107,27 @@ func pointers(rings []*ring.Ring) *unsafe.Pointer {
 }
 
 // Detach closes the device and takes it off its bus, which closes it too where it would not be. The
-// Port is meaningless afterwards.
-func (p Port) Detach() error {
-	var info C.struct_rte_eth_dev_info
-	if rc := C.rte_eth_dev_info_get(C.uint16_t(p), &info); rc != 0 {
-		return fmt.Errorf("what to detach: %w", eal.Errno(int(rc)))
+// Port is meaningless afterwards. removal is the port's; nil asks the driver instead. A port that
+// EAL has taken away on its own is left alone, and so is another one that has its number.
+func (p Port) Detach(removal *Removal) error {
+	var device *C.struct_rte_device
+	if removal == nil {
+		var info C.struct_rte_eth_dev_info
+		if rc := C.rte_eth_dev_info_get(C.uint16_t(p), &info); rc != 0 {
+			return fmt.Errorf("what to detach: %w", eal.Errno(int(rc)))
+		}
+		device = info.device
+	} else if removal.Happened() && !removal.of(p) {
+		return nil
+	} else {
+		device = (*C.struct_rte_device)(unsafe.Pointer(removal.device))
 	}
 	var errs []error
 	if rc := C.rte_eth_dev_close(C.uint16_t(p)); rc != 0 {
 		errs = append(errs, fmt.Errorf("close: %w", eal.Errno(int(rc))))
 	}
 	C.gr_memif_closed(C.uint16_t(p))
-	if rc := C.rte_dev_remove(info.device); rc != 0 {
+	if rc := C.rte_dev_remove(device); rc != 0 {
 		errs = append(errs, fmt.Errorf("remove: %w", eal.Errno(int(rc))))
 	}
 	return errors.Join(errs...)

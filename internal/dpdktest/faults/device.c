@@ -24,6 +24,9 @@ GR_FAULT(int, rte_eth_from_rings,
 GR_FAULT(struct rte_eth_dev *, rte_eth_dev_allocate, (const char *name), (name), return NULL)
 GR_FAULT(int, rte_eth_dev_info_get, (uint16_t port, struct rte_eth_dev_info *info), (port, info),
 	 return -EIO)
+GR_FAULT(int, rte_eth_dev_callback_register,
+	 (uint16_t port, enum rte_eth_event_type event, rte_eth_dev_cb_fn fn, void *arg),
+	 (port, event, fn, arg), return -ENOMEM)
 GR_FAULT(int, rte_eth_dev_configure,
 	 (uint16_t port, uint16_t rxq, uint16_t txq, const struct rte_eth_conf *conf),
 	 (port, rxq, txq, conf), return -EINVAL)
