@@ -26,10 +26,10 @@ func register(d *Dialect) *Dialect {
 	return d
 }
 
-// Names answers the names that Get knows.
+// Names returns the names that Get knows.
 func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 
-// Get answers the dialect of a name.
+// Get returns the dialect of a name.
 func Get(name string) (*Dialect, error) {
 	switch name = strings.ToLower(name); name {
 	case "cumulus":
@@ -149,7 +149,7 @@ func (s *sheet) drop(what string, size units.Bytes) {
 // by 2.4 % at most if it is 1024.
 const kilobyte units.Bytes = 1000
 
-// in answers how many units a size is, rounded up, and makes that the effective one. It has to be
+// in returns how many units a size is, rounded up, and makes that the effective one. It has to be
 // between least and most of them.
 func (s *sheet) in(name string, size *units.Bytes, unit units.Bytes, least, most int64) int64 {
 	n := (int64(*size) + int64(unit) - 1) / int64(unit)

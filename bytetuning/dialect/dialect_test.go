@@ -202,7 +202,7 @@ func drawn(r *rand.Rand) *intent.Intent {
 	i.Kmax = i.Kmin + 2000 + units.Bytes(r.IntN(2_000_000))
 	i.Pmax = bytetuning.Percent(1 + r.IntN(100))
 	i.Headroom = units.Bytes(20_000 + r.IntN(300_000))
-	i.Alpha = bytetuning.LeastAlpha + bytetuning.Alpha(r.IntN(11))
+	i.Alpha = bytetuning.MinAlpha + bytetuning.Alpha(r.IntN(11))
 	i.Priority, i.Queue = r.IntN(8), r.IntN(8)
 	i.Chip.Cell = []units.Bytes{0, 208, 256, 384}[r.IntN(4)]
 	if r.IntN(3) == 0 {

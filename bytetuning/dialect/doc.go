@@ -1,7 +1,7 @@
 // Package dialect says an intent in the words of a switch: SONiC's CONFIG_DB, Cisco NX-OS, Arista
 // EOS, Huawei VRP, H3C Comware, NVIDIA Onyx and NVIDIA Cumulus (NVUE). Each is a file.
 //
-// Render answers the configuration, what undoes it, and the effective intent: sizes are rounded up
+// Render returns the configuration, what undoes it, and the effective intent: sizes are rounded up
 // to what the switch counts in (bytes, kilobytes of 1000, cells), so that they are never below what
 // was wanted. What a switch cannot do is refused with its reason, what a dialect has no word for is
 // a warning. Parse reads back what Render wrote; for SONiC it reads any CONFIG_DB.

@@ -23,20 +23,20 @@ var _ = register(&Dialect{
 // lowest ones.
 var h3cClasses = [...]int{0, 1, 3, 5, 11, 20, 33, 50, 66, 80, 100}
 
-// h3cAlpha answers what a per cent means.
+// h3cAlpha returns what a per cent means.
 func h3cAlpha(percent int) (bytetuning.Alpha, bool) {
 	if percent < 0 {
 		return 0, false
 	}
 	for i, upper := range h3cClasses {
 		if percent <= upper {
-			return bytetuning.LeastAlpha + bytetuning.Alpha(i), true
+			return bytetuning.MinAlpha + bytetuning.Alpha(i), true
 		}
 	}
 	return 0, false
 }
 
-// H3CAlpha answers what the per cent of ingress-buffer dynamic means.
+// H3CAlpha returns what the per cent of ingress-buffer dynamic means.
 func H3CAlpha(percent int) (bytetuning.Alpha, bool) { return h3cAlpha(percent) }
 
 func renderH3C(s *sheet) {
@@ -69,7 +69,7 @@ func renderH3C(s *sheet) {
 				s.in("XOFF", &s.got.XOFF, cell, 0, most))
 		} else {
 			s.line(" priority-flow-control dot1p %d ingress-buffer dynamic %d", s.Priority,
-				h3cClasses[s.Alpha-bytetuning.LeastAlpha])
+				h3cClasses[s.Alpha-bytetuning.MinAlpha])
 		}
 		s.line(" priority-flow-control dot1p %d headroom %d", s.Priority, headroom)
 		s.undone("interface %s", i)

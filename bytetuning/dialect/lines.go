@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// lineParser answers a Parse for configurations of lines. A pattern's groups are named by what they
+// lineParser returns a Parse for configurations of lines. A pattern's groups are named by what they
 // hold: kmin, kmax, headroom, xoff, xon (the offset), guaranteed, resume (xoff less xon), both
 // (xoff and headroom), with _b, _k or _c for bytes, kilobytes and cells; pmax; alpha, ratio (H3C's
 // per cent); name, interface, queue, priority.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Restore answers what Undo leaves to be done: the lines of a configuration saved before ours that
+// Restore returns what Undo leaves to be done: the lines of a configuration saved before ours that
 // ours has replaced. In a section that ours opens, such as an interface, these are lines with the
 // first word of one of ours; outside of sections, lines that differ from one of ours in nothing but
 // numbers, names and the last word.

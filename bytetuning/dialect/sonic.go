@@ -80,7 +80,7 @@ func renderSONiC(s *sheet) {
 		"the tables before: SONiC has no undo")
 }
 
-// parseSONiC answers an intent for each profile of ECN and of buffer that ports use together. A
+// parseSONiC returns an intent for each profile of ECN and of buffer that ports use together. A
 // queue goes with the priority group of its number, or with the port's only one.
 func parseSONiC(text []byte, chip intent.Chip) ([]*intent.Intent, error) {
 	raw := map[string]map[string]map[string]any{}
@@ -236,7 +236,7 @@ func (p *sonicParser) intent(k sonicKey) (*intent.Intent, error) {
 		i.XOFF = perhaps("static_th")
 	} else {
 		i.Alpha = bytetuning.Alpha(number(buffer, k.buffer, "dynamic_th",
-			int64(bytetuning.LeastAlpha), int64(bytetuning.MostAlpha)))
+			int64(bytetuning.MinAlpha), int64(bytetuning.MaxAlpha)))
 	}
 	if pool, ok := buffer["pool"].(string); ok && i.Chip.Buffer == 0 {
 		pool = strings.TrimSuffix(pool[strings.LastIndex(pool, "|")+1:], "]")

@@ -52,12 +52,12 @@ type Lossy struct {
 	Kmax  units.Bytes // above it WRED drops all; 0 is no WRED
 }
 
-// Layer answers the intent's chip as a layer of package bytetuning, which has no search space.
+// Layer returns the intent's chip as a layer of package bytetuning, which has no search space.
 func (i *Intent) Layer() bytetuning.Layer {
 	return bytetuning.Layer{Name: i.Name, Buffer: i.Chip.Buffer, Ports: i.Chip.Ports}
 }
 
-// PausesAt answers the queue at which a single congested ingress port pauses, 0 when it is not
+// PausesAt returns the queue at which a single congested ingress port pauses, 0 when it is not
 // known.
 func (i *Intent) PausesAt() units.Bytes {
 	if i.XOFF > 0 {

@@ -190,7 +190,7 @@ func (f *switchFile) parse() (*Switch, error) {
 	return s, err
 }
 
-// fileName says whether a name can be part of a file's.
+// fileName reports whether a name can be part of a file's.
 func fileName(name string) bool {
 	for _, r := range name {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' ||
@@ -201,7 +201,7 @@ func fileName(name string) bool {
 	return name != ""
 }
 
-// intent answers what the switch is to do with a watermark.
+// intent returns what the switch is to do with a watermark.
 func (s *Switch) intent(w bytetuning.Watermark) *intent.Intent {
 	return &intent.Intent{
 		Name: s.Layer, Model: s.Model, Chip: s.Chip, Watermark: w, Priority: s.Priority,
@@ -209,7 +209,7 @@ func (s *Switch) intent(w bytetuning.Watermark) *intent.Intent {
 	}
 }
 
-// Layers answers the layers of the fleet, in the order in which they come up. A layer's buffer is
+// Layers returns the layers of the fleet, in the order in which they come up. A layer's buffer is
 // the smallest of its switches'.
 func (f *Fleet) Layers(space bytetuning.Space) []bytetuning.Layer {
 	var layers []bytetuning.Layer

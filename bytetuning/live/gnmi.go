@@ -92,7 +92,7 @@ func queuePath(iface, queue string) *gpb.Path {
 	}}
 }
 
-// Read answers what the switch says of a queue now.
+// Read returns what the switch says of a queue now.
 func (r *Reader) Read(ctx context.Context, iface, queue string) (Reading, error) {
 	answer, err := r.client.Get(r.outgoing(ctx), &gpb.GetRequest{
 		Path: []*gpb.Path{queuePath(iface, queue)}, Type: gpb.GetRequest_STATE,

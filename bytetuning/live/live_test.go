@@ -189,7 +189,7 @@ func (b *box) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error
 		Update: b.answer(iface, queue, n)}}}, nil
 }
 
-// table answers one of CONFIG_DB's, which Set has written down.
+// table returns one of CONFIG_DB's, which Set has written down.
 func (b *box) table(name string) (*gpb.GetResponse, error) {
 	text, ok := b.db[name]
 	if !ok {
@@ -418,7 +418,7 @@ func TestBadTelemetry(t *testing.T) {
 		"NaN is no counter": func(int) []*gpb.Update {
 			return leaves(map[string]*gpb.TypedValue{
 				"transmit-octets": {Value: &gpb.TypedValue_DoubleVal{DoubleVal: math.NaN()}},
-				"avg-queue-len": whole(1),
+				"avg-queue-len":   whole(1),
 			})
 		},
 		`transmit-octets is "many"`: func(int) []*gpb.Update {

@@ -160,7 +160,7 @@ func (n *Network) Rollback(ctx context.Context) error {
 				// What is undone does not depend on the watermark, so that it is one that any chip
 				// takes.
 				w := bytetuning.Watermark{Kmin: 1000, Kmax: 4000, Pmax: 1,
-					Alpha: bytetuning.MostAlpha}
+					Alpha: bytetuning.MaxAlpha}
 				if r, err = s.Dialect.Render(s.intent(w), dialect.Options{}); err == nil {
 					text = r.Undo + r.Restore(text)
 				}

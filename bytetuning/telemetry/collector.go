@@ -31,7 +31,7 @@ func ParseAggregate(name string) (Aggregate, error) {
 	return a, nil
 }
 
-// Of answers it for samples; NaN when there are none, or when one is no number.
+// Of returns it for samples; NaN when there are none, or when one is no number.
 func (a Aggregate) Of(samples []float64) float64 {
 	if len(samples) == 0 {
 		return math.NaN()
@@ -105,7 +105,7 @@ func (c *Collector) Poll(now units.Time, bytes uint64, queue units.Bytes) {
 // Reports is how many there were.
 func (c *Collector) Reports() int { return c.reports }
 
-// Sample answers the port's throughput and queue in a period that ends now, as a switch of a layer.
+// Sample returns the port's throughput and queue in a period that ends now, as a switch of a layer.
 // Too little or too old telemetry, and a counter that ran backwards, are errors.
 func (c *Collector) Sample(layer int, now units.Time, period units.Duration) (bytetuning.Sample,
 	error) {

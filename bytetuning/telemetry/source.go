@@ -18,7 +18,7 @@ type Source struct {
 	Sampling float64 // reports of each packet, of an in-band source; 0 is none
 }
 
-// InBand says whether packets report.
+// InBand reports whether packets report.
 func (s Source) InBand() bool { return s.Sampling > 0 }
 
 // sources are table 7's. SNMP's 0.03 Hz is a poll each 30 s, the shortest that section 5.4 gives;
@@ -31,10 +31,10 @@ var sources = map[string]Source{
 	"int":   {Name: "int", Period: units.Millisecond, Sampling: 1. / 16},
 }
 
-// Names answers the names that Named knows.
+// Names returns the names that Named knows.
 func Names() []string { return slices.Sorted(maps.Keys(sources)) }
 
-// Named answers the source of a name.
+// Named returns the source of a name.
 func Named(name string) (Source, error) {
 	s, ok := sources[strings.ToLower(name)]
 	if !ok {
@@ -44,7 +44,7 @@ func Named(name string) (Source, error) {
 	return s, nil
 }
 
-// Compressed answers the source for simulations in which a second is so much shorter: it polls, and
+// Compressed returns the source for simulations in which a second is so much shorter: it polls, and
 // has packets report, so much more often.
 func (s Source) Compressed(second units.Duration) Source {
 	s.Period = units.Duration(float64(s.Period) * second.Seconds())

@@ -22,7 +22,7 @@ const (
 // UsageError is a command line that cannot be meant.
 type UsageError struct{ error }
 
-// Unwrap answers what is wrong with it.
+// Unwrap returns what is wrong with it.
 func (e UsageError) Unwrap() error { return e.error }
 
 // Usage makes an error one of the command line.
@@ -38,7 +38,7 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// Interruptible answers a context that ends with the first signal. The second one ends the program.
+// Interruptible returns a context that ends with the first signal. The second one ends the program.
 func Interruptible() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

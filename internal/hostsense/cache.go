@@ -25,7 +25,7 @@ func (c Cache) String() string {
 		strings.ToLower(c.Type), c.Size, c.Line, c.Ways, c.Shared)
 }
 
-// Caches answers the caches of the first processor.
+// Caches returns the caches of the first processor.
 func (h *Host) Caches() ([]Cache, error) {
 	const what, dir = "caches", "sys/devices/system/cpu/cpu0/cache"
 	var all []Cache
@@ -66,7 +66,7 @@ func (h *Host) Caches() ([]Cache, error) {
 	return all, nil
 }
 
-// LLC answers the last-level cache: that of the highest level, for data.
+// LLC returns the last-level cache: that of the highest level, for data.
 func (h *Host) LLC() (Cache, error) {
 	all, err := h.Caches()
 	if err != nil {
@@ -88,7 +88,7 @@ func (h *Host) LLC() (Cache, error) {
 // last-level cache into which devices write.
 const msrDDIOWays = 0xc8b
 
-// DDIOWays answers into how many ways of the last-level cache devices may write, and in which bits.
+// DDIOWays returns into how many ways of the last-level cache devices may write, and in which bits.
 func (h *Host) DDIOWays() (ways int, mask uint64, err error) {
 	cpu, err := h.CPU()
 	if err != nil {
@@ -103,7 +103,7 @@ func (h *Host) DDIOWays() (ways int, mask uint64, err error) {
 	return bits.OnesCount64(mask), mask, nil
 }
 
-// DDIO answers how much of the last-level cache devices may write into.
+// DDIO returns how much of the last-level cache devices may write into.
 func (h *Host) DDIO() (units.Bytes, error) {
 	ways, _, err := h.DDIOWays()
 	if err != nil {

@@ -16,7 +16,7 @@ type CPU struct {
 	Processors              int
 }
 
-// CPU answers what /proc/cpuinfo says.
+// CPU returns what /proc/cpuinfo says.
 func (h *Host) CPU() (CPU, error) {
 	text, err := h.text("processor", "proc/cpuinfo", "/proc/cpuinfo does not exist")
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *Host) Busy() (Sampler, error) {
 	}, nil
 }
 
-// ticks answers the busy ones and all of /proc/stat's first line.
+// ticks returns the busy ones and all of /proc/stat's first line.
 func (h *Host) ticks() (busy, all uint64, err error) {
 	const what = "processor time"
 	text, err := h.text(what, "proc/stat", "/proc/stat does not exist")

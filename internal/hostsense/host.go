@@ -28,7 +28,7 @@ type Absent struct {
 
 func (a *Absent) Error() string { return fmt.Sprintf("hostsense: no %s: %s", a.What, a.Reason) }
 
-// IsAbsent says whether an error means that the machine has not got what was asked for.
+// IsAbsent reports whether an error means that the machine has not got what was asked for.
 func IsAbsent(err error) bool {
 	var a *Absent
 	return errors.As(err, &a)

@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// LLCMonitor answers how much of the last-level cache a group of programs has, and how many bytes
+// LLCMonitor returns how much of the last-level cache a group of programs has, and how many bytes
 // it has moved to and from memory since it began, as resctrl counts them; "" is the root group.
 func (h *Host) LLCMonitor(group string) (occupancy, moved units.Bytes, err error) {
 	const what = "cache monitoring"

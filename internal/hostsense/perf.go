@@ -65,7 +65,7 @@ func (h *Host) Count(e Event, cpu int) (*Counter, error) {
 	return nil, fmt.Errorf("hostsense: %s on processor %d: %w", what, cpu, err)
 }
 
-// Read answers the count since the beginning.
+// Read returns the count since the beginning.
 func (c *Counter) Read() (uint64, error) {
 	var b [8]byte
 	if n, err := unix.Read(c.fd, b[:]); err != nil || n != len(b) {

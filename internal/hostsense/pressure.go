@@ -26,7 +26,7 @@ type Pressure struct {
 	SomeOf10s, FullOf10s float64
 }
 
-// Pressure answers what /proc/pressure says of a resource.
+// Pressure returns what /proc/pressure says of a resource.
 func (h *Host) Pressure(r Resource) (p Pressure, err error) {
 	what := "pressure of " + string(r)
 	text, err := h.text(what, "proc/pressure/"+string(r),

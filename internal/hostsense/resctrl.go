@@ -23,7 +23,7 @@ type MBA struct {
 // mbaLevels is how many levels there are, none included.
 const mbaLevels = 5
 
-// MBA answers the throttle of a group of resctrl, "" for the root group. stop is called at the last
+// MBA returns the throttle of a group of resctrl, "" for the root group. stop is called at the last
 // level and when it is left; nil leaves that out.
 func (h *Host) MBA(group string, stop func(stopped bool) error) (*MBA, error) {
 	const what = "memory-bandwidth allocation"

@@ -46,7 +46,7 @@ func isUnicast(ip netip.Addr) bool {
 
 func isUnicastMAC(mac [6]byte) bool { return mac[0]&1 == 0 && mac != [6]byte{} }
 
-// isBroadcastOf says whether ip is the first or last address of an IPv4 prefix that has room for
+// isBroadcastOf reports whether ip is the first or last address of an IPv4 prefix that has room for
 // these (RFC 1122 section 3.2.1.3; RFC 3021 for /31).
 func isBroadcastOf(p netip.Prefix, ip netip.Addr) bool {
 	if !ip.Is4() || p.Bits() > 30 {

@@ -27,7 +27,7 @@ func (m discovery) flags() uint32      { return binary.BigEndian.Uint32(m[4:]) }
 func (m discovery) target() netip.Addr { return netip.AddrFrom16([16]byte(m[8:24])) }
 
 // linkAddress is the link-layer address among the options, if it is there and one neighbour's;
-// valid says whether the options are well-formed (RFC 4861 section 4.6: none has length 0).
+// valid reports whether the options are well-formed (RFC 4861 section 4.6: none has length 0).
 func (m discovery) linkAddress(option uint8) (mac [6]byte, has, valid bool) {
 	for rest := m[discoveryLen:]; len(rest) > 0; {
 		if len(rest) < 2 || rest[1] == 0 || int(rest[1])*8 > len(rest) {
@@ -67,7 +67,7 @@ func (t *Table) receiveDiscovery(h ipv6, m discovery, now units.Time) {
 	}
 }
 
-// receiveSolicitation answers a solicitation for an address of ours (RFC 4861 sections 7.2.3 and
+// receiveSolicitation returns a solicitation for an address of ours (RFC 4861 sections 7.2.3 and
 // 7.2.4).
 func (t *Table) receiveSolicitation(h ipv6, m discovery, mac [6]byte, has bool, now units.Time) {
 	src, dst, target := h.source(), h.dest(), m.target()

@@ -168,7 +168,7 @@ func echo6(t testing.TB, payload []byte, from, to netip.Addr) []byte {
 		&layers.ICMPv6Echo{Identifier: 0x1234, SeqNumber: 5}, gopacket.Payload(payload))
 }
 
-// validChecksum6 says whether an ICMPv6 message has the checksum that gopacket computes.
+// validChecksum6 reports whether an ICMPv6 message has the checksum that gopacket computes.
 func validChecksum6(t testing.TB, p gopacket.Packet) {
 	t.Helper()
 	ip := p.Layer(layers.LayerTypeIPv6).(*layers.IPv6)

@@ -25,7 +25,7 @@ func (h ipv4) protocol() uint8    { return h[9] }
 func (h ipv4) source() netip.Addr { return netip.AddrFrom4([4]byte(h[12:16])) }
 func (h ipv4) dest() netip.Addr   { return netip.AddrFrom4([4]byte(h[16:20])) }
 
-// receiveIPv4 answers echo requests and leaves everything else to others.
+// receiveIPv4 returns echo requests and leaves everything else to others.
 func (t *Table) receiveIPv4(mac [6]byte, packet []byte) bool {
 	h := ipv4(packet)
 	if len(h) < ipv4Len || h.protocol() != protocolICMP || !t.Owns(h.dest()) {
@@ -58,7 +58,7 @@ func (t *Table) receiveIPv4(mac [6]byte, packet []byte) bool {
 	return true
 }
 
-// sendEcho4 answers an echo request to where it came from (RFC 792 "Echo or Echo Reply Message",
+// sendEcho4 returns an echo request to where it came from (RFC 792 "Echo or Echo Reply Message",
 // RFC 1122 section 3.2.2.6). IP options of the request are not returned.
 func (t *Table) sendEcho4(mac [6]byte, request ipv4, message []byte) {
 	if ipv4Len+len(message) > maxPacket {

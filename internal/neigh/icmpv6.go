@@ -58,7 +58,7 @@ func (t *Table) receiveIPv6(mac [6]byte, packet []byte, toUs bool, now units.Tim
 	return true
 }
 
-// sendEcho6 answers an echo request to where it came from (RFC 4443 section 4.2).
+// sendEcho6 returns an echo request to where it came from (RFC 4443 section 4.2).
 func (t *Table) sendEcho6(mac [6]byte, request ipv6, message []byte) {
 	if ipv6Len+len(message) > maxPacket {
 		t.counters.DropEchoTooLong++

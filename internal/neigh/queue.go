@@ -14,7 +14,7 @@ func (q *queue) init() {
 	}
 }
 
-// push answers the room for a frame of n bytes, with the padding behind it already zero, or nil
+// push returns the room for a frame of n bytes, with the padding behind it already zero, or nil
 // when depth frames are waiting.
 func (q *queue) push(n, depth int) []byte {
 	if q.count >= depth {
@@ -31,7 +31,7 @@ func (q *queue) push(n, depth int) []byte {
 	return (*slot)[:n]
 }
 
-// pop answers the oldest frame. It is good until the next push.
+// pop returns the oldest frame. It is good until the next push.
 func (q *queue) pop() []byte {
 	frame := q.slots[q.head]
 	q.count--

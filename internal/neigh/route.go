@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Owns says whether ip is an address of ours.
+// Owns reports whether ip is an address of ours.
 func (t *Table) Owns(ip netip.Addr) bool {
 	e, ok := t.entries[normal(ip)]
 	return ok && e.state == own
@@ -64,7 +64,7 @@ func (t *Table) resolve(dst netip.Addr, now units.Time) (*Entry, error) {
 	return e, nil
 }
 
-// Source answers the address of ours that speaks to dst: dst itself when it is ours, the one on
+// Source returns the address of ours that speaks to dst: dst itself when it is ours, the one on
 // dst's prefix, or the one that the gateway's replies find.
 func (t *Table) Source(dst netip.Addr) (netip.Addr, error) {
 	dst = normal(dst)
@@ -109,7 +109,7 @@ func (t *Table) nextHop(dst netip.Addr) (netip.Addr, error) {
 	return t.gateways[i], nil
 }
 
-// onLink answers which of our addresses shares the longest prefix with ip, or -1.
+// onLink returns which of our addresses shares the longest prefix with ip, or -1.
 func (t *Table) onLink(ip netip.Addr) int {
 	best := -1
 	for i, p := range t.addrs {

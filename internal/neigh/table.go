@@ -120,10 +120,10 @@ func (t *Table) validateGateways() error {
 // Len returns how many addresses it knows or asks for, the own ones included.
 func (t *Table) Len() int { return len(t.entries) }
 
-// Counters answers what happened so far.
+// Counters returns what happened so far.
 func (t *Table) Counters() Counters { return t.counters }
 
-// Pending says whether a frame waits for Emit.
+// Pending reports whether a frame waits for Emit.
 func (t *Table) Pending() bool { return t.queue.count > 0 }
 
 // Emit writes the next frame to send into room, complete from the destination address on and

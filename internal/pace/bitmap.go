@@ -19,7 +19,7 @@ func (b *bitmap) clear(i uint64) {
 	}
 }
 
-// first answers the lowest bit set; there must be one.
+// first returns the lowest bit set; there must be one.
 func (b *bitmap) first() uint64 {
 	i := uint64(bits.TrailingZeros64(b.any))
 	return i*64 + uint64(bits.TrailingZeros64(b.words[i%64]))

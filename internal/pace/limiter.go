@@ -108,7 +108,7 @@ func (l *Limiter) Wait(f uint32, size units.Bytes, now units.Time) {
 	l.wait(f)
 }
 
-// Head answers the flow that may send a packet now, and the same again until Sent or Leave, or
+// Head returns the flow that may send a packet now, and the same again until Sent or Leave, or
 // until another's finish is earlier; false when there is none.
 func (l *Limiter) Head(now units.Time) (f uint32, ok bool) {
 	if now.After(l.tick) {
@@ -160,11 +160,11 @@ func (l *Limiter) Leave(f uint32) {
 	w.state = idle
 }
 
-// Started answers the exact start of the packet that flow f sent last: it was let go by the wheel
+// Started returns the exact start of the packet that flow f sent last: it was let go by the wheel
 // up to a Slot later, and left when the port had room and no other came first.
 func (l *Limiter) Started(f uint32) units.Time { return l.flows[f].last }
 
-// Next answers when the first flow's start comes of those that wait, and false when none waits.
+// Next returns when the first flow's start comes of those that wait, and false when none waits.
 // Those that Head has let go are not among them.
 func (l *Limiter) Next() (units.Time, bool) { return l.wheel.Next() }
 

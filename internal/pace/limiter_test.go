@@ -66,7 +66,7 @@ func (p *port) run(until units.Time, sent func(departure) (more bool)) {
 	}
 }
 
-// unused answers for how long the port had nothing to do since a moment.
+// unused returns for how long the port had nothing to do since a moment.
 func (p *port) unused(since units.Time) (d units.Duration) {
 	for i := len(p.idle) - 1; i >= 0 && p.idle[i].to.After(since); i-- {
 		from := p.idle[i].from

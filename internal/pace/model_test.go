@@ -159,7 +159,7 @@ func (l *list) start(f int) units.Time {
 	return l.flows[f].floor
 }
 
-// eligible answers the flow to send at the tick, -1 for none.
+// eligible returns the flow to send at the tick, -1 for none.
 func (l *list) eligible() int {
 	first, found := units.Time(0), -1
 	for f := range l.flows {

@@ -98,7 +98,7 @@ func (w *Wheel) Stop(id uint32) {
 	n.armed = false
 }
 
-// Next answers when the first timer is due, and false when there is none.
+// Next returns when the first timer is due, and false when there is none.
 func (w *Wheel) Next() (units.Time, bool) {
 	if !w.known {
 		w.find()
@@ -248,7 +248,7 @@ func (w *Wheel) remove(k uint64, i int32) {
 	n.next, n.prev = none, none
 }
 
-// slotOf answers the first slot that is not before a moment, nor before the block.
+// slotOf returns the first slot that is not before a moment, nor before the block.
 func (w *Wheel) slotOf(at units.Time) uint64 {
 	first, d := w.now<<slotBits, min(at.Sub(w.start), units.Forever)
 	if d <= 0 {
@@ -257,7 +257,7 @@ func (w *Wheel) slotOf(at units.Time) uint64 {
 	return first + uint64(d-1)/uint64(Slot) + 1
 }
 
-// timeOf answers when a slot is, which is not before the block.
+// timeOf returns when a slot is, which is not before the block.
 func (w *Wheel) timeOf(slot uint64) units.Time {
 	return w.start.Add(units.Duration(slot-w.now<<slotBits) * Slot)
 }

@@ -19,7 +19,7 @@ var (
 	serverIP = netip.MustParseAddr("10.77.0.2")
 )
 
-// capture answers the communication manager's datagrams of the capture: REQ, REP, RTU, DREQ, DREP.
+// capture returns the communication manager's datagrams of the capture: REQ, REP, RTU, DREQ, DREP.
 func capture(t testing.TB) (all []Datagram) {
 	packets(t, func(p *wire.Packet) {
 		if p.Op != wire.UDSendOnly {

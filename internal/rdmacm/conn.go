@@ -46,7 +46,7 @@ func (c *Conn) Peer() netip.Addr { return c.peer }
 // Request returns the REQ that began the connection.
 func (c *Conn) Request() REQ { return c.req }
 
-// Accept answers a ConnectRequest with a REP. The queue pair must be in RTR by then: QPAttr says
+// Accept returns a ConnectRequest with a REP. The queue pair must be in RTR by then: QPAttr says
 // how.
 func (c *Conn) Accept(o Offer, now units.Time) error {
 	if err := c.want("accept", reqRcvd); err != nil {
@@ -67,7 +67,7 @@ func (c *Conn) Accept(o Offer, now units.Time) error {
 	return nil
 }
 
-// Confirm answers a ConnectResponse with an RTU: the connection is established. The queue pair
+// Confirm returns a ConnectResponse with an RTU: the connection is established. The queue pair
 // must be in RTS by then: QPAttr says how.
 func (c *Conn) Confirm() error {
 	if err := c.want("confirm", repRcvd); err != nil {
@@ -100,7 +100,7 @@ func (m *Machine) NotifyEstablished(qpn wire.QPN, now units.Time) {
 	}
 }
 
-// Reject answers a ConnectRequest or a ConnectResponse with a REJ that holds up to 148 bytes of
+// Reject returns a ConnectRequest or a ConnectResponse with a REJ that holds up to 148 bytes of
 // private data. No event follows.
 func (c *Conn) Reject(r Reason, private []byte) error {
 	if err := c.want("reject", reqRcvd, repRcvd); err != nil {

@@ -24,7 +24,7 @@ func (m *DREQ) get(b []byte) {
 	copy(m.Private[:], b[12:])
 }
 
-// DREP answers a DREQ (12.6.11).
+// DREP returns a DREQ (12.6.11).
 type DREP struct {
 	LocalID, RemoteID CommID
 	Private           [224]byte

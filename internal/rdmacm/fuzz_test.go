@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// everyMessage answers one of each kind.
+// everyMessage returns one of each kind.
 func everyMessage() []Message {
 	return append(captured(),
 		&REJ{LocalID: serverID, RemoteID: clientID, Reason: ConsumerReject, Rejected: StageREP,

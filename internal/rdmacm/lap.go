@@ -13,7 +13,7 @@ func (m *LAP) get(b []byte)       { m.LocalID, m.RemoteID = getIDs(b) }
 // alternateUnsupported is the APR status "alternate paths not supported" (12.8).
 const alternateUnsupported = 2
 
-// APR answers a LAP (12.8). What would explain the status is not read.
+// APR returns a LAP (12.8). What would explain the status is not read.
 type APR struct {
 	LocalID, RemoteID CommID
 	Status            uint8

@@ -94,13 +94,13 @@ func (m *Machine) Listen(s ServiceID, backlog int) error {
 // Unlisten ends Listen. Connections stay.
 func (m *Machine) Unlisten(s ServiceID) { delete(m.listeners, s) }
 
-// Len answers how many connections there are, those in timewait included.
+// Len returns how many connections there are, those in timewait included.
 func (m *Machine) Len() int { return len(m.conns) }
 
-// Counters answers what was counted.
+// Counters returns what was counted.
 func (m *Machine) Counters() Counters { return m.counters }
 
-// Pending says whether a datagram waits for Emit.
+// Pending reports whether a datagram waits for Emit.
 func (m *Machine) Pending() bool { return len(m.out) > 0 }
 
 // Emit takes out the oldest datagram to send.

@@ -199,7 +199,7 @@ func TestDisconnectEarly(t *testing.T) {
 	}
 }
 
-// served answers a network whose server has the captured REQ's connection, in the state that the
+// served returns a network whose server has the captured REQ's connection, in the state that the
 // server's program brought it to.
 func served(t *testing.T, mute bool) (*network, *Conn) {
 	n := newNetwork(t, Config{})

@@ -30,7 +30,7 @@ type QPAttr struct {
 	MaxRdAtomic int
 }
 
-// QPAttr answers what to move the queue pair to: on the passive side from ConnectRequest on, with
+// QPAttr returns what to move the queue pair to: on the passive side from ConnectRequest on, with
 // the offer that goes to Accept; on the active side from ConnectResponse on, with the offer that
 // went to Connect.
 func (c *Conn) QPAttr(ours Offer) QPAttr {

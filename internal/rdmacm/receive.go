@@ -58,7 +58,7 @@ func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, no
 	}
 }
 
-// find answers the connection with this peer that both sides name so, or nil.
+// find returns the connection with this peer that both sides name so, or nil.
 func (m *Machine) find(peer netip.Addr, ours, theirs CommID) *Conn {
 	if c := m.conns[ours]; c != nil && c.peer == peer && c.remote == theirs {
 		return c

@@ -66,7 +66,7 @@ func TestTune(t *testing.T) {
 
 	code, _, errs = do(t, "tune", "--target", "fluid:8x40G", "--out", dir, "--seed", "2")
 	assert.Equal(t, cli.Failed, code)
-	assert.Contains(t, errs, "its seed is 1, not 2")
+	assert.Contains(t, errs, "its seed is 1, want 2")
 }
 
 func TestDryRun(t *testing.T) {
@@ -93,7 +93,7 @@ func TestTelemetry(t *testing.T) {
 	_, _, errs = do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--aggregate",
 		"p99", "--budget", "1", "--out", dir)
 	assert.Contains(t, errs,
-		"is the log of another search: its target is fabric:2to1 int, not fabric:2to1 int p99")
+		"is the log of another search: its target is fabric:2to1 int, want fabric:2to1 int p99")
 	code, _, errs = do(t, "tune", "--target", "fabric:multihost", "--telemetry", "int", "--out",
 		dir)
 	assert.Equal(t, cli.Misuse, code)
@@ -138,7 +138,7 @@ func TestSpace(t *testing.T) {
 	write("{kmin: [20KB, 10KB], gap: [50KB], pmax: [1%], headroom: [100KiB], alpha: [1/8]}")
 	code, _, errs = do(t, "tune", "--target", "fluid:8x40G", "--space", file, "--dry-run")
 	assert.Equal(t, cli.Misuse, code)
-	assert.Contains(t, errs, "the range of Kmin has 10000B after 20000B: want rising values")
+	assert.Contains(t, errs, "the range of Kmin has 10000B after 20000B: want ascending values")
 }
 
 func TestStartFromAFile(t *testing.T) {
@@ -238,7 +238,7 @@ func TestUsageErrors(t *testing.T) {
 		`no target "lab"`:               "tune --target lab --out x",
 		`fluid scene "8"`:               "tune --target fluid:8 --out x",
 		`scene: no "4to1"`:              "tune --target fabric:4to1 --out x",
-		`no tuner "bayes"`:              "tune --target fluid:8x40G --out x --tuner bayes",
+		`unknown tuner "bayes"`:         "tune --target fluid:8x40G --out x --tuner bayes",
 		"budget -1":                     "tune --target fluid:8x40G --out x --budget -1",
 		"beta 2":                        "tune --target fluid:8x40G --out x --beta 2",
 		"gamma 0":                       "tune --target fluid:8x40G --out x --fair --gamma 0",

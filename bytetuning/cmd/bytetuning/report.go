@@ -12,14 +12,14 @@ import (
 
 // report is the page about a search.
 type report struct {
-	Target, Tuner, Over  string
-	Telemetry            string // "": the target's own books
-	Seed                 uint64
-	Evaluations, Skipped int
-	Rows                 []row
-	Reasons              []reason
-	Figures              []template.HTML
-	figures              []figure.Figure
+	Target, Tuner, StopReason string
+	Telemetry                 string // "": the target's own books
+	Seed                      uint64
+	Evaluations, Skipped      int
+	Rows                      []row
+	Reasons                   []reason
+	Figures                   []template.HTML
+	figures                   []figure.Figure
 }
 
 // row is a point and what it measured.
@@ -49,7 +49,7 @@ var pageTemplate = template.Must(template.New("report").Parse(page))
 
 func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Evaluation,
 	o *bytetuning.Outcome, objective *bytetuning.Objective, others []compared) *report {
-	r := &report{Target: t.target, Tuner: t.tuner, Over: o.Over, Seed: t.seed,
+	r := &report{Target: t.target, Tuner: t.tuner, StopReason: o.StopReason, Seed: t.seed,
 		Evaluations: o.Evaluations, Skipped: o.Skipped}
 	add := func(name string, p bytetuning.Point, m *bytetuning.Measurement, why string) {
 		x := row{Name: name, Why: why}
@@ -66,8 +66,8 @@ func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Ev
 		}
 		r.Rows = append(r.Rows, x)
 	}
-	add("best", o.Best, o.At, "")
-	add("there was", o.Start, o.StartAt, "")
+	add("best", o.Best, o.BestMeasurement, "")
+	add("there was", o.Start, o.StartMeasurement, "")
 	for _, c := range others {
 		add(c.Name, c.Point, c.M, c.Why)
 	}

@@ -179,7 +179,7 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 		return err
 	}
 	r := newReport(t, layers, log.Evaluations, out, &objective, compared)
-	if r.Telemetry = overhead(t, target, out.At); r.Telemetry != "" {
+	if r.Telemetry = overhead(t, target, out.BestMeasurement); r.Telemetry != "" {
 		fmt.Fprintf(p.out, "telemetry  %s\n", r.Telemetry)
 	}
 	if err := r.write(t.out); err != nil {
@@ -226,13 +226,13 @@ func (p *program) plan(t *tuning, layers []bytetuning.Layer, begin bytetuning.Po
 
 // conclude says what was found.
 func (p *program) conclude(o *bytetuning.Outcome) {
-	fmt.Fprintf(p.out, "%s after %d measurements, %d skipped\n", o.Over, o.Evaluations, o.Skipped)
+	fmt.Fprintf(p.out, "%s after %d measurements, %d skipped\n", o.StopReason, o.Evaluations, o.Skipped)
 	for _, x := range []struct {
 		name   string
 		point  bytetuning.Point
 		energy float64
 		m      *bytetuning.Measurement
-	}{{"there was", o.Start, o.StartEnergy, o.StartAt}, {"best", o.Best, o.BestEnergy, o.At}} {
+	}{{"there was", o.Start, o.StartEnergy, o.StartMeasurement}, {"best", o.Best, o.BestEnergy, o.BestMeasurement}} {
 		fmt.Fprintf(p.out, "%-10s f %.4f, %v, queue %v: %v\n", x.name, x.energy, x.m.Throughput(),
 			x.m.Queue(), x.point)
 	}
@@ -247,7 +247,7 @@ func write(t *tuning, layers []bytetuning.Layer, o *bytetuning.Outcome,
 			return err
 		}
 		head := fmt.Sprintf("# bytetuning tune --target %s --tuner %s --seed %d: %s, %d "+
-			"measurements\n", t.target, t.tuner, t.seed, o.Over, o.Evaluations)
+			"measurements\n", t.target, t.tuner, t.seed, o.StopReason, o.Evaluations)
 		if err := os.WriteFile(filepath.Join(t.out, name), append([]byte(head), text...),
 			0o644); err != nil {
 			return err
@@ -286,7 +286,7 @@ func compare(ctx context.Context, t *tuning, target bytetuning.Target, layers []
 		}
 		if err == nil {
 			if c.M, err = target.Measure(ctx); err == nil {
-				o.Hear(c.M)
+				o.Observe(c.M)
 			}
 		}
 		if err != nil {
@@ -325,7 +325,7 @@ func (w *watch) take(e bytetuning.Progress) {
 		w.bar.Add(1) //nolint:errcheck // a bar that cannot be drawn is no reason to stop
 	}
 	switch {
-	case e.Skipped != "" && !e.Again:
+	case e.Skipped != "" && !e.Replayed:
 		fmt.Fprintf(w.p.errs, "[%d] skipped %v: %s\n", e.N, e.Point, e.Skipped)
 	case w.bar == nil && !w.at.Equal(e.Best):
 		fmt.Fprintf(w.p.errs, "[%d] best f %.4f: %v\n", e.N, e.BestEnergy, e.Best)

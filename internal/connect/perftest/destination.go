@@ -17,7 +17,7 @@ const (
 	allFields = srqnField + 1
 )
 
-// field answers the name and the digits of field i.
+// field returns the name and the digits of field i.
 func field(i int) (name string, digits int) {
 	switch {
 	case i < gidField:

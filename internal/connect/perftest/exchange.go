@@ -83,7 +83,7 @@ func (x *exchanger) write(what string, b []byte) error {
 	return nil
 }
 
-// read answers the next message. What is there beyond it must not be: the peer waits for our
+// read returns the next message. What is there beyond it must not be: the peer waits for our
 // answer, unless it has said the last word.
 func (x *exchanger) read(what string, n int) ([]byte, error) {
 	_, err := x.in.Peek(1)

@@ -131,7 +131,7 @@ func (h *Hello) decodeMTU(b []byte) error {
 	return nil
 }
 
-// mtuOf answers the path MTU of a code: '1' is 256, '5' is 4096, anything else 0.
+// mtuOf returns the path MTU of a code: '1' is 256, '5' is 4096, anything else 0.
 func mtuOf(code byte) units.Bytes {
 	if code < '1' || code > '5' {
 		return 0

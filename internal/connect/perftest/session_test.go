@@ -31,7 +31,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.Conn.Write(b)
 }
 
-// take answers what has been written since, in letters: hello, keys, report, done.
+// take returns what has been written since, in letters: hello, keys, report, done.
 func (r *recorder) take() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -63,7 +63,7 @@ func TestStreamsAreThoseOfTheCaptures(t *testing.T) {
 	}
 }
 
-// payloads answers what client and server of perftest's port sent in a capture.
+// payloads returns what client and server of perftest's port sent in a capture.
 func payloads(t *testing.T, name string) map[string][]byte {
 	file, err := os.Open(name)
 	require.NoError(t, err)

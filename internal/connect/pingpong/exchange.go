@@ -110,7 +110,7 @@ func (e *exchange) write(what string, b []byte) error {
 	return nil
 }
 
-// read answers the next message. Nothing may be there beyond it: the peer waits for us.
+// read returns the next message. Nothing may be there beyond it: the peer waits for us.
 func (e *exchange) read(what string, n int) ([]byte, error) {
 	_, err := e.in.Peek(1)
 	if err == nil {
