@@ -14,7 +14,7 @@ import (
 // Dialect is the words of one vendor.
 type Dialect struct {
 	Name, Title string
-	render      func(*sheet)
+	render      func(*builder)
 	parse       func(text []byte, chip intent.Chip) ([]*intent.Intent, error)
 }
 
@@ -30,7 +30,7 @@ func register(d *Dialect) *Dialect {
 func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 
 // Get returns the dialect of a name.
-func Get(name string) (*Dialect, error) {
+func Lookup(name string) (*Dialect, error) {
 	switch name = strings.ToLower(name); name {
 	case "cumulus":
 		name = "nvue"
@@ -67,24 +67,24 @@ func (d *Dialect) Render(i *intent.Intent, o Options) (*Rendering, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dialect: %s: %w", d.Name, err)
 	}
-	got := *i
-	s := &sheet{Intent: i, got: &got, options: o, warnings: warnings}
-	s.names()
+	effective := *i
+	s := &builder{Intent: i, effective: &effective, options: o, warnings: warnings}
+	s.checkNames()
 	if s.err == nil {
 		d.render(s)
 	}
-	if s.err == nil && s.got.Kmax <= s.got.Kmin {
-		s.refuse("Kmin %v and Kmax %v are the same after rounding, %v", i.Kmin, i.Kmax, s.got.Kmin)
+	if s.err == nil && s.effective.Kmax <= s.effective.Kmin {
+		s.fail("Kmin %v and Kmax %v are the same after rounding, %v", i.Kmin, i.Kmax, s.effective.Kmin)
 	}
 	if s.err == nil {
-		if _, err := s.got.Validate(); err != nil { // rounding up may bring Kmax to XOFF
-			s.refuse("after rounding: %w", err)
+		if _, err := s.effective.Validate(); err != nil { // rounding up may bring Kmax to XOFF
+			s.fail("after rounding: %w", err)
 		}
 	}
 	if s.err != nil {
 		return nil, fmt.Errorf("dialect: %s: %s: %w", d.Name, i.Name, s.err)
 	}
-	return &Rendering{text(s.lines), text(s.undo), s.got, s.omitted, s.warnings}, nil
+	return &Rendering{text(s.lines), text(s.undo), s.effective, s.omitted, s.warnings}, nil
 }
 
 func text(lines []string) string {
@@ -105,9 +105,9 @@ func (d *Dialect) Parse(text []byte, chip intent.Chip) ([]*intent.Intent, error)
 }
 
 // sheet is a rendering in the making.
-type sheet struct {
+type builder struct {
 	*intent.Intent // what is wanted
-	got            *intent.Intent
+	effective      *intent.Intent
 	options        Options
 	lines, undo    []string
 	omitted        []string
@@ -115,31 +115,31 @@ type sheet struct {
 	err            error
 }
 
-func (s *sheet) line(format string, args ...any) {
+func (s *builder) line(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
-func (s *sheet) undone(format string, args ...any) {
+func (s *builder) undoLine(format string, args ...any) {
 	s.undo = append(s.undo, fmt.Sprintf(format, args...))
 }
 
-func (s *sheet) warn(format string, args ...any) {
+func (s *builder) warn(format string, args ...any) {
 	s.warnings = append(s.warnings, s.Name+": "+fmt.Sprintf(format, args...))
 }
 
 // omit is for what the dialect, or what we know of it, has no word for.
-func (s *sheet) omit(what, why string) {
+func (s *builder) omit(what, why string) {
 	s.omitted = append(s.omitted, what)
 	s.warn("unsupported: %s: %s", what, why)
 }
 
-func (s *sheet) refuse(format string, args ...any) {
+func (s *builder) fail(format string, args ...any) {
 	if s.err == nil {
 		s.err = fmt.Errorf(format, args...)
 	}
 }
 
 // drop is omit for what need not be given.
-func (s *sheet) drop(what string, size units.Bytes) {
+func (s *builder) omitOptional(what string, size units.Bytes) {
 	if size > 0 {
 		s.omit(what, "no line of this dialect that we know a source for sets it")
 	}
@@ -151,27 +151,27 @@ const kilobyte units.Bytes = 1000
 
 // in returns how many units a size is, rounded up, and makes that the effective one. It has to be
 // between least and most of them.
-func (s *sheet) in(name string, size *units.Bytes, unit units.Bytes, least, most int64) int64 {
+func (s *builder) inUnits(name string, size *units.Bytes, unit units.Bytes, least, most int64) int64 {
 	n := (int64(*size) + int64(unit) - 1) / int64(unit)
 	if n < least {
 		s.warn("%s %v is raised to %v, the least there is", name, *size, units.Bytes(least)*unit)
 		n = least
 	}
 	if n > most {
-		s.refuse("%s %v: the switch takes %v at most", name, *size, units.Bytes(most)*unit)
+		s.fail("%s %v: the switch takes %v at most", name, *size, units.Bytes(most)*unit)
 	}
 	*size = units.Bytes(n) * unit
 	return n
 }
 
 // bytes are whole cells where the chip's are known.
-func (s *sheet) bytes(name string, size *units.Bytes) int64 {
+func (s *builder) inCells(name string, size *units.Bytes) int64 {
 	cell := max(1, s.Chip.Cell)
-	return s.in(name, size, cell, 0, int64(units.GiB)) * int64(cell)
+	return s.inUnits(name, size, cell, 0, int64(units.GiB)) * int64(cell)
 }
 
 // profile is the name under which a switch keeps what is ours.
-func (s *sheet) profile() string { return prefix + s.Name }
+func (s *builder) profileName() string { return prefix + s.Name }
 
 const prefix = "bytetuning_"
 
@@ -181,16 +181,16 @@ var (
 )
 
 // names refuses what would be another command.
-func (s *sheet) names() {
+func (s *builder) checkNames() {
 	if !nameOfLayer.MatchString(s.Name) {
-		s.refuse("name %q: want up to 40 letters, digits, _ and -", s.Name)
+		s.fail("name %q: want up to 40 letters, digits, _ and -", s.Name)
 	}
 	if len(s.Interfaces) == 0 {
 		s.warn("no interfaces: what belongs to them is left out")
 	}
 	for _, i := range s.Interfaces {
 		if !nameOfInterface.MatchString(i) {
-			s.refuse("interface %q: want letters, digits and / _ . : -", i)
+			s.fail("interface %q: want letters, digits and / _ . : -", i)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func of(name string, i *intent.Intent) *intent.Intent {
 
 func render(t *testing.T, name string, i *intent.Intent) (*Rendering, error) {
 	t.Helper()
-	d, err := Get(name)
+	d, err := Lookup(name)
 	require.NoError(t, err)
 	return d.Render(of(name, i), Options{})
 }
@@ -159,17 +159,17 @@ func TestRefusals(t *testing.T) {
 	} {
 		i := of(c.name, vector())
 		c.change(i)
-		d, err := Get(c.name)
+		d, err := Lookup(c.name)
 		require.NoError(t, err)
 		_, err = d.Render(i, Options{})
 		assert.ErrorContains(t, err, c.want)
 	}
 	i := of("h3c", vector())
 	i.Chip.Cell = 0
-	d, _ := Get("h3c")
+	d, _ := Lookup("h3c")
 	_, err := d.Render(i, Options{})
 	assert.ErrorContains(t, err, "how large is one?")
-	_, err = Get("junos")
+	_, err = Lookup("junos")
 	assert.EqualError(t, err,
 		`dialect: no "junos"; there are eos, h3c, huawei, nvue, nxos, onyx, sonic`)
 }
@@ -230,7 +230,7 @@ func TestRoundTrip(t *testing.T) {
 			require.GreaterOrEqual(t, e.Kmin, wanted.Kmin, name)
 			require.GreaterOrEqual(t, e.Kmax, wanted.Kmax, name)
 			require.GreaterOrEqual(t, e.Headroom, wanted.Headroom, name)
-			d, _ := Get(name)
+			d, _ := Lookup(name)
 			back, err := d.Parse([]byte(out.Config), i.Chip)
 			require.NoError(t, err, "%s\n%s", name, out.Config)
 			require.Len(t, back, 1)
@@ -257,7 +257,7 @@ func TestRoundTrip(t *testing.T) {
 // TestSONiCInTheWild: references as old releases write them, ranges, lists of ports, numbers that
 // are no strings.
 func TestSONiCInTheWild(t *testing.T) {
-	d, _ := Get("sonic")
+	d, _ := Lookup("sonic")
 	text, err := os.ReadFile("testdata/config_db.json")
 	require.NoError(t, err)
 	intents, err := d.Parse(text, intent.Chip{})
@@ -289,7 +289,7 @@ func TestSONiCInTheWild(t *testing.T) {
 }
 
 func TestLinesThatContradict(t *testing.T) {
-	d, _ := Get("h3c")
+	d, _ := Lookup("h3c")
 	_, err := d.Parse([]byte(" queue 3 drop-level 0 low-limit 1 high-limit 2 discard-probability "+
 		"3\n queue 4 drop-level 0 low-limit 1 high-limit 2 discard-probability 3\n"),
 		intent.Chip{Cell: 256})
@@ -305,7 +305,7 @@ func TestLinesThatContradict(t *testing.T) {
 func TestUnverified(t *testing.T) {
 	for name, want := range map[string]string{"nxos": "queue-limit dynamic 4",
 		"eos": "ingress priority-group 3 threshold 1/8"} {
-		d, _ := Get(name)
+		d, _ := Lookup(name)
 		r, err := d.Render(of(name, vector()), Options{})
 		require.NoError(t, err)
 		assert.NotContains(t, r.Config, want)
@@ -326,7 +326,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(slices.Index(Names(), "sonic"), string(wild))
 	f.Fuzz(func(t *testing.T, n int, text string) {
 		names := Names()
-		d, err := Get(names[((n%len(names))+len(names))%len(names)])
+		d, err := Lookup(names[((n%len(names))+len(names))%len(names)])
 		require.NoError(t, err)
 		intents, err := d.Parse([]byte(text), intent.Chip{Cell: 256})
 		if err != nil {

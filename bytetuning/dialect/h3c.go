@@ -39,16 +39,16 @@ func h3cAlpha(percent int) (bytetuning.Alpha, bool) {
 // H3CAlpha returns what the per cent of ingress-buffer dynamic means.
 func H3CAlpha(percent int) (bytetuning.Alpha, bool) { return h3cAlpha(percent) }
 
-func renderH3C(s *sheet) {
+func renderH3C(s *builder) {
 	const most = 38_000 // cells; depends on the model
 	if s.Chip.Cell == 0 {
-		s.refuse("thresholds are cells: how large is one? (chip: {cell})")
+		s.fail("thresholds are cells: how large is one? (chip: {cell})")
 		return
 	}
-	p, cell := s.profile(), s.Chip.Cell
-	kmin := s.in("Kmin", &s.got.Kmin, cell, 0, most)
-	kmax := s.in("Kmax", &s.got.Kmax, cell, 0, most)
-	headroom := s.in("headroom", &s.got.Headroom, cell, 0, most)
+	p, cell := s.profileName(), s.Chip.Cell
+	kmin := s.inUnits("Kmin", &s.effective.Kmin, cell, 0, most)
+	kmax := s.inUnits("Kmax", &s.effective.Kmax, cell, 0, most)
+	headroom := s.inUnits("headroom", &s.effective.Headroom, cell, 0, most)
 	s.line("system-view")
 	s.line("qos wred queue table %s", p)
 	for level := range 3 {
@@ -57,7 +57,7 @@ func renderH3C(s *sheet) {
 	}
 	s.line(" queue %d weighting-constant 0", s.Queue)
 	s.line(" queue %d ecn", s.Queue)
-	s.undone("system-view")
+	s.undoLine("system-view")
 	for _, i := range s.Interfaces {
 		s.line("interface %s", i)
 		s.line(" qos trust dscp")
@@ -66,30 +66,30 @@ func renderH3C(s *sheet) {
 		s.line(" priority-flow-control no-drop dot1p %d", s.Priority)
 		if s.XOFF > 0 {
 			s.line(" priority-flow-control dot1p %d ingress-buffer static %d", s.Priority,
-				s.in("XOFF", &s.got.XOFF, cell, 0, most))
+				s.inUnits("XOFF", &s.effective.XOFF, cell, 0, most))
 		} else {
 			s.line(" priority-flow-control dot1p %d ingress-buffer dynamic %d", s.Priority,
 				h3cClasses[s.Alpha-bytetuning.MinAlpha])
 		}
 		s.line(" priority-flow-control dot1p %d headroom %d", s.Priority, headroom)
-		s.undone("interface %s", i)
-		s.undone(" undo qos wred apply")
-		s.undone(" undo priority-flow-control no-drop dot1p %d", s.Priority)
-		s.undone(" undo priority-flow-control dot1p %d ingress-buffer", s.Priority)
-		s.undone(" undo priority-flow-control dot1p %d headroom", s.Priority)
+		s.undoLine("interface %s", i)
+		s.undoLine(" undo qos wred apply")
+		s.undoLine(" undo priority-flow-control no-drop dot1p %d", s.Priority)
+		s.undoLine(" undo priority-flow-control dot1p %d ingress-buffer", s.Priority)
+		s.undoLine(" undo priority-flow-control dot1p %d headroom", s.Priority)
 		if s.Guaranteed > 0 {
 			s.line(" priority-flow-control dot1p %d reserved-buffer %d", s.Priority,
-				s.in("guaranteed", &s.got.Guaranteed, cell, 0, most))
-			s.undone(" undo priority-flow-control dot1p %d reserved-buffer", s.Priority)
+				s.inUnits("guaranteed", &s.effective.Guaranteed, cell, 0, most))
+			s.undoLine(" undo priority-flow-control dot1p %d reserved-buffer", s.Priority)
 		}
 		if s.XONOffset > 0 {
 			s.line(" priority-flow-control dot1p %d ingress-threshold-offset %d", s.Priority,
-				s.in("xon_offset", &s.got.XONOffset, cell, 0, most))
-			s.undone(" undo priority-flow-control dot1p %d ingress-threshold-offset", s.Priority)
+				s.inUnits("xon_offset", &s.effective.XONOffset, cell, 0, most))
+			s.undoLine(" undo priority-flow-control dot1p %d ingress-threshold-offset", s.Priority)
 		}
 		s.line(" priority-flow-control deadlock enable")
 	}
-	s.undone("undo qos wred queue table %s", p)
+	s.undoLine("undo qos wred queue table %s", p)
 	s.warn("one translated manual says that a larger discard-probability drops less; its own " +
 		"example has it as per cent: look at a marked queue once")
 }

@@ -17,21 +17,21 @@ var _ = register(&Dialect{
 // frames. The rest is headroom.
 const onyxXOFF = 18_432
 
-func renderOnyx(s *sheet) {
-	kmin := s.in("Kmin", &s.got.Kmin, kilobyte, 1, math.MaxInt32)
-	kmax := s.in("Kmax", &s.got.Kmax, kilobyte, 2, math.MaxInt32)
+func renderOnyx(s *builder) {
+	kmin := s.inUnits("Kmin", &s.effective.Kmin, kilobyte, 1, math.MaxInt32)
+	kmax := s.inUnits("Kmax", &s.effective.Kmax, kilobyte, 2, math.MaxInt32)
 	if s.XOFF > 0 {
-		s.refuse("XOFF %v: a fixed one above the reserve is not to be had, give alpha", s.XOFF)
+		s.fail("XOFF %v: a fixed one above the reserve is not to be had, give alpha", s.XOFF)
 		return
 	}
 	if len(s.Interfaces) == 0 {
-		s.refuse("no interfaces, and all of Onyx's configuration is theirs")
+		s.fail("no interfaces, and all of Onyx's configuration is theirs")
 	}
-	headroom := s.bytes("headroom", &s.got.Headroom)
+	headroom := s.inCells("headroom", &s.effective.Headroom)
 	s.line("dcb priority-flow-control enable force")
 	s.line("dcb priority-flow-control priority %d enable", s.Priority)
 	s.line("advanced buffer management force")
-	s.undone("no dcb priority-flow-control priority %d enable", s.Priority)
+	s.undoLine("no dcb priority-flow-control priority %d enable", s.Priority)
 	for _, i := range s.Interfaces {
 		s.line("interface ethernet %s traffic-class %d congestion-control ecn minimum-absolute "+
 			"%d maximum-absolute %d", i, s.Queue, kmin, kmax)
@@ -42,12 +42,12 @@ func renderOnyx(s *sheet) {
 		s.line("interface ethernet %s ingress-buffer iPort.pg%d map pool iPool1 type lossless "+
 			"reserved %d xoff %d xon %d shared alpha %v",
 			i, s.Priority, headroom+onyxXOFF, onyxXOFF, onyxXOFF, s.Alpha)
-		s.undone("no interface ethernet %s traffic-class %d congestion-control", i, s.Queue)
-		s.undone("no interface ethernet %s dcb priority-flow-control mode", i)
-		s.undone("no interface ethernet %s ingress-buffer iPort.pg%d", i, s.Priority)
+		s.undoLine("no interface ethernet %s traffic-class %d congestion-control", i, s.Queue)
+		s.undoLine("no interface ethernet %s dcb priority-flow-control mode", i)
+		s.undoLine("no interface ethernet %s ingress-buffer iPort.pg%d", i, s.Priority)
 	}
 	s.omit("pmax", "Onyx marks all above its maximum and has no probability to set")
-	s.drop("xon_offset", s.XONOffset)
-	s.drop("guaranteed", s.Guaranteed)
+	s.omitOptional("xon_offset", s.XONOffset)
+	s.omitOptional("guaranteed", s.Guaranteed)
 	s.warn("pool iPool1 has to be there (pool iPool1 size BYTES type dynamic)")
 }

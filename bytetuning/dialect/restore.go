@@ -35,27 +35,27 @@ func (r *Rendering) Restore(saved string) string {
 	opened, depth := "", 0
 	for line := range strings.Lines(saved) {
 		line = strings.TrimRight(line, " \t\r\n")
-		words, in := strings.Fields(line), len(line)-len(strings.TrimLeft(line, " \t"))
-		if len(words) > 0 && in == 0 {
+		words, indent := strings.Fields(line), len(line)-len(strings.TrimLeft(line, " \t"))
+		if len(words) > 0 && indent == 0 {
 			section, depth = line, 0
 		}
 		if len(words) == 0 || strings.Contains(line, prefix) { // or what an earlier run has left
 			continue
 		}
 		switch {
-		case depth > 0 && in > depth:
+		case depth > 0 && indent > depth:
 			lines = append(lines, line)
 			continue
-		case in > 0 && slices.Contains(verbs[section], words[0]):
+		case indent > 0 && slices.Contains(verbs[section], words[0]):
 			if opened != section {
 				lines, opened = append(lines, section), section
 			}
-			lines, depth = append(lines, line), in
+			lines, depth = append(lines, line), indent
 			continue
 		}
 		depth = 0
 		for ours, inside := range verbs {
-			if len(inside) == 0 && alike(strings.Fields(ours), words) {
+			if len(inside) == 0 && sameCommand(strings.Fields(ours), words) {
 				lines, opened = append(lines, strings.Join(words, " ")), ""
 				break
 			}
@@ -70,7 +70,7 @@ func (r *Rendering) Restore(saved string) string {
 func indented(line string) bool { return line[0] == ' ' || line[0] == '\t' }
 
 // alike compares words where ours has neither a number, nor a name of ours, nor its last word.
-func alike(ours, saved []string) bool {
+func sameCommand(ours, saved []string) bool {
 	if len(ours) < 2 || len(saved) != len(ours) {
 		return false
 	}

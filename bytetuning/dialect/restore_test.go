@@ -87,7 +87,7 @@ nv config apply
 `},
 	} {
 		t.Run(c.dialect, func(t *testing.T) {
-			d, err := Get(c.dialect)
+			d, err := Lookup(c.dialect)
 			require.NoError(t, err)
 			r, err := d.Render(&intent.Intent{
 				Name: "leaf", Chip: intent.Chip{Cell: 256}, Interfaces: []string{c.iface},
@@ -109,7 +109,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add("\t\n \n#\n")
 	f.Add("interface swp1\n  mtu 9216\n  priority-flow-control mode auto\nsystem qos\n  " +
 		"service-policy type queuing output before\n")
-	d, err := Get("nxos")
+	d, err := Lookup("nxos")
 	require.NoError(f, err)
 	r, err := d.Render(&intent.Intent{
 		Name: "leaf", Interfaces: []string{"swp1"}, Priority: 3, Queue: 3,

@@ -34,9 +34,9 @@ const (
 	losslessPool = "ingress_lossless_pool"
 )
 
-func renderSONiC(s *sheet) {
-	kmin := strconv.FormatInt(s.bytes("Kmin", &s.got.Kmin), 10)
-	kmax := strconv.FormatInt(s.bytes("Kmax", &s.got.Kmax), 10)
+func renderSONiC(s *builder) {
+	kmin := strconv.FormatInt(s.inCells("Kmin", &s.effective.Kmin), 10)
+	kmax := strconv.FormatInt(s.inCells("Kmax", &s.effective.Kmax), 10)
 	pmax := strconv.Itoa(int(s.Pmax))
 	wred := map[string]string{"ecn": "ecn_all"}
 	for _, colour := range []string{"green", "yellow", "red"} {
@@ -47,19 +47,19 @@ func renderSONiC(s *sheet) {
 	}
 	buffer := map[string]string{
 		"pool": losslessPool,
-		"size": strconv.FormatInt(s.bytes("guaranteed", &s.got.Guaranteed), 10),
+		"size": strconv.FormatInt(s.inCells("guaranteed", &s.effective.Guaranteed), 10),
 		"xon":  "0", // the pause ends at XOFF less xon_offset
-		"xoff": strconv.FormatInt(s.bytes("headroom", &s.got.Headroom), 10),
+		"xoff": strconv.FormatInt(s.inCells("headroom", &s.effective.Headroom), 10),
 	}
 	if s.XONOffset > 0 {
-		buffer["xon_offset"] = strconv.FormatInt(s.bytes("xon_offset", &s.got.XONOffset), 10)
+		buffer["xon_offset"] = strconv.FormatInt(s.inCells("xon_offset", &s.effective.XONOffset), 10)
 	}
 	if s.XOFF > 0 {
-		buffer["static_th"] = strconv.FormatInt(s.bytes("XOFF", &s.got.XOFF), 10)
+		buffer["static_th"] = strconv.FormatInt(s.inCells("XOFF", &s.effective.XOFF), 10)
 	} else {
 		buffer["dynamic_th"] = strconv.Itoa(int(s.Alpha))
 	}
-	name := s.profile()
+	name := s.profileName()
 	db := configDB{
 		wredTable: {name: wred}, profileTable: {name: buffer},
 		queueTable: {}, groupTable: {}, qosTable: {},
@@ -72,7 +72,7 @@ func renderSONiC(s *sheet) {
 	}
 	text, err := json.MarshalIndent(db, "", "  ")
 	if err != nil {
-		s.refuse("%w", err)
+		s.fail("%w", err)
 		return
 	}
 	s.lines = append(s.lines, string(text))

@@ -130,7 +130,7 @@ func ParseFleet(text []byte) (*Fleet, error) {
 }
 
 func (f *switchFile) parse() (*Switch, error) {
-	d, err := dialect.Get(f.Dialect)
+	d, err := dialect.Lookup(f.Dialect)
 	if err != nil {
 		return nil, err
 	}

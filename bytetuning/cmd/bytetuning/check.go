@@ -77,7 +77,7 @@ func read(file, from string, flags chipFlags) ([]*intent.Intent, error) {
 		}
 		return intents, nil
 	}
-	d, err := dialect.Get(from)
+	d, err := dialect.Lookup(from)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}

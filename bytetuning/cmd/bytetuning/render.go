@@ -29,7 +29,7 @@ cannot do it refuses.
 Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dialect in place of intents.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error {
-			d, err := dialect.Get(to)
+			d, err := dialect.Lookup(to)
 			if err != nil {
 				return cli.Usage(err)
 			}

@@ -53,7 +53,7 @@ var translate = &experiment.Experiment{
 	Run: func(j *experiment.Job) error {
 		mismatches := 0
 		for _, w := range wanted {
-			d, err := dialect.Get(w.dialect)
+			d, err := dialect.Lookup(w.dialect)
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ var translate = &experiment.Experiment{
 // lostInTranslation counts what of an intent comes back as something else, or below what was
 // wanted.
 func lostInTranslation(name string, i *intent.Intent) (bad int, err error) {
-	d, err := dialect.Get(name)
+	d, err := dialect.Lookup(name)
 	if err != nil {
 		return 0, err
 	}
