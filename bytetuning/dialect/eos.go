@@ -1,7 +1,7 @@
 package dialect
 
-// Arista EOS: kilobytes, of which thresholds may be 1 to 256000000 (the data model of Arista's
-// AVD). Segments would be cells, whose size depends on the chip.
+// Arista EOS counts in kilobytes, thresholds from 1 to 256000000 (the data model of Arista's AVD).
+// Its other unit, segments, are cells, whose size depends on the chip.
 var _ = register(&Dialect{
 	Name: "eos", Title: "Arista EOS", render: renderEOS,
 	parse: lineParser(
@@ -35,14 +35,15 @@ func renderEOS(s *builder) {
 		s.undoLine("   no service-profile %s", p)
 	}
 	s.line("platform trident mmu queue profile %s", p)
-	s.line("   ingress headroom kbytes %d", s.inUnits("headroom", &s.effective.Headroom, kilobyte, 0, most))
+	headroom := s.inUnits("headroom", &s.effective.Headroom, kilobyte, 0, most)
+	s.line("   ingress headroom kbytes %d", headroom)
 	if s.options.Unverified && s.XOFF == 0 {
 		s.line("   ingress priority-group %d threshold %v", s.Priority, s.Alpha)
 	}
 	if s.XOFF > 0 {
-		s.omit("xoff", "EOS's thresholds are parts of the buffer")
+		s.omit("xoff", "EOS thresholds are fractions of the buffer")
 	} else {
-		s.omit("alpha", "the values that EOS's thresholds take for α are not known to us")
+		s.omit("alpha", "the EOS threshold values for α are not documented")
 	}
 	s.omitOptional("xon_offset", s.XONOffset)
 	s.omitOptional("guaranteed", s.Guaranteed)

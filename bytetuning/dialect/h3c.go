@@ -2,8 +2,8 @@ package dialect
 
 import "github.com/goroce/goroce/bytetuning"
 
-// H3C Comware: cells (public configurations; the technical reference they quote). dynamic is a per
-// cent that the chip maps to α.
+// H3C Comware counts in cells (published configurations and the technical reference they quote).
+// The dynamic threshold is a percentage that the chip maps to α.
 var _ = register(&Dialect{
 	Name: "h3c", Title: "H3C Comware", render: renderH3C,
 	parse: lineParser(
@@ -19,11 +19,11 @@ var _ = register(&Dialect{
 	),
 })
 
-// h3cClasses are the upper ends of the per cents that mean 1/128, 1/64, .. 8: α/(1+α), but for the
-// lowest ones.
+// h3cClasses are the upper ends of the percentage ranges for α of 1/128, 1/64, … 8. They are
+// α/(1+α), except for the lowest ones.
 var h3cClasses = [...]int{0, 1, 3, 5, 11, 20, 33, 50, 66, 80, 100}
 
-// h3cAlpha returns what a per cent means.
+// h3cAlpha returns the α of a percentage. It reports false for a negative one or one above 100.
 func h3cAlpha(percent int) (bytetuning.Alpha, bool) {
 	if percent < 0 {
 		return 0, false
@@ -36,13 +36,14 @@ func h3cAlpha(percent int) (bytetuning.Alpha, bool) {
 	return 0, false
 }
 
-// H3CAlpha returns what the per cent of ingress-buffer dynamic means.
+// H3CAlpha returns the α of a percentage of "ingress-buffer dynamic", and false if it is out of
+// range.
 func H3CAlpha(percent int) (bytetuning.Alpha, bool) { return h3cAlpha(percent) }
 
 func renderH3C(s *builder) {
 	const most = 38_000 // cells; depends on the model
 	if s.Chip.Cell == 0 {
-		s.fail("thresholds are cells: how large is one? (chip: {cell})")
+		s.fail("thresholds are in cells: want the cell size (chip: {cell})")
 		return
 	}
 	p, cell := s.profileName(), s.Chip.Cell
@@ -90,6 +91,6 @@ func renderH3C(s *builder) {
 		s.line(" priority-flow-control deadlock enable")
 	}
 	s.undoLine("undo qos wred queue table %s", p)
-	s.warn("one translated manual says that a larger discard-probability drops less; its own " +
-		"example has it as per cent: look at a marked queue once")
+	s.warn("a translated manual says that a larger discard-probability drops less, but its example " +
+		"uses it as a percentage: check the marking of a queue")
 }

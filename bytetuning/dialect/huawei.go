@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Huawei CloudEngine, VRP 8: ECN in bytes, PFC in kilobytes; nothing holds before commit
-// (EDOC1100155250 and the pages of its commands). The models differ in PFC: those of the CE6866
-// kind have no headroom to set.
+// Huawei CloudEngine, VRP 8, counts ECN in bytes and PFC in kilobytes; configuration takes effect
+// at commit (EDOC1100155250 and its command pages). PFC differs by model: the CE6866 family has no
+// configurable headroom.
 var _ = register(&Dialect{
 	Name: "huawei", Title: "Huawei CloudEngine VRP 8", render: renderHuawei,
 	parse: lineParser(
@@ -33,7 +33,7 @@ func renderHuawei(s *builder) {
 	san := strings.HasPrefix(s.Model, "CE6866") || strings.HasPrefix(s.Model, "CE8850") ||
 		strings.HasPrefix(s.Model, "CE8851") || strings.HasPrefix(s.Model, "CE6860")
 	if san && s.Queue > 5 {
-		s.fail("queue %d: a %s has PFC on 0 to 5", s.Queue, s.Model)
+		s.fail("queue %d: want 0 to 5, the PFC queues of a %s", s.Queue, s.Model)
 	}
 	s.line("drop-profile %s", p)
 	s.line(" %s buffer-size low-limit %d high-limit %d discard-percentage %d", form, kmin, kmax,
@@ -54,10 +54,10 @@ func renderHuawei(s *builder) {
 	}
 	if s.XOFF == 0 {
 		s.omitOptional("xon_offset", s.XONOffset)
-		s.omit("alpha", "Huawei's indices 1 to 12 stand for values of α that are not documented")
+		s.omit("alpha", "the α values of Huawei's indices 1 to 12 are not documented")
 	}
 	if san {
-		s.omit("headroom", "a "+s.Model+" has none to set")
+		s.omit("headroom", "it is not configurable on a "+s.Model)
 		s.omitOptional("guaranteed", s.Guaranteed)
 	}
 	s.line("commit")
@@ -66,13 +66,13 @@ func renderHuawei(s *builder) {
 	s.undoLine("commit")
 }
 
-// pfcOfHuawei are the buffer's lines of one interface. Ranges are those of the CE6885 kind, and of
-// XOFF of the CE6866 kind.
+// huaweiPFC adds the buffer lines of one interface. Ranges are those of the CE6885 family; the
+// range of XOFF is also known for the CE6866 family.
 func (s *builder) huaweiPFC(san bool) {
 	q := s.Queue
 	if s.Guaranteed > 0 && !san {
-		s.line(" dcb pfc buffer %d guaranteed %d bytes", q, s.inUnits("guaranteed", &s.effective.Guaranteed, 1,
-			640, 25_600))
+		guaranteed := s.inUnits("guaranteed", &s.effective.Guaranteed, 1, 640, 25_600)
+		s.line(" dcb pfc buffer %d guaranteed %d bytes", q, guaranteed)
 		s.undoLine(" undo dcb pfc buffer %d guaranteed", q)
 	}
 	if s.XOFF > 0 {
@@ -95,8 +95,8 @@ func (s *builder) huaweiPFC(san bool) {
 		s.undoLine(" undo dcb pfc buffer %d xoff", q)
 	}
 	if !san {
-		s.line(" dcb pfc buffer %d hdrm %d kbytes", q, s.inUnits("headroom", &s.effective.Headroom, kilobyte,
-			16, 30_720))
+		headroom := s.inUnits("headroom", &s.effective.Headroom, kilobyte, 16, 30_720)
+		s.line(" dcb pfc buffer %d hdrm %d kbytes", q, headroom)
 		s.undoLine(" undo dcb pfc buffer %d hdrm", q)
 	}
 }

@@ -1,7 +1,7 @@
 package dialect
 
-// NVIDIA Cumulus Linux 5, NVUE: bytes (NVUE reference). Vendor and paper agree that XOFF is better
-// left to the switch; it is set only where the intent has a fixed one.
+// NVIDIA Cumulus Linux 5, NVUE, counts in bytes (NVUE reference). Vendor and paper recommend to
+// leave XOFF to the switch; it is set only if the intent has a static one.
 var _ = register(&Dialect{
 	Name: "nvue", Title: "NVIDIA Cumulus NVUE", render: renderNVUE,
 	parse: lineParser(
@@ -33,7 +33,7 @@ func renderNVUE(s *builder) {
 		}
 	} else {
 		s.omitOptional("xon_offset", s.XONOffset)
-		s.omit("alpha", "the names that NVUE gives to values of α are known to us for one only")
+		s.omit("alpha", "only one of NVUE's names for values of α is documented")
 	}
 	s.omitOptional("guaranteed", s.Guaranteed)
 	s.line("%s port-buffer %d", pfc, s.inCells("headroom", &s.effective.Headroom))

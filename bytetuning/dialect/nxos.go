@@ -2,8 +2,8 @@ package dialect
 
 import "math"
 
-// Cisco Nexus 9000, NX-OS: kilobytes (Cisco's QoS guide 10.x; public configurations).
-// drop-probability is also that of marking; weight 0 looks at the queue as it is.
+// Cisco Nexus 9000, NX-OS, counts in kilobytes (Cisco's QoS guide 10.x; published configurations).
+// drop-probability is also the marking probability; weight 0 uses the instantaneous queue length.
 var _ = register(&Dialect{
 	Name: "nxos", Title: "Cisco NX-OS", render: renderNXOS,
 	parse: lineParser(
@@ -32,15 +32,16 @@ func renderNXOS(s *builder) {
 	s.line("    pause pfc-cos %d", s.Priority)
 	s.line("    mtu 9216")
 	if s.XOFF > 0 {
-		xoff, headroom := s.inCells("XOFF", &s.effective.XOFF), s.inCells("headroom", &s.effective.Headroom)
+		xoff := s.inCells("XOFF", &s.effective.XOFF)
+		headroom := s.inCells("headroom", &s.effective.Headroom)
 		s.line("policy-map type queuing %s_in", p)
 		s.line("  class type queuing c-in-q%d", s.Queue)
 		resume := xoff - s.inCells("xon_offset", &s.effective.XONOffset)
 		s.line("    pause buffer-size %d pause-threshold %d resume-threshold %d", xoff+headroom,
 			xoff, max(0, resume))
 	} else {
-		s.omit("alpha", "NX-OS has no α that we know a source for; a fixed xoff is translated")
-		s.omit("headroom", "NX-OS gives it together with a fixed xoff")
+		s.omit("alpha", "NX-OS has no documented α; use a static xoff")
+		s.omit("headroom", "NX-OS sets it only together with a static xoff")
 		s.omitOptional("xon_offset", s.XONOffset)
 	}
 	s.omitOptional("guaranteed", s.Guaranteed)

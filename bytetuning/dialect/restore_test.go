@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/bytetuning/intent"
 )
 
-// TestRestore: of what was there, that which ours replaced, and nothing else.
+// TestRestore checks that exactly the lines that Config replaced are restored.
 func TestRestore(t *testing.T) {
 	for _, c := range []struct{ dialect, iface, saved, want string }{
 		{"nxos", "Ethernet1/1", `
@@ -97,13 +97,13 @@ nv config apply
 			}, Options{})
 			require.NoError(t, err)
 			assert.Equal(t, c.want, r.Restore(c.saved))
-			assert.NotContains(t, r.Restore(r.Config), prefix, "ours is gone for good")
+			assert.NotContains(t, r.Restore(r.Config), prefix, "our own lines are not restored")
 			assert.Empty(t, r.Restore(""))
 		})
 	}
 }
 
-// FuzzRestore: whatever was saved, what comes of it are lines of it, and the last of ours.
+// FuzzRestore checks that every restored line is a saved line or the final commit.
 func FuzzRestore(f *testing.F) {
 	f.Add("interface swp1\n qos x\n  y\n")
 	f.Add("\t\n \n#\n")

@@ -14,13 +14,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// SONiC's CONFIG_DB as JSON, for `config load`; sizes are bytes (SONiC's configuration reference;
-// syntax of 202012 and later). Its xoff is headroom, not the level at which PFC pauses: that is
-// dynamic_th, α = 2^n, or static_th.
+// SONiC's CONFIG_DB as JSON, for `config load`, counts in bytes (SONiC's configuration reference;
+// syntax of 202012 and later). Its xoff is the headroom. The PFC threshold is dynamic_th, α = 2^n,
+// or static_th.
 var _ = register(&Dialect{Name: "sonic", Title: "SONiC CONFIG_DB", render: renderSONiC,
 	parse: parseSONiC})
 
-// configDB is its tables: key, field, value.
+// configDB maps table, key and field to a value.
 type configDB map[string]map[string]map[string]string
 
 // The tables and fields that hold watermarks.
@@ -48,7 +48,7 @@ func renderSONiC(s *builder) {
 	buffer := map[string]string{
 		"pool": losslessPool,
 		"size": strconv.FormatInt(s.inCells("guaranteed", &s.effective.Guaranteed), 10),
-		"xon":  "0", // the pause ends at XOFF less xon_offset
+		"xon":  "0", // a pause ends at XOFF less xon_offset
 		"xoff": strconv.FormatInt(s.inCells("headroom", &s.effective.Headroom), 10),
 	}
 	if s.XONOffset > 0 {
@@ -76,12 +76,13 @@ func renderSONiC(s *builder) {
 		return
 	}
 	s.lines = append(s.lines, string(text))
-	s.warn("pfc_enable is a list of all lossless priorities: add others of the port, and save " +
-		"the tables before: SONiC has no undo")
+	s.warn("pfc_enable lists all lossless priorities: add those of the port, and save " +
+		"the tables first: SONiC has no undo")
 }
 
-// parseSONiC returns an intent for each profile of ECN and of buffer that ports use together. A
-// queue goes with the priority group of its number, or with the port's only one.
+// parseSONiC returns an intent for each pair of WRED and buffer profiles that ports use together. A
+// queue is paired with the priority group of the same number, or with the only lossless one of its
+// port.
 func parseSONiC(text []byte, chip intent.Chip) ([]*intent.Intent, error) {
 	raw := map[string]map[string]map[string]any{}
 	var all map[string]json.RawMessage
@@ -109,7 +110,7 @@ type sonicParser struct {
 	found map[sonicKey]*intent.Intent
 }
 
-// sonicKey is what ports have in common.
+// sonicKey identifies an intent: what its ports have in common.
 type sonicKey struct {
 	wred, buffer    string
 	queue, priority int
@@ -127,7 +128,7 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 			if ref == "" {
 				continue
 			}
-			// "[WRED_PROFILE|x]" before 202012
+			// before 202012 references are "[WRED_PROFILE|x]"
 			ref = strings.TrimSuffix(ref[strings.LastIndex(ref, "|")+1:], "]")
 			ports, numbers, _ := strings.Cut(key, "|")
 			first, last, isRange := strings.Cut(numbers, "-")
@@ -155,7 +156,7 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	// those with headroom are the lossless ones
+	// groups with headroom are lossless
 	groups = slices.DeleteFunc(groups, func(g use) bool {
 		_, lossless := p.raw[profileTable][g.profile]["xoff"]
 		return !lossless
@@ -184,7 +185,7 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 		p.found[key].Interfaces = append(p.found[key].Interfaces, q.port)
 	}
 	if len(order) == 0 {
-		return nil, fmt.Errorf("no port has a queue with a %s and a priority group with headroom",
+		return nil, fmt.Errorf("no port with a %s on a queue and headroom on a priority group",
 			wredTable)
 	}
 	names := map[string]bool{}
@@ -200,7 +201,7 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 func (p *sonicParser) intent(k sonicKey) (*intent.Intent, error) {
 	wred, buffer := p.raw[wredTable][k.wred], p.raw[profileTable][k.buffer]
 	if wred == nil {
-		return nil, fmt.Errorf("%s has no %q, which queue %d uses", wredTable, k.wred, k.queue)
+		return nil, fmt.Errorf("%s: no profile %q, which queue %d uses", wredTable, k.wred, k.queue)
 	}
 	var err error
 	number := func(table map[string]any, name, field string, least, most int64) int64 {
@@ -240,7 +241,7 @@ func (p *sonicParser) intent(k sonicKey) (*intent.Intent, error) {
 	}
 	if pool, ok := buffer["pool"].(string); ok && i.Chip.Buffer == 0 {
 		pool = strings.TrimSuffix(pool[strings.LastIndex(pool, "|")+1:], "]")
-		if _, there := p.raw[poolTable][pool]["size"]; there { // headrooms are not in it
+		if _, there := p.raw[poolTable][pool]["size"]; there { // it does not include headroom
 			i.Chip.Buffer = size(p.raw[poolTable][pool], pool, "size")
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/goroce/goroce/lab/figure"
 )
 
-// report is the page about a search.
+// report is the HTML report of a search.
 type report struct {
 	Target, Tuner, StopReason string
-	Telemetry                 string // "": the target's own books
+	Telemetry                 string // "" for the target's own counters
 	Seed                      uint64
 	Evaluations, Skipped      int
 	Rows                      []row
@@ -22,12 +22,12 @@ type report struct {
 	figures                   []figure.Figure
 }
 
-// row is a point and what it measured.
+// row is a point with its measurement.
 type row struct {
 	Name, Energy, Throughput, Queue string
 	Lost                            uint64
 	Layers                          []layerRow
-	Why                             string
+	Reason                          string
 }
 
 type layerRow struct {
@@ -36,7 +36,7 @@ type layerRow struct {
 	XOFF string
 }
 
-// reason is why points were skipped, and how often.
+// reason is a reason to skip points, with its count.
 type reason struct {
 	Text string
 	N    int
@@ -52,7 +52,7 @@ func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Ev
 	r := &report{Target: t.target, Tuner: t.tuner, StopReason: o.StopReason, Seed: t.seed,
 		Evaluations: o.Evaluations, Skipped: o.Skipped}
 	add := func(name string, p bytetuning.Point, m *bytetuning.Measurement, why string) {
-		x := row{Name: name, Why: why}
+		x := row{Name: name, Reason: why}
 		if m != nil {
 			x.Energy = format("%.4f", objective.Energy(m))
 			x.Throughput, x.Queue, x.Lost = m.Throughput().String(), cells(m), m.Lost
@@ -67,15 +67,15 @@ func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Ev
 		r.Rows = append(r.Rows, x)
 	}
 	add("best", o.Best, o.BestMeasurement, "")
-	add("there was", o.Start, o.StartMeasurement, "")
+	add("start", o.Start, o.StartMeasurement, "")
 	for _, c := range others {
-		add(c.Name, c.Point, c.M, c.Why)
+		add(c.Name, c.Point, c.Measurement, c.Reason)
 	}
 	r.draw(evaluations, objective)
 	return r
 }
 
-// draw makes the figures: energies by the records of the whole search.
+// draw makes the figures. Energies are computed with the final records of the search.
 func (r *report) draw(evaluations []bytetuning.Evaluation, o *bytetuning.Objective) {
 	var n, f, best, throughput, queue []float64
 	skipped := map[string]int{}
@@ -109,7 +109,7 @@ func (r *report) draw(evaluations []bytetuning.Evaluation, o *bytetuning.Objecti
 	}
 }
 
-// write makes the page and its figures.
+// write writes the page and its figures to a directory.
 func (r *report) write(dir string) error {
 	for _, f := range r.figures {
 		name, data, err := f.Encode()
