@@ -60,7 +60,7 @@ func TestCaches(t *testing.T) {
 	_, err = machine(t, nil).LLC()
 	assert.True(t, IsAbsent(err))
 	_, err = machine(t, map[string]string{cache + "index0/level": "one"}).Caches()
-	assert.ErrorContains(t, err, `has \"one\": want a number`)
+	assert.ErrorContains(t, err, `has "one": want a number`)
 	assert.False(t, IsAbsent(err))
 }
 

@@ -46,7 +46,7 @@ func newTable(t testing.TB, change ...func(*Config)) *Table {
 	return table
 }
 
-// emitted is what the table wants to send, frame by frame.
+// emitted returns the frames that the table sends.
 func emitted(t testing.TB, table *Table) (frames [][]byte) {
 	t.Helper()
 	room := make([]byte, maxFrame)
@@ -59,7 +59,7 @@ func emitted(t testing.TB, table *Table) (frames [][]byte) {
 	return frames
 }
 
-// only is the one frame that the table wants to send, decoded by gopacket without an error.
+// only returns the single frame that the table sends, decoded by gopacket without an error.
 func only(t testing.TB, table *Table) gopacket.Packet {
 	t.Helper()
 	frames := emitted(t, table)
@@ -103,7 +103,7 @@ func ip6(from, to netip.Addr, hops uint8) *layers.IPv6 {
 		SrcIP: from.AsSlice(), DstIP: to.AsSlice()}
 }
 
-// nd is a solicitation or an advertisement by field.
+// nd holds the fields of a solicitation or an advertisement.
 type nd struct {
 	kind     uint8
 	code     uint8

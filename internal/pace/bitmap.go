@@ -2,7 +2,7 @@ package pace
 
 import "math/bits"
 
-// bitmap says which of up to 4096 lists hold something, and finds the first in two steps.
+// bitmap marks the non-empty ones of up to 4096 lists, and finds the first of them in two steps.
 type bitmap struct {
 	words [64]uint64
 	any   uint64 // which words are not zero
