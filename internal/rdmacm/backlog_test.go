@@ -79,13 +79,13 @@ func TestFloodOfRequests(t *testing.T) {
 			f := newFlood(t, 16, 128, Config{Seed: 1})
 			for i := range 10_000 {
 				f.ask(source(i), uint32(i+1), service(i%16))
-				require.LessOrEqual(t, f.Len(), 1024-1024/forDialling)
+				require.LessOrEqual(t, f.Len(), 1024-1024/activeShare)
 			}
 			c := f.ask(honest, 77, service(3))
 			require.NotNil(t, c)
 			f.confirm(c)
 			assert.Equal(t, []EventKind{ConnectRequest, Established}, f.events[c])
-			for i := range 1024 / forDialling {
+			for i := range 1024 / activeShare {
 				_, err := f.Connect(Dial{Offer: Offer{QPN: 5, PSN: 5}, Local: serverIP,
 					Peer: honest, Service: 1, MTU: 1024}, f.now)
 				require.NoError(t, err, "connection %d of our own", i)

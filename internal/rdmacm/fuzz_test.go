@@ -158,7 +158,7 @@ func check(t *testing.T, m *Machine) {
 	for id, c := range m.conns {
 		require.Equal(t, id, c.id)
 		require.NotEqual(t, closed, c.state)
-		require.Equal(t, c.state != established, c.heapIx >= 0, c.state)
+		require.Equal(t, c.state != established, c.heapIndex >= 0, c.state)
 		if c.listener != nil {
 			pending[c.listener]++
 		}

@@ -153,7 +153,7 @@ func TestImpossibleDestinations(t *testing.T) {
 		{"an rkey of 6 digits", "0000cafe:0000000010000000", "00cafe:000000000010000000",
 			`rkey "00cafe": want 8`},
 		{"no hexadecimal", "0000cafe", "0000cofe", `rkey "0000cofe": want 8`},
-		{"a sign", "0000cafe", "-000cafe", `rkey "-000cafe", not 8`},
+		{"a sign", "0000cafe", "-000cafe", `rkey "-000cafe": want 8`},
 		{"a wide GID byte", "0a:00:00:01", "a:000:00:01", `GID byte 12 "a": want 2`},
 		{"a field too few", "0a:00:00:01", "0a0:00:0001", "want 23 hexadecimal fields"},
 		{"no zero byte", "00000000:\x00", "00000000:\n", "and a zero byte"},
