@@ -155,7 +155,8 @@ func read(r io.Reader, limit int) ([]byte, error) {
 	header := make([]byte, headerLen)
 	if n, err := io.ReadFull(r, header); err != nil {
 		if n > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fmt.Errorf("connect: the peer sent %q and closed the connection: %w", header[:n], ErrNotGoroce)
+			return nil, fmt.Errorf("connect: the peer sent %q and closed the connection: %w",
+				header[:n], ErrNotGoroce)
 		}
 		return nil, fmt.Errorf("connect: the peer closed the connection: %w", err)
 	}

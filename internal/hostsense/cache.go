@@ -96,7 +96,8 @@ func (h *Host) DDIOWays() (ways int, mask uint64, err error) {
 		return 0, 0, err
 	}
 	if cpu.Vendor != "GenuineIntel" {
-		return 0, 0, &Absent{"DDIO ways", "the vendor of the processor is " + cpu.Vendor + "; DDIO requires Intel"}
+		return 0, 0, &Absent{"DDIO ways",
+			"the vendor of the processor is " + cpu.Vendor + "; DDIO requires Intel"}
 	}
 	if mask, err = h.MSR(0, msrDDIOWays); err != nil {
 		return 0, 0, err

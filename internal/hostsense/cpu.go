@@ -88,7 +88,8 @@ func (h *Host) ticks() (busy, all uint64, err error) {
 	line, _, _ := strings.Cut(text, "\n")
 	fields := strings.Fields(line)
 	if len(fields) < 5 || fields[0] != "cpu" {
-		return 0, 0, fmt.Errorf("hostsense: %s: first line of /proc/stat is %q: want cpu and its ticks", what, line)
+		return 0, 0, fmt.Errorf("hostsense: %s: first line of /proc/stat is %q: want cpu and "+
+			"its ticks", what, line)
 	}
 	var idle uint64
 	for i, f := range fields[1:min(len(fields), 9)] { // guest time is included in user time

@@ -48,7 +48,8 @@ func (h *Host) MBA(group string, stop func(stopped bool) error) (*MBA, error) {
 		return nil, err
 	}
 	m := &MBA{host: h, group: "sys/fs/resctrl/" + group, stop: stop}
-	if m.minPercent, err = strconv.Atoi(minPercent); err != nil || m.minPercent <= 0 || m.minPercent > 100 {
+	m.minPercent, err = strconv.Atoi(minPercent)
+	if err != nil || m.minPercent <= 0 || m.minPercent > 100 {
 		return nil, fmt.Errorf("hostsense: %s: min_bandwidth %q: want 1 to 100", what, minPercent)
 	}
 	schemata, err := h.text(what, m.group+"/schemata", "resctrl has no group "+strconv.Quote(group))
