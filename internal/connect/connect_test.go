@@ -203,7 +203,7 @@ func TestServerHearsFirst(t *testing.T) {
 	go func() {
 		theirs, err := Exchange(ctx, b, hello())
 		if err == nil && theirs.QPs[0].Num != 7 {
-			err = errors.New("another Hello came")
+			err = errors.New("got another Hello")
 		}
 		got <- err
 	}()

@@ -271,7 +271,7 @@ func TestReceiveCounts(t *testing.T) {
 		{"ping from group", echo4(t, nil, func(h *layers.IPv4) {
 			h.SrcIP = []byte{224, 0, 0, 1}
 		}), "DropEchoSource"},
-		{"ping from nobody", echo4(t, nil, func(h *layers.IPv4) {
+		{"ping from the unspecified address", echo4(t, nil, func(h *layers.IPv4) {
 			h.SrcIP = []byte{0, 0, 0, 0}
 		}), "DropEchoSource"},
 		{"ping too long", echo4(t, make([]byte, maxFrame)), "DropEchoTooLong"},

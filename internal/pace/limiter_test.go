@@ -192,7 +192,7 @@ func TestLimiterGivesNoBursts(t *testing.T) {
 			p.Rate(0, rate, p.now)
 		}},
 		{"port busy", func(p *port) {
-			for range 1000 { // polled meanwhile, as an endpoint is that receives
+			for range 1000 { // polled meanwhile, like a receiving endpoint
 				p.now = p.now.Add(us)
 				p.Head(p.now)
 			}
@@ -255,7 +255,7 @@ func TestLimiterFlowsWithoutARate(t *testing.T) {
 	next, _ := l.Next()
 	require.Equal(t, ceil(units.Time(units.Second).Add(units.Gbps.Duration(length)), 0), next)
 	l.Forget(6)
-	l.Forget(1000) // nobody
+	l.Forget(1000) // an unknown flow
 	_, some = l.Next()
 	require.False(t, some)
 }
@@ -321,7 +321,7 @@ func TestLimiterTenThousandFlows(t *testing.T) {
 	t.Logf("%d packets; at most %v late without the port being busy", packets, worst)
 	for f, rate := range rates {
 		want := float64(rate) / 8 / float64(length) * units.Duration(over[f]).Seconds()
-		// One packet more is the one that begins at the end.
+		// One more packet may start at the end.
 		require.InDelta(t, want, float64(sent[f]), 0.005*want+1, "flow %d of %v", f, rate)
 	}
 }

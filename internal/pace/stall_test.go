@@ -21,7 +21,7 @@ func TestNoBurstAfterAStall(t *testing.T) {
 	}{
 		{"in time", each, 1},
 		{"a long round", 200 * units.Microsecond, int(200*units.Microsecond/each) + 1},
-		{"time that nobody called a stall", 10 * units.Millisecond,
+		{"a long round without Resume", 10 * units.Millisecond,
 			int(10*units.Millisecond/each) + 1},
 		{"a stall", -10 * units.Millisecond, 1},
 	} {

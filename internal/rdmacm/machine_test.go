@@ -444,7 +444,7 @@ func TestMRA(t *testing.T) {
 	n := newNetwork(t, Config{MaxTimeout: 21})
 	c := n.connect()
 	n.ends[0].answers(t)
-	longer := units.Duration(try + 4096*units.Nanosecond<<20) // code 21 in place of 20
+	longer := units.Duration(try + 4096*units.Nanosecond<<20) // code 21 instead of 20
 	n.say(0, &MRA{LocalID: serverID, RemoteID: c.id, Received: StageREQ, ServiceTimeout: 31})
 	assert.Equal(t, n.now.Add(longer), c.deadline)
 	n.now = n.now.Add(try)

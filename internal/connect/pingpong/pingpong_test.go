@@ -168,7 +168,7 @@ func TestBadPeers(t *testing.T) {
 			"got 0 of 52 bytes"},
 		{"a browser", "both", []string{"GET / HTTP/1.1\r\nHost: localhost:18515\r\nAccept: " +
 			"text/plain\r\n\r\n"}, true, ErrNotPingpong, `"GET / HTTP/1.1`},
-		{"somebody who types", "both", []string{"hello\r\n"}, true, ErrNotPingpong,
+		{"typed text", "both", []string{"hello\r\n"}, true, ErrNotPingpong,
 			`got 7 bytes, want 52: "hello\r\n"`},
 		{"dead in the middle", "both", []string{v4[:30]}, false, ErrNotPingpong,
 			"got 30 bytes, want 52"},
