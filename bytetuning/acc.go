@@ -86,7 +86,7 @@ func (a *ACC) Propose() (Point, bool) {
 	return a.point(gridPoints), true
 }
 
-// Hear implements Tuner.
+// Observe implements Tuner.
 func (a *ACC) Observe(m *Measurement) {
 	a.rounds--
 	for i := range a.agents {

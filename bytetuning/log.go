@@ -133,8 +133,8 @@ func same(found, want Header) error {
 	}{
 		{"target", found.Target, want.Target}, {"tuner", found.Tuner, want.Tuner}, {"seed",
 			found.Seed, want.Seed},
-		{"objective", parameters(found.Objective), parameters(want.Objective)}, {"start", found.Start,
-			want.Start},
+		{"objective", parameters(found.Objective), parameters(want.Objective)},
+		{"start", found.Start, want.Start},
 	} {
 		if !reflect.DeepEqual(d.a, d.b) {
 			return fmt.Errorf("is the log of another search: its %s is %v, want %v; give another "+

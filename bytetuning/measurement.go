@@ -20,8 +20,8 @@ type Sample struct {
 func SampleOf(layer int, throughput, queue float64) (Sample, error) {
 	for _, v := range []float64{throughput, queue} {
 		if math.IsNaN(v) || v < 0 || v > math.MaxInt64/2 {
-			return Sample{}, fmt.Errorf("bytetuning: telemetry of %v bit/s, %v bytes: %w", throughput,
-				queue, ErrTelemetry)
+			return Sample{}, fmt.Errorf("bytetuning: telemetry of %v bit/s, %v bytes: %w",
+				throughput, queue, ErrTelemetry)
 		}
 	}
 	return Sample{layer, units.BitRate(throughput), units.Bytes(queue)}, nil

@@ -20,8 +20,9 @@ func renderNVUE(s *builder) {
 	p := s.profileName()
 	ecn := "nv set qos congestion-control " + p
 	s.line("%s traffic-class %d ecn enable", ecn, s.Queue)
-	s.line("%s traffic-class %d min-threshold %d", ecn, s.Queue, s.inCells("Kmin", &s.effective.Kmin))
-	s.line("%s traffic-class %d max-threshold %d", ecn, s.Queue, s.inCells("Kmax", &s.effective.Kmax))
+	kmin, kmax := s.inCells("Kmin", &s.effective.Kmin), s.inCells("Kmax", &s.effective.Kmax)
+	s.line("%s traffic-class %d min-threshold %d", ecn, s.Queue, kmin)
+	s.line("%s traffic-class %d max-threshold %d", ecn, s.Queue, kmax)
 	s.line("%s traffic-class %d probability %d", ecn, s.Queue, s.Pmax)
 	pfc := "nv set qos pfc " + p
 	s.line("%s switch-priority %d", pfc, s.Priority)
@@ -29,7 +30,8 @@ func renderNVUE(s *builder) {
 		xoff := s.inCells("XOFF", &s.effective.XOFF)
 		s.line("%s xoff-threshold %d", pfc, xoff)
 		if s.XONOffset > 0 {
-			s.line("%s xon-threshold %d", pfc, max(0, xoff-s.inCells("xon_offset", &s.effective.XONOffset)))
+			offset := s.inCells("xon_offset", &s.effective.XONOffset)
+			s.line("%s xon-threshold %d", pfc, max(0, xoff-offset))
 		}
 	} else {
 		s.omitOptional("xon_offset", s.XONOffset)

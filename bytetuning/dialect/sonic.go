@@ -52,7 +52,8 @@ func renderSONiC(s *builder) {
 		"xoff": strconv.FormatInt(s.inCells("headroom", &s.effective.Headroom), 10),
 	}
 	if s.XONOffset > 0 {
-		buffer["xon_offset"] = strconv.FormatInt(s.inCells("xon_offset", &s.effective.XONOffset), 10)
+		offset := s.inCells("xon_offset", &s.effective.XONOffset)
+		buffer["xon_offset"] = strconv.FormatInt(offset, 10)
 	}
 	if s.XOFF > 0 {
 		buffer["static_th"] = strconv.FormatInt(s.inCells("XOFF", &s.effective.XOFF), 10)

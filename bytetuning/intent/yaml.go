@@ -120,7 +120,8 @@ func (l *layer) intent() (*Intent, error) {
 	i := &Intent{
 		Name: l.Name, Model: l.Model, Priority: l.Priority, Queue: l.Queue,
 		Interfaces: l.Interfaces,
-		XOFF:       r.optionalSize("xoff", l.XOFF), XONOffset: r.optionalSize("xon_offset", l.XONOffset),
+		XOFF:       r.optionalSize("xoff", l.XOFF),
+		XONOffset:  r.optionalSize("xon_offset", l.XONOffset),
 		Guaranteed: r.optionalSize("guaranteed", l.Guaranteed),
 	}
 	if l.Name == "" {
@@ -141,8 +142,9 @@ func (l *layer) intent() (*Intent, error) {
 		r.fail("xoff", errors.New("0: want more than 0"))
 	}
 	if c := l.Chip; c != nil {
-		i.Chip = Chip{Cell: r.optionalSize("cell", c.Cell), Buffer: r.optionalSize("buffer", c.Buffer),
-			Ports: c.Ports, Egress: r.optionalSize("egress", c.Egress)}
+		i.Chip = Chip{Cell: r.optionalSize("cell", c.Cell),
+			Buffer: r.optionalSize("buffer", c.Buffer), Ports: c.Ports,
+			Egress: r.optionalSize("egress", c.Egress)}
 	}
 	if l.Traffic != nil {
 		i.Traffic.Senders = l.Traffic.Senders

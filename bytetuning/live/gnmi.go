@@ -137,11 +137,13 @@ func readNotifications(notifications []*gpb.Notification) (Reading, error) {
 	}
 	for _, v := range []float64{octets, length} {
 		if math.IsNaN(v) || v < 0 || v >= 1<<63 {
-			return Reading{}, fmt.Errorf("counter %v: want 0 to 2^63: %w", v, bytetuning.ErrTelemetry)
+			return Reading{}, fmt.Errorf("counter %v: want 0 to 2^63: %w", v,
+				bytetuning.ErrTelemetry)
 		}
 	}
 	if at <= 0 {
-		return Reading{}, fmt.Errorf("time stamp %d: want more than 0: %w", at, bytetuning.ErrTelemetry)
+		return Reading{}, fmt.Errorf("time stamp %d: want more than 0: %w", at,
+			bytetuning.ErrTelemetry)
 	}
 	// units.Time wraps after 106 days; only differences are used.
 	return Reading{At: units.Time(at * int64(units.Nanosecond)), Octets: uint64(octets),

@@ -250,7 +250,8 @@ func TestApplyAndRollback(t *testing.T) {
 	require.Len(t, b.received, 4)
 	assert.Equal(t, "sudo sonic-cfggen -d --print-data\n", b.received[0])
 	assert.Equal(t, "display current-configuration\n", b.received[1])
-	assert.True(t, strings.HasPrefix(b.received[2], "sudo config load -y /dev/stdin\n{"), b.received[2])
+	assert.True(t, strings.HasPrefix(b.received[2], "sudo config load -y /dev/stdin\n{"),
+		b.received[2])
 	assert.Contains(t, b.received[2], `"green_max_threshold": "512000"`)
 	assert.True(t, strings.HasPrefix(b.received[3],
 		"\nsystem-view\nqos wred queue table bytetuning_tor\n"), b.received[3])

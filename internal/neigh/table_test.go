@@ -29,7 +29,7 @@ func TestNewRefuses(t *testing.T) {
 			c.Gateways[0] = netip.MustParseAddr("10.1.0.1")
 		}, "10.1.0.1"},
 		{"own gateway", func(c *Config) { c.Gateways[0] = our4 }, "an address of ours"},
-		{"two gateways", func(c *Config) { c.Gateways[1] = peer4 }, "one gateway per address family"},
+		{"two gateways", func(c *Config) { c.Gateways[1] = peer4 }, "one gateway per address"},
 		{"VLAN", func(c *Config) { c.VLAN = 4095 }, "VLAN 4095"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

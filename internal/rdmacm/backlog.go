@@ -66,7 +66,8 @@ func (m *Machine) firstTimewaitExit() (first *Conn) {
 
 func (m *Machine) oldestHalfOpen() (oldest *Conn) {
 	for _, l := range m.listeners {
-		if len(l.halfOpen) > 0 && (oldest == nil || l.halfOpen[0].requestedAt.Before(oldest.requestedAt)) {
+		if len(l.halfOpen) > 0 && (oldest == nil ||
+			l.halfOpen[0].requestedAt.Before(oldest.requestedAt)) {
 			oldest = l.halfOpen[0]
 		}
 	}

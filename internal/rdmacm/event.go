@@ -32,5 +32,5 @@ type Event struct {
 	Kind    EventKind
 	Conn    *Conn
 	Reason  Reason
-	Private []byte // of the peer's program, zero-padded: 56 bytes of a REQ, 196 of a REP, 148 of a REJ
+	Private []byte // of the peer's program, zero-padded: REQ 56 bytes, REP 196, REJ 148
 }

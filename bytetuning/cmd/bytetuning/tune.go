@@ -150,7 +150,8 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 		return err
 	}
 	log, err := bytetuning.OpenLog(filepath.Join(t.out, "log.jsonl"), bytetuning.Header{
-		Target: t.logTarget(), Tuner: t.tuner, Seed: t.seed, Objective: t.objective, Start: startPoint,
+		Target: t.logTarget(), Tuner: t.tuner, Seed: t.seed, Objective: t.objective,
+		Start: startPoint,
 	})
 	if err != nil {
 		return err
@@ -214,8 +215,8 @@ func (p *program) printPlan(t *tuning, layers []bytetuning.Layer, startPoint byt
 	size := 1.
 	for i, l := range layers {
 		size *= float64(l.Space.Size())
-		fmt.Fprintf(p.out, "%s: %d watermarks; now %v, XOFF %v\n", l.Name, l.Space.Size(), startPoint[i],
-			l.XOFF(startPoint[i]))
+		fmt.Fprintf(p.out, "%s: %d watermarks; now %v, XOFF %v\n", l.Name, l.Space.Size(),
+			startPoint[i], l.XOFF(startPoint[i]))
 	}
 	fmt.Fprintf(p.out, "%s: %.4g points, budget %d, tuner %s, seed %d\n", t.target, size, t.budget,
 		t.tuner, t.seed)

@@ -101,8 +101,8 @@ func (x *exchanger) read(what string, n int) ([]byte, error) {
 	case err != nil && len(received) == 0:
 		return nil, fmt.Errorf("perftest: %s: got 0 of %d bytes: %w", what, n, peerError(err))
 	case err != nil || len(received) > n && string(received[n:]) != done:
-		return nil, fmt.Errorf("perftest: %s: got %d bytes, want %d: %.120q: %w", what, len(received),
-			n, received, x.sizeError(err))
+		return nil, fmt.Errorf("perftest: %s: got %d bytes, want %d: %.120q: %w", what,
+			len(received), n, received, x.sizeError(err))
 	}
 	b := bytes.Clone(received[:n])
 	_, _ = x.in.Discard(n)

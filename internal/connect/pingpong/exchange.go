@@ -126,8 +126,8 @@ func (e *exchange) read(what string, n int) ([]byte, error) {
 	case err != nil && len(received) == 0:
 		return nil, fmt.Errorf("pingpong: %s: got 0 of %d bytes: %w", what, n, peerError(err))
 	case err != nil || len(received) > n:
-		return nil, fmt.Errorf("pingpong: %s: got %d bytes, want %d: %.60q: %w", what, len(received), n,
-			received, ErrNotPingpong)
+		return nil, fmt.Errorf("pingpong: %s: got %d bytes, want %d: %.60q: %w", what,
+			len(received), n, received, ErrNotPingpong)
 	}
 	b := append([]byte(nil), received...)
 	_, _ = e.in.Discard(n)
