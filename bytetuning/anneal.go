@@ -7,160 +7,161 @@ import (
 	"slices"
 )
 
-// Anneal is algorithm 1. It measures the current point again before each proposal, as networks are
-// noisy; it halves the step after a better point and doubles it after a worse one, which it still
-// takes with Metropolis's probability. The best point is kept by the Search, of all that were
-// measured (lines 13 to 15 keep those that were taken).
+// Anneal is algorithm 1. It measures the current point again before each proposal, because networks
+// are noisy. It halves the step after a better point and doubles it after a worse one, which it
+// accepts with the Metropolis probability. The Search keeps the best of all measured points (lines
+// 13 to 15 keep the best of the accepted ones).
 //
-// The paper has ten iterations at each temperature, from 100 down to 0.01 by 0.99, and begins with
-// a step of 0.5: 917 temperatures, 18341 measurements. Energies of equation 14 differ by
-// hundredths, so that the first 690 temperatures take nearly everything; tem=1 begins where that
-// ends. The paper's step has no limits; here it stays in [least, 1].
+// The paper runs ten iterations at each temperature, from 100 down to 0.01 by a factor of 0.99, and
+// starts with a step of 0.5: 917 temperatures, 18341 measurements. Energies of equation 14 differ
+// by hundredths, so the first 690 temperatures accept nearly everything; tem=1 starts where that
+// ends. The paper's step is unbounded; here it stays in [least, 1].
 type Anneal struct {
 	Problem
-	iterations    int
-	goal, cooling float64
-	least         float64
-	again         bool
-	rng           *rand.Rand
-	x, y          []place
-	mx            *Measurement // of x
-	phase         phase
-	tem, step     float64
-	iteration     int // at this temperature
-	temps         int
-	last          Iteration
+	iterations        int
+	goal, cooling     float64
+	minStep           float64
+	again             bool
+	rng               *rand.Rand
+	x, y              []gridPoint
+	mx                *Measurement // of x
+	phase             phase
+	temperature, step float64
+	iteration         int // at this temperature
+	temperatures      int
+	last              Iteration
 }
 
-// phase is what the next proposal of an Anneal is for.
+// phase is the purpose of the next proposal of an Anneal.
 type phase int
 
 const (
-	first phase = iota // line 2
-	again              // line 7
-	probe              // line 9
+	measureStart     phase = iota // line 2
+	remeasure                     // line 7
+	measureNeighbour              // line 9
 )
 
-// Iteration is what became of a proposal: lines 10 to 21.
+// Iteration is the outcome of one proposal: lines 10 to 21.
 type Iteration struct {
 	Temperature float64
 	Worse       bool // f(x') < f(x)
-	Taken       bool
-	Before      float64 // the step with which x' was made
-	Step        float64 // that of the next
+	Accepted    bool
+	StepBefore  float64 // step that x' was drawn with
+	Step        float64 // step of the next iteration
 }
 
 func newAnneal(p Problem, k *knobs) Tuner {
 	a := &Anneal{
-		Problem: p, rng: p.random(),
-		iterations: k.whole("iterations", 10, 1, 1e6),
-		tem:        k.number("tem", 100, 1e-9, 1e9),
-		goal:       k.number("goal", 0.01, 1e-12, 1e9),
-		cooling:    k.number("cooling", 0.99, 0.01, 0.9999),
-		step:       k.number("step", 0.5, 1e-6, 1),
-		least:      k.number("least", 1./64, 1e-6, 1),
-		again:      k.bool("again", true),
+		Problem: p, rng: p.newRand(),
+		iterations:  k.integer("iterations", 10, 1, 1e6),
+		temperature: k.number("tem", 100, 1e-9, 1e9),
+		goal:        k.number("goal", 0.01, 1e-12, 1e9),
+		cooling:     k.number("cooling", 0.99, 0.01, 0.9999),
+		step:        k.number("step", 0.5, 1e-6, 1),
+		minStep:     k.number("least", 1./64, 1e-6, 1),
+		again:       k.bool("again", true),
 	}
-	if a.goal >= a.tem && k.err == nil {
-		k.err = fmt.Errorf("tem=%v, goal=%v: want a goal below", a.tem, a.goal)
+	if a.goal >= a.temperature && k.err == nil {
+		k.err = fmt.Errorf("tem=%v, goal=%v: want goal < tem", a.temperature, a.goal)
 	}
 	a.x = p.nearest(p.Start)
 	return a
 }
 
-// Temperatures is how many there were, the present one included.
-func (a *Anneal) Temperatures() int { return a.temps }
+// Temperatures returns the number of temperatures so far, including the current one.
+func (a *Anneal) Temperatures() int { return a.temperatures }
 
-// Last answers the iteration that Hear completed last.
+// Last returns the iteration that Observe completed last.
 func (a *Anneal) Last() Iteration { return a.last }
 
 // Propose implements Tuner.
 func (a *Anneal) Propose() (Point, bool) {
 	switch a.phase {
-	case first, again:
-		if a.tem <= a.goal {
+	case measureStart, remeasure:
+		if a.temperature <= a.goal {
 			return nil, false
 		}
 		return a.point(a.x), true
 	}
-	if a.tem <= a.goal {
+	if a.temperature <= a.goal {
 		return nil, false
 	}
 	a.y = a.perturb()
 	return a.point(a.y), true
 }
 
-// Hear implements Tuner.
-func (a *Anneal) Hear(m *Measurement) {
+// Observe implements Tuner.
+func (a *Anneal) Observe(m *Measurement) {
 	switch a.phase {
-	case first:
+	case measureStart:
 		if m == nil {
-			return // once more: there is nothing to compare with
+			return // measure the start again: there is nothing to compare with
 		}
-		a.mx, a.temps = m, 1
-		a.phase = a.before()
-	case again:
+		a.mx, a.temperatures = m, 1
+		a.phase = a.nextPhase()
+	case remeasure:
 		if m != nil {
 			a.mx = m
 		}
-		a.phase = probe
-	case probe:
+		a.phase = measureNeighbour
+	case measureNeighbour:
 		if m != nil {
 			a.compare(m)
 		}
-		a.phase = a.before()
+		a.phase = a.nextPhase()
 		if a.iteration++; a.iteration == a.iterations {
 			a.iteration = 0
-			if a.tem *= a.cooling; a.tem > a.goal {
-				a.temps++
+			if a.temperature *= a.cooling; a.temperature > a.goal {
+				a.temperatures++
 			}
 		}
 	}
 }
 
-// before answers what comes first in an iteration.
-func (a *Anneal) before() phase {
+// nextPhase returns the first phase of an iteration.
+func (a *Anneal) nextPhase() phase {
 	if a.again {
-		return again
+		return remeasure
 	}
-	return probe
+	return measureNeighbour
 }
 
-// compare is lines 10 to 21.
+// compare accepts or rejects y and adapts the step: lines 10 to 21.
 func (a *Anneal) compare(my *Measurement) {
 	fx, fy := a.Energy(a.mx), a.Energy(my)
-	it := Iteration{Temperature: a.tem, Before: a.step, Worse: fy < fx}
+	it := Iteration{Temperature: a.temperature, StepBefore: a.step, Worse: fy < fx}
 	if !it.Worse {
-		it.Taken = true
-		a.step = max(a.step/2, a.least)
+		it.Accepted = true
+		a.step = max(a.step/2, a.minStep)
 	} else {
-		it.Taken = math.Exp((fy-fx)/a.tem) > a.rng.Float64()
+		it.Accepted = math.Exp((fy-fx)/a.temperature) > a.rng.Float64()
 		a.step = min(a.step*2, 1)
 	}
-	if it.Taken {
+	if it.Accepted {
 		a.x, a.mx = slices.Clone(a.y), my
 	}
 	it.Step = a.step
 	a.last = it
 }
 
-// perturb moves parameters, each with a chance of one half and one at least, by up to a step of
-// their ranges, at random; what would leave its range stops at its end, where the best watermarks
-// often are. Then it moves to where Kmax is below XOFF. The paper does not say what its
-// perturbation is.
-func (a *Anneal) perturb() []place {
+// perturb returns a random neighbour of x. Each parameter changes with probability 1/2, and at
+// least one always does. The change is uniform within ±step of the parameter's range and at least
+// one grid step. Values are clamped to the range, because the best watermarks are often at its
+// ends. The result is then projected to where Kmax is below XOFF. The paper does not define its
+// perturbation.
+func (a *Anneal) perturb() []gridPoint {
 	y := slices.Clone(a.x)
-	one := a.rng.IntN(axes * len(y))
+	forced := a.rng.IntN(axes * len(y))
 	for i := range y {
 		for j, n := range a.Layers[i].Space.sizes() {
-			if coin := a.rng.IntN(2) == 0; !coin && i*axes+j != one {
+			if coin := a.rng.IntN(2) == 0; !coin && i*axes+j != forced {
 				continue
 			}
-			by := (2*a.rng.Float64() - 1) * a.step * float64(n-1)
-			if math.Abs(by) < 1 { // the least there is
-				by = math.Copysign(1, by)
+			delta := (2*a.rng.Float64() - 1) * a.step * float64(n-1)
+			if math.Abs(delta) < 1 { // at least one grid step
+				delta = math.Copysign(1, delta)
 			}
-			y[i][j] = max(0, min(y[i][j]+int(math.Round(by)), n-1))
+			y[i][j] = max(0, min(y[i][j]+int(math.Round(delta)), n-1))
 		}
 	}
 	for i := range y {

@@ -9,24 +9,24 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Path is what baselines are computed from.
+// Path holds the network parameters that baselines are computed from.
 type Path struct {
-	Rate   units.BitRate // of the hosts' links
-	Uplink units.BitRate // of the fastest link, if it is another
-	Link   units.Duration
+	Rate   units.BitRate  // of the hosts' links
+	Uplink units.BitRate  // of the fastest link, if faster than Rate
+	Link   units.Duration // one-way delay of a link; 0 means 500 ns
 	RTT    units.Duration
-	MTU    units.Bytes
+	MTU    units.Bytes // frame size; 0 means that of a path MTU of 4096
 }
 
-// frame is a full packet of RoCEv2 with a path MTU of 4096 and its headers.
+// frame is the size of a full RoCEv2 frame with a path MTU of 4096, including headers.
 const frame units.Bytes = 4200
 
-// pauseResponse is how long a port goes on after it heard a pause: 3840 bit times (802.3, annex
-// 31B.3.7).
+// pauseResponse is the data that a port may still send after it receives a pause frame: 3840 bit
+// times (802.3, annex 31B.3.7).
 const pauseResponse units.Bytes = 480
 
-// headroom is twice equation 5 at the fastest link: switches count whole cells and preambles, and
-// all ports of a layer have one headroom here.
+// headroom returns twice equation 5 at the fastest link. Switches count whole cells and preambles,
+// and all ports of a layer share one headroom value here.
 func (p Path) headroom() units.Bytes {
 	mtu, link := p.MTU, p.Link
 	if mtu == 0 {
@@ -40,26 +40,27 @@ func (p Path) headroom() units.Bytes {
 
 func (p Path) fastest() units.BitRate { return max(p.Rate, p.Uplink) }
 
-// step is a threshold at which marking begins with all: Kmax is a cell above.
+// step returns a watermark with step marking at k: every packet above k is marked. Kmax is one cell
+// above k.
 func (p Path) step(k units.Bytes) Watermark {
 	return Watermark{Kmin: k, Kmax: k + Cell, Pmax: 100, Headroom: p.headroom(), Alpha: -3}
 }
 
-// perRate scales what was given for a rate.
+// perRate scales a threshold that was published for a link rate to p.Rate.
 func (p Path) perRate(b units.Bytes, rate units.BitRate) units.Bytes {
 	return units.Bytes(float64(b) * float64(p.Rate) / float64(rate))
 }
 
-// baselines are watermarks that somebody gave (tables 2 and 3). Where a source has no α or
-// headroom, α is HPCC's 1/8, and headroom is Path's.
+// baselines are published watermarks (tables 2 and 3). Where a source gives no α or headroom, α is
+// HPCC's 1/8 and headroom is Path.headroom.
 var baselines = map[string]func(Path) Watermark{
-	// The paper's experience-based watermark is not disclosed. OURS.
+	// The paper does not disclose its experience-based watermark. This one is ours.
 	"experience": func(Path) Watermark {
 		return Watermark{Kmin: 1000 * Cell, Kmax: 2000 * Cell, Pmax: 20, Headroom: 300 * Cell,
 			Alpha: -3}
 	},
-	// Huawei's advice for throughput (CloudEngine AI Fabric guide): 7/200 KB/10 % at 25GE, 7/750
-	// KB/10 % at 100GE.
+	// Huawei's recommendation for throughput (CloudEngine AI Fabric guide): 7/200 KB/10 % at 25GE,
+	// 7/750 KB/10 % at 100GE.
 	"manufacturer": func(p Path) Watermark {
 		w := Watermark{Kmin: 7_000, Kmax: 200_000, Pmax: 10, Headroom: p.headroom(), Alpha: -3}
 		if p.Rate > 40*units.Gbps {
@@ -87,22 +88,22 @@ var baselines = map[string]func(Path) Watermark{
 			Pmax: 20, Headroom: p.headroom(), Alpha: -3,
 		}
 	},
-	// NVIDIA's for RoCE on its switches (NVUE, "nv set qos roce"), with α and headroom of its
-	// buffers in SONiC.
+	// NVIDIA's RoCE defaults for its switches (NVUE, "nv set qos roce"), with α and headroom from
+	// its SONiC buffer profiles.
 	"nvidia": func(p Path) Watermark {
 		return Watermark{Kmin: 150_000, Kmax: 1_500_000, Pmax: 100,
 			Headroom: max(35_840, p.headroom())}
 	},
 }
 
-// Baselines answers the names of known watermarks.
+// Baselines returns the names of the known baselines, sorted.
 func Baselines() []string { return slices.Sorted(maps.Keys(baselines)) }
 
-// Baseline answers the watermark of a name.
+// Baseline returns the watermark of a named baseline on path p. Names are case-insensitive.
 func Baseline(name string, p Path) (Watermark, error) {
 	b, ok := baselines[strings.ToLower(name)]
 	if !ok {
-		return Watermark{}, fmt.Errorf("bytetuning: no baseline %q; there are %s", name,
+		return Watermark{}, fmt.Errorf("bytetuning: unknown baseline %q; want one of %s", name,
 			strings.Join(Baselines(), ", "))
 	}
 	return b(p), nil

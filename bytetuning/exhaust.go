@@ -5,21 +5,21 @@ import (
 	"math/rand/v2"
 )
 
-var errTooMany = errors.New("more than 2^30 points")
+var errTooMany = errors.New("more than 2^30 points in the space")
 
-// Grid measures every point of the space, or with every=N each N-th. It is what the paper calls
+// Grid measures every point of the space, or with every=N each N-th. The paper calls this
 // traversal.
 type Grid struct {
 	Problem
-	next, every, size int
+	next, stride, size int
 }
 
 func newGrid(p Problem, k *knobs) Tuner {
-	g := &Grid{Problem: p, every: k.whole("every", 1, 1, 1e9), size: 1}
-	const most = 1 << 30
+	g := &Grid{Problem: p, stride: k.integer("every", 1, 1, 1e9), size: 1}
+	const maxSize = 1 << 30
 	for i := range p.Layers {
 		n := p.Layers[i].Space.Size()
-		if n > most/g.size {
+		if n > maxSize/g.size {
 			if k.err == nil {
 				k.err = errTooMany
 			}
@@ -35,41 +35,41 @@ func (g *Grid) Propose() (Point, bool) {
 	if g.next >= g.size {
 		return nil, false
 	}
-	places := make([]place, len(g.Layers))
+	gridPoints := make([]gridPoint, len(g.Layers))
 	n := g.next
-	for i := len(places) - 1; i >= 0; i-- {
+	for i := len(gridPoints) - 1; i >= 0; i-- {
 		size := g.Layers[i].Space.Size()
-		places[i], n = g.Layers[i].Space.numbered(n%size), n/size
+		gridPoints[i], n = g.Layers[i].Space.numbered(n%size), n/size
 	}
-	return g.point(places), true
+	return g.point(gridPoints), true
 }
 
-// Hear implements Tuner.
-func (g *Grid) Hear(*Measurement) { g.next += g.every }
+// Observe implements Tuner.
+func (g *Grid) Observe(*Measurement) { g.next += g.stride }
 
-// Random measures points that it draws, with equal chances: what a search has to be better than.
+// Random measures points drawn uniformly at random: the baseline that a search has to beat.
 type Random struct {
 	Problem
-	rng  *rand.Rand
-	left int
+	rng       *rand.Rand
+	remaining int
 }
 
 func newRandom(p Problem, k *knobs) Tuner {
-	return &Random{Problem: p, rng: p.random(), left: k.whole("points", 1000, 1, 1e9)}
+	return &Random{Problem: p, rng: p.newRand(), remaining: k.integer("points", 1000, 1, 1e9)}
 }
 
 // Propose implements Tuner.
 func (r *Random) Propose() (Point, bool) {
-	if r.left == 0 {
+	if r.remaining == 0 {
 		return nil, false
 	}
-	places := make([]place, len(r.Layers))
-	for i := range places {
+	gridPoints := make([]gridPoint, len(r.Layers))
+	for i := range gridPoints {
 		s := &r.Layers[i].Space
-		places[i] = r.Layers[i].project(s.numbered(r.rng.IntN(s.Size())))
+		gridPoints[i] = r.Layers[i].project(s.numbered(r.rng.IntN(s.Size())))
 	}
-	return r.point(places), true
+	return r.point(gridPoints), true
 }
 
-// Hear implements Tuner.
-func (r *Random) Hear(*Measurement) { r.left-- }
+// Observe implements Tuner.
+func (r *Random) Observe(*Measurement) { r.remaining-- }

@@ -6,27 +6,28 @@ import (
 	"slices"
 )
 
-// Greedy is the search of the authors' published program, which is not algorithm 1: coordinate by
-// coordinate, up and down by a relative step, together with some others at random (5 of its 60
-// parameters: one in twelve), and what raises T/(Q+1) is taken. An epoch without success doubles
-// the step, another halves it; what leaves (0.01, 1] begins again at 0.2.
+// Greedy is the search of the authors' published program, which is not algorithm 1. It moves one
+// coordinate at a time up and down by a relative step, together with some random others (one in
+// twelve; 5 of the program's 60 parameters), and accepts what raises T/(Q+1). An epoch without
+// improvement doubles the step, an epoch with one halves it. A step outside (0.01, 1] is reset to
+// 0.2.
 type Greedy struct {
 	Problem
 	rng      *rand.Rand
-	x, y     []place
+	x, y     []gridPoint
 	ratio    float64 // of x
 	epochs   int
 	probe    int // in this epoch
 	step     float64
 	improved bool
-	begun    bool
+	started  bool
 }
 
 const greedyStep = 0.2
 
 func newGreedy(p Problem, k *knobs) Tuner {
-	g := &Greedy{Problem: p, rng: p.random(), step: greedyStep,
-		epochs: k.whole("epochs", 100, 1, 1e6)}
+	g := &Greedy{Problem: p, rng: p.newRand(), step: greedyStep,
+		epochs: k.integer("epochs", 100, 1, 1e6)}
 	g.x = p.nearest(p.Start)
 	return g
 }
@@ -36,7 +37,7 @@ func (g *Greedy) Propose() (Point, bool) {
 	if g.epochs == 0 {
 		return nil, false
 	}
-	if !g.begun {
+	if !g.started {
 		return g.point(g.x), true
 	}
 	parameters := axes * len(g.x)
@@ -51,11 +52,11 @@ func (g *Greedy) Propose() (Point, bool) {
 	return g.point(g.y), true
 }
 
-// Hear implements Tuner.
-func (g *Greedy) Hear(m *Measurement) {
-	if !g.begun {
+// Observe implements Tuner.
+func (g *Greedy) Observe(m *Measurement) {
+	if !g.started {
 		if m != nil {
-			g.begun, g.ratio = true, power(m)
+			g.started, g.ratio = true, power(m)
 		}
 		return
 	}
@@ -77,12 +78,12 @@ func (g *Greedy) Hear(m *Measurement) {
 	g.epochs--
 }
 
-// power is the program's objective, throughput over queue in cells.
+// power returns the program's objective: throughput over queue in cells.
 func power(m *Measurement) float64 {
 	return float64(m.Throughput()) / (float64(m.Queue())/float64(Cell) + 1)
 }
 
-// move takes a parameter up or down by a step of its value, by one place at least.
+// move changes a parameter up or down by the relative step, and by at least one grid step.
 func (g *Greedy) move(parameter int, up bool) {
 	i, axis := parameter/axes, parameter%axes
 	s := &g.Layers[i].Space
@@ -92,19 +93,19 @@ func (g *Greedy) move(parameter int, up bool) {
 	if up {
 		factor, one = 1+g.step, 1
 	}
-	was := *at
+	old := *at
 	switch axis {
 	case 0:
-		*at = nearScaled(s.Kmin, was, factor)
+		*at = nearScaled(s.Kmin, old, factor)
 	case 1:
-		*at = nearScaled(s.Gap, was, factor)
+		*at = nearScaled(s.Gap, old, factor)
 	case 2:
-		*at = nearScaled(s.Pmax, was, factor)
+		*at = nearScaled(s.Pmax, old, factor)
 	case 3:
-		*at = nearScaled(s.Headroom, was, factor)
+		*at = nearScaled(s.Headroom, old, factor)
 	}
-	if *at == was {
-		*at = max(0, min(was+one, last))
+	if *at == old {
+		*at = max(0, min(old+one, last))
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"reflect"
 )
 
-// Header says what search a log is of. Only the same search can go on from it.
+// Header identifies the search of a log. Only the same search can be resumed from it.
 type Header struct {
 	Version   int       `json:"version"`
 	Target    string    `json:"target"`
@@ -21,10 +21,10 @@ type Header struct {
 	Start     Point     `json:"start"`
 }
 
-// LogVersion is that of the format.
+// LogVersion is the version of the log format.
 const LogVersion = 1
 
-// Evaluation is one point and what it measured, or why it was skipped.
+// Evaluation is a point with its measurement, or with the reason why it was skipped.
 type Evaluation struct {
 	Point       Point        `json:"point"`
 	Measurement *Measurement `json:"measurement,omitempty"`
@@ -33,10 +33,10 @@ type Evaluation struct {
 
 func (e *Evaluation) validate(layers int) error {
 	if len(e.Point) != layers {
-		return fmt.Errorf("%d layers in place of %d", len(e.Point), layers)
+		return fmt.Errorf("%d layers: want %d", len(e.Point), layers)
 	}
 	if (e.Measurement == nil) == (e.Skipped == "") {
-		return errors.New("neither or both of a measurement and a reason to skip")
+		return errors.New("want either a measurement or a reason to skip")
 	}
 	if e.Measurement != nil {
 		return e.Measurement.Validate(layers)
@@ -44,16 +44,16 @@ func (e *Evaluation) validate(layers int) error {
 	return nil
 }
 
-// Log is a search so far, as lines of JSON: a header, then an evaluation a line, written as they
-// come. A line that was torn by a crash is cut off.
+// Log is the history of a search as lines of JSON: a header, then one evaluation per line, written
+// as they complete. OpenLog truncates an incomplete last line, which a crash may leave.
 type Log struct {
 	Header      Header
 	Evaluations []Evaluation
 	file        *os.File
 }
 
-// ParseLog reads a log. whole is how many of its bytes are lines that were written to the end.
-func ParseLog(r io.Reader) (l *Log, whole int64, err error) {
+// ParseLog reads a log. valid is the length in bytes of its complete lines.
+func ParseLog(r io.Reader) (l *Log, valid int64, err error) {
 	l = &Log{}
 	lines := bufio.NewReader(r)
 	for n := 1; ; n++ {
@@ -63,18 +63,18 @@ func ParseLog(r io.Reader) (l *Log, whole int64, err error) {
 		}
 		if err == io.EOF {
 			if n == 1 && len(line) > 0 {
-				return nil, 0, errors.New("bytetuning: log: no header")
+				return nil, 0, errors.New("bytetuning: log: no header line")
 			}
-			return l, whole, nil
+			return l, valid, nil
 		}
-		if err := l.line(n, line); err != nil {
+		if err := l.decodeLine(n, line); err != nil {
 			return nil, 0, fmt.Errorf("bytetuning: log: line %d: %w", n, err)
 		}
-		whole += int64(len(line))
+		valid += int64(len(line))
 	}
 }
 
-func (l *Log) line(n int, line []byte) error {
+func (l *Log) decodeLine(n int, line []byte) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if n == 1 {
@@ -97,55 +97,57 @@ func (l *Log) line(n int, line []byte) error {
 	return nil
 }
 
-// OpenLog begins a log in a file, or reads the one that is there, which has to be of the same
-// search.
+// OpenLog creates a log file, or reads an existing one, which must be of the same search.
 func OpenLog(path string, h Header) (*Log, error) {
 	h.Version = LogVersion
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("bytetuning: log: %w", err)
 	}
-	l, whole, err := ParseLog(f)
-	if err == nil && whole > 0 {
+	l, valid, err := ParseLog(f)
+	if err == nil && valid > 0 {
 		err = same(l.Header, h)
 	}
 	if err == nil {
-		err = f.Truncate(whole)
+		err = f.Truncate(valid)
 	}
 	if err == nil {
-		_, err = f.Seek(whole, io.SeekStart)
+		_, err = f.Seek(valid, io.SeekStart)
 	}
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("bytetuning: %s: %w", path, err)
 	}
 	l.Header, l.file = h, f
-	if whole == 0 {
+	if valid == 0 {
 		err = l.write(h)
 	}
 	return l, err
 }
 
-// same says in what two searches differ.
-func same(there, wanted Header) error {
+// same returns an error that names the first difference between two headers.
+func same(found, want Header) error {
 	for _, d := range []struct {
 		name string
 		a, b any
 	}{
-		{"target", there.Target, wanted.Target}, {"tuner", there.Tuner, wanted.Tuner}, {"seed",
-			there.Seed, wanted.Seed},
-		{"objective", public(there.Objective), public(wanted.Objective)}, {"start", there.Start,
-			wanted.Start},
+		{"target", found.Target, want.Target}, {"tuner", found.Tuner, want.Tuner}, {"seed",
+			found.Seed, want.Seed},
+		{"objective", parameters(found.Objective), parameters(want.Objective)},
+		{"start", found.Start, want.Start},
 	} {
 		if !reflect.DeepEqual(d.a, d.b) {
-			return fmt.Errorf("is the log of another search: its %s is %v, not %v; give another "+
+			return fmt.Errorf("is the log of another search: its %s is %v, want %v; give another "+
 				"--out, or remove it", d.name, d.a, d.b)
 		}
 	}
 	return nil
 }
 
-func public(o Objective) Objective { return Objective{Beta: o.Beta, Fair: o.Fair, Gamma: o.Gamma} }
+// parameters returns o without its records.
+func parameters(o Objective) Objective {
+	return Objective{Beta: o.Beta, Fair: o.Fair, Gamma: o.Gamma}
+}
 
 // append adds an evaluation, to the file as well.
 func (l *Log) append(e Evaluation) error {

@@ -5,25 +5,26 @@ import (
 	"math"
 )
 
-// Objective makes a number of a measurement: the larger, the better. It is equation 14, or with
-// Fair equation 15. T_max and Q_min are the records so far, so that an energy holds until the next
-// record only: who compares, keeps measurements and asks again.
+// Objective maps a measurement to an energy, larger is better: equation 14, or with Fair equation
+// 15. T_max and Q_min are the records so far, so an energy is valid only until the next record. To
+// compare measurements, keep them and compute their energies anew.
 type Objective struct {
-	Beta float64 `json:"beta"` // weight of throughput; the rest is latency's
-	// judges flows, not switches, and divides by how unlike they are
+	Beta float64 `json:"beta"` // weight of throughput; latency has 1 - Beta
+	// Fair evaluates flows instead of switches and divides by the variance of their rates.
 	Fair  bool    `json:"fair,omitempty"`
-	Gamma float64 `json:"gamma,omitempty"` // weight of that
+	Gamma float64 `json:"gamma,omitempty"` // weight of the variance
 
 	switches, flows []record
 }
 
-// record is the best of one switch or flow.
-type record struct{ most, least float64 } // T_max in bit/s, Q_min in cells
+// record holds the best values of one switch or flow.
+type record struct{ maxThroughput, minQueue float64 } // T_max in bit/s, Q_min in cells
 
-// NewObjective answers the paper's: equation 14 with β = 0.5; γ, which it does not give, is 1.
+// NewObjective returns the paper's objective: equation 14 with β = 0.5. The paper does not give γ;
+// it is 1 here.
 func NewObjective() *Objective { return &Objective{Beta: 0.5, Gamma: 1} }
 
-// Validate says what is impossible.
+// Validate returns an error unless Beta is in [0, 1] and, with Fair, Gamma is positive.
 func (o *Objective) Validate() error {
 	if !(o.Beta >= 0 && o.Beta <= 1) {
 		return fmt.Errorf("bytetuning: beta %v: want 0 to 1", o.Beta)
@@ -34,43 +35,43 @@ func (o *Objective) Validate() error {
 	return nil
 }
 
-// Hear takes in a measurement's records, and says whether there were any.
-func (o *Objective) Hear(m *Measurement) bool {
-	switches, flows := beat(&o.switches, m.Switches), beat(&o.flows, m.Flows)
+// Observe updates the records with a measurement and reports whether any changed.
+func (o *Objective) Observe(m *Measurement) bool {
+	switches, flows := updateRecords(&o.switches, m.Switches), updateRecords(&o.flows, m.Flows)
 	return switches || flows
 }
 
-func beat(records *[]record, samples []Sample) (beaten bool) {
+func updateRecords(records *[]record, samples []Sample) (updated bool) {
 	for i, s := range samples {
 		if i == len(*records) {
 			*records = append(*records, record{0, math.Inf(1)})
 		}
 		r := &(*records)[i]
-		if t := float64(s.Throughput); t > r.most {
-			r.most, beaten = t, true
+		if t := float64(s.Throughput); t > r.maxThroughput {
+			r.maxThroughput, updated = t, true
 		}
-		if q := cells(s); q < r.least {
-			r.least, beaten = q, true
+		if q := cells(s); q < r.minQueue {
+			r.minQueue, updated = q, true
 		}
 	}
-	return beaten
+	return updated
 }
 
 func cells(s Sample) float64 { return float64(s.Queue) / float64(Cell) }
 
-// Energy answers f of a measurement that was heard.
+// Energy returns f of a measurement that was observed.
 //
-// The best queue is 0, where equation 14 divides by it: a cell is added above and below, as the
-// authors' program does. In equation 15 the sum of squares is of rates as parts of the largest
-// T_max, and a millionth is added to it, a thousandth of the rate squared, so that equal flows do
-// not divide by 0. It prints T_now - T_now, which would be 0: the second is the mean.
+// The best queue is 0, and equation 14 divides by it. One cell is therefore added to numerator and
+// denominator, as in the authors' program. In equation 15 rates are fractions of the largest T_max,
+// and 10⁻⁶ is added to the sum of squares so that equal flows do not divide by 0. The paper prints
+// T_now - T_now there, which would be 0; the second term is taken to be the mean.
 func (o *Objective) Energy(m *Measurement) float64 {
 	if !o.Fair || len(m.Flows) == 0 {
 		return o.sum(o.switches, m.Switches)
 	}
 	var largest, mean float64
 	for i, s := range m.Flows {
-		largest = max(largest, o.flows[i].most)
+		largest = max(largest, o.flows[i].maxThroughput)
 		mean += float64(s.Throughput) / float64(len(m.Flows))
 	}
 	spread := 1e-6
@@ -86,10 +87,10 @@ func (o *Objective) Energy(m *Measurement) float64 {
 func (o *Objective) sum(records []record, samples []Sample) (f float64) {
 	for i, s := range samples {
 		r := records[i]
-		if r.most > 0 {
-			f += o.Beta * float64(s.Throughput) / r.most
+		if r.maxThroughput > 0 {
+			f += o.Beta * float64(s.Throughput) / r.maxThroughput
 		}
-		f += (1 - o.Beta) * (r.least + 1) / (cells(s) + 1)
+		f += (1 - o.Beta) * (r.minQueue + 1) / (cells(s) + 1)
 	}
 	return f
 }

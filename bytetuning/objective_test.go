@@ -14,26 +14,26 @@ func sample(gbps float64, cells units.Bytes) Sample {
 	return Sample{Throughput: units.BitRate(gbps * 1e9), Queue: cells * Cell}
 }
 
-// TestEnergy is equation 14 by hand.
+// TestEnergy compares Energy with equation 14 computed by hand.
 func TestEnergy(t *testing.T) {
 	o := NewObjective()
 	a := &Measurement{Switches: []Sample{sample(20, 99), sample(10, 9)}}
-	assert.True(t, o.Hear(a))
-	assert.InDelta(t, 2, o.Energy(a), 1e-12, "the first holds all records")
+	assert.True(t, o.Observe(a))
+	assert.InDelta(t, 2, o.Energy(a), 1e-12, "the first measurement sets all records")
 	b := &Measurement{Switches: []Sample{sample(25, 199), sample(10, 4)}}
-	assert.True(t, o.Hear(b))
+	assert.True(t, o.Observe(b))
 	assert.InDelta(t, 0.5*(1+100./200)+0.5*(1+1), o.Energy(b), 1e-12)
-	assert.InDelta(t, 0.5*(20./25+1)+0.5*(1+5./10), o.Energy(a), 1e-12, "by the new records")
-	assert.False(t, o.Hear(a), "no record")
+	assert.InDelta(t, 0.5*(20./25+1)+0.5*(1+5./10), o.Energy(a), 1e-12, "with the new records")
+	assert.False(t, o.Observe(a), "records unchanged")
 
 	idle := &Measurement{Switches: []Sample{sample(0, 0), sample(0, 0)}}
 	o = NewObjective()
-	o.Hear(idle)
-	assert.InDelta(t, 1, o.Energy(idle), 1e-12, "an empty queue and no traffic divide by nothing")
+	o.Observe(idle)
+	assert.InDelta(t, 1, o.Energy(idle), 1e-12, "no division by 0 without queue and traffic")
 }
 
-// TestFairness: of two ways to share the same rate, equation 15 takes the equal one; (T_i - mean)²
-// is not 0.
+// TestFairness checks that equation 15 prefers equal shares of the same rate, and that the variance
+// is taken around the mean.
 func TestFairness(t *testing.T) {
 	o := &Objective{Beta: 1, Fair: true, Gamma: 2}
 	of := func(a, b float64) *Measurement {
@@ -41,8 +41,8 @@ func TestFairness(t *testing.T) {
 			Flows: []Sample{sample(a, 0), sample(b, 0)}}
 	}
 	equal, apart := of(10, 10), of(15, 5)
-	o.Hear(equal)
-	o.Hear(apart)
+	o.Observe(equal)
+	o.Observe(apart)
 	// T_max is 15 and 10.
 	assert.InDelta(t, (10./15+1)/(2*1e-6), o.Energy(equal), 1e-3)
 	assert.InDelta(t, (1+.5)/(2*(2*math.Pow(5./15, 2)+1e-6)), o.Energy(apart), 1e-9)

@@ -6,61 +6,61 @@ import (
 	"fmt"
 )
 
-// Search is a tuner at work on a target.
+// Search runs a tuner on a target.
 type Search struct {
 	Target    Target
 	Tuner     Tuner
-	Objective *Objective // whose Energy the tuner was given
-	// what is configured: measured first, and where the search ends when nothing is better
+	Objective *Objective // the tuner must use its Energy
+	// Start is the configured point. It is measured first, and applied at the end when nothing is
+	// better.
 	Start    Point
-	Budget   int  // evaluations, that of Start included; 0 is without limit
-	Failures int  // in a row that end the search; 0 means 5
-	Log      *Log // to go on from and to write; nil is none
-	// Unchecked lets points pass that Layer.Check refuses. It is for models and simulations, to see
-	// what they do.
+	Budget   int  // evaluations, including that of Start; 0 means no limit
+	Failures int  // consecutive failures that end the search; 0 means 5
+	Log      *Log // resumed from and written; nil means none
+	// Unchecked also applies points that Layer.Check rejects. It is for models and simulations.
 	Unchecked bool
-	// Each, unless nil, is called with each evaluation, those of a log that is gone on from
-	// included.
+	// Each, unless nil, is called with each evaluation, including those replayed from a log.
 	Each func(Progress)
 
-	standings map[string]*standing
-	order     []*standing
-	best      *standing
-	applied   Point
-	taken     int // evaluations
-	skipped   int
+	candidates map[string]*candidate
+	order      []*candidate
+	best       *candidate
+	applied    Point
+	evaluated  int // evaluations
+	skipped    int
 }
 
-// Progress is one evaluation among those before.
+// Progress is one evaluation and the best point so far.
 type Progress struct {
 	Evaluation
-	N      int     // from 1
-	Energy float64 // of the evaluation, 0 when it was skipped
-	Again  bool    // read from the log
+	N        int     // from 1
+	Energy   float64 // of the evaluation, 0 when it was skipped
+	Replayed bool    // read from the log
 	// Best is the best point so far, and its energy by the records so far.
 	Best       Point
 	BestEnergy float64
 }
 
-// Outcome is what a search found.
+// Outcome is the result of a search.
 type Outcome struct {
 	Start, Best             Point
 	StartEnergy, BestEnergy float64
-	At, StartAt             *Measurement // the last of the best point, and of the start
-	Evaluations, Skipped    int
-	Over                    string // why it ended
+	// BestMeasurement is the last one of the best point, StartMeasurement the first of the start.
+	BestMeasurement, StartMeasurement *Measurement
+	Evaluations, Skipped              int
+	StopReason                        string // why the search ended
 }
 
-// standing is all that is known of a point.
-type standing struct {
+// candidate is a point with all its measurements.
+type candidate struct {
 	point    Point
 	measured []*Measurement
-	energy   float64 // mean, by the records at the time of the last update
+	energy   float64 // mean energy, with the records at the last update
 }
 
 // Run searches until the tuner is done, the budget is spent, the context ends, or the target fails.
-// It ends with the best point applied whatever happened, unless the target refuses even that, which
-// is an error that says so. The best is the point whose measurements have the best mean.
+// In every case it leaves the best point applied; if the target rejects even that, Run returns an
+// error. The best point is the one whose measurements have the highest mean energy.
 func (s *Search) Run(ctx context.Context) (*Outcome, error) {
 	layers := s.Target.Layers()
 	if len(s.Start) != len(layers) {
@@ -75,56 +75,57 @@ func (s *Search) Run(ctx context.Context) (*Outcome, error) {
 	if s.Failures == 0 {
 		s.Failures = 5
 	}
-	s.standings = map[string]*standing{}
-	over, failed := s.play(layers)
-	if over == "" && failed == nil {
-		over, failed = s.explore(ctx, layers)
+	s.candidates = map[string]*candidate{}
+	reason, failed := s.replay(layers)
+	if reason == "" && failed == nil {
+		reason, failed = s.continueSearch(ctx, layers)
 	}
 	if len(s.order) == 0 { // not even the start was measured
-		return nil, errors.Join(failed, s.settle(ctx, s.Start))
+		return nil, errors.Join(failed, s.ensureApplied(ctx, s.Start))
 	}
 	best, start := s.best, s.order[0]
 	o := &Outcome{
-		Start: s.Start, Best: best.point, StartEnergy: start.energy, BestEnergy: best.energy,
-		Over: over,
-		At:   best.measured[len(best.measured)-1], StartAt: start.measured[0], Evaluations: s.taken,
-		Skipped: s.skipped,
+		Start: s.Start, Best: best.point,
+		StartEnergy: start.energy, BestEnergy: best.energy,
+		StartMeasurement: start.measured[0],
+		BestMeasurement:  best.measured[len(best.measured)-1],
+		Evaluations:      s.evaluated, Skipped: s.skipped, StopReason: reason,
 	}
-	return o, errors.Join(failed, s.settle(ctx, best.point))
+	return o, errors.Join(failed, s.ensureApplied(ctx, best.point))
 }
 
-// play hears the log again.
-func (s *Search) play(layers []Layer) (over string, err error) {
+// replay feeds the log's evaluations to the tuner.
+func (s *Search) replay(layers []Layer) (reason string, err error) {
 	for i, e := range s.Log.Evaluations {
 		point, more := s.propose()
 		if !more || !point.Equal(e.Point) {
-			return "", fmt.Errorf("bytetuning: the log does not follow from this search: "+
+			return "", fmt.Errorf("bytetuning: the log does not match this search: "+
 				"evaluation %d is of %v", i+1, e.Point)
 		}
-		s.hear(e, true)
+		s.record(e, true)
 	}
-	return s.done(), nil
+	return s.stopReason(), nil
 }
 
-// propose answers the start first, then what the tuner wants.
+// propose returns the start first, then the tuner's proposals.
 func (s *Search) propose() (Point, bool) {
-	if s.taken == 0 {
+	if s.evaluated == 0 {
 		return s.Start, true
 	}
 	return s.Tuner.Propose()
 }
 
-func (s *Search) done() string {
-	if s.Budget > 0 && s.taken >= s.Budget {
+func (s *Search) stopReason() string {
+	if s.Budget > 0 && s.evaluated >= s.Budget {
 		return "budget spent"
 	}
 	return ""
 }
 
-// explore goes on from where the log ends.
-func (s *Search) explore(ctx context.Context, layers []Layer) (over string, err error) {
+// continueSearch evaluates proposals from where the log ends.
+func (s *Search) continueSearch(ctx context.Context, layers []Layer) (reason string, err error) {
 	failures := 0
-	for s.done() == "" {
+	for s.stopReason() == "" {
 		if ctx.Err() != nil {
 			return "interrupted", nil
 		}
@@ -134,7 +135,7 @@ func (s *Search) explore(ctx context.Context, layers []Layer) (over string, err 
 		}
 		m, err := s.evaluate(ctx, layers, point)
 		if ctx.Err() != nil {
-			return "interrupted", nil // what was measured while it ended is no measurement
+			return "interrupted", nil // discard a measurement that was cut short
 		}
 		e := Evaluation{Point: point, Measurement: m}
 		if err != nil {
@@ -143,37 +144,37 @@ func (s *Search) explore(ctx context.Context, layers []Layer) (over string, err 
 		if err := s.Log.append(e); err != nil {
 			return "", err
 		}
-		first := s.taken == 0
-		s.hear(e, false)
+		first := s.evaluated == 0
+		s.record(e, false)
 		if err == nil {
 			failures = 0
 			continue
 		}
 		if failures++; failures >= s.Failures || first {
-			return "", fmt.Errorf("bytetuning: stopped after %d failures in a row, the last: %w",
+			return "", fmt.Errorf("bytetuning: stopped after %d consecutive failures, the last: %w",
 				failures, err)
 		}
-		if errors.Is(err, errApply) { // it may be half configured
-			if err := s.settle(ctx, s.safe()); err != nil {
+		if errors.Is(err, errNotApplied) { // the target may be partly configured
+			if err := s.ensureApplied(ctx, s.bestOrStart()); err != nil {
 				return "", err
 			}
 		}
 	}
-	return s.done(), nil
+	return s.stopReason(), nil
 }
 
-// errApply is a target that refused a point.
-var errApply = errors.New("not applied")
+// errNotApplied reports that the target rejected a point.
+var errNotApplied = errors.New("not applied")
 
 func (s *Search) evaluate(ctx context.Context, layers []Layer, p Point) (*Measurement, error) {
-	if !s.Unchecked && s.taken > 0 { // the start is what is there
+	if !s.Unchecked && s.evaluated > 0 { // the start is already configured
 		if err := p.Check(layers); err != nil {
 			return nil, err
 		}
 	}
 	s.applied = nil
 	if err := s.Target.Apply(ctx, p); err != nil {
-		return nil, fmt.Errorf("%w: %w", errApply, err)
+		return nil, fmt.Errorf("%w: %w", errNotApplied, err)
 	}
 	s.applied = p
 	m, err := s.Target.Measure(ctx)
@@ -186,85 +187,87 @@ func (s *Search) evaluate(ctx context.Context, layers []Layer, p Point) (*Measur
 	return m, nil
 }
 
-// safe is the best point that was measured, or the start.
-func (s *Search) safe() Point {
+// bestOrStart returns the best measured point, or the start if none was measured.
+func (s *Search) bestOrStart() Point {
 	if s.best != nil {
 		return s.best.point
 	}
 	return s.Start
 }
 
-// settle leaves the target with p, even if the context has ended.
-func (s *Search) settle(ctx context.Context, p Point) error {
+// ensureApplied applies p unless it is applied already, even if the context has ended.
+func (s *Search) ensureApplied(ctx context.Context, p Point) error {
 	if s.applied != nil && s.applied.Equal(p) {
 		return nil
 	}
 	if err := s.Target.Apply(context.WithoutCancel(ctx), p); err != nil {
 		s.applied = nil
-		return fmt.Errorf("bytetuning: the target does not take %v back, look at it: %w", p, err)
+		return fmt.Errorf("bytetuning: the target rejects %v, which it had before; inspect "+
+			"it: %w", p, err)
 	}
 	s.applied = p
 	return nil
 }
 
-// hear takes an evaluation into the standings and tells the tuner.
-func (s *Search) hear(e Evaluation, again bool) {
-	first := s.taken == 0
-	s.taken++
-	progress := Progress{Evaluation: e, N: s.taken, Again: again}
+// record adds an evaluation to the candidates and passes its measurement to the tuner.
+func (s *Search) record(e Evaluation, replayed bool) {
+	first := s.evaluated == 0
+	s.evaluated++
+	progress := Progress{Evaluation: e, N: s.evaluated, Replayed: replayed}
 	if m := e.Measurement; m == nil {
 		s.skipped++
 	} else {
-		records := s.Objective.Hear(m)
+		records := s.Objective.Observe(m)
 		key := fmt.Sprint(e.Point)
-		at := s.standings[key]
-		if at == nil {
-			at = &standing{point: e.Point}
-			s.standings[key] = at
-			s.order = append(s.order, at)
+		c := s.candidates[key]
+		if c == nil {
+			c = &candidate{point: e.Point}
+			s.candidates[key] = c
+			s.order = append(s.order, c)
 		}
-		at.measured = append(at.measured, m)
-		s.rank(at, records)
+		c.measured = append(c.measured, m)
+		s.rank(c, records)
 		progress.Energy = s.Objective.Energy(m)
 	}
 	if s.best != nil {
 		progress.Best, progress.BestEnergy = s.best.point, s.best.energy
 	}
 	if !first {
-		s.Tuner.Hear(e.Measurement)
+		s.Tuner.Observe(e.Measurement)
 	}
 	if s.Each != nil {
 		s.Each(progress)
 	}
 }
 
-// rank finds the best anew: of all after a record, and else of what changed.
-func (s *Search) rank(changed *standing, records bool) {
+// rank updates the best candidate. New records change the energies of all candidates; otherwise
+// only that of changed is recomputed.
+func (s *Search) rank(changed *candidate, records bool) {
 	if !records && changed != s.best {
-		s.weigh(changed)
+		s.updateEnergy(changed)
 		if changed.energy > s.best.energy {
 			s.best = changed
 		}
 		return
 	}
 	if records {
-		for _, at := range s.order {
-			s.weigh(at)
+		for _, c := range s.order {
+			s.updateEnergy(c)
 		}
 	} else {
-		s.weigh(changed)
+		s.updateEnergy(changed)
 	}
 	s.best = s.order[0]
-	for _, at := range s.order {
-		if at.energy > s.best.energy {
-			s.best = at
+	for _, c := range s.order {
+		if c.energy > s.best.energy {
+			s.best = c
 		}
 	}
 }
 
-func (s *Search) weigh(at *standing) {
-	at.energy = 0
-	for _, m := range at.measured {
-		at.energy += s.Objective.Energy(m) / float64(len(at.measured))
+func (s *Search) updateEnergy(c *candidate) {
+	c.energy = 0
+	for _, m := range c.measured {
+		c.energy += s.Objective.Energy(m) / float64(len(c.measured))
 	}
 }

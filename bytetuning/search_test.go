@@ -14,13 +14,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// network is a target that goes wrong when it is told to.
+// network is a target with scripted failures.
 type network struct {
 	layers   []Layer
 	now      Point
 	applied  int
 	measured int
-	refuse   func(n int) bool // the n-th Apply; it is half done then
+	refuse   func(n int) bool // the n-th Apply fails, partly applied
 	blind    func(n int) (*Measurement, bool)
 	half     bool
 }
@@ -31,7 +31,7 @@ func (n *network) Apply(_ context.Context, p Point) error {
 	n.applied++
 	if n.refuse != nil && n.refuse(n.applied) {
 		n.half = true
-		return errors.New("the second switch says no")
+		return errors.New("the second switch refuses")
 	}
 	n.now, n.half = p, false
 	return nil
@@ -64,18 +64,18 @@ func TestSearchEndsOnTheBest(t *testing.T) {
 	best := 0.
 	s.Each = func(p Progress) {
 		best = max(best, height(p.Measurement))
-		assert.InDelta(t, best, height(hill(p.Best[0])), 1e-9, "the best of all so far")
+		assert.InDelta(t, best, height(hill(p.Best[0])), 1e-9, "best so far")
 	}
 	o, err := s.Run(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "budget spent", o.Over)
+	assert.Equal(t, "budget spent", o.StopReason)
 	assert.Equal(t, 300, o.Evaluations)
-	assert.Equal(t, o.Best, n.now, "which the target has")
-	assert.InDelta(t, best, height(o.At), 1e-12)
+	assert.Equal(t, o.Best, n.now, "the best point is applied")
+	assert.InDelta(t, best, height(o.BestMeasurement), 1e-12)
 	assert.Greater(t, o.BestEnergy, o.StartEnergy)
 }
 
-// TestNoisyNetwork: one lucky measurement is no best point.
+// TestNoisyNetwork checks that points are ranked by their mean energy, not by one high measurement.
 func TestNoisyNetwork(t *testing.T) {
 	n := &network{}
 	n.blind = func(i int) (*Measurement, bool) {
@@ -112,19 +112,19 @@ func TestSearchSkips(t *testing.T) {
 		assert.Equal(t, o.Best, n.now, name)
 		assert.False(t, n.half, name)
 		if name == "refused" {
-			assert.Equal(t, "not applied: the second switch says no", reasons[0])
+			assert.Equal(t, "not applied: the second switch refuses", reasons[0])
 		} else {
-			assert.Contains(t, reasons[0], "answered nothing")
+			assert.Contains(t, reasons[0], "returned no switch samples")
 		}
 	}
 }
 
-// TestSearchStops: after failures in a row, on the best point; at once when nothing can be measured
-// at all.
+// TestSearchStops checks that a search ends on the best point after consecutive failures, and at
+// once when the start cannot be measured.
 func TestSearchStops(t *testing.T) {
 	n := &network{blind: func(i int) (*Measurement, bool) { return nil, i > 50 }}
 	o, err := search(t, n, 200).Run(t.Context())
-	assert.ErrorContains(t, err, "stopped after 5 failures in a row")
+	assert.ErrorContains(t, err, "stopped after 5 consecutive failures")
 	require.NotNil(t, o)
 	assert.Equal(t, 55, o.Evaluations)
 	assert.Equal(t, o.Best, n.now)
@@ -136,11 +136,10 @@ func TestSearchStops(t *testing.T) {
 	assert.Nil(t, o)
 	assert.Equal(t, s.Start, n.now)
 
-	// A switch that refuses and then does not take the old configuration back: nothing more is
-	// tried.
+	// When a switch also refuses the old configuration, the search ends.
 	n = &network{refuse: func(i int) bool { return i >= 10 }}
 	o, err = search(t, n, 200).Run(t.Context())
-	assert.ErrorContains(t, err, "look at it")
+	assert.ErrorContains(t, err, "inspect it")
 	assert.Equal(t, 10, o.Evaluations)
 	assert.Equal(t, 12, n.applied, "the point, the best, and the best at the end")
 }
@@ -163,9 +162,9 @@ func TestSearchAppliesNothingUnchecked(t *testing.T) {
 	s.Start = Point{{Kmin: 1, Kmax: 2, Pmax: 1, Alpha: -3}}
 	o, err := s.Run(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "search complete", o.Over)
+	assert.Equal(t, "search complete", o.StopReason)
 	assert.Greater(t, refused, 100)
-	assert.Equal(t, n.applied-1, n.measured, "one more at the end")
+	assert.Equal(t, n.applied-1, n.measured, "the best point is applied once more at the end")
 	assert.Equal(t, 3301-refused, n.measured)
 }
 
@@ -180,13 +179,13 @@ func TestInterrupt(t *testing.T) {
 	}
 	o, err := s.Run(ctx)
 	require.NoError(t, err)
-	assert.Equal(t, "interrupted", o.Over)
+	assert.Equal(t, "interrupted", o.StopReason)
 	assert.Equal(t, o.Best, n.now)
 }
 
-// TestGoOn: a search in pieces, one of them ended by a crash in the middle of a line, is the search
-// in one piece.
-func TestGoOn(t *testing.T) {
+// TestResume checks that a search that is interrupted and resumed, once after a crash in the middle
+// of a line, has the outcome of an uninterrupted one.
+func TestResume(t *testing.T) {
 	whole, err := search(t, &network{}, 200).Run(t.Context())
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "log.jsonl")
@@ -202,8 +201,8 @@ func TestGoOn(t *testing.T) {
 		got, err = s.Run(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, s.Log.Close())
-		assert.Equal(t, budget-before, n.measured, "what was measured is not measured again")
-		assert.Equal(t, got.Best, n.now, "but a target gets its best point, whoever had it since")
+		assert.Equal(t, budget-before, n.measured, "replayed points are not measured again")
+		assert.Equal(t, got.Best, n.now, "the best point is applied after a replay")
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		require.NoError(t, err)
 		_, err = f.WriteString(`{"point":[{"kmi`)
@@ -215,7 +214,7 @@ func TestGoOn(t *testing.T) {
 	other := header
 	other.Seed = 2
 	_, err = OpenLog(path, other)
-	assert.ErrorContains(t, err, "is the log of another search: its seed is 1, not 2")
+	assert.ErrorContains(t, err, "is the log of another search: its seed is 1, want 2")
 	s := search(t, &network{}, 300)
 	p := problem(9)
 	p.Energy = s.Objective.Energy
@@ -223,10 +222,10 @@ func TestGoOn(t *testing.T) {
 	s.Log, err = OpenLog(path, header)
 	require.NoError(t, err)
 	_, err = s.Run(t.Context())
-	assert.ErrorContains(t, err, "the log does not follow from this search")
+	assert.ErrorContains(t, err, "the log does not match this search")
 }
 
-func TestLogThatIsNone(t *testing.T) {
+func TestInvalidLog(t *testing.T) {
 	for want, text := range map[string]string{
 		"line 1: version 0": "{}\n",
 		"line 2":            `{"version":1,"objective":{"beta":0.5},"start":[{}]}` + "\n{}\n",
@@ -240,7 +239,7 @@ func TestLogThatIsNone(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 		left, err := os.ReadFile(path)
 		require.NoError(t, err)
-		assert.Equal(t, text, string(left), "a file that is no log is left alone")
+		assert.Equal(t, text, string(left), "a file that is not a log is left unchanged")
 	}
 }
 
@@ -264,9 +263,8 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-// TestTheModelAsTarget: annealing beats what DCQCN was published with, and comes near the best of a
-// grid.
-func TestTheModelAsTarget(t *testing.T) {
+// TestFluidTarget checks that annealing on the model improves on DCQCN's published watermark.
+func TestFluidTarget(t *testing.T) {
 	f, err := NewFluid("8x40G")
 	require.NoError(t, err)
 	f.Config.Horizon = 10 * units.Millisecond
@@ -280,7 +278,7 @@ func TestTheModelAsTarget(t *testing.T) {
 	require.NoError(t, err)
 	assert.Greater(t, out.BestEnergy, out.StartEnergy)
 	t.Logf("%v: %.3f, %v: %.3f", out.Start, out.StartEnergy, out.Best, out.BestEnergy)
-	assert.Len(t, out.At.Flows, 8)
+	assert.Len(t, out.BestMeasurement.Flows, 8)
 
 	for _, scene := range []string{"", "8", "0x40G", "8x", "8x50G", "x40G", "2x40Gx3"} {
 		_, err := NewFluid(scene)

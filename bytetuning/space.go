@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Space is the watermarks among which a tuner searches: those with one value of each axis, which
-// are in rising order. Kmax is Kmin + Gap, so that no point has the two the wrong way round.
+// Space is the grid of watermarks that a tuner searches: one value per axis, each axis in ascending
+// order. Kmax is Kmin + Gap, so Kmin < Kmax holds for every point.
 type Space struct {
 	Kmin, Gap []units.Bytes
 	Pmax      []Percent
@@ -18,17 +18,17 @@ type Space struct {
 	Alpha     []Alpha
 }
 
-// axes is how many parameters a watermark has.
+// axes is the number of parameters of a watermark.
 const axes = 5
 
-// place is a watermark of a space, by the index on each axis.
-type place [axes]int
+// gridPoint is a watermark of a space as indices on its axes.
+type gridPoint [axes]int
 
-// Cell is the unit of the paper's watermarks: a cell of Broadcom's Trident 3.
+// Cell is the unit of the paper's watermarks: a buffer cell of Broadcom's Trident 3.
 const Cell units.Bytes = 256
 
-// Traversal is the grid of section 2.3: 3300 points. Its α, {1, 3, 5, 11, 20}, are H3C's per cent,
-// of which each is the upper end of a class: 1/64, 1/32, 1/16, 1/8, 1/4.
+// Traversal returns the grid of section 2.3: 3300 points. Its α values {1, 3, 5, 11, 20} are H3C
+// percentages; each is the upper end of a class: 1/64, 1/32, 1/16, 1/8, 1/4.
 func Traversal() Space {
 	s := Space{Gap: []units.Bytes{500 * Cell}, Pmax: []Percent{1},
 		Alpha: []Alpha{-6, -5, -4, -3, -2}}
@@ -44,26 +44,26 @@ func Traversal() Space {
 	return s
 }
 
-// Ladder is a space from least to most, on which thresholds double: for who knows little of the
-// network.
-func Ladder(least, most, headroom units.Bytes) Space {
+// DoublingSpace returns a space whose thresholds double from lo to hi. It is for networks of which
+// little is known.
+func DoublingSpace(lo, hi, headroom units.Bytes) Space {
 	s := Space{Pmax: []Percent{1, 2, 5, 10, 20, 50, 100}, Headroom: []units.Bytes{headroom}}
-	for k := least; k <= most && k > 0; k *= 2 {
+	for k := lo; k <= hi && k > 0; k *= 2 {
 		s.Kmin = append(s.Kmin, k)
 		s.Gap = append(s.Gap, k)
 	}
-	for a := LeastAlpha; a <= MostAlpha; a++ {
+	for a := MinAlpha; a <= MaxAlpha; a++ {
 		s.Alpha = append(s.Alpha, a)
 	}
 	return s
 }
 
-// Validate says what is impossible.
+// Validate returns an error unless every axis is non-empty, ascending and in range.
 func (s *Space) Validate() error {
 	for _, err := range []error{
 		axis("Kmin", s.Kmin, 0, units.GiB), axis("gap", s.Gap, 1, units.GiB), axis("Pmax", s.Pmax,
 			1, 100),
-		axis("headroom", s.Headroom, 0, units.GiB), axis("alpha", s.Alpha, LeastAlpha, MostAlpha),
+		axis("headroom", s.Headroom, 0, units.GiB), axis("alpha", s.Alpha, MinAlpha, MaxAlpha),
 	} {
 		if err != nil {
 			return err
@@ -72,24 +72,24 @@ func (s *Space) Validate() error {
 	return nil
 }
 
-func axis[T cmp.Ordered](name string, values []T, least, most T) error {
+func axis[T cmp.Ordered](name string, values []T, lo, hi T) error {
 	if len(values) == 0 {
 		return fmt.Errorf("bytetuning: the range of %s is empty", name)
 	}
 	for i, v := range values {
-		if v < least || v > most {
-			return fmt.Errorf("bytetuning: the range of %s has %v: want %v to %v", name, v, least,
-				most)
+		if v < lo || v > hi {
+			return fmt.Errorf("bytetuning: the range of %s has %v: want %v to %v", name, v, lo,
+				hi)
 		}
 		if i > 0 && v <= values[i-1] {
-			return fmt.Errorf("bytetuning: the range of %s has %v after %v: want rising values",
+			return fmt.Errorf("bytetuning: the range of %s has %v after %v: want ascending values",
 				name, v, values[i-1])
 		}
 	}
 	return nil
 }
 
-// Size is how many watermarks there are.
+// Size returns the number of watermarks in the space.
 func (s *Space) Size() int {
 	n := 1
 	for _, l := range s.sizes() {
@@ -102,15 +102,15 @@ func (s *Space) sizes() [axes]int {
 	return [axes]int{len(s.Kmin), len(s.Gap), len(s.Pmax), len(s.Headroom), len(s.Alpha)}
 }
 
-func (s *Space) at(p place) Watermark {
+func (s *Space) at(p gridPoint) Watermark {
 	kmin := s.Kmin[p[0]]
 	return Watermark{Kmin: kmin, Kmax: kmin + s.Gap[p[1]], Pmax: s.Pmax[p[2]],
 		Headroom: s.Headroom[p[3]], Alpha: s.Alpha[p[4]]}
 }
 
-// nearest answers the place closest to w on every axis.
-func (s *Space) nearest(w Watermark) place {
-	return place{
+// nearest returns the grid point closest to w on every axis.
+func (s *Space) nearest(w Watermark) gridPoint {
+	return gridPoint{
 		near(s.Kmin, w.Kmin), near(s.Gap, w.Kmax-w.Kmin), near(s.Pmax, w.Pmax), near(s.Headroom,
 			w.Headroom), near(s.Alpha, w.Alpha),
 	}
@@ -126,8 +126,8 @@ func near[T ~int | ~int64](values []T, v T) int {
 	return best
 }
 
-// numbered answers the n-th place, counting the last axis fastest.
-func (s *Space) numbered(n int) (p place) {
+// numbered returns the n-th grid point; the last axis varies fastest.
+func (s *Space) numbered(n int) (p gridPoint) {
 	sizes := s.sizes()
 	for i := axes - 1; i >= 0; i-- {
 		p[i], n = n%sizes[i], n/sizes[i]
@@ -135,7 +135,7 @@ func (s *Space) numbered(n int) (p place) {
 	return p
 }
 
-// All answers every watermark, the last axis (α) moving fastest.
+// All returns every watermark; the last axis (α) varies fastest.
 func (s *Space) All() []Watermark {
 	all := make([]Watermark, s.Size())
 	for n := range all {
@@ -144,18 +144,18 @@ func (s *Space) All() []Watermark {
 	return all
 }
 
-// Layer is switches that get the same watermark.
+// Layer is a group of switches with the same watermark.
 type Layer struct {
 	Name  string
 	Space Space
-	// Buffer is the shared buffer of a switch, from which Ports headrooms are taken; 0 is unknown,
-	// and then Kmax cannot be compared with XOFF.
+	// Buffer is the shared buffer of a switch, including the headrooms of Ports ports. 0 means
+	// unknown; Kmax is then not compared with XOFF.
 	Buffer units.Bytes
 	Ports  int
 }
 
-// XOFF is the queue at which a single congested ingress port pauses: α/(1+α) of what is shared. 0
-// is unknown.
+// XOFF returns the queue length at which a single congested ingress port pauses its peer: α/(1+α)
+// of the shared buffer. 0 means unknown.
 func (l *Layer) XOFF(w Watermark) units.Bytes {
 	if l.Buffer == 0 {
 		return 0
@@ -165,8 +165,8 @@ func (l *Layer) XOFF(w Watermark) units.Bytes {
 		l.Buffer-units.Bytes(l.Ports)*w.Headroom)))
 }
 
-// Check says what w must not be: what makes no sense, what the buffer has no room for, and the
-// paper's case I, a Kmax at or above XOFF, with which PFC comes before ECN.
+// Check returns an error if w is invalid, does not fit the buffer, or has Kmax at or above XOFF, so
+// that PFC acts before ECN (the paper's case I).
 func (l *Layer) Check(w Watermark) error {
 	if err := w.Validate(); err != nil {
 		return fmt.Errorf("%s: %w", l.Name, err)
@@ -176,19 +176,19 @@ func (l *Layer) Check(w Watermark) error {
 	}
 	if taken := units.Bytes(l.Ports) * w.Headroom; taken >= l.Buffer {
 		return fmt.Errorf(
-			"bytetuning: %s: headroom %v of %d ports leaves nothing of the buffer, %v", l.Name,
+			"bytetuning: %s: headroom %v of %d ports leaves nothing of the %v buffer", l.Name,
 			w.Headroom, l.Ports, l.Buffer)
 	}
 	if xoff := l.XOFF(w); w.Kmax >= xoff {
 		return fmt.Errorf("bytetuning: %s: Kmax %v is not below XOFF, %v (alpha %v): PFC would "+
-			"come before ECN (case I)", l.Name, w.Kmax, xoff, w.Alpha)
+			"act before ECN (case I)", l.Name, w.Kmax, xoff, w.Alpha)
 	}
 	return nil
 }
 
-// project moves p to where Check finds nothing: first Kmin and the gap down by turns, then α up,
-// then headroom down.
-func (l *Layer) project(p place) place {
+// project moves p to a grid point that passes Check: first it lowers Kmin and the gap in turn, then
+// it raises α, then it lowers the headroom.
+func (l *Layer) project(p gridPoint) gridPoint {
 	for l.Check(l.Space.at(p)) != nil {
 		switch {
 		case p[0] > 0 && p[0] >= p[1]:
@@ -211,10 +211,10 @@ func (l *Layer) project(p place) place {
 // Point is a watermark for each layer of a target.
 type Point []Watermark
 
-// Check looks at the whole point.
+// Check returns an error unless p has a valid watermark for each layer.
 func (p Point) Check(layers []Layer) error {
 	if len(p) != len(layers) {
-		return fmt.Errorf("bytetuning: watermarks for %d layers, where the target has %d", len(p),
+		return fmt.Errorf("bytetuning: watermarks for %d layers: want %d", len(p),
 			len(layers))
 	}
 	for i := range p {
@@ -225,5 +225,5 @@ func (p Point) Check(layers []Layer) error {
 	return nil
 }
 
-// Equal says whether two points are the same.
+// Equal reports whether two points are the same.
 func (p Point) Equal(q Point) bool { return slices.Equal(p, q) }

@@ -12,39 +12,41 @@ import (
 
 // Target is a network that can be tuned: a model, a simulation, or the real one.
 type Target interface {
-	// Layers answers what there is to set.
+	// Layers returns the layers that a Point configures.
 	Layers() []Layer
-	// Apply configures a point. An error may leave it half done: what was there before has to be
-	// applied again.
+	// Apply configures a point. After an error the target may be partly configured, and the caller
+	// has to apply a known point again.
 	Apply(ctx context.Context, p Point) error
-	// Measure lets the network settle and answers what it does with what was applied last.
+	// Measure lets the network settle and measures it under the point applied last.
 	Measure(ctx context.Context) (*Measurement, error)
 }
 
-// Fluid is the model of section 4 as a target: one layer, the ToR switch that marks and pauses.
-// K_pfc is the XOFF of the watermark in its buffer, of which the headroom is no part. Throughput is
-// what S0 sends less what S1 lost, which has to be sent again; the queue is the mean of S0's.
+// Fluid is the model of section 4 as a target. It has one layer: the ToR switch, which marks and
+// pauses. K_pfc is the watermark's XOFF in the buffer less the headroom. Throughput is the traffic
+// that S0 sends, less the loss at S1, which has to be retransmitted. The queue is the mean queue of
+// S0.
 type Fluid struct {
-	Config fluid.Config
-	Space  Space
-	now    Watermark
+	Config  fluid.Config
+	Space   Space
+	current Watermark
 }
 
-// NewFluid makes a target of N flows that begin at a rate, written 8x40G.
+// NewFluid returns a target with N flows that start at a rate, written as 8x40G.
 func NewFluid(scene string) (*Fluid, error) {
 	count, rate, ok := strings.Cut(scene, "x")
 	n, err := strconv.Atoi(count)
 	start, rateErr := units.ParseBitRate(rate)
 	if !ok || err != nil || rateErr != nil {
 		return nil, fmt.Errorf(
-			"bytetuning: fluid scene %q: want flows and their first rate, such as 8x40G", scene)
+			"bytetuning: fluid scene %q: want flows and their start rate, such as 8x40G", scene)
 	}
 	f := &Fluid{Config: fluid.Default(n, start), Space: FluidSpace()}
-	f.now = Watermark{Kmin: f.Config.Kmin, Kmax: f.Config.Kmax, Pmax: 10, Alpha: -1}
+	f.current = Watermark{Kmin: f.Config.Kmin, Kmax: f.Config.Kmax, Pmax: 10, Alpha: -1}
 	return f, f.Config.Validate()
 }
 
-// FluidSpace is where the model is searched: thresholds in packets of 1 KB, of a buffer of 1000.
+// FluidSpace returns the search space of the model: thresholds in packets of 1 KB, for a buffer of
+// 1000 packets.
 func FluidSpace() Space {
 	const kb = 1000
 	return Space{
@@ -60,7 +62,8 @@ func (f *Fluid) Layers() []Layer {
 	return []Layer{{Name: "tor", Space: f.Space, Buffer: f.Config.Buffer, Ports: 1}}
 }
 
-// Apply implements Target. A model has no rules of a switch to keep.
+// Apply implements Target. The model has no switch constraints, so it accepts every valid
+// watermark.
 func (f *Fluid) Apply(_ context.Context, p Point) error {
 	if len(p) != 1 {
 		return p.Check(f.Layers())
@@ -68,15 +71,15 @@ func (f *Fluid) Apply(_ context.Context, p Point) error {
 	if err := p[0].Validate(); err != nil {
 		return err
 	}
-	f.now = p[0]
+	f.current = p[0]
 	return nil
 }
 
 // Measure implements Target.
 func (f *Fluid) Measure(context.Context) (*Measurement, error) {
 	c := f.Config
-	c.Kmin, c.Kmax, c.Pmax = f.now.Kmin, f.now.Kmax, float64(f.now.Pmax)/100
-	c.Kpfc = f.Layers()[0].XOFF(f.now)
+	c.Kmin, c.Kmax, c.Pmax = f.current.Kmin, f.current.Kmax, float64(f.current.Pmax)/100
+	c.Kpfc = f.Layers()[0].XOFF(f.current)
 	r, err := fluid.Run(c)
 	if err != nil {
 		return nil, err

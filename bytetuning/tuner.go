@@ -10,30 +10,30 @@ import (
 	"strings"
 )
 
-// Tuner proposes points and hears what they measured. What it proposes hangs on its seed and on
-// what it heard, and on nothing else.
+// Tuner proposes points and observes their measurements. Its proposals depend only on its seed and
+// on the measurements that it observed.
 type Tuner interface {
-	// Propose answers the next point to measure, false when the search is over.
+	// Propose returns the next point to measure, or false when the search is complete.
 	Propose() (Point, bool)
-	// Hear takes in what the point proposed last measured. Nil is a point that could not be
+	// Observe takes the measurement of the point proposed last; nil means that it could not be
 	// measured.
-	Hear(m *Measurement)
+	Observe(m *Measurement)
 }
 
-// Problem is what a tuner is made for.
+// Problem is the input of a tuner.
 type Problem struct {
 	Layers []Layer
-	Start  Point                      // where to begin
-	Energy func(*Measurement) float64 // of a measurement; those heard before may have another now
+	Start  Point                      // first point
+	Energy func(*Measurement) float64 // may change for old measurements as new ones are observed
 	Seed   uint64
 }
 
 func (p *Problem) validate() error {
 	if len(p.Layers) == 0 {
-		return fmt.Errorf("bytetuning: nothing to tune: the target has no layers")
+		return fmt.Errorf("bytetuning: the target has no layers to tune")
 	}
 	if len(p.Start) != len(p.Layers) {
-		return fmt.Errorf("bytetuning: watermarks for %d layers, where the target has %d",
+		return fmt.Errorf("bytetuning: watermarks for %d layers: want %d",
 			len(p.Start), len(p.Layers))
 	}
 	for i := range p.Layers {
@@ -44,28 +44,28 @@ func (p *Problem) validate() error {
 	return nil
 }
 
-// point answers the watermarks of places.
-func (p *Problem) point(places []place) Point {
-	point := make(Point, len(places))
-	for i := range places {
-		point[i] = p.Layers[i].Space.at(places[i])
+// point returns the watermarks at grid points.
+func (p *Problem) point(gridPoints []gridPoint) Point {
+	point := make(Point, len(gridPoints))
+	for i := range gridPoints {
+		point[i] = p.Layers[i].Space.at(gridPoints[i])
 	}
 	return point
 }
 
-// nearest answers the allowed places closest to a point.
-func (p *Problem) nearest(point Point) []place {
-	places := make([]place, len(point))
+// nearest returns the valid grid points closest to a point.
+func (p *Problem) nearest(point Point) []gridPoint {
+	gridPoints := make([]gridPoint, len(point))
 	for i := range point {
 		l := &p.Layers[i]
-		places[i] = l.project(l.Space.nearest(point[i]))
+		gridPoints[i] = l.project(l.Space.nearest(point[i]))
 	}
-	return places
+	return gridPoints
 }
 
-func (p *Problem) random() *rand.Rand { return rand.New(rand.NewPCG(p.Seed, 0)) }
+func (p *Problem) newRand() *rand.Rand { return rand.New(rand.NewPCG(p.Seed, 0)) }
 
-// tuners are the known ones. Each reads its knobs and answers a tuner.
+// tuners maps names to constructors, which read their parameters from knobs.
 var tuners = map[string]func(Problem, *knobs) Tuner{
 	"anneal": newAnneal,
 	"greedy": newGreedy,
@@ -74,18 +74,19 @@ var tuners = map[string]func(Problem, *knobs) Tuner{
 	"acc":    newACC,
 }
 
-// Tuners answers the names that New knows.
+// Tuners returns the names that New accepts, sorted.
 func Tuners() []string { return slices.Sorted(maps.Keys(tuners)) }
 
-// New makes a tuner of a text: a name, then knobs, as in anneal:tem=1,again=false.
+// New returns the tuner that spec describes: a name and optional parameters, as in
+// anneal:tem=1,again=false.
 func New(spec string, p Problem) (Tuner, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
 	}
 	name, rest, _ := strings.Cut(spec, ":")
-	build, ok := tuners[name]
+	newTuner, ok := tuners[name]
 	if !ok {
-		return nil, fmt.Errorf("bytetuning: no tuner %q; there are %s", name,
+		return nil, fmt.Errorf("bytetuning: unknown tuner %q; want one of %s", name,
 			strings.Join(Tuners(), ", "))
 	}
 	k := &knobs{set: map[string]string{}}
@@ -99,48 +100,48 @@ func New(spec string, p Problem) (Tuner, error) {
 		}
 		k.set[key] = value
 	}
-	t := build(p, k)
-	if err := k.leftOver(); err != nil {
+	t := newTuner(p, k)
+	if err := k.check(); err != nil {
 		return nil, fmt.Errorf("bytetuning: tuner %q: %w", spec, err)
 	}
 	return t, nil
 }
 
-// knobs are the parameters of a tuner as text.
+// knobs are the parameters of a tuner as text. The first error is kept in err.
 type knobs struct {
 	set   map[string]string
-	known []string
+	names []string
 	err   error
 }
 
-// number answers a knob that is to be in [least, most].
-func (k *knobs) number(name string, otherwise, least, most float64) float64 {
-	k.known = append(k.known, name)
+// number returns a parameter, which must be in [lo, hi].
+func (k *knobs) number(name string, fallback, lo, hi float64) float64 {
+	k.names = append(k.names, name)
 	text, ok := k.set[name]
 	if !ok {
-		return otherwise
+		return fallback
 	}
 	delete(k.set, name)
 	v, err := strconv.ParseFloat(text, 64)
-	if (err != nil || math.IsNaN(v) || v < least || v > most) && k.err == nil {
-		k.err = fmt.Errorf("%s=%q: want %v to %v", name, text, least, most)
+	if (err != nil || math.IsNaN(v) || v < lo || v > hi) && k.err == nil {
+		k.err = fmt.Errorf("%s=%q: want %v to %v", name, text, lo, hi)
 	}
 	return v
 }
 
-func (k *knobs) whole(name string, otherwise, least, most int) int {
-	v := k.number(name, float64(otherwise), float64(least), float64(most))
+func (k *knobs) integer(name string, fallback, lo, hi int) int {
+	v := k.number(name, float64(fallback), float64(lo), float64(hi))
 	if v != math.Trunc(v) && k.err == nil {
 		k.err = fmt.Errorf("%s=%v: want a whole number", name, v)
 	}
 	return int(v)
 }
 
-func (k *knobs) bool(name string, otherwise bool) bool {
-	k.known = append(k.known, name)
+func (k *knobs) bool(name string, fallback bool) bool {
+	k.names = append(k.names, name)
 	text, ok := k.set[name]
 	if !ok {
-		return otherwise
+		return fallback
 	}
 	delete(k.set, name)
 	v, err := strconv.ParseBool(text)
@@ -150,12 +151,12 @@ func (k *knobs) bool(name string, otherwise bool) bool {
 	return v
 }
 
-func (k *knobs) leftOver() error {
+func (k *knobs) check() error {
 	if k.err != nil {
 		return k.err
 	}
 	for name := range k.set {
-		return fmt.Errorf("no knob %q; there are %s", name, strings.Join(k.known, ", "))
+		return fmt.Errorf("unknown parameter %q; want one of %s", name, strings.Join(k.names, ", "))
 	}
 	return nil
 }

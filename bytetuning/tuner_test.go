@@ -9,13 +9,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hill is a network whose energy is written in its measurement: highest, 1, at a place in the
-// middle of the traversal.
+// hill returns a measurement whose throughput encodes the energy of w: at most 1, at a grid point
+// in the middle of the traversal.
 func hill(w Watermark) *Measurement {
 	s := Traversal()
 	p := s.nearest(w)
 	f := 1.
-	for i, top := range (place{4, 0, 3, 2, 4}) {
+	for i, top := range (gridPoint{4, 0, 3, 2, 4}) {
 		if n := s.sizes()[i]; n > 1 {
 			d := float64(p[i]-top) / float64(n-1)
 			f -= 0.2 * d * d
@@ -40,12 +40,12 @@ func tuner(t *testing.T, spec string, p Problem) Tuner {
 	return tn
 }
 
-// TestAlgorithm1 plays the whole schedule of the paper: its counts, its steps, its rule, and the
-// places it goes to.
+// TestAlgorithm1 runs the paper's whole schedule and checks the counts, the steps, the acceptance
+// rule and the validity of proposals.
 func TestAlgorithm1(t *testing.T) {
 	a := tuner(t, "anneal", problem(1)).(*Anneal)
 	evaluations, best, steps := 0, 0., 0
-	var worse, taken, early, earlyTaken int
+	var worse, accepted, early, earlyAccepted int
 	for {
 		p, more := a.Propose()
 		if !more {
@@ -55,40 +55,40 @@ func TestAlgorithm1(t *testing.T) {
 		require.NoError(t, p.Check(a.Layers))
 		m := hill(p[0])
 		best = max(best, height(m))
-		probing := a.phase == probe
-		a.Hear(m)
+		probing := a.phase == measureNeighbour
+		a.Observe(m)
 		if !probing {
 			continue
 		}
 		it := a.Last()
 		steps++
 		if it.Worse {
-			require.Equal(t, min(1, it.Before*2), it.Step)
+			require.Equal(t, min(1, it.StepBefore*2), it.Step)
 			worse++
-			if it.Taken {
-				taken++
+			if it.Accepted {
+				accepted++
 			}
 			if it.Temperature > 0.5 {
 				early++
-				if it.Taken {
-					earlyTaken++
+				if it.Accepted {
+					earlyAccepted++
 				}
 			}
 		} else {
-			require.True(t, it.Taken)
-			require.Equal(t, max(1./64, it.Before/2), it.Step)
+			require.True(t, it.Accepted)
+			require.Equal(t, max(1./64, it.StepBefore/2), it.Step)
 		}
 	}
 	assert.Equal(t, 917, a.Temperatures())
 	assert.Equal(t, 9170, steps)
 	assert.Equal(t, 18341, evaluations)
 	assert.Equal(t, 1., best)
-	assert.Greater(t, float64(earlyTaken)/float64(early), 0.8,
-		"with energies of order one it is a random walk at first")
-	assert.Less(t, taken, worse)
+	assert.Greater(t, float64(earlyAccepted)/float64(early), 0.8,
+		"at high temperature the search is nearly a random walk")
+	assert.Less(t, accepted, worse)
 }
 
-// TestTunersFindTheTop within a tenth of the grid.
+// TestTunersFindTheTop checks that tuners come near the optimum within a tenth of the grid.
 func TestTunersFindTheTop(t *testing.T) {
 	for _, c := range []struct {
 		spec   string
@@ -105,14 +105,14 @@ func TestTunersFindTheTop(t *testing.T) {
 				}
 				m := hill(p[0])
 				best = max(best, height(m))
-				tn.Hear(m)
+				tn.Observe(m)
 			}
 			assert.Greater(t, best, 1-c.within, "%s, seed %d", c.spec, seed)
 		}
 	}
 }
 
-// TestTunersRepeat: the same seed and the same answers, the same proposals, also where a
+// TestTunersRepeat checks that the same seed and measurements give the same proposals, also when a
 // measurement is missing.
 func TestTunersRepeat(t *testing.T) {
 	for _, spec := range Tuners() {
@@ -129,14 +129,14 @@ func TestTunersRepeat(t *testing.T) {
 			if i%7 == 3 {
 				m = nil
 			}
-			a.Hear(m)
-			b.Hear(m)
+			a.Observe(m)
+			b.Observe(m)
 		}
 	}
 }
 
-// TestAProposalIsAllowed: whatever a tuner that searches is told, what it proposes breaks no rule.
-func TestAProposalIsAllowed(t *testing.T) {
+// TestProposalsAreValid checks that every proposal passes Check.
+func TestProposalsAreValid(t *testing.T) {
 	for _, spec := range []string{"anneal", "anneal:least=1,step=1", "greedy", "random", "acc"} {
 		p := problem(3)
 		p.Layers[0].Buffer, p.Layers[0].Ports = 8*units.MiB, 8 // case I is near
@@ -149,7 +149,7 @@ func TestAProposalIsAllowed(t *testing.T) {
 				break
 			}
 			require.NoError(t, point.Check(p.Layers), spec)
-			tn.Hear(hill(point[0]))
+			tn.Observe(hill(point[0]))
 		}
 	}
 }
@@ -163,7 +163,7 @@ func TestGrid(t *testing.T) {
 			break
 		}
 		seen[p[0]] = true
-		g.Hear(nil)
+		g.Observe(nil)
 	}
 	assert.Len(t, seen, 3300)
 
@@ -171,7 +171,7 @@ func TestGrid(t *testing.T) {
 	n := 0
 	for _, more := g.Propose(); more; _, more = g.Propose() {
 		n++
-		g.Hear(nil)
+		g.Observe(nil)
 	}
 	assert.Equal(t, 33, n)
 
@@ -184,7 +184,7 @@ func TestGrid(t *testing.T) {
 	assert.ErrorContains(t, err, "more than 2^30 points", "3300^7")
 }
 
-// TestACC: an agent learns which setting of ECN is best for its own layer.
+// TestACC checks that an agent learns the best ECN setting of its own layer.
 func TestACC(t *testing.T) {
 	p := problem(1)
 	tn := tuner(t, "acc", p)
@@ -197,22 +197,22 @@ func TestACC(t *testing.T) {
 		if i >= 200 && last[0].Kmin == 0 {
 			good++
 		}
-		tn.Hear(m)
+		tn.Observe(m)
 	}
-	assert.Greater(t, good, 80, "of the last 100, but for what is tried out")
+	assert.Greater(t, good, 80, "of the last 100, except for exploration")
 }
 
 func TestSpecs(t *testing.T) {
 	for want, spec := range map[string]string{
-		`no tuner "bayes"`:                     "bayes",
-		`no knob "temp"; there are iterations`: "anneal:temp=1",
-		`tem="hot": want 1e-09 to 1e+09`:       "anneal:tem=hot",
-		`cooling="1": want 0.01 to 0.9999`:     "anneal:cooling=1",
-		`tem="NaN"`:                            "anneal:tem=NaN",
-		`iterations=1.5: want a whole number`:  "anneal:iterations=1.5",
-		`again="perhaps": want true or false`:  "anneal:again=perhaps",
-		`tem=0.01, goal=0.01: want a goal`:     "anneal:tem=0.01",
-		`tem is given twice`:                   "anneal:tem=1,tem=2",
+		`unknown tuner "bayes"`:                            "bayes",
+		`unknown parameter "temp"; want one of iterations`: "anneal:temp=1",
+		`tem="hot": want 1e-09 to 1e+09`:                   "anneal:tem=hot",
+		`cooling="1": want 0.01 to 0.9999`:                 "anneal:cooling=1",
+		`tem="NaN"`:                                        "anneal:tem=NaN",
+		`iterations=1.5: want a whole number`:              "anneal:iterations=1.5",
+		`again="perhaps": want true or false`:              "anneal:again=perhaps",
+		`tem=0.01, goal=0.01: want goal < tem`:             "anneal:tem=0.01",
+		`tem is given twice`:                               "anneal:tem=1,tem=2",
 	} {
 		_, err := New(spec, problem(1))
 		assert.ErrorContains(t, err, want)
@@ -239,7 +239,7 @@ func FuzzSpec(f *testing.F) {
 				return
 			}
 			require.Len(t, p, 1)
-			tn.Hear(hill(p[0]))
+			tn.Observe(hill(p[0]))
 		}
 	})
 }

@@ -39,7 +39,7 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// TestTraversal: the paper's grid has 3300 points.
+// TestTraversal checks that the paper's grid has 3300 valid points.
 func TestTraversal(t *testing.T) {
 	s := Traversal()
 	require.NoError(t, s.Validate())
@@ -56,7 +56,7 @@ func TestTraversal(t *testing.T) {
 	assert.Len(t, seen, 3300)
 }
 
-func TestImpossibleRanges(t *testing.T) {
+func TestInvalidSpace(t *testing.T) {
 	for want, change := range map[string]func(*Space){
 		"the range of Kmin is empty": func(s *Space) { s.Kmin = nil },
 		"the range of gap has 0B":    func(s *Space) { s.Gap = []units.Bytes{0} },
@@ -65,7 +65,7 @@ func TestImpossibleRanges(t *testing.T) {
 			s.Headroom = []units.Bytes{-1}
 		},
 		"the range of alpha has 16": func(s *Space) { s.Alpha = []Alpha{4} },
-		"the range of Kmin has 1B after 2B: want ri": func(s *Space) {
+		"the range of Kmin has 1B after 2B: want as": func(s *Space) {
 			s.Kmin = []units.Bytes{2, 1}
 		},
 	} {
@@ -78,7 +78,7 @@ func TestImpossibleRanges(t *testing.T) {
 	}
 }
 
-// TestCheck: the invariants of a switch, and the paper's case I among them.
+// TestCheck checks the constraints of a switch, including the paper's case I.
 func TestCheck(t *testing.T) {
 	l := Layer{Name: "leaf", Buffer: 32 * units.MiB, Ports: 32}
 	good := Watermark{Kmin: 1000 * Cell, Kmax: 2000 * Cell, Pmax: 20, Headroom: 300 * Cell,
@@ -87,12 +87,12 @@ func TestCheck(t *testing.T) {
 	// 1/8/(1+1/8) of 32 MiB less 32 headrooms of 76800 B.
 	assert.EqualValues(t, (32<<20-32*76800)/9, l.XOFF(good))
 	for want, change := range map[string]func(*Watermark){
-		"Kmax 250KiB":                func(w *Watermark) { w.Kmax = w.Kmin },
-		"Pmax 0%":                    func(w *Watermark) { w.Pmax = 0 },
-		"headroom -1B":               func(w *Watermark) { w.Headroom = -1 },
-		"alpha 2^9":                  func(w *Watermark) { w.Alpha = 9 },
-		"case I":                     func(w *Watermark) { w.Alpha = -7 },
-		"leaves nothing of the buff": func(w *Watermark) { w.Headroom = units.MiB },
+		"Kmax 250KiB":               func(w *Watermark) { w.Kmax = w.Kmin },
+		"Pmax 0%":                   func(w *Watermark) { w.Pmax = 0 },
+		"headroom -1B":              func(w *Watermark) { w.Headroom = -1 },
+		"alpha 2^9":                 func(w *Watermark) { w.Alpha = 9 },
+		"case I":                    func(w *Watermark) { w.Alpha = -7 },
+		"leaves nothing of the 32M": func(w *Watermark) { w.Headroom = units.MiB },
 	} {
 		w := good
 		change(&w)
@@ -100,10 +100,10 @@ func TestCheck(t *testing.T) {
 	}
 	unknown := Layer{Name: "leaf"}
 	assert.NoError(t, unknown.Check(Watermark{Kmin: 1, Kmax: units.GiB, Pmax: 1, Alpha: -7}),
-		"XOFF is not known")
+		"XOFF is unknown")
 }
 
-// TestProject: what is projected passes Check, and what passes stays.
+// TestProject checks that projected points pass Check, and that valid points do not move.
 func TestProject(t *testing.T) {
 	l := Layer{Name: "leaf", Space: Traversal(), Buffer: 16 * units.MiB, Ports: 24}
 	rapid.Check(t, func(t *rapid.T) {
@@ -143,15 +143,15 @@ func TestBaselines(t *testing.T) {
 	}
 	_, err := Baseline("best", p)
 	assert.EqualError(t, err,
-		`bytetuning: no baseline "best"; there are dcqcn, dctcp, ecnstar, experience, hpcc, manufacturer, nvidia`)
+		`bytetuning: unknown baseline "best"; want one of dcqcn, dctcp, ecnstar, experience, hpcc, manufacturer, nvidia`)
 }
 
 func TestFormulas(t *testing.T) {
 	const gbps, us = units.Gbps, units.Microsecond
 	assert.InDelta(t, 42.667, FillTime(32_000_000, 240, 25*gbps, 0).Microseconds(), 0.001, "eq. 1")
 	assert.InDelta(t, 42.845, FillTime(32_000_000, 240, 25*gbps, 25*gbps).Microseconds(), 0.001,
-		"with its drain")
-	assert.Equal(t, units.Forever, FillTime(1, 1, gbps, gbps), "what drains as fast as it fills")
+		"eq. 1 with a drain")
+	assert.Equal(t, units.Forever, FillTime(1, 1, gbps, gbps), "it drains as fast as it fills")
 	assert.EqualValues(t, 17857, DCTCPThreshold(10*gbps, 100*us), "eq. 2")
 	assert.EqualValues(t, 125_000, ECNStarThreshold(10*gbps, 100*us), "eq. 3")
 	assert.EqualValues(t, 125_000, MQECNThreshold(18_000, 0, 10*gbps, 100*us, 1), "eq. 4, alone")

@@ -11,14 +11,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Dialect is the words of one vendor.
+// Dialect is the configuration language of one vendor.
 type Dialect struct {
 	Name, Title string
-	render      func(*sheet)
+	render      func(*builder)
 	parse       func(text []byte, chip intent.Chip) ([]*intent.Intent, error)
 }
 
-// dialects are all, by name.
+// dialects holds all dialects by name.
 var dialects = map[string]*Dialect{}
 
 func register(d *Dialect) *Dialect {
@@ -26,11 +26,11 @@ func register(d *Dialect) *Dialect {
 	return d
 }
 
-// Names answers the names that Get knows.
+// Names returns the names that Lookup accepts, sorted, without aliases.
 func Names() []string { return slices.Sorted(maps.Keys(dialects)) }
 
-// Get answers the dialect of a name.
-func Get(name string) (*Dialect, error) {
+// Lookup returns the dialect of a name, which is case-insensitive.
+func Lookup(name string) (*Dialect, error) {
 	switch name = strings.ToLower(name); name {
 	case "cumulus":
 		name = "nvue"
@@ -41,50 +41,51 @@ func Get(name string) (*Dialect, error) {
 	}
 	d, ok := dialects[name]
 	if !ok {
-		return nil, fmt.Errorf("dialect: no %q; there are %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("dialect: unknown dialect %q; want one of %s", name,
+			strings.Join(Names(), ", "))
 	}
 	return d, nil
 }
 
-// Options change what is rendered.
+// Options modify what is rendered.
 type Options struct {
-	Unverified bool // also lines for which we know no source
+	Unverified bool // include lines without a known source
 }
 
-// Rendering is an intent as configuration.
+// Rendering is an intent as switch configuration.
 type Rendering struct {
-	Config    string         // what to enter
-	Undo      string         // what takes it away again; "" where only a saved configuration does
-	Effective *intent.Intent // what the switch then does
-	// what of the watermark the dialect does not say: pmax, headroom, alpha
+	Config    string         // lines to enter
+	Undo      string         // lines that remove Config; "" where only a saved configuration can
+	Effective *intent.Intent // the intent after rounding
+	// parameters that the dialect cannot express: pmax, headroom, alpha
 	Omitted  []string
 	Warnings []string
 }
 
-// Render says an intent.
+// Render returns the configuration of an intent.
 func (d *Dialect) Render(i *intent.Intent, o Options) (*Rendering, error) {
 	warnings, err := i.Validate()
 	if err != nil {
 		return nil, fmt.Errorf("dialect: %s: %w", d.Name, err)
 	}
-	got := *i
-	s := &sheet{Intent: i, got: &got, options: o, warnings: warnings}
-	s.names()
+	effective := *i
+	s := &builder{Intent: i, effective: &effective, options: o, warnings: warnings}
+	s.checkNames()
 	if s.err == nil {
 		d.render(s)
 	}
-	if s.err == nil && s.got.Kmax <= s.got.Kmin {
-		s.refuse("Kmin %v and Kmax %v are the same after rounding, %v", i.Kmin, i.Kmax, s.got.Kmin)
+	if s.err == nil && s.effective.Kmax <= s.effective.Kmin {
+		s.fail("Kmin %v and Kmax %v are equal after rounding, %v", i.Kmin, i.Kmax, s.effective.Kmin)
 	}
 	if s.err == nil {
-		if _, err := s.got.Validate(); err != nil { // rounding up may bring Kmax to XOFF
-			s.refuse("after rounding: %w", err)
+		if _, err := s.effective.Validate(); err != nil { // rounding up may raise Kmax to XOFF
+			s.fail("after rounding: %w", err)
 		}
 	}
 	if s.err != nil {
 		return nil, fmt.Errorf("dialect: %s: %s: %w", d.Name, i.Name, s.err)
 	}
-	return &Rendering{text(s.lines), text(s.undo), s.got, s.omitted, s.warnings}, nil
+	return &Rendering{text(s.lines), text(s.undo), s.effective, s.omitted, s.warnings}, nil
 }
 
 func text(lines []string) string {
@@ -94,8 +95,8 @@ func text(lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Parse reads a configuration back. What of it is no watermark is passed over. Of the chip it needs
-// the size of a cell, where thresholds are cells.
+// Parse returns the intents of a configuration and ignores everything else in it. Where thresholds
+// are in cells, it needs the chip's cell size.
 func (d *Dialect) Parse(text []byte, chip intent.Chip) ([]*intent.Intent, error) {
 	intents, err := d.parse(text, chip)
 	if err != nil {
@@ -104,10 +105,10 @@ func (d *Dialect) Parse(text []byte, chip intent.Chip) ([]*intent.Intent, error)
 	return intents, nil
 }
 
-// sheet is a rendering in the making.
-type sheet struct {
-	*intent.Intent // what is wanted
-	got            *intent.Intent
+// builder collects the lines of a Rendering.
+type builder struct {
+	*intent.Intent // the intent to render
+	effective      *intent.Intent
 	options        Options
 	lines, undo    []string
 	omitted        []string
@@ -115,63 +116,63 @@ type sheet struct {
 	err            error
 }
 
-func (s *sheet) line(format string, args ...any) {
+func (s *builder) line(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
-func (s *sheet) undone(format string, args ...any) {
+func (s *builder) undoLine(format string, args ...any) {
 	s.undo = append(s.undo, fmt.Sprintf(format, args...))
 }
 
-func (s *sheet) warn(format string, args ...any) {
+func (s *builder) warn(format string, args ...any) {
 	s.warnings = append(s.warnings, s.Name+": "+fmt.Sprintf(format, args...))
 }
 
-// omit is for what the dialect, or what we know of it, has no word for.
-func (s *sheet) omit(what, why string) {
+// omit warns that the dialect, as far as known, cannot express a parameter.
+func (s *builder) omit(what, why string) {
 	s.omitted = append(s.omitted, what)
 	s.warn("unsupported: %s: %s", what, why)
 }
 
-func (s *sheet) refuse(format string, args ...any) {
+func (s *builder) fail(format string, args ...any) {
 	if s.err == nil {
 		s.err = fmt.Errorf(format, args...)
 	}
 }
 
-// drop is omit for what need not be given.
-func (s *sheet) drop(what string, size units.Bytes) {
+// omitOptional is omit for an optional size; 0 needs no warning.
+func (s *builder) omitOptional(what string, size units.Bytes) {
 	if size > 0 {
-		s.omit(what, "no line of this dialect that we know a source for sets it")
+		s.omit(what, "no documented line of this dialect sets it")
 	}
 }
 
-// kilobyte is what vendors mean by KB, as none says otherwise: what is rounded up to it is too much
-// by 2.4 % at most if it is 1024.
+// kilobyte is the vendors' KB, which none of them defines. If a switch counts in units of 1024
+// bytes, thresholds are 2.4 % too high.
 const kilobyte units.Bytes = 1000
 
-// in answers how many units a size is, rounded up, and makes that the effective one. It has to be
-// between least and most of them.
-func (s *sheet) in(name string, size *units.Bytes, unit units.Bytes, least, most int64) int64 {
+// inUnits returns a size in units, rounded up, and stores the rounded size. It raises sizes below
+// lo units and rejects sizes above hi units.
+func (s *builder) inUnits(name string, size *units.Bytes, unit units.Bytes, lo, hi int64) int64 {
 	n := (int64(*size) + int64(unit) - 1) / int64(unit)
-	if n < least {
-		s.warn("%s %v is raised to %v, the least there is", name, *size, units.Bytes(least)*unit)
-		n = least
+	if n < lo {
+		s.warn("%s %v is raised to the minimum, %v", name, *size, units.Bytes(lo)*unit)
+		n = lo
 	}
-	if n > most {
-		s.refuse("%s %v: the switch takes %v at most", name, *size, units.Bytes(most)*unit)
+	if n > hi {
+		s.fail("%s %v: want at most %v on this switch", name, *size, units.Bytes(hi)*unit)
 	}
 	*size = units.Bytes(n) * unit
 	return n
 }
 
-// bytes are whole cells where the chip's are known.
-func (s *sheet) bytes(name string, size *units.Bytes) int64 {
+// inCells returns a size in bytes, rounded up to whole cells if the chip's cell size is known.
+func (s *builder) inCells(name string, size *units.Bytes) int64 {
 	cell := max(1, s.Chip.Cell)
-	return s.in(name, size, cell, 0, int64(units.GiB)) * int64(cell)
+	return s.inUnits(name, size, cell, 0, int64(units.GiB)) * int64(cell)
 }
 
-// profile is the name under which a switch keeps what is ours.
-func (s *sheet) profile() string { return prefix + s.Name }
+// profileName returns the name of the profiles that we create on a switch.
+func (s *builder) profileName() string { return prefix + s.Name }
 
 const prefix = "bytetuning_"
 
@@ -180,17 +181,17 @@ var (
 	nameOfInterface = regexp.MustCompile(`^[A-Za-z0-9/_.:-]{1,64}$`)
 )
 
-// names refuses what would be another command.
-func (s *sheet) names() {
+// checkNames rejects names that could inject other commands.
+func (s *builder) checkNames() {
 	if !nameOfLayer.MatchString(s.Name) {
-		s.refuse("name %q: want up to 40 letters, digits, _ and -", s.Name)
+		s.fail("name %q: want 1 to 40 letters, digits, _ and -", s.Name)
 	}
 	if len(s.Interfaces) == 0 {
-		s.warn("no interfaces: what belongs to them is left out")
+		s.warn("no interfaces: their lines are left out")
 	}
 	for _, i := range s.Interfaces {
 		if !nameOfInterface.MatchString(i) {
-			s.refuse("interface %q: want letters, digits and / _ . : -", i)
+			s.fail("interface %q: want 1 to 64 letters, digits and / _ . : -", i)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// vector is the worked example: 140 cells of 256 B are its headroom.
+// vector returns the worked example, with a headroom of 140 cells of 256 B.
 func vector() *intent.Intent {
 	return &intent.Intent{
 		Name: "leaf",
@@ -29,7 +29,7 @@ func vector() *intent.Intent {
 	}
 }
 
-// of gives the interfaces that each vendor would have.
+// of sets interface names in the vendor's form.
 func of(name string, i *intent.Intent) *intent.Intent {
 	i.Interfaces = map[string][]string{
 		"sonic": {"Ethernet0", "Ethernet4"}, "nxos": {"Ethernet1/1", "Ethernet1/2"},
@@ -45,12 +45,13 @@ func of(name string, i *intent.Intent) *intent.Intent {
 
 func render(t *testing.T, name string, i *intent.Intent) (*Rendering, error) {
 	t.Helper()
-	d, err := Get(name)
+	d, err := Lookup(name)
 	require.NoError(t, err)
 	return d.Render(of(name, i), Options{})
 }
 
-// TestGolden: each dialect's words for the worked example, with α and with a fixed XOFF.
+// TestGolden compares each dialect's rendering of the worked example, with α and with a static
+// XOFF.
 func TestGolden(t *testing.T) {
 	static := func() *intent.Intent {
 		i := vector()
@@ -77,7 +78,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestVector: the values of the worked example, dialect by dialect.
+// TestVector checks the values of the worked example in each dialect.
 func TestVector(t *testing.T) {
 	for name, want := range map[string][]string{
 		"sonic": {`"green_min_threshold": "200000"`, `"green_max_threshold": "400000"`,
@@ -116,13 +117,13 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// TestRefusals: what a switch cannot do, by name.
-func TestRefusals(t *testing.T) {
+// TestErrors checks that unsupported values are rejected with a reason.
+func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
 		change     func(*intent.Intent)
 	}{
-		{"sonic", "Kmax 400000B is not below XOFF, 300000B: PFC would come before ECN (case I)",
+		{"sonic", "Kmax 400000B is not below XOFF, 300000B: PFC would act before ECN (case I)",
 			func(i *intent.Intent) {
 				i.XOFF = 300_000
 			}},
@@ -130,7 +131,7 @@ func TestRefusals(t *testing.T) {
 			func(i *intent.Intent) {
 				i.Chip.Cell, i.XOFF = 256, 400_010
 			}},
-		{"sonic", "are the same after rounding", func(i *intent.Intent) {
+		{"sonic", "are equal after rounding", func(i *intent.Intent) {
 			i.Chip.Cell, i.Kmax = 4096, 200_100
 		}},
 		{"sonic", `interface "Ethernet0\nreload"`, func(i *intent.Intent) {
@@ -138,19 +139,19 @@ func TestRefusals(t *testing.T) {
 		}},
 		{"sonic", `name "leaf; reboot"`, func(i *intent.Intent) { i.Name = "leaf; reboot" }},
 		{"onyx", "no interfaces", func(i *intent.Intent) { i.Interfaces = nil }},
-		{"nxos", "are the same after rounding, 201000B", func(i *intent.Intent) {
+		{"nxos", "are equal after rounding, 201000B", func(i *intent.Intent) {
 			i.Kmin, i.Kmax = 200_100, 200_900
 		}},
-		{"h3c", "Kmax 20000000B: the switch takes 9500KiB at most", func(i *intent.Intent) {
+		{"h3c", "Kmax 20000000B: want at most 9500KiB", func(i *intent.Intent) {
 			i.Kmax = 20_000_000
 		}},
-		{"huawei", "headroom 40000000B: the switch takes 30000KiB at most", func(i *intent.Intent) {
+		{"huawei", "headroom 40000000B: want at most 30000KiB", func(i *intent.Intent) {
 			i.Headroom = 40_000_000
 		}},
-		{"huawei", "guaranteed 30000B: the switch takes 25KiB at most", func(i *intent.Intent) {
+		{"huawei", "guaranteed 30000B: want at most 25KiB", func(i *intent.Intent) {
 			i.Guaranteed = 30_000
 		}},
-		{"huawei", "queue 6: a CE6866", func(i *intent.Intent) {
+		{"huawei", "queue 6: want 0 to 5", func(i *intent.Intent) {
 			i.Model, i.Queue = "CE6866-48S8CQ", 6
 		}},
 		{"onyx", "XOFF 1000000B", func(i *intent.Intent) { i.XOFF = 1_000_000 }},
@@ -159,22 +160,22 @@ func TestRefusals(t *testing.T) {
 	} {
 		i := of(c.name, vector())
 		c.change(i)
-		d, err := Get(c.name)
+		d, err := Lookup(c.name)
 		require.NoError(t, err)
 		_, err = d.Render(i, Options{})
 		assert.ErrorContains(t, err, c.want)
 	}
 	i := of("h3c", vector())
 	i.Chip.Cell = 0
-	d, _ := Get("h3c")
+	d, _ := Lookup("h3c")
 	_, err := d.Render(i, Options{})
-	assert.ErrorContains(t, err, "how large is one?")
-	_, err = Get("junos")
+	assert.ErrorContains(t, err, "want the cell size")
+	_, err = Lookup("junos")
 	assert.EqualError(t, err,
-		`dialect: no "junos"; there are eos, h3c, huawei, nvue, nxos, onyx, sonic`)
+		`dialect: unknown dialect "junos"; want one of eos, h3c, huawei, nvue, nxos, onyx, sonic`)
 }
 
-// TestH3CAlpha: 101 per cents are eleven classes.
+// TestH3CAlpha checks that the 101 percentages map to eleven classes.
 func TestH3CAlpha(t *testing.T) {
 	classes := map[bytetuning.Alpha]bool{}
 	for p := range 101 {
@@ -202,7 +203,7 @@ func drawn(r *rand.Rand) *intent.Intent {
 	i.Kmax = i.Kmin + 2000 + units.Bytes(r.IntN(2_000_000))
 	i.Pmax = bytetuning.Percent(1 + r.IntN(100))
 	i.Headroom = units.Bytes(20_000 + r.IntN(300_000))
-	i.Alpha = bytetuning.LeastAlpha + bytetuning.Alpha(r.IntN(11))
+	i.Alpha = bytetuning.MinAlpha + bytetuning.Alpha(r.IntN(11))
 	i.Priority, i.Queue = r.IntN(8), r.IntN(8)
 	i.Chip.Cell = []units.Bytes{0, 208, 256, 384}[r.IntN(4)]
 	if r.IntN(3) == 0 {
@@ -212,8 +213,8 @@ func drawn(r *rand.Rand) *intent.Intent {
 	return i
 }
 
-// TestRoundTrip: what is read back is what the rendering said is in effect, and never below what
-// was wanted.
+// TestRoundTrip checks that Parse returns the effective intent of a rendering, whose sizes are
+// never below the intended ones.
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
 	rendered := map[string]int{}
@@ -230,7 +231,7 @@ func TestRoundTrip(t *testing.T) {
 			require.GreaterOrEqual(t, e.Kmin, wanted.Kmin, name)
 			require.GreaterOrEqual(t, e.Kmax, wanted.Kmax, name)
 			require.GreaterOrEqual(t, e.Headroom, wanted.Headroom, name)
-			d, _ := Get(name)
+			d, _ := Lookup(name)
 			back, err := d.Parse([]byte(out.Config), i.Chip)
 			require.NoError(t, err, "%s\n%s", name, out.Config)
 			require.Len(t, back, 1)
@@ -254,10 +255,10 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSONiCInTheWild: references as old releases write them, ranges, lists of ports, numbers that
-// are no strings.
-func TestSONiCInTheWild(t *testing.T) {
-	d, _ := Get("sonic")
+// TestSONiCVariants covers references of old releases, ranges, lists of ports, and numbers that are
+// not strings.
+func TestSONiCVariants(t *testing.T) {
+	d, _ := Lookup("sonic")
 	text, err := os.ReadFile("testdata/config_db.json")
 	require.NoError(t, err)
 	intents, err := d.Parse(text, intent.Chip{})
@@ -276,12 +277,12 @@ func TestSONiCInTheWild(t *testing.T) {
 	assert.Contains(t, findings[0].String(), "case I: Kmax 2MiB is not below XOFF 1418467B")
 
 	for want, text := range map[string]string{
-		"unexpected end":            "{",
-		"no port has a queue":       "{}",
-		"cannot unmarshal":          `{"QUEUE": []}`,
-		"want port|number":          `{"QUEUE": {"Ethernet0|x": {"wred_profile": "w"}}}`,
-		`WRED_PROFILE has no "w"`:   `{"QUEUE": {"E|3": {"wred_profile": "w"}}, "BUFFER_PG": {"E|3": {"profile": "b"}}, "BUFFER_PROFILE": {"b": {"xoff": "1"}}}`,
-		"green_min_threshold is no": `{"WRED_PROFILE": {"w": {"green_min_threshold": "no"}}, "QUEUE": {"E|3": {"wred_profile": "w"}}, "BUFFER_PG": {"E|3": {"profile": "b"}}, "BUFFER_PROFILE": {"b": {"xoff": "1"}}}`,
+		"unexpected end":               "{",
+		"no port with a WRED_PROFILE":  "{}",
+		"cannot unmarshal":             `{"QUEUE": []}`,
+		"want port|number":             `{"QUEUE": {"Ethernet0|x": {"wred_profile": "w"}}}`,
+		`WRED_PROFILE: no profile "w"`: `{"QUEUE": {"E|3": {"wred_profile": "w"}}, "BUFFER_PG": {"E|3": {"profile": "b"}}, "BUFFER_PROFILE": {"b": {"xoff": "1"}}}`,
+		"green_min_threshold is no":    `{"WRED_PROFILE": {"w": {"green_min_threshold": "no"}}, "QUEUE": {"E|3": {"wred_profile": "w"}}, "BUFFER_PG": {"E|3": {"profile": "b"}}, "BUFFER_PROFILE": {"b": {"xoff": "1"}}}`,
 	} {
 		_, err := d.Parse([]byte(text), intent.Chip{})
 		assert.ErrorContains(t, err, want)
@@ -289,7 +290,7 @@ func TestSONiCInTheWild(t *testing.T) {
 }
 
 func TestLinesThatContradict(t *testing.T) {
-	d, _ := Get("h3c")
+	d, _ := Lookup("h3c")
 	_, err := d.Parse([]byte(" queue 3 drop-level 0 low-limit 1 high-limit 2 discard-probability "+
 		"3\n queue 4 drop-level 0 low-limit 1 high-limit 2 discard-probability 3\n"),
 		intent.Chip{Cell: 256})
@@ -297,15 +298,15 @@ func TestLinesThatContradict(t *testing.T) {
 	_, err = d.Parse(
 		[]byte(" queue 3 drop-level 0 low-limit 1 high-limit 2 discard-probability 3\n"),
 		intent.Chip{})
-	assert.ErrorContains(t, err, "how large is a cell?")
+	assert.ErrorContains(t, err, "want the cell size")
 	_, err = d.Parse([]byte("nothing\n"), intent.Chip{})
-	assert.ErrorContains(t, err, "there is no ECN threshold in it")
+	assert.ErrorContains(t, err, "no ECN thresholds found")
 }
 
 func TestUnverified(t *testing.T) {
 	for name, want := range map[string]string{"nxos": "queue-limit dynamic 4",
 		"eos": "ingress priority-group 3 threshold 1/8"} {
-		d, _ := Get(name)
+		d, _ := Lookup(name)
 		r, err := d.Render(of(name, vector()), Options{})
 		require.NoError(t, err)
 		assert.NotContains(t, r.Config, want)
@@ -326,7 +327,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(slices.Index(Names(), "sonic"), string(wild))
 	f.Fuzz(func(t *testing.T, n int, text string) {
 		names := Names()
-		d, err := Get(names[((n%len(names))+len(names))%len(names)])
+		d, err := Lookup(names[((n%len(names))+len(names))%len(names)])
 		require.NoError(t, err)
 		intents, err := d.Parse([]byte(text), intent.Chip{Cell: 256})
 		if err != nil {

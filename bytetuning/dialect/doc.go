@@ -1,15 +1,16 @@
-// Package dialect says an intent in the words of a switch: SONiC's CONFIG_DB, Cisco NX-OS, Arista
-// EOS, Huawei VRP, H3C Comware, NVIDIA Onyx and NVIDIA Cumulus (NVUE). Each is a file.
+// Package dialect translates intents into switch configuration: SONiC CONFIG_DB, Cisco NX-OS,
+// Arista EOS, Huawei VRP, H3C Comware, NVIDIA Onyx and NVIDIA Cumulus (NVUE). Each dialect is a
+// file.
 //
-// Render answers the configuration, what undoes it, and the effective intent: sizes are rounded up
-// to what the switch counts in (bytes, kilobytes of 1000, cells), so that they are never below what
-// was wanted. What a switch cannot do is refused with its reason, what a dialect has no word for is
-// a warning. Parse reads back what Render wrote; for SONiC it reads any CONFIG_DB.
+// Render returns the configuration, its undo, and the effective intent: sizes are rounded up to the
+// switch's unit (bytes, kilobytes of 1000, cells), so that they are never below the intended ones.
+// A value that a switch does not support is an error; a parameter that a dialect cannot express is
+// a warning. Parse reads what Render wrote; for SONiC it reads any CONFIG_DB.
 //
-// Syntax is that of vendors' documents and of configurations in public use. What we know of no such
-// source is left out with a warning, and given only with Options.Unverified. No line was tried on a
+// The syntax is that of vendors' documents and of published configurations. Lines without such a
+// source are left out with a warning; Options.Unverified includes them. No line was tested on a
 // switch.
 //
-// Names of layers and interfaces are checked before they get into a line. The package imports
-// bytetuning, intent and units; it opens no connection (package live does).
+// Names of layers and interfaces are validated before they are used in a line. The package imports
+// bytetuning, intent and units. It opens no connection; package live does.
 package dialect

@@ -1,7 +1,7 @@
 package dialect
 
-// Arista EOS: kilobytes, of which thresholds may be 1 to 256000000 (the data model of Arista's
-// AVD). Segments would be cells, whose size depends on the chip.
+// Arista EOS counts in kilobytes, thresholds from 1 to 256000000 (the data model of Arista's AVD).
+// Its other unit, segments, are cells, whose size depends on the chip.
 var _ = register(&Dialect{
 	Name: "eos", Title: "Arista EOS", render: renderEOS,
 	parse: lineParser(
@@ -14,11 +14,11 @@ var _ = register(&Dialect{
 	),
 })
 
-func renderEOS(s *sheet) {
+func renderEOS(s *builder) {
 	const most = 256_000_000
-	p := s.profile()
-	kmin := s.in("Kmin", &s.got.Kmin, kilobyte, 1, most)
-	kmax := s.in("Kmax", &s.got.Kmax, kilobyte, 2, most)
+	p := s.profileName()
+	kmin := s.inUnits("Kmin", &s.effective.Kmin, kilobyte, 1, most)
+	kmax := s.inUnits("Kmax", &s.effective.Kmax, kilobyte, 2, most)
 	s.line("qos profile %s", p)
 	s.line("   qos trust dscp")
 	s.line("   priority-flow-control on")
@@ -31,23 +31,24 @@ func renderEOS(s *sheet) {
 	for _, i := range s.Interfaces {
 		s.line("interface %s", i)
 		s.line("   service-profile %s", p)
-		s.undone("interface %s", i)
-		s.undone("   no service-profile %s", p)
+		s.undoLine("interface %s", i)
+		s.undoLine("   no service-profile %s", p)
 	}
 	s.line("platform trident mmu queue profile %s", p)
-	s.line("   ingress headroom kbytes %d", s.in("headroom", &s.got.Headroom, kilobyte, 0, most))
+	headroom := s.inUnits("headroom", &s.effective.Headroom, kilobyte, 0, most)
+	s.line("   ingress headroom kbytes %d", headroom)
 	if s.options.Unverified && s.XOFF == 0 {
 		s.line("   ingress priority-group %d threshold %v", s.Priority, s.Alpha)
 	}
 	if s.XOFF > 0 {
-		s.omit("xoff", "EOS's thresholds are parts of the buffer")
+		s.omit("xoff", "EOS thresholds are fractions of the buffer")
 	} else {
-		s.omit("alpha", "the values that EOS's thresholds take for α are not known to us")
+		s.omit("alpha", "the EOS threshold values for α are not documented")
 	}
-	s.drop("xon_offset", s.XONOffset)
-	s.drop("guaranteed", s.Guaranteed)
+	s.omitOptional("xon_offset", s.XONOffset)
+	s.omitOptional("guaranteed", s.Guaranteed)
 	s.line("platform trident mmu queue profile %s apply", p)
-	s.undone("no platform trident mmu queue profile %s apply", p)
-	s.undone("no platform trident mmu queue profile %s", p)
-	s.undone("no qos profile %s", p)
+	s.undoLine("no platform trident mmu queue profile %s apply", p)
+	s.undoLine("no platform trident mmu queue profile %s", p)
+	s.undoLine("no qos profile %s", p)
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Huawei CloudEngine, VRP 8: ECN in bytes, PFC in kilobytes; nothing holds before commit
-// (EDOC1100155250 and the pages of its commands). The models differ in PFC: those of the CE6866
-// kind have no headroom to set.
+// Huawei CloudEngine, VRP 8, counts ECN in bytes and PFC in kilobytes; configuration takes effect
+// at commit (EDOC1100155250 and its command pages). PFC differs by model: the CE6866 family has no
+// configurable headroom.
 var _ = register(&Dialect{
 	Name: "huawei", Title: "Huawei CloudEngine VRP 8", render: renderHuawei,
 	parse: lineParser(
@@ -23,9 +23,9 @@ var _ = register(&Dialect{
 	),
 })
 
-func renderHuawei(s *sheet) {
-	p := s.profile()
-	kmin, kmax := s.bytes("Kmin", &s.got.Kmin), s.bytes("Kmax", &s.got.Kmax)
+func renderHuawei(s *builder) {
+	p := s.profileName()
+	kmin, kmax := s.inCells("Kmin", &s.effective.Kmin), s.inCells("Kmax", &s.effective.Kmax)
 	form := "ecn" // static ECN of the AI Fabric
 	if strings.HasPrefix(s.Model, "CE6863") && s.Model != "CE6863E" {
 		form = "color green"
@@ -33,7 +33,7 @@ func renderHuawei(s *sheet) {
 	san := strings.HasPrefix(s.Model, "CE6866") || strings.HasPrefix(s.Model, "CE8850") ||
 		strings.HasPrefix(s.Model, "CE8851") || strings.HasPrefix(s.Model, "CE6860")
 	if san && s.Queue > 5 {
-		s.refuse("queue %d: a %s has PFC on 0 to 5", s.Queue, s.Model)
+		s.fail("queue %d: want 0 to 5, the PFC queues of a %s", s.Queue, s.Model)
 	}
 	s.line("drop-profile %s", p)
 	s.line(" %s buffer-size low-limit %d high-limit %d discard-percentage %d", form, kmin, kmax,
@@ -46,45 +46,45 @@ func renderHuawei(s *sheet) {
 		s.line(" qos queue %d ecn", s.Queue)
 		s.line(" dcb pfc enable %s mode manual", p)
 		s.line(" trust dscp")
-		s.undone("interface %s", i)
-		s.undone(" undo qos queue %d wred", s.Queue)
-		s.undone(" undo qos queue %d ecn", s.Queue)
-		s.undone(" undo dcb pfc enable mode manual")
-		s.pfcOfHuawei(san)
+		s.undoLine("interface %s", i)
+		s.undoLine(" undo qos queue %d wred", s.Queue)
+		s.undoLine(" undo qos queue %d ecn", s.Queue)
+		s.undoLine(" undo dcb pfc enable mode manual")
+		s.huaweiPFC(san)
 	}
 	if s.XOFF == 0 {
-		s.drop("xon_offset", s.XONOffset)
-		s.omit("alpha", "Huawei's indices 1 to 12 stand for values of α that are not documented")
+		s.omitOptional("xon_offset", s.XONOffset)
+		s.omit("alpha", "the α values of Huawei's indices 1 to 12 are not documented")
 	}
 	if san {
-		s.omit("headroom", "a "+s.Model+" has none to set")
-		s.drop("guaranteed", s.Guaranteed)
+		s.omit("headroom", "it is not configurable on a "+s.Model)
+		s.omitOptional("guaranteed", s.Guaranteed)
 	}
 	s.line("commit")
-	s.undone("undo dcb pfc %s", p)
-	s.undone("undo drop-profile %s", p)
-	s.undone("commit")
+	s.undoLine("undo dcb pfc %s", p)
+	s.undoLine("undo drop-profile %s", p)
+	s.undoLine("commit")
 }
 
-// pfcOfHuawei are the buffer's lines of one interface. Ranges are those of the CE6885 kind, and of
-// XOFF of the CE6866 kind.
-func (s *sheet) pfcOfHuawei(san bool) {
+// huaweiPFC adds the buffer lines of one interface. Ranges are those of the CE6885 family; the
+// range of XOFF is also known for the CE6866 family.
+func (s *builder) huaweiPFC(san bool) {
 	q := s.Queue
 	if s.Guaranteed > 0 && !san {
-		s.line(" dcb pfc buffer %d guaranteed %d bytes", q, s.in("guaranteed", &s.got.Guaranteed, 1,
-			640, 25_600))
-		s.undone(" undo dcb pfc buffer %d guaranteed", q)
+		guaranteed := s.inUnits("guaranteed", &s.effective.Guaranteed, 1, 640, 25_600)
+		s.line(" dcb pfc buffer %d guaranteed %d bytes", q, guaranteed)
+		s.undoLine(" undo dcb pfc buffer %d guaranteed", q)
 	}
 	if s.XOFF > 0 {
 		most, offset := int64(30_720), int64(6) // the default
 		if san {
 			most = 6144
 		}
-		xoff := s.in("XOFF", &s.got.XOFF, kilobyte, 1, most)
+		xoff := s.inUnits("XOFF", &s.effective.XOFF, kilobyte, 1, most)
 		if s.XONOffset > 0 {
-			offset = s.in("xon_offset", &s.got.XONOffset, kilobyte, 1, math.MaxInt32)
+			offset = s.inUnits("xon_offset", &s.effective.XONOffset, kilobyte, 1, math.MaxInt32)
 		} else {
-			s.got.XONOffset = 6 * kilobyte
+			s.effective.XONOffset = 6 * kilobyte
 		}
 		if san {
 			s.line(" dcb pfc buffer %d xon static %d kbytes xoff static %d kbytes", q,
@@ -92,11 +92,11 @@ func (s *sheet) pfcOfHuawei(san bool) {
 		} else {
 			s.line(" dcb pfc buffer %d xoff static %d kbytes xon offset %d kbytes", q, xoff, offset)
 		}
-		s.undone(" undo dcb pfc buffer %d xoff", q)
+		s.undoLine(" undo dcb pfc buffer %d xoff", q)
 	}
 	if !san {
-		s.line(" dcb pfc buffer %d hdrm %d kbytes", q, s.in("headroom", &s.got.Headroom, kilobyte,
-			16, 30_720))
-		s.undone(" undo dcb pfc buffer %d hdrm", q)
+		headroom := s.inUnits("headroom", &s.effective.Headroom, kilobyte, 16, 30_720)
+		s.line(" dcb pfc buffer %d hdrm %d kbytes", q, headroom)
+		s.undoLine(" undo dcb pfc buffer %d hdrm", q)
 	}
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// lineParser answers a Parse for configurations of lines. A pattern's groups are named by what they
-// hold: kmin, kmax, headroom, xoff, xon (the offset), guaranteed, resume (xoff less xon), both
-// (xoff and headroom), with _b, _k or _c for bytes, kilobytes and cells; pmax; alpha, ratio (H3C's
-// per cent); name, interface, queue, priority.
+// lineParser returns a Parse function for line-based configurations. The names of a pattern's
+// groups are the parameters that they hold: kmin, kmax, headroom, xoff, xon (the offset),
+// guaranteed, resume (xoff less xon), both (xoff plus headroom), with suffix _b, _k or _c for
+// bytes, kilobytes and cells; pmax; alpha, ratio (H3C's percentage); name, interface, queue,
+// priority.
 func lineParser(patterns ...string) func([]byte, intent.Chip) ([]*intent.Intent, error) {
 	var compiled []*regexp.Regexp
 	for _, p := range patterns {
@@ -37,7 +38,7 @@ func lineParser(patterns ...string) func([]byte, intent.Chip) ([]*intent.Intent,
 			}
 		}
 		if r.seen["kmax"] == "" {
-			return nil, errors.New("there is no ECN threshold in it")
+			return nil, errors.New("no ECN thresholds found")
 		}
 		if i := r.intent; i.XOFF > 0 {
 			if r.both > i.XOFF {
@@ -46,7 +47,7 @@ func lineParser(patterns ...string) func([]byte, intent.Chip) ([]*intent.Intent,
 			if r.seen["resume"] != "" {
 				i.XONOffset = i.XOFF - r.resume
 			}
-			// it is part of the reserve, and PFC's threshold above that is dynamic
+			// this xoff is part of the reserve; the PFC threshold above it is dynamic
 			if r.seen["alpha"] != "" {
 				i.XOFF = 0
 			}
@@ -74,7 +75,7 @@ func (r *lineReader) take(group, value string) error {
 		return nil
 	}
 	if before, ok := r.seen[what]; ok && before != value {
-		return fmt.Errorf("%s is %s, and was %s before: give one layer at a time", what, value,
+		return fmt.Errorf("%s is %s, and was %s before: want the configuration of one layer", what, value,
 			before)
 	}
 	r.seen[what] = value
@@ -97,7 +98,7 @@ func (r *lineReader) take(group, value string) error {
 		size *= kilobyte
 	case "c":
 		if i.Chip.Cell <= 0 {
-			return fmt.Errorf("%s is %s cells: how large is a cell? (chip: {cell})", what, value)
+			return fmt.Errorf("%s is %s cells: want the cell size (chip: {cell})", what, value)
 		}
 		size *= i.Chip.Cell
 	}

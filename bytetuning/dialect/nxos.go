@@ -2,8 +2,8 @@ package dialect
 
 import "math"
 
-// Cisco Nexus 9000, NX-OS: kilobytes (Cisco's QoS guide 10.x; public configurations).
-// drop-probability is also that of marking; weight 0 looks at the queue as it is.
+// Cisco Nexus 9000, NX-OS, counts in kilobytes (Cisco's QoS guide 10.x; published configurations).
+// drop-probability is also the marking probability; weight 0 uses the instantaneous queue length.
 var _ = register(&Dialect{
 	Name: "nxos", Title: "Cisco NX-OS", render: renderNXOS,
 	parse: lineParser(
@@ -16,10 +16,10 @@ var _ = register(&Dialect{
 	),
 })
 
-func renderNXOS(s *sheet) {
-	p := s.profile()
-	kmin := s.in("Kmin", &s.got.Kmin, kilobyte, 1, math.MaxInt32)
-	kmax := s.in("Kmax", &s.got.Kmax, kilobyte, 2, math.MaxInt32)
+func renderNXOS(s *builder) {
+	p := s.profileName()
+	kmin := s.inUnits("Kmin", &s.effective.Kmin, kilobyte, 1, math.MaxInt32)
+	kmax := s.inUnits("Kmax", &s.effective.Kmax, kilobyte, 2, math.MaxInt32)
 	s.line("policy-map type queuing %s_out", p)
 	s.line("  class type queuing c-out-8q-q%d", s.Queue)
 	s.line("    random-detect minimum-threshold %d kbytes maximum-threshold %d kbytes "+
@@ -32,39 +32,40 @@ func renderNXOS(s *sheet) {
 	s.line("    pause pfc-cos %d", s.Priority)
 	s.line("    mtu 9216")
 	if s.XOFF > 0 {
-		xoff, headroom := s.bytes("XOFF", &s.got.XOFF), s.bytes("headroom", &s.got.Headroom)
+		xoff := s.inCells("XOFF", &s.effective.XOFF)
+		headroom := s.inCells("headroom", &s.effective.Headroom)
 		s.line("policy-map type queuing %s_in", p)
 		s.line("  class type queuing c-in-q%d", s.Queue)
-		resume := xoff - s.bytes("xon_offset", &s.got.XONOffset)
+		resume := xoff - s.inCells("xon_offset", &s.effective.XONOffset)
 		s.line("    pause buffer-size %d pause-threshold %d resume-threshold %d", xoff+headroom,
 			xoff, max(0, resume))
 	} else {
-		s.omit("alpha", "NX-OS has no α that we know a source for; a fixed xoff is translated")
-		s.omit("headroom", "NX-OS gives it together with a fixed xoff")
-		s.drop("xon_offset", s.XONOffset)
+		s.omit("alpha", "NX-OS has no documented α; use a static xoff")
+		s.omit("headroom", "NX-OS sets it only together with a static xoff")
+		s.omitOptional("xon_offset", s.XONOffset)
 	}
-	s.drop("guaranteed", s.Guaranteed)
+	s.omitOptional("guaranteed", s.Guaranteed)
 	s.line("system qos")
 	s.line("  service-policy type network-qos %s_nq", p)
 	s.line("  service-policy type queuing output %s_out", p)
-	s.undone("system qos")
-	s.undone("  no service-policy type network-qos %s_nq", p)
-	s.undone("  no service-policy type queuing output %s_out", p)
+	s.undoLine("system qos")
+	s.undoLine("  no service-policy type network-qos %s_nq", p)
+	s.undoLine("  no service-policy type queuing output %s_out", p)
 	for _, i := range s.Interfaces {
 		s.line("interface %s", i)
 		s.line("  priority-flow-control mode on")
 		s.line("  priority-flow-control watch-dog-interval on")
-		s.undone("interface %s", i)
-		s.undone("  no priority-flow-control mode")
-		s.undone("  no priority-flow-control watch-dog-interval")
+		s.undoLine("interface %s", i)
+		s.undoLine("  no priority-flow-control mode")
+		s.undoLine("  no priority-flow-control watch-dog-interval")
 		if s.XOFF > 0 {
 			s.line("  service-policy type queuing input %s_in", p)
-			s.undone("  no service-policy type queuing input %s_in", p)
+			s.undoLine("  no service-policy type queuing input %s_in", p)
 		}
 	}
-	s.undone("no policy-map type queuing %s_out", p)
-	s.undone("no policy-map type network-qos %s_nq", p)
+	s.undoLine("no policy-map type queuing %s_out", p)
+	s.undoLine("no policy-map type network-qos %s_nq", p)
 	if s.XOFF > 0 {
-		s.undone("no policy-map type queuing %s_in", p)
+		s.undoLine("no policy-map type queuing %s_in", p)
 	}
 }

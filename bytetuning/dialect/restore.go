@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Restore answers what Undo leaves to be done: the lines of a configuration saved before ours that
-// ours has replaced. In a section that ours opens, such as an interface, these are lines with the
-// first word of one of ours; outside of sections, lines that differ from one of ours in nothing but
-// numbers, names and the last word.
+// Restore returns the lines of a previously saved configuration that Config replaced, to enter
+// after Undo. In a section that Config opens, such as an interface, these are the lines with the
+// same first word as a line of Config. Outside sections, these are the lines that differ from a
+// line of Config only in numbers, profile names and the last word.
 func (r *Rendering) Restore(saved string) string {
-	verbs := map[string][]string{} // first words of ours by section
+	verbs := map[string][]string{} // first words of our lines, by section
 	section := ""
 	for line := range strings.Lines(r.Config) {
 		if indented(line) {
@@ -20,43 +20,44 @@ func (r *Rendering) Restore(saved string) string {
 			verbs[section] = []string{}
 		}
 	}
-	// new ones, which Undo takes away
+	// new sections, which Undo removes
 	maps.DeleteFunc(verbs, func(section string, inside []string) bool {
 		return len(inside) > 0 && strings.Contains(section, prefix)
 	})
 	last := lastLine(r.Config)
-	if last == lastLine(r.Undo) { // commit, and the like
+	if last == lastLine(r.Undo) { // for example commit
 		delete(verbs, last)
 	} else {
 		last = ""
 	}
 	var lines []string
-	// the last section in lines; the indentation of what was taken from it last, with all below
+	// opened is the last section header in lines. depth is the indentation of the line restored
+	// last; its block follows.
 	opened, depth := "", 0
 	section = "" // a line that stands in no section is in none of ours
 	for line := range strings.Lines(saved) {
 		line = strings.TrimRight(line, " \t\r\n")
-		words, in := strings.Fields(line), len(line)-len(strings.TrimLeft(line, " \t"))
-		if len(words) > 0 && in == 0 {
+		words, indent := strings.Fields(line), len(line)-len(strings.TrimLeft(line, " \t"))
+		if len(words) > 0 && indent == 0 {
 			section, depth = line, 0
 		}
-		if len(words) == 0 || strings.Contains(line, prefix) { // or what an earlier run has left
+		if len(words) == 0 || strings.Contains(line, prefix) { // empty, or left by an earlier run
 			continue
 		}
 		switch {
-		case depth > 0 && in > depth:
+		case depth > 0 && indent > depth:
 			lines = append(lines, line)
 			continue
-		case in > 0 && slices.Contains(verbs[section], words[0]):
+		case indent > 0 && slices.Contains(verbs[section], words[0]):
 			if opened != section {
 				lines, opened = append(lines, section), section
 			}
-			lines, depth = append(lines, line), in
+			lines, depth = append(lines, line), indent
 			continue
 		}
 		depth = 0
 		for ours, inside := range verbs {
-			if len(inside) == 0 && alike(strings.Fields(ours), words) {
+			if len(inside) == 0 && sameCommand(strings.Fields(ours), words) {
 				lines, opened = append(lines, strings.Join(words, " ")), ""
 				break
 			}
@@ -70,8 +71,9 @@ func (r *Rendering) Restore(saved string) string {
 
 func indented(line string) bool { return line[0] == ' ' || line[0] == '\t' }
 
-// alike compares words where ours has neither a number, nor a name of ours, nor its last word.
-func alike(ours, saved []string) bool {
+// sameCommand reports whether two lines have the same words, except for numbers, our profile names
+// and the last word.
+func sameCommand(ours, saved []string) bool {
 	if len(ours) < 2 || len(saved) != len(ours) {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/bytetuning/intent"
 )
 
-// TestRestore: of what was there, that which ours replaced, and nothing else.
+// TestRestore checks that exactly the lines that Config replaced are restored.
 func TestRestore(t *testing.T) {
 	for _, c := range []struct{ dialect, iface, saved, want string }{
 		{"nxos", "Ethernet1/1", `
@@ -87,7 +87,7 @@ nv config apply
 `},
 	} {
 		t.Run(c.dialect, func(t *testing.T) {
-			d, err := Get(c.dialect)
+			d, err := Lookup(c.dialect)
 			require.NoError(t, err)
 			r, err := d.Render(&intent.Intent{
 				Name: "leaf", Chip: intent.Chip{Cell: 256}, Interfaces: []string{c.iface},
@@ -97,19 +97,19 @@ nv config apply
 			}, Options{})
 			require.NoError(t, err)
 			assert.Equal(t, c.want, r.Restore(c.saved))
-			assert.NotContains(t, r.Restore(r.Config), prefix, "ours is gone for good")
+			assert.NotContains(t, r.Restore(r.Config), prefix, "our own lines are not restored")
 			assert.Empty(t, r.Restore(""))
 		})
 	}
 }
 
-// FuzzRestore: whatever was saved, what comes of it are lines of it, and the last of ours.
+// FuzzRestore checks that every restored line is a saved line or the final commit.
 func FuzzRestore(f *testing.F) {
 	f.Add("interface swp1\n qos x\n  y\n")
 	f.Add("\t\n \n#\n")
 	f.Add("interface swp1\n  mtu 9216\n  priority-flow-control mode auto\nsystem qos\n  " +
 		"service-policy type queuing output before\n")
-	d, err := Get("nxos")
+	d, err := Lookup("nxos")
 	require.NoError(f, err)
 	r, err := d.Render(&intent.Intent{
 		Name: "leaf", Interfaces: []string{"swp1"}, Priority: 3, Queue: 3,

@@ -14,13 +14,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// SONiC's CONFIG_DB as JSON, for `config load`; sizes are bytes (SONiC's configuration reference;
-// syntax of 202012 and later). Its xoff is headroom, not the level at which PFC pauses: that is
-// dynamic_th, α = 2^n, or static_th.
+// SONiC's CONFIG_DB as JSON, for `config load`, counts in bytes (SONiC's configuration reference;
+// syntax of 202012 and later). Its xoff is the headroom. The PFC threshold is dynamic_th, α = 2^n,
+// or static_th.
 var _ = register(&Dialect{Name: "sonic", Title: "SONiC CONFIG_DB", render: renderSONiC,
 	parse: parseSONiC})
 
-// configDB is its tables: key, field, value.
+// configDB maps table, key and field to a value.
 type configDB map[string]map[string]map[string]string
 
 // The tables and fields that hold watermarks.
@@ -34,9 +34,9 @@ const (
 	losslessPool = "ingress_lossless_pool"
 )
 
-func renderSONiC(s *sheet) {
-	kmin := strconv.FormatInt(s.bytes("Kmin", &s.got.Kmin), 10)
-	kmax := strconv.FormatInt(s.bytes("Kmax", &s.got.Kmax), 10)
+func renderSONiC(s *builder) {
+	kmin := strconv.FormatInt(s.inCells("Kmin", &s.effective.Kmin), 10)
+	kmax := strconv.FormatInt(s.inCells("Kmax", &s.effective.Kmax), 10)
 	pmax := strconv.Itoa(int(s.Pmax))
 	wred := map[string]string{"ecn": "ecn_all"}
 	for _, colour := range []string{"green", "yellow", "red"} {
@@ -47,19 +47,20 @@ func renderSONiC(s *sheet) {
 	}
 	buffer := map[string]string{
 		"pool": losslessPool,
-		"size": strconv.FormatInt(s.bytes("guaranteed", &s.got.Guaranteed), 10),
-		"xon":  "0", // the pause ends at XOFF less xon_offset
-		"xoff": strconv.FormatInt(s.bytes("headroom", &s.got.Headroom), 10),
+		"size": strconv.FormatInt(s.inCells("guaranteed", &s.effective.Guaranteed), 10),
+		"xon":  "0", // a pause ends at XOFF less xon_offset
+		"xoff": strconv.FormatInt(s.inCells("headroom", &s.effective.Headroom), 10),
 	}
 	if s.XONOffset > 0 {
-		buffer["xon_offset"] = strconv.FormatInt(s.bytes("xon_offset", &s.got.XONOffset), 10)
+		offset := s.inCells("xon_offset", &s.effective.XONOffset)
+		buffer["xon_offset"] = strconv.FormatInt(offset, 10)
 	}
 	if s.XOFF > 0 {
-		buffer["static_th"] = strconv.FormatInt(s.bytes("XOFF", &s.got.XOFF), 10)
+		buffer["static_th"] = strconv.FormatInt(s.inCells("XOFF", &s.effective.XOFF), 10)
 	} else {
 		buffer["dynamic_th"] = strconv.Itoa(int(s.Alpha))
 	}
-	name := s.profile()
+	name := s.profileName()
 	db := configDB{
 		wredTable: {name: wred}, profileTable: {name: buffer},
 		queueTable: {}, groupTable: {}, qosTable: {},
@@ -72,16 +73,17 @@ func renderSONiC(s *sheet) {
 	}
 	text, err := json.MarshalIndent(db, "", "  ")
 	if err != nil {
-		s.refuse("%w", err)
+		s.fail("%w", err)
 		return
 	}
 	s.lines = append(s.lines, string(text))
-	s.warn("pfc_enable is a list of all lossless priorities: add others of the port, and save " +
-		"the tables before: SONiC has no undo")
+	s.warn("pfc_enable lists all lossless priorities: add those of the port, and save " +
+		"the tables first: SONiC has no undo")
 }
 
-// parseSONiC answers an intent for each profile of ECN and of buffer that ports use together. A
-// queue goes with the priority group of its number, or with the port's only one.
+// parseSONiC returns an intent for each pair of WRED and buffer profiles that ports use together. A
+// queue is paired with the priority group of the same number, or with the only lossless one of its
+// port.
 func parseSONiC(text []byte, chip intent.Chip) ([]*intent.Intent, error) {
 	raw := map[string]map[string]map[string]any{}
 	var all map[string]json.RawMessage
@@ -109,7 +111,7 @@ type sonicParser struct {
 	found map[sonicKey]*intent.Intent
 }
 
-// sonicKey is what ports have in common.
+// sonicKey identifies an intent: what its ports have in common.
 type sonicKey struct {
 	wred, buffer    string
 	queue, priority int
@@ -127,7 +129,7 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 			if ref == "" {
 				continue
 			}
-			// "[WRED_PROFILE|x]" before 202012
+			// before 202012 references are "[WRED_PROFILE|x]"
 			ref = strings.TrimSuffix(ref[strings.LastIndex(ref, "|")+1:], "]")
 			ports, numbers, _ := strings.Cut(key, "|")
 			first, last, isRange := strings.Cut(numbers, "-")
@@ -155,7 +157,7 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	// those with headroom are the lossless ones
+	// groups with headroom are lossless
 	groups = slices.DeleteFunc(groups, func(g use) bool {
 		_, lossless := p.raw[profileTable][g.profile]["xoff"]
 		return !lossless
@@ -184,7 +186,7 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 		p.found[key].Interfaces = append(p.found[key].Interfaces, q.port)
 	}
 	if len(order) == 0 {
-		return nil, fmt.Errorf("no port has a queue with a %s and a priority group with headroom",
+		return nil, fmt.Errorf("no port with a %s on a queue and headroom on a priority group",
 			wredTable)
 	}
 	names := map[string]bool{}
@@ -200,7 +202,7 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 func (p *sonicParser) intent(k sonicKey) (*intent.Intent, error) {
 	wred, buffer := p.raw[wredTable][k.wred], p.raw[profileTable][k.buffer]
 	if wred == nil {
-		return nil, fmt.Errorf("%s has no %q, which queue %d uses", wredTable, k.wred, k.queue)
+		return nil, fmt.Errorf("%s: no profile %q, which queue %d uses", wredTable, k.wred, k.queue)
 	}
 	var err error
 	number := func(table map[string]any, name, field string, least, most int64) int64 {
@@ -236,11 +238,11 @@ func (p *sonicParser) intent(k sonicKey) (*intent.Intent, error) {
 		i.XOFF = perhaps("static_th")
 	} else {
 		i.Alpha = bytetuning.Alpha(number(buffer, k.buffer, "dynamic_th",
-			int64(bytetuning.LeastAlpha), int64(bytetuning.MostAlpha)))
+			int64(bytetuning.MinAlpha), int64(bytetuning.MaxAlpha)))
 	}
 	if pool, ok := buffer["pool"].(string); ok && i.Chip.Buffer == 0 {
 		pool = strings.TrimSuffix(pool[strings.LastIndex(pool, "|")+1:], "]")
-		if _, there := p.raw[poolTable][pool]["size"]; there { // headrooms are not in it
+		if _, there := p.raw[poolTable][pool]["size"]; there { // it does not include headroom
 			i.Chip.Buffer = size(p.raw[poolTable][pool], pool, "size")
 		}
 	}

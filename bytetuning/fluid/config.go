@@ -7,14 +7,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Flows are flows that do the same.
+// Flows is a group of identical flows.
 type Flows struct {
 	N     int
-	Start units.BitRate // R_C and R_T in the beginning
+	Start units.BitRate // initial R_C and R_T
 }
 
-// Config is a network, its watermarks, and how it is integrated. The names of table 4 are in
-// comments.
+// Config holds the network, its watermarks, and the parameters of the integration. Comments give
+// the symbols of table 4.
 type Config struct {
 	Flows  []Flows
 	Packet units.Bytes   // S
@@ -24,17 +24,17 @@ type Config struct {
 	Kmin, Kmax units.Bytes
 	Pmax       float64 // 0..1
 
-	Kpfc  units.Bytes    // K_pfc: a longer queue pauses; 0 is without PFC
+	Kpfc  units.Bytes    // K_pfc: a queue of this length pauses; 0 disables PFC
 	Pause units.Duration // T_pfc
-	// XON, unless 0, ends a pause when the queue of S0 is no longer than that, which real switches
-	// do. A pause that is still wanted after T_pfc is renewed either way.
+	// XON, unless 0, ends a pause as soon as the queue of S0 is at most XON, as in real switches. A
+	// pause is renewed after T_pfc if the queue is still at K_pfc or more.
 	XON units.Bytes
-	// Uplink, unless 0, is the rate of the link from S1 to S0, which then carries what S0 gets.
+	// Uplink, unless 0, is the rate of the link from S1 to S0. S0 then receives what S1 sends.
 	Uplink units.BitRate
 
-	CNP         units.Duration // τ: at most one CNP in each
+	CNP         units.Duration // τ: minimum time between CNPs
 	AlphaTimer  units.Duration // τ'
-	Delay       units.Duration // τ*: of the feedback
+	Delay       units.Duration // τ*: delay of the feedback
 	Timer       units.Duration // T
 	ByteCounter units.Bytes    // B of equations 11 and 12
 	Recoveries  int            // F
@@ -43,15 +43,16 @@ type Config struct {
 
 	Horizon units.Duration
 	Step    units.Duration
-	// Tail is what the means of a Result are over: the end of the run. 0 is a fifth.
+	// Tail is the final part of the run over which a Result averages. 0 means a fifth of the run.
 	Tail units.Duration
 	// AsPublished counts loss, and freezes S0, as the authors' program does.
 	AsPublished bool
-	// Every, unless 0, is how far apart the points of the Result's series are.
+	// Every, unless 0, is the sampling interval of the Result's series.
 	Every units.Duration
 }
 
-// Default is table 4 with n flows that begin at start. What lasts 50 ms takes some 5 ms.
+// Default returns the parameters of table 4 with n flows that start at start. Its 50 ms take about
+// 5 ms to compute.
 func Default(n int, start units.BitRate) Config {
 	const us = units.Microsecond
 	return Config{
@@ -63,14 +64,14 @@ func Default(n int, start units.BitRate) Config {
 	}
 }
 
-// PauseTime is how long the longest pause of PFC lasts: 65535 quanta of 512 bit times (802.1Qbb),
-// 838.848 µs at 40 Gb/s, which table 4 has as 838.
+// PauseTime returns the longest PFC pause: 65535 quanta of 512 bit times (802.1Qbb), 838.848 µs at
+// 40 Gb/s, which table 4 rounds to 838.
 func PauseTime(rate units.BitRate) units.Duration { return rate.Duration(65535 * 512 / 8) }
 
-// maxSteps keeps a run within minutes and its memory within a few MB.
+// maxSteps limits a run to minutes and its memory to a few MB.
 const maxSteps = 1 << 28
 
-// Validate says what cannot be run.
+// Validate returns an error unless every parameter is in range.
 func (c *Config) Validate() error {
 	positive := func(name string, v float64) error {
 		if !(v > 0) || math.IsInf(v, 0) {
@@ -79,11 +80,11 @@ func (c *Config) Validate() error {
 		return nil
 	}
 	if len(c.Flows) == 0 {
-		return fmt.Errorf("fluid: no flows")
+		return fmt.Errorf("fluid: no flows: want at least one group")
 	}
 	for _, f := range c.Flows {
 		if f.N <= 0 || f.Start < 0 || f.Start > c.Rate {
-			return fmt.Errorf("fluid: %d flows that begin at %v: want one or more, at 0 to %v", f.N,
+			return fmt.Errorf("fluid: %d flows that start at %v: want one or more, at 0 to %v", f.N,
 				f.Start, c.Rate)
 		}
 	}
@@ -105,7 +106,7 @@ func (c *Config) Validate() error {
 	}
 	switch {
 	case c.Recoveries > 1000:
-		return fmt.Errorf("fluid: recoveries %d: want 1000 at most", c.Recoveries)
+		return fmt.Errorf("fluid: recoveries %d: want at most 1000", c.Recoveries)
 	case c.Gain >= 1:
 		return fmt.Errorf("fluid: gain %v: want less than 1", c.Gain)
 	case c.Kmin < 0 || c.Kmax <= c.Kmin:
@@ -113,34 +114,34 @@ func (c *Config) Validate() error {
 	case !(c.Pmax > 0 && c.Pmax <= 1):
 		return fmt.Errorf("fluid: Pmax %v: want more than 0, at most 1", c.Pmax)
 	case c.Kpfc < 0 || c.Kpfc > 0 && c.Pause < c.Step:
-		return fmt.Errorf("fluid: PFC at %v for %v: want a threshold of 0 or more, and a step "+
-			"(%v) at least", c.Kpfc, c.Pause, c.Step)
+		return fmt.Errorf("fluid: PFC at %v for %v: want a threshold of 0 or more, and a pause "+
+			"of at least a step, %v", c.Kpfc, c.Pause, c.Step)
 	case c.XON < 0 || c.XON > c.Kpfc:
 		return fmt.Errorf("fluid: XON %v: want 0 to K_pfc, %v", c.XON, c.Kpfc)
 	case c.Uplink != 0 && c.Uplink <= c.Rate:
 		return fmt.Errorf("fluid: uplink %v: want more than the bottleneck's %v, or 0", c.Uplink,
 			c.Rate)
 	case c.Delay < c.Step:
-		return fmt.Errorf("fluid: feedback delay %v: want a step, %v, at least", c.Delay, c.Step)
+		return fmt.Errorf("fluid: feedback delay %v: want at least a step, %v", c.Delay, c.Step)
 	case c.Tail < 0 || c.Tail > c.Horizon || c.Every < 0:
 		return fmt.Errorf(
 			"fluid: tail %v, points every %v: want 0 to the horizon %v, and 0 or more", c.Tail,
 			c.Every, c.Horizon)
 	case float64(c.Horizon)/float64(c.Step) > maxSteps ||
 		float64(c.Delay)/float64(c.Step) > maxSteps/64:
-		return fmt.Errorf("fluid: %v in steps of %v, delay %v: too many steps", c.Horizon, c.Step,
+		return fmt.Errorf("fluid: %v in steps of %v, delay %v: want fewer steps", c.Horizon, c.Step,
 			c.Delay)
 	}
 	return nil
 }
 
-// packets answers b in packets, which all of the model counts in.
+// packets returns b in packets, the model's unit.
 func (c *Config) packets(b units.Bytes) float64 { return float64(b) / float64(c.Packet) }
 
-// rate answers r in packets per second.
+// rate returns r in packets per second.
 func (c *Config) rate(r units.BitRate) float64 { return float64(r) / (8 * float64(c.Packet)) }
 
-// bits answers r packets per second as a rate.
+// bits returns a rate of r packets per second in bit/s.
 func (c *Config) bits(r float64) units.BitRate {
 	return units.BitRate(math.Round(r * 8 * float64(c.Packet)))
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Point is where equations 8 to 12 stand still: N equal flows at C/N.
+// Point is the fixed point of equations 8 to 12: N equal flows at C/N.
 type Point struct {
 	Mark   float64       // p*
 	Alpha  float64       // α*
 	Target units.BitRate // R_T*
 	Rate   units.BitRate // R_C* = C/N
-	// Queue is q*, in packets, when Equilibrium says that there is one: beyond Pmax marks jump to
-	// 1, and the queue goes around Kmax instead.
+	// Queue is q* in packets if Equilibrium is true. Otherwise p* is above Pmax: the marking
+	// probability jumps to 1 at Kmax, and the queue oscillates around Kmax.
 	Queue       float64
 	Equilibrium bool
 }
 
-// FixedPoint answers it for all flows of c, as if they were alike.
+// FixedPoint returns the fixed point of c, whose flows it treats as equal.
 //
 // With r = C/N: α* = a'(p*); equation 11 gives R_T* = r + τ R_AI r(c+e)/a, and equation 12 then
 // α a² = τ² R_AI r(c+e)(b+d), whose left side grows with p and whose right side falls.
@@ -32,7 +32,7 @@ func FixedPoint(c Config) (Point, error) {
 	lo, hi := 0., 1.
 	for range 200 {
 		p := (lo + hi) / 2
-		h := d.hear(p, r)
+		h := d.feedbackAt(p, r)
 		if h.alpha*h.cuts*h.cuts*r < d.ai*h.raise*h.up {
 			lo = p
 		} else {
@@ -40,7 +40,7 @@ func FixedPoint(c Config) (Point, error) {
 		}
 	}
 	p := (lo + hi) / 2
-	h := d.hear(p, r)
+	h := d.feedbackAt(p, r)
 	if h.cuts == 0 || p >= 1 {
 		return Point{}, fmt.Errorf("fluid: %v flows at %v: no fixed point", c.flows(), c.Rate)
 	}
@@ -52,15 +52,15 @@ func FixedPoint(c Config) (Point, error) {
 	return at, nil
 }
 
-// SmallMark is p* for a small one (Zhu et al., "ECN or Delay", CoNEXT 2016): a bound, 16 to 58 %
-// high for 2 to 64 flows of table 4.
+// SmallMark returns the approximation of p* for small p* (Zhu et al., "ECN or Delay", CoNEXT 2016).
+// It is an upper bound, 16 to 58 % high for 2 to 64 flows of table 4.
 func SmallMark(c Config) float64 {
 	d := c.dcqcn()
 	r := d.maxRate / c.flows()
 	return math.Cbrt(d.ai / (d.tauAlpha * r * r) * math.Pow(1/d.counter+1/(d.timer*r), 2))
 }
 
-// flows answers N.
+// flows returns N, the number of all flows.
 func (c *Config) flows() float64 {
 	n := 0
 	for _, f := range c.Flows {

@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fixedPoints were found by bisection elsewhere: p*, the small-p form, α*, R_T* in Gb/s, and q* of
-// 5/200/10 %, 5/200/1 %, 200/400/10 % and 200/400/50 %; 0 where there is none.
+// fixedPoints are results of an independent bisection: p*, its small-p approximation, α*, R_T* in
+// Gb/s, and q* for 5/200/10 %, 5/200/1 %, 200/400/10 % and 200/400/50 %; 0 where there is none.
 var fixedPoints = []struct {
 	n                       int
 	p, small, alpha, target float64
@@ -61,30 +61,31 @@ func TestFixedPoint(t *testing.T) {
 	}
 }
 
-// TestLimitsOfTheFeedback: without marks both counters come round, with all marked none does.
-func TestLimitsOfTheFeedback(t *testing.T) {
+// TestFeedbackLimits checks that both counters expire without marks, and neither when every packet
+// is marked.
+func TestFeedbackLimits(t *testing.T) {
 	c := Default(8, 5*gbps)
 	d := c.dcqcn()
 	const r = 625_000 // packets/s
-	calm := d.hear(0, r)
+	calm := d.feedbackAt(0, r)
 	assert.Equal(t, feedback{up: r/1e4 + 1/55e-6, raise: r/1e4 + 1/55e-6}, calm)
-	near := d.hear(1e-12, r)
+	near := d.feedbackAt(1e-12, r)
 	assert.InEpsilon(t, calm.up, near.up, 1e-6)
 	assert.InEpsilon(t, calm.raise, near.raise, 1e-6)
-	assert.Equal(t, feedback{cuts: 1 / d.tau, alpha: 1}, d.hear(1, r))
-	assert.InDelta(t, 0, d.hear(0.999999, r).up, 1e-9)
-	assert.Zero(t, d.hear(0.5, 0), "a flow at 0 stays there")
+	assert.Equal(t, feedback{cuts: 1 / d.tau, alpha: 1}, d.feedbackAt(1, r))
+	assert.InDelta(t, 0, d.feedbackAt(0.999999, r).up, 1e-9)
+	assert.Zero(t, d.feedbackAt(0.5, 0), "a flow at rate 0 stays there")
 }
 
-// TestSmallExponents: what stands in for math's functions is what they answer.
+// TestSmallExponents compares the series with package math.
 func TestSmallExponents(t *testing.T) {
 	for x := 1e-12; x < 1; x *= 1.1 {
-		assert.InEpsilon(t, -math.Expm1(-x), within(x), 1e-10, "%v", x)
-		assert.InEpsilon(t, -math.Log1p(-x), rarely(x), 1e-10, "%v", x)
+		assert.InEpsilon(t, -math.Expm1(-x), oneMinusExp(x), 1e-10, "%v", x)
+		assert.InEpsilon(t, -math.Log1p(-x), negLogOneMinus(x), 1e-10, "%v", x)
 	}
 }
 
-// TestMark: up to Kmax the line, above it 1.
+// TestMark checks the marking probability: linear up to Kmax, 1 above it.
 func TestMark(t *testing.T) {
 	c := Default(8, 5*gbps)
 	d := c.dcqcn()

@@ -12,11 +12,11 @@ func Run(c Config) (*Result, error) {
 		return nil, err
 	}
 	m := newModel(&c)
-	watch := newWatch(&c)
+	rec := newRecorder(&c)
 	for m.n < m.steps {
-		watch.take(m, m.step())
+		rec.observe(m, m.step())
 	}
-	return watch.result(m), nil
+	return rec.result(m), nil
 }
 
 // model is the state of the network after n steps.
@@ -30,21 +30,21 @@ type model struct {
 	service float64 // C, packets/s
 	uplink  float64
 
-	flows  []group
-	q0, q1 float64 // queues of S0 and S1, packets
-	past   delay
-	queue  history // of q0
-	came   float64 // packets, to S1
-	lost   float64 // packets
-	pause  pause
+	flows    []group
+	q0, q1   float64 // queues of S0 and S1, packets
+	past     delay
+	queue    history // of q0
+	arrivals float64 // packets that arrived at S1
+	lost     float64 // packets
+	pause    pause
 }
 
-// group is Flows on their way.
+// group is the state of a group of flows.
 type group struct {
 	flow
-	n     float64
-	heard feedback // at the beginning of the step
-	rate  history  // of R_C
+	n        float64
+	feedback feedback // at the beginning of the step
+	rate     history  // of R_C
 }
 
 func newModel(c *Config) *model {
@@ -59,41 +59,42 @@ func newModel(c *Config) *model {
 		r := c.rate(f.Start)
 		g := group{flow: flow{alpha: 1, target: r, current: r}, n: float64(f.N),
 			rate: newHistory(size, r)}
-		g.heard = m.d.hear(0, r) // before the beginning nothing was marked
+		g.feedback = m.d.feedbackAt(0, r) // no marks before the start
 		m.flows = append(m.flows, g)
 	}
 	return m
 }
 
-// step advances by dt and answers the packets that S0 sent in it.
+// step advances by dt and returns the packets that S0 sent in it.
 func (m *model) step() (sent float64) {
 	m.pause.step(m.n, m.q0)
 	m.queue[m.past.now] = m.q0
-	p := m.d.mark(m.past.of(m.queue))
+	p := m.d.mark(m.past.interpolate(m.queue))
 	var arrived float64
 	for i := range m.flows {
 		g := &m.flows[i]
 		g.rate[m.past.now] = g.current
-		heard := m.d.hear(p, m.past.of(g.rate))
-		before := m.d.change(g.flow, g.heard)
-		after := m.d.change(m.d.after(g.flow, m.dt, before), heard)
-		was := g.current
-		g.flow = m.d.after(g.flow, m.dt/2,
-			flow{before.alpha + after.alpha, before.target + after.target,
-				before.current + after.current})
-		g.heard = heard
-		arrived += g.n * m.dt * (was + g.current) / 2
+		next := m.d.feedbackAt(p, m.past.interpolate(g.rate))
+		k1 := m.d.derivative(g.flow, g.feedback)
+		k2 := m.d.derivative(m.d.advance(g.flow, m.dt, k1), next)
+		old := g.current
+		g.flow = m.d.advance(g.flow, m.dt/2,
+			flow{k1.alpha + k2.alpha, k1.target + k2.target,
+				k1.current + k2.current})
+		g.feedback = next
+		arrived += g.n * m.dt * (old + g.current) / 2
 	}
 	m.past.step(len(m.queue))
 	m.n++
-	m.came += arrived
+	m.arrivals += arrived
 	if m.uplink > 0 {
 		return m.switches(arrived)
 	}
 	return m.equations(arrived)
 }
 
-// equations are 8, 9 and 13 over a step in which so many packets arrived.
+// equations advances the queues by equations 8, 9 and 13, for a step in which arrived packets came
+// in. It returns the packets that S0 sent.
 func (m *model) equations(arrived float64) (sent float64) {
 	serve := m.service * m.dt
 	open := 1.
@@ -101,7 +102,7 @@ func (m *model) equations(arrived float64) (sent float64) {
 		open = 0
 	}
 	full := m.q1 >= m.buffer
-	if m.q1 += arrived - serve*open; m.q1 < 0 { // comparisons, as in bound
+	if m.q1 += arrived - serve*open; m.q1 < 0 { // a comparison, as in bound
 		m.q1 = 0
 	}
 	if m.q1 > m.buffer {
@@ -126,30 +127,30 @@ func (m *model) equations(arrived float64) (sent float64) {
 	return sent
 }
 
-// switches are queues in series: S0 gets what S1 sends.
+// switches advances the queues in series: S0 receives what S1 sends.
 func (m *model) switches(arrived float64) (sent float64) {
-	var onwards float64
+	var forwarded float64
 	if !m.pause.on {
-		onwards = min(m.uplink*m.dt, m.q1+arrived)
+		forwarded = min(m.uplink*m.dt, m.q1+arrived)
 	}
-	m.q1 += arrived - onwards
+	m.q1 += arrived - forwarded
 	m.lost += max(0, m.q1-m.buffer)
 	m.q1 = min(m.q1, m.buffer)
-	sent = min(m.service*m.dt, m.q0+onwards)
-	m.q0 += onwards - sent
+	sent = min(m.service*m.dt, m.q0+forwarded)
+	m.q0 += forwarded - sent
 	m.lost += max(0, m.q0-m.buffer)
 	m.q0 = min(m.q0, m.buffer)
 	return sent
 }
 
-// pause is equation 7 as the state that it is.
+// pause is the state of equation 7.
 type pause struct {
 	threshold, resume float64 // packets
 	length            float64 // steps
 	on                bool
 	since             int
-	n                 int // pauses
-	steps             int // paused
+	n                 int // number of pauses
+	steps             int // steps paused
 }
 
 func newPause(c *Config) pause {
@@ -175,22 +176,23 @@ func (p *pause) step(n int, q float64) {
 	}
 }
 
-// history is a ring of what a quantity was at each step.
+// history is a ring of a quantity's past values, one per step.
 type history []float64
 
-// delay is where histories have the present, and the end of this step less τ*.
+// delay holds the positions in histories of the present and of the time τ* before the end of the
+// step.
 type delay struct {
 	now, then int
-	part      float64 // τ* is so much of a step less than from now to then
+	fraction  float64 // fraction of a step to add to then
 }
 
 func newDelay(c *Config) (d delay, size int) {
 	steps := float64(c.Delay) / float64(c.Step)
 	whole := int(math.Ceil(steps))
-	return delay{now: 0, then: 2 % (whole + 1), part: float64(whole) - steps}, whole + 1
+	return delay{now: 0, then: 2 % (whole + 1), fraction: float64(whole) - steps}, whole + 1
 }
 
-// newHistory answers that of what was v before the beginning.
+// newHistory returns the history of a quantity that was v before the start.
 func newHistory(size int, v float64) history {
 	h := make(history, size)
 	for i := range h {
@@ -208,33 +210,32 @@ func (d *delay) step(size int) {
 	}
 }
 
-// of answers the delayed value, between steps on a line.
-func (d *delay) of(h history) float64 {
+// interpolate returns the delayed value, by linear interpolation between steps.
+func (d *delay) interpolate(h history) float64 {
 	v := h[d.then]
-	if d.part == 0 {
+	if d.fraction == 0 {
 		return v
 	}
 	next := d.then + 1
 	if next == len(h) {
 		next = 0
 	}
-	return v + d.part*(h[next]-v)
+	return v + d.fraction*(h[next]-v)
 }
 
-// Result is what came out. Rates are of one flow of the first group, queues in bytes with fractions
-// of a packet left out.
+// Result is the outcome of a run. Rates are of one flow of the first group, queues in packets.
 type Result struct {
-	Rate, RateMin units.BitRate   // R_C: mean of the tail, least of the run
-	Rates         []units.BitRate // the mean of each group's
+	Rate, RateMin units.BitRate   // R_C: mean of the tail, minimum of the run
+	Rates         []units.BitRate // mean of the tail, by group
 	Alpha         float64         // α_D at the end
 
-	// S0, packets: mean of the tail, greatest of the run, least of the tail
+	// S0, packets: mean of the tail, maximum of the run, minimum of the tail
 	Queue, QueueMax, QueueMin float64
-	TailMax                   float64 // greatest of the tail
-	UpstreamMax               float64 // S1, packets
-	Came, Lost                float64 // packets, at S1
+	TailMax                   float64 // S0, packets: maximum of the tail
+	UpstreamMax               float64 // S1, packets: maximum of the run
+	Arrived, Lost             float64 // packets, at S1
 	Sent                      float64 // packets, by S0
-	Left                      float64 // packets, in both queues at the end
+	Backlog                   float64 // packets, in both queues at the end
 	Utilisation               float64 // of S0's link over the run
 	QueueMean                 float64 // S0 over the run, packets
 
@@ -244,7 +245,7 @@ type Result struct {
 	Series Series
 }
 
-// Series are samples of a run.
+// Series holds samples of a run over time.
 type Series struct {
 	Time     []float64 // s
 	Rate     []float64 // bit/s, of one flow of the first group
@@ -253,26 +254,26 @@ type Series struct {
 	Lost     []float64 // packets
 }
 
-// watch takes down a run.
-type watch struct {
-	r      Result
-	c      *Config
-	tail   int // first step of the tail
-	every  int
-	rates  []float64 // sums
-	taken  int
-	queue  float64
-	queues float64
-	least  float64
+// recorder collects the Result of a run.
+type recorder struct {
+	r          Result
+	c          *Config
+	tail       int // first step of the tail
+	every      int
+	rateSums   []float64 // over the tail, by group
+	tailSteps  int
+	queueSum   float64
+	totalQueue float64
+	minRate    float64
 }
 
-func newWatch(c *Config) *watch {
+func newRecorder(c *Config) *recorder {
 	tail := c.Tail
 	if tail == 0 {
 		tail = c.Horizon / 5
 	}
-	w := &watch{c: c, tail: int((c.Horizon - tail) / c.Step), least: math.Inf(1),
-		rates: make([]float64, len(c.Flows))}
+	w := &recorder{c: c, tail: int((c.Horizon - tail) / c.Step), minRate: math.Inf(1),
+		rateSums: make([]float64, len(c.Flows))}
 	w.r.QueueMin = math.Inf(1)
 	if c.Every > 0 {
 		w.every = max(1, int(c.Every/c.Step))
@@ -280,7 +281,7 @@ func newWatch(c *Config) *watch {
 	return w
 }
 
-func (w *watch) take(m *model, sent float64) {
+func (w *recorder) observe(m *model, sent float64) {
 	r := &w.r
 	rate := m.flows[0].current
 	r.Sent += sent
@@ -290,17 +291,17 @@ func (w *watch) take(m *model, sent float64) {
 	if m.q1 > r.UpstreamMax {
 		r.UpstreamMax = m.q1
 	}
-	if rate < w.least {
-		w.least = rate
+	if rate < w.minRate {
+		w.minRate = rate
 	}
-	w.queues += m.q0
+	w.totalQueue += m.q0
 	if m.n > w.tail {
-		w.taken++
-		w.queue += m.q0
+		w.tailSteps++
+		w.queueSum += m.q0
 		r.TailMax = max(r.TailMax, m.q0)
 		r.QueueMin = min(r.QueueMin, m.q0)
 		for i := range m.flows {
-			w.rates[i] += m.flows[i].current
+			w.rateSums[i] += m.flows[i].current
 		}
 	}
 	if w.every > 0 && m.n%w.every == 0 {
@@ -313,16 +314,16 @@ func (w *watch) take(m *model, sent float64) {
 	}
 }
 
-func (w *watch) result(m *model) *Result {
+func (w *recorder) result(m *model) *Result {
 	r := &w.r
-	for _, sum := range w.rates {
-		r.Rates = append(r.Rates, w.c.bits(sum/float64(w.taken)))
+	for _, sum := range w.rateSums {
+		r.Rates = append(r.Rates, w.c.bits(sum/float64(w.tailSteps)))
 	}
-	r.Rate, r.RateMin = r.Rates[0], w.c.bits(w.least)
+	r.Rate, r.RateMin = r.Rates[0], w.c.bits(w.minRate)
 	r.Alpha = m.flows[0].alpha
-	r.Queue = w.queue / float64(w.taken)
-	r.QueueMean = w.queues / float64(m.steps)
-	r.Came, r.Lost, r.Left = m.came, m.lost, m.q0+m.q1
+	r.Queue = w.queueSum / float64(w.tailSteps)
+	r.QueueMean = w.totalQueue / float64(m.steps)
+	r.Arrived, r.Lost, r.Backlog = m.arrivals, m.lost, m.q0+m.q1
 	r.Utilisation = r.Sent / (m.service * m.dt * float64(m.steps))
 	r.Pauses, r.Paused = m.pause.n, units.Duration(m.pause.steps)*w.c.Step
 	return r

@@ -27,7 +27,7 @@ func run(t *testing.T, c Config) *Result {
 	return r
 }
 
-// endless is a configuration without PFC and with room for all.
+// endless returns a configuration without PFC and loss.
 func endless(n int, delay units.Duration) Config {
 	c := Default(n, 40*gbps/units.BitRate(n))
 	c.Kpfc, c.Buffer, c.Delay = 0, 1<<40, delay
@@ -35,10 +35,10 @@ func endless(n int, delay units.Duration) Config {
 	return c
 }
 
-// TestConverges: with a feedback of 4 µs the flows come to rest at the fixed point.
+// TestConverges checks that flows converge to the fixed point with a feedback delay of 4 µs.
 func TestConverges(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+		t.Skip("a single goroutine: the race detector takes minutes and cannot find anything")
 	}
 	for _, pmax := range []float64{0.1, 0.01} {
 		for n := 2; n <= 10; n++ {
@@ -57,10 +57,11 @@ func TestConverges(t *testing.T) {
 	}
 }
 
-// TestLimitCycle: with 85 µs they go around it. Means and maxima are an independent integration's.
+// TestLimitCycle checks that flows oscillate around the fixed point with a delay of 85 µs. Means
+// and maxima are from an independent integration.
 func TestLimitCycle(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+		t.Skip("a single goroutine: the race detector takes minutes and cannot find anything")
 	}
 	for _, c := range []struct {
 		n         int
@@ -75,11 +76,11 @@ func TestLimitCycle(t *testing.T) {
 	}
 }
 
-// TestGrowth compares the linear model with the whole one: where the roots cross the imaginary
-// axis, the oscillation of the simulation begins.
+// TestGrowth compares the linear model with the simulation: oscillation starts at the delay at
+// which the roots cross the imaginary axis.
 func TestGrowth(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+		t.Skip("a single goroutine: the race detector takes minutes and cannot find anything")
 	}
 	var at units.Duration // longest delay that is stable
 	for d := 4 * us; d < 85*us; d += us {
@@ -93,7 +94,7 @@ func TestGrowth(t *testing.T) {
 	t.Logf("two flows are stable up to %v", at)
 	swing := func(d units.Duration) float64 {
 		c := endless(2, d)
-		c.Step, c.Horizon = us, units.Second // near the border things die down slowly
+		c.Step, c.Horizon = us, units.Second // near the threshold oscillations decay slowly
 		r := run(t, c)
 		return r.TailMax - r.QueueMin
 	}
@@ -101,13 +102,13 @@ func TestGrowth(t *testing.T) {
 	assert.Greater(t, swing(at+3*us), 0.05, "packets")
 }
 
-// TestStep: the outcome does not hang on the step. Between starts of the same run it is of second
-// order.
+// TestStep checks that the outcome does not depend on the step, and that the integration is of
+// second order where nothing jumps.
 func TestStep(t *testing.T) {
 	at := func(step units.Duration) float64 { // R_C at the end
 		c := endless(4, 80*us)
 		c.Step, c.Horizon = step, 2*ms
-		// so that the queue is never empty, and marks from the beginning
+		// the queue is never empty, and marks from the start
 		c.Flows[0].Start = 12 * gbps
 		c.Kmin, c.Kmax = 0, 4_000_000
 		m := newModel(&c)
@@ -132,14 +133,14 @@ func TestStep(t *testing.T) {
 			} else {
 				assert.InDelta(t, fine.Pauses, r.Pauses, 1, "%v, %v", c, step)
 			}
-			if step == us { // 2.5 µs are late by 100 packets when eight flows come at 40 Gb/s
+			if step == us { // with 2.5 µs the pause is 100 packets late for eight flows at 40 Gb/s
 				assert.InDelta(t, fine.Lost, r.Lost, 0.1*fine.Lost, "%v, %v", c, step)
 			}
 		}
 	}
 }
 
-// starts are figure 6's: flows and the rate they begin at.
+// starts are the settings of figure 6: flows and their start rate.
 var starts = []Flows{{2, 20 * gbps}, {2, 40 * gbps}, {4, 10 * gbps}, {4, 40 * gbps}, {8, 5 * gbps},
 	{8, 40 * gbps}}
 
@@ -154,7 +155,7 @@ func stepped(f Flows, step units.Duration) Config {
 func TestReference(t *testing.T) {
 	for _, ref := range references(t) {
 		r := run(t, ref.config)
-		// the tail of a limit cycle has a phase
+		// the mean over a tail depends on the phase of the limit cycle
 		assert.InEpsilon(t, ref.rate, float64(r.Rate)/1e9, 0.011, ref.name)
 		assert.Equal(t, ref.pauses, r.Pauses, ref.name)
 		if ref.pauses > 0 {
@@ -197,7 +198,7 @@ func references(t *testing.T) (refs []reference) {
 	return refs
 }
 
-// TestDirections are what section 4 says of figures 6 and 7.
+// TestDirections checks the trends that section 4 describes for figures 6 and 7.
 func TestDirections(t *testing.T) {
 	lost := func(n int, change func(*Config)) float64 {
 		c := Default(n, 40*gbps)
@@ -238,20 +239,20 @@ func TestDirections(t *testing.T) {
 		"a higher threshold leaves a longer queue")
 }
 
-// TestUplink: in series every packet is somewhere.
+// TestUplink checks that packets are conserved with queues in series.
 func TestUplink(t *testing.T) {
 	for _, f := range starts {
 		c := Default(f.N, f.Start)
 		c.Uplink, c.XON = 100*gbps, 250_000
 		r := run(t, c)
-		assert.InEpsilon(t, r.Came, r.Sent+r.Lost+r.Left, 1e-9, "%v", f)
+		assert.InEpsilon(t, r.Arrived, r.Sent+r.Lost+r.Backlog, 1e-9, "%v", f)
 		assert.LessOrEqual(t, r.Utilisation, 1.)
 		assert.LessOrEqual(t, r.UpstreamMax, 1000.)
 	}
 }
 
-// TestTwoKindsOfFlows: what begins apart comes together.
-func TestTwoKindsOfFlows(t *testing.T) {
+// TestTwoGroups checks that flows with different start rates converge.
+func TestTwoGroups(t *testing.T) {
 	c := endless(1, 4*us)
 	c.Flows = []Flows{{1, 30 * gbps}, {1, 10 * gbps}}
 	r := run(t, c)
@@ -262,7 +263,7 @@ func TestTwoKindsOfFlows(t *testing.T) {
 	c = Default(8, 40*gbps)
 	c.Flows = []Flows{{3, 40 * gbps}, {5, 40 * gbps}}
 	two := run(t, c)
-	assert.InEpsilon(t, one.Lost, two.Lost, 1e-6, "flows that do the same are one kind")
+	assert.InEpsilon(t, one.Lost, two.Lost, 1e-6, "identical flows behave as one group")
 }
 
 func TestSeries(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Growth is what the fixed point of c makes of a small disturbance: the largest real part, in 1/s,
-// of the characteristic roots of equations 8 to 12, linear around it. Below 0 the flows converge,
-// above 0 they end in a limit cycle. PFC and the ends of queues play no part.
+// Growth returns the growth rate of small disturbances of the fixed point of c: the largest real
+// part, in 1/s, of the characteristic roots of equations 8 to 12, linearised there. Below 0 the
+// flows converge, above 0 they end in a limit cycle. PFC and the limits of queues are not modelled.
 //
 // With x = (α, R_T, R_C, q) and the delayed R_C and q, x' = A x(t) + B x(t-τ*). The roots are those
 // of the generator of that equation's semigroup, discretised on Chebyshev points of [-τ*, 0]
@@ -28,10 +28,10 @@ func Growth(c Config) (float64, error) {
 		n = 4  // states
 		m = 24 // intervals of [-τ*, 0]
 	)
-	// Row block 0 is the equation itself, blocks 1..m the derivative along [-τ*, 0]; point 0 is
-	// now, m is -τ*.
+	// Row block 0 is the equation itself, blocks 1..m are the derivative along [-τ*, 0]. Point 0 is
+	// the present, point m is -τ*.
 	tau := c.Delay.Seconds()
-	along := chebyshev(m)
+	diffMatrix := chebyshev(m)
 	g := mat.NewDense(n*(m+1), n*(m+1), nil)
 	for i := range n {
 		for j := range n {
@@ -42,61 +42,62 @@ func Growth(c Config) (float64, error) {
 	for k := 1; k <= m; k++ {
 		for j := 0; j <= m; j++ {
 			for i := range n {
-				g.Set(n*k+i, n*j+i, along[k][j]*2/tau)
+				g.Set(n*k+i, n*j+i, diffMatrix[k][j]*2/tau)
 			}
 		}
 	}
 	var eigen mat.Eigen
 	if !eigen.Factorize(g, mat.EigenNone) {
-		return 0, fmt.Errorf("fluid: the roots at %+v did not converge", at)
+		return 0, fmt.Errorf("fluid: the characteristic roots at %+v did not converge", at)
 	}
-	most := math.Inf(-1)
+	growth := math.Inf(-1)
 	for _, root := range eigen.Values(nil) {
 		if !cmplx.IsNaN(root) {
-			most = max(most, real(root))
+			growth = max(growth, real(root))
 		}
 	}
-	return most, nil
+	return growth, nil
 }
 
-// linear answers A and B in units in which all states are near 1: α, R/C, q/Kmax.
+// linear returns A and B for states scaled to order 1: α, R/C, q/Kmax.
 func (c *Config) linear(at Point) (a, b [4][4]float64) {
 	d := c.dcqcn()
 	n, k := c.flows(), d.kmax
 	x := flow{at.Alpha, c.rate(at.Target), d.maxRate / n}
-	h := d.hear(at.Mark, x.current)
+	h := d.feedbackAt(at.Mark, x.current)
 	rates := func(x flow, h feedback) [3]float64 {
-		y := d.change(x, h)
+		y := d.derivative(x, h)
 		return [3]float64{y.alpha, y.target / d.maxRate, y.current / d.maxRate}
 	}
-	differ := func(m *[4][4]float64, col int, by, unit float64, f func(by float64) [3]float64) {
-		up, down := f(by), f(-by)
+	differentiate := func(m *[4][4]float64, col int, delta, unit float64,
+		f func(delta float64) [3]float64) {
+		up, down := f(delta), f(-delta)
 		for i := range up {
-			m[i][col] = (up[i] - down[i]) / (2 * by) * unit
+			m[i][col] = (up[i] - down[i]) / (2 * delta) * unit
 		}
 	}
-	const little = 1e-5
-	differ(&a, 0, little, 1, func(by float64) [3]float64 {
-		return rates(flow{x.alpha + by, x.target, x.current}, h)
+	const epsilon = 1e-5
+	differentiate(&a, 0, epsilon, 1, func(delta float64) [3]float64 {
+		return rates(flow{x.alpha + delta, x.target, x.current}, h)
 	})
-	differ(&a, 1, little*x.target, d.maxRate, func(by float64) [3]float64 {
-		return rates(flow{x.alpha, x.target + by, x.current}, h)
+	differentiate(&a, 1, epsilon*x.target, d.maxRate, func(delta float64) [3]float64 {
+		return rates(flow{x.alpha, x.target + delta, x.current}, h)
 	})
-	differ(&a, 2, little*x.current, d.maxRate, func(by float64) [3]float64 {
-		return rates(flow{x.alpha, x.target, x.current + by}, h)
+	differentiate(&a, 2, epsilon*x.current, d.maxRate, func(delta float64) [3]float64 {
+		return rates(flow{x.alpha, x.target, x.current + delta}, h)
 	})
 	a[3][2] = n * d.maxRate / k
-	differ(&b, 2, little*x.current, d.maxRate, func(by float64) [3]float64 {
-		return rates(x, d.hear(at.Mark, x.current+by))
+	differentiate(&b, 2, epsilon*x.current, d.maxRate, func(delta float64) [3]float64 {
+		return rates(x, d.feedbackAt(at.Mark, x.current+delta))
 	})
-	differ(&b, 3, little*at.Mark, d.slope*k, func(by float64) [3]float64 {
-		return rates(x, d.hear(at.Mark+by, x.current))
+	differentiate(&b, 3, epsilon*at.Mark, d.slope*k, func(delta float64) [3]float64 {
+		return rates(x, d.feedbackAt(at.Mark+delta, x.current))
 	})
 	return a, b
 }
 
-// chebyshev answers the matrix that differentiates polynomials on m+1 Chebyshev points of [-1, 1],
-// from 1 down (Trefethen, Spectral Methods in MATLAB, chapter 6).
+// chebyshev returns the differentiation matrix on m+1 Chebyshev points of [-1, 1] in descending
+// order (Trefethen, Spectral Methods in MATLAB, chapter 6).
 func chebyshev(m int) [][]float64 {
 	x, c := make([]float64, m+1), make([]float64, m+1)
 	for i := range x {

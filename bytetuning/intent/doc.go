@@ -1,6 +1,6 @@
-// Package intent is what an operator wants of switches, in no vendor's words: a YAML file with a
-// watermark for each layer, what is known of the chip and of the traffic, and where it goes
-// (priority, queue, interfaces).
+// Package intent describes the intended watermarks of switches independently of vendors: a YAML
+// file with a watermark for each layer, properties of the chip and of the traffic, and where the
+// watermark applies (priority, queue, interfaces).
 //
 //	layers:
 //	  - name: leaf
@@ -14,8 +14,7 @@
 //	    queue: 3
 //	    interfaces: [Ethernet0, Ethernet4]
 //
-// Validate refuses what no switch should be told. Lint looks for the three cases of
-// misconfiguration that ByteTuning's section 2.2 reports, for which it needs to know more (traffic,
-// upstream, lossy). The package imports bytetuning and units, and reads no files: who calls it
-// does.
+// Validate rejects intents that are invalid on every switch. Lint looks for the three
+// misconfigurations of ByteTuning's section 2.2, for which it needs more information (traffic,
+// upstream, lossy). The package imports bytetuning and units, and does not read files.
 package intent

@@ -7,19 +7,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Intent is what the switches of one layer are to do with one lossless priority.
+// Intent is the intended configuration of one lossless priority on the switches of one layer.
 type Intent struct {
 	Name  string
-	Model string // of the switch, where a dialect has to know it
+	Model string // of the switch, for dialects that depend on it
 	Chip  Chip
 
 	bytetuning.Watermark
-	// XOFF, unless 0, is a fixed level at which PFC pauses, in place of Alpha.
+	// XOFF, unless 0, is a static PFC threshold, which replaces Alpha.
 	XOFF units.Bytes
-	// XONOffset is how far the queue has to fall below XOFF before the pause ends; 0 is the
-	// switch's default.
+	// XONOffset is the distance below XOFF at which a pause ends; 0 means the switch's default.
 	XONOffset units.Bytes
-	// Guaranteed is the part of the buffer that nobody else may take.
+	// Guaranteed is the reserved part of the buffer.
 	Guaranteed units.Bytes
 
 	Priority, Queue int
@@ -30,36 +29,36 @@ type Intent struct {
 	Lossy    *Lossy
 }
 
-// Chip is what is known of a switch's memory. Zeroes are unknown.
+// Chip describes a switch's packet memory. Zero means unknown.
 type Chip struct {
-	Cell   units.Bytes // thresholds are whole cells
+	Cell   units.Bytes // allocation unit: thresholds are whole cells
 	Buffer units.Bytes // shared by all ports
-	Ports  int         // with a headroom each
-	Egress units.Bytes // the most that one egress queue may hold
+	Ports  int         // ports with headroom
+	Egress units.Bytes // maximum size of one egress queue
 }
 
-// Traffic is what the switches have to carry. Zeroes are unknown.
+// Traffic describes the load. Zero means unknown.
 type Traffic struct {
 	Senders int // ingress ports that send to one egress port at once
 }
 
-// Upstream is the switches that send to these.
+// Upstream describes the switches that send to these.
 type Upstream struct{ NoPFC bool }
 
-// Lossy is a class without PFC, such as TCP's, in the same buffer.
+// Lossy is a class without PFC in the same buffer, such as TCP's.
 type Lossy struct {
 	Alpha bytetuning.Alpha
-	Kmax  units.Bytes // above it WRED drops all; 0 is no WRED
+	Kmax  units.Bytes // above it WRED drops every packet; 0 means no WRED
 }
 
-// Layer answers the intent's chip as a layer of package bytetuning, which has no search space.
+// Layer returns the intent's chip as a layer without a search space.
 func (i *Intent) Layer() bytetuning.Layer {
 	return bytetuning.Layer{Name: i.Name, Buffer: i.Chip.Buffer, Ports: i.Chip.Ports}
 }
 
-// PausesAt answers the queue at which a single congested ingress port pauses, 0 when it is not
-// known.
-func (i *Intent) PausesAt() units.Bytes {
+// PauseThreshold returns the queue length at which a single congested ingress port pauses its peer,
+// or 0 if it is unknown.
+func (i *Intent) PauseThreshold() units.Bytes {
 	if i.XOFF > 0 {
 		return i.XOFF
 	}
@@ -67,13 +66,13 @@ func (i *Intent) PausesAt() units.Bytes {
 	return l.XOFF(i.Watermark)
 }
 
-// Validate says what no switch may be told. What cannot be compared, because the intent does not
-// say how large the buffer is, is a warning.
+// Validate returns an error if the intent is invalid on every switch. If the buffer size is
+// unknown, a warning says which comparison was left out.
 func (i *Intent) Validate() (warnings []string, err error) {
 	if i.Name == "" {
-		return nil, fmt.Errorf("intent: a layer has no name")
+		return nil, fmt.Errorf("intent: a layer without a name")
 	}
-	wrong := func(format string, args ...any) error {
+	invalid := func(format string, args ...any) error {
 		return fmt.Errorf("intent: %s: %w", i.Name, fmt.Errorf(format, args...))
 	}
 	for _, p := range []struct {
@@ -81,7 +80,7 @@ func (i *Intent) Validate() (warnings []string, err error) {
 		v    int
 	}{{"priority", i.Priority}, {"queue", i.Queue}} {
 		if p.v < 0 || p.v > 7 {
-			return nil, wrong("%s %d: want 0 to 7", p.name, p.v)
+			return nil, invalid("%s %d: want 0 to 7", p.name, p.v)
 		}
 	}
 	for _, b := range []struct {
@@ -90,34 +89,34 @@ func (i *Intent) Validate() (warnings []string, err error) {
 	}{{"xoff", i.XOFF}, {"xon_offset", i.XONOffset}, {"guaranteed", i.Guaranteed},
 		{"cell", i.Chip.Cell}, {"buffer", i.Chip.Buffer}, {"egress", i.Chip.Egress}} {
 		if b.v < 0 || b.v > units.GiB {
-			return nil, wrong("%s %v: want 0 to 1GiB", b.name, b.v)
+			return nil, invalid("%s %v: want 0 to 1GiB", b.name, b.v)
 		}
 	}
 	if i.Chip.Ports < 0 || i.Chip.Ports > 1024 {
-		return nil, wrong("%d ports: want 0 to 1024", i.Chip.Ports)
+		return nil, invalid("%d ports: want 0 to 1024", i.Chip.Ports)
 	}
 	if i.Headroom > units.GiB || i.Kmax > units.GiB {
-		return nil, wrong("Kmax %v, headroom %v: want 1GiB at most", i.Kmax, i.Headroom)
+		return nil, invalid("Kmax %v, headroom %v: want at most 1GiB", i.Kmax, i.Headroom)
 	}
 	if err := i.Watermark.Validate(); err != nil {
-		return nil, wrong("%w", err)
+		return nil, invalid("%w", err)
 	}
 	if i.Chip.Buffer > 0 {
-		if taken := units.Bytes(max(1, i.Chip.Ports)) * (i.Headroom + i.Guaranteed); taken >=
+		if used := units.Bytes(max(1, i.Chip.Ports)) * (i.Headroom + i.Guaranteed); used >=
 			i.Chip.Buffer {
-			return nil, wrong("headroom and guarantee of %d ports, %v, leave nothing of the "+
-				"buffer, %v", max(1, i.Chip.Ports), taken, i.Chip.Buffer)
+			return nil, invalid("headroom and guarantee of %d ports, %v, leave nothing of the "+
+				"%v buffer", max(1, i.Chip.Ports), used, i.Chip.Buffer)
 		}
 	}
-	switch xoff := i.PausesAt(); {
+	switch xoff := i.PauseThreshold(); {
 	case xoff == 0:
-		warnings = append(warnings, fmt.Sprintf("%s: the buffer is not known: Kmax %v cannot be "+
+		warnings = append(warnings, fmt.Sprintf("%s: unknown buffer size: Kmax %v cannot be "+
 			"compared with XOFF (alpha %v)", i.Name, i.Kmax, i.Alpha))
 	case i.Kmax >= xoff:
-		return nil, wrong("Kmax %v is not below XOFF, %v: PFC would come before ECN (case I)",
+		return nil, invalid("Kmax %v is not below XOFF, %v: PFC would act before ECN (case I)",
 			i.Kmax, xoff)
 	case i.XONOffset > xoff:
-		return nil, wrong("xon_offset %v: want XOFF, %v, at most", i.XONOffset, xoff)
+		return nil, invalid("xon_offset %v: want at most XOFF, %v", i.XONOffset, xoff)
 	}
 	return warnings, nil
 }

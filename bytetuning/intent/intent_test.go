@@ -47,26 +47,26 @@ func TestParse(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for want, edit := range map[string][2]string{
-		"field kmid not found":            {"kmin", "kmid"},
-		`layer 1 "leaf": kmin: units: si`: {"200KB", "200 cells"},
-		`kmax: missing`:                   {"    kmax: 400KB\n", ""},
-		`pmax: bytetuning: "120%"`:        {"20%", "120%"},
-		`alpha: bytetuning: alpha "0.3"`:  {"1/8", "0.3"},
-		`alpha, xoff: want one of`:        {"alpha: 1/8", "alpha: 1/8\n    xoff: 1MB"},
-		`xoff: 0`:                         {"alpha: 1/8", "xoff: 0"},
-		`name: missing`:                   {"name: leaf", "name: ''"},
-		`cannot unmarshal`:                {"priority: 3", "priority: high"},
-		`buffer: units`:                   {"32MiB", "large"},
-		`senders: want 0 or more`:         {"priority: 3", "traffic: {senders: -1}"},
-		`lossy alpha`:                     {"priority: 3", "lossy: {alpha: x}"},
+		"field kmid not found":             {"kmin", "kmid"},
+		`layer 1 "leaf": kmin: units: si`:  {"200KB", "200 cells"},
+		`kmax: missing`:                    {"    kmax: 400KB\n", ""},
+		`pmax: bytetuning: "120%"`:         {"20%", "120%"},
+		`alpha: bytetuning: alpha "0.3"`:   {"1/8", "0.3"},
+		`alpha, xoff: want exactly one of`: {"alpha: 1/8", "alpha: 1/8\n    xoff: 1MB"},
+		`xoff: 0`:                          {"alpha: 1/8", "xoff: 0"},
+		`name: missing`:                    {"name: leaf", "name: ''"},
+		`cannot unmarshal`:                 {"priority: 3", "priority: high"},
+		`buffer: units`:                    {"32MiB", "large"},
+		`senders: want 0 or more`:          {"priority: 3", "traffic: {senders: -1}"},
+		`lossy alpha`:                      {"priority: 3", "lossy: {alpha: x}"},
 	} {
 		_, err := Parse([]byte(strings.Replace(leaf, edit[0], edit[1], 1)))
 		assert.ErrorContains(t, err, want)
 	}
 	for want, text := range map[string]string{
-		"it is empty": "", "no layers": "layers: []", "more than one document": leaf + "---\n" +
+		"empty document": "", "no layers": "layers: []", "more than one document": leaf + "---\n" +
 			leaf,
-		`"leaf" is there twice`: leaf + strings.TrimPrefix(leaf, "layers:\n"),
+		`duplicate name "leaf"`: leaf + strings.TrimPrefix(leaf, "layers:\n"),
 		"cannot unmarshal":      "[1]",
 	} {
 		_, err := Parse([]byte(text))
@@ -89,27 +89,27 @@ func TestValidate(t *testing.T) {
 		"queue -1":                       func(i *Intent) { i.Queue = -1 },
 		"Kmin 400000B":                   func(i *Intent) { i.Kmin = i.Kmax },
 		"Pmax 0%":                        func(i *Intent) { i.Pmax = 0 },
-		"leave nothing of the buffer":    func(i *Intent) { i.Headroom = units.MiB },
+		"leave nothing of the 32MiB":     func(i *Intent) { i.Headroom = units.MiB },
 		"Kmax 400000B is not below XOFF": func(i *Intent) { i.XOFF = 300_000 },
 		"XOFF, 251221B":                  func(i *Intent) { i.Alpha = -7 },
 		"xon_offset": func(i *Intent) {
 			i.XOFF, i.XONOffset = 500_000, 600_000
 		},
 		"xoff -1B":          func(i *Intent) { i.XOFF = -1 },
-		"want 1GiB at most": func(i *Intent) { i.Kmax = 1 << 60 },
+		"want at most 1GiB": func(i *Intent) { i.Kmax = 1 << 60 },
 		"2000 ports":        func(i *Intent) { i.Chip.Ports = 2000 },
-		"no name":           func(i *Intent) { i.Name = "" },
+		"without a name":    func(i *Intent) { i.Name = "" },
 	} {
 		_, err := parsed(t, change).Validate()
 		assert.ErrorContains(t, err, want)
 	}
 	warnings, err := parsed(t, func(i *Intent) { i.Chip.Buffer = 0 }).Validate()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"leaf: the buffer is not known: Kmax 400000B cannot be compared " +
+	assert.Equal(t, []string{"leaf: unknown buffer size: Kmax 400000B cannot be compared " +
 		"with XOFF (alpha 1/8)"}, warnings)
 }
 
-// TestLint: the three cases of section 2.2, found where they are and nowhere else.
+// TestLint checks that each of the three cases of section 2.2 is found exactly where it occurs.
 func TestLint(t *testing.T) {
 	calm := func(i *Intent) {
 		i.Traffic.Senders = 8
@@ -124,7 +124,7 @@ func TestLint(t *testing.T) {
 	assert.Len(t, questions, 2, "%v", questions)
 
 	for want, change := range map[string]func(*Intent){
-		"leaf: case I: Kmax 400000B is not below XOFF 251221B: PFC comes before ECN, and " +
+		"leaf: case I: Kmax 400000B is not below XOFF 251221B: PFC acts before ECN, and " +
 			"upstream switches without PFC": func(i *Intent) {
 			i.Alpha, i.Upstream.NoPFC, i.Lossy.Alpha = -7, true, -7
 			i.Lossy.Kmax = 1
@@ -132,10 +132,10 @@ func TestLint(t *testing.T) {
 		"leaf: case II: 40 senders at XOFF 1000000B need 40000000B": func(i *Intent) {
 			i.XOFF, i.Traffic.Senders = 1_000_000, 40
 		},
-		"the egress queue 8MiB: it drops before": func(i *Intent) {
+		"an egress queue holds 8MiB: it drops first": func(i *Intent) {
 			i.Chip.Egress = 8 * units.MiB
 		},
-		"leaf: case III: the lossy class may take alpha 1": func(i *Intent) {
+		"leaf: case III: the lossy class may use alpha 1": func(i *Intent) {
 			i.Lossy.Alpha = 0
 		},
 	} {
@@ -148,7 +148,7 @@ func TestLint(t *testing.T) {
 	assert.Contains(t, findings[0].String(), "priority 9")
 }
 
-// TestCases: the files that the CLI's examples use.
+// TestCases checks the files of the program's examples.
 func TestCases(t *testing.T) {
 	for file, want := range map[string]string{"case1": "I", "case2": "II", "case3": "III",
 		"good": ""} {

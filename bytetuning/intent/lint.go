@@ -6,23 +6,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Finding is something that a configuration will be sorry for.
+// Finding is a misconfiguration with its remedy.
 type Finding struct {
-	Layer  string
-	Case   string // I, II or III of section 2.2; "" is what Validate refuses
-	Says   string
-	Remedy string
+	Layer   string
+	Case    string // I, II or III of section 2.2; "" for an error of Validate
+	Message string
+	Remedy  string
 }
 
 func (f Finding) String() string {
 	if f.Case == "" {
-		return f.Says
+		return f.Message
 	}
-	return fmt.Sprintf("%s: case %s: %s; %s", f.Layer, f.Case, f.Says, f.Remedy)
+	return fmt.Sprintf("%s: case %s: %s; %s", f.Layer, f.Case, f.Message, f.Remedy)
 }
 
-// Lint looks for the paper's three cases, and for what Validate refuses. What it cannot know it
-// answers as questions.
+// Lint looks for the paper's three cases and for errors of Validate. questions lists missing
+// information that it needs.
 func Lint(i *Intent) (findings []Finding, questions []string) {
 	add := func(kind, remedy, format string, args ...any) {
 		findings = append(findings, Finding{i.Name, kind, fmt.Sprintf(format, args...), remedy})
@@ -30,7 +30,7 @@ func Lint(i *Intent) (findings []Finding, questions []string) {
 	ask := func(format string, args ...any) {
 		questions = append(questions, i.Name+": "+fmt.Sprintf(format, args...))
 	}
-	xoff := i.PausesAt()
+	xoff := i.PauseThreshold()
 	if _, err := i.Validate(); err != nil && (xoff == 0 || i.Kmax < xoff) {
 		add("", "", "%v", err)
 	}
@@ -45,37 +45,37 @@ type (
 	askFunc func(format string, args ...any)
 )
 
-// caseI: PFC pauses at a queue that ECN does not yet mark in full, and what is paused cannot pause
-// in its turn.
+// caseI finds a PFC threshold at or below Kmax: PFC pauses before ECN marks every packet. It is
+// worse if the paused switches cannot pause their own peers.
 func (i *Intent) caseI(xoff units.Bytes, add addFunc, ask askFunc) {
 	if xoff == 0 {
-		ask("how large is the buffer (chip: {buffer, ports})? Kmax %v cannot be compared with XOFF",
+		ask("size of the buffer (chip: {buffer, ports}): Kmax %v was not compared with XOFF",
 			i.Kmax)
 		return
 	}
 	if i.Kmax < xoff {
 		return
 	}
-	says := fmt.Sprintf("Kmax %v is not below XOFF %v: PFC comes before ECN", i.Kmax, xoff)
+	message := fmt.Sprintf("Kmax %v is not below XOFF %v: PFC acts before ECN", i.Kmax, xoff)
 	if i.Upstream.NoPFC {
-		says += ", and upstream switches without PFC go on sending into a full buffer"
+		message += ", and upstream switches without PFC keep sending into a full buffer"
 	}
-	add("I", fmt.Sprintf("lower Kmax below %v", xoff), "%s", says)
+	add("I", fmt.Sprintf("lower Kmax below %v", xoff), "%s", message)
 }
 
-// caseII: so many senders fill an egress queue, or the buffer, before any one of them has filled
-// its ingress to XOFF.
+// caseII finds a number of senders that fill the egress queue, or the buffer, before any ingress
+// port reaches XOFF.
 func (i *Intent) caseII(xoff units.Bytes, add addFunc, ask askFunc) {
 	n := i.Traffic.Senders
 	if n == 0 {
-		ask("how many ports send to one at once (traffic: {senders})? Case II was not looked for")
+		ask("ports that send to one port at once (traffic: {senders}): case II was not checked")
 		return
 	}
 	if i.Chip.Buffer == 0 {
 		return // asked in case I
 	}
 	shared := i.Chip.Buffer - units.Bytes(max(1, i.Chip.Ports))*(i.Headroom+i.Guaranteed)
-	// At the moment when all senders are at their threshold, so much is in the buffer.
+	// total is the buffer occupancy when every sender is at its threshold.
 	total := units.Bytes(n) * i.XOFF
 	if i.XOFF == 0 {
 		a := i.Alpha.Float()
@@ -84,32 +84,32 @@ func (i *Intent) caseII(xoff units.Bytes, add addFunc, ask askFunc) {
 	switch {
 	case total > shared:
 		add("II", fmt.Sprintf("lower XOFF to %v or less", max(0, shared)/units.Bytes(n)),
-			"%d senders at XOFF %v need %v, where %v is shared: late ones find it full before "+
-				"they pause anybody", n, xoff, total, max(0, shared))
+			"%d senders at XOFF %v need %v, but only %v is shared: the buffer is full before "+
+				"the last ports pause", n, xoff, total, max(0, shared))
 	case i.Chip.Egress > 0 && total > i.Chip.Egress:
 		add("II", fmt.Sprintf("lower XOFF (alpha) so that %d senders hold less than %v", n,
 			i.Chip.Egress),
-			"%d senders hold %v before they pause, and the egress queue %v: it drops before", n,
+			"%d senders hold %v before they pause, but an egress queue holds %v: it drops first", n,
 			total, i.Chip.Egress)
 	}
 }
 
-// caseIII: a class without PFC may take as much of the buffer as this one, or more.
+// caseIII finds a class without PFC that may use at least as much of the buffer as this one.
 func (i *Intent) caseIII(add addFunc, ask askFunc) {
 	switch l := i.Lossy; {
 	case l == nil:
-		ask("does TCP share the buffer (lossy: {alpha, kmax})? Case III was not looked for")
+		ask("TCP in the same buffer (lossy: {alpha, kmax}): case III was not checked")
 	case i.XOFF == 0 && l.Alpha >= i.Alpha && (l.Kmax == 0 || l.Kmax > i.Kmax):
 		add("III", "lower the lossy class's alpha or its WRED threshold, or raise this one's "+
 			"watermarks",
-			"the lossy class may take alpha %v of the free buffer, this one %v, and drops only %s",
+			"the lossy class may use alpha %v of the free buffer, this one %v, and it drops only %s",
 			l.Alpha, i.Alpha, above(l.Kmax))
 	}
 }
 
 func above(kmax units.Bytes) string {
 	if kmax == 0 {
-		return "when it is full"
+		return "when the buffer is full"
 	}
 	return fmt.Sprintf("above %v", kmax)
 }

@@ -21,7 +21,7 @@ type spaceFile struct {
 	Alpha    []string `yaml:"alpha,flow"`
 }
 
-// ParseSpace reads where a tuner may search:
+// ParseSpace parses the search space of a tuner:
 //
 //	kmin: [0B, 64KiB, 128KiB]
 //	gap: [64KiB, 256KiB]         # Kmax is Kmin and one of these
@@ -29,7 +29,7 @@ type spaceFile struct {
 //	headroom: [100KiB]
 //	alpha: [1/32, 1/16, 1/8]
 //
-// Values rise, and are such as a switch can have; see [bytetuning.Space.Validate].
+// Values must be ascending and in range; see [bytetuning.Space.Validate].
 func ParseSpace(text []byte) (bytetuning.Space, error) {
 	var s bytetuning.Space
 	d := yaml.NewDecoder(bytes.NewReader(text))
@@ -37,7 +37,7 @@ func ParseSpace(text []byte) (bytetuning.Space, error) {
 	var f spaceFile
 	if err := d.Decode(&f); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("it is empty")
+			err = errors.New("empty document")
 		}
 		return s, fmt.Errorf("intent: space: %w", err)
 	}

@@ -42,7 +42,7 @@ func TestParseSpace(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	_, err = ParseSpace(nil)
-	assert.ErrorContains(t, err, "it is empty")
+	assert.ErrorContains(t, err, "empty document")
 }
 
 func FuzzParseSpace(f *testing.F) {

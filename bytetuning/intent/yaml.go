@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// file is the YAML form.
+// file is the YAML form of a list of intents.
 type file struct {
 	Layers []layer `yaml:"layers"`
 }
@@ -56,19 +56,19 @@ type lossy struct {
 	Kmax  string `yaml:"kmax,omitempty"`
 }
 
-// Parse reads intents. It takes what is well formed; Validate says whether it makes sense.
+// Parse parses intents. It checks the form only; see Validate.
 func Parse(text []byte) ([]*Intent, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	var f file
 	if err := d.Decode(&f); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("it is empty")
+			err = errors.New("empty document")
 		}
 		return nil, fmt.Errorf("intent: %w", err)
 	}
 	if err := d.Decode(new(any)); err != io.EOF {
-		return nil, errors.New("intent: more than one document")
+		return nil, errors.New("intent: more than one document: want one")
 	}
 	if len(f.Layers) == 0 {
 		return nil, errors.New("intent: no layers")
@@ -81,7 +81,7 @@ func Parse(text []byte) ([]*Intent, error) {
 		}
 		for _, o := range intents {
 			if o.Name == i.Name {
-				return nil, fmt.Errorf("intent: layer %d: %q is there twice", n+1, l.Name)
+				return nil, fmt.Errorf("intent: layer %d: duplicate name %q", n+1, l.Name)
 			}
 		}
 		intents = append(intents, i)
@@ -89,17 +89,17 @@ func Parse(text []byte) ([]*Intent, error) {
 	return intents, nil
 }
 
-// reader reads quantities until the first that is none.
-type reader struct{ err error }
+// fieldReader parses quantities and keeps the first error.
+type fieldReader struct{ err error }
 
-func (r *reader) fail(key string, err error) {
+func (r *fieldReader) fail(key string, err error) {
 	if r.err == nil && err != nil {
 		r.err = fmt.Errorf("%s: %w", key, err)
 	}
 }
 
-// size reads one that has to be there.
-func (r *reader) size(key, text string) units.Bytes {
+// size parses a required size.
+func (r *fieldReader) size(key, text string) units.Bytes {
 	b, err := units.ParseBytes(text)
 	if text == "" {
 		err = errors.New("missing")
@@ -108,7 +108,7 @@ func (r *reader) size(key, text string) units.Bytes {
 	return b
 }
 
-func (r *reader) perhaps(key, text string) units.Bytes {
+func (r *fieldReader) optionalSize(key, text string) units.Bytes {
 	if text == "" {
 		return 0
 	}
@@ -116,12 +116,13 @@ func (r *reader) perhaps(key, text string) units.Bytes {
 }
 
 func (l *layer) intent() (*Intent, error) {
-	var r reader
+	var r fieldReader
 	i := &Intent{
 		Name: l.Name, Model: l.Model, Priority: l.Priority, Queue: l.Queue,
 		Interfaces: l.Interfaces,
-		XOFF:       r.perhaps("xoff", l.XOFF), XONOffset: r.perhaps("xon_offset", l.XONOffset),
-		Guaranteed: r.perhaps("guaranteed", l.Guaranteed),
+		XOFF:       r.optionalSize("xoff", l.XOFF),
+		XONOffset:  r.optionalSize("xon_offset", l.XONOffset),
+		Guaranteed: r.optionalSize("guaranteed", l.Guaranteed),
 	}
 	if l.Name == "" {
 		r.fail("name", errors.New("missing"))
@@ -132,17 +133,18 @@ func (l *layer) intent() (*Intent, error) {
 	i.Pmax, err = bytetuning.ParsePercent(l.Pmax)
 	r.fail("pmax", err)
 	if (l.Alpha == "") == (l.XOFF == "") {
-		r.fail("alpha, xoff", errors.New("want one of the two"))
+		r.fail("alpha, xoff", errors.New("want exactly one of the two"))
 	}
 	if l.Alpha != "" {
 		i.Alpha, err = bytetuning.ParseAlpha(l.Alpha)
 		r.fail("alpha", err)
 	} else if i.XOFF == 0 {
-		r.fail("xoff", errors.New("0: want more"))
+		r.fail("xoff", errors.New("0: want more than 0"))
 	}
 	if c := l.Chip; c != nil {
-		i.Chip = Chip{Cell: r.perhaps("cell", c.Cell), Buffer: r.perhaps("buffer", c.Buffer),
-			Ports: c.Ports, Egress: r.perhaps("egress", c.Egress)}
+		i.Chip = Chip{Cell: r.optionalSize("cell", c.Cell),
+			Buffer: r.optionalSize("buffer", c.Buffer), Ports: c.Ports,
+			Egress: r.optionalSize("egress", c.Egress)}
 	}
 	if l.Traffic != nil {
 		i.Traffic.Senders = l.Traffic.Senders
@@ -154,7 +156,7 @@ func (l *layer) intent() (*Intent, error) {
 		i.Upstream.NoPFC = !*l.Upstream.PFC
 	}
 	if l.Lossy != nil {
-		i.Lossy = &Lossy{Kmax: r.perhaps("lossy kmax", l.Lossy.Kmax)}
+		i.Lossy = &Lossy{Kmax: r.optionalSize("lossy kmax", l.Lossy.Kmax)}
 		i.Lossy.Alpha, err = bytetuning.ParseAlpha(l.Lossy.Alpha)
 		r.fail("lossy alpha", err)
 	}
@@ -164,7 +166,7 @@ func (l *layer) intent() (*Intent, error) {
 	return i, nil
 }
 
-// Encode writes intents as Parse reads them.
+// Encode returns intents in the form that Parse accepts.
 func Encode(intents []*Intent) ([]byte, error) {
 	var f file
 	for _, i := range intents {

@@ -13,11 +13,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// configDB is a door by gNMI to SONiC's CONFIG_DB, with the paths of its gNMI server: origin
-// sonic-db, a table a path.
+// configDB configures SONiC's CONFIG_DB over gNMI, with the paths of its gNMI server: origin
+// sonic-db, one path per table.
 type configDB struct{ *Reader }
 
-// tables are those that the dialect writes.
+// tables are the tables that the dialect writes.
 var tables = []string{"BUFFER_PG", "BUFFER_PROFILE", "PORT_QOS_MAP", "QUEUE", "WRED_PROFILE"}
 
 func tablePath(table string) *gpb.Path {
@@ -25,7 +25,7 @@ func tablePath(table string) *gpb.Path {
 		{Name: "localhost"}, {Name: table}}}
 }
 
-// save reads the tables. One that is not there is left out.
+// save returns the tables. Missing ones are left out.
 func (d configDB) save(ctx context.Context) ([]byte, error) {
 	db := map[string]json.RawMessage{}
 	for _, table := range tables {
@@ -48,12 +48,12 @@ func (d configDB) save(ctx context.Context) ([]byte, error) {
 		}
 	}
 	if len(db) == 0 {
-		return nil, errors.New("live: gnmi: CONFIG_DB has none of our tables")
+		return nil, errors.New("live: gnmi: CONFIG_DB: want at least one of the tables of a watermark")
 	}
 	return json.MarshalIndent(db, "", "  ")
 }
 
-// enter updates the tables of a configuration, all in one request.
+// enter updates the tables of a configuration in one request.
 func (d configDB) enter(ctx context.Context, config string) error {
 	var db map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(config), &db); err != nil {
@@ -67,7 +67,7 @@ func (d configDB) enter(ctx context.Context, config string) error {
 		})
 	}
 	if _, err := d.client.Set(d.outgoing(ctx), set); err != nil {
-		return fmt.Errorf("live: gnmi: refused: %w", err)
+		return fmt.Errorf("live: gnmi: rejected: %w", err)
 	}
 	return nil
 }

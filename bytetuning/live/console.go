@@ -13,17 +13,17 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// Console is a way to give a switch commands. Run with an empty command enters its shell; input is
-// what is typed.
+// Console runs commands on a switch. An empty command starts its shell, which reads input.
 type Console interface {
 	Run(ctx context.Context, command string, input []byte) (output []byte, err error)
 	Close() error
 }
 
-// dialLimit is how long connecting to a switch may take, whatever the context allows.
+// dialLimit is the maximum time to connect to a switch, in addition to the context's deadline.
 const dialLimit = 30 * time.Second
 
-// Dial connects to a switch by SSH, within dialLimit. Its key has to be in the file of known hosts.
+// Dial connects to a switch over SSH, within dialLimit. The switch's key must be in the file of
+// known hosts.
 func Dial(ctx context.Context, s SSH) (Console, error) {
 	key, err := os.ReadFile(s.Key)
 	if err != nil {
@@ -45,7 +45,7 @@ func Dial(ctx context.Context, s SSH) (Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // NewClientConn has no other limit
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // NewClientConn takes no context
 	c, channels, requests, err := ssh.NewClientConn(conn, s.Address, config)
 	if !stop() {
 		err = ctx.Err()
@@ -61,8 +61,8 @@ type sshConsole struct{ client *ssh.Client }
 
 func (c *sshConsole) Close() error { return c.client.Close() }
 
-// Run closes the connection when the context ends: a switch that has stopped answering does not end
-// a session either.
+// Run closes the connection when the context ends, because an unresponsive switch does not end a
+// session.
 func (c *sshConsole) Run(ctx context.Context, command string, input []byte) ([]byte, error) {
 	defer context.AfterFunc(ctx, func() { c.client.Close() })()
 	session, err := c.client.NewSession()
@@ -70,8 +70,8 @@ func (c *sshConsole) Run(ctx context.Context, command string, input []byte) ([]b
 		return nil, errors.Join(ctx.Err(), err)
 	}
 	defer session.Close()
-	var out, complaints bytes.Buffer // which are written at the same time
-	session.Stdin, session.Stdout, session.Stderr = bytes.NewReader(input), &out, &complaints
+	var out, stderr bytes.Buffer // written concurrently
+	session.Stdin, session.Stdout, session.Stderr = bytes.NewReader(input), &out, &stderr
 	if command == "" {
 		if err = session.Shell(); err == nil {
 			err = session.Wait()
@@ -79,7 +79,7 @@ func (c *sshConsole) Run(ctx context.Context, command string, input []byte) ([]b
 	} else {
 		err = session.Run(command)
 	}
-	out.Write(complaints.Bytes())
+	out.Write(stderr.Bytes())
 	if ctx.Err() != nil {
 		return out.Bytes(), ctx.Err()
 	}
@@ -94,14 +94,14 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// procedure is how configuration gets into a switch of a dialect, and how it is saved.
+// procedure holds the commands that save and enter the configuration of a dialect.
 type procedure struct {
-	save          string   // prints the configuration
-	load          string   // reads one as input; "" is a shell
-	before, after []string // around what is typed into a shell
+	save          string   // command that prints the configuration
+	load          string   // command that reads a configuration; "" means a shell
+	before, after []string // lines around the configuration in a shell
 }
 
-// procedures by dialect: the usual commands of each, tried on none.
+// procedures are the documented commands, by dialect. None was tested on a switch.
 var procedures = map[string]procedure{
 	"sonic": {save: "sudo sonic-cfggen -d --print-data", load: "sudo config load -y /dev/stdin"},
 	"nxos": {save: "show running-config", before: []string{"configure terminal"},
@@ -111,18 +111,18 @@ var procedures = map[string]procedure{
 			"exit"}},
 	"huawei": {save: "display current-configuration", before: []string{"system-view"},
 		after: []string{"quit", "quit"}},
-	// system-view is in the configuration
+	// the configuration itself starts with system-view
 	"h3c": {save: "display current-configuration", after: []string{"return", "quit"}},
 	"onyx": {save: "show running-config", before: []string{"enable", "configure terminal"},
 		after: []string{"exit", "exit"}},
 	"nvue": {save: "nv config show -o commands", after: []string{"exit"}},
 }
 
-// refusals are how switches say that they did not understand, or will not.
+// refusals are the strings by which switches report an error.
 var refusals = []string{"% Invalid", "% Incomplete", "% Ambiguous", "Error:", "ERROR:",
 	"Unrecognized command", "Unknown command", "Traceback"}
 
-// shell is a door by SSH.
+// shell configures a switch over SSH.
 type shell struct {
 	Console
 	dialect string
@@ -132,7 +132,7 @@ func (s shell) save(ctx context.Context) ([]byte, error) {
 	return s.Run(ctx, procedures[s.dialect].save, nil)
 }
 
-// enter gives a switch a configuration. A refusal anywhere is an error.
+// enter enters a configuration. A refusal in any line of the output is an error.
 func (s shell) enter(ctx context.Context, config string) error {
 	p := procedures[s.dialect]
 	text := config
@@ -147,7 +147,7 @@ func (s shell) enter(ctx context.Context, config string) error {
 	for _, line := range strings.Split(string(out), "\n") {
 		for _, r := range refusals {
 			if strings.Contains(line, r) {
-				return fmt.Errorf("live: refused: %s", strings.TrimSpace(line))
+				return fmt.Errorf("live: rejected: %s", strings.TrimSpace(line))
 			}
 		}
 	}

@@ -16,13 +16,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Fleet is switches that are tuned together.
+// Fleet is a set of switches that are tuned together.
 type Fleet struct {
 	Settle, Period, Poll units.Duration
 	Switches             []*Switch
 }
 
-// Switch is one of them.
+// Switch is a member of a fleet.
 type Switch struct {
 	Name, Layer     string
 	Dialect         *dialect.Dialect
@@ -33,25 +33,25 @@ type Switch struct {
 	Interfaces      []string
 	Watch           []string
 	Priority, Queue int
-	QueueName       string // of OpenConfig; the queue's number by default
+	QueueName       string // in OpenConfig; default: the queue's number
 	Chip            intent.Chip
 }
 
-// SSH is how a switch is configured.
+// SSH holds the parameters of the connection that configures a switch.
 type SSH struct {
 	Address    string `yaml:"address"`
 	User       string `yaml:"user"`
-	Key        string `yaml:"key"`         // file of the private key
-	KnownHosts string `yaml:"known_hosts"` // file with the switch's key
+	Key        string `yaml:"key"`         // private key file
+	KnownHosts string `yaml:"known_hosts"` // file with the switch's public key
 }
 
-// GNMI is how it is read.
+// GNMI holds the parameters of the connection that reads a switch.
 type GNMI struct {
 	Address string `yaml:"address"`
-	// file of the certificate that signs the switch's; "" is the system's
+	// CA is a file with the CA certificate of the switch; "" means the system's CAs.
 	CA       string `yaml:"ca"`
 	Insecure bool   `yaml:"insecure"` // without TLS
-	// sent as metadata, with the password in $BYTETUNING_GNMI_PASSWORD
+	// User is sent as metadata, with the password of $BYTETUNING_GNMI_PASSWORD.
 	User string `yaml:"user"`
 }
 
@@ -81,14 +81,14 @@ type switchFile struct {
 	} `yaml:"chip"`
 }
 
-// ParseFleet reads a fleet.
+// ParseFleet parses a fleet in YAML.
 func ParseFleet(text []byte) (*Fleet, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	var f fleetFile
 	if err := d.Decode(&f); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("it is empty")
+			err = errors.New("empty document")
 		}
 		return nil, fmt.Errorf("live: fleet: %w", err)
 	}
@@ -109,8 +109,8 @@ func ParseFleet(text []byte) (*Fleet, error) {
 	}
 	if fleet.Settle < 0 || fleet.Poll < units.Millisecond || fleet.Period < 2*fleet.Poll ||
 		fleet.Period > 24*60*units.Minute {
-		return nil, fmt.Errorf("live: fleet: settle %v, period %v, poll %v: want polls of 1ms or "+
-			"more and a period of two or more, up to a day",
+		return nil, fmt.Errorf("live: fleet: settle %v, period %v, poll %v: want settle 0 or more, "+
+			"poll 1ms or more, period two polls to a day",
 			fleet.Settle, fleet.Period, fleet.Poll)
 	}
 	if len(f.Switches) == 0 {
@@ -122,7 +122,7 @@ func ParseFleet(text []byte) (*Fleet, error) {
 			return nil, fmt.Errorf("live: fleet: switch %d %q: %w", n+1, f.Switches[n].Name, err)
 		}
 		if slices.ContainsFunc(fleet.Switches, func(o *Switch) bool { return o.Name == s.Name }) {
-			return nil, fmt.Errorf("live: fleet: %q is there twice", s.Name)
+			return nil, fmt.Errorf("live: fleet: duplicate name %q", s.Name)
 		}
 		fleet.Switches = append(fleet.Switches, s)
 	}
@@ -130,7 +130,7 @@ func ParseFleet(text []byte) (*Fleet, error) {
 }
 
 func (f *switchFile) parse() (*Switch, error) {
-	d, err := dialect.Get(f.Dialect)
+	d, err := dialect.Lookup(f.Dialect)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (f *switchFile) parse() (*Switch, error) {
 	case s.Apply == "":
 		s.Apply = "ssh"
 	case s.Apply == "gnmi" && d.Name != "sonic":
-		return nil, fmt.Errorf("apply: gnmi is for sonic, not for %s", d.Name)
+		return nil, fmt.Errorf("apply: gnmi: want ssh for %s; gnmi is for sonic", d.Name)
 	case s.Apply != "ssh" && s.Apply != "gnmi":
 		return nil, fmt.Errorf("apply: %q: want ssh or gnmi", s.Apply)
 	}
@@ -170,7 +170,7 @@ func (f *switchFile) parse() (*Switch, error) {
 		"key":  ssh && s.SSH.Key == "", "known_hosts": ssh && s.SSH.KnownHosts == "",
 	} {
 		if missing {
-			return nil, fmt.Errorf("%s: missing, or not of letters, digits, - and _", what)
+			return nil, fmt.Errorf("%s: missing, or a name not of letters, digits, - and _", what)
 		}
 	}
 	addresses := []string{s.GNMI.Address}
@@ -182,15 +182,14 @@ func (f *switchFile) parse() (*Switch, error) {
 			return nil, fmt.Errorf("address %q: want host:port", address)
 		}
 	}
-	// What the intent says of queue, priority and chip is checked with the least that makes sense
-	// of a watermark.
+	// Validate queue, priority and chip with a minimal watermark.
 	i := s.intent(bytetuning.Watermark{Kmax: 1, Pmax: 1})
 	i.XOFF = 2
 	_, err = i.Validate()
 	return s, err
 }
 
-// fileName says whether a name can be part of a file's.
+// fileName reports whether a name is usable in a file name.
 func fileName(name string) bool {
 	for _, r := range name {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' ||
@@ -201,7 +200,7 @@ func fileName(name string) bool {
 	return name != ""
 }
 
-// intent answers what the switch is to do with a watermark.
+// intent returns the switch's intent with a watermark.
 func (s *Switch) intent(w bytetuning.Watermark) *intent.Intent {
 	return &intent.Intent{
 		Name: s.Layer, Model: s.Model, Chip: s.Chip, Watermark: w, Priority: s.Priority,
@@ -209,8 +208,8 @@ func (s *Switch) intent(w bytetuning.Watermark) *intent.Intent {
 	}
 }
 
-// Layers answers the layers of the fleet, in the order in which they come up. A layer's buffer is
-// the smallest of its switches'.
+// Layers returns the layers of the fleet in order of their first switch. A layer's buffer is the
+// smallest of its switches' buffers.
 func (f *Fleet) Layers(space bytetuning.Space) []bytetuning.Layer {
 	var layers []bytetuning.Layer
 	for _, s := range f.Switches {

@@ -23,14 +23,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Reading is what a switch says of a queue of an interface.
+// Reading is the state of a queue of an interface.
 type Reading struct {
 	At     units.Time // the switch's own time, since its epoch
 	Octets uint64     // transmitted
 	Length units.Bytes
 }
 
-// Reader reads queues by gNMI from OpenConfig's qos model.
+// Reader reads queues over gNMI from OpenConfig's qos model.
 type Reader struct {
 	client   gpb.GNMIClient
 	conn     *grpc.ClientConn
@@ -42,7 +42,7 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// NewReader connects to a switch's gNMI server, at the first Read.
+// NewReader returns a Reader of a switch's gNMI server. It connects at the first Read.
 func NewReader(g GNMI) (*Reader, error) {
 	transport := insecure.NewCredentials()
 	if !g.Insecure {
@@ -54,7 +54,7 @@ func NewReader(g GNMI) (*Reader, error) {
 			}
 			config.RootCAs = x509.NewCertPool()
 			if !config.RootCAs.AppendCertsFromPEM(pem) {
-				return nil, fmt.Errorf("live: %s: no certificate in it", g.CA)
+				return nil, fmt.Errorf("live: %s: want a PEM certificate", g.CA)
 			}
 		}
 		transport = credentials.NewTLS(config)
@@ -71,10 +71,10 @@ func NewReader(g GNMI) (*Reader, error) {
 	return r, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (r *Reader) Close() error { return r.conn.Close() }
 
-// outgoing adds who asks.
+// outgoing adds the credentials to a request's context.
 func (r *Reader) outgoing(ctx context.Context) context.Context {
 	if r.metadata == nil {
 		return ctx
@@ -82,7 +82,7 @@ func (r *Reader) outgoing(ctx context.Context) context.Context {
 	return metadata.NewOutgoingContext(ctx, r.metadata)
 }
 
-// queuePath is OpenConfig's path of a queue's state.
+// queuePath returns OpenConfig's path of a queue's state.
 func queuePath(iface, queue string) *gpb.Path {
 	return &gpb.Path{Elem: []*gpb.PathElem{
 		{Name: "qos"}, {Name: "interfaces"}, {Name: "interface",
@@ -92,7 +92,7 @@ func queuePath(iface, queue string) *gpb.Path {
 	}}
 }
 
-// Read answers what the switch says of a queue now.
+// Read returns the current state of a queue.
 func (r *Reader) Read(ctx context.Context, iface, queue string) (Reading, error) {
 	answer, err := r.client.Get(r.outgoing(ctx), &gpb.GetRequest{
 		Path: []*gpb.Path{queuePath(iface, queue)}, Type: gpb.GetRequest_STATE,
@@ -108,8 +108,8 @@ func (r *Reader) Read(ctx context.Context, iface, queue string) (Reading, error)
 	return reading, nil
 }
 
-// readNotifications finds the leaves that we want, whether they come one by one or as a JSON
-// container.
+// readNotifications returns the Reading of notifications, whose leaves are separate updates or one
+// JSON container.
 func readNotifications(notifications []*gpb.Notification) (Reading, error) {
 	leaves := map[string]float64{}
 	var at int64
@@ -132,23 +132,25 @@ func readNotifications(notifications []*gpb.Notification) (Reading, error) {
 	}
 	if !counted || !measured {
 		return Reading{},
-			fmt.Errorf("no transmit-octets, or no avg-queue-len and no max-queue-len: %w",
+			fmt.Errorf("want transmit-octets, and avg-queue-len or max-queue-len: %w",
 				bytetuning.ErrTelemetry)
 	}
 	for _, v := range []float64{octets, length} {
 		if math.IsNaN(v) || v < 0 || v >= 1<<63 {
-			return Reading{}, fmt.Errorf("%v is no counter: %w", v, bytetuning.ErrTelemetry)
+			return Reading{}, fmt.Errorf("counter %v: want 0 to 2^63: %w", v,
+				bytetuning.ErrTelemetry)
 		}
 	}
 	if at <= 0 {
-		return Reading{}, fmt.Errorf("time stamp %d: %w", at, bytetuning.ErrTelemetry)
+		return Reading{}, fmt.Errorf("time stamp %d: want more than 0: %w", at,
+			bytetuning.ErrTelemetry)
 	}
-	// units.Time wraps after 106 days; differences of it do not mind.
+	// units.Time wraps after 106 days; only differences are used.
 	return Reading{At: units.Time(at * int64(units.Nanosecond)), Octets: uint64(octets),
 		Length: units.Bytes(length)}, nil
 }
 
-// leaf takes in a value, or the numbers of a container.
+// leaf stores a value, or the numbers of a container.
 func leaf(leaves map[string]float64, name string, v *gpb.TypedValue) error {
 	switch x := v.GetValue().(type) {
 	case *gpb.TypedValue_UintVal:
@@ -170,7 +172,8 @@ func leaf(leaves map[string]float64, name string, v *gpb.TypedValue) error {
 	return nil
 }
 
-// container is a JSON object of leaves, or one leaf. Numbers of 64 bits are strings in RFC 7951.
+// container stores the leaves of a JSON object, or a single leaf. RFC 7951 encodes 64-bit numbers
+// as strings.
 func container(leaves map[string]float64, name string, text []byte) error {
 	var x any
 	if err := json.Unmarshal(text, &x); err != nil {
@@ -194,12 +197,13 @@ func container(leaves map[string]float64, name string, text []byte) error {
 	return nil
 }
 
-// number takes a text that is one; others, such as the queue's name, are nothing of ours.
+// number stores a text that is a number. Other texts, such as the queue's name, are ignored unless
+// a counter is expected.
 func number(leaves map[string]float64, name, text string) error {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		leaves[name] = v
 	} else if name == "transmit-octets" || strings.HasSuffix(name, "-queue-len") {
-		return fmt.Errorf("%s is %q: %w", name, text, bytetuning.ErrTelemetry)
+		return fmt.Errorf("%s is %q, want a number: %w", name, text, bytetuning.ErrTelemetry)
 	}
 	return nil
 }

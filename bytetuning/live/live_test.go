@@ -55,22 +55,21 @@ switches:
     chip: {cell: 208B, buffer: 16MiB, ports: 16}
 `
 
-// box is a switch on this machine: an SSH server that writes down what it is told, and a gNMI
-// server that counts.
+// box is a simulated switch: an SSH server that records its input, and a gNMI server with counters.
 type box struct {
 	gpb.UnimplementedGNMIServer
-	mu     sync.Mutex
-	told   []string // command, then input
-	say    func(command, input string) (string, uint32)
-	time   int64
-	answer func(iface, queue string, reading int) []*gpb.Update
-	reads  map[string]int
-	db     map[string]string // CONFIG_DB
-	refuse bool
-	ssh    string
-	gnmi   string
-	known  string
-	key    string
+	mu       sync.Mutex
+	received []string // command, then input
+	say      func(command, input string) (string, uint32)
+	time     int64
+	answer   func(iface, queue string, reading int) []*gpb.Update
+	reads    map[string]int
+	db       map[string]string // CONFIG_DB
+	refuse   bool
+	ssh      string
+	gnmi     string
+	known    string
+	key      string
 }
 
 func newBox(t *testing.T) *box {
@@ -164,7 +163,7 @@ func (b *box) serve(conn net.Conn, config *ssh.ServerConfig) {
 func (b *box) hear(command, input string) (string, uint32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.told = append(b.told, command+"\n"+input)
+	b.received = append(b.received, command+"\n"+input)
 	if b.say != nil {
 		return b.say(command, input)
 	}
@@ -189,7 +188,7 @@ func (b *box) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error
 		Update: b.answer(iface, queue, n)}}}, nil
 }
 
-// table answers one of CONFIG_DB's, which Set has written down.
+// table returns a table of CONFIG_DB that Set wrote.
 func (b *box) table(name string) (*gpb.GetResponse, error) {
 	text, ok := b.db[name]
 	if !ok {
@@ -225,13 +224,13 @@ func whole(v uint64) *gpb.TypedValue {
 	return &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: v}}
 }
 
-// network makes a target of two switches that are one box.
+// network returns a target with two switches that share one box.
 func network(t *testing.T, b *box) *Network {
 	t.Helper()
 	f, err := ParseFleet(fmt.Appendf(nil, fleetText, b.ssh, b.key, b.known, b.gnmi))
 	require.NoError(t, err)
 	n := New(f, bytetuning.Traversal(), filepath.Join(t.TempDir(), "saved"))
-	// the box's time goes on by itself
+	// the box advances its own time
 	n.wait = func(ctx context.Context, _ units.Duration) error { return ctx.Err() }
 	t.Cleanup(func() { assert.NoError(t, n.Close()) })
 	return n
@@ -240,7 +239,7 @@ func network(t *testing.T, b *box) *Network {
 var good = bytetuning.Point{{Kmin: 250 * units.KiB, Kmax: 500 * units.KiB, Pmax: 20,
 	Headroom: 75 * units.KiB, Alpha: -3}}
 
-// TestApplyAndRollback: what is there is saved once, before anything is changed, and comes back.
+// TestApplyAndRollback checks that configurations are saved once, before any change, and restored.
 func TestApplyAndRollback(t *testing.T) {
 	b := newBox(t)
 	n := network(t, b)
@@ -248,40 +247,41 @@ func TestApplyAndRollback(t *testing.T) {
 		[]bytetuning.Layer{{Name: "tor", Space: n.Space, Buffer: 16 * units.MiB, Ports: 32}},
 		n.Layers())
 	require.NoError(t, n.Apply(t.Context(), good))
-	require.Len(t, b.told, 4)
-	assert.Equal(t, "sudo sonic-cfggen -d --print-data\n", b.told[0])
-	assert.Equal(t, "display current-configuration\n", b.told[1])
-	assert.True(t, strings.HasPrefix(b.told[2], "sudo config load -y /dev/stdin\n{"), b.told[2])
-	assert.Contains(t, b.told[2], `"green_max_threshold": "512000"`)
-	assert.True(t, strings.HasPrefix(b.told[3],
-		"\nsystem-view\nqos wred queue table bytetuning_tor\n"), b.told[3])
+	require.Len(t, b.received, 4)
+	assert.Equal(t, "sudo sonic-cfggen -d --print-data\n", b.received[0])
+	assert.Equal(t, "display current-configuration\n", b.received[1])
+	assert.True(t, strings.HasPrefix(b.received[2], "sudo config load -y /dev/stdin\n{"),
+		b.received[2])
+	assert.Contains(t, b.received[2], `"green_max_threshold": "512000"`)
+	assert.True(t, strings.HasPrefix(b.received[3],
+		"\nsystem-view\nqos wred queue table bytetuning_tor\n"), b.received[3])
 	saved, err := os.ReadFile(filepath.Join(n.Saved, "tor1.saved"))
 	require.NoError(t, err)
 	assert.Equal(t, `{"OLD": {}}`, string(saved))
 
 	require.NoError(t, n.Apply(t.Context(), good))
-	assert.Len(t, b.told, 6, "saved once")
+	assert.Len(t, b.received, 6, "saved once")
 	again := network(t, b)
 	again.Saved = n.Saved
 	require.NoError(t, again.Apply(t.Context(), good))
-	assert.Len(t, b.told, 8, "also by the next run: what is there now is ours")
+	assert.Len(t, b.received, 8, "saved only once, also across runs")
 
 	old := "interface HundredGigE1/0/1\n qos wred apply before\n"
 	require.NoError(t, os.WriteFile(filepath.Join(n.Saved, "tor2.saved"), []byte(old), 0o600))
 	require.NoError(t, n.Rollback(t.Context()))
-	require.Len(t, b.told, 10)
-	assert.Equal(t, "sudo config load -y /dev/stdin\n"+`{"OLD": {}}`, b.told[8])
-	assert.Contains(t, b.told[9], "undo qos wred queue table bytetuning_tor\n"+old,
-		"what ours replaced")
+	require.Len(t, b.received, 10)
+	assert.Equal(t, "sudo config load -y /dev/stdin\n"+`{"OLD": {}}`, b.received[8])
+	assert.Contains(t, b.received[9], "undo qos wred queue table bytetuning_tor\n"+old,
+		"with the lines that ours replaced")
 }
 
-// TestConfigDB: SONiC by gNMI. What was in our tables is saved, changed, and brought back.
+// TestConfigDB checks SONiC over gNMI: tables are saved, changed, and restored.
 func TestConfigDB(t *testing.T) {
 	b := newBox(t)
 	n := network(t, b)
 	n.Fleet.Switches = n.Fleet.Switches[:1]
 	n.Fleet.Switches[0].Apply = "gnmi"
-	assert.ErrorContains(t, n.Apply(t.Context(), good), "CONFIG_DB has none of our tables")
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "want at least one of the tables")
 	before := `{"Ethernet0|3": {"wred_profile": "OLD"}}`
 	b.db["QUEUE"] = before
 	b.refuse = true
@@ -292,23 +292,23 @@ func TestConfigDB(t *testing.T) {
 	assert.Contains(t, b.db["QUEUE"], "bytetuning_tor")
 	require.NoError(t, n.Rollback(t.Context()))
 	assert.JSONEq(t, before, b.db["QUEUE"])
-	assert.Empty(t, b.told, "no shell")
+	assert.Empty(t, b.received, "no shell")
 }
 
-// TestRefusals: a switch that refuses stops the rest, and says which it was; what cannot be said in
-// a dialect, or not be saved, changes nothing.
-func TestRefusals(t *testing.T) {
+// TestRejected checks that an error names the switch that rejected its configuration and that later
+// switches are not changed. If a configuration cannot be rendered or saved, nothing is changed.
+func TestRejected(t *testing.T) {
 	b := newBox(t)
 	n := network(t, b)
 	bad := bytetuning.Point{good[0]}
 	bad[0].Alpha = -7
 	assert.ErrorContains(t, n.Apply(t.Context(), bad), "case I")
 	assert.ErrorContains(t, n.Apply(t.Context(), nil), "watermarks for 0 layers")
-	assert.Empty(t, b.told, "no switch was asked")
+	assert.Empty(t, b.received, "no command was sent")
 
 	b.say = func(string, string) (string, uint32) { return "", 0 }
 	assert.ErrorContains(t, n.Apply(t.Context(), good), "tor1: the configuration could not be "+
-		"saved, and nothing was changed: its configuration is empty")
+		"saved, and nothing was changed: the configuration is empty")
 
 	b.say = func(command, _ string) (string, uint32) {
 		if command == "" {
@@ -317,7 +317,7 @@ func TestRefusals(t *testing.T) {
 		return "{}", 0
 	}
 	assert.ErrorContains(t, n.Apply(t.Context(), good),
-		"live: tor2, after 1 of 2 switches: live: refused: % Unrecognized command")
+		"live: tor2, after 1 of 2 switches: live: rejected: % Unrecognized command")
 	b.say = func(command, _ string) (string, uint32) { return "no such table\n", 1 }
 	assert.ErrorContains(t, n.Apply(t.Context(), good), "tor1, after 0 of 2")
 	assert.ErrorContains(t, n.Rollback(t.Context()), "no such table")
@@ -327,22 +327,22 @@ func TestRefusals(t *testing.T) {
 	assert.Error(t, n.Apply(over, good))
 }
 
-// TestStrangers: who is not in known_hosts is not spoken to.
-func TestStrangers(t *testing.T) {
+// TestUnknownHost checks that a switch whose key is not in known_hosts is rejected.
+func TestUnknownHost(t *testing.T) {
 	b := newBox(t)
 	n := network(t, b)
 	require.NoError(t, os.WriteFile(b.known, nil, 0o600))
 	assert.ErrorContains(t, n.Apply(t.Context(), good), "key is unknown")
-	assert.Empty(t, b.told)
+	assert.Empty(t, b.received)
 	n.Fleet.Switches[0].SSH.Key = b.known
 	assert.ErrorContains(t, n.Apply(t.Context(), good), "no key found")
 }
 
-// TestSilentSwitch: whatever a switch does not answer, the end of the context ends the wait for it.
+// TestSilentSwitch checks that the end of the context ends the wait for an unresponsive switch.
 func TestSilentSwitch(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		dial bool // it is Dial that waits, not Run
+		dial bool // Dial blocks instead of Run
 		fall func(b *box, silent func()) (address string)
 	}{
 		{"no SSH at all", true, func(b *box, silent func()) string {
@@ -380,12 +380,12 @@ func TestSilentSwitch(t *testing.T) {
 			require.NoError(t, err)
 			_, err = console.Run(ctx, "show clock", nil)
 			require.ErrorIs(t, err, context.Canceled)
-			require.Error(t, console.Close(), "the connection is closed already")
+			require.Error(t, console.Close(), "the connection is already closed")
 		})
 	}
 }
 
-// TestMeasure: leaves one by one from one switch, a JSON container from the other.
+// TestMeasure covers separate leaves from one switch and a JSON container from the other.
 func TestMeasure(t *testing.T) {
 	b := newBox(t)
 	n := network(t, b)
@@ -405,7 +405,7 @@ func TestMeasure(t *testing.T) {
 	m, err := n.Measure(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []bytetuning.Sample{
-		// two polls a second of the box's time: each read is a second
+		// each read advances the box's time by a second
 		{Throughput: 8 * units.Gbps, Queue: 1000},
 		{Throughput: 4 * units.Gbps, Queue: 4000},
 	}, m.Switches)
@@ -414,11 +414,11 @@ func TestMeasure(t *testing.T) {
 func TestBadTelemetry(t *testing.T) {
 	ok := map[string]*gpb.TypedValue{"transmit-octets": whole(1), "avg-queue-len": whole(1)}
 	for want, answer := range map[string]func(k int) []*gpb.Update{
-		"no transmit-octets": func(int) []*gpb.Update { return nil },
-		"NaN is no counter": func(int) []*gpb.Update {
+		"want transmit-octets": func(int) []*gpb.Update { return nil },
+		"counter NaN": func(int) []*gpb.Update {
 			return leaves(map[string]*gpb.TypedValue{
 				"transmit-octets": {Value: &gpb.TypedValue_DoubleVal{DoubleVal: math.NaN()}},
-				"avg-queue-len": whole(1),
+				"avg-queue-len":   whole(1),
 			})
 		},
 		`transmit-octets is "many"`: func(int) []*gpb.Update {
@@ -431,7 +431,7 @@ func TestBadTelemetry(t *testing.T) {
 			return []*gpb.Update{
 				{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(`{`)}}}}
 		},
-		"the counter went from": func(k int) []*gpb.Update {
+		"byte counter went from": func(k int) []*gpb.Update {
 			return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(1000 - uint64(k)),
 				"avg-queue-len": whole(1)})
 		},
@@ -447,24 +447,24 @@ func TestBadTelemetry(t *testing.T) {
 	n := network(t, b)
 	b.answer = func(string, string, int) []*gpb.Update { b.time = 1; return leaves(ok) }
 	_, err := n.Measure(t.Context())
-	assert.ErrorContains(t, err, "told nothing new in 1s")
+	assert.ErrorContains(t, err, "time stamp did not advance in 1s")
 	n.Fleet.Switches[0].GNMI.Address = "127.0.0.1:1"
 	n.readers = map[string]*Reader{}
 	_, err = n.Measure(t.Context())
 	assert.ErrorContains(t, err, "Ethernet0 queue 3")
 }
 
-// TestTuning: a search over SSH and gNMI ends on its best point, though a switch refuses now and
-// then.
+// TestTuning checks that a search over SSH and gNMI ends on its best point, although a switch
+// sometimes rejects a configuration.
 func TestTuning(t *testing.T) {
 	b := newBox(t)
 	n := network(t, b)
 	kmax := 0
-	told := 0
+	received := 0
 	b.say = func(command, input string) (string, uint32) {
 		if strings.HasPrefix(command, "sudo config") {
-			told++
-			if told == 4 {
+			received++
+			if received == 4 {
 				return "Traceback (most recent call last)\n", 1
 			}
 			_, rest, _ := strings.Cut(input, `"green_max_threshold": "`)
@@ -487,7 +487,7 @@ func TestTuning(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, out.Skipped)
 	assert.Less(t, out.Best[0].Kmax, good[0].Kmax)
-	assert.EqualValues(t, out.Best[0].Kmax, kmax, "the switches have it")
+	assert.EqualValues(t, out.Best[0].Kmax, kmax, "the switches have the best point")
 }
 
 func TestFleetErrors(t *testing.T) {
@@ -495,25 +495,25 @@ func TestFleetErrors(t *testing.T) {
 	_, err := ParseFleet([]byte(text))
 	require.NoError(t, err)
 	for want, edit := range map[string][2]string{
-		"field sttle not found":          {"settle", "sttle"},
-		"settle: units: duration":        {"settle: 1s", "settle: soon"},
-		"want polls of 1ms or more":      {"poll: 1s", "poll: 3s"},
-		`switch 1 "tor1": dialect: no`:   {"dialect: sonic", "dialect: junos"},
-		`switch 1 "": name: missing`:     {"name: tor1", "name: ''"},
-		`"../x": name: missing, or not`:  {"name: tor1", "name: ../x"},
-		`"tor1": interfaces: missing`:    {"interfaces: [Ethernet0, Ethernet4]", "interfaces: []"},
-		`"tor1": address "nowhere"`:      {`address: "127.0.0.1:22"`, `address: nowhere`},
-		`"tor1": user: missing`:          {"user: admin", "user: ''"},
-		`apply: "telnet": want ssh or`:   {"layer: tor", "layer: tor\n    apply: telnet"},
-		`gnmi is for sonic, not for h3c`: {"dialect: h3c", "dialect: h3c\n    apply: gnmi"},
-		`chip: units: size "large"`:      {"buffer: 32MiB", "buffer: large"},
-		`intent: tor: priority 9`:        {"priority: 3", "priority: 9"},
-		`"tor1" is there twice`:          {"name: tor2", "name: tor1"},
+		"field sttle not found":             {"settle", "sttle"},
+		"settle: units: duration":           {"settle: 1s", "settle: soon"},
+		"want settle 0 or more":             {"poll: 1s", "poll: 3s"},
+		`switch 1 "tor1": dialect: unknown`: {"dialect: sonic", "dialect: junos"},
+		`switch 1 "": name: missing`:        {"name: tor1", "name: ''"},
+		`"../x": name: missing, or a name`:  {"name: tor1", "name: ../x"},
+		`"tor1": interfaces: missing`:       {"interfaces: [Ethernet0, Ethernet4]", "interfaces: []"},
+		`"tor1": address "nowhere"`:         {`address: "127.0.0.1:22"`, `address: nowhere`},
+		`"tor1": user: missing`:             {"user: admin", "user: ''"},
+		`apply: "telnet": want ssh or`:      {"layer: tor", "layer: tor\n    apply: telnet"},
+		`want ssh for h3c`:                  {"dialect: h3c", "dialect: h3c\n    apply: gnmi"},
+		`chip: units: size "large"`:         {"buffer: 32MiB", "buffer: large"},
+		`intent: tor: priority 9`:           {"priority: 3", "priority: 9"},
+		`duplicate name "tor1"`:             {"name: tor2", "name: tor1"},
 	} {
 		_, err := ParseFleet([]byte(strings.Replace(text, edit[0], edit[1], 1)))
 		assert.ErrorContains(t, err, want)
 	}
-	for want, text := range map[string]string{"it is empty": "", "no switches": "poll: 1s",
+	for want, text := range map[string]string{"empty document": "", "no switches": "poll: 1s",
 		"cannot unmarshal": "[]"} {
 		_, err := ParseFleet([]byte(text))
 		assert.ErrorContains(t, err, want)

@@ -18,7 +18,7 @@ import (
 type Network struct {
 	Fleet *Fleet
 	Space bytetuning.Space
-	Saved string // directory for the configurations that were there before
+	Saved string // directory for the configurations before the first change
 
 	dial func(ctx context.Context, s SSH) (Console, error)
 	read func(g GNMI) (*Reader, error)
@@ -28,7 +28,8 @@ type Network struct {
 	readers map[string]*Reader
 }
 
-// New makes a target of a fleet. saved is a directory for what the switches had before.
+// New returns a fleet as a target. saved is a directory for the configurations before the first
+// change.
 func New(f *Fleet, space bytetuning.Space, saved string) *Network {
 	return &Network{Fleet: f, Space: space, Saved: saved, dial: Dial, read: NewReader, wait: sleep,
 		readers: map[string]*Reader{}}
@@ -45,7 +46,7 @@ func sleep(ctx context.Context, d units.Duration) error {
 	}
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (n *Network) Close() error {
 	var errs []error
 	for _, r := range n.readers {
@@ -57,8 +58,8 @@ func (n *Network) Close() error {
 // Layers implements bytetuning.Target.
 func (n *Network) Layers() []bytetuning.Layer { return n.Fleet.Layers(n.Space) }
 
-// Apply implements bytetuning.Target. Nothing is entered before all of it is rendered, and before
-// what is there is saved.
+// Apply implements bytetuning.Target. It renders all configurations and saves the existing ones
+// before it enters any.
 func (n *Network) Apply(ctx context.Context, p bytetuning.Point) error {
 	layers := n.Layers()
 	if len(p) != len(layers) {
@@ -76,7 +77,7 @@ func (n *Network) Apply(ctx context.Context, p bytetuning.Point) error {
 		return err
 	}
 	for i, s := range n.Fleet.Switches {
-		if err := n.with(ctx, s, func(d door) error {
+		if err := n.with(ctx, s, func(d configurator) error {
 			return d.enter(ctx, rendered[i].Config)
 		}); err != nil {
 			return fmt.Errorf("live: %s, after %d of %d switches: %w", s.Name, i,
@@ -86,14 +87,14 @@ func (n *Network) Apply(ctx context.Context, p bytetuning.Point) error {
 	return nil
 }
 
-// with gives f the way to a switch's configuration.
-func (n *Network) with(ctx context.Context, s *Switch, f func(door) error) error {
+// with calls f with a connection to a switch's configuration.
+func (n *Network) with(ctx context.Context, s *Switch, f func(configurator) error) error {
 	if s.Apply == "gnmi" {
 		r, err := n.reader(s)
 		if err != nil {
 			return err
 		}
-		return f(configDB{r}) // which Close closes
+		return f(configDB{r}) // closed by Close
 	}
 	c, err := n.dial(ctx, s.SSH)
 	if err != nil {
@@ -102,14 +103,13 @@ func (n *Network) with(ctx context.Context, s *Switch, f func(door) error) error
 	return errors.Join(f(shell{c, s.Dialect.Name}), c.Close())
 }
 
-// door is a way to a switch's configuration.
-type door interface {
+// configurator saves and changes a switch's configuration.
+type configurator interface {
 	save(ctx context.Context) ([]byte, error)
 	enter(ctx context.Context, config string) error
 }
 
-// Save writes down what every switch has, unless that was done before: by this Network or by one
-// before it.
+// Save saves the configuration of every switch, unless this Network or an earlier one did.
 func (n *Network) Save(ctx context.Context) error {
 	if n.saved {
 		return nil
@@ -122,10 +122,10 @@ func (n *Network) Save(ctx context.Context) error {
 		if _, err := os.Stat(file); err == nil {
 			continue
 		}
-		err := n.with(ctx, s, func(d door) error {
+		err := n.with(ctx, s, func(d configurator) error {
 			config, err := d.save(ctx)
 			if err == nil && len(config) == 0 {
-				err = errors.New("its configuration is empty")
+				err = errors.New("the configuration is empty")
 			}
 			if err != nil {
 				return err
@@ -147,8 +147,9 @@ func (n *Network) Save(ctx context.Context) error {
 
 func (n *Network) file(s *Switch) string { return filepath.Join(n.Saved, s.Name+".saved") }
 
-// Rollback brings back what Save wrote down: on SONiC by loading it, elsewhere by undoing ours and
-// entering again what it had replaced. It goes on after an error, and answers all of them.
+// Rollback restores the saved configurations: on SONiC it loads them, elsewhere it enters the undo
+// of ours and the saved lines that ours replaced. It continues after an error and returns all
+// errors.
 func (n *Network) Rollback(ctx context.Context) error {
 	var errs []error
 	for _, s := range n.Fleet.Switches {
@@ -157,16 +158,15 @@ func (n *Network) Rollback(ctx context.Context) error {
 			text := string(saved)
 			if s.Dialect.Name != "sonic" {
 				var r *dialect.Rendering
-				// What is undone does not depend on the watermark, so that it is one that any chip
-				// takes.
+				// Undo does not depend on the watermark; any chip accepts this one.
 				w := bytetuning.Watermark{Kmin: 1000, Kmax: 4000, Pmax: 1,
-					Alpha: bytetuning.MostAlpha}
+					Alpha: bytetuning.MaxAlpha}
 				if r, err = s.Dialect.Render(s.intent(w), dialect.Options{}); err == nil {
 					text = r.Undo + r.Restore(text)
 				}
 			}
 			if err == nil {
-				err = n.with(ctx, s, func(d door) error { return d.enter(ctx, text) })
+				err = n.with(ctx, s, func(d configurator) error { return d.enter(ctx, text) })
 			}
 		}
 		if err != nil {
@@ -176,9 +176,8 @@ func (n *Network) Rollback(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Measure implements bytetuning.Target: it waits until the network has settled, then polls each
-// watched queue for a period. A switch whose time stands still has told the same twice, and is
-// stale.
+// Measure implements bytetuning.Target: it waits for the network to settle, then polls each watched
+// queue for a period. A switch whose time stamp does not advance is stale.
 func (n *Network) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	if err := n.wait(ctx, n.Fleet.Settle); err != nil {
 		return nil, err
@@ -215,7 +214,7 @@ func (n *Network) Measure(ctx context.Context) (*bytetuning.Measurement, error) 
 				return nil, fmt.Errorf("%s: %w", w.s.Name, err)
 			}
 			if i > 0 && !reading.At.After(w.newest) {
-				return nil, fmt.Errorf("live: %s: %s told nothing new in %v: %w", w.s.Name, w.iface,
+				return nil, fmt.Errorf("live: %s: %s: time stamp did not advance in %v: %w", w.s.Name, w.iface,
 					n.Fleet.Poll, bytetuning.ErrTelemetry)
 			}
 			w.newest = reading.At

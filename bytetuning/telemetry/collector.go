@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Aggregate is what becomes of many samples before they are handed on (section 5.4).
+// Aggregate is the function that reduces many samples to one (section 5.4).
 type Aggregate string
 
 // The aggregations of the paper, and the mean.
@@ -21,17 +21,17 @@ const (
 	Mean Aggregate = "mean"
 )
 
-// ParseAggregate reads the name of one.
+// ParseAggregate returns the aggregation of a name.
 func ParseAggregate(name string) (Aggregate, error) {
 	a := Aggregate(name)
 	if !slices.Contains([]Aggregate{Min, Max, Sum, P99, Mean}, a) {
-		return "", fmt.Errorf("telemetry: no aggregation %q; there are min, max, sum, p99, mean",
-			name)
+		return "", fmt.Errorf("telemetry: unknown aggregation %q; want one of min, max, sum, "+
+			"p99, mean", name)
 	}
 	return a, nil
 }
 
-// Of answers it for samples; NaN when there are none, or when one is no number.
+// Of returns the aggregate of samples, or NaN if there are none or one of them is NaN.
 func (a Aggregate) Of(samples []float64) float64 {
 	if len(samples) == 0 {
 		return math.NaN()
@@ -56,61 +56,61 @@ func (a Aggregate) Of(samples []float64) float64 {
 	return sum / float64(len(samples))
 }
 
-// Collector gathers what one source tells of one port in a period.
+// Collector gathers the telemetry of one port from one source during a period.
 type Collector struct {
 	Source
-	Queue Aggregate // of the queue's lengths
-	// MaxAge, unless 0, is how old the newest sample may be at the end of the period.
+	Queue Aggregate // of the samples of the queue length; "" means Mean
+	// MaxAge, unless 0, is the maximum age of the newest sample at the end of the period.
 	MaxAge units.Duration
 
-	passed  float64 // packets since the last report
+	credit  float64 // grows by Sampling per packet; at 1 a packet reports
 	reports int
 	bytes   float64 // of reported packets
 	queues  []float64
 	newest  units.Time
-	first   poll
-	last    poll
+	first   reading
+	last    reading
 	polled  bool
 }
 
-// poll is a counter at a time.
-type poll struct {
+// reading is the value of a byte counter at a time.
+type reading struct {
 	at    units.Time
 	bytes uint64
 }
 
-// Packet tells an in-band source of a packet that passed, and of the queue that it found. Every
-// 1/Sampling-th reports.
+// Packet records for an in-band source that a packet passed and the queue length at its arrival.
+// Every 1/Sampling-th packet reports.
 func (c *Collector) Packet(now units.Time, size, queue units.Bytes) {
-	if c.passed += c.Sampling; c.passed < 1 {
+	if c.credit += c.Sampling; c.credit < 1 {
 		return
 	}
-	c.passed--
+	c.credit--
 	c.reports++
 	c.bytes += float64(size)
 	c.queues = append(c.queues, float64(queue))
 	c.newest = now
 }
 
-// Poll tells an out-of-band source what a port's counter of bytes says, and how long the queue is.
+// Poll records for an out-of-band source a port's byte counter and queue length.
 func (c *Collector) Poll(now units.Time, bytes uint64, queue units.Bytes) {
 	if !c.polled {
-		c.first, c.polled = poll{now, bytes}, true
+		c.first, c.polled = reading{now, bytes}, true
 	} else {
 		c.queues = append(c.queues, float64(queue))
 	}
-	c.last, c.newest = poll{now, bytes}, now
+	c.last, c.newest = reading{now, bytes}, now
 }
 
-// Reports is how many there were.
+// Reports returns the number of packets that reported.
 func (c *Collector) Reports() int { return c.reports }
 
-// Sample answers the port's throughput and queue in a period that ends now, as a switch of a layer.
-// Too little or too old telemetry, and a counter that ran backwards, are errors.
+// Sample returns the port's throughput and queue in a period that ends now, as a sample of a switch
+// of a layer. Missing or stale telemetry and a decreasing counter are errors.
 func (c *Collector) Sample(layer int, now units.Time, period units.Duration) (bytetuning.Sample,
 	error) {
 	if len(c.queues) == 0 {
-		return bytetuning.Sample{}, fmt.Errorf("telemetry: %s told nothing in %v: %w", c.Name,
+		return bytetuning.Sample{}, fmt.Errorf("telemetry: %s: no samples in %v: %w", c.Name,
 			period, bytetuning.ErrTelemetry)
 	}
 	if age := now.Sub(c.newest); c.MaxAge > 0 && age > c.MaxAge {
@@ -126,7 +126,7 @@ func (c *Collector) Sample(layer int, now units.Time, period units.Duration) (by
 		span := c.last.at.Sub(c.first.at)
 		if c.last.bytes < c.first.bytes || span <= 0 {
 			return bytetuning.Sample{},
-				fmt.Errorf("telemetry: %s: the counter went from %d to %d in %v: %w",
+				fmt.Errorf("telemetry: %s: byte counter went from %d to %d in %v: %w",
 					c.Name, c.first.bytes, c.last.bytes, span, bytetuning.ErrTelemetry)
 		}
 		throughput = 8 * float64(c.last.bytes-c.first.bytes) / span.Seconds()

@@ -1,10 +1,10 @@
-// Package telemetry is where a tuner's measurements come from (section 5.4): what each tool tells
-// of a port, how often, what that costs, and what remains of it after aggregation.
+// Package telemetry models the sources of a tuner's measurements (section 5.4): what each tool
+// reports about a port, how often, at what cost, and how its samples are aggregated.
 //
-// Out-of-band tools (SNMP, ONT) poll counters and the queue's length. In-band ones (INT, sFlow)
-// report packets that pass, with the queue that they found; throughput is inferred from how many
-// reports there are (equation 16). A [Collector] is told of packets, or polled, and answers
-// throughput and queue of a period.
+// Out-of-band tools (SNMP, ONT) poll byte counters and queue lengths. In-band tools (INT, sFlow)
+// report passing packets with the queue length at their arrival; throughput is inferred from the
+// number of reports (equation 16). A [Collector] takes packets or polls and returns the throughput
+// and queue of a period.
 //
 // The package imports bytetuning and units. It reads no clock and opens no connection;
 // bytetuning/live reads real switches.

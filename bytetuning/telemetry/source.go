@@ -9,21 +9,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Source is a way to learn of a port. It either polls, or has packets report, a part Sampling of
-// them.
+// Source is a telemetry tool. It either polls (Sampling 0) or receives reports from a fraction
+// Sampling of the packets.
 type Source struct {
 	Name string
-	// between polls; of an in-band source between what its sink sends on, 0 is every report
+	// Period is the time between polls, or between the messages of an in-band source's sink; 0
+	// means a message for every report.
 	Period   units.Duration
-	Sampling float64 // reports of each packet, of an in-band source; 0 is none
+	Sampling float64 // reports per packet of an in-band source; 0 for out-of-band sources
 }
 
-// InBand says whether packets report.
+// InBand reports whether the source samples packets.
 func (s Source) InBand() bool { return s.Sampling > 0 }
 
-// sources are table 7's. SNMP's 0.03 Hz is a poll each 30 s, the shortest that section 5.4 gives;
-// INT reports each 16th packet, as in the example of equation 16, to a sink that sends on counts
-// and the newest report a thousand times a second.
+// sources are those of table 7. SNMP's 0.03 Hz is a poll every 30 s, the shortest interval in
+// section 5.4. INT reports every 16th packet, as in the example of equation 16, to a sink that
+// forwards counts and the newest report a thousand times per second.
 var sources = map[string]Source{
 	"snmp":  {Name: "snmp", Period: 30 * units.Second},
 	"ont":   {Name: "ont", Period: units.Second},
@@ -31,70 +32,71 @@ var sources = map[string]Source{
 	"int":   {Name: "int", Period: units.Millisecond, Sampling: 1. / 16},
 }
 
-// Names answers the names that Named knows.
+// Names returns the names that Named accepts, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(sources)) }
 
-// Named answers the source of a name.
+// Named returns the source of a name, which is case-insensitive.
 func Named(name string) (Source, error) {
 	s, ok := sources[strings.ToLower(name)]
 	if !ok {
-		return Source{}, fmt.Errorf("telemetry: no source %q; there are %s", name,
+		return Source{}, fmt.Errorf("telemetry: unknown source %q; want one of %s", name,
 			strings.Join(Names(), ", "))
 	}
 	return s, nil
 }
 
-// Compressed answers the source for simulations in which a second is so much shorter: it polls, and
-// has packets report, so much more often.
+// Compressed returns the source for a simulation in which second stands for a second: polls and
+// reports are more frequent by the same factor.
 func (s Source) Compressed(second units.Duration) Source {
 	s.Period = units.Duration(float64(s.Period) * second.Seconds())
 	s.Sampling = min(1, s.Sampling/second.Seconds())
 	return s
 }
 
-// Network is what a source has to be read from, for its overhead.
+// Network is the size of the monitored network, which determines the overhead of a source.
 type Network struct {
 	Hosts, Switches, Ports int // ports of each switch
 	Queues                 int // of each port
 	Hops                   int // of a path
-	// Packets is how many packets a second pass where they are sampled, in all.
+	// Packets is the total number of packets per second at the sampling points.
 	Packets float64
 }
 
-// Cluster is the paper's first one: 40 hosts, seven switches. Ports are ours: 32 of each.
+// Cluster returns the paper's first cluster: 40 hosts, seven switches. The 32 ports per switch are
+// our assumption.
 func Cluster() Network { return Network{Hosts: 40, Switches: 7, Ports: 32, Queues: 8, Hops: 5} }
 
-// Encodings, in bytes. They are ours, as the paper does not say what a sample contains: standard
-// formats, of the fields that a tuner needs.
+// Sizes of encodings, in bytes. The paper does not define the contents of a sample; these are
+// standard formats with the fields that a tuner needs.
 const (
 	// frame is Ethernet, IPv4 and UDP around a datagram, with check sequence, preamble and gap.
 	frame = 14 + 20 + 8 + 24
 	// varbind is an SNMP variable (RFC 3416): sequence, an object identifier of some 16 bytes, a
 	// 64-bit counter.
 	varbind = 2 + 18 + 10
-	// varbinds is how many of them a datagram of 1400 bytes has room for, and message is the rest
-	// of it.
+	// varbinds is the number of variables that fit a datagram of 1400 bytes, and message is the
+	// size of the remaining fields.
 	varbinds = 45
 	message  = 40
-	// update is a leaf of a gNMI notification as protobuf, prefixed by interface and queue: path
-	// elements of some 40 bytes and a value.
+	// update is a leaf of a gNMI notification in protobuf, with interface and queue in the prefix:
+	// path elements of about 40 bytes and a value.
 	update = 52
-	// updates is how many leaves an IP packet of 1500 bytes over TCP carries.
+	// updates is the number of leaves in an IP packet of 1500 bytes over TCP.
 	updates = 27
-	// counters is what is read of each queue (bytes, packets, drops, marks, length) and of each
-	// port (bytes in and out, pauses in and out).
+	// perQueue counts the values read per queue (bytes, packets, drops, marks, length), perPort
+	// those per port (bytes in and out, pauses in and out).
 	perQueue = 5
 	perPort  = 4
 	// sflowSample is a flow sample of sFlow 5 with 128 bytes of header and the queue's length.
 	sflowSample = 28 + 32 + 16 + 128 + 12
-	// intReport is a telemetry report of INT (report header 16, the packet's headers 54, INT's shim
-	// and header 16), and intHop what a switch adds to it: its id, the queue's length, the time.
+	// intReport is an INT telemetry report (report header 16, the packet's headers 54, INT shim and
+	// header 16). intHop is what each switch adds: its ID, the queue length, the time.
 	intReport = 16 + 54 + 16
 	intHop    = 12
 )
 
-// SampleBytes is what one sample of the source takes on the wire: the state of the whole network
-// for a source that polls, the path of one flow for one that samples packets.
+// SampleBytes returns the size on the wire of one sample: the state of the whole network for a
+// polling source, the path of one packet for an in-band one.
 func (s Source) SampleBytes(n Network) units.Bytes {
 	leaves := n.Switches * n.Ports * (n.Queues*perQueue + perPort)
 	packed := func(each, together int) units.Bytes {
@@ -103,7 +105,7 @@ func (s Source) SampleBytes(n Network) units.Bytes {
 	}
 	switch s.Name {
 	case "snmp":
-		return 2 * packed(varbind, varbinds) // the request names what the answer has
+		return 2 * packed(varbind, varbinds) // the request lists the same variables as the response
 	case "ont":
 		return packed(update, updates)
 	case "sflow":
@@ -112,7 +114,7 @@ func (s Source) SampleBytes(n Network) units.Bytes {
 	return units.Bytes(frame + intReport + n.Hops*intHop)
 }
 
-// Overhead is the bandwidth that the source takes.
+// Overhead returns the bandwidth that the source uses.
 func (s Source) Overhead(n Network) units.BitRate {
 	perSecond := n.Packets * s.Sampling
 	if s.Period > 0 {

@@ -29,10 +29,11 @@ func TestAggregates(t *testing.T) {
 	for i := range many {
 		many[i] = float64(200 - i)
 	}
-	assert.Equal(t, 198., P99.Of(many), "the nearest rank: 99 % are no larger")
+	assert.Equal(t, 198., P99.Of(many), "nearest rank: 99 % of the samples are at most this")
 }
 
-// TestINTInfersThroughput: equation 16 on packets of one size gives back their rate, to a report.
+// TestINTInfersThroughput checks that equation 16 returns the rate of equal packets, within one
+// report.
 func TestINTInfersThroughput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(100, 10_000).Draw(t, "packets")
@@ -69,21 +70,21 @@ func TestUnusable(t *testing.T) {
 	ont, _ := Named("ont")
 	c := Collector{Source: ont, MaxAge: 2 * units.Second}
 	_, err := c.Sample(0, 0, units.Second)
-	assert.ErrorIs(t, err, bytetuning.ErrTelemetry, "nothing")
+	assert.ErrorIs(t, err, bytetuning.ErrTelemetry, "no samples")
 	c.Poll(0, 1000, 0)
 	_, err = c.Sample(0, 0, units.Second)
-	assert.ErrorContains(t, err, "told nothing", "one reading is no rate")
+	assert.ErrorContains(t, err, "no samples", "one reading does not give a rate")
 	c.Poll(units.Time(units.Second), 500, 0)
 	_, err = c.Sample(0, units.Time(units.Second), units.Second)
-	assert.ErrorContains(t, err, "the counter went from 1000 to 500")
+	assert.ErrorContains(t, err, "byte counter went from 1000 to 500")
 	c.Poll(units.Time(2*units.Second), 2000, 0)
 	_, err = c.Sample(0, units.Time(5*units.Second), units.Second)
 	assert.ErrorContains(t, err, "is stale, 3s old")
 	_, err = Named("gossip")
-	assert.ErrorContains(t, err, "there are int, ont, sflow, snmp")
+	assert.ErrorContains(t, err, "want one of int, ont, sflow, snmp")
 }
 
-// TestOverhead: INT at a thousand samples a second costs less than ONT at one.
+// TestOverhead checks that INT with a thousand samples per second costs less than ONT with one.
 func TestOverhead(t *testing.T) {
 	n := Cluster()
 	n.Packets = 3e6 // one 25 Gb/s port of 1 KB packets

@@ -16,19 +16,19 @@ import (
 const (
 	OK     = 0
 	Failed = 1
-	Misuse = 2 // a command line that cannot be meant
+	Misuse = 2 // invalid command line
 )
 
-// UsageError is a command line that cannot be meant.
+// UsageError reports an invalid command line.
 type UsageError struct{ error }
 
-// Unwrap answers what is wrong with it.
+// Unwrap returns the underlying error.
 func (e UsageError) Unwrap() error { return e.error }
 
-// Usage makes an error one of the command line.
+// Usage returns err as a UsageError.
 func Usage(err error) error { return UsageError{err} }
 
-// Args makes the errors of a check of arguments errors of the command line.
+// Args returns check with its errors as UsageErrors.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
@@ -38,15 +38,15 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// Interruptible answers a context that ends with the first signal. The second one ends the program.
+// Interruptible returns a context that ends at the first SIGINT or SIGTERM. A second one ends the
+// program.
 func Interruptible() context.Context {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	return ctx
 }
 
-// Run does what a command line says to root, which has only subcommands to do, and answers the exit
-// code.
+// Run executes a command line on root, which has only subcommands, and returns the exit code.
 func Run(ctx context.Context, root *cobra.Command, out, errs io.Writer, args ...string) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Args = Args(cobra.NoArgs)

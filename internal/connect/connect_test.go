@@ -34,7 +34,7 @@ func TestHelloRoundTrip(t *testing.T) {
 	require.Equal(t, hello(), got)
 }
 
-// What two Hellos agree to about the extension, one of which may know nothing of it.
+// Two Hellos agree on the extension, also when one of them has none.
 func TestExtension(t *testing.T) {
 	body := func(h *Hello) []byte {
 		message, err := h.Encode()
@@ -70,7 +70,7 @@ func TestImpossibleHellos(t *testing.T) {
 		err   error
 		says  string
 	}{
-		{"another version", func(h *Hello) { h.Version = 9 }, ErrVersion, "version 9, ours is 1"},
+		{"another version", func(h *Hello) { h.Version = 9 }, ErrVersion, "version 9: want 1"},
 		{"a refusal", func(h *Hello) { h.Error = "size differs" }, ErrRefused, "size differs"},
 		{"no address", func(h *Hello) { h.Addr = netip.Addr{} }, ErrMalformed, "no address"},
 		{"tiny MTU", func(h *Hello) { h.PathMTU = 10 }, ErrMalformed, "path MTU 10"},
@@ -79,13 +79,13 @@ func TestImpossibleHellos(t *testing.T) {
 		}, ErrMalformed, "300 outstanding READs"},
 		{"25-bit QPN", func(h *Hello) {
 			h.QPs[0].Num = 1 << 24
-		}, ErrMalformed, "more than 24 bits"},
+		}, ErrMalformed, "want 24 bits each"},
 		{"25-bit PSN", func(h *Hello) {
 			h.QPs[0].PSN = 1 << 24
-		}, ErrMalformed, "more than 24 bits"},
+		}, ErrMalformed, "want 24 bits each"},
 		{"memory past the end", func(h *Hello) {
 			h.Regions[0].Addr = ^uint64(0)
-		}, ErrMalformed, "end of the address space"},
+		}, ErrMalformed, "exceed the address space"},
 	} {
 		h := hello()
 		c.spoil(h)
@@ -97,7 +97,7 @@ func TestImpossibleHellos(t *testing.T) {
 	}
 }
 
-// sockets are two ends of a TCP connection on loopback.
+// sockets returns the two ends of a TCP connection on loopback.
 func sockets(t *testing.T) (a, b net.Conn) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -141,7 +141,7 @@ func TestExchangeAndBarrier(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"side": "b"}, facts)
 	_, err = Barrier(ctx, a, "another end", nil)
-	require.ErrorContains(t, err, `we are at barrier "another end", the peer at "end"`)
+	require.ErrorContains(t, err, `the peer is at barrier "end", want "another end"`)
 	require.ErrorContains(t, <-errs, "another end")
 }
 
@@ -178,7 +178,7 @@ func TestNothingHangs(t *testing.T) {
 	require.ErrorContains(t, err, "no server at 127.0.0.1:1")
 }
 
-// An address that nothing can listen at is not tried again.
+// Dial does not retry an invalid address.
 func TestDialOfNoAddress(t *testing.T) {
 	for _, c := range []struct{ addr, says string }{
 		{"server-without-a-port", "missing port"},
@@ -195,8 +195,7 @@ func TestDialOfNoAddress(t *testing.T) {
 	}
 }
 
-// A server that receives its client's Hello first sends nothing before it, and reads no more than
-// the Hello.
+// A server that receives first sends nothing before the client's Hello, and reads only the Hello.
 func TestServerHearsFirst(t *testing.T) {
 	ctx := context.Background()
 	a, b := sockets(t)
@@ -204,7 +203,7 @@ func TestServerHearsFirst(t *testing.T) {
 	go func() {
 		theirs, err := Exchange(ctx, b, hello())
 		if err == nil && theirs.QPs[0].Num != 7 {
-			err = errors.New("another Hello came")
+			err = errors.New("got another Hello")
 		}
 		got <- err
 	}()
@@ -289,7 +288,7 @@ func FuzzDecode(f *testing.F) {
 		h, err := Decode(body)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "connect: ") {
-				t.Fatalf("an error that does not say where: %v", err)
+				t.Fatalf("error without context: %v", err)
 			}
 			return
 		}

@@ -1,8 +1,8 @@
-// Package connect tells two endpoints of each other, out of band: over TCP they exchange addresses,
-// queue pair numbers, start PSNs and memory keys, and meet again at barriers.
+// Package connect is the out-of-band handshake of two endpoints: over TCP they exchange addresses,
+// queue pair numbers, start PSNs and memory keys, and synchronise at barriers.
 //
-// The encoding of a message ([Hello.Encode], [Decode]) is pure; only [Exchange] with its halves
-// [Send] and [Receive], [Barrier] and [Dial] touch a connection. It is the one package of the core
-// that imports net, and of ours only transport/wire, for the offer of the extension. Nothing here
-// has state of its own.
+// The encoding of a message ([Hello.Encode], [Decode]) is pure. Only [Exchange], its halves [Send]
+// and [Receive], [Barrier] and [Dial] use a connection. The package is the only one of the core
+// that imports net; of this module it imports only transport/wire, for the offer of the extension.
+// It has no state.
 package connect

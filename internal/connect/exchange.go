@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// retryInterval is how long Dial waits before it tries again.
+// retryInterval is the time between the connection attempts of Dial.
 const retryInterval = 20 * time.Millisecond
 
-// Dial connects to a server that may not listen yet: it tries until ctx ends. An address that is
-// not HOST:PORT, or of a host that does not exist, is an error at once.
+// Dial connects to a server that may not listen yet: it retries until ctx ends. It returns an error
+// at once if the address is not HOST:PORT or the host does not exist.
 func Dial(ctx context.Context, addr string) (net.Conn, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, fmt.Errorf("connect: not HOST:PORT: %w", err)
+		return nil, fmt.Errorf("connect: want HOST:PORT: %w", err)
 	}
 	var d net.Dialer
 	for {
@@ -37,8 +37,8 @@ func Dial(ctx context.Context, addr string) (net.Conn, error) {
 	}
 }
 
-// Exchange sends mine and answers what the peer sent; both sides call it. A Hello with an Error
-// comes back as ErrRefused with the peer's words.
+// Exchange sends mine and returns the peer's Hello; both sides call it. If the peer's Hello has an
+// Error, Exchange returns ErrRefused with its text.
 func Exchange(ctx context.Context, conn net.Conn, mine *Hello) (*Hello, error) {
 	hello := *mine
 	hello.Version = Version
@@ -69,8 +69,8 @@ func Send(ctx context.Context, conn net.Conn, mine *Hello) error {
 	})
 }
 
-// Receive waits for the peer's Hello before anything is said to it: with Send the half of Exchange
-// of a server that commits nothing to who only connects. A body longer than limit bytes is
+// Receive waits for the peer's Hello. A server that must not allocate anything for a peer that only
+// connects calls Receive, then Send, instead of Exchange. A body longer than limit bytes is
 // malformed.
 func Receive(ctx context.Context, conn net.Conn, limit int) (theirs *Hello, err error) {
 	var body []byte
@@ -83,7 +83,7 @@ func Receive(ctx context.Context, conn net.Conn, limit int) (theirs *Hello, err 
 	return Decode(body)
 }
 
-// Refuse tells the peer why there will be no connection.
+// Refuse sends the peer the reason why the connection is refused.
 func Refuse(ctx context.Context, conn net.Conn, why error) error {
 	message, err := (&Hello{Version: Version, Error: why.Error()}).Encode()
 	if err != nil {
@@ -99,7 +99,7 @@ type mark struct {
 	Facts map[string]string `json:"facts,omitempty"`
 }
 
-// Barrier waits until both sides have come to the point called name, and trades facts there.
+// Barrier waits until both sides have reached the barrier called name, and exchanges facts.
 func Barrier(ctx context.Context, conn net.Conn, name string,
 	facts map[string]string) (map[string]string, error) {
 	message, err := encode(mark{Name: name, Facts: facts})
@@ -115,13 +115,13 @@ func Barrier(ctx context.Context, conn net.Conn, name string,
 		return nil, err
 	}
 	if theirs.Name != name {
-		return nil, fmt.Errorf("connect: we are at barrier %q, the peer at %q: %w", name,
-			theirs.Name, ErrMalformed)
+		return nil, fmt.Errorf("connect: the peer is at barrier %q, want %q: %w",
+			theirs.Name, name, ErrMalformed)
 	}
 	return theirs.Facts, nil
 }
 
-// within runs f, which uses conn, until ctx ends.
+// within runs f, which uses conn. The end of ctx interrupts it.
 func within(ctx context.Context, conn net.Conn, f func() error) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	err := f()
@@ -131,7 +131,7 @@ func within(ctx context.Context, conn net.Conn, f func() error) error {
 	return err
 }
 
-// trade writes a message and reads the peer's, at once: either side may be the slower one.
+// trade writes a message and reads the peer's concurrently, because either side may be slower.
 func trade(ctx context.Context, conn net.Conn, message []byte) (body []byte, err error) {
 	err = within(ctx, conn, func() error {
 		wrote := make(chan error, 1)
@@ -149,14 +149,16 @@ func trade(ctx context.Context, conn net.Conn, message []byte) (body []byte, err
 	return body, err
 }
 
-// read reads a message with a body of up to limit bytes. It takes no more memory than has come.
+// read reads a message with a body of up to limit bytes. It allocates only for bytes that have
+// arrived.
 func read(r io.Reader, limit int) ([]byte, error) {
 	header := make([]byte, headerLen)
 	if n, err := io.ReadFull(r, header); err != nil {
 		if n > 0 && errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, fmt.Errorf("connect: it sent %q and left: %w", header[:n], ErrNotGoroce)
+			return nil, fmt.Errorf("connect: the peer sent %q and closed the connection: %w",
+				header[:n], ErrNotGoroce)
 		}
-		return nil, fmt.Errorf("connect: the peer is gone: %w", err)
+		return nil, fmt.Errorf("connect: the peer closed the connection: %w", err)
 	}
 	n, err := bodyLen(header, limit)
 	if err != nil {
@@ -167,7 +169,7 @@ func read(r io.Reader, limit int) ([]byte, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return nil, fmt.Errorf("connect: the peer left in the middle of a message: %w", err)
+		return nil, fmt.Errorf("connect: the connection ended in the middle of a message: %w", err)
 	}
 	return body, nil
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Version is that of the handshake. Another one is refused.
+// Version is the version of the handshake. Other versions are refused.
 const Version = 1
 
-// magic begins every message: whatever else connects to the port by mistake is told apart at once.
+// magic starts every message, so that other protocols on the port are recognised at once.
 const magic = "GRCE"
 
 // headerLen is the magic and the length of the body, a big endian uint32.
 const headerLen = len(magic) + 4
 
-// MaxBody is the longest body that is read, in bytes: 16 384 queue pairs fit.
+// MaxBody is the maximum length of a body in bytes: 16 384 queue pairs fit.
 const MaxBody = 4 << 20
 
-// What a handshake can fail with.
+// Errors of a handshake.
 var (
 	ErrNotGoroce = errors.New("the peer does not speak goroce's handshake")
 	ErrVersion   = errors.New("the peer speaks another version of goroce's handshake")
@@ -34,67 +34,68 @@ var (
 // QP is one queue pair of the peer.
 type QP struct {
 	Num uint32 `json:"qpn"`
-	PSN uint32 `json:"psn"` // of the first packet it will send
+	PSN uint32 `json:"psn"` // of the first packet that it sends
 }
 
-// Region is memory of the peer that it lets us reach.
+// Region is a memory region of the peer that remote operations may access.
 type Region struct {
 	Addr uint64 `json:"addr"`
 	Len  uint64 `json:"len"`
 	RKey uint32 `json:"rkey"`
 }
 
-// Hello is what each side tells the other.
+// Hello is the handshake message of each side.
 type Hello struct {
 	Version int `json:"version"`
-	// Error, when not empty, says why there will be no connection.
+	// Error, unless empty, is the reason why the connection is refused.
 	Error    string     `json:"error,omitempty"`
 	Addr     netip.Addr `json:"addr"`
-	PathMTU  int64      `json:"path_mtu"` // the largest this side can do, bytes
+	PathMTU  int64      `json:"path_mtu"` // maximum of this side, bytes
 	RdAtomic int        `json:"rd_atomic"`
 	QPs      []QP       `json:"qps"`
 	Regions  []Region   `json:"regions,omitempty"`
-	// Extension is what this side can do beyond RoCEv2 (docs/wire.md). A side that sends none does
-	// without: what both do is wire.Agree of the two.
+	// Extension is what this side supports beyond RoCEv2 (docs/wire.md); the zero value means
+	// nothing. Both sides use wire.Agree of the two offers.
 	Extension wire.Offer `json:"extension,omitzero"`
-	// Settings are the program's own: what must be equal, and what the peer should know.
+	// Settings are parameters of the program: those that must be equal, and information for the
+	// peer.
 	Settings map[string]string `json:"settings,omitempty"`
 }
 
-// Validate says what is impossible about a Hello.
+// Validate returns an error if h refuses the connection, has another version, or is malformed.
 func (h *Hello) Validate() error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("connect: %s: %w", fmt.Sprintf(format, args...), ErrMalformed)
 	}
 	switch {
 	case h.Version != Version:
-		return fmt.Errorf("connect: version %d, ours is %d: %w", h.Version, Version, ErrVersion)
+		return fmt.Errorf("connect: version %d: want %d: %w", h.Version, Version, ErrVersion)
 	case h.Error != "":
 		return fmt.Errorf("connect: %s: %w", h.Error, ErrRefused)
 	case !h.Addr.IsValid():
 		return bad("no address")
 	case h.PathMTU < 256:
-		return bad("path MTU %d is less than 256", h.PathMTU)
+		return bad("path MTU %d: want 256 or more", h.PathMTU)
 	case h.RdAtomic < 0 || h.RdAtomic > 255:
-		return bad("%d outstanding READs are not in 0..255", h.RdAtomic)
+		return bad("%d outstanding READs: want 0 to 255", h.RdAtomic)
 	}
 	for _, q := range h.QPs {
 		if q.Num > 0xffffff || q.PSN > 0xffffff {
-			return bad("QPN %#x or PSN %#x has more than 24 bits", q.Num, q.PSN)
+			return bad("QPN %#x, PSN %#x: want 24 bits each", q.Num, q.PSN)
 		}
 	}
 	for _, r := range h.Regions {
 		if r.Addr+r.Len < r.Addr {
-			return bad("%d bytes at %#x pass the end of the address space", r.Len, r.Addr)
+			return bad("%d bytes at %#x exceed the address space", r.Len, r.Addr)
 		}
 	}
 	return nil
 }
 
-// Encode makes the message that carries h.
+// Encode returns the message that carries h.
 func (h *Hello) Encode() ([]byte, error) { return encode(h) }
 
-// Decode reads the body of a message.
+// Decode decodes and validates the body of a message.
 func Decode(body []byte) (*Hello, error) {
 	h := &Hello{}
 	if err := decode(body, h); err != nil {
@@ -109,7 +110,7 @@ func encode(v any) ([]byte, error) {
 		return nil, fmt.Errorf("connect: encode: %w", err)
 	}
 	if len(body) > MaxBody {
-		return nil, fmt.Errorf("connect: a message of %d bytes is longer than %d: %w", len(body),
+		return nil, fmt.Errorf("connect: message of %d bytes: want at most %d: %w", len(body),
 			MaxBody, ErrMalformed)
 	}
 	message := append([]byte(magic), 0, 0, 0, 0)
@@ -125,14 +126,14 @@ func decode(body []byte, v any) error {
 	return nil
 }
 
-// bodyLen reads the header of a message whose body may have limit bytes.
+// bodyLen returns the body length in a message's header, at most limit.
 func bodyLen(header []byte, limit int) (int, error) {
 	if len(header) < headerLen || string(header[:len(magic)]) != magic {
-		return 0, fmt.Errorf("connect: it began with %q: %w", header, ErrNotGoroce)
+		return 0, fmt.Errorf("connect: the message starts with %q: %w", header, ErrNotGoroce)
 	}
 	n := binary.BigEndian.Uint32(header[len(magic):])
 	if uint64(n) > uint64(limit) {
-		return 0, fmt.Errorf("connect: a message of %d bytes is longer than %d: %w", n, limit,
+		return 0, fmt.Errorf("connect: message of %d bytes: want at most %d: %w", n, limit,
 			ErrMalformed)
 	}
 	return int(n), nil

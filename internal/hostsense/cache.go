@@ -15,9 +15,9 @@ type Cache struct {
 	Type   string // Data, Instruction or Unified
 	Size   units.Bytes
 	Line   units.Bytes
-	Ways   int // 0 unknown
+	Ways   int // 0 if unknown
 	Sets   int
-	Shared string // by which processors, as Linux lists them
+	Shared string // processors that share it, in Linux's list format
 }
 
 func (c Cache) String() string {
@@ -25,7 +25,7 @@ func (c Cache) String() string {
 		strings.ToLower(c.Type), c.Size, c.Line, c.Ways, c.Shared)
 }
 
-// Caches answers the caches of the first processor.
+// Caches returns the caches of the first processor.
 func (h *Host) Caches() ([]Cache, error) {
 	const what, dir = "caches", "sys/devices/system/cpu/cpu0/cache"
 	var all []Cache
@@ -47,10 +47,10 @@ func (h *Host) Caches() ([]Cache, error) {
 			return nil, err
 		}
 		c := Cache{Level: int(level), Size: units.Bytes(size), Line: units.Bytes(line)}
-		if c.Type, err = h.text(what, index+"type", "it has no type"); err != nil {
+		if c.Type, err = h.text(what, index+"type", "no type file"); err != nil {
 			return nil, err
 		}
-		// What some hypervisors leave out.
+		// Some hypervisors do not show these.
 		if ways, err := h.number(what, index+"ways_of_associativity"); err == nil {
 			c.Ways = int(ways)
 		}
@@ -61,12 +61,12 @@ func (h *Host) Caches() ([]Cache, error) {
 		all = append(all, c)
 	}
 	if len(all) == 0 {
-		return nil, &Absent{what, "/" + dir + " has none"}
+		return nil, &Absent{what, "/" + dir + " is empty"}
 	}
 	return all, nil
 }
 
-// LLC answers the last-level cache: that of the highest level, for data.
+// LLC returns the last-level cache: the data or unified cache of the highest level.
 func (h *Host) LLC() (Cache, error) {
 	all, err := h.Caches()
 	if err != nil {
@@ -88,14 +88,16 @@ func (h *Host) LLC() (Cache, error) {
 // last-level cache into which devices write.
 const msrDDIOWays = 0xc8b
 
-// DDIOWays answers into how many ways of the last-level cache devices may write, and in which bits.
+// DDIOWays returns the number of ways of the last-level cache into which devices may write, and
+// their mask.
 func (h *Host) DDIOWays() (ways int, mask uint64, err error) {
 	cpu, err := h.CPU()
 	if err != nil {
 		return 0, 0, err
 	}
 	if cpu.Vendor != "GenuineIntel" {
-		return 0, 0, &Absent{"DDIO ways", "the processor is by " + cpu.Vendor + ", DDIO is Intel's"}
+		return 0, 0, &Absent{"DDIO ways",
+			"the vendor of the processor is " + cpu.Vendor + "; DDIO requires Intel"}
 	}
 	if mask, err = h.MSR(0, msrDDIOWays); err != nil {
 		return 0, 0, err
@@ -103,7 +105,7 @@ func (h *Host) DDIOWays() (ways int, mask uint64, err error) {
 	return bits.OnesCount64(mask), mask, nil
 }
 
-// DDIO answers how much of the last-level cache devices may write into.
+// DDIO returns the size of the part of the last-level cache into which devices may write.
 func (h *Host) DDIO() (units.Bytes, error) {
 	ways, _, err := h.DDIOWays()
 	if err != nil {
@@ -115,7 +117,7 @@ func (h *Host) DDIO() (units.Bytes, error) {
 	}
 	if llc.Ways == 0 {
 		return 0, &Absent{"DDIO part of the cache",
-			"the machine does not tell how many ways its last-level cache has"}
+			"the associativity of the last-level cache is unknown"}
 	}
 	return llc.Size * units.Bytes(ways) / units.Bytes(llc.Ways), nil
 }

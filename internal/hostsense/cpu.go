@@ -9,14 +9,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// CPU is what the first processor says of itself.
+// CPU describes the first processor.
 type CPU struct {
 	Vendor, Name            string
 	Family, Model, Stepping int
 	Processors              int
 }
 
-// CPU answers what /proc/cpuinfo says.
+// CPU returns the processor in /proc/cpuinfo.
 func (h *Host) CPU() (CPU, error) {
 	text, err := h.text("processor", "proc/cpuinfo", "/proc/cpuinfo does not exist")
 	if err != nil {
@@ -51,13 +51,13 @@ func (h *Host) CPU() (CPU, error) {
 		}
 	}
 	if c.Vendor == "" {
-		return c, &Absent{"processor's vendor", "/proc/cpuinfo does not say"}
+		return c, &Absent{"processor's vendor", "/proc/cpuinfo has no vendor_id"}
 	}
 	return c, nil
 }
 
-// Busy samples which part of all processors' time was not idle since the sample before: 0 to 1.
-// What a hypervisor took away counts as busy.
+// Busy returns a Sampler of the fraction of all processors' time, from 0 to 1, that was not idle
+// since the last sample. Time stolen by a hypervisor counts as busy.
 func (h *Host) Busy() (Sampler, error) {
 	busy, all, err := h.ticks()
 	if err != nil {
@@ -69,8 +69,8 @@ func (h *Host) Busy() (Sampler, error) {
 		if err != nil {
 			return 0, false
 		}
-		if a > all { // the kernel counts in 10 ms: without a new tick the old value holds
-			// some of what it counts may go back
+		if a > all { // the kernel counts in 10 ms; without a new tick keep the last value
+			// iowait may decrease (proc(5))
 			last = min(1, float64(b-min(b, busy))/float64(a-all))
 			busy, all = b, a
 		}
@@ -78,7 +78,7 @@ func (h *Host) Busy() (Sampler, error) {
 	}, nil
 }
 
-// ticks answers the busy ones and all of /proc/stat's first line.
+// ticks returns the busy and the total ticks in the first line of /proc/stat.
 func (h *Host) ticks() (busy, all uint64, err error) {
 	const what = "processor time"
 	text, err := h.text(what, "proc/stat", "/proc/stat does not exist")
@@ -88,15 +88,16 @@ func (h *Host) ticks() (busy, all uint64, err error) {
 	line, _, _ := strings.Cut(text, "\n")
 	fields := strings.Fields(line)
 	if len(fields) < 5 || fields[0] != "cpu" {
-		return 0, 0, fmt.Errorf("hostsense: %s: /proc/stat begins with %q", what, line)
+		return 0, 0, fmt.Errorf("hostsense: %s: first line of /proc/stat is %q: want cpu and "+
+			"its ticks", what, line)
 	}
 	var idle uint64
-	for i, f := range fields[1:min(len(fields), 9)] { // guests are in user already
+	for i, f := range fields[1:min(len(fields), 9)] { // guest time is included in user time
 		n, err := strconv.ParseUint(f, 10, 64)
 		if err != nil {
-			return 0, 0, fmt.Errorf("hostsense: %s: /proc/stat says %q", what, f)
+			return 0, 0, fmt.Errorf("hostsense: %s: /proc/stat has %q: want a number", what, f)
 		}
-		if all += n; i == 3 || i == 4 { // idle, and waiting for disks
+		if all += n; i == 3 || i == 4 { // idle and iowait
 			idle += n
 		}
 	}

@@ -5,41 +5,41 @@ import (
 	"io"
 )
 
-// Describe writes what the machine has, and of what it has not, why.
+// Describe writes what the machine provides, with a reason for everything that is absent.
 func (h *Host) Describe(w io.Writer) {
-	say := func(what string, value any, err error) {
+	print := func(what string, value any, err error) {
 		if err != nil {
 			value = err
 		}
 		fmt.Fprintf(w, "%-18s %v\n", what, value)
 	}
 	cpu, err := h.CPU()
-	say("processor", fmt.Sprintf("%s %s, family %d model %d, %d of them", cpu.Vendor, cpu.Name,
+	print("processor", fmt.Sprintf("%s %s, family %d model %d, %d of them", cpu.Vendor, cpu.Name,
 		cpu.Family, cpu.Model, cpu.Processors), err)
 	caches, err := h.Caches()
 	if err != nil {
-		say("caches", nil, err)
+		print("caches", nil, err)
 	}
 	for _, c := range caches {
-		say("cache", c, nil)
+		print("cache", c, nil)
 	}
 	ways, mask, err := h.DDIOWays()
-	say("DDIO", fmt.Sprintf("%d ways, mask %#x", ways, mask), err)
+	print("DDIO", fmt.Sprintf("%d ways, mask %#x", ways, mask), err)
 	for _, r := range []Resource{PressureCPU, PressureMemory, PressureIO} {
 		p, err := h.Pressure(r)
-		say("pressure, "+string(r), fmt.Sprintf("%.1f %% of the last 10 s", 100*p.SomeOf10s), err)
+		print("pressure, "+string(r), fmt.Sprintf("%.1f %% of the last 10 s", 100*p.SomeOf10s), err)
 	}
 	_, err = h.IIOOccupancy(0, 0)
-	say("IIO occupancy", "counted", err)
+	print("IIO occupancy", "counted", err)
 	_, err = h.MBA("", nil)
-	say("memory bandwidth", "can be allocated", err)
+	print("memory bandwidth", "can be allocated", err)
 	occupancy, _, err := h.LLCMonitor("")
-	say("LLC occupancy", occupancy, err)
+	print("LLC occupancy", occupancy, err)
 	for _, e := range []Event{Cycles, CacheMisses, LLCLoadMisses} {
 		c, err := h.Count(e, 0)
 		if err == nil {
 			c.Close()
 		}
-		say("perf_event", e.String()+" can be counted", err)
+		print("perf_event", e.String()+" can be counted", err)
 	}
 }

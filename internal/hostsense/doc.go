@@ -1,17 +1,20 @@
-// Package hostsense is what this machine says of itself: its caches, how busy its processors are,
-// how long its programs wait (pressure), and, where the machine has them, counters of the memory
-// system (MSR, perf_event) and control of it (resctrl). It is the one place that reads any of that.
+// Package hostsense reads the state of this machine: caches, processor load, pressure stall
+// information, and, where available, counters of the memory system (MSR, perf_event) and its
+// control (resctrl). No other package reads them.
 //
-// What a machine has not got is [Absent], with the reason; nothing is guessed. What is emulated
-// says so.
+// A feature that the machine lacks returns [Absent] with the reason; no value is guessed. Emulated
+// values have Emulated in their name.
 //
 //	host := hostsense.This()
 //	llc, err := host.LLC()                 // size, line, ways
-//	busy, err := host.Busy()               // a Sampler: part of all processors' time since the last call
-//	host.Describe(os.Stdout)               // all of it, and why the rest is not there
+//	busy, err := host.Busy()               // a Sampler: fraction of all processors' time since the
 //
-// A [Sampler] is what nicoffload's agent takes, and makes HOST events of. [MBA] throttles what a
-// group of programs takes from memory, where resctrl can.
+// last call
+//
+//	host.Describe(os.Stdout)               // everything available, and reasons for the rest
+//
+// nicoffload's agent turns the values of a [Sampler] into HOST events. [MBA] throttles the memory
+// bandwidth of a group of programs where resctrl supports it.
 //
 // The package imports os, x/sys/unix and units; tests read a copy of /proc and /sys.
 package hostsense

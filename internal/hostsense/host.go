@@ -11,16 +11,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Host is a machine, as its files tell.
+// Host is a machine whose state is read from files.
 type Host struct{ root string }
 
-// This is the machine that the program runs on.
+// This returns the machine that the program runs on.
 func This() *Host { return &Host{"/"} }
 
-// At is a machine whose /proc, /sys and /dev are in a directory.
+// At returns a machine whose /proc, /sys and /dev are in a directory.
 func At(root string) *Host { return &Host{root} }
 
-// Absent is the error of what a machine has not got.
+// Absent reports a feature that the machine lacks.
 type Absent struct {
 	What   string
 	Reason string
@@ -28,18 +28,19 @@ type Absent struct {
 
 func (a *Absent) Error() string { return fmt.Sprintf("hostsense: no %s: %s", a.What, a.Reason) }
 
-// IsAbsent says whether an error means that the machine has not got what was asked for.
+// IsAbsent reports whether an error is an Absent.
 func IsAbsent(err error) bool {
 	var a *Absent
 	return errors.As(err, &a)
 }
 
-// Sampler reads a value, and says whether it could.
+// Sampler returns the current value, and false if there is none.
 type Sampler func(now units.Time) (value float64, ok bool)
 
 func (h *Host) path(name string) string { return filepath.Join(h.root, name) }
 
-// text reads a small file that belongs to what; one that is not there is an Absent with the reason.
+// text returns the contents of a small file that belongs to what. If it does not exist, the error
+// is an Absent with the reason.
 func (h *Host) text(what, name, reason string) (string, error) {
 	b, err := os.ReadFile(h.path(name))
 	switch {
@@ -53,7 +54,7 @@ func (h *Host) text(what, name, reason string) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// number reads a file with one number, which may end in K or M.
+// number returns the number in a file, which may end in K or M.
 func (h *Host) number(what, name string) (int64, error) {
 	s, err := h.text(what, name, name+" does not exist")
 	if err != nil {
@@ -67,7 +68,7 @@ func (h *Host) number(what, name string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || n > 1<<60/scale {
-		return 0, fmt.Errorf("hostsense: %s: %s says %q, which is no number", what, name, s)
+		return 0, fmt.Errorf("hostsense: %s: %s has %q: want a number", what, name, s)
 	}
 	return n * scale, nil
 }

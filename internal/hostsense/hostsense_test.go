@@ -19,7 +19,7 @@ const us = units.Microsecond
 
 func at(n int) units.Time { return units.Time(units.Duration(n) * us) }
 
-// machine is one whose files are as said.
+// machine returns a Host with the given files.
 func machine(t *testing.T, files map[string]string) *Host {
 	root := t.TempDir()
 	for name, text := range files {
@@ -56,11 +56,11 @@ func TestCaches(t *testing.T) {
 	llc, err := h.LLC()
 	require.NoError(t, err)
 	assert.Equal(t, Cache{Level: 3, Type: "Unified", Size: 27 * units.MiB, Line: 64}, llc,
-		"what a hypervisor hides is 0")
+		"hidden by a hypervisor")
 	_, err = machine(t, nil).LLC()
 	assert.True(t, IsAbsent(err))
 	_, err = machine(t, map[string]string{cache + "index0/level": "one"}).Caches()
-	assert.ErrorContains(t, err, `"one", which is no number`)
+	assert.ErrorContains(t, err, `has "one": want a number`)
 	assert.False(t, IsAbsent(err))
 }
 
@@ -85,13 +85,13 @@ func TestBusy(t *testing.T) {
 	v, ok := s(at(1))
 	assert.Equal(t, [2]any{0.7, true}, [2]any{v, ok}, "70 of 100 ticks")
 	v, _ = s(at(2))
-	assert.Equal(t, 0.7, v, "no tick, no news")
-	write("cpu  160 0 80 900 40 0 0 0 9 9\n") // what waits for disks may go back (proc(5))
+	assert.Equal(t, 0.7, v, "unchanged without a new tick")
+	write("cpu  160 0 80 900 40 0 0 0 9 9\n") // iowait may decrease (proc(5))
 	v, _ = s(at(3))
 	assert.Equal(t, 0.25, v)
 	write("cpu  170 0 80 850 40 0 0 70 9 9\n")
 	v, _ = s(at(4))
-	assert.Equal(t, 1.0, v, "all there is, and no more")
+	assert.Equal(t, 1.0, v, "at most 1")
 	write("cpu  170 0 80 990 40 0 0 0 9 9\n")
 	v, _ = s(at(5))
 	assert.Zero(t, v)
@@ -99,7 +99,7 @@ func TestBusy(t *testing.T) {
 	_, ok = s(at(6))
 	assert.False(t, ok)
 	_, err = machine(t, map[string]string{"proc/stat": "intr 1 2 3 4 5"}).Busy()
-	assert.ErrorContains(t, err, "begins with")
+	assert.ErrorContains(t, err, "want cpu and its ticks")
 }
 
 func TestPressure(t *testing.T) {
@@ -112,7 +112,7 @@ func TestPressure(t *testing.T) {
 	s, err := h.Waiting(PressureCPU)
 	require.NoError(t, err)
 	_, ok := s(at(0))
-	assert.False(t, ok, "one is none")
+	assert.False(t, ok, "the first sample has no interval")
 	require.NoError(t,
 		os.WriteFile(h.path(file), []byte("some avg10=0 avg60=0 avg300=0 total=8364288283\n"),
 			0o644))
@@ -121,10 +121,10 @@ func TestPressure(t *testing.T) {
 	_, err = h.Waiting(PressureMemory)
 	assert.ErrorContains(t, err, "CONFIG_PSI")
 	_, err = machine(t, map[string]string{file: "some total=lots"}).Pressure(PressureCPU)
-	assert.ErrorContains(t, err, "no number")
+	assert.ErrorContains(t, err, "want a number")
 }
 
-// msr makes a machine whose MSRs are a file.
+// msr returns a machine whose MSRs are a file.
 func msr(t *testing.T, cpuinfo string, registers map[int64]uint64) *Host {
 	h := machine(t, map[string]string{"proc/cpuinfo": cpuinfo, "dev/cpu/0/msr": ""})
 	setMSR(t, h, registers)
@@ -146,11 +146,11 @@ func TestDDIO(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, [2]any{2, uint64(0x600)}, [2]any{ways, mask})
 	_, _, err = machine(t, map[string]string{"proc/cpuinfo": amd}).DDIOWays()
-	assert.ErrorContains(t, err, "DDIO is Intel's")
+	assert.ErrorContains(t, err, "DDIO requires Intel")
 	_, _, err = machine(t, map[string]string{"proc/cpuinfo": intel}).DDIOWays()
 	assert.ErrorContains(t, err, "/dev/cpu/0/msr does not exist")
 	_, _, err = msr(t, intel, nil).DDIOWays()
-	assert.ErrorContains(t, err, "the processor refuses")
+	assert.ErrorContains(t, err, "the processor rejects it")
 	assert.True(t, IsAbsent(err))
 }
 
@@ -197,11 +197,11 @@ func TestMBA(t *testing.T) {
 		},
 		"resctrl has no group": func(f map[string]string) { delete(f, schemata) },
 		"no MB line":           func(f map[string]string) { f[schemata] = "L3:0=7ff" },
-		"the processor cannot": func(f map[string]string) {
+		"no processor support: resctrl": func(f map[string]string) {
 			delete(f, "sys/fs/resctrl/info/MB/min_bandwidth")
 			f["sys/fs/resctrl/info/x"] = ""
 		},
-		`min_bandwidth is "none"`: func(f map[string]string) {
+		`min_bandwidth "none"`: func(f map[string]string) {
 			f["sys/fs/resctrl/info/MB/min_bandwidth"] = "none"
 		},
 	} {
@@ -230,9 +230,9 @@ func TestReplay(t *testing.T) {
 		assert.Equal(t, [2]any{c.v, c.some}, [2]any{v, some}, c.ns)
 	}
 	for text, want := range map[string]string{
-		"": "nothing in it", "1000": `line 1: "1000"`, "\nx,1": "line 2",
-		"1,x": "no time in ns and a value", "1,NaN": "value", "-1,1": "a time of -1 ns",
-		"5,1\n4,1": "before the line above",
+		"": "recording: empty", "1000": `line 1: "1000"`, "\nx,1": "line 2",
+		"1,x": "want a time in ns and a value", "1,NaN": "value", "-1,1": "time -1 ns out of range",
+		"5,1\n4,1": "want ascending times",
 	} {
 		_, err := Replay(strings.NewReader(text))
 		assert.ErrorContains(t, err, want, text)
@@ -257,7 +257,7 @@ func TestEmulated(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// Whatever this machine has: each thing is there, or says why not.
+// On any machine each feature is available or returns the reason why it is absent.
 func TestThisMachine(t *testing.T) {
 	h := This()
 	_, err := h.CPU()
@@ -292,7 +292,7 @@ func TestThisMachine(t *testing.T) {
 	assert.Contains(t, out.String(), "memory bandwidth")
 }
 
-// What resctrl counts of the last-level cache, over its domains; and why there is nothing.
+// LLCMonitor sums over domains, and returns the reason if monitoring is absent.
 func TestLLCMonitor(t *testing.T) {
 	root := t.TempDir()
 	_, _, err := At(root).LLCMonitor("")
@@ -326,7 +326,7 @@ func TestMisses(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, 0.25, share)
 	_, ok = s(3)
-	assert.False(t, ok, "no load since")
+	assert.False(t, ok, "no loads since the last sample")
 
 	sample, end, err := This().Misses(0)
 	if err != nil {

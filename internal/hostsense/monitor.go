@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// LLCMonitor answers how much of the last-level cache a group of programs has, and how many bytes
-// it has moved to and from memory since it began, as resctrl counts them; "" is the root group.
+// LLCMonitor returns the last-level cache occupancy of a resctrl group and the bytes that it has
+// moved to and from memory since its creation. "" is the root group.
 func (h *Host) LLCMonitor(group string) (occupancy, moved units.Bytes, err error) {
 	const what = "cache monitoring"
 	if strings.Contains(group, "..") {
@@ -22,7 +22,7 @@ func (h *Host) LLCMonitor(group string) (occupancy, moved units.Bytes, err error
 	domains, err := os.ReadDir(h.path(dir + "mon_data"))
 	if err != nil {
 		return 0, 0, &Absent{what,
-			"resctrl is not mounted, or the processor cannot: " + err.Error()}
+			"resctrl is not mounted, or the processor does not support it: " + err.Error()}
 	}
 	found := false
 	for _, d := range domains {
@@ -35,14 +35,14 @@ func (h *Host) LLCMonitor(group string) (occupancy, moved units.Bytes, err error
 			return 0, 0, err
 		}
 		occupancy += units.Bytes(lines)
-		// not every processor has it
+		// not supported by every processor
 		if bytes, err := h.number(what, in+"mbm_total_bytes"); err == nil {
 			moved += units.Bytes(bytes)
 		}
 		found = true
 	}
 	if !found {
-		return 0, 0, &Absent{what, "resctrl monitors no L3"}
+		return 0, 0, &Absent{what, "resctrl has no L3 monitoring"}
 	}
 	return occupancy, moved, nil
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Resource is what programs can wait for.
+// Resource is a resource that programs can wait for.
 type Resource string
 
-// The resources that Linux tells of in /proc/pressure.
+// The resources in /proc/pressure.
 const (
 	PressureCPU    Resource = "cpu"
 	PressureMemory Resource = "memory"
 	PressureIO     Resource = "io"
 )
 
-// Pressure is how long programs waited for a resource.
+// Pressure is the time that programs waited for a resource.
 type Pressure struct {
-	Some units.Duration // at least one did
-	Full units.Duration // all that were not idle did
-	// SomeOf10s and FullOf10s are the parts of the last ten seconds, 0 to 1.
+	Some units.Duration // at least one waited
+	Full units.Duration // all non-idle ones waited
+	// SomeOf10s and FullOf10s are the fractions of the last ten seconds, 0 to 1.
 	SomeOf10s, FullOf10s float64
 }
 
-// Pressure answers what /proc/pressure says of a resource.
+// Pressure returns the pressure of a resource in /proc/pressure.
 func (h *Host) Pressure(r Resource) (p Pressure, err error) {
 	what := "pressure of " + string(r)
 	text, err := h.text(what, "proc/pressure/"+string(r),
@@ -45,7 +45,7 @@ func (h *Host) Pressure(r Resource) (p Pressure, err error) {
 			key, value, _ := strings.Cut(f, "=")
 			v, err := strconv.ParseFloat(value, 64)
 			if err != nil || v < 0 || v > 1e15 {
-				return Pressure{}, fmt.Errorf("hostsense: %s: %q is no number", what, f)
+				return Pressure{}, fmt.Errorf("hostsense: %s: %q: want a number", what, f)
 			}
 			switch key {
 			case "avg10":
@@ -64,26 +64,26 @@ func (h *Host) Pressure(r Resource) (p Pressure, err error) {
 	return p, nil
 }
 
-// Waiting samples for which part of the time since the sample before some program waited for a
-// resource.
+// Waiting returns a Sampler of the fraction of time since the last sample in which some program
+// waited for a resource.
 func (h *Host) Waiting(r Resource) (Sampler, error) {
 	last, err := h.Pressure(r)
 	if err != nil {
 		return nil, err
 	}
 	var at units.Time
-	began := false
+	started := false
 	return func(now units.Time) (float64, bool) {
 		p, err := h.Pressure(r)
 		if err != nil {
 			return 0, false
 		}
-		waited, passed := p.Some-last.Some, now.Sub(at)
-		first := !began
-		last, at, began = p, now, true
-		if first || passed <= 0 {
+		waited, elapsed := p.Some-last.Some, now.Sub(at)
+		first := !started
+		last, at, started = p, now, true
+		if first || elapsed <= 0 {
 			return 0, false
 		}
-		return min(1, float64(waited)/float64(passed)), true
+		return min(1, float64(waited)/float64(elapsed)), true
 	}, nil
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// mostSamples is how long a recording can be.
-const mostSamples = 10_000_000
+// maxSamples is the maximum number of samples in a recording.
+const maxSamples = 10_000_000
 
-// Replay samples what was recorded: lines of a time since the beginning, in nanoseconds, a comma,
-// and a value. Empty lines and those that begin with # are not looked at. A value holds until the
-// next one's time, counted from the first sample; before the first there is none.
+// Replay returns a Sampler of a recording: lines of a time in nanoseconds since the start, a comma,
+// and a value. Empty lines and lines that start with # are ignored. Time starts at the first
+// sample. A value is valid until the time of the next one; before the first one there is none.
 func Replay(r io.Reader) (Sampler, error) {
 	type record struct {
 		at    units.Duration
@@ -34,16 +34,16 @@ func Replay(r io.Reader) (Sampler, error) {
 		value, err2 := strconv.ParseFloat(strings.TrimSpace(what), 64)
 		switch {
 		case !ok || err != nil || err2 != nil || math.IsNaN(value) || math.IsInf(value, 0):
-			return nil, fmt.Errorf("hostsense: recording, line %d: %q is no time in ns and a value",
+			return nil, fmt.Errorf("hostsense: recording, line %d: %q: want a time in ns and a value",
 				n, line)
 		case ns < 0 || ns > int64(math.MaxInt64/units.Nanosecond)/2:
-			return nil, fmt.Errorf("hostsense: recording, line %d: a time of %d ns", n, ns)
-		case len(all) == mostSamples:
-			return nil, fmt.Errorf("hostsense: recording: more than %d lines", mostSamples)
+			return nil, fmt.Errorf("hostsense: recording, line %d: time %d ns out of range", n, ns)
+		case len(all) == maxSamples:
+			return nil, fmt.Errorf("hostsense: recording: want at most %d samples", maxSamples)
 		}
 		at := units.Duration(ns) * units.Nanosecond
 		if len(all) > 0 && at < all[len(all)-1].at {
-			return nil, fmt.Errorf("hostsense: recording, line %d: %v is before the line above", n,
+			return nil, fmt.Errorf("hostsense: recording, line %d: %v: want ascending times", n,
 				at)
 		}
 		all = append(all, record{at, value})
@@ -52,15 +52,15 @@ func Replay(r io.Reader) (Sampler, error) {
 		return nil, fmt.Errorf("hostsense: recording: %w", err)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("hostsense: recording: nothing in it")
+		return nil, fmt.Errorf("hostsense: recording: empty")
 	}
-	var begin units.Time
-	next, began := 0, false
+	var start units.Time
+	next, started := 0, false
 	return func(now units.Time) (float64, bool) {
-		if !began {
-			begin, began = now, true
+		if !started {
+			start, started = now, true
 		}
-		for next < len(all) && all[next].at <= now.Sub(begin) {
+		for next < len(all) && all[next].at <= now.Sub(start) {
 			next++
 		}
 		if next == 0 {
@@ -70,8 +70,8 @@ func Replay(r io.Reader) (Sampler, error) {
 	}, nil
 }
 
-// Emulated samples a stand-in for the occupancy of the I/O controller on machines that do not show
-// theirs (OURS): what waits in a receive ring, in cache lines.
+// Emulated returns a Sampler that emulates the occupancy of the I/O controller on machines that do
+// not expose it: the backlog of a receive ring in cache lines. It is ours, not hostCC's.
 func Emulated(backlog func() units.Bytes, line units.Bytes) Sampler {
 	return func(units.Time) (float64, bool) {
 		if line <= 0 {

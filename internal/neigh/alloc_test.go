@@ -23,7 +23,7 @@ func TestSteadyPathsDoNotAllocate(t *testing.T) {
 		"NS":    solicitation(link(layers.ICMPv6OptSourceAddress, peerMAC)).frame(t),
 	}
 	for name, frame := range frames {
-		require.True(t, table.Receive(frame, 0)) // the first learns the neighbour, or grows a slot
+		require.True(t, table.Receive(frame, 0)) // the first one adds an entry or grows a slot
 		table.Emit(room)
 		assert.Zero(t, testing.AllocsPerRun(100, func() {
 			table.Receive(frame, 0)

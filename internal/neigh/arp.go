@@ -41,7 +41,7 @@ func (p arp) set(
 	copy(p[24:], to[:])
 }
 
-// receiveARP is "Packet Reception" of RFC 826.
+// receiveARP implements "Packet Reception" of RFC 826.
 func (t *Table) receiveARP(p arp, toUs bool, now units.Time) {
 	if !p.valid() || !isUnicastMAC(p.senderMAC()) {
 		t.counters.DropARPMalformed++
@@ -58,15 +58,15 @@ func (t *Table) receiveARP(p arp, toUs bool, now units.Time) {
 	e, known := t.entries[ip]
 	switch {
 	case mac == t.mac:
-		t.counters.Ignored++ // our own, back from somewhere
+		t.counters.Ignored++ // our own packet, looped back
 		return
-	case known && e.state == own:
-		t.counters.AddressConflicts++ // RFC 5227 section 2.4; we stay
+	case known && e.state == local:
+		t.counters.AddressConflicts++ // RFC 5227 section 2.4; we keep the address
 		return
 	case known && !request && toUs && forUs:
 		t.confirm(e, mac, now)
 	case known:
-		t.hear(e, mac, now) // also announcements, RFC 5227 section 3
+		t.observe(e, mac, now) // also announcements, RFC 5227 section 3
 	// unspecified: an ARP probe, RFC 5227 section 2.1.1
 	case request && forUs && !ip.IsUnspecified():
 		t.learn(ip, mac, now)

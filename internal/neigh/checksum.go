@@ -24,8 +24,8 @@ func sum(b []byte, acc uint64) uint64 {
 	return acc
 }
 
-// fold brings a sum of words down to the 16 bits of a checksum; 0 over data that contains a right
-// one.
+// fold reduces a sum of words to the 16 bits of a checksum. Over data with a correct checksum the
+// result is 0.
 func fold(acc uint64) uint16 {
 	for acc > 0xffff {
 		acc = acc>>16 + acc&0xffff
@@ -33,8 +33,7 @@ func fold(acc uint64) uint16 {
 	return ^uint16(acc)
 }
 
-// sum6 is the sum of an ICMPv6 message with the pseudo-header of the IPv6 header before it
-// (RFC 8200 section 8.1).
+// sum6 returns the sum of an ICMPv6 message and its pseudo-header (RFC 8200 section 8.1).
 func sum6(ip ipv6, message []byte) uint64 {
 	return sum(message, sum(ip[8:40], uint64(len(message))+protocolICMPv6))
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	discoveryLen = 24 // of a solicitation or advertisement without options
-	linkOption   = 8  // a link-layer address of Ethernet as an option, RFC 2464 section 6
+	linkOption   = 8  // of the Ethernet link-layer address option, RFC 2464 section 6
 	maxHops      = 255
 
 	optionSource = 1 // source link-layer address, RFC 4861 section 4.6.1
@@ -26,8 +26,8 @@ func (m discovery) kind() uint8        { return m[0] }
 func (m discovery) flags() uint32      { return binary.BigEndian.Uint32(m[4:]) }
 func (m discovery) target() netip.Addr { return netip.AddrFrom16([16]byte(m[8:24])) }
 
-// linkAddress is the link-layer address among the options, if it is there and one neighbour's;
-// valid says whether the options are well-formed (RFC 4861 section 4.6: none has length 0).
+// linkAddress returns the link-layer address in the options, if present. valid reports whether the
+// options are well-formed (RFC 4861 section 4.6: no length is 0) and the address is unicast.
 func (m discovery) linkAddress(option uint8) (mac [6]byte, has, valid bool) {
 	for rest := m[discoveryLen:]; len(rest) > 0; {
 		if len(rest) < 2 || rest[1] == 0 || int(rest[1])*8 > len(rest) {
@@ -41,8 +41,8 @@ func (m discovery) linkAddress(option uint8) (mac [6]byte, has, valid bool) {
 	return mac, has, !has || isUnicastMAC(mac)
 }
 
-// receiveDiscovery checks what RFC 4861 sections 7.1.1 and 7.1.2 have in common. The checksum and
-// the code were checked before.
+// receiveDiscovery checks the rules that RFC 4861 sections 7.1.1 and 7.1.2 share. The caller has
+// checked the checksum and the code.
 func (t *Table) receiveDiscovery(h ipv6, m discovery, now units.Time) {
 	option := uint8(optionSource)
 	if m.kind() == icmp6Advertisement {
@@ -67,7 +67,7 @@ func (t *Table) receiveDiscovery(h ipv6, m discovery, now units.Time) {
 	}
 }
 
-// receiveSolicitation answers a solicitation for an address of ours (RFC 4861 sections 7.2.3 and
+// receiveSolicitation replies to a solicitation for an address of ours (RFC 4861 sections 7.2.3 and
 // 7.2.4).
 func (t *Table) receiveSolicitation(h ipv6, m discovery, mac [6]byte, has bool, now units.Time) {
 	src, dst, target := h.source(), h.dest(), m.target()
@@ -81,7 +81,7 @@ func (t *Table) receiveSolicitation(h ipv6, m discovery, mac [6]byte, has bool, 
 	case !t.Owns(target) || dst != target && dst != solicitedNode(target):
 		t.counters.Ignored++
 	case has && mac == t.mac:
-		t.counters.Ignored++ // our own, back from somewhere
+		t.counters.Ignored++ // our own packet, looped back
 	case probe:
 		t.sendAdvertisement(groupMAC(allNodes), target, allNodes, 0)
 	case t.Owns(src):
@@ -90,13 +90,13 @@ func (t *Table) receiveSolicitation(h ipv6, m discovery, mac [6]byte, has bool, 
 		if has {
 			t.learn(src, mac, now)
 		}
-		t.answer(src, target, mac, has)
+		t.replyTo(src, target, mac, has)
 	}
 }
 
-// answer advertises target to src. Who solicits by unicast may leave out its link-layer address:
-// it knows that we have it (RFC 4861 section 4.3).
-func (t *Table) answer(src, target netip.Addr, mac [6]byte, has bool) {
+// replyTo advertises target to src. A unicast solicitation may omit the sender's link-layer
+// address, which we have then (RFC 4861 section 4.3).
+func (t *Table) replyTo(src, target netip.Addr, mac [6]byte, has bool) {
 	if !has {
 		e, known := t.entries[src]
 		if !known || e.state == incomplete {
@@ -119,12 +119,12 @@ func (t *Table) receiveAdvertisement(h ipv6, m discovery, mac [6]byte, has bool,
 	e, known := t.entries[m.target()]
 	switch {
 	case has && mac == t.mac:
-		t.counters.Ignored++ // our own, back from somewhere
+		t.counters.Ignored++ // our own packet, looped back
 		return
 	case !known || solicited && !t.Owns(h.dest()):
 		t.counters.Ignored++
 		return
-	case e.state == own:
+	case e.state == local:
 		t.counters.AddressConflicts++
 		return
 	case e.state == incomplete && !has:
@@ -137,12 +137,12 @@ func (t *Table) receiveAdvertisement(h ipv6, m discovery, mac [6]byte, has bool,
 	switch {
 	case e.state != incomplete && mac != e.mac && !override:
 		if e.state == reachable {
-			t.probe(e, now) // someone disagrees: make sure
+			t.probe(e, now) // contradictory: confirm the known address
 		}
 	case solicited:
 		t.confirm(e, mac, now)
 	default:
-		t.hear(e, mac, now)
+		t.observe(e, mac, now)
 	}
 }
 
@@ -158,7 +158,7 @@ func (t *Table) sendSolicitation(e *Entry, src netip.Addr, unicast bool) {
 }
 
 func (t *Table) sendAdvertisement(mac [6]byte, target, dst netip.Addr, flags uint32) {
-	flags |= flagOverride // nobody else answers for our addresses
+	flags |= flagOverride // only we advertise our addresses
 	if t.sendDiscovery(icmp6Advertisement, mac, target, dst, flags, target, optionTarget) {
 		t.counters.AdvertisementsOut++
 	}

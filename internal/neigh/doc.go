@@ -1,33 +1,32 @@
-// Package neigh lets a plain host find an endpoint, and the endpoint its neighbours: ARP (RFC 826),
-// the neighbour solicitation and advertisement of IPv6 (RFC 4861), and the echo replies of ICMP
-// (RFC 792) and ICMPv6 (RFC 4443). It does no I/O: frames go in through [Table.Receive] and come
-// out of [Table.Emit], time comes in as an argument.
+// Package neigh resolves the neighbours of an endpoint and makes the endpoint resolvable and
+// pingable: ARP (RFC 826), the neighbour solicitation and advertisement of IPv6 (RFC 4861), and the
+// echo replies of ICMP (RFC 792) and ICMPv6 (RFC 4443). It does no I/O: frames enter through
+// [Table.Receive] and leave through [Table.Emit], and time is an argument.
 //
-// The path of a question: [Table.Resolve] answers the [Entry] of the next hop at once and queues
-// the first solicitation; [Table.Poll] repeats it after 1, 2, 4 … ms, and then every second. It
-// does so for a minute after someone last asked for the entry by Resolve or [Entry.MAC], and goes
-// on when someone asks again: an unresolved neighbour is never given up while it is wanted, and
-// never shouted for when it is not.
+// Resolution: [Table.Resolve] returns the [Entry] of the next hop at once and queues the first
+// solicitation; [Table.Poll] repeats it after 1, 2, 4 … ms, and then every second. It stops a
+// minute after the last query of the entry by Resolve or [Entry.MAC], and resumes with the next
+// query. So an unresolved neighbour is solicited exactly as long as it is queried.
 //
-// The path of an answer: an ARP reply or a solicited advertisement makes the entry reachable for
-// 30 s. Then it is confirmed by up to three unicast probes a second apart (RFC 4861 section
-// 7.3.3), and when these stay unanswered by multicast ones, ever rarer. A MAC address once known
-// is in use until another one replaces it: to decide that a peer is dead is the transport's
-// business, which has retry limits for that.
+// Confirmation: an ARP reply or a solicited advertisement makes the entry reachable for 30 s. Then
+// it is confirmed by up to three unicast probes one second apart (RFC 4861 section 7.3.3). If these
+// remain unanswered, multicast probes follow at increasing intervals. A known MAC address stays in
+// use until another one replaces it: the transport, which has retry limits, decides whether a peer
+// is dead.
 //
-// Whom we believe: answers about entries we have; requests that are addressed to us, whose sender
-// we may add (RFC 826 "Packet Reception", RFC 4861 section 7.2.3), in a limited number; nothing
-// about our own addresses.
+// Trust: the table accepts replies about entries that it has. From requests addressed to us it
+// learns the sender (RFC 826 "Packet Reception", RFC 4861 section 7.2.3), up to a limit. It accepts
+// nothing about our own addresses.
 //
-// How long an entry lives: as long as somebody holds it ([Table.Hold]; queue pairs and address
-// handles do). The others are kept in the order of their use, and the oldest ones make room
-// ([MaxEntries]): first those that have never answered a question of ours. Of these there are never
-// many, in all or of one prefix ([MaxUnconfirmed]), so that nobody who invents addresses can push
-// out neighbours that answer, or take the last place.
+// Lifetime: an entry is kept as long as it is held ([Table.Hold]; queue pairs and address handles
+// hold theirs). The others are kept in order of use, and the least recently used ones are evicted
+// when the table is full ([MaxEntries]), those first that have never answered a solicitation of
+// ours. The number of these is limited, in all and per prefix ([MaxUnconfirmed]), so that forged
+// addresses can neither evict neighbours that answer nor fill the table.
 //
-// What is left out: duplicate address detection for ourselves, router and prefix discovery,
-// redirects, and multicast listener reports: a switch that snoops MLD must flood solicited-node
-// groups.
+// Not implemented: duplicate address detection for our own addresses, router and prefix discovery,
+// redirects, and multicast listener reports. A switch that snoops MLD must therefore flood
+// solicited-node groups.
 //
 // A Table belongs to the goroutine of its endpoint; nothing on its steady paths allocates. The
 // package imports only units and the standard library without net, os and time.

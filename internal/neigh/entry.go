@@ -6,66 +6,64 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Entry is one neighbour. Until it is evicted the table keeps it up to date; what is held is not
-// evicted.
+// Entry is one neighbour. The table updates it until it is evicted; held entries are not evicted.
 type Entry struct {
 	ip         netip.Addr
 	mac        [6]byte
 	state      state
-	wanted     bool // Resolve or Hold answered it once, or it is our own
-	asked      bool // someone asked since the last solicitation
-	confirmed  bool // it has answered a question of ours
+	requested  bool // returned by Resolve or Hold, or an address of ours
+	queried    bool // queried since the last solicitation
+	confirmed  bool // has answered a solicitation of ours
 	evicted    bool
 	generation uint32
 	holders    int
 
-	list          *idle // nil: held, or our own
-	before, after *Entry
+	list       *lruList // nil if held, or an address of ours
+	prev, next *Entry
 
 	deadline units.Time
-	index    int // in the heap of timers, plus 1; 0 when not in it
+	index    int // position in the heap of timers, plus 1; 0 if not in it
 	interval units.Duration
-	until    units.Time // an unresolved entry is solicited until then
+	until    units.Time // end of the solicitations of an unresolved entry
 	probes   int
 }
 
-// state is where an entry stands, after RFC 4861 section 7.3.2.
+// state is the reachability state of an entry, after RFC 4861 section 7.3.2.
 type state uint8
 
 const (
 	incomplete state = iota // MAC unknown
 	reachable               // confirmed within reachableTime
-	stale                   // MAC known by hearsay, nobody wants it yet
-	probing                 // MAC known, confirmation asked for
-	own                     // an address of ours
+	stale                   // MAC known but unconfirmed, not requested yet
+	probing                 // MAC known, being confirmed
+	local                   // an address of ours
 )
 
-// IP is the neighbour's address.
+// IP returns the neighbour's address.
 func (e *Entry) IP() netip.Addr { return e.ip }
 
-// MAC is the neighbour's Ethernet address, once it is known. To ask for one that is not keeps the
+// MAC returns the neighbour's Ethernet address, and false while it is unknown. A call keeps the
 // solicitations going.
 func (e *Entry) MAC() (mac [6]byte, ok bool) {
-	e.asked = true
+	e.queried = true
 	return e.mac, e.state != incomplete
 }
 
-// Generation changes when the MAC address becomes known or becomes another; 0 means unknown, and
-// to ask then is the same as to ask for the MAC.
+// Generation returns a number that changes with the MAC address. 0 means that the address is
+// unknown; a call then keeps the solicitations going, like MAC.
 func (e *Entry) Generation() uint32 {
 	if e.generation == 0 {
-		e.asked = true
+		e.queried = true
 	}
 	return e.generation
 }
 
-// Evicted reports whether the table has forgotten the entry: its MAC address is the last that was
-// known.
+// Evicted reports whether the table has removed the entry, whose MAC address is no longer updated.
 func (e *Entry) Evicted() bool { return e.evicted }
 
-// insert adds an entry that is not in use yet. It is in no list until it is used or held.
+// insert adds an entry. It is in no list until it is used or held.
 func (t *Table) insert(ip netip.Addr) (*Entry, error) {
-	if err := t.room(); err != nil {
+	if err := t.makeRoom(); err != nil {
 		return nil, err
 	}
 	e := &Entry{ip: ip}
@@ -73,40 +71,40 @@ func (t *Table) insert(ip netip.Addr) (*Entry, error) {
 	return e, nil
 }
 
-// want begins, or goes on with, finding out where e is.
-func (t *Table) want(e *Entry, now units.Time) {
-	e.asked = true
+// request starts or continues the resolution of e.
+func (t *Table) request(e *Entry, now units.Time) {
+	e.queried = true
 	switch {
-	case e.state == own:
+	case e.state == local:
 		return
-	case !e.wanted:
-		e.wanted = true
+	case !e.requested:
+		e.requested = true
 		if e.state == stale {
 			t.probe(e, now)
 			return
 		}
 	case e.state != incomplete || now.Before(e.until):
-		return // known, or solicited anyway
+		return // known, or being solicited
 	}
-	e.until = now.Add(lingering)
+	e.until = now.Add(solicitPeriod)
 	e.interval = firstRetransmit
 	t.solicit(e, false)
 	t.timers.set(e, now.Add(firstRetransmit))
 }
 
-// probe asks a neighbour that is known to confirm itself.
+// probe starts the confirmation of a known neighbour.
 func (t *Table) probe(e *Entry, now units.Time) {
 	e.state, e.probes, e.interval = probing, 1, probeInterval
 	t.solicit(e, true)
 	t.timers.set(e, now.Add(probeInterval))
 }
 
-// expire does what an entry's deadline was for.
+// expire handles the deadline of an entry.
 func (t *Table) expire(e *Entry, now units.Time) {
 	switch {
 	case e.state == incomplete:
-		if e.asked {
-			e.asked, e.until = false, now.Add(lingering)
+		if e.queried {
+			e.queried, e.until = false, now.Add(solicitPeriod)
 		}
 		if now.Before(e.until) {
 			t.solicit(e, false)
@@ -129,23 +127,23 @@ func (t *Table) expire(e *Entry, now units.Time) {
 	t.timers.set(e, now.Add(e.interval))
 }
 
-// confirm takes an answer to our question: e is at mac, now.
+// confirm handles a reply to a solicitation of ours: e has address mac.
 func (t *Table) confirm(e *Entry, mac [6]byte, now units.Time) {
 	t.setMAC(e, mac)
-	if e.wanted {
+	if e.requested {
 		e.state, e.confirmed = reachable, true
 		t.timers.set(e, now.Add(reachableTime))
 	}
-	t.used(e)
+	t.touch(e)
 }
 
-// hear takes what the neighbour says of itself unasked: it is believed, and checked when it is
-// news.
-func (t *Table) hear(e *Entry, mac [6]byte, now units.Time) {
+// observe handles an unsolicited announcement. A new MAC address is used, and probed if the entry
+// is requested.
+func (t *Table) observe(e *Entry, mac [6]byte, now units.Time) {
 	if !t.setMAC(e, mac) {
 		return
 	}
-	if e.state = stale; e.wanted {
+	if e.state = stale; e.requested {
 		t.probe(e, now)
 	}
 }
@@ -162,13 +160,13 @@ func (t *Table) setMAC(e *Entry, mac [6]byte) (changed bool) {
 	}
 	e.mac = mac
 	if e.generation++; e.generation == 0 {
-		e.generation = 1 // 0 says unknown
+		e.generation = 1 // 0 means unknown
 	}
 	return true
 }
 
-// learn takes what a sender says of itself in a request addressed to us: it is about to speak
-// with us, and we with it.
+// learn adds the sender of a request addressed to us, because traffic in both directions is likely
+// to follow.
 func (t *Table) learn(ip netip.Addr, mac [6]byte, now units.Time) {
 	e, ok := t.entries[ip]
 	if !ok {
@@ -183,11 +181,11 @@ func (t *Table) learn(ip netip.Addr, mac [6]byte, now units.Time) {
 			return
 		}
 	}
-	t.hear(e, mac, now)
-	t.used(e)
+	t.observe(e, mac, now)
+	t.touch(e)
 }
 
-// solicit asks where e is: everybody, or only where we know it to be.
+// solicit sends a solicitation for e, by unicast to its known MAC address or to all hosts.
 func (t *Table) solicit(e *Entry, unicast bool) {
 	src := t.addrs[t.onLink(e.ip)].Addr()
 	if e.ip.Is4() {

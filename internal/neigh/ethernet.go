@@ -16,8 +16,8 @@ const (
 	tagLen   = 4 // IEEE 802.1Q 9.5
 )
 
-// Receive takes a frame that is ARP, neighbour discovery or an echo request for us, and says
-// whether it was one. One that is broken is taken and counted.
+// Receive handles a frame that is ARP, neighbour discovery or an echo request for us, and reports
+// whether it was one. Malformed ones are counted and dropped.
 func (t *Table) Receive(frame []byte, now units.Time) bool {
 	if len(frame) < etherLen {
 		return false
@@ -28,7 +28,7 @@ func (t *Table) Receive(frame []byte, now units.Time) bool {
 		if len(payload) < tagLen {
 			return false
 		}
-		vlan = binary.BigEndian.Uint16(payload) & 0xfff // 0 tags a priority only, IEEE 802.1Q 9.6
+		vlan = binary.BigEndian.Uint16(payload) & 0xfff // VLAN 0 is a priority tag, IEEE 802.1Q 9.6
 		etherType, payload = binary.BigEndian.Uint16(payload[2:]), payload[tagLen:]
 	}
 	dst, src := [6]byte(frame), [6]byte(frame[6:])
@@ -47,8 +47,8 @@ func (t *Table) Receive(frame []byte, now units.Time) bool {
 	return false
 }
 
-// build queues a frame to dst with n bytes after the Ethernet header, and answers the room for
-// these; nil when the queue has depth frames already.
+// build queues a frame to dst with n bytes after the Ethernet header and returns these bytes, or
+// nil if the queue has depth frames already.
 func (t *Table) build(dst [6]byte, etherType uint16, n, depth int) []byte {
 	header := etherLen
 	if t.vlan != 0 {

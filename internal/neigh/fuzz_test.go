@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzReceive feeds any frame to a table that knows one neighbour and seeks another. Whatever
-// comes, our own addresses stay ours, the frame is only read, and what we answer decodes.
+// FuzzReceive feeds arbitrary frames to a table with one known and one unresolved neighbour. Our
+// own addresses must not change, frames must not be modified, and replies must decode.
 func FuzzReceive(f *testing.F) {
 	tagged := arpFrame(f, 1, peerMAC, broadcastMAC, peer4, our4)
 	tagged = append(append(append([]byte(nil), tagged[:12]...), 0x81, 0, 0, 7), tagged[12:]...)
@@ -26,7 +26,7 @@ func FuzzReceive(f *testing.F) {
 		f.Add(seed, true)
 	}
 	f.Fuzz(func(t *testing.T, frame []byte, repair bool) {
-		if repair { // so that the fuzzer gets past the checksums
+		if repair { // let the fuzzer pass the checksums
 			frame = repaired(frame)
 		}
 		table := newTable(t)

@@ -46,7 +46,7 @@ func newTable(t testing.TB, change ...func(*Config)) *Table {
 	return table
 }
 
-// emitted is what the table wants to send, frame by frame.
+// emitted returns the frames that the table sends.
 func emitted(t testing.TB, table *Table) (frames [][]byte) {
 	t.Helper()
 	room := make([]byte, maxFrame)
@@ -59,7 +59,7 @@ func emitted(t testing.TB, table *Table) (frames [][]byte) {
 	return frames
 }
 
-// only is the one frame that the table wants to send, decoded by gopacket without an error.
+// only returns the single frame that the table sends, decoded by gopacket without an error.
 func only(t testing.TB, table *Table) gopacket.Packet {
 	t.Helper()
 	frames := emitted(t, table)
@@ -103,7 +103,7 @@ func ip6(from, to netip.Addr, hops uint8) *layers.IPv6 {
 		SrcIP: from.AsSlice(), DstIP: to.AsSlice()}
 }
 
-// nd is a solicitation or an advertisement by field.
+// nd holds the fields of a solicitation or an advertisement.
 type nd struct {
 	kind     uint8
 	code     uint8
@@ -168,7 +168,7 @@ func echo6(t testing.TB, payload []byte, from, to netip.Addr) []byte {
 		&layers.ICMPv6Echo{Identifier: 0x1234, SeqNumber: 5}, gopacket.Payload(payload))
 }
 
-// validChecksum6 says whether an ICMPv6 message has the checksum that gopacket computes.
+// validChecksum6 reports whether an ICMPv6 message has the checksum that gopacket computes.
 func validChecksum6(t testing.TB, p gopacket.Packet) {
 	t.Helper()
 	ip := p.Layer(layers.LayerTypeIPv6).(*layers.IPv6)

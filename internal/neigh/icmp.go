@@ -25,7 +25,7 @@ func (h ipv4) protocol() uint8    { return h[9] }
 func (h ipv4) source() netip.Addr { return netip.AddrFrom4([4]byte(h[12:16])) }
 func (h ipv4) dest() netip.Addr   { return netip.AddrFrom4([4]byte(h[16:20])) }
 
-// receiveIPv4 answers echo requests and leaves everything else to others.
+// receiveIPv4 replies to echo requests and reports false for all other packets.
 func (t *Table) receiveIPv4(mac [6]byte, packet []byte) bool {
 	h := ipv4(packet)
 	if len(h) < ipv4Len || h.protocol() != protocolICMP || !t.Owns(h.dest()) {
@@ -43,7 +43,7 @@ func (t *Table) receiveIPv4(mac [6]byte, packet []byte) bool {
 	message := packet[n:h.totalLen()]
 	switch {
 	case h.fragment():
-		t.counters.DropICMPFragment++ // of whatever it is
+		t.counters.DropICMPFragment++ // of any ICMP type
 	case len(message) > 0 && message[0] != icmpEchoRequest:
 		return false
 	case len(message) < icmpLen || message[1] != 0:
@@ -58,8 +58,8 @@ func (t *Table) receiveIPv4(mac [6]byte, packet []byte) bool {
 	return true
 }
 
-// sendEcho4 answers an echo request to where it came from (RFC 792 "Echo or Echo Reply Message",
-// RFC 1122 section 3.2.2.6). IP options of the request are not returned.
+// sendEcho4 sends an echo reply to the sender of a request (RFC 792 "Echo or Echo Reply Message",
+// RFC 1122 section 3.2.2.6), without the IP options of the request.
 func (t *Table) sendEcho4(mac [6]byte, request ipv4, message []byte) {
 	if ipv4Len+len(message) > maxPacket {
 		t.counters.DropEchoTooLong++
@@ -85,5 +85,5 @@ func (t *Table) sendEcho4(mac [6]byte, request ipv4, message []byte) {
 	t.counters.EchoReplies4++
 }
 
-// maxPacket is the longest IP packet that fits a frame of ours with a tag.
+// maxPacket is the length of the longest IP packet in a tagged frame of ours.
 const maxPacket = maxFrame - etherLen - tagLen

@@ -26,7 +26,8 @@ func (h ipv6) hopLimit() uint8    { return h[7] }
 func (h ipv6) source() netip.Addr { return netip.AddrFrom16([16]byte(h[8:24])) }
 func (h ipv6) dest() netip.Addr   { return netip.AddrFrom16([16]byte(h[24:40])) }
 
-// receiveIPv6 takes neighbour discovery and echo requests and leaves everything else to others.
+// receiveIPv6 handles neighbour discovery and echo requests and reports false for all other
+// packets.
 func (t *Table) receiveIPv6(mac [6]byte, packet []byte, toUs bool, now units.Time) bool {
 	h := ipv6(packet)
 	if len(h) <= ipv6Len || h.nextHeader() != protocolICMPv6 {
@@ -58,7 +59,7 @@ func (t *Table) receiveIPv6(mac [6]byte, packet []byte, toUs bool, now units.Tim
 	return true
 }
 
-// sendEcho6 answers an echo request to where it came from (RFC 4443 section 4.2).
+// sendEcho6 sends an echo reply to the sender of a request (RFC 4443 section 4.2).
 func (t *Table) sendEcho6(mac [6]byte, request ipv6, message []byte) {
 	if ipv6Len+len(message) > maxPacket {
 		t.counters.DropEchoTooLong++
@@ -74,7 +75,7 @@ func (t *Table) sendEcho6(mac [6]byte, request ipv6, message []byte) {
 	t.counters.EchoReplies6++
 }
 
-// build6 queues an ICMPv6 message of n bytes and answers the room for it.
+// build6 queues an ICMPv6 message of n bytes and returns these bytes.
 func (t *Table) build6(mac [6]byte, src, dst netip.Addr, n int, hops uint8, depth int) []byte {
 	p := t.build(mac, etherIPv6, ipv6Len+n, depth)
 	if p == nil {

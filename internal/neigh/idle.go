@@ -7,36 +7,37 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// idle is the entries that nobody holds, the least recently used first. Any of them may be evicted.
-type idle struct{ first, last *Entry }
+// lruList is a list of entries that are not held, the least recently used first. Any of them may be
+// evicted.
+type lruList struct{ first, last *Entry }
 
-func (l *idle) push(e *Entry) {
-	e.list, e.before, e.after = l, l.last, nil
+func (l *lruList) push(e *Entry) {
+	e.list, e.prev, e.next = l, l.last, nil
 	if l.last == nil {
 		l.first = e
 	} else {
-		l.last.after = e
+		l.last.next = e
 	}
 	l.last = e
 }
 
-func (l *idle) remove(e *Entry) {
-	if e.before == nil {
-		l.first = e.after
+func (l *lruList) remove(e *Entry) {
+	if e.prev == nil {
+		l.first = e.next
 	} else {
-		e.before.after = e.after
+		e.prev.next = e.next
 	}
-	if e.after == nil {
-		l.last = e.before
+	if e.next == nil {
+		l.last = e.prev
 	} else {
-		e.after.before = e.before
+		e.next.prev = e.prev
 	}
-	e.list, e.before, e.after = nil, nil, nil
+	e.list, e.prev, e.next = nil, nil, nil
 }
 
-// source is where unconfirmed entries come from: who can send from one address of it can from
-// others, too.
-func source(ip netip.Addr) netip.Prefix {
+// sourcePrefix returns the prefix by which unconfirmed entries are limited: a host that can send
+// from one address of it can send from all.
+func sourcePrefix(ip netip.Addr) netip.Prefix {
 	bits := 64
 	if ip.Is4() {
 		bits = 24
@@ -45,7 +46,7 @@ func source(ip netip.Addr) netip.Prefix {
 	return p
 }
 
-// Hold is Resolve for who keeps the entry: until Release it is not evicted.
+// Hold is like Resolve, but the entry is not evicted until Release.
 func (t *Table) Hold(dst netip.Addr, now units.Time) (*Entry, error) {
 	e, err := t.resolve(dst, now)
 	if err != nil {
@@ -59,14 +60,14 @@ func (t *Table) Hold(dst netip.Addr, now units.Time) (*Entry, error) {
 // Release ends a Hold.
 func (t *Table) Release(e *Entry) {
 	if e.holders--; e.holders == 0 {
-		t.used(e)
+		t.touch(e)
 	}
 }
 
-// used makes an entry the most recently used one, and evicts others where there are too many that
-// no answer has confirmed.
-func (t *Table) used(e *Entry) {
-	if e.holders > 0 || e.state == own || e.evicted {
+// touch makes an entry the most recently used one, and evicts others if there are too many
+// unconfirmed ones.
+func (t *Table) touch(e *Entry) {
+	if e.holders > 0 || e.state == local || e.evicted {
 		return
 	}
 	list := &t.unconfirmed
@@ -83,31 +84,32 @@ func (t *Table) used(e *Entry) {
 	if e.confirmed {
 		return
 	}
-	from := source(e.ip)
-	t.doubts++
-	t.doubtsOf[from]++
-	if t.doubtsOf[from] > MaxUnconfirmedPerPrefix {
+	from := sourcePrefix(e.ip)
+	t.numUnconfirmed++
+	t.unconfirmedBy[from]++
+	if t.unconfirmedBy[from] > MaxUnconfirmedPerPrefix {
 		t.evict(t.unconfirmed.firstOf(from))
-	} else if t.doubts > MaxUnconfirmed {
+	} else if t.numUnconfirmed > MaxUnconfirmed {
 		t.evict(t.unconfirmed.first)
 	}
 }
 
-func (l *idle) firstOf(p netip.Prefix) *Entry {
+// firstOf returns the first entry in p; there must be one.
+func (l *lruList) firstOf(p netip.Prefix) *Entry {
 	e := l.first
-	for !p.Contains(e.ip) { // there is one
-		e = e.after
+	for !p.Contains(e.ip) {
+		e = e.next
 	}
 	return e
 }
 
-// unlist takes an entry out of its list, if it is in one.
+// unlist removes an entry from its list, if it is in one.
 func (t *Table) unlist(e *Entry) {
 	if e.list == &t.unconfirmed {
-		from := source(e.ip)
-		t.doubts--
-		if t.doubtsOf[from]--; t.doubtsOf[from] == 0 {
-			delete(t.doubtsOf, from)
+		from := sourcePrefix(e.ip)
+		t.numUnconfirmed--
+		if t.unconfirmedBy[from]--; t.unconfirmedBy[from] == 0 {
+			delete(t.unconfirmedBy, from)
 		}
 	}
 	if e.list != nil {
@@ -115,12 +117,12 @@ func (t *Table) unlist(e *Entry) {
 	}
 }
 
-// room makes room for one entry more: one that no answer has confirmed goes before one that was.
-func (t *Table) room() error {
+// makeRoom makes room for an entry. It evicts unconfirmed entries before confirmed ones.
+func (t *Table) makeRoom() error {
 	if len(t.entries)-len(t.addrs) < MaxEntries {
 		return nil
 	}
-	for _, l := range []*idle{&t.unconfirmed, &t.confirmed} {
+	for _, l := range []*lruList{&t.unconfirmed, &t.confirmed} {
 		if l.first != nil {
 			t.evict(l.first)
 			return nil
@@ -129,7 +131,7 @@ func (t *Table) room() error {
 	return fmt.Errorf("%d neighbours in use: %w", MaxEntries, ErrFull)
 }
 
-// evict forgets an entry that nobody holds.
+// evict removes an entry that is not held.
 func (t *Table) evict(e *Entry) {
 	t.unlist(e)
 	t.timers.remove(e)

@@ -17,7 +17,7 @@ func wideTable(t testing.TB) *Table {
 	return newTable(t, func(c *Config) { c.Addrs, c.Gateways = []netip.Prefix{wide}, nil })
 }
 
-// nth is the nth address of 10.1.0.0/16, ours not counted.
+// nth returns the nth address of 10.1.0.0/16, not counting ours.
 func nth(n int) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 1, byte((n + 2) >> 8), byte(n + 2)})
 }
@@ -29,7 +29,7 @@ func hold(t testing.TB, table *Table, ip netip.Addr) *Entry {
 	return e
 }
 
-// confirm sends the answer to the table's request for ip.
+// confirm delivers the reply to the table's request for ip.
 func confirm(t testing.TB, table *Table, ip netip.Addr) {
 	t.Helper()
 	resolve(t, table, ip, 0)
@@ -39,8 +39,7 @@ func confirm(t testing.TB, table *Table, ip netip.Addr) {
 
 func has(table *Table, ip netip.Addr) bool { return table.entries[ip] != nil }
 
-// Only what is held can fill the table, and what was released makes room, the least recently used
-// first.
+// Only held entries can fill the table. Released ones are evicted, the least recently used first.
 func TestHeldEntriesFillTheTable(t *testing.T) {
 	table := wideTable(t)
 	var held []*Entry
@@ -55,7 +54,7 @@ func TestHeldEntriesFillTheTable(t *testing.T) {
 	require.True(t,
 		table.Receive(arpFrame(t, 1, peerMAC, broadcastMAC, nth(MaxEntries), wide.Addr()), 0))
 	assert.EqualValues(t, 1, table.Counters().DropLearnFull)
-	assert.Same(t, held[7], hold(t, table, nth(7)), "those there are still found")
+	assert.Same(t, held[7], hold(t, table, nth(7)), "existing entries are still found")
 	table.Release(held[7])
 
 	table.Release(held[7])
@@ -68,10 +67,10 @@ func TestHeldEntriesFillTheTable(t *testing.T) {
 	assert.True(t, held[3].Evicted())
 	_, err := table.Hold(nth(3), 0)
 	require.ErrorIs(t, err, ErrFull)
-	assert.Len(t, table.timers, MaxEntries, "nobody asks for what was evicted")
+	assert.Len(t, table.timers, MaxEntries, "evicted entries have no timer")
 }
 
-// Whatever invents addresses, a neighbour that answers keeps its place, and a new one finds one.
+// Forged addresses neither evict a confirmed neighbour nor keep out a new one.
 func TestInventedAddressesMakeRoom(t *testing.T) {
 	for name, invent := range map[string]func(*Table, netip.Addr){
 		"ARP requests": func(table *Table, ip netip.Addr) {
@@ -92,7 +91,7 @@ func TestInventedAddressesMakeRoom(t *testing.T) {
 				emitted(t, table)
 				require.LessOrEqual(t, len(table.entries), 1+2+MaxUnconfirmed)
 			}
-			assert.True(t, has(table, nth(0)), "it has answered")
+			assert.True(t, has(table, nth(0)), "it is confirmed")
 			assert.False(t, held.Evicted(), "it is held")
 			assert.EqualValues(t, 3*MaxEntries-MaxUnconfirmed, table.Counters().Evicted)
 			_, err := table.Hold(nth(4*MaxEntries), 0)
@@ -101,7 +100,7 @@ func TestInventedAddressesMakeRoom(t *testing.T) {
 	}
 }
 
-// One prefix cannot push out what others have made known.
+// Entries of one prefix cannot evict those of others.
 func TestUnconfirmedOfOnePrefix(t *testing.T) {
 	v6 := func(prefix string, n int) netip.Addr {
 		a := netip.MustParseAddr(prefix).As16()
@@ -116,15 +115,15 @@ func TestUnconfirmedOfOnePrefix(t *testing.T) {
 	resolve(t, table, other, 0)
 	for i := range 5 * MaxUnconfirmed {
 		resolve(t, table, v6("2001:db8::", i), 0)
-		require.LessOrEqual(t, table.doubts, 1+MaxUnconfirmedPerPrefix)
+		require.LessOrEqual(t, table.numUnconfirmed, 1+MaxUnconfirmedPerPrefix)
 	}
 	assert.True(t, has(table, other))
 	assert.False(t, has(table, v6("2001:db8::", 5*MaxUnconfirmed-1-MaxUnconfirmedPerPrefix)),
-		"the oldest of the prefix goes")
+		"the oldest of the prefix is evicted")
 	assert.True(t, has(table, v6("2001:db8::", 5*MaxUnconfirmed-MaxUnconfirmedPerPrefix)))
 }
 
-// To know an address is not to ask for it: nothing is sent, and nothing is added.
+// Known sends nothing and adds no entry.
 func TestKnown(t *testing.T) {
 	table := newTable(t)
 	far, gateway := netip.MustParseAddr("192.0.2.1"), gate4
@@ -147,8 +146,8 @@ func TestKnown(t *testing.T) {
 	assert.Equal(t, otherMAC, mac)
 }
 
-// TestIdleLists: whatever happens, an entry is in the list that its state says, the counts are
-// those of the lists, and bounds hold.
+// TestIdleLists checks that every entry is in the list of its state, that the counts equal the
+// lists' lengths, and that the limits hold.
 func TestIdleLists(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		table := wideTable(t)
@@ -178,20 +177,20 @@ func TestIdleLists(t *testing.T) {
 			}
 			emitted(t, table)
 			listed, doubts := map[*Entry]bool{}, map[netip.Prefix]int{}
-			for _, l := range []*idle{&table.confirmed, &table.unconfirmed} {
-				for e := l.first; e != nil; e = e.after {
+			for _, l := range []*lruList{&table.confirmed, &table.unconfirmed} {
+				for e := l.first; e != nil; e = e.next {
 					require.Same(t, table.entries[e.ip], e)
 					require.Equal(t, l == &table.confirmed, e.confirmed)
 					require.Zero(t, held[e])
 					listed[e] = true
 					if !e.confirmed {
-						doubts[source(e.ip)]++
+						doubts[sourcePrefix(e.ip)]++
 					}
 				}
 			}
-			require.Equal(t, doubts, table.doubtsOf)
+			require.Equal(t, doubts, table.unconfirmedBy)
 			for _, e := range table.entries {
-				require.Equal(t, e.state != own && held[e] == 0, listed[e])
+				require.Equal(t, e.state != local && held[e] == 0, listed[e])
 			}
 			for i, e := range table.timers {
 				require.Equal(t, i+1, e.index)

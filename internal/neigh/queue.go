@@ -1,7 +1,7 @@
 package neigh
 
-// queue is the frames that wait for Emit. Its slots keep their memory, so that only the first
-// long echo replies allocate.
+// queue holds the frames that wait for Emit. Its slots keep their memory, so only the first long
+// echo replies allocate.
 type queue struct {
 	slots       [QueueDepth][]byte
 	head, count int
@@ -14,8 +14,8 @@ func (q *queue) init() {
 	}
 }
 
-// push answers the room for a frame of n bytes, with the padding behind it already zero, or nil
-// when depth frames are waiting.
+// push returns a buffer of n bytes for a new frame, whose padding is already zero, or nil if depth
+// frames are waiting.
 func (q *queue) push(n, depth int) []byte {
 	if q.count >= depth {
 		return nil
@@ -31,7 +31,7 @@ func (q *queue) push(n, depth int) []byte {
 	return (*slot)[:n]
 }
 
-// pop answers the oldest frame. It is good until the next push.
+// pop removes and returns the oldest frame, which is valid until the next push.
 func (q *queue) pop() []byte {
 	frame := q.slots[q.head]
 	q.count--

@@ -69,7 +69,7 @@ func TestUnicastSolicitationWithoutOption(t *testing.T) {
 	ask.dst, ask.to = ourMAC, our6
 	table := newTable(t)
 	require.True(t, table.Receive(ask.frame(t), 0))
-	assert.Empty(t, emitted(t, table), "we do not know where to answer")
+	assert.Empty(t, emitted(t, table), "the sender's MAC address is unknown")
 	known := solicitation(link(layers.ICMPv6OptSourceAddress, peerMAC))
 	require.True(t, table.Receive(known.frame(t), 0))
 	require.Len(t, emitted(t, table), 1)
@@ -182,7 +182,7 @@ func TestVLAN(t *testing.T) {
 	}
 }
 
-// counted says which counters are not zero.
+// counted returns the names of the counters that are not zero.
 func counted(c Counters) map[string]uint64 {
 	m := map[string]uint64{}
 	v := reflect.ValueOf(c)
@@ -238,7 +238,7 @@ func TestReceiveCounts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		frame []byte
-		want  string // the counter, one of them; none: not taken
+		want  string // the counter; "" if Receive returns false
 	}{
 		{"ARP short", request()[:41], "DropARPMalformed"},
 		{"ARP hardware", with(request(), 15, 6), "DropARPMalformed"},
@@ -271,7 +271,7 @@ func TestReceiveCounts(t *testing.T) {
 		{"ping from group", echo4(t, nil, func(h *layers.IPv4) {
 			h.SrcIP = []byte{224, 0, 0, 1}
 		}), "DropEchoSource"},
-		{"ping from nobody", echo4(t, nil, func(h *layers.IPv4) {
+		{"ping from the unspecified address", echo4(t, nil, func(h *layers.IPv4) {
 			h.SrcIP = []byte{0, 0, 0, 0}
 		}), "DropEchoSource"},
 		{"ping too long", echo4(t, make([]byte, maxFrame)), "DropEchoTooLong"},
@@ -354,14 +354,14 @@ func TestReceiveCounts(t *testing.T) {
 				assert.Len(t, counts, 1)
 				assert.False(t, table.Pending())
 			}
-			for _, own := range []netip.Addr{our4, our6} {
-				assert.Equal(t, ourMAC, macOf(t, resolve(t, table, own, 0)))
+			for _, local := range []netip.Addr{our4, our6} {
+				assert.Equal(t, ourMAC, macOf(t, resolve(t, table, local, 0)))
 			}
 		})
 	}
 }
 
-// TestAdvertisementRules walks through RFC 4861 section 7.2.5 (appendix C has it as a table).
+// TestAdvertisementRules covers the rules of RFC 4861 section 7.2.5 (a table in appendix C).
 func TestAdvertisementRules(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -26,7 +26,7 @@ func macOf(t testing.TB, e *Entry) [6]byte {
 	return mac
 }
 
-// answer4 is peer4's reply to us.
+// answer4 returns peer4's reply to us.
 func answer4(t testing.TB, mac [6]byte) []byte { return arpFrame(t, 2, mac, ourMAC, peer4, our4) }
 
 func TestARPRequestOnTheWire(t *testing.T) {
@@ -90,25 +90,25 @@ func TestUnwantedFallsSilent(t *testing.T) {
 		}
 		return now
 	}
-	now := step(2*lingering, 0)
+	now := step(2*solicitPeriod, 0)
 	emitted(t, table)
 	now = step(10*units.Second, now)
 	require.Empty(t, emitted(t, table))
 
-	_, known := e.MAC() // to ask the entry is enough
+	_, known := e.MAC() // a query of the entry is sufficient
 	require.False(t, known)
 	now = step(10*units.Second, now)
 	require.NotEmpty(t, emitted(t, table))
 
-	now = step(2*lingering, now)
+	now = step(2*solicitPeriod, now)
 	emitted(t, table)
 	e.Generation()
 	now = step(10*units.Second, now)
 	require.NotEmpty(t, emitted(t, table))
 
-	now = step(2*lingering, now)
+	now = step(2*solicitPeriod, now)
 	emitted(t, table)
-	resolve(t, table, peer4, now) // to resolve again asks at once
+	resolve(t, table, peer4, now) // a new Resolve solicits at once
 	require.Len(t, emitted(t, table), 1)
 	assert.Equal(t, now.Add(units.Millisecond), table.Poll(now))
 }
@@ -172,12 +172,12 @@ func TestRevalidation(t *testing.T) {
 		now = now.Add(units.Second)
 	}
 	require.Zero(t, table.Counters().Unconfirmed)
-	for i := range 10 { // then to everybody, ever rarer
+	for i := range 10 { // then to all hosts, at increasing intervals
 		next := table.Poll(now)
 		eth := only(t, table).Layer(layers.LayerTypeEthernet).(*layers.Ethernet)
 		require.Equal(t, hw(broadcastMAC), eth.DstMAC)
 		require.Equal(t, now.Add(min(units.Second<<(i+1), reachableTime)), next)
-		require.Equal(t, peerMAC, macOf(t, e), "in use meanwhile")
+		require.Equal(t, peerMAC, macOf(t, e), "in use during probing")
 		now = next
 	}
 	require.EqualValues(t, 1, table.Counters().Unconfirmed)
@@ -211,7 +211,7 @@ func TestLearnedFromRequestIsUsedAndChecked(t *testing.T) {
 	table := newTable(t)
 	require.True(t, table.Receive(arpFrame(t, 1, peerMAC, broadcastMAC, peer4, our4), 0))
 	emitted(t, table)
-	require.Equal(t, at(0).Add(units.Forever), table.Poll(0), "nobody wants it yet")
+	require.Equal(t, at(0).Add(units.Forever), table.Poll(0), "not requested yet")
 
 	e := resolve(t, table, peer4, 0)
 	assert.Equal(t, peerMAC, macOf(t, e))
@@ -221,7 +221,7 @@ func TestLearnedFromRequestIsUsedAndChecked(t *testing.T) {
 	assert.Equal(t, units.Time(5).Add(reachableTime), table.Poll(5))
 }
 
-// TestHeap checks that Poll always does the earliest thing first.
+// TestHeap checks that Poll handles deadlines in order.
 func TestHeap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h timerHeap

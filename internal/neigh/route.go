@@ -8,27 +8,27 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Owns says whether ip is an address of ours.
+// Owns reports whether ip is an address of ours.
 func (t *Table) Owns(ip netip.Addr) bool {
-	e, ok := t.entries[normal(ip)]
-	return ok && e.state == own
+	e, ok := t.entries[normalize(ip)]
+	return ok && e.state == local
 }
 
 // Resolve returns the entry of the next hop towards dst, the same one each time until it is
-// evicted, and begins to find out its MAC address. For an address of ours the entry has our own.
-// Who keeps the entry asks by Hold.
+// evicted, and starts its resolution. The entry of an address of ours has our MAC address. To keep
+// the entry, use Hold.
 func (t *Table) Resolve(dst netip.Addr, now units.Time) (*Entry, error) {
 	e, err := t.resolve(dst, now)
 	if err == nil {
-		t.used(e)
+		t.touch(e)
 	}
 	return e, err
 }
 
-// Known returns the MAC address of the next hop towards dst, if the table has it. It asks nobody
-// and adds nothing.
+// Known returns the MAC address of the next hop towards dst, if it is known. It sends nothing and
+// adds no entry.
 func (t *Table) Known(dst netip.Addr) (mac [6]byte, ok bool) {
-	dst = normal(dst)
+	dst = normalize(dst)
 	e := t.entries[dst]
 	if e == nil {
 		hop, err := t.nextHop(dst)
@@ -44,7 +44,7 @@ func (t *Table) Known(dst netip.Addr) (mac [6]byte, ok bool) {
 }
 
 func (t *Table) resolve(dst netip.Addr, now units.Time) (*Entry, error) {
-	dst = normal(dst)
+	dst = normalize(dst)
 	hop := dst
 	e, ok := t.entries[hop]
 	if !ok {
@@ -60,14 +60,14 @@ func (t *Table) resolve(dst netip.Addr, now units.Time) (*Entry, error) {
 			return nil, fmt.Errorf("neigh: resolve %v: %w", dst, err)
 		}
 	}
-	t.want(e, now)
+	t.request(e, now)
 	return e, nil
 }
 
-// Source answers the address of ours that speaks to dst: dst itself when it is ours, the one on
-// dst's prefix, or the one that the gateway's replies find.
+// Source returns our source address towards dst: dst itself if it is ours, the address on dst's
+// prefix, or the one on the gateway's prefix.
 func (t *Table) Source(dst netip.Addr) (netip.Addr, error) {
-	dst = normal(dst)
+	dst = normalize(dst)
 	if t.Owns(dst) {
 		return dst, nil
 	}
@@ -79,8 +79,8 @@ func (t *Table) Source(dst netip.Addr) (netip.Addr, error) {
 	if hop == dst || !src.IsLinkLocalUnicast() {
 		return src, nil
 	}
-	// Through a gateway known by its link-local address: what is beyond the link wants a source
-	// of its own scope (RFC 6724 section 5, rule 2).
+	// The gateway has a link-local address, but a destination beyond the link needs a source of its
+	// own scope (RFC 6724 section 5, rule 2).
 	for _, p := range t.addrs {
 		if p.Addr().Is4() == dst.Is4() && !p.Addr().IsLinkLocalUnicast() {
 			return p.Addr(), nil
@@ -90,7 +90,7 @@ func (t *Table) Source(dst netip.Addr) (netip.Addr, error) {
 		dst, t.addrs, ErrNoRoute)
 }
 
-// nextHop is dst when it is on a prefix of ours, and else the gateway.
+// nextHop returns dst if it is on a prefix of ours, otherwise the gateway.
 func (t *Table) nextHop(dst netip.Addr) (netip.Addr, error) {
 	if !isUnicast(dst) {
 		return netip.Addr{}, ErrAddress
@@ -104,12 +104,12 @@ func (t *Table) nextHop(dst netip.Addr) (netip.Addr, error) {
 	}
 	i := slices.IndexFunc(t.gateways, func(g netip.Addr) bool { return g.Is4() == dst.Is4() })
 	if i < 0 || dst.IsLinkLocalUnicast() {
-		return netip.Addr{}, fmt.Errorf("on none of %v, no gateway: %w", t.addrs, ErrNoRoute)
+		return netip.Addr{}, fmt.Errorf("not on %v, and no gateway: %w", t.addrs, ErrNoRoute)
 	}
 	return t.gateways[i], nil
 }
 
-// onLink answers which of our addresses shares the longest prefix with ip, or -1.
+// onLink returns the index of our address with the longest prefix that contains ip, or -1.
 func (t *Table) onLink(ip netip.Addr) int {
 	best := -1
 	for i, p := range t.addrs {

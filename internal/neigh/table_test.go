@@ -18,18 +18,18 @@ func TestNewRefuses(t *testing.T) {
 		want   string
 	}{
 		{"no MAC", func(c *Config) { c.MAC = [6]byte{} }, "MAC address 000000000000"},
-		{"group MAC", func(c *Config) { c.MAC = broadcastMAC }, "zero or a group's"},
+		{"group MAC", func(c *Config) { c.MAC = broadcastMAC }, "want a unicast"},
 		{"no address", func(c *Config) { c.Addrs = nil }, "no address"},
 		{"invalid", func(c *Config) { c.Addrs[0] = netip.Prefix{} }, "invalid Prefix"},
 		{"multicast", func(c *Config) { c.Addrs[0] = prefix("224.0.0.1/24") }, "224.0.0.1/24"},
 		{"network", func(c *Config) { c.Addrs[0] = prefix("10.0.0.0/24") }, "10.0.0.0/24"},
 		{"broadcast", func(c *Config) { c.Addrs[0] = prefix("10.0.0.255/24") }, "10.0.0.255/24"},
-		{"twice", func(c *Config) { c.Addrs[1] = c.Addrs[0] }, "10.0.0.1 is there twice"},
+		{"twice", func(c *Config) { c.Addrs[1] = c.Addrs[0] }, "duplicate address 10.0.0.1"},
 		{"far gateway", func(c *Config) {
 			c.Gateways[0] = netip.MustParseAddr("10.1.0.1")
 		}, "10.1.0.1"},
-		{"own gateway", func(c *Config) { c.Gateways[0] = our4 }, "our own"},
-		{"two gateways", func(c *Config) { c.Gateways[1] = peer4 }, "second of its family"},
+		{"own gateway", func(c *Config) { c.Gateways[0] = our4 }, "an address of ours"},
+		{"two gateways", func(c *Config) { c.Gateways[1] = peer4 }, "one gateway per address"},
 		{"VLAN", func(c *Config) { c.VLAN = 4095 }, "VLAN 4095"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

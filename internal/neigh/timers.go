@@ -2,11 +2,11 @@ package neigh
 
 import "github.com/goroce/goroce/units"
 
-// timerHeap has the entry with the earliest deadline first. Deadlines lie within half the range of
-// a Time of each other, so that Before orders them.
+// timerHeap is a heap of entries, the earliest deadline first. Deadlines are within half the range
+// of a Time of each other, so Before orders them.
 type timerHeap []*Entry
 
-// set gives an entry its next deadline.
+// set sets the deadline of an entry.
 func (h *timerHeap) set(e *Entry, at units.Time) {
 	e.deadline = at
 	if e.index == 0 {
@@ -17,7 +17,7 @@ func (h *timerHeap) set(e *Entry, at units.Time) {
 	h.down(i)
 }
 
-// remove takes an entry out, if it is in.
+// remove removes an entry, if it is in the heap.
 func (h *timerHeap) remove(e *Entry) {
 	i, last := e.index-1, len(*h)-1
 	if i < 0 {
@@ -46,18 +46,18 @@ func (h timerHeap) up(i int) int {
 
 func (h timerHeap) down(i int) {
 	for {
-		least := 2*i + 1
-		if least >= len(h) {
+		smallest := 2*i + 1
+		if smallest >= len(h) {
 			return
 		}
-		if right := least + 1; right < len(h) && h[right].deadline.Before(h[least].deadline) {
-			least = right
+		if right := smallest + 1; right < len(h) && h[right].deadline.Before(h[smallest].deadline) {
+			smallest = right
 		}
-		if !h[least].deadline.Before(h[i].deadline) {
+		if !h[smallest].deadline.Before(h[i].deadline) {
 			return
 		}
-		h.swap(i, least)
-		i = least
+		h.swap(i, smallest)
+		i = smallest
 	}
 }
 

@@ -2,7 +2,7 @@ package pace
 
 import "math/bits"
 
-// bitmap says which of up to 4096 lists hold something, and finds the first in two steps.
+// bitmap marks the non-empty ones of up to 4096 lists, and finds the first of them in two steps.
 type bitmap struct {
 	words [64]uint64
 	any   uint64 // which words are not zero
@@ -19,7 +19,7 @@ func (b *bitmap) clear(i uint64) {
 	}
 }
 
-// first answers the lowest bit set; there must be one.
+// first returns the lowest bit set; there must be one.
 func (b *bitmap) first() uint64 {
 	i := uint64(bits.TrailingZeros64(b.any))
 	return i*64 + uint64(bits.TrailingZeros64(b.words[i%64]))

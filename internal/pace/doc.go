@@ -1,17 +1,16 @@
-// Package pace says when: a timing wheel ([Wheel]), and on it a rate limiter for many flows
-// ([Limiter]). The transport's timers are one Wheel, its pacing is one Limiter.
+// Package pace schedules: it has a timing wheel ([Wheel]) and, built on it, a rate limiter for many
+// flows ([Limiter]). The transport's timers are one Wheel, its pacing is one Limiter.
 //
-// A Wheel keeps each timer in the slot of 128 ns in which its moment ends, never earlier, and knows
-// at any time which slot is the next that holds one. A Limiter is WF²Q+ (Bennett and Zhang,
-// IEEE/ACM ToN 1997) with real time instead of virtual: flows whose next packet may not start yet
-// wait in the wheel; among those that may, the one whose packet would end first is the head. The
-// wheel only rounds up when a packet is let go: each start is computed from the exact one before,
-// so that rates do not drift.
+// A Wheel rounds each timer up to a slot of 128 ns and always knows the next non-empty slot. A
+// Limiter is WF²Q+ (Bennett and Zhang, IEEE/ACM ToN 1997) with real time instead of virtual time.
+// Flows whose next packet may not start yet wait in the wheel; among the eligible flows, the one
+// with the earliest finish time is the head. The wheel only delays the release of a packet: each
+// start time is computed from the exact previous one, so rates do not drift.
 //
-// A window comes before a rate (TAURUS section 4.1 has both): a flow whose window is shut has
-// nothing to send, and says Wait when it opens.
+// A window takes precedence over a rate (TAURUS section 4.1 has both): a flow whose window is
+// closed has nothing to send, and calls Wait when the window opens.
 //
-// Both are told the time and read no clock, have no goroutine, take no lock, and allocate only to
-// grow. Timers and flows are named by small numbers that the caller chooses, such as an index. They
-// belong to one polling core. The package imports only units.
+// Time is an argument of every call. Neither type reads a clock, starts a goroutine or takes a
+// lock, and they allocate only to grow. The caller identifies timers and flows by small numbers,
+// such as an index. Both belong to one polling core. The package imports only units.
 package pace

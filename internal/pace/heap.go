@@ -1,11 +1,11 @@
 package pace
 
 // The timers of a bucket are a pairing heap (Fredman, Sedgewick, Sleator and Tarjan, Algorithmica
-// 1986), linked through the nodes: to put one in and to know the first takes constant time. A
-// node's next is its right sibling, its child the leftmost child; its prev is the left sibling, or
+// 1986), linked through the nodes. Insertion and access to the minimum take constant time. A node's
+// next is its right sibling, its child is the leftmost child, and its prev is the left sibling, or
 // the parent of a leftmost child.
 
-// meld makes one heap of two.
+// meld merges two heaps and returns the root.
 func (w *Wheel) meld(a, b int32) int32 {
 	if a == none {
 		return b
@@ -24,7 +24,7 @@ func (w *Wheel) meld(a, b int32) int32 {
 	return a
 }
 
-// without takes i out of a heap.
+// without removes i from a heap and returns the new root.
 func (w *Wheel) without(root, i int32) int32 {
 	n := &w.nodes[i]
 	below := w.join(n.child)
@@ -44,7 +44,7 @@ func (w *Wheel) without(root, i int32) int32 {
 	return w.meld(root, below)
 }
 
-// join makes one heap of a chain of siblings: by pairs, then from the last pair to the first.
+// join merges a chain of siblings into one heap: in pairs, then from the last pair to the first.
 func (w *Wheel) join(chain int32) (root int32) {
 	pairs := none
 	for chain != none {
@@ -68,12 +68,12 @@ func (w *Wheel) join(chain int32) (root int32) {
 	return root
 }
 
-// each calls f with every node of a heap, which falls apart.
+// each unlinks every node of a heap and calls f with it.
 func (w *Wheel) each(root int32, f func(i int32)) {
 	for i := root; i != none; {
 		n := &w.nodes[i]
 		next := n.next
-		if first := n.child; first != none { // the children come before the other siblings
+		if first := n.child; first != none { // visit the children before the other siblings
 			last := first
 			for w.nodes[last].next != none {
 				last = w.nodes[last].next

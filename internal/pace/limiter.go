@@ -2,56 +2,57 @@ package pace
 
 import "github.com/goroce/goroce/units"
 
-// Limiter lets packets of many flows go at the rate of each. Its names are WF²Q+'s: a packet of L
-// bytes has a start S and a finish F = S + 8L/r. It may go when S has come; of those that may, the
-// one with the earliest F goes first, and of several the one of the lowest flow.
+// Limiter paces the packets of many flows, each at its own rate. In the terms of WF²Q+, a packet of
+// L bytes has a start time S and a finish time F = S + 8L/r. It is eligible from S on. Among
+// eligible packets the one with the earliest F is sent first, and among equal F the one of the
+// lowest flow.
 //
-// The start of a packet is the finish of the one before, but for a flow that had nothing to send,
-// which earns no credit by that: then it is now. Nor may a flow that fell behind, because the port
-// was busy with others, make up for more than what passed since the call of Head before this one,
-// and a slot, by which the wheel may have let it go too late; nor for that, when the host stalled
-// (Resume).
+// The start of a packet is the finish of the previous one. If the flow had nothing to send, the
+// start is the current time, so idle flows earn no credit. A flow that fell behind because the port
+// was busy with others may catch up at most the time since the previous call of Head, plus one
+// slot, by which the wheel may have delayed it. After a stall of the host (Resume) it may not catch
+// up at all.
 //
-// A flow begins with Rate; nothing else may be said of one before, but Forget. Then a caller says
-// Wait when the flow has a packet to send, sends one when Head names the flow, says Sent, and Again
-// when there is one more.
+// Rate must be the first call for a flow, except Forget. The caller then calls Wait when the flow
+// has a packet to send, sends one when Head returns the flow, then calls Sent, and Again if there
+// is another packet.
 type Limiter struct {
 	wheel *Wheel
 	flows []flow
 	ready ready
-	// tick is the time of the newest call of Head, prev of the one before; a call at the same
-	// moment is the same call.
+	// tick is the time of the last call of Head, prev that of the one before. Calls at the same
+	// time count as one.
 	tick, prev units.Time
 }
 
-// flow is what the limiter knows of a flow.
+// flow is the state of a flow.
 type flow struct {
-	rate   units.BitRate
-	last   units.Time  // S of the packet sent last
-	size   units.Bytes // and its L
-	finish units.Time  // and its F
-	floor  units.Time  // S of the packet that waits is not before
-	head   units.Bytes // its L
-	at     int32       // its place among the ready
-	state  state
+	rate      units.BitRate
+	last      units.Time  // S of the last packet sent
+	size      units.Bytes // L of the last packet sent
+	finish    units.Time  // F of the last packet sent
+	floor     units.Time  // lower bound of S of the waiting packet
+	head      units.Bytes // L of the waiting packet
+	heapIndex int32       // position in the ready heap
+	state     state
 }
 
 type state uint8
 
 const (
-	idle   state = iota // has nothing to send
-	paused              // has no rate
-	waits               // for its start, in the wheel
-	goes                // may send
+	idle     state = iota // nothing to send
+	paused                // packet waiting, but no rate
+	waiting               // in the wheel until its start
+	eligible              // may send, in the ready heap
 )
 
-// NewLimiter makes a limiter at a time.
+// NewLimiter returns a limiter that starts at now.
 func NewLimiter(now units.Time) *Limiter {
 	return &Limiter{wheel: New(now), tick: now, prev: now}
 }
 
-// Rate sets the rate of flow f; 0 or less pauses it. A packet that waits gets the start it would
-// have, had the packet before left at the new rate. A flow that goes on after a pause begins anew.
+// Rate sets the rate of flow f; 0 or less pauses it. A waiting packet gets the start that follows
+// from the new rate after the previous packet. A flow that resumes after a pause starts at now.
 func (l *Limiter) Rate(f uint32, r units.BitRate, now units.Time) {
 	for int(f) >= len(l.flows) {
 		l.flows = append(l.flows, flow{last: now, finish: now})
@@ -61,28 +62,28 @@ func (l *Limiter) Rate(f uint32, r units.BitRate, now units.Time) {
 		return
 	}
 	w.rate = r
-	was := w.state
-	if was != idle {
+	old := w.state
+	if old != idle {
 		l.Leave(f)
 	}
 	if r == 0 {
-		if was != idle {
+		if old != idle {
 			w.state = paused
 		}
 		return
 	}
 	w.finish = w.last.Add(r.Duration(w.size))
-	switch was {
+	switch old {
 	case paused:
 		w.floor = now
 		l.wait(f)
-	case waits, goes:
+	case waiting, eligible:
 		w.floor = later(w.floor, l.catchUp())
 		l.wait(f)
 	}
 }
 
-// Forget begins flow f anew, without a rate.
+// Forget resets flow f to a flow without a rate.
 func (l *Limiter) Forget(f uint32) {
 	if int(f) < len(l.flows) {
 		l.Leave(f)
@@ -90,8 +91,8 @@ func (l *Limiter) Forget(f uint32) {
 	}
 }
 
-// Wait says that flow f, which had nothing to send, has a packet of size bytes now. Of a flow that
-// waits already it changes nothing.
+// Wait signals that flow f, which had nothing to send, has a packet of size bytes. It has no effect
+// on a flow that is already waiting.
 func (l *Limiter) Wait(f uint32, size units.Bytes, now units.Time) {
 	w := &l.flows[f]
 	if w.state != idle {
@@ -103,20 +104,20 @@ func (l *Limiter) Wait(f uint32, size units.Bytes, now units.Time) {
 		return
 	}
 	if w.finish.After(now) && w.finish.Sub(now) > w.rate.Duration(w.size) {
-		w.finish = now // it is so long ago that time has wrapped
+		w.finish = now // so long ago that the time has wrapped
 	}
 	l.wait(f)
 }
 
-// Head answers the flow that may send a packet now, and the same again until Sent or Leave, or
-// until another's finish is earlier; false when there is none.
+// Head returns the flow that may send a packet now, and false if there is none. It returns the same
+// flow until Sent or Leave, or until a flow with an earlier finish becomes eligible.
 func (l *Limiter) Head(now units.Time) (f uint32, ok bool) {
 	if now.After(l.tick) {
 		l.prev, l.tick = l.tick, now
 	}
 	for f, due := l.wheel.Due(now); due; f, due = l.wheel.Due(now) {
 		w := &l.flows[f]
-		w.state = goes
+		w.state = eligible
 		l.ready.push(l.flows, entry{w.start().Add(w.rate.Duration(w.head)), f})
 	}
 	if len(l.ready) == 0 {
@@ -125,11 +126,11 @@ func (l *Limiter) Head(now units.Time) (f uint32, ok bool) {
 	return l.ready[0].flow, true
 }
 
-// Sent says that a packet of flow f of size bytes left, and that it has nothing to send any more
-// unless Again follows.
+// Sent signals that flow f sent a packet of size bytes. The flow then has nothing to send unless
+// Again follows.
 func (l *Limiter) Sent(f uint32, size units.Bytes) {
 	w := &l.flows[f]
-	if w.state == idle { // nobody waited: it took its start
+	if w.state == idle { // sent without Wait: its start is now
 		w.floor = l.tick
 	}
 	w.last, w.size = w.start(), size
@@ -137,7 +138,7 @@ func (l *Limiter) Sent(f uint32, size units.Bytes) {
 	l.Leave(f)
 }
 
-// Again says that flow f, which just sent a packet, has one more of size bytes.
+// Again signals that flow f, which just sent a packet, has another one of size bytes.
 func (l *Limiter) Again(f uint32, size units.Bytes) {
 	w := &l.flows[f]
 	w.head, w.floor = size, l.catchUp()
@@ -148,42 +149,42 @@ func (l *Limiter) Again(f uint32, size units.Bytes) {
 	l.wait(f)
 }
 
-// Leave says that flow f has nothing to send, or may not.
+// Leave signals that flow f has nothing to send, or must not send.
 func (l *Limiter) Leave(f uint32) {
 	w := &l.flows[f]
 	switch w.state {
-	case waits:
+	case waiting:
 		l.wheel.Stop(f)
-	case goes:
-		l.ready.remove(l.flows, w.at)
+	case eligible:
+		l.ready.remove(l.flows, w.heapIndex)
 	}
 	w.state = idle
 }
 
-// Started answers the exact start of the packet that flow f sent last: it was let go by the wheel
-// up to a Slot later, and left when the port had room and no other came first.
+// Started returns the exact start of the last packet of flow f. The wheel released it up to a Slot
+// later, and it left when the port had room and the flow was the head.
 func (l *Limiter) Started(f uint32) units.Time { return l.flows[f].last }
 
-// Next answers when the first flow's start comes of those that wait, and false when none waits.
-// Those that Head has let go are not among them.
+// Next returns the earliest time at which a waiting flow becomes eligible, and false if none waits.
+// Flows that Head found eligible are not included.
 func (l *Limiter) Next() (units.Time, bool) { return l.wheel.Next() }
 
-// wait puts a flow into the wheel. That its start may have passed makes no difference: Head takes
-// out again what is due, in the order of F.
+// wait puts a flow into the wheel, also if its start has passed: Head moves due flows to the ready
+// heap in order of F.
 func (l *Limiter) wait(f uint32) {
 	w := &l.flows[f]
-	w.state = waits
+	w.state = waiting
 	l.wheel.Set(f, w.start())
 }
 
-// start is S of the packet that waits.
+// start returns S of the waiting packet.
 func (w *flow) start() units.Time { return later(w.finish, w.floor) }
 
-// Resume says that the host did something else until now. What was missed meanwhile is not made up
-// for: that would be a burst.
+// Resume signals that the host was stalled until now. Flows do not catch up on that time, which
+// would cause a burst.
 func (l *Limiter) Resume(now units.Time) { l.prev, l.tick = now, now }
 
-// catchUp is how far back a flow that goes on may start.
+// catchUp returns the earliest start of a flow that continues.
 func (l *Limiter) catchUp() units.Time { return l.prev.Add(-Slot) }
 
 func later(t, u units.Time) units.Time {

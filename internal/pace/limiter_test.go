@@ -23,8 +23,8 @@ type departure struct {
 	unused units.Duration // the port had nothing to do meanwhile
 }
 
-// port sends the packets of flows that always have one more, each as soon as limiter and link let
-// it.
+// port sends the packets of flows that always have another one, each as soon as limiter and link
+// permit.
 type port struct {
 	*pace.Limiter
 	link units.BitRate // 0: infinitely fast
@@ -35,7 +35,7 @@ type port struct {
 
 type gap struct{ from, to units.Time }
 
-// run goes on until a time, not included.
+// run runs until a time, exclusive.
 func (p *port) run(until units.Time, sent func(departure) (more bool)) {
 	for p.now.Before(until) {
 		for {
@@ -66,7 +66,7 @@ func (p *port) run(until units.Time, sent func(departure) (more bool)) {
 	}
 }
 
-// unused answers for how long the port had nothing to do since a moment.
+// unused returns the time since a moment in which the port was idle.
 func (p *port) unused(since units.Time) (d units.Duration) {
 	for i := len(p.idle) - 1; i >= 0 && p.idle[i].to.After(since); i-- {
 		from := p.idle[i].from
@@ -92,7 +92,7 @@ func nanoseconds(ts ...float64) (out []units.Time) {
 	return out
 }
 
-// Two flows of 100 and 50 Gb/s: the starts are exact, the wheel rounds up what it lets go.
+// With two flows of 100 and 50 Gb/s the starts are exact; the wheel rounds releases up.
 func TestLimiterWorkedExample(t *testing.T) {
 	p := &port{Limiter: pace.NewLimiter(0)}
 	p.backlog(100*units.Gbps, 50*units.Gbps)
@@ -154,7 +154,7 @@ func TestLimiterRateChange(t *testing.T) {
 	}
 }
 
-// A packet in the wheel is re-timed when the rate rises: it does not wait out the old one.
+// A packet in the wheel is rescheduled when the rate rises.
 func TestLimiterRateRisesWhileAPacketWaits(t *testing.T) {
 	p := &port{Limiter: pace.NewLimiter(0)}
 	p.backlog(100 * units.Kbps)
@@ -178,7 +178,7 @@ func TestLimiterRateRisesWhileAPacketWaits(t *testing.T) {
 	require.Equal(t, units.Time(655_360*us), next)
 }
 
-// No credit is earned by having nothing to send, by a pause, or by a busy port.
+// A flow earns no credit while it has nothing to send, is paused, or waits for a busy port.
 func TestLimiterGivesNoBursts(t *testing.T) {
 	const rate = 100 * units.Gbps
 	for _, c := range []struct {
@@ -192,7 +192,7 @@ func TestLimiterGivesNoBursts(t *testing.T) {
 			p.Rate(0, rate, p.now)
 		}},
 		{"port busy", func(p *port) {
-			for range 1000 { // polled meanwhile, as an endpoint is that receives
+			for range 1000 { // polled meanwhile, like a receiving endpoint
 				p.now = p.now.Add(us)
 				p.Head(p.now)
 			}
@@ -213,7 +213,7 @@ func TestLimiterGivesNoBursts(t *testing.T) {
 	}
 }
 
-// A fast flow keeps its rate though the poller comes by only now and then.
+// A fast flow keeps its rate although polls are rare.
 func TestLimiterCatchesUpSinceThePollBefore(t *testing.T) {
 	l := pace.NewLimiter(0)
 	l.Rate(0, 400*units.Gbps, 0)
@@ -229,7 +229,7 @@ func TestLimiterCatchesUpSinceThePollBefore(t *testing.T) {
 	require.InDelta(t, int((400*units.Gbps).Bytes(ms)/length), n, 2)
 }
 
-// What is sent without having waited counts, and what has no rate waits for one.
+// A packet sent without Wait counts, and a flow without a rate waits for one.
 func TestLimiterFlowsWithoutARate(t *testing.T) {
 	l := pace.NewLimiter(0)
 	l.Rate(5, 0, 0)
@@ -255,12 +255,12 @@ func TestLimiterFlowsWithoutARate(t *testing.T) {
 	next, _ := l.Next()
 	require.Equal(t, ceil(units.Time(units.Second).Add(units.Gbps.Duration(length)), 0), next)
 	l.Forget(6)
-	l.Forget(1000) // nobody
+	l.Forget(1000) // an unknown flow
 	_, some = l.Next()
 	require.False(t, some)
 }
 
-// A finish of a hundred days ago, which looks like one to come, holds nobody up.
+// A finish of a hundred days ago, which has wrapped into the future, does not delay a flow.
 func TestLimiterAfterAVeryLongTime(t *testing.T) {
 	l := pace.NewLimiter(0)
 	l.Rate(0, units.Gbps, 0)
@@ -273,9 +273,9 @@ func TestLimiterAfterAVeryLongTime(t *testing.T) {
 	require.LessOrEqual(t, next.Sub(now), pace.Slot)
 }
 
-// Ten thousand flows of random rates that together leave a link 5 % of room: each gets its rate
-// over a millisecond, or a hundred packets if that is longer, and whenever a packet leaves more
-// than a slot after its start the port was busy.
+// Ten thousand flows of random rates use 95 % of a link. Each gets its rate over a millisecond, or
+// over a hundred packets if that is longer. A packet leaves more than a slot after its start only
+// if the port was busy.
 func TestLimiterTenThousandFlows(t *testing.T) {
 	n := 10_000
 	if testing.Short() {
@@ -321,7 +321,7 @@ func TestLimiterTenThousandFlows(t *testing.T) {
 	t.Logf("%d packets; at most %v late without the port being busy", packets, worst)
 	for f, rate := range rates {
 		want := float64(rate) / 8 / float64(length) * units.Duration(over[f]).Seconds()
-		// One packet more is the one that begins at the end.
+		// One more packet may start at the end.
 		require.InDelta(t, want, float64(sent[f]), 0.005*want+1, "flow %d of %v", f, rate)
 	}
 }
@@ -335,8 +335,8 @@ func TestLimiterDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(20, round))
 }
 
-// BenchmarkLimiter is a packet through a limiter, among so many flows that share 400 Gb/s, with a
-// poll for each packet's time on the link.
+// BenchmarkLimiter measures a packet through a limiter with flows that share 400 Gb/s, with a poll
+// per packet time on the link.
 func BenchmarkLimiter(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

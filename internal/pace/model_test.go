@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// program is bytes that say what to do: of a property test, or of a fuzzer.
+// program is a sequence of bytes that encodes operations, of a property test or a fuzzer.
 type program []byte
 
 func (p *program) more() bool { return len(*p) > 0 }
@@ -22,7 +22,7 @@ func (p *program) byte() (b byte) {
 	return b
 }
 
-// duration is anything from nothing to days, of every magnitude.
+// duration returns a duration of any magnitude, from zero to days.
 func (p *program) duration() units.Duration {
 	magnitude, digits := p.byte(), int64(p.byte())<<8|int64(p.byte())
 	return units.Duration(digits << (magnitude % 44))
@@ -35,7 +35,7 @@ func (p *program) time() (t units.Time) {
 	return t
 }
 
-// ceil is the first slot not before t, which counts from origin.
+// ceil returns the first slot not before t; slots count from origin.
 func ceil(t, origin units.Time) units.Time {
 	d := t.Sub(origin)
 	if r := d % pace.Slot; r > 0 {
@@ -138,7 +138,7 @@ func origin0(zero, now units.Time) units.Time {
 func TestWheelIsASortedList(t *testing.T) { property(t, wheelAgrees) }
 func FuzzWheel(f *testing.F)              { fuzz(f, wheelAgrees) }
 
-// list is the rules of a Limiter as the paper of the rules has them, for flows in a list.
+// list implements the rules of WF²Q+ for flows in a list.
 type list struct {
 	flows      [8]listed
 	prev, tick units.Time
@@ -159,7 +159,7 @@ func (l *list) start(f int) units.Time {
 	return l.flows[f].floor
 }
 
-// eligible answers the flow to send at the tick, -1 for none.
+// eligible returns the flow to send at the tick, -1 for none.
 func (l *list) eligible() int {
 	first, found := units.Time(0), -1
 	for f := range l.flows {

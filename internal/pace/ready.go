@@ -2,7 +2,7 @@ package pace
 
 import "github.com/goroce/goroce/units"
 
-// ready is a heap of the flows that may send, the earliest finish first.
+// ready is a heap of the eligible flows, the earliest finish first.
 type ready []entry
 
 type entry struct {
@@ -32,7 +32,7 @@ func (r *ready) remove(flows []flow, at int32) {
 	}
 }
 
-// up finds the place of e from i on toward the root.
+// up places e at i or above, toward the root.
 func (r ready) up(flows []flow, i int, e entry) {
 	for i > 0 {
 		parent := (i - 1) / 2
@@ -45,7 +45,7 @@ func (r ready) up(flows []flow, i int, e entry) {
 	r.put(flows, i, e)
 }
 
-// down finds the place of e from i on toward the leaves.
+// down places e at i or below, toward the leaves.
 func (r ready) down(flows []flow, i int, e entry) {
 	for {
 		child := 2*i + 1
@@ -66,5 +66,5 @@ func (r ready) down(flows []flow, i int, e entry) {
 
 func (r ready) put(flows []flow, i int, e entry) {
 	r[i] = e
-	flows[e.flow].at = int32(i)
+	flows[e.flow].heapIndex = int32(i)
 }

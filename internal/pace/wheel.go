@@ -2,8 +2,8 @@ package pace
 
 import "github.com/goroce/goroce/units"
 
-// Slot is how precise a Wheel is: a timer is due at the first multiple of it that is not before the
-// timer's moment.
+// Slot is the resolution of a Wheel: a timer is due at the first multiple of Slot that is not
+// before the timer's time.
 const Slot = 128 * units.Nanosecond
 
 // The wheel has a slot for each of the next 524.288 µs, a bucket for each such block of the next
@@ -16,41 +16,41 @@ const (
 	block      = slots * Slot
 )
 
-// Wheel is a set of timers, at most one for each number, ordered by the slot in which they are due.
-// It is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987). Setting and stopping a timer
-// takes constant time; the buckets are heaps, so that Next is exact however far away it is.
+// Wheel is a set of timers, at most one per number, ordered by the slot in which they are due. It
+// is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987). Setting and stopping a timer
+// takes constant time. The buckets are heaps, so Next is exact for any distance.
 //
-// Most timers move on before they are due, or are stopped. So a timer that moves to later, or
-// stops, stays linked where it was until that place is the first of all.
+// Most timers are moved or stopped before they are due. A timer that is moved to a later time, or
+// stopped, therefore stays linked at its old place until that place is the first of the wheel.
 type Wheel struct {
-	nodes []node     // that of timer 0 is the second: index none is nobody
-	now   uint64     // the block that slots is of, counted from the wheel's beginning
-	start units.Time // when that begins
+	nodes []node     // timer i has node i+1; index none is unused
+	now   uint64     // the block of slots, counted from the wheel's start
+	start units.Time // start of that block
 
-	slots    [slots]int32 // of the block: heads of rings
+	slots    [slots]int32 // heads of rings, for the current block
 	inSlots  bitmap
-	buckets  [buckets]int32 // of the blocks that differ in their low bits only: heaps
+	buckets  [buckets]int32 // heaps, for the blocks that differ in the low bits only
 	inBucket bitmap
-	beyond   int32 // all other: a heap
+	overflow int32 // a heap, for all later blocks
 
-	known bool       // the following is right
-	some  bool       // there is a timer
-	first uint64     // the slot of the first timer
-	next  units.Time // when that is
+	cached   bool       // the following fields are valid
+	nonEmpty bool       // there is a timer
+	first    uint64     // slot of the first timer
+	next     units.Time // time of that slot
 }
 
-// none is the index of no node.
+// none is the index that stands for no node.
 const none int32 = 0
 
 // node is a timer.
 type node struct {
-	slot              uint64 // when it is due, counted from the wheel's beginning
-	place             uint64 // the slot by which it is linked: not after slot
+	slot              uint64 // when it is due, counted from the wheel's start
+	place             uint64 // the slot where it is linked: at most slot
 	next, prev, child int32
 	armed, linked     bool
 }
 
-// New makes a wheel at a time.
+// New returns a wheel that starts at now.
 func New(now units.Time) *Wheel {
 	into := now % units.Time(Slot)
 	if into < 0 {
@@ -59,8 +59,8 @@ func New(now units.Time) *Wheel {
 	return &Wheel{start: now - into, nodes: make([]node, 1)}
 }
 
-// Set makes timer id due at a moment, instead of when it was. A moment that has passed means now;
-// one further away than units.Forever means then.
+// Set sets or moves timer id to a time. A time that has passed means now; one later than
+// units.Forever from now means that.
 func (w *Wheel) Set(id uint32, at units.Time) {
 	for int(id)+1 >= len(w.nodes) {
 		w.nodes = append(w.nodes, node{})
@@ -68,12 +68,12 @@ func (w *Wheel) Set(id uint32, at units.Time) {
 	i := int32(id) + 1
 	n := &w.nodes[i]
 	slot := w.slotOf(at)
-	if w.known {
+	if w.cached {
 		switch {
-		case !w.some || slot < w.first:
-			w.some, w.first, w.next = true, slot, w.timeOf(slot)
+		case !w.nonEmpty || slot < w.first:
+			w.nonEmpty, w.first, w.next = true, slot, w.timeOf(slot)
 		case n.armed && n.slot == w.first && slot != w.first:
-			w.known = false
+			w.cached = false
 		}
 	}
 	n.slot, n.armed = slot, true
@@ -86,51 +86,52 @@ func (w *Wheel) Set(id uint32, at units.Time) {
 	w.link(i)
 }
 
-// Stop makes timer id not due at all. One that was never set is stopped.
+// Stop stops timer id. A timer that was never set is stopped.
 func (w *Wheel) Stop(id uint32) {
 	if int(id)+1 >= len(w.nodes) {
 		return
 	}
 	n := &w.nodes[id+1]
 	if n.armed && n.slot == w.first {
-		w.known = false
+		w.cached = false
 	}
 	n.armed = false
 }
 
-// Next answers when the first timer is due, and false when there is none.
+// Next returns the time at which the first timer is due, and false if there is none.
 func (w *Wheel) Next() (units.Time, bool) {
-	if !w.known {
+	if !w.cached {
 		w.find()
 	}
-	return w.next, w.some
+	return w.next, w.nonEmpty
 }
 
-// Due stops and answers a timer that is due, the earliest slot's first, and false when there is
-// none. Time must not go back.
+// Due stops and returns a timer that is due, the earliest slot first, and false if there is none.
+// Time must not go back.
 func (w *Wheel) Due(now units.Time) (id uint32, ok bool) {
-	if !w.known {
+	if !w.cached {
 		w.find()
 	}
-	if !w.some || w.next.After(now) {
+	if !w.nonEmpty || w.next.After(now) {
 		w.advance(now)
 		return 0, false
 	}
 	if b := w.first >> slotBits; b != w.now {
 		w.enter(b)
 	}
-	// The head of the ring is due: find took away what was before it, and enter what has moved.
+	// The head of the ring is due: find unlinked the nodes before it, and enter relinked those that
+	// moved.
 	i := w.slots[w.first%slots]
 	w.unlink(i)
-	w.nodes[i].armed, w.known = false, false
+	w.nodes[i].armed, w.cached = false, false
 	return uint32(i - 1), true
 }
 
-// find finds the first timer. What is linked before it moves to where it belongs.
+// find finds the first timer. Nodes linked before it move to their slots.
 func (w *Wheel) find() {
-	w.known, w.some = true, true
+	w.cached, w.nonEmpty = true, true
 	for {
-		i := w.beyond
+		i := w.overflow
 		switch {
 		case w.inSlots.any != 0:
 			i = w.slots[w.inSlots.first()]
@@ -138,7 +139,7 @@ func (w *Wheel) find() {
 			i = w.buckets[w.inBucket.first()]
 		}
 		if i == none {
-			w.some = false
+			w.nonEmpty = false
 			return
 		}
 		n := &w.nodes[i]
@@ -153,24 +154,24 @@ func (w *Wheel) find() {
 	}
 }
 
-// advance moves on to the block of a time. No timer is due until then, so none is linked before.
+// advance moves to the block of a time. No timer is due until then, so none is linked before.
 func (w *Wheel) advance(now units.Time) {
 	if d := now.Sub(w.start); d >= block {
 		w.enter(w.now + uint64(d/block))
 	}
 }
 
-// enter makes b, which is not before any timer's place, the block whose slots are kept apart.
+// enter makes b the current block, whose timers are kept in slots. No timer may be linked before b.
 func (w *Wheel) enter(b uint64) {
 	w.start = w.start.Add(units.Duration(b-w.now) * block)
 	far := b>>bucketBits != w.now>>bucketBits
 	w.now = b
-	for far && w.beyond != none {
-		i := w.beyond
+	for far && w.overflow != none {
+		i := w.overflow
 		if w.nodes[i].place>>slotBits>>bucketBits != b>>bucketBits {
 			break
 		}
-		w.beyond = w.without(i, i)
+		w.overflow = w.without(i, i)
 		w.relink(i)
 	}
 	k := b % buckets
@@ -180,7 +181,7 @@ func (w *Wheel) enter(b uint64) {
 	w.each(heap, w.relink)
 }
 
-// relink puts a node that was taken out of a bucket where it belongs.
+// relink links a node that was removed from a bucket, if it is armed.
 func (w *Wheel) relink(i int32) {
 	n := &w.nodes[i]
 	if n.linked = n.armed; n.armed {
@@ -199,7 +200,7 @@ func (w *Wheel) link(i int32) {
 		w.buckets[k] = w.meld(w.buckets[k], i)
 		w.inBucket.set(k)
 	default:
-		w.beyond = w.meld(w.beyond, i)
+		w.overflow = w.meld(w.overflow, i)
 	}
 }
 
@@ -215,11 +216,11 @@ func (w *Wheel) unlink(i int32) {
 			w.inBucket.clear(k)
 		}
 	default:
-		w.beyond = w.without(w.beyond, i)
+		w.overflow = w.without(w.overflow, i)
 	}
 }
 
-// append puts a node at the end of the ring of slot k.
+// append adds a node to the end of the ring of slot k.
 func (w *Wheel) append(k uint64, i int32) {
 	n, head := &w.nodes[i], w.slots[k]
 	if head == none {
@@ -233,7 +234,7 @@ func (w *Wheel) append(k uint64, i int32) {
 	w.nodes[last].next, w.nodes[head].prev = i, i
 }
 
-// remove takes a node out of the ring of slot k.
+// remove removes a node from the ring of slot k.
 func (w *Wheel) remove(k uint64, i int32) {
 	n := &w.nodes[i]
 	if n.next == i {
@@ -248,7 +249,7 @@ func (w *Wheel) remove(k uint64, i int32) {
 	n.next, n.prev = none, none
 }
 
-// slotOf answers the first slot that is not before a moment, nor before the block.
+// slotOf returns the first slot that is neither before a time nor before the current block.
 func (w *Wheel) slotOf(at units.Time) uint64 {
 	first, d := w.now<<slotBits, min(at.Sub(w.start), units.Forever)
 	if d <= 0 {
@@ -257,7 +258,7 @@ func (w *Wheel) slotOf(at units.Time) uint64 {
 	return first + uint64(d-1)/uint64(Slot) + 1
 }
 
-// timeOf answers when a slot is, which is not before the block.
+// timeOf returns the time of a slot, which must not be before the current block.
 func (w *Wheel) timeOf(slot uint64) units.Time {
 	return w.start.Add(units.Duration(slot-w.now<<slotBits) * Slot)
 }

@@ -18,8 +18,8 @@ const (
 	ms = units.Millisecond
 )
 
-// A timer is due at the first slot that is not before it, in any of the wheel's levels, and Next
-// says so from the beginning.
+// A timer is due at the first slot that is not before it, in every level of the wheel, and Next
+// returns that time from the start.
 func TestWheelRoundsUpOnly(t *testing.T) {
 	for _, c := range []struct{ in, due units.Duration }{
 		{0, 0}, {units.Picosecond, 128 * ns}, {128 * ns, 128 * ns}, {129 * ns, 256 * ns},
@@ -46,7 +46,7 @@ func TestWheelRoundsUpOnly(t *testing.T) {
 	}
 }
 
-// A timer that moves to later, or stops, is not what Next speaks of any more.
+// Next no longer returns a timer that was moved to a later time or stopped.
 func TestWheelForgetsTheOldMoment(t *testing.T) {
 	for _, first := range []units.Duration{10 * us, 10 * ms, units.Minute} {
 		w := pace.New(0)
@@ -74,8 +74,7 @@ func TestWheelForgetsTheOldMoment(t *testing.T) {
 	}
 }
 
-// Timers of one far block come due each in its slot, whatever became of the first of them
-// meanwhile.
+// Timers of one far block are due each in its slot, also if the first of them was moved or stopped.
 func TestWheelBucketInOrder(t *testing.T) {
 	for _, far := range []units.Duration{10 * ms, 10 * units.Second} {
 		w, r := pace.New(0), rand.New(rand.NewPCG(1, 2))
@@ -124,7 +123,7 @@ func TestWheelDoesNotAllocate(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(20, round))
 }
 
-// BenchmarkWheel is a timer that comes due, and is set again up to a millisecond ahead.
+// BenchmarkWheel measures a timer that is due, and is set again up to a millisecond ahead.
 func BenchmarkWheel(b *testing.B) {
 	for _, n := range []int{100, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -145,8 +144,7 @@ func BenchmarkWheel(b *testing.B) {
 	}
 }
 
-// BenchmarkWheelMoves is what a timer costs that every acknowledgement moves, and that is asked for
-// after each.
+// BenchmarkWheelMoves measures a timer that every acknowledgement moves, with a Next after each.
 func BenchmarkWheelMoves(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -7,32 +7,33 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What half-open connections may take: those that a REQ has begun and that are not established.
-// Anybody can begin one in anybody's name, so none of them may keep a place that another one needs.
+// Limits of half-open connections: those that a REQ started and that are not established. Any host
+// can start one under a forged address, so a half-open connection must not keep a place that
+// another one needs.
 
 // listener is a service that accepts connections.
 type listener struct {
 	backlog  int
-	halfOpen []*Conn // the oldest first
+	halfOpen []*Conn // oldest first
 }
 
-// quota is how many half-open connections a peer may have, with all services, and still push out
-// others. OURS.
+// quota is the number of half-open connections, over all services, from which on a peer's REQs no
+// longer displace others. The value is ours.
 func (l *listener) quota() int { return max(1, l.backlog/4) }
 
-// forDialling is which part of all connections only Connect may use. OURS.
-const forDialling = 8
+// activeShare: one in activeShare connections is reserved for Connect. The value is ours.
+const activeShare = 8
 
-// deaf reports whether so many events wait for the program that peers must not add to them.
-func (m *Machine) deaf() bool { return len(m.events) >= 2*m.config.MaxConns }
+// eventsFull reports whether so many events wait for the program that peers must not cause more.
+func (m *Machine) eventsFull() bool { return len(m.events) >= 2*m.config.MaxConns }
 
-// admit reports whether a listener may have one half-open connection more, of a peer. It makes room
-// if it must: a connection in timewait goes before one that is half open, the oldest one first.
+// admit reports whether a listener may have another half-open connection, from peer. If necessary
+// it makes room: it displaces connections in timewait before half-open ones, and the oldest first.
 func (m *Machine) admit(l *listener, peer netip.Addr) bool {
 	backlogFull := len(l.halfOpen) >= l.backlog
-	machineFull := len(m.conns) >= m.config.MaxConns-m.config.MaxConns/forDialling
+	machineFull := len(m.conns) >= m.config.MaxConns-m.config.MaxConns/activeShare
 	switch {
-	case m.deaf():
+	case m.eventsFull():
 		return false
 	case !backlogFull && !machineFull:
 		return true
@@ -42,7 +43,7 @@ func (m *Machine) admit(l *listener, peer netip.Addr) bool {
 		l.halfOpen[0].displace()
 		return true
 	}
-	c := m.soonestExit()
+	c := m.firstTimewaitExit()
 	if c == nil {
 		c = m.oldestHalfOpen()
 	}
@@ -53,8 +54,8 @@ func (m *Machine) admit(l *listener, peer netip.Addr) bool {
 	return true
 }
 
-// soonestExit returns the connection that leaves timewait first, or nil.
-func (m *Machine) soonestExit() (first *Conn) {
+// firstTimewaitExit returns the connection that leaves timewait first, or nil.
+func (m *Machine) firstTimewaitExit() (first *Conn) {
 	for _, c := range m.deadlines {
 		if c.state == timewait && (first == nil || c.deadline.Before(first.deadline)) {
 			first = c
@@ -65,36 +66,37 @@ func (m *Machine) soonestExit() (first *Conn) {
 
 func (m *Machine) oldestHalfOpen() (oldest *Conn) {
 	for _, l := range m.listeners {
-		if len(l.halfOpen) > 0 && (oldest == nil || l.halfOpen[0].begun.Before(oldest.begun)) {
+		if len(l.halfOpen) > 0 && (oldest == nil ||
+			l.halfOpen[0].requestedAt.Before(oldest.requestedAt)) {
 			oldest = l.halfOpen[0]
 		}
 	}
 	return oldest
 }
 
-// displace ends a half-open connection, or its timewait, because others need its place. That it is
-// not waited until its packets have left the network does no harm: IDs are drawn from 2^32.
+// displace ends a half-open connection, or its timewait, to make room. A shortened timewait is
+// harmless, because IDs are drawn from 2^32.
 func (c *Conn) displace() {
 	c.machine.counters.Displaced++
 	if c.state != timewait {
 		c.sendREJ(NoResources, nil)
-		c.tell(Event{Kind: Unreachable, Reason: NoResources})
+		c.notify(Event{Kind: Unreachable, Reason: NoResources})
 	}
 	if c.state != reqRcvd {
-		c.tell(Event{Kind: TimewaitExit})
+		c.notify(Event{Kind: TimewaitExit})
 	}
 	c.machine.remove(c)
 }
 
-// enlist puts a connection into the backlog of its listener.
-func (c *Conn) enlist(l *listener, now units.Time) {
-	c.listener, c.begun = l, now
+// joinBacklog adds a connection to the backlog of its listener.
+func (c *Conn) joinBacklog(l *listener, now units.Time) {
+	c.listener, c.requestedAt = l, now
 	l.halfOpen = append(l.halfOpen, c)
 	c.machine.halfOpen[c.peer]++
 }
 
-// settle takes a connection out of its listener's backlog.
-func (c *Conn) settle() {
+// leaveBacklog removes a connection from its listener's backlog.
+func (c *Conn) leaveBacklog() {
 	l := c.listener
 	if l == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// flood is a machine with services that agrees to everything, and what it told its program.
+// flood is a machine with services that accepts everything, and its events.
 type flood struct {
 	*Machine
 	t      *testing.T
@@ -31,8 +31,8 @@ func newFlood(t *testing.T, services, backlog int, c Config) *flood {
 
 func service(n int) ServiceID { return TCPService(serverPort + uint16(n)) }
 
-// ask sends a REQ that asks for as much patience as it can, and returns the connection, nil when it
-// is refused. The program accepts at once.
+// ask sends a REQ with the longest timeouts and returns the connection, or nil if it is refused.
+// The program accepts at once.
 func (f *flood) ask(peer netip.Addr, id uint32, service ServiceID) *Conn {
 	r := REQ{LocalID: CommID(id), Service: service, LocalQPN: wire.QPN(id),
 		LocalResponseTimeout: 31, RemoteResponseTimeout: 31,
@@ -68,8 +68,7 @@ func spoofed(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, byte(n >>
 
 var honest = netip.MustParseAddr("10.2.0.7")
 
-// Whatever number of REQs come that nobody follows up, an honest peer connects at once, and so do
-// we.
+// During a flood of abandoned REQs an honest peer connects at once, and so do we.
 func TestFloodOfRequests(t *testing.T) {
 	for name, source := range map[string]func(int) netip.Addr{
 		"of many": spoofed,
@@ -79,13 +78,13 @@ func TestFloodOfRequests(t *testing.T) {
 			f := newFlood(t, 16, 128, Config{Seed: 1})
 			for i := range 10_000 {
 				f.ask(source(i), uint32(i+1), service(i%16))
-				require.LessOrEqual(t, f.Len(), 1024-1024/forDialling)
+				require.LessOrEqual(t, f.Len(), 1024-1024/activeShare)
 			}
 			c := f.ask(honest, 77, service(3))
 			require.NotNil(t, c)
 			f.confirm(c)
 			assert.Equal(t, []EventKind{ConnectRequest, Established}, f.events[c])
-			for i := range 1024 / forDialling {
+			for i := range 1024 / activeShare {
 				_, err := f.Connect(Dial{Offer: Offer{QPN: 5, PSN: 5}, Local: serverIP,
 					Peer: honest, Service: 1, MTU: 1024}, f.now)
 				require.NoError(t, err, "connection %d of our own", i)
@@ -94,7 +93,7 @@ func TestFloodOfRequests(t *testing.T) {
 	}
 }
 
-// The oldest half-open connection makes room. Its program is told, and its peer.
+// The oldest half-open connection is displaced. Its program and its peer are notified.
 func TestOldestMakesRoom(t *testing.T) {
 	f := newFlood(t, 1, 4, Config{Seed: 1})
 	var conns []*Conn
@@ -128,7 +127,7 @@ func TestOldestMakesRoom(t *testing.T) {
 	assert.Equal(t, NoResources, n.ends[0].last.Reason)
 }
 
-// Who has a quarter of the backlog does not push out others.
+// A peer with a quarter of the backlog does not displace others.
 func TestQuotaOfASource(t *testing.T) {
 	f := newFlood(t, 2, 8, Config{Seed: 1})
 	var others []*Conn
@@ -149,7 +148,7 @@ func TestQuotaOfASource(t *testing.T) {
 	require.Equal(t, []EventKind{ConnectRequest, Unreachable, TimewaitExit}, f.events[others[0]])
 }
 
-// Timewait makes room before what is half open.
+// Connections in timewait are displaced before half-open ones.
 func TestTimewaitMakesRoom(t *testing.T) {
 	f := newFlood(t, 1, 8, Config{Seed: 1, MaxConns: 8}) // seven for peers
 	var conns []*Conn
@@ -177,8 +176,7 @@ func TestTimewaitMakesRoom(t *testing.T) {
 	require.Nil(t, f.ask(spoofed(9), 10, service(0)))
 }
 
-// However long a REQ asks us to wait, a REP is repeated for MaxPatience and no longer, MRAs
-// included.
+// A REP is retransmitted for at most MaxPatience, whatever the timeouts of the REQ and MRAs.
 func TestPatienceIsBounded(t *testing.T) {
 	const most = 4096 * units.Nanosecond << 25
 	for name, busy := range map[string]bool{"silent": false, "asks for more time": true} {

@@ -19,7 +19,7 @@ var (
 	serverIP = netip.MustParseAddr("10.77.0.2")
 )
 
-// capture answers the communication manager's datagrams of the capture: REQ, REP, RTU, DREQ, DREP.
+// capture returns the communication manager's datagrams of the capture: REQ, REP, RTU, DREQ, DREP.
 func capture(t testing.TB) (all []Datagram) {
 	packets(t, func(p *wire.Packet) {
 		if p.Op != wire.UDSendOnly {
@@ -36,7 +36,7 @@ func capture(t testing.TB) (all []Datagram) {
 	return all
 }
 
-// packets hands all packets of the capture to f.
+// packets calls f with all packets of the capture.
 func packets(t testing.TB, f func(*wire.Packet)) {
 	file, err := os.Open("testdata/rdmacm-rping.pcap")
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func packets(t testing.TB, f func(*wire.Packet)) {
 	}
 }
 
-// What the capture must say; the numbers of the connection are those its text names.
+// The expected messages of the capture.
 const (
 	clientID, serverID     CommID = 0xbcce9c4b, 0x4e4d99eb
 	clientQPN, serverQPN          = wire.QPN(0x49), wire.QPN(0xc2)

@@ -2,29 +2,29 @@ package rdmacm
 
 import "fmt"
 
-// Config is what a Machine is made of. Times are codes of 4.096 µs · 2^n; 0 takes the default,
-// which is what Linux (6.1) uses.
+// Config holds the parameters of a Machine. Times are codes n for 4.096 µs · 2^n; 0 means the
+// default, which is that of Linux 6.1.
 type Config struct {
 	GUID uint64 // of our adapter
-	// of the connection IDs, for simulation; 0: nobody can predict them, and peers tell us from our
-	// past
+	// Seed seeds the connection IDs, for simulation. 0 means unpredictable IDs, by which peers also
+	// distinguish us from an earlier instance.
 	Seed uint64
 
-	ResponseTimeout uint8 // in which either side answers a message; default 20, 4.3 s
-	MaxRetries      uint8 // how often a message is repeated, at most 15; default 15
-	PacketLifetime  uint8 // of a packet in the network; default 18, 1.1 s
-	ACKDelay        uint8 // in which our queue pairs acknowledge; default 15, 134 ms
-	ServiceTimeout  uint8 // in which our program decides on a connection; default 24, 69 s
-	MaxTimeout      uint8 // the longest that a peer can have us wait at a time; default 24, 69 s
-	// the longest that a peer can have us wait for its RTU, all tries together; default 25, 137 s:
-	// Linux's 16 tries take 103 s
+	ResponseTimeout uint8 // time in which either side answers a message; default 20, 4.3 s
+	MaxRetries      uint8 // retransmissions of a message, at most 15; default 15
+	PacketLifetime  uint8 // lifetime of a packet in the network; default 18, 1.1 s
+	ACKDelay        uint8 // time in which our queue pairs acknowledge; default 15, 134 ms
+	ServiceTimeout  uint8 // time in which our program decides on a connection; default 24, 69 s
+	MaxTimeout      uint8 // upper bound of a wait that a peer requests; default 24, 69 s
+	// MaxPatience is the upper bound of the wait for a peer's RTU over all tries; default 25, 137
+	// s. Linux's 16 tries take 103 s.
 	MaxPatience uint8
-	// connections at a time, those in timewait included; an eighth is for Connect alone; default
-	// 1024
+	// MaxConns is the maximum number of connections, including those in timewait; an eighth of them
+	// is reserved for Connect; default 1024.
 	MaxConns int
 }
 
-func (c *Config) complete() error {
+func (c *Config) setDefaults() error {
 	for _, code := range []struct {
 		value   *uint8
 		name    string
@@ -43,7 +43,7 @@ func (c *Config) complete() error {
 			*code.value = code.preset
 		}
 		if *code.value > code.largest {
-			return fmt.Errorf("rdmacm: new: %s %d is more than %d: %w", code.name, *code.value,
+			return fmt.Errorf("rdmacm: new: %s %d: want at most %d: %w", code.name, *code.value,
 				code.largest, ErrInvalid)
 		}
 	}
@@ -51,7 +51,7 @@ func (c *Config) complete() error {
 		c.MaxConns = 1024
 	}
 	if c.MaxConns < 0 {
-		return fmt.Errorf("rdmacm: new: %d connections: %w", c.MaxConns, ErrInvalid)
+		return fmt.Errorf("rdmacm: new: %d connections: want 0 or more: %w", c.MaxConns, ErrInvalid)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ type Conn struct {
 	active      bool
 	id, remote  CommID // ours and the peer's, 0 while unknown
 	local, peer netip.Addr
-	via         [6]byte // where the peer's REQ came from; zero on the active side
+	via         [6]byte // source MAC address of the peer's REQ; zero on the active side
 	qpn         wire.QPN
 	peerQPN     wire.QPN
 	tid         uint64
@@ -23,17 +23,17 @@ type Conn struct {
 	req REQ // sent by the active side
 	rep REP // sent by the passive side
 
-	repeat      Message // what is sent again when the deadline passes
+	repeat      Message // message to retransmit when the deadline passes
 	retriesLeft uint8
-	patience    units.Duration // how long each try waits
-	mraSeen     bool           // the peer asked for more time since the last try
+	tryTimeout  units.Duration // wait of each try
+	mraSeen     bool           // an MRA arrived since the last try
 	deadline    units.Time
-	limit       units.Time // when no RTU is waited for any more
-	begun       units.Time // when its REQ came
-	heapIx      int        // its place among the deadlines, -1 for none
-	listener    *listener  // whose backlog it is in
+	limit       units.Time // end of the wait for an RTU
+	requestedAt units.Time // arrival of its REQ
+	heapIndex   int        // position in the heap of deadlines, -1 for none
+	listener    *listener  // listener whose backlog it is in
 
-	// Context is the program's own.
+	// Context is for use by the program.
 	Context any
 }
 
@@ -43,13 +43,13 @@ func (c *Conn) Local() netip.Addr { return c.local }
 // Peer returns the address of the other end.
 func (c *Conn) Peer() netip.Addr { return c.peer }
 
-// Request returns the REQ that began the connection.
+// Request returns the REQ of the connection.
 func (c *Conn) Request() REQ { return c.req }
 
-// Accept answers a ConnectRequest with a REP. The queue pair must be in RTR by then: QPAttr says
-// how.
+// Accept replies to a ConnectRequest with a REP. The queue pair must be in RTR, with the attributes
+// of QPAttr.
 func (c *Conn) Accept(o Offer, now units.Time) error {
-	if err := c.want("accept", reqRcvd); err != nil {
+	if err := c.requireState("accept", reqRcvd); err != nil {
 		return err
 	}
 	if err := o.check(len(c.rep.Private)); err != nil {
@@ -63,36 +63,36 @@ func (c *Conn) Accept(o Offer, now units.Time) error {
 		TargetACKDelay: f.ACKDelay, RNRRetryCount: o.RNRRetry, SRQ: o.SRQ, LocalGUID: f.GUID,
 	}
 	copy(c.rep.Private[:], o.Private)
-	c.begin(repSent, &c.rep, c.req.LocalResponseTimeout, c.req.MaxCMRetries, now)
+	c.startExchange(repSent, &c.rep, c.req.LocalResponseTimeout, c.req.MaxCMRetries, now)
 	return nil
 }
 
-// Confirm answers a ConnectResponse with an RTU: the connection is established. The queue pair
-// must be in RTS by then: QPAttr says how.
+// Confirm replies to a ConnectResponse with an RTU, which establishes the connection. The queue
+// pair must be in RTS, with the attributes of QPAttr.
 func (c *Conn) Confirm() error {
-	if err := c.want("confirm", repRcvd); err != nil {
+	if err := c.requireState("confirm", repRcvd); err != nil {
 		return err
 	}
-	c.stop()
+	c.clearDeadline()
 	c.state = established
 	c.sendRTU()
 	return nil
 }
 
-// NotifyEstablished is for the passive side whose queue pair got a packet before the RTU came: it
-// is as good as one (12.9: communication established).
+// NotifyEstablished signals that the passive side's queue pair received a packet before the RTU,
+// which also establishes the connection (12.9: communication established).
 func (c *Conn) NotifyEstablished(now units.Time) error {
-	if err := c.want("notify", repSent); err != nil {
+	if err := c.requireState("notify", repSent); err != nil {
 		return err
 	}
 	c.establish(now)
 	return nil
 }
 
-// NotifyEstablished is Conn's, for who knows only the number of the queue pair that got a packet.
-// For any other queue pair it does nothing.
+// NotifyEstablished calls Conn.NotifyEstablished for the connection of a queue pair that waits for
+// an RTU. For any other queue pair it has no effect.
 func (m *Machine) NotifyEstablished(qpn wire.QPN, now units.Time) {
-	for _, c := range m.deadlines { // who waits for an RTU has one
+	for _, c := range m.deadlines { // a connection that waits for an RTU has a deadline
 		if c.state == repSent && c.qpn == qpn {
 			c.establish(now)
 			return
@@ -100,14 +100,14 @@ func (m *Machine) NotifyEstablished(qpn wire.QPN, now units.Time) {
 	}
 }
 
-// Reject answers a ConnectRequest or a ConnectResponse with a REJ that holds up to 148 bytes of
-// private data. No event follows.
+// Reject replies to a ConnectRequest or a ConnectResponse with a REJ, which holds up to 148 bytes
+// of private data. No event follows.
 func (c *Conn) Reject(r Reason, private []byte) error {
-	if err := c.want("reject", reqRcvd, repRcvd); err != nil {
+	if err := c.requireState("reject", reqRcvd, repRcvd); err != nil {
 		return err
 	}
 	if most := len(REJ{}.Private); len(private) > most {
-		return fmt.Errorf("rdmacm: reject: %d bytes of private data are more than %d: %w",
+		return fmt.Errorf("rdmacm: reject: %d bytes of private data: want at most %d: %w",
 			len(private), most, ErrInvalid)
 	}
 	c.sendREJ(r, private)
@@ -115,12 +115,12 @@ func (c *Conn) Reject(r Reason, private []byte) error {
 	return nil
 }
 
-// Disconnect ends the connection whatever became of it. From an established one Disconnected
-// follows, once the peer agreed or does not answer; from one that waits for its RTU, TimewaitExit.
+// Disconnect ends the connection in any state. For an established connection, Disconnected follows
+// when the peer agrees or does not answer. For one that waits for its RTU, TimewaitExit follows.
 func (c *Conn) Disconnect(now units.Time) {
 	switch c.state {
 	case reqSent:
-		c.sendREJ(Timeout, nil) // the peer shall not wait for an RTU
+		c.sendREJ(Timeout, nil) // so that the peer does not wait for an RTU
 		c.machine.remove(c)
 	case reqRcvd, repRcvd:
 		c.sendREJ(ConsumerReject, nil)
@@ -131,73 +131,73 @@ func (c *Conn) Disconnect(now units.Time) {
 	case established:
 		f := &c.machine.config
 		c.tid = uint64(c.id)
-		c.begin(dreqSent, &DREQ{LocalID: c.id, RemoteID: c.remote, RemoteQPN: c.peerQPN},
+		c.startExchange(dreqSent, &DREQ{LocalID: c.id, RemoteID: c.remote, RemoteQPN: c.peerQPN},
 			f.ResponseTimeout, f.MaxRetries, now)
 	}
 }
 
-func (c *Conn) want(what string, states ...state) error {
+// requireState returns an error unless the connection is in one of states.
+func (c *Conn) requireState(what string, states ...state) error {
 	for _, s := range states {
 		if c.state == s {
 			return nil
 		}
 	}
-	return fmt.Errorf("rdmacm: %s: the connection is in %q: %w", what, c.state, ErrState)
+	return fmt.Errorf("rdmacm: %s: connection in state %q: %w", what, c.state, ErrState)
 }
 
-// begin enters a state in which a message is repeated until it is answered: retries times, each
-// after the peer's time to answer and that of both packets on their way (12.9).
-func (c *Conn) begin(s state, message Message, response, retries uint8, now units.Time) {
+// startExchange enters a state in which a message is retransmitted until it is answered: up to
+// retries times, each after the peer's response time and two packet lifetimes (12.9).
+func (c *Conn) startExchange(s state, message Message, response, retries uint8, now units.Time) {
 	c.state, c.repeat, c.retriesLeft, c.mraSeen = s, message, retries, false
-	c.patience = c.patienceFor(response)
+	c.tryTimeout = c.tryTimeoutFor(response)
 	c.limit = now.Add(duration(c.machine.config.MaxPatience))
 	c.send(message)
-	c.await(c.patience, now)
+	c.scheduleExpiry(c.tryTimeout, now)
 }
 
-// await has the connection expire after a time, which a peer that owes an RTU cannot stretch beyond
-// the limit.
-func (c *Conn) await(patience units.Duration, now units.Time) {
-	until := now.Add(patience)
+// scheduleExpiry sets the connection to expire after a wait. In repSent the deadline is at most
+// c.limit, however much time the peer requests.
+func (c *Conn) scheduleExpiry(tryTimeout units.Duration, now units.Time) {
+	until := now.Add(tryTimeout)
 	if c.state == repSent {
 		until = units.Earlier(until, c.limit)
 	}
-	c.wake(until)
+	c.setDeadline(until)
 }
 
-// decide enters a state in which the program decides.
-func (c *Conn) decide(s state, e Event, now units.Time) {
+// awaitProgram enters a state in which the program decides.
+func (c *Conn) awaitProgram(s state, e Event, now units.Time) {
 	c.state, c.repeat = s, nil
-	c.wake(now.Add(duration(c.machine.config.ServiceTimeout)))
-	c.tell(e)
+	c.setDeadline(now.Add(duration(c.machine.config.ServiceTimeout)))
+	c.notify(e)
 }
 
 // establish is called when the peer has proved that the REQ was its own: it knows the ID or the
-// queue pair that only the REP told. If another connection has its queue pair the peer has
-// forgotten that one.
+// queue pair in our REP. If another connection has the same remote queue pair, the peer has lost
+// that one.
 func (c *Conn) establish(now units.Time) {
-	c.stop()
-	c.settle()
+	c.clearDeadline()
+	c.leaveBacklog()
 	c.state, c.repeat = established, nil
-	c.tell(Event{Kind: Established})
+	c.notify(Event{Kind: Established})
 	qp := peerQPN{c.peer, c.peerQPN}
 	if old := c.machine.peers[qp]; old != nil {
-		old.lost(now)
+		old.peerLost(now)
 	}
 	c.machine.peers[qp] = c
 }
 
-// enterTimewait keeps the IDs until no packet of the connection is left: two packet lifetimes and
-// the peer's delay of an ACK. The peer's queue pair is its own business: it may connect again
-// at once, as with Linux.
+// enterTimewait keeps the IDs until no packet of the connection is left in the network: two packet
+// lifetimes and the peer's ACK delay. The peer may reuse its queue pair at once, as with Linux.
 func (c *Conn) enterTimewait(now units.Time) {
-	c.settle()
+	c.leaveBacklog()
 	c.machine.forgetQPN(c)
 	c.state, c.repeat = timewait, nil
-	c.wake(now.Add(duration(min(c.QPAttr(Offer{}).Timeout, c.machine.config.MaxTimeout))))
+	c.setDeadline(now.Add(duration(min(c.QPAttr(Offer{}).Timeout, c.machine.config.MaxTimeout))))
 }
 
-func (c *Conn) tell(e Event) {
+func (c *Conn) notify(e Event) {
 	e.Conn = c
 	c.machine.events = append(c.machine.events, e)
 }
@@ -208,8 +208,8 @@ func (c *Conn) send(message Message) {
 
 func (c *Conn) sendRTU() { c.send(&RTU{LocalID: c.id, RemoteID: c.remote}) }
 
-// sendREJ rejects what came last, or gives up what we sent. Who timed out tells its GUID: with the
-// local ID it names the connection to a peer of whom we know no ID (12.6.7.2).
+// sendREJ rejects the last message, or aborts our own request. After a timeout it carries our GUID,
+// which with the local ID identifies the connection to a peer whose ID is unknown (12.6.7.2).
 func (c *Conn) sendREJ(r Reason, private []byte) {
 	rej := &REJ{LocalID: c.id, RemoteID: c.remote, Reason: r}
 	switch c.state {

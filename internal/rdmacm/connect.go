@@ -6,25 +6,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Connect begins a connection: ConnectResponse, Rejected or Unreachable says what became of it.
+// Connect starts a connection. ConnectResponse, Rejected or Unreachable follows.
 func (m *Machine) Connect(d Dial, now units.Time) (*Conn, error) {
 	bad := func(err error) (*Conn, error) {
 		return nil, fmt.Errorf("rdmacm: connect to service %#x of %v: %w", uint64(d.Service),
 			d.Peer, err)
 	}
 	code := mtuCode(d.MTU)
-	local, peer := plain(d.Local), plain(d.Peer)
+	local, peer := normalizeIP(d.Local), normalizeIP(d.Peer)
 	switch {
 	case !local.IsValid() || !peer.IsValid() || local.Is4() != peer.Is4():
 		return bad(fmt.Errorf("addresses %v and %v: %w", d.Local, d.Peer, ErrInvalid))
 	case d.Type > UC:
 		return bad(fmt.Errorf("transport service type %d: %w", d.Type, ErrInvalid))
 	case code == 0:
-		return bad(fmt.Errorf("path MTU %d is none of 256, 512, 1024, 2048, 4096: %w", int64(d.MTU),
+		return bad(fmt.Errorf("path MTU %d: want 256, 512, 1024, 2048 or 4096: %w", int64(d.MTU),
 			ErrInvalid))
 	case d.FlowLabel >= 1<<20:
-		return bad(fmt.Errorf("flow label %#x has more than 20 bits: %w", d.FlowLabel, ErrInvalid))
-	case len(m.conns) >= m.config.MaxConns || m.deaf():
+		return bad(fmt.Errorf("flow label %#x: want 20 bits: %w", d.FlowLabel, ErrInvalid))
+	case len(m.conns) >= m.config.MaxConns || m.eventsFull():
 		return bad(fmt.Errorf("%d connections: %w", len(m.conns), ErrLimit))
 	}
 	if err := d.check(MaxRequestPrivate); err != nil {
@@ -59,6 +59,6 @@ func (m *Machine) Connect(d Dial, now units.Time) (*Conn, error) {
 	}
 	IPHeader{SourcePort: d.SourcePort, Source: local, Destination: peer}.Put(c.req.Private[:])
 	copy(c.req.Private[ipHeaderLen:], d.Private)
-	c.begin(reqSent, &c.req, f.ResponseTimeout, f.MaxRetries, now)
+	c.startExchange(reqSent, &c.req, f.ResponseTimeout, f.MaxRetries, now)
 	return c, nil
 }

@@ -1,21 +1,21 @@
-// Package rdmacm connects queue pairs the way librdmacm does: with the messages of the InfiniBand
+// Package rdmacm connects queue pairs like librdmacm: with the messages of the InfiniBand
 // communication manager (spec volume 1, chapter 12), sent as datagrams between the queue pairs 1 of
-// two RoCEv2 hosts, and the IP addresses and port of the RDMA IP CM service (annex A11) in them.
+// two RoCEv2 hosts, with the IP addresses and port of the RDMA IP CM service (annex A11).
 //
 // The formats are in mad.go and the files named after each message: [Parse] and [Append]. A
-// [Machine] is everything one host needs: it listens, connects, repeats what is lost, answers
-// again what comes twice, and waits until an ended connection's packets are out of the network.
-// It knows nothing of queue pairs: [Conn.QPAttr] says what the program shall move its own to.
+// [Machine] is the communication manager of one host: it listens, connects, retransmits, answers
+// duplicates, and keeps ended connections in timewait. It does not access queue pairs:
+// [Conn.QPAttr] returns the attributes to which the program modifies its own.
 //
-// The path of a datagram: Receive parses it and finds the connection by its IDs (receive.go), the
-// answer and the event wait in two queues, Emit and Event take them out. Time comes in as an
-// argument; Poll does what is due (expire.go) and says when to come again. A connection goes
+// The path of a datagram: Receive parses it and finds the connection by its IDs (receive.go).
+// Replies and events wait in two queues, which Emit and Event drain. Time is an argument; Poll
+// handles what is due (expire.go) and returns the time of its next call. The life of a connection:
 //
 //	active:  Connect → REQ …… REP → ConnectResponse → QPAttr, Confirm → RTU
 //	passive: REQ → ConnectRequest → QPAttr, Accept → REP …… RTU → Established
 //	both:    Disconnect → DREQ …… DREP → Disconnected → TimewaitExit
 //
-// Everything belongs to the core that polls. The package owns no goroutine, takes no lock and reads
-// no clock; it imports units, secret, transport/wire and the standard library without net, os and
+// A Machine belongs to the polling core. The package starts no goroutine, takes no lock and reads
+// no clock. It imports units, secret, transport/wire and the standard library without net, os and
 // time.
 package rdmacm

@@ -5,7 +5,7 @@ import "github.com/goroce/goroce/transport/wire"
 // DREQ ends a connection (12.6.10).
 type DREQ struct {
 	LocalID, RemoteID CommID
-	RemoteQPN         wire.QPN // the receiver's own
+	RemoteQPN         wire.QPN // the receiver's queue pair
 	Private           [220]byte
 }
 
@@ -24,7 +24,7 @@ func (m *DREQ) get(b []byte) {
 	copy(m.Private[:], b[12:])
 }
 
-// DREP answers a DREQ (12.6.11).
+// DREP replies to a DREQ (12.6.11).
 type DREP struct {
 	LocalID, RemoteID CommID
 	Private           [224]byte

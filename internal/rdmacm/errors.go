@@ -2,7 +2,7 @@ package rdmacm
 
 import "errors"
 
-// What can be refused. Each is wrapped with what was asked and what was wrong.
+// Errors, which are returned wrapped.
 var (
 	ErrMAD     = errors.New("not a message of the communication manager")
 	ErrInvalid = errors.New("invalid argument")

@@ -2,20 +2,20 @@ package rdmacm
 
 import "fmt"
 
-// EventKind is what happened to a connection, in librdmacm's terms.
+// EventKind is the kind of an event, in librdmacm's terms.
 type EventKind uint8
 
-// The events. A connection that was accepted or confirmed by the program ends with TimewaitExit;
-// of another one, nothing more comes after Rejected or Unreachable.
+// The events. A connection that the program accepted or confirmed ends with TimewaitExit. For other
+// connections, Rejected or Unreachable is the last event.
 const (
 	ConnectRequest  EventKind = iota // passive: Accept or Reject
 	ConnectResponse                  // active: Confirm or Reject
 	Established                      // passive: the peer confirmed
-	Rejected                         // by the peer, before it was established; Reason says why
-	Unreachable                      // the peer does not answer, or the program took too long
-	// by either side; Reason is not 0 if the peer rejected it later
+	Rejected                         // by the peer, before it was established, for Reason
+	Unreachable                      // no answer from the peer, or none from the program in time
+	// Disconnected: by either side; Reason is not 0 if the peer rejected an established connection.
 	Disconnected
-	TimewaitExit // the numbers of its queue pair may be used again
+	TimewaitExit // the queue pair number may be reused
 )
 
 func (k EventKind) String() string {
@@ -27,10 +27,10 @@ func (k EventKind) String() string {
 	return fmt.Sprintf("EventKind(%d)", uint8(k))
 }
 
-// Event is something a program wants to know.
+// Event is an event of a connection.
 type Event struct {
 	Kind    EventKind
 	Conn    *Conn
 	Reason  Reason
-	Private []byte // of the peer's program, zeros behind it: REQ 56 bytes, REP 196, REJ 148
+	Private []byte // of the peer's program, zero-padded: REQ 56 bytes, REP 196, REJ 148
 }

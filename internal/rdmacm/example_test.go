@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Two hosts connect two queue pairs. Here the datagrams go from one machine straight to the other,
-// and time stands still.
+// Two hosts connect two queue pairs. Here datagrams pass directly from one machine to the other,
+// and time does not advance.
 func Example() {
 	client, _ := rdmacm.New(rdmacm.Config{GUID: 1, Seed: 1})
 	server, _ := rdmacm.New(rdmacm.Config{GUID: 2, Seed: 2})

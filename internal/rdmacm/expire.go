@@ -2,7 +2,7 @@ package rdmacm
 
 import "github.com/goroce/goroce/units"
 
-// expire is called when the deadline passed.
+// expire handles the deadline of the connection.
 func (c *Conn) expire(now units.Time) {
 	m := c.machine
 	if c.repeat != nil && c.retriesLeft > 0 && (c.state != repSent || now.Before(c.limit)) {
@@ -10,27 +10,27 @@ func (c *Conn) expire(now units.Time) {
 		c.mraSeen = false
 		m.counters.Retransmitted++
 		c.send(c.repeat)
-		c.await(c.patience, now)
+		c.scheduleExpiry(c.tryTimeout, now)
 		return
 	}
 	switch c.state {
 	case reqSent:
 		c.sendREJ(Timeout, nil)
-		c.tell(Event{Kind: Unreachable, Reason: Timeout})
+		c.notify(Event{Kind: Unreachable, Reason: Timeout})
 		m.remove(c)
-	case reqRcvd, repRcvd: // the program never decided; the peer did nothing wrong
+	case reqRcvd, repRcvd: // the program did not decide
 		c.sendREJ(ConsumerReject, nil)
-		c.tell(Event{Kind: Unreachable, Reason: ConsumerReject})
+		c.notify(Event{Kind: Unreachable, Reason: ConsumerReject})
 		m.remove(c)
 	case repSent:
 		c.sendREJ(Timeout, nil)
-		c.tell(Event{Kind: Unreachable, Reason: Timeout})
+		c.notify(Event{Kind: Unreachable, Reason: Timeout})
 		c.enterTimewait(now)
 	case dreqSent:
-		c.tell(Event{Kind: Disconnected, Reason: Timeout})
+		c.notify(Event{Kind: Disconnected, Reason: Timeout})
 		c.enterTimewait(now)
 	case timewait:
-		c.tell(Event{Kind: TimewaitExit})
+		c.notify(Event{Kind: TimewaitExit})
 		m.remove(c)
 	}
 }

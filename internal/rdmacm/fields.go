@@ -7,12 +7,12 @@ import (
 
 var be = binary.BigEndian
 
-// put24 writes a 24-bit number and the byte behind it.
+// put24 writes a 24-bit number and the byte after it.
 func put24[N ~uint32](b []byte, v N, low uint8) { be.PutUint32(b, uint32(v)<<8|uint32(low)) }
 
 func get24(b []byte) (v uint32, low uint8) { return be.Uint32(b) >> 8, b[3] }
 
-// putIDs writes the two connection IDs that begin every message but a REQ.
+// putIDs writes the two connection IDs at the start of every message except a REQ.
 func putIDs(b []byte, local, remote CommID) {
 	be.PutUint32(b, uint32(local))
 	be.PutUint32(b[4:], uint32(remote))
@@ -43,5 +43,5 @@ func bit(on bool, shift uint) uint8 {
 	return 0
 }
 
-// plain is an address as both sides of a comparison have it.
-func plain(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
+// normalizeIP returns an address in the form used for comparison.
+func normalizeIP(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// everyMessage answers one of each kind.
+// everyMessage returns one message of each kind.
 func everyMessage() []Message {
 	return append(captured(),
 		&REJ{LocalID: serverID, RemoteID: clientID, Reason: ConsumerReject, Rejected: StageREP,
@@ -19,7 +19,7 @@ func everyMessage() []Message {
 			Status: 2})
 }
 
-// FuzzParse: any bytes are an error, or a message that reads the same when it was written.
+// FuzzParse checks that arbitrary bytes are an error, or a message that survives a round trip.
 func FuzzParse(f *testing.F) {
 	for _, m := range everyMessage() {
 		f.Add(Append(nil, transaction, m))
@@ -47,9 +47,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzMachine: whatever comes, whatever the program does and whenever, the machine does not panic,
-// holds no more than it may, and forgets all in the end. The input is read as a program of
-// three-byte steps: what, and two operands.
+// FuzzMachine checks for arbitrary datagrams, calls and times that the machine does not panic,
+// keeps its limits, and removes all connections in the end. The input is a program of three-byte
+// steps: operation and two operands.
 func FuzzMachine(f *testing.F) {
 	// passive, to its end
 	f.Add([]byte{0, 0, 0, 3, 0, 0, 0, 2, 0, 3, 4, 0, 1, 40, 0, 0, 3, 0})
@@ -146,7 +146,7 @@ func FuzzMachine(f *testing.F) {
 	})
 }
 
-// check looks for what is held beyond its bound or without a way out.
+// check checks the limits, and that every connection has a way to end.
 func check(t *testing.T, m *Machine) {
 	require.LessOrEqual(t, m.Len(), m.config.MaxConns)
 	require.LessOrEqual(t, len(m.requests), m.Len())
@@ -158,7 +158,7 @@ func check(t *testing.T, m *Machine) {
 	for id, c := range m.conns {
 		require.Equal(t, id, c.id)
 		require.NotEqual(t, closed, c.state)
-		require.Equal(t, c.state != established, c.heapIx >= 0, c.state)
+		require.Equal(t, c.state != established, c.heapIndex >= 0, c.state)
 		if c.listener != nil {
 			pending[c.listener]++
 		}

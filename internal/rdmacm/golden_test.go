@@ -12,7 +12,8 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// TestGoldenMessages: every datagram of Linux reads as expected, and writes as the same bytes.
+// TestGoldenMessages checks that every datagram of Linux decodes as expected and encodes to the
+// same bytes.
 func TestGoldenMessages(t *testing.T) {
 	for i, d := range capture(t) {
 		tid, m, err := Parse(d.MAD[:])
@@ -46,7 +47,7 @@ func TestGoldenIPHeader(t *testing.T) {
 	}
 }
 
-// sameID has a machine give out one ID.
+// sameID sets the next ID of a machine.
 type sameID CommID
 
 func (s sameID) Uint64() uint64 { return uint64(s) << 32 }
@@ -69,8 +70,8 @@ func clientDial() Dial {
 		SourcePort: clientPort, MTU: 4096, FlowLabel: 0x30788}
 }
 
-// TestGoldenActive: told what rping's client was told, a machine says the same, byte for byte; only
-// the transaction ID is each host's own.
+// TestGoldenActive checks that a machine with the input of rping's client sends the same bytes,
+// except for the transaction ID.
 func TestGoldenActive(t *testing.T) {
 	frames := capture(t)
 	m := golden(t, clientGUID, clientID)
@@ -105,7 +106,7 @@ func TestGoldenActive(t *testing.T) {
 	assert.Zero(t, m.Counters())
 }
 
-// TestGoldenPSN: rping's ends begin to send with the PSNs that the machines say.
+// TestGoldenPSN checks that rping's ends start with the PSNs that the machines return.
 func TestGoldenPSN(t *testing.T) {
 	first := map[wire.QPN]wire.PSN{} // of the requests to a queue pair
 	packets(t, func(p *wire.Packet) {
@@ -116,7 +117,7 @@ func TestGoldenPSN(t *testing.T) {
 	assert.Equal(t, map[wire.QPN]wire.PSN{clientQPN: clientPSN, serverQPN: serverPSN}, first)
 }
 
-// TestGoldenPassive: asked what rping's server was asked, a machine says the same, byte for byte.
+// TestGoldenPassive checks that a machine with the input of rping's server sends the same bytes.
 func TestGoldenPassive(t *testing.T) {
 	frames := capture(t)
 	m := golden(t, serverGUID, serverID)
@@ -150,7 +151,7 @@ func TestGoldenPassive(t *testing.T) {
 	assert.Zero(t, m.Counters())
 }
 
-// TestParseRefuses: what is no message of the communication manager.
+// TestParseRefuses covers datagrams that are not messages of the communication manager.
 func TestParseRefuses(t *testing.T) {
 	good := Append(nil, transaction, captured()[0])
 	for name, change := range map[string]func([]byte) []byte{

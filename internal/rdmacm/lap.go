@@ -1,7 +1,7 @@
 package rdmacm
 
-// LAP asks to load an alternate path (12.8). We have none, and refuse it by an APR: only the IDs
-// are read.
+// LAP requests an alternate path (12.8). Alternate paths are not supported and refused by an APR,
+// so only the IDs are decoded.
 type LAP struct {
 	LocalID, RemoteID CommID
 }
@@ -13,7 +13,7 @@ func (m *LAP) get(b []byte)       { m.LocalID, m.RemoteID = getIDs(b) }
 // alternateUnsupported is the APR status "alternate paths not supported" (12.8).
 const alternateUnsupported = 2
 
-// APR answers a LAP (12.8). What would explain the status is not read.
+// APR replies to a LAP (12.8). The additional information of the status is not decoded.
 type APR struct {
 	LocalID, RemoteID CommID
 	Status            uint8

@@ -10,36 +10,37 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// maxDatagrams is how many datagrams may wait for Emit. What comes beyond is lost, as on a
-// network: the retries make up for it.
+// maxDatagrams is the maximum number of datagrams that wait for Emit. Further ones are dropped, as
+// on a network, and retransmitted later.
 const maxDatagrams = 1024
 
-// Datagram is a message on its way: from queue pair 1 to queue pair 1, with QKey.
+// Datagram is a message from queue pair 1 to queue pair 1, with QKey.
 type Datagram struct {
 	Local, Peer netip.Addr
-	// the Ethernet address that what it answers came from; zero: it answers nothing
+	// Via is the source MAC address of the datagram that this one replies to; zero if there is
+	// none.
 	Via [6]byte
 	MAD [MADLen]byte
 }
 
-// Counters counts what a machine saw.
+// Counters counts the events of a Machine.
 type Counters struct {
-	Malformed     uint64 // datagrams that Parse refused
-	Unexpected    uint64 // messages that fit no connection, or not its state
-	Duplicates    uint64 // messages that came again and were answered again
+	Malformed     uint64 // datagrams that Parse rejected
+	Unexpected    uint64 // messages that match no connection or not its state
+	Duplicates    uint64 // duplicate messages, which were answered again
 	Refused       uint64 // REQs rejected without asking the program
 	Retransmitted uint64
-	Dropped       uint64 // datagrams that found maxDatagrams waiting
-	Displaced     uint64 // connections that made room for others before their time
+	Dropped       uint64 // datagrams beyond maxDatagrams
+	Displaced     uint64 // connections ended early to make room for others
 }
 
-// peerID is a connection as its peer names it.
+// peerID identifies a connection by the peer's address and ID.
 type peerID struct {
 	ip netip.Addr
 	id CommID
 }
 
-// peerQPN is the peer's queue pair of a connection.
+// peerQPN identifies a connection by the peer's address and queue pair.
 type peerQPN struct {
 	ip  netip.Addr
 	qpn wire.QPN
@@ -51,19 +52,19 @@ type Machine struct {
 	listeners map[ServiceID]*listener
 	conns     map[CommID]*Conn
 	requests  map[peerID]*Conn   // passive connections
-	peers     map[peerQPN]*Conn  // connections whose peer has proved to have the queue pair
-	halfOpen  map[netip.Addr]int // connections of each peer that are in a backlog
+	peers     map[peerQPN]*Conn  // connections whose peer has proved to own the queue pair
+	halfOpen  map[netip.Addr]int // number of each peer's connections in backlogs
 	ids       *rand.Rand
-	via       [6]byte // where the message that is being received came from
+	via       [6]byte // source MAC address of the message being received
 	deadlines deadlines
 	out       []Datagram
 	events    []Event
 	counters  Counters
 }
 
-// New makes a machine. The error is ErrInvalid.
+// New returns a Machine. Its error is ErrInvalid.
 func New(c Config) (*Machine, error) {
-	if err := c.complete(); err != nil {
+	if err := c.setDefaults(); err != nil {
 		return nil, err
 	}
 	ids := secret.Stream()
@@ -77,36 +78,36 @@ func New(c Config) (*Machine, error) {
 	}, nil
 }
 
-// Listen lets peers connect to a service. At most backlog of its connections are between
-// ConnectRequest and Established. A REQ beyond takes the place of the oldest of them, unless its
-// sender has a quarter of the backlog, or more: then it is rejected with NoResources.
+// Listen accepts connections to a service. At most backlog of its connections are between
+// ConnectRequest and Established. A further REQ displaces the oldest of them, unless its sender has
+// at least a quarter of the backlog; then the REQ is rejected with NoResources.
 func (m *Machine) Listen(s ServiceID, backlog int) error {
 	if backlog < 1 {
-		return fmt.Errorf("rdmacm: listen: backlog %d: %w", backlog, ErrInvalid)
+		return fmt.Errorf("rdmacm: listen: backlog %d: want 1 or more: %w", backlog, ErrInvalid)
 	}
 	if m.listeners[s] != nil {
-		return fmt.Errorf("rdmacm: listen: service %#x has a listener: %w", uint64(s), ErrInvalid)
+		return fmt.Errorf("rdmacm: listen: service %#x already has a listener: %w", uint64(s), ErrInvalid)
 	}
 	m.listeners[s] = &listener{backlog: backlog}
 	return nil
 }
 
-// Unlisten ends Listen. Connections stay.
+// Unlisten ends Listen. Existing connections are kept.
 func (m *Machine) Unlisten(s ServiceID) { delete(m.listeners, s) }
 
-// Len answers how many connections there are, those in timewait included.
+// Len returns the number of connections, including those in timewait.
 func (m *Machine) Len() int { return len(m.conns) }
 
-// Counters answers what was counted.
+// Counters returns the counters.
 func (m *Machine) Counters() Counters { return m.counters }
 
-// Pending says whether a datagram waits for Emit.
+// Pending reports whether a datagram waits for Emit.
 func (m *Machine) Pending() bool { return len(m.out) > 0 }
 
-// Emit takes out the oldest datagram to send.
+// Emit removes and returns the oldest datagram to send.
 func (m *Machine) Emit() (d Datagram, ok bool) { return take(&m.out) }
 
-// Event takes out the oldest event.
+// Event removes and returns the oldest event.
 func (m *Machine) Event() (e Event, ok bool) { return take(&m.events) }
 
 func take[T any](queue *[]T) (first T, ok bool) {
@@ -116,14 +117,14 @@ func take[T any](queue *[]T) (first T, ok bool) {
 	}
 	first = q[0]
 	var zero T
-	q[0] = zero // holds nothing any more
+	q[0] = zero // release references
 	if *queue = q[1:]; len(q) == 1 {
 		*queue = nil
 	}
 	return first, true
 }
 
-// Poll does what is due, and answers when it wants to be called again at the latest.
+// Poll handles what is due and returns the latest time of its next call.
 func (m *Machine) Poll(now units.Time) units.Time {
 	for len(m.deadlines) > 0 && !m.deadlines[0].deadline.After(now) {
 		m.deadlines[0].expire(now)
@@ -134,8 +135,8 @@ func (m *Machine) Poll(now units.Time) units.Time {
 	return m.deadlines[0].deadline
 }
 
-// answer queues a message to where the one that is being received came from.
-func (m *Machine) answer(local, peer netip.Addr, tid uint64, message Message) {
+// reply queues a message to the sender of the message being received.
+func (m *Machine) reply(local, peer netip.Addr, tid uint64, message Message) {
 	m.send(Datagram{Local: local, Peer: peer, Via: m.via}, tid, message)
 }
 
@@ -149,9 +150,9 @@ func (m *Machine) send(d Datagram, tid uint64, message Message) {
 	m.out = append(m.out, d)
 }
 
-// add makes a connection with an ID of its own.
+// add adds a connection with a new ID.
 func (m *Machine) add(local, peer netip.Addr) *Conn {
-	c := &Conn{machine: m, local: local, peer: peer, heapIx: -1}
+	c := &Conn{machine: m, local: local, peer: peer, heapIndex: -1}
 	for c.id == 0 || m.conns[c.id] != nil {
 		c.id = CommID(m.ids.Uint32())
 	}
@@ -159,10 +160,10 @@ func (m *Machine) add(local, peer netip.Addr) *Conn {
 	return c
 }
 
-// remove forgets a connection.
+// remove removes a connection.
 func (m *Machine) remove(c *Conn) {
-	c.stop()
-	c.settle()
+	c.clearDeadline()
+	c.leaveBacklog()
 	c.state = closed
 	delete(m.conns, c.id)
 	if id := (peerID{c.peer, c.remote}); m.requests[id] == c {

@@ -29,26 +29,27 @@ func empty(t testing.TB, m *Machine) {
 	}
 }
 
-// TestLost: whatever single message is lost, the connection comes and goes all the same.
+// TestLost checks that connections are established and closed when any single message is lost.
 func TestLost(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		kind   Message
 		nth    []int
-		repeat [2]uint64 // messages that client and server repeat after a time
+		repeat [2]uint64 // messages that client and server retransmit
 		again  [2]uint64 // duplicates that they answer
 	}{
 		{name: "nothing", kind: &APR{}},
 		{name: "REQ", kind: &REQ{}, nth: []int{1}, repeat: [2]uint64{1, 0}},
 		{name: "REQ 15 times", kind: &REQ{}, nth: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
 			14, 15}, repeat: [2]uint64{15, 0}},
-		// Both wait equally long; the server's REP goes out again before the client's REQ arrives.
+		// Both have the same timeout; the server's REP is sent again before the client's REQ
+		// arrives.
 		{name: "REP", kind: &REP{}, nth: []int{1}, repeat: [2]uint64{1, 1}, again: [2]uint64{1, 1}},
 		{name: "RTU", kind: &RTU{}, nth: []int{1}, repeat: [2]uint64{0, 1}, again: [2]uint64{1, 0}},
 		{name: "RTU twice", kind: &RTU{}, nth: []int{1, 2}, repeat: [2]uint64{0, 2},
 			again: [2]uint64{2, 0}},
 		{name: "DREQ", kind: &DREQ{}, nth: []int{1}, repeat: [2]uint64{1, 0}},
-		// after the server's timewait: it knows no ID, and answers
+		// after the server's timewait: it replies although the ID is unknown
 		{name: "DREP", kind: &DREP{}, nth: []int{1}, repeat: [2]uint64{1, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,7 +74,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestTimeout: one kind of message never arrives.
+// TestTimeout covers each kind of message being lost every time.
 func TestTimeout(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -99,7 +100,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestGivesUp: a REQ is sent 1 + MaxRetries times, each time as the same bytes, then a REJ.
+// TestGivesUp checks that a REQ is sent 1 + MaxRetries times with the same bytes, then a REJ.
 func TestGivesUp(t *testing.T) {
 	m := golden(t, clientGUID, clientID)
 	_, err := m.Connect(clientDial(), 0)
@@ -126,7 +127,7 @@ func TestGivesUp(t *testing.T) {
 	assert.Equal(t, now.Add(units.Forever), m.Poll(now))
 }
 
-// TestDisconnectUnanswered: who hears no DREP ends the connection after all tries.
+// TestDisconnectUnanswered checks that a connection ends after all tries without a DREP.
 func TestDisconnectUnanswered(t *testing.T) {
 	n := newNetwork(t, Config{MaxRetries: 3})
 	n.drop(&DREQ{})
@@ -145,7 +146,7 @@ func TestDisconnectUnanswered(t *testing.T) {
 	empty(t, n.ends[0].Machine)
 }
 
-// TestDisconnectCrossing: both end it at once; each answers the other.
+// TestDisconnectCrossing covers DREQs of both sides at the same time.
 func TestDisconnectCrossing(t *testing.T) {
 	n := newNetwork(t, Config{})
 	c := n.connect()
@@ -163,7 +164,7 @@ func TestDisconnectCrossing(t *testing.T) {
 	}
 }
 
-// TestDisconnectEarly: the program changes its mind before the connection stands.
+// TestDisconnectEarly covers Disconnect before the connection is established.
 func TestDisconnectEarly(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -199,8 +200,8 @@ func TestDisconnectEarly(t *testing.T) {
 	}
 }
 
-// served answers a network whose server has the captured REQ's connection, in the state that the
-// server's program brought it to.
+// served returns a network whose server has received the captured REQ, with the connection in the
+// state to which the server's program brought it.
 func served(t *testing.T, mute bool) (*network, *Conn) {
 	n := newNetwork(t, Config{})
 	n.ends[1].mute = mute
@@ -211,12 +212,12 @@ func served(t *testing.T, mute bool) (*network, *Conn) {
 	return n, e.Conn
 }
 
-// TestDuplicateREQ: a REQ that comes again is answered by what the state says.
+// TestDuplicateREQ checks the reply to a duplicate REQ in each state.
 func TestDuplicateREQ(t *testing.T) {
 	req := captured()[0].(*REQ)
 	n, c := served(t, true)
 	assert.Equal(t, []Message{&MRA{LocalID: c.id, RemoteID: clientID, ServiceTimeout: 24}},
-		n.say(1, req), "the program still thinks")
+		n.say(1, req), "the program has not decided")
 
 	require.NoError(t, c.Accept(serverOffer, n.now))
 	rep := n.ends[1].answers(t)
@@ -233,9 +234,8 @@ func TestDuplicateREQ(t *testing.T) {
 	assert.Equal(t, 1, n.ends[1].Len())
 }
 
-// TestStaleConnection: a peer that started anew uses an ID or a queue pair of an established
-// connection again. Anybody can say that in its name, so the old connection stays until the RTU
-// proves it.
+// TestStaleConnection covers a restarted peer that reuses an ID or a queue pair of an established
+// connection. Because its REQ may be forged, the old connection is kept until the RTU.
 func TestStaleConnection(t *testing.T) {
 	t.Run("same ID", func(t *testing.T) {
 		n, c := served(t, false)
@@ -268,7 +268,7 @@ func TestStaleConnection(t *testing.T) {
 			c := e.Conn
 			require.NotSame(t, old, c)
 			require.Equal(t, repSent, c.state)
-			// of somebody who has not seen the REP
+			// from a host that has not received the REP
 			n.say(1, &RTU{LocalID: anew.LocalID, RemoteID: c.id + 1})
 			assert.Equal(t, established, old.state)
 
@@ -286,7 +286,7 @@ func TestStaleConnection(t *testing.T) {
 	}
 }
 
-// TestStaleREP: a server that accepts with a queue pair which we know in another connection.
+// TestStaleREP covers a server that accepts with a queue pair of another connection of ours.
 func TestStaleREP(t *testing.T) {
 	n := newNetwork(t, Config{})
 	rep := *captured()[1].(*REP)
@@ -305,7 +305,7 @@ func TestStaleREP(t *testing.T) {
 	assert.Equal(t, closed, second.state)
 }
 
-// TestRefused: what a REQ is rejected for without asking a program.
+// TestRefused covers the REQs that are rejected without an event.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -341,7 +341,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestReject: a program's reason and words reach the other program.
+// TestReject checks that reason and private data reach the other program.
 func TestReject(t *testing.T) {
 	for by, want := range [][2][]EventKind{
 		{{ConnectResponse}, {ConnectRequest, Rejected, TimewaitExit}},
@@ -365,8 +365,8 @@ func TestReject(t *testing.T) {
 	}
 }
 
-// TestRejectedBy: a client takes every reason of a server that keeps no state, and of one that
-// rejects what was established.
+// TestRejectedBy covers every reason from a server without state, and from one that rejects an
+// established connection.
 func TestRejectedBy(t *testing.T) {
 	for reason := range Reason(36) {
 		n := newNetwork(t, Config{})
@@ -388,7 +388,7 @@ func TestRejectedBy(t *testing.T) {
 	assert.Equal(t, timewait, c.state)
 }
 
-// TestStrangers: messages with IDs of no connection, or from an address that is not its peer.
+// TestStrangers covers messages with unknown IDs, or from an address other than the peer's.
 func TestStrangers(t *testing.T) {
 	for _, c := range []struct {
 		m    Message
@@ -429,7 +429,7 @@ func TestStrangers(t *testing.T) {
 	assert.Equal(t, established, c.state, "a DREQ of another queue pair")
 }
 
-// TestAlternatePath: a LAP is refused, the connection stays.
+// TestAlternatePath checks that a LAP is refused and the connection kept.
 func TestAlternatePath(t *testing.T) {
 	n, c := served(t, false)
 	n.say(1, &RTU{LocalID: clientID, RemoteID: c.id})
@@ -439,12 +439,12 @@ func TestAlternatePath(t *testing.T) {
 	assert.Equal(t, established, c.state)
 }
 
-// TestMRA: a peer gets the time it asks for, once per try and never more than MaxTimeout.
+// TestMRA checks that a peer is granted the requested time, once per try and at most MaxTimeout.
 func TestMRA(t *testing.T) {
 	n := newNetwork(t, Config{MaxTimeout: 21})
 	c := n.connect()
 	n.ends[0].answers(t)
-	longer := units.Duration(try + 4096*units.Nanosecond<<20) // code 21 in place of 20
+	longer := units.Duration(try + 4096*units.Nanosecond<<20) // code 21 instead of 20
 	n.say(0, &MRA{LocalID: serverID, RemoteID: c.id, Received: StageREQ, ServiceTimeout: 31})
 	assert.Equal(t, n.now.Add(longer), c.deadline)
 	n.now = n.now.Add(try)
@@ -457,7 +457,7 @@ func TestMRA(t *testing.T) {
 	assert.Equal(t, n.now.Add(4096*units.Nanosecond+2*(4096*units.Nanosecond<<18)), c.deadline)
 }
 
-// TestUndecided: a program that does not decide holds a connection only so long.
+// TestUndecided checks that a connection ends if the program does not decide in time.
 func TestUndecided(t *testing.T) {
 	for mute, want := range [][2][]EventKind{
 		{{ConnectResponse, Unreachable}, {ConnectRequest, Rejected, TimewaitExit}},
@@ -474,7 +474,7 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
-// TestNotifyEstablished: the client's first packet serves as its RTU.
+// TestNotifyEstablished checks that the client's first packet serves as its RTU.
 func TestNotifyEstablished(t *testing.T) {
 	for _, notify := range []func(*Conn){
 		func(c *Conn) { require.NoError(t, c.NotifyEstablished(0)) },
@@ -482,7 +482,7 @@ func TestNotifyEstablished(t *testing.T) {
 	} {
 		n, c := served(t, false)
 		n.ends[1].NotifyEstablished(serverOffer.QPN+1, 0)
-		assert.Equal(t, repSent, c.state, "another queue pair's packet says nothing")
+		assert.Equal(t, repSent, c.state, "a packet of another queue pair has no effect")
 		notify(c)
 		n.settle()
 		assert.Equal(t, []EventKind{ConnectRequest, Established}, n.ends[1].told)
@@ -493,7 +493,7 @@ func TestNotifyEstablished(t *testing.T) {
 	}
 }
 
-// TestLimits: backlog, connections, datagrams and events have bounds.
+// TestLimits checks the limits of backlog, connections, datagrams and events.
 func TestLimits(t *testing.T) {
 	n := newNetwork(t, Config{MaxConns: 20})
 	server := n.ends[1]
@@ -540,7 +540,7 @@ func TestLimits(t *testing.T) {
 	assert.NotZero(t, server.counters.Dropped)
 
 	n = newNetwork(t, Config{MaxConns: 2})
-	for range 100 { // each leaves two events that nobody takes
+	for range 100 { // each leaves two events in the queue
 		req := captured()[0].(*REQ)
 		n.say(1, req)
 		n.say(1, &REJ{LocalID: clientID, Reason: Timeout})
@@ -549,7 +549,7 @@ func TestLimits(t *testing.T) {
 	empty(t, n.ends[1].Machine)
 }
 
-// TestInvalid: what the calls refuse.
+// TestInvalid covers the errors of all calls.
 func TestInvalid(t *testing.T) {
 	for _, c := range []Config{{ResponseTimeout: 32}, {MaxRetries: 16}, {PacketLifetime: 31},
 		{ACKDelay: 32}, {ServiceTimeout: 32}, {MaxTimeout: 32}, {MaxPatience: 32}, {MaxConns: -1}} {
@@ -594,7 +594,7 @@ func TestInvalid(t *testing.T) {
 	assert.Equal(t, reqRcvd, c.state)
 }
 
-// TestDepths: READs and atomics are limited by both ends.
+// TestDepths checks that READs and atomics are limited by both ends.
 func TestDepths(t *testing.T) {
 	for _, c := range []struct {
 		clientAnswers, clientAsks, serverAnswers, serverAsks, toServer,
@@ -624,7 +624,7 @@ func TestDepths(t *testing.T) {
 	}
 }
 
-// TestACKTimeout: the nearest code to two packet lifetimes and the delay.
+// TestACKTimeout checks the nearest code to two packet lifetimes plus the delay.
 func TestACKTimeout(t *testing.T) {
 	for _, c := range []struct{ lifetime, delay, want uint8 }{
 		{18, 15, 19}, // the capture
@@ -656,7 +656,7 @@ func TestIPv6(t *testing.T) {
 	assert.Equal(t, IPHeader{SourcePort: clientPort, Source: client, Destination: server}, h)
 }
 
-// TestLate: messages that come when their connection is further on already.
+// TestLate covers messages that arrive after the state they belong to.
 func TestLate(t *testing.T) {
 	n := newNetwork(t, Config{})
 	rep := *captured()[1].(*REP)
@@ -669,7 +669,7 @@ func TestLate(t *testing.T) {
 	assert.Empty(t, n.say(0, &rep))
 	assert.Equal(t,
 		[]Message{&MRA{LocalID: c.id, RemoteID: serverID, Received: StageREP, ServiceTimeout: 24}},
-		n.say(0, &rep), "the program still thinks")
+		n.say(0, &rep), "the program has not decided")
 	require.NoError(t, c.Confirm())
 	rtu := []Message{&RTU{LocalID: c.id, RemoteID: serverID}}
 	assert.Equal(t, rtu, n.ends[0].answers(t))

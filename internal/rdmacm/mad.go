@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// What carries the messages: general management datagrams between the queue pairs 1 (13.5).
+// The messages are carried by general management datagrams between the queue pairs 1 (13.5).
 const (
 	QPN  wire.QPN = 1
 	QKey uint32   = 0x80010000
@@ -17,7 +17,7 @@ const (
 	dataLen = MADLen - madHead
 )
 
-// The head of a management datagram (13.4.3), as the communication manager fills it (16.7).
+// The header of a management datagram (13.4.3) of the communication manager (16.7).
 const (
 	baseVersion  = 1
 	classCM      = 0x07
@@ -25,7 +25,7 @@ const (
 	methodSend   = 0x03 // ComMgtSend()
 )
 
-// attribute says which message a datagram holds (16.7).
+// attribute is the type of the message in a datagram (16.7).
 type attribute uint16
 
 const (
@@ -40,13 +40,13 @@ const (
 	attrAPR  attribute = 0x1a
 )
 
-// CommID names a connection at one of its ends. 0 is none.
+// CommID identifies a connection at one of its ends. 0 means none.
 type CommID uint32
 
 // Message is one of *REQ, *MRA, *REJ, *REP, *RTU, *DREQ, *DREP, *LAP and *APR.
 type Message interface {
 	attribute() attribute
-	put(data []byte) // into dataLen zero bytes; what does not fit its field is cut off
+	put(data []byte) // into dataLen zero bytes; values are truncated to their fields
 	get(data []byte)
 }
 
@@ -74,29 +74,29 @@ func newMessage(a attribute) Message {
 	return nil
 }
 
-// Parse reads a datagram of MADLen bytes: its transaction ID and message. The message keeps no
-// reference to mad. The error is ErrMAD.
+// Parse returns the transaction ID and the message of a datagram of MADLen bytes. The message keeps
+// no reference to mad. The error is ErrMAD.
 func Parse(mad []byte) (tid uint64, m Message, err error) {
 	bad := func(format string, args ...any) (uint64, Message, error) {
 		return 0, nil, fmt.Errorf("rdmacm: parse: "+format+": %w", append(args, ErrMAD)...)
 	}
 	if len(mad) != MADLen {
-		return bad("%d bytes are not %d", len(mad), MADLen)
+		return bad("%d bytes: want %d", len(mad), MADLen)
 	}
 	if mad[0] != baseVersion || mad[1] != classCM || mad[2] != classVersion ||
 		mad[3] != methodSend {
-		return bad("version %d, class %#x, its version %d, method %#x", mad[0], mad[1], mad[2],
+		return bad("unknown version %d, class %#x, class version %d, method %#x", mad[0], mad[1], mad[2],
 			mad[3])
 	}
 	a := attribute(binary.BigEndian.Uint16(mad[16:]))
 	if m = newMessage(a); m == nil {
-		return bad("attribute %#x", uint16(a))
+		return bad("unknown attribute %#x", uint16(a))
 	}
 	m.get(mad[madHead:])
 	return binary.BigEndian.Uint64(mad[8:]), m, nil
 }
 
-// Append adds the MADLen bytes of a datagram to b.
+// Append appends the MADLen bytes of a datagram to b.
 func Append(b []byte, tid uint64, m Message) []byte {
 	b = append(b, make([]byte, MADLen)...)
 	mad := b[len(b)-MADLen:]

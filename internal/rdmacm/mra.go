@@ -1,10 +1,10 @@
 package rdmacm
 
-// MRA says that a message came, and that its answer takes longer (12.6.6).
+// MRA acknowledges a message whose reply takes longer (12.6.6).
 type MRA struct {
 	LocalID, RemoteID CommID
 	Received          Stage // 2 bits
-	ServiceTimeout    uint8 // 5 bits: the answer comes within 4.096 µs · 2^n
+	ServiceTimeout    uint8 // 5 bits: the reply follows within 4.096 µs · 2^n
 	Private           [222]byte
 }
 

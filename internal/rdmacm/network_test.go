@@ -9,13 +9,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// network is two machines in virtual time, with programs that agree to everything.
+// network is two machines in virtual time, with programs that accept everything.
 type network struct {
 	t      testing.TB
 	now    units.Time
 	ends   [2]*end // client and server
 	flying []flight
-	// delays says when the copies of a datagram arrive: none, and it is lost.
+	// delays returns the delays of a datagram's copies; none means that it is lost.
 	delays func(from int, m Message) []units.Duration
 }
 
@@ -52,7 +52,7 @@ func newNetwork(t testing.TB, c Config) *network {
 	return n
 }
 
-// drop loses the messages of a kind that come as the nth ones of it; no nth means all.
+// drop drops the nth messages of a kind, or all of them if no nth is given.
 func (n *network) drop(kind Message, nth ...int) {
 	before, count := n.delays, 0
 	n.delays = func(from int, m Message) []units.Duration {
@@ -141,14 +141,14 @@ func (n *network) run(until units.Time) {
 
 func (n *network) later(d units.Duration) { n.run(n.now.Add(d)) }
 
-// say delivers a message to one end as if the other had sent it, and answers what it says to it.
+// say delivers a message to one end as if the other had sent it, and returns the replies.
 func (n *network) say(to int, m Message) (answers []Message) {
 	addresses := [2]netip.Addr{clientIP, serverIP}
 	n.ends[to].Receive(addresses[to], addresses[1-to], Append(nil, 7, m), n.now)
 	return n.ends[to].answers(n.t)
 }
 
-// answers takes out what a machine wants to send.
+// answers returns the messages that a machine sends.
 func (m *Machine) answers(t testing.TB) (all []Message) {
 	for d, ok := m.Emit(); ok; d, ok = m.Emit() {
 		_, message, err := Parse(d.MAD[:])

@@ -15,25 +15,24 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "replay a randomized test with this seed")
 
-// life is what one end heard of a connection: a letter for each EventKind.
+// life records the events of one end of a connection: a letter for each EventKind.
 type life struct {
 	conn  *Conn
 	offer Offer
 	story string
 }
 
-// What an end may hear until the connection is closed. The passive side hears no Disconnected when
-// its own program ended the connection before the RTU came.
+// Valid sequences of events. The passive side gets no Disconnected if its own program ended the
+// connection before the RTU.
 var (
 	activeStory  = regexp.MustCompile(`^(R|U|P(R|U|DT)?)?$`)
 	passiveStory = regexp.MustCompile(`^Q([RU]?T?|E?DT)$`)
 )
 
-// TestAgreement: over a network that loses, repeats and reorders, both ends are connected, with
-// attributes that fit each other, or both know that they are not. The one exception is in the
-// nature of things: an end whose peer's last words are all lost (the REJ of a server that waited
-// for the RTU, the DREQs of either) believes in the connection until its queue pair, or its own
-// DREQ, finds nobody.
+// TestAgreement checks that, over a network that loses, duplicates and reorders, either both ends
+// are connected with matching attributes, or neither is. The one unavoidable exception is an end
+// whose peer's last messages are all lost (the REJ of a server that waited for the RTU, the DREQs
+// of either): it stays connected until its queue pair, or its own DREQ, gets no answer.
 func TestAgreement(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {

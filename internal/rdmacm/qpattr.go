@@ -7,9 +7,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// QPAttr is what both sides agreed on, under the names of transport's InitAttr, AddressVector,
-// RTRAttr and RTSAttr. What is in none of the messages, as the access rights and the
-// RNR timer, is the program's own.
+// QPAttr holds the attributes that both sides agreed on, with the names of transport's InitAttr,
+// AddressVector, RTRAttr and RTSAttr. The program chooses the attributes that no message carries,
+// such as access rights and the RNR timer.
 type QPAttr struct {
 	PKey uint16 // InitAttr
 
@@ -30,9 +30,9 @@ type QPAttr struct {
 	MaxRdAtomic int
 }
 
-// QPAttr answers what to move the queue pair to: on the passive side from ConnectRequest on, with
-// the offer that goes to Accept; on the active side from ConnectResponse on, with the offer that
-// went to Connect.
+// QPAttr returns the attributes for the queue pair: on the passive side from ConnectRequest on,
+// with the offer for Accept; on the active side from ConnectResponse on, with the offer that was
+// passed to Connect.
 func (c *Conn) QPAttr(ours Offer) QPAttr {
 	req, rep := &c.req, &c.rep
 	a := QPAttr{

@@ -6,14 +6,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Receive takes the payload of a datagram that came to queue pair 1 with QKey: from peer's queue
-// pair 1 to local, an address of ours. What makes no sense is counted and dropped.
+// Receive handles the payload of a datagram with QKey from the queue pair 1 of peer to that of
+// local, an address of ours. Invalid datagrams are counted and dropped.
 func (m *Machine) Receive(local, peer netip.Addr, mad []byte, now units.Time) {
 	m.ReceiveVia([6]byte{}, local, peer, mad, now)
 }
 
-// ReceiveVia is Receive for a datagram whose frame came from an Ethernet address. Answers name it
-// (Datagram.Via), so that nobody has to find out where a peer is that has only asked.
+// ReceiveVia is Receive for a datagram with a known source MAC address. Replies carry it
+// (Datagram.Via), so that a peer that only sent a request need not be resolved.
 func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, now units.Time) {
 	m.via = via
 	tid, message, err := Parse(mad)
@@ -21,7 +21,7 @@ func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, no
 		m.counters.Malformed++
 		return
 	}
-	local, peer = plain(local), plain(peer)
+	local, peer = normalizeIP(local), normalizeIP(peer)
 	switch x := message.(type) {
 	case *REQ:
 		m.receiveREQ(local, peer, tid, x, now)
@@ -41,24 +41,24 @@ func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, no
 		m.receiveDREQ(local, peer, tid, x, now)
 	case *DREP:
 		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == dreqSent {
-			c.tell(Event{Kind: Disconnected})
+			c.notify(Event{Kind: Disconnected})
 			c.enterTimewait(now)
 		} else {
 			m.counters.Unexpected++
 		}
 	case *LAP:
 		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == established {
-			m.answer(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote,
+			m.reply(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote,
 				Status: alternateUnsupported})
 		} else {
 			m.counters.Unexpected++
 		}
-	default: // an APR: we send no LAP
+	default: // an APR, although we send no LAP
 		m.counters.Unexpected++
 	}
 }
 
-// find answers the connection with this peer that both sides name so, or nil.
+// find returns the connection with these IDs and this peer, or nil.
 func (m *Machine) find(peer netip.Addr, ours, theirs CommID) *Conn {
 	if c := m.conns[ours]; c != nil && c.peer == peer && c.remote == theirs {
 		return c
@@ -73,10 +73,10 @@ func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now u
 	}
 	private := req.Private
 	header, err := ParseIPHeader(private[:])
-	listens := m.listeners[req.Service]
+	l := m.listeners[req.Service]
 	var reason Reason
 	switch {
-	case listens == nil:
+	case l == nil:
 		reason = InvalidServiceID
 	case req.Type > UC || req.ExtendedType != 0:
 		reason = InvalidServiceType
@@ -88,7 +88,7 @@ func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now u
 		reason = InvalidMTU
 	case err != nil || header.Source.Is4() != peer.Is4():
 		reason = ConsumerReject
-	case !m.admit(listens, peer):
+	case !m.admit(l, peer):
 		reason = NoResources
 	}
 	if reason != 0 {
@@ -98,16 +98,16 @@ func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now u
 	c := m.add(local, peer)
 	c.remote, c.peerQPN, c.tid, c.req, c.via = req.LocalID, req.LocalQPN, tid, *req, m.via
 	m.requests[peerID{peer, c.remote}] = c
-	c.enlist(listens, now)
-	c.decide(reqRcvd, Event{Kind: ConnectRequest, Private: private[ipHeaderLen:]}, now)
+	c.joinBacklog(l, now)
+	c.awaitProgram(reqRcvd, Event{Kind: ConnectRequest, Private: private[ipHeaderLen:]}, now)
 }
 
-// receiveAgain takes a REQ whose ID has a connection.
+// receiveAgain handles a REQ whose ID has a connection.
 func (c *Conn) receiveAgain(local netip.Addr, tid uint64, req *REQ) {
 	m := c.machine
 	if req.LocalQPN != c.peerQPN || req.StartingPSN != c.req.StartingPSN ||
 		req.LocalGUID != c.req.LocalGUID {
-		// The peer started anew and uses the ID again, or it is not the peer: the connection stays.
+		// The peer restarted and reuses the ID, or the REQ is forged: the connection is kept.
 		m.refuse(local, c.peer, tid, req, StaleConnection)
 		return
 	}
@@ -134,11 +134,11 @@ func (m *Machine) refuse(local, peer netip.Addr, tid uint64, req *REQ, r Reason)
 		putGID(rej.Info[:], local)
 		rej.InfoLen = 16
 	}
-	m.answer(local, peer, tid, rej)
+	m.reply(local, peer, tid, rej)
 }
 
-// lost is called when the peer has proved that it knows nothing of the connection any more.
-func (c *Conn) lost(now units.Time) {
+// peerLost is called when the peer has proved that it no longer has the connection.
+func (c *Conn) peerLost(now units.Time) {
 	if c.state == established {
 		c.Disconnect(now)
 	}
@@ -148,7 +148,7 @@ func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now u
 	c := m.conns[rep.RemoteID]
 	if c == nil || !c.active || c.peer != peer || c.state != reqSent && c.remote != rep.LocalID {
 		m.counters.Unexpected++
-		m.answer(local, peer, tid, &REJ{LocalID: rep.RemoteID, RemoteID: rep.LocalID,
+		m.reply(local, peer, tid, &REJ{LocalID: rep.RemoteID, RemoteID: rep.LocalID,
 			Rejected: StageREP, Reason: InvalidCommID})
 		return
 	}
@@ -163,14 +163,14 @@ func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now u
 		if old := m.peers[qp]; old != nil {
 			c.state = repRcvd
 			c.sendREJ(StaleConnection, nil)
-			c.tell(Event{Kind: Rejected, Reason: StaleConnection})
+			c.notify(Event{Kind: Rejected, Reason: StaleConnection})
 			m.remove(c)
-			old.lost(now)
+			old.peerLost(now)
 			return
 		}
 		m.peers[qp] = c
 		private := rep.Private
-		c.decide(repRcvd, Event{Kind: ConnectResponse, Private: private[:]}, now)
+		c.awaitProgram(repRcvd, Event{Kind: ConnectResponse, Private: private[:]}, now)
 	case repRcvd:
 		m.counters.Duplicates++
 		c.send(&MRA{LocalID: c.id, RemoteID: c.remote, Received: StageREP,
@@ -180,14 +180,14 @@ func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now u
 		c.sendRTU()
 	case timewait:
 		m.counters.Unexpected++
-		m.answer(local, peer, tid, &REJ{LocalID: c.id, RemoteID: c.remote, Rejected: StageREP,
+		m.reply(local, peer, tid, &REJ{LocalID: c.id, RemoteID: c.remote, Rejected: StageREP,
 			Reason: StaleConnection})
-	default: // its DREQ is on the way
+	default: // our DREQ is on the way
 		m.counters.Unexpected++
 	}
 }
 
-// receiveMRA gives the peer the time that it asks for, once for each time that we asked.
+// receiveMRA grants the peer the time that it requests, once per try.
 func (m *Machine) receiveMRA(peer netip.Addr, x *MRA, now units.Time) {
 	c := m.conns[x.RemoteID]
 	switch {
@@ -195,7 +195,7 @@ func (m *Machine) receiveMRA(peer netip.Addr, x *MRA, now units.Time) {
 	case c.state == reqSent && x.Received == StageREQ,
 		c.state == repSent && x.Received == StageREP && c.remote == x.LocalID:
 		c.mraSeen = true
-		c.await(c.patienceFor(x.ServiceTimeout), now)
+		c.scheduleExpiry(c.tryTimeoutFor(x.ServiceTimeout), now)
 		return
 	}
 	m.counters.Unexpected++
@@ -203,7 +203,7 @@ func (m *Machine) receiveMRA(peer netip.Addr, x *MRA, now units.Time) {
 
 func (m *Machine) receiveREJ(peer netip.Addr, rej *REJ, now units.Time) {
 	var c *Conn
-	if rej.RemoteID == 0 { // from an active side that never saw our REP
+	if rej.RemoteID == 0 { // from an active side that did not receive our REP
 		if c = m.requests[peerID{peer, rej.LocalID}]; c != nil && c.state != reqRcvd &&
 			c.state != repSent {
 			c = nil
@@ -219,14 +219,14 @@ func (m *Machine) receiveREJ(peer netip.Addr, rej *REJ, now units.Time) {
 	e := Event{Kind: Rejected, Reason: rej.Reason, Private: rej.Private[:]}
 	switch c.state {
 	case reqSent, reqRcvd, repRcvd:
-		c.tell(e)
+		c.notify(e)
 		m.remove(c)
 	case repSent:
-		c.tell(e)
+		c.notify(e)
 		c.enterTimewait(now)
 	case established, dreqSent:
 		e.Kind = Disconnected
-		c.tell(e)
+		c.notify(e)
 		c.enterTimewait(now)
 	default:
 		m.counters.Unexpected++
@@ -241,8 +241,8 @@ func (m *Machine) receiveDREQ(local, peer netip.Addr, tid uint64, x *DREQ, now u
 			return
 		}
 		switch c.state {
-		case repSent, established, dreqSent: // in repSent its RTU was lost
-			c.tell(Event{Kind: Disconnected})
+		case repSent, established, dreqSent: // in repSent the RTU was lost
+			c.notify(Event{Kind: Disconnected})
 			c.enterTimewait(now)
 		case timewait:
 			m.counters.Duplicates++
@@ -253,6 +253,6 @@ func (m *Machine) receiveDREQ(local, peer netip.Addr, tid uint64, x *DREQ, now u
 	} else {
 		m.counters.Unexpected++
 	}
-	// Who asks for the end of what we do not know has it already.
-	m.answer(local, peer, tid, &DREP{LocalID: x.RemoteID, RemoteID: x.LocalID})
+	// An unknown connection has already ended.
+	m.reply(local, peer, tid, &DREP{LocalID: x.RemoteID, RemoteID: x.LocalID})
 }

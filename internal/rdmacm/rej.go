@@ -2,20 +2,20 @@ package rdmacm
 
 import "fmt"
 
-// Stage says what a REJ or an MRA speaks of (12.6.6, 12.6.7).
+// Stage is the message that a REJ or an MRA refers to (12.6.6, 12.6.7).
 type Stage uint8
 
 // The stages of a connection.
 const (
 	StageREQ   Stage = 0
 	StageREP   Stage = 1
-	StageOther Stage = 2 // REJ: no message, the connection; MRA: a LAP
+	StageOther Stage = 2 // REJ: the connection, no message; MRA: a LAP
 )
 
-// Reason says why a connection was rejected (12.6.7.2).
+// Reason is the reason why a connection was rejected (12.6.7.2).
 type Reason uint16
 
-// The reasons that a connection over Ethernet can meet.
+// The reasons that apply to a connection over Ethernet.
 const (
 	NoQP                  Reason = 1
 	NoResources           Reason = 3
@@ -60,13 +60,13 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint16(r))
 }
 
-// REJ rejects a connection, or gives it up (12.6.7).
+// REJ rejects or aborts a connection (12.6.7).
 type REJ struct {
-	LocalID, RemoteID CommID // 0 where the sender has or knows none
+	LocalID, RemoteID CommID // 0 if unknown to the sender
 	Rejected          Stage  // 2 bits
-	InfoLen           uint8  // 7 bits: bytes of Info that count
+	InfoLen           uint8  // 7 bits: valid bytes of Info
 	Reason            Reason
-	Info              [72]byte // what would have been accepted; the GUID of who timed out
+	Info              [72]byte // an acceptable value; after a timeout the sender's GUID
 	Private           [148]byte
 }
 

@@ -8,11 +8,11 @@ type REP struct {
 	LocalQKey           uint32
 	LocalQPN            wire.QPN
 	LocalEECN           uint32   // 24 bits; RD only
-	StartingPSN         wire.PSN // that the first packet to the sender shall have (12.6.8)
-	ResponderResources  uint8    // READs and atomics of the peer that the sender answers at a time
-	InitiatorDepth      uint8    // READs and atomics that the sender has outstanding at a time
+	StartingPSN         wire.PSN // of the first packet to the sender (12.6.8)
+	ResponderResources  uint8    // maximum outstanding READs and atomics of the peer
+	InitiatorDepth      uint8    // maximum outstanding READs and atomics of the sender
 	TargetACKDelay      uint8    // 5 bits: the sender acknowledges within 4.096 µs · 2^n
-	Failover            uint8    // 2 bits: what became of the alternate path
+	Failover            uint8    // 2 bits: outcome of the alternate path
 	EndToEndFlowControl bool
 	RNRRetryCount       uint8 // 3 bits: for the peer's queue pair
 	SRQ                 bool

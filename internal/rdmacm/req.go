@@ -6,46 +6,44 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// ServiceType is the transport service that a REQ asks for (12.6.5).
+// ServiceType is the transport service that a REQ requests (12.6.5).
 type ServiceType uint8
 
-// The services that a connection can have. RD and what the extended transport type names are
-// refused.
+// The supported services. RD and the services of the extended transport type are refused.
 const (
 	RC ServiceType = 0
 	UC ServiceType = 1
 )
 
-// REQ asks for a connection (12.6.5). Timeouts are codes of 4.096 µs · 2^n.
+// REQ requests a connection (12.6.5). Timeouts are codes n for 4.096 µs · 2^n.
 type REQ struct {
 	LocalID               CommID
 	Service               ServiceID
 	LocalGUID             uint64
 	LocalQKey             uint32
 	LocalQPN              wire.QPN
-	ResponderResources    uint8  // READs and atomics of the peer that the sender answers at a time
+	ResponderResources    uint8  // maximum outstanding READs and atomics of the peer
 	LocalEECN             uint32 // 24 bits; RD only
-	InitiatorDepth        uint8  // READs and atomics that the sender has outstanding at a time
+	InitiatorDepth        uint8  // maximum outstanding READs and atomics of the sender
 	RemoteEECN            uint32 // 24 bits; RD only
-	RemoteResponseTimeout uint8  // 5 bits: the peer shall answer within
+	RemoteResponseTimeout uint8  // 5 bits: response time of the peer
 	Type                  ServiceType
 	EndToEndFlowControl   bool
-	StartingPSN           wire.PSN // that the first packet to the sender shall have
-	LocalResponseTimeout  uint8    // 5 bits: the sender answers within
+	StartingPSN           wire.PSN // of the first packet to the sender
+	LocalResponseTimeout  uint8    // 5 bits: response time of the sender
 	RetryCount            uint8    // 3 bits: for the peer's queue pair
 	PKey                  uint16
 	MTU                   uint8 // 4 bits: code of the path MTU, 1 for 256 to 5 for 4096
 	RDCExists             bool
 	RNRRetryCount         uint8 // 3 bits: for the peer's queue pair
-	MaxCMRetries          uint8 // 4 bits: how often a message is repeated
+	MaxCMRetries          uint8 // 4 bits: retransmissions of a message
 	SRQ                   bool
 	ExtendedType          uint8 // 3 bits
 	Primary, Alternate    Path
 	Private               [92]byte
 }
 
-// Path is how packets of the connection go (12.6.5). On Ethernet there are no LIDs: they are
-// 0xffff.
+// Path is the path of the connection's packets (12.6.5). On Ethernet LIDs are 0xffff.
 type Path struct {
 	LocalLID, RemoteLID uint16
 	LocalGID, RemoteGID netip.Addr

@@ -1,6 +1,6 @@
 package rdmacm
 
-// RTU says that the active side is ready to use the connection (12.6.9).
+// RTU signals that the active side is ready to use the connection (12.6.9).
 type RTU struct {
 	LocalID, RemoteID CommID
 	Private           [224]byte

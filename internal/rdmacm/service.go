@@ -5,25 +5,26 @@ import (
 	"net/netip"
 )
 
-// ServiceID is whom a REQ is for (12.7).
+// ServiceID identifies the service that a REQ addresses (12.7).
 type ServiceID uint64
 
-// portSpaceTCP is RDMA_PS_TCP of librdmacm: the IP protocol's number behind the prefix of the RDMA
-// IP CM service (annex A11).
+// portSpaceTCP is librdmacm's RDMA_PS_TCP: the prefix of the RDMA IP CM service and the IP protocol
+// number (annex A11).
 const portSpaceTCP = 0x0106
 
-// TCPService is the service of a port in librdmacm's RDMA_PS_TCP.
+// TCPService returns the service ID of a port in librdmacm's RDMA_PS_TCP.
 func TCPService(port uint16) ServiceID { return portSpaceTCP<<16 | ServiceID(port) }
 
-// ipHeaderLen is how much of a REQ's private data the RDMA IP CM service takes; the rest is the
+// ipHeaderLen is the part of a REQ's private data that the RDMA IP CM service uses; the rest is the
 // program's (annex A11).
 const ipHeaderLen = 36
 
-// MaxRequestPrivate is the most private data of a program in a REQ, in bytes; others hold more.
+// MaxRequestPrivate is the maximum private data of a program in a REQ, in bytes. Other messages
+// hold more.
 const MaxRequestPrivate = 92 - ipHeaderLen
 
-// IPHeader begins the private data of a REQ in librdmacm's port spaces: the addresses in terms of
-// IP (annex A11).
+// IPHeader is the start of a REQ's private data in librdmacm's port spaces: the IP addresses (annex
+// A11).
 type IPHeader struct {
 	SourcePort          uint16
 	Source, Destination netip.Addr // of one family
@@ -45,14 +46,14 @@ func (h IPHeader) Put(private []byte) {
 	putGID(private[20:], h.Destination)
 }
 
-// ParseIPHeader reads the header. The error is ErrMAD.
+// ParseIPHeader parses the header. The error is ErrMAD.
 func ParseIPHeader(private []byte) (h IPHeader, err error) {
 	if len(private) < ipHeaderLen {
-		return h, fmt.Errorf("rdmacm: IP header: %d bytes are fewer than %d: %w", len(private),
+		return h, fmt.Errorf("rdmacm: IP header: %d bytes: want at least %d: %w", len(private),
 			ipHeaderLen, ErrMAD)
 	}
 	if private[0] != 0 {
-		return h, fmt.Errorf("rdmacm: IP header: version %d.%d is not 0.0: %w", private[0]>>4,
+		return h, fmt.Errorf("rdmacm: IP header: version %d.%d: want 0.0: %w", private[0]>>4,
 			private[0]&15, ErrMAD)
 	}
 	h.SourcePort = be.Uint16(private[2:])
@@ -64,7 +65,7 @@ func ParseIPHeader(private []byte) (h IPHeader, err error) {
 		h.Source = netip.AddrFrom16([16]byte(private[4:20]))
 		h.Destination = netip.AddrFrom16([16]byte(private[20:36]))
 	default:
-		return h, fmt.Errorf("rdmacm: IP header: IP version %d: %w", v, ErrMAD)
+		return h, fmt.Errorf("rdmacm: IP header: IP version %d: want 4 or 6: %w", v, ErrMAD)
 	}
 	return h, nil
 }

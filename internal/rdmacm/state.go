@@ -1,7 +1,7 @@
 package rdmacm
 
-// state is where a connection is (12.9, without the states that differ only in whether an MRA
-// went by).
+// state is the state of a connection (12.9, without the states that differ only in whether an MRA
+// was exchanged).
 type state uint8
 
 const (
@@ -11,7 +11,7 @@ const (
 	repSent                  // passive: waits for the RTU
 	established              //
 	dreqSent                 // waits for a DREP
-	timewait                 // waits for its packets to leave the network
+	timewait                 // waits until its packets have left the network
 	closed
 )
 

@@ -1,8 +1,8 @@
-// Package secret draws the numbers that a peer must not predict: keys, PSNs, extension tags, queue
-// pair numbers, connection IDs.
+// Package secret generates the numbers that a peer must not predict: keys, PSNs, extension tags,
+// queue pair numbers, connection IDs.
 //
-// Each purpose has a [Stream] of its own. Peers are told some of these numbers; those of one stream
-// say nothing about another's, and ChaCha8's say nothing about its next ones.
+// Each purpose has its own [Stream]. Peers see some of these numbers. Numbers of one stream reveal
+// nothing about another stream, nor, by ChaCha8, about later numbers of the same stream.
 //
 // It imports the standard library only.
 package secret

@@ -18,21 +18,21 @@ func (p *program) checkCommand() *cobra.Command {
 	var chip chipFlags
 	c := &cobra.Command{
 		Use:   "check FILE...",
-		Short: "Look for the three misconfigurations of the paper",
-		Long: `check reads intents (YAML), or with --dialect, or when it is JSON, a switch's configuration, and says where it is
-one of the three cases of ByteTuning's section 2.2: I, Kmax at or above XOFF, so that PFC comes before ECN; II,
-so many senders that the buffer is full before any of them is paused; III, a class without PFC that may
-take the buffer. What it would have to know, it asks. It exits with 1 when it finds something.`,
+		Short: "Find the three misconfigurations of the paper",
+		Long: `check reads intents (YAML), or the configuration of a switch (JSON, or with --dialect), and reports the three cases
+of ByteTuning's section 2.2: I, Kmax at or above XOFF, so that PFC acts before ECN; II, enough senders to fill the
+buffer before any of them is paused; III, a class without PFC that may use the buffer. It lists missing information
+as "unknown". The exit code is 1 if there are findings.`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error { return p.check(from, chip, files) },
 	}
 	c.Flags().StringVar(&from, "dialect", "",
-		"of the files; by default intents, and SONiC where it is JSON")
+		"dialect of the files (default: intents, or sonic for JSON)")
 	chip.register(c)
 	return c
 }
 
-// chipFlags are what a switch's configuration does not say of its chip.
+// chipFlags are the chip properties that a switch's configuration lacks.
 type chipFlags struct {
 	cell, buffer string
 	ports        int
@@ -40,10 +40,10 @@ type chipFlags struct {
 
 func (f *chipFlags) register(c *cobra.Command) {
 	c.Flags().StringVar(&f.cell, "cell", "",
-		"size of a cell, for configurations that count in cells")
+		"cell size, for configurations in cells")
 	c.Flags().StringVar(&f.buffer, "buffer", "",
-		"shared buffer, where the configuration does not say it")
-	c.Flags().IntVar(&f.ports, "ports", 0, "ports with headroom in that buffer")
+		"shared buffer, if the configuration does not contain it")
+	c.Flags().IntVar(&f.ports, "ports", 0, "number of ports with headroom in the buffer")
 }
 
 func (f *chipFlags) chip() (intent.Chip, error) {
@@ -77,7 +77,7 @@ func read(file, from string, flags chipFlags) ([]*intent.Intent, error) {
 		}
 		return intents, nil
 	}
-	d, err := dialect.Get(from)
+	d, err := dialect.Lookup(from)
 	if err != nil {
 		return nil, cli.Usage(err)
 	}
@@ -113,6 +113,6 @@ func (p *program) check(from string, chip chipFlags, files []string) error {
 	if found > 0 {
 		return fmt.Errorf("findings: %d", found)
 	}
-	fmt.Fprintln(p.out, "nothing found")
+	fmt.Fprintln(p.out, "no findings")
 	return nil
 }

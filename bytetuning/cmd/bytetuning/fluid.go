@@ -56,26 +56,26 @@ func (p *program) fluidCommand() *cobra.Command {
 		Use:   "fluid",
 		Short: "Integrate the model of DCQCN, ECN and PFC",
 		Long: `fluid integrates equations 6 to 13 of the paper, with their misprints corrected, for N equal flows through a leaf S1
-and the receiver's switch S0, and says where they stand still and whether they get there. With --out it draws rate,
-queues and loss over time.`,
+and the receiver's switch S0. It prints the fixed point and whether it is stable. With --out it draws rate, queues
+and loss over time.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error { return p.fluid(c, out) },
 	}
 	f := cmd.Flags()
-	f.IntVar(&c.Flows[0].N, "flows", c.Flows[0].N, "N")
-	f.Var(rate(&c.Flows[0].Start), "start", "rate that flows begin at")
-	f.Var(rate(&c.Rate), "rate", "C, of the bottleneck")
-	f.Var(size(&c.Buffer), "buffer", "of each switch")
-	f.Var(size(&c.Kmin), "kmin", "")
-	f.Var(size(&c.Kmax), "kmax", "")
-	f.Float64Var(&c.Pmax, "pmax", c.Pmax, "from 0 to 1")
-	f.Var(size(&c.Kpfc), "kpfc", "queue that pauses; 0 is without PFC")
+	f.IntVar(&c.Flows[0].N, "flows", c.Flows[0].N, "number of flows, N")
+	f.Var(rate(&c.Flows[0].Start), "start", "initial rate of a flow")
+	f.Var(rate(&c.Rate), "rate", "rate of the bottleneck, C")
+	f.Var(size(&c.Buffer), "buffer", "buffer of each switch")
+	f.Var(size(&c.Kmin), "kmin", "queue above which ECN marks")
+	f.Var(size(&c.Kmax), "kmax", "queue above which ECN marks every packet")
+	f.Float64Var(&c.Pmax, "pmax", c.Pmax, "marking probability at Kmax, from 0 to 1")
+	f.Var(size(&c.Kpfc), "kpfc", "queue that triggers a pause; 0 disables PFC")
 	f.Var(duration(&c.Pause), "pause", "length of a pause")
-	f.Var(size(&c.XON), "xon", "queue that ends a pause; 0 is never before its time")
-	f.Var(rate(&c.Uplink), "uplink", "rate from S1 to S0; 0 is the paper's equations")
-	f.Var(duration(&c.Delay), "delay", "tau*, of the feedback")
-	f.Var(duration(&c.Horizon), "horizon", "")
-	f.Var(duration(&c.Step), "step", "of the integration")
+	f.Var(size(&c.XON), "xon", "queue that ends a pause early; 0 disables it")
+	f.Var(rate(&c.Uplink), "uplink", "rate of the link from S1 to S0; 0 for the paper's equations")
+	f.Var(duration(&c.Delay), "delay", "delay of the feedback, tau*")
+	f.Var(duration(&c.Horizon), "horizon", "simulated time")
+	f.Var(duration(&c.Step), "step", "time step of the integration")
 	f.BoolVar(&c.AsPublished, "as-published", false, "count loss as the authors' program does")
 	f.StringVar(&out, "out", "", "directory for figures")
 	return cmd
@@ -106,7 +106,7 @@ func (p *program) fluid(c fluid.Config, out string) error {
 				"limit cycle\n", growth)
 		}
 	} else if err == nil {
-		fmt.Fprintf(p.out, "fixed point       none below Kmax: p* would be %.4g, more than Pmax\n",
+		fmt.Fprintf(p.out, "fixed point       none below Kmax: p* %.4g is above Pmax\n",
 			at.Mark)
 	}
 	if out == "" {

@@ -1,5 +1,5 @@
-// Command bytetuning finds ECN and PFC watermarks for RoCEv2 switches, checks them, and says them
-// in the words of switches: see --help.
+// Command bytetuning finds ECN and PFC watermarks for RoCEv2 switches, checks them, and translates
+// them into switch configuration: see --help.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/internal/cli"
 )
 
-// program is what a command line runs in.
+// program holds the output streams of a command line.
 type program struct {
 	out, errs io.Writer
 }
@@ -31,16 +31,15 @@ func (p *program) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bytetuning",
 		Short: "Tune ECN and PFC watermarks of RoCEv2 switches",
-		Long: `bytetuning finds Kmin, Kmax, Pmax, headroom and alpha that beat what is configured, by simulated
-annealing (ByteTuning, IEEE TCC 2025), on a model, a simulated fabric, or switches.
+		Long: `bytetuning improves the configured Kmin, Kmax, Pmax, headroom and alpha by simulated annealing
+(ByteTuning, IEEE TCC 2025), on a model, a simulated fabric, or switches.
 
   bytetuning tune --target fabric:2to1 --budget 200 --out /tmp/bt   search; /tmp/bt/report.html
-  bytetuning check /tmp/bt/best.yaml                                is it one of the paper's three mistakes?
-  bytetuning render --dialect sonic /tmp/bt/best.yaml               as a switch wants it
+  bytetuning check /tmp/bt/best.yaml                                find the paper's three misconfigurations
+  bytetuning render --dialect sonic /tmp/bt/best.yaml               as switch configuration
   bytetuning fluid --flows 8 --start 40G --out /tmp/bt              the model of DCQCN, ECN and PFC
 
-It exits with 0 when all went well, with 1 when something failed or was found, and with 2 when the command line
-makes no sense.`,
+The exit code is 0 on success, 1 after a failure or a finding, and 2 for an invalid command line.`,
 	}
 	root.AddCommand(p.tuneCommand(), p.checkCommand(), p.renderCommand(), p.fluidCommand())
 	return root

@@ -26,7 +26,7 @@ func do(t *testing.T, args ...string) (code int, out, errs string) {
 
 const cases = "../../../testdata/"
 
-// TestTune: from a search to its best watermarks as a switch wants them.
+// TestTune covers a search, its report, and the rendering of its best watermarks.
 func TestTune(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bt")
 	tune := []string{"tune", "--target", "fluid:8x40G", "--out", dir, "--compare", "hpcc,dctcp",
@@ -42,12 +42,12 @@ func TestTune(t *testing.T) {
 	assert.Contains(t, out, "budget spent after 40 measurements")
 	log, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
 	require.NoError(t, err)
-	assert.Equal(t, 41, strings.Count(string(log), "\n"), "gone on from, not begun again")
+	assert.Equal(t, 41, strings.Count(string(log), "\n"), "resumed, not restarted")
 
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
 	for _, want := range []string{"Watermarks for fluid:8x40G", "<svg", "hpcc",
-		"not measured: bytetuning: tor: Kmax", "there was"} {
+		"not measured: bytetuning: tor: Kmax", "<td>start<"} {
 		assert.Contains(t, string(page), want)
 	}
 	for _, file := range []string{"best.yaml", "start.yaml"} {
@@ -66,7 +66,7 @@ func TestTune(t *testing.T) {
 
 	code, _, errs = do(t, "tune", "--target", "fluid:8x40G", "--out", dir, "--seed", "2")
 	assert.Equal(t, cli.Failed, code)
-	assert.Contains(t, errs, "its seed is 1, not 2")
+	assert.Contains(t, errs, "its seed is 1, want 2")
 }
 
 func TestDryRun(t *testing.T) {
@@ -78,30 +78,29 @@ func TestDryRun(t *testing.T) {
 	assert.True(t, strings.HasSuffix(out, "nothing was applied\n"))
 }
 
-// TestTelemetry: what a tool tells, and what that costs, is said.
+// TestTelemetry checks that a search with telemetry reports its overhead.
 func TestTelemetry(t *testing.T) {
 	labtest.OneGoroutine(t)
 	dir := t.TempDir()
 	code, out, errs := do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--budget",
 		"1", "--out", dir)
 	require.Zero(t, code, errs)
-	assert.Regexp(t, `telemetry  int takes [0-9.]+Mb/s of the network when 2[0-9.]+Gb/s pass\n`,
+	assert.Regexp(t, `telemetry  int uses [0-9.]+Mb/s of the network at a throughput of 2[0-9.]+Gb/s\n`,
 		out)
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "Telemetry: int takes")
+	assert.Contains(t, string(page), "Telemetry: int uses")
 	_, _, errs = do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--aggregate",
 		"p99", "--budget", "1", "--out", dir)
 	assert.Contains(t, errs,
-		"is the log of another search: its target is fabric:2to1 int, not fabric:2to1 int p99")
+		"is the log of another search: its target is fabric:2to1 int, want fabric:2to1 int p99")
 	code, _, errs = do(t, "tune", "--target", "fabric:multihost", "--telemetry", "int", "--out",
 		dir)
 	assert.Equal(t, cli.Misuse, code)
-	assert.Contains(t, errs, "not for fabric:multihost")
+	assert.Contains(t, errs, "other than fabric:multihost")
 }
 
-// TestLive: a plan for real switches touches none; without them nothing can be applied, and that is
-// an error.
+// TestLive checks that --dry-run changes no switch, and that unreachable switches are an error.
 func TestLive(t *testing.T) {
 	fleet := []string{"tune", "--target", "live:testdata/fleet.yaml", "--start",
 		cases + "good.yaml", "--out", t.TempDir()}
@@ -115,7 +114,7 @@ func TestLive(t *testing.T) {
 	assert.Contains(t, errs, "could not be saved, and nothing was changed")
 	code, out, _ = do(t, append(fleet, "--rollback", "--apply", "--dry-run")...)
 	assert.Zero(t, code)
-	assert.Contains(t, out, "would be brought back")
+	assert.Contains(t, out, "would restore the configurations")
 	code, _, errs = do(t, append(fleet, "--rollback", "--apply")...)
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, "leaf1.saved: no such file")
@@ -138,7 +137,7 @@ func TestSpace(t *testing.T) {
 	write("{kmin: [20KB, 10KB], gap: [50KB], pmax: [1%], headroom: [100KiB], alpha: [1/8]}")
 	code, _, errs = do(t, "tune", "--target", "fluid:8x40G", "--space", file, "--dry-run")
 	assert.Equal(t, cli.Misuse, code)
-	assert.Contains(t, errs, "the range of Kmin has 10000B after 20000B: want rising values")
+	assert.Contains(t, errs, "the range of Kmin has 10000B after 20000B: want ascending values")
 }
 
 func TestStartFromAFile(t *testing.T) {
@@ -158,7 +157,7 @@ func TestStartFromAFile(t *testing.T) {
 	code, _, errs = do(t, "tune", "--target", "fabric:2to1", "--start", file, "--budget", "3",
 		"--out", dir)
 	assert.Equal(t, cli.Failed, code)
-	assert.Contains(t, errs, `no layer "all", which the target has`)
+	assert.Contains(t, errs, `missing layer "all" of the target`)
 }
 
 func TestInterrupted(t *testing.T) {
@@ -168,7 +167,7 @@ func TestInterrupted(t *testing.T) {
 	p := &program{&o, &e}
 	assert.Equal(t, cli.OK, p.run(ctx, "tune", "--target", "fluid:2x40G", "--out", t.TempDir()))
 	assert.Empty(t, o.String())
-	assert.Equal(t, "interrupted before anything was measured\n", e.String())
+	assert.Equal(t, "interrupted before the first measurement\n", e.String())
 }
 
 func TestCheck(t *testing.T) {
@@ -181,12 +180,12 @@ func TestCheck(t *testing.T) {
 	}
 	code, out, _ := do(t, "check", cases+"good.yaml")
 	assert.Zero(t, code)
-	assert.Equal(t, "nothing found\n", out)
+	assert.Equal(t, "no findings\n", out)
 
 	code, out, _ = do(t, "check", "../../dialect/testdata/config_db.json")
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, out, "AZURE_LOSSLESS: case I")
-	assert.Contains(t, out, "unknown: AZURE_LOSSLESS: does TCP share the buffer")
+	assert.Contains(t, out, "unknown: AZURE_LOSSLESS: TCP in the same buffer")
 }
 
 func TestRender(t *testing.T) {
@@ -202,12 +201,12 @@ func TestRender(t *testing.T) {
 	assert.Contains(t, errs, "has no undo")
 	code, _, errs = do(t, "render", "--dialect", "sonic", cases+"case1.yaml")
 	assert.Equal(t, cli.Failed, code)
-	assert.Contains(t, errs, "PFC would come before ECN (case I)")
+	assert.Contains(t, errs, "PFC would act before ECN (case I)")
 
 	dir := t.TempDir()
 	code, out, errs = do(t, "render", "--dialect", "eos", "--out", dir,
 		"../../dialect/testdata/config_db.json")
-	assert.Equal(t, cli.Failed, code, "what the switch has is case I")
+	assert.Equal(t, cli.Failed, code, "the configuration of the switch is case I")
 	assert.Empty(t, out)
 	assert.Contains(t, errs, "case I")
 	code, _, errs = do(t, "render", "--dialect", "eos", "--layer", "spine", cases+"good.yaml")
@@ -233,33 +232,33 @@ func TestFluid(t *testing.T) {
 
 func TestUsageErrors(t *testing.T) {
 	for want, line := range map[string]string{
-		"tune needs --target":           "tune",
-		"tune needs --target and --out": "tune --target fluid:8x40G",
-		`no target "lab"`:               "tune --target lab --out x",
+		"tune: want --target":           "tune",
+		"tune: want --target and --out": "tune --target fluid:8x40G",
+		`unknown target "lab"`:          "tune --target lab --out x",
 		`fluid scene "8"`:               "tune --target fluid:8 --out x",
 		`scene: no "4to1"`:              "tune --target fabric:4to1 --out x",
-		`no tuner "bayes"`:              "tune --target fluid:8x40G --out x --tuner bayes",
+		`unknown tuner "bayes"`:         "tune --target fluid:8x40G --out x --tuner bayes",
 		"budget -1":                     "tune --target fluid:8x40G --out x --budget -1",
 		"beta 2":                        "tune --target fluid:8x40G --out x --beta 2",
 		"gamma 0":                       "tune --target fluid:8x40G --out x --fair --gamma 0",
-		"not touched without --apply":   "tune --target live:testdata/fleet.yaml --out x",
-		"need --start FILE":             "tune --target live:testdata/fleet.yaml --out x --apply",
-		"not for real switches": "tune --target live:testdata/fleet.yaml --out x --apply " +
+		"want --apply to change them":   "tune --target live:testdata/fleet.yaml --out x",
+		"want --start FILE":             "tune --target live:testdata/fleet.yaml --out x --apply",
+		"not real switches": "tune --target live:testdata/fleet.yaml --out x --apply " +
 			"--unchecked",
-		"--rollback is for real":    "tune --target fluid:8x40G --out x --rollback",
-		"live: fleet: ":             "tune --target live:main.go --out x --apply",
-		"no such file":              "tune --target live:nowhere.yaml --out x --apply",
-		"--telemetry is for fabric": "tune --target fluid:8x40G --out x --telemetry int",
-		`no source "gossip"`:        "tune --target fabric:2to1 --out x --telemetry gossip",
-		`no aggregation "median"`: "tune --target fabric:2to1 --out x --telemetry int " +
+		"--rollback: want real":      "tune --target fluid:8x40G --out x --rollback",
+		"live: fleet: ":              "tune --target live:main.go --out x --apply",
+		"no such file":               "tune --target live:nowhere.yaml --out x --apply",
+		"--telemetry: want a fabric": "tune --target fluid:8x40G --out x --telemetry int",
+		`unknown source "gossip"`:    "tune --target fabric:2to1 --out x --telemetry gossip",
+		`unknown aggregation "median"`: "tune --target fabric:2to1 --out x --telemetry int " +
 			"--aggregate median",
-		"unknown flag: --fast":    "tune --fast",
-		"requires at least 1 arg": "check",
-		"accepts 1 arg(s)":        "render",
-		`dialect: no "junos"`:     "render --dialect junos " + cases + "good.yaml",
-		"Pmax 7":                  "fluid --pmax 7",
-		`size "much"`:             "fluid --kmin much",
-		`unknown command "guess"`: "guess",
+		"unknown flag: --fast":             "tune --fast",
+		"requires at least 1 arg":          "check",
+		"accepts 1 arg(s)":                 "render",
+		`dialect: unknown dialect "junos"`: "render --dialect junos " + cases + "good.yaml",
+		"Pmax 7":                           "fluid --pmax 7",
+		`size "much"`:                      "fluid --kmin much",
+		`unknown command "guess"`:          "guess",
 	} {
 		code, out, errs := do(t, strings.Fields(line)...)
 		assert.Equal(t, cli.Misuse, code, line)

@@ -21,15 +21,15 @@ func (p *program) renderCommand() *cobra.Command {
 	var options dialect.Options
 	c := &cobra.Command{
 		Use:   "render --dialect DIALECT FILE",
-		Short: "Say watermarks in the words of a switch",
-		Long: `render writes the configuration of each layer of a file of intents: to the screen when there is one layer,
-else into --out, a file for each. What it had to round, or could not say, it tells on standard error; what a switch
-cannot do it refuses.
+		Short: "Translate watermarks into switch configuration",
+		Long: `render writes the configuration of each layer of a file of intents: to standard output for a single layer,
+otherwise to one file per layer in --out. Rounded values and parameters that the dialect cannot express are reported
+on standard error. Values that the switch does not support are errors.
 
-Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dialect in place of intents.`,
+Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dialect instead of intents.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error {
-			d, err := dialect.Get(to)
+			d, err := dialect.Lookup(to)
 			if err != nil {
 				return cli.Usage(err)
 			}
@@ -47,7 +47,7 @@ Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dial
 					i.Interfaces = interfaces
 				}
 				if layer == "" && len(intents) > 1 && out == "" {
-					return cli.Usage(errors.New("there are several layers: give --out or --layer"))
+					return cli.Usage(errors.New("several layers: want --out or --layer"))
 				}
 				r, err := d.Render(i, options)
 				if err != nil {
@@ -56,7 +56,7 @@ Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dial
 				text := r.Config
 				if undo {
 					if text = r.Undo; text == "" {
-						return fmt.Errorf("%s has no undo: save the configuration before", d.Title)
+						return fmt.Errorf("%s has no undo: save the configuration first", d.Title)
 					}
 				}
 				for _, w := range r.Warnings {
@@ -83,14 +83,14 @@ Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dial
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&to, "dialect", "", "of the switch")
+	f.StringVar(&to, "dialect", "", "dialect of the switch")
 	f.StringVar(&from, "from", "",
-		"dialect of the file; by default intents, and SONiC where it is JSON")
-	f.StringVar(&out, "out", "", "directory for a file for each layer")
-	f.StringVar(&layer, "layer", "", "only this one")
-	f.StringSliceVar(&interfaces, "interfaces", nil, "in place of those of the file")
-	f.BoolVar(&undo, "undo", false, "what takes the configuration away again")
-	f.BoolVar(&options.Unverified, "unverified", false, "also lines for which we know no source")
+		"dialect of the file (default: intents, or sonic for JSON)")
+	f.StringVar(&out, "out", "", "directory for one file per layer")
+	f.StringVar(&layer, "layer", "", "render only this layer")
+	f.StringSliceVar(&interfaces, "interfaces", nil, "interfaces, instead of those of the file")
+	f.BoolVar(&undo, "undo", false, "write the lines that remove the configuration")
+	f.BoolVar(&options.Unverified, "unverified", false, "include lines without a known source")
 	chip.register(c)
 	return c
 }

@@ -10,24 +10,24 @@ import (
 	"github.com/goroce/goroce/lab/figure"
 )
 
-// report is the page about a search.
+// report is the HTML report of a search.
 type report struct {
-	Target, Tuner, Over  string
-	Telemetry            string // "": the target's own books
-	Seed                 uint64
-	Evaluations, Skipped int
-	Rows                 []row
-	Reasons              []reason
-	Figures              []template.HTML
-	figures              []figure.Figure
+	Target, Tuner, StopReason string
+	Telemetry                 string // "" for the target's own counters
+	Seed                      uint64
+	Evaluations, Skipped      int
+	Rows                      []row
+	Reasons                   []reason
+	Figures                   []template.HTML
+	figures                   []figure.Figure
 }
 
-// row is a point and what it measured.
+// row is a point with its measurement.
 type row struct {
 	Name, Energy, Throughput, Queue string
 	Lost                            uint64
 	Layers                          []layerRow
-	Why                             string
+	Reason                          string
 }
 
 type layerRow struct {
@@ -36,7 +36,7 @@ type layerRow struct {
 	XOFF string
 }
 
-// reason is why points were skipped, and how often.
+// reason is a reason to skip points, with its count.
 type reason struct {
 	Text string
 	N    int
@@ -49,10 +49,10 @@ var pageTemplate = template.Must(template.New("report").Parse(page))
 
 func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Evaluation,
 	o *bytetuning.Outcome, objective *bytetuning.Objective, others []compared) *report {
-	r := &report{Target: t.target, Tuner: t.tuner, Over: o.Over, Seed: t.seed,
+	r := &report{Target: t.target, Tuner: t.tuner, StopReason: o.StopReason, Seed: t.seed,
 		Evaluations: o.Evaluations, Skipped: o.Skipped}
 	add := func(name string, p bytetuning.Point, m *bytetuning.Measurement, why string) {
-		x := row{Name: name, Why: why}
+		x := row{Name: name, Reason: why}
 		if m != nil {
 			x.Energy = format("%.4f", objective.Energy(m))
 			x.Throughput, x.Queue, x.Lost = m.Throughput().String(), cells(m), m.Lost
@@ -66,16 +66,16 @@ func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Ev
 		}
 		r.Rows = append(r.Rows, x)
 	}
-	add("best", o.Best, o.At, "")
-	add("there was", o.Start, o.StartAt, "")
+	add("best", o.Best, o.BestMeasurement, "")
+	add("start", o.Start, o.StartMeasurement, "")
 	for _, c := range others {
-		add(c.Name, c.Point, c.M, c.Why)
+		add(c.Name, c.Point, c.Measurement, c.Reason)
 	}
 	r.draw(evaluations, objective)
 	return r
 }
 
-// draw makes the figures: energies by the records of the whole search.
+// draw makes the figures. Energies are computed with the final records of the search.
 func (r *report) draw(evaluations []bytetuning.Evaluation, o *bytetuning.Objective) {
 	var n, f, best, throughput, queue []float64
 	skipped := map[string]int{}
@@ -109,7 +109,7 @@ func (r *report) draw(evaluations []bytetuning.Evaluation, o *bytetuning.Objecti
 	}
 }
 
-// write makes the page and its figures.
+// write writes the page and its figures to a directory.
 func (r *report) write(dir string) error {
 	for _, f := range r.figures {
 		name, data, err := f.Encode()

@@ -15,24 +15,24 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-const targetHelp = `what to tune: fluid:NxRATE (the model, N flows that begin at RATE, as 8x40G), fabric:SCENE (a simulation
-with our own transport; multihost is a NIC of two hosts), or live:FLEET.yaml (switches)`
+const targetHelp = `target: fluid:NxRATE (the model, N flows that start at RATE, such as 8x40G), fabric:SCENE (a simulation
+of our transport; multihost is a NIC of two hosts), or live:FLEET.yaml (switches)`
 
-// aim is a target and what goes with it.
-type aim struct {
+// targetSpec is a target with its search space and baselines.
+type targetSpec struct {
 	bytetuning.Target
-	space *bytetuning.Space // of the target
-	path  bytetuning.Path   // what baselines are computed from there
-	first string            // the baseline to begin with; "" is none
+	space    *bytetuning.Space // the target's search space
+	path     bytetuning.Path   // parameters of baselines
+	baseline string            // default start; "" for none
 }
 
 // target returns the target that --target names.
-func target(t *tuning) (*aim, error) {
+func target(t *tuning) (*targetSpec, error) {
 	kind, rest, _ := strings.Cut(t.target, ":")
 	if t.telemetry != "" && (kind != "fabric" || rest == "multihost") {
-		return nil, errors.New("--telemetry is for fabric targets, and not for fabric:multihost")
+		return nil, errors.New("--telemetry: want a fabric target other than fabric:multihost")
 	}
-	var a *aim
+	var a *targetSpec
 	var err error
 	switch kind {
 	case "fluid":
@@ -42,7 +42,7 @@ func target(t *tuning) (*aim, error) {
 	case "live":
 		a, err = liveTarget(t, rest)
 	default:
-		err = fmt.Errorf("no target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, or "+
+		err = fmt.Errorf("unknown target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, or "+
 			"fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
 	}
 	if err != nil || t.space == "" {
@@ -58,19 +58,19 @@ func target(t *tuning) (*aim, error) {
 	return a, nil
 }
 
-func fluidTarget(flows string) (*aim, error) {
+func fluidTarget(flows string) (*targetSpec, error) {
 	f, err := bytetuning.NewFluid(flows)
 	if err != nil {
 		return nil, err
 	}
-	return &aim{f, &f.Space, bytetuning.Path{Rate: f.Config.Rate, RTT: f.Config.Delay,
+	return &targetSpec{f, &f.Space, bytetuning.Path{Rate: f.Config.Rate, RTT: f.Config.Delay,
 		MTU: f.Config.Packet}, "dcqcn"}, nil
 }
 
-func fabricTarget(t *tuning, name string) (*aim, error) {
+func fabricTarget(t *tuning, name string) (*targetSpec, error) {
 	if name == "multihost" {
 		m := scene.MultiHostLab(50)
-		return &aim{m, &m.Space, m.Path(), "nvidia"}, nil
+		return &targetSpec{m, &m.Space, m.Path(), "nvidia"}, nil
 	}
 	f, err := scene.New(name)
 	if err != nil {
@@ -86,10 +86,10 @@ func fabricTarget(t *tuning, name string) (*aim, error) {
 		f.Telemetry = t.source.Compressed(second)
 		f.Period = max(f.Period, 2*f.Telemetry.Period) // two polls
 	}
-	return &aim{f, &f.Space, f.Path(), "experience"}, nil
+	return &targetSpec{f, &f.Space, f.Path(), "experience"}, nil
 }
 
-func liveTarget(t *tuning, file string) (*aim, error) {
+func liveTarget(t *tuning, file string) (*targetSpec, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -99,27 +99,26 @@ func liveTarget(t *tuning, file string) (*aim, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	n := live.New(fleet, bytetuning.Traversal(), filepath.Join(t.out, "saved"))
-	return &aim{n, &n.Space, bytetuning.Path{}, ""}, nil
+	return &targetSpec{n, &n.Space, bytetuning.Path{}, ""}, nil
 }
 
-// overhead says what the telemetry of a fabric target takes of its network; "" is the target's own
-// books.
+// overhead describes the bandwidth of a fabric target's telemetry. It returns "" without telemetry.
 func overhead(t *tuning, target bytetuning.Target, m *bytetuning.Measurement) string {
 	f, ok := target.(*scene.Target)
 	if !ok || t.source.Name == "" {
 		return ""
 	}
 	passed := m.Switches[0].Throughput
-	return fmt.Sprintf("%s takes %v of the network when %v pass", t.source.Name,
+	return fmt.Sprintf("%s uses %v of the network at a throughput of %v", t.source.Name,
 		t.source.Overhead(f.Observed(passed)), passed)
 }
 
-// second is how long the telemetry's second is in a simulation: experiments of the paper measure
-// for a second what ours do in 2 ms.
+// second is the simulated time that stands for a second of telemetry: ours measures 2 ms where the
+// paper's experiments measure a second.
 const second = 2 * units.Millisecond
 
-// start returns the watermarks to begin with: those of a baseline in every layer, or those of a
-// file of intents, by the layers' names.
+// start returns the start watermarks: a baseline in every layer, or those of a file of intents, by
+// layer name.
 func start(what string, layers []bytetuning.Layer, path bytetuning.Path) (bytetuning.Point,
 	[]*intent.Intent, error) {
 	if !strings.ContainsAny(what, "./") {
@@ -145,13 +144,13 @@ func start(what string, layers []bytetuning.Layer, path bytetuning.Path) (bytetu
 				continue
 			}
 			if in.XOFF > 0 {
-				return nil, nil, fmt.Errorf("%s: %s has a fixed xoff; tuning needs alpha", what,
+				return nil, nil, fmt.Errorf("%s: %s has a static xoff: want alpha", what,
 					l.Name)
 			}
 			p[i], found = in.Watermark, true
 		}
 		if !found {
-			return nil, nil, fmt.Errorf("%s: no layer %q, which the target has", what, l.Name)
+			return nil, nil, fmt.Errorf("%s: missing layer %q of the target", what, l.Name)
 		}
 	}
 	return p, intents, nil
@@ -169,8 +168,7 @@ func readIntents(file string) ([]*intent.Intent, error) {
 	return intents, nil
 }
 
-// intents returns a point as a file of intents: those it began with, with other watermarks, or new
-// ones.
+// intents returns a point as intents: those of the start file with new watermarks, or new ones.
 func intents(p bytetuning.Point, layers []bytetuning.Layer,
 	from []*intent.Intent) []*intent.Intent {
 	var all []*intent.Intent
@@ -188,7 +186,7 @@ func intents(p bytetuning.Point, layers []bytetuning.Layer,
 	return all
 }
 
-// cells returns a queue as the paper counts it.
+// cells returns the total queue in the paper's cells.
 func cells(m *bytetuning.Measurement) string {
 	return format("%.0f", float64(m.Queue())/float64(bytetuning.Cell))
 }

@@ -17,8 +17,8 @@ import (
 )
 
 // goldenCM are captured runs with -R between Linux hosts: 198.18.0.1 is the client, 198.18.0.2 the
-// server, and the QPNs and PSNs are those that perftest printed. The captures hold what the control
-// queue pairs sent.
+// server, and the QPNs and PSNs are those that perftest printed. The captures contain the packets
+// of the control queue pairs.
 var goldenCM = []struct {
 	capture string
 	test    Test
@@ -42,7 +42,7 @@ var goldenCM = []struct {
 	{"atomic-lat", Test{Verb: Atomic, Kind: Latency}, make([]queuePair, 1), make([]queuePair, 1)},
 }
 
-// sends are the messages of both sides in a capture, by the address of the sender.
+// sends returns the messages of both sides in a capture, by the address of the sender.
 func sends(t testing.TB, capture string) (client, server [][]byte) {
 	file, err := os.Open("testdata/cm-" + capture + ".pcap")
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func sends(t testing.TB, capture string) (client, server [][]byte) {
 		from := p.NetworkLayer().NetworkFlow().Src().String()
 		psn := binary.BigEndian.Uint32(bth[8:]) & 0xffffff
 		if n, ok := next[from]; ok && n != psn {
-			continue // it came before
+			continue // a duplicate
 		}
 		next[from] = (psn + 1) & 0xffffff
 		pad := int(bth[1] >> 4 & 3)
@@ -70,7 +70,7 @@ func sends(t testing.TB, capture string) (client, server [][]byte) {
 	}
 }
 
-// tidy clears what perftest leaves in the padding of keys.
+// tidy clears the padding of keys, which perftest does not initialise.
 func tidy(all [][]byte) [][]byte {
 	for _, m := range all {
 		if len(m) == cmDestinationLen {
@@ -80,7 +80,7 @@ func tidy(all [][]byte) [][]byte {
 	return all
 }
 
-// saidCM is what one side says with -R: decoding checks that encoding gives the same bytes again.
+// saidCM decodes the messages of one side with -R, and checks that encoding returns the same bytes.
 func saidCM(t testing.TB, all [][]byte) (h Hello, keys []Destination, report Report) {
 	h, err := DecodeHello([]byte(strings.Join([]string{string(all[0]), string(all[1]),
 		string(all[2]), string(all[3])}, "")))
@@ -107,7 +107,7 @@ func saidCM(t testing.TB, all [][]byte) (h Hello, keys []Destination, report Rep
 	return h, keys, report
 }
 
-// In place of either side of a captured run with -R, we say the same bytes in the same order.
+// Replaying either side of a captured run with -R, we send the same bytes in the same order.
 func TestGoldenCM(t *testing.T) {
 	for _, g := range goldenCM {
 		g.test.CM = true
@@ -157,8 +157,8 @@ func TestImpossibleDestinationsCM(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, d, again)
 	for at, says := range map[int]string{
-		cmLID: "LID 0x1000000", cmOutReads: "outstanding READs", cmQPN: "more than 24 bits",
-		cmPSN: "more than 24 bits",
+		cmLID: "LID 0x1000000", cmOutReads: "outstanding READs", cmQPN: "want 24 bits each",
+		cmPSN: "want 24 bits each",
 	} {
 		bad := append([]byte(nil), good...)
 		bad[at] = 1
@@ -168,7 +168,7 @@ func TestImpossibleDestinationsCM(t *testing.T) {
 	}
 	for n := range len(good) {
 		_, err := DecodeDestinationCM(good[:n])
-		require.ErrorContains(t, err, "not the 56 of keys")
+		require.ErrorContains(t, err, "bytes: want 56")
 	}
 	for _, d := range []Destination{{QPN: 1 << 24}, {PSN: 1 << 24}, {QPN: 17}} {
 		_, err := d.EncodeCM()
@@ -176,7 +176,7 @@ func TestImpossibleDestinationsCM(t *testing.T) {
 	}
 }
 
-// Keys of queue pairs that the peer has not connected yet.
+// The peer must not send keys of queue pairs that are not connected yet.
 func TestBarrierOutOfStep(t *testing.T) {
 	a, b := net.Pipe()
 	client, _ := sends(t, "write-bw")
@@ -190,7 +190,7 @@ func TestBarrierOutOfStep(t *testing.T) {
 	err = s.Barrier(context.Background())
 	require.ErrorIs(t, err, ErrMismatch)
 	require.ErrorContains(t, err,
-		"keys of QPN 0x27 came before its connection: here it is ib_write_bw -R")
+		"keys of QPN 0x27: want zero keys before its connection: the local test is ib_write_bw -R")
 }
 
 func FuzzDecodeDestinationCM(f *testing.F) {

@@ -10,14 +10,14 @@ import (
 // destinationLen is the length of a Destination on the wire, bytes.
 const destinationLen = 108
 
-// What stands in a Destination, each as so many hexadecimal digits with a colon behind.
+// Fields of a Destination, each a fixed number of hexadecimal digits followed by a colon.
 const (
 	gidField  = 6
 	srqnField = gidField + 16
 	allFields = srqnField + 1
 )
 
-// field answers the name and the digits of field i.
+// field returns the name and the number of digits of field i.
 func field(i int) (name string, digits int) {
 	switch {
 	case i < gidField:
@@ -29,33 +29,33 @@ func field(i int) (name string, digits int) {
 	return "SRQN", 8
 }
 
-// Destination is one queue pair of a side, and the memory behind it (perftest's keys).
+// Destination is one queue pair of a side and its memory (perftest's keys).
 type Destination struct {
 	LID      uint16     // 0 with RoCE
-	OutReads uint16     // outstanding READs and atomics that the side takes, 1 for send and write
+	OutReads uint16     // outstanding READs and atomics that the side accepts, 1 for send and write
 	QPN      uint32     // 24 bits
-	PSN      uint32     // of the first packet it will send, 24 bits
-	RKey     uint32     // 0 when the peer may not write, read or do atomics
-	Addr     uint64     // where it may
-	GID      netip.Addr // IPv4 stands in it as ::ffff:a.b.c.d
+	PSN      uint32     // of the first packet that it sends, 24 bits
+	RKey     uint32     // 0 if the peer has no remote access
+	Addr     uint64     // start of the remotely accessible memory
+	GID      netip.Addr // IPv4 addresses are encoded as ::ffff:a.b.c.d
 	SRQN     uint32     // 0 without XRC and DC
-	GIDIndex uint32     // with -R alone, and of no use there
+	GIDIndex uint32     // only with -R, and unused
 }
 
-// check says what no message can carry.
-func (d Destination) check() error {
+// validate returns an error if no message can carry d.
+func (d Destination) validate() error {
 	switch {
 	case d.QPN > 0xffffff || d.PSN > 0xffffff:
-		return malformed("QPN %#x or PSN %#x has more than 24 bits", d.QPN, d.PSN)
+		return malformed("QPN %#x, PSN %#x: want 24 bits each", d.QPN, d.PSN)
 	case !d.GID.IsValid():
 		return malformed("queue pair %#x has no GID", d.QPN)
 	}
 	return nil
 }
 
-// Encode makes the message that carries d.
+// Encode returns the message that carries d.
 func (d Destination) Encode() ([]byte, error) {
-	if err := d.check(); err != nil {
+	if err := d.validate(); err != nil {
 		return nil, err
 	}
 	b := fmt.Appendf(nil, "%04x:%04x:%06x:%06x:%08x:%016x:", d.LID, d.OutReads, d.QPN, d.PSN,
@@ -66,15 +66,15 @@ func (d Destination) Encode() ([]byte, error) {
 	return fmt.Appendf(b, "%08x:\x00", d.SRQN), nil
 }
 
-// DecodeDestination reads a message of destinationLen bytes.
+// DecodeDestination decodes a message of destinationLen bytes.
 func DecodeDestination(b []byte) (Destination, error) {
 	var d Destination
 	if len(b) != destinationLen {
-		return d, malformed("%d bytes, not the %d of keys", len(b), destinationLen)
+		return d, malformed("keys of %d bytes: want %d", len(b), destinationLen)
 	}
 	words := bytes.Split(b, []byte(":"))
 	if len(words) != allFields+1 || string(words[allFields]) != "\x00" {
-		return d, malformed("keys %q, not %d hexadecimal fields with a colon behind each, and a "+
+		return d, malformed("keys %q: want %d hexadecimal fields, each followed by a colon, and a "+
 			"zero byte", b, allFields)
 	}
 	var values [allFields]uint64
@@ -83,7 +83,7 @@ func DecodeDestination(b []byte) (Destination, error) {
 		name, digits := field(i)
 		if values[i], err = strconv.ParseUint(string(words[i]), 16, 64); err != nil ||
 			len(words[i]) != digits {
-			return d, malformed("keys with %s %q, not %d hexadecimal digits", name, words[i],
+			return d, malformed("keys with %s %q: want %d hexadecimal digits", name, words[i],
 				digits)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"net/netip"
 )
 
-// With -R a Destination is not text but perftest's struct pingpong_dest as it lies in memory, each
-// field in network order. These are the fields' offsets; the bytes at 20 are padding, in which
-// perftest leaves what was there.
+// With -R a Destination is binary: perftest's struct pingpong_dest with each field in network
+// order. These are the offsets of the fields. The bytes at 20 are padding, which perftest does not
+// initialise.
 const (
 	cmLID      = 0
 	cmOutReads = 4
@@ -22,9 +22,9 @@ const (
 	cmDestinationLen = 56 // bytes
 )
 
-// EncodeCM makes the message that carries d with -R.
+// EncodeCM returns the message that carries d with -R.
 func (d Destination) EncodeCM() ([]byte, error) {
-	if err := d.check(); err != nil {
+	if err := d.validate(); err != nil {
 		return nil, err
 	}
 	b := make([]byte, cmDestinationLen)
@@ -40,16 +40,16 @@ func (d Destination) EncodeCM() ([]byte, error) {
 	return b, nil
 }
 
-// DecodeDestinationCM reads a message of cmDestinationLen bytes.
+// DecodeDestinationCM decodes a message of cmDestinationLen bytes.
 func DecodeDestinationCM(b []byte) (Destination, error) {
 	if len(b) != cmDestinationLen {
-		return Destination{}, malformed("%d bytes, not the %d of keys", len(b), cmDestinationLen)
+		return Destination{}, malformed("keys of %d bytes: want %d", len(b), cmDestinationLen)
 	}
 	word := func(at int) uint32 { return binary.BigEndian.Uint32(b[at:]) }
 	lid, reads := word(cmLID), word(cmOutReads)
 	if lid > 0xffff || reads > 0xffff {
 		return Destination{},
-			malformed("keys with LID %#x and %#x outstanding READs, not 16 bits each", lid, reads)
+			malformed("keys with LID %#x and %#x outstanding READs: want 16 bits each", lid, reads)
 	}
 	d := Destination{
 		LID: uint16(lid), OutReads: uint16(reads), QPN: word(cmQPN), PSN: word(cmPSN),
@@ -58,5 +58,5 @@ func DecodeDestinationCM(b []byte) (Destination, error) {
 		GID:  netip.AddrFrom16([16]byte(b[cmGID:])).Unmap(), SRQN: word(cmSRQN),
 		GIDIndex: word(cmGIDIndex),
 	}
-	return d, d.check()
+	return d, d.validate()
 }

@@ -1,21 +1,21 @@
-// Package perftest speaks the handshake of linux-rdma's perftest: what ib_write_bw and its kin tell
-// each other over TCP beside the RDMA traffic, as client and as server, so that a program of ours
-// can run against one of theirs.
+// Package perftest implements the handshake of linux-rdma's perftest: the messages that ib_write_bw
+// and its siblings exchange over TCP beside the RDMA traffic, as client and as server. With it our
+// programs run against perftest's.
 //
-// The connection is IPv4, on the server's port 18515, also where the GIDs are IPv6. Messages have
-// fixed sizes and no types: 16, 4, 4 and 2 bytes of a [Hello], 108 of a [Destination], five times 8
-// of a [Report], 5 that say done. The client sends one and the server answers with its own of the
-// same kind; there is no other order. Which message is due, both sides know from the test alone
-// ([Test]): sizes, iterations and the verb are never sent, the operator gives both sides the same
-// options. A side that is out of step shows by a message of another size, or by a queue pair that
-// is not the expected one, and gets an error that says so.
+// The connection is IPv4, on the server's port 18515, even if the GIDs are IPv6. Messages have
+// fixed sizes and no type field: 16, 4, 4 and 2 bytes of a [Hello], 108 of a [Destination], five
+// times 8 of a [Report], 5 of "done". The client sends a message and the server replies with its
+// own of the same kind; there is no other order. Both sides derive the next message from the [Test]
+// alone: sizes, iterations and the verb are never sent, so the operator has to give both sides the
+// same options. A mismatch shows as a message of another size, or as an unexpected queue pair, and
+// is an error.
 //
-// With -R ([Test].CM) the same messages are SENDs of a queue pair that the RDMA CM connected, one
-// each; keys have another form then, 56 bytes, there are two barriers more, and nobody says done.
+// With -R ([Test].CM) each message is a SEND of a queue pair that the RDMA CM connected. Keys then
+// have another form of 56 bytes, there are two more barriers, and there is no "done".
 //
-// Encoding is pure; only a [Session] touches a connection. The facts are those of perftest 4.5 of
-// Debian 12, which calls itself 6.06; newer ones adapt to that. Not spoken are the exchange over
+// Encoding is pure; only a [Session] uses a connection. The protocol is that of perftest 4.5 of
+// Debian 12, whose version is 6.06; newer versions adapt to it. Not supported are the exchange over
 // rdma_cm alone (-z), raw Ethernet, XRC and DC, --report-per-port, and peers without a GID.
 //
-// Of ours the package imports only units.
+// Of this module the package imports only units.
 package perftest

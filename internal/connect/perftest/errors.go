@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// What a handshake can fail with.
+// Errors of a handshake.
 var (
 	ErrNotPerftest = errors.New("the peer does not speak perftest's handshake")
 	ErrVersion     = errors.New("the peer's perftest is too old")
 	ErrMalformed   = errors.New("malformed handshake message")
 	ErrMismatch    = errors.New("the two sides do not run the same test with the same options")
-	ErrGone        = errors.New("the peer is gone")
+	ErrGone        = errors.New("the peer closed the connection")
 )
 
 func malformed(format string, args ...any) error {

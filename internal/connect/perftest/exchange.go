@@ -13,34 +13,35 @@ import (
 	"time"
 )
 
-// patience is how long the rest of a message may take after its first byte: perftest writes each at
-// once, so that a rest which does not come will never. Also how long we wait for a farewell.
-const patience = 2 * time.Second
+// messageTimeout is the maximum time between the first and the last byte of a message. perftest
+// writes each message at once, so a rest that is late never arrives. It also limits the wait for
+// "done".
+const messageTimeout = 2 * time.Second
 
-// done is the farewell.
+// done is the last message.
 const done = "done\x00"
 
-// exchanger trades messages of known sizes with a peer. perftest reads each with a single read, so
-// that each must be a single write, and nothing may be sent before the peer has answered.
+// exchanger exchanges messages of known sizes with a peer. perftest reads each message with a
+// single read, so each must be a single write, and nothing may be sent before the peer's reply.
 type exchanger struct {
-	conn   net.Conn
-	in     *bufio.Reader
-	client bool
-	test   Test
-	kin    []byte // the first message of a peer like us
-	metKin bool
-	met    bool  // the peer has said something that perftest says
-	failed error // the first one: nothing can follow it
+	conn       net.Conn
+	in         *bufio.Reader
+	client     bool
+	test       Test
+	kinPrefix  []byte // first message of a peer that is a goroce program
+	isKin      bool
+	gotMessage bool  // a valid message of perftest arrived
+	failed     error // the first error, which is final
 }
 
 func newExchanger(conn net.Conn, client bool, t Test) exchanger {
 	return exchanger{conn: conn, in: bufio.NewReader(conn), client: client, test: t}
 }
 
-// expire ends what waits for the connection. It is the only deadline set here, never one to come.
+// expire interrupts reads and writes of the connection. No other deadline is set here.
 func (x *exchanger) expire() { _ = x.conn.SetDeadline(time.Unix(1, 0)) }
 
-// trade exchanges one message for one of the same size, which decode reads. The client speaks
+// trade exchanges one message for one of the same size, which decode decodes. The client sends
 // first.
 func (x *exchanger) trade(ctx context.Context, what string, mine []byte,
 	decode func([]byte) error) (err error) {
@@ -69,7 +70,7 @@ func (x *exchanger) trade(ctx context.Context, what string, mine []byte,
 	if err := decode(theirs); err != nil {
 		return err
 	}
-	x.met = true
+	x.gotMessage = true
 	if !x.client {
 		return x.write(what, mine)
 	}
@@ -78,51 +79,53 @@ func (x *exchanger) trade(ctx context.Context, what string, mine []byte,
 
 func (x *exchanger) write(what string, b []byte) error {
 	if _, err := x.conn.Write(b); err != nil {
-		return fmt.Errorf("perftest: %s: %w", what, gone(err))
+		return fmt.Errorf("perftest: %s: %w", what, peerError(err))
 	}
 	return nil
 }
 
-// read answers the next message. What is there beyond it must not be: the peer waits for our
-// answer, unless it has said the last word.
+// read returns the next message of n bytes. More bytes are an error, because the peer has to wait
+// for our reply, unless they are the final "done".
 func (x *exchanger) read(what string, n int) ([]byte, error) {
 	_, err := x.in.Peek(1)
 	if err == nil {
-		rest := time.AfterFunc(patience, x.expire)
+		rest := time.AfterFunc(messageTimeout, x.expire)
 		if _, err = x.in.Peek(n); !rest.Stop() && err == nil {
 			err = os.ErrDeadlineExceeded
 		}
 	}
-	came, _ := x.in.Peek(x.in.Buffered())
-	x.metKin = !x.met && x.kin != nil && bytes.HasPrefix(came, x.kin)
+	received, _ := x.in.Peek(x.in.Buffered())
+	x.isKin = !x.gotMessage && x.kinPrefix != nil && bytes.HasPrefix(received, x.kinPrefix)
 	switch {
-	case x.metKin: // which need not wait for an answer
-	case err != nil && len(came) == 0:
-		return nil, fmt.Errorf("perftest: %s: none of %d bytes came: %w", what, n, gone(err))
-	case err != nil || len(came) > n && string(came[n:]) != done:
-		return nil, fmt.Errorf("perftest: %s: %d bytes came, not %d, %.120q: %w", what, len(came),
-			n, came, x.astray(err))
+	case x.isKin: // a goroce peer need not wait for a reply
+	case err != nil && len(received) == 0:
+		return nil, fmt.Errorf("perftest: %s: got 0 of %d bytes: %w", what, n, peerError(err))
+	case err != nil || len(received) > n && string(received[n:]) != done:
+		return nil, fmt.Errorf("perftest: %s: got %d bytes, want %d: %.120q: %w", what,
+			len(received), n, received, x.sizeError(err))
 	}
-	b := bytes.Clone(came[:n])
+	b := bytes.Clone(received[:n])
 	_, _ = x.in.Discard(n)
 	return b, nil
 }
 
-// astray says what it means that a message is not as long as it should be.
-func (x *exchanger) astray(err error) error {
+// sizeError returns the reason for a message of the wrong size.
+func (x *exchanger) sizeError(err error) error {
 	switch {
-	case !x.met:
+	case !x.gotMessage:
 		return ErrNotPerftest
 	case err == nil || errors.Is(err, os.ErrDeadlineExceeded):
 		return x.mismatch()
 	}
-	return gone(err)
+	return peerError(err)
 }
 
-func (x *exchanger) mismatch() error { return fmt.Errorf("here it is %s: %w", x.test, ErrMismatch) }
+func (x *exchanger) mismatch() error {
+	return fmt.Errorf("the local test is %s: %w", x.test, ErrMismatch)
+}
 
-// gone tells apart that the peer has ended from other errors of a connection.
-func gone(err error) error {
+// peerError wraps err with ErrGone if the peer closed the connection.
+func peerError(err error) error {
 	for _, end := range []error{io.EOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
 			return fmt.Errorf("%w: %w", ErrGone, err)
@@ -131,10 +134,10 @@ func gone(err error) error {
 	return err
 }
 
-// farewell says done and waits a moment for the peer's. That is a courtesy: perftest itself does
-// not listen any more, and its connection may end in any way.
+// farewell exchanges "done" and ignores errors: perftest no longer reads at this point, and its
+// connection may end in any way.
 func (x *exchanger) farewell(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, messageTimeout)
 	defer cancel()
 	_ = x.trade(ctx, "farewell", []byte(done), func([]byte) error { return nil })
 }

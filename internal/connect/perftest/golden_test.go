@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// queuePair is what perftest prints of one, and of send and atomic tests the rkey and the address,
-// which it does not print.
+// queuePair holds what perftest prints of a queue pair, and the rkey and address of send and atomic
+// tests, which it does not print.
 type queuePair struct {
 	outReads uint16
 	qpn, psn uint32
@@ -22,9 +22,9 @@ type queuePair struct {
 	addr     uint64
 }
 
-// golden are the captured runs between Linux hosts, with the numbers that perftest printed there:
-// of the queue pairs of both sides, and of the result where a report was exchanged (size, messages,
-// peak and average MiB/s, million messages a second; with -b the sum of both sides).
+// golden are the captured runs between Linux hosts, with the numbers that perftest printed: the
+// queue pairs of both sides, and the result if a report was exchanged (size, messages, peak and
+// average MiB/s, million messages per second; with -b the sum of both sides).
 var golden = []struct {
 	capture        string
 	test           Test
@@ -94,7 +94,7 @@ var golden = []struct {
 		[]queuePair{{0x1, 0xc7, 0x1fae1c, 0x44d9, 0x558a1e6d4000}}, nil},
 }
 
-// destinations are what a side whose GID is ip sends of its queue pairs.
+// destinations returns the Destinations of a side whose GID is ip.
 func destinations(ip string, all []queuePair) (ds []Destination) {
 	for _, q := range all {
 		ds = append(ds, Destination{OutReads: q.outReads, QPN: q.qpn, PSN: q.psn, RKey: q.rkey,
@@ -103,8 +103,8 @@ func destinations(ip string, all []queuePair) (ds []Destination) {
 	return ds
 }
 
-// decoded is everything that one side says in a captured stream. Decoding checks that encoding
-// gives the same bytes again.
+// decoded holds all messages of one side of a captured stream. Decoding checks that encoding
+// returns the same bytes.
 type decoded struct {
 	hello   Hello
 	keys    []Destination
@@ -144,7 +144,7 @@ func decodeStream(t *testing.T, b []byte) (all decoded) {
 	return all
 }
 
-// perftest sent what it printed.
+// The decoded values are those that perftest printed.
 func TestGoldenStreams(t *testing.T) {
 	for _, g := range golden {
 		t.Run(g.capture, func(t *testing.T) {
@@ -181,12 +181,12 @@ func TestGoldenStreams(t *testing.T) {
 	}
 }
 
-// replay plays one side of a capture: it says a message when it is its turn, and wants to hear, of
-// the same length, what the other side said there.
+// replay plays one side of a capture: it sends its messages in turn, and expects the captured
+// messages of the other side.
 func replay(conn net.Conn, says, hears [][]byte, first bool) error {
 	defer conn.Close()
 	if len(says) != len(hears) {
-		return errors.New("the two sides of the capture have not as many messages")
+		return errors.New("the two sides of the capture have different numbers of messages")
 	}
 	for i, m := range says {
 		if first {
@@ -200,7 +200,7 @@ func replay(conn net.Conn, says, hears [][]byte, first bool) error {
 			return fmt.Errorf("message %d: %w", i, err)
 		}
 		if string(got[:n]) != string(hears[i]) {
-			return fmt.Errorf("message %d is %q, not %q", i, got[:n], hears[i])
+			return fmt.Errorf("message %d is %q, want %q", i, got[:n], hears[i])
 		}
 		if !first {
 			if _, err := conn.Write(m); err != nil {
@@ -211,7 +211,7 @@ func replay(conn net.Conn, says, hears [][]byte, first bool) error {
 	return nil
 }
 
-// run is a whole test of one size without traffic.
+// run runs a whole test of one size without traffic.
 func run(ctx context.Context, conn net.Conn, client bool, test Test, hello Hello,
 	mine []Destination, report Report) (theirs []Destination, r *Report, err error) {
 	greeting := Accept
@@ -242,7 +242,7 @@ func run(ctx context.Context, conn net.Conn, client bool, test Test, hello Hello
 	return theirs, r, s.Finish(ctx)
 }
 
-// In place of either side of a captured run, we say the same bytes in the same order.
+// Replaying either side of a captured run, we send the same bytes in the same order.
 func TestGoldenSessions(t *testing.T) {
 	for _, g := range golden {
 		for i, side := range [...]string{"client", "server"} {
@@ -276,7 +276,7 @@ func TestGoldenSessions(t *testing.T) {
 	}
 }
 
-// distinct are the first n queue pairs that differ.
+// distinct returns the first n different queue pairs.
 func distinct(all []Destination, n int) (ds []Destination) {
 	for _, d := range all {
 		if len(ds) == 0 || ds[len(ds)-1] != d {

@@ -9,14 +9,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Version is what we say we are: the perftest whose messages these are.
+// Version is the version of perftest that we announce, whose protocol this is.
 const Version = "6.06"
 
-// oldest is the version that perftest itself refuses to go below.
-const oldest = 5.70
+// minVersion is the oldest version that perftest itself accepts.
+const minVersion = 5.70
 
-// largestBuffer bounds what a peer may make us allocate, for each queue pair, by its page size.
-const largestBuffer = 16 * units.MiB
+// maxBuffer limits the page size, and with it the memory that a peer can make us allocate per queue
+// pair.
+const maxBuffer = 16 * units.MiB
 
 // Lengths on the wire, bytes: of the version, and of a Hello.
 const (
@@ -24,7 +25,7 @@ const (
 	helloLen   = versionLen + 4 + 4 + 2
 )
 
-// helloParts are the messages that a Hello is sent in.
+// helloParts are the messages that carry a Hello.
 var helloParts = [...]struct {
 	name   string
 	len    int
@@ -42,18 +43,18 @@ var helloParts = [...]struct {
 	{"MTU", 2, (*Hello).decodeMTU},
 }
 
-// Hello is what each side says of itself first.
+// Hello holds the first messages of each side.
 type Hello struct {
 	Version   string      // "" means Version
-	Mark      string      // behind the version's end, where perftest does not look: see Session.Kin
-	Page      units.Bytes // perftest's cycle buffer: what a test with small messages goes round in
-	CacheLine units.Bytes // what the addresses of small messages are rounded up to
+	Mark      string      // after the version's zero byte, ignored by perftest: see Session.Kin
+	Page      units.Bytes // perftest's cycle buffer, which small messages cycle through
+	CacheLine units.Bytes // alignment of small messages
 	PathMTU   units.Bytes // 256, 512, 1024, 2048 or 4096
 }
 
-// agree is what two Hellos make: the larger buffers, the smaller path MTU. The version is the
-// peer's.
-func (h Hello) agree(peer Hello) Hello {
+// merge returns the parameters that both sides use: the larger buffers, the smaller path MTU.
+// Version and mark are the peer's.
+func (h Hello) merge(peer Hello) Hello {
 	return Hello{
 		Version: peer.Version, Mark: peer.Mark, Page: max(h.Page, peer.Page),
 		CacheLine: max(h.CacheLine, peer.CacheLine),
@@ -61,7 +62,7 @@ func (h Hello) agree(peer Hello) Hello {
 	}
 }
 
-// Encode makes the four messages that carry h, one after the other.
+// Encode returns the four messages that carry h, concatenated.
 func (h Hello) Encode() ([]byte, error) {
 	if h.Version == "" {
 		h.Version = Version
@@ -79,17 +80,17 @@ func (h Hello) Encode() ([]byte, error) {
 		return nil, err
 	} else if again != h {
 		return nil, malformed(
-			"version %q with mark %q, page of %d bytes, cache line of %d: no message holds that",
+			"version %q, mark %q, page of %d bytes, cache line of %d: want values that fit the message",
 			h.Version, h.Mark, h.Page, h.CacheLine)
 	}
 	return b, nil
 }
 
-// DecodeHello reads the four messages of a Hello, all helloLen bytes.
+// DecodeHello decodes the four messages of a Hello, helloLen bytes in all.
 func DecodeHello(b []byte) (Hello, error) {
 	var h Hello
 	if len(b) != helloLen {
-		return h, malformed("%d bytes, not the %d of a hello", len(b), helloLen)
+		return h, malformed("hello of %d bytes: want %d", len(b), helloLen)
 	}
 	for _, part := range helloParts {
 		if err := part.decode(&h, b[:part.len]); err != nil {
@@ -105,10 +106,10 @@ func (h *Hello) decodeVersion(b []byte) error {
 	number, err := strconv.ParseFloat(string(text), 64)
 	switch {
 	case !found || err != nil || len(bytes.Trim(text, "0123456789.")) > 0:
-		return fmt.Errorf("perftest: it began with %q, not with a version like %q: %w", b, Version,
+		return fmt.Errorf("perftest: first message %q: want a version such as %q: %w", b, Version,
 			ErrNotPerftest)
-	case number < oldest:
-		return fmt.Errorf("perftest: version %s, %.2f is the oldest that will do: %w", text, oldest,
+	case number < minVersion:
+		return fmt.Errorf("perftest: version %s: want %.2f or later: %w", text, minVersion,
 			ErrVersion)
 	}
 	h.Version, h.Mark = string(text), string(bytes.TrimRight(rest, "\x00"))
@@ -117,21 +118,21 @@ func (h *Hello) decodeVersion(b []byte) error {
 
 func decodeBytes(name string, b []byte) (units.Bytes, error) {
 	n := units.Bytes(int32(binary.BigEndian.Uint32(b)))
-	if n < 1 || n > largestBuffer {
-		return 0, malformed("a %s of %d bytes (%x), not 1 to %d", name, n, b, largestBuffer)
+	if n < 1 || n > maxBuffer {
+		return 0, malformed("%s of %d bytes (%x): want 1 to %d", name, n, b, maxBuffer)
 	}
 	return n, nil
 }
 
-// decodeMTU reads the code of the verbs API as a digit.
+// decodeMTU decodes the MTU code of the verbs API, a digit.
 func (h *Hello) decodeMTU(b []byte) error {
 	if h.PathMTU = mtuOf(b[0]); h.PathMTU == 0 || b[1] != 0 {
-		return malformed(`MTU code %q, not one of "1\x00" to "5\x00"`, b)
+		return malformed(`MTU code %q: want "1\x00" to "5\x00"`, b)
 	}
 	return nil
 }
 
-// mtuOf answers the path MTU of a code: '1' is 256, '5' is 4096, anything else 0.
+// mtuOf returns the path MTU of a code, from '1' for 256 to '5' for 4096, or 0 for other codes.
 func mtuOf(code byte) units.Bytes {
 	if code < '1' || code > '5' {
 		return 0

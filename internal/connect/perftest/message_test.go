@@ -20,7 +20,7 @@ func destination(i int) Destination {
 		Addr: 1 << 28, GID: netip.MustParseAddr("10.0.0.1")}
 }
 
-// What is on the wire, written out.
+// The encodings on the wire.
 func TestMessages(t *testing.T) {
 	b, err := Hello{Page: 4096, CacheLine: 64, PathMTU: 4096}.Encode()
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestMessages(t *testing.T) {
 func TestAgree(t *testing.T) {
 	mine, peer := hello(), Hello{Version: "6.23", Page: 65536, CacheLine: 32, PathMTU: 4096}
 	require.Equal(t, Hello{Version: "6.23", Page: 65536, CacheLine: 64, PathMTU: 1024},
-		mine.agree(peer))
+		mine.merge(peer))
 }
 
 func TestRoundTrips(t *testing.T) {
@@ -73,7 +73,7 @@ func TestRoundTrips(t *testing.T) {
 		h := Hello{
 			Version: rapid.SampledFrom([]string{"5.70", "6.06", "6.28", "24.07"}).Draw(t,
 				"version"),
-			Page:      units.Bytes(rapid.Int64Range(1, int64(largestBuffer)).Draw(t, "page")),
+			Page:      units.Bytes(rapid.Int64Range(1, int64(maxBuffer)).Draw(t, "page")),
 			CacheLine: units.Bytes(rapid.Int64Range(1, 4096).Draw(t, "line")),
 			PathMTU:   256 << rapid.IntRange(0, 4).Draw(t, "MTU"),
 		}
@@ -98,25 +98,25 @@ func TestImpossibleHellos(t *testing.T) {
 		says                           string
 	}{
 		{"older", "5.33", "\x00\x00\x10\x00", "\x00\x00\x00\x40", "3\x00", ErrVersion,
-			"version 5.33, 5.70 is the oldest"},
+			"version 5.33: want 5.70 or later"},
 		{"a browser", "GET / HTTP/1.1\r\n", "Host", ": x\r", "\n\r", ErrNotPerftest,
-			`it began with "GET / HTTP/1.1\r\n"`},
+			`first message "GET / HTTP/1.1\r\n"`},
 		{"goroce", "GRCE\x00\x00\x01\x00{\"vers", "\x00\x00\x10\x00", "\x00\x00\x00\x40", "3\x00",
 			ErrNotPerftest, `"GRCE`},
 		{"no end", "6.06060606060606", "\x00\x00\x10\x00", "\x00\x00\x00\x40", "3\x00",
-			ErrNotPerftest, "not with a version"},
+			ErrNotPerftest, "want a version such as"},
 		{"two points", "6.0.6", "\x00\x00\x10\x00", "\x00\x00\x00\x40", "3\x00", ErrNotPerftest,
 			"6.0.6"},
 		{"no number", "inf", "\x00\x00\x10\x00", "\x00\x00\x00\x40", "3\x00", ErrNotPerftest,
 			"inf"},
 		{"nothing", "", "\x00\x00\x10\x00", "\x00\x00\x00\x40", "3\x00", ErrNotPerftest,
-			"not with a version"},
+			"want a version such as"},
 		{"no page", "6.06", "\x00\x00\x00\x00", "\x00\x00\x00\x40", "3\x00", ErrMalformed,
-			"a page size of 0 bytes"},
+			"page size of 0 bytes"},
 		{"a page less than nothing", "6.06", "\xff\xff\xf0\x00", "\x00\x00\x00\x40", "3\x00",
-			ErrMalformed, "a page size of -4096 bytes"},
+			ErrMalformed, "page size of -4096 bytes"},
 		{"the other byte order", "6.06", "\x00\x00\x10\x00", "\x40\x00\x00\x00", "3\x00",
-			ErrMalformed, "a cache line of 1073741824 bytes (40000000)"},
+			ErrMalformed, "cache line of 1073741824 bytes (40000000)"},
 		{"no MTU", "6.06", "\x00\x00\x10\x00", "\x00\x00\x00\x40", "0\x00", ErrMalformed,
 			`MTU code "0\x00"`},
 		{"MTU 8192", "6.06", "\x00\x00\x10\x00", "\x00\x00\x00\x40", "6\x00", ErrMalformed,
@@ -130,7 +130,7 @@ func TestImpossibleHellos(t *testing.T) {
 		require.ErrorContains(t, err, c.says, c.name)
 	}
 	_, err := DecodeHello(make([]byte, helloLen-1))
-	require.ErrorContains(t, err, "25 bytes, not the 26 of a hello")
+	require.ErrorContains(t, err, "hello of 25 bytes: want 26")
 	for _, h := range []Hello{
 		{}, {Page: 4096, CacheLine: 64, PathMTU: 1500}, {Page: 1 << 33, CacheLine: 64,
 			PathMTU: 1024},
@@ -148,14 +148,14 @@ func TestImpossibleDestinations(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range []struct{ name, old, new, says string }{
 		{"a QPN of 5 digits", "000011:fffffe", "00011:0fffffe",
-			`QPN "00011", not 6 hexadecimal digits`},
-		{"a PSN of 7 digits", "000011:fffffe", "00011:0fffffe", `not 6 hexadecimal digits`},
+			`QPN "00011": want 6 hexadecimal digits`},
+		{"a PSN of 7 digits", "000011:fffffe", "00011:0fffffe", `want 6 hexadecimal digits`},
 		{"an rkey of 6 digits", "0000cafe:0000000010000000", "00cafe:000000000010000000",
-			`rkey "00cafe", not 8`},
-		{"no hexadecimal", "0000cafe", "0000cofe", `rkey "0000cofe", not 8`},
-		{"a sign", "0000cafe", "-000cafe", `rkey "-000cafe", not 8`},
-		{"a wide GID byte", "0a:00:00:01", "a:000:00:01", `GID byte 12 "a", not 2`},
-		{"a field too few", "0a:00:00:01", "0a0:00:0001", "not 23 hexadecimal fields"},
+			`rkey "00cafe": want 8`},
+		{"no hexadecimal", "0000cafe", "0000cofe", `rkey "0000cofe": want 8`},
+		{"a sign", "0000cafe", "-000cafe", `rkey "-000cafe": want 8`},
+		{"a wide GID byte", "0a:00:00:01", "a:000:00:01", `GID byte 12 "a": want 2`},
+		{"a field too few", "0a:00:00:01", "0a0:00:0001", "want 23 hexadecimal fields"},
 		{"no zero byte", "00000000:\x00", "00000000:\n", "and a zero byte"},
 		{"no GID", "ff:ff:0a:00:00:01", "00:00:00:00:00:00",
 			"keys of queue pair 0x11 without a GID"},
@@ -168,14 +168,14 @@ func TestImpossibleDestinations(t *testing.T) {
 	}
 	for n := range len(good) {
 		_, err := DecodeDestination(good[:n])
-		require.ErrorContains(t, err, "not the 108 of keys")
+		require.ErrorContains(t, err, "bytes: want 108")
 	}
 	for _, d := range []Destination{{QPN: 1 << 24}, {PSN: 1 << 24}, {QPN: 17}} {
 		_, err := d.Encode()
 		require.ErrorIs(t, err, ErrMalformed)
 	}
 	_, err = DecodeReport(good)
-	require.ErrorContains(t, err, "108 bytes, not the 40 of a report")
+	require.ErrorContains(t, err, "report of 108 bytes: want 40")
 }
 
 func FuzzDecodeHello(f *testing.F) {

@@ -7,23 +7,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Report is what a side measured in a bandwidth test. Its numbers are what perftest prints.
+// Report is a side's result of a bandwidth test, in the units that perftest prints.
 type Report struct {
 	Size       units.Bytes // of a message
 	Iterations uint64      // of all queue pairs together
 	Peak       float64     // MiB/s; with --report_gbits, on both sides, Gbit/s
 	Average    float64     // likewise
-	MsgRate    float64     // millions of messages a second
+	MsgRate    float64     // millions of messages per second
 }
 
-// reportParts are the messages that a Report is sent in, 8 bytes each.
+// reportParts are the messages that carry a Report, 8 bytes each.
 var reportParts = [...]string{"size", "iterations", "peak bandwidth", "average bandwidth",
 	"message rate"}
 
 // reportLen is the length of a Report on the wire, bytes.
 const reportLen = 8 * len(reportParts)
 
-// Encode makes the five messages that carry r, one after the other.
+// Encode returns the five messages that carry r, concatenated.
 func (r Report) Encode() []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(r.Size))
 	b = binary.BigEndian.AppendUint64(b, r.Iterations)
@@ -33,11 +33,11 @@ func (r Report) Encode() []byte {
 	return b
 }
 
-// DecodeReport reads the five messages of a Report, all reportLen bytes. Any such bytes are a
-// Report: a perftest that measured nothing sends what lay on its stack.
+// DecodeReport decodes the five messages of a Report, reportLen bytes in all. Their values are not
+// checked: a perftest that measured nothing sends uninitialised memory.
 func DecodeReport(b []byte) (Report, error) {
 	if len(b) != reportLen {
-		return Report{}, malformed("%d bytes, not the %d of a report", len(b), reportLen)
+		return Report{}, malformed("report of %d bytes: want %d", len(b), reportLen)
 	}
 	word := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
 	float := func(i int) float64 { return math.Float64frombits(word(i)) }

@@ -7,47 +7,47 @@ import (
 	"slices"
 )
 
-// Session is one side of a test against a perftest. Both sides of ours call, in this order,
+// Session is one side of a test against perftest. Client and server call, in this order:
 //
-//	Connect or Accept   and know page size, cache line and path MTU
+//	Connect or Accept   exchange page size, cache line and path MTU
 //	Barrier             with -R: before the queue pairs are connected, and once more after
-//	Exchange            and know the peer's queue pairs; now bring the own ones to RTS
-//	Connected           both sides' queue pairs can receive
+//	Exchange            exchange the queue pairs; then bring the local ones to RTS
+//	Connected           the queue pairs of both sides can receive
 //	for each size:      post receives
-//	    Ready           both sides have; now the traffic of the size
-//	    Done            and know the peer's report, if it makes one
-//	Finish              and close the connection
+//	    Ready           both sides have posted them; then run the traffic of the size
+//	    Done            exchange reports, if the test has them
+//	Finish              then close the connection
 //
-// whatever the test is: a step that the test has no message for returns at once. A server that only
-// answers (of one-directional WRITE, READ and atomics) goes on to Done and Finish without traffic
-// of its own, and waits there until the client has done. What has failed stays so.
+// The order is the same for every test: a step without a message in the test returns at once. A
+// server without traffic of its own (one-directional WRITE, READ and atomics) proceeds to Done and
+// Finish, which wait for the client. After an error every further call returns that error.
 type Session struct {
-	// Agreed is what both sides can do, with the peer's version and mark.
+	// Agreed holds the parameters that both sides use, with the peer's version and mark.
 	Agreed Hello
-	// Kin says that the peer's version and mark are ours: no perftest, but a program like this one,
-	// with which other words are to be had. Nothing but the version has been exchanged then, and no
-	// other method may be called but Rest.
+	// Kin reports that the peer's version and mark equal ours: the peer is a goroce program, with
+	// which the caller can use another protocol. Only the version has been exchanged then, and only
+	// Rest may be called.
 	Kin bool
 
 	wire         exchanger
 	mine, theirs []Destination
 }
 
-// Connect is the client's greeting over a connection that the caller has made, and will close: TCP,
-// or with -R one whose every Write is a SEND of the control queue pair. An ib_write_bw sleeps for a
-// second before it greets.
+// Connect starts a session as the client. The caller opens and closes conn: TCP, or with -R a
+// connection that sends each Write as a SEND of the control queue pair. ib_write_bw sleeps for a
+// second before its first message.
 func Connect(ctx context.Context, conn net.Conn, t Test, mine Hello) (*Session, error) {
-	return greet(ctx, newExchanger(conn, true, t), mine)
+	return handshake(ctx, newExchanger(conn, true, t), mine)
 }
 
-// Accept is the server's greeting.
+// Accept starts a session as the server.
 func Accept(ctx context.Context, conn net.Conn, t Test, mine Hello) (*Session, error) {
-	return greet(ctx, newExchanger(conn, false, t), mine)
+	return handshake(ctx, newExchanger(conn, false, t), mine)
 }
 
-func greet(ctx context.Context, wire exchanger, mine Hello) (*Session, error) {
+func handshake(ctx context.Context, wire exchanger, mine Hello) (*Session, error) {
 	if t := wire.test; t.Verb > Atomic || t.Kind > Latency || t.Kind == Latency && t.Bidirectional {
-		return nil, fmt.Errorf("perftest: there is no test %s", t)
+		return nil, fmt.Errorf("perftest: unknown test %s", t)
 	}
 	message, err := mine.Encode()
 	if err != nil {
@@ -55,7 +55,7 @@ func greet(ctx context.Context, wire exchanger, mine Hello) (*Session, error) {
 	}
 	s := &Session{wire: wire}
 	if mine.Mark != "" {
-		s.wire.kin = message[:versionLen]
+		s.wire.kinPrefix = message[:versionLen]
 	}
 	var theirs Hello
 	for i, part := range helloParts {
@@ -65,45 +65,45 @@ func greet(ctx context.Context, wire exchanger, mine Hello) (*Session, error) {
 			return nil, err
 		}
 		message = message[part.len:]
-		if i == 0 && s.wire.metKin {
+		if i == 0 && s.wire.isKin {
 			s.Agreed, s.Kin = theirs, true
 			return s, nil
 		}
 	}
-	s.Agreed = mine.agree(theirs)
+	s.Agreed = mine.merge(theirs)
 	return s, nil
 }
 
-// Rest is what a kin has said already beyond its version.
+// Rest returns what a Kin has sent after its version.
 func (s *Session) Rest() []byte {
 	rest, _ := s.wire.in.Peek(s.wire.in.Buffered())
 	return rest
 }
 
-// Barrier waits, with -R, until the peer is there, too: before the RDMA CM connects the queue pairs
-// of the test, and after. The messages are keys of nothing.
+// Barrier waits, with -R, until the peer reaches the same barrier: before and after the RDMA CM
+// connects the queue pairs of the test. The messages are zero keys.
 func (s *Session) Barrier(ctx context.Context) error {
 	if !s.wire.test.CM {
 		return nil
 	}
-	return s.wire.trade(ctx, "keys of nothing", make([]byte, cmDestinationLen),
+	return s.wire.trade(ctx, "zero keys", make([]byte, cmDestinationLen),
 		func(b []byte) error {
 			d, err := DecodeDestinationCM(b)
 			if err == nil && d.QPN != 0 {
-				err = s.mismatch("keys of QPN %#x came before its connection", d.QPN)
+				err = s.mismatch("keys of QPN %#x: want zero keys before its connection", d.QPN)
 			}
 			return err
 		})
 }
 
-// Exchange tells the peer of our queue pairs and answers what it told of as many of its own, in the
-// same order. All GIDs of both sides are of one kind, IPv4 or IPv6; with -R they do not matter.
+// Exchange sends our queue pairs and returns the same number of the peer's, in the same order. All
+// GIDs of both sides must be IPv4, or all IPv6, except with -R.
 func (s *Session) Exchange(ctx context.Context, mine []Destination) ([]Destination, error) {
 	if len(mine) == 0 {
-		return nil, fmt.Errorf("perftest: no queue pairs to exchange")
+		return nil, fmt.Errorf("perftest: no queue pairs to exchange: want at least one")
 	}
 	s.mine, s.theirs = slices.Clone(mine), nil
-	order := s.all()
+	order := s.allQPs()
 	if s.wire.test.Kind == Latency && s.wire.test.Verb != Send {
 		order = append([]int{0}, order...)
 	}
@@ -113,16 +113,16 @@ func (s *Session) Exchange(ctx context.Context, mine []Destination) ([]Destinati
 	return slices.Clone(s.theirs), nil
 }
 
-// Connected says that our queue pairs can receive, and waits until the peer's can.
+// Connected signals that our queue pairs can receive and waits until the peer's can.
 func (s *Session) Connected(ctx context.Context) error {
 	if s.wire.test.Verb == Send {
-		return s.keys(ctx, append([]int{0}, s.all()...)...)
+		return s.keys(ctx, append([]int{0}, s.allQPs()...)...)
 	}
-	return s.keys(ctx, append(s.all(), 0)...)
+	return s.keys(ctx, append(s.allQPs(), 0)...)
 }
 
-// all are the numbers of the queue pairs.
-func (s *Session) all() []int {
+// allQPs returns the indices of all queue pairs.
+func (s *Session) allQPs() []int {
 	order := make([]int, len(s.mine))
 	for i := range order {
 		order[i] = i
@@ -130,8 +130,8 @@ func (s *Session) all() []int {
 	return order
 }
 
-// Ready waits until the peer, too, is ready for the traffic of the next size, if the test needs it:
-// where the peer must have posted receives, or both sides send.
+// Ready waits until the peer is ready for the traffic of the next size, if the test requires it:
+// for SEND, where the peer must have posted receives, and for bidirectional tests.
 func (s *Session) Ready(ctx context.Context) error {
 	if s.wire.test.Verb == Send || s.wire.test.Bidirectional {
 		return s.keys(ctx, 0)
@@ -139,12 +139,12 @@ func (s *Session) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Done ends the traffic of a size, the last one or not, with our report of it. The peer's comes
-// back if it measured something and tells: both do with -b (of SEND not with -D); of
-// one-directional WRITE, READ and atomics the client reports the last size to the server, whose own
-// report nobody looks at.
+// Done ends the traffic of a size and sends our report of it. It returns the peer's report if the
+// test exchanges them and the peer measured something. With -b both sides report, except for SEND
+// with -D. In one-directional WRITE, READ and atomic tests the client reports the last size to the
+// server; the server's report is ignored.
 func (s *Session) Done(ctx context.Context, mine Report, last bool) (theirs *Report, err error) {
-	var before, reports, after bool // what is exchanged
+	var before, reports, after bool // messages of this test
 	switch t := s.wire.test; {
 	case t.Kind == Latency:
 	case t.Verb == Send:
@@ -170,12 +170,12 @@ func (s *Session) Done(ctx context.Context, mine Report, last bool) (theirs *Rep
 		}
 	}
 	if s.wire.client && !s.wire.test.Bidirectional {
-		return nil, nil // it measured nothing
+		return nil, nil // the server measured nothing
 	}
 	return theirs, nil
 }
 
-// Finish says goodbye, if the test does. The connection is of no more use then.
+// Finish ends the test. The connection cannot be used afterwards.
 func (s *Session) Finish(ctx context.Context) error {
 	if s.wire.test.Verb == Write && s.wire.test.Kind == Latency {
 		return nil
@@ -189,12 +189,12 @@ func (s *Session) Finish(ctx context.Context) error {
 	return nil
 }
 
-// keys exchanges queue pairs of both sides, in the order given. The first time one of the peer's is
-// new, later it must be the one it was: its messages are barriers then.
+// keys exchanges queue pairs of both sides in the given order. Repeated keys of the peer must equal
+// the first ones; these messages are barriers.
 func (s *Session) keys(ctx context.Context, order ...int) error {
 	for _, i := range order {
 		if i >= len(s.mine) {
-			return fmt.Errorf("perftest: no queue pairs have been exchanged")
+			return fmt.Errorf("perftest: no queue pairs: want Exchange first")
 		}
 		message, err := s.wire.test.encode(s.mine[i])
 		if err != nil {
@@ -206,7 +206,7 @@ func (s *Session) keys(ctx context.Context, order ...int) error {
 				if err != nil {
 					return err
 				}
-				return s.learn(i, d)
+				return s.checkDestination(i, d)
 			})
 		if err != nil {
 			return err
@@ -215,23 +215,23 @@ func (s *Session) keys(ctx context.Context, order ...int) error {
 	return nil
 }
 
-// learn compares the peer's queue pair i with what is known.
-func (s *Session) learn(i int, d Destination) error {
+// checkDestination stores the peer's queue pair i, or compares it with the stored one.
+func (s *Session) checkDestination(i int, d Destination) error {
 	if i < len(s.theirs) {
 		if known := s.theirs[i]; d != known {
-			return s.mismatch("queue pair %d was QPN %#x PSN %#x rkey %#x, now it is QPN %#x PSN "+
-				"%#x rkey %#x; is -q %d there?",
+			return s.mismatch("queue pair %d was QPN %#x PSN %#x rkey %#x, now QPN %#x PSN "+
+				"%#x rkey %#x; want -q %d on the peer",
 				i, known.QPN, known.PSN, known.RKey, d.QPN, d.PSN, d.RKey, len(s.mine))
 		}
 		return nil
 	}
 	if !s.wire.test.CM && d.GID.Is4() != s.mine[i].GID.Is4() {
-		return s.mismatch("the GID there is %s, here %s: both IPv4 or both IPv6 (-x)", d.GID,
+		return s.mismatch("remote GID %s, local GID %s: want both IPv4 or both IPv6 (-x)", d.GID,
 			s.mine[i].GID)
 	}
 	for k, other := range s.theirs {
 		if other.QPN == d.QPN {
-			return s.mismatch("queue pairs %d and %d have one QPN %#x; is -q %d there?", k, i,
+			return s.mismatch("queue pairs %d and %d have the same QPN %#x; want -q %d on the peer", k, i,
 				d.QPN, len(s.mine))
 		}
 	}
@@ -243,7 +243,7 @@ func (s *Session) mismatch(format string, args ...any) error {
 	return fmt.Errorf("perftest: %s: %w", fmt.Sprintf(format, args...), s.wire.mismatch())
 }
 
-// report exchanges reports, a number at a time.
+// report exchanges reports, one number per message.
 func (s *Session) report(ctx context.Context, mine Report) (*Report, error) {
 	message := mine.Encode()
 	var body []byte

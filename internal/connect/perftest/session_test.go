@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// recorder is a connection that notes the length of each write.
+// recorder is a connection that records the length of each write.
 type recorder struct {
 	net.Conn
 	mu     sync.Mutex
@@ -31,7 +31,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.Conn.Write(b)
 }
 
-// take answers what has been written since, in letters: hello, keys, report, done.
+// take returns the messages written since the last call, as letters: hello, keys, report, done.
 func (r *recorder) take() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +44,7 @@ func (r *recorder) take() string {
 	return s.String()
 }
 
-// sockets are two ends of a TCP connection on loopback.
+// sockets returns the two ends of a TCP connection on loopback.
 func sockets(t *testing.T) (client, server net.Conn) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func sockets(t *testing.T) (client, server net.Conn) {
 	return client, server
 }
 
-// steps runs a side to the end and answers what it wrote at each step: greeting, Exchange,
+// steps runs a side to the end and returns what it wrote at each step: handshake, Exchange,
 // Connected, then Ready and Done of each size, Finish.
 func steps(conn net.Conn, client bool, test Test, queuePairs, sizes int) (wrote []string,
 	reports []*Report, err error) {
@@ -106,12 +106,12 @@ func steps(conn net.Conn, client bool, test Test, queuePairs, sizes int) (wrote 
 	return append(wrote, r.take()), reports, err
 }
 
-// Which messages go at which step, of client and server alike.
+// Client and server send the same messages at each step.
 func TestEveryTest(t *testing.T) {
 	for _, c := range []struct {
 		test              Test
 		queuePairs, sizes int
-		// greeting Exchange Connected (Ready Done)... Finish, a dot for nothing
+		// handshake Exchange Connected (Ready Done)... Finish, a dot for no message
 		wrote          string
 		client, server bool // learn the peer's report
 	}{
@@ -183,12 +183,12 @@ func TestEveryTest(t *testing.T) {
 func TestNoSuchTest(t *testing.T) {
 	for _, test := range []Test{{Kind: Latency, Bidirectional: true}, {Verb: 4}, {Kind: 2}} {
 		_, err := Connect(context.Background(), nil, test, hello())
-		require.ErrorContains(t, err, "there is no test")
+		require.ErrorContains(t, err, "unknown test")
 	}
 }
 
-// A peer that does not do as it should. It is played against both roles: it says what it has to say
-// one piece at a time, hears whatever comes, and at the end hangs up or falls silent.
+// Misbehaving peers, against both roles. Each sends its messages one at a time, reads everything,
+// and at the end closes the connection or stays silent.
 func TestBadPeers(t *testing.T) {
 	keys := func(qpn int, gid string) string {
 		d := destination(qpn - 0x11)
@@ -213,49 +213,49 @@ func TestBadPeers(t *testing.T) {
 		err    error
 		what   string
 	}{
-		{"a port scanner", Test{}, nil, false, ErrGone, "version: none of 16 bytes came"},
+		{"a port scanner", Test{}, nil, false, ErrGone, "version: got 0 of 16 bytes"},
 		{"a half-open connection", Test{}, nil, true, context.DeadlineExceeded,
-			"version: none of 16 bytes came"},
+			"version: got 0 of 16 bytes"},
 		{"a browser", Test{}, []string{"GET / HTTP/1.1\r\nHost: localhost:18515\r\n\r\n"}, true,
-			ErrNotPerftest, `41 bytes came, not 16, "GET / HTTP/1.1`},
-		{"somebody who types", Test{}, []string{"hello\r\n"}, true, ErrNotPerftest,
-			`7 bytes came, not 16, "hello\r\n"`},
-		{"somebody who types and leaves", Test{}, []string{"hello\r\n"}, false, ErrNotPerftest,
-			`7 bytes came, not 16`},
+			ErrNotPerftest, `got 41 bytes, want 16: "GET / HTTP/1.1`},
+		{"typed text", Test{}, []string{"hello\r\n"}, true, ErrNotPerftest,
+			`got 7 bytes, want 16: "hello\r\n"`},
+		{"typed text, then closed", Test{}, []string{"hello\r\n"}, false, ErrNotPerftest,
+			`got 7 bytes, want 16`},
 		{"16 bytes of something", Test{}, []string{"0123456789abcdef"}, true, ErrNotPerftest,
-			`it began with "0123456789abcdef"`},
+			`first message "0123456789abcdef"`},
 		{"an older perftest", Test{}, []string{"5.30" + strings.Repeat("\x00", 12)}, true,
-			ErrVersion, "version 5.30, 5.70 is the oldest"},
+			ErrVersion, "version 5.30: want 5.70 or later"},
 		{"dead after the greeting", Test{}, greeting, false, ErrGone,
-			"keys of queue pair 0: none of 108 bytes came"},
+			"keys of queue pair 0: got 0 of 108 bytes"},
 		{"silent after the greeting", Test{}, greeting, true, context.DeadlineExceeded,
-			"keys of queue pair 0: none of 108 bytes came"},
+			"keys of queue pair 0: got 0 of 108 bytes"},
 		{"an impossible MTU", Test{}, append(append([]string(nil), greeting[:3]...), "9\x00"), true,
 			ErrMalformed, `MTU code "9\x00"`},
 		{"no GID index there", Test{}, after(one[:43] + "00000000:\x00"), true, ErrMismatch,
-			"53 bytes came, not 108"},
-		{"half of the keys", Test{}, after(one[:50]), true, ErrMismatch, "50 bytes came, not 108"},
+			"got 53 bytes, want 108"},
+		{"half of the keys", Test{}, after(one[:50]), true, ErrMismatch, "got 50 bytes, want 108"},
 		{"dead in the middle of the keys", Test{}, after(one[:50]), false, ErrGone,
-			"50 bytes came, not 108"},
+			"got 50 bytes, want 108"},
 		{"a field too wide", Test{}, after(strings.Replace(one, "0000cafe:00", "000cafe:000", 1)),
-			true, ErrMalformed, `rkey "000cafe", not 8 hexadecimal digits`},
+			true, ErrMalformed, `rkey "000cafe": want 8 hexadecimal digits`},
 		{"another kind of GID", Test{}, after(keys(0x200, "fd00::2")), true, ErrMismatch,
-			"the GID there is fd00::2, here 10.0.0.1: both IPv4 or both IPv6"},
+			"remote GID fd00::2, local GID 10.0.0.1: want both IPv4 or both IPv6"},
 		{"a queue pair fewer", Test{Verb: Write}, after(one, one), true, ErrMismatch,
-			"queue pairs 0 and 1 have one QPN 0x200; is -q 2 there?"},
+			"queue pairs 0 and 1 have the same QPN 0x200; want -q 2 on the peer"},
 		{"a queue pair more", Test{Verb: Send}, after(one, two, two), true, ErrMismatch,
-			"queue pair 0 was QPN 0x200 PSN 0xfffffe rkey 0xcafe, now it is QPN 0x201"},
+			"queue pair 0 was QPN 0x200 PSN 0xfffffe rkey 0xcafe, now QPN 0x201"},
 		{"dead during the traffic", Test{Verb: Write}, after(one, two, one, two, one), false,
-			ErrGone, "keys of queue pair 0: none of 108"},
+			ErrGone, "keys of queue pair 0: got 0 of 108"},
 		{"another test, with reports", Test{Verb: Send, Duration: true},
 			after(one, two, one, one, two, one, report), true, ErrMismatch,
-			`8 bytes came, not 108, "\x00\x00\x00\x00\x00\x00\b\x00": here it is ib_send_bw -D: the two sides do not`},
+			`got 8 bytes, want 108: "\x00\x00\x00\x00\x00\x00\b\x00": the local test is ib_send_bw -D: the two sides do not`},
 		{"another test, without", Test{Verb: Write}, after(one, two, one, two, one, one, one), true,
-			ErrMismatch, "report of the size: 108 bytes came, not 8"},
+			ErrMismatch, "report of the size: got 108 bytes, want 8"},
 		{"done too early", Test{Verb: Write}, after(one, two, one, two, one, done), false, ErrGone,
-			`5 bytes came, not 108, "done\x00"`},
+			`got 5 bytes, want 108: "done\x00"`},
 		{"dead in the report", Test{Verb: Write}, after(one, two, one, two, one, one, report,
-			report), false, ErrGone, "report of the peak bandwidth: none of 8 bytes came"},
+			report), false, ErrGone, "report of the peak bandwidth: got 0 of 8 bytes"},
 	} {
 		for role, client := range map[string]bool{"client": true, "server": false} {
 			t.Run(c.name+"/"+role, func(t *testing.T) {
@@ -275,8 +275,8 @@ func TestBadPeers(t *testing.T) {
 								_, _ = b.Read(heard)
 							}
 						}
-						// What it is asked or answered after that, if anything, before it hangs up.
-						_ = b.SetReadDeadline(time.Now().Add(patience / 2))
+						// Read what arrives after that before closing the connection.
+						_ = b.SetReadDeadline(time.Now().Add(messageTimeout / 2))
 						_, _ = b.Read(heard)
 						if c.silent {
 							_ = b.SetReadDeadline(time.Time{})
@@ -297,12 +297,13 @@ func TestBadPeers(t *testing.T) {
 	}
 }
 
-// Two of ours know each other by the mark behind the version and say no more; a server's next words
-// may come along with its version. To anybody else the mark is nothing.
+// Two goroce programs recognise each other by the mark after the version and send no further
+// message. The server's next protocol may arrive along with its version. Other peers ignore the
+// mark.
 func TestKin(t *testing.T) {
 	for _, c := range []struct {
 		client, server string
-		kin            bool
+		kinPrefix      bool
 	}{{"goroce", "goroce", true}, {"goroce", "", false}, {"", "goroce", false},
 		{"goroce", "goroce2", false}, {"", "", false}} {
 		a, b := sockets(t)
@@ -321,9 +322,9 @@ func TestKin(t *testing.T) {
 		s, err := Connect(ctx, a, Test{}, mine)
 		require.NoError(t, err)
 		require.NoError(t, <-served)
-		require.Equal(t, c.kin, s.Kin, "%+v", c)
+		require.Equal(t, c.kinPrefix, s.Kin, "%+v", c)
 		require.Equal(t, c.server, s.Agreed.Mark)
-		if c.kin {
+		if c.kinPrefix {
 			more := append([]byte(nil), s.Rest()...)
 			rest, err := io.ReadAll(io.LimitReader(a, int64(4-len(more))))
 			require.NoError(t, err)
@@ -332,7 +333,7 @@ func TestKin(t *testing.T) {
 	}
 }
 
-// After an error there is nothing more to say: no step waits for a peer that is out of step.
+// After an error every step fails at once.
 func TestFailedStaysFailed(t *testing.T) {
 	a, b := net.Pipe()
 	go func() {
@@ -364,11 +365,11 @@ func TestCancel(t *testing.T) {
 	go cancel(why)
 	_, err := Accept(ctx, b, Test{}, hello())
 	require.ErrorIs(t, err, why)
-	require.ErrorContains(t, err, "version: none of 16 bytes came")
+	require.ErrorContains(t, err, "version: got 0 of 16 bytes")
 }
 
-// What perftest does at the end, it does at once: a server says the last keys and done in one
-// breath, closes, and the connection may break. That is a good end.
+// At the end, a perftest server sends the last keys and "done" together and closes; the connection
+// may break. This is a successful end.
 func TestFarewell(t *testing.T) {
 	says, hears := messages(t, stream(t, "send-bw", "server")), messages(t,
 		stream(t, "send-bw", "client"))
@@ -400,7 +401,7 @@ func TestFarewell(t *testing.T) {
 	require.NoError(t, <-played)
 }
 
-// scripted is a connection whose peer says everything at once and does not listen.
+// scripted is a connection whose peer sends everything at once and reads nothing.
 type scripted struct {
 	net.Conn
 	io.Reader
@@ -427,7 +428,7 @@ func FuzzSession(f *testing.F) {
 			test.Kind = Latency
 		}
 		for _, client := range []bool{true, false} {
-			// Byte by byte, or nothing would be its turn.
+			// Byte by byte, so that messages arrive one at a time.
 			conn := scripted{Reader: oneByteReader{strings.NewReader(string(b))}}
 			_, _, err := run(context.Background(), conn, client, test, hello(),
 				[]Destination{destination(0)}, Report{})

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "write testdata anew from the captures of transport/wire")
+var update = flag.Bool("update", false, "rewrite testdata from the captures of transport/wire")
 
 // stream is what one side of a captured handshake sent.
 func stream(t testing.TB, capture, side string) []byte {
@@ -23,7 +23,7 @@ func stream(t testing.TB, capture, side string) []byte {
 	return b
 }
 
-// messages cuts a stream where perftest's writes began: the lengths are those of the protocol.
+// messages splits a stream into perftest's writes, whose lengths are those of the protocol.
 func messages(t testing.TB, b []byte) (all [][]byte) {
 	cut := func(n int) {
 		require.GreaterOrEqual(t, len(b), n, "%q", b)
@@ -63,7 +63,7 @@ func TestStreamsAreThoseOfTheCaptures(t *testing.T) {
 	}
 }
 
-// payloads answers what client and server of perftest's port sent in a capture.
+// payloads returns the TCP payloads of client and server on perftest's port in a capture.
 func payloads(t *testing.T, name string) map[string][]byte {
 	file, err := os.Open(name)
 	require.NoError(t, err)
@@ -89,9 +89,9 @@ func payloads(t *testing.T, name string) map[string][]byte {
 		if tcp.SYN {
 			first[side] = tcp.Seq + 1
 		}
-		if n := len(tcp.Payload); n > 0 { // a segment may come twice
+		if n := len(tcp.Payload); n > 0 { // a segment may be a duplicate
 			at := int(tcp.Seq - first[side])
-			require.LessOrEqual(t, at, len(all[side]), "%s: a hole before segment %d", name,
+			require.LessOrEqual(t, at, len(all[side]), "%s: gap before segment %d", name,
 				tcp.Seq)
 			all[side] = append(all[side][:at], tcp.Payload...)
 		}

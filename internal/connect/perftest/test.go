@@ -1,6 +1,6 @@
 package perftest
 
-// Verb is what a test does.
+// Verb is the operation of a test.
 type Verb uint8
 
 // The verbs.
@@ -11,7 +11,7 @@ const (
 	Atomic
 )
 
-// Kind is what a test measures.
+// Kind is the quantity that a test measures.
 type Kind uint8
 
 // The kinds.
@@ -20,18 +20,18 @@ const (
 	Latency
 )
 
-// Test is what both sides run, and with it the order of the messages. The service (RC, UC, UD) does
-// not matter to that.
+// Test is the test that both sides run. It determines the order of messages, which does not depend
+// on the service (RC, UC, UD).
 type Test struct {
 	Verb          Verb
 	Kind          Kind
-	Bidirectional bool // -b, of bandwidth
+	Bidirectional bool // -b, bandwidth only
 	All           bool // -a: all sizes
-	Duration      bool // -D: for a time, not for so many iterations
-	CM            bool // -R: the handshake and the connections go over the RDMA CM
+	Duration      bool // -D: run for a time instead of a number of iterations
+	CM            bool // -R: handshake and connections use the RDMA CM
 }
 
-// String is the command line of perftest's program.
+// String returns the command line of perftest's program.
 func (t Test) String() string {
 	s := "ib_" + [...]string{"send", "write", "read", "atomic"}[t.Verb%4] + [...]string{"_bw",
 		"_lat"}[t.Kind%2]
@@ -50,7 +50,7 @@ func (t Test) String() string {
 	return s
 }
 
-// encode makes the message that carries keys.
+// encode returns the message that carries keys.
 func (t Test) encode(d Destination) ([]byte, error) {
 	if t.CM {
 		return d.EncodeCM()
@@ -58,7 +58,7 @@ func (t Test) encode(d Destination) ([]byte, error) {
 	return d.Encode()
 }
 
-// decode reads a message that carries keys.
+// decode decodes a message that carries keys.
 func (t Test) decode(b []byte) (Destination, error) {
 	if t.CM {
 		return DecodeDestinationCM(b)

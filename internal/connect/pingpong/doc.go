@@ -1,17 +1,17 @@
-// Package pingpong speaks the handshake of libibverbs' examples: what ibv_rc_pingpong and
-// ibv_uc_pingpong tell each other over TCP before the RDMA traffic, as client ([Connect]) and as
-// server ([Accept]).
+// Package pingpong implements the handshake of libibverbs' examples: the messages that
+// ibv_rc_pingpong and ibv_uc_pingpong exchange over TCP before the RDMA traffic, as client
+// ([Connect]) and as server ([Accept]).
 //
-// There are three messages on a connection to the server's port 18515:
+// A connection to the server's port 18515 carries three messages:
 //
 //	client → server   its Destination, 52 bytes
-//	server → client   the server's, whose queue pair takes the client's packets from here on
+//	server → client   the server's Destination; its queue pair can receive from now on
 //	client → server   "done" and a zero byte
 //
-// Sizes, the number of messages, the path MTU and the service are never sent: the operator gives
-// both sides the same options. libibverbs closes the connection at this point, and reads each
-// message with a single read, so that each must be a single write.
+// Sizes, the number of messages, the path MTU and the service are never sent: the operator has to
+// give both sides the same options. libibverbs then closes the connection. It reads each message
+// with a single read, so each must be a single write.
 //
-// Encoding is pure; only Connect and Accept touch a connection. The facts are those of rdma-core 44
-// of Debian 12. Of ours the package imports nothing.
+// Encoding is pure; only Connect and Accept use a connection. The protocol is that of rdma-core 44
+// of Debian 12. The package imports nothing of this module.
 package pingpong

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// What a handshake can fail with.
+// Errors of a handshake.
 var (
 	ErrNotPingpong = errors.New("the peer does not speak ibv_rc_pingpong's handshake")
 	ErrMalformed   = errors.New("malformed destination")
-	ErrMismatch    = errors.New("the two sides do not fit together")
-	ErrGone        = errors.New("the peer is gone")
+	ErrMismatch    = errors.New("the two sides are incompatible")
+	ErrGone        = errors.New("the peer closed the connection")
 )
 
 func malformed(format string, args ...any) error {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// patience is how long the rest of a message may take after its first byte: the peer writes each at
-// once, so that a rest which does not come will never.
-const patience = 2 * time.Second
+// messageTimeout is the maximum time between the first and the last byte of a message. The peer
+// writes each message at once, so a rest that is late never arrives.
+const messageTimeout = 2 * time.Second
 
 // done ends the handshake.
 const done = "done\x00"
 
-// Connect is the client's side. The peer that it answers is ready to receive.
+// Connect runs the handshake as the client. The returned peer is ready to receive.
 func Connect(ctx context.Context, conn net.Conn, mine Destination) (peer Destination, err error) {
 	message, err := mine.Encode()
 	if err != nil {
@@ -38,8 +38,9 @@ func Connect(ctx context.Context, conn net.Conn, mine Destination) (peer Destina
 	return peer, err
 }
 
-// Accept is the server's side. ready brings its queue pair to RTS toward the client: the client is
-// not told before. After ready the queue pair may get packets.
+// Accept runs the handshake as the server. It calls ready, which must bring the queue pair to RTS
+// toward the client, before it replies to the client. After ready the queue pair may receive
+// packets.
 func Accept(ctx context.Context, conn net.Conn, mine Destination,
 	ready func(peer Destination) error) (peer Destination, err error) {
 	message, err := mine.Encode()
@@ -59,7 +60,7 @@ func Accept(ctx context.Context, conn net.Conn, mine Destination,
 		}
 		b, err := e.read("the end of the handshake", len(done))
 		if err == nil && string(b) != done {
-			err = fmt.Errorf("pingpong: it ended with %q, not with %q: %w", b, done, ErrNotPingpong)
+			err = fmt.Errorf("pingpong: last message %q: want %q: %w", b, done, ErrNotPingpong)
 		}
 		return err
 	})
@@ -72,10 +73,10 @@ type exchange struct {
 	in   *bufio.Reader
 }
 
-// expire ends what waits for the connection. It is the only deadline set here, never one to come.
+// expire interrupts reads and writes of the connection. No other deadline is set here.
 func (e *exchange) expire() { _ = e.conn.SetDeadline(time.Unix(1, 0)) }
 
-// until does what waits for the peer, no longer than ctx lasts.
+// until runs f, which waits for the peer. The end of ctx interrupts it.
 func (e *exchange) until(ctx context.Context, f func() error) error {
 	stop := context.AfterFunc(ctx, e.expire)
 	err := f()
@@ -88,7 +89,7 @@ func (e *exchange) until(ctx context.Context, f func() error) error {
 	return err
 }
 
-// destination reads the peer's.
+// destination reads the peer's Destination.
 func (e *exchange) destination(mine Destination) (Destination, error) {
 	b, err := e.read("the peer's destination", destinationLen)
 	if err != nil {
@@ -97,7 +98,7 @@ func (e *exchange) destination(mine Destination) (Destination, error) {
 	peer, err := Decode(b)
 	if err == nil && peer.GID.Is4() != mine.GID.Unmap().Is4() {
 		return Destination{},
-			fmt.Errorf("pingpong: the GID there is %v, here %v: both IPv4 or both IPv6 (-g): %w",
+			fmt.Errorf("pingpong: remote GID %v, local GID %v: want both IPv4 or both IPv6 (-g): %w",
 				peer.GID, mine.GID, ErrMismatch)
 	}
 	return peer, err
@@ -105,35 +106,36 @@ func (e *exchange) destination(mine Destination) (Destination, error) {
 
 func (e *exchange) write(what string, b []byte) error {
 	if _, err := e.conn.Write(b); err != nil {
-		return fmt.Errorf("pingpong: %s: %w", what, gone(err))
+		return fmt.Errorf("pingpong: %s: %w", what, peerError(err))
 	}
 	return nil
 }
 
-// read answers the next message. Nothing may be there beyond it: the peer waits for us.
+// read returns the next message of n bytes. More bytes are an error, because the peer has to wait
+// for our reply.
 func (e *exchange) read(what string, n int) ([]byte, error) {
 	_, err := e.in.Peek(1)
 	if err == nil {
-		rest := time.AfterFunc(patience, e.expire)
+		rest := time.AfterFunc(messageTimeout, e.expire)
 		if _, err = e.in.Peek(n); !rest.Stop() && err == nil {
 			err = os.ErrDeadlineExceeded
 		}
 	}
-	came, _ := e.in.Peek(e.in.Buffered())
+	received, _ := e.in.Peek(e.in.Buffered())
 	switch {
-	case err != nil && len(came) == 0:
-		return nil, fmt.Errorf("pingpong: %s: none of %d bytes came: %w", what, n, gone(err))
-	case err != nil || len(came) > n:
-		return nil, fmt.Errorf("pingpong: %s: %d bytes came, not %d, %.60q: %w", what, len(came), n,
-			came, ErrNotPingpong)
+	case err != nil && len(received) == 0:
+		return nil, fmt.Errorf("pingpong: %s: got 0 of %d bytes: %w", what, n, peerError(err))
+	case err != nil || len(received) > n:
+		return nil, fmt.Errorf("pingpong: %s: got %d bytes, want %d: %.60q: %w", what,
+			len(received), n, received, ErrNotPingpong)
 	}
-	b := append([]byte(nil), came...)
+	b := append([]byte(nil), received...)
 	_, _ = e.in.Discard(n)
 	return b, nil
 }
 
-// gone tells apart that the peer has ended from other errors of a connection.
-func gone(err error) error {
+// peerError wraps err with ErrGone if the peer closed the connection.
+func peerError(err error) error {
 	for _, end := range []error{io.EOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, end) {
 			return fmt.Errorf("%w: %w", ErrGone, err)

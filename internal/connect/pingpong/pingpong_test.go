@@ -24,7 +24,7 @@ const (
 	v6 = "0000:000011:fffffe:fd180000000000000000000000000001\x00"
 )
 
-// What ibv_rc_pingpong of Debian 12 said, and what it printed of itself.
+// Messages of ibv_rc_pingpong of Debian 12, and what it printed.
 func TestGolden(t *testing.T) {
 	for message, want := range map[string]Destination{
 		"0000:000052:4803a9:00000000000000000000ffffc6120001\x00": {QPN: 0x52, PSN: 0x4803a9,
@@ -41,7 +41,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// What is on the wire, written out.
+// The encoding on the wire.
 func TestMessages(t *testing.T) {
 	for gid, want := range map[string]string{"10.0.0.1": v4, "fd18::1": v6} {
 		b, err := destination(gid).Encode()
@@ -82,14 +82,14 @@ func TestImpossibleDestinations(t *testing.T) {
 		{"a field too many", strings.Replace(v4, "00:00", "0:0:0", 1), ErrNotPingpong,
 			"LID:QPN:PSN:GID"},
 		{"a LID of 3 digits", strings.Replace(v4, "0000:000011", "000:0000011", 1), ErrMalformed,
-			`LID "000", not 4`},
+			`LID "000": want 4`},
 		{"a sign", strings.Replace(v4, "0000:", "-000:", 1), ErrMalformed, `LID "-000"`},
 		{"no hexadecimal", strings.Replace(v4, "000011", "00001g", 1), ErrMalformed,
 			`QPN "00001g"`},
 		{"a GID of letters", strings.Replace(v6, "fd18", "gd18", 1), ErrMalformed, "GID"},
 		{"a zero byte within", strings.Replace(v6, "fd18", "fd1\x00", 1), ErrMalformed, "GID"},
 		{"no -g there", "0000:000011:fffffe:" + strings.Repeat("0", 32) + "\x00", ErrMalformed,
-			"without a GID: RoCE needs -g"},
+			"without a GID: want -g"},
 	} {
 		_, err := Decode([]byte(c.message))
 		require.ErrorIs(t, err, c.err, c.name)
@@ -102,7 +102,7 @@ func TestImpossibleDestinations(t *testing.T) {
 	}
 }
 
-// peers plays both sides and answers what each learned of the other.
+// peers runs both sides and returns the Destination that each received.
 func peers(ctx context.Context, a, b net.Conn, client, server Destination) (ofServer,
 	ofClient Destination, err error) {
 	failed := make(chan error, 1)
@@ -131,7 +131,7 @@ func TestBothSides(t *testing.T) {
 	require.Equal(t, destination("10.0.0.2"), ofServer)
 }
 
-// The client is not told of a queue pair that does not come up.
+// The server does not send its Destination if its queue pair does not reach RTS.
 func TestNotReady(t *testing.T) {
 	a, b := net.Pipe()
 	why := errors.New("no way there")
@@ -151,8 +151,8 @@ func TestNotReady(t *testing.T) {
 	require.Empty(t, <-heard)
 }
 
-// A peer that does not do as it should, played against both sides: it says its pieces in turn, and
-// at the end hangs up or falls silent.
+// Misbehaving peers, against both sides. Each sends its messages in turn, and at the end closes the
+// connection or stays silent.
 func TestBadPeers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -163,29 +163,29 @@ func TestBadPeers(t *testing.T) {
 		what   string
 	}{
 		{"a port scanner", "both", nil, false, ErrGone,
-			"the peer's destination: none of 52 bytes came"},
+			"the peer's destination: got 0 of 52 bytes"},
 		{"a half-open connection", "both", nil, true, context.DeadlineExceeded,
-			"none of 52 bytes came"},
+			"got 0 of 52 bytes"},
 		{"a browser", "both", []string{"GET / HTTP/1.1\r\nHost: localhost:18515\r\nAccept: " +
 			"text/plain\r\n\r\n"}, true, ErrNotPingpong, `"GET / HTTP/1.1`},
-		{"somebody who types", "both", []string{"hello\r\n"}, true, ErrNotPingpong,
-			`7 bytes came, not 52, "hello\r\n"`},
+		{"typed text", "both", []string{"hello\r\n"}, true, ErrNotPingpong,
+			`got 7 bytes, want 52: "hello\r\n"`},
 		{"dead in the middle", "both", []string{v4[:30]}, false, ErrNotPingpong,
-			"30 bytes came, not 52"},
+			"got 30 bytes, want 52"},
 		{"perftest", "both", []string{"6.06" + strings.Repeat("\x00", 12)}, true, ErrNotPingpong,
-			"16 bytes came"},
+			"got 16 bytes"},
 		{"ibv_srq_pingpong: several at once", "both", []string{v4 + v4}, true, ErrNotPingpong,
-			"104 bytes came, not 52"},
+			"got 104 bytes, want 52"},
 		{"another kind of GID", "both", []string{v6}, true, ErrMismatch,
-			"the GID there is fd18::1, here 10.0.0.2: both IPv4 or both IPv6"},
+			"remote GID fd18::1, local GID 10.0.0.2: want both IPv4 or both IPv6"},
 		{"no GID", "both", []string{"0000:000011:fffffe:" + strings.Repeat("0", 32) + "\x00"}, true,
 			ErrMalformed, "without a GID"},
 		{"dead before the end", "server", []string{v4}, false, ErrGone,
-			"the end of the handshake: none of 5 bytes came"},
+			"the end of the handshake: got 0 of 5 bytes"},
 		{"silent before the end", "server", []string{v4}, true, context.DeadlineExceeded,
-			"the end of the handshake: none of 5 bytes came"},
+			"the end of the handshake: got 0 of 5 bytes"},
 		{"another end", "server", []string{v4, "donut"}, true, ErrNotPingpong,
-			`it ended with "donut"`},
+			`last message "donut"`},
 	} {
 		for _, side := range []string{"client", "server"} {
 			if c.side != "both" && c.side != side {
@@ -202,7 +202,7 @@ func TestBadPeers(t *testing.T) {
 						for i, m := range c.says {
 							_, _ = io.WriteString(b, m)
 							if side == "server" && i == 0 {
-								_ = b.SetReadDeadline(time.Now().Add(patience / 2))
+								_ = b.SetReadDeadline(time.Now().Add(messageTimeout / 2))
 								_, _ = b.Read(heard)
 							}
 						}
@@ -254,7 +254,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// scripted is a connection whose peer says everything and does not listen.
+// scripted is a connection whose peer sends everything and reads nothing.
 type scripted struct {
 	net.Conn
 	io.Reader

@@ -79,12 +79,12 @@ var alg1 = &experiment.Experiment{
 				}
 				it := annealer.Last()
 				iterations++
-				want := max(it.Before/2, 1./64)
+				want := max(it.StepBefore/2, 1./64)
 				if it.Worse {
-					want = min(it.Before*2, 1)
+					want = min(it.StepBefore*2, 1)
 					if it.Temperature > 0.5 {
 						early++
-						if it.Taken {
+						if it.Accepted {
 							taken++
 						}
 					}
@@ -107,7 +107,7 @@ var alg1 = &experiment.Experiment{
 		j.Value("evaluations", float64(out.Evaluations-1))
 		j.Value("step violations", float64(steps))
 		j.Value("projection violations", float64(projected))
-		j.Value("lost best", float64(out.At.Throughput())-most)
+		j.Value("lost best", float64(out.BestMeasurement.Throughput())-most)
 		j.Value("early", float64(taken)/float64(early))
 		return nil
 	},

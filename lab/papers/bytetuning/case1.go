@@ -227,7 +227,7 @@ func received(conns []*cluster.Conn) (sum float64) {
 // refusedAsCase1 says whether the translator refuses a watermark for Kmax and XOFF. Another refusal
 // is an error.
 func refusedAsCase1(w bytetuning.Watermark, chip intent.Chip) (bool, error) {
-	d, err := dialect.Get("sonic")
+	d, err := dialect.Lookup("sonic")
 	if err != nil {
 		return false, err
 	}

@@ -89,7 +89,7 @@ var compress = &experiment.Experiment{
 		for _, c := range r.Cells() {
 			s := c.Series("best")
 			for i := range s.X {
-				judge.Hear(measurement(s.X[i], s.Y[i]))
+				judge.Observe(measurement(s.X[i], s.Y[i]))
 			}
 		}
 		p := figure.Lines("best", "2 to 1: the best so far, first seed", "measurement", "f")

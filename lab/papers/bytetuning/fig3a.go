@@ -241,7 +241,7 @@ func tuneTraversal(r *experiment.Results) (all []tuned) {
 			Switches: []bytetuning.Sample{{Throughput: units.BitRate(p.throughput),
 				Queue: units.Bytes(p.queue)}}}
 		t.points[p.Watermark] = m
-		judge.Hear(m)
+		judge.Observe(m)
 	}
 	top := 0.
 	for _, m := range t.points {
@@ -264,7 +264,7 @@ func tuneTraversal(r *experiment.Results) (all []tuned) {
 			if err != nil {
 				panic(err)
 			}
-			f := judge.Energy(out.At) / top
+			f := judge.Energy(out.BestMeasurement) / top
 			x.found = append(x.found, f)
 			if f >= 0.98 {
 				x.within++

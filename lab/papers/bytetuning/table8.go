@@ -140,7 +140,7 @@ func table8Energies(r *experiment.Results) (energies map[string][][]float64, top
 					{Throughput: units.BitRate(tor.X[i]), Queue: units.Bytes(tor.Y[i])},
 					{Layer: 1, Throughput: units.BitRate(leaf.X[i]), Queue: units.Bytes(leaf.Y[i])},
 				}}
-				judge.Hear(m)
+				judge.Observe(m)
 				all = append(all, m)
 			}
 			measurements[c.Name] = append(measurements[c.Name], all)

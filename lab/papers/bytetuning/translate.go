@@ -53,7 +53,7 @@ var translate = &experiment.Experiment{
 	Run: func(j *experiment.Job) error {
 		mismatches := 0
 		for _, w := range wanted {
-			d, err := dialect.Get(w.dialect)
+			d, err := dialect.Lookup(w.dialect)
 			if err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ var translate = &experiment.Experiment{
 			i.Kmax = i.Kmin + 2000 + units.Bytes(random.IntN(2_000_000))
 			i.Pmax = bytetuning.Percent(1 + random.IntN(100))
 			i.Headroom = units.Bytes(20_000 + random.IntN(300_000))
-			i.Alpha = bytetuning.LeastAlpha + bytetuning.Alpha(random.IntN(11))
+			i.Alpha = bytetuning.MinAlpha + bytetuning.Alpha(random.IntN(11))
 			i.Priority, i.Queue = random.IntN(8), random.IntN(8)
 			i.Chip.Cell = []units.Bytes{208, 256, 384}[random.IntN(3)]
 			for _, name := range dialect.Names() {
@@ -117,7 +117,7 @@ var translate = &experiment.Experiment{
 // lostInTranslation counts what of an intent comes back as something else, or below what was
 // wanted.
 func lostInTranslation(name string, i *intent.Intent) (bad int, err error) {
-	d, err := dialect.Get(name)
+	d, err := dialect.Lookup(name)
 	if err != nil {
 		return 0, err
 	}

@@ -147,7 +147,7 @@ func tuneModel(j *experiment.Job, plant *remembered, spec string, start bytetuni
 	if err != nil {
 		return err
 	}
-	j.Value(spec+" best", judge.Energy(out.At))
+	j.Value(spec+" best", judge.Energy(out.BestMeasurement))
 	until := slices.IndexFunc(so, func(f float64) bool { return f >= 0.95*top })
 	if until < 0 {
 		j.Value(spec+" until", math.Inf(1))
