@@ -299,7 +299,7 @@ func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioP
 	if o.measured {
 		c.base = o.newBase(path)
 	}
-	p := &PrioPlus{inner: inner, constants: c, flow: flow{lots: cc.NewLots(path.Seed), nflow: 1,
+	p := &PrioPlus{inner: inner, constants: c, flow: flow{rng: cc.NewRNG(path.Seed), nflow: 1,
 		delay: path.BaseRTT}}
 	p.stopped, p.idle = true, true
 	inner.Steer(ch.Target, least, p.most())

@@ -37,7 +37,7 @@ type flow struct {
 	idleSince units.Time     // when the last byte was acknowledged, while idle
 	delay     units.Duration // newest sample, of data or of a probe
 	rttEndSeq uint32         // PSN whose acknowledgement ends a round trip
-	lots      cc.Lots
+	rng       cc.RNG
 	nflow     float32 // #flow
 	countDown uint16  // RTTs at base RTT until #flow is halved
 	// smoothed, in roomGrains: what of a round trip passes in hosts, beside the channel
@@ -236,7 +236,7 @@ func (p *PrioPlus) scheduleProbe(delay units.Duration, now units.Time) {
 	if p.idle {
 		return // there is nothing to probe for
 	}
-	at := now.Add(max(0, delay-p.Target) + p.lots.Below(p.path.BaseRTT))
+	at := now.Add(max(0, delay-p.Target) + p.rng.Below(p.path.BaseRTT))
 	for at == 0 || at == p.probeAt { // none, and the one before
 		at = at.Add(1)
 	}
