@@ -17,7 +17,7 @@ import (
 type model struct {
 	t   testing.TB
 	rng *rand.Rand
-	cctest.Agenda
+	cctest.EventQueue
 	ep    *Endpoint
 	links []*link
 	loss  float64
@@ -63,7 +63,7 @@ func newModel(t testing.TB, text string, seed uint64) *model {
 	spec, err := Parse(text)
 	require.NoError(t, err)
 	return &model{t: t, rng: rand.New(rand.NewPCG(seed, 9)), ep: spec.Endpoint(),
-		Agenda: cctest.Agenda{Now: 1}}
+		EventQueue: cctest.EventQueue{Now: 1}}
 }
 
 func (m *model) after(d units.Duration, do func()) { m.At(m.Now.Add(d), do) }

@@ -7,198 +7,199 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Admission: what else than a window must say yes before a packet leaves. A flow has a [Gate] at
-// its sender and a [Granter] at its receiver, which speak to each other by [Notice]s. Tokens of
-// receiver-driven congestion control are such a pair, credits of a receiver's cache another; a flow
-// may have both, for gates are independent of each other and none does anything before all agree.
-// The transport carries Notices without knowing what they mean, and says which packets leave and
-// arrive.
+// Admission: the conditions besides a window under which a packet may leave. A flow has a [Gate] at
+// its sender and a [Granter] at its receiver, which exchange [Notice]s. The tokens of
+// receiver-driven congestion control are one such pair, the credits of a receiver's cache another.
+// A flow may have both: gates are independent, and none changes state before all agree. The
+// transport carries Notices without interpreting them, and reports which packets leave and arrive.
 
-// A Gate and a Granter speak of tokens, by RTS and TOKEN, unless they are a [CreditGate] and a
-// [CreditGranter]; [AllOf] makes one Gate of several.
+// Notices are RTS and TOKEN, except between a [CreditGate] and a [CreditGranter], which exchange
+// CREDITs. [AllOf] combines several Gates into one.
 
-// Gate is the sender's half. All numbers of bytes are payload of SENDs and WRITEs: nobody admits
-// READs. It does no I/O, reads no clock but now, and allocates nothing.
+// Gate is the sender's half. All byte counts are payload of SENDs and WRITEs; READs are not subject
+// to admission. A Gate does no I/O, reads no clock but now, and allocates nothing.
 type Gate interface {
-	// Posted says that a message of so many bytes was posted. What waits includes it.
+	// Posted reports that a message of so many bytes was posted. Backlog.Waits includes it.
 	Posted(bytes units.Bytes, b Backlog, now units.Time)
-	// Ready says whether the packet may leave. It changes nothing, but that a Gate may note that it
-	// said no: Next is looked at then.
+	// Ready reports whether the packet may leave. It changes nothing, except that a Gate may record
+	// a refusal: Next is read afterwards.
 	Ready(p *Outgoing, now units.Time) bool
-	// Took says that the packet leaves, and answers what to put on it. What waits includes it
-	// still.
+	// Took reports that the packet leaves, and returns what to put on it. Backlog.Waits still
+	// includes it.
 	Took(p *Outgoing, now units.Time) Marks
-	// Lost says that what had left waits again: packets of so many bytes were lost. Backlog
-	// includes them. Of none it says that some of what waits was taken back.
+	// Lost reports that packets of so many bytes that had left were lost and wait again. Backlog
+	// includes them. With bytes 0, some of the backlog was withdrawn.
 	Lost(bytes units.Bytes, b Backlog, now units.Time)
-	// Hear takes in a Notice of the peer's Granter. It answers nil, or why the Notice is void: then
-	// it changed nothing. Ranges of a Notice that is not void are the transport's to send again.
+	// Hear processes a Notice of the peer's Granter. It returns an error if the Notice is invalid;
+	// it then changes nothing. The transport retransmits the ranges named by a valid Notice.
 	Hear(n *Notice, b Backlog, now units.Time) error
-	// Emit answers the Notice to send next, and false when there is none. Next is not later than
-	// now before it.
+	// Emit returns the Notice to send next, and false when there is none. Next is not later than
+	// now when it is called.
 	Emit(b Backlog, now units.Time) (Notice, bool)
-	// Next is when it wants to be asked to Emit; 0 never.
+	// Next returns when Emit is to be called; 0 never.
 	Next() units.Time
-	// Wants says which parts of Marks it needs the transport and the peer to have.
+	// Wants returns the parts of Marks that need support by the transport and the peer.
 	Wants() MarkSet
 }
 
 // Granter is the receiver's half.
 type Granter interface {
-	// Arrived tells of a packet of data that came, in order or not, for the first time or again.
+	// Arrived reports a data packet that arrived, in order or not, for the first time or again.
 	Arrived(a *Arrival, now units.Time)
-	// Missing tells of packets of so many bytes, at most, that were sent and did not come: they
-	// left before one that is here, or only their headers came. Each is told once.
+	// Missing reports packets, of at most so many bytes, that were sent and did not arrive: they
+	// left before one that arrived, or only their headers arrived. Each is reported once.
 	Missing(packets int, bytes units.Bytes, now units.Time)
-	// Consumed says that the program is done with so many bytes of messages that were delivered.
+	// Consumed reports that the program has finished with so many bytes of delivered messages.
 	Consumed(bytes units.Bytes, now units.Time)
-	// Hear takes in a Notice of the peer's Gate. It answers nil, or why the Notice is void.
+	// Hear processes a Notice of the peer's Gate. It returns an error if the Notice is invalid.
 	Hear(n *Notice, now units.Time) error
-	// Emit answers the Notice to send next, and false when there is none. Incomplete says whether
-	// packets are missing that are to be sent again.
+	// Emit returns the Notice to send next, and false when there is none. incomplete reports
+	// whether packets are missing that are to be sent again.
 	Emit(incomplete bool, now units.Time) (Notice, bool)
-	// Next is when it wants to be asked to Emit; 0 never.
+	// Next returns when Emit is to be called; 0 never.
 	Next() units.Time
-	// Rank orders the Granters of an endpoint whose TOKENs wait for their time: the higher first,
-	// of equals by turns, but one that has waited for 50 ms before all; from 0 to Ranks-1. That of
-	// when one begins to wait counts.
+	// Rank orders the Granters of an endpoint whose TOKENs wait for their time, from 0 to Ranks-1:
+	// higher ranks go first, equal ranks in round-robin, and a TOKEN that has waited for 50 ms
+	// before all others. The rank when the wait begins counts.
 	Rank() int
-	// Queue says where TOKENs wait for their time. With 0 in the Granter: it is not asked to Emit
-	// before. Else it is asked at Next, and what it emits waits in the endpoint's queue, which
-	// holds so many: what finds it full is dropped, as in a switch.
+	// Queue returns the capacity of the endpoint's queue of TOKENs that wait for their time. With 0
+	// they wait in the Granter, and Emit is not called before their time. Otherwise Emit is called
+	// at Next, and the TOKEN waits in the endpoint's queue; a TOKEN that finds the queue full is
+	// dropped, as in a switch.
 	Queue() int
-	// Algorithm is the congestion control of what it grants; nil for none. The transport gives it a
-	// flow of its own at its Controller, and Decide brings what comes of it.
+	// Algorithm returns the congestion control of the grants; nil for none. The transport adds it
+	// to its Controller as a flow of its own, and passes its decisions to Decide.
 	Algorithm() Algorithm
-	// Attach names, before anything else, whom to tell of events; nil at the end, when it gives up
-	// what it shares.
+	// Attach sets the Reporter of events before any other call. nil detaches the Granter at the end
+	// of the connection; it then releases what it shares.
 	Attach(r Reporter)
+	// Decide applies a decision of Algorithm.
 	Decide(d Decision, now units.Time)
 }
 
-// CreditGate is a Gate that lets messages go on credits for lines of its receiver's cache: its
-// Notices are CREDITs. What it hears of an older one, that came late, is nothing; but one that
-// returns more than was taken is ErrForged.
+// CreditGate is a Gate that admits messages by credits for lines of its receiver's cache; its
+// Notices are CREDITs. It ignores a CREDIT older than the newest one, but returns ErrForged for one
+// that returns more credits than were taken.
 type CreditGate interface {
 	Gate
-	// Terms is what it would agree to. Lines is 0.
+	// Terms returns the terms it supports. Lines is 0.
 	Terms() CreditTerms
-	// Agree says, before anything else, what was agreed. Lines is what the peer's Granter gives at
-	// first.
+	// Agree sets the agreed terms before any other call. Lines is the initial number of credits of
+	// the peer's Granter.
 	Agree(t CreditTerms)
-	// Answered says that the program has the response to a message of so many bytes.
+	// Answered reports that the program has the response to a message of so many bytes.
 	Answered(bytes units.Bytes, now units.Time)
 }
 
-// CreditGranter is the Granter of a CreditGate. What it has to say waits for no turn: it is asked
-// to Emit at Next, and before whenever a packet leaves that has room for it. Then false is that
-// there is nothing new. Of packets it hears nothing (Arrived, Missing), but of messages.
+// CreditGranter is the Granter of a CreditGate. Its Notices are not scheduled: Emit is called at
+// Next, and earlier whenever a packet leaves that has room for a Notice; Emit then returns false
+// when there is nothing new. Arrived and Missing are not called; messages are reported instead.
 type CreditGranter interface {
 	Granter
-	// Terms is what it would agree to. That is after Attach, for it has a part in something then.
+	// Terms returns the terms it supports. It is called after Attach, which assigns its share of
+	// common resources.
 	Terms() CreditTerms
-	// Agree says, before anything else but Attach, what was agreed. Lines is its own.
+	// Agree sets the agreed terms before any other call but Attach. Lines is its own.
 	Agree(t CreditTerms)
-	// Delivered says that a message which took credits is here, whole, of so many bytes.
+	// Delivered reports that a message of so many bytes that took credits has arrived completely.
 	Delivered(bytes units.Bytes, now units.Time)
 }
 
-// Absentee is a CreditGranter that takes into account for how long its host did not poll, before a
-// message that came meanwhile is Delivered: what it measures by time says nothing of its program
-// then.
+// Absentee is a CreditGranter that takes into account how long its host did not poll. Away is
+// called before Delivered for a message that arrived meanwhile: durations measured then do not
+// describe the program.
 type Absentee interface {
 	Away(d units.Duration, now units.Time)
 }
 
 // CreditTerms is what a CreditGate and its CreditGranter must agree on.
 type CreditTerms struct {
-	Line      units.Bytes // of the cache: what a credit is for; a power of two
-	Lines     uint32      // how many may be unconsumed at once, at first
+	Line      units.Bytes // cache line size: what a credit stands for; a power of two
+	Lines     uint32      // initial limit of unconsumed lines
 	Responses bool        // a response returns the credits of its request
-	// a WRITE without immediate takes credits, too: its receiver says when it has consumed it
+	// a WRITE without immediate takes credits, too: its receiver reports when it has consumed it
 	Writes bool
 }
 
-// ErrForged is that a peer returns credits which were never taken.
+// ErrForged is returned for a CREDIT that returns credits which were never taken.
 var ErrForged = errors.New("cc: more credits are returned than were taken")
 
-// Ranks is how many ranks Granters have.
+// Ranks is the number of ranks of Granters.
 const Ranks = 8
 
-// Reporter is who drives a Granter.
+// Reporter drives a Granter.
 type Reporter interface {
-	// Report takes in an event of the Granter's own flow. The event is borrowed: valid during the
-	// call. Decide may be called before it returns.
+	// Report processes an event of the Granter's own flow. The event is borrowed: valid during the
+	// call. Decide may be called before Report returns.
 	Report(ev *Event, now units.Time)
-	// Ask says that Next or Rank has changed without a call of this Granter: of Granters that share
-	// something.
+	// Ask reports that Next or Rank has changed without a call of this Granter, by another one that
+	// shares state with it.
 	Ask()
 }
 
-// Backlog is what a sender has in hand.
+// Backlog is what a sender still has to send and to get acknowledged.
 type Backlog struct {
-	// Waits is what was posted and is not under way: what never left, and what was lost and not
-	// sent again.
+	// Waits is what was posted and is not in flight: never sent, or lost and not sent again.
 	Waits units.Bytes
-	// InFlight is what has left and is not acknowledged.
+	// InFlight is what was sent and is not acknowledged.
 	InFlight units.Bytes
 }
 
-// Outgoing is a packet that wants to leave.
+// Outgoing is a packet that is ready to leave.
 type Outgoing struct {
 	Bytes   units.Bytes // payload
 	Message units.Bytes // length of the message that it begins; 0 inside one
 	Again   bool        // it was sent before
-	// Completes says that the peer's program gets a completion of its message: a SEND, or a WRITE
-	// with immediate.
+	// Completes reports whether the message creates a completion for the peer's program: a SEND, or
+	// a WRITE with immediate.
 	Completes bool
-	Backlog   // this packet among what Waits
+	Backlog   // this packet is part of Waits
 }
 
-// MarkSet is what stands on a packet of data for the peer's Granter, a bit each.
+// MarkSet is the set of marks on a data packet for the peer's Granter, a bit each.
 type MarkSet uint8
 
 // The marks (ToCC, ToN 2025, section V).
 const (
 	MarkUnscheduled MarkSet = 1 << iota // sent without a token
 	MarkWantsMore                       // more than a BDP is to be sent, this packet included
-	// a token came with congestion experienced since the packet before
+	// a token arrived with congestion experienced since the previous packet
 	MarkTokenMarked
-	MarkGrant // Marks.Grant says by which grant it left
+	MarkGrant // Marks.Grant names the grant that admitted it
 )
 
-// Marks is what a Gate wants on a packet.
+// Marks is what a Gate puts on a packet.
 type Marks struct {
 	Set MarkSet
-	// Grant is the number of the grant that let it leave (MarkGrant).
+	// Grant is the number of the grant that admitted the packet (MarkGrant).
 	Grant uint16
-	// TrafficClass, DSCP and ECN, is used in place of the path's when Classed is set.
+	// TrafficClass, DSCP and ECN, replaces the path's when Classed is set.
 	TrafficClass uint8
 	Classed      bool
 }
 
-// Arrival is a packet of data that came.
+// Arrival is a data packet that arrived.
 type Arrival struct {
 	Bytes units.Bytes // payload
 	Set   MarkSet
 	Grant uint16
-	// Gap is how long the packet may have waited for this host to poll, while it did nothing else
-	// but poll and work, and Away how long it may have waited while the host did something else; 0
+	// Gap is how long the packet may have waited for this host to poll while the host was polling
+	// and working, Away how long it may have waited while the host did something else; both are 0
 	// where the port has time stamps.
 	Gap, Away units.Duration
-	Congested bool // a switch marked it
-	Again     bool // the packet was here before
-	Behind    bool // one that follows it was here before: it was overtaken, sent again or doubled
+	Congested bool // marked by a switch
+	Again     bool // a duplicate
+	Behind    bool // a later packet arrived before: it was overtaken, sent again or duplicated
 }
 
-// NoticeKind says what a Notice is of.
+// NoticeKind is the kind of a Notice.
 type NoticeKind uint8
 
 // The kinds.
 const (
-	NoticeRTS   NoticeKind = iota // sender to receiver: what waits for tokens
+	NoticeRTS   NoticeKind = iota // sender to receiver: the demand for tokens
 	NoticeToken                   // receiver to sender: what may be sent
-	// receiver to sender: what its cache has room for; with NoticeAsks the sender's question
+	// receiver to sender: the space in its cache; with NoticeAsks the sender's request
 	NoticeCredit
 	NoticeKinds
 )
@@ -210,19 +211,19 @@ func (k NoticeKind) String() string {
 	return "unknown notice"
 }
 
-// NoticeFlags says more.
+// NoticeFlags qualifies a Notice.
 type NoticeFlags uint8
 
 // The flags.
 const (
-	NoticeRepeat      NoticeFlags = 1 << iota // said before, and not heard of since
-	NoticeUnscheduled                         // RTS: unscheduled packets go with it
-	// TOKEN: it wants an RTS that Answers it; CREDIT: it wants a CREDIT
+	NoticeRepeat      NoticeFlags = 1 << iota // repeats an earlier Notice that got no response
+	NoticeUnscheduled                         // RTS: unscheduled packets accompany it
+	// TOKEN: requests an RTS that Answers it; CREDIT: requests a CREDIT
 	NoticeAsks
-	NoticeAnswers // RTS: Seq is of the TOKEN that asked
-	// TOKEN: it is worth Limit bytes once, and lost when it is lost
+	NoticeAnswers // RTS: Seq is that of the TOKEN with NoticeAsks
+	// TOKEN: grants Limit bytes once, and not again when it is lost
 	NoticeSingle
-	NoticeEnds // RTS: nothing waits any more
+	NoticeEnds // RTS: the backlog is empty
 	noticeFlagsEnd
 )
 
@@ -236,70 +237,68 @@ func (f NoticeFlags) String() string {
 	return strings.Join(names, "|")
 }
 
-// KnownNoticeFlags is all flags that mean something.
+// KnownNoticeFlags is the set of all defined flags.
 const KnownNoticeFlags = noticeFlagsEnd - 1
 
-// CacheState is what a receiver says of its last-level cache (CARC, APNet '25, section 3), a bit
+// CacheState is the state of a receiver's last-level cache (CARC, APNet '25, section 3), a bit
 // each.
 type CacheState uint8
 
 // The states.
 const (
 	CacheIdle CacheState = 1 << iota // the program waits for data
-	// more is unconsumed than the ways that a NIC writes to hold
+	// more is unconsumed than fits into the ways that a NIC writes to
 	CacheBeyondDDIO
 	CacheApproaching // reads are about to miss
 )
 
-// Notice is what a Gate and a Granter tell each other. Counters are cumulative from the beginning
-// of the connection, modulo their width, so that a Notice that is lost, doubled or late does no
-// harm; but that of a NoticeSingle.
+// Notice is a message between a Gate and a Granter. Counters are cumulative from the beginning of
+// the connection, modulo their width, so that a lost, duplicated or late Notice does no harm; a
+// NoticeSingle is the exception.
 type Notice struct {
 	Kind  NoticeKind
 	Flags NoticeFlags
 
-	Demand uint32 // RTS: Spent and what waits for tokens
+	Demand uint32 // RTS: Spent and the backlog that needs tokens
 	Spent  uint32 // RTS: bytes of tokens used or discarded
-	// Discarded is, in an RTS, what of Spent was discarded, modulo 2^24. An RTS may overtake data,
-	// so Spent alone does not tell which tokens are under way with data.
+	// Discarded is the discarded part of Spent in an RTS, modulo 2^24. An RTS may overtake data, so
+	// Spent alone does not determine which tokens are in flight with data.
 	Discarded uint32
-	CE        uint16 // RTS: tokens that came with congestion experienced
+	CE        uint16 // RTS: tokens that arrived with congestion experienced
 	Limit     uint32 // TOKEN: bytes granted
-	// Seq is the number of a TOKEN; in an RTS that answers one, of that.
+	// Seq is the number of a TOKEN; in an RTS with NoticeAnswers, that of the TOKEN.
 	Seq uint16
-	// Priority is that of the data which a TOKEN lets go, 0 the lowest (Homa: a grant has the
-	// priority).
+	// Priority is that of the data which a TOKEN releases, 0 the lowest (Homa: the grant carries
+	// the priority).
 	Priority uint8
 
 	// Credits is, in a CREDIT, how many lines of the receiver's cache may be unconsumed at once,
-	// and Epoch counts how often that changed.
+	// and Epoch counts the changes of that number.
 	Credits uint32
 	Epoch   uint8
-	// Returned is, in a CREDIT, how many lines the receiver's program is done with: in one that
-	// asks, how many the sender knows of.
+	// Returned is, in a CREDIT, how many lines the receiver's program has consumed; with
+	// NoticeAsks, how many the sender knows of.
 	Returned uint64
-	// Cache is, in a CREDIT, how the receiver's cache fares.
+	// Cache is, in a CREDIT, the state of the receiver's cache.
 	Cache CacheState
-	// Waited and Served are, in a CREDIT, how long the newest message that the program is done with
-	// waited for it, and how long it took; 0 is not known.
+	// Waited and Served are, in a CREDIT, how long the newest consumed message waited for the
+	// program, and how long the program took; 0 is unknown.
 	Waited, Served units.Duration
 
-	// Gap is how long the Notice may have waited for this host to poll, as Arrival has it. Of one
-	// that was heard.
+	// Gap is how long a received Notice may have waited for this host to poll, as in Arrival.
 	Gap units.Duration
-	// Congested says that a switch marked the Notice. Of one that was heard.
+	// Congested reports whether a switch marked a received Notice.
 	Congested bool
-	// Releases is how much of the link, in bytes on the wire, is taken by what a TOKEN lets go. The
-	// transport spaces the endpoint's TOKENs by it and by their own length; 0 does not. Of one that
-	// is emitted.
+	// Releases is how much of the link, in bytes on the wire, the data takes that an emitted TOKEN
+	// releases. The transport spaces the endpoint's TOKENs by it and by their own length; 0
+	// disables the spacing.
 	Releases units.Bytes
-	// TrafficClass, DSCP and ECN, is that of the Notice when Classed is set; else ACKs' is. Of one
-	// that is emitted.
+	// TrafficClass, DSCP and ECN, is that of an emitted Notice when Classed is set; otherwise it is
+	// that of ACKs.
 	TrafficClass uint8
 	Classed      bool
-	// WithData has the Notice wait behind the data that has left, in the data's class. Of one that
-	// is emitted.
+	// WithData makes an emitted Notice wait behind the data that was sent, in the data's class.
 	WithData bool
-	// Missing has the transport say which packets are missing. Of one that is emitted.
+	// Missing asks the transport to list the missing packets in an emitted Notice.
 	Missing bool
 }

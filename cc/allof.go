@@ -6,11 +6,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// allOf is several gates of one flow.
+// allOf combines several gates of one flow.
 type allOf struct{ parts []Gate }
 
-// AllOf answers a Gate that lets go what all of the gates let go; nil for none, and a nil is none.
-// At most one of them says by which grant packets leave (MarkGrant), and one which class they have.
+// AllOf returns a Gate that admits what all of the gates admit; nil if there are none. Nil gates
+// are ignored. At most one gate may name the grant of a packet (MarkGrant), and at most one its
+// class.
 func AllOf(gates ...Gate) Gate {
 	var parts []Gate
 	for _, g := range gates {
@@ -25,7 +26,7 @@ func AllOf(gates ...Gate) Gate {
 	return &allOf{parts}
 }
 
-// Parts answers the gates that g is made of: itself where it is not several, none of nil.
+// Parts returns the gates that g combines: g itself if it is a single gate, none for nil.
 func Parts(g Gate) []Gate {
 	switch all, several := g.(*allOf); {
 	case several:

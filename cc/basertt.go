@@ -2,62 +2,63 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// BaseRTT measures the base round trip of one path, which Path.BaseRTT tells algorithms: that of a
-// full packet and its acknowledgement through empty queues. Noise and queues only add to a delay,
-// so it is the least of the samples. What a packet that is not full takes less on the links that it
-// crosses is added.
+// BaseRTT measures the base round trip of one path, which Path.BaseRTT passes to algorithms: that
+// of a full packet and its acknowledgement through empty queues. Noise and queues only add to a
+// delay, so the base is the least of the samples. For a packet that is not full, its shorter
+// serialisation on each link is added.
 //
-// A lower sample counts at once. A base that rose, as a longer route makes it, looks like a queue
-// that does not drain, and flows that steer to a delay keep such a queue for as long as they send:
-// the latecomer's problem of RFC 6817. So no length of time is proof. A higher base is believed
-// when no queue explains it: when for a Window all samples were more than Queue beyond the base,
-// none of them long after the one before. With PrioPlus Queue is the limit of the highest channel
-// less the base: beyond it all stop, so the queue of the table's own flows never raises the base,
-// however long it stands. A rise by less is not seen; flows then take the path for busier than it
-// is, which costs them bandwidth and nobody else. On a path that is known to be idle Queue is 0.
-// The rule is OURS; PrioPlus takes the base for known.
+// A lower sample counts at once. A base that rose, as on a longer route, looks like a queue that
+// does not drain, and flows that steer to a delay keep such a queue for as long as they send: the
+// latecomer's problem of RFC 6817. So no duration is proof. A higher base is accepted when no queue
+// explains it: when for a Window all samples were more than Queue beyond the base, without long
+// gaps between them. With PrioPlus, Queue is the limit of the highest channel less the base: all
+// flows stop beyond it, so the queue of the table's own flows never raises the base, however long
+// it stands. A smaller rise is not detected; flows then overestimate the load of the path, which
+// costs bandwidth to them alone. On a path that is known to be idle Queue is 0. The rule is OURS;
+// PrioPlus assumes a known base.
 //
 // The first four fields are settings; they do not change once samples come.
 type BaseRTT struct {
 	Path   Path           // LineRate, Payload and Hops count
-	Window units.Duration // how long a rise must last; 0: it is never believed
-	Queue  units.Duration // how much of a delay may be queue for long
+	Window units.Duration // how long a rise must last; 0: a higher base is never accepted
+	Queue  units.Duration // the longest standing queue, as delay
 
 	base        units.Duration // 0: no sample yet
 	floor       units.Duration // least sample since all are beyond Queue
-	since, last units.Time     // the first and the last of these; since 0: there is none
+	since, last units.Time     // the first and the last of these; since 0: there are none
 	rises       uint64
 }
 
-// Set says what the base is: that of an earlier measurement, or what an operator knows. A lower
-// sample counts all the same.
+// Set sets the base: that of an earlier measurement, or a configured one. A lower sample still
+// counts.
 func (b *BaseRTT) Set(base units.Duration) { b.base, b.since = base, 0 }
 
-// Base answers the base round trip of a full packet; 0 when there was no sample.
+// Base returns the base round trip of a full packet; 0 when there was no sample.
 func (b *BaseRTT) Base() units.Duration { return b.base }
 
-// Of answers that of a packet with so much payload; a probe has none.
+// Of returns the base round trip of a packet with so much payload; a probe has none.
 func (b *BaseRTT) Of(payload units.Bytes) units.Duration { return b.base - b.shorter(payload) }
 
-// Rises answers how often a higher base was believed.
+// Rises returns how often a higher base was accepted.
 func (b *BaseRTT) Rises() uint64 { return b.rises }
 
-// shorter is what a packet takes less than a full one: it is serialised on every link.
+// shorter returns the time that a packet saves against a full one by its serialisation on all
+// links.
 func (b *BaseRTT) shorter(payload units.Bytes) units.Duration {
 	return b.Path.LineRate.Duration(max(0, b.Path.Payload-payload)) * units.Duration(b.Path.Hops+1)
 }
 
-// gaps is how many silences fit into a Window: samples further apart than that say nothing of the
-// time between, and the Window begins anew.
+// gaps is how many gaps between samples fit into a Window. After a longer gap the Window begins
+// anew: nothing is known of the time between.
 const gaps = 4
 
-// Sample takes the round trip of one packet with so much payload. One that cannot be is ignored.
+// Sample adds the round trip of one packet with so much payload. An impossible one is ignored.
 func (b *BaseRTT) Sample(delay units.Duration, payload units.Bytes, now units.Time) {
 	b.SampleBetween(delay, delay, payload, now)
 }
 
-// SampleBetween takes the round trip of one packet that is known within bounds: the base is no more
-// than the upper one, and only what is beyond Queue by the lower one may be a longer path.
+// SampleBetween adds the round trip of one packet that is known within bounds: the base is at most
+// the upper one, and only a lower bound beyond Queue may indicate a longer path.
 func (b *BaseRTT) SampleBetween(delay, most units.Duration, payload units.Bytes, now units.Time) {
 	if delay <= 0 || most < delay || most > longestDelay {
 		return

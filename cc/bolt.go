@@ -7,16 +7,16 @@ type BoltFlags uint8
 
 // The flags.
 const (
-	BoltFirst BoltFlags = 1 << iota // of the flow's first window: no switch lets it increase
-	BoltLast                        // of the last window: its bandwidth is about to be free
-	// another window follows; still there at the end: one packet more
+	BoltFirst BoltFlags = 1 << iota // of the flow's first window: no switch may let it increase
+	BoltLast                        // of the last window: its bandwidth becomes free
+	// another window follows; if no switch removes it, the window grows by a packet
 	BoltINC
-	BoltDEC // a queue was met
+	BoltDEC // the packet met a queue
 	BoltAI  // once a round trip: additive increase
 )
 
-// Tag answers the flags of a data packet that leaves now, while unsent bytes of the flow, this
-// packet's included, are not sent.
+// Tag returns the flags of a data packet that leaves now. unsent is the flow's backlog, this packet
+// included.
 func (d *Decision) Tag(unsent units.Bytes) BoltFlags {
 	tags := d.Tags
 	if unsent <= d.Window {
@@ -28,27 +28,28 @@ func (d *Decision) Tag(unsent units.Bytes) BoltFlags {
 }
 
 // Bolt is the sender of Arslan et al., "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency"
-// (NSDI'23). A switch with a queue tells the sender at once (SRC); of n flows that hear it each
-// removes its share of the queue, a packet at a time, so that the queue is gone after one round
-// trip to the switch. A switch with room to spare (supply matching), or that saw the last window of
-// a flow (proactive ramp-up), lets the INC flag of a packet through: a packet more.
+// (NSDI'23). A switch with a queue reports it to the sender at once (SRC). Each of n flows that get
+// the report removes its share of the queue, a packet at a time, so that the queue is gone after
+// one round trip to the switch. A switch with spare capacity (supply matching), or one that saw the
+// last window of a flow (proactive ramp-up), passes the INC flag of a packet: the window grows by a
+// packet.
 //
-// The rules are those of the authors' ns-3 model; the paper was not at hand. What is ours is that a
-// window is spread over its round trip (pace): packets in one bunch hear the switch at one moment
-// of it, and however many they are, they remove one, so that large windows stay large.
+// The rules are those of the authors' ns-3 model; the paper was not available. Spreading a window
+// over its round trip (pace) is OURS: packets in one bunch meet the switch at one moment of the
+// round trip and, however many they are, remove one, so that large windows stay large.
 type Bolt struct {
 	boltParams
 	path Path
 
 	cwnd     float64 // bytes
 	pkt      float64
-	rtt      units.Duration // the last sample; 0 none
-	decrease gate           // t_dec
-	fresh    bool           // of what was posted nothing is acknowledged yet
-	begun    mark           // what was posted before is
+	rtt      units.Duration // newest sample; 0 none
+	decrease cooldown       // t_dec
+	fresh    bool           // nothing of the newest posting is acknowledged yet
+	begun    psnMark        // end of what was posted before
 	askAI    bool
-	asked    mark // AI is under way, in a packet before it
-	heardSRC bool
+	asked    psnMark // a packet with the AI flag is in flight before it
+	gotSRC   bool
 	record
 }
 
@@ -101,13 +102,13 @@ func (b *Bolt) On(ev *Event, now units.Time) Decision {
 			rtt = now.Sub(ev.SRC.Sent)
 		}
 		if b.onSRC(&ev.SRC, rtt, now) {
-			b.heardSRC = true
+			b.gotSRC = true
 		}
 	case POST:
 		b.fresh = true
 		b.begun.at(ev.SndNxt)
 	case TX:
-		if b.askAI && !b.fresh { // it has the flag
+		if b.askAI && !b.fresh { // this packet carries the flag
 			b.askAI = false
 			b.asked.at(ev.SndNxt)
 		}
@@ -133,19 +134,19 @@ func (b *Bolt) onAck(ev *Event, now units.Time) {
 	switch {
 	case ev.Bolt&BoltAI != 0:
 		b.cwnd += float64(b.ai) * b.pkt
-		b.askAI, b.asked = true, mark{}
-	case b.asked.set && b.asked.passed(ev.PSN): // the packet that had it was lost
-		b.askAI, b.asked = true, mark{}
+		b.askAI, b.asked = true, psnMark{}
+	case b.asked.set && b.asked.passed(ev.PSN): // the packet with the flag was lost
+		b.askAI, b.asked = true, psnMark{}
 	}
 	b.cwnd += float64(min(max(ev.Increases, 0), ev.Packets)) * b.pkt
-	// the switches only mark: this is as good, and a round trip later
-	if ev.Bolt&BoltDEC != 0 && !b.heardSRC {
+	// switches that only mark: the same report, a round trip later
+	if ev.Bolt&BoltDEC != 0 && !b.gotSRC {
 		b.onSRC(&ev.SRC, b.rtt, now)
 	}
 }
 
-// onSRC removes a packet from the window when it is this flow's turn. rtt is what a round trip to
-// the switch takes. False is a report that cannot be.
+// onSRC removes a packet from the window when this flow's share of the queue demands it. rtt is the
+// round trip to the switch. onSRC returns false for an impossible report.
 func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) bool {
 	if src.Rate <= 0 || src.Drain < 0 || rtt <= 0 || rtt > longestDelay {
 		b.ignored++
@@ -166,8 +167,8 @@ func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) bool {
 		return true // nothing to remove
 	}
 	gap := clamp(float64(rtt)/(q*share), 0, float64(longestDelay))
-	if b.decrease.open(now, units.Duration(gap)) {
-		b.decrease.shut(now)
+	if b.decrease.expired(now, units.Duration(gap)) {
+		b.decrease.start(now)
 		b.cwnd -= b.pkt
 		b.cut(CutSwitch, now)
 	}
@@ -175,8 +176,8 @@ func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) bool {
 }
 
 func (b *Bolt) onLoss(why Reason, now units.Time) {
-	if b.decrease.open(now, b.roundTrip()) {
-		b.decrease.shut(now)
+	if b.decrease.expired(now, b.roundTrip()) {
+		b.decrease.start(now)
 		b.cwnd *= 1 - b.maxMDF
 		b.cut(why, now)
 	}
@@ -192,8 +193,8 @@ func (b *Bolt) roundTrip() units.Duration {
 func (b *Bolt) decide() Decision {
 	d := windowed(Packets(b.cwnd/b.pkt), &b.path, b.roundTrip())
 	if b.pace {
-		// As with HPCC a window of 3.9 packets is not three. At line rate, too, there is a rate: a
-		// port's flows that have one do not wait for each other as for those that have none.
+		// As in HPCC, a window of 3.9 packets must not act as one of three. The rate is also set at
+		// line rate: a port serves its paced flows by time, not in turn with the unpaced ones.
 		d.Window = wholeBytes(min(b.cwnd+b.pkt-1, float64(b.maxCwnd)*b.pkt))
 		d.Rate = min(rateOf(b.cwnd, b.roundTrip()), b.path.LineRate)
 	}

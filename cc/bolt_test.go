@@ -49,7 +49,7 @@ func TestBoltIncreases(t *testing.T) {
 		{BoltINC, 9, 24000}, {0, -1, 20000}, // which cannot be, of four packets
 	} {
 		b := bolt20(t, "0B")
-		b.heardSRC = true
+		b.gotSRC = true
 		b.On(&Event{Kind: ACK, Packets: 4, Bolt: c.echo, Increases: c.increases}, at(1))
 		assert.Equal(t, c.want, b.cwnd, "%05b", c.echo)
 	}

@@ -3,9 +3,9 @@ package cc
 import "github.com/goroce/goroce/units"
 
 // D2TCP is Vamanan et al., "Deadline-Aware Datacenter TCP (D2TCP)" (SIGCOMM'12): DCTCP whose cut is
-// alpha^d/2 instead of alpha/2. d is the time the flow still needs over the time it still has, so
-// the flow that is late (d > 1) yields less than the one that is not (d < 1). Without congestion,
-// alpha = 0, nobody yields; with alpha = 1 all halve, however late.
+// alpha^d/2 instead of alpha/2. d is the time the flow still needs over the time it still has, so a
+// flow that is late (d > 1) yields less than one that is not (d < 1). Without congestion, alpha =
+// 0, no flow is cut; with alpha = 1 all flows are halved, however late.
 type D2TCP struct {
 	DCTCP
 	most, least float64
@@ -21,7 +21,7 @@ type d2tcpParams struct {
 
 func (p *d2tcpParams) declare(s *schema) {
 	s.param(&p.deadline, "deadline", "0s", "[0s, inf)", "OURS",
-		"of the flow, after its start; 0 is none, until SetDeadline")
+		"deadline of the flow, after its start; 0 is none, until SetDeadline")
 	s.param(&p.least, "d_min", "0.5", "(0, 1]", "D2TCP", "least d, of a far deadline")
 	s.param(&p.most, "d_max", "2", "[1, 16]", "D2TCP", "largest d, of a near deadline")
 	p.dctcpParams.declare(s)
@@ -31,7 +31,7 @@ func (p *d2tcpParams) build(path Path) Algorithm {
 	return &D2TCP{DCTCP: p.start(path), most: p.most, least: p.least, allowed: p.deadline}
 }
 
-// SetDeadline says when what is posted should have arrived, in the clock of events; 0 is no
+// SetDeadline sets when what is posted should have arrived, by the clock of events; 0 is no
 // deadline, which is DCTCP.
 func (d *D2TCP) SetDeadline(t units.Time) { d.deadline = t }
 
@@ -49,8 +49,9 @@ func (d *D2TCP) On(ev *Event, now units.Time) Decision {
 	return d.DCTCP.On(ev, now)
 }
 
-// imminence is d. The time still needed is that of an average window of the saw-tooth, 3/4 of
-// now's. The round trip is the measured one; the artifact of PrioPlus takes the base instead.
+// imminence returns d. The time still needed is that at the average window of the saw-tooth, 3/4 of
+// the current one. The round trip is the measured one; the artifact of PrioPlus takes the base
+// instead.
 func (d *D2TCP) imminence(left units.Bytes, now units.Time) float64 {
 	if d.deadline == 0 {
 		return 1

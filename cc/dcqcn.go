@@ -4,19 +4,20 @@ import "github.com/goroce/goroce/units"
 
 // DCQCN is Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM'15): its
 // reaction point (RP). The congestion point is the switch that marks, the notification point is
-// CNPGate. A CNP cuts the current rate R_C by alpha/2 and remembers it as target R_T; a timer and a
-// counter of bytes then lead R_C back to R_T (fast recovery), then R_T upwards, by R_AI (additive
+// CNPGate. A CNP cuts the current rate R_C by alpha/2 and stores the old one as target R_T. A timer
+// and a byte counter then raise R_C back to R_T (fast recovery), then R_T by R_AI (additive
 // increase), and by multiples of R_HAI when both have counted beyond F (hyper increase).
 //
-// At line rate, as it begins, nothing runs. The timers also stand still while the flow has nothing
-// to send, where the transport counts that (Event.Left): a rate that nobody used must not grow.
+// At line rate, as at the start, timers and counter are off. The timers also stand still while the
+// flow has nothing to send, where the transport counts that (Event.Left): an unused rate must not
+// grow.
 type DCQCN struct {
 	dcqcnParams
 
 	rc, rt  float64 // R_C, R_T: bit/s
 	alpha   float64
-	t, bc   int         // how often the timer and the byte counter came round since the last cut
-	bytes   units.Bytes // since the byte counter came round
+	t, bc   int         // expiries of the timer and the byte counter since the last cut
+	bytes   units.Bytes // since the byte counter expired
 	running bool        // timers and counter
 	alphaAt units.Time
 	rateAt  units.Time
@@ -40,7 +41,7 @@ func (p *dcqcnParams) declare(s *schema) {
 		"weight of the newest period in alpha")
 	s.param(&p.alphaPeriod, "alpha_period", "55us", "(0s, 1s]", "DCQCN: K",
 		"time without a CNP after which alpha decays")
-	s.param(&p.period, "period", "55us", "(0s, 1s]", "DCQCN", "of the rate timer")
+	s.param(&p.period, "period", "55us", "(0s, 1s]", "DCQCN", "period of the rate timer")
 	s.param(&p.byteCounter, "byte_counter", "10MB", "(0, inf)", "DCQCN: B",
 		"bytes sent that count as much as a period")
 	s.param(&p.recoveries, "f", "5", "[1, 1000]", "DCQCN: F", "steps of fast recovery")
@@ -69,7 +70,7 @@ func (d *DCQCN) On(ev *Event, now units.Time) Decision {
 	switch ev.Kind {
 	case CNP:
 		d.onCNP(CutCNP, now)
-	case RTO: // not in the paper: as a CNP, since there may be nobody left to send one
+	case RTO: // not in the paper: as a CNP, since the peer that would send CNPs may be gone
 		d.onCNP(CutTimeout, now)
 	case TX:
 		d.onSent(ev, now)
@@ -105,7 +106,7 @@ func (d *DCQCN) onSent(ev *Event, now units.Time) {
 	}
 }
 
-// mostBytes is more than a TX event can send.
+// mostBytes bounds the bytes of a TX event.
 const mostBytes = 4 * units.GiB
 
 func (d *DCQCN) onTimer(now units.Time) {
@@ -135,7 +136,8 @@ func (d *DCQCN) increase() {
 	}
 }
 
-// nearly is what halves of the distance to line rate come to after a dozen steps: there.
+// nearly is the part of the line rate that counts as line rate: after a dozen steps that each halve
+// the distance.
 const nearly = 0.9999
 
 func (d *DCQCN) decide(now units.Time) Decision {
@@ -156,15 +158,14 @@ func (d *DCQCN) Snapshot() Snapshot {
 	return d.snapshot(Decision{Window: d.window, Rate: d.pace(d.rc)})
 }
 
-// use is for how long a flow's bytes keep its rate in use. A flow that has sent all it has uses the
-// rate until the last packet would have been followed by another one; then the rate's timers stand
-// still.
+// use tracks whether a flow uses its rate. A flow that has sent everything uses the rate until the
+// time at which it would send another packet; after that the timers of the rate stand still.
 type use struct {
 	until units.Time
 	spent bool // nothing is unsent; until counts
 }
 
-// sent takes in a TX event, and answers how long the rate was not in use before it.
+// sent processes a TX event, and returns how long the rate was unused before it.
 func (u *use) sent(ev *Event, rate float64, now units.Time) (idle units.Duration) {
 	from := now
 	if u.spent {
@@ -178,20 +179,20 @@ func (u *use) sent(ev *Event, rate float64, now units.Time) (idle units.Duration
 	return min(idle, longestIdle)
 }
 
-// longestIdle keeps a timer's moment in the range of Time.
+// longestIdle keeps the times of timers in the range of Time.
 const longestIdle = 1000 * units.Second
 
-// due says whether a timer that is set to at is to fire.
+// due reports whether a timer that is set to at fires.
 func (u *use) due(at, now units.Time) bool {
 	return !at.After(now) && !(u.spent && at.After(u.until))
 }
 
-// wake answers when to wake for a timer that is set to at: never while it stands still.
+// wake returns the wake-up time of a timer that is set to at; 0 while it stands still.
 func (u *use) wake(at units.Time) units.Time {
 	if u.spent && at.After(u.until) {
 		return 0
 	}
-	if at == 0 { // which would be no moment
+	if at == 0 { // 0 means no wake-up
 		at++
 	}
 	return at

@@ -6,18 +6,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// DCQCNNIC is DCQCN as NICs have it (NVIDIA's DCQCN parameters; the model in the artifact of
-// HPCC, SIGCOMM'19). A CNP sets flags, and everything else is on timers: alpha is updated every
-// alpha_period, the rate cut at most every cut_period, and raised every rate_period in the stages
-// recovery, one additive step, hyper for ever. It is another algorithm than the paper's, not
-// another set of constants.
+// DCQCNNIC is DCQCN as implemented in NICs (NVIDIA's DCQCN parameters; the model in the artifact of
+// HPCC, SIGCOMM'19). A CNP sets flags, and timers do everything else: alpha is updated every
+// alpha_period, the rate is cut at most every cut_period and raised every rate_period, in the
+// stages recovery, one additive step, then hyper increase without end. It is a different algorithm
+// from the paper's, not a different set of constants.
 type DCQCNNIC struct {
 	dcqcnNICParams
 
 	rc, rt    float64 // R_C, R_T: bit/s
 	alpha     float64
 	stage     int
-	heard     bool   // a CNP, ever
+	anyCNP    bool   // a CNP, ever
 	congested bool   // a CNP since alpha's last period
 	cutting   bool   // a CNP since the last cut
 	why       Reason // of the next cut
@@ -45,12 +45,13 @@ func (p *dcqcnNICParams) declare(s *schema) {
 	s.param(&p.gain, "g", "0.0048828125", "(0, 1)", "NVIDIA: 1-1019/1024",
 		"weight of the newest period in alpha (dce_tcp_g)")
 	s.param(&p.alpha, "alpha", "0.9990234375", "(0, 1]", "NVIDIA: 1023/1024",
-		"at the first CNP (initial_alpha_value)")
-	s.param(&p.alphaPeriod, "alpha_period", "1us", "(0s, 1s]", "NVIDIA", "of alpha (dce_tcp_rtt)")
+		"alpha at the first CNP (initial_alpha_value)")
+	s.param(&p.alphaPeriod, "alpha_period", "1us", "(0s, 1s]", "NVIDIA",
+		"period of alpha (dce_tcp_rtt)")
 	s.param(&p.cutPeriod, "cut_period", "4us", "(0s, 1s]", "NVIDIA",
-		"between cuts (rate_reduce_monitor_period)")
+		"least time between cuts (rate_reduce_monitor_period)")
 	s.param(&p.ratePeriod, "rate_period", "300us", "(0s, 1s]", "NVIDIA",
-		"between raises (rpg_time_reset)")
+		"time between raises (rpg_time_reset)")
 	s.param(&p.threshold, "threshold", "1", "[0, 1000]", "NVIDIA",
 		"steps of fast recovery (rpg_threshold)")
 	s.param(&p.ai, "ai", "5Mb/s", "(0, inf)", "NVIDIA", "additive increase (rpg_ai_rate)")
@@ -58,7 +59,7 @@ func (p *dcqcnNICParams) declare(s *schema) {
 	s.param(&p.leastPart, "min_dec_fac", "0.5", "(0, 1)", "NVIDIA",
 		"no cut leaves less than this part of the rate (rpg_min_dec_fac)")
 	s.param(&p.clampTarget, "clamp_target", "off", "", "NVIDIA",
-		"every cut lowers the target rate, not the first of a run only (clamp_tgt_rate)")
+		"every cut lowers the target rate, not only the first of a run (clamp_tgt_rate)")
 	s.param(&p.minRate, "min_rate", "1Mb/s", "(0, inf)", "NVIDIA", "least rate (rpg_min_rate)")
 	s.param(&p.line, "max_rate", "1line", "(0, inf)", "NVIDIA",
 		"largest rate, and the first (rpg_max_rate)")
@@ -80,8 +81,8 @@ func (d *DCQCNNIC) Start(now units.Time) Decision { return d.decide(now) }
 // On implements Algorithm.
 func (d *DCQCNNIC) On(ev *Event, now units.Time) Decision {
 	switch ev.Kind {
-	// a timeout is not in the NIC's description: as a CNP, since there may be nobody left to send
-	// one
+	// a timeout is not in the NIC's description: as a CNP, since the peer that would send CNPs may
+	// be gone
 	case CNP, RTO:
 		d.why = CutCNP
 		if ev.Kind == RTO {
@@ -99,8 +100,8 @@ func (d *DCQCNNIC) On(ev *Event, now units.Time) Decision {
 
 // onCNP sets the flags. The first cut comes a cut period later.
 func (d *DCQCNNIC) onCNP(now units.Time) {
-	if !d.heard {
-		d.heard, d.alphaAt = true, now.Add(d.alphaPeriod)
+	if !d.anyCNP {
+		d.anyCNP, d.alphaAt = true, now.Add(d.alphaPeriod)
 	}
 	if !d.running {
 		d.running, d.stage = true, 0
@@ -108,13 +109,13 @@ func (d *DCQCNNIC) onCNP(now units.Time) {
 	}
 	d.age(now)
 	d.congested, d.cutting = true, true
-	if late := now.Sub(d.cutAt); late >= 0 { // periods in which nobody looked
+	if late := now.Sub(d.cutAt); late >= 0 { // periods without a call
 		d.cutAt = d.cutAt.Add((late/d.cutPeriod + 1) * d.cutPeriod)
 	}
 }
 
-// age updates alpha for all its periods until now: in the first of them a CNP may have come, in the
-// others none did.
+// age updates alpha for all its periods until now: a CNP may have come in the first of them, none
+// in the others.
 func (d *DCQCNNIC) age(now units.Time) {
 	late := now.Sub(d.alphaAt)
 	if late < 0 {
@@ -180,7 +181,7 @@ func (d *DCQCNNIC) decide(now units.Time) Decision {
 	if !d.running {
 		return dec
 	}
-	// A clock that stepped back must not stop them for long.
+	// A clock that stepped back must not stop the timers for long.
 	d.alphaAt = units.Earlier(d.alphaAt, now.Add(d.alphaPeriod))
 	d.cutAt = units.Earlier(d.cutAt, now.Add(d.cutPeriod))
 	d.rateAt = units.Earlier(d.rateAt, now.Add(d.ratePeriod))

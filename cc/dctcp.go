@@ -6,22 +6,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// DCTCP is Alizadeh et al., "Data Center TCP" (SIGCOMM'10), as RFC 8257 has it. Switches mark what
-// meets a queue longer than K; the receiver echoes every mark. alpha is the smoothed share of
-// marked packets, and a window in which there was one is cut by alpha/2: a little for a little
-// congestion.
+// DCTCP is Alizadeh et al., "Data Center TCP" (SIGCOMM'10), as in RFC 8257. Switches mark packets
+// that meet a queue longer than K; the receiver echoes every mark. alpha is the smoothed share of
+// marked packets, and a window with a mark is cut by alpha/2: slight congestion causes a slight
+// cut.
 //
-// Where the paper says bytes we count packets, full or not.
+// Where the paper counts bytes this counts packets, full or not.
 type DCTCP struct {
 	dctcpParams
 	path Path
 
 	cwnd, ssthresh float64 // packets
 	share          markShare
-	windowEnd      mark    // of the window alpha is measured over
-	cutEnd         mark    // of the window that was cut
+	windowEnd      psnMark // of the window alpha is measured over
+	cutEnd         psnMark // of the window that was cut
 	exponent       float64 // of alpha in a cut: 1; D2TCP's d
-	srtt           smoothed
+	srtt           ewma
 	record
 }
 
@@ -86,7 +86,7 @@ func (d *DCTCP) On(ev *Event, now units.Time) Decision {
 	return d.decide()
 }
 
-// onAck updates alpha before the window is cut by it: a window that ends with this very packet
+// onAck updates alpha before it cuts the window: a measurement window that ends with this packet
 // counts.
 func (d *DCTCP) onAck(ev *Event, now units.Time) {
 	if delay, ok := d.sample(ev); ok {
@@ -119,7 +119,7 @@ func (d *DCTCP) grow(acked float64) {
 	d.cwnd = clamp(d.cwnd, float64(d.minCwnd), float64(d.maxCwnd))
 }
 
-// reduce cuts the window to a part of it, once for what is in flight.
+// reduce multiplies the window by part, once for what is in flight.
 func (d *DCTCP) reduce(part float64, ev *Event, why Reason, now units.Time) {
 	before := d.cwnd
 	d.cwnd = clamp(d.cwnd*part, float64(d.minCwnd), float64(d.maxCwnd))
@@ -144,10 +144,10 @@ func (d *DCTCP) decide() Decision { return windowed(Packets(d.cwnd), &d.path, d.
 // Snapshot implements Observable.
 func (d *DCTCP) Snapshot() Snapshot { return d.snapshot(d.decide()) }
 
-// markShare is alpha: the smoothed share of marked packets.
+// markShare computes alpha, the smoothed share of marked packets.
 type markShare struct {
 	alpha, gain   float64
-	total, marked float64 // in the window that is not over
+	total, marked float64 // in the current window
 }
 
 func (m *markShare) count(acked, marked float64) {
@@ -155,7 +155,7 @@ func (m *markShare) count(acked, marked float64) {
 	m.marked += marked
 }
 
-// close ends a window. One in which nothing was acknowledged says nothing.
+// close ends a window. One without acknowledgements leaves alpha as it is.
 func (m *markShare) close() {
 	if m.total > 0 {
 		m.alpha = (1-m.gain)*m.alpha + m.gain*m.marked/m.total
@@ -163,7 +163,7 @@ func (m *markShare) close() {
 	m.total, m.marked = 0, 0
 }
 
-// cut answers what part of the window remains.
+// cut returns the part of the window that remains.
 func (m *markShare) cut(exponent float64) float64 {
 	if exponent == 1 {
 		return 1 - m.alpha/2

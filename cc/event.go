@@ -35,10 +35,10 @@ func (k Kind) String() string {
 	return "unknown event"
 }
 
-// EventSet is the set of events an algorithm wants: its event binding.
+// EventSet is the set of events that an algorithm processes: its event binding.
 type EventSet uint16
 
-// Events makes a set of the kinds named.
+// Events returns the set of the given kinds.
 func Events(ks ...Kind) EventSet {
 	var s EventSet
 	for _, k := range ks {
@@ -47,7 +47,7 @@ func Events(ks ...Kind) EventSet {
 	return s
 }
 
-// Has says whether k is in the set.
+// Has reports whether k is in the set.
 func (s EventSet) Has(k Kind) bool { return s>>k&1 != 0 }
 
 func (s EventSet) String() string {
@@ -63,12 +63,12 @@ func (s EventSet) String() string {
 // Flow names a flow to a Controller: the transport uses one per queue pair.
 type Flow uint32
 
-// Event is one thing that happened to one flow. A field that the Kind does not speak of is zero,
-// and zero means that it is not known, unless it says otherwise.
+// Event is one event of one flow. Fields that do not apply to the Kind are zero. Zero means unknown
+// unless stated otherwise.
 //
-// One acknowledgement is one Event: an RTT if it has a delay sample and the algorithm wants RTT,
-// else an ECN if it echoes a mark and the algorithm wants ECN, else an ACK. These three are filled
-// alike, so an algorithm that binds all of them misses nothing and hears nothing twice.
+// One acknowledgement is one Event: an RTT if it has a delay sample and the algorithm binds RTT,
+// else an ECN if it echoes a mark and the algorithm binds ECN, else an ACK. These three are filled
+// alike, so an algorithm that binds all of them gets each acknowledgement exactly once.
 type Event struct {
 	Kind Kind
 	Flow Flow // filled by the transport in every event
@@ -83,12 +83,12 @@ type Event struct {
 	// duplicate acknowledgement has 0.
 	Packets int
 	Bytes   units.Bytes
-	// Marked is how many of the newly acknowledged Packets were marked by a switch (CE), as the
-	// receiver echoes it (ACK, ECN, RTT).
+	// Marked is how many of the newly acknowledged Packets were marked by a switch (CE), as echoed
+	// by the receiver (ACK, ECN, RTT).
 	Marked int
 
-	// Probe says that the event is of a probe, not of data (RTT, RTO): it acknowledges nothing, and
-	// Packets and Bytes are 0. Only an algorithm that asks for probes hears it.
+	// Probe marks the event of a probe instead of data (RTT, RTO): it acknowledges nothing, and
+	// Packets and Bytes are 0. Only algorithms that request probes get it.
 	Probe bool
 	// Delay is the round-trip sample of an RTT event, host and fabric together, from the moment the
 	// packet left to the moment its acknowledgement was processed. A packet that was sent more than
@@ -98,48 +98,48 @@ type Event struct {
 	// + (t5-t4): filled when the path gives SignalEndpoint.
 	Endpoint units.Duration
 	// LocalGap and RemoteGap are how much more of Delay may have passed in this host and in the
-	// other one. A frame that a port without time stamps hands over after a poll gap arrived at
-	// some moment of that gap, and a frame of a round left at some moment of that round. Both are 0
-	// where time stamps tell; of the other host nothing is known, and RemoteGap is 0, where the
-	// path does not give SignalEndpoint.
+	// other one. A frame that a port without time stamps delivers after a poll gap arrived at some
+	// moment of that gap, and a frame of a round left at some moment of that round. Both are 0
+	// where ports have time stamps; RemoteGap is also 0, for lack of information, where the path
+	// does not give SignalEndpoint.
 	LocalGap, RemoteGap units.Duration
 	// LocalAway and RemoteAway are how much of Endpoint and the gap this host and the other one did
 	// not poll at all: the poller napped, or its core ran something else. The rest is work that
 	// queued there.
 	LocalAway, RemoteAway units.Duration
-	// OneWay is the delay of the way there, of the packet that gave Delay: filled when the path
-	// gives SignalOneWay. It is the moment of arrival by the receiver's clock less that of
-	// departure by ours, so only the difference of two means something, in whole nanoseconds, and
-	// modulo 2^32 of them, as int32 counts.
+	// OneWay is the forward delay of the packet that gave Delay: filled when the path gives
+	// SignalOneWay. It is the arrival time by the receiver's clock less the departure time by the
+	// sender's, so only differences of two samples are meaningful, in whole nanoseconds modulo
+	// 2^32, as int32.
 	OneWay units.Duration
 	// Hops is how many switches the data packet passed, from its TTL at the receiver.
 	Hops int
 
 	// InFlight is what is unacknowledged after the event; payload only. Filled by the transport in
-	// every event but TIMER; 0 is nothing.
+	// every event but TIMER; here 0 means nothing.
 	InFlight units.Bytes
 	// Left is what is posted on the flow and not yet acknowledged, InFlight included; payload only.
-	// Filled like InFlight by a transport that counts it, for reliable connections. At least Bytes
-	// in a TX event, so 0 there says that nobody counts. At least one while anything is posted:
-	// messages without payload leave and are acknowledged, too.
+	// It is filled like InFlight, by a transport that counts it, for reliable connections. In a TX
+	// event it is at least Bytes, so 0 there means that the transport does not count it. It is at
+	// least 1 while anything is posted: messages without payload are sent and acknowledged, too.
 	Left units.Bytes
 
-	// INT is what the switches of the forward path wrote into the newest of the packets
-	// acknowledged, in order of the path (ACK, ECN, RTT; when the path gives SignalINT). It is
-	// borrowed: valid during the call.
+	// INT is the telemetry of the switches of the forward path in the newest of the acknowledged
+	// packets, in path order (ACK, ECN, RTT; when the path gives SignalINT). It is borrowed: valid
+	// during the call.
 	INT []Hop
-	// Bolt is the flags that an acknowledgement echoes, of all its packets together, and Increases
-	// how many of its packets had BoltINC (ACK, ECN, RTT; when the path gives SignalSRC).
+	// Bolt is the union of the flags that an acknowledgement echoes for its packets, and Increases
+	// the number of its packets that had BoltINC (ACK, ECN, RTT; when the path gives SignalSRC).
 	Bolt      BoltFlags
 	Increases int
-	// SRC is what a switch reports of its queue: in a CST event what it sent back itself, in an
-	// acknowledgement with BoltDEC what it wrote into the data packet.
+	// SRC is a switch's report of its queue: in a CST event sent back by the switch itself, in an
+	// acknowledgement with BoltDEC written into the data packet.
 	SRC SRC
 	// Host is the sample of a HOST event.
 	Host HostSample
 }
 
-// longestDelay is more than any round trip: a longer one is a clock that stepped.
+// longestDelay bounds round trips: a longer one indicates a clock that stepped.
 const longestDelay = units.Second
 
 // timed reports whether the delays of an RTT event are possible.
@@ -148,12 +148,12 @@ func (ev *Event) timed() bool {
 		ev.LocalGap >= 0 && ev.RemoteGap >= 0 && ev.LocalAway >= 0 && ev.RemoteAway >= 0
 }
 
-// gap is how much of Delay may have passed in either host beyond Endpoint.
+// gap returns how much of Delay may have passed in either host beyond Endpoint.
 func (ev *Event) gap() units.Duration { return ev.LocalGap + ev.RemoteGap }
 
 // Fabric returns the bounds of the part of Delay that passed in the fabric, and false when the
 // event has no delay, or an impossible one. Without poll gaps the bounds are equal. A controller
-// that cuts, cuts on the least: what its host did is no congestion.
+// cuts by the least: the delay of its own host is not congestion.
 func (ev *Event) Fabric() (least, most units.Duration, ok bool) {
 	most = ev.Delay - ev.Endpoint
 	return max(most-ev.gap(), 1), most, ev.Kind == RTT && ev.timed()
@@ -165,23 +165,23 @@ func (ev *Event) FabricDelay() (units.Duration, bool) {
 	return least, ok
 }
 
-// FabricNear returns the delay of the fabric that is nearest to d of those that the event allows:
-// the sample itself when nothing is uncertain about it. It is false when there is no sample.
+// FabricNear returns the possible delay of the fabric that is nearest to d: the sample itself when
+// it is exact. It returns false when there is no sample.
 func (ev *Event) FabricNear(d units.Duration) (units.Duration, bool) {
 	least, most, ok := ev.Fabric()
 	return min(max(d, least), most), ok
 }
 
-// hosts is the part of Delay that passed in the two hosts while they polled, at most; without the
-// gap of this one, whose own work no window makes less.
+// hosts returns the most of Delay that may have passed in the two hosts while they polled, without
+// the gap of this host, whose own work does not depend on the window.
 func (ev *Event) hosts() units.Duration {
 	return max(0, min(ev.Endpoint+ev.RemoteGap, ev.Delay)-ev.away())
 }
 
-// away is how much of Delay may be time in which a host did not poll.
+// away returns how much of Delay may be time in which a host did not poll.
 func (ev *Event) away() units.Duration { return ev.LocalAway + ev.RemoteAway }
 
-// present is Delay without the time in which a host did not poll.
+// present returns Delay without the time in which a host did not poll.
 func (ev *Event) present() units.Duration { return max(1, ev.Delay-ev.away()) }
 
 // roundTrip returns the bounds of Delay without the time in which a host did not poll, as far as
@@ -191,7 +191,7 @@ func (ev *Event) roundTrip() (least, most units.Duration) {
 	return max(1, ev.Delay-max(gap, away)), max(1, ev.Delay-max(0, away-gap))
 }
 
-// Acknowledges says whether the packet psn, and with it all before, is acknowledged (ACK, ECN,
+// Acknowledges reports whether the packet psn, and with it all before, is acknowledged (ACK, ECN,
 // RTT).
 func (ev *Event) Acknowledges(psn uint32) bool { return psnAfter(ev.PSN, psn) }
 
@@ -205,17 +205,18 @@ type Hop struct {
 	Queue units.Bytes // behind the packet
 }
 
-// SRC is sub-RTT feedback of Bolt: a switch tells the sender how long its queue takes to drain.
+// SRC is sub-RTT feedback of Bolt: a switch reports to the sender how long its queue takes to
+// drain.
 type SRC struct {
 	Drain units.Duration // of the queue, at Rate
-	Rate  units.BitRate  // of the port that the queue is of
-	// when the packet that met the queue left the sender, in the sender's clock; 0 unknown
+	Rate  units.BitRate  // of the queue's port
+	// departure time of the packet that met the queue, by the sender's clock; 0 unknown
 	Sent units.Time
 }
 
-// HostSample is what a sampler of the host's own state found. What its value means is between
-// the sampler and the algorithm.
+// HostSample is a sample of the host's own state. The sampler and the algorithm agree on the
+// meaning of the value.
 type HostSample struct {
-	Sampler uint16 // which one, as whoever runs the samplers numbers them
+	Sampler uint16 // number of the sampler, assigned by the program that runs the samplers
 	Value   float64
 }

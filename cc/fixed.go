@@ -2,8 +2,8 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// Fixed is no control at all: a window and a rate that never change. It is the baseline of every
-// comparison, and right where the port itself pushes back.
+// Fixed is no control: a window and a rate that never change. It is the baseline of comparisons,
+// and suits ports with backpressure.
 type Fixed struct {
 	Window units.Bytes
 	Rate   units.BitRate // 0: as fast as the port goes
@@ -12,12 +12,12 @@ type Fixed struct {
 func (f *Fixed) declare(s *schema) {
 	s.param(&f.Window, "window", "1MiB", "(0, inf)", "OURS", "what may be unacknowledged")
 	s.param(&f.Rate, "rate", "0", "[0, inf)", "OURS",
-		"what leaves at most; 0 is as fast as the port goes")
+		"largest rate; 0 is as fast as the port goes")
 }
 
 func (f *Fixed) build(Path) Algorithm { return f }
 
-// Events implements Algorithm: it hears nothing.
+// Events implements Algorithm.
 func (*Fixed) Events() EventSet { return 0 }
 
 // Start implements Starter.

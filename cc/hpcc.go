@@ -3,11 +3,10 @@ package cc
 import "github.com/goroce/goroce/units"
 
 // HPCC is Li et al., "HPCC: High Precision Congestion Control" (SIGCOMM'19). Every switch writes
-// what its port has sent and what waits behind the packet; from two such records follows how much
-// is in flight over that port, as a part U of what it can have in flight without a queue. The
-// window is set to what would make the largest U of the path eta, relative to a reference window
-// W_c that changes once a round trip, so that many acknowledgements of one round trip do not
-// compound.
+// what its port has sent and the queue behind the packet. Two such records give the bytes in flight
+// over that port, as a part U of its capacity in flight without a queue. The window is set so that
+// the largest U of the path becomes eta, relative to a reference window W_c that changes once a
+// round trip, so that the acknowledgements of one round trip do not compound.
 type HPCC struct {
 	hpccParams
 	t float64 // T, ps
@@ -15,13 +14,13 @@ type HPCC struct {
 	w, wc float64 // W and W_c, bytes
 	u     float64 // smoothed
 	stage int     // incStage
-	until mark    // lastUpdateSeq
+	until psnMark // lastUpdateSeq
 	last  [MaxHops]Hop
 	hops  int // in last; 0 none
 	record
 }
 
-// MaxHops is how many records of telemetry an Event can have.
+// MaxHops is the largest number of telemetry records of an Event.
 const MaxHops = 7
 
 type hpccParams struct {
@@ -37,7 +36,7 @@ type hpccParams struct {
 func (p *hpccParams) declare(s *schema) {
 	s.param(&p.eta, "eta", "0.95", "(0, 1]", "HPCC", "utilisation aimed at")
 	s.param(&p.maxStage, "max_stage", "5", "[0, 1000]", "HPCC",
-		"additive steps after which the window is set anew; 0 is always")
+		"additive steps after which the window is set anew; 0: in every step")
 	s.param(&p.ai, "ai", "0.0005BDP", "(0, inf)", "HPCC: 80B at 100Gb/s and 13us",
 		"W_AI, added in every step; BDP·(1-eta)/N for N flows")
 	s.param(&p.baseRTT, "t", "1rtt", "(0s, 1s]", "HPCC",
@@ -104,7 +103,7 @@ func (h *HPCC) onAck(ev *Event, now units.Time) {
 	}
 }
 
-// plausible says whether records can be what switches wrote.
+// plausible reports whether the records are possible.
 func plausible(hops []Hop) bool {
 	if len(hops) == 0 || len(hops) > MaxHops {
 		return false
@@ -117,8 +116,8 @@ func plausible(hops []Hop) bool {
 	return true
 }
 
-// follows says whether records can be compared with the last ones: the same ports, not so long ago
-// that a counter may have wrapped.
+// follows reports whether records can be compared with the previous ones: the same ports, recent
+// enough that no counter can have wrapped.
 func (h *HPCC) follows(hops []Hop) bool {
 	if h.hops != len(hops) {
 		return false
@@ -137,7 +136,7 @@ func bytesPerNanosecond(r units.BitRate) float64 { return float64(r) / 8e9 }
 
 func (h *HPCC) remember(hops []Hop) { h.hops = copy(h.last[:], hops) }
 
-// measureInflight is MeasureInflight of Algorithm 1; false when no record tells anything new.
+// measureInflight is MeasureInflight of Algorithm 1. It returns false when no record is new.
 func (h *HPCC) measureInflight(hops []Hop) bool {
 	u, tau := -1.0, 0.0
 	for i := range hops {
@@ -160,7 +159,7 @@ func (h *HPCC) measureInflight(hops []Hop) bool {
 	return true
 }
 
-// computeWind is ComputeWind of Algorithm 1: it sets W, and answers the stage that follows.
+// computeWind is ComputeWind of Algorithm 1: it sets W, and returns the next stage.
 func (h *HPCC) computeWind() (stage int) {
 	ai := float64(h.ai) * h.payload
 	if h.u >= h.eta || h.stage >= h.maxStage {
@@ -173,8 +172,8 @@ func (h *HPCC) computeWind() (stage int) {
 	return stage
 }
 
-// decide lets a packet leave while less than W is in flight, so the window of a Decision is a
-// packet less a byte more: whole packets would make a window of 1.9 one of 1, while the rate is
+// decide returns a window a packet less a byte larger than W, so that a packet may leave while less
+// than W is in flight: in whole packets a window of 1.9 would act as one of 1, while the rate is
 // exact.
 func (h *HPCC) decide() Decision {
 	return Decision{Window: wholeBytes(h.w + h.payload - 1), Rate: rateOf(h.w, h.baseRTT)}

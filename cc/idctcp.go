@@ -3,12 +3,12 @@ package cc
 import "github.com/goroce/goroce/units"
 
 // IDCTCP is the DCTCP of TAURUS's testbed (PACMNET CoNEXT, December 2025, section 5.1): the AIMD of
-// DCTCP on ECE, RTO and OOO alone. Those are what a NIC can count and report in sums, so the
-// windows that DCTCP delimits by sequence numbers are delimited here by counts: one is over when as
-// many packets are acknowledged as it had at its beginning. It starts at a BDP and not in slow
-// start, and it may send less than a packet a round trip, which it takes to be the path's base.
+// DCTCP on ECE, RTO and OOO alone, which a NIC can count and report in sums. Windows that DCTCP
+// delimits by sequence numbers are delimited here by counts: a window ends when as many packets are
+// acknowledged as it had at its beginning. The flow starts at a BDP without slow start, and may
+// send less than a packet a round trip, which is taken to be the path's base.
 //
-// The paper gives no more than its signals; the rest is ours.
+// The paper specifies only the signals; the rest is OURS.
 type IDCTCP struct {
 	idctcpParams
 	path Path
@@ -85,7 +85,7 @@ func (d *IDCTCP) onAck(ev *Event, now units.Time) {
 	}
 }
 
-// reduce cuts the window to a part of it, once for what is in flight.
+// reduce multiplies the window by part, once for what is in flight.
 func (d *IDCTCP) reduce(part float64, why Reason, now units.Time) {
 	before := d.cwnd
 	d.cwnd = clamp(d.cwnd*part, float64(d.minCwnd), float64(d.maxCwnd))

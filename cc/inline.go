@@ -7,11 +7,11 @@ import "github.com/goroce/goroce/units"
 type Inline struct {
 	flows []inlineFlow
 	free  []Flow
-	Late
+	ChangedFlows
 
 	waking   int        // flows whose Decision has a WakeAt
-	earliest units.Time // no WakeAt is before it; says nothing when waking is 0
-	timer    Event      // the one in Poll; here, so that none escapes
+	earliest units.Time // lower bound of all WakeAt; undefined when waking is 0
+	timer    Event      // the TIMER event of Poll; a field, so that none escapes
 }
 
 type inlineFlow struct {
@@ -21,7 +21,7 @@ type inlineFlow struct {
 	changed   bool
 }
 
-// defaultWindow is what a flow begins with whose algorithm does not say.
+// defaultWindow is the first window of a flow whose algorithm is not a Starter.
 const defaultWindow = units.MiB
 
 // Add implements Controller.
@@ -44,18 +44,18 @@ func (c *Inline) Add(a Algorithm, now units.Time) Flow {
 	return name
 }
 
-// Remove implements Controller. The name may be another flow's afterwards.
+// Remove implements Controller. A later Add may reuse the name.
 func (c *Inline) Remove(f Flow) {
 	flow := &c.flows[f]
 	if flow.algorithm == nil {
-		return // ended before: its name is free already
+		return // already removed
 	}
 	c.decide(flow, Decision{})
 	*flow = inlineFlow{}
 	c.free = append(c.free, f)
 }
 
-// decide is the only place that changes a Decision: it keeps the books on who wants to be woken.
+// decide is the only place that changes a Decision: it maintains waking and earliest.
 func (c *Inline) decide(f *inlineFlow, d Decision) {
 	if f.decision.WakeAt != 0 {
 		c.waking--
@@ -72,8 +72,8 @@ func (c *Inline) decide(f *inlineFlow, d Decision) {
 // Wants implements Controller.
 func (c *Inline) Wants(f Flow) EventSet { return c.flows[f].wants }
 
-// Report implements Controller. An event of a flow that ended, or that it did not bind, does
-// nothing.
+// Report implements Controller. An event of a removed flow, or one that the flow does not bind, is
+// ignored.
 func (c *Inline) Report(ev *Event, now units.Time) {
 	f := &c.flows[ev.Flow]
 	if !f.wants.Has(ev.Kind) {
@@ -93,8 +93,7 @@ func (c *Inline) Decision(f Flow) (Decision, bool) {
 	return flow.decision, changed
 }
 
-// Snapshot answers the state of a flow: the newest Decision, and what the algorithm shows beyond
-// it.
+// Snapshot returns the state of a flow: that of an Observable algorithm, else the newest Decision.
 func (c *Inline) Snapshot(f Flow) Snapshot {
 	flow := &c.flows[f]
 	if o, ok := flow.algorithm.(Observable); ok {
@@ -103,8 +102,8 @@ func (c *Inline) Snapshot(f Flow) Snapshot {
 	return Snapshot{Window: flow.decision.Window, Rate: flow.decision.Rate}
 }
 
-// Poll implements Controller: it sends the TIMER events that are due. It looks at the flows only
-// when one of them may be.
+// Poll implements Controller: it sends the TIMER events that are due. It scans the flows only when
+// one may be due.
 func (c *Inline) Poll(now units.Time) units.Time {
 	switch {
 	case c.waking == 0:
@@ -122,7 +121,7 @@ func (c *Inline) Poll(now units.Time) units.Time {
 			c.timer = Event{Kind: TIMER, Flow: Flow(i)}
 			c.Report(&c.timer, now)
 			if f.changed {
-				c.Tell(Flow(i))
+				c.NoteChanged(Flow(i))
 			}
 		}
 		if at := f.decision.WakeAt; at != 0 {

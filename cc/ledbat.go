@@ -11,11 +11,11 @@ import (
 // samples less the least of the last minutes.
 //
 // In its variant for data centres (the artifact of PrioPlus, EuroSys'25) the base delay is
-// configured and not measured, so that a latecomer does not take the queue it finds for the path;
-// the flow starts with a BDP, and losses are left to the transport.
+// configured instead of measured, so that a latecomer does not mistake a standing queue for the
+// path; the flow starts with a BDP, and losses are left to the transport.
 //
-// The RFC takes one-way delays; ours are of the round trip, without the hosts' part where the path
-// tells it. Acknowledgements ride the highest class, so the queue behind both is the same.
+// The RFC uses one-way delays; these are of the round trip, without the hosts' part where the path
+// gives it. Acknowledgements use the highest class, so both contain the same queue.
 type LEDBAT struct {
 	ledbatParams
 	path Path
@@ -23,12 +23,12 @@ type LEDBAT struct {
 	cwnd      float64 // packets
 	history   minima
 	filter    samples
-	srtt      smoothed
+	srtt      ewma
 	flight    flight
-	loss      gate
+	loss      cooldown
 	unsampled float64
 	falling   bool
-	step      Packets // beside the gain, when it is steered
+	step      Packets // added to the gain, when it is steered
 	record
 }
 
@@ -53,7 +53,7 @@ func (p *ledbatParams) declare(s *schema) {
 		s.param(&p.minutes, "base_history", "10", "[1, 60]", rfc,
 			"minutes over which the least delay is the base")
 		s.param(&p.allowed, "allowed_increase", "1", "[0, inf)", rfc,
-			"how far the window may be beyond what was in flight")
+			"how far the window may exceed what was in flight")
 	}
 	s.param(&p.queueing, "target", target, "(0s, 100ms]", rfc, "queueing delay aimed at")
 	s.param(&p.gain, "gain", "1", "(0, 1]", "RFC 6817",
@@ -61,7 +61,7 @@ func (p *ledbatParams) declare(s *schema) {
 	s.param(&p.filterLen, "current_filter", "4", "[1, 64]", "RFC 6817",
 		"samples whose least is the current delay")
 	s.param(&p.capped, "cap_decrease", "off", "", "LEDBAT++",
-		"never fall by more than a packet a round trip, however long the queue")
+		"limit the decrease to a packet a round trip, however long the queue")
 	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "RFC 6817",
 		"least window; below 1 for large incasts")
 	s.largest(&p.maxCwnd, "max_cwnd", "largest window")
@@ -107,7 +107,7 @@ func (l *LEDBAT) onAck(ev *Event, now units.Time) {
 	acked, _ := l.acked(ev)
 	l.unsampled += acked
 	if _, ok := l.sample(ev); !ok {
-		return // what it acknowledges counts at the next sample
+		return // counted at the next sample
 	}
 	acked, l.unsampled = l.unsampled, 0
 	l.srtt.add(ev.present())
@@ -118,7 +118,7 @@ func (l *LEDBAT) onAck(ev *Event, now units.Time) {
 		base = l.history.least()
 		l.target = base + l.queueing
 	}
-	delay, _ := ev.FabricNear(base) // what a host did is no queue
+	delay, _ := ev.FabricNear(base) // delay in a host is not a queue
 	l.filter.add(delay)
 	off := float64(l.queueing-(l.filter.least()-base)) / float64(l.queueing)
 	off = min(off, 1) // a delay below base is an error of the clock
@@ -146,8 +146,8 @@ func (l *LEDBAT) onAck(ev *Event, now units.Time) {
 }
 
 func (l *LEDBAT) onLoss(now units.Time) {
-	if l.loss.open(now, l.srtt.value) {
-		l.loss.shut(now)
+	if l.loss.expired(now, l.srtt.value) {
+		l.loss.start(now)
 		l.shrink(max(l.cwnd/2, float64(l.minCwnd)), CutLoss, now)
 	}
 }
@@ -164,13 +164,13 @@ func (l *LEDBAT) decide() Decision { return windowed(Packets(l.cwnd), &l.path, l
 // Snapshot implements Observable.
 func (l *LEDBAT) Snapshot() Snapshot { return l.snapshot(l.decide()) }
 
-// steered implements steerable. The RFC's window may not go beyond what was in flight, and its base
-// is what the flow has seen: neither goes with a channel.
+// steered implements steerable. The RFC's window may not exceed what was in flight, and its base is
+// measured by the flow: neither fits a channel.
 func (p *ledbatParams) steered() (taken []string, defaults []setting, ok bool) {
 	return []string{"base", "target", "min_cwnd", "max_cwnd", "init_cwnd"}, nil, p.dataCentre
 }
 
-// Steer implements Steerable: the queueing delay aimed at is what target is beyond the base.
+// Steer implements Steerable: the queueing delay aimed at is target less the base.
 func (l *LEDBAT) Steer(target units.Duration, least, most Packets) {
 	l.target, l.queueing = target, target-l.base
 	l.minCwnd, l.maxCwnd = least, most
@@ -190,7 +190,7 @@ func (l *LEDBAT) SetCwnd(w Packets) {
 // Resume implements Steerable.
 func (l *LEDBAT) Resume(w Packets, delay units.Duration) {
 	l.SetCwnd(w)
-	l.srtt = smoothed{delay, true}
+	l.srtt = ewma{delay, true}
 	l.filter.next, l.filter.n = 0, 0
 	l.unsampled, l.falling = 0, false
 }
@@ -225,7 +225,7 @@ func (s *samples) least() units.Duration {
 // minima is the least delay of each of the last minutes.
 type minima struct {
 	ring   []units.Duration
-	minute int // how many were begun
+	minute int // minutes begun
 	since  units.Time
 }
 
@@ -247,15 +247,15 @@ func (m *minima) least() units.Duration {
 	return least
 }
 
-// flight is how much was in flight at most in this round trip and the one before, in bytes. The RFC
-// takes what was at the very ACK; a transport that works in bursts then has less than its window
-// every time, and would never be allowed it again.
+// flight tracks the largest amount in flight in this round trip and the previous one, in bytes. The
+// RFC takes the amount at the ACK itself; a transport that works in bursts then always has less
+// than its window, and could never grow it again.
 type flight struct {
 	last, now float64
-	round     mark
+	round     psnMark
 }
 
-// most takes in an acknowledgement: what was in flight before it.
+// most processes an acknowledgement, and returns the largest amount in flight before it.
 func (f *flight) most(ev *Event) float64 {
 	if f.round.passed(ev.PSN) {
 		f.last, f.now = f.now, 0

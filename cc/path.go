@@ -7,37 +7,38 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Path is what an algorithm is told at its start: what it needs to know and cannot measure.
+// Path is what an algorithm needs to know at its start and cannot measure.
 type Path struct {
 	LineRate units.BitRate  // of the sender's port
 	BaseRTT  units.Duration // of a full packet and its acknowledgement through empty queues
 	Payload  units.Bytes    // of a full packet
 	Hops     int            // switches on the way; 0 unknown
-	Signals  Signals        // what it can tell
-	Seed     uint32         // of what an algorithm draws by lot: another one for each flow
-	// LineRate is a guess, of a port that says none: it is no limit, and all of it is not paced
+	Signals  Signals        // what the path can report
+	Seed     uint32         // of the flow's random numbers: different for each flow
+	// Guessed marks a LineRate that is a guess, because the port does not report one: it is not a
+	// limit, and a flow at that rate is not paced.
 	Guessed bool
 }
 
-// BDP is what line rate carries in a base round trip.
+// BDP returns what line rate carries in a base round trip.
 func (p Path) BDP() units.Bytes { return p.LineRate.Bytes(p.BaseRTT) }
 
 func (p Path) check() error {
 	switch {
 	case p.LineRate <= 0:
-		return fmt.Errorf("a path needs its line rate, and %v is none", p.LineRate)
+		return fmt.Errorf("line rate %v, want more than 0", p.LineRate)
 	case p.BaseRTT <= 0:
-		return fmt.Errorf("a path needs its base round-trip time, and %v is none", p.BaseRTT)
+		return fmt.Errorf("base round trip %v, want more than 0", p.BaseRTT)
 	case p.Payload <= 0:
-		return fmt.Errorf("a path needs the payload of a full packet, and %v is none", p.Payload)
+		return fmt.Errorf("payload %v of a full packet, want more than 0", p.Payload)
 	case p.Hops < 0:
-		return fmt.Errorf("a path of %d hops is none", p.Hops)
+		return fmt.Errorf("%d hops, want 0 or more", p.Hops)
 	}
 	return nil
 }
 
-// Signals is a set of what a path can tell an algorithm, beyond acknowledgements, losses and CNPs,
-// which every RoCEv2 path has.
+// Signals is the set of signals that a path gives an algorithm, beyond acknowledgements, losses and
+// CNPs, which every RoCEv2 path has.
 type Signals uint8
 
 // The signals.
@@ -46,8 +47,8 @@ const (
 	SignalEndpoint                     // which part of them passed in the hosts
 	SignalMarks                        // marks of switches, echoed packet for packet
 	SignalINT                          // in-band telemetry of every hop
-	SignalSRC                          // switches speak to the sender (Bolt)
-	SignalOneWay                       // delay of the way there alone, beside round-trip samples
+	SignalSRC                          // reports of switches to the sender (Bolt)
+	SignalOneWay                       // forward delay, beside round-trip samples
 	allSignals     = SignalOneWay<<1 - 1
 )
 
@@ -66,5 +67,5 @@ func (s Signals) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Packets is an amount of payload in full packets of the path. Fractions of one are meant.
+// Packets is an amount of payload in full packets of the path. It may be fractional.
 type Packets float64

@@ -1,17 +1,18 @@
 package cc
 
-// algorithms is every algorithm there is. To add one, write its file and a line here.
+// algorithms is the list of all algorithms. To add one, write its file and a line here.
 var algorithms = []entry{
 	{"bolt", "sub-RTT control by reports of switches (Bolt, NSDI'23)", SignalSRC, func() blueprint {
 		return &boltParams{}
 	}},
-	{"d2tcp", "DCTCP whose cuts heed deadlines (D2TCP, SIGCOMM'12)", SignalMarks, func() blueprint {
-		return &d2tcpParams{}
-	}},
-	{"dcqcn", "rate control by CNPs, as the paper has it (DCQCN, SIGCOMM'15)", 0, func() blueprint {
+	{"d2tcp", "DCTCP whose cuts depend on deadlines (D2TCP, SIGCOMM'12)", SignalMarks,
+		func() blueprint {
+			return &d2tcpParams{}
+		}},
+	{"dcqcn", "rate control by CNPs, as in the paper (DCQCN, SIGCOMM'15)", 0, func() blueprint {
 		return &dcqcnParams{}
 	}},
-	{"dcqcn-nic", "rate control by CNPs, as NICs have it, all on timers", 0, func() blueprint {
+	{"dcqcn-nic", "rate control by CNPs, as in NICs, all on timers", 0, func() blueprint {
 		return &dcqcnNICParams{}
 	}},
 	{"dctcp", "AIMD in proportion to the share of marked packets (DCTCP, SIGCOMM'10, RFC 8257)",

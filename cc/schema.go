@@ -10,9 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// schema is what an algorithm declares of its parameters: where each goes, and all that a person
-// asks of it. The path is known when the algorithm starts, and not yet when a flag is read: nil
-// then.
+// schema is an algorithm's declaration of its parameters: the destination and the documentation of
+// each. The path is known when the algorithm starts; while flags are parsed it is nil.
 type schema struct {
 	params []param
 	orders []order
@@ -30,22 +29,23 @@ type param struct {
 	known bool
 }
 
-// order says that one parameter must be below another, or at most as large.
+// order is the condition that one parameter must be below another, or at most as large.
 type order struct {
 	low, high string
 	equal     bool
 }
 
-// param declares a parameter. def and valid are written as a person would write them: a value,
-// and an interval such as "(0, 1]" or "[1, inf)". source is where the default comes from.
+// param declares a parameter. def is a value and valid an interval such as "(0, 1]" or "[1, inf)",
+// both in the syntax of flags. source is where the default comes from.
 func (s *schema) param(into any, name, def, valid, source, text string) {
 	s.params = append(s.params, param{into: into, name: name, def: def, valid: valid,
 		source: source, text: text})
 }
 
 // largest declares the largest window of a flow. 16 BDP limit nothing on a path that is known.
-// Where the line rate is a guess, what is in flight beyond guessedBDP waits in rings of hosts, out
-// of their caches: 1 MiB instead of 4 makes loop: 7 % faster (BenchmarkControl). Both are OURS.
+// Where the line rate is a guess, what is in flight beyond guessedBDP waits in rings of hosts,
+// outside of their caches: 1 MiB instead of 4 makes loop: 7 % faster (BenchmarkControl). Both are
+// OURS.
 func (s *schema) largest(into any, name, text string) {
 	s.param(into, name, "16BDP", "(0, inf)", "OURS", text)
 	s.onGuess(name, guessedBDP)
@@ -58,8 +58,8 @@ func (s *schema) onGuess(name, def string) {
 	p.text += "; " + def + " where the line rate is a guess"
 }
 
-// guessedBDP is what fills rings between hosts that poll bursts of 32 packets: with one BDP they
-// run empty.
+// guessedBDP keeps the rings between hosts that poll bursts of 32 packets from running empty, as
+// they do with one BDP.
 const guessedBDP = "4BDP"
 
 // below declares that parameter low must be less than high.
@@ -77,9 +77,9 @@ func (s *schema) find(name string) *param {
 	return nil
 }
 
-// fill stores the settings, and the defaults of everything else. What cannot be told without the
-// path is not checked while it is nil. Of two defaults that contradict each other on a path, the
-// larger one is raised: nobody asked for either.
+// fill stores the settings, and the defaults of all other parameters. While path is nil, what
+// depends on it is not checked. If two defaults contradict each other on a path, the larger one is
+// raised.
 func (s *schema) fill(given []setting, path *Path) error {
 	for i := range s.params {
 		if err := s.params[i].set(s.params[i].byDefault(path), path); err != nil {
@@ -96,7 +96,6 @@ func (s *schema) fill(given []setting, path *Path) error {
 		switch {
 		case !low.known || !high.known || low.value < high.value || o.equal &&
 			low.value == high.value:
-		// on a path of few packets
 		case o.equal && !isGiven(given, o.low) && !isGiven(given, o.high):
 			high.store(low.value)
 		case o.equal:
@@ -122,7 +121,7 @@ func isGiven(given []setting, key string) bool {
 	return slices.ContainsFunc(given, func(g setting) bool { return g.key == key })
 }
 
-// written answers the value as it was given, or the default.
+// written returns the value as it was given, or the default.
 func (p *param) written(given []setting) string {
 	for _, g := range given {
 		if g.key == p.name {
@@ -144,14 +143,14 @@ func (p *param) set(text string, path *Path) error {
 	}
 	if into, ok := p.into.(*string); ok {
 		if p.valid != "" && !slices.Contains(strings.Split(p.valid, ", "), text) {
-			return fmt.Errorf("%s=%s is none of %s", p.name, text, p.valid)
+			return fmt.Errorf("%s=%s, want one of %s", p.name, text, p.valid)
 		}
 		*into = text
 		return nil
 	}
 	v, known, err := p.quantity(text, path)
 	if err != nil {
-		return fmt.Errorf("%s=%s is no %s: %w", p.name, text, p.kind(), err)
+		return fmt.Errorf("%s=%s is not a valid %s: %w", p.name, text, p.kind(), err)
 	}
 	if p.known = known; !known {
 		return nil
@@ -183,7 +182,7 @@ func (p *param) store(v float64) {
 	}
 }
 
-// kind names the type for people.
+// kind returns the type's name in messages.
 func (p *param) kind() string {
 	switch p.into.(type) {
 	case *units.Duration:
@@ -206,13 +205,13 @@ func (p *param) kind() string {
 	panic(fmt.Sprintf("cc: parameter %s has type %T", p.name, p.into))
 }
 
-// inside says whether v is in the valid interval. A bound that only the path tells holds all while
-// there is none.
+// inside reports whether v is in the valid interval. A bound that depends on the path holds for all
+// values while path is nil.
 func (p *param) inside(v float64, path *Path) (bool, error) {
 	in := p.valid
 	low, high, ok := strings.Cut(in[1:len(in)-1], ",")
 	if !ok {
-		return false, fmt.Errorf("%s: %q is no interval", p.name, in)
+		return false, fmt.Errorf("%s: %q is not an interval", p.name, in)
 	}
 	if b, known, err := p.quantity(strings.TrimSpace(low), path); err != nil {
 		return false, err
@@ -228,8 +227,8 @@ func (p *param) inside(v float64, path *Path) (bool, error) {
 }
 
 // quantity reads a value in the base unit of its type. It may be a sum, and its terms may be
-// relative to the path: in rtt, line, pkt or BDP, as rtt+25us or 0.001line. Those are not known
-// while path is nil.
+// relative to the path: in rtt, line, pkt or BDP, as rtt+25us or 0.001line. Those are unknown while
+// path is nil.
 func (p *param) quantity(text string, path *Path) (v float64, known bool, err error) {
 	known = true
 	for _, t := range strings.Split(text, "+") {
@@ -240,12 +239,12 @@ func (p *param) quantity(text string, path *Path) (v float64, known bool, err er
 		v, known = v+term, known && here
 	}
 	if known && (math.IsNaN(v) || math.IsInf(v, 0) || v > mostValue) {
-		return 0, false, fmt.Errorf("it is more than anything can be")
+		return 0, false, fmt.Errorf("value out of range")
 	}
 	return v, known, nil
 }
 
-// mostValue is what an int64 certainly holds.
+// mostValue is a limit that an int64 certainly holds.
 const mostValue = 1 << 62
 
 func (p *param) term(text string, path *Path) (v float64, known bool, err error) {
@@ -278,12 +277,12 @@ func (p *param) term(text string, path *Path) (v float64, known bool, err error)
 	case *int:
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil {
-			return 0, false, fmt.Errorf("%q is no whole number", text)
+			return 0, false, fmt.Errorf("%q is not a whole number", text)
 		}
 		return float64(n), true, nil
 	}
 	if v, err = strconv.ParseFloat(text, 64); err != nil {
-		return 0, false, fmt.Errorf("%q is no number", text)
+		return 0, false, fmt.Errorf("%q is not a number", text)
 	}
 	return v, true, nil
 }
@@ -300,7 +299,7 @@ func amount(text string, path *Path) (v float64, known bool, err error) {
 	return float64(b), true, err
 }
 
-// times reads a number in front of unit; none is 1.
+// times reads the number before unit; without a number it returns 1.
 func times(text, unit string) (float64, bool) {
 	number, ok := strings.CutSuffix(strings.ToLower(text), strings.ToLower(unit))
 	if !ok {
@@ -327,5 +326,5 @@ func parseSwitch(text string) (bool, error) {
 	case "off", "false", "no", "0":
 		return false, nil
 	}
-	return false, fmt.Errorf("%q is neither on nor off", text)
+	return false, fmt.Errorf("%q, want on or off", text)
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Settings is parameters of something that is set as algorithms are, by key=value,...: each with
-// its type, default, valid range, source and meaning. Declare them, then Read.
+// Settings is a set of parameters in the syntax of algorithms, key=value,...: each with its type,
+// default, valid range, source and meaning. Declare them, then Read.
 type Settings struct{ schema }
 
-// Param declares a parameter: where it goes, a *units.Duration, *units.BitRate, *units.Bytes,
-// *Packets, *float64, *int, *bool or *string; its default; an interval such as "(0, 1]" or "[1,
-// inf)", "" for a bool, the words there are for a string ("" any); where the default comes from;
-// and what it means.
+// Param declares a parameter. into is a *units.Duration, *units.BitRate, *units.Bytes, *Packets,
+// *float64, *int, *bool or *string. valid is an interval such as "(0, 1]" or "[1, inf)", "" for a
+// bool, and the list of words for a string ("" for any). source is where the default comes from,
+// and text the meaning.
 func (s *Settings) Param(into any, name, def, valid, source, text string) {
 	s.param(into, name, def, valid, source, text)
 }
@@ -21,8 +21,8 @@ func (s *Settings) Param(into any, name, def, valid, source, text string) {
 // OnGuess declares another default of a parameter for paths whose line rate is a guess.
 func (s *Settings) OnGuess(name, def string) { s.onGuess(name, def) }
 
-// Read stores what text says, and the defaults of everything else. What is relative to the path is
-// neither stored nor checked while that is nil.
+// Read stores the settings in text, and the defaults of all other parameters. While path is nil,
+// what is relative to it is neither stored nor checked.
 func (s *Settings) Read(text string, path *Path) error {
 	given, err := s.split(strings.TrimSpace(text))
 	if err != nil {
@@ -31,10 +31,10 @@ func (s *Settings) Read(text string, path *Path) error {
 	return s.fill(given, path)
 }
 
-// Explain writes what each parameter is.
+// Explain writes the description of each parameter.
 func (s *Settings) Explain(w io.Writer) error { return s.explain(w) }
 
-// Table answers the same as a table of Markdown.
+// Table returns the description of each parameter as a Markdown table.
 func (s *Settings) Table() string {
 	var b strings.Builder
 	b.WriteString("| parameter | type | default | valid | source | meaning " +

@@ -2,7 +2,7 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// Reason says why an algorithm cut a flow's window or rate.
+// Reason is why an algorithm cut a flow's window or rate.
 type Reason uint8
 
 // The reasons.
@@ -15,7 +15,7 @@ const (
 	CutLoss             // a sequence gap
 	CutTimeout          // the retransmission timer
 	CutTelemetry        // in-band telemetry
-	CutSwitch           // a switch's own report (SRC)
+	CutSwitch           // a switch's report (SRC)
 	Yielded             // higher priorities: the flow stopped (PrioPlus)
 	reasons
 )
@@ -30,24 +30,24 @@ func (r Reason) String() string {
 	return "unknown reason"
 }
 
-// Reasons is how many Reasons there are, NoCut included.
+// Reasons is the number of Reasons, NoCut included.
 const Reasons = int(reasons)
 
-// Snapshot is what an algorithm shows of a flow: by value, so that whoever looks keeps it.
+// Snapshot is the visible state of an algorithm, copied by value.
 type Snapshot struct {
-	Target units.Duration // the delay it steers to; 0 when it steers to none
+	Target units.Duration // the delay aimed at; 0 without a target
 	Delay  units.Duration // the newest sample; 0 when there was none
 	Window units.Bytes    // as in the Decision
 	Rate   units.BitRate
-	// Reason and CutAt are of the last cut; CutAt says nothing when Reason is NoCut. An algorithm
+	// Reason and CutAt are of the last cut; CutAt is undefined when Reason is NoCut. An algorithm
 	// that lowers its window step by step counts a run of steps as one cut.
 	Reason Reason
 	CutAt  units.Time
 	Cuts   [Reasons]uint64 // by Reason
-	// Ignored is how many values of events could not be: delays of no or of negative length, more
-	// marks than packets, telemetry of no link.
+	// Ignored is how many values of events were impossible: delays not above 0, more marks than
+	// packets, invalid telemetry.
 	Ignored uint64
-	// Channel is what PrioPlus shows beyond that; zero for every other algorithm.
+	// Channel is the state of PrioPlus; zero for every other algorithm.
 	Channel Channel
 }
 
@@ -59,7 +59,7 @@ type Channel struct {
 	Flows    float64 // #flow, the estimate of how many flows share the priority
 }
 
-// ChannelState is what a flow that has a virtual priority does.
+// ChannelState is the state of a flow with a virtual priority.
 type ChannelState uint8
 
 // The states.
@@ -67,7 +67,7 @@ const (
 	Resting  ChannelState = iota // has nothing to send
 	Stopped                      // yields, and probes
 	Starting                     // sends, the window growing linearly
-	Sending                      // sends, as the algorithm inside says
+	Sending                      // sends, as the inner algorithm decides
 )
 
 func (s ChannelState) String() string {
@@ -84,12 +84,12 @@ func (s ChannelState) String() string {
 	return "unknown state"
 }
 
-// Observable is an Algorithm that shows its state. All of this package do.
+// Observable is an Algorithm that shows its state. All algorithms of this package do.
 type Observable interface {
 	Snapshot() Snapshot
 }
 
-// record is the part of every algorithm that only a Snapshot shows.
+// record is the state of every algorithm that only a Snapshot shows.
 type record struct {
 	target, delay units.Duration
 	reason        Reason
@@ -108,7 +108,7 @@ func (r *record) snapshot(d Decision) Snapshot {
 		Reason: r.reason, CutAt: r.cutAt, Cuts: r.cuts, Ignored: r.ignored}
 }
 
-// sample answers the delay of an acknowledgement, and false when it has none that can be.
+// sample returns the delay of an acknowledgement, and false when it has none, or an impossible one.
 func (r *record) sample(ev *Event) (units.Duration, bool) {
 	if ev.Kind != RTT {
 		return 0, false
@@ -121,11 +121,11 @@ func (r *record) sample(ev *Event) (units.Duration, bool) {
 	return ev.Delay, true
 }
 
-// mostPackets is how many can be outstanding: half of what PSNs tell apart.
+// mostPackets bounds outstanding packets: half of the PSN space.
 const mostPackets = 1 << 23
 
-// acked answers how many packets are newly acknowledged, and how many of them were marked: 0 when
-// what it says cannot be.
+// acked returns how many packets are newly acknowledged, and how many of them were marked: 0 for
+// impossible values.
 func (r *record) acked(ev *Event) (packets, marked float64) {
 	switch {
 	case ev.Packets < 0 || ev.Packets > mostPackets:

@@ -57,20 +57,20 @@ func TestInlineSnapshot(t *testing.T) {
 	}
 }
 
-// A gate stays shut for its time, also when the clock steps back.
-func TestGate(t *testing.T) {
-	var g gate
-	assert.True(t, g.open(at(-5), us))
-	g.shut(at(100))
-	assert.False(t, g.open(at(100.5), us))
-	assert.True(t, g.open(at(101), us))
-	assert.False(t, g.open(at(-1e9), us))
-	assert.True(t, g.open(at(-1e9+1), us))
+// A cooldown lasts for its time, also when the clock steps back.
+func TestCooldown(t *testing.T) {
+	var g cooldown
+	assert.True(t, g.expired(at(-5), us))
+	g.start(at(100))
+	assert.False(t, g.expired(at(100.5), us))
+	assert.True(t, g.expired(at(101), us))
+	assert.False(t, g.expired(at(-1e9), us))
+	assert.True(t, g.expired(at(-1e9+1), us))
 }
 
 // 24 bits that wrap.
-func TestMark(t *testing.T) {
-	var m mark
+func TestPSNMark(t *testing.T) {
+	var m psnMark
 	assert.True(t, m.passed(0) && m.reached(0), "never set")
 	m.at(0xffffff)
 	for _, c := range []struct {
@@ -88,11 +88,11 @@ func TestClamp(t *testing.T) {
 		math.Inf(-1): 2} {
 		assert.Equal(t, want, clamp(x, 2, 5))
 	}
-	assert.Equal(t, 2.0, clamp(math.NaN(), 2, 5), "no number is the least")
+	assert.Equal(t, 2.0, clamp(math.NaN(), 2, 5), "NaN becomes the least")
 }
 
-func TestSmoothed(t *testing.T) {
-	s := smoothed{value: 40 * us}
+func TestEWMA(t *testing.T) {
+	s := ewma{value: 40 * us}
 	s.add(80 * us)
 	assert.Equal(t, 80*us, s.value, "the first sample is all")
 	s.add(160 * us)

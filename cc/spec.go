@@ -9,17 +9,17 @@ import (
 	"text/tabwriter"
 )
 
-// Spec says which algorithm, with which parameters. It is comparable; the zero Spec names none.
+// Spec is an algorithm with its parameters. It is comparable; the zero Spec names none.
 type Spec struct {
 	name     string
 	settings string // in the order they were given
 }
 
-// Control says how a flow is controlled: a Spec, or a Spec with something around it.
+// Control makes the algorithms of flows: a Spec, or a Spec with something around it.
 type Control interface {
-	// New makes the algorithm for one flow, or says why it cannot work on this path.
+	// New returns the algorithm for one flow, or an error if it cannot work on this path.
 	New(path Path) (Algorithm, error)
-	// Name is short, String says all.
+	// Name returns the short form, String the full one.
 	Name() string
 	String() string
 }
@@ -27,14 +27,14 @@ type Control interface {
 // setting is one key=value.
 type setting struct{ key, value string }
 
-// blueprint is the parameters of an algorithm, and what makes one of them. A new one is made for
-// each algorithm, and the algorithm may keep it.
+// blueprint is the parameters of an algorithm, and makes one of them. A new one is made for each
+// algorithm, and the algorithm may keep it.
 type blueprint interface {
 	declare(s *schema)
 	build(path Path) Algorithm
 }
 
-// entry is an algorithm that can be named.
+// entry is an algorithm of the registry.
 type entry struct {
 	name  string
 	title string
@@ -42,7 +42,7 @@ type entry struct {
 	new   func() blueprint
 }
 
-// Names answers the names of all algorithms, in order.
+// Names returns the names of all algorithms, sorted.
 func Names() []string {
 	names := make([]string, len(algorithms))
 	for i, a := range algorithms {
@@ -58,7 +58,7 @@ func lookup(name string) (entry, error) {
 			return a, nil
 		}
 	}
-	return entry{}, fmt.Errorf("cc: there is no algorithm %q; there are %s", name,
+	return entry{}, fmt.Errorf("cc: unknown algorithm %q, want one of %s", name,
 		strings.Join(Names(), ", "))
 }
 
@@ -75,7 +75,7 @@ func Parse(text string) (Spec, error) {
 	return spec, nil
 }
 
-// String answers what Parse reads.
+// String returns the text that Parse reads.
 func (s Spec) String() string {
 	if s.settings == "" {
 		return s.name
@@ -83,11 +83,11 @@ func (s Spec) String() string {
 	return s.name + ":" + s.settings
 }
 
-// Name is the name of the algorithm.
+// Name returns the name of the algorithm.
 func (s Spec) Name() string { return s.name }
 
-// New makes the algorithm for one flow. It refuses a path that lacks a signal the algorithm needs,
-// and parameters that are wrong on this path.
+// New returns the algorithm for one flow. It fails on a path that lacks a signal the algorithm
+// needs, and for parameters that are invalid on this path.
 func (s Spec) New(path Path) (Algorithm, error) {
 	e, err := lookup(s.name)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s Spec) New(path Path) (Algorithm, error) {
 	return b.build(path), nil
 }
 
-// fill makes a blueprint with the parameters of the Spec.
+// fill returns a blueprint with the parameters of the Spec.
 func (s Spec) fill(path *Path) (blueprint, error) {
 	e, err := lookup(s.name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s Spec) fill(path *Path) (blueprint, error) {
 	return nil, fmt.Errorf("cc: %s: %w", s.name, err)
 }
 
-// parse splits settings, and knows every key.
+// parse splits settings and checks every key.
 func (e entry) parse(settings string) ([]setting, error) {
 	return e.schema().split(settings)
 }
@@ -135,7 +135,7 @@ func (e entry) schema() *schema {
 	return s
 }
 
-// split takes settings apart, and knows every key.
+// split splits settings and checks every key.
 func (s *schema) split(settings string) (given []setting, err error) {
 	if settings == "" {
 		return nil, nil
@@ -156,7 +156,8 @@ func (s *schema) split(settings string) (given []setting, err error) {
 	return given, nil
 }
 
-// unknown says which parameters there are, and whose the wanted one is.
+// unknown returns the error for an unknown key: it lists the parameters, and the algorithms that
+// have the key.
 func (s *schema) unknown(key string) error {
 	var names, owners []string
 	for _, p := range s.params {
@@ -167,19 +168,18 @@ func (s *schema) unknown(key string) error {
 			owners = append(owners, e.name)
 		}
 	}
-	text := fmt.Sprintf("there is no parameter %q", key)
+	text := fmt.Sprintf("unknown parameter %q", key)
 	if len(owners) > 0 {
-		text += fmt.Sprintf(" (it is of %s)", strings.Join(owners, ", "))
+		text += fmt.Sprintf(" (it belongs to %s)", strings.Join(owners, ", "))
 	}
 	if len(names) == 0 {
-		return errors.New(text + "; there are none")
+		return errors.New(text + ", want none")
 	}
-	return fmt.Errorf("%s; there are %s", text, strings.Join(names, ", "))
+	return fmt.Errorf("%s, want one of %s", text, strings.Join(names, ", "))
 }
 
-// Help writes what the algorithm called name is, and each of its parameters with type, default,
-// valid range, source of the default and meaning. The name "all" or an empty one lists the
-// algorithms.
+// Help writes the title of the algorithm name, and each of its parameters with type, default, valid
+// range, source of the default and meaning. The name "all" or an empty one lists the algorithms.
 func Help(w io.Writer, name string) error {
 	if name == "" || name == "all" {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -200,7 +200,7 @@ func Help(w io.Writer, name string) error {
 	return e.schema().explain(w)
 }
 
-// explain writes what each parameter is.
+// explain writes the description of each parameter.
 func (s *schema) explain(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "parameter\ttype\tdefault\tvalid\tsource\tmeaning")

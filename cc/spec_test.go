@@ -30,31 +30,31 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                   `there is no algorithm ""; there are bolt, d2tcp, dcqcn, dcqcn-nic, dctcp, fixed`,
-		"cubic":                              `there is no algorithm "cubic"; there are bolt`,
-		"swift:g=0.5":                        `swift: there is no parameter "g" (it is of d2tcp, dcqcn, dcqcn-nic, dctcp, idctcp); there are base_target, per_hop`,
-		"swift:zzz=1":                        `swift: there is no parameter "zzz"; there are base_target`,
+		"":                                   `unknown algorithm "", want one of bolt, d2tcp, dcqcn, dcqcn-nic, dctcp, fixed`,
+		"cubic":                              `unknown algorithm "cubic", want one of bolt`,
+		"swift:g=0.5":                        `swift: unknown parameter "g" (it belongs to d2tcp, dcqcn, dcqcn-nic, dctcp, idctcp), want one of base_target, per_hop`,
+		"swift:zzz=1":                        `swift: unknown parameter "zzz", want one of base_target`,
 		"swift:beta":                         `swift: "beta" is not key=value`,
 		"swift:beta=0.8,":                    `swift: "" is not key=value`,
 		"swift:beta=0.8,beta=0.7":            `swift: beta is given twice`,
 		"swift:beta=2":                       `swift: beta=2 is outside (0, 1]`,
 		"swift:beta=0":                       `swift: beta=0 is outside (0, 1]`,
-		"swift:beta=NaN":                     `swift: beta=NaN is no float`,
-		"swift:fs_max=Inf":                   `swift: fs_max=Inf is no packets`,
-		"swift:beta=x":                       `swift: beta=x is no float: "x" is no number`,
-		"swift:base_target=25":               `swift: base_target=25 is no duration`,
+		"swift:beta=NaN":                     `swift: beta=NaN is not a valid float`,
+		"swift:fs_max=Inf":                   `swift: fs_max=Inf is not a valid packets`,
+		"swift:beta=x":                       `swift: beta=x is not a valid float: "x" is not a number`,
+		"swift:base_target=25":               `swift: base_target=25 is not a valid duration`,
 		"swift:base_target=0s":               `swift: base_target=0s is outside (0s, 1s]`,
 		"swift:fs_min=200":                   `swift: fs_min=200 is not less than fs_max=100`,
 		"swift:fs_min=5,fs_max=5":            `swift: fs_min=5 is not less than fs_max=5`,
 		"swift:min_cwnd=10,init_cwnd=5":      `swift: min_cwnd=10 is more than init_cwnd=5`,
-		"swift:retx_reset=1.5":               `swift: retx_reset=1.5 is no int: "1.5" is no whole number`,
-		"timely:patched=maybe":               `timely: patched: "maybe" is neither on nor off`,
+		"swift:retx_reset=1.5":               `swift: retx_reset=1.5 is not a valid int: "1.5" is not a whole number`,
+		"timely:patched=maybe":               `timely: patched: "maybe", want on or off`,
 		"fixed:window=0":                     `fixed: window=0 is outside (0, inf)`,
-		"fixed:rate=-5":                      `fixed: rate=-5 is no rate`,
+		"fixed:rate=-5":                      `fixed: rate=-5 is not a valid rate`,
 		"dcqcn:min_rate=2Gb/s,max_rate=1G":   `dcqcn: min_rate=2Gb/s is more than max_rate=1G`,
-		"hpcc:ai=9e99":                       `hpcc: ai=9e99 is no packets: it is more than anything can be`,
+		"hpcc:ai=9e99":                       `hpcc: ai=9e99 is not a valid packets: value out of range`,
 		"d2tcp:d_min=0":                      `d2tcp: d_min=0 is outside (0, 1]`,
-		"dcqcn:f=99999999999999999999999999": `dcqcn: f=99999999999999999999999999 is no int`,
+		"dcqcn:f=99999999999999999999999999": `dcqcn: f=99999999999999999999999999 is not a valid int`,
 	} {
 		_, err := Parse(text)
 		assert.ErrorContains(t, err, want, text)
@@ -77,7 +77,7 @@ func TestNewRefuses(t *testing.T) {
 		{"bolt", func(p *Path) { p.Signals &^= SignalSRC }, "cc: bolt needs SRC"},
 		{"swift", func(p *Path) { p.Signals = 0 }, "cc: swift needs delay"},
 		{"swift", func(p *Path) { p.LineRate = 0 }, "line rate"},
-		{"swift", func(p *Path) { p.BaseRTT = -1 }, "base round-trip time"},
+		{"swift", func(p *Path) { p.BaseRTT = -1 }, "base round trip"},
 		{"swift", func(p *Path) { p.Payload = 0 }, "payload"},
 		{"swift", func(p *Path) { p.Hops = -1 }, "hops"},
 		{"swift:init_cwnd=121,max_cwnd=1BDP", func(*Path) {},
@@ -93,7 +93,7 @@ func TestNewRefuses(t *testing.T) {
 		assert.ErrorContains(t, err, c.want)
 	}
 	_, err := Spec{}.New(everything)
-	assert.ErrorContains(t, err, "there is no algorithm")
+	assert.ErrorContains(t, err, "unknown algorithm")
 }
 
 // The same Spec is another algorithm on another path.
@@ -159,7 +159,7 @@ func TestHelp(t *testing.T) {
 		"rtt+25us", "(0s, 1s]", "fs_min must be less than fs_max"} {
 		assert.Contains(t, b.String(), want)
 	}
-	assert.ErrorContains(t, Help(&b, "vegas"), `there is no algorithm "vegas"`)
+	assert.ErrorContains(t, Help(&b, "vegas"), `unknown algorithm "vegas"`)
 }
 
 // Every declaration is one that people and the parser understand.

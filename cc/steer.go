@@ -8,40 +8,41 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Steerable is an Algorithm that steers the delay of the fabric to a target, by a window, and lets
-// whoever wraps it say more: what PrioPlus (EuroSys'25, section 4.1) asks of its original CC.
+// Steerable is an Algorithm that steers the delay of the fabric to a target, by a window, and whose
+// target, window and increase a wrapper can set: PrioPlus (EuroSys'25, section 4.1) requires this
+// of its original CC.
 type Steerable interface {
 	Algorithm
 	Observable
-	// Steer gives it a target, base round trip included, in place of its own and of every scaling,
-	// and bounds of its window.
+	// Steer sets a target, base round trip included, that replaces its own one and all scaling, and
+	// the bounds of its window.
 	Steer(target units.Duration, least, most Packets)
-	// Decide answers the Decision that holds now.
+	// Decide returns the current Decision.
 	Decide() Decision
-	// Cwnd is the window that the delay of the fabric governs.
+	// Cwnd returns the window that the delay of the fabric governs.
 	Cwnd() Packets
-	// SetCwnd moves it.
+	// SetCwnd sets that window.
 	SetCwnd(w Packets)
-	// Resume begins anew after a silence: with this window, and with this delay as if it were the
-	// first sample. When the next cut may be is not forgotten.
+	// Resume restarts after a silence: with this window, and with this delay as the first sample.
+	// The cooldown of cuts continues.
 	Resume(w Packets, delay units.Duration)
-	// AI is the additive increase: what the window grows by in a round trip below target.
+	// AI returns the additive increase: what the window grows by in a round trip below target.
 	AI() Packets
-	// SetAI sets it. The step grows the window in the same way, and by itself: it does not become
-	// smaller where the algorithm heeds how far the target is, and never lowers a window.
+	// SetAI sets the increase. step is added to the growth in the same way, but is not scaled with
+	// the distance from the target, and never lowers a window.
 	SetAI(ai, step Packets)
-	// Yield counts that the flow yielded to higher priorities.
+	// Yield records that the flow yielded to higher priorities.
 	Yield(now units.Time)
 }
 
 // steerable is a blueprint whose algorithm may be a Steerable.
 type steerable interface {
-	// steered answers the parameters that whoever steers takes the place of, and what is set unless
-	// something else is given; false when the algorithm cannot be steered after all.
+	// steered returns the parameters that steering replaces, and settings that apply unless given;
+	// false when the algorithm cannot be steered.
 	steered() (taken []string, defaults []setting, ok bool)
 }
 
-// Steerables answers the names of the algorithms that can be steered, in order.
+// Steerables returns the names of the algorithms that can be steered, sorted.
 func Steerables() []string {
 	return slices.DeleteFunc(Names(), func(name string) bool {
 		e, _ := lookup(name)
@@ -57,8 +58,8 @@ func (e entry) steered() (taken []string, defaults []setting, ok bool) {
 	return nil, nil, false
 }
 
-// Steered makes the algorithm for one flow, as New does, to be steered. It refuses what
-// CheckSteered refuses.
+// Steered returns the algorithm for one flow, as New does, for steering. It returns the errors of
+// CheckSteered.
 func (s Spec) Steered(path Path) (Steerable, error) {
 	if err := s.CheckSteered(); err != nil {
 		return nil, err
@@ -78,8 +79,8 @@ func (s Spec) Steered(path Path) (Steerable, error) {
 	return a.(Steerable), nil
 }
 
-// CheckSteered says why the algorithm cannot be steered: it has no delay target that could be
-// moved, or a parameter is given that whoever steers takes the place of.
+// CheckSteered returns an error if the algorithm cannot be steered: it has no delay target to move,
+// or a given parameter is one that steering replaces.
 func (s Spec) CheckSteered() error {
 	e, err := lookup(s.name)
 	if err != nil {
@@ -87,8 +88,8 @@ func (s Spec) CheckSteered() error {
 	}
 	taken, _, ok := e.steered()
 	if !ok {
-		return fmt.Errorf("cc: %s has no delay target that could be moved; %s have", s.name,
-			strings.Join(Steerables(), " and "))
+		return fmt.Errorf("cc: %s has no delay target to move, want %s", s.name,
+			strings.Join(Steerables(), " or "))
 	}
 	given, err := e.parse(s.settings)
 	if err != nil {
@@ -104,5 +105,5 @@ func (s Spec) CheckSteered() error {
 	return nil
 }
 
-// Yield is that of Steerable.
+// Yield implements Steerable.
 func (r *record) Yield(now units.Time) { r.cut(Yielded, now) }

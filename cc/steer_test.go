@@ -15,8 +15,8 @@ func TestSteerables(t *testing.T) {
 		{"swift", ""},
 		{"swift:ai=0.3,beta=0.5", ""},
 		{"ledbat-dc:gain=0.5", ""},
-		{"ledbat", "cc: ledbat has no delay target that could be moved; ledbat-dc and swift have"},
-		{"dctcp", "cc: dctcp has no delay target that could be moved; ledbat-dc and swift have"},
+		{"ledbat", "cc: ledbat has no delay target to move, want ledbat-dc or swift"},
+		{"dctcp", "cc: dctcp has no delay target to move, want ledbat-dc or swift"},
 		{"swift:base_target=20us", "cc: swift: base_target=20us cannot be given to a flow with a " +
 			"channel, which takes the place of " +
 			"base_target, per_hop, fs_range, fs_min, fs_max, min_cwnd, max_cwnd, init_cwnd"},

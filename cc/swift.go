@@ -7,13 +7,13 @@ import (
 )
 
 // Swift is the delay-based control of Kumar et al., "Swift: Delay is Simple and Effective for
-// Congestion Control in the Datacenter" (SIGCOMM'20). The round trip is taken apart into the delay
-// of the fabric and that of the hosts; each has a target and a window of its own, and the smaller
-// window counts. A window grows by ai packets a round trip while its delay is below target, and is
-// cut, once a round trip, in proportion to how much of the delay is beyond it.
+// Congestion Control in the Datacenter" (SIGCOMM'20). The round trip is split into the delay of the
+// fabric and that of the hosts; each has a target and a window of its own, and the smaller window
+// applies. A window grows by ai packets a round trip while its delay is below target, and is cut,
+// once a round trip, in proportion to the part of the delay beyond it.
 //
-// On a path that does not tell the hosts' part, the whole round trip is the fabric's, and there is
-// no endpoint window.
+// On a path that does not report the hosts' part, the whole round trip counts as the fabric's, and
+// there is no endpoint window.
 type Swift struct {
 	swiftParams
 	path  Path
@@ -22,11 +22,11 @@ type Swift struct {
 	steered bool
 
 	fabric, endpoint swiftWindow
-	endpointDelay    smoothed
-	srtt             smoothed
+	endpointDelay    ewma
+	srtt             ewma
 	retransmits      int     // timeouts in a row
 	unsampled        float64 // acknowledged since the last delay sample
-	fabricAI         float64 // ai of the fabric's window; another one when it is steered
+	fabricAI         float64 // ai of the fabric's window; differs from ai when it is steered
 	alpha, beta      float64 // of flow scaling; ps, and ps·sqrt(packets)
 	record
 }
@@ -58,11 +58,11 @@ func (p *swiftParams) declare(s *schema) {
 	s.param(&p.ai, "ai", "1", "(0, inf)", "Bolt artifact, csg-htsim",
 		"added to the window in a round trip below target")
 	s.param(&p.mdFactor, "beta", "0.8", "(0, 1]", "Bolt artifact, csg-htsim",
-		"how hard a delay beyond target cuts")
+		"strength of the cut by a delay beyond target")
 	s.param(&p.maxMDF, "max_mdf", "0.5", "(0, 1)", "PrioPlus artifact",
-		"no cut takes more than this part of the window")
+		"largest part of the window that a cut removes")
 	s.param(&p.gateByDelay, "gate_by_delay", "false", "", "Swift; true: PrioPlus artifact",
-		"a cut keeps the next one out for the delay that made it, not for the smoothed round trip")
+		"the cooldown of a cut is the delay that caused it, not the smoothed round trip")
 	s.param(&p.retxReset, "retx_reset", "5", "[1, 1000]", "csg-htsim",
 		"timeouts in a row after which the window falls to min_cwnd")
 	s.param(&p.minCwnd, "min_cwnd", "0.001", "(0, inf)", "Swift", "least window")
@@ -87,8 +87,8 @@ func (p *swiftParams) build(path Path) Algorithm {
 // swiftWindow is one of the two windows.
 type swiftWindow struct {
 	cwnd     float64        // packets, often less than one
-	decrease gate           // t_last_decrease
-	cutDelay units.Duration // the sample that cut last
+	decrease cooldown       // t_last_decrease
+	cutDelay units.Duration // the sample that caused the last cut
 }
 
 // Events implements Algorithm.
@@ -116,7 +116,7 @@ func (s *Swift) onAck(ev *Event, now units.Time) {
 	s.unsampled += acked
 	delay, ok := s.sample(ev)
 	if !ok {
-		return // what it acknowledges counts at the next sample
+		return // counted at the next sample
 	}
 	acked, s.unsampled = s.unsampled, 0
 	s.srtt.add(ev.present())
@@ -140,18 +140,18 @@ func (s *Swift) onAck(ev *Event, now units.Time) {
 	}
 }
 
-// targetDelay is the fabric's: smaller windows, so more flows, get more, so that many flows may
-// keep a queue in which each has its share.
+// targetDelay returns the fabric's target: larger for smaller windows, so that many flows may keep
+// a queue in which each has its share.
 func (s *Swift) targetDelay(cwnd float64, hops int) units.Duration {
 	bonus := clamp(s.alpha/math.Sqrt(cwnd)+s.beta, 0, float64(s.fsRange))
 	return s.baseTarget + units.Duration(min(hops, mostHops))*s.perHop + units.Duration(bonus)
 }
 
-// mostHops is what a TTL can count.
+// mostHops is the largest count of a TTL.
 const mostHops = 255
 
-// adjust moves a window, and says whether that was a cut. One that the flow does not use does not
-// grow.
+// adjust changes a window by one sample, and reports whether it was cut. A window that the flow
+// does not use does not grow.
 func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, ai, acked float64, ev *Event,
 	now units.Time) bool {
 	before := w.cwnd
@@ -161,7 +161,7 @@ func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, ai, acked f
 		w.cwnd += ai * acked / w.cwnd
 	case delay < target:
 		w.cwnd += ai * acked
-	case w.decrease.open(now, s.wait(w)):
+	case w.decrease.expired(now, s.wait(w)):
 		excess := float64(delay-target) / float64(delay)
 		w.cwnd *= max(1-s.mdFactor*excess, 1-s.maxMDF)
 		w.cutDelay = ev.Delay
@@ -169,7 +169,7 @@ func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, ai, acked f
 	return s.finish(w, before, now)
 }
 
-// wait is how long a cut keeps the next one out.
+// wait returns the cooldown after a cut.
 func (s *Swift) wait(w *swiftWindow) units.Duration {
 	if s.gateByDelay {
 		return w.cutDelay
@@ -182,7 +182,7 @@ func (s *Swift) onTimeout(now units.Time) {
 	s.retransmits = min(s.retransmits+1, s.retxReset)
 	if s.retransmits == s.retxReset {
 		s.fabric.cwnd = float64(s.minCwnd)
-	} else if s.fabric.decrease.open(now, s.wait(&s.fabric)) {
+	} else if s.fabric.decrease.expired(now, s.wait(&s.fabric)) {
 		s.fabric.cwnd *= 1 - s.maxMDF
 	}
 	if s.finish(&s.fabric, before, now) {
@@ -193,7 +193,7 @@ func (s *Swift) onTimeout(now units.Time) {
 func (s *Swift) onFastRecovery(now units.Time) {
 	before := s.fabric.cwnd
 	s.retransmits = 0
-	if s.fabric.decrease.open(now, s.wait(&s.fabric)) {
+	if s.fabric.decrease.expired(now, s.wait(&s.fabric)) {
 		s.fabric.cwnd *= 1 - s.maxMDF
 	}
 	if s.finish(&s.fabric, before, now) {
@@ -201,14 +201,15 @@ func (s *Swift) onFastRecovery(now units.Time) {
 	}
 }
 
-// finish holds the window to its bounds. Only a window that got smaller shuts the gate: one that
-// stays, at a bound or because the gate is shut, must not keep the next cut waiting.
+// finish clamps the window to its bounds and reports whether it became smaller. Only then does it
+// start the cooldown: a window that stays, at a bound or because of the cooldown, must not delay
+// the next cut.
 func (s *Swift) finish(w *swiftWindow, before float64, now units.Time) bool {
 	w.cwnd = clamp(w.cwnd, float64(s.minCwnd), float64(s.maxCwnd))
 	if w.cwnd >= before {
 		return false
 	}
-	w.decrease.shut(now)
+	w.decrease.start(now)
 	return true
 }
 
@@ -229,11 +230,11 @@ func (*swiftParams) steered() (taken []string, defaults []setting, ok bool) {
 		[]setting{{"ai", "0.15"}}, true // PrioPlus section 5 implies 150 B, in packets of 1000 B
 }
 
-// Steer implements Steerable: without scaling. The bounds are of both windows.
+// Steer implements Steerable: without scaling. The bounds apply to both windows.
 func (s *Swift) Steer(target units.Duration, least, most Packets) {
 	s.baseTarget, s.perHop, s.fsRange, s.alpha, s.beta = target, 0, 0, 0, 0
 	s.target, s.minCwnd = target, least
-	if !s.steered || s.endpoint.cwnd >= float64(s.maxCwnd) { // it has not been cut
+	if !s.steered || s.endpoint.cwnd >= float64(s.maxCwnd) { // never cut
 		s.endpoint.cwnd = float64(most)
 	}
 	s.maxCwnd, s.steered = most, true
@@ -253,12 +254,12 @@ func (s *Swift) SetCwnd(w Packets) {
 // Resume implements Steerable.
 func (s *Swift) Resume(w Packets, delay units.Duration) {
 	s.SetCwnd(w)
-	s.srtt = smoothed{delay, true}
+	s.srtt = ewma{delay, true}
 	s.retransmits, s.unsampled = 0, 0
 }
 
 // AI implements Steerable.
 func (s *Swift) AI() Packets { return Packets(s.fabricAI) }
 
-// SetAI implements Steerable: Swift's increase does not heed how far the target is.
+// SetAI implements Steerable: Swift's increase does not depend on the distance from the target.
 func (s *Swift) SetAI(ai, step Packets) { s.fabricAI = float64(ai + step) }

@@ -200,7 +200,7 @@ func TestSwiftCutIsOfTheDelayAndCapped(t *testing.T) {
 // The gate is one smoothed round trip, not the last sample nor the delay that cut.
 func TestSwiftGateIsTheSmoothedRoundTrip(t *testing.T) {
 	s := swift40(t, 10)
-	s.srtt = smoothed{40 * us, true}
+	s.srtt = ewma{40 * us, true}
 	s.On(rtt(200*us, 1), at(1000)) // srtt 60 us
 	require.InDelta(t, 5, s.fabric.cwnd, 1e-9)
 	s.On(rtt(50*us, 1), at(1059)) // srtt 58.75 us

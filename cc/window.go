@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// clamp answers x within [low, high], and low for what is no number.
+// clamp returns x limited to [low, high], and low for NaN.
 func clamp(x, low, high float64) float64 {
 	switch {
 	case x >= high:
@@ -17,8 +17,8 @@ func clamp(x, low, high float64) float64 {
 	return low
 }
 
-// windowed is the Decision of an algorithm that has a window and no rate: acknowledgements clock
-// it. Below one packet nothing does, and a packet leaves every rtt/window.
+// windowed returns the Decision of an algorithm that has a window and no rate, clocked by
+// acknowledgements. Below one packet it sets a rate: a packet leaves every rtt/window.
 func windowed(window Packets, path *Path, rtt units.Duration) Decision {
 	bytes := float64(window) * float64(path.Payload)
 	d := Decision{Window: wholeBytes(bytes)}
@@ -30,14 +30,13 @@ func windowed(window Packets, path *Path, rtt units.Duration) Decision {
 }
 
 // leastRate is the part of the line rate below which a long round trip does not slow down a flow
-// that its window paces: the next sample would be too far away to learn that round trips are
-// shorter again. It is the least rate of DCQCN on NICs, 1 Mb/s, at 100 Gb/s. OURS.
+// that its window paces: otherwise the next sample would come too late to detect that round trips
+// are shorter again. It is the least rate of DCQCN on NICs, 1 Mb/s, at 100 Gb/s. OURS.
 const leastRate = 1e-5
 
-// inUse says whether a window of so many packets is what limits the flow, and not its program or
-// its port: what was in flight before the acknowledgement came near it. A window that is not used
-// and grows anyway is a burst to come (RFC 7661, section 1). An event without InFlight does not
-// tell.
+// inUse reports whether a window of so many packets limits the flow, rather than its program or its
+// port: what was in flight before the acknowledgement came near it. An unused window that grows
+// allows a later burst (RFC 7661, section 1). An event without InFlight counts as in use.
 func inUse(ev *Event, cwnd float64, path *Path) bool {
 	if ev.InFlight <= 0 {
 		return true
@@ -45,10 +44,10 @@ func inUse(ev *Event, cwnd float64, path *Path) bool {
 	return float64(ev.InFlight+ev.Bytes+path.Payload) >= cwnd*float64(path.Payload)
 }
 
-// wholeBytes rounds a window to what a Decision can say; never to 0, which would stop the flow.
+// wholeBytes rounds a window to the bytes of a Decision; never to 0, which would stop the flow.
 func wholeBytes(bytes float64) units.Bytes { return max(1, units.Bytes(bytes+0.5)) }
 
-// rateOf answers the rate that sends bytes in d, never 0, which would be no limit.
+// rateOf returns the rate that sends bytes in d, never 0, which would be no limit.
 func rateOf(bytes float64, d units.Duration) units.BitRate {
 	return wholeBits(8 * float64(units.Second) * bytes / float64(d))
 }
@@ -57,8 +56,8 @@ func wholeBits(rate float64) units.BitRate {
 	return units.BitRate(clamp(rate, 1, math.MaxInt64/2))
 }
 
-// unpaced is a rate from which on a flow is not paced; 0: it always is. Where nobody knows the line
-// rate, the rate that it is taken for must not be a limit.
+// unpaced is the rate from which on a flow is not paced; 0: it always is. A guessed line rate must
+// not become a limit.
 type unpaced float64
 
 func (p Path) unpaced() unpaced {
@@ -68,7 +67,7 @@ func (p Path) unpaced() unpaced {
 	return 0
 }
 
-// pace returns a rate as a Decision says it.
+// pace returns the Decision's Rate for a rate.
 func (u unpaced) pace(rate float64) units.BitRate {
 	if u > 0 && rate >= float64(u) {
 		return 0

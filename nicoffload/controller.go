@@ -35,7 +35,7 @@ type Controller struct {
 	path   Datapath
 	flows  []controllerFlow
 	free   []cc.Flow
-	cc.Late
+	cc.ChangedFlows
 	local      cc.Inline // runs the fallback
 	owners     []cc.Flow // the Controller's flow, by local's flow
 	inFallback bool
@@ -321,7 +321,7 @@ func (c *Controller) applyResult(r *Result) {
 	f := &c.flows[name]
 	f.remote = r.Decision
 	if !c.inFallback && f.set(r.Decision) {
-		c.Tell(name)
+		c.NoteChanged(name)
 	}
 }
 
@@ -335,7 +335,7 @@ func (f *controllerFlow) set(d cc.Decision) bool {
 
 func (c *Controller) notify(name cc.Flow) {
 	if c.flows[name].changed {
-		c.Tell(name)
+		c.NoteChanged(name)
 	}
 }
 

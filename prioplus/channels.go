@@ -92,8 +92,7 @@ func ParseChannels(text string) (Channels, error) {
 	return c, nil
 }
 
-// Measured answers the same table, with base round trips that are measured unless it says
-// otherwise.
+// Measured returns the same table with measured base round trips, unless it sets measure.
 func (c Channels) Measured() Channels {
 	if strings.Contains(c.settings, "measure=") {
 		return c
@@ -101,7 +100,7 @@ func (c Channels) Measured() Channels {
 	return Channels{c.String() + ",measure=on"}
 }
 
-// String answers what ParseChannels reads.
+// String returns the text that ParseChannels reads.
 func (c Channels) String() string {
 	if c.settings == "" {
 		return "n=8"
@@ -146,7 +145,7 @@ func (o *options) share(x float64) int {
 	return max(1, int(x*float64(o.n)))
 }
 
-// N is the number of priorities.
+// N returns the number of priorities.
 func (c Channels) N() int {
 	o, err := c.read(nil)
 	if err != nil {
@@ -176,7 +175,7 @@ type Channel struct {
 	Direct        bool           // a flow starts without a probe
 }
 
-// Of answers the channel of a priority on a path.
+// Of returns the channel of a priority on a path.
 func (c Channels) Of(priority int, path cc.Path) (Channel, error) {
 	o, err := c.read(&path)
 	if err != nil {
@@ -230,14 +229,14 @@ func (c Channels) Table(w io.Writer, path cc.Path) error {
 	return t.Flush()
 }
 
-// Spec says which algorithm has which channel. It is comparable.
+// Spec is an algorithm with a channel. It is comparable.
 type Spec struct {
 	Inner    cc.Spec
 	Channels Channels
 	Priority int
 }
 
-// Check says what is wrong before the path is known.
+// Check returns the errors that do not depend on the path.
 func (s Spec) Check() error {
 	if err := s.Inner.CheckSteered(); err != nil {
 		return err
@@ -250,12 +249,12 @@ func (s Spec) Check() error {
 	return err
 }
 
-// String says it for people.
+// String returns the full description.
 func (s Spec) String() string {
 	return fmt.Sprintf("%v with priority %d of %v", s.Inner, s.Priority, s.Channels)
 }
 
-// Name is the short one.
+// Name returns the short form.
 func (s Spec) Name() string { return fmt.Sprintf("%s/%d", s.Inner.Name(), s.Priority) }
 
 // New makes the algorithm for one flow. It refuses an algorithm that steers to no delay, a priority
@@ -299,7 +298,7 @@ func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioP
 	if o.measured {
 		c.base = o.newBase(path)
 	}
-	p := &PrioPlus{inner: inner, constants: c, flow: flow{lots: cc.NewLots(path.Seed), nflow: 1,
+	p := &PrioPlus{inner: inner, constants: c, flow: flow{rng: cc.NewRNG(path.Seed), nflow: 1,
 		delay: path.BaseRTT}}
 	p.stopped, p.idle = true, true
 	inner.Steer(ch.Target, least, p.most())

@@ -20,7 +20,7 @@ type model struct {
 	// a packet may leave when only a part of it is within the window (the artifact); ours waits
 	partial bool
 	random  *rand.Rand
-	cctest.Agenda
+	cctest.EventQueue
 	free    units.Time // when the bottleneck is done with what it has
 	flows   []*sender
 	bin     units.Duration

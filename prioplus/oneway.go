@@ -25,8 +25,8 @@ const (
 	forget = units.Second
 )
 
-// without answers the event as if nothing had waited on the way back. It is valid until the next
-// one.
+// without returns the event as if nothing had waited on the way back. It is valid until the next
+// call.
 func (w *wayBack) without(ev *cc.Event, now units.Time) *cc.Event {
 	_, delay, ok := ev.Fabric()
 	if !ok || ev.OneWay == 0 {

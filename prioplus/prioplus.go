@@ -37,7 +37,7 @@ type flow struct {
 	idleSince units.Time     // when the last byte was acknowledged, while idle
 	delay     units.Duration // newest sample, of data or of a probe
 	rttEndSeq uint32         // PSN whose acknowledgement ends a round trip
-	lots      cc.Lots
+	rng       cc.RNG
 	nflow     float32 // #flow
 	countDown uint16  // RTTs at base RTT until #flow is halved
 	// smoothed, in roomGrains: what of a round trip passes in hosts, beside the channel
@@ -115,7 +115,7 @@ func (p *PrioPlus) hear(ev *cc.Event, now units.Time) bool {
 	return !p.stopped && p.newAck(ev, now)
 }
 
-// newAck is Algorithm 1, lines 1 to 21; false is that it returned.
+// newAck is Algorithm 1, lines 1 to 21. It returns false where the listing returns early.
 func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 	delay, ok := ev.FabricNear(p.path.BaseRTT)
 	if !ok || ev.Packets <= 0 {
@@ -202,8 +202,8 @@ func (p *PrioPlus) increase(delay units.Duration) {
 	}
 }
 
-// atBase says whether a delay is that of empty queues: "== BaseRtt" within what clocks and hosts
-// add.
+// atBase reports whether a delay is that of empty queues: "== BaseRtt" within the noise of clocks
+// and hosts.
 func (p *PrioPlus) atBase(delay units.Duration) bool {
 	return delay < p.path.BaseRTT+p.settings.eps
 }
@@ -236,14 +236,14 @@ func (p *PrioPlus) scheduleProbe(delay units.Duration, now units.Time) {
 	if p.idle {
 		return // there is nothing to probe for
 	}
-	at := now.Add(max(0, delay-p.Target) + p.lots.Below(p.path.BaseRTT))
+	at := now.Add(max(0, delay-p.Target) + p.rng.Below(p.path.BaseRTT))
 	for at == 0 || at == p.probeAt { // none, and the one before
 		at = at.Add(1)
 	}
 	p.probeAt = at
 }
 
-// onProbe is an echo, or that there was none in time.
+// onProbe handles the echo of a probe, or its loss.
 func (p *PrioPlus) onProbe(ev *cc.Event, now units.Time) {
 	if p.probeAt == 0 {
 		return // it is late, and nobody waits for it any more
@@ -276,8 +276,8 @@ func (p *PrioPlus) newProbeAck(delay units.Duration, ev *cc.Event, now units.Tim
 // linear is the window that a linear start begins with.
 func (p *PrioPlus) linear() cc.Packets { return max(p.step(), p.settings.least) }
 
-// step is the flow's part of W_LS, which is a part of what a round trip without a queue carries: in
-// hosts, too.
+// step returns the flow's part of W_LS, which is a part of what a round trip without a queue
+// carries, hosts included.
 func (p *PrioPlus) step() cc.Packets {
 	w := p.WLS
 	if p.room > 0 {
@@ -286,8 +286,8 @@ func (p *PrioPlus) step() cc.Packets {
 	return w / cc.Packets(p.nflow)
 }
 
-// cautious is the window to resume with while others send: a packet, for it is one sample (4.4).
-// With room it is the flow's part of what is missing to D_target.
+// cautious returns the window to resume with while others send: one packet, because it rests on one
+// sample (4.4). With room it is the flow's part of what is missing to D_target.
 func (p *PrioPlus) cautious(delay units.Duration) cc.Packets {
 	if !p.settings.room {
 		return 1
@@ -323,8 +323,8 @@ func (p *PrioPlus) onPost(ev *cc.Event, now units.Time) {
 	}
 }
 
-// rest notices when there is nothing left to send: nothing to probe for, either. A transport that
-// never said how much is left does not say it by 0.
+// rest detects that nothing is left to send, so that there is nothing to probe for. A transport
+// that never reported Left does not report it by 0.
 func (p *PrioPlus) rest(ev *cc.Event, now units.Time) {
 	switch {
 	case ev.Left > 0:
@@ -345,8 +345,8 @@ func (p *PrioPlus) decide() cc.Decision {
 	return d
 }
 
-// pace is the rate that sends a window in a round trip; none where that is a line rate that is a
-// guess.
+// pace returns the rate that sends a window in a round trip; 0 where that reaches a guessed line
+// rate.
 func (p *PrioPlus) pace(window units.Bytes) units.BitRate {
 	rate := float64(window) * 8 * float64(units.Second) / float64(p.delay)
 	if p.path.Guessed && rate >= float64(p.path.LineRate) {

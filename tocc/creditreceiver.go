@@ -18,7 +18,7 @@ type CreditReceiver struct {
 	number  uint16       // of the newest credit
 	expect  uint16       // of the next data
 	sent    []units.Time // when credits left, by number
-	lots    cc.Lots
+	rng     cc.RNG
 	tally   Tally
 }
 
@@ -36,7 +36,7 @@ func newCreditReceiver(p *plan) *CreditReceiver {
 	share := Limiter(TokenWire, p.kw)
 	line := float64(p.path.LineRate) / 8 * share
 	r := &CreditReceiver{plan: p, adapts: p.cc == "feedback", srtt: p.path.BaseRTT,
-		sent: make([]units.Time, timed), lots: cc.NewLots(p.path.Seed)}
+		sent: make([]units.Time, timed), rng: cc.NewRNG(p.path.Seed)}
 	r.rate = feedback{paper: p.feedback == "paper", target: p.loss, wMin: p.wMin, wMax: p.wMax,
 		max: line, credit: float64(TokenWire)}
 	return r
@@ -136,7 +136,7 @@ func (r *CreditReceiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool)
 	}
 	r.number++
 	r.sent[r.number%timed] = now
-	gap := r.rate.credit / r.rate.cur * (1 + r.jitter*r.lots.Both())
+	gap := r.rate.credit / r.rate.cur * (1 + r.jitter*r.rng.Symmetric())
 	if r.at = r.at.Add(units.Duration(gap * float64(units.Second))); r.at.Before(now) {
 		r.at = now
 	}

@@ -17,7 +17,7 @@ type model struct {
 	t    testing.TB
 	path cc.Path
 	rng  *rand.Rand
-	cctest.Agenda
+	cctest.EventQueue
 
 	gate    cc.Gate
 	granter cc.Granter
@@ -72,7 +72,7 @@ func newModel(t testing.TB, spec Spec, path cc.Path, seed uint64) *model {
 	gate, granter, err := spec.New(path)
 	require.NoError(t, err)
 	m := &model{t: t, path: path, rng: rand.New(rand.NewPCG(seed, 7)), gate: gate, granter: granter,
-		rto: 400 * us, Agenda: cctest.Agenda{Now: 1}}
+		rto: 400 * us, EventQueue: cctest.EventQueue{Now: 1}}
 	granter.Attach(m)
 	if a := granter.Algorithm(); a != nil {
 		m.flow = m.inline.Add(a, m.Now)

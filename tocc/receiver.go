@@ -29,7 +29,7 @@ type Receiver struct {
 	patience patience    // until a TOKEN is said again: progress is data, or an RTS with news
 	timed    units.Bytes // the limit whose loop is measured; 0 none is
 	timedAt  units.Time  // when it was granted
-	lull     lull
+	stall    stallDetector
 
 	control control
 	shared  *schedule
@@ -54,7 +54,7 @@ func (r *Receiver) Window() units.Bytes { return r.window }
 
 // Arrived implements cc.Granter.
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
-	r.patience.from, r.lull = now, lull{}
+	r.patience.from, r.stall = now, stallDetector{}
 	before := r.demand
 	r.gap += (a.Gap - r.gap) / 8
 	if !a.Again { // else it counted when it came first
@@ -94,7 +94,7 @@ func (r *Receiver) Missing(_ int, bytes units.Bytes, now units.Time) {
 	r.settle(before, now)
 }
 
-// used is that so many bytes of tokens were used.
+// used records that so many bytes of tokens were used.
 func (r *Receiver) used(seen units.Bytes) {
 	r.seen = min(seen, r.limit-r.waste)
 	r.spent = r.seen + r.waste
@@ -129,7 +129,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	}
 	if spent >= r.told && waste >= r.waste {
 		if waste > r.waste {
-			r.lull.discarded(r.patience.least, now)
+			r.stall.discarded(r.patience.least, now)
 		}
 		r.told, r.waste = spent, waste
 		r.open = n.Flags&cc.NoticeEnds == 0
@@ -153,7 +153,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	return nil
 }
 
-// wants is how much may still be granted; without volume control as much as comes.
+// wants returns how much may still be granted; without volume control, as much as arrives.
 func (r *Receiver) wants() units.Bytes {
 	if !r.volume && r.open {
 		return max(r.demand-r.limit, r.k)
@@ -161,8 +161,7 @@ func (r *Receiver) wants() units.Bytes {
 	return r.demand - r.limit
 }
 
-// room says whether what tokens under way release, and what unscheduled packets are, leaves room in
-// the window.
+// room reports whether tokens and unscheduled packets in flight leave room in the window.
 func (r *Receiver) room() bool {
 	return (r.limit-r.spent+r.unseen)*r.kw < (r.window-r.held()+r.waits())*r.k
 }
@@ -189,22 +188,22 @@ func (r *Receiver) waits() units.Bytes {
 	return min(r.path.LineRate.Bytes(2*r.gap), r.most-r.window)
 }
 
-// whole says whether a token would release all it can, or is the last for now. While the sender
-// asks for more the next data tells of it.
+// whole reports whether a token would release all it can, or is the last for now. While the sender
+// asks for more, the next data reports the demand.
 func (r *Receiver) whole() bool {
 	wants := r.wants()
 	return wants >= r.k || wants > 0 && (!r.more || r.limit == r.spent)
 }
 
-// grants says whether a token may go.
+// grants reports whether a token may be sent.
 func (r *Receiver) grants() bool {
 	return r.whole() && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
 }
 
-// from is when a token may go that is granted.
-func (r *Receiver) from(now units.Time) units.Time { return max(r.control.from(now), r.lull.over) }
+// from returns when an admitted token may be sent.
+func (r *Receiver) from(now units.Time) units.Time { return max(r.control.from(now), r.stall.over) }
 
-// waiting says whether the receiver waits to hear of the sender.
+// waiting reports whether the receiver expects data or an RTS from the sender.
 func (r *Receiver) waiting() bool { return r.limit > r.spent || r.unseen > 0 && r.wants() > 0 }
 
 // retellAt is when to answer a sender that repeats itself: what was said of late is still on its
@@ -220,7 +219,7 @@ func (r *Receiver) retellAt(now units.Time) units.Time {
 	return moment(now)
 }
 
-// settle decides when to say what.
+// settle computes when the next TOKEN is due.
 func (r *Receiver) settle(before units.Bytes, now units.Time) {
 	if r.overcommit > 0 {
 		r.shared.update(r, now)

@@ -414,7 +414,7 @@ func TestLull(t *testing.T) {
 		spent += 43 * pkt
 		return now.Sub(begun)
 	}
-	for i := range sureOfLull + 1 {
+	for i := range stallThreshold + 1 {
 		require.Zero(t, waits(), "RTS %d", i)
 	}
 	for wait := 50 * us; wait < mostPatience; wait *= 2 {

@@ -29,14 +29,14 @@ func newSender(p *plan) *Sender {
 }
 
 var (
-	errNoToken   = errors.New("tocc: the notice is no TOKEN")
-	errNoRTS     = errors.New("tocc: the notice is no RTS")
-	errSingle    = errors.New("tocc: a credit of one packet, where tokens are counters")
-	errCounter   = errors.New("tocc: a counter, where credits are of one packet")
+	errNoToken   = errors.New("tocc: want TOKEN, got another notice")
+	errNoRTS     = errors.New("tocc: want RTS, got another notice")
+	errSingle    = errors.New("tocc: want a counter TOKEN, got a credit of one packet")
+	errCounter   = errors.New("tocc: want a credit of one packet, got a counter TOKEN")
 	errSpent     = errors.New("tocc: more tokens spent than were granted")
 	errDemand    = errors.New("tocc: less demand than what was spent")
 	errDiscarded = errors.New("tocc: more tokens discarded than spent")
-	errNoCredit  = errors.New("tocc: a credit that is worth nothing")
+	errNoCredit  = errors.New("tocc: credit of 0 bytes, or of more than most")
 )
 
 // Wants implements cc.Gate.
@@ -50,7 +50,7 @@ func (s *Sender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
 	s.settle(now)
 }
 
-// usable is what tokens in hand let go that are not too old.
+// usable returns what the tokens in hand that are not too old admit.
 func (s *Sender) usable(now units.Time) units.Bytes {
 	if s.fresh(now) {
 		return s.limit - s.spent
@@ -58,12 +58,13 @@ func (s *Sender) usable(now units.Time) units.Bytes {
 	return s.limit - s.stock.until(now.Add(-s.lifetime()), s.spent)
 }
 
-// fresh says that no token in hand is too old.
+// fresh reports whether no token in hand is too old.
 func (s *Sender) fresh(now units.Time) bool {
 	return s.age == 0 || s.stock.n == 0 || now.Sub(s.stock.lots[s.stock.first].at) < s.lifetime()
 }
 
-// lifetime is how old tokens may become. What they wait for this host to poll is not their age.
+// lifetime returns the largest age of tokens. The time they wait for this host to poll does not
+// count.
 func (s *Sender) lifetime() units.Duration { return s.age + 2*s.gap }
 
 // Ready implements cc.Gate.
@@ -149,12 +150,12 @@ func (s *Sender) expire(now units.Time) {
 	}
 }
 
-// part says that tokens in hand are less than a packet, whose other part is still to come. Such do
-// not grow old: where a round trip is longer than age, one part would be discarded before the other
-// comes, for ever.
+// part reports whether the tokens in hand are less than a packet, whose rest is still to come. They
+// do not expire: where a round trip is longer than age, one part would always be discarded before
+// the other arrives.
 func (s *Sender) part() bool { return s.limit-s.spent < min(s.waits, s.unit) }
 
-// discard drops tokens up to a limit. The receiver has to know, once in a round trip: they are part
+// discard drops tokens up to a limit. The receiver is informed once in a round trip: they are part
 // of what was demanded.
 func (s *Sender) discard(upto units.Bytes, now units.Time) {
 	if upto <= s.spent {
@@ -169,13 +170,13 @@ func (s *Sender) discard(upto units.Bytes, now units.Time) {
 	}
 }
 
-// demand is the tokens spent and what waits for one.
+// demand returns the tokens spent and what waits for one.
 func (s *Sender) demand() units.Bytes { return max(s.said, s.spent+s.needs()) }
 
-// blocked says that what waits needs tokens that are not here.
+// blocked reports whether the backlog needs tokens that have not arrived.
 func (s *Sender) blocked() bool { return s.part() && s.allowance == 0 }
 
-// settle decides when to say what.
+// settle computes when the next RTS is due.
 func (s *Sender) settle(now units.Time) {
 	if s.waits == 0 && s.limit > s.spent { // nothing left: tokens in hand are dropped
 		s.tally.Unneeded += s.limit - s.spent
@@ -202,8 +203,8 @@ func (s *Sender) settle(now units.Time) {
 	}
 }
 
-// unknown says whether the receiver must be told of demand: it knows of less than a BDP that it has
-// not granted, and no packet will tell it by its mark.
+// unknown reports whether the receiver must be informed of demand: it knows of less than a BDP that
+// it has not granted, and no packet will report it by its mark.
 func (s *Sender) unknown() bool {
 	needs := s.needs()
 	switch {

@@ -58,12 +58,12 @@ func TestRefused(t *testing.T) {
 		{"aeolus", "added to a scheme"},
 		{"tocc-nounsch+aeolus", "about unscheduled packets"},
 		{"dctcp", "there is no scheme"},
-		{"cc=bbr", "there is no algorithm"},
-		{"cc=dcqcn:unsch=0", "there is no parameter"},
-		{"generation=pull", "none of data, rate"},
+		{"cc=bbr", "unknown algorithm"},
+		{"cc=dcqcn:unsch=0", "unknown parameter"},
+		{"generation=pull", "want one of data, rate"},
 		{"unsch", "there is no scheme"},
 		{"unsch=0,k", "not key=value"},
-		{"limit=3", "there is no parameter"},
+		{"limit=3", "unknown parameter"},
 	} {
 		_, err := Parse(c.text)
 		assert.ErrorContains(t, err, c.why, c.text)

@@ -2,7 +2,7 @@ package tocc
 
 import "github.com/goroce/goroce/units"
 
-// stock is the tokens in hand, in the order in which they came: a ring.
+// stock is a ring of the tokens in hand, in order of arrival.
 type stock struct {
 	lots  []lot
 	first int
@@ -44,7 +44,7 @@ func (s *stock) spend(spent units.Bytes) {
 	}
 }
 
-// until answers the limit up to which tokens came no later than at; spent when none did.
+// until returns the limit up to which tokens arrived no later than at; spent when none did.
 func (s *stock) until(at units.Time, spent units.Bytes) units.Bytes {
 	for i := range s.n {
 		l := s.at(i)

@@ -1,4 +1,4 @@
-// Package cctest is what tests of cc, and of what is built on it, share: tables of parameters in
-// docs that are those of the code, and a virtual time for models of packets. It imports units and
+// Package cctest is shared by the tests of cc and of packages built on it: it keeps parameter
+// tables in docs up to date, and provides virtual time for packet models. It imports units and
 // testify.
 package cctest

@@ -14,8 +14,8 @@ var update = flag.Bool("update", false, "write the tables of docs")
 
 const end = "<!-- end of what is generated -->\n"
 
-// Document holds what docs/name says between its marks against what the tests of a package
-// generate, and writes it with -update.
+// Document compares the generated part of docs/name with what the tests of a package generate, and
+// rewrites it with -update.
 func Document(t *testing.T, name, of, generated string) {
 	t.Helper()
 	file := "../docs/" + name
@@ -24,9 +24,9 @@ func Document(t *testing.T, name, of, generated string) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(text), begin)
-	require.True(t, ok, "no mark in %s", file)
+	require.True(t, ok, "no begin mark in %s", file)
 	was, after, ok := strings.Cut(rest, end)
-	require.True(t, ok, "no end in %s", file)
+	require.True(t, ok, "no end mark in %s", file)
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(before+begin+generated+end+after), 0o644))
 		return

@@ -12,7 +12,7 @@ const (
 	psnMask = 1<<24 - 1
 )
 
-// Log is the events of some flows, drawn by lot.
+// Log is a random sequence of events of some flows.
 type Log struct {
 	*rand.Rand
 	psn  []uint32
@@ -20,15 +20,15 @@ type Log struct {
 	ev   cc.Event
 }
 
-// New makes the log of so many flows.
+// New returns the log of so many flows.
 func New(flows int, r *rand.Rand) *Log { return &Log{Rand: r, psn: make([]uint32, flows)} }
 
-// kinds are drawn from as often as they stand here, but losses, of which nine in ten are round
-// trips.
+// kinds is the distribution of events: each kind is drawn as often as it is listed, except that
+// nine in ten losses become round trips.
 var kinds = [...]cc.Kind{cc.RTT, cc.RTT, cc.RTT, cc.RTT, cc.ACK, cc.ACK, cc.ECN, cc.TX, cc.TX,
 	cc.TX, cc.CNP, cc.OOO, cc.RTO, cc.CST, cc.POST}
 
-// Next answers what happens next to a flow, now. It is borrowed until the next call.
+// Next returns the next event of a flow, at now. It is borrowed until the next call.
 func (l *Log) Next(flow cc.Flow, now units.Time) *cc.Event {
 	kind := kinds[l.IntN(len(kinds))]
 	if (kind == cc.RTO || kind == cc.OOO) && l.IntN(10) > 0 {

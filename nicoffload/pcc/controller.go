@@ -25,7 +25,7 @@ type Controller struct {
 	flows  []flow
 	queue  []pending // decisions that have not taken effect, in order of time
 	head   int
-	cc.Late
+	cc.ChangedFlows
 }
 
 type flow struct {
@@ -145,7 +145,7 @@ func (c *Controller) Poll(now units.Time) units.Time {
 
 func (c *Controller) notify(name cc.Flow) {
 	if c.flows[name].changed {
-		c.Tell(name)
+		c.NoteChanged(name)
 	}
 }
 
