@@ -79,9 +79,9 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// Accept waits for the next connection. The listener survives the end of ctx. The error is ErrClosed
-// after the listener or the host is closed, and dpdk.ErrRemoved after the port is removed. Failed
-// handshakes are counted and not returned.
+// Accept waits for the next connection. The listener survives the end of ctx. The error is
+// ErrClosed after the listener or the host is closed, and dpdk.ErrRemoved after the port is
+// removed. Failed handshakes are counted and not returned.
 func (l *Listener) Accept(ctx context.Context) (*Conn, error) {
 	err := ctx.Err()
 	if err == nil {

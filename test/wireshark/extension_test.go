@@ -215,8 +215,8 @@ func ranges(psns []wire.PSN) []string {
 	return []string{strings.Join(words, ", ")}
 }
 
-// unwrapped returns the packet wrapped by a packet of the extension, with the ICRC of the outer one,
-// which is wrong for it.
+// unwrapped returns the packet wrapped by a packet of the extension, with the ICRC of the outer
+// one, which is wrong for it.
 func unwrapped(t *testing.T, p *wire.Packet) (inner wire.Packet) {
 	t.Helper()
 	bth := int(p.BTHOff)

@@ -99,7 +99,8 @@ func (p *pair) side(ep *transport.Endpoint, kind transport.QPType) *side {
 const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead |
 	transport.RemoteAtomic
 
-// connected connects a queue pair at each end; extended ones agree on the features of both endpoints.
+// connected connects a queue pair at each end; extended ones agree on the features of both
+// endpoints.
 func (p *pair) connected(kind transport.QPType, mtu units.Bytes, extended bool) (x, y *side) {
 	p.t.Helper()
 	x, y = p.side(p.a, kind), p.side(p.b, kind)

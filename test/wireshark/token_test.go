@@ -44,8 +44,8 @@ func aToken(t *testing.T, family int, ranges ...wire.Range) []byte {
 		}, more)
 }
 
-// Wireshark must show of RTS and TOKEN what an endpoint parses, and the errors for which an endpoint
-// drops them; likewise for marks of data packets.
+// Wireshark must show of RTS and TOKEN what an endpoint parses, and the errors for which an
+// endpoint drops them; likewise for marks of data packets.
 func TestTokens(t *testing.T) {
 	for family := range bothFamilies {
 		grant := wire.Grant(make([]byte, wire.GrantLen))

@@ -93,8 +93,8 @@ func (r *Result) exchange(ours, theirs Responder) error {
 	return nil
 }
 
-// tellsLittle reports whether the responses do not show the effect: at the end, for services without
-// responses, and if a mutated packet got no response.
+// tellsLittle reports whether the responses do not show the effect: at the end, for services
+// without responses, and if a mutated packet got no response.
 func (d *Difference) tellsLittle() bool {
 	p := d.Packet()
 	return p == nil || d.Case.Type != transport.RC || p.What != "" && len(d.Ours)+len(d.Theirs) == 0

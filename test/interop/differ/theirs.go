@@ -16,10 +16,10 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Theirs is rxe in a guest, in which guest/responder.c creates the queue pairs. Behind each packet goes
-// a READ to a queue pair of its own, the fence: the guest has one processor and handles queue pairs
-// in turn, so when the fence's response is here, all answers to the packet are. Requests that rxe
-// defers, READs, are deferred in order, so the fence is a READ.
+// Theirs is rxe in a guest, in which guest/responder.c creates the queue pairs. Behind each packet
+// goes a READ to a queue pair of its own, the fence: the guest has one processor and handles queue
+// pairs in turn, so when the fence's response is here, all answers to the packet are. Requests that
+// rxe defers, READs, are deferred in order, so the fence is a READ.
 type Theirs struct {
 	port  *os.File
 	in    io.Writer
