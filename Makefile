@@ -107,7 +107,7 @@ lab-small: build ## every experiment of the lab at small scale, some 10 minutes 
 BEYOND = beyond/tocc-offload 'beyond/carc-*' beyond/stability-grid beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/prioplus-homa beyond/tocc-cc beyond/tocc-token-priority
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
-	$(GO) test ./sim/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
+	$(GO) test ./sim -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
 
 # MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names.
 MATRIX ?= quick

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -22,7 +22,7 @@ func busyRun(t testing.TB, seed uint64) (uint64, string) {
 	n := fabric.LeafSpine{
 		Leaves: 3, Spines: 2, HostsPerLeaf: 4, Host: fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}, Up: fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond},
 	}.Build(fabric.Parts{Config: fabric.Config{Seed: seed}, Switch: fabric.SwitchConfig{Buffer: 2 * units.MiB, Queues: qs.At()}})
-	c, err := cluster.New(n, cluster.Config{Seed: seed, TrafficClass: 2})
+	c, err := sim.New(sim.Scenario{Topology: sim.On(n), Seed: seed, Scheme: sim.Scheme{TrafficClass: 2}})
 	require.NoError(t, err)
 	require.NoError(t, n.Switches()[0].Ports()[0].SetFaults(fabric.LinkFaults{Lose: 0.001, Reorder: 0.001, Duplicate: 0.001, Corrupt: 0.001}))
 	traffic, err := workload.Poisson{Hosts: 12, Rate: 100 * units.Gbps, Load: 0.8, Sizes: workload.WebSearch, Seed: seed, Until: units.Time(300 * units.Microsecond)}.Source()

@@ -1,6 +1,6 @@
 // Package fabric is the simulated world under packet.Port: hosts, links and switches as discrete
 // events in virtual time, in integer picoseconds, from one seed. What polls on its hosts is any
-// [Poller]; sim/cluster puts the transport's endpoints there, so that the code on a real NIC and
+// [Poller]; sim puts the transport's endpoints there, so that the code on a real NIC and
 // the code in a simulation are one.
 //
 // # The path of a frame

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -102,13 +102,13 @@ type Target struct {
 // Run is one simulation.
 type Run struct {
 	Net     *fabric.Network
-	Cluster *cluster.Cluster
+	Cluster *sim.Simulation
 	ToR     *fabric.Switch // of the receiver
 	Egress  *fabric.Port   // of it, to the receiver
 	Queue   *fabric.Series // of Egress
 	Down    []*fabric.Port // of the leaves, to ToR
 	Queues  []*fabric.Series
-	Conns   []*cluster.Conn
+	Conns   []*sim.Conn
 	// Requests are those that ended, in that order, of a scene that has them.
 	Requests []Request
 }
@@ -198,13 +198,18 @@ func (t *Target) Start() (*Run, error) {
 		}
 		r.ToR = tor
 	}
-	r.Cluster, err = cluster.New(r.Net, cluster.Config{
-		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14, AnswerClass: answers, Selective: t.Lossy,
-		ControlOf: func(from, _, _ int) cc.Control {
-			if t.Probe > 0 && from == t.Probe {
-				return probe
-			}
-			return control
+	r.Cluster, err = sim.New(sim.Scenario{
+		Topology: sim.On(r.Net),
+		Seed:     t.Seed,
+		Hosts:    sim.Hosts{PathMTU: t.MTU, Chunk: t.Message, Timeout: 14},
+		Scheme: sim.Scheme{CNPInterval: t.CNPs,
+			AnswerClass: answers,
+			Selective:   t.Lossy,
+			Of: func(p sim.Pair, s *sim.Service) {
+				if s.Control = control; t.Probe > 0 && p.From == t.Probe {
+					s.Control = probe
+				}
+			},
 		},
 	})
 	if err != nil {
@@ -237,7 +242,7 @@ func (t *Target) Start() (*Run, error) {
 }
 
 // send makes a queue pair that is busy as the scene says.
-func (t *Target) send(r *Run, from, to int) (*cluster.Conn, error) {
+func (t *Target) send(r *Run, from, to int) (*sim.Conn, error) {
 	if t.Requests {
 		return t.request(r, from, to)
 	}

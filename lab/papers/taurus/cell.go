@@ -5,9 +5,8 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -44,21 +43,25 @@ func ratio(r *experiment.Results, a algorithm, value string) float64 {
 func (c cell) parts(seed uint64, l fabric.Link) fabric.Parts {
 	// A nanosecond into a host, so that there is an endpoint delay to be told.
 	return fabric.Parts{
-		Config: fabric.Config{Seed: seed, MTU: bottleneck.MTU}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: c.Algorithm.switches(l),
+		Config: fabric.Config{Seed: seed, MTU: sim.BottleneckMTU}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: c.Algorithm.switches(l),
 	}
 }
 
 // cluster puts endpoints on a network, each flow with a connection of its own, and lets them get to know each other.
-func (c cell) cluster(net *fabric.Network, seed uint64) (*cluster.Cluster, error) {
+func (c cell) cluster(net *fabric.Network, seed uint64) (*sim.Simulation, error) {
 	control, err := c.Algorithm.control()
 	if err != nil {
 		return nil, err
 	}
-	cl, err := cluster.New(net, cluster.Config{
-		Seed: seed, PathMTU: payload, Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
-		Controller: c.Place.controller,
-		Serve: func(workload.Flow) cluster.Service {
-			return cluster.Service{Control: control, AnswerClass: answerClass}
+	cl, err := sim.New(sim.Scenario{
+		Topology: sim.On(net),
+		Seed:     seed,
+		Hosts:    sim.Hosts{PathMTU: payload, Timeout: 12},
+		Scheme: sim.Scheme{ // 16.8 ms, longer than a switch's buffer takes to drain
+			Controller: c.Place.controller,
+			PerFlow: func(*sim.Simulation, workload.Flow) (sim.Service, error) {
+				return sim.Service{Control: control, AnswerClass: answerClass}, nil
+			},
 		},
 	})
 	if err != nil {

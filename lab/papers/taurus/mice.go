@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -32,7 +32,7 @@ func (m mice) run(j *experiment.Job) error {
 		return err
 	}
 	const receiver = elephants + mouseHome
-	var large []*cluster.Running
+	var large []*sim.Transfer
 	for i := range elephants {
 		f, err := cl.Start(workload.Flow{Src: i, Dst: receiver, Bytes: 1 << 50})
 		if err != nil {
@@ -48,7 +48,7 @@ func (m mice) run(j *experiment.Job) error {
 		return err
 	}
 	begin, ended := net.Now(), 0
-	cl.Drive(toward{poisson, elephants, receiver}, func(f *cluster.Running) {
+	cl.Drive(toward{poisson, elephants, receiver}, func(f *sim.Transfer) {
 		j.Value("fct", f.Done.Sub(begin.Add(units.Duration(f.At))).Seconds())
 		ended++
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -83,7 +83,7 @@ func (c completion) run(j *experiment.Job) error {
 		j.Value(decile(i))
 	}
 	begin, ended := net.Now(), 0
-	cl.Drive(source, func(f *cluster.Running) {
+	cl.Drive(source, func(f *sim.Transfer) {
 		if f.Class == incastClass {
 			return
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -42,8 +42,12 @@ func runLeafSpine(j *experiment.Job) error {
 	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB, Headroom: 64 * units.KiB}
 	net := shape.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}})
 	const bdp = 65_800
-	cl, err := cluster.New(net, cluster.Config{Seed: j.Seed, PathMTU: transport.MTU4096, Timeout: 14,
-		Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: bdp} }})
+	cl, err := sim.New(sim.Scenario{
+		Topology: sim.On(net),
+		Seed:     j.Seed,
+		Hosts:    sim.Hosts{PathMTU: transport.MTU4096, Timeout: 14},
+		Scheme:   sim.Scheme{Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: bdp} }},
+	})
 	if err != nil {
 		return err
 	}
@@ -61,7 +65,7 @@ func runLeafSpine(j *experiment.Job) error {
 	for _, c := range classes {
 		j.Value(c.name + " slowdown")
 	}
-	cl.Drive(traffic, func(f *cluster.Running) {
+	cl.Drive(traffic, func(f *sim.Transfer) {
 		ideal := cl.Ideal(f.Flow)
 		for _, c := range classes {
 			if f.Bytes < c.below {
