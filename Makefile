@@ -116,9 +116,9 @@ RUN    ?=
 interop: build ## boot Linux's soft-RoCE in a VM and run the matrix against it (root; see docs/interop.md)
 	@bin/interop -matrix $(MATRIX) -run '$(RUN)'
 
-examples: setup ## build and vet the modules in examples/ that use this one from outside
-	@for d in $(MODULES); do echo "examples: $$d"; \
-		(cd $$d && $(GO) vet ./... && $(GO) build -o /dev/null ./...); done
+examples: setup ## build, vet and test the modules in examples/ that use this one from outside
+	@set -e; for d in $(MODULES); do echo "examples: $$d"; \
+		(cd $$d && $(GO) vet ./... && $(GO) build -o /dev/null ./... && $(GO) test ./...); done
 
 fuzz: setup ## every fuzz target for FUZZTIME (5s) each
 	scripts/fuzz $(FUZZTIME)

@@ -197,6 +197,18 @@ func ParseScheme(text string) (Scheme, error) {
 	return s, nil
 }
 
+// ParseSchemes is ParseScheme for several.
+func ParseSchemes(texts ...string) ([]Scheme, error) {
+	schemes := make([]Scheme, len(texts))
+	for i, text := range texts {
+		var err error
+		if schemes[i], err = ParseScheme(text); err != nil {
+			return nil, err
+		}
+	}
+	return schemes, nil
+}
+
 // Marking is queues whose first marks by RED, with thresholds for links of 100 Gb/s that those of
 // other rates have in proportion.
 func Marking(at100 fabric.ECN) func(units.BitRate) fabric.Queues {

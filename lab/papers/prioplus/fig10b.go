@@ -4,8 +4,8 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 

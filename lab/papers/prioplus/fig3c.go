@@ -3,8 +3,8 @@ package prioplus
 import (
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 

@@ -10,10 +10,10 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

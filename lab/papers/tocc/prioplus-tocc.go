@@ -5,9 +5,9 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )

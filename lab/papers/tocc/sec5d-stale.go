@@ -2,8 +2,8 @@ package tocc
 
 import (
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
