@@ -55,10 +55,6 @@ type Bottleneck struct {
 // algorithms, are made.
 const Warm = warm
 
-// BottleneckMTU is the MTU of a Bottleneck's links: RoCEv2's longest packet and what switches may
-// write into it.
-const BottleneckMTU = 4400
-
 // TokenFrame is what a TOKEN takes of a link.
 const TokenFrame = Overhead + 12
 
@@ -96,7 +92,7 @@ func (b Bottleneck) Scenario(flows []Flow) (Scenario, error) {
 		Hosts: Hosts{
 			// A nanosecond into a host, so that there is an endpoint delay.
 			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, MachineOf: b.HostOf,
-			LinkMTU: BottleneckMTU, PathMTU: b.PathMTU, Chunk: b.Chunk, Timeout: b.Timeout,
+			PathMTU: b.PathMTU, Chunk: b.Chunk, Timeout: b.Timeout,
 			Plain: b.Plain,
 		},
 		Scheme: Scheme{
@@ -131,7 +127,7 @@ func (b Bottleneck) Capacity() float64 {
 func (b Bottleneck) BaseRTT() units.Duration {
 	b.fill()
 	net := bottleneck{b, places{senders: 1, receivers: 1}}.Build(fabric.Parts{
-		Config: fabric.Config{Seed: b.Seed, MTU: BottleneckMTU},
+		Config: fabric.Config{Seed: b.Seed, MTU: LinkMTU},
 		Host:   fabric.HostConfig{RxDelay: units.Nanosecond}, HostOf: b.HostOf,
 	})
 	return net.BaseRTT(0, 1, b.PathMTU+dataOverhead, dataOverhead+wire.AETHLen)

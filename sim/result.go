@@ -37,7 +37,7 @@ type Totals struct {
 	Trimmed       uint64         // to their headers
 	PausesSent    uint64         // PAUSE frames by queue, those that end a pause not counted
 	Paused        units.Duration // of all queues together
-	Fullest       units.Bytes    // most that one switch held, from zero
+	Fullest       units.Bytes    // most that one switch held
 	PauseFrames   uint64         // all PAUSE frames
 	Retransmitted uint64         // packets
 	Timeouts      uint64

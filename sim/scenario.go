@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ type Hosts struct {
 	// Machine is every host's hardware, and MachineOf, unless nil, changes that of one host.
 	Machine   fabric.HostConfig
 	MachineOf func(host int, c *fabric.HostConfig)
-	LinkMTU   units.Bytes // longest IP datagram of a link; 0 means 4200
+	LinkMTU   units.Bytes // longest IP datagram of a link; 0 means LinkMTU
 	PathMTU   units.Bytes // 0 means 1024
 	Chunk     units.Bytes // longest message of a flow, of which two are outstanding; 0 means 1 MiB
 	SendDepth int         // messages that Conn.Write may have outstanding; 0 means 4
@@ -50,7 +51,10 @@ type Hosts struct {
 	Wrap PortWrapper
 }
 
-// Run builds the scenario and runs it to its end.
+// LinkMTU is the default MTU of links: RoCEv2's longest packet and what switches may write into it.
+const LinkMTU = 4400
+
+// Run builds the scenario and runs it to its end, see Simulation.Run.
 func (s Scenario) Run(ctx context.Context) (*Result, error) {
 	simulation, err := New(s)
 	if err != nil {
@@ -59,7 +63,8 @@ func (s Scenario) Run(ctx context.Context) (*Result, error) {
 	return simulation.Run(ctx)
 }
 
-// Run runs the scenario to its end, once.
+// Run runs the scenario to its end, once. If the context ends or a connection fails before that,
+// it returns what there was until then, and the error.
 func (s *Simulation) Run(ctx context.Context) (*Result, error) {
 	if s.result != nil {
 		return nil, errors.New("sim: the simulation has run already")
@@ -72,9 +77,6 @@ func (s *Simulation) Run(ctx context.Context) (*Result, error) {
 	for _, t := range s.result.Traces {
 		t.zero = s.zero
 	}
-	for _, sw := range s.Net.Switches() {
-		sw.Recount()
-	}
 	if err := s.begin(); err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func (s *Simulation) Run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	s.collect()
-	return s.result, nil
+	return s.result, cmp.Or(ctx.Err(), s.failure())
 }
 
 // warm is how long the hosts of declared flows have to resolve each other's addresses.
@@ -99,7 +101,13 @@ func (s *Simulation) prepare() error {
 	case s.Hosts.Cold:
 		return nil
 	case s.Workload.Traffic != nil || len(s.Workload.Requests) > 0:
-		return s.Introduce()
+		if err := s.Introduce(); err != nil {
+			return err
+		}
+		for _, sw := range s.Net.Switches() {
+			sw.Recount() // what was stored so far is not what is measured
+		}
+		return nil
 	}
 	return s.Net.Run(s.Net.Now().Add(warm))
 }
@@ -167,10 +175,7 @@ func (s *Simulation) pass(ctx context.Context) error {
 	if err := s.Net.Run(s.zero.Add(until)); err != nil && !errors.Is(err, fabric.ErrStopped) {
 		return err
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return s.failure()
+	return nil
 }
 
 // failure is why the run cannot go on.

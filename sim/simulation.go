@@ -75,6 +75,9 @@ func (s *Simulation) fill() {
 	if h.PathMTU == 0 {
 		h.PathMTU = transport.MTU1024
 	}
+	if h.LinkMTU == 0 {
+		h.LinkMTU = LinkMTU
+	}
 	if h.Chunk == 0 {
 		h.Chunk = units.MiB
 	}

@@ -43,7 +43,7 @@ func ratio(r *experiment.Results, a algorithm, value string) float64 {
 func (c cell) parts(seed uint64, l fabric.Link) fabric.Parts {
 	// A nanosecond into a host, so that there is an endpoint delay to be told.
 	return fabric.Parts{
-		Config: fabric.Config{Seed: seed, MTU: sim.BottleneckMTU}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: c.Algorithm.switches(l),
+		Config: fabric.Config{Seed: seed, MTU: sim.LinkMTU}, Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: c.Algorithm.switches(l),
 	}
 }
 

@@ -116,7 +116,7 @@ func (c contest) build(l fabric.Link, seed uint64) (*sim.Simulation, []cc.Contro
 		return nil, nil, err
 	}
 	watch := hostCC(l.Rate)
-	net := fabric.New(fabric.Config{Seed: seed, MTU: sim.BottleneckMTU})
+	net := fabric.New(fabric.Config{Seed: seed, MTU: sim.LinkMTU})
 	s := net.AddSwitch("switch", c.Framework.switches(l))
 	for i := range target + 1 {
 		host := fabric.HostConfig{RxDelay: units.Nanosecond}

@@ -232,7 +232,7 @@ func between(seed uint64, a algorithm, w world, senders int) (sim.Scenario, erro
 		Topology: sim.Star(senders+1, fabric.Link{Rate: rate, Delay: delay}),
 		Hosts: sim.Hosts{
 			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, MachineOf: w.configure(senders),
-			LinkMTU: sim.BottleneckMTU, PathMTU: payload, Timeout: timeout, Cold: true,
+			PathMTU: payload, Timeout: timeout, Cold: true,
 		},
 		Scheme: sim.Scheme{
 			Control: control, AnswerClass: 0xe0, Switch: fabric.SwitchConfig{Queues: queues.At()},
