@@ -166,72 +166,72 @@ func Queues(w bytetuning.Watermark, lossless bool) fabric.Queues {
 // answers is the class of ACKs and CNPs: the highest, which has a queue of its own.
 const answers = 56 << 2
 
-// Start builds the network with the present watermark and its flows, and lets it settle.
-func (t *Target) Start() (*Run, error) {
-	if t.now == nil {
-		return nil, errors.New("scene: nothing was applied")
-	}
+// scenario is the scene as what sim builds.
+func (t *Target) scenario() (sim.Scenario, error) {
 	control, err := cc.Parse(t.Control)
 	if err != nil {
-		return nil, err
+		return sim.Scenario{}, err
 	}
 	probe, err := cc.Parse("fixed")
-	if err != nil {
-		return nil, err
-	}
-	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
-	watermarks := t.watermarks()
-	add := func(i int, name string) *fabric.Switch {
-		return r.Net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: Queues(watermarks[i], !t.Lossy).At()})
-	}
-	var leaves []*fabric.Switch
-	for i := range t.Leaves {
-		leaves = append(leaves, add(t.ToRs+i, fmt.Sprintf("leaf %d", i)))
-	}
-	for i := range t.ToRs {
-		tor := add(i, fmt.Sprintf("tor %d", i))
-		for range t.Hosts {
-			r.Net.Connect(r.Net.AddHost(t.Host), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
-		}
-		for _, l := range leaves {
-			r.Net.Connect(tor, l, fabric.Link{Rate: t.Up, Delay: t.Delay})
-		}
-		r.ToR = tor
-	}
-	r.Cluster, err = sim.New(sim.Scenario{
-		Topology: sim.On(r.Net),
+	return sim.Scenario{
+		Topology: sim.Custom(t.network),
 		Seed:     t.Seed,
-		Hosts:    sim.Hosts{PathMTU: t.MTU, Chunk: t.Message, Timeout: 14},
-		Scheme: sim.Scheme{CNPInterval: t.CNPs,
-			AnswerClass: answers,
-			Selective:   t.Lossy,
+		Hosts:    sim.Hosts{Machine: t.Host, PathMTU: t.MTU, Chunk: t.Message, Timeout: 14},
+		Scheme: sim.Scheme{
+			CNPInterval: t.CNPs, AnswerClass: answers, Selective: t.Lossy,
 			Of: func(p sim.Pair, s *sim.Service) {
 				if s.Control = control; t.Probe > 0 && p.From == t.Probe {
 					s.Control = probe
 				}
 			},
 		},
-	})
+	}, err
+}
+
+// network has a watermark of its own in each switch: the leaves come first, then the ToR switches.
+func (t *Target) network(p fabric.Parts) *fabric.Network {
+	net := fabric.New(p.Config)
+	watermarks := t.watermarks()
+	add := func(i int, name string) *fabric.Switch {
+		return net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: Queues(watermarks[i], !t.Lossy).At()})
+	}
+	for i := range t.Leaves {
+		add(t.ToRs+i, fmt.Sprintf("leaf %d", i))
+	}
+	for i := range t.ToRs {
+		tor := add(i, fmt.Sprintf("tor %d", i))
+		for range t.Hosts {
+			net.Connect(p.AddHost(net), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
+		}
+		for _, l := range net.Switches()[:t.Leaves] {
+			net.Connect(tor, l, fabric.Link{Rate: t.Up, Delay: t.Delay})
+		}
+	}
+	return net
+}
+
+// Start builds the network with the present watermark and its flows, and lets it settle.
+func (t *Target) Start() (*Run, error) {
+	if t.now == nil {
+		return nil, errors.New("scene: nothing was applied")
+	}
+	s, err := t.scenario()
 	if err != nil {
 		return nil, err
 	}
-	receiver := t.ToRs*t.Hosts - 1
+	r := &Run{}
+	if r.Cluster, err = sim.New(s); err != nil {
+		return nil, err
+	}
+	r.Net = r.Cluster.Net
+	switches := r.Net.Switches()
+	r.ToR = switches[len(switches)-1]
 	r.Egress = r.ToR.Ports()[t.Hosts-1]
-	for n := range t.Senders {
-		from := (n%t.ToRs)*t.Hosts + n/t.ToRs // one below each ToR switch in turn
-		if from == receiver {
-			return nil, fmt.Errorf("scene: %d senders are more than there are hosts", t.Senders)
-		}
-		for range t.QPs {
-			c, err := t.send(r, from, receiver)
-			if err != nil {
-				return nil, err
-			}
-			r.Conns = append(r.Conns, c)
-		}
+	if err := t.begin(r); err != nil {
+		return nil, err
 	}
 	r.Queue = r.Egress.RecordQueue(0)
-	for _, l := range leaves {
+	for _, l := range switches[:t.Leaves] {
 		down := l.Ports()[t.ToRs-1]
 		r.Down, r.Queues = append(r.Down, down), append(r.Queues, down.RecordQueue(0))
 	}
@@ -239,6 +239,25 @@ func (t *Target) Start() (*Run, error) {
 		t.Watch(r)
 	}
 	return r, r.run(units.Time(t.Settle))
+}
+
+// begin makes the queue pairs of all senders busy.
+func (t *Target) begin(r *Run) error {
+	receiver := t.ToRs*t.Hosts - 1
+	for n := range t.Senders {
+		from := (n%t.ToRs)*t.Hosts + n/t.ToRs // one below each ToR switch in turn
+		if from == receiver {
+			return fmt.Errorf("scene: %d senders are more than there are hosts", t.Senders)
+		}
+		for range t.QPs {
+			c, err := t.send(r, from, receiver)
+			if err != nil {
+				return err
+			}
+			r.Conns = append(r.Conns, c)
+		}
+	}
+	return nil
 }
 
 // send makes a queue pair that is busy as the scene says.
