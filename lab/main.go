@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goroce/goroce/bench/cli"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/report"
 )

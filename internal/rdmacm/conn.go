@@ -37,11 +37,13 @@ type Conn struct {
 	Context any
 }
 
-// Local and Peer answer the addresses of both ends.
+// Local returns the address of this end.
 func (c *Conn) Local() netip.Addr { return c.local }
-func (c *Conn) Peer() netip.Addr  { return c.peer }
 
-// Request answers the REQ that began the connection.
+// Peer returns the address of the other end.
+func (c *Conn) Peer() netip.Addr { return c.peer }
+
+// Request returns the REQ that began the connection.
 func (c *Conn) Request() REQ { return c.req }
 
 // Accept answers a ConnectRequest with a REP. The queue pair must be in RTR by then: QPAttr says how.

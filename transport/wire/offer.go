@@ -43,8 +43,9 @@ const (
 	leastLineShift = 4
 	mostLineShift  = 12
 
-	// MinCreditLine and MaxCreditLine bound the bytes of a cache line.
+	// MinCreditLine is the least length of a cache line, in bytes.
 	MinCreditLine = 1 << leastLineShift
+	// MaxCreditLine is the greatest length of a cache line, in bytes.
 	MaxCreditLine = 1 << mostLineShift
 )
 

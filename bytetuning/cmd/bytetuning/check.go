@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bytetuning/dialect"
 	"github.com/goroce/goroce/bytetuning/intent"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/units"
 )
 

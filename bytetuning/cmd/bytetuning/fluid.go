@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bytetuning/fluid"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )

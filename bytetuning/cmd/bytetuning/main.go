@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goroce/goroce/bench/cli"
+	"github.com/goroce/goroce/internal/cli"
 )
 
 // program is what a command line runs in.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bytetuning/intent"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/lab/labtest"
 )
 

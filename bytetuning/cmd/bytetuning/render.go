@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bytetuning/dialect"
+	"github.com/goroce/goroce/internal/cli"
 )
 
 func (p *program) renderCommand() *cobra.Command {

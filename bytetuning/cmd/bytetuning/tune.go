@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/goroce/goroce/bench/cli"
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/intent"
 	"github.com/goroce/goroce/bytetuning/live"
 	"github.com/goroce/goroce/bytetuning/telemetry"
+	"github.com/goroce/goroce/internal/cli"
 )
 
 // tuning is what tune was asked for.

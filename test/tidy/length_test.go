@@ -1,0 +1,67 @@
+package tidy
+
+import (
+	"go/ast"
+	"testing"
+)
+
+// Limits of what a reader has to hold at a time.
+const (
+	maxFunctionLines = 70
+	maxFileLines     = 500
+)
+
+// longFunctions are those that may be longer, each with its reason.
+var longFunctions = map[string]string{
+	"bytetuning/cmd/bytetuning.renderCommand": "a command's flags and its run, in the order of its help",
+	"bytetuning/cmd/bytetuning.tune":          "a command's flags and its run, in the order of its help",
+	"bytetuning/dialect.take":                 "one case for each word of a switch's grammar",
+	"bytetuning/dialect.intents":              "one table of SONiC after the other",
+	"fabric.findRoutes":                       "one breadth-first search",
+	"lab/papers/carc.build":                   "one testbed, from its hosts to its flows",
+	"lab/papers/taurus.segments":              "one table of segments",
+	"lab/papers/taurus.overload":              "one experiment, from set-up to measurement",
+	"lab/studies/fabric.runIncast":            "one testbed, from its hosts to its flows",
+	"transport.receiveAck":                    "the fast path of an ACK: long and straight",
+	"transport.sendAnswer":                    "the fast path of an ACK: long and straight",
+	"transport.receiveData":                   "the fast path of data: long and straight",
+	"transport.ToRTR":                         "one attribute after the other, each with its error",
+}
+
+// TestFunctionLength: a function fits on a screen. Tests may be as long as their tables.
+func TestFunctionLength(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range sources(t) {
+		if f.test() {
+			continue
+		}
+		for _, d := range f.syntax.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			name := f.dir() + "." + fn.Name.Name
+			n := f.line(fn.End()) - f.line(fn.Pos()) + 1
+			if n <= maxFunctionLines {
+				continue
+			}
+			if seen[name] = true; longFunctions[name] == "" {
+				t.Errorf("%s: %s has %d lines, more than %d", f.name, fn.Name.Name, n, maxFunctionLines)
+			}
+		}
+	}
+	for name := range longFunctions {
+		if !seen[name] {
+			t.Errorf("longFunctions lists %s, which is not longer than %d lines", name, maxFunctionLines)
+		}
+	}
+}
+
+// TestFileLength: a file has one concept.
+func TestFileLength(t *testing.T) {
+	for _, f := range sources(t) {
+		if n := len(f.lines()); n > maxFileLines+1 && !f.test() {
+			t.Errorf("%s has %d lines, more than %d", f.name, n-1, maxFileLines)
+		}
+	}
+}
