@@ -58,7 +58,8 @@ func TestRefusedHandshake(t *testing.T) {
 	} {
 		tcp, err := net.Dial("tcp", l.Addr().String())
 		require.NoError(t, err)
-		mine := &connect.Hello{Addr: server.Addrs()[0].Addr(), PathMTU: 1024, QPs: []connect.QP{{Num: 17}}}
+		mine := &connect.Hello{Addr: server.Addrs()[0].Addr(), PathMTU: 1024,
+			QPs: []connect.QP{{Num: 17}}}
 		c.spoil(mine)
 		_, err = connect.Exchange(context.Background(), tcp, mine)
 		require.ErrorIs(t, err, connect.ErrRefused)

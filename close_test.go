@@ -45,7 +45,8 @@ func TestFlushesOfManySenders(t *testing.T) {
 	client, server := dialed(t, a, b)
 	go func() {
 		for {
-			if _, err := server.Recv(context.Background(), nil); err != nil && err != io.ErrShortBuffer {
+			if _, err := server.Recv(context.Background(), nil); err != nil &&
+				err != io.ErrShortBuffer {
 				return
 			}
 		}

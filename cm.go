@@ -53,7 +53,8 @@ func (h *Host) manager() (*cm, error) {
 	if h.life.Err() != nil { // Close would not find it
 		return nil, ErrClosed
 	}
-	m := &cm{host: h, worker: h.workers[0], listeners: map[rdmacm.ServiceID]*CMListener{}, conns: map[*rdmacm.Conn]*CMConn{}}
+	m := &cm{host: h, worker: h.workers[0], listeners: map[rdmacm.ServiceID]*CMListener{},
+		conns: map[*rdmacm.Conn]*CMConn{}}
 	config, err := rdmacm.Config{GUID: guid(h.Info(0).MAC)}, error(nil)
 	if h.seed != 0 {
 		config.Seed = cmp.Or(h.seed^0x636d, 1) // other numbers than those of the keys
@@ -114,7 +115,8 @@ func (m *cm) request(e rdmacm.Event) {
 			return
 		}
 	}
-	_ = e.Conn.Reject(rdmacm.NoResources, nil) // a connection that was just asked for can be rejected
+	// a connection that was just asked for can be rejected
+	_ = e.Conn.Reject(rdmacm.NoResources, nil)
 }
 
 // tell takes what happened to a connection.

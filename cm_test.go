@@ -33,9 +33,11 @@ func newCMEnd(t testing.TB, h *Host, queue int, kind transport.QPType) *cmEnd {
 		pd := ep.AllocPD()
 		cq, err := ep.CreateCQ(64)
 		require.NoError(t, err)
-		e.mr, err = ep.RegisterMemory(pd, make([]byte, 4096), transport.LocalWrite|transport.RemoteWrite)
+		e.mr, err = ep.RegisterMemory(pd, make([]byte, 4096),
+			transport.LocalWrite|transport.RemoteWrite)
 		require.NoError(t, err)
-		e.qp, err = ep.CreateQP(transport.QPInit{Type: kind, PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: 8, MaxRecvWR: 8, SignalAll: true})
+		e.qp, err = ep.CreateQP(transport.QPInit{Type: kind, PD: pd, SendCQ: cq, RecvCQ: cq,
+			MaxSendWR: 8, MaxRecvWR: 8, SignalAll: true})
 		require.NoError(t, err)
 		cq.OnEvent(func(cq *transport.CompletionQueue) {
 			var wcs [8]transport.WorkCompletion
@@ -51,7 +53,8 @@ func newCMEnd(t testing.TB, h *Host, queue int, kind transport.QPType) *cmEnd {
 			return nil
 		}
 		require.NoError(t, e.qp.ToInit(transport.InitAttr{}))
-		return e.qp.PostRecv(&transport.RecvRequest{ID: 1, SGList: []transport.SGE{e.mr.SGE(0, 100)}})
+		return e.qp.PostRecv(&transport.RecvRequest{ID: 1,
+			SGList: []transport.SGE{e.mr.SGE(0, 100)}})
 	})
 	return e
 }
@@ -64,13 +67,15 @@ func (e *cmEnd) do(t testing.TB, f func(*transport.Endpoint) error) {
 }
 
 func (e *cmEnd) params(private string) CMParams {
-	return CMParams{QP: e.qp, Access: transport.RemoteWrite, MaxRdAtomic: 4, MaxDestRdAtomic: 2, MinRNRTimer: rnrTimer, RetryCount: 7, RNRRetry: 7, Private: []byte(private)}
+	return CMParams{QP: e.qp, Access: transport.RemoteWrite, MaxRdAtomic: 4, MaxDestRdAtomic: 2,
+		MinRNRTimer: rnrTimer, RetryCount: 7, RNRRetry: 7, Private: []byte(private)}
 }
 
 func (e *cmEnd) send(t testing.TB, text string) {
 	e.do(t, func(*transport.Endpoint) error {
 		n := copy(e.mr.Bytes()[1000:], text)
-		return e.qp.PostSend(&transport.WorkRequest{ID: 2, Op: transport.OpSend, SGList: []transport.SGE{e.mr.SGE(1000, n)}})
+		return e.qp.PostSend(&transport.WorkRequest{ID: 2, Op: transport.OpSend,
+			SGList: []transport.SGE{e.mr.SGE(1000, n)}})
 	})
 }
 
@@ -140,10 +145,12 @@ func (w *cmWorld) state(e *cmEnd) (s transport.State) {
 }
 
 // connected is a connection between the hosts' queue pairs.
-func (w *cmWorld) connected(queue int, kind transport.QPType) (dialed, accepted *CMConn, a, b *cmEnd) {
+func (w *cmWorld) connected(queue int, kind transport.QPType) (dialed, accepted *CMConn, a,
+	b *cmEnd) {
 	a, b = newCMEnd(w.t, w.a, queue, kind), newCMEnd(w.t, w.b, queue, kind)
 	done := w.serve(1, func(_ int, r *CMRequest) {
-		if r.Type() != kind || text(r.Private()) != "let me in" || r.Peer().Addr() != w.a.Addrs()[0].Addr() || r.Peer().Port() < 0xC000 {
+		if r.Type() != kind || text(r.Private()) != "let me in" ||
+			r.Peer().Addr() != w.a.Addrs()[0].Addr() || r.Peer().Port() < 0xC000 {
 			w.t.Errorf("request of type %v from %v: %q", r.Type(), r.Peer(), r.Private())
 		}
 		var err error
@@ -163,28 +170,31 @@ func TestCMConnects(t *testing.T) {
 		queues, queue int
 		kind          transport.QPType
 	}{{1, 0, transport.RC}, {1, 0, transport.UC}, {2, 0, transport.RC}, {2, 1, transport.RC}} {
-		t.Run(fmt.Sprintf("%v on endpoint %d of %d", c.kind, c.queue, c.queues), func(t *testing.T) {
-			w := newCMWorld(t, c.queues)
-			dialed, accepted, a, b := w.connected(c.queue, c.kind)
-			require.Equal(t, "come in", text(dialed.Private()))
-			require.Equal(t, w.at, dialed.Peer())
-			require.Equal(t, b.qp, accepted.QueuePair())
-			a.send(t, "ping")
-			require.Equal(t, transport.CompSend, a.next(t).Op)
-			wc := b.next(t)
-			require.Equal(t, transport.CompRecv, wc.Op)
-			require.EqualValues(t, 4, wc.ByteLen)
-			b.send(t, "pong!")
-			require.EqualValues(t, 5, a.next(t).ByteLen)
-			require.NoError(t, dialed.Err())
-			require.NoError(t, dialed.Disconnect(w.ctx))
-			require.Equal(t, ErrClosed, dialed.Err())
-			<-accepted.Done()
-			require.Equal(t, io.EOF, accepted.Err())
-			require.NoError(t, accepted.Disconnect(w.ctx), "it has ended already")
-			require.Equal(t, transport.Errored, w.state(a))
-			require.Eventually(t, func() bool { return w.state(b) == transport.Errored }, 10*time.Second, time.Millisecond)
-		})
+		t.Run(fmt.Sprintf("%v on endpoint %d of %d", c.kind, c.queue, c.queues),
+			func(t *testing.T) {
+				w := newCMWorld(t, c.queues)
+				dialed, accepted, a, b := w.connected(c.queue, c.kind)
+				require.Equal(t, "come in", text(dialed.Private()))
+				require.Equal(t, w.at, dialed.Peer())
+				require.Equal(t, b.qp, accepted.QueuePair())
+				a.send(t, "ping")
+				require.Equal(t, transport.CompSend, a.next(t).Op)
+				wc := b.next(t)
+				require.Equal(t, transport.CompRecv, wc.Op)
+				require.EqualValues(t, 4, wc.ByteLen)
+				b.send(t, "pong!")
+				require.EqualValues(t, 5, a.next(t).ByteLen)
+				require.NoError(t, dialed.Err())
+				require.NoError(t, dialed.Disconnect(w.ctx))
+				require.Equal(t, ErrClosed, dialed.Err())
+				<-accepted.Done()
+				require.Equal(t, io.EOF, accepted.Err())
+				require.NoError(t, accepted.Disconnect(w.ctx), "it has ended already")
+				require.Equal(t, transport.Errored, w.state(a))
+				require.Eventually(t, func() bool {
+					return w.state(b) == transport.Errored
+				}, 10*time.Second, time.Millisecond)
+			})
 	}
 }
 
@@ -272,7 +282,8 @@ func TestCMRefusals(t *testing.T) {
 	require.Equal(t, rdmacm.ConsumerReject, rejection(err).Reason)
 	require.Equal(t, "not today", text(rejection(err).Private))
 	<-done
-	require.Equal(t, rdmacm.InvalidServiceID, rejection(dial(netip.AddrPortFrom(w.at.Addr(), 7))).Reason)
+	require.Equal(t, rdmacm.InvalidServiceID,
+		rejection(dial(netip.AddrPortFrom(w.at.Addr(), 7))).Reason)
 
 	done = w.serve(1, func(_ int, r *CMRequest) {
 		b := newCMEnd(t, w.b, 0, transport.UC)
@@ -355,8 +366,10 @@ func TestCMEnds(t *testing.T) {
 		{rdmacm.Event{Kind: rdmacm.Disconnected}, false, io.EOF},
 		{rdmacm.Event{Kind: rdmacm.Disconnected}, true, ErrClosed},
 		{rdmacm.Event{Kind: rdmacm.Disconnected, Reason: rdmacm.Timeout}, true, ErrClosed},
-		{rdmacm.Event{Kind: rdmacm.Disconnected, Reason: rdmacm.ConsumerReject}, false, &CMReject{Reason: rdmacm.ConsumerReject}},
-		{rdmacm.Event{Kind: rdmacm.Rejected, Reason: rdmacm.StaleConnection}, false, &CMReject{Reason: rdmacm.StaleConnection}},
+		{rdmacm.Event{Kind: rdmacm.Disconnected, Reason: rdmacm.ConsumerReject}, false,
+			&CMReject{Reason: rdmacm.ConsumerReject}},
+		{rdmacm.Event{Kind: rdmacm.Rejected, Reason: rdmacm.StaleConnection}, false,
+			&CMReject{Reason: rdmacm.StaleConnection}},
 		{rdmacm.Event{Kind: rdmacm.Unreachable, Reason: rdmacm.Timeout}, false, ErrUnreachable},
 		{rdmacm.Event{Kind: rdmacm.Unreachable, Reason: rdmacm.ConsumerReject}, false, errTooLate},
 	} {
@@ -378,13 +391,21 @@ func TestCMMisuse(t *testing.T) {
 		spoil func(*CMParams)
 		says  string
 	}{
-		"no queue pair":         {func(p *CMParams) { p.QP = nil }, "none of this host's"},
-		"another host's":        {func(p *CMParams) { p.QP = newCMEnd(t, w.b, 0, transport.RC).qp }, "none of this host's"},
-		"datagrams":             {func(p *CMParams) { p.QP = newCMEnd(t, w.a, 0, transport.UD).qp }, "type UD has no connections"},
-		"too many READs":        {func(p *CMParams) { p.MaxRdAtomic = 129 }, "129 and 2 READs"},
-		"too much private data": {func(p *CMParams) { p.Private = make([]byte, 57) }, "57 bytes of private data are more than 56"},
-		"too many retries":      {func(p *CMParams) { p.RetryCount = 8 }, "retry counts 8 and 7"},
-		"no path MTU":           {func(p *CMParams) { p.PathMTU = 1000 }, "path MTU 1000 is none of"},
+		"no queue pair": {func(p *CMParams) { p.QP = nil }, "none of this host's"},
+		"another host's": {func(p *CMParams) {
+			p.QP = newCMEnd(t, w.b, 0, transport.RC).qp
+		}, "none of this host's"},
+		"datagrams": {func(p *CMParams) {
+			p.QP = newCMEnd(t, w.a, 0, transport.UD).qp
+		}, "type UD has no connections"},
+		"too many READs": {func(p *CMParams) { p.MaxRdAtomic = 129 }, "129 and 2 READs"},
+		"too much private data": {func(p *CMParams) {
+			p.Private = make([]byte, 57)
+		}, "57 bytes of private data are more than 56"},
+		"too many retries": {func(p *CMParams) { p.RetryCount = 8 }, "retry counts 8 and 7"},
+		"no path MTU": {func(p *CMParams) {
+			p.PathMTU = 1000
+		}, "path MTU 1000 is none of"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := a.params("")
@@ -392,7 +413,8 @@ func TestCMMisuse(t *testing.T) {
 			_, err := w.a.DialCM(w.ctx, w.at, p)
 			require.ErrorContains(t, err, c.says)
 			require.ErrorContains(t, err, "goroce: dial "+w.at.String())
-			require.True(t, errors.Is(err, transport.ErrInvalid) || errors.Is(err, rdmacm.ErrInvalid))
+			require.True(t, errors.Is(err, transport.ErrInvalid) || errors.Is(err,
+				rdmacm.ErrInvalid))
 		})
 	}
 	_, err := w.a.DialCM(w.ctx, netip.MustParseAddrPort("10.1.2.3:1"), a.params(""))

@@ -16,9 +16,9 @@ import (
 // CMParams is what a program brings to a connection (rdma_conn_param). Its numbers are verbs' own,
 // under transport's names: see transport.RTRAttr and RTSAttr.
 type CMParams struct {
-	// QP is an RC or UC queue pair of the host in RESET or INIT, with receives posted if the peer may
-	// send at once. It is moved to RTS with what both sides agreed on, and to ERROR when the connection
-	// ends or does not come about. To destroy it is the program's business.
+	// QP is an RC or UC queue pair of the host in RESET or INIT, with receives posted if the peer
+	// may send at once. It is moved to RTS with what both sides agreed on, and to ERROR when the
+	// connection ends or does not come about. To destroy it is the program's business.
 	QP              *transport.QueuePair
 	Access          transport.Access // what the peer may do through QP
 	MaxRdAtomic     int              // READs and atomics of ours outstanding at a time, 0..128
@@ -26,7 +26,8 @@ type CMParams struct {
 	MinRNRTimer     uint8            // 0..31
 	RetryCount      uint8            // 0..7, 7 is usual; who dials decides for both
 	RNRRetry        uint8            // 0..7, 7 is for ever; for the peer's queue pair
-	Private         []byte           // for the peer's program: up to 56 bytes of who dials, 196 of who accepts
+	// for the peer's program: up to 56 bytes of who dials, 196 of who accepts
+	Private []byte
 
 	// PathMTU is who dials' to choose; 0 means the largest that the port carries.
 	PathMTU units.Bytes
@@ -36,17 +37,20 @@ type CMParams struct {
 	AnswerClass uint8
 }
 
-// check says whether the parameters can be meant, and answers the core that the queue pair belongs to.
+// check says whether the parameters can be meant, and answers the core that the queue pair belongs
+// to.
 func (p *CMParams) check(h *Host) (*worker, error) {
 	w := h.workerOf(p.QP)
 	switch {
 	case w == nil:
 		return nil, fmt.Errorf("the queue pair is none of this host's: %w", transport.ErrInvalid)
 	case p.QP.Type == transport.UD:
-		return nil, fmt.Errorf("a queue pair of type %v has no connections: %w", p.QP.Type, transport.ErrInvalid)
+		return nil, fmt.Errorf("a queue pair of type %v has no connections: %w", p.QP.Type,
+			transport.ErrInvalid)
 	case p.MaxRdAtomic < 0 || p.MaxRdAtomic > transport.MaxRdAtomic ||
 		p.MaxDestRdAtomic < 0 || p.MaxDestRdAtomic > transport.MaxRdAtomic:
-		return nil, fmt.Errorf("%d and %d READs at a time are not in 0..%d: %w", p.MaxRdAtomic, p.MaxDestRdAtomic, transport.MaxRdAtomic, transport.ErrInvalid)
+		return nil, fmt.Errorf("%d and %d READs at a time are not in 0..%d: %w", p.MaxRdAtomic,
+			p.MaxDestRdAtomic, transport.MaxRdAtomic, transport.ErrInvalid)
 	}
 	var state transport.State
 	if err := w.do(func(*transport.Endpoint) { state = p.QP.State() }); err != nil {
@@ -59,7 +63,8 @@ func (p *CMParams) check(h *Host) (*worker, error) {
 }
 
 func (p *CMParams) offer(psn uint32) rdmacm.Offer {
-	return rdmacm.Offer{QPN: p.QP.Num, PSN: wire.PSN(psn), ResponderResources: uint8(p.MaxDestRdAtomic), InitiatorDepth: uint8(p.MaxRdAtomic),
+	return rdmacm.Offer{QPN: p.QP.Num, PSN: wire.PSN(psn),
+		ResponderResources: uint8(p.MaxDestRdAtomic), InitiatorDepth: uint8(p.MaxRdAtomic),
 		RetryCount: p.RetryCount, RNRRetry: p.RNRRetry, Private: p.Private}
 }
 
@@ -90,9 +95,9 @@ func newCMConn(m *cm, conn *rdmacm.Conn) *CMConn {
 	return c
 }
 
-// DialCM connects a queue pair to a port of a host's RDMA connection manager: a program of librdmacm
-// that listens (RDMA_PS_TCP), or ListenCM. Who refuses answers a *CMReject, who does not answer
-// ErrUnreachable, after minutes: ctx says how long to try.
+// DialCM connects a queue pair to a port of a host's RDMA connection manager: a program of
+// librdmacm that listens (RDMA_PS_TCP), or ListenCM. Who refuses answers a *CMReject, who does not
+// answer ErrUnreachable, after minutes: ctx says how long to try.
 func (h *Host) DialCM(ctx context.Context, peer netip.AddrPort, p CMParams) (*CMConn, error) {
 	c, err := h.dialCM(ctx, peer, p)
 	if err != nil {
@@ -122,8 +127,10 @@ func (h *Host) dialCM(ctx context.Context, peer netip.AddrPort, p CMParams) (*CM
 			return err
 		}
 		ours = p.offer(ep.RandomPSN())
-		c.conn, err = m.machine.Connect(rdmacm.Dial{Offer: ours, Local: local, Peer: peer.Addr(), Service: rdmacm.TCPService(peer.Port()),
-			Type: serviceType(p.QP.Type), MTU: p.PathMTU, TrafficClass: p.TrafficClass}, ep.Now())
+		c.conn, err = m.machine.Connect(rdmacm.Dial{Offer: ours, Local: local, Peer: peer.Addr(),
+			Service: rdmacm.TCPService(peer.Port()),
+			Type:    serviceType(p.QP.Type), MTU: p.PathMTU, TrafficClass: p.TrafficClass},
+			ep.Now())
 		if err == nil {
 			m.conns[c.conn] = c
 		}
@@ -174,8 +181,10 @@ func (c *CMConn) abandon(err error) error {
 		return ended // what else went wrong came of it
 	}
 	_ = c.m.do(func(ep *transport.Endpoint) error {
-		if hop, failure := ep.Neighbors().Resolve(c.peer.Addr(), ep.Now()); failure == nil && hop.Generation() == 0 {
-			err = fmt.Errorf("%w; nobody says where %v is (ARP, neighbour discovery)", err, hop.IP())
+		if hop, failure := ep.Neighbors().Resolve(c.peer.Addr(), ep.Now()); failure == nil &&
+			hop.Generation() == 0 {
+			err = fmt.Errorf("%w; nobody says where %v is (ARP, neighbour discovery)", err,
+				hop.IP())
 		}
 		if c.m.conns[c.conn] == c {
 			c.conn.Disconnect(ep.Now())
@@ -189,18 +198,24 @@ func (c *CMConn) abandon(err error) error {
 // bringUp moves the queue pair to RTS.
 func (c *CMConn) bringUp(ours rdmacm.Offer, p *CMParams) error {
 	var a rdmacm.QPAttr
-	if err := c.m.do(func(*transport.Endpoint) error { a = c.conn.QPAttr(ours); return nil }); err != nil {
+	if err := c.m.do(func(*transport.Endpoint) error {
+		a = c.conn.QPAttr(ours)
+		return nil
+	}); err != nil {
 		return err
 	}
 	var failure error
 	err := c.worker.do(func(*transport.Endpoint) {
 		failure = c.qp.Connect(transport.InitAttr{Access: p.Access, PKey: a.PKey},
 			transport.RTRAttr{
-				Path:    transport.AddressVector{IP: a.IP, Source: a.Source, TrafficClass: a.TrafficClass, HopLimit: a.HopLimit, FlowLabel: a.FlowLabel},
-				PathMTU: a.PathMTU, DestQPN: a.DestQPN, RecvPSN: a.RecvPSN, MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: p.MinRNRTimer,
+				Path: transport.AddressVector{IP: a.IP, Source: a.Source,
+					TrafficClass: a.TrafficClass, HopLimit: a.HopLimit, FlowLabel: a.FlowLabel},
+				PathMTU: a.PathMTU, DestQPN: a.DestQPN, RecvPSN: a.RecvPSN,
+				MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: p.MinRNRTimer,
 				AnswerClass: p.AnswerClass,
 			},
-			transport.RTSAttr{SendPSN: a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount, RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic})
+			transport.RTSAttr{SendPSN: a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount,
+				RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic})
 	})
 	return errors.Join(err, failure)
 }
@@ -233,8 +248,8 @@ func (c *CMConn) QueuePair() *transport.QueuePair { return c.qp }
 // Done is closed when the connection has ended, by either side or because the host was closed.
 func (c *CMConn) Done() <-chan struct{} { return c.done }
 
-// Err answers why the connection ended, nil while it has not: io.EOF when the peer ended it, ErrClosed
-// when we did.
+// Err answers why the connection ended, nil while it has not: io.EOF when the peer ended it,
+// ErrClosed when we did.
 func (c *CMConn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -253,13 +268,15 @@ func (c *CMConn) Disconnect(ctx context.Context) error {
 	}); err != nil && !errors.Is(err, ErrClosed) {
 		return err
 	}
-	_ = c.worker.do(func(*transport.Endpoint) { c.qp.ToError() }) // a closed host's has no more to do
+	// a closed host's has no more to do
+	_ = c.worker.do(func(*transport.Endpoint) { c.qp.ToError() })
 	select {
 	case <-c.done:
 		return nil
 	case <-c.m.worker.ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("goroce: disconnect from %v: the peer does not answer: %w", c.peer, ctx.Err())
+		return fmt.Errorf("goroce: disconnect from %v: the peer does not answer: %w", c.peer,
+			ctx.Err())
 	}
 }

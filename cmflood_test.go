@@ -24,14 +24,18 @@ func (w *cmWorld) flood(from, to int) {
 	local := w.b.Addrs()[0].Addr()
 	for i := from; i < to; i++ {
 		peer := w.stranger(i)
-		r := rdmacm.REQ{LocalID: rdmacm.CommID(i + 1), Service: rdmacm.TCPService(cmPort), LocalQPN: wire.QPN(i + 2), MTU: 3, PKey: 0xffff,
-			LocalResponseTimeout: 31, MaxCMRetries: 15, Primary: rdmacm.Path{LocalGID: peer, RemoteGID: local, LocalACKTimeout: 31}}
+		r := rdmacm.REQ{LocalID: rdmacm.CommID(i + 1), Service: rdmacm.TCPService(cmPort),
+			LocalQPN: wire.QPN(i + 2), MTU: 3, PKey: 0xffff,
+			LocalResponseTimeout: 31, MaxCMRetries: 15, Primary: rdmacm.Path{LocalGID: peer,
+				RemoteGID: local, LocalACKTimeout: 31}}
 		rdmacm.IPHeader{Source: peer, Destination: local}.Put(r.Private[:])
-		w.b.cm.machine.ReceiveVia([6]byte{2, 0xba, 0xd0, 0, byte(i >> 8), byte(i)}, local, peer, rdmacm.Append(nil, uint64(i), &r), w.b.Now())
+		w.b.cm.machine.ReceiveVia([6]byte{2, 0xba, 0xd0, 0, byte(i >> 8), byte(i)}, local, peer,
+			rdmacm.Append(nil, uint64(i), &r), w.b.Now())
 	}
 }
 
-// A program that does not keep up with its requests is given the newest, which are the last to be displaced.
+// A program that does not keep up with its requests is given the newest, which are the last to be
+// displaced.
 func TestCMAcceptOrder(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
@@ -61,8 +65,8 @@ func TestCMAcceptOrder(t *testing.T) {
 	}
 }
 
-// Requests that anybody can send in anybody's name, more than a listener's backlog and its queue hold, do not keep a peer
-// from connecting, whether the program takes them or has not come to it.
+// Requests that anybody can send in anybody's name, more than a listener's backlog and its queue
+// hold, do not keep a peer from connecting, whether the program takes them or has not come to it.
 func TestCMFlood(t *testing.T) {
 	for name, answers := range map[string]bool{"taken and accepted": true, "not taken yet": false} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +86,8 @@ func TestCMFlood(t *testing.T) {
 						return
 					}
 					b := newCMEnd(t, w.b, 0, transport.RC)
-					go func() { _, _ = r.Accept(w.ctx, b.params("")) }() // most fail: nobody is there
+					// most fail: nobody is there
+					go func() { _, _ = r.Accept(w.ctx, b.params("")) }()
 				}
 			}()
 			if answers {

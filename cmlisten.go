@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// backlog is how many requests of a listener may wait for the program, or for the peer's last word. Newer ones take the place
-// of the oldest.
+// backlog is how many requests of a listener may wait for the program, or for the peer's last word.
+// Newer ones take the place of the oldest.
 const backlog = 512
 
 // CMListener accepts connections of the RDMA connection manager.
@@ -33,7 +33,8 @@ type CMListener struct {
 // endpoint 0 that hears requests, so the port must hand it what is for queue pair 1; the queue pair
 // of a connection may be any endpoint's.
 func (h *Host) ListenCM(port uint16) (*CMListener, error) {
-	l := &CMListener{service: rdmacm.TCPService(port), port: port, closed: make(chan struct{}), arrived: make(chan struct{}, 1)}
+	l := &CMListener{service: rdmacm.TCPService(port), port: port, closed: make(chan struct{}),
+		arrived: make(chan struct{}, 1)}
 	m, err := h.manager()
 	if err == nil {
 		l.m = m
@@ -79,12 +80,15 @@ func (m *cm) unlisten(l *CMListener) {
 	}
 }
 
-// queue hands a request to Accept. It returns false where too many wait that have not ended. It is the manager's core's.
+// queue hands a request to Accept. It returns false where too many wait that have not ended. It is
+// the manager's core's.
 func (l *CMListener) queue(r *CMRequest) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.requests) == backlog {
-		l.requests = slices.DeleteFunc(l.requests, func(r *CMRequest) bool { return r.c.Err() != nil })
+		l.requests = slices.DeleteFunc(l.requests, func(r *CMRequest) bool {
+			return r.c.Err() != nil
+		})
 	}
 	if len(l.requests) == backlog {
 		return false
@@ -105,8 +109,9 @@ func (l *CMListener) signal() {
 // crowd is how many requests wait when a program does not keep up.
 const crowd = backlog / 4
 
-// next takes out the oldest request, or the newest one of a crowd: newer ones displace the oldest before their peers
-// can answer, so that a program that always began with these would do all its work for nothing. It returns nil if there is none.
+// next takes out the oldest request, or the newest one of a crowd: newer ones displace the oldest
+// before their peers can answer, so that a program that always began with these would do all its
+// work for nothing. It returns nil if there is none.
 func (l *CMListener) next() *CMRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +133,8 @@ func (l *CMListener) next() *CMRequest {
 	return nil
 }
 
-// Accept waits for the next request. When more wait than the program takes, it returns the newest of them.
+// Accept waits for the next request. When more wait than the program takes, it returns the newest
+// of them.
 func (l *CMListener) Accept(ctx context.Context) (*CMRequest, error) {
 	for {
 		if r := l.next(); r != nil {
@@ -184,7 +190,10 @@ func (r *CMRequest) accept(ctx context.Context, p CMParams) error {
 	var ours rdmacm.Offer
 	err := r.take(&p)
 	if err == nil {
-		err = m.do(func(ep *transport.Endpoint) error { ours = p.offer(ep.RandomPSN()); return nil })
+		err = m.do(func(ep *transport.Endpoint) error {
+			ours = p.offer(ep.RandomPSN())
+			return nil
+		})
 	}
 	if err == nil {
 		err = c.bringUp(ours, &p)
@@ -208,7 +217,8 @@ func (r *CMRequest) take(p *CMParams) error {
 		return err
 	}
 	if p.QP.Type != r.Type() {
-		return fmt.Errorf("the peer asks for %v, the queue pair is of %v: %w", r.Type(), p.QP.Type, transport.ErrInvalid)
+		return fmt.Errorf("the peer asks for %v, the queue pair is of %v: %w", r.Type(), p.QP.Type,
+			transport.ErrInvalid)
 	}
 	return r.c.m.do(func(*transport.Endpoint) error {
 		r.c.qp, r.c.worker = p.QP, w

@@ -53,7 +53,8 @@ type signal struct {
 }
 
 func (c *Conn) repost(slot int) error {
-	return c.qp.PostRecv(&transport.RecvRequest{ID: uint64(slot), SGList: []transport.SGE{c.in.SGE(slot*int(MaxMessage), int(MaxMessage))}})
+	return c.qp.PostRecv(&transport.RecvRequest{ID: uint64(slot),
+		SGList: []transport.SGE{c.in.SGE(slot*int(MaxMessage), int(MaxMessage))}})
 }
 
 // reap takes completions, on the polling core. Neither channel can be full: there are as many
@@ -144,7 +145,8 @@ func (c *Conn) RemoteAddr() netip.Addr { return c.peer }
 // many messages as the connection holds are on their way.
 func (c *Conn) Send(ctx context.Context, p []byte) error {
 	if len(p) > int(MaxMessage) {
-		return fmt.Errorf("goroce: send: a message of %d bytes is longer than %d: %w", len(p), int64(MaxMessage), transport.ErrInvalid)
+		return fmt.Errorf("goroce: send: a message of %d bytes is longer than %d: %w", len(p),
+			int64(MaxMessage), transport.ErrInvalid)
 	}
 	if err := c.Err(); err != nil {
 		return err
@@ -167,13 +169,15 @@ func (c *Conn) Send(ctx context.Context, p []byte) error {
 		if c.torn {
 			return
 		}
-		if err := c.qp.PostSend(&transport.WorkRequest{ID: uint64(slot), Op: transport.OpSend, SGList: []transport.SGE{c.out.SGE(at, n)}}); err != nil {
+		if err := c.qp.PostSend(&transport.WorkRequest{ID: uint64(slot), Op: transport.OpSend,
+			SGList: []transport.SGE{c.out.SGE(at, n)}}); err != nil {
 			c.fail(err)
 		}
 	})
 }
 
-// count counts a message that is sent, unless the connection has ended: Abort knows of all that may be lost.
+// count counts a message that is sent, unless the connection has ended: Abort knows of all that may
+// be lost.
 func (c *Conn) count() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -261,7 +265,9 @@ func (c *Conn) Close() error {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return c.Abort()
 	}
-	return errors.Join(fmt.Errorf("goroce: close: %v has not acknowledged %d messages within %v: %w", c.peer, c.unacknowledged(), c.linger, err), c.Abort())
+	return errors.Join(
+		fmt.Errorf("goroce: close: %v has not acknowledged %d messages within %v: %w", c.peer,
+			c.unacknowledged(), c.linger, err), c.Abort())
 }
 
 // Abort ends the connection at once. Messages that were not acknowledged may be lost; then the

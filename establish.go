@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	connTimeout = 15 // 4.096 µs · 2^15 = 134 ms: eight of them, and a silent peer counts as gone after a second
+	// 4.096 µs · 2^15 = 134 ms: eight of them, and a silent peer counts as gone after a second
+	connTimeout = 15
 	connRetries = 7
 	rnrTimer    = 12 // 0.64 ms, as perftest has it
 )
@@ -24,8 +25,9 @@ const (
 // redial is how long Dial waits before it repeats a handshake.
 const redial = 20 * time.Millisecond
 
-// Dial connects to a host that listens at addr, HOST:PORT. It tries until ctx ends: a server that does not
-// listen yet, leaves during the handshake, or does not finish it within Options.HandshakeTimeout is tried again.
+// Dial connects to a host that listens at addr, HOST:PORT. It tries until ctx ends: a server that
+// does not listen yet, leaves during the handshake, or does not finish it within
+// Options.HandshakeTimeout is tried again.
 func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -55,9 +57,11 @@ func (h *Host) dial(ctx context.Context, addr string) (*Conn, error) {
 	return h.join(ctx, tcp)
 }
 
-// passing reports whether a handshake that failed may succeed when it is repeated: the server was silent or left.
+// passing reports whether a handshake that failed may succeed when it is repeated: the server was
+// silent or left.
 func passing(err error) bool {
-	for _, e := range []error{context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
+	for _, e := range []error{context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF,
+		io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -86,7 +90,8 @@ func (h *Host) join(ctx context.Context, tcp net.Conn) (*Conn, error) {
 	}())
 }
 
-// answer makes the connection of who was dialled, whose Hello has come. The TCP connection is the Conn's, or closed.
+// answer makes the connection of who was dialled, whose Hello has come. The TCP connection is the
+// Conn's, or closed.
 func (h *Host) answer(ctx context.Context, tcp net.Conn, theirs *connect.Hello) (*Conn, error) {
 	c := h.newConn(tcp)
 	return c.began(func() error {
@@ -107,7 +112,8 @@ func (h *Host) answer(ctx context.Context, tcp net.Conn, theirs *connect.Hello) 
 func (h *Host) newConn(tcp net.Conn) *Conn {
 	return &Conn{
 		w: h.workers[0], linger: h.linger, tcp: tcp,
-		sendFree: make(chan int, slots), inbox: make(chan signal, slots), failed: make(chan struct{}), ended: make(chan struct{}),
+		sendFree: make(chan int, slots), inbox: make(chan signal, slots),
+		failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
@@ -123,7 +129,8 @@ func (c *Conn) began(err error) (*Conn, error) {
 
 // create makes the queue pair and its memory, and returns what the peer has to know.
 func (c *Conn) create(h *Host) (*connect.Hello, error) {
-	out, in := make([]byte, slots*MaxMessage), make([]byte, slots*MaxMessage) // which takes a polling core too long
+	// which takes a polling core too long
+	out, in := make([]byte, slots*MaxMessage), make([]byte, slots*MaxMessage)
 	mine := &connect.Hello{Addr: h.addrs[0].Addr()}
 	var failure error
 	err := c.w.do(func(ep *transport.Endpoint) { failure = c.createAt(ep, out, in, mine) })
@@ -136,7 +143,8 @@ func (c *Conn) createAt(ep *transport.Endpoint, out, in []byte, mine *connect.He
 	if c.cq, err = ep.CreateCQ(2 * slots); err != nil {
 		return err
 	}
-	if c.qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: pd, SendCQ: c.cq, RecvCQ: c.cq, MaxSendWR: slots, MaxRecvWR: slots, SignalAll: true}); err != nil {
+	if c.qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: pd, SendCQ: c.cq,
+		RecvCQ: c.cq, MaxSendWR: slots, MaxRecvWR: slots, SignalAll: true}); err != nil {
 		return err
 	}
 	if c.out, err = ep.RegisterMemory(pd, out, 0); err != nil {
@@ -163,7 +171,8 @@ func (c *Conn) createAt(ep *transport.Endpoint, out, in []byte, mine *connect.He
 // connect brings the queue pair to RTS.
 func (c *Conn) connect(mine, theirs *connect.Hello) error {
 	if len(theirs.QPs) != 1 {
-		return fmt.Errorf("the peer brings %d queue pairs, a connection has 1: %w", len(theirs.QPs), connect.ErrMalformed)
+		return fmt.Errorf("the peer brings %d queue pairs, a connection has 1: %w", len(theirs.QPs),
+			connect.ErrMalformed)
 	}
 	c.peer = theirs.Addr
 	var failure error
@@ -173,13 +182,16 @@ func (c *Conn) connect(mine, theirs *connect.Hello) error {
 
 func (c *Conn) connectAt(mine, theirs *connect.Hello) error {
 	if err := c.qp.ToRTR(transport.RTRAttr{
-		Path: transport.AddressVector{IP: theirs.Addr}, PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
-		DestQPN: wire.QPN(theirs.QPs[0].Num), RecvPSN: wire.PSN(theirs.QPs[0].PSN), MinRNRTimer: rnrTimer,
-		Extension: wire.Agree(mine.Extension, theirs.Extension),
+		Path:    transport.AddressVector{IP: theirs.Addr},
+		PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
+		DestQPN: wire.QPN(theirs.QPs[0].Num), RecvPSN: wire.PSN(theirs.QPs[0].PSN),
+		MinRNRTimer: rnrTimer,
+		Extension:   wire.Agree(mine.Extension, theirs.Extension),
 	}); err != nil {
 		return err
 	}
-	if err := c.qp.ToRTS(transport.RTSAttr{SendPSN: wire.PSN(mine.QPs[0].PSN), Timeout: connTimeout, RetryCount: connRetries, RNRRetry: connRetries}); err != nil {
+	if err := c.qp.ToRTS(transport.RTSAttr{SendPSN: wire.PSN(mine.QPs[0].PSN), Timeout: connTimeout,
+		RetryCount: connRetries, RNRRetry: connRetries}); err != nil {
 		return err
 	}
 	c.cq.OnEvent(c.reap)

@@ -11,13 +11,14 @@ import (
 
 // The limits of a Listener. A source is an IPv4 address, or the first 64 bits of an IPv6 address.
 const (
-	// MaxHandshakes is how many clients may be without a queue pair, each with a TCP connection and a goroutine;
-	// one more displaces the oldest of them.
+	// MaxHandshakes is how many clients may be without a queue pair, each with a TCP connection and
+	// a goroutine; one more displaces the oldest of them.
 	MaxHandshakes = 512
-	// MaxHandshakesFrom is how many of them may come from one source; one more displaces that source's oldest.
+	// MaxHandshakesFrom is how many of them may come from one source; one more displaces that
+	// source's oldest.
 	MaxHandshakesFrom = 128
-	// MaxUnaccepted is how many connections may have a queue pair and 8 MiB of memory before Accept returns them; more
-	// clients wait.
+	// MaxUnaccepted is how many connections may have a queue pair and 8 MiB of memory before Accept
+	// returns them; more clients wait.
 	MaxUnaccepted = 64
 	// MaxUnacceptedFrom is how many of them may come from one source.
 	MaxUnacceptedFrom = 32
@@ -58,7 +59,8 @@ func sourceOf(addr net.Addr) netip.Prefix {
 	return source
 }
 
-// enter adds a client, and may displace another. The context ends when the client itself is displaced.
+// enter adds a client, and may displace another. The context ends when the client itself is
+// displaced.
 func (l *handshakes) enter(ctx context.Context, source netip.Prefix) (context.Context, *handshake) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	hs := &handshake{source: source, cancel: cancel, turn: make(chan struct{})}
@@ -106,7 +108,8 @@ func (l *handshakes) greeted(ctx context.Context, hs *handshake) error {
 // admit gives the places for queue pairs to the oldest clients that may have one.
 func (l *handshakes) admit() {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *handshake) bool {
-		if !w.greeted || l.holders >= MaxUnaccepted || l.holdersFrom[w.source] >= MaxUnacceptedFrom {
+		if !w.greeted || l.holders >= MaxUnaccepted ||
+			l.holdersFrom[w.source] >= MaxUnacceptedFrom {
 			return false
 		}
 		if l.holdersFrom == nil {

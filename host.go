@@ -53,22 +53,25 @@ type Options struct {
 	Pcap string
 	// Wrap puts decorators around the port of each endpoint.
 	Wrap func(queue int, p packet.Port) packet.Port
-	// Seed is for simulation: with it all keys, PSNs, extension tags, queue pair numbers and connection IDs are the same in
-	// every run, and any peer can compute them. 0 draws them so that nobody can.
+	// Seed is for simulation: with it all keys, PSNs, extension tags, queue pair numbers and
+	// connection IDs are the same in every run, and any peer can compute them. 0 draws them so that
+	// nobody can.
 	Seed uint64
-	// Offload names the driver of nicoffload/driver behind which congestion control runs; "" and "off" are in line.
-	// A program that says "process" begins its main with process.BeChild.
+	// Offload names the driver of nicoffload/driver behind which congestion control runs; "" and
+	// "off" are in line. A program that says "process" begins its main with process.BeChild.
 	Offload string
-	// AgentCores are the processors to pin the agents of an Offload to, those of the endpoints in turn; -1 is wherever
-	// Linux puts one. Endpoints with the same one share a thread. Without any each agent is polled by its endpoint's core.
+	// AgentCores are the processors to pin the agents of an Offload to, those of the endpoints in
+	// turn; -1 is wherever Linux puts one. Endpoints with the same one share a thread. Without any
+	// each agent is polled by its endpoint's core.
 	AgentCores []int
-	// AgentSilence is for how long an agent may not be heard of before flows are controlled in line until it is; 0 is
-	// nicoffload's, less than 0 for ever.
+	// AgentSilence is for how long an agent may not be heard of before flows are controlled in line
+	// until it is; 0 is nicoffload's, less than 0 for ever.
 	AgentSilence units.Duration
-	// HandshakeTimeout is how long the handshake of a Conn may take at either end, without what connecting by TCP takes; 0
-	// is 5 s.
+	// HandshakeTimeout is how long the handshake of a Conn may take at either end, without what
+	// connecting by TCP takes; 0 is 5 s.
 	HandshakeTimeout units.Duration
-	// Linger is how long Conn.Close waits for acknowledgements before it aborts; 0 is 2 s, less than 0 for ever.
+	// Linger is how long Conn.Close waits for acknowledgements before it aborts; 0 is 2 s, less
+	// than 0 for ever.
 	Linger units.Duration
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed.
 	NewAlgorithm func() cc.Algorithm
@@ -107,10 +110,12 @@ func Open(url string, o Options) (*Host, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Seed != 0 {
-		o.Log.Warn("a seed was given: peers can predict every key, PSN and extension tag; it is for simulation only", "port", url)
+		o.Log.Warn("a seed was given: peers can predict every key, PSN and extension tag; it is "+
+			"for simulation only", "port", url)
 	}
 	o.Queues = max(o.Queues, 1)
-	device, err := dpdk.Open(url, dpdk.Options{Queues: o.Queues, Buffers: o.Buffers, ExtraEAL: o.EAL, Logger: o.Log, Clock: processClock().Now})
+	device, err := dpdk.Open(url, dpdk.Options{Queues: o.Queues, Buffers: o.Buffers,
+		ExtraEAL: o.EAL, Logger: o.Log, Clock: processClock().Now})
 	if err != nil {
 		return nil, fmt.Errorf("goroce: open: %w", err)
 	}
@@ -153,7 +158,8 @@ func (h *Host) start(o Options) error {
 		h.recording = sink
 	}
 	if n := h.device.Queues(); n < o.Queues {
-		o.Log.Info("port has fewer queues than asked", "port", h.device.Info().Name, "asked", o.Queues, "has", n)
+		o.Log.Info("port has fewer queues than asked", "port", h.device.Info().Name, "asked",
+			o.Queues, "has", n)
 	}
 	if err := h.offload(o); err != nil {
 		return err
@@ -171,9 +177,11 @@ func (h *Host) start(o Options) error {
 			h.addrs = []netip.Prefix{neigh.LinkLocal(port.Info().MAC)}
 		}
 		ep, err := transport.New(transport.Config{
-			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN, Seed: endpointSeed(o.Seed, i),
-			FirstQPN: firstQPN(i, h.device.Queues(), o.Seed), QPNStep: uint32(h.device.Queues()), NewAlgorithm: o.NewAlgorithm,
-			MaxHeld: max(1, stats.Buffers/2/h.device.Queues()), Controller: h.controller(i),
+			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN,
+			Seed:     endpointSeed(o.Seed, i),
+			FirstQPN: firstQPN(i, h.device.Queues(), o.Seed), QPNStep: uint32(h.device.Queues()),
+			NewAlgorithm: o.NewAlgorithm,
+			MaxHeld:      max(1, stats.Buffers/2/h.device.Queues()), Controller: h.controller(i),
 		}, processClock().Now())
 		if err != nil {
 			return err
@@ -199,9 +207,10 @@ func endpointSeed(seed uint64, i int) uint64 {
 	return cmp.Or(seed+uint64(i), 1)
 }
 
-// firstQPN gives each of n endpoints its own residue of the queue pair numbers. Without a seed the endpoints draw from
-// there on. With one they count from a number that depends on it: Linux refuses a connection by the CM from a number that
-// one has had lately (InfiniBand spec 12.9.8.3.1, stale connection).
+// firstQPN gives each of n endpoints its own residue of the queue pair numbers. Without a seed the
+// endpoints draw from there on. With one they count from a number that depends on it: Linux refuses
+// a connection by the CM from a number that one has had lately (InfiniBand spec 12.9.8.3.1, stale
+// connection).
 func firstQPN(i, n int, seed uint64) uint32 {
 	const lowest, span = 0x100, 1 << 23 // half of all numbers remain before they begin anew
 	base := lowest
@@ -268,8 +277,8 @@ func (h *Host) Seed() uint64 { return h.seed }
 func (h *Host) Do(i int, f func(*transport.Endpoint)) error { return h.workers[i].do(f) }
 
 // Program is code that runs on a polling core. Step is called in every round of Poll, between what
-// arrived and what leaves, with the round's time; it must not block. It answers whether it did something, so that a busy core does
-// not take a rest, and ends the program by done.
+// arrived and what leaves, with the round's time; it must not block. It answers whether it did
+// something, so that a busy core does not take a rest, and ends the program by done.
 type Program interface {
 	Step(ep *transport.Endpoint, now units.Time) (busy, done bool)
 }

@@ -72,7 +72,8 @@ func TestMessagesBothWays(t *testing.T) {
 		for i := range n {
 			got, err := c.Recv(ctx, buf)
 			require.NoError(t, err)
-			require.True(t, bytes.Equal(bytes.Repeat([]byte{byte(i)}, i*100), buf[:got]), "message %d", i)
+			require.True(t, bytes.Equal(bytes.Repeat([]byte{byte(i)}, i*100), buf[:got]),
+				"message %d", i)
 		}
 	}
 	for range 2 {

@@ -13,8 +13,8 @@ import (
 type Idle uint8
 
 const (
-	// IdleSleep spins while an answer is under way, lets other threads have the core where they need it, and naps
-	// when nothing is under way: polite where cores are shared. The default.
+	// IdleSleep spins while an answer is under way, lets other threads have the core where they
+	// need it, and naps when nothing is under way: polite where cores are shared. The default.
 	IdleSleep Idle = iota
 	// IdlePause spins with the processor's PAUSE instruction: spares power and the sibling thread.
 	IdlePause
@@ -63,20 +63,23 @@ const (
 )
 
 const (
-	// patience is for how long a core spins without work before it naps, where nothing is under way.
+	// patience is for how long a core spins without work before it naps, where nothing is under
+	// way.
 	patience = 25 * units.Microsecond
 	// weariness is how long without work makes naps long.
 	weariness = 250 * units.Microsecond
-	nap       = 20 * time.Microsecond // Linux wakes a thread some 5 to 25 µs after a shorter sleep, too
-	longNap   = 50 * time.Microsecond
-	pauses    = 8 // PAUSEs in a round without work, some 100 ns
+	// Linux wakes a thread some 5 to 25 µs after a shorter sleep, too
+	nap     = 20 * time.Microsecond
+	longNap = 50 * time.Microsecond
+	pauses  = 8 // PAUSEs in a round without work, some 100 ns
 
-	// hesitation is for how long a core spins before it first yields: longer than the answer of a peer takes that
-	// has a core of its own.
+	// hesitation is for how long a core spins before it first yields: longer than the answer of a
+	// peer takes that has a core of its own.
 	hesitation = 2 * units.Microsecond
 	// yieldFree is how long a yield takes at most when no other thread wants the core.
 	yieldFree = 1500 * units.Nanosecond
-	// yieldLong is how long a yield takes when the thread that got the core kept it: it was not a peer.
+	// yieldLong is how long a yield takes when the thread that got the core kept it: it was not a
+	// peer.
 	yieldLong = units.Millisecond
 	// The bounds of how long a core does without yields that brought nothing.
 	leastReserve = 20 * units.Microsecond
@@ -90,8 +93,9 @@ const (
 //	          hesitation, then yield when yields bring work, or when they have not been tried for the reserve.
 //	idle      nothing is at stake: the same for patience, then naps, which weariness makes long.
 //
-// A yield brings work when the round after it has some: a peer waits for this core, so every round without work yields.
-// One that brings none doubles the reserve, and one that another thread answered by keeping the core makes it the longest.
+// A yield brings work when the round after it has some: a peer waits for this core, so every round
+// without work yields. One that brings none doubles the reserve, and one that another thread
+// answered by keeping the core makes it the longest.
 type idler struct {
 	policy  Idle
 	worked  units.Time     // the newest round with work ended
@@ -158,7 +162,8 @@ func (i *idler) yieldedFor(took units.Duration, now units.Time) {
 	i.yielded, i.took, i.trying = now, took, true
 }
 
-// wait does what rest said, and returns the time after it. Next is when the endpoint has something to do.
+// wait does what rest said, and returns the time after it. Next is when the endpoint has something
+// to do.
 func (i *idler) wait(r rest, clock *clock, now, next units.Time) units.Time {
 	switch r {
 	case restPause:
@@ -177,8 +182,8 @@ func (i *idler) wait(r rest, clock *clock, now, next units.Time) units.Time {
 	return clock.Now()
 }
 
-// length is how long to sleep when the endpoint has something to do within a time: 0 where a nap, which may take twice as
-// long as it is asked to, would end too late.
+// length is how long to sleep when the endpoint has something to do within a time: 0 where a nap,
+// which may take twice as long as it is asked to, would end too late.
 func (r rest) length(within units.Duration) time.Duration {
 	d := nap
 	if r == restSleep {

@@ -26,7 +26,8 @@ func queuePairs(t testing.TB, h *Host) (n int) {
 // call connects by TCP from the i-th source, and says something in the background.
 func (w *simWorld) call(t testing.TB, source int, says []byte) net.Conn {
 	t.Helper()
-	tcp, err := w.tcp.dial(t.Context(), netip.AddrFrom4([4]byte{192, 168, byte(source >> 8), byte(source)}), "server:1")
+	tcp, err := w.tcp.dial(t.Context(),
+		netip.AddrFrom4([4]byte{192, 168, byte(source >> 8), byte(source)}), "server:1")
 	require.NoError(t, err)
 	go func() { _, _ = tcp.Write(says) }()
 	synctest.Wait()
@@ -35,12 +36,14 @@ func (w *simWorld) call(t testing.TB, source int, says []byte) net.Conn {
 
 // validHello is the Hello of an honest client.
 func validHello(t testing.TB) []byte {
-	b, err := (&connect.Hello{Version: connect.Version, Addr: netip.MustParseAddr("10.0.0.1"), PathMTU: 1024, QPs: []connect.QP{{Num: 17}}}).Encode()
+	b, err := (&connect.Hello{Version: connect.Version, Addr: netip.MustParseAddr("10.0.0.1"),
+		PathMTU: 1024, QPs: []connect.QP{{Num: 17}}}).Encode()
 	require.NoError(t, err)
 	return b
 }
 
-// Whatever a client does not say, it has as long as the handshake may take, and holds nothing after that.
+// Whatever a client does not say, it has as long as the handshake may take, and holds nothing after
+// that.
 func TestHandshakeTimeout(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -75,8 +78,8 @@ func TestHandshakeTimeout(t *testing.T) {
 	}
 }
 
-// Silent clients in any number hold no more than MaxHandshakes places, those of one source MaxHandshakesFrom, and keep
-// nobody out.
+// Silent clients in any number hold no more than MaxHandshakes places, those of one source
+// MaxHandshakesFrom, and keep nobody out.
 func TestFloodOfSilentClients(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -105,7 +108,8 @@ func TestFloodOfSilentClients(t *testing.T) {
 					require.NoError(t, server.Close())
 				})
 				require.NoError(t, l.Close())
-				require.Equal(t, ListenerCounters{Established: 1, Failed: flood, Displaced: l.Counters().Displaced}, l.Counters())
+				require.Equal(t, ListenerCounters{Established: 1, Failed: flood,
+					Displaced: l.Counters().Displaced}, l.Counters())
 			})
 		})
 	}
@@ -199,7 +203,9 @@ func TestLinger(t *testing.T) {
 				if c.abort > 0 {
 					go func() {
 						time.Sleep(c.abort)
-						within(t, "Abort", time.Millisecond, func() { assert.NoError(t, client.Abort()) })
+						within(t, "Abort", time.Millisecond, func() {
+							assert.NoError(t, client.Abort())
+						})
 					}()
 				}
 				began := time.Now()

@@ -27,7 +27,9 @@ func command(t *testing.T, line string) string {
 
 func TestLinuxPingsAnEndpoint(t *testing.T) {
 	dpdktest.Inside(t, "ip", "ping")
-	h, err := Open("tap:gr0", Options{Addrs: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"), netip.MustParsePrefix("fd09::2/64")}})
+	h, err := Open("tap:gr0",
+		Options{Addrs: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"),
+			netip.MustParsePrefix("fd09::2/64")}})
 	require.NoError(t, err)
 	defer h.Close()
 	command(t, "ip addr add 10.9.0.1/24 dev gr0")
@@ -49,7 +51,9 @@ func TestLinuxVethBetweenTwoHosts(t *testing.T) {
 	// With veth a frame handed over may still be dropped: what retransmission is for.
 	var hosts [2]*Host
 	for i, name := range []string{"va", "vb"} {
-		h, err := Open("af_packet:"+name, Options{Addrs: []netip.Prefix{netip.MustParsePrefix([]string{"10.8.0.101/24", "10.8.0.102/24"}[i])}})
+		h, err := Open("af_packet:"+name,
+			Options{Addrs: []netip.Prefix{netip.MustParsePrefix([]string{"10.8.0.101/24",
+				"10.8.0.102/24"}[i])}})
 		require.NoError(t, err)
 		defer h.Close()
 		hosts[i] = h

@@ -12,12 +12,13 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// greeting is how many bytes a client may send before it is told anything: several times what a Hello takes.
+// greeting is how many bytes a client may send before it is told anything: several times what a
+// Hello takes.
 const greeting = 16 << 10
 
-// Listener accepts connections. Handshakes run beside each other and within Options.HandshakeTimeout,
-// so that no client delays another. What a client can hold of the host before Accept returns its
-// connection is limited: see MaxHandshakes and MaxUnaccepted.
+// Listener accepts connections. Handshakes run beside each other and within
+// Options.HandshakeTimeout, so that no client delays another. What a client can hold of the host
+// before Accept returns its connection is limited: see MaxHandshakes and MaxUnaccepted.
 type Listener struct {
 	host  *Host
 	tcp   net.Listener

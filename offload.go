@@ -40,7 +40,8 @@ func (h *Host) controller(i int) cc.Controller {
 	return h.offloads[i].Controller
 }
 
-// Offload answers what runs the congestion control of endpoint i, nil when it runs in line. Its Controller is for Do.
+// Offload answers what runs the congestion control of endpoint i, nil when it runs in line. Its
+// Controller is for Do.
 func (h *Host) Offload(i int) *driver.Offload {
 	if h.offloads == nil {
 		return nil
@@ -48,17 +49,20 @@ func (h *Host) Offload(i int) *driver.Offload {
 	return h.offloads[i]
 }
 
-// DoAgent runs f on the core that polls the agent of endpoint i, between two rounds, and waits for its end: to add
-// samplers of the host, say.
+// DoAgent runs f on the core that polls the agent of endpoint i, between two rounds, and waits for
+// its end: to add samplers of the host, say.
 func (h *Host) DoAgent(i int, f func(a *nicoffload.Agent, now units.Time)) error {
 	one := h.Offload(i)
 	if one == nil {
-		return fmt.Errorf("goroce: endpoint %d has no agent: its congestion control runs in line", i)
+		return fmt.Errorf("goroce: endpoint %d has no agent: its congestion control runs in line",
+			i)
 	}
 	if one.Agent == nil {
 		return h.Do(i, func(*transport.Endpoint) { f(one.Controller.Agent(), h.Now()) })
 	}
-	c := h.agents[slices.IndexFunc(h.agents, func(c *agentCore) bool { return slices.Contains(c.agents, one.Agent) })]
+	c := h.agents[slices.IndexFunc(h.agents, func(c *agentCore) bool {
+		return slices.Contains(c.agents, one.Agent)
+	})]
 	return c.do(func() { f(one.Agent, h.Now()) })
 }
 
@@ -109,7 +113,8 @@ type agentCore struct {
 }
 
 func startAgentCore(agents []*nicoffload.Agent, core int, idle Idle) (*agentCore, error) {
-	a := &agentCore{agents: agents, idle: idle, mailbox: make(chan func()), ended: make(chan struct{})}
+	a := &agentCore{agents: agents, idle: idle, mailbox: make(chan func()),
+		ended: make(chan struct{})}
 	return a, onCore(core, a.ended, a.poll)
 }
 

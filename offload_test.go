@@ -18,7 +18,8 @@ func offloaded(t *testing.T, name string, o Options) *Host {
 	spec, err := cc.Parse("swift")
 	require.NoError(t, err)
 	o.NewAlgorithm = func() cc.Algorithm {
-		a, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 20 * units.Microsecond, Payload: 4096, Signals: cc.SignalDelay})
+		a, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 20 * units.Microsecond,
+			Payload: 4096, Signals: cc.SignalDelay})
 		require.NoError(t, err)
 		return a
 	}
@@ -30,7 +31,9 @@ func offloaded(t *testing.T, name string, o Options) *Host {
 
 // decided is what came of the agent of a host's endpoint.
 func decided(t *testing.T, h *Host) (c nicoffload.ControllerCounters) {
-	require.NoError(t, h.Do(0, func(*transport.Endpoint) { c = h.Offload(0).Controller.Counters() }))
+	require.NoError(t, h.Do(0, func(*transport.Endpoint) {
+		c = h.Offload(0).Controller.Counters()
+	}))
 	return c
 }
 
@@ -48,10 +51,11 @@ func transfer(t *testing.T, client, server *Conn, so func() bool) {
 	}
 }
 
-// Decisions come of an agent on a thread of its own. When nobody polls it any more, messages go on, in line; when
-// somebody does again, its decisions hold again.
+// Decisions come of an agent on a thread of its own. When nobody polls it any more, messages go on,
+// in line; when somebody does again, its decisions hold again.
 func TestAgentThatStalls(t *testing.T) {
-	a, b := offloaded(t, t.Name(), Options{Offload: "soft", AgentCores: []int{-1}}), offloaded(t, t.Name(), Options{})
+	a, b := offloaded(t, t.Name(), Options{Offload: "soft", AgentCores: []int{-1}}), offloaded(t,
+		t.Name(), Options{})
 	require.Nil(t, b.Offload(0), "this one is in line")
 	client, server := dialed(t, a, b)
 	transfer(t, client, server, func() bool { return decided(t, a).Results > 20 })
@@ -68,7 +72,10 @@ func TestAgentThatStalls(t *testing.T) {
 	again, err := startAgentCore(a.agents[0].agents, -1, IdleSleep)
 	require.NoError(t, err)
 	a.agents[0] = again
-	transfer(t, client, server, func() bool { c := decided(t, a); return c.Results > results+20 && c.Returns == c.Silences })
+	transfer(t, client, server, func() bool {
+		c := decided(t, a)
+		return c.Results > results+20 && c.Returns == c.Silences
+	})
 }
 
 type once bool
@@ -82,13 +89,18 @@ func (o *once) so() bool {
 // Samplers of the host are added while it runs, wherever the agent is polled.
 func TestSamplersOfALiveHost(t *testing.T) {
 	for _, cores := range [][]int{nil, {-1}} {
-		h := offloaded(t, fmt.Sprint(t.Name(), len(cores)), Options{Offload: "soft", AgentCores: cores})
+		h := offloaded(t, fmt.Sprint(t.Name(), len(cores)),
+			Options{Offload: "soft", AgentCores: cores})
 		samples := func() (n uint64) {
-			require.NoError(t, h.DoAgent(0, func(a *nicoffload.Agent, _ units.Time) { n = a.Counters().Samples }))
+			require.NoError(t, h.DoAgent(0, func(a *nicoffload.Agent, _ units.Time) {
+				n = a.Counters().Samples
+			}))
 			return n
 		}
 		require.NoError(t, h.DoAgent(0, func(a *nicoffload.Agent, now units.Time) {
-			_, err := a.Sample("one", 10*units.Microsecond, func(units.Time) (float64, bool) { return 1, true }, now)
+			_, err := a.Sample("one", 10*units.Microsecond, func(units.Time) (float64, bool) {
+				return 1, true
+			}, now)
 			require.NoError(t, err)
 		}))
 		for begin := time.Now(); samples() < 10; time.Sleep(time.Millisecond) {
@@ -103,7 +115,8 @@ func TestSamplersOfALiveHost(t *testing.T) {
 
 // Without a core for it the agent is polled by that of its endpoint.
 func TestAgentOfThePollingCore(t *testing.T) {
-	a, b := offloaded(t, t.Name(), Options{Offload: "soft"}), offloaded(t, t.Name(), Options{Offload: "off"})
+	a, b := offloaded(t, t.Name(), Options{Offload: "soft"}), offloaded(t, t.Name(),
+		Options{Offload: "off"})
 	client, server := dialed(t, a, b)
 	transfer(t, client, server, func() bool { return decided(t, a).Results > 20 })
 	require.Zero(t, decided(t, a).Silences)
@@ -112,5 +125,6 @@ func TestAgentOfThePollingCore(t *testing.T) {
 
 func TestUnknownOffload(t *testing.T) {
 	_, err := Open("loop:"+t.Name(), Options{Offload: "bluefield"})
-	require.ErrorContains(t, err, `there is no driver "bluefield"; there are process, soft, and off`)
+	require.ErrorContains(t, err,
+		`there is no driver "bluefield"; there are process, soft, and off`)
 }

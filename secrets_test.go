@@ -10,12 +10,13 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// A host without a seed has nothing from which its keys could be computed, and queue pairs with numbers that do not tell
-// the next one. One with a seed warns.
+// A host without a seed has nothing from which its keys could be computed, and queue pairs with
+// numbers that do not tell the next one. One with a seed warns.
 func TestSeedsAreForSimulation(t *testing.T) {
 	open := func(name string, seed uint64) (h *Host, log string) {
 		var b bytes.Buffer
-		h, err := Open("loop:"+t.Name()+name, Options{Seed: seed, Log: slog.New(slog.NewTextHandler(&b, nil))})
+		h, err := Open("loop:"+t.Name()+name,
+			Options{Seed: seed, Log: slog.New(slog.NewTextHandler(&b, nil))})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, h.Close()) })
 		return h, b.String()
@@ -52,7 +53,8 @@ func TestSeedsAreForSimulation(t *testing.T) {
 	require.Equal(t, keys, again)
 }
 
-// The seeds that endpoints and the connection manager derive from one that was given never become 0, which means none.
+// The seeds that endpoints and the connection manager derive from one that was given never become
+// 0, which means none.
 func TestDerivedSeedsAreSeeds(t *testing.T) {
 	require.Zero(t, endpointSeed(0, 3))
 	require.EqualValues(t, 10, endpointSeed(7, 3))

@@ -16,7 +16,8 @@ import (
 func TestSecurityNamesItsTests(t *testing.T) {
 	page, err := os.ReadFile("docs/security.md")
 	require.NoError(t, err)
-	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`").FindAllStringSubmatch(string(page), -1)
+	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w*)`").FindAllStringSubmatch(string(page),
+		-1)
 	require.NotEmpty(t, named)
 
 	exists := map[string]bool{}

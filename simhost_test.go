@@ -22,8 +22,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A simulated host is a Host without DPDK inside a bubble of testing/synctest: its port is an end of a packet.Pipe, its
-// TCP connections are net.Pipes, its clock is the bubble's. All but the life of a polling core is the real one's code.
+// A simulated host is a Host without DPDK inside a bubble of testing/synctest: its port is an end
+// of a packet.Pipe, its TCP connections are net.Pipes, its clock is the bubble's. All but the life
+// of a polling core is the real one's code.
 
 // simWorld is two hosts, a wire between their ports, and a TCP network.
 type simWorld struct {
@@ -96,13 +97,18 @@ func newSimWorld(t testing.TB, seed uint64) *simWorld {
 	}
 	for i, p := range ports {
 		addr := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(1 + i)}), 24)
-		ep, err := transport.New(transport.Config{Port: p, Addrs: []netip.Prefix{addr}, Seed: seed + uint64(i)}, now())
+		ep, err := transport.New(transport.Config{Port: p, Addrs: []netip.Prefix{addr},
+			Seed: seed + uint64(i)}, now())
 		require.NoError(t, err)
-		core := &worker{ep: ep, mailbox: make(chan func(*transport.Endpoint), mailboxDepth), ended: make(chan struct{})}
+		core := &worker{ep: ep, mailbox: make(chan func(*transport.Endpoint), mailboxDepth),
+			ended: make(chan struct{})}
 		go core.pollSimulated(p, now)
-		h := &Host{addrs: []netip.Prefix{addr}, workers: []*worker{core}, log: slog.New(slog.DiscardHandler), seed: seed + uint64(i)}
+		h := &Host{addrs: []netip.Prefix{addr}, workers: []*worker{core},
+			log: slog.New(slog.DiscardHandler), seed: seed + uint64(i)}
 		h.begin(Options{})
-		h.dialTCP = func(ctx context.Context, to string) (net.Conn, error) { return w.tcp.dial(ctx, addr.Addr(), to) }
+		h.dialTCP = func(ctx context.Context, to string) (net.Conn, error) {
+			return w.tcp.dial(ctx, addr.Addr(), to)
+		}
 		t.Cleanup(func() { _ = h.Close() })
 		w.hosts[i] = h
 	}
@@ -269,7 +275,9 @@ func TestSimulatedHosts(t *testing.T) {
 		require.Equal(t, io.EOF, err)
 		require.NoError(t, server.Close())
 		for _, h := range w.hosts {
-			require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { require.Zero(t, ep.QueuePairs()) }))
+			require.NoError(t, h.Do(0, func(ep *transport.Endpoint) {
+				require.Zero(t, ep.QueuePairs())
+			}))
 			require.NoError(t, h.Close())
 		}
 	})

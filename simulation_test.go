@@ -28,13 +28,15 @@ var (
 	simSeeds = flag.Int("sim.seeds", 6, "how many seeds TestSimulation runs")
 )
 
-// TestSimulation runs random programs of Dial, Accept, Send, Recv, Flush, Close, Abort, cancel and Host.Close, by TCP and
-// by the RDMA CM, from many goroutines beside silent and hostile clients. A seed gives the programs; how goroutines take
-// turns between two instants is the scheduler's. In every run:
+// TestSimulation runs random programs of Dial, Accept, Send, Recv, Flush, Close, Abort, cancel and
+// Host.Close, by TCP and by the RDMA CM, from many goroutines beside silent and hostile clients. A
+// seed gives the programs; how goroutines take turns between two instants is the scheduler's. In
+// every run:
 //   - nothing takes longer than its limit: its context, the linger, the farewell of a host;
 //   - messages arrive in order and once, and a reader that reaches io.EOF has all that were sent;
 //   - Host.Close ends every connection;
-//   - when all connections are closed no queue pair is left; at the end no goroutine is (testing/synctest's own check).
+//   - when all connections are closed no queue pair is left; at the end no goroutine is
+//     (testing/synctest's own check).
 func TestSimulation(t *testing.T) {
 	for seed := *simSeed; seed < *simSeed+uint64(*simSeeds); seed++ {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -83,7 +85,8 @@ func (s *simulation) stream(end *simConn, change func(*stream)) {
 }
 
 func newSimulation(t *testing.T, seed uint64) *simulation {
-	s := &simulation{simWorld: newSimWorld(t, seed), t: t, seed: seed, streams: map[*simConn]*stream{}}
+	s := &simulation{simWorld: newSimWorld(t, seed), t: t, seed: seed,
+		streams: map[*simConn]*stream{}}
 	for i := range s.hosts {
 		s.listeners[i] = s.listen(i, simServer(i))
 		l, err := s.hosts[i].ListenCM(cmPort)
@@ -131,7 +134,9 @@ func (s *simulation) finish(rng *rand.Rand) {
 		s.t.Fatalf("something hangs:\n%s", stacks[:runtime.Stack(stacks, true)])
 	}
 	for i, h := range s.hosts {
-		within(s.t, "Listener.Close", slack, func() { require.NoError(s.t, s.listeners[i].Close()) })
+		within(s.t, "Listener.Close", slack, func() {
+			require.NoError(s.t, s.listeners[i].Close())
+		})
 		synctest.Wait()
 		left := -1
 		err := h.Do(0, func(ep *transport.Endpoint) { left = ep.QueuePairs() })
@@ -152,7 +157,8 @@ func (s *simulation) finish(rng *rand.Rand) {
 			s.t.Errorf("the hosts are closed, a connection by the RDMA CM with %v is not", c.Peer())
 		}
 	}
-	s.t.Logf("%d connections, %d by the RDMA CM, %d messages; %+v, %+v", s.connections.Load(), s.managed.Load(), s.messages.Load(),
+	s.t.Logf("%d connections, %d by the RDMA CM, %d messages; %+v, %+v", s.connections.Load(),
+		s.managed.Load(), s.messages.Load(),
 		s.listeners[0].Counters(), s.listeners[1].Counters())
 }
 
@@ -174,7 +180,8 @@ func (s *simulation) pause(rng *rand.Rand, longest time.Duration) bool {
 }
 
 // patience is a context that ends after up to longest, at its end or by a cancel before.
-func (s *simulation) patience(rng *rand.Rand, longest time.Duration) (ctx context.Context, cancel context.CancelFunc, limit time.Duration) {
+func (s *simulation) patience(rng *rand.Rand, longest time.Duration) (ctx context.Context,
+	cancel context.CancelFunc, limit time.Duration) {
 	limit = time.Duration(rng.Int64N(int64(longest)))
 	if rng.IntN(2) == 0 {
 		ctx, cancel = context.WithTimeout(context.Background(), limit)
@@ -213,7 +220,8 @@ func (s *simulation) accepts(rng *rand.Rand, host int) {
 	}
 }
 
-// session uses a connection in the background: some read, some write, some do nothing, and some do not close it nicely.
+// session uses a connection in the background: some read, some write, some do nothing, and some do
+// not close it nicely.
 func (s *simulation) session(rng *rand.Rand, c *Conn) {
 	read, write, ends := rng.IntN(5) > 0, rng.IntN(4) > 0, rng.IntN(5)
 	seeds := [3]uint64{rng.Uint64(), rng.Uint64(), rng.Uint64()}
@@ -319,12 +327,14 @@ func (s *simulation) reads(rng *rand.Rand, c *Conn) {
 func (s *simulation) attacks(rng *rand.Rand, host int) {
 	for s.pause(rng, time.Second) {
 		ctx, cancel := context.WithTimeout(s.life, time.Second)
-		tcp, err := s.tcp.dial(ctx, netip.AddrFrom4([4]byte{172, 16, 0, byte(rng.IntN(3))}), simServer(host))
+		tcp, err := s.tcp.dial(ctx, netip.AddrFrom4([4]byte{172, 16, 0, byte(rng.IntN(3))}),
+			simServer(host))
 		cancel()
 		if err != nil {
 			continue
 		}
-		kind, stay, seed := rng.IntN(8), time.Duration(rng.Int64N(int64(8*time.Second))), rng.Uint64()
+		kind, stay, seed := rng.IntN(8), time.Duration(rng.Int64N(int64(8*time.Second))),
+			rng.Uint64()
 		s.actors.Go(func() {
 			time.AfterFunc(stay, func() { _ = tcp.Close() })
 			attack(rand.New(rand.NewPCG(seed, 0)), tcp, kind, validHello(s.t))
@@ -354,7 +364,8 @@ func attack(rng *rand.Rand, tcp net.Conn, kind int, hello []byte) {
 		_, _ = tcp.Write(noise)
 	case 3: // a body without end
 		_, _ = tcp.Write(append([]byte("GRCE"), 0, 0x3f, 0xff, 0xff))
-		for _, err := tcp.Write(make([]byte, 1000)); err == nil; _, err = tcp.Write(make([]byte, 1000)) {
+		for _, err := tcp.Write(make([]byte, 1000)); err == nil; _,
+			err = tcp.Write(make([]byte, 1000)) {
 			time.Sleep(time.Millisecond)
 		}
 	case 4: // valid, and never reads
@@ -411,7 +422,8 @@ func (w *simWire) setLoss(loss float64) {
 	w.loss = loss
 }
 
-// manages connects queue pairs by the RDMA CM, and takes, refuses or forgets what the other end asks for.
+// manages connects queue pairs by the RDMA CM, and takes, refuses or forgets what the other end
+// asks for.
 func (s *simulation) manages(rng *rand.Rand, host int) {
 	for s.pause(rng, time.Second) {
 		ctx, cancel, limit := s.patience(rng, 10*time.Second)
@@ -433,7 +445,8 @@ func (s *simulation) dialsCM(ctx context.Context, rng *rand.Rand, host int, limi
 	defer destroy(h, qp)
 	var c *CMConn
 	within(s.t, "DialCM", limit, func() {
-		c, err = h.DialCM(ctx, netip.AddrPortFrom(s.hosts[1-host].addrs[0].Addr(), cmPort), simParams(qp))
+		c, err = h.DialCM(ctx, netip.AddrPortFrom(s.hosts[1-host].addrs[0].Addr(), cmPort),
+			simParams(qp))
 	})
 	if err == nil {
 		s.managed.Add(1)
@@ -489,7 +502,8 @@ func simQueuePair(h *Host) (qp *transport.QueuePair, err error) {
 	err = h.Do(0, func(ep *transport.Endpoint) {
 		cq, err := ep.CreateCQ(16)
 		if err == nil {
-			qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: ep.AllocPD(), SendCQ: cq, RecvCQ: cq, MaxSendWR: 8, MaxRecvWR: 8})
+			qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: ep.AllocPD(), SendCQ: cq,
+				RecvCQ: cq, MaxSendWR: 8, MaxRecvWR: 8})
 		}
 		failure = err
 	})

@@ -12,12 +12,13 @@ import (
 // polling is how many threads of this process poll.
 var polling atomic.Int32
 
-// slice is what a polling thread asks the scheduler for at a time. A thread with a shorter slice than that which has the core
-// gets it when it wakes, if it has had less than its share (Linux from 6.12 on, EEVDF); and a yield costs it no more than
-// that. Its share of the core is the same.
+// slice is what a polling thread asks the scheduler for at a time. A thread with a shorter slice
+// than that which has the core gets it when it wakes, if it has had less than its share (Linux from
+// 6.12 on, EEVDF); and a yield costs it no more than that. Its share of the core is the same.
 const slice = 100 * units.Microsecond
 
-// prepareThread makes the calling thread, which is locked, fit to poll. What the system refuses is a matter of latency, no more.
+// prepareThread makes the calling thread, which is locked, fit to poll. What the system refuses is
+// a matter of latency, no more.
 func prepareThread() {
 	// Else the kernel is free to add 50 µs to a nap.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -28,8 +29,8 @@ func prepareThread() {
 	}
 }
 
-// makeRoom sees to it that every polling thread, n more included, can run at the same time as other goroutines: a poller
-// never gives back what it has of GOMAXPROCS.
+// makeRoom sees to it that every polling thread, n more included, can run at the same time as other
+// goroutines: a poller never gives back what it has of GOMAXPROCS.
 func makeRoom(n int32) {
 	if want := int(polling.Add(n)) + 1; n > 0 && runtime.GOMAXPROCS(0) < want {
 		runtime.GOMAXPROCS(want)

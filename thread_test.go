@@ -36,7 +36,8 @@ func schedulingOf(t *testing.T) (s scheduling, slice units.Duration) {
 	return scheduling{a.Policy, a.Priority, a.Nice}, units.Duration(a.Runtime) * units.Nanosecond
 }
 
-// A polling thread asks for short slices and naps, and keeps the class and the nice value that somebody gave it.
+// A polling thread asks for short slices and naps, and keeps the class and the nice value that
+// somebody gave it.
 func TestPrepareThread(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -45,7 +46,8 @@ func TestPrepareThread(t *testing.T) {
 		{"as it is", unix.SchedAttr{Policy: unix.SCHED_NORMAL}},
 		{"nice", unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: 7}},
 		{"as a batch", unix.SchedAttr{Policy: unix.SCHED_BATCH, Nice: 3}},
-		{"real time, first come first served", unix.SchedAttr{Policy: unix.SCHED_FIFO, Priority: 3}},
+		{"real time, first come first served", unix.SchedAttr{Policy: unix.SCHED_FIFO,
+			Priority: 3}},
 		{"real time, by turns", unix.SchedAttr{Policy: unix.SCHED_RR, Priority: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -56,7 +56,8 @@ func TestVerbsOnTwoQueues(t *testing.T) {
 			o.Pcap = record
 			o.Wrap = func(queue int, p packet.Port) packet.Port {
 				faulty++
-				f, err := packet.NewFaults(p, packet.FaultOptions{Seed: uint64(queue) + 1, Send: packet.FaultRates{Lose: 0.01}})
+				f, err := packet.NewFaults(p, packet.FaultOptions{Seed: uint64(queue) + 1,
+					Send: packet.FaultRates{Lose: 0.01}})
 				require.NoError(t, err)
 				return f
 			}
@@ -81,22 +82,29 @@ func TestVerbsOnTwoQueues(t *testing.T) {
 				var err error
 				ends[i].cq, err = ep.CreateCQ(64)
 				require.NoError(t, err)
-				ends[i].mr, err = ep.RegisterMemory(pd, make([]byte, 10000), transport.LocalWrite|transport.RemoteWrite)
+				ends[i].mr, err = ep.RegisterMemory(pd, make([]byte, 10000),
+					transport.LocalWrite|transport.RemoteWrite)
 				require.NoError(t, err)
-				ends[i].qp, err = ep.CreateQP(transport.QPInit{PD: pd, SendCQ: ends[i].cq, RecvCQ: ends[i].cq, MaxSendWR: 16, MaxRecvWR: 1, SignalAll: true})
+				ends[i].qp, err = ep.CreateQP(transport.QPInit{PD: pd, SendCQ: ends[i].cq,
+					RecvCQ: ends[i].cq, MaxSendWR: 16, MaxRecvWR: 1, SignalAll: true})
 				require.NoError(t, err)
 			}))
 		}
 		for i, h := range hosts {
 			require.NoError(t, h.Do(queue, func(*transport.Endpoint) {
-				require.NoError(t, ends[i].qp.Connect(transport.InitAttr{Access: transport.RemoteWrite},
-					transport.RTRAttr{Path: transport.AddressVector{IP: hosts[1-i].Addrs()[0].Addr()}, PathMTU: transport.MTU4096, DestQPN: ends[1-i].qp.Num},
-					transport.RTSAttr{Timeout: 14, RetryCount: 7}))
+				require.NoError(t,
+					ends[i].qp.Connect(transport.InitAttr{Access: transport.RemoteWrite},
+						transport.RTRAttr{
+							Path:    transport.AddressVector{IP: hosts[1-i].Addrs()[0].Addr()},
+							PathMTU: transport.MTU4096, DestQPN: ends[1-i].qp.Num},
+						transport.RTSAttr{Timeout: 14, RetryCount: 7}))
 			}))
 		}
 		copy(ends[0].mr.Bytes(), "queue "+string(rune('0'+queue)))
 		w := &writer{qp: ends[0].qp, cq: ends[0].cq, left: 500,
-			wr: transport.WorkRequest{Op: transport.OpWrite, SGList: []transport.SGE{ends[0].mr.SGE(0, 10000)}, RemoteAddr: ends[1].mr.Addr, RKey: ends[1].mr.RKey}}
+			wr: transport.WorkRequest{Op: transport.OpWrite,
+				SGList: []transport.SGE{ends[0].mr.SGE(0, 10000)}, RemoteAddr: ends[1].mr.Addr,
+				RKey: ends[1].mr.RKey}}
 		done, err := hosts[0].Run(queue, w)
 		require.NoError(t, err)
 		select {

@@ -30,7 +30,8 @@ type program struct {
 }
 
 func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
-	w := &worker{ep: ep, idle: idle, mailbox: make(chan func(*transport.Endpoint), mailboxDepth), ended: make(chan struct{})}
+	w := &worker{ep: ep, idle: idle, mailbox: make(chan func(*transport.Endpoint), mailboxDepth),
+		ended: make(chan struct{})}
 	return w, onCore(core, w.ended, w.poll)
 }
 
@@ -72,7 +73,8 @@ func (w *worker) poll() {
 	w.end()
 }
 
-// round polls the endpoint once and opens the mailbox. It returns when it sent, and when the endpoint has something to do.
+// round polls the endpoint once and opens the mailbox. It returns when it sent, and when the
+// endpoint has something to do.
 func (w *worker) round(now units.Time, clock func() units.Time) (sends, next units.Time) {
 	w.busy = false
 	sends = now

@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// ACC stands in for ACC (Yan et al., SIGCOMM 2021), which tunes ECN by a learner on every switch. Here each layer has an
-// agent that knows what its own switches measured and nothing of the others: for each of up to twelve settings of ECN the mean
-// reward, with newer ones weighing more. It takes the best so far, or with probability eps another one. Deep learning and the
-// states it learns from are left out: the network that we measure stands still. PFC stays as it was.
+// ACC stands in for ACC (Yan et al., SIGCOMM 2021), which tunes ECN by a learner on every switch.
+// Here each layer has an agent that knows what its own switches measured and nothing of the others:
+// for each of up to twelve settings of ECN the mean reward, with newer ones weighing more. It takes
+// the best so far, or with probability eps another one. Deep learning and the states it learns from
+// are left out: the network that we measure stands still. PFC stays as it was.
 //
-// With beat=K an agent decides in each K-th round on average, whenever it likes, as switches without a common
-// beat do; until then its setting stays and what it measures is put down to that.
+// With beat=K an agent decides in each K-th round on average, whenever it likes, as switches
+// without a common beat do; until then its setting stays and what it measures is put down to that.
 type ACC struct {
 	Problem
 	agents []agent
@@ -103,7 +104,8 @@ func (a *ACC) Hear(m *Measurement) {
 	a.eps = max(a.floor, a.eps*a.decay)
 }
 
-// learn puts what the agent's switches did down to its setting: half for throughput, half for a short queue.
+// learn puts what the agent's switches did down to its setting: half for throughput, half for a
+// short queue.
 func (g *agent) learn(layer int, m *Measurement, rate float64) {
 	var throughput, queue float64
 	n := 0

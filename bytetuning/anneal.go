@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Anneal is algorithm 1. It measures the current point again before each proposal, as networks are noisy; it
-// halves the step after a better point and doubles it after a worse one, which it still takes with Metropolis's
-// probability. The best point is kept by the Search, of all that were measured (lines 13 to 15 keep those that
-// were taken).
+// Anneal is algorithm 1. It measures the current point again before each proposal, as networks are
+// noisy; it halves the step after a better point and doubles it after a worse one, which it still
+// takes with Metropolis's probability. The best point is kept by the Search, of all that were
+// measured (lines 13 to 15 keep those that were taken).
 //
-// The paper has ten iterations at each temperature, from 100 down to 0.01 by 0.99, and begins with a step of
-// 0.5: 917 temperatures, 18341 measurements. Energies of equation 14 differ by hundredths, so that the first 690
-// temperatures take nearly everything; tem=1 begins where that ends. The paper's step has no limits; here it stays
-// in [least, 1].
+// The paper has ten iterations at each temperature, from 100 down to 0.01 by 0.99, and begins with
+// a step of 0.5: 917 temperatures, 18341 measurements. Energies of equation 14 differ by
+// hundredths, so that the first 690 temperatures take nearly everything; tem=1 begins where that
+// ends. The paper's step has no limits; here it stays in [least, 1].
 type Anneal struct {
 	Problem
 	iterations    int
@@ -144,9 +144,10 @@ func (a *Anneal) compare(my *Measurement) {
 	a.last = it
 }
 
-// perturb moves parameters, each with a chance of one half and one at least, by up to a step of their ranges, at random; what
-// would leave its range stops at its end, where the best watermarks often are. Then it moves to where Kmax is below XOFF. The
-// paper does not say what its perturbation is.
+// perturb moves parameters, each with a chance of one half and one at least, by up to a step of
+// their ranges, at random; what would leave its range stops at its end, where the best watermarks
+// often are. Then it moves to where Kmax is below XOFF. The paper does not say what its
+// perturbation is.
 func (a *Anneal) perturb() []place {
 	y := slices.Clone(a.x)
 	one := a.rng.IntN(axes * len(y))

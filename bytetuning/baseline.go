@@ -21,11 +21,12 @@ type Path struct {
 // frame is a full packet of RoCEv2 with a path MTU of 4096 and its headers.
 const frame units.Bytes = 4200
 
-// pauseResponse is how long a port goes on after it heard a pause: 3840 bit times (802.3, annex 31B.3.7).
+// pauseResponse is how long a port goes on after it heard a pause: 3840 bit times (802.3, annex
+// 31B.3.7).
 const pauseResponse units.Bytes = 480
 
-// headroom is twice equation 5 at the fastest link: switches count whole cells and preambles, and all ports of a
-// layer have one headroom here.
+// headroom is twice equation 5 at the fastest link: switches count whole cells and preambles, and
+// all ports of a layer have one headroom here.
 func (p Path) headroom() units.Bytes {
 	mtu, link := p.MTU, p.Link
 	if mtu == 0 {
@@ -49,14 +50,16 @@ func (p Path) perRate(b units.Bytes, rate units.BitRate) units.Bytes {
 	return units.Bytes(float64(b) * float64(p.Rate) / float64(rate))
 }
 
-// baselines are watermarks that somebody gave (tables 2 and 3). Where a source has no α or headroom, α is HPCC's 1/8,
-// and headroom is Path's.
+// baselines are watermarks that somebody gave (tables 2 and 3). Where a source has no α or
+// headroom, α is HPCC's 1/8, and headroom is Path's.
 var baselines = map[string]func(Path) Watermark{
 	// The paper's experience-based watermark is not disclosed. OURS.
 	"experience": func(Path) Watermark {
-		return Watermark{Kmin: 1000 * Cell, Kmax: 2000 * Cell, Pmax: 20, Headroom: 300 * Cell, Alpha: -3}
+		return Watermark{Kmin: 1000 * Cell, Kmax: 2000 * Cell, Pmax: 20, Headroom: 300 * Cell,
+			Alpha: -3}
 	},
-	// Huawei's advice for throughput (CloudEngine AI Fabric guide): 7/200 KB/10 % at 25GE, 7/750 KB/10 % at 100GE.
+	// Huawei's advice for throughput (CloudEngine AI Fabric guide): 7/200 KB/10 % at 25GE, 7/750
+	// KB/10 % at 100GE.
 	"manufacturer": func(p Path) Watermark {
 		w := Watermark{Kmin: 7_000, Kmax: 200_000, Pmax: 10, Headroom: p.headroom(), Alpha: -3}
 		if p.Rate > 40*units.Gbps {
@@ -64,7 +67,8 @@ var baselines = map[string]func(Path) Watermark{
 		}
 		return w
 	},
-	// Zhu et al., SIGCOMM 2015: 5 KB, 200 KB, 1 %, headroom 22.4 KB, β 8, at 40GE. A faster link needs more headroom.
+	// Zhu et al., SIGCOMM 2015: 5 KB, 200 KB, 1 %, headroom 22.4 KB, β 8, at 40GE. A faster link
+	// needs more headroom.
 	"dcqcn": func(p Path) Watermark {
 		headroom := units.Bytes(22_400)
 		if p.fastest() > 40*units.Gbps {
@@ -79,12 +83,15 @@ var baselines = map[string]func(Path) Watermark{
 	// Li et al., SIGCOMM 2019, for DCQCN: 100 KB, 400 KB at 25GE, Pmax 20 %, α 1/8.
 	"hpcc": func(p Path) Watermark {
 		return Watermark{
-			Kmin: p.perRate(100_000, 25*units.Gbps), Kmax: p.perRate(400_000, 25*units.Gbps), Pmax: 20, Headroom: p.headroom(), Alpha: -3,
+			Kmin: p.perRate(100_000, 25*units.Gbps), Kmax: p.perRate(400_000, 25*units.Gbps),
+			Pmax: 20, Headroom: p.headroom(), Alpha: -3,
 		}
 	},
-	// NVIDIA's for RoCE on its switches (NVUE, "nv set qos roce"), with α and headroom of its buffers in SONiC.
+	// NVIDIA's for RoCE on its switches (NVUE, "nv set qos roce"), with α and headroom of its
+	// buffers in SONiC.
 	"nvidia": func(p Path) Watermark {
-		return Watermark{Kmin: 150_000, Kmax: 1_500_000, Pmax: 100, Headroom: max(35_840, p.headroom())}
+		return Watermark{Kmin: 150_000, Kmax: 1_500_000, Pmax: 100,
+			Headroom: max(35_840, p.headroom())}
 	},
 }
 
@@ -95,7 +102,8 @@ func Baselines() []string { return slices.Sorted(maps.Keys(baselines)) }
 func Baseline(name string, p Path) (Watermark, error) {
 	b, ok := baselines[strings.ToLower(name)]
 	if !ok {
-		return Watermark{}, fmt.Errorf("bytetuning: no baseline %q; there are %s", name, strings.Join(Baselines(), ", "))
+		return Watermark{}, fmt.Errorf("bytetuning: no baseline %q; there are %s", name,
+			strings.Join(Baselines(), ", "))
 	}
 	return b(p), nil
 }

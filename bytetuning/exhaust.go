@@ -7,7 +7,8 @@ import (
 
 var errTooMany = errors.New("more than 2^30 points")
 
-// Grid measures every point of the space, or with every=N each N-th. It is what the paper calls traversal.
+// Grid measures every point of the space, or with every=N each N-th. It is what the paper calls
+// traversal.
 type Grid struct {
 	Problem
 	next, every, size int

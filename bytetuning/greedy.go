@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Greedy is the search of the authors' published program, which is not algorithm 1: coordinate by coordinate, up and
-// down by a relative step, together with some others at random (5 of its 60 parameters: one in twelve), and what
-// raises T/(Q+1) is taken. An epoch without success doubles the step, another halves it; what leaves (0.01, 1]
-// begins again at 0.2.
+// Greedy is the search of the authors' published program, which is not algorithm 1: coordinate by
+// coordinate, up and down by a relative step, together with some others at random (5 of its 60
+// parameters: one in twelve), and what raises T/(Q+1) is taken. An epoch without success doubles
+// the step, another halves it; what leaves (0.01, 1] begins again at 0.2.
 type Greedy struct {
 	Problem
 	rng      *rand.Rand
@@ -25,7 +25,8 @@ type Greedy struct {
 const greedyStep = 0.2
 
 func newGreedy(p Problem, k *knobs) Tuner {
-	g := &Greedy{Problem: p, rng: p.random(), step: greedyStep, epochs: k.whole("epochs", 100, 1, 1e6)}
+	g := &Greedy{Problem: p, rng: p.random(), step: greedyStep,
+		epochs: k.whole("epochs", 100, 1, 1e6)}
 	g.x = p.nearest(p.Start)
 	return g
 }

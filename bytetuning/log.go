@@ -44,8 +44,8 @@ func (e *Evaluation) validate(layers int) error {
 	return nil
 }
 
-// Log is a search so far, as lines of JSON: a header, then an evaluation a line, written as they come. A line that was
-// torn by a crash is cut off.
+// Log is a search so far, as lines of JSON: a header, then an evaluation a line, written as they
+// come. A line that was torn by a crash is cut off.
 type Log struct {
 	Header      Header
 	Evaluations []Evaluation
@@ -97,7 +97,8 @@ func (l *Log) line(n int, line []byte) error {
 	return nil
 }
 
-// OpenLog begins a log in a file, or reads the one that is there, which has to be of the same search.
+// OpenLog begins a log in a file, or reads the one that is there, which has to be of the same
+// search.
 func OpenLog(path string, h Header) (*Log, error) {
 	h.Version = LogVersion
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
@@ -131,11 +132,14 @@ func same(there, wanted Header) error {
 		name string
 		a, b any
 	}{
-		{"target", there.Target, wanted.Target}, {"tuner", there.Tuner, wanted.Tuner}, {"seed", there.Seed, wanted.Seed},
-		{"objective", public(there.Objective), public(wanted.Objective)}, {"start", there.Start, wanted.Start},
+		{"target", there.Target, wanted.Target}, {"tuner", there.Tuner, wanted.Tuner}, {"seed",
+			there.Seed, wanted.Seed},
+		{"objective", public(there.Objective), public(wanted.Objective)}, {"start", there.Start,
+			wanted.Start},
 	} {
 		if !reflect.DeepEqual(d.a, d.b) {
-			return fmt.Errorf("is the log of another search: its %s is %v, not %v; give another --out, or remove it", d.name, d.a, d.b)
+			return fmt.Errorf("is the log of another search: its %s is %v, not %v; give another "+
+				"--out, or remove it", d.name, d.a, d.b)
 		}
 	}
 	return nil

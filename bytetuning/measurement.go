@@ -15,11 +15,13 @@ type Sample struct {
 	Queue      units.Bytes   `json:"queue"`           // Q, which stands for latency (section 5.4)
 }
 
-// SampleOf makes one of numbers that telemetry gave: bit/s and bytes. What is no number is an error.
+// SampleOf makes one of numbers that telemetry gave: bit/s and bytes. What is no number is an
+// error.
 func SampleOf(layer int, throughput, queue float64) (Sample, error) {
 	for _, v := range []float64{throughput, queue} {
 		if math.IsNaN(v) || v < 0 || v > math.MaxInt64/2 {
-			return Sample{}, fmt.Errorf("bytetuning: telemetry of %v b/s, %v bytes: %w", throughput, queue, ErrTelemetry)
+			return Sample{}, fmt.Errorf("bytetuning: telemetry of %v b/s, %v bytes: %w", throughput,
+				queue, ErrTelemetry)
 		}
 	}
 	return Sample{layer, units.BitRate(throughput), units.Bytes(queue)}, nil
@@ -42,12 +44,14 @@ func (m *Measurement) Validate(layers int) error {
 	}
 	for i, s := range m.Switches {
 		if s.Layer < 0 || s.Layer >= layers || s.Throughput < 0 || s.Queue < 0 {
-			return fmt.Errorf("bytetuning: switch %d: %v, %v in layer %d of %d: %w", i, s.Throughput, s.Queue, s.Layer, layers, ErrTelemetry)
+			return fmt.Errorf("bytetuning: switch %d: %v, %v in layer %d of %d: %w", i,
+				s.Throughput, s.Queue, s.Layer, layers, ErrTelemetry)
 		}
 	}
 	for i, s := range m.Flows {
 		if s.Throughput < 0 || s.Queue < 0 {
-			return fmt.Errorf("bytetuning: flow %d: %v, %v: %w", i, s.Throughput, s.Queue, ErrTelemetry)
+			return fmt.Errorf("bytetuning: flow %d: %v, %v: %w", i, s.Throughput, s.Queue,
+				ErrTelemetry)
 		}
 	}
 	return nil

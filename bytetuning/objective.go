@@ -5,12 +5,13 @@ import (
 	"math"
 )
 
-// Objective makes a number of a measurement: the larger, the better. It is equation 14, or with Fair equation 15.
-// T_max and Q_min are the records so far, so that an energy holds until the next record only: who compares, keeps
-// measurements and asks again.
+// Objective makes a number of a measurement: the larger, the better. It is equation 14, or with
+// Fair equation 15. T_max and Q_min are the records so far, so that an energy holds until the next
+// record only: who compares, keeps measurements and asks again.
 type Objective struct {
-	Beta  float64 `json:"beta"`            // weight of throughput; the rest is latency's
-	Fair  bool    `json:"fair,omitempty"`  // judges flows, not switches, and divides by how unlike they are
+	Beta float64 `json:"beta"` // weight of throughput; the rest is latency's
+	// judges flows, not switches, and divides by how unlike they are
+	Fair  bool    `json:"fair,omitempty"`
 	Gamma float64 `json:"gamma,omitempty"` // weight of that
 
 	switches, flows []record
@@ -59,10 +60,10 @@ func cells(s Sample) float64 { return float64(s.Queue) / float64(Cell) }
 
 // Energy answers f of a measurement that was heard.
 //
-// The best queue is 0, where equation 14 divides by it: a cell is added above and below, as the authors' program
-// does. In equation 15 the sum of squares is of rates as parts of the largest T_max, and a millionth is added to it,
-// a thousandth of the rate squared, so that equal flows do not divide by 0. It prints T_now - T_now, which would be 0:
-// the second is the mean.
+// The best queue is 0, where equation 14 divides by it: a cell is added above and below, as the
+// authors' program does. In equation 15 the sum of squares is of rates as parts of the largest
+// T_max, and a millionth is added to it, a thousandth of the rate squared, so that equal flows do
+// not divide by 0. It prints T_now - T_now, which would be 0: the second is the mean.
 func (o *Objective) Energy(m *Measurement) float64 {
 	if !o.Fair || len(m.Flows) == 0 {
 		return o.sum(o.switches, m.Switches)

@@ -32,11 +32,13 @@ func TestEnergy(t *testing.T) {
 	assert.InDelta(t, 1, o.Energy(idle), 1e-12, "an empty queue and no traffic divide by nothing")
 }
 
-// TestFairness: of two ways to share the same rate, equation 15 takes the equal one; (T_i - mean)² is not 0.
+// TestFairness: of two ways to share the same rate, equation 15 takes the equal one; (T_i - mean)²
+// is not 0.
 func TestFairness(t *testing.T) {
 	o := &Objective{Beta: 1, Fair: true, Gamma: 2}
 	of := func(a, b float64) *Measurement {
-		return &Measurement{Switches: []Sample{sample(a+b, 0)}, Flows: []Sample{sample(a, 0), sample(b, 0)}}
+		return &Measurement{Switches: []Sample{sample(a+b, 0)},
+			Flows: []Sample{sample(a, 0), sample(b, 0)}}
 	}
 	equal, apart := of(10, 10), of(15, 5)
 	o.Hear(equal)
@@ -44,13 +46,16 @@ func TestFairness(t *testing.T) {
 	// T_max is 15 and 10.
 	assert.InDelta(t, (10./15+1)/(2*1e-6), o.Energy(equal), 1e-3)
 	assert.InDelta(t, (1+.5)/(2*(2*math.Pow(5./15, 2)+1e-6)), o.Energy(apart), 1e-9)
-	assert.InDelta(t, 1, (&Objective{Beta: 1, Fair: true, Gamma: 1, switches: o.switches}).Energy(&Measurement{Switches: equal.Switches}), 1e-12,
+	assert.InDelta(t, 1,
+		(&Objective{Beta: 1, Fair: true, Gamma: 1,
+			switches: o.switches}).Energy(&Measurement{Switches: equal.Switches}), 1e-12,
 		"without flows it is equation 14")
 }
 
 func TestObjectiveValidate(t *testing.T) {
 	require.NoError(t, NewObjective().Validate())
-	for _, o := range []Objective{{Beta: -1}, {Beta: math.NaN()}, {Beta: 1.1}, {Fair: true}, {Fair: true, Gamma: math.NaN()}, {Gamma: math.Inf(1)}} {
+	for _, o := range []Objective{{Beta: -1}, {Beta: math.NaN()}, {Beta: 1.1}, {Fair: true},
+		{Fair: true, Gamma: math.NaN()}, {Gamma: math.Inf(1)}} {
 		assert.Error(t, o.Validate(), "%+v", o)
 	}
 }
@@ -71,7 +76,10 @@ func TestMeasurementValidate(t *testing.T) {
 	assert.ErrorIs(t, (*Measurement)(nil).Validate(1), ErrTelemetry)
 	assert.ErrorIs(t, (&Measurement{}).Validate(1), ErrTelemetry)
 	assert.ErrorIs(t, (&Measurement{Switches: []Sample{{Layer: 1}}}).Validate(1), ErrTelemetry)
-	assert.ErrorIs(t, (&Measurement{Switches: []Sample{{Throughput: -1}}}).Validate(1), ErrTelemetry)
-	assert.ErrorIs(t, (&Measurement{Switches: []Sample{{}}, Flows: []Sample{{Queue: -1}}}).Validate(1), ErrTelemetry)
+	assert.ErrorIs(t, (&Measurement{Switches: []Sample{{Throughput: -1}}}).Validate(1),
+		ErrTelemetry)
+	assert.ErrorIs(t,
+		(&Measurement{Switches: []Sample{{}}, Flows: []Sample{{Queue: -1}}}).Validate(1),
+		ErrTelemetry)
 	assert.NoError(t, (&Measurement{Switches: []Sample{{}}}).Validate(1))
 }

@@ -11,13 +11,16 @@ type Search struct {
 	Target    Target
 	Tuner     Tuner
 	Objective *Objective // whose Energy the tuner was given
-	Start     Point      // what is configured: measured first, and where the search ends when nothing is better
-	Budget    int        // evaluations, that of Start included; 0 is without limit
-	Failures  int        // in a row that end the search; 0 means 5
-	Log       *Log       // to go on from and to write; nil is none
-	// Unchecked lets points pass that Layer.Check refuses. It is for models and simulations, to see what they do.
+	// what is configured: measured first, and where the search ends when nothing is better
+	Start    Point
+	Budget   int  // evaluations, that of Start included; 0 is without limit
+	Failures int  // in a row that end the search; 0 means 5
+	Log      *Log // to go on from and to write; nil is none
+	// Unchecked lets points pass that Layer.Check refuses. It is for models and simulations, to see
+	// what they do.
 	Unchecked bool
-	// Each, unless nil, is called with each evaluation, those of a log that is gone on from included.
+	// Each, unless nil, is called with each evaluation, those of a log that is gone on from
+	// included.
 	Each func(Progress)
 
 	standings map[string]*standing
@@ -55,9 +58,9 @@ type standing struct {
 	energy   float64 // mean, by the records at the time of the last update
 }
 
-// Run searches until the tuner is done, the budget is spent, the context ends, or the target fails. It ends with
-// the best point applied whatever happened, unless the target refuses even that, which is an error that says so.
-// The best is the point whose measurements have the best mean.
+// Run searches until the tuner is done, the budget is spent, the context ends, or the target fails.
+// It ends with the best point applied whatever happened, unless the target refuses even that, which
+// is an error that says so. The best is the point whose measurements have the best mean.
 func (s *Search) Run(ctx context.Context) (*Outcome, error) {
 	layers := s.Target.Layers()
 	if len(s.Start) != len(layers) {
@@ -82,8 +85,10 @@ func (s *Search) Run(ctx context.Context) (*Outcome, error) {
 	}
 	best, start := s.best, s.order[0]
 	o := &Outcome{
-		Start: s.Start, Best: best.point, StartEnergy: start.energy, BestEnergy: best.energy, Over: over,
-		At: best.measured[len(best.measured)-1], StartAt: start.measured[0], Evaluations: s.taken, Skipped: s.skipped,
+		Start: s.Start, Best: best.point, StartEnergy: start.energy, BestEnergy: best.energy,
+		Over: over,
+		At:   best.measured[len(best.measured)-1], StartAt: start.measured[0], Evaluations: s.taken,
+		Skipped: s.skipped,
 	}
 	return o, errors.Join(failed, s.settle(ctx, best.point))
 }
@@ -93,7 +98,8 @@ func (s *Search) play(layers []Layer) (over string, err error) {
 	for i, e := range s.Log.Evaluations {
 		point, more := s.propose()
 		if !more || !point.Equal(e.Point) {
-			return "", fmt.Errorf("bytetuning: the log does not follow from this search: evaluation %d is of %v", i+1, e.Point)
+			return "", fmt.Errorf("bytetuning: the log does not follow from this search: "+
+				"evaluation %d is of %v", i+1, e.Point)
 		}
 		s.hear(e, true)
 	}
@@ -144,7 +150,8 @@ func (s *Search) explore(ctx context.Context, layers []Layer) (over string, err 
 			continue
 		}
 		if failures++; failures >= s.Failures || first {
-			return "", fmt.Errorf("bytetuning: stopped after %d failures in a row, the last: %w", failures, err)
+			return "", fmt.Errorf("bytetuning: stopped after %d failures in a row, the last: %w",
+				failures, err)
 		}
 		if errors.Is(err, errApply) { // it may be half configured
 			if err := s.settle(ctx, s.safe()); err != nil {

@@ -54,7 +54,8 @@ func search(t *testing.T, n *network, budget int) *Search {
 	p := problem(1)
 	p.Energy = o.Energy
 	n.layers = p.Layers
-	return &Search{Target: n, Tuner: tuner(t, "anneal:tem=0.1", p), Objective: o, Start: p.Start, Budget: budget}
+	return &Search{Target: n, Tuner: tuner(t, "anneal:tem=0.1", p), Objective: o, Start: p.Start,
+		Budget: budget}
 }
 
 func TestSearchEndsOnTheBest(t *testing.T) {
@@ -82,7 +83,8 @@ func TestNoisyNetwork(t *testing.T) {
 		if i > 1 {
 			f = 0.5
 		}
-		return &Measurement{Switches: []Sample{{Throughput: units.BitRate(f * 1e9)}}}, i <= 3 // start, start again
+		// start, start again
+		return &Measurement{Switches: []Sample{{Throughput: units.BitRate(f * 1e9)}}}, i <= 3
 	}
 	s := search(t, n, 200)
 	o, err := s.Run(t.Context())
@@ -117,7 +119,8 @@ func TestSearchSkips(t *testing.T) {
 	}
 }
 
-// TestSearchStops: after failures in a row, on the best point; at once when nothing can be measured at all.
+// TestSearchStops: after failures in a row, on the best point; at once when nothing can be measured
+// at all.
 func TestSearchStops(t *testing.T) {
 	n := &network{blind: func(i int) (*Measurement, bool) { return nil, i > 50 }}
 	o, err := search(t, n, 200).Run(t.Context())
@@ -133,7 +136,8 @@ func TestSearchStops(t *testing.T) {
 	assert.Nil(t, o)
 	assert.Equal(t, s.Start, n.now)
 
-	// A switch that refuses and then does not take the old configuration back: nothing more is tried.
+	// A switch that refuses and then does not take the old configuration back: nothing more is
+	// tried.
 	n = &network{refuse: func(i int) bool { return i >= 10 }}
 	o, err = search(t, n, 200).Run(t.Context())
 	assert.ErrorContains(t, err, "look at it")
@@ -180,12 +184,14 @@ func TestInterrupt(t *testing.T) {
 	assert.Equal(t, o.Best, n.now)
 }
 
-// TestGoOn: a search in pieces, one of them ended by a crash in the middle of a line, is the search in one piece.
+// TestGoOn: a search in pieces, one of them ended by a crash in the middle of a line, is the search
+// in one piece.
 func TestGoOn(t *testing.T) {
 	whole, err := search(t, &network{}, 200).Run(t.Context())
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "log.jsonl")
-	header := Header{Target: "hill", Tuner: "anneal:tem=0.1", Seed: 1, Objective: Objective{Beta: 1}, Start: problem(1).Start}
+	header := Header{Target: "hill", Tuner: "anneal:tem=0.1", Seed: 1,
+		Objective: Objective{Beta: 1}, Start: problem(1).Start}
 	var got *Outcome
 	for _, budget := range []int{1, 60, 61, 200, 200} {
 		n := &network{}
@@ -258,7 +264,8 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-// TestTheModelAsTarget: annealing beats what DCQCN was published with, and comes near the best of a grid.
+// TestTheModelAsTarget: annealing beats what DCQCN was published with, and comes near the best of a
+// grid.
 func TestTheModelAsTarget(t *testing.T) {
 	f, err := NewFluid("8x40G")
 	require.NoError(t, err)
@@ -266,7 +273,8 @@ func TestTheModelAsTarget(t *testing.T) {
 	start, err := Baseline("dcqcn", Path{})
 	require.NoError(t, err)
 	o := NewObjective()
-	tn := tuner(t, "anneal:tem=1,again=false", Problem{Layers: f.Layers(), Start: Point{start}, Energy: o.Energy, Seed: 1})
+	tn := tuner(t, "anneal:tem=1,again=false", Problem{Layers: f.Layers(), Start: Point{start},
+		Energy: o.Energy, Seed: 1})
 	s := &Search{Target: f, Tuner: tn, Objective: o, Start: Point{start}, Budget: 200}
 	out, err := s.Run(t.Context())
 	require.NoError(t, err)

@@ -14,15 +14,16 @@ import (
 type Target interface {
 	// Layers answers what there is to set.
 	Layers() []Layer
-	// Apply configures a point. An error may leave it half done: what was there before has to be applied again.
+	// Apply configures a point. An error may leave it half done: what was there before has to be
+	// applied again.
 	Apply(ctx context.Context, p Point) error
 	// Measure lets the network settle and answers what it does with what was applied last.
 	Measure(ctx context.Context) (*Measurement, error)
 }
 
-// Fluid is the model of section 4 as a target: one layer, the ToR switch that marks and pauses. K_pfc is the XOFF of
-// the watermark in its buffer, of which the headroom is no part. Throughput is what S0 sends less what S1 lost, which has to be
-// sent again; the queue is the mean of S0's.
+// Fluid is the model of section 4 as a target: one layer, the ToR switch that marks and pauses.
+// K_pfc is the XOFF of the watermark in its buffer, of which the headroom is no part. Throughput is
+// what S0 sends less what S1 lost, which has to be sent again; the queue is the mean of S0's.
 type Fluid struct {
 	Config fluid.Config
 	Space  Space
@@ -35,7 +36,8 @@ func NewFluid(scene string) (*Fluid, error) {
 	n, err := strconv.Atoi(count)
 	start, rateErr := units.ParseBitRate(rate)
 	if !ok || err != nil || rateErr != nil {
-		return nil, fmt.Errorf("bytetuning: fluid scene %q: want flows and their first rate, such as 8x40G", scene)
+		return nil, fmt.Errorf(
+			"bytetuning: fluid scene %q: want flows and their first rate, such as 8x40G", scene)
 	}
 	f := &Fluid{Config: fluid.Default(n, start), Space: FluidSpace()}
 	f.now = Watermark{Kmin: f.Config.Kmin, Kmax: f.Config.Kmax, Pmax: 10, Alpha: -1}
@@ -79,7 +81,9 @@ func (f *Fluid) Measure(context.Context) (*Measurement, error) {
 	if err != nil {
 		return nil, err
 	}
-	bits := func(packets float64) float64 { return packets * float64(c.Packet.Bits()) / c.Horizon.Seconds() }
+	bits := func(packets float64) float64 {
+		return packets * float64(c.Packet.Bits()) / c.Horizon.Seconds()
+	}
 	s, err := SampleOf(0, max(0, bits(r.Sent-r.Lost)), r.QueueMean*float64(c.Packet))
 	if err != nil {
 		return nil, err

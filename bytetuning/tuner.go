@@ -10,12 +10,13 @@ import (
 	"strings"
 )
 
-// Tuner proposes points and hears what they measured. What it proposes hangs on its seed and on what it heard, and on
-// nothing else.
+// Tuner proposes points and hears what they measured. What it proposes hangs on its seed and on
+// what it heard, and on nothing else.
 type Tuner interface {
 	// Propose answers the next point to measure, false when the search is over.
 	Propose() (Point, bool)
-	// Hear takes in what the point proposed last measured. Nil is a point that could not be measured.
+	// Hear takes in what the point proposed last measured. Nil is a point that could not be
+	// measured.
 	Hear(m *Measurement)
 }
 
@@ -32,7 +33,8 @@ func (p *Problem) validate() error {
 		return fmt.Errorf("bytetuning: nothing to tune: the target has no layers")
 	}
 	if len(p.Start) != len(p.Layers) {
-		return fmt.Errorf("bytetuning: watermarks for %d layers, where the target has %d", len(p.Start), len(p.Layers))
+		return fmt.Errorf("bytetuning: watermarks for %d layers, where the target has %d",
+			len(p.Start), len(p.Layers))
 	}
 	for i := range p.Layers {
 		if err := p.Layers[i].Space.Validate(); err != nil {
@@ -83,7 +85,8 @@ func New(spec string, p Problem) (Tuner, error) {
 	name, rest, _ := strings.Cut(spec, ":")
 	build, ok := tuners[name]
 	if !ok {
-		return nil, fmt.Errorf("bytetuning: no tuner %q; there are %s", name, strings.Join(Tuners(), ", "))
+		return nil, fmt.Errorf("bytetuning: no tuner %q; there are %s", name,
+			strings.Join(Tuners(), ", "))
 	}
 	k := &knobs{set: map[string]string{}}
 	for _, pair := range strings.Split(rest, ",") {

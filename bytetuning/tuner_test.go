@@ -9,7 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hill is a network whose energy is written in its measurement: highest, 1, at a place in the middle of the traversal.
+// hill is a network whose energy is written in its measurement: highest, 1, at a place in the
+// middle of the traversal.
 func hill(w Watermark) *Measurement {
 	s := Traversal()
 	p := s.nearest(w)
@@ -27,7 +28,9 @@ func height(m *Measurement) float64 { return float64(m.Throughput()) / 1e9 }
 
 func problem(seed uint64) Problem {
 	l := Layer{Name: "tor", Space: Traversal(), Buffer: 64 * units.MiB, Ports: 16}
-	return Problem{Layers: []Layer{l}, Start: Point{{Kmin: 0, Kmax: 500 * Cell, Pmax: 90, Headroom: 600 * Cell, Alpha: -6}}, Energy: height, Seed: seed}
+	return Problem{Layers: []Layer{l},
+		Start:  Point{{Kmin: 0, Kmax: 500 * Cell, Pmax: 90, Headroom: 600 * Cell, Alpha: -6}},
+		Energy: height, Seed: seed}
 }
 
 func tuner(t *testing.T, spec string, p Problem) Tuner {
@@ -37,7 +40,8 @@ func tuner(t *testing.T, spec string, p Problem) Tuner {
 	return tn
 }
 
-// TestAlgorithm1 plays the whole schedule of the paper: its counts, its steps, its rule, and the places it goes to.
+// TestAlgorithm1 plays the whole schedule of the paper: its counts, its steps, its rule, and the
+// places it goes to.
 func TestAlgorithm1(t *testing.T) {
 	a := tuner(t, "anneal", problem(1)).(*Anneal)
 	evaluations, best, steps := 0, 0., 0
@@ -79,7 +83,8 @@ func TestAlgorithm1(t *testing.T) {
 	assert.Equal(t, 9170, steps)
 	assert.Equal(t, 18341, evaluations)
 	assert.Equal(t, 1., best)
-	assert.Greater(t, float64(earlyTaken)/float64(early), 0.8, "with energies of order one it is a random walk at first")
+	assert.Greater(t, float64(earlyTaken)/float64(early), 0.8,
+		"with energies of order one it is a random walk at first")
 	assert.Less(t, taken, worse)
 }
 
@@ -88,7 +93,8 @@ func TestTunersFindTheTop(t *testing.T) {
 	for _, c := range []struct {
 		spec   string
 		within float64
-	}{{"anneal:tem=0.1", 0.03}, {"anneal:tem=0.1,again=false", 0.02}, {"greedy", 0.05}, {"random", 0.02}} {
+	}{{"anneal:tem=0.1", 0.03}, {"anneal:tem=0.1,again=false", 0.02}, {"greedy", 0.05},
+		{"random", 0.02}} {
 		for seed := uint64(1); seed <= 10; seed++ {
 			tn := tuner(t, c.spec, problem(seed))
 			best := 0.
@@ -106,7 +112,8 @@ func TestTunersFindTheTop(t *testing.T) {
 	}
 }
 
-// TestTunersRepeat: the same seed and the same answers, the same proposals, also where a measurement is missing.
+// TestTunersRepeat: the same seed and the same answers, the same proposals, also where a
+// measurement is missing.
 func TestTunersRepeat(t *testing.T) {
 	for _, spec := range Tuners() {
 		a, b := tuner(t, spec, problem(7)), tuner(t, spec, problem(7))
@@ -185,7 +192,8 @@ func TestACC(t *testing.T) {
 	good := 0
 	for i := range 300 {
 		last, _ = tn.Propose()
-		m := &Measurement{Switches: []Sample{{Throughput: units.Gbps, Queue: last[0].Kmin + units.Bytes(last[0].Pmax)}}}
+		m := &Measurement{Switches: []Sample{{Throughput: units.Gbps,
+			Queue: last[0].Kmin + units.Bytes(last[0].Pmax)}}}
 		if i >= 200 && last[0].Kmin == 0 {
 			good++
 		}
@@ -216,7 +224,8 @@ func TestSpecs(t *testing.T) {
 }
 
 func FuzzSpec(f *testing.F) {
-	for _, s := range []string{"", "anneal", "anneal:tem=1", "grid:every=2", "acc:eps=0,beat=3", "greedy:epochs=1e5", "a:=,="} {
+	for _, s := range []string{"", "anneal", "anneal:tem=1", "grid:every=2", "acc:eps=0,beat=3",
+		"greedy:epochs=1e5", "a:=,="} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, spec string) {

@@ -50,7 +50,8 @@ func ParsePercent(s string) (Percent, error) {
 	return Percent(p), nil
 }
 
-// Alpha is a class of PFC's dynamic threshold by its exponent: Alpha(-3) is 1/8. Chips know powers of two only.
+// Alpha is a class of PFC's dynamic threshold by its exponent: Alpha(-3) is 1/8. Chips know powers
+// of two only.
 type Alpha int
 
 // The classes that chips have (Broadcom: 1/128 to 8).
@@ -89,8 +90,11 @@ func ParseAlpha(s string) (Alpha, error) {
 		}
 	}
 	exponent := math.Log2(v)
-	if err != nil || exponent != math.Trunc(exponent) || math.IsInf(exponent, 0) || Alpha(exponent).Validate() != nil {
-		return 0, fmt.Errorf("bytetuning: alpha %q is not a power of two from %v to %v, such as 1/8", s, LeastAlpha, MostAlpha)
+	if err != nil || exponent != math.Trunc(exponent) || math.IsInf(exponent, 0) ||
+		Alpha(exponent).Validate() != nil {
+		return 0, fmt.Errorf(
+			"bytetuning: alpha %q is not a power of two from %v to %v, such as 1/8", s, LeastAlpha,
+			MostAlpha)
 	}
 	return Alpha(exponent), nil
 }

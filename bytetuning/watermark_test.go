@@ -11,7 +11,8 @@ import (
 )
 
 func TestAlpha(t *testing.T) {
-	for text, want := range map[string]Alpha{"1/8": -3, "0.125": -3, "1": 0, "8": 3, "1/128": -7, " 2 ": 1} {
+	for text, want := range map[string]Alpha{"1/8": -3, "0.125": -3, "1": 0, "8": 3, "1/128": -7,
+		" 2 ": 1} {
 		a, err := ParseAlpha(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, a, text)
@@ -19,7 +20,8 @@ func TestAlpha(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, a, back)
 	}
-	for _, text := range []string{"", "0", "1/0", "3", "-1", "1/3", "16", "1/256", "NaN", "1/8/2", "x"} {
+	for _, text := range []string{"", "0", "1/0", "3", "-1", "1/3", "16", "1/256", "NaN", "1/8/2",
+		"x"} {
 		_, err := ParseAlpha(text)
 		assert.ErrorContains(t, err, `"`+text+`"`)
 	}
@@ -56,17 +58,22 @@ func TestTraversal(t *testing.T) {
 
 func TestImpossibleRanges(t *testing.T) {
 	for want, change := range map[string]func(*Space){
-		"the range of Kmin is empty":                 func(s *Space) { s.Kmin = nil },
-		"the range of gap has 0B":                    func(s *Space) { s.Gap = []units.Bytes{0} },
-		"the range of Pmax has 101%":                 func(s *Space) { s.Pmax = []Percent{1, 101} },
-		"the range of headroom has -1B":              func(s *Space) { s.Headroom = []units.Bytes{-1} },
-		"the range of alpha has 16":                  func(s *Space) { s.Alpha = []Alpha{4} },
-		"the range of Kmin has 1B after 2B: want ri": func(s *Space) { s.Kmin = []units.Bytes{2, 1} },
+		"the range of Kmin is empty": func(s *Space) { s.Kmin = nil },
+		"the range of gap has 0B":    func(s *Space) { s.Gap = []units.Bytes{0} },
+		"the range of Pmax has 101%": func(s *Space) { s.Pmax = []Percent{1, 101} },
+		"the range of headroom has -1B": func(s *Space) {
+			s.Headroom = []units.Bytes{-1}
+		},
+		"the range of alpha has 16": func(s *Space) { s.Alpha = []Alpha{4} },
+		"the range of Kmin has 1B after 2B: want ri": func(s *Space) {
+			s.Kmin = []units.Bytes{2, 1}
+		},
 	} {
 		s := Traversal()
 		change(&s)
 		assert.ErrorContains(t, s.Validate(), want)
-		_, err := New("anneal", Problem{Layers: []Layer{{Name: "leaf", Space: s}}, Start: Point{{}}})
+		_, err := New("anneal", Problem{Layers: []Layer{{Name: "leaf", Space: s}},
+			Start: Point{{}}})
 		assert.ErrorContains(t, err, want)
 	}
 }
@@ -74,7 +81,8 @@ func TestImpossibleRanges(t *testing.T) {
 // TestCheck: the invariants of a switch, and the paper's case I among them.
 func TestCheck(t *testing.T) {
 	l := Layer{Name: "leaf", Buffer: 32 * units.MiB, Ports: 32}
-	good := Watermark{Kmin: 1000 * Cell, Kmax: 2000 * Cell, Pmax: 20, Headroom: 300 * Cell, Alpha: -3}
+	good := Watermark{Kmin: 1000 * Cell, Kmax: 2000 * Cell, Pmax: 20, Headroom: 300 * Cell,
+		Alpha: -3}
 	require.NoError(t, l.Check(good))
 	// 1/8/(1+1/8) of 32 MiB less 32 headrooms of 76800 B.
 	assert.EqualValues(t, (32<<20-32*76800)/9, l.XOFF(good))
@@ -91,7 +99,8 @@ func TestCheck(t *testing.T) {
 		assert.ErrorContains(t, l.Check(w), want)
 	}
 	unknown := Layer{Name: "leaf"}
-	assert.NoError(t, unknown.Check(Watermark{Kmin: 1, Kmax: units.GiB, Pmax: 1, Alpha: -7}), "XOFF is not known")
+	assert.NoError(t, unknown.Check(Watermark{Kmin: 1, Kmax: units.GiB, Pmax: 1, Alpha: -7}),
+		"XOFF is not known")
 }
 
 // TestProject: what is projected passes Check, and what passes stays.
@@ -108,7 +117,8 @@ func TestProject(t *testing.T) {
 }
 
 func TestBaselines(t *testing.T) {
-	assert.Equal(t, []string{"dcqcn", "dctcp", "ecnstar", "experience", "hpcc", "manufacturer", "nvidia"}, Baselines())
+	assert.Equal(t, []string{"dcqcn", "dctcp", "ecnstar", "experience", "hpcc", "manufacturer",
+		"nvidia"}, Baselines())
 	p := Path{Rate: 25 * units.Gbps, RTT: 10 * units.Microsecond}
 	for name, want := range map[string]string{
 		"experience":   "250KiB/500KiB/20% headroom 75KiB alpha 1/8",
@@ -128,24 +138,30 @@ func TestBaselines(t *testing.T) {
 	for _, name := range Baselines() {
 		w, err := Baseline(name, p)
 		require.NoError(t, err)
-		assert.GreaterOrEqual(t, w.Headroom, units.Bytes(55_400), name) // 2 x (25000 + 2 x 1110 + 480)
+		// 2 x (25000 + 2 x 1110 + 480)
+		assert.GreaterOrEqual(t, w.Headroom, units.Bytes(55_400), name)
 	}
 	_, err := Baseline("best", p)
-	assert.EqualError(t, err, `bytetuning: no baseline "best"; there are dcqcn, dctcp, ecnstar, experience, hpcc, manufacturer, nvidia`)
+	assert.EqualError(t, err,
+		`bytetuning: no baseline "best"; there are dcqcn, dctcp, ecnstar, experience, hpcc, manufacturer, nvidia`)
 }
 
 func TestFormulas(t *testing.T) {
 	const gbps, us = units.Gbps, units.Microsecond
 	assert.InDelta(t, 42.667, FillTime(32_000_000, 240, 25*gbps, 0).Microseconds(), 0.001, "eq. 1")
-	assert.InDelta(t, 42.845, FillTime(32_000_000, 240, 25*gbps, 25*gbps).Microseconds(), 0.001, "with its drain")
+	assert.InDelta(t, 42.845, FillTime(32_000_000, 240, 25*gbps, 25*gbps).Microseconds(), 0.001,
+		"with its drain")
 	assert.Equal(t, units.Forever, FillTime(1, 1, gbps, gbps), "what drains as fast as it fills")
 	assert.EqualValues(t, 17857, DCTCPThreshold(10*gbps, 100*us), "eq. 2")
 	assert.EqualValues(t, 125_000, ECNStarThreshold(10*gbps, 100*us), "eq. 3")
 	assert.EqualValues(t, 125_000, MQECNThreshold(18_000, 0, 10*gbps, 100*us, 1), "eq. 4, alone")
-	assert.EqualValues(t, 62_500, MQECNThreshold(18_000, 28_800*units.Nanosecond, 10*gbps, 100*us, 1), "eq. 4, one of two")
-	assert.EqualValues(t, 21_380, Headroom(100*gbps, 500*units.Nanosecond, 4200, 480), "eq. 5: 100 m at 100 Gb/s")
+	assert.EqualValues(t, 62_500, MQECNThreshold(18_000, 28_800*units.Nanosecond, 10*gbps, 100*us,
+		1), "eq. 4, one of two")
+	assert.EqualValues(t, 21_380, Headroom(100*gbps, 500*units.Nanosecond, 4200, 480),
+		"eq. 5: 100 m at 100 Gb/s")
 	assert.InDelta(t, 112.5, PPFCDuration(9_000_000, 16, 40*gbps).Microseconds(), 0.001)
-	assert.InDelta(t, 26.2144, float64(InferredThroughput(200_000, 1024, 1./16))/1e9, 1e-9, "eq. 16")
+	assert.InDelta(t, 26.2144, float64(InferredThroughput(200_000, 1024, 1./16))/1e9, 1e-9,
+		"eq. 16")
 	assert.InDelta(t, 16.71, InferredLatency(3516*Cell).Microseconds(), 0.01)
 	assert.InDelta(t, 21.33, InferredLatency(4667*Cell).Microseconds(), 0.001)
 }

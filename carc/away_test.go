@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A host that did not poll for 10 ms has nothing unconsumed in that time, for nothing was delivered; its program did not wait for
-// data for all that.
+// A host that did not poll for 10 ms has nothing unconsumed in that time, for nothing was
+// delivered; its program did not wait for data for all that.
 func TestAbsenceIsNoIdleProgram(t *testing.T) {
 	for _, told := range []bool{false, true} {
 		s := &Sensor{llc: units.MiB, ddio: units.MiB / 4, window: 20 * units.Microsecond}

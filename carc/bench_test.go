@@ -21,7 +21,8 @@ type loop struct {
 func newLoop(t testing.TB, text string) *loop {
 	spec, err := Parse(text)
 	require.NoError(t, err)
-	l := &loop{now: 1, p: cc.Outgoing{Bytes: 1024, Message: 1024, Completes: true, Backlog: cc.Backlog{Waits: 1024}}}
+	l := &loop{now: 1, p: cc.Outgoing{Bytes: 1024, Message: 1024, Completes: true,
+		Backlog: cc.Backlog{Waits: 1024}}}
 	l.gate, l.granter, err = spec.Endpoint().New(path)
 	require.NoError(t, err)
 	l.granter.Attach(&bell{})
@@ -52,7 +53,8 @@ func (l *loop) message(t testing.TB) bool {
 }
 
 func TestNoMessageAllocates(t *testing.T) {
-	for _, text := range []string{"llc=4MiB", "llc=4MiB,delta=off", "llc=8KiB,gather=0s", "llc=4MiB,share=active"} {
+	for _, text := range []string{"llc=4MiB", "llc=4MiB,delta=off", "llc=8KiB,gather=0s",
+		"llc=4MiB,share=active"} {
 		l := newLoop(t, text)
 		left := 0
 		assert.Zero(t, testing.AllocsPerRun(2000, func() {

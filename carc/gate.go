@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Gate is the sender's half: a message leaves when it has its lines, or, of one that is larger than all credits, when it
-// is alone.
+// Gate is the sender's half: a message leaves when it has its lines, or, of one that is larger than
+// all credits, when it is alone.
 type Gate struct {
 	shift    lineShift
 	answers  bool // responses return credits
@@ -51,7 +51,8 @@ const (
 	// leastPatience and mostPatience bound how long a sender waits before it asks (OURS), doubling.
 	leastPatience = 50 * units.Microsecond
 	mostPatience  = units.Millisecond
-	// oldest is more than any CREDIT is late (OURS): after a silence of that length the epoch does not tell, which is a byte.
+	// oldest is more than any CREDIT is late (OURS): after a silence of that length the epoch does
+	// not tell, which is a byte.
 	oldest = 100 * units.Millisecond
 )
 
@@ -96,7 +97,8 @@ func (g *Gate) Loosened() Lines { return g.loosened.delta }
 // State is how the receiver's cache fares, as it said last.
 func (g *Gate) State() cc.CacheState { return g.state }
 
-// Stats answers the counters. A message that still waits has been counted as blocked, and its time is not in yet.
+// Stats answers the counters. A message that still waits has been counted as blocked, and its time
+// is not in yet.
 func (g *Gate) Stats() GateStats { return g.stats }
 
 // Blocked says since when a message waits for credits; 0 none does.
@@ -127,7 +129,8 @@ func (g *Gate) Ready(p *cc.Outgoing, now units.Time) bool {
 	return false
 }
 
-// fits says whether there are so many credits. One message at a time may be larger than all of them.
+// fits says whether there are so many credits. One message at a time may be larger than all of
+// them.
 func (g *Gate) fits(n Lines) bool {
 	out := g.Outstanding()
 	return out+n <= g.Credits() || out == 0
@@ -174,7 +177,8 @@ func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	case n.Flags&cc.NoticeAsks != 0:
 		return errQuestion
 	case n.Returned > uint64(g.posted-g.answered):
-		return fmt.Errorf("carc: %d lines returned of %d posted: %w", n.Returned, g.posted-g.answered, cc.ErrForged)
+		return fmt.Errorf("carc: %d lines returned of %d posted: %w", n.Returned,
+			g.posted-g.answered, cc.ErrForged)
 	case n.Credits == 0 || Lines(n.Credits) > MostCredits:
 		return errCredits
 	}
@@ -236,7 +240,8 @@ func (g *Gate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	g.tries = min(g.tries+1, 5)
 	g.patient(now)
 	g.stats.Asked++
-	return cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: uint64(g.returned)}, true
+	return cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: uint64(g.returned)},
+		true
 }
 
 // Next implements cc.Gate.

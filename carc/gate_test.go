@@ -32,12 +32,14 @@ func sender(t *testing.T, text string, credits uint32) *Gate {
 }
 
 func hear(g *Gate, returned uint64, credits uint32, epoch uint8) error {
-	return g.Hear(&cc.Notice{Kind: cc.NoticeCredit, Returned: returned, Credits: credits, Epoch: epoch}, cc.Backlog{}, 1)
+	return g.Hear(&cc.Notice{Kind: cc.NoticeCredit, Returned: returned, Credits: credits,
+		Epoch: epoch}, cc.Backlog{}, 1)
 }
 
 // sends says whether a message leaves now.
 func sends(g *Gate, bytes units.Bytes, now units.Time) bool {
-	p := cc.Outgoing{Bytes: min(bytes, 1024), Message: bytes, Completes: true, Backlog: cc.Backlog{Waits: bytes}}
+	p := cc.Outgoing{Bytes: min(bytes, 1024), Message: bytes, Completes: true,
+		Backlog: cc.Backlog{Waits: bytes}}
 	if !g.Ready(&p, now) {
 		return false
 	}
@@ -51,13 +53,16 @@ func TestMessageTakesItsLinesOnce(t *testing.T) {
 		p    cc.Outgoing
 		want Lines
 	}{
-		"SEND":                   {"", cc.Outgoing{Bytes: 1024, Message: 4097, Completes: true}, 65},
-		"of no length":           {"", cc.Outgoing{Completes: true}, 0},
-		"inside a message":       {"", cc.Outgoing{Bytes: 1024, Completes: true}, 0},
-		"sent again":             {"", cc.Outgoing{Bytes: 1024, Message: 4097, Completes: true, Again: true}, 0},
+		"SEND": {"", cc.Outgoing{Bytes: 1024, Message: 4097, Completes: true},
+			65},
+		"of no length":     {"", cc.Outgoing{Completes: true}, 0},
+		"inside a message": {"", cc.Outgoing{Bytes: 1024, Completes: true}, 0},
+		"sent again": {"", cc.Outgoing{Bytes: 1024, Message: 4097, Completes: true,
+			Again: true}, 0},
 		"plain WRITE":            {"", cc.Outgoing{Bytes: 1024, Message: 4097}, 0},
 		"WRITE that is consumed": {"writes=on", cc.Outgoing{Bytes: 1024, Message: 4097}, 65},
-		"lines of 128 bytes":     {"line=128B", cc.Outgoing{Bytes: 1024, Message: 4097, Completes: true}, 33},
+		"lines of 128 bytes": {"line=128B", cc.Outgoing{Bytes: 1024, Message: 4097,
+			Completes: true}, 33},
 	} {
 		g := sender(t, c.text, 1000)
 		require.True(t, g.Ready(&c.p, 1), name)
@@ -105,7 +110,8 @@ func TestFewerCreditsRevokeNothing(t *testing.T) {
 	assert.True(t, sends(g, 64, 1))
 }
 
-// A CREDIT that comes late changes nothing; of those that return as much the newer epoch holds, across its wrap.
+// A CREDIT that comes late changes nothing; of those that return as much the newer epoch holds,
+// across its wrap.
 func TestCreditThatComesLate(t *testing.T) {
 	g := sender(t, "", 64)
 	require.True(t, sends(g, 4096, 1))
@@ -121,7 +127,8 @@ func TestCreditThatComesLate(t *testing.T) {
 	assert.EqualValues(t, 32, g.Outstanding())
 }
 
-// After an outage in which epochs went half round and more the one that comes is news, whatever its number.
+// After an outage in which epochs went half round and more the one that comes is news, whatever its
+// number.
 func TestCreditAfterAnOutage(t *testing.T) {
 	g := sender(t, "mode=rr", 64)
 	credit := cc.Notice{Kind: cc.NoticeCredit, Credits: 32, Epoch: 1 + 200}
@@ -139,12 +146,16 @@ func TestVoidCredits(t *testing.T) {
 		n    cc.Notice
 		want string
 	}{
-		"more returned than was posted": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Epoch: 2, Returned: 65}, "65 lines returned of 64 posted"},
-		"that, and much more":           {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Epoch: 2, Returned: 1 << 63}, "posted"},
-		"no credits":                    {cc.Notice{Kind: cc.NoticeCredit, Epoch: 2}, "no credits"},
-		"more than any cache has":       {cc.Notice{Kind: cc.NoticeCredit, Credits: 1<<26 + 1, Epoch: 2}, "any cache"},
-		"a question":                    {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Flags: cc.NoticeAsks}, "a question"},
-		"a TOKEN":                       {cc.Notice{Kind: cc.NoticeToken, Limit: 64}, "no CREDIT"},
+		"more returned than was posted": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Epoch: 2,
+			Returned: 65}, "65 lines returned of 64 posted"},
+		"that, and much more": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Epoch: 2,
+			Returned: 1 << 63}, "posted"},
+		"no credits": {cc.Notice{Kind: cc.NoticeCredit, Epoch: 2}, "no credits"},
+		"more than any cache has": {cc.Notice{Kind: cc.NoticeCredit, Credits: 1<<26 + 1,
+			Epoch: 2}, "any cache"},
+		"a question": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64,
+			Flags: cc.NoticeAsks}, "a question"},
+		"a TOKEN": {cc.Notice{Kind: cc.NoticeToken, Limit: 64}, "no CREDIT"},
 	} {
 		err := g.Hear(&c.n, cc.Backlog{}, 2)
 		assert.ErrorContains(t, err, c.want, name)
@@ -154,12 +165,15 @@ func TestVoidCredits(t *testing.T) {
 	_, granter, err := Spec{settings: "llc=1MiB"}.Endpoint().New(path)
 	require.NoError(t, err)
 	granter.Attach(&bell{})
-	assert.ErrorIs(t, granter.Hear(&cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: 1}, 1), cc.ErrForged)
+	assert.ErrorIs(t,
+		granter.Hear(&cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: 1}, 1),
+		cc.ErrForged)
 	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeCredit}, 1), "no question")
 	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeRTS}, 1), "no CREDIT")
 }
 
-// A sender that waits asks after three round trips, but not before 50 us, and then ever more rarely, to once in 1 ms.
+// A sender that waits asks after three round trips, but not before 50 us, and then ever more
+// rarely, to once in 1 ms.
 func TestSenderThatWaitsAsks(t *testing.T) {
 	g := sender(t, "", 16)
 	require.Zero(t, g.Next())
@@ -221,7 +235,8 @@ func TestTermsOfTheConnection(t *testing.T) {
 	require.NoError(t, err)
 	granter.Attach(&bell{})
 	assert.Equal(t, cc.CreditTerms{Line: 128, Responses: true, Writes: true}, gate.Terms())
-	assert.Equal(t, cc.CreditTerms{Line: 128, Lines: 8192, Responses: true, Writes: true}, granter.Terms())
+	assert.Equal(t, cc.CreditTerms{Line: 128, Lines: 8192, Responses: true, Writes: true},
+		granter.Terms())
 	agreed := cc.CreditTerms{Line: 64, Lines: 5000}
 	gate.Agree(agreed)
 	assert.EqualValues(t, 5000, gate.Credits())

@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Granter is the receiver's half: it returns the lines of messages that the program has consumed, and says how many
-// credits there are.
+// Granter is the receiver's half: it returns the lines of messages that the program has consumed,
+// and says how many credits there are.
 type Granter struct {
 	pool     *pool
 	sensor   *Sensor
@@ -66,7 +66,8 @@ type GranterStats struct {
 	Asked     uint64 // questions
 }
 
-// timed is how long the program took with the newest message, and how long one waited for it: one after the other.
+// timed is how long the program took with the newest message, and how long one waited for it: one
+// after the other.
 type timed struct {
 	upTo           Lines      // delivered with that which waits; 0 none does
 	at             units.Time // when it was delivered
@@ -81,8 +82,10 @@ var (
 
 func newGranter(o *options, path cc.Path, p *pool, s Share) *Granter {
 	return &Granter{
-		pool: p, sensor: p.sensor, shift: shiftOf(o.line), answers: o.mode == "rr", writes: o.writes,
-		fixed: o.fixed, floor: path.Payload, gather: o.gather, weight: s.Weight, priority: s.Priority,
+		pool: p, sensor: p.sensor, shift: shiftOf(o.line), answers: o.mode == "rr",
+		writes: o.writes,
+		fixed:  o.fixed, floor: path.Payload, gather: o.gather, weight: s.Weight,
+		priority: s.Priority,
 		loosened: newLoosened(o, path.BaseRTT),
 	}
 }
@@ -119,7 +122,8 @@ func (g *Granter) Attach(r cc.Reporter) {
 func (g *Granter) Terms() cc.CreditTerms {
 	g.compute()
 	g.tells()
-	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers, Writes: g.writes}
+	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers,
+		Writes: g.writes}
 }
 
 // Agree implements cc.CreditGranter.
@@ -213,7 +217,8 @@ func (g *Granter) ask(now units.Time) {
 	}
 }
 
-// compute decides how many credits there are: the share, what other memory traffic takes of it, and what loosens it.
+// compute decides how many credits there are: the share, what other memory traffic takes of it, and
+// what loosens it.
 func (g *Granter) compute() {
 	g.seen = g.sensor.version
 	g.next = g.pool.share(g)
@@ -225,16 +230,17 @@ func (g *Granter) compute() {
 	g.credits = min(max(floor, c+g.loosened.delta+g.fixed), MostCredits)
 }
 
-// news says whether what changed cannot wait until lines are returned: a smaller share, an eighth more credits or fewer,
-// or another state where the sender's δ follows it.
+// news says whether what changed cannot wait until lines are returned: a smaller share, an eighth
+// more credits or fewer, or another state where the sender's δ follows it.
 func (g *Granter) news() bool {
 	change := g.credits - g.told.credits
-	return g.asked || g.next < g.share || max(change, -change) > g.told.credits/8 || g.answers && g.sensor.state != g.told.state
+	return g.asked || g.next < g.share || max(change, -change) > g.told.credits/8 || g.answers &&
+		g.sensor.state != g.told.state
 }
 
-// schedule decides when lines are returned by a CREDIT of their own: when half of the credits are out, as far as the
-// sender knows. Then it is an eighth at once, and whatever there is after a while; but a quarter while the program has work.
-// Else they ride on an acknowledgement.
+// schedule decides when lines are returned by a CREDIT of their own: when half of the credits are
+// out, as far as the sender knows. Then it is an eighth at once, and whatever there is after a
+// while; but a quarter while the program has work. Else they ride on an acknowledgement.
 func (g *Granter) schedule(now units.Time) {
 	switch owed := g.returned() - g.told.returned; {
 	case owed == 0 || g.delivered-g.told.returned < 4*g.most:
@@ -245,8 +251,8 @@ func (g *Granter) schedule(now units.Time) {
 	}
 }
 
-// works says whether the program has more to do than comes in two round trips: a sender that hears later of what is returned
-// does not keep it waiting.
+// works says whether the program has more to do than comes in two round trips: a sender that hears
+// later of what is returned does not keep it waiting.
 func (g *Granter) works() bool {
 	return g.loosened.need > 0 && g.delivered-g.consumed > 2*g.loosened.need
 }
@@ -259,7 +265,8 @@ func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
 	case n.Flags&cc.NoticeAsks == 0:
 		return errAnswer
 	case n.Returned > uint64(g.returned()):
-		return fmt.Errorf("carc: the peer knows of %d lines returned, %d were: %w", n.Returned, g.returned(), cc.ErrForged)
+		return fmt.Errorf("carc: the peer knows of %d lines returned, %d were: %w", n.Returned,
+			g.returned(), cc.ErrForged)
 	}
 	g.stats.Asked++
 	g.asked, g.at = true, sooner(g.at, moment(now))
@@ -284,7 +291,8 @@ func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
 	g.stats.Credits++
 	return cc.Notice{
 		Kind: cc.NoticeCredit, Credits: uint32(g.told.credits), Epoch: g.epoch,
-		Returned: uint64(g.told.returned), Cache: g.told.state, Waited: g.timed.waited, Served: g.timed.served,
+		Returned: uint64(g.told.returned), Cache: g.told.state, Waited: g.timed.waited,
+		Served: g.timed.served,
 	}, true
 }
 

@@ -17,8 +17,8 @@ func receiver(t *testing.T, text string) *Granter {
 	return all[0]
 }
 
-// An eighth of the credits is returned at once, less is when something is said anyway, and after a while only when the
-// sender may be short of it.
+// An eighth of the credits is returned at once, less is when something is said anyway, and after a
+// while only when the sender may be short of it.
 func TestWhenLinesAreReturned(t *testing.T) {
 	g := receiver(t, "llc=64KiB,delta=off") // 1024 lines
 	now := units.Time(2)
@@ -37,7 +37,8 @@ func TestWhenLinesAreReturned(t *testing.T) {
 	}
 	g.Consumed(1024, now)
 	g.Consumed(1024, now.Add(us))
-	assert.Equal(t, now.Add(10*us), g.Next(), "half of the credits are out: 10 us after the first line")
+	assert.Equal(t, now.Add(10*us), g.Next(),
+		"half of the credits are out: 10 us after the first line")
 	for range 6 {
 		g.Consumed(1024, now.Add(2*us))
 	}
@@ -54,7 +55,8 @@ func TestQuestionIsAnsweredAtOnce(t *testing.T) {
 	assert.Zero(t, g.Next(), "once")
 }
 
-// Explicit returns, where nothing leaves that they could ride on: one for 64 messages, of what a sender has in hand.
+// Explicit returns, where nothing leaves that they could ride on: one for 64 messages, of what a
+// sender has in hand.
 func TestExplicitReturnsAreFew(t *testing.T) {
 	g := receiver(t, "llc=12MiB,delta=off")
 	now, messages := units.Time(2), 0

@@ -5,10 +5,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// loosened is the δ of formula (2) that covers the round trip, for who knows how fast the receiver's program is with this
-// connection: the receiver itself, or, where responses return credits, their sender. It is what the program consumes
-// in a round trip, v2·RTT, at most as much as the credits that it loosens, grows while the receiver idles only, and
-// is nothing while more is unconsumed than the NIC's part of the cache. What queues in the network is not covered: the round
+// loosened is the δ of formula (2) that covers the round trip, for who knows how fast the
+// receiver's program is with this connection: the receiver itself, or, where responses return
+// credits, their sender. It is what the program consumes in a round trip, v2·RTT, at most as much
+// as the credits that it loosens, grows while the receiver idles only, and is nothing while more is
+// unconsumed than the NIC's part of the cache. What queues in the network is not covered: the round
 // trip is the path's, or the shortest there was.
 type loosened struct {
 	adapts bool
@@ -33,8 +34,9 @@ func (l *loosened) peer(served units.Duration) {
 	}
 }
 
-// timed takes in how long the response took to so many lines that no other request was under way with, from a peer that
-// does not say how long its program took: what is beyond the shortest round trip.
+// timed takes in how long the response took to so many lines that no other request was under way
+// with, from a peer that does not say how long its program took: what is beyond the shortest round
+// trip.
 func (l *loosened) timed(latency units.Duration, n Lines) {
 	if l.served == 0 {
 		l.rtt = min(l.rtt, latency)

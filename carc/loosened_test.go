@@ -38,7 +38,8 @@ func TestDeltaCoversTheRoundTrip(t *testing.T) {
 	}
 }
 
-// A response says v2·RTT when the peer says how long it had the request, or when the request was alone.
+// A response says v2·RTT when the peer says how long it had the request, or when the request was
+// alone.
 func TestDeltaFromResponses(t *testing.T) {
 	service := (10 * units.Gbps).Duration(1024)
 	told := adapting()

@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// model is senders and one receiver, message by message: data is delivered in order and once, for a transport sees to
-// that; CREDITs are lost, doubled and overtake each other.
+// model is senders and one receiver, message by message: data is delivered in order and once, for a
+// transport sees to that; CREDITs are lost, doubled and overtake each other.
 type model struct {
 	t   testing.TB
 	rng *rand.Rand
@@ -62,7 +62,8 @@ type force struct {
 func newModel(t testing.TB, text string, seed uint64) *model {
 	spec, err := Parse(text)
 	require.NoError(t, err)
-	return &model{t: t, rng: rand.New(rand.NewPCG(seed, 9)), ep: spec.Endpoint(), Agenda: cctest.Agenda{Now: 1}}
+	return &model{t: t, rng: rand.New(rand.NewPCG(seed, 9)), ep: spec.Endpoint(),
+		Agenda: cctest.Agenda{Now: 1}}
 }
 
 func (m *model) after(d units.Duration, do func()) { m.At(m.Now.Add(d), do) }
@@ -135,7 +136,8 @@ func (l *link) send() {
 	}
 	for l.first < len(l.waits) {
 		bytes := l.waits[l.first]
-		p := cc.Outgoing{Bytes: min(bytes, path.Payload), Message: bytes, Completes: true, Backlog: l.backlog()}
+		p := cc.Outgoing{Bytes: min(bytes, path.Payload), Message: bytes, Completes: true,
+			Backlog: l.backlog()}
 		if !l.gate.Ready(&p, l.Now) {
 			break
 		}
@@ -275,12 +277,14 @@ func (l *link) look() {
 	larges := Lines(0)
 	for i, o := range l.out {
 		if o.large {
-			require.Zero(l.t, i, "a message that is larger than all credits left while another was not returned")
+			require.Zero(l.t, i,
+				"a message that is larger than all credits left while another was not returned")
 			larges = o.lines
 		}
 	}
 	out := l.gate.Outstanding()
-	require.LessOrEqual(l.t, out, most+larges, "posted %d, returned %d, answered %d", l.gate.posted, l.gate.returned, l.gate.answered)
+	require.LessOrEqual(l.t, out, most+larges, "posted %d, returned %d, answered %d", l.gate.posted,
+		l.gate.returned, l.gate.answered)
 	require.True(l.t, out >= 0)
 	held := Lines(0)
 	for _, bytes := range l.held {
@@ -306,8 +310,8 @@ func settings(rng *rand.Rand) string {
 	return text + ",share=" + pick("all", "all", "active") + ",gather=" + pick("0s", "10us", "50us")
 }
 
-// Whatever is lost, doubled and late, whoever comes and goes: what is under way is within the credits, and none is lost for
-// ever.
+// Whatever is lost, doubled and late, whoever comes and goes: what is under way is within the
+// credits, and none is lost for ever.
 func TestModel(t *testing.T) {
 	seeds := uint64(2000)
 	if testing.Short() {
@@ -332,7 +336,8 @@ func run(t *testing.T, seed uint64) {
 	m := newModel(t, text, seed)
 	m.loss = []float64{0, 0.01, 0.2, 0.5}[rng.IntN(4)]
 	connect := func() *link {
-		return m.connect(Share{Weight: 1 + rng.IntN(3)*rng.IntN(2), Priority: rng.IntN(3) * rng.IntN(2)})
+		return m.connect(Share{Weight: 1 + rng.IntN(3)*rng.IntN(2),
+			Priority: rng.IntN(3) * rng.IntN(2)})
 	}
 	for range 1 + rng.IntN(5) {
 		connect()
@@ -359,7 +364,8 @@ func run(t *testing.T, seed uint64) {
 	}
 	m.Run(m.Now.Add(100 * units.Millisecond))
 	for _, l := range m.links {
-		require.Equal(t, len(l.waits), l.first, "credits were lost: %d of %d are out", l.gate.Outstanding(), l.gate.Credits())
+		require.Equal(t, len(l.waits), l.first, "credits were lost: %d of %d are out",
+			l.gate.Outstanding(), l.gate.Credits())
 		require.Equal(t, l.spent.messages, l.spent.consumed)
 		require.Zero(t, l.granter.Unconsumed())
 	}

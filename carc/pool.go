@@ -8,10 +8,10 @@ import (
 
 // pool is the cache of one receiver, shared by the connections.
 //
-// A share shrinks when its Granter says so, and nothing under way is revoked; it grows when others have shrunk, so that
-// shares never are more than the cache. With more than 16 weights there is a little in hand for connections to come,
-// a ninth at most, so that not every one has all others shrink; and what a connection leaves is given away when the pool
-// has been as it is for a while.
+// A share shrinks when its Granter says so, and nothing under way is revoked; it grows when others
+// have shrunk, so that shares never are more than the cache. With more than 16 weights there is a
+// little in hand for connections to come, a ninth at most, so that not every one has all others
+// shrink; and what a connection leaves is given away when the pool has been as it is for a while.
 type pool struct {
 	cache      units.Bytes
 	members    []*Granter
@@ -102,7 +102,8 @@ func (p *pool) active(g *Granter, now units.Time) {
 	}
 }
 
-// weigh computes the weights anew, fewer only where they may be. Who has too much is asked to say so, and then the others.
+// weigh computes the weights anew, fewer only where they may be. Who has too much is asked to say
+// so, and then the others.
 func (p *pool) weigh(fewer bool) {
 	sum := p.sum()
 	weights := roundUp(sum)
@@ -144,8 +145,8 @@ func (p *pool) sum() (sum int) {
 	return sum
 }
 
-// shares says whether a connection shares the pool: with share=active those of the highest priority that are active, and
-// all when none is.
+// shares says whether a connection shares the pool: with share=active those of the highest priority
+// that are active, and all when none is.
 func (p *pool) shares(g *Granter) bool {
 	return p.rank < 0 || g.active && g.priority == p.rank
 }
@@ -161,7 +162,8 @@ func (p *pool) target(g *Granter) units.Bytes {
 	if !p.shares(g) {
 		return g.floor
 	}
-	return max(g.floor, (p.cache-units.Bytes(p.idle)*g.floor)*units.Bytes(g.weight)/units.Bytes(p.weights))
+	return max(g.floor,
+		(p.cache-units.Bytes(p.idle)*g.floor)*units.Bytes(g.weight)/units.Bytes(p.weights))
 }
 
 // share is what a connection may be told of now.

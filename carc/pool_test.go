@@ -9,7 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Formula (1) on the paper's machine, whose cache has 12 MiB in lines of 64 bytes. 1000 weights count as 1024.
+// Formula (1) on the paper's machine, whose cache has 12 MiB in lines of 64 bytes. 1000 weights
+// count as 1024.
 func TestFormula1(t *testing.T) {
 	for n, want := range map[int]Lines{1: 196608, 8: 24576, 16: 12288, 1000: 192, 1024: 192} {
 		_, all := connections(t, "llc=12MiB,delta=off", make([]Share, n)...)
@@ -22,7 +23,8 @@ func TestFormula1(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	s := shiftOf(64)
-	for bytes, want := range map[units.Bytes]Lines{0: 0, 1: 1, 64: 1, 65: 2, 4096: 64, 7_900_000: 123438} {
+	for bytes, want := range map[units.Bytes]Lines{0: 0, 1: 1, 64: 1, 65: 2, 4096: 64,
+		7_900_000: 123438} {
 		assert.Equal(t, want, s.lines(bytes), "%d bytes", bytes)
 	}
 }
@@ -63,7 +65,8 @@ func told(all []*Granter) (c []Lines) {
 }
 
 func TestConnectionsShareTheCacheByWeight(t *testing.T) {
-	_, all := connections(t, "llc=1MiB,delta=off", Share{}, Share{Weight: 2}, Share{}, Share{Weight: 4})
+	_, all := connections(t, "llc=1MiB,delta=off", Share{}, Share{Weight: 2}, Share{},
+		Share{Weight: 4})
 	speak(all, 1)
 	assert.Equal(t, []Lines{2048, 4096, 2048, 8192}, told(all))
 }
@@ -83,7 +86,8 @@ func TestShareGrowsWhenOthersHaveShrunk(t *testing.T) {
 	assert.Equal(t, []Lines{8192, 8192}, told(all))
 }
 
-// What a connection leaves is given away when the pool has been as it is for a while: one that comes back finds it.
+// What a connection leaves is given away when the pool has been as it is for a while: one that
+// comes back finds it.
 func TestShareIsHeldForAWhile(t *testing.T) {
 	_, all := connections(t, "llc=1MiB,delta=off,hold=1ms", Share{}, Share{})
 	speak(all, 1)
@@ -109,7 +113,8 @@ func TestFewAreToldWhenOneComes(t *testing.T) {
 	ep := all[0].pool
 	for want := 104; want < 120; want++ {
 		if len(ep.members) < want {
-			one, g, err := (&Endpoint{spec: Spec{settings: "llc=12MiB,delta=off"}, pool: ep}).New(path)
+			one, g, err := (&Endpoint{spec: Spec{settings: "llc=12MiB,delta=off"},
+				pool: ep}).New(path)
 			require.NoError(t, err)
 			require.NotNil(t, one)
 			g.Attach(&bell{})
@@ -128,9 +133,11 @@ func TestFewAreToldWhenOneComes(t *testing.T) {
 	}
 }
 
-// With share=active the highest priority of those that messages come of has the pool, and the others a packet each.
+// With share=active the highest priority of those that messages come of has the pool, and the
+// others a packet each.
 func TestPriorityTakesThePool(t *testing.T) {
-	_, all := connections(t, "llc=1MiB,delta=off,share=active", Share{Priority: 1}, Share{Priority: 1}, Share{Priority: 7})
+	_, all := connections(t, "llc=1MiB,delta=off,share=active", Share{Priority: 1},
+		Share{Priority: 1}, Share{Priority: 7})
 	now := units.Time(1)
 	hear := func(some ...*Granter) {
 		for _, g := range some {
@@ -167,7 +174,8 @@ func TestClosedConnectionLeavesNothing(t *testing.T) {
 	assert.Len(t, ep.pool.members, 1)
 }
 
-// What a connection leaves unconsumed is out of the cache when it ends, not when another message comes.
+// What a connection leaves unconsumed is out of the cache when it ends, not when another message
+// comes.
 func TestClosedConnectionEndsItsState(t *testing.T) {
 	ep, all := connections(t, "llc=1MiB", Share{}, Share{})
 	speak(all, 1)

@@ -24,15 +24,17 @@ func (s State) String() string {
 	return "no state"
 }
 
-// Sensor tells the states of one receiver without counters of its cache: by what is unconsumed, which is known exactly,
-// and by what else it is told. It looks once in a window of a round trip, and takes three windows for a change.
+// Sensor tells the states of one receiver without counters of its cache: by what is unconsumed,
+// which is known exactly, and by what else it is told. It looks once in a window of a round trip,
+// and takes three windows for a change.
 //
-// From what it finds comes the δ of other memory traffic (formula 2, negative), for all connections alike: an eighth of
-// the credits that are left less for a window in which reads are about to miss, a thirty-second of all more for one in which
-// they are not. (An eighth of all would go from an eighth to nothing: where the cache holds a sixteenth of what is unconsumed,
-// as with receive buffers that are used in turn, programs would starve.) A step is taken when the one before shows: when what is
-// read came after it. That takes as long as what was unconsumed lasts, which is many windows when the program is slow; steps in
-// each of them swing between all and nothing.
+// From what it finds comes the δ of other memory traffic (formula 2, negative), for all connections
+// alike: an eighth of the credits that are left less for a window in which reads are about to miss,
+// a thirty-second of all more for one in which they are not. (An eighth of all would go from an
+// eighth to nothing: where the cache holds a sixteenth of what is unconsumed, as with receive
+// buffers that are used in turn, programs would starve.) A step is taken when the one before shows:
+// when what is read came after it. That takes as long as what was unconsumed lasts, which is many
+// windows when the program is slow; steps in each of them swing between all and nothing.
 type Sensor struct {
 	llc, ddio, receives units.Bytes
 	window              units.Duration
@@ -71,14 +73,15 @@ type Sensor struct {
 }
 
 const (
-	// cuts is how fine δ is of other memory traffic. A window takes an eighth of what is left, and gives cutBack (OURS).
+	// cuts is how fine δ is of other memory traffic. A window takes an eighth of what is left, and
+	// gives cutBack (OURS).
 	cuts    = 1024
 	cutBack = cuts / 32
 
 	// steady is how many windows in a row make a change (OURS).
 	steady = 3
-	// emptyPolls in a row say that a program waits for data; or a twentieth of the time without any (OURS): what is less than
-	// that credits that are a little too few never get back.
+	// emptyPolls in a row say that a program waits for data; or a twentieth of the time without any
+	// (OURS): what is less than that credits that are a little too few never get back.
 	emptyPolls = 16
 	idling     = 0.05
 )
@@ -203,8 +206,8 @@ func (s *Sensor) set(flag cc.CacheState, on bool) {
 	}
 }
 
-// away is that the host did not poll for some time before now: no window passes in that, or a program that was never asked
-// would seem to wait for data.
+// away is that the host did not poll for some time before now: no window passes in that, or a
+// program that was never asked would seem to wait for data.
 func (s *Sensor) away(d units.Duration, now units.Time) {
 	if !s.began || s.back == now && now != 0 {
 		return
@@ -294,7 +297,8 @@ func (s *Sensor) step(near bool) {
 	s.stepped = s.cut != cut
 }
 
-// idles says whether the program waited for data for more than a twentieth of the last eight windows or so.
+// idles says whether the program waited for data for more than a twentieth of the last eight
+// windows or so.
 func (s *Sensor) idles() bool {
 	part := float64(s.idle) / float64(s.window)
 	switch {

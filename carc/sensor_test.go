@@ -30,7 +30,8 @@ func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		n    Lines
 		want State
-	}{{0, S1}, {199, S1}, {200, S2}, {1199, S2}, {1200, S3}, {4799, S3}, {4800, S4}, {1300, S3}, {10, S1}} {
+	}{{0, S1}, {199, S1}, {200, S2}, {1199, S2}, {1200, S3}, {4799, S3}, {4800, S4}, {1300, S3},
+		{10, S1}} {
 		lines(c.n, c.want)
 	}
 	assert.Equal(t, [States]units.Duration{3 * us, 2 * us, 3 * us, us}, s.Spent(now))
@@ -53,7 +54,8 @@ func windows(s *Sensor, n int, now *units.Time, do func(now units.Time)) {
 
 func nothing(units.Time) {}
 
-// A twentieth of the last eight windows or so without data, three windows in a row, is idle; so it ends.
+// A twentieth of the last eight windows or so without data, three windows in a row, is idle; so it
+// ends.
 func TestIdle(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
@@ -184,8 +186,9 @@ func TestCostOfKindsThatCeased(t *testing.T) {
 	assert.Zero(t, s.Flags()&cc.CacheApproaching)
 }
 
-// δ of other memory traffic: an eighth of what is left less for a window in which reads miss, a thirty-second of all more for one in
-// which they do not, each when what is read came after the step before.
+// δ of other memory traffic: an eighth of what is left less for a window in which reads miss, a
+// thirty-second of all more for one in which they do not, each when what is read came after the
+// step before.
 func TestCut(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
@@ -217,7 +220,8 @@ func TestSilence(t *testing.T) {
 	require.Equal(t, S1, s.State())
 }
 
-// A slow program has a canary now and then: windows with fewer than tell are neither near nor calm, until nothing is unconsumed.
+// A slow program has a canary now and then: windows with fewer than tell are neither near nor calm,
+// until nothing is unconsumed.
 func TestFewCanaries(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)

@@ -2,11 +2,12 @@ package carc
 
 import "github.com/goroce/goroce/units"
 
-// Signs that reads are about to miss, besides how much is unconsumed: what a program may tell the Sensor.
+// Signs that reads are about to miss, besides how much is unconsumed: what a program may tell the
+// Sensor.
 
 const (
-	// inflated is how much dearer a line is than at its best when reads miss; missed is the part of canaries that does
-	// (OURS).
+	// inflated is how much dearer a line is than at its best when reads miss; missed is the part of
+	// canaries that does (OURS).
 	inflated = 1.3
 	outlier  = 2 // times the mean is the most that a cost counts
 	missed   = 0.05
@@ -27,7 +28,8 @@ type cost struct {
 	until       units.Time
 }
 
-// Canary says how long the program took to touch a line first, one in a message at the head of its queue.
+// Canary says how long the program took to touch a line first, one in a message at the head of its
+// queue.
 func (s *Sensor) Canary(took units.Duration, now units.Time) {
 	s.pass(now)
 	s.canary.all++
@@ -45,8 +47,8 @@ func (s *Sensor) Missed(part float64, now units.Time) {
 	s.counted = part > missed
 }
 
-// Cost says how long the program took with so many bytes of a kind of message, of those below CostKinds. Only of kinds whose
-// work is always the same does that tell anything.
+// Cost says how long the program took with so many bytes of a kind of message, of those below
+// CostKinds. Only of kinds whose work is always the same does that tell anything.
 func (s *Sensor) Cost(kind int, bytes units.Bytes, took units.Duration, now units.Time) {
 	s.pass(now)
 	if kind < 0 || kind >= CostKinds || bytes <= 0 || took <= 0 {
@@ -57,7 +59,8 @@ func (s *Sensor) Cost(kind int, bytes units.Bytes, took units.Duration, now unit
 	if c.line == 0 {
 		c.line, c.least, c.last, c.until = line, line, line, now.Add(units.Second)
 	}
-	c.line += (min(line, outlier*c.line) - c.line) * smoothing // else one in which something else ran counts for all
+	// else one in which something else ran counts for all
+	c.line += (min(line, outlier*c.line) - c.line) * smoothing
 	if !c.until.After(now) {
 		c.last, c.least, c.until = c.least, c.line, now.Add(units.Second)
 	}
@@ -81,7 +84,8 @@ func (s *Sensor) near() bool {
 	}
 	for i := range s.costs {
 		c := &s.costs[i]
-		if ceased := s.ends.Sub(c.until) > units.Second; !ceased && c.line > inflated*min(c.least, c.last) {
+		if ceased := s.ends.Sub(c.until) > units.Second; !ceased && c.line > inflated*min(c.least,
+			c.last) {
 			return true
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Spec says how credits are given. It is comparable; the zero Spec is one-way, and takes all from the machine.
+// Spec says how credits are given. It is comparable; the zero Spec is one-way, and takes all from
+// the machine.
 type Spec struct {
 	settings string
 	machine  Cache
@@ -86,18 +87,31 @@ type options struct {
 }
 
 func (o *options) declare(s *cc.Settings) {
-	s.Param(&o.llc, "llc", "0B", "[0B, 4GiB]", "CARC 4: s_llc", "last-level cache that credits stand for; 0: the machine's")
-	s.Param(&o.line, "line", "0B", "[0B, 4KiB]", "CARC 4: s_line", "a line of it, a credit; 0: the machine's, or 64 B")
-	s.Param(&o.ddio, "ddio", "0B", "[0B, 4GiB]", "CARC 3.1", "part of it that devices write into; 0: the machine's, or 2 of 12 ways")
-	s.Param(&o.receives, "receives", "0B", "[0B, inf)", "CARC 3.1: RQs_SIZE", "space of all posted receive buffers, beyond which the state is S4; 0: not known")
-	s.Param(&o.mode, "mode", "oneway", "oneway, rr", "CARC 4", "what returns credits: oneway: the receiver says so; rr: the response to a request")
-	s.Param(&o.writes, "writes", "off", "", "OURS", "a WRITE without immediate takes credits, too: its receiver says when it has consumed it")
-	s.Param(&o.delta, "delta", "auto", "", "CARC 4, formula 2", "loosened credits: auto, off, or a number of lines, which may be negative")
-	s.Param(&o.share, "share", "all", "all, active", "OURS", "who shares the pool: all connections, or those of the highest priority among the active ones, and the others have a packet's credits")
-	s.Param(&o.weight, "weight", "1", "[1, 64]", "OURS", "share of a connection, beside those of others")
-	s.Param(&o.priority, "priority", "0", "[0, 7]", "OURS", "of a connection, with share=active; larger is higher")
-	s.Param(&o.hold, "hold", "1ms", "[0s, 1s]", "OURS", "how long a pool waits before it gives away what a connection left")
-	s.Param(&o.gather, "gather", "10us", "[0s, 10ms]", "OURS", "how long lines wait for more to be returned with them")
+	s.Param(&o.llc, "llc", "0B", "[0B, 4GiB]", "CARC 4: s_llc",
+		"last-level cache that credits stand for; 0: the machine's")
+	s.Param(&o.line, "line", "0B", "[0B, 4KiB]", "CARC 4: s_line",
+		"a line of it, a credit; 0: the machine's, or 64 B")
+	s.Param(&o.ddio, "ddio", "0B", "[0B, 4GiB]", "CARC 3.1",
+		"part of it that devices write into; 0: the machine's, or 2 of 12 ways")
+	s.Param(&o.receives, "receives", "0B", "[0B, inf)", "CARC 3.1: RQs_SIZE",
+		"space of all posted receive buffers, beyond which the state is S4; 0: not known")
+	s.Param(&o.mode, "mode", "oneway", "oneway, rr", "CARC 4",
+		"what returns credits: oneway: the receiver says so; rr: the response to a request")
+	s.Param(&o.writes, "writes", "off", "", "OURS",
+		"a WRITE without immediate takes credits, too: its receiver says when it has consumed it")
+	s.Param(&o.delta, "delta", "auto", "", "CARC 4, formula 2",
+		"loosened credits: auto, off, or a number of lines, which may be negative")
+	s.Param(&o.share, "share", "all", "all, active", "OURS", "who shares the pool: all "+
+		"connections, or those of the highest priority among the active ones, and the others "+
+		"have a packet's credits")
+	s.Param(&o.weight, "weight", "1", "[1, 64]", "OURS",
+		"share of a connection, beside those of others")
+	s.Param(&o.priority, "priority", "0", "[0, 7]", "OURS",
+		"of a connection, with share=active; larger is higher")
+	s.Param(&o.hold, "hold", "1ms", "[0s, 1s]", "OURS",
+		"how long a pool waits before it gives away what a connection left")
+	s.Param(&o.gather, "gather", "10us", "[0s, 10ms]", "OURS",
+		"how long lines wait for more to be returned with them")
 }
 
 // read fills the options. On a path they must say all.
@@ -160,15 +174,17 @@ func (o *options) check(path *cc.Path) error {
 	case path == nil:
 		return nil
 	case path.BaseRTT <= 0 || path.Payload <= 0:
-		return fmt.Errorf("a path needs base round trip and the payload of a packet, and this one is %v, %v", path.BaseRTT, path.Payload)
+		return fmt.Errorf("a path needs base round trip and the payload of a packet, and this "+
+			"one is %v, %v", path.BaseRTT, path.Payload)
 	case o.llc == 0:
-		return errors.New("the last-level cache is not known: the machine does not tell, say llc=4MiB or so")
+		return errors.New(
+			"the last-level cache is not known: the machine does not tell, say llc=4MiB or so")
 	}
 	return nil
 }
 
-// Endpoint is what the connections of one receiver share: its cache, and what senses how that fares. Cores that share a
-// cache have an Endpoint each, with a part of it (llc).
+// Endpoint is what the connections of one receiver share: its cache, and what senses how that
+// fares. Cores that share a cache have an Endpoint each, with a part of it (llc).
 func (s Spec) Endpoint() *Endpoint { return &Endpoint{spec: s} }
 
 // Endpoint makes the pairs of one endpoint.
@@ -198,7 +214,8 @@ func (e *Endpoint) Sensor() *Sensor {
 // New makes both halves for one flow, or says why they cannot work on this path.
 func (e *Endpoint) New(path cc.Path) (*Gate, *Granter, error) { return e.NewShare(path, Share{}) }
 
-// NewShare is New for a connection with another weight or priority than the Spec's; what is 0 is the Spec's.
+// NewShare is New for a connection with another weight or priority than the Spec's; what is 0 is
+// the Spec's.
 func (e *Endpoint) NewShare(path cc.Path, share Share) (*Gate, *Granter, error) {
 	o, err := e.spec.read(&path)
 	if err != nil {
@@ -210,8 +227,10 @@ func (e *Endpoint) NewShare(path cc.Path, share Share) (*Gate, *Granter, error) 
 	if share.Priority == 0 {
 		share.Priority = o.priority
 	}
-	if share.Weight < 1 || share.Weight > mostWeight || share.Priority < 0 || share.Priority > mostPriority {
-		return nil, nil, fmt.Errorf("carc: weight %d and priority %d: there are weights of 1 to %d, priorities of 0 to %d", share.Weight, share.Priority, mostWeight, mostPriority)
+	if share.Weight < 1 || share.Weight > mostWeight || share.Priority < 0 ||
+		share.Priority > mostPriority {
+		return nil, nil, fmt.Errorf("carc: weight %d and priority %d: there are weights of 1 to "+
+			"%d, priorities of 0 to %d", share.Weight, share.Priority, mostWeight, mostPriority)
 	}
 	if e.pool == nil {
 		e.sensor.init(&o)

@@ -67,7 +67,9 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"", "llc=4MiB,line=64,mode=rr,delta=off", "delta=-195,weight=3,share=active", "llc=1B,ddio=1B", "gather=0s,hold=1s,writes=on", "llc==,"} {
+	for _, text := range []string{"", "llc=4MiB,line=64,mode=rr,delta=off",
+		"delta=-195,weight=3,share=active", "llc=1B,ddio=1B", "gather=0s,hold=1s,writes=on",
+		"llc==,"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -9,8 +9,8 @@ import (
 // allOf is several gates of one flow.
 type allOf struct{ parts []Gate }
 
-// AllOf answers a Gate that lets go what all of the gates let go; nil for none, and a nil is none. At most one of them says by which grant
-// packets leave (MarkGrant), and one which class they have.
+// AllOf answers a Gate that lets go what all of the gates let go; nil for none, and a nil is none.
+// At most one of them says by which grant packets leave (MarkGrant), and one which class they have.
 func AllOf(gates ...Gate) Gate {
 	var parts []Gate
 	for _, g := range gates {

@@ -54,11 +54,13 @@ func TestAllOfOneOrNone(t *testing.T) {
 	assert.Nil(t, Parts(nil))
 	assert.Same(t, one, AllOf(nil, one))
 	two, three := &part{}, &creditPart{}
-	assert.Equal(t, []Gate{one, two, three}, Parts(AllOf(AllOf(one, two), three)), "whoever looks for a part finds it")
+	assert.Equal(t, []Gate{one, two, three}, Parts(AllOf(AllOf(one, two), three)),
+		"whoever looks for a part finds it")
 }
 
 func TestAllOf(t *testing.T) {
-	tokens := &part{ready: true, marks: Marks{Set: MarkWantsMore | MarkGrant, Grant: 7}, wants: MarkGrant, says: NoticeRTS}
+	tokens := &part{ready: true, marks: Marks{Set: MarkWantsMore | MarkGrant, Grant: 7},
+		wants: MarkGrant, says: NoticeRTS}
 	credits := &creditPart{part{marks: Marks{TrafficClass: 8, Classed: true}, says: NoticeCredit}}
 	all := AllOf(tokens, credits)
 	assert.Equal(t, []Gate{tokens, credits}, Parts(all))
@@ -69,7 +71,8 @@ func TestAllOf(t *testing.T) {
 	assert.Empty(t, tokens.calls, "and nobody has done anything")
 	credits.ready = true
 	require.True(t, all.Ready(&Outgoing{}, 1))
-	assert.Equal(t, Marks{Set: MarkWantsMore | MarkGrant, Grant: 7, TrafficClass: 8, Classed: true}, all.Took(&Outgoing{}, 1))
+	assert.Equal(t, Marks{Set: MarkWantsMore | MarkGrant, Grant: 7, TrafficClass: 8, Classed: true},
+		all.Took(&Outgoing{}, 1))
 	all.Lost(100, Backlog{}, 1)
 	assert.Equal(t, MarkGrant, all.Wants())
 

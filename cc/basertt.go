@@ -2,18 +2,20 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// BaseRTT measures the base round trip of one path, which Path.BaseRTT tells algorithms: that of a full
-// packet and its acknowledgement through empty queues. Noise and queues only add to a delay, so it is the
-// least of the samples. What a packet that is not full takes less on the links that it crosses is added.
+// BaseRTT measures the base round trip of one path, which Path.BaseRTT tells algorithms: that of a
+// full packet and its acknowledgement through empty queues. Noise and queues only add to a delay,
+// so it is the least of the samples. What a packet that is not full takes less on the links that it
+// crosses is added.
 //
-// A lower sample counts at once. A base that rose, as a longer route makes it, looks like a queue that does
-// not drain, and flows that steer to a delay keep such a queue for as long as they send: the latecomer's
-// problem of RFC 6817. So no length of time is proof. A higher base is believed when no queue explains it:
-// when for a Window all samples were more than Queue beyond the base, none of them long after the one
-// before. With PrioPlus Queue is the limit of the highest channel less the base: beyond it all stop, so the
-// queue of the table's own flows never raises the base, however long it stands. A rise by less is not seen; flows
-// then take the path for busier than it is, which costs them bandwidth and nobody else. On a path that
-// is known to be idle Queue is 0. The rule is OURS; PrioPlus takes the base for known.
+// A lower sample counts at once. A base that rose, as a longer route makes it, looks like a queue
+// that does not drain, and flows that steer to a delay keep such a queue for as long as they send:
+// the latecomer's problem of RFC 6817. So no length of time is proof. A higher base is believed
+// when no queue explains it: when for a Window all samples were more than Queue beyond the base,
+// none of them long after the one before. With PrioPlus Queue is the limit of the highest channel
+// less the base: beyond it all stop, so the queue of the table's own flows never raises the base,
+// however long it stands. A rise by less is not seen; flows then take the path for busier than it
+// is, which costs them bandwidth and nobody else. On a path that is known to be idle Queue is 0.
+// The rule is OURS; PrioPlus takes the base for known.
 //
 // The first four fields are settings; they do not change once samples come.
 type BaseRTT struct {
@@ -27,8 +29,8 @@ type BaseRTT struct {
 	rises       uint64
 }
 
-// Set says what the base is: that of an earlier measurement, or what an operator knows. A lower sample
-// counts all the same.
+// Set says what the base is: that of an earlier measurement, or what an operator knows. A lower
+// sample counts all the same.
 func (b *BaseRTT) Set(base units.Duration) { b.base, b.since = base, 0 }
 
 // Base answers the base round trip of a full packet; 0 when there was no sample.
@@ -45,8 +47,8 @@ func (b *BaseRTT) shorter(payload units.Bytes) units.Duration {
 	return b.Path.LineRate.Duration(max(0, b.Path.Payload-payload)) * units.Duration(b.Path.Hops+1)
 }
 
-// gaps is how many silences fit into a Window: samples further apart than that say nothing of the time
-// between, and the Window begins anew.
+// gaps is how many silences fit into a Window: samples further apart than that say nothing of the
+// time between, and the Window begins anew.
 const gaps = 4
 
 // Sample takes the round trip of one packet with so much payload. One that cannot be is ignored.
@@ -54,8 +56,8 @@ func (b *BaseRTT) Sample(delay units.Duration, payload units.Bytes, now units.Ti
 	b.SampleBetween(delay, delay, payload, now)
 }
 
-// SampleBetween takes the round trip of one packet that is known within bounds: the base is no more than the upper one, and only what is
-// beyond Queue by the lower one may be a longer path.
+// SampleBetween takes the round trip of one packet that is known within bounds: the base is no more
+// than the upper one, and only what is beyond Queue by the lower one may be a longer path.
 func (b *BaseRTT) SampleBetween(delay, most units.Duration, payload units.Bytes, now units.Time) {
 	if delay <= 0 || most < delay || most > longestDelay {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// lan is two hops of 10 Gb/s: a packet of 1000 bytes takes 2.4 us longer than a probe, on three links.
+// lan is two hops of 10 Gb/s: a packet of 1000 bytes takes 2.4 us longer than a probe, on three
+// links.
 var lan = Path{LineRate: 10 * units.Gbps, Payload: 1000, Hops: 2}
 
 func TestBaseRTTByHand(t *testing.T) {
@@ -32,7 +33,8 @@ func TestBaseRTTByHand(t *testing.T) {
 		{10 * us, 60 * us, 1000, 12200 * units.Nanosecond, "a spike, or a longer route"},
 		{30 * us, 58 * us, 1000, 12200 * units.Nanosecond, "again"},
 		{50 * us, 70 * us, 1000, 12200 * units.Nanosecond, "again"},
-		{70 * us, 52 * us, 1000, 12200 * units.Nanosecond, "that may be a queue: the window begins anew"},
+		{70 * us, 52 * us, 1000, 12200 * units.Nanosecond,
+			"that may be a queue: the window begins anew"},
 		{90 * us, 60 * us, 1000, 12200 * units.Nanosecond, "1st"},
 		{110 * us, 58 * us, 1000, 12200 * units.Nanosecond, "2nd"},
 		{130 * us, 57600 * units.Nanosecond, 0, 12200 * units.Nanosecond, "3rd"},
@@ -57,9 +59,10 @@ func TestBaseRTTByHand(t *testing.T) {
 // drawBase is an estimator with settings of any kind, and the true base of its path.
 func drawBase(t *rapid.T) (b BaseRTT, truth units.Duration) {
 	b = BaseRTT{Path: Path{
-		LineRate: units.BitRate(rapid.SampledFrom([]int{1, 10, 100, 400}).Draw(t, "Gb/s")) * units.Gbps,
-		Payload:  units.Bytes(rapid.SampledFrom([]int{256, 1024, 4096}).Draw(t, "payload")),
-		Hops:     rapid.IntRange(0, 5).Draw(t, "hops"),
+		LineRate: units.BitRate(rapid.SampledFrom([]int{1, 10, 100, 400}).Draw(t, "Gb/s")) *
+			units.Gbps,
+		Payload: units.Bytes(rapid.SampledFrom([]int{256, 1024, 4096}).Draw(t, "payload")),
+		Hops:    rapid.IntRange(0, 5).Draw(t, "hops"),
 	}}
 	b.Window = units.Duration(rapid.Int64Range(1, 1000).Draw(t, "window us")) * us
 	b.Queue = units.Duration(rapid.Int64Range(0, 500).Draw(t, "queue us")) * us
@@ -89,17 +92,20 @@ func TestBaseRTTOfAStandingQueue(t *testing.T) {
 	})
 }
 
-// A longer route is believed a window after it began, if samples come often enough, with the least of its delays.
+// A longer route is believed a window after it began, if samples come often enough, with the least
+// of its delays.
 func TestBaseRTTOfALongerRoute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, truth := drawBase(t)
 		now := at(1)
 		sample(t, &b, truth, now)
-		longer := truth + b.Queue + units.Duration(rapid.Int64Range(1, int64(us)).Draw(t, "longer ps"))
+		longer := truth + b.Queue + units.Duration(rapid.Int64Range(1, int64(us)).Draw(t,
+			"longer ps"))
 		noise := units.Duration(units.Forever)
 		for changed := now; now.Sub(changed) < b.Window; {
 			if noise != units.Forever {
-				now = now.Add(units.Duration(rapid.Int64Range(int64(b.Window/gaps/8), int64(b.Window/gaps)).Draw(t, "apart")))
+				now = now.Add(units.Duration(rapid.Int64Range(int64(b.Window/gaps/8),
+					int64(b.Window/gaps)).Draw(t, "apart")))
 			}
 			n := units.Duration(rapid.Int64Range(0, int64(us)).Draw(t, "noise"))
 			noise = min(noise, n)
@@ -118,8 +124,10 @@ func TestBaseRTTOfSpikes(t *testing.T) {
 		now := at(1)
 		sample(t, &b, truth, now)
 		for range rapid.IntRange(1, 30).Draw(t, "spikes") {
-			now = now.Add(b.Window/gaps + units.Duration(rapid.Int64Range(1, int64(b.Window)).Draw(t, "apart")))
-			sample(t, &b, truth+b.Queue+units.Duration(rapid.Int64Range(1, int64(units.Millisecond)).Draw(t, "spike")), now)
+			now = now.Add(b.Window/gaps + units.Duration(rapid.Int64Range(1,
+				int64(b.Window)).Draw(t, "apart")))
+			sample(t, &b, truth+b.Queue+units.Duration(rapid.Int64Range(1,
+				int64(units.Millisecond)).Draw(t, "spike")), now)
 			require.Equal(t, truth, b.Base())
 		}
 	})
@@ -128,5 +136,8 @@ func TestBaseRTTOfSpikes(t *testing.T) {
 func TestBaseRTTAllocatesNothing(t *testing.T) {
 	b := BaseRTT{Path: lan, Window: us, Queue: us}
 	now := at(1)
-	assert.Zero(t, testing.AllocsPerRun(100, func() { now = now.Add(us / 8); b.Sample(10*us, 0, now) }))
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		now = now.Add(us / 8)
+		b.Sample(10*us, 0, now)
+	}))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// traffic is what a flow hears on a path with a little congestion: an acknowledgement of two packets,
-// every tenth with a mark, every fiftieth with a CNP and a report of a switch.
+// traffic is what a flow hears on a path with a little congestion: an acknowledgement of two
+// packets, every tenth with a mark, every fiftieth with a CNP and a report of a switch.
 type traffic struct {
 	now  units.Time
 	n    uint32
@@ -35,9 +35,11 @@ func (tr *traffic) next(a Algorithm) Decision {
 		kind = ACK
 	}
 	for i := range tr.hops {
-		tr.hops[i] = Hop{uint16(i), 100 * gbps, tr.hops[i].Time + 160, tr.hops[i].Sent + 2000, units.Bytes(tr.n % 7 * 1000)}
+		tr.hops[i] = Hop{uint16(i), 100 * gbps, tr.hops[i].Time + 160, tr.hops[i].Sent + 2000,
+			units.Bytes(tr.n % 7 * 1000)}
 	}
-	tr.ev = Event{Kind: kind, PSN: 2 * tr.n & 0xffffff, SndNxt: (2*tr.n + 100) & 0xffffff, Packets: 2, Bytes: 2000,
+	tr.ev = Event{Kind: kind, PSN: 2 * tr.n & 0xffffff, SndNxt: (2*tr.n + 100) & 0xffffff,
+		Packets: 2, Bytes: 2000,
 		Delay: units.Duration(20+tr.n%40) * us, InFlight: 100_000, Left: 1 << 20, INT: tr.hops[:],
 		SRC: SRC{units.Microsecond, 100 * gbps, tr.now.Add(-4 * us)}}
 	if kind == ECN {
@@ -69,7 +71,8 @@ func benchmarkAck(b *testing.B, spec string) { benchmarkAckOf(b, spec, Event{}) 
 func benchmarkAckOf(b *testing.B, spec string, ev Event) {
 	a := make1[Algorithm](b, spec, everything)
 	hops := [3]Hop{{Rate: 100 * gbps}, {Rate: 100 * gbps}, {Rate: 100 * gbps}}
-	ev.Kind, ev.Packets, ev.Bytes, ev.Delay, ev.InFlight, ev.INT = RTT, 1, 1000, 20*us, 100_000, hops[:]
+	ev.Kind, ev.Packets, ev.Bytes, ev.Delay, ev.InFlight, ev.INT = RTT, 1, 1000, 20*us, 100_000,
+		hops[:]
 	if !a.Events().Has(RTT) {
 		ev.Kind = ACK
 	}
@@ -106,7 +109,8 @@ func BenchmarkBolt(b *testing.B)     { benchmarkAck(b, "bolt") }
 
 // BenchmarkSwiftHost has hosts without time stamps, which nap.
 func BenchmarkSwiftHost(b *testing.B) {
-	benchmarkAckOf(b, "swift", Event{Endpoint: 2 * us, LocalGap: 5 * us, RemoteGap: 3 * us, LocalAway: 4 * us, RemoteAway: 2 * us})
+	benchmarkAckOf(b, "swift", Event{Endpoint: 2 * us, LocalGap: 5 * us, RemoteGap: 3 * us,
+		LocalAway: 4 * us, RemoteAway: 2 * us})
 }
 
 // BenchmarkNothing is the price of asking.

@@ -9,9 +9,10 @@ type BoltFlags uint8
 const (
 	BoltFirst BoltFlags = 1 << iota // of the flow's first window: no switch lets it increase
 	BoltLast                        // of the last window: its bandwidth is about to be free
-	BoltINC                         // another window follows; still there at the end: one packet more
-	BoltDEC                         // a queue was met
-	BoltAI                          // once a round trip: additive increase
+	// another window follows; still there at the end: one packet more
+	BoltINC
+	BoltDEC // a queue was met
+	BoltAI  // once a round trip: additive increase
 )
 
 // Tag answers the flags of a data packet that leaves now, while unsent bytes of the flow, this
@@ -28,13 +29,13 @@ func (d *Decision) Tag(unsent units.Bytes) BoltFlags {
 
 // Bolt is the sender of Arslan et al., "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency"
 // (NSDI'23). A switch with a queue tells the sender at once (SRC); of n flows that hear it each
-// removes its share of the queue, a packet at a time, so that the queue is gone after one round trip to
-// the switch. A switch with room to spare (supply matching), or that saw the last window of a flow
-// (proactive ramp-up), lets the INC flag of a packet through: a packet more.
+// removes its share of the queue, a packet at a time, so that the queue is gone after one round
+// trip to the switch. A switch with room to spare (supply matching), or that saw the last window of
+// a flow (proactive ramp-up), lets the INC flag of a packet through: a packet more.
 //
-// The rules are those of the authors' ns-3 model; the paper was not at hand. What is ours is that a window is spread
-// over its round trip (pace): packets in one bunch hear the switch at one moment of it, and however many they
-// are, they remove one, so that large windows stay large.
+// The rules are those of the authors' ns-3 model; the paper was not at hand. What is ours is that a
+// window is spread over its round trip (pace): packets in one bunch hear the switch at one moment
+// of it, and however many they are, they remove one, so that large windows stay large.
 type Bolt struct {
 	boltParams
 	path Path
@@ -60,20 +61,27 @@ type boltParams struct {
 }
 
 func (p *boltParams) declare(s *schema) {
-	s.param(&p.maxMDF, "max_md", "0.5", "(0, 1)", "Bolt artifact", "part of the window that a loss takes, and a report of a switch when it is at most a packet")
-	s.param(&p.ai, "ai", "1", "(0, inf)", "Bolt artifact", "added to the window in every round trip")
-	s.param(&p.targetQueue, "target_queue", "2pkt", "[0, inf)", "Bolt artifact: CC_THRESH", "queue that may stay")
-	s.param(&p.minCwnd, "min_cwnd", "0.01", "(0, inf)", "Bolt artifact: 15B of 1500B", "least window")
+	s.param(&p.maxMDF, "max_md", "0.5", "(0, 1)", "Bolt artifact", "part of the window that a "+
+		"loss takes, and a report of a switch when it is at most a packet")
+	s.param(&p.ai, "ai", "1", "(0, inf)", "Bolt artifact",
+		"added to the window in every round trip")
+	s.param(&p.targetQueue, "target_queue", "2pkt", "[0, inf)", "Bolt artifact: CC_THRESH",
+		"queue that may stay")
+	s.param(&p.minCwnd, "min_cwnd", "0.01", "(0, inf)", "Bolt artifact: 15B of 1500B",
+		"least window")
 	s.param(&p.maxCwnd, "max_cwnd", "1BDP", "(0, inf)", "Bolt artifact", "largest window")
-	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "Bolt artifact", "window of a flow that begins")
-	s.param(&p.pace, "pace", "on", "", "OURS", "spread a window over its round trip; the artifact does not")
+	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "Bolt artifact",
+		"window of a flow that begins")
+	s.param(&p.pace, "pace", "on", "", "OURS",
+		"spread a window over its round trip; the artifact does not")
 	s.atMost("min_cwnd", "init_cwnd")
 	s.atMost("init_cwnd", "max_cwnd")
 }
 
 func (p *boltParams) build(path Path) Algorithm {
 	pkt := float64(path.Payload)
-	return &Bolt{boltParams: *p, path: path, pkt: pkt, cwnd: float64(p.initCwnd) * pkt, fresh: true, askAI: true}
+	return &Bolt{boltParams: *p, path: path, pkt: pkt, cwnd: float64(p.initCwnd) * pkt, fresh: true,
+		askAI: true}
 }
 
 // Events implements Algorithm.
@@ -130,13 +138,14 @@ func (b *Bolt) onAck(ev *Event, now units.Time) {
 		b.askAI, b.asked = true, mark{}
 	}
 	b.cwnd += float64(min(max(ev.Increases, 0), ev.Packets)) * b.pkt
-	if ev.Bolt&BoltDEC != 0 && !b.heardSRC { // the switches only mark: this is as good, and a round trip later
+	// the switches only mark: this is as good, and a round trip later
+	if ev.Bolt&BoltDEC != 0 && !b.heardSRC {
 		b.onSRC(&ev.SRC, b.rtt, now)
 	}
 }
 
-// onSRC removes a packet from the window when it is this flow's turn. rtt is what a round trip to the
-// switch takes. False is a report that cannot be.
+// onSRC removes a packet from the window when it is this flow's turn. rtt is what a round trip to
+// the switch takes. False is a report that cannot be.
 func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) bool {
 	if src.Rate <= 0 || src.Drain < 0 || rtt <= 0 || rtt > longestDelay {
 		b.ignored++
@@ -183,8 +192,8 @@ func (b *Bolt) roundTrip() units.Duration {
 func (b *Bolt) decide() Decision {
 	d := windowed(Packets(b.cwnd/b.pkt), &b.path, b.roundTrip())
 	if b.pace {
-		// As with HPCC a window of 3.9 packets is not three. At line rate, too, there is a rate: a port's flows that have
-		// one do not wait for each other as for those that have none.
+		// As with HPCC a window of 3.9 packets is not three. At line rate, too, there is a rate: a
+		// port's flows that have one do not wait for each other as for those that have none.
 		d.Window = wholeBytes(min(b.cwnd+b.pkt-1, float64(b.maxCwnd)*b.pkt))
 		d.Rate = min(rateOf(b.cwnd, b.roundTrip()), b.path.LineRate)
 	}

@@ -15,15 +15,18 @@ func bolt20(t testing.TB, targetQueue string) *Bolt {
 	return b
 }
 
-// src is a report of a port at 100 Gb/s with so many packets in its queue, of a packet sent 4 us ago.
+// src is a report of a port at 100 Gb/s with so many packets in its queue, of a packet sent 4 us
+// ago.
 func src(packets int, now units.Time) *Event {
 	rate := 100 * gbps
-	return &Event{Kind: CST, SRC: SRC{Drain: rate.Duration(1000 * units.Bytes(packets)), Rate: rate, Sent: now.Add(-4 * us)}}
+	return &Event{Kind: CST, SRC: SRC{Drain: rate.Duration(1000 * units.Bytes(packets)), Rate: rate,
+		Sent: now.Add(-4 * us)}}
 }
 
 func TestBoltExample(t *testing.T) {
 	b := bolt20(t, "0B")
-	for _, c := range []struct{ at, want float64 }{{0, 19000}, {.5, 19000}, {1, 19000}, {1.2, 18000}} {
+	for _, c := range []struct{ at, want float64 }{{0, 19000}, {.5, 19000}, {1, 19000},
+		{1.2, 18000}} {
 		now := at(100 + c.at)
 		b.On(src(25, now), now)
 		assert.Equal(t, c.want, b.cwnd, "%v us", c.at)
@@ -77,8 +80,8 @@ func TestBoltTags(t *testing.T) {
 	assert.Equal(t, BoltAI, d.Tags)
 }
 
-// What is posted once everything else has left begins anew: its first window asks for no increase, and its
-// end leaves nothing to others.
+// What is posted once everything else has left begins anew: its first window asks for no increase,
+// and its end leaves nothing to others.
 func TestBoltFirstWindowOfEachBurst(t *testing.T) {
 	b := bolt20(t, "0B")
 	b.fresh = false
@@ -118,8 +121,8 @@ func TestBoltWithoutReports(t *testing.T) {
 
 // Errors of public implementations, each avoided.
 
-// The rate in a report is of the port that made it: against the NIC's a slow port would get less than
-// it asks for.
+// The rate in a report is of the port that made it: against the NIC's a slow port would get less
+// than it asks for.
 func TestBoltShareIsOfTheReportingPort(t *testing.T) {
 	b := bolt20(t, "0B")
 	slow := src(25, at(100))
@@ -152,10 +155,12 @@ func TestBoltSmallShare(t *testing.T) {
 	assert.Equal(t, 1000.0, b.cwnd)
 }
 
-// A report of a packet that was sent more than once: nobody knows when. It is as good as one from the far end.
+// A report of a packet that was sent more than once: nobody knows when. It is as good as one from
+// the far end.
 func TestBoltReportWithoutATime(t *testing.T) {
 	b := bolt20(t, "0B")
-	for _, c := range []struct{ at, want float64 }{{100, 19000}, {102.6, 19000}, {102.7, 18000}} { // 10/(25·.152) is 2.63 us
+	// 10/(25·.152) is 2.63 us
+	for _, c := range []struct{ at, want float64 }{{100, 19000}, {102.6, 19000}, {102.7, 18000}} {
 		ev := src(25, at(c.at))
 		ev.SRC.Sent = 0
 		b.On(ev, at(c.at))

@@ -14,7 +14,8 @@ const (
 )
 
 // everything is a path that gives every signal; its BDP is 120 packets.
-var everything = Path{LineRate: 100 * gbps, BaseRTT: 9600 * units.Nanosecond, Payload: 1000, Signals: allSignals}
+var everything = Path{LineRate: 100 * gbps, BaseRTT: 9600 * units.Nanosecond, Payload: 1000,
+	Signals: allSignals}
 
 // make1 makes an algorithm of a known type.
 func make1[T any](t testing.TB, spec string, path Path) T {

@@ -3,9 +3,9 @@ package cc
 import "github.com/goroce/goroce/units"
 
 // D2TCP is Vamanan et al., "Deadline-Aware Datacenter TCP (D2TCP)" (SIGCOMM'12): DCTCP whose cut is
-// alpha^d/2 instead of alpha/2. d is the time the flow still needs over the time it still has, so the
-// flow that is late (d > 1) yields less than the one that is not (d < 1). Without congestion, alpha = 0,
-// nobody yields; with alpha = 1 all halve, however late.
+// alpha^d/2 instead of alpha/2. d is the time the flow still needs over the time it still has, so
+// the flow that is late (d > 1) yields less than the one that is not (d < 1). Without congestion,
+// alpha = 0, nobody yields; with alpha = 1 all halve, however late.
 type D2TCP struct {
 	DCTCP
 	most, least float64
@@ -20,7 +20,8 @@ type d2tcpParams struct {
 }
 
 func (p *d2tcpParams) declare(s *schema) {
-	s.param(&p.deadline, "deadline", "0s", "[0s, inf)", "OURS", "of the flow, after its start; 0 is none, until SetDeadline")
+	s.param(&p.deadline, "deadline", "0s", "[0s, inf)", "OURS",
+		"of the flow, after its start; 0 is none, until SetDeadline")
 	s.param(&p.least, "d_min", "0.5", "(0, 1]", "D2TCP", "least d, of a far deadline")
 	s.param(&p.most, "d_max", "2", "[1, 16]", "D2TCP", "largest d, of a near deadline")
 	p.dctcpParams.declare(s)

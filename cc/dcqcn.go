@@ -2,14 +2,14 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// DCQCN is Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM'15): its reaction
-// point (RP). The congestion point is the switch that marks, the notification point is CNPGate. A
-// CNP cuts the current rate R_C by alpha/2 and remembers it as target R_T; a timer and a counter of
-// bytes then lead R_C back to R_T (fast recovery), then R_T upwards, by R_AI (additive
+// DCQCN is Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM'15): its
+// reaction point (RP). The congestion point is the switch that marks, the notification point is
+// CNPGate. A CNP cuts the current rate R_C by alpha/2 and remembers it as target R_T; a timer and a
+// counter of bytes then lead R_C back to R_T (fast recovery), then R_T upwards, by R_AI (additive
 // increase), and by multiples of R_HAI when both have counted beyond F (hyper increase).
 //
-// At line rate, as it begins, nothing runs. The timers also stand still while the flow has nothing to
-// send, where the transport counts that (Event.Left): a rate that nobody used must not grow.
+// At line rate, as it begins, nothing runs. The timers also stand still while the flow has nothing
+// to send, where the transport counts that (Event.Left): a rate that nobody used must not grow.
 type DCQCN struct {
 	dcqcnParams
 
@@ -36,21 +36,27 @@ type dcqcnParams struct {
 }
 
 func (p *dcqcnParams) declare(s *schema) {
-	s.param(&p.gain, "g", "0.00390625", "(0, 1)", "DCQCN: 1/256", "weight of the newest period in alpha")
-	s.param(&p.alphaPeriod, "alpha_period", "55us", "(0s, 1s]", "DCQCN: K", "time without a CNP after which alpha decays")
+	s.param(&p.gain, "g", "0.00390625", "(0, 1)", "DCQCN: 1/256",
+		"weight of the newest period in alpha")
+	s.param(&p.alphaPeriod, "alpha_period", "55us", "(0s, 1s]", "DCQCN: K",
+		"time without a CNP after which alpha decays")
 	s.param(&p.period, "period", "55us", "(0s, 1s]", "DCQCN", "of the rate timer")
-	s.param(&p.byteCounter, "byte_counter", "10MB", "(0, inf)", "DCQCN: B", "bytes sent that count as much as a period")
+	s.param(&p.byteCounter, "byte_counter", "10MB", "(0, inf)", "DCQCN: B",
+		"bytes sent that count as much as a period")
 	s.param(&p.recoveries, "f", "5", "[1, 1000]", "DCQCN: F", "steps of fast recovery")
-	s.param(&p.ai, "ai", "0.001line", "(0, inf)", "DCQCN: 40Mb/s of 40Gb/s", "R_AI, additive increase")
+	s.param(&p.ai, "ai", "0.001line", "(0, inf)", "DCQCN: 40Mb/s of 40Gb/s",
+		"R_AI, additive increase")
 	s.param(&p.hai, "hai", "0.01line", "(0, inf)", "PrioPlus artifact", "R_HAI, hyper increase")
 	s.param(&p.minRate, "min_rate", "1Mb/s", "(0, inf)", "NVIDIA default", "least rate")
 	s.param(&p.line, "max_rate", "1line", "(0, inf)", "DCQCN", "largest rate, and the first")
-	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS", "what may be unacknowledged; the paper has no window")
+	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS",
+		"what may be unacknowledged; the paper has no window")
 	s.atMost("min_rate", "max_rate")
 }
 
 func (p *dcqcnParams) build(path Path) Algorithm {
-	return &DCQCN{dcqcnParams: *p, rc: float64(p.line), rt: float64(p.line), unpaced: path.unpaced(), alpha: 1}
+	return &DCQCN{dcqcnParams: *p, rc: float64(p.line), rt: float64(p.line),
+		unpaced: path.unpaced(), alpha: 1}
 }
 
 // Events implements Algorithm.
@@ -136,7 +142,8 @@ const nearly = 0.9999
 func (d *DCQCN) decide(now units.Time) Decision {
 	dec := Decision{Window: d.window, Rate: d.pace(d.rc)}
 	if d.running {
-		if d.alphaAt.Sub(now) > d.alphaPeriod || d.rateAt.Sub(now) > d.period { // the clock stepped back
+		// the clock stepped back
+		if d.alphaAt.Sub(now) > d.alphaPeriod || d.rateAt.Sub(now) > d.period {
 			d.alphaAt = units.Earlier(d.alphaAt, now.Add(d.alphaPeriod))
 			d.rateAt = units.Earlier(d.rateAt, now.Add(d.period))
 		}
@@ -151,7 +158,8 @@ func (d *DCQCN) Snapshot() Snapshot {
 }
 
 // use is for how long a flow's bytes keep its rate in use. A flow that has sent all it has uses the
-// rate until the last packet would have been followed by another one; then the rate's timers stand still.
+// rate until the last packet would have been followed by another one; then the rate's timers stand
+// still.
 type use struct {
 	until units.Time
 	spent bool // nothing is unsent; until counts

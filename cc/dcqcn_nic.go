@@ -42,24 +42,34 @@ type dcqcnNICParams struct {
 }
 
 func (p *dcqcnNICParams) declare(s *schema) {
-	s.param(&p.gain, "g", "0.0048828125", "(0, 1)", "NVIDIA: 1-1019/1024", "weight of the newest period in alpha (dce_tcp_g)")
-	s.param(&p.alpha, "alpha", "0.9990234375", "(0, 1]", "NVIDIA: 1023/1024", "at the first CNP (initial_alpha_value)")
+	s.param(&p.gain, "g", "0.0048828125", "(0, 1)", "NVIDIA: 1-1019/1024",
+		"weight of the newest period in alpha (dce_tcp_g)")
+	s.param(&p.alpha, "alpha", "0.9990234375", "(0, 1]", "NVIDIA: 1023/1024",
+		"at the first CNP (initial_alpha_value)")
 	s.param(&p.alphaPeriod, "alpha_period", "1us", "(0s, 1s]", "NVIDIA", "of alpha (dce_tcp_rtt)")
-	s.param(&p.cutPeriod, "cut_period", "4us", "(0s, 1s]", "NVIDIA", "between cuts (rate_reduce_monitor_period)")
-	s.param(&p.ratePeriod, "rate_period", "300us", "(0s, 1s]", "NVIDIA", "between raises (rpg_time_reset)")
-	s.param(&p.threshold, "threshold", "1", "[0, 1000]", "NVIDIA", "steps of fast recovery (rpg_threshold)")
+	s.param(&p.cutPeriod, "cut_period", "4us", "(0s, 1s]", "NVIDIA",
+		"between cuts (rate_reduce_monitor_period)")
+	s.param(&p.ratePeriod, "rate_period", "300us", "(0s, 1s]", "NVIDIA",
+		"between raises (rpg_time_reset)")
+	s.param(&p.threshold, "threshold", "1", "[0, 1000]", "NVIDIA",
+		"steps of fast recovery (rpg_threshold)")
 	s.param(&p.ai, "ai", "5Mb/s", "(0, inf)", "NVIDIA", "additive increase (rpg_ai_rate)")
 	s.param(&p.hai, "hai", "50Mb/s", "(0, inf)", "NVIDIA", "hyper increase (rpg_hai_rate)")
-	s.param(&p.leastPart, "min_dec_fac", "0.5", "(0, 1)", "NVIDIA", "no cut leaves less than this part of the rate (rpg_min_dec_fac)")
-	s.param(&p.clampTarget, "clamp_target", "off", "", "NVIDIA", "every cut lowers the target rate, not the first of a run only (clamp_tgt_rate)")
+	s.param(&p.leastPart, "min_dec_fac", "0.5", "(0, 1)", "NVIDIA",
+		"no cut leaves less than this part of the rate (rpg_min_dec_fac)")
+	s.param(&p.clampTarget, "clamp_target", "off", "", "NVIDIA",
+		"every cut lowers the target rate, not the first of a run only (clamp_tgt_rate)")
 	s.param(&p.minRate, "min_rate", "1Mb/s", "(0, inf)", "NVIDIA", "least rate (rpg_min_rate)")
-	s.param(&p.line, "max_rate", "1line", "(0, inf)", "NVIDIA", "largest rate, and the first (rpg_max_rate)")
-	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS", "what may be unacknowledged; NICs have no window")
+	s.param(&p.line, "max_rate", "1line", "(0, inf)", "NVIDIA",
+		"largest rate, and the first (rpg_max_rate)")
+	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS",
+		"what may be unacknowledged; NICs have no window")
 	s.atMost("min_rate", "max_rate")
 }
 
 func (p *dcqcnNICParams) build(path Path) Algorithm {
-	return &DCQCNNIC{dcqcnNICParams: *p, rc: float64(p.line), rt: float64(p.line), unpaced: path.unpaced(), alpha: p.alpha}
+	return &DCQCNNIC{dcqcnNICParams: *p, rc: float64(p.line), rt: float64(p.line),
+		unpaced: path.unpaced(), alpha: p.alpha}
 }
 
 // Events implements Algorithm.
@@ -71,7 +81,9 @@ func (d *DCQCNNIC) Start(now units.Time) Decision { return d.decide(now) }
 // On implements Algorithm.
 func (d *DCQCNNIC) On(ev *Event, now units.Time) Decision {
 	switch ev.Kind {
-	case CNP, RTO: // a timeout is not in the NIC's description: as a CNP, since there may be nobody left to send one
+	// a timeout is not in the NIC's description: as a CNP, since there may be nobody left to send
+	// one
+	case CNP, RTO:
 		d.why = CutCNP
 		if ev.Kind == RTO {
 			d.why = CutTimeout

@@ -92,7 +92,8 @@ func TestDCQCNTimeoutIsACNP(t *testing.T) {
 
 // Errors of papers and public implementations, each avoided.
 
-// alpha is 1 at first, so that the first cut halves; and a cut takes the old alpha, which is then raised.
+// alpha is 1 at first, so that the first cut halves; and a cut takes the old alpha, which is then
+// raised.
 func TestDCQCNCutsWithTheOldAlpha(t *testing.T) {
 	d := dcqcn100(t, "")
 	d.alpha = 0.5
@@ -122,8 +123,8 @@ func TestDCQCNFiveStepsOfRecovery(t *testing.T) {
 	assert.Equal(t, 40e9, d.rt)
 }
 
-// The target of a flow that sends less than its rate must not grow: the timers stand still from the moment
-// the last packet would have been followed by another one.
+// The target of a flow that sends less than its rate must not grow: the timers stand still from the
+// moment the last packet would have been followed by another one.
 func TestDCQCNStandsStillWhenIdle(t *testing.T) {
 	d := dcqcn100(t, "")
 	d.On(cnp, at(0.5))
@@ -174,7 +175,8 @@ func TestCNPGate(t *testing.T) {
 	assert.True(t, fast.Marked(at(4)))
 }
 
-// Where the line rate is a guess, all of it is not paced, by any algorithm that begins with it; less is.
+// Where the line rate is a guess, all of it is not paced, by any algorithm that begins with it;
+// less is.
 func TestGuessedLineRate(t *testing.T) {
 	guess := everything
 	guess.Guessed = true
@@ -193,6 +195,7 @@ func TestGuessedLineRate(t *testing.T) {
 		assert.Positive(t, d.Rate, name)
 		assert.Less(t, d.Rate, guess.LineRate, name)
 		low := make1[Starter](t, name+":max_rate=1Gb/s", guess)
-		assert.Equal(t, units.Gbps, low.Start(at(0)).Rate, "%s: what is asked for is not a guess", name)
+		assert.Equal(t, units.Gbps, low.Start(at(0)).Rate, "%s: what is asked for is not a guess",
+			name)
 	}
 }

@@ -7,8 +7,9 @@ import (
 )
 
 // DCTCP is Alizadeh et al., "Data Center TCP" (SIGCOMM'10), as RFC 8257 has it. Switches mark what
-// meets a queue longer than K; the receiver echoes every mark. alpha is the smoothed share of marked
-// packets, and a window in which there was one is cut by alpha/2: a little for a little congestion.
+// meets a queue longer than K; the receiver echoes every mark. alpha is the smoothed share of
+// marked packets, and a window in which there was one is cut by alpha/2: a little for a little
+// congestion.
 //
 // Where the paper says bytes we count packets, full or not.
 type DCTCP struct {
@@ -33,12 +34,17 @@ type dctcpParams struct {
 
 func (p *dctcpParams) declare(s *schema) {
 	s.param(&p.gain, "g", "0.0625", "(0, 1]", "DCTCP", "weight of the newest window in alpha")
-	s.param(&p.alpha, "alpha", "1", "[0, 1]", "Linux", "share of marked packets that is assumed at first")
-	s.param(&p.ai, "ai", "1", "(0, inf)", "DCTCP", "added to the window in a round trip without marks")
-	s.param(&p.slowStart, "slow_start", "off", "", "OURS", "begin in slow start; use it with a small init_cwnd")
-	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "RFC 8257", "least window; below 1 for incasts of more than BDP/2 flows")
+	s.param(&p.alpha, "alpha", "1", "[0, 1]", "Linux",
+		"share of marked packets that is assumed at first")
+	s.param(&p.ai, "ai", "1", "(0, inf)", "DCTCP",
+		"added to the window in a round trip without marks")
+	s.param(&p.slowStart, "slow_start", "off", "", "OURS",
+		"begin in slow start; use it with a small init_cwnd")
+	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "RFC 8257",
+		"least window; below 1 for incasts of more than BDP/2 flows")
 	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
-	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "PrioPlus artifact", "window of a flow that begins")
+	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "PrioPlus artifact",
+		"window of a flow that begins")
 	s.atMost("min_cwnd", "init_cwnd")
 	s.atMost("init_cwnd", "max_cwnd")
 }
@@ -49,7 +55,8 @@ func (p *dctcpParams) build(path Path) Algorithm {
 }
 
 func (p *dctcpParams) start(path Path) DCTCP {
-	d := DCTCP{dctcpParams: *p, path: path, cwnd: float64(p.initCwnd), ssthresh: float64(p.initCwnd), exponent: 1}
+	d := DCTCP{dctcpParams: *p, path: path, cwnd: float64(p.initCwnd),
+		ssthresh: float64(p.initCwnd), exponent: 1}
 	if p.slowStart {
 		d.ssthresh = math.Inf(1)
 	}
@@ -79,7 +86,8 @@ func (d *DCTCP) On(ev *Event, now units.Time) Decision {
 	return d.decide()
 }
 
-// onAck updates alpha before the window is cut by it: a window that ends with this very packet counts.
+// onAck updates alpha before the window is cut by it: a window that ends with this very packet
+// counts.
 func (d *DCTCP) onAck(ev *Event, now units.Time) {
 	if delay, ok := d.sample(ev); ok {
 		d.srtt.add(delay)

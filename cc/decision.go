@@ -4,10 +4,10 @@ import "github.com/goroce/goroce/units"
 
 // Decision is what an algorithm says of a flow. The zero Decision stops it.
 type Decision struct {
-	// Window is how much payload may be unacknowledged. It may be less than a packet: the
-	// transport then sends one packet whenever nothing is in flight, spaced by Rate. So below a packet
-	// it is Rate that carries the precision, whole bits per second of windows that algorithms keep
-	// in floating point; Window is the same number in whole bytes, 1 at least. 0 stops the flow.
+	// Window is how much payload may be unacknowledged. It may be less than a packet: the transport
+	// then sends one packet whenever nothing is in flight, spaced by Rate. So below a packet it is
+	// Rate that carries the precision, whole bits per second of windows that algorithms keep in
+	// floating point; Window is the same number in whole bytes, 1 at least. 0 stops the flow.
 	Window units.Bytes
 	// Rate paces what leaves; 0 means as fast as the port goes.
 	Rate units.BitRate
@@ -16,10 +16,10 @@ type Decision struct {
 	// Tags is what Bolt wants on packets that leave from now on. BoltAI is for one packet: whoever
 	// sends takes it from its copy then, and reports the TX.
 	Tags BoltFlags
-	// ProbeAt asks for one probe at this moment, whatever Window and Hold say; 0 means none. Another
-	// moment asks for another probe, and the one before, if it has not left, does not leave any more. The
-	// probe's echo is an RTT event, its loss an RTO event, each with Probe. It takes the way of the flow's
-	// data and waits in the same queues.
+	// ProbeAt asks for one probe at this moment, whatever Window and Hold say; 0 means none.
+	// Another moment asks for another probe, and the one before, if it has not left, does not leave
+	// any more. The probe's echo is an RTT event, its loss an RTO event, each with Probe. It takes
+	// the way of the flow's data and waits in the same queues.
 	ProbeAt units.Time
 	// WakeAt asks for a TIMER event at this moment; 0 means none.
 	WakeAt units.Time

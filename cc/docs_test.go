@@ -27,7 +27,8 @@ func tables() string {
 			} else {
 				b.WriteString(" ")
 			}
-			fmt.Fprintf(&b, "`%s` %s `%s`.", o.low, map[bool]string{true: "may not be more than", false: "must be less than"}[o.equal], o.high)
+			fmt.Fprintf(&b, "`%s` %s `%s`.", o.low, map[bool]string{true: "may not be more than",
+				false: "must be less than"}[o.equal], o.high)
 			if i == len(s.orders)-1 {
 				b.WriteString("\n")
 			}

@@ -25,7 +25,8 @@ const (
 	kinds
 )
 
-var kindNames = [kinds]string{"ACK", "ECN", "OOO", "RTO", "RTT", "TX", "CST", "HOST", "CNP", "TIMER", "POST"}
+var kindNames = [kinds]string{"ACK", "ECN", "OOO", "RTO", "RTT", "TX", "CST", "HOST", "CNP",
+	"TIMER", "POST"}
 
 func (k Kind) String() string {
 	if k < kinds {
@@ -62,12 +63,12 @@ func (s EventSet) String() string {
 // Flow names a flow to a Controller: the transport uses one per queue pair.
 type Flow uint32
 
-// Event is one thing that happened to one flow. A field that the Kind does not speak of is zero, and
-// zero means that it is not known, unless it says otherwise.
+// Event is one thing that happened to one flow. A field that the Kind does not speak of is zero,
+// and zero means that it is not known, unless it says otherwise.
 //
-// One acknowledgement is one Event: an RTT if it has a delay sample and the algorithm wants RTT, else
-// an ECN if it echoes a mark and the algorithm wants ECN, else an ACK. These three are filled alike,
-// so an algorithm that binds all of them misses nothing and hears nothing twice.
+// One acknowledgement is one Event: an RTT if it has a delay sample and the algorithm wants RTT,
+// else an ECN if it echoes a mark and the algorithm wants ECN, else an ACK. These three are filled
+// alike, so an algorithm that binds all of them misses nothing and hears nothing twice.
 type Event struct {
 	Kind Kind
 	Flow Flow // filled by the transport in every event
@@ -75,8 +76,8 @@ type Event struct {
 	// PSN is the packet the event is about: the first one not yet acknowledged for ACK, ECN and
 	// RTT, the one that left for TX, the one that is missing for OOO and RTO. 24 bits.
 	PSN uint32
-	// SndNxt is the PSN the sender will use next. 24 bits; filled by the transport in every event but
-	// TIMER.
+	// SndNxt is the PSN the sender will use next. 24 bits; filled by the transport in every event
+	// but TIMER.
 	SndNxt uint32
 	// Packets and Bytes are newly acknowledged (ACK, ECN, RTT) or just sent (TX); payload only. A
 	// duplicate acknowledgement has 0.
@@ -93,20 +94,23 @@ type Event struct {
 	// packet left to the moment its acknowledgement was processed. A packet that was sent more than
 	// once gives none.
 	Delay units.Duration
-	// Endpoint is the part of Delay that is known to have passed in the two hosts, Swift's (t3-t2) + (t5-t4):
-	// filled when the path gives SignalEndpoint.
+	// Endpoint is the part of Delay that is known to have passed in the two hosts, Swift's (t3-t2)
+	// + (t5-t4): filled when the path gives SignalEndpoint.
 	Endpoint units.Duration
-	// LocalGap and RemoteGap are how much more of Delay may have passed in this host and in the other one. A
-	// frame that a port without time stamps hands over after a poll gap arrived at some moment of that gap,
-	// and a frame of a round left at some moment of that round. Both are 0 where time stamps tell; of the
-	// other host nothing is known, and RemoteGap is 0, where the path does not give SignalEndpoint.
+	// LocalGap and RemoteGap are how much more of Delay may have passed in this host and in the
+	// other one. A frame that a port without time stamps hands over after a poll gap arrived at
+	// some moment of that gap, and a frame of a round left at some moment of that round. Both are 0
+	// where time stamps tell; of the other host nothing is known, and RemoteGap is 0, where the
+	// path does not give SignalEndpoint.
 	LocalGap, RemoteGap units.Duration
-	// LocalAway and RemoteAway are how much of Endpoint and the gap this host and the other one did not poll at all: the
-	// poller napped, or its core ran something else. The rest is work that queued there.
+	// LocalAway and RemoteAway are how much of Endpoint and the gap this host and the other one did
+	// not poll at all: the poller napped, or its core ran something else. The rest is work that
+	// queued there.
 	LocalAway, RemoteAway units.Duration
-	// OneWay is the delay of the way there, of the packet that gave Delay: filled when the path gives
-	// SignalOneWay. It is the moment of arrival by the receiver's clock less that of departure by ours, so only
-	// the difference of two means something, in whole nanoseconds, and modulo 2^32 of them, as int32 counts.
+	// OneWay is the delay of the way there, of the packet that gave Delay: filled when the path
+	// gives SignalOneWay. It is the moment of arrival by the receiver's clock less that of
+	// departure by ours, so only the difference of two means something, in whole nanoseconds, and
+	// modulo 2^32 of them, as int32 counts.
 	OneWay units.Duration
 	// Hops is how many switches the data packet passed, from its TTL at the receiver.
 	Hops int
@@ -115,17 +119,17 @@ type Event struct {
 	// every event but TIMER; 0 is nothing.
 	InFlight units.Bytes
 	// Left is what is posted on the flow and not yet acknowledged, InFlight included; payload only.
-	// Filled like InFlight by a transport that counts it, for reliable connections. At least Bytes in a
-	// TX event, so 0 there says that nobody counts. At least one while anything is posted: messages without
-	// payload leave and are acknowledged, too.
+	// Filled like InFlight by a transport that counts it, for reliable connections. At least Bytes
+	// in a TX event, so 0 there says that nobody counts. At least one while anything is posted:
+	// messages without payload leave and are acknowledged, too.
 	Left units.Bytes
 
 	// INT is what the switches of the forward path wrote into the newest of the packets
 	// acknowledged, in order of the path (ACK, ECN, RTT; when the path gives SignalINT). It is
 	// borrowed: valid during the call.
 	INT []Hop
-	// Bolt is the flags that an acknowledgement echoes, of all its packets together, and Increases how
-	// many of its packets had BoltINC (ACK, ECN, RTT; when the path gives SignalSRC).
+	// Bolt is the flags that an acknowledgement echoes, of all its packets together, and Increases
+	// how many of its packets had BoltINC (ACK, ECN, RTT; when the path gives SignalSRC).
 	Bolt      BoltFlags
 	Increases int
 	// SRC is what a switch reports of its queue: in a CST event what it sent back itself, in an
@@ -147,9 +151,9 @@ func (ev *Event) timed() bool {
 // gap is how much of Delay may have passed in either host beyond Endpoint.
 func (ev *Event) gap() units.Duration { return ev.LocalGap + ev.RemoteGap }
 
-// Fabric returns the bounds of the part of Delay that passed in the fabric, and false when the event has
-// no delay, or an impossible one. Without poll gaps the bounds are equal. A controller that cuts, cuts on
-// the least: what its host did is no congestion.
+// Fabric returns the bounds of the part of Delay that passed in the fabric, and false when the
+// event has no delay, or an impossible one. Without poll gaps the bounds are equal. A controller
+// that cuts, cuts on the least: what its host did is no congestion.
 func (ev *Event) Fabric() (least, most units.Duration, ok bool) {
 	most = ev.Delay - ev.Endpoint
 	return max(most-ev.gap(), 1), most, ev.Kind == RTT && ev.timed()
@@ -161,15 +165,15 @@ func (ev *Event) FabricDelay() (units.Duration, bool) {
 	return least, ok
 }
 
-// FabricNear returns the delay of the fabric that is nearest to d of those that the event allows: the
-// sample itself when nothing is uncertain about it. It is false when there is no sample.
+// FabricNear returns the delay of the fabric that is nearest to d of those that the event allows:
+// the sample itself when nothing is uncertain about it. It is false when there is no sample.
 func (ev *Event) FabricNear(d units.Duration) (units.Duration, bool) {
 	least, most, ok := ev.Fabric()
 	return min(max(d, least), most), ok
 }
 
-// hosts is the part of Delay that passed in the two hosts while they polled, at most; without the gap of this one, whose own work
-// no window makes less.
+// hosts is the part of Delay that passed in the two hosts while they polled, at most; without the
+// gap of this one, whose own work no window makes less.
 func (ev *Event) hosts() units.Duration {
 	return max(0, min(ev.Endpoint+ev.RemoteGap, ev.Delay)-ev.away())
 }
@@ -180,13 +184,15 @@ func (ev *Event) away() units.Duration { return ev.LocalAway + ev.RemoteAway }
 // present is Delay without the time in which a host did not poll.
 func (ev *Event) present() units.Duration { return max(1, ev.Delay-ev.away()) }
 
-// roundTrip returns the bounds of Delay without the time in which a host did not poll, as far as that is known.
+// roundTrip returns the bounds of Delay without the time in which a host did not poll, as far as
+// that is known.
 func (ev *Event) roundTrip() (least, most units.Duration) {
 	gap, away := ev.gap(), ev.away()
 	return max(1, ev.Delay-max(gap, away)), max(1, ev.Delay-max(0, away-gap))
 }
 
-// Acknowledges says whether the packet psn, and with it all before, is acknowledged (ACK, ECN, RTT).
+// Acknowledges says whether the packet psn, and with it all before, is acknowledged (ACK, ECN,
+// RTT).
 func (ev *Event) Acknowledges(psn uint32) bool { return psnAfter(ev.PSN, psn) }
 
 // Hop is in-band telemetry of one switch port, taken as the packet left it. Time and Sent count
@@ -203,7 +209,8 @@ type Hop struct {
 type SRC struct {
 	Drain units.Duration // of the queue, at Rate
 	Rate  units.BitRate  // of the port that the queue is of
-	Sent  units.Time     // when the packet that met the queue left the sender, in the sender's clock; 0 unknown
+	// when the packet that met the queue left the sender, in the sender's clock; 0 unknown
+	Sent units.Time
 }
 
 // HostSample is what a sampler of the host's own state found. What its value means is between

@@ -16,7 +16,8 @@ import (
 var seedFlag = flag.Uint64("seed", 1, "seed of the packet model; 0 draws one")
 
 // shared is a path of 100 packets. It gives everything but the hosts' part of the delay.
-var shared = Path{LineRate: 100 * gbps, BaseRTT: 8 * us, Payload: 1000, Signals: allSignals &^ SignalEndpoint}
+var shared = Path{LineRate: 100 * gbps, BaseRTT: 8 * us, Payload: 1000,
+	Signals: allSignals &^ SignalEndpoint}
 
 var (
 	noMarks = red{1 << 40, 1 << 40, 0}
@@ -27,18 +28,20 @@ var (
 // TestFairness: flows that join one after another come to share a queue, and when all but one
 // leave, that one has the line rate again.
 //
-// Within is how far a flow's share may be from the mean. It is 5 % for those with a fixed point that is fair.
-// The others:
+// Within is how far a flow's share may be from the mean. It is 5 % for those with a fixed point
+// that is fair. The others:
 //   - DCQCN is cut by a draw of lots. What is left after n cuts is noise of the order of 1/sqrt(n),
 //     and there are some hundred in the time that is measured.
 //   - DCQCN of NICs raises by constants that take hundreds of milliseconds for a line of 100 Gb/s.
-//   - TIMELY has no unique fixed point ("ECN or Delay", CoNEXT'16): any shares are stable. Patched it has.
-//   - LEDBAT gains and loses alike whatever its window is, so shares stay as they began, and only losses
-//     even them. Its flows begin together here.
-//   - Bolt without pace removes a packet at a time, and no two closer than a gap. A flow whose packets travel in one
-//     bunch hears the switch once a round trip, so it removes one packet, as one that has a quarter of its window
-//     does: many flows get even over hundreds of milliseconds. And with windows of 1.5 packets a flow that has fallen
-//     to one is cut in half by each report, and may stay there: 64 flows are not in the table.
+//   - TIMELY has no unique fixed point ("ECN or Delay", CoNEXT'16): any shares are stable. Patched
+//     it has.
+//   - LEDBAT gains and loses alike whatever its window is, so shares stay as they began, and only
+//     losses even them. Its flows begin together here.
+//   - Bolt without pace removes a packet at a time, and no two closer than a gap. A flow whose
+//     packets travel in one bunch hears the switch once a round trip, so it removes one packet, as
+//     one that has a quarter of its window does: many flows get even over hundreds of milliseconds.
+//     And with windows of 1.5 packets a flow that has fallen to one is cut in half by each report,
+//     and may stay there: 64 flows are not in the table.
 func TestFairness(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
@@ -101,7 +104,8 @@ func TestFairness(t *testing.T) {
 					high = max(high, got)
 				}
 				mean := float64(sum) / float64(n)
-				t.Logf("used %.3f, shares %.3f to %.3f", mean/float64(share), float64(low)/mean, float64(high)/mean)
+				t.Logf("used %.3f, shares %.3f to %.3f", mean/float64(share), float64(low)/mean,
+					float64(high)/mean)
 				assert.Greater(t, mean/float64(share), c.used)
 				assert.Greater(t, float64(low), mean*max(1-c.within, 0.05), "nobody starves")
 				assert.Less(t, float64(high), mean*(1+c.within))
@@ -114,7 +118,8 @@ func TestFairness(t *testing.T) {
 				was := last.acked
 				m.run(m.now.Add(units.Millisecond))
 				rate := units.RateOf(last.acked-was, units.Millisecond)
-				require.Greater(t, rate, units.BitRate(0.98*c.used*float64(shared.LineRate)), "alone")
+				require.Greater(t, rate, units.BitRate(0.98*c.used*float64(shared.LineRate)),
+					"alone")
 			})
 		}
 	}

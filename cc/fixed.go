@@ -11,7 +11,8 @@ type Fixed struct {
 
 func (f *Fixed) declare(s *schema) {
 	s.param(&f.Window, "window", "1MiB", "(0, inf)", "OURS", "what may be unacknowledged")
-	s.param(&f.Rate, "rate", "0", "[0, inf)", "OURS", "what leaves at most; 0 is as fast as the port goes")
+	s.param(&f.Rate, "rate", "0", "[0, inf)", "OURS",
+		"what leaves at most; 0 is as fast as the port goes")
 }
 
 func (f *Fixed) build(Path) Algorithm { return f }

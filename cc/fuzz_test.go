@@ -15,7 +15,9 @@ import (
 func FuzzSwift(f *testing.F)    { fuzzAlgorithm(f, "swift") }
 func FuzzLEDBAT(f *testing.F)   { fuzzAlgorithm(f, "ledbat") }
 func FuzzLEDBATDC(f *testing.F) { fuzzAlgorithm(f, "ledbat-dc") }
-func FuzzTIMELY(f *testing.F)   { fuzzAlgorithm(f, "timely", "timely:patched=on", "timely:per_ack=on") }
+func FuzzTIMELY(f *testing.F) {
+	fuzzAlgorithm(f, "timely", "timely:patched=on", "timely:per_ack=on")
+}
 func FuzzDCTCP(f *testing.F)    { fuzzAlgorithm(f, "dctcp", "dctcp:min_cwnd=0.01") }
 func FuzzIDCTCP(f *testing.F)   { fuzzAlgorithm(f, "idctcp") }
 func FuzzD2TCP(f *testing.F)    { fuzzAlgorithm(f, "d2tcp:deadline=1ms", "d2tcp") }
@@ -50,8 +52,10 @@ func runAnything(t *testing.T, spec string, data []byte) {
 	in := input{data: data}
 	now := units.Time(in.number())
 	check := func(d Decision, what string) {
-		if d.Window < low.Window || d.Window > high.Window || d.Rate < low.Rate || d.Rate > high.Rate {
-			require.FailNow(t, "out of bounds", "%s: %+v after %s is not within %+v and %+v", spec, d, what, low, high)
+		if d.Window < low.Window || d.Window > high.Window || d.Rate < low.Rate ||
+			d.Rate > high.Rate {
+			require.FailNow(t, "out of bounds", "%s: %+v after %s is not within %+v and %+v", spec,
+				d, what, low, high)
 		}
 		if d.WakeAt != 0 && d.WakeAt.Sub(now) > units.Second {
 			require.FailNow(t, "sleeps too long", "%s: %+v after %s at %v", spec, d, what, now)
@@ -88,7 +92,8 @@ func bounds(t testing.TB, spec string, path Path) (low, high Decision) {
 		}
 		switch p.name {
 		case "min_cwnd", "min_window":
-			low.Window = max(1, units.Bytes(min(bytes, float64(path.Payload)))) // a timeout leaves a packet
+			// a timeout leaves a packet
+			low.Window = max(1, units.Bytes(min(bytes, float64(path.Payload))))
 		case "max_cwnd", "window":
 			high.Window = units.Bytes(math.Ceil(bytes))
 		case "max_window": // HPCC: and the packet that goes beyond
@@ -157,16 +162,19 @@ func (in *input) step() units.Duration {
 }
 
 func (in *input) event(now units.Time) Event {
-	ev := Event{Kind: Kind(in.byte() % uint8(kinds+1)), PSN: uint32(in.number()), SndNxt: uint32(in.number())}
+	ev := Event{Kind: Kind(in.byte() % uint8(kinds+1)), PSN: uint32(in.number()),
+		SndNxt: uint32(in.number())}
 	ev.Packets, ev.Marked = int(in.byte()%4), int(in.byte()%3)
 	ev.Bytes = units.Bytes(ev.Packets) * 1000
 	if b := in.byte(); b < 16 {
 		ev.Packets, ev.Marked = int(in.number()), int(in.number())
-		ev.Bytes, ev.InFlight, ev.Left = units.Bytes(in.number()), units.Bytes(in.number()), units.Bytes(in.number())
+		ev.Bytes, ev.InFlight, ev.Left = units.Bytes(in.number()), units.Bytes(in.number()),
+			units.Bytes(in.number())
 	}
 	ev.Delay = units.Duration(in.byte()) * us
 	if in.byte() < 16 {
-		ev.Delay, ev.Endpoint, ev.Hops = units.Duration(in.number()), units.Duration(in.number()), int(in.number())
+		ev.Delay, ev.Endpoint, ev.Hops = units.Duration(in.number()), units.Duration(in.number()),
+			int(in.number())
 	}
 	switch b := in.byte(); { // hosts without time stamps
 	case b < 8:
@@ -186,7 +194,8 @@ func (in *input) event(now units.Time) Event {
 	ev.INT = in.hops[:in.path]
 	ev.Bolt = BoltFlags(in.byte())
 	ev.Increases = int(int8(in.byte()))
-	ev.SRC = SRC{units.Duration(in.number()), units.BitRate(in.number()), now.Add(-units.Duration(in.number()))}
+	ev.SRC = SRC{units.Duration(in.number()), units.BitRate(in.number()),
+		now.Add(-units.Duration(in.number()))}
 	return ev
 }
 

@@ -12,11 +12,13 @@ import (
 // hostly is a delay sample with what is known of the hosts' part, in microseconds.
 func hostly(delay, endpoint, localGap, remoteGap, localAway, remoteAway units.Duration) *Event {
 	ev := rtt(delay*us, 1)
-	ev.Endpoint, ev.LocalGap, ev.RemoteGap, ev.LocalAway, ev.RemoteAway = endpoint*us, localGap*us, remoteGap*us, localAway*us, remoteAway*us
+	ev.Endpoint, ev.LocalGap, ev.RemoteGap, ev.LocalAway, ev.RemoteAway = endpoint*us, localGap*us,
+		remoteGap*us, localAway*us, remoteAway*us
 	return ev
 }
 
-// What a sample says of the fabric, of the hosts, and of the round trip had the hosts polled all the time.
+// What a sample says of the fabric, of the hosts, and of the round trip had the hosts polled all
+// the time.
 func TestWhatADelayIsMadeOf(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
@@ -25,16 +27,26 @@ func TestWhatADelayIsMadeOf(t *testing.T) {
 		hosts, present        units.Duration
 		leastTrip, longerTrip units.Duration
 	}{
-		{"nothing is known of hosts", hostly(100, 0, 0, 0, 0, 0), 100 * us, 100 * us, 0, 100 * us, 100 * us, 100 * us},
-		{"time stamps", hostly(100, 30, 0, 0, 0, 0), 70 * us, 70 * us, 30 * us, 100 * us, 100 * us, 100 * us},
-		{"time stamps, and a host that was away", hostly(100, 30, 0, 0, 10, 10), 70 * us, 70 * us, 10 * us, 80 * us, 80 * us, 80 * us},
-		{"gaps of hosts that worked", hostly(100, 30, 20, 10, 0, 0), 40 * us, 70 * us, 40 * us, 100 * us, 70 * us, 100 * us},
-		{"gaps of hosts that napped", hostly(100, 0, 20, 10, 20, 10), 70 * us, 100 * us, 0, 70 * us, 70 * us, 100 * us},
-		{"both", hostly(100, 30, 20, 10, 15, 5), 40 * us, 70 * us, 20 * us, 80 * us, 70 * us, 100 * us},
-		{"more away than gap", hostly(100, 60, 10, 0, 60, 0), 30 * us, 40 * us, 0, 40 * us, 40 * us, 50 * us},
-		{"a gap as long as all of it", hostly(100, 30, 70, 0, 0, 0), 1, 70 * us, 30 * us, 100 * us, 30 * us, 100 * us},
-		{"gaps longer than all of it", hostly(100, 30, 80, 900, 0, 0), 1, 70 * us, 100 * us, 100 * us, 1, 100 * us},
-		{"away for longer than all of it", hostly(100, 30, 80, 900, 80, 900), 1, 70 * us, 0, 1, 1, 100 * us},
+		{"nothing is known of hosts", hostly(100, 0, 0, 0, 0, 0), 100 * us, 100 * us, 0, 100 * us,
+			100 * us, 100 * us},
+		{"time stamps", hostly(100, 30, 0, 0, 0, 0), 70 * us, 70 * us, 30 * us, 100 * us, 100 * us,
+			100 * us},
+		{"time stamps, and a host that was away", hostly(100, 30, 0, 0, 10, 10), 70 * us, 70 * us,
+			10 * us, 80 * us, 80 * us, 80 * us},
+		{"gaps of hosts that worked", hostly(100, 30, 20, 10, 0, 0), 40 * us, 70 * us, 40 * us,
+			100 * us, 70 * us, 100 * us},
+		{"gaps of hosts that napped", hostly(100, 0, 20, 10, 20, 10), 70 * us, 100 * us, 0, 70 * us,
+			70 * us, 100 * us},
+		{"both", hostly(100, 30, 20, 10, 15, 5), 40 * us, 70 * us, 20 * us, 80 * us, 70 * us,
+			100 * us},
+		{"more away than gap", hostly(100, 60, 10, 0, 60, 0), 30 * us, 40 * us, 0, 40 * us, 40 * us,
+			50 * us},
+		{"a gap as long as all of it", hostly(100, 30, 70, 0, 0, 0), 1, 70 * us, 30 * us, 100 * us,
+			30 * us, 100 * us},
+		{"gaps longer than all of it", hostly(100, 30, 80, 900, 0, 0), 1, 70 * us, 100 * us,
+			100 * us, 1, 100 * us},
+		{"away for longer than all of it", hostly(100, 30, 80, 900, 80, 900), 1, 70 * us, 0, 1, 1,
+			100 * us},
 	} {
 		least, most, ok := c.ev.Fabric()
 		require.True(t, ok, c.name)
@@ -53,7 +65,8 @@ func TestWhatADelayIsMadeOf(t *testing.T) {
 
 func TestFabricNear(t *testing.T) {
 	ev := hostly(100, 30, 20, 10, 0, 0) // 40 to 70
-	for near, want := range map[units.Duration]units.Duration{10 * us: 40 * us, 40 * us: 40 * us, 55 * us: 55 * us, 70 * us: 70 * us, 90 * us: 70 * us} {
+	for near, want := range map[units.Duration]units.Duration{10 * us: 40 * us, 40 * us: 40 * us,
+		55 * us: 55 * us, 70 * us: 70 * us, 90 * us: 70 * us} {
 		got, ok := ev.FabricNear(near)
 		assert.True(t, ok)
 		assert.Equal(t, want, got, near)
@@ -83,8 +96,8 @@ func TestNoFabricDelay(t *testing.T) {
 	}
 }
 
-// Swift's fabric window is cut by what the fabric took at least; its endpoint window by the hosts while they polled,
-// without the gap of the own one.
+// Swift's fabric window is cut by what the fabric took at least; its endpoint window by the hosts
+// while they polled, without the gap of the own one.
 func TestSwiftOfHosts(t *testing.T) {
 	const spec = "swift:base_target=40us,per_hop=0s,fs_range=0s,endpoint_target=50us,init_cwnd=10"
 	for _, c := range []struct {
@@ -133,7 +146,8 @@ func TestSteerKeepsTheEndpointWindow(t *testing.T) {
 	assert.InDelta(t, cut, s.endpoint.cwnd, 1e-9)
 }
 
-// Naps of the hosts change nothing: a flow whose samples say so decides as one whose hosts polled all the time.
+// Naps of the hosts change nothing: a flow whose samples say so decides as one whose hosts polled
+// all the time.
 func TestNapsChangeNothing(t *testing.T) {
 	for _, spec := range []string{"swift", "ledbat", "ledbat-dc", "timely"} {
 		for _, path := range []Path{everything, plain4} {
@@ -142,7 +156,8 @@ func TestNapsChangeNothing(t *testing.T) {
 			for i := range 2000 {
 				ev := acked.window(1, 0)[0]
 				ev.SndNxt = (ev.PSN + 8) & 0xffffff
-				ev.Kind, ev.Delay, ev.Left, ev.InFlight = RTT, units.Duration(20+i*7%11)*us, 1<<30, 1<<20
+				ev.Kind, ev.Delay, ev.Left, ev.InFlight = RTT, units.Duration(20+i*7%11)*us, 1<<30,
+					1<<20
 				if i%100 > 90 { // there is a queue at times
 					ev.Delay += 200 * us
 				}
@@ -153,19 +168,23 @@ func TestNapsChangeNothing(t *testing.T) {
 					nap.RemoteGap = units.Duration(i*17%50) * us
 					nap.RemoteAway = nap.RemoteGap
 				}
-				if spec == "timely" { // it knows the round trip as the hosts had it: only the bounds are the same
+				// it knows the round trip as the hosts had it: only the bounds are the same
+				if spec == "timely" {
 					nap.Endpoint, nap.LocalGap, nap.RemoteGap = nap.LocalGap+nap.RemoteGap, 0, 0
 				}
 				nap.Delay += nap.LocalAway + nap.RemoteAway
 				now := at(1000 + 20*float64(i))
-				require.Equal(t, quiet.On(&ev, now), napping.On(&nap, now), "%s, sample %d", spec, i)
+				require.Equal(t, quiet.On(&ev, now), napping.On(&nap, now), "%s, sample %d", spec,
+					i)
 			}
-			require.Equal(t, quiet.(Observable).Snapshot().Cuts, napping.(Observable).Snapshot().Cuts, spec)
+			require.Equal(t, quiet.(Observable).Snapshot().Cuts,
+				napping.(Observable).Snapshot().Cuts, spec)
 		}
 	}
 }
 
-// LEDBAT takes of what a sample allows that which is nearest to its base: a gap is no queue, and does not hide one.
+// LEDBAT takes of what a sample allows that which is nearest to its base: a gap is no queue, and
+// does not hide one.
 func TestLEDBATOfHosts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -256,7 +275,8 @@ func TestTIMELYTimeouts(t *testing.T) {
 	timeout(95000, rate*0.6, "it is another one")
 }
 
-// A base round trip is no more than a sample at most, and only a sample that is beyond it at least may raise it.
+// A base round trip is no more than a sample at most, and only a sample that is beyond it at least
+// may raise it.
 func TestBaseRTTBetween(t *testing.T) {
 	b := BaseRTT{Path: lan, Window: 100 * us, Queue: 40 * us}
 	for i, s := range []struct {

@@ -2,11 +2,12 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// HPCC is Li et al., "HPCC: High Precision Congestion Control" (SIGCOMM'19). Every switch writes what its
-// port has sent and what waits behind the packet; from two such records follows how much is in
-// flight over that port, as a part U of what it can have in flight without a queue. The window is set to
-// what would make the largest U of the path eta, relative to a reference window W_c that changes once a
-// round trip, so that many acknowledgements of one round trip do not compound.
+// HPCC is Li et al., "HPCC: High Precision Congestion Control" (SIGCOMM'19). Every switch writes
+// what its port has sent and what waits behind the packet; from two such records follows how much
+// is in flight over that port, as a part U of what it can have in flight without a queue. The
+// window is set to what would make the largest U of the path eta, relative to a reference window
+// W_c that changes once a round trip, so that many acknowledgements of one round trip do not
+// compound.
 type HPCC struct {
 	hpccParams
 	t float64 // T, ps
@@ -35,10 +36,14 @@ type hpccParams struct {
 
 func (p *hpccParams) declare(s *schema) {
 	s.param(&p.eta, "eta", "0.95", "(0, 1]", "HPCC", "utilisation aimed at")
-	s.param(&p.maxStage, "max_stage", "5", "[0, 1000]", "HPCC", "additive steps after which the window is set anew; 0 is always")
-	s.param(&p.ai, "ai", "0.0005BDP", "(0, inf)", "HPCC: 80B at 100Gb/s and 13us", "W_AI, added in every step; BDP·(1-eta)/N for N flows")
-	s.param(&p.baseRTT, "t", "1rtt", "(0s, 1s]", "HPCC", "T, slightly above the base round trip of every path")
-	s.param(&p.minWindow, "min_window", "0.001BDP", "(0, inf)", "HPCC artifact: 100Mb/s", "least window")
+	s.param(&p.maxStage, "max_stage", "5", "[0, 1000]", "HPCC",
+		"additive steps after which the window is set anew; 0 is always")
+	s.param(&p.ai, "ai", "0.0005BDP", "(0, inf)", "HPCC: 80B at 100Gb/s and 13us",
+		"W_AI, added in every step; BDP·(1-eta)/N for N flows")
+	s.param(&p.baseRTT, "t", "1rtt", "(0s, 1s]", "HPCC",
+		"T, slightly above the base round trip of every path")
+	s.param(&p.minWindow, "min_window", "0.001BDP", "(0, inf)", "HPCC artifact: 100Mb/s",
+		"least window")
 	s.param(&p.maxWindow, "max_window", "1BDP", "(0, inf)", "HPCC", "largest window, and the first")
 	s.atMost("min_window", "max_window")
 }
@@ -169,7 +174,8 @@ func (h *HPCC) computeWind() (stage int) {
 }
 
 // decide lets a packet leave while less than W is in flight, so the window of a Decision is a
-// packet less a byte more: whole packets would make a window of 1.9 one of 1, while the rate is exact.
+// packet less a byte more: whole packets would make a window of 1.9 one of 1, while the rate is
+// exact.
 func (h *HPCC) decide() Decision {
 	return Decision{Window: wholeBytes(h.w + h.payload - 1), Rate: rateOf(h.w, h.baseRTT)}
 }

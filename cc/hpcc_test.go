@@ -41,7 +41,8 @@ func TestHPCCExample(t *testing.T) {
 	assert.InDelta(t, 154764.37, h.w, 0.01)
 	h.On(told(102, hop(4900, 47250, 0)), at(4))
 	assert.Equal(t, h.w, h.wc)
-	assert.Equal(t, Decision{Window: wholeBytes(h.w) + 999, Rate: rateOf(h.w, 13*us)}, h.decide(), "window and rate")
+	assert.Equal(t, Decision{Window: wholeBytes(h.w) + 999, Rate: rateOf(h.w, 13*us)}, h.decide(),
+		"window and rate")
 	assert.EqualValues(t, 1, h.Snapshot().Cuts[CutTelemetry])
 }
 

@@ -28,9 +28,11 @@ type idctcpParams struct {
 
 func (p *idctcpParams) declare(s *schema) {
 	s.param(&p.gain, "g", "0.0625", "(0, 1]", "DCTCP", "weight of the newest window in alpha")
-	s.param(&p.alpha, "alpha", "1", "[0, 1]", "Linux", "share of marked packets that is assumed at first")
+	s.param(&p.alpha, "alpha", "1", "[0, 1]", "Linux",
+		"share of marked packets that is assumed at first")
 	s.param(&p.ai, "ai", "1", "(0, inf)", "DCTCP", "added to the window in a window without marks")
-	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "DCTCP", "least window; below 1 for incasts of more than BDP/2 flows")
+	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "DCTCP",
+		"least window; below 1 for incasts of more than BDP/2 flows")
 	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
 	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "OURS", "window of a flow that begins")
 	s.atMost("min_cwnd", "init_cwnd")
@@ -38,8 +40,9 @@ func (p *idctcpParams) declare(s *schema) {
 }
 
 func (p *idctcpParams) build(path Path) Algorithm {
-	return &IDCTCP{idctcpParams: *p, path: path, cwnd: float64(p.initCwnd), window: float64(p.initCwnd),
-		share: markShare{alpha: p.alpha, gain: p.gain}}
+	return &IDCTCP{idctcpParams: *p, path: path, cwnd: float64(p.initCwnd),
+		window: float64(p.initCwnd),
+		share:  markShare{alpha: p.alpha, gain: p.gain}}
 }
 
 // Events implements Algorithm.
@@ -77,7 +80,8 @@ func (d *IDCTCP) onAck(ev *Event, now units.Time) {
 	case marked > 0:
 		d.reduce(d.share.cut(1), CutMark, now)
 	case inUse(ev, d.cwnd, &d.path):
-		d.cwnd = clamp(d.cwnd+float64(d.ai)*acked/max(d.cwnd, 1), float64(d.minCwnd), float64(d.maxCwnd))
+		d.cwnd = clamp(d.cwnd+float64(d.ai)*acked/max(d.cwnd, 1), float64(d.minCwnd),
+			float64(d.maxCwnd))
 	}
 }
 

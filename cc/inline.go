@@ -72,7 +72,8 @@ func (c *Inline) decide(f *inlineFlow, d Decision) {
 // Wants implements Controller.
 func (c *Inline) Wants(f Flow) EventSet { return c.flows[f].wants }
 
-// Report implements Controller. An event of a flow that ended, or that it did not bind, does nothing.
+// Report implements Controller. An event of a flow that ended, or that it did not bind, does
+// nothing.
 func (c *Inline) Report(ev *Event, now units.Time) {
 	f := &c.flows[ev.Flow]
 	if !f.wants.Has(ev.Kind) {
@@ -92,7 +93,8 @@ func (c *Inline) Decision(f Flow) (Decision, bool) {
 	return flow.decision, changed
 }
 
-// Snapshot answers the state of a flow: the newest Decision, and what the algorithm shows beyond it.
+// Snapshot answers the state of a flow: the newest Decision, and what the algorithm shows beyond
+// it.
 func (c *Inline) Snapshot(f Flow) Snapshot {
 	flow := &c.flows[f]
 	if o, ok := flow.algorithm.(Observable); ok {

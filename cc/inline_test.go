@@ -73,7 +73,8 @@ func TestInlineBinding(t *testing.T) {
 
 func TestInlineChangedOnce(t *testing.T) {
 	var c Inline
-	s := &script{wants: Events(ACK), start: Decision{Window: 1}, answer: constant(Decision{Window: 1})}
+	s := &script{wants: Events(ACK), start: Decision{Window: 1},
+		answer: constant(Decision{Window: 1})}
 	f := c.Add(s, 0)
 	ack := &Event{Kind: ACK, Flow: f}
 	expect := func(want bool) {
@@ -143,7 +144,8 @@ func TestInlineTimerOfAnUnboundFlow(t *testing.T) {
 
 func TestInlineTimerMovesEarlierAndAway(t *testing.T) {
 	var c Inline
-	s := &script{wants: Events(ACK, TIMER), start: Decision{WakeAt: 100}, answer: constant(Decision{WakeAt: 50})}
+	s := &script{wants: Events(ACK, TIMER), start: Decision{WakeAt: 100},
+		answer: constant(Decision{WakeAt: 50})}
 	f := c.Add(s, 0)
 	require.Equal(t, units.Time(100), c.Poll(0))
 	c.Report(&Event{Kind: ACK, Flow: f}, 1)
@@ -159,7 +161,8 @@ func TestInlineTimerMovesEarlierAndAway(t *testing.T) {
 
 func TestInlineRemoveAndReuse(t *testing.T) {
 	var c Inline
-	old := &script{wants: Events(ACK, TIMER), start: Decision{Window: 1, WakeAt: 10}, answer: constant(Decision{})}
+	old := &script{wants: Events(ACK, TIMER), start: Decision{Window: 1, WakeAt: 10},
+		answer: constant(Decision{})}
 	f := c.Add(old, 0)
 	c.Remove(f)
 	c.Remove(f) // once more changes nothing
@@ -171,7 +174,8 @@ func TestInlineRemoveAndReuse(t *testing.T) {
 	assert.Zero(t, d)
 	assert.False(t, changed)
 
-	s := &script{wants: Events(ACK), start: Decision{Window: 3}, answer: constant(Decision{Window: 4})}
+	s := &script{wants: Events(ACK), start: Decision{Window: 3},
+		answer: constant(Decision{Window: 4})}
 	require.Equal(t, f, c.Add(s, 0))
 	require.NotEqual(t, f, c.Add(plain{}, 0))
 	d, changed = c.Decision(f)
@@ -251,8 +255,10 @@ func TestInlineTimersAgreeWithAScan(t *testing.T) {
 // ticker wakes every microsecond and counts.
 type ticker struct{ ticks int }
 
-func (*ticker) Events() EventSet              { return Events(ACK, TIMER) }
-func (*ticker) Start(now units.Time) Decision { return Decision{WakeAt: now.Add(units.Microsecond)} }
+func (*ticker) Events() EventSet { return Events(ACK, TIMER) }
+func (*ticker) Start(now units.Time) Decision {
+	return Decision{WakeAt: now.Add(units.Microsecond)}
+}
 func (a *ticker) On(_ *Event, now units.Time) Decision {
 	a.ticks++
 	return Decision{Window: units.Bytes(a.ticks), WakeAt: now.Add(units.Microsecond)}
@@ -292,7 +298,8 @@ func benchmarkPoll(b *testing.B, a Algorithm) {
 func TestInlineChangedByTimer(t *testing.T) {
 	var c Inline
 	sleeper := func(at units.Time, then Decision) *script {
-		return &script{wants: Events(TIMER), start: Decision{Hold: true, WakeAt: at}, answer: constant(then)}
+		return &script{wants: Events(TIMER), start: Decision{Hold: true, WakeAt: at},
+			answer: constant(then)}
 	}
 	held := c.Add(sleeper(10, Decision{Window: 5}), 0)
 	same := c.Add(sleeper(10, Decision{Hold: true}), 0) // as it was, but for WakeAt

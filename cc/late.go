@@ -1,7 +1,7 @@
 package cc
 
-// Late is the flows whose Decision a Controller's Poll has changed, and of which nobody was told yet: what a Controller
-// embeds to have Changed.
+// Late is the flows whose Decision a Controller's Poll has changed, and of which nobody was told
+// yet: what a Controller embeds to have Changed.
 type Late struct{ flows []Flow }
 
 // Tell adds a flow.

@@ -10,9 +10,9 @@ import (
 // the distance of the queueing delay from a target. The queueing delay is the least of the last few
 // samples less the least of the last minutes.
 //
-// In its variant for data centres (the artifact of PrioPlus, EuroSys'25) the base delay is configured
-// and not measured, so that a latecomer does not take the queue it finds for the path; the flow
-// starts with a BDP, and losses are left to the transport.
+// In its variant for data centres (the artifact of PrioPlus, EuroSys'25) the base delay is
+// configured and not measured, so that a latecomer does not take the queue it finds for the path;
+// the flow starts with a BDP, and losses are left to the transport.
 //
 // The RFC takes one-way delays; ours are of the round trip, without the hosts' part where the path
 // tells it. Acknowledgements ride the highest class, so the queue behind both is the same.
@@ -50,14 +50,20 @@ func (p *ledbatParams) declare(s *schema) {
 		target, initial, rfc = "6us", "1BDP", "PrioPlus artifact"
 		s.param(&p.base, "base", "1rtt", "(0s, 1s]", rfc, "round trip without queues")
 	} else {
-		s.param(&p.minutes, "base_history", "10", "[1, 60]", rfc, "minutes over which the least delay is the base")
-		s.param(&p.allowed, "allowed_increase", "1", "[0, inf)", rfc, "how far the window may be beyond what was in flight")
+		s.param(&p.minutes, "base_history", "10", "[1, 60]", rfc,
+			"minutes over which the least delay is the base")
+		s.param(&p.allowed, "allowed_increase", "1", "[0, inf)", rfc,
+			"how far the window may be beyond what was in flight")
 	}
 	s.param(&p.queueing, "target", target, "(0s, 100ms]", rfc, "queueing delay aimed at")
-	s.param(&p.gain, "gain", "1", "(0, 1]", "RFC 6817", "packets a round trip for a queueing delay that is off by the target")
-	s.param(&p.filterLen, "current_filter", "4", "[1, 64]", "RFC 6817", "samples whose least is the current delay")
-	s.param(&p.capped, "cap_decrease", "off", "", "LEDBAT++", "never fall by more than a packet a round trip, however long the queue")
-	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "RFC 6817", "least window; below 1 for large incasts")
+	s.param(&p.gain, "gain", "1", "(0, 1]", "RFC 6817",
+		"packets a round trip for a queueing delay that is off by the target")
+	s.param(&p.filterLen, "current_filter", "4", "[1, 64]", "RFC 6817",
+		"samples whose least is the current delay")
+	s.param(&p.capped, "cap_decrease", "off", "", "LEDBAT++",
+		"never fall by more than a packet a round trip, however long the queue")
+	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "RFC 6817",
+		"least window; below 1 for large incasts")
 	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
 	s.param(&p.initCwnd, "init_cwnd", initial, "(0, inf)", rfc, "window of a flow that begins")
 	s.atMost("min_cwnd", "init_cwnd")
@@ -158,8 +164,8 @@ func (l *LEDBAT) decide() Decision { return windowed(Packets(l.cwnd), &l.path, l
 // Snapshot implements Observable.
 func (l *LEDBAT) Snapshot() Snapshot { return l.snapshot(l.decide()) }
 
-// steered implements steerable. The RFC's window may not go beyond what was in flight, and its base is what
-// the flow has seen: neither goes with a channel.
+// steered implements steerable. The RFC's window may not go beyond what was in flight, and its base
+// is what the flow has seen: neither goes with a channel.
 func (p *ledbatParams) steered() (taken []string, defaults []setting, ok bool) {
 	return []string{"base", "target", "min_cwnd", "max_cwnd", "init_cwnd"}, nil, p.dataCentre
 }

@@ -116,8 +116,8 @@ func TestLEDBATBaseExpires(t *testing.T) {
 	assert.Equal(t, 80*us, l.history.least())
 }
 
-// A latecomer measures a base that includes the queue it finds: it has an advantage, unless the base is
-// configured.
+// A latecomer measures a base that includes the queue it finds: it has an advantage, unless the
+// base is configured.
 func TestLEDBATLatecomer(t *testing.T) {
 	late := make1[*LEDBAT](t, "ledbat:target=20us", everything)
 	ev := rtt(60*us, 1)
@@ -130,14 +130,15 @@ func TestLEDBATLatecomer(t *testing.T) {
 	assert.Less(t, dc.cwnd, before)
 }
 
-// Shipped configurations leave the target at the 100 ms of the Internet: no queue of a data centre is
-// that long.
+// Shipped configurations leave the target at the 100 ms of the Internet: no queue of a data centre
+// is that long.
 func TestLEDBATTargetOfADataCentre(t *testing.T) {
 	dc := make1[*LEDBAT](t, "ledbat-dc", everything)
 	assert.Equal(t, everything.BaseRTT+6*us, dc.Snapshot().Target)
 }
 
-// With less than a packet a packet is sent every rtt/w, or an incast keeps two packets of each flow.
+// With less than a packet a packet is sent every rtt/w, or an incast keeps two packets of each
+// flow.
 func TestLEDBATBelowOnePacket(t *testing.T) {
 	l := make1[*LEDBAT](t, "ledbat-dc:min_cwnd=0.1,init_cwnd=1,base=10us,target=20us", everything)
 	for range 100 {

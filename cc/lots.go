@@ -2,8 +2,8 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// Lots is what a flow draws, so that flows that were stopped together do not go on together: the xorshift generator
-// of Marsaglia (2003) with 32 bits.
+// Lots is what a flow draws, so that flows that were stopped together do not go on together: the
+// xorshift generator of Marsaglia (2003) with 32 bits.
 type Lots uint32
 
 // NewLots mixes a seed, such as a Path's, so that flows numbered in a row draw unlike each other.

@@ -6,9 +6,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// model is n flows through one queue, packet by packet, without loss: as little of a network as shows whether
-// algorithms share it. Each sender has a link of line rate; the switch marks, writes telemetry and
-// speaks Bolt; the receiver acknowledges every packet at once and makes CNPs.
+// model is n flows through one queue, packet by packet, without loss: as little of a network as
+// shows whether algorithms share it. Each sender has a link of line rate; the switch marks, writes
+// telemetry and speaks Bolt; the receiver acknowledges every packet at once and makes CNPs.
 type model struct {
 	path   Path
 	marks  red
@@ -120,8 +120,8 @@ func (m *model) after(d units.Duration, do func()) {
 	m.events.push(modelEvent{m.now.Add(d), m.seq, do})
 }
 
-// jitter is what a host may take longer. Without it flows lock into a phase in which always the same ones meet
-// the queue.
+// jitter is what a host may take longer. Without it flows lock into a phase in which always the
+// same ones meet the queue.
 const jitter = 500 * units.Nanosecond
 
 // inOrder does something after a delay and a jitter, but not before last, and answers when.
@@ -264,11 +264,13 @@ func (m *model) depart() {
 	case q > m.marks.high:
 		f.ce = true
 	case q > m.marks.low:
-		f.ce = m.random.Float64() < m.marks.p*float64(q-m.marks.low)/float64(m.marks.high-m.marks.low)
+		f.ce = m.random.Float64() < m.marks.p*float64(q-m.marks.low)/
+			float64(m.marks.high-m.marks.low)
 	}
 	m.queued -= m.path.Payload
 	m.sent += uint32(m.path.Payload)
-	f.hop = Hop{Port: 1, Rate: m.path.LineRate, Time: uint32(m.now / units.Time(units.Nanosecond)), Sent: m.sent, Queue: m.queued}
+	f.hop = Hop{Port: 1, Rate: m.path.LineRate, Time: uint32(m.now / units.Time(units.Nanosecond)),
+		Sent: m.sent, Queue: m.queued}
 	m.after(m.wire(), func() {
 		f.from.back = m.inOrder(f.from.back, 3*m.oneWay(), func() { f.from.acknowledge(f) })
 		m.depart()
@@ -280,7 +282,8 @@ func (s *sender) acknowledge(f *frame) {
 	s.una = f.psn + 1
 	s.inFlight -= m.path.Payload
 	s.acked += m.path.Payload
-	ev := Event{Kind: ACK, PSN: s.una & 0xffffff, Packets: 1, Bytes: m.path.Payload, INT: []Hop{f.hop}, Bolt: f.flags, SRC: f.src}
+	ev := Event{Kind: ACK, PSN: s.una & 0xffffff, Packets: 1, Bytes: m.path.Payload,
+		INT: []Hop{f.hop}, Bolt: f.flags, SRC: f.src}
 	if f.ce {
 		ev.Marked = 1
 	}

@@ -25,8 +25,8 @@ type gate struct {
 
 func (g *gate) shut(now units.Time) { *g = gate{now, true} }
 
-// open says whether it was shut for the first time, or at least this long ago. When the clock has stepped
-// back behind the moment it was shut, that is now: it will not stay shut for ever.
+// open says whether it was shut for the first time, or at least this long ago. When the clock has
+// stepped back behind the moment it was shut, that is now: it will not stay shut for ever.
 func (g *gate) open(now units.Time, after units.Duration) bool {
 	if g.was && now.Before(g.at) {
 		g.at = now

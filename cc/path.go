@@ -15,7 +15,8 @@ type Path struct {
 	Hops     int            // switches on the way; 0 unknown
 	Signals  Signals        // what it can tell
 	Seed     uint32         // of what an algorithm draws by lot: another one for each flow
-	Guessed  bool           // LineRate is a guess, of a port that says none: it is no limit, and all of it is not paced
+	// LineRate is a guess, of a port that says none: it is no limit, and all of it is not paced
+	Guessed bool
 }
 
 // BDP is what line rate carries in a base round trip.
@@ -35,8 +36,8 @@ func (p Path) check() error {
 	return nil
 }
 
-// Signals is a set of what a path can tell an algorithm, beyond acknowledgements, losses and CNPs, which
-// every RoCEv2 path has.
+// Signals is a set of what a path can tell an algorithm, beyond acknowledgements, losses and CNPs,
+// which every RoCEv2 path has.
 type Signals uint8
 
 // The signals.

@@ -1,7 +1,7 @@
 package cc
 
-// psnAfter says whether PSN a comes after b: the difference of 24 bits, taken as signed, is positive.
-// So nothing else is needed where PSNs wrap.
+// psnAfter says whether PSN a comes after b: the difference of 24 bits, taken as signed, is
+// positive. So nothing else is needed where PSNs wrap.
 func psnAfter(a, b uint32) bool {
 	d := (a - b) & 0xffffff
 	return d != 0 && d < 1<<23

@@ -64,11 +64,16 @@ func (i *invalid) Declare(s *cc.Settings) {
 
 func TestRegisterPanics(t *testing.T) {
 	ours := func(name string, b cc.Blueprint) func() {
-		return func() { cc.Register(cc.Registration{Name: name, New: func() cc.Blueprint { return b }}) }
+		return func() {
+			cc.Register(cc.Registration{Name: name, New: func() cc.Blueprint { return b }})
+		}
 	}
-	assert.PanicsWithValue(t, `cc: algorithm "swift" is registered twice`, ours("swift", &halfBDP{}))
-	assert.PanicsWithValue(t, `cc: name "Mine": want lower-case letters, digits and dashes`, ours("Mine", &halfBDP{}))
-	assert.PanicsWithValue(t, "cc: test-invalid: part=2 is outside (0, 1]", ours("test-invalid", &invalid{}))
+	assert.PanicsWithValue(t, `cc: algorithm "swift" is registered twice`,
+		ours("swift", &halfBDP{}))
+	assert.PanicsWithValue(t, `cc: name "Mine": want lower-case letters, digits and dashes`,
+		ours("Mine", &halfBDP{}))
+	assert.PanicsWithValue(t, "cc: test-invalid: part=2 is outside (0, 1]",
+		ours("test-invalid", &invalid{}))
 	_, err := cc.Parse("test-invalid")
 	assert.ErrorContains(t, err, `no algorithm "test-invalid"`)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// schema is what an algorithm declares of its parameters: where each goes, and all that a person asks
-// of it. The path is known when the algorithm starts, and not yet when a flag is read: nil then.
+// schema is what an algorithm declares of its parameters: where each goes, and all that a person
+// asks of it. The path is known when the algorithm starts, and not yet when a flag is read: nil
+// then.
 type schema struct {
 	params []param
 	orders []order
@@ -37,7 +38,8 @@ type order struct {
 // param declares a parameter. def and valid are written as a person would write them: a value,
 // and an interval such as "(0, 1]" or "[1, inf)". source is where the default comes from.
 func (s *schema) param(into any, name, def, valid, source, text string) {
-	s.params = append(s.params, param{into: into, name: name, def: def, valid: valid, source: source, text: text})
+	s.params = append(s.params, param{into: into, name: name, def: def, valid: valid,
+		source: source, text: text})
 }
 
 // below declares that parameter low must be less than high.
@@ -55,8 +57,8 @@ func (s *schema) find(name string) *param {
 	return nil
 }
 
-// fill stores the settings, and the defaults of everything else. What cannot be told without
-// the path is not checked while it is nil. Of two defaults that contradict each other on a path, the
+// fill stores the settings, and the defaults of everything else. What cannot be told without the
+// path is not checked while it is nil. Of two defaults that contradict each other on a path, the
 // larger one is raised: nobody asked for either.
 func (s *schema) fill(given []setting, path *Path) error {
 	for i := range s.params {
@@ -72,13 +74,17 @@ func (s *schema) fill(given []setting, path *Path) error {
 	for _, o := range s.orders {
 		low, high := s.find(o.low), s.find(o.high)
 		switch {
-		case !low.known || !high.known || low.value < high.value || o.equal && low.value == high.value:
-		case o.equal && !isGiven(given, o.low) && !isGiven(given, o.high): // on a path of few packets
+		case !low.known || !high.known || low.value < high.value || o.equal &&
+			low.value == high.value:
+		// on a path of few packets
+		case o.equal && !isGiven(given, o.low) && !isGiven(given, o.high):
 			high.store(low.value)
 		case o.equal:
-			return fmt.Errorf("%s=%s is more than %s=%s", o.low, low.written(given), o.high, high.written(given))
+			return fmt.Errorf("%s=%s is more than %s=%s", o.low, low.written(given), o.high,
+				high.written(given))
 		default:
-			return fmt.Errorf("%s=%s is not less than %s=%s", o.low, low.written(given), o.high, high.written(given))
+			return fmt.Errorf("%s=%s is not less than %s=%s", o.low, low.written(given), o.high,
+				high.written(given))
 		}
 	}
 	return nil
@@ -193,8 +199,9 @@ func (p *param) inside(v float64, path *Path) (bool, error) {
 	return err == nil && (!known || v < b || v == b && in[len(in)-1] == ']'), err
 }
 
-// quantity reads a value in the base unit of its type. It may be a sum, and its terms may be relative to the
-// path: in rtt, line, pkt or BDP, as rtt+25us or 0.001line. Those are not known while path is nil.
+// quantity reads a value in the base unit of its type. It may be a sum, and its terms may be
+// relative to the path: in rtt, line, pkt or BDP, as rtt+25us or 0.001line. Those are not known
+// while path is nil.
 func (p *param) quantity(text string, path *Path) (v float64, known bool, err error) {
 	known = true
 	for _, t := range strings.Split(text, "+") {

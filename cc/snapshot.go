@@ -20,7 +20,8 @@ const (
 	reasons
 )
 
-var reasonNames = [reasons]string{"none", "delay", "endpoint", "mark", "cnp", "loss", "timeout", "telemetry", "switch", "yielded"}
+var reasonNames = [reasons]string{"none", "delay", "endpoint", "mark", "cnp", "loss", "timeout",
+	"telemetry", "switch", "yielded"}
 
 func (r Reason) String() string {
 	if r < reasons {
@@ -38,8 +39,8 @@ type Snapshot struct {
 	Delay  units.Duration // the newest sample; 0 when there was none
 	Window units.Bytes    // as in the Decision
 	Rate   units.BitRate
-	// Reason and CutAt are of the last cut; CutAt says nothing when Reason is NoCut. An algorithm that
-	// lowers its window step by step counts a run of steps as one cut.
+	// Reason and CutAt are of the last cut; CutAt says nothing when Reason is NoCut. An algorithm
+	// that lowers its window step by step counts a run of steps as one cut.
 	Reason Reason
 	CutAt  units.Time
 	Cuts   [Reasons]uint64 // by Reason

@@ -16,7 +16,8 @@ func TestImplausibleEvents(t *testing.T) {
 		{"no delay", Event{Kind: RTT, Packets: 0}},
 		{"a negative delay", Event{Kind: RTT, Delay: -us}},
 		{"a delay of a stepped clock", Event{Kind: RTT, Delay: 1e6*us + 1}},
-		{"hosts that took longer than the round trip", Event{Kind: RTT, Delay: us, Endpoint: 2 * us}},
+		{"hosts that took longer than the round trip",
+			Event{Kind: RTT, Delay: us, Endpoint: 2 * us}},
 		{"a negative count", Event{Kind: ACK, Packets: -1}},
 		{"more packets than PSNs", Event{Kind: ACK, Packets: 1 << 24}},
 		{"marks from nowhere", Event{Kind: ECN, Packets: 0, Marked: 1}},
@@ -49,7 +50,8 @@ func TestInlineSnapshot(t *testing.T) {
 	assert.EqualValues(t, 1, s.Cuts[CutDelay])
 	assert.Greater(t, s.Target, 25*us)
 
-	assert.Equal(t, Snapshot{Window: defaultWindow}, c.Snapshot(c.Add(plain{}, 0)), "one that shows nothing")
+	assert.Equal(t, Snapshot{Window: defaultWindow}, c.Snapshot(c.Add(plain{}, 0)),
+		"one that shows nothing")
 	for r := range reasons {
 		assert.NotEqual(t, reasons.String(), r.String())
 	}
@@ -74,14 +76,16 @@ func TestMark(t *testing.T) {
 	for _, c := range []struct {
 		psn             uint32
 		passed, reached bool
-	}{{0xfffffe, false, false}, {0xffffff, false, true}, {0, true, true}, {5, true, true}, {0x7ffffe, true, true}, {0x800000, false, false}} {
+	}{{0xfffffe, false, false}, {0xffffff, false, true}, {0, true, true}, {5, true, true},
+		{0x7ffffe, true, true}, {0x800000, false, false}} {
 		assert.Equal(t, c.passed, m.passed(c.psn), "%x", c.psn)
 		assert.Equal(t, c.reached, m.reached(c.psn), "%x", c.psn)
 	}
 }
 
 func TestClamp(t *testing.T) {
-	for x, want := range map[float64]float64{1: 2, 2: 2, 3: 3, 5: 5, 6: 5, math.Inf(1): 5, math.Inf(-1): 2} {
+	for x, want := range map[float64]float64{1: 2, 2: 2, 3: 3, 5: 5, 6: 5, math.Inf(1): 5,
+		math.Inf(-1): 2} {
 		assert.Equal(t, want, clamp(x, 2, 5))
 	}
 	assert.Equal(t, 2.0, clamp(math.NaN(), 2, 5), "no number is the least")

@@ -58,12 +58,13 @@ func lookup(name string) (entry, error) {
 			return a, nil
 		}
 	}
-	return entry{}, fmt.Errorf("cc: there is no algorithm %q; there are %s", name, strings.Join(Names(), ", "))
+	return entry{}, fmt.Errorf("cc: there is no algorithm %q; there are %s", name,
+		strings.Join(Names(), ", "))
 }
 
 // Parse reads a name and parameters, such as swift:base_target=25us,beta=0.8. A value may be
-// relative to the path where its type has a unit for it: durations in rtt, rates in line, amounts of
-// data in BDP or pkt, and sums of them, such as rtt+25us.
+// relative to the path where its type has a unit for it: durations in rtt, rates in line, amounts
+// of data in BDP or pkt, and sums of them, such as rtt+25us.
 func Parse(text string) (Spec, error) {
 	name, settings, _ := strings.Cut(strings.TrimSpace(text), ":")
 	spec := Spec{name: strings.TrimSpace(name), settings: strings.TrimSpace(settings)}
@@ -96,7 +97,8 @@ func (s Spec) New(path Path) (Algorithm, error) {
 		return nil, fmt.Errorf("cc: %s: %w", s.name, err)
 	}
 	if missing := e.needs &^ path.Signals; missing != 0 {
-		return nil, fmt.Errorf("cc: %s needs %v, and this path gives %v", s.name, missing, path.Signals)
+		return nil, fmt.Errorf("cc: %s needs %v, and this path gives %v", s.name, missing,
+			path.Signals)
 	}
 	b, err := s.fill(&path)
 	if err != nil {
@@ -176,7 +178,8 @@ func (s *schema) unknown(key string) error {
 }
 
 // Help writes what the algorithm called name is, and each of its parameters with type, default,
-// valid range, source of the default and meaning. The name "all" or an empty one lists the algorithms.
+// valid range, source of the default and meaning. The name "all" or an empty one lists the
+// algorithms.
 func Help(w io.Writer, name string) error {
 	if name == "" || name == "all" {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -202,7 +205,8 @@ func (s *schema) explain(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "parameter\ttype\tdefault\tvalid\tsource\tmeaning")
 	for _, p := range s.params {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.name, p.kind(), p.def, p.valid, p.source, p.text)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", p.name, p.kind(), p.def, p.valid, p.source,
+			p.text)
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -13,8 +13,10 @@ import (
 
 func TestParse(t *testing.T) {
 	for _, text := range []string{
-		"swift", "swift:base_target=25us,beta=0.8", " swift : fs_min=0.2 , fs_max=10 ", "fixed:window=64KiB,rate=10G",
-		"timely:patched=on,t_low=2rtt,t_high=rtt+100us", "dctcp:min_cwnd=0.1pkt,max_cwnd=2BDP", "hpcc:max_stage=0",
+		"swift", "swift:base_target=25us,beta=0.8", " swift : fs_min=0.2 , fs_max=10 ",
+		"fixed:window=64KiB,rate=10G",
+		"timely:patched=on,t_low=2rtt,t_high=rtt+100us", "dctcp:min_cwnd=0.1pkt,max_cwnd=2BDP",
+		"hpcc:max_stage=0",
 	} {
 		s, err := Parse(text)
 		require.NoError(t, err, text)
@@ -66,15 +68,20 @@ func TestNewRefuses(t *testing.T) {
 		path func(*Path)
 		want string
 	}{
-		{"hpcc", func(p *Path) { p.Signals = SignalDelay | SignalMarks }, "cc: hpcc needs INT, and this path gives delay, marks"},
-		{"dctcp", func(p *Path) { p.Signals = 0 }, "cc: dctcp needs marks, and this path gives nothing"},
+		{"hpcc", func(p *Path) {
+			p.Signals = SignalDelay | SignalMarks
+		}, "cc: hpcc needs INT, and this path gives delay, marks"},
+		{"dctcp", func(p *Path) {
+			p.Signals = 0
+		}, "cc: dctcp needs marks, and this path gives nothing"},
 		{"bolt", func(p *Path) { p.Signals &^= SignalSRC }, "cc: bolt needs SRC"},
 		{"swift", func(p *Path) { p.Signals = 0 }, "cc: swift needs delay"},
 		{"swift", func(p *Path) { p.LineRate = 0 }, "line rate"},
 		{"swift", func(p *Path) { p.BaseRTT = -1 }, "base round-trip time"},
 		{"swift", func(p *Path) { p.Payload = 0 }, "payload"},
 		{"swift", func(p *Path) { p.Hops = -1 }, "hops"},
-		{"swift:init_cwnd=121,max_cwnd=1BDP", func(*Path) {}, "init_cwnd=121 is more than max_cwnd=1BDP"},
+		{"swift:init_cwnd=121,max_cwnd=1BDP", func(*Path) {},
+			"init_cwnd=121 is more than max_cwnd=1BDP"},
 		{"timely:t_low=50us,t_high=2rtt", func(*Path) {}, "t_low=50us is more than t_high=2rtt"},
 		{"dctcp:init_cwnd=0.01BDP", func(*Path) {}, "min_cwnd=2 is more than init_cwnd=0.01BDP"},
 	} {
@@ -121,7 +128,8 @@ func TestDefaultsFitEveryPath(t *testing.T) {
 			assert.Positive(t, d.Start(1).Window, name)
 		}
 	}
-	d := make1[*DCTCP](t, "dctcp", Path{LineRate: units.Gbps, BaseRTT: us, Payload: 4096, Signals: allSignals})
+	d := make1[*DCTCP](t, "dctcp", Path{LineRate: units.Gbps, BaseRTT: us, Payload: 4096,
+		Signals: allSignals})
 	assert.Equal(t, 2.0, d.cwnd, "least window of a path that has not so much")
 	_, err := Parse("dctcp:init_cwnd=1")
 	assert.ErrorContains(t, err, "min_cwnd=2 is more than init_cwnd=1", "who asks is told")
@@ -147,7 +155,8 @@ func TestHelp(t *testing.T) {
 	}
 	b.Reset()
 	require.NoError(t, Help(&b, "swift"))
-	for _, want := range []string{"needs a path that gives delay", "base_target", "duration", "rtt+25us", "(0s, 1s]", "fs_min must be less than fs_max"} {
+	for _, want := range []string{"needs a path that gives delay", "base_target", "duration",
+		"rtt+25us", "(0s, 1s]", "fs_min must be less than fs_max"} {
 		assert.Contains(t, b.String(), want)
 	}
 	assert.ErrorContains(t, Help(&b, "vegas"), `there is no algorithm "vegas"`)
@@ -184,8 +193,10 @@ func TestDeclarations(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"", "swift", "swift:beta=0.8", "fixed:window=1e3,rate=0", "timely:t_low=2rtt+1us",
-		"hpcc:ai=1BDP+2pkt", "a:b=c", "swift:,,", "dctcp:g=1e-400", ":", "bolt:ai=pkt", "swift:base_target=+"} {
+	for _, s := range []string{"", "swift", "swift:beta=0.8", "fixed:window=1e3,rate=0",
+		"timely:t_low=2rtt+1us",
+		"hpcc:ai=1BDP+2pkt", "a:b=c", "swift:,,", "dctcp:g=1e-400", ":", "bolt:ai=pkt",
+		"swift:base_target=+"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -13,8 +13,8 @@ import (
 type Steerable interface {
 	Algorithm
 	Observable
-	// Steer gives it a target, base round trip included, in place of its own and of every scaling, and
-	// bounds of its window.
+	// Steer gives it a target, base round trip included, in place of its own and of every scaling,
+	// and bounds of its window.
 	Steer(target units.Duration, least, most Packets)
 	// Decide answers the Decision that holds now.
 	Decide() Decision
@@ -22,8 +22,8 @@ type Steerable interface {
 	Cwnd() Packets
 	// SetCwnd moves it.
 	SetCwnd(w Packets)
-	// Resume begins anew after a silence: with this window, and with this delay as if it were the first
-	// sample. When the next cut may be is not forgotten.
+	// Resume begins anew after a silence: with this window, and with this delay as if it were the
+	// first sample. When the next cut may be is not forgotten.
 	Resume(w Packets, delay units.Duration)
 	// AI is the additive increase: what the window grows by in a round trip below target.
 	AI() Packets
@@ -57,8 +57,8 @@ func (e entry) steered() (taken []string, defaults []setting, ok bool) {
 	return nil, nil, false
 }
 
-// Steered makes the algorithm for one flow, as New does, to be steered. It refuses what CheckSteered
-// refuses.
+// Steered makes the algorithm for one flow, as New does, to be steered. It refuses what
+// CheckSteered refuses.
 func (s Spec) Steered(path Path) (Steerable, error) {
 	if err := s.CheckSteered(); err != nil {
 		return nil, err
@@ -87,7 +87,8 @@ func (s Spec) CheckSteered() error {
 	}
 	taken, _, ok := e.steered()
 	if !ok {
-		return fmt.Errorf("cc: %s has no delay target that could be moved; %s have", s.name, strings.Join(Steerables(), " and "))
+		return fmt.Errorf("cc: %s has no delay target that could be moved; %s have", s.name,
+			strings.Join(Steerables(), " and "))
 	}
 	given, err := e.parse(s.settings)
 	if err != nil {
@@ -95,7 +96,8 @@ func (s Spec) CheckSteered() error {
 	}
 	for _, g := range given {
 		if slices.Contains(taken, g.key) {
-			return fmt.Errorf("cc: %s: %s=%s cannot be given to a flow with a channel, which takes the place of %s",
+			return fmt.Errorf("cc: %s: %s=%s cannot be given to a flow with a channel, which "+
+				"takes the place of %s",
 				s.name, g.key, g.value, strings.Join(taken, ", "))
 		}
 	}

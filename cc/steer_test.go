@@ -17,9 +17,11 @@ func TestSteerables(t *testing.T) {
 		{"ledbat-dc:gain=0.5", ""},
 		{"ledbat", "cc: ledbat has no delay target that could be moved; ledbat-dc and swift have"},
 		{"dctcp", "cc: dctcp has no delay target that could be moved; ledbat-dc and swift have"},
-		{"swift:base_target=20us", "cc: swift: base_target=20us cannot be given to a flow with a channel, which takes the place of " +
+		{"swift:base_target=20us", "cc: swift: base_target=20us cannot be given to a flow with a " +
+			"channel, which takes the place of " +
 			"base_target, per_hop, fs_range, fs_min, fs_max, min_cwnd, max_cwnd, init_cwnd"},
-		{"ledbat-dc:target=6us", "cc: ledbat-dc: target=6us cannot be given to a flow with a channel, which takes the place of " +
+		{"ledbat-dc:target=6us", "cc: ledbat-dc: target=6us cannot be given to a flow with a " +
+			"channel, which takes the place of " +
 			"base, target, min_cwnd, max_cwnd, init_cwnd"},
 	} {
 		spec, err := Parse(c.spec)
@@ -42,8 +44,8 @@ func steered(t testing.TB, spec string) Steerable {
 	return a
 }
 
-// Whatever is inside, the target is what it was told, the window is where it was put, and the increase
-// is what it was told beside that.
+// Whatever is inside, the target is what it was told, the window is where it was put, and the
+// increase is what it was told beside that.
 func TestSteered(t *testing.T) {
 	for _, c := range []struct {
 		spec          string
@@ -73,7 +75,8 @@ func TestSteered(t *testing.T) {
 		a.SetCwnd(0)
 		assert.EqualValues(t, 0.01, a.Cwnd(), c.spec)
 		a.Resume(0.5, 20*us)
-		assert.Equal(t, 200*units.Mbps, a.Decide().Rate, "%s paces by the delay it resumed with", c.spec)
+		assert.Equal(t, 200*units.Mbps, a.Decide().Rate, "%s paces by the delay it resumed with",
+			c.spec)
 
 		a.Yield(at(400))
 		assert.Equal(t, Yielded, a.Snapshot().Reason)

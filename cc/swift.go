@@ -9,8 +9,8 @@ import (
 // Swift is the delay-based control of Kumar et al., "Swift: Delay is Simple and Effective for
 // Congestion Control in the Datacenter" (SIGCOMM'20). The round trip is taken apart into the delay
 // of the fabric and that of the hosts; each has a target and a window of its own, and the smaller
-// window counts. A window grows by ai packets a round trip while its delay is below target, and is cut, once a
-// round trip, in proportion to how much of the delay is beyond it.
+// window counts. A window grows by ai packets a round trip while its delay is below target, and is
+// cut, once a round trip, in proportion to how much of the delay is beyond it.
 //
 // On a path that does not tell the hosts' part, the whole round trip is the fabric's, and there is
 // no endpoint window.
@@ -43,20 +43,32 @@ type swiftParams struct {
 }
 
 func (p *swiftParams) declare(s *schema) {
-	s.param(&p.baseTarget, "base_target", "rtt+25us", "(0s, 1s]", "PrioPlus artifact", "fabric delay aimed at, before hops and flow scaling")
-	s.param(&p.perHop, "per_hop", "1us", "[0s, 1ms]", "Bolt artifact", "added to the target for each hop (topology scaling)")
-	s.param(&p.fsRange, "fs_range", "100us", "[0s, 1s]", "Bolt artifact", "most that flow scaling adds to the target; 0 turns it off")
-	s.param(&p.fsMin, "fs_min", "0.1", "(0, inf)", "Swift", "window at and below which it adds all of fs_range")
-	s.param(&p.fsMax, "fs_max", "100", "(0, inf)", "Swift", "window at and above which it adds nothing")
-	s.param(&p.endpointTarget, "endpoint_target", "200us", "(0s, 1s]", "OURS", "endpoint delay aimed at")
-	s.param(&p.ai, "ai", "1", "(0, inf)", "Bolt artifact, csg-htsim", "added to the window in a round trip below target")
-	s.param(&p.mdFactor, "beta", "0.8", "(0, 1]", "Bolt artifact, csg-htsim", "how hard a delay beyond target cuts")
-	s.param(&p.maxMDF, "max_mdf", "0.5", "(0, 1)", "PrioPlus artifact", "no cut takes more than this part of the window")
-	s.param(&p.gateByDelay, "gate_by_delay", "false", "", "Swift; true: PrioPlus artifact", "a cut keeps the next one out for the delay that made it, not for the smoothed round trip")
-	s.param(&p.retxReset, "retx_reset", "5", "[1, 1000]", "csg-htsim", "timeouts in a row after which the window falls to min_cwnd")
+	s.param(&p.baseTarget, "base_target", "rtt+25us", "(0s, 1s]", "PrioPlus artifact",
+		"fabric delay aimed at, before hops and flow scaling")
+	s.param(&p.perHop, "per_hop", "1us", "[0s, 1ms]", "Bolt artifact",
+		"added to the target for each hop (topology scaling)")
+	s.param(&p.fsRange, "fs_range", "100us", "[0s, 1s]", "Bolt artifact",
+		"most that flow scaling adds to the target; 0 turns it off")
+	s.param(&p.fsMin, "fs_min", "0.1", "(0, inf)", "Swift",
+		"window at and below which it adds all of fs_range")
+	s.param(&p.fsMax, "fs_max", "100", "(0, inf)", "Swift",
+		"window at and above which it adds nothing")
+	s.param(&p.endpointTarget, "endpoint_target", "200us", "(0s, 1s]", "OURS",
+		"endpoint delay aimed at")
+	s.param(&p.ai, "ai", "1", "(0, inf)", "Bolt artifact, csg-htsim",
+		"added to the window in a round trip below target")
+	s.param(&p.mdFactor, "beta", "0.8", "(0, 1]", "Bolt artifact, csg-htsim",
+		"how hard a delay beyond target cuts")
+	s.param(&p.maxMDF, "max_mdf", "0.5", "(0, 1)", "PrioPlus artifact",
+		"no cut takes more than this part of the window")
+	s.param(&p.gateByDelay, "gate_by_delay", "false", "", "Swift; true: PrioPlus artifact",
+		"a cut keeps the next one out for the delay that made it, not for the smoothed round trip")
+	s.param(&p.retxReset, "retx_reset", "5", "[1, 1000]", "csg-htsim",
+		"timeouts in a row after which the window falls to min_cwnd")
 	s.param(&p.minCwnd, "min_cwnd", "0.001", "(0, inf)", "Swift", "least window")
 	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
-	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "PrioPlus and Bolt artifacts", "window of a flow that begins")
+	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "PrioPlus and Bolt artifacts",
+		"window of a flow that begins")
 	s.below("fs_min", "fs_max")
 	s.atMost("min_cwnd", "init_cwnd")
 	s.atMost("init_cwnd", "max_cwnd")
@@ -111,7 +123,8 @@ func (s *Swift) onAck(ev *Event, now units.Time) {
 	if s.split {
 		delay, _ = ev.FabricDelay()
 		s.endpointDelay.add(ev.hosts())
-		if s.adjust(&s.endpoint, s.endpointDelay.value, s.endpointTarget, float64(s.ai), acked, ev, now) {
+		if s.adjust(&s.endpoint, s.endpointDelay.value, s.endpointTarget, float64(s.ai), acked, ev,
+			now) {
 			s.cut(CutEndpoint, now)
 		}
 	} else {
@@ -137,8 +150,10 @@ func (s *Swift) targetDelay(cwnd float64, hops int) units.Duration {
 // mostHops is what a TTL can count.
 const mostHops = 255
 
-// adjust moves a window, and says whether that was a cut. One that the flow does not use does not grow.
-func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, ai, acked float64, ev *Event, now units.Time) bool {
+// adjust moves a window, and says whether that was a cut. One that the flow does not use does not
+// grow.
+func (s *Swift) adjust(w *swiftWindow, delay, target units.Duration, ai, acked float64, ev *Event,
+	now units.Time) bool {
 	before := w.cwnd
 	switch {
 	case delay < target && !inUse(ev, w.cwnd, &s.path):
@@ -209,7 +224,8 @@ func (s *Swift) decide() Decision {
 func (s *Swift) Snapshot() Snapshot { return s.snapshot(s.decide()) }
 
 func (*swiftParams) steered() (taken []string, defaults []setting, ok bool) {
-	return []string{"base_target", "per_hop", "fs_range", "fs_min", "fs_max", "min_cwnd", "max_cwnd", "init_cwnd"},
+	return []string{"base_target", "per_hop", "fs_range", "fs_min", "fs_max", "min_cwnd",
+			"max_cwnd", "init_cwnd"},
 		[]setting{{"ai", "0.15"}}, true // PrioPlus section 5 implies 150 B, in packets of 1000 B
 }
 

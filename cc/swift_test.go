@@ -29,7 +29,8 @@ func TestSwiftTarget(t *testing.T) {
 	for _, c := range []struct{ cwnd, bonus float64 }{
 		{0.05, 100}, {0.1, 100}, {0.5, 42.9162}, {1, 29.3899}, {100, 0}, {200, 0},
 	} {
-		assert.InDelta(t, 25+c.bonus, s.targetDelay(c.cwnd, 0).Microseconds(), 1e-4, "window %v", c.cwnd)
+		assert.InDelta(t, 25+c.bonus, s.targetDelay(c.cwnd, 0).Microseconds(), 1e-4, "window %v",
+			c.cwnd)
 	}
 }
 
@@ -75,7 +76,8 @@ func TestSwiftPacesBelowOnePacket(t *testing.T) {
 	s.fabric.cwnd = 0.001
 	assert.Equal(t, Decision{Window: 1, Rate: 200 * units.Kbps}, s.decide(), "one in 40 ms")
 	s.srtt.value = 10 * units.Millisecond
-	assert.Equal(t, Decision{Window: 1, Rate: 200 * units.Kbps}, s.decide(), "however long round trips are: to wait longer tells less")
+	assert.Equal(t, Decision{Window: 1, Rate: 200 * units.Kbps}, s.decide(),
+		"however long round trips are: to wait longer tells less")
 	s.fabric.cwnd = 0.25
 	assert.Equal(t, Decision{Window: 250, Rate: units.Mbps}, s.decide(), "0.00001 of line rate")
 }
@@ -114,7 +116,9 @@ func TestSwiftFastRecovery(t *testing.T) {
 
 // The smaller of the two windows counts, and each has a target of its own.
 func TestSwiftEndpointWindow(t *testing.T) {
-	s := make1[*Swift](t, "swift:base_target=40us,per_hop=0s,fs_range=0s,endpoint_target=20us,init_cwnd=10", everything)
+	s := make1[*Swift](t,
+		"swift:base_target=40us,per_hop=0s,fs_range=0s,endpoint_target=20us,init_cwnd=10",
+		everything)
 	ev := rtt(70*us, 1)
 	ev.Endpoint = 40 * us
 	d := s.On(ev, at(100))
@@ -125,7 +129,8 @@ func TestSwiftEndpointWindow(t *testing.T) {
 
 	whole := make1[*Swift](t, "swift:base_target=40us,per_hop=0s,fs_range=0s,init_cwnd=10", plain4)
 	whole.On(rtt(70*us, 1), at(100))
-	assert.InDelta(t, 10*(1-0.8*30/70), whole.fabric.cwnd, 1e-9, "all of it is fabric when nobody tells")
+	assert.InDelta(t, 10*(1-0.8*30/70), whole.fabric.cwnd, 1e-9,
+		"all of it is fabric when nobody tells")
 }
 
 // Where the path tells hops, each adds to the target; 0 is the path's own number.
@@ -151,8 +156,8 @@ func TestSwiftSignOfBeta(t *testing.T) {
 	assert.Equal(t, 25*us, s.targetDelay(100, 0))
 }
 
-// One divides bytes by the segment size in integers, inside the square root: 1.9 packets would count as
-// 1, and less than one as none.
+// One divides bytes by the segment size in integers, inside the square root: 1.9 packets would
+// count as 1, and less than one as none.
 func TestSwiftFractionsOfPackets(t *testing.T) {
 	s := make1[*Swift](t, swiftExample, everything)
 	assert.Less(t, s.targetDelay(1.9, 0), s.targetDelay(1, 0))
@@ -169,8 +174,8 @@ func TestSwiftScalesByPackets(t *testing.T) {
 	assert.Equal(t, a.targetDelay(5, 0), b.targetDelay(5, 0))
 }
 
-// A "<=" in the test for a decrease shuts the gate with every ACK of a window that cannot move, and cuts
-// never come.
+// A "<=" in the test for a decrease shuts the gate with every ACK of a window that cannot move, and
+// cuts never come.
 func TestSwiftStuckWindowDoesNotShutTheGate(t *testing.T) {
 	s := swift40(t, 640) // max_cwnd is 16 BDP of 500 packets
 	s.maxCwnd = 640
@@ -209,8 +214,8 @@ func TestSwiftCountsPacketsNotAcks(t *testing.T) {
 	assert.InDelta(t, 10.5, s.fabric.cwnd, 1e-9)
 }
 
-// What is acknowledged without a sample is worth as much, when the next sample says in what state the
-// path is.
+// What is acknowledged without a sample is worth as much, when the next sample says in what state
+// the path is.
 func TestSwiftAckWithoutSampleCountsLater(t *testing.T) {
 	s := swift40(t, 10)
 	s.On(&Event{Kind: ACK, Packets: 4}, at(99))

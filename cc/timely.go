@@ -4,23 +4,24 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TIMELY is Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter" (SIGCOMM'15). Between
-// two thresholds the rate follows the gradient of the round-trip time: up by a step while the queue
-// does not grow, down in proportion to how fast it does. Below T_low it rises whatever the
-// gradient, above T_high it falls whatever the gradient.
+// TIMELY is Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter" (SIGCOMM'15).
+// Between two thresholds the rate follows the gradient of the round-trip time: up by a step while
+// the queue does not grow, down in proportion to how fast it does. Below T_low it rises whatever
+// the gradient, above T_high it falls whatever the gradient.
 //
 // It has no unique fixed point: any delay between the thresholds, and any division of the rate, is
-// as good as another to it (Zhu et al., "ECN or Delay", CoNEXT'16). Their patched TIMELY, an option here,
-// weighs the distance from T_low instead and has one.
+// as good as another to it (Zhu et al., "ECN or Delay", CoNEXT'16). Their patched TIMELY, an option
+// here, weighs the distance from T_low instead and has one.
 type TIMELY struct {
 	timelyParams
 
-	rate      float64        // bit/s
-	prev      units.Duration // RTT of the last sample, at least; 0 none
-	prevMost  units.Duration // and at most
-	diff      float64        // smoothed difference of samples, ps
-	flat      int            // samples in a row that took the additive branch between the thresholds
-	until     mark           // one update a round trip
+	rate     float64        // bit/s
+	prev     units.Duration // RTT of the last sample, at least; 0 none
+	prevMost units.Duration // and at most
+	diff     float64        // smoothed difference of samples, ps
+	// samples in a row that took the additive branch between the thresholds
+	flat      int
+	until     mark // one update a round trip
 	updatedAt units.Time
 	backedOff gate // by a timeout
 	silent    bool // since the newest timeout
@@ -39,24 +40,32 @@ type timelyParams struct {
 }
 
 func (p *timelyParams) declare(s *schema) {
-	s.param(&p.ewma, "alpha", "0.875", "(0, 1]", "TIMELY", "weight of the new sample in the smoothed difference")
+	s.param(&p.ewma, "alpha", "0.875", "(0, 1]", "TIMELY",
+		"weight of the new sample in the smoothed difference")
 	s.param(&p.mdFactor, "beta", "0.8", "(0, 1)", "TIMELY", "how hard a cut is")
-	s.param(&p.tLow, "t_low", "2.5rtt", "(0s, 100s]", "TIMELY: 50us of 20us", "below it the rate rises whatever the gradient")
-	s.param(&p.tHigh, "t_high", "25rtt", "(0s, 100s]", "TIMELY: 500us of 20us", "above it the rate falls whatever the gradient")
+	s.param(&p.tLow, "t_low", "2.5rtt", "(0s, 100s]", "TIMELY: 50us of 20us",
+		"below it the rate rises whatever the gradient")
+	s.param(&p.tHigh, "t_high", "25rtt", "(0s, 100s]", "TIMELY: 500us of 20us",
+		"above it the rate falls whatever the gradient")
 	s.param(&p.minRTT, "min_rtt", "1rtt", "(0s, 1s]", "TIMELY", "what the difference is divided by")
 	s.param(&p.delta, "delta", "0.001line", "(0, inf)", "TIMELY: 10Mb/s of 10Gb/s", "additive step")
-	s.param(&p.hai, "hai", "5", "[1, 1000]", "TIMELY", "additive steps in a row after which they are five times as large")
-	s.param(&p.patched, "patched", "off", "", "ECN or Delay", "patched TIMELY between the thresholds")
-	s.param(&p.perAck, "per_ack", "off", "", "eRPC", "update with every sample, scaled by the time since the last, not once a round trip")
+	s.param(&p.hai, "hai", "5", "[1, 1000]", "TIMELY",
+		"additive steps in a row after which they are five times as large")
+	s.param(&p.patched, "patched", "off", "", "ECN or Delay",
+		"patched TIMELY between the thresholds")
+	s.param(&p.perAck, "per_ack", "off", "", "eRPC",
+		"update with every sample, scaled by the time since the last, not once a round trip")
 	s.param(&p.minRate, "min_rate", "0.001line", "(0, inf)", "HPCC artifact", "least rate")
 	s.param(&p.line, "max_rate", "1line", "(0, inf)", "TIMELY", "largest rate, and the first")
-	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS", "what may be unacknowledged; the paper has no window")
+	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS",
+		"what may be unacknowledged; the paper has no window")
 	s.atMost("t_low", "t_high")
 	s.atMost("min_rate", "max_rate")
 }
 
 func (p *timelyParams) build(path Path) Algorithm {
-	return &TIMELY{timelyParams: *p, rate: float64(p.line), unpaced: path.unpaced(), record: record{target: p.tLow}}
+	return &TIMELY{timelyParams: *p, rate: float64(p.line), unpaced: path.unpaced(),
+		record: record{target: p.tLow}}
 }
 
 // Events implements Algorithm.
@@ -70,7 +79,9 @@ func (t *TIMELY) On(ev *Event, now units.Time) Decision {
 	switch ev.Kind {
 	case RTT:
 		t.onRTT(ev, now)
-	case RTO: // not in the paper: half of what the strongest cut is, once a round trip; more of them in a row are of a peer that is away
+	// not in the paper: half of what the strongest cut is, once a round trip; more of them in a row
+	// are of a peer that is away
+	case RTO:
 		t.prev = 0
 		if !t.silent && t.backedOff.open(now, max(t.delay, t.minRTT)) {
 			t.backedOff.shut(now)
@@ -101,8 +112,8 @@ func (t *TIMELY) onRTT(ev *Event, now units.Time) {
 	t.update(least, most, scale, now)
 }
 
-// update is one round of the algorithm, of a scaled part of a round trip. Of a sample that is uncertain, for what hosts did,
-// the difference to the one before is what it is at least.
+// update is one round of the algorithm, of a scaled part of a round trip. Of a sample that is
+// uncertain, for what hosts did, the difference to the one before is what it is at least.
 func (t *TIMELY) update(least, most units.Duration, scale float64, now units.Time) {
 	if t.prev == 0 {
 		t.prev, t.prevMost = least, most

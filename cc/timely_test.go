@@ -10,7 +10,8 @@ import (
 
 // timely10 has a rate of 10 Gb/s of 100.
 func timely10(t testing.TB, more string) *TIMELY {
-	a := make1[*TIMELY](t, "timely:min_rtt=20us,t_low=50us,t_high=500us,delta=10Mb/s"+more, everything)
+	a := make1[*TIMELY](t, "timely:min_rtt=20us,t_low=50us,t_high=500us,delta=10Mb/s"+more,
+		everything)
 	a.rate = 10e9
 	return a
 }
@@ -87,8 +88,8 @@ func TestTIMELYTimeout(t *testing.T) {
 	assert.EqualValues(t, 1, a.Snapshot().Cuts[CutTimeout])
 }
 
-// The patched one has a fixed point: at T_low and a flat queue it neither gains nor loses but for half
-// a step, and the further beyond, the harder the cut.
+// The patched one has a fixed point: at T_low and a flat queue it neither gains nor loses but for
+// half a step, and the further beyond, the harder the cut.
 func TestTIMELYPatched(t *testing.T) {
 	a := timely10(t, ",patched=on")
 	a.micros(60)

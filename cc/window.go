@@ -29,14 +29,15 @@ func windowed(window Packets, path *Path, rtt units.Duration) Decision {
 	return d
 }
 
-// leastRate is the part of the line rate below which a long round trip does not slow down a flow that its window paces: the next
-// sample would be too far away to learn that round trips are shorter again. It is the least rate of DCQCN on NICs, 1 Mb/s,
-// at 100 Gb/s. OURS.
+// leastRate is the part of the line rate below which a long round trip does not slow down a flow
+// that its window paces: the next sample would be too far away to learn that round trips are
+// shorter again. It is the least rate of DCQCN on NICs, 1 Mb/s, at 100 Gb/s. OURS.
 const leastRate = 1e-5
 
-// inUse says whether a window of so many packets is what limits the flow, and not its program or its
-// port: what was in flight before the acknowledgement came near it. A window that is not used and grows
-// anyway is a burst to come (RFC 7661, section 1). An event without InFlight does not tell.
+// inUse says whether a window of so many packets is what limits the flow, and not its program or
+// its port: what was in flight before the acknowledgement came near it. A window that is not used
+// and grows anyway is a burst to come (RFC 7661, section 1). An event without InFlight does not
+// tell.
 func inUse(ev *Event, cwnd float64, path *Path) bool {
 	if ev.InFlight <= 0 {
 		return true
@@ -56,8 +57,8 @@ func wholeBits(rate float64) units.BitRate {
 	return units.BitRate(clamp(rate, 1, math.MaxInt64/2))
 }
 
-// unpaced is a rate from which on a flow is not paced; 0: it always is. Where nobody knows the line rate, the rate that it is
-// taken for must not be a limit.
+// unpaced is a rate from which on a flow is not paced; 0: it always is. Where nobody knows the line
+// rate, the rate that it is taken for must not be a limit.
 type unpaced float64
 
 func (p Path) unpaced() unpaced {

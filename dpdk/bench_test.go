@@ -118,7 +118,8 @@ func BenchmarkPoolSize(b *testing.B) {
 				rx.Free(bufs[:got])
 				push()
 			}
-			b.ReportMetric(float64(b.N*packet.Burst*payload*8)/float64(b.Elapsed().Nanoseconds()), "Gb/s")
+			b.ReportMetric(float64(b.N*packet.Burst*payload*8)/float64(b.Elapsed().Nanoseconds()),
+				"Gb/s")
 		})
 	}
 	require.Equal(b, src, dst)

@@ -41,7 +41,8 @@ func record(t *testing.T, path string, frames ...[]byte) {
 	w := pcapgo.NewWriter(f)
 	require.NoError(t, w.WriteFileHeader(65536, layers.LinkTypeEthernet))
 	for i, frame := range frames {
-		info := gopacket.CaptureInfo{Timestamp: time.Unix(int64(i), 0), CaptureLength: len(frame), Length: len(frame)}
+		info := gopacket.CaptureInfo{Timestamp: time.Unix(int64(i), 0), CaptureLength: len(frame),
+			Length: len(frame)}
 		require.NoError(t, w.WritePacket(info, frame))
 	}
 }

@@ -7,22 +7,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// findStamps makes the device's queues tell when frames arrived, if the clock it stamps them with can
-// be read: a stamp nobody can place is worth nothing.
+// findStamps makes the device's queues tell when frames arrived, if the clock it stamps them with
+// can be read: a stamp nobody can place is worth nothing.
 func (d *Device) findStamps() {
 	stamps, err := ethdev.RegisterRxTimestamp()
 	if err == nil {
 		_, err = d.port.ReadClock()
 	}
 	if err != nil {
-		d.opts.Logger.Info("device stamps frames, but its clock cannot be read", "port", d.url.String(), "error", err)
+		d.opts.Logger.Info("device stamps frames, but its clock cannot be read", "port",
+			d.url.String(), "error", err)
 		return
 	}
 	d.stamps = stamps
 }
 
-// deviceClock tells stamps of a device by the program's clock. It compares the two now and then, and
-// draws the line through the two newest comparisons.
+// deviceClock tells stamps of a device by the program's clock. It compares the two now and then,
+// and draws the line through the two newest comparisons.
 type deviceClock struct {
 	read func() (uint64, error)
 	now  func() units.Time
@@ -35,12 +36,13 @@ type deviceClock struct {
 }
 
 const (
-	// compareAfter keeps two clocks that drift apart by 50 parts in a million within 5 ns, and what a
-	// comparison may be wrong by to less than 20 parts in a million of a stamp's age.
+	// compareAfter keeps two clocks that drift apart by 50 parts in a million within 5 ns, and what
+	// a comparison may be wrong by to less than 20 parts in a million of a stamp's age.
 	compareAfter = 100 * units.Millisecond
 	// firstAfter is the same for the second comparison: until then there are no times.
 	firstAfter = 10 * units.Millisecond
-	// compareWithin is how long a comparison may take: during a longer one the core did something else.
+	// compareWithin is how long a comparison may take: during a longer one the core did something
+	// else.
 	compareWithin = 4 * units.Microsecond
 )
 
@@ -81,7 +83,8 @@ func (c *deviceClock) compare() {
 	at := before.Add(took / 2)
 	if c.placed {
 		real, elapsed := uint64(at.Sub(c.at)), ticks-c.ticks
-		if elapsed == 0 || elapsed>>63 != 0 || real>>31 >= elapsed { // it stands, was set back, or leaps
+		// it stands, was set back, or leaps
+		if elapsed == 0 || elapsed>>63 != 0 || real>>31 >= elapsed {
 			*c = deviceClock{read: c.read, now: c.now}
 			return
 		}

@@ -50,7 +50,8 @@ func TestDeviceClock(t *testing.T) {
 			known := 0
 			for range 3000 {
 				arrived := a.now
-				a.now = a.now.Add(units.Duration(rng.Int64N(int64(2 * units.Millisecond)))) // polled only then
+				// polled only then
+				a.now = a.now.Add(units.Duration(rng.Int64N(int64(2 * units.Millisecond))))
 				if at := c.time(a.ticks(arrived)); at != 0 {
 					known++
 					assert.InDelta(t, 0, at.Sub(arrived).Nanoseconds(), 50+1e9/a.hertz)
@@ -63,7 +64,8 @@ func TestDeviceClock(t *testing.T) {
 }
 
 func TestDeviceClockThatSaysNothing(t *testing.T) {
-	a := &aClock{hertz: 1e9, offset: 1e9, now: units.Time(units.Second), costs: 20 * units.Microsecond}
+	a := &aClock{hertz: 1e9, offset: 1e9, now: units.Time(units.Second),
+		costs: 20 * units.Microsecond}
 	c := a.device()
 	stamp := func() units.Time {
 		a.now = a.now.Add(20 * units.Millisecond)
@@ -90,8 +92,8 @@ func TestDeviceClockThatSaysNothing(t *testing.T) {
 	require.Equal(t, a.now.Add(20*units.Millisecond), stamp())
 }
 
-// The driver for captures stamps frames with the time of the capture, in microseconds, and does not say
-// that it can: it shows that stamps are read where drivers write them.
+// The driver for captures stamps frames with the time of the capture, in microseconds, and does not
+// say that it can: it shows that stamps are read where drivers write them.
 func TestStampsAreRead(t *testing.T) {
 	d, err := Open("pcap:testdata/rc-send-multi.pcap", Options{})
 	require.NoError(t, err)

@@ -24,8 +24,8 @@ import (
 
 const closerEnv = "GOROCE_DPDK_TEST_CLOSER"
 
-// TestCloserChild is the other process of TestMemifBothEndsClose: it opens its port at an "o" on its
-// standard input and closes it at a "c", and repeats each when it is done.
+// TestCloserChild is the other process of TestMemifBothEndsClose: it opens its port at an "o" on
+// its standard input and closes it at a "c", and repeats each when it is done.
 func TestCloserChild(t *testing.T) {
 	url, child := os.LookupEnv(closerEnv)
 	if !child {
@@ -97,7 +97,8 @@ func TestMemifBothEndsClose(t *testing.T) {
 				done()
 				awaitLink(t, d, true)
 				order('c')
-				for began := time.Now(); time.Since(began) < time.Duration(rand.IntN(400))*time.Microsecond; {
+				for began := time.Now(); time.Since(began) < time.Duration(rand.IntN(400))*
+					time.Microsecond; {
 				}
 				require.NoError(t, d.Close())
 				done()
@@ -105,7 +106,8 @@ func TestMemifBothEndsClose(t *testing.T) {
 					descriptors, heap = openDescriptors(t), eal.HeapInUse()
 				}
 			}
-			require.LessOrEqual(t, openDescriptors(t), descriptors+2, "EAL makes an epoll descriptor now and then")
+			require.LessOrEqual(t, openDescriptors(t), descriptors+2,
+				"EAL makes an epoll descriptor now and then")
 			require.LessOrEqual(t, eal.HeapInUse(), heap+1<<16)
 		})
 	}
@@ -154,8 +156,8 @@ func connect(t *testing.T, path string) *net.UnixConn {
 	return c
 }
 
-// TestMemifClientDoesNotWaitInTheBacklog: a server that stands still must not hold up the control of
-// every port of its client's process.
+// TestMemifClientDoesNotWaitInTheBacklog: a server that stands still must not hold up the control
+// of every port of its client's process.
 func TestMemifClientDoesNotWaitInTheBacklog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)

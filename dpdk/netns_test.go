@@ -44,7 +44,9 @@ func hello(to, from packet.MAC, size int) []byte {
 }
 
 // isHello picks our frames from what the kernel sends by itself.
-func isHello(b *packet.Buf) bool { return b.Len() > 14 && b.Data()[12] == 0x88 && b.Data()[13] == 0xb5 }
+func isHello(b *packet.Buf) bool {
+	return b.Len() > 14 && b.Data()[12] == 0x88 && b.Data()[13] == 0xb5
+}
 
 func send(t *testing.T, q *dpdk.Queue, frame []byte) {
 	t.Helper()
@@ -137,7 +139,8 @@ func TestNSTapSpeaksWithKernel(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1300, nic.MTU)
 	mac := d.Info().MAC
-	require.NotEqual(t, nic.HardwareAddr.String(), mac.String(), "the endpoint is a host at the other end")
+	require.NotEqual(t, nic.HardwareAddr.String(), mac.String(),
+		"the endpoint is a host at the other end")
 	ip(t, "addr add 10.9.0.1/24 dev tap0")
 	ip(t, "link set tap0 up")
 

@@ -52,7 +52,8 @@ func TestOpenSaysWhatItCannotGive(t *testing.T) {
 }
 
 func TestNull(t *testing.T) {
-	d := dpdktest.Open(t, "null:size=100,mac=02:00:00:00:00:09", dpdk.Options{Queues: 2, Classes: 3})
+	d := dpdktest.Open(t, "null:size=100,mac=02:00:00:00:00:09",
+		dpdk.Options{Queues: 2, Classes: 3})
 	require.Equal(t, packet.MAC{2, 0, 0, 0, 0, 9}, d.Info().MAC)
 	require.Equal(t, 3, d.Info().Classes)
 	q := d.Queue(1)

@@ -42,8 +42,8 @@ type Options struct {
 	// receive descriptors filled gets those on top.
 	Buffers int
 
-	// Clock is the program's: packet.Buf.Time of frames that the device stamps is told by it. nil leaves
-	// stamps alone.
+	// Clock is the program's: packet.Buf.Time of frames that the device stamps is told by it. nil
+	// leaves stamps alone.
 	Clock func() units.Time
 
 	// Logger hears what the device gave less of than was asked; nil for nothing.
@@ -64,7 +64,8 @@ func (o Options) Validate() error {
 		{"Buffers", o.Buffers, 0, MaxBuffers},
 	} {
 		if c.value < c.min || c.value > c.max {
-			return fmt.Errorf("%w: %s = %d, want %d to %d", ErrOptions, c.name, c.value, c.min, c.max)
+			return fmt.Errorf("%w: %s = %d, want %d to %d", ErrOptions, c.name, c.value, c.min,
+				c.max)
 		}
 	}
 	if o.MTU != 0 && (o.MTU < MinMTU || o.MTU > MaxMTU) {

@@ -36,7 +36,8 @@ func receive(q *dpdk.Queue, n int) []packet.Buf {
 
 func TestLoopDeliversInOrderBothWays(t *testing.T) {
 	a, b := dpdktest.Loop(t, dpdk.Options{})
-	for _, way := range []struct{ from, to *dpdk.Queue }{{a.Queue(0), b.Queue(0)}, {b.Queue(0), a.Queue(0)}} {
+	for _, way := range []struct{ from, to *dpdk.Queue }{{a.Queue(0), b.Queue(0)},
+		{b.Queue(0), a.Queue(0)}} {
 		sent := frames(t, way.from, 100)
 		require.Equal(t, 100, way.from.Send(packet.ClassData, sent))
 		got := receive(way.to, 100)

@@ -16,22 +16,28 @@ func TestParseURL(t *testing.T) {
 	}{
 		{"loop:", URL{Scheme: Loop}},
 		{"loop:a", URL{Scheme: Loop, Name: "a"}},
-		{"loop:a,depth=8,mac=02:00:00:00:00:07", URL{Scheme: Loop, Name: "a", MAC: mac, Options: []KV{{"depth", "8"}}}},
+		{"loop:a,depth=8,mac=02:00:00:00:00:07",
+			URL{Scheme: Loop, Name: "a", MAC: mac, Options: []KV{{"depth", "8"}}}},
 		{"loop:depth=8", URL{Scheme: Loop, Options: []KV{{"depth", "8"}}}},
 		{"memif:/run/s", URL{Scheme: Memif, Name: "/run/s"}},
-		{"memif:/run/s,server,id=3", URL{Scheme: Memif, Name: "/run/s", Options: []KV{{"id", "3"}}}},
-		{"memif:/run/s,id=3,client", URL{Scheme: Memif, Name: "/run/s", Client: true, Options: []KV{{"id", "3"}}}},
+		{"memif:/run/s,server,id=3",
+			URL{Scheme: Memif, Name: "/run/s", Options: []KV{{"id", "3"}}}},
+		{"memif:/run/s,id=3,client", URL{Scheme: Memif, Name: "/run/s", Client: true,
+			Options: []KV{{"id", "3"}}}},
 		{"af_packet:eth0", URL{Scheme: AFPacket, Name: "eth0"}},
-		{"af_packet:eth0.5,qdisc_bypass=1", URL{Scheme: AFPacket, Name: "eth0.5", Options: []KV{{"qdisc_bypass", "1"}}}},
+		{"af_packet:eth0.5,qdisc_bypass=1",
+			URL{Scheme: AFPacket, Name: "eth0.5", Options: []KV{{"qdisc_bypass", "1"}}}},
 		{"af_xdp:eth0", URL{Scheme: AFXDP, Name: "eth0"}},
 		{"tap:t0", URL{Scheme: Tap, Name: "t0"}},
 		{"pcap:a.pcap,b.pcap", URL{Scheme: Pcap, RxFile: "a.pcap", TxFile: "b.pcap"}},
 		{"pcap:,b.pcap", URL{Scheme: Pcap, TxFile: "b.pcap"}},
-		{"pcap:a.pcap,infinite_rx=1", URL{Scheme: Pcap, RxFile: "a.pcap", Options: []KV{{"infinite_rx", "1"}}}},
+		{"pcap:a.pcap,infinite_rx=1",
+			URL{Scheme: Pcap, RxFile: "a.pcap", Options: []KV{{"infinite_rx", "1"}}}},
 		{"null:", URL{Scheme: Null}},
 		{"null:size=100", URL{Scheme: Null, Options: []KV{{"size", "100"}}}},
 		{"pci:0000:3B:00.0", URL{Scheme: PCI, Name: "0000:3b:00.0"}},
-		{"pci:3b:00.1,devargs=x", URL{Scheme: PCI, Name: "0000:3b:00.1", Options: []KV{{"devargs", "x"}}}},
+		{"pci:3b:00.1,devargs=x",
+			URL{Scheme: PCI, Name: "0000:3b:00.1", Options: []KV{{"devargs", "x"}}}},
 		{"eal:net_null0,size=64", URL{Scheme: EAL, Name: "net_null0,size=64"}},
 	} {
 		t.Run(c.in, func(t *testing.T) {
@@ -109,7 +115,8 @@ func TestVdev(t *testing.T) {
 			"iface=eth0,qpairs=2,framesz=1792,blocksz=28672,framecnt=1024"}},
 		{"af_packet:eth0,framecnt=64", 1, 9000, vdev{"vdev", "net_af_packet3",
 			"iface=eth0,qpairs=1,framesz=9216,blocksz=147456,framecnt=64"}},
-		{"af_xdp:eth0", 2, 1500, vdev{"vdev", "net_af_xdp3", "iface=eth0,start_queue=0,queue_count=2"}},
+		{"af_xdp:eth0", 2, 1500,
+			vdev{"vdev", "net_af_xdp3", "iface=eth0,start_queue=0,queue_count=2"}},
 		{"tap:t0", 1, 1500, vdev{"vdev", "net_tap3", "iface=t0"}},
 		{"pcap:a,b", 1, 1500, vdev{"vdev", "net_pcap3", "rx_pcap=a,tx_pcap=b"}},
 		{"null:size=9", 1, 1500, vdev{"vdev", "net_null3", "size=9"}},
@@ -143,7 +150,8 @@ func TestMACs(t *testing.T) {
 
 func TestShape(t *testing.T) {
 	s := loopShape(Options{Queues: 1, Classes: 1}, 2, 3)
-	require.Equal(t, []uint16{2, 5, 1, 4, 0, 3}, s.rx(0), "one Queue polls all the other end sends on")
+	require.Equal(t, []uint16{2, 5, 1, 4, 0, 3}, s.rx(0),
+		"one Queue polls all the other end sends on")
 	require.Equal(t, []uint16{0}, s.tx(0))
 	s = loopShape(Options{Queues: 4, Classes: 3}, 2, 3)
 	require.Equal(t, 2, s.queues)
@@ -156,7 +164,8 @@ func TestShape(t *testing.T) {
 
 func TestOptionsValidate(t *testing.T) {
 	require.NoError(t, Options{}.Validate())
-	for _, o := range []Options{{Queues: -1}, {Queues: 65}, {Classes: 4}, {Buffers: -5}, {MTU: 10}, {MTU: 1 << 20}} {
+	for _, o := range []Options{{Queues: -1}, {Queues: 65}, {Classes: 4}, {Buffers: -5}, {MTU: 10},
+		{MTU: 1 << 20}} {
 		require.ErrorIs(t, o.Validate(), ErrOptions)
 	}
 }

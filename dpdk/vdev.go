@@ -63,7 +63,8 @@ func (u *URL) vdev(n int, w want) vdev {
 			{"framesz", strconv.Itoa(frame)}, {"blocksz", strconv.Itoa(block)},
 			{"framecnt", strconv.Itoa(frames)}}
 	case AFXDP:
-		ours = []KV{{"iface", u.Name}, {"start_queue", "0"}, {"queue_count", strconv.Itoa(w.queues)}}
+		ours = []KV{{"iface", u.Name}, {"start_queue", "0"},
+			{"queue_count", strconv.Itoa(w.queues)}}
 	case Tap:
 		ours = []KV{{"iface", u.Name}}
 	case Pcap:

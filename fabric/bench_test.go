@@ -20,15 +20,20 @@ func BenchmarkFabric(b *testing.B) {
 		build func() *fabric.Network
 	}{
 		{"star16", func() *fabric.Network {
-			return fabric.Star(fabric.Parts{Config: fabric.Config{MTU: 1500}}, 16, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+			return fabric.Star(fabric.Parts{Config: fabric.Config{MTU: 1500}}, 16,
+				fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 		}},
 		{"leafspine160", func() *fabric.Network {
-			return fabric.ToCC(100*units.Gbps, 400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500}})
+			return fabric.ToCC(100*units.Gbps,
+				400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500}})
 		}},
 	} {
 		b.Run(shape.name, func(b *testing.B) {
 			net := shape.build()
-			c, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: 1024}, Scheme: sim.Scheme{Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: 128 * units.KiB} }}})
+			c, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: 1024},
+				Scheme: sim.Scheme{Algorithm: func() cc.Algorithm {
+					return &cc.Fixed{Window: 128 * units.KiB}
+				}}})
 			require.NoError(b, err)
 			hosts := len(net.Hosts())
 			for i := range hosts {
@@ -52,15 +57,22 @@ func BenchmarkFabric(b *testing.B) {
 	}
 }
 
-// BenchmarkFabricWebSearch is ToCC's leaf-spine of 160 hosts with the WebSearch flows at 60 % of the
-// hosts' links, for a virtual millisecond each iteration.
+// BenchmarkFabricWebSearch is ToCC's leaf-spine of 160 hosts with the WebSearch flows at 60 % of
+// the hosts' links, for a virtual millisecond each iteration.
 func BenchmarkFabricWebSearch(b *testing.B) {
 	var qs fabric.Queues
-	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Headroom: 100_000, Reserve: 4096, Resume: 3000}
-	net := fabric.ToCC(100*units.Gbps, 400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500}, Switch: fabric.SwitchConfig{Buffer: 32_000_000, Queues: qs.At()}})
-	c, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: 1024}, Scheme: sim.Scheme{Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: 128 * units.KiB} }}})
+	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Headroom: 100_000, Reserve: 4096,
+		Resume: 3000}
+	net := fabric.ToCC(100*units.Gbps,
+		400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500},
+		Switch: fabric.SwitchConfig{Buffer: 32_000_000, Queues: qs.At()}})
+	c, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: 1024},
+		Scheme: sim.Scheme{Algorithm: func() cc.Algorithm {
+			return &cc.Fixed{Window: 128 * units.KiB}
+		}}})
 	require.NoError(b, err)
-	traffic, err := workload.Poisson{Hosts: 160, Rate: 100 * units.Gbps, Load: 0.6, Sizes: workload.WebSearch, Seed: 1}.Source()
+	traffic, err := workload.Poisson{Hosts: 160, Rate: 100 * units.Gbps, Load: 0.6,
+		Sizes: workload.WebSearch, Seed: 1}.Source()
 	require.NoError(b, err)
 	done := 0
 	c.Drive(traffic, func(*sim.Transfer) { done++ })

@@ -11,17 +11,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The numbers are in packets of 1500 bytes on links of 100 Gb/s: 120 ns. A frame's check sequence counts in
-// a switch, preamble and gap do not.
+// The numbers are in packets of 1500 bytes on links of 100 Gb/s: 120 ns. A frame's check sequence
+// counts in a switch, preamble and gap do not.
 const (
 	mtu    = 1500
 	stored = mtu - betweenSpace
 )
 
-// boltSwitch is two hosts and a switch at the present time, whose port to the second host runs Bolt.
+// boltSwitch is two hosts and a switch at the present time, whose port to the second host runs
+// Bolt.
 func boltSwitch(t testing.TB, c Bolt) (n *Network, s *Switch, in, out *Port) {
 	c.Frame = stored
-	n = Star(Parts{Switch: SwitchConfig{Queues: Queues{{Bolt: c}}.At()}}, 2, Link{Rate: 100 * gbps, Delay: us})
+	n = Star(Parts{Switch: SwitchConfig{Queues: Queues{{Bolt: c}}.At()}}, 2,
+		Link{Rate: 100 * gbps, Delay: us})
 	require.NoError(t, n.Build())
 	n.now = units.Time(units.Millisecond)
 	s = n.Switches()[0]
@@ -32,8 +34,10 @@ func boltSwitch(t testing.TB, c Bolt) (n *Network, s *Switch, in, out *Port) {
 func boltFrame(t testing.TB, n *Network, flags wire.BoltFlags) *frame {
 	var tmpl wire.Template
 	a, b := n.Host(0), n.Host(1)
-	require.NoError(t, tmpl.Set(wire.Address{SrcMAC: a.mac(), DstMAC: b.mac(), Src: a.Addrs()[0].Addr(), Dst: b.Addrs()[0].Addr(),
-		SrcPort: 0xc001, DestQP: 0x22}))
+	require.NoError(t,
+		tmpl.Set(wire.Address{SrcMAC: a.mac(), DstMAC: b.mac(), Src: a.Addrs()[0].Addr(),
+			Dst:     b.Addrs()[0].Addr(),
+			SrcPort: 0xc001, DestQP: 0x22}))
 	f := n.newFrame(&a.nic)
 	room := f.mem[:stored-frameCheck]
 	payload := (len(room) - tmpl.Overhead() - int(wire.XDATA.Info().Ext) - wire.ICRCLen) &^ 3
@@ -57,8 +61,8 @@ const (
 	ai    = wire.BoltAI
 )
 
-// An example: a queue that is empty, no flow that ends, and this much supply once the packet itself is
-// taken off it, of bytes on the link.
+// An example: a queue that is empty, no flow that ends, and this much supply once the packet itself
+// is taken off it, of bytes on the link.
 func TestBoltSupplyMatching(t *testing.T) {
 	for _, c := range []struct {
 		packets       units.Bytes // of supply at most
@@ -87,8 +91,8 @@ func TestBoltSupplyMatching(t *testing.T) {
 	}
 }
 
-// What a link has to carry beyond its rate takes the supply for as long as it takes to make up for it, whether or not it
-// is of flows that Bolt controls.
+// What a link has to carry beyond its rate takes the supply for as long as it takes to make up for
+// it, whether or not it is of flows that Bolt controls.
 func TestBoltSupplyOfABurst(t *testing.T) {
 	n, s, in, out := boltSwitch(t, Bolt{})
 	q := &out.queues[0]
@@ -111,8 +115,8 @@ func TestBoltSupplyOfABurst(t *testing.T) {
 	assert.EqualValues(t, 1, q.stats.Denied)
 }
 
-// A packet of a flow's last window leaves room for one of another's, without supply; one of a flow that has
-// had no other window does not.
+// A packet of a flow's last window leaves room for one of another's, without supply; one of a flow
+// that has had no other window does not.
 func TestBoltProactiveRampUp(t *testing.T) {
 	n, s, in, out := boltSwitch(t, Bolt{})
 	q := &out.queues[0]
@@ -201,10 +205,13 @@ func TestBoltConfiguration(t *testing.T) {
 		bolt Bolt
 		ok   bool
 	}{
-		{Bolt{}, true}, {Bolt{Frame: 1500}, true}, {Bolt{Frame: 1500, Threshold: 1, Supply: 1500, Every: 2}, true},
-		{Bolt{Threshold: 3000}, false}, {Bolt{Frame: -1}, false}, {Bolt{Frame: 1500, Every: -1}, false}, {Bolt{Frame: 1500, Supply: 1499}, false},
+		{Bolt{}, true}, {Bolt{Frame: 1500}, true}, {Bolt{Frame: 1500, Threshold: 1, Supply: 1500,
+			Every: 2}, true},
+		{Bolt{Threshold: 3000}, false}, {Bolt{Frame: -1}, false}, {Bolt{Frame: 1500, Every: -1},
+			false}, {Bolt{Frame: 1500, Supply: 1499}, false},
 	} {
-		n := Star(Parts{Switch: SwitchConfig{Queues: Queues{3: {Bolt: c.bolt}}.At()}}, 2, Link{Rate: gbps})
+		n := Star(Parts{Switch: SwitchConfig{Queues: Queues{3: {Bolt: c.bolt}}.At()}}, 2,
+			Link{Rate: gbps})
 		assert.Equal(t, c.ok, n.Build() == nil, "%+v", c.bolt)
 		if c.ok {
 			assert.Equal(t, c.bolt.Frame > 0, n.Bolt(0, 1, 24<<2), "%+v", c.bolt)
@@ -233,10 +240,11 @@ func (s *sender) Poll(now units.Time) units.Time {
 	return now.Add(units.Forever)
 }
 
-// The report passes what waits on its way, and the sender knows after a round trip to the switch. Here four frames come
-// at once from as many senders: one leaves, two wait, the fourth finds them.
+// The report passes what waits on its way, and the sender knows after a round trip to the switch.
+// Here four frames come at once from as many senders: one leaves, two wait, the fourth finds them.
 func TestBoltReportIsBackEarly(t *testing.T) {
-	p := Parts{Host: HostConfig{TxDepth: 40}, Switch: SwitchConfig{Queues: Queues{{Bolt: Bolt{Frame: stored}}}.At()}}
+	p := Parts{Host: HostConfig{TxDepth: 40},
+		Switch: SwitchConfig{Queues: Queues{{Bolt: Bolt{Frame: stored}}}.At()}}
 	n := Star(p, 5, Link{Rate: 100 * gbps, Delay: 2 * us})
 	require.NoError(t, n.Build())
 	var senders []*sender
@@ -261,7 +269,8 @@ func TestBoltReportIsBackEarly(t *testing.T) {
 	for i, s := range senders[:3] { // one goes at once, two wait: nobody finds two
 		assert.Zero(t, s.back, i)
 	}
-	// 1500 bytes to the switch, 2 us, and 14+20+8+12+4+8+4+24 = 94 bytes back: 120 ns, 7.52 ns and 4 us.
+	// 1500 bytes to the switch, 2 us, and 14+20+8+12+4+8+4+24 = 94 bytes back: 120 ns, 7.52 ns and
+	// 4 us.
 	assert.Equal(t, units.Time(0).Add(4*us+120*ns+7520*units.Picosecond), senders[3].back)
 	q := n.Switches()[0].ports[4].QueueStats(0)
 	assert.EqualValues(t, 1, q.Reported)

@@ -66,8 +66,8 @@ func (s *Switch) store(in *Port, f *frame) {
 // Held is what a switch holds of frames of one DSCP, and most that it ever held.
 type Held struct{ Now, Most units.Bytes }
 
-// Follow begins to count what the switch holds of frames of a DSCP, in whatever queues they are. It is called before
-// there are any.
+// Follow begins to count what the switch holds of frames of a DSCP, in whatever queues they are. It
+// is called before there are any.
 func (s *Switch) Follow(dscp uint8) *Held {
 	if s.held == nil {
 		s.held = map[uint8]*Held{}

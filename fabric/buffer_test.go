@@ -21,7 +21,9 @@ func TestDynamicThreshold(t *testing.T) {
 		var qs fabric.Queues
 		qs[0] = fabric.Queue{Alpha: c.alpha}
 		hosts := 3 * c.congested
-		n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{TxDepth: 8}, Switch: fabric.SwitchConfig{Buffer: buffer, Queues: qs.At()}}, hosts, fabric.Link{Rate: 100 * units.Gbps})
+		n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{TxDepth: 8},
+			Switch: fabric.SwitchConfig{Buffer: buffer, Queues: qs.At()}}, hosts,
+			fabric.Link{Rate: 100 * units.Gbps})
 		for i := range c.congested { // two senders for each receiver
 			openloop.Put(n, n.Host(3*i), backlog(openloop.Frame{Len: 1082, Dst: 3*i + 2}, 0), nil)
 			openloop.Put(n, n.Host(3*i+1), backlog(openloop.Frame{Len: 1082, Dst: 3*i + 2}, 0), nil)
@@ -31,15 +33,16 @@ func TestDynamicThreshold(t *testing.T) {
 		want := c.alpha / (1 + float64(c.congested)*c.alpha) * buffer
 		for i := range c.congested {
 			st := n.Switches()[0].Ports()[3*i+2].QueueStats(0)
-			assert.InDelta(t, want, float64(st.Longest), 0.02*want+2*float64(stored(1082)), "alpha %v, %d queues", c.alpha, c.congested)
+			assert.InDelta(t, want, float64(st.Longest), 0.02*want+2*float64(stored(1082)),
+				"alpha %v, %d queues", c.alpha, c.congested)
 			assert.NotZero(t, st.Dropped)
 		}
 	}
 }
 
-// A lossless queue that may hold 8 times what is free has 8/9 of the buffer, where k senders with α are paused when they hold
-// kα/(1+kα) of it: from 9 senders with α 1 on the queue loses frames though the buffer has room (ByteTuning, case II). A
-// smaller α pauses before.
+// A lossless queue that may hold 8 times what is free has 8/9 of the buffer, where k senders with α
+// are paused when they hold kα/(1+kα) of it: from 9 senders with α 1 on the queue loses frames
+// though the buffer has room (ByteTuning, case II). A smaller α pauses before.
 func TestEgressThreshold(t *testing.T) {
 	const buffer, headroom = 2_000_000, 50_000
 	for _, c := range []struct {
@@ -49,7 +52,8 @@ func TestEgressThreshold(t *testing.T) {
 	}{{1, 2, false}, {1, 6, false}, {1, 12, true}, {1, 24, true}, {1. / 16, 24, false}} {
 		qs := fabric.Queues{{Lossless: true, Alpha: c.alpha, Egress: 8, Headroom: headroom}}
 		kept := units.Bytes(c.senders+1) * headroom
-		n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{TxDepth: 8}, Switch: fabric.SwitchConfig{Buffer: buffer + kept, Queues: qs.At()}},
+		n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{TxDepth: 8},
+			Switch: fabric.SwitchConfig{Buffer: buffer + kept, Queues: qs.At()}},
 			c.senders+1, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 		for i := range c.senders {
 			openloop.Put(n, n.Host(i), backlog(openloop.Frame{Len: 1082, Dst: c.senders}, 0), nil)
@@ -67,18 +71,21 @@ func TestEgressThreshold(t *testing.T) {
 	}
 }
 
-// burst sends frames so fast into the switch that they are there at once, and answers what the queue
-// of the receiver did with them.
-func burst(t *testing.T, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network, fabric.QueueStats, []openloop.Arrival) {
+// burst sends frames so fast into the switch that they are there at once, and answers what the
+// queue of the receiver did with them.
+func burst(t *testing.T, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network,
+	fabric.QueueStats, []openloop.Arrival) {
 	return burstOf(t, 0, q, frames...)
 }
 
 // burstOf is burst in the network of a seed; burstIn has all queues.
-func burstOf(t *testing.T, seed uint64, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network, fabric.QueueStats, []openloop.Arrival) {
+func burstOf(t *testing.T, seed uint64, q fabric.Queue, frames ...openloop.Frame) (*fabric.Network,
+	fabric.QueueStats, []openloop.Arrival) {
 	return burstIn(t, seed, fabric.Queues{q}, frames...)
 }
 
-func burstIn(t *testing.T, seed uint64, qs fabric.Queues, frames ...openloop.Frame) (*fabric.Network, fabric.QueueStats, []openloop.Arrival) {
+func burstIn(t *testing.T, seed uint64, qs fabric.Queues,
+	frames ...openloop.Frame) (*fabric.Network, fabric.QueueStats, []openloop.Arrival) {
 	n := fabric.New(fabric.Config{Seed: seed})
 	s := n.AddSwitch("switch", fabric.SwitchConfig{Queues: qs.At()})
 	n.Connect(n.AddHost(fabric.HostConfig{TxDepth: 1000}), s, fabric.Link{Rate: 800 * units.Gbps})
@@ -109,7 +116,8 @@ func tags(as []openloop.Arrival) (tags []uint64) {
 // are added, has reached the threshold; scheduled ones are not.
 func TestSelectiveDrop(t *testing.T) {
 	const notECT, ect = 0, 2
-	full := func(ecn uint8) openloop.Frame { return openloop.Frame{Len: 1496, ECN: ecn} } // 1500 bytes stored
+	// 1500 bytes stored
+	full := func(ecn uint8) openloop.Frame { return openloop.Frame{Len: 1496, ECN: ecn} }
 	// The first leaves at once; then the queue holds 0, 1500, 3000 … bytes.
 	_, st, got := burst(t, fabric.Queue{SelectiveDrop: 8000},
 		full(ect), full(ect), full(ect), full(ect), full(ect), full(ect), // 7500 wait
@@ -127,7 +135,8 @@ func TestSelectiveDrop(t *testing.T) {
 func TestStepMarking(t *testing.T) {
 	var frames []openloop.Frame
 	for i := range 12 {
-		frames = append(frames, openloop.Frame{Len: 1496, ECN: uint8(2 * (1 - i/11))}) // the last is not capable
+		// the last is not capable
+		frames = append(frames, openloop.Frame{Len: 1496, ECN: uint8(2 * (1 - i/11))})
 	}
 	_, st, got := burst(t, fabric.Queue{ECN: fabric.ECN{Kmin: 6000, Kmax: 6000}}, frames...)
 	require.Len(t, got, 12)
@@ -136,11 +145,13 @@ func TestStepMarking(t *testing.T) {
 	}
 	assert.EqualValues(t, 6, st.Marked)
 	// At dequeue the packet that leaves counts itself.
-	_, st, got = burst(t, fabric.Queue{ECN: fabric.ECN{Kmin: 6000, Kmax: 6000, AtDequeue: true}}, frames[:8]...)
+	_, st, got = burst(t, fabric.Queue{ECN: fabric.ECN{Kmin: 6000, Kmax: 6000, AtDequeue: true}},
+		frames[:8]...)
 	require.Len(t, got, 8)
 	assert.EqualValues(t, 4, st.Marked) // 10 500, 9 000, 7 500 and 6 000 bytes
 	assert.Equal(t, []bool{false, true, true, true, true, false, false, false},
-		[]bool{got[0].CE, got[1].CE, got[2].CE, got[3].CE, got[4].CE, got[5].CE, got[6].CE, got[7].CE})
+		[]bool{got[0].CE, got[1].CE, got[2].CE, got[3].CE, got[4].CE, got[5].CE, got[6].CE,
+			got[7].CE})
 }
 
 // Frames of one queue are marked by their DSCP.
@@ -156,7 +167,8 @@ func TestMarkingByDSCP(t *testing.T) {
 	require.Len(t, got, 12)
 	for i, a := range got {
 		found := max(0, i-1) * 1500
-		assert.Equal(t, a.DSCP == 0 && found >= 6000 || a.DSCP == 1 && found >= 12_000, a.CE, "packet %d of DSCP %d finds %d bytes", i, a.DSCP, found)
+		assert.Equal(t, a.DSCP == 0 && found >= 6000 || a.DSCP == 1 && found >= 12_000, a.CE,
+			"packet %d of DSCP %d finds %d bytes", i, a.DSCP, found)
 	}
 	assert.EqualValues(t, 3, st.Marked)
 }
@@ -166,36 +178,42 @@ func TestImpossibleQueues(t *testing.T) {
 		q    fabric.Queue
 		says string
 	}{
-		"thresholds":  {fabric.Queue{ECN: fabric.ECN{Kmin: 2, Kmax: 1}}, "Kmin must not exceed Kmax"},
+		"thresholds": {fabric.Queue{ECN: fabric.ECN{Kmin: 2, Kmax: 1}},
+			"Kmin must not exceed Kmax"},
 		"probability": {fabric.Queue{ECN: fabric.ECN{Kmax: 1, Pmax: 2}}, "Pmax"},
-		"a DSCP's":    {fabric.Queue{ECNOf: map[uint8]fabric.ECN{3: {Kmin: 2, Kmax: 1}}}, "DSCP 3: ECN thresholds 2 and 1"},
-		"trim":        {fabric.Queue{Trim: 1, TrimTo: fabric.MaxQueues}, "queue 16"},
-		"trimmed":     {fabric.Queue{Trim: 1, TrimDSCP: 64}, "DSCP of 64"},
-		"share":       {fabric.Queue{Share: 1.5}, "share of the link"},
-		"level":       {fabric.Queue{Share: 0.5, Level: 3}, "level of its own"},
-		"negative":    {fabric.Queue{Limit: -1}, "negative threshold"},
-		"lossy":       {fabric.Queue{Egress: 8}, "the egress threshold of a lossy queue is its α"},
-		"buffer":      {fabric.Queue{Lossless: true, Headroom: units.MiB}, "nothing is left to share"},
+		"a DSCP's": {fabric.Queue{ECNOf: map[uint8]fabric.ECN{3: {Kmin: 2, Kmax: 1}}},
+			"DSCP 3: ECN thresholds 2 and 1"},
+		"trim":     {fabric.Queue{Trim: 1, TrimTo: fabric.MaxQueues}, "queue 16"},
+		"trimmed":  {fabric.Queue{Trim: 1, TrimDSCP: 64}, "DSCP of 64"},
+		"share":    {fabric.Queue{Share: 1.5}, "share of the link"},
+		"level":    {fabric.Queue{Share: 0.5, Level: 3}, "level of its own"},
+		"negative": {fabric.Queue{Limit: -1}, "negative threshold"},
+		"lossy":    {fabric.Queue{Egress: 8}, "the egress threshold of a lossy queue is its α"},
+		"buffer": {fabric.Queue{Lossless: true, Headroom: units.MiB},
+			"nothing is left to share"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var qs fabric.Queues
 			qs[2] = c.q
-			n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Buffer: units.MiB, Queues: qs.At()}}, 2, fabric.Link{Rate: units.Gbps})
+			n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Buffer: units.MiB,
+				Queues: qs.At()}}, 2, fabric.Link{Rate: units.Gbps})
 			require.ErrorContains(t, n.Build(), c.says)
 		})
 	}
 }
 
-// What the buffer keeps, it keeps for where frames come from: a fast port that sends into a slow one
-// has the headroom of its own rate.
+// What the buffer keeps, it keeps for where frames come from: a fast port that sends into a slow
+// one has the headroom of its own rate.
 func TestHeadroomIsOfTheIngressPort(t *testing.T) {
 	const frame = 1082
 	delay := units.Microsecond
 	n := fabric.New(fabric.Config{})
-	s := n.AddSwitch("switch", fabric.SwitchConfig{Buffer: units.MiB, Queues: func(rate units.BitRate) (qs fabric.Queues) {
-		qs[0] = fabric.Queue{Lossless: true, Limit: 20_000, Headroom: fabric.Headroom(rate, delay, delay, stored(frame), 480)}
-		return qs
-	}})
+	s := n.AddSwitch("switch",
+		fabric.SwitchConfig{Buffer: units.MiB, Queues: func(rate units.BitRate) (qs fabric.Queues) {
+			qs[0] = fabric.Queue{Lossless: true, Limit: 20_000,
+				Headroom: fabric.Headroom(rate, delay, delay, stored(frame), 480)}
+			return qs
+		}})
 	n.Connect(n.AddHost(fabric.HostConfig{}), s, fabric.Link{Rate: 400 * units.Gbps, Delay: delay})
 	n.Connect(n.AddHost(fabric.HostConfig{}), s, fabric.Link{Rate: 10 * units.Gbps, Delay: delay})
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: frame, Dst: 1}, 2000), nil)
@@ -208,7 +226,8 @@ func TestHeadroomIsOfTheIngressPort(t *testing.T) {
 
 // What a switch holds of a DSCP is counted apart, whatever else is in its queues.
 func TestFollow(t *testing.T) {
-	n := fabric.Star(fabric.Parts{}, 3, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+	n := fabric.Star(fabric.Parts{}, 3,
+		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 	require.NoError(t, n.Build())
 	sw := n.Switches()[0]
 	followed, other := sw.Follow(1), sw.Follow(40)
@@ -217,6 +236,7 @@ func TestFollow(t *testing.T) {
 	openloop.Put(n, n.Host(2), nil, nil)
 	run(t, n, 100*units.Microsecond)
 	assert.Zero(t, followed.Now)
-	assert.InDelta(t, 5*1086, int64(followed.Most), 2*1086, "half of what two links bring and one does not take")
+	assert.InDelta(t, 5*1086, int64(followed.Most), 2*1086,
+		"half of what two links bring and one does not take")
 	assert.Zero(t, other.Most)
 }

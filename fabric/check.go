@@ -19,7 +19,8 @@ func (l Ledger) Missing() int64 {
 
 // Ledger counts the frames.
 func (n *Network) Ledger() Ledger {
-	l := Ledger{Sent: n.injected, Doubled: n.copied, Reported: n.reports, Received: n.delivered, Dropped: n.dropped}
+	l := Ledger{Sent: n.injected, Doubled: n.copied, Reported: n.reports, Received: n.delivered,
+		Dropped: n.dropped}
 	for _, f := range n.frames {
 		if f.state == frameMoving && !f.pause {
 			l.Onwards++
@@ -53,7 +54,8 @@ func (s *Switch) check() error {
 				count++
 			}
 			if sum != q.bytes || count != q.count {
-				return fmt.Errorf("%v: port %d queue %d holds %d frames of %d bytes, its books say %d of %d", s, p.index, i, count, int64(sum), q.count, int64(q.bytes))
+				return fmt.Errorf("%v: port %d queue %d holds %d frames of %d bytes, its books "+
+					"say %d of %d", s, p.index, i, count, int64(sum), q.count, int64(q.bytes))
 			}
 			stored += sum
 		}
@@ -63,14 +65,16 @@ func (s *Switch) check() error {
 		for i := range p.groups {
 			g := &p.groups[i]
 			if g.held < 0 || g.headroom < 0 {
-				return fmt.Errorf("%v: port %d priority %d: negative account %+v", s, p.index, i, *g)
+				return fmt.Errorf("%v: port %d priority %d: negative account %+v", s, p.index, i,
+					*g)
 			}
 			accounted += g.held + g.headroom
 			used += shares(g.held, p.queues[i].config.Reserve)
 		}
 	}
 	if stored != s.stored || accounted != s.stored || used != s.used {
-		return fmt.Errorf("%v: %d bytes are in the queues, %d in the accounts of the ports (%d shared), the buffer's books say %d (%d shared)",
+		return fmt.Errorf("%v: %d bytes are in the queues, %d in the accounts of the ports (%d "+
+			"shared), the buffer's books say %d (%d shared)",
 			s, int64(stored), int64(accounted), int64(used), int64(s.stored), int64(s.used))
 	}
 	return nil

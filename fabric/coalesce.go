@@ -9,7 +9,8 @@ import (
 // Coalesce has a NIC hand over what arrives in batches, as one that spares its host interrupts
 // does. The zero value hands over each frame at once.
 type Coalesce struct {
-	// Every is how long after the first frame of a batch it is handed over at the latest; 0: at once.
+	// Every is how long after the first frame of a batch it is handed over at the latest; 0: at
+	// once.
 	Every units.Duration
 	// Frames is how many frames make a batch complete before; 0: no number does.
 	Frames int
@@ -17,7 +18,8 @@ type Coalesce struct {
 
 func (c Coalesce) validate() error {
 	if c.Every < 0 || c.Frames < 0 || c.Frames > 0 && c.Every == 0 {
-		return fmt.Errorf("coalesced interrupts %+v: nothing is negative, and Frames needs Every", c)
+		return fmt.Errorf("coalesced interrupts %+v: nothing is negative, and Frames needs Every",
+			c)
 	}
 	return nil
 }
@@ -29,7 +31,8 @@ type batch struct {
 	at    units.Time // when they will be
 }
 
-// coalesce puts a frame that the host could have at ready into a batch, and returns when the host gets it.
+// coalesce puts a frame that the host could have at ready into a batch, and returns when the host
+// gets it.
 func (c *NIC) coalesce(f *frame, ready units.Time) units.Time {
 	b, config := &c.batch, &c.host.config.Coalesce
 	if b.first == nil || !ready.Before(b.at) {

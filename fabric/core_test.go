@@ -42,7 +42,8 @@ func (w *watcher) Ended(units.Time) {}
 
 func (w *watcher) Idle(until units.Time) {
 	if n := len(w.rounds); n > 0 && until.Before(w.rounds[n-1].at) {
-		w.wrong = append(w.wrong, fmt.Sprintf("idle until %v, before the round at %v", until, w.rounds[n-1].at))
+		w.wrong = append(w.wrong, fmt.Sprintf("idle until %v, before the round at %v", until,
+			w.rounds[n-1].at))
 	}
 	w.idle = until
 }
@@ -81,7 +82,8 @@ func at(times ...units.Duration) func() (openloop.Frame, bool) {
 }
 
 // watch sends frames to a host that is as c says.
-func watch(t *testing.T, seed uint64, c fabric.HostConfig, w *watcher, times ...units.Duration) *fabric.Network {
+func watch(t *testing.T, seed uint64, c fabric.HostConfig, w *watcher,
+	times ...units.Duration) *fabric.Network {
 	t.Helper()
 	n := fabric.Star(fabric.Parts{
 		Config: fabric.Config{Seed: seed},
@@ -121,14 +123,17 @@ func TestWhenAHostLooks(t *testing.T) {
 		{"last short nap", fabric.HostConfig{Naps: naps}, 0, 254 * us, 255 * us, 250 * us},
 		{"long nap", fabric.HostConfig{Naps: naps}, 0, 256 * us, 305 * us, 255 * us},
 		{"long naps", fabric.HostConfig{Naps: naps}, 0, 10_256 * us, 10_305 * us, 10_255 * us},
-		{"a nap ends with a deadline", fabric.HostConfig{Naps: naps}, 33 * us, 31 * us, 33 * us, 30 * us},
+		{"a nap ends with a deadline", fabric.HostConfig{Naps: naps}, 33 * us, 31 * us, 33 * us,
+			30 * us},
 		{"before it is preempted", preempted, 0, 99 * ms, 99 * ms, 99 * ms},
 		{"preempted", preempted, 0, 103 * ms, 110 * ms, 100 * ms},
 		{"preempted again", preempted, 0, 10_001 * ms, 10_010 * ms, 10_000 * ms},
 		{"after it was preempted", preempted, 0, 110 * ms, 110 * ms, 110 * ms},
 		{"preempted in a nap", both(preempted, naps), 0, 103 * ms, 110 * ms, 99_955*us + 0},
-		{"a nap ends while it is preempted", both(preempted, naps), 0, 100*ms - 40*us, 110 * ms, 99_955 * us},
-		{"naps after it was preempted", both(preempted, naps), 0, 110*ms + 20*us, 110*ms + 50*us, 110 * ms},
+		{"a nap ends while it is preempted", both(preempted, naps), 0, 100*ms - 40*us, 110 * ms,
+			99_955 * us},
+		{"naps after it was preempted", both(preempted, naps), 0, 110*ms + 20*us, 110*ms + 50*us,
+			110 * ms},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := &watcher{every: c.deadline}
@@ -143,7 +148,9 @@ func TestWhenAHostLooks(t *testing.T) {
 
 func TestNoStamps(t *testing.T) {
 	w := &watcher{}
-	n := watch(t, 1, fabric.HostConfig{NoStamps: true, Noise: func() units.Duration { return us }}, w, 10*us)
+	n := watch(t, 1, fabric.HostConfig{NoStamps: true, Noise: func() units.Duration {
+		return us
+	}}, w, 10*us)
 	assert.Equal(t, []units.Time{0}, w.stamps)
 	assert.False(t, n.Host(1).NIC().Info().Timestamps)
 	assert.True(t, n.Host(0).NIC().Info().Timestamps)
@@ -157,9 +164,12 @@ func TestCoalesce(t *testing.T) {
 		had    []units.Duration
 	}{
 		{fabric.Coalesce{}, times},
-		{fabric.Coalesce{Every: 8 * us}, []units.Duration{18 * us, 18 * us, 18 * us, 28 * us, 28 * us, 48 * us}},
-		{fabric.Coalesce{Every: 8 * us, Frames: 2}, []units.Duration{12 * us, 12 * us, 21 * us, 21 * us, 22 * us, 48 * us}},
-		{fabric.Coalesce{Every: 8 * us, Frames: 3}, []units.Duration{14 * us, 14 * us, 14 * us, 28 * us, 28 * us, 48 * us}},
+		{fabric.Coalesce{Every: 8 * us}, []units.Duration{18 * us, 18 * us, 18 * us, 28 * us,
+			28 * us, 48 * us}},
+		{fabric.Coalesce{Every: 8 * us, Frames: 2}, []units.Duration{12 * us, 12 * us, 21 * us,
+			21 * us, 22 * us, 48 * us}},
+		{fabric.Coalesce{Every: 8 * us, Frames: 3}, []units.Duration{14 * us, 14 * us, 14 * us,
+			28 * us, 28 * us, 48 * us}},
 		{fabric.Coalesce{Every: us, Frames: 1}, times},
 	} {
 		w := &watcher{}
@@ -197,7 +207,8 @@ func TestSharedCore(t *testing.T) {
 	sent := 0
 	openloop.Put(n, n.Host(0), func() (openloop.Frame, bool) {
 		sent++
-		return openloop.Frame{At: units.Time(sent) * units.Time(3*us), Len: 100, Dst: 1 + rng.IntN(hosts)}, sent <= 30_000
+		return openloop.Frame{At: units.Time(sent) * units.Time(3*us), Len: 100,
+			Dst: 1 + rng.IntN(hosts)}, sent <= 30_000
 	}, nil)
 	var ws [hosts]*watcher
 	for i := range ws {
@@ -228,7 +239,8 @@ func TestSharedCore(t *testing.T) {
 			continue
 		}
 		if r.host != before.host {
-			assert.GreaterOrEqual(t, r.at.Sub(before.at), share.Switch, "two hosts have the core, at %v", r.at)
+			assert.GreaterOrEqual(t, r.at.Sub(before.at), share.Switch,
+				"two hosts have the core, at %v", r.at)
 		}
 		begin = r.at
 		if r.at.Sub(before.at) >= share.Slice {
@@ -241,7 +253,8 @@ func TestSharedCore(t *testing.T) {
 
 // Without a loop, hosts that find nothing yield to each other at once.
 func TestHostsYield(t *testing.T) {
-	n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{Share: fabric.Share{Core: 7, Switch: us}}}, 2, fabric.Link{Rate: 100 * units.Gbps, Delay: us})
+	n := fabric.Star(fabric.Parts{Host: fabric.HostConfig{Share: fabric.Share{Core: 7,
+		Switch: us}}}, 2, fabric.Link{Rate: 100 * units.Gbps, Delay: us})
 	require.NoError(t, n.Build())
 	src := openloop.Put(n, n.Host(0), at(50*us, 90*us, 10*ms, 1000*ms), nil)
 	w := &watcher{nic: n.Host(1).NIC()}
@@ -269,11 +282,13 @@ func anyHost(rng *rand.Rand) (c fabric.HostConfig, longest units.Duration) {
 		longest += c.Naps.Longest()
 	}
 	if rng.IntN(2) == 0 {
-		c.Preemption = fabric.Preemption{Every: draw(40*ms, 100*ms), Shortest: draw(us, 10*ms), Longest: draw(10*ms, 30*ms), Random: rng.IntN(2) == 0, InStep: rng.IntN(2) == 0}
+		c.Preemption = fabric.Preemption{Every: draw(40*ms, 100*ms), Shortest: draw(us, 10*ms),
+			Longest: draw(10*ms, 30*ms), Random: rng.IntN(2) == 0, InStep: rng.IntN(2) == 0}
 		longest += 3 * c.Preemption.Most()
 	}
 	if rng.IntN(2) == 0 {
-		c.Share = fabric.Share{Core: 1 + rng.IntN(3), Loops: rng.IntN(3), Slice: draw(100*us, 4*ms), Spin: draw(0, 20*us), Switch: draw(us, 5*us)}
+		c.Share = fabric.Share{Core: 1 + rng.IntN(3), Loops: rng.IntN(3), Slice: draw(100*us, 4*ms),
+			Spin: draw(0, 20*us), Switch: draw(us, 5*us)}
 		longest += 3 * c.Share.Away(1)
 	}
 	if rng.IntN(2) == 0 {
@@ -304,16 +319,19 @@ func TestNothingIsLostOnSlowHosts(t *testing.T) {
 		require.Equal(t, a.Digest(), b.Digest())
 		require.Equal(t, first.rounds, second.rounds)
 		for i, at := range first.seen {
-			require.LessOrEqual(t, at.Sub(0)-times[i], longest+ms, "frame %d, run %d, host %+v", i, run, c)
+			require.LessOrEqual(t, at.Sub(0)-times[i], longest+ms, "frame %d, run %d, host %+v", i,
+				run, c)
 		}
 		require.True(t, slices.IsSorted(first.seen))
 		before := units.Time(0)
 		arrived := 0
 		for _, l := range first.rounds {
-			// What it says that it looked at in vain was not there: the frames that it gets came later.
+			// What it says that it looked at in vain was not there: the frames that it gets came
+			// later.
 			for k := range l.got {
 				if c.Coalesce.Every == 0 {
-					require.GreaterOrEqual(t, times[arrived+k], l.idle.Sub(0)-serial, "run %d, host %+v, round %+v", run, c, l)
+					require.GreaterOrEqual(t, times[arrived+k], l.idle.Sub(0)-serial,
+						"run %d, host %+v, round %+v", run, c, l)
 				}
 			}
 			arrived += l.got
@@ -328,7 +346,8 @@ const serial = 40 * us
 
 func oneOf[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
 
-// Preemption takes its share, in step where it shall be and at moments of each host's own otherwise.
+// Preemption takes its share, in step where it shall be and at moments of each host's own
+// otherwise.
 func TestPreemptionTakesItsShare(t *testing.T) {
 	seed := testSeed(t)
 	for _, c := range []struct {
@@ -339,17 +358,20 @@ func TestPreemptionTakesItsShare(t *testing.T) {
 		{fabric.Preemption{Every: 100 * ms, Shortest: 10 * ms, InStep: true}, 0.1},
 		{fabric.Preemption{Every: 10 * ms, Shortest: 3 * ms}, 0.3},
 		{fabric.Preemption{Every: 100 * ms, Shortest: ms, Longest: 30 * ms, Random: true}, 0.155},
-		{fabric.Preemption{Every: 100 * ms, Shortest: ms, Longest: 30 * ms, Random: true, InStep: true}, 0.155},
+		{fabric.Preemption{Every: 100 * ms, Shortest: ms, Longest: 30 * ms, Random: true,
+			InStep: true}, 0.155},
 	} {
 		const hosts, step = 4, 200 * us
 		span := 20 * units.Second
-		n := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: seed}, Host: fabric.HostConfig{Preemption: c.p}}, hosts, fabric.Link{Rate: units.Gbps})
+		n := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: seed},
+			Host: fabric.HostConfig{Preemption: c.p}}, hosts, fabric.Link{Rate: units.Gbps})
 		require.NoError(t, n.Build())
 		var there [hosts][]bool
 		for i := range there {
 			there[i] = make([]bool, span/step)
 			k := 0
-			n.Host(i).Run(polled(func(now units.Time) units.Time { // it would like to poll each step
+			// it would like to poll each step
+			n.Host(i).Run(polled(func(now units.Time) units.Time {
 				if now.Sub(0)%step == 0 {
 					there[i][k] = true
 				}
@@ -372,7 +394,8 @@ func TestPreemptionTakesItsShare(t *testing.T) {
 					alike++
 				}
 			}
-			assert.InDelta(t, c.share, float64(away)/float64(len(there[i])), 0.05, "host %d, %+v", i, c.p)
+			assert.InDelta(t, c.share, float64(away)/float64(len(there[i])), 0.05, "host %d, %+v",
+				i, c.p)
 		}
 		assert.Equal(t, c.p.InStep, alike == hosts*len(there[0]), "%+v", c.p)
 	}
@@ -389,14 +412,17 @@ func TestImpossibleHosts(t *testing.T) {
 		n := fabric.Star(fabric.Parts{Host: c}, 2, fabric.Link{Rate: units.Gbps})
 		assert.ErrorContains(t, n.Build(), want)
 	}
-	n := fabric.Star(fabric.Parts{HostOf: func(host int, c *fabric.HostConfig) { c.Share = fabric.Share{Core: 1, Loops: host} }}, 2, fabric.Link{Rate: units.Gbps})
+	n := fabric.Star(fabric.Parts{HostOf: func(host int, c *fabric.HostConfig) {
+		c.Share = fabric.Share{Core: 1, Loops: host}
+	}}, 2, fabric.Link{Rate: units.Gbps})
 	assert.ErrorContains(t, n.Build(), "another host of this core has")
 }
 
 // A slow host costs no allocation per frame either.
 func TestNoAllocationPerFrameOnSlowHosts(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{
-		Naps: fabric.DefaultNaps, Preemption: fabric.Preemption{Every: ms, Shortest: us, Longest: 200 * us, Random: true},
+		Naps: fabric.DefaultNaps, Preemption: fabric.Preemption{Every: ms, Shortest: us,
+			Longest: 200 * us, Random: true},
 		Coalesce: fabric.Coalesce{Every: 10 * us, Frames: 8}, NoStamps: true, TxDepth: 64,
 	})
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1226, Dst: 1}, 0), nil)

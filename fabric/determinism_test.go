@@ -18,14 +18,22 @@ import (
 // It answers the digest of its events and all counters.
 func busyRun(t testing.TB, seed uint64) (uint64, string) {
 	var qs fabric.Queues
-	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Headroom: 50_000, Reserve: 4096, Resume: 3000, ECN: fabric.ECN{Kmin: 10_000, Kmax: 100_000, Pmax: 0.2}}
+	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Headroom: 50_000, Reserve: 4096, Resume: 3000,
+		ECN: fabric.ECN{Kmin: 10_000, Kmax: 100_000, Pmax: 0.2}}
 	n := fabric.LeafSpine{
-		Leaves: 3, Spines: 2, HostsPerLeaf: 4, Host: fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}, Up: fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond},
-	}.Build(fabric.Parts{Config: fabric.Config{Seed: seed}, Switch: fabric.SwitchConfig{Buffer: 2 * units.MiB, Queues: qs.At()}})
-	c, err := sim.New(sim.Scenario{Topology: sim.On(n), Seed: seed, Scheme: sim.Scheme{TrafficClass: 2}})
+		Leaves: 3, Spines: 2, HostsPerLeaf: 4, Host: fabric.Link{Rate: 100 * units.Gbps,
+			Delay: units.Microsecond}, Up: fabric.Link{Rate: 100 * units.Gbps,
+			Delay: units.Microsecond},
+	}.Build(fabric.Parts{Config: fabric.Config{Seed: seed},
+		Switch: fabric.SwitchConfig{Buffer: 2 * units.MiB, Queues: qs.At()}})
+	c, err := sim.New(sim.Scenario{Topology: sim.On(n), Seed: seed,
+		Scheme: sim.Scheme{TrafficClass: 2}})
 	require.NoError(t, err)
-	require.NoError(t, n.Switches()[0].Ports()[0].SetFaults(fabric.LinkFaults{Lose: 0.001, Reorder: 0.001, Duplicate: 0.001, Corrupt: 0.001}))
-	traffic, err := workload.Poisson{Hosts: 12, Rate: 100 * units.Gbps, Load: 0.8, Sizes: workload.WebSearch, Seed: seed, Until: units.Time(300 * units.Microsecond)}.Source()
+	require.NoError(t,
+		n.Switches()[0].Ports()[0].SetFaults(fabric.LinkFaults{Lose: 0.001, Reorder: 0.001,
+			Duplicate: 0.001, Corrupt: 0.001}))
+	traffic, err := workload.Poisson{Hosts: 12, Rate: 100 * units.Gbps, Load: 0.8,
+		Sizes: workload.WebSearch, Seed: seed, Until: units.Time(300 * units.Microsecond)}.Source()
 	require.NoError(t, err)
 	c.Drive(traffic, nil)
 	run(t, n, 500*units.Microsecond)

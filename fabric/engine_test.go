@@ -29,7 +29,8 @@ func TestEventsAreAStableSort(t *testing.T) {
 			plan = append(plan, planned{at, id})
 			id++
 		}
-		ahead := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64Range(0, 1000), rapid.Int64Range(0, 1<<40))
+		ahead := rapid.OneOf(rapid.Int64Range(0, 3), rapid.Int64Range(0, 1000),
+			rapid.Int64Range(0, 1<<40))
 		for range rapid.IntRange(1, 50).Draw(t, "first") {
 			add(ahead.Draw(t, "ahead"))
 		}
@@ -50,7 +51,9 @@ func TestEventsAreAStableSort(t *testing.T) {
 			}
 			q.now = max(q.now, until)
 		}
-		slices.SortStableFunc(plan, func(a, b planned) int { return int(min(1, max(-1, a.at-b.at))) })
+		slices.SortStableFunc(plan, func(a, b planned) int {
+			return int(min(1, max(-1, a.at-b.at)))
+		})
 		require.Equal(t, plan, got)
 	})
 }

@@ -44,11 +44,13 @@ func (l *LinkFaults) Validate() error {
 	}
 	for _, p := range []float64{l.Burst.ToBad, l.Burst.ToGood, l.Burst.LoseGood, l.Burst.LoseBad} {
 		if !(p >= 0 && p <= 1) {
-			return fmt.Errorf("fabric: faults: a probability of %v in the burst model is not in 0..1", p)
+			return fmt.Errorf(
+				"fabric: faults: a probability of %v in the burst model is not in 0..1", p)
 		}
 	}
 	if l.ReorderBy < 0 || l.SpikeBy < 0 {
-		return fmt.Errorf("fabric: faults: delays %v and %v must not be negative", l.ReorderBy, l.SpikeBy)
+		return fmt.Errorf("fabric: faults: delays %v and %v must not be negative", l.ReorderBy,
+			l.SpikeBy)
 	}
 	return nil
 }
@@ -68,7 +70,8 @@ type linkFaults struct {
 
 func (p *Port) spoil() *linkFaults {
 	if p.faults == nil {
-		p.faults = &linkFaults{behind: -1, rng: rand.New(rand.NewPCG(p.net.config.Seed, 0x6661756c74<<24|uint64(p.id)))}
+		p.faults = &linkFaults{behind: -1,
+			rng: rand.New(rand.NewPCG(p.net.config.Seed, 0x6661756c74<<24|uint64(p.id)))}
 	}
 	return p.faults
 }

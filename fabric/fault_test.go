@@ -13,7 +13,8 @@ import (
 )
 
 // spoiled sends frames over a link with faults and answers what arrived.
-func spoiled(t *testing.T, f fabric.LinkFaults, frames int) (got []openloop.Arrival, st fabric.FaultStats) {
+func spoiled(t *testing.T, f fabric.LinkFaults, frames int) (got []openloop.Arrival,
+	st fabric.FaultStats) {
 	n := pairOf(t, fabric.HostConfig{})
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1226, Dst: 1}, frames), nil)
 	openloop.Put(n, n.Host(1), nil, func(a openloop.Arrival) { got = append(got, a) })
@@ -31,10 +32,18 @@ func TestFaultRates(t *testing.T) {
 		count  func(fabric.FaultStats) uint64
 		arrive int // frames more or less, for each fault
 	}{
-		{"loss", fabric.LinkFaults{Lose: 0.05}, func(s fabric.FaultStats) uint64 { return s.Lost }, -1},
-		{"duplication", fabric.LinkFaults{Duplicate: 0.05}, func(s fabric.FaultStats) uint64 { return s.Duplicated }, 1},
-		{"reordering", fabric.LinkFaults{Reorder: 0.05}, func(s fabric.FaultStats) uint64 { return s.Reordered }, 0},
-		{"corruption", fabric.LinkFaults{Corrupt: 0.05}, func(s fabric.FaultStats) uint64 { return s.Corrupted }, 0},
+		{"loss", fabric.LinkFaults{Lose: 0.05}, func(s fabric.FaultStats) uint64 {
+			return s.Lost
+		}, -1},
+		{"duplication", fabric.LinkFaults{Duplicate: 0.05}, func(s fabric.FaultStats) uint64 {
+			return s.Duplicated
+		}, 1},
+		{"reordering", fabric.LinkFaults{Reorder: 0.05}, func(s fabric.FaultStats) uint64 {
+			return s.Reordered
+		}, 0},
+		{"corruption", fabric.LinkFaults{Corrupt: 0.05}, func(s fabric.FaultStats) uint64 {
+			return s.Corrupted
+		}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, st := spoiled(t, c.faults, frames)
@@ -59,7 +68,9 @@ func TestFaultRates(t *testing.T) {
 // In the bad state every frame is lost: bursts have a geometric length.
 func TestGilbertElliott(t *testing.T) {
 	const frames = 200_000
-	got, st := spoiled(t, fabric.LinkFaults{Burst: fabric.GilbertElliott{ToBad: 0.01, ToGood: 0.2, LoseBad: 1}}, frames)
+	got, st := spoiled(t,
+		fabric.LinkFaults{Burst: fabric.GilbertElliott{ToBad: 0.01, ToGood: 0.2, LoseBad: 1}},
+		frames)
 	bad := 0.01 / (0.01 + 0.2)
 	assert.InEpsilon(t, bad*frames, float64(st.Lost), 0.1)
 	bursts := 0
@@ -85,7 +96,9 @@ func TestDelaySpike(t *testing.T) {
 
 // A link that is down loses what is on it; switches take another way where there is one.
 func TestLinkDown(t *testing.T) {
-	shape := fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 1, Host: fabric.Link{Rate: 100 * units.Gbps}, Up: fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}}
+	shape := fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 1,
+		Host: fabric.Link{Rate: 100 * units.Gbps}, Up: fabric.Link{Rate: 100 * units.Gbps,
+			Delay: units.Microsecond}}
 	n := shape.Build(fabric.Parts{})
 	require.NoError(t, n.Build())
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1226, Dst: 1}, 0), nil)
@@ -115,6 +128,8 @@ func TestImpossibleFaults(t *testing.T) {
 	p := n.Host(0).NIC().Ports()[0]
 	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Lose: 1.5}), "not in 0..1")
 	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Lose: 0.6, Corrupt: 0.6}), "more than 1")
-	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Burst: fabric.GilbertElliott{ToBad: -1}}), "burst model")
-	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Reorder: 0.1, ReorderBy: -1}), "negative")
+	require.ErrorContains(t,
+		p.SetFaults(fabric.LinkFaults{Burst: fabric.GilbertElliott{ToBad: -1}}), "burst model")
+	require.ErrorContains(t, p.SetFaults(fabric.LinkFaults{Reorder: 0.1, ReorderBy: -1}),
+		"negative")
 }

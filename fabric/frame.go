@@ -44,9 +44,10 @@ type frame struct {
 	pause bool // a PFC frame, for the queue prio
 	_     [10]byte
 
-	mem   []byte
-	wait  units.Duration // that a pause asks for; at a host, from when it may have the frame back to its arrival
-	owner *NIC           // whose buffer it is
+	mem []byte
+	// that a pause asks for; at a host, from when it may have the frame back to its arrival
+	wait  units.Duration
+	owner *NIC // whose buffer it is
 	_     [24]byte
 }
 
@@ -151,7 +152,8 @@ func (n *Network) label(f *frame, data []byte) {
 		if ip.Protocol() == protoUDP {
 			port = binary.BigEndian.Uint16(data[l3+20:])
 		}
-		f.hash = flowHash(binary.BigEndian.Uint32(data[l3+12:]), binary.BigEndian.Uint32(data[l3+16:]), port)
+		f.hash = flowHash(binary.BigEndian.Uint32(data[l3+12:]),
+			binary.BigEndian.Uint32(data[l3+16:]), port)
 	case ether == etherIPv6 && len(data) >= l3+44:
 		ip := wire.IPv6(data[l3:])
 		f.l3, f.dscp, f.ecn = uint8(l3), ip.TrafficClass()>>2, ip.TrafficClass()&3

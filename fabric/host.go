@@ -16,15 +16,15 @@ type Poller interface {
 	Poll(now units.Time) (next units.Time)
 }
 
-// Idler is what a Poller may be besides. The fabric polls only when there is something to do, so that
-// a poller cannot tell time in which it looked in vain from time in which it did not run. Idle reports
-// that it would have found nothing until this moment. It is called before each Poll, with a moment
-// that is not after that Poll and not before the last one: the same as Poll's on a host that polls
-// all the time, and the last moment at which it could look when it napped, was preempted, or waited
-// for its turn on a core that it shares.
+// Idler is what a Poller may be besides. The fabric polls only when there is something to do, so
+// that a poller cannot tell time in which it looked in vain from time in which it did not run. Idle
+// reports that it would have found nothing until this moment. It is called before each Poll, with a
+// moment that is not after that Poll and not before the last one: the same as Poll's on a host that
+// polls all the time, and the last moment at which it could look when it napped, was preempted, or
+// waited for its turn on a core that it shares.
 //
-// Ended reports when the round that began with the newest Poll is over: later than it began on a host whose CPU
-// takes time.
+// Ended reports when the round that began with the newest Poll is over: later than it began on a
+// host whose CPU takes time.
 type Idler interface {
 	Idle(until units.Time)
 	Ended(now units.Time)
@@ -48,7 +48,8 @@ type HostConfig struct {
 	NoStamps bool
 	PCIe     PCIe
 	CPU      CPU
-	// Naps, Preemption and Share are when the poller does not run though there may be something to do.
+	// Naps, Preemption and Share are when the poller does not run though there may be something to
+	// do.
 	Naps       Naps
 	Preemption Preemption
 	Share      Share
@@ -107,7 +108,8 @@ func (h *Host) Addrs() []netip.Prefix {
 	i := uint32(h.index + 1)
 	four := [4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}
 	six := [16]byte{0xfd, 0x60, 12: byte(i >> 24), 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)}
-	return []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 8), netip.PrefixFrom(netip.AddrFrom16(six), 64)}
+	return []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4(four), 8),
+		netip.PrefixFrom(netip.AddrFrom16(six), 64)}
 }
 
 // Run gives the host its poller and polls it at once. Nil stops the host.
@@ -188,7 +190,8 @@ func (h *Host) poll() {
 	if next.After(now) || moved > 0 {
 		h.idle = 0
 	} else if h.idle++; h.idle > patience {
-		h.net.fail(fmt.Errorf("fabric: %v at %v: its poller did nothing in %d rounds and wants to be polled again at %v: it would spin", h, now, h.idle, next))
+		h.net.fail(fmt.Errorf("fabric: %v at %v: its poller did nothing in %d rounds and wants "+
+			"to be polled again at %v: it would spin", h, now, h.idle, next))
 		return
 	}
 	next = max(next, now)
@@ -269,7 +272,8 @@ func (c *NIC) Alloc(bufs []packet.Buf) int {
 func (c *NIC) take(b *packet.Buf, verb string) *frame {
 	f := c.net.frames[b.Handle]
 	if f.state != frameHeld {
-		panic(fmt.Sprintf("fabric: %v: %s of buffer %d, which the caller does not hold", c.host, verb, b.Handle))
+		panic(fmt.Sprintf("fabric: %v: %s of buffer %d, which the caller does not hold", c.host,
+			verb, b.Handle))
 	}
 	return f
 }

@@ -21,7 +21,8 @@ func (p polled) Poll(now units.Time) units.Time { return p(now) }
 func forever(now units.Time) units.Time { return now.Add(units.Forever) }
 
 func pairOf(t *testing.T, c fabric.HostConfig) *fabric.Network {
-	n := fabric.Star(fabric.Parts{Host: c}, 2, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+	n := fabric.Star(fabric.Parts{Host: c}, 2,
+		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 	require.NoError(t, n.Build())
 	return n
 }
@@ -54,7 +55,8 @@ func TestNICTakesOneBeyondTheWire(t *testing.T) {
 
 // A host is polled when something arrives, after the receive delay, and when its poller asks.
 func TestWakeUps(t *testing.T) {
-	n := pairOf(t, fabric.HostConfig{RxDelay: 500 * units.Nanosecond, TxDelay: 200 * units.Nanosecond})
+	n := pairOf(t, fabric.HostConfig{RxDelay: 500 * units.Nanosecond,
+		TxDelay: 200 * units.Nanosecond})
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1226, Dst: 1}, 1), nil)
 	var rounds []units.Time
 	var stamp units.Time
@@ -85,7 +87,8 @@ func TestSpinningPollerIsAnError(t *testing.T) {
 }
 
 func TestVirtualCPU(t *testing.T) {
-	n := pairOf(t, fabric.HostConfig{TxDepth: 100, CPU: fabric.CPU{PerPoll: 300 * units.Nanosecond, PerPacket: 50 * units.Nanosecond, Consume: 8 * units.Gbps}})
+	n := pairOf(t, fabric.HostConfig{TxDepth: 100, CPU: fabric.CPU{PerPoll: 300 * units.Nanosecond,
+		PerPacket: 50 * units.Nanosecond, Consume: 8 * units.Gbps}})
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 60, Dst: 1}, 20), nil)
 	var rounds []units.Time
 	nic := n.Host(1).NIC()
@@ -105,7 +108,8 @@ func TestVirtualCPU(t *testing.T) {
 		assert.GreaterOrEqual(t, rounds[i].Sub(rounds[i-1]), 350*units.Nanosecond)
 	}
 	assert.Equal(t, units.Microsecond, n.Host(1).Consume(1000).Sub(n.Now()))
-	assert.Equal(t, 3*units.Microsecond, n.Host(1).Consume(2000).Sub(n.Now()), "one after the other")
+	assert.Equal(t, 3*units.Microsecond, n.Host(1).Consume(2000).Sub(n.Now()),
+		"one after the other")
 }
 
 // slowMemory adds to every transfer.
@@ -120,7 +124,8 @@ func (m *slowMemory) Read(_ units.Time, n units.Bytes) units.Duration { m.read +
 
 func TestPCIe(t *testing.T) {
 	memory := &slowMemory{}
-	n := pairOf(t, fabric.HostConfig{PCIe: fabric.PCIe{Rate: 50 * units.Gbps, Latency: 400 * units.Nanosecond}, Memory: memory})
+	n := pairOf(t, fabric.HostConfig{PCIe: fabric.PCIe{Rate: 50 * units.Gbps,
+		Latency: 400 * units.Nanosecond}, Memory: memory})
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1250, Dst: 1}, 100), nil)
 	var seen []units.Time
 	nic := n.Host(1).NIC()
@@ -135,8 +140,8 @@ func TestPCIe(t *testing.T) {
 	}))
 	run(t, n, units.Millisecond)
 	require.Len(t, seen, 100)
-	// On the way out the NIC sends as fast as PCIe reads: 200 ns a frame. On the way in each takes 200
-	// ns and 50 more in memory, so that frames queue there.
+	// On the way out the NIC sends as fast as PCIe reads: 200 ns a frame. On the way in each takes
+	// 200 ns and 50 more in memory, so that frames queue there.
 	assert.Equal(t, 250*units.Nanosecond, seen[99].Sub(seen[98]))
 	assert.EqualValues(t, 125_000, memory.wrote)
 	assert.EqualValues(t, 125_000, memory.read)
@@ -144,7 +149,8 @@ func TestPCIe(t *testing.T) {
 
 func TestSlowPCIePausesOrDrops(t *testing.T) {
 	for _, xoff := range []units.Bytes{0, 16 * units.KiB} {
-		n := pairOf(t, fabric.HostConfig{PCIe: fabric.PCIe{Rate: 120 * units.Gbps, Buffer: 128 * units.KiB, XOff: xoff}, Memory: &slowMemory{}})
+		n := pairOf(t, fabric.HostConfig{PCIe: fabric.PCIe{Rate: 120 * units.Gbps,
+			Buffer: 128 * units.KiB, XOff: xoff}, Memory: &slowMemory{}})
 		src := openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1250, Dst: 1}, 5000), nil)
 		sink := openloop.Put(n, n.Host(1), nil, nil)
 		run(t, n, 2*units.Millisecond)

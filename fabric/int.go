@@ -9,6 +9,7 @@ import (
 // SIGCOMM 2019, §3.1): the queue behind it, and what the port has sent, of all queues.
 func (s *Switch) stamp(out *Port, q *queue, f *frame) {
 	wire.StampINT(f.mem[:f.len], wire.INTRecord{
-		Port: uint16(out.id), Rate: out.rate, Time: s.net.now, Sent: units.Bytes(out.stats.Bytes), Queue: q.bytes,
+		Port: uint16(out.id), Rate: out.rate, Time: s.net.now, Sent: units.Bytes(out.stats.Bytes),
+		Queue: q.bytes,
 	})
 }

@@ -37,7 +37,8 @@ func telemetryFrame(b *packet.Buf, from, to *fabric.Host, records int) (at int) 
 // the packet, what the port has sent before, the time and the rate.
 func TestINT(t *testing.T) {
 	p := fabric.Parts{Host: fabric.HostConfig{TxDepth: 10}, Switch: fabric.SwitchConfig{INT: true}}
-	n := fabric.Dumbbell(p, 1, 1, fabric.Link{Rate: 100 * units.Gbps}, fabric.Link{Rate: 10 * units.Gbps, Delay: units.Microsecond})
+	n := fabric.Dumbbell(p, 1, 1, fabric.Link{Rate: 100 * units.Gbps},
+		fabric.Link{Rate: 10 * units.Gbps, Delay: units.Microsecond})
 	require.NoError(t, n.Build())
 	a, b := n.Host(0), n.Host(1)
 	at := 0

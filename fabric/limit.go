@@ -2,8 +2,8 @@ package fabric
 
 import "github.com/goroce/goroce/units"
 
-// limit lets a queue, or a group of them, have a share of the link and no more: a token bucket of a few frames, in
-// bytes of wire time.
+// limit lets a queue, or a group of them, have a share of the link and no more: a token bucket of a
+// few frames, in bytes of wire time.
 type limit struct {
 	pace    units.Duration // for each byte, times 1 << paceShift
 	burst   units.Duration // frames
@@ -23,7 +23,8 @@ func (p *Port) limit(qs *Queues) {
 			continue
 		}
 		q.limit = &limit{
-			pace:  units.Duration(float64(8*int64(units.Second)) / (c.Share * float64(p.rate)) * (1 << paceShift)),
+			pace: units.Duration(float64(8*int64(units.Second)) / (c.Share * float64(p.rate)) *
+				(1 << paceShift)),
 			burst: units.Duration(c.Burst),
 		}
 		if c.Burst == 0 {
@@ -35,8 +36,8 @@ func (p *Port) limit(qs *Queues) {
 	}
 }
 
-// spend moves the time at which the next frame may leave, now that one of so many bytes does. It may catch up with
-// what it was entitled to, by a burst at most.
+// spend moves the time at which the next frame may leave, now that one of so many bytes does. It
+// may catch up with what it was entitled to, by a burst at most.
 func (l *limit) spend(bytes int32, now units.Time) {
 	apart := l.pace * units.Duration(bytes) >> paceShift
 	if earliest := now.Add(-apart * (l.burst - 1)); l.readyAt.Before(earliest) {

@@ -30,7 +30,8 @@ var DefaultNaps = Naps{
 func (n Naps) Longest() units.Duration { return max(n.Short, n.Long) + n.Slack }
 
 func (n Naps) validate() error {
-	if min(n.Spin, n.Short, n.Weary, n.Long, n.Slack) < 0 || n.Weary > 0 && (n.Long == 0 || n.Short == 0) {
+	if min(n.Spin, n.Short, n.Weary, n.Long, n.Slack) < 0 || n.Weary > 0 &&
+		(n.Long == 0 || n.Short == 0) {
 		return fmt.Errorf("naps %+v: durations are not negative, and Weary needs Short and Long", n)
 	}
 	return nil

@@ -74,7 +74,8 @@ func New(c Config) *Network {
 			c.Classify[dscp] = uint8(dscp / 8)
 		}
 	}
-	n := &Network{config: c, owners: map[netip.Addr]*Host{}, rng: rand.New(rand.NewPCG(c.Seed, 0x666162726963))}
+	n := &Network{config: c, owners: map[netip.Addr]*Host{},
+		rng: rand.New(rand.NewPCG(c.Seed, 0x666162726963))}
 	n.bond = n.rng.Uint64()
 	n.room = (int(c.MTU) + ethernetHeader + 63) &^ 63
 	for i := range n.seeds {
@@ -156,10 +157,12 @@ func (n *Network) Build() error {
 	n.built = true
 	for _, p := range n.ports {
 		if p.rate < units.Mbps || p.rate > 800*units.Gbps {
-			return fmt.Errorf("fabric: link between %v and %v: a rate of %v is not in 1 Mb/s..800 Gb/s", p.Node(), p.peer.Node(), p.rate)
+			return fmt.Errorf("fabric: link between %v and %v: a rate of %v is not in 1 "+
+				"Mb/s..800 Gb/s", p.Node(), p.peer.Node(), p.rate)
 		}
 		if p.delay < 0 {
-			return fmt.Errorf("fabric: link between %v and %v: negative delay %v", p.Node(), p.peer.Node(), p.delay)
+			return fmt.Errorf("fabric: link between %v and %v: negative delay %v", p.Node(),
+				p.peer.Node(), p.delay)
 		}
 		if h := p.host; h != nil {
 			p.delay += h.config.TxDelay + h.config.PCIe.Latency
@@ -194,7 +197,8 @@ func (p *Port) Node() Node {
 	return p.sw
 }
 
-// build sets up the NIC: control before acknowledgements before data, the higher classes of data first.
+// build sets up the NIC: control before acknowledgements before data, the higher classes of data
+// first.
 func (h *Host) build() {
 	rate := units.BitRate(0)
 	for _, p := range h.nic.ports {
@@ -204,8 +208,10 @@ func (h *Host) build() {
 		p.configure(&qs)
 	}
 	h.nic.info = packet.Info{
-		Name: fmt.Sprintf("fabric:%d", h.index), Driver: "fabric", MAC: h.mac(), MTU: h.net.config.MTU,
-		LinkRate: rate, Classes: int(packet.Classes) + h.config.DataClasses, TxDepth: int(h.nic.depth), Timestamps: !h.config.NoStamps,
+		Name: fmt.Sprintf("fabric:%d", h.index), Driver: "fabric", MAC: h.mac(),
+		MTU:      h.net.config.MTU,
+		LinkRate: rate, Classes: int(packet.Classes) + h.config.DataClasses,
+		TxDepth: int(h.nic.depth), Timestamps: !h.config.NoStamps,
 	}
 }
 
@@ -235,7 +241,8 @@ func (n *Network) asked(data []byte, l3 int, ether uint16) int32 {
 	switch {
 	case ether == etherARP && len(data) >= l3+28:
 		who = netip.AddrFrom4([4]byte(data[l3+24:]))
-	case ether == etherIPv6 && len(data) >= l3+40+24 && data[l3+6] == protoICMP && data[l3+40] == 135:
+	case ether == etherIPv6 && len(data) >= l3+40+24 && data[l3+6] == protoICMP &&
+		data[l3+40] == 135:
 		who = netip.AddrFrom16([16]byte(data[l3+48:]))
 	default:
 		return -1
@@ -297,8 +304,8 @@ func (n *Network) Run(until units.Time) error {
 	return n.err
 }
 
-// Advance is Run without a look into the books: for who lets time pass in many small steps, as a switch
-// in real time does.
+// Advance is Run without a look into the books: for who lets time pass in many small steps, as a
+// switch in real time does.
 func (n *Network) Advance(until units.Time) error {
 	if err := n.Build(); err != nil {
 		return err
@@ -317,7 +324,8 @@ func (n *Network) Advance(until units.Time) error {
 			h.wakeAt = n.now
 		}
 		n.Events++
-		n.digest = (n.digest ^ uint64(e.at) ^ uint64(e.id)<<40 ^ uint64(e.what)<<60) * 0x100000001b3 // FNV-1a's prime
+		// FNV-1a's prime
+		n.digest = (n.digest ^ uint64(e.at) ^ uint64(e.id)<<40 ^ uint64(e.what)<<60) * 0x100000001b3
 		n.happen(e)
 		if debug {
 			n.fail(n.Check())

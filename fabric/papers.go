@@ -32,7 +32,8 @@ func PrioPlusCoflow() Clos { return hpccFat(100 * gbps) }
 // PrioPlusML is its network for training (§6.2): 24 servers at 100 Gb/s under three leaves, one
 // spine, 400 Gb/s upward: 2:1. The published configuration has hosts of 200 Gb/s, 4:1.
 func PrioPlusML() LeafSpine {
-	return LeafSpine{Leaves: 3, Spines: 1, HostsPerLeaf: 8, Host: Link{100 * gbps, us}, Up: Link{400 * gbps, us}}
+	return LeafSpine{Leaves: 3, Spines: 1, HostsPerLeaf: 8, Host: Link{100 * gbps, us},
+		Up: Link{400 * gbps, us}}
 }
 
 // HPCCFat is the large network of HPCC (SIGCOMM 2019; fat.txt).
@@ -45,7 +46,8 @@ func TAURUS(host units.BitRate) Clos { return hpccFat(host) }
 
 func hpccFat(host units.BitRate) Clos {
 	up := Link{400 * gbps, us}
-	return Clos{Pods: 5, ToRsPerPod: 4, AggsPerPod: 4, HostsPerToR: 16, CoresPerAgg: 4, Host: Link{host, us}, ToR: up, Core: up}
+	return Clos{Pods: 5, ToRsPerPod: 4, AggsPerPod: 4, HostsPerToR: 16, CoresPerAgg: 4,
+		Host: Link{host, us}, ToR: up, Core: up}
 }
 
 // TAURUSTestbed is its testbed: two aggregation and two ToR switches, eight servers a ToR, 400
@@ -88,13 +90,15 @@ func HPCCAli(p Parts) *Network {
 // switches, four core switches. Uplinks of 100 Gb/s make it 4:1, of 400 Gb/s non-blocking. The
 // links' 597 ns make the base RTT of a full 1 500-byte packet 5.3 µs, which is what the paper says.
 func ToCC(host, up units.BitRate) LeafSpine {
-	return LeafSpine{Leaves: 10, Spines: 4, HostsPerLeaf: 16, Host: Link{host, 597 * ns}, Up: Link{up, 597 * ns}}
+	return LeafSpine{Leaves: 10, Spines: 4, HostsPerLeaf: 16, Host: Link{host, 597 * ns},
+		Up: Link{up, 597 * ns}}
 }
 
 // ToCCTestbed is its testbed: 32 hosts at 25 Gb/s under two ToR switches, one core switch, uplinks
 // of 200 Gb/s.
 func ToCCTestbed() LeafSpine {
-	return LeafSpine{Leaves: 2, Spines: 1, HostsPerLeaf: 16, Host: Link{25 * gbps, us}, Up: Link{200 * gbps, us}}
+	return LeafSpine{Leaves: 2, Spines: 1, HostsPerLeaf: 16, Host: Link{25 * gbps, us},
+		Up: Link{200 * gbps, us}}
 }
 
 // BoltDumbbell, BoltStar and BoltTree are the networks of Bolt (NSDI 2023; its ns-3 scripts).
@@ -140,7 +144,8 @@ func BoltTree(p Parts) *Network {
 // aggregation and eight core switches, 10 Gb/s, 4 µs.
 func ExpressPass() Clos {
 	l := Link{10 * gbps, 4 * us}
-	return Clos{Pods: 8, ToRsPerPod: 4, AggsPerPod: 2, HostsPerToR: 6, CoresPerAgg: 4, Host: l, ToR: l, Core: l}
+	return Clos{Pods: 8, ToRsPerPod: 4, AggsPerPod: 2, HostsPerToR: 6, CoresPerAgg: 4, Host: l,
+		ToR: l, Core: l}
 }
 
 // Homa is the network of Homa (SIGCOMM 2018): nine racks of 16 hosts, 10 and 40 Gb/s; a switch
@@ -148,14 +153,16 @@ func ExpressPass() Clos {
 func Homa(p Parts) *Network {
 	p.Switch.Delay = 250 * ns
 	p.Host.RxDelay, p.Host.TxDelay = 250*ns, 250*ns
-	return LeafSpine{Leaves: 9, Spines: 4, HostsPerLeaf: 16, Host: Link{Rate: 10 * gbps}, Up: Link{Rate: 40 * gbps}}.Build(p)
+	return LeafSpine{Leaves: 9, Spines: 4, HostsPerLeaf: 16, Host: Link{Rate: 10 * gbps},
+		Up: Link{Rate: 40 * gbps}}.Build(p)
 }
 
-// HPCCSwitch is the switch of HPCC's simulator, which PrioPlus's and others' are made from: lossless
-// queues that may take alpha of what is free, 4 KiB reserved for each queue and port, 3 KiB until
-// they resume, headroom of three times what a link holds; marks between Kmin and Kmax for each 25
-// Gb/s of the port. link is the delay of its links.
-func HPCCSwitch(buffer units.Bytes, alpha float64, ecn ECN, link units.Duration, lossless ...int) SwitchConfig {
+// HPCCSwitch is the switch of HPCC's simulator, which PrioPlus's and others' are made from:
+// lossless queues that may take alpha of what is free, 4 KiB reserved for each queue and port, 3
+// KiB until they resume, headroom of three times what a link holds; marks between Kmin and Kmax for
+// each 25 Gb/s of the port. link is the delay of its links.
+func HPCCSwitch(buffer units.Bytes, alpha float64, ecn ECN, link units.Duration,
+	lossless ...int) SwitchConfig {
 	return SwitchConfig{Buffer: buffer, Queues: func(rate units.BitRate) Queues {
 		var qs Queues
 		for _, i := range lossless {

@@ -90,7 +90,8 @@ func (p *Port) heed(f *frame) {
 // a switch, its forwarding delay.
 //
 // ByteTuning's equation 5 (C·2d + MTU + MTU + response) is this without whole frames and preambles.
-func Headroom(rate units.BitRate, there, back units.Duration, mtu, response units.Bytes) units.Bytes {
+func Headroom(rate units.BitRate, there, back units.Duration, mtu,
+	response units.Bytes) units.Bytes {
 	one := mtu + betweenSpace
 	blind := there + back + rate.Duration(one+pauseWire) + rate.Duration(response)
 	frame := rate.Duration(one)

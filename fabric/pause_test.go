@@ -16,7 +16,8 @@ import (
 // headroomRun lets a host send to another, which takes nothing, through a switch with this much
 // headroom. A third sends one frame the other way, which the switch begins to forward at the time
 // against. It answers the frames dropped, and when the threshold was crossed.
-func headroomRun(t testing.TB, rate units.BitRate, delay units.Duration, frame int, headroom units.Bytes, against units.Time) (dropped uint64, crossed units.Time) {
+func headroomRun(t testing.TB, rate units.BitRate, delay units.Duration, frame int,
+	headroom units.Bytes, against units.Time) (dropped uint64, crossed units.Time) {
 	const xoff = 50_000
 	var qs fabric.Queues
 	qs[0] = fabric.Queue{Lossless: true, Limit: xoff, Headroom: headroom}
@@ -61,7 +62,8 @@ func TestHeadroomIsTight(t *testing.T) {
 			tight := fabric.Headroom(c.rate, c.delay, c.delay, mtu, 480)
 			_, crossed := headroomRun(t, c.rate, c.delay, c.frame, tight, never)
 			require.NotZero(t, crossed)
-			worst := crossed - 1 // the other way a frame has just begun when the pause wants to leave
+			// the other way a frame has just begun when the pause wants to leave
+			worst := crossed - 1
 			lost, _ := headroomRun(t, c.rate, c.delay, c.frame, tight, worst)
 			assert.Zero(t, lost)
 			lost, _ = headroomRun(t, c.rate, c.delay, c.frame, tight-mtu, worst)
@@ -75,7 +77,8 @@ func pausing(t *testing.T) *fabric.Network {
 	var qs fabric.Queues
 	qs[0] = fabric.Queue{Lossless: true, Limit: 20_000, Headroom: 100_000, Resume: 5_000}
 	qs[1] = fabric.Queue{}
-	n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Buffer: units.MiB, Queues: qs.At()}}, 3, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+	n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Buffer: units.MiB, Queues: qs.At()}},
+		3, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 	require.NoError(t, n.Build())
 	return n
 }
@@ -107,7 +110,8 @@ func TestPauseLosesNothingAndHoldsOnlyItsClass(t *testing.T) {
 
 // A pause ends by itself after 65535 quanta of 512 bit times, unless it is renewed.
 func TestPauseStorm(t *testing.T) {
-	n := fabric.Star(fabric.Parts{}, 2, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+	n := fabric.Star(fabric.Parts{}, 2,
+		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 	require.NoError(t, n.Build())
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1082, Dst: 1}, 0), nil)
 	sink := openloop.Put(n, n.Host(1), nil, nil)
@@ -126,7 +130,8 @@ func TestPauseStorm(t *testing.T) {
 
 // A switch's storm goes on while what came in by its port before leaves.
 func TestPauseStormOfASwitch(t *testing.T) {
-	n := fabric.Star(fabric.Parts{}, 3, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+	n := fabric.Star(fabric.Parts{}, 3,
+		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 	require.NoError(t, n.Build())
 	paused := openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1082, Dst: 2}, 0), nil)
 	openloop.Put(n, n.Host(1), backlog(openloop.Frame{Len: 1082, Dst: 2}, 0), nil)
@@ -144,16 +149,19 @@ func TestPauseStormOfASwitch(t *testing.T) {
 	assert.Greater(t, paused.Sent, before+20)
 }
 
-// A switch without PFC sends on when it is asked to pause, and the one that asked loses what its headroom does not take.
+// A switch without PFC sends on when it is asked to pause, and the one that asked loses what its
+// headroom does not take.
 func TestIgnorePauses(t *testing.T) {
 	for _, ignore := range []bool{false, true} {
 		qs := fabric.Queues{{Lossless: true, Limit: 20_000, Headroom: 100_000}}
 		n := fabric.New(fabric.Config{Seed: 1})
 		spine := n.AddSwitch("spine", fabric.SwitchConfig{IgnorePauses: ignore})
 		leaf := n.AddSwitch("leaf", fabric.SwitchConfig{Buffer: units.MiB, Queues: qs.At()})
-		n.Connect(n.AddHost(fabric.HostConfig{}), spine, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+		n.Connect(n.AddHost(fabric.HostConfig{}), spine,
+			fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 		n.Connect(spine, leaf, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
-		n.Connect(n.AddHost(fabric.HostConfig{}), leaf, fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond})
+		n.Connect(n.AddHost(fabric.HostConfig{}), leaf,
+			fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond})
 		require.NoError(t, n.Build())
 		openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1082, Dst: 1}, 0), nil)
 		openloop.Put(n, n.Host(1), nil, nil)

@@ -125,11 +125,14 @@ func (n *Network) RandomPlan(seed uint64, faults int, span units.Duration) Plan 
 		f.At = n.now.Add(units.Duration(rng.Float64() * 0.9 * float64(span)))
 		f.For = 1 + units.Duration(rng.Float64()*float64(n.now.Add(span).Sub(f.At)-1))
 		f.What = Trouble(rng.IntN(int(troubles)))
-		f.Port, f.Host, f.Queue = rng.IntN(len(n.ports)), rng.IntN(len(n.hosts)), rng.IntN(Priorities)
+		f.Port, f.Host, f.Queue = rng.IntN(len(n.ports)), rng.IntN(len(n.hosts)),
+			rng.IntN(Priorities)
 		if f.What == Spoil {
 			f.Faults = LinkFaults{
-				Lose: scale(1e-4, 0.1), Duplicate: scale(1e-4, 0.05), Reorder: scale(1e-4, 0.1), Corrupt: scale(1e-4, 0.02), Spike: scale(1e-5, 1e-3),
-				Burst: GilbertElliott{ToBad: scale(1e-5, 1e-2), ToGood: scale(0.02, 1), LoseBad: rng.Float64()},
+				Lose: scale(1e-4, 0.1), Duplicate: scale(1e-4, 0.05), Reorder: scale(1e-4, 0.1),
+				Corrupt: scale(1e-4, 0.02), Spike: scale(1e-5, 1e-3),
+				Burst: GilbertElliott{ToBad: scale(1e-5, 1e-2), ToGood: scale(0.02, 1),
+					LoseBad: rng.Float64()},
 			}
 		}
 	}

@@ -30,7 +30,8 @@ func (p Preemption) validate() error {
 		return nil
 	}
 	if p.Shortest <= 0 || p.Longest != 0 && p.Longest < p.Shortest || p.Most() >= p.Every {
-		return fmt.Errorf("preemption %+v: absences are positive, and shorter than what is between their beginnings", p)
+		return fmt.Errorf("preemption %+v: absences are positive, and shorter than what is "+
+			"between their beginnings", p)
 	}
 	return nil
 }

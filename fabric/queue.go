@@ -24,9 +24,9 @@ type Queue struct {
 	// Limit is a fixed limit: the length of a lossy queue, or what a lossless one may hold from one
 	// port until it is paused (XOFF). 0 means none.
 	Limit units.Bytes
-	// Egress is the share of the free shared buffer that a lossless queue may hold in all, whoever sent it: the
-	// threshold of its egress port, as Broadcom's chips have it. What exceeds it is dropped, and nobody is paused,
-	// but for frames that go into headroom. 0 means no such limit.
+	// Egress is the share of the free shared buffer that a lossless queue may hold in all, whoever
+	// sent it: the threshold of its egress port, as Broadcom's chips have it. What exceeds it is
+	// dropped, and nobody is paused, but for frames that go into headroom. 0 means no such limit.
 	Egress float64
 	// Resume is how far what a port's frames take must sink below the threshold before it goes on
 	// (XON).
@@ -42,24 +42,24 @@ type Queue struct {
 	ECNOf map[uint8]ECN
 	Bolt  Bolt
 
-	// SelectiveDrop drops IP packets that do not take part in ECN when this much waits (Aeolus: unscheduled
-	// packets). 0 means never.
+	// SelectiveDrop drops IP packets that do not take part in ECN when this much waits (Aeolus:
+	// unscheduled packets). 0 means never.
 	SelectiveDrop units.Bytes
 	// Trim cuts frames that find this much waiting to their headers and puts those into the queue
-	// TrimTo, here and at every switch behind (NDP). 0 means never. Headers have the DSCP TrimDSCP from
-	// then on, which tells them from packets that are broken; 0 leaves the DSCP alone. With TrimNewest a
-	// coin decides whether it is the arriving frame that is cut or the newest of those that wait, whose
-	// place the other takes (NDP, SIGCOMM 2017).
+	// TrimTo, here and at every switch behind (NDP). 0 means never. Headers have the DSCP TrimDSCP
+	// from then on, which tells them from packets that are broken; 0 leaves the DSCP alone. With
+	// TrimNewest a coin decides whether it is the arriving frame that is cut or the newest of those
+	// that wait, whose place the other takes (NDP, SIGCOMM 2017).
 	Trim       units.Bytes
 	TrimTo     int
 	TrimDSCP   uint8
 	TrimNewest bool
 
 	// Share limits the queue to a share of the link, in bytes on the wire: the token queue of
-	// receiver-driven congestion control, which has a level of its own. 0 means no limit. Burst is how many frames may leave
-	// together after a pause; 0 means 2.
-	// Queues with the same Group, unless that is 0, have one limit together, in strict priority: tokens of several
-	// priorities (ToCC, section VII).
+	// receiver-driven congestion control, which has a level of its own. 0 means no limit. Burst is
+	// how many frames may leave together after a pause; 0 means 2. Queues with the same Group,
+	// unless that is 0, have one limit together, in strict priority: tokens of several priorities
+	// (ToCC, section VII).
 	Share float64
 	Burst int
 	Group int
@@ -88,7 +88,8 @@ func (e *ECN) probability(length units.Bytes) float64 {
 
 func (q *Queue) validate() error {
 	switch {
-	case q.Alpha < 0 || q.Egress < 0 || q.Limit < 0 || q.Headroom < 0 || q.Reserve < 0 || q.Resume < 0 || q.Trim < 0 || q.SelectiveDrop < 0:
+	case q.Alpha < 0 || q.Egress < 0 || q.Limit < 0 || q.Headroom < 0 || q.Reserve < 0 ||
+		q.Resume < 0 || q.Trim < 0 || q.SelectiveDrop < 0:
 		return fmt.Errorf("a negative threshold in %+v", *q)
 	case q.Egress > 0 && !q.Lossless:
 		return errors.New("the egress threshold of a lossy queue is its α")
@@ -116,7 +117,8 @@ func (q *Queue) validate() error {
 
 func (e *ECN) validate() error {
 	if e.Kmin < 0 || e.Kmin > e.Kmax || !(e.Pmax >= 0 && e.Pmax <= 1) {
-		return fmt.Errorf("ECN thresholds %d and %d with Pmax %v: Kmin must not exceed Kmax, Pmax is in 0..1",
+		return fmt.Errorf(
+			"ECN thresholds %d and %d with Pmax %v: Kmin must not exceed Kmax, Pmax is in 0..1",
 			int64(e.Kmin), int64(e.Kmax), e.Pmax)
 	}
 	return nil
@@ -154,17 +156,18 @@ type queue struct {
 type QueueStats struct {
 	Frames, Bytes uint64 // that left; bytes with check sequence, without preamble and gap
 	Marked        uint64
-	Dropped       uint64 // no room: lossy threshold, buffer full, headroom or egress threshold exceeded
-	DroppedBytes  uint64
-	Refused       uint64 // frames that came in by this port and were Dropped, in whatever queue
-	Selected      uint64 // dropped because not ECN capable
-	Trimmed       uint64
-	Congested     uint64 // by Bolt: packets that found a queue, and none before
-	Reported      uint64 // of these: to their senders
-	Granted       uint64 // by Bolt: packets that kept their wish for one packet more
-	Denied        uint64 // and that did not
-	Longest       units.Bytes
-	PausesSent    uint64 // to who sends to this port
-	PausesHeard   uint64
-	Paused        units.Duration // how long the port was not to send
+	// no room: lossy threshold, buffer full, headroom or egress threshold exceeded
+	Dropped      uint64
+	DroppedBytes uint64
+	Refused      uint64 // frames that came in by this port and were Dropped, in whatever queue
+	Selected     uint64 // dropped because not ECN capable
+	Trimmed      uint64
+	Congested    uint64 // by Bolt: packets that found a queue, and none before
+	Reported     uint64 // of these: to their senders
+	Granted      uint64 // by Bolt: packets that kept their wish for one packet more
+	Denied       uint64 // and that did not
+	Longest      units.Bytes
+	PausesSent   uint64 // to who sends to this port
+	PausesHeard  uint64
+	Paused       units.Duration // how long the port was not to send
 }

@@ -14,7 +14,8 @@ func (n *Network) findRoutes() {
 		key := make([]byte, 0, 16)
 		for _, p := range h.nic.ports {
 			if p.peer.sw != nil {
-				key = append(key, byte(p.peer.sw.index), byte(p.peer.sw.index>>8), byte(p.peer.sw.index>>16))
+				key = append(key, byte(p.peer.sw.index), byte(p.peer.sw.index>>8),
+					byte(p.peer.sw.index>>16))
 			}
 		}
 		set, known := sets[string(key)]

@@ -46,9 +46,9 @@ func (s Share) withDefaults() Share {
 	return s
 }
 
-// turns are a shared core at work: its members, hosts first, have it one after the other. Only turns
-// that matter are looked at: the one at hand is known up to the present, and those to come are as
-// short as they are when their hosts find nothing to do.
+// turns are a shared core at work: its members, hosts first, have it one after the other. Only
+// turns that matter are looked at: the one at hand is known up to the present, and those to come
+// are as short as they are when their hosts find nothing to do.
 type turns struct {
 	Share
 	asked Share
@@ -107,7 +107,8 @@ func (t *turns) advance(now units.Time) {
 		}
 		t.who = (t.who + 1) % t.members()
 		t.begin = end.Add(t.Switch)
-		// What nobody used need not be gone through, but for the last rounds, from which lost is known.
+		// What nobody used need not be gone through, but for the last rounds, from which lost is
+		// known.
 		if idle := now.Sub(t.begin)/t.round() - 2; idle > 0 {
 			t.begin = t.begin.Add(idle * t.round())
 		}

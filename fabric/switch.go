@@ -15,7 +15,8 @@ type SwitchConfig struct {
 	Delay units.Duration
 	// Queues answers the queues of a port by its rate. Nil: lossy ones in strict priority.
 	Queues func(rate units.BitRate) Queues
-	// IgnorePauses makes the switch send on whatever pause frames ask of it, as one without PFC does.
+	// IgnorePauses makes the switch send on whatever pause frames ask of it, as one without PFC
+	// does.
 	IgnorePauses bool
 	// INT makes the switch stamp the records that packets have room for, when they leave.
 	INT bool
@@ -54,7 +55,8 @@ func (s *Switch) Ports() []*Port { return s.ports }
 // Stats answers the counters of the switch.
 func (s *Switch) Stats() SwitchStats { return s.stats }
 
-// Recount forgets how full the buffer has been so far: of what came before that which is to be measured.
+// Recount forgets how full the buffer has been so far: of what came before that which is to be
+// measured.
 func (s *Switch) Recount() { s.stats.Fullest = s.stored }
 
 // Stored answers the bytes in its buffer.
@@ -77,11 +79,14 @@ func (s *Switch) build() error {
 				return fmt.Errorf("fabric: %s: queue %d: %w", s.name, i, err)
 			}
 			if qs[i].Share > 0 && sameLevel(&qs, i) {
-				return fmt.Errorf("fabric: %s: queue %d is limited to a share of the link, and needs a level of its own", s.name, i)
+				return fmt.Errorf("fabric: %s: queue %d is limited to a share of the link, and "+
+					"needs a level of its own", s.name, i)
 			}
 			for k := range qs[:i] {
-				if qs[i].Group > 0 && qs[k].Group == qs[i].Group && (qs[k].Share != qs[i].Share || qs[k].Burst != qs[i].Burst) {
-					return fmt.Errorf("fabric: %s: queues %d and %d have one limit together, and differ in share or burst", s.name, k, i)
+				if qs[i].Group > 0 && qs[k].Group == qs[i].Group &&
+					(qs[k].Share != qs[i].Share || qs[k].Burst != qs[i].Burst) {
+					return fmt.Errorf("fabric: %s: queues %d and %d have one limit together, and "+
+						"differ in share or burst", s.name, k, i)
 				}
 			}
 			kept += qs[i].Reserve
@@ -94,7 +99,8 @@ func (s *Switch) build() error {
 	s.shared = units.Bytes(units.Forever)
 	if s.config.Buffer > 0 {
 		if s.shared = s.config.Buffer - kept; s.shared <= 0 {
-			return fmt.Errorf("fabric: %s: reserves and headroom of %d ports take %d of %d bytes of buffer: nothing is left to share",
+			return fmt.Errorf("fabric: %s: reserves and headroom of %d ports take %d of %d bytes "+
+				"of buffer: nothing is left to share",
 				s.name, len(s.ports), int64(kept), int64(s.config.Buffer))
 		}
 	}
@@ -136,7 +142,8 @@ func (s *Switch) receive(in *Port, f *frame) {
 
 // take puts a frame that came in at a port into a queue of another, if it may.
 func (s *Switch) take(in, out *Port, q *queue, f *frame) {
-	if limit := q.config.SelectiveDrop; limit > 0 && q.bytes >= limit && f.ecn == wire.ECNNotECT && f.l3 != 0 {
+	if limit := q.config.SelectiveDrop; limit > 0 && q.bytes >= limit && f.ecn == wire.ECNNotECT &&
+		f.l3 != 0 {
 		q.stats.Selected++
 		s.net.drop(f)
 		return

@@ -30,7 +30,9 @@ func TestSeriesIsWeightedByTime(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{})
-	rate := n.SampleRate(10*units.Microsecond, func() uint64 { return n.Host(0).NIC().Ports()[0].Stats().Bytes })
+	rate := n.SampleRate(10*units.Microsecond, func() uint64 {
+		return n.Host(0).NIC().Ports()[0].Stats().Bytes
+	})
 	openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 1226, Dst: 1}, 0), nil)
 	openloop.Put(n, n.Host(1), nil, nil)
 	queue := n.Switches()[0].Ports()[1].RecordQueue(0)

@@ -15,10 +15,12 @@ import (
 // queueing puts eight Poisson sources with links so fast that they do not matter before a slow
 // link, and answers the mean time in its queue, measured, and the mean and mean square of the time
 // of service, in seconds.
-func queueing(t testing.TB, seed uint64, load float64, packets int, mean int, exponential bool) (waited, service, square float64) {
+func queueing(t testing.TB, seed uint64, load float64, packets int, mean int,
+	exponential bool) (waited, service, square float64) {
 	const sources = 8
 	rate := units.Gbps
-	p := fabric.Parts{Config: fabric.Config{Seed: seed, MTU: 65500}, Host: fabric.HostConfig{TxDepth: 1 << 20}}
+	p := fabric.Parts{Config: fabric.Config{Seed: seed, MTU: 65500},
+		Host: fabric.HostConfig{TxDepth: 1 << 20}}
 	n := fabric.New(p.Config)
 	s := n.AddSwitch("switch", p.Switch)
 	for range sources {
@@ -90,7 +92,9 @@ func TestMM1(t *testing.T) {
 		waited, service, square := queueing(t, 2, load, 1_500_000, 6000, true)
 		rho := load * service / units.Gbps.Duration(6000).Seconds()
 		want := rho * service / (1 - rho)
-		assert.InEpsilon(t, want, waited, 0.02, "load %v, mean service %v, coefficient of variation² %v", load, service, square/service/service-1)
+		assert.InEpsilon(t, want, waited, 0.02,
+			"load %v, mean service %v, coefficient of variation² %v", load, service,
+			square/service/service-1)
 	}
 }
 
@@ -98,7 +102,9 @@ func TestLineRateToTheByte(t *testing.T) {
 	for _, c := range []struct {
 		rate units.BitRate
 		len  int
-	}{{100 * units.Gbps, 1082}, {100 * units.Gbps, 60}, {400 * units.Gbps, 4154}, {800 * units.Gbps, 256}, {25 * units.Gbps, 1500}, {units.Gbps, 1500}, {3 * units.Gbps, 999}} {
+	}{{100 * units.Gbps, 1082}, {100 * units.Gbps, 60}, {400 * units.Gbps, 4154},
+		{800 * units.Gbps, 256}, {25 * units.Gbps, 1500}, {units.Gbps, 1500}, {3 * units.Gbps,
+			999}} {
 		n := fabric.Star(fabric.Parts{}, 2, fabric.Link{Rate: c.rate, Delay: units.Microsecond})
 		openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: c.len, Dst: 1}, 0), nil)
 		sink := openloop.Put(n, n.Host(1), nil, nil)
@@ -108,7 +114,8 @@ func TestLineRateToTheByte(t *testing.T) {
 		run(t, n, window)
 		sent := float64(sink.Received-before) * float64(wireBytes(c.len))
 		// A frame that is on the wire at either end of the window counts whole or not at all.
-		assert.InDelta(t, float64(c.rate.Bytes(window)), sent, float64(wireBytes(c.len)), "%v, frames of %d", c.rate, c.len)
+		assert.InDelta(t, float64(c.rate.Bytes(window)), sent, float64(wireBytes(c.len)),
+			"%v, frames of %d", c.rate, c.len)
 	}
 }
 
@@ -117,7 +124,9 @@ func TestREDCurve(t *testing.T) {
 	ecn := fabric.ECN{Kmin: 50_000, Kmax: 150_000, Pmax: 0.4}
 	var qs fabric.Queues
 	qs[0] = fabric.Queue{Limit: 250_000, ECN: ecn}
-	n := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 3}, Host: fabric.HostConfig{TxDepth: 64}, Switch: fabric.SwitchConfig{Queues: qs.At()}}, 5, fabric.Link{Rate: 100 * units.Gbps})
+	n := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 3},
+		Host: fabric.HostConfig{TxDepth: 64}, Switch: fabric.SwitchConfig{Queues: qs.At()}}, 5,
+		fabric.Link{Rate: 100 * units.Gbps})
 	require.NoError(t, n.Build())
 	rng := generator(3)
 	// Four sources that go on and off make the queue wander over all lengths.
@@ -159,7 +168,8 @@ func TestREDCurve(t *testing.T) {
 		case middle > 50_000:
 			want = 0.4 * (middle - 50_000) / 100_000
 		}
-		assert.InDelta(t, want, float64(marked[i])/float64(seen[i]), 0.03+0.4*0.05, "at %d KB, %d frames", 10*i, seen[i])
+		assert.InDelta(t, want, float64(marked[i])/float64(seen[i]), 0.03+0.4*0.05,
+			"at %d KB, %d frames", 10*i, seen[i])
 	}
 	assert.Greater(t, seen[10], 500, "the queue did not wander")
 	assert.Greater(t, seen[18], 500, "the queue did not wander")
@@ -173,19 +183,23 @@ func TestDeficitRoundRobinShares(t *testing.T) {
 			qs[i] = fabric.Queue{Level: 1, Weight: w, Limit: 500_000}
 			total += w
 		}
-		n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Queues: qs.At()}}, len(weights)+1, fabric.Link{Rate: 100 * units.Gbps})
+		n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Queues: qs.At()}}, len(weights)+1,
+			fabric.Link{Rate: 100 * units.Gbps})
 		sink := len(weights)
 		lengths := []int{1496, 300, 4000, 77} // shares are of bytes, whatever the frames
 		for i := range weights {
-			openloop.Put(n, n.Host(i), backlog(openloop.Frame{Len: lengths[i], Dst: sink, DSCP: uint8(8 * i)}, 0), nil)
+			openloop.Put(n, n.Host(i),
+				backlog(openloop.Frame{Len: lengths[i], Dst: sink, DSCP: uint8(8 * i)}, 0), nil)
 		}
 		openloop.Put(n, n.Host(sink), nil, nil)
 		run(t, n, span())
 		out := n.Switches()[0].Ports()[sink]
 		for i, w := range weights {
 			st := out.QueueStats(i)
-			share := float64(st.Frames) * float64(wireBytes(lengths[i])) / float64(out.Stats().Bytes)
-			assert.InDelta(t, float64(w)/float64(total), share, 0.01, "weights %v, queue %d", weights, i)
+			share := float64(st.Frames) * float64(wireBytes(lengths[i])) /
+				float64(out.Stats().Bytes)
+			assert.InDelta(t, float64(w)/float64(total), share, 0.01, "weights %v, queue %d",
+				weights, i)
 		}
 	}
 }
@@ -198,7 +212,8 @@ func TestTokenLimiter(t *testing.T) {
 		var qs fabric.Queues
 		qs[7] = fabric.Queue{Share: share, Limit: 10_000}
 		qs[0] = fabric.Queue{Limit: 100_000}
-		n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Queues: qs.At()}}, 3, fabric.Link{Rate: 100 * units.Gbps})
+		n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Queues: qs.At()}}, 3,
+			fabric.Link{Rate: 100 * units.Gbps})
 		openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: 60, Dst: 2, DSCP: 56}, 0), nil)
 		if busy {
 			openloop.Put(n, n.Host(1), backlog(openloop.Frame{Len: 1534, Dst: 2}, 0), nil)
@@ -209,7 +224,8 @@ func TestTokenLimiter(t *testing.T) {
 		got := float64(out.QueueStats(7).Frames) * float64(token) * 8 / span().Seconds()
 		assert.InEpsilon(t, share*100e9, got, 0.01, "link otherwise busy: %v", busy)
 		if busy {
-			assert.InEpsilon(t, 1-share, float64(out.QueueStats(0).Frames)*float64(data)*8/span().Seconds()/100e9, 0.01)
+			assert.InEpsilon(t, 1-share,
+				float64(out.QueueStats(0).Frames)*float64(data)*8/span().Seconds()/100e9, 0.01)
 		}
 	}
 }
@@ -218,7 +234,8 @@ func TestTokenLimiter(t *testing.T) {
 // a flow take the same links.
 func TestECMP(t *testing.T) {
 	seed := testSeed(t)
-	n := fabric.FatTree(4, fabric.Link{Rate: 100 * units.Gbps}).Build(fabric.Parts{Config: fabric.Config{Seed: seed}})
+	n := fabric.FatTree(4,
+		fabric.Link{Rate: 100 * units.Gbps}).Build(fabric.Parts{Config: fabric.Config{Seed: seed}})
 	require.NoError(t, n.Build())
 	count := map[*fabric.Port]int{}
 	const flows = 10_000
@@ -234,10 +251,13 @@ func TestECMP(t *testing.T) {
 	for _, c := range count {
 		assert.InDelta(t, flows/4, c, 4*math.Sqrt(flows*0.25*0.75))
 	}
-	other := fabric.FatTree(4, fabric.Link{Rate: 100 * units.Gbps}).Build(fabric.Parts{Config: fabric.Config{Seed: seed + 1}})
+	other := fabric.FatTree(4,
+		fabric.Link{Rate: 100 * units.Gbps}).Build(
+		fabric.Parts{Config: fabric.Config{Seed: seed + 1}})
 	moved := 0
 	for port := range uint16(1000) {
-		if n.Path(0, 15, port)[2].Peer() == nil || pathIndex(n, 0, 15, port) != pathIndex(other, 0, 15, port) {
+		if n.Path(0, 15, port)[2].Peer() == nil || pathIndex(n, 0, 15, port) != pathIndex(other, 0,
+			15, port) {
 			moved++
 		}
 	}

@@ -11,17 +11,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Tokens of several priorities have one share of the link together: the higher take what they want of it.
+// Tokens of several priorities have one share of the link together: the higher take what they want
+// of it.
 func TestTokensOfTwoPriorities(t *testing.T) {
 	token := wireBytes(60)
 	const share = 0.0518
 	for _, c := range []struct {
-		high       units.Duration // between tokens of the higher priority; 0: as many as there can be
-		highs, low float64        // of the share
+		// between tokens of the higher priority; 0: as many as there can be
+		high       units.Duration
+		highs, low float64 // of the share
 	}{
 		{0, 1, 0}, {2 * (100 * units.Gbps).Duration(units.Bytes(float64(token)/share)), 0.5, 0.5},
 	} {
-		n := fabric.Star(fabric.Parts{Switch: fabric.TokenSwitch{Tokens: []int{4, 5}, Token: token, Data: 1538}.Config()}, 4, fabric.Link{Rate: 100 * units.Gbps})
+		n := fabric.Star(fabric.Parts{Switch: fabric.TokenSwitch{Tokens: []int{4, 5}, Token: token,
+			Data: 1538}.Config()}, 4, fabric.Link{Rate: 100 * units.Gbps})
 		at := units.Time(0)
 		openloop.Put(n, n.Host(0), func() (openloop.Frame, bool) {
 			at = at.Add(c.high)
@@ -33,25 +36,28 @@ func TestTokensOfTwoPriorities(t *testing.T) {
 		run(t, n, span())
 		out := n.Switches()[0].Ports()[3]
 		of := func(queue int) float64 {
-			return float64(out.QueueStats(queue).Frames) * float64(token) * 8 / span().Seconds() / 100e9 / (84. / (84 + 1538))
+			return float64(out.QueueStats(queue).Frames) * float64(token) * 8 / span().Seconds() /
+				100e9 / (84. / (84 + 1538))
 		}
 		assert.InDelta(t, c.highs, of(5), 0.01)
 		assert.InDelta(t, c.low, of(4), 0.01)
 	}
 }
 
-// After a pause two tokens leave together, and no more; the next ones are apart as far as their share says, preamble and
-// gap counted.
+// After a pause two tokens leave together, and no more; the next ones are apart as far as their
+// share says, preamble and gap counted.
 func TestTokensAfterAPause(t *testing.T) {
 	token := wireBytes(60)
 	n := fabric.New(fabric.Config{})
-	s := n.AddSwitch("switch", fabric.TokenSwitch{Tokens: []int{5}, Token: token, Data: 1538}.Config())
+	s := n.AddSwitch("switch", fabric.TokenSwitch{Tokens: []int{5}, Token: token,
+		Data: 1538}.Config())
 	n.Connect(n.AddHost(fabric.HostConfig{TxDepth: 100}), s, fabric.Link{Rate: 800 * units.Gbps})
 	n.Connect(n.AddHost(fabric.HostConfig{}), s, fabric.Link{Rate: 100 * units.Gbps})
 	sent := 0
 	openloop.Put(n, n.Host(0), func() (openloop.Frame, bool) {
 		sent++
-		at := units.Time(units.Duration(1+(sent-1)/10) * 100 * units.Microsecond) // ten every 100 µs
+		// ten every 100 µs
+		at := units.Time(units.Duration(1+(sent-1)/10) * 100 * units.Microsecond)
 		return openloop.Frame{At: at, Len: 60, Dst: 1, DSCP: 44}, sent <= 30
 	}, nil)
 	var came []units.Time
@@ -74,7 +80,9 @@ func TestTokensAfterAPause(t *testing.T) {
 
 // The switches of the papers, in their numbers.
 func TestTokenSwitches(t *testing.T) {
-	at := func(s fabric.TokenSwitch, rate units.BitRate) fabric.Queues { return s.Config().Queues(rate) }
+	at := func(s fabric.TokenSwitch, rate units.BitRate) fabric.Queues {
+		return s.Config().Queues(rate)
+	}
 	q := at(fabric.ToCCSwitch(84, 1538), 100*units.Gbps)
 	assert.InDelta(t, 0.0518, q[5].Share, 0.00005)
 	assert.EqualValues(t, 14, q[5].ECN.Kmin/64, "tokens wait where 14.3 packets would")
@@ -93,7 +101,8 @@ func TestTokenSwitches(t *testing.T) {
 	assert.InDelta(t, 64_734_895*8/1e10, q[5].Share, 0.0001, "of the ns-2 scripts")
 	assert.Zero(t, q[5].ECN)
 	assert.Zero(t, q[0].SelectiveDrop)
-	assert.EqualValues(t, 8000, at(fabric.ExpressPassSwitch(84, 1538).WithAeolus(), 10*units.Gbps)[0].SelectiveDrop)
+	assert.EqualValues(t, 8000, at(fabric.ExpressPassSwitch(84, 1538).WithAeolus(),
+		10*units.Gbps)[0].SelectiveDrop)
 
 	homa := fabric.HomaSwitch().Config()
 	assert.EqualValues(t, 35_000_000, homa.Buffer)
@@ -108,9 +117,11 @@ func TestTokenSwitches(t *testing.T) {
 	assert.Zero(t, q[7].Trim)
 
 	for name, s := range map[string]fabric.TokenSwitch{
-		"ToCC": fabric.ToCCSwitch(84, 1538), "ExpressPass": fabric.ExpressPassSwitch(84, 1538).WithAeolus(), "Homa": fabric.HomaSwitch(), "NDP": fabric.NDPSwitch(1538, 57),
+		"ToCC": fabric.ToCCSwitch(84, 1538), "ExpressPass": fabric.ExpressPassSwitch(84,
+			1538).WithAeolus(), "Homa": fabric.HomaSwitch(), "NDP": fabric.NDPSwitch(1538, 57),
 	} {
-		require.NoError(t, fabric.Star(fabric.Parts{Switch: s.Config()}, 2, fabric.Link{Rate: units.Gbps}).Build(), name)
+		require.NoError(t, fabric.Star(fabric.Parts{Switch: s.Config()}, 2,
+			fabric.Link{Rate: units.Gbps}).Build(), name)
 	}
 }
 
@@ -131,12 +142,15 @@ func TestImpossibleGroups(t *testing.T) {
 		qs   fabric.Queues
 		says string
 	}{
-		{fabric.Queues{4: {Share: 0.1, Group: 1}, 5: {Share: 0.2, Group: 1}}, "queues 4 and 5 have one limit together"},
-		{fabric.Queues{4: {Share: 0.1, Burst: 2, Group: 1}, 5: {Share: 0.1, Burst: 3, Group: 1}}, "queues 4 and 5 have one limit together"},
+		{fabric.Queues{4: {Share: 0.1, Group: 1}, 5: {Share: 0.2, Group: 1}},
+			"queues 4 and 5 have one limit together"},
+		{fabric.Queues{4: {Share: 0.1, Burst: 2, Group: 1}, 5: {Share: 0.1, Burst: 3, Group: 1}},
+			"queues 4 and 5 have one limit together"},
 		{fabric.Queues{4: {Group: 1}}, "group 1 without a share"},
 		{fabric.Queues{4: {Group: -1}}, "negative"},
 	} {
-		n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Queues: c.qs.At()}}, 2, fabric.Link{Rate: units.Gbps})
+		n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Queues: c.qs.At()}}, 2,
+			fabric.Link{Rate: units.Gbps})
 		require.ErrorContains(t, n.Build(), c.says)
 	}
 }

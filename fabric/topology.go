@@ -119,7 +119,8 @@ type Clos struct {
 // FatTree is the k-ary fat tree of Al-Fares et al. (SIGCOMM 2008): k³/4 hosts, one rate everywhere,
 // non-blocking. k is even.
 func FatTree(k int, l Link) Clos {
-	return Clos{Pods: k, ToRsPerPod: k / 2, AggsPerPod: k / 2, HostsPerToR: k / 2, CoresPerAgg: k / 2, Host: l, ToR: l, Core: l}
+	return Clos{Pods: k, ToRsPerPod: k / 2, AggsPerPod: k / 2, HostsPerToR: k / 2,
+		CoresPerAgg: k / 2, Host: l, ToR: l, Core: l}
 }
 
 // Build makes it of parts.

@@ -32,7 +32,8 @@ func TestShapes(t *testing.T) {
 	}{
 		{"star", fabric.Star(p, 5, link), 5, 1, 5, 2},
 		{"dumbbell", fabric.Dumbbell(p, 3, 4, link, link), 7, 2, 8, 3},
-		{"tree", fabric.Tree(p, fabric.Branch{Children: 2, Link: link}, fabric.Branch{Children: 3, Link: link}), 6, 3, 8, 4},
+		{"tree", fabric.Tree(p, fabric.Branch{Children: 2, Link: link},
+			fabric.Branch{Children: 3, Link: link}), 6, 3, 8, 4},
 		{"fat tree of 4", fabric.FatTree(4, link).Build(p), 16, 20, 48, 6},
 		{"PrioPlus micro", fabric.PrioPlusMicro(p, 8), 9, 1, 9, 2},
 		{"PrioPlus testbed", fabric.PrioPlusTestbed(p), 5, 1, 5, 2},
@@ -80,7 +81,8 @@ func TestBaseRTT(t *testing.T) {
 	}{
 		{"PrioPlus micro, 12 µs", fabric.PrioPlusMicro(p, 4), 1054, 12178 * units.Nanosecond, 30},
 		{"PrioPlus testbed, 13 µs", fabric.PrioPlusTestbed(p), 1054, 13 * units.Microsecond, 150},
-		{"ToCC, 5.3 µs", fabric.ToCC(100*units.Gbps, 100*units.Gbps).Build(p), 1514, 5300 * units.Nanosecond, 30},
+		{"ToCC, 5.3 µs", fabric.ToCC(100*units.Gbps, 100*units.Gbps).Build(p), 1514,
+			5300 * units.Nanosecond, 30},
 		{"TAURUS testbed, 5 µs", fabric.TAURUSTestbed().Build(p), 1082, 5 * units.Microsecond, 30},
 		{"Bolt dumbbell, 12 µs", fabric.BoltDumbbell(p, 1), 1514, 12 * units.Microsecond, 100},
 	} {
@@ -90,7 +92,8 @@ func TestBaseRTT(t *testing.T) {
 }
 
 func TestBottleneck(t *testing.T) {
-	n := fabric.Dumbbell(fabric.Parts{}, 1, 1, fabric.Link{Rate: 100 * units.Gbps}, fabric.Link{Rate: 25 * units.Gbps})
+	n := fabric.Dumbbell(fabric.Parts{}, 1, 1, fabric.Link{Rate: 100 * units.Gbps},
+		fabric.Link{Rate: 25 * units.Gbps})
 	assert.Equal(t, 25*units.Gbps, n.Bottleneck(0, 1))
 }
 

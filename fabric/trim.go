@@ -5,17 +5,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wholeLen is up to which length frames are not worth a cut: they take their headers' place as they are.
+// wholeLen is up to which length frames are not worth a cut: they take their headers' place as they
+// are.
 const wholeLen = 2*shortest - frameCheck
 
-// trimmedBehind is what is left behind the BTH of a trimmed frame: the common header of goroce's extension, and the
-// opcode inside. Over IPv4 that makes the shortest frame there is, the 64 bytes of NDP.
+// trimmedBehind is what is left behind the BTH of a trimmed frame: the common header of goroce's
+// extension, and the opcode inside. Over IPv4 that makes the shortest frame there is, the 64 bytes
+// of NDP.
 const trimmedBehind = 6
 
-// trim finds a place for a frame that came to a full queue: without its payload in another one, or whole in that of
-// the newest frame that waits.
+// trim finds a place for a frame that came to a full queue: without its payload in another one, or
+// whole in that of the newest frame that waits.
 func (s *Switch) trim(in, out *Port, q *queue, f *frame) {
-	if q.config.TrimNewest && q.tail.from != nil && s.net.rng.Uint32()&1 != 0 && q.tail.len > wholeLen && f.len > wholeLen {
+	if q.config.TrimNewest && q.tail.from != nil && s.net.rng.Uint32()&1 != 0 &&
+		q.tail.len > wholeLen && f.len > wholeLen {
 		newest := out.takeNewest(f.prio)
 		from := newest.from
 		s.release(newest)
@@ -27,7 +30,8 @@ func (s *Switch) trim(in, out *Port, q *queue, f *frame) {
 	s.take(in, out, &out.queues[f.prio], f)
 }
 
-// takeNewest takes the newest frame out of a queue. It walks the queue, which is as short as what is trimmed.
+// takeNewest takes the newest frame out of a queue. It walks the queue, which is as short as what
+// is trimmed.
 func (p *Port) takeNewest(of uint8) *frame {
 	q := &p.queues[of]
 	newest, at := q.tail, &q.head

@@ -47,13 +47,14 @@ func TestTrimming(t *testing.T) {
 	assert.Zero(t, got[0].DSCP)
 }
 
-// With a coin half of those that are cut are the newest of those that wait: as many come whole, but not those that
-// came first, and in the order in which they came.
+// With a coin half of those that are cut are the newest of those that wait: as many come whole, but
+// not those that came first, and in the order in which they came.
 func TestTrimmingTheNewest(t *testing.T) {
 	arriving := 0
 	const runs = 200
 	for seed := range runs {
-		_, st, got := burstOf(t, uint64(seed), fabric.Queue{Trim: 8 * 1500, TrimTo: 7, TrimNewest: true}, full(10)...)
+		_, st, got := burstOf(t, uint64(seed), fabric.Queue{Trim: 8 * 1500, TrimTo: 7,
+			TrimNewest: true}, full(10)...)
 		require.Len(t, got, 10)
 		require.EqualValues(t, 1, st.Trimmed)
 		whole := wholes(got)
@@ -83,7 +84,8 @@ func TestTrimmedHeadersAreDropped(t *testing.T) {
 	assert.EqualValues(t, 7, n.Switches()[0].Ports()[1].QueueStats(7).Dropped)
 }
 
-// A trimmed frame has all its headers, of both IPs, with a VLAN tag and without; what has little more stays as it is.
+// A trimmed frame has all its headers, of both IPs, with a VLAN tag and without; what has little
+// more stays as it is.
 func TestTrimmedFrames(t *testing.T) {
 	for _, c := range []struct {
 		src, dst string
@@ -95,11 +97,13 @@ func TestTrimmedFrames(t *testing.T) {
 	} {
 		var tmpl wire.Template
 		require.NoError(t, tmpl.Set(wire.Address{
-			SrcMAC: [6]byte{2, 15}, DstMAC: [6]byte{2, 15, 0, 0, 0, 1}, VLAN: c.vlan, SrcPort: 0xc000, TOS: wire.ECNECT0, DestQP: 0x11,
+			SrcMAC: [6]byte{2, 15}, DstMAC: [6]byte{2, 15, 0, 0, 0, 1}, VLAN: c.vlan,
+			SrcPort: 0xc000, TOS: wire.ECNECT0, DestQP: 0x11,
 			Src: netip.MustParseAddr(c.src), Dst: netip.MustParseAddr(c.dst),
 		}))
 		n := fabric.New(fabric.Config{})
-		s := n.AddSwitch("switch", fabric.SwitchConfig{Queues: fabric.Queues{{Trim: 1, TrimTo: 6, TrimDSCP: 50}}.At()})
+		s := n.AddSwitch("switch",
+			fabric.SwitchConfig{Queues: fabric.Queues{{Trim: 1, TrimTo: 6, TrimDSCP: 50}}.At()})
 		n.Connect(n.AddHost(fabric.HostConfig{TxDepth: 9}), s, fabric.Link{Rate: 100 * units.Gbps})
 		n.Connect(n.AddHost(fabric.HostConfig{}), s, fabric.Link{Rate: 10 * units.Gbps})
 		require.NoError(t, n.Build())

@@ -17,6 +17,7 @@ import (
 // experiments answers all that this program can run. A package of experiments lists its own, in a
 // variable Experiments of this type; they come together here.
 func experiments() []*experiment.Experiment {
-	return slices.Concat(fabriclab.Experiments, cclab.Experiments, hostlab.Experiments, prioplus.Experiments, tocc.Experiments, taurus.Experiments,
+	return slices.Concat(fabriclab.Experiments, cclab.Experiments, hostlab.Experiments,
+		prioplus.Experiments, tocc.Experiments, taurus.Experiments,
 		carclab.Experiments, bytetuninglab.Experiments)
 }

@@ -50,7 +50,9 @@ func (l *lab) list(patterns []string, scale experiment.Scale) error {
 
 // code answers the code of an experiment, nil when there is none yet.
 func (l *lab) code(e *claims.Experiment) *experiment.Experiment {
-	i := slices.IndexFunc(l.Experiments, func(x *experiment.Experiment) bool { return x.ID == e.ID })
+	i := slices.IndexFunc(l.Experiments, func(x *experiment.Experiment) bool {
+		return x.ID == e.ID
+	})
 	if i < 0 {
 		return nil
 	}

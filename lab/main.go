@@ -29,7 +29,8 @@ func main() {
 		fmt.Fprintf(os.Stderr, "lab: %v\n", err)
 		os.Exit(cli.Failed)
 	}
-	l := &lab{report.Lab{Catalogue: catalogue, Experiments: experiments()}, os.Getenv, os.Stdout, os.Stderr}
+	l := &lab{report.Lab{Catalogue: catalogue, Experiments: experiments()}, os.Getenv, os.Stdout,
+		os.Stderr}
 	os.Exit(l.run(cli.Interruptible(), os.Args[1:]...))
 }
 

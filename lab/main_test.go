@@ -50,7 +50,8 @@ func TestFromRunToCheck(t *testing.T) {
 
 	code, out, errs := s.do(t.Context(), "run", "demo/dice", "--out", dir)
 	require.Zero(t, code, errs)
-	assert.Equal(t, "demo/dice: claims passed 1, failed 1, not judged 1: "+filepath.Join(dir, "demo/dice/claims.json")+
+	assert.Equal(t, "demo/dice: claims passed 1, failed 1, not judged 1: "+filepath.Join(dir,
+		"demo/dice/claims.json")+
 		"\n  demo/dice/certain fails: expected equals 6, got 1: our die is <fair>\n", out)
 	assert.Contains(t, errs, "[2/2] demo/dice n=")
 
@@ -100,10 +101,12 @@ func TestRunOfWhatHasNoCode(t *testing.T) {
 func TestShardsAndReport(t *testing.T) {
 	s := newShell(t, labtest.Dice)
 	a, b := t.TempDir(), t.TempDir()
-	code, out, errs := s.do(t.Context(), "run", "demo/dice", "--out", a, "--shard", "0/2", "--seed", "5")
+	code, out, errs := s.do(t.Context(), "run", "demo/dice", "--out", a, "--shard", "0/2", "--seed",
+		"5")
 	require.Zero(t, code, errs)
 	assert.Equal(t, "demo/dice: jobs done 1 of 2\n", out)
-	s.env = map[string]string{"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_COUNT": "2"}
+	s.env = map[string]string{"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_MIN": "1",
+		"SLURM_ARRAY_TASK_COUNT": "2"}
 	code, out, errs = s.do(t.Context(), "run", "demo/dice", "--out", b, "--seed", "5")
 	require.Zero(t, code, errs)
 	assert.Equal(t, "demo/dice: jobs done 1 of 2\n", out)
@@ -142,7 +145,8 @@ func TestAMistakeInAnExperimentFailsTheRun(t *testing.T) {
 
 func TestBudgetAndInterrupt(t *testing.T) {
 	left := "lab: jobs left: 2 of 2; the same command goes on\n"
-	code, out, errs := newShell(t, labtest.Dice).do(t.Context(), "run", "demo", "--out", t.TempDir(), "--budget", "1ns")
+	code, out, errs := newShell(t, labtest.Dice).do(t.Context(), "run", "demo", "--out",
+		t.TempDir(), "--budget", "1ns")
 	assert.Equal(t, cli.Failed, code)
 	assert.Equal(t, "demo/dice: jobs done 0 of 2\n", out)
 	assert.Contains(t, errs, left)
@@ -206,7 +210,8 @@ func TestUsageErrors(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"run", "--help"}, {"list", "--help"}, {"report", "--help"}, {"check", "--help"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"run", "--help"}, {"list", "--help"},
+		{"report", "--help"}, {"check", "--help"}} {
 		code, out, errs := newShell(t).do(t.Context(), args...)
 		assert.Zero(t, code)
 		assert.Contains(t, out, "Usage:")

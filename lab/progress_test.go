@@ -23,7 +23,8 @@ func shown(t *testing.T, terminal bool) string {
 	show.event(runner.Event{Task: p.Tasks[3]})
 	show.event(runner.Event{Task: p.Tasks[6]})
 	show.event(runner.Event{Task: p.Tasks[6], Fraction: 0.5})
-	show.event(runner.Event{Task: p.Tasks[3], Fraction: 1, Done: true, Err: errors.New("no"), Seconds: 1})
+	show.event(runner.Event{Task: p.Tasks[3], Fraction: 1, Done: true, Err: errors.New("no"),
+		Seconds: 1})
 	show.event(runner.Event{Task: p.Tasks[6], Fraction: 1, Done: true, Seconds: 2})
 	show.close()
 	return b.String()

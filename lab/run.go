@@ -48,15 +48,19 @@ lab report merges the shards' directories; they may also share one.
 
 A pattern is an id with * and ? ('tocc/fig2*'); one without a slash is a paper (tocc).`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
-		RunE: func(c *cobra.Command, patterns []string) error { return l.runAll(c.Context(), patterns, f) },
+		RunE: func(c *cobra.Command, patterns []string) error {
+			return l.runAll(c.Context(), patterns, f)
+		},
 	}
 	c.Flags().Var((*scaleFlag)(&f.scale), "scale", "scale of the experiments: full or small")
 	c.Flags().Uint64Var(&f.seed, "seed", 1,
 		"first seed; most experiments use 3 at full scale and 1 at small")
 	c.Flags().StringVar(&f.dir, "out", filepath.Join(".cache", "lab"), "directory of results")
 	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "jobs at a time (0: one for each core)")
-	c.Flags().DurationVar(&f.budget, "budget", 0, "time after which no job begins, such as 150m (0: no limit)")
-	c.Flags().StringVar(&f.shard, "shard", "", "part of the jobs, as index/count with the index from 0")
+	c.Flags().DurationVar(&f.budget, "budget", 0,
+		"time after which no job begins, such as 150m (0: no limit)")
+	c.Flags().StringVar(&f.shard, "shard", "",
+		"part of the jobs, as index/count with the index from 0")
 	return c
 }
 
@@ -88,7 +92,8 @@ func (l *lab) runAll(ctx context.Context, patterns []string, f runFlags) error {
 	}
 	show := newProgress(l.errs, isTerminal(l.errs), plans, shard)
 	sum, err := runner.Run(ctx, plans, runner.Options{
-		Dir: f.dir, Code: code, Shard: shard, Workers: f.workers, Drain: budget.Done(), Watch: show.event,
+		Dir: f.dir, Code: code, Shard: shard, Workers: f.workers, Drain: budget.Done(),
+		Watch: show.event,
 	})
 	show.close()
 	if err != nil {
@@ -98,7 +103,8 @@ func (l *lab) runAll(ctx context.Context, patterns []string, f runFlags) error {
 }
 
 // plan answers the plans of the experiments that match, and the ids of those without code.
-func (l *lab) plan(patterns []string, f runFlags) (plans []*runner.Plan, missing []string, err error) {
+func (l *lab) plan(patterns []string, f runFlags) (plans []*runner.Plan, missing []string,
+	err error) {
 	matched, err := l.Catalogue.Match(patterns...)
 	if err != nil {
 		return nil, nil, cli.Usage(err)
@@ -191,7 +197,8 @@ func outcome(sum runner.Summary) error {
 	}
 	if sum.Left > 0 {
 		ours := sum.Total - sum.Others
-		all = errors.Join(all, fmt.Errorf("jobs left: %d of %d; the same command goes on", sum.Left, ours))
+		all = errors.Join(all, fmt.Errorf("jobs left: %d of %d; the same command goes on", sum.Left,
+			ours))
 	}
 	return all
 }

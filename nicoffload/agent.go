@@ -10,8 +10,8 @@ import (
 // AgentConfig is what an Agent is made with.
 type AgentConfig struct {
 	Device Device
-	// Adopt answers the algorithm of a flow that began: one of cc's, unchanged. An error leaves the flow
-	// with the decision it has.
+	// Adopt answers the algorithm of a flow that began: one of cc's, unchanged. An error leaves the
+	// flow with the decision it has.
 	Adopt func(f Handle) (cc.Algorithm, error)
 	// Bind says what else than its events an algorithm wants of the NIC; nil is DefaultBinding.
 	Bind func(a cc.Algorithm) Binding
@@ -33,8 +33,8 @@ const (
 )
 
 // Agent is TAURUS's software part: it fetches messages, collects what the NIC cannot, lets the
-// algorithms decide, and writes to the NIC what they changed. It belongs to one core, which need not be
-// the one that polls the network.
+// algorithms decide, and writes to the NIC what they changed. It belongs to one core, which need
+// not be the one that polls the network.
 type Agent struct {
 	config  AgentConfig
 	device  Device
@@ -44,7 +44,8 @@ type Agent struct {
 	flows []agentFlow // by index of the handle
 	names []Handle    // of cc.Inline's flows
 	msg   messages
-	heard units.Time // until when what happened has been heard of: the time that timers and samples have
+	// until when what happened has been heard of: the time that timers and samples have
+	heard units.Time
 	host  sampling
 	out   []Result
 	owed  []uint32 // flows whose newest decision the device did not take
@@ -109,7 +110,8 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 		c.Batch = 2 * UpSlots * Slot
 	}
 	if c.Batch < MaxMessage {
-		return nil, fmt.Errorf("nicoffload: a batch of %d bytes, a message may have %d", c.Batch, MaxMessage)
+		return nil, fmt.Errorf("nicoffload: a batch of %d bytes, a message may have %d", c.Batch,
+			MaxMessage)
 	}
 	a := &Agent{config: c, device: c.Device, heard: now, out: make([]Result, 0, 256)}
 	a.distant, _ = c.Device.(*Distant)
@@ -124,18 +126,19 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 	return a, nil
 }
 
-// DefaultBinding binds the events of an algorithm. One that wants to know when a flow begins to send
-// wants to know of each packet that leaves, too.
+// DefaultBinding binds the events of an algorithm. One that wants to know when a flow begins to
+// send wants to know of each packet that leaves, too.
 func DefaultBinding(a cc.Algorithm) Binding {
-	b := Binding{Events: a.Events() | cc.Events(cc.TIMER)} // which the agent makes: so that none is not all
+	// which the agent makes: so that none is not all
+	b := Binding{Events: a.Events() | cc.Events(cc.TIMER)}
 	if a.Events().Has(cc.POST) {
 		b.Raw = cc.Events(cc.TX)
 	}
 	return b
 }
 
-// Poll does one round: fetches, decides, writes. It answers when it next has something to do though no
-// message comes.
+// Poll does one round: fetches, decides, writes. It answers when it next has something to do though
+// no message comes.
 func (a *Agent) Poll(now units.Time) units.Time {
 	if a.distant != nil {
 		a.distant.Advance(now)

@@ -52,7 +52,8 @@ func (d *script) say(m Message) {
 }
 
 func (d *script) event(h Handle, first units.Time, ev cc.Event) {
-	d.say(Message{Flow: h, Type: typeOf[ev.Kind], Count: 1, First: first, Reported: first, Event: ev})
+	d.say(Message{Flow: h, Type: typeOf[ev.Kind], Count: 1, First: first, Reported: first,
+		Event: ev})
 }
 
 // scribe is an algorithm that writes down what it hears, and decides what it is told to.
@@ -87,9 +88,11 @@ func newAgent(t testing.TB, a cc.Algorithm, c AgentConfig) (*Agent, *script) {
 
 // 500 Gb/s on an ACK and 450 Gb/s on an OOO are one update.
 func TestFilters(t *testing.T) {
-	a := &scribe{events: cc.Events(cc.ACK, cc.OOO, cc.RTO, cc.CNP), decide: func(ev *cc.Event) cc.Decision {
-		return cc.Decision{Window: 5, Rate: map[cc.Kind]units.BitRate{cc.ACK: 500 * units.Gbps, cc.OOO: 450 * units.Gbps, cc.RTO: 50 * units.Kbps}[ev.Kind]}
-	}}
+	a := &scribe{events: cc.Events(cc.ACK, cc.OOO, cc.RTO, cc.CNP),
+		decide: func(ev *cc.Event) cc.Decision {
+			return cc.Decision{Window: 5, Rate: map[cc.Kind]units.BitRate{cc.ACK: 500 * units.Gbps,
+				cc.OOO: 450 * units.Gbps, cc.RTO: 50 * units.Kbps}[ev.Kind]}
+		}}
 	agent, d := newAgent(t, a, AgentConfig{})
 	d.results = nil
 	before := agent.Counters()
@@ -107,11 +110,13 @@ func TestFilters(t *testing.T) {
 	assert.Zero(t, d.results[2].Decision.Rate, "no rate is no rate")
 }
 
-// A timer that an event sets does not overtake what happened before it is due and is heard after: both have the
-// time that the NIC saw.
+// A timer that an event sets does not overtake what happened before it is due and is heard after:
+// both have the time that the NIC saw.
 func TestTimersWaitForWhatIsUnderWay(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.CNP, cc.TIMER)}
-	a.decide = func(*cc.Event) cc.Decision { return cc.Decision{Window: 1, WakeAt: a.at[len(a.at)-1].Add(55 * us)} }
+	a.decide = func(*cc.Event) cc.Decision {
+		return cc.Decision{Window: 1, WakeAt: a.at[len(a.at)-1].Add(55 * us)}
+	}
 	agent, d := newAgent(t, a, AgentConfig{})
 	var next units.Time
 	for _, cnp := range []int{0, 50} { // each is heard 6 µs later
@@ -149,11 +154,13 @@ func TestOrderOfArrival(t *testing.T) {
 	for i, ev := range a.heard {
 		psns = append(psns, ev.PSN)
 		if i > 0 {
-			assert.False(t, a.at[i].Before(a.at[i-1]), "time does not run backwards for an algorithm")
+			assert.False(t, a.at[i].Before(a.at[i-1]),
+				"time does not run backwards for an algorithm")
 		}
 	}
 	assert.Equal(t, []uint32{1, 3, 3, 5, 9, 7}, psns)
-	// A sample that is older than the newest counts what it acknowledges, and no more; but that of a probe is heard.
+	// A sample that is older than the newest counts what it acknowledges, and no more; but that of
+	// a probe is heard.
 	d.event(1, at(12), cc.Event{Kind: cc.RTT, Delay: us})
 	agent.Poll(at(12))
 	d.event(1, at(11), cc.Event{Kind: cc.RTT, Delay: us, Packets: 2})
@@ -185,7 +192,8 @@ func TestBackPressure(t *testing.T) {
 		}
 	}
 	poll(10, 3072)
-	assert.Equal(t, []units.Duration{20 * us, 40 * us, 80 * us, 160 * us, 320 * us, 640 * us}, periods(), "64 times at most")
+	assert.Equal(t, []units.Duration{20 * us, 40 * us, 80 * us, 160 * us, 320 * us, 640 * us},
+		periods(), "64 times at most")
 	poll(100, 2048)
 	poll(7, 1024)
 	poll(1, 1025)
@@ -215,7 +223,8 @@ func TestEviction(t *testing.T) {
 	agent, d := newAgent(t, a, AgentConfig{})
 	for i := range 10 {
 		d.event(1, at(20-i), cc.Event{Kind: cc.RTT, Delay: us, PSN: uint32(20 - i)})
-		d.say(Message{Flow: 1, Type: typeOf[cc.ACK], Class: Accumulable, Count: 1, First: at(i), Reported: at(20), Event: cc.Event{Kind: cc.ACK}})
+		d.say(Message{Flow: 1, Type: typeOf[cc.ACK], Class: Accumulable, Count: 1, First: at(i),
+			Reported: at(20), Event: cc.Event{Kind: cc.ACK}})
 	}
 	d.used = 4096
 	agent.Poll(at(21))
@@ -224,9 +233,11 @@ func TestEviction(t *testing.T) {
 	assert.EqualValues(t, 16, a.heard[10].PSN)
 }
 
-// What became of a probe, a timeout and a beginning do not give way: a flow that was stopped would wait for ever.
+// What became of a probe, a timeout and a beginning do not give way: a flow that was stopped would
+// wait for ever.
 func TestSingleMessagesDoNotGiveWay(t *testing.T) {
-	one := []cc.Event{{Kind: cc.RTT, Delay: us, Probe: true}, {Kind: cc.RTO, Probe: true}, {Kind: cc.RTO}, {Kind: cc.POST}}
+	one := []cc.Event{{Kind: cc.RTT, Delay: us, Probe: true}, {Kind: cc.RTO, Probe: true},
+		{Kind: cc.RTO}, {Kind: cc.POST}}
 	a := &scribe{events: ^cc.EventSet(0)}
 	agent, d := newAgent(t, a, AgentConfig{})
 	n := newNIC(t, Config{Queue: 64})
@@ -271,7 +282,10 @@ func TestSingleMessagesDoNotGiveWay(t *testing.T) {
 // A device that takes no results: only the newest of each flow waits, and none is forgotten.
 func TestDeviceThatTakesNothing(t *testing.T) {
 	window := units.Bytes(1)
-	a := &scribe{events: cc.Events(cc.ACK), decide: func(*cc.Event) cc.Decision { window++; return cc.Decision{Window: window} }}
+	a := &scribe{events: cc.Events(cc.ACK), decide: func(*cc.Event) cc.Decision {
+		window++
+		return cc.Decision{Window: window}
+	}}
 	agent, d := newAgent(t, a, AgentConfig{})
 	d.results, d.room = nil, 0
 	for i := range 3000 {
@@ -300,9 +314,11 @@ func TestSegmentsAreParsed(t *testing.T) {
 	}))
 	assert.ErrorContains(t, agent.Parse(SegmentINT, nil), "taken")
 	for id, b := range map[uint16]string{20: "\x07abc", 21: "unknown", 22: ""} {
-		d.say(Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: id, Segment: []byte(b), Event: cc.Event{Kind: cc.CST}})
+		d.say(Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: id, Segment: []byte(b),
+			Event: cc.Event{Kind: cc.CST}})
 	}
-	d.say(Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: 20, Segment: []byte("abc"), Event: cc.Event{Kind: cc.CST}})
+	d.say(Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: 20, Segment: []byte("abc"),
+		Event: cc.Event{Kind: cc.CST}})
 	agent.Poll(at(1))
 	require.Len(t, a.heard, 1)
 	assert.Equal(t, 7*us, a.heard[0].SRC.Drain)
@@ -313,11 +329,18 @@ func TestHostSamplers(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.HOST)}
 	agent, _ := newAgent(t, a, AgentConfig{})
 	n := 0.0
-	iio, err := agent.Sample("iio", 2*us, func(units.Time) (float64, bool) { n++; return n, n != 2 }, at(0))
+	iio, err := agent.Sample("iio", 2*us, func(units.Time) (float64, bool) {
+		n++
+		return n, n != 2
+	}, at(0))
 	require.NoError(t, err)
-	cpu, err := agent.Sample("cpu", 5*us, func(units.Time) (float64, bool) { return 0.5, true }, at(0))
+	cpu, err := agent.Sample("cpu", 5*us, func(units.Time) (float64, bool) {
+		return 0.5, true
+	}, at(0))
 	require.NoError(t, err)
-	again, err := agent.Sample("cpu", 5*us, func(units.Time) (float64, bool) { return 0.75, true }, at(0))
+	again, err := agent.Sample("cpu", 5*us, func(units.Time) (float64, bool) {
+		return 0.75, true
+	}, at(0))
 	require.NoError(t, err)
 	assert.Equal(t, cpu, again)
 	for now := range 10 {
@@ -328,7 +351,9 @@ func TestHostSamplers(t *testing.T) {
 	for _, ev := range a.heard {
 		got = append(got, ev.Host)
 	}
-	assert.Equal(t, []cc.HostSample{{Sampler: iio, Value: 1}, {Sampler: cpu, Value: 0.75}, {Sampler: iio, Value: 3}, {Sampler: cpu, Value: 0.75}, {Sampler: iio, Value: 4}, {Sampler: iio, Value: 5}}, got)
+	assert.Equal(t, []cc.HostSample{{Sampler: iio, Value: 1}, {Sampler: cpu, Value: 0.75},
+		{Sampler: iio, Value: 3}, {Sampler: cpu, Value: 0.75}, {Sampler: iio, Value: 4},
+		{Sampler: iio, Value: 5}}, got)
 	agent.Unsample("iio")
 	agent.Unsample("cpu")
 	a.heard = nil
@@ -348,7 +373,8 @@ func TestLife(t *testing.T) {
 		}
 		return a, nil
 	}})
-	assert.Equal(t, Binding{Events: cc.Events(cc.ACK, cc.POST, cc.TIMER), Raw: cc.Events(cc.TX)}, d.bindings[1])
+	assert.Equal(t, Binding{Events: cc.Events(cc.ACK, cc.POST, cc.TIMER), Raw: cc.Events(cc.TX)},
+		d.bindings[1])
 	assert.Len(t, d.results, 1, "the decision it begins with")
 	d.say(Message{Flow: 1, Type: Started}) // twice
 	d.event(1, 0, cc.Event{Kind: cc.ACK})
@@ -423,7 +449,9 @@ func TestLyingDriver(t *testing.T) {
 	for _, by := range []int{-1, 1} {
 		d := &liar{script{bindings: map[Handle]Binding{}}, by}
 		a := &scribe{events: ^cc.EventSet(0)}
-		agent, err := NewAgent(AgentConfig{Device: d, Adopt: func(Handle) (cc.Algorithm, error) { return a, nil }}, 0)
+		agent, err := NewAgent(AgentConfig{Device: d, Adopt: func(Handle) (cc.Algorithm, error) {
+			return a, nil
+		}}, 0)
 		require.NoError(t, err)
 		agent.begin(1, 0)
 		for i := range 3 {
@@ -450,16 +478,21 @@ func FuzzAgent(f *testing.F) {
 	d := &script{}
 	d.say(Message{Flow: 1, Type: Started})
 	d.event(1, 5, cc.Event{Kind: cc.RTT, Delay: us, Packets: 1, Bytes: 4096})
-	d.event(1, 5, cc.Event{Kind: cc.RTT, Delay: 40 * us, Packets: 1, Bytes: 4096, Endpoint: us, LocalGap: 20 * us, RemoteGap: 10 * us, LocalAway: 5 * us, RemoteAway: us})
+	d.event(1, 5, cc.Event{Kind: cc.RTT, Delay: 40 * us, Packets: 1, Bytes: 4096, Endpoint: us,
+		LocalGap: 20 * us, RemoteGap: 10 * us, LocalAway: 5 * us, RemoteAway: us})
 	d.event(1, 6, cc.Event{Kind: cc.ACK, INT: make([]cc.Hop, 3)})
 	d.say(Message{Flow: 1, Type: Stopped})
 	f.Add(d.batch)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		a, d := newAgent(t, algorithm(t, "swift"), AgentConfig{Adopt: func(Handle) (cc.Algorithm, error) { return algorithm(t, "hpcc"), nil }})
+		a, d := newAgent(t, algorithm(t, "swift"),
+			AgentConfig{Adopt: func(Handle) (cc.Algorithm, error) {
+				return algorithm(t, "hpcc"), nil
+			}})
 		d.batch = b[:min(len(b), 1<<16)]
 		a.Poll(at(10))
 		for _, r := range d.results {
-			require.False(t, r.Decision.Window < 0 || r.Decision.Rate < 0 || r.Decision.Rate > DefaultMaxRate)
+			require.False(t, r.Decision.Window < 0 || r.Decision.Rate < 0 ||
+				r.Decision.Rate > DefaultMaxRate)
 		}
 	})
 }
@@ -507,7 +540,10 @@ func BenchmarkAgent(b *testing.B) {
 	for _, text := range []string{"swift", "idctcp", "hpcc", "fixed"} {
 		b.Run(text, func(b *testing.B) {
 			d := &replay{script: script{size: 4096, bindings: map[Handle]Binding{}}}
-			agent, err := NewAgent(AgentConfig{Device: d, Adopt: func(Handle) (cc.Algorithm, error) { return algorithm(b, text), nil }}, 0)
+			agent, err := NewAgent(AgentConfig{Device: d,
+				Adopt: func(Handle) (cc.Algorithm, error) {
+					return algorithm(b, text), nil
+				}}, 0)
 			require.NoError(b, err)
 			for f := range Handle(16) {
 				d.say(Message{Flow: f, Type: Started})
@@ -519,7 +555,8 @@ func BenchmarkAgent(b *testing.B) {
 				kind = cc.ACK
 			}
 			for i := range 32 {
-				ev := cc.Event{Kind: kind, PSN: uint32(i), SndNxt: 100, Packets: 1, Bytes: 4096, Delay: units.Duration(20+i) * us, InFlight: 100_000}
+				ev := cc.Event{Kind: kind, PSN: uint32(i), SndNxt: 100, Packets: 1, Bytes: 4096,
+					Delay: units.Duration(20+i) * us, InFlight: 100_000}
 				if text == "hpcc" {
 					ev.INT = []cc.Hop{{Rate: 1}, {Rate: 1}, {Rate: 1}}
 				}

@@ -5,10 +5,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Caution is what controls a flow whose agent is silent, when nobody named something better. It keeps
-// the decision that the flow has, halves it at most once in a round trip when the path says that it is
-// too much, and lets it come back to what it was by a packet a round trip, or a sixteenth of the rate. A
-// flow that was stopped, and whom nobody could ever let go again, sends one packet at a time.
+// Caution is what controls a flow whose agent is silent, when nobody named something better. It
+// keeps the decision that the flow has, halves it at most once in a round trip when the path says
+// that it is too much, and lets it come back to what it was by a packet a round trip, or a
+// sixteenth of the rate. A flow that was stopped, and whom nobody could ever let go again, sends
+// one packet at a time.
 //
 // It is ours: TAURUS says no more than that the hardware keeps the previous decision (section 3.5).
 type Caution struct {

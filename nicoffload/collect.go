@@ -8,11 +8,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Packet is what a pipeline knows of a packet when it shows it to the collector. A transport that knows
-// more than that reports cc's events instead, and the two do not mix on one flow.
+// Packet is what a pipeline knows of a packet when it shows it to the collector. A transport that
+// knows more than that reports cc's events instead, and the two do not mix on one flow.
 type Packet struct {
-	Type  PacketType
-	PSN   uint32 // of data: its own; of an acknowledgement: the last one acknowledged, or the one missing
+	Type PacketType
+	// of data: its own; of an acknowledgement: the last one acknowledged, or the one missing
+	PSN   uint32
 	Bytes units.Bytes
 	ECE   bool   // an acknowledgement that echoes a mark
 	Nak   bool   // an acknowledgement that says that PSN is missing
@@ -54,7 +55,8 @@ func (n *NIC) Extract(x Extraction) error {
 	switch {
 	case x.Length == 0:
 	case len(n.segments) == maxExtractions:
-		return fmt.Errorf("nicoffload: extraction %d: there are %d already: %w", x.ID, maxExtractions, ErrUnable)
+		return fmt.Errorf("nicoffload: extraction %d: there are %d already: %w", x.ID,
+			maxExtractions, ErrUnable)
 	default:
 		n.segments = append(n.segments, x)
 	}
@@ -90,7 +92,8 @@ func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (
 	if t.rto > 0 && f.arrival.flying == p.Bytes {
 		n.timers.Set(h.Index(), now.Add(t.rto))
 	}
-	n.event = cc.Event{Kind: cc.TX, PSN: p.PSN, SndNxt: (p.PSN + 1) & psnMask, Packets: 1, Bytes: p.Bytes, InFlight: f.arrival.flying}
+	n.event = cc.Event{Kind: cc.TX, PSN: p.PSN, SndNxt: (p.PSN + 1) & psnMask, Packets: 1,
+		Bytes: p.Bytes, InFlight: f.arrival.flying}
 	n.Report(h, &n.event, now)
 	if t.probe.attach(now) {
 		t.probe.send(field, now)
@@ -173,8 +176,8 @@ func (n *NIC) heardProbe(h Handle, field wire.ProbeField, now units.Time) {
 	n.Report(h, &n.event, now)
 }
 
-// extract cuts the segments that are configured for packets of this type. One that the packet has not
-// got is none.
+// extract cuts the segments that are configured for packets of this type. One that the packet has
+// not got is none.
 func (n *NIC) extract(h Handle, f *context, p *Packet, now units.Time) {
 	for i := range n.segments {
 		x := &n.segments[i]

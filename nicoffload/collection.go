@@ -14,8 +14,8 @@ type Parser func(segment []byte, ev *cc.Event) error
 // Sampler reads the state of this host, and says whether it could.
 type Sampler func(now units.Time) (value float64, ok bool)
 
-// HostActuator is what an algorithm may do about congestion within the host, beside what it decides for
-// a flow: levels of taking memory bandwidth from others, 0 none.
+// HostActuator is what an algorithm may do about congestion within the host, beside what it decides
+// for a flow: levels of taking memory bandwidth from others, 0 none.
 type HostActuator interface {
 	Levels() int
 	SetLevel(level int) error
@@ -39,7 +39,8 @@ type sampler struct {
 // Parse adds the parser of the segments with an ID: see Extraction. nil removes it.
 func (a *Agent) Parse(id uint16, p Parser) error {
 	if id < FirstCustom {
-		return fmt.Errorf("nicoffload: parser of segment %d, those below %d are taken", id, FirstCustom)
+		return fmt.Errorf("nicoffload: parser of segment %d, those below %d are taken", id,
+			FirstCustom)
 	}
 	if a.host.parsers == nil {
 		a.host.parsers = make(map[uint16]Parser)
@@ -59,11 +60,14 @@ func (a *Agent) parse(m *Message) bool {
 // ErrShort is what a Parser answers that got less than it needs.
 var ErrShort = errors.New("the segment is too short")
 
-// Sample adds a sampler of the host, which is called once in a period; its values reach every flow that
-// binds HOST, with the number that is answered. A name that is there already is replaced, and keeps its number.
-func (a *Agent) Sample(name string, period units.Duration, s Sampler, now units.Time) (number uint16, err error) {
+// Sample adds a sampler of the host, which is called once in a period; its values reach every flow
+// that binds HOST, with the number that is answered. A name that is there already is replaced, and
+// keeps its number.
+func (a *Agent) Sample(name string, period units.Duration, s Sampler,
+	now units.Time) (number uint16, err error) {
 	if period <= 0 || s == nil {
-		return 0, fmt.Errorf("nicoffload: sampler %q every %v: it needs a period and a function", name, period)
+		return 0, fmt.Errorf("nicoffload: sampler %q every %v: it needs a period and a function",
+			name, period)
 	}
 	entry := sampler{name, period, s, now}
 	a.host.next = now

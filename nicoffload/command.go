@@ -86,18 +86,22 @@ func (c *command) decode(b []byte) error {
 	case opConfigure:
 		c.binding = Binding{
 			Brief: b[5]&flagBrief != 0, ProbePackets: le.Uint16(b[6:]),
-			Events: cc.EventSet(le.Uint16(b[8:])), Raw: cc.EventSet(le.Uint16(b[10:])), Merged: cc.EventSet(le.Uint16(b[12:])),
-			RTO: units.Duration(le.Uint64(b[16:])), ProbeEvery: units.Duration(le.Uint64(b[24:])),
+			Events: cc.EventSet(le.Uint16(b[8:])), Raw: cc.EventSet(le.Uint16(b[10:])),
+			Merged:     cc.EventSet(le.Uint16(b[12:])),
+			RTO:        units.Duration(le.Uint64(b[16:])),
+			ProbeEvery: units.Duration(le.Uint64(b[24:])),
 		}
 		return c.binding.Validate()
 	case opAggregate:
 		c.aggregation = Aggregation{
 			Threshold: units.Bytes(le.Uint16(b[6:])), Accumulable: units.Duration(le.Uint64(b[8:])),
-			Coalescent: units.Duration(le.Uint64(b[16:])), Deadline: units.Duration(le.Uint64(b[24:])),
+			Coalescent: units.Duration(le.Uint64(b[16:])),
+			Deadline:   units.Duration(le.Uint64(b[24:])),
 		}
 		return c.aggregation.Validate()
 	case opExtract:
-		c.extraction = Extraction{Packet: PacketType(b[5]), ID: le.Uint16(b[6:]), Offset: le.Uint16(b[8:]), Length: le.Uint16(b[10:])}
+		c.extraction = Extraction{Packet: PacketType(b[5]), ID: le.Uint16(b[6:]),
+			Offset: le.Uint16(b[8:]), Length: le.Uint16(b[10:])}
 		return c.extraction.Validate()
 	case opProbe, opHello:
 		return nil
@@ -108,7 +112,8 @@ func (c *command) decode(b []byte) error {
 func decodeResult(b []byte, d *cc.Decision) {
 	*d = cc.Decision{
 		Hold: b[5]&flagHold != 0, Tags: cc.BoltFlags(le.Uint16(b[6:])),
-		Window: units.Bytes(le.Uint64(b[8:])), Rate: units.BitRate(le.Uint64(b[16:])), ProbeAt: units.Time(le.Uint64(b[24:])),
+		Window: units.Bytes(le.Uint64(b[8:])), Rate: units.BitRate(le.Uint64(b[16:])),
+		ProbeAt: units.Time(le.Uint64(b[24:])),
 	}
 }
 

@@ -15,11 +15,11 @@ type ControllerConfig struct {
 	Roster *Roster
 	// Agent, if it is not nil, is polled by the Controller: it shares the polling core.
 	Agent *Agent
-	// Silence is for how long messages may wait without the agent fetching any: after that flows are
-	// controlled in line until it does. 0 is DefaultSilence, less than 0 is for ever.
+	// Silence is for how long messages may wait without the agent fetching any: after that flows
+	// are controlled in line until it does. 0 is DefaultSilence, less than 0 is for ever.
 	Silence units.Duration
-	// Fallback makes the algorithm by which a flow is controlled meanwhile, from the decision it has;
-	// nil is NewCaution.
+	// Fallback makes the algorithm by which a flow is controlled meanwhile, from the decision it
+	// has; nil is NewCaution.
 	Fallback func(last cc.Decision) cc.Algorithm
 }
 
@@ -80,10 +80,12 @@ func NewController(c ControllerConfig) (*Controller, error) {
 	return &Controller{config: c, path: c.Datapath, news: true}, nil
 }
 
-// NewOver makes a Controller over a device, of which path and device are the two sides, and an agent of this process.
-// With split the agent is answered, for another core to poll; else the Controller polls it. The agent's Device and
-// Adopt, and the Controller's Datapath, Roster and Agent, are set here.
-func NewOver(path Datapath, device Device, agent AgentConfig, c ControllerConfig, split bool, now units.Time) (*Controller, *Agent, error) {
+// NewOver makes a Controller over a device, of which path and device are the two sides, and an
+// agent of this process. With split the agent is answered, for another core to poll; else the
+// Controller polls it. The agent's Device and Adopt, and the Controller's Datapath, Roster and
+// Agent, are set here.
+func NewOver(path Datapath, device Device, agent AgentConfig, c ControllerConfig, split bool,
+	now units.Time) (*Controller, *Agent, error) {
 	roster := NewRoster()
 	agent.Device, agent.Adopt = device, roster.Adopt
 	a, err := NewAgent(agent, now)
@@ -101,8 +103,8 @@ func NewOver(path Datapath, device Device, agent AgentConfig, c ControllerConfig
 	return controller, a, nil
 }
 
-// NewShared makes a Controller with all behind it on the polling core: a soft NIC, an agent, and between
-// them nothing, or some distance if it is not nil. The agent has the NIC's Aggregation.
+// NewShared makes a Controller with all behind it on the polling core: a soft NIC, an agent, and
+// between them nothing, or some distance if it is not nil. The agent has the NIC's Aggregation.
 func NewShared(nic Config, agent AgentConfig, distance *PCIe, now units.Time) (*Controller, error) {
 	n, err := NewNIC(nic, now)
 	if err != nil {
@@ -115,13 +117,15 @@ func NewShared(nic Config, agent AgentConfig, distance *PCIe, now units.Time) (*
 		}
 	}
 	agent.Aggregation = &nic.Aggregation
-	c, _, err := NewOver(n, device, agent, ControllerConfig{Silence: -1}, false, now) // it cannot be silent
+	// it cannot be silent
+	c, _, err := NewOver(n, device, agent, ControllerConfig{Silence: -1}, false, now)
 	return c, err
 }
 
-// NewSplit makes a Controller and its agent, for another core to poll, with a Link between them. The agent has the
-// NIC's Aggregation.
-func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time) (*Controller, *Agent, error) {
+// NewSplit makes a Controller and its agent, for another core to poll, with a Link between them.
+// The agent has the NIC's Aggregation.
+func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time) (*Controller,
+	*Agent, error) {
 	n, err := NewNIC(nic, now)
 	if err != nil {
 		return nil, nil, err
@@ -235,7 +239,8 @@ func (c *Controller) poll(now units.Time) units.Time {
 	return units.Earlier(next, c.listen(now))
 }
 
-// listenings is how often in its time a silence is listened to: the agent's cache lines are far away.
+// listenings is how often in its time a silence is listened to: the agent's cache lines are far
+// away.
 const listenings = 16
 
 // listen notices that the agent is silent, and that it is back.
@@ -331,8 +336,8 @@ func (c *Controller) tellLate(name cc.Flow) {
 	}
 }
 
-// Snapshot implements cc.Observer: all of an algorithm that runs on this core, of another one what it
-// decided last.
+// Snapshot implements cc.Observer: all of an algorithm that runs on this core, of another one what
+// it decided last.
 func (c *Controller) Snapshot(name cc.Flow) cc.Snapshot {
 	f := &c.flows[name]
 	if c.alone && f.live {

@@ -30,7 +30,8 @@ func seeded(t testing.TB) *rand.Rand {
 
 var everything = cc.Path{
 	LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096, Hops: 3, Seed: 7,
-	Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalSRC | cc.SignalOneWay,
+	Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalSRC |
+		cc.SignalOneWay,
 }
 
 func algorithm(t testing.TB, text string) cc.Algorithm {
@@ -53,14 +54,15 @@ func specs() (all []string) {
 	return all
 }
 
-// Every algorithm of cc, unchanged, decides behind the device what it decides in line: to the bit, when
-// every signal is reported at once.
+// Every algorithm of cc, unchanged, decides behind the device what it decides in line: to the bit,
+// when every signal is reported at once.
 func TestOffloadedIsInline(t *testing.T) {
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
 			events := eventlog.New(3, seeded(t))
 			inline := &cc.Inline{}
-			split, err := NewShared(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64}, nil, 0)
+			split, err := NewShared(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64}, nil,
+				0)
 			require.NoError(t, err)
 			compareWithInline(t, events, text, inline, split, func(units.Time) {})
 		})
@@ -72,7 +74,8 @@ func TestSplitIsInline(t *testing.T) {
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
 			events := eventlog.New(3, seeded(t))
-			split, agent, err := NewSplit(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64}, ControllerConfig{}, 0)
+			split, agent, err := NewSplit(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64},
+				ControllerConfig{}, 0)
 			require.NoError(t, err)
 			compareWithInline(t, events, text, &cc.Inline{}, split, func(now units.Time) {
 				agent.Poll(now)
@@ -83,7 +86,8 @@ func TestSplitIsInline(t *testing.T) {
 	}
 }
 
-func compareWithInline(t *testing.T, events *eventlog.Log, text string, inline *cc.Inline, split *Controller, agent func(now units.Time)) {
+func compareWithInline(t *testing.T, events *eventlog.Log, text string, inline *cc.Inline,
+	split *Controller, agent func(now units.Time)) {
 	now := units.Time(0)
 	for range 3 {
 		f, g := inline.Add(algorithm(t, text), now), split.Add(algorithm(t, text), now)
@@ -119,10 +123,11 @@ func compareWithInline(t *testing.T, events *eventlog.Log, text string, inline *
 	}
 }
 
-// Two cores: what is acknowledged on one is heard on the other, all of it, in order, while flows come and
-// go; for the race detector, too.
+// Two cores: what is acknowledged on one is heard on the other, all of it, in order, while flows
+// come and go; for the race detector, too.
 func TestTwoCores(t *testing.T) {
-	c, agent, err := NewSplit(Config{Aggregation: Aggregation{Accumulable: us}}, AgentConfig{}, ControllerConfig{Silence: -1}, 0)
+	c, agent, err := NewSplit(Config{Aggregation: Aggregation{Accumulable: us}}, AgentConfig{},
+		ControllerConfig{Silence: -1}, 0)
 	require.NoError(t, err)
 	var stop atomic.Bool
 	done := make(chan struct{})
@@ -138,7 +143,9 @@ func TestTwoCores(t *testing.T) {
 	flows := [4]cc.Flow{}
 	const rounds = 20_000
 	for i := range flows {
-		heard[i] = &scribe{events: cc.Events(cc.ACK), decide: func(ev *cc.Event) cc.Decision { return cc.Decision{Window: units.Bytes(ev.PSN) + 1} }}
+		heard[i] = &scribe{events: cc.Events(cc.ACK), decide: func(ev *cc.Event) cc.Decision {
+			return cc.Decision{Window: units.Bytes(ev.PSN) + 1}
+		}}
 		flows[i] = c.Add(heard[i], 0)
 	}
 	tick := func() {
@@ -148,7 +155,8 @@ func TestTwoCores(t *testing.T) {
 	}
 	for i := 1; i <= rounds; i++ {
 		for _, f := range flows {
-			c.Report(&cc.Event{Kind: cc.ACK, Flow: f, PSN: uint32(i), Packets: 1}, units.Time(now.Load()))
+			c.Report(&cc.Event{Kind: cc.ACK, Flow: f, PSN: uint32(i), Packets: 1},
+				units.Time(now.Load()))
 		}
 		if i%100 == 0 {
 			c.Remove(c.Add(algorithm(t, "swift"), units.Time(now.Load())))
@@ -219,15 +227,16 @@ func TestFlowNamesAreUsedAgain(t *testing.T) {
 	assert.Less(t, got.Window, before.Window)
 }
 
-// An agent that is silent for too long: flows keep their decision and are controlled in line, and go
-// back to the agent when it fetches again.
+// An agent that is silent for too long: flows keep their decision and are controlled in line, and
+// go back to the agent when it fetches again.
 func TestSilentAgent(t *testing.T) {
 	for name, fallback := range map[string]func(cc.Decision) cc.Algorithm{
 		"caution": nil,
 		"swift":   func(cc.Decision) cc.Algorithm { return algorithm(t, "swift") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, agent, err := NewSplit(Config{}, AgentConfig{}, ControllerConfig{Silence: 100 * us, Fallback: fallback}, 0)
+			c, agent, err := NewSplit(Config{}, AgentConfig{},
+				ControllerConfig{Silence: 100 * us, Fallback: fallback}, 0)
 			require.NoError(t, err)
 			f := c.Add(algorithm(t, "swift"), 0)
 			idle := c.Add(algorithm(t, "swift"), 0)
@@ -238,7 +247,8 @@ func TestSilentAgent(t *testing.T) {
 			psn := uint32(0)
 			congested := func(now int) {
 				psn += 10
-				c.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: psn, SndNxt: psn + 9, Delay: 900 * us, Packets: 10, Bytes: 40960, Marked: 1}, at(now))
+				c.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: psn, SndNxt: psn + 9,
+					Delay: 900 * us, Packets: 10, Bytes: 40960, Marked: 1}, at(now))
 			}
 			for now := range 100 { // nobody fetches
 				congested(now)
@@ -279,7 +289,8 @@ func TestSilentAgent(t *testing.T) {
 }
 
 func TestCaution(t *testing.T) {
-	c := NewCaution(cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps, WakeAt: 5, ProbeAt: 6})
+	c := NewCaution(cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps, WakeAt: 5,
+		ProbeAt: 6})
 	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps}, c.Start(0))
 	d := c.On(&cc.Event{Kind: cc.OOO, PSN: 10, SndNxt: 26}, 0)
 	assert.Equal(t, cc.Decision{Window: 32 * units.KiB, Rate: 8 * units.Gbps}, d)
@@ -344,23 +355,25 @@ func BenchmarkOffloaded(b *testing.B) {
 	}
 	b.Run("inline", func(b *testing.B) { bench(b, &cc.Inline{}) })
 	b.Run("shared", func(b *testing.B) {
-		c, err := NewShared(Config{Flows: 16, Aggregation: DefaultAggregation}, AgentConfig{}, nil, 0)
+		c, err := NewShared(Config{Flows: 16, Aggregation: DefaultAggregation}, AgentConfig{}, nil,
+			0)
 		require.NoError(b, err)
 		bench(b, c)
 	})
 	b.Run("shared, RTT merged", func(b *testing.B) {
-		c, err := NewShared(Config{Flows: 16, Aggregation: DefaultAggregation}, AgentConfig{Bind: func(a cc.Algorithm) Binding {
-			n := DefaultBinding(a)
-			n.Merged = cc.Events(cc.RTT)
-			return n
-		}}, nil, 0)
+		c, err := NewShared(Config{Flows: 16, Aggregation: DefaultAggregation},
+			AgentConfig{Bind: func(a cc.Algorithm) Binding {
+				n := DefaultBinding(a)
+				n.Merged = cc.Events(cc.RTT)
+				return n
+			}}, nil, 0)
 		require.NoError(b, err)
 		bench(b, c)
 	})
 }
 
-// BenchmarkRound is what a round of the polling core pays for the device when there is nothing to do, and with
-// one acknowledgement: two Polls, as transport does.
+// BenchmarkRound is what a round of the polling core pays for the device when there is nothing to
+// do, and with one acknowledgement: two Polls, as transport does.
 func BenchmarkRound(b *testing.B) {
 	ev := cc.Event{Kind: cc.RTT, Packets: 32, Bytes: 1024, Delay: 10 * us}
 	round := func(b *testing.B, c cc.Controller, report bool, agent func(now units.Time)) {
@@ -382,14 +395,17 @@ func BenchmarkRound(b *testing.B) {
 	}
 	for _, report := range []bool{false, true} {
 		name := map[bool]string{false: "idle", true: "RTT"}[report]
-		b.Run(name+"/inline", func(b *testing.B) { round(b, &cc.Inline{}, report, func(units.Time) {}) })
+		b.Run(name+"/inline", func(b *testing.B) {
+			round(b, &cc.Inline{}, report, func(units.Time) {})
+		})
 		b.Run(name+"/shared", func(b *testing.B) {
 			c, err := NewShared(Config{Aggregation: DefaultAggregation}, AgentConfig{}, nil, 0)
 			require.NoError(b, err)
 			round(b, c, report, func(units.Time) {})
 		})
 		b.Run(name+"/split, without its agent", func(b *testing.B) {
-			c, _, err := NewSplit(Config{Aggregation: DefaultAggregation}, AgentConfig{}, ControllerConfig{Silence: -1}, 0)
+			c, _, err := NewSplit(Config{Aggregation: DefaultAggregation}, AgentConfig{},
+				ControllerConfig{Silence: -1}, 0)
 			require.NoError(b, err)
 			round(b, c, report, func(units.Time) {
 				up := c.path.(*Board).up

@@ -13,8 +13,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// BenchmarkCrossing is the boundary between two cores: a signal goes up as a message, a result comes down,
-// each core spinning. What it reports is half of the way there and back, without an algorithm.
+// BenchmarkCrossing is the boundary between two cores: a signal goes up as a message, a result
+// comes down, each core spinning. What it reports is half of the way there and back, without an
+// algorithm.
 func BenchmarkCrossing(b *testing.B) {
 	if runtime.NumCPU() < 2 {
 		b.Skip("two cores are needed, this machine has one")

@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Handle names a flow on both sides of the boundary: its number, which is used again, and which life
-// of that number it is, so that what is late is not taken for another flow's.
+// Handle names a flow on both sides of the boundary: its number, which is used again, and which
+// life of that number it is, so that what is late is not taken for another flow's.
 type Handle uint32
 
 // MaxFlows is how many flows a device can have at a time.
@@ -29,16 +29,16 @@ func (h Handle) Life() uint32 { return uint32(h) >> indexBits }
 func (h Handle) String() string { return fmt.Sprintf("flow %d.%d", h.Index(), h.Life()) }
 
 // Device is the boundary that TAURUS draws between NIC and host, as the host's software sees it:
-// messages come up, and results and configuration go down. A driver for a real NIC implements it. It
-// belongs to one core, the agent's; whatever it does besides runs elsewhere.
+// messages come up, and results and configuration go down. A driver for a real NIC implements it.
+// It belongs to one core, the agent's; whatever it does besides runs elsewhere.
 //
 // What it answers at once is whether it could be asked. What the NIC then makes of it shows in
 // Counters.
 type Device interface {
 	// Capabilities is what the device can do; it does not change.
 	Capabilities() Capabilities
-	// Configure binds a flow that the device has reported as Started. The zero Binding is what a flow
-	// begins with.
+	// Configure binds a flow that the device has reported as Started. The zero Binding is what a
+	// flow begins with.
 	Configure(f Handle, b Binding) error
 	// Aggregate sets how signals and messages are aggregated, from the next end of each period on.
 	Aggregate(a Aggregation) error
@@ -47,15 +47,16 @@ type Device interface {
 	// Probe asks for one probe of a flow, at once.
 	Probe(f Handle) error
 	// Fetch copies whole messages into b, which has room for one, in the memory layout of
-	// docs/nicoffload.md, and answers how many bytes. What the NIC wrote there is not to be trusted.
+	// docs/nicoffload.md, and answers how many bytes. What the NIC wrote there is not to be
+	// trusted.
 	Fetch(b []byte) int
 	// Backlog answers how many Slots wait to be fetched, of how many there is room for.
 	Backlog() (used, size int)
 	// Write gives results to the NIC and answers how many it took; of the others the caller tries
 	// again. The newest of a flow counts.
 	Write(results []Result) int
-	// Counters answers what went through, and what went wrong, since the device began. It does not wait: they
-	// may be as old as the call before.
+	// Counters answers what went through, and what went wrong, since the device began. It does not
+	// wait: they may be as old as the call before.
 	Counters() Counters
 }
 
@@ -88,8 +89,8 @@ type Binding struct {
 	Merged cc.EventSet
 	// Brief asks for TAURUS's record only: 32 bytes, counts and one value.
 	Brief bool
-	// RTO makes the NIC raise an RTO event when what is in flight is not acknowledged for so long; 0
-	// leaves that to the transport.
+	// RTO makes the NIC raise an RTO event when what is in flight is not acknowledged for so long;
+	// 0 leaves that to the transport.
 	RTO units.Duration
 	// ProbePackets and ProbeEvery attach a probe to each so manieth packet, or to the first packet
 	// after so long; 0 does not. One of them may be set.
@@ -101,21 +102,23 @@ type Binding struct {
 func (b *Binding) Validate() error {
 	switch {
 	case b.ProbePackets != 0 && b.ProbeEvery != 0:
-		return fmt.Errorf("nicoffload: binding: probes every %d packets and every %v: one of them", b.ProbePackets, b.ProbeEvery)
+		return fmt.Errorf("nicoffload: binding: probes every %d packets and every %v: one of them",
+			b.ProbePackets, b.ProbeEvery)
 	case b.ProbeEvery < 0:
 		return fmt.Errorf("nicoffload: binding: probes every %v", b.ProbeEvery)
 	case b.RTO < 0:
 		return fmt.Errorf("nicoffload: binding: a timeout of %v", b.RTO)
 	case b.Merged&^cc.Events(cc.RTT) != 0:
-		return fmt.Errorf("nicoffload: binding: %v cannot be merged, RTT alone can", b.Merged&^cc.Events(cc.RTT))
+		return fmt.Errorf("nicoffload: binding: %v cannot be merged, RTT alone can",
+			b.Merged&^cc.Events(cc.RTT))
 	case b.Raw&b.Merged != 0:
 		return fmt.Errorf("nicoffload: binding: %v is to be both raw and merged", b.Raw&b.Merged)
 	}
 	return nil
 }
 
-// Aggregation is the two tiers of TAURUS's section 3.4: how long each engine collects signals into one
-// message, and how many messages are moved at a time.
+// Aggregation is the two tiers of TAURUS's section 3.4: how long each engine collects signals into
+// one message, and how many messages are moved at a time.
 type Aggregation struct {
 	Accumulable units.Duration // period; 0 reports every signal
 	Coalescent  units.Duration
@@ -143,13 +146,16 @@ func (a *Aggregation) Validate() error {
 	for _, d := range []struct {
 		name string
 		v    units.Duration
-	}{{"accumulable period", a.Accumulable}, {"coalescent period", a.Coalescent}, {"deadline", a.Deadline}} {
+	}{{"accumulable period", a.Accumulable}, {"coalescent period", a.Coalescent},
+		{"deadline", a.Deadline}} {
 		if d.v < 0 || d.v > longestPeriod {
-			return fmt.Errorf("nicoffload: aggregation: %s of %v, it is from 0 to %v", d.name, d.v, longestPeriod)
+			return fmt.Errorf("nicoffload: aggregation: %s of %v, it is from 0 to %v", d.name, d.v,
+				longestPeriod)
 		}
 	}
 	if a.Threshold < 0 || a.Threshold > maxThreshold {
-		return fmt.Errorf("nicoffload: aggregation: threshold of %v, it is from 0 to %v", a.Threshold, maxThreshold)
+		return fmt.Errorf("nicoffload: aggregation: threshold of %v, it is from 0 to %v",
+			a.Threshold, maxThreshold)
 	}
 	return nil
 }
@@ -179,7 +185,8 @@ type Extraction struct {
 func (e *Extraction) Validate() error {
 	switch {
 	case e.ID < FirstCustom:
-		return fmt.Errorf("nicoffload: extraction: segment %d, those below %d are taken", e.ID, FirstCustom)
+		return fmt.Errorf("nicoffload: extraction: segment %d, those below %d are taken", e.ID,
+			FirstCustom)
 	case e.Packet >= packetTypes:
 		return fmt.Errorf("nicoffload: extraction: there is no packet type %d", e.Packet)
 	case e.Length > MaxSegment:
@@ -203,18 +210,19 @@ type Counters struct {
 	Results  uint64 // taken
 	Probes   uint64 // attached, or asked for and sent
 
-	Unbound    uint64              // signals that nobody wanted
-	Evicted    [len(typeOf)]uint64 // raw messages that gave way to others, by cc.Kind
-	Stale      uint64              // messages, results and signals of a flow that ended
-	Unknown    uint64              // flows that there are not
-	Held       uint64              // ends of a period at which there was no room: signals went on merging
-	Refused    uint64              // commands that were no good
-	Malformed  uint64              // records that could not be read
-	ProbesLate uint64              // responses older than one that was heard, or that cannot be
+	Unbound uint64              // signals that nobody wanted
+	Evicted [len(typeOf)]uint64 // raw messages that gave way to others, by cc.Kind
+	Stale   uint64              // messages, results and signals of a flow that ended
+	Unknown uint64              // flows that there are not
+	// ends of a period at which there was no room: signals went on merging
+	Held       uint64
+	Refused    uint64 // commands that were no good
+	Malformed  uint64 // records that could not be read
+	ProbesLate uint64 // responses older than one that was heard, or that cannot be
 }
 
-// Datapath is the boundary's other side: what the packet pipeline tells the NIC, and asks of it. A NIC
-// with a pipeline of its own has no need of it. It belongs to the polling core.
+// Datapath is the boundary's other side: what the packet pipeline tells the NIC, and asks of it. A
+// NIC with a pipeline of its own has no need of it. It belongs to the polling core.
 type Datapath interface {
 	// Open begins a flow, with the decision that holds until there is a result; Close ends it.
 	Open(f Handle, first cc.Decision, now units.Time)
@@ -223,7 +231,8 @@ type Datapath interface {
 	Report(f Handle, ev *cc.Event, now units.Time)
 	// Poll does what time brings and answers when it next has something to do.
 	Poll(now units.Time) units.Time
-	// Result fills in a result that is new, another one each time, and answers false when there is none left.
+	// Result fills in a result that is new, another one each time, and answers false when there is
+	// none left.
 	Result(r *Result) bool
 	// Silence is for how long there has been something to fetch, and nobody did.
 	Silence(now units.Time) units.Duration

@@ -8,12 +8,13 @@
 //	             NIC: result  ←───────── commands ──────────── filters ←
 //
 // A [Device] is the boundary as the host sees it, small enough for a driver of a real NIC;
-// docs/nicoffload.md has the memory layout of what crosses. [NIC] is the soft NIC, which implements it
-// and [Datapath], the side of the packet pipeline; [Link] puts a core or a process between the two.
-// [Agent] runs the algorithms of cc, unchanged, on what a Device reports. [Controller] is all of that
-// in the place of cc.Inline; while an agent is silent for too long it decides by itself.
+// docs/nicoffload.md has the memory layout of what crosses. [NIC] is the soft NIC, which implements
+// it and [Datapath], the side of the packet pipeline; [Link] puts a core or a process between the
+// two. [Agent] runs the algorithms of cc, unchanged, on what a Device reports. [Controller] is all
+// of that in the place of cc.Inline; while an agent is silent for too long it decides by itself.
 // nicoffload/devicetest is what every driver has to pass.
 //
-// Nothing here owns a goroutine, takes a lock, reads a clock or allocates per signal. A ring has one producer
-// and one consumer, and atomic positions. The package imports cc, pace, transport/wire and units.
+// Nothing here owns a goroutine, takes a lock, reads a clock or allocates per signal. A ring has
+// one producer and one consumer, and atomic positions. The package imports cc, pace, transport/wire
+// and units.
 package nicoffload

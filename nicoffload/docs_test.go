@@ -19,7 +19,8 @@ func TestDocument(t *testing.T) {
 	line := func(format string, args ...any) {
 		assert.Contains(t, text, "\n"+fmt.Sprintf(format, args...))
 	}
-	line("| 0 | 16 | magic %#x, version %d, Slots up %d, Slots down %d: u32 each |", linkMagic, linkVersion, UpSlots, DownSlots)
+	line("| 0 | 16 | magic %#x, version %d, Slots up %d, Slots down %d: u32 each |", linkMagic,
+		linkVersion, UpSlots, DownSlots)
 	line("| %d | 8 | the NIC's clock when it last polled, ps |", linkTime)
 	line("| %d | 8 | how often the agent has asked for the counters |", linkAsked)
 	line("| %d | %d | counters |", linkCounters, reflect.TypeOf(Counters{}).Size())

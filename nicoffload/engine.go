@@ -23,8 +23,8 @@ type cell struct {
 	gaps                       gaps
 }
 
-// Slots of a flow: which cell a kind is merged in. An acknowledgement is one whether or not it echoes a
-// mark, so the count of marks and that of packets leave in one message.
+// Slots of a flow: which cell a kind is merged in. An acknowledgement is one whether or not it
+// echoes a mark, so the count of marks and that of packets leave in one message.
 const (
 	slotAck = iota
 	slotTx
@@ -34,11 +34,12 @@ const (
 	noSlot = slots
 )
 
-// natural is how each kind is treated unless a Binding says otherwise (TAURUS section 3.4: ACK, ECN and
-// TX are sums, OOO recurs before a reaction shows). A lost RTO or RTT cannot be made good: they are raw, and so is
-// each CNP, which the notification point has spaced already.
+// natural is how each kind is treated unless a Binding says otherwise (TAURUS section 3.4: ACK, ECN
+// and TX are sums, OOO recurs before a reaction shows). A lost RTO or RTT cannot be made good: they
+// are raw, and so is each CNP, which the notification point has spaced already.
 var natural = [...]way{
-	cc.ACK: {class: Accumulable, slot: slotAck}, cc.ECN: {class: Accumulable, slot: slotAck}, cc.TX: {class: Accumulable, slot: slotTx},
+	cc.ACK: {class: Accumulable, slot: slotAck}, cc.ECN: {class: Accumulable, slot: slotAck},
+	cc.TX:  {class: Accumulable, slot: slotTx},
 	cc.OOO: {class: Coalescent, slot: slotOOO}, cc.RTT: {slot: slotRTT},
 	cc.RTO: {}, cc.CNP: {}, cc.CST: {}, cc.HOST: {}, cc.TIMER: {}, cc.POST: {},
 }
@@ -133,7 +134,8 @@ func (e *engine) merge(r *ref, f Handle, ev *cc.Event, now units.Time) (full *ce
 
 // set takes a signal as it is.
 func (c *cell) set(ev *cc.Event) {
-	c.packets, c.marked, c.increases, c.bytes = int32(ev.Packets), int32(ev.Marked), int32(ev.Increases), ev.Bytes
+	c.packets, c.marked, c.increases, c.bytes = int32(ev.Packets), int32(ev.Marked),
+		int32(ev.Increases), ev.Bytes
 	c.latest(ev)
 }
 
@@ -149,7 +151,8 @@ func (c *cell) add(ev *cc.Event) {
 	c.latest(ev)
 }
 
-// saturate takes back what wrapped with the last signal, of a cell that cannot be reported for long.
+// saturate takes back what wrapped with the last signal, of a cell that cannot be reported for
+// long.
 func (c *cell) saturate() {
 	for _, sum := range [...]*int32{&c.packets, &c.marked, &c.increases} {
 		if *sum < 0 {

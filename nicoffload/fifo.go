@@ -3,8 +3,8 @@ package nicoffload
 import "math/bits"
 
 // fifo is a queue of messages in the NIC's own memory, in the layout in which they cross. What is
-// flushed may be fetched; what is not waits for more. Positions count bytes and never wrap; a message
-// may go over the end of the buffer to its beginning, by whole Slots.
+// flushed may be fetched; what is not waits for more. Positions count bytes and never wrap; a
+// message may go over the end of the buffer to its beginning, by whole Slots.
 type fifo struct {
 	buf                 []byte // a power of two
 	head, flushed, tail uint64

@@ -4,8 +4,8 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// decided takes a flow's newest decision through the filters of TAURUS section 3.5, the boundary first,
-// so that two that are out of bounds are one, and on its way to the NIC.
+// decided takes a flow's newest decision through the filters of TAURUS section 3.5, the boundary
+// first, so that two that are out of bounds are one, and on its way to the NIC.
 func (a *Agent) decided(f *agentFlow) {
 	d, changed := a.inline.Decision(f.name)
 	if !changed && !a.config.Unfiltered {

@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// messages is the message handler (TAURUS section 3.5): it brings what was fetched into the order in
-// which it happened, and deals with there being too much of it.
+// messages is the message handler (TAURUS section 3.5): it brings what was fetched into the order
+// in which it happened, and deals with there being too much of it.
 type messages struct {
 	batch    []byte
 	order    []entry
@@ -32,7 +32,8 @@ func (m *messages) init(batch int) {
 	m.pressure.stretch = 1
 }
 
-// handle takes in a batch. Of one that comes from a ring that is full the oldest raw messages give way.
+// handle takes in a batch. Of one that comes from a ring that is full the oldest raw messages give
+// way.
 func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 	m := &a.msg
 	m.order = m.order[:0]
@@ -85,9 +86,10 @@ func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 	}
 }
 
-// late notes how long ago happened what is heard now: the most that it was, and of late. An algorithm hears an event at the
-// time of its first signal, so timers that it sets then must wait as long for what may come before them: else those of
-// DCQCN, 55 µs behind each CNP, overtake the next one, 50 µs behind it, once that takes 5 µs.
+// late notes how long ago happened what is heard now: the most that it was, and of late. An
+// algorithm hears an event at the time of its first signal, so timers that it sets then must wait
+// as long for what may come before them: else those of DCQCN, 55 µs behind each CNP, overtake the
+// next one, 50 µs behind it, once that takes 5 µs.
 func (m *messages) late(now units.Time) {
 	if len(m.order) == 0 {
 		return
@@ -106,8 +108,8 @@ func byFirst(a, b entry) int {
 	return 0
 }
 
-// oldest and ahead are how far from now the times of a message may be: a NIC's clock is the agent's, read
-// on another core.
+// oldest and ahead are how far from now the times of a message may be: a NIC's clock is the
+// agent's, read on another core.
 const (
 	oldest = units.Second
 	ahead  = units.Millisecond

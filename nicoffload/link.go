@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Link is the memory between a NIC and the agent's core: a ring of messages up, one of commands down,
-// and the NIC's counters. Its layout is in docs/nicoffload.md.
+// Link is the memory between a NIC and the agent's core: a ring of messages up, one of commands
+// down, and the NIC's counters. Its layout is in docs/nicoffload.md.
 type Link struct{ mem []byte }
 
 // How many Slots the rings of a Link have.
@@ -58,8 +58,11 @@ func OpenLink(mem []byte) (*Link, error) {
 	if len(mem) < LinkBytes {
 		return nil, fmt.Errorf("nicoffload: a link in %d bytes, it takes %d", len(mem), LinkBytes)
 	}
-	if m, v, up, down := le.Uint32(mem), le.Uint32(mem[4:]), le.Uint32(mem[8:]), le.Uint32(mem[12:]); m != linkMagic || v != linkVersion || up != UpSlots || down != DownSlots {
-		return nil, fmt.Errorf("nicoffload: no link of version %d with %d and %d slots, it says %#x, version %d, %d and %d", linkVersion, UpSlots, DownSlots, m, v, up, down)
+	if m, v, up, down := le.Uint32(mem), le.Uint32(mem[4:]), le.Uint32(mem[8:]),
+		le.Uint32(mem[12:]); m != linkMagic || v != linkVersion || up != UpSlots ||
+		down != DownSlots {
+		return nil, fmt.Errorf("nicoffload: no link of version %d with %d and %d slots, it says "+
+			"%#x, version %d, %d and %d", linkVersion, UpSlots, DownSlots, m, v, up, down)
 	}
 	return &Link{mem}, nil
 }
@@ -75,8 +78,8 @@ type Host struct {
 	torn  uint64
 }
 
-// Host makes the agent's end, and lets the NIC tell which flows there are: an agent before may have known
-// them, this one does not.
+// Host makes the agent's end, and lets the NIC tell which flows there are: an agent before may have
+// known them, this one does not.
 func (l *Link) Host() (*Host, error) {
 	up, err := NewConsumer(l.mem[linkUp:], UpSlots)
 	if err != nil {
@@ -150,8 +153,8 @@ func (h *Host) Fetch(b []byte) int {
 // Backlog implements Device.
 func (h *Host) Backlog() (used, size int) { return h.up.Waiting(), UpSlots }
 
-// Write implements Device: as many as there is room for, in one go, for each go makes the NIC's core fetch a
-// cache line from this one's.
+// Write implements Device: as many as there is room for, in one go, for each go makes the NIC's
+// core fetch a cache line from this one's.
 func (h *Host) Write(results []Result) (n int) {
 	for n < len(results) {
 		some := min(len(results)-n, h.down.roomFor(1), len(h.batch)/Slot)
@@ -168,12 +171,12 @@ func (h *Host) Write(results []Result) (n int) {
 	return n
 }
 
-// NICTime answers what the NIC's clock showed when it last polled: an agent in another process has no
-// other way to know.
+// NICTime answers what the NIC's clock showed when it last polled: an agent in another process has
+// no other way to know.
 func (h *Host) NICTime() units.Time { return units.Time(word(h.mem[linkTime:]).Load()) }
 
-// Counters implements Device: the NIC's, as it showed them last, and what this end could not read. It
-// asks for newer ones, which the NIC's next Poll shows.
+// Counters implements Device: the NIC's, as it showed them last, and what this end could not read.
+// It asks for newer ones, which the NIC's next Poll shows.
 func (h *Host) Counters() (c Counters) {
 	word(h.mem[linkAsked:]).Add(1)
 	c.read(h.mem[linkCounters:])
@@ -206,7 +209,8 @@ func (l *Link) Board(n *NIC) (*Board, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Board{nic: n, mem: l.mem, up: up, down: down, burst: make([]byte, UpSlots*Slot), agent: watch{end: up.end, heard: n.now}, at: n.now}, nil
+	return &Board{nic: n, mem: l.mem, up: up, down: down, burst: make([]byte, UpSlots*Slot),
+		agent: watch{end: up.end, heard: n.now}, at: n.now}, nil
 }
 
 // Open implements Datapath.
@@ -249,7 +253,8 @@ func (b *Board) Poll(now units.Time) units.Time {
 			}
 		}
 	}
-	if asked := word(b.mem[linkAsked:]).Load(); asked != b.answered || now.Sub(b.at) >= publishEvery {
+	if asked := word(b.mem[linkAsked:]).Load(); asked != b.answered ||
+		now.Sub(b.at) >= publishEvery {
 		b.answered, b.at = asked, now
 		n.counters.publish(b.mem[linkCounters:])
 	}

@@ -47,8 +47,8 @@ func newLink(t testing.TB) (*Link, *Board, *Host) {
 	return l, b, h
 }
 
-// A producer that publishes more than there is, or half a message: it is counted, skipped, and what comes after
-// is heard.
+// A producer that publishes more than there is, or half a message: it is counted, skipped, and what
+// comes after is heard.
 func TestTornRing(t *testing.T) {
 	l, b, h := newLink(t)
 	buf := make([]byte, 1<<18)
@@ -63,7 +63,8 @@ func TestTornRing(t *testing.T) {
 		func() { b.up.tail.Store(b.up.mine + UpSlots + 1) }, // more than the ring has
 		func() { b.up.tail.Store(b.up.mine - 1) },           // it went back
 		func() { // a message whose end is not there
-			m := Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: 20, Segment: make([]byte, 200), Event: cc.Event{Kind: cc.CST}}
+			m := Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: 20, Segment: make([]byte, 200),
+				Event: cc.Event{Kind: cc.CST}}
 			n := m.Encode(buf, false)
 			b.up.Push(buf[:n-Slot])
 		},
@@ -85,7 +86,8 @@ func TestTornRing(t *testing.T) {
 }
 
 func TestLinksDoNotAllocate(t *testing.T) {
-	c, agent, err := NewSplit(Config{Flows: 4, Aggregation: DefaultAggregation}, AgentConfig{}, ControllerConfig{}, 0)
+	c, agent, err := NewSplit(Config{Flows: 4, Aggregation: DefaultAggregation}, AgentConfig{},
+		ControllerConfig{}, 0)
 	require.NoError(t, err)
 	f := c.Add(algorithm(t, "swift"), 0)
 	ev := cc.Event{Kind: cc.RTT, Flow: f, Packets: 1, Bytes: 4096}

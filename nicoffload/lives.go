@@ -9,9 +9,9 @@ type life struct {
 	at   units.Time
 }
 
-// lives are those that wait to be told, in order. A flow that ends before anybody was told of it is not mentioned: there
-// are never more than the flows that are open and those that whoever is to be told knows of, however long it listens to
-// nobody.
+// lives are those that wait to be told, in order. A flow that ends before anybody was told of it is
+// not mentioned: there are never more than the flows that are open and those that whoever is to be
+// told knows of, however long it listens to nobody.
 type lives struct {
 	queue  []life
 	head   int            // everything before it was told

@@ -10,11 +10,13 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// What is told of flows that begin and end is what happened, in order, less the flows that ended before their beginning
-// was told.
+// What is told of flows that begin and end is what happened, in order, less the flows that ended
+// before their beginning was told.
 func TestLives(t *testing.T) {
 	a, b, c := NewHandle(1, 0), NewHandle(2, 0), NewHandle(1, 1)
-	start, stop := func(h Handle) life { return life{h, Started, 1} }, func(h Handle) life { return life{h, Stopped, 2} }
+	start, stop := func(h Handle) life {
+		return life{h, Started, 1}
+	}, func(h Handle) life { return life{h, Stopped, 2} }
 	for _, x := range []struct {
 		name          string
 		happens, told []life
@@ -22,7 +24,8 @@ func TestLives(t *testing.T) {
 		{"nothing", nil, nil},
 		{"in order", []life{start(a), start(b)}, []life{start(a), start(b)}},
 		{"a flow that is over", []life{start(a), stop(a)}, nil},
-		{"a flow that is over, among others", []life{start(a), start(b), stop(a)}, []life{start(b)}},
+		{"a flow that is over, among others", []life{start(a), start(b), stop(a)},
+			[]life{start(b)}},
 		{"one that was known", []life{stop(a)}, []life{stop(a)}},
 		{"its number again", []life{stop(a), start(c)}, []life{stop(a), start(c)}},
 		{"and again", []life{stop(a), start(c), stop(c), start(a)}, []life{stop(a), start(a)}},
@@ -44,8 +47,8 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// Whatever happens, and whoever listens when: the flows that were told to have begun and not ended are those that are open,
-// and what waits takes no more room than twice all flows.
+// Whatever happens, and whoever listens when: the flows that were told to have begun and not ended
+// are those that are open, and what waits takes no more room than twice all flows.
 func TestLivesAgainstAModel(t *testing.T) {
 	const flows = 16
 	for seed := range uint64(50) {

@@ -47,7 +47,8 @@ const (
 )
 
 // The types of events are one more than TAURUS's order of them (its Table 3), then ours.
-var typeOf = [...]Type{cc.ACK: 1, cc.ECN: 2, cc.OOO: 3, cc.RTO: 4, cc.RTT: 5, cc.TX: 6, cc.CST: 7, cc.HOST: 8, cc.CNP: 9, cc.TIMER: 10, cc.POST: 11}
+var typeOf = [...]Type{cc.ACK: 1, cc.ECN: 2, cc.OOO: 3, cc.RTO: 4, cc.RTT: 5, cc.TX: 6, cc.CST: 7,
+	cc.HOST: 8, cc.CNP: 9, cc.TIMER: 10, cc.POST: 11}
 
 var kindOf = func() (kinds [16]cc.Kind) {
 	for k, t := range typeOf {
@@ -72,10 +73,12 @@ type Message struct {
 	Count    uint16     // signals in it
 	First    units.Time // the first of them reached the NIC
 	Reported units.Time // the message was flushed: for delays only, not for order
-	// Event is what an algorithm hears, but for its Flow, Kind included when Type is that of an event.
+	// Event is what an algorithm hears, but for its Flow, Kind included when Type is that of an
+	// event.
 	Event cc.Event
-	// Segment is what was cut from a packet, and SegmentID says by which Extraction; 0 is no segment.
-	// INT and SRC, which the NIC knows, are not here but in Event. It is borrowed from what was decoded.
+	// Segment is what was cut from a packet, and SegmentID says by which Extraction; 0 is no
+	// segment. INT and SRC, which the NIC knows, are not here but in Event. It is borrowed from
+	// what was decoded.
 	SegmentID uint16
 	Segment   []byte
 
@@ -98,9 +101,9 @@ const (
 // ErrMalformed is what a Decode answers that cannot read a message.
 var ErrMalformed = errors.New("malformed message")
 
-// Encode writes the message to b, which has MaxMessage bytes, and answers its length. A brief one is a
-// header, and a segment if there is one: TAURUS's record, of which an algorithm hears counts and one
-// value. What a field has no room for saturates; a Segment that is too long is cut.
+// Encode writes the message to b, which has MaxMessage bytes, and answers its length. A brief one
+// is a header, and a segment if there is one: TAURUS's record, of which an algorithm hears counts
+// and one value. What a field has no room for saturates; a Segment that is too long is cut.
 func (m *Message) Encode(b []byte, brief bool) int {
 	n := encodeEvent(b, m.Type, m.Class, &m.Event, m.SegmentID, m.Segment, brief)
 	m.encodeHeader(b)
@@ -114,8 +117,10 @@ func (m *Message) encodeHeader(b []byte) {
 	le.PutUint64(b[24:], uint64(m.Reported))
 }
 
-// encodeEvent writes all of a message that is of its event: of the header the type, the flags and the value.
-func encodeEvent(b []byte, t Type, class Class, ev *cc.Event, id uint16, segment []byte, brief bool) int {
+// encodeEvent writes all of a message that is of its event: of the header the type, the flags and
+// the value.
+func encodeEvent(b []byte, t Type, class Class, ev *cc.Event, id uint16, segment []byte,
+	brief bool) int {
 	b = b[:MaxMessage]
 	flags, n := uint8(class)&classMask, Slot
 	if ev.Probe {
@@ -152,8 +157,8 @@ func encodeEvent(b []byte, t Type, class Class, ev *cc.Event, id uint16, segment
 	return n
 }
 
-// Decode reads the message at the beginning of b and answers its length, or ErrMalformed. The message
-// borrows from b.
+// Decode reads the message at the beginning of b and answers its length, or ErrMalformed. The
+// message borrows from b.
 func (m *Message) Decode(b []byte) (int, error) {
 	n, err := messageLen(b)
 	if err != nil {
@@ -195,8 +200,9 @@ func (m *Message) Decode(b []byte) (int, error) {
 	return n, nil
 }
 
-// single says whether a raw message, of which b begins with the header, has no like: what became of a probe, a timeout, that
-// a flow begins to send. A flow that was stopped hears of nothing else, so they do not give way.
+// single says whether a raw message, of which b begins with the header, has no like: what became of
+// a probe, a timeout, that a flow begins to send. A flow that was stopped hears of nothing else, so
+// they do not give way.
 func single(b []byte) bool {
 	return b[5]&isProbe != 0 || Type(b[4]) == typeOf[cc.RTO] || Type(b[4]) == typeOf[cc.POST]
 }
@@ -204,7 +210,8 @@ func single(b []byte) bool {
 // messageLen answers how long the message at the beginning of b is, all of which is in b.
 func messageLen(b []byte) (int, error) {
 	if len(b) < Slot {
-		return 0, fmt.Errorf("nicoffload: %w: %d bytes, a header has %d", ErrMalformed, len(b), Slot)
+		return 0, fmt.Errorf("nicoffload: %w: %d bytes, a header has %d", ErrMalformed, len(b),
+			Slot)
 	}
 	flags := b[5]
 	if _, event := Type(b[4]).Event(); flags&classMask > uint8(Coalescent) ||
@@ -214,10 +221,12 @@ func messageLen(b []byte) (int, error) {
 	n := Slot * (1 + bits.OnesCount8(flags&optionalSlots))
 	if flags&hasSegment != 0 {
 		if len(b) < n+segmentHeader {
-			return 0, fmt.Errorf("nicoffload: %w: %d bytes, the segment is at %d", ErrMalformed, len(b), n)
+			return 0, fmt.Errorf("nicoffload: %w: %d bytes, the segment is at %d", ErrMalformed,
+				len(b), n)
 		}
 		id, length := le.Uint16(b[n:]), int(le.Uint16(b[n+2:]))
-		if length > MaxSegment || id == 0 || id == SegmentINT && (length == 0 || length%hopLen != 0 || length > cc.MaxHops*hopLen) {
+		if length > MaxSegment || id == 0 || id == SegmentINT &&
+			(length == 0 || length%hopLen != 0 || length > cc.MaxHops*hopLen) {
 			return 0, fmt.Errorf("nicoffload: %w: segment %d of %d bytes", ErrMalformed, id, length)
 		}
 		n += wholeSlots(segmentHeader + length)
@@ -318,10 +327,13 @@ func decodeSample(b []byte, ev *cc.Event) {
 	ev.Increases, ev.Host.Sampler = int(int32(le.Uint32(b[24:]))), le.Uint16(b[28:])
 }
 
-// gaps are what of a delay may have passed in hosts without time stamps, and how much they did not poll: here and at the peer.
+// gaps are what of a delay may have passed in hosts without time stamps, and how much they did not
+// poll: here and at the peer.
 type gaps struct{ local, remote, localAway, remoteAway units.Duration }
 
-func gapsOf(ev *cc.Event) gaps { return gaps{ev.LocalGap, ev.RemoteGap, ev.LocalAway, ev.RemoteAway} }
+func gapsOf(ev *cc.Event) gaps {
+	return gaps{ev.LocalGap, ev.RemoteGap, ev.LocalAway, ev.RemoteAway}
+}
 
 func (g gaps) encode(b []byte) {
 	le.PutUint64(b, uint64(g.local))
@@ -332,7 +344,8 @@ func (g gaps) encode(b []byte) {
 
 func decodeGaps(b []byte, ev *cc.Event) {
 	ev.LocalGap, ev.RemoteGap = units.Duration(le.Uint64(b)), units.Duration(le.Uint64(b[8:]))
-	ev.LocalAway, ev.RemoteAway = units.Duration(le.Uint64(b[16:])), units.Duration(le.Uint64(b[24:]))
+	ev.LocalAway, ev.RemoteAway = units.Duration(le.Uint64(b[16:])),
+		units.Duration(le.Uint64(b[24:]))
 }
 
 func count32(n int) uint32 { return uint32(int32(min(max(n, math.MinInt32), math.MaxInt32))) }

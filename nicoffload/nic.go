@@ -21,9 +21,9 @@ type Config struct {
 const DefaultQueue = 4096
 
 // NIC is TAURUS's hardware part in software: it collects signals, merges them by their class, makes
-// messages, and keeps the last result of each flow. It is both sides of the boundary: the polling core
-// calls the methods of Datapath, the agent those of Device. They may do so on one core only; Link puts a
-// core or a process between.
+// messages, and keeps the last result of each flow. It is both sides of the boundary: the polling
+// core calls the methods of Datapath, the agent those of Device. They may do so on one core only;
+// Link puts a core or a process between.
 type NIC struct {
 	config   Config
 	flows    []context
@@ -73,12 +73,15 @@ func NewNIC(c Config, now units.Time) (*NIC, error) {
 		c.Queue = DefaultQueue
 	}
 	if c.Queue < 2*MaxMessage/Slot || bits.OnesCount(uint(c.Queue)) != 1 || c.Queue > 1<<24 {
-		return nil, fmt.Errorf("nicoffload: a queue of %d slots: it is a power of two from %d to %d", c.Queue, 32, 1<<24)
+		return nil, fmt.Errorf(
+			"nicoffload: a queue of %d slots: it is a power of two from %d to %d", c.Queue, 32,
+			1<<24)
 	}
 	if c.Flows < 0 || c.Flows >= MaxFlows {
 		return nil, fmt.Errorf("nicoffload: %d flows, less than %d are possible", c.Flows, MaxFlows)
 	}
-	n := &NIC{config: c, timers: pace.New(now), merged: newFifo(c.Queue), raw: newFifo(c.Queue), now: now, heard: now, touched: true, agg: c.Aggregation}
+	n := &NIC{config: c, timers: pace.New(now), merged: newFifo(c.Queue), raw: newFifo(c.Queue),
+		now: now, heard: now, touched: true, agg: c.Aggregation}
 	n.engines[0] = engine{class: Accumulable, epoch: 1}
 	n.engines[1] = engine{class: Coalescent, epoch: 1}
 	n.engines[0].configure(c.Aggregation.Accumulable, now)
@@ -216,8 +219,8 @@ func (n *NIC) pushRaw(length int, now units.Time) {
 	n.flushTest(now)
 }
 
-// evict takes out the oldest raw message: fetched or not, it can be merged with nothing. Those that are single go behind
-// the others, unless there are no others.
+// evict takes out the oldest raw message: fetched or not, it can be merged with nothing. Those that
+// are single go behind the others, unless there are no others.
 func (n *NIC) evict() {
 	q := &n.raw
 	for q.singles < q.used() && single(q.at(q.head)) {
@@ -244,7 +247,8 @@ func (n *NIC) enqueue(q *fifo, length int, now units.Time) {
 // mergedLen is the longest message that an engine makes.
 const mergedLen = 3 * Slot
 
-// emitFull reports a cell that can count no further, when there is room; else it goes on summing up.
+// emitFull reports a cell that can count no further, when there is room; else it goes on summing
+// up.
 func (n *NIC) emitFull(e *engine, c *cell, f *context, slot uint8, now units.Time) {
 	if n.merged.room() < mergedLen {
 		c.count--

@@ -50,7 +50,8 @@ func open(t testing.TB, n *NIC, h Handle, b Binding) {
 // A worked example: periods of 10 µs, a threshold of 64 B, a deadline of 5 µs. Nine
 // signals make three messages in two bursts.
 func TestWorkedExample(t *testing.T) {
-	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Coalescent: 10 * us, Threshold: 64, Deadline: 5 * us}})
+	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Coalescent: 10 * us,
+		Threshold: 64, Deadline: 5 * us}})
 	flow := NewHandle(7, 0)
 	open(t, n, flow, Binding{Brief: true})
 	signals := map[int][]cc.Event{
@@ -123,7 +124,8 @@ func TestAcknowledgementsAreOneSum(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{})
 	for i := range 10 {
-		ev := cc.Event{Kind: cc.ACK, PSN: uint32(i), SndNxt: 100, Packets: 2, Bytes: 2000, InFlight: units.Bytes(50_000 - i), Left: 9}
+		ev := cc.Event{Kind: cc.ACK, PSN: uint32(i), SndNxt: 100, Packets: 2, Bytes: 2000,
+			InFlight: units.Bytes(50_000 - i), Left: 9}
 		if i%3 == 0 {
 			ev.Kind, ev.Marked = cc.ECN, 1
 		}
@@ -132,7 +134,8 @@ func TestAcknowledgementsAreOneSum(t *testing.T) {
 	n.Poll(at(10))
 	m := fetch(t, n)
 	require.Len(t, m, 1)
-	assert.Equal(t, cc.Event{Kind: cc.ECN, PSN: 9, SndNxt: 100, Packets: 20, Bytes: 20_000, Marked: 4, InFlight: 49_991, Left: 9}, m[0].Event)
+	assert.Equal(t, cc.Event{Kind: cc.ECN, PSN: 9, SndNxt: 100, Packets: 20, Bytes: 20_000,
+		Marked: 4, InFlight: 49_991, Left: 9}, m[0].Event)
 	assert.Equal(t, uint16(10), m[0].Count)
 }
 
@@ -140,13 +143,16 @@ func TestRoundTripsMergeWhenAskedTo(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{Merged: cc.Events(cc.RTT)})
 	for i := range 3 {
-		n.Report(1, &cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000, Delay: units.Duration(10+i) * us, LocalGap: units.Duration(3*i) * us,
-			RemoteGap: us, LocalAway: units.Duration(i) * us, RemoteAway: units.Duration(2-i) * us}, at(i))
+		n.Report(1, &cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000,
+			Delay: units.Duration(10+i) * us, LocalGap: units.Duration(3*i) * us,
+			RemoteGap: us, LocalAway: units.Duration(i) * us, RemoteAway: units.Duration(2-i) * us},
+			at(i))
 	}
 	n.Poll(at(10))
 	m := fetch(t, n)
 	require.Len(t, m, 1)
-	assert.Equal(t, cc.Event{Kind: cc.RTT, Packets: 3, Bytes: 3000, Delay: 12 * us, LocalGap: 6 * us, RemoteGap: us, LocalAway: 2 * us}, m[0].Event,
+	assert.Equal(t, cc.Event{Kind: cc.RTT, Packets: 3, Bytes: 3000, Delay: 12 * us,
+		LocalGap: 6 * us, RemoteGap: us, LocalAway: 2 * us}, m[0].Event,
 		"delay and gaps are the newest's")
 }
 
@@ -155,7 +161,8 @@ func TestWhatIsNeverMerged(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Coalescent: 10 * us}})
 	open(t, n, 1, Binding{Raw: cc.Events(cc.TX)})
 	events := []cc.Event{
-		{Kind: cc.TX, Bytes: 1}, {Kind: cc.RTT, Delay: us}, {Kind: cc.RTO}, {Kind: cc.RTO, Probe: true}, {Kind: cc.CNP}, {Kind: cc.POST}, {Kind: cc.CST},
+		{Kind: cc.TX, Bytes: 1}, {Kind: cc.RTT, Delay: us}, {Kind: cc.RTO}, {Kind: cc.RTO,
+			Probe: true}, {Kind: cc.CNP}, {Kind: cc.POST}, {Kind: cc.CST},
 		{Kind: cc.ACK, INT: make([]cc.Hop, 2)}, {Kind: cc.ACK, SRC: cc.SRC{Rate: 1}},
 	}
 	for i := range events {
@@ -175,13 +182,17 @@ func TestBinding(t *testing.T) {
 	n.Report(1, &cc.Event{Kind: cc.ACK}, 1)
 	assert.Len(t, fetch(t, n), 1)
 	assert.EqualValues(t, 1, n.Counters().Unbound)
-	assert.ErrorContains(t, n.Configure(1, Binding{Raw: cc.Events(cc.RTT), Merged: cc.Events(cc.RTT)}), "RTT is to be both")
-	assert.ErrorContains(t, n.Configure(1, Binding{Merged: cc.Events(cc.RTO)}), "RTO cannot be merged")
+	assert.ErrorContains(t,
+		n.Configure(1, Binding{Raw: cc.Events(cc.RTT), Merged: cc.Events(cc.RTT)}),
+		"RTT is to be both")
+	assert.ErrorContains(t, n.Configure(1, Binding{Merged: cc.Events(cc.RTO)}),
+		"RTO cannot be merged")
 	assert.ErrorContains(t, n.Configure(1, Binding{ProbePackets: 3, ProbeEvery: 1}), "one of them")
 	assert.ErrorContains(t, n.Configure(1, Binding{RTO: -1}), "timeout")
 	assert.ErrorContains(t, n.Aggregate(Aggregation{Deadline: -1}), "deadline of -1ps")
 	assert.ErrorContains(t, n.Aggregate(Aggregation{Threshold: 1 << 20}), "threshold")
-	for _, c := range []Config{{Queue: 3}, {Queue: 8}, {Queue: -1}, {Flows: MaxFlows}, {Flows: -1}, {Aggregation: Aggregation{Accumulable: -1}}} {
+	for _, c := range []Config{{Queue: 3}, {Queue: 8}, {Queue: -1}, {Flows: MaxFlows}, {Flows: -1},
+		{Aggregation: Aggregation{Accumulable: -1}}} {
 		_, err := NewNIC(c, 0)
 		assert.Error(t, err, c)
 	}
@@ -197,7 +208,8 @@ func TestFullCountsAreReported(t *testing.T) {
 	n.Poll(at(2_000_000))
 	m := fetch(t, n)
 	require.Len(t, m, 2)
-	assert.Equal(t, []uint16{math.MaxUint16, 100_000 - math.MaxUint16}, []uint16{m[0].Count, m[1].Count})
+	assert.Equal(t, []uint16{math.MaxUint16, 100_000 - math.MaxUint16},
+		[]uint16{m[0].Count, m[1].Count})
 	assert.EqualValues(t, 300_000, m[0].Event.Bytes+m[1].Event.Bytes)
 }
 
@@ -224,7 +236,8 @@ func TestSumsSaturate(t *testing.T) {
 	assert.Equal(t, [2]int{math.MaxInt32, math.MaxInt32}, [2]int{ecn.Packets, ecn.Marked})
 }
 
-// The number of the period wraps: what a flow left in one of 2^32 periods ago is not taken for one of this.
+// The number of the period wraps: what a flow left in one of 2^32 periods ago is not taken for one
+// of this.
 func TestPeriodsWrap(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{})
@@ -243,8 +256,8 @@ func TestPeriodsWrap(t *testing.T) {
 	assert.Equal(t, Handle(2), m[0].Flow)
 }
 
-// A queue that nobody fetches from: what can be merged goes on merging and loses nothing, of the rest the
-// oldest are evicted and counted.
+// A queue that nobody fetches from: what can be merged goes on merging and loses nothing, of the
+// rest the oldest are evicted and counted.
 func TestOverflow(t *testing.T) {
 	n := newNIC(t, Config{Queue: 64, Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{})
@@ -275,8 +288,8 @@ func TestOverflow(t *testing.T) {
 	assert.Equal(t, 32, rtts, "64 slots, two each")
 }
 
-// A queue that is full of what does not give way: it costs the polling core no more than another one, and none of it is
-// lost to what does.
+// A queue that is full of what does not give way: it costs the polling core no more than another
+// one, and none of it is lost to what does.
 func TestFullOfSingles(t *testing.T) {
 	post, rtt := &cc.Event{Kind: cc.POST}, &cc.Event{Kind: cc.RTT, Delay: us}
 	n := newNIC(t, Config{})
@@ -313,7 +326,8 @@ func TestFullOfSingles(t *testing.T) {
 
 // What a flow left behind is not its successor's.
 func TestFlowsThatEnd(t *testing.T) {
-	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Threshold: 1000, Deadline: 5 * us}})
+	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Threshold: 1000,
+		Deadline: 5 * us}})
 	old, young := NewHandle(3, 0), NewHandle(3, 1)
 	open(t, n, old, Binding{})
 	n.Report(old, &cc.Event{Kind: cc.ACK, Packets: 1}, at(1))
@@ -342,7 +356,8 @@ func TestResults(t *testing.T) {
 	n := newNIC(t, Config{})
 	open(t, n, 1, Binding{})
 	d := cc.Decision{Window: 1000, Rate: 5, WakeAt: 99}
-	assert.Equal(t, 3, n.Write([]Result{{1, cc.Decision{Window: 5}}, {1, d}, {1, cc.Decision{Window: -1}}}))
+	assert.Equal(t, 3,
+		n.Write([]Result{{1, cc.Decision{Window: 5}}, {1, d}, {1, cc.Decision{Window: -1}}}))
 	d.WakeAt = 0
 	var r Result
 	assert.True(t, n.Result(&r))
@@ -357,7 +372,8 @@ func TestResults(t *testing.T) {
 	require.NoError(t, n.Probe(1))
 	n.Write([]Result{{1, cc.Decision{Window: 2000}}})
 	assert.True(t, n.Result(&r))
-	assert.Equal(t, cc.Decision{Window: 2000, ProbeAt: at(7)}, r.Decision, "a result does not take back a probe on command")
+	assert.Equal(t, cc.Decision{Window: 2000, ProbeAt: at(7)}, r.Decision,
+		"a result does not take back a probe on command")
 	n.Write([]Result{{1, cc.Decision{Window: 3000}}})
 	assert.True(t, n.Result(&r))
 	assert.Zero(t, r.Decision.ProbeAt, "which is asked for once")
@@ -453,7 +469,8 @@ func TestCollection(t *testing.T) {
 	for psn := range uint32(3) {
 		n.Sent(1, &Packet{PSN: psn, Bytes: 1000}, nil, at(1))
 	}
-	assert.Equal(t, cc.Event{Kind: cc.TX, PSN: 2, SndNxt: 3, Packets: 1, Bytes: 1000, InFlight: 3000}, step()[2])
+	assert.Equal(t, cc.Event{Kind: cc.TX, PSN: 2, SndNxt: 3, Packets: 1, Bytes: 1000,
+		InFlight: 3000}, step()[2])
 	n.Received(1, &Packet{Type: PacketAck, PSN: 0, Bytes: 1000}, at(2))
 	n.Received(1, &Packet{Type: PacketAck, PSN: 1, Bytes: 1000, ECE: true}, at(3))
 	n.Received(1, &Packet{Type: PacketAck, PSN: 0}, at(4))
@@ -494,7 +511,8 @@ func TestCustomSegments(t *testing.T) {
 	n.Received(1, &Packet{Type: PacketAck, Segment: []byte("AETHcredit more")}, at(3))
 	assert.Len(t, fetch(t, n), 1, "the acknowledgement alone")
 	for want, x := range map[string]Extraction{
-		"are taken": {ID: 1}, "packet type 9": {ID: 16, Packet: 9}, "at most": {ID: 16, Length: MaxSegment + 1},
+		"are taken": {ID: 1}, "packet type 9": {ID: 16, Packet: 9}, "at most": {ID: 16,
+			Length: MaxSegment + 1},
 	} {
 		assert.ErrorContains(t, n.Extract(x), want)
 	}
@@ -504,8 +522,8 @@ func TestCustomSegments(t *testing.T) {
 	assert.ErrorIs(t, n.Extract(Extraction{ID: 100, Length: 1}), ErrUnable)
 }
 
-// Whatever is reported, whenever somebody fetches: every packet acknowledged arrives once, unless its
-// flow ended, and messages, evictions and what is still inside add up.
+// Whatever is reported, whenever somebody fetches: every packet acknowledged arrives once, unless
+// its flow ended, and messages, evictions and what is still inside add up.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, err := NewNIC(Config{Queue: 32, Aggregation: Aggregation{
@@ -532,10 +550,14 @@ func TestNothingIsLost(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"signal": func(t *rapid.T) {
 				p := rapid.IntRange(1, 9).Draw(t, "packets")
-				n.Report(Handle(rapid.IntRange(0, 2).Draw(t, "flow")), &cc.Event{Kind: cc.ACK, Packets: p}, at(now))
+				n.Report(Handle(rapid.IntRange(0, 2).Draw(t, "flow")),
+					&cc.Event{Kind: cc.ACK, Packets: p}, at(now))
 				sent += p
 			},
-			"time":  func(t *rapid.T) { now += rapid.IntRange(0, 30).Draw(t, "us"); n.Poll(at(now)) },
+			"time": func(t *rapid.T) {
+				now += rapid.IntRange(0, 30).Draw(t, "us")
+				n.Poll(at(now))
+			},
 			"fetch": func(*rapid.T) { take() },
 		})
 		for range 10 {
@@ -559,13 +581,15 @@ func TestSignalsDoNotAllocate(t *testing.T) {
 	kinds := []cc.Kind{cc.ACK, cc.ECN, cc.TX, cc.RTT, cc.OOO, cc.RTO}
 	assert.Zero(t, testing.AllocsPerRun(10_000, func() {
 		now, i = now.Add(units.Microsecond/10), i+1
-		n.Report(Handle(i%100), &cc.Event{Kind: kinds[i%len(kinds)], Packets: 1, Bytes: 4096, Delay: us}, now)
+		n.Report(Handle(i%100), &cc.Event{Kind: kinds[i%len(kinds)], Packets: 1, Bytes: 4096,
+			Delay: us}, now)
 		n.Poll(now)
 		n.Fetch(b)
 	}))
 }
 
-// benchmarkSignals is one signal into the NIC, all that follows of it included, at 400 Gb/s of 4 KiB packets.
+// benchmarkSignals is one signal into the NIC, all that follows of it included, at 400 Gb/s of 4
+// KiB packets.
 func benchmarkSignals(b *testing.B, flows int, kind cc.Kind, binding Binding) {
 	n := newNIC(b, Config{Flows: flows, Aggregation: DefaultAggregation})
 	for f := range flows {
@@ -597,5 +621,7 @@ func BenchmarkSignals(b *testing.B) {
 	b.Run("ACK/16", func(b *testing.B) { benchmarkSignals(b, 16, cc.ACK, Binding{}) })
 	b.Run("ACK/1000", func(b *testing.B) { benchmarkSignals(b, 1000, cc.ACK, Binding{}) })
 	b.Run("RTT/16", func(b *testing.B) { benchmarkSignals(b, 16, cc.RTT, Binding{}) })
-	b.Run("RTT-merged/16", func(b *testing.B) { benchmarkSignals(b, 16, cc.RTT, Binding{Merged: cc.Events(cc.RTT)}) })
+	b.Run("RTT-merged/16", func(b *testing.B) {
+		benchmarkSignals(b, 16, cc.RTT, Binding{Merged: cc.Events(cc.RTT)})
+	})
 }

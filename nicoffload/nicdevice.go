@@ -10,7 +10,8 @@ import (
 // Capabilities implements Device.
 func (n *NIC) Capabilities() Capabilities {
 	return Capabilities{
-		Name: "soft", Flows: MaxFlows - 1, Extractions: maxExtractions, Events: cc.EventSet(1)<<len(natural) - 1,
+		Name: "soft", Flows: MaxFlows - 1, Extractions: maxExtractions,
+		Events:  cc.EventSet(1)<<len(natural) - 1,
 		MaxRate: n.config.LineRate, Tick: units.Picosecond,
 	}
 }

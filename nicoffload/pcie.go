@@ -16,9 +16,9 @@ type PCIe struct {
 // generation, 32 GT/s each.
 var TypicalPCIe = PCIe{Up: units.Microsecond, Down: units.Microsecond, Rate: 512 * units.Gbps}
 
-// A write crosses in packets of at most so much payload, each with so much around it: header of 4 DW,
-// sequence number and LCRC, framing (Neugebauer et al., "Understanding PCIe performance for end host
-// networking", SIGCOMM 2018, which TAURUS cites as its model).
+// A write crosses in packets of at most so much payload, each with so much around it: header of 4
+// DW, sequence number and LCRC, framing (Neugebauer et al., "Understanding PCIe performance for end
+// host networking", SIGCOMM 2018, which TAURUS cites as its model).
 const (
 	pciePayload  = 256
 	pcieOverhead = 24
@@ -33,8 +33,8 @@ func (p *PCIe) Occupies(n int) units.Duration {
 	return p.Rate.Duration(units.Bytes(n + packets*pcieOverhead))
 }
 
-// Distant is a Device some way off: what it reports, and what it is told to do with flows' packets, takes
-// its time. Configuration does not. The agent tells it the time.
+// Distant is a Device some way off: what it reports, and what it is told to do with flows' packets,
+// takes its time. Configuration does not. The agent tells it the time.
 type Distant struct {
 	Device
 	pcie PCIe
@@ -63,9 +63,11 @@ const mostPending = 4096
 // NewDistant puts a device at a distance.
 func NewDistant(d Device, p PCIe) (*Distant, error) {
 	if p.Up < 0 || p.Down < 0 || p.Rate < 0 {
-		return nil, fmt.Errorf("nicoffload: a distance of %v up and %v down at %v", p.Up, p.Down, p.Rate)
+		return nil, fmt.Errorf("nicoffload: a distance of %v up and %v down at %v", p.Up, p.Down,
+			p.Rate)
 	}
-	return &Distant{Device: d, pcie: p, up: make([]byte, 0, 4*UpSlots*Slot), bursts: make([]burst, 0, 1024), down: make([]pending, 0, mostPending)}, nil
+	return &Distant{Device: d, pcie: p, up: make([]byte, 0, 4*UpSlots*Slot),
+		bursts: make([]burst, 0, 1024), down: make([]pending, 0, mostPending)}, nil
 }
 
 // Advance lets what is due arrive, and answers when the next thing is.

@@ -22,7 +22,9 @@ func TestPCIeOccupies(t *testing.T) {
 
 // A signal is heard a way up later, and the decision holds a way down after that.
 func TestDistance(t *testing.T) {
-	a := &scribe{events: cc.Events(cc.RTT), decide: func(ev *cc.Event) cc.Decision { return cc.Decision{Window: units.Bytes(ev.PSN)} }}
+	a := &scribe{events: cc.Events(cc.RTT), decide: func(ev *cc.Event) cc.Decision {
+		return cc.Decision{Window: units.Bytes(ev.PSN)}
+	}}
 	c, err := NewShared(Config{}, AgentConfig{}, &PCIe{Up: 2 * us, Down: 3 * us}, 0)
 	require.NoError(t, err)
 	f := c.Add(a, 0)
@@ -63,7 +65,8 @@ func TestNarrowWay(t *testing.T) {
 		d.Advance(0)
 	}
 	assert.Zero(t, d.Fetch(make([]byte, 4096)))
-	took := 100 * 24 * units.Nanosecond // a header for each burst: Started goes with the first signal
+	// a header for each burst: Started goes with the first signal
+	took := 100 * 24 * units.Nanosecond
 	took += (Slot + 100*2*Slot) * units.Nanosecond
 	last := units.Time(0).Add(us + took)
 	d.Advance(last.Add(-1))

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// prober keeps the books on one flow's probes (TAURUS section 3.3): when one is attached to data, and
-// which response is older than one that was heard.
+// prober keeps the books on one flow's probes (TAURUS section 3.3): when one is attached to data,
+// and which response is older than one that was heard.
 type prober struct {
 	packets uint16         // attach to each so manieth packet
 	every   units.Duration // or to the first packet after so long
@@ -53,8 +53,8 @@ func (p *prober) send(field wire.ProbeField, now units.Time) {
 	}
 }
 
-// heard answers the round trip that a response tells, and false for one that was overtaken by a newer
-// one, or that cannot be.
+// heard answers the round trip that a response tells, and false for one that was overtaken by a
+// newer one, or that cannot be.
 func (p *prober) heard(field wire.ProbeField, now units.Time) (units.Duration, bool) {
 	if len(field) < wire.ProbeLen || field.Mode() != wire.ProbeResponse {
 		return 0, false
@@ -62,7 +62,9 @@ func (p *prober) heard(field wire.ProbeField, now units.Time) (units.Duration, b
 	if p.heardOne && int8(field.Seq()-p.newest) <= 0 { // time reversal
 		return 0, false
 	}
-	rtt := units.Duration((uint64(now.Sub(0)/units.Nanosecond)-uint64(field.Left()/units.Nanosecond))&(1<<48-1)) * units.Nanosecond
+	rtt := units.Duration(
+		(uint64(now.Sub(0)/units.Nanosecond)-uint64(field.Left()/units.Nanosecond))&(1<<48-1)) *
+		units.Nanosecond
 	if rtt <= 0 || rtt > longestProbe {
 		return 0, false
 	}

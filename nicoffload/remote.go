@@ -7,8 +7,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Apart is the memory of a soft NIC that runs in another process than the packet pipeline, on a DPU's core
-// say: a Link to the agent, a ring of signals to the NIC, one of results back, and a clock.
+// Apart is the memory of a soft NIC that runs in another process than the packet pipeline, on a
+// DPU's core say: a Link to the agent, a ring of signals to the NIC, one of results back, and a
+// clock.
 type Apart struct {
 	*Link
 	mem []byte
@@ -31,11 +32,12 @@ const (
 // tick is the type of a record in the ring of signals that tells the time.
 const tick Type = 34
 
-// MakeApart makes one in memory that begins at a multiple of 8 and is all zeros. With ticks the NIC has no
-// clock of its own: time is what the pipeline's Poll was told, which is for tests.
+// MakeApart makes one in memory that begins at a multiple of 8 and is all zeros. With ticks the NIC
+// has no clock of its own: time is what the pipeline's Poll was told, which is for tests.
 func MakeApart(mem []byte, ticks bool) (*Apart, error) {
 	if len(mem) < ApartBytes {
-		return nil, fmt.Errorf("nicoffload: a NIC's memory of %d bytes, it takes %d", len(mem), ApartBytes)
+		return nil, fmt.Errorf("nicoffload: a NIC's memory of %d bytes, it takes %d", len(mem),
+			ApartBytes)
 	}
 	l, err := MakeLink(mem)
 	if err != nil {
@@ -50,7 +52,8 @@ func MakeApart(mem []byte, ticks bool) (*Apart, error) {
 // OpenApart finds the one that another process made in memory.
 func OpenApart(mem []byte) (*Apart, error) {
 	if len(mem) < ApartBytes {
-		return nil, fmt.Errorf("nicoffload: a NIC's memory of %d bytes, it takes %d", len(mem), ApartBytes)
+		return nil, fmt.Errorf("nicoffload: a NIC's memory of %d bytes, it takes %d", len(mem),
+			ApartBytes)
 	}
 	l, err := OpenLink(mem)
 	if err != nil {
@@ -61,7 +64,8 @@ func OpenApart(mem []byte) (*Apart, error) {
 
 func (a *Apart) ticks() bool { return word(a.mem[apartTicks:]).Load() != 0 }
 
-// Remote is the pipeline's end of an Apart: a Datapath whose NIC is elsewhere. It never waits for it.
+// Remote is the pipeline's end of an Apart: a Datapath whose NIC is elsewhere. It never waits for
+// it.
 type Remote struct {
 	apart   *Apart
 	signals *Producer
@@ -95,8 +99,9 @@ func (a *Apart) Remote(now units.Time) (*Remote, error) {
 		return nil, err
 	}
 	return &Remote{
-		apart: a, signals: signals, results: results, flows: make(map[Handle]cc.Decision), virtual: a.ticks(),
-		nic: watch{end: signals.end, heard: now}, agent: watch{end: up, heard: now},
+		apart: a, signals: signals, results: results, flows: make(map[Handle]cc.Decision),
+		virtual: a.ticks(),
+		nic:     watch{end: signals.end, heard: now}, agent: watch{end: up, heard: now},
 	}, nil
 }
 
@@ -141,7 +146,8 @@ type keptOne struct {
 // mostKept is more than flows have signals without like while a NIC is started again.
 const mostKept = 1 << 16
 
-// Report implements Datapath. A signal that there is no room for is lost, and counted, but for single ones.
+// Report implements Datapath. A signal that there is no room for is lost, and counted, but for
+// single ones.
 func (r *Remote) Report(f Handle, ev *cc.Event, now units.Time) {
 	if int(ev.Kind) >= len(typeOf) {
 		r.malformed++
@@ -188,8 +194,8 @@ func (r *Remote) Poll(now units.Time) units.Time {
 	return now.Add(units.Forever)
 }
 
-// Settled says whether the NIC has done all that it was told before the last Poll; for time that comes by
-// ticks.
+// Settled says whether the NIC has done all that it was told before the last Poll; for time that
+// comes by ticks.
 func (r *Remote) Settled() bool {
 	return uint32(word(r.apart.mem[apartDone:]).Load()) == uint32(r.ticks)
 }
@@ -223,7 +229,8 @@ func (r *Remote) Reopen(now units.Time) {
 	}
 }
 
-// Lost answers how many signals there was no room for, and how many records of the NIC's made no sense.
+// Lost answers how many signals there was no room for, and how many records of the NIC's made no
+// sense.
 func (r *Remote) Lost() (signals, malformed uint64) {
 	return r.lost, r.malformed + r.results.broken
 }
@@ -256,11 +263,12 @@ func (a *Apart) Serve(n *NIC) (*Served, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Served{apart: a, board: board, signals: signals, results: results, buf: make([]byte, SignalSlots*Slot)}, nil
+	return &Served{apart: a, board: board, signals: signals, results: results,
+		buf: make([]byte, SignalSlots*Slot)}, nil
 }
 
-// Poll does one round, and says whether it found anything to do. own is a clock that need not be the
-// pipeline's: the NIC's time is that of the newest signal, and goes on from there.
+// Poll does one round, and says whether it found anything to do. own is a clock that need not be
+// the pipeline's: the NIC's time is that of the newest signal, and goes on from there.
 func (s *Served) Poll(own units.Time) (busy bool) {
 	ticks := s.apart.ticks()
 	n := s.signals.Pull(s.buf)

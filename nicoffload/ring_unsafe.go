@@ -9,10 +9,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A ring is a queue of Slots in memory that two cores or two processes share, with one producer and one
-// consumer. The positions count Slots and wrap at 2^64: the producer's at offset 0, the consumer's at
-// 64, each on a cache line of its own, the Slots from 128 on. Slots between the two positions are the
-// consumer's, all others the producer's. What the other end writes is not trusted.
+// A ring is a queue of Slots in memory that two cores or two processes share, with one producer and
+// one consumer. The positions count Slots and wrap at 2^64: the producer's at offset 0, the
+// consumer's at 64, each on a cache line of its own, the Slots from 128 on. Slots between the two
+// positions are the consumer's, all others the producer's. What the other end writes is not
+// trusted.
 const (
 	ringTail   = 0
 	ringHead   = 64
@@ -34,13 +35,16 @@ type end struct {
 
 func newEnd(mem []byte, slots int) (end, error) {
 	if slots < MaxMessage/Slot || bits.OnesCount(uint(slots)) != 1 {
-		return end{}, fmt.Errorf("nicoffload: a ring of %d slots: it is a power of two from 16", slots)
+		return end{}, fmt.Errorf("nicoffload: a ring of %d slots: it is a power of two from 16",
+			slots)
 	}
 	if len(mem) < RingBytes(slots) || uintptr(unsafe.Pointer(&mem[0]))%8 != 0 {
-		return end{}, fmt.Errorf("nicoffload: a ring of %d slots in %d bytes: it takes %d, at a multiple of 8", slots, len(mem), RingBytes(slots))
+		return end{}, fmt.Errorf("nicoffload: a ring of %d slots in %d bytes: it takes %d, at a "+
+			"multiple of 8", slots, len(mem), RingBytes(slots))
 	}
 	return end{
-		tail: (*atomic.Uint64)(unsafe.Pointer(&mem[ringTail])), head: (*atomic.Uint64)(unsafe.Pointer(&mem[ringHead])),
+		tail:  (*atomic.Uint64)(unsafe.Pointer(&mem[ringTail])),
+		head:  (*atomic.Uint64)(unsafe.Pointer(&mem[ringHead])),
 		slots: mem[ringHeader:RingBytes(slots)], mask: uint64(slots - 1),
 	}, nil
 }
@@ -60,8 +64,8 @@ func NewProducer(mem []byte, slots int) (*Producer, error) {
 	return p, nil
 }
 
-// Room answers how many Slots can be pushed. A consumer that says it has read what was not written yet, or
-// more than there is, is taken for one that reads nothing.
+// Room answers how many Slots can be pushed. A consumer that says it has read what was not written
+// yet, or more than there is, is taken for one that reads nothing.
 func (p *Producer) Room() int {
 	size := p.mask + 1
 	p.theirs = p.head.Load()
@@ -72,8 +76,8 @@ func (p *Producer) Room() int {
 	return int(size - (p.mine - p.theirs))
 }
 
-// roomFor is Room, but looks at the consumer's position, which is on a line of its own that the consumer
-// writes, only when what was seen of it last leaves less than so many Slots.
+// roomFor is Room, but looks at the consumer's position, which is on a line of its own that the
+// consumer writes, only when what was seen of it last leaves less than so many Slots.
 func (p *Producer) roomFor(slots int) int {
 	if room := int(p.mask + 1 - (p.mine - p.theirs)); room >= slots {
 		return room
@@ -109,8 +113,8 @@ func NewConsumer(mem []byte, slots int) (*Consumer, error) {
 	return &Consumer{e}, nil
 }
 
-// Waiting answers how many Slots can be pulled. A producer that says more than there are has lost its
-// mind: what it wrote is skipped.
+// Waiting answers how many Slots can be pulled. A producer that says more than there are has lost
+// its mind: what it wrote is skipped.
 func (c *Consumer) Waiting() int {
 	c.theirs = c.tail.Load()
 	n := c.theirs - c.mine
@@ -148,8 +152,8 @@ func (c *Consumer) Pull(b []byte) int {
 	return n * Slot
 }
 
-// PullMessages is Pull of whole messages. What cannot be one is skipped, with all that is behind it, for
-// where the next one begins nobody knows; then torn is true.
+// PullMessages is Pull of whole messages. What cannot be one is skipped, with all that is behind
+// it, for where the next one begins nobody knows; then torn is true.
 func (c *Consumer) PullMessages(b []byte) (bytes int, torn bool) {
 	n, waiting := c.peek(b)
 	for bytes < n*Slot {
@@ -169,8 +173,8 @@ func (c *Consumer) PullMessages(b []byte) (bytes int, torn bool) {
 	return bytes, false
 }
 
-// watch sees from the producer's side, or from neither, for how long a ring's consumer has left alone what
-// is there.
+// watch sees from the producer's side, or from neither, for how long a ring's consumer has left
+// alone what is there.
 type watch struct {
 	end
 	seen  uint64

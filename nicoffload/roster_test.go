@@ -9,7 +9,8 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// Flows are adopted in whatever order they are asked for, and one that nobody began makes none of the others lost.
+// Flows are adopted in whatever order they are asked for, and one that nobody began makes none of
+// the others lost.
 func TestRosterInAnyOrder(t *testing.T) {
 	r := NewRoster()
 	put := func(h Handle) { r.Put(h, &scribe{}, cc.Decision{Window: 7}) }
@@ -29,7 +30,8 @@ func TestRosterInAnyOrder(t *testing.T) {
 	assert.Empty(t, r.passed, "what was passed over does not pile up")
 }
 
-// A NIC that died took with it which flows began. The next one hears of them in no order, and each gets its algorithm.
+// A NIC that died took with it which flows began. The next one hears of them in no order, and each
+// gets its algorithm.
 func TestFlowsBeganBeforeTheNICDied(t *testing.T) {
 	a, err := MakeApart(AlignedMemory(ApartBytes), false)
 	require.NoError(t, err)

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The segments that a NIC makes itself. Those that an Extraction cuts have numbers of FirstCustom and
-// up.
+// The segments that a NIC makes itself. Those that an Extraction cuts have numbers of FirstCustom
+// and up.
 const (
 	SegmentINT  uint16 = 1 // in-band telemetry, a hop each 32 bytes
 	FirstCustom uint16 = 16
@@ -15,8 +15,8 @@ const (
 // hopLen is the size of one hop of telemetry in a segment.
 const hopLen = 32
 
-// encodeSegment writes the header of a segment and the segment, padded with zeros to whole Slots, and
-// answers the length of all of it, 0 when there is none.
+// encodeSegment writes the header of a segment and the segment, padded with zeros to whole Slots,
+// and answers the length of all of it, 0 when there is none.
 func encodeSegment(b []byte, hops []cc.Hop, id uint16, segment []byte) (length int) {
 	switch {
 	case len(hops) > 0:
@@ -78,5 +78,6 @@ func encodeSRC(b []byte, s *cc.SRC) {
 }
 
 func decodeSRC(b []byte, s *cc.SRC) {
-	*s = cc.SRC{Drain: units.Duration(le.Uint64(b)), Rate: units.BitRate(le.Uint64(b[8:])), Sent: units.Time(le.Uint64(b[16:]))}
+	*s = cc.SRC{Drain: units.Duration(le.Uint64(b)), Rate: units.BitRate(le.Uint64(b[8:])),
+		Sent: units.Time(le.Uint64(b[16:]))}
 }

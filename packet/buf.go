@@ -24,7 +24,8 @@ type Buf struct {
 // MakeBuf is for implementations of Port: a Buf over mem, len(mem) bytes long, with room for
 // cap(mem), under the port's own handle.
 func MakeBuf(handle uintptr, mem []byte) Buf {
-	return Buf{base: unsafe.SliceData(mem), len: uint32(len(mem)), cap: uint32(cap(mem)), Handle: handle}
+	return Buf{base: unsafe.SliceData(mem), len: uint32(len(mem)), cap: uint32(cap(mem)),
+		Handle: handle}
 }
 
 // Data is the frame itself, no copy. Its capacity is the room the buffer has.

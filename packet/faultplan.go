@@ -78,7 +78,8 @@ func newFaultPlan(o FaultOptions, d Direction, r FaultRates) (*faultPlan, error)
 	p.random = total > 0
 	for _, rule := range o.Rules {
 		if rule.Direction >= directions || rule.Fault >= faultKinds || rule.Nth < 0 {
-			return nil, fmt.Errorf("packet: faults: rule %+v has no such direction, fault or number",
+			return nil, fmt.Errorf(
+				"packet: faults: rule %+v has no such direction, fault or number",
 				struct {
 					Direction
 					Fault

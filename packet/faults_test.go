@@ -36,12 +36,14 @@ func TestFaultRules(t *testing.T) {
 		one  FaultCounts
 	}{
 		{"none", FaultRule{}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}, FaultCounts{}},
-		{"lose each", FaultRule{Fault: FaultLose, Match: third}, []int{0, 1, 3, 4, 6, 7}, FaultCounts{Lost: 3}},
+		{"lose each", FaultRule{Fault: FaultLose, Match: third}, []int{0, 1, 3, 4, 6, 7},
+			FaultCounts{Lost: 3}},
 		{"lose second", FaultRule{Fault: FaultLose, Match: third, Nth: 2},
 			[]int{0, 1, 2, 3, 4, 6, 7, 8}, FaultCounts{Lost: 1}},
 		{"duplicate", FaultRule{Fault: FaultDuplicate, Match: third, Nth: 1},
 			[]int{0, 1, 2, 2, 3, 4, 5, 6, 7, 8}, FaultCounts{Duplicated: 1}},
-		{"delay", FaultRule{Fault: FaultDelay, Nth: 1}, []int{1, 2, 0, 3, 4, 5, 6, 7, 8}, FaultCounts{Delayed: 1}},
+		{"delay", FaultRule{Fault: FaultDelay, Nth: 1}, []int{1, 2, 0, 3, 4, 5, 6, 7, 8},
+			FaultCounts{Delayed: 1}},
 		{"delay the last", FaultRule{Fault: FaultDelay, Match: third, Nth: 3},
 			[]int{0, 1, 2, 3, 4, 5, 6, 7, 8}, FaultCounts{Delayed: 1}},
 	} {
@@ -98,7 +100,8 @@ func TestFaultCorruptsOneBit(t *testing.T) {
 func TestFirstRuleDecidesAllCount(t *testing.T) {
 	a, b := Pipe(PipeOptions{})
 	f := newFaults(t, a, FaultOptions{Rules: []FaultRule{
-		{Fault: FaultLose, Nth: 1}, {Fault: FaultNone, Nth: 2}, {Fault: FaultLose, Nth: 1}, {Fault: FaultLose, Nth: 3},
+		{Fault: FaultLose, Nth: 1}, {Fault: FaultNone, Nth: 2}, {Fault: FaultLose, Nth: 1},
+		{Fault: FaultLose, Nth: 3},
 	}})
 	f.Send(ClassData, numbered(t, a, 0, 4))
 	assert.Equal(t, []int{1, 3}, received(b))
@@ -117,7 +120,8 @@ func TestLossyPortIsNotReliable(t *testing.T) {
 func TestRefusedFrameKeepsItsFate(t *testing.T) {
 	for _, fault := range []Fault{FaultNone, FaultCorrupt, FaultDuplicate} {
 		a, b := Pipe(PipeOptions{Depth: 1})
-		f := newFaults(t, a, FaultOptions{Rules: []FaultRule{{Fault: fault, Nth: 2}, {Fault: FaultLose, Nth: 3}}})
+		f := newFaults(t, a,
+			FaultOptions{Rules: []FaultRule{{Fault: fault, Nth: 2}, {Fault: FaultLose, Nth: 3}}})
 		bufs := numbered(t, a, 0, 3)
 		require.Equal(t, 1, f.Send(ClassData, bufs))
 		before := string(bufs[1].Data())
@@ -137,7 +141,8 @@ func TestRefusedFrameKeepsItsFate(t *testing.T) {
 
 func TestDelayedFrameWaitsForRoom(t *testing.T) {
 	a, b := Pipe(PipeOptions{Depth: 1})
-	f := newFaults(t, a, FaultOptions{ReorderBy: 1, Rules: []FaultRule{{Fault: FaultDelay, Nth: 1}}})
+	f := newFaults(t, a,
+		FaultOptions{ReorderBy: 1, Rules: []FaultRule{{Fault: FaultDelay, Nth: 1}}})
 	require.Equal(t, 2, f.Send(ClassData, numbered(t, a, 0, 2)))
 	require.Equal(t, 1, f.Flush())
 	require.Equal(t, 1, f.Held())
@@ -173,19 +178,22 @@ func TestRates(t *testing.T) {
 	for name, is := range map[string]struct {
 		got  uint64
 		want float64
-	}{"lost": {c.Lost, 0.1}, "duplicated": {c.Duplicated, 0.2}, "delayed": {c.Delayed, 0.05}, "corrupted": {c.Corrupted, 0.15}} {
+	}{"lost": {c.Lost, 0.1}, "duplicated": {c.Duplicated, 0.2}, "delayed": {c.Delayed, 0.05},
+		"corrupted": {c.Corrupted, 0.15}} {
 		assert.InDelta(t, is.want, float64(is.got)/n, 0.015, name)
 	}
 }
 
 func drawRates(t *rapid.T, name string) FaultRates {
 	p := func(kind string) float64 { return rapid.Float64Range(0, 0.25).Draw(t, name+kind) }
-	return FaultRates{Lose: p("lose"), Duplicate: p("duplicate"), Delay: p("delay"), Corrupt: p("corrupt")}
+	return FaultRates{Lose: p("lose"), Duplicate: p("duplicate"), Delay: p("delay"),
+		Corrupt: p("corrupt")}
 }
 
 // run sends n frames through faults on both ends, in bursts of a random size, and answers what
 // came out, bit by bit.
-func run(t require.TestingT, o FaultOptions, n int, bursts []int) (frames []string, out, in FaultCounts) {
+func run(t require.TestingT, o FaultOptions, n int, bursts []int) (frames []string, out,
+	in FaultCounts) {
 	a, b := Pipe(PipeOptions{Buffers: 64, Depth: 16})
 	fa, err := NewFaults(a, o)
 	require.NoError(t, err)
@@ -209,7 +217,8 @@ func run(t require.TestingT, o FaultOptions, n int, bursts []int) (frames []stri
 		waiting = waiting[fa.Send(ClassData, waiting):]
 		drain(size)
 	}
-	for rounds := 0; fa.Flush() > 0 || fa.Held()+fb.Held() > 0 || a.Outstanding()+b.Outstanding() > 0; rounds++ {
+	for rounds := 0; fa.Flush() > 0 || fa.Held()+fb.Held() > 0 ||
+		a.Outstanding()+b.Outstanding() > 0; rounds++ {
 		require.Less(t, rounds, 1000, "stuck or leaked")
 		fb.Flush()
 		drain(Burst)
@@ -222,8 +231,9 @@ var drawBursts = rapid.SliceOfN(rapid.IntRange(1, Burst), 1, 8)
 // TestFaultsConserve: whatever the rates, every frame is accounted for and no buffer leaks.
 func TestFaultsConserve(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		o := FaultOptions{Seed: rapid.Uint64().Draw(t, "seed"), ReorderBy: rapid.IntRange(1, 9).Draw(t, "by"),
-			Send: drawRates(t, "send "), Recv: drawRates(t, "recv ")}
+		o := FaultOptions{Seed: rapid.Uint64().Draw(t, "seed"),
+			ReorderBy: rapid.IntRange(1, 9).Draw(t, "by"),
+			Send:      drawRates(t, "send "), Recv: drawRates(t, "recv ")}
 		n := rapid.IntRange(0, 300).Draw(t, "frames")
 		bursts := drawBursts.Draw(t, "bursts")
 		frames, out, in := run(t, o, n, bursts)
@@ -242,7 +252,8 @@ func TestFaultsConserve(t *testing.T) {
 func TestNoFaults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 300).Draw(t, "frames")
-		frames, out, in := run(t, FaultOptions{Seed: rapid.Uint64().Draw(t, "seed")}, n, drawBursts.Draw(t, "bursts"))
+		frames, out, in := run(t, FaultOptions{Seed: rapid.Uint64().Draw(t, "seed")}, n,
+			drawBursts.Draw(t, "bursts"))
 		require.Len(t, frames, n)
 		for i, f := range frames {
 			require.Equal(t, i, int(f[2])<<8|int(f[3]))

@@ -56,8 +56,9 @@ type Info struct {
 	MAC      MAC           // its own address, zero when it has none
 	MTU      units.Bytes   // largest IP datagram a frame may carry
 	LinkRate units.BitRate // 0 when unknown: a virtual port
-	Classes  int           // transmit queues; where they are fewer than Classes, the higher classes share the last one
-	TxDepth  int           // frames one queue holds
+	// transmit queues; where they are fewer than Classes, the higher classes share the last one
+	Classes int
+	TxDepth int // frames one queue holds
 
 	// Reliable says that the port never drops a frame that it took (a ring in this process);
 	// it then pushes back through a short Send.

@@ -10,12 +10,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Moments of one flow in a run of the paper's published simulator (figure 10c), with its one-way delays as
-// round trips: 6009 ns more. Where its rules are others than the paper's, the paper's value is asserted and
-// its own is in the message.
+// Moments of one flow in a run of the paper's published simulator (figure 10c), with its one-way
+// delays as round trips: 6009 ns more. Where its rules are others than the paper's, the paper's
+// value is asserted and its own is in the message.
 func TestArtifactTrace(t *testing.T) {
 	const ns = units.Nanosecond
-	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12178 * ns, Payload: 1054, Signals: cc.SignalDelay}
+	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12178 * ns, Payload: 1054,
+		Signals: cc.SignalDelay}
 	a, err := specOf(t, "swift:ai=182B", "w_low=19028B", 1).New(path)
 	require.NoError(t, err)
 	b := &bench{PrioPlus: a.(*PrioPlus), t: t, left: 1 << 40}
@@ -37,14 +38,17 @@ func TestArtifactTrace(t *testing.T) {
 	assert.EqualValues(t, 19, b.rttEndSeq, "packets of the first window")
 
 	ack(7113, true)
-	assert.InDelta(t, 38056, cwnd(), 6, "W_LS more, and Swift's own increase, which the artifact leaves out here")
+	assert.InDelta(t, 38056, cwnd(), 6,
+		"W_LS more, and Swift's own increase, which the artifact leaves out here")
 	before := cwnd()
 	ack(7281, false)
-	assert.InDelta(t, 182*1054/before, cwnd()-before, 1e-3, "beyond eps: Swift's increase; the artifact's is 4.905, of a window rounded up")
+	assert.InDelta(t, 182*1054/before, cwnd()-before, 1e-3,
+		"beyond eps: Swift's increase; the artifact's is 4.905, of a window rounded up")
 
 	b.inner.SetCwnd(38204. / 1054)
 	ack(14481, false)
-	assert.InDelta(t, 38204*(1-.8*(14481-14169)/(14481+6009)), cwnd(), 0.1, "of the round trip; the artifact's is of the one-way delay, 37543")
+	assert.InDelta(t, 38204*(1-.8*(14481-14169)/(14481+6009)), cwnd(), 0.1,
+		"of the round trip; the artifact's is of the one-way delay, 37543")
 
 	b.inner.SetCwnd(37543. / 1054)
 	b.now = b.now.Add(units.Millisecond)
@@ -52,7 +56,8 @@ func TestArtifactTrace(t *testing.T) {
 	b.inner.SetCwnd(37543. / 1054)
 	ack(16756, false)
 	require.True(t, b.stopped, "the second sample beyond the limit")
-	assert.InDelta(t, 7.58, b.nflow, 0.005, "delay*LineRate/cwnd; the artifact's is 4, scaled by base round trip over target and rounded down")
+	assert.InDelta(t, 7.58, b.nflow, 0.005, "delay*LineRate/cwnd; the artifact's is 4, scaled by "+
+		"base round trip over target and rounded down")
 
 	b.on(cc.Event{Kind: cc.RTT, Probe: true, Delay: (6010+6009)*ns - b.shorter})
 	assert.InDelta(t, 19028/7.58, cwnd(), 2)

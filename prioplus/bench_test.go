@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// traffic is what a flow hears that keeps its channel: a packet acknowledged each 80 ns, delays around
-// the target.
+// traffic is what a flow hears that keeps its channel: a packet acknowledged each 80 ns, delays
+// around the target.
 type traffic struct {
 	now units.Time
 	ev  cc.Event
@@ -21,7 +21,8 @@ type traffic struct {
 func (tr *traffic) next(a cc.Algorithm) cc.Decision {
 	tr.now = tr.now.Add(80 * units.Nanosecond)
 	psn := (tr.ev.PSN + 1) & 0xffffff
-	tr.ev = cc.Event{Kind: cc.RTT, PSN: psn, SndNxt: (psn + 400) & 0xffffff, Packets: 1, Bytes: 1000, Left: 1 << 30,
+	tr.ev = cc.Event{Kind: cc.RTT, PSN: psn, SndNxt: (psn + 400) & 0xffffff, Packets: 1,
+		Bytes: 1000, Left: 1 << 30,
 		Delay: 30*us + units.Duration(psn%32)*100*units.Nanosecond, InFlight: 400_000}
 	return a.On(&tr.ev, tr.now)
 }
@@ -51,8 +52,8 @@ func TestNoEventAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkOver is what the channel adds to an acknowledgement, a thousand with and a thousand without
-// in turn.
+// BenchmarkOver is what the channel adds to an acknowledgement, a thousand with and a thousand
+// without in turn.
 func BenchmarkOver(b *testing.B) {
 	for _, inner := range cc.Steerables() {
 		b.Run(inner, func(b *testing.B) {

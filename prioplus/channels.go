@@ -13,8 +13,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Channels is the table that all flows of a physical queue share: how many priorities, how wide their
-// channels, how flows start. It is comparable; the zero Channels is the paper's, for 8 priorities.
+// Channels is the table that all flows of a physical queue share: how many priorities, how wide
+// their channels, how flows start. It is comparable; the zero Channels is the paper's, for 8
+// priorities.
 type Channels struct {
 	settings string
 }
@@ -41,23 +42,40 @@ type options struct {
 
 func (o *options) declare(s *cc.Settings) {
 	s.Param(&o.n, "n", "8", "[1, 256]", "OURS", "priorities, 0 to n-1; larger is higher")
-	s.Param(&o.a, "a", "3.2us", "(0s, 10ms]", "PrioPlus 4.3.2: 150 flows of Swift", "A, how far the original CC lets the delay swing")
-	s.Param(&o.b, "b", "0.8us", "[0s, 10ms]", "PrioPlus 4.3.2: 99.85th percentile", "B, noise of the delay that is tolerated")
-	s.Param(&o.eps, "eps", "1us", "[0s, 10ms]", "PrioPlus artifact", "a delay less than this beyond the base is that of empty queues; less than a+b")
-	s.Param(&o.samples, "filter", "2", "[1, 100]", "PrioPlus 4.3.1", "samples in a row beyond the limit that stop a flow")
-	s.Param(&o.dual, "dual", "on", "", "PrioPlus 4.2.3", "adaptive increase every second round trip; off: every one, for comparison")
-	s.Param(&o.oneWay, "one_way", "off", "", "PrioPlus 4.1", "delay without what answers waited on their way back; needs a path that gives one-way delay")
-	s.Param(&o.measured, "measure", "off", "", "OURS", "measure the path's base round trip as flows go; off: it is what the path says")
-	s.Param(&o.high, "high", "0.125", "[0, 1]", "PrioPlus artifact", "share of the priorities, the highest, that start as high ones; at least one")
-	s.Param(&o.low, "low", "0.5", "[0, 1]", "PrioPlus 6.3", "share of the priorities that start as low ones; the others as middle ones")
-	s.Param(&o.direct, "direct", "0.125", "[0, 1]", "PrioPlus artifact", "share of the priorities, the highest, that start without a probe; at least one, unless 0")
-	s.Param(&o.free, "free", "0", "[0, 1]", "OURS; 0.125: PrioPlus artifact", "share of the priorities, the highest, that have no limit and never stop; at least one, unless 0")
-	s.Param(&o.wHigh, "w_high", "1BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of high priorities: first window, and what is added in a round trip without a queue")
+	s.Param(&o.a, "a", "3.2us", "(0s, 10ms]", "PrioPlus 4.3.2: 150 flows of Swift",
+		"A, how far the original CC lets the delay swing")
+	s.Param(&o.b, "b", "0.8us", "[0s, 10ms]", "PrioPlus 4.3.2: 99.85th percentile",
+		"B, noise of the delay that is tolerated")
+	s.Param(&o.eps, "eps", "1us", "[0s, 10ms]", "PrioPlus artifact",
+		"a delay less than this beyond the base is that of empty queues; less than a+b")
+	s.Param(&o.samples, "filter", "2", "[1, 100]", "PrioPlus 4.3.1",
+		"samples in a row beyond the limit that stop a flow")
+	s.Param(&o.dual, "dual", "on", "", "PrioPlus 4.2.3",
+		"adaptive increase every second round trip; off: every one, for comparison")
+	s.Param(&o.oneWay, "one_way", "off", "", "PrioPlus 4.1", "delay without what answers waited "+
+		"on their way back; needs a path that gives one-way delay")
+	s.Param(&o.measured, "measure", "off", "", "OURS",
+		"measure the path's base round trip as flows go; off: it is what the path says")
+	s.Param(&o.high, "high", "0.125", "[0, 1]", "PrioPlus artifact",
+		"share of the priorities, the highest, that start as high ones; at least one")
+	s.Param(&o.low, "low", "0.5", "[0, 1]", "PrioPlus 6.3",
+		"share of the priorities that start as low ones; the others as middle ones")
+	s.Param(&o.direct, "direct", "0.125", "[0, 1]", "PrioPlus artifact",
+		"share of the priorities, the highest, that start without a probe; at least one, unless 0")
+	s.Param(&o.free, "free", "0", "[0, 1]", "OURS; 0.125: PrioPlus artifact",
+		"share of the priorities, the highest, that have no limit and never stop; at least one, "+
+			"unless 0")
+	s.Param(&o.wHigh, "w_high", "1BDP", "(0, 1BDP]", "PrioPlus 4.4",
+		"W_LS of high priorities: first window, and what is added in a round trip without a queue")
 	s.Param(&o.wMiddle, "w_middle", "0.25BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of middle ones")
 	s.Param(&o.wLow, "w_low", "0.125BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of low ones")
-	s.Param(&o.least, "least", "0.1", "[0.1, 1]", "PrioPlus artifact", "least window to resume with when queues are empty")
-	s.Param(&o.room, "room", "off", "", "PrioPlus; on: OURS", "resume while others send with what is missing to D_target, at most W_LS, over #flow; off: with one packet")
-	s.Param(&o.patience, "patience", "0", "[0, 250]", "PrioPlus; 20: OURS", "round trips after a resume while others send in which the window is no share yet: #flow is not estimated from it")
+	s.Param(&o.least, "least", "0.1", "[0.1, 1]", "PrioPlus artifact",
+		"least window to resume with when queues are empty")
+	s.Param(&o.room, "room", "off", "", "PrioPlus; on: OURS", "resume while others send with "+
+		"what is missing to D_target, at most W_LS, over #flow; off: with one packet")
+	s.Param(&o.patience, "patience", "0", "[0, 250]", "PrioPlus; 20: OURS",
+		"round trips after a resume while others send in which the window is no share yet: #flow "+
+			"is not estimated from it")
 }
 
 // ParseChannels reads a number of priorities, or parameters such as n=12,a=3.2us,b=0.8us.
@@ -74,7 +92,8 @@ func ParseChannels(text string) (Channels, error) {
 	return c, nil
 }
 
-// Measured answers the same table, with base round trips that are measured unless it says otherwise.
+// Measured answers the same table, with base round trips that are measured unless it says
+// otherwise.
 func (c Channels) Measured() Channels {
 	if strings.Contains(c.settings, "measure=") {
 		return c
@@ -109,9 +128,11 @@ func (c Channels) read(path *cc.Path) (options, error) {
 	}
 	switch {
 	case o.eps >= o.a+o.b:
-		return o, fmt.Errorf("prioplus: channels %v: eps=%v is not less than a+b=%v: the queue of the lowest priority would count as none", c, o.eps, o.a+o.b)
+		return o, fmt.Errorf("prioplus: channels %v: eps=%v is not less than a+b=%v: the queue "+
+			"of the lowest priority would count as none", c, o.eps, o.a+o.b)
 	case o.high+o.low > 1:
-		return o, fmt.Errorf("prioplus: channels %v: high=%g and low=%g are more than all priorities", c, o.high, o.low)
+		return o, fmt.Errorf("prioplus: channels %v: high=%g and low=%g are more than all "+
+			"priorities", c, o.high, o.low)
 	}
 	o.filter = uint8(o.samples)
 	return o, nil
@@ -164,11 +185,13 @@ func (c Channels) Of(priority int, path cc.Path) (Channel, error) {
 	return o.channel(priority, path.BaseRTT)
 }
 
-// channel is section 4.3.2: D_target = BaseRtt + i·(A+B) and D_limit = D_target + A/2 + B, where i of the
-// lowest priority is 1.
+// channel is section 4.3.2: D_target = BaseRtt + i·(A+B) and D_limit = D_target + A/2 + B, where i
+// of the lowest priority is 1.
 func (o *options) channel(priority int, base units.Duration) (Channel, error) {
 	if priority < 0 || priority >= o.n {
-		return Channel{}, fmt.Errorf("prioplus: priority %d is beyond the channels; there are %d, 0 to %d", priority, o.n, o.n-1)
+		return Channel{},
+			fmt.Errorf("prioplus: priority %d is beyond the channels; there are %d, 0 to %d",
+				priority, o.n, o.n-1)
 	}
 	ch := Channel{Priority: priority, Direct: priority >= o.n-o.share(o.direct)}
 	ch.Target = base + units.Duration(priority+1)*(o.a+o.b)
@@ -235,8 +258,8 @@ func (s Spec) String() string {
 // Name is the short one.
 func (s Spec) Name() string { return fmt.Sprintf("%s/%d", s.Inner.Name(), s.Priority) }
 
-// New makes the algorithm for one flow. It refuses an algorithm that steers to no delay, a priority without a
-// channel, and a path without delay.
+// New makes the algorithm for one flow. It refuses an algorithm that steers to no delay, a priority
+// without a channel, and a path without delay.
 func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 	inner, err := s.Inner.Steered(path)
 	if err != nil {
@@ -254,7 +277,8 @@ func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 		return nil, err
 	}
 	if o.oneWay && path.Signals&cc.SignalOneWay == 0 {
-		return nil, fmt.Errorf("prioplus: channels %v: one_way needs one-way delay, and this path gives %v", s.Channels, path.Signals)
+		return nil, fmt.Errorf("prioplus: channels %v: one_way needs one-way delay, and this "+
+			"path gives %v", s.Channels, path.Signals)
 	}
 	return newPrioPlus(inner, ch, o, path), nil
 }
@@ -265,15 +289,18 @@ const least cc.Packets = 0.001
 func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioPlus {
 	perPicosec := float64(path.LineRate) / 8 / float64(units.Second) / float64(path.Payload)
 	c := &constants{
-		Channel: ch, path: path, settings: o, hears: inner.Events(), waiOrigin: inner.AI(), perPicosec: perPicosec,
-		rtts: uint16(min(math.Round(perPicosec*float64(path.BaseRTT)/float64(ch.WLS)), math.MaxUint16)),
+		Channel: ch, path: path, settings: o, hears: inner.Events(), waiOrigin: inner.AI(),
+		perPicosec: perPicosec,
+		rtts: uint16(min(math.Round(perPicosec*float64(path.BaseRTT)/float64(ch.WLS)),
+			math.MaxUint16)),
 		// A probe has no payload, on each link it crosses.
 		shorter: path.LineRate.Duration(path.Payload) * units.Duration(path.Hops+1),
 	}
 	if o.measured {
 		c.base = o.newBase(path)
 	}
-	p := &PrioPlus{inner: inner, constants: c, flow: flow{lots: cc.NewLots(path.Seed), nflow: 1, delay: path.BaseRTT}}
+	p := &PrioPlus{inner: inner, constants: c, flow: flow{lots: cc.NewLots(path.Seed), nflow: 1,
+		delay: path.BaseRTT}}
 	p.stopped, p.idle = true, true
 	inner.Steer(ch.Target, least, p.most())
 	if o.oneWay {

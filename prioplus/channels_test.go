@@ -77,11 +77,14 @@ func TestBadSpecs(t *testing.T) {
 		{"0", 0, "prioplus: channels n=0: n=0 is outside [1, 256]"},
 		{"a=0s", 0, "prioplus: channels a=0s: a=0s is outside (0s, 10ms]"},
 		{"a=-1us", 0, "prioplus: channels a=-1us: a=-1us is outside (0s, 10ms]"},
-		{"eps=4us", 0, "prioplus: channels eps=4us: eps=4us is not less than a+b=4us: the queue of the lowest priority would count as none"},
+		{"eps=4us", 0, "prioplus: channels eps=4us: eps=4us is not less than a+b=4us: the queue " +
+			"of the lowest priority would count as none"},
 		{"w_low=0", 0, "prioplus: channels w_low=0: w_low=0 is outside (0, 1BDP]"},
 		{"w_low=2BDP", 0, "prioplus: channels w_low=2BDP: w_low=2BDP is outside (0, 1BDP]"},
-		{"high=0.6,low=0.6", 0, "prioplus: channels high=0.6,low=0.6: high=0.6 and low=0.6 are more than all priorities"},
-		{"width=4us", 0, `prioplus: channels width=4us: there is no parameter "width"; there are n, a, b, eps, filter, dual, one_way, measure, high, low, direct, free, w_high, w_middle, w_low, least, room, patience`},
+		{"high=0.6,low=0.6", 0, "prioplus: channels high=0.6,low=0.6: high=0.6 and low=0.6 are " +
+			"more than all priorities"},
+		{"width=4us", 0,
+			`prioplus: channels width=4us: there is no parameter "width"; there are n, a, b, eps, filter, dual, one_way, measure, high, low, direct, free, w_high, w_middle, w_low, least, room, patience`},
 		{"many", 0, `prioplus: channels many: "many" is not key=value`},
 	} {
 		ch, err := ParseChannels(c.channels)
@@ -91,20 +94,23 @@ func TestBadSpecs(t *testing.T) {
 		assert.EqualError(t, err, c.want, c.channels)
 	}
 	_, err = specOf(t, "swift", "one_way=on", 0).New(plain)
-	assert.EqualError(t, err, "prioplus: channels one_way=on: one_way needs one-way delay, and this path gives delay")
+	assert.EqualError(t, err,
+		"prioplus: channels one_way=on: one_way needs one-way delay, and this path gives delay")
 	_, err = Spec{Inner: swift}.New(cc.Path{LineRate: 1, BaseRTT: 1, Payload: 1})
 	assert.EqualError(t, err, "prioplus: cc: swift needs delay, and this path gives nothing")
 	dctcp, err := cc.Parse("dctcp")
 	require.NoError(t, err)
 	_, err = Spec{Inner: dctcp}.New(plain)
-	assert.EqualError(t, err, "prioplus: cc: dctcp has no delay target that could be moved; ledbat-dc and swift have")
+	assert.EqualError(t, err,
+		"prioplus: cc: dctcp has no delay target that could be moved; ledbat-dc and swift have")
 	assert.Error(t, Spec{Inner: dctcp}.Check())
 	assert.Error(t, Spec{Inner: swift, Priority: 8}.Check())
 	assert.NoError(t, Spec{Inner: swift, Priority: 7}.Check())
 }
 
 func TestChannelsSayWhatTheyRead(t *testing.T) {
-	for _, c := range []struct{ text, want string }{{"", "n=8"}, {"12", "n=12"}, {" n=12, a=5us ", "n=12, a=5us"}} {
+	for _, c := range []struct{ text, want string }{{"", "n=8"}, {"12", "n=12"},
+		{" n=12, a=5us ", "n=12, a=5us"}} {
 		ch, err := ParseChannels(c.text)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, ch.String())

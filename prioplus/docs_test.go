@@ -18,10 +18,11 @@ func TestDocument(t *testing.T) {
 	cctest.Document(t, "prioplus.md", "prioplus", "\n"+s.Table()+"\n")
 }
 
-// At 10 Gb/s a probe is 0.8 us shorter than a packet on each link, of two: two microseconds of queue are seen by
-// both.
+// At 10 Gb/s a probe is 0.8 us shorter than a packet on each link, of two: two microseconds of
+// queue are seen by both.
 func TestProbesAreShorter(t *testing.T) {
-	path := cc.Path{LineRate: 10 * units.Gbps, BaseRTT: 13 * us, Payload: 1000, Hops: 1, Signals: cc.SignalDelay}
+	path := cc.Path{LineRate: 10 * units.Gbps, BaseRTT: 13 * us, Payload: 1000, Hops: 1,
+		Signals: cc.SignalDelay}
 	a, err := specOf(t, "swift", "8", 0).New(path)
 	require.NoError(t, err)
 	b := &bench{PrioPlus: a.(*PrioPlus), t: t, left: 1000}

@@ -19,7 +19,8 @@ func TestFluctuation(t *testing.T) {
 		rate  units.BitRate
 		want  float64 // us
 	}{
-		{150, "swift", 100 * units.Gbps, 3.24}, // the paper says 3.2: 1.8 above the target, 1.44 below
+		// the paper says 3.2: 1.8 above the target, 1.44 below
+		{150, "swift", 100 * units.Gbps, 3.24},
 		{1, "swift", 100 * units.Gbps, 0.0216},
 		{150, "swift", 10 * units.Gbps, 32.4},
 		{8, "swift:ai=1", units.Gbps, 115.2},
@@ -37,7 +38,8 @@ func TestFluctuation(t *testing.T) {
 		inner, says string
 	}{
 		{0, "swift", "prioplus: the fluctuation of 0 flows: want 1 at least"},
-		{1, "ledbat-dc", "prioplus: the fluctuation of ledbat-dc is not known: section 4.3.2 has that of swift"},
+		{1, "ledbat-dc", "prioplus: the fluctuation of ledbat-dc is not known: section 4.3.2 has " +
+			"that of swift"},
 		{1, "swift:base_target=1us", "prioplus: cc: swift: base_target=1us cannot be given"},
 	} {
 		spec, err := cc.Parse(c.inner)

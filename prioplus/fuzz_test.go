@@ -47,7 +47,8 @@ func (x *anything) on(ev *cc.Event) {
 	if _, ok := ev.FabricDelay(); ok && x.p.back != nil && ev.OneWay != 0 {
 		heard = &x.p.back.ev
 	}
-	if delay, ok := heard.FabricDelay(); ok && (ev.Probe && before.probeAt != 0 || !ev.Probe && ev.Packets > 0 && !before.stopped) {
+	if delay, ok := heard.FabricDelay(); ok && (ev.Probe && before.probeAt != 0 || !ev.Probe &&
+		ev.Packets > 0 && !before.stopped) {
 		if ev.Probe {
 			delay += x.p.shorter
 		}
@@ -55,15 +56,18 @@ func (x *anything) on(ev *cc.Event) {
 			x.high = 0
 		}
 	}
-	if before.idle && !x.p.idle && x.p.Direct && x.now.Sub(before.idleSince) >= restart*plain.BaseRTT {
+	if before.idle && !x.p.idle && x.p.Direct && x.now.Sub(before.idleSince) >= restart*
+		plain.BaseRTT {
 		x.high = 0 // a flow began without a probe: what it knew is old
 	}
 	if p := x.p; p.probeAt != 0 && p.probeAt != before.probeAt && p.probeAt.Sub(x.now) > x.longest {
 		require.FailNow(x.t, "waits too long with a probe", "%s: %+v after %+v", x.what, d, *ev)
 	}
-	if ev.Probe && (ev.Kind == cc.RTT || ev.Kind == cc.RTO) && before.probeAt != 0 && d.Window == 0 {
+	if ev.Probe && (ev.Kind == cc.RTT || ev.Kind == cc.RTO) && before.probeAt != 0 &&
+		d.Window == 0 {
 		if d.ProbeAt == before.probeAt || d.ProbeAt.Before(x.now) {
-			require.FailNow(x.t, "the probe came back, or is lost, and there is no other", "%s: %+v after %+v", x.what, d, *ev)
+			require.FailNow(x.t, "the probe came back, or is lost, and there is no other",
+				"%s: %+v after %+v", x.what, d, *ev)
 		}
 	}
 	x.check(d, ev)
@@ -108,7 +112,8 @@ func (x *anything) event(b []byte) {
 	}
 	x.now = x.now.Add(step)
 	psn := uint32(binary.LittleEndian.Uint16(b[3:])) << (b[5] & 7)
-	ev := cc.Event{Kind: cc.Kind(b[6] % 12), PSN: psn, SndNxt: psn + uint32(b[7]), Packets: int(b[8] & 3), Left: 1000, InFlight: 1000,
+	ev := cc.Event{Kind: cc.Kind(b[6] % 12), PSN: psn, SndNxt: psn + uint32(b[7]),
+		Packets: int(b[8] & 3), Left: 1000, InFlight: 1000,
 		Delay: units.Duration(b[9]) * us / 4, Probe: b[10]&1 != 0}
 	if b[6] >= 120 { // mostly these
 		ev.Kind = cc.RTT
@@ -141,7 +146,8 @@ func (x *anything) event(b []byte) {
 
 func everySpec(t testing.TB) (specs []Spec) {
 	for _, inner := range []string{"swift", "ledbat-dc", "swift:ai=100,beta=1"} {
-		for _, channels := range []string{"8", "filter=1,direct=1,w_low=1BDP", "n=64,eps=0s,room=on,patience=20,least=1", "one_way=on"} {
+		for _, channels := range []string{"8", "filter=1,direct=1,w_low=1BDP",
+			"n=64,eps=0s,room=on,patience=20,least=1", "one_way=on"} {
 			for _, priority := range []int{0, 7} {
 				spec := specOf(t, inner, channels, priority)
 				if channels != "filter=1,direct=1,w_low=1BDP" {

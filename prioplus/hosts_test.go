@@ -9,15 +9,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hostly acknowledges one packet more, with a delay, a poll gap here and what of it the host was away, in microseconds.
+// hostly acknowledges one packet more, with a delay, a poll gap here and what of it the host was
+// away, in microseconds.
 func (b *bench) hostly(delay, gap, away float64) {
 	b.una++
 	b.sent = max(b.sent, b.una)
 	micros := func(x float64) units.Duration { return units.Duration(x * float64(us)) }
-	b.on(cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000, Delay: micros(delay), LocalGap: micros(gap), LocalAway: micros(away)})
+	b.on(cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000, Delay: micros(delay),
+		LocalGap: micros(gap), LocalAway: micros(away)})
 }
 
-// A flow yields when delays are beyond its limit, 34.4 us, whatever the hosts did; not when they may be.
+// A flow yields when delays are beyond its limit, 34.4 us, whatever the hosts did; not when they
+// may be.
 func TestYieldOfUncertainSamples(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -53,8 +56,8 @@ func TestComeBackByAnUncertainProbe(t *testing.T) {
 	}
 }
 
-// The window has room for what waits in hosts that work, beside the channel's 32 us in the fabric; not for what waits
-// while a host is away, nor where time stamps tell.
+// The window has room for what waits in hosts that work, beside the channel's 32 us in the fabric;
+// not for what waits while a host is away, nor where time stamps tell.
 func TestRoomForHosts(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -74,7 +77,8 @@ func TestRoomForHosts(t *testing.T) {
 		assert.InDelta(t, c.most, float64(b.most()), 12.5, c.name)
 		b.inner.SetCwnd(10_000)
 		b.inner.On(&cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000, Delay: 20 * us}, b.now)
-		assert.InDelta(t, c.most, float64(b.inner.Cwnd()), 64*1.25, "%s: the original CC is steered in steps", c.name)
+		assert.InDelta(t, c.most, float64(b.inner.Cwnd()), 64*1.25,
+			"%s: the original CC is steered in steps", c.name)
 		for range 100 {
 			b.hostly(20, 0, 0)
 		}

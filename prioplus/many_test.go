@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Tables of more priorities than switches have classes. What they cost is delay: a flow keeps i·(A+B) of
-// queue, and its round trips, by which it grows, are as long.
+// Tables of more priorities than switches have classes. What they cost is delay: a flow keeps
+// i·(A+B) of queue, and its round trips, by which it grows, are as long.
 func TestManyPriorities(t *testing.T) {
 	for _, c := range []struct {
 		settings  string
@@ -27,12 +27,14 @@ func TestManyPriorities(t *testing.T) {
 		more := "," + remedies[1:] + ",high=0,direct=0,"
 		for range 2 {
 			m.add(t, "low", specOf(t, "swift", c.settings+more+"low=1", c.low-1), 0, 0)
-			m.add(t, "high", specOf(t, "swift", c.settings+more+"low=0", c.high-1), 5*units.Millisecond, 0)
+			m.add(t, "high", specOf(t, "swift", c.settings+more+"low=0", c.high-1),
+				5*units.Millisecond, 0)
 		}
 		m.run(15 * units.Millisecond)
 		up := m.since(m.share("high"), 5*units.Millisecond, 0.95)
 		queue := mean(m.backlog[14*units.Millisecond/m.bin:])
-		t.Logf("%s: %d over %d: %.2f ms to take over, then %.0f us of queue", c.settings, c.high, c.low, up, queue)
+		t.Logf("%s: %d over %d: %.2f ms to take over, then %.0f us of queue", c.settings, c.high,
+			c.low, up, queue)
 		assert.Positive(t, up)
 		assert.Less(t, up, c.within)
 		assert.InDelta(t, c.queue, queue, 4)

@@ -25,7 +25,8 @@ func (p *PrioPlus) measure(ev *cc.Event, now units.Time) {
 	case !ev.Probe:
 		payload = p.path.Payload
 	}
-	if p.base.SampleBetween(least, most, payload, now); p.base.Base() > 0 && p.base.Base() != p.path.BaseRTT {
+	if p.base.SampleBetween(least, most, payload, now); p.base.Base() > 0 &&
+		p.base.Base() != p.path.BaseRTT {
 		p.rebase(p.base.Base())
 	}
 }

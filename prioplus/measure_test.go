@@ -35,7 +35,8 @@ func TestBaseIsMeasured(t *testing.T) {
 
 	wls := p.WLS
 	sample(cc.Event{Probe: true}, given/2-p.shorter)
-	require.Equal(t, given/2, p.path.BaseRTT, "an echo of a probe, as long as a full packet would take")
+	require.Equal(t, given/2, p.path.BaseRTT,
+		"an echo of a probe, as long as a full packet would take")
 	require.Equal(t, given/2+width, p.Target)
 	require.Equal(t, p.Target+p.settings.a/2+p.settings.b, p.Limit, "the limit moves along")
 	require.InEpsilon(t, float64(wls)/2, float64(p.WLS), 1e-9)
@@ -69,8 +70,10 @@ func TestAnyBase(t *testing.T) {
 		for range 5000 {
 			now = now.Add(units.Duration(random.Int64N(int64(50 * units.Microsecond))))
 			n := random.IntN(4)
-			ev := cc.Event{Kind: cc.RTT, Packets: n, Bytes: units.Bytes(n) * plain.Payload, Left: units.MiB,
-				PSN: random.Uint32N(1 << 24), SndNxt: random.Uint32N(1 << 24), Delay: units.Duration(random.Int64N(1 << (10 + random.IntN(35))))}
+			ev := cc.Event{Kind: cc.RTT, Packets: n, Bytes: units.Bytes(n) * plain.Payload,
+				Left: units.MiB,
+				PSN:  random.Uint32N(1 << 24), SndNxt: random.Uint32N(1 << 24),
+				Delay: units.Duration(random.Int64N(1 << (10 + random.IntN(35))))}
 			if random.IntN(3) == 0 {
 				ev.Packets, ev.Bytes, ev.Probe = 0, 0, true
 			}

@@ -11,13 +11,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// model is n flows through one queue, packet by packet, without loss: as little of a network as shows who gets
-// it. Each sender has a link of line rate; acknowledgements and echoes do not queue. Noise is what hosts
-// add to a delay.
+// model is n flows through one queue, packet by packet, without loss: as little of a network as
+// shows who gets it. Each sender has a link of line rate; acknowledgements and echoes do not queue.
+// Noise is what hosts add to a delay.
 type model struct {
-	path    cc.Path
-	noise   units.Duration // uniform, on every acknowledgement
-	partial bool           // a packet may leave when only a part of it is within the window (the artifact); ours waits
+	path  cc.Path
+	noise units.Duration // uniform, on every acknowledgement
+	// a packet may leave when only a part of it is within the window (the artifact); ours waits
+	partial bool
 	random  *rand.Rand
 	cctest.Agenda
 	free    units.Time // when the bottleneck is done with what it has
@@ -50,7 +51,8 @@ type sender struct {
 }
 
 func newModel(path cc.Path, seed uint64) *model {
-	return &model{path: path, noise: 700 * units.Nanosecond, random: rand.New(rand.NewPCG(seed, 11)), bin: 20 * us}
+	return &model{path: path, noise: 700 * units.Nanosecond,
+		random: rand.New(rand.NewPCG(seed, 11)), bin: 20 * us}
 }
 
 func (m *model) run(until units.Duration) {
@@ -63,7 +65,8 @@ func (m *model) oneWay() units.Duration {
 }
 
 // add begins a flow; bytes 0 is without end.
-func (m *model) add(t testing.TB, name string, spec Spec, at units.Duration, bytes units.Bytes) *sender {
+func (m *model) add(t testing.TB, name string, spec Spec, at units.Duration,
+	bytes units.Bytes) *sender {
 	path := m.path
 	path.Seed, path.Hops = uint32(len(m.flows)), 1
 	a, err := spec.New(path)
@@ -113,7 +116,8 @@ func (s *sender) probe() {
 
 func (s *sender) send() {
 	m, size := s.m, s.m.path.Payload
-	for s.left > s.inFlight && s.d.Window > 0 && (s.inFlight == 0 || s.inFlight+size <= s.d.Window || m.partial && s.inFlight < s.d.Window) {
+	for s.left > s.inFlight && s.d.Window > 0 &&
+		(s.inFlight == 0 || s.inFlight+size <= s.d.Window || m.partial && s.inFlight < s.d.Window) {
 		at := m.Now
 		if s.sent && s.d.Rate > 0 {
 			at = max(at, s.last.Add(s.d.Rate.Duration(size)))
@@ -196,7 +200,8 @@ func (m *model) share(name string) []float64 {
 	return all
 }
 
-// since is how long after from the series is first beyond least for five bins in a row, in ms; -1 never.
+// since is how long after from the series is first beyond least for five bins in a row, in ms; -1
+// never.
 func (m *model) since(series []float64, from units.Duration, least float64) float64 {
 	run := 0
 	for i := int(from / m.bin); i < len(series); i++ {

@@ -5,11 +5,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wayBack takes out of a round trip what the answer waited on its way: PrioPlus with one-way delay, for
-// paths whose answers cannot ride a higher class. One-way delays have an unknown offset, that of the two
-// clocks; but one-way delay less round trip is largest when nothing waited on the way back, and what is
-// missing to that is what waited. So it needs no empty queue to learn the base, as the least one-way delay
-// would, and thresholds and divisors stay those of round trips.
+// wayBack takes out of a round trip what the answer waited on its way: PrioPlus with one-way delay,
+// for paths whose answers cannot ride a higher class. One-way delays have an unknown offset, that
+// of the two clocks; but one-way delay less round trip is largest when nothing waited on the way
+// back, and what is missing to that is what waited. So it needs no empty queue to learn the base,
+// as the least one-way delay would, and thresholds and divisors stay those of round trips.
 type wayBack struct {
 	most  int32 // nanoseconds, modulo 2^32: the largest difference
 	since units.Time
@@ -25,7 +25,8 @@ const (
 	forget = units.Second
 )
 
-// without answers the event as if nothing had waited on the way back. It is valid until the next one.
+// without answers the event as if nothing had waited on the way back. It is valid until the next
+// one.
 func (w *wayBack) without(ev *cc.Event, now units.Time) *cc.Event {
 	_, delay, ok := ev.Fabric()
 	if !ok || ev.OneWay == 0 {

@@ -17,12 +17,14 @@ type clocks struct {
 	apart units.Duration // what the receiver's clock is ahead
 }
 
-// ack is of a packet that waited so many microseconds there, and whose answer waited so many on its way back.
+// ack is of a packet that waited so many microseconds there, and whose answer waited so many on its
+// way back.
 func (c *clocks) ack(there, back float64) {
 	c.una++
 	c.sent = max(c.sent, c.una)
 	oneWay := c.apart + 6*us + units.Duration(there*float64(us))
-	c.on(cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000, Delay: 12*us + units.Duration((there+back)*float64(us)),
+	c.on(cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000,
+		Delay:  12*us + units.Duration((there+back)*float64(us)),
 		OneWay: units.Duration(int32(oneWay/units.Nanosecond)) * units.Nanosecond})
 }
 
@@ -38,10 +40,11 @@ func apart(t testing.TB, by units.Duration) *clocks {
 	return &clocks{b, by}
 }
 
-// What waits on the way back is not the flow's affair, however the clocks are set, and though there was a queue
-// on the way there from the beginning.
+// What waits on the way back is not the flow's affair, however the clocks are set, and though there
+// was a queue on the way there from the beginning.
 func TestOneWay(t *testing.T) {
-	for _, by := range []units.Duration{0, 3 * units.Millisecond, -7 * units.Second, 2147483640 * units.Nanosecond, math.MaxInt64 / 4} {
+	for _, by := range []units.Duration{0, 3 * units.Millisecond, -7 * units.Second,
+		2147483640 * units.Nanosecond, math.MaxInt64 / 4} {
 		c := apart(t, by)
 		c.ack(18, 0)
 		for range 100 {

@@ -7,9 +7,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// PrioPlus is one flow with a virtual priority: Algorithm 1 of the paper around its original CC. Names
-// are the paper's. Where the listing and the text of section 4 differ it follows the text: docs/prioplus.md
-// has the list.
+// PrioPlus is one flow with a virtual priority: Algorithm 1 of the paper around its original CC.
+// Names are the paper's. Where the listing and the text of section 4 differ it follows the text:
+// docs/prioplus.md has the list.
 type PrioPlus struct {
 	inner cc.Steerable // the original CC: its window is cwnd, its additive increase W_AI
 	*constants
@@ -17,7 +17,8 @@ type PrioPlus struct {
 	back *wayBack // nil: round trips
 }
 
-// constants are those of a channel on a path. Where the base round trip is measured they move with it.
+// constants are those of a channel on a path. Where the base round trip is measured they move with
+// it.
 type constants struct {
 	Channel
 	path       cc.Path
@@ -39,9 +40,10 @@ type flow struct {
 	lots      cc.Lots
 	nflow     float32 // #flow
 	countDown uint16  // RTTs at base RTT until #flow is halved
-	room      uint16  // smoothed, in roomGrains: what of a round trip passes in hosts, beside the channel
-	consec    uint8   // samples beyond D_limit in a row
-	young     uint8   // round trips until cwnd is a share
+	// smoothed, in roomGrains: what of a round trip passes in hosts, beside the channel
+	room   uint16
+	consec uint8 // samples beyond D_limit in a row
+	young  uint8 // round trips until cwnd is a share
 
 	stopped     bool
 	starting    bool // linearly
@@ -55,8 +57,8 @@ const (
 	maxFlows = 2000
 	// floor is the window at which a flow stops rather than send ever less (the artifact).
 	floor cc.Packets = 0.1
-	// restart is after how many base round trips without anything to send a flow begins anew: what it
-	// knew of the queue is old then. OURS.
+	// restart is after how many base round trips without anything to send a flow begins anew: what
+	// it knew of the queue is old then. OURS.
 	restart = 4
 )
 
@@ -147,8 +149,9 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 	return true
 }
 
-// addRoom has the window cover what passes in hosts beside the channel's bytes in the fabric, where ports without time
-// stamps keep packets until they are polled. OURS: the paper's delays are of NICs' time stamps.
+// addRoom has the window cover what passes in hosts beside the channel's bytes in the fabric, where
+// ports without time stamps keep packets until they are polled. OURS: the paper's delays are of
+// NICs' time stamps.
 func (p *PrioPlus) addRoom(ev *cc.Event, delay units.Duration) {
 	if ev.LocalGap == 0 && ev.RemoteGap == 0 && p.room == 0 {
 		return
@@ -166,12 +169,14 @@ const (
 	roomStep  = 64 // grains by which the room must change for the window to follow
 )
 
-// most is the largest window: BaseBdp and the channel's bytes (the artifact), and what waits in hosts.
+// most is the largest window: BaseBdp and the channel's bytes (the artifact), and what waits in
+// hosts.
 func (p *PrioPlus) most() cc.Packets {
 	return cc.Packets(p.perPicosec * float64(p.Target+units.Duration(p.room)*roomGrain))
 }
 
-// estimate is delay-based flow cardinality estimation (4.3.1): what is in flight, by the cwnd of one.
+// estimate is delay-based flow cardinality estimation (4.3.1): what is in flight, by the cwnd of
+// one.
 func (p *PrioPlus) estimate(delay units.Duration) {
 	if p.young == 0 { // or cwnd is no share of it
 		inflight := float64(delay) * p.perPicosec
@@ -197,10 +202,14 @@ func (p *PrioPlus) increase(delay units.Duration) {
 	}
 }
 
-// atBase says whether a delay is that of empty queues: "== BaseRtt" within what clocks and hosts add.
-func (p *PrioPlus) atBase(delay units.Duration) bool { return delay < p.path.BaseRTT+p.settings.eps }
+// atBase says whether a delay is that of empty queues: "== BaseRtt" within what clocks and hosts
+// add.
+func (p *PrioPlus) atBase(delay units.Duration) bool {
+	return delay < p.path.BaseRTT+p.settings.eps
+}
 
-// countDownFlows halves #flow when queues stay empty for longer than so many flows would leave them.
+// countDownFlows halves #flow when queues stay empty for longer than so many flows would leave
+// them.
 func (p *PrioPlus) countDownFlows() {
 	if p.countDown > 0 {
 		p.countDown--
@@ -267,7 +276,8 @@ func (p *PrioPlus) newProbeAck(delay units.Duration, ev *cc.Event, now units.Tim
 // linear is the window that a linear start begins with.
 func (p *PrioPlus) linear() cc.Packets { return max(p.step(), p.settings.least) }
 
-// step is the flow's part of W_LS, which is a part of what a round trip without a queue carries: in hosts, too.
+// step is the flow's part of W_LS, which is a part of what a round trip without a queue carries: in
+// hosts, too.
 func (p *PrioPlus) step() cc.Packets {
 	w := p.WLS
 	if p.room > 0 {
@@ -276,8 +286,8 @@ func (p *PrioPlus) step() cc.Packets {
 	return w / cc.Packets(p.nflow)
 }
 
-// cautious is the window to resume with while others send: a packet, for it is one sample (4.4). With
-// room it is the flow's part of what is missing to D_target.
+// cautious is the window to resume with while others send: a packet, for it is one sample (4.4).
+// With room it is the flow's part of what is missing to D_target.
 func (p *PrioPlus) cautious(delay units.Duration) cc.Packets {
 	if !p.settings.room {
 		return 1
@@ -313,8 +323,8 @@ func (p *PrioPlus) onPost(ev *cc.Event, now units.Time) {
 	}
 }
 
-// rest notices when there is nothing left to send: nothing to probe for, either. A transport that never
-// said how much is left does not say it by 0.
+// rest notices when there is nothing left to send: nothing to probe for, either. A transport that
+// never said how much is left does not say it by 0.
 func (p *PrioPlus) rest(ev *cc.Event, now units.Time) {
 	switch {
 	case ev.Left > 0:
@@ -345,7 +355,8 @@ func (p *PrioPlus) pace(window units.Bytes) units.BitRate {
 func (p *PrioPlus) Snapshot() cc.Snapshot {
 	s, d := p.inner.Snapshot(), p.decide()
 	s.Window, s.Rate, s.Delay = d.Window, d.Rate, p.delay
-	s.Channel = cc.Channel{Priority: p.Priority, Limit: p.Limit, State: p.state(), Flows: float64(p.nflow)}
+	s.Channel = cc.Channel{Priority: p.Priority, Limit: p.Limit, State: p.state(),
+		Flows: float64(p.nflow)}
 	return s
 }
 

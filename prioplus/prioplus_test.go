@@ -14,7 +14,8 @@ import (
 const us = units.Microsecond
 
 // plain is 100 Gb/s and 12 us: BaseBdp is 150 packets of 1000 B, and a microsecond is 12.5 of them.
-var plain = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 1000, Signals: cc.SignalDelay, Seed: 1}
+var plain = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 1000,
+	Signals: cc.SignalDelay, Seed: 1}
 
 // bench is a flow and the transport around it: packets of 1000 B, 10 MB left to send.
 type bench struct {
@@ -64,10 +65,12 @@ func (b *bench) on(ev cc.Event) {
 func (b *bench) ack(delay float64) {
 	b.una++
 	b.sent = max(b.sent, b.una)
-	b.on(cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000, Delay: units.Duration(delay * float64(us))})
+	b.on(cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000,
+		Delay: units.Duration(delay * float64(us))})
 }
 
-// rttEnd is the acknowledgement that ends a round trip; nothing is sent afterwards until the test says so.
+// rttEnd is the acknowledgement that ends a round trip; nothing is sent afterwards until the test
+// says so.
 func (b *bench) rttEnd(delay float64) {
 	b.sent = max(b.sent, b.rttEndSeq)
 	b.una = b.rttEndSeq
@@ -89,7 +92,8 @@ func (b *bench) wai() float64   { return float64(b.inner.AI()) * 1000 }
 func (b *bench) probeWithin(from, to float64) {
 	b.t.Helper()
 	require.True(b.t, b.stopped)
-	require.Equal(b.t, cc.Decision{ProbeAt: b.probeAt}, b.d, "a stopped flow sends nothing but its probe")
+	require.Equal(b.t, cc.Decision{ProbeAt: b.probeAt}, b.d,
+		"a stopped flow sends nothing but its probe")
 	in := b.probeAt.Sub(b.now).Microseconds()
 	require.GreaterOrEqual(b.t, in, from)
 	require.Less(b.t, in, to)
@@ -118,7 +122,8 @@ func TestYieldAndComeBack(t *testing.T) {
 	assert.Zero(t, b.d.ProbeAt)
 
 	b.ack(12.3)
-	assert.InDelta(t, 391.200, b.bytes(), 0.001, "the first one ends no round trip: Swift's increase alone")
+	assert.InDelta(t, 391.200, b.bytes(), 0.001,
+		"the first one ends no round trip: Swift's increase alone")
 	b.ack(12.3)
 	assert.InDelta(t, 782.400, b.bytes(), 0.001)
 	assert.EqualValues(t, 6, b.countDown)
@@ -254,8 +259,8 @@ func TestLinearStartIsPaced(t *testing.T) {
 	assert.Equal(t, cc.Sending, b.Snapshot().Channel.State)
 }
 
-// When nothing is left there is nothing to probe for; what is posted later begins anew when what the
-// flow knew of the queue is old.
+// When nothing is left there is nothing to probe for; what is posted later begins anew when what
+// the flow knew of the queue is old.
 func TestIdle(t *testing.T) {
 	b := sending(t)
 	b.left = 0

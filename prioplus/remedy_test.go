@@ -13,8 +13,8 @@ const remedies = ",room=on,patience=20"
 
 const seeds = 4
 
-// The window of a flow that takes over from the channel below grows by a part of itself in two round
-// trips, from one packet: milliseconds. With room it begins with its part of what is missing.
+// The window of a flow that takes over from the channel below grows by a part of itself in two
+// round trips, from one packet: milliseconds. With room it begins with its part of what is missing.
 func TestAdjacentChannelsHandOverSlowly(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -26,7 +26,8 @@ func TestAdjacentChannelsHandOverSlowly(t *testing.T) {
 	} {
 		paper := takeovers(t, "swift", "")[c.name].mean(t, seeds)
 		ours := takeovers(t, "swift", remedies)[c.name].mean(t, seeds)
-		t.Logf("%-14s paper %.2f ms, with room %.2f ms; stops of the higher ones %d, %d", c.name, paper.up, ours.up, paper.highStops, ours.highStops)
+		t.Logf("%-14s paper %.2f ms, with room %.2f ms; stops of the higher ones %d, %d", c.name,
+			paper.up, ours.up, paper.highStops, ours.highStops)
 		assert.Greater(t, paper.up, c.paper, c.name)
 		assert.Less(t, ours.up, c.ours, c.name)
 		assert.Greater(t, paper.up, c.way*ours.up, c.name)
@@ -46,7 +47,8 @@ func TestOverestimate(t *testing.T) {
 	} {
 		paper := takeovers(t, "swift", "")[c.name].mean(t, seeds)
 		ours := takeovers(t, "swift", remedies)[c.name].mean(t, seeds)
-		t.Logf("%-14s paper #flow %.0f, %.2f ms idle; with patience %.0f, %.2f ms", c.name, paper.flows, paper.idle, ours.flows, ours.idle)
+		t.Logf("%-14s paper #flow %.0f, %.2f ms idle; with patience %.0f, %.2f ms", c.name,
+			paper.flows, paper.idle, ours.flows, ours.idle)
 		assert.Greater(t, paper.flows, c.paper, c.name)
 		assert.Less(t, ours.flows, c.ours, c.name)
 		assert.Less(t, ours.idle, paper.idle/2, c.name)
@@ -54,8 +56,8 @@ func TestOverestimate(t *testing.T) {
 	}
 }
 
-// late is how long one more flow takes to half of its share among n of its priority, and how fair they are
-// to each other in the end.
+// late is how long one more flow takes to half of its share among n of its priority, and how fair
+// they are to each other in the end.
 func late(t testing.TB, inner, more string, n int, seed uint64) (half float64) {
 	m := newModel(plain, seed)
 	for range n {
@@ -66,13 +68,14 @@ func late(t testing.TB, inner, more string, n int, seed uint64) (half float64) {
 	return m.since(m.share("new"), 2*units.Millisecond, 0.5/float64(n+1))
 }
 
-// What Swift adds in a round trip is for 150 flows; a latecomer among few gets its share in some hundred
-// round trips. A larger increase costs little: #flow divides it where flows are many.
+// What Swift adds in a round trip is for 150 flows; a latecomer among few gets its share in some
+// hundred round trips. A larger increase costs little: #flow divides it where flows are many.
 func TestLatecomers(t *testing.T) {
 	for _, n := range []int{4, 9} {
 		for seed := range uint64(2) {
 			paper, ours := late(t, "swift", "", n, seed), late(t, "swift:ai=2", remedies, n, seed)
-			t.Logf("one more of %d flows: paper %.2f ms, with ai=2 %.2f ms to half of its share", n, paper, ours)
+			t.Logf("one more of %d flows: paper %.2f ms, with ai=2 %.2f ms to half of its share", n,
+				paper, ours)
 			assert.True(t, paper < 0 || paper > 6, "%v", paper)
 			assert.Positive(t, ours)
 			assert.Less(t, ours, 6.0)
@@ -82,7 +85,8 @@ func TestLatecomers(t *testing.T) {
 
 // An incast of 300 flows fills the link as soon as #flow is known, with the remedies and without.
 func TestIncast(t *testing.T) {
-	for _, c := range []struct{ inner, more string }{{"swift", ""}, {"swift", remedies}, {"swift:ai=2", remedies}, {"ledbat-dc", ""}} {
+	for _, c := range []struct{ inner, more string }{{"swift", ""}, {"swift", remedies},
+		{"swift:ai=2", remedies}, {"ledbat-dc", ""}} {
 		m := newModel(plain, 1)
 		for range 300 {
 			m.add(t, "all", specOf(t, c.inner, "n=8,high=0,low=1,direct=0"+c.more, 4), 0, 250_000)
@@ -95,7 +99,8 @@ func TestIncast(t *testing.T) {
 			done = max(done, s.done)
 		}
 		busy := mean(m.share("")[units.Millisecond/m.bin : 6*units.Millisecond/m.bin])
-		t.Logf("%s%s: %.1f %% of the link from 1 to 6 ms, the last after %v, %d stops", c.inner, c.more, 100*busy, done, stops)
+		t.Logf("%s%s: %.1f %% of the link from 1 to 6 ms, the last after %v, %d stops", c.inner,
+			c.more, 100*busy, done, stops)
 		assert.Greater(t, busy, 0.92)
 		assert.Less(t, done, units.Time(8000*us), "75 MB take 6 ms")
 	}

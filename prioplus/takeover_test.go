@@ -59,7 +59,8 @@ func (k *takeover) run(t testing.TB, seed uint64) {
 // takeovers are the cases of a check in another packet model, with settings for all flows.
 func takeovers(t testing.TB, inner, more string) map[string]*takeover {
 	two := func(n, high, low int, options string) *takeover {
-		return &takeover{n: n, high: specOf(t, inner, "n=8,"+options+more, high-1), low: specOf(t, inner, "n=8,high=0,low=1,direct=0"+more, low-1)}
+		return &takeover{n: n, high: specOf(t, inner, "n=8,"+options+more, high-1),
+			low: specOf(t, inner, "n=8,high=0,low=1,direct=0"+more, low-1)}
 	}
 	return map[string]*takeover{
 		"6 over 5":      two(2, 6, 5, "high=0,low=1,direct=0"),
@@ -103,7 +104,8 @@ func TestModelCheck(t *testing.T) {
 		k.partial = true
 		for seed := range uint64(5) {
 			k.run(t, seed)
-			t.Logf("%-16s seed %d: up %.2f ms, back %.2f ms, idle %.2f ms, stops low %d high %d, #flow %.0f",
+			t.Logf("%-16s seed %d: up %.2f ms, back %.2f ms, idle %.2f ms, stops low %d high %d, "+
+				"#flow %.0f",
 				c.name, seed, k.up, k.back, k.idle, k.lowStops, k.highStops, k.flows)
 			assert.GreaterOrEqual(t, k.up, c.upLow, c.name)
 			assert.LessOrEqual(t, k.up, c.upHigh, c.name)

@@ -17,21 +17,25 @@ import (
 func boltNetwork(t *testing.T, c fabric.Bolt) *fabric.Network {
 	net := fabric.New(fabric.Config{Seed: 1})
 	sw := net.AddSwitch("switch", fabric.SwitchConfig{Queues: fabric.Queues{{Bolt: c}}.At()})
-	net.Connect(net.AddHost(fabric.HostConfig{}), sw, fabric.Link{Rate: 400 * units.Gbps, Delay: 2 * units.Microsecond})
-	net.Connect(net.AddHost(fabric.HostConfig{}), sw, fabric.Link{Rate: 100 * units.Gbps, Delay: 2 * units.Microsecond})
+	net.Connect(net.AddHost(fabric.HostConfig{}), sw,
+		fabric.Link{Rate: 400 * units.Gbps, Delay: 2 * units.Microsecond})
+	net.Connect(net.AddHost(fabric.HostConfig{}), sw,
+		fabric.Link{Rate: 100 * units.Gbps, Delay: 2 * units.Microsecond})
 	require.NoError(t, net.Build())
 	return net
 }
 
-// One flow fills the link, and its queue stays near CC_THRESH, two packets: it hears of it before its packets have
-// been acknowledged.
+// One flow fills the link, and its queue stays near CC_THRESH, two packets: it hears of it before
+// its packets have been acknowledged.
 func TestBoltHoldsItsQueue(t *testing.T) {
 	for _, mtu := range []units.Bytes{1024, 4096} {
 		bolt := sim.Bolt(mtu)
 		net := boltNetwork(t, bolt)
 		spec, err := cc.Parse("bolt")
 		require.NoError(t, err)
-		cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: mtu, Chunk: 4 * units.MiB}, Scheme: sim.Scheme{Control: spec, AnswerClass: 0xe0}})
+		cl, err := sim.New(sim.Scenario{Topology: sim.On(net),
+			Hosts: sim.Hosts{PathMTU: mtu, Chunk: 4 * units.MiB}, Scheme: sim.Scheme{Control: spec,
+				AnswerClass: 0xe0}})
 		require.NoError(t, err)
 		require.NoError(t, cl.Warm(0, 1))
 		f, err := cl.Start(workload.Flow{Src: 0, Dst: 1, Bytes: 1 << 40})
@@ -44,15 +48,18 @@ func TestBoltHoldsItsQueue(t *testing.T) {
 		require.NoError(t, net.Run(to))
 		used := float64(units.RateOf(units.Bytes(port.Stats().Bytes-before), to.Sub(from))) / 100e9
 		frame := float64(bolt.Frame)
-		mean, p99, longest := queue.Mean(from, to)/frame, queue.Percentile(99, from, to)/frame, queue.Max(from, to)/frame
-		t.Logf("MTU %d: used %.4f, queue mean %.2f, p99 %.2f, longest %.2f packets, %+v", int64(mtu), used, mean, p99, longest, f.Conn.QP.Snapshot())
+		mean, p99, longest := queue.Mean(from, to)/frame, queue.Percentile(99, from, to)/frame,
+			queue.Max(from, to)/frame
+		t.Logf("MTU %d: used %.4f, queue mean %.2f, p99 %.2f, longest %.2f packets, %+v",
+			int64(mtu), used, mean, p99, longest, f.Conn.QP.Snapshot())
 		assert.Greater(t, used, 0.98)
 		assert.InDelta(t, 2, mean, 1.5)
 		assert.Less(t, p99, 6.)
 	}
 }
 
-// A path without switches that run Bolt, or for another class of packets than ours, is no path for it.
+// A path without switches that run Bolt, or for another class of packets than ours, is no path for
+// it.
 func TestBoltNeedsItsSwitches(t *testing.T) {
 	spec, err := cc.Parse("bolt")
 	require.NoError(t, err)
@@ -65,7 +72,8 @@ func TestBoltNeedsItsSwitches(t *testing.T) {
 		{sim.Bolt(1024), 8 << 2, "cc: bolt needs SRC, and this path gives"},
 		{fabric.Bolt{}, 0, "cc: bolt needs SRC, and this path gives"},
 	} {
-		cl, err := sim.New(sim.Scenario{Topology: sim.On(boltNetwork(t, c.bolt)), Scheme: sim.Scheme{Control: spec, TrafficClass: c.class}})
+		cl, err := sim.New(sim.Scenario{Topology: sim.On(boltNetwork(t, c.bolt)),
+			Scheme: sim.Scheme{Control: spec, TrafficClass: c.class}})
 		require.NoError(t, err)
 		_, err = cl.Connect(0, 1)
 		if c.says == "" {
@@ -76,13 +84,15 @@ func TestBoltNeedsItsSwitches(t *testing.T) {
 	}
 }
 
-// Frames that are lost, doubled, late or broken, flags and reports among them, cost time and nothing else.
+// Frames that are lost, doubled, late or broken, flags and reports among them, cost time and
+// nothing else.
 func TestBoltWithFaults(t *testing.T) {
 	for _, selective := range []bool{false, true} {
 		net := boltNetwork(t, sim.Bolt(1024))
 		spec, err := cc.Parse("bolt")
 		require.NoError(t, err)
-		cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Scheme: sim.Scheme{Control: spec, Selective: selective, AnswerClass: 0xe0}})
+		cl, err := sim.New(sim.Scenario{Topology: sim.On(net),
+			Scheme: sim.Scheme{Control: spec, Selective: selective, AnswerClass: 0xe0}})
 		require.NoError(t, err)
 		faults := fabric.LinkFaults{Lose: 0.002, Duplicate: 0.002, Reorder: 0.002, Corrupt: 0.002}
 		for _, p := range net.Switches()[0].Ports() {
@@ -90,7 +100,9 @@ func TestBoltWithFaults(t *testing.T) {
 			require.NoError(t, p.Peer().SetFaults(faults))
 		}
 		done := units.Duration(0)
-		cl.Drive(&flows{{Src: 0, Dst: 1, Bytes: 20 * units.MiB}}, func(f *sim.Transfer) { done = f.Done.Sub(0) })
+		cl.Drive(&flows{{Src: 0, Dst: 1, Bytes: 20 * units.MiB}}, func(f *sim.Transfer) {
+			done = f.Done.Sub(0)
+		})
 		require.NoError(t, net.Run(units.Time(200*units.Millisecond)))
 		require.Empty(t, cl.Errors)
 		require.NotZero(t, done)
@@ -98,6 +110,7 @@ func TestBoltWithFaults(t *testing.T) {
 		assert.NotZero(t, c.SwitchReports)
 		assert.NotZero(t, c.DropICRC)
 		assert.Zero(t, c.DropUnnegotiated+c.DropTag, "broken ones are found by their ICRC")
-		t.Logf("selective %v: %v, %d reports, %d sent again", selective, done, c.SwitchReports, c.Retransmitted)
+		t.Logf("selective %v: %v, %d reports, %d sent again", selective, done, c.SwitchReports,
+			c.Retransmitted)
 	}
 }

@@ -84,7 +84,8 @@ func (b Bottleneck) Scenario(flows []Flow) (Scenario, error) {
 	}
 	queues := []QueueProbe{{Port: at.senders, Scale: linkBytes(b.PathMTU + Overhead)}}
 	if b.Tokens > 0 && at.receivers > 1 {
-		queues = append(queues, QueueProbe{Switch: 1, Queue: b.Tokens, Scale: linkBytes(TokenFrame)})
+		queues = append(queues,
+			QueueProbe{Switch: 1, Queue: b.Tokens, Scale: linkBytes(TokenFrame)})
 	}
 	tokens := slices.ContainsFunc(flows, func(f Flow) bool { return f.Admission != nil })
 	return Scenario{
@@ -153,7 +154,8 @@ func (b *Bottleneck) place(flows []Flow) (at places, err error) {
 		f.From, f.To = sender, at.senders+receiver
 		from, to := f.ends()
 		if other, there := taken[[2]int{from, to}]; there {
-			return at, fmt.Errorf("sim: flows %d and %d are both from host %d to host %d", other, i, from, to)
+			return at, fmt.Errorf("sim: flows %d and %d are both from host %d to host %d", other, i,
+				from, to)
 		}
 		taken[[2]int{from, to}] = i
 	}

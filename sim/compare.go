@@ -32,7 +32,8 @@ const SmallFlow = units.Bytes(100_000)
 // a switch held, marks, drops and pauses.
 func WriteTable(w io.Writer, results ...*Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scheme\tflows\tmean slowdown\tp99\tsmall flows, p99\tbuffer\tmarked\tdropped\tpauses\t")
+	fmt.Fprintln(t,
+		"scheme\tflows\tmean slowdown\tp99\tsmall flows, p99\tbuffer\tmarked\tdropped\tpauses\t")
 	for _, r := range results {
 		all, small := r.Slowdowns(0), r.Slowdowns(SmallFlow)
 		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t%.2f\t%v\t%d\t%d\t%d\t\n", r.Scheme, len(r.Flows),

@@ -162,7 +162,8 @@ func (n *Node) post(c *Conn) error {
 		size := min(f.Bytes-f.posted, n.sim.Hosts.Chunk)
 		err := c.QP.PostSend(&transport.WorkRequest{
 			ID: c.id, Op: transport.OpWrite, Flags: transport.Signaled,
-			SGList:     []transport.SGE{{Addr: n.source.Addr, Length: uint32(size), LKey: n.source.LKey}},
+			SGList: []transport.SGE{{Addr: n.source.Addr, Length: uint32(size),
+				LKey: n.source.LKey}},
 			RemoteAddr: c.To.sink.Addr, RKey: c.To.sink.RKey,
 		})
 		if err != nil {

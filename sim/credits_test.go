@@ -15,8 +15,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Tokens and credits on one queue pair, each of which would keep messages for a while: of four hosts' messages to a program that
-// is slower than its link, no more is unconsumed than its cache has lines for, and all come through, though frames are lost.
+// Tokens and credits on one queue pair, each of which would keep messages for a while: of four
+// hosts' messages to a program that is slower than its link, no more is unconsumed than its cache
+// has lines for, and all come through, though frames are lost.
 func TestTokensAndCredits(t *testing.T) {
 	const messages, size, cache = 200, 8 * units.KiB, 128 * units.KiB
 	for _, lossy := range []bool{false, true} {
@@ -29,15 +30,20 @@ func TestTokensAndCredits(t *testing.T) {
 			net := fabric.New(fabric.Config{Seed: 1, MTU: 4400})
 			s := net.AddSwitch("s", fabric.SwitchConfig{})
 			for range 5 {
-				net.Connect(net.AddHost(fabric.HostConfig{}), s, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+				net.Connect(net.AddHost(fabric.HostConfig{}), s,
+					fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 			}
 			cl, err := sim.New(sim.Scenario{
 				Topology: sim.On(net),
-				Hosts:    sim.Hosts{PathMTU: transport.MTU4096, Timeout: 8, Receives: messages, SendDepth: messages},
+				Hosts: sim.Hosts{PathMTU: transport.MTU4096, Timeout: 8, Receives: messages,
+					SendDepth: messages},
 				Scheme: sim.Scheme{Selective: true,
 					AnswerClass: 56 << 2,
-					Admit:       func(_ sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) { return granters.New(path) },
-					Credits: func(_ sim.Pair, path cc.Path) (cc.CreditGate, cc.CreditGranter, error) {
+					Admit: func(_ sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) {
+						return granters.New(path)
+					},
+					Credits: func(_ sim.Pair, path cc.Path) (cc.CreditGate, cc.CreditGranter,
+						error) {
 						return cacheOf.New(path)
 					},
 				},
@@ -55,7 +61,9 @@ func TestTokensAndCredits(t *testing.T) {
 				conn, err := cl.Connect(i, 4)
 				require.NoError(t, err)
 				conns = append(conns, conn)
-				conn.Written = func(status transport.Status, _ units.Time) { require.Equal(t, transport.StatusSuccess, status) }
+				conn.Written = func(status transport.Status, _ units.Time) {
+					require.Equal(t, transport.StatusSuccess, status)
+				}
 				conn.Replied = func(units.Bytes, units.Time) {
 					answered++
 					conn.QP.Answered(size)
@@ -100,7 +108,8 @@ func TestTokensAndCredits(t *testing.T) {
 			c := cl.Nodes[4].Endpoint.Counters()
 			assert.NotZero(t, c.TokensSent)
 			assert.NotZero(t, c.CreditsOnAcks+c.CreditsSent)
-			t.Logf("lossy %v, %s: most %v, %d tokens, %d CREDITs on ACKs, %d alone, %d questions", lossy, mode, most, c.TokensSent, c.CreditsOnAcks, c.CreditsSent, c.CreditQuestions)
+			t.Logf("lossy %v, %s: most %v, %d tokens, %d CREDITs on ACKs, %d alone, %d questions",
+				lossy, mode, most, c.TokensSent, c.CreditsOnAcks, c.CreditsSent, c.CreditQuestions)
 		}
 	}
 }

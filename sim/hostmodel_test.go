@@ -16,9 +16,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Eight hosts send to one whose memory is short by a tenth. With hostCC its antagonist gives way and senders hear of it; without,
-// the NIC stops the network. Nothing is lost. It is the same with an agent behind the receiver's device that samples the host
-// and throttles it.
+// Eight hosts send to one whose memory is short by a tenth. With hostCC its antagonist gives way
+// and senders hear of it; without, the NIC stops the network. Nothing is lost. It is the same with
+// an agent behind the receiver's device that samples the host and throttles it.
 func TestHostCongestion(t *testing.T) {
 	const senders, rate = 8, 100 * units.Gbps
 	run := func(antagonist, hostCC, agent bool) (goodput units.BitRate, pauses uint64) {
@@ -32,8 +32,10 @@ func TestHostCongestion(t *testing.T) {
 		}
 		host := hostcc.New(hostcc.Config{})
 		net := fabric.New(fabric.Config{Seed: 1})
-		queues := fabric.Queues{{Lossless: true, Limit: units.MiB, Headroom: 100_000, ECN: fabric.ECN{Kmin: 200_000, Kmax: 200_000, Pmax: 1}}}
-		s := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: queues.At()})
+		queues := fabric.Queues{{Lossless: true, Limit: units.MiB, Headroom: 100_000,
+			ECN: fabric.ECN{Kmin: 200_000, Kmax: 200_000, Pmax: 1}}}
+		s := net.AddSwitch("switch", fabric.SwitchConfig{Buffer: 32 * units.MiB,
+			Queues: queues.At()})
 		for i := range senders + 1 {
 			var c fabric.HostConfig
 			if i == senders {
@@ -57,9 +59,11 @@ func TestHostCongestion(t *testing.T) {
 					if !agent || i != senders {
 						return &cc.Inline{}, nil
 					}
-					c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, &nicoffload.TypicalPCIe, now)
+					c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{},
+						&nicoffload.TypicalPCIe, now)
 					if err == nil {
-						_, err = c.Agent().Sample(hostcc.SamplerName, 2*units.Microsecond, sample, now)
+						_, err = c.Agent().Sample(hostcc.SamplerName, 2*units.Microsecond, sample,
+							now)
 					}
 					return c, err
 				},
@@ -71,7 +75,8 @@ func TestHostCongestion(t *testing.T) {
 		}
 		var traffic flows
 		for i := range senders {
-			traffic = append(traffic, workload.Flow{Src: i, Dst: senders, Bytes: units.Bytes(1) << 40})
+			traffic = append(traffic,
+				workload.Flow{Src: i, Dst: senders, Bytes: units.Bytes(1) << 40})
 		}
 		cl.Drive(&traffic, nil)
 		const half = units.Millisecond
@@ -82,7 +87,8 @@ func TestHostCongestion(t *testing.T) {
 		after := nic.Stats()
 		require.Empty(t, cl.Errors)
 		assert.Zero(t, after.NoBuffer)
-		return units.RateOf(units.Bytes(after.RxBytes-before.RxBytes), half), after.Pauses - before.Pauses
+		return units.RateOf(units.Bytes(after.RxBytes-before.RxBytes), half),
+			after.Pauses - before.Pauses
 	}
 	calm, pauses := run(false, false, false)
 	assert.Greater(t, calm, 96*units.Gbps)
@@ -91,7 +97,8 @@ func TestHostCongestion(t *testing.T) {
 	assert.InDelta(t, 90e9, float64(without), 1e9)
 	assert.NotZero(t, many)
 	with, pauses := run(true, true, false)
-	t.Logf("calm %v, antagonist %v and %d pauses, with hostCC %v and %d", calm, without, many, with, pauses)
+	t.Logf("calm %v, antagonist %v and %d pauses, with hostCC %v and %d", calm, without, many, with,
+		pauses)
 	assert.Greater(t, with, without+3*units.Gbps)
 	assert.Less(t, pauses, many)
 	offloaded, pauses := run(true, true, true)

@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Messages are WRITEs with immediate, whose receiver has a program that consumes them, at its own pace. They belong to no
-// flow; connections have Config.Receives posted receives in each direction.
+// Messages are WRITEs with immediate, whose receiver has a program that consumes them, at its own
+// pace. They belong to no flow; connections have Config.Receives posted receives in each direction.
 
 // An ID of a work request with one of these bits belongs to no connection of the node's own.
 const (
@@ -61,26 +61,33 @@ func (c *Conn) Send(bytes units.Bytes) error {
 
 // Reply sends a message back, inside Poll.
 func (c *Conn) Reply(bytes units.Bytes) {
-	c.To.Do(func(units.Time) { c.To.note(c.Remote.PostSend(message(c.To, c.From, bytes, ofReply))) })
+	c.To.Do(func(units.Time) {
+		c.To.note(c.Remote.PostSend(message(c.To, c.From, bytes, ofReply)))
+	})
 }
 
 func message(from, to *Node, bytes units.Bytes, id uint64) *transport.WorkRequest {
 	return &transport.WorkRequest{
 		ID: id, Op: transport.OpWriteImm, Flags: transport.Signaled,
-		SGList:     []transport.SGE{{Addr: from.source.Addr, Length: uint32(bytes), LKey: from.source.LKey}},
+		SGList: []transport.SGE{{Addr: from.source.Addr, Length: uint32(bytes),
+			LKey: from.source.LKey}},
 		RemoteAddr: to.sink.Addr, RKey: to.sink.RKey,
 	}
 }
 
-// Do has something happen inside the node's next Poll, which is now: what a program does between two of them.
+// Do has something happen inside the node's next Poll, which is now: what a program does between
+// two of them.
 func (n *Node) Do(f func(now units.Time)) {
 	n.todo = append(n.todo, f)
 	n.Host.Wake()
 }
 
-// Consumed says that the program at To is done with a message, and posts its receive again, inside Poll.
+// Consumed says that the program at To is done with a message, and posts its receive again, inside
+// Poll.
 func (c *Conn) Consumed(bytes units.Bytes) {
-	c.To.Do(func(units.Time) { c.To.note(errors.Join(c.Remote.Consumed(bytes), c.receive(c.To, false))) })
+	c.To.Do(func(units.Time) {
+		c.To.note(errors.Join(c.Remote.Consumed(bytes), c.receive(c.To, false)))
+	})
 }
 
 func (n *Node) note(err error) {

@@ -27,7 +27,8 @@ func TestReply(t *testing.T) {
 		conn.Arrived = func(bytes units.Bytes, _ units.Time) {
 			assert.Equal(t, units.Bytes(5000), bytes)
 			if cut {
-				require.NoError(t, net.Host(0).NIC().Ports()[0].Peer().SetFaults(fabric.LinkFaults{Lose: 1}))
+				require.NoError(t,
+					net.Host(0).NIC().Ports()[0].Peer().SetFaults(fabric.LinkFaults{Lose: 1}))
 			}
 			conn.Consumed(bytes)
 			conn.Reply(32)

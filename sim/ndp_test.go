@@ -13,14 +13,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// An incast with NDP: what finds eight packets waiting is trimmed, the receiver asks for it again, and nobody waits for a
-// timeout.
+// An incast with NDP: what finds eight packets waiting is trimmed, the receiver asks for it again,
+// and nobody waits for a timeout.
 func TestTrimmedIncast(t *testing.T) {
 	const senders, trimmed = 20, 57
 	spec, err := tocc.Parse("ndp")
 	require.NoError(t, err)
 	net := fabric.Star(fabric.Parts{
-		Config: fabric.Config{Seed: 1, MTU: 1500}, Switch: fabric.NDPSwitch(1024+tocc.PacketWire, trimmed).Config(),
+		Config: fabric.Config{Seed: 1, MTU: 1500}, Switch: fabric.NDPSwitch(1024+tocc.PacketWire,
+			trimmed).Config(),
 	}, senders+1, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 	cl, err := sim.New(sim.Scenario{
 		Topology: sim.On(net),
@@ -51,11 +52,13 @@ func TestTrimmedIncast(t *testing.T) {
 	port := net.Switches()[0].Ports()[senders]
 	q, headers, r := port.QueueStats(0), port.QueueStats(7), cl.Nodes[senders].Endpoint.Counters()
 	goodput := float64(units.RateOf(senders*100*units.KiB, last.Sub(start))) / 1e9
-	t.Logf("%.1f Gb/s, %d packets trimmed, %d headers seen, %d of no use, %d missing, %d sent again, %d timeouts, longest queue %d",
+	t.Logf("%.1f Gb/s, %d packets trimmed, %d headers seen, %d of no use, %d missing, %d sent "+
+		"again, %d timeouts, longest queue %d",
 		goodput, q.Trimmed, r.Trimmed, r.DropTrimmed, r.Missing, again, timeouts, int64(q.Longest))
 	assert.NotZero(t, q.Trimmed)
 	assert.NotZero(t, headers.Dropped)
-	assert.GreaterOrEqual(t, r.Trimmed+r.DropTrimmed+headers.Dropped, q.Trimmed, "RTS may be dropped there, too")
+	assert.GreaterOrEqual(t, r.Trimmed+r.DropTrimmed+headers.Dropped, q.Trimmed,
+		"RTS may be dropped there, too")
 	assert.Equal(t, q.Trimmed, r.Missing, "each is told once, also where the header was lost, too")
 	assert.Equal(t, q.Trimmed, again)
 	assert.Zero(t, q.Dropped)

@@ -21,14 +21,22 @@ import (
 
 // incast is four flows of 2 MB that begin at once and end at one host: when each is done, and the
 // controllers of the hosts.
-func incast(t *testing.T, control func(sim.Pair, *sim.Service), queue fabric.Queue, tokens *tocc.Spec, controller func() (cc.Controller, error)) (done []units.Duration, controllers []cc.Controller) {
+func incast(t *testing.T, control func(sim.Pair, *sim.Service), queue fabric.Queue,
+	tokens *tocc.Spec, controller func() (cc.Controller, error)) (done []units.Duration,
+	controllers []cc.Controller) {
 	queues := fabric.Queues{queue}
-	queues[tokenQueue] = fabric.Queue{Share: 0.04, Burst: 2, ECN: fabric.ECN{Kmin: 200, Kmax: 800, Pmax: 1}}
-	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 3}, Switch: fabric.SwitchConfig{Queues: queues.At(), INT: true}}, 5,
+	queues[tokenQueue] = fabric.Queue{Share: 0.04, Burst: 2,
+		ECN: fabric.ECN{Kmin: 200, Kmax: 800, Pmax: 1}}
+	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 3},
+		Switch: fabric.SwitchConfig{Queues: queues.At(), INT: true}}, 5,
 		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
-	c := sim.Scenario{Topology: sim.On(net), Scheme: sim.Scheme{Of: control, TrafficClass: 2, AnswerClass: 0xe0}}
+	c := sim.Scenario{Topology: sim.On(net), Scheme: sim.Scheme{Of: control, TrafficClass: 2,
+		AnswerClass: 0xe0}}
 	if tokens != nil {
-		c.Scheme.Selective, c.Scheme.Admit = true, func(_ sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) { return tokens.New(path) }
+		c.Scheme.Selective, c.Scheme.Admit = true, func(_ sim.Pair, path cc.Path) (cc.Gate,
+			cc.Granter, error) {
+			return tokens.New(path)
+		}
 	}
 	if controller != nil {
 		c.Scheme.Controller = func(int, units.Time) (cc.Controller, error) {
@@ -76,13 +84,15 @@ func priorities(t *testing.T) func(sim.Pair, *sim.Service) {
 	}
 }
 
-// offloaded is an incast behind soft NICs. When all is reported at once and nothing takes time it is the native one, to the
-// picosecond; with aggregation, and agents at a distance, the flows are done when it answers. deciding are the hosts whose
-// algorithms have anything to decide.
-func offloaded(t *testing.T, native []units.Duration, deciding []int, control func(sim.Pair, *sim.Service), queue fabric.Queue, tokens *tocc.Spec) []units.Duration {
+// offloaded is an incast behind soft NICs. When all is reported at once and nothing takes time it
+// is the native one, to the picosecond; with aggregation, and agents at a distance, the flows are
+// done when it answers. deciding are the hosts whose algorithms have anything to decide.
+func offloaded(t *testing.T, native []units.Duration, deciding []int,
+	control func(sim.Pair, *sim.Service), queue fabric.Queue, tokens *tocc.Spec) []units.Duration {
 	run := func(agg nicoffload.Aggregation, distance *nicoffload.PCIe) []units.Duration {
 		done, controllers := incast(t, control, queue, tokens, func() (cc.Controller, error) {
-			return nicoffload.NewShared(nicoffload.Config{Aggregation: agg}, nicoffload.AgentConfig{}, distance, 0)
+			return nicoffload.NewShared(nicoffload.Config{Aggregation: agg},
+				nicoffload.AgentConfig{}, distance, 0)
 		})
 		for _, i := range deciding {
 			n := controllers[i].(*nicoffload.Controller).Agent().Counters()
@@ -98,10 +108,12 @@ func offloaded(t *testing.T, native []units.Duration, deciding []int, control fu
 	return far
 }
 
-// The same transport, the same algorithms, in line and behind the device: when all is reported at once and
-// nothing takes time, to the picosecond the same. With aggregation and a distance flows take about as long.
+// The same transport, the same algorithms, in line and behind the device: when all is reported at
+// once and nothing takes time, to the picosecond the same. With aggregation and a distance flows
+// take about as long.
 func TestOffloaded(t *testing.T) {
-	for _, name := range []string{"swift", "dctcp", "idctcp", "hpcc", "dcqcn", "timely", "ledbat-dc", "bolt", "prioplus"} {
+	for _, name := range []string{"swift", "dctcp", "idctcp", "hpcc", "dcqcn", "timely",
+		"ledbat-dc", "bolt", "prioplus"} {
 		t.Run(name, func(t *testing.T) {
 			control, queue := priorities(t), marking
 			if name != "prioplus" {
@@ -120,8 +132,8 @@ func TestOffloaded(t *testing.T) {
 	}
 }
 
-// Token CC is a flow of its own, which the device carries as any other: tokens are sent and used by the NIC, and the
-// agent says how many may be under way.
+// Token CC is a flow of its own, which the device carries as any other: tokens are sent and used by
+// the NIC, and the agent says how many may be under way.
 func TestTokenCCOffloaded(t *testing.T) {
 	open, err := cc.Parse("fixed:window=1GB")
 	require.NoError(t, err)
@@ -145,11 +157,13 @@ func TestBaselinesOfOffload(t *testing.T) {
 		make    func() (cc.Controller, error)
 	}{
 		"ccp": {control, func() (cc.Controller, error) {
-			c, _, err := ccp.New(ccp.Config{Program: ccp.PerRTT, Service: units.Microsecond / 4, Payload: 1024}, true)
+			c, _, err := ccp.New(ccp.Config{Program: ccp.PerRTT, Service: units.Microsecond / 4,
+				Payload: 1024}, true)
 			return c, err
 		}},
 		"doca-pcc": {pcc.Spec{}, func() (cc.Controller, error) {
-			return pcc.NewController(pcc.Config{LineRate: 100 * units.Gbps, Delay: 2 * units.Microsecond})
+			return pcc.NewController(pcc.Config{LineRate: 100 * units.Gbps,
+				Delay: 2 * units.Microsecond})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

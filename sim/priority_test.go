@@ -14,8 +14,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Flows of all priorities over a network that loses, doubles, reorders and spoils what it carries, probes
-// and their answers among it: each ends, whoever else sends, and none is told an error.
+// Flows of all priorities over a network that loses, doubles, reorders and spoils what it carries,
+// probes and their answers among it: each ends, whoever else sends, and none is told an error.
 func TestPrioritiesSurviveLoss(t *testing.T) {
 	swift, err := cc.Parse("swift")
 	require.NoError(t, err)
@@ -23,7 +23,8 @@ func TestPrioritiesSurviveLoss(t *testing.T) {
 		channels, err := prioplus.ParseChannels(settings)
 		require.NoError(t, err)
 		const hosts = 9
-		net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 4, MTU: 1500}}, hosts, fabric.Link{Rate: 100 * units.Gbps, Delay: 3 * units.Microsecond})
+		net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 4, MTU: 1500}}, hosts,
+			fabric.Link{Rate: 100 * units.Gbps, Delay: 3 * units.Microsecond})
 		cl, err := sim.New(sim.Scenario{
 			Topology: sim.On(net),
 			Scheme: sim.Scheme{AnswerClass: 0xe0,
@@ -34,8 +35,12 @@ func TestPrioritiesSurviveLoss(t *testing.T) {
 		})
 		require.NoError(t, err)
 		for i := range hosts {
-			require.NoError(t, net.Host(i).NIC().Ports()[0].SetFaults(fabric.LinkFaults{Lose: 0.01, Duplicate: 0.001, Reorder: 0.001, Corrupt: 0.001}))
-			require.NoError(t, net.Switches()[0].Ports()[i].SetFaults(fabric.LinkFaults{Lose: 0.01, Duplicate: 0.001, Reorder: 0.001, Corrupt: 0.001}))
+			require.NoError(t,
+				net.Host(i).NIC().Ports()[0].SetFaults(fabric.LinkFaults{Lose: 0.01,
+					Duplicate: 0.001, Reorder: 0.001, Corrupt: 0.001}))
+			require.NoError(t,
+				net.Switches()[0].Ports()[i].SetFaults(fabric.LinkFaults{Lose: 0.01,
+					Duplicate: 0.001, Reorder: 0.001, Corrupt: 0.001}))
 		}
 		var flows []*sim.Transfer
 		for i := range hosts - 1 {

@@ -51,14 +51,16 @@ func (s *Simulation) record() error {
 func (s *Simulation) port(p QueueProbe) (*fabric.Port, error) {
 	switches := s.Net.Switches()
 	if p.Switch < 0 || p.Switch >= len(switches) {
-		return nil, fmt.Errorf("sim: probe: switch %d out of range [0, %d)", p.Switch, len(switches))
+		return nil, fmt.Errorf("sim: probe: switch %d out of range [0, %d)", p.Switch,
+			len(switches))
 	}
 	ports := switches[p.Switch].Ports()
 	if p.Port < 0 || p.Port >= len(ports) {
 		return nil, fmt.Errorf("sim: probe: port %d out of range [0, %d)", p.Port, len(ports))
 	}
 	if p.Queue < 0 || p.Queue >= fabric.MaxQueues {
-		return nil, fmt.Errorf("sim: probe: queue %d out of range [0, %d)", p.Queue, fabric.MaxQueues)
+		return nil, fmt.Errorf("sim: probe: queue %d out of range [0, %d)", p.Queue,
+			fabric.MaxQueues)
 	}
 	return ports[p.Port], nil
 }

@@ -24,13 +24,14 @@ import (
 var (
 	seedFlag  = flag.Uint64("seed", 1, "seed of the first run; 0 draws one")
 	seedsFlag = flag.Int("seeds", 1, "runs, each with a seed of its own")
-	sweepFlag = flag.Bool("sweep", false, "more numbers of flows from 2 to 64, and over 640 ms, of those that keep to the rule")
+	sweepFlag = flag.Bool("sweep", false,
+		"more numbers of flows from 2 to 64, and over 640 ms, of those that keep to the rule")
 )
 
-// Flows join one after another within join, and have their shares of the link over measured. Then all but the
-// first end, and that one has the line again when back is over. The path has 8.2 µs and a BDP of 100
-// packets, so that measured is some 5000 round trips with a queue: sawtooth and lots are averaged, what
-// is uneven for good is not.
+// Flows join one after another within join, and have their shares of the link over measured. Then
+// all but the first end, and that one has the line again when back is over. The path has 8.2 µs and
+// a BDP of 100 packets, so that measured is some 5000 round trips with a queue: sawtooth and lots
+// are averaged, what is uneven for good is not.
 const (
 	join = 24 * units.Millisecond
 	back = 16 * units.Millisecond
@@ -38,7 +39,8 @@ const (
 	line    = 100 * units.Gbps
 	reach   = 2 * units.Microsecond // of each link
 	packet  = transport.MTU1024
-	carried = float64(line) * float64(packet) / float64(packet+wire.EthernetLen+wire.IPv4Len+wire.UDPLen+wire.BTHLen+wire.ICRCLen+24)
+	carried = float64(line) * float64(packet) / float64(packet+wire.EthernetLen+wire.IPv4Len+
+		wire.UDPLen+wire.BTHLen+wire.ICRCLen+24)
 )
 
 // measured is the averaging time.
@@ -64,12 +66,12 @@ type property struct {
 	windows span   // in packets: what a Decision may say
 	as      string // must come out the same, to the byte
 
-	// least and largest are the shares of the flows that have least and most, over the mean; poorest is the least share in
-	// an eighth of the time; used is what all take of the link, alone what the last one has
-	// of it again. What is left out is what everybody is held to.
+	// least and largest are the shares of the flows that have least and most, over the mean;
+	// poorest is the least share in an eighth of the time; used is what all take of the link, alone
+	// what the last one has of it again. What is left out is what everybody is held to.
 	least, largest, poorest, used, alone span
-	// why says of anything else that is not left out where it comes from. It is asserted from both sides: what gets
-	// better must be noticed, too.
+	// why says of anything else that is not left out where it comes from. It is asserted from both
+	// sides: what gets better must be noticed, too.
 	why string
 }
 
@@ -95,60 +97,94 @@ var properties = []property{
 	{control: "dctcp", flows: someFlows, ecn: atBDP, windows: span{2, most}},
 	{control: "idctcp", flows: someFlows, ecn: atBDP, windows: span{2, most}},
 	{control: "d2tcp", flows: someFlows, ecn: atBDP, windows: span{2, most}, as: "dctcp"},
-	{control: "hpcc", of: additive, flows: someFlows, windows: span{1, 105}, used: span{0.94, 0.975}, alone: span{0.91, 0.96}, why: eta},
-	{control: "timely:patched=on", flows: someFlows, windows: span{most, most}, used: span{0.88, 0.975}, why: steps},
+	{control: "hpcc", of: additive, flows: someFlows, windows: span{1, 105},
+		used: span{0.94, 0.975}, alone: span{0.91, 0.96}, why: eta},
+	{control: "timely:patched=on", flows: someFlows, windows: span{most, most},
+		used: span{0.88, 0.975}, why: steps},
 	{control: "bolt", flows: someFlows, windows: span{1, 101}, used: span{0.965, 0.985}, why: tags},
 	{control: "fixed", flows: someFlows, windows: span{1024, 1024}},
 
-	{control: "hpcc", flows: []int{2}, windows: span{1, 105}, least: span{0.3, 0.9}, largest: span{1.1, 1.7}, poorest: span{0.25, 0.85},
+	{control: "hpcc", flows: []int{2}, windows: span{1, 105}, least: span{0.3, 0.9},
+		largest: span{1.1, 1.7}, poorest: span{0.25, 0.85},
 		used: span{0.9, 0.95}, alone: span{0.9, 0.95}, why: additiveForMany},
-	{control: "hpcc", flows: []int{8}, windows: span{1, 105}, least: span{0.85, 1}, largest: span{1.1, 1.7},
-		used: span{0.9, 0.95}, alone: span{0.9, 0.95}, why: additiveForMany},
-	{control: "hpcc", flows: []int{64}, windows: span{1, 105}, used: span{0.92, 0.96}, alone: span{0.9, 0.95}, why: eta},
-	{control: "dctcp", flows: []int{32}, ecn: atBDP, windows: span{2, most}, least: span{0.8, 0.96}, largest: span{1.03, 1.2}, why: phases},
-	{control: "timely", flows: []int{2, 8}, windows: span{most, most}, least: span{0.9, 1}, largest: span{1, 1.1}, used: span{0.9, 0.975}, why: noFixedPoint},
-	{control: "timely", flows: []int{64}, windows: span{most, most}, least: span{0.9, 0.98}, largest: span{1.03, 1.15}, used: span{0.8, 0.87}, why: noFixedPoint},
-	{control: "ledbat:target=6us", flows: []int{2}, windows: span{2, most}, least: span{0.5, 0.9}, largest: span{1.1, 1.5}, poorest: span{0.3, 0.8}, why: latecomers},
-	{control: "ledbat:target=6us", flows: []int{8}, windows: span{2, most}, least: span{0.02, 0.1}, largest: span{4, 7}, poorest: span{0.02, 0.1}, why: latecomers},
-	{control: "ledbat:target=6us", flows: []int{64}, windows: span{2, most}, least: span{0.1, 0.3}, largest: span{12, 25}, poorest: span{0.1, 0.3}, why: latecomers},
+	{control: "hpcc", flows: []int{8}, windows: span{1, 105}, least: span{0.85, 1},
+		largest: span{1.1, 1.7},
+		used:    span{0.9, 0.95}, alone: span{0.9, 0.95}, why: additiveForMany},
+	{control: "hpcc", flows: []int{64}, windows: span{1, 105}, used: span{0.92, 0.96},
+		alone: span{0.9, 0.95}, why: eta},
+	{control: "dctcp", flows: []int{32}, ecn: atBDP, windows: span{2, most}, least: span{0.8, 0.96},
+		largest: span{1.03, 1.2}, why: phases},
+	{control: "timely", flows: []int{2, 8}, windows: span{most, most}, least: span{0.9, 1},
+		largest: span{1, 1.1}, used: span{0.9, 0.975}, why: noFixedPoint},
+	{control: "timely", flows: []int{64}, windows: span{most, most}, least: span{0.9, 0.98},
+		largest: span{1.03, 1.15}, used: span{0.8, 0.87}, why: noFixedPoint},
+	{control: "ledbat:target=6us", flows: []int{2}, windows: span{2, most}, least: span{0.5, 0.9},
+		largest: span{1.1, 1.5}, poorest: span{0.3, 0.8}, why: latecomers},
+	{control: "ledbat:target=6us", flows: []int{8}, windows: span{2, most}, least: span{0.02, 0.1},
+		largest: span{4, 7}, poorest: span{0.02, 0.1}, why: latecomers},
+	{control: "ledbat:target=6us", flows: []int{64}, windows: span{2, most}, least: span{0.1, 0.3},
+		largest: span{12, 25}, poorest: span{0.1, 0.3}, why: latecomers},
 	{control: "ledbat-dc", flows: []int{2}, windows: span{2, most}},
-	{control: "ledbat-dc", flows: []int{8}, windows: span{2, most}, least: span{0.1, 0.4}, largest: span{2.5, 4}, poorest: span{0.02, 0.3}, why: alike},
-	{control: "ledbat-dc", flows: []int{64}, windows: span{2, most}, least: span{0.75, 0.94}, largest: span{2.5, 5}, why: alike},
+	{control: "ledbat-dc", flows: []int{8}, windows: span{2, most}, least: span{0.1, 0.4},
+		largest: span{2.5, 4}, poorest: span{0.02, 0.3}, why: alike},
+	{control: "ledbat-dc", flows: []int{64}, windows: span{2, most}, least: span{0.75, 0.94},
+		largest: span{2.5, 5}, why: alike},
 	{control: "dcqcn", flows: []int{2}, ecn: ramp, windows: span{most, most}},
-	{control: "dcqcn", flows: []int{8}, ecn: ramp, windows: span{most, most}, least: span{0.92, 1}, largest: span{1, 1.12}, alone: span{0.3, 0.55}, why: byLot},
-	{control: "dcqcn", flows: []int{64}, ecn: ramp, windows: span{most, most}, least: span{0.8, 0.95}, largest: span{1.05, 1.2}, used: span{0.93, 0.98}, alone: span{0.2, 0.4}, why: byLot},
-	{control: "dcqcn-nic", flows: []int{2}, ecn: ramp, cnps: nicCNPs, windows: span{most, most}, alone: span{0.45, 0.65}, why: nicSteps},
-	{control: "dcqcn-nic", flows: []int{8}, ecn: ramp, cnps: nicCNPs, windows: span{most, most}, least: span{0.4, 0.75}, largest: span{1.7, 2.8}, poorest: span{0.3, 0.6}, alone: span{0.05, 0.2}, why: nicSteps},
-	{control: "dcqcn-nic", flows: []int{64}, ecn: ramp, cnps: nicCNPs, windows: span{most, most}, least: span{0.55, 0.85}, largest: span{2.2, 4.5}, poorest: span{0.1, 0.4}, used: span{0.95, 1}, alone: span{0.02, 0.1}, why: nicSteps},
+	{control: "dcqcn", flows: []int{8}, ecn: ramp, windows: span{most, most}, least: span{0.92, 1},
+		largest: span{1, 1.12}, alone: span{0.3, 0.55}, why: byLot},
+	{control: "dcqcn", flows: []int{64}, ecn: ramp, windows: span{most, most},
+		least: span{0.8, 0.95}, largest: span{1.05, 1.2}, used: span{0.93, 0.98}, alone: span{0.2,
+			0.4}, why: byLot},
+	{control: "dcqcn-nic", flows: []int{2}, ecn: ramp, cnps: nicCNPs, windows: span{most, most},
+		alone: span{0.45, 0.65}, why: nicSteps},
+	{control: "dcqcn-nic", flows: []int{8}, ecn: ramp, cnps: nicCNPs, windows: span{most, most},
+		least: span{0.4, 0.75}, largest: span{1.7, 2.8}, poorest: span{0.3, 0.6}, alone: span{0.05,
+			0.2}, why: nicSteps},
+	{control: "dcqcn-nic", flows: []int{64}, ecn: ramp, cnps: nicCNPs, windows: span{most, most},
+		least: span{0.55, 0.85}, largest: span{2.2, 4.5}, poorest: span{0.1, 0.4}, used: span{0.95,
+			1}, alone: span{0.02, 0.1}, why: nicSteps},
 }
 
 const (
 	most    = 1600.141 // packets: 16 BDP, the largest window of most
 	nicCNPs = 4 * units.Microsecond
 
-	tags = "its flags and their frame are 20 bytes of each packet, 0.018 of the link; of what is left it uses 0.99 to 1"
-	eta  = "HPCC aims at 0.95 of the link, of which the room for telemetry is lost; with W_AI for n flows n of them get a little more"
-	// With eta=1 two flows have 0.51 and 1.49. With a wheel of 8 ns slots instead of 128 eight flows had 0.96 to 1.03 in the second 30
-	// ms, and two 0.73 to 1.27.
-	additiveForMany = "W_AI is 0.0005 BDP, for a hundred flows (HPCC section 3.3: BDP·(1-eta)/N): the fixed point of few flows is where eta/U, whose mean is " +
-		"the same for all but for some thousandths, is 1-W_AI/W, a few thousandths below 1. What the slots of the wheel do to packets that meet is more than that"
-	phases = "a step marks always those who come when the queue is longest, in a round trip in which the order of flows hardly changes (traffic phase effects). " +
+	tags = "its flags and their frame are 20 bytes of each packet, 0.018 of the link; of what is " +
+		"left it uses 0.99 to 1"
+	eta = "HPCC aims at 0.95 of the link, of which the room for telemetry is lost; with W_AI " +
+		"for n flows n of them get a little more"
+	// With eta=1 two flows have 0.51 and 1.49. With a wheel of 8 ns slots instead of 128 eight
+	// flows had 0.96 to 1.03 in the second 30 ms, and two 0.73 to 1.27.
+	additiveForMany = "W_AI is 0.0005 BDP, for a hundred flows (HPCC section 3.3: " +
+		"BDP·(1-eta)/N): the fixed point of few flows is where eta/U, whose mean is " +
+		"the same for all but for some thousandths, is 1-W_AI/W, a few thousandths below 1. What " +
+		"the slots of the wheel do to packets that meet is more than that"
+	phases = "a step marks always those who come when the queue is longest, in a round trip in " +
+		"which the order of flows hardly changes (traffic phase effects). " +
 		"Over 640 ms it is 0.97 to 1.03; marked on a ramp from 50 to 150 KB 0.97 to 1.04 over 80 ms"
-	// With delta 0.0002, 0.001 and 0.004 of the line eight patched flows use 0.974, 0.940 and 0.883.
-	steps        = "each flow adds delta a round trip; the larger the steps of all together, the more the queue swings and is empty at times"
-	noFixedPoint = "no unique fixed point: any shares are stable (ECN or Delay, CoNEXT'16), and what they are here comes from the lots of hosts; of the link as patched"
-	latecomers   = "a latecomer takes the queue it finds for the path (RFC 6817, section 4.2). With its target of 100 ms nothing here is queue enough"
-	alike        = "off/w is added for each packet: a round trip adds the same to every window. What they differ by when they meet stays; the floor of two packets takes some of it"
-	byLot        = "cuts are drawn by lot, some hundred of them here; alone: R_AI is 0.1 % of the line each 55 µs, and 16 ms are 290 of these"
-	nicSteps     = "NICs raise by 50 Mb/s each 300 µs whatever the line: 16 ms are 2.7 Gb/s, 100 Gb/s take 0.6 s"
+	// With delta 0.0002, 0.001 and 0.004 of the line eight patched flows use 0.974, 0.940 and
+	// 0.883.
+	steps = "each flow adds delta a round trip; the larger the steps of all together, the " +
+		"more the queue swings and is empty at times"
+	noFixedPoint = "no unique fixed point: any shares are stable (ECN or Delay, CoNEXT'16), and " +
+		"what they are here comes from the lots of hosts; of the link as patched"
+	latecomers = "a latecomer takes the queue it finds for the path (RFC 6817, section 4.2). " +
+		"With its target of 100 ms nothing here is queue enough"
+	alike = "off/w is added for each packet: a round trip adds the same to every window. " +
+		"What they differ by when they meet stays; the floor of two packets takes some of it"
+	byLot = "cuts are drawn by lot, some hundred of them here; alone: R_AI is 0.1 % of " +
+		"the line each 55 µs, and 16 ms are 290 of these"
+	nicSteps = "NICs raise by 50 Mb/s each 300 µs whatever the line: 16 ms are 2.7 Gb/s, 100 " +
+		"Gb/s take 0.6 s"
 )
 
-// additive is HPCC's W_AI for so many flows (section 3.3 of its paper): what may be in flight beyond eta of the path, shared out.
+// additive is HPCC's W_AI for so many flows (section 3.3 of its paper): what may be in flight
+// beyond eta of the path, shared out.
 func additive(flows int) string { return fmt.Sprintf(":ai=%gBDP", (1-0.95)/float64(flows)) }
 
-// TestFairShare is a specification of congestion control through our transport and the fabric: flows come
-// to share a link within 5 %, none of them starves, windows stay within their bounds, and
-// whoever is left has the line again. More seeds and more numbers of flows: make fairness.
+// TestFairShare is a specification of congestion control through our transport and the fabric:
+// flows come to share a link within 5 %, none of them starves, windows stay within their bounds,
+// and whoever is left has the line again. More seeds and more numbers of flows: make fairness.
 func TestFairShare(t *testing.T) {
 	labtest.OneGoroutine(t)
 	seed := *seedFlag
@@ -193,8 +229,10 @@ func TestEveryAlgorithmHasItsProperties(t *testing.T) {
 	}
 	for _, p := range properties {
 		none := span{}
-		facts := p.least != none || p.largest != none || p.poorest != none || p.used != none || p.alone != none
-		assert.Equal(t, facts, p.why != "", "%s: what is not as with the others needs a reason", p.control)
+		facts := p.least != none || p.largest != none || p.poorest != none || p.used != none ||
+			p.alone != none
+		assert.Equal(t, facts, p.why != "", "%s: what is not as with the others needs a reason",
+			p.control)
 	}
 }
 
@@ -209,8 +247,11 @@ func (p property) hold(t *testing.T, control string, n int, seed uint64) []float
 		queues[0].Bolt = sim.Bolt(packet)
 	}
 	// What hosts take longer now and then keeps flows from marching in step.
-	host := fabric.HostConfig{RxDelay: units.Nanosecond, Jitter: func() units.Duration { return units.Duration(rng.Int64N(int64(units.Microsecond / 2))) }}
-	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: seed}, Host: host, Switch: fabric.SwitchConfig{Queues: queues.At(), INT: true}},
+	host := fabric.HostConfig{RxDelay: units.Nanosecond, Jitter: func() units.Duration {
+		return units.Duration(rng.Int64N(int64(units.Microsecond / 2)))
+	}}
+	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: seed}, Host: host,
+		Switch: fabric.SwitchConfig{Queues: queues.At(), INT: true}},
 		n+1, fabric.Link{Rate: line, Delay: reach})
 	watch := &watched{windows: p.windows, line: line}
 	cl, err := sim.New(sim.Scenario{
@@ -259,7 +300,8 @@ func (p property) hold(t *testing.T, control string, n int, seed uint64) []float
 	used := mean(sums) * float64(n) * 8 / measured().Seconds() / carried
 	least, largest := slices.Min(sums)/mean(sums), slices.Max(sums)/mean(sums)
 
-	t.Logf("shares %.3f to %.3f, in an eighth of the time %.3f at least; %.3f of the link; alone again %.3f; windows %.3f to %.1f packets",
+	t.Logf("shares %.3f to %.3f, in an eighth of the time %.3f at least; %.3f of the link; alone "+
+		"again %.3f; windows %.3f to %.1f packets",
 		least, largest, poorest, used, alone, watch.seen.low, watch.seen.high)
 	require.Empty(t, cl.Errors)
 	assert.Empty(t, watch.wrong)
@@ -268,7 +310,8 @@ func (p property) hold(t *testing.T, control string, n int, seed uint64) []float
 		got           float64
 		asked, always span
 	}{
-		{"least share", least, p.least, evenLeast}, {"largest share", largest, p.largest, evenLargest},
+		{"least share", least, p.least, evenLeast}, {"largest share", largest, p.largest,
+			evenLargest},
 		{"least share in an eighth of the time", poorest, p.poorest, nobodyStarves},
 		{"of the link used", used, p.used, fullLink}, {"alone again", alone, p.alone, lineAgain},
 	} {

@@ -15,7 +15,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// rising is a port whose packets of data have the lower of two priorities and the higher one by turns of 16.
+// rising is a port whose packets of data have the lower of two priorities and the higher one by
+// turns of 16.
 type rising struct{ ports.Port }
 
 func (r rising) Send(class ports.Class, bufs []ports.Buf) int {
@@ -29,8 +30,8 @@ func (r rising) Send(class ports.Class, bufs []ports.Buf) int {
 	return r.Port.Send(class, bufs)
 }
 
-// A flow whose packets change their priority overtakes itself. A sender that waits for what others overtook sends
-// nothing again where nothing is lost, and where something is all arrives.
+// A flow whose packets change their priority overtakes itself. A sender that waits for what others
+// overtook sends nothing again where nothing is lost, and where something is all arrives.
 func TestReorderingByPriorities(t *testing.T) {
 	const hosts, bytes = 5, 2 * units.MiB
 	for _, c := range []struct {
@@ -38,13 +39,17 @@ func TestReorderingByPriorities(t *testing.T) {
 		reordering units.Duration
 		lose       float64
 	}{
-		{"without patience", 0, 0}, {"with patience", 100 * units.Microsecond, 0}, {"and losses", 100 * units.Microsecond, 0.005},
+		{"without patience", 0, 0}, {"with patience", 100 * units.Microsecond, 0}, {"and losses",
+			100 * units.Microsecond, 0.005},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 7, MTU: 1500}}, hosts, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+			net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 7, MTU: 1500}}, hosts,
+				fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 			cl, err := sim.New(sim.Scenario{
 				Topology: sim.On(net),
-				Hosts:    sim.Hosts{Timeout: 10, Wrap: func(_ int, p ports.Port) ports.Port { return rising{p} }},
+				Hosts: sim.Hosts{Timeout: 10, Wrap: func(_ int, p ports.Port) ports.Port {
+					return rising{p}
+				}},
 				Scheme: sim.Scheme{Selective: true,
 					AnswerClass: 0xe0,
 					Recovery:    sim.Recovery{Reordering: c.reordering, MaxHeld: 4096},
@@ -70,7 +75,8 @@ func TestReorderingByPriorities(t *testing.T) {
 				again, timeouts = again+k.Retransmitted, timeouts+k.Timeouts
 			}
 			held := cl.Nodes[hosts-1].Endpoint.Counters().Held
-			t.Logf("done after %v, %d held, %d sent again, %d timeouts", flows[0].Done, held, again, timeouts)
+			t.Logf("done after %v, %d held, %d sent again, %d timeouts", flows[0].Done, held, again,
+				timeouts)
 			assert.NotZero(t, held, "something was overtaken")
 			assert.Equal(t, c.reordering == 0 || c.lose > 0, again > 0)
 			if c.lose == 0 {

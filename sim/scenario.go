@@ -24,7 +24,8 @@ type Scenario struct {
 	// Until is when the run ends at the latest; 0 means 10 s. It ends before that when Over, or
 	// else the Workload, says so.
 	Until units.Duration
-	// Over, unless nil, reports whether the run is over at a time. It replaces the rule of Workload.
+	// Over, unless nil, reports whether the run is over at a time. It replaces the rule of
+	// Workload.
 	Over func(s *Simulation, at units.Duration) bool
 	// Step is how often the run checks whether it is over or canceled; 0 means 20 µs.
 	Step units.Duration

@@ -26,7 +26,8 @@ func leafSpine(t *testing.T, scheme string) sim.Scenario {
 	s, err := sim.ParseScheme(scheme)
 	require.NoError(t, err)
 	return sim.Scenario{
-		Topology: fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 4, Host: hundredGig, Up: hundredGig},
+		Topology: fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 4, Host: hundredGig,
+			Up: hundredGig},
 		Hosts:    sim.Hosts{PathMTU: 4096},
 		Scheme:   s,
 		Workload: sim.Workload{Traffic: sim.Load(workload.WebSearch, 0.5, 300*units.Microsecond)},
@@ -99,7 +100,8 @@ func TestFlowsAndRequests(t *testing.T) {
 		Topology: sim.Star(4, hundredGig),
 		Scheme:   sim.Scheme{Control: spec, AnswerClass: sim.AnswerDSCP << 2},
 		Workload: sim.Workload{
-			Flows:    []sim.Flow{{From: 0, To: 3, Bytes: units.MiB}, {From: 3, To: 0, Start: 100 * us}},
+			Flows: []sim.Flow{{From: 0, To: 3, Bytes: units.MiB},
+				{From: 3, To: 0, Start: 100 * us}},
 			Requests: []sim.Requests{{From: 1, To: 2, Bytes: 4096, Think: 10 * us, Start: 50 * us}},
 		},
 		Probes: sim.Probes{Queues: []sim.QueueProbe{{Port: 3}}, Buffers: 10 * us},
@@ -123,7 +125,8 @@ func TestFlowsAndRequests(t *testing.T) {
 func TestFaultsAndEnds(t *testing.T) {
 	s := leafSpine(t, "fixed")
 	for port := range 24 {
-		s.Faults = append(s.Faults, fabric.Planned{What: fabric.Spoil, Port: port, Faults: fabric.LinkFaults{Lose: 0.01}})
+		s.Faults = append(s.Faults, fabric.Planned{What: fabric.Spoil, Port: port,
+			Faults: fabric.LinkFaults{Lose: 0.01}})
 	}
 	r, err := s.Run(t.Context())
 	require.NoError(t, err)
@@ -152,14 +155,29 @@ func TestScenarioRefuses(t *testing.T) {
 	spec, err := cc.Parse("fixed")
 	require.NoError(t, err)
 	for want, change := range map[string]func(*sim.Scenario){
-		"no topology":                func(s *sim.Scenario) { s.Topology = nil },
-		"host 0 to 9 of 8 hosts":     func(s *sim.Scenario) { s.Workload.Flows = []sim.Flow{{To: 9, Control: spec}} },
-		"needs a Control":            func(s *sim.Scenario) { s.Workload.Flows = []sim.Flow{{To: 1}}; s.Scheme.Control = nil },
-		"switch 4 out of range":      func(s *sim.Scenario) { s.Probes.Queues = []sim.QueueProbe{{Switch: 4}} },
-		"port 9 out of range":        func(s *sim.Scenario) { s.Probes.Queues = []sim.QueueProbe{{Port: 9}} },
-		"queue -1 out of range":      func(s *sim.Scenario) { s.Probes.Queues = []sim.QueueProbe{{Queue: -1}} },
-		"fault 0":                    func(s *sim.Scenario) { s.Faults = fabric.Plan{{What: fabric.LinkDown, Port: 999}} },
-		"hpcc needs INT, and this p": func(s *sim.Scenario) { s.Scheme.Control, s.Hosts.Plain = parsed(t, "hpcc"), true },
+		"no topology": func(s *sim.Scenario) { s.Topology = nil },
+		"host 0 to 9 of 8 hosts": func(s *sim.Scenario) {
+			s.Workload.Flows = []sim.Flow{{To: 9, Control: spec}}
+		},
+		"needs a Control": func(s *sim.Scenario) {
+			s.Workload.Flows = []sim.Flow{{To: 1}}
+			s.Scheme.Control = nil
+		},
+		"switch 4 out of range": func(s *sim.Scenario) {
+			s.Probes.Queues = []sim.QueueProbe{{Switch: 4}}
+		},
+		"port 9 out of range": func(s *sim.Scenario) {
+			s.Probes.Queues = []sim.QueueProbe{{Port: 9}}
+		},
+		"queue -1 out of range": func(s *sim.Scenario) {
+			s.Probes.Queues = []sim.QueueProbe{{Queue: -1}}
+		},
+		"fault 0": func(s *sim.Scenario) {
+			s.Faults = fabric.Plan{{What: fabric.LinkDown, Port: 999}}
+		},
+		"hpcc needs INT, and this p": func(s *sim.Scenario) {
+			s.Scheme.Control, s.Hosts.Plain = parsed(t, "hpcc"), true
+		},
 	} {
 		s := leafSpine(t, "fixed")
 		change(&s)

@@ -15,7 +15,8 @@ import (
 )
 
 func star(hosts int) *fabric.Network {
-	return fabric.Star(fabric.Parts{}, hosts, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+	return fabric.Star(fabric.Parts{}, hosts,
+		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 }
 
 // A flow takes its ideal time on an empty network, and a packet or two.
@@ -34,7 +35,8 @@ func TestOneFlowIsIdeal(t *testing.T) {
 		require.NoError(t, net.Run(start.Add(2*units.Millisecond)))
 		require.Empty(t, c.Errors)
 		require.NotNil(t, done)
-		assert.InDelta(t, c.Ideal(done.Flow).Nanoseconds(), done.Done.Sub(start).Nanoseconds(), 400, "%d bytes", bytes)
+		assert.InDelta(t, c.Ideal(done.Flow).Nanoseconds(), done.Done.Sub(start).Nanoseconds(), 400,
+			"%d bytes", bytes)
 		assert.Zero(t, c.Running())
 	}
 }
@@ -42,7 +44,10 @@ func TestOneFlowIsIdeal(t *testing.T) {
 // Two flows to one host share its link, as the time series of each shows.
 func TestRatesOfFlows(t *testing.T) {
 	net := star(3)
-	c, err := sim.New(sim.Scenario{Topology: sim.On(net), Scheme: sim.Scheme{Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: 64 * units.KiB} }}})
+	c, err := sim.New(sim.Scenario{Topology: sim.On(net),
+		Scheme: sim.Scheme{Algorithm: func() cc.Algorithm {
+			return &cc.Fixed{Window: 64 * units.KiB}
+		}}})
 	require.NoError(t, err)
 	var rates []*fabric.Series
 	for i := range 2 {
@@ -53,7 +58,8 @@ func TestRatesOfFlows(t *testing.T) {
 	}
 	require.NoError(t, net.Run(units.Time(units.Millisecond)))
 	for _, r := range rates {
-		assert.InEpsilon(t, 50e9*1024/1106, r.Mean(units.Time(200*units.Microsecond), net.Now()), 0.02)
+		assert.InEpsilon(t, 50e9*1024/1106, r.Mean(units.Time(200*units.Microsecond), net.Now()),
+			0.02)
 	}
 }
 
@@ -65,7 +71,8 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	us := units.Time(units.Microsecond)
 	source := &flows{
 		{At: 0, Src: 0, Dst: 1, Bytes: units.MiB}, {At: 10 * us, Src: 0, Dst: 1, Bytes: units.KiB},
-		{At: 10 * us, Src: 0, Dst: 2, Bytes: units.KiB}, {At: 500 * us, Src: 0, Dst: 1, Bytes: 5 * units.MiB},
+		{At: 10 * us, Src: 0, Dst: 2, Bytes: units.KiB}, {At: 500 * us, Src: 0, Dst: 1,
+			Bytes: 5 * units.MiB},
 	}
 	count := 0
 	c.Drive(source, func(*sim.Transfer) { count++ })
@@ -80,10 +87,13 @@ func TestSelectiveRepeatBeatsGoBackN(t *testing.T) {
 	var again [2]uint64
 	for i, selective := range []bool{false, true} {
 		net := star(2)
-		c, err := sim.New(sim.Scenario{Topology: sim.On(net), Scheme: sim.Scheme{Selective: selective}})
+		c, err := sim.New(sim.Scenario{Topology: sim.On(net),
+			Scheme: sim.Scheme{Selective: selective}})
 		require.NoError(t, err)
 		require.NoError(t, net.Host(0).NIC().Ports()[0].SetFaults(fabric.LinkFaults{Lose: 0.01}))
-		c.Drive(&flows{{Src: 0, Dst: 1, Bytes: 20 * units.MiB}}, func(f *sim.Transfer) { took[i] = f.Done.Sub(0) })
+		c.Drive(&flows{{Src: 0, Dst: 1, Bytes: 20 * units.MiB}}, func(f *sim.Transfer) {
+			took[i] = f.Done.Sub(0)
+		})
 		require.NoError(t, net.Run(units.Time(100*units.Millisecond)))
 		require.Empty(t, c.Errors)
 		require.NotZero(t, took[i])
@@ -99,7 +109,10 @@ func TestFailedFlow(t *testing.T) {
 	c, err := sim.New(sim.Scenario{Topology: sim.On(net)})
 	require.NoError(t, err)
 	done := 0
-	c.Drive(&flows{{Src: 0, Dst: 1, Bytes: units.MiB}, {Src: 0, Dst: 2, Bytes: units.MiB}}, func(*sim.Transfer) { done++ })
+	c.Drive(&flows{{Src: 0, Dst: 1, Bytes: units.MiB}, {Src: 0, Dst: 2, Bytes: units.MiB}},
+		func(*sim.Transfer) {
+			done++
+		})
 	net.At(units.Time(50*units.Microsecond), net.Host(1).Stop)
 	require.NoError(t, net.Run(units.Time(100*units.Millisecond)))
 	assert.Equal(t, 1, done)

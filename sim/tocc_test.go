@@ -14,8 +14,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Eight senders to one receiver: the link is full but for the tokens' share, and the queue is a packet or two where
-// everything waits for a token; elsewhere it is unscheduled packets, at most a BDP of each sender.
+// Eight senders to one receiver: the link is full but for the tokens' share, and the queue is a
+// packet or two where everything waits for a token; elsewhere it is unscheduled packets, at most a
+// BDP of each sender.
 func TestTokensShareALink(t *testing.T) {
 	const packets, bursts = 2 * 1110, 8 * 51_000 // bytes; a BDP is 50 625 here
 	for _, want := range []struct {
@@ -34,7 +35,8 @@ func TestTokensShareALink(t *testing.T) {
 		net := fabric.New(fabric.Config{Seed: 1})
 		sw := net.AddSwitch("s", fabric.SwitchConfig{Queues: queues.At()})
 		for range 9 {
-			net.Connect(net.AddHost(fabric.HostConfig{}), sw, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+			net.Connect(net.AddHost(fabric.HostConfig{}), sw,
+				fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 		}
 		cl, err := sim.New(sim.Scenario{
 			Topology: sim.On(net),
@@ -66,12 +68,14 @@ func TestTokensShareALink(t *testing.T) {
 	}
 }
 
-// What is a little more than may leave without tokens asks for the rest at once, not when a timer of something else expires.
+// What is a little more than may leave without tokens asks for the rest at once, not when a timer
+// of something else expires.
 func TestRestBehindTheUnscheduledPhase(t *testing.T) {
 	spec, err := tocc.Parse("k=2048B")
 	require.NoError(t, err)
 	for _, senders := range []int{1, 3} {
-		net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 1}}, senders+1, fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond})
+		net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: 1}}, senders+1,
+			fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond})
 		cl, err := sim.New(sim.Scenario{
 			Topology: sim.On(net),
 			Hosts:    sim.Hosts{Timeout: 12},

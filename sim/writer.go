@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Writer is what a perftest program does on one queue pair: WRITEs of one size. One that fails is among the sim's Errors,
-// and its Writer goes on with nothing.
+// Writer is what a perftest program does on one queue pair: WRITEs of one size. One that fails is
+// among the sim's Errors, and its Writer goes on with nothing.
 type Writer struct {
 	Conn  *Conn
 	Bytes units.Bytes

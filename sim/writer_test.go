@@ -11,7 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A writer keeps its rate as long as there is room, has no more outstanding than it may, and with time to think one.
+// A writer keeps its rate as long as there is room, has no more outstanding than it may, and with
+// time to think one.
 func TestWriter(t *testing.T) {
 	const us, rate = units.Microsecond, 25 * units.Gbps
 	const goodput = float64(rate) * 1024 / (1024 + 82)
@@ -21,10 +22,12 @@ func TestWriter(t *testing.T) {
 		messages float64 // in a millisecond
 	}{
 		{"at a rate", sim.Writer{Bytes: 8192, Depth: 4, Every: 10 * us}, 100},
-		{"at more than the link", sim.Writer{Bytes: 8192, Depth: 4, Every: us}, 1e-3 * goodput / 8 / 8192},
+		{"at more than the link", sim.Writer{Bytes: 8192, Depth: 4, Every: us},
+			1e-3 * goodput / 8 / 8192},
 		{"as much as it takes", sim.Writer{Bytes: 8192, Depth: 4}, 1e-3 * goodput / 8 / 8192},
 		// 1.00 µs of link, and 2.8 µs for eight packets: one after the other.
-		{"with time to think", sim.Writer{Bytes: 8192, Depth: 1, Think: 20 * us}, 1000 / (20 + 4 + 8.0*1106*8/25000)},
+		{"with time to think", sim.Writer{Bytes: 8192, Depth: 1, Think: 20 * us},
+			1000 / (20 + 4 + 8.0*1106*8/25000)},
 	} {
 		net := fabric.Star(fabric.Parts{}, 2, fabric.Link{Rate: rate, Delay: us})
 		cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{SendDepth: 4}})

@@ -33,7 +33,8 @@ func newLoop(t testing.TB, text string) *loop {
 	if a := granter.Algorithm(); a != nil {
 		l.flow = l.Add(a, 0)
 	}
-	l.out = cc.Outgoing{Bytes: 4096, Message: 4096, Backlog: cc.Backlog{Waits: units.GiB, InFlight: 4096}}
+	l.out = cc.Outgoing{Bytes: 4096, Message: 4096,
+		Backlog: cc.Backlog{Waits: units.GiB, InFlight: 4096}}
 	gate.Posted(units.GiB, l.out.Backlog, l.now)
 	n, ok := gate.Emit(l.out.Backlog, l.now)
 	require.True(t, ok)
@@ -75,7 +76,8 @@ func (l *loop) packet(step uint32) bool {
 }
 
 func TestNoTokenAllocates(t *testing.T) {
-	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn", "unsch=0,cc=swift", "homa:unsch=0", "ndp:unsch=0"} {
+	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn", "unsch=0,cc=swift",
+		"homa:unsch=0", "ndp:unsch=0"} {
 		r, s := newLoop(t, text), newLoop(t, text)
 		n := 0
 		assert.Zero(t, testing.AllocsPerRun(1000, func() {
@@ -101,8 +103,8 @@ func (*idleGranter) Emit(bool, units.Time) (cc.Notice, bool) {
 	return cc.Notice{Kind: cc.NoticeToken, Releases: 4178}, true
 }
 
-// least reports what one of a batch takes when nothing else has the core, the least of all batches; and beyond the
-// same with nothing behind the interfaces, batch by batch in turn.
+// least reports what one of a batch takes when nothing else has the core, the least of all batches;
+// and beyond the same with nothing behind the interfaces, batch by batch in turn.
 func least(b *testing.B, one, bare func() bool) {
 	const batch = 1000
 	best := [2]time.Duration{math.MaxInt64, math.MaxInt64}
@@ -128,7 +130,8 @@ func bare() *loop {
 
 // BenchmarkReceiver is a TOKEN that goes and its data that comes.
 func BenchmarkReceiver(b *testing.B) {
-	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn", "unsch=0,cc=swift", "homa:unsch=0"} {
+	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn", "unsch=0,cc=swift",
+		"homa:unsch=0"} {
 		b.Run(text, func(b *testing.B) { least(b, newLoop(b, text).token, bare().token) })
 	}
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A virtual priority over tokens: a flow of a low one begins with a question, a TOKEN that grants nothing, and what it
-// needs is granted exactly.
+// A virtual priority over tokens: a flow of a low one begins with a question, a TOKEN that grants
+// nothing, and what it needs is granted exactly.
 func TestVirtualPriorityOverTokens(t *testing.T) {
 	swift, err := cc.Parse("swift")
 	require.NoError(t, err)
 	channels, err := prioplus.ParseChannels("8")
 	require.NoError(t, err)
 	for _, priority := range []int{0, 4, 7} {
-		spec := parse(t, "unsch=0,k=1pkt").WithControl(prioplus.Spec{Inner: swift, Channels: channels, Priority: priority})
+		spec := parse(t, "unsch=0,k=1pkt").WithControl(prioplus.Spec{Inner: swift,
+			Channels: channels, Priority: priority})
 		assert.Contains(t, spec.String(), "priority")
 		m := newModel(t, spec, paper, 1)
 		m.post(units.MiB)
@@ -31,7 +32,8 @@ func TestVirtualPriorityOverTokens(t *testing.T) {
 	}
 }
 
-// Any algorithm that does with delay and marks takes a flow through; those that need more are refused.
+// Any algorithm that does with delay and marks takes a flow through; those that need more are
+// refused.
 func TestEveryTokenCC(t *testing.T) {
 	for _, name := range cc.Names() {
 		spec := parse(t, "unsch=0,k=2pkt,cc="+name)

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// control is token CC: an algorithm of package cc that takes a token for a packet of K bytes. It hears of tokens
-// that were used as of acknowledgements, and its window bounds tokens under way.
+// control is token CC: an algorithm of package cc that takes a token for a packet of K bytes. It
+// hears of tokens that were used as of acknowledgements, and its window bounds tokens under way.
 type control struct {
 	algorithm cc.Algorithm // nil: the window stands still
 	wants     cc.EventSet
@@ -100,7 +100,8 @@ func (c *control) arrived(r *Receiver, a *cc.Arrival, now units.Time) {
 	}
 	ev := c.prepare(r, kind)
 	ev.Packets, ev.Bytes, ev.Marked, ev.Delay = int(packets), bytes, marked, c.delay
-	ev.LocalGap, ev.LocalAway, ev.RemoteGap = a.Gap+a.Away, a.Away, r.gap // the sender does not tell its own: as Receiver.waits
+	// the sender does not tell its own: as Receiver.waits
+	ev.LocalGap, ev.LocalAway, ev.RemoteGap = a.Gap+a.Away, a.Away, r.gap
 	c.used -= bytes
 	c.marked -= marked
 	c.delay = 0
@@ -189,12 +190,12 @@ func (c *control) report(r *Receiver, now units.Time) {
 	}
 }
 
-// guessedBDP is how many BDPs a flow at full rate may have under way where the BDP is a guess: with one, rings between hosts that
-// poll bursts of 32 packets run empty. OURS.
+// guessedBDP is how many BDPs a flow at full rate may have under way where the BDP is a guess: with
+// one, rings between hosts that poll bursts of 32 packets run empty. OURS.
 const guessedBDP = 4
 
-// decided is W of a Decision: the window of an algorithm that has one, the BDP at its rate of one that has a rate;
-// at least a token, and below that they are spaced.
+// decided is W of a Decision: the window of an algorithm that has one, the BDP at its rate of one
+// that has a rate; at least a token, and below that they are spaced.
 func (c *control) decided(r *Receiver, d cc.Decision, now units.Time) {
 	w := units.Bytes(float64(d.Window) * float64(r.kw) / float64(r.k))
 	switch {

@@ -2,8 +2,8 @@ package tocc
 
 import "github.com/goroce/goroce/units"
 
-// Counters of bytes are whole here and modulo 2^32 in a Notice. near answers the whole one that is nearest to
-// ref: it may be before it.
+// Counters of bytes are whole here and modulo 2^32 in a Notice. near answers the whole one that is
+// nearest to ref: it may be before it.
 func near(ref units.Bytes, wire uint32) units.Bytes {
 	return ref + units.Bytes(int32(wire-uint32(ref)))
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// CreditReceiver is the receiver's half of credits (ExpressPass): it sends them at a rate from request to stop, and
-// adapts the rate to how many are lost on the way.
+// CreditReceiver is the receiver's half of credits (ExpressPass): it sends them at a rate from
+// request to stop, and adapts the rate to how many are lost on the way.
 type CreditReceiver struct {
 	*plan
 	rate    feedback
@@ -23,7 +23,8 @@ type CreditReceiver struct {
 }
 
 const (
-	// fullStart is how many packets make a flow begin at its full first rate (the model of ExpressPass).
+	// fullStart is how many packets make a flow begin at its full first rate (the model of
+	// ExpressPass).
 	fullStart = 40
 	// stopTimeout ends a flow whose sender is silent (the same).
 	stopTimeout = 2 * units.Millisecond
@@ -34,8 +35,10 @@ const (
 func newCreditReceiver(p *plan) *CreditReceiver {
 	share := Limiter(TokenWire, p.kw)
 	line := float64(p.path.LineRate) / 8 * share
-	r := &CreditReceiver{plan: p, adapts: p.cc == "feedback", srtt: p.path.BaseRTT, sent: make([]units.Time, timed), lots: cc.NewLots(p.path.Seed)}
-	r.rate = feedback{paper: p.feedback == "paper", target: p.loss, wMin: p.wMin, wMax: p.wMax, max: line, credit: float64(TokenWire)}
+	r := &CreditReceiver{plan: p, adapts: p.cc == "feedback", srtt: p.path.BaseRTT,
+		sent: make([]units.Time, timed), lots: cc.NewLots(p.path.Seed)}
+	r.rate = feedback{paper: p.feedback == "paper", target: p.loss, wMin: p.wMin, wMax: p.wMax,
+		max: line, credit: float64(TokenWire)}
 	return r
 }
 
@@ -51,7 +54,8 @@ func (r *CreditReceiver) Arrived(a *cc.Arrival, now units.Time) {
 	if a.Set&cc.MarkUnscheduled != 0 {
 		r.tally.Unscheduled += a.Bytes
 	}
-	if a.Set&cc.MarkGrant == 0 || a.Set&cc.MarkUnscheduled != 0 { // no credit let it leave, though its packet has the place to say so
+	// no credit let it leave, though its packet has the place to say so
+	if a.Set&cc.MarkGrant == 0 || a.Set&cc.MarkUnscheduled != 0 {
 		return
 	}
 	skipped := int16(a.Grant - r.expect)

@@ -10,11 +10,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// An example: 10 Gb/s, 64 734 895 B/s of credits at most, a round trip of 259.52 us with 100 credits.
+// An example: 10 Gb/s, 64 734 895 B/s of credits at most, a round trip of 259.52 us with 100
+// credits.
 func TestFeedback(t *testing.T) {
 	const rtt = 259520 * units.Nanosecond
 	begin := func(paper bool) *feedback {
-		return &feedback{paper: paper, target: 0.125, wMin: 0.01, wMax: 0.5, max: 64734895, cur: 64734895. / 2, w: 0.5, credit: 84}
+		return &feedback{paper: paper, target: 0.125, wMin: 0.01, wMax: 0.5, max: 64734895,
+			cur: 64734895. / 2, w: 0.5, credit: 84}
 	}
 	f := begin(false)
 	f.counted(100, 20)
@@ -40,7 +42,8 @@ func TestFeedback(t *testing.T) {
 	f.update(rtt, units.Time(rtt))
 	assert.InDelta(t, 84/rtt.Seconds(), f.cur, 1, "all lost: one in a round trip")
 
-	f = begin(true) // the paper: rate·(1 - loss)·(1 + target), then (1 - w)·rate + w·max·(1 + target)
+	// the paper: rate·(1 - loss)·(1 + target), then (1 - w)·rate + w·max·(1 + target)
+	f = begin(true)
 	f.counted(100, 20)
 	f.update(rtt, units.Time(rtt))
 	assert.InDelta(t, 64734895./2*0.8*1.125, f.cur, 1)
@@ -59,13 +62,15 @@ func creditsOf(t *testing.T, text string) *CreditReceiver {
 	return granter.(*CreditReceiver)
 }
 
-// Credits begin with a request, at alpha of the largest rate, less for a flow of fewer than 40 packets, and end with a stop.
+// Credits begin with a request, at alpha of the largest rate, less for a flow of fewer than 40
+// packets, and end with a stop.
 func TestCreditsFromRequestToStop(t *testing.T) {
 	for _, c := range []struct {
 		text    string
 		packets int
 		rate    float64
-	}{{"expresspass:jitter=0", 100, 0.5}, {"expresspass:jitter=0", 10, 0.125}, {"expresspass:jitter=0,alpha=1", 40, 1}, {"expresspass:jitter=0,cc=none", 1, 1}} {
+	}{{"expresspass:jitter=0", 100, 0.5}, {"expresspass:jitter=0", 10, 0.125},
+		{"expresspass:jitter=0,alpha=1", 40, 1}, {"expresspass:jitter=0,cc=none", 1, 1}} {
 		r := creditsOf(t, c.text)
 		assert.Zero(t, r.Next())
 		require.NoError(t, r.Hear(rts(units.Bytes(c.packets)*pkt, 0), 1))
@@ -75,7 +80,8 @@ func TestCreditsFromRequestToStop(t *testing.T) {
 		assert.Equal(t, cc.NoticeSingle, n.Flags)
 		assert.EqualValues(t, pkt, n.Limit)
 		assert.EqualValues(t, 1550, n.Releases)
-		gap := float64(94+1550) * 8 / 100e9 / c.rate // at the largest rate tokens and data fill the line
+		// at the largest rate tokens and data fill the line
+		gap := float64(94+1550) * 8 / 100e9 / c.rate
 		assert.InDelta(t, gap, r.Next().Sub(1).Seconds(), 1e-12)
 		_, ok = r.Emit(false, r.Next()-1)
 		assert.False(t, ok)
@@ -105,7 +111,8 @@ func TestCreditLoss(t *testing.T) {
 	assert.EqualValues(t, 5, r.Tally().Lost)
 }
 
-// Unscheduled packets have the place for the number of a credit, and none let them leave: also before the first RTS came.
+// Unscheduled packets have the place for the number of a credit, and none let them leave: also
+// before the first RTS came.
 func TestUnscheduledPacketsAnswerNoCredit(t *testing.T) {
 	r := creditsOf(t, "expresspass+aeolus")
 	now := units.Time(units.Second)
@@ -172,7 +179,8 @@ func TestCreditSender(t *testing.T) {
 		}
 	}
 	n := d.rts()
-	require.NotNil(t, n, "a credit came in the last round trip, and one packet waits: an early stop")
+	require.NotNil(t, n,
+		"a credit came in the last round trip, and one packet waits: an early stop")
 	assert.Equal(t, cc.NoticeEnds, n.Flags)
 	credit(9)
 	require.Len(t, d.take(), 1)

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// CreditSender is the sender's half of credits (ExpressPass): each lets one packet go, and is lost when there is
-// none. An RTS requests credits, one that ends stops them.
+// CreditSender is the sender's half of credits (ExpressPass): each lets one packet go, and is lost
+// when there is none. An RTS requests credits, one that ends stops them.
 type CreditSender struct {
 	sender
 	credits []credit // ring of those in hand
@@ -27,7 +27,8 @@ type credit struct {
 }
 
 func newCreditSender(p *plan) *CreditSender {
-	return &CreditSender{sender: sender{plan: p, patience: newPatience(p.path.BaseRTT)}, credits: make([]credit, min(max(p.bdp/p.unit, 8), 128))}
+	return &CreditSender{sender: sender{plan: p, patience: newPatience(p.path.BaseRTT)},
+		credits: make([]credit, min(max(p.bdp/p.unit, 8), 128))}
 }
 
 // Wants implements cc.Gate.
@@ -170,8 +171,9 @@ func (s *CreditSender) settle(now units.Time) {
 	}
 }
 
-// early says whether the credits of the last whole round trip, as many as are under way, are enough for what waits.
-// Those of the present one are no sign: where one comes in a round trip, none follows when it stops.
+// early says whether the credits of the last whole round trip, as many as are under way, are enough
+// for what waits. Those of the present one are no sign: where one comes in a round trip, none
+// follows when it stops.
 func (s *CreditSender) early() bool {
 	return units.Bytes(s.before) >= (s.needs()+s.unit-1)/s.unit && s.open
 }

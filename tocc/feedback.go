@@ -4,9 +4,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// feedback adapts the rate of credits to how many of them are lost, once in a round trip: ExpressPass (Cho et
-// al., SIGCOMM'17), by the rules of its authors' ns-2 model, or by those of the paper. Rates are bytes per second
-// of credits on the wire.
+// feedback adapts the rate of credits to how many of them are lost, once in a round trip:
+// ExpressPass (Cho et al., SIGCOMM'17), by the rules of its authors' ns-2 model, or by those of the
+// paper. Rates are bytes per second of credits on the wire.
 type feedback struct {
 	paper          bool
 	target         float64 // share of credits that may be lost

@@ -2,14 +2,16 @@ package tocc
 
 import "github.com/goroce/goroce/units"
 
-// Lengths on the wire of goroce's frames, IPv4 without VLAN, preamble, gap and FCS included: 14 Ethernet, 20
-// IP, 8 UDP, 12 BTH, 4 ICRC and 24 beyond the frame.
+// Lengths on the wire of goroce's frames, IPv4 without VLAN, preamble, gap and FCS included: 14
+// Ethernet, 20 IP, 8 UDP, 12 BTH, 4 ICRC and 24 beyond the frame.
 const (
-	// PacketWire is what a packet of data takes beyond its payload. WRITE FIRST and ONLY have a RETH, 16 more.
+	// PacketWire is what a packet of data takes beyond its payload. WRITE FIRST and ONLY have a
+	// RETH, 16 more.
 	PacketWire units.Bytes = 82
 	// TokenWire is that of a TOKEN: 4 of common header and 8 of its own.
 	TokenWire = PacketWire + 12
-	// GrantWire is what a packet takes more that says by which credit it left (an XDATA with a GRANT).
+	// GrantWire is what a packet takes more that says by which credit it left (an XDATA with a
+	// GRANT).
 	GrantWire units.Bytes = 12
 )
 
@@ -29,6 +31,6 @@ func (o *options) wire(payload, packet units.Bytes) units.Bytes {
 	return w
 }
 
-// Limiter is the share of a link that tokens get where each releases so much: TokenSize/(DataSize+TokenSize)
-// (ToCC section V-C). All are bytes on the wire.
+// Limiter is the share of a link that tokens get where each releases so much:
+// TokenSize/(DataSize+TokenSize) (ToCC section V-C). All are bytes on the wire.
 func Limiter(token, data units.Bytes) float64 { return float64(token) / float64(token+data) }

@@ -10,14 +10,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// FuzzNotices is a hostile peer of either half, and a transport that does as it must: whatever comes, no counter runs
-// away, nothing leaves that may not, and neither half speaks for ever.
+// FuzzNotices is a hostile peer of either half, and a transport that does as it must: whatever
+// comes, no counter runs away, nothing leaves that may not, and neither half speaks for ever.
 func FuzzNotices(f *testing.F) {
 	f.Add(uint8(0), []byte("posted, took, lost, heard, emitted, waited, and all of that again"))
-	f.Add(uint8(1), []byte{0, 255, 1, 0, 2, 200, 3, 255, 255, 255, 255, 3, 0, 0, 0, 9, 4, 1, 5, 250})
+	f.Add(uint8(1), []byte{0, 255, 1, 0, 2, 200, 3, 255, 255, 255, 255, 3, 0, 0, 0, 9, 4, 1, 5,
+		250})
 	f.Add(uint8(2), []byte{3, 1, 0, 0, 0, 0, 7, 7, 7, 7, 6, 1, 6, 2, 6, 3, 4, 0})
 	f.Fuzz(func(t *testing.T, scheme uint8, data []byte) {
-		texts := []string{"cc=none", "unsch=0,cc=swift", "cc=dcqcn", "homa", "ndp+aeolus", "expresspass", "ep+aeolus", "volume=off", "echo=cnp"}
+		texts := []string{"cc=none", "unsch=0,cc=swift", "cc=dcqcn", "homa", "ndp+aeolus",
+			"expresspass", "ep+aeolus", "volume=off", "echo=cnp"}
 		spec := parse(t, texts[int(scheme)%len(texts)])
 		gate, granter, err := spec.New(paper)
 		require.NoError(t, err)
@@ -55,11 +57,14 @@ func FuzzNotices(f *testing.F) {
 				}
 			case 2:
 				bytes := min(units.Bytes(op)*pkt, inFlight)
-				inFlight, waits, again, loose = inFlight-bytes, waits+bytes, again+bytes, min(loose, inFlight-bytes)
+				inFlight, waits, again, loose = inFlight-bytes, waits+bytes, again+bytes, min(loose,
+					inFlight-bytes)
 				gate.Lost(bytes, backlog(), now)
 			case 3, 4:
-				n := cc.Notice{Kind: cc.NoticeKind(op / 8 % 3), Flags: cc.NoticeFlags(word()), Demand: word(), Spent: word(),
-					Discarded: word(), CE: uint16(word()), Limit: word(), Seq: uint16(word()), Priority: uint8(word()), Congested: op&64 != 0}
+				n := cc.Notice{Kind: cc.NoticeKind(op / 8 % 3), Flags: cc.NoticeFlags(word()),
+					Demand: word(), Spent: word(),
+					Discarded: word(), CE: uint16(word()), Limit: word(), Seq: uint16(word()),
+					Priority: uint8(word()), Congested: op&64 != 0}
 				if op%8 == 3 {
 					_ = gate.Hear(&n, backlog(), now)
 				} else {
@@ -68,7 +73,8 @@ func FuzzNotices(f *testing.F) {
 			case 5:
 				now = now.Add(units.Duration(word()) * units.Nanosecond / 16)
 			case 6:
-				granter.Arrived(&cc.Arrival{Bytes: units.Bytes(op) * 16, Set: cc.MarkSet(word()), Grant: uint16(word()), Congested: op&64 != 0}, now)
+				granter.Arrived(&cc.Arrival{Bytes: units.Bytes(op) * 16, Set: cc.MarkSet(word()),
+					Grant: uint16(word()), Congested: op&64 != 0}, now)
 			case 7:
 				granter.Missing(1, pkt, now)
 			}
@@ -84,10 +90,12 @@ func FuzzNotices(f *testing.F) {
 				require.Less(t, spoken, 2000, "the receiver speaks for ever")
 			}
 			if s, ok := gate.(*Sender); ok {
-				require.True(t, s.spent <= s.limit && s.waste <= s.spent && s.limit-s.spent <= s.most, "%+v", s)
+				require.True(t, s.spent <= s.limit && s.waste <= s.spent &&
+					s.limit-s.spent <= s.most, "%+v", s)
 			}
 			if r, ok := granter.(*Receiver); ok {
-				require.True(t, r.spent <= r.limit && r.seen >= 0 && r.limit <= r.demand && r.unseen >= 0, "%+v", r)
+				require.True(t, r.spent <= r.limit && r.seen >= 0 && r.limit <= r.demand &&
+					r.unseen >= 0, "%+v", r)
 			}
 		}
 	})

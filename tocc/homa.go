@@ -10,8 +10,8 @@ import (
 // mostLevel is the highest of 8 priorities.
 const mostLevel = 7
 
-// levels reads the cutoffs: unscheduled packets have the priorities above those of overcommitment, the smallest
-// messages the highest.
+// levels reads the cutoffs: unscheduled packets have the priorities above those of overcommitment,
+// the smallest messages the highest.
 func (o *options) levels() ([]units.Bytes, error) {
 	if o.cutoffs == "" {
 		return nil, nil
@@ -28,7 +28,8 @@ func (o *options) levels() ([]units.Bytes, error) {
 		sizes = append(sizes, size)
 	}
 	if most := mostLevel - o.overcommit; len(sizes) > most {
-		return nil, fmt.Errorf("cutoffs=%s: overcommit=%d leaves %d unscheduled priorities of 8, so %d cutoffs", o.cutoffs, o.overcommit, most+1, max(most, 0))
+		return nil, fmt.Errorf("cutoffs=%s: overcommit=%d leaves %d unscheduled priorities of 8, "+
+			"so %d cutoffs", o.cutoffs, o.overcommit, most+1, max(most, 0))
 	}
 	return sizes, nil
 }
@@ -45,8 +46,8 @@ func (p *plan) unscheduledLevel(size units.Bytes) uint8 {
 	return level
 }
 
-// schedule is what the receivers of an endpoint share with overcommitment: the messages that are granted, as many
-// as overcommit says, the shortest first (Homa: SRPT).
+// schedule is what the receivers of an endpoint share with overcommitment: the messages that are
+// granted, as many as overcommit says, the shortest first (Homa: SRPT).
 type schedule struct {
 	top     []*Receiver // by what remains of them
 	waiting []*Receiver // in no order
@@ -66,8 +67,8 @@ const (
 	inWaiting
 )
 
-// remains is how much is still to come. Who was asked again and again in vain is the last: a sender that says nothing
-// must not keep its place from others.
+// remains is how much is still to come. Who was asked again and again in vain is the last: a sender
+// that says nothing must not keep its place from others.
 func (r *Receiver) remains() units.Bytes {
 	if r.patience.tries >= inVain {
 		return 2 * farthest
@@ -75,8 +76,8 @@ func (r *Receiver) remains() units.Bytes {
 	return r.demand - r.spent + r.unseen
 }
 
-// level is the priority of a message that is granted: the shortest has the highest of as few levels as there
-// are messages, so that a new one finds a higher one free.
+// level is the priority of a message that is granted: the shortest has the highest of as few levels
+// as there are messages, so that a new one finds a higher one free.
 func (s *schedule) level(r *Receiver) int {
 	if r.place.where != inTop {
 		return 0
@@ -135,8 +136,8 @@ func (s *schedule) insert(r *Receiver) {
 	}
 }
 
-// fill lets the shortest of those that wait be granted while there is room, and has them asked, but the one that
-// is being asked already.
+// fill lets the shortest of those that wait be granted while there is room, and has them asked, but
+// the one that is being asked already.
 func (s *schedule) fill(asked *Receiver, now units.Time) {
 	for len(s.waiting) > 0 && len(s.top) < asked.overcommit {
 		best := s.waiting[0]

@@ -29,8 +29,9 @@ func receivers(t *testing.T, text string, n int) (rs []*Receiver, bells []*bell)
 	return rs, bells
 }
 
-// An example with packets of 1456 and 43 of them under way: a message of 100 packets has 45 unscheduled. After the
-// packets that arrive it has always as many under way, and the last grant is the last byte.
+// An example with packets of 1456 and 43 of them under way: a message of 100 packets has 45
+// unscheduled. After the packets that arrive it has always as many under way, and the last grant is
+// the last byte.
 func TestHomaKeepsRTTBytes(t *testing.T) {
 	rs, _ := receivers(t, "homa", 1)
 	r := rs[0]
@@ -54,8 +55,8 @@ func TestHomaKeepsRTTBytes(t *testing.T) {
 	}
 }
 
-// The shortest messages of an endpoint are granted, as many as overcommit says; the shortest has the highest of as few
-// priorities as there are messages; when one ends the next one is asked.
+// The shortest messages of an endpoint are granted, as many as overcommit says; the shortest has
+// the highest of as few priorities as there are messages; when one ends the next one is asked.
 func TestHomaSRPT(t *testing.T) {
 	rs, bells := receivers(t, "homa:overcommit=2,unsch=0", 4)
 	for i, packets := range []units.Bytes{400, 300, 100, 200} {
@@ -100,7 +101,8 @@ func TestHomaForgets(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 100)
 	for round := range 3 {
 		for i, r := range rs {
-			require.NoError(t, r.Hear(rts(units.Bytes((round+1)*10)*pkt, units.Bytes(round*10)*pkt), 1), "%d", i)
+			require.NoError(t, r.Hear(rts(units.Bytes((round+1)*10)*pkt, units.Bytes(round*10)*pkt),
+				1), "%d", i)
 		}
 		for pass := 0; len(rs[0].shared.top)+len(rs[0].shared.waiting) > 0; pass++ {
 			require.Less(t, pass, 200)
@@ -114,7 +116,8 @@ func TestHomaForgets(t *testing.T) {
 	}
 }
 
-// Unscheduled packets have priorities above those of grants, by the size of their message; scheduled ones what the grant says.
+// Unscheduled packets have priorities above those of grants, by the size of their message;
+// scheduled ones what the grant says.
 func TestHomaPriorities(t *testing.T) {
 	for _, c := range []struct {
 		size  int
@@ -136,7 +139,8 @@ func TestHomaPriorities(t *testing.T) {
 	}
 }
 
-// NDP pulls a packet for each that came, or whose header came, at line rate, and names those that were cut.
+// NDP pulls a packet for each that came, or whose header came, at line rate, and names those that
+// were cut.
 func TestNDPPulls(t *testing.T) {
 	rs, _ := receivers(t, "ndp", 1)
 	r := rs[0]
@@ -172,7 +176,8 @@ func TestHomaForgetsTheDead(t *testing.T) {
 	assert.NotEmpty(t, grants(rs[2], 3))
 }
 
-// A short message whose sender is silent makes room for a longer one, and comes back when its sender does.
+// A short message whose sender is silent makes room for a longer one, and comes back when its
+// sender does.
 func TestHomaPassesOverTheSilent(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 2)
 	now := units.Time(1)

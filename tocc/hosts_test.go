@@ -15,8 +15,8 @@ func late(r cc.Granter, gap units.Duration, now units.Time) {
 	r.Arrived(&cc.Arrival{Bytes: pkt, Gap: gap}, now)
 }
 
-// The window is of the fabric: as much more is under way as the link carries while data waits here, and tokens wait at
-// the sender, as long again. It has an end.
+// The window is of the fabric: as much more is under way as the link carries while data waits here,
+// and tokens wait at the sender, as long again. It has an end.
 func TestWhatWaitsForHosts(t *testing.T) {
 	for _, c := range []struct {
 		gap   units.Duration
@@ -46,8 +46,8 @@ func TestWhatWaitsForHosts(t *testing.T) {
 	}
 }
 
-// Who polled late grants by one TOKEN what it would have granted since: no more than there is room for and demand, and 16
-// tokens.
+// Who polled late grants by one TOKEN what it would have granted since: no more than there is room
+// for and demand, and 16 tokens.
 func TestLateTokens(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -6,8 +6,9 @@ import "github.com/goroce/goroce/units"
 // receiver takes its sender for one that cannot send.
 const sureOfLull = 16
 
-// lull is that a sender discards all it is granted: its window is shut, say, and its timer is yet to find out that packets
-// were lost. Tokens wait ever longer then, up to mostPatience: they would take the place of others'.
+// lull is that a sender discards all it is granted: its window is shut, say, and its timer is yet
+// to find out that packets were lost. Tokens wait ever longer then, up to mostPatience: they would
+// take the place of others'.
 type lull struct {
 	vain uint8
 	over units.Time

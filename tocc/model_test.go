@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// model is one direction of a connection packet by packet: a transport with selective repeat on either side, a wire
-// with a delay, and a fate for each frame.
+// model is one direction of a connection packet by packet: a transport with selective repeat on
+// either side, a wire with a delay, and a fate for each frame.
 type model struct {
 	t    testing.TB
 	path cc.Path
@@ -71,7 +71,8 @@ type packet struct {
 func newModel(t testing.TB, spec Spec, path cc.Path, seed uint64) *model {
 	gate, granter, err := spec.New(path)
 	require.NoError(t, err)
-	m := &model{t: t, path: path, rng: rand.New(rand.NewPCG(seed, 7)), gate: gate, granter: granter, rto: 400 * us, Agenda: cctest.Agenda{Now: 1}}
+	m := &model{t: t, path: path, rng: rand.New(rand.NewPCG(seed, 7)), gate: gate, granter: granter,
+		rto: 400 * us, Agenda: cctest.Agenda{Now: 1}}
 	granter.Attach(m)
 	if a := granter.Algorithm(); a != nil {
 		m.flow = m.inline.Add(a, m.Now)
@@ -156,7 +157,8 @@ func (m *model) send() {
 
 // later polls the sender again when it is time.
 func (m *model) later() {
-	if at := m.gate.Next(); at != 0 && (m.asked == 0 || at.Before(m.asked) || !m.asked.After(m.Now)) {
+	if at := m.gate.Next(); at != 0 &&
+		(m.asked == 0 || at.Before(m.asked) || !m.asked.After(m.Now)) {
 		m.asked = max(at, m.Now)
 		m.At(at, m.send)
 	}
@@ -200,7 +202,8 @@ func (m *model) leave(i int, marks cc.Marks) {
 		return
 	}
 	m.busy = max(m.busy, m.Now).Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
-	a := cc.Arrival{Bytes: p.bytes, Set: marks.Set, Grant: marks.Grant, Congested: m.rng.Float64() < m.marks}
+	a := cc.Arrival{Bytes: p.bytes, Set: marks.Set, Grant: marks.Grant,
+		Congested: m.rng.Float64() < m.marks}
 	m.At(m.busy.Add(m.path.BaseRTT/2), func() { m.arrive(seq, a) })
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sender is what senders of counters and of credits have in common: the unscheduled phase, marks, and when an RTS
-// is due.
+// sender is what senders of counters and of credits have in common: the unscheduled phase, marks,
+// and when an RTS is due.
 type sender struct {
 	*plan
 	waits units.Bytes // as last told; at most farthest
@@ -68,7 +68,8 @@ func (s *sender) posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
 	}
 }
 
-// allow lets so much go without a token. What is less than a packet is nothing: demand must not count on it.
+// allow lets so much go without a token. What is less than a packet is nothing: demand must not
+// count on it.
 func (s *sender) allow(bytes units.Bytes) {
 	s.allowance = bytes
 	if bytes < s.unit {
@@ -91,7 +92,8 @@ func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore boo
 	if p.Message > 0 {
 		s.size = p.Message
 	}
-	if wantsMore = s.needs() > s.ahead() && !p.Again; wantsMore { // what is sent again comes behind others
+	// what is sent again comes behind others
+	if wantsMore = s.needs() > s.ahead() && !p.Again; wantsMore {
 		m.Set |= cc.MarkWantsMore
 	}
 	if s.marked && s.echo == "data" {
@@ -124,8 +126,8 @@ func (p *plan) wanted(packet units.Bytes, set cc.MarkSet) units.Bytes {
 	return max(0, p.ahead()-packet)
 }
 
-// ahead is what more than it means to want more: a BDP, and what a token releases beyond a packet (OURS), so that whole
-// tokens fill a window of a BDP.
+// ahead is what more than it means to want more: a BDP, and what a token releases beyond a packet
+// (OURS), so that whole tokens fill a window of a BDP.
 func (p *plan) ahead() units.Bytes { return p.bdp + p.k - p.unit }
 
 // classify says in which class a packet goes, where the scheme has a say.

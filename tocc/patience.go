@@ -3,13 +3,14 @@ package tocc
 import "github.com/goroce/goroce/units"
 
 const (
-	// leastPatience and mostPatience bound how long either end waits before it says something again, where tokens take no
-	// longer.
+	// leastPatience and mostPatience bound how long either end waits before it says something
+	// again, where tokens take no longer.
 	leastPatience = 50 * units.Microsecond
 	mostPatience  = 4 * units.Millisecond
 
-	// doublings are enough to come to mostPatience. A receiver whose sender has not answered inVain repeats, for a tenth of
-	// a second, takes it for gone, and goes on ever more slowly, to once in a second: senders that live ask.
+	// doublings are enough to come to mostPatience. A receiver whose sender has not answered inVain
+	// repeats, for a tenth of a second, takes it for gone, and goes on ever more slowly, to once in
+	// a second: senders that live ask.
 	doublings = 9
 	inVain    = 30
 
@@ -17,8 +18,9 @@ const (
 	answerPatience = units.Millisecond
 )
 
-// patience is how long an end waits for the other before it says something again: twice what the other has taken, for
-// tokens queue, and twice as long with each time that it was in vain. As with retransmission (Karn and Partridge, SIGCOMM 1987) what comes after a repeat times nothing, and
+// patience is how long an end waits for the other before it says something again: twice what the
+// other has taken, for tokens queue, and twice as long with each time that it was in vain. As with
+// retransmission (Karn and Partridge, SIGCOMM 1987) what comes after a repeat times nothing, and
 // patience stays nearly what it had become.
 type patience struct {
 	least units.Duration // on this path

@@ -8,7 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Patience is twice the loop that was measured, and what a repeat had made of it until a loop goes by without one.
+// Patience is twice the loop that was measured, and what a repeat had made of it until a loop goes
+// by without one.
 func TestPatience(t *testing.T) {
 	p := newPatience(5 * us)
 	lasts := func(d units.Duration) {

@@ -16,12 +16,16 @@ type preset map[string]string
 var presets = map[string]preset{
 	"tocc":         {},
 	"tocc-nounsch": {"unsch": "0B"},
-	"expresspass":  {"unsch": "0B", "generation": "rate", "volume": "off", "cc": "feedback", "k": "1pkt", "age": "0s"},
-	"homa":         {"limiter": "off", "pace": "off", "cc": "none", "k": "1pkt", "age": "0s", "realtime": "off", "overcommit": "7", "token_dscp": "56"},
-	"ndp":          {"limiter": "off", "cc": "none", "k": "1pkt", "age": "0s", "realtime": "off", "token_dscp": "56"},
+	"expresspass": {"unsch": "0B", "generation": "rate", "volume": "off", "cc": "feedback",
+		"k": "1pkt", "age": "0s"},
+	"homa": {"limiter": "off", "pace": "off", "cc": "none", "k": "1pkt", "age": "0s",
+		"realtime": "off", "overcommit": "7", "token_dscp": "56"},
+	"ndp": {"limiter": "off", "cc": "none", "k": "1pkt", "age": "0s", "realtime": "off",
+		"token_dscp": "56"},
 }
 
-// aeolus is what Aeolus adds to a scheme: everything leaves in the first round trip, and may be dropped.
+// aeolus is what Aeolus adds to a scheme: everything leaves in the first round trip, and may be
+// dropped.
 var aeolus = preset{"unsch": "1BDP", "drop": "on"}
 
 const overAeolus = "+aeolus"
@@ -38,11 +42,14 @@ func schemeOf(name string) (preset, error) {
 	p, ok := presets[base]
 	switch {
 	case name == "aeolus":
-		return nil, fmt.Errorf("tocc: aeolus is added to a scheme: say expresspass%[1]s, homa%[1]s or ndp%[1]s", overAeolus)
+		return nil, fmt.Errorf("tocc: aeolus is added to a scheme: say expresspass%[1]s, "+
+			"homa%[1]s or ndp%[1]s", overAeolus)
 	case !ok:
-		return nil, fmt.Errorf("tocc: there is no scheme %q; there are %s, and each with %s", name, strings.Join(Schemes(), ", "), overAeolus)
+		return nil, fmt.Errorf("tocc: there is no scheme %q; there are %s, and each with %s", name,
+			strings.Join(Schemes(), ", "), overAeolus)
 	case add && base == "tocc-nounsch":
-		return nil, fmt.Errorf("tocc: %s: Aeolus is about unscheduled packets, and there are none", name)
+		return nil, fmt.Errorf("tocc: %s: Aeolus is about unscheduled packets, and there are none",
+			name)
 	case !add:
 		return p, nil
 	}

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Receiver is the receiver's half of counters (section V-B): it grants K bytes for K bytes that came, while the
-// sender demands them and tokens under way are within the window.
+// Receiver is the receiver's half of counters (section V-B): it grants K bytes for K bytes that
+// came, while the sender demands them and tokens under way are within the window.
 type Receiver struct {
 	*plan
 	limit  units.Bytes    // granted since the connection began
@@ -39,7 +39,8 @@ type Receiver struct {
 }
 
 func newReceiver(p *plan, a cc.Algorithm, shared *schedule) *Receiver {
-	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared, patience: newPatience(p.path.BaseRTT)}
+	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared,
+		patience: newPatience(p.path.BaseRTT)}
 	r.patience.fades = true
 	r.control.start(a, p)
 	return r
@@ -135,7 +136,8 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
 			r.seen, r.unseen = spent-waste, 0
 			r.patience.doubt = true
-			r.retell = n.Flags&cc.NoticeAnswers == 0 && (spent < r.limit || r.open) // who answers has heard of us
+			// who answers has heard of us
+			r.retell = n.Flags&cc.NoticeAnswers == 0 && (spent < r.limit || r.open)
 		}
 		r.used(r.seen)
 		r.control.skipped(r)
@@ -159,13 +161,15 @@ func (r *Receiver) wants() units.Bytes {
 	return r.demand - r.limit
 }
 
-// room says whether what tokens under way release, and what unscheduled packets are, leaves room in the window.
+// room says whether what tokens under way release, and what unscheduled packets are, leaves room in
+// the window.
 func (r *Receiver) room() bool {
 	return (r.limit-r.spent+r.unseen)*r.kw < (r.window+r.waits())*r.k
 }
 
-// waits is what the link carries while data and tokens wait for hosts to poll, beside the window, which is of the fabric. How long
-// tokens wait at the sender nobody tells: as long as data does here. It is 0 where ports have time stamps. OURS.
+// waits is what the link carries while data and tokens wait for hosts to poll, beside the window,
+// which is of the fabric. How long tokens wait at the sender nobody tells: as long as data does
+// here. It is 0 where ports have time stamps. OURS.
 func (r *Receiver) waits() units.Bytes {
 	if r.gap == 0 {
 		return 0
@@ -173,8 +177,8 @@ func (r *Receiver) waits() units.Bytes {
 	return min(r.path.LineRate.Bytes(2*r.gap), r.most-r.window)
 }
 
-// whole says whether a token would release all it can, or is the last for now. While the sender asks for more the next
-// data tells of it.
+// whole says whether a token would release all it can, or is the last for now. While the sender
+// asks for more the next data tells of it.
 func (r *Receiver) whole() bool {
 	wants := r.wants()
 	return wants >= r.k || wants > 0 && (!r.more || r.limit == r.spent)
@@ -191,7 +195,8 @@ func (r *Receiver) from(now units.Time) units.Time { return max(r.control.from(n
 // waiting says whether the receiver waits to hear of the sender.
 func (r *Receiver) waiting() bool { return r.limit > r.spent || r.unseen > 0 && r.wants() > 0 }
 
-// retellAt is when to answer a sender that repeats itself: what was said of late is still on its way.
+// retellAt is when to answer a sender that repeats itself: what was said of late is still on its
+// way.
 func (r *Receiver) retellAt(now units.Time) units.Time {
 	wait := max(r.patience.least, r.patience.loop)
 	if r.limit == r.spent { // that we are here is news enough
@@ -234,7 +239,8 @@ func (r *Receiver) Next() units.Time { return r.next }
 
 // Emit implements cc.Granter.
 func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
-	n := cc.Notice{Kind: cc.NoticeToken, TrafficClass: r.tokenClass, Classed: true, Missing: incomplete}
+	n := cc.Notice{Kind: cc.NoticeToken, TrafficClass: r.tokenClass, Classed: true,
+		Missing: incomplete}
 	before := r.demand
 	r.control.lapse(r, now)
 	switch {
@@ -272,8 +278,9 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 // mostLate is how many tokens a TOKEN may stand for beside its own.
 const mostLate = 15
 
-// late is how many tokens more than one a TOKEN grants: those that a host would have sent since it last polled, had it polled
-// all the time. One TOKEN for each would cost it as much as the data. It is 0 where ports have time stamps. OURS.
+// late is how many tokens more than one a TOKEN grants: those that a host would have sent since it
+// last polled, had it polled all the time. One TOKEN for each would cost it as much as the data. It
+// is 0 where ports have time stamps. OURS.
 func (r *Receiver) late() units.Bytes {
 	if r.gap == 0 || r.generation != "data" {
 		return 0

@@ -34,7 +34,8 @@ func TestDataDriven(t *testing.T) {
 	assert.EqualValues(t, 60*pkt, r.Tally().Granted)
 }
 
-// Without an RTS the wants-more mark brings tokens for what is sure to wait: a BDP, this packet included.
+// Without an RTS the wants-more mark brings tokens for what is sure to wait: a BDP, this packet
+// included.
 func TestWantsMore(t *testing.T) {
 	_, r := pair(t, "k=1pkt,cc=none", paper)
 	arrive(r, 1, cc.MarkUnscheduled, 1)
@@ -85,13 +86,15 @@ func TestAllocationRatio(t *testing.T) {
 	assert.Len(t, grants(r, 1), 15, "65 800 / 4424 = 14.9")
 }
 
-// A receiver that hears nothing of its tokens says the newest again, after 50 us, then half as often each time.
+// A receiver that hears nothing of its tokens says the newest again, after 50 us, then half as
+// often each time.
 func TestRepeats(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	now := units.Time(0).Add(us)
 	require.NoError(t, r.Hear(rts(2*pkt, 0), now))
 	require.Len(t, grants(r, now), 2)
-	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us, 1600 * us, 3200 * us, 4000 * us, 4000 * us} {
+	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us,
+		1600 * us, 3200 * us, 4000 * us, 4000 * us} {
 		require.Empty(t, grants(r, now.Add(after-1)))
 		now = now.Add(after)
 		tokens := grants(r, now)
@@ -106,7 +109,8 @@ func TestRepeats(t *testing.T) {
 	assert.Zero(t, r.Next())
 }
 
-// A sender that did not hear a limit hears it again, but no sooner than what was said of late can be there.
+// A sender that did not hear a limit hears it again, but no sooner than what was said of late can
+// be there.
 func TestRetells(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
@@ -121,7 +125,8 @@ func TestRetells(t *testing.T) {
 	assert.Zero(t, tokens[0].Flags, "it is an answer, and needs none")
 }
 
-// One that waits is answered, also when there is nothing that it does not know, so that it takes us for alive.
+// One that waits is answered, also when there is nothing that it does not know, so that it takes us
+// for alive.
 func TestAnswersWhoWaits(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=1pkt", paper)
 	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
@@ -137,8 +142,8 @@ func TestAnswersWhoWaits(t *testing.T) {
 	assert.Zero(t, tokens[0].Flags)
 }
 
-// What was lost is granted again, and the TOKEN says what it is; both ends know of it and it counts once. So does what the
-// sender discarded.
+// What was lost is granted again, and the TOKEN says what it is; both ends know of it and it counts
+// once. So does what the sender discarded.
 func TestLossAndDiscard(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	require.NoError(t, r.Hear(rts(10*pkt, 0), 1))
@@ -201,8 +206,10 @@ type report struct {
 // listener keeps events, and decides nothing.
 type listener struct{ heard []report }
 
-func (l *listener) Report(ev *cc.Event, now units.Time) { l.heard = append(l.heard, report{*ev, now}) }
-func (*listener) Ask()                                  {}
+func (l *listener) Report(ev *cc.Event, now units.Time) {
+	l.heard = append(l.heard, report{*ev, now})
+}
+func (*listener) Ask() {}
 
 func (l *listener) kinds() (ks []cc.Kind) {
 	for _, h := range l.heard {
@@ -219,8 +226,8 @@ func listening(t *testing.T, text string) (*Receiver, *listener) {
 	return r, l
 }
 
-// DCQCN hears of a CNP at most once in 50 us, whichever way a mark comes: on data, in an RTS, or as CE on an unscheduled
-// packet. CE on a packet that had a token says nothing of tokens.
+// DCQCN hears of a CNP at most once in 50 us, whichever way a mark comes: on data, in an RTS, or as
+// CE on an unscheduled packet. CE on a packet that had a token says nothing of tokens.
 func TestMarksAsCNPs(t *testing.T) {
 	r, l := listening(t, "k=1pkt")
 	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
@@ -261,15 +268,17 @@ func TestMarksPacketForPacket(t *testing.T) {
 	arrive(r, 1, 0, 2)
 	require.Len(t, l.heard, 2)
 	for i, want := range []cc.Event{
-		{Kind: cc.RTT, Delay: 1, PSN: 1, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt, InFlight: units.Bytes(2*tokens-2) * pkt, Left: 98 * pkt},
-		{Kind: cc.RTT, Delay: 1, PSN: 2, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt, Marked: 1, InFlight: units.Bytes(2*tokens-4) * pkt, Left: 96 * pkt},
+		{Kind: cc.RTT, Delay: 1, PSN: 1, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt,
+			InFlight: units.Bytes(2*tokens-2) * pkt, Left: 98 * pkt},
+		{Kind: cc.RTT, Delay: 1, PSN: 2, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt,
+			Marked: 1, InFlight: units.Bytes(2*tokens-4) * pkt, Left: 96 * pkt},
 	} {
 		assert.Equal(t, want, l.heard[i].ev)
 	}
 }
 
-// A delay algorithm gets the time from when a token left until the data that used it came: not of tokens that were
-// discarded or said again.
+// A delay algorithm gets the time from when a token left until the data that used it came: not of
+// tokens that were discarded or said again.
 func TestTokenDelay(t *testing.T) {
 	r, l := listening(t, "unsch=0,k=1pkt,cc=swift,window=3pkt")
 	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
@@ -293,8 +302,8 @@ func TestTokenDelay(t *testing.T) {
 	require.Equal(t, []cc.Kind{cc.ACK}, l.kinds(), "which of the two let it go?")
 }
 
-// W of a Decision: a window as it is, on the wire; a rate as the BDP at that rate; never less than a token, which then
-// are spaced.
+// W of a Decision: a window as it is, on the wire; a rate as the BDP at that rate; never less than
+// a token, which then are spaced.
 func TestWindowOfADecision(t *testing.T) {
 	for _, c := range []struct {
 		d      cc.Decision
@@ -331,8 +340,8 @@ func TestWindowOfADecision(t *testing.T) {
 	}
 }
 
-// A stopped flow asks how long the way is by a TOKEN that grants nothing; the RTS that answers it is the sample. One that
-// gets no answer is lost.
+// A stopped flow asks how long the way is by a TOKEN that grants nothing; the RTS that answers it
+// is the sample. One that gets no answer is lost.
 func TestProbes(t *testing.T) {
 	r, l := listening(t, "unsch=0,k=1pkt,cc=swift")
 	at := func(d units.Duration) units.Time { return units.Time(1).Add(d) }
@@ -351,7 +360,8 @@ func TestProbes(t *testing.T) {
 	n.Flags, n.Seq = cc.NoticeAnswers, tokens[0].Seq
 	require.NoError(t, r.Hear(n, at(18*us)))
 	require.Len(t, l.heard, 1)
-	assert.Equal(t, cc.Event{Kind: cc.RTT, Probe: true, Delay: 8 * us, Left: 50 * pkt}, l.heard[0].ev)
+	assert.Equal(t, cc.Event{Kind: cc.RTT, Probe: true, Delay: 8 * us, Left: 50 * pkt},
+		l.heard[0].ev)
 	require.NoError(t, r.Hear(n, at(19*us)))
 	require.Len(t, l.heard, 1, "an answer counts once")
 
@@ -364,7 +374,8 @@ func TestProbes(t *testing.T) {
 	assert.True(t, l.heard[0].ev.Probe)
 }
 
-// While the sender asks for more every token is a whole one; the remainder comes with the packets behind.
+// While the sender asks for more every token is a whole one; the remainder comes with the packets
+// behind.
 func TestWholeTokens(t *testing.T) {
 	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5264 * units.Nanosecond, Payload: 1024}
 	_, r := pair(t, "unsch=0,k=8192,cc=none", path)
@@ -382,10 +393,12 @@ func TestWholeTokens(t *testing.T) {
 		grants(r, 2)
 	}
 	assert.Equal(t, r.demand, r.limit)
-	assert.Equal(t, 200*units.Bytes(1024)+65800+8192-1024-1024, r.limit, "what the last packet that asked knew of")
+	assert.Equal(t, 200*units.Bytes(1024)+65800+8192-1024-1024, r.limit,
+		"what the last packet that asked knew of")
 }
 
-// A sender that cannot send discards its tokens and says so: it gets them ever more slowly, until data comes.
+// A sender that cannot send discards its tokens and says so: it gets them ever more slowly, until
+// data comes.
 func TestLull(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	now, spent := units.Time(1), units.Bytes(0)

@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Sender is the sender's half of counters (section V-A): packets leave before there are tokens while the
-// unscheduled phase lasts, then on tokens, oldest first.
+// Sender is the sender's half of counters (section V-A): packets leave before there are tokens
+// while the unscheduled phase lasts, then on tokens, oldest first.
 type Sender struct {
 	sender
 	limit  units.Bytes // granted since the connection began
@@ -23,7 +23,8 @@ type Sender struct {
 
 func newSender(p *plan) *Sender {
 	lots := min(max(2*p.bdp/p.k+2, 8), 128) // twice what is under way: a lot a token
-	core := sender{plan: p, patience: newPatience(p.path.BaseRTT), cnpGate: cc.CNPGate{Interval: p.cnp}}
+	core := sender{plan: p, patience: newPatience(p.path.BaseRTT),
+		cnpGate: cc.CNPGate{Interval: p.cnp}}
 	return &Sender{sender: core, stock: stock{lots: make([]lot, lots)}}
 }
 
@@ -143,12 +144,13 @@ func (s *Sender) expire(now units.Time) {
 	}
 }
 
-// part says that tokens in hand are less than a packet, whose other part is still to come. Such do not grow old: where
-// a round trip is longer than age, one part would be discarded before the other comes, for ever.
+// part says that tokens in hand are less than a packet, whose other part is still to come. Such do
+// not grow old: where a round trip is longer than age, one part would be discarded before the other
+// comes, for ever.
 func (s *Sender) part() bool { return s.limit-s.spent < min(s.waits, s.unit) }
 
-// discard drops tokens up to a limit. The receiver has to know, once in a round trip: they are part of what
-// was demanded.
+// discard drops tokens up to a limit. The receiver has to know, once in a round trip: they are part
+// of what was demanded.
 func (s *Sender) discard(upto units.Bytes, now units.Time) {
 	if upto <= s.spent {
 		return
@@ -195,8 +197,8 @@ func (s *Sender) settle(now units.Time) {
 	}
 }
 
-// unknown says whether the receiver must be told of demand: it knows of less than a BDP that it has not granted,
-// and no packet will tell it by its mark.
+// unknown says whether the receiver must be told of demand: it knows of less than a BDP that it has
+// not granted, and no packet will tell it by its mark.
 func (s *Sender) unknown() bool {
 	needs := s.needs()
 	switch {
@@ -225,8 +227,8 @@ func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	return n, ok
 }
 
-// account says, where the receiver waits or is waited for, that nothing is under way; or, when something is, goes
-// behind it, so that what does not come before it is known to be missing.
+// account says, where the receiver waits or is waited for, that nothing is under way; or, when
+// something is, goes behind it, so that what does not come before it is known to be missing.
 func (s *Sender) account(n *cc.Notice, b cc.Backlog) {
 	silent := s.echoes || n.Flags&cc.NoticeRepeat != 0
 	s.echoes = false

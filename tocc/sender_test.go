@@ -107,7 +107,8 @@ func TestUnscheduled(t *testing.T) {
 	for _, c := range []struct {
 		posted, left int
 		rts          bool
-	}{{1, 1, false}, {45, 45, false}, {46, 45, true}, {100, 45, true}} { // 45 packets are 65 520 of 65 800 bytes
+	}{{1, 1, false}, {45, 45, false}, {46, 45, true},
+		{100, 45, true}} { // 45 packets are 65 520 of 65 800 bytes
 		d := newDesk(t, "k=1pkt")
 		d.post(c.posted)
 		first := d.rts()
@@ -129,7 +130,8 @@ func TestUnscheduled(t *testing.T) {
 	}
 }
 
-// A burst after a pause is a new flow, but what is unscheduled and not acknowledged never exceeds the bound.
+// A burst after a pause is a new flow, but what is unscheduled and not acknowledged never exceeds
+// the bound.
 func TestBurstsAreFlows(t *testing.T) {
 	d := newDesk(t, "k=1pkt")
 	d.post(30)
@@ -196,8 +198,8 @@ func TestRealTimeBDP(t *testing.T) {
 	}
 }
 
-// A token that came with CE is echoed once, on the next packet; or, as appendix A has it, by a packet of its own, at most
-// one in an interval.
+// A token that came with CE is echoed once, on the next packet; or, as appendix A has it, by a
+// packet of its own, at most one in an interval.
 func TestEcho(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(10)
@@ -227,12 +229,14 @@ func TestEcho(t *testing.T) {
 	assert.EqualValues(t, 3, n.CE)
 }
 
-// A sender that waits and hears nothing says it again: after 50 us, then half as often each time, down to each 4 ms.
+// A sender that waits and hears nothing says it again: after 50 us, then half as often each time,
+// down to each 4 ms.
 func TestDeadlockBreaker(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(10)
 	d.says(10, 0, 0, 0)
-	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us, 1600 * us, 3200 * us, 4000 * us, 4000 * us} {
+	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us,
+		1600 * us, 3200 * us, 4000 * us, 4000 * us} {
 		d.wait(after - 1)
 		require.Nil(t, d.rts(), "%v", after)
 		d.wait(1)
@@ -286,7 +290,8 @@ func TestLost(t *testing.T) {
 	assert.Zero(t, d.gate.Took(&out, d.now).Set)
 }
 
-// Unscheduled packets of Aeolus are not ECN capable, and an RTS behind the last of them tells what was sent.
+// Unscheduled packets of Aeolus are not ECN capable, and an RTS behind the last of them tells what
+// was sent.
 func TestAeolus(t *testing.T) {
 	for _, c := range []struct {
 		text   string
@@ -319,13 +324,16 @@ func TestAeolus(t *testing.T) {
 func TestVoidTokens(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	assert.Error(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeRTS}, d.backlog(), d.now))
-	assert.Error(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: 1}, d.backlog(), d.now))
+	assert.Error(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: 1},
+		d.backlog(), d.now))
 	d.post(10_000)
-	require.NoError(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeToken, Limit: 1 << 30}, d.backlog(), d.now))
+	require.NoError(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeToken, Limit: 1 << 30}, d.backlog(),
+		d.now))
 	assert.InDelta(t, 16*65800/pkt, len(d.take()), 1, "clamped to 16 BDP")
 	assert.EqualValues(t, 1, d.gate.(*Sender).Tally().Clamped)
 	credits := newDesk(t, "expresspass")
-	for _, n := range []cc.Notice{{Kind: cc.NoticeRTS}, {Kind: cc.NoticeToken, Limit: 5}, {Kind: cc.NoticeToken, Flags: cc.NoticeSingle},
+	for _, n := range []cc.Notice{{Kind: cc.NoticeRTS}, {Kind: cc.NoticeToken, Limit: 5},
+		{Kind: cc.NoticeToken, Flags: cc.NoticeSingle},
 		{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: 1 << 31}} {
 		assert.Error(t, credits.gate.Hear(&n, credits.backlog(), credits.now), "%+v", n)
 	}
@@ -338,7 +346,8 @@ func TestCountersWrap(t *testing.T) {
 		wire uint32
 		is   units.Bytes
 	}{
-		{0, 5, 5}, {5, 0, 0}, {1 << 32, 7, 1<<32 + 7}, {1<<32 - 1, 3, 1<<32 + 3}, {1<<32 + 3, 1<<32 - 1, 1<<32 - 1}, {5, 1<<32 - 1, -1},
+		{0, 5, 5}, {5, 0, 0}, {1 << 32, 7, 1<<32 + 7}, {1<<32 - 1, 3, 1<<32 + 3}, {1<<32 + 3,
+			1<<32 - 1, 1<<32 - 1}, {5, 1<<32 - 1, -1},
 	} {
 		assert.Equal(t, c.is, near(c.ref, c.wire), "%d near %d", c.wire, c.ref)
 	}
@@ -349,7 +358,8 @@ func TestCountersWrap(t *testing.T) {
 	m := newModel(t, spec, paper, 1)
 	s, r := m.gate.(*Sender), m.granter.(*Receiver)
 	s.limit, s.spent, s.said, s.waste = 1<<32-5000, 1<<32-5000, 1<<32-5000, 1<<24-1
-	r.limit, r.spent, r.demand, r.told, r.waste, r.seen = 1<<32-5000, 1<<32-5000, 1<<32-5000, 1<<32-5000, 1<<24-1, 1<<32-5000-1<<24+1
+	r.limit, r.spent, r.demand, r.told, r.waste, r.seen = 1<<32-5000, 1<<32-5000, 1<<32-5000,
+		1<<32-5000, 1<<24-1, 1<<32-5000-1<<24+1
 	m.post(units.MiB)
 	m.run(units.Millisecond)
 	assert.True(t, m.done())
@@ -361,8 +371,8 @@ func token(limit units.Bytes) *cc.Notice {
 	return &cc.Notice{Kind: cc.NoticeToken, Limit: uint32(limit)}
 }
 
-// Tokens that are less than the packet that waits do not grow old: the rest may take longer to come than that. All of
-// them do when they let a packet go.
+// Tokens that are less than the packet that waits do not grow old: the rest may take longer to come
+// than that. All of them do when they let a packet go.
 func TestPartsDoNotAge(t *testing.T) {
 	s, _ := pair(t, "unsch=0,age=20us", paper)
 	b := cc.Backlog{Waits: 28}

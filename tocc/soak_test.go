@@ -38,8 +38,10 @@ func draw[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
 func TestExactVolume(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: draw(rng, 5*us, 12*us), Payload: draw[units.Bytes](rng, 1024, 1456, 4096)}
-		text := fmt.Sprintf("unsch=%s,k=%s,cc=%s", draw(rng, "0", "1BDP", "0.5BDP"), draw(rng, "1pkt", "3pkt", "8192"),
+		path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: draw(rng, 5*us, 12*us),
+			Payload: draw[units.Bytes](rng, 1024, 1456, 4096)}
+		text := fmt.Sprintf("unsch=%s,k=%s,cc=%s", draw(rng, "0", "1BDP", "0.5BDP"),
+			draw(rng, "1pkt", "3pkt", "8192"),
 			draw(rng, "none", "dcqcn", "dctcp", "swift", "timely"))
 		m := newModel(t, parse(t, text), path, seed)
 		m.marks = draw(rng, 0, 0, 0.05)
@@ -52,22 +54,26 @@ func TestExactVolume(t *testing.T) {
 		}
 		m.run(100 * units.Millisecond)
 		s, r := m.gate.(*Sender), m.granter.(*Receiver)
-		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text, m.next, len(m.packets), m.waits, s, r)
+		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text,
+			m.next, len(m.packets), m.waits, s, r)
 		assert.Equal(t, total-m.tally.unscheduled, r.tally.Granted, "seed %d: %s", seed, text)
 		assert.Zero(t, s.tally.Unneeded, "seed %d: %s", seed, text)
 		assert.LessOrEqual(t, m.tally.most, s.unsch)
 	})
 }
 
-// Whatever is lost, marked or late, all of it is sent, unscheduled bytes are within their bound, and no more is
-// granted than what was needed, what was lost, and what the sender discarded.
+// Whatever is lost, marked or late, all of it is sent, unscheduled bytes are within their bound,
+// and no more is granted than what was needed, what was lost, and what the sender discarded.
 func TestNeverStuck(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		path := cc.Path{LineRate: draw(rng, 25*units.Gbps, 100*units.Gbps), BaseRTT: draw(rng, 5*us, 12*us),
+		path := cc.Path{LineRate: draw(rng, 25*units.Gbps, 100*units.Gbps),
+			BaseRTT: draw(rng, 5*us, 12*us),
 			Payload: draw[units.Bytes](rng, 1024, 1456, 4096)}
-		text := fmt.Sprintf("unsch=%s,k=%s,cc=%s,volume=%s,window=%s,age=%s,drop=off", draw(rng, "0", "1BDP", "0.5BDP"), draw(rng, "1pkt", "3pkt"),
-			draw(rng, "none", "none", "dcqcn", "dctcp", "swift", "timely"), draw(rng, "on", "on", "off"),
+		text := fmt.Sprintf("unsch=%s,k=%s,cc=%s,volume=%s,window=%s,age=%s,drop=off",
+			draw(rng, "0", "1BDP", "0.5BDP"), draw(rng, "1pkt", "3pkt"),
+			draw(rng, "none", "none", "dcqcn", "dctcp", "swift", "timely"), draw(rng, "on", "on",
+				"off"),
 			draw(rng, "1BDP", "1pkt"), draw(rng, "200us", "0s"))
 		m := newModel(t, parse(t, text), path, seed)
 		m.lossData = draw(rng, 0, 0.01, 0.05)
@@ -85,15 +91,18 @@ func TestNeverStuck(t *testing.T) {
 		}
 		m.run(20 * units.Second)
 		s, r := m.gate.(*Sender), m.granter.(*Receiver)
-		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text, m.next, len(m.packets), m.waits, s, r)
+		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text,
+			m.next, len(m.packets), m.waits, s, r)
 		assert.LessOrEqual(t, m.tally.most, s.unsch, "seed %d", seed)
 		assert.Zero(t, r.Next(), "seed %d: the receiver rests", seed)
 		assert.Zero(t, s.Next(), "seed %d: the sender rests", seed)
 		assert.LessOrEqual(t, s.limit, r.limit)
-		excess := r.tally.Granted - (total - m.tally.unscheduled) - m.tally.retransmitted - s.tally.Discarded
+		excess := r.tally.Granted - (total - m.tally.unscheduled) - m.tally.retransmitted -
+			s.tally.Discarded
 		assert.LessOrEqual(t, excess, s.tally.Unneeded+r.limit-s.limit, "seed %d: %s", seed, text)
 		if s.volume {
-			assert.LessOrEqual(t, s.tally.Unneeded, m.tally.missing+m.tally.lost, "seed %d: %s", seed, text)
+			assert.LessOrEqual(t, s.tally.Unneeded, m.tally.missing+m.tally.lost, "seed %d: %s",
+				seed, text)
 		}
 	})
 }
@@ -102,10 +111,13 @@ func TestNeverStuck(t *testing.T) {
 func TestEverySchemeCompletes(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		path := cc.Path{LineRate: draw(rng, 25*units.Gbps, 100*units.Gbps), BaseRTT: draw(rng, 5*us, 12*us),
+		path := cc.Path{LineRate: draw(rng, 25*units.Gbps, 100*units.Gbps),
+			BaseRTT: draw(rng, 5*us, 12*us),
 			Payload: draw[units.Bytes](rng, 1024, 4096), Seed: uint32(seed)}
-		text := draw(rng, "expresspass", "ep:feedback=paper", "ep:cc=none", "ep+aeolus", "homa", "homa+aeolus", "ndp", "ndp+aeolus", "tocc+aeolus",
-			"tocc:echo=cnp", "tocc:limiter=off", "tocc:volume=off", "homa:cutoffs=1KB/10KB,overcommit=2")
+		text := draw(rng, "expresspass", "ep:feedback=paper", "ep:cc=none", "ep+aeolus", "homa",
+			"homa+aeolus", "ndp", "ndp+aeolus", "tocc+aeolus",
+			"tocc:echo=cnp", "tocc:limiter=off", "tocc:volume=off",
+			"homa:cutoffs=1KB/10KB,overcommit=2")
 		m := newModel(t, parse(t, text), path, seed)
 		m.lossData = draw(rng, 0, 0.01, 0.05)
 		m.lossToken, m.lossRTS = draw(rng, 0, 0.2, 0.5), draw(rng, 0, 0.2, 0.5)
@@ -121,7 +133,8 @@ func TestEverySchemeCompletes(t *testing.T) {
 			}
 		}
 		m.run(20 * units.Second)
-		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text, m.next, len(m.packets), m.waits, m.gate, m.granter)
+		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text,
+			m.next, len(m.packets), m.waits, m.gate, m.granter)
 		assert.LessOrEqual(t, m.tally.most, path.BDP(), "seed %d: %s", seed, text)
 		assert.Zero(t, m.granter.Next(), "seed %d: %s: the receiver rests", seed, text)
 		assert.Zero(t, m.gate.Next(), "seed %d: %s: the sender rests", seed, text)

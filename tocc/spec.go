@@ -16,8 +16,9 @@ type Spec struct {
 	control  cc.Control // in place of cc, when it is not nil
 }
 
-// Parse reads settings of ToCC, such as unsch=0,k=4096,cc=dcqcn:g=0.01, or a scheme's name and settings, such
-// as homa:overcommit=4 or expresspass+aeolus. An algorithm with parameters comes last: they are all of them its.
+// Parse reads settings of ToCC, such as unsch=0,k=4096,cc=dcqcn:g=0.01, or a scheme's name and
+// settings, such as homa:overcommit=4 or expresspass+aeolus. An algorithm with parameters comes
+// last: they are all of them its.
 func Parse(text string) (Spec, error) {
 	text = strings.TrimSpace(text)
 	name, rest, _ := strings.Cut(text, ":")
@@ -77,8 +78,8 @@ func (s Spec) Name() string {
 	return s.scheme
 }
 
-// WithControl answers the same point with this token CC: one that has no name here, such as a virtual
-// priority.
+// WithControl answers the same point with this token CC: one that has no name here, such as a
+// virtual priority.
 func (s Spec) WithControl(c cc.Control) Spec {
 	s.control = c
 	return s
@@ -154,12 +155,12 @@ func (s Spec) tokenCC(o *options) (cc.Control, error) {
 	return spec, err
 }
 
-// New makes the sender's and the receiver's half for one direction of one connection. The receiver shares
-// nothing with others: for Homa use Endpoint.
+// New makes the sender's and the receiver's half for one direction of one connection. The receiver
+// shares nothing with others: for Homa use Endpoint.
 func (s Spec) New(path cc.Path) (cc.Gate, cc.Granter, error) { return s.Endpoint().New(path) }
 
-// Frames answers what a TOKEN takes of a link, and what the data takes that it releases: what a switch's limit and its
-// thresholds for tokens are made from.
+// Frames answers what a TOKEN takes of a link, and what the data takes that it releases: what a
+// switch's limit and its thresholds for tokens are made from.
 func (s Spec) Frames(path cc.Path) (token, data units.Bytes, err error) {
 	o, err := s.read(&path)
 	if err != nil {
@@ -180,7 +181,8 @@ func (s Spec) Share(path cc.Path) (float64, error) {
 // Endpoint is what the receivers of one endpoint share.
 func (s Spec) Endpoint() *Endpoint { return &Endpoint{spec: s} }
 
-// Endpoint makes the senders and receivers of one endpoint, one pair for each direction of a connection.
+// Endpoint makes the senders and receivers of one endpoint, one pair for each direction of a
+// connection.
 type Endpoint struct {
 	spec     Spec
 	schedule schedule
@@ -192,7 +194,9 @@ func (e *Endpoint) Spec() Spec { return e.spec }
 // New makes both halves for one flow, or says why they cannot work on this path.
 func (e *Endpoint) New(path cc.Path) (cc.Gate, cc.Granter, error) {
 	if path.LineRate <= 0 || path.BaseRTT <= 0 || path.Payload <= 0 {
-		return nil, nil, fmt.Errorf("tocc: a path needs line rate, base round trip and the payload of a packet, and this one is %v, %v, %v", path.LineRate, path.BaseRTT, path.Payload)
+		return nil, nil, fmt.Errorf("tocc: a path needs line rate, base round trip and the "+
+			"payload of a packet, and this one is %v, %v, %v", path.LineRate, path.BaseRTT,
+			path.Payload)
 	}
 	o, err := e.spec.read(&path)
 	if err != nil {
@@ -226,7 +230,8 @@ func (s Spec) algorithm(p *plan) (cc.Algorithm, error) {
 	}
 	a, err := c.New(path)
 	if err != nil {
-		return nil, fmt.Errorf("tocc: %v: tokens tell delay, marks by echo=data, and nothing else: %w", s, err)
+		return nil, fmt.Errorf(
+			"tocc: %v: tokens tell delay, marks by echo=data, and nothing else: %w", s, err)
 	}
 	return a, nil
 }
@@ -258,8 +263,9 @@ func newPlan(o options, path cc.Path) (*plan, error) {
 	}, err
 }
 
-// spacing is what a TOKEN that releases so much says of it, for it to be followed after as long as that takes
-// of the link: with its own share of the link where there is a limiter, else without (NDP's pulls).
+// spacing is what a TOKEN that releases so much says of it, for it to be followed after as long as
+// that takes of the link: with its own share of the link where there is a limiter, else without
+// (NDP's pulls).
 func (p *plan) spacing(wire units.Bytes) units.Bytes {
 	switch {
 	case !p.pace:

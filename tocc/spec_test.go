@@ -24,7 +24,8 @@ func TestParse(t *testing.T) {
 		{" ndp : k=2pkt ", "ndp:k=2pkt", "none"},
 		{"expresspass+aeolus", "expresspass+aeolus", "feedback"},
 		{"ep+aeolus:jitter=0", "ep+aeolus:jitter=0", "feedback"},
-		{"tocc-nounsch:cc=swift:beta=0.5,ai=2", "tocc-nounsch:cc=swift:beta=0.5,ai=2", "swift:beta=0.5,ai=2"},
+		{"tocc-nounsch:cc=swift:beta=0.5,ai=2", "tocc-nounsch:cc=swift:beta=0.5,ai=2",
+			"swift:beta=0.5,ai=2"},
 	} {
 		s := parse(t, c.text)
 		assert.Equal(t, c.is, s.String(), c.text)
@@ -79,25 +80,29 @@ func TestRefused(t *testing.T) {
 		_, _, err := parse(t, c.text).New(paper)
 		assert.ErrorContains(t, err, c.why, c.text)
 	}
-	for _, path := range []cc.Path{{}, {LineRate: units.Gbps}, {LineRate: units.Gbps, BaseRTT: us}} {
+	for _, path := range []cc.Path{{}, {LineRate: units.Gbps},
+		{LineRate: units.Gbps, BaseRTT: us}} {
 		_, _, err := Spec{}.New(path)
 		assert.ErrorContains(t, err, "a path needs")
 	}
 }
 
-// Of all combinations of Table I those with rate-based generation and volume control, or without limiter, are refused, and
-// no other but what is active drop of nothing.
+// Of all combinations of Table I those with rate-based generation and volume control, or without
+// limiter, are refused, and no other but what is active drop of nothing.
 func TestTableOne(t *testing.T) {
 	accepted := 0
-	for _, unsch := range []string{"unsch=0,drop=off", "unsch=1BDP,drop=off", "unsch=1BDP,drop=on"} {
+	for _, unsch := range []string{"unsch=0,drop=off", "unsch=1BDP,drop=off",
+		"unsch=1BDP,drop=on"} {
 		for _, generation := range []string{"rate", "data"} {
 			for _, limiter := range []string{"on", "off"} {
 				for _, volume := range []string{"on", "off"} {
 					for _, control := range []string{"some", "none"} {
 						if control == "some" {
-							control = map[string]string{"rate": "feedback", "data": "dcqcn"}[generation]
+							control = map[string]string{"rate": "feedback",
+								"data": "dcqcn"}[generation]
 						}
-						text := strings.Join([]string{unsch, "generation=" + generation, "limiter=" + limiter, "volume=" + volume, "cc=" + control}, ",")
+						text := strings.Join([]string{unsch, "generation=" + generation,
+							"limiter=" + limiter, "volume=" + volume, "cc=" + control}, ",")
 						_, err := Parse(text)
 						wrong := generation == "rate" && (volume == "on" || limiter == "off")
 						assert.Equal(t, wrong, err != nil, "%s: %v", text, err)
@@ -126,19 +131,23 @@ func TestShare(t *testing.T) {
 		text    string
 		payload units.Bytes
 		is      float64
-	}{{"", 4096, 2.20}, {"", 1024, 2.08}, {"k=8192", 1024, 1.05}, {"expresspass", 1456, 5.72}, {"homa", 1456, 0}} {
-		share, err := parse(t, c.text).Share(cc.Path{LineRate: units.Gbps, BaseRTT: us, Payload: c.payload})
+	}{{"", 4096, 2.20}, {"", 1024, 2.08}, {"k=8192", 1024, 1.05}, {"expresspass", 1456, 5.72},
+		{"homa", 1456, 0}} {
+		share, err := parse(t, c.text).Share(cc.Path{LineRate: units.Gbps, BaseRTT: us,
+			Payload: c.payload})
 		require.NoError(t, err)
 		assert.Equal(t, c.is, hundredths(share), "%s at %d", c.text, c.payload)
 	}
 	_, err := parse(t, "k=100").Share(paper)
 	assert.Error(t, err)
-	token, data, err := parse(t, "k=4096").Frames(cc.Path{LineRate: units.Gbps, BaseRTT: us, Payload: 1024})
+	token, data, err := parse(t, "k=4096").Frames(cc.Path{LineRate: units.Gbps, BaseRTT: us,
+		Payload: 1024})
 	require.NoError(t, err)
 	assert.Equal(t, []units.Bytes{94, 4424}, []units.Bytes{token, data})
 }
 
-// On a path that carries more than 24 bits can say was discarded, no more is under way than those can.
+// On a path that carries more than 24 bits can say was discarded, no more is under way than those
+// can.
 func TestWindowOfALongPath(t *testing.T) {
 	long := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: units.Millisecond, Payload: 4096}
 	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn"} {
@@ -152,7 +161,8 @@ func TestWindowOfALongPath(t *testing.T) {
 		}
 		assert.LessOrEqual(t, r.Window(), mostWindow, text)
 		require.NoError(t, gate.Hear(&last, cc.Backlog{Waits: 100 * units.MiB}, 1))
-		assert.Zero(t, gate.(*Sender).Tally().Clamped, "%s: the sender takes what was granted", text)
+		assert.Zero(t, gate.(*Sender).Tally().Clamped, "%s: the sender takes what was granted",
+			text)
 	}
 }
 
@@ -165,7 +175,9 @@ func TestHelp(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"", "unsch=0,k=4096,cc=dcqcn:g=0.01", "homa:overcommit=4,cutoffs=1KB/10KB", "ep+aeolus", "cc=none,unsch=0.5BDP", "cc=,:", "a:b=c"} {
+	for _, text := range []string{"", "unsch=0,k=4096,cc=dcqcn:g=0.01",
+		"homa:overcommit=4,cutoffs=1KB/10KB", "ep+aeolus", "cc=none,unsch=0.5BDP", "cc=,:",
+		"a:b=c"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

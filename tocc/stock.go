@@ -63,8 +63,8 @@ type meter struct {
 	running bool
 }
 
-// came answers the real-time BDP, the rate of the tokens over the last round trip times that (section V-D), once
-// in a round trip of tokens, else false.
+// came answers the real-time BDP, the rate of the tokens over the last round trip times that
+// (section V-D), once in a round trip of tokens, else false.
 func (m *meter) came(bytes units.Bytes, rtt units.Duration, now units.Time) (units.Bytes, bool) {
 	passed := now.Sub(m.since)
 	if !m.running || passed < 0 || passed > 2*rtt {

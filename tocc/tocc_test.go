@@ -12,7 +12,8 @@ import (
 
 const us = units.Microsecond
 
-// paper is the path of the paper's simulations: packets of 1538 bytes on the wire, and a BDP of 65.8 KB.
+// paper is the path of the paper's simulations: packets of 1538 bytes on the wire, and a BDP of
+// 65.8 KB.
 var paper = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5264 * units.Nanosecond, Payload: 1456}
 
 func parse(t testing.TB, text string) Spec {
@@ -41,8 +42,8 @@ func rts(demand, spent units.Bytes) *cc.Notice {
 	return &cc.Notice{Kind: cc.NoticeRTS, Demand: uint32(demand), Spent: uint32(spent)}
 }
 
-// An RTS brings tokens for one BDP: 65.8 KB / 1538 = 42.8, so 43; and never more than are needed: 20 for a flow of
-// 20 packets.
+// An RTS brings tokens for one BDP: 65.8 KB / 1538 = 42.8, so 43; and never more than are needed:
+// 20 for a flow of 20 packets.
 func TestFirstTokens(t *testing.T) {
 	for _, c := range []struct{ packets, tokens int }{{20, 20}, {43, 43}, {44, 43}, {1000, 43}} {
 		_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
@@ -56,8 +57,8 @@ func TestFirstTokens(t *testing.T) {
 	}
 }
 
-// DCQCN over tokens: an echo with alpha 1 halves the rate and so W, to 32.9 KB, which is 21.4 tokens: at most 22 are
-// under way. One step of recovery later W is 49.35 KB, 32.1 tokens: 33.
+// DCQCN over tokens: an echo with alpha 1 halves the rate and so W, to 32.9 KB, which is 21.4
+// tokens: at most 22 are under way. One step of recovery later W is 49.35 KB, 32.1 tokens: 33.
 func TestWindowOfARate(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt", paper)
 	var inline cc.Inline

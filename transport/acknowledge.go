@@ -43,7 +43,8 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		if t := p.Timing(); t != nil && qp.timing {
 			qp.hearTiming(t, p.Gap())
 		}
-		if t := p.Credit(); t != nil && qp.adm != nil && qp.adm.credits.agreed && !qp.hearCredit(t, p) {
+		if t := p.Credit(); t != nil && qp.adm != nil && qp.adm.credits.agreed && !qp.hearCredit(t,
+			p) {
 			return // that ended the queue pair
 		}
 	}
@@ -102,8 +103,9 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 	}
 }
 
-// triedAgain reports whether a NAK of the oldest packet costs a try. Toward a selective responder, which may have had the
-// packet and dropped it for others, only that of one that was sent again does, as where a SACK tells of it.
+// triedAgain reports whether a NAK of the oldest packet costs a try. Toward a selective responder,
+// which may have had the packet and dropped it for others, only that of one that was sent again
+// does, as where a SACK tells of it.
 func (qp *QueuePair) triedAgain() bool {
 	rec := qp.req.recovery
 	return !qp.selective() || rec != nil && rec.again.has(qp.req.una)
@@ -169,7 +171,8 @@ func (qp *QueuePair) acknowledge(end wire.PSN, now units.Time) bool {
 
 // span answers the payload bytes of packets from..to of a message.
 func (qp *QueuePair) span(w *sendWQE, from, to uint32) units.Bytes {
-	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift, w.length))
+	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift,
+		w.length))
 }
 
 // progressed does what follows when the oldest packets have been answered. Of packets and bytes
@@ -220,7 +223,8 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 // event, of the kind that says most of those that are wanted.
 func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	r := &qp.req
-	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes, Marked: int(qp.newMarks(packets))}
+	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes,
+		Marked: int(qp.newMarks(packets))}
 	if qp.bolt {
 		qp.tellBolt(&ev)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// admission is a queue pair's part in receiver-driven control (cc.Gate, cc.Granter): the gate of what it
-// sends, the granters of what it receives. A queue pair without costs nothing.
+// admission is a queue pair's part in receiver-driven control (cc.Gate, cc.Granter): the gate of
+// what it sends, the granters of what it receives. A queue pair without costs nothing.
 type admission struct {
 	qp      *QueuePair
 	gate    cc.Gate
@@ -51,15 +51,17 @@ type admission struct {
 	gone   bool // its queue pair has no part in it any more
 }
 
-// Admit gives a queue pair a gate for what it sends (nil for none; cc.AllOf makes one of several), and granters for what it
-// receives: at most one of tokens, and one of credits. That is before RTR; the peer must agree to it (wire.FeatureToken,
-// wire.FeatureCredit), or the queue pair goes on without what the peer does not know.
+// Admit gives a queue pair a gate for what it sends (nil for none; cc.AllOf makes one of several),
+// and granters for what it receives: at most one of tokens, and one of credits. That is before RTR;
+// the peer must agree to it (wire.FeatureToken, wire.FeatureCredit), or the queue pair goes on
+// without what the peer does not know.
 func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 	if err := qp.want("admission", Reset, Init); err != nil {
 		return err
 	}
 	if qp.Type != RC {
-		return fmt.Errorf("transport: QP %#x: admission is for reliable connections, not %v: %w", uint32(qp.Num), qp.Type, ErrUnsupported)
+		return fmt.Errorf("transport: QP %#x: admission is for reliable connections, not %v: %w",
+			uint32(qp.Num), qp.Type, ErrUnsupported)
 	}
 	a := &admission{qp: qp, gate: g}
 	for _, part := range cc.Parts(g) {
@@ -77,7 +79,8 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 		case !ok && a.granter == nil:
 			a.granter, a.tokens = r, true
 		default:
-			return fmt.Errorf("transport: QP %#x: admission by two granters of one kind: %w", uint32(qp.Num), ErrInvalid)
+			return fmt.Errorf("transport: QP %#x: admission by two granters of one kind: %w",
+				uint32(qp.Num), ErrInvalid)
 		}
 	}
 	qp.dropAdmission()
@@ -101,7 +104,8 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 	return nil
 }
 
-// Admitted says whether the queue pair has a gate or a granter: not when its peer did not agree, nor in ERR.
+// Admitted says whether the queue pair has a gate or a granter: not when its peer did not agree,
+// nor in ERR.
 func (qp *QueuePair) Admitted() bool { return qp.adm != nil }
 
 // dropAdmission ends it.
@@ -188,8 +192,9 @@ func (a *admission) heed(now units.Time) {
 	}
 }
 
-// backlog returns what the queue pair has in hand, less READs and atomics, which nobody admits. It takes as long however
-// much that is: a gate is told with each message that is posted and each packet that leaves.
+// backlog returns what the queue pair has in hand, less READs and atomics, which nobody admits. It
+// takes as long however much that is: a gate is told with each message that is posted and each
+// packet that leaves.
 func (qp *QueuePair) backlog() cc.Backlog {
 	r := &qp.req
 	waits := qp.left() - r.inFlight
@@ -237,7 +242,8 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 	if a == nil || a.gate == nil {
 		return true
 	}
-	a.out = cc.Outgoing{Bytes: qp.span(w, k, k+1), Again: again, Completes: w.op.completes(), Backlog: qp.backlog()}
+	a.out = cc.Outgoing{Bytes: qp.span(w, k, k+1), Again: again, Completes: w.op.completes(),
+		Backlog: qp.backlog()}
 	if k == 0 {
 		a.out.Message = units.Bytes(w.length)
 	}
@@ -256,8 +262,8 @@ func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bo
 	return false
 }
 
-// admitsNext says whether the gate lets the next packet of w leave, the SEND or WRITE whose turn it is: for the first time,
-// or since the queue pair went back.
+// admitsNext says whether the gate lets the next packet of w leave, the SEND or WRITE whose turn it
+// is: for the first time, or since the queue pair went back.
 func (qp *QueuePair) admitsNext(w *sendWQE, now units.Time) bool {
 	r := &qp.req
 	return qp.admits(w, r.packet, r.sndNxt.Before(r.sndMax), now)
@@ -276,8 +282,8 @@ func (qp *QueuePair) admitsLost(now units.Time) bool {
 // grantTLVs is how much longer a packet is that says by which token it left.
 const grantTLVs = wire.XCHLen + wire.InnerLen + wire.GrantLen
 
-// openGrant begins an XDATA that says by which token it leaves, with op in it. It answers how long that
-// beginning is.
+// openGrant begins an XDATA that says by which token it leaves, with op in it. It answers how long
+// that beginning is.
 func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
 	wire.XCH(frame).Set(a.qp.sendTag, wire.GrantLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
@@ -285,9 +291,11 @@ func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
 	return grantTLVs
 }
 
-// took tells the gate that the packet it was just asked about leaves. It answers the marks of its BTH.
+// took tells the gate that the packet it was just asked about leaves. It answers the marks of its
+// BTH.
 func (a *admission) took(now units.Time) (f wire.Flags) {
-	if a.opens() && a.qp.oldestWaits() { // or the timer is the oldest's, whatever else tokens let go
+	// or the timer is the oldest's, whatever else tokens let go
+	if a.opens() && a.qp.oldestWaits() {
 		a.qp.startTimer(now) // it ran for the peer to say something
 	}
 	a.marks = a.gate.Took(&a.out, now)
@@ -347,7 +355,8 @@ func (qp *QueuePair) gateSpeaks() bool {
 	return next != 0 && !next.After(qp.ep.now)
 }
 
-// arrives tells the granter of a request of the peer's. One with a PSN that no honest peer has got to says nothing.
+// arrives tells the granter of a request of the peer's. One with a PSN that no honest peer has got
+// to says nothing.
 func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := a.qp
 	now, n := qp.ep.now, uint32(1)
@@ -373,10 +382,12 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	}
 	marks := p.BTH().Marks()
 	a.in = cc.Arrival{
-		Bytes: units.Bytes(p.End - p.PayloadOff), Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
+		Bytes: units.Bytes(p.End - p.PayloadOff), Congested: p.ECN == wire.ECNCE,
+		Gap:    qp.ep.arrived.worked(),
 		Away:   min(qp.ep.arrived.away, qp.ep.arrived.gap),
 		Behind: !fresh,
-		Again:  !fresh && (p.PSN.Before(qp.resp.ePSN) || qp.resp.ahead != nil && within(qp.resp.ePSN, p.PSN) && qp.resp.ahead.here.has(p.PSN)),
+		Again: !fresh && (p.PSN.Before(qp.resp.ePSN) || qp.resp.ahead != nil &&
+			within(qp.resp.ePSN, p.PSN) && qp.resp.ahead.here.has(p.PSN)),
 	}
 	if marks&wire.MarkUnscheduled != 0 {
 		a.in.Set = cc.MarkUnscheduled
@@ -410,13 +421,14 @@ func (a *admission) heedGranter(now units.Time) {
 	a.qp.ep.tokens.queue(a, now)
 }
 
-// earliest answers at, or when the gate or the granter wants a look, if that is earlier; 0 is never. What is due has
-// its turn.
+// earliest answers at, or when the gate or the granter wants a look, if that is earlier; 0 is
+// never. What is due has its turn.
 func (a *admission) earliest(at units.Time) units.Time {
 	if a.gate != nil {
 		next := a.gate.Next()
 		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) {
-			a.qp.ep.owe(a.qp) // the timer that was set for it may not have fired yet, and is set anew
+			// the timer that was set for it may not have fired yet, and is set anew
+			a.qp.ep.owe(a.qp)
 		}
 	}
 	if c := a.credits.granter; c != nil {
@@ -427,7 +439,8 @@ func (a *admission) earliest(at units.Time) units.Time {
 	}
 	if a.granter != nil && !a.queued {
 		next := a.granter.Next()
-		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) && a.granter.Queue() == 0 {
+		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) &&
+			a.granter.Queue() == 0 {
 			a.heedGranter(a.qp.ep.now)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The least that receiver-driven control can be: a sender that says what waits, a receiver that grants it, so much
-// at a time, and both say again every 50 us what was not heard of.
+// The least that receiver-driven control can be: a sender that says what waits, a receiver that
+// grants it, so much at a time, and both say again every 50 us what was not heard of.
 
 const (
 	grantAtATime = 4096
@@ -74,7 +74,8 @@ func (g *plainGate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	if b.Waits > 0 {
 		g.next = now.Add(grantAgain)
 	}
-	return cc.Notice{Kind: cc.NoticeRTS, Demand: g.spent + uint32(b.Waits), Spent: g.spent, CE: 3, Seq: 9, Flags: cc.NoticeEnds, WithData: g.withData}, true
+	return cc.Notice{Kind: cc.NoticeRTS, Demand: g.spent + uint32(b.Waits), Spent: g.spent, CE: 3,
+		Seq: 9, Flags: cc.NoticeEnds, WithData: g.withData}, true
 }
 
 func (g *plainGate) Next() units.Time  { return g.next }
@@ -141,7 +142,9 @@ func (g *plainGranter) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 	}
 	g.seq++
 	g.more(now)
-	return cc.Notice{Kind: cc.NoticeToken, Limit: g.limit, Seq: g.seq, Priority: 5, Missing: incomplete, Releases: g.releases, TrafficClass: 44<<2 | wire.ECNECT0, Classed: true}, true
+	return cc.Notice{Kind: cc.NoticeToken, Limit: g.limit, Seq: g.seq, Priority: 5,
+		Missing: incomplete, Releases: g.releases, TrafficClass: 44<<2 | wire.ECNECT0,
+		Classed: true}, true
 }
 
 func (g *plainGranter) Next() units.Time                   { return g.next }
@@ -151,8 +154,10 @@ func (g *plainGranter) Algorithm() cc.Algorithm            { return g.algorithm 
 func (g *plainGranter) Attach(r cc.Reporter)               { g.reporter = r }
 func (g *plainGranter) Decide(d cc.Decision, _ units.Time) { g.decisions = append(g.decisions, d) }
 
-// admittedPair is a connection whose client may send what its server grants. The neighbours know each other.
-func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGate, r *plainGranter) {
+// admittedPair is a connection whose client may send what its server grants. The neighbours know
+// each other.
+func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGate,
+	r *plainGranter) {
 	p = newPair(t)
 	a, b = o.make(t, p.a), o.make(t, p.b)
 	g, r = &plainGate{}, &plainGranter{window: 16384}
@@ -170,7 +175,8 @@ func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGat
 func TestAdmission(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	fill(a.mem, 1)
-	g.marks = cc.Marks{Set: cc.MarkUnscheduled | cc.MarkTokenMarked, TrafficClass: 10<<2 | wire.ECNECT0, Classed: true}
+	g.marks = cc.Marks{Set: cc.MarkUnscheduled | cc.MarkTokenMarked,
+		TrafficClass: 10<<2 | wire.ECNECT0, Classed: true}
 	const size = 50_000
 	a.write(t, b, size)
 	got := p.await(a, 1)
@@ -181,9 +187,11 @@ func TestAdmission(t *testing.T) {
 	assert.EqualValues(t, size, g.spent)
 	assert.Zero(t, g.waits)
 	assert.Len(t, r.arrivals, (size+1023)/1024)
-	assert.Equal(t, cc.Arrival{Bytes: 1024, Set: cc.MarkUnscheduled | cc.MarkTokenMarked}, r.arrivals[0])
+	assert.Equal(t, cc.Arrival{Bytes: 1024, Set: cc.MarkUnscheduled | cc.MarkTokenMarked},
+		r.arrivals[0])
 	assert.Equal(t, cc.NoticeRTS, r.heard[0].Kind)
-	assert.Equal(t, cc.Notice{Kind: cc.NoticeRTS, Demand: size, CE: 3, Seq: 9, Flags: cc.NoticeEnds}, r.heard[0])
+	assert.Equal(t, cc.Notice{Kind: cc.NoticeRTS, Demand: size, CE: 3, Seq: 9,
+		Flags: cc.NoticeEnds}, r.heard[0])
 	assert.Equal(t, cc.Notice{Kind: cc.NoticeToken, Limit: 4096, Seq: 1, Priority: 5}, g.heard[0])
 	var first wire.Packet
 	for i, frame := range p.lb.sent { // the token before everything that it lets go
@@ -200,7 +208,8 @@ func TestAdmission(t *testing.T) {
 	p.conserved()
 }
 
-// What is lost costs time and nothing else: data, RTS, TOKEN or ACK, with selective repeat and without.
+// What is lost costs time and nothing else: data, RTS, TOKEN or ACK, with selective repeat and
+// without.
 func TestAdmissionWithLoss(t *testing.T) {
 	for _, sack := range []uint16{0, 256} {
 		for seed := range uint64(40) {
@@ -237,7 +246,8 @@ func TestAdmissionWithLoss(t *testing.T) {
 			assert.GreaterOrEqual(t, g.spent, uint32(total))
 			assert.LessOrEqual(t, g.spent, r.limit)
 			if sack > 0 {
-				assert.LessOrEqual(t, int(g.spent), total+int(g.lost), "a packet of selective repeat is sent again when it was lost")
+				assert.LessOrEqual(t, int(g.spent), total+int(g.lost),
+					"a packet of selective repeat is sent again when it was lost")
 			}
 			p.conserved()
 		}
@@ -252,14 +262,16 @@ func TestBacklog(t *testing.T) {
 	r.window = 0 // grants nothing
 	a.write(t, b, 3000)
 	assert.Equal(t, cc.Backlog{Waits: 3000}, a.qp.backlog())
-	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey})
 	a.write(t, b, 700)
 	assert.Equal(t, cc.Backlog{Waits: 3700}, a.qp.backlog(), "READs are nobody's")
 	g.limit = 1024
 	p.settle(units.Microsecond / 2)
 	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.backlog())
 	p.settle(10 * units.Microsecond)
-	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.backlog(), "nobody asked for an ACK, and among READs no TOKEN is one")
+	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.backlog(),
+		"nobody asked for an ACK, and among READs no TOKEN is one")
 	g.limit = 1 << 20
 	p.la.tamper = func(frame []byte) int { return 0 }
 	p.a.activate(a.qp)
@@ -284,7 +296,8 @@ func TestTokensAcknowledge(t *testing.T) {
 	assert.LessOrEqual(t, most, units.Bytes(2*grantAtATime))
 }
 
-// A peer that says nothing any more is found out, though nothing is under way; one that only grants nothing is not.
+// A peer that says nothing any more is found out, though nothing is under way; one that only grants
+// nothing is not.
 func TestAdmissionOfADeadPeer(t *testing.T) {
 	o := defaults()
 	o.timeout = 4 // 65 us
@@ -323,7 +336,8 @@ func TestGrantsOnPackets(t *testing.T) {
 	o := defaults()
 	p := newPair(t)
 	a, b := o.make(t, p.a), o.make(t, p.b)
-	g, r := &plainGate{wants: cc.MarkGrant, marks: cc.Marks{Set: cc.MarkGrant, Grant: 0x1234}}, &plainGranter{window: 16384}
+	g, r := &plainGate{wants: cc.MarkGrant, marks: cc.Marks{Set: cc.MarkGrant, Grant: 0x1234}},
+		&plainGranter{window: 16384}
 	require.NoError(t, a.qp.Admit(g, nil))
 	require.NoError(t, b.qp.Admit(nil, r))
 	o.features = wire.FeatureToken
@@ -372,7 +386,8 @@ func TestMissingIsTold(t *testing.T) {
 	p.await(a, 1)
 }
 
-// Tokens of an endpoint leave no faster than the data they let go can come, higher ranks first, equal ones in turns.
+// Tokens of an endpoint leave no faster than the data they let go can come, higher ranks first,
+// equal ones in turns.
 func TestTokensAreSpaced(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -408,14 +423,16 @@ func TestTokensAreSpaced(t *testing.T) {
 					}
 				}
 				if n := len(order); n > 1 {
-					assert.GreaterOrEqual(t, p.now.Sub(began), units.Duration(n-1)*4*units.Microsecond-units.Microsecond)
+					assert.GreaterOrEqual(t, p.now.Sub(began),
+						units.Duration(n-1)*4*units.Microsecond-units.Microsecond)
 				}
 			}
 		}
 		p.now = units.Earlier(next, p.now.Add(units.Microsecond/4))
 	}
 	require.Greater(t, len(order), 25)
-	assert.Equal(t, []int{2, 2, 2, 2, 2, 2, 2, 2, 2}, order[1:10], "the highest rank first, from the second on")
+	assert.Equal(t, []int{2, 2, 2, 2, 2, 2, 2, 2, 2}, order[1:10],
+		"the highest rank first, from the second on")
 	assert.NotEqual(t, order[12], order[13])
 	assert.NotEqual(t, order[13], order[14])
 }
@@ -502,7 +519,9 @@ func TestGranterReports(t *testing.T) {
 func admitted() sideOptions {
 	o := defaults()
 	o.features = wire.FeatureToken
-	o.admit = func() (cc.Gate, cc.Granter) { return &plainGate{deaf: true}, &plainGranter{window: 65536, deaf: true} }
+	o.admit = func() (cc.Gate, cc.Granter) {
+		return &plainGate{deaf: true}, &plainGranter{window: 65536, deaf: true}
+	}
 	return o
 }
 
@@ -541,7 +560,8 @@ func BenchmarkAdmission(b *testing.B) {
 		name string
 		op   SendOp
 		o    sideOptions
-	}{{"none", OpWrite, defaults()}, {"tokens", OpWrite, admitted()}, {"send", OpSend, offered()}, {"credits", OpSend, credited(1 << 16)}} {
+	}{{"none", OpWrite, defaults()}, {"tokens", OpWrite, admitted()}, {"send", OpSend, offered()},
+		{"credits", OpSend, credited(1 << 16)}} {
 		b.Run(c.name, func(b *testing.B) {
 			o := c.o
 			o.mtu, o.sges = MTU4096, 1
@@ -552,13 +572,14 @@ func BenchmarkAdmission(b *testing.B) {
 			for b.Loop() {
 				s.burst(packet.Burst)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/packet.Burst, "ns/message")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/packet.Burst,
+				"ns/message")
 		})
 	}
 }
 
-// A queue pair that fails gives up what its granter shares with others, as one that is reset; what is decided afterwards
-// is for nobody.
+// A queue pair that fails gives up what its granter shares with others, as one that is reset; what
+// is decided afterwards is for nobody.
 func TestGranterEnds(t *testing.T) {
 	for name, end := range map[string]func(*QueuePair){
 		"error":   (*QueuePair).ToError,
@@ -587,7 +608,8 @@ func TestGranterEnds(t *testing.T) {
 	}
 }
 
-// lateController tells of changes whenever a test wants, as one on a NIC may: of a flow that ended, too.
+// lateController tells of changes whenever a test wants, as one on a NIC may: of a flow that ended,
+// too.
 type lateController struct {
 	cc.Inline
 	flows []cc.Flow
@@ -601,7 +623,8 @@ func (c *lateController) Changed() (f cc.Flow, some bool) {
 	return f, true
 }
 
-// A granter that higher ranks leave no time has its turn before its sender would take the endpoint for dead.
+// A granter that higher ranks leave no time has its turn before its sender would take the endpoint
+// for dead.
 func TestLowRanksAreNotStarved(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -622,7 +645,9 @@ func TestLowRanksAreNotStarved(t *testing.T) {
 	}
 	p.settle(units.Millisecond)
 	sides[0].write(t, remote[0], 1000)
-	require.False(t, p.run(longestWait-units.Millisecond, func() bool { return len(sides[0].poll()) > 0 }))
+	require.False(t, p.run(longestWait-units.Millisecond, func() bool {
+		return len(sides[0].poll()) > 0
+	}))
 	require.True(t, p.run(3*units.Millisecond, func() bool { return len(sides[0].poll()) > 0 }))
 	require.Equal(t, StatusSuccess, sides[0].comp[0].Status)
 }

@@ -74,8 +74,8 @@ func (qp *QueuePair) notHeld(psn wire.PSN, bytes units.Bytes) {
 	}
 }
 
-// takeShare frees the newest packet of the queue pair that holds most, unless this one would then hold more. The peer that
-// was told of that packet hears that it is gone when its turn comes.
+// takeShare frees the newest packet of the queue pair that holds most, unless this one would then
+// hold more. The peer that was told of that packet hears that it is gone when its turn comes.
 func (qp *QueuePair) takeShare() bool {
 	e, count := qp.ep, 0
 	if a := qp.resp.ahead; a != nil {
@@ -127,7 +127,8 @@ func (e *Endpoint) dropStuck(now units.Time) {
 	}
 }
 
-// catchUp executes the packets whose turn has come. The peer hears of it: what it waits for may be here.
+// catchUp executes the packets whose turn has come. The peer hears of it: what it waits for may be
+// here.
 func (qp *QueuePair) catchUp() {
 	e, s := qp.ep, &qp.resp
 	if s.ahead.base == s.ePSN {
@@ -164,8 +165,8 @@ func (qp *QueuePair) catchUp() {
 	}
 }
 
-// caughtUp ends the queue pair's part in what is held, of which nothing is left, unless what was dropped has yet to be
-// asked for: the peer may take that for being here, or under way.
+// caughtUp ends the queue pair's part in what is held, of which nothing is left, unless what was
+// dropped has yet to be asked for: the peer may take that for being here, or under way.
 func (qp *QueuePair) caughtUp() {
 	s := &qp.resp
 	if a := s.ahead; a.short && !a.dropped.Before(s.ePSN) {

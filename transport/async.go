@@ -18,7 +18,8 @@ const (
 )
 
 func (k AsyncKind) String() string {
-	names := [...]string{"QP_FATAL", "QP_REQ_ERR", "QP_ACCESS_ERR", "COMM_EST", "SQ_DRAINED", "QP_LAST_WQE_REACHED", "SRQ_LIMIT_REACHED", "CQ_ERR"}
+	names := [...]string{"QP_FATAL", "QP_REQ_ERR", "QP_ACCESS_ERR", "COMM_EST", "SQ_DRAINED",
+		"QP_LAST_WQE_REACHED", "SRQ_LIMIT_REACHED", "CQ_ERR"}
 	if int(k) < len(names) {
 		return names[k]
 	}

@@ -36,14 +36,16 @@ func walkedBacklog(qp *QueuePair) (b cc.Backlog) {
 	return b
 }
 
-// The backlog is that of the requests one by one, whatever is lost, with READs and atomics among them or not.
+// The backlog is that of the requests one by one, whatever is lost, with READs and atomics among
+// them or not.
 func TestBacklogIsThatOfEveryPacket(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		sack  uint16
 		reads int // of ten requests
 	}{
-		{"go-back-N", 0, 5}, {"go-back-N, WRITEs", 0, 0}, {"selective repeat", 512, 5}, {"selective repeat, mostly READs", 64, 9},
+		{"go-back-N", 0, 5}, {"go-back-N, WRITEs", 0, 0}, {"selective repeat", 512, 5},
+		{"selective repeat, mostly READs", 64, 9},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for seed := range uint64(20) {
@@ -61,7 +63,8 @@ func TestBacklogIsThatOfEveryPacket(t *testing.T) {
 						if a.qp.SendRoom() == 0 {
 							break
 						}
-						wr := WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, rng.IntN(20_000))}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
+						wr := WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, rng.IntN(20_000))},
+							RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
 						if rng.IntN(10) < c.reads {
 							wr.Op = OpRead
 							if rng.IntN(3) == 0 {
@@ -69,10 +72,12 @@ func TestBacklogIsThatOfEveryPacket(t *testing.T) {
 							}
 						}
 						a.post(t, wr)
-						require.Equal(t, walkedBacklog(a.qp), a.qp.backlog(), "seed %d, posted", seed)
+						require.Equal(t, walkedBacklog(a.qp), a.qp.backlog(), "seed %d, posted",
+							seed)
 					}
 					p.run(units.Duration(rng.IntN(60))*units.Microsecond, func() bool {
-						require.Equal(t, walkedBacklog(a.qp), a.qp.backlog(), "seed %d at %v", seed, p.now)
+						require.Equal(t, walkedBacklog(a.qp), a.qp.backlog(), "seed %d at %v", seed,
+							p.now)
 						if a.qp.adm.reads > 0 && a.qp.backlog() != (cc.Backlog{}) {
 							among++
 						}
@@ -88,13 +93,15 @@ func TestBacklogIsThatOfEveryPacket(t *testing.T) {
 	}
 }
 
-// The backlog takes as long for a thousand requests behind a READ as for one: it looks at the oldest alone.
+// The backlog takes as long for a thousand requests behind a READ as for one: it looks at the
+// oldest alone.
 func TestBacklogLooksAtTheOldestRequestAlone(t *testing.T) {
 	o := defaults()
 	o.depth, o.timeout = 1024, 31
 	p, a, b, _, _ := admittedPair(t, o)
 	p.la.tamper = func([]byte) int { return 0 }
-	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey})
 	for range 1000 {
 		a.write(t, b, 64)
 	}
@@ -108,8 +115,8 @@ func TestBacklogLooksAtTheOldestRequestAlone(t *testing.T) {
 	require.Equal(t, want, a.qp.backlog())
 }
 
-// BenchmarkPostBehindRead posts where a gate keeps most of what is posted, behind a READ that nobody answers and without:
-// the time for each must depend on neither.
+// BenchmarkPostBehindRead posts where a gate keeps most of what is posted, behind a READ that
+// nobody answers and without: the time for each must depend on neither.
 func BenchmarkPostBehindRead(b *testing.B) {
 	for _, reads := range []int{0, 1} {
 		for _, n := range []int{1000, 60_000} {
@@ -121,11 +128,13 @@ func BenchmarkPostBehindRead(b *testing.B) {
 					p, from, to, _, _ := admittedPair(b, o)
 					p.la.tamper = func([]byte) int { return 0 }
 					for range reads {
-						from.post(b, WorkRequest{Op: OpRead, SGList: []SGE{from.mr.SGE(0, 64)}, RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
+						from.post(b, WorkRequest{Op: OpRead, SGList: []SGE{from.mr.SGE(0, 64)},
+							RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
 					}
 					b.StartTimer()
 					for range n {
-						from.post(b, WorkRequest{Op: OpWrite, SGList: []SGE{from.mr.SGE(0, 64)}, RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
+						from.post(b, WorkRequest{Op: OpWrite, SGList: []SGE{from.mr.SGE(0, 64)},
+							RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
 					}
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/post")

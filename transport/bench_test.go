@@ -33,7 +33,8 @@ func newCrossing(buffers int) (a, b *crossing) {
 }
 
 func (c *crossing) Info() packet.Info {
-	return packet.Info{Name: "crossing", MAC: packet.MAC{2, 0, 0, 0, 0, c.mac}, MTU: 4200, Classes: 1, TxDepth: 1024, Reliable: true}
+	return packet.Info{Name: "crossing", MAC: packet.MAC{2, 0, 0, 0, 0, c.mac}, MTU: 4200,
+		Classes: 1, TxDepth: 1024, Reliable: true}
 }
 
 func (c *crossing) Alloc(bufs []packet.Buf) int {
@@ -57,7 +58,8 @@ func (c *crossing) Recv(bufs []packet.Buf) int {
 	return n
 }
 
-// crossedPair is two endpoints whose connected queue pairs are busy for as long as a benchmark runs.
+// crossedPair is two endpoints whose connected queue pairs are busy for as long as a benchmark
+// runs.
 func crossedPair(tb testing.TB, o sideOptions, qps int) (p *pair, as, bs []*side) {
 	p = &pair{t: tb}
 	la, lb := newCrossing(2048)
@@ -98,7 +100,8 @@ type stream struct {
 
 func newStream(p *pair, a, b *side, op SendOp, size int) *stream {
 	s := &stream{p: p, a: a, b: b}
-	s.wr = WorkRequest{Op: op, SGList: []SGE{a.mr.SGE(0, size)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
+	s.wr = WorkRequest{Op: op, SGList: []SGE{a.mr.SGE(0, size)}, RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey}
 	s.rr = RecvRequest{SGList: []SGE{b.mr.SGE(0, size)}}
 	for range 4 * packet.Burst {
 		_ = b.qp.PostRecv(&s.rr)
@@ -133,7 +136,8 @@ func BenchmarkMessage(b *testing.B) {
 	for _, c := range []struct {
 		op   SendOp
 		size int
-	}{{OpSend, 32}, {OpWrite, 32}, {OpSend, 4096}, {OpWrite, 4096}, {OpRead, 32}, {OpRead, 4096}, {OpFetchAdd, 8}} {
+	}{{OpSend, 32}, {OpWrite, 32}, {OpSend, 4096}, {OpWrite, 4096}, {OpRead, 32}, {OpRead, 4096},
+		{OpFetchAdd, 8}} {
 		b.Run(fmt.Sprintf("%v/%d", c.op, c.size), func(b *testing.B) {
 			o := defaults()
 			o.mtu, o.sges, o.reads = MTU4096, 1, 64
@@ -150,9 +154,9 @@ func BenchmarkMessage(b *testing.B) {
 	}
 }
 
-// BenchmarkQueuePairs is what many queue pairs cost: 32-byte WRITEs in bursts of 32, each on a queue
-// pair drawn at random from as many connected ones. With many, each message
-// has an ACK of its own and its queue pairs come from memory, not from the cache.
+// BenchmarkQueuePairs is what many queue pairs cost: 32-byte WRITEs in bursts of 32, each on a
+// queue pair drawn at random from as many connected ones. With many, each message has an ACK of its
+// own and its queue pairs come from memory, not from the cache.
 func BenchmarkQueuePairs(b *testing.B) {
 	for _, n := range []int{1, 64, 1000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -169,7 +173,8 @@ func BenchmarkQueuePairs(b *testing.B) {
 				mrs[i], err = e.RegisterMemory(pd, make([]byte, 64), LocalWrite|RemoteWrite)
 				require.NoError(b, err)
 				for range n {
-					qp, err := e.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cqs[i], RecvCQ: cqs[i], MaxSendWR: packet.Burst, SignalAll: true})
+					qp, err := e.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cqs[i], RecvCQ: cqs[i],
+						MaxSendWR: packet.Burst, SignalAll: true})
 					require.NoError(b, err)
 					ends[i] = append(ends[i], qp)
 				}
@@ -177,13 +182,15 @@ func BenchmarkQueuePairs(b *testing.B) {
 			for i, ip := range []string{"10.0.0.2", "10.0.0.1"} {
 				for k, qp := range ends[i] {
 					require.NoError(b, qp.Connect(InitAttr{Access: RemoteWrite},
-						RTRAttr{Path: AddressVector{IP: netip.MustParseAddr(ip)}, PathMTU: MTU1024, DestQPN: ends[1-i][k].Num}, RTSAttr{}))
+						RTRAttr{Path: AddressVector{IP: netip.MustParseAddr(ip)}, PathMTU: MTU1024,
+							DestQPN: ends[1-i][k].Num}, RTSAttr{}))
 				}
 			}
 			for range 4 { // resolve
 				p.poll()
 			}
-			wr := WorkRequest{Op: OpWrite, SGList: []SGE{mrs[0].SGE(0, 32)}, RemoteAddr: mrs[1].Addr, RKey: mrs[1].RKey}
+			wr := WorkRequest{Op: OpWrite, SGList: []SGE{mrs[0].SGE(0, 32)},
+				RemoteAddr: mrs[1].Addr, RKey: mrs[1].RKey}
 			rng := rand.New(rand.NewPCG(1, 2))
 			var wcs [packet.Burst]WorkCompletion
 			b.ResetTimer()

@@ -35,13 +35,13 @@ func (a *admission) opens() bool {
 	return true
 }
 
-// gatePatience is how long a peer may be silent, at least, whose tokens or credits a queue pair waits for: package tocc's
-// gates and granters that hear nothing ask up to 4 ms apart, or four times what the other takes. Who answers is alive,
-// however long its program takes.
+// gatePatience is how long a peer may be silent, at least, whose tokens or credits a queue pair
+// waits for: package tocc's gates and granters that hear nothing ask up to 4 ms apart, or four
+// times what the other takes. Who answers is alive, however long its program takes.
 const gatePatience = 150 * units.Millisecond
 
-// silent is what a timeout means of a queue pair whose oldest packet waits at the gate. It ends when the peer has said
-// nothing for as long as it takes to send a packet again as often as may be.
+// silent is what a timeout means of a queue pair whose oldest packet waits at the gate. It ends
+// when the peer has said nothing for as long as it takes to send a packet again as often as may be.
 func (qp *QueuePair) silent(now units.Time) {
 	r, e := &qp.req, qp.ep
 	if now.Sub(qp.adm.heard) > max(gatePatience, r.timeout*units.Duration(r.retries+1)) {
@@ -61,8 +61,9 @@ func (qp *QueuePair) oldestWaits() bool {
 	return r.sndNxt == r.una || r.recovery != nil && r.recovery.lost.has(r.una)
 }
 
-// atGate says whether the oldest packet of those that are not acknowledged waits at the gate, and for nothing else: one
-// that has its tokens may still not fit the window, beside what waits behind it at the peer.
+// atGate says whether the oldest packet of those that are not acknowledged waits at the gate, and
+// for nothing else: one that has its tokens may still not fit the window, beside what waits behind
+// it at the peer.
 func (qp *QueuePair) atGate(now units.Time) bool {
 	r, a := &qp.req, qp.adm
 	switch {
@@ -77,9 +78,10 @@ func (qp *QueuePair) atGate(now units.Time) bool {
 	return !w.op.answered() && !qp.admitsNext(w, now)
 }
 
-// CancelWaiting takes back the work requests of which no packet has left: those that a gate keeps waiting, and what is behind
-// them. They complete with StatusWRFlushErr, in order, before the call returns, and so before older ones that are under
-// way. The queue pair goes on; PSNs know nothing of it. It answers how many there were.
+// CancelWaiting takes back the work requests of which no packet has left: those that a gate keeps
+// waiting, and what is behind them. They complete with StatusWRFlushErr, in order, before the call
+// returns, and so before older ones that are under way. The queue pair goes on; PSNs know nothing
+// of it. It answers how many there were.
 func (qp *QueuePair) CancelWaiting() (n int) {
 	r := &qp.req
 	if qp.Type != RC || qp.state != ReadyToSend && qp.state != SQDrained {

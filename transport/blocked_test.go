@@ -12,7 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What waits at a gate can be taken back; what has left in part goes on, and what is posted afterwards is as ever.
+// What waits at a gate can be taken back; what has left in part goes on, and what is posted
+// afterwards is as ever.
 func TestCancelWaiting(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 20, defaults())
 	p.messages(a, b, 5, 1200) // 19 lines: one goes
@@ -59,8 +60,9 @@ func TestCancelWaitingOfOthers(t *testing.T) {
 	assert.Equal(t, ReadyToSend, a.qp.State())
 }
 
-// Whatever is lost, and whenever something is taken back: each request completes once, those that succeeded came, in
-// order, and no other did, with selective repeat and without, among READs, with tokens and credits.
+// Whatever is lost, and whenever something is taken back: each request completes once, those that
+// succeeded came, in order, and no other did, with selective repeat and without, among READs, with
+// tokens and credits.
 func TestCancelWaitingWithLoss(t *testing.T) {
 	seed := testSeed(t)
 	for s := seed; s < seed+60; s++ {
@@ -72,7 +74,8 @@ func TestCancelWaitingWithLoss(t *testing.T) {
 			o.without = wire.FeatureSACK
 		}
 		a, b := o.make(t, p.a), o.make(t, p.b)
-		tokens, granter, credits, returner := &plainGate{}, &plainGranter{window: 16384}, aCreditGate(), aReturner(64)
+		tokens, granter, credits, returner := &plainGate{}, &plainGranter{window: 16384},
+			aCreditGate(), aReturner(64)
 		gate := cc.AllOf(credits)
 		if s%3 == 0 {
 			gate = cc.AllOf(tokens, credits)
@@ -106,10 +109,12 @@ func TestCancelWaitingWithLoss(t *testing.T) {
 				n := rng.IntN(3000)
 				if rng.IntN(5) == 0 {
 					read[id] = true
-					a.post(t, WorkRequest{ID: id, Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+					a.post(t, WorkRequest{ID: id, Op: OpRead, Flags: Signaled,
+						SGList: []SGE{a.mr.SGE(0, n)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 				} else {
 					b.recv(t, id, 0, 3000)
-					a.post(t, WorkRequest{ID: id, Op: OpSendImm, Imm: uint32(id), Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n)}})
+					a.post(t, WorkRequest{ID: id, Op: OpSendImm, Imm: uint32(id), Flags: Signaled,
+						SGList: []SGE{a.mr.SGE(0, n)}})
 				}
 				id++
 			}
@@ -121,7 +126,10 @@ func TestCancelWaitingWithLoss(t *testing.T) {
 				take()
 			}
 		}
-		require.True(t, p.run(20*units.Second, func() bool { take(); return len(status) == int(id) }), "seed %d: %d of %d: %+v", s, len(status), id, p.a.counters)
+		require.True(t, p.run(20*units.Second, func() bool {
+			take()
+			return len(status) == int(id)
+		}), "seed %d: %d of %d: %+v", s, len(status), id, p.a.counters)
 		p.la.tamper, p.lb.tamper = nil, nil
 		p.settle(units.Second)
 		take()

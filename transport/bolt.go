@@ -5,9 +5,9 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Bolt, between ours who agreed to it (docs/wire.md): a requester whose congestion control hears switches (cc.CST) puts
-// flags into its SENDs and WRITEs, which switches change; ACKs bring their counts back, and a switch with a queue
-// sends its report to the requester itself.
+// Bolt, between ours who agreed to it (docs/wire.md): a requester whose congestion control hears
+// switches (cc.CST) puts flags into its SENDs and WRITEs, which switches change; ACKs bring their
+// counts back, and a switch with a queue sends its report to the requester itself.
 
 // bolt is what a queue pair knows of Bolt's flags. It borrows one while it sends or hears them.
 type bolt struct {
@@ -41,7 +41,8 @@ func (qp *QueuePair) openBolt(frame []byte, op wire.Opcode) int {
 	b.tags &^= cc.BoltAI // one packet has it
 	wire.XCH(frame).Set(qp.sendTag, wire.BoltLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
-	wire.Bolt(frame[wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(wire.BoltFlags(d.Tag(qp.left()-qp.req.inFlight)), qp.Num)
+	wire.Bolt(frame[wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(
+		wire.BoltFlags(d.Tag(qp.left()-qp.req.inFlight)), qp.Num)
 	return boltTLVs
 }
 
@@ -60,8 +61,8 @@ func (qp *QueuePair) boltEchoLen() int {
 	return wire.BoltEchoLen
 }
 
-// hearBolt takes in what the peer says of the flags of all our requests. An ACK that was overtaken by a
-// newer one says less.
+// hearBolt takes in what the peer says of the flags of all our requests. An ACK that was overtaken
+// by a newer one says less.
 func (qp *QueuePair) hearBolt(all wire.BoltCounts) {
 	b := qp.marks.bolt
 	if n := int32(all.INC - b.told.INC); n > 0 {
@@ -87,8 +88,8 @@ func (qp *QueuePair) tellBolt(ev *cc.Event) {
 	b.news, b.newINCs, b.newSRC = 0, 0, cc.SRC{}
 }
 
-// receiveSRC handles what a switch says of its queue, which one of our requests met. It has the tag that
-// our requests have.
+// receiveSRC handles what a switch says of its queue, which one of our requests met. It has the tag
+// that our requests have.
 func (qp *QueuePair) receiveSRC(p *wire.Packet) {
 	e, r := qp.ep, &qp.req
 	switch {
@@ -103,6 +104,7 @@ func (qp *QueuePair) receiveSRC(p *wire.Packet) {
 	default:
 		e.counters.SwitchReports++
 		s := p.Report()
-		qp.report(cc.Event{Kind: cc.CST, PSN: uint32(p.PSN), SRC: cc.SRC{Drain: s.Drain, Rate: s.Rate, Sent: r.sent(p.PSN).at}}, e.now)
+		qp.report(cc.Event{Kind: cc.CST, PSN: uint32(p.PSN),
+			SRC: cc.SRC{Drain: s.Drain, Rate: s.Rate, Sent: r.sent(p.PSN).at}}, e.now)
 	}
 }

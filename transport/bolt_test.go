@@ -13,7 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// bolter is an algorithm that hears switches: it takes down what it hears, and asks for these flags.
+// bolter is an algorithm that hears switches: it takes down what it hears, and asks for these
+// flags.
 type bolter struct {
 	tags   cc.BoltFlags
 	window units.Bytes
@@ -22,7 +23,9 @@ type bolter struct {
 
 func (*bolter) Events() cc.EventSet { return cc.Events(cc.ACK, cc.RTT, cc.CST, cc.TX) }
 
-func (b *bolter) Start(units.Time) cc.Decision { return cc.Decision{Window: b.window, Tags: b.tags} }
+func (b *bolter) Start(units.Time) cc.Decision {
+	return cc.Decision{Window: b.window, Tags: b.tags}
+}
 
 func (b *bolter) On(ev *cc.Event, now units.Time) cc.Decision {
 	if ev.Kind != cc.TX {
@@ -32,7 +35,8 @@ func (b *bolter) On(ev *cc.Event, now units.Time) cc.Decision {
 }
 
 // boltPair is a connection that bolter controls. Its frames of requests pass what a switch does.
-func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16, at func(frame []byte, flags wire.Bolt)) (p *pair, a, b *side) {
+func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16,
+	at func(frame []byte, flags wire.Bolt)) (p *pair, a, b *side) {
 	p = newPair(t)
 	o := defaults()
 	o.algorithm, o.features, o.sack = algorithm, wire.FeatureBolt, sack
@@ -48,14 +52,15 @@ func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16, at func(frame [
 
 // The flags of wire and cc are the same.
 func TestBoltFlags(t *testing.T) {
-	for mine, theirs := range map[cc.BoltFlags]wire.BoltFlags{cc.BoltFirst: wire.BoltFirst, cc.BoltLast: wire.BoltLast,
-		cc.BoltINC: wire.BoltINC, cc.BoltDEC: wire.BoltDEC, cc.BoltAI: wire.BoltAI} {
+	for mine, theirs := range map[cc.BoltFlags]wire.BoltFlags{cc.BoltFirst: wire.BoltFirst,
+		cc.BoltLast: wire.BoltLast,
+		cc.BoltINC:  wire.BoltINC, cc.BoltDEC: wire.BoltDEC, cc.BoltAI: wire.BoltAI} {
 		assert.EqualValues(t, mine, theirs)
 	}
 }
 
-// The packets of a window that another one follows ask for one more, those of the last do not, and one has AI
-// each time that is asked for.
+// The packets of a window that another one follows ask for one more, those of the last do not, and
+// one has AI each time that is asked for.
 func TestBoltFlagsOnPackets(t *testing.T) {
 	var sent []wire.BoltFlags
 	h := &bolter{window: 3 * 1024, tags: cc.BoltAI}
@@ -88,7 +93,8 @@ func TestBoltComesBack(t *testing.T) {
 			case 1:
 				f.Clear(wire.BoltINC)
 			case 2:
-				f.Congest(wire.QueueReport{Drain: units.Duration(n) * units.Microsecond, Rate: 100 * units.Gbps})
+				f.Congest(wire.QueueReport{Drain: units.Duration(n) * units.Microsecond,
+					Rate: 100 * units.Gbps})
 			}
 		})
 		h.window = 1024 // every packet but the last one asks
@@ -107,7 +113,8 @@ func TestBoltComesBack(t *testing.T) {
 			}
 		}
 		require.Equal(t, 40, packets)
-		require.Equal(t, 19, increases, "each third and fourth, but the last one, which did not ask")
+		require.Equal(t, 19, increases,
+			"each third and fourth, but the last one, which did not ask")
 		require.Equal(t, cc.SRC{Drain: 38 * units.Microsecond, Rate: 100 * units.Gbps}, last)
 	}
 }
@@ -127,7 +134,8 @@ func TestBoltSurvivesLostACKs(t *testing.T) {
 	for _, ev := range h.heard {
 		increases += ev.Increases
 	}
-	require.GreaterOrEqual(t, increases, 52, "all of the 60 packets but the last window's asked, and were let through")
+	require.GreaterOrEqual(t, increases, 52,
+		"all of the 60 packets but the last window's asked, and were let through")
 	require.LessOrEqual(t, increases, 60)
 }
 
@@ -165,8 +173,12 @@ func TestSwitchReports(t *testing.T) {
 		count *uint64
 	}{
 		"another connection's tag": {func(p *wire.Packet) { p.XCH()[3]++ }, &p.a.counters.DropTag},
-		"what was never sent":      {func(p *wire.Packet) { p.BTH().SetPSN(p.PSN.Add(1)) }, &p.a.counters.DropGhostReport},
-		"another sender":           {func(p *wire.Packet) { p.BTH().SetDestQP(p.DestQP + 1) }, &p.a.counters.DropUnknownQP},
+		"what was never sent": {func(p *wire.Packet) {
+			p.BTH().SetPSN(p.PSN.Add(1))
+		}, &p.a.counters.DropGhostReport},
+		"another sender": {func(p *wire.Packet) {
+			p.BTH().SetDestQP(p.DestQP + 1)
+		}, &p.a.counters.DropUnknownQP},
 		"not from the peer's address": {func(p *wire.Packet) {
 			p.IPv4()[15]++
 			p.IPv4().UpdateChecksum()
@@ -191,8 +203,8 @@ func TestSwitchReports(t *testing.T) {
 	p.conserved()
 }
 
-// Toward a peer that has not agreed packets are plain, and what a switch says is not heard; nor are flags of a peer
-// taken that were not agreed to.
+// Toward a peer that has not agreed packets are plain, and what a switch says is not heard; nor are
+// flags of a peer taken that were not agreed to.
 func TestNoBoltForPlainPeers(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureINT | wire.FeatureTiming} {
 		p := newPair(t)
@@ -209,7 +221,9 @@ func TestNoBoltForPlainPeers(t *testing.T) {
 			}
 		}
 		f := newForger(p, b)
-		f.send(wire.Fields{Op: wire.SRC, PSN: 99}, 0, func(ext []byte) { wire.XCH(ext).Set(a.tag(), 0) }, nil)
+		f.send(wire.Fields{Op: wire.SRC, PSN: 99}, 0, func(ext []byte) {
+			wire.XCH(ext).Set(a.tag(), 0)
+		}, nil)
 		f.send(wire.Fields{Op: wire.XDATA, PSN: 103}, wire.BoltLen, func(ext []byte) {
 			wire.XCH(ext).Set(b.tag(), wire.BoltLen)
 			wire.SetInner(ext[wire.XCHLen:], wire.RCSendOnly)
@@ -220,14 +234,18 @@ func TestNoBoltForPlainPeers(t *testing.T) {
 	}
 }
 
-// Each burst begins anew: what is posted once everything has left is FIRST until something of it is acknowledged.
+// Each burst begins anew: what is posted once everything has left is FIRST until something of it is
+// acknowledged.
 func TestBoltBeginsAnewWithEachBurst(t *testing.T) {
 	spec, err := cc.Parse("bolt:init_cwnd=4,max_cwnd=4")
 	require.NoError(t, err)
-	bolt, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 2 * units.Microsecond, Payload: 1024, Signals: cc.SignalSRC})
+	bolt, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 2 * units.Microsecond,
+		Payload: 1024, Signals: cc.SignalSRC})
 	require.NoError(t, err)
 	var sent []wire.BoltFlags
-	p, a, b := boltPair(t, bolt, 512, func(_ []byte, f wire.Bolt) { sent = append(sent, f.Flags()) })
+	p, a, b := boltPair(t, bolt, 512, func(_ []byte, f wire.Bolt) {
+		sent = append(sent, f.Flags())
+	})
 	first, last, inc := wire.BoltFirst, wire.BoltLast, wire.BoltINC
 	for range 2 {
 		sent = nil

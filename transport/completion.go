@@ -42,7 +42,8 @@ var statusNames = [statuses]string{
 	"local protection error", "work request flushed", "memory window bind error",
 	"bad response", "local access error", "remote invalid request", "remote access error",
 	"remote operation error", "transport retry count exceeded", "RNR retry count exceeded",
-	"local RDD violation", "remote invalid RD request", "aborted by remote", "invalid EE context number",
+	"local RDD violation", "remote invalid RD request", "aborted by remote",
+	"invalid EE context number",
 	"invalid EE context state", "fatal error", "response timeout", "general error",
 }
 
@@ -68,14 +69,16 @@ const (
 )
 
 func (o CompletionOp) String() string {
-	names := [...]string{"SEND", "RDMA_WRITE", "RDMA_READ", "COMP_SWAP", "FETCH_ADD", "RECV", "RECV_RDMA_WITH_IMM"}
+	names := [...]string{"SEND", "RDMA_WRITE", "RDMA_READ", "COMP_SWAP", "FETCH_ADD", "RECV",
+		"RECV_RDMA_WITH_IMM"}
 	if int(o) < len(names) {
 		return names[o]
 	}
 	return fmt.Sprintf("CompletionOp(%d)", uint8(o))
 }
 
-var completionOf = [sendOps]CompletionOp{CompSend, CompSend, CompSend, CompWrite, CompWrite, CompRead, CompCmpSwap, CompFetchAdd}
+var completionOf = [sendOps]CompletionOp{CompSend, CompSend, CompSend, CompWrite, CompWrite,
+	CompRead, CompCmpSwap, CompFetchAdd}
 
 // CompletionFlags say what else a completion holds (ibv_wc_flags).
 type CompletionFlags uint8
@@ -123,9 +126,11 @@ const (
 // CreateCQ makes a queue for at least depth completions.
 func (e *Endpoint) CreateCQ(depth int) (*CompletionQueue, error) {
 	if depth < 1 || depth > MaxCQDepth {
-		return nil, fmt.Errorf("transport: create CQ: depth %d is not in 1..%d: %w", depth, MaxCQDepth, ErrInvalid)
+		return nil, fmt.Errorf("transport: create CQ: depth %d is not in 1..%d: %w", depth,
+			MaxCQDepth, ErrInvalid)
 	}
-	return &CompletionQueue{ep: e, ring: make([]WorkCompletion, ringSize(depth)), limit: uint32(depth)}, nil
+	return &CompletionQueue{ep: e, ring: make([]WorkCompletion, ringSize(depth)),
+		limit: uint32(depth)}, nil
 }
 
 // Poll takes up to len(wcs) completions out of the queue and answers how many.
@@ -159,9 +164,9 @@ func (cq *CompletionQueue) RequestNotify(solicitedOnly bool) {
 	cq.armed = notifyAny
 }
 
-// next answers the place of a completion that is to be added, whose fields the caller sets, then adds
-// it; nil means that it is lost. A completion is written where it stays, field by field: a copy of what
-// was just written in pieces waits until all of them have left the store buffer.
+// next answers the place of a completion that is to be added, whose fields the caller sets, then
+// adds it; nil means that it is lost. A completion is written where it stays, field by field: a
+// copy of what was just written in pieces waits until all of them have left the store buffer.
 func (cq *CompletionQueue) next() *WorkCompletion {
 	if cq.tail-cq.head == cq.limit {
 		if !cq.overrun {
@@ -178,7 +183,8 @@ func (cq *CompletionQueue) next() *WorkCompletion {
 func (cq *CompletionQueue) add(wc *WorkCompletion, solicited bool) {
 	cq.tail++
 	cq.ep.news = true
-	if cq.armed != notifyNone && (cq.armed == notifyAny || solicited || wc.Status != StatusSuccess) {
+	if cq.armed != notifyNone &&
+		(cq.armed == notifyAny || solicited || wc.Status != StatusSuccess) {
 		cq.armed = notifyNone
 		if cq.onEvent != nil {
 			cq.onEvent(cq)

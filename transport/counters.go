@@ -25,7 +25,8 @@ type Counters struct {
 	DropQKey         uint64 // UD
 	DropUnnegotiated uint64 // of the extension, which this queue pair and its peer did not agree to
 	DropTag          uint64 // of the extension, from another life of the queue pair
-	DropManagement   uint64 // datagram to queue pair 1 that is none of 256 bytes from a queue pair 1
+	// datagram to queue pair 1 that is none of 256 bytes from a queue pair 1
+	DropManagement uint64
 
 	// Refused by the requester half.
 	DropStaleAck       uint64 // older than what is acknowledged already
@@ -62,17 +63,25 @@ type Counters struct {
 
 	// Seen by the responder half.
 	DuplicateRequests uint64 // answered as the specification says, executed once
-	RepeatsRefused    uint64 // READs asked for again after their region was deregistered: not answered
-	DropDuplicate     uint64 // duplicate READ or atomic that matches nothing we remember
-	Missing           uint64 // packets that left the peer before one that is here, or whose header is, and did not come
-	Trimmed           uint64 // of these: header of a SEND or WRITE whose payload a switch cut off
-	DropTrimmed       uint64 // header that says nothing: of anything else, not ahead, or from a peer that does not repeat selectively
-	OutOfSequence     uint64 // packet after a gap: dropped, NAK for the first; held if so agreed
-	Held              uint64 // of these: kept until the gap closes
-	DropAhead         uint64 // packet or response that could not be kept: no buffer to spare, or too far ahead
-	HeldDropped       uint64 // packet that was kept, and dropped: another queue pair needed its buffer, or the gap never closed
-	NakSequence       uint64 // sent
-	NakInvalid        uint64 // sent: opcode out of sequence, length, unaligned atomic, oversize SEND, too many READs
+	// READs asked for again after their region was deregistered: not answered
+	RepeatsRefused uint64
+	DropDuplicate  uint64 // duplicate READ or atomic that matches nothing we remember
+	// packets that left the peer before one that is here, or whose header is, and did not come
+	Missing uint64
+	Trimmed uint64 // of these: header of a SEND or WRITE whose payload a switch cut off
+	// header that says nothing: of anything else, not ahead, or from a peer that does not repeat
+	// selectively
+	DropTrimmed   uint64
+	OutOfSequence uint64 // packet after a gap: dropped, NAK for the first; held if so agreed
+	Held          uint64 // of these: kept until the gap closes
+	// packet or response that could not be kept: no buffer to spare, or too far ahead
+	DropAhead uint64
+	// packet that was kept, and dropped: another queue pair needed its buffer, or the gap never
+	// closed
+	HeldDropped uint64
+	NakSequence uint64 // sent
+	// sent: opcode out of sequence, length, unaligned atomic, oversize SEND, too many READs
+	NakInvalid        uint64
 	NakAccess         uint64 // sent: key, bounds or permission
 	NakOperational    uint64 // sent: our own receive buffers are not what they should be
 	RNRSent           uint64
@@ -96,7 +105,8 @@ type Counters struct {
 	// Datagrams of queue pair 1; the communication manager counts what they say (rdmacm.Counters).
 	ManagementReceived uint64
 	ManagementSent     uint64
-	ManagementUnsent   uint64 // there is no way to their next hop, or its MAC address did not become known
+	// there is no way to their next hop, or its MAC address did not become known
+	ManagementUnsent uint64
 
 	DropNotice    uint64 // RTS, TOKEN or CREDIT with values or a PSN that cannot be
 	CreditsForged uint64 // CREDIT that returns what was never taken; ends the queue pair

@@ -11,9 +11,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// credits is a queue pair's part in credits for lines of a cache (cc.CreditGate, cc.CreditGranter; CARC): the sender's
-// gate, among others in admission.gate, and the receiver's granter. What the granter has to say rides on an ACK where
-// one leaves; else it goes as a CREDIT of its own when its time has come.
+// credits is a queue pair's part in credits for lines of a cache (cc.CreditGate, cc.CreditGranter;
+// CARC): the sender's gate, among others in admission.gate, and the receiver's granter. What the
+// granter has to say rides on an ACK where one leaves; else it goes as a CREDIT of its own when its
+// time has come.
 type credits struct {
 	gate    cc.CreditGate
 	granter cc.CreditGranter
@@ -33,10 +34,12 @@ type credits struct {
 func (c *credits) check() error {
 	for _, t := range c.terms() {
 		if t.Line < wire.MinCreditLine || t.Line > wire.MaxCreditLine || t.Line&(t.Line-1) != 0 {
-			return fmt.Errorf("credits for lines of %d bytes, which is no power of two from %d to %d: %w", int64(t.Line), wire.MinCreditLine, wire.MaxCreditLine, ErrInvalid)
+			return fmt.Errorf("credits for lines of %d bytes, which is no power of two from %d "+
+				"to %d: %w", int64(t.Line), wire.MinCreditLine, wire.MaxCreditLine, ErrInvalid)
 		}
 		if t.Lines > wire.MaxCreditLines {
-			return fmt.Errorf("credits for %d lines, which is more than %d: %w", t.Lines, wire.MaxCreditLines, ErrInvalid)
+			return fmt.Errorf("credits for %d lines, which is more than %d: %w", t.Lines,
+				wire.MaxCreditLines, ErrInvalid)
 		}
 	}
 	return nil
@@ -58,7 +61,8 @@ func (c *credits) offer(o *wire.Offer) {
 	for i, t := range c.terms() {
 		shift := uint8(bits.TrailingZeros64(uint64(t.Line)))
 		if i == 0 {
-			o.Features |= wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers | wire.FeatureWrites
+			o.Features |= wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers |
+				wire.FeatureWrites
 			o.LineShift = shift
 		}
 		o.LineShift = min(o.LineShift, shift)
@@ -72,7 +76,8 @@ func (c *credits) offer(o *wire.Offer) {
 	}
 }
 
-// agreeCredits leaves of the credits' halves those that the peer has the other half of, and tells them the terms.
+// agreeCredits leaves of the credits' halves those that the peer has the other half of, and tells
+// them the terms.
 func (a *admission) agreeCredits(x *wire.Agreement) {
 	c := &a.credits
 	if x.Features&wire.FeatureCredit == 0 || x.SendCredits == 0 {
@@ -81,7 +86,8 @@ func (a *admission) agreeCredits(x *wire.Agreement) {
 	if x.Features&wire.FeatureCredit == 0 || x.RecvCredits == 0 {
 		a.dropCredits()
 	}
-	terms := cc.CreditTerms{Line: 1 << x.LineShift, Responses: x.Features&wire.FeatureAnswers != 0, Writes: x.Features&wire.FeatureWrites != 0}
+	terms := cc.CreditTerms{Line: 1 << x.LineShift, Responses: x.Features&wire.FeatureAnswers != 0,
+		Writes: x.Features&wire.FeatureWrites != 0}
 	c.writes = terms.Writes
 	if c.gate != nil {
 		terms.Lines = x.SendCredits
@@ -122,10 +128,11 @@ func (a *admission) delivers(bytes units.Bytes, completes bool) {
 	a.heedCredits(a.qp.ep.now)
 }
 
-// Consumed says that the program is done with a message of so many bytes that came with this queue pair: with its
-// completion's ByteLen, or a WRITE's length. Each message counts once, in any order. Only a queue pair whose credits its
-// peer agreed to counts them (Admit); to others, and to one that has ended since, it is nothing. What is never
-// consumed is free again when the queue pair ends.
+// Consumed says that the program is done with a message of so many bytes that came with this queue
+// pair: with its completion's ByteLen, or a WRITE's length. Each message counts once, in any order.
+// Only a queue pair whose credits its peer agreed to counts them (Admit); to others, and to one
+// that has ended since, it is nothing. What is never consumed is free again when the queue pair
+// ends.
 func (qp *QueuePair) Consumed(bytes units.Bytes) error {
 	a := qp.adm
 	if a == nil || a.credits.granter == nil {
@@ -133,10 +140,12 @@ func (qp *QueuePair) Consumed(bytes units.Bytes) error {
 	}
 	c := &a.credits
 	if c.lengths != nil {
-		return fmt.Errorf("transport: QP %#x: consumed: posting a receive says so (ConsumeOnPost): %w", uint32(qp.Num), ErrInvalid)
+		return fmt.Errorf("transport: QP %#x: consumed: posting a receive says so "+
+			"(ConsumeOnPost): %w", uint32(qp.Num), ErrInvalid)
 	}
 	if c.messages == 0 || bytes < 0 || bytes > c.bytes {
-		return fmt.Errorf("transport: QP %#x: consumed a message of %d bytes, where %d messages of together %d bytes are left: %w",
+		return fmt.Errorf("transport: QP %#x: consumed a message of %d bytes, where %d messages "+
+			"of together %d bytes are left: %w",
 			uint32(qp.Num), int64(bytes), c.messages, int64(c.bytes), ErrInvalid)
 	}
 	a.consumes(bytes)
@@ -151,21 +160,25 @@ func (a *admission) consumes(bytes units.Bytes) {
 	a.heedCredits(a.qp.ep.now)
 }
 
-// ConsumeOnPost has each receive that is posted say that the program is done with the oldest message that came with a
-// completion, in place of Consumed: of a program that posts the receive of a message again when it is done with it. Not where
-// plain WRITEs take credits, and not with a shared receive queue, whose receives are no queue pair's: there the program says Consumed.
-// That is after Admit and before RTR.
+// ConsumeOnPost has each receive that is posted say that the program is done with the oldest
+// message that came with a completion, in place of Consumed: of a program that posts the receive of
+// a message again when it is done with it. Not where plain WRITEs take credits, and not with a
+// shared receive queue, whose receives are no queue pair's: there the program says Consumed. That
+// is after Admit and before RTR.
 func (qp *QueuePair) ConsumeOnPost() error {
 	if err := qp.want("consume on post", Reset, Init); err != nil {
 		return err
 	}
 	switch {
 	case !qp.limits.ownRecvs:
-		return fmt.Errorf("transport: QP %#x: consume on post: it receives from a shared queue: %w", uint32(qp.Num), ErrInvalid)
+		return fmt.Errorf("transport: QP %#x: consume on post: it receives from a shared queue: %w",
+			uint32(qp.Num), ErrInvalid)
 	case qp.adm == nil || qp.adm.credits.granter == nil:
-		return fmt.Errorf("transport: QP %#x: consume on post: it has no granter of credits: %w", uint32(qp.Num), ErrInvalid)
+		return fmt.Errorf("transport: QP %#x: consume on post: it has no granter of credits: %w",
+			uint32(qp.Num), ErrInvalid)
 	case qp.adm.credits.granter.Terms().Writes:
-		return fmt.Errorf("transport: QP %#x: consume on post: WRITEs take credits, and no receives: %w", uint32(qp.Num), ErrInvalid)
+		return fmt.Errorf("transport: QP %#x: consume on post: WRITEs take credits, and no "+
+			"receives: %w", uint32(qp.Num), ErrInvalid)
 	}
 	qp.adm.credits.lengths = make([]uint32, len(qp.recv.ring)+1)
 	return nil
@@ -182,8 +195,9 @@ func (a *admission) reposted() {
 	a.consumes(units.Bytes(bytes))
 }
 
-// Answered says that the program has the response to one of its messages, of so many bytes: where request and response
-// return the credits (cc.CreditTerms), those of that message. Otherwise it is nothing.
+// Answered says that the program has the response to one of its messages, of so many bytes: where
+// request and response return the credits (cc.CreditTerms), those of that message. Otherwise it is
+// nothing.
 func (qp *QueuePair) Answered(bytes units.Bytes) {
 	if qp.adm == nil || qp.adm.credits.gate == nil {
 		return
@@ -251,12 +265,15 @@ func (qp *QueuePair) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
 }
 
 func setCredit(t wire.Credit, n *cc.Notice) {
-	flags := wire.CreditAsks.When(n.Flags&cc.NoticeAsks != 0) | wire.CreditIdle.When(n.Cache&cc.CacheIdle != 0)
-	flags |= wire.CreditBeyondDDIO.When(n.Cache&cc.CacheBeyondDDIO != 0) | wire.CreditApproaching.When(n.Cache&cc.CacheApproaching != 0)
+	flags := wire.CreditAsks.When(n.Flags&cc.NoticeAsks != 0) |
+		wire.CreditIdle.When(n.Cache&cc.CacheIdle != 0)
+	flags |= wire.CreditBeyondDDIO.When(n.Cache&cc.CacheBeyondDDIO != 0) |
+		wire.CreditApproaching.When(n.Cache&cc.CacheApproaching != 0)
 	t.Set(flags, n.Epoch, n.Credits, n.Returned)
 }
 
-// creditLen is how many bytes of TLVs the next ACK needs for what the granter has to say, which it says now.
+// creditLen is how many bytes of TLVs the next ACK needs for what the granter has to say, which it
+// says now.
 func (qp *QueuePair) creditLen() int {
 	if qp.adm == nil {
 		return 0
@@ -294,18 +311,21 @@ func (qp *QueuePair) putCredit(area []byte) {
 func (qp *QueuePair) receiveCredit(p *wire.Packet) {
 	t := p.Credit()
 	asks := t.Flags()&wire.CreditAsks != 0
-	if asks && !plausible(p.PSN, qp.resp.ePSN) || !asks && (!plausible(p.PSN, qp.req.una) || !p.PSN.Before(qp.req.sndMax)) {
+	if asks && !plausible(p.PSN, qp.resp.ePSN) || !asks &&
+		(!plausible(p.PSN, qp.req.una) || !p.PSN.Before(qp.req.sndMax)) {
 		qp.ep.counters.DropNotice++
 		return
 	}
 	qp.hearCredit(t, p)
 }
 
-// hearCredit takes in what a CREDIT says, or an ACK. It answers false when that ended the queue pair.
+// hearCredit takes in what a CREDIT says, or an ACK. It answers false when that ended the queue
+// pair.
 func (qp *QueuePair) hearCredit(t wire.Credit, p *wire.Packet) bool {
 	e, a, now := qp.ep, qp.adm, qp.ep.now
 	n := &a.notice
-	*n = cc.Notice{Kind: cc.NoticeCredit, Credits: t.Lines(), Epoch: t.Epoch(), Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
+	*n = cc.Notice{Kind: cc.NoticeCredit, Credits: t.Lines(), Epoch: t.Epoch(),
+		Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
 	if h := p.Host(); h != nil {
 		if waited, served, known := h.Residence(); known {
 			n.Waited, n.Served = waited, served
@@ -329,7 +349,8 @@ func (qp *QueuePair) hearCredit(t wire.Credit, p *wire.Packet) bool {
 			e.counters.CreditQuestions++
 			a.heedCredits(now)
 		}
-	case f&wire.CreditAsks != 0 || a.credits.gate == nil || qp.state != ReadyToSend && qp.state != SQDrained:
+	case f&wire.CreditAsks != 0 || a.credits.gate == nil || qp.state != ReadyToSend &&
+		qp.state != SQDrained:
 		e.counters.DropState++
 		return true
 	case n.Credits == 0 || n.Credits > wire.MaxCreditLines:

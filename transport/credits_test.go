@@ -13,8 +13,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The least that credits can be: a sender that takes one for each line of a message that begins, asks when it has none, and
-// a receiver that returns what is consumed: at once when it is an eighth of all, else 10 us later.
+// The least that credits can be: a sender that takes one for each line of a message that begins,
+// asks when it has none, and a receiver that returns what is consumed: at once when it is an eighth
+// of all, else 10 us later.
 
 const (
 	creditLine  = 64
@@ -51,7 +52,8 @@ func (g *plainCredit) Answered(n units.Bytes, _ units.Time) {
 }
 
 func (g *plainCredit) Ready(p *cc.Outgoing, now units.Time) bool {
-	if p.Message == 0 || p.Again || !p.Completes && !g.agreed.Writes || g.taken-g.returned+linesOf(p.Message) <= uint64(g.lines) || g.taken == g.returned {
+	if p.Message == 0 || p.Again || !p.Completes && !g.agreed.Writes ||
+		g.taken-g.returned+linesOf(p.Message) <= uint64(g.lines) || g.taken == g.returned {
 		return true
 	}
 	if g.askAt == 0 {
@@ -139,7 +141,8 @@ func (r *plainReturner) Emit(_ bool, _ units.Time) (cc.Notice, bool) {
 		return cc.Notice{}, false
 	}
 	r.told, r.owed = r.done, false
-	return cc.Notice{Kind: cc.NoticeCredit, Credits: r.agreed.Lines, Epoch: 3, Returned: r.done + r.forges, Cache: cc.CacheIdle | cc.CacheApproaching,
+	return cc.Notice{Kind: cc.NoticeCredit, Credits: r.agreed.Lines, Epoch: 3,
+		Returned: r.done + r.forges, Cache: cc.CacheIdle | cc.CacheApproaching,
 		Waited: units.Microsecond, Served: r.served}, true
 }
 
@@ -151,8 +154,10 @@ func aReturner(lines uint32) *plainReturner {
 	return &plainReturner{terms: cc.CreditTerms{Line: creditLine, Lines: lines}}
 }
 
-// creditPair is a connection whose client may send what its server's program has consumed, but so many lines.
-func creditPair(t *testing.T, lines uint32, o sideOptions) (p *pair, a, b *side, g *plainCredit, r *plainReturner) {
+// creditPair is a connection whose client may send what its server's program has consumed, but so
+// many lines.
+func creditPair(t *testing.T, lines uint32, o sideOptions) (p *pair, a, b *side, g *plainCredit,
+	r *plainReturner) {
 	p = newPair(t)
 	a, b = o.make(t, p.a), o.make(t, p.b)
 	g, r = aCreditGate(), aReturner(lines)
@@ -174,7 +179,8 @@ func (p *pair) join(a, b *side, o sideOptions) {
 func (p *pair) messages(a, b *side, n, size int) {
 	for i := range n {
 		b.recv(p.t, uint64(i), 0, size)
-		a.post(p.t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, size)}})
+		a.post(p.t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(0, size)}})
 	}
 }
 
@@ -189,7 +195,8 @@ func consumeOne(t testing.TB, b *side) bool {
 	return true
 }
 
-// No more lines are out than the receiver's cache has, whatever is posted; as many messages go as are consumed.
+// No more lines are out than the receiver's cache has, whatever is posted; as many messages go as
+// are consumed.
 func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 64, defaults())
 	assert.Equal(t, cc.CreditTerms{Line: creditLine, Lines: 64}, g.agreed)
@@ -237,7 +244,8 @@ func TestCreditsRideOnAcks(t *testing.T) {
 	assert.Equal(t, 700*units.Nanosecond, g.served, "an ACK tells how long the program took")
 }
 
-// What is consumed after an ACK left, in the same instant as what rode on it, is returned in its time, too.
+// What is consumed after an ACK left, in the same instant as what rode on it, is returned in its
+// time, too.
 func TestCreditsOfOneInstant(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
 	rode := false
@@ -265,7 +273,9 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 		p, a, b, g, r := creditPair(t, 40, o)
 		fate := func([]byte) int { return []int{1, 1, 1, 1, 1, 1, 1, 0, 0, 2}[rng.IntN(10)] }
 		p.la.tamper, p.lb.tamper = fate, fate
-		p.lb.late = func([]byte) units.Duration { return units.Duration(rng.IntN(20)) * units.Microsecond }
+		p.lb.late = func([]byte) units.Duration {
+			return units.Duration(rng.IntN(20)) * units.Microsecond
+		}
 		done := 0
 		p.b.OnRound(func(units.Time) {
 			if rng.IntN(3) == 0 && consumeOne(t, b) {
@@ -336,7 +346,8 @@ func TestVoidCredits(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
 	p.settle(20 * units.Microsecond)
-	forge := func(to *side, from *side, tag uint16, psn wire.PSN, f wire.CreditFlags, lines uint32, returned uint64) *Counters {
+	forge := func(to *side, from *side, tag uint16, psn wire.PSN, f wire.CreditFlags, lines uint32,
+		returned uint64) *Counters {
 		frame := make([]byte, 256)
 		ext, total := from.qp.tmpl.Build(frame, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
 		wire.XCH(frame[ext:]).Set(tag, wire.CreditLen)
@@ -355,10 +366,12 @@ func TestVoidCredits(t *testing.T) {
 		return &to.ep.counters
 	}
 	assert.EqualValues(t, 1, forge(a, b, a.tag()+1, 100, 0, 16, 16).DropTag)
-	assert.EqualValues(t, 1, forge(a, b, a.tag(), 101, 0, 16, 16).DropNotice, "of what was never sent")
+	assert.EqualValues(t, 1, forge(a, b, a.tag(), 101, 0, 16, 16).DropNotice,
+		"of what was never sent")
 	assert.EqualValues(t, 2, forge(a, b, a.tag(), 100, 0, 0, 16).DropNotice, "no lines at all")
 	assert.EqualValues(t, 3, forge(a, b, a.tag(), 100, 0, wire.MaxCreditLines+1, 16).DropNotice)
-	assert.EqualValues(t, 1, forge(a, b, a.tag(), 100, wire.CreditAsks, 0, 0).DropState, "we give none")
+	assert.EqualValues(t, 1, forge(a, b, a.tag(), 100, wire.CreditAsks, 0, 0).DropState,
+		"we give none")
 	assert.EqualValues(t, 1, forge(b, a, b.tag(), 99, 0, 16, 0).DropState, "we need none")
 	assert.EqualValues(t, 1, forge(b, a, b.tag(), 101+1<<17, wire.CreditAsks, 0, 0).DropNotice)
 	assert.Zero(t, g.returned)
@@ -452,8 +465,11 @@ func TestConsumeOnPost(t *testing.T) {
 			}
 			return a.qp.SendRoom() > 1
 		}))
-		a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}) // for which no receive is posted
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n)}})
+		// for which no receive is posted
+		a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr,
+			RKey: b.mr.RKey})
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	for ; posted-4 < len(sizes); posted++ {
 		require.True(t, p.run(units.Second, func() bool { return len(b.poll()) > posted-4 }))
@@ -510,11 +526,15 @@ func TestCreditsNeedThePeer(t *testing.T) {
 		offer   wire.Features
 	}{
 		{"both agree", aCreditGate(), aReturner(16), 0, 1, true, wire.FeatureCredit},
-		{"the peer knows of no credits", aCreditGate(), aReturner(16), wire.FeatureCredit, 0, false, wire.FeatureCredit},
+		{"the peer knows of no credits", aCreditGate(), aReturner(16), wire.FeatureCredit, 0, false,
+			wire.FeatureCredit},
 		{"the peer has none to give", aCreditGate(), nil, 0, 0, false, wire.FeatureCredit},
-		{"the peer has tokens to give", aCreditGate(), &plainGranter{}, 0, 0, false, wire.FeatureCredit},
-		{"tokens and credits", cc.AllOf(&plainGate{}, aCreditGate()), aReturner(16), 0, 1, true, wire.FeatureCredit | wire.FeatureToken},
-		{"of tokens and credits, tokens", cc.AllOf(&plainGate{}, aCreditGate()), &plainGranter{window: 4096}, 0, 1, true, wire.FeatureCredit | wire.FeatureToken},
+		{"the peer has tokens to give", aCreditGate(), &plainGranter{}, 0, 0, false,
+			wire.FeatureCredit},
+		{"tokens and credits", cc.AllOf(&plainGate{}, aCreditGate()), aReturner(16), 0, 1, true,
+			wire.FeatureCredit | wire.FeatureToken},
+		{"of tokens and credits, tokens", cc.AllOf(&plainGate{}, aCreditGate()),
+			&plainGranter{window: 4096}, 0, 1, true, wire.FeatureCredit | wire.FeatureToken},
 		{"no lines", aCreditGate(), aReturner(0), 0, 0, false, wire.FeatureCredit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -541,9 +561,12 @@ func TestCreditsNeedThePeer(t *testing.T) {
 	require.ErrorIs(t, a.qp.Admit(nil, aReturner(1), aReturner(1)), ErrInvalid)
 	require.ErrorIs(t, a.qp.Admit(nil, &plainGranter{}, &plainGranter{}), ErrInvalid)
 	for _, line := range []units.Bytes{0, 8, 48, 8192} {
-		require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}), ErrInvalid)
+		require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}),
+			ErrInvalid)
 	}
-	require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}), ErrInvalid)
+	require.ErrorIs(t,
+		a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}),
+		ErrInvalid)
 	assert.False(t, a.qp.Admitted())
 }
 
@@ -552,7 +575,8 @@ func TestTokensAndCredits(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	a, b := o.make(t, p.a), o.make(t, p.b)
-	tokens, granter, credits, returner := &plainGate{}, &plainGranter{window: 16384}, aCreditGate(), aReturner(32)
+	tokens, granter, credits, returner := &plainGate{}, &plainGranter{window: 16384}, aCreditGate(),
+		aReturner(32)
 	require.NoError(t, a.qp.Admit(cc.AllOf(tokens, credits)))
 	require.NoError(t, b.qp.Admit(nil, granter, returner))
 	o.offers = true

@@ -31,7 +31,9 @@ func (qp *QueuePair) transmitDatagrams(quantum int) (sent int, again bool) {
 		room := b.Room()
 		to.ah.tmpl.SetDestQP(to.qpn)
 		to.ah.tmpl.SetPKey(qp.pkey)
-		ext, total := to.ah.tmpl.Build(room, wire.Fields{Op: op, Flags: wire.Solicited.When(w.flags&Solicited != 0), PSN: r.sndNxt}, int(w.length))
+		ext, total := to.ah.tmpl.Build(room,
+			wire.Fields{Op: op, Flags: wire.Solicited.When(w.flags&Solicited != 0), PSN: r.sndNxt},
+			int(w.length))
 		frame := room[:total]
 		qkey := to.qkey
 		if int32(qkey) < 0 { // the high bit asks for the queue pair's own (InfiniBand spec 10.2.5)

@@ -26,30 +26,32 @@ type Config struct {
 	MAC [6]byte
 	// VLAN tags every frame when it is not 0.
 	VLAN uint16
-	// Seed is for simulation: keys, PSNs, extension tags and queue pair numbers are the same in every run, and anybody who
-	// knows it, or has seen a few of them, can compute all. 0 draws them so that nobody can (package secret).
+	// Seed is for simulation: keys, PSNs, extension tags and queue pair numbers are the same in
+	// every run, and anybody who knows it, or has seen a few of them, can compute all. 0 draws them
+	// so that nobody can (package secret).
 	Seed uint64
 	// Repeatable makes 0 a Seed like any other.
 	Repeatable bool
-	// FirstQPN and QPNStep choose which numbers queue pairs get: FirstQPN and every QPNStep-th one above it, so that
-	// endpoints that share an address take residues of their own. With a Seed they are taken in order, without one they
-	// are drawn. Zero means 0x11 and 1 (0 and 1 are the management QPs).
+	// FirstQPN and QPNStep choose which numbers queue pairs get: FirstQPN and every QPNStep-th one
+	// above it, so that endpoints that share an address take residues of their own. With a Seed
+	// they are taken in order, without one they are drawn. Zero means 0x11 and 1 (0 and 1 are the
+	// management QPs).
 	FirstQPN, QPNStep uint32
 	// Controller runs congestion control; nil is a cc.Inline.
 	Controller cc.Controller
-	// MaxHeld is how many of the port's buffers may wait at a time for a packet that was lost before
-	// theirs; 0 means DefaultHeld. At most half of what the port can spare, so that a loss does not
-	// leave it without buffers.
+	// MaxHeld is how many of the port's buffers may wait at a time for a packet that was lost
+	// before theirs; 0 means DefaultHeld. At most half of what the port can spare, so that a loss
+	// does not leave it without buffers.
 	MaxHeld int
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed
 	// with DefaultWindow.
 	NewAlgorithm func() cc.Algorithm
-	// TrimmedDSCP is what packets have that switches cut to their headers instead of dropping them, see docs/wire.md;
-	// 0: none does.
+	// TrimmedDSCP is what packets have that switches cut to their headers instead of dropping them,
+	// see docs/wire.md; 0: none does.
 	TrimmedDSCP uint8
-	// CNPInterval is how far apart the CNPs of a queue pair are, at least; 0 means cc.CNPInterval, the
-	// 50 µs of DCQCN's paper. NVIDIA's NICs have 4 µs (min_time_between_cnps), which their senders count on
-	// (cc.DCQCNNIC).
+	// CNPInterval is how far apart the CNPs of a queue pair are, at least; 0 means cc.CNPInterval,
+	// the 50 µs of DCQCN's paper. NVIDIA's NICs have 4 µs (min_time_between_cnps), which their
+	// senders count on (cc.DCQCNNIC).
 	CNPInterval units.Duration
 }
 
@@ -142,20 +144,24 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	mac := c.MAC
 	if mac == [6]byte{} {
 		if info.MAC == (packet.MAC{}) {
-			return nil, fmt.Errorf("transport: new endpoint: port %s has no MAC address and none was given: %w", info.Name, ErrInvalid)
+			return nil, fmt.Errorf("transport: new endpoint: port %s has no MAC address and none "+
+				"was given: %w", info.Name, ErrInvalid)
 		}
 		mac = info.MAC
 	}
 	if PathMTUFor(info.MTU) == 0 {
-		return nil, fmt.Errorf("transport: new endpoint: port %s has an MTU of %d, RoCEv2 needs %d: %w", info.Name, int64(info.MTU), int64(MTU256+frameOverhead), ErrInvalid)
+		return nil, fmt.Errorf("transport: new endpoint: port %s has an MTU of %d, RoCEv2 needs "+
+			"%d: %w", info.Name, int64(info.MTU), int64(MTU256+frameOverhead), ErrInvalid)
 	}
-	table, err := neigh.New(neigh.Config{MAC: mac, Addrs: c.Addrs, Gateways: c.Gateways, VLAN: c.VLAN})
+	table, err := neigh.New(neigh.Config{MAC: mac, Addrs: c.Addrs, Gateways: c.Gateways,
+		VLAN: c.VLAN})
 	if err != nil {
 		return nil, fmt.Errorf("transport: new endpoint: %w", err)
 	}
 	e := &Endpoint{
 		port: c.Port, info: info, mac: mac, vlan: c.VLAN, now: now, neighbors: table,
-		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm, cnpInterval: c.CNPInterval, nextAddr: addressBase, maxHeld: c.MaxHeld,
+		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm,
+		cnpInterval: c.CNPInterval, nextAddr: addressBase, maxHeld: c.MaxHeld,
 		trimmedDSCP: c.TrimmedDSCP,
 		secrets:     newSecrets(&c),
 	}
@@ -185,9 +191,11 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 // connection wants a new one.
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
-		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion, Tag: uint16(e.secrets.tags.Uint64()%0xffff) + 1,
+		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion,
+		Tag:      uint16(e.secrets.tags.Uint64()%0xffff) + 1,
 		SACKBits: wire.MaxSACKBits,
-		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming | wire.FeatureINT | wire.FeatureBolt,
+		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming |
+			wire.FeatureINT | wire.FeatureBolt,
 	}
 }
 
@@ -202,9 +210,9 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 	return e.Transmit(now)
 }
 
-// Receive is the first half of Poll: what arrived, and what time brings. In real time it is apart from the other
-// half, Transmit, which must follow: what leaves has a time stamp of its own, later than what arrived by what that took to
-// handle. It returns how many frames came.
+// Receive is the first half of Poll: what arrived, and what time brings. In real time it is apart
+// from the other half, Transmit, which must follow: what leaves has a time stamp of its own, later
+// than what arrived by what that took to handle. It returns how many frames came.
 func (e *Endpoint) Receive(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
 	e.rounds.begin(now, &e.stake)
@@ -257,7 +265,8 @@ func (e *Endpoint) Transmit(now units.Time) units.Time {
 	}
 	next := e.earlier(units.Earlier(e.nextNeighbor, nextControl))
 	if e.manager != nil {
-		next = units.Earlier(next, e.pollManagement(now)) // again: a new connection waits from now on
+		// again: a new connection waits from now on
+		next = units.Earlier(next, e.pollManagement(now))
 	}
 	return next
 }
@@ -314,7 +323,8 @@ func (e *Endpoint) Activity() uint64 { return e.counters.RxFrames + e.counters.T
 // Busy says whether anything is posted, owed or in flight on any queue pair: what a program waits
 // for before it stops polling.
 func (e *Endpoint) Busy() bool {
-	if e.turns[turnAnswer].head != nil || e.neighbors.Pending() || e.manager != nil && e.manager.busy() {
+	if e.turns[turnAnswer].head != nil || e.neighbors.Pending() || e.manager != nil &&
+		e.manager.busy() {
 		return true
 	}
 	for c := range e.out {

@@ -13,7 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// pipePair is a connection over ports without time stamps, on which nothing takes any time: all delay is of the hosts.
+// pipePair is a connection over ports without time stamps, on which nothing takes any time: all
+// delay is of the hosts.
 func pipePair(t *testing.T, features wire.Features) (p *pair, a, b *side, s *steered) {
 	p = &pair{t: t}
 	pa, pb := packet.Pipe(packet.PipeOptions{})
@@ -47,12 +48,13 @@ func pipePair(t *testing.T, features wire.Features) (p *pair, a, b *side, s *ste
 type micros struct{ delay, endpoint, localGap, remoteGap, localAway, remoteAway float64 }
 
 func microsOf(ev *cc.Event) micros {
-	return micros{ev.Delay.Microseconds(), ev.Endpoint.Microseconds(), ev.LocalGap.Microseconds(), ev.RemoteGap.Microseconds(),
+	return micros{ev.Delay.Microseconds(), ev.Endpoint.Microseconds(), ev.LocalGap.Microseconds(),
+		ev.RemoteGap.Microseconds(),
 		ev.LocalAway.Microseconds(), ev.RemoteAway.Microseconds()}
 }
 
-// schedule is when, in microseconds from when both ends last found their ports empty, the client sends until, the server
-// looks, answers and is done, and the client looks for the answer.
+// schedule is when, in microseconds from when both ends last found their ports empty, the client
+// sends until, the server looks, answers and is done, and the client looks for the answer.
 type schedule struct{ sends, sent, looks, answers, done, sees int }
 
 func (p *pair) follow(s schedule, post func()) {
@@ -77,8 +79,8 @@ func (p *pair) follow(s schedule, post func()) {
 	p.a.Ended(p.now)
 }
 
-// Without time stamps a delay sample says what it does not know: the packet left at some moment of its round, and each
-// frame arrived at some moment since its port was last looked at.
+// Without time stamps a delay sample says what it does not know: the packet left at some moment of
+// its round, and each frame arrived at some moment since its port was last looked at.
 func TestGapsOfASample(t *testing.T) {
 	const (
 		told = wire.FeatureTiming | wire.FeatureProbe
@@ -91,20 +93,27 @@ func TestGapsOfASample(t *testing.T) {
 		data     micros // of the sample of a WRITE
 		probe    micros // of that of a probe
 	}{
-		{"polled all the time", told, schedule{sends: 1, sent: 1, looks: 1, answers: 1, done: 1, sees: 1},
+		{"polled all the time", told, schedule{sends: 1, sent: 1, looks: 1, answers: 1, done: 1,
+			sees: 1},
 			micros{0, 0, 0, 1, 0, 1}, micros{0, 0, 0, 1, 0, 0}},
-		{"the server works for 10 us", told, schedule{sends: 1, sent: 1, looks: 1, answers: 11, done: 11, sees: 11},
+		{"the server works for 10 us", told, schedule{sends: 1, sent: 1, looks: 1, answers: 11,
+			done: 11, sees: 11},
 			micros{10, 10, 10, 1, 10, 1}, micros{10, 10, 10, 1, 10, 0}},
-		{"the server naps for 10 us", told, schedule{sends: 1, sent: 1, looks: 10, answers: 12, done: 12, sees: 12},
+		{"the server naps for 10 us", told, schedule{sends: 1, sent: 1, looks: 10, answers: 12,
+			done: 12, sees: 12},
 			micros{11, 2, 11, 10, 11, 10}, micros{11, 2, 11, 10, 11, 0}},
-		{"both, and the client takes 2 us to send", told, schedule{sends: 1, sent: 3, looks: 10, answers: 12, done: 13, sees: 20},
+		{"both, and the client takes 2 us to send", told,
+			schedule{sends: 1, sent: 3, looks: 10, answers: 12, done: 13, sees: 20},
 			micros{19, 2, 19 + 2, 10, 17, 10}, micros{19, 2, 19 + 2, 10, 17, 0}},
 		{"the client loses its core as it sends; 16 bits round the gap of a probe up", told,
 			schedule{sends: 1, sent: 301, looks: 310, answers: 310, done: 310, sees: 310},
-			micros{309, 0, 309 + 300, 310, 9 + 300 + 300, 310}, micros{309, 0, 309 + 300, 310.016, 9 + 300 + 300, 0}},
-		{"the server loses its core as it answers", told, schedule{sends: 1, sent: 1, looks: 2, answers: 1002, done: 1003, sees: 1003},
+			micros{309, 0, 309 + 300, 310, 9 + 300 + 300, 310}, micros{309, 0, 309 + 300, 310.016,
+				9 + 300 + 300, 0}},
+		{"the server loses its core as it answers", told,
+			schedule{sends: 1, sent: 1, looks: 2, answers: 1002, done: 1003, sees: 1003},
 			micros{1002, 1000, 1002, 2, 1002, 2}, micros{1002, 1000, 1002, 2, 1002, 0}},
-		{"a server that tells nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12, done: 13, sees: 20},
+		{"a server that tells nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12,
+			done: 13, sees: 20},
 			micros{19, 0, 19 + 2, 0, 17, 0}, micros{19, 0, 19 + 2, 0, 17, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -168,13 +177,18 @@ func (l stampedLink) Info() packet.Info {
 	return i
 }
 
-// With time stamps nothing is uncertain: there are no gaps, and no GAP on the wire unless a host was away.
+// With time stamps nothing is uncertain: there are no gaps, and no GAP on the wire unless a host
+// was away.
 func TestNoGapsWithTimeStamps(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		late units.Duration // that either end is polled
 	}{{"polled in time", 0}, {"polled late", 7 * us}} {
-		p, a, b, s := steeredPair(t, func() sideOptions { o := probing(); o.features |= wire.FeatureTiming; return o }())
+		p, a, b, s := steeredPair(t, func() sideOptions {
+			o := probing()
+			o.features |= wire.FeatureTiming
+			return o
+		}())
 		for range 20 {
 			a.write(t, b, 3000)
 			p.a.Poll(p.now)
@@ -190,7 +204,8 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 		for _, ev := range s.samples() {
 			assert.Zero(t, ev.LocalGap, c.name)
 			assert.Zero(t, ev.RemoteGap, c.name)
-			assert.LessOrEqual(t, ev.LocalAway+ev.RemoteAway, ev.Endpoint, "%s: it is a part of what is known", c.name)
+			assert.LessOrEqual(t, ev.LocalAway+ev.RemoteAway, ev.Endpoint,
+				"%s: it is a part of what is known", c.name)
 		}
 		for _, pkt := range p.lb.packets() {
 			switch pkt.Op {
@@ -207,20 +222,22 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 	}
 }
 
-// What waits for a host that polls and works is its load, and what waits for one that is away is not.
+// What waits for a host that polls and works is its load, and what waits for one that is away is
+// not.
 func TestWorked(t *testing.T) {
 	for _, c := range []struct {
 		gap, away, worked units.Duration
 		uncertain         bool
-	}{{0, 0, 0, false}, {5 * us, 0, 5 * us, true}, {5 * us, 2 * us, 3 * us, true}, {0, 7 * us, 0, true}} {
+	}{{0, 0, 0, false}, {5 * us, 0, 5 * us, true}, {5 * us, 2 * us, 3 * us, true},
+		{0, 7 * us, 0, true}} {
 		p := presence{gap: c.gap, away: c.away}
 		assert.Equal(t, c.worked, p.worked(), c)
 		assert.Equal(t, c.uncertain, p.uncertain(), c)
 	}
 }
 
-// A timeout that is over when an endpoint comes back waits until it has seen all that arrived meanwhile: the
-// acknowledgement may be among it.
+// A timeout that is over when an endpoint comes back waits until it has seen all that arrived
+// meanwhile: the acknowledgement may be among it.
 func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -229,7 +246,8 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 		lost   bool           // the acknowledgement
 		want   uint64         // timeouts
 	}{
-		{"the acknowledgement is in the second burst", packet.Burst, 10 * units.Millisecond, false, 0},
+		{"the acknowledgement is in the second burst", packet.Burst, 10 * units.Millisecond, false,
+			0},
 		{"it is in the first", 3, 10 * units.Millisecond, false, 0},
 		{"it is in neither", packet.Burst, 10 * units.Millisecond, true, 1},
 		{"it is not in the only one", 3, 10 * units.Millisecond, true, 1},
@@ -279,7 +297,9 @@ func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 		a.qp.req.timeout, a.qp.req.timeoutFew = units.Millisecond, units.Millisecond
 		was := a.qp.peerAway.allowance()
 		assert.Zero(t, was)
-		p.follow(schedule{looks: 800, answers: 800, done: 800, sees: 801}, func() { a.write(t, b, 64) })
+		p.follow(schedule{looks: 800, answers: 800, done: 800, sees: 801}, func() {
+			a.write(t, b, 64)
+		})
 		require.Zero(t, p.a.counters.Timeouts)
 		p.now = p.now.Add(us)
 		a.write(t, b, 64)

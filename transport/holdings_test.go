@@ -19,7 +19,8 @@ func TestHoldings(t *testing.T) {
 	require.Equal(t, idle, p.a.Holdings())
 	require.Equal(t, PSNs{100, 100, 100}, a.qp.PSNs())
 	p.la.tamper = losing(100)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5*1024)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5*1024)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	require.True(t, p.run(units.Second, func() bool { return p.b.Holdings().Buffers == 4 }))
 	assert.Equal(t, Holdings{Buffers: 4, Gaps: 1, Neighbors: 2}, p.b.Holdings())
 	assert.Equal(t, PSNs{105, 100, 100}, a.qp.PSNs())
@@ -32,7 +33,8 @@ func TestHoldings(t *testing.T) {
 	assert.Equal(t, wire.PSN(105), b.qp.PSNs().Expected)
 }
 
-// To hold packets, to take another's share and to give up what is stuck allocates nothing once gaps were held before.
+// To hold packets, to take another's share and to give up what is stuck allocates nothing once gaps
+// were held before.
 func TestHeldPacketsAllocateNothing(t *testing.T) {
 	p := newPair(t)
 	_, greedy := p.connected(selective())
@@ -43,10 +45,11 @@ func TestHeldPacketsAllocateNothing(t *testing.T) {
 	for i, to := range []*side{greedy, modest} {
 		f := newForger(p, to)
 		for psn := range wire.PSN(64) {
-			f.send(wire.Fields{Op: wire.RCSendOnly, PSN: 101 + psn}, 0, nil, func(frame []byte) []byte {
-				frames[i] = append(frames[i], frame)
-				return frame
-			})
+			f.send(wire.Fields{Op: wire.RCSendOnly, PSN: 101 + psn}, 0, nil,
+				func(frame []byte) []byte {
+					frames[i] = append(frames[i], frame)
+					return frame
+				})
 		}
 	}
 	round := func() {

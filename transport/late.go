@@ -5,9 +5,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A network with priorities, or several paths, brings packets out of order that are not lost. Where a queue pair is
-// told how much (RTSAttr.Reordering), it waits that long after it first heard of a gap before it takes it as lost, or as
-// responder tells its granter, as TCP does since RACK (RFC 8985, section 6.2: the reordering window).
+// A network with priorities, or several paths, brings packets out of order that are not lost. Where
+// a queue pair is told how much (RTSAttr.Reordering), it waits that long after it first heard of a
+// gap before it takes it as lost, or as responder tells its granter, as TCP does since RACK (RFC
+// 8985, section 6.2: the reordering window).
 
 // late is packets that others have overtaken and that may yet come, and until when.
 type late struct {
@@ -33,8 +34,8 @@ func (qp *QueuePair) patience() units.Duration {
 	return units.Duration(qp.req.reordering) * units.Nanosecond
 }
 
-// add has the packets before psn wait from now on, unless they do already. It takes it to the next quarter of the
-// patience: there are five of them ahead at most.
+// add has the packets before psn wait from now on, unless they do already. It takes it to the next
+// quarter of the patience: there are five of them ahead at most.
 func (w *waits) add(psn wire.PSN, patience units.Duration, now units.Time) {
 	if w.n > 0 && !psn.After(w.at[w.n-1].before) {
 		return
@@ -74,7 +75,8 @@ func (qp *QueuePair) loseLate(now units.Time) {
 		return
 	}
 	for before, some := l.waits.over(now); some; before, some = l.waits.over(now) {
-		for psn, more := l.psns.next(r.una); more && psn.Before(before); psn, more = l.psns.next(r.una) {
+		for psn, more := l.psns.next(r.una); more && psn.Before(before); psn,
+			more = l.psns.next(r.una) {
 			l.psns.remove(psn)
 			qp.lose(psn)
 		}
@@ -85,7 +87,8 @@ func (qp *QueuePair) loseLate(now units.Time) {
 	qp.setTimer()
 }
 
-// overtakenLongAgo says whether what was sent again counts as lost once more, having been overtaken.
+// overtakenLongAgo says whether what was sent again counts as lost once more, having been
+// overtaken.
 func (qp *QueuePair) overtakenLongAgo(now units.Time) bool {
 	l := &qp.req.recovery.late
 	if qp.req.reordering == 0 {

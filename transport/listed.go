@@ -5,9 +5,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Packets that the peer lists as missing are lost, as those that its SACKs tell of, and where the network reorders no
-// sooner than those. What was sent again may have left after the list: it is lost once more only when a round trip has
-// passed since. Of packets that were trimmed there is no doubt.
+// Packets that the peer lists as missing are lost, as those that its SACKs tell of, and where the
+// network reorders no sooner than those. What was sent again may have left after the list: it is
+// lost once more only when a round trip has passed since. Of packets that were trimmed there is no
+// doubt.
 
 // heedList takes in the list of a TOKEN.
 func (qp *QueuePair) heedList(t wire.TokenField) {
@@ -30,8 +31,8 @@ func (qp *QueuePair) heedList(t wire.TokenField) {
 	}
 }
 
-// listed returns the part of a range, first to before end, that is outstanding and not before from. Ranges ascend, so
-// that each packet costs a look once, however often it is listed.
+// listed returns the part of a range, first to before end, that is outstanding and not before from.
+// Ranges ascend, so that each packet costs a look once, however often it is listed.
 func (qp *QueuePair) listed(l wire.Range, from wire.PSN) (first, end wire.PSN) {
 	una := qp.req.una
 	low := l.First.Sub(una)
@@ -48,9 +49,9 @@ type stuck struct {
 	since units.Time // 0: never
 }
 
-// listedOldest is that the oldest packet is listed. Who lists it is alive: to send it again costs no try, but one for
-// each timeout that it stays the oldest, or a path that loses it always would be tried for ever. False is that there
-// was none left.
+// listedOldest is that the oldest packet is listed. Who lists it is alive: to send it again costs
+// no try, but one for each timeout that it stays the oldest, or a path that loses it always would
+// be tried for ever. False is that there was none left.
 func (qp *QueuePair) listedOldest(now units.Time) bool {
 	r, s := &qp.req, &qp.adm.stuck
 	switch {
@@ -69,8 +70,8 @@ func (qp *QueuePair) listedOldest(now units.Time) bool {
 	return true
 }
 
-// loseOne takes one outstanding packet as lost, if it is not known to have arrived, or lost, or sent again within a
-// round trip where it was not trimmed since.
+// loseOne takes one outstanding packet as lost, if it is not known to have arrived, or lost, or
+// sent again within a round trip where it was not trimmed since.
 func (qp *QueuePair) loseOne(psn wire.PSN, trimmed bool, now units.Time) {
 	r := &qp.req
 	rec := qp.beginRecovery()
@@ -91,8 +92,8 @@ func (qp *QueuePair) loseOne(psn wire.PSN, trimmed bool, now units.Time) {
 	qp.lose(psn)
 }
 
-// again is the PSNs that were sent again within the last round trip, or two: those since a moment, and those in the
-// round trip before it.
+// again is the PSNs that were sent again within the last round trip, or two: those since a moment,
+// and those in the round trip before it.
 type again struct {
 	since, before psnSet
 	at            units.Time // the moment
@@ -122,16 +123,16 @@ func (a *again) turn(rtt units.Duration, now units.Time) {
 	a.since, a.at = psnSet{}, now
 }
 
-// roundTrip is how long the newest packet took that could be timed, with its acknowledgement: one that asked for it
-// and was sent once.
+// roundTrip is how long the newest packet took that could be timed, with its acknowledgement: one
+// that asked for it and was sent once.
 type roundTrip struct {
 	psn  wire.PSN
 	left units.Time // 0: none is under way
 	took units.Duration
 }
 
-// longTrip is how long a round trip may be as long as none was timed (IRN section 4.1: RTO_low, which is longer than
-// any of its network's).
+// longTrip is how long a round trip may be as long as none was timed (IRN section 4.1: RTO_low,
+// which is longer than any of its network's).
 const longTrip = 100 * units.Microsecond
 
 func (t *roundTrip) length() units.Duration {

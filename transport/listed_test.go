@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// list has the requester of a hear that n packets from first on are missing, and answers how many more it then takes as
-// lost.
+// list has the requester of a hear that n packets from first on are missing, and answers how many
+// more it then takes as lost.
 func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) { return p.listAs(a, 0, first, n) }
 
 func (p *pair) listAs(a *side, flags wire.TokenFlags, first wire.PSN, n uint8) (lost int) {
@@ -39,8 +39,8 @@ func (s *psnSet) len() (n int) {
 	return n
 }
 
-// listing is a connection whose requester has sent 100 to 109 after a round trip that it could time, 2 µs long; what
-// keeps says of each of its packets whether that arrives.
+// listing is a connection whose requester has sent 100 to 109 after a round trip that it could
+// time, 2 µs long; what keeps says of each of its packets whether that arrives.
 func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pair, a, b *side) {
 	o.timeout = 20 // four seconds
 	o.psn = 99
@@ -172,7 +172,8 @@ func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
 	assert.Nil(t, a.qp.req.recovery)
 }
 
-// However often a TOKEN lists packets, each of them costs one look, and what is not outstanding none.
+// However often a TOKEN lists packets, each of them costs one look, and what is not outstanding
+// none.
 func TestListsThatOverlap(t *testing.T) {
 	const window = 10 // 100 to 109 are outstanding
 	full := make([]wire.Range, wire.MaxRanges)
@@ -186,7 +187,8 @@ func TestListsThatOverlap(t *testing.T) {
 	}{
 		{"apart", []wire.Range{{First: 101, Count: 2}, {First: 105, Count: 1}}, 3},
 		{"the same twice", []wire.Range{{First: 101, Count: 2}, {First: 101, Count: 2}}, 2},
-		{"one goes on where the other ends", []wire.Range{{First: 101, Count: 4}, {First: 103, Count: 4}}, 6},
+		{"one goes on where the other ends",
+			[]wire.Range{{First: 101, Count: 4}, {First: 103, Count: 4}}, 6},
 		{"descending", []wire.Range{{First: 105, Count: 2}, {First: 101, Count: 2}}, 2},
 		{"before what is outstanding", []wire.Range{{First: 90, Count: 10}}, 0},
 		{"as much as fits", full, window},

@@ -32,7 +32,8 @@ type parcel struct {
 // peer, but the connections that m makes may be those of queue pairs of the others, too.
 func (e *Endpoint) Manage(m *rdmacm.Machine) error {
 	if m == nil || e.manager != nil {
-		return fmt.Errorf("transport: manage: a machine is needed, and one is enough: %w", ErrInvalid)
+		return fmt.Errorf("transport: manage: a machine is needed, and one is enough: %w",
+			ErrInvalid)
 	}
 	e.manager = &manager{machine: m}
 	return nil
@@ -52,7 +53,8 @@ func (e *Endpoint) receiveManagement(p *wire.Packet) {
 		c.DropQKey++
 	case !e.neighbors.Owns(p.DstIP()):
 		c.DropDestination++
-	case h.SrcQP() != rdmacm.QPN || len(p.Payload()) != rdmacm.MADLen || p.Ethernet().Src()[0]&groupBit != 0:
+	case h.SrcQP() != rdmacm.QPN || len(p.Payload()) != rdmacm.MADLen ||
+		p.Ethernet().Src()[0]&groupBit != 0:
 		c.DropManagement++
 	default:
 		c.ManagementReceived++
@@ -60,7 +62,8 @@ func (e *Endpoint) receiveManagement(p *wire.Packet) {
 	}
 }
 
-// groupBit is set in the first byte of the Ethernet address of a group, which sends nothing (IEEE 802-2014 8.2.2).
+// groupBit is set in the first byte of the Ethernet address of a group, which sends nothing (IEEE
+// 802-2014 8.2.2).
 const groupBit = 1
 
 // firstRequest is called once in the life of a connection: its peer takes it for established.
@@ -103,8 +106,9 @@ func (e *Endpoint) emitManagement(now units.Time) {
 	}
 }
 
-// wayBack returns the MAC address for a datagram that needs no question: the next hop is known, or the datagram answers
-// one that came from there. Anybody can invent the source of a datagram, so an answer must not make it a neighbour.
+// wayBack returns the MAC address for a datagram that needs no question: the next hop is known, or
+// the datagram answers one that came from there. Anybody can invent the source of a datagram, so an
+// answer must not make it a neighbour.
 func (e *Endpoint) wayBack(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
 	if mac, ok = e.neighbors.Known(d.Peer); !ok {
 		mac, ok = d.Via, d.Via != [6]byte{}
@@ -112,7 +116,8 @@ func (e *Endpoint) wayBack(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
 	return mac, ok
 }
 
-// findWay has a datagram wait for the MAC address of its next hop. It returns false where there is no route, or too many wait.
+// findWay has a datagram wait for the MAC address of its next hop. It returns false where there is
+// no route, or too many wait.
 func (e *Endpoint) findWay(d *rdmacm.Datagram, now units.Time) bool {
 	g := e.manager
 	if len(g.waiting) == maxParcels {
@@ -126,13 +131,15 @@ func (e *Endpoint) findWay(d *rdmacm.Datagram, now units.Time) bool {
 	return true
 }
 
-// sendManagement builds the packet of a datagram to a MAC address. It answers false when the port has no room.
+// sendManagement builds the packet of a datagram to a MAC address. It answers false when the port
+// has no room.
 func (e *Endpoint) sendManagement(d *rdmacm.Datagram, mac [6]byte) bool {
 	b := e.frame(packet.ClassControl)
 	if b == nil {
 		return false
 	}
-	path := AddressVector{IP: d.Peer, Source: d.Local, SourcePort: sourcePort(rdmacm.QPN, rdmacm.QPN)}
+	path := AddressVector{IP: d.Peer, Source: d.Local,
+		SourcePort: sourcePort(rdmacm.QPN, rdmacm.QPN)}
 	address, err := e.address(path, rdmacm.QPN, wire.DefaultPKey)
 	address.DstMAC = mac
 	var t wire.Template

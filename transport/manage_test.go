@@ -32,14 +32,16 @@ func manage(t testing.TB, e *Endpoint, seed uint64) *managed {
 	cm, err := rdmacm.New(rdmacm.Config{GUID: seed, Seed: seed})
 	require.NoError(t, err)
 	require.NoError(t, e.Manage(cm))
-	m := &managed{t: t, ep: e, cm: cm, sides: map[*rdmacm.Conn]*side{}, offers: map[*rdmacm.Conn]rdmacm.Offer{}}
+	m := &managed{t: t, ep: e, cm: cm, sides: map[*rdmacm.Conn]*side{},
+		offers: map[*rdmacm.Conn]rdmacm.Offer{}}
 	e.OnRound(m.round)
 	return m
 }
 
 func (m *managed) make() (*side, rdmacm.Offer) {
 	s := defaults().make(m.t, m.ep)
-	return s, rdmacm.Offer{QPN: s.qp.Num, PSN: wire.PSN(m.ep.RandomPSN()), ResponderResources: 4, InitiatorDepth: 4, RetryCount: 7, RNRRetry: 7}
+	return s, rdmacm.Offer{QPN: s.qp.Num, PSN: wire.PSN(m.ep.RandomPSN()), ResponderResources: 4,
+		InitiatorDepth: 4, RetryCount: 7, RNRRetry: 7}
 }
 
 func (m *managed) dial(peer string) *rdmacm.Conn {
@@ -47,7 +49,8 @@ func (m *managed) dial(peer string) *rdmacm.Conn {
 	ip := netip.MustParseAddr(peer)
 	source, err := m.ep.Source(ip)
 	require.NoError(m.t, err)
-	c, err := m.cm.Connect(rdmacm.Dial{Offer: offer, Local: source, Peer: ip, Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, m.ep.Now())
+	c, err := m.cm.Connect(rdmacm.Dial{Offer: offer, Local: source, Peer: ip,
+		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, m.ep.Now())
 	require.NoError(m.t, err)
 	m.sides[c], m.offers[c] = s, offer
 	return c
@@ -57,9 +60,11 @@ func (m *managed) dial(peer string) *rdmacm.Conn {
 func (m *managed) bringUp(c *rdmacm.Conn) {
 	s, a := m.sides[c], c.QPAttr(m.offers[c])
 	require.NoError(m.t, s.qp.Connect(InitAttr{Access: RemoteWrite, PKey: a.PKey},
-		RTRAttr{Path: AddressVector{IP: a.IP, Source: a.Source, HopLimit: a.HopLimit}, PathMTU: a.PathMTU, DestQPN: a.DestQPN,
+		RTRAttr{Path: AddressVector{IP: a.IP, Source: a.Source, HopLimit: a.HopLimit},
+			PathMTU: a.PathMTU, DestQPN: a.DestQPN,
 			RecvPSN: a.RecvPSN, MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: 1},
-		RTSAttr{SendPSN: a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount, RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic}))
+		RTSAttr{SendPSN: a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount,
+			RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic}))
 	s.recv(m.t, 1, 0, 100)
 }
 
@@ -74,7 +79,8 @@ func (m *managed) round(now units.Time) {
 		case rdmacm.ConnectResponse:
 			m.bringUp(e.Conn)
 			require.NoError(m.t, e.Conn.Confirm())
-			m.sides[e.Conn].post(m.t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{m.sides[e.Conn].mr.SGE(0, 100)}})
+			m.sides[e.Conn].post(m.t, WorkRequest{Op: OpSend, Flags: Signaled,
+				SGList: []SGE{m.sides[e.Conn].mr.SGE(0, 100)}})
 		}
 	}
 }
@@ -112,7 +118,8 @@ func newManagedPair(t testing.TB, prefix string, a, b packet.FaultOptions) *mana
 	for i, o := range []packet.FaultOptions{a, b} {
 		f, err := packet.NewFaults(p.ends[i], o)
 		require.NoError(t, err)
-		e, err := New(Config{Port: f, Addrs: prefixes(fmt.Sprintf(prefix, i+1)), Seed: uint64(i) + 1}, 0)
+		e, err := New(Config{Port: f, Addrs: prefixes(fmt.Sprintf(prefix, i+1)),
+			Seed: uint64(i) + 1}, 0)
 		require.NoError(t, err)
 		m := manage(t, e, uint64(i)+1)
 		if i == 0 {
@@ -148,7 +155,8 @@ func (p *managedPair) run(d units.Duration, done func() bool) bool {
 
 func (p *managedPair) settle(d units.Duration) { p.run(d, func() bool { return false }) }
 
-// attributeOf is what kind of message a frame has for queue pair 1 (InfiniBand spec 13.4.3), 0 for none.
+// attributeOf is what kind of message a frame has for queue pair 1 (InfiniBand spec 13.4.3), 0 for
+// none.
 func attributeOf(frame []byte) uint16 {
 	var p wire.Packet
 	if p.Parse(frame) != nil || p.DestQP != rdmacm.QPN {
@@ -159,15 +167,21 @@ func attributeOf(frame []byte) uint16 {
 
 // mad is what happens to the nth datagram of an attribute.
 func mad(attribute uint16, nth int, what packet.Fault) packet.FaultRule {
-	return packet.FaultRule{Fault: what, Nth: nth, Match: func(frame []byte) bool { return attributeOf(frame) == attribute }}
+	return packet.FaultRule{Fault: what, Nth: nth, Match: func(frame []byte) bool {
+		return attributeOf(frame) == attribute
+	}}
 }
 
 // badly does something to a part of all datagrams for queue pair 1, and less to what else passes:
 // its retries are fewer.
 func badly(rng *rand.Rand) packet.FaultOptions {
-	o := packet.FaultOptions{Seed: rng.Uint64(), Send: packet.FaultRates{Lose: 0.03, Duplicate: 0.05, Delay: 0.03}}
-	for _, f := range []packet.Fault{packet.FaultLose, packet.FaultDuplicate, packet.FaultDelay, packet.FaultCorrupt} {
-		o.Rules = append(o.Rules, packet.FaultRule{Fault: f, Match: func(frame []byte) bool { return attributeOf(frame) != 0 && rng.Float64() < 0.1 }})
+	o := packet.FaultOptions{Seed: rng.Uint64(),
+		Send: packet.FaultRates{Lose: 0.03, Duplicate: 0.05, Delay: 0.03}}
+	for _, f := range []packet.Fault{packet.FaultLose, packet.FaultDuplicate, packet.FaultDelay,
+		packet.FaultCorrupt} {
+		o.Rules = append(o.Rules, packet.FaultRule{Fault: f, Match: func(frame []byte) bool {
+			return attributeOf(frame) != 0 && rng.Float64() < 0.1
+		}})
 	}
 	return o
 }
@@ -188,11 +202,14 @@ func TestManagementConnects(t *testing.T) {
 	}{
 		{name: "nothing"},
 		{name: "REQ lost", a: []packet.FaultRule{mad(req, 1, lose)}, retransmitted: 1},
-		{name: "three REQs lost", a: []packet.FaultRule{mad(req, 1, lose), mad(req, 2, lose), mad(req, 3, lose)}, retransmitted: 3},
+		{name: "three REQs lost", a: []packet.FaultRule{mad(req, 1, lose), mad(req, 2, lose),
+			mad(req, 3, lose)}, retransmitted: 3},
 		{name: "REQ twice", a: []packet.FaultRule{mad(req, 1, twice)}},
-		{name: "REP lost: both sides wait", b: []packet.FaultRule{mad(rep, 1, lose)}, retransmitted: 2},
+		{name: "REP lost: both sides wait", b: []packet.FaultRule{mad(rep, 1, lose)},
+			retransmitted: 2},
 		{name: "REP twice", b: []packet.FaultRule{mad(rep, 1, twice)}},
-		{name: "RTU lost: the first packet of data says it", a: []packet.FaultRule{mad(rtu, 1, lose)}},
+		{name: "RTU lost: the first packet of data says it",
+			a: []packet.FaultRule{mad(rtu, 1, lose)}},
 		{name: "RTU behind the data", a: []packet.FaultRule{mad(rtu, 1, late)}},
 		{name: "RTU and data twice", a: []packet.FaultRule{mad(rtu, 1, twice)}},
 		{name: "DREQ lost", a: []packet.FaultRule{mad(dreq, 1, lose)}, retransmitted: 1},
@@ -200,7 +217,8 @@ func TestManagementConnects(t *testing.T) {
 	} {
 		for _, prefix := range []string{"10.0.0.%d/24", "fd00::%d/64"} {
 			t.Run(c.name+" "+prefix, func(t *testing.T) {
-				p := newManagedPair(t, prefix, packet.FaultOptions{Rules: c.a, ReorderBy: 1}, packet.FaultOptions{Rules: c.b})
+				p := newManagedPair(t, prefix, packet.FaultOptions{Rules: c.a, ReorderBy: 1},
+					packet.FaultOptions{Rules: c.b})
 				conn := p.a.dial(netip.MustParsePrefix(fmt.Sprintf(prefix, 2)).Addr().String())
 				received, sent := 0, 0
 				require.True(t, p.run(units.Minute, func() bool {
@@ -210,19 +228,25 @@ func TestManagementConnects(t *testing.T) {
 					return sent == 1 && received == 1
 				}), "%+v\n%+v", p.a.ep.Counters(), p.b.ep.Counters())
 				conn.Disconnect(p.now)
-				require.True(t, p.run(units.Minute, func() bool { return p.a.cm.Len()+p.b.cm.Len() == 0 }))
-				require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectResponse, rdmacm.Disconnected, rdmacm.TimewaitExit}, p.a.events)
-				require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established, rdmacm.Disconnected, rdmacm.TimewaitExit}, p.b.events)
-				require.Equal(t, c.retransmitted, p.a.cm.Counters().Retransmitted+p.b.cm.Counters().Retransmitted)
-				require.Zero(t, p.a.ep.Counters().ManagementUnsent+p.b.ep.Counters().ManagementUnsent)
+				require.True(t, p.run(units.Minute, func() bool {
+					return p.a.cm.Len()+p.b.cm.Len() == 0
+				}))
+				require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectResponse, rdmacm.Disconnected,
+					rdmacm.TimewaitExit}, p.a.events)
+				require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established,
+					rdmacm.Disconnected, rdmacm.TimewaitExit}, p.b.events)
+				require.Equal(t, c.retransmitted,
+					p.a.cm.Counters().Retransmitted+p.b.cm.Counters().Retransmitted)
+				require.Zero(t,
+					p.a.ep.Counters().ManagementUnsent+p.b.ep.Counters().ManagementUnsent)
 				require.False(t, p.a.ep.Busy() || p.b.ep.Busy())
 			})
 		}
 	}
 }
 
-// On a link that loses, repeats, reorders and spoils a third of what is said, every connection comes
-// about once, carries its message once, and ends.
+// On a link that loses, repeats, reorders and spoils a third of what is said, every connection
+// comes about once, carries its message once, and ends.
 func TestManagementOnABadLink(t *testing.T) {
 	seed := testSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -240,17 +264,21 @@ func TestManagementOnABadLink(t *testing.T) {
 			sent, received = sent+s, received+r
 			return sent == n && received == n
 		}
-		require.True(t, p.run(5*units.Minute, count), "%d sent, %d received\n%+v\n%+v", sent, received, p.a.ep.Counters(), p.b.ep.Counters())
+		require.True(t, p.run(5*units.Minute, count), "%d sent, %d received\n%+v\n%+v", sent,
+			received, p.a.ep.Counters(), p.b.ep.Counters())
 		for _, c := range conns {
 			c.Disconnect(p.now)
 		}
-		require.True(t, p.run(5*units.Minute, func() bool { return count() && p.a.cm.Len()+p.b.cm.Len() == 0 }))
+		require.True(t, p.run(5*units.Minute, func() bool {
+			return count() && p.a.cm.Len()+p.b.cm.Len() == 0
+		}))
 		require.Equal(t, n, received, "no message came twice")
 		tally := map[rdmacm.EventKind]int{}
 		for _, k := range append(p.a.events, p.b.events...) {
 			tally[k]++
 		}
-		require.Equal(t, map[rdmacm.EventKind]int{rdmacm.ConnectRequest: n, rdmacm.ConnectResponse: n, rdmacm.Established: n,
+		require.Equal(t, map[rdmacm.EventKind]int{rdmacm.ConnectRequest: n,
+			rdmacm.ConnectResponse: n, rdmacm.Established: n,
 			rdmacm.Disconnected: 2 * n, rdmacm.TimewaitExit: 2 * n}, tally)
 	}
 }
@@ -263,17 +291,22 @@ func TestManagementThatCannotLeave(t *testing.T) {
 	for i := range maxParcels + 3 { // nobody is there
 		p.a.dial(fmt.Sprintf("10.0.0.%d", 100+i))
 	}
-	_, err := p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99}, Local: netip.MustParseAddr("10.0.0.1"),
-		Peer: netip.MustParseAddr("192.0.2.1"), Service: 1, MTU: MTU1024}, p.now) // nowhere
+	_, err := p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
+		Local: netip.MustParseAddr("10.0.0.1"),
+		Peer:  netip.MustParseAddr("192.0.2.1"), Service: 1, MTU: MTU1024}, p.now) // nowhere
 	require.NoError(t, err)
-	_, err = p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99}, Local: netip.MustParseAddr("10.0.0.7"),
-		Peer: netip.MustParseAddr("10.0.0.2"), Service: 1, MTU: MTU1024}, p.now) // of somebody else
+	_, err = p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
+		Local: netip.MustParseAddr("10.0.0.7"),
+		Peer:  netip.MustParseAddr("10.0.0.2"), Service: 1, MTU: MTU1024},
+		p.now) // of somebody else
 	require.NoError(t, err)
 	p.a.dial("10.0.0.2")
 	require.True(t, p.a.ep.Busy())
 	p.settle(0)
-	require.EqualValues(t, 5, p.a.ep.Counters().ManagementUnsent, "the queue was full three times; no route; not ours")
-	require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established, rdmacm.ConnectRequest, rdmacm.Established}, p.b.events)
+	require.EqualValues(t, 5, p.a.ep.Counters().ManagementUnsent,
+		"the queue was full three times; no route; not ours")
+	require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established,
+		rdmacm.ConnectRequest, rdmacm.Established}, p.b.events)
 	p.settle(unresolvedPatience)
 	require.EqualValues(t, maxParcels+5, p.a.ep.Counters().ManagementUnsent)
 	require.False(t, p.a.ep.Busy())
@@ -284,7 +317,8 @@ func TestManagementThatCannotLeave(t *testing.T) {
 func TestForgedManagement(t *testing.T) {
 	client, err := rdmacm.New(rdmacm.Config{Seed: 9})
 	require.NoError(t, err)
-	_, err = client.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 0x77}, Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
+	_, err = client.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 0x77},
+		Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
 		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, 0)
 	require.NoError(t, err)
 	request, _ := client.Emit()
@@ -300,18 +334,39 @@ func TestForgedManagement(t *testing.T) {
 	}
 	for _, c := range []forged{
 		{name: "none", count: func(c *Counters) uint64 { return c.ManagementReceived }},
-		{name: "wrong Q_Key", qkey: 0x11111111, count: func(c *Counters) uint64 { return c.DropQKey }},
+		{name: "wrong Q_Key", qkey: 0x11111111, count: func(c *Counters) uint64 {
+			return c.DropQKey
+		}},
 		{name: "too short", len: 252, count: func(c *Counters) uint64 { return c.DropManagement }},
 		{name: "too long", len: 260, count: func(c *Counters) uint64 { return c.DropManagement }},
-		{name: "from another queue pair", src: 0x11, count: func(c *Counters) uint64 { return c.DropManagement }},
-		{name: "from queue pair 0", src: wire.PSNMask + 1, count: func(c *Counters) uint64 { return c.DropManagement }},
-		{name: "other partition", addr: func(a *wire.Address) { a.PKey = 0x8001 }, count: func(c *Counters) uint64 { return c.DropPKey }},
-		{name: "not our address", addr: func(a *wire.Address) { a.Dst = netip.MustParseAddr("10.0.0.3") }, count: func(c *Counters) uint64 { return c.DropDestination }},
-		{name: "with immediate data", op: wire.UDSendOnlyImm, count: func(c *Counters) uint64 { return c.DropWrongService }},
-		{name: "of another service", op: wire.RCSendOnly, count: func(c *Counters) uint64 { return c.DropWrongService }},
-		{name: "a bit wrong", spoil: func(f []byte) []byte { f[100] ^= 1; return f }, count: func(c *Counters) uint64 { return c.DropICRC }},
-		{name: "cut off", spoil: func(f []byte) []byte { return f[:200] }, count: func(c *Counters) uint64 { return c.DropTruncated }},
-		{name: "to queue pair 0", addr: func(a *wire.Address) { a.DestQP = 0 }, count: func(c *Counters) uint64 { return c.DropUnknownQP }},
+		{name: "from another queue pair", src: 0x11, count: func(c *Counters) uint64 {
+			return c.DropManagement
+		}},
+		{name: "from queue pair 0", src: wire.PSNMask + 1, count: func(c *Counters) uint64 {
+			return c.DropManagement
+		}},
+		{name: "other partition", addr: func(a *wire.Address) {
+			a.PKey = 0x8001
+		}, count: func(c *Counters) uint64 { return c.DropPKey }},
+		{name: "not our address", addr: func(a *wire.Address) {
+			a.Dst = netip.MustParseAddr("10.0.0.3")
+		}, count: func(c *Counters) uint64 { return c.DropDestination }},
+		{name: "with immediate data", op: wire.UDSendOnlyImm, count: func(c *Counters) uint64 {
+			return c.DropWrongService
+		}},
+		{name: "of another service", op: wire.RCSendOnly, count: func(c *Counters) uint64 {
+			return c.DropWrongService
+		}},
+		{name: "a bit wrong", spoil: func(f []byte) []byte {
+			f[100] ^= 1
+			return f
+		}, count: func(c *Counters) uint64 { return c.DropICRC }},
+		{name: "cut off", spoil: func(f []byte) []byte {
+			return f[:200]
+		}, count: func(c *Counters) uint64 { return c.DropTruncated }},
+		{name: "to queue pair 0", addr: func(a *wire.Address) {
+			a.DestQP = 0
+		}, count: func(c *Counters) uint64 { return c.DropUnknownQP }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
@@ -364,11 +419,13 @@ func TestForgedManagement(t *testing.T) {
 func FuzzManagement(f *testing.F) {
 	client, err := rdmacm.New(rdmacm.Config{Seed: 9})
 	require.NoError(f, err)
-	_, err = client.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 0x77}, Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
+	_, err = client.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 0x77},
+		Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
 		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, 0)
 	require.NoError(f, err)
 	request, _ := client.Emit()
-	for _, op := range []wire.Opcode{wire.UDSendOnly, wire.UDSendOnlyImm, wire.RCSendOnly, wire.CNP} {
+	for _, op := range []wire.Opcode{wire.UDSendOnly, wire.UDSendOnlyImm, wire.RCSendOnly,
+		wire.CNP} {
 		f.Add(byte(op), uint16(0xffff), rdmacm.QKey, uint32(rdmacm.QPN), request.MAD[:])
 		f.Add(byte(op), uint16(1), uint32(7), uint32(2), request.MAD[:100])
 	}

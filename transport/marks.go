@@ -7,8 +7,9 @@ import (
 )
 
 // marks is what a queue pair knows of congestion marks. Of those that came with its peer's requests
-// the peer is told: one that agreed to it hears their number with each ACK, any other one gets CNPs.
-// Those on our own packets our congestion control hears of. A queue pair has none before the first.
+// the peer is told: one that agreed to it hears their number with each ACK, any other one gets
+// CNPs. Those on our own packets our congestion control hears of. A queue pair has none before the
+// first.
 type marks struct {
 	seen  uint32     // on the peer's requests
 	cnp   bool       // a CNP is owed
@@ -88,8 +89,8 @@ func (qp *QueuePair) dropMarks() {
 // owesCNP says whether a CNP is due.
 func (qp *QueuePair) owesCNP() bool { return qp.marks != nil && qp.marks.cnp }
 
-// sendCNP tells the peer that its packets meet congestion (annex A17.9.3). It answers false when the
-// port has no room.
+// sendCNP tells the peer that its packets meet congestion (annex A17.9.3). It answers false when
+// the port has no room.
 func (qp *QueuePair) sendCNP() bool {
 	e := qp.ep
 	b := e.frame(packet.ClassControl)

@@ -22,7 +22,8 @@ func (h *hearer) On(ev *cc.Event, _ units.Time) cc.Decision {
 	return cc.Decision{Window: units.MiB}
 }
 
-// marking makes a link mark the data packets for which it says so, as a switch does: ECN capable ones.
+// marking makes a link mark the data packets for which it says so, as a switch does: ECN capable
+// ones.
 func (l *link) marking(marks func() bool) {
 	l.tamper = func(frame []byte) int {
 		var p wire.Packet
@@ -61,8 +62,8 @@ func (h *hearer) sum() (packets, marks int) {
 	return packets, marks
 }
 
-// Of our own peers a requester hears how many of its packets were marked: exactly, also when ACKs are
-// lost.
+// Of our own peers a requester hears how many of its packets were marked: exactly, also when ACKs
+// are lost.
 func TestMarksAreEchoed(t *testing.T) {
 	for _, lossy := range []bool{false, true} {
 		p, a, b, h := marked(t, true, 4, cc.ACK, cc.ECN)
@@ -74,7 +75,8 @@ func TestMarksAreEchoed(t *testing.T) {
 			return 1
 		}
 		for range 20 { // of 5 packets
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5*1024)}})
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5*1024)}})
 			require.Len(t, p.await(a, 1), 1)
 		}
 		packets, marks := h.sum()
@@ -110,7 +112,8 @@ func TestMarksBecomeCNPs(t *testing.T) {
 		p.lb.record = true
 		begun := p.now
 		for range 200 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
 			require.Len(t, p.await(a, 1), 1)
 			p.settle(units.Microsecond)
 		}
@@ -135,7 +138,8 @@ func TestMarksBecomeCNPs(t *testing.T) {
 func TestMarksOnResponses(t *testing.T) {
 	p, a, b, h := marked(t, true, 1, cc.ACK, cc.ECN)
 	p.lb.marking(func() bool { return true })
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5*1024)}})
+	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		SGList: []SGE{a.mr.SGE(0, 5*1024)}})
 	require.Len(t, p.await(a, 1), 1)
 	packets, marks := h.sum()
 	require.Equal(t, 5, packets)
@@ -147,9 +151,11 @@ func TestECNCapable(t *testing.T) {
 	for _, c := range []struct {
 		wants []cc.Kind
 		ecn   uint8
-	}{{nil, wire.ECNNotECT}, {[]cc.Kind{cc.RTT, cc.ACK}, wire.ECNNotECT}, {[]cc.Kind{cc.ECN}, wire.ECNECT0}, {[]cc.Kind{cc.CNP}, wire.ECNECT0}} {
+	}{{nil, wire.ECNNotECT}, {[]cc.Kind{cc.RTT, cc.ACK}, wire.ECNNotECT},
+		{[]cc.Kind{cc.ECN}, wire.ECNECT0}, {[]cc.Kind{cc.CNP}, wire.ECNECT0}} {
 		p, a, b, _ := marked(t, false, 1000, c.wants...)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		requests := 0
 		for _, frame := range p.la.sent {
@@ -165,13 +171,15 @@ func TestECNCapable(t *testing.T) {
 
 // ACKs may go in a class of their own.
 func TestAnswerClass(t *testing.T) {
-	for _, c := range []struct{ path, answers, want uint8 }{{0x6a, 0, 0x68}, {0, 0xc3, 0xc0}, {0x20, 0x40, 0x40}, {0x20, 0x20, 0x20}} {
+	for _, c := range []struct{ path, answers, want uint8 }{{0x6a, 0, 0x68}, {0, 0xc3, 0xc0},
+		{0x20, 0x40, 0x40}, {0x20, 0x20, 0x20}} {
 		p := newPair(t)
 		o := defaults()
 		o.class, o.answers = c.path, c.answers
 		a, b := p.connected(o)
 		p.lb.record, p.la.record = true, true
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		for l, want := range map[*link]uint8{p.la: c.path, p.lb: c.want} {
 			packets := 0
@@ -202,7 +210,8 @@ func TestOneAcknowledgementIsOneEvent(t *testing.T) {
 	} {
 		wants := append(c.wants, cc.CNP) // to be ECN capable
 		p, a, b, h := marked(t, true, 1, wants...)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		require.Len(t, h.heard, 1)
 		require.Equal(t, c.hears, h.heard[0].Kind)

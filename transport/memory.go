@@ -45,7 +45,8 @@ type MemoryRegion struct {
 
 // RegisterMemory makes mem a memory region of pd (ibv_reg_mr). The endpoint chooses its address,
 // page aligned; the key is random.
-func (e *Endpoint) RegisterMemory(pd *ProtectionDomain, mem []byte, access Access) (*MemoryRegion, error) {
+func (e *Endpoint) RegisterMemory(pd *ProtectionDomain, mem []byte, access Access) (*MemoryRegion,
+	error) {
 	addr := e.nextAddr
 	mr, err := e.RegisterMemoryAt(pd, mem, addr, access)
 	if err == nil {
@@ -57,14 +58,18 @@ func (e *Endpoint) RegisterMemory(pd *ProtectionDomain, mem []byte, access Acces
 
 // RegisterMemoryAt is RegisterMemory with a chosen address (ibv_reg_mr_iova). Regions may overlap:
 // the key says which is meant.
-func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint64, access Access) (*MemoryRegion, error) {
+func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint64,
+	access Access) (*MemoryRegion, error) {
 	switch {
 	case pd == nil || pd.ep != e:
-		return nil, fmt.Errorf("transport: register memory: protection domain of another endpoint: %w", ErrInvalid)
+		return nil, fmt.Errorf(
+			"transport: register memory: protection domain of another endpoint: %w", ErrInvalid)
 	case addr+uint64(len(mem)) < addr:
-		return nil, fmt.Errorf("transport: register memory: %d bytes at %#x pass the end of the address space: %w", len(mem), addr, ErrInvalid)
+		return nil, fmt.Errorf("transport: register memory: %d bytes at %#x pass the end of the "+
+			"address space: %w", len(mem), addr, ErrInvalid)
 	case access&(RemoteWrite|RemoteAtomic) != 0 && access&LocalWrite == 0:
-		return nil, fmt.Errorf("transport: register memory: remote write and atomic access need local write: %w", ErrInvalid)
+		return nil, fmt.Errorf("transport: register memory: remote write and atomic access need "+
+			"local write: %w", ErrInvalid)
 	case e.regions.count == MaxRegions:
 		return nil, fmt.Errorf("transport: register memory: %d regions: %w", MaxRegions, ErrLimit)
 	}
@@ -105,7 +110,8 @@ func (mr *MemoryRegion) slice(addr uint64, n uint32) ([]byte, bool) {
 
 // memory answers the n bytes at addr that a key names, when pd has it and it allows the access.
 // Zero bytes are always there: their key is not looked at (InfiniBand spec 9.7.5.1.5).
-func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Access) ([]byte, bool) {
+func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Access) ([]byte,
+	bool) {
 	if n == 0 {
 		return nil, true
 	}
@@ -131,8 +137,9 @@ type keySlot struct {
 
 func (t *keyTable) slot(key uint32) *keySlot { return &t.slots[int(key)&(len(t.slots)-1)] }
 
-// find returns the region of a key, or nil. A peer's guess takes the same steps whichever of its bits are wrong, and
-// whether or not its slot is empty, so that their duration tells nothing about a key that is right.
+// find returns the region of a key, or nil. A peer's guess takes the same steps whichever of its
+// bits are wrong, and whether or not its slot is empty, so that their duration tells nothing about
+// a key that is right.
 func (t *keyTable) find(key uint32) *MemoryRegion {
 	if len(t.slots) == 0 {
 		return nil

@@ -5,11 +5,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What a responder knows of packets that left its peer and are not here: those before one that is, and those whose
-// header is.
+// What a responder knows of packets that left its peer and are not here: those before one that is,
+// and those whose header is.
 
-// see notes that everything before psn has left the peer: what is not here of that is missing, at once or when it has
-// had its time.
+// see notes that everything before psn has left the peer: what is not here of that is missing, at
+// once or when it has had its time.
 func (a *admission) see(psn wire.PSN, now units.Time) {
 	if !psn.After(a.seen) {
 		return
@@ -49,7 +49,8 @@ func (a *admission) miss(packets int, bytes units.Bytes, now units.Time) {
 	a.granter.Missing(packets, bytes, now)
 }
 
-// receiveTrimmed handles a frame that is shorter than it says: cut by a switch if it has the DSCP of such, else broken.
+// receiveTrimmed handles a frame that is shorter than it says: cut by a switch if it has the DSCP
+// of such, else broken.
 func (e *Endpoint) receiveTrimmed(frame []byte) {
 	c, p := &e.counters, &e.pkt
 	payload, err := p.ParseTrimmed(frame)
@@ -71,7 +72,8 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 		c.DropPeer++
 	case !samePartition(p.PKey, qp.pkey):
 		c.DropPKey++
-	case info.Kind != wire.Send && info.Kind != wire.Write && p.Op != wire.XDATA || !qp.selective() || qp.adm == nil || qp.adm.granter == nil:
+	case info.Kind != wire.Send && info.Kind != wire.Write && p.Op != wire.XDATA ||
+		!qp.selective() || qp.adm == nil || qp.adm.granter == nil:
 		c.DropTrimmed++
 	case p.Op == wire.XDATA && p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
@@ -80,12 +82,14 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 	}
 }
 
-// receiveTrimmed takes note of a packet of so many bytes whose header is all that came. It says nothing of the packets
-// before it, which wait in the queue that it found full. That a packet is missing which was overtaken, too, is told
-// once; but one whose header came before was sent again, and is missing again.
+// receiveTrimmed takes note of a packet of so many bytes whose header is all that came. It says
+// nothing of the packets before it, which wait in the queue that it found full. That a packet is
+// missing which was overtaken, too, is told once; but one whose header came before was sent again,
+// and is missing again.
 func (qp *QueuePair) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 	e, s, a := qp.ep, &qp.resp, qp.adm
-	if p.PSN.Before(s.ePSN) || !p.PSN.Before(s.ePSN.Add(uint32(qp.sackBits))) || s.ahead != nil && p.PSN != s.ePSN && s.ahead.here.has(p.PSN) {
+	if p.PSN.Before(s.ePSN) || !p.PSN.Before(s.ePSN.Add(uint32(qp.sackBits))) || s.ahead != nil &&
+		p.PSN != s.ePSN && s.ahead.here.has(p.PSN) {
 		e.counters.DropTrimmed++
 		return
 	}
@@ -109,24 +113,29 @@ func (a *admission) dropped(psn wire.PSN, bytes units.Bytes) {
 }
 
 // incomplete says whether packets are missing that the peer is known to have sent.
-func (qp *QueuePair) incomplete() bool { return qp.adm.told.After(qp.resp.ePSN) || !qp.adm.cut.empty() }
+func (qp *QueuePair) incomplete() bool {
+	return qp.adm.told.After(qp.resp.ePSN) || !qp.adm.cut.empty()
+}
 
 // mostPasses is how many lists of headers alone may pass over the oldest packet.
 const mostPasses = 2
 
-// missingRanges answers which, as far as a TOKEN can tell. They are valid until the next call. Packets whose headers came
-// go first, alone, and each but once for a header: who hears of them sends them again at once, whenever it did before.
+// missingRanges answers which, as far as a TOKEN can tell. They are valid until the next call.
+// Packets whose headers came go first, alone, and each but once for a header: who hears of them
+// sends them again at once, whenever it did before.
 func (qp *QueuePair) missingRanges() (ranges []wire.Range, trimmed bool) {
 	a := qp.adm
 	for i := range a.cut {
 		trimmed = trimmed || a.cut[i]&^a.listed[i] != 0
 	}
-	if oldest := qp.resp.ePSN; trimmed && !a.cut.has(oldest) && a.told.After(oldest) { // it is lost, and not its payload alone
+	// it is lost, and not its payload alone
+	if oldest := qp.resp.ePSN; trimmed && !a.cut.has(oldest) && a.told.After(oldest) {
 		if a.passed != oldest {
 			a.passed, a.passes = oldest, 0
 		}
 		if a.passes++; a.passes > mostPasses {
-			a.passes, trimmed = mostPasses, false // with new headers for each list it never had its turn
+			// with new headers for each list it never had its turn
+			a.passes, trimmed = mostPasses, false
 		}
 	}
 	e, n := qp.ep, 0
@@ -134,7 +143,8 @@ func (qp *QueuePair) missingRanges() (ranges []wire.Range, trimmed bool) {
 		if trimmed && (!a.cut.has(psn) || a.listed.has(psn)) || !qp.missingHere(psn) {
 			continue
 		}
-		if last := &e.ranges[max(n, 1)-1]; n == 0 || last.First.Add(uint32(last.Count)) != psn || last.Count == 255 {
+		if last := &e.ranges[max(n, 1)-1]; n == 0 || last.First.Add(uint32(last.Count)) != psn ||
+			last.Count == 255 {
 			if n == len(e.ranges) {
 				break
 			}
@@ -149,7 +159,8 @@ func (qp *QueuePair) missingRanges() (ranges []wire.Range, trimmed bool) {
 	return e.ranges[:n], trimmed
 }
 
-// missingHere says whether psn, which is less than a window ahead, is missing, and not merely to come.
+// missingHere says whether psn, which is less than a window ahead, is missing, and not merely to
+// come.
 func (qp *QueuePair) missingHere(psn wire.PSN) bool {
 	s, a := &qp.resp, qp.adm
 	if psn != s.ePSN && s.ahead != nil && s.ahead.here.has(psn) {

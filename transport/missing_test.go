@@ -42,8 +42,8 @@ func granted(t *testing.T, o sideOptions) (p *pair, b *side, r *plainGranter) {
 	return p, b, r
 }
 
-// What is missing follows from what came: whole, or cut to its headers. A number is the PSN of a packet that comes, with
-// a minus one that comes trimmed.
+// What is missing follows from what came: whole, or cut to its headers. A number is the PSN of a
+// packet that comes, with a minus one that comes trimmed.
 func TestMissing(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -68,7 +68,8 @@ func TestMissing(t *testing.T) {
 		{"trimmed again", []int{100, -103, -103}, "103+1", 2, 0},
 		{"the expected one trimmed", []int{-100, 101}, "100+1", 1, 0},
 		{"overtaken, then its header: told once", []int{100, 102, -101}, "101+1", 1, 0},
-		{"overtaken, then its header, then trimmed again", []int{100, 102, -101, -101}, "101+1", 2, 0},
+		{"overtaken, then its header, then trimmed again", []int{100, 102, -101, -101}, "101+1", 2,
+			0},
 		{"header of what is here", []int{102, -102}, "100+2", 2, 1},
 		{"header of what was executed", []int{100, -100}, "", 0, 1},
 		{"the last that a SACK tells of", []int{-611}, "611+1", 1, 0},
@@ -101,7 +102,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Packets that were trimmed are listed alone, once for each header; after that with all that is missing.
+// Packets that were trimmed are listed alone, once for each header; after that with all that is
+// missing.
 func TestTrimmedAreListedOnce(t *testing.T) {
 	p, b, _ := granted(t, selective())
 	f := newForger(p, b)
@@ -143,7 +145,8 @@ func TestMissingForWantOfBuffers(t *testing.T) {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, nil)
 	}
 	p.settle(units.Microsecond)
-	assert.Equal(t, "103+3", b.qp.absent(), "once alone: who knows that they came can say so for sure")
+	assert.Equal(t, "103+3", b.qp.absent(),
+		"once alone: who knows that they came can say so for sure")
 	assert.Equal(t, "100+1 103+3", b.qp.absent())
 	assert.Equal(t, 4, r.missing)
 	p.conserved()
@@ -157,8 +160,8 @@ func (g wishful) Missing(n int, bytes units.Bytes, now units.Time) {
 	g.next = now
 }
 
-// Who is told that something is missing speaks at once, whatever told it: a packet for which there is no buffer, a READ
-// behind a gap.
+// Who is told that something is missing speaks at once, whatever told it: a packet for which there
+// is no buffer, a READ behind a gap.
 func TestMissingIsAskedForAtOnce(t *testing.T) {
 	for name, come := range map[string]func(*forger, *pair){
 		"no buffer": func(f *forger, p *pair) {
@@ -166,7 +169,9 @@ func TestMissingIsAskedForAtOnce(t *testing.T) {
 			f.send(wire.Fields{Op: wire.RCSendOnly, PSN: 102}, 1000, nil, nil)
 		},
 		"a READ": func(f *forger, _ *pair) {
-			f.send(wire.Fields{Op: wire.RCReadRequest, PSN: 102}, 0, func(ext []byte) { wire.RETH(ext).Set(addressBase, 0, 100) }, nil)
+			f.send(wire.Fields{Op: wire.RCReadRequest, PSN: 102}, 0, func(ext []byte) {
+				wire.RETH(ext).Set(addressBase, 0, 100)
+			}, nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +185,8 @@ func TestMissingIsAskedForAtOnce(t *testing.T) {
 	}
 }
 
-// Where the network reorders, what others overtook has its time to come before it is missing; trimmed packets have not.
+// Where the network reorders, what others overtook has its time to come before it is missing;
+// trimmed packets have not.
 func TestMissingWithPatience(t *testing.T) {
 	const us = units.Microsecond
 	o := selective()
@@ -234,18 +240,47 @@ func TestDroppedHeaders(t *testing.T) {
 		spoil  func([]byte) []byte
 		count  func(*Counters) uint64
 	}{
-		{"nobody trims", data, false, false, 0, nil, nil, func(c *Counters) uint64 { return c.DropTruncated }},
-		{"another DSCP", data, false, false, 51, nil, nil, func(c *Counters) uint64 { return c.DropTruncated }},
-		{"broken in another way", data, false, false, trimmedDSCP, nil, func(f []byte) []byte { f[24]++; return f }, func(c *Counters) uint64 { return c.DropIPHeader }},
-		{"half a BTH", data, false, false, trimmedDSCP, nil, func(f []byte) []byte { return f[:50] }, func(c *Counters) uint64 { return c.DropTruncated }},
-		{"another queue pair", data, false, false, trimmedDSCP, func(a *wire.Address) { a.DestQP += 5 }, nil, func(c *Counters) uint64 { return c.DropUnknownQP }},
-		{"another service", wire.Fields{Op: wire.UCWriteMiddle, PSN: 101}, false, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropWrongService }},
-		{"another peer", data, false, false, trimmedDSCP, func(a *wire.Address) { a.Src = netip.MustParseAddr("10.0.0.9") }, nil, func(c *Counters) uint64 { return c.DropPeer }},
-		{"another partition", data, false, false, trimmedDSCP, func(a *wire.Address) { a.PKey = 0x8123 }, nil, func(c *Counters) uint64 { return c.DropPKey }},
-		{"a response", wire.Fields{Op: wire.RCReadResponseMiddle, PSN: 101}, false, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropTrimmed }},
-		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropTrimmed }},
-		{"nobody grants", data, false, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 { return c.DropTrimmed }},
-		{"another tag", wire.Fields{Op: wire.XDATA, PSN: 101}, false, false, trimmedDSCP, nil, func(f []byte) []byte { f[54] = 0x10; return f }, func(c *Counters) uint64 { return c.DropTag }},
+		{"nobody trims", data, false, false, 0, nil, nil, func(c *Counters) uint64 {
+			return c.DropTruncated
+		}},
+		{"another DSCP", data, false, false, 51, nil, nil, func(c *Counters) uint64 {
+			return c.DropTruncated
+		}},
+		{"broken in another way", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
+			f[24]++
+			return f
+		}, func(c *Counters) uint64 { return c.DropIPHeader }},
+		{"half a BTH", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
+			return f[:50]
+		}, func(c *Counters) uint64 { return c.DropTruncated }},
+		{"another queue pair", data, false, false, trimmedDSCP, func(a *wire.Address) {
+			a.DestQP += 5
+		}, nil, func(c *Counters) uint64 { return c.DropUnknownQP }},
+		{"another service", wire.Fields{Op: wire.UCWriteMiddle, PSN: 101}, false, false,
+			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+				return c.DropWrongService
+			}},
+		{"another peer", data, false, false, trimmedDSCP, func(a *wire.Address) {
+			a.Src = netip.MustParseAddr("10.0.0.9")
+		}, nil, func(c *Counters) uint64 { return c.DropPeer }},
+		{"another partition", data, false, false, trimmedDSCP, func(a *wire.Address) {
+			a.PKey = 0x8123
+		}, nil, func(c *Counters) uint64 { return c.DropPKey }},
+		{"a response", wire.Fields{Op: wire.RCReadResponseMiddle, PSN: 101}, false, false,
+			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+				return c.DropTrimmed
+			}},
+		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			return c.DropTrimmed
+		}},
+		{"nobody grants", data, false, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			return c.DropTrimmed
+		}},
+		{"another tag", wire.Fields{Op: wire.XDATA, PSN: 101}, false, false, trimmedDSCP, nil,
+			func(f []byte) []byte {
+				f[54] = 0x10
+				return f
+			}, func(c *Counters) uint64 { return c.DropTag }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := selective()
@@ -280,8 +315,8 @@ func TestDroppedHeaders(t *testing.T) {
 	}
 }
 
-// FuzzTrimmed: whatever comes, whole, trimmed or cut anywhere, what is missing is ahead, not here, in order, and of what
-// the granter was told no less.
+// FuzzTrimmed: whatever comes, whole, trimmed or cut anywhere, what is missing is ahead, not here,
+// in order, and of what the granter was told no less.
 func FuzzTrimmed(f *testing.F) {
 	f.Add([]byte{0, 60, 3, 60, 3, 200, 4, 0, 1, 0}, uint8(trimmedDSCP))
 	f.Add([]byte{200, 54, 255, 0, 100, 59, 0, 0}, uint8(trimmedDSCP))
@@ -292,12 +327,13 @@ func FuzzTrimmed(f *testing.F) {
 		fg := newForger(p, b)
 		for i := 0; i+1 < min(len(comes), 80); i += 2 {
 			left := int(comes[i+1])
-			fg.send(wire.Fields{Op: wire.RCSendOnly, PSN: 100 + 3*wire.PSN(comes[i])}, 100, nil, func(frame []byte) []byte {
-				if left == 0 {
-					return frame
-				}
-				return trimmed(frame)[:min(left, 60)]
-			})
+			fg.send(wire.Fields{Op: wire.RCSendOnly, PSN: 100 + 3*wire.PSN(comes[i])}, 100, nil,
+				func(frame []byte) []byte {
+					if left == 0 {
+						return frame
+					}
+					return trimmed(frame)[:min(left, 60)]
+				})
 			p.settle(units.Microsecond)
 			missing := 0
 			next := b.qp.resp.ePSN
@@ -307,7 +343,8 @@ func FuzzTrimmed(f *testing.F) {
 				require.NotZero(t, m.Count)
 				for psn := m.First; psn != m.First.Add(uint32(m.Count)); psn = psn.Add(1) {
 					require.True(t, within(b.qp.resp.ePSN, psn))
-					require.True(t, psn == b.qp.resp.ePSN || b.qp.resp.ahead == nil || !b.qp.resp.ahead.here.has(psn))
+					require.True(t, psn == b.qp.resp.ePSN || b.qp.resp.ahead == nil ||
+						!b.qp.resp.ahead.here.has(psn))
 					missing++
 				}
 				next = m.First.Add(uint32(m.Count))

@@ -59,7 +59,8 @@ func (qp *QueuePair) pushNotice(b *packet.Buf, frame []byte, class packet.Class,
 	qp.ep.push(class)
 }
 
-// sendToken builds a TOKEN into b. It answers what the TOKEN and the data it lets go take of the link.
+// sendToken builds a TOKEN into b. It answers what the TOKEN and the data it lets go take of the
+// link.
 func (qp *QueuePair) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
 	e := qp.ep
 	var ranges []wire.Range
@@ -71,7 +72,8 @@ func (qp *QueuePair) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
 		}
 	}
 	room := b.Room()
-	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.Token, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, wire.RangeLen*len(ranges))
+	ext, total := qp.tmpl.Build(room,
+		wire.Fields{Op: wire.Token, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, wire.RangeLen*len(ranges))
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
 	t := wire.TokenField(frame[ext+wire.XCHLen : total-wire.ICRCLen])
@@ -91,7 +93,8 @@ const wireExtra = 24
 func (qp *QueuePair) receiveNotice(p *wire.Packet) {
 	e, a, now := qp.ep, qp.adm, qp.ep.now
 	switch {
-	case p.Op == wire.RTS && !plausible(p.PSN, qp.resp.ePSN), p.Op == wire.Token && (!plausible(p.PSN, qp.req.una) || !p.PSN.Before(qp.req.sndMax)):
+	case p.Op == wire.RTS && !plausible(p.PSN, qp.resp.ePSN),
+		p.Op == wire.Token && (!plausible(p.PSN, qp.req.una) || !p.PSN.Before(qp.req.sndMax)):
 		e.counters.DropNotice++
 	case p.Op == wire.RTS && a.granter != nil:
 		qp.receiveRTS(p, now)
@@ -105,7 +108,8 @@ func (qp *QueuePair) receiveNotice(p *wire.Packet) {
 func (qp *QueuePair) receiveRTS(p *wire.Packet, now units.Time) {
 	a, h := qp.adm, p.RTS()
 	a.notice = cc.Notice{
-		Kind: cc.NoticeRTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(), Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
+		Kind: cc.NoticeRTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
+		Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
 		Congested: p.ECN == wire.ECNCE,
 	}
 	if err := a.granter.Hear(&a.notice, now); err != nil {
@@ -122,13 +126,15 @@ func (qp *QueuePair) receiveRTS(p *wire.Packet, now units.Time) {
 func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 	a, t := qp.adm, p.Token()
 	a.notice = cc.Notice{
-		Kind: cc.NoticeToken, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(), Priority: t.Priority(),
+		Kind: cc.NoticeToken, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
+		Priority:  t.Priority(),
 		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
 	}
 	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.req.una) && !qp.acknowledge(end, now) {
 		return
 	}
-	if t.Ranges() > 0 { // before its tokens are taken: they are for what is lost, which must wait for them
+	// before its tokens are taken: they are for what is lost, which must wait for them
+	if t.Ranges() > 0 {
 		qp.heedList(t)
 	}
 	if qp.adm != a { // that ended the queue pair
@@ -147,7 +153,8 @@ func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 // The flags of the wire are those of cc, but RTSBehind and TokenTrimmed.
 
 func rtsFlags(f cc.NoticeFlags) wire.RTSFlags {
-	return wire.RTSFlags(f & (cc.NoticeRepeat | cc.NoticeUnscheduled | cc.NoticeAnswers | cc.NoticeEnds))
+	return wire.RTSFlags(f & (cc.NoticeRepeat | cc.NoticeUnscheduled | cc.NoticeAnswers |
+		cc.NoticeEnds))
 }
 
 func tokenFlags(f cc.NoticeFlags) wire.TokenFlags {

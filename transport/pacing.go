@@ -76,15 +76,16 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 	return sent
 }
 
-// nextPacket answers how many bytes the packet has, or asks for, that leaves next; false when it may
-// not, whatever its time. What it does not look at, transmit finds when it comes to it.
+// nextPacket answers how many bytes the packet has, or asks for, that leaves next; false when it
+// may not, whatever its time. What it does not look at, transmit finds when it comes to it.
 func (qp *QueuePair) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 	r := &qp.req
 	switch {
 	case r.rnrWait || r.hold:
 		return 0, false
 	case r.recovery != nil && !r.recovery.lost.empty():
-		return units.Bytes(qp.mtu), r.fits(qp.mtu) && (!r.recovery.probing || r.recovery.lost.has(r.una)) && qp.admitsLost(now)
+		return units.Bytes(qp.mtu), r.fits(qp.mtu) &&
+			(!r.recovery.probing || r.recovery.lost.has(r.una)) && qp.admitsLost(now)
 	case r.next == r.posted:
 		return 0, false
 	}
@@ -104,8 +105,8 @@ func (qp *QueuePair) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 const readBurst = 10 * units.Microsecond
 
 // readRoom answers how many packets one request of a READ may ask for: what the window admits, and
-// no longer a burst than the pace does, unless as many requests as may be outstanding would then not
-// fill the window.
+// no longer a burst than the pace does, unless as many requests as may be outstanding would then
+// not fill the window.
 func (qp *QueuePair) readRoom() uint32 {
 	r := &qp.req
 	room := r.window - r.inFlight

@@ -37,11 +37,12 @@ func (p *pair) departures() *[]units.Time {
 
 func (s *side) write(t testing.TB, to *side, n int) {
 	t.Helper()
-	s.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{s.mr.SGE(0, n)}, RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
+	s.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{s.mr.SGE(0, n)},
+		RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
 }
 
-// A paced packet leaves at its slot, and Poll says so beforehand: in virtual time nothing else would
-// wake the endpoint.
+// A paced packet leaves at its slot, and Poll says so beforehand: in virtual time nothing else
+// would wake the endpoint.
 func TestPacedPacketsLeaveAtTheirSlots(t *testing.T) {
 	const rate = 25 * units.Gbps // 327.68 ns a packet
 	p := newPair(t)
@@ -90,15 +91,16 @@ func TestWindowBelowAPacketIsSpacedByRate(t *testing.T) {
 		require.Len(t, *left, 10)
 		for i, at := range *left {
 			if i > 0 {
-				require.InDelta(t, c.gap.Nanoseconds(), at.Sub((*left)[i-1]).Nanoseconds(), float64(pace.Slot/units.Nanosecond), "%v: packet %d", c.rate, i)
+				require.InDelta(t, c.gap.Nanoseconds(), at.Sub((*left)[i-1]).Nanoseconds(),
+					float64(pace.Slot/units.Nanosecond), "%v: packet %d", c.rate, i)
 			}
 		}
 		p.conserved()
 	}
 }
 
-// The responses of a READ leave the responder as fast as its port goes: a paced flow asks for few at
-// a time, but for enough that the requests that may be outstanding fill the window.
+// The responses of a READ leave the responder as fast as its port goes: a paced flow asks for few
+// at a time, but for enough that the requests that may be outstanding fill the window.
 func TestPacedReadAsksInPieces(t *testing.T) {
 	for _, c := range []struct {
 		rate   units.BitRate
@@ -130,7 +132,8 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 		p.settle(units.Millisecond)
 		start := p.now
 		const size = 256 * units.KiB
-		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, int(size))}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, int(size))},
+			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.Equal(t, b.mem[:size], a.mem[:size])
 		require.Equal(t, c.piece, asked[0], "%+v", c)
@@ -139,7 +142,8 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 			require.GreaterOrEqual(t, p.now.Sub(start), c.rate.Duration(size-c.piece), "%+v", c)
 		}
 		if c.rate == units.Gbps {
-			require.InEpsilon(t, c.rate.Duration(size-c.piece).Microseconds(), p.now.Sub(start).Microseconds(), 0.02, "%+v", c)
+			require.InEpsilon(t, c.rate.Duration(size-c.piece).Microseconds(),
+				p.now.Sub(start).Microseconds(), 0.02, "%+v", c)
 		}
 		p.conserved()
 	}
@@ -159,8 +163,8 @@ func (r *riser) On(*cc.Event, units.Time) cc.Decision {
 	return cc.Decision{Window: units.MiB, Rate: r.high}
 }
 
-// The packet that waits is re-timed when the rate changes: it leaves when it would have left had the
-// one before left at the new rate, or at once; and with no rate at all at once.
+// The packet that waits is re-timed when the rate changes: it leaves when it would have left had
+// the one before left at the new rate, or at once; and with no rate at all at once.
 func TestWaitingPacketIsRetimed(t *testing.T) {
 	const low, at = 10 * units.Kbps, units.Time(5 * units.Millisecond) // 819.2 ms a packet
 	for _, c := range []struct {
@@ -183,7 +187,9 @@ func TestWaitingPacketIsRetimed(t *testing.T) {
 		if c.next > 0 {
 			want = (*left)[0].Add(c.next)
 		}
-		require.InDelta(t, units.Duration(want).Nanoseconds(), units.Duration((*left)[1]).Nanoseconds(), float64(pace.Slot/units.Nanosecond), "%v", c.high)
+		require.InDelta(t, units.Duration(want).Nanoseconds(),
+			units.Duration((*left)[1]).Nanoseconds(), float64(pace.Slot/units.Nanosecond), "%v",
+			c.high)
 	}
 }
 
@@ -281,9 +287,10 @@ func (l *line) unused(from, to units.Time) (d units.Duration) {
 // firstPeer is the number of the peer of the first of pacedFlows; the second has the next.
 const firstPeer wire.QPN = 1000
 
-// pacedFlows is an endpoint with UC queue pairs of these rates that always have something to send to
-// nobody, once the line calls them busy.
-func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_ *Endpoint, qps []*QueuePair) {
+// pacedFlows is an endpoint with UC queue pairs of these rates that always have something to send
+// to nobody, once the line calls them busy.
+func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_ *Endpoint,
+	qps []*QueuePair) {
 	t.Helper()
 	e, err := New(Config{Port: l, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, now)
 	require.NoError(t, err)
@@ -302,9 +309,12 @@ func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_
 		l.busy = l.busy[:0]
 	})
 	for i, rate := range rates {
-		qp, err := e.CreateQP(QPInit{Type: UC, PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: 4, Algorithm: &cc.Fixed{Window: units.MiB, Rate: rate}})
+		qp, err := e.CreateQP(QPInit{Type: UC, PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: 4,
+			Algorithm: &cc.Fixed{Window: units.MiB, Rate: rate}})
 		require.NoError(t, err)
-		require.NoError(t, qp.Connect(InitAttr{}, RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: MTU1024, DestQPN: firstPeer + wire.QPN(i)}, RTSAttr{}))
+		require.NoError(t,
+			qp.Connect(InitAttr{}, RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")},
+				PathMTU: MTU1024, DestQPN: firstPeer + wire.QPN(i)}, RTSAttr{}))
 		qps = append(qps, qp)
 	}
 	return e, qps
@@ -324,9 +334,10 @@ func randomRates(r *rand.Rand, n int, sum units.BitRate) []units.BitRate {
 	return rates
 }
 
-// busyLine is an endpoint on a line of 100 Gb/s with UC queue pairs of these rates that have something to
-// send from now on.
-func busyLine(t *testing.T, now *units.Time, rates []units.BitRate) (*line, *Endpoint, []*QueuePair) {
+// busyLine is an endpoint on a line of 100 Gb/s with UC queue pairs of these rates that have
+// something to send from now on.
+func busyLine(t *testing.T, now *units.Time, rates []units.BitRate) (*line, *Endpoint,
+	[]*QueuePair) {
 	la, lb := newLink("a", 1, now), newLink("b", 2, now)
 	la.peer, lb.peer = lb, la
 	l := &line{link: la, rate: 100 * units.Gbps, sent: func(int, units.Time) {}}
@@ -359,7 +370,8 @@ func (l *line) run(e *Endpoint, end units.Time) {
 	}
 }
 
-// Flows with a rate do not starve those without one on a port that is always full, nor the other way.
+// Flows with a rate do not starve those without one on a port that is always full, nor the other
+// way.
 func TestPacedAndOthersShareAPort(t *testing.T) {
 	for _, rate := range []units.BitRate{40 * units.Gbps, 90 * units.Gbps, 400 * units.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
@@ -370,7 +382,8 @@ func TestPacedAndOthersShareAPort(t *testing.T) {
 			l.run(a, now.Add(units.Millisecond))
 			all := packets[0] + packets[1]
 			require.Greater(t, all, 10_000, "the port is full")
-			want := min(float64(rate.Bytes(units.Millisecond)/1024), float64(all)/2) // its rate, or a half
+			// its rate, or a half
+			want := min(float64(rate.Bytes(units.Millisecond)/1024), float64(all)/2)
 			require.InEpsilon(t, want, packets[0], 0.02)
 		})
 	}
@@ -393,7 +406,8 @@ func TestTenThousandPacedQueuePairs(t *testing.T) {
 	l.sent = func(i int, at units.Time) {
 		start := a.limiter.Started(uint32(qps[i].flow))
 		if d := l.unused(start, at); d >= pace.Slot {
-			t.Fatalf("%v: a packet with start %v left at %v; the port was idle for %v between", rates[i], start, at, d)
+			t.Fatalf("%v: a packet with start %v left at %v; the port was idle for %v between",
+				rates[i], start, at, d)
 		} else {
 			worst = max(worst, d)
 		}
@@ -416,19 +430,23 @@ func TestTenThousandPacedQueuePairs(t *testing.T) {
 	}
 }
 
-// BenchmarkPacedQueuePairs is paced queue pairs on the real clock: how long after its start a packet
-// is given to a port that has always room. An endpoint that is polled by a core of its own comes by
-// every microsecond or so; the rates' sum is below what the core can do.
+// BenchmarkPacedQueuePairs is paced queue pairs on the real clock: how long after its start a
+// packet is given to a port that has always room. An endpoint that is polled by a core of its own
+// comes by every microsecond or so; the rates' sum is below what the core can do.
 func BenchmarkPacedQueuePairs(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			epoch := time.Now()
 			var now units.Time
-			tell := func() units.Time { now = units.Time(units.FromStd(time.Since(epoch))); return now }
+			tell := func() units.Time {
+				now = units.Time(units.FromStd(time.Since(epoch)))
+				return now
+			}
 			la, lb := newLink("a", 1, &now), newLink("b", 2, &now)
 			la.peer, lb.peer = lb, la
 			l := &line{link: la, sent: func(int, units.Time) {}}
-			e, qps := pacedFlows(b, l, tell(), randomRates(rand.New(rand.NewPCG(1, 2)), n, 8*units.Gbps))
+			e, qps := pacedFlows(b, l, tell(), randomRates(rand.New(rand.NewPCG(1, 2)), n,
+				8*units.Gbps))
 			peer, err := New(Config{Port: lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, now)
 			require.NoError(b, err)
 			l.busy = []int{0}
@@ -439,11 +457,14 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 			for i := range qps[1:] {
 				l.busy = append(l.busy, i+1)
 			}
-			for end := tell().Add(20 * units.Millisecond); now.Before(end); tell() { // a packet of each
+			// a packet of each
+			for end := tell().Add(20 * units.Millisecond); now.Before(end); tell() {
 				e.Poll(now)
 			}
 			late := make([]units.Duration, 0, b.N+packet.Burst)
-			l.sent = func(i int, at units.Time) { late = append(late, at.Sub(e.limiter.Started(uint32(qps[i].flow)))) }
+			l.sent = func(i int, at units.Time) {
+				late = append(late, at.Sub(e.limiter.Started(uint32(qps[i].flow))))
+			}
 			b.ResetTimer()
 			for len(late) < b.N {
 				e.Poll(tell())
@@ -460,7 +481,8 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 	}
 }
 
-// A packet that waits to be sent again, since a timeout made its flow slow, spends no retry in waiting.
+// A packet that waits to be sent again, since a timeout made its flow slow, spends no retry in
+// waiting.
 func TestWaitingForThePaceIsNoTimeout(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureSACK} {
 		o := defaults()
@@ -470,11 +492,13 @@ func TestWaitingForThePaceIsNoTimeout(t *testing.T) {
 		s.steer(s.decision)
 		s.on = func(ev *cc.Event, _ units.Time) {
 			if ev.Kind == cc.RTO {
-				s.decision.Rate = 8 * units.Mbps // a packet of 1024 bytes takes a millisecond, 15 timeouts
+				// a packet of 1024 bytes takes a millisecond, 15 timeouts
+				s.decision.Rate = 8 * units.Mbps
 			}
 		}
 		p.la.tamper = func([]byte) int { return 0 }
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5000)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 5000)}})
 		p.settle(wire.AckTimeout(o.timeout) + 20*units.Microsecond)
 		require.NotZero(t, a.qp.Stats().Timeouts)
 		p.la.tamper = nil
@@ -484,7 +508,8 @@ func TestWaitingForThePaceIsNoTimeout(t *testing.T) {
 	}
 }
 
-// What a paced queue pair missed while its endpoint was not polled does not leave as a burst; the rest of a round does.
+// What a paced queue pair missed while its endpoint was not polled does not leave as a burst; the
+// rest of a round does.
 func TestNoBurstAfterAStall(t *testing.T) {
 	for _, c := range []struct {
 		away        units.Duration

@@ -52,7 +52,8 @@ func newLink(name string, last byte, now *units.Time) *link {
 }
 
 func (l *link) Info() packet.Info {
-	return packet.Info{Name: l.name, Driver: "link", MAC: l.mac, MTU: 4200, Classes: max(l.classes, 1), TxDepth: 1024, Reliable: true}
+	return packet.Info{Name: l.name, Driver: "link", MAC: l.mac, MTU: 4200,
+		Classes: max(l.classes, 1), TxDepth: 1024, Reliable: true}
 }
 
 func (l *link) Alloc(bufs []packet.Buf) int {
@@ -227,7 +228,8 @@ type sideOptions struct {
 }
 
 func defaults() sideOptions {
-	return sideOptions{mtu: MTU1024, depth: 128, memory: 1 << 16, psn: 100, access: LocalWrite | RemoteWrite | RemoteRead | RemoteAtomic,
+	return sideOptions{mtu: MTU1024, depth: 128, memory: 1 << 16, psn: 100,
+		access:  LocalWrite | RemoteWrite | RemoteRead | RemoteAtomic,
 		timeout: 4, retries: 7, rnr: 7, reads: 16, sges: 4, inline: 64}
 }
 
@@ -241,7 +243,8 @@ func (o sideOptions) make(t testing.TB, e *Endpoint) *side {
 	require.NoError(t, err)
 	s.mr, err = e.RegisterMemory(s.pd, s.mem, o.access)
 	require.NoError(t, err)
-	s.qp, err = e.CreateQP(QPInit{Type: o.kind, PD: s.pd, SendCQ: s.cq, RecvCQ: s.cq, SRQ: o.srq, MaxSendWR: o.depth, MaxRecvWR: o.depth,
+	s.qp, err = e.CreateQP(QPInit{Type: o.kind, PD: s.pd, SendCQ: s.cq, RecvCQ: s.cq, SRQ: o.srq,
+		MaxSendWR: o.depth, MaxRecvWR: o.depth,
 		MaxSendSGE: o.sges, MaxRecvSGE: o.sges, MaxInline: o.inline, Algorithm: o.algorithm})
 	require.NoError(t, err)
 	if o.admit != nil {
@@ -268,10 +271,14 @@ func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 	}
 	require.NoError(t, s.qp.Connect(
 		InitAttr{Access: RemoteWrite | RemoteRead | RemoteAtomic, QKey: 0x11111111},
-		RTRAttr{Path: AddressVector{IP: ip, TrafficClass: o.class}, AnswerClass: o.answers, PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads, MinRNRTimer: 1,
-			Extension: s.agreement(o, to)},
-		RTSAttr{SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr, MaxRdAtomic: o.reads,
-			RTOLow: o.rtoLow, RTOHigh: o.rtoHigh, Reordering: o.reordering, MaxInFlight: o.maxInFlight}))
+		RTRAttr{Path: AddressVector{IP: ip, TrafficClass: o.class}, AnswerClass: o.answers,
+			PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads,
+			MinRNRTimer: 1,
+			Extension:   s.agreement(o, to)},
+		RTSAttr{SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr,
+			MaxRdAtomic: o.reads,
+			RTOLow:      o.rtoLow, RTOHigh: o.rtoHigh, Reordering: o.reordering,
+			MaxInFlight: o.maxInFlight}))
 }
 
 func (s *side) agreement(o sideOptions, to *side) wire.Agreement {
@@ -288,7 +295,8 @@ func (s *side) agreement(o sideOptions, to *side) wire.Agreement {
 	if o.features == 0 {
 		return wire.Agreement{}
 	}
-	return wire.Agreement{Features: o.features, SendTag: to.tag(), RecvTag: s.tag(), SACKBits: o.sack}
+	return wire.Agreement{Features: o.features, SendTag: to.tag(), RecvTag: s.tag(),
+		SACKBits: o.sack}
 }
 
 // connected makes a connected queue pair on each end.
@@ -315,7 +323,8 @@ func (s *side) poll() []WorkCompletion {
 func (p *pair) await(s *side, n int) []WorkCompletion {
 	p.t.Helper()
 	require.True(p.t, p.run(20*units.Second, func() bool { return len(s.poll()) >= n }),
-		"%d of %d completions at %v\na %+v\nb %+v", len(s.comp), n, p.now, p.a.counters, p.b.counters)
+		"%d of %d completions at %v\na %+v\nb %+v", len(s.comp), n, p.now, p.a.counters,
+		p.b.counters)
 	got := s.comp
 	s.comp = nil
 	return got

@@ -2,8 +2,8 @@ package transport
 
 import "github.com/goroce/goroce/units"
 
-// peerAway is for how long a peer does not poll at times, in awayGrains: what it was last told, and what some hundred samples
-// without such a time leave of that.
+// peerAway is for how long a peer does not poll at times, in awayGrains: what it was last told, and
+// what some hundred samples without such a time leave of that.
 type peerAway uint16
 
 const (
@@ -21,5 +21,6 @@ func (p *peerAway) heed(away units.Duration) {
 	}
 }
 
-// allowance is what a timeout is longer by: answers of such a peer may take so long though nothing is lost.
+// allowance is what a timeout is longer by: answers of such a peer may take so long though nothing
+// is lost.
 func (p peerAway) allowance() units.Duration { return 2 * units.Duration(p) * awayGrain }

@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A peer that was away for long may be again: the longest time that it told of counts, twice, and becomes less with each
-// sample that tells of none.
+// A peer that was away for long may be again: the longest time that it told of counts, twice, and
+// becomes less with each sample that tells of none.
 func TestPeerAway(t *testing.T) {
 	const ms = units.Millisecond
 	for _, c := range []struct {
@@ -23,9 +23,11 @@ func TestPeerAway(t *testing.T) {
 		{"longer", []units.Duration{208 * us}, 2 * 208 * us},
 		{"in grains of 16 us", []units.Duration{223 * us}, 2 * 208 * us},
 		{"the longest counts", []units.Duration{8 * ms, 16 * ms, 16 * ms}, 32*ms - 2*16*us},
-		{"a shorter one does not, and some of the longer is forgotten", []units.Duration{16 * ms, 8 * ms}, 32*ms - 2*16*us},
+		{"a shorter one does not, and some of the longer is forgotten",
+			[]units.Duration{16 * ms, 8 * ms}, 32*ms - 2*16*us},
 		{"no more than 50 ms", []units.Duration{units.Second}, 100 * ms},
-		{"nothing goes below nothing", []units.Duration{208 * us, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 0},
+		{"nothing goes below nothing", []units.Duration{208 * us, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+			0, 0, 0}, 0},
 	} {
 		var p peerAway
 		for _, away := range c.told {

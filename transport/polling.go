@@ -5,13 +5,15 @@ import "github.com/goroce/goroce/units"
 // Polling is how an endpoint was polled since it was made.
 type Polling struct {
 	Rounds uint64
-	// Away is the time in which the endpoint was not polled: naps, yields that another thread took, and times in
-	// which the polling thread did not have its core. Pauses between rounds of less than 5 µs do not count.
+	// Away is the time in which the endpoint was not polled: naps, yields that another thread took,
+	// and times in which the polling thread did not have its core. Pauses between rounds of less
+	// than 5 µs do not count.
 	Away units.Duration
 	// Stalled is the part of Away that began while an answer of a peer was expected.
 	Stalled units.Duration
-	// PeerAway is the time in which nothing was acknowledged because the peer did not poll, as delay samples report it
-	// (cc.Event's RemoteAway). Flows whose algorithm takes no delay samples, or whose peer does not report, add nothing.
+	// PeerAway is the time in which nothing was acknowledged because the peer did not poll, as
+	// delay samples report it (cc.Event's RemoteAway). Flows whose algorithm takes no delay
+	// samples, or whose peer does not report, add nothing.
 	PeerAway units.Duration
 	// LongestGap is the longest single pause since ResetLongestGap.
 	LongestGap units.Duration
@@ -29,8 +31,8 @@ func (p *Polling) missed(d units.Duration, atStake bool) {
 	p.LongestGap = max(p.LongestGap, d)
 }
 
-// Polling returns the polling statistics of the endpoint. In virtual time the rounds that a simulation skips
-// (Idle) are no gaps.
+// Polling returns the polling statistics of the endpoint. In virtual time the rounds that a
+// simulation skips (Idle) are no gaps.
 func (e *Endpoint) Polling() Polling { return e.rounds.polling }
 
 // ResetLongestGap begins a new maximum.
@@ -42,14 +44,15 @@ type absence struct {
 	told    units.Duration
 }
 
-// heed takes in for how long the peer of a delay sample did not poll. Samples whose packets waited in one such time all
-// report it, but it counts once.
+// heed takes in for how long the peer of a delay sample did not poll. Samples whose packets waited
+// in one such time all report it, but it counts once.
 func (r *rounds) heed(away units.Duration, now units.Time) {
 	r.polling.PeerAway += r.absence.heed(away, now)
 }
 
-// heed returns how much of what a sample reports is new. Nothing is acknowledged while the peer does not poll: a report of
-// more than the time since the sample before has been made by that, at least in part.
+// heed returns how much of what a sample reports is new. Nothing is acknowledged while the peer
+// does not poll: a report of more than the time since the sample before has been made by that, at
+// least in part.
 func (a *absence) heed(away units.Duration, now units.Time) units.Duration {
 	silence, before := now.Sub(a.sampled), a.told
 	a.sampled, a.told = now, away

@@ -36,16 +36,19 @@ func TestPolling(t *testing.T) {
 	p.a.stake.ask(p.now)
 	p.now = p.now.Add(3000 * us)
 	p.round(p.a, us, us)
-	assert.Equal(t, Polling{Rounds: 4, Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us}, p.a.Polling(), "it began at stake, and counts whole")
+	assert.Equal(t, Polling{Rounds: 4, Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us},
+		p.a.Polling(), "it began at stake, and counts whole")
 
 	p.a.ResetLongestGap()
 	p.now = p.now.Add(10 * us)
 	p.round(p.a, us, 300*us)
-	assert.Equal(t, Polling{Rounds: 5, Away: 3380 * us, Stalled: 3000 * us, LongestGap: 300 * us}, p.a.Polling(), "a phase that was interrupted")
+	assert.Equal(t, Polling{Rounds: 5, Away: 3380 * us, Stalled: 3000 * us, LongestGap: 300 * us},
+		p.a.Polling(), "a phase that was interrupted")
 
 	p.a.stake.ask(p.now)
 	p.round(p.a, 400*us, us)
-	assert.Equal(t, Polling{Rounds: 6, Away: 3780 * us, Stalled: 3400 * us, LongestGap: 400 * us}, p.a.Polling())
+	assert.Equal(t, Polling{Rounds: 6, Away: 3780 * us, Stalled: 3400 * us, LongestGap: 400 * us},
+		p.a.Polling())
 }
 
 // Rounds that virtual time skips are no gaps.
@@ -81,7 +84,8 @@ func TestPeerAwayCountsOnce(t *testing.T) {
 		p.b.Idle(p.now)
 		p.b.Poll(p.now)
 		for range 4 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 3000)}})
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 3000)}})
 		}
 		p.a.Poll(p.now)
 		p.now = p.now.Add(away)
@@ -89,18 +93,21 @@ func TestPeerAwayCountsOnce(t *testing.T) {
 		p.b.Poll(p.now)
 		require.Len(t, p.await(a, 4), 4)
 	}
-	assert.InDelta(t, float64(20*away), float64(p.a.Polling().PeerAway-before), float64(20*2*units.Microsecond))
+	assert.InDelta(t, float64(20*away), float64(p.a.Polling().PeerAway-before),
+		float64(20*2*units.Microsecond))
 	assert.Zero(t, p.b.Polling().PeerAway, "it sends nothing")
 }
 
 func TestAbsence(t *testing.T) {
 	type sample struct{ at, away, counts units.Duration }
 	for name, samples := range map[string][]sample{
-		"one gap, many packets":              {{1000, 0, 0}, {4000, 3000, 3000}, {4010, 3000, 0}, {4020, 3001, 1}},
-		"two gaps, one packet":               {{1000, 0, 0}, {9000, 5000, 5000}},
-		"a second gap before all was worked": {{1000, 0, 0}, {4000, 3000, 3000}, {6000, 4900, 1900}},
-		"a second gap":                       {{1000, 0, 0}, {4000, 3000, 3000}, {5000, 900, 900}},
-		"no more than passed":                {{1000, 0, 0}, {4000, 9000, 3000}},
+		"one gap, many packets": {{1000, 0, 0}, {4000, 3000, 3000}, {4010, 3000, 0},
+			{4020, 3001, 1}},
+		"two gaps, one packet": {{1000, 0, 0}, {9000, 5000, 5000}},
+		"a second gap before all was worked": {{1000, 0, 0}, {4000, 3000, 3000},
+			{6000, 4900, 1900}},
+		"a second gap":        {{1000, 0, 0}, {4000, 3000, 3000}, {5000, 900, 900}},
+		"no more than passed": {{1000, 0, 0}, {4000, 9000, 3000}},
 	} {
 		var a absence
 		for i, s := range samples {

@@ -25,7 +25,8 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 		return qp.want("post a send", ReadyToSend)
 	}
 	if r.posted-r.done >= qp.limits.sendWR {
-		return fmt.Errorf("transport: QP %#x: post send: all %d requests are outstanding: %w", uint32(qp.Num), qp.limits.sendWR, ErrQueueFull)
+		return fmt.Errorf("transport: QP %#x: post send: all %d requests are outstanding: %w",
+			uint32(qp.Num), qp.limits.sendWR, ErrQueueFull)
 	}
 	slot := r.posted & r.mask
 	w := &qp.send[slot]
@@ -61,7 +62,8 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 // takeSource copies a scatter/gather list or inline data into the slot.
 func (qp *QueuePair) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error {
 	refuse := func(format string, args ...any) error {
-		return fmt.Errorf("transport: QP %#x: post send: %s: %w", uint32(qp.Num), fmt.Sprintf(format, args...), ErrInvalid)
+		return fmt.Errorf("transport: QP %#x: post send: %s: %w", uint32(qp.Num),
+			fmt.Sprintf(format, args...), ErrInvalid)
 	}
 	if wr.Flags&Inline != 0 {
 		if wr.Op >= OpRead {
@@ -98,7 +100,8 @@ func (qp *QueuePair) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error 
 // checkRequest looks at what not every request needs.
 func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error {
 	refuse := func(err error, format string, args ...any) error {
-		return fmt.Errorf("transport: QP %#x: post %v: %s: %w", uint32(qp.Num), wr.Op, fmt.Sprintf(format, args...), err)
+		return fmt.Errorf("transport: QP %#x: post %v: %s: %w", uint32(qp.Num), wr.Op,
+			fmt.Sprintf(format, args...), err)
 	}
 	if w.length > MaxMessage {
 		return refuse(ErrInvalid, "%d bytes are more than a message may have", w.length)
@@ -109,7 +112,8 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 			return refuse(ErrUnsupported, "max_rd_atomic is 0")
 		}
 		if n := qp.packetsFor(w.length); wr.Op == OpRead && n > maxReadPSNs {
-			return refuse(ErrInvalid, "%d bytes take %d PSNs at path MTU %d, a READ may take %d", w.length, n, qp.mtu, maxReadPSNs)
+			return refuse(ErrInvalid, "%d bytes take %d PSNs at path MTU %d, a READ may take %d",
+				w.length, n, qp.mtu, maxReadPSNs)
 		}
 		if wr.Op.atomic() {
 			if w.length != 8 {
@@ -139,7 +143,8 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 	switch {
 	case qp.beside.srq != nil:
-		return fmt.Errorf("transport: QP %#x: post receive: it receives from a shared queue: %w", uint32(qp.Num), ErrInvalid)
+		return fmt.Errorf("transport: QP %#x: post receive: it receives from a shared queue: %w",
+			uint32(qp.Num), ErrInvalid)
 	case qp.state == Reset:
 		return qp.want("post a receive", Init)
 	case qp.state == Errored:

@@ -7,10 +7,11 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// precedence keeps virtual priorities strict among the flows of one endpoint to one peer, where its port has no time
-// stamps: a flow does not send while one with a higher priority has something to send, and may. Such flows share all of
-// their way, so nobody need measure who is before whom, and the gaps between polls, by which delays are uncertain
-// there, are wider than channels. An endpoint without flows that have priorities has none. OURS.
+// precedence keeps virtual priorities strict among the flows of one endpoint to one peer, where its
+// port has no time stamps: a flow does not send while one with a higher priority has something to
+// send, and may. Such flows share all of their way, so nobody need measure who is before whom, and
+// the gaps between polls, by which delays are uncertain there, are wider than channels. An endpoint
+// without flows that have priorities has none. OURS.
 type precedence struct {
 	flows map[cc.Flow]*rankedFlow
 	peers map[netip.Addr]*rankedPeer
@@ -40,7 +41,8 @@ func (e *Endpoint) rank(f cc.Flow, a cc.Algorithm) {
 		return
 	}
 	if e.precedence == nil {
-		e.precedence = &precedence{flows: map[cc.Flow]*rankedFlow{}, peers: map[netip.Addr]*rankedPeer{}}
+		e.precedence = &precedence{flows: map[cc.Flow]*rankedFlow{},
+			peers: map[netip.Addr]*rankedPeer{}}
 	}
 	e.precedence.flows[f] = &rankedFlow{rank: r.Rank()}
 }
@@ -81,13 +83,15 @@ func (qp *QueuePair) leavePeer() {
 	peer := f.peer
 	f.claim(false, qp.ep)
 	f.peer, f.waits = nil, false
-	peer.waiting = slices.DeleteFunc(peer.waiting, func(w *QueuePair) bool { return w == qp }) // its name may become another's
+	// its name may become another's
+	peer.waiting = slices.DeleteFunc(peer.waiting, func(w *QueuePair) bool { return w == qp })
 	if peer.flows--; peer.flows == 0 {
 		delete(p.peers, peer.addr)
 	}
 }
 
-// gives reports whether a queue pair has to let another one go first, and gives it a turn when that has gone.
+// gives reports whether a queue pair has to let another one go first, and gives it a turn when that
+// has gone.
 func (qp *QueuePair) gives() bool {
 	p := qp.ep.precedence
 	if p == nil {
@@ -117,13 +121,16 @@ func (qp *QueuePair) reclaim() {
 	}
 }
 
-// mayClaim reports whether the queue pair has something to send that only a window, a rate or room in the port keeps.
+// mayClaim reports whether the queue pair has something to send that only a window, a rate or room
+// in the port keeps.
 func (qp *QueuePair) mayClaim() bool {
 	r := &qp.req
-	return qp.state == ReadyToSend && r.next != r.posted && !r.hold && !r.rnrWait && !(qp.adm != nil && qp.adm.shut) && qp.resolved()
+	return qp.state == ReadyToSend && r.next != r.posted && !r.hold && !r.rnrWait &&
+		!(qp.adm != nil && qp.adm.shut) && qp.resolved()
 }
 
-// claim keeps the books of who has something to send, and gives turns to those that waited for a rank which has not any more.
+// claim keeps the books of who has something to send, and gives turns to those that waited for a
+// rank which has not any more.
 func (f *rankedFlow) claim(claims bool, e *Endpoint) {
 	peer := f.peer
 	if claims == f.claims {

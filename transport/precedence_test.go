@@ -22,8 +22,10 @@ type ranked struct {
 
 func (r *ranked) Rank() int { return r.rank }
 
-// rankedSides are flows of one endpoint to one peer, each with its rank. A window holds four packets.
-func rankedSides(t *testing.T, p *pair, o sideOptions, ranks ...int) (as, bs []*side, algorithms []*ranked) {
+// rankedSides are flows of one endpoint to one peer, each with its rank. A window holds four
+// packets.
+func rankedSides(t *testing.T, p *pair, o sideOptions, ranks ...int) (as, bs []*side,
+	algorithms []*ranked) {
 	for _, rank := range ranks {
 		r := &ranked{steered: steered{decision: cc.Decision{Window: 4 * units.KiB}}, rank: rank}
 		mine := o
@@ -42,15 +44,17 @@ func rankedSides(t *testing.T, p *pair, o sideOptions, ranks ...int) (as, bs []*
 // order is which of the queue pairs each packet of data that left was of.
 func (p *pair) order(bs []*side) (of []int) {
 	for _, pkt := range p.la.packets() {
-		if i := slices.IndexFunc(bs, func(b *side) bool { return b.qp.Num == pkt.DestQP }); i >= 0 && pkt.Op.Info().Request {
+		if i := slices.IndexFunc(bs, func(b *side) bool {
+			return b.qp.Num == pkt.DestQP
+		}); i >= 0 && pkt.Op.Info().Request {
 			of = append(of, i)
 		}
 	}
 	return of
 }
 
-// Where the port has no time stamps a flow sends nothing while one before it has something to send, though the window of
-// that one is full most of the time.
+// Where the port has no time stamps a flow sends nothing while one before it has something to send,
+// though the window of that one is full most of the time.
 func TestPrecedenceIsStrict(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -70,12 +74,15 @@ func TestPrecedenceIsStrict(t *testing.T) {
 				}
 				for i, a := range as {
 					a.write(t, bs[i], 1<<16)
-					if rate > 0 { // the first packet of a paced flow leaves before the next one is posted
+					// the first packet of a paced flow leaves before the next one is posted
+					if rate > 0 {
 						p.settle(us)
 					}
 				}
 				require.True(t, p.run(units.Second, func() bool {
-					return !slices.ContainsFunc(as, func(a *side) bool { return len(a.poll()) == 0 })
+					return !slices.ContainsFunc(as, func(a *side) bool {
+						return len(a.poll()) == 0
+					})
 				}))
 				order := p.order(bs)
 				require.Len(t, order, 64*len(as))
@@ -109,18 +116,27 @@ func TestPrecedenceIsReleased(t *testing.T) {
 	}{
 		{"it fails", func(_ *testing.T, _ *pair, a *side, _ *ranked) { a.qp.ToError() }, false},
 		{"it is reset", func(_ *testing.T, _ *pair, a *side, _ *ranked) { a.qp.ToReset() }, false},
-		{"it is destroyed", func(_ *testing.T, _ *pair, a *side, _ *ranked) { a.qp.Destroy() }, false},
+		{"it is destroyed", func(_ *testing.T, _ *pair, a *side, _ *ranked) {
+			a.qp.Destroy()
+		}, false},
 		{"its window is 0", func(_ *testing.T, _ *pair, _ *side, r *ranked) { r.stop() }, false},
-		{"it begins nothing more", func(t *testing.T, _ *pair, a *side, _ *ranked) { require.NoError(t, a.qp.ToSQD()) }, false},
-		{"the rest is taken back", func(t *testing.T, _ *pair, a *side, _ *ranked) { require.Positive(t, a.qp.CancelWaiting()) }, false},
-		{"its peer is not ready", func(_ *testing.T, p *pair, _ *side, _ *ranked) { p.la.tamper = nil }, true},
+		{"it begins nothing more", func(t *testing.T, _ *pair, a *side, _ *ranked) {
+			require.NoError(t, a.qp.ToSQD())
+		}, false},
+		{"the rest is taken back", func(t *testing.T, _ *pair, a *side, _ *ranked) {
+			require.Positive(t, a.qp.CancelWaiting())
+		}, false},
+		{"its peer is not ready", func(_ *testing.T, p *pair, _ *side, _ *ranked) {
+			p.la.tamper = nil
+		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
 			o := defaults()
 			o.timeout = 20
 			as, bs, algorithms := rankedSides(t, p, o, 7, 3, 0)
-			p.la.tamper = func(frame []byte) int { // nothing of the first flow arrives: its window stays full
+			// nothing of the first flow arrives: its window stays full
+			p.la.tamper = func(frame []byte) int {
 				if pkt, ok := parsed(frame); ok && pkt.DestQP == bs[0].qp.Num {
 					return 0
 				}
@@ -134,7 +150,8 @@ func TestPrecedenceIsReleased(t *testing.T) {
 			for i, a := range as {
 				for range messages {
 					if i == 0 && c.sends {
-						a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 4096)}})
+						a.post(t, WorkRequest{Op: OpSend, Flags: Signaled,
+							SGList: []SGE{a.mr.SGE(0, 4096)}})
 					} else {
 						a.write(t, bs[i], 1024)
 					}
@@ -142,10 +159,13 @@ func TestPrecedenceIsReleased(t *testing.T) {
 			}
 			if !c.sends {
 				p.settle(500 * us)
-				require.Equal(t, []int{0, 0, 0, 0}, p.order(bs), "a window of the first, and nothing of those behind it")
+				require.Equal(t, []int{0, 0, 0, 0}, p.order(bs),
+					"a window of the first, and nothing of those behind it")
 			}
 			c.end(t, p, as[0], algorithms[0])
-			require.True(t, p.run(500*us, func() bool { return len(as[1].poll()) == messages && len(as[2].poll()) == messages }),
+			require.True(t, p.run(500*us, func() bool {
+				return len(as[1].poll()) == messages && len(as[2].poll()) == messages
+			}),
 				"%d and %d of %d", len(as[1].comp), len(as[2].comp), messages)
 			order := slices.DeleteFunc(p.order(bs), func(i int) bool { return i == 0 })
 			require.True(t, slices.IsSorted(order), "%v", order)
@@ -183,7 +203,8 @@ func reversed(order []int) []int {
 	return order
 }
 
-// A flow that is destroyed as it waits leaves its name to another one, which is not forgotten for that.
+// A flow that is destroyed as it waits leaves its name to another one, which is not forgotten for
+// that.
 func TestPrecedenceOfANameThatIsUsedAgain(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -233,7 +254,8 @@ func TestPrecedenceIsOfOnePeer(t *testing.T) {
 	rts := RTSAttr{SendPSN: 100, Timeout: 20, RetryCount: 7}
 	rtr.Path, rtr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.3")}, other.qp.Num
 	require.NoError(t, elsewhere.qp.Connect(InitAttr{}, rtr, rts))
-	rtr.Path, rtr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.1"), Source: netip.MustParseAddr("10.0.0.3")}, elsewhere.qp.Num
+	rtr.Path, rtr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.1"),
+		Source: netip.MustParseAddr("10.0.0.3")}, elsewhere.qp.Num
 	require.NoError(t, other.qp.Connect(InitAttr{Access: RemoteWrite}, rtr, rts))
 
 	as[0].write(t, bs[0], 1<<16)
@@ -261,7 +283,8 @@ func TestNoPrecedence(t *testing.T) {
 
 	stamped := newPair(t)
 	var err error
-	stamped.a, err = New(Config{Port: stampedLink{stamped.la}, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, 0)
+	stamped.a, err = New(Config{Port: stampedLink{stamped.la}, Addrs: prefixes("10.0.0.1/24"),
+		Seed: 1}, 0)
 	require.NoError(t, err)
 	as, bs, _ := rankedSides(t, stamped, defaults(), 7, 0)
 	assert.Nil(t, stamped.a.precedence)
@@ -275,15 +298,18 @@ func TestNoPrecedence(t *testing.T) {
 func TestPrecedenceAllocatesNothing(t *testing.T) {
 	o := defaults()
 	o.sges = 1
-	o.algorithm = &ranked{steered: steered{deaf: true, decision: cc.Decision{Window: 16 * units.KiB}}, rank: 3}
+	o.algorithm = &ranked{steered: steered{deaf: true,
+		decision: cc.Decision{Window: 16 * units.KiB}}, rank: 3}
 	p, as, bs := crossedPair(t, o, 1)
 	low := o
-	low.algorithm = &ranked{steered: steered{deaf: true, decision: cc.Decision{Window: 16 * units.KiB}}}
+	low.algorithm = &ranked{steered: steered{deaf: true,
+		decision: cc.Decision{Window: 16 * units.KiB}}}
 	a, b := low.make(t, p.a), defaults().make(t, p.b)
 	a.connect(t, low, b)
 	b.connect(t, low, a)
 	s := newStream(p, as[0], bs[0], OpWrite, 2000)
-	wr := WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 2000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
+	wr := WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 2000)}, RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey}
 	var wcs [packet.Burst]WorkCompletion
 	round := func() {
 		for range 4 {

@@ -7,17 +7,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// prober is what a queue pair knows of the probe that its congestion control asked for: a packet that
-// goes the way of the data, waits in the same queues and is answered, while the flow itself may be stopped.
+// prober is what a queue pair knows of the probe that its congestion control asked for: a packet
+// that goes the way of the data, waits in the same queues and is answered, while the flow itself
+// may be stopped.
 //
-// Between ours, who agreed to it (docs/wire.md), that is a PROBE. To anybody else it is a zero-length
-// WRITE with the PSN of the last packet that was acknowledged: a duplicate, which the responder
-// acknowledges and does not execute (InfiniBand spec 9.7.5.1.2). So it needs no PSN, no right to write
-// and no memory, may stand inside a message, and to lose it is to lose nothing. Its ACK says nothing that
-// tells it from others; so it leaves when nothing is under way, and what is acknowledged while
-// nothing else is, is the probe.
+// Between ours, who agreed to it (docs/wire.md), that is a PROBE. To anybody else it is a
+// zero-length WRITE with the PSN of the last packet that was acknowledged: a duplicate, which the
+// responder acknowledges and does not execute (InfiniBand spec 9.7.5.1.2). So it needs no PSN, no
+// right to write and no memory, may stand inside a message, and to lose it is to lose nothing. Its
+// ACK says nothing that tells it from others; so it leaves when nothing is under way, and what is
+// acknowledged while nothing else is, is the probe.
 //
-// One is out at a time. A queue pair borrows a prober from the first that its algorithm asks for to the last.
+// One is out at a time. A queue pair borrows a prober from the first that its algorithm asks for to
+// the last.
 type prober struct {
 	asked     units.Time // the moment that was last asked for; 0: none
 	at        units.Time // when the next one leaves; 0: none, or it is due
@@ -26,8 +28,9 @@ type prober struct {
 	leftAt    units.Time // when it did; 0: it is not out
 	departure uint32     // in which it did
 	lostAt    units.Time // when it counts as lost; 0: never
-	silent    units.Time // when the first left that has had no answer since; 0: the newest has, or none left
-	lost      uint32     // how many have had none since
+	// when the first left that has had no answer since; 0: the newest has, or none left
+	silent units.Time
+	lost   uint32 // how many have had none since
 }
 
 // askProbe takes over when congestion control wants a probe to leave.
@@ -85,8 +88,9 @@ func (qp *QueuePair) probeTimer(now units.Time) {
 	}
 }
 
-// peerIsGone reports whether a flow that only probes, though it has something to send, has had no answer for as long as
-// it takes to send a packet again as often as may be. Nothing else would end it: its packets wait.
+// peerIsGone reports whether a flow that only probes, though it has something to send, has had no
+// answer for as long as it takes to send a packet again as often as may be. Nothing else would end
+// it: its packets wait.
 func (qp *QueuePair) peerIsGone(now units.Time) bool {
 	r, p := &qp.req, qp.prober
 	if r.done == r.posted { // nothing waits
@@ -94,7 +98,8 @@ func (qp *QueuePair) peerIsGone(now units.Time) bool {
 		return false
 	}
 	return qp.drained() && r.timeout != units.Forever &&
-		p.lost > uint32(r.retries) && now.Sub(p.silent) >= max(gatePatience, r.timeout*units.Duration(r.retries+1))
+		p.lost > uint32(r.retries) && now.Sub(p.silent) >= max(gatePatience,
+		r.timeout*units.Duration(r.retries+1))
 }
 
 // probeEnded lets the next probe leave, or the prober go, when one is not out any more.
@@ -118,7 +123,8 @@ func (p *prober) earliest(t units.Time) units.Time {
 // mayProbe says whether a probe is due and may leave now.
 func (qp *QueuePair) mayProbe() bool {
 	p := qp.prober
-	return p != nil && p.due && (qp.limits.probes || p.leftAt == 0 && qp.drained()) && (qp.state == ReadyToSend || qp.state == SQDrained)
+	return p != nil && p.due && (qp.limits.probes || p.leftAt == 0 && qp.drained()) &&
+		(qp.state == ReadyToSend || qp.state == SQDrained)
 }
 
 // drained says whether nothing is under way that the peer would acknowledge: all has been
@@ -149,7 +155,8 @@ func (qp *QueuePair) sendProbe(now units.Time) bool {
 		wire.XCH(room[ext:]).Set(qp.sendTag, 0)
 		wire.ProbeField(room[ext+wire.XCHLen:][:wire.ProbeLen]).Set(wire.ProbeAlone, p.seq+1, now)
 	} else {
-		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.RCWriteOnly, Flags: wire.AckReq, PSN: qp.req.una.Add(wire.PSNMask)}, 0)
+		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.RCWriteOnly, Flags: wire.AckReq,
+			PSN: qp.req.una.Add(wire.PSNMask)}, 0)
 		wire.RETH(room[ext:][:wire.RETHLen]).Set(0, 0, 0)
 	}
 	qp.tmpl.Seal(room[:total])
@@ -202,7 +209,8 @@ type probed struct {
 	next     units.Time // when another one may be answered
 }
 
-// probeInterval is how often a queue pair answers probes, at most: 64 in 8.2 µs, a short round trip.
+// probeInterval is how often a queue pair answers probes, at most: 64 in 8.2 µs, a short round
+// trip.
 const probeInterval = 128 * units.Nanosecond
 
 // owesProbe says whether a probe waits for its answer.
@@ -216,7 +224,8 @@ func (qp *QueuePair) sendProbeAck() bool {
 		return false
 	}
 	room := b.Room()
-	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.ProbeAck, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, 0)
+	ext, total := qp.tmpl.Build(room,
+		wire.Fields{Op: wire.ProbeAck, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, 0)
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
 	echo := wire.ProbeEcho(frame[ext+wire.XCHLen:][:wire.ProbeEchoLen])
@@ -252,15 +261,16 @@ func probeStamp(t units.Time) units.Duration {
 	return t.Sub(0) / units.Nanosecond & (1<<48 - 1) * units.Nanosecond
 }
 
-// probeAnswered tells congestion control how long a probe took. Toward a peer without the extension there
-// is no echo.
+// probeAnswered tells congestion control how long a probe took. Toward a peer without the extension
+// there is no echo.
 func (qp *QueuePair) probeAnswered(echo wire.ProbeEcho) {
 	e, p := qp.ep, qp.prober
 	ev := cc.Event{Kind: cc.RTT, PSN: uint32(qp.req.una), Probe: true, Delay: e.now.Sub(p.leftAt)}
 	h := e.here(p.departure)
 	if echo != nil {
 		if h.there(echo.Residence(), echo.Gap(), 0); h.endpoint <= ev.Delay {
-			ev.OneWay, ev.Hops = oneWay(p.leftAt, echo.Arrived()), max(0, int(qp.tmpl.TTL())-int(echo.TTL()))
+			ev.OneWay, ev.Hops = oneWay(p.leftAt, echo.Arrived()), max(0,
+				int(qp.tmpl.TTL())-int(echo.TTL()))
 		} else {
 			e.counters.BadTiming++
 			h.endpoint = 0
@@ -278,9 +288,9 @@ func (qp *QueuePair) probeAnswered(echo wire.ProbeEcho) {
 	qp.probeEnded()
 }
 
-// tellsOfProbe says whether an ACK or NAK is what a peer without the extension answers to a probe, and
-// takes it as that. Once data has left behind the probe nobody can say any more, and need not: its
-// acknowledgements are samples.
+// tellsOfProbe says whether an ACK or NAK is what a peer without the extension answers to a probe,
+// and takes it as that. Once data has left behind the probe nobody can say any more, and need not:
+// its acknowledgements are samples.
 func (qp *QueuePair) tellsOfProbe() bool {
 	p := qp.prober
 	if p.leftAt == 0 || qp.limits.probes {

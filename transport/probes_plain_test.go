@@ -12,7 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// plainly is a connection to a peer that knows no probes; with bits of SACK it is an older one of ours.
+// plainly is a connection to a peer that knows no probes; with bits of SACK it is an older one of
+// ours.
 func plainly(sack uint16) sideOptions {
 	o := probing()
 	o.features, o.sack = 0, sack
@@ -35,8 +36,8 @@ func (s *steered) chain(n int, now units.Time, after func()) {
 	s.probeAt(now.Add(units.Microsecond))
 }
 
-// A flow that is stopped in the midst of a message probes a peer that does not know of probes: at no cost to
-// the message, the queue pair, or the program at either end.
+// A flow that is stopped in the midst of a message probes a peer that does not know of probes: at
+// no cost to the message, the queue pair, or the program at either end.
 func TestProbesInsideAMessage(t *testing.T) {
 	const size, n = 1 << 20, 20
 	for _, sack := range []uint16{0, 512} {
@@ -56,7 +57,8 @@ func TestProbesInsideAMessage(t *testing.T) {
 						s.decision.Window = 0
 					}
 				}
-				a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
+				a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr,
+					RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 				p.settle(60 * units.Microsecond)
 				require.EqualValues(t, 0, s.decision.Window, "stopped")
 				left := a.qp.left()
@@ -71,7 +73,8 @@ func TestProbesInsideAMessage(t *testing.T) {
 				require.Equal(t, ePSN, b.qp.resp.ePSN)
 				for _, probe := range p.la.packets()[:n] {
 					require.Equal(t, wire.RCWriteOnly, probe.Op)
-					require.Equal(t, una.Add(wire.PSNMask), probe.PSN, "the last that was acknowledged")
+					require.Equal(t, una.Add(wire.PSNMask), probe.PSN,
+						"the last that was acknowledged")
 					require.True(t, probe.AckReq)
 					require.Empty(t, probe.Payload())
 					require.Len(t, probe.Frame, 74)
@@ -108,13 +111,16 @@ func TestProbesBetweenMessages(t *testing.T) {
 		for i, op := range append(ops, OpSend) {
 			probed := false
 			s.chain(3, p.now, func() { probed = true })
-			require.True(t, p.run(units.Millisecond, func() bool { return probed }), "before %v", op)
+			require.True(t, p.run(units.Millisecond, func() bool {
+				return probed
+			}), "before %v", op)
 			b.recv(t, uint64(i), 0, 3000)
 			n := 3000
 			if op == OpFetchAdd {
 				n = 8
 			}
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, n)}})
+			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+				SGList: []SGE{a.mr.SGE(0, n)}})
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 		}
 		for _, ev := range s.probes() {
@@ -129,7 +135,8 @@ func TestProbesBetweenMessages(t *testing.T) {
 func TestPlainProbeWaitsForWhatIsUnderWay(t *testing.T) {
 	p, a, b, s := steeredPair(t, plainly(0))
 	p.la.delay, p.lb.delay = 20*units.Microsecond, 20*units.Microsecond
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 20000)}})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		SGList: []SGE{a.mr.SGE(0, 20000)}})
 	p.settle(units.Microsecond)
 	asked := p.now
 	s.probeAt(asked)
@@ -141,8 +148,8 @@ func TestPlainProbeWaitsForWhatIsUnderWay(t *testing.T) {
 	require.Len(t, a.poll(), 1)
 }
 
-// What was under way and is lost does not hold a probe for longer than the flow's timeout; the probe says
-// nothing of it, and it is sent again when the flow goes on.
+// What was under way and is lost does not hold a probe for longer than the flow's timeout; the
+// probe says nothing of it, and it is sent again when the flow goes on.
 func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 	for _, lost := range []string{"data", "ACKs"} {
 		for _, sack := range []uint16{0, 512} {
@@ -155,7 +162,8 @@ func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 				link = p.lb
 			}
 			link.tamper = func([]byte) int { return 0 }
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 20000)}})
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 20000)}})
 			p.settle(units.Microsecond)
 			s.stop()
 			s.probeAt(p.now)
@@ -167,7 +175,8 @@ func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 			require.Equal(t, cc.RTT, s.probes()[0].Kind)
 			require.EqualValues(t, 1, p.a.counters.Timeouts)
 			if lost == "ACKs" {
-				require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status, "the probe's answer acknowledges it")
+				require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status,
+					"the probe's answer acknowledges it")
 				continue
 			}
 			require.Zero(t, p.a.counters.Retransmitted)

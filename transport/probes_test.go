@@ -94,8 +94,8 @@ func (l *link) packets() (ps []wire.Packet) {
 	return ps
 }
 
-// A probe leaves at its moment, whatever the window says, meets the queues that data meets, and comes back
-// in the class of ACKs. It uses up no PSN and acknowledges nothing.
+// A probe leaves at its moment, whatever the window says, meets the queues that data meets, and
+// comes back in the class of ACKs. It uses up no PSN and acknowledges nothing.
 func TestProbe(t *testing.T) {
 	o := probing()
 	o.class, o.answers = 0x2a, 0xc0 // ECT(0)
@@ -108,7 +108,8 @@ func TestProbe(t *testing.T) {
 		return 1
 	}
 	s.stop()
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 3000)}})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		SGList: []SGE{a.mr.SGE(0, 3000)}})
 	p.settle(10 * units.Microsecond)
 	require.Empty(t, p.la.packets(), "stopped")
 	at := p.now.Add(5 * units.Microsecond)
@@ -134,7 +135,8 @@ func TestProbe(t *testing.T) {
 	require.Zero(t, ev.Bytes)
 	require.Zero(t, ev.InFlight)
 	require.EqualValues(t, 3000, ev.Left)
-	require.Less(t, s.at[len(s.at)-1].Sub(at.Add(2*units.Microsecond)), 200*units.Nanosecond, "by a slot of the wheel")
+	require.Less(t, s.at[len(s.at)-1].Sub(at.Add(2*units.Microsecond)), 200*units.Nanosecond,
+		"by a slot of the wheel")
 
 	s.resume()
 	require.Len(t, p.await(a, 1), 1)
@@ -189,8 +191,8 @@ func TestEachMomentIsOneProbe(t *testing.T) {
 	require.Len(t, s.probes(), 3)
 }
 
-// Toward either kind of peer the algorithm hears of a lost probe after the flow's timeout, and asks for
-// the next; the queue pair survives many of them, and so does its data.
+// Toward either kind of peer the algorithm hears of a lost probe after the flow's timeout, and asks
+// for the next; the queue pair survives many of them, and so does its data.
 func TestLostProbes(t *testing.T) {
 	for _, features := range []wire.Features{wire.FeatureProbe, 0} {
 		o := probing()
@@ -203,7 +205,8 @@ func TestLostProbes(t *testing.T) {
 		}
 		fill(a.mem[:10000], 3)
 		s.stop()
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 10000)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 10000)}})
 		p.la.tamper = func([]byte) int { return 0 }
 		s.probeAt(p.now)
 		rto := wire.AckTimeout(o.timeout)
@@ -226,8 +229,8 @@ func TestLostProbes(t *testing.T) {
 	}
 }
 
-// A flow that only probes ends when its peer is gone, as one does whose packets are not acknowledged. One that has
-// nothing to send does not.
+// A flow that only probes ends when its peer is gone, as one does whose packets are not
+// acknowledged. One that has nothing to send does not.
 func TestProbesOfAPeerThatIsGone(t *testing.T) {
 	for _, features := range []wire.Features{wire.FeatureProbe, 0} {
 		o := probing()
@@ -243,7 +246,8 @@ func TestProbesOfAPeerThatIsGone(t *testing.T) {
 		s.probeAt(p.now)
 		p.settle(3 * gatePatience)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has nothing to send")
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 10000)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 10000)}})
 		p.settle(gatePatience - units.Millisecond)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has been waiting for less")
 		p.settle(2 * units.Millisecond)
@@ -278,7 +282,8 @@ func TestStaleProbeAnswers(t *testing.T) {
 	second := p.now
 	p.settle(20 * units.Microsecond)
 	require.Len(t, s.probes(), 2)
-	require.Less(t, s.probes()[1].Delay, 3*units.Microsecond, "the answer to the second, which overtook the first's")
+	require.Less(t, s.probes()[1].Delay, 3*units.Microsecond,
+		"the answer to the second, which overtook the first's")
 	require.EqualValues(t, 2, p.a.counters.DropStaleProbe, "which is no news any more")
 	require.True(t, second.After(first))
 
@@ -291,7 +296,8 @@ func TestStaleProbeAnswers(t *testing.T) {
 	require.EqualValues(t, 3, p.a.counters.DropStaleProbe)
 }
 
-// Each probe and answer that cannot be is dropped under its own name, is not answered, and is no sample.
+// Each probe and answer that cannot be is dropped under its own name, is not answered, and is no
+// sample.
 func TestForgedProbes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -303,21 +309,63 @@ func TestForgedProbes(t *testing.T) {
 		plain bool
 		count func(*Counters) uint64
 	}{
-		{"PROBE", wire.Probe, wire.ProbeAlone, 100, 0, 0, false, func(c *Counters) uint64 { return c.ProbesAnswered }},
-		{"PROBE from far behind, still", wire.Probe, wire.ProbeAlone, (100 - 1<<16) & wire.PSNMask, 0, 0, false, func(c *Counters) uint64 { return c.ProbesAnswered }},
-		{"nothing agreed", wire.Probe, wire.ProbeAlone, 100, 0, 0, true, func(c *Counters) uint64 { return c.DropUnnegotiated }},
-		{"another connection's tag", wire.Probe, wire.ProbeAlone, 100, 0, 1, false, func(c *Counters) uint64 { return c.DropTag }},
-		{"PROBE that is a response", wire.Probe, wire.ProbeResponse, 100, 0, 0, false, func(c *Counters) uint64 { return c.DropProbe }},
-		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Counters) uint64 { return c.DropProbe }},
-		{"PROBE from too far ahead", wire.Probe, wire.ProbeAlone, 101 + 1<<16, 0, 0, false, func(c *Counters) uint64 { return c.DropProbe }},
-		{"PROBE from too far behind", wire.Probe, wire.ProbeAlone, (99 - 1<<16) & wire.PSNMask, 0, 0, false, func(c *Counters) uint64 { return c.DropProbe }},
-		{"answer, nothing agreed", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, true, func(c *Counters) uint64 { return c.DropUnnegotiated }},
-		{"answer with another tag", wire.ProbeAck, wire.ProbeResponse, 99, 1, 1, false, func(c *Counters) uint64 { return c.DropTag }},
-		{"answer that is no response", wire.ProbeAck, wire.ProbeAlone, 99, 1, 0, false, func(c *Counters) uint64 { return c.DropProbe }},
-		{"answer to what was never sent", wire.ProbeAck, wire.ProbeResponse, 100, 1, 0, false, func(c *Counters) uint64 { return c.DropProbe }},
-		{"answer from too far behind", wire.ProbeAck, wire.ProbeResponse, (99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Counters) uint64 { return c.DropProbe }},
-		{"answer to no probe", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, false, func(c *Counters) uint64 { return c.DropStaleProbe }},
-		{"answer to another probe", wire.ProbeAck, wire.ProbeResponse, 99, 2, 0, false, func(c *Counters) uint64 { return c.DropStaleProbe }},
+		{"PROBE", wire.Probe, wire.ProbeAlone, 100, 0, 0, false, func(c *Counters) uint64 {
+			return c.ProbesAnswered
+		}},
+		{"PROBE from far behind, still", wire.Probe, wire.ProbeAlone, (100 - 1<<16) & wire.PSNMask,
+			0, 0, false, func(c *Counters) uint64 {
+				return c.ProbesAnswered
+			}},
+		{"nothing agreed", wire.Probe, wire.ProbeAlone, 100, 0, 0, true, func(c *Counters) uint64 {
+			return c.DropUnnegotiated
+		}},
+		{"another connection's tag", wire.Probe, wire.ProbeAlone, 100, 0, 1, false,
+			func(c *Counters) uint64 {
+				return c.DropTag
+			}},
+		{"PROBE that is a response", wire.Probe, wire.ProbeResponse, 100, 0, 0, false,
+			func(c *Counters) uint64 {
+				return c.DropProbe
+			}},
+		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Counters) uint64 {
+			return c.DropProbe
+		}},
+		{"PROBE from too far ahead", wire.Probe, wire.ProbeAlone, 101 + 1<<16, 0, 0, false,
+			func(c *Counters) uint64 {
+				return c.DropProbe
+			}},
+		{"PROBE from too far behind", wire.Probe, wire.ProbeAlone, (99 - 1<<16) & wire.PSNMask, 0,
+			0, false, func(c *Counters) uint64 {
+				return c.DropProbe
+			}},
+		{"answer, nothing agreed", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, true,
+			func(c *Counters) uint64 {
+				return c.DropUnnegotiated
+			}},
+		{"answer with another tag", wire.ProbeAck, wire.ProbeResponse, 99, 1, 1, false,
+			func(c *Counters) uint64 {
+				return c.DropTag
+			}},
+		{"answer that is no response", wire.ProbeAck, wire.ProbeAlone, 99, 1, 0, false,
+			func(c *Counters) uint64 {
+				return c.DropProbe
+			}},
+		{"answer to what was never sent", wire.ProbeAck, wire.ProbeResponse, 100, 1, 0, false,
+			func(c *Counters) uint64 {
+				return c.DropProbe
+			}},
+		{"answer from too far behind", wire.ProbeAck, wire.ProbeResponse,
+			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Counters) uint64 {
+				return c.DropProbe
+			}},
+		{"answer to no probe", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, false,
+			func(c *Counters) uint64 {
+				return c.DropStaleProbe
+			}},
+		{"answer to another probe", wire.ProbeAck, wire.ProbeResponse, 99, 2, 0, false,
+			func(c *Counters) uint64 {
+				return c.DropStaleProbe
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
@@ -352,7 +400,9 @@ func TestForgedProbes(t *testing.T) {
 			}, nil)
 			p.settle(units.Microsecond)
 			require.EqualValues(t, 1, c.count(&p.b.counters), "%+v", p.b.counters)
-			require.Equal(t, c.op == wire.Probe && c.count(&p.b.counters) == p.b.counters.ProbesAnswered, p.b.counters.ProbesAnswered == 1)
+			require.Equal(t,
+				c.op == wire.Probe && c.count(&p.b.counters) == p.b.counters.ProbesAnswered,
+				p.b.counters.ProbesAnswered == 1)
 			require.Empty(t, s.probes())
 			require.Equal(t, ReadyToSend, b.qp.State())
 			p.conserved()
@@ -401,8 +451,8 @@ func TestProbeFlood(t *testing.T) {
 	require.Positive(t, p.b.counters.DropProbeRate)
 }
 
-// A window of 0 stops a flow inside a message. What is under way is acknowledged or times out as ever; what
-// was lost waits, and costs one retry however long it waits.
+// A window of 0 stops a flow inside a message. What is under way is acknowledged or times out as
+// ever; what was lost waits, and costs one retry however long it waits.
 func TestStoppedFlow(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		for _, lossy := range []bool{false, true} {
@@ -422,7 +472,8 @@ func TestStoppedFlow(t *testing.T) {
 				}
 			}
 			s.steer(cc.Decision{Window: 20 * units.KiB, Rate: 10 * units.Gbps})
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 			p.settle(10 * units.Millisecond)
 			last := s.heard[len(s.heard)-1]
 			if lossy {
@@ -454,12 +505,13 @@ func sum(evs []cc.Event) (n units.Bytes) {
 	return n
 }
 
-// POST comes when something is posted where nothing was left, before it leaves, and its Decision holds for
-// the first packet; not for what is posted behind.
+// POST comes when something is posted where nothing was left, before it leaves, and its Decision
+// holds for the first packet; not for what is posted behind.
 func TestPost(t *testing.T) {
 	p, a, b, s := steeredPair(t, probing())
 	write := func(n int) {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, n)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	s.on = func(ev *cc.Event, _ units.Time) {
 		if ev.Kind == cc.POST {
@@ -486,7 +538,8 @@ func TestPost(t *testing.T) {
 	require.Equal(t, cc.POST, s.heard[len(s.heard)-1].Kind, "a message without payload, too")
 }
 
-// What is left is not 0 while messages without payload are: an algorithm that stopped would not begin again for them.
+// What is left is not 0 while messages without payload are: an algorithm that stopped would not
+// begin again for them.
 func TestLeftWithoutPayload(t *testing.T) {
 	p, a, b, s := steeredPair(t, probing())
 	s.steer(cc.Decision{Window: 1})
@@ -497,7 +550,8 @@ func TestLeftWithoutPayload(t *testing.T) {
 		}
 	}
 	for _, n := range []int{700, 0, 0} {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, n)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	require.Len(t, p.await(a, 3), 3)
 	require.NotZero(t, left[0], "two messages have not been acknowledged: %v", left)
@@ -513,7 +567,8 @@ func TestPostOfPacedFlow(t *testing.T) {
 			s.decision.Window = 0
 		}
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5000)}})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		SGList: []SGE{a.mr.SGE(0, 5000)}})
 	p.settle(50 * units.Microsecond)
 	require.Empty(t, p.la.packets())
 	require.Len(t, s.heard, 1)
@@ -540,7 +595,8 @@ func TestLeft(t *testing.T) {
 				n = rng.IntN(20000)
 			}
 			b.recv(t, uint64(i), 1<<20, 20000)
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, n)}})
+			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+				SGList: []SGE{a.mr.SGE(0, n)}})
 			posted += units.Bytes(n)
 		}
 		p.await(a, 60)
@@ -560,7 +616,8 @@ func TestLeft(t *testing.T) {
 
 // Deadlines of D2TCP need to know what is left: the nearer one yields less when both meet marks.
 func TestDeadlinesHold(t *testing.T) {
-	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 10 * units.Microsecond, Payload: 1024, Signals: cc.SignalDelay | cc.SignalMarks}
+	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 10 * units.Microsecond, Payload: 1024,
+		Signals: cc.SignalDelay | cc.SignalMarks}
 	window := func(deadline string) units.Bytes {
 		spec, err := cc.Parse("d2tcp:alpha=0.5,deadline=" + deadline)
 		require.NoError(t, err)
@@ -573,7 +630,8 @@ func TestDeadlinesHold(t *testing.T) {
 		a, b := p.connected(o)
 		n := 0
 		p.la.marking(func() bool { n++; return n%8 == 0 })
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 4<<20)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 4<<20)}})
 		p.settle(60 * units.Microsecond)
 		require.NotZero(t, a.qp.posted, "in the midst of it")
 		return a.qp.req.window
@@ -612,7 +670,8 @@ func TestProbesAllocateNothing(t *testing.T) {
 	}
 }
 
-// fickle is a flow that stops whenever it likes, and goes on when a probe says so, if it likes that.
+// fickle is a flow that stops whenever it likes, and goes on when a probe says so, if it likes
+// that.
 func (s *steered) fickle(rng *rand.Rand) {
 	s.deaf = true
 	stopped := false
@@ -623,19 +682,21 @@ func (s *steered) fickle(rng *rand.Rand) {
 			s.decision = cc.Decision{Window: units.Bytes(1 + rng.IntN(50_000))}
 		case ev.Probe && stopped, !stopped && rng.IntN(20) == 0:
 			stopped = true
-			s.decision = cc.Decision{ProbeAt: now.Add(units.Duration(rng.IntN(10_000)) * units.Nanosecond)}
+			s.decision = cc.Decision{ProbeAt: now.Add(units.Duration(rng.IntN(10_000)) *
+				units.Nanosecond)}
 		}
 	}
 }
 
-// Flows that stop and probe at random get all their messages across a link that loses, repeats and reorders,
-// as they were sent and in order, toward any kind of peer.
+// Flows that stop and probe at random get all their messages across a link that loses, repeats and
+// reorders, as they were sent and in order, toward any kind of peer.
 func TestFickleFlows(t *testing.T) {
 	seed, notReady := testSeed(t), uint64(0)
 	for i, c := range []struct {
 		features wire.Features
 		sack     uint16
-	}{{wire.FeatureProbe, 512}, {wire.FeatureProbe, 0}, {0, 0}, {0, 128}, {wire.FeatureProbe | wire.FeatureTiming | wire.FeatureECNEcho, 64}} {
+	}{{wire.FeatureProbe, 512}, {wire.FeatureProbe, 0}, {0, 0}, {0, 128},
+		{wire.FeatureProbe | wire.FeatureTiming | wire.FeatureECNEcho, 64}} {
 		for _, bad := range []bool{false, true} {
 			rng := rand.New(rand.NewPCG(seed, uint64(i)))
 			o := probing()
@@ -645,7 +706,9 @@ func TestFickleFlows(t *testing.T) {
 			s.fickle(rng)
 			if bad {
 				for _, l := range []*link{p.la, p.lb} {
-					l.tamper = func([]byte) int { return 1 + (rng.IntN(50)+1)/50 - (rng.IntN(50)+1)/50 }
+					l.tamper = func([]byte) int {
+						return 1 + (rng.IntN(50)+1)/50 - (rng.IntN(50)+1)/50
+					}
 					l.swap = func() bool { return rng.IntN(30) == 0 }
 				}
 			}
@@ -656,7 +719,8 @@ func TestFickleFlows(t *testing.T) {
 			sizes := make([]int, messages)
 			var receives []int
 			for i := range messages {
-				ops[i], sizes[i] = []SendOp{OpSend, OpWrite, OpWriteImm, OpRead, OpFetchAdd}[rng.IntN(5)], rng.IntN(slot)
+				ops[i], sizes[i] = []SendOp{OpSend, OpWrite, OpWriteImm, OpRead,
+					OpFetchAdd}[rng.IntN(5)], rng.IntN(slot)
 				wr := WorkRequest{ID: uint64(i), Op: ops[i], Flags: Signaled, RKey: b.mr.RKey}
 				switch ops[i] {
 				case OpSend, OpWrite, OpWriteImm:
@@ -675,13 +739,15 @@ func TestFickleFlows(t *testing.T) {
 				a.post(t, wr)
 			}
 			rounds := 0
-			require.True(t, p.run(20*units.Second, func() bool { // the peer is not ready for all of them
+			// the peer is not ready for all of them
+			require.True(t, p.run(20*units.Second, func() bool {
 				if rounds++; rounds%10 == 0 && len(receives) > 0 {
 					b.recv(t, 0, receives[0]*slot, slot)
 					receives = receives[1:]
 				}
 				return len(a.poll()) == messages
-			}), "%v, %v: %d messages\na %+v\nb %+v", c, bad, len(a.comp), p.a.counters, p.b.counters)
+			}), "%v, %v: %d messages\na %+v\nb %+v", c, bad, len(a.comp), p.a.counters,
+				p.b.counters)
 			for i, wc := range a.comp {
 				require.Equal(t, StatusSuccess, wc.Status, "%v, %v: message %d", c, bad, i)
 				require.EqualValues(t, i, wc.ID)
@@ -690,10 +756,13 @@ func TestFickleFlows(t *testing.T) {
 			for i, op := range ops {
 				switch op {
 				case OpSend, OpWrite, OpWriteImm:
-					require.True(t, bytes.Equal(a.mem[i*slot:][:sizes[i]], b.mem[i*slot:][:sizes[i]]), "%v, %v: %v %d", c, bad, op, i)
+					require.True(t,
+						bytes.Equal(a.mem[i*slot:][:sizes[i]], b.mem[i*slot:][:sizes[i]]),
+						"%v, %v: %v %d", c, bad, op, i)
 				case OpRead:
 					at := (messages + i) * slot
-					require.True(t, bytes.Equal(a.mem[at:][:sizes[i]], b.mem[at:][:sizes[i]]), "%v, %v: READ %d", c, bad, i)
+					require.True(t, bytes.Equal(a.mem[at:][:sizes[i]], b.mem[at:][:sizes[i]]),
+						"%v, %v: READ %d", c, bad, i)
 				case OpFetchAdd:
 					adds++
 				}

@@ -29,8 +29,8 @@ const firstQPN = 0x11
 // multicastQPN means all queue pairs of a group (InfiniBand spec 3.4.4).
 const multicastQPN = wire.PSNMask
 
-// restingNumbers is how many of the numbers given up last are not drawn again: peers and packets on their way may still
-// mean the old queue pair. Fewer rest where there are few numbers. OURS.
+// restingNumbers is how many of the numbers given up last are not drawn again: peers and packets on
+// their way may still mean the old queue pair. Fewer rest where there are few numbers. OURS.
 const restingNumbers = 1024
 
 func (t *qpTable) init(first, step uint32, numbers rand.Source) {
@@ -60,14 +60,16 @@ func (t *qpTable) freeNumber() (wire.QPN, error) {
 		return 0, fmt.Errorf("transport: create QP: %d queue pairs: %w", MaxQueuePairs, ErrLimit)
 	}
 	if t.drawn != nil && uint32(t.count) >= t.most/2 { // the search would become long
-		return 0, fmt.Errorf("transport: create QP: %d queue pairs with numbers %#x + %d·n: %w", t.count, t.first, t.step, ErrLimit)
+		return 0, fmt.Errorf("transport: create QP: %d queue pairs with numbers %#x + %d·n: %w",
+			t.count, t.first, t.step, ErrLimit)
 	}
 	if t.count*2 >= len(t.slots) || t.step > 1 && t.count*int(t.step)*2 >= len(t.slots) {
 		t.grow()
 	}
 	for {
 		n := t.candidate()
-		if n >= 2 && n != multicastQPN && t.slots[int(n)&(len(t.slots)-1)] == nil && !slices.Contains(t.resting, n) {
+		if n >= 2 && n != multicastQPN && t.slots[int(n)&(len(t.slots)-1)] == nil &&
+			!slices.Contains(t.resting, n) {
 			return n, nil
 		}
 	}

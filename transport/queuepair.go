@@ -92,13 +92,15 @@ type requester struct {
 	retries, retriesLeft uint8
 	rnrRetries, rnrLeft  uint8
 	rnrWait              bool // waiting out an RNR NAK
-	probing              bool // only the oldest packet leaves: its answer will say whether the peer is ready
-	gapSeen              bool // already went back for the missing response
-	hold                 bool // congestion control says that nothing leaves
-	few                  bool // the timer runs for few packets
-	nakSeen              bool // already went back for una at the responder's word
-	unasked              bool // the newest packet asked for no ACK
-	fresh                bool // something was posted where nothing was left, and congestion control was not told
+	// only the oldest packet leaves: its answer will say whether the peer is ready
+	probing bool
+	gapSeen bool // already went back for the missing response
+	hold    bool // congestion control says that nothing leaves
+	few     bool // the timer runs for few packets
+	nakSeen bool // already went back for una at the responder's word
+	unasked bool // the newest packet asked for no ACK
+	// something was posted where nothing was left, and congestion control was not told
+	fresh bool
 
 	reordering uint32 // ns that a packet may come later than one behind it
 
@@ -166,25 +168,26 @@ type QueuePair struct {
 	minRNRTimer     uint8
 	commEstablished bool
 	class           packet.Class // of requests
-	bolt            bool         // its congestion control hears switches, and the peer plays its part
-	wants           cc.EventSet  // the events its algorithm hears
-	pkey            uint16
-	peerAway        peerAway
-	mtu             uint32
-	flow            cc.Flow
-	neighborGen     uint32
-	neighbor        *neigh.Entry
-	ep              *Endpoint
-	links           [turns]turnLink // places in the endpoint's lists
-	adm             *admission      // nil without gate and granter
-	req             requester
-	send            []sendWQE
-	pd              *ProtectionDomain
-	sendCQ, recvCQ  *CompletionQueue
-	tmpl            wire.Template
-	resp            responder
-	limits          qpLimits
-	stats           QPStats
+	// its congestion control hears switches, and the peer plays its part
+	bolt           bool
+	wants          cc.EventSet // the events its algorithm hears
+	pkey           uint16
+	peerAway       peerAway
+	mtu            uint32
+	flow           cc.Flow
+	neighborGen    uint32
+	neighbor       *neigh.Entry
+	ep             *Endpoint
+	links          [turns]turnLink // places in the endpoint's lists
+	adm            *admission      // nil without gate and granter
+	req            requester
+	send           []sendWQE
+	pd             *ProtectionDomain
+	sendCQ, recvCQ *CompletionQueue
+	tmpl           wire.Template
+	resp           responder
+	limits         qpLimits
+	stats          QPStats
 
 	recv   *receiveQueue
 	beside *besideSend
@@ -193,7 +196,8 @@ type QueuePair struct {
 	dest   wire.QPN
 	qkey   uint32
 
-	sackBits         uint16 // selective repeat: PSNs behind a gap that either side looks at; 0 without
+	// selective repeat: PSNs behind a gap that either side looks at; 0 without
+	sackBits         uint16
 	sendTag, recvTag uint16 // of the extension
 	ecnEcho          bool   // ACKs tell of marks, instead of CNPs
 	timing           bool   // ACKs tell how long packets that ask for it were here
@@ -241,8 +245,9 @@ func (qp *QueuePair) PathMTU() units.Bytes { return units.Bytes(qp.mtu) }
 
 // PSNs is where the sequence numbers of a queue pair are (ibv_query_qp's sq_psn and rq_psn).
 type PSNs struct {
-	Send           wire.PSN // of the next packet to leave
-	Unacknowledged wire.PSN // of the oldest packet that waits for its acknowledgement; Send when none does
+	Send wire.PSN // of the next packet to leave
+	// of the oldest packet that waits for its acknowledgement; Send when none does
+	Unacknowledged wire.PSN
 	Expected       wire.PSN // of the next packet from the peer
 }
 
@@ -275,7 +280,8 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 		signalAll: init.SignalAll,
 		send:      make([]sendWQE, depth),
 		beside:    newBesideSend(depth, &init),
-		limits:    qpLimits{sendWR: uint32(init.MaxSendWR), sendSGE: uint8(init.MaxSendSGE), recvSGE: uint8(init.MaxRecvSGE), inline: uint16(init.MaxInline)},
+		limits: qpLimits{sendWR: uint32(init.MaxSendWR), sendSGE: uint8(init.MaxSendSGE),
+			recvSGE: uint8(init.MaxRecvSGE), inline: uint16(init.MaxInline)},
 	}
 	qp.req.mask = uint32(depth - 1)
 	if init.SRQ != nil {
@@ -300,9 +306,9 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	return qp, nil
 }
 
-// Control gives a queue pair another congestion control than the one it was made with: one that could
-// not be made before the way to the peer was known. That is before RTR, or what is marked and asked of
-// the peer would not fit.
+// Control gives a queue pair another congestion control than the one it was made with: one that
+// could not be made before the way to the peer was known. That is before RTR, or what is marked and
+// asked of the peer would not fit.
 func (qp *QueuePair) Control(a cc.Algorithm) error {
 	if err := qp.want("another congestion control", Reset, Init); err != nil {
 		return err
@@ -336,9 +342,9 @@ func (e *Endpoint) addFlow(a cc.Algorithm, qp *QueuePair) cc.Flow {
 	return f
 }
 
-// Offer answers what the queue pair's endpoint can do beyond RoCEv2, as Endpoint.Offer, less what its
-// congestion control has no use for: one that waits for CNPs hears none from a peer that echoes marks. With
-// a gate or a granter it can speak of tokens, or of credits.
+// Offer answers what the queue pair's endpoint can do beyond RoCEv2, as Endpoint.Offer, less what
+// its congestion control has no use for: one that waits for CNPs hears none from a peer that echoes
+// marks. With a gate or a granter it can speak of tokens, or of credits.
 func (qp *QueuePair) Offer() wire.Offer {
 	o := qp.ep.Offer()
 	if qp.wants.Has(cc.CNP) && !qp.wants.Has(cc.ECN) {
@@ -353,8 +359,8 @@ func (qp *QueuePair) Offer() wire.Offer {
 	return o
 }
 
-// Snapshot answers the state of the queue pair's congestion control; nothing when its Controller does
-// not show it.
+// Snapshot answers the state of the queue pair's congestion control; nothing when its Controller
+// does not show it.
 func (qp *QueuePair) Snapshot() cc.Snapshot {
 	if o, ok := qp.ep.cc.(cc.Observer); ok {
 		return o.Snapshot(qp.flow)
@@ -375,10 +381,13 @@ func (init *QPInit) validate(e *Endpoint) error {
 		return bad("completion queues of another endpoint")
 	case init.SRQ != nil && (init.SRQ.ep != e || init.SRQ.pd != init.PD):
 		return bad("shared receive queue of another endpoint or protection domain")
-	case init.MaxSendWR < 0 || init.MaxSendWR > MaxQueueDepth || init.MaxRecvWR < 0 || init.MaxRecvWR > MaxQueueDepth:
-		return bad("queue depths %d and %d are not in 0..%d", init.MaxSendWR, init.MaxRecvWR, MaxQueueDepth)
+	case init.MaxSendWR < 0 || init.MaxSendWR > MaxQueueDepth || init.MaxRecvWR < 0 ||
+		init.MaxRecvWR > MaxQueueDepth:
+		return bad("queue depths %d and %d are not in 0..%d", init.MaxSendWR, init.MaxRecvWR,
+			MaxQueueDepth)
 	case init.MaxSendSGE > MaxSGE || init.MaxRecvSGE > MaxSGE:
-		return bad("%d and %d scatter/gather elements are more than %d", init.MaxSendSGE, init.MaxRecvSGE, MaxSGE)
+		return bad("%d and %d scatter/gather elements are more than %d", init.MaxSendSGE,
+			init.MaxRecvSGE, MaxSGE)
 	case init.MaxInline < 0 || init.MaxInline > MaxInline:
 		return bad("%d bytes inline are not in 0..%d", init.MaxInline, MaxInline)
 	}

@@ -26,8 +26,10 @@ func TestSendDeliversEverySize(t *testing.T) {
 		fill(a.mem[:n], 3)
 		b.recv(t, 7, 0, n)
 		a.post(t, WorkRequest{ID: 5, Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n)}})
-		require.Equal(t, []WorkCompletion{{ID: 5, Op: CompSend, QPN: a.qp.Num}}, p.await(a, 1), "%d bytes", n)
-		require.Equal(t, []WorkCompletion{{ID: 7, Op: CompRecv, QPN: b.qp.Num, ByteLen: uint32(n)}}, p.await(b, 1), "%d bytes", n)
+		require.Equal(t, []WorkCompletion{{ID: 5, Op: CompSend, QPN: a.qp.Num}}, p.await(a, 1),
+			"%d bytes", n)
+		require.Equal(t, []WorkCompletion{{ID: 7, Op: CompRecv, QPN: b.qp.Num, ByteLen: uint32(n)}},
+			p.await(b, 1), "%d bytes", n)
 		require.True(t, bytes.Equal(a.mem[:n], b.mem[:n]), "%d bytes", n)
 		p.conserved()
 	}
@@ -41,12 +43,17 @@ func TestWriteReadEverySizeAndMTU(t *testing.T) {
 			o.mtu = mtu
 			a, b := p.connected(o)
 			fill(a.mem[:n], 9)
-			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n)}, RemoteAddr: b.mr.Addr + 64, RKey: b.mr.RKey})
-			a.post(t, WorkRequest{ID: 2, Op: OpRead, Flags: Signaled | Fence, SGList: []SGE{a.mr.SGE(1<<15, min(n, 1<<15))}, RemoteAddr: b.mr.Addr + 64, RKey: b.mr.RKey})
+			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Flags: Signaled,
+				SGList: []SGE{a.mr.SGE(0, n)}, RemoteAddr: b.mr.Addr + 64, RKey: b.mr.RKey})
+			a.post(t, WorkRequest{ID: 2, Op: OpRead, Flags: Signaled | Fence,
+				SGList: []SGE{a.mr.SGE(1<<15, min(n, 1<<15))}, RemoteAddr: b.mr.Addr + 64,
+				RKey: b.mr.RKey})
 			got := p.await(a, 2)
 			require.Equal(t, WorkCompletion{ID: 1, Op: CompWrite, QPN: a.qp.Num}, got[0])
-			require.Equal(t, WorkCompletion{ID: 2, Op: CompRead, QPN: a.qp.Num, ByteLen: uint32(min(n, 1<<15))}, got[1])
-			require.True(t, bytes.Equal(a.mem[1<<15:1<<15+min(n, 1<<15)], b.mem[64:64+min(n, 1<<15)]), "mtu %d, %d bytes", mtu, n)
+			require.Equal(t, WorkCompletion{ID: 2, Op: CompRead, QPN: a.qp.Num,
+				ByteLen: uint32(min(n, 1<<15))}, got[1])
+			require.True(t, bytes.Equal(a.mem[1<<15:1<<15+min(n, 1<<15)],
+				b.mem[64:64+min(n, 1<<15)]), "mtu %d, %d bytes", mtu, n)
 			p.conserved()
 		}
 	}
@@ -57,29 +64,35 @@ func TestWriteTouchesNothingElse(t *testing.T) {
 	a, b := p.connected(defaults())
 	fill(a.mem, 1)
 	before := bytes.Clone(b.mem)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3001)}, RemoteAddr: b.mr.Addr + 500, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3001)},
+		RemoteAddr: b.mr.Addr + 500, RKey: b.mr.RKey})
 	p.await(a, 1)
-	require.True(t, bytes.Equal(before[:500], b.mem[:500]) && bytes.Equal(before[3501:], b.mem[3501:]))
+	require.True(t, bytes.Equal(before[:500], b.mem[:500]) && bytes.Equal(before[3501:],
+		b.mem[3501:]))
 	require.True(t, bytes.Equal(a.mem[:3001], b.mem[500:3501]))
 }
 
 func TestImmediateInvalidateSolicited(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(defaults())
-	extra, err := p.b.RegisterMemory(b.pd, make([]byte, 100), LocalWrite|RemoteWrite|RemoteInvalidate)
+	extra, err := p.b.RegisterMemory(b.pd, make([]byte, 100),
+		LocalWrite|RemoteWrite|RemoteInvalidate)
 	require.NoError(t, err)
 	for i := range 3 {
 		b.recv(t, uint64(i), 4096*i, 4096)
 	}
 	a.post(t, WorkRequest{Op: OpSendImm, Imm: 0xcafe0001, SGList: []SGE{a.mr.SGE(0, 3000)}})
-	a.post(t, WorkRequest{Op: OpWriteImm, Imm: 0xcafe0002, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpSendInv, InvalidateKey: extra.RKey, Flags: Signaled | Solicited, SGList: []SGE{a.mr.SGE(0, 30)}})
+	a.post(t, WorkRequest{Op: OpWriteImm, Imm: 0xcafe0002, SGList: []SGE{a.mr.SGE(0, 3000)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpSendInv, InvalidateKey: extra.RKey, Flags: Signaled | Solicited,
+		SGList: []SGE{a.mr.SGE(0, 30)}})
 	events := 0
 	b.cq.OnEvent(func(*CompletionQueue) { events++ })
 	b.cq.RequestNotify(true)
 	require.Equal(t, []WorkCompletion{
 		{ID: 0, Op: CompRecv, QPN: b.qp.Num, ByteLen: 3000, Flags: WithImm, Imm: 0xcafe0001},
-		{ID: 1, Op: CompRecvWriteImm, QPN: b.qp.Num, ByteLen: 3000, Flags: WithImm, Imm: 0xcafe0002},
+		{ID: 1, Op: CompRecvWriteImm, QPN: b.qp.Num, ByteLen: 3000, Flags: WithImm,
+			Imm: 0xcafe0002},
 		{ID: 2, Op: CompRecv, QPN: b.qp.Num, ByteLen: 30, Flags: WithInv, Imm: extra.RKey},
 	}, p.await(b, 3))
 	require.Equal(t, 1, events, "only the solicited one raises an event")
@@ -92,9 +105,12 @@ func TestAtomics(t *testing.T) {
 	a, b := p.connected(defaults())
 	ne := binary.NativeEndian
 	ne.PutUint64(b.mem[8:], 0x1122334455667788)
-	a.post(t, WorkRequest{Op: OpFetchAdd, CompareAdd: 0x10, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr + 8, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpCmpSwap, CompareAdd: 0x1122334455667798, Swap: 5, Flags: Signaled, SGList: []SGE{a.mr.SGE(8, 8)}, RemoteAddr: b.mr.Addr + 8, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpCmpSwap, CompareAdd: 1, Swap: 6, Flags: Signaled, SGList: []SGE{a.mr.SGE(16, 8)}, RemoteAddr: b.mr.Addr + 8, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpFetchAdd, CompareAdd: 0x10, Flags: Signaled,
+		SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr + 8, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpCmpSwap, CompareAdd: 0x1122334455667798, Swap: 5, Flags: Signaled,
+		SGList: []SGE{a.mr.SGE(8, 8)}, RemoteAddr: b.mr.Addr + 8, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpCmpSwap, CompareAdd: 1, Swap: 6, Flags: Signaled,
+		SGList: []SGE{a.mr.SGE(16, 8)}, RemoteAddr: b.mr.Addr + 8, RKey: b.mr.RKey})
 	for i, wc := range p.await(a, 3) {
 		require.Equal(t, StatusSuccess, wc.Status)
 		require.Equal(t, []CompletionOp{CompFetchAdd, CompCmpSwap, CompCmpSwap}[i], wc.Op)
@@ -113,7 +129,8 @@ func TestScatterGatherAndInline(t *testing.T) {
 		return []SGE{s.mr.SGE(0, 700), s.mr.SGE(2000, 1), s.mr.SGE(3000, 2000), s.mr.SGE(9000, 99)}
 	}
 	join := func(s *side) []byte {
-		return bytes.Join([][]byte{s.mem[0:700], s.mem[2000:2001], s.mem[3000:5000], s.mem[9000:9099]}, nil)
+		return bytes.Join([][]byte{s.mem[0:700], s.mem[2000:2001], s.mem[3000:5000],
+			s.mem[9000:9099]}, nil)
 	}
 	require.NoError(t, b.qp.PostRecv(&RecvRequest{SGList: lists(b)}))
 	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: lists(a)})
@@ -121,7 +138,8 @@ func TestScatterGatherAndInline(t *testing.T) {
 	require.Equal(t, join(a), join(b))
 
 	fill(b.mem, 77)
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: lists(a), RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: lists(a), RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.Equal(t, b.mem[:2800], join(a))
 
@@ -142,7 +160,8 @@ func TestPSNWrap(t *testing.T) {
 		fill(a.mem, 4)
 		b.recv(t, 0, 0, 5000)
 		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5000)}})
-		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(10000, 5000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(10000, 5000)},
+			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 2)
 		require.True(t, bytes.Equal(a.mem[:5000], a.mem[10000:15000]), "from %#x", uint32(start))
 	}
@@ -166,7 +185,9 @@ func TestAcksAreCoalesced(t *testing.T) {
 // onAck is congestion control whose decision changes with the first ACK.
 type onAck struct{ before, after cc.Decision }
 
-func (*onAck) Events() cc.EventSet                        { return cc.Events(cc.ACK, cc.RTT, cc.TIMER) }
+func (*onAck) Events() cc.EventSet {
+	return cc.Events(cc.ACK, cc.RTT, cc.TIMER)
+}
 func (o *onAck) Start(units.Time) cc.Decision             { return o.before }
 func (o *onAck) On(*cc.Event, units.Time) (d cc.Decision) { o.before = o.after; return o.after }
 
@@ -177,7 +198,8 @@ func TestWindowCutDuringAMessage(t *testing.T) {
 	o := defaults()
 	o.algorithm = &onAck{cc.Decision{Window: units.MiB}, cc.Decision{Window: 1024}}
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 40<<10)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 40<<10)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	for len(a.poll()) == 0 && p.a.counters.Timeouts == 0 {
 		p.now = p.now.Add(units.Microsecond)
 		p.step()
@@ -193,7 +215,8 @@ func TestHeldFlowGoesOn(t *testing.T) {
 	until := units.Time(200 * units.Microsecond)
 	o.algorithm = &onAck{cc.Decision{Hold: true, WakeAt: until}, cc.Decision{Window: units.MiB}}
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.Equal(t, until.Add(2*units.Microsecond), p.now, "there and back")
 }
@@ -207,12 +230,14 @@ func TestCopiesOfANak(t *testing.T) {
 	p.la.tamper = dropOnce(wire.RCWriteFirst, 0)
 	p.lb.tamper = func(frame []byte) int {
 		var parsed wire.Packet
-		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck && parsed.AETH().Syndrome().IsNak() {
+		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck &&
+			parsed.AETH().Syndrome().IsNak() {
 			return 10
 		}
 		return 1
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5000)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	require.LessOrEqual(t, p.a.counters.Retransmitted, uint64(5), "once, and not for every copy")
 }
@@ -226,10 +251,12 @@ func TestAcksDoNotOvertakeResponses(t *testing.T) {
 	p.b, err = New(Config{Port: p.lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
 	require.NoError(t, err)
 	a, b := p.connected(defaults())
-	write := WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
+	write := WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
 	a.post(t, write)
 	p.await(a, 1)
-	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 10000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 10000)}, RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey})
 	a.post(t, write)
 	p.await(a, 1)
 	classes := map[wire.Opcode][]packet.Class{}
@@ -254,7 +281,8 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	o := defaults()
 	o.memory = 1 << 18
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 200000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 200000)}, RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey})
 	require.True(t, p.run(units.Second, func() bool { return len(p.lb.sent) > 20 }))
 	require.Positive(t, b.qp.reads.pending, "responses are still to come")
 	b.mr.Deregister()
@@ -262,12 +290,14 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 		p.now = p.now.Add(100 * units.Nanosecond)
 		p.b.Poll(p.now)
 	}
-	require.False(t, p.b.Busy(), "it left with the poll that found the region gone: nothing would wake the endpoint again")
+	require.False(t, p.b.Busy(),
+		"it left with the poll that found the region gone: nothing would wake the endpoint again")
 	require.Equal(t, StatusRemAccessErr, p.await(a, 1)[0].Status)
 	naks := 0
 	for i, frame := range p.lb.sent {
 		var parsed wire.Packet
-		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck && parsed.AETH().Syndrome().IsNak() {
+		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck &&
+			parsed.AETH().Syndrome().IsNak() {
 			naks++
 			require.Equal(t, packet.ClassData, p.lb.sentIn[i])
 		}
@@ -275,13 +305,15 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	require.Equal(t, 1, naks)
 }
 
-// A copy of a READ request that comes when the READ is over, and its memory taken back, does no harm.
+// A copy of a READ request that comes when the READ is over, and its memory taken back, does no
+// harm.
 func TestLateCopyOfARead(t *testing.T) {
 	bothWays(t, "late copy", func(t *testing.T, o sideOptions) {
 		p := newPair(t)
 		p.la.record = true
 		a, b := p.connected(o)
-		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)},
+			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		b.mr.Deregister()
 		for _, frame := range p.la.sent {
@@ -349,7 +381,8 @@ func TestOneLossIsRepaired(t *testing.T) {
 			} else {
 				p.la.tamper = dropOnce(c.drop, c.nth)
 			}
-			wr := WorkRequest{Op: c.op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, c.size)}, RKey: b.mr.RKey, RemoteAddr: b.mr.Addr + 20000}
+			wr := WorkRequest{Op: c.op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, c.size)},
+				RKey: b.mr.RKey, RemoteAddr: b.mr.Addr + 20000}
 			switch c.op {
 			case OpSend:
 				b.recv(t, 0, 20000, c.size)
@@ -366,7 +399,8 @@ func TestOneLossIsRepaired(t *testing.T) {
 				require.True(t, bytes.Equal(a.mem[:c.size], b.mem[10000:10000+c.size]))
 			case OpFetchAdd:
 				require.EqualValues(t, 7, binary.NativeEndian.Uint64(a.mem))
-				require.EqualValues(t, 8, binary.NativeEndian.Uint64(b.mem[40000:]), "executed once")
+				require.EqualValues(t, 8, binary.NativeEndian.Uint64(b.mem[40000:]),
+					"executed once")
 			default:
 				require.True(t, bytes.Equal(a.mem[:c.size], b.mem[20000:20000+c.size]))
 			}
@@ -405,7 +439,8 @@ func TestRNRProbesWithOnePacket(t *testing.T) {
 	a, b := p.connected(defaults())
 	const size, messages = 1000, 20
 	for i := range messages {
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(i*size, size)}})
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(i*size, size)}})
 	}
 	p.settle(units.Millisecond)
 	c := p.a.counters
@@ -428,7 +463,8 @@ func TestRNRRetriesEnd(t *testing.T) {
 	a.post(t, WorkRequest{ID: 1, Op: OpSend, SGList: []SGE{a.mr.SGE(0, 8)}})
 	a.post(t, WorkRequest{ID: 2, Op: OpSend, SGList: []SGE{a.mr.SGE(0, 8)}})
 	got := p.await(a, 2)
-	require.Equal(t, []Status{StatusRNRRetryExcErr, StatusWRFlushErr}, []Status{got[0].Status, got[1].Status})
+	require.Equal(t, []Status{StatusRNRRetryExcErr, StatusWRFlushErr},
+		[]Status{got[0].Status, got[1].Status})
 	require.EqualValues(t, 3, p.b.counters.RNRSent, "the first try and two more")
 	require.Equal(t, Errored, a.qp.State())
 }
@@ -441,7 +477,8 @@ func TestSilentPeerEndsInRetryExceeded(t *testing.T) {
 	p.settle(units.Millisecond)
 	p.la.tamper = func([]byte) int { return 0 }
 	start := p.now
-	a.post(t, WorkRequest{ID: 1, Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{ID: 1, Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey})
 	got := p.await(a, 1)
 	require.Equal(t, StatusRetryExcErr, got[0].Status)
 	late := p.now.Sub(start) - 4*wire.AckTimeout(4)
@@ -462,47 +499,73 @@ func TestRemoteErrors(t *testing.T) {
 	}
 	write := func(addr uint64, rkey uint32, n int) func(a, b *side) WorkRequest {
 		return func(a, b *side) WorkRequest {
-			return WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, n)}, RemoteAddr: b.mr.Addr + addr, RKey: b.mr.RKey + rkey}
+			return WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, n)},
+				RemoteAddr: b.mr.Addr + addr, RKey: b.mr.RKey + rkey}
 		}
 	}
 	access := func(c *Counters) uint64 { return c.NakAccess }
 	invalid := func(c *Counters) uint64 { return c.NakInvalid }
 	for _, s := range []scene{
 		{name: "WRITE, wrong rkey", wr: write(0, 1, 64), status: StatusRemAccessErr, count: access},
-		{name: "WRITE, one byte past the end", wr: write(1<<16-63, 0, 64), status: StatusRemAccessErr, count: access},
-		{name: "WRITE, several packets, past the end", wr: write(1<<16-4999, 0, 5000), status: StatusRemAccessErr, count: access},
-		{name: "WRITE, address before the region", wr: write(^uint64(0), 0, 64), status: StatusRemAccessErr, count: access},
-		{name: "WRITE without permission of the queue pair", wr: write(0, 0, 64), status: StatusRemAccessErr, count: access,
+		{name: "WRITE, one byte past the end", wr: write(1<<16-63, 0, 64),
+			status: StatusRemAccessErr, count: access},
+		{name: "WRITE, several packets, past the end", wr: write(1<<16-4999, 0, 5000),
+			status: StatusRemAccessErr, count: access},
+		{name: "WRITE, address before the region", wr: write(^uint64(0), 0, 64),
+			status: StatusRemAccessErr, count: access},
+		{name: "WRITE without permission of the queue pair", wr: write(0, 0, 64),
+			status: StatusRemAccessErr, count: access,
 			setup: func(_ *testing.T, _ *pair, _, b *side) { b.qp.access = RemoteRead }},
-		{name: "WRITE without permission of the region", wr: write(0, 0, 64), status: StatusRemAccessErr, count: access,
-			setup: func(_ *testing.T, _ *pair, _, b *side) { b.mr.access = LocalWrite | RemoteRead }},
+		{name: "WRITE without permission of the region", wr: write(0, 0, 64),
+			status: StatusRemAccessErr, count: access,
+			setup: func(_ *testing.T, _ *pair, _, b *side) {
+				b.mr.access = LocalWrite | RemoteRead
+			}},
 		{name: "READ without permission", status: StatusRemAccessErr, count: access,
 			wr: func(a, b *side) WorkRequest {
-				return WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
+				return WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 64)},
+					RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
 			},
 			setup: func(_ *testing.T, _ *pair, _, b *side) { b.mr.access = LocalWrite }},
 		{name: "region of another protection domain", status: StatusRemAccessErr, count: access,
-			wr: write(0, 0, 64), setup: func(_ *testing.T, p *pair, _, b *side) { b.mr.pd = p.b.AllocPD() }},
+			wr: write(0, 0, 64), setup: func(_ *testing.T, p *pair, _, b *side) {
+				b.mr.pd = p.b.AllocPD()
+			}},
 		{name: "atomic, not aligned", status: StatusRemInvReqErr, count: invalid,
 			wr: func(a, b *side) WorkRequest {
-				return WorkRequest{Op: OpFetchAdd, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr + 4, RKey: b.mr.RKey}
+				return WorkRequest{Op: OpFetchAdd, SGList: []SGE{a.mr.SGE(0, 8)},
+					RemoteAddr: b.mr.Addr + 4, RKey: b.mr.RKey}
 			}},
-		{name: "SEND longer than the receive", status: StatusRemInvReqErr, count: invalid, recv: StatusLocLenErr,
-			wr:    func(a, b *side) WorkRequest { return WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 3000)}} },
-			setup: func(t *testing.T, _ *pair, _, b *side) { b.recv(t, 9, 0, 2999) }},
-		{name: "receive into memory that is not ours", status: StatusRemOpErr, count: func(c *Counters) uint64 { return c.NakOperational }, recv: StatusLocProtErr,
-			wr: func(a, b *side) WorkRequest { return WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 30)}} },
-			setup: func(t *testing.T, _ *pair, _, b *side) {
-				require.NoError(t, b.qp.PostRecv(&RecvRequest{ID: 9, SGList: []SGE{{Addr: b.mr.Addr, Length: 100, LKey: b.mr.LKey ^ 1<<20}}}))
-			}},
-		{name: "SEND with invalidate of a plain region", status: StatusRemAccessErr, count: access, recv: StatusLocProtErr,
+		{name: "SEND longer than the receive", status: StatusRemInvReqErr, count: invalid,
+			recv: StatusLocLenErr,
 			wr: func(a, b *side) WorkRequest {
-				return WorkRequest{Op: OpSendInv, InvalidateKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 30)}}
+				return WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 3000)}}
+			},
+			setup: func(t *testing.T, _ *pair, _, b *side) { b.recv(t, 9, 0, 2999) }},
+		{name: "receive into memory that is not ours", status: StatusRemOpErr,
+			count: func(c *Counters) uint64 {
+				return c.NakOperational
+			}, recv: StatusLocProtErr,
+			wr: func(a, b *side) WorkRequest {
+				return WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 30)}}
+			},
+			setup: func(t *testing.T, _ *pair, _, b *side) {
+				require.NoError(t,
+					b.qp.PostRecv(&RecvRequest{ID: 9,
+						SGList: []SGE{{Addr: b.mr.Addr, Length: 100, LKey: b.mr.LKey ^ 1<<20}}}))
+			}},
+		{name: "SEND with invalidate of a plain region", status: StatusRemAccessErr, count: access,
+			recv: StatusLocProtErr,
+			wr: func(a, b *side) WorkRequest {
+				return WorkRequest{Op: OpSendInv, InvalidateKey: b.mr.RKey,
+					SGList: []SGE{a.mr.SGE(0, 30)}}
 			},
 			setup: func(t *testing.T, _ *pair, _, b *side) { b.recv(t, 9, 30000, 100) }},
-		{name: "more READs outstanding than the responder keeps", status: StatusRemInvReqErr, count: invalid,
+		{name: "more READs outstanding than the responder keeps", status: StatusRemInvReqErr,
+			count: invalid,
 			wr: func(a, b *side) WorkRequest {
-				return WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
+				return WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 64)},
+					RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
 			},
 			setup: func(_ *testing.T, _ *pair, _, b *side) { b.qp.reads.size(0) }},
 	} {
@@ -539,20 +602,24 @@ func TestLocalErrors(t *testing.T) {
 	a, b := p.connected(defaults())
 	b.recv(t, 0, 0, 100)
 	a.post(t, WorkRequest{ID: 1, Op: OpSend, SGList: []SGE{a.mr.SGE(0, 100)}})
-	a.post(t, WorkRequest{ID: 2, Op: OpSend, SGList: []SGE{{Addr: a.mr.Addr, Length: 10, LKey: a.mr.LKey + 1}}})
+	a.post(t, WorkRequest{ID: 2, Op: OpSend,
+		SGList: []SGE{{Addr: a.mr.Addr, Length: 10, LKey: a.mr.LKey + 1}}})
 	a.post(t, WorkRequest{ID: 3, Op: OpSend, SGList: []SGE{a.mr.SGE(0, 100)}})
 	var got []string
 	for _, wc := range p.await(a, 3) {
 		got = append(got, fmt.Sprintf("%d %v", wc.ID, wc.Status))
 	}
-	require.Equal(t, []string{"1 work request flushed", "2 local protection error", "3 work request flushed"}, got)
+	require.Equal(t, []string{"1 work request flushed", "2 local protection error",
+		"3 work request flushed"}, got)
 	require.NoError(t, a.qp.PostSend(&WorkRequest{ID: 4, Op: OpSend}))
-	require.Equal(t, StatusWRFlushErr, p.await(a, 1)[0].Status, "what is posted in the error state is flushed")
+	require.Equal(t, StatusWRFlushErr, p.await(a, 1)[0].Status,
+		"what is posted in the error state is flushed")
 }
 
 // TestFaultsFromASeed sends a mix of everything through a link that loses, repeats, reorders and
 // corrupts, and checks every byte: with go-back-N, and with selective repeat of two sizes. Where a
-// tenth of all frames is lost, one seed in some 10 000 has eight losses in a row, which no retry survives.
+// tenth of all frames is lost, one seed in some 10 000 has eight losses in a row, which no retry
+// survives.
 func TestFaultsFromASeed(t *testing.T) {
 	seed := testSeed(t)
 	rounds := 150
@@ -640,7 +707,8 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 	adds := uint64(0)
 	for i := range n {
 		off, size := i*area, rng.IntN(area)
-		wr := WorkRequest{ID: uint64(i), Op: SendOp(rng.IntN(int(sendOps))), Flags: Signaled, SGList: []SGE{a.mr.SGE(off, size)},
+		wr := WorkRequest{ID: uint64(i), Op: SendOp(rng.IntN(int(sendOps))), Flags: Signaled,
+			SGList:     []SGE{a.mr.SGE(off, size)},
 			RemoteAddr: b.mr.Addr + uint64(off), RKey: b.mr.RKey, Imm: uint32(i)}
 		if rng.IntN(4) == 0 {
 			wr.Flags |= Fence
@@ -670,9 +738,12 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 	back := rng.IntN(8) // operations the other way
 	for i := range back {
 		off, size := (32+i)*area, rng.IntN(area)
-		b.post(t, WorkRequest{Op: []SendOp{OpWrite, OpRead}[rng.IntN(2)], Flags: Signaled, SGList: []SGE{b.mr.SGE(off, size)},
+		b.post(t, WorkRequest{Op: []SendOp{OpWrite, OpRead}[rng.IntN(2)], Flags: Signaled,
+			SGList:     []SGE{b.mr.SGE(off, size)},
 			RemoteAddr: a.mr.Addr + uint64(off), RKey: a.mr.RKey})
-		checks = append(checks, func() bool { return bytes.Equal(a.mem[off:off+size], b.mem[off:off+size]) })
+		checks = append(checks, func() bool {
+			return bytes.Equal(a.mem[off:off+size], b.mem[off:off+size])
+		})
 	}
 	for len(late) > 0 {
 		p.settle(units.Duration(rng.IntN(100)) * units.Microsecond)
@@ -694,7 +765,8 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 		}
 		for _, s := range []*side{a, b} {
 			if r := &s.qp.req; r.inFlight != 0 || r.recovery != nil || s.ep.held != 0 {
-				t.Errorf("at the end %d bytes in flight, %d packets held, %+v", int64(r.inFlight), s.ep.held, r.recovery)
+				t.Errorf("at the end %d bytes in flight, %d packets held, %+v", int64(r.inFlight),
+					s.ep.held, r.recovery)
 			}
 		}
 		for i, same := range checks {

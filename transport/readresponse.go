@@ -99,7 +99,8 @@ func (qp *QueuePair) badResponse(i uint32) {
 
 // responseAhead takes a response behind a gap, or in a recovery: it goes where it belongs at once,
 // and those before it, which the responder sent before, are lost.
-func (qp *QueuePair) responseAhead(i uint32, p *wire.Packet, info *wire.OpcodeInfo, now units.Time) {
+func (qp *QueuePair) responseAhead(i uint32, p *wire.Packet, info *wire.OpcodeInfo,
+	now units.Time) {
 	c, una := &qp.ep.counters, qp.req.una
 	switch rec := qp.beginRecovery(); {
 	case p.PSN.Before(una) || rec.has(p.PSN, una):
@@ -118,7 +119,8 @@ func (qp *QueuePair) responseAhead(i uint32, p *wire.Packet, info *wire.OpcodeIn
 // scatterResponse writes a response into the memory that the request named.
 func (qp *QueuePair) scatterResponse(w *sendWQE, slot, offset uint32, payload []byte) bool {
 	if w.sges == 1 {
-		dst, ok := qp.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey, LocalWrite)
+		dst, ok := qp.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey,
+			LocalWrite)
 		if ok {
 			copy(dst, payload)
 		}

@@ -35,14 +35,16 @@ func (q *receiveQueue) post(rr *RecvRequest) error {
 		return fmt.Errorf("transport: post receive: all %d are posted: %w", q.limit, ErrQueueFull)
 	}
 	if len(rr.SGList) > int(q.perSlot)+1 {
-		return fmt.Errorf("transport: post receive: %d elements, the queue takes %d: %w", len(rr.SGList), q.perSlot+1, ErrInvalid)
+		return fmt.Errorf("transport: post receive: %d elements, the queue takes %d: %w",
+			len(rr.SGList), q.perSlot+1, ErrInvalid)
 	}
 	slot := q.tail & uint32(len(q.ring)-1)
 	w := &q.ring[slot]
 	w.id, w.slot, w.sges, w.total = rr.ID, slot, uint8(len(rr.SGList)), 0
 	for i, s := range rr.SGList {
 		if uint64(w.total)+uint64(s.Length) > MaxMessage {
-			return fmt.Errorf("transport: post receive: elements add up to more than %d bytes: %w", MaxMessage, ErrInvalid)
+			return fmt.Errorf("transport: post receive: elements add up to more than %d bytes: %w",
+				MaxMessage, ErrInvalid)
 		}
 		w.total += s.Length
 		if i == 0 {
@@ -78,10 +80,12 @@ type SharedReceiveQueue struct {
 func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedReceiveQueue, error) {
 	maxSGE = max(maxSGE, 1)
 	if pd == nil || pd.ep != e {
-		return nil, fmt.Errorf("transport: create SRQ: protection domain of another endpoint: %w", ErrInvalid)
+		return nil, fmt.Errorf("transport: create SRQ: protection domain of another endpoint: %w",
+			ErrInvalid)
 	}
 	if depth < 1 || depth > MaxQueueDepth || maxSGE > MaxSGE {
-		return nil, fmt.Errorf("transport: create SRQ: depth %d is not in 1..%d or %d elements are more than %d: %w", depth, MaxQueueDepth, maxSGE, MaxSGE, ErrInvalid)
+		return nil, fmt.Errorf("transport: create SRQ: depth %d is not in 1..%d or %d elements "+
+			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, MaxSGE, ErrInvalid)
 	}
 	s := &SharedReceiveQueue{ep: e, pd: pd}
 	s.queue.init(depth, maxSGE)

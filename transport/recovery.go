@@ -72,8 +72,10 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	switch {
 	case p.Op == wire.SRC:
 		qp.receiveSRC(p)
-	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck && !qp.limits.probes,
-		(p.Op == wire.RTS || p.Op == wire.Token) && (qp.adm == nil || !qp.adm.tokens), p.Op == wire.CREDIT && (qp.adm == nil || !qp.adm.credits.agreed):
+	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck &&
+		!qp.limits.probes,
+		(p.Op == wire.RTS || p.Op == wire.Token) && (qp.adm == nil || !qp.adm.tokens),
+		p.Op == wire.CREDIT && (qp.adm == nil || !qp.adm.credits.agreed):
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
@@ -145,8 +147,9 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 	}
 }
 
-// news returns of which of the 64 PSNs from first on, but at most n, a SACK says something that is not known: here are
-// those that have come. A peer may repeat a SACK as often as it likes, and only news cost more than a look at each word.
+// news returns of which of the 64 PSNs from first on, but at most n, a SACK says something that is
+// not known: here are those that have come. A peer may repeat a SACK as often as it likes, and only
+// news cost more than a look at each word.
 func (rec *recovery) news(first wire.PSN, here uint64, n int, patient bool) uint64 {
 	inside := ^uint64(0)
 	if n < 64 {
@@ -198,7 +201,8 @@ func (qp *QueuePair) size(psn wire.PSN) units.Bytes {
 	return size
 }
 
-// part returns the outstanding request that psn belongs to, and how many bytes of its payload psn carries, or asks for.
+// part returns the outstanding request that psn belongs to, and how many bytes of its payload psn
+// carries, or asks for.
 func (qp *QueuePair) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
 	w = qp.request(psn)
 	k := uint32(psn.Sub(w.first))
@@ -260,8 +264,8 @@ func (qp *QueuePair) lose(psn wire.PSN) {
 	r.unstamp(psn, 1)
 }
 
-// takeBack takes psn, the packet that the responder expects, as lost whatever it said before: it had
-// the packet, but was not ready for it when its turn came, and dropped it.
+// takeBack takes psn, the packet that the responder expects, as lost whatever it said before: it
+// had the packet, but was not ready for it when its turn came, and dropped it.
 func (qp *QueuePair) takeBack(psn wire.PSN) {
 	rec := qp.req.recovery
 	if rec.answered.has(psn) && !qp.request(psn).op.answered() {
@@ -273,12 +277,14 @@ func (qp *QueuePair) takeBack(psn wire.PSN) {
 	qp.lose(psn)
 }
 
-// heedDropped takes what was behind end as lost, where an ACK that tells of nothing there acknowledges up to a packet which
-// had arrived: the responder needed its buffers, and dropped all that it held.
+// heedDropped takes what was behind end as lost, where an ACK that tells of nothing there
+// acknowledges up to a packet which had arrived: the responder needed its buffers, and dropped all
+// that it held.
 func (qp *QueuePair) heedDropped(end wire.PSN) {
 	r := &qp.req
 	rec := r.recovery
-	if end.Before(rec.known) || !within(r.una, end) || !end.Before(r.sndMax) || !rec.answered.has(end) && !rec.asked.has(end) {
+	if end.Before(rec.known) || !within(r.una, end) || !end.Before(r.sndMax) ||
+		!rec.answered.has(end) && !rec.asked.has(end) {
 		return
 	}
 	qp.takeBackFrom(end)
@@ -327,7 +333,8 @@ func (qp *QueuePair) advance() bool {
 	for r.done != r.begun {
 		w := &qp.send[r.done&r.mask]
 		last := w.first.Add(w.packets)
-		for r.una != last && rec.answered.has(r.una) && (w.op.answered() || r.una.Before(rec.known)) {
+		for r.una != last && rec.answered.has(r.una) &&
+			(w.op.answered() || r.una.Before(rec.known)) {
 			rec.answered.remove(r.una)
 			k := uint32(r.una.Sub(w.first))
 			size := qp.span(w, k, k+1)

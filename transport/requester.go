@@ -143,8 +143,8 @@ func (r *requester) fits(n uint32) bool {
 	return r.inFlight == 0 || r.inFlight+units.Bytes(n) <= r.window
 }
 
-// acknowledgements are what an algorithm hears that is clocked by them: it gets one for each packet, or
-// for as many as the responder polls at a time.
+// acknowledgements are what an algorithm hears that is clocked by them: it gets one for each
+// packet, or for as many as the responder polls at a time.
 var acknowledgements = cc.Events(cc.ACK, cc.ECN, cc.RTT)
 
 // sendData sends the next packet of a SEND or WRITE.
@@ -155,7 +155,8 @@ func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
 		return sendBlocked
 	}
 	ends := r.packet+1 == w.packets
-	ask := qp.Type == RC && (ends || qp.wants&acknowledgements != 0 || r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now))
+	ask := qp.Type == RC && (ends || qp.wants&acknowledgements != 0 ||
+		r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now))
 	if status := qp.buildData(w, r.next&r.mask, r.packet, ask); status != sendDone {
 		return status
 	}
@@ -210,7 +211,8 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	if ask {
 		flags |= wire.AckReq | wire.AskTiming.When(qp.timing && qp.wants.Has(cc.RTT))
 	}
-	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)}, extra+int(size))
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)},
+		extra+int(size))
 	frame := room[:total]
 	data := ext
 	if qp.limits.hops > 0 {
@@ -300,7 +302,8 @@ func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
 		qp.startTimer(now)
 	}
 	if qp.wants.Has(cc.TX) {
-		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(first), Packets: int(n), Bytes: units.Bytes(size)}, now)
+		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(first), Packets: int(n),
+			Bytes: units.Bytes(size)}, now)
 	}
 }
 
@@ -340,7 +343,8 @@ func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
 	return sendDone
 }
 
-// buildRead puts a request for size bytes from packet k of a READ on, or an atomic, in line to leave.
+// buildRead puts a request for size bytes from packet k of a READ on, or an atomic, in line to
+// leave.
 func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 	e := qp.ep
 	b := e.frame(qp.class)
@@ -358,7 +362,8 @@ func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 	ext, total := qp.tmpl.Build(room, fields, 0)
 	frame := room[:total]
 	if w.op == OpRead {
-		wire.RETH(frame[ext:ext+wire.RETHLen]).Set(w.remoteAddr+uint64(k<<qp.mtuShift), w.rkey, size)
+		wire.RETH(frame[ext:ext+wire.RETHLen]).Set(w.remoteAddr+uint64(k<<qp.mtuShift), w.rkey,
+			size)
 	} else {
 		args := qp.beside.atomics[slot]
 		swapAdd, compare := args.compareAdd, uint64(0)
@@ -397,14 +402,16 @@ func (qp *QueuePair) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 }
 
 // eachPiece walks n bytes from offset of a request's scatter/gather list.
-func (qp *QueuePair) eachPiece(w *sendWQE, slot, offset, n uint32, access Access, visit func([]byte)) bool {
+func (qp *QueuePair) eachPiece(w *sendWQE, slot, offset, n uint32, access Access,
+	visit func([]byte)) bool {
 	extra := qp.beside.sges[slot*uint32(qp.limits.sendSGE-1):]
 	return walkSGEs(qp.pd, w.sge, extra, w.sges, offset, n, access, visit)
 }
 
 // walkSGEs visits n bytes from offset of a list of elements; false when the list is too short or
 // an element is not what its key allows.
-func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset, n uint32, access Access, visit func([]byte)) bool {
+func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset, n uint32,
+	access Access, visit func([]byte)) bool {
 	for i := uint8(0); i < count && n > 0; i++ {
 		s := first
 		if i > 0 {
@@ -455,7 +462,8 @@ func (qp *QueuePair) left() units.Bytes {
 	return qp.posted - qp.span(w, 0, uint32(r.una.Sub(w.first)))
 }
 
-// outstanding returns what Event.Left reports: 0 only when nothing is posted, so messages without payload count as a byte.
+// outstanding returns what Event.Left reports: 0 only when nothing is posted, so messages without
+// payload count as a byte.
 func (qp *QueuePair) outstanding() units.Bytes {
 	if qp.req.done == qp.req.posted {
 		return 0
@@ -475,7 +483,8 @@ func (qp *QueuePair) beginWork(now units.Time) {
 func (qp *QueuePair) report(ev cc.Event, now units.Time) {
 	e := qp.ep
 	e.event = ev
-	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = qp.flow, uint32(qp.req.sndNxt), qp.req.inFlight, qp.outstanding()
+	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = qp.flow, uint32(qp.req.sndNxt),
+		qp.req.inFlight, qp.outstanding()
 	e.cc.Report(&e.event, now)
 	qp.heedDecision()
 }

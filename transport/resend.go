@@ -39,7 +39,8 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 		n = qp.missing(psn)
 	}
 	size := uint32(qp.span(w, k, k+n))
-	if !r.fits(min(size, qp.mtu)) || qp.adm != nil && !w.op.answered() && !qp.admits(w, k, true, now) {
+	if !r.fits(min(size, qp.mtu)) || qp.adm != nil && !w.op.answered() && !qp.admits(w, k, true,
+		now) {
 		return sendBlocked
 	}
 	var status sendStatus
@@ -82,7 +83,8 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 		qp.startTimer(now)
 	}
 	if qp.wants.Has(cc.TX) {
-		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(psn), Packets: 1, Bytes: units.Bytes(size)}, now)
+		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(psn), Packets: 1, Bytes: units.Bytes(size)},
+			now)
 	}
 	return sendDone
 }

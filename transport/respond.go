@@ -6,17 +6,20 @@ import (
 )
 
 // respond sends what the queue pair owes its peer: READ responses and atomic results in the order
-// of their requests, then the ACK or NAK; before them what is about congestion, its own probe too. Only when nothing older is left to say does an ACK go
-// out, for it would tell the peer that those responses were lost.
+// of their requests, then the ACK or NAK; before them what is about congestion, its own probe too.
+// Only when nothing older is left to say does an ACK go out, for it would tell the peer that those
+// responses were lost.
 func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
-	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() && !qp.owesProbe() && !qp.mayProbe() && !qp.gateSpeaks() && !qp.owesCredit() || qp.neighbor == nil {
+	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() && !qp.owesProbe() &&
+		!qp.mayProbe() && !qp.gateSpeaks() && !qp.owesCredit() || qp.neighbor == nil {
 		return 0, false
 	}
 	if !qp.resolved() {
 		qp.ep.await(qp)
 		return 0, false
 	}
-	if qp.owesCNP() && !qp.sendCNP() || qp.owesProbe() && !qp.sendProbeAck() || qp.mayProbe() && !qp.sendProbe(qp.ep.now) || qp.owesCredit() && !qp.sendCredit() {
+	if qp.owesCNP() && !qp.sendCNP() || qp.owesProbe() && !qp.sendProbeAck() || qp.mayProbe() &&
+		!qp.sendProbe(qp.ep.now) || qp.owesCredit() && !qp.sendCredit() {
 		return 0, true
 	}
 	for range gateKinds {
@@ -50,7 +53,8 @@ func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
 func (qp *QueuePair) sendAnswer() bool {
 	e, s := qp.ep, &qp.resp
 	class := packet.ClassAck
-	if qp.reads.head != qp.reads.tail || qp.state == Errored { // it must not overtake a response that is still in the port, or on its way
+	// it must not overtake a response that is still in the port, or on its way
+	if qp.reads.head != qp.reads.tail || qp.state == Errored {
 		class = packet.ClassData
 	}
 	b := e.frame(class)
@@ -84,7 +88,8 @@ func (qp *QueuePair) sendAnswer() bool {
 		op = wire.XACK
 	}
 	frame := b.Room()
-	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: op, Flags: wire.BECN.When(echo > 0), PSN: psn}, tlvs)
+	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: op, Flags: wire.BECN.When(echo > 0),
+		PSN: psn}, tlvs)
 	frame = frame[:total]
 	if tlvs > 0 {
 		wire.XCH(frame[ext:]).Set(qp.sendTag, tlvs)
@@ -167,8 +172,8 @@ func (qp *QueuePair) regionGone(psn wire.PSN) {
 	qp.fatal(AsyncQPAccessErr)
 }
 
-// sendResponse sends packet k of a READ response, or an atomic's result. It fails when the memory is
-// not registered any more.
+// sendResponse sends packet k of a READ response, or an atomic's result. It fails when the memory
+// is not registered any more.
 func (qp *QueuePair) sendResponse(en *readEntry, k uint32) sendStatus {
 	e := qp.ep
 	b := e.frame(packet.ClassData)
@@ -181,7 +186,8 @@ func (qp *QueuePair) sendResponse(en *readEntry, k uint32) sendStatus {
 		ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RCAtomicAck, PSN: psn}, 0)
 		frame := room[:total]
 		wire.AETH(frame[ext:ext+wire.AETHLen]).Set(wire.SyndromeAck, en.msn)
-		wire.AtomicAckETH(frame[ext+wire.AETHLen : ext+wire.AETHLen+wire.AtomicAckETHLen]).SetOriginal(en.found)
+		wire.AtomicAckETH(frame[ext+wire.AETHLen : ext+wire.AETHLen+
+			wire.AtomicAckETHLen]).SetOriginal(en.found)
 		qp.finishResponse(b, frame)
 		return sendDone
 	}

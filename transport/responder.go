@@ -163,10 +163,12 @@ func (qp *QueuePair) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 }
 
 // beginWrite takes a WRITE's RETH: key, bounds and rights for the whole message.
-func (qp *QueuePair) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload []byte) (nak uint8, ok bool) {
+func (qp *QueuePair) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload []byte) (nak uint8,
+	ok bool) {
 	s, reth := &qp.resp, p.RETH()
 	length := reth.Len()
-	if length > MaxMessage || info.Last && length != uint32(len(payload)) || !info.Last && length <= qp.mtu {
+	if length > MaxMessage || info.Last && length != uint32(len(payload)) || !info.Last &&
+		length <= qp.mtu {
 		return wire.NakInvalidRequest, false
 	}
 	if qp.access&RemoteWrite == 0 {
@@ -205,16 +207,18 @@ func (qp *QueuePair) scatterAt(offset uint32, payload []byte) bool {
 	}
 	w := &qp.resp.recv
 	if w.sges == 1 {
-		dst, ok := qp.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey, LocalWrite)
+		dst, ok := qp.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey,
+			LocalWrite)
 		if ok {
 			copy(dst, payload)
 		}
 		return ok
 	}
-	return walkSGEs(qp.pd, w.sge, qp.beside.receive, w.sges, offset, uint32(len(payload)), LocalWrite, func(piece []byte) {
-		n := copy(piece, payload)
-		payload = payload[n:]
-	})
+	return walkSGEs(qp.pd, w.sge, qp.beside.receive, w.sges, offset, uint32(len(payload)),
+		LocalWrite, func(piece []byte) {
+			n := copy(piece, payload)
+			payload = payload[n:]
+		})
 }
 
 // invalidate ends the key that a SEND with invalidate names (InfiniBand spec 9.4.1.1.3).
@@ -274,7 +278,8 @@ func (qp *QueuePair) owe(a answer, code uint8) {
 	s := &qp.resp
 	if a == answerAck {
 		if s.answer != answerNone || qp.state == Errored {
-			return // a NAK acknowledges what is before it, too; what nobody was told of, nobody took
+			// a NAK acknowledges what is before it, too; what nobody was told of, nobody took
+			return
 		}
 	} else {
 		s.nakCode, s.nakPSN = code, s.ePSN
@@ -341,7 +346,8 @@ func (qp *QueuePair) receiveRead(p *wire.Packet) {
 	packets := qp.packetsFor(length)
 	s := &qp.resp
 	s.msn++
-	qp.reads.add(readEntry{first: s.ePSN, packets: packets, addr: reth.VA(), length: length, rkey: reth.RKey(), msn: s.msn})
+	qp.reads.add(readEntry{first: s.ePSN, packets: packets, addr: reth.VA(), length: length,
+		rkey: reth.RKey(), msn: s.msn})
 	qp.accept(packets)
 	qp.stats.PacketsReceived++
 	qp.ep.owe(qp)
@@ -385,8 +391,8 @@ func (qp *QueuePair) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp.ep.owe(qp)
 }
 
-// receiveDuplicate answers a request that was executed before (InfiniBand spec 9.7.5.1.2): a SEND or
-// WRITE is acknowledged again, a READ is read again, an atomic's result is sent again.
+// receiveDuplicate answers a request that was executed before (InfiniBand spec 9.7.5.1.2): a SEND
+// or WRITE is acknowledged again, a READ is read again, an atomic's result is sent again.
 func (qp *QueuePair) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 	e := qp.ep
 	known := true

@@ -117,7 +117,8 @@ func (qp *QueuePair) timedOut(now units.Time) {
 	if r.una == r.sndMax {
 		return
 	}
-	if qp.paced() && !r.hold && !qp.waits && qp.drained() && qp.oldestWaits() { // for its pace: the next packet starts the timer
+	// for its pace: the next packet starts the timer
+	if qp.paced() && !r.hold && !qp.waits && qp.drained() && qp.oldestWaits() {
 		return
 	}
 	qp.stats.Timeouts++
@@ -133,7 +134,8 @@ func (qp *QueuePair) timedOut(now units.Time) {
 		qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(r.una)}, now)
 	}
 	qp.sendFromOldest()
-	if !r.hold { // else the next packet starts it: nothing is under way, and no retry spent in waiting
+	// else the next packet starts it: nothing is under way, and no retry spent in waiting
+	if !r.hold {
 		qp.startTimer(now)
 	}
 }
@@ -177,9 +179,9 @@ func (qp *QueuePair) sendFromOldest() {
 	}
 }
 
-// waitRNR waits as long as the responder asked for, and then sends the oldest packet alone: were the
-// peer still not ready, a window sent every 10 µs would be sent in vain, and fill links that others
-// need to become ready. What a selective responder has behind that packet, it keeps.
+// waitRNR waits as long as the responder asked for, and then sends the oldest packet alone: were
+// the peer still not ready, a window sent every 10 µs would be sent in vain, and fill links that
+// others need to become ready. What a selective responder has behind that packet, it keeps.
 func (qp *QueuePair) waitRNR(timer uint8, now units.Time) {
 	r := &qp.req
 	if r.rnrLeft == 0 {
@@ -193,7 +195,8 @@ func (qp *QueuePair) waitRNR(timer uint8, now units.Time) {
 	if !qp.selective() {
 		qp.goBack()
 		r.probing = true
-	} else if r.recovery != nil { // it has arrived: what comes behind it does not say that it was lost
+	} else if r.recovery !=
+		nil { // it has arrived: what comes behind it does not say that it was lost
 		r.recovery.again.remove(r.una)
 	}
 	r.rtoAt = 0

@@ -5,13 +5,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// rounds is what an endpoint knows of its own polling. Without time stamps of the port it does not know when a
-// frame arrived, only that it was not there when the port was last found empty; nor when a frame left, only in
-// which round. Delay samples carry both, as bounds (cc.Event).
+// rounds is what an endpoint knows of its own polling. Without time stamps of the port it does not
+// know when a frame arrived, only that it was not there when the port was last found empty; nor
+// when a frame left, only in which round. Delay samples carry both, as bounds (cc.Event).
 //
-// A round has two phases: what arrived (Receive), and what leaves (Transmit). Whoever polls passes the time at which
-// each begins, and by Ended that at which the round is over. A phase that takes longer than longestPhase was
-// interrupted: the thread lost its core.
+// A round has two phases: what arrived (Receive), and what leaves (Transmit). Whoever polls passes
+// the time at which each begins, and by Ended that at which the round is over. A phase that takes
+// longer than longestPhase was interrupted: the thread lost its core.
 type rounds struct {
 	looked units.Time     // the newest round began: the port was looked at
 	ended  units.Time     // the newest moment at which the endpoint is known to have been at work
@@ -40,11 +40,11 @@ type departure struct {
 }
 
 const (
-	// roundsKept is for how many rounds the endpoint remembers how long they took: more than pass in a round trip,
-	// unless each takes so little time that it says nothing.
+	// roundsKept is for how many rounds the endpoint remembers how long they took: more than pass
+	// in a round trip, unless each takes so little time that it says nothing.
 	roundsKept = 256
-	// longestPhase is longer than an endpoint takes to handle a burst of 32 frames of 9 KB, or to send 64, and
-	// shorter than the slice that a scheduler gives another thread.
+	// longestPhase is longer than an endpoint takes to handle a burst of 32 frames of 9 KB, or to
+	// send 64, and shorter than the slice that a scheduler gives another thread.
 	longestPhase = 200 * units.Microsecond
 )
 
@@ -65,7 +65,8 @@ func (r *rounds) begin(now units.Time, s *stake) {
 // drained notes that the burst of this round emptied the port.
 func (r *rounds) drained() { r.empty, r.since = r.looked, 0 }
 
-// behind reports whether the endpoint has been away, and has not yet seen all that arrived meanwhile.
+// behind reports whether the endpoint has been away, and has not yet seen all that arrived
+// meanwhile.
 func (r *rounds) behind() bool { return r.empty != r.looked && r.away > longestPhase }
 
 // transmits begins the phase in which frames leave.
@@ -97,8 +98,8 @@ func (r *rounds) departure() uint32 {
 	return r.number
 }
 
-// departed returns how long frames of a departure may have taken to leave, and for how much of that the thread had lost
-// its core. A departure so long ago that it is forgotten took no time.
+// departed returns how long frames of a departure may have taken to leave, and for how much of that
+// the thread had lost its core. A departure so long ago that it is forgotten took no time.
 func (r *rounds) departed(number uint32) (took, away units.Duration) {
 	d := &r.left[number%roundsKept]
 	if d.number != number {
@@ -107,8 +108,8 @@ func (r *rounds) departed(number uint32) (took, away units.Duration) {
 	return units.Duration(d.took) * units.Nanosecond, units.Duration(d.away) * units.Nanosecond
 }
 
-// Ended tells the endpoint when the round that began with the newest Poll was over. It is for real time, in which rounds
-// take some; without it they take none.
+// Ended tells the endpoint when the round that began with the newest Poll was over. It is for real
+// time, in which rounds take some; without it they take none.
 func (e *Endpoint) Ended(now units.Time) {
 	r := &e.rounds
 	away := r.interrupted(now, &e.stake)
@@ -118,10 +119,11 @@ func (e *Endpoint) Ended(now units.Time) {
 	}
 }
 
-// Idle tells the endpoint that it would have found nothing to do from its newest round until a moment. It is for
-// virtual time, which skips such rounds.
+// Idle tells the endpoint that it would have found nothing to do from its newest round until a
+// moment. It is for virtual time, which skips such rounds.
 func (e *Endpoint) Idle(until units.Time) {
-	if r := &e.rounds; r.empty == r.looked && until.After(r.ended) { // else the port may have had more
+	// else the port may have had more
+	if r := &e.rounds; r.empty == r.looked && until.After(r.ended) {
 		r.looked, r.ended, r.empty, r.since = until, until, until, 0
 	}
 }

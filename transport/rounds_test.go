@@ -14,7 +14,8 @@ const us = units.Microsecond
 // at is a moment of a test, in microseconds.
 func at(micros int) units.Time { return units.Time(0).Add(units.Duration(micros) * us) }
 
-// aRound is one round: when it looked at the port, when it began to send, and when it was over, in microseconds.
+// aRound is one round: when it looked at the port, when it began to send, and when it was over, in
+// microseconds.
 type aRound struct {
 	looks, sends, over int  // over -1: nobody told, for nothing was to do
 	full               bool // the burst did not empty the port
@@ -35,8 +36,8 @@ func (e *Endpoint) round(r aRound) {
 	}
 }
 
-// A frame may have waited since the port was last found empty; what of that the endpoint did not spend in its rounds it
-// was away.
+// A frame may have waited since the port was last found empty; what of that the endpoint did not
+// spend in its rounds it was away.
 func TestGapOfARound(t *testing.T) {
 	const quiet = -1
 	for _, c := range []struct {
@@ -48,23 +49,34 @@ func TestGapOfARound(t *testing.T) {
 		{"polled again at once", []aRound{{looks: 0, sends: 0, over: 0}}, 0, 0, 0},
 		{"after a round that worked", []aRound{{looks: 0, sends: 2, over: 3}}, 3, 3 * us, 0},
 		{"after a round without work", []aRound{{looks: 0, sends: 0, over: quiet}}, 1, us, us},
-		{"after a nap", []aRound{{looks: 0, sends: 2, over: 3}, {looks: 3, sends: 3, over: quiet}}, 53, 50 * us, 50 * us},
+		{"after a nap", []aRound{{looks: 0, sends: 2, over: 3}, {looks: 3, sends: 3, over: quiet}},
+			53, 50 * us, 50 * us},
 		{"after work and a nap", []aRound{{looks: 0, sends: 2, over: 3}}, 53, 53 * us, 50 * us},
 		{"after full bursts: it is since the port was empty",
-			[]aRound{{looks: 0, sends: 0, over: quiet}, {looks: 1, sends: 3, over: 4, full: true}, {looks: 4, sends: 6, over: 7, full: true}},
+			[]aRound{{looks: 0, sends: 0, over: quiet}, {looks: 1, sends: 3, over: 4, full: true},
+				{looks: 4, sends: 6, over: 7, full: true}},
 			7, 7 * us, us},
 		{"after a full burst and a short one",
-			[]aRound{{looks: 0, sends: 0, over: quiet}, {looks: 1, sends: 3, over: 4, full: true}, {looks: 4, sends: 6, over: 7}},
+			[]aRound{{looks: 0, sends: 0, over: quiet}, {looks: 1, sends: 3, over: 4, full: true},
+				{looks: 4, sends: 6, over: 7}},
 			7, 3 * us, 0},
-		{"receiving took as long as it may", []aRound{{looks: 0, sends: 200, over: 200}}, 200, 200 * us, 0},
-		{"receiving was interrupted", []aRound{{looks: 0, sends: 201, over: 203}}, 203, 203 * us, 201 * us},
-		{"sending was interrupted", []aRound{{looks: 0, sends: 2, over: 5002}}, 5002, 5002 * us, 5000 * us},
-		{"sending was interrupted, of a full burst", []aRound{{looks: 0, sends: 0, over: 0}, {looks: 0, sends: 2, over: 5002, full: true}}, 5010, 5010 * us, 5008 * us},
-		{"both were interrupted, and a nap", []aRound{{looks: 0, sends: 300, over: 700}}, 720, 720 * us, 720 * us},
-		{"rounds that nobody made, for they would have found nothing", []aRound{{looks: 0, sends: 2, over: 3, idle: 40}}, 41, us, us},
+		{"receiving took as long as it may", []aRound{{looks: 0, sends: 200, over: 200}}, 200,
+			200 * us, 0},
+		{"receiving was interrupted", []aRound{{looks: 0, sends: 201, over: 203}}, 203, 203 * us,
+			201 * us},
+		{"sending was interrupted", []aRound{{looks: 0, sends: 2, over: 5002}}, 5002, 5002 * us,
+			5000 * us},
+		{"sending was interrupted, of a full burst", []aRound{{looks: 0, sends: 0, over: 0},
+			{looks: 0, sends: 2, over: 5002, full: true}}, 5010, 5010 * us, 5008 * us},
+		{"both were interrupted, and a nap", []aRound{{looks: 0, sends: 300, over: 700}}, 720,
+			720 * us, 720 * us},
+		{"rounds that nobody made, for they would have found nothing",
+			[]aRound{{looks: 0, sends: 2, over: 3, idle: 40}}, 41, us, us},
 		{"no such rounds while the port may have more",
-			[]aRound{{looks: 0, sends: 0, over: 0}, {looks: 10, sends: 12, over: 13, full: true, idle: 40}}, 41, 41 * us, 38 * us},
-		{"such rounds in the past", []aRound{{looks: 10, sends: 12, over: 13, idle: 5}}, 14, 4 * us, us},
+			[]aRound{{looks: 0, sends: 0, over: 0}, {looks: 10, sends: 12, over: 13, full: true,
+				idle: 40}}, 41, 41 * us, 38 * us},
+		{"such rounds in the past", []aRound{{looks: 10, sends: 12, over: 13, idle: 5}}, 14, 4 * us,
+			us},
 		{"a clock that went back", []aRound{{looks: 10, sends: 10, over: 10}}, 5, 0, 0},
 	} {
 		e := &Endpoint{}
@@ -158,7 +170,8 @@ func TestRoundsKept(t *testing.T) {
 
 func TestNanosecondsOfADeparture(t *testing.T) {
 	for d, want := range map[units.Duration]uint32{
-		-us: 0, 0: 0, 1: 1, units.Nanosecond: 1, units.Nanosecond + 1: 2, us: 1000, 4 * units.Second: 4e9, 5 * units.Second: 1<<32 - 1,
+		-us: 0, 0: 0, 1: 1, units.Nanosecond: 1, units.Nanosecond + 1: 2, us: 1000,
+		4 * units.Second: 4e9, 5 * units.Second: 1<<32 - 1,
 	} {
 		assert.Equal(t, want, wire.Nanoseconds(d), d)
 	}

@@ -20,20 +20,23 @@ func outstanding(t testing.TB, op SendOp) (p *pair, a, b *side) {
 	p.settle(10 * units.Microsecond)
 	p.la.tamper = func([]byte) int { return 0 }
 	for i := range 128 {
-		a.post(t, WorkRequest{Op: op, SGList: []SGE{a.mr.SGE(4096*i, 4096)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: op, SGList: []SGE{a.mr.SGE(4096*i, 4096)}, RemoteAddr: b.mr.Addr,
+			RKey: b.mr.RKey})
 	}
 	p.settle(20 * units.Microsecond)
 	require.EqualValues(t, 512, a.qp.req.sndMax.Sub(a.qp.req.una))
 	return p, a, b
 }
 
-// acknowledging is an ACK of b to a of everything before una; with a SACK for it if has says anything.
+// acknowledging is an ACK of b to a of everything before una; with a SACK for it if has says
+// anything.
 func acknowledging(a, b *side, has []uint32) []byte {
 	frame, op, tlvs := make([]byte, linkBuffer), wire.RCAck, 0
 	if len(has) > 0 {
 		op, tlvs = wire.XACK, wire.SACKLen(32*len(has))
 	}
-	ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: a.qp.req.una.Add(wire.PSNMask)}, tlvs)
+	ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: a.qp.req.una.Add(wire.PSNMask)},
+		tlvs)
 	if len(has) > 0 {
 		wire.XCH(frame[ext:]).Set(a.tag(), tlvs)
 		ext += wire.XCHLen
@@ -68,14 +71,17 @@ func (p *pair) hear(frame []byte, n int) {
 var lastOf512 = []uint32{15: 1 << 29}
 
 // halfOf512 says that every other one came.
-var halfOf512 = []uint32{0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa,
+var halfOf512 = []uint32{0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa,
+	0xaaaaaaaa, 0xaaaaaaaa,
 	0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0x2aaaaaaa}
 
-// A SACK that was heard before holds no news of any packet, whatever the packets are and whatever it says.
+// A SACK that was heard before holds no news of any packet, whatever the packets are and whatever
+// it says.
 func TestSACKHeardBefore(t *testing.T) {
 	for _, op := range []SendOp{OpWrite, OpRead} {
 		for _, patience := range []units.Duration{0, units.Second} {
-			for name, has := range map[string][]uint32{"the last": lastOf512, "every other": halfOf512} {
+			for name, has := range map[string][]uint32{"the last": lastOf512,
+				"every other": halfOf512} {
 				t.Run(fmt.Sprintf("%v, %v, patience %v", op, name, patience), func(t *testing.T) {
 					p, a, b := outstanding(t, op)
 					a.qp.req.reordering = uint32(patience / units.Nanosecond)
@@ -84,7 +90,8 @@ func TestSACKHeardBefore(t *testing.T) {
 						rec := a.qp.beginRecovery()
 						for i := 0; i < len(has); i += 2 {
 							here := uint64(has[i]) | uint64(has[i+1])<<32
-							for w := rec.news(a.qp.req.una.Add(uint32(1+32*i)), here, 510-32*i, patience > 0); w != 0; w &= w - 1 {
+							for w := rec.news(a.qp.req.una.Add(uint32(1+32*i)), here, 510-32*i,
+								patience > 0); w != 0; w &= w - 1 {
 								n++
 							}
 						}
@@ -97,7 +104,8 @@ func TestSACKHeardBefore(t *testing.T) {
 					p.settle(100 * units.Microsecond) // what is lost is sent again
 					again := a.qp.stats.Retransmitted
 					p.hear(frame, 100)
-					require.Equal(t, again, a.qp.stats.Retransmitted, "nothing is sent again for it")
+					require.Equal(t, again, a.qp.stats.Retransmitted,
+						"nothing is sent again for it")
 				})
 			}
 		}
@@ -110,7 +118,8 @@ func BenchmarkSACK(b *testing.B) {
 		name string
 		op   SendOp
 		has  []uint32
-	}{{"ACK", OpWrite, nil}, {"WRITE/last", OpWrite, lastOf512}, {"WRITE/half", OpWrite, halfOf512}, {"READ/last", OpRead, lastOf512}, {"READ/half", OpRead, halfOf512}} {
+	}{{"ACK", OpWrite, nil}, {"WRITE/last", OpWrite, lastOf512}, {"WRITE/half", OpWrite, halfOf512},
+		{"READ/last", OpRead, lastOf512}, {"READ/half", OpRead, halfOf512}} {
 		b.Run(c.name, func(b *testing.B) {
 			p, from, to := outstanding(b, c.op)
 			frame := acknowledging(from, to, c.has)

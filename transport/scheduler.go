@@ -69,9 +69,9 @@ func (e *Endpoint) activate(qp *QueuePair) { e.queue(turnSend, qp) }
 func (e *Endpoint) owe(qp *QueuePair)      { e.queue(turnAnswer, qp) }
 
 // transmit lets the queue pairs fill bursts: first those that owe an answer, then those that have
-// requests. Of these, those whose pace lets them send and those without a pace go first by turns: either
-// could keep the other from a port that is always full. It answers whether something was left for the
-// next round that only needs another turn.
+// requests. Of these, those whose pace lets them send and those without a pace go first by turns:
+// either could keep the other from a port that is always full. It answers whether something was
+// left for the next round that only needs another turn.
 func (e *Endpoint) transmit(now units.Time) (more bool) {
 	if e.manager != nil {
 		e.emitManagement(now)
@@ -110,7 +110,8 @@ func (e *Endpoint) serveRequests(now units.Time, budget int) (all int) {
 	return all
 }
 
-// serve gives turns to the queue pairs of list i, a quantum each. It answers how many packets were sent.
+// serve gives turns to the queue pairs of list i, a quantum each. It answers how many packets were
+// sent.
 func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 	t := min(turn(i), turnSend)
 	for all < budget && e.turns[i].head != nil {

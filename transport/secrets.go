@@ -6,8 +6,8 @@ import (
 	"github.com/goroce/goroce/internal/secret"
 )
 
-// secrets draws the numbers that a peer must not predict, each kind from a stream of its own: what a peer is told of one
-// kind says nothing about another.
+// secrets draws the numbers that a peer must not predict, each kind from a stream of its own: what
+// a peer is told of one kind says nothing about another.
 type secrets struct {
 	keys, psns, tags rand.Source
 	numbers          rand.Source // of queue pairs; nil: they are taken in order
@@ -18,5 +18,6 @@ func newSecrets(c *Config) secrets {
 		all := rand.NewPCG(c.Seed, 0x726f6365) // any second word will do
 		return secrets{keys: all, psns: all, tags: all}
 	}
-	return secrets{keys: secret.Stream(), psns: secret.Stream(), tags: secret.Stream(), numbers: secret.Stream()}
+	return secrets{keys: secret.Stream(), psns: secret.Stream(), tags: secret.Stream(),
+		numbers: secret.Stream()}
 }

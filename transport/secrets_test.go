@@ -38,8 +38,8 @@ func drawFrom(t *testing.T, c Config) (d drawn) {
 	return d
 }
 
-// Without a seed no endpoint draws what another one has drawn. The chance that four numbers of one kind are equal is at most
-// 2^-64.
+// Without a seed no endpoint draws what another one has drawn. The chance that four numbers of one
+// kind are equal is at most 2^-64.
 func TestEndpointsWithoutASeedHaveSecrets(t *testing.T) {
 	a, b := drawFrom(t, Config{}), drawFrom(t, Config{})
 	require.NotEqual(t, a.keys, b.keys)
@@ -48,11 +48,12 @@ func TestEndpointsWithoutASeedHaveSecrets(t *testing.T) {
 	require.NotEqual(t, a.qpns, b.qpns)
 }
 
-// With a seed all numbers come from one generator, in the order in which they are drawn: recorded results and failing seeds
-// are replayed by them.
+// With a seed all numbers come from one generator, in the order in which they are drawn: recorded
+// results and failing seeds are replayed by them.
 func TestSeededNumbersNeverChange(t *testing.T) {
 	for _, c := range []Config{{Seed: 1}, {Seed: 0, Repeatable: true}} {
-		rng, want := rand.NewPCG(c.Seed, 0x726f6365), drawn{qpns: [4]wire.QPN{0x11, 0x12, 0x13, 0x14}}
+		rng, want := rand.NewPCG(c.Seed, 0x726f6365), drawn{qpns: [4]wire.QPN{0x11, 0x12, 0x13,
+			0x14}}
 		for i := range want.keys {
 			want.keys[i] = uint32(rng.Uint64() >> 32)
 			want.psns[i] = uint32(rng.Uint64()) & 0xffffff
@@ -62,8 +63,9 @@ func TestSeededNumbersNeverChange(t *testing.T) {
 	}
 }
 
-// All 32 bits of a key are drawn: over 4096 keys each bit is set in about half of them, and never the same ones as its
-// neighbour's. A bit of a good key leaves the bounds with a probability of 2^-80.
+// All 32 bits of a key are drawn: over 4096 keys each bit is set in about half of them, and never
+// the same ones as its neighbour's. A bit of a good key leaves the bounds with a probability of
+// 2^-80.
 func TestKeysHaveThirtyTwoRandomBits(t *testing.T) {
 	const n = 4096
 	var now units.Time
@@ -86,8 +88,9 @@ func TestKeysHaveThirtyTwoRandomBits(t *testing.T) {
 	}
 }
 
-// Queue pair numbers are drawn from those that the configuration leaves: of the endpoint's residue, from the first on,
-// without the one that means multicast (InfiniBand spec 3.4.4). None returns soon after it was given up.
+// Queue pair numbers are drawn from those that the configuration leaves: of the endpoint's residue,
+// from the first on, without the one that means multicast (InfiniBand spec 3.4.4). None returns
+// soon after it was given up.
 func TestDrawnNumbersOfQueuePairs(t *testing.T) {
 	create := drawing(t, Config{FirstQPN: 0xffc001, QPNStep: 2})
 	last := map[wire.QPN]int{}
@@ -103,7 +106,8 @@ func TestDrawnNumbersOfQueuePairs(t *testing.T) {
 		last[qp.Num] = i
 		qp.Destroy()
 	}
-	require.Greater(t, len(last), 7000, "of 8191, 20,000 draws leave out 715 on average, give or take 26")
+	require.Greater(t, len(last), 7000,
+		"of 8191, 20,000 draws leave out 715 on average, give or take 26")
 }
 
 // Where few numbers are left creation fails, and does not search for ever.
@@ -135,7 +139,9 @@ func drawing(t *testing.T, c Config) func() (*QueuePair, error) {
 	pd := e.AllocPD()
 	cq, err := e.CreateCQ(4)
 	require.NoError(t, err)
-	return func() (*QueuePair, error) { return e.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq}) }
+	return func() (*QueuePair, error) {
+		return e.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq})
+	}
 }
 
 // A packet's key is compared as a whole: whichever bit of it is wrong, it names no region.
@@ -150,5 +156,7 @@ func TestNoBitOfAKeyIsIgnored(t *testing.T) {
 	require.Nil(t, p.a.regions.find(0), "no region has the key of an empty slot")
 	var key [4]byte
 	binary.BigEndian.PutUint32(key[:], mr.RKey)
-	require.Zero(t, testing.AllocsPerRun(100, func() { p.a.regions.find(binary.BigEndian.Uint32(key[:])) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		p.a.regions.find(binary.BigEndian.Uint32(key[:]))
+	}))
 }

@@ -69,20 +69,29 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 		{"one", OpSend, []int{20480}, []wire.PSN{107}, nil, 1, 0},
 		{"the first", OpWrite, []int{20480}, []wire.PSN{100}, nil, 1, 0},
 		{"two", OpWrite, []int{20480}, []wire.PSN{103, 111}, nil, 2, 0},
-		{"every other one", OpSend, []int{20480}, []wire.PSN{101, 103, 105, 107, 109, 111, 113, 115, 117}, nil, 9, 0},
+		{"every other one", OpSend, []int{20480}, []wire.PSN{101, 103, 105, 107, 109, 111, 113, 115,
+			117}, nil, 9, 0},
 		{"a burst", OpSend, []int{20480}, []wire.PSN{105, 106, 107, 108, 109}, nil, 5, 0},
 		{"all but the last", OpWrite, []int{3072}, []wire.PSN{100, 101}, nil, 2, 0},
-		{"one of many messages", OpSend, []int{1024, 1024, 100, 1024, 5000, 0, 7}, []wire.PSN{102}, nil, 1, 0},
-		{"the last of a message in the middle", OpSend, []int{5000, 5000, 5000}, []wire.PSN{109}, nil, 1, 0},
+		{"one of many messages", OpSend, []int{1024, 1024, 100, 1024, 5000, 0, 7}, []wire.PSN{102},
+			nil, 1, 0},
+		{"the last of a message in the middle", OpSend, []int{5000, 5000, 5000}, []wire.PSN{109},
+			nil, 1, 0},
 		{"the very last: a timeout tells", OpSend, []int{20480}, []wire.PSN{119}, nil, 1, 1},
-		{"the last four: one timeout for all", OpSend, []int{20480}, []wire.PSN{116, 117, 118, 119}, nil, 4, 1},
-		{"the same one twice: a timeout tells", OpWrite, []int{20480}, []wire.PSN{107, 107}, nil, 2, 1},
-		{"an ACK: only the oldest is sent again", OpSend, []int{1024, 1024, 1024, 1024}, nil, []wire.PSN{103}, 1, 1},
+		{"the last four: one timeout for all", OpSend, []int{20480}, []wire.PSN{116, 117, 118, 119},
+			nil, 4, 1},
+		{"the same one twice: a timeout tells", OpWrite, []int{20480}, []wire.PSN{107, 107}, nil, 2,
+			1},
+		{"an ACK: only the oldest is sent again", OpSend, []int{1024, 1024, 1024, 1024}, nil,
+			[]wire.PSN{103}, 1, 1},
 		{"a READ's request", OpRead, []int{20480}, []wire.PSN{100}, nil, 1, 1},
-		{"a READ's request among others", OpRead, []int{5000, 5000, 5000}, []wire.PSN{105}, nil, 1, 0},
+		{"a READ's request among others", OpRead, []int{5000, 5000, 5000}, []wire.PSN{105}, nil, 1,
+			0},
 		{"a response", OpRead, []int{20480}, nil, []wire.PSN{107}, 1, 0},
-		{"three responses, two of them in a row", OpRead, []int{20480}, nil, []wire.PSN{103, 110, 111}, 2, 0},
-		{"responses of two READs", OpRead, []int{5000, 5000, 5000}, nil, []wire.PSN{102, 104, 105, 106}, 3, 0},
+		{"three responses, two of them in a row", OpRead, []int{20480}, nil,
+			[]wire.PSN{103, 110, 111}, 2, 0},
+		{"responses of two READs", OpRead, []int{5000, 5000, 5000}, nil,
+			[]wire.PSN{102, 104, 105, 106}, 3, 0},
 		{"the last response: a timeout tells", OpRead, []int{20480}, nil, []wire.PSN{119}, 1, 1},
 		{"an atomic's request", OpFetchAdd, []int{8, 8, 8}, []wire.PSN{101}, nil, 1, 0},
 		{"an atomic's result", OpFetchAdd, []int{8, 8, 8}, nil, []wire.PSN{101}, 1, 0},
@@ -100,7 +109,9 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 			fill(from.mem[:30000], 3)
 			at, sum := 0, uint64(0)
 			for i, n := range c.sizes {
-				wr := WorkRequest{ID: uint64(i), Op: c.op, Flags: Signaled, SGList: []SGE{a.mr.SGE(at, n)}, RemoteAddr: b.mr.Addr + uint64(at), RKey: b.mr.RKey}
+				wr := WorkRequest{ID: uint64(i), Op: c.op, Flags: Signaled,
+					SGList: []SGE{a.mr.SGE(at, n)}, RemoteAddr: b.mr.Addr + uint64(at),
+					RKey: b.mr.RKey}
 				switch c.op {
 				case OpSend:
 					b.recv(t, uint64(i), at, n)
@@ -117,11 +128,13 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 				require.Equal(t, StatusSuccess, wc.Status)
 			}
 			if c.timeouts == 0 {
-				require.LessOrEqual(t, p.now.Sub(start), 5*units.Microsecond, "two round trips and a bit")
+				require.LessOrEqual(t, p.now.Sub(start), 5*units.Microsecond,
+					"two round trips and a bit")
 			}
 			p.settle(units.Millisecond)
 			if c.op == OpFetchAdd {
-				require.Equal(t, sum, binary.NativeEndian.Uint64(b.mem[1<<15:]), "each executed once")
+				require.Equal(t, sum, binary.NativeEndian.Uint64(b.mem[1<<15:]),
+					"each executed once")
 			} else {
 				require.True(t, bytes.Equal(from.mem[:at], to.mem[:at]))
 			}
@@ -143,7 +156,8 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 				for _, n := range c.sizes {
 					packets += (n + 1023) / 1024
 				}
-				require.Equal(t, packets+len(c.answers), responses, "no response is sent twice in vain")
+				require.Equal(t, packets+len(c.answers), responses,
+					"no response is sent twice in vain")
 			}
 			require.Nil(t, a.qp.req.recovery)
 			p.conserved()
@@ -160,7 +174,8 @@ func TestLostRetransmissionIsOvertaken(t *testing.T) {
 	p.settle(units.Millisecond)
 	p.la.tamper = losing(107, 107, 107, 200, 200)
 	fill(a.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<20)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<20)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.True(t, bytes.Equal(a.mem, b.mem))
 	require.Zero(t, p.a.counters.Timeouts)
@@ -182,7 +197,8 @@ func TestRetriesEndWithoutTimeouts(t *testing.T) {
 		}
 		return 1
 	}
-	a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 1<<20)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 1<<20)}, RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey})
 	require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
 	require.EqualValues(t, 1, p.a.counters.RetriesExceeded)
 	require.EqualValues(t, 4, p.a.counters.Retransmitted, "the first try and three more")
@@ -196,7 +212,8 @@ func TestXACKSaysWhatIsHere(t *testing.T) {
 	p.settle(units.Millisecond)
 	p.la.tamper = losing(102, 104)
 	p.lb.record = true
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8192)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8192)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.Equal(t, map[wire.Opcode]int{wire.XACK: 1, wire.RCAck: 1}, p.lb.opcodes())
 	x, _ := parsed(p.lb.sent[0])
@@ -219,13 +236,17 @@ func TestHeldReadRequest(t *testing.T) {
 	p.la.tamper = losing(100)
 	p.lb.record = true
 	fill(b.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(1<<15, 5000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)},
+		RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(1<<15, 5000)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)},
+		RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 	p.await(a, 3)
 	x, _ := parsed(p.lb.sent[0])
 	require.Equal(t, wire.XACK, x.Op)
-	require.Equal(t, uint32(0b111111), x.SACK().Bits(0), "101 to 105 for the READ, 106 for the WRITE")
+	require.Equal(t, uint32(0b111111), x.SACK().Bits(0),
+		"101 to 105 for the READ, 106 for the WRITE")
 	require.EqualValues(t, 1, p.a.counters.Retransmitted)
 	require.True(t, bytes.Equal(b.mem[:5000], a.mem[1<<15:1<<15+5000]))
 }
@@ -237,7 +258,9 @@ func TestReordering(t *testing.T) {
 		a, b := p.connected(selective())
 		p.settle(units.Millisecond)
 		lose := losing(105, 109)
-		late := func(frame []byte) units.Duration { return units.Duration(1-lose(frame)) * 3 * units.Microsecond }
+		late := func(frame []byte) units.Duration {
+			return units.Duration(1-lose(frame)) * 3 * units.Microsecond
+		}
 		if op == OpRead {
 			p.lb.late = late
 		} else {
@@ -245,13 +268,15 @@ func TestReordering(t *testing.T) {
 		}
 		fill(a.mem[:20480], 1)
 		fill(b.mem[20480:40960], 2)
-		wr := WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20480)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
+		wr := WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20480)},
+			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
 		if op == OpRead {
 			wr.RemoteAddr += 20480
 		}
 		a.post(t, wr)
 		p.await(a, 1)
-		require.True(t, bytes.Equal(a.mem[:20480], b.mem[wr.RemoteAddr-b.mr.Addr:][:20480]), op.String())
+		require.True(t, bytes.Equal(a.mem[:20480], b.mem[wr.RemoteAddr-b.mr.Addr:][:20480]),
+			op.String())
 		p.settle(units.Millisecond)
 		require.EqualValues(t, 2, p.a.counters.Retransmitted, op.String())
 		require.Zero(t, p.a.counters.Timeouts)
@@ -297,7 +322,8 @@ func TestLostXACKs(t *testing.T) {
 			return 1
 		}
 		fill(a.mem, 1)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<17)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<17)},
+			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.True(t, bytes.Equal(a.mem[:1<<17], b.mem[:1<<17]))
 		require.LessOrEqual(t, p.a.counters.Retransmitted, uint64(4), "%d lost", lost)
@@ -314,7 +340,8 @@ func TestRNRInTheMiddle(t *testing.T) {
 	fill(a.mem, 1)
 	b.recv(t, 0, 0, 5000)
 	for i := range 3 {
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(5000*i, 5000)}})
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(5000*i, 5000)}})
 	}
 	p.la.tamper = losing(102, 112) // of the first, and of the third
 	p.settle(35 * units.Microsecond)
@@ -337,12 +364,16 @@ func TestRefusedAfterItWasHeld(t *testing.T) {
 		second func(a, b *side) WorkRequest
 		want   Status
 	}{
-		{"no receive", func(a, _ *side) WorkRequest { return WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 64)}} }, StatusRNRRetryExcErr},
+		{"no receive", func(a, _ *side) WorkRequest {
+			return WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 64)}}
+		}, StatusRNRRetryExcErr},
 		{"key nobody has", func(a, b *side) WorkRequest {
-			return WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey + 1}
+			return WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr,
+				RKey: b.mr.RKey + 1}
 		}, StatusRemAccessErr},
 		{"READ past the end", func(a, b *side) WorkRequest {
-			return WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr + 1<<16 - 100, RKey: b.mr.RKey}
+			return WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 3000)},
+				RemoteAddr: b.mr.Addr + 1<<16 - 100, RKey: b.mr.RKey}
 		}, StatusRemAccessErr},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -355,15 +386,19 @@ func TestRefusedAfterItWasHeld(t *testing.T) {
 			fill(b.mem, 9)
 			before := bytes.Clone(b.mem)
 			p.la.tamper = losing(101)
-			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
+			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Flags: Signaled,
+				SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 			second := c.second(a, b)
 			second.ID = 2
 			a.post(t, second)
-			a.post(t, WorkRequest{ID: 3, Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+			a.post(t, WorkRequest{ID: 3, Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 3000)},
+				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 			got := p.await(a, 3)
-			require.Equal(t, []Status{StatusSuccess, c.want, StatusWRFlushErr}, []Status{got[0].Status, got[1].Status, got[2].Status})
+			require.Equal(t, []Status{StatusSuccess, c.want, StatusWRFlushErr},
+				[]Status{got[0].Status, got[1].Status, got[2].Status})
 			copy(before[1<<15:], a.mem[:3000])
-			require.True(t, bytes.Equal(before, b.mem), "nothing behind what was refused is executed")
+			require.True(t, bytes.Equal(before, b.mem),
+				"nothing behind what was refused is executed")
 			p.conserved()
 		})
 	}
@@ -389,7 +424,8 @@ func TestHeldBuffersAreFreed(t *testing.T) {
 				}
 				return 1
 			}
-			a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 1<<17)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+			a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 1<<17)},
+				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 			p.settle(10 * units.Microsecond)
 			require.Equal(t, 125, p.b.held)
 			end(p.b, b)
@@ -409,8 +445,10 @@ func TestHeldBuffersAreLimited(t *testing.T) {
 	p.b.maxHeld = 4
 	p.la.tamper = losing(101, 101, 108, 109)
 	fill(a.mem, 1)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a2.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)}, RemoteAddr: b2.mr.Addr, RKey: b2.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a2.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+		RemoteAddr: b2.mr.Addr, RKey: b2.mr.RKey})
 	a2.qp.pd = a.pd
 	most := 0
 	require.True(t, p.run(units.Second, func() bool {
@@ -418,7 +456,8 @@ func TestHeldBuffersAreLimited(t *testing.T) {
 		return len(a.poll()) == 1 && len(a2.poll()) == 1
 	}), "%+v %+v", p.a.counters, p.b.counters)
 	require.Equal(t, 4, most)
-	require.True(t, bytes.Equal(a.mem[:20000], b.mem[:20000]) && bytes.Equal(a.mem[:20000], b2.mem[:20000]))
+	require.True(t, bytes.Equal(a.mem[:20000], b.mem[:20000]) && bytes.Equal(a.mem[:20000],
+		b2.mem[:20000]))
 	require.NotZero(t, p.b.counters.DropAhead)
 	require.NotZero(t, p.b.counters.HeldDropped, "the second had its share")
 	p.conserved()
@@ -435,11 +474,13 @@ func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
 		p.la.tamper = losing(110)
 		p.lb.tamper = losing(150)
 		for range 8 {
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+			a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		}
 		require.True(t, p.run(units.Second, func() bool {
 			r := &a.qp.req
-			require.LessOrEqual(t, r.sndNxt.Sub(r.una), int32(32+20), "a READ that begins within may end beyond")
+			require.LessOrEqual(t, r.sndNxt.Sub(r.una), int32(32+20),
+				"a READ that begins within may end beyond")
 			if op == OpWrite {
 				require.LessOrEqual(t, r.sndNxt.Sub(r.una), int32(32))
 			}
@@ -459,7 +500,8 @@ func TestPlainRoCEv2WithoutAgreement(t *testing.T) {
 	p.la.tamper, p.lb.tamper = losing(103, 111, 120), losing(131, 122)
 	for _, op := range []SendOp{OpWrite, OpRead, OpSend} {
 		b.recv(t, 0, 0, 20000)
-		a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	}
 	p.await(a, 3)
 	require.NotZero(t, p.a.counters.SequenceNaks)
@@ -484,15 +526,33 @@ func TestForgedExtension(t *testing.T) {
 		count func(*Counters) uint64
 	}
 	for _, c := range []forged{
-		{"XACK, nothing agreed", 0, wire.XACK, 99, 0, 1, func(c *Counters) uint64 { return c.DropUnnegotiated }},
-		{"XDATA, nothing agreed", 0, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 { return c.DropUnnegotiated }},
-		{"XDATA, SACK agreed", 512, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 { return c.DropUnnegotiated }},
-		{"another connection's tag", 512, wire.XACK, 99, 1, 1, func(c *Counters) uint64 { return c.DropTag }},
-		{"SACK of what was never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Counters) uint64 { return c.DropSACK }},
-		{"SACK of nothing", 512, wire.XACK, 100, 0, 0, func(c *Counters) uint64 { return c.DropSACK }},
-		{"ACK of what was never sent", 512, wire.XACK, 105, 0, 1, func(c *Counters) uint64 { return c.DropGhostAck }},
-		{"older than what is acknowledged", 512, wire.XACK, 98, 0, 1, func(c *Counters) uint64 { return c.DropStaleAck }},
-		{"a whole one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Counters) uint64 { return c.SelectiveAcks }},
+		{"XACK, nothing agreed", 0, wire.XACK, 99, 0, 1, func(c *Counters) uint64 {
+			return c.DropUnnegotiated
+		}},
+		{"XDATA, nothing agreed", 0, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 {
+			return c.DropUnnegotiated
+		}},
+		{"XDATA, SACK agreed", 512, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 {
+			return c.DropUnnegotiated
+		}},
+		{"another connection's tag", 512, wire.XACK, 99, 1, 1, func(c *Counters) uint64 {
+			return c.DropTag
+		}},
+		{"SACK of what was never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Counters) uint64 {
+			return c.DropSACK
+		}},
+		{"SACK of nothing", 512, wire.XACK, 100, 0, 0, func(c *Counters) uint64 {
+			return c.DropSACK
+		}},
+		{"ACK of what was never sent", 512, wire.XACK, 105, 0, 1, func(c *Counters) uint64 {
+			return c.DropGhostAck
+		}},
+		{"older than what is acknowledged", 512, wire.XACK, 98, 0, 1, func(c *Counters) uint64 {
+			return c.DropStaleAck
+		}},
+		{"a whole one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Counters) uint64 {
+			return c.SelectiveAcks
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
@@ -500,8 +560,10 @@ func TestForgedExtension(t *testing.T) {
 			o.sack, o.timeout = c.sack, 20
 			a, b := p.connected(o)
 			p.settle(units.Millisecond)
-			p.lb.tamper = func([]byte) int { return 0 } // b's packets do not arrive: 100 to 104 are outstanding
-			b.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{b.mr.SGE(0, 5000)}, RemoteAddr: a.mr.Addr, RKey: a.mr.RKey})
+			// b's packets do not arrive: 100 to 104 are outstanding
+			p.lb.tamper = func([]byte) int { return 0 }
+			b.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{b.mr.SGE(0, 5000)},
+				RemoteAddr: a.mr.Addr, RKey: a.mr.RKey})
 			p.settle(10 * units.Microsecond)
 			f := newForger(p, b)
 			tlvs := wire.SACKLen(32)
@@ -525,7 +587,8 @@ func TestForgedExtension(t *testing.T) {
 			require.Equal(t, ReadyToSend, b.qp.State())
 			require.Empty(t, b.poll())
 			if c.name == "a whole one" {
-				require.EqualValues(t, 2, p.b.counters.Retransmitted-was.Retransmitted, "100 and 101; 102 is there")
+				require.EqualValues(t, 2, p.b.counters.Retransmitted-was.Retransmitted,
+					"100 and 101; 102 is there")
 			} else {
 				require.Equal(t, was.Retransmitted, p.b.counters.Retransmitted)
 				require.Nil(t, b.qp.req.recovery)
@@ -552,7 +615,8 @@ func TestWhatCongestionControlHears(t *testing.T) {
 	for _, op := range []SendOp{OpWrite, OpRead} {
 		p := newPair(t)
 		o := selective()
-		h := &heard{n: map[cc.Kind]int{}, script: script{decision: cc.Decision{Window: 20 * units.KiB}}}
+		h := &heard{n: map[cc.Kind]int{},
+			script: script{decision: cc.Decision{Window: 20 * units.KiB}}}
 		o.algorithm, o.memory = h, 1<<18
 		a, b := p.connected(o)
 		p.settle(units.Millisecond)
@@ -561,7 +625,8 @@ func TestWhatCongestionControlHears(t *testing.T) {
 			lossy = p.lb
 		}
 		lossy.tamper = losing(100, 103, 104, 110, 200, 205)
-		a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<18)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<18)},
+			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.EqualValues(t, 1<<18, h.acked, op.String())
 		require.Equal(t, 2, h.n[cc.OOO], "two bursts of losses")
@@ -577,7 +642,8 @@ func TestTwoTimeouts(t *testing.T) {
 	for _, c := range []struct {
 		packets int
 		want    units.Duration
-	}{{1, 50 * units.Microsecond}, {2, 50 * units.Microsecond}, {3, 300 * units.Microsecond}, {30, 300 * units.Microsecond}} {
+	}{{1, 50 * units.Microsecond}, {2, 50 * units.Microsecond}, {3, 300 * units.Microsecond},
+		{30, 300 * units.Microsecond}} {
 		p := newPair(t)
 		o := selective()
 		o.rtoLow, o.rtoHigh = 50*units.Microsecond, 300*units.Microsecond
@@ -585,7 +651,8 @@ func TestTwoTimeouts(t *testing.T) {
 		p.settle(units.Millisecond)
 		p.la.tamper = func([]byte) int { return 0 }
 		start := p.now
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, c.packets*1024)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(0, c.packets*1024)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		require.True(t, p.run(units.Second, func() bool { return p.a.counters.Timeouts == 1 }))
 		late := p.now.Sub(start) - c.want
 		require.True(t, late >= 0 && late < pace.Slot, "%d packets: %v late", c.packets, late)
@@ -620,9 +687,11 @@ func TestNothingIsAllocatedInRecovery(t *testing.T) {
 		la, lb := newCrossing(4096)
 		p := &pair{t: t}
 		var err error
-		p.a, err = New(Config{Port: &lossyPort{crossing: la, every: 37}, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, 0)
+		p.a, err = New(Config{Port: &lossyPort{crossing: la, every: 37},
+			Addrs: prefixes("10.0.0.1/24"), Seed: 1}, 0)
 		require.NoError(t, err)
-		p.b, err = New(Config{Port: &lossyPort{crossing: lb, every: 37}, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
+		p.b, err = New(Config{Port: &lossyPort{crossing: lb, every: 37},
+			Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
 		require.NoError(t, err)
 		a, b := p.connected(o)
 		s := newStream(p, a, b, op, 10000)
@@ -642,7 +711,8 @@ func TestOffer(t *testing.T) {
 	require.NotEqual(t, x.Tag, p.a.Offer().Tag)
 	a := defaults().make(t, p.a)
 	require.NoError(t, a.qp.ToInit(InitAttr{}))
-	rtr := RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: MTU1024, Extension: wire.Agree(x, y)}
+	rtr := RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: MTU1024,
+		Extension: wire.Agree(x, y)}
 	bad := rtr
 	bad.Extension.SACKBits = 33
 	require.ErrorIs(t, a.qp.ToRTR(bad), ErrInvalid)

@@ -11,15 +11,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// FuzzPacketSequence forges packets toward both ends of a connection, near its PSNs and with its tags, among what it sends
-// itself. Whatever comes: every request ends once, no buffer is lost, and no more is kept than may be.
+// FuzzPacketSequence forges packets toward both ends of a connection, near its PSNs and with its
+// tags, among what it sends itself. Whatever comes: every request ends once, no buffer is lost, and
+// no more is kept than may be.
 //
-// Each step takes seven bytes: what is posted and to whom the packet goes, its opcode, its distance from the PSN that is
-// expected or outstanding, flags, payload, the random numbers of its contents, and how long until the next.
+// Each step takes seven bytes: what is posted and to whom the packet goes, its opcode, its distance
+// from the PSN that is expected or outstanding, flags, payload, the random numbers of its contents,
+// and how long until the next.
 func FuzzPacketSequence(f *testing.F) {
 	f.Add([]byte{1, 3, byte(wire.RCAck), 0, 1, 0, 7, 1, 0, byte(wire.RCSendOnly), 2, 0, 8, 1, 2})
-	f.Add([]byte{1, 5, byte(wire.XACK), 1, 3, 36, 9, 3, 4, byte(wire.RCReadRequest), 255, 1, 0, 2, 9, 2, byte(wire.RCAtomicAck), 1, 1, 0, 3, 200})
-	f.Add([]byte{0, 6, byte(wire.RCReadResponseOnly), 0, 1, 64, 7, 1, 1, byte(wire.XDATA), 2, 2, 40, 1, 2, 1, byte(wire.CNP), 0, 0, 0, 0, 0})
+	f.Add([]byte{1, 5, byte(wire.XACK), 1, 3, 36, 9, 3, 4, byte(wire.RCReadRequest), 255, 1, 0, 2,
+		9, 2, byte(wire.RCAtomicAck), 1, 1, 0, 3, 200})
+	f.Add([]byte{0, 6, byte(wire.RCReadResponseOnly), 0, 1, 64, 7, 1, 1, byte(wire.XDATA), 2, 2, 40,
+		1, 2, 1, byte(wire.CNP), 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 {
 			return
@@ -37,7 +41,8 @@ func FuzzPacketSequence(f *testing.F) {
 		settle := func(d units.Duration) {
 			p.run(d, func() bool {
 				rounds++
-				require.Less(t, rounds, mostRounds, "at %v: %+v %+v", p.now, p.a.counters, p.b.counters)
+				require.Less(t, rounds, mostRounds, "at %v: %+v %+v", p.now, p.a.counters,
+					p.b.counters)
 				return false
 			})
 		}
@@ -52,7 +57,8 @@ func FuzzPacketSequence(f *testing.F) {
 				if data[0]>>(1+i)&1 == 0 {
 					continue
 				}
-				op, far := []SendOp{OpSend, OpWrite, OpRead, OpFetchAdd}[data[0]>>3&3], []*side{b, a}[i]
+				op, far := []SendOp{OpSend, OpWrite, OpRead, OpFetchAdd}[data[0]>>3&3], []*side{b,
+					a}[i]
 				if op == OpSend && far.qp.State() != Errored {
 					far.recv(t, 1<<32, 0, 4096)
 				}
@@ -60,7 +66,8 @@ func FuzzPacketSequence(f *testing.F) {
 				if op != OpFetchAdd {
 					n = int(data[0]) * 12
 				}
-				x.post(t, WorkRequest{ID: uint64(posted[i]), Op: op, Flags: Signaled, SGList: []SGE{x.mr.SGE(0, n)}, RemoteAddr: far.mr.Addr, RKey: far.mr.RKey})
+				x.post(t, WorkRequest{ID: uint64(posted[i]), Op: op, Flags: Signaled,
+					SGList: []SGE{x.mr.SGE(0, n)}, RemoteAddr: far.mr.Addr, RKey: far.mr.RKey})
 				posted[i]++
 			}
 			l.inbox = append(l.inbox, l.filled(sequenced(to, peer, data)))
@@ -109,7 +116,8 @@ func sequenced(to, from *side, step []byte) []byte {
 	if from.ep.neighbors.Owns(dst) {
 		src, dst = dst, src
 	}
-	if tmpl.Set(wire.Address{SrcMAC: from.ep.mac, DstMAC: to.ep.mac, Src: src, Dst: dst, TOS: step[3], SrcPort: 0xc000, DestQP: to.qp.Num}) != nil {
+	if tmpl.Set(wire.Address{SrcMAC: from.ep.mac, DstMAC: to.ep.mac, Src: src, Dst: dst,
+		TOS: step[3], SrcPort: 0xc000, DestQP: to.qp.Num}) != nil {
 		panic("an address of the test's")
 	}
 	size := 0
@@ -120,7 +128,8 @@ func sequenced(to, from *side, step []byte) []byte {
 		size &^= 3
 	}
 	frame := make([]byte, linkBuffer)
-	ext, total := tmpl.Build(frame, wire.Fields{Op: op, Flags: wire.AckReq.When(step[3]&1 != 0), PSN: psn}, size)
+	ext, total := tmpl.Build(frame, wire.Fields{Op: op, Flags: wire.AckReq.When(step[3]&1 != 0),
+		PSN: psn}, size)
 	rng := rand.New(rand.NewPCG(uint64(step[5]), 1))
 	for i := ext; i < total-wire.ICRCLen; i++ {
 		frame[i] = byte(rng.Uint32())

@@ -6,19 +6,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// heldPatience is how long packets are held behind a gap that does not move. OURS: libibverbs' customary timeout of 14 and
-// seven retries make 8 x 67 ms, after which a peer that lost the packet has given up.
+// heldPatience is how long packets are held behind a gap that does not move. OURS: libibverbs'
+// customary timeout of 14 and seven retries make 8 x 67 ms, after which a peer that lost the packet
+// has given up.
 const heldPatience = units.Second
 
-// shares says whose the buffers are that are held behind gaps: which queue pair has most of them, and whose gap has not
-// moved for longest. A peer that never sends what is missing keeps no more than its share while others need theirs: when
-// all are in use, a queue pair gets one of those of whoever holds most, until it holds as many (max-min fairness).
-// Every step takes as long for a thousand queue pairs as for one.
+// shares says whose the buffers are that are held behind gaps: which queue pair has most of them,
+// and whose gap has not moved for longest. A peer that never sends what is missing keeps no more
+// than its share while others need theirs: when all are in use, a queue pair gets one of those of
+// whoever holds most, until it holds as many (max-min fairness). Every step takes as long for a
+// thousand queue pairs as for one.
 type shares struct {
 	byCount [psnWindow]*ahead // lists of those that hold so many
-	some    psnSet            // which of them are not empty; a gap has fewer than psnWindow packets behind it
-	stale   *ahead            // the list of all, by when their gap last moved
-	fresh   *ahead            // its end
+	// which of them are not empty; a gap has fewer than psnWindow packets behind it
+	some  psnSet
+	stale *ahead // the list of all, by when their gap last moved
+	fresh *ahead // its end
 }
 
 // share is a queue pair's place in the lists.

@@ -23,8 +23,8 @@ func (p *pair) hoard(n int) *side {
 	return at
 }
 
-// A peer that never sends what is missing costs others neither their share of the buffers nor more packets than a loss does
-// without it; and after a while it has none.
+// A peer that never sends what is missing costs others neither their share of the buffers nor more
+// packets than a loss does without it; and after a while it has none.
 func TestHoardedBuffers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -53,7 +53,8 @@ func TestHoardedBuffers(t *testing.T) {
 			p.la.tamper = losing(100)
 			fill(from.mem, 1)
 			const size = 1 << 17 // 128 packets, of which the first is lost
-			from.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{from.mr.SGE(0, size)}, RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
+			from.post(t, WorkRequest{Op: OpWrite, Flags: Signaled,
+				SGList: []SGE{from.mr.SGE(0, size)}, RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
 			require.Equal(t, StatusSuccess, p.await(from, 1)[0].Status)
 			assert.True(t, bytes.Equal(from.mem[:size], to.mem[:size]))
 			assert.EqualValues(t, 1, from.qp.stats.Retransmitted)
@@ -62,8 +63,8 @@ func TestHoardedBuffers(t *testing.T) {
 	}
 }
 
-// What a responder dropped after it had said that it came is sent again at once when its turn comes, in one round trip and
-// without a timeout.
+// What a responder dropped after it had said that it came is sent again at once when its turn
+// comes, in one round trip and without a timeout.
 func TestDroppedAfterItWasHeld(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -87,7 +88,8 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 			p.settle(10 * units.Microsecond)
 			p.la.tamper = losing(100, 100)
 			fill(a.mem, 1)
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20*1024)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20*1024)},
+				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 			p.settle(5 * units.Microsecond)
 			require.Equal(t, 19, p.b.held)
 			c.drop(p, b)
@@ -100,7 +102,8 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 	}
 }
 
-// The lists agree with a look at everybody, whoever comes, goes, holds more or less, or has its gap move.
+// The lists agree with a look at everybody, whoever comes, goes, holds more or less, or has its gap
+// move.
 func TestShares(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -169,11 +172,16 @@ func TestDroppedBehindAGap(t *testing.T) {
 			p.b.maxHeld = c.maxHeld
 			p.la.tamper = losing(100)
 			fill(b.mem, 1)
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)},
+				RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 			for i := range 3 {
-				a.post(t, WorkRequest{Op: c.op, Flags: Signaled, SGList: []SGE{a.mr.SGE(1000*i, 1000)}, RemoteAddr: b.mr.Addr + uint64(1000*i), RKey: b.mr.RKey})
+				a.post(t, WorkRequest{Op: c.op, Flags: Signaled,
+					SGList: []SGE{a.mr.SGE(1000*i, 1000)}, RemoteAddr: b.mr.Addr + uint64(1000*i),
+					RKey: b.mr.RKey})
 			}
-			require.True(t, p.run(units.Millisecond, func() bool { return p.b.held == min(3, c.maxHeld) }))
+			require.True(t, p.run(units.Millisecond, func() bool {
+				return p.b.held == min(3, c.maxHeld)
+			}))
 			for range c.drops {
 				b.qp.dropLast()
 			}

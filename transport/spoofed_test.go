@@ -39,7 +39,9 @@ func newVictim(t testing.TB) *victim {
 // hears delivers a message from an address to queue pair 1.
 func (v *victim) hears(from [6]byte, ip netip.Addr, m rdmacm.Message) {
 	var tmpl wire.Template
-	require.NoError(v.t, tmpl.Set(wire.Address{SrcMAC: from, DstMAC: v.link.mac, Src: ip, Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: 0xc000, DestQP: rdmacm.QPN}))
+	require.NoError(v.t,
+		tmpl.Set(wire.Address{SrcMAC: from, DstMAC: v.link.mac, Src: ip,
+			Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: 0xc000, DestQP: rdmacm.QPN}))
 	frame := make([]byte, linkBuffer)
 	ext, total := tmpl.Build(frame, wire.Fields{Op: wire.UDSendOnly}, rdmacm.MADLen)
 	wire.DETH(frame[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
@@ -62,15 +64,16 @@ func (v *victim) says() (frames [][]byte) {
 	return frames
 }
 
-// An answer of the communication manager goes to where its question came from, and the sender, whom anybody may have
-// invented, is no neighbour because of it.
+// An answer of the communication manager goes to where its question came from, and the sender, whom
+// anybody may have invented, is no neighbour because of it.
 func TestAnswersMakeNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
 	for i := range neigh.MaxEntries + 1 {
 		ip := netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200), byte(1 + i%200)})
 		mac := [6]byte{2, 0x66, 0, 0, byte(i >> 8), byte(i)}
-		var m rdmacm.Message = &rdmacm.DREQ{LocalID: 1, RemoteID: 2} // of a connection that nobody knows
+		// of a connection that nobody knows
+		var m rdmacm.Message = &rdmacm.DREQ{LocalID: 1, RemoteID: 2}
 		if i%2 == 1 {
 			m = &rdmacm.REQ{LocalID: 1, Service: 1} // nobody listens
 		}
@@ -90,7 +93,8 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
 	mac, ip := [6]byte{2, 0x66, 0, 0, 0, 1}, netip.MustParseAddr("10.0.9.9")
-	r := rdmacm.REQ{LocalID: 1, Service: rdmacm.TCPService(cmPort), LocalQPN: 0x77, MTU: 3, LocalResponseTimeout: 8, MaxCMRetries: 3,
+	r := rdmacm.REQ{LocalID: 1, Service: rdmacm.TCPService(cmPort), LocalQPN: 0x77, MTU: 3,
+		LocalResponseTimeout: 8, MaxCMRetries: 3,
 		Primary: rdmacm.Path{LocalGID: ip, RemoteGID: netip.MustParseAddr("10.0.0.2")}}
 	rdmacm.IPHeader{Source: ip, Destination: netip.MustParseAddr("10.0.0.2")}.Put(r.Private[:])
 	v.hears(mac, ip, &r)
@@ -139,12 +143,14 @@ func TestAnswersGoToKnownNeighbours(t *testing.T) {
 // A frame that claims to come from a group of stations is dropped: nobody could be answered.
 func TestManagementFromAGroup(t *testing.T) {
 	v := newVictim(t)
-	v.hears([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"), &rdmacm.DREQ{LocalID: 1, RemoteID: 2})
+	v.hears([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
+		&rdmacm.DREQ{LocalID: 1, RemoteID: 2})
 	require.Empty(t, v.says())
 	require.EqualValues(t, 1, v.ep.Counters().DropManagement)
 }
 
-// Queue pairs and address handles hold their neighbours, from when they name them until they are reset or destroyed.
+// Queue pairs and address handles hold their neighbours, from when they name them until they are
+// reset or destroyed.
 func TestNeighboursAreHeld(t *testing.T) {
 	for name, use := range map[string]func(*victim, AddressVector) (end func()){
 		"reset": func(v *victim, to AddressVector) func() {
@@ -169,7 +175,8 @@ func TestNeighboursAreHeld(t *testing.T) {
 			require.NoError(t, err)
 			others := func() {
 				for i := range 2 * neigh.MaxEntries {
-					_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200), byte(1 + i%200)}), v.now)
+					_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0,
+						byte(1 + i/200), byte(1 + i%200)}), v.now)
 					require.NoError(t, err)
 				}
 			}
@@ -193,7 +200,8 @@ func (v *victim) queuePair(to AddressVector) *QueuePair {
 	return qp
 }
 
-// A datagram that waits for its neighbour leaves although its address handle was destroyed, and its neighbour forgotten.
+// A datagram that waits for its neighbour leaves although its address handle was destroyed, and its
+// neighbour forgotten.
 func TestDatagramOutlivesItsNeighbour(t *testing.T) {
 	v := newVictim(t)
 	to := AddressVector{IP: netip.MustParseAddr("10.0.0.7")}
@@ -203,7 +211,8 @@ func TestDatagramOutlivesItsNeighbour(t *testing.T) {
 	forgotten := ah.neighbor
 	ah.Destroy()
 	for i := range 2 * neigh.MaxEntries {
-		_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200), byte(1 + i%200)}), v.now)
+		_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200),
+			byte(1 + i%200)}), v.now)
 		require.NoError(t, err)
 	}
 	require.True(t, forgotten.Evicted())

@@ -9,8 +9,8 @@ type stake struct {
 	trip  units.Duration // smoothed: how long answers take
 }
 
-// Of how many round trips of the endpoint an answer may take, and the bounds of that. An answer that has not come by then
-// waits for the peer, or was lost, which a timer finds out.
+// Of how many round trips of the endpoint an answer may take, and the bounds of that. An answer
+// that has not come by then waits for the peer, or was lost, which a timer finds out.
 const (
 	stakeTrips = 4
 	leastStake = 100 * units.Microsecond
@@ -27,6 +27,6 @@ func (s *stake) answered(now units.Time) {
 	s.trip += (min(now.Sub(s.asked), mostStake) - s.trip) / 8
 }
 
-// AtStake reports whether an answer is under way that should not find the endpoint asleep: to data or a probe that left within the last
-// few round trips.
+// AtStake reports whether an answer is under way that should not find the endpoint asleep: to data
+// or a probe that left within the last few round trips.
 func (e *Endpoint) AtStake(now units.Time) bool { return now.Before(e.stake.until) }

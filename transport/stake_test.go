@@ -52,11 +52,12 @@ func TestStakeIsSmoothed(t *testing.T) {
 	assert.Equal(t, 50*us, s.trip)
 	s.ask(at(2000))
 	s.answered(at(4_000_000))
-	assert.Equal(t, 50*us+(2*units.Millisecond-50*us)/8, s.trip, "no answer counts as more than 2 ms")
+	assert.Equal(t, 50*us+(2*units.Millisecond-50*us)/8, s.trip,
+		"no answer counts as more than 2 ms")
 }
 
-// Data and probes are at stake, until a while after the newest left; answers to the peer are not, nor is what nobody
-// acknowledges.
+// Data and probes are at stake, until a while after the newest left; answers to the peer are not,
+// nor is what nobody acknowledges.
 func TestWhatIsAtStake(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -68,10 +69,15 @@ func TestWhatIsAtStake(t *testing.T) {
 		{"nothing", func(*pair, *side, *side, *steered) {}, RC, false, false},
 		{"a WRITE", func(p *pair, a, b *side, _ *steered) { a.write(p.t, b, 64) }, RC, true, false},
 		{"a READ", func(p *pair, a, b *side, _ *steered) {
-			a.post(p.t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 64)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+			a.post(p.t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 64)},
+				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		}, RC, true, false},
-		{"a WRITE of the peer's", func(p *pair, a, b *side, _ *steered) { b.write(p.t, a, 64) }, RC, false, true},
-		{"a WRITE that nobody acknowledges", func(p *pair, a, b *side, _ *steered) { a.write(p.t, b, 64) }, UC, false, false},
+		{"a WRITE of the peer's", func(p *pair, a, b *side, _ *steered) {
+			b.write(p.t, a, 64)
+		}, RC, false, true},
+		{"a WRITE that nobody acknowledges", func(p *pair, a, b *side, _ *steered) {
+			a.write(p.t, b, 64)
+		}, UC, false, false},
 		{"a probe", func(p *pair, _, _ *side, s *steered) { s.probeAt(p.now) }, RC, true, false},
 	} {
 		o := probing()

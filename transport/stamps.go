@@ -7,10 +7,11 @@ import (
 )
 
 // stamps remembers when the newest packets of a queue pair left, so that each acknowledgement is a
-// delay sample. There is none to be had of a packet that was sent again, which has two times (Karn), nor
-// of the responses of a READ but the first, which comes as soon as it can. With more than psnWindow
-// packets in flight, those are stamped that find the place free: some sample is better than none. A
-// queue pair borrows stamps while its algorithm hears of delays and something is in flight.
+// delay sample. There is none to be had of a packet that was sent again, which has two times
+// (Karn), nor of the responses of a READ but the first, which comes as soon as it can. With more
+// than psnWindow packets in flight, those are stamped that find the place free: some sample is
+// better than none. A queue pair borrows stamps while its algorithm hears of delays and something
+// is in flight.
 type stamps [psnWindow]stamp
 
 // stamp is when a packet left, and in which of the endpoint's departures; at 0 says nothing.
@@ -49,7 +50,8 @@ func (r *requester) unstamp(psn wire.PSN, n uint32) {
 	}
 }
 
-// sent returns the stamp of psn, which is outstanding or just acknowledged; the zero stamp when there is none.
+// sent returns the stamp of psn, which is outstanding or just acknowledged; the zero stamp when
+// there is none.
 func (r *requester) sent(psn wire.PSN) stamp {
 	if r.stamps == nil || r.stamps[psn%psnWindow].psn != psn {
 		return stamp{}

@@ -19,7 +19,8 @@ func TestEachAckIsASample(t *testing.T) {
 	a, b := p.connected(o)
 	for range 50 {
 		for range 3 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 2000)}})
+			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 2000)}})
 			p.settle(300 * units.Nanosecond)
 		}
 		p.await(a, 3)
@@ -28,15 +29,16 @@ func TestEachAckIsASample(t *testing.T) {
 	packets := 0
 	for _, ev := range h.heard {
 		require.Equal(t, cc.RTT, ev.Kind)
-		require.InDelta(t, 2, ev.Delay.Microseconds(), 0.5, "a microsecond each way, and when each end polls")
+		require.InDelta(t, 2, ev.Delay.Microseconds(), 0.5,
+			"a microsecond each way, and when each end polls")
 		packets += ev.Packets
 	}
 	require.Equal(t, 300, packets)
 	require.Nil(t, a.qp.req.stamps, "nothing is in flight")
 }
 
-// A packet that was sent twice is no sample: nobody knows which of the two was answered. Those behind
-// it are again.
+// A packet that was sent twice is no sample: nobody knows which of the two was answered. Those
+// behind it are again.
 func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		p := newPair(t)
@@ -53,7 +55,8 @@ func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 			}
 			return 1
 		}
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 20*1024)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 20*1024)}})
 		p.await(a, 1)
 		for _, ev := range h.heard {
 			if ev.Kind == cc.RTT {
@@ -61,7 +64,8 @@ func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 			}
 		}
 		h.heard = nil
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 64)}})
 		p.await(a, 1)
 		require.Equal(t, cc.RTT, h.heard[len(h.heard)-1].Kind)
 	}
@@ -74,7 +78,8 @@ func TestReadIsOneSample(t *testing.T) {
 	o := defaults()
 	o.algorithm = h
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 10*1024)}})
+	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		SGList: []SGE{a.mr.SGE(0, 10*1024)}})
 	p.await(a, 1)
 	require.Len(t, h.heard, 10)
 	for i, ev := range h.heard {
@@ -90,7 +95,8 @@ func TestSamplesOfManyInFlight(t *testing.T) {
 	o.algorithm, o.mtu, o.memory, o.timeout = h, MTU256, 1<<20, 14
 	p.la.delay, p.lb.delay = units.Millisecond, units.Millisecond
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 2000*256)}})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		SGList: []SGE{a.mr.SGE(0, 2000*256)}})
 	p.await(a, 1)
 	samples := 0
 	for _, ev := range h.heard {

@@ -60,8 +60,9 @@ type RTSAttr struct {
 	// MaxInFlight bounds the window of congestion control, for instance by the path's
 	// bandwidth-delay product (IRN section 3.2); 0 does not.
 	MaxInFlight units.Bytes
-	// Reordering is how much later than a packet behind it a packet may arrive and not count as lost: networks with
-	// priorities or several paths reorder. Only with selective repeat; 0 takes each gap as a loss at once.
+	// Reordering is how much later than a packet behind it a packet may arrive and not count as
+	// lost: networks with priorities or several paths reorder. Only with selective repeat; 0 takes
+	// each gap as a loss at once.
 	Reordering units.Duration
 	// Class is the class that requests leave in: ClassData, the zero value, or one from
 	// packet.Classes on, where the port has such. Queue pairs of a higher one go first.
@@ -74,11 +75,13 @@ func (qp *QueuePair) want(op string, states ...State) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("transport: QP %#x to %s: it is in %v: %w", uint32(qp.Num), op, qp.state, ErrState)
+	return fmt.Errorf("transport: QP %#x to %s: it is in %v: %w", uint32(qp.Num), op, qp.state,
+		ErrState)
 }
 
 func (qp *QueuePair) bad(op, format string, args ...any) error {
-	return fmt.Errorf("transport: QP %#x to %s: %s: %w", uint32(qp.Num), op, fmt.Sprintf(format, args...), ErrInvalid)
+	return fmt.Errorf("transport: QP %#x to %s: %s: %w", uint32(qp.Num), op,
+		fmt.Sprintf(format, args...), ErrInvalid)
 }
 
 // ToReset forgets everything the queue pair was doing, without completions.
@@ -116,21 +119,26 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	case !validMTU(a.PathMTU):
 		return qp.bad("RTR", "path MTU %d is none of 256, 512, 1024, 2048, 4096", int64(a.PathMTU))
 	case a.PathMTU > PathMTUFor(e.info.MTU):
-		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
+		return qp.bad("RTR",
+			"path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
 			int64(a.PathMTU), e.info.Name, int64(e.info.MTU), int64(PathMTUFor(e.info.MTU)))
 	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > MaxRdAtomic:
-		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic, MaxRdAtomic)
+		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic,
+			MaxRdAtomic)
 	case a.MinRNRTimer > 31:
 		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
 	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > wire.MaxSACKBits:
-		return qp.bad("RTR", "%d bits of SACK are no multiple of 32 up to %d", a.Extension.SACKBits, wire.MaxSACKBits)
+		return qp.bad("RTR", "%d bits of SACK are no multiple of 32 up to %d", a.Extension.SACKBits,
+			wire.MaxSACKBits)
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
-		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN), uint32(a.RecvPSN))
+		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
+			uint32(a.RecvPSN))
 	}
 	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
 		qp.limits.hops = 0
 	}
-	speaksBolt := qp.Type == RC && qp.wants.Has(cc.CST) && a.Extension.Features&wire.FeatureBolt != 0 && qp.limits.hops == 0
+	speaksBolt := qp.Type == RC && qp.wants.Has(cc.CST) && a.Extension.Features&wire.FeatureBolt !=
+		0 && qp.limits.hops == 0
 	qp.agreeAdmission(&a.Extension)
 	extra := xdataLen(int(qp.limits.hops))
 	if speaksBolt {
@@ -140,16 +148,19 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		qp.adm.begin(a.RecvPSN)
 		if qp.adm.grants {
 			if extra > 0 {
-				return qp.bad("RTR", "packets say by which token they left, and have no place for what switches write (%s)", "INT or Bolt")
+				return qp.bad("RTR", "packets say by which token they left, and have no place "+
+					"for what switches write (%s)", "INT or Bolt")
 			}
 			extra = grantTLVs
 		}
 	}
 	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
-		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes for switches", int64(a.PathMTU), e.info.Name,
+		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
+			"for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
-	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT && (qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP) || qp.adm != nil && qp.adm.tokens) {
+	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT &&
+		(qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP) || qp.adm != nil && qp.adm.tokens) {
 		a.Path.TrafficClass |= wire.ECNECT0
 	}
 	if a.Path.SourcePort == 0 {
@@ -179,11 +190,14 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.reads.size(a.MaxDestRdAtomic)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
-		qp.limits.reads, qp.limits.probes = uint8(x.Features&(wire.FeatureINT|wire.FeatureBolt|wire.FeatureToken)), x.Features&wire.FeatureProbe != 0
+		qp.limits.reads,
+			qp.limits.probes = uint8(x.Features&
+			(wire.FeatureINT|wire.FeatureBolt|wire.FeatureToken)), x.Features&wire.FeatureProbe != 0
 		if qp.bolt = speaksBolt; speaksBolt {
 			qp.beginBolt()
 		}
-		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0, x.Features&wire.FeatureTiming != 0
+		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0,
+			x.Features&wire.FeatureTiming != 0
 		if x.Features&wire.FeatureSACK != 0 {
 			qp.sackBits = x.SACKBits
 		}
@@ -212,11 +226,13 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > MaxRdAtomic:
 		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic, MaxRdAtomic)
 	case a.RTOLow < 0 || a.RTOHigh < 0 || a.MaxInFlight < 0:
-		return qp.bad("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow, a.RTOHigh, int64(a.MaxInFlight))
+		return qp.bad("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow,
+			a.RTOHigh, int64(a.MaxInFlight))
 	case a.Reordering < 0 || a.Reordering > maxReordering:
 		return qp.bad("RTS", "reordering of %v is not in 0..%v", a.Reordering, maxReordering)
 	case a.Class != packet.ClassData && (a.Class < packet.Classes || a.Class >= qp.ep.classes):
-		return qp.bad("RTS", "class %d is no class of data; the port has %d classes, and data beyond ClassData from %d on", a.Class, qp.ep.classes, packet.Classes)
+		return qp.bad("RTS", "class %d is no class of data; the port has %d classes, and data "+
+			"beyond ClassData from %d on", a.Class, qp.ep.classes, packet.Classes)
 	}
 	qp.class = a.Class
 	r := &qp.req
@@ -245,7 +261,8 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	return nil
 }
 
-// ToSQD moves RTS→SQD: no new work request begins; AsyncSQDrained tells when nothing is outstanding.
+// ToSQD moves RTS→SQD: no new work request begins; AsyncSQDrained tells when nothing is
+// outstanding.
 func (qp *QueuePair) ToSQD() error {
 	if err := qp.want("SQD", ReadyToSend); err != nil {
 		return err
@@ -353,11 +370,13 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 			return wire.Address{}, err
 		}
 	} else if !e.neighbors.Owns(src) {
-		return wire.Address{}, fmt.Errorf("source %v is not an address of this endpoint: %w", src, ErrInvalid)
+		return wire.Address{}, fmt.Errorf("source %v is not an address of this endpoint: %w", src,
+			ErrInvalid)
 	}
 	return wire.Address{
-		SrcMAC: e.mac, Src: src, Dst: p.IP, SrcPort: p.SourcePort, TOS: p.TrafficClass, VLAN: e.vlan,
-		TTL: p.HopLimit, FlowLabel: p.FlowLabel, PKey: pkey, DestQP: dest,
+		SrcMAC: e.mac, Src: src, Dst: p.IP, SrcPort: p.SourcePort, TOS: p.TrafficClass,
+		VLAN: e.vlan,
+		TTL:  p.HopLimit, FlowLabel: p.FlowLabel, PKey: pkey, DestQP: dest,
 	}, nil
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// In-band telemetry, between ours who agreed to it (docs/wire.md): a requester whose congestion control
-// reads it leaves room in its SENDs and WRITEs, switches fill that, and the ACK brings it back. What
-// asks for a READ, and what answers it, has none.
+// In-band telemetry, between ours who agreed to it (docs/wire.md): a requester whose congestion
+// control reads it leaves room in its SENDs and WRITEs, switches fill that, and the ACK brings it
+// back. What asks for a READ, and what answers it, has none.
 
 // telemetry is what came with the newest packet that had any.
 type telemetry struct {
@@ -25,7 +25,8 @@ func xdataLen(hops int) units.Bytes {
 	return units.Bytes(wire.XCHLen + wire.InnerLen + wire.INTLen(hops))
 }
 
-// openINT begins an XDATA with room for records and op in it. It answers how long that beginning is.
+// openINT begins an XDATA with room for records and op in it. It answers how long that beginning
+// is.
 func (qp *QueuePair) openINT(frame []byte, op wire.Opcode) int {
 	hops := int(qp.limits.hops)
 	tlvs := wire.INTLen(hops)
@@ -38,7 +39,9 @@ func (qp *QueuePair) openINT(frame []byte, op wire.Opcode) int {
 // receiveXDATA handles a request that carries what switches write, telemetry or Bolt's flags.
 func (qp *QueuePair) receiveXDATA(p *wire.Packet) {
 	info, reads, flags := p.Inner().Info(), wire.Features(qp.limits.reads), p.Bolt()
-	if !info.Request || info.Transport != wire.RC || p.INT() != nil && reads&wire.FeatureINT == 0 || p.Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil && reads&wire.FeatureBolt == 0 {
+	if !info.Request || info.Transport != wire.RC || p.INT() != nil && reads&wire.FeatureINT == 0 ||
+		p.Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil &&
+		reads&wire.FeatureBolt == 0 {
 		qp.ep.counters.DropUnnegotiated++
 		return
 	}
@@ -77,7 +80,8 @@ func (qp *QueuePair) echoINT(e wire.INTEcho) {
 func (e *Endpoint) hearINT(echo wire.INTEcho) {
 	for i := range echo.Records() {
 		r := echo.Record(i)
-		e.hops[i] = cc.Hop{Port: r.Port, Rate: r.Rate, Time: r.Nanoseconds(), Sent: uint32(r.Sent), Queue: r.Queue}
+		e.hops[i] = cc.Hop{Port: r.Port, Rate: r.Rate, Time: r.Nanoseconds(), Sent: uint32(r.Sent),
+			Queue: r.Queue}
 	}
 	e.hopCount = echo.Records()
 }

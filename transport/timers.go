@@ -3,7 +3,8 @@ package transport
 import "github.com/goroce/goroce/units"
 
 // setTimer sets the queue pair's timer to the earlier of what it waits for: its oldest packet, to
-// count as lost, the end of what an RNR NAK asked for, what came too late, and what concerns probes.
+// count as lost, the end of what an RNR NAK asked for, what came too late, and what concerns
+// probes.
 func (qp *QueuePair) setTimer() {
 	r, timers := &qp.req, qp.ep.timers
 	at := r.rtoAt

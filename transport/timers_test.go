@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A queue pair that was destroyed while it waited for a neighbour does not touch the timer of the one
-// that has its flow's name now, nor does a program that resets it.
+// A queue pair that was destroyed while it waited for a neighbour does not touch the timer of the
+// one that has its flow's name now, nor does a program that resets it.
 func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	p := newPair(t)
 	o := defaults()

@@ -6,14 +6,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Between ours, who agreed to it, the delay of a round trip is parted as Swift has it (SIGCOMM 2020,
-// section 3.1): a packet that asks for it leaves at t1 and arrives at t2, its ACK leaves at t3, arrives
-// at t4 and is handled at t5. t3−t2 stands in the ACK, t5−t4 is our own. t2 and t4 are the port's
-// where it notes them, else when it was polled; then the packet may have waited for up to the gap between two
-// polls before that, which a GAP in the ACK says of t2.
+// Between ours, who agreed to it, the delay of a round trip is parted as Swift has it (SIGCOMM
+// 2020, section 3.1): a packet that asks for it leaves at t1 and arrives at t2, its ACK leaves at
+// t3, arrives at t4 and is handled at t5. t3−t2 stands in the ACK, t5−t4 is our own. t2 and t4 are
+// the port's where it notes them, else when it was polled; then the packet may have waited for up
+// to the gap between two polls before that, which a GAP in the ACK says of t2.
 
-// presence is when a frame arrived: at, or up to gap before that. For away, of the time from then to when it was
-// handled, the endpoint did not poll.
+// presence is when a frame arrived: at, or up to gap before that. For away, of the time from then
+// to when it was handled, the endpoint did not poll.
 type presence struct {
 	at   units.Time
 	gap  units.Duration
@@ -40,7 +40,8 @@ type hosts struct {
 	localAway, remoteAway units.Duration // of both
 }
 
-// here is our own part of the delay of a packet that left in a departure of ours, and whose answer is at hand.
+// here is our own part of the delay of a packet that left in a departure of ours, and whose answer
+// is at hand.
 func (e *Endpoint) here(departure uint32) hosts {
 	h := hosts{endpoint: e.now.Sub(e.arrived.at), local: e.arrived.gap, localAway: e.arrived.away}
 	if h.local > 0 { // the port has no time stamps: nobody noted when the packet left, either
@@ -120,12 +121,14 @@ func (qp *QueuePair) hearTiming(t wire.Timing, g wire.Gap) {
 	case h.endpoint > e.now.Sub(left.at):
 		e.counters.BadTiming++
 	default:
-		e.timed = timed{left, h, oneWay(left.at, t.Arrived()), max(0, int(qp.tmpl.TTL())-int(t.TTL()))}
+		e.timed = timed{left, h, oneWay(left.at, t.Arrived()),
+			max(0, int(qp.tmpl.TTL())-int(t.TTL()))}
 	}
 }
 
-// oneWay answers how long the way there took, with clocks whose difference nobody knows: as cc.Event
-// has it.
+// oneWay answers how long the way there took, with clocks whose difference nobody knows: as
+// cc.Event has it.
 func oneWay(left units.Time, arrived units.Duration) units.Duration {
-	return units.Duration(int32(arrived/units.Nanosecond-left.Sub(0)/units.Nanosecond)) * units.Nanosecond
+	return units.Duration(int32(arrived/units.Nanosecond-left.Sub(0)/units.Nanosecond)) *
+		units.Nanosecond
 }

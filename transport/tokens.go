@@ -8,8 +8,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tokens spaces the TOKENs of an endpoint, so that the data which they let go fits its link: one after
-// the other by the wheel, each as long as what it releases takes. Granters wait by rank, and in turns.
+// tokens spaces the TOKENs of an endpoint, so that the data which they let go fits its link: one
+// after the other by the wheel, each as long as what it releases takes. Granters wait by rank, and
+// in turns.
 type tokens struct {
 	lists [cc.Ranks]struct{ head, tail *admission }
 	held  [maxTokenQueue]heldToken // of granters that queue theirs here; a ring
@@ -54,7 +55,8 @@ func (t *tokens) queue(a *admission, now units.Time) {
 
 // hold takes what a granter sends by now into the ring, and drops what finds it full.
 func (t *tokens) hold(a *admission, room int, now units.Time) {
-	for range room + maxTokenQueue { // it spaces them itself; a granter that does not must not keep the core
+	// it spaces them itself; a granter that does not must not keep the core
+	for range room + maxTokenQueue {
 		if next := a.granter.Next(); next == 0 || next.After(now) {
 			break
 		}
@@ -113,8 +115,8 @@ func (t *tokens) serve(now units.Time, budget int) (sent int) {
 	return sent
 }
 
-// send builds the token whose turn it is. It answers what it takes of the link, and false when who had
-// the turn had none.
+// send builds the token whose turn it is. It answers what it takes of the link, and false when who
+// had the turn had none.
 func (t *tokens) send(b *packet.Buf, now units.Time) (size units.Bytes, some bool) {
 	if t.count > 0 {
 		h := &t.held[t.first]
@@ -145,11 +147,12 @@ func (t *tokens) send(b *packet.Buf, now units.Time) (size units.Bytes, some boo
 	return size, ok
 }
 
-// longestWait is how long a granter may wait for its turn behind those of higher ranks: less than gatePatience, or its
-// sender would take this endpoint for dead.
+// longestWait is how long a granter may wait for its turn behind those of higher ranks: less than
+// gatePatience, or its sender would take this endpoint for dead.
 const longestWait = 50 * units.Millisecond
 
-// turn answers whose turn it is: the highest rank's, but for one that has waited too long; -1 when nobody waits.
+// turn answers whose turn it is: the highest rank's, but for one that has waited too long; -1 when
+// nobody waits.
 func (t *tokens) turn(now units.Time) int {
 	turn := -1
 	for rank := range t.lists {
@@ -181,7 +184,8 @@ func (e *Endpoint) tokenRate() units.BitRate {
 // unknownRate is that of a port that does not say: tokens leave as fast as they come.
 const unknownRate = 10_000 * units.Gbps
 
-// speaks says whether a token may leave. What waits for the next hop's address has another turn when that is known.
+// speaks says whether a token may leave. What waits for the next hop's address has another turn
+// when that is known.
 func (qp *QueuePair) speaks() bool {
 	if qp.state < ReadyToReceive || qp.state == Errored || qp.neighbor == nil {
 		return false

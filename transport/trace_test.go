@@ -23,5 +23,6 @@ func (l *link) trace(frame []byte, copies int) {
 	if p.Op.Info().RETH {
 		x = fmt.Sprint(p.RETH().Len())
 	}
-	fmt.Println(*l.now, l.name, p.Op, p.PSN, "A", p.AckReq, "n", len(p.Payload()), x, "copies", copies, "icrc", p.ICRC())
+	fmt.Println(*l.now, l.name, p.Op, p.PSN, "A", p.AckReq, "n", len(p.Payload()), x, "copies",
+		copies, "icrc", p.ICRC())
 }

@@ -21,13 +21,18 @@ func TestUnreliableConnection(t *testing.T) {
 		fill(a.mem, 5)
 		b.recv(t, 1, 0, n)
 		b.recv(t, 2, 0, 0)
-		a.post(t, WorkRequest{ID: 1, Op: OpSendImm, Imm: 9, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n)}})
-		a.post(t, WorkRequest{ID: 2, Op: OpWriteImm, Imm: 8, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n/2)}, RemoteAddr: b.mr.Addr + 50000, RKey: b.mr.RKey})
-		require.Equal(t, []WorkCompletion{{ID: 1, Op: CompSend, QPN: a.qp.Num}, {ID: 2, Op: CompWrite, QPN: a.qp.Num}}, p.await(a, 2))
+		a.post(t, WorkRequest{ID: 1, Op: OpSendImm, Imm: 9, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(0, n)}})
+		a.post(t, WorkRequest{ID: 2, Op: OpWriteImm, Imm: 8, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(0, n/2)}, RemoteAddr: b.mr.Addr + 50000, RKey: b.mr.RKey})
+		require.Equal(t, []WorkCompletion{{ID: 1, Op: CompSend, QPN: a.qp.Num},
+			{ID: 2, Op: CompWrite, QPN: a.qp.Num}}, p.await(a, 2))
 		require.Equal(t, []WorkCompletion{
 			{ID: 1, Op: CompRecv, ByteLen: uint32(n), Flags: WithImm, Imm: 9, QPN: b.qp.Num},
-			{ID: 2, Op: CompRecvWriteImm, ByteLen: uint32(n / 2), Flags: WithImm, Imm: 8, QPN: b.qp.Num}}, p.await(b, 2))
-		require.True(t, bytes.Equal(a.mem[:n], b.mem[:n]) && bytes.Equal(a.mem[:n/2], b.mem[50000:50000+n/2]))
+			{ID: 2, Op: CompRecvWriteImm, ByteLen: uint32(n / 2), Flags: WithImm, Imm: 8,
+				QPN: b.qp.Num}}, p.await(b, 2))
+		require.True(t, bytes.Equal(a.mem[:n], b.mem[:n]) && bytes.Equal(a.mem[:n/2],
+			b.mem[50000:50000+n/2]))
 		require.Zero(t, p.b.counters.AcksSent, "nobody acknowledges")
 		p.conserved()
 	}
@@ -75,7 +80,8 @@ func TestUnreliableConnectionIgnoresForbiddenWrites(t *testing.T) {
 	a, b := p.connected(o)
 	fill(a.mem, 5)
 	before := bytes.Clone(b.mem)
-	a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey + 1})
+	a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr,
+		RKey: b.mr.RKey + 1})
 	p.settle(units.Millisecond)
 	require.True(t, bytes.Equal(before, b.mem))
 	require.EqualValues(t, 1, p.b.counters.UnreliableErrors)
@@ -94,7 +100,8 @@ func TestDatagramsStayInTheirPartition(t *testing.T) {
 	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.2")})
 	require.NoError(t, err)
 	b.recv(t, 1, 0, 40+10)
-	a.post(t, WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 10)}, AH: ah, RemoteQPN: b.qp.Num, RemoteQKey: 5})
+	a.post(t, WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 10)}, AH: ah, RemoteQPN: b.qp.Num,
+		RemoteQKey: 5})
 	require.Equal(t, StatusSuccess, p.await(b, 1)[0].Status)
 }
 
@@ -111,16 +118,19 @@ func TestDatagrams(t *testing.T) {
 	fill(a.mem, 5)
 	b.recv(t, 1, 0, 40+1001)
 	b.recv(t, 2, 2000, 40+64)
-	wr := WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1001)}, AH: ah, RemoteQPN: b.qp.Num, RemoteQKey: 0x11111111}
+	wr := WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1001)}, AH: ah,
+		RemoteQPN: b.qp.Num, RemoteQKey: 0x11111111}
 	a.post(t, wr)
 	wr.Op, wr.Imm, wr.SGList = OpSendImm, 77, []SGE{a.mr.SGE(0, 64)}
 	a.post(t, wr)
 	require.Equal(t, []WorkCompletion{
 		{ID: 1, Op: CompRecv, ByteLen: 1041, Flags: WithGRH, QPN: b.qp.Num, SrcQP: a.qp.Num},
-		{ID: 2, Op: CompRecv, ByteLen: 104, Flags: WithGRH | WithImm, Imm: 77, QPN: b.qp.Num, SrcQP: a.qp.Num}}, p.await(b, 2))
+		{ID: 2, Op: CompRecv, ByteLen: 104, Flags: WithGRH | WithImm, Imm: 77, QPN: b.qp.Num,
+			SrcQP: a.qp.Num}}, p.await(b, 2))
 	require.Len(t, p.await(a, 2), 2)
 	require.True(t, bytes.Equal(a.mem[:1001], b.mem[40:1041]))
-	require.EqualValues(t, 0x45, b.mem[20], "the IPv4 header stands in the last 20 bytes of the GRH")
+	require.EqualValues(t, 0x45, b.mem[20],
+		"the IPv4 header stands in the last 20 bytes of the GRH")
 
 	// What must not be delivered, and what says so.
 	for _, c := range []struct {
@@ -128,9 +138,15 @@ func TestDatagrams(t *testing.T) {
 		spoil func(wr *WorkRequest)
 		count func(c *Counters) uint64
 	}{
-		{"wrong Q_Key", func(wr *WorkRequest) { wr.RemoteQKey++ }, func(c *Counters) uint64 { return c.DropQKey }},
-		{"unknown queue pair", func(wr *WorkRequest) { wr.RemoteQPN += 999 }, func(c *Counters) uint64 { return c.DropUnknownQP }},
-		{"no receive posted", func(*WorkRequest) {}, func(c *Counters) uint64 { return c.UnreliableNoRecv }},
+		{"wrong Q_Key", func(wr *WorkRequest) {
+			wr.RemoteQKey++
+		}, func(c *Counters) uint64 { return c.DropQKey }},
+		{"unknown queue pair", func(wr *WorkRequest) {
+			wr.RemoteQPN += 999
+		}, func(c *Counters) uint64 { return c.DropUnknownQP }},
+		{"no receive posted", func(*WorkRequest) {}, func(c *Counters) uint64 {
+			return c.UnreliableNoRecv
+		}},
 	} {
 		bad := wr
 		c.spoil(&bad)
@@ -157,7 +173,8 @@ func TestDatagramToNobodyCompletes(t *testing.T) {
 	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.77")})
 	require.NoError(t, err)
 	for range 3 {
-		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10)}, AH: ah, RemoteQPN: 5})
+		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10)}, AH: ah,
+			RemoteQPN: 5})
 	}
 	require.Len(t, p.await(a, 3), 3, "nothing hangs on a neighbour that does not answer")
 	require.EqualValues(t, 3, p.a.counters.NoNeighbor)

@@ -25,10 +25,12 @@ func TestStateMachine(t *testing.T) {
 	require.NoError(t, qp.PostRecv(&RecvRequest{ID: 3}))
 	require.ErrorIs(t, qp.PostSend(&WorkRequest{}), ErrState)
 	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: 1000}), "path MTU 1000 is none of 256")
-	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: MTU1024, Path: AddressVector{}}), "no peer address")
+	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: MTU1024, Path: AddressVector{}}),
+		"no peer address")
 	require.Equal(t, Init, qp.State(), "a refused transition changes nothing")
 	a.qp.ToError()
-	require.Equal(t, []WorkCompletion{{ID: 3, Status: StatusWRFlushErr, Op: CompRecv, QPN: qp.Num}}, a.poll())
+	require.Equal(t, []WorkCompletion{{ID: 3, Status: StatusWRFlushErr, Op: CompRecv, QPN: qp.Num}},
+		a.poll())
 	require.ErrorIs(t, qp.ToInit(InitAttr{}), ErrState)
 	qp.ToReset()
 	a.comp = nil
@@ -49,7 +51,8 @@ func TestSendQueueDrained(t *testing.T) {
 	a, b := p.connected(defaults())
 	for i := range 4 {
 		b.recv(t, uint64(i), 0, 3000)
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}})
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(0, 3000)}})
 	}
 	for len(b.poll()) == 0 {
 		p.now = p.step()
@@ -80,7 +83,9 @@ func TestSharedReceiveQueue(t *testing.T) {
 		as, bs = append(as, a), append(bs, b)
 	}
 	for i := range 8 {
-		require.NoError(t, srq.PostRecv(&RecvRequest{ID: uint64(i), SGList: []SGE{bs[0].mr.SGE(i*4096, 100), bs[0].mr.SGE(i*4096+100, 3996)}}))
+		require.NoError(t,
+			srq.PostRecv(&RecvRequest{ID: uint64(i), SGList: []SGE{bs[0].mr.SGE(i*4096, 100),
+				bs[0].mr.SGE(i*4096+100, 3996)}}))
 	}
 	require.ErrorIs(t, srq.PostRecv(&RecvRequest{}), ErrQueueFull)
 	require.ErrorIs(t, bs[0].qp.PostRecv(&RecvRequest{}), ErrInvalid)
@@ -112,14 +117,17 @@ func TestReceivesPostedDuringAMessage(t *testing.T) {
 	o := defaults()
 	o.algorithm = &cc.Fixed{Window: 1024} // a packet at a time
 	a, b := o.make(t, p.a), o.make(t, p.b)
-	qp, err := p.b.CreateQP(QPInit{PD: b.pd, SendCQ: b.cq, RecvCQ: b.cq, MaxRecvWR: 1, MaxRecvSGE: 3})
+	qp, err := p.b.CreateQP(QPInit{PD: b.pd, SendCQ: b.cq, RecvCQ: b.cq, MaxRecvWR: 1,
+		MaxRecvSGE: 3})
 	require.NoError(t, err)
 	b.qp = qp
 	a.connect(t, o, b)
 	b.connect(t, o, a)
 	fill(a.mem[:3000], 7)
 	post := func(id uint64, at int) {
-		require.NoError(t, b.qp.PostRecv(&RecvRequest{ID: id, SGList: []SGE{b.mr.SGE(at, 10), b.mr.SGE(at+100, 1500), b.mr.SGE(at+2000, 1490)}}))
+		require.NoError(t,
+			b.qp.PostRecv(&RecvRequest{ID: id,
+				SGList: []SGE{b.mr.SGE(at, 10), b.mr.SGE(at+100, 1500), b.mr.SGE(at+2000, 1490)}}))
 	}
 	post(1, 0)
 	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}})
@@ -142,7 +150,8 @@ func TestCompletionQueueOverrunStopsTheQueuePair(t *testing.T) {
 	require.NoError(t, err)
 	a.qp.sendCQ = small
 	for range 8 {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)},
+			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	}
 	p.settle(units.Millisecond)
 	require.True(t, small.Overrun())
@@ -165,11 +174,13 @@ func TestWhatTheReceiverCouldNotReportIsNotAcknowledged(t *testing.T) {
 	b.qp.recvCQ = small
 	for i := range 2 {
 		b.recv(t, uint64(i), 0, 8)
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)}})
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(0, 8)}})
 		p.settle(units.Microsecond * 3)
 	}
 	got := p.await(a, 2)
-	require.Equal(t, []Status{StatusSuccess, StatusRetryExcErr}, []Status{got[0].Status, got[1].Status})
+	require.Equal(t, []Status{StatusSuccess, StatusRetryExcErr},
+		[]Status{got[0].Status, got[1].Status})
 	require.Equal(t, Errored, b.qp.State())
 }
 
@@ -184,13 +195,18 @@ func TestRefusedRequests(t *testing.T) {
 		err  error
 		says string
 	}{
-		{"too many elements", WorkRequest{SGList: make([]SGE, 5)}, ErrInvalid, "5 elements, the queue takes 4"},
-		{"too much inline", WorkRequest{Flags: Inline, Data: make([]byte, 65)}, ErrInvalid, "65 bytes inline, the queue takes 64"},
-		{"READ inline", WorkRequest{Op: OpRead, Flags: Inline}, ErrInvalid, "RDMA_READ cannot be inline"},
-		{"atomic of 4 bytes", WorkRequest{Op: OpCmpSwap, SGList: []SGE{a.mr.SGE(0, 4)}}, ErrInvalid, "takes 8 bytes, not 4"},
+		{"too many elements", WorkRequest{SGList: make([]SGE, 5)}, ErrInvalid,
+			"5 elements, the queue takes 4"},
+		{"too much inline", WorkRequest{Flags: Inline, Data: make([]byte, 65)}, ErrInvalid,
+			"65 bytes inline, the queue takes 64"},
+		{"READ inline", WorkRequest{Op: OpRead, Flags: Inline}, ErrInvalid,
+			"RDMA_READ cannot be inline"},
+		{"atomic of 4 bytes", WorkRequest{Op: OpCmpSwap, SGList: []SGE{a.mr.SGE(0, 4)}}, ErrInvalid,
+			"takes 8 bytes, not 4"},
 		{"unknown operation", WorkRequest{Op: 99}, ErrInvalid, "SendOp(99)"},
 		{"3 GiB", WorkRequest{SGList: []SGE{{Length: 3 << 30}}}, ErrInvalid, "3221225472 bytes"},
-		{"3 GiB in pieces", WorkRequest{SGList: []SGE{{Length: 3 << 29}, {Length: 3 << 29}}}, ErrInvalid, "3221225472 bytes"},
+		{"3 GiB in pieces", WorkRequest{SGList: []SGE{{Length: 3 << 29}, {Length: 3 << 29}}},
+			ErrInvalid, "3221225472 bytes"},
 	} {
 		err := a.qp.PostSend(&c.wr)
 		require.ErrorIs(t, err, c.err, c.name)
@@ -226,7 +242,8 @@ func TestPortWithoutBuffersOrRoom(t *testing.T) {
 	require.NotZero(t, p.a.counters.PortFull)
 	require.Zero(t, p.a.counters.Retransmitted, "nothing was lost")
 	p.la.noAlloc = true
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	for range 100 {
 		p.now = p.now.Add(units.Microsecond)
 		p.step()
@@ -248,8 +265,10 @@ func TestWindowAndHold(t *testing.T) {
 	a, b := p.connected(o)
 	o.algorithm = nil
 	fill(a.mem, 1)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(10000, 8000)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8000)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(10000, 8000)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	require.Len(t, p.await(a, 2), 2)
 	require.True(t, bytes.Equal(a.mem[:8000], a.mem[10000:18000]))
 	require.LessOrEqual(t, ctl.inFlight, units.Bytes(MTU1024), "one packet at a time")
@@ -287,7 +306,8 @@ func TestPacedRate(t *testing.T) {
 	a, b := p.connected(o)
 	p.settle(units.Millisecond)
 	start := p.now
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 50*1024)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 50*1024)},
+		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	ideal := units.Gbps.Duration(49 * 1024)
 	took := p.now.Sub(start)
@@ -298,12 +318,15 @@ func TestNothingIsAllocatedPerPacket(t *testing.T) {
 	for _, c := range []struct {
 		op   SendOp
 		size int
-	}{{OpSend, 32}, {OpSend, 10000}, {OpSendImm, 32}, {OpWrite, 10000}, {OpWriteImm, 64}, {OpRead, 10000}, {OpFetchAdd, 8}, {OpCmpSwap, 8}} {
+	}{{OpSend, 32}, {OpSend, 10000}, {OpSendImm, 32}, {OpWrite, 10000}, {OpWriteImm, 64},
+		{OpRead, 10000}, {OpFetchAdd, 8}, {OpCmpSwap, 8}} {
 		o := defaults()
 		p, as, bs := crossedPair(t, o, 1)
 		s := newStream(p, as[0], bs[0], c.op, c.size)
 		s.burst(packet.Burst)
-		require.Zero(t, testing.AllocsPerRun(50, func() { s.burst(packet.Burst) }), "%v of %d bytes", c.op, c.size)
+		require.Zero(t, testing.AllocsPerRun(50, func() {
+			s.burst(packet.Burst)
+		}), "%v of %d bytes", c.op, c.size)
 	}
 }
 
@@ -323,12 +346,14 @@ func TestQueuePairsAreSmall(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for range n {
-		_, err := e.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: 1, MaxRecvWR: 1})
+		_, err := e.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: 1,
+			MaxRecvWR: 1})
 		require.NoError(t, err)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	const queues = 64 + 16 + 48 // a send entry with its atomic's arguments and a receive entry, as allocated
+	// a send entry with its atomic's arguments and a receive entry, as allocated
+	const queues = 64 + 16 + 48
 	each := float64(after.HeapAlloc-before.HeapAlloc)/float64(n) - queues
 	t.Logf("%.0f bytes each", each)
 	require.LessOrEqual(t, each, 1024.)
@@ -367,14 +392,16 @@ func TestPingAndSilence(t *testing.T) {
 	require.False(t, errors.Is(err, ErrState))
 }
 
-// The PSNs of a READ are all taken at once, and the last must come behind the first: 2^31 bytes in packets of 256 do not.
+// The PSNs of a READ are all taken at once, and the last must come behind the first: 2^31 bytes in
+// packets of 256 do not.
 func TestLongestREAD(t *testing.T) {
 	for _, c := range []struct {
 		mtu    units.Bytes
 		length uint32
 		ok     bool
 	}{
-		{MTU256, 1 << 31, false}, {MTU256, 1<<31 - 255, false}, {MTU256, 1<<31 - 256, true}, {MTU512, 1 << 31, true},
+		{MTU256, 1 << 31, false}, {MTU256, 1<<31 - 255, false}, {MTU256, 1<<31 - 256, true},
+		{MTU512, 1 << 31, true},
 	} {
 		o := defaults()
 		o.mtu = c.mtu

@@ -29,7 +29,8 @@ const (
 	sendOps
 )
 
-var sendOpNames = [sendOps]string{"SEND", "SEND_WITH_IMM", "SEND_WITH_INV", "RDMA_WRITE", "RDMA_WRITE_WITH_IMM", "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"}
+var sendOpNames = [sendOps]string{"SEND", "SEND_WITH_IMM", "SEND_WITH_INV", "RDMA_WRITE",
+	"RDMA_WRITE_WITH_IMM", "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"}
 
 func (o SendOp) String() string {
 	if o < sendOps {
@@ -42,7 +43,8 @@ func (o SendOp) String() string {
 func (o SendOp) answered() bool { return o >= OpRead }
 func (o SendOp) atomic() bool   { return o >= OpCmpSwap }
 
-// completes says whether the peer's program gets a completion of it: SENDs and WRITE with immediate.
+// completes says whether the peer's program gets a completion of it: SENDs and WRITE with
+// immediate.
 func (o SendOp) completes() bool { return o < OpWrite || o == OpWriteImm }
 
 // SendFlags modify a send work request (ibv_send_flags).
@@ -100,8 +102,8 @@ type sendWQE struct {
 	sges       uint8
 }
 
-// besideSend is what only some requests of a send queue need, slot for slot, and the elements 1.. of
-// the receive in progress; and the shared queue that it comes from, if any.
+// besideSend is what only some requests of a send queue need, slot for slot, and the elements 1..
+// of the receive in progress; and the shared queue that it comes from, if any.
 type besideSend struct {
 	sges      []SGE  // elements 1.. of each request, MaxSendSGE-1 a slot
 	inline    []byte // MaxInline a slot
@@ -120,7 +122,8 @@ type datagramArgs struct {
 }
 
 func newBesideSend(depth int, init *QPInit) *besideSend {
-	b := &besideSend{sges: make([]SGE, depth*(init.MaxSendSGE-1)), inline: make([]byte, depth*init.MaxInline)}
+	b := &besideSend{sges: make([]SGE, depth*(init.MaxSendSGE-1)),
+		inline: make([]byte, depth*init.MaxInline)}
 	switch init.Type {
 	case RC:
 		b.atomics = make([]atomicArgs, depth)

@@ -90,7 +90,8 @@ func ParseBitRate(s string) (BitRate, error) {
 	v, err := strconv.ParseFloat(number, 64)
 	scaled := math.Round(v * size)
 	if !ok || err != nil || math.IsNaN(scaled) || scaled < 0 || scaled >= math.MaxInt64 {
-		return 0, fmt.Errorf("units: rate %q is not a number of bits per second, such as 100G or 25Gb/s", s)
+		return 0, fmt.Errorf(
+			"units: rate %q is not a number of bits per second, such as 100G or 25Gb/s", s)
 	}
 	return BitRate(scaled), nil
 }

@@ -34,8 +34,9 @@ func TestBitRateText(t *testing.T) {
 
 func TestParseBitRate(t *testing.T) {
 	for text, want := range map[string]BitRate{
-		"100G": 100 * Gbps, "40Gb/s": 40 * Gbps, "2.5Gbps": 2500 * Mbps, "25 gbit": 25 * Gbps, "25Gbit/s": 25 * Gbps,
-		"1T": 1000 * Gbps, "9600": 9600, "64k": 64 * Kbps, "8b": 8, "0": 0, "0.4": 0,
+		"100G": 100 * Gbps, "40Gb/s": 40 * Gbps, "2.5Gbps": 2500 * Mbps, "25 gbit": 25 * Gbps,
+		"25Gbit/s": 25 * Gbps,
+		"1T":       1000 * Gbps, "9600": 9600, "64k": 64 * Kbps, "8b": 8, "0": 0, "0.4": 0,
 	} {
 		got, err := ParseBitRate(text)
 		require.NoError(t, err, text)
@@ -136,7 +137,8 @@ func TestBitRateRoundTrip(t *testing.T) {
 }
 
 func FuzzParseBitRate(f *testing.F) {
-	for _, s := range []string{"", "100G", "2.5Gbps", "25 gbit/s", "-1", "1e400", "9223372036854775807", "bit"} {
+	for _, s := range []string{"", "100G", "2.5Gbps", "25 gbit/s", "-1", "1e400",
+		"9223372036854775807", "bit"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -38,13 +38,15 @@ func (b Bytes) String() string {
 // whole; more than 8 PiB, or less than nothing, is not.
 func ParseBytes(s string) (Bytes, error) {
 	number, unit := split(s)
-	size, ok := map[string]float64{"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1e3, "M": 1 << 20,
+	size, ok := map[string]float64{"": 1, "B": 1, "K": 1 << 10, "KIB": 1 << 10, "KB": 1e3,
+		"M":   1 << 20,
 		"MIB": 1 << 20, "MB": 1e6, "G": 1 << 30, "GIB": 1 << 30, "GB": 1e9}[strings.ToUpper(unit)]
 	v, err := strconv.ParseFloat(number, 64)
 	scaled := v * size
 	const exact = 1 << 53 // above it a float64 has no longer every whole number
 	if !ok || err != nil || scaled != math.Trunc(scaled) || scaled < 0 || scaled > exact {
-		return 0, fmt.Errorf("units: size %q is not a whole number of bytes, such as 4096, 64K or 1MiB", s)
+		return 0, fmt.Errorf(
+			"units: size %q is not a whole number of bytes, such as 4096, 64K or 1MiB", s)
 	}
 	return Bytes(scaled), nil
 }

@@ -34,14 +34,16 @@ func TestBytesText(t *testing.T) {
 
 func TestParseBytes(t *testing.T) {
 	for text, want := range map[string]Bytes{
-		"4096": 4096, "64K": 64 * KiB, "64k": 64 * KiB, "64KB": 64000, "1.5KiB": 1536, "2 MiB": 2 * MiB,
-		"1M": MiB, "1MB": 1e6, "1g": GiB, "1GB": 1e9, " 8B ": 8, "0.5K": 512, "1e3": 1000,
+		"4096": 4096, "64K": 64 * KiB, "64k": 64 * KiB, "64KB": 64000, "1.5KiB": 1536,
+		"2 MiB": 2 * MiB,
+		"1M":    MiB, "1MB": 1e6, "1g": GiB, "1GB": 1e9, " 8B ": 8, "0.5K": 512, "1e3": 1000,
 	} {
 		got, err := ParseBytes(text)
 		require.NoError(t, err, text)
 		assert.Equal(t, want, got, text)
 	}
-	for _, text := range []string{"", "B", "1.5", "0.3K", "1T", "1 Kib it", "1e30", "12x", "0x10", "1,000", "NaN", "Inf"} {
+	for _, text := range []string{"", "B", "1.5", "0.3K", "1T", "1 Kib it", "1e30", "12x", "0x10",
+		"1,000", "NaN", "Inf"} {
 		_, err := ParseBytes(text)
 		assert.ErrorContains(t, err, `"`+text+`"`)
 	}
@@ -57,7 +59,8 @@ func TestBytesRoundTrip(t *testing.T) {
 }
 
 func FuzzParseBytes(f *testing.F) {
-	for _, s := range []string{"", "4096", "64K", "1.5KiB", "1 GB", "-1", "1e400", "9223372036854775807", "0x1p3"} {
+	for _, s := range []string{"", "4096", "64K", "1.5KiB", "1 GB", "-1", "1e400",
+		"9223372036854775807", "0x1p3"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

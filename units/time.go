@@ -79,7 +79,8 @@ func (d Duration) Nanoseconds() float64 { return float64(d) / float64(Nanosecond
 var durationUnits = []struct {
 	name string
 	size Duration
-}{{"ps", Picosecond}, {"ns", Nanosecond}, {"us", Microsecond}, {"µs", Microsecond}, {"ms", Millisecond}, {"s", Second}, {"m", Minute}}
+}{{"ps", Picosecond}, {"ns", Nanosecond}, {"us", Microsecond}, {"µs", Microsecond},
+	{"ms", Millisecond}, {"s", Second}, {"m", Minute}}
 
 // String shows d in the largest unit of which it has at least one: 850ns, 4.096us, 2s.
 func (d Duration) String() string {

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// The benchmarks of package cc whose difference is what an ACK event costs more with the host's part of the delay.
+// The benchmarks of package cc whose difference is what an ACK event costs more with the host's
+// part of the delay.
 const (
 	ackPlain    = "BenchmarkSwift"
 	ackHost     = "BenchmarkSwiftHost"
@@ -22,8 +23,8 @@ const (
 	ackDeadline = 10 * time.Minute
 )
 
-// ackCost runs Swift's benchmarks. It judges them if there is one with the host's part of the delay, and prints
-// them otherwise.
+// ackCost runs Swift's benchmarks. It judges them if there is one with the host's part of the
+// delay, and prints them otherwise.
 type ackCost struct{}
 
 func (ackCost) judge(ctx context.Context, b *bench, r *result) error {
@@ -36,7 +37,8 @@ func (ackCost) judge(ctx context.Context, b *bench, r *result) error {
 		r.skip("needs to run in the module's directory: " + err.Error())
 		return nil
 	}
-	out, failure, err := execute(ctx, ackDeadline, gobin, "test", "./cc", "-run", "^$", "-bench", "Swift", "-benchtime", "200ms", "-count", strconv.Itoa(b.rounds))
+	out, failure, err := execute(ctx, ackDeadline, gobin, "test", "./cc", "-run", "^$", "-bench",
+		"Swift", "-benchtime", "200ms", "-count", strconv.Itoa(b.rounds))
 	if err != nil {
 		return err
 	}
@@ -47,7 +49,8 @@ func (ackCost) judge(ctx context.Context, b *bench, r *result) error {
 	runs := benchmarks(out)
 	for _, name := range []string{ackPlain, ackHost} {
 		if len(runs[name]) > 0 {
-			r.Trials = append(r.Trials, record{Command: name, Place: quiet.String(), Unit: "ns", Runs: runs[name], format: "%.2f"})
+			r.Trials = append(r.Trials, record{Command: name, Place: quiet.String(), Unit: "ns",
+				Runs: runs[name], format: "%.2f"})
 		}
 	}
 	plain, host := median(values(runs[ackPlain])), median(values(runs[ackHost]))

@@ -93,7 +93,8 @@ func (t trial) String() string { return strings.Join(append([]string{t.program},
 // tolerated is how many runs of a trial may fail before its cell, which has failed, is given up.
 const tolerated = 2
 
-// interleave runs trials in turns, in reversed order every other round, and returns the runs of each.
+// interleave runs trials in turns, in reversed order every other round, and returns the runs of
+// each.
 func (b *bench) interleave(ctx context.Context, trials ...trial) ([][]outcome, error) {
 	runs := make([][]outcome, len(trials))
 	for round := range b.rounds {

@@ -62,7 +62,8 @@ func (r *result) skip(why string) *result {
 
 // keep adds the runs of a trial.
 func (r *result) keep(t trial, runs []outcome) {
-	r.Trials = append(r.Trials, record{t.String(), t.place.String(), t.figure.unit, runs, t.figure.format})
+	r.Trials = append(r.Trials, record{t.String(), t.place.String(), t.figure.unit, runs,
+		t.figure.format})
 }
 
 // conclude gives the verdict: a cell without problems passes.
@@ -103,7 +104,8 @@ func unended(what string, runs []outcome) (problems []string) {
 		for n < len(errs) && errs[n] == errs[0] {
 			n++
 		}
-		problems = append(problems, fmt.Sprintf("%s: %d of %d runs: %s", what, n, len(runs), errs[0]))
+		problems = append(problems, fmt.Sprintf("%s: %d of %d runs: %s", what, n, len(runs),
+			errs[0]))
 		errs = errs[n:]
 	}
 	return problems
@@ -114,13 +116,16 @@ func choose(all []cell, only *regexp.Regexp) ([]cell, error) {
 	if only == nil {
 		return all, nil
 	}
-	chosen := slices.DeleteFunc(slices.Clone(all), func(c cell) bool { return !only.MatchString(c.name) })
+	chosen := slices.DeleteFunc(slices.Clone(all), func(c cell) bool {
+		return !only.MatchString(c.name)
+	})
 	if len(chosen) == 0 {
 		var names []string
 		for _, c := range all {
 			names = append(names, c.name)
 		}
-		return nil, fmt.Errorf("--only %s matches no cell; there are %s", only, strings.Join(names, ", "))
+		return nil, fmt.Errorf("--only %s matches no cell; there are %s", only,
+			strings.Join(names, ", "))
 	}
 	return chosen, nil
 }

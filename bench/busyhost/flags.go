@@ -36,11 +36,16 @@ func flags(s *settings, only *string, help *bool) *pflag.FlagSet {
 	f.SortFlags = false
 	f.Usage = func() {}
 	f.StringVar(only, "only", "", "measure only the cells whose names match this `regexp`")
-	f.IntVar(&s.rounds, "rounds", barRounds, "`number` of runs of each trial; the bars are for 7 and more")
-	f.BoolVar(&s.quick, "quick", false, "3 rounds, unless --rounds says otherwise, and shorter deadlines")
-	f.IntSliceVar(&s.cpus, "cpus", nil, "the two `CPUs` to measure on (default the first two that this process may use)")
-	f.DurationVar(&s.deadline, "deadline", 20*time.Second, "`time` in which a run must end; three times as long with half a CPU")
-	f.StringVar(&s.bin, "bin", "", "`directory` of the programs under test (default that of this program)")
+	f.IntVar(&s.rounds, "rounds", barRounds,
+		"`number` of runs of each trial; the bars are for 7 and more")
+	f.BoolVar(&s.quick, "quick", false,
+		"3 rounds, unless --rounds says otherwise, and shorter deadlines")
+	f.IntSliceVar(&s.cpus, "cpus", nil,
+		"the two `CPUs` to measure on (default the first two that this process may use)")
+	f.DurationVar(&s.deadline, "deadline", 20*time.Second,
+		"`time` in which a run must end; three times as long with half a CPU")
+	f.StringVar(&s.bin, "bin", "",
+		"`directory` of the programs under test (default that of this program)")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "print every run")
 	f.StringVar(&s.json, "json", "", "write all runs and verdicts to this `file`")
 	f.BoolVar(&s.list, "list", false, "print the cells and their bars, measure nothing")
@@ -87,7 +92,8 @@ func (s *settings) validate(f *pflag.FlagSet) error {
 		return fmt.Errorf("--deadline %v: want at least 1s", s.deadline)
 	case f.Changed("json") && s.json == "":
 		return errors.New("--json: want the name of a file")
-	case f.Changed("cpus") && (len(s.cpus) != 2 || s.cpus[0] == s.cpus[1] || min(s.cpus[0], s.cpus[1]) < 0):
+	case f.Changed("cpus") && (len(s.cpus) != 2 || s.cpus[0] == s.cpus[1] || min(s.cpus[0],
+		s.cpus[1]) < 0):
 		return fmt.Errorf("--cpus %s: want two different CPUs", f.Lookup("cpus").Value)
 	}
 	return nil

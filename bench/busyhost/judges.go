@@ -12,7 +12,9 @@ type versus struct {
 	test, base trial
 	share      float64 // of base that is the yardstick; 0: all
 	atLeast    float64 // the ratio
-	worst      float64 // and that of any run to the median of base, or to the worst of base where that is slower still; 0: any
+	// and that of any run to the median of base, or to the worst of base where that is slower
+	// still; 0: any
+	worst float64
 }
 
 func (v versus) judge(ctx context.Context, b *bench, r *result) error {
@@ -47,7 +49,8 @@ func (v versus) compare(base, test []outcome) (figure string, ratio float64, pro
 	if ratio < v.atLeast {
 		problems = append(problems, fmt.Sprintf("ratio %.2f", ratio))
 	}
-	if worst < min(v.worst, alone) { // a machine on which the baseline itself is slow at times shows no more
+	// a machine on which the baseline itself is slow at times shows no more
+	if worst < min(v.worst, alone) {
 		problems = append(problems, fmt.Sprintf("worst run %.2f", worst))
 	}
 	return figure, ratio, problems
@@ -124,6 +127,7 @@ func (e ends) judge(ctx context.Context, b *bench, r *result) error {
 		}
 		problems = append(problems, p...)
 	}
-	r.conclude(fmt.Sprintf("%d of %d programs end, slowest %.1f s", ended, len(e), slowest), float64(ended), problems)
+	r.conclude(fmt.Sprintf("%d of %d programs end, slowest %.1f s", ended, len(e), slowest),
+		float64(ended), problems)
 	return nil
 }

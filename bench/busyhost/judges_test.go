@@ -18,14 +18,21 @@ func TestVersus(t *testing.T) {
 		figure     string
 		problems   []string
 	}{
-		"holds":           {runs(100, 90, 110), runs(80, 60, 90), "0.80: 80 to 100 MiB/s, worst 0.60 (baseline's 0.90)", nil},
-		"median too low":  {runs(100, 100, 100), runs(60, 90, 60), "0.60: 60 to 100 MiB/s, worst 0.60 (baseline's 1.00)", []string{"ratio 0.60"}},
-		"one too low":     {runs(100, 100, 100), runs(100, 40, 100), "1.00: 100 to 100 MiB/s, worst 0.40 (baseline's 1.00)", []string{"worst run 0.40"}},
-		"as slow as base": {runs(100, 30, 100), runs(100, 40, 100), "1.00: 100 to 100 MiB/s, worst 0.40 (baseline's 0.30)", nil},
-		"one did not end": {runs(100, 100, 100), runs(100, failed, 100), "1.00: 100 to 100 MiB/s, worst 1.00 (baseline's 1.00)",
+		"holds": {runs(100, 90, 110), runs(80, 60, 90),
+			"0.80: 80 to 100 MiB/s, worst 0.60 (baseline's 0.90)", nil},
+		"median too low": {runs(100, 100, 100), runs(60, 90, 60),
+			"0.60: 60 to 100 MiB/s, worst 0.60 (baseline's 1.00)", []string{"ratio 0.60"}},
+		"one too low": {runs(100, 100, 100), runs(100, 40, 100),
+			"1.00: 100 to 100 MiB/s, worst 0.40 (baseline's 1.00)", []string{"worst run 0.40"}},
+		"as slow as base": {runs(100, 30, 100), runs(100, 40, 100),
+			"1.00: 100 to 100 MiB/s, worst 0.40 (baseline's 0.30)", nil},
+		"one did not end": {runs(100, 100, 100), runs(100, failed, 100),
+			"1.00: 100 to 100 MiB/s, worst 1.00 (baseline's 1.00)",
 			[]string{"test: 1 of 3 runs: did not end in 20s"}},
-		"none ended":       {runs(100, 100), runs(failed, failed), "-", []string{"test: 2 of 2 runs: did not end in 20s"}},
-		"no baseline ends": {runs(failed, failed), runs(100), "-", []string{"baseline: 2 of 2 runs: did not end in 20s"}},
+		"none ended": {runs(100, 100), runs(failed, failed), "-",
+			[]string{"test: 2 of 2 runs: did not end in 20s"}},
+		"no baseline ends": {runs(failed, failed), runs(100), "-",
+			[]string{"baseline: 2 of 2 runs: did not end in 20s"}},
 	} {
 		figure, _, problems := v.compare(c.base, c.test)
 		assert.Equal(t, c.figure, figure, name)
@@ -34,7 +41,8 @@ func TestVersus(t *testing.T) {
 }
 
 func TestShareOfTheFreeRun(t *testing.T) {
-	v := versus{base: on(quiet, goodput, large), test: on(halfCPU, goodput, large), share: 0.25, atLeast: 0.3}
+	v := versus{base: on(quiet, goodput, large), test: on(halfCPU, goodput, large), share: 0.25,
+		atLeast: 0.3}
 	figure, ratio, problems := v.compare(runs(1000), runs(100))
 	assert.Equal(t, "0.40: 100 to 250 MiB/s", figure)
 	assert.InDelta(t, 0.4, ratio, 1e-9)
@@ -65,7 +73,8 @@ func TestEveryErrorIsSaidOnce(t *testing.T) {
 
 func TestClaims(t *testing.T) {
 	yes, no := true, false
-	figure, passed, problems := passing([]claims.Verdict{{ID: "host/x/a", Pass: &yes}, {ID: "host/x/b", Pass: &no}, {ID: "host/x/c"}})
+	figure, passed, problems := passing([]claims.Verdict{{ID: "host/x/a", Pass: &yes},
+		{ID: "host/x/b", Pass: &no}, {ID: "host/x/c"}})
 	assert.Equal(t, "1 of 2 claims pass", figure)
 	assert.Equal(t, 1.0, passed)
 	assert.Len(t, problems, 1)

@@ -19,18 +19,21 @@ type experiment string
 
 func (e experiment) judge(ctx context.Context, b *bench, r *result) error {
 	dir := filepath.Join(b.temp, "lab")
-	_, failure, err := execute(ctx, labDeadline, filepath.Join(b.bin, "lab"), "run", string(e), "--scale", "small", "--out", dir)
+	_, failure, err := execute(ctx, labDeadline, filepath.Join(b.bin, "lab"), "run", string(e),
+		"--scale", "small", "--out", dir)
 	switch {
 	case err != nil:
 		return err
 	case strings.Contains(failure, "there is no experiment"):
-		r.conclude("-", math.NaN(), []string{fmt.Sprintf("this build's lab has no experiment %s", e)})
+		r.conclude("-", math.NaN(),
+			[]string{fmt.Sprintf("this build's lab has no experiment %s", e)})
 		return nil
 	case failure != "":
 		r.conclude("-", math.NaN(), []string{"lab: " + failure})
 		return nil
 	}
-	verdicts, err := claims.ReadResult(filepath.Join(dir, filepath.FromSlash(string(e)), "claims.json"))
+	verdicts, err := claims.ReadResult(filepath.Join(dir, filepath.FromSlash(string(e)),
+		"claims.json"))
 	if err != nil {
 		r.conclude("-", math.NaN(), []string{err.Error()})
 		return nil

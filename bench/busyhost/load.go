@@ -35,7 +35,8 @@ func sampleCPU() cpuSample {
 func parseStat(text string) (s cpuSample) {
 	line, _, _ := strings.Cut(text, "\n")
 	var user, nice, system, idle, iowait, irq, softirq, steal time.Duration
-	if n, _ := fmt.Sscanf(line, "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal); n < 8 {
+	if n, _ := fmt.Sscanf(line, "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle,
+		&iowait, &irq, &softirq, &steal); n < 8 {
 		return cpuSample{}
 	}
 	s.used = (user + nice + system + irq + softirq) * tick

@@ -45,7 +45,8 @@ func TestDocument(t *testing.T) {
 		"percentiles": {"p50": 2.5}, "per_qp": [{"n_iterations": 2932, "BW_average": 366}, {"n_iterations": 311}]}]}`), 0o644))
 	d, err := read(file)
 	require.NoError(t, err)
-	for f, want := range map[*figure]float64{&goodput: 2584.3, &messages: 0.041, &latency: 2.5, &firstShare: 2932.0 / 3243} {
+	for f, want := range map[*figure]float64{&goodput: 2584.3, &messages: 0.041, &latency: 2.5,
+		&firstShare: 2932.0 / 3243} {
 		got, err := f.take(d)
 		assert.NoError(t, err)
 		assert.InDelta(t, want, got, 1e-9)
@@ -86,12 +87,14 @@ func TestVersion2Group(t *testing.T) {
 	c := controller{v2: true}
 	_, err := c.group(parent)
 	assert.ErrorIs(t, err, os.ErrNotExist)
-	for file, text := range map[string]string{"cgroup.controllers": "memory pids\n", "cgroup.subtree_control": "\n"} {
+	for file, text := range map[string]string{"cgroup.controllers": "memory pids\n",
+		"cgroup.subtree_control": "\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(parent, file), []byte(text), 0o644))
 	}
 	_, err = c.group(parent)
 	assert.ErrorContains(t, err, "has no CPU controller")
-	require.NoError(t, os.WriteFile(filepath.Join(parent, "cgroup.controllers"), []byte("cpu memory\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(parent, "cgroup.controllers"),
+		[]byte("cpu memory\n"), 0o644))
 	_, err = c.group(parent)
 	assert.ErrorContains(t, err, "cpu.max", "an ordinary directory has none")
 	entries, err := os.ReadDir(parent)
@@ -118,6 +121,7 @@ func TestLoad(t *testing.T) {
 }
 
 func TestEntering(t *testing.T) {
-	assert.Equal(t, "within --cpus 0,1 --cgroup /g -- prog --cpus 3", strings.Join(entering([]int{0, 1}, "/g", []string{"prog", "--cpus", "3"}), " "))
+	assert.Equal(t, "within --cpus 0,1 --cgroup /g -- prog --cpus 3",
+		strings.Join(entering([]int{0, 1}, "/g", []string{"prog", "--cpus", "3"}), " "))
 	assert.Equal(t, "within -- prog", strings.Join(entering(nil, "", []string{"prog"}), " "))
 }

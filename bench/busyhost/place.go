@@ -24,7 +24,8 @@ const (
 	halfCPU              // both CPUs, in a control group with half a CPU
 )
 
-var placeNames = [...]string{quiet: "quiet", busy: "busy loop on the second CPU", oneCPU: "one CPU", halfCPU: "0.5 CPU"}
+var placeNames = [...]string{quiet: "quiet", busy: "busy loop on the second CPU", oneCPU: "one CPU",
+	halfCPU: "0.5 CPU"}
 
 func (p place) String() string { return placeNames[p] }
 
@@ -70,7 +71,8 @@ func within(args []string) error {
 	}
 	runtime.LockOSThread() // exec keeps the affinity of the calling thread
 	if *group != "" {
-		if err := os.WriteFile(filepath.Join(*group, "cgroup.procs"), []byte("0\n"), 0); err != nil {
+		if err := os.WriteFile(filepath.Join(*group, "cgroup.procs"), []byte("0\n"),
+			0); err != nil {
 			return err
 		}
 	}
@@ -86,7 +88,8 @@ func within(args []string) error {
 func entering(cpus []int, group string, command []string) []string {
 	args := []string{"within"}
 	if len(cpus) > 0 {
-		args = append(args, "--cpus", strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ","), "[]"))
+		args = append(args, "--cpus", strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ","),
+			"[]"))
 	}
 	if group != "" {
 		args = append(args, "--cgroup", group)
@@ -94,7 +97,8 @@ func entering(cpus []int, group string, command []string) []string {
 	return append(append(args, "--"), command...)
 }
 
-// spin is a busy loop on a CPU, until the process is killed: busyhost spin CPU. It says so on standard output when it begins.
+// spin is a busy loop on a CPU, until the process is killed: busyhost spin CPU. It says so on
+// standard output when it begins.
 func spin(args []string) error {
 	var cpu int
 	if len(args) != 1 {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// command prepares a process with a group of its own. The group is killed when the context ends, and when
-// this process dies.
+// command prepares a process with a group of its own. The group is killed when the context ends,
+// and when this process dies.
 func command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -25,9 +25,10 @@ func command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// execute runs a command to its end, and returns what it wrote. An error of the command itself, or that it did not
-// end in time, is in failure; err is for the end of ctx.
-func execute(ctx context.Context, limit time.Duration, path string, args ...string) (out []byte, failure string, err error) {
+// execute runs a command to its end, and returns what it wrote. An error of the command itself, or
+// that it did not end in time, is in failure; err is for the end of ctx.
+func execute(ctx context.Context, limit time.Duration, path string, args ...string) (out []byte,
+	failure string, err error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := command(limited, path, args...)
@@ -41,7 +42,8 @@ func execute(ctx context.Context, limit time.Duration, path string, args ...stri
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
 		return stdout.Bytes(), fmt.Sprintf("did not end in %v", limit), nil
 	default:
-		return stdout.Bytes(), strings.TrimSuffix(fmt.Sprintf("%v: %s", err, lastLine(stderr.String())), ": "), nil
+		return stdout.Bytes(), strings.TrimSuffix(fmt.Sprintf("%v: %s", err,
+			lastLine(stderr.String())), ": "), nil
 	}
 }
 
@@ -73,7 +75,8 @@ func (b *bench) once(ctx context.Context, t trial) (o outcome, err error) {
 		return o, err
 	}
 	begin := time.Now()
-	_, failure, err := execute(ctx, limit, b.self, entering(cpus, group, append(t.command(b.bin), "--out_json_file", file))...)
+	_, failure, err := execute(ctx, limit, b.self,
+		entering(cpus, group, append(t.command(b.bin), "--out_json_file", file))...)
 	if err != nil {
 		return o, err
 	}

@@ -26,11 +26,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// programOf makes a directory with a program roce_send_bw that is a shell script. Its last argument is the JSON file.
+// programOf makes a directory with a program roce_send_bw that is a shell script. Its last argument
+// is the JSON file.
 func programOf(t *testing.T, script string) string {
 	t.Helper()
 	bin := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "roce_send_bw"), []byte("#!/bin/sh\n"+script), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "roce_send_bw"),
+		[]byte("#!/bin/sh\n"+script), 0o755))
 	return bin
 }
 
@@ -127,10 +129,12 @@ func TestTheWholeProgram(t *testing.T) {
 	twoCPUs(t)
 	bin, file := programOf(t, writeResult), filepath.Join(t.TempDir(), "x.json")
 	var out, errs bytes.Buffer
-	code := run(t.Context(), []string{"--bin", bin, "--rounds", "2", "--only", "^quiet/swift$|fabric", "-v", "--json", file}, &out, &errs)
+	code := run(t.Context(), []string{"--bin", bin, "--rounds", "2", "--only",
+		"^quiet/swift$|fabric", "-v", "--json", file}, &out, &errs)
 	assert.Equal(t, exitFailed, code, "no lab")
 	assert.Contains(t, out.String(), "1.00: 1000 to 1000 MiB/s")
-	assert.Contains(t, out.String(), "roce_send_bw -s 64K -n 20000 --cc swift (quiet): 1000 1000 MiB/s")
+	assert.Contains(t, out.String(),
+		"roce_send_bw -s 64K -n 20000 --cc swift (quiet): 1000 1000 MiB/s")
 	assert.Regexp(t, "bars that hold: [01] of 2; fail: 1", out.String())
 	assert.Contains(t, errs.String(), "a look only")
 	text, err := os.ReadFile(file)
@@ -140,7 +144,9 @@ func TestTheWholeProgram(t *testing.T) {
 	require.Len(t, r.Cells, 2)
 	assert.Contains(t, []string{pass, skip}, r.Cells[0].Verdict, "skip on a loaded machine")
 	assert.Len(t, r.Cells[0].Trials[1].Runs, 2)
-	assert.Contains(t, []int{exitOK, exitFailed}, run(t.Context(), []string{"--bin", bin, "--rounds", "1", "--only", "^quiet/swift$"}, &out, &errs))
+	assert.Contains(t, []int{exitOK, exitFailed},
+		run(t.Context(), []string{"--bin", bin, "--rounds", "1", "--only", "^quiet/swift$"}, &out,
+			&errs))
 	assert.Equal(t, exitUsage, run(t.Context(), []string{"--only", "nothing"}, &out, &errs))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

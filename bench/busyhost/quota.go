@@ -60,8 +60,8 @@ type group struct {
 	undo func() error
 }
 
-// newGroup makes a group with half a CPU, below the group of this process if that is allowed, else at the top. The
-// error says why there can be none.
+// newGroup makes a group with half a CPU, below the group of this process if that is allowed, else
+// at the top. The error says why there can be none.
 func newGroup() (*group, error) {
 	mountinfo, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -117,7 +117,8 @@ func (g *group) delegate(parent string) error {
 		return fmt.Errorf("%s has no CPU controller", parent)
 	}
 	subtree := filepath.Join(parent, "cgroup.subtree_control")
-	if text, err = os.ReadFile(subtree); err != nil || slices.Contains(strings.Fields(string(text)), "cpu") {
+	if text, err = os.ReadFile(subtree); err != nil || slices.Contains(strings.Fields(string(text)),
+		"cpu") {
 		return err
 	}
 	if err := write(subtree, "+cpu"); err != nil {

@@ -25,18 +25,19 @@ const (
 
 // report is the JSON document.
 type report struct {
-	CPU       string    `json:"cpu"`
-	Kernel    string    `json:"kernel"`
-	CPUs      []int     `json:"cpus"`
-	Rounds    int       `json:"rounds"`
-	Deadline  float64   `json:"deadline_s"`
-	Begin     time.Time `json:"begin"`
-	Seconds   float64   `json:"seconds"`
-	Before    string    `json:"load_before"` // averages
-	After     string    `json:"load_after"`
-	UsedFirst float64   `json:"used_before"` // part of the machine that processes used in the second before
-	Others    float64   `json:"others"`      // and others than ours meanwhile
-	Steal     float64   `json:"steal"`       // and the hypervisor
+	CPU      string    `json:"cpu"`
+	Kernel   string    `json:"kernel"`
+	CPUs     []int     `json:"cpus"`
+	Rounds   int       `json:"rounds"`
+	Deadline float64   `json:"deadline_s"`
+	Begin    time.Time `json:"begin"`
+	Seconds  float64   `json:"seconds"`
+	Before   string    `json:"load_before"` // averages
+	After    string    `json:"load_after"`
+	// part of the machine that processes used in the second before
+	UsedFirst float64   `json:"used_before"`
+	Others    float64   `json:"others"` // and others than ours meanwhile
+	Steal     float64   `json:"steal"`  // and the hypervisor
 	Cells     []*result `json:"cells"`
 
 	first cpuSample
@@ -68,29 +69,35 @@ func (r *report) begin(ctx context.Context, out, errs io.Writer) error {
 	}
 	r.first = sampleCPU()
 	r.UsedFirst = r.first.others(before)
-	fmt.Fprintf(out, "%s, measured on CPUs %v of %d; %s; load %s, %.0f %% used in the second before; rounds %d, deadline %g s\n\n",
+	fmt.Fprintf(out, "%s, measured on CPUs %v of %d; %s; load %s, %.0f %% used in the second "+
+		"before; rounds %d, deadline %g s\n\n",
 		r.CPU, r.CPUs, runtime.NumCPU(), r.Kernel, r.Before, 100*r.UsedFirst, r.Rounds, r.Deadline)
 	if r.UsedFirst > noticeable {
 		fmt.Fprintf(errs, "%s: other programs load the machine; figures are of both\n", name)
 	}
-	if prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && prio != 20 { // the system call returns 20 - nice
-		fmt.Fprintf(errs, "%s: runs with nice value %d, and so do the programs under test\n", name, 20-prio)
+	// the system call returns 20 - nice
+	if prio, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err == nil && prio != 20 {
+		fmt.Fprintf(errs, "%s: runs with nice value %d, and so do the programs under test\n", name,
+			20-prio)
 	}
 	if r.Rounds < barRounds {
-		fmt.Fprintf(errs, "%s: a look only: the bars are for medians of %d rounds and more\n", name, barRounds)
+		fmt.Fprintf(errs, "%s: a look only: the bars are for medians of %d rounds and more\n", name,
+			barRounds)
 	}
 	columns(out, "cell", "figure", "bar", "verdict")
 	return nil
 }
 
 func columns(out io.Writer, name, figure, bar, verdict string) {
-	fmt.Fprintf(out, "%-*s %-*s %-*s %s\n", nameWidth, name, figureWidth, figure, barWidth, bar, verdict)
+	fmt.Fprintf(out, "%-*s %-*s %-*s %s\n", nameWidth, name, figureWidth, figure, barWidth, bar,
+		verdict)
 }
 
 // row prints a cell, in verbose form with all runs, and keeps it.
 func (r *report) row(out io.Writer, c *result, verbose bool) {
 	r.Cells = append(r.Cells, c)
-	columns(out, c.Cell, c.Figure, c.Bar, strings.TrimSuffix(c.Verdict+": "+strings.Join(c.Notes, "; "), ": "))
+	columns(out, c.Cell, c.Figure, c.Bar,
+		strings.TrimSuffix(c.Verdict+": "+strings.Join(c.Notes, "; "), ": "))
 	if !verbose {
 		return
 	}
@@ -116,9 +123,12 @@ func (r *report) end(out io.Writer) {
 	r.After, r.Seconds = loadAverage(), time.Since(r.Begin).Seconds()
 	r.Others, r.Steal = now.others(r.first), now.steal(r.first)
 	n := r.count()
-	fmt.Fprintf(out, "\nbars that hold: %d of %d; fail: %d, not measured: %d, not judged: %d; took %v\n",
-		n[pass], len(r.Cells)-n[info], n[fail], n[skip], n[info], time.Since(r.Begin).Round(time.Second))
-	fmt.Fprintf(out, "load: %s before, %s after; meanwhile other processes used %.0f %% of the machine, the hypervisor %.0f %%\n",
+	fmt.Fprintf(out,
+		"\nbars that hold: %d of %d; fail: %d, not measured: %d, not judged: %d; took %v\n",
+		n[pass], len(r.Cells)-n[info], n[fail], n[skip], n[info],
+		time.Since(r.Begin).Round(time.Second))
+	fmt.Fprintf(out, "load: %s before, %s after; meanwhile other processes used %.0f %% of the "+
+		"machine, the hypervisor %.0f %%\n",
 		r.Before, r.After, 100*r.Others, 100*r.Steal)
 }
 

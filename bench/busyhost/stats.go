@@ -32,7 +32,8 @@ func failures(runs []outcome) (errs []string) {
 	return errs
 }
 
-// median returns the middle value, the mean of the two middle ones of an even number, and NaN of none.
+// median returns the middle value, the mean of the two middle ones of an even number, and NaN of
+// none.
 func median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()

@@ -7,8 +7,10 @@ import (
 
 // The command lines. Beyond size and count everything has the programs' defaults.
 const (
-	large   = "roce_send_bw -s 64K -n 20000" // a second or less: what a thread or two CPUs' places do in 10 ms is not measured
-	lasting = "roce_send_bw -s 64K -D 2"     // some 20 periods of a quota; 2000 messages may fit into one
+	// a second or less: what a thread or two CPUs' places do in 10 ms is not measured
+	large = "roce_send_bw -s 64K -n 20000"
+	// some 20 periods of a quota; 2000 messages may fit into one
+	lasting = "roce_send_bw -s 64K -D 2"
 	small   = "roce_send_bw -s 32 -D 1"
 	smallPP = "-s 8 -n 10000"
 	fixed   = "--cc fixed"
@@ -41,7 +43,8 @@ func table() (cells []cell) {
 		if v.base.place == oneCPU && v.test.place == oneCPU {
 			cpus = 1
 		}
-		cells = append(cells, cell{name: name, bar: v.bar(), cpus: cpus, quota: v.test.place == halfCPU, judge: v})
+		cells = append(cells, cell{name: name, bar: v.bar(), cpus: cpus,
+			quota: v.test.place == halfCPU, judge: v})
 	}
 	for _, c := range controls {
 		compare("quiet/"+c.name, control(quiet, c.flags, c.quiet, 0))
@@ -53,29 +56,38 @@ func table() (cells []cell) {
 		compare("one-cpu/"+c.name, control(oneCPU, c.flags, 0.7, 0.5))
 	}
 	elsewhere := func(p place, f figure, line string) versus {
-		return versus{test: on(p, f, line).with(fixed), base: on(quiet, f, line).with(fixed), atLeast: 0.25}
+		return versus{test: on(p, f, line).with(fixed), base: on(quiet, f, line).with(fixed),
+			atLeast: 0.25}
 	}
 	compare("busy/fixed-32", elsewhere(busy, messages, small))
 	compare("busy/fixed-64K", elsewhere(busy, goodput, large))
 	compare("one-cpu/fixed-64K", elsewhere(oneCPU, goodput, large))
 	for _, verb := range []string{"send", "write"} {
 		l := limit{test: on(oneCPU, latency, "roce_"+verb+"_lat "+smallPP), atMost: 15}
-		cells = append(cells, cell{name: "one-cpu/" + verb + "-lat", bar: l.bar() + ", half the round trip", cpus: 1, judge: l})
+		cells = append(cells,
+			cell{name: "one-cpu/" + verb + "-lat", bar: l.bar() + ", half the round trip", cpus: 1,
+				judge: l})
 	}
 	var all ends
 	for _, p := range programs {
 		all = append(all, on(halfCPU, ended, p))
 	}
-	cells = append(cells, cell{name: "half-cpu/ends", bar: "every program ends", cpus: 1, quota: true, anyLoad: true, judge: all})
+	cells = append(cells, cell{name: "half-cpu/ends", bar: "every program ends", cpus: 1,
+		quota: true, anyLoad: true, judge: all})
 	share := elsewhere(halfCPU, goodput, lasting)
 	share.atLeast, share.share = 0.3, 0.25 // half a CPU of two
 	compare("half-cpu/fixed-64K", share)
-	priorities := limit{test: on(busy, firstShare, "roce_write_bw -s 64K -D 2 --cc swift --prio 7,0 -q 2"), atLeast: 0.9}
+	priorities := limit{test: on(busy, firstShare,
+		"roce_write_bw -s 64K -D 2 --cc swift --prio 7,0 -q 2"), atLeast: 0.9}
 	cells = append(cells,
-		cell{name: "busy/priorities", bar: priorities.bar() + " of the bytes", cpus: 2, judge: priorities},
-		cell{name: "fabric/preemption", bar: "every claim passes", cpus: 1, anyLoad: true, judge: experiment("host/preemption")})
-	compare("cost/send-32", versus{test: on(quiet, messages, small).with("--cc swift"), base: on(quiet, messages, small).with(fixed), atLeast: 0.95})
-	return append(cells, cell{name: "cost/ack", bar: fmt.Sprintf("≤ %g ns more an event", ackBar), cpus: 1, judge: ackCost{}})
+		cell{name: "busy/priorities", bar: priorities.bar() + " of the bytes", cpus: 2,
+			judge: priorities},
+		cell{name: "fabric/preemption", bar: "every claim passes", cpus: 1, anyLoad: true,
+			judge: experiment("host/preemption")})
+	compare("cost/send-32", versus{test: on(quiet, messages, small).with("--cc swift"),
+		base: on(quiet, messages, small).with(fixed), atLeast: 0.95})
+	return append(cells, cell{name: "cost/ack", bar: fmt.Sprintf("≤ %g ns more an event", ackBar),
+		cpus: 1, judge: ackCost{}})
 }
 
 // control compares a congestion control with the fixed window in the same place.

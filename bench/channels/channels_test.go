@@ -42,7 +42,8 @@ func (p *peer) step(t require.TestingT) {
 		require.Zero(t, d.Window, "nothing else is under way with a probe")
 		p.kinds = append(p.kinds, "probe")
 		p.now = d.ProbeAt.Add(p.base - path.LineRate.Duration(path.Payload) + noise)
-		p.decision = p.algorithm.On(&cc.Event{Kind: cc.RTT, Probe: true, Delay: p.now.Sub(d.ProbeAt)}, p.now)
+		p.decision = p.algorithm.On(&cc.Event{Kind: cc.RTT, Probe: true,
+			Delay: p.now.Sub(d.ProbeAt)}, p.now)
 	case d.Window > 0:
 		kind := "data"
 		if d.Rate > 0 {
@@ -54,13 +55,15 @@ func (p *peer) step(t require.TestingT) {
 		p.kinds = append(p.kinds, kind)
 		left := p.now
 		p.now = left.Add(p.base + noise)
-		p.decision = p.algorithm.On(&cc.Event{Kind: cc.RTT, Packets: 1, Bytes: path.Payload, Delay: p.now.Sub(left), Left: 1}, p.now)
+		p.decision = p.algorithm.On(&cc.Event{Kind: cc.RTT, Packets: 1, Bytes: path.Payload,
+			Delay: p.now.Sub(left), Left: 1}, p.now)
 	default:
 		require.Fail(t, "the gauge stands still")
 	}
 }
 
-func measure(t require.TestingT, samples int, base units.Duration, noise func(int) units.Duration) (*Gauge, *peer) {
+func measure(t require.TestingT, samples int, base units.Duration,
+	noise func(int) units.Duration) (*Gauge, *peer) {
 	g := &Gauge{Samples: samples}
 	a, err := g.New(path)
 	require.NoError(t, err)
@@ -75,16 +78,19 @@ func measure(t require.TestingT, samples int, base units.Duration, noise func(in
 	return g, p
 }
 
-// event is what a path reports of a packet whose delay is base, noise of the fabric, and time in poll gaps.
+// event is what a path reports of a packet whose delay is base, noise of the fabric, and time in
+// poll gaps.
 func event(probe bool, base, fabric, here, there units.Duration, known bool) *cc.Event {
-	ev := &cc.Event{Kind: cc.RTT, Probe: probe, Packets: 1, Bytes: path.Payload, Delay: base + fabric + here/2 + there/2}
+	ev := &cc.Event{Kind: cc.RTT, Probe: probe, Packets: 1, Bytes: path.Payload,
+		Delay: base + fabric + here/2 + there/2}
 	if known {
 		ev.LocalGap, ev.RemoteGap = here, there
 	}
 	return ev
 }
 
-// surveyed measures a path whose fabric adds to a delay what it says of sample i, and whose hosts have such gaps.
+// surveyed measures a path whose fabric adds to a delay what it says of sample i, and whose hosts
+// have such gaps.
 func surveyed(t *testing.T, known bool, of func(i int) (fabric, here, there units.Duration)) *Survey {
 	g := &Gauge{Samples: 10000}
 	with := path
@@ -109,7 +115,8 @@ func surveyed(t *testing.T, known bool, of func(i int) (fabric, here, there unit
 	return s
 }
 
-// Poll gaps are no noise of the fabric: channels do not get wider for them, and it is said when they do not fit.
+// Poll gaps are no noise of the fabric: channels do not get wider for them, and it is said when
+// they do not fit.
 func TestGapsOfHosts(t *testing.T) {
 	fabric := func(i int) units.Duration { return units.Duration(i%10) * 100 * units.Nanosecond }
 	gaps := func(i int) (_, here, there units.Duration) {
@@ -134,13 +141,17 @@ func TestGapsOfHosts(t *testing.T) {
 	assert.Greater(t, s.Hosts.Share, 0.8)
 	require.True(t, s.TooNoisy())
 	assert.Contains(t, s.Advice(), "TOO NOISY for 8 channels of")
-	assert.Contains(t, s.Advice(), ": this host leaves poll gaps of p99 = 30us. Channels narrower than ")
-	assert.Contains(t, s.Advice(), "polling cores of their own (docs/hosts.md), hardware time stamps, or a wider a+b (b=")
+	assert.Contains(t, s.Advice(),
+		": this host leaves poll gaps of p99 = 30us. Channels narrower than ")
+	assert.Contains(t, s.Advice(),
+		"polling cores of their own (docs/hosts.md), hardware time stamps, or a wider a+b (b=")
 	assert.NotContains(t, s.Advice(), "the peer leaves")
 	var b strings.Builder
 	require.NoError(t, s.Write(&b))
 	assert.Contains(t, b.String(), s.Advice())
-	assert.Regexp(t, `samples uncertain by more than a channel's width of \S+: 660 of 30000 \(2\.2 %\)`, b.String())
+	assert.Regexp(t,
+		`samples uncertain by more than a channel's width of \S+: 660 of 30000 \(2\.2 %\)`,
+		b.String())
 
 	d, err := s.Document()
 	require.NoError(t, err)
@@ -183,11 +194,14 @@ func TestGapsOfThePeer(t *testing.T) {
 		}
 		return 0, 0, 0
 	})
-	assert.Contains(t, s.Advice(), "this host leaves poll gaps of p99 = 2.5us and the peer leaves poll gaps of p99 = 2.5us", "together they are more than a channel")
+	assert.Contains(t, s.Advice(), "this host leaves poll gaps of p99 = 2.5us and the peer "+
+		"leaves poll gaps of p99 = 2.5us", "together they are more than a channel")
 }
 
 func TestQuietHosts(t *testing.T) {
-	s := surveyed(t, true, func(i int) (_, here, there units.Duration) { return units.Duration(i%7) * 100 * units.Nanosecond, 0, 0 })
+	s := surveyed(t, true, func(i int) (_, here, there units.Duration) {
+		return units.Duration(i%7) * 100 * units.Nanosecond, 0, 0
+	})
 	assert.False(t, s.TooNoisy())
 	assert.Empty(t, s.Advice())
 	assert.Zero(t, s.Hosts.Share)
@@ -202,7 +216,8 @@ func swift(t require.TestingT) cc.Spec {
 
 func TestProbeAndPacketInTurnThenAStream(t *testing.T) {
 	_, p := measure(t, 3, 12*us, nil)
-	assert.Equal(t, "probe data probe data probe data stream stream stream", strings.Join(p.kinds, " "))
+	assert.Equal(t, "probe data probe data probe data stream stream stream",
+		strings.Join(p.kinds, " "))
 }
 
 // A probe that is lost is sent again.
@@ -218,7 +233,8 @@ func TestLostProbe(t *testing.T) {
 	assert.NotEqual(t, second.ProbeAt, third.ProbeAt, "another moment, or it is the same probe")
 }
 
-// The paper's own numbers: 150 flows at 100 Gb/s and noise whose 99.85th percentile is 0.8 us make channels of 4 us.
+// The paper's own numbers: 150 flows at 100 Gb/s and noise whose 99.85th percentile is 0.8 us make
+// channels of 4 us.
 func TestSurveyOfThePaper(t *testing.T) {
 	g, _ := measure(t, 10000, 12*us, func(i int) units.Duration {
 		switch {
@@ -243,15 +259,18 @@ func TestSurveyOfThePaper(t *testing.T) {
 
 	var b strings.Builder
 	require.NoError(t, s.Write(&b))
-	assert.Contains(t, b.String(), "--channels n=12,a=3.3us,b=800ns,eps=1us --base-rtt 12us --line-rate 100Gb/s\n")
+	assert.Contains(t, b.String(),
+		"--channels n=12,a=3.3us,b=800ns,eps=1us --base-rtt 12us --line-rate 100Gb/s\n")
 	assert.Contains(t, b.String(), "A = 3.3us, B = 800ns, A+B = 4.1us")
-	assert.Contains(t, b.String(), "beyond B: 10 of 10000; two in a row, which stop a flow: 5 times, once in 2 MB; if noise were independent, once in 1000 MB")
+	assert.Contains(t, b.String(), "beyond B: 10 of 10000; two in a row, which stop a flow: 5 "+
+		"times, once in 2 MB; if noise were independent, once in 1000 MB")
 
 	d, err := s.Document()
 	require.NoError(t, err)
 	text, err := json.Marshal(d)
 	require.NoError(t, err)
-	assert.Contains(t, string(text), `"channels":"n=12,a=3.3us,b=800ns,eps=1us","table":[{"priority":0,"class":"low","d_target_us":16.1,`)
+	assert.Contains(t, string(text),
+		`"channels":"n=12,a=3.3us,b=800ns,eps=1us","table":[{"priority":0,"class":"low","d_target_us":16.1,`)
 	assert.Len(t, d.Table, 12)
 	assert.Equal(t, 0.8, d.Noise["data"].P9985)
 }
@@ -269,10 +288,12 @@ func TestBaseThatIsSet(t *testing.T) {
 func TestEveryNoiseHasATable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.Int64Range(0, int64(100*units.Millisecond)).Draw(t, "noise")
-		g, _ := measure(t, rapid.IntRange(1, 50).Draw(t, "samples"), 12*us, func(int) units.Duration {
-			return units.Duration(rapid.Int64Range(0, most).Draw(t, "noise of one"))
-		})
-		s, err := g.Survey(Wanted{Priorities: rapid.IntRange(1, 256).Draw(t, "priorities"), Flows: rapid.IntRange(1, 1000).Draw(t, "flows"), Inner: swift(t)})
+		g, _ := measure(t, rapid.IntRange(1, 50).Draw(t, "samples"), 12*us,
+			func(int) units.Duration {
+				return units.Duration(rapid.Int64Range(0, most).Draw(t, "noise of one"))
+			})
+		s, err := g.Survey(Wanted{Priorities: rapid.IntRange(1, 256).Draw(t, "priorities"),
+			Flows: rapid.IntRange(1, 1000).Draw(t, "flows"), Inner: swift(t)})
 		require.NoError(t, err)
 		_, err = s.Channels.Of(0, s.Path)
 		require.NoError(t, err)
@@ -302,7 +323,8 @@ func TestNoise(t *testing.T) {
 	for i := range samples {
 		samples[len(samples)-1-i] = units.Duration(100 + i)
 	}
-	assert.Equal(t, Noise{Samples: 10000, Least: 100, Mean: 4999, P50: 4999, P99: 9899, P9985: 9984, P999: 9989, Max: 9999}, noiseOf(samples))
+	assert.Equal(t, Noise{Samples: 10000, Least: 100, Mean: 4999, P50: 4999, P99: 9899, P9985: 9984,
+		P999: 9989, Max: 9999}, noiseOf(samples))
 }
 
 func TestBadWants(t *testing.T) {
@@ -315,7 +337,8 @@ func TestBadWants(t *testing.T) {
 		{Wanted{8, 0, swift(t), ""}, "the fluctuation of 0 flows: want 1 at least"},
 		{Wanted{0, 1, swift(t), ""}, "channels n=0: n=0 is outside [1, 256]"},
 		{Wanted{8, 1, swift(t), "b=x"}, `channels n=8,b=x: `},
-		{Wanted{8, 1, dctcp, ""}, "the fluctuation of dctcp is not known: section 4.3.2 has that of swift"},
+		{Wanted{8, 1, dctcp, ""},
+			"the fluctuation of dctcp is not known: section 4.3.2 has that of swift"},
 	} {
 		assert.ErrorContains(t, c.Check(), c.says)
 	}

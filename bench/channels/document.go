@@ -35,11 +35,13 @@ type HostsDocument struct {
 	Here      NoiseDocument  `json:"gap"`                // poll gaps of this host
 	There     *NoiseDocument `json:"peer_gap,omitempty"` // and of the peer, if it reports them
 	Uncertain NoiseDocument  `json:"uncertainty"`        // of each sample
-	Share     float64        `json:"share"`              // of the noise that may be the hosts', 0 to 1
-	Width     float64        `json:"width_us"`           // of a channel
-	Wide      float64        `json:"wider_than_channel"` // share of samples that are uncertain by more, 0 to 1
-	TooNoisy  bool           `json:"too_noisy"`          // for these channels
-	Advice    string         `json:"advice,omitempty"`
+	// of the noise that may be the hosts', 0 to 1
+	Share float64 `json:"share"`
+	Width float64 `json:"width_us"` // of a channel
+	// share of samples that are uncertain by more, 0 to 1
+	Wide     float64 `json:"wider_than_channel"`
+	TooNoisy bool    `json:"too_noisy"` // for these channels
+	Advice   string  `json:"advice,omitempty"`
 }
 
 // ChannelDocument is one channel.
@@ -53,15 +55,18 @@ type ChannelDocument struct {
 // Document returns the results of a survey in the form in which they are stored.
 func (s *Survey) Document() (Document, error) {
 	d := Document{
-		LineRate: float64(s.Path.LineRate) / float64(units.Gbps), BaseRTT: s.Path.BaseRTT.Microseconds(), Payload: int64(s.Path.Payload),
-		A: s.A.Microseconds(), B: s.B.Microseconds(), Eps: s.Eps.Microseconds(), BeyondB: s.BeyondB, TwoInARow: s.TwoInARow,
-		Channels: s.Channels.String(), Noise: map[string]NoiseDocument{},
+		LineRate: float64(s.Path.LineRate) / float64(units.Gbps),
+		BaseRTT:  s.Path.BaseRTT.Microseconds(), Payload: int64(s.Path.Payload),
+		A: s.A.Microseconds(), B: s.B.Microseconds(), Eps: s.Eps.Microseconds(), BeyondB: s.BeyondB,
+		TwoInARow: s.TwoInARow,
+		Channels:  s.Channels.String(), Noise: map[string]NoiseDocument{},
 	}
 	for _, r := range s.rows() {
 		d.Noise[r.name] = r.Noise.document()
 	}
 	h := &s.Hosts
-	d.Hosts = HostsDocument{Here: h.Here.document(), Uncertain: h.Uncertain.document(), Share: h.Share, Width: s.Width.Microseconds(),
+	d.Hosts = HostsDocument{Here: h.Here.document(), Uncertain: h.Uncertain.document(),
+		Share: h.Share, Width: s.Width.Microseconds(),
 		Wide: s.Wide(), TooNoisy: s.TooNoisy(), Advice: s.Advice()}
 	if h.Told {
 		there := h.There.document()
@@ -72,12 +77,14 @@ func (s *Survey) Document() (Document, error) {
 		if err != nil {
 			return Document{}, err
 		}
-		d.Table = append(d.Table, ChannelDocument{i, ch.Class.String(), ch.Target.Microseconds(), ch.Limit.Microseconds()})
+		d.Table = append(d.Table, ChannelDocument{i, ch.Class.String(), ch.Target.Microseconds(),
+			ch.Limit.Microseconds()})
 	}
 	return d, nil
 }
 
 func (n Noise) document() NoiseDocument {
-	return NoiseDocument{n.Samples, n.Least.Microseconds(), n.Mean.Microseconds(), n.P50.Microseconds(), n.P99.Microseconds(),
+	return NoiseDocument{n.Samples, n.Least.Microseconds(), n.Mean.Microseconds(),
+		n.P50.Microseconds(), n.P99.Microseconds(),
 		n.P9985.Microseconds(), n.P999.Microseconds(), n.Max.Microseconds()}
 }

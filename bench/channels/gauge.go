@@ -5,14 +5,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Gauge is a cc.Control that measures the delay of its flow's path while nothing else is on it. It takes the
-// same samples as PrioPlus, without what passed in the hosts as far as that is known, in two ways:
+// Gauge is a cc.Control that measures the delay of its flow's path while nothing else is on it. It
+// takes the same samples as PrioPlus, without what passed in the hosts as far as that is known, in
+// two ways:
 //
-// First a ping-pong, as section 4.3.2 has it: a probe, a full packet, a probe, one at a time. Then a stream of
-// packets at a tenth of line rate. A host that stalls for a millisecond delays one packet of a ping-pong, but
-// all those that were to come meanwhile of a stream: the stream shows what the filter of two samples is worth.
+// First a ping-pong, as section 4.3.2 has it: a probe, a full packet, a probe, one at a time. Then
+// a stream of packets at a tenth of line rate. A host that stalls for a millisecond delays one
+// packet of a ping-pong, but all those that were to come meanwhile of a stream: the stream shows
+// what the filter of two samples is worth.
 //
-// The queue pair needs messages to send, for as long as Done is false. All is the polling core's while it runs.
+// The queue pair needs messages to send, for as long as Done is false. All is the polling core's
+// while it runs.
 type Gauge struct {
 	Samples int            // of probes, and of each kind of data
 	BaseRTT units.Duration // what to take for the base of a full packet; 0: what is measured
@@ -22,10 +25,12 @@ type Gauge struct {
 	probe, pings, stream samples
 }
 
-// streamShare is the part of line rate that the stream takes: little enough that it meets no queue of its own.
+// streamShare is the part of line rate that the stream takes: little enough that it meets no queue
+// of its own.
 const streamShare = 10
 
-// streamWindow is what the stream may have under way. What it sends late after a stall of its own is a queue, so it is little.
+// streamWindow is what the stream may have under way. What it sends late after a stall of its own
+// is a queue, so it is little.
 const streamWindow = 8
 
 // New implements cc.Control: it begins anew.
@@ -68,7 +73,8 @@ func (n *needle) On(ev *cc.Event, now units.Time) cc.Decision {
 		n.take(&n.pings, s, ev.Bytes, now)
 		n.ask(now)
 		if len(n.pings) == n.Samples {
-			n.next = cc.Decision{Window: streamWindow * n.path.Payload, Rate: max(1, n.path.LineRate/streamShare)}
+			n.next = cc.Decision{Window: streamWindow * n.path.Payload,
+				Rate: max(1, n.path.LineRate/streamShare)}
 		}
 	case ok:
 		n.take(&n.stream, s, n.path.Payload, now)

@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Noise is how delays of one kind differ from the least of them. Noise only adds to a delay, so that is taken for
-// the delay without it (section 4.3.2).
+// Noise is how delays of one kind differ from the least of them. Noise only adds to a delay, so
+// that is taken for the delay without it (section 4.3.2).
 type Noise struct {
 	Samples int
 	Least   units.Duration // the delay itself
@@ -20,7 +20,8 @@ type Noise struct {
 	Max     units.Duration
 }
 
-// percentile is the one that B is: samples beyond it are left to the filter of two samples in a row.
+// percentile is the one that B is: samples beyond it are left to the filter of two samples in a
+// row.
 const percentile = 0.9985
 
 func noiseOf(samples []units.Duration) Noise {
@@ -49,7 +50,8 @@ func distribution(values []units.Duration) Noise {
 		sum += float64(v)
 	}
 	n.Mean = units.Duration(sum / float64(len(sorted)))
-	n.P50, n.P99, n.P9985, n.P999 = quantile(sorted, 0.5), quantile(sorted, 0.99), quantile(sorted, percentile), quantile(sorted, 0.999)
+	n.P50, n.P99, n.P9985, n.P999 = quantile(sorted, 0.5), quantile(sorted, 0.99), quantile(sorted,
+		percentile), quantile(sorted, 0.999)
 	n.Max = sorted[len(sorted)-1]
 	return n
 }
@@ -60,8 +62,8 @@ func quantile(sorted []units.Duration, q float64) units.Duration {
 	return sorted[max(rank, 1)-1]
 }
 
-// inARow counts how often so many samples, one after the other, were further beyond the least than b: each
-// time PrioPlus's filter would let a flow stop, which then begins to count anew.
+// inARow counts how often so many samples, one after the other, were further beyond the least than
+// b: each time PrioPlus's filter would let a flow stop, which then begins to count anew.
 func inARow(samples []units.Duration, least, b units.Duration, filter int) int {
 	times, row := 0, 0
 	for _, s := range samples {

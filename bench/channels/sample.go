@@ -42,8 +42,8 @@ func (ss samples) base() units.Duration {
 	return slices.MinFunc(ss, func(a, b sample) int { return int(a.most - b.most) }).most
 }
 
-// fabric returns the delays that PrioPlus goes by: within the bounds of each, the nearest to the base
-// (cc.Event.FabricNear).
+// fabric returns the delays that PrioPlus goes by: within the bounds of each, the nearest to the
+// base (cc.Event.FabricNear).
 func (ss samples) fabric() []units.Duration {
 	base := ss.base()
 	return ss.each(func(s sample) units.Duration { return max(s.least, base) })
@@ -53,7 +53,8 @@ func (ss samples) fabric() []units.Duration {
 type Hosts struct {
 	Here, There Noise // poll gaps of this host, and of the peer as far as it reports them
 	Uncertain   Noise // the width of the bounds of each sample
-	// Share is how much of all noise, from 0 to 1, may be the hosts' and is not counted as the fabric's.
+	// Share is how much of all noise, from 0 to 1, may be the hosts' and is not counted as the
+	// fabric's.
 	Share float64
 	// Wide is how many samples are uncertain by more than A+B.
 	Wide int

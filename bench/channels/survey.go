@@ -16,8 +16,9 @@ import (
 type Survey struct {
 	Path                cc.Path // BaseRTT is the one measured
 	Probe, Ping, Stream Noise   // of probes and full packets in turn, of a stream of full packets
-	// BeyondB is how many samples of the stream were beyond B, and TwoInARow how often two in a row were, which stops a
-	// flow. They are not in B: no channel is wide enough for a host that stalls.
+	// BeyondB is how many samples of the stream were beyond B, and TwoInARow how often two in a row
+	// were, which stops a flow. They are not in B: no channel is wide enough for a host that
+	// stalls.
 	BeyondB, TwoInARow int
 	A, B, Eps          units.Duration
 	Channels           prioplus.Channels
@@ -33,7 +34,8 @@ type Wanted struct {
 	Options    string  // more parameters of the table, such as room=on,patience=20
 }
 
-// channels is the argument of prioplus.ParseChannels, with more parameters than the number of priorities or none.
+// channels is the argument of prioplus.ParseChannels, with more parameters than the number of
+// priorities or none.
 func (w Wanted) channels(parameters string) string {
 	text := fmt.Sprintf("n=%d%s", w.Priorities, parameters)
 	if w.Options != "" {
@@ -44,7 +46,8 @@ func (w Wanted) channels(parameters string) string {
 
 // Check says what is wrong before the path is known.
 func (w Wanted) Check() error {
-	path := cc.Path{LineRate: units.Gbps, BaseRTT: units.Microsecond, Payload: 1000, Signals: cc.SignalDelay}
+	path := cc.Path{LineRate: units.Gbps, BaseRTT: units.Microsecond, Payload: 1000,
+		Signals: cc.SignalDelay}
 	if _, err := prioplus.Fluctuation(w.Flows, w.Inner, path); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "prioplus: "))
 	}
@@ -54,10 +57,12 @@ func (w Wanted) Check() error {
 	return nil
 }
 
-// filter is how many samples in a row stop a flow, as prioplus.Channels has it unless told otherwise.
+// filter is how many samples in a row stop a flow, as prioplus.Channels has it unless told
+// otherwise.
 const filter = 2
 
-// widest is the largest B that prioplus.Channels takes. A host that stalls for longer will stop flows.
+// widest is the largest B that prioplus.Channels takes. A host that stalls for longer will stop
+// flows.
 const widest = 10 * units.Millisecond
 
 // errNoSamples says that a survey was asked for too early.
@@ -69,7 +74,8 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 		return nil, errNoSamples
 	}
 	stream := g.stream.fabric()
-	s := &Survey{Path: g.path, Probe: noiseOf(g.probe.fabric()), Ping: noiseOf(g.pings.fabric()), Stream: noiseOf(stream)}
+	s := &Survey{Path: g.path, Probe: noiseOf(g.probe.fabric()), Ping: noiseOf(g.pings.fabric()),
+		Stream: noiseOf(stream)}
 	if s.Path.BaseRTT = g.BaseRTT; s.Path.BaseRTT == 0 {
 		s.Path.BaseRTT = shown(g.base.Base())
 	}
@@ -83,7 +89,8 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 	s.TwoInARow = inARow(stream, s.Stream.Least, s.B, filter)
 	s.Hosts = hostsOf(g.path.Signals&cc.SignalEndpoint != 0, g.probe, g.pings, g.stream)
 	s.Eps = s.eps()
-	if s.Channels, err = prioplus.ParseChannels(w.channels(fmt.Sprintf(",a=%v,b=%v,eps=%v", s.A, s.B, s.Eps))); err != nil {
+	if s.Channels, err = prioplus.ParseChannels(w.channels(fmt.Sprintf(",a=%v,b=%v,eps=%v", s.A,
+		s.B, s.Eps))); err != nil {
 		return nil, err
 	}
 	lowest, err := s.Channels.Of(0, s.Path)
@@ -95,8 +102,8 @@ func (g *Gauge) Survey(w Wanted) (*Survey, error) {
 	return s, nil
 }
 
-// eps is what a delay may be beyond the base and still be that of empty queues: the 99th percentile of the
-// noise, at least the microsecond that PrioPlus's artifact has, and half a channel at most.
+// eps is what a delay may be beyond the base and still be that of empty queues: the 99th percentile
+// of the noise, at least the microsecond that PrioPlus's artifact has, and half a channel at most.
 func (s *Survey) eps() units.Duration {
 	noise := min(s.B, max(s.Probe.P99, s.Ping.P99))
 	return round(min(max(noise, units.Microsecond), (s.A+s.B)/2))
@@ -114,15 +121,20 @@ func (s *Survey) Write(w io.Writer) error {
 	fmt.Fprintln(t, "noise [us]\tsamples\tleast delay\tmean\tp50\tp99\tp99.85\tp99.9\tmax\t")
 	for _, row := range s.rows() {
 		n := row.Noise
-		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", row.name, n.Samples, n.Least.Microseconds(),
-			n.Mean.Microseconds(), n.P50.Microseconds(), n.P99.Microseconds(), n.P9985.Microseconds(), n.P999.Microseconds(), n.Max.Microseconds())
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", row.name, n.Samples,
+			n.Least.Microseconds(),
+			n.Mean.Microseconds(), n.P50.Microseconds(), n.P99.Microseconds(),
+			n.P9985.Microseconds(), n.P999.Microseconds(), n.Max.Microseconds())
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nbase round trip of a full packet (%d bytes of payload): %v\n", int64(s.Path.Payload), shown(s.Path.BaseRTT))
-	fmt.Fprintf(w, "a probe takes %v less; %d bytes on %d links of %v are %v\n", shown(s.Ping.Least-s.Probe.Least),
-		int64(s.Path.Payload), s.Path.Hops+1, s.Path.LineRate, shown(s.Path.LineRate.Duration(s.Path.Payload)*units.Duration(s.Path.Hops+1)))
+	fmt.Fprintf(w, "\nbase round trip of a full packet (%d bytes of payload): %v\n",
+		int64(s.Path.Payload), shown(s.Path.BaseRTT))
+	fmt.Fprintf(w, "a probe takes %v less; %d bytes on %d links of %v are %v\n",
+		shown(s.Ping.Least-s.Probe.Least),
+		int64(s.Path.Payload), s.Path.Hops+1, s.Path.LineRate,
+		shown(s.Path.LineRate.Duration(s.Path.Payload)*units.Duration(s.Path.Hops+1)))
 	fmt.Fprintf(w, "samples of the stream beyond B: %d of %d; two in a row, which stop a flow: %s\n", s.BeyondB, s.Stream.Samples, s.misreactions())
 	fmt.Fprintf(w, "A = %v, B = %v, A+B = %v\n", s.A, s.B, s.A+s.B)
 	s.writeHosts(w)
@@ -130,7 +142,8 @@ func (s *Survey) Write(w io.Writer) error {
 	if err := s.Channels.Table(w, s.Path); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n--channels %v --base-rtt %v --line-rate %v\n", s.Channels, round(s.Path.BaseRTT), s.Path.LineRate)
+	_, err := fmt.Fprintf(w, "\n--channels %v --base-rtt %v --line-rate %v\n", s.Channels,
+		round(s.Path.BaseRTT), s.Path.LineRate)
 	return err
 }
 
@@ -143,11 +156,12 @@ func (s *Survey) rows() []row {
 	return []row{{"probe", s.Probe}, {"data", s.Ping}, {"stream", s.Stream}}
 }
 
-// misreactions says how often noise stops a flow, and how often it would if samples did not hang together: the
-// paper's one in 400 MB.
+// misreactions says how often noise stops a flow, and how often it would if samples did not hang
+// together: the paper's one in 400 MB.
 func (s *Survey) misreactions() string {
 	packet, samples := float64(s.Path.Payload)/1e6, float64(s.Stream.Samples) // MB
-	text := fmt.Sprintf("%d times, once in %.4g MB", s.TwoInARow, packet*samples/float64(s.TwoInARow))
+	text := fmt.Sprintf("%d times, once in %.4g MB", s.TwoInARow,
+		packet*samples/float64(s.TwoInARow))
 	if s.TwoInARow == 0 {
 		text = fmt.Sprintf("never in %.4g MB", packet*samples)
 	}

@@ -42,7 +42,8 @@ func BenchmarkGoodput(b *testing.B) {
 func BenchmarkQueuePairs(b *testing.B) {
 	for _, qps := range []string{"1", "64", "1024"} {
 		b.Run(qps, func(b *testing.B) {
-			reportRate(b, benchmark(b, sendBW, "-s", "32", "-q", qps, "-t", "32", "-r", "64", "--report_gbits"))
+			reportRate(b, benchmark(b, sendBW, "-s", "32", "-q", qps, "-t", "32", "-r", "64",
+				"--report_gbits"))
 		})
 	}
 }
@@ -72,14 +73,17 @@ func BenchmarkRecord(b *testing.B) {
 	}
 }
 
-// BenchmarkOffload is what it costs the polling cores that congestion control is decided elsewhere: 32-byte SENDs with both
-// ends on one core, in line and behind a soft NIC whose agent is on that core, and on another.
+// BenchmarkOffload is what it costs the polling cores that congestion control is decided elsewhere:
+// 32-byte SENDs with both ends on one core, in line and behind a soft NIC whose agent is on that
+// core, and on another.
 func BenchmarkOffload(b *testing.B) {
 	for name, args := range map[string]string{
-		"inline": "--cores 0,0", "shared": "--cores 0,0 --offload soft", "split": "--cores 0,0,1 --offload soft",
+		"inline": "--cores 0,0", "shared": "--cores 0,0 --offload soft",
+		"split": "--cores 0,0,1 --offload soft",
 	} {
 		b.Run(name, func(b *testing.B) {
-			reportRate(b, benchmark(b, sendBW, append(strings.Fields(args), "-s", "32", "--cc", "swift")...))
+			reportRate(b, benchmark(b, sendBW, append(strings.Fields(args), "-s", "32", "--cc",
+				"swift")...))
 		})
 	}
 }

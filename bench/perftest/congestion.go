@@ -54,7 +54,8 @@ func explain(stdout, stderr io.Writer, t Test, err error) int {
 	var asked ccHelp
 	errors.As(err, &asked)
 	if err := cc.Help(stdout, string(asked)); err != nil {
-		complain(stderr, t.Name(), fmt.Errorf("--cc help: %s", strings.TrimPrefix(err.Error(), "cc: ")))
+		complain(stderr, t.Name(),
+			fmt.Errorf("--cc help: %s", strings.TrimPrefix(err.Error(), "cc: ")))
 		return exitFailed
 	}
 	return exitOK
@@ -82,8 +83,8 @@ func defaultAlgorithms() algorithms {
 // of is the algorithm of a queue pair.
 func (c algorithms) of(number int) cc.Spec { return c[number%len(c)] }
 
-// What a path is taken for where nobody knows better: a port that says no rate, and a round trip in a
-// data centre.
+// What a path is taken for where nobody knows better: a port that says no rate, and a round trip in
+// a data centre.
 const (
 	defLineRate = 100 * units.Gbps
 	defBaseRTT  = 20 * units.Microsecond

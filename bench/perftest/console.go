@@ -56,7 +56,8 @@ func (c *console) banner() {
 	stars := strings.Repeat("*", 36) + "\n"
 	fmt.Fprint(c.out, "\n", stars, "* Waiting for client to connect... *\n", stars)
 	if c.settings.CM {
-		fmt.Fprint(c.out, " Waiting for client rdma_cm QP to connect\n Please run the same command with the IB/RoCE interface IP\n")
+		fmt.Fprint(c.out, " Waiting for client rdma_cm QP to connect\n Please run the same "+
+			"command with the IB/RoCE interface IP\n")
 	}
 }
 
@@ -67,7 +68,8 @@ func (c *console) row(r *Row) {
 	case c.settings.Output != "":
 		fmt.Fprintln(c.out, r.single(c.settings.Output))
 	case r.LatencyRow != nil && c.settings.Duration > 0:
-		fmt.Fprintf(c.out, " %-7d       %d            %-7.2f        %-7.2f\n", r.MsgSize, r.Iterations, r.Avg, r.TPS)
+		fmt.Fprintf(c.out, " %-7d       %d            %-7.2f        %-7.2f\n", r.MsgSize,
+			r.Iterations, r.Avg, r.TPS)
 	case r.LatencyRow != nil:
 		c.samples(r)
 		fmt.Fprint(c.out, latencyLine(r))
@@ -78,8 +80,10 @@ func (c *console) row(r *Row) {
 
 // latencyLine is perftest's REPORT_FMT_LAT.
 func latencyLine(r *Row) string {
-	const format = " %-7d %d          %-7.2f        %-7.2f      %-7.2f  \t       %-7.2f     \t%-7.2f\t\t%-7.2f \t\t%-7.2f\n"
-	return fmt.Sprintf(format, r.MsgSize, r.Iterations, r.Min, r.Max, r.Typical, r.Avg, r.Stdev, r.P99, r.P999)
+	const format = " %-7d %d          %-7.2f        %-7.2f      %-7.2f  \t       %-7.2f     " +
+		"\t%-7.2f\t\t%-7.2f \t\t%-7.2f\n"
+	return fmt.Sprintf(format, r.MsgSize, r.Iterations, r.Min, r.Max, r.Typical, r.Avg, r.Stdev,
+		r.P99, r.P999)
 }
 
 // bandwidthLine is perftest's REPORT_FMT, and below a tenth of a Gb/s its REPORT_FMT_EXT.
@@ -133,11 +137,13 @@ func (s *Settings) heading() string {
 	case s.Test.Kind == Latency && s.Duration > 0:
 		return " #bytes        #iterations       t_avg[usec]    tps average\n"
 	case s.Test.Kind == Latency:
-		return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]" +
+		return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    " +
+			"t_avg[usec]    t_stdev[usec]" +
 			"   99% percentile[usec]   99.9% percentile[usec] \n"
 	}
 	unit := s.unitName()
-	return fmt.Sprintf(" #bytes     #iterations    BW peak[%s]    BW average[%s]   MsgRate[Mpps]\n", unit, unit)
+	return fmt.Sprintf(" #bytes     #iterations    BW peak[%s]    BW average[%s]   MsgRate[Mpps]\n",
+		unit, unit)
 }
 
 func (s *Settings) unitName() string {
@@ -172,7 +178,8 @@ func (c *console) end(x *session) {
 	}
 	r := x.rows[len(x.rows)-1]
 	if p := r.Percentiles; p.Max > 0 { // a perftest tells nothing of it
-		fmt.Fprintf(c.out, " latency at %d bytes [usec]: p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, p99.99 %.2f, max %.2f\n",
+		fmt.Fprintf(c.out, " latency at %d bytes [usec]: p50 %.2f, p90 %.2f, p99 %.2f, p99.9 "+
+			"%.2f, p99.99 %.2f, max %.2f\n",
 			r.MsgSize, p.P50, p.P90, p.P99, p.P999, p.P9999, p.Max)
 	}
 	if w := r.Work; w != nil {
@@ -211,7 +218,8 @@ const (
 
 // progress shows on the terminal how far a long run is; the answer ends that.
 func (c *console) progress(x *session, r *round) (stop func()) {
-	if c.silent() || !c.terminal || c.settings.Watch || len(r.senders) == 0 && r.ping == nil || !r.active() {
+	if c.silent() || !c.terminal || c.settings.Watch || len(r.senders) == 0 && r.ping == nil ||
+		!r.active() {
 		return func() {}
 	}
 	quit, ended := make(chan struct{}), make(chan struct{})
@@ -253,7 +261,8 @@ func (r *round) far(elapsed time.Duration) string {
 	}
 	s := r.x.settings
 	rate := float64(done) / elapsed.Seconds()
-	text := fmt.Sprintf("%d messages, %.3f million/s, %.0f %s", done, rate/1e6, rate*s.unit(r.size), s.unitName())
+	text := fmt.Sprintf("%d messages, %.3f million/s, %.0f %s", done, rate/1e6, rate*s.unit(r.size),
+		s.unitName())
 	if s.Duration > 0 {
 		return fmt.Sprintf("%.0f of %g s, %s", elapsed.Seconds(), s.Duration.Seconds(), text)
 	}

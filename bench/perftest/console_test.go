@@ -35,8 +35,10 @@ func TestBandwidthLine(t *testing.T) {
 }
 
 func TestLatencyLine(t *testing.T) {
-	row := &Row{MsgSize: 2, Iterations: 1000, LatencyRow: &LatencyRow{Min: 2.37, Max: 5.39, Typical: 2.42, Avg: 2.42, Stdev: 0.05, P99: 2.47, P999: 4.03}}
-	require.Equal(t, " 2       1000          2.37           5.39         2.42     \t       2.42        \t0.05   \t\t2.47    \t\t4.03   \n", latencyLine(row))
+	row := &Row{MsgSize: 2, Iterations: 1000, LatencyRow: &LatencyRow{Min: 2.37, Max: 5.39,
+		Typical: 2.42, Avg: 2.42, Stdev: 0.05, P99: 2.47, P999: 4.03}}
+	require.Equal(t, " 2       1000          2.37           5.39         2.42     \t       2.42  "+
+		"      \t0.05   \t\t2.47    \t\t4.03   \n", latencyLine(row))
 	var out bytes.Buffer
 	s, err := parse(writeLat, []string{"-D", "1"})
 	require.NoError(t, err)
@@ -51,10 +53,15 @@ func TestHeadings(t *testing.T) {
 		require.NoError(t, err)
 		return s.heading()
 	}
-	require.Equal(t, " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n", heading(writeBW))
-	require.Equal(t, " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n", heading(sendBW, "--report_gbits"))
-	require.Equal(t, " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n", heading(writeLat))
-	require.Equal(t, " #bytes        #iterations       t_avg[usec]    tps average\n", heading(writeLat, "-D", "3"))
+	require.Equal(t, " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   "+
+		"MsgRate[Mpps]\n", heading(writeBW))
+	require.Equal(t, " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   "+
+		"MsgRate[Mpps]\n", heading(sendBW, "--report_gbits"))
+	require.Equal(t, " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    "+
+		"t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec] \n",
+		heading(writeLat))
+	require.Equal(t, " #bytes        #iterations       t_avg[usec]    tps average\n",
+		heading(writeLat, "-D", "3"))
 }
 
 const goldenHeader = `---------------------------------------------------------------------------------------
@@ -86,7 +93,9 @@ func TestHeader(t *testing.T) {
 	s, err := parse(writeBW, []string{"--report_gbits", "-Q", "1"})
 	require.NoError(t, err)
 	hello := func(addr string, qpn, psn, rkey uint32, va uint64) *connect.Hello {
-		return &connect.Hello{Addr: netip.MustParseAddr(addr), QPs: []connect.QP{{Num: qpn, PSN: psn}}, Regions: []connect.Region{{Addr: va, RKey: rkey}}}
+		return &connect.Hello{Addr: netip.MustParseAddr(addr),
+			QPs:     []connect.QP{{Num: qpn, PSN: psn}},
+			Regions: []connect.Region{{Addr: va, RKey: rkey}}}
 	}
 	x := &session{settings: s, mtu: 1024,
 		mine:   hello("10.255.255.5", 0x108, 0x63ad7d, 0x17eedf, 0x7f760c947000),
@@ -105,20 +114,26 @@ func TestHeaderKinds(t *testing.T) {
 		has    string
 		hasNot string
 	}{
-		{writeBW, "-b", true, "RDMA_Write Bidirectional BW Test| TX depth        : 128|RKey|VAddr", " RX depth"},
+		{writeBW, "-b", true, "RDMA_Write Bidirectional BW Test| TX depth        : 128|RKey|VAddr",
+			" RX depth"},
 		{writeBW, "", true, "RDMA_Write BW Test", " TX depth| RX depth"},
 		{sendBW, "", true, "Send BW Test| RX depth        : 512", " TX depth|RKey"},
 		{sendBW, "", false, " TX depth        : 128", " RX depth|RKey"},
-		{sendLat, "-c UD", false, "Send Latency Test| Connection type : UD| TX depth        : 1", " CQ Moderation|CQE Poll"},
-		{readBW, "-o 1", false, "RDMA_Read BW Test| Outstand reads  : 1|PSN 0x000002 OUT 0x01 RKey", "Max inline"},
+		{sendLat, "-c UD", false, "Send Latency Test| Connection type : UD| TX depth        : 1",
+			" CQ Moderation|CQE Poll"},
+		{readBW, "-o 1", false, "RDMA_Read BW Test| Outstand reads  : 1|PSN 0x000002 OUT 0x01 RKey",
+			"Max inline"},
 		{atomicBW, "", false, "Atomic FETCH_AND_ADD BW Test| Outstand reads  : 16", "RKey|OUT 0x"},
-		{atomicBW, "-A CMP_AND_SWAP -l 4", false, "Atomic CMP_AND_SWAP BW Test| Post List       : 4", "Max inline"},
+		{atomicBW, "-A CMP_AND_SWAP -l 4", false,
+			"Atomic CMP_AND_SWAP BW Test| Post List       : 4", "Max inline"},
 	} {
 		s, err := parse(c.test, strings.Fields(c.args))
 		require.NoError(t, err)
-		h := &connect.Hello{Addr: netip.IPv6LinkLocalAllNodes(), RdAtomic: s.Outs, QPs: []connect.QP{{Num: 1, PSN: 2}}, Regions: make([]connect.Region, 1)}
+		h := &connect.Hello{Addr: netip.IPv6LinkLocalAllNodes(), RdAtomic: s.Outs,
+			QPs: []connect.QP{{Num: 1, PSN: 2}}, Regions: make([]connect.Region, 1)}
 		var out bytes.Buffer
-		(&console{out: &out, settings: s}).header(&session{settings: s, server: c.server, mine: h, theirs: h, mtu: 4096})
+		(&console{out: &out, settings: s}).header(&session{settings: s, server: c.server, mine: h,
+			theirs: h, mtu: 4096})
 		for _, want := range strings.Split(c.has, "|") {
 			require.Contains(t, out.String(), want)
 		}
@@ -133,7 +148,8 @@ func TestBanner(t *testing.T) {
 	s, err := parse(writeBW, nil)
 	require.NoError(t, err)
 	(&console{out: &out, settings: s}).banner()
-	require.Equal(t, "\n************************************\n* Waiting for client to connect... *\n************************************\n", out.String())
+	require.Equal(t, "\n************************************\n* Waiting for client to connect... "+
+		"*\n************************************\n", out.String())
 }
 
 func TestFairness(t *testing.T) {
@@ -157,7 +173,8 @@ func TestLimits(t *testing.T) {
 	}{
 		{0, 0, ""}, {99, 1.9, ""},
 		{101, 0, "bandwidth 100.00 MiB/sec, --limit_bw 101"},
-		{0, 2.5, "2.000000 million messages/s, --limit_msgrate 2.5"}, // perftest forgets it without -w
+		// perftest forgets it without -w
+		{0, 2.5, "2.000000 million messages/s, --limit_msgrate 2.5"},
 	} {
 		s := &Settings{LimitBW: c.bw, LimitMsgRate: c.rate}
 		err := s.limits(rows)

@@ -23,11 +23,11 @@ const (
 // errSilent ends a control connection whose peer does not say goodbye.
 var errSilent = fmt.Errorf("the peer has not answered for %v", unanswered)
 
-// control is what stands for TCP with -R: a connection of a queue pair of its own, whose messages are
-// SENDs. It is a net.Conn: each Write is one SEND, and waits until that is acknowledged; a Read takes
-// from one SEND. A connection of the CM does not notice that its peer has died, so a WRITE of nothing
-// asks now and then: it needs no key, is acknowledged like any other (InfiniBand spec C9-88), and no
-// program at the peer sees it.
+// control is what stands for TCP with -R: a connection of a queue pair of its own, whose messages
+// are SENDs. It is a net.Conn: each Write is one SEND, and waits until that is acknowledged; a Read
+// takes from one SEND. A connection of the CM does not notice that its peer has died, so a WRITE of
+// nothing asks now and then: it needs no key, is acknowledged like any other (InfiniBand spec
+// C9-88), and no program at the peer sees it.
 type control struct {
 	host    *goroce.Host
 	qp      *transport.QueuePair
@@ -37,8 +37,9 @@ type control struct {
 	arrived, sent, beats chan transport.WorkCompletion // room for all that can be
 	rest                 []byte                        // of the message that was read last
 
-	writing           sync.Mutex
-	expired, silent   chan struct{} // closed when a deadline has passed, when the peer does not answer
+	writing sync.Mutex
+	// closed when a deadline has passed, when the peer does not answer
+	expired, silent   chan struct{}
 	expire, hush, end sync.Once
 }
 
@@ -50,7 +51,9 @@ const (
 
 // newControl makes the queue pair, ready to be connected.
 func newControl(h *goroce.Host) (*control, error) {
-	completions := func() chan transport.WorkCompletion { return make(chan transport.WorkCompletion, 2*controlDepth) }
+	completions := func() chan transport.WorkCompletion {
+		return make(chan transport.WorkCompletion, 2*controlDepth)
+	}
 	c := &control{host: h, arrived: completions(), sent: completions(), beats: completions(),
 		expired: make(chan struct{}), silent: make(chan struct{})}
 	return c, c.do(c.create)
@@ -72,10 +75,12 @@ func (c *control) create(ep *transport.Endpoint) error {
 	if c.out, err = ep.RegisterMemory(pd, make([]byte, controlRoom), 0); err != nil {
 		return err
 	}
-	if c.in, err = ep.RegisterMemory(pd, make([]byte, controlDepth*controlRoom), transport.LocalWrite); err != nil {
+	if c.in, err = ep.RegisterMemory(pd, make([]byte, controlDepth*controlRoom),
+		transport.LocalWrite); err != nil {
 		return err
 	}
-	c.qp, err = ep.CreateQP(transport.QPInit{PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: controlDepth, MaxRecvWR: controlDepth, SignalAll: true})
+	c.qp, err = ep.CreateQP(transport.QPInit{PD: pd, SendCQ: cq, RecvCQ: cq,
+		MaxSendWR: controlDepth, MaxRecvWR: controlDepth, SignalAll: true})
 	if err != nil {
 		return err
 	}
@@ -94,7 +99,8 @@ func (c *control) create(ep *transport.Endpoint) error {
 
 // expect posts the receive of a slot.
 func (c *control) expect(slot int) error {
-	return c.qp.PostRecv(&transport.RecvRequest{ID: uint64(slot), SGList: []transport.SGE{c.in.SGE(slot*controlRoom, controlRoom)}})
+	return c.qp.PostRecv(&transport.RecvRequest{ID: uint64(slot),
+		SGList: []transport.SGE{c.in.SGE(slot*controlRoom, controlRoom)}})
 }
 
 // reap hands out completions, on the polling core.
@@ -118,7 +124,8 @@ func (c *control) reap(cq *transport.CompletionQueue) {
 // params is what the queue pair brings to its connection. The WRITEs of the peer's heart are of no
 // bytes; the right to them opens no memory.
 func (c *control) params() goroce.CMParams {
-	return goroce.CMParams{QP: c.qp, Access: transport.RemoteWrite, MinRNRTimer: rnrTimer, RetryCount: 7, RNRRetry: rnrRetry}
+	return goroce.CMParams{QP: c.qp, Access: transport.RemoteWrite, MinRNRTimer: rnrTimer,
+		RetryCount: 7, RNRRetry: rnrRetry}
 }
 
 // begin is called when the connection stands.
@@ -222,7 +229,8 @@ func (c *control) Write(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	if len(b) > controlRoom {
-		return 0, fmt.Errorf("a message of %d bytes, the control connection takes %d", len(b), controlRoom)
+		return 0, fmt.Errorf("a message of %d bytes, the control connection takes %d", len(b),
+			controlRoom)
 	}
 	select {
 	case <-c.expired:
@@ -231,7 +239,8 @@ func (c *control) Write(b []byte) (int, error) {
 	}
 	err := c.do(func(*transport.Endpoint) error {
 		n := copy(c.out.Bytes(), b)
-		return c.qp.PostSend(&transport.WorkRequest{ID: controlSend, Op: transport.OpSend, SGList: []transport.SGE{c.out.SGE(0, n)}})
+		return c.qp.PostSend(&transport.WorkRequest{ID: controlSend, Op: transport.OpSend,
+			SGList: []transport.SGE{c.out.SGE(0, n)}})
 	})
 	if err == nil {
 		err = c.completed(c.sent, unanswered)
@@ -250,7 +259,8 @@ func (c *control) Close() (err error) {
 			defer cancel()
 			err = c.conn.Disconnect(ctx)
 		}
-		_ = c.do(func(*transport.Endpoint) error { // fails when the host is closed, which does the same
+		// fails when the host is closed, which does the same
+		_ = c.do(func(*transport.Endpoint) error {
 			if c.qp != nil {
 				c.qp.Destroy()
 			}
@@ -271,7 +281,8 @@ func (c *control) LocalAddr() net.Addr { return nil }
 // RemoteAddr implements net.Conn.
 func (c *control) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.conn.Peer()) }
 
-// SetDeadline implements net.Conn as far as a handshake uses it: a moment long past ends what waits.
+// SetDeadline implements net.Conn as far as a handshake uses it: a moment long past ends what
+// waits.
 func (c *control) SetDeadline(t time.Time) error { return c.SetWriteDeadline(t) }
 
 // SetReadDeadline implements net.Conn: peerConn reads ahead, and has the deadline itself.

@@ -16,10 +16,14 @@ func (s *Settings) validateCredits(p *problems) {
 		return
 	}
 	t := s.Test
-	p.when(t.oneSided(), "--carc: credits are for SENDs and WRITEs; what %s asks for comes without", t.Name())
-	p.when(!t.oneSided() && s.Connection != transport.RC, "--connection %v: --carc needs RC", s.Connection)
-	p.when(t.Verb == Write && !s.WriteWithImm, "--carc: the receiver of a WRITE hears nothing of it, and so cannot say when it has consumed it; give --write_with_imm")
-	p.when(t.Kind == Bandwidth && s.Cache.RequestResponse(), "--carc mode=rr: in %s nothing responds to a message", t.Name())
+	p.when(t.oneSided(), "--carc: credits are for SENDs and WRITEs; what %s asks for comes without",
+		t.Name())
+	p.when(!t.oneSided() && s.Connection != transport.RC, "--connection %v: --carc needs RC",
+		s.Connection)
+	p.when(t.Verb == Write && !s.WriteWithImm, "--carc: the receiver of a WRITE hears nothing of "+
+		"it, and so cannot say when it has consumed it; give --write_with_imm")
+	p.when(t.Kind == Bandwidth && s.Cache.RequestResponse(),
+		"--carc mode=rr: in %s nothing responds to a message", t.Name())
 	p.when(s.Queues > 1, "--queues %d: --carc has the cache of one polling core", s.Queues)
 }
 
@@ -43,15 +47,17 @@ func (l *lane) openCache() {
 }
 
 // creditFeatures are those that the offer takes from the queue pairs.
-const creditFeatures = wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers | wire.FeatureWrites
+const creditFeatures = wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers |
+	wire.FeatureWrites
 
-// offerCredits adds to the offer what a credit is for, and how many each queue pair gives at first: the fewest of all. For
-// that they take part now; how the peer's are is not known yet.
+// offerCredits adds to the offer what a credit is for, and how many each queue pair gives at first:
+// the fewest of all. For that they take part now; how the peer's are is not known yet.
 func (l *lane) offerCredits(ep *transport.Endpoint) error {
 	if l.cache == nil || l.settings.CM {
 		return nil
 	}
-	path := l.path(wire.Agreement{Features: l.offer.Features}, transport.PathMTUFor(ep.Port().Info().MTU))
+	path := l.path(wire.Agreement{Features: l.offer.Features},
+		transport.PathMTUFor(ep.Port().Info().MTU))
 	for i := range l.pairs {
 		gate, granter, err := l.cache.New(path)
 		if err != nil {

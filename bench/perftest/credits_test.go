@@ -9,11 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a receiver that works has not consumed is within the cache that credits are for, and is not without them; of the
-// document both, and what the sender waited.
+// What a receiver that works has not consumed is within the cache that credits are for, and is not
+// without them; of the document both, and what the sender waited.
 func TestCreditsBoundTheBacklog(t *testing.T) {
 	backlog := func(flags string) (*WorkRow, *Row) {
-		o := do(t, sendBW, strings.Fields("-n 4000 -s 4096 -r 1000 --work 20us --out_json_file=- "+flags)...)
+		o := do(t, sendBW,
+			strings.Fields("-n 4000 -s 4096 -r 1000 --work 20us --out_json_file=- "+flags)...)
 		require.Zero(t, o.code, o.errors)
 		var doc Document
 		require.NoError(t, json.Unmarshal([]byte(o.out), &doc))

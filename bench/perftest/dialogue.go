@@ -8,9 +8,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dialogue is what the two ends say to each other beside the traffic: [kindred] between two of ours,
-// [upstream] with linux-rdma's perftest. Both ends call the same methods in this order; conclude
-// ends the measurement of a size and answers what is to be shown for it, nil for nothing.
+// dialogue is what the two ends say to each other beside the traffic: [kindred] between two of
+// ours, [upstream] with linux-rdma's perftest. Both ends call the same methods in this order;
+// conclude ends the measurement of a size and answers what is to be shown for it, nil for nothing.
 type dialogue interface {
 	trade(ctx context.Context, mine *connect.Hello) (theirs *connect.Hello, err error)
 	connected(ctx context.Context) error
@@ -36,8 +36,10 @@ func (x *session) greet(ctx context.Context) error {
 	}
 	s := x.settings
 	test := handshake.Test{
-		Verb: [...]handshake.Verb{handshake.Write, handshake.Read, handshake.Send, handshake.Atomic}[s.Test.Verb],
-		Kind: handshake.Kind(s.Test.Kind), Bidirectional: s.Bidirectional, All: s.All, Duration: s.Duration > 0, CM: s.CM,
+		Verb: [...]handshake.Verb{handshake.Write, handshake.Read, handshake.Send,
+			handshake.Atomic}[s.Test.Verb],
+		Kind: handshake.Kind(s.Test.Kind), Bidirectional: s.Bidirectional, All: s.All,
+		Duration: s.Duration > 0, CM: s.CM,
 	}
 	mine := handshake.Hello{Page: pageSize, CacheLine: cacheLine, PathMTU: units.Bytes(x.pathMTU())}
 	if !s.Upstream && !s.CM {

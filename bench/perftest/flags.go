@@ -44,8 +44,10 @@ func groups(s *Settings, x *extras) []group {
 		bind(fs)
 		gs = append(gs, group{title, fs})
 	}
-	add("Session (the same at both ends, except --gid-index, --upstream and --connect-timeout)", s.sessionFlags)
-	add("Traffic (the same at both ends, except depths, --post_list, --inline_size, --cq-mod, --outs)", s.trafficFlags)
+	add("Session (the same at both ends, except --gid-index, --upstream and --connect-timeout)",
+		s.sessionFlags)
+	add("Traffic (the same at both ends, except depths, --post_list, --inline_size, --cq-mod, "+
+		"--outs)", s.trafficFlags)
 	add("Quality of service", func(f *pflag.FlagSet) { s.qosFlags(f, x) })
 	add("Port (ours)", s.portFlags)
 	add("Output", func(f *pflag.FlagSet) { s.outputFlags(f, x) })
@@ -61,14 +63,21 @@ func groups(s *Settings, x *extras) []group {
 }
 
 func (s *Settings) sessionFlags(f *pflag.FlagSet) {
-	f.IntVarP(&s.Port, "port", "p", s.Port, "TCP `port` of the handshake; with --rdma_cm the port of the RDMA CM")
-	f.VarP((*connection)(&s.Connection), "connection", "c", "service `type`: RC, UC (send, write) or UD (send)")
-	f.IntVarP(&s.MTU, "mtu", "m", 0, "path MTU, 256 to 4096 `bytes` (default the largest that both ports carry)")
-	f.IntVarP(&s.GIDIndex, "gid-index", "x", 0, "which of the --ip addresses to use, by its `number` from 0")
-	f.BoolVar(&s.Upstream, "upstream", false, "measure as with linux-rdma's perftest also when the peer is goroce; one end may say so")
-	f.BoolVarP(&s.CM, "rdma_cm", "R", false, "connect by the RDMA CM, and do the handshake over it instead of TCP;\n"+
-		"HOST is then the server's RoCE address (RC, as with --upstream)")
-	f.Var((*duration)(&s.ConnectTimeout), "connect-timeout", "how long a client tries to reach its server, either end the other,\nand a link")
+	f.IntVarP(&s.Port, "port", "p", s.Port,
+		"TCP `port` of the handshake; with --rdma_cm the port of the RDMA CM")
+	f.VarP((*connection)(&s.Connection), "connection", "c",
+		"service `type`: RC, UC (send, write) or UD (send)")
+	f.IntVarP(&s.MTU, "mtu", "m", 0,
+		"path MTU, 256 to 4096 `bytes` (default the largest that both ports carry)")
+	f.IntVarP(&s.GIDIndex, "gid-index", "x", 0,
+		"which of the --ip addresses to use, by its `number` from 0")
+	f.BoolVar(&s.Upstream, "upstream", false,
+		"measure as with linux-rdma's perftest also when the peer is goroce; one end may say so")
+	f.BoolVarP(&s.CM, "rdma_cm", "R", false,
+		"connect by the RDMA CM, and do the handshake over it instead of TCP;\n"+
+			"HOST is then the server's RoCE address (RC, as with --upstream)")
+	f.Var((*duration)(&s.ConnectTimeout), "connect-timeout",
+		"how long a client tries to reach its server, either end the other,\nand a link")
 }
 
 func (s *Settings) trafficFlags(f *pflag.FlagSet) {
@@ -79,22 +88,26 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 	}
 	f.IntVarP(&s.Iters, "iters", "n", s.Iters, "`number` of messages (of each queue pair)")
 	f.VarP((*seconds)(&s.Duration), "duration", "D", "run for so many `seconds` instead of --iters")
-	f.VarP((*seconds)(&s.Margin), "margin", "f", "`seconds` at either end of --duration that do not count (default 2, at most a quarter)")
+	f.VarP((*seconds)(&s.Margin), "margin", "f",
+		"`seconds` at either end of --duration that do not count (default 2, at most a quarter)")
 	if bw {
 		f.BoolVarP(&s.Bidirectional, "bidirectional", "b", false, "both ends send")
 		f.IntVarP(&s.QPs, "qp", "q", s.QPs, "`number` of queue pairs")
 	}
 	f.IntVarP(&s.TxDepth, "tx-depth", "t", s.TxDepth, "`messages` outstanding on a queue pair")
 	if t.Verb == Send || t.Verb == Write {
-		f.IntVarP(&s.RxDepth, "rx-depth", "r", s.RxDepth, "`receives` posted on a queue pair (send, write with immediate)")
+		f.IntVarP(&s.RxDepth, "rx-depth", "r", s.RxDepth,
+			"`receives` posted on a queue pair (send, write with immediate)")
 		f.IntVarP(&s.Inline, "inline_size", "I", 0, "largest `bytes` to send inline")
 	}
 	if bw {
 		f.IntVarP(&s.PostList, "post_list", "l", s.PostList, "post so many `messages` at a time")
-		f.IntVarP(&s.CQMod, "cq-mod", "Q", 0, "one completion for so many `messages` (default 100, 1 above 8192 bytes)")
+		f.IntVarP(&s.CQMod, "cq-mod", "Q", 0,
+			"one completion for so many `messages` (default 100, 1 above 8192 bytes)")
 	}
 	if t.oneSided() {
-		f.IntVarP(&s.Outs, "outs", "o", s.Outs, "READs and atomics outstanding on the wire, `number`")
+		f.IntVarP(&s.Outs, "outs", "o", s.Outs,
+			"READs and atomics outstanding on the wire, `number`")
 	}
 	if t.Verb == Atomic {
 		f.VarP(&s.AtomicType, "atomic_type", "A", "`operation`: FETCH_AND_ADD or CMP_AND_SWAP")
@@ -103,47 +116,69 @@ func (s *Settings) trafficFlags(f *pflag.FlagSet) {
 		f.BoolVar(&s.WriteWithImm, "write_with_imm", false, "WRITE with immediate data")
 	}
 	if !t.oneSided() {
-		f.Var((*duration)(&s.Work), "work", "`time` that the receiving program takes with each message (send, write with immediate), beside reading every\n"+
-			"line of it; messages wait for their turn in buffers of their own, as many as --rx-depth (default then\n"+
+		f.Var((*duration)(&s.Work), "work", "`time` that the receiving program takes with each "+
+			"message (send, write with immediate), beside reading every\n"+
+			"line of it; messages wait for their turn in buffers of their own, as many as "+
+			"--rx-depth (default then\n"+
 			"twice the last-level cache, of all queue pairs)")
 		f.Lookup("work").DefValue = "0"
 	}
-	f.BoolVar(&s.Validate, "data_validation", false, "check every byte where it arrives (WRITE: what lies there at the end)")
+	f.BoolVar(&s.Validate, "data_validation", false,
+		"check every byte where it arrives (WRITE: what lies there at the end)")
 }
 
 func (s *Settings) qosFlags(f *pflag.FlagSet, x *extras) {
 	f.IntVar(&s.TrafficClass, "tclass", 0, "traffic class: DSCP and ECN, a `byte`")
-	f.IntVarP(&s.TrafficClass, "tos", "T", 0, "the same `byte`: perftest's name for it, with --rdma_cm")
-	f.IntVar(&s.AnswerClass, "ack-tclass", s.AnswerClass, "traffic class of ACKs and CNPs, a `byte`; best one that goes first")
-	f.IntVarP(&s.QPTimeout, "qp-timeout", "u", s.QPTimeout, "`exponent` of the ACK timeout, 4.096 us * 2^u; 0 is never "+
-		"(default 14, on loop: 18)")
+	f.IntVarP(&s.TrafficClass, "tos", "T", 0,
+		"the same `byte`: perftest's name for it, with --rdma_cm")
+	f.IntVar(&s.AnswerClass, "ack-tclass", s.AnswerClass,
+		"traffic class of ACKs and CNPs, a `byte`; best one that goes first")
+	f.IntVarP(&s.QPTimeout, "qp-timeout", "u", s.QPTimeout,
+		"`exponent` of the ACK timeout, 4.096 us * 2^u; 0 is never "+
+			"(default 14, on loop: 18)")
 	f.Lookup("qp-timeout").DefValue = "0" // which is not printed
-	f.IntVar(&s.RetryCount, "retry_count", s.RetryCount, "`times` to retry before giving up, 0 to 7")
+	f.IntVar(&s.RetryCount, "retry_count", s.RetryCount,
+		"`times` to retry before giving up, 0 to 7")
 	x.ccHelp = noHelp
-	f.Var(&congestion{specs: (*[]cc.Spec)(&s.Congestion), help: &x.ccHelp}, "cc", "congestion `control`, such as swift:base_target=25us,beta=0.8; repeatable: queue pairs take them\n"+
-		"in turn; help lists the algorithms, help=swift explains the parameters of one; bolt and hpcc\n"+
-		"need switches that take part, as simulated ones do, and are refused")
-	f.IntSliceVar(&s.Priorities, "prio", nil, "virtual `priorities` within one traffic class (PrioPlus), around a control that steers to a delay:\n"+
+	f.Var(&congestion{specs: (*[]cc.Spec)(&s.Congestion), help: &x.ccHelp}, "cc",
+		"congestion `control`, such as swift:base_target=25us,beta=0.8; repeatable: queue pairs "+
+			"take them\n"+
+			"in turn; help lists the algorithms, help=swift explains the parameters of one; bolt "+
+			"and "+
+			"hpcc\n"+
+			"need switches that take part, as simulated ones do, and are refused")
+	f.IntSliceVar(&s.Priorities, "prio", nil, "virtual `priorities` within one traffic class "+
+		"(PrioPlus), around a control that steers to a delay:\n"+
 		"queue pairs take them in turn; 0 is the lowest (default none)")
-	f.Var(&channels{&s.Channels, &x.channelsHelp}, "channels", "the `table` of virtual priorities, the same at every sender: how many, or such as n=12,a=3.2us,b=0.8us;\n"+
+	f.Var(&channels{&s.Channels, &x.channelsHelp}, "channels", "the `table` of virtual "+
+		"priorities, the same at every sender: how many, or such as n=12,a=3.2us,b=0.8us;\n"+
 		"help explains it and shows the one given")
 	f.Lookup("channels").DefValue = ""
-	f.Var(&admission[tocc.Spec]{&s.Tokens, tocc.Parse, "tocc", &x.admissionHelp, admissionHelp{"--tocc", tocc.Help}}, "tocc", "receiver-driven `tokens` for SENDs and WRITEs (ToCC), beside --cc, such as unsch=0,k=4096, or a scheme such as\n"+
+	f.Var(&admission[tocc.Spec]{&s.Tokens, tocc.Parse, "tocc", &x.admissionHelp,
+		admissionHelp{"--tocc", tocc.Help}}, "tocc", "receiver-driven `tokens` for SENDs and "+
+		"WRITEs (ToCC), beside --cc, such as unsch=0,k=4096, or a scheme such as\n"+
 		"homa; both ends give it, or the run goes on without, and says so; help explains it")
 	if s.Test.oneSided() {
 		_ = f.MarkHidden("tocc")
 	}
-	f.Var(&admission[carc.Spec]{&s.Cache, carc.Parse, "carc", &x.admissionHelp, admissionHelp{"--carc", carc.Help}}, "carc", "credits for what the receiver's last-level `cache` has room for (CARC), beside --cc and --tocc, such as llc=4MiB;\n"+
-		"what is not said is the machine's. For messages with a completion at the receiver; both ends give it, or\n"+
+	f.Var(&admission[carc.Spec]{&s.Cache, carc.Parse, "carc", &x.admissionHelp,
+		admissionHelp{"--carc", carc.Help}}, "carc", "credits for what the receiver's last-level "+
+		"`cache` has room for (CARC), beside --cc and --tocc, such as llc=4MiB;\n"+
+		"what is not said is the machine's. For messages with a completion at the receiver; both "+
+		"ends give it, or\n"+
 		"the run goes on without, and says so; help explains it")
 	if s.Test.oneSided() {
 		_ = f.MarkHidden("carc")
 	}
-	f.StringVar(&s.Offload, "offload", s.Offload, "`driver` behind which congestion control runs: off is none, in line; soft, a soft NIC; process, a\n"+
-		"soft NIC in a process of its own. What decides is polled by a core of its own if --cores names one")
-	f.Var((*bitRate)(&s.LineRate), "line-rate", "`rate` of the port, for --cc (default what the port says, else 100Gb/s)")
+	f.StringVar(&s.Offload, "offload", s.Offload, "`driver` behind which congestion control "+
+		"runs: off is none, in line; soft, a soft NIC; process, a\n"+
+		"soft NIC in a process of its own. What decides is polled by a core of its own if "+
+		"--cores names one")
+	f.Var((*bitRate)(&s.LineRate), "line-rate",
+		"`rate` of the port, for --cc (default what the port says, else 100Gb/s)")
 	f.Lookup("line-rate").DefValue = "0"
-	f.Var((*duration)(&s.BaseRTT), "base-rtt", "round-trip `time` through empty queues, for --cc (default 20us; with --prio it is measured)")
+	f.Var((*duration)(&s.BaseRTT), "base-rtt", "round-trip `time` through empty queues, for --cc "+
+		"(default 20us; with --prio it is measured)")
 	f.Lookup("base-rtt").DefValue = "0"
 }
 
@@ -151,15 +186,21 @@ func (s *Settings) portFlags(f *pflag.FlagSet) {
 	f.StringVarP(&s.Device, "ib-dev", "d", s.Device,
 		"`URL` of the port: loop: (both ends in this process) memif:/path/sock[,client]\n"+
 			"af_packet:eth0 af_xdp:eth0 tap:NAME pcap:RX,TX null: pci:0000:3b:00.0 eal:VDEV")
-	f.Var((*prefixes)(&s.Addrs), "ip", "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
+	f.Var((*prefixes)(&s.Addrs), "ip",
+		"`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
 	f.Var((*addresses)(&s.Gateways), "gateway", "`address` that leads off the prefixes, repeatable")
-	f.IntSliceVar(&s.Cores, "cores", nil, "`CPUs` to pin the polling threads to; on loop: the client's first; those behind the polling ones\n"+
+	f.IntSliceVar(&s.Cores, "cores", nil, "`CPUs` to pin the polling threads to; on loop: the "+
+		"client's first; those behind the polling ones\n"+
 		"are for --offload (default none)")
-	f.Var(&s.Idle, "idle", "`policy` of a polling core without work: spin; pause, which spares power; sleep,\n"+
-		"which naps after 25 us and lets a peer on a busy machine have the core")
-	f.IntVar(&s.Queues, "queues", s.Queues, "`number` of port queues, a polling core each; queue pairs are dealt out over them")
-	f.StringVar(&s.Pcap, "pcap", "", "write what crosses the port to this `file` (on loop: the client's)")
-	f.Uint64Var(&s.Seed, "seed", 0, "`number` that keys and PSNs are computed from, for runs that must repeat; anybody can predict them then (default none)")
+	f.Var(&s.Idle, "idle",
+		"`policy` of a polling core without work: spin; pause, which spares power; sleep,\n"+
+			"which naps after 25 us and lets a peer on a busy machine have the core")
+	f.IntVar(&s.Queues, "queues", s.Queues,
+		"`number` of port queues, a polling core each; queue pairs are dealt out over them")
+	f.StringVar(&s.Pcap, "pcap", "",
+		"write what crosses the port to this `file` (on loop: the client's)")
+	f.Uint64Var(&s.Seed, "seed", 0, "`number` that keys and PSNs are computed from, for runs "+
+		"that must repeat; anybody can predict them then (default none)")
 	f.StringVar(&s.EAL, "eal", "", "more `arguments` for DPDK's EAL")
 }
 
@@ -172,11 +213,14 @@ func (s *Settings) outputFlags(f *pflag.FlagSet, x *extras) {
 		f.StringVar(&s.Output, "output", "", "print only one `number`: latency")
 		f.BoolVarP(&s.Unsorted, "report-unsorted", "U", false, "print every sample, in order")
 	}
-	f.BoolVar(&s.Watch, "watch", false, "show each second what congestion control does, and how much of the time poll gaps took (docs/hosts.md), on standard error")
-	f.StringVar(&s.WatchJSON, "watch_json", "", "append it to this `file` as lines of JSON, - for standard output")
+	f.BoolVar(&s.Watch, "watch", false, "show each second what congestion control does, and how "+
+		"much of the time poll gaps took (docs/hosts.md), on standard error")
+	f.StringVar(&s.WatchJSON, "watch_json", "",
+		"append it to this `file` as lines of JSON, - for standard output")
 	f.BoolVarP(&s.Histogram, "report-histogram", "H", false, "print the histogram of latencies")
 	f.BoolVar(&x.outJSON, "out_json", false, "write a JSON document")
-	f.StringVar(&x.jsonFile, "out_json_file", "perftest_out.json", "to this `file`, - for standard output; implies --out_json")
+	f.StringVar(&x.jsonFile, "out_json_file", "perftest_out.json",
+		"to this `file`, - for standard output; implies --out_json")
 }
 
 func (s *Settings) verdictFlags(f *pflag.FlagSet) {
@@ -257,7 +301,8 @@ func near(err error, fs *pflag.FlagSet) error {
 	var like []string
 	fs.VisitAll(func(f *pflag.Flag) {
 		alike := distance(strings.ToLower(name), strings.ToLower(f.Name)) <= 2
-		if len(name) > 1 && (alike || strings.Contains(f.Name, name) || strings.Contains(name, f.Name)) {
+		if len(name) > 1 && (alike || strings.Contains(f.Name, name) || strings.Contains(name,
+			f.Name)) {
 			like = append(like, "--"+f.Name)
 		}
 	})

@@ -27,13 +27,15 @@ func TestDefaultsArePerftests(t *testing.T) {
 		test                 Test
 		size, iters, txDepth int
 	}{
-		{writeBW, 65536, 5000, 128}, {sendBW, 65536, 1000, 128}, {readBW, 65536, 1000, 128}, {atomicBW, 8, 1000, 128},
+		{writeBW, 65536, 5000, 128}, {sendBW, 65536, 1000, 128}, {readBW, 65536, 1000, 128},
+		{atomicBW, 8, 1000, 128},
 		{writeLat, 2, 1000, 1}, {Test{Atomic, Latency}, 8, 1000, 1},
 	} {
 		s, err := parse(c.test, nil)
 		require.NoError(t, err)
 		require.Equal(t, []int{c.size, c.iters, c.txDepth, 512, 1, 18515, 18, 7},
-			[]int{s.Size, s.Iters, s.TxDepth, s.RxDepth, s.QPs, s.Port, s.QPTimeout, s.RetryCount}, c.test.Name())
+			[]int{s.Size, s.Iters, s.TxDepth, s.RxDepth, s.QPs, s.Port, s.QPTimeout, s.RetryCount},
+			c.test.Name())
 		require.Equal(t, transport.RC, s.Connection)
 		require.True(t, s.inProcess())
 	}
@@ -49,11 +51,15 @@ func TestFlags(t *testing.T) {
 		check func(t *testing.T, s *Settings)
 	}{
 		{"-s 4096 -n 77 -q 3 -t 64 -r 128", func(t *testing.T, s *Settings) {
-			require.Equal(t, []int{4096, 77, 3, 64, 128}, []int{s.Size, s.Iters, s.QPs, s.TxDepth, s.RxDepth})
+			require.Equal(t, []int{4096, 77, 3, 64, 128}, []int{s.Size, s.Iters, s.QPs, s.TxDepth,
+				s.RxDepth})
 		}},
-		{"--size=64K --iters 77 --qp=3 --tx-depth 64 --rx-depth 128", func(t *testing.T, s *Settings) {
-			require.Equal(t, []int{65536, 77, 3, 64, 128}, []int{s.Size, s.Iters, s.QPs, s.TxDepth, s.RxDepth})
-		}},
+		{"--size=64K --iters 77 --qp=3 --tx-depth 64 --rx-depth 128",
+			func(t *testing.T, s *Settings) {
+				require.Equal(t, []int{65536, 77, 3, 64, 128},
+					[]int{s.Size, s.Iters, s.QPs, s.TxDepth,
+						s.RxDepth})
+			}},
 		{"--tx_depth 9 --cq_mod 4 --out-json", func(t *testing.T, s *Settings) {
 			require.Equal(t, []int{9, 4}, []int{s.TxDepth, s.CQMod})
 			require.Equal(t, "perftest_out.json", s.JSONFile)
@@ -63,7 +69,9 @@ func TestFlags(t *testing.T) {
 			require.Equal(t, 5*units.Second/4, s.Margin)
 		}},
 		{"-D 20", func(t *testing.T, s *Settings) { require.Equal(t, 2*units.Second, s.Margin) }},
-		{"-D 0.5 -f 0.1", func(t *testing.T, s *Settings) { require.Equal(t, units.Second/10, s.Margin) }},
+		{"-D 0.5 -f 0.1", func(t *testing.T, s *Settings) {
+			require.Equal(t, units.Second/10, s.Margin)
+		}},
 		{"-abFN --report_gbits", func(t *testing.T, s *Settings) {
 			require.True(t, s.All && s.Bidirectional && s.NoPeak && s.Gbits)
 		}},
@@ -75,47 +83,61 @@ func TestFlags(t *testing.T) {
 			require.Equal(t, []float64{10.5, 0.25}, []float64{s.LimitBW, s.LimitMsgRate})
 			require.Equal(t, []int{18, 3, 106}, []int{s.QPTimeout, s.RetryCount, s.TrafficClass})
 		}},
-		{"-d memif:/tmp/x,client --ip 10.0.0.1/24 --ip fd00::1/64 -x 1 --gateway 10.0.0.9 localhost -p 4000", func(t *testing.T, s *Settings) {
-			require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24"), netip.MustParsePrefix("fd00::1/64")}, s.Addrs)
+		{"-d memif:/tmp/x,client --ip 10.0.0.1/24 --ip fd00::1/64 -x 1 --gateway 10.0.0.9 " +
+			"localhost -p 4000", func(t *testing.T, s *Settings) {
+			require.Equal(t, []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24"),
+				netip.MustParsePrefix("fd00::1/64")}, s.Addrs)
 			require.Equal(t, netip.MustParseAddr("10.0.0.9"), s.Gateways[0])
 			require.Equal(t, "localhost", s.Host)
 			require.Equal(t, []int{1, 4000}, []int{s.GIDIndex, s.Port})
 			require.False(t, s.inProcess())
 		}},
-		{"--cores 1,0 --idle pause --queues 2 -q 2 --seed 5 --connect-timeout 250ms", func(t *testing.T, s *Settings) {
-			require.Equal(t, []int{1, 0}, s.Cores)
-			require.Equal(t, goroce.IdlePause, s.Idle)
-			require.EqualValues(t, 5, s.Seed)
-			require.Equal(t, units.Second/4, s.ConnectTimeout)
-			require.Equal(t, 4, s.cores())
-		}},
+		{"--cores 1,0 --idle pause --queues 2 -q 2 --seed 5 --connect-timeout 250ms",
+			func(t *testing.T, s *Settings) {
+				require.Equal(t, []int{1, 0}, s.Cores)
+				require.Equal(t, goroce.IdlePause, s.Idle)
+				require.EqualValues(t, 5, s.Seed)
+				require.Equal(t, units.Second/4, s.ConnectTimeout)
+				require.Equal(t, 4, s.cores())
+			}},
 		{"--cc fixed:window=64KiB,rate=10G", func(t *testing.T, s *Settings) {
 			require.Equal(t, "fixed:window=64KiB,rate=10G", s.Congestion.String())
 		}},
-		{"--cc swift --cc dctcp:g=0.1 --line-rate 25Gb/s --base-rtt 12us", func(t *testing.T, s *Settings) {
-			require.Equal(t, "swift dctcp:g=0.1", s.Congestion.String())
-			require.Equal(t, []string{"swift", "dctcp", "swift"}, []string{s.Congestion.of(0).Name(), s.Congestion.of(1).Name(), s.Congestion.of(2).Name()})
-			require.Equal(t, 25*units.Gbps, s.LineRate)
-			require.Equal(t, 12*units.Microsecond, s.BaseRTT)
-		}},
-		{"--cc swift --cc ledbat-dc --prio 11,0 --prio 3 --channels n=12,a=4us", func(t *testing.T, s *Settings) {
-			var names []string
-			for i := range 4 {
-				names = append(names, s.controlOf(i).Name())
-			}
-			require.Equal(t, []string{"swift/11", "ledbat-dc/0", "swift/3", "ledbat-dc/11"}, names)
-			require.Equal(t, "swift ledbat-dc with priorities 11, 0, 3 of n=12,a=4us", s.controls())
-		}},
+		{"--cc swift --cc dctcp:g=0.1 --line-rate 25Gb/s --base-rtt 12us",
+			func(t *testing.T, s *Settings) {
+				require.Equal(t, "swift dctcp:g=0.1", s.Congestion.String())
+				require.Equal(t, []string{"swift", "dctcp", "swift"},
+					[]string{s.Congestion.of(0).Name(), s.Congestion.of(1).Name(),
+						s.Congestion.of(2).Name()})
+				require.Equal(t, 25*units.Gbps, s.LineRate)
+				require.Equal(t, 12*units.Microsecond, s.BaseRTT)
+			}},
+		{"--cc swift --cc ledbat-dc --prio 11,0 --prio 3 --channels n=12,a=4us",
+			func(t *testing.T, s *Settings) {
+				var names []string
+				for i := range 4 {
+					names = append(names, s.controlOf(i).Name())
+				}
+				require.Equal(t, []string{"swift/11", "ledbat-dc/0", "swift/3", "ledbat-dc/11"},
+					names)
+				require.Equal(t, "swift ledbat-dc with priorities 11, 0, 3 of n=12,a=4us",
+					s.controls())
+			}},
 		{"-d loop: --cc swift --offload soft --cores 0,1,2", func(t *testing.T, s *Settings) {
 			require.Equal(t, []int{2}, s.agentCores())
 			require.Equal(t, 2, s.agents(), "one of each end")
 		}},
-		{"-d null: --queues 2 -q 2 --cc swift --offload soft --cores 0,1,2,3", func(t *testing.T, s *Settings) {
-			require.Equal(t, []int{2, 3}, s.agentCores())
-			require.Equal(t, 2, s.agents())
+		{"-d null: --queues 2 -q 2 --cc swift --offload soft --cores 0,1,2,3",
+			func(t *testing.T, s *Settings) {
+				require.Equal(t, []int{2, 3}, s.agentCores())
+				require.Equal(t, 2, s.agents())
+			}},
+		{"-d loop: --cc swift --offload soft --cores 0,0", func(t *testing.T, s *Settings) {
+			require.Empty(t, s.agentCores())
 		}},
-		{"-d loop: --cc swift --offload soft --cores 0,0", func(t *testing.T, s *Settings) { require.Empty(t, s.agentCores()) }},
-		{"-d loop: --cc swift --cores 0,0,1", func(t *testing.T, s *Settings) { require.Empty(t, s.agentCores()) }},
+		{"-d loop: --cc swift --cores 0,0,1", func(t *testing.T, s *Settings) {
+			require.Empty(t, s.agentCores())
+		}},
 		{"--cc swift --tocc unsch=0,k=4096", func(t *testing.T, s *Settings) {
 			require.Equal(t, "unsch=0,k=4096", s.Tokens.String())
 		}},
@@ -142,8 +164,10 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--tx_dept 3", "is it --tx-depth?"},
 		{writeBW, "--histogram", "is it --report-histogram?"},
 		{writeBW, "-Z", "unknown shorthand flag"},
-		{writeBW, "--cc swift --offload bluefield", "--offload bluefield: there is no driver \"bluefield\"; there are process, soft, and off"},
-		{writeBW, "--offload soft", "--offload soft: there is no congestion control to offload; give --cc"},
+		{writeBW, "--cc swift --offload bluefield", "--offload bluefield: there is no driver " +
+			"\"bluefield\"; there are process, soft, and off"},
+		{writeBW, "--offload soft",
+			"--offload soft: there is no congestion control to offload; give --cc"},
 		{writeBW, "-n", "flag needs an argument"},
 		{writeBW, "-n x", "invalid argument \"x\" for \"-n, --iters\""},
 		{writeBW, "-n 4", "--iters 4: want 5 to 1000000000"},
@@ -154,7 +178,8 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "-t 0", "--tx-depth 0: want 1 to 65536"},
 		{writeBW, "-l 200", "--post_list 200: more than --tx-depth 128"},
 		{writeBW, "-Q 200", "--cq-mod 200: more than --tx-depth 128"},
-		{writeBW, "-q 16384 -t 1024", "--qp 16384: with --tx-depth 1024 more than the 4194304 completions"},
+		{writeBW, "-q 16384 -t 1024",
+			"--qp 16384: with --tx-depth 1024 more than the 4194304 completions"},
 		{sendBW, "-q 16384", "--qp 16384: with --rx-depth 512 more than the 4194304 completions"},
 		{writeBW, "-q 16384 -s 1M", "--qp 16384: at 1048576 bytes each way"},
 		{writeBW, "-p 70000", "--port 70000: want 1 to 65535"},
@@ -181,14 +206,18 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--cc quick", `there is no algorithm "quick"; there are bolt`},
 		{writeBW, "--cc fixed:beta=1", `there is no parameter "beta" (it is of`},
 		{writeBW, "--cc fixed:window=0", "window"},
-		{writeBW, "--prio 3", "--prio 3: cc: fixed has no delay target that could be moved; ledbat-dc and swift have"},
-		{writeBW, "--cc swift --prio 8", "--prio 8: prioplus: priority 8 is beyond the channels; there are 8, 0 to 7"},
-		{writeBW, "--cc swift --prio 1,-1", "--prio -1: prioplus: priority -1 is beyond the channels"},
+		{writeBW, "--prio 3", "--prio 3: cc: fixed has no delay target that could be moved; " +
+			"ledbat-dc and swift have"},
+		{writeBW, "--cc swift --prio 8",
+			"--prio 8: prioplus: priority 8 is beyond the channels; there are 8, 0 to 7"},
+		{writeBW, "--cc swift --prio 1,-1",
+			"--prio -1: prioplus: priority -1 is beyond the channels"},
 		{writeBW, "--cc swift --prio high", "invalid argument \"high\" for \"--prio\""},
 		{writeBW, "--cc swift --channels 8", "--channels: nobody has a priority; give --prio"},
 		{writeBW, "--cc swift --prio 1 --channels 0", "n=0 is outside [1, 256]"},
 		{writeBW, "--cc swift --prio 1 --channels a=0s", "a=0s is outside (0s, 10ms]"},
-		{writeBW, "--cc swift:base_target=3us --prio 1", "base_target=3us cannot be given to a flow with a channel"},
+		{writeBW, "--cc swift:base_target=3us --prio 1",
+			"base_target=3us cannot be given to a flow with a channel"},
 		{writeBW, "--tocc k=0", "k=0 is outside [1B, 1MiB]"},
 		{writeBW, "--tocc bolt", `there is no scheme "bolt"; there are expresspass`},
 		{writeBW, "--tocc generation=rate", "with rate-based generation nobody can predict"},
@@ -197,19 +226,23 @@ func TestBadFlags(t *testing.T) {
 		{sendBW, "--carc llc=1B", "llc=1B is less than a line of 64B"},
 		{sendBW, "--carc cache=4MiB", "cache"},
 		{sendBW, "--carc llc=4MiB -c UC", "--connection UC: --carc needs RC"},
-		{sendBW, "--carc llc=4MiB,mode=rr", "--carc mode=rr: in roce_send_bw nothing responds to a message"},
-		{sendBW, "--carc llc=4MiB --queues 2 -q 2", "--queues 2: --carc has the cache of one polling core"},
+		{sendBW, "--carc llc=4MiB,mode=rr",
+			"--carc mode=rr: in roce_send_bw nothing responds to a message"},
+		{sendBW, "--carc llc=4MiB --queues 2 -q 2",
+			"--queues 2: --carc has the cache of one polling core"},
 		{writeBW, "--carc llc=4MiB", "cannot say when it has consumed it; give --write_with_imm"},
 		{readBW, "--carc llc=4MiB", "--carc: credits are for SENDs and WRITEs"},
 		{readBW, "--work 1us", "unknown flag: --work"},
 		{writeBW, "--work 1us", "--work: the receiver of a WRITE hears nothing of it"},
-		{writeBW, "--work 1us --write_with_imm --data_validation", "--data_validation: with --work"},
+		{writeBW, "--work 1us --write_with_imm --data_validation",
+			"--data_validation: with --work"},
 		{sendBW, "--work 2s", "--work 2s: want 0 to 1s"},
 		{sendBW, "--work 1us -s 0", "--size 0: want 1 to 8388608"},
 		{sendBW, "--work 1us -q 0", "--qp 0: want 1 to 16384"},
 		{sendBW, "--work 1us -s -1", "-1"},
 		{sendBW, "--work 1us -c UD", "--connection UD: --work needs RC"},
-		{readBW, "--tocc k=4096", "--tocc: tokens are for SENDs and WRITEs; what roce_read_bw asks for comes without"},
+		{readBW, "--tocc k=4096",
+			"--tocc: tokens are for SENDs and WRITEs; what roce_read_bw asks for comes without"},
 		{writeBW, "--idle nap", "none of spin, pause, sleep"},
 		{writeBW, "--queues 2", "--queues 2: more than --qp 1"},
 		{writeBW, "--tclass 256", "--tclass 256: want 0 to 255"},
@@ -223,7 +256,8 @@ func TestBadFlags(t *testing.T) {
 	} {
 		t.Run(c.test.Name()+" "+c.args, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			require.Equal(t, exitFailed, Run(t.Context(), c.test, strings.Fields(c.args), &out, &errs))
+			require.Equal(t, exitFailed, Run(t.Context(), c.test, strings.Fields(c.args), &out,
+				&errs))
 			require.Contains(t, errs.String(), c.says)
 			require.Contains(t, errs.String(), c.test.Name()+": ")
 			require.Empty(t, out.String())
@@ -235,7 +269,8 @@ func TestHelpAndVersion(t *testing.T) {
 	for _, test := range everyTest {
 		var out, errs bytes.Buffer
 		require.Equal(t, exitOK, Run(t.Context(), test, []string{"--help"}, &out, &errs))
-		for _, want := range []string{"Session", "Traffic", "Port (ours)", "Output", "Examples:", "-d, --ib-dev", "(default 18515)", "--out_json_file", test.Name()} {
+		for _, want := range []string{"Session", "Traffic", "Port (ours)", "Output", "Examples:",
+			"-d, --ib-dev", "(default 18515)", "--out_json_file", test.Name()} {
 			require.Contains(t, out.String(), want)
 		}
 		for l := range strings.Lines(out.String()) {
@@ -264,7 +299,8 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"size", "sizes", 1}, {"sise", "size", 1}, {"kitten", "sitting", 3}} {
+	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"size", "sizes", 1}, {"sise", "size", 1},
+		{"kitten", "sitting", 3}} {
 		require.Equal(t, c.want, distance(c.a, c.b), "%s %s", c.a, c.b)
 	}
 }

@@ -36,7 +36,8 @@ func (l *latencies) record(d units.Duration) {
 	l.mean += delta / float64(l.n)
 	l.m2 += delta * (ns - l.mean)
 	// Rounded to the nearest: half a round trip is often half a nanosecond.
-	_ = l.hdr.RecordValue(min(int64((d+units.Nanosecond/2)/units.Nanosecond), int64(maxLatency/units.Nanosecond)))
+	_ = l.hdr.RecordValue(min(int64((d+units.Nanosecond/2)/units.Nanosecond),
+		int64(maxLatency/units.Nanosecond)))
 }
 
 // reset forgets all samples.
@@ -82,7 +83,8 @@ func (l *latencies) stdev() float64 {
 // percentiles in microseconds.
 func (l *latencies) percentiles() Percentiles {
 	return Percentiles{
-		P50: l.micros(50), P90: l.micros(90), P99: l.micros(99), P999: l.micros(99.9), P9999: l.micros(99.99),
-		Max: l.max.Microseconds(),
+		P50: l.micros(50), P90: l.micros(90), P99: l.micros(99), P999: l.micros(99.9),
+		P9999: l.micros(99.99),
+		Max:   l.max.Microseconds(),
 	}
 }

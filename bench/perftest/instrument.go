@@ -15,14 +15,15 @@ import (
 	"github.com/goroce/goroce/dpdk/eal"
 )
 
-// Instrument is a program that measures the way to a peer by a congestion control of its own, over the session of
-// a bandwidth test of WRITEs. The server may be the same program, roce_write_bw, or linux-rdma's ib_write_bw: it
-// sees a test with few messages under way.
+// Instrument is a program that measures the way to a peer by a congestion control of its own, over
+// the session of a bandwidth test of WRITEs. The server may be the same program, roce_write_bw, or
+// linux-rdma's ib_write_bw: it sees a test with few messages under way.
 type Instrument struct {
 	Name, What string // What it measures, for --help
 	Messages   int    // unless --iters says otherwise
 	Flags      func(*pflag.FlagSet)
-	// Control makes the congestion control of the client's queue pair, for a run of so many messages.
+	// Control makes the congestion control of the client's queue pair, for a run of so many
+	// messages.
 	Control func(messages int) (cc.Control, error)
 	// Report is called at the client's end of the run.
 	Report func(stdout io.Writer) error
@@ -41,7 +42,8 @@ func (i *Instrument) Run(ctx context.Context, args []string, stdout, stderr io.W
 		i.help(stdout)
 		return exitOK
 	case errors.Is(err, errVersion):
-		fmt.Fprintf(stdout, "%s: goroce %s, %s, %s\n", i.Name, version(), eal.Version(), runtime.Version())
+		fmt.Fprintf(stdout, "%s: goroce %s, %s, %s\n", i.Name, version(), eal.Version(),
+			runtime.Version())
 		return exitOK
 	}
 	if err == nil {
@@ -71,8 +73,10 @@ func (i *Instrument) groups(s *Settings, x *extras) []group {
 		gs = append(gs, group{title, fs})
 	}
 	add("Measurement", func(f *pflag.FlagSet) {
-		f.IntVarP(&s.Iters, "iters", "n", s.Iters, "`number` of messages, of one packet each; the same at both ends")
-		f.Var((*bitRate)(&s.LineRate), "line-rate", "`rate` of the port (default what the port says, else 100Gb/s)")
+		f.IntVarP(&s.Iters, "iters", "n", s.Iters,
+			"`number` of messages, of one packet each; the same at both ends")
+		f.Var((*bitRate)(&s.LineRate), "line-rate",
+			"`rate` of the port (default what the port says, else 100Gb/s)")
 		f.Lookup("line-rate").DefValue = "0"
 		i.Flags(f)
 	})
@@ -80,7 +84,8 @@ func (i *Instrument) groups(s *Settings, x *extras) []group {
 	s.sessionFlags(all)
 	s.qosFlags(all, x)
 	add("Session (as roce_write_bw's)", func(f *pflag.FlagSet) {
-		for _, name := range []string{"port", "mtu", "gid-index", "upstream", "rdma_cm", "connect-timeout", "tclass", "ack-tclass", "qp-timeout", "retry_count"} {
+		for _, name := range []string{"port", "mtu", "gid-index", "upstream", "rdma_cm",
+			"connect-timeout", "tclass", "ack-tclass", "qp-timeout", "retry_count"} {
 			f.AddFlag(all.Lookup(name))
 		}
 	})
@@ -142,7 +147,8 @@ func (i *Instrument) help(w io.Writer) {
 	fmt.Fprintf(w, "%s %s\n\n", i.Name, i.What)
 	fmt.Fprintf(w, "  %-36s both ends in this process, over loop:\n", i.Name+" [flags]")
 	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", i.Name+" -d URL [flags]")
-	fmt.Fprintf(w, "  %-36s the client, which measures. The server may be roce_write_bw or\n", i.Name+" -d URL [flags] HOST")
+	fmt.Fprintf(w, "  %-36s the client, which measures. The server may be roce_write_bw or\n",
+		i.Name+" -d URL [flags] HOST")
 	fmt.Fprintf(w, "  %-36s linux-rdma's ib_write_bw, with the same -n, and -s %d or what -m says\n", "", packet)
 	for _, g := range i.groups(i.settings(), &extras{}) {
 		fmt.Fprintf(w, "\n%s:\n%s", g.title, g.FlagUsagesWrapped(110))

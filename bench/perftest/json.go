@@ -66,9 +66,11 @@ func (x *session) document() *Document {
 	info := TestInfo{
 		Test: s.title(), DualPort: "OFF", Device: s.Device, QPs: s.QPs, TransportType: "IB",
 		ConnectionType: s.Connection.String(), SRQ: "OFF", RelaxedOrder: "OFF", WrAPI: "OFF",
-		TxDepth: s.TxDepth, RxDepth: s.RxDepth, CQModeration: s.cqMod(s.Size), MTU: x.mtu, LinkType: "Ethernet",
+		TxDepth: s.TxDepth, RxDepth: s.RxDepth, CQModeration: s.cqMod(s.Size), MTU: x.mtu,
+		LinkType: "Ethernet",
 		GIDIndex: s.GIDIndex, CMQPs: s.cmQPs(), DataExchange: s.dataExchange(), TOS: s.TrafficClass,
-		Role: "client", Bidirectional: s.Bidirectional, Duration: s.Duration.Seconds(), Unit: s.unitName(),
+		Role: "client", Bidirectional: s.Bidirectional, Duration: s.Duration.Seconds(),
+		Unit: s.unitName(),
 	}
 	if s.Test.oneSided() {
 		info.Outstanding = &s.Outs
@@ -84,7 +86,8 @@ func (x *session) document() *Document {
 	port := x.host.Info(0)
 	return &Document{
 		TestInfo: info, Results: x.rows, Host: thisHost(), CC: x.controls(), Seed: x.host.Seed(),
-		Port:    PortInfo{URL: s.Device, Driver: port.Driver, MAC: port.MAC.String(), MTU: int(port.MTU)},
+		Port: PortInfo{URL: s.Device, Driver: port.Driver, MAC: port.MAC.String(),
+			MTU: int(port.MTU)},
 		Offload: x.offload(),
 	}
 }
@@ -101,7 +104,8 @@ func (d *Document) save(name string, stdout io.Writer) error {
 		return err
 	}
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(name, b, 0o644) // a pipe, or a link such as /dev/stdout: not ours to replace
+		// a pipe, or a link such as /dev/stdout: not ours to replace
+		return os.WriteFile(name, b, 0o644)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/internal/connect"
 )
 
-// kindred is the dialogue of two programs of ours. They compare all that must be equal, meet at named
-// barriers, tell each other what goes wrong, and join what both have measured.
+// kindred is the dialogue of two programs of ours. They compare all that must be equal, meet at
+// named barriers, tell each other what goes wrong, and join what both have measured.
 type kindred struct{ x *session }
 
 // Facts that are traded where the two ends meet.
@@ -61,7 +61,8 @@ func (k *kindred) barrier(ctx context.Context, name string) error {
 }
 
 // meet waits for the peer at a point of the test, and trades facts.
-func (k *kindred) meet(ctx context.Context, name string, facts map[string]string) (map[string]string, error) {
+func (k *kindred) meet(ctx context.Context, name string,
+	facts map[string]string) (map[string]string, error) {
 	theirs, err := connect.Barrier(ctx, k.x.conn, name, facts)
 	if err != nil {
 		return nil, k.x.lost(ctx, err)
@@ -73,7 +74,8 @@ func (k *kindred) meet(ctx context.Context, name string, facts map[string]string
 }
 
 func (k *kindred) tell(ctx context.Context, where string, err error) error {
-	if ctx.Err() != nil || errors.Is(err, ErrPeerGone) || errors.Is(err, ErrMismatch) || errors.Is(err, connect.ErrRefused) {
+	if ctx.Err() != nil || errors.Is(err, ErrPeerGone) || errors.Is(err, ErrMismatch) ||
+		errors.Is(err, connect.ErrRefused) {
 		return err // it knows
 	}
 	ctx, cancel := context.WithTimeout(ctx, farewell)
@@ -89,15 +91,18 @@ func (k *kindred) conclude(ctx context.Context, r *round) (*Row, error) {
 		return nil, err
 	}
 	var sent []uint64
-	if err := json.Unmarshal([]byte(theirs[factSent]), &sent); err != nil || len(sent) != k.x.settings.QPs {
-		return nil, k.tell(ctx, "facts", fmt.Errorf("%w: what it sent: %q", connect.ErrMalformed, theirs[factSent]))
+	if err := json.Unmarshal([]byte(theirs[factSent]), &sent); err != nil ||
+		len(sent) != k.x.settings.QPs {
+		return nil, k.tell(ctx, "facts", fmt.Errorf("%w: what it sent: %q", connect.ErrMalformed,
+			theirs[factSent]))
 	}
 	if err := r.finish(sent); err != nil {
 		return nil, k.tell(ctx, "facts", err)
 	}
 	row, totals := r.row(), r.totals()
 	theirs, err = k.meet(ctx, "facts", map[string]string{
-		factRow: encode(row), factTotals: encode(totals), factReceived: encode(r.received()), factWork: encode(r.worked()),
+		factRow: encode(row), factTotals: encode(totals), factReceived: encode(r.received()),
+		factWork: encode(r.worked()),
 	})
 	if err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ const (
 )
 
 // access is what the peer may do through a queue pair of the test.
-const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic
+const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead |
+	transport.RemoteAtomic
 
 // lane is what one endpoint brings to a test: some of the queue pairs, and their memory.
 type lane struct {
@@ -79,7 +80,8 @@ func (l *lane) create(numbers []int) error {
 		if l.recvCQ, err = ep.CreateCQ(max(1, s.receiveDepth()*len(numbers))); err != nil {
 			return err
 		}
-		if l.mr, err = ep.RegisterMemory(l.pd, make([]byte, 2*each*len(numbers)), access); err != nil {
+		if l.mr, err = ep.RegisterMemory(l.pd, make([]byte, 2*each*len(numbers)),
+			access); err != nil {
 			return err
 		}
 		for i, number := range numbers {
@@ -101,7 +103,8 @@ func (l *lane) create(numbers []int) error {
 			if s.CM {
 				hoped.Features = 0 // it has no place for an offer
 			}
-			if err := l.control(&p, l.path(hoped, transport.PathMTUFor(ep.Port().Info().MTU))); err != nil {
+			if err := l.control(&p,
+				l.path(hoped, transport.PathMTUFor(ep.Port().Info().MTU))); err != nil {
 				return err
 			}
 			l.offer.Features &= qp.Offer().Features | speaks
@@ -126,7 +129,8 @@ func (l *lane) hello(h *connect.Hello) {
 	h.Extension = l.offer // of one lane for all
 	for _, p := range l.pairs {
 		h.QPs[p.number] = connect.QP{Num: uint32(p.qp.Num), PSN: p.psn}
-		h.Regions[p.number] = connect.Region{Addr: l.mr.Addr + uint64(p.to), Len: uint64(each), RKey: l.mr.RKey}
+		h.Regions[p.number] = connect.Region{Addr: l.mr.Addr + uint64(p.to), Len: uint64(each),
+			RKey: l.mr.RKey}
 	}
 }
 
@@ -134,7 +138,8 @@ func (l *lane) hello(h *connect.Hello) {
 // receives.
 func (l *lane) connect(mine, theirs *connect.Hello) error {
 	s := l.settings
-	path := transport.AddressVector{IP: theirs.Addr, Source: mine.Addr, TrafficClass: uint8(s.TrafficClass)}
+	path := transport.AddressVector{IP: theirs.Addr, Source: mine.Addr,
+		TrafficClass: uint8(s.TrafficClass)}
 	return l.do(func(ep *transport.Endpoint) (err error) {
 		if s.Connection == transport.UD {
 			if l.ah, err = ep.CreateAH(l.pd, path); err != nil {
@@ -161,7 +166,8 @@ func (l *lane) connect(mine, theirs *connect.Hello) error {
 
 // bringUp moves a queue pair to RTS.
 func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *connect.Hello) error {
-	s, mtu, agreed := l.settings, units.Bytes(min(mine.PathMTU, theirs.PathMTU)), wire.Agree(mine.Extension, theirs.Extension)
+	s, mtu, agreed := l.settings, units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
+		wire.Agree(mine.Extension, theirs.Extension)
 	if err := l.control(p, l.path(agreed, mtu)); err != nil {
 		return err
 	}
@@ -169,14 +175,16 @@ func (l *lane) bringUp(p *pair, path transport.AddressVector, mine, theirs *conn
 		return err
 	}
 	err := p.qp.ToRTR(transport.RTRAttr{
-		Path: path, PathMTU: mtu, DestQPN: wire.QPN(p.peer.Num), RecvPSN: wire.PSN(p.peer.PSN), MaxDestRdAtomic: mine.RdAtomic,
-		AnswerClass: uint8(s.AnswerClass), MinRNRTimer: rnrTimer, Extension: agreed,
+		Path: path, PathMTU: mtu, DestQPN: wire.QPN(p.peer.Num), RecvPSN: wire.PSN(p.peer.PSN),
+		MaxDestRdAtomic: mine.RdAtomic,
+		AnswerClass:     uint8(s.AnswerClass), MinRNRTimer: rnrTimer, Extension: agreed,
 	})
 	if err != nil {
 		return err
 	}
 	return p.qp.ToRTS(transport.RTSAttr{
-		SendPSN: wire.PSN(p.psn), Timeout: uint8(s.QPTimeout), RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
+		SendPSN: wire.PSN(p.psn), Timeout: uint8(s.QPTimeout), RetryCount: uint8(s.RetryCount),
+		RNRRetry:    rnrRetry,
 		MaxRdAtomic: min(mine.RdAtomic, theirs.RdAtomic),
 	})
 }
@@ -229,7 +237,8 @@ type receive struct {
 func (l *lane) receive(i int) receive {
 	p := &l.pairs[i]
 	_, receives := l.settings.layout()
-	r := receive{sge: []transport.SGE{l.mr.SGE(p.to, receives.stride)}, stream: uint64(i), span: receives}
+	r := receive{sge: []transport.SGE{l.mr.SGE(p.to, receives.stride)}, stream: uint64(i),
+		span: receives}
 	r.addr = r.sge[0].Addr
 	r.request.SGList = r.sge
 	return r

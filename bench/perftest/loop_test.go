@@ -20,7 +20,8 @@ import (
 
 // Every test over every connection type it has, plain and with every byte checked.
 func TestLoop(t *testing.T) {
-	connections := map[Verb][]string{Write: {"RC", "UC"}, Send: {"RC", "UC", "UD"}, Read: {"RC"}, Atomic: {"RC"}}
+	connections := map[Verb][]string{Write: {"RC", "UC"}, Send: {"RC", "UC", "UD"}, Read: {"RC"},
+		Atomic: {"RC"}}
 	for _, test := range everyTest {
 		for _, c := range connections[test.Verb] {
 			for _, check := range []bool{false, true} {
@@ -77,7 +78,8 @@ func TestLoopVariants(t *testing.T) {
 		{writeLat, "-n 600 -s 1 --data_validation", ""},
 		{writeLat, "-n 600 -s 20000 -m 1024 --data_validation", ""},
 		{sendLat, "-n 600 -c UD -I 64 -s 64", ""},
-		{writeBW, "-n 500 --ip 192.168.7.1/24", "00:00:00:00:00:00:00:00:00:00:255:255:192:168:07:02"},
+		{writeBW, "-n 500 --ip 192.168.7.1/24",
+			"00:00:00:00:00:00:00:00:00:00:255:255:192:168:07:02"},
 		{writeBW, "-n 500 --ip 192.168.7.1/24 --ip fd00::5/64 -x 1 --tclass 32", "GID: 253:00:00"},
 		{writeBW, "-n 500 --cc fixed:window=8KiB -s 4096", ""},
 		{readBW, "-n 500 -o 1 -s 20000", "Outstand reads  : 1"},
@@ -89,15 +91,18 @@ func TestLoopVariants(t *testing.T) {
 		{writeBW, "-N -n 500", "0.00"},
 		{writeBW, "-n 500 --report_gbits", "BW average[Gb/sec]"},
 		{writeBW, "-n 500 --tocc unsch=0,k=4096 --data_validation", ", TOKENs "},
-		{sendBW, "-n 500 -q 3 -b --tocc k=8192,cc=swift --cc swift -s 5000 --data_validation", ", TOKENs "},
+		{sendBW, "-n 500 -q 3 -b --tocc k=8192,cc=swift --cc swift -s 5000 --data_validation",
+			", TOKENs "},
 		{writeLat, "-n 600 -s 20000 -m 1024 --tocc unsch=0,k=2048 --data_validation", ", TOKENs "},
 		{sendLat, "-n 600 -s 9000 --tocc homa --data_validation", ""},
 		{writeBW, "-n 500 -m 1024 --tocc expresspass", ", TOKENs "},
 		{sendBW, "-n 3000 --carc llc=256KiB,delta=off --work 1us --data_validation", ", CREDITs "},
-		{sendBW, "-n 500 -q 3 -b --carc llc=128KiB --tocc k=8192,cc=swift --work 1us -s 5000 --data_validation", "receiver at 5000 bytes: unconsumed [KiB] p50 "},
+		{sendBW, "-n 500 -q 3 -b --carc llc=128KiB --tocc k=8192,cc=swift --work 1us -s 5000 " +
+			"--data_validation", "receiver at 5000 bytes: unconsumed [KiB] p50 "},
 		{sendBW, "-n 500 --carc llc=1MiB --data_validation", ", CREDITs "},
 		{sendBW, "-n 500 --work 1us -r 100 --data_validation", "receiver at 65536 bytes: "},
-		{writeBW, "-n 500 --write_with_imm --carc llc=64KiB --work 1us -s 5000", "receiver at 5000 bytes: "},
+		{writeBW, "-n 500 --write_with_imm --carc llc=64KiB --work 1us -s 5000",
+			"receiver at 5000 bytes: "},
 		{sendLat, "-n 300 --carc llc=64KiB --work 1us -s 9000 --data_validation", ""},
 		{sendLat, "-n 300 --carc llc=64KiB,mode=rr --data_validation", ""},
 		{Test{Write, Latency}, "-n 300 --write_with_imm --carc llc=64KiB,mode=rr --work 1us", ""},
@@ -125,7 +130,8 @@ func TestAllSizes(t *testing.T) {
 }
 
 func TestOneNumber(t *testing.T) {
-	for test, whats := range map[Test][]string{writeBW: {"bandwidth", "message_rate"}, writeLat: {"latency"}} {
+	for test, whats := range map[Test][]string{writeBW: {"bandwidth", "message_rate"},
+		writeLat: {"latency"}} {
 		for _, what := range whats {
 			out := succeed(t, test, "-n", "100", "--output", what)
 			require.Regexp(t, `^\d+\.\d+\n$`, out)
@@ -155,7 +161,8 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	for _, test := range everyTest {
 		mallocs(test, 100)
 		few, many := mallocs(test, 100), mallocs(test, 20100)
-		require.Less(t, int64(many)-int64(few), int64(2000), "%s: 20 000 messages more", test.Name())
+		require.Less(t, int64(many)-int64(few), int64(2000), "%s: 20 000 messages more",
+			test.Name())
 	}
 }
 
@@ -177,9 +184,11 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 	}
 	require.NoError(t, l.checkTargets(s.Size, []uint64{sent, sent}))
 	l.slot(1, 990, s.Size)[13] ^= 1
-	require.ErrorContains(t, l.checkTargets(s.Size, []uint64{sent, sent}), "queue pair 1, message 990, byte 13 is")
+	require.ErrorContains(t, l.checkTargets(s.Size, []uint64{sent, sent}),
+		"queue pair 1, message 990, byte 13 is")
 	l.slot(1, 990, s.Size)[13] ^= 1
-	require.ErrorContains(t, l.checkTargets(s.Size, []uint64{sent, sent + 1}), "message 1000", "the last one is missing")
+	require.ErrorContains(t, l.checkTargets(s.Size, []uint64{sent, sent + 1}), "message 1000",
+		"the last one is missing")
 
 	s.Test.Verb = Send
 	in := &inbound{receive: l.receive(0)}
@@ -197,18 +206,24 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 
 // The document is valid for every test and with many rows, and has every documented key.
 func TestDocument(t *testing.T) {
-	common := "MsgSize n_iterations percentiles.p50 percentiles.p90 percentiles.p99 percentiles.p99_9 percentiles.p99_99 percentiles.max " +
-		"per_qp jain lost retransmits timeouts rnr_naks sequence_naks cnps ce_marked drops cpu.user_s cpu.sys_s cpu.percent " +
+	common := "MsgSize n_iterations percentiles.p50 percentiles.p90 percentiles.p99 " +
+		"percentiles.p99_9 percentiles.p99_99 percentiles.max " +
+		"per_qp jain lost retransmits timeouts rnr_naks sequence_naks cnps ce_marked drops " +
+		"cpu.user_s cpu.sys_s cpu.percent " +
 		"own_poll_gaps peer_poll_gaps longest_gap_us " +
 		"gc.cycles gc.pause_total_us gc.pause_max_us"
 	byKind := [...]string{
 		Bandwidth: "BW_peak BW_average MsgRate",
 		Latency:   "t_min t_max t_typical t_avg t_stdev percentile_99 percentile_99\\.9 tps_average",
 	}
-	top := "test_info.test test_info.Dual_port test_info.Device test_info.Number_of_qps test_info.Transport_type test_info.Connection_type " +
-		"test_info.Using_SRQ test_info.PCIe_relax_order test_info.ibv_wr_API test_info.TX_depth test_info.RX_depth test_info.CQ_Moderation " +
-		"test_info.Mtu test_info.Link_type test_info.GID_index test_info.rdma_cm_QPs test_info.Data_ex_method test_info.TOS " +
-		"host.cpu host.kernel host.cores host.go host.dpdk host.goroce port.url port.driver port.mac port.mtu cc seed results"
+	top := "test_info.test test_info.Dual_port test_info.Device test_info.Number_of_qps " +
+		"test_info.Transport_type test_info.Connection_type " +
+		"test_info.Using_SRQ test_info.PCIe_relax_order test_info.ibv_wr_API test_info.TX_depth " +
+		"test_info.RX_depth test_info.CQ_Moderation " +
+		"test_info.Mtu test_info.Link_type test_info.GID_index test_info.rdma_cm_QPs " +
+		"test_info.Data_ex_method test_info.TOS " +
+		"host.cpu host.kernel host.cores host.go host.dpdk host.goroce port.url port.driver " +
+		"port.mac port.mtu cc seed results"
 	for _, test := range everyTest {
 		for _, args := range [][]string{{"-n", "50"}, {"-n", "5", "-a"}, {"-D", "0.2"}} {
 			sizes := 1
@@ -221,7 +236,8 @@ func TestDocument(t *testing.T) {
 			o := do(t, test, append(args, "--out_json_file="+file, "--seed", "7")...)
 			require.Zero(t, o.code, "%s: %s", test.Name(), o.errors)
 			for line := range strings.Lines(o.errors) {
-				require.Contains(t, line, "level=WARN msg=\"a seed was given", "nothing else is to be said")
+				require.Contains(t, line, "level=WARN msg=\"a seed was given",
+					"nothing else is to be said")
 			}
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
@@ -275,7 +291,8 @@ func TestDocumentOnStandardOutput(t *testing.T) {
 func TestDocumentCannotBeWritten(t *testing.T) {
 	d := &Document{}
 	dir := t.TempDir()
-	require.ErrorContains(t, d.save(filepath.Join(dir, "no", "x.json"), io.Discard), "--out_json_file")
+	require.ErrorContains(t, d.save(filepath.Join(dir, "no", "x.json"), io.Discard),
+		"--out_json_file")
 	require.Error(t, d.save(dir, io.Discard))
 	files, err := os.ReadDir(dir)
 	require.NoError(t, err)

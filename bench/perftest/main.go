@@ -27,10 +27,13 @@ const (
 
 // Main is the main function of a test program.
 func Main(v Verb, k Kind) {
-	exit(func(ctx context.Context) int { return Run(ctx, Test{v, k}, os.Args[1:], os.Stdout, os.Stderr) })
+	exit(func(ctx context.Context) int {
+		return Run(ctx, Test{v, k}, os.Args[1:], os.Stdout, os.Stderr)
+	})
 }
 
-// exit ends the process with what run answers, whom a signal interrupts; or does what a child of ours does.
+// exit ends the process with what run answers, whom a signal interrupts; or does what a child of
+// ours does.
 func exit(run func(context.Context) int) {
 	process.BeChild()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -60,7 +63,8 @@ func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) i
 		err.(admissionHelp).write(stdout)
 		return exitOK
 	case errors.Is(err, errVersion):
-		fmt.Fprintf(stdout, "%s: goroce %s, %s, %s\n", t.Name(), version(), eal.Version(), runtime.Version())
+		fmt.Fprintf(stdout, "%s: goroce %s, %s, %s\n", t.Name(), version(), eal.Version(),
+			runtime.Version())
 		return exitOK
 	case err != nil:
 		complain(stderr, t.Name(), err)

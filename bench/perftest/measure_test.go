@@ -61,7 +61,8 @@ func TestStdevAgainstTwoPasses(t *testing.T) {
 	slices.Sort(samples)
 	require.InEpsilon(t, samples[len(samples)/2]/1e3, a.micros(50), 0.01)
 	require.InEpsilon(t, samples[len(samples)*99/100]/1e3, a.micros(99), 0.02)
-	require.Equal(t, []float64{samples[0], samples[len(samples)-1]}, []float64{a.min.Nanoseconds(), a.max.Nanoseconds()})
+	require.Equal(t, []float64{samples[0], samples[len(samples)-1]},
+		[]float64{a.min.Nanoseconds(), a.max.Nanoseconds()})
 }
 
 func TestRecordDoesNotAllocate(t *testing.T) {
@@ -133,7 +134,8 @@ func TestLayout(t *testing.T) {
 		require.LessOrEqual(t, c.span.bytes(), each)
 	}
 	at := newCursor(1000, span{64, 3})
-	require.Equal(t, []uint64{1000, 1064, 1128, 1000}, []uint64{at.next(), at.next(), at.next(), at.next()})
+	require.Equal(t, []uint64{1000, 1064, 1128, 1000}, []uint64{at.next(), at.next(), at.next(),
+		at.next()})
 }
 
 func TestCompare(t *testing.T) {
@@ -148,10 +150,12 @@ func TestCompare(t *testing.T) {
 	}{
 		{of(writeBW), of(writeBW, "-t", "7", "-p", "9", "-w", "3"), ""},
 		{of(writeBW, "-m", "1024"), of(writeBW), ""},
-		{of(writeBW, "-m", "1024"), of(writeBW, "-m", "512"), "--mtu is 1024 here and 512 at the peer"},
+		{of(writeBW, "-m", "1024"), of(writeBW, "-m", "512"),
+			"--mtu is 1024 here and 512 at the peer"},
 		{of(writeBW, "-s", "64"), of(writeBW), "--size is 64 here and 65536 at the peer"},
 		{of(writeBW), of(readBW), "test is roce_write_bw here and roce_read_bw at the peer"},
-		{of(writeBW, "-D", "3"), of(writeBW), "--duration is 3s here and not given at the peer; --iters is not given here and 5000 at the peer"},
+		{of(writeBW, "-D", "3"), of(writeBW), "--duration is 3s here and not given at the peer; " +
+			"--iters is not given here and 5000 at the peer"},
 		{of(sendBW, "-c", "UC"), of(sendBW), "--connection is UC here and RC at the peer"},
 		{of(sendBW, "-b"), of(sendBW), "--bidirectional is true here and false at the peer"},
 	} {

@@ -14,7 +14,8 @@ func (s *Settings) validateOffload(p *problems) {
 	_, err := driver.Find(s.Offload)
 	p.when(err != nil, "--offload %s: %w", s.Offload, err)
 	nothing := s.Tokens == nil && reflect.DeepEqual(s.Congestion, defaultAlgorithms())
-	p.when(s.Offload != driver.Off && nothing, "--offload %s: there is no congestion control to offload; give --cc", s.Offload)
+	p.when(s.Offload != driver.Off && nothing,
+		"--offload %s: there is no congestion control to offload; give --cc", s.Offload)
 }
 
 // agents is how many cores poll agents.
@@ -31,8 +32,9 @@ type OffloadInfo struct {
 	Driver    string `json:"driver"`
 	Cores     []int  `json:"cores,omitempty"` // of what decides; none: the polling ones
 	Decisions uint64 `json:"decisions"`       // that came
-	Silences  uint64 `json:"silences"`        // times that flows were controlled in line, for none came
-	Returns   uint64 `json:"returns"`         // times that this ended
+	// times that flows were controlled in line, for none came
+	Silences uint64 `json:"silences"`
+	Returns  uint64 `json:"returns"` // times that this ended
 }
 
 // offload answers it, nil when congestion control ran in line.
@@ -61,7 +63,8 @@ func (o *OffloadInfo) String() string {
 	}
 	text := fmt.Sprintf("offload %s: %d decisions by %s", o.Driver, o.Decisions, where)
 	if o.Silences > 0 {
-		text += fmt.Sprintf("; in line %d times, for none came, and %d times back", o.Silences, o.Returns)
+		text += fmt.Sprintf("; in line %d times, for none came, and %d times back", o.Silences,
+			o.Returns)
 	}
 	return text
 }

@@ -37,10 +37,12 @@ func TestOffload(t *testing.T) {
 	}
 }
 
-// The process of a device is killed under load: messages go on, a new process takes over, and the run says what happened.
+// The process of a device is killed under load: messages go on, a new process takes over, and the
+// run says what happened.
 func TestOffloadProcessKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.json")
-	p := start(t, sendBW, "-d", "loop:killed", "-s", "32", "-D", "3", "--cc", "swift", "--offload", "process", "--out_json_file", file)
+	p := start(t, sendBW, "-d", "loop:killed", "-s", "32", "-D", "3", "--cc", "swift", "--offload",
+		"process", "--out_json_file", file)
 	p.says("#bytes")
 	children := childrenOf(t, p.Process.Pid)
 	require.Len(t, children, 2, "one of each end")

@@ -56,7 +56,8 @@ func checkPattern(b []byte, qp, message uint64) error {
 		var want [8]byte
 		binary.LittleEndian.PutUint64(want[:], patternWord(base, message, i))
 		piece := b[i*8 : min(len(b), i*8+8)]
-		if len(piece) == 8 && binary.LittleEndian.Uint64(piece) == binary.LittleEndian.Uint64(want[:]) {
+		if len(piece) == 8 &&
+			binary.LittleEndian.Uint64(piece) == binary.LittleEndian.Uint64(want[:]) {
 			continue
 		}
 		for j, got := range piece {

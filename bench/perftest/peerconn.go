@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// peerConn is the connection to the peer, TCP or with -R a [control], read ahead of whoever wants the bytes: the end of the
-// peer is noticed at once, also while a measurement runs and nobody reads.
+// peerConn is the connection to the peer, TCP or with -R a [control], read ahead of whoever wants
+// the bytes: the end of the peer is noticed at once, also while a measurement runs and nobody
+// reads.
 type peerConn struct {
 	net.Conn
 	gone chan struct{} // closed when the peer is

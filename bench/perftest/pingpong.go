@@ -9,16 +9,18 @@ import (
 )
 
 const (
-	warmup = 16               // round trips before the first that counts, between ours: caches, neighbour table
+	// round trips before the first that counts, between ours: caches, neighbour table
+	warmup = 16
 	stall  = 2 * units.Second // without an answer a datagram, or a UC message, is lost
 )
 
-var errLost = errors.New("no answer for 2 s: a message was lost, and this connection type does not repeat it")
+var errLost = errors.New(
+	"no answer for 2 s: a message was lost, and this connection type does not repeat it")
 
-// pingpong bounces one message. It is the goroce.Program of latency tests at both ends: one
-// begins each round, mostly the client, and the other answers. A WRITE arrives when the last byte of the buffer shows the
-// number of the round; a SEND and a WRITE with immediate by their completion; a READ or an atomic
-// when its own completion comes, without a program at the server.
+// pingpong bounces one message. It is the goroce.Program of latency tests at both ends: one begins
+// each round, mostly the client, and the other answers. A WRITE arrives when the last byte of the
+// buffer shows the number of the round; a SEND and a WRITE with immediate by their completion; a
+// READ or an atomic when its own completion comes, without a program at the server.
 type pingpong struct {
 	test      Test
 	initiator bool
@@ -58,8 +60,9 @@ type pingpong struct {
 func (l *lane) newPingPong(size int, initiator bool) *pingpong {
 	s, p := l.settings, &l.pairs[0]
 	m := &pingpong{
-		test: s.Test, initiator: initiator, apart: s.apart, warm: warmup, byMemory: s.Test.Verb == Write && !s.WriteWithImm,
-		checked: s.Validate, repeats: s.Connection == transport.RC, clock: l.host.Now,
+		test: s.Test, initiator: initiator, apart: s.apart, warm: warmup,
+		byMemory: s.Test.Verb == Write && !s.WriteWithImm,
+		checked:  s.Validate, repeats: s.Connection == transport.RC, clock: l.host.Now,
 		sendCQ: l.sendCQ, recvCQ: l.recvCQ, number: uint64(p.number),
 		latencies: newLatencies(),
 	}
@@ -90,7 +93,8 @@ func (l *lane) newPingPong(size int, initiator bool) *pingpong {
 		m.worker = l.newWorker()
 	}
 	m.validate = &receiveCheck{lane: l, size: size}
-	m.brought = &sendCheck{mem: m.outgoing, size: size, pair: m.number, validate: true, atomic: s.Test.Verb == Atomic, slots: 1}
+	m.brought = &sendCheck{mem: m.outgoing, size: size, pair: m.number, validate: true,
+		atomic: s.Test.Verb == Atomic, slots: 1}
 	return m
 }
 

@@ -11,8 +11,10 @@ import (
 
 // PollGaps is how much of a time flows waited for an end that did not poll (docs/hosts.md).
 type PollGaps struct {
-	Own     float64 `json:"own_poll_gaps"`  // part of the time, 0 to 1, in which this end did not poll though it expected answers
-	Peer    float64 `json:"peer_poll_gaps"` // the same of the peer, by delay samples; 0 with a congestion control that takes none
+	// part of the time, 0 to 1, in which this end did not poll though it expected answers
+	Own float64 `json:"own_poll_gaps"`
+	// the same of the peer, by delay samples; 0 with a congestion control that takes none
+	Peer    float64 `json:"peer_poll_gaps"`
 	Longest float64 `json:"longest_gap_us"` // of this end
 }
 
@@ -23,7 +25,8 @@ const notable = 0.05
 func (g PollGaps) String() string {
 	var parts []string
 	if g.Own >= notable {
-		parts = append(parts, fmt.Sprintf("by own poll gaps: %.0f %% (longest %s)", 100*g.Own, shortTime(g.Longest)))
+		parts = append(parts, fmt.Sprintf("by own poll gaps: %.0f %% (longest %s)", 100*g.Own,
+			shortTime(g.Longest)))
 	}
 	if g.Peer >= notable {
 		parts = append(parts, fmt.Sprintf("by the peer's poll gaps: %.0f %%", 100*g.Peer))
@@ -63,7 +66,8 @@ func (p polled) since(before polled) PollGaps {
 		return PollGaps{}
 	}
 	part := func(d units.Duration) float64 { return min(1, float64(d)/passed) }
-	return PollGaps{part(p.Stalled - before.Stalled), part(p.PeerAway - before.PeerAway), p.LongestGap.Microseconds()}
+	return PollGaps{part(p.Stalled - before.Stalled), part(p.PeerAway - before.PeerAway),
+		p.LongestGap.Microseconds()}
 }
 
 // beginGaps looks at all lanes before a measurement.

@@ -68,8 +68,8 @@ func (s *Settings) examplePath() cc.Path {
 	return p
 }
 
-// controlOf is the congestion control of a queue pair, with the virtual priority that --prio gives it. DSCP
-// does not change with that.
+// controlOf is the congestion control of a queue pair, with the virtual priority that --prio gives
+// it. DSCP does not change with that.
 func (s *Settings) controlOf(number int) cc.Control {
 	if s.instrument != nil {
 		return s.instrument
@@ -82,7 +82,8 @@ func (s *Settings) controlOf(number int) cc.Control {
 	if s.BaseRTT == 0 {
 		channels = channels.Measured()
 	}
-	return prioplus.Spec{Inner: spec, Channels: channels, Priority: s.Priorities[number%len(s.Priorities)]}
+	return prioplus.Spec{Inner: spec, Channels: channels,
+		Priority: s.Priorities[number%len(s.Priorities)]}
 }
 
 // validatePriorities checks every algorithm with every priority.
@@ -101,5 +102,6 @@ func (s *Settings) controls() string {
 		return s.Congestion.String()
 	}
 	prios := strings.Trim(fmt.Sprint(s.Priorities), "[]")
-	return fmt.Sprintf("%v with priorities %s of %v", s.Congestion, strings.ReplaceAll(prios, " ", ", "), s.Channels)
+	return fmt.Sprintf("%v with priorities %s of %v", s.Congestion,
+		strings.ReplaceAll(prios, " ", ", "), s.Channels)
 }

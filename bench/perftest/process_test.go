@@ -35,7 +35,8 @@ type program struct {
 
 func start(t *testing.T, test Test, args ...string) *program {
 	t.Helper()
-	p := &program{t: t, Cmd: exec.Command(os.Args[0], args...), lines: make(chan string, 1000), exited: make(chan struct{})}
+	p := &program{t: t, Cmd: exec.Command(os.Args[0], args...), lines: make(chan string, 1000),
+		exited: make(chan struct{})}
 	p.Env = append(os.Environ(), asProgram+"="+test.Name())
 	p.Stderr = &p.errs
 	pipe, err := p.StdoutPipe()
@@ -124,7 +125,8 @@ func newEnds(t *testing.T) ends {
 	url := "memif:" + filepath.Join(dir, "m.sock")
 	// Other tests may keep either end from its core for long.
 	common := []string{"-p", strconv.Itoa(port), "--connect-timeout", "10s", "-u", "18"}
-	return ends{port: port, server: append(common[:6:6], "-d", url), client: append(common[:6:6], "-d", url+",client", "localhost")}
+	return ends{port: port, server: append(common[:6:6], "-d", url),
+		client: append(common[:6:6], "-d", url+",client", "localhost")}
 }
 
 // Both ends are started at once; each test runs, checked, and both exit 0 with the same row.
@@ -132,7 +134,8 @@ func TestTwoProcesses(t *testing.T) {
 	for _, test := range everyTest {
 		for _, extra := range []string{"", "-b", "-c UC", "-c UD"} {
 			switch {
-			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(), extra == "-c UD" && test.Verb != Send:
+			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(),
+				extra == "-c UD" && test.Verb != Send:
 				continue
 			}
 			t.Run(test.Name()+extra, func(t *testing.T) {
@@ -175,7 +178,8 @@ func TestMismatchIsToldAtBothEnds(t *testing.T) {
 func TestNoServer(t *testing.T) {
 	w := newEnds(t)
 	begun := time.Now()
-	client := start(t, writeBW, "-p", fmt.Sprint(w.port), "-d", "null:", "--connect-timeout", "2s", "localhost")
+	client := start(t, writeBW, "-p", fmt.Sprint(w.port), "-d", "null:", "--connect-timeout", "2s",
+		"localhost")
 	require.Equal(t, exitFailed, client.ends(20*time.Second))
 	require.Less(t, time.Since(begun), 2500*time.Millisecond+soon/3)
 	require.Contains(t, client.result(), fmt.Sprintf("no server at localhost:%d", w.port))
@@ -206,7 +210,8 @@ func TestServerThatSaysNothing(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
-	client := start(t, writeBW, "-p", port, "-d", "null:", "--connect-timeout", "500ms", "localhost")
+	client := start(t, writeBW, "-p", port, "-d", "null:", "--connect-timeout", "500ms",
+		"localhost")
 	require.Equal(t, exitFailed, client.ends(20*time.Second))
 	require.Contains(t, client.result(), "not connected after --connect-timeout 500ms")
 }

@@ -88,7 +88,8 @@ func (m *manager) accept(ctx context.Context) (net.Conn, error) {
 		if err == nil {
 			return c, m.begin(c, conn)
 		}
-		_ = c.Close() // the client has given up, or wants another kind of queue pair; the next one, please
+		// the client has given up, or wants another kind of queue pair; the next one, please
+		_ = c.Close()
 	}
 }
 
@@ -120,12 +121,16 @@ func (m *manager) connect(ctx context.Context) (net.Conn, error) {
 func (m *manager) begin(c *control, conn *goroce.CMConn) error {
 	c.begin(conn)
 	m.peer = conn.Peer().Addr()
-	return c.do(func(ep *transport.Endpoint) (err error) { m.local, err = ep.Source(m.peer); return err })
+	return c.do(func(ep *transport.Endpoint) (err error) {
+		m.local, err = ep.Source(m.peer)
+		return err
+	})
 }
 
 // dial goes to the server until it listens, each time with what next answers: a queue pair that had
 // left RESET is of no use after it was refused.
-func (m *manager) dial(ctx context.Context, next func() (goroce.CMParams, error)) (*goroce.CMConn, error) {
+func (m *manager) dial(ctx context.Context, next func() (goroce.CMParams, error)) (*goroce.CMConn,
+	error) {
 	for {
 		p, err := next()
 		if err != nil {
@@ -160,8 +165,8 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// connectPairs connects the queue pairs of the test, with a path MTU of at most mtu if it is ours to
-// say, and answers which it is.
+// connectPairs connects the queue pairs of the test, with a path MTU of at most mtu if it is ours
+// to say, and answers which it is.
 func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Bytes, error) {
 	ctx, cancel := m.x.conn.attended(ctx)
 	defer cancel()
@@ -170,7 +175,8 @@ func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Byte
 		l := m.x.lanes[number%s.Queues]
 		conn, err := m.connectPair(ctx, l.pairs[number/s.Queues].qp, mtu)
 		if err != nil {
-			return 0, fmt.Errorf("queue pair %d of %d (is --qp %d there?): %w", number+1, s.QPs, s.QPs, err)
+			return 0, fmt.Errorf("queue pair %d of %d (is --qp %d there?): %w", number+1, s.QPs,
+				s.QPs, err)
 		}
 		m.pairs = append(m.pairs, conn)
 	}
@@ -178,16 +184,21 @@ func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Byte
 		_ = m.listener.Close() // one client: the next one shall be told so
 	}
 	first := m.x.lanes[0]
-	err := first.do(func(*transport.Endpoint) error { mtu = first.pairs[0].qp.PathMTU(); return nil })
+	err := first.do(func(*transport.Endpoint) error {
+		mtu = first.pairs[0].qp.PathMTU()
+		return nil
+	})
 	return mtu, err
 }
 
 // connectPair connects a queue pair.
-func (m *manager) connectPair(ctx context.Context, qp *transport.QueuePair, mtu units.Bytes) (*goroce.CMConn, error) {
+func (m *manager) connectPair(ctx context.Context, qp *transport.QueuePair,
+	mtu units.Bytes) (*goroce.CMConn, error) {
 	s := m.x.settings
 	p := goroce.CMParams{
-		QP: qp, Access: access, MinRNRTimer: rnrTimer, RetryCount: uint8(s.RetryCount), RNRRetry: rnrRetry,
-		PathMTU: mtu, TrafficClass: uint8(s.TrafficClass), AnswerClass: uint8(s.AnswerClass),
+		QP: qp, Access: access, MinRNRTimer: rnrTimer, RetryCount: uint8(s.RetryCount),
+		RNRRetry: rnrRetry,
+		PathMTU:  mtu, TrafficClass: uint8(s.TrafficClass), AnswerClass: uint8(s.AnswerClass),
 	}
 	if s.Test.oneSided() {
 		// A perftest that accepts has its own --outs outstanding, whatever we offer.
@@ -221,7 +232,9 @@ func (m *manager) acceptPair(ctx context.Context, p goroce.CMParams) (*goroce.CM
 // left says whether the peer has disconnected a queue pair of the test. It does that when it ends,
 // before it ends the control connection.
 func (m *manager) left() bool {
-	return m != nil && slices.ContainsFunc(m.pairs, func(c *goroce.CMConn) bool { return errors.Is(c.Err(), io.EOF) })
+	return m != nil && slices.ContainsFunc(m.pairs, func(c *goroce.CMConn) bool {
+		return errors.Is(c.Err(), io.EOF)
+	})
 }
 
 // close disconnects the queue pairs of the test.

@@ -32,7 +32,8 @@ func TestCM(t *testing.T) {
 		for _, extra := range []string{"", "-b", "-q 4 --queues 1", "-a", "IPv6"} {
 			switch {
 			case (extra == "-b" || strings.HasPrefix(extra, "-q")) && test.Kind == Latency,
-				extra == "-a" && test != writeBW && test != sendLat, extra == "IPv6" && test != sendBW && test != writeLat:
+				extra == "-a" && test != writeBW && test != sendLat, extra == "IPv6" &&
+					test != sendBW && test != writeLat:
 				continue
 			}
 			t.Run(test.Name()+extra, func(t *testing.T) {
@@ -51,13 +52,16 @@ func TestCM(t *testing.T) {
 				require.Zero(t, client.ends(30*time.Second), client.result())
 				require.Zero(t, server.ends(soon), server.result())
 				for _, p := range []*program{client, server} {
-					require.Contains(t, p.result(), " rdma_cm QPs\t : ON\n Data ex. method : rdma_cm\n")
+					require.Contains(t, p.result(),
+						" rdma_cm QPs\t : ON\n Data ex. method : rdma_cm\n")
 					require.NotContains(t, p.result(), "VAddr")
 				}
-				require.Contains(t, server.result(), "Please run the same command with the IB/RoCE interface IP")
+				require.Contains(t, server.result(),
+					"Please run the same command with the IB/RoCE interface IP")
 				if extra == "IPv6" {
 					require.Contains(t, client.result(), "remote address: LID 0000")
-					require.Contains(t, client.result(), "GID: 253:00:00:00:00:00:00:00:00:00:00:00:00:00:00:01")
+					require.Contains(t, client.result(),
+						"GID: 253:00:00:00:00:00:00:00:00:00:00:00:00:00:00:01")
 				}
 				if extra == "-a" {
 					require.Contains(t, client.result(), "\n 8388608 ")
@@ -83,8 +87,9 @@ func TestCMNoTCP(t *testing.T) {
 // Who does not find a server says so when --connect-timeout is over.
 func TestCMNoServer(t *testing.T) {
 	for name, c := range map[string]struct{ host, port, says string }{
-		"nobody has the address":  {"10.0.0.9", "18515", "10.0.0.9 does not answer on port memif:"},
-		"nobody listens there":    {"10.0.0.1", "18516", "no server with --rdma_cm: goroce: dial 10.0.0.1:18516 by RDMA CM"},
+		"nobody has the address": {"10.0.0.9", "18515", "10.0.0.9 does not answer on port memif:"},
+		"nobody listens there": {"10.0.0.1", "18516",
+			"no server with --rdma_cm: goroce: dial 10.0.0.1:18516 by RDMA CM"},
 		"no way leads there":      {"192.0.2.1", "18515", "no gateway"},
 		"a family that it is not": {"fd77::1", "18515", "no gateway"},
 	} {
@@ -93,7 +98,8 @@ func TestCMNoServer(t *testing.T) {
 			server := start(t, writeBW, append(w.server, "-p", "18515")...)
 			server.says("Please run")
 			begun := time.Now()
-			client := start(t, writeBW, append(append(w.client, "-p", c.port, "--connect-timeout", "1500ms"), c.host)...)
+			client := start(t, writeBW,
+				append(append(w.client, "-p", c.port, "--connect-timeout", "1500ms"), c.host)...)
 			require.Equal(t, exitFailed, client.ends(10*time.Second))
 			require.Less(t, time.Since(begun), 10*time.Second)
 			require.Contains(t, client.result(), c.says)
@@ -117,7 +123,8 @@ func TestCMComesBack(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	m := &manager{x: &session{settings: &Settings{Device: "loop:"}, host: client}, server: netip.AddrPortFrom(server.Addrs()[0].Addr(), 7)}
+	m := &manager{x: &session{settings: &Settings{Device: "loop:"}, host: client},
+		server: netip.AddrPortFrom(server.Addrs()[0].Addr(), 7)}
 	tries, served := 0, make(chan error, 1)
 	conn, err := m.dial(ctx, func() (goroce.CMParams, error) {
 		if tries++; tries == 3 {
@@ -155,7 +162,8 @@ func TestCMPeerDies(t *testing.T) {
 					dead, alive = server, client
 				}
 				require.NoError(t, dead.Process.Signal(signal))
-				require.Equal(t, exitFailed, alive.ends(unanswered+heartbeat+2*farewell+soon), alive.result())
+				require.Equal(t, exitFailed, alive.ends(unanswered+heartbeat+2*farewell+soon),
+					alive.result())
 				require.Contains(t, alive.result(), ErrPeerGone.Error())
 			})
 		}
@@ -166,21 +174,25 @@ func TestCMPeerDies(t *testing.T) {
 func TestCMMismatch(t *testing.T) {
 	w := newEndsCM(t)
 	patience := []string{"--connect-timeout", "4s"}
-	client := start(t, writeBW, append(append(append([]string{"-q", "2"}, w.client...), patience...), "10.0.0.1")...)
+	client := start(t, writeBW,
+		append(append(append([]string{"-q", "2"}, w.client...), patience...), "10.0.0.1")...)
 	server := start(t, writeBW, append(w.server, patience...)...)
 	for _, p := range []*program{client, server} {
 		require.Equal(t, exitFailed, p.ends(30*time.Second), p.result())
 	}
-	require.Contains(t, client.result(), "queue pair 2 of 2 (is --qp 2 there?): not connected after --connect-timeout 4s (no server with --rdma_cm: ")
+	require.Contains(t, client.result(), "queue pair 2 of 2 (is --qp 2 there?): not connected "+
+		"after --connect-timeout 4s (no server with --rdma_cm: ")
 }
 
 func TestCMRefuses(t *testing.T) {
 	for line, says := range map[string]string{
-		"-d null: -c UC":             "--connection UC: not with --rdma_cm",
-		"-d null: -c UD":             "--connection UD: not with --rdma_cm: its datagram service (SIDR) is not here",
+		"-d null: -c UC": "--connection UC: not with --rdma_cm",
+		"-d null: -c UD": "--connection UD: not with --rdma_cm: its datagram service " +
+			"(SIDR) is not here",
 		"-d loop:":                   "--rdma_cm: with --ib-dev loop: both ends run in this process",
 		"-d null: --data_validation": "--data_validation: not with --rdma_cm",
-		"-d null: localhost":         "localhost: with --rdma_cm a server has the RoCE address of its port",
+		"-d null: localhost": "localhost: with --rdma_cm a server has the RoCE address " +
+			"of its port",
 		"-d null: --ip 10.0.0.1/24 --ip fd00::1/64 -x 1": "--gid-index 1: with --rdma_cm",
 	} {
 		_, err := parse(sendBW, append([]string{"-R"}, strings.Fields(line)...))
@@ -198,11 +210,16 @@ func TestCMServerHearsGarbage(t *testing.T) {
 		says   []string
 		answer string
 	}{
-		"text":                  {[]string{"GET / HTTP/1.1\r\n\r\n"}, "does not speak perftest's handshake"},
-		"an older perftest":     {[]string{"5.00" + strings.Repeat("\x00", 12)}, "the peer's perftest is too old"},
-		"more than a message":   {[]string{strings.Repeat("6.06", 1000)}, "does not speak perftest's handshake"},
-		"more than it takes":    {[]string{"6.06" + strings.Repeat("\x00", 12), strings.Repeat("x", 5000)}, "control connection to 10.0.0.2"},
-		"many messages at once": {[]string{"6.06", "\x00\x00", strings.Repeat("\x00", 20), "9", "", "8"}, "does not speak perftest's handshake"},
+		"text": {[]string{"GET / HTTP/1.1\r\n\r\n"},
+			"does not speak perftest's handshake"},
+		"an older perftest": {[]string{"5.00" + strings.Repeat("\x00", 12)},
+			"the peer's perftest is too old"},
+		"more than a message": {[]string{strings.Repeat("6.06", 1000)},
+			"does not speak perftest's handshake"},
+		"more than it takes": {[]string{"6.06" + strings.Repeat("\x00", 12),
+			strings.Repeat("x", 5000)}, "control connection to 10.0.0.2"},
+		"many messages at once": {[]string{"6.06", "\x00\x00", strings.Repeat("\x00", 20), "9", "",
+			"8"}, "does not speak perftest's handshake"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newEndsCM(t)
@@ -218,7 +235,8 @@ func TestCMServerHearsGarbage(t *testing.T) {
 // garbage sends messages to a server's control connection.
 func garbage(t *testing.T, w ends, says []string) {
 	url := w.client[7]
-	host, err := goroce.Open(url, goroce.Options{Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
+	host, err := goroce.Open(url,
+		goroce.Options{Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.2/24")}})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = host.Close() })
 	x := &session{settings: &Settings{Device: url}, host: host}
@@ -233,7 +251,8 @@ func garbage(t *testing.T, w ends, says []string) {
 		at := 4 * controlRoom // behind what may come back
 		for _, text := range says {
 			copy(c.in.Bytes()[at:], text)
-			if err := c.qp.PostSend(&transport.WorkRequest{Op: transport.OpSend, SGList: []transport.SGE{c.in.SGE(at, len(text))}}); err != nil {
+			if err := c.qp.PostSend(&transport.WorkRequest{Op: transport.OpSend,
+				SGList: []transport.SGE{c.in.SGE(at, len(text))}}); err != nil {
 				return err
 			}
 			at += len(text)

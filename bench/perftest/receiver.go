@@ -9,8 +9,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// receiver posts every receive again as soon as its message has come, and counts; with --work it works on a few messages in
-// a round, and others wait. It is the goroce.Program at the far end of SENDs and of WRITEs with immediate.
+// receiver posts every receive again as soon as its message has come, and counts; with --work it
+// works on a few messages in a round, and others wait. It is the goroce.Program at the far end of
+// SENDs and of WRITEs with immediate.
 type receiver struct {
 	lane    *lane
 	size    int
@@ -37,7 +38,8 @@ type inbound struct {
 
 func (l *lane) newReceiver(size int) *receiver {
 	s := l.settings
-	r := &receiver{cq: l.recvCQ, streams: make([]inbound, len(l.pairs)), meter: newMeter(s.TxDepth * len(l.pairs))}
+	r := &receiver{cq: l.recvCQ, streams: make([]inbound, len(l.pairs)),
+		meter: newMeter(s.TxDepth * len(l.pairs))}
 	for i := range l.pairs {
 		r.streams[i] = inbound{qp: l.pairs[i].qp, receive: l.receive(i), posted: s.postedReceives()}
 	}
@@ -78,7 +80,8 @@ func (r *receiver) Step(_ *transport.Endpoint, now units.Time) (busy, done bool)
 	return n+came > 0, false
 }
 
-// reap takes the completions: came is how many messages they are, n how many the program is done with.
+// reap takes the completions: came is how many messages they are, n how many the program is done
+// with.
 func (r *receiver) reap(now units.Time) (n, came int) {
 	for {
 		some := r.cq.Poll(r.wcs[:])
@@ -159,7 +162,8 @@ func (r *receiver) serve() {
 	in := &r.streams[i]
 	message := r.lane.slot(int(i), in.received, r.size)
 	if span := in.receive.span; r.lane.settings.Test.Verb == Send {
-		message = r.lane.mr.Bytes()[r.lane.pairs[i].to+int(slot)%span.slots*span.stride:][:a.wc.ByteLen]
+		message = r.lane.mr.Bytes()[r.lane.pairs[i].to+int(slot)%span.slots*
+			span.stride:][:a.wc.ByteLen]
 	}
 	r.worker.work(message)
 	r.consume(&a.wc)
@@ -206,7 +210,8 @@ func (c *receiveCheck) message(i int, wc *transport.WorkCompletion, in *inbound)
 			return nil
 		}
 		if said < in.received {
-			return &errPattern{qp: uint64(p.number), message: in.received, got: data[0], want: byte(in.received)}
+			return &errPattern{qp: uint64(p.number), message: in.received, got: data[0],
+				want: byte(in.received)}
 		}
 		in.received = said
 	}

@@ -224,7 +224,8 @@ func (r *round) verdict(sent []uint64) error {
 			return m.err
 		}
 	}
-	if s.Connection == transport.RC && len(r.receivers) > 0 && sent != nil && r.received() != r.expected {
+	if s.Connection == transport.RC && len(r.receivers) > 0 && sent != nil &&
+		r.received() != r.expected {
 		return fmt.Errorf("%d messages arrived of %d", r.received(), r.expected)
 	}
 	if s.Validate && s.Test.Verb == Write && s.Test.Kind == Bandwidth && !s.WriteWithImm {
@@ -284,7 +285,8 @@ func (r *round) combine(mine *Row, totals Totals, facts map[string]string) (*Row
 	var counted Totals
 	var arrived uint64
 	var work *WorkRow
-	for fact, to := range map[string]any{factRow: &theirs, factTotals: &counted, factReceived: &arrived, factWork: &work} {
+	for fact, to := range map[string]any{factRow: &theirs, factTotals: &counted,
+		factReceived: &arrived, factWork: &work} {
 		if fact == factWork && facts[fact] == "" {
 			continue
 		}
@@ -294,7 +296,8 @@ func (r *round) combine(mine *Row, totals Totals, facts map[string]string) (*Row
 	}
 	lacking := func(row *Row) bool {
 		latency := s.Test.Kind == Latency
-		return row == nil || (row.BandwidthRow == nil) != latency || (row.LatencyRow == nil) == latency
+		return row == nil || (row.BandwidthRow == nil) != latency ||
+			(row.LatencyRow == nil) == latency
 	}
 	if mine == nil && lacking(theirs) || s.Bidirectional && lacking(theirs) {
 		return nil, fmt.Errorf("%w: no result", connect.ErrMalformed)

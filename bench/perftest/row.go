@@ -83,8 +83,9 @@ type Totals struct {
 
 	Credits       uint64 `json:"credits,omitempty"`         // CREDITs that left by themselves
 	CreditsOnAcks uint64 `json:"credits_on_acks,omitempty"` // and on ACKs
-	Blocked       uint64 `json:"blocked,omitempty"`         // times that a sender waited for tokens or credits
-	BlockedNS     uint64 `json:"blocked_ns,omitempty"`      // how long, together
+	// times that a sender waited for tokens or credits
+	Blocked   uint64 `json:"blocked,omitempty"`
+	BlockedNS uint64 `json:"blocked_ns,omitempty"` // how long, together
 }
 
 func (t *Totals) add(o Totals) {
@@ -103,7 +104,8 @@ func (t *Totals) add(o Totals) {
 }
 
 func (t Totals) String() string {
-	text := fmt.Sprintf("retransmits %d, timeouts %d, RNR NAKs %d, sequence NAKs %d, CNPs %d, CE marks %d, drops %d",
+	text := fmt.Sprintf("retransmits %d, timeouts %d, RNR NAKs %d, sequence NAKs %d, CNPs %d, CE "+
+		"marks %d, drops %d",
 		t.Retransmits, t.Timeouts, t.RNRNaks, t.SequenceNaks, t.CNPs, t.MarkedCE, t.Drops)
 	if t.Tokens > 0 {
 		text += fmt.Sprintf(", TOKENs %d", t.Tokens)
@@ -117,17 +119,20 @@ func (t Totals) String() string {
 	return text
 }
 
-// totalsOf reads them off an endpoint's counters. A drop is whatever is called one, but for frames to
-// others: a port that shares a kernel's interface sees many.
+// totalsOf reads them off an endpoint's counters. A drop is whatever is called one, but for frames
+// to others: a port that shares a kernel's interface sees many.
 func totalsOf(c transport.Counters) Totals {
 	t := Totals{
-		Retransmits: c.Retransmitted, Timeouts: c.Timeouts, RNRNaks: c.RNRNaks, SequenceNaks: c.SequenceNaks,
-		CNPs: c.CNPs, MarkedCE: c.MarkedCE, Tokens: c.TokensHeard,
-		Credits: c.CreditsSent, CreditsOnAcks: c.CreditsOnAcks, Blocked: c.Blocked, BlockedNS: c.BlockedNS,
+		Retransmits: c.Retransmitted, Timeouts: c.Timeouts, RNRNaks: c.RNRNaks,
+		SequenceNaks: c.SequenceNaks,
+		CNPs:         c.CNPs, MarkedCE: c.MarkedCE, Tokens: c.TokensHeard,
+		Credits: c.CreditsSent, CreditsOnAcks: c.CreditsOnAcks, Blocked: c.Blocked,
+		BlockedNS: c.BlockedNS,
 	}
 	v := reflect.ValueOf(c)
 	for i := range v.NumField() {
-		if name := v.Type().Field(i).Name; strings.HasPrefix(name, "Drop") && name != "DropNotOurs" {
+		if name := v.Type().Field(i).Name; strings.HasPrefix(name, "Drop") &&
+			name != "DropNotOurs" {
 			t.Drops += v.Field(i).Uint()
 		}
 	}
@@ -137,9 +142,13 @@ func totalsOf(c transport.Counters) Totals {
 // since answers what has been counted after before.
 func (t Totals) since(before Totals) Totals {
 	return Totals{
-		t.Retransmits - before.Retransmits, t.Timeouts - before.Timeouts, t.RNRNaks - before.RNRNaks,
-		t.SequenceNaks - before.SequenceNaks, t.CNPs - before.CNPs, t.MarkedCE - before.MarkedCE, t.Drops - before.Drops,
-		t.Tokens - before.Tokens, t.Credits - before.Credits, t.CreditsOnAcks - before.CreditsOnAcks, t.Blocked - before.Blocked, t.BlockedNS - before.BlockedNS,
+		t.Retransmits - before.Retransmits, t.Timeouts - before.Timeouts,
+		t.RNRNaks - before.RNRNaks,
+		t.SequenceNaks - before.SequenceNaks, t.CNPs - before.CNPs, t.MarkedCE - before.MarkedCE,
+		t.Drops - before.Drops,
+		t.Tokens - before.Tokens, t.Credits - before.Credits,
+		t.CreditsOnAcks - before.CreditsOnAcks, t.Blocked - before.Blocked,
+		t.BlockedNS - before.BlockedNS,
 	}
 }
 
@@ -153,7 +162,8 @@ func (s *Settings) unit(size int) float64 {
 
 // bandwidthRow makes the row of senders that ran together.
 func (s *Settings) bandwidthRow(size int, lanes []*lane, senders []*sender) *Row {
-	r := &Row{MsgSize: size, BandwidthRow: &BandwidthRow{}, PerQP: make([]QPRow, s.QPs), latencies: newLatencies()}
+	r := &Row{MsgSize: size, BandwidthRow: &BandwidthRow{}, PerQP: make([]QPRow, s.QPs),
+		latencies: newLatencies()}
 	first := senders[0].meter
 	from, to, peak := first.from, first.to, 0.0
 	for i, m := range senders {
@@ -169,7 +179,8 @@ func (s *Settings) bandwidthRow(size int, lanes []*lane, senders []*sender) *Row
 		for j := range m.streams {
 			st, p := &m.streams[j], &lanes[i].pairs[j]
 			rate := m.rate(st)
-			r.PerQP[p.number] = QPRow{uint32(p.qp.Num), st.last - st.base, rate * s.unit(size), rate / 1e6}
+			r.PerQP[p.number] = QPRow{uint32(p.qp.Num), st.last - st.base, rate * s.unit(size),
+				rate / 1e6}
 		}
 	}
 	whole := meter{from: from, to: to, last: r.Iterations}
@@ -191,7 +202,8 @@ func (s *Settings) receivedRow(r *Row, receivers []*receiver) {
 }
 
 func (s *Settings) setRates(r *Row, rate, peak float64) {
-	r.MsgRate, r.Average, r.Peak = rate/1e6, rate*s.unit(r.MsgSize), max(peak, rate)*s.unit(r.MsgSize)
+	r.MsgRate, r.Average, r.Peak = rate/1e6, rate*s.unit(r.MsgSize), max(peak,
+		rate)*s.unit(r.MsgSize)
 	if s.NoPeak {
 		r.Peak = 0
 	}
@@ -203,7 +215,8 @@ func (s *Settings) latencyRow(size int, l *lane, m *pingpong) *Row {
 	rate := m.meter.rate()
 	r := &Row{MsgSize: size, Iterations: h.n, latencies: h, Percentiles: h.percentiles(), Jain: 1}
 	r.LatencyRow = &LatencyRow{
-		Min: h.min.Microseconds(), Max: h.max.Microseconds(), Typical: r.Percentiles.P50, Avg: h.mean / 1e3, Stdev: h.stdev(),
+		Min: h.min.Microseconds(), Max: h.max.Microseconds(), Typical: r.Percentiles.P50,
+		Avg: h.mean / 1e3, Stdev: h.stdev(),
 		P99: r.Percentiles.P99, P999: r.Percentiles.P999, TPS: rate,
 	}
 	r.PerQP = []QPRow{{uint32(l.pairs[0].qp.Num), h.n, rate * s.unit(size), rate / 1e6}}

@@ -53,7 +53,8 @@ func (c *sendCheck) arrived(message uint64) error {
 		return checkPattern(data, c.pair, slot)
 	}
 	if found := binary.NativeEndian.Uint64(data); found != message {
-		return fmt.Errorf("data validation: queue pair %d, atomic %d found %d, not %d", c.pair, message, found, message)
+		return fmt.Errorf("data validation: queue pair %d, atomic %d found %d, not %d", c.pair,
+			message, found, message)
 	}
 	return nil
 }

@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	completions = 64  // taken out of a queue at a time
-	visits      = 64  // queue pairs looked after in a round: with thousands, a round must stay short
-	turn        = 128 // messages a queue pair posts in its turn
-	unlimited   = math.MaxUint64
+	completions = 64 // taken out of a queue at a time
+	// queue pairs looked after in a round: with thousands, a round must stay short
+	visits    = 64
+	turn      = 128 // messages a queue pair posts in its turn
+	unlimited = math.MaxUint64
 )
 
 // sender keeps the send queues of a lane full and measures. It is the goroce.Program of bandwidth
@@ -78,9 +79,11 @@ func (l *lane) newSender(size int) *sender {
 	s := l.settings
 	m := &sender{
 		streams: make([]stream, len(l.pairs)), cq: l.sendCQ, clock: l.host.Now,
-		depth: l.sendDepth(), window: s.window(size), cqMod: uint32(s.cqMod(size)), postList: s.PostList,
-		limit: uint64(s.Iters), check: s.Validate && s.Test.oneSided(), duration: s.Duration, margin: s.Margin,
-		meter: newMeter(s.window(size) * len(l.pairs)), latencies: newLatencies(),
+		depth: l.sendDepth(), window: s.window(size), cqMod: uint32(s.cqMod(size)),
+		postList: s.PostList,
+		limit:    uint64(s.Iters), check: s.Validate && s.Test.oneSided(), duration: s.Duration,
+		margin: s.Margin,
+		meter:  newMeter(s.window(size) * len(l.pairs)), latencies: newLatencies(),
 	}
 	m.cqMod = min(m.cqMod, uint32(m.window))
 	m.postList = min(m.postList, m.window)
@@ -105,7 +108,8 @@ func (l *lane) newSender(size int) *sender {
 		if s.Validate || st.wr.Op == transport.OpCmpSwap || st.wr.Flags&transport.Inline != 0 {
 			st.check = &sendCheck{
 				mem: l.mr.Bytes(), base: l.mr.Addr, size: size, pair: uint64(p.number),
-				validate: s.Validate, atomic: s.Test.Verb == Atomic, slots: span.slots, from: p.from, stride: span.stride,
+				validate: s.Validate, atomic: s.Test.Verb == Atomic, slots: span.slots,
+				from: p.from, stride: span.stride,
 			}
 		}
 	}
@@ -118,7 +122,8 @@ var standing = span{stride: cacheLine, slots: 1}
 // workRequest is the request that a pair posts again and again.
 func (l *lane) workRequest(p *pair, size int) transport.WorkRequest {
 	s := l.settings
-	wr := transport.WorkRequest{SGList: []transport.SGE{l.mr.SGE(p.from, size)}, RKey: p.region.RKey, CompareAdd: 1}
+	wr := transport.WorkRequest{SGList: []transport.SGE{l.mr.SGE(p.from, size)},
+		RKey: p.region.RKey, CompareAdd: 1}
 	switch s.Test.Verb {
 	case Write:
 		wr.Op = transport.OpWrite

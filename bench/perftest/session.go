@@ -22,7 +22,8 @@ var ErrPeerGone = errors.New("the peer vanished in the middle of the test")
 const (
 	farewell = time.Second           // that the peer gets to hear what went wrong here
 	settle   = 20 * time.Millisecond // after the peer has gone
-	silence  = 3 * time.Second       // after which a connection is nobody who wants a test: ib_write_bw waits one
+	// after which a connection is nobody who wants a test: ib_write_bw waits one
+	silence = 3 * time.Second
 )
 
 // session is one end of a test.
@@ -46,7 +47,8 @@ type session struct {
 func (x *session) open(log *slog.Logger) error {
 	s := x.settings
 	o := goroce.Options{
-		Addrs: s.Addrs, Gateways: s.Gateways, Queues: s.Queues, Cores: s.Cores, Idle: s.Idle, EAL: s.EAL,
+		Addrs: s.Addrs, Gateways: s.Gateways, Queues: s.Queues, Cores: s.Cores, Idle: s.Idle,
+		EAL:  s.EAL,
 		Pcap: s.Pcap, Seed: s.Seed, Log: log, Offload: s.Offload, AgentCores: s.agentCores(),
 	}
 	if len(s.Cores) > s.cores() {
@@ -250,7 +252,8 @@ func (x *session) pause(ctx context.Context, complaint string) error {
 // waitLink waits until the wire leads somewhere. It asks again and again: a memif client connects
 // when it is asked.
 func (x *session) waitLink(ctx context.Context) error {
-	if u, err := dpdk.ParseURL(x.settings.Device); err != nil || u.Scheme == dpdk.Null || u.Scheme == dpdk.Pcap {
+	if u, err := dpdk.ParseURL(x.settings.Device); err != nil || u.Scheme == dpdk.Null ||
+		u.Scheme == dpdk.Pcap {
 		return err // there is no other end
 	}
 	for {
@@ -258,7 +261,8 @@ func (x *session) waitLink(ctx context.Context) error {
 		if err != nil || link.Up {
 			return err
 		}
-		err = x.pause(ctx, fmt.Sprintf("no link on port %s: is its other end open?", x.settings.Device))
+		err = x.pause(ctx, fmt.Sprintf("no link on port %s: is its other end open?",
+			x.settings.Device))
 		if err != nil {
 			return err
 		}
@@ -348,7 +352,8 @@ func runClient(ctx context.Context, s *Settings, c *console) (x *session, err er
 // deadline is ctx until the connection must stand.
 func (x *session) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	limit := x.settings.ConnectTimeout
-	return context.WithTimeoutCause(ctx, limit.Std(), fmt.Errorf("not connected after --connect-timeout %v", limit))
+	return context.WithTimeoutCause(ctx, limit.Std(),
+		fmt.Errorf("not connected after --connect-timeout %v", limit))
 }
 
 // runInProcess is both ends, on a loop: of this process. What the client sees is told.

@@ -46,7 +46,8 @@ type Settings struct {
 	AtomicType    AtomicType
 	WriteWithImm  bool
 	Validate      bool
-	Work          units.Duration // that the receiving program takes with each message; 0: it only posts its receive again
+	// that the receiving program takes with each message; 0: it only posts its receive again
+	Work units.Duration
 
 	// Quality of service.
 	TrafficClass int
@@ -56,11 +57,12 @@ type Settings struct {
 	Congestion   algorithms // of the queue pairs, in turn
 	Priorities   []int      // virtual ones, likewise; none: plain Congestion
 	Channels     prioplus.Channels
-	Tokens       *tocc.Spec    // receiver-driven control beside Congestion; nil: none
-	Cache        *carc.Spec    // credits for the receiver's cache beside both; nil: none
-	Offload      string        // the driver behind which Congestion and that of Tokens run; off: in line
-	LineRate     units.BitRate // 0: what the port says
-	BaseRTT      units.Duration
+	Tokens       *tocc.Spec // receiver-driven control beside Congestion; nil: none
+	Cache        *carc.Spec // credits for the receiver's cache beside both; nil: none
+	// the driver behind which Congestion and that of Tokens run; off: in line
+	Offload  string
+	LineRate units.BitRate // 0: what the port says
+	BaseRTT  units.Duration
 
 	// Port.
 	Device   string
@@ -90,8 +92,9 @@ type Settings struct {
 	instrument cc.Control // that measures in place of Congestion; nil: none
 
 	// What the peer has its part in.
-	page, line int  // bytes: what small messages go round in, and what they are aligned to
-	apart      bool // it is no program of ours: each end measures for itself, and from the first message
+	page, line int // bytes: what small messages go round in, and what they are aligned to
+	// it is no program of ours: each end measures for itself, and from the first message
+	apart bool
 }
 
 // What a run may ask for. The numbers are perftest's unless the transport has less.
@@ -106,7 +109,8 @@ const (
 	cqModLimit  = 8192 // bytes: larger messages complete one by one
 	defCQMod    = 100
 
-	// defAnswerClass is DSCP 48, by which switches for RoCE know CNPs: the class that nothing waits in.
+	// defAnswerClass is DSCP 48, by which switches for RoCE know CNPs: the class that nothing waits
+	// in.
 	defAnswerClass = 48 << 2
 
 	defQPTimeout  = 14 // 67 ms, seven times
@@ -128,9 +132,11 @@ func (a AtomicType) String() string { return [...]string{"FETCH_AND_ADD", "CMP_A
 // defaults are what a test does without flags.
 func defaults(t Test) *Settings {
 	s := &Settings{
-		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC, Margin: -1,
-		Size: 65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
-		QPTimeout: defQPTimeout, AnswerClass: defAnswerClass, RetryCount: 7, Device: "loop:", Queues: 1,
+		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC,
+		Margin: -1,
+		Size:   65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
+		QPTimeout: defQPTimeout, AnswerClass: defAnswerClass, RetryCount: 7, Device: "loop:",
+		Queues:     1,
 		Congestion: defaultAlgorithms(), Offload: driver.Off, page: pageSize, line: cacheLine,
 	}
 	switch {

@@ -56,7 +56,8 @@ func (s *Settings) compare(theirs map[string]string) error {
 		if a == b || name == "--mtu" && (a == "" || b == "") {
 			continue // without --mtu one takes what the other says
 		}
-		differ = append(differ, fmt.Sprintf("%s is %s here and %s at the peer", name, orNone(a), orNone(b)))
+		differ = append(differ, fmt.Sprintf("%s is %s here and %s at the peer", name, orNone(a),
+			orNone(b)))
 	}
 	if len(differ) == 0 {
 		return nil

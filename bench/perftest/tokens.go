@@ -12,7 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// admission is a flag: what else than congestion control lets data go, tokens or credits, or a question.
+// admission is a flag: what else than congestion control lets data go, tokens or credits, or a
+// question.
 type admission[S fmt.Stringer] struct {
 	spec  **S
 	parse func(string) (S, error)
@@ -58,11 +59,14 @@ func (s *Settings) validateTokens(p *problems) {
 	if s.Tokens == nil {
 		return
 	}
-	p.when(s.Test.oneSided(), "--tocc: tokens are for SENDs and WRITEs; what %s asks for comes without", s.Test.Name())
-	p.when(!s.Test.oneSided() && s.Connection != transport.RC, "--connection %v: --tocc needs RC", s.Connection)
+	p.when(s.Test.oneSided(),
+		"--tocc: tokens are for SENDs and WRITEs; what %s asks for comes without", s.Test.Name())
+	p.when(!s.Test.oneSided() && s.Connection != transport.RC, "--connection %v: --tocc needs RC",
+		s.Connection)
 }
 
-// admit gives a queue pair its gates, and its granters for what the peer sends, as far as the peer agreed.
+// admit gives a queue pair its gates, and its granters for what the peer sends, as far as the peer
+// agreed.
 func (l *lane) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error {
 	path := l.path(agreed, mtu)
 	path.Seed = l.lots + uint32(p.number)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A peer that knows no tokens, because nobody told it to, or because it is or is taken for another program: the run is
-// as without them, and says so. With one that does nothing is said.
+// A peer that knows no tokens, because nobody told it to, or because it is or is taken for another
+// program: the run is as without them, and says so. With one that does nothing is said.
 func TestTokensNeedBothEnds(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -19,17 +19,24 @@ func TestTokensNeedBothEnds(t *testing.T) {
 		says           string // at the end that has the flag
 	}{
 		{"both", newEnds, "--tocc unsch=0", "--tocc k=8192", "", ""},
-		{"the client alone", newEnds, "--tocc unsch=0", "", "", "going on without tokens: the peer was started without --tocc"},
-		{"the server alone", newEnds, "", "--tocc unsch=0", "", "going on without tokens: the peer was started without --tocc"},
-		{"upstream", newEnds, "--tocc unsch=0 --upstream", "--tocc unsch=0", "", "going on without tokens: the peer is taken for linux-rdma's perftest"},
-		{"the client alone, credits", newEnds, "--carc llc=4MiB --write_with_imm", "--write_with_imm", "", "going on without credits: the peer was started without --carc"},
-		{"the RDMA CM", newEndsCM, "--tocc unsch=0", "", "10.0.0.1", "going on without tokens: with --rdma_cm the ends do not say"},
+		{"the client alone", newEnds, "--tocc unsch=0", "", "",
+			"going on without tokens: the peer was started without --tocc"},
+		{"the server alone", newEnds, "", "--tocc unsch=0", "",
+			"going on without tokens: the peer was started without --tocc"},
+		{"upstream", newEnds, "--tocc unsch=0 --upstream", "--tocc unsch=0", "",
+			"going on without tokens: the peer is taken for linux-rdma's perftest"},
+		{"the client alone, credits", newEnds, "--carc llc=4MiB --write_with_imm",
+			"--write_with_imm", "",
+			"going on without credits: the peer was started without --carc"},
+		{"the RDMA CM", newEndsCM, "--tocc unsch=0", "", "10.0.0.1",
+			"going on without tokens: with --rdma_cm the ends do not say"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := c.ends(t)
 			args := []string{"-n", "100", "-s", "20000", "--out_json_file", "-"}
 			with := func(flags string, more []string) []string {
-				return append(append(append([]string{}, args...), strings.Fields(flags)...), more...)
+				return append(append(append([]string{}, args...), strings.Fields(flags)...),
+					more...)
 			}
 			end := w.client
 			if c.host != "" {
@@ -40,7 +47,8 @@ func TestTokensNeedBothEnds(t *testing.T) {
 			require.Zero(t, client.ends(30*time.Second), client.result())
 			require.Zero(t, server.ends(soon), server.result())
 			for p, flags := range map[*program]string{client: c.client, server: c.server} {
-				switch tokens, credits := strings.Contains(flags, "--tocc"), strings.Contains(flags, "--carc"); {
+				switch tokens, credits := strings.Contains(flags, "--tocc"), strings.Contains(flags,
+					"--carc"); {
 				case tokens && c.says != "":
 					require.Contains(t, p.result(), "roce_write_bw: --tocc unsch=0: "+c.says)
 				case tokens:
@@ -51,8 +59,10 @@ func TestTokensNeedBothEnds(t *testing.T) {
 					require.NotContains(t, p.result(), "tokens")
 					require.NotContains(t, p.result(), "credits")
 				}
-				require.Equal(t, c.says == "", strings.Contains(p.result(), `"tokens": `), p.result())
-				require.Equal(t, c.says == "", strings.Contains(p.result(), " on tokens of "), p.result())
+				require.Equal(t, c.says == "", strings.Contains(p.result(), `"tokens": `),
+					p.result())
+				require.Equal(t, c.says == "", strings.Contains(p.result(), " on tokens of "),
+					p.result())
 			}
 		})
 	}

@@ -20,8 +20,8 @@ type upstream struct {
 	said *handshake.Session
 }
 
-// goodbye is how long an ib_write_lat may take to see its last message acknowledged, and hang up. It
-// is ours to acknowledge until then.
+// goodbye is how long an ib_write_lat may take to see its last message acknowledged, and hang up.
+// It is ours to acknowledge until then.
 const goodbye = 2 * time.Second
 
 // suitUpstream says what a perftest cannot do, and lays out memory as it expects it.
@@ -51,26 +51,29 @@ func (u *upstream) trade(ctx context.Context, mine *connect.Hello) (*connect.Hel
 	said := make([]handshake.Destination, s.QPs)
 	for i, q := range mine.QPs {
 		said[i] = handshake.Destination{
-			OutReads: uint16(reads), QPN: q.Num, PSN: q.PSN, RKey: mine.Regions[i].RKey, Addr: mine.Regions[i].Addr, GID: mine.Addr,
+			OutReads: uint16(reads), QPN: q.Num, PSN: q.PSN, RKey: mine.Regions[i].RKey,
+			Addr: mine.Regions[i].Addr, GID: mine.Addr,
 		}
 	}
 	heard, err := u.said.Exchange(ctx, said)
 	if err != nil {
 		return nil, u.x.lost(ctx, err)
 	}
-	theirs := &connect.Hello{Addr: heard[0].GID, PathMTU: int64(agreed.PathMTU), RdAtomic: int(heard[0].OutReads)}
+	theirs := &connect.Hello{Addr: heard[0].GID, PathMTU: int64(agreed.PathMTU),
+		RdAtomic: int(heard[0].OutReads)}
 	if s.CM {
 		theirs.Addr = u.x.cm.peer
 	}
 	for _, d := range heard {
 		theirs.QPs = append(theirs.QPs, connect.QP{Num: d.QPN, PSN: d.PSN})
-		theirs.Regions = append(theirs.Regions, connect.Region{Addr: d.Addr, Len: uint64(max(s.largest(), s.page)), RKey: d.RKey})
+		theirs.Regions = append(theirs.Regions,
+			connect.Region{Addr: d.Addr, Len: uint64(max(s.largest(), s.page)), RKey: d.RKey})
 	}
 	return theirs, nil
 }
 
-// connectPairs has the RDMA CM connect the queue pairs, between two barriers, and answers their path
-// MTU.
+// connectPairs has the RDMA CM connect the queue pairs, between two barriers, and answers their
+// path MTU.
 func (u *upstream) connectPairs(ctx context.Context) (units.Bytes, error) {
 	if err := u.said.Barrier(ctx); err != nil {
 		return 0, err
@@ -108,7 +111,8 @@ func (u *upstream) conclude(ctx context.Context, r *round) (*Row, error) {
 	row := r.row()
 	if row != nil && row.BandwidthRow != nil {
 		mine = handshake.Report{
-			Size: units.Bytes(r.size), Iterations: row.Iterations, Peak: row.Peak, Average: row.Average, MsgRate: row.MsgRate,
+			Size: units.Bytes(r.size), Iterations: row.Iterations, Peak: row.Peak,
+			Average: row.Average, MsgRate: row.MsgRate,
 		}
 	}
 	sizes := s.sizes(u.x.mtu)
@@ -136,7 +140,8 @@ func (u *upstream) await(ctx context.Context, r *round) error {
 	return nil
 }
 
-var errUnexpectedSend = errors.New("the peer SENDs, which this test has no receives for; does it run the same test?")
+var errUnexpectedSend = errors.New(
+	"the peer SENDs, which this test has no receives for; does it run the same test?")
 
 // watch ends ctx when a client SENDs to whom the endpoint answers without a program. It would wait
 // for ever, and so should we: its requests are answered "not ready", and perftest retries those
@@ -166,7 +171,8 @@ func (r *round) unready() (yes bool) {
 	for i, l := range r.x.lanes {
 		_ = l.do(func(ep *transport.Endpoint) error {
 			now := ep.Counters()
-			yes = yes || now.RNRSent > r.before[i].RNRSent || now.UnreliableNoRecv > r.before[i].UnreliableNoRecv
+			yes = yes || now.RNRSent > r.before[i].RNRSent ||
+				now.UnreliableNoRecv > r.before[i].UnreliableNoRecv
 			return nil
 		})
 	}
@@ -226,7 +232,8 @@ func (r *round) joined(mine *Row, theirs *handshake.Report) *Row {
 	s, row := r.x.settings, mine
 	switch {
 	case mine == nil && len(r.receivers) > 0:
-		row = &Row{MsgSize: r.size, BandwidthRow: &BandwidthRow{}, Lost: r.expected - min(r.expected, r.received())}
+		row = &Row{MsgSize: r.size, BandwidthRow: &BandwidthRow{},
+			Lost: r.expected - min(r.expected, r.received())}
 		s.receivedRow(row, r.receivers)
 	case mine == nil && theirs != nil:
 		row = &Row{MsgSize: r.size, Iterations: theirs.Iterations, BandwidthRow: rates(theirs)}

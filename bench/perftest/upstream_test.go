@@ -18,7 +18,8 @@ func TestUpstream(t *testing.T) {
 	for _, test := range everyTest {
 		for _, extra := range []string{"", "-b", "-c UC", "-c UD", "-a"} {
 			switch {
-			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(), extra == "-c UD" && test.Verb != Send,
+			case extra == "-b" && test.Kind == Latency, extra == "-c UC" && test.oneSided(),
+				extra == "-c UD" && test.Verb != Send,
 				extra == "-a" && test != writeBW && test != sendLat:
 				continue
 			}
@@ -28,7 +29,8 @@ func TestUpstream(t *testing.T) {
 				if test.Verb != Atomic && extra != "-a" {
 					args = append(args, "-s", "2000")
 				}
-				client := start(t, test, append(append(args, "--upstream"), w.client...)...) // one end's word is enough
+				// one end's word is enough
+				client := start(t, test, append(append(args, "--upstream"), w.client...)...)
 				server := start(t, test, append(args, w.server...)...)
 				require.Zero(t, client.ends(30*time.Second), client.result())
 				require.Zero(t, server.ends(soon), server.result())
@@ -40,7 +42,8 @@ func TestUpstream(t *testing.T) {
 				case test.Kind == Latency && test.oneSided():
 					require.NotContains(t, server.result(), "latency at", "nobody tells it")
 				case test.Kind == Latency:
-					require.Contains(t, []string{"99", "100"}, row[1], "who answers has one sample less")
+					require.Contains(t, []string{"99", "100"}, row[1],
+						"who answers has one sample less")
 					require.Contains(t, []string{"99", "100"}, regexpRow(t, server.result())[1])
 				case test.Verb == Send:
 					require.Equal(t, "100", row[1])
@@ -60,7 +63,8 @@ func TestUpstreamCannot(t *testing.T) {
 	server := start(t, writeBW, append(args, w.server...)...)
 	for _, p := range []*program{client, server} {
 		require.Equal(t, exitFailed, p.ends(20*time.Second))
-		require.Contains(t, p.result(), "--data_validation: the peer is perftest 6.06, which cannot do that")
+		require.Contains(t, p.result(),
+			"--data_validation: the peer is perftest 6.06, which cannot do that")
 		require.Contains(t, p.result(), "--write_with_imm: the peer")
 	}
 }
@@ -68,13 +72,15 @@ func TestUpstreamCannot(t *testing.T) {
 // Other options there show by a message that is not the expected one.
 func TestUpstreamMismatch(t *testing.T) {
 	w := newEnds(t)
-	client := start(t, writeBW, append([]string{"-q", "2", "-n", "10", "--upstream"}, w.client...)...)
+	client := start(t, writeBW, append([]string{"-q", "2", "-n", "10", "--upstream"},
+		w.client...)...)
 	server := start(t, writeBW, append([]string{"-n", "10"}, w.server...)...)
 	for _, p := range []*program{client, server} {
 		require.Equal(t, exitFailed, p.ends(30*time.Second), p.result())
 		require.Regexp(t, "do not run the same test|peer vanished", p.result())
 	}
-	require.Contains(t, client.result()+server.result(), "do not run the same test with the same options")
+	require.Contains(t, client.result()+server.result(),
+		"do not run the same test with the same options")
 }
 
 // The handshake has no name of the test. A server that only answers sees what it cannot answer.
@@ -82,7 +88,8 @@ func TestUpstreamOtherVerb(t *testing.T) {
 	for _, test := range []Test{writeBW, readBW} {
 		w := newEnds(t)
 		server := start(t, test, append([]string{"-s", "64", "-n", "100"}, w.server...)...)
-		client := start(t, sendBW, append([]string{"-s", "64", "-n", "100", "--upstream"}, w.client...)...)
+		client := start(t, sendBW, append([]string{"-s", "64", "-n", "100", "--upstream"},
+			w.client...)...)
 		require.Equal(t, exitFailed, server.ends(20*time.Second), server.result())
 		require.Contains(t, server.result(), "does it run the same test?")
 		require.NotZero(t, client.ends(20*time.Second), client.result())
@@ -116,9 +123,10 @@ func TestUpstreamPeerDies(t *testing.T) {
 // Clients that are none, and a perftest that is too old.
 func TestServerHearsGarbage(t *testing.T) {
 	for says, answer := range map[string]string{
-		"GET / HTTP/1.1\r\nHost: x\r\n\r\n":                   "does not speak perftest's handshake",
-		"5.00" + strings.Repeat("\x00", 12):                   "the peer's perftest is too old",
-		"6.06" + strings.Repeat("\x00", 12) + "and much more": "does not speak perftest's handshake",
+		"GET / HTTP/1.1\r\nHost: x\r\n\r\n": "does not speak perftest's handshake",
+		"5.00" + strings.Repeat("\x00", 12): "the peer's perftest is too old",
+		"6.06" + strings.Repeat("\x00",
+			12) + "and much more": "does not speak perftest's handshake",
 	} {
 		w := newEnds(t)
 		server := start(t, writeBW, append([]string{"--connect-timeout", "3s"}, w.server...)...)

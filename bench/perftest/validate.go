@@ -40,7 +40,8 @@ func (s *Settings) validate() error {
 	s.validateOffload(p)
 	if len(*p) == 0 {
 		each, _ := s.layout()
-		p.when(2*each > maxMemory/s.QPs, "--qp %d: at %d bytes each way the buffers take more than %d GiB",
+		p.when(2*each > maxMemory/s.QPs,
+			"--qp %d: at %d bytes each way the buffers take more than %d GiB",
 			s.QPs, each, maxMemory>>30)
 	}
 	return errors.Join(*p...)
@@ -67,9 +68,11 @@ func (s *Settings) validateNumbers(p *problems) {
 	p.when(s.PostList > s.TxDepth, "--post_list %d: more than --tx-depth %d", s.PostList, s.TxDepth)
 	p.when(s.CQMod > s.TxDepth, "--cq-mod %d: more than --tx-depth %d", s.CQMod, s.TxDepth)
 	p.when(s.QPs*s.TxDepth > transport.MaxCQDepth,
-		"--qp %d: with --tx-depth %d more than the %d completions a queue holds", s.QPs, s.TxDepth, transport.MaxCQDepth)
+		"--qp %d: with --tx-depth %d more than the %d completions a queue holds", s.QPs, s.TxDepth,
+		transport.MaxCQDepth)
 	p.when(s.QPs*s.receiveDepth() > transport.MaxCQDepth,
-		"--qp %d: with --rx-depth %d more than the %d completions a queue holds", s.QPs, s.RxDepth, transport.MaxCQDepth)
+		"--qp %d: with --rx-depth %d more than the %d completions a queue holds", s.QPs, s.RxDepth,
+		transport.MaxCQDepth)
 	p.when(s.Queues > s.QPs, "--queues %d: more than --qp %d", s.Queues, s.QPs)
 	p.when(s.LimitBW < 0, "--limit_bw %g: negative", s.LimitBW)
 	p.when(s.LimitMsgRate < 0, "--limit_msgrate %g: negative", s.LimitMsgRate)
@@ -85,13 +88,15 @@ func (s *Settings) validateTest(p *problems) {
 	p.when(s.Duration < 0 || s.Duration > maxSeconds*units.Second,
 		"--duration %g: want seconds, up to %d", s.Duration.Seconds(), maxSeconds)
 	p.when(s.Duration > 0 && 2*s.Margin >= s.Duration,
-		"--margin %g: twice that leaves nothing of --duration %g", s.Margin.Seconds(), s.Duration.Seconds())
+		"--margin %g: twice that leaves nothing of --duration %g", s.Margin.Seconds(),
+		s.Duration.Seconds())
 	p.when(s.Duration > 0 && s.All, "--duration and --all: one or the other")
 	if t.Kind == Bandwidth {
 		p.when(s.Unsorted, "--report-unsorted: for latency tests")
 	} else {
 		p.when(s.Unsorted && s.Duration > 0, "--report-unsorted: needs --iters, not --duration")
-		p.when(s.Unsorted && s.Iters > maxSamples, "--report-unsorted: keeps every sample, up to --iters %d", maxSamples)
+		p.when(s.Unsorted && s.Iters > maxSamples,
+			"--report-unsorted: keeps every sample, up to --iters %d", maxSamples)
 	}
 }
 
@@ -99,8 +104,10 @@ func (s *Settings) validatePort(p *problems) {
 	_, err := dpdk.ParseURL(s.Device)
 	p.when(err != nil, "--ib-dev %s: %w", s.Device, err)
 	p.when(s.inProcess() && s.Host != "",
-		"%s: with --ib-dev %s both ends run in this process, there is no server to name", s.Host, s.Device)
-	p.when(s.inProcess() && s.Upstream, "--upstream: with --ib-dev %s both ends run in this process", s.Device)
+		"%s: with --ib-dev %s both ends run in this process, there is no server to name", s.Host,
+		s.Device)
+	p.when(s.inProcess() && s.Upstream,
+		"--upstream: with --ib-dev %s both ends run in this process", s.Device)
 	s.validateCM(p)
 	p.when(s.ConnectTimeout <= 0, "--connect-timeout %v: want more than 0", s.ConnectTimeout)
 	p.when(s.GIDIndex < 0 || s.GIDIndex >= max(1, len(s.Addrs)),
@@ -109,7 +116,8 @@ func (s *Settings) validatePort(p *problems) {
 		p.when(core < 0, "--cores %d: negative", core)
 	}
 	for i, ip := range s.Addrs {
-		p.when(!ip.IsValid() || ip.Addr().IsMulticast() || ip.Addr().IsUnspecified(), "--ip %v: no unicast address", ip)
+		p.when(!ip.IsValid() || ip.Addr().IsMulticast() || ip.Addr().IsUnspecified(),
+			"--ip %v: no unicast address", ip)
 		p.when(slices.Contains(s.Addrs[:i], ip), "--ip %v: given twice", ip)
 	}
 }
@@ -120,14 +128,20 @@ func (s *Settings) validateCM(p *problems) {
 		return
 	}
 	p.when(s.inProcess(), "--rdma_cm: with --ib-dev %s both ends run in this process", s.Device)
-	p.when(s.Connection == transport.UC, "--connection UC: not with --rdma_cm, where perftest has no UC")
-	p.when(s.Connection == transport.UD, "--connection UD: not with --rdma_cm: its datagram service (SIDR) is not here")
-	p.when(s.Validate, "--data_validation: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
-	p.when(s.WriteWithImm, "--write_with_imm: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
-	p.when(s.GIDIndex != 0, "--gid-index %d: with --rdma_cm the server's address chooses ours", s.GIDIndex)
+	p.when(s.Connection == transport.UC,
+		"--connection UC: not with --rdma_cm, where perftest has no UC")
+	p.when(s.Connection == transport.UD,
+		"--connection UD: not with --rdma_cm: its datagram service (SIDR) is not here")
+	p.when(s.Validate,
+		"--data_validation: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
+	p.when(s.WriteWithImm,
+		"--write_with_imm: not with --rdma_cm, where the peer is taken for linux-rdma's perftest")
+	p.when(s.GIDIndex != 0, "--gid-index %d: with --rdma_cm the server's address chooses ours",
+		s.GIDIndex)
 	if s.Host != "" && !s.inProcess() {
 		_, err := netip.ParseAddr(s.Host)
-		p.when(err != nil, "%s: with --rdma_cm a server has the RoCE address of its port, such as 10.0.0.1", s.Host)
+		p.when(err != nil, "%s: with --rdma_cm a server has the RoCE address of its port, such "+
+			"as 10.0.0.1", s.Host)
 	}
 }
 
@@ -138,11 +152,13 @@ func (s *Settings) validateOutput(p *problems) {
 	}
 	p.when(s.Output != "" && !slices.Contains(allowed, s.Output),
 		"--output %s: %s has %s", s.Output, s.Test.Name(), strings.Join(allowed, ", "))
-	for flag, f := range map[string]string{"--out_json_file": s.JSONFile, "--watch_json": s.WatchJSON} {
+	for flag, f := range map[string]string{"--out_json_file": s.JSONFile,
+		"--watch_json": s.WatchJSON} {
 		if f != "" && f != "-" {
 			err := writable(filepath.Dir(f))
 			p.when(err != nil, "%s %s: %w", flag, f, err)
 		}
 	}
-	p.when(s.JSONFile == "-" && s.WatchJSON == "-", "--watch_json -: standard output is --out_json_file's")
+	p.when(s.JSONFile == "-" && s.WatchJSON == "-",
+		"--watch_json -: standard output is --out_json_file's")
 }

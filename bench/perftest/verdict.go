@@ -20,8 +20,9 @@ func (s *Settings) limits(rows []*Row) error {
 				ErrBelow, r.MsgSize, r.Average, s.unitName(), s.LimitBW))
 		}
 		if r.MsgRate < s.LimitMsgRate {
-			errs = append(errs, fmt.Errorf("%w: %d bytes: %.6f million messages/s, --limit_msgrate %g",
-				ErrBelow, r.MsgSize, r.MsgRate, s.LimitMsgRate))
+			errs = append(errs,
+				fmt.Errorf("%w: %d bytes: %.6f million messages/s, --limit_msgrate %g",
+					ErrBelow, r.MsgSize, r.MsgRate, s.LimitMsgRate))
 		}
 	}
 	return errors.Join(errs...)

@@ -22,11 +22,12 @@ const watchMost = 16
 
 // Glance is what --watch sees of one queue pair: a line of --watch_json.
 type Glance struct {
-	Elapsed     float64           `json:"elapsed_s"` // of the measurement of this size
-	MsgSize     int               `json:"MsgSize"`
-	QPN         uint32            `json:"qpn"`
-	Algorithm   string            `json:"cc"`
-	Goodput     float64           `json:"goodput_gbps"` // sent since the last look, retransmissions included
+	Elapsed   float64 `json:"elapsed_s"` // of the measurement of this size
+	MsgSize   int     `json:"MsgSize"`
+	QPN       uint32  `json:"qpn"`
+	Algorithm string  `json:"cc"`
+	// sent since the last look, retransmissions included
+	Goodput     float64           `json:"goodput_gbps"`
 	Window      int64             `json:"window_bytes"`
 	Rate        float64           `json:"rate_gbps"` // 0: not paced
 	Delay       float64           `json:"delay_us"`
@@ -54,7 +55,8 @@ func (c *console) watch(x *session, r *round) (stop func()) {
 	if c.err == nil || !s.Watch && s.WatchJSON == "" || !r.active() {
 		return func() {}
 	}
-	w := watcher{session: x, size: r.size, begun: time.Now(), sent: map[uint32]uint64{}, polled: slices.Clone(r.polled), gaps: make([]PollGaps, len(x.lanes))}
+	w := watcher{session: x, size: r.size, begun: time.Now(), sent: map[uint32]uint64{},
+		polled: slices.Clone(r.polled), gaps: make([]PollGaps, len(x.lanes))}
 	w.last = w.begun
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -110,7 +112,8 @@ func (w *watcher) look() (glances []Glance) {
 					Goodput:   float64(stats.BytesSent-w.sent[uint32(p.qp.Num)]) * 8 / 1e9 / passed,
 					Window:    int64(snap.Window), Rate: float64(snap.Rate) / float64(units.Gbps),
 					Delay: snap.Delay.Microseconds(), Target: snap.Target.Microseconds(),
-					Marks: stats.MarkedCE, CNPs: stats.CNPs, Retransmits: stats.Retransmitted, Cuts: map[string]uint64{}, PollGaps: gaps,
+					Marks: stats.MarkedCE, CNPs: stats.CNPs, Retransmits: stats.Retransmitted,
+					Cuts: map[string]uint64{}, PollGaps: gaps,
 				}
 				w.sent[uint32(p.qp.Num)] = stats.BytesSent
 				for reason, n := range snap.Cuts {
@@ -119,7 +122,8 @@ func (w *watcher) look() (glances []Glance) {
 					}
 				}
 				if ch := snap.Channel; ch.Limit > 0 {
-					g.Channel = &ChannelGlance{ch.Priority, ch.Limit.Microseconds(), ch.State.String(), ch.Flows}
+					g.Channel = &ChannelGlance{ch.Priority, ch.Limit.Microseconds(),
+						ch.State.String(), ch.Flows}
 				}
 				if snap.Reason != cc.NoCut {
 					g.LastCut = snap.Reason.String()
@@ -136,7 +140,8 @@ func (w *watcher) look() (glances []Glance) {
 func table(glances []Glance) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%9s %8s %-9s %9s %11s %9s %9s %9s %8s %6s %8s  %s\n",
-		"elapsed", "QP", "cc", "Gb/s", "window", "rate", "delay", "target", "marks", "CNPs", "resent", "cuts")
+		"elapsed", "QP", "cc", "Gb/s", "window", "rate", "delay", "target", "marks", "CNPs",
+		"resent", "cuts")
 	for i, g := range glances {
 		if i == watchMost {
 			fmt.Fprintf(&b, "%9s and %d more\n", "", len(glances)-i)
@@ -156,12 +161,14 @@ func table(glances []Glance) string {
 			}
 		}
 		fmt.Fprintf(&b, "%8.0fs %#8x %-9s %9.3f %11d %9s %7.1fus %7.1fus %8d %6d %8d  %s\n",
-			g.Elapsed, g.QPN, g.Algorithm, g.Goodput, g.Window, rate, g.Delay, g.Target, g.Marks, g.CNPs, g.Retransmits, strings.Join(cuts, ", "))
+			g.Elapsed, g.QPN, g.Algorithm, g.Goodput, g.Window, rate, g.Delay, g.Target, g.Marks,
+			g.CNPs, g.Retransmits, strings.Join(cuts, ", "))
 	}
 	return b.String()
 }
 
-// limits says of each endpoint how much of the time flows waited for an end that did not poll, where that matters.
+// limits says of each endpoint how much of the time flows waited for an end that did not poll,
+// where that matters.
 func limits(gaps []PollGaps) string {
 	var b strings.Builder
 	for i, g := range gaps {

@@ -17,9 +17,12 @@ import (
 
 // Two flows under different controls, watched for a second and a half.
 func TestWatch(t *testing.T) {
-	file, document := filepath.Join(t.TempDir(), "watch.jsonl"), filepath.Join(t.TempDir(), "document.json")
+	file, document := filepath.Join(t.TempDir(), "watch.jsonl"), filepath.Join(t.TempDir(),
+		"document.json")
 	var out, errs bytes.Buffer
-	code := Run(t.Context(), writeBW, strings.Fields("-d loop: -s 4096 -q 2 -D 1.5 -f 0 --cc swift --cc fixed:window=64KiB --watch --watch_json "+file+" --out_json_file "+document), &out, &errs)
+	code := Run(t.Context(), writeBW, strings.Fields("-d loop: -s 4096 -q 2 -D 1.5 -f 0 --cc "+
+		"swift --cc fixed:window=64KiB --watch --watch_json "+file+" --out_json_file "+document),
+		&out, &errs)
 	require.Zero(t, code, errs.String())
 	require.Contains(t, errs.String(), "elapsed")
 	require.Regexp(t, `1s +0x[0-9a-f]+ swift`, errs.String())
@@ -46,28 +49,38 @@ func TestWatch(t *testing.T) {
 	require.Contains(t, string(b), `"longest_gap_us":`)
 	b, err = os.ReadFile(document)
 	require.NoError(t, err)
-	require.Regexp(t, `"own_poll_gaps": [01].*\n +"peer_poll_gaps": [01].*\n +"longest_gap_us": [0-9.]+,`, string(b))
+	require.Regexp(t,
+		`"own_poll_gaps": [01].*\n +"peer_poll_gaps": [01].*\n +"longest_gap_us": [0-9.]+,`,
+		string(b))
 }
 
 func TestPollGaps(t *testing.T) {
 	for says, g := range map[string]PollGaps{
 		"": {0.049, 0.01, 9000},
-		"limited by own poll gaps: 83 % (longest 4.1 ms)":                              {0.83, 0, 4100},
-		"limited by own poll gaps: 5 % (longest 70 us), by the peer's poll gaps: 31 %": {0.05, 0.31, 70},
-		"limited by the peer's poll gaps: 100 %":                                       {0.04, 1, 4100},
+		"limited by own poll gaps: 83 % (longest 4.1 ms)": {0.83, 0,
+			4100},
+		"limited by own poll gaps: 5 % (longest 70 us), by the peer's poll gaps: 31 %": {0.05, 0.31,
+			70},
+		"limited by the peer's poll gaps: 100 %": {0.04, 1,
+			4100},
 	} {
 		require.Equal(t, says, g.String())
 	}
 	require.Empty(t, limits([]PollGaps{{}}))
-	require.Equal(t, "          limited by own poll gaps: 50 % (longest 1.0 ms)\n", limits([]PollGaps{{Own: 0.5, Longest: 1000}}))
-	require.Equal(t, "          endpoint 1: limited by the peer's poll gaps: 50 %\n", limits([]PollGaps{{}, {Peer: 0.5}}))
+	require.Equal(t, "          limited by own poll gaps: 50 % (longest 1.0 ms)\n",
+		limits([]PollGaps{{Own: 0.5, Longest: 1000}}))
+	require.Equal(t, "          endpoint 1: limited by the peer's poll gaps: 50 %\n",
+		limits([]PollGaps{{}, {Peer: 0.5}}))
 	require.Equal(t, PollGaps{0.1, 0.8, 7}, PollGaps{0.8, 0.1, 5}.seenFrom(PollGaps{0, 0, 7}))
 }
 
 func TestPollGapsSinceALook(t *testing.T) {
 	begun := time.Now()
-	before := polled{begun, transport.Polling{Stalled: 10 * units.Millisecond, PeerAway: units.Millisecond}}
-	now := polled{begun.Add(100 * time.Millisecond), transport.Polling{Away: units.Second, Stalled: 93 * units.Millisecond, PeerAway: 11 * units.Millisecond, LongestGap: 4100 * units.Microsecond}}
+	before := polled{begun, transport.Polling{Stalled: 10 * units.Millisecond,
+		PeerAway: units.Millisecond}}
+	now := polled{begun.Add(100 * time.Millisecond),
+		transport.Polling{Away: units.Second, Stalled: 93 * units.Millisecond,
+			PeerAway: 11 * units.Millisecond, LongestGap: 4100 * units.Microsecond}}
 	require.Equal(t, PollGaps{0.83, 0.1, 4100}, now.since(before))
 	require.Zero(t, now.since(now))
 	now.Stalled = units.Second
@@ -81,13 +94,16 @@ func TestAlgorithmsAreExplained(t *testing.T) {
 		require.Contains(t, out.String(), says)
 	}
 	var out, errs bytes.Buffer
-	require.Equal(t, exitFailed, Run(t.Context(), writeBW, []string{"--cc", "help=quick"}, &out, &errs))
+	require.Equal(t, exitFailed, Run(t.Context(), writeBW, []string{"--cc", "help=quick"}, &out,
+		&errs))
 	require.Contains(t, errs.String(), `there is no algorithm "quick"`)
 }
 
 func TestChannelsAreExplained(t *testing.T) {
 	var out, errs bytes.Buffer
-	require.Zero(t, Run(t.Context(), writeBW, strings.Fields("--channels n=12 --channels help --base-rtt 12us"), &out, &errs), errs.String())
+	require.Zero(t,
+		Run(t.Context(), writeBW, strings.Fields("--channels n=12 --channels help --base-rtt 12us"),
+			&out, &errs), errs.String())
 	require.Contains(t, out.String(), "PrioPlus 4.3.2")
 	require.Regexp(t, `(?m)^11 +high +60us +62.4us +600000B`, out.String())
 	require.Regexp(t, `(?m)^0 +low +16us +18.4us`, out.String())
@@ -96,7 +112,8 @@ func TestChannelsAreExplained(t *testing.T) {
 // What the path cannot give is refused before anything is sent.
 func TestControlThatThePathCannotFeed(t *testing.T) {
 	var out, errs bytes.Buffer
-	require.Equal(t, exitFailed, Run(t.Context(), writeBW, strings.Fields("-d loop: --cc hpcc"), &out, &errs))
+	require.Equal(t, exitFailed, Run(t.Context(), writeBW, strings.Fields("-d loop: --cc hpcc"),
+		&out, &errs))
 	require.Contains(t, errs.String(), "--cc hpcc: hpcc needs INT")
 }
 
@@ -104,7 +121,8 @@ func TestControlThatThePathCannotFeed(t *testing.T) {
 func TestVirtualPriorities(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "watch.jsonl")
 	var out, errs bytes.Buffer
-	code := Run(t.Context(), writeBW, strings.Fields("-d loop: -s 4096 -q 2 -D 1.5 -f 0 --cc swift --prio 7,0 --base-rtt 200us --watch --watch_json "+file), &out, &errs)
+	code := Run(t.Context(), writeBW, strings.Fields("-d loop: -s 4096 -q 2 -D 1.5 -f 0 --cc "+
+		"swift --prio 7,0 --base-rtt 200us --watch --watch_json "+file), &out, &errs)
 	require.Zero(t, code, errs.String())
 	require.Regexp(t, `swift/7 .*#flow`, errs.String())
 	b, err := os.ReadFile(file)

@@ -10,11 +10,13 @@ import (
 )
 
 const (
-	// workPosted is how many receives of a queue pair are posted where its program works: more than a poll brings. The
-	// rest of its buffers wait in a pile, the one that was read last on top: who needs few has few, and they stay warm.
+	// workPosted is how many receives of a queue pair are posted where its program works: more than
+	// a poll brings. The rest of its buffers wait in a pile, the one that was read last on top: who
+	// needs few has few, and they stay warm.
 	workPosted = 64
 
-	// workSlice is how long a program works on messages before it polls again; on one message at least.
+	// workSlice is how long a program works on messages before it polls again; on one message at
+	// least.
 	workSlice = 10 * units.Microsecond
 
 	leastWorkDepth = 512
@@ -27,19 +29,23 @@ func (s *Settings) validateWork(p *problems) {
 		return
 	}
 	p.when(s.Work < 0 || s.Work > units.Second, "--work %v: want 0 to 1s", s.Work)
-	p.when(s.Connection != transport.RC, "--connection %v: --work needs RC, where a message waits until a receive is posted", s.Connection)
-	p.when(s.Test.Verb == Write && !s.WriteWithImm, "--work: the receiver of a WRITE hears nothing of it; give --write_with_imm")
-	p.when(s.Test.Verb == Write && s.Validate, "--data_validation: with --work a WRITE lies where another may come before its turn")
+	p.when(s.Connection != transport.RC, "--connection %v: --work needs RC, where a message "+
+		"waits until a receive is posted", s.Connection)
+	p.when(s.Test.Verb == Write && !s.WriteWithImm,
+		"--work: the receiver of a WRITE hears nothing of it; give --write_with_imm")
+	p.when(s.Test.Verb == Write && s.Validate,
+		"--data_validation: with --work a WRITE lies where another may come before its turn")
 }
 
-// workDepth is how many buffers a queue pair has where nobody says: all of them together twice what the last-level cache
-// holds.
+// workDepth is how many buffers a queue pair has where nobody says: all of them together twice what
+// the last-level cache holds.
 func (s *Settings) workDepth() int {
 	llc := machineCache().Size
 	if llc == 0 {
 		llc = unknownCache
 	}
-	stride := (max(1, s.largest()) + cacheLine - 1) / cacheLine * cacheLine // neither this nor QPs is checked yet
+	// neither this nor QPs is checked yet
+	stride := (max(1, s.largest()) + cacheLine - 1) / cacheLine * cacheLine
 	return min(max(int(2*llc)/stride/max(1, s.QPs), leastWorkDepth), transport.MaxQueueDepth)
 }
 
@@ -51,7 +57,8 @@ type worker struct {
 
 	waiting    []arrival // a ring
 	head, tail int
-	free       [][]uint32 // of each queue pair, the buffers that are not posted: the one to post next is the last
+	// of each queue pair, the buffers that are not posted: the one to post next is the last
+	free [][]uint32
 
 	unconsumed units.Bytes
 	backlog    *hdrhistogram.Histogram // of unconsumed, whenever a message came
@@ -135,14 +142,17 @@ type WorkRow struct {
 		P99 int64 `json:"p99"`
 		Max int64 `json:"max"`
 	} `json:"unconsumed_bytes"`
-	Sojourn Percentiles `json:"sojourn"` // microseconds, from a message's completion to the end of its work
+	// microseconds, from a message's completion to the end of its work
+	Sojourn Percentiles `json:"sojourn"`
 	Reading float64     `json:"reading_ns"`
 }
 
 func (w *WorkRow) String() string {
 	kib := func(n int64) float64 { return float64(n) / 1024 }
-	return fmt.Sprintf("unconsumed [KiB] p50 %.0f, p99 %.0f, max %.0f; until consumed [usec] p50 %.2f, p99 %.2f, max %.2f; reading a message %.0f ns",
-		kib(w.Unconsumed.P50), kib(w.Unconsumed.P99), kib(w.Unconsumed.Max), w.Sojourn.P50, w.Sojourn.P99, w.Sojourn.Max, w.Reading)
+	return fmt.Sprintf("unconsumed [KiB] p50 %.0f, p99 %.0f, max %.0f; until consumed [usec] p50 "+
+		"%.2f, p99 %.2f, max %.2f; reading a message %.0f ns",
+		kib(w.Unconsumed.P50), kib(w.Unconsumed.P99), kib(w.Unconsumed.Max), w.Sojourn.P50,
+		w.Sojourn.P99, w.Sojourn.Max, w.Reading)
 }
 
 // worked is how messages fared at this end's receivers; nil when they do not work.
@@ -162,7 +172,8 @@ func (r *round) worked() *WorkRow {
 	if served == 0 {
 		return nil
 	}
-	row.Unconsumed.P50, row.Unconsumed.P99, row.Unconsumed.Max = backlog.ValueAtQuantile(50), backlog.ValueAtQuantile(99), backlog.Max()
+	row.Unconsumed.P50, row.Unconsumed.P99, row.Unconsumed.Max = backlog.ValueAtQuantile(50),
+		backlog.ValueAtQuantile(99), backlog.Max()
 	row.Sojourn = sojourn.percentiles()
 	row.Reading = reading.Nanoseconds() / float64(served)
 	return row

@@ -44,13 +44,18 @@ func measure(t *testing.T, args ...string) string {
 }
 
 func TestLoop(t *testing.T) {
-	out := measure(t, "-d", "loop:"+t.Name(), "-n", "2000", "--priorities", "12", "--line-rate", "10Gb/s", "--options", "room=on")
+	out := measure(t, "-d", "loop:"+t.Name(), "-n", "2000", "--priorities", "12", "--line-rate",
+		"10Gb/s", "--options", "room=on")
 	assert.Regexp(t, `(?m)^ +probe +1000 .*\n +data +1000 .*\n +stream +\d+ `, out)
-	assert.Regexp(t, `A = 132\.8us, B = \S+, A\+B = \S+`, out, "1.8 * 150 * 0.15 packets of 3.2768 us")
+	assert.Regexp(t, `A = 132\.8us, B = \S+, A\+B = \S+`, out,
+		"1.8 * 150 * 0.15 packets of 3.2768 us")
 	assert.Contains(t, out, "\n11        high ")
-	assert.Regexp(t, `\n\d+ % of the noise is within poll gaps, and PrioPlus does not act on it; gaps: p50 \S+, p99 \S+ here; p50 \S+, p99 \S+ at the peer\n`, out)
+	assert.Regexp(t,
+		`\n\d+ % of the noise is within poll gaps, and PrioPlus does not act on it; gaps: p50 \S+, p99 \S+ here; p50 \S+, p99 \S+ at the peer\n`, out)
 	assert.Regexp(t, `\nsamples uncertain by more than a channel's width of \S+: \d+ of \d+ `, out)
-	assert.Regexp(t, `\n--channels n=12,a=132\.8us,b=\S+,eps=\S+,room=on --base-rtt \S+ --line-rate 10Gb/s\n$`, out)
+	assert.Regexp(t,
+		`\n--channels n=12,a=132\.8us,b=\S+,eps=\S+,room=on --base-rtt \S+ --line-rate 10Gb/s\n$`,
+		out)
 }
 
 func TestJSON(t *testing.T) {
@@ -74,8 +79,8 @@ func TestJSON(t *testing.T) {
 	check(text)
 }
 
-// The server may be ourselves, roce_write_bw, or one that only knows linux-rdma's handshake and no probes of
-// ours: then a probe is a WRITE of nothing.
+// The server may be ourselves, roce_write_bw, or one that only knows linux-rdma's handshake and no
+// probes of ours: then a probe is a WRITE of nothing.
 func TestServers(t *testing.T) {
 	for _, c := range []struct {
 		server string
@@ -97,12 +102,14 @@ func TestServers(t *testing.T) {
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			url := "memif:" + filepath.Join(dir, "m.sock")
 			common := []string{"-n", "200", "-p", port, "--connect-timeout", "20s", "-u", "18"}
-			server := exec.Command(os.Args[0], append(append(common[:8:8], "-d", url), c.args...)...)
+			server := exec.Command(os.Args[0], append(append(common[:8:8], "-d", url),
+				c.args...)...)
 			server.Env = append(os.Environ(), asServer+"="+c.server)
 			server.Stderr = os.Stderr
 			require.NoError(t, server.Start())
 			t.Cleanup(func() { _ = server.Process.Kill() })
-			out := measure(t, append(append(append(common[:8:8], "-d", url+",client"), c.extra...), "localhost")...)
+			out := measure(t, append(append(append(common[:8:8], "-d", url+",client"), c.extra...),
+				"localhost")...)
 			require.NoError(t, server.Wait())
 			assert.Regexp(t, `(?m)^ +probe +100 .*\n +data +100 `, out)
 			if c.extra != nil && c.extra[0] == "-m" {
@@ -114,19 +121,25 @@ func TestServers(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	for args, says := range map[string]string{
-		"--cc dctcp": "the fluctuation of dctcp is not known", "--cc what": `--cc what: `, "--flows 0": "the fluctuation of 0 flows",
-		"--priorities 300": "n=300 is outside [1, 256]", "--options room=maybe": "room=maybe", "--base-rtt 0s": "--base-rtt 0s: want a length of time",
-		"--base-rtt x": "--base-rtt x: want", "-n 2": "--iters 2: want 5 to", "-m 1000": "--mtu 1000", "a b": "a b: one server at most",
-		"-d loop: host": "both ends run in this process", "--iter 5": "is it --iters?", "--size 5": "unknown flag",
+		"--cc dctcp": "the fluctuation of dctcp is not known", "--cc what": `--cc what: `,
+		"--flows 0":        "the fluctuation of 0 flows",
+		"--priorities 300": "n=300 is outside [1, 256]", "--options room=maybe": "room=maybe",
+		"--base-rtt 0s": "--base-rtt 0s: want a length of time",
+		"--base-rtt x":  "--base-rtt x: want", "-n 2": "--iters 2: want 5 to",
+		"-m 1000": "--mtu 1000", "a b": "a b: one server at most",
+		"-d loop: host": "both ends run in this process", "--iter 5": "is it --iters?",
+		"--size 5": "unknown flag",
 	} {
 		var errs strings.Builder
-		require.Equal(t, 1, newProgram().Run(t.Context(), strings.Fields(args), io.Discard, &errs), args)
+		require.Equal(t, 1, newProgram().Run(t.Context(), strings.Fields(args), io.Discard, &errs),
+			args)
 		assert.Contains(t, errs.String(), says, args)
 		assert.True(t, strings.HasPrefix(errs.String(), "roce_channels: "), args)
 	}
 	var out strings.Builder
 	require.Zero(t, newProgram().Run(t.Context(), []string{"--help"}, &out, io.Discard))
-	for _, says := range []string{"--flows", "ib_write_bw", "--ib-dev", "--upstream", "-n, --iters"} {
+	for _, says := range []string{"--flows", "ib_write_bw", "--ib-dev", "--upstream",
+		"-n, --iters"} {
 		assert.Contains(t, out.String(), says)
 	}
 	require.Zero(t, newProgram().Run(t.Context(), []string{"-V"}, io.Discard, io.Discard))

@@ -37,14 +37,16 @@ type bounce struct {
 	err                    error
 }
 
-func newBounce(s *settings, client bool, qp *transport.QueuePair, cq *transport.CompletionQueue, out, in *transport.MemoryRegion) *bounce {
+func newBounce(s *settings, client bool, qp *transport.QueuePair, cq *transport.CompletionQueue,
+	out, in *transport.MemoryRegion) *bounce {
 	size := int(s.Size)
 	b := &bounce{settings: s, client: client, qp: qp, cq: cq, out: out, in: in}
 	copy(out.Bytes(), newMessage(size, client && s.Check))
 	if s.Check {
 		b.message = newMessage(size, true)
 	}
-	b.send = transport.WorkRequest{ID: idSend, Op: transport.OpSend, Flags: transport.Signaled, SGList: []transport.SGE{out.SGE(0, size)}}
+	b.send = transport.WorkRequest{ID: idSend, Op: transport.OpSend, Flags: transport.Signaled,
+		SGList: []transport.SGE{out.SGE(0, size)}}
 	b.recv = transport.RecvRequest{ID: idRecv, SGList: []transport.SGE{in.SGE(0, size)}}
 	return b
 }
@@ -70,7 +72,8 @@ func (b *bounce) Step(_ *transport.Endpoint, now units.Time) (busy, done bool) {
 	if n > 0 {
 		b.moved = now
 	} else if b.err == nil && now.Sub(b.moved) > b.settings.Timeout {
-		b.err = fmt.Errorf("nothing came for %v, with %d messages received and %d acknowledged of %d: %w",
+		b.err = fmt.Errorf(
+			"nothing came for %v, with %d messages received and %d acknowledged of %d: %w",
 			b.settings.Timeout, b.received, b.sent, b.settings.Iters, errSilent)
 	}
 	b.ended = now
@@ -107,7 +110,8 @@ func (b *bounce) arrived(n int) error {
 	data := b.in.Bytes()
 	if b.settings.Check {
 		if n != len(data) {
-			return fmt.Errorf("-c: message %d has %d bytes, not the %d of -s", b.received, n, len(data))
+			return fmt.Errorf("-c: message %d has %d bytes, not the %d of -s", b.received, n,
+				len(data))
 		}
 		if !bytes.Equal(data, b.message) {
 			return fmt.Errorf("-c: message %d: %w", b.received, compare(data, b.message))

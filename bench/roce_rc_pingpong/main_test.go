@@ -21,11 +21,13 @@ import (
 var quiet = slog.New(slog.DiscardHandler)
 
 func TestLoop(t *testing.T) {
-	for _, args := range []string{"", "-c", "-c -s 1 -n 5000 -r 1", "-c -s 4097 -m 256", "-c -s 1M -n 20 -m 4096",
+	for _, args := range []string{"", "-c", "-c -s 1 -n 5000 -r 1", "-c -s 4097 -m 256",
+		"-c -s 1M -n 20 -m 4096",
 		"-c --ip 10.0.0.1/24 --ip fd00::1/64 -g 1", "-n 1 -l 15", "-c -n 20 -s 64K --cc swift"} {
 		t.Run(args, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := run(t.Context(), append(strings.Fields(args), "-d", "loop:"+t.Name()), &out, &errs)
+			code := run(t.Context(), append(strings.Fields(args), "-d", "loop:"+t.Name()), &out,
+				&errs)
 			require.Zero(t, code, errs.String())
 			require.Empty(t, errs.String())
 			require.Regexp(t, `^  local address:  LID 0x0000, QPN 0x[0-9a-f]{6}, PSN 0x[0-9a-f]{6}, GID f\S+
@@ -42,28 +44,39 @@ func TestOutput(t *testing.T) {
 	s, err := parse([]string{"-s", "1000", "-n", "500"})
 	require.NoError(t, err)
 	var out strings.Builder
-	x := &session{settings: s, out: &out, bounce: &bounce{ended: units.Time(0).Add(250 * units.Millisecond)}}
-	x.print("local", pingpong.Destination{QPN: 0x11, PSN: 0x22, GID: netip.MustParseAddr("10.0.0.1")})
-	x.print("remote", pingpong.Destination{LID: 7, QPN: 0xffffff, PSN: 0xabcdef, GID: netip.MustParseAddr("fd18::1")})
+	x := &session{settings: s, out: &out,
+		bounce: &bounce{ended: units.Time(0).Add(250 * units.Millisecond)}}
+	x.print("local", pingpong.Destination{QPN: 0x11, PSN: 0x22,
+		GID: netip.MustParseAddr("10.0.0.1")})
+	x.print("remote", pingpong.Destination{LID: 7, QPN: 0xffffff, PSN: 0xabcdef,
+		GID: netip.MustParseAddr("fd18::1")})
 	x.report()
-	require.Equal(t, "  local address:  LID 0x0000, QPN 0x000011, PSN 0x000022, GID ::ffff:10.0.0.1\n"+
-		"  remote address: LID 0x0007, QPN 0xffffff, PSN 0xabcdef, GID fd18::1\n"+
-		"1000000 bytes in 0.25 seconds = 32.00 Mbit/sec\n"+
-		"500 iters in 0.25 seconds = 500.00 usec/iter\n", out.String())
+	require.Equal(t,
+		"  local address:  LID 0x0000, QPN 0x000011, PSN 0x000022, GID ::ffff:10.0.0.1\n"+
+			"  remote address: LID 0x0007, QPN 0xffffff, PSN 0xabcdef, GID fd18::1\n"+
+			"1000000 bytes in 0.25 seconds = 32.00 Mbit/sec\n"+
+			"500 iters in 0.25 seconds = 500.00 usec/iter\n", out.String())
 }
 
 func TestBadFlags(t *testing.T) {
 	for args, says := range map[string]string{
-		"-s 0": "-s 0: not 1 to", "-s x": "-s x: ", "-s 2G": "not 1 to", "-n 0": "-n 0: not 1 to", "-r 0": "-r 0: not 1 to",
-		"-m 1500": "-m 1500: none of 256", "-l 16": "-l 16: not 0 to 15", "-p 70000": "-p 70000: not 1 to 65535",
-		"-g 1": "-g 1: not 0 to 0", "--ip 10.0.0.1": "--ip 10.0.0.1: want an address with its prefix length",
-		"--gateway x": "--gateway x", "--timeout x": "--timeout x: want a time", "--timeout 0s": "--timeout 0s: want a time",
-		"a b": "a b: one server at most", "-d loop: host": "host: with -d loop: both ends are here", "--what": "see --help",
+		"-s 0": "-s 0: not 1 to", "-s x": "-s x: ", "-s 2G": "not 1 to", "-n 0": "-n 0: not 1 to",
+		"-r 0":    "-r 0: not 1 to",
+		"-m 1500": "-m 1500: none of 256", "-l 16": "-l 16: not 0 to 15",
+		"-p 70000":      "-p 70000: not 1 to 65535",
+		"-g 1":          "-g 1: not 0 to 0",
+		"--ip 10.0.0.1": "--ip 10.0.0.1: want an address with its prefix length",
+		"--gateway x":   "--gateway x", "--timeout x": "--timeout x: want a time",
+		"--timeout 0s":  "--timeout 0s: want a time",
+		"a b":           "a b: one server at most",
+		"-d loop: host": "host: with -d loop: both ends are here",
+		"--what":        "see --help",
 		"-d null: -m 9": "-m 9: none of", "-d nosuch:": "nosuch",
 		"--cc quick": `--cc: there is no algorithm "quick"`, "--cc hpcc": "--cc: hpcc needs INT",
 	} {
 		var errs strings.Builder
-		require.Equal(t, exitFailed, run(t.Context(), strings.Fields(args), io.Discard, &errs), args)
+		require.Equal(t, exitFailed, run(t.Context(), strings.Fields(args), io.Discard, &errs),
+			args)
 		require.Contains(t, errs.String(), says)
 		require.True(t, strings.HasPrefix(errs.String(), name+": "))
 	}
@@ -92,10 +105,14 @@ func play(t *testing.T, client, server string) (errs [2]error) {
 
 func TestSettingsThatDiffer(t *testing.T) {
 	for _, c := range []struct{ name, client, server, hears, says string }{
-		{"a client without -c", "", "-c", "", "-c: message 1: byte 0 of 4096 is 0x7b, not 0x00: has the client -c"},
-		{"a smaller message", "-c -s 4000", "-c", "", "-c: message 1 has 4000 bytes, not the 4096 of -s"},
-		{"a larger one", "-s 5000", "", "message 1: remote invalid request", "message 1: local length error"},
-		{"fewer messages", "-n 500", "-n 501", "", "nothing came for 2s, with 500 messages received and 500 acknowledged of 501: the peer is silent; do -s, -m, -n"},
+		{"a client without -c", "", "-c", "",
+			"-c: message 1: byte 0 of 4096 is 0x7b, not 0x00: has the client -c"},
+		{"a smaller message", "-c -s 4000", "-c", "",
+			"-c: message 1 has 4000 bytes, not the 4096 of -s"},
+		{"a larger one", "-s 5000", "", "message 1: remote invalid request",
+			"message 1: local length error"},
+		{"fewer messages", "-n 500", "-n 501", "", "nothing came for 2s, with 500 messages " +
+			"received and 500 acknowledged of 501: the peer is silent; do -s, -m, -n"},
 		{"another path MTU", "-m 256", "", "message 1: remote invalid request", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -134,7 +151,10 @@ func TestServer(t *testing.T) {
 			defer cancel()
 			go func() { served <- s.serve(ctx, quiet, io.Discard) }()
 			var caller net.Conn
-			require.Eventually(t, func() bool { caller, err = net.Dial("tcp", addr); return err == nil }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool {
+				caller, err = net.Dial("tcp", addr)
+				return err == nil
+			}, 10*time.Second, time.Millisecond)
 			_, _ = io.WriteString(caller, c.before)
 			if c.before == "" {
 				caller.Close()
@@ -160,8 +180,10 @@ func TestPeerThatVanishes(t *testing.T) {
 		gone   bool // its port, too
 		says   string
 	}{
-		{"a server that does not answer", true, false, "nothing came for 500ms, with 0 messages received"},
-		{"a client that does not begin", false, false, "nothing came for 500ms, with 0 messages received"},
+		{"a server that does not answer", true, false,
+			"nothing came for 500ms, with 0 messages received"},
+		{"a client that does not begin", false, false,
+			"nothing came for 500ms, with 0 messages received"},
 		{"a server without a link", true, true, "no link on port loop:"},
 		{"a client without a link", false, true, "no link on port loop:"},
 	} {
@@ -201,7 +223,10 @@ func TestPeerThatVanishes(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var errs strings.Builder
-	code := run(ctx, []string{"-d", "loop:" + t.Name(), "-n", "1000000000"}, whenTold{"remote address", func() { cancel(errInterrupted) }}, &errs)
+	code := run(ctx, []string{"-d", "loop:" + t.Name(), "-n", "1000000000"},
+		whenTold{"remote address", func() {
+			cancel(errInterrupted)
+		}}, &errs)
 	require.Equal(t, exitInterrupted, code)
 	require.Contains(t, errs.String(), "interrupted")
 }

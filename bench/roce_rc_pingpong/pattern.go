@@ -25,7 +25,8 @@ func newMessage(size int, check bool) []byte {
 func compare(got, want []byte) error {
 	for i := range want {
 		if got[i] != want[i] {
-			return fmt.Errorf("byte %d of %d is %#02x, not %#02x: has the client -c, and pages of %d bytes?",
+			return fmt.Errorf(
+				"byte %d of %d is %#02x, not %#02x: has the client -c, and pages of %d bytes?",
 				i, len(want), got[i], want[i], os.Getpagesize())
 		}
 	}

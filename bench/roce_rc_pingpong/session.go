@@ -27,19 +27,20 @@ const (
 )
 
 const (
-	// linger is for how long nothing more must have come before an end goes: the peer's last message
-	// comes again if its ACK was lost, after a timeout, and soft-RoCE asks for ever. Three timeouts,
-	// for that may be lost, too; and in all at most lingerMost.
+	// linger is for how long nothing more must have come before an end goes: the peer's last
+	// message comes again if its ACK was lost, after a timeout, and soft-RoCE asks for ever. Three
+	// timeouts, for that may be lost, too; and in all at most lingerMost.
 	linger     = 3 * (4096 << ackTimeout) * time.Nanosecond
 	lingerMost = 5 * time.Second
-	// farewell is how long a server waits for a client of ours to go first, and settle what it gives
-	// DPDK's memif driver to see that: a port that both share must not be closed at both ends at once.
+	// farewell is how long a server waits for a client of ours to go first, and settle what it
+	// gives DPDK's memif driver to see that: a port that both share must not be closed at both ends
+	// at once.
 	farewell = time.Second
 	settle   = 20 * time.Millisecond
 )
 
-// errNobody says that a connection ended, or was silent, before it said who it is: somebody who only
-// looked whether the port is open.
+// errNobody says that a connection ended, or was silent, before it said who it is: somebody who
+// only looked whether the port is open.
 var errNobody = errors.New("nobody who wants to play")
 
 // session is one side.
@@ -151,7 +152,8 @@ func (s *settings) both(ctx context.Context, log *slog.Logger, out io.Writer) er
 
 // open opens the port and makes the queue pair.
 func (s *settings) open(client bool, log *slog.Logger, out io.Writer) (*session, error) {
-	o := goroce.Options{Addrs: s.Addrs, Gateways: s.Gateways, Idle: s.Idle, EAL: s.EAL, Pcap: s.Pcap, Log: log, NewAlgorithm: s.Control}
+	o := goroce.Options{Addrs: s.Addrs, Gateways: s.Gateways, Idle: s.Idle, EAL: s.EAL,
+		Pcap: s.Pcap, Log: log, NewAlgorithm: s.Control}
 	if s.inProcess() && !client {
 		o.Pcap, o.Addrs = "", nil
 		for _, p := range s.Addrs {
@@ -164,7 +166,8 @@ func (s *settings) open(client bool, log *slog.Logger, out io.Writer) (*session,
 	}
 	x := &session{settings: s, client: client, out: out, host: host}
 	if largest := transport.PathMTUFor(host.Info(0).MTU); s.MTU > largest {
-		err = fmt.Errorf("-m %d: port %s carries %d at most", int64(s.MTU), s.Device, int64(largest))
+		err = fmt.Errorf("-m %d: port %s carries %d at most", int64(s.MTU), s.Device,
+			int64(largest))
 	}
 	if err == nil {
 		err = x.do(x.create)
@@ -191,11 +194,13 @@ func (x *session) create(ep *transport.Endpoint) error {
 	}
 	var regions [2]*transport.MemoryRegion
 	for i := range regions {
-		if regions[i], err = ep.RegisterMemory(pd, make([]byte, s.Size), transport.LocalWrite); err != nil {
+		if regions[i], err = ep.RegisterMemory(pd, make([]byte, s.Size),
+			transport.LocalWrite); err != nil {
 			return err
 		}
 	}
-	x.qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: 1, MaxRecvWR: s.RxDepth})
+	x.qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: pd, SendCQ: cq, RecvCQ: cq,
+		MaxSendWR: 1, MaxRecvWR: s.RxDepth})
 	if err != nil {
 		return err
 	}
@@ -208,7 +213,8 @@ func (x *session) create(ep *transport.Endpoint) error {
 			return err
 		}
 	}
-	x.mine = pingpong.Destination{QPN: uint32(x.qp.Num), PSN: ep.RandomPSN(), GID: x.host.Addrs()[s.GIDIndex].Addr()}
+	x.mine = pingpong.Destination{QPN: uint32(x.qp.Num), PSN: ep.RandomPSN(),
+		GID: x.host.Addrs()[s.GIDIndex].Addr()}
 	return nil
 }
 
@@ -216,14 +222,16 @@ func (x *session) create(ep *transport.Endpoint) error {
 func (x *session) ready(peer pingpong.Destination) error {
 	return x.do(func(*transport.Endpoint) error {
 		err := x.qp.ToRTR(transport.RTRAttr{
-			Path: transport.AddressVector{IP: peer.GID, Source: x.mine.GID}, PathMTU: x.settings.MTU,
+			Path:    transport.AddressVector{IP: peer.GID, Source: x.mine.GID},
+			PathMTU: x.settings.MTU,
 			DestQPN: wire.QPN(peer.QPN), RecvPSN: wire.PSN(peer.PSN), MinRNRTimer: rnrTimer,
 		})
 		if err != nil {
 			return err
 		}
 		return x.qp.ToRTS(transport.RTSAttr{
-			SendPSN: wire.PSN(x.mine.PSN), Timeout: ackTimeout, RetryCount: retries, RNRRetry: rnrRetries,
+			SendPSN: wire.PSN(x.mine.PSN), Timeout: ackTimeout, RetryCount: retries,
+			RNRRetry: rnrRetries,
 		})
 	})
 }
@@ -242,7 +250,10 @@ func (x *session) play(ctx context.Context, conn net.Conn) error {
 	select {
 	case <-ended:
 	case <-ctx.Done():
-		return errors.Join(context.Cause(ctx), x.do(func(*transport.Endpoint) error { x.bounce.halt = true; return nil }))
+		return errors.Join(context.Cause(ctx), x.do(func(*transport.Endpoint) error {
+			x.bounce.halt = true
+			return nil
+		}))
 	}
 	if x.bounce.err != nil {
 		return x.bounce.err
@@ -256,7 +267,10 @@ func (x *session) linger(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lingerMost)
 	defer cancel()
 	repeats := func() (n uint64, err error) {
-		err = x.do(func(ep *transport.Endpoint) error { n = ep.Counters().DuplicateRequests; return nil })
+		err = x.do(func(ep *transport.Endpoint) error {
+			n = ep.Counters().DuplicateRequests
+			return nil
+		})
 		return n, err
 	}
 	before, err := repeats()
@@ -295,8 +309,8 @@ func (x *session) meet(ctx context.Context, conn net.Conn) (peer pingpong.Destin
 	return peer, err
 }
 
-// linkUp waits until the wire leads somewhere. It asks again and again: a memif client connects when
-// it is asked.
+// linkUp waits until the wire leads somewhere. It asks again and again: a memif client connects
+// when it is asked.
 func (x *session) linkUp(ctx context.Context) error {
 	for {
 		link, err := x.host.Device().Link()
@@ -313,7 +327,8 @@ func (x *session) linkUp(ctx context.Context) error {
 
 // patience is ctx until the two sides know each other.
 func (s *settings) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, s.Timeout.Std(), fmt.Errorf("no handshake within --timeout %v", s.Timeout))
+	return context.WithTimeoutCause(ctx, s.Timeout.Std(),
+		fmt.Errorf("no handshake within --timeout %v", s.Timeout))
 }
 
 // print tells of one side, as libibverbs' example does.
@@ -322,7 +337,8 @@ func (x *session) print(whose string, d pingpong.Destination) {
 	if d.GID.Is4() {
 		gid = "::ffff:" + gid
 	}
-	fmt.Fprintf(x.out, "  %-15s LID 0x%04x, QPN 0x%06x, PSN 0x%06x, GID %s\n", whose+" address:", d.LID, d.QPN, d.PSN, gid)
+	fmt.Fprintf(x.out, "  %-15s LID 0x%04x, QPN 0x%06x, PSN 0x%06x, GID %s\n", whose+" address:",
+		d.LID, d.QPN, d.PSN, gid)
 }
 
 // report tells how fast it was, as libibverbs' example does: bytes of both directions.
@@ -330,6 +346,8 @@ func (x *session) report() {
 	s := x.settings
 	bytes := 2 * s.Size * units.Bytes(s.Iters)
 	took := x.bounce.ended.Sub(x.bounce.begun)
-	fmt.Fprintf(x.out, "%d bytes in %.2f seconds = %.2f Mbit/sec\n", int64(bytes), took.Seconds(), float64(bytes)*8/took.Microseconds())
-	fmt.Fprintf(x.out, "%d iters in %.2f seconds = %.2f usec/iter\n", s.Iters, took.Seconds(), took.Microseconds()/float64(s.Iters))
+	fmt.Fprintf(x.out, "%d bytes in %.2f seconds = %.2f Mbit/sec\n", int64(bytes), took.Seconds(),
+		float64(bytes)*8/took.Microseconds())
+	fmt.Fprintf(x.out, "%d iters in %.2f seconds = %.2f usec/iter\n", s.Iters, took.Seconds(),
+		took.Microseconds()/float64(s.Iters))
 }

@@ -73,21 +73,31 @@ func flags(s *settings, w *words) *pflag.FlagSet {
 	f.Usage = func() {}
 	f.IntVarP(&s.Port, "port", "p", s.Port, "TCP `port` of the handshake")
 	f.StringVarP(&w.size, "size", "s", w.size, "`bytes` of a message; K and M are understood")
-	f.IntVarP(&w.mtu, "mtu", "m", w.mtu, "path MTU in `bytes`; it is not negotiated, the peer's must be the same")
+	f.IntVarP(&w.mtu, "mtu", "m", w.mtu,
+		"path MTU in `bytes`; it is not negotiated, the peer's must be the same")
 	f.IntVarP(&s.RxDepth, "rx-depth", "r", s.RxDepth, "`receives` that are posted")
-	f.IntVarP(&s.Iters, "iters", "n", s.Iters, "`number` of messages each way, the same at the peer")
-	f.IntVarP(&s.SL, "sl", "l", 0, "service `level`, 0 to 15; nothing of it is on a RoCEv2 wire without priority tags")
-	f.BoolVarP(&s.Check, "chk", "c", false, "check every byte of what arrives; the client must have it too")
-	f.IntVarP(&s.GIDIndex, "gid-idx", "g", 0, "which of the --ip addresses to use, by its `number` from 0")
+	f.IntVarP(&s.Iters, "iters", "n", s.Iters,
+		"`number` of messages each way, the same at the peer")
+	f.IntVarP(&s.SL, "sl", "l", 0,
+		"service `level`, 0 to 15; nothing of it is on a RoCEv2 wire without priority tags")
+	f.BoolVarP(&s.Check, "chk", "c", false,
+		"check every byte of what arrives; the client must have it too")
+	f.IntVarP(&s.GIDIndex, "gid-idx", "g", 0,
+		"which of the --ip addresses to use, by its `number` from 0")
 	f.StringVarP(&s.Device, "ib-dev", "d", s.Device,
 		"`URL` of the port: loop: (both ends in this process) memif:/path/sock[,client]\n"+
 			"af_packet:eth0 af_xdp:eth0 tap:NAME pci:0000:3b:00.0 eal:VDEV")
-	f.StringSliceVar(&w.addrs, "ip", nil, "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
-	f.StringSliceVar(&w.gateways, "gateway", nil, "`address` that leads off the prefixes, repeatable")
+	f.StringSliceVar(&w.addrs, "ip", nil,
+		"`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
+	f.StringSliceVar(&w.gateways, "gateway", nil,
+		"`address` that leads off the prefixes, repeatable")
 	f.Var(&s.Idle, "idle", "`policy` of the polling core without work: spin, pause or sleep")
-	f.StringVar(&w.control, "cc", "", "congestion `control`, such as swift:base_target=25us; its path is taken for 20us at 100Gb/s")
-	f.StringVar(&s.Pcap, "pcap", "", "write what crosses the port to this `file` (on loop: the client's)")
-	f.StringVar(&w.timeout, "timeout", w.timeout, "how `long` nothing may come from a peer, or from a server that is dialled, before it is given up")
+	f.StringVar(&w.control, "cc", "", "congestion `control`, such as swift:base_target=25us; its "+
+		"path is taken for 20us at 100Gb/s")
+	f.StringVar(&s.Pcap, "pcap", "",
+		"write what crosses the port to this `file` (on loop: the client's)")
+	f.StringVar(&w.timeout, "timeout", w.timeout, "how `long` nothing may come from a peer, or "+
+		"from a server that is dialled, before it is given up")
 	f.StringVar(&s.EAL, "eal", "", "more `arguments` for DPDK's EAL")
 	f.BoolVarP(&w.help, "help", "h", false, "print this")
 	return f
@@ -121,7 +131,8 @@ func (s *settings) read(w *words) (err error) {
 	for _, a := range w.addrs {
 		p, err := netip.ParsePrefix(a)
 		if err != nil {
-			return fmt.Errorf("--ip %s: want an address with its prefix length, such as 10.0.0.1/24: %w", a, err)
+			return fmt.Errorf(
+				"--ip %s: want an address with its prefix length, such as 10.0.0.1/24: %w", a, err)
 		}
 		s.Addrs = append(s.Addrs, p)
 	}
@@ -170,7 +181,8 @@ func (s *settings) check() error {
 	within("-l", s.SL, 0, maxSL)
 	within("-g", s.GIDIndex, 0, max(0, len(s.Addrs)-1))
 	switch s.MTU {
-	case transport.MTU256, transport.MTU512, transport.MTU1024, transport.MTU2048, transport.MTU4096:
+	case transport.MTU256, transport.MTU512, transport.MTU1024, transport.MTU2048,
+		transport.MTU4096:
 	default:
 		errs = append(errs, fmt.Errorf("-m %d: none of 256, 512, 1024, 2048, 4096", int64(s.MTU)))
 	}
@@ -192,11 +204,13 @@ func (s *settings) cores() int {
 }
 
 func help(w io.Writer) {
-	fmt.Fprintf(w, "%s bounces SENDs over a DPDK port, as ibv_rc_pingpong does and with it.\n\n", name)
+	fmt.Fprintf(w, "%s bounces SENDs over a DPDK port, as ibv_rc_pingpong does and with it.\n\n",
+		name)
 	fmt.Fprintf(w, "  %-36s both ends in this process, over loop:\n", name+" [flags]")
 	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", name+" -d URL [flags]")
 	fmt.Fprintf(w, "  %-36s the client\n", name+" -d URL [flags] HOST")
 	fmt.Fprintf(w, "\n%s", flags(defaults()).FlagUsagesWrapped(110))
 	fmt.Fprintf(w, "\nWith Linux, whose address is 10.0.0.1:\n"+
-		"  %s -d af_packet:eth0 --ip 10.0.0.5/24 -c 10.0.0.1    there: ibv_rc_pingpong -g 1 -c\n", name)
+		"  %s -d af_packet:eth0 --ip 10.0.0.5/24 -c 10.0.0.1    there: ibv_rc_pingpong -g 1 -c\n",
+		name)
 }

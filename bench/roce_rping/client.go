@@ -24,7 +24,8 @@ func (s *settings) dial(ctx context.Context, host *goroce.Host, stdout io.Writer
 	defer e.destroy()
 	patient, cancel := context.WithTimeout(ctx, s.patience)
 	defer cancel()
-	if e.conn, err = host.DialCM(patient, netip.AddrPortFrom(s.address, s.port), e.params()); err != nil {
+	if e.conn, err = host.DialCM(patient, netip.AddrPortFrom(s.address, s.port),
+		e.params()); err != nil {
 		return err
 	}
 	for n := 0; (s.count == 0 || n < s.count) && err == nil; n++ {

@@ -49,13 +49,15 @@ func (e *end) create(ep *transport.Endpoint) error {
 		region **transport.MemoryRegion
 		size   int
 		access transport.Access
-	}{{&e.out, advertLen, 0}, {&e.in, advertLen, transport.LocalWrite}, {&e.text, maxSize, transport.LocalWrite | transport.RemoteRead},
+	}{{&e.out, advertLen, 0}, {&e.in, advertLen, transport.LocalWrite},
+		{&e.text, maxSize, transport.LocalWrite | transport.RemoteRead},
 		{&e.sink, maxSize, transport.LocalWrite | transport.RemoteWrite}} {
 		if *r.region, err = ep.RegisterMemory(pd, make([]byte, r.size), r.access); err != nil {
 			return err
 		}
 	}
-	if e.qp, err = ep.CreateQP(transport.QPInit{PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: depth, MaxRecvWR: 1, SignalAll: true}); err != nil {
+	if e.qp, err = ep.CreateQP(transport.QPInit{PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: depth,
+		MaxRecvWR: 1, SignalAll: true}); err != nil {
 		return err
 	}
 	cq.OnEvent(e.reap)
@@ -84,7 +86,8 @@ func (e *end) reap(cq *transport.CompletionQueue) {
 
 // params is what rping brings to a connection, and the rights its buffers need.
 func (e *end) params() goroce.CMParams {
-	return goroce.CMParams{QP: e.qp, Access: transport.RemoteRead | transport.RemoteWrite, MaxRdAtomic: 1, MaxDestRdAtomic: 1,
+	return goroce.CMParams{QP: e.qp, Access: transport.RemoteRead | transport.RemoteWrite,
+		MaxRdAtomic: 1, MaxDestRdAtomic: 1,
 		MinRNRTimer: 12, RetryCount: 7, RNRRetry: 7}
 }
 
@@ -92,14 +95,16 @@ func (e *end) params() goroce.CMParams {
 func (e *end) send(a advert) error {
 	return e.do(func(*transport.Endpoint) error {
 		a.put(e.out.Bytes())
-		return e.qp.PostSend(&transport.WorkRequest{Op: transport.OpSend, SGList: []transport.SGE{e.out.SGE(0, advertLen)}})
+		return e.qp.PostSend(&transport.WorkRequest{Op: transport.OpSend,
+			SGList: []transport.SGE{e.out.SGE(0, advertLen)}})
 	})
 }
 
 // move READs the peer's buffer into ours, or WRITEs ours to it, and waits until it is done.
 func (e *end) move(ctx context.Context, op transport.SendOp, a advert) error {
 	err := e.do(func(*transport.Endpoint) error {
-		return e.qp.PostSend(&transport.WorkRequest{Op: op, SGList: []transport.SGE{e.text.SGE(0, int(a.size))}, RemoteAddr: a.addr, RKey: a.rkey})
+		return e.qp.PostSend(&transport.WorkRequest{Op: op,
+			SGList: []transport.SGE{e.text.SGE(0, int(a.size))}, RemoteAddr: a.addr, RKey: a.rkey})
 	})
 	if err != nil {
 		return err
@@ -126,7 +131,8 @@ func (e *end) hear(ctx context.Context) (advert, error) {
 }
 
 // await waits for a completion of a kind; others before it are our own SENDs'.
-func (e *end) await(ctx context.Context, what transport.CompletionOp) (wc transport.WorkCompletion, err error) {
+func (e *end) await(ctx context.Context, what transport.CompletionOp) (wc transport.WorkCompletion,
+	err error) {
 	for {
 		select {
 		case wc = <-e.completions:

@@ -47,7 +47,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func (s *settings) ping(ctx context.Context, stdout, stderr io.Writer) error {
 	// A polling goroutine never gives its P back: everything else needs one more.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
-	host, err := goroce.Open(s.device, goroce.Options{Addrs: s.addrs, Gateways: s.gateways, Idle: s.idle, Pcap: s.pcap, NewAlgorithm: s.control})
+	host, err := goroce.Open(s.device, goroce.Options{Addrs: s.addrs, Gateways: s.gateways,
+		Idle: s.idle, Pcap: s.pcap, NewAlgorithm: s.control})
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,8 @@ func TestSettings(t *testing.T) {
 		_, err := parse(strings.Fields(line), io.Discard)
 		require.ErrorContains(t, err, says, "%q", line)
 	}
-	s, err := parse(strings.Fields("-c -a fd18::1 -d af_packet:eth0 --ip 198.18.0.101/24,fd18::101/64 -C 3 -S 100 -v -V -p 7000 --cc swift"), io.Discard)
+	s, err := parse(strings.Fields("-c -a fd18::1 -d af_packet:eth0 --ip "+
+		"198.18.0.101/24,fd18::101/64 -C 3 -S 100 -v -V -p 7000 --cc swift"), io.Discard)
 	require.NoError(t, err)
 	require.Len(t, s.addrs, 2)
 	require.IsType(t, &cc.Swift{}, s.control())
@@ -92,7 +93,8 @@ func TestSettings(t *testing.T) {
 	_, err = parse([]string{"--help"}, &out)
 	require.ErrorIs(t, err, pflag.ErrHelp)
 	require.Contains(t, out.String(), "toward \"rping -s\"")
-	require.Equal(t, 1, run(context.Background(), []string{"-s", "-d", "nonsense:"}, io.Discard, io.Discard))
+	require.Equal(t, 1, run(context.Background(), []string{"-s", "-d", "nonsense:"}, io.Discard,
+		io.Discard))
 }
 
 // ends are both ends of a loop.
@@ -108,7 +110,8 @@ func ends(t *testing.T) (server, client *goroce.Host) {
 }
 
 // serving runs a server until its client has left, or stop.
-func serving(t *testing.T, host *goroce.Host, flags string, stdout io.Writer) (done chan error, stop func()) {
+func serving(t *testing.T, host *goroce.Host, flags string, stdout io.Writer) (done chan error,
+	stop func()) {
 	s, err := parse(strings.Fields("-s -d loop: "+flags), io.Discard)
 	require.NoError(t, err)
 	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
@@ -119,7 +122,8 @@ func serving(t *testing.T, host *goroce.Host, flags string, stdout io.Writer) (d
 }
 
 func pinging(t *testing.T, server, client *goroce.Host, flags string, stdout io.Writer) error {
-	s, err := parse(strings.Fields(fmt.Sprintf("-c -d loop: -a %v %s", server.Addrs()[0].Addr(), flags)), io.Discard)
+	s, err := parse(strings.Fields(fmt.Sprintf("-c -d loop: -a %v %s", server.Addrs()[0].Addr(),
+		flags)), io.Discard)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -138,7 +142,8 @@ func TestPing(t *testing.T) {
 	done, _ := serving(t, server, "-v -V", &said)
 	require.NoError(t, pinging(t, server, client, "-C 70 -S 5000 -v -V", &answered))
 	require.NoError(t, <-done)
-	require.Equal(t, said.String(), strings.ReplaceAll(answered.String(), "ping data", "server ping data"))
+	require.Equal(t, said.String(), strings.ReplaceAll(answered.String(), "ping data",
+		"server ping data"))
 	require.Equal(t, 70, strings.Count(said.String(), "\n"))
 }
 
@@ -148,7 +153,9 @@ func TestPersistentServer(t *testing.T) {
 	const n = 4
 	errs := make(chan error, n)
 	for i := range n {
-		go func() { errs <- pinging(t, server, client, fmt.Sprintf("-C 20 -V -S %d", 26+i), io.Discard) }()
+		go func() {
+			errs <- pinging(t, server, client, fmt.Sprintf("-C 20 -V -S %d", 26+i), io.Discard)
+		}()
 	}
 	for range n {
 		require.NoError(t, <-errs)

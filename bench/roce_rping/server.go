@@ -18,7 +18,8 @@ import (
 func (s *settings) serve(ctx context.Context, host *goroce.Host, stdout, stderr io.Writer) error {
 	if a := s.address; a.IsValid() && !a.IsUnspecified() &&
 		!slices.ContainsFunc(host.Addrs(), func(p netip.Prefix) bool { return p.Addr() == a }) {
-		return fmt.Errorf("-a %v is none of the port's addresses, which are %v: --ip says them", a, host.Addrs())
+		return fmt.Errorf("-a %v is none of the port's addresses, which are %v: --ip says them", a,
+			host.Addrs())
 	}
 	l, err := host.ListenCM(s.port)
 	if err != nil {
@@ -47,7 +48,8 @@ func (s *settings) serve(ctx context.Context, host *goroce.Host, stdout, stderr 
 }
 
 // answer serves a client until it leaves.
-func (s *settings) answer(ctx context.Context, host *goroce.Host, r *goroce.CMRequest, stdout io.Writer) error {
+func (s *settings) answer(ctx context.Context, host *goroce.Host, r *goroce.CMRequest,
+	stdout io.Writer) error {
 	e, err := newEnd(host)
 	if err != nil {
 		return errors.Join(err, r.Reject(nil))
@@ -73,9 +75,11 @@ func (s *settings) answer(ctx context.Context, host *goroce.Host, r *goroce.CMRe
 }
 
 // answerOnce READs the text at a, and WRITEs it to the buffer that the client offers then.
-func (s *settings) answerOnce(ctx context.Context, e *end, a advert, n int, stdout io.Writer) error {
+func (s *settings) answerOnce(ctx context.Context, e *end, a advert, n int,
+	stdout io.Writer) error {
 	if a.size < 1 || a.size > maxSize {
-		return fmt.Errorf("client %v offers %d bytes, rping has 1..%d", e.conn.Peer(), a.size, maxSize)
+		return fmt.Errorf("client %v offers %d bytes, rping has 1..%d", e.conn.Peer(), a.size,
+			maxSize)
 	}
 	if err := e.move(ctx, transport.OpRead, a); err != nil {
 		return err
@@ -84,7 +88,8 @@ func (s *settings) answerOnce(ctx context.Context, e *end, a advert, n int, stdo
 	if s.validate {
 		want := make([]byte, a.size)
 		if writeText(want, n); !bytes.Equal(want, text) {
-			return fmt.Errorf("ping %d of %v: read %q, expected %q", n, e.conn.Peer(), wordOf(text), wordOf(want))
+			return fmt.Errorf("ping %d of %v: read %q, expected %q", n, e.conn.Peer(), wordOf(text),
+				wordOf(want))
 		}
 	}
 	if s.verbose {
@@ -98,7 +103,8 @@ func (s *settings) answerOnce(ctx context.Context, e *end, a advert, n int, stdo
 		return err
 	}
 	if sink.size < a.size {
-		return fmt.Errorf("client %v offers %d bytes for a text of %d", e.conn.Peer(), sink.size, a.size)
+		return fmt.Errorf("client %v offers %d bytes for a text of %d", e.conn.Peer(), sink.size,
+			a.size)
 	}
 	sink.size = a.size
 	if err := e.move(ctx, transport.OpWrite, sink); err != nil {

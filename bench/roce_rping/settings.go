@@ -69,19 +69,26 @@ func parse(args []string, out io.Writer) (*settings, error) {
 	var addrs, gateways []string
 	f.BoolVarP(&s.server, "server", "s", false, "be the server: serve one client")
 	f.BoolVarP(&client, "client", "c", false, "be the client")
-	f.BoolVarP(&s.persistent, "persistent", "P", false, "serve clients, several at a time, until interrupted")
-	f.StringVarP(&address, "address", "a", "", "`address` of the server; to the server itself: the one it shall have")
+	f.BoolVarP(&s.persistent, "persistent", "P", false,
+		"serve clients, several at a time, until interrupted")
+	f.StringVarP(&address, "address", "a", "",
+		"`address` of the server; to the server itself: the one it shall have")
 	f.Uint16VarP(&s.port, "port", "p", 7174, "`port` of the server in librdmacm's TCP port space")
-	f.IntVarP(&s.count, "count", "C", 0, "`number` of pings of the client; 0 goes on until either end is interrupted")
+	f.IntVarP(&s.count, "count", "C", 0,
+		"`number` of pings of the client; 0 goes on until either end is interrupted")
 	f.IntVarP(&s.size, "size", "S", 64, "`bytes` of the client's text, 26 to 65535")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "print each text")
 	f.BoolVarP(&s.validate, "validate", "V", false, "check each text")
-	f.DurationVar(&s.patience, "connect-timeout", 10*time.Second, "how long a client tries to reach its server")
-	f.StringVarP(&s.device, "device", "d", "", "`URL` of the port, such as af_packet:eth0, memif:/path/sock, pci:0000:3b:00.0")
-	f.StringSliceVar(&addrs, "ip", nil, "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
+	f.DurationVar(&s.patience, "connect-timeout", 10*time.Second,
+		"how long a client tries to reach its server")
+	f.StringVarP(&s.device, "device", "d", "",
+		"`URL` of the port, such as af_packet:eth0, memif:/path/sock, pci:0000:3b:00.0")
+	f.StringSliceVar(&addrs, "ip", nil,
+		"`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
 	f.StringSliceVar(&gateways, "gateway", nil, "`address` that leads off the prefixes, repeatable")
 	f.Var(&s.idle, "idle", "`policy` of the polling core without work: spin, pause, sleep")
-	f.StringVar(&control, "cc", "", "congestion `control`, such as swift:base_target=25us; its path is taken for 20us at 100Gb/s")
+	f.StringVar(&control, "cc", "", "congestion `control`, such as swift:base_target=25us; its "+
+		"path is taken for 20us at 100Gb/s")
 	f.StringVar(&s.pcap, "pcap", "", "write what crosses the port to this `file`")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -109,7 +116,8 @@ func (s *settings) parseControl(text string) error {
 	if text == "" {
 		return nil
 	}
-	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: transport.MTU4096, Signals: cc.SignalDelay}
+	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: transport.MTU4096,
+		Signals: cc.SignalDelay}
 	spec, err := cc.Parse(text)
 	if err == nil {
 		_, err = spec.New(path)
@@ -133,7 +141,8 @@ func (s *settings) parseAddresses(address string, addrs, gateways []string) (err
 	for _, a := range addrs {
 		p, err := netip.ParsePrefix(a)
 		if err != nil {
-			return fmt.Errorf("--ip %s: want an address with its prefix length, such as 10.0.0.1/24: %w", a, err)
+			return fmt.Errorf(
+				"--ip %s: want an address with its prefix length, such as 10.0.0.1/24: %w", a, err)
 		}
 		s.addrs = append(s.addrs, p)
 	}

@@ -59,6 +59,7 @@ func parseAdvert(b []byte) (a advert, err error) {
 	if len(b) != advertLen {
 		return a, fmt.Errorf("the peer sends %d bytes, rping's messages have %d", len(b), advertLen)
 	}
-	a = advert{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:]), binary.BigEndian.Uint32(b[12:])}
+	a = advert{binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:]),
+		binary.BigEndian.Uint32(b[12:])}
 	return a, nil
 }

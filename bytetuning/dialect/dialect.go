@@ -56,8 +56,9 @@ type Rendering struct {
 	Config    string         // what to enter
 	Undo      string         // what takes it away again; "" where only a saved configuration does
 	Effective *intent.Intent // what the switch then does
-	Omitted   []string       // what of the watermark the dialect does not say: pmax, headroom, alpha
-	Warnings  []string
+	// what of the watermark the dialect does not say: pmax, headroom, alpha
+	Omitted  []string
+	Warnings []string
 }
 
 // Render says an intent.
@@ -93,8 +94,8 @@ func text(lines []string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Parse reads a configuration back. What of it is no watermark is passed over. Of the chip it needs the size of a
-// cell, where thresholds are cells.
+// Parse reads a configuration back. What of it is no watermark is passed over. Of the chip it needs
+// the size of a cell, where thresholds are cells.
 func (d *Dialect) Parse(text []byte, chip intent.Chip) ([]*intent.Intent, error) {
 	intents, err := d.parse(text, chip)
 	if err != nil {
@@ -144,11 +145,12 @@ func (s *sheet) drop(what string, size units.Bytes) {
 	}
 }
 
-// kilobyte is what vendors mean by KB, as none says otherwise: what is rounded up to it is too much by 2.4 % at most if it is 1024.
+// kilobyte is what vendors mean by KB, as none says otherwise: what is rounded up to it is too much
+// by 2.4 % at most if it is 1024.
 const kilobyte units.Bytes = 1000
 
-// in answers how many units a size is, rounded up, and makes that the effective one. It has to be between least and
-// most of them.
+// in answers how many units a size is, rounded up, and makes that the effective one. It has to be
+// between least and most of them.
 func (s *sheet) in(name string, size *units.Bytes, unit units.Bytes, least, most int64) int64 {
 	n := (int64(*size) + int64(unit) - 1) / int64(unit)
 	if n < least {

@@ -22,17 +22,20 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // vector is the worked example: 140 cells of 256 B are its headroom.
 func vector() *intent.Intent {
 	return &intent.Intent{
-		Name:      "leaf",
-		Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20, Headroom: 35_840, Alpha: -3},
-		Priority:  3, Queue: 3,
+		Name: "leaf",
+		Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20, Headroom: 35_840,
+			Alpha: -3},
+		Priority: 3, Queue: 3,
 	}
 }
 
 // of gives the interfaces that each vendor would have.
 func of(name string, i *intent.Intent) *intent.Intent {
 	i.Interfaces = map[string][]string{
-		"sonic": {"Ethernet0", "Ethernet4"}, "nxos": {"Ethernet1/1", "Ethernet1/2"}, "eos": {"Ethernet1", "Ethernet2"},
-		"huawei": {"100GE1/0/1", "100GE1/0/2"}, "h3c": {"HundredGigE1/0/1", "HundredGigE1/0/2"}, "onyx": {"1/1", "1/2"}, "nvue": {"swp1", "swp2"},
+		"sonic": {"Ethernet0", "Ethernet4"}, "nxos": {"Ethernet1/1", "Ethernet1/2"},
+		"eos":    {"Ethernet1", "Ethernet2"},
+		"huawei": {"100GE1/0/1", "100GE1/0/2"}, "h3c": {"HundredGigE1/0/1", "HundredGigE1/0/2"},
+		"onyx": {"1/1", "1/2"}, "nvue": {"swp1", "swp2"},
 	}[name]
 	if name == "h3c" && i.Chip.Cell == 0 {
 		i.Chip.Cell = 256
@@ -77,13 +80,18 @@ func TestGolden(t *testing.T) {
 // TestVector: the values of the worked example, dialect by dialect.
 func TestVector(t *testing.T) {
 	for name, want := range map[string][]string{
-		"sonic":  {`"green_min_threshold": "200000"`, `"green_max_threshold": "400000"`, `"green_drop_probability": "20"`, `"xoff": "35840"`, `"dynamic_th": "-3"`},
-		"nxos":   {"minimum-threshold 200 kbytes maximum-threshold 400 kbytes drop-probability 20 weight 0 ecn"},
-		"eos":    {"minimum-threshold 200 kbytes maximum-threshold 400 kbytes max-mark-probability 20 weight 0", "headroom kbytes 36"},
-		"h3c":    {"low-limit 782 high-limit 1563 discard-probability 20", "ingress-buffer dynamic 11", "headroom 140"},
+		"sonic": {`"green_min_threshold": "200000"`, `"green_max_threshold": "400000"`,
+			`"green_drop_probability": "20"`, `"xoff": "35840"`, `"dynamic_th": "-3"`},
+		"nxos": {"minimum-threshold 200 kbytes maximum-threshold 400 kbytes drop-probability " +
+			"20 weight 0 ecn"},
+		"eos": {"minimum-threshold 200 kbytes maximum-threshold 400 kbytes " +
+			"max-mark-probability 20 weight 0", "headroom kbytes 36"},
+		"h3c": {"low-limit 782 high-limit 1563 discard-probability 20",
+			"ingress-buffer dynamic 11", "headroom 140"},
 		"huawei": {"low-limit 200000 high-limit 400000 discard-percentage 20", "hdrm 36 kbytes"},
 		"onyx":   {"minimum-absolute 200 maximum-absolute 400", "alpha 1/8"},
-		"nvue":   {"min-threshold 200000", "max-threshold 400000", "probability 20", "port-buffer 35840"},
+		"nvue": {"min-threshold 200000", "max-threshold 400000", "probability 20",
+			"port-buffer 35840"},
 	} {
 		r, err := render(t, name, vector())
 		require.NoError(t, err)
@@ -101,7 +109,9 @@ func TestVector(t *testing.T) {
 		}
 		assert.Equal(t, omitted, r.Omitted, name)
 		for _, o := range omitted {
-			assert.True(t, slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "unsupported: "+o) }), "%s: %s", name, o)
+			assert.True(t, slices.ContainsFunc(r.Warnings, func(w string) bool {
+				return strings.Contains(w, "unsupported: "+o)
+			}), "%s: %s", name, o)
 		}
 	}
 }
@@ -112,17 +122,37 @@ func TestRefusals(t *testing.T) {
 		name, want string
 		change     func(*intent.Intent)
 	}{
-		{"sonic", "Kmax 400000B is not below XOFF, 300000B: PFC would come before ECN (case I)", func(i *intent.Intent) { i.XOFF = 300_000 }},
-		{"sonic", "after rounding: intent: leaf: Kmax 400128B is not below XOFF, 400128B", func(i *intent.Intent) { i.Chip.Cell, i.XOFF = 256, 400_010 }},
-		{"sonic", "are the same after rounding", func(i *intent.Intent) { i.Chip.Cell, i.Kmax = 4096, 200_100 }},
-		{"sonic", `interface "Ethernet0\nreload"`, func(i *intent.Intent) { i.Interfaces = []string{"Ethernet0\nreload"} }},
+		{"sonic", "Kmax 400000B is not below XOFF, 300000B: PFC would come before ECN (case I)",
+			func(i *intent.Intent) {
+				i.XOFF = 300_000
+			}},
+		{"sonic", "after rounding: intent: leaf: Kmax 400128B is not below XOFF, 400128B",
+			func(i *intent.Intent) {
+				i.Chip.Cell, i.XOFF = 256, 400_010
+			}},
+		{"sonic", "are the same after rounding", func(i *intent.Intent) {
+			i.Chip.Cell, i.Kmax = 4096, 200_100
+		}},
+		{"sonic", `interface "Ethernet0\nreload"`, func(i *intent.Intent) {
+			i.Interfaces = []string{"Ethernet0\nreload"}
+		}},
 		{"sonic", `name "leaf; reboot"`, func(i *intent.Intent) { i.Name = "leaf; reboot" }},
 		{"onyx", "no interfaces", func(i *intent.Intent) { i.Interfaces = nil }},
-		{"nxos", "are the same after rounding, 201000B", func(i *intent.Intent) { i.Kmin, i.Kmax = 200_100, 200_900 }},
-		{"h3c", "Kmax 20000000B: the switch takes 9500KiB at most", func(i *intent.Intent) { i.Kmax = 20_000_000 }},
-		{"huawei", "headroom 40000000B: the switch takes 30000KiB at most", func(i *intent.Intent) { i.Headroom = 40_000_000 }},
-		{"huawei", "guaranteed 30000B: the switch takes 25KiB at most", func(i *intent.Intent) { i.Guaranteed = 30_000 }},
-		{"huawei", "queue 6: a CE6866", func(i *intent.Intent) { i.Model, i.Queue = "CE6866-48S8CQ", 6 }},
+		{"nxos", "are the same after rounding, 201000B", func(i *intent.Intent) {
+			i.Kmin, i.Kmax = 200_100, 200_900
+		}},
+		{"h3c", "Kmax 20000000B: the switch takes 9500KiB at most", func(i *intent.Intent) {
+			i.Kmax = 20_000_000
+		}},
+		{"huawei", "headroom 40000000B: the switch takes 30000KiB at most", func(i *intent.Intent) {
+			i.Headroom = 40_000_000
+		}},
+		{"huawei", "guaranteed 30000B: the switch takes 25KiB at most", func(i *intent.Intent) {
+			i.Guaranteed = 30_000
+		}},
+		{"huawei", "queue 6: a CE6866", func(i *intent.Intent) {
+			i.Model, i.Queue = "CE6866-48S8CQ", 6
+		}},
 		{"onyx", "XOFF 1000000B", func(i *intent.Intent) { i.XOFF = 1_000_000 }},
 		{"eos", "Pmax 0%", func(i *intent.Intent) { i.Pmax = 0 }},
 		{"eos", "alpha 2^5", func(i *intent.Intent) { i.Alpha = 5 }},
@@ -140,7 +170,8 @@ func TestRefusals(t *testing.T) {
 	_, err := d.Render(i, Options{})
 	assert.ErrorContains(t, err, "how large is one?")
 	_, err = Get("junos")
-	assert.EqualError(t, err, `dialect: no "junos"; there are eos, h3c, huawei, nvue, nxos, onyx, sonic`)
+	assert.EqualError(t, err,
+		`dialect: no "junos"; there are eos, h3c, huawei, nvue, nxos, onyx, sonic`)
 }
 
 // TestH3CAlpha: 101 per cents are eleven classes.
@@ -157,7 +188,8 @@ func TestH3CAlpha(t *testing.T) {
 		assert.False(t, ok)
 	}
 	for percent, want := range map[int]bytetuning.Alpha{
-		0: -7, 1: -6, 2: -5, 3: -5, 4: -4, 5: -4, 6: -3, 11: -3, 12: -2, 20: -2, 21: -1, 33: -1, 34: 0, 50: 0, 51: 1, 66: 1, 67: 2, 80: 2, 81: 3, 100: 3,
+		0: -7, 1: -6, 2: -5, 3: -5, 4: -4, 5: -4, 6: -3, 11: -3, 12: -2, 20: -2, 21: -1, 33: -1,
+		34: 0, 50: 0, 51: 1, 66: 1, 67: 2, 80: 2, 81: 3, 100: 3,
 	} {
 		a, _ := H3CAlpha(percent)
 		assert.Equal(t, want, a)
@@ -174,12 +206,14 @@ func drawn(r *rand.Rand) *intent.Intent {
 	i.Priority, i.Queue = r.IntN(8), r.IntN(8)
 	i.Chip.Cell = []units.Bytes{0, 208, 256, 384}[r.IntN(4)]
 	if r.IntN(3) == 0 {
-		i.Alpha, i.XOFF, i.XONOffset = 0, i.Kmax+2000+units.Bytes(r.IntN(1_000_000)), units.Bytes(1000+r.IntN(20_000))
+		i.Alpha, i.XOFF, i.XONOffset = 0, i.Kmax+2000+units.Bytes(r.IntN(1_000_000)),
+			units.Bytes(1000+r.IntN(20_000))
 	}
 	return i
 }
 
-// TestRoundTrip: what is read back is what the rendering said is in effect, and never below what was wanted.
+// TestRoundTrip: what is read back is what the rendering said is in effect, and never below what
+// was wanted.
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
 	rendered := map[string]int{}
@@ -202,11 +236,15 @@ func TestRoundTrip(t *testing.T) {
 			require.Len(t, back, 1)
 			b := back[0]
 			for what, same := range map[string]bool{
-				"kmin": e.Kmin == b.Kmin, "kmax": e.Kmax == b.Kmax, "pmax": e.Pmax == b.Pmax, "headroom": e.Headroom == b.Headroom,
-				"alpha": e.Alpha == b.Alpha, "xoff": e.XOFF == b.XOFF, "priority": e.Priority == b.Priority, "queue": e.Queue == b.Queue,
-				"xon_offset": e.XONOffset == b.XONOffset, "interfaces": slices.Equal(e.Interfaces, b.Interfaces),
+				"kmin": e.Kmin == b.Kmin, "kmax": e.Kmax == b.Kmax, "pmax": e.Pmax == b.Pmax,
+				"headroom": e.Headroom == b.Headroom,
+				"alpha":    e.Alpha == b.Alpha, "xoff": e.XOFF == b.XOFF,
+				"priority": e.Priority == b.Priority, "queue": e.Queue == b.Queue,
+				"xon_offset": e.XONOffset == b.XONOffset, "interfaces": slices.Equal(e.Interfaces,
+					b.Interfaces),
 			} {
-				require.True(t, same || slices.Contains(out.Omitted, what), "%s: %s: %+v is read as %+v\n%s", name, what, e, b, out.Config)
+				require.True(t, same || slices.Contains(out.Omitted, what),
+					"%s: %s: %+v is read as %+v\n%s", name, what, e, b, out.Config)
 			}
 		}
 	}
@@ -216,7 +254,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestSONiCInTheWild: references as old releases write them, ranges, lists of ports, numbers that are no strings.
+// TestSONiCInTheWild: references as old releases write them, ranges, lists of ports, numbers that
+// are no strings.
 func TestSONiCInTheWild(t *testing.T) {
 	d, _ := Get("sonic")
 	text, err := os.ReadFile("testdata/config_db.json")
@@ -226,8 +265,10 @@ func TestSONiCInTheWild(t *testing.T) {
 	require.Len(t, intents, 2)
 	assert.Equal(t, &intent.Intent{
 		Name: "AZURE_LOSSLESS", Chip: intent.Chip{Buffer: 12_766_208},
-		Watermark:  bytetuning.Watermark{Kmin: 1_048_576, Kmax: 2_097_152, Pmax: 5, Headroom: 177_632, Alpha: -3},
-		Guaranteed: 1248, XONOffset: 2288, Priority: 3, Queue: 3, Interfaces: []string{"Ethernet0", "Ethernet4"},
+		Watermark: bytetuning.Watermark{Kmin: 1_048_576, Kmax: 2_097_152, Pmax: 5,
+			Headroom: 177_632, Alpha: -3},
+		Guaranteed: 1248, XONOffset: 2288, Priority: 3, Queue: 3, Interfaces: []string{"Ethernet0",
+			"Ethernet4"},
 	}, intents[0])
 	assert.Equal(t, "AZURE_LOSSLESS_4", intents[1].Name)
 	findings, _ := intent.Lint(intents[0])
@@ -249,16 +290,21 @@ func TestSONiCInTheWild(t *testing.T) {
 
 func TestLinesThatContradict(t *testing.T) {
 	d, _ := Get("h3c")
-	_, err := d.Parse([]byte(" queue 3 drop-level 0 low-limit 1 high-limit 2 discard-probability 3\n queue 4 drop-level 0 low-limit 1 high-limit 2 discard-probability 3\n"), intent.Chip{Cell: 256})
+	_, err := d.Parse([]byte(" queue 3 drop-level 0 low-limit 1 high-limit 2 discard-probability "+
+		"3\n queue 4 drop-level 0 low-limit 1 high-limit 2 discard-probability 3\n"),
+		intent.Chip{Cell: 256})
 	assert.ErrorContains(t, err, "line 2: queue is 4, and was 3 before")
-	_, err = d.Parse([]byte(" queue 3 drop-level 0 low-limit 1 high-limit 2 discard-probability 3\n"), intent.Chip{})
+	_, err = d.Parse(
+		[]byte(" queue 3 drop-level 0 low-limit 1 high-limit 2 discard-probability 3\n"),
+		intent.Chip{})
 	assert.ErrorContains(t, err, "how large is a cell?")
 	_, err = d.Parse([]byte("nothing\n"), intent.Chip{})
 	assert.ErrorContains(t, err, "there is no ECN threshold in it")
 }
 
 func TestUnverified(t *testing.T) {
-	for name, want := range map[string]string{"nxos": "queue-limit dynamic 4", "eos": "ingress priority-group 3 threshold 1/8"} {
+	for name, want := range map[string]string{"nxos": "queue-limit dynamic 4",
+		"eos": "ingress priority-group 3 threshold 1/8"} {
 		d, _ := Get(name)
 		r, err := d.Render(of(name, vector()), Options{})
 		require.NoError(t, err)

@@ -1,7 +1,7 @@
 package dialect
 
-// Arista EOS: kilobytes, of which thresholds may be 1 to 256000000 (the data model of Arista's AVD). Segments would be cells, whose
-// size depends on the chip.
+// Arista EOS: kilobytes, of which thresholds may be 1 to 256000000 (the data model of Arista's
+// AVD). Segments would be cells, whose size depends on the chip.
 var _ = register(&Dialect{
 	Name: "eos", Title: "Arista EOS", render: renderEOS,
 	parse: lineParser(
@@ -25,7 +25,8 @@ func renderEOS(s *sheet) {
 	s.line("   priority-flow-control priority %d no-drop", s.Priority)
 	s.line("   !")
 	s.line("   uc-tx-queue %d", s.Queue)
-	s.line("      random-detect ecn minimum-threshold %d kbytes maximum-threshold %d kbytes max-mark-probability %d weight 0", kmin, kmax, s.Pmax)
+	s.line("      random-detect ecn minimum-threshold %d kbytes maximum-threshold %d kbytes "+
+		"max-mark-probability %d weight 0", kmin, kmax, s.Pmax)
 	s.line("      random-detect ecn count")
 	for _, i := range s.Interfaces {
 		s.line("interface %s", i)

@@ -2,7 +2,8 @@ package dialect
 
 import "github.com/goroce/goroce/bytetuning"
 
-// H3C Comware: cells (public configurations; the technical reference they quote). dynamic is a per cent that the chip maps to α.
+// H3C Comware: cells (public configurations; the technical reference they quote). dynamic is a per
+// cent that the chip maps to α.
 var _ = register(&Dialect{
 	Name: "h3c", Title: "H3C Comware", render: renderH3C,
 	parse: lineParser(
@@ -18,7 +19,8 @@ var _ = register(&Dialect{
 	),
 })
 
-// h3cClasses are the upper ends of the per cents that mean 1/128, 1/64, .. 8: α/(1+α), but for the lowest ones.
+// h3cClasses are the upper ends of the per cents that mean 1/128, 1/64, .. 8: α/(1+α), but for the
+// lowest ones.
 var h3cClasses = [...]int{0, 1, 3, 5, 11, 20, 33, 50, 66, 80, 100}
 
 // h3cAlpha answers what a per cent means.
@@ -50,7 +52,8 @@ func renderH3C(s *sheet) {
 	s.line("system-view")
 	s.line("qos wred queue table %s", p)
 	for level := range 3 {
-		s.line(" queue %d drop-level %d low-limit %d high-limit %d discard-probability %d", s.Queue, level, kmin, kmax, s.Pmax)
+		s.line(" queue %d drop-level %d low-limit %d high-limit %d discard-probability %d", s.Queue,
+			level, kmin, kmax, s.Pmax)
 	}
 	s.line(" queue %d weighting-constant 0", s.Queue)
 	s.line(" queue %d ecn", s.Queue)
@@ -62,9 +65,11 @@ func renderH3C(s *sheet) {
 		s.line(" priority-flow-control enable")
 		s.line(" priority-flow-control no-drop dot1p %d", s.Priority)
 		if s.XOFF > 0 {
-			s.line(" priority-flow-control dot1p %d ingress-buffer static %d", s.Priority, s.in("XOFF", &s.got.XOFF, cell, 0, most))
+			s.line(" priority-flow-control dot1p %d ingress-buffer static %d", s.Priority,
+				s.in("XOFF", &s.got.XOFF, cell, 0, most))
 		} else {
-			s.line(" priority-flow-control dot1p %d ingress-buffer dynamic %d", s.Priority, h3cClasses[s.Alpha-bytetuning.LeastAlpha])
+			s.line(" priority-flow-control dot1p %d ingress-buffer dynamic %d", s.Priority,
+				h3cClasses[s.Alpha-bytetuning.LeastAlpha])
 		}
 		s.line(" priority-flow-control dot1p %d headroom %d", s.Priority, headroom)
 		s.undone("interface %s", i)
@@ -73,15 +78,18 @@ func renderH3C(s *sheet) {
 		s.undone(" undo priority-flow-control dot1p %d ingress-buffer", s.Priority)
 		s.undone(" undo priority-flow-control dot1p %d headroom", s.Priority)
 		if s.Guaranteed > 0 {
-			s.line(" priority-flow-control dot1p %d reserved-buffer %d", s.Priority, s.in("guaranteed", &s.got.Guaranteed, cell, 0, most))
+			s.line(" priority-flow-control dot1p %d reserved-buffer %d", s.Priority,
+				s.in("guaranteed", &s.got.Guaranteed, cell, 0, most))
 			s.undone(" undo priority-flow-control dot1p %d reserved-buffer", s.Priority)
 		}
 		if s.XONOffset > 0 {
-			s.line(" priority-flow-control dot1p %d ingress-threshold-offset %d", s.Priority, s.in("xon_offset", &s.got.XONOffset, cell, 0, most))
+			s.line(" priority-flow-control dot1p %d ingress-threshold-offset %d", s.Priority,
+				s.in("xon_offset", &s.got.XONOffset, cell, 0, most))
 			s.undone(" undo priority-flow-control dot1p %d ingress-threshold-offset", s.Priority)
 		}
 		s.line(" priority-flow-control deadlock enable")
 	}
 	s.undone("undo qos wred queue table %s", p)
-	s.warn("one translated manual says that a larger discard-probability drops less; its own example has it as per cent: look at a marked queue once")
+	s.warn("one translated manual says that a larger discard-probability drops less; its own " +
+		"example has it as per cent: look at a marked queue once")
 }

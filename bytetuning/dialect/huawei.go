@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Huawei CloudEngine, VRP 8: ECN in bytes, PFC in kilobytes; nothing holds before commit (EDOC1100155250 and the pages of its
-// commands). The models differ in PFC: those of the CE6866 kind have no headroom to set.
+// Huawei CloudEngine, VRP 8: ECN in bytes, PFC in kilobytes; nothing holds before commit
+// (EDOC1100155250 and the pages of its commands). The models differ in PFC: those of the CE6866
+// kind have no headroom to set.
 var _ = register(&Dialect{
 	Name: "huawei", Title: "Huawei CloudEngine VRP 8", render: renderHuawei,
 	parse: lineParser(
@@ -29,12 +30,14 @@ func renderHuawei(s *sheet) {
 	if strings.HasPrefix(s.Model, "CE6863") && s.Model != "CE6863E" {
 		form = "color green"
 	}
-	san := strings.HasPrefix(s.Model, "CE6866") || strings.HasPrefix(s.Model, "CE8850") || strings.HasPrefix(s.Model, "CE8851") || strings.HasPrefix(s.Model, "CE6860")
+	san := strings.HasPrefix(s.Model, "CE6866") || strings.HasPrefix(s.Model, "CE8850") ||
+		strings.HasPrefix(s.Model, "CE8851") || strings.HasPrefix(s.Model, "CE6860")
 	if san && s.Queue > 5 {
 		s.refuse("queue %d: a %s has PFC on 0 to 5", s.Queue, s.Model)
 	}
 	s.line("drop-profile %s", p)
-	s.line(" %s buffer-size low-limit %d high-limit %d discard-percentage %d", form, kmin, kmax, s.Pmax)
+	s.line(" %s buffer-size low-limit %d high-limit %d discard-percentage %d", form, kmin, kmax,
+		s.Pmax)
 	s.line("dcb pfc %s", p)
 	s.line(" priority %d", s.Priority)
 	for _, i := range s.Interfaces {
@@ -63,11 +66,13 @@ func renderHuawei(s *sheet) {
 	s.undone("commit")
 }
 
-// pfcOfHuawei are the buffer's lines of one interface. Ranges are those of the CE6885 kind, and of XOFF of the CE6866 kind.
+// pfcOfHuawei are the buffer's lines of one interface. Ranges are those of the CE6885 kind, and of
+// XOFF of the CE6866 kind.
 func (s *sheet) pfcOfHuawei(san bool) {
 	q := s.Queue
 	if s.Guaranteed > 0 && !san {
-		s.line(" dcb pfc buffer %d guaranteed %d bytes", q, s.in("guaranteed", &s.got.Guaranteed, 1, 640, 25_600))
+		s.line(" dcb pfc buffer %d guaranteed %d bytes", q, s.in("guaranteed", &s.got.Guaranteed, 1,
+			640, 25_600))
 		s.undone(" undo dcb pfc buffer %d guaranteed", q)
 	}
 	if s.XOFF > 0 {
@@ -82,14 +87,16 @@ func (s *sheet) pfcOfHuawei(san bool) {
 			s.got.XONOffset = 6 * kilobyte
 		}
 		if san {
-			s.line(" dcb pfc buffer %d xon static %d kbytes xoff static %d kbytes", q, max(1, xoff-offset), xoff)
+			s.line(" dcb pfc buffer %d xon static %d kbytes xoff static %d kbytes", q,
+				max(1, xoff-offset), xoff)
 		} else {
 			s.line(" dcb pfc buffer %d xoff static %d kbytes xon offset %d kbytes", q, xoff, offset)
 		}
 		s.undone(" undo dcb pfc buffer %d xoff", q)
 	}
 	if !san {
-		s.line(" dcb pfc buffer %d hdrm %d kbytes", q, s.in("headroom", &s.got.Headroom, kilobyte, 16, 30_720))
+		s.line(" dcb pfc buffer %d hdrm %d kbytes", q, s.in("headroom", &s.got.Headroom, kilobyte,
+			16, 30_720))
 		s.undone(" undo dcb pfc buffer %d hdrm", q)
 	}
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// lineParser answers a Parse for configurations of lines. A pattern's groups are named by what they hold: kmin, kmax,
-// headroom, xoff, xon (the offset), guaranteed, resume (xoff less xon), both (xoff and headroom), with _b, _k or _c for
-// bytes, kilobytes and cells; pmax; alpha, ratio (H3C's per cent); name, interface, queue, priority.
+// lineParser answers a Parse for configurations of lines. A pattern's groups are named by what they
+// hold: kmin, kmax, headroom, xoff, xon (the offset), guaranteed, resume (xoff less xon), both
+// (xoff and headroom), with _b, _k or _c for bytes, kilobytes and cells; pmax; alpha, ratio (H3C's
+// per cent); name, interface, queue, priority.
 func lineParser(patterns ...string) func([]byte, intent.Chip) ([]*intent.Intent, error) {
 	var compiled []*regexp.Regexp
 	for _, p := range patterns {
@@ -45,7 +46,8 @@ func lineParser(patterns ...string) func([]byte, intent.Chip) ([]*intent.Intent,
 			if r.seen["resume"] != "" {
 				i.XONOffset = i.XOFF - r.resume
 			}
-			if r.seen["alpha"] != "" { // it is part of the reserve, and PFC's threshold above that is dynamic
+			// it is part of the reserve, and PFC's threshold above that is dynamic
+			if r.seen["alpha"] != "" {
 				i.XOFF = 0
 			}
 		}
@@ -72,7 +74,8 @@ func (r *lineReader) take(group, value string) error {
 		return nil
 	}
 	if before, ok := r.seen[what]; ok && before != value {
-		return fmt.Errorf("%s is %s, and was %s before: give one layer at a time", what, value, before)
+		return fmt.Errorf("%s is %s, and was %s before: give one layer at a time", what, value,
+			before)
 	}
 	r.seen[what] = value
 	switch what {

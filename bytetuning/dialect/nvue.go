@@ -1,7 +1,7 @@
 package dialect
 
-// NVIDIA Cumulus Linux 5, NVUE: bytes (NVUE reference). Vendor and paper agree that XOFF is better left to the switch; it is
-// set only where the intent has a fixed one.
+// NVIDIA Cumulus Linux 5, NVUE: bytes (NVUE reference). Vendor and paper agree that XOFF is better
+// left to the switch; it is set only where the intent has a fixed one.
 var _ = register(&Dialect{
 	Name: "nvue", Title: "NVIDIA Cumulus NVUE", render: renderNVUE,
 	parse: lineParser(

@@ -2,8 +2,8 @@ package dialect
 
 import "math"
 
-// Cisco Nexus 9000, NX-OS: kilobytes (Cisco's QoS guide 10.x; public configurations). drop-probability is also that of
-// marking; weight 0 looks at the queue as it is.
+// Cisco Nexus 9000, NX-OS: kilobytes (Cisco's QoS guide 10.x; public configurations).
+// drop-probability is also that of marking; weight 0 looks at the queue as it is.
 var _ = register(&Dialect{
 	Name: "nxos", Title: "Cisco NX-OS", render: renderNXOS,
 	parse: lineParser(
@@ -22,7 +22,8 @@ func renderNXOS(s *sheet) {
 	kmax := s.in("Kmax", &s.got.Kmax, kilobyte, 2, math.MaxInt32)
 	s.line("policy-map type queuing %s_out", p)
 	s.line("  class type queuing c-out-8q-q%d", s.Queue)
-	s.line("    random-detect minimum-threshold %d kbytes maximum-threshold %d kbytes drop-probability %d weight 0 ecn", kmin, kmax, s.Pmax)
+	s.line("    random-detect minimum-threshold %d kbytes maximum-threshold %d kbytes "+
+		"drop-probability %d weight 0 ecn", kmin, kmax, s.Pmax)
 	if s.XOFF == 0 && s.options.Unverified {
 		s.line("    queue-limit dynamic %d", int(s.Alpha)+7)
 	}
@@ -35,7 +36,8 @@ func renderNXOS(s *sheet) {
 		s.line("policy-map type queuing %s_in", p)
 		s.line("  class type queuing c-in-q%d", s.Queue)
 		resume := xoff - s.bytes("xon_offset", &s.got.XONOffset)
-		s.line("    pause buffer-size %d pause-threshold %d resume-threshold %d", xoff+headroom, xoff, max(0, resume))
+		s.line("    pause buffer-size %d pause-threshold %d resume-threshold %d", xoff+headroom,
+			xoff, max(0, resume))
 	} else {
 		s.omit("alpha", "NX-OS has no α that we know a source for; a fixed xoff is translated")
 		s.omit("headroom", "NX-OS gives it together with a fixed xoff")

@@ -2,8 +2,8 @@ package dialect
 
 import "math"
 
-// NVIDIA Onyx (MLNX-OS): ECN in kilobytes, buffers in bytes (the mellanox.onyx modules; guides that quote Mellanox's community pages).
-// Its ECN has no probability.
+// NVIDIA Onyx (MLNX-OS): ECN in kilobytes, buffers in bytes (the mellanox.onyx modules; guides that
+// quote Mellanox's community pages). Its ECN has no probability.
 var _ = register(&Dialect{
 	Name: "onyx", Title: "NVIDIA Onyx", render: renderOnyx,
 	parse: lineParser(
@@ -13,8 +13,8 @@ var _ = register(&Dialect{
 	),
 })
 
-// onyxXOFF is how much of its reserve a group fills before it pauses: that of the guides, two jumbo frames. The rest is
-// headroom.
+// onyxXOFF is how much of its reserve a group fills before it pauses: that of the guides, two jumbo
+// frames. The rest is headroom.
 const onyxXOFF = 18_432
 
 func renderOnyx(s *sheet) {
@@ -33,11 +33,14 @@ func renderOnyx(s *sheet) {
 	s.line("advanced buffer management force")
 	s.undone("no dcb priority-flow-control priority %d enable", s.Priority)
 	for _, i := range s.Interfaces {
-		s.line("interface ethernet %s traffic-class %d congestion-control ecn minimum-absolute %d maximum-absolute %d", i, s.Queue, kmin, kmax)
+		s.line("interface ethernet %s traffic-class %d congestion-control ecn minimum-absolute "+
+			"%d maximum-absolute %d", i, s.Queue, kmin, kmax)
 		s.line("interface ethernet %s dcb priority-flow-control mode on force", i)
 		s.line("interface ethernet %s qos trust L3", i)
-		s.line("interface ethernet %s ingress-buffer iPort.pg%d bind switch-priority %d", i, s.Priority, s.Priority)
-		s.line("interface ethernet %s ingress-buffer iPort.pg%d map pool iPool1 type lossless reserved %d xoff %d xon %d shared alpha %v",
+		s.line("interface ethernet %s ingress-buffer iPort.pg%d bind switch-priority %d", i,
+			s.Priority, s.Priority)
+		s.line("interface ethernet %s ingress-buffer iPort.pg%d map pool iPool1 type lossless "+
+			"reserved %d xoff %d xon %d shared alpha %v",
 			i, s.Priority, headroom+onyxXOFF, onyxXOFF, onyxXOFF, s.Alpha)
 		s.undone("no interface ethernet %s traffic-class %d congestion-control", i, s.Queue)
 		s.undone("no interface ethernet %s dcb priority-flow-control mode", i)

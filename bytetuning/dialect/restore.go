@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Restore answers what Undo leaves to be done: the lines of a configuration saved before ours that ours has replaced. In a section that
-// ours opens, such as an interface, these are lines with the first word of one of ours; outside of sections, lines that differ from one of
-// ours in nothing but numbers, names and the last word.
+// Restore answers what Undo leaves to be done: the lines of a configuration saved before ours that
+// ours has replaced. In a section that ours opens, such as an interface, these are lines with the
+// first word of one of ours; outside of sections, lines that differ from one of ours in nothing but
+// numbers, names and the last word.
 func (r *Rendering) Restore(saved string) string {
 	verbs := map[string][]string{} // first words of ours by section
 	section := ""
@@ -19,7 +20,8 @@ func (r *Rendering) Restore(saved string) string {
 			verbs[section] = []string{}
 		}
 	}
-	maps.DeleteFunc(verbs, func(section string, inside []string) bool { // new ones, which Undo takes away
+	// new ones, which Undo takes away
+	maps.DeleteFunc(verbs, func(section string, inside []string) bool {
 		return len(inside) > 0 && strings.Contains(section, prefix)
 	})
 	last := lastLine(r.Config)
@@ -29,7 +31,8 @@ func (r *Rendering) Restore(saved string) string {
 		last = ""
 	}
 	var lines []string
-	opened, depth := "", 0 // the last section in lines; the indentation of what was taken from it last, with all below
+	// the last section in lines; the indentation of what was taken from it last, with all below
+	opened, depth := "", 0
 	for line := range strings.Lines(saved) {
 		line = strings.TrimRight(line, " \t\r\n")
 		words, in := strings.Fields(line), len(line)-len(strings.TrimLeft(line, " \t"))
@@ -72,7 +75,8 @@ func alike(ours, saved []string) bool {
 		return false
 	}
 	for i, word := range ours[:len(ours)-1] {
-		if word != saved[i] && !strings.HasPrefix(word, prefix) && strings.Trim(word, "0123456789") != "" {
+		if word != saved[i] && !strings.HasPrefix(word, prefix) && strings.Trim(word,
+			"0123456789") != "" {
 			return false
 		}
 	}

@@ -90,8 +90,10 @@ nv config apply
 			d, err := Get(c.dialect)
 			require.NoError(t, err)
 			r, err := d.Render(&intent.Intent{
-				Name: "leaf", Chip: intent.Chip{Cell: 256}, Interfaces: []string{c.iface}, Priority: 3, Queue: 3,
-				Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20, Headroom: 35_840, Alpha: -3},
+				Name: "leaf", Chip: intent.Chip{Cell: 256}, Interfaces: []string{c.iface},
+				Priority: 3, Queue: 3,
+				Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20,
+					Headroom: 35_840, Alpha: -3},
 			}, Options{})
 			require.NoError(t, err)
 			assert.Equal(t, c.want, r.Restore(c.saved))
@@ -105,12 +107,14 @@ nv config apply
 func FuzzRestore(f *testing.F) {
 	f.Add("interface swp1\n qos x\n  y\n")
 	f.Add("\t\n \n#\n")
-	f.Add("interface swp1\n  mtu 9216\n  priority-flow-control mode auto\nsystem qos\n  service-policy type queuing output before\n")
+	f.Add("interface swp1\n  mtu 9216\n  priority-flow-control mode auto\nsystem qos\n  " +
+		"service-policy type queuing output before\n")
 	d, err := Get("nxos")
 	require.NoError(f, err)
 	r, err := d.Render(&intent.Intent{
 		Name: "leaf", Interfaces: []string{"swp1"}, Priority: 3, Queue: 3,
-		Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20, Headroom: 35_840, Alpha: -3},
+		Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20, Headroom: 35_840,
+			Alpha: -3},
 	}, Options{})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, saved string) {

@@ -14,9 +14,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// SONiC's CONFIG_DB as JSON, for `config load`; sizes are bytes (SONiC's configuration reference; syntax of 202012 and later).
-// Its xoff is headroom, not the level at which PFC pauses: that is dynamic_th, α = 2^n, or static_th.
-var _ = register(&Dialect{Name: "sonic", Title: "SONiC CONFIG_DB", render: renderSONiC, parse: parseSONiC})
+// SONiC's CONFIG_DB as JSON, for `config load`; sizes are bytes (SONiC's configuration reference;
+// syntax of 202012 and later). Its xoff is headroom, not the level at which PFC pauses: that is
+// dynamic_th, α = 2^n, or static_th.
+var _ = register(&Dialect{Name: "sonic", Title: "SONiC CONFIG_DB", render: renderSONiC,
+	parse: parseSONiC})
 
 // configDB is its tables: key, field, value.
 type configDB map[string]map[string]map[string]string
@@ -63,7 +65,8 @@ func renderSONiC(s *sheet) {
 		queueTable: {}, groupTable: {}, qosTable: {},
 	}
 	for _, port := range s.Interfaces {
-		db[queueTable][fmt.Sprintf("%s|%d", port, s.Queue)] = map[string]string{"wred_profile": name}
+		db[queueTable][fmt.Sprintf("%s|%d", port,
+			s.Queue)] = map[string]string{"wred_profile": name}
 		db[groupTable][fmt.Sprintf("%s|%d", port, s.Priority)] = map[string]string{"profile": name}
 		db[qosTable][port] = map[string]string{"pfc_enable": strconv.Itoa(s.Priority)}
 	}
@@ -73,11 +76,12 @@ func renderSONiC(s *sheet) {
 		return
 	}
 	s.lines = append(s.lines, string(text))
-	s.warn("pfc_enable is a list of all lossless priorities: add others of the port, and save the tables before: SONiC has no undo")
+	s.warn("pfc_enable is a list of all lossless priorities: add others of the port, and save " +
+		"the tables before: SONiC has no undo")
 }
 
-// parseSONiC answers an intent for each profile of ECN and of buffer that ports use together. A queue goes with the
-// priority group of its number, or with the port's only one.
+// parseSONiC answers an intent for each profile of ECN and of buffer that ports use together. A
+// queue goes with the priority group of its number, or with the port's only one.
 func parseSONiC(text []byte, chip intent.Chip) ([]*intent.Intent, error) {
 	raw := map[string]map[string]map[string]any{}
 	var all map[string]json.RawMessage
@@ -123,7 +127,8 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 			if ref == "" {
 				continue
 			}
-			ref = strings.TrimSuffix(ref[strings.LastIndex(ref, "|")+1:], "]") // "[WRED_PROFILE|x]" before 202012
+			// "[WRED_PROFILE|x]" before 202012
+			ref = strings.TrimSuffix(ref[strings.LastIndex(ref, "|")+1:], "]")
 			ports, numbers, _ := strings.Cut(key, "|")
 			first, last, isRange := strings.Cut(numbers, "-")
 			if !isRange {
@@ -150,7 +155,8 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups = slices.DeleteFunc(groups, func(g use) bool { // those with headroom are the lossless ones
+	// those with headroom are the lossless ones
+	groups = slices.DeleteFunc(groups, func(g use) bool {
 		_, lossless := p.raw[profileTable][g.profile]["xoff"]
 		return !lossless
 	})
@@ -178,7 +184,8 @@ func (p *sonicParser) intents() ([]*intent.Intent, error) {
 		p.found[key].Interfaces = append(p.found[key].Interfaces, q.port)
 	}
 	if len(order) == 0 {
-		return nil, fmt.Errorf("no port has a queue with a %s and a priority group with headroom", wredTable)
+		return nil, fmt.Errorf("no port has a queue with a %s and a priority group with headroom",
+			wredTable)
 	}
 	names := map[string]bool{}
 	for _, i := range order {
@@ -200,7 +207,8 @@ func (p *sonicParser) intent(k sonicKey) (*intent.Intent, error) {
 		v := fmt.Sprint(table[field])
 		n, e := strconv.ParseInt(v, 10, 64)
 		if (e != nil || n < least || n > most) && err == nil {
-			err = fmt.Errorf("%s: %s is %v: want a number from %d to %d", name, field, table[field], least, most)
+			err = fmt.Errorf("%s: %s is %v: want a number from %d to %d", name, field, table[field],
+				least, most)
 		}
 		return n
 	}
@@ -214,9 +222,11 @@ func (p *sonicParser) intent(k sonicKey) (*intent.Intent, error) {
 		return units.Bytes(number(table, name, field, 0, int64(units.GiB)))
 	}
 	i := &intent.Intent{
-		Name: strings.TrimPrefix(k.wred, prefix), Chip: p.chip, Priority: k.priority, Queue: k.queue,
+		Name: strings.TrimPrefix(k.wred, prefix), Chip: p.chip, Priority: k.priority,
+		Queue: k.queue,
 		Watermark: bytetuning.Watermark{
-			Kmin: size(wred, k.wred, "green_min_threshold"), Kmax: size(wred, k.wred, "green_max_threshold"),
+			Kmin: size(wred, k.wred, "green_min_threshold"), Kmax: size(wred, k.wred,
+				"green_max_threshold"),
 			Pmax:     bytetuning.Percent(number(wred, k.wred, "green_drop_probability", 0, 100)),
 			Headroom: size(buffer, k.buffer, "xoff"),
 		},
@@ -225,7 +235,8 @@ func (p *sonicParser) intent(k sonicKey) (*intent.Intent, error) {
 	if _, static := buffer["static_th"]; static {
 		i.XOFF = perhaps("static_th")
 	} else {
-		i.Alpha = bytetuning.Alpha(number(buffer, k.buffer, "dynamic_th", int64(bytetuning.LeastAlpha), int64(bytetuning.MostAlpha)))
+		i.Alpha = bytetuning.Alpha(number(buffer, k.buffer, "dynamic_th",
+			int64(bytetuning.LeastAlpha), int64(bytetuning.MostAlpha)))
 	}
 	if pool, ok := buffer["pool"].(string); ok && i.Chip.Buffer == 0 {
 		pool = strings.TrimSuffix(pool[strings.LastIndex(pool, "|")+1:], "]")

@@ -13,7 +13,8 @@ type Flows struct {
 	Start units.BitRate // R_C and R_T in the beginning
 }
 
-// Config is a network, its watermarks, and how it is integrated. The names of table 4 are in comments.
+// Config is a network, its watermarks, and how it is integrated. The names of table 4 are in
+// comments.
 type Config struct {
 	Flows  []Flows
 	Packet units.Bytes   // S
@@ -25,8 +26,8 @@ type Config struct {
 
 	Kpfc  units.Bytes    // K_pfc: a longer queue pauses; 0 is without PFC
 	Pause units.Duration // T_pfc
-	// XON, unless 0, ends a pause when the queue of S0 is no longer than that, which real switches do. A pause
-	// that is still wanted after T_pfc is renewed either way.
+	// XON, unless 0, ends a pause when the queue of S0 is no longer than that, which real switches
+	// do. A pause that is still wanted after T_pfc is renewed either way.
 	XON units.Bytes
 	// Uplink, unless 0, is the rate of the link from S1 to S0, which then carries what S0 gets.
 	Uplink units.BitRate
@@ -56,13 +57,14 @@ func Default(n int, start units.BitRate) Config {
 	return Config{
 		Flows: []Flows{{n, start}}, Packet: 1000, Rate: 40 * units.Gbps, Buffer: 1000_000,
 		Kmin: 5_000, Kmax: 200_000, Pmax: 0.1, Kpfc: 300_000, Pause: PauseTime(40 * units.Gbps),
-		CNP: 50 * us, AlphaTimer: 55 * us, Delay: 85 * us, Timer: 55 * us, ByteCounter: 10_000_000, Recoveries: 5,
-		Gain: 1. / 256, Increase: 40 * units.Mbps, Horizon: 50 * units.Millisecond, Step: us,
+		CNP: 50 * us, AlphaTimer: 55 * us, Delay: 85 * us, Timer: 55 * us, ByteCounter: 10_000_000,
+		Recoveries: 5,
+		Gain:       1. / 256, Increase: 40 * units.Mbps, Horizon: 50 * units.Millisecond, Step: us,
 	}
 }
 
-// PauseTime is how long the longest pause of PFC lasts: 65535 quanta of 512 bit times (802.1Qbb), 838.848 µs at
-// 40 Gb/s, which table 4 has as 838.
+// PauseTime is how long the longest pause of PFC lasts: 65535 quanta of 512 bit times (802.1Qbb),
+// 838.848 µs at 40 Gb/s, which table 4 has as 838.
 func PauseTime(rate units.BitRate) units.Duration { return rate.Duration(65535 * 512 / 8) }
 
 // maxSteps keeps a run within minutes and its memory within a few MB.
@@ -81,7 +83,8 @@ func (c *Config) Validate() error {
 	}
 	for _, f := range c.Flows {
 		if f.N <= 0 || f.Start < 0 || f.Start > c.Rate {
-			return fmt.Errorf("fluid: %d flows that begin at %v: want one or more, at 0 to %v", f.N, f.Start, c.Rate)
+			return fmt.Errorf("fluid: %d flows that begin at %v: want one or more, at 0 to %v", f.N,
+				f.Start, c.Rate)
 		}
 	}
 	for _, p := range []struct {
@@ -89,9 +92,12 @@ func (c *Config) Validate() error {
 		v    float64
 	}{
 		{"packet", float64(c.Packet)}, {"rate", float64(c.Rate)}, {"buffer", float64(c.Buffer)},
-		{"CNP interval", float64(c.CNP)}, {"alpha timer", float64(c.AlphaTimer)}, {"timer", float64(c.Timer)},
-		{"byte counter", float64(c.ByteCounter)}, {"recoveries", float64(c.Recoveries)}, {"gain", c.Gain},
-		{"increase", float64(c.Increase)}, {"step", float64(c.Step)}, {"horizon", float64(c.Horizon)},
+		{"CNP interval", float64(c.CNP)}, {"alpha timer", float64(c.AlphaTimer)}, {"timer",
+			float64(c.Timer)},
+		{"byte counter", float64(c.ByteCounter)}, {"recoveries", float64(c.Recoveries)}, {"gain",
+			c.Gain},
+		{"increase", float64(c.Increase)}, {"step", float64(c.Step)}, {"horizon",
+			float64(c.Horizon)},
 	} {
 		if err := positive(p.name, p.v); err != nil {
 			return err
@@ -107,17 +113,23 @@ func (c *Config) Validate() error {
 	case !(c.Pmax > 0 && c.Pmax <= 1):
 		return fmt.Errorf("fluid: Pmax %v: want more than 0, at most 1", c.Pmax)
 	case c.Kpfc < 0 || c.Kpfc > 0 && c.Pause < c.Step:
-		return fmt.Errorf("fluid: PFC at %v for %v: want a threshold of 0 or more, and a step (%v) at least", c.Kpfc, c.Pause, c.Step)
+		return fmt.Errorf("fluid: PFC at %v for %v: want a threshold of 0 or more, and a step "+
+			"(%v) at least", c.Kpfc, c.Pause, c.Step)
 	case c.XON < 0 || c.XON > c.Kpfc:
 		return fmt.Errorf("fluid: XON %v: want 0 to K_pfc, %v", c.XON, c.Kpfc)
 	case c.Uplink != 0 && c.Uplink <= c.Rate:
-		return fmt.Errorf("fluid: uplink %v: want more than the bottleneck's %v, or 0", c.Uplink, c.Rate)
+		return fmt.Errorf("fluid: uplink %v: want more than the bottleneck's %v, or 0", c.Uplink,
+			c.Rate)
 	case c.Delay < c.Step:
 		return fmt.Errorf("fluid: feedback delay %v: want a step, %v, at least", c.Delay, c.Step)
 	case c.Tail < 0 || c.Tail > c.Horizon || c.Every < 0:
-		return fmt.Errorf("fluid: tail %v, points every %v: want 0 to the horizon %v, and 0 or more", c.Tail, c.Every, c.Horizon)
-	case float64(c.Horizon)/float64(c.Step) > maxSteps || float64(c.Delay)/float64(c.Step) > maxSteps/64:
-		return fmt.Errorf("fluid: %v in steps of %v, delay %v: too many steps", c.Horizon, c.Step, c.Delay)
+		return fmt.Errorf(
+			"fluid: tail %v, points every %v: want 0 to the horizon %v, and 0 or more", c.Tail,
+			c.Every, c.Horizon)
+	case float64(c.Horizon)/float64(c.Step) > maxSteps ||
+		float64(c.Delay)/float64(c.Step) > maxSteps/64:
+		return fmt.Errorf("fluid: %v in steps of %v, delay %v: too many steps", c.Horizon, c.Step,
+			c.Delay)
 	}
 	return nil
 }

@@ -16,8 +16,9 @@ type dcqcn struct {
 
 func (c *Config) dcqcn() dcqcn {
 	return dcqcn{
-		kmin: c.packets(c.Kmin), kmax: c.packets(c.Kmax), pmax: c.Pmax, slope: c.Pmax / c.packets(c.Kmax-c.Kmin),
-		tau: c.CNP.Seconds(), tauAlpha: c.AlphaTimer.Seconds(),
+		kmin: c.packets(c.Kmin), kmax: c.packets(c.Kmax), pmax: c.Pmax,
+		slope: c.Pmax / c.packets(c.Kmax-c.Kmin),
+		tau:   c.CNP.Seconds(), tauAlpha: c.AlphaTimer.Seconds(),
 		timer: c.Timer.Seconds(), counter: c.packets(c.ByteCounter), f: c.Recoveries,
 		learn: c.Gain / c.AlphaTimer.Seconds(), ai: c.rate(c.Increase), maxRate: c.rate(c.Rate),
 	}
@@ -42,8 +43,8 @@ type feedback struct {
 	raise float64 // r(c+e): those of them beyond fast recovery
 }
 
-// hear answers the feedback. Its limits: without marks b is 1/B and d is 1/(T r); when all are marked no
-// counter comes round.
+// hear answers the feedback. Its limits: without marks b is 1/B and d is 1/(T r); when all are
+// marked no counter comes round.
 func (d *dcqcn) hear(p, r float64) feedback {
 	if r <= 0 {
 		return feedback{}
@@ -72,16 +73,18 @@ func (d *dcqcn) hear(p, r float64) feedback {
 	return feedback{cuts: within(l*d.tau*r) / d.tau, alpha: alpha, up: r * up, raise: r * raise}
 }
 
-// negligible is an exponent beyond which the byte counter comes round less than once in 10^17 packets.
+// negligible is an exponent beyond which the byte counter comes round less than once in 10^17
+// packets.
 const negligible = 40
 
-// within answers 1 - e^-x, and rarely -log(1-p): where they are small, as most are, by series, of which the rest is beyond the
-// tenth digit. A third of a run's time went into math.Expm1 and Log1p.
+// within answers 1 - e^-x, and rarely -log(1-p): where they are small, as most are, by series, of
+// which the rest is beyond the tenth digit. A third of a run's time went into math.Expm1 and Log1p.
 func within(x float64) float64 {
 	if x > 1./4 {
 		return 1 - math.Exp(-x)
 	}
-	return x * (1 - x*(1./2)*(1-x*(1./3)*(1-x*(1./4)*(1-x*(1./5)*(1-x*(1./6)*(1-x*(1./7)*(1-x*(1./8))))))))
+	return x * (1 - x*(1./2)*
+		(1-x*(1./3)*(1-x*(1./4)*(1-x*(1./5)*(1-x*(1./6)*(1-x*(1./7)*(1-x*(1./8))))))))
 }
 
 func rarely(p float64) float64 {

@@ -13,8 +13,8 @@ type Point struct {
 	Alpha  float64       // α*
 	Target units.BitRate // R_T*
 	Rate   units.BitRate // R_C* = C/N
-	// Queue is q*, in packets, when Equilibrium says that there is one: beyond Pmax marks jump to 1, and the
-	// queue goes around Kmax instead.
+	// Queue is q*, in packets, when Equilibrium says that there is one: beyond Pmax marks jump to
+	// 1, and the queue goes around Kmax instead.
 	Queue       float64
 	Equilibrium bool
 }
@@ -44,15 +44,16 @@ func FixedPoint(c Config) (Point, error) {
 	if h.cuts == 0 || p >= 1 {
 		return Point{}, fmt.Errorf("fluid: %v flows at %v: no fixed point", c.flows(), c.Rate)
 	}
-	at := Point{Mark: p, Alpha: h.alpha, Rate: c.bits(r), Target: c.bits(r + d.ai*h.raise/h.cuts), Equilibrium: p <= d.pmax}
+	at := Point{Mark: p, Alpha: h.alpha, Rate: c.bits(r), Target: c.bits(r + d.ai*h.raise/h.cuts),
+		Equilibrium: p <= d.pmax}
 	if at.Equilibrium {
 		at.Queue = d.kmin + p/d.pmax*(d.kmax-d.kmin)
 	}
 	return at, nil
 }
 
-// SmallMark is p* for a small one (Zhu et al., "ECN or Delay", CoNEXT 2016): a bound, 16 to 58 % high for 2 to 64
-// flows of table 4.
+// SmallMark is p* for a small one (Zhu et al., "ECN or Delay", CoNEXT 2016): a bound, 16 to 58 %
+// high for 2 to 64 flows of table 4.
 func SmallMark(c Config) float64 {
 	d := c.dcqcn()
 	r := d.maxRate / c.flows()

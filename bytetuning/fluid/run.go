@@ -50,13 +50,15 @@ type group struct {
 func newModel(c *Config) *model {
 	past, size := newDelay(c)
 	m := &model{
-		c: c, d: c.dcqcn(), dt: c.Step.Seconds(), steps: int(math.Round(float64(c.Horizon) / float64(c.Step))),
+		c: c, d: c.dcqcn(), dt: c.Step.Seconds(),
+		steps:  int(math.Round(float64(c.Horizon) / float64(c.Step))),
 		buffer: c.packets(c.Buffer), service: c.rate(c.Rate), uplink: c.rate(c.Uplink),
 		past: past, queue: newHistory(size, 0), pause: newPause(c),
 	}
 	for _, f := range c.Flows {
 		r := c.rate(f.Start)
-		g := group{flow: flow{alpha: 1, target: r, current: r}, n: float64(f.N), rate: newHistory(size, r)}
+		g := group{flow: flow{alpha: 1, target: r, current: r}, n: float64(f.N),
+			rate: newHistory(size, r)}
 		g.heard = m.d.hear(0, r) // before the beginning nothing was marked
 		m.flows = append(m.flows, g)
 	}
@@ -76,7 +78,9 @@ func (m *model) step() (sent float64) {
 		before := m.d.change(g.flow, g.heard)
 		after := m.d.change(m.d.after(g.flow, m.dt, before), heard)
 		was := g.current
-		g.flow = m.d.after(g.flow, m.dt/2, flow{before.alpha + after.alpha, before.target + after.target, before.current + after.current})
+		g.flow = m.d.after(g.flow, m.dt/2,
+			flow{before.alpha + after.alpha, before.target + after.target,
+				before.current + after.current})
 		g.heard = heard
 		arrived += g.n * m.dt * (was + g.current) / 2
 	}
@@ -149,7 +153,8 @@ type pause struct {
 }
 
 func newPause(c *Config) pause {
-	p := pause{threshold: math.Inf(1), resume: c.packets(c.XON), length: float64(c.Pause) / float64(c.Step)}
+	p := pause{threshold: math.Inf(1), resume: c.packets(c.XON),
+		length: float64(c.Pause) / float64(c.Step)}
 	if c.Kpfc > 0 {
 		p.threshold = c.packets(c.Kpfc)
 	}
@@ -216,14 +221,15 @@ func (d *delay) of(h history) float64 {
 	return v + d.part*(h[next]-v)
 }
 
-// Result is what came out. Rates are of one flow of the first group, queues in bytes with fractions of a packet
-// left out.
+// Result is what came out. Rates are of one flow of the first group, queues in bytes with fractions
+// of a packet left out.
 type Result struct {
 	Rate, RateMin units.BitRate   // R_C: mean of the tail, least of the run
 	Rates         []units.BitRate // the mean of each group's
 	Alpha         float64         // α_D at the end
 
-	Queue, QueueMax, QueueMin float64 // S0, packets: mean of the tail, greatest of the run, least of the tail
+	// S0, packets: mean of the tail, greatest of the run, least of the tail
+	Queue, QueueMax, QueueMin float64
 	TailMax                   float64 // greatest of the tail
 	UpstreamMax               float64 // S1, packets
 	Came, Lost                float64 // packets, at S1
@@ -265,7 +271,8 @@ func newWatch(c *Config) *watch {
 	if tail == 0 {
 		tail = c.Horizon / 5
 	}
-	w := &watch{c: c, tail: int((c.Horizon - tail) / c.Step), least: math.Inf(1), rates: make([]float64, len(c.Flows))}
+	w := &watch{c: c, tail: int((c.Horizon - tail) / c.Step), least: math.Inf(1),
+		rates: make([]float64, len(c.Flows))}
 	w.r.QueueMin = math.Inf(1)
 	if c.Every > 0 {
 		w.every = max(1, int(c.Every/c.Step))

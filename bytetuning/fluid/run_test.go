@@ -75,8 +75,8 @@ func TestLimitCycle(t *testing.T) {
 	}
 }
 
-// TestGrowth compares the linear model with the whole one: where the roots cross the imaginary axis, the
-// oscillation of the simulation begins.
+// TestGrowth compares the linear model with the whole one: where the roots cross the imaginary
+// axis, the oscillation of the simulation begins.
 func TestGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
@@ -101,12 +101,14 @@ func TestGrowth(t *testing.T) {
 	assert.Greater(t, swing(at+3*us), 0.05, "packets")
 }
 
-// TestStep: the outcome does not hang on the step. Between starts of the same run it is of second order.
+// TestStep: the outcome does not hang on the step. Between starts of the same run it is of second
+// order.
 func TestStep(t *testing.T) {
 	at := func(step units.Duration) float64 { // R_C at the end
 		c := endless(4, 80*us)
 		c.Step, c.Horizon = step, 2*ms
-		c.Flows[0].Start = 12 * gbps // so that the queue is never empty, and marks from the beginning
+		// so that the queue is never empty, and marks from the beginning
+		c.Flows[0].Start = 12 * gbps
 		c.Kmin, c.Kmax = 0, 4_000_000
 		m := newModel(&c)
 		for m.n < m.steps {
@@ -138,7 +140,8 @@ func TestStep(t *testing.T) {
 }
 
 // starts are figure 6's: flows and the rate they begin at.
-var starts = []Flows{{2, 20 * gbps}, {2, 40 * gbps}, {4, 10 * gbps}, {4, 40 * gbps}, {8, 5 * gbps}, {8, 40 * gbps}}
+var starts = []Flows{{2, 20 * gbps}, {2, 40 * gbps}, {4, 10 * gbps}, {4, 40 * gbps}, {8, 5 * gbps},
+	{8, 40 * gbps}}
 
 func stepped(f Flows, step units.Duration) Config {
 	c := Default(f.N, f.Start)
@@ -146,11 +149,13 @@ func stepped(f Flows, step units.Duration) Config {
 	return c
 }
 
-// TestReference compares with testdata/reference.csv, an independent integration of the same equations.
+// TestReference compares with testdata/reference.csv, an independent integration of the same
+// equations.
 func TestReference(t *testing.T) {
 	for _, ref := range references(t) {
 		r := run(t, ref.config)
-		assert.InEpsilon(t, ref.rate, float64(r.Rate)/1e9, 0.011, ref.name) // the tail of a limit cycle has a phase
+		// the tail of a limit cycle has a phase
+		assert.InEpsilon(t, ref.rate, float64(r.Rate)/1e9, 0.011, ref.name)
 		assert.Equal(t, ref.pauses, r.Pauses, ref.name)
 		if ref.pauses > 0 {
 			assert.InDelta(t, ref.lost, r.Lost, 0.1*ref.lost, ref.name)
@@ -204,9 +209,15 @@ func TestDirections(t *testing.T) {
 	}
 	assert.Less(t, lost(4, nil), lost(8, nil), "more flows lose more")
 	assert.LessOrEqual(t, lost(2, nil), lost(4, nil), "more flows lose more")
-	assert.Zero(t, lost(8, func(c *Config) { c.Flows[0].Start = 5 * gbps }), "a slow start loses nothing")
-	assert.Greater(t, lost(8, func(c *Config) { c.Kpfc = 300_000 }), 2*lost(8, nil), "an early pause fills S1")
-	assert.Less(t, lost(8, func(c *Config) { c.Kpfc, c.XON = 300_000, 250_000 }), 0.3*lost(8, func(c *Config) { c.Kpfc = 300_000 }))
+	assert.Zero(t, lost(8, func(c *Config) {
+		c.Flows[0].Start = 5 * gbps
+	}), "a slow start loses nothing")
+	assert.Greater(t, lost(8, func(c *Config) {
+		c.Kpfc = 300_000
+	}), 2*lost(8, nil), "an early pause fills S1")
+	assert.Less(t, lost(8, func(c *Config) {
+		c.Kpfc, c.XON = 300_000, 250_000
+	}), 0.3*lost(8, func(c *Config) { c.Kpfc = 300_000 }))
 
 	before := math.Inf(1)
 	for kpfc := units.Bytes(200_000); kpfc <= 900_000; kpfc += 100_000 {
@@ -223,7 +234,8 @@ func TestDirections(t *testing.T) {
 	low, high := Default(8, 5*gbps), Default(8, 5*gbps)
 	high.Kmin, high.Kmax = 200_000, 400_000
 	low.Kpfc, high.Kpfc = 800_000, 800_000
-	assert.Greater(t, run(t, high).Queue, 2*run(t, low).Queue, "a higher threshold leaves a longer queue")
+	assert.Greater(t, run(t, high).Queue, 2*run(t, low).Queue,
+		"a higher threshold leaves a longer queue")
 }
 
 // TestUplink: in series every packet is somewhere.

@@ -8,13 +8,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Growth is what the fixed point of c makes of a small disturbance: the largest real part, in 1/s, of the
-// characteristic roots of equations 8 to 12, linear around it. Below 0 the flows converge, above 0 they end in a
-// limit cycle. PFC and the ends of queues play no part.
+// Growth is what the fixed point of c makes of a small disturbance: the largest real part, in 1/s,
+// of the characteristic roots of equations 8 to 12, linear around it. Below 0 the flows converge,
+// above 0 they end in a limit cycle. PFC and the ends of queues play no part.
 //
-// With x = (α, R_T, R_C, q) and the delayed R_C and q, x' = A x(t) + B x(t-τ*). The roots are those of the
-// generator of that equation's semigroup, discretised on Chebyshev points of [-τ*, 0] (Breda, Maset, Vermiglio,
-// SIAM J. Sci. Comput. 27, 2005).
+// With x = (α, R_T, R_C, q) and the delayed R_C and q, x' = A x(t) + B x(t-τ*). The roots are those
+// of the generator of that equation's semigroup, discretised on Chebyshev points of [-τ*, 0]
+// (Breda, Maset, Vermiglio, SIAM J. Sci. Comput. 27, 2005).
 func Growth(c Config) (float64, error) {
 	at, err := FixedPoint(c)
 	if err != nil {
@@ -28,7 +28,8 @@ func Growth(c Config) (float64, error) {
 		n = 4  // states
 		m = 24 // intervals of [-τ*, 0]
 	)
-	// Row block 0 is the equation itself, blocks 1..m the derivative along [-τ*, 0]; point 0 is now, m is -τ*.
+	// Row block 0 is the equation itself, blocks 1..m the derivative along [-τ*, 0]; point 0 is
+	// now, m is -τ*.
 	tau := c.Delay.Seconds()
 	along := chebyshev(m)
 	g := mat.NewDense(n*(m+1), n*(m+1), nil)
@@ -75,7 +76,9 @@ func (c *Config) linear(at Point) (a, b [4][4]float64) {
 		}
 	}
 	const little = 1e-5
-	differ(&a, 0, little, 1, func(by float64) [3]float64 { return rates(flow{x.alpha + by, x.target, x.current}, h) })
+	differ(&a, 0, little, 1, func(by float64) [3]float64 {
+		return rates(flow{x.alpha + by, x.target, x.current}, h)
+	})
 	differ(&a, 1, little*x.target, d.maxRate, func(by float64) [3]float64 {
 		return rates(flow{x.alpha, x.target + by, x.current}, h)
 	})
@@ -92,8 +95,8 @@ func (c *Config) linear(at Point) (a, b [4][4]float64) {
 	return a, b
 }
 
-// chebyshev answers the matrix that differentiates polynomials on m+1 Chebyshev points of [-1, 1], from 1 down
-// (Trefethen, Spectral Methods in MATLAB, chapter 6).
+// chebyshev answers the matrix that differentiates polynomials on m+1 Chebyshev points of [-1, 1],
+// from 1 down (Trefethen, Spectral Methods in MATLAB, chapter 6).
 func chebyshev(m int) [][]float64 {
 	x, c := make([]float64, m+1), make([]float64, m+1)
 	for i := range x {

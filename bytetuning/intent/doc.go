@@ -1,5 +1,6 @@
-// Package intent is what an operator wants of switches, in no vendor's words: a YAML file with a watermark for each
-// layer, what is known of the chip and of the traffic, and where it goes (priority, queue, interfaces).
+// Package intent is what an operator wants of switches, in no vendor's words: a YAML file with a
+// watermark for each layer, what is known of the chip and of the traffic, and where it goes
+// (priority, queue, interfaces).
 //
 //	layers:
 //	  - name: leaf
@@ -13,7 +14,8 @@
 //	    queue: 3
 //	    interfaces: [Ethernet0, Ethernet4]
 //
-// Validate refuses what no switch should be told. Lint looks for the three cases of misconfiguration that ByteTuning's
-// section 2.2 reports, for which it needs to know more (traffic, upstream, lossy). The package imports bytetuning and
-// units, and reads no files: who calls it does.
+// Validate refuses what no switch should be told. Lint looks for the three cases of
+// misconfiguration that ByteTuning's section 2.2 reports, for which it needs to know more (traffic,
+// upstream, lossy). The package imports bytetuning and units, and reads no files: who calls it
+// does.
 package intent

@@ -16,7 +16,8 @@ type Intent struct {
 	bytetuning.Watermark
 	// XOFF, unless 0, is a fixed level at which PFC pauses, in place of Alpha.
 	XOFF units.Bytes
-	// XONOffset is how far the queue has to fall below XOFF before the pause ends; 0 is the switch's default.
+	// XONOffset is how far the queue has to fall below XOFF before the pause ends; 0 is the
+	// switch's default.
 	XONOffset units.Bytes
 	// Guaranteed is the part of the buffer that nobody else may take.
 	Guaranteed units.Bytes
@@ -56,7 +57,8 @@ func (i *Intent) Layer() bytetuning.Layer {
 	return bytetuning.Layer{Name: i.Name, Buffer: i.Chip.Buffer, Ports: i.Chip.Ports}
 }
 
-// PausesAt answers the queue at which a single congested ingress port pauses, 0 when it is not known.
+// PausesAt answers the queue at which a single congested ingress port pauses, 0 when it is not
+// known.
 func (i *Intent) PausesAt() units.Bytes {
 	if i.XOFF > 0 {
 		return i.XOFF
@@ -65,8 +67,8 @@ func (i *Intent) PausesAt() units.Bytes {
 	return l.XOFF(i.Watermark)
 }
 
-// Validate says what no switch may be told. What cannot be compared, because the intent does not say how large the
-// buffer is, is a warning.
+// Validate says what no switch may be told. What cannot be compared, because the intent does not
+// say how large the buffer is, is a warning.
 func (i *Intent) Validate() (warnings []string, err error) {
 	if i.Name == "" {
 		return nil, fmt.Errorf("intent: a layer has no name")
@@ -85,7 +87,8 @@ func (i *Intent) Validate() (warnings []string, err error) {
 	for _, b := range []struct {
 		name string
 		v    units.Bytes
-	}{{"xoff", i.XOFF}, {"xon_offset", i.XONOffset}, {"guaranteed", i.Guaranteed}, {"cell", i.Chip.Cell}, {"buffer", i.Chip.Buffer}, {"egress", i.Chip.Egress}} {
+	}{{"xoff", i.XOFF}, {"xon_offset", i.XONOffset}, {"guaranteed", i.Guaranteed},
+		{"cell", i.Chip.Cell}, {"buffer", i.Chip.Buffer}, {"egress", i.Chip.Egress}} {
 		if b.v < 0 || b.v > units.GiB {
 			return nil, wrong("%s %v: want 0 to 1GiB", b.name, b.v)
 		}
@@ -100,15 +103,19 @@ func (i *Intent) Validate() (warnings []string, err error) {
 		return nil, wrong("%w", err)
 	}
 	if i.Chip.Buffer > 0 {
-		if taken := units.Bytes(max(1, i.Chip.Ports)) * (i.Headroom + i.Guaranteed); taken >= i.Chip.Buffer {
-			return nil, wrong("headroom and guarantee of %d ports, %v, leave nothing of the buffer, %v", max(1, i.Chip.Ports), taken, i.Chip.Buffer)
+		if taken := units.Bytes(max(1, i.Chip.Ports)) * (i.Headroom + i.Guaranteed); taken >=
+			i.Chip.Buffer {
+			return nil, wrong("headroom and guarantee of %d ports, %v, leave nothing of the "+
+				"buffer, %v", max(1, i.Chip.Ports), taken, i.Chip.Buffer)
 		}
 	}
 	switch xoff := i.PausesAt(); {
 	case xoff == 0:
-		warnings = append(warnings, fmt.Sprintf("%s: the buffer is not known: Kmax %v cannot be compared with XOFF (alpha %v)", i.Name, i.Kmax, i.Alpha))
+		warnings = append(warnings, fmt.Sprintf("%s: the buffer is not known: Kmax %v cannot be "+
+			"compared with XOFF (alpha %v)", i.Name, i.Kmax, i.Alpha))
 	case i.Kmax >= xoff:
-		return nil, wrong("Kmax %v is not below XOFF, %v: PFC would come before ECN (case I)", i.Kmax, xoff)
+		return nil, wrong("Kmax %v is not below XOFF, %v: PFC would come before ECN (case I)",
+			i.Kmax, xoff)
 	case i.XONOffset > xoff:
 		return nil, wrong("xon_offset %v: want XOFF, %v, at most", i.XONOffset, xoff)
 	}

@@ -31,8 +31,9 @@ func TestParse(t *testing.T) {
 	require.Len(t, intents, 1)
 	assert.Equal(t, &Intent{
 		Name: "leaf", Chip: Chip{Cell: 256, Buffer: 32 * units.MiB, Ports: 32},
-		Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20, Headroom: 35_840, Alpha: -3},
-		Priority:  3, Queue: 3, Interfaces: []string{"Ethernet0", "Ethernet4"},
+		Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20, Headroom: 35_840,
+			Alpha: -3},
+		Priority: 3, Queue: 3, Interfaces: []string{"Ethernet0", "Ethernet4"},
 	}, intents[0])
 	warnings, err := intents[0].Validate()
 	require.NoError(t, err)
@@ -63,8 +64,10 @@ func TestParseErrors(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 	for want, text := range map[string]string{
-		"it is empty": "", "no layers": "layers: []", "more than one document": leaf + "---\n" + leaf,
-		`"leaf" is there twice`: leaf + strings.TrimPrefix(leaf, "layers:\n"), "cannot unmarshal": "[1]",
+		"it is empty": "", "no layers": "layers: []", "more than one document": leaf + "---\n" +
+			leaf,
+		`"leaf" is there twice`: leaf + strings.TrimPrefix(leaf, "layers:\n"),
+		"cannot unmarshal":      "[1]",
 	} {
 		_, err := Parse([]byte(text))
 		assert.ErrorContains(t, err, want)
@@ -89,18 +92,21 @@ func TestValidate(t *testing.T) {
 		"leave nothing of the buffer":    func(i *Intent) { i.Headroom = units.MiB },
 		"Kmax 400000B is not below XOFF": func(i *Intent) { i.XOFF = 300_000 },
 		"XOFF, 251221B":                  func(i *Intent) { i.Alpha = -7 },
-		"xon_offset":                     func(i *Intent) { i.XOFF, i.XONOffset = 500_000, 600_000 },
-		"xoff -1B":                       func(i *Intent) { i.XOFF = -1 },
-		"want 1GiB at most":              func(i *Intent) { i.Kmax = 1 << 60 },
-		"2000 ports":                     func(i *Intent) { i.Chip.Ports = 2000 },
-		"no name":                        func(i *Intent) { i.Name = "" },
+		"xon_offset": func(i *Intent) {
+			i.XOFF, i.XONOffset = 500_000, 600_000
+		},
+		"xoff -1B":          func(i *Intent) { i.XOFF = -1 },
+		"want 1GiB at most": func(i *Intent) { i.Kmax = 1 << 60 },
+		"2000 ports":        func(i *Intent) { i.Chip.Ports = 2000 },
+		"no name":           func(i *Intent) { i.Name = "" },
 	} {
 		_, err := parsed(t, change).Validate()
 		assert.ErrorContains(t, err, want)
 	}
 	warnings, err := parsed(t, func(i *Intent) { i.Chip.Buffer = 0 }).Validate()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"leaf: the buffer is not known: Kmax 400000B cannot be compared with XOFF (alpha 1/8)"}, warnings)
+	assert.Equal(t, []string{"leaf: the buffer is not known: Kmax 400000B cannot be compared " +
+		"with XOFF (alpha 1/8)"}, warnings)
 }
 
 // TestLint: the three cases of section 2.2, found where they are and nowhere else.
@@ -118,13 +124,20 @@ func TestLint(t *testing.T) {
 	assert.Len(t, questions, 2, "%v", questions)
 
 	for want, change := range map[string]func(*Intent){
-		"leaf: case I: Kmax 400000B is not below XOFF 251221B: PFC comes before ECN, and upstream switches without PFC": func(i *Intent) {
+		"leaf: case I: Kmax 400000B is not below XOFF 251221B: PFC comes before ECN, and " +
+			"upstream switches without PFC": func(i *Intent) {
 			i.Alpha, i.Upstream.NoPFC, i.Lossy.Alpha = -7, true, -7
 			i.Lossy.Kmax = 1
 		},
-		"leaf: case II: 40 senders at XOFF 1000000B need 40000000B": func(i *Intent) { i.XOFF, i.Traffic.Senders = 1_000_000, 40 },
-		"the egress queue 8MiB: it drops before":                    func(i *Intent) { i.Chip.Egress = 8 * units.MiB },
-		"leaf: case III: the lossy class may take alpha 1":          func(i *Intent) { i.Lossy.Alpha = 0 },
+		"leaf: case II: 40 senders at XOFF 1000000B need 40000000B": func(i *Intent) {
+			i.XOFF, i.Traffic.Senders = 1_000_000, 40
+		},
+		"the egress queue 8MiB: it drops before": func(i *Intent) {
+			i.Chip.Egress = 8 * units.MiB
+		},
+		"leaf: case III: the lossy class may take alpha 1": func(i *Intent) {
+			i.Lossy.Alpha = 0
+		},
 	} {
 		findings, _ := Lint(parsed(t, func(i *Intent) { calm(i); change(i) }))
 		require.Len(t, findings, 1, want)
@@ -137,7 +150,8 @@ func TestLint(t *testing.T) {
 
 // TestCases: the files that the CLI's examples use.
 func TestCases(t *testing.T) {
-	for file, want := range map[string]string{"case1": "I", "case2": "II", "case3": "III", "good": ""} {
+	for file, want := range map[string]string{"case1": "I", "case2": "II", "case3": "III",
+		"good": ""} {
 		text, err := os.ReadFile("../../testdata/" + file + ".yaml")
 		require.NoError(t, err)
 		intents, err := Parse(text)
@@ -156,7 +170,8 @@ func TestCases(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(leaf))
-	for _, s := range []string{"", "layers:", "layers: [{name: a, kmin: 0, kmax: 1, pmax: 1, headroom: 0, xoff: 9}]", "a: &a [*a]"} {
+	for _, s := range []string{"", "layers:",
+		"layers: [{name: a, kmin: 0, kmax: 1, pmax: 1, headroom: 0, xoff: 9}]", "a: &a [*a]"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

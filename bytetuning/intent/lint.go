@@ -21,8 +21,8 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: case %s: %s; %s", f.Layer, f.Case, f.Says, f.Remedy)
 }
 
-// Lint looks for the paper's three cases, and for what Validate refuses. What it cannot know it answers as
-// questions.
+// Lint looks for the paper's three cases, and for what Validate refuses. What it cannot know it
+// answers as questions.
 func Lint(i *Intent) (findings []Finding, questions []string) {
 	add := func(kind, remedy, format string, args ...any) {
 		findings = append(findings, Finding{i.Name, kind, fmt.Sprintf(format, args...), remedy})
@@ -45,10 +45,12 @@ type (
 	askFunc func(format string, args ...any)
 )
 
-// caseI: PFC pauses at a queue that ECN does not yet mark in full, and what is paused cannot pause in its turn.
+// caseI: PFC pauses at a queue that ECN does not yet mark in full, and what is paused cannot pause
+// in its turn.
 func (i *Intent) caseI(xoff units.Bytes, add addFunc, ask askFunc) {
 	if xoff == 0 {
-		ask("how large is the buffer (chip: {buffer, ports})? Kmax %v cannot be compared with XOFF", i.Kmax)
+		ask("how large is the buffer (chip: {buffer, ports})? Kmax %v cannot be compared with XOFF",
+			i.Kmax)
 		return
 	}
 	if i.Kmax < xoff {
@@ -61,7 +63,8 @@ func (i *Intent) caseI(xoff units.Bytes, add addFunc, ask askFunc) {
 	add("I", fmt.Sprintf("lower Kmax below %v", xoff), "%s", says)
 }
 
-// caseII: so many senders fill an egress queue, or the buffer, before any one of them has filled its ingress to XOFF.
+// caseII: so many senders fill an egress queue, or the buffer, before any one of them has filled
+// its ingress to XOFF.
 func (i *Intent) caseII(xoff units.Bytes, add addFunc, ask askFunc) {
 	n := i.Traffic.Senders
 	if n == 0 {
@@ -81,10 +84,13 @@ func (i *Intent) caseII(xoff units.Bytes, add addFunc, ask askFunc) {
 	switch {
 	case total > shared:
 		add("II", fmt.Sprintf("lower XOFF to %v or less", max(0, shared)/units.Bytes(n)),
-			"%d senders at XOFF %v need %v, where %v is shared: late ones find it full before they pause anybody", n, xoff, total, max(0, shared))
+			"%d senders at XOFF %v need %v, where %v is shared: late ones find it full before "+
+				"they pause anybody", n, xoff, total, max(0, shared))
 	case i.Chip.Egress > 0 && total > i.Chip.Egress:
-		add("II", fmt.Sprintf("lower XOFF (alpha) so that %d senders hold less than %v", n, i.Chip.Egress),
-			"%d senders hold %v before they pause, and the egress queue %v: it drops before", n, total, i.Chip.Egress)
+		add("II", fmt.Sprintf("lower XOFF (alpha) so that %d senders hold less than %v", n,
+			i.Chip.Egress),
+			"%d senders hold %v before they pause, and the egress queue %v: it drops before", n,
+			total, i.Chip.Egress)
 	}
 }
 
@@ -94,8 +100,10 @@ func (i *Intent) caseIII(add addFunc, ask askFunc) {
 	case l == nil:
 		ask("does TCP share the buffer (lossy: {alpha, kmax})? Case III was not looked for")
 	case i.XOFF == 0 && l.Alpha >= i.Alpha && (l.Kmax == 0 || l.Kmax > i.Kmax):
-		add("III", "lower the lossy class's alpha or its WRED threshold, or raise this one's watermarks",
-			"the lossy class may take alpha %v of the free buffer, this one %v, and drops only %s", l.Alpha, i.Alpha, above(l.Kmax))
+		add("III", "lower the lossy class's alpha or its WRED threshold, or raise this one's "+
+			"watermarks",
+			"the lossy class may take alpha %v of the free buffer, this one %v, and drops only %s",
+			l.Alpha, i.Alpha, above(l.Kmax))
 	}
 }
 

@@ -42,9 +42,11 @@ func ParseSpace(text []byte) (bytetuning.Space, error) {
 		return s, fmt.Errorf("intent: space: %w", err)
 	}
 	err := errors.Join(
-		each("kmin", f.Kmin, units.ParseBytes, &s.Kmin), each("gap", f.Gap, units.ParseBytes, &s.Gap),
+		each("kmin", f.Kmin, units.ParseBytes, &s.Kmin), each("gap", f.Gap, units.ParseBytes,
+			&s.Gap),
 		each("pmax", f.Pmax, bytetuning.ParsePercent, &s.Pmax),
-		each("headroom", f.Headroom, units.ParseBytes, &s.Headroom), each("alpha", f.Alpha, bytetuning.ParseAlpha, &s.Alpha),
+		each("headroom", f.Headroom, units.ParseBytes, &s.Headroom), each("alpha", f.Alpha,
+			bytetuning.ParseAlpha, &s.Alpha),
 	)
 	if err == nil {
 		err = s.Validate()

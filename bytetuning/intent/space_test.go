@@ -23,7 +23,8 @@ func TestParseSpace(t *testing.T) {
 	s, err := ParseSpace([]byte(spaceText))
 	require.NoError(t, err)
 	assert.Equal(t, bytetuning.Space{
-		Kmin: []units.Bytes{0, 64 * units.KiB, 128 * units.KiB}, Gap: []units.Bytes{64 * units.KiB}, Pmax: []bytetuning.Percent{1, 10},
+		Kmin: []units.Bytes{0, 64 * units.KiB, 128 * units.KiB}, Gap: []units.Bytes{64 * units.KiB},
+		Pmax:     []bytetuning.Percent{1, 10},
 		Headroom: []units.Bytes{100 * units.KiB}, Alpha: []bytetuning.Alpha{-5, 1},
 	}, s)
 	assert.Equal(t, 12, s.Size())

@@ -118,13 +118,16 @@ func (r *reader) perhaps(key, text string) units.Bytes {
 func (l *layer) intent() (*Intent, error) {
 	var r reader
 	i := &Intent{
-		Name: l.Name, Model: l.Model, Priority: l.Priority, Queue: l.Queue, Interfaces: l.Interfaces,
-		XOFF: r.perhaps("xoff", l.XOFF), XONOffset: r.perhaps("xon_offset", l.XONOffset), Guaranteed: r.perhaps("guaranteed", l.Guaranteed),
+		Name: l.Name, Model: l.Model, Priority: l.Priority, Queue: l.Queue,
+		Interfaces: l.Interfaces,
+		XOFF:       r.perhaps("xoff", l.XOFF), XONOffset: r.perhaps("xon_offset", l.XONOffset),
+		Guaranteed: r.perhaps("guaranteed", l.Guaranteed),
 	}
 	if l.Name == "" {
 		r.fail("name", errors.New("missing"))
 	}
-	i.Kmin, i.Kmax, i.Headroom = r.size("kmin", l.Kmin), r.size("kmax", l.Kmax), r.size("headroom", l.Headroom)
+	i.Kmin, i.Kmax, i.Headroom = r.size("kmin", l.Kmin), r.size("kmax", l.Kmax), r.size("headroom",
+		l.Headroom)
 	var err error
 	i.Pmax, err = bytetuning.ParsePercent(l.Pmax)
 	r.fail("pmax", err)
@@ -138,7 +141,8 @@ func (l *layer) intent() (*Intent, error) {
 		r.fail("xoff", errors.New("0: want more"))
 	}
 	if c := l.Chip; c != nil {
-		i.Chip = Chip{Cell: r.perhaps("cell", c.Cell), Buffer: r.perhaps("buffer", c.Buffer), Ports: c.Ports, Egress: r.perhaps("egress", c.Egress)}
+		i.Chip = Chip{Cell: r.perhaps("cell", c.Cell), Buffer: r.perhaps("buffer", c.Buffer),
+			Ports: c.Ports, Egress: r.perhaps("egress", c.Egress)}
 	}
 	if l.Traffic != nil {
 		i.Traffic.Senders = l.Traffic.Senders
@@ -165,9 +169,11 @@ func Encode(intents []*Intent) ([]byte, error) {
 	var f file
 	for _, i := range intents {
 		l := layer{
-			Name: i.Name, Model: i.Model, Kmin: i.Kmin.String(), Kmax: i.Kmax.String(), Pmax: i.Pmax.String(),
-			Headroom: i.Headroom.String(), XONOffset: optional(i.XONOffset), Guaranteed: optional(i.Guaranteed),
-			Priority: i.Priority, Queue: i.Queue, Interfaces: i.Interfaces,
+			Name: i.Name, Model: i.Model, Kmin: i.Kmin.String(), Kmax: i.Kmax.String(),
+			Pmax:     i.Pmax.String(),
+			Headroom: i.Headroom.String(), XONOffset: optional(i.XONOffset),
+			Guaranteed: optional(i.Guaranteed),
+			Priority:   i.Priority, Queue: i.Queue, Interfaces: i.Interfaces,
 		}
 		if i.XOFF > 0 {
 			l.XOFF = i.XOFF.String()
@@ -175,7 +181,8 @@ func Encode(intents []*Intent) ([]byte, error) {
 			l.Alpha = i.Alpha.String()
 		}
 		if i.Chip != (Chip{}) {
-			l.Chip = &chip{optional(i.Chip.Cell), optional(i.Chip.Buffer), i.Chip.Ports, optional(i.Chip.Egress)}
+			l.Chip = &chip{optional(i.Chip.Cell), optional(i.Chip.Buffer), i.Chip.Ports,
+				optional(i.Chip.Egress)}
 		}
 		if i.Traffic.Senders > 0 {
 			l.Traffic = &traffic{i.Traffic.Senders}

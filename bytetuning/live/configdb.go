@@ -13,14 +13,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// configDB is a door by gNMI to SONiC's CONFIG_DB, with the paths of its gNMI server: origin sonic-db, a table a path.
+// configDB is a door by gNMI to SONiC's CONFIG_DB, with the paths of its gNMI server: origin
+// sonic-db, a table a path.
 type configDB struct{ *Reader }
 
 // tables are those that the dialect writes.
 var tables = []string{"BUFFER_PG", "BUFFER_PROFILE", "PORT_QOS_MAP", "QUEUE", "WRED_PROFILE"}
 
 func tablePath(table string) *gpb.Path {
-	return &gpb.Path{Origin: "sonic-db", Elem: []*gpb.PathElem{{Name: "CONFIG_DB"}, {Name: "localhost"}, {Name: table}}}
+	return &gpb.Path{Origin: "sonic-db", Elem: []*gpb.PathElem{{Name: "CONFIG_DB"},
+		{Name: "localhost"}, {Name: table}}}
 }
 
 // save reads the tables. One that is not there is left out.
@@ -28,7 +30,8 @@ func (d configDB) save(ctx context.Context) ([]byte, error) {
 	db := map[string]json.RawMessage{}
 	for _, table := range tables {
 		answer, err := d.client.Get(d.outgoing(ctx), &gpb.GetRequest{
-			Path: []*gpb.Path{tablePath(table)}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_JSON_IETF,
+			Path: []*gpb.Path{tablePath(table)}, Type: gpb.GetRequest_CONFIG,
+			Encoding: gpb.Encoding_JSON_IETF,
 		})
 		if status.Code(err) == codes.NotFound {
 			continue
@@ -59,7 +62,8 @@ func (d configDB) enter(ctx context.Context, config string) error {
 	set := &gpb.SetRequest{}
 	for _, table := range slices.Sorted(maps.Keys(db)) {
 		set.Update = append(set.Update, &gpb.Update{
-			Path: tablePath(table), Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: db[table]}},
+			Path: tablePath(table),
+			Val:  &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: db[table]}},
 		})
 	}
 	if _, err := d.client.Set(d.outgoing(ctx), set); err != nil {

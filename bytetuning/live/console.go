@@ -13,7 +13,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// Console is a way to give a switch commands. Run with an empty command enters its shell; input is what is typed.
+// Console is a way to give a switch commands. Run with an empty command enters its shell; input is
+// what is typed.
 type Console interface {
 	Run(ctx context.Context, command string, input []byte) (output []byte, err error)
 	Close() error
@@ -36,7 +37,8 @@ func Dial(ctx context.Context, s SSH) (Console, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := &ssh.ClientConfig{User: s.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)}, HostKeyCallback: known}
+	config := &ssh.ClientConfig{User: s.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(signer)},
+		HostKeyCallback: known}
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
 	conn, err := dialTCP(ctx, s.Address)
@@ -59,7 +61,8 @@ type sshConsole struct{ client *ssh.Client }
 
 func (c *sshConsole) Close() error { return c.client.Close() }
 
-// Run closes the connection when the context ends: a switch that has stopped answering does not end a session either.
+// Run closes the connection when the context ends: a switch that has stopped answering does not end
+// a session either.
 func (c *sshConsole) Run(ctx context.Context, command string, input []byte) ([]byte, error) {
 	defer context.AfterFunc(ctx, func() { c.client.Close() })()
 	session, err := c.client.NewSession()
@@ -100,17 +103,24 @@ type procedure struct {
 
 // procedures by dialect: the usual commands of each, tried on none.
 var procedures = map[string]procedure{
-	"sonic":  {save: "sudo sonic-cfggen -d --print-data", load: "sudo config load -y /dev/stdin"},
-	"nxos":   {save: "show running-config", before: []string{"configure terminal"}, after: []string{"end", "exit"}},
-	"eos":    {save: "show running-config", before: []string{"enable", "configure session bytetuning"}, after: []string{"commit", "exit"}},
-	"huawei": {save: "display current-configuration", before: []string{"system-view"}, after: []string{"quit", "quit"}},
-	"h3c":    {save: "display current-configuration", after: []string{"return", "quit"}}, // system-view is in the configuration
-	"onyx":   {save: "show running-config", before: []string{"enable", "configure terminal"}, after: []string{"exit", "exit"}},
-	"nvue":   {save: "nv config show -o commands", after: []string{"exit"}},
+	"sonic": {save: "sudo sonic-cfggen -d --print-data", load: "sudo config load -y /dev/stdin"},
+	"nxos": {save: "show running-config", before: []string{"configure terminal"},
+		after: []string{"end", "exit"}},
+	"eos": {save: "show running-config",
+		before: []string{"enable", "configure session bytetuning"}, after: []string{"commit",
+			"exit"}},
+	"huawei": {save: "display current-configuration", before: []string{"system-view"},
+		after: []string{"quit", "quit"}},
+	// system-view is in the configuration
+	"h3c": {save: "display current-configuration", after: []string{"return", "quit"}},
+	"onyx": {save: "show running-config", before: []string{"enable", "configure terminal"},
+		after: []string{"exit", "exit"}},
+	"nvue": {save: "nv config show -o commands", after: []string{"exit"}},
 }
 
 // refusals are how switches say that they did not understand, or will not.
-var refusals = []string{"% Invalid", "% Incomplete", "% Ambiguous", "Error:", "ERROR:", "Unrecognized command", "Unknown command", "Traceback"}
+var refusals = []string{"% Invalid", "% Incomplete", "% Ambiguous", "Error:", "ERROR:",
+	"Unrecognized command", "Unknown command", "Traceback"}
 
 // shell is a door by SSH.
 type shell struct {

@@ -1,5 +1,5 @@
-// Package live is real switches as a target of a tuner: watermarks go there over SSH, in the switch's dialect (to SONiC also over gNMI), and
-// measurements come back over gNMI (OpenConfig).
+// Package live is real switches as a target of a tuner: watermarks go there over SSH, in the
+// switch's dialect (to SONiC also over gNMI), and measurements come back over gNMI (OpenConfig).
 //
 // A fleet is a YAML file:
 //
@@ -19,10 +19,12 @@
 //	    queue: 3
 //	    chip: {cell: 256B, buffer: 32MiB, ports: 32}
 //
-// Before the first change the configuration of every switch is saved; Rollback enters what undoes ours, and of
-// what was saved those lines that ours replaced, on SONiC all of it. All switches' configurations are rendered before any is touched. When one refuses, Apply says at which it
+// Before the first change the configuration of every switch is saved; Rollback enters what undoes
+// ours, and of what was saved those lines that ours replaced, on SONiC all of it. All switches'
+// configurations are rendered before any is touched. When one refuses, Apply says at which it
 // stopped; a Search then applies the best known point to all of them.
 //
-// No part of this was tried on a switch: tests have an SSH server and a gNMI server of their own. The package imports
-// bytetuning, intent, dialect, telemetry and units, crypto/ssh, and gNMI's protobufs over gRPC.
+// No part of this was tried on a switch: tests have an SSH server and a gNMI server of their own.
+// The package imports bytetuning, intent, dialect, telemetry and units, crypto/ssh, and gNMI's
+// protobufs over gRPC.
 package live

@@ -47,10 +47,12 @@ type SSH struct {
 
 // GNMI is how it is read.
 type GNMI struct {
-	Address  string `yaml:"address"`
-	CA       string `yaml:"ca"`       // file of the certificate that signs the switch's; "" is the system's
+	Address string `yaml:"address"`
+	// file of the certificate that signs the switch's; "" is the system's
+	CA       string `yaml:"ca"`
 	Insecure bool   `yaml:"insecure"` // without TLS
-	User     string `yaml:"user"`     // sent as metadata, with the password in $BYTETUNING_GNMI_PASSWORD
+	// sent as metadata, with the password in $BYTETUNING_GNMI_PASSWORD
+	User string `yaml:"user"`
 }
 
 type fleetFile struct {
@@ -94,7 +96,8 @@ func ParseFleet(text []byte) (*Fleet, error) {
 	for _, t := range []struct {
 		name, text string
 		into       *units.Duration
-	}{{"settle", f.Settle, &fleet.Settle}, {"period", f.Period, &fleet.Period}, {"poll", f.Poll, &fleet.Poll}} {
+	}{{"settle", f.Settle, &fleet.Settle}, {"period", f.Period, &fleet.Period},
+		{"poll", f.Poll, &fleet.Poll}} {
 		if t.text == "" {
 			continue
 		}
@@ -104,8 +107,10 @@ func ParseFleet(text []byte) (*Fleet, error) {
 		}
 		*t.into = d
 	}
-	if fleet.Settle < 0 || fleet.Poll < units.Millisecond || fleet.Period < 2*fleet.Poll || fleet.Period > 24*60*units.Minute {
-		return nil, fmt.Errorf("live: fleet: settle %v, period %v, poll %v: want polls of 1ms or more and a period of two or more, up to a day",
+	if fleet.Settle < 0 || fleet.Poll < units.Millisecond || fleet.Period < 2*fleet.Poll ||
+		fleet.Period > 24*60*units.Minute {
+		return nil, fmt.Errorf("live: fleet: settle %v, period %v, poll %v: want polls of 1ms or "+
+			"more and a period of two or more, up to a day",
 			fleet.Settle, fleet.Period, fleet.Poll)
 	}
 	if len(f.Switches) == 0 {
@@ -130,10 +135,13 @@ func (f *switchFile) parse() (*Switch, error) {
 		return nil, err
 	}
 	s := &Switch{
-		Name: f.Name, Layer: f.Layer, Dialect: d, Model: f.Model, Apply: f.Apply, SSH: f.SSH, GNMI: f.GNMI, Interfaces: f.Interfaces,
-		Watch: f.Watch, Priority: f.Priority, Queue: f.Queue, QueueName: f.QueueName, Chip: intent.Chip{Ports: f.Chip.Ports},
+		Name: f.Name, Layer: f.Layer, Dialect: d, Model: f.Model, Apply: f.Apply, SSH: f.SSH,
+		GNMI: f.GNMI, Interfaces: f.Interfaces,
+		Watch: f.Watch, Priority: f.Priority, Queue: f.Queue, QueueName: f.QueueName,
+		Chip: intent.Chip{Ports: f.Chip.Ports},
 	}
-	for text, into := range map[string]*units.Bytes{f.Chip.Cell: &s.Chip.Cell, f.Chip.Buffer: &s.Chip.Buffer} {
+	for text, into := range map[string]*units.Bytes{f.Chip.Cell: &s.Chip.Cell,
+		f.Chip.Buffer: &s.Chip.Buffer} {
 		if text == "" {
 			continue
 		}
@@ -157,8 +165,9 @@ func (f *switchFile) parse() (*Switch, error) {
 	}
 	ssh := s.Apply == "ssh"
 	for what, missing := range map[string]bool{
-		"name": !fileName(s.Name), "layer": s.Layer == "", "interfaces": len(s.Interfaces) == 0, "user": ssh && s.SSH.User == "",
-		"key": ssh && s.SSH.Key == "", "known_hosts": ssh && s.SSH.KnownHosts == "",
+		"name": !fileName(s.Name), "layer": s.Layer == "", "interfaces": len(s.Interfaces) == 0,
+		"user": ssh && s.SSH.User == "",
+		"key":  ssh && s.SSH.Key == "", "known_hosts": ssh && s.SSH.KnownHosts == "",
 	} {
 		if missing {
 			return nil, fmt.Errorf("%s: missing, or not of letters, digits, - and _", what)
@@ -173,7 +182,8 @@ func (f *switchFile) parse() (*Switch, error) {
 			return nil, fmt.Errorf("address %q: want host:port", address)
 		}
 	}
-	// What the intent says of queue, priority and chip is checked with the least that makes sense of a watermark.
+	// What the intent says of queue, priority and chip is checked with the least that makes sense
+	// of a watermark.
 	i := s.intent(bytetuning.Watermark{Kmax: 1, Pmax: 1})
 	i.XOFF = 2
 	_, err = i.Validate()
@@ -183,7 +193,8 @@ func (f *switchFile) parse() (*Switch, error) {
 // fileName says whether a name can be part of a file's.
 func fileName(name string) bool {
 	for _, r := range name {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_') {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' ||
+			r == '_') {
 			return false
 		}
 	}
@@ -193,18 +204,20 @@ func fileName(name string) bool {
 // intent answers what the switch is to do with a watermark.
 func (s *Switch) intent(w bytetuning.Watermark) *intent.Intent {
 	return &intent.Intent{
-		Name: s.Layer, Model: s.Model, Chip: s.Chip, Watermark: w, Priority: s.Priority, Queue: s.Queue, Interfaces: s.Interfaces,
+		Name: s.Layer, Model: s.Model, Chip: s.Chip, Watermark: w, Priority: s.Priority,
+		Queue: s.Queue, Interfaces: s.Interfaces,
 	}
 }
 
-// Layers answers the layers of the fleet, in the order in which they come up. A layer's buffer is the smallest of its
-// switches'.
+// Layers answers the layers of the fleet, in the order in which they come up. A layer's buffer is
+// the smallest of its switches'.
 func (f *Fleet) Layers(space bytetuning.Space) []bytetuning.Layer {
 	var layers []bytetuning.Layer
 	for _, s := range f.Switches {
 		i := f.layer(layers, s.Layer)
 		if i == len(layers) {
-			layers = append(layers, bytetuning.Layer{Name: s.Layer, Space: space, Buffer: s.Chip.Buffer, Ports: s.Chip.Ports})
+			layers = append(layers, bytetuning.Layer{Name: s.Layer, Space: space,
+				Buffer: s.Chip.Buffer, Ports: s.Chip.Ports})
 			continue
 		}
 		l := &layers[i]

@@ -65,7 +65,8 @@ func NewReader(g GNMI) (*Reader, error) {
 	}
 	r := &Reader{client: gpb.NewGNMIClient(conn), conn: conn}
 	if g.User != "" {
-		r.metadata = metadata.Pairs("username", g.User, "password", os.Getenv("BYTETUNING_GNMI_PASSWORD"))
+		r.metadata = metadata.Pairs("username", g.User, "password",
+			os.Getenv("BYTETUNING_GNMI_PASSWORD"))
 	}
 	return r, nil
 }
@@ -84,15 +85,18 @@ func (r *Reader) outgoing(ctx context.Context) context.Context {
 // queuePath is OpenConfig's path of a queue's state.
 func queuePath(iface, queue string) *gpb.Path {
 	return &gpb.Path{Elem: []*gpb.PathElem{
-		{Name: "qos"}, {Name: "interfaces"}, {Name: "interface", Key: map[string]string{"interface-id": iface}},
-		{Name: "output"}, {Name: "queues"}, {Name: "queue", Key: map[string]string{"name": queue}}, {Name: "state"},
+		{Name: "qos"}, {Name: "interfaces"}, {Name: "interface",
+			Key: map[string]string{"interface-id": iface}},
+		{Name: "output"}, {Name: "queues"}, {Name: "queue", Key: map[string]string{"name": queue}},
+		{Name: "state"},
 	}}
 }
 
 // Read answers what the switch says of a queue now.
 func (r *Reader) Read(ctx context.Context, iface, queue string) (Reading, error) {
 	answer, err := r.client.Get(r.outgoing(ctx), &gpb.GetRequest{
-		Path: []*gpb.Path{queuePath(iface, queue)}, Type: gpb.GetRequest_STATE, Encoding: gpb.Encoding_JSON_IETF,
+		Path: []*gpb.Path{queuePath(iface, queue)}, Type: gpb.GetRequest_STATE,
+		Encoding: gpb.Encoding_JSON_IETF,
 	})
 	if err != nil {
 		return Reading{}, fmt.Errorf("live: gnmi: %s queue %s: %w", iface, queue, err)
@@ -104,7 +108,8 @@ func (r *Reader) Read(ctx context.Context, iface, queue string) (Reading, error)
 	return reading, nil
 }
 
-// readNotifications finds the leaves that we want, whether they come one by one or as a JSON container.
+// readNotifications finds the leaves that we want, whether they come one by one or as a JSON
+// container.
 func readNotifications(notifications []*gpb.Notification) (Reading, error) {
 	leaves := map[string]float64{}
 	var at int64
@@ -126,7 +131,9 @@ func readNotifications(notifications []*gpb.Notification) (Reading, error) {
 		length, measured = leaves["max-queue-len"]
 	}
 	if !counted || !measured {
-		return Reading{}, fmt.Errorf("no transmit-octets, or no avg-queue-len and no max-queue-len: %w", bytetuning.ErrTelemetry)
+		return Reading{},
+			fmt.Errorf("no transmit-octets, or no avg-queue-len and no max-queue-len: %w",
+				bytetuning.ErrTelemetry)
 	}
 	for _, v := range []float64{octets, length} {
 		if math.IsNaN(v) || v < 0 || v >= 1<<63 {
@@ -137,7 +144,8 @@ func readNotifications(notifications []*gpb.Notification) (Reading, error) {
 		return Reading{}, fmt.Errorf("time stamp %d: %w", at, bytetuning.ErrTelemetry)
 	}
 	// units.Time wraps after 106 days; differences of it do not mind.
-	return Reading{At: units.Time(at * int64(units.Nanosecond)), Octets: uint64(octets), Length: units.Bytes(length)}, nil
+	return Reading{At: units.Time(at * int64(units.Nanosecond)), Octets: uint64(octets),
+		Length: units.Bytes(length)}, nil
 }
 
 // leaf takes in a value, or the numbers of a container.

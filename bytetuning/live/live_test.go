@@ -55,7 +55,8 @@ switches:
     chip: {cell: 208B, buffer: 16MiB, ports: 16}
 `
 
-// box is a switch on this machine: an SSH server that writes down what it is told, and a gNMI server that counts.
+// box is a switch on this machine: an SSH server that writes down what it is told, and a gNMI
+// server that counts.
 type box struct {
 	gpb.UnimplementedGNMIServer
 	mu     sync.Mutex
@@ -88,10 +89,13 @@ func newBox(t *testing.T) *box {
 	t.Cleanup(func() { listener.Close() })
 	b.ssh = listener.Addr().String()
 	b.known = filepath.Join(dir, "known_hosts")
-	require.NoError(t, os.WriteFile(b.known, []byte(knownhosts.Line([]string{b.ssh}, signer.PublicKey())+"\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(b.known, []byte(knownhosts.Line([]string{b.ssh}, signer.PublicKey())+"\n"),
+			0o600))
 	allowed, err := ssh.NewSignerFromKey(client)
 	require.NoError(t, err)
-	config := &ssh.ServerConfig{PublicKeyCallback: func(c ssh.ConnMetadata, k ssh.PublicKey) (*ssh.Permissions, error) {
+	config := &ssh.ServerConfig{PublicKeyCallback: func(c ssh.ConnMetadata,
+		k ssh.PublicKey) (*ssh.Permissions, error) {
 		if c.User() != "admin" || string(k.Marshal()) != string(allowed.PublicKey().Marshal()) {
 			return nil, errors.New("who?")
 		}
@@ -147,8 +151,10 @@ func (b *box) serve(conn net.Conn, config *ssh.ServerConfig) {
 				r.Reply(true, nil) //nolint:errcheck
 				input, _ := io.ReadAll(channel)
 				out, status := b.hear(command.Text, string(input))
-				io.WriteString(channel, out)                                                            //nolint:errcheck
-				channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{status})) //nolint:errcheck
+				io.WriteString(channel,
+					out) //nolint:errcheck
+				channel.SendRequest("exit-status", false,
+					ssh.Marshal(struct{ Status uint32 }{status})) //nolint:errcheck
 				channel.Close()
 			}
 		}()
@@ -179,7 +185,8 @@ func (b *box) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error
 	n := b.reads[iface]
 	b.reads[iface]++
 	b.time += 1e9
-	return &gpb.GetResponse{Notification: []*gpb.Notification{{Timestamp: b.time, Update: b.answer(iface, queue, n)}}}, nil
+	return &gpb.GetResponse{Notification: []*gpb.Notification{{Timestamp: b.time,
+		Update: b.answer(iface, queue, n)}}}, nil
 }
 
 // table answers one of CONFIG_DB's, which Set has written down.
@@ -189,7 +196,8 @@ func (b *box) table(name string) (*gpb.GetResponse, error) {
 		return nil, status.Error(codes.NotFound, name)
 	}
 	v := &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}
-	return &gpb.GetResponse{Notification: []*gpb.Notification{{Update: []*gpb.Update{{Val: v}}}}}, nil
+	return &gpb.GetResponse{Notification: []*gpb.Notification{{Update: []*gpb.Update{{Val: v}}}}},
+		nil
 }
 
 func (b *box) Set(_ context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
@@ -206,7 +214,9 @@ func (b *box) Set(_ context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error
 
 func leaves(values map[string]*gpb.TypedValue) (updates []*gpb.Update) {
 	for name, v := range values {
-		updates = append(updates, &gpb.Update{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "state"}, {Name: name}}}, Val: v})
+		updates = append(updates,
+			&gpb.Update{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "state"}, {Name: name}}},
+				Val: v})
 	}
 	return updates
 }
@@ -221,25 +231,30 @@ func network(t *testing.T, b *box) *Network {
 	f, err := ParseFleet(fmt.Appendf(nil, fleetText, b.ssh, b.key, b.known, b.gnmi))
 	require.NoError(t, err)
 	n := New(f, bytetuning.Traversal(), filepath.Join(t.TempDir(), "saved"))
-	n.wait = func(ctx context.Context, _ units.Duration) error { return ctx.Err() } // the box's time goes on by itself
+	// the box's time goes on by itself
+	n.wait = func(ctx context.Context, _ units.Duration) error { return ctx.Err() }
 	t.Cleanup(func() { assert.NoError(t, n.Close()) })
 	return n
 }
 
-var good = bytetuning.Point{{Kmin: 250 * units.KiB, Kmax: 500 * units.KiB, Pmax: 20, Headroom: 75 * units.KiB, Alpha: -3}}
+var good = bytetuning.Point{{Kmin: 250 * units.KiB, Kmax: 500 * units.KiB, Pmax: 20,
+	Headroom: 75 * units.KiB, Alpha: -3}}
 
 // TestApplyAndRollback: what is there is saved once, before anything is changed, and comes back.
 func TestApplyAndRollback(t *testing.T) {
 	b := newBox(t)
 	n := network(t, b)
-	require.Equal(t, []bytetuning.Layer{{Name: "tor", Space: n.Space, Buffer: 16 * units.MiB, Ports: 32}}, n.Layers())
+	require.Equal(t,
+		[]bytetuning.Layer{{Name: "tor", Space: n.Space, Buffer: 16 * units.MiB, Ports: 32}},
+		n.Layers())
 	require.NoError(t, n.Apply(t.Context(), good))
 	require.Len(t, b.told, 4)
 	assert.Equal(t, "sudo sonic-cfggen -d --print-data\n", b.told[0])
 	assert.Equal(t, "display current-configuration\n", b.told[1])
 	assert.True(t, strings.HasPrefix(b.told[2], "sudo config load -y /dev/stdin\n{"), b.told[2])
 	assert.Contains(t, b.told[2], `"green_max_threshold": "512000"`)
-	assert.True(t, strings.HasPrefix(b.told[3], "\nsystem-view\nqos wred queue table bytetuning_tor\n"), b.told[3])
+	assert.True(t, strings.HasPrefix(b.told[3],
+		"\nsystem-view\nqos wred queue table bytetuning_tor\n"), b.told[3])
 	saved, err := os.ReadFile(filepath.Join(n.Saved, "tor1.saved"))
 	require.NoError(t, err)
 	assert.Equal(t, `{"OLD": {}}`, string(saved))
@@ -256,7 +271,8 @@ func TestApplyAndRollback(t *testing.T) {
 	require.NoError(t, n.Rollback(t.Context()))
 	require.Len(t, b.told, 10)
 	assert.Equal(t, "sudo config load -y /dev/stdin\n"+`{"OLD": {}}`, b.told[8])
-	assert.Contains(t, b.told[9], "undo qos wred queue table bytetuning_tor\n"+old, "what ours replaced")
+	assert.Contains(t, b.told[9], "undo qos wred queue table bytetuning_tor\n"+old,
+		"what ours replaced")
 }
 
 // TestConfigDB: SONiC by gNMI. What was in our tables is saved, changed, and brought back.
@@ -279,8 +295,8 @@ func TestConfigDB(t *testing.T) {
 	assert.Empty(t, b.told, "no shell")
 }
 
-// TestRefusals: a switch that refuses stops the rest, and says which it was; what cannot be said in a dialect, or not
-// be saved, changes nothing.
+// TestRefusals: a switch that refuses stops the rest, and says which it was; what cannot be said in
+// a dialect, or not be saved, changes nothing.
 func TestRefusals(t *testing.T) {
 	b := newBox(t)
 	n := network(t, b)
@@ -291,7 +307,8 @@ func TestRefusals(t *testing.T) {
 	assert.Empty(t, b.told, "no switch was asked")
 
 	b.say = func(string, string) (string, uint32) { return "", 0 }
-	assert.ErrorContains(t, n.Apply(t.Context(), good), "tor1: the configuration could not be saved, and nothing was changed: its configuration is empty")
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "tor1: the configuration could not be "+
+		"saved, and nothing was changed: its configuration is empty")
 
 	b.say = func(command, _ string) (string, uint32) {
 		if command == "" {
@@ -299,7 +316,8 @@ func TestRefusals(t *testing.T) {
 		}
 		return "{}", 0
 	}
-	assert.ErrorContains(t, n.Apply(t.Context(), good), "live: tor2, after 1 of 2 switches: live: refused: % Unrecognized command")
+	assert.ErrorContains(t, n.Apply(t.Context(), good),
+		"live: tor2, after 1 of 2 switches: live: refused: % Unrecognized command")
 	b.say = func(command, _ string) (string, uint32) { return "no such table\n", 1 }
 	assert.ErrorContains(t, n.Apply(t.Context(), good), "tor1, after 0 of 2")
 	assert.ErrorContains(t, n.Rollback(t.Context()), "no such table")
@@ -353,7 +371,8 @@ func TestSilentSwitch(t *testing.T) {
 			b := newBox(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			console, err := Dial(ctx, SSH{Address: c.fall(b, cancel), User: "admin", Key: b.key, KnownHosts: b.known})
+			console, err := Dial(ctx, SSH{Address: c.fall(b, cancel), User: "admin", Key: b.key,
+				KnownHosts: b.known})
 			if c.dial {
 				require.ErrorIs(t, err, context.Canceled)
 				return
@@ -376,13 +395,16 @@ func TestMeasure(t *testing.T) {
 			return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(uint64(k) * 2_000_000_000), "avg-queue-len": whole(1000)})
 		}
 		assert.Equal(t, "rdma", queue)
-		text := fmt.Sprintf(`{"openconfig-qos:name": "rdma", "openconfig-qos:transmit-octets": "%d", "openconfig-qos:max-queue-len": "4000"}`, uint64(k)*1_000_000_000)
-		return []*gpb.Update{{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}}}
+		text := fmt.Sprintf(
+			`{"openconfig-qos:name": "rdma", "openconfig-qos:transmit-octets": "%d", "openconfig-qos:max-queue-len": "4000"}`, uint64(k)*1_000_000_000)
+		return []*gpb.Update{
+			{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}}}
 	}
 	m, err := n.Measure(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []bytetuning.Sample{
-		{Throughput: 8 * units.Gbps, Queue: 1000}, // two polls a second of the box's time: each read is a second
+		// two polls a second of the box's time: each read is a second
+		{Throughput: 8 * units.Gbps, Queue: 1000},
 		{Throughput: 4 * units.Gbps, Queue: 4000},
 	}, m.Switches)
 }
@@ -395,13 +417,18 @@ func TestBadTelemetry(t *testing.T) {
 			return leaves(map[string]*gpb.TypedValue{"transmit-octets": {Value: &gpb.TypedValue_DoubleVal{DoubleVal: math.NaN()}}, "avg-queue-len": whole(1)})
 		},
 		`transmit-octets is "many"`: func(int) []*gpb.Update {
-			return []*gpb.Update{{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(`{"transmit-octets": "many"}`)}}}}
+			return []*gpb.Update{
+				{Val: &gpb.TypedValue{
+					Value: &gpb.TypedValue_JsonVal{
+						JsonVal: []byte(`{"transmit-octets": "many"}`)}}}}
 		},
 		"unexpected end of JSON": func(int) []*gpb.Update {
-			return []*gpb.Update{{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(`{`)}}}}
+			return []*gpb.Update{
+				{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(`{`)}}}}
 		},
 		"the counter went from": func(k int) []*gpb.Update {
-			return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(1000 - uint64(k)), "avg-queue-len": whole(1)})
+			return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(1000 - uint64(k)),
+				"avg-queue-len": whole(1)})
 		},
 	} {
 		b := newBox(t)
@@ -422,7 +449,8 @@ func TestBadTelemetry(t *testing.T) {
 	assert.ErrorContains(t, err, "Ethernet0 queue 3")
 }
 
-// TestTuning: a search over SSH and gNMI ends on its best point, though a switch refuses now and then.
+// TestTuning: a search over SSH and gNMI ends on its best point, though a switch refuses now and
+// then.
 func TestTuning(t *testing.T) {
 	b := newBox(t)
 	n := network(t, b)
@@ -442,10 +470,12 @@ func TestTuning(t *testing.T) {
 	var octets uint64
 	b.answer = func(string, string, int) []*gpb.Update {
 		octets += 3_000_000_000
-		return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(octets), "avg-queue-len": whole(uint64(kmax))})
+		return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(octets),
+			"avg-queue-len": whole(uint64(kmax))})
 	}
 	o := bytetuning.NewObjective()
-	tuner, err := bytetuning.New("anneal:tem=0.05,again=false", bytetuning.Problem{Layers: n.Layers(), Start: good, Energy: o.Energy, Seed: 1})
+	tuner, err := bytetuning.New("anneal:tem=0.05,again=false",
+		bytetuning.Problem{Layers: n.Layers(), Start: good, Energy: o.Energy, Seed: 1})
 	require.NoError(t, err)
 	s := &bytetuning.Search{Target: n, Tuner: tuner, Objective: o, Start: good, Budget: 30}
 	out, err := s.Run(t.Context())
@@ -478,7 +508,8 @@ func TestFleetErrors(t *testing.T) {
 		_, err := ParseFleet([]byte(strings.Replace(text, edit[0], edit[1], 1)))
 		assert.ErrorContains(t, err, want)
 	}
-	for want, text := range map[string]string{"it is empty": "", "no switches": "poll: 1s", "cannot unmarshal": "[]"} {
+	for want, text := range map[string]string{"it is empty": "", "no switches": "poll: 1s",
+		"cannot unmarshal": "[]"} {
 		_, err := ParseFleet([]byte(text))
 		assert.ErrorContains(t, err, want)
 	}
@@ -501,7 +532,8 @@ func FuzzReadNotifications(f *testing.F) {
 	f.Add([]byte(`"7"`), "transmit-octets", int64(-1))
 	f.Fuzz(func(t *testing.T, text []byte, name string, at int64) {
 		n := []*gpb.Notification{{Timestamp: at, Update: []*gpb.Update{{
-			Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: name}}}, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}},
+			Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: name}}},
+			Val:  &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}},
 		}}}}
 		r, err := readNotifications(n)
 		if err != nil {

@@ -30,7 +30,8 @@ type Network struct {
 
 // New makes a target of a fleet. saved is a directory for what the switches had before.
 func New(f *Fleet, space bytetuning.Space, saved string) *Network {
-	return &Network{Fleet: f, Space: space, Saved: saved, dial: Dial, read: NewReader, wait: sleep, readers: map[string]*Reader{}}
+	return &Network{Fleet: f, Space: space, Saved: saved, dial: Dial, read: NewReader, wait: sleep,
+		readers: map[string]*Reader{}}
 }
 
 func sleep(ctx context.Context, d units.Duration) error {
@@ -56,8 +57,8 @@ func (n *Network) Close() error {
 // Layers implements bytetuning.Target.
 func (n *Network) Layers() []bytetuning.Layer { return n.Fleet.Layers(n.Space) }
 
-// Apply implements bytetuning.Target. Nothing is entered before all of it is rendered, and before what is there is
-// saved.
+// Apply implements bytetuning.Target. Nothing is entered before all of it is rendered, and before
+// what is there is saved.
 func (n *Network) Apply(ctx context.Context, p bytetuning.Point) error {
 	layers := n.Layers()
 	if len(p) != len(layers) {
@@ -75,8 +76,11 @@ func (n *Network) Apply(ctx context.Context, p bytetuning.Point) error {
 		return err
 	}
 	for i, s := range n.Fleet.Switches {
-		if err := n.with(ctx, s, func(d door) error { return d.enter(ctx, rendered[i].Config) }); err != nil {
-			return fmt.Errorf("live: %s, after %d of %d switches: %w", s.Name, i, len(n.Fleet.Switches), err)
+		if err := n.with(ctx, s, func(d door) error {
+			return d.enter(ctx, rendered[i].Config)
+		}); err != nil {
+			return fmt.Errorf("live: %s, after %d of %d switches: %w", s.Name, i,
+				len(n.Fleet.Switches), err)
 		}
 	}
 	return nil
@@ -104,7 +108,8 @@ type door interface {
 	enter(ctx context.Context, config string) error
 }
 
-// Save writes down what every switch has, unless that was done before: by this Network or by one before it.
+// Save writes down what every switch has, unless that was done before: by this Network or by one
+// before it.
 func (n *Network) Save(ctx context.Context) error {
 	if n.saved {
 		return nil
@@ -132,7 +137,8 @@ func (n *Network) Save(ctx context.Context) error {
 			return os.Rename(part, file)
 		})
 		if err != nil {
-			return fmt.Errorf("live: %s: the configuration could not be saved, and nothing was changed: %w", s.Name, err)
+			return fmt.Errorf("live: %s: the configuration could not be saved, and nothing was "+
+				"changed: %w", s.Name, err)
 		}
 	}
 	n.saved = true
@@ -141,8 +147,8 @@ func (n *Network) Save(ctx context.Context) error {
 
 func (n *Network) file(s *Switch) string { return filepath.Join(n.Saved, s.Name+".saved") }
 
-// Rollback brings back what Save wrote down: on SONiC by loading it, elsewhere by undoing ours and entering again what it had
-// replaced. It goes on after an error, and answers all of them.
+// Rollback brings back what Save wrote down: on SONiC by loading it, elsewhere by undoing ours and
+// entering again what it had replaced. It goes on after an error, and answers all of them.
 func (n *Network) Rollback(ctx context.Context) error {
 	var errs []error
 	for _, s := range n.Fleet.Switches {
@@ -151,8 +157,10 @@ func (n *Network) Rollback(ctx context.Context) error {
 			text := string(saved)
 			if s.Dialect.Name != "sonic" {
 				var r *dialect.Rendering
-				// What is undone does not depend on the watermark, so that it is one that any chip takes.
-				w := bytetuning.Watermark{Kmin: 1000, Kmax: 4000, Pmax: 1, Alpha: bytetuning.MostAlpha}
+				// What is undone does not depend on the watermark, so that it is one that any chip
+				// takes.
+				w := bytetuning.Watermark{Kmin: 1000, Kmax: 4000, Pmax: 1,
+					Alpha: bytetuning.MostAlpha}
 				if r, err = s.Dialect.Render(s.intent(w), dialect.Options{}); err == nil {
 					text = r.Undo + r.Restore(text)
 				}
@@ -168,8 +176,9 @@ func (n *Network) Rollback(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Measure implements bytetuning.Target: it waits until the network has settled, then polls each watched queue for a
-// period. A switch whose time stands still has told the same twice, and is stale.
+// Measure implements bytetuning.Target: it waits until the network has settled, then polls each
+// watched queue for a period. A switch whose time stands still has told the same twice, and is
+// stale.
 func (n *Network) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	if err := n.wait(ctx, n.Fleet.Settle); err != nil {
 		return nil, err
@@ -206,7 +215,8 @@ func (n *Network) Measure(ctx context.Context) (*bytetuning.Measurement, error) 
 				return nil, fmt.Errorf("%s: %w", w.s.Name, err)
 			}
 			if i > 0 && !reading.At.After(w.newest) {
-				return nil, fmt.Errorf("live: %s: %s told nothing new in %v: %w", w.s.Name, w.iface, n.Fleet.Poll, bytetuning.ErrTelemetry)
+				return nil, fmt.Errorf("live: %s: %s told nothing new in %v: %w", w.s.Name, w.iface,
+					n.Fleet.Poll, bytetuning.ErrTelemetry)
 			}
 			w.newest = reading.At
 			w.collector.Poll(reading.At, reading.Octets, reading.Length)
@@ -214,7 +224,8 @@ func (n *Network) Measure(ctx context.Context) (*bytetuning.Measurement, error) 
 	}
 	m := &bytetuning.Measurement{}
 	for _, w := range all {
-		sample, err := w.collector.Sample(n.Fleet.layer(layers, w.s.Layer), w.newest, n.Fleet.Period)
+		sample, err := w.collector.Sample(n.Fleet.layer(layers, w.s.Layer), w.newest,
+			n.Fleet.Period)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", w.s.Name, w.iface, err)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/goroce/goroce/bytetuning"
 )
 
-// Group is how switches are put together for a search (section 5.4). Switches are numbered: the ToR switches, then the
-// leaves; the last ToR switch is the receiver's.
+// Group is how switches are put together for a search (section 5.4). Switches are numbered: the ToR
+// switches, then the leaves; the last ToR switch is the receiver's.
 type Group string
 
 // The groupings. The more is put together, the smaller the search.
@@ -15,7 +15,8 @@ const (
 	All      Group = ""         // all switches have one watermark
 	Layers   Group = "layers"   // ToR switches one, leaves another
 	Switches Group = "switches" // each its own
-	Path     Group = "path"     // each that the traffic crosses its own; the others stay as they are
+	// each that the traffic crosses its own; the others stay as they are
+	Path     Group = "path"
 	Receiver Group = "receiver" // the receiver's alone; the others stay as they are
 )
 
@@ -44,7 +45,8 @@ func (t *Target) groups() []tuned {
 	case Switches, Path:
 		var all []tuned
 		for _, i := range tors {
-			if t.Group == Switches || i < t.Senders || i == receiver { // senders are below each ToR switch in turn
+			// senders are below each ToR switch in turn
+			if t.Group == Switches || i < t.Senders || i == receiver {
 				all = append(all, tuned{fmt.Sprintf("tor%d", i), []int{i}})
 			}
 		}

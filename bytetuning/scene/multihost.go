@@ -13,9 +13,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// MultiHost is the paper's figure 4 as a target: hosts A and B, and a NIC that hosts C_1 and C_2 share, each below a ToR
-// switch of its own. A and B write to C_1, whose PCIe cannot take what they send, and B to C_2. What is tuned is the NIC:
-// NIC-ECN, and when it pauses the ToR switch (TX-PFC).
+// MultiHost is the paper's figure 4 as a target: hosts A and B, and a NIC that hosts C_1 and C_2
+// share, each below a ToR switch of its own. A and B write to C_1, whose PCIe cannot take what they
+// send, and B to C_2. What is tuned is the NIC: NIC-ECN, and when it pauses the ToR switch
+// (TX-PFC).
 type MultiHost struct {
 	Rate, Up units.BitRate  // of hosts' links, and of ToR switches' to the leaf
 	Delay    units.Duration // of each
@@ -38,14 +39,16 @@ type MultiHost struct {
 	now bytetuning.Watermark
 }
 
-// MultiHostLab is the paper's second cluster with qps queue pairs in place of 500. What it does not say is ours: links of 1
-// µs, half the NIC's rate of PCIe for each host, 512 KiB of buffer, a path MTU of 1024, that watermarks are cells of 256 bytes,
-// and DCQCN's increases as HPCC's artifact has them for 100 Gb/s. Queue pairs to C_1 begin at their share of their host's
-// link and do not exceed it: to slow many of them down from its full rate takes hundreds of milliseconds.
+// MultiHostLab is the paper's second cluster with qps queue pairs in place of 500. What it does not
+// say is ours: links of 1 µs, half the NIC's rate of PCIe for each host, 512 KiB of buffer, a path
+// MTU of 1024, that watermarks are cells of 256 bytes, and DCQCN's increases as HPCC's artifact has
+// them for 100 Gb/s. Queue pairs to C_1 begin at their share of their host's link and do not exceed
+// it: to slow many of them down from its full rate takes hundreds of milliseconds.
 func MultiHostLab(qps int) *MultiHost {
 	const rate = 100 * units.Gbps
 	m := &MultiHost{
-		Rate: rate, Up: 200 * units.Gbps, Delay: units.Microsecond, PCIe: rate / 2, Buffer: 32 * units.MiB, NIC: 512 * units.KiB,
+		Rate: rate, Up: 200 * units.Gbps, Delay: units.Microsecond, PCIe: rate / 2,
+		Buffer: 32 * units.MiB, NIC: 512 * units.KiB,
 		QPs: qps, Victim: true, Message: units.MiB, MTU: 1024, CNPs: 4 * units.Microsecond,
 		Settle: 20 * units.Millisecond, Period: 10 * units.Millisecond, Seed: 1,
 	}
@@ -66,7 +69,8 @@ func (m *MultiHost) Cut(period units.Duration) {
 // nicSpace is where a NIC is searched.
 func nicSpace(headroom units.Bytes) bytetuning.Space {
 	s := bytetuning.Space{
-		Pmax: []bytetuning.Percent{1, 5, 10, 20, 50, 100}, Headroom: []units.Bytes{headroom}, Alpha: []bytetuning.Alpha{-2, -1, 0, 1, 2, 3},
+		Pmax: []bytetuning.Percent{1, 5, 10, 20, 50, 100}, Headroom: []units.Bytes{headroom},
+		Alpha: []bytetuning.Alpha{-2, -1, 0, 1, 2, 3},
 	}
 	for k := 4 * bytetuning.Cell; k <= 1024*bytetuning.Cell; k *= 2 {
 		s.Kmin, s.Gap = append(s.Kmin, k), append(s.Gap, k)
@@ -79,7 +83,8 @@ func (m *MultiHost) Path() bytetuning.Path {
 	return bytetuning.Path{Rate: m.Rate, Link: m.Delay, RTT: 8 * m.Delay, MTU: m.MTU + 86}
 }
 
-// Default stands for what the manufacturer recommends for the NIC, which is not disclosed: NVIDIA's for its switches.
+// Default stands for what the manufacturer recommends for the NIC, which is not disclosed: NVIDIA's
+// for its switches.
 func (m *MultiHost) Default() bytetuning.Watermark {
 	w, err := bytetuning.Baseline("nvidia", m.Path())
 	if err != nil {
@@ -113,7 +118,8 @@ type MultiHostRun struct {
 	Marked       uint64         // packets, by the NIC or a switch
 	NICMarked    uint64         // of these by the NIC
 	Lost         uint64         // packets, since the beginning
-	NIC, ToR     float64        // mean queues: of the NIC to C_1 (or its one queue), of the ToR switch to the NIC; bytes
+	// mean queues: of the NIC to C_1 (or its one queue), of the ToR switch to the NIC; bytes
+	NIC, ToR float64
 }
 
 // Total is all that hosts C_1 and C_2 received.
@@ -141,8 +147,10 @@ func (m *MultiHost) Run(ctx context.Context) (*MultiHostRun, error) {
 		return units.RateOf(units.Bytes(after.received[i]-before.received[i]), m.Period)
 	}
 	return &MultiHostRun{
-		A: rate(0), B: rate(1), Victim: rate(2), Pauses: after.pauses - before.pauses, Paused: after.paused - before.paused,
-		Marked: after.marked - before.marked, NICMarked: after.byNIC - before.byNIC, Lost: after.lost, NIC: n.waiting.Mean(from, end), ToR: n.behind.Mean(from, end),
+		A: rate(0), B: rate(1), Victim: rate(2), Pauses: after.pauses - before.pauses,
+		Paused: after.paused - before.paused,
+		Marked: after.marked - before.marked, NICMarked: after.byNIC - before.byNIC,
+		Lost: after.lost, NIC: n.waiting.Mean(from, end), ToR: n.behind.Mean(from, end),
 	}, nil
 }
 
@@ -183,7 +191,8 @@ func (m *MultiHost) build() (*multiHost, error) {
 	}
 	n := &multiHost{Network: fabric.New(fabric.Config{Seed: m.Seed})}
 	add := func(name string) *fabric.Switch {
-		return n.AddSwitch(name, fabric.SwitchConfig{Buffer: m.Buffer, Queues: Queues(advice, true).At()})
+		return n.AddSwitch(name,
+			fabric.SwitchConfig{Buffer: m.Buffer, Queues: Queues(advice, true).At()})
 	}
 	leaf := add("leaf")
 	tor := func(name string, below fabric.Node) *fabric.Port {
@@ -194,7 +203,8 @@ func (m *MultiHost) build() (*multiHost, error) {
 	tor("tor A", n.AddHost(fabric.HostConfig{}))
 	tor("tor B", n.AddHost(fabric.HostConfig{}))
 	n.nic = fabric.MultiHost{
-		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: Queues(m.now, true)[0], OneQueue: m.OneQueue,
+		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: Queues(m.now, true)[0],
+		OneQueue: m.OneQueue,
 	}.Build(n.Network, "nic")
 	n.last = tor("tor C", n.nic)
 	n.cluster, err = sim.New(sim.Scenario{
@@ -217,7 +227,8 @@ func (m *MultiHost) build() (*multiHost, error) {
 	if m.Victim {
 		victims = 1
 	}
-	for i, f := range []struct{ from, to, qps int }{{hostA, hostC1, m.QPs}, {hostB, hostC1, m.QPs}, {hostB, hostC2, victims}} {
+	for i, f := range []struct{ from, to, qps int }{{hostA, hostC1, m.QPs}, {hostB, hostC1, m.QPs},
+		{hostB, hostC2, victims}} {
 		for range f.qps {
 			r, err := n.cluster.Start(workload.Flow{Src: f.from, Dst: f.to, Bytes: 1 << 50})
 			if err != nil {
@@ -273,8 +284,8 @@ func (n *multiHost) books() (b books) {
 	return b
 }
 
-// Measure implements bytetuning.Target: what telemetry of the receivers' switch says (section 5.4), its throughput and its queue
-// to the NIC. What waits in the NIC no switch sees.
+// Measure implements bytetuning.Target: what telemetry of the receivers' switch says (section 5.4),
+// its throughput and its queue to the NIC. What waits in the NIC no switch sees.
 func (m *MultiHost) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	r, err := m.Run(ctx)
 	if err != nil {

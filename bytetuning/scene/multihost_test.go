@@ -11,8 +11,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestMultiHost: one queue pair to a host whose PCIe is free. Behind one queue it waits for the other host, with VoQ for the
-// pauses that the other host's queue asks for, and with NIC-ECN below XOFF for nobody.
+// TestMultiHost: one queue pair to a host whose PCIe is free. Behind one queue it waits for the
+// other host, with VoQ for the pauses that the other host's queue asks for, and with NIC-ECN below
+// XOFF for nobody.
 func TestMultiHost(t *testing.T) {
 	labtest.OneGoroutine(t)
 	run := func(change func(*MultiHost, *bytetuning.Watermark)) *MultiHostRun {
@@ -23,11 +24,14 @@ func TestMultiHost(t *testing.T) {
 		require.NoError(t, m.Apply(t.Context(), bytetuning.Point{w}))
 		r, err := m.Run(t.Context())
 		require.NoError(t, err)
-		t.Logf("%v: A %v, B %v, victim %v, %d pauses, %v", w, r.A, r.B, r.Victim, r.Pauses, r.Paused)
+		t.Logf("%v: A %v, B %v, victim %v, %d pauses, %v", w, r.A, r.B, r.Victim, r.Pauses,
+			r.Paused)
 		assert.Zero(t, r.Lost)
 		return r
 	}
-	below := func(_ *MultiHost, w *bytetuning.Watermark) { w.Kmin, w.Kmax = 64*bytetuning.Cell, 320*bytetuning.Cell }
+	below := func(_ *MultiHost, w *bytetuning.Watermark) {
+		w.Kmin, w.Kmax = 64*bytetuning.Cell, 320*bytetuning.Cell
+	}
 	pcie := 50e9 * 1024 / (1024 + 86)
 
 	alone := run(func(m *MultiHost, _ *bytetuning.Watermark) { m.QPs = 0 })

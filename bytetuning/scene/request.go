@@ -11,16 +11,17 @@ type Request struct{ Begun, Done units.Time }
 // Took is its completion time.
 func (q Request) Took() units.Duration { return q.Done.Sub(q.Begun) }
 
-// request makes a connection that sends one message after the other, each no sooner than the scene's interval after the
-// last.
+// request makes a connection that sends one message after the other, each no sooner than the
+// scene's interval after the last.
 func (t *Target) request(r *Run, from, to int) (*sim.Conn, error) {
 	c, err := r.Cluster.Connect(from, to)
 	if err != nil {
 		return nil, err
 	}
-	w := &sim.Writer{Conn: c, Bytes: t.Message, Depth: 1, Every: t.Interval, Ended: func(posted, ended units.Time) {
-		r.Requests = append(r.Requests, Request{posted, ended})
-	}}
+	w := &sim.Writer{Conn: c, Bytes: t.Message, Depth: 1, Every: t.Interval,
+		Ended: func(posted, ended units.Time) {
+			r.Requests = append(r.Requests, Request{posted, ended})
+		}}
 	w.Begin(0)
 	return c, nil
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// requests runs two senders of ten queue pairs with 64 KiB at a time, and answers those of the measured period.
+// requests runs two senders of ten queue pairs with 64 KiB at a time, and answers those of the
+// measured period.
 func requests(t *testing.T, change func(*Target)) (*Run, []Request, *bytetuning.Measurement) {
 	target := short(t, "2to1")
 	target.Message, target.Requests = 64*units.KiB, true
@@ -28,8 +29,8 @@ func requests(t *testing.T, change func(*Target)) (*Run, []Request, *bytetuning.
 	return r, in, m
 }
 
-// TestRequests: without an interval there is one of each queue pair at any time, so that the mean time of a request is
-// their number over the rate at which they end (Little's law).
+// TestRequests: without an interval there is one of each queue pair at any time, so that the mean
+// time of a request is their number over the rate at which they end (Little's law).
 func TestRequests(t *testing.T) {
 	_, done, m := requests(t, func(target *Target) { target.Period = 10 * ms })
 	var took units.Duration

@@ -17,8 +17,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Scene is who sends to whom, through which switches. The network is the paper's (section 2.3): leaves with links to all
-// ToR switches, and hosts below those; the last host receives.
+// Scene is who sends to whom, through which switches. The network is the paper's (section 2.3):
+// leaves with links to all ToR switches, and hosts below those; the last host receives.
 type Scene struct {
 	Leaves, ToRs, Hosts int // hosts below each ToR switch
 	Rate, Up            units.BitRate
@@ -32,12 +32,13 @@ type Scene struct {
 	Control string      // of every queue pair
 	CNPs    units.Duration
 
-	// Requests makes each queue pair send one message at a time, where else it has no end of them. The next begins when
-	// the last is acknowledged, and no sooner than Interval after it began. All first ones begin together.
+	// Requests makes each queue pair send one message at a time, where else it has no end of them.
+	// The next begins when the last is acknowledged, and no sooner than Interval after it began.
+	// All first ones begin together.
 	Requests bool
 	Interval units.Duration
-	// Lossy takes PFC from the switches, and lets connections repeat what was lost selectively: TCP as far as the
-	// network can tell.
+	// Lossy takes PFC from the switches, and lets connections repeat what was lost selectively: TCP
+	// as far as the network can tell.
 	Lossy bool
 	Host  fabric.HostConfig
 
@@ -49,20 +50,24 @@ type Scene struct {
 	Space bytetuning.Space
 
 	Settle, Period units.Duration // how long it runs before it is measured, and while
-	// Telemetry, unless its name is "", is where measurements come from, in place of the fabric's own books. Its periods are
-	// those of the simulation.
+	// Telemetry, unless its name is "", is where measurements come from, in place of the fabric's
+	// own books. Its periods are those of the simulation.
 	Telemetry telemetry.Source
 	Aggregate telemetry.Aggregate // of the queue; "" is the mean
 	Seed      uint64
 }
 
-// Lab is the paper's small cluster: four ToR switches, two leaves, 24 hosts with 25 Gb/s, and switches like Trident 3 with
-// 32 MB. What it does not say is ours: links of 1 µs, NVIDIA's DCQCN with a CNP each 4 µs, a path MTU of 1024.
+// Lab is the paper's small cluster: four ToR switches, two leaves, 24 hosts with 25 Gb/s, and
+// switches like Trident 3 with 32 MB. What it does not say is ours: links of 1 µs, NVIDIA's DCQCN
+// with a CNP each 4 µs, a path MTU of 1024.
 func Lab() Scene {
 	return Scene{
-		Leaves: 2, ToRs: 4, Hosts: 6, Rate: 25 * units.Gbps, Up: 100 * units.Gbps, Delay: units.Microsecond,
-		Buffer: 32 * units.MiB, Message: units.MiB, MTU: 1024, Control: "dcqcn-nic", CNPs: 4 * units.Microsecond,
-		Space: bytetuning.Traversal(), Settle: 5 * units.Millisecond, Period: 20 * units.Millisecond, Seed: 1,
+		Leaves: 2, ToRs: 4, Hosts: 6, Rate: 25 * units.Gbps, Up: 100 * units.Gbps,
+		Delay:  units.Microsecond,
+		Buffer: 32 * units.MiB, Message: units.MiB, MTU: 1024, Control: "dcqcn-nic",
+		CNPs:  4 * units.Microsecond,
+		Space: bytetuning.Traversal(), Settle: 5 * units.Millisecond,
+		Period: 20 * units.Millisecond, Seed: 1,
 	}
 }
 
@@ -84,7 +89,8 @@ func New(name string) (*Target, error) {
 	base, group, has := strings.Cut(name, "/")
 	make, ok := scenes[base]
 	if !ok || has && !slices.Contains(groupings, Group(group)) {
-		return nil, fmt.Errorf("scene: no %q; there are %s, each also with /layers, /switches, /path or /receiver", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("scene: no %q; there are %s, each also with /layers, /switches, "+
+			"/path or /receiver", name, strings.Join(Names(), ", "))
 	}
 	s := make()
 	s.Group = Group(group)
@@ -94,7 +100,8 @@ func New(name string) (*Target, error) {
 // Target is a scene that is tuned.
 type Target struct {
 	Scene
-	// Watch, unless nil, is called with each network before it runs, and with the port to the receiver.
+	// Watch, unless nil, is called with each network before it runs, and with the port to the
+	// receiver.
 	Watch func(*Run)
 	now   bytetuning.Point
 }
@@ -126,8 +133,8 @@ func (t *Target) Layers() []bytetuning.Layer {
 	return layers
 }
 
-// Apply implements bytetuning.Target. It takes what a Search without checks may try: what breaks a rule of
-// a switch, as case I does, but not what makes no sense.
+// Apply implements bytetuning.Target. It takes what a Search without checks may try: what breaks a
+// rule of a switch, as case I does, but not what makes no sense.
 func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
 	if len(p) != len(t.Layers()) {
 		return p.Check(t.Layers())
@@ -141,10 +148,12 @@ func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
 	return nil
 }
 
-// Observed answers the network that telemetry is read of, for its overhead, while so much passes the receiver's switch.
+// Observed answers the network that telemetry is read of, for its overhead, while so much passes
+// the receiver's switch.
 func (s *Scene) Observed(throughput units.BitRate) telemetry.Network {
 	return telemetry.Network{
-		Hosts: s.ToRs * s.Hosts, Switches: s.ToRs + s.Leaves, Ports: s.Hosts + s.Leaves, Queues: fabric.Priorities, Hops: 3,
+		Hosts: s.ToRs * s.Hosts, Switches: s.ToRs + s.Leaves, Ports: s.Hosts + s.Leaves,
+		Queues: fabric.Priorities, Hops: 3,
 		Packets: float64(throughput) / float64((s.MTU + 66).Bits()),
 	}
 }
@@ -152,7 +161,8 @@ func (s *Scene) Observed(throughput units.BitRate) telemetry.Network {
 // Path answers what baselines are computed from here.
 func (s *Scene) Path() bytetuning.Path {
 	const hops = 4
-	return bytetuning.Path{Rate: s.Rate, Uplink: s.Up, Link: s.Delay, RTT: 2 * hops * s.Delay, MTU: s.MTU + 86}
+	return bytetuning.Path{Rate: s.Rate, Uplink: s.Up, Link: s.Delay, RTT: 2 * hops * s.Delay,
+		MTU: s.MTU + 86}
 }
 
 // Queues are a switch's as a watermark has them.
@@ -193,7 +203,8 @@ func (t *Target) network(p fabric.Parts) *fabric.Network {
 	net := fabric.New(p.Config)
 	watermarks := t.watermarks()
 	add := func(i int, name string) *fabric.Switch {
-		return net.AddSwitch(name, fabric.SwitchConfig{Buffer: t.Buffer, Queues: Queues(watermarks[i], !t.Lossy).At()})
+		return net.AddSwitch(name,
+			fabric.SwitchConfig{Buffer: t.Buffer, Queues: Queues(watermarks[i], !t.Lossy).At()})
 	}
 	for i := range t.Leaves {
 		add(t.ToRs+i, fmt.Sprintf("leaf %d", i))
@@ -279,8 +290,9 @@ func (r *Run) run(until units.Time) error {
 	return errors.Join(r.Cluster.Errors...)
 }
 
-// Measure implements bytetuning.Target: throughput, and queue of the receiver's switch (section 5.4), and where layers
-// are tuned apart of the leaves' ports to it, by the fabric's own books. The context is looked at each millisecond of the simulation.
+// Measure implements bytetuning.Target: throughput, and queue of the receiver's switch (section
+// 5.4), and where layers are tuned apart of the leaves' ports to it, by the fabric's own books. The
+// context is looked at each millisecond of the simulation.
 func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	r, err := t.Start()
 	if err != nil {
@@ -323,7 +335,8 @@ func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 			now += p.QueueStats(0).Bytes
 			queue += r.Queues[i].Mean(from, end)
 		}
-		leaves, err := bytetuning.SampleOf(1, float64(units.RateOf(units.Bytes(now-down), t.Period)), queue)
+		leaves, err := bytetuning.SampleOf(1,
+			float64(units.RateOf(units.Bytes(now-down), t.Period)), queue)
 		if err != nil {
 			return nil, err
 		}
@@ -345,7 +358,8 @@ func (t *Target) collect(r *Run, end units.Time) *telemetry.Collector {
 	if c.InBand() {
 		length := r.Egress.QueueLen(0)
 		r.Egress.Watch(0, func(at units.Time, now units.Bytes) {
-			if left := length - now; left > 0 && !at.After(end) { // a packet leaves; it found what is behind it, and itself
+			// a packet leaves; it found what is behind it, and itself
+			if left := length - now; left > 0 && !at.After(end) {
 				c.Packet(at, left, length)
 			}
 			length = now

@@ -33,12 +33,14 @@ func measure(t *testing.T, target *Target, p ...bytetuning.Watermark) *bytetunin
 }
 
 func baseline(t *testing.T, name string) bytetuning.Watermark {
-	w, err := bytetuning.Baseline(name, bytetuning.Path{Rate: 25 * units.Gbps, RTT: 10 * units.Microsecond})
+	w, err := bytetuning.Baseline(name,
+		bytetuning.Path{Rate: 25 * units.Gbps, RTT: 10 * units.Microsecond})
 	require.NoError(t, err)
 	return w
 }
 
-// TestMeasure: a watermark measures the same twice, another one something else; flows add up to what the switch sent.
+// TestMeasure: a watermark measures the same twice, another one something else; flows add up to
+// what the switch sent.
 func TestMeasure(t *testing.T) {
 	target := short(t, "2to1")
 	a := measure(t, target, baseline(t, "experience"))
@@ -55,8 +57,8 @@ func TestMeasure(t *testing.T) {
 	assert.Zero(t, a.Lost)
 }
 
-// TestPFC pauses earlier with a smaller α. It loses nothing, but for a headroom that links of 100 Gb/s and 1 µs fill: 28
-// KB, where the paper's grid begins with 25.6.
+// TestPFC pauses earlier with a smaller α. It loses nothing, but for a headroom that links of 100
+// Gb/s and 1 µs fill: 28 KB, where the paper's grid begins with 25.6.
 func TestPFC(t *testing.T) {
 	labtest.OneGoroutine(t)
 	run := func(alpha bytetuning.Alpha, headroom units.Bytes) (pauses, lost uint64) {
@@ -77,19 +79,23 @@ func TestPFC(t *testing.T) {
 	assert.Positive(t, lost)
 }
 
-// TestTelemetry: what INT infers from reports, and what polls count, is what passed; the queue is sampled.
+// TestTelemetry: what INT infers from reports, and what polls count, is what passed; the queue is
+// sampled.
 func TestTelemetry(t *testing.T) {
 	labtest.OneGoroutine(t)
 	target := short(t, "2to1")
 	exact := measure(t, target, baseline(t, "experience")).Switches[0]
-	// Packets that report saw the queue only while there was something to send, a poll sees it empty, too.
+	// Packets that report saw the queue only while there was something to send, a poll sees it
+	// empty, too.
 	busy := float64(exact.Throughput) * (1024 + 86) / (1024 + 66) / 25e9
-	for name, seen := range map[string]float64{"int": float64(exact.Queue) / busy, "ont": float64(exact.Queue)} {
+	for name, seen := range map[string]float64{"int": float64(exact.Queue) / busy,
+		"ont": float64(exact.Queue)} {
 		s, err := telemetry.Named(name)
 		require.NoError(t, err)
 		target.Telemetry = s.Compressed(100 * units.Microsecond)
 		got := measure(t, target, baseline(t, "experience")).Switches[0]
-		t.Logf("%s: %v, %v; exact %v, %v", name, got.Throughput, got.Queue, exact.Throughput, exact.Queue)
+		t.Logf("%s: %v, %v; exact %v, %v", name, got.Throughput, got.Queue, exact.Throughput,
+			exact.Queue)
 		assert.InEpsilon(t, float64(exact.Throughput), float64(got.Throughput), 0.02, name)
 		assert.InEpsilon(t, seen, float64(got.Queue), 0.05, name)
 	}
@@ -115,8 +121,10 @@ func TestLayers(t *testing.T) {
 	one := short(t, "2to1/receiver")
 	require.Len(t, a.Switches, 2)
 	assert.Equal(t, 1, a.Switches[1].Layer)
-	assert.InEpsilon(t, float64(a.Switches[0].Throughput), float64(a.Switches[1].Throughput), 0.05, "what the leaves send goes there")
-	assert.Equal(t, a.Switches[:1], measure(t, one, baseline(t, "dcqcn")).Switches, "two senders do not queue in the leaves")
+	assert.InEpsilon(t, float64(a.Switches[0].Throughput), float64(a.Switches[1].Throughput), 0.05,
+		"what the leaves send goes there")
+	assert.Equal(t, a.Switches[:1], measure(t, one, baseline(t, "dcqcn")).Switches,
+		"two senders do not queue in the leaves")
 }
 
 func TestErrors(t *testing.T) {
@@ -150,7 +158,8 @@ func TestTuned(t *testing.T) {
 	target := short(t, "2to1")
 	start := bytetuning.Point{baseline(t, "experience")}
 	o := bytetuning.NewObjective()
-	tuner, err := bytetuning.New("anneal:tem=0.1,again=false", bytetuning.Problem{Layers: target.Layers(), Start: start, Energy: o.Energy, Seed: 1})
+	tuner, err := bytetuning.New("anneal:tem=0.1,again=false",
+		bytetuning.Problem{Layers: target.Layers(), Start: start, Energy: o.Energy, Seed: 1})
 	require.NoError(t, err)
 	s := &bytetuning.Search{Target: target, Tuner: tuner, Objective: o, Start: start, Budget: 40}
 	out, err := s.Run(t.Context())

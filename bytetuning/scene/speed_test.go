@@ -11,12 +11,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// BenchmarkFluidAgainstFabric: the same eight flows for the same 50 ms, in the fabric and as a fluid, by turns. The metric
-// is how much longer the fabric takes.
+// BenchmarkFluidAgainstFabric: the same eight flows for the same 50 ms, in the fabric and as a
+// fluid, by turns. The metric is how much longer the fabric takes.
 func BenchmarkFluidAgainstFabric(b *testing.B) {
 	t := &Target{Scene: Scene{
-		Leaves: 1, ToRs: 2, Hosts: 5, Rate: 40 * units.Gbps, Up: 160 * units.Gbps, Delay: units.Microsecond, Buffer: units.MiB * 32,
-		Senders: 8, QPs: 1, Message: units.MiB, MTU: 1024, Control: "dcqcn", Period: 50 * ms, Seed: 1,
+		Leaves: 1, ToRs: 2, Hosts: 5, Rate: 40 * units.Gbps, Up: 160 * units.Gbps,
+		Delay: units.Microsecond, Buffer: units.MiB * 32,
+		Senders: 8, QPs: 1, Message: units.MiB, MTU: 1024, Control: "dcqcn", Period: 50 * ms,
+		Seed: 1,
 	}}
 	w, err := bytetuning.Baseline("dcqcn", t.Path())
 	require.NoError(b, err)

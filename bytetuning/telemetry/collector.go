@@ -25,7 +25,8 @@ const (
 func ParseAggregate(name string) (Aggregate, error) {
 	a := Aggregate(name)
 	if !slices.Contains([]Aggregate{Min, Max, Sum, P99, Mean}, a) {
-		return "", fmt.Errorf("telemetry: no aggregation %q; there are min, max, sum, p99, mean", name)
+		return "", fmt.Errorf("telemetry: no aggregation %q; there are min, max, sum, p99, mean",
+			name)
 	}
 	return a, nil
 }
@@ -78,7 +79,8 @@ type poll struct {
 	bytes uint64
 }
 
-// Packet tells an in-band source of a packet that passed, and of the queue that it found. Every 1/Sampling-th reports.
+// Packet tells an in-band source of a packet that passed, and of the queue that it found. Every
+// 1/Sampling-th reports.
 func (c *Collector) Packet(now units.Time, size, queue units.Bytes) {
 	if c.passed += c.Sampling; c.passed < 1 {
 		return
@@ -103,24 +105,29 @@ func (c *Collector) Poll(now units.Time, bytes uint64, queue units.Bytes) {
 // Reports is how many there were.
 func (c *Collector) Reports() int { return c.reports }
 
-// Sample answers the port's throughput and queue in a period that ends now, as a switch of a layer. Too little or too old
-// telemetry, and a counter that ran backwards, are errors.
-func (c *Collector) Sample(layer int, now units.Time, period units.Duration) (bytetuning.Sample, error) {
+// Sample answers the port's throughput and queue in a period that ends now, as a switch of a layer.
+// Too little or too old telemetry, and a counter that ran backwards, are errors.
+func (c *Collector) Sample(layer int, now units.Time, period units.Duration) (bytetuning.Sample,
+	error) {
 	if len(c.queues) == 0 {
-		return bytetuning.Sample{}, fmt.Errorf("telemetry: %s told nothing in %v: %w", c.Name, period, bytetuning.ErrTelemetry)
+		return bytetuning.Sample{}, fmt.Errorf("telemetry: %s told nothing in %v: %w", c.Name,
+			period, bytetuning.ErrTelemetry)
 	}
 	if age := now.Sub(c.newest); c.MaxAge > 0 && age > c.MaxAge {
-		return bytetuning.Sample{}, fmt.Errorf("telemetry: %s is stale, %v old: %w", c.Name, age, bytetuning.ErrTelemetry)
+		return bytetuning.Sample{}, fmt.Errorf("telemetry: %s is stale, %v old: %w", c.Name, age,
+			bytetuning.ErrTelemetry)
 	}
 	var throughput float64
 	if c.InBand() {
 		reports := float64(c.reports) / period.Seconds()
-		throughput = float64(bytetuning.InferredThroughput(reports, units.Bytes(c.bytes/float64(c.reports)), c.Sampling))
+		throughput = float64(bytetuning.InferredThroughput(reports,
+			units.Bytes(c.bytes/float64(c.reports)), c.Sampling))
 	} else {
 		span := c.last.at.Sub(c.first.at)
 		if c.last.bytes < c.first.bytes || span <= 0 {
-			return bytetuning.Sample{}, fmt.Errorf("telemetry: %s: the counter went from %d to %d in %v: %w",
-				c.Name, c.first.bytes, c.last.bytes, span, bytetuning.ErrTelemetry)
+			return bytetuning.Sample{},
+				fmt.Errorf("telemetry: %s: the counter went from %d to %d in %v: %w",
+					c.Name, c.first.bytes, c.last.bytes, span, bytetuning.ErrTelemetry)
 		}
 		throughput = 8 * float64(c.last.bytes-c.first.bytes) / span.Seconds()
 	}

@@ -47,7 +47,8 @@ func TestINTInfersThroughput(t *testing.T) {
 		s, err := c.Sample(0, now, period)
 		require.NoError(t, err)
 		require.Equal(t, n/16, c.Reports())
-		require.InDelta(t, 8*float64(size)/us.Seconds(), float64(s.Throughput), 8*16*float64(size)/period.Seconds()+1)
+		require.InDelta(t, 8*float64(size)/us.Seconds(), float64(s.Throughput),
+			8*16*float64(size)/period.Seconds()+1)
 	})
 }
 

@@ -6,7 +6,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Agenda is what is to happen in a model, in virtual time; at one moment in the order in which it was asked for.
+// Agenda is what is to happen in a model, in virtual time; at one moment in the order in which it
+// was asked for.
 type Agenda struct {
 	Now  units.Time
 	todo todo
@@ -37,10 +38,12 @@ type event struct {
 
 type todo []event
 
-func (t todo) Len() int           { return len(t) }
-func (t todo) Less(i, j int) bool { return t[i].at < t[j].at || t[i].at == t[j].at && t[i].n < t[j].n }
-func (t todo) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *todo) Push(x any)        { *t = append(*t, x.(event)) }
+func (t todo) Len() int { return len(t) }
+func (t todo) Less(i, j int) bool {
+	return t[i].at < t[j].at || t[i].at == t[j].at && t[i].n < t[j].n
+}
+func (t todo) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t *todo) Push(x any)   { *t = append(*t, x.(event)) }
 func (t *todo) Pop() any {
 	last := len(*t) - 1
 	e := (*t)[last]

@@ -14,8 +14,8 @@ var update = flag.Bool("update", false, "write the tables of docs")
 
 const end = "<!-- end of what is generated -->\n"
 
-// Document holds what docs/name says between its marks against what the tests of a package generate, and writes it with
-// -update.
+// Document holds what docs/name says between its marks against what the tests of a package
+// generate, and writes it with -update.
 func Document(t *testing.T, name, of, generated string) {
 	t.Helper()
 	file := "../docs/" + name
@@ -34,7 +34,8 @@ func Document(t *testing.T, name, of, generated string) {
 	is, written := strings.Split(generated, "\n"), strings.Split(was, "\n")
 	for i := range max(len(is), len(written)) {
 		if i >= len(is) || i >= len(written) || is[i] != written[i] {
-			require.FailNow(t, "out of date", "line %d of the tables in %s: run %s", i+1, file, command)
+			require.FailNow(t, "out of date", "line %d of the tables in %s: run %s", i+1, file,
+				command)
 		}
 	}
 }

@@ -23,8 +23,10 @@ type Log struct {
 // New makes the log of so many flows.
 func New(flows int, r *rand.Rand) *Log { return &Log{Rand: r, psn: make([]uint32, flows)} }
 
-// kinds are drawn from as often as they stand here, but losses, of which nine in ten are round trips.
-var kinds = [...]cc.Kind{cc.RTT, cc.RTT, cc.RTT, cc.RTT, cc.ACK, cc.ACK, cc.ECN, cc.TX, cc.TX, cc.TX, cc.CNP, cc.OOO, cc.RTO, cc.CST, cc.POST}
+// kinds are drawn from as often as they stand here, but losses, of which nine in ten are round
+// trips.
+var kinds = [...]cc.Kind{cc.RTT, cc.RTT, cc.RTT, cc.RTT, cc.ACK, cc.ACK, cc.ECN, cc.TX, cc.TX,
+	cc.TX, cc.CNP, cc.OOO, cc.RTO, cc.CST, cc.POST}
 
 // Next answers what happens next to a flow, now. It is borrowed until the next call.
 func (l *Log) Next(flow cc.Flow, now units.Time) *cc.Event {
@@ -67,7 +69,8 @@ func (l *Log) acknowledge(psn *uint32, now units.Time) {
 	}
 	for i := range l.hops {
 		h := &l.hops[i]
-		*h = cc.Hop{Port: uint16(i), Rate: 100 * units.Gbps, Time: h.Time + uint32(l.IntN(2000)), Sent: h.Sent + uint32(l.IntN(25_000)), Queue: units.Bytes(l.IntN(100_000))}
+		*h = cc.Hop{Port: uint16(i), Rate: 100 * units.Gbps, Time: h.Time + uint32(l.IntN(2000)),
+			Sent: h.Sent + uint32(l.IntN(25_000)), Queue: units.Bytes(l.IntN(100_000))}
 	}
 	ev.INT = l.hops[:]
 	ev.Bolt = cc.BoltFlags(l.IntN(32))

@@ -20,16 +20,20 @@ func TestArgs(t *testing.T) {
 		want    string
 	}{
 		{"nothing at all", Config{}, plain,
-			"--lcores=0@(0-3) --no-huge --no-shconf -m 1024 --no-telemetry --file-prefix=goroce7 --no-pci"},
+			"--lcores=0@(0-3) --no-huge --no-shconf -m 1024 --no-telemetry --file-prefix=goroce7 " +
+				"--no-pci"},
 		{"hugepages", Config{}, huge,
 			"--lcores=0@(2,4) --in-memory -m 64 --no-telemetry --file-prefix=goroce7 --no-pci"},
 		{"too few hugepages", Config{Memory: 600}, huge,
-			"--lcores=0@(2,4) --no-huge --no-shconf -m 600 --no-telemetry --file-prefix=goroce7 --no-pci"},
+			"--lcores=0@(2,4) --no-huge --no-shconf -m 600 --no-telemetry --file-prefix=goroce7 " +
+				"--no-pci"},
 		{"hugepages not wanted", Config{NoHuge: true, Memory: 10, Name: "x"}, huge,
 			"--lcores=0@(2,4) --no-huge --no-shconf -m 10 --no-telemetry --file-prefix=x --no-pci"},
 		{"a NIC", Config{PCI: []string{"0000:3b:00.0"}}, huge,
-			"--lcores=0@(2,4) --in-memory -m 64 --no-telemetry --file-prefix=goroce7 --allow=0000:3b:00.0"},
-		{"the escape hatch wins", Config{ExtraArgs: " -l 1 --no-huge -m200  --file-prefix=y -a 00:01.0"}, huge,
+			"--lcores=0@(2,4) --in-memory -m 64 --no-telemetry --file-prefix=goroce7 " +
+				"--allow=0000:3b:00.0"},
+		{"the escape hatch wins",
+			Config{ExtraArgs: " -l 1 --no-huge -m200  --file-prefix=y -a 00:01.0"}, huge,
 			"--no-telemetry -l 1 --no-huge -m200 --file-prefix=y -a 00:01.0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -42,8 +46,10 @@ func TestArgs(t *testing.T) {
 
 // Each of these would end or hang the process.
 func TestArgsRefused(t *testing.T) {
-	for _, extra := range []string{"-h", "-vh", "--help", "--hel", "--he", "--log-level=help", "--log-level help",
-		"--log-l=help", "--proc-type=secondary", "--proc-type auto", "--proc-t=secondary", "--", "a\x00b"} {
+	for _, extra := range []string{"-h", "-vh", "--help", "--hel", "--he", "--log-level=help",
+		"--log-level help",
+		"--log-l=help", "--proc-type=secondary", "--proc-type auto", "--proc-t=secondary", "--",
+		"a\x00b"} {
 		_, err := Config{ExtraArgs: extra}.Args(Machine{})
 		require.ErrorIs(t, err, ErrArgs, extra)
 	}
@@ -110,7 +116,8 @@ func TestInitOnceAndRegister(t *testing.T) {
 	_, err := Register(AnyCPU)
 	require.ErrorIs(t, err, ErrNotStarted)
 	require.ErrorIs(t, InitWith(Config{ExtraArgs: "--help"}), ErrArgs)
-	require.NoError(t, InitWith(Config{NoHuge: true, Memory: 64}), "what EAL never saw may be corrected")
+	require.NoError(t, InitWith(Config{NoHuge: true, Memory: 64}),
+		"what EAL never saw may be corrected")
 	require.ErrorIs(t, InitWith(Config{}), ErrStarted)
 	require.True(t, Started())
 

@@ -18,7 +18,8 @@ import (
 // RxBurst polls the receive queues in order until b holds n ≤ mbuf.Max frames, and answers how
 // many it holds. Frames in several segments are dropped and added to *dropped. It fills b.Stamp if
 // stamps is not nil.
-func (p Port) RxBurst(queues []uint16, b *mbuf.Burst, n int, guard *Guard, stamps *Stamps, dropped *uint32) int {
+func (p Port) RxBurst(queues []uint16, b *mbuf.Burst, n int, guard *Guard, stamps *Stamps,
+	dropped *uint32) int {
 	return int(C.gr_rx_burst(C.uint16_t(p), (*C.uint16_t)(unsafe.SliceData(queues)),
 		C.uint(len(queues)), (*C.struct_gr_burst)(unsafe.Pointer(b)), C.uint(n),
 		(*C.struct_gr_guard)(guard), (*C.struct_gr_stamps)(stamps), (*C.uint32_t)(dropped)))

@@ -75,7 +75,8 @@ func FromRings(name string, rx, tx []*ring.Ring) (Port, error) {
 
 // pointers is an array in C's memory, which may hold anything.
 func pointers(rings []*ring.Ring) *unsafe.Pointer {
-	array := (*unsafe.Pointer)(C.calloc(C.size_t(len(rings)+1), C.size_t(unsafe.Sizeof(uintptr(0)))))
+	array := (*unsafe.Pointer)(C.calloc(C.size_t(len(rings)+1),
+		C.size_t(unsafe.Sizeof(uintptr(0)))))
 	slots := unsafe.Slice(array, len(rings))
 	for i, r := range rings {
 		slots[i] = r.Pointer()

@@ -18,15 +18,18 @@ func main() {
 	link := fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 	lossless := fabric.Queue{
 		Lossless: true, Alpha: 0.125,
-		Headroom: fabric.Headroom(link.Rate, link.Delay, link.Delay, 1102, 480), // 1102: our longest frame
+		// 1102: our longest frame
+		Headroom: fabric.Headroom(link.Rate, link.Delay, link.Delay, 1102, 480),
 	}
 	incast := workload.Incast{
-		Hosts: senders + 1, Receiver: receiver, Sizes: workload.Fixed(units.Bytes(1_000_000)), Rounds: 1,
+		Hosts: senders + 1, Receiver: receiver, Sizes: workload.Fixed(units.Bytes(1_000_000)),
+		Rounds: 1,
 	}
 	result, err := sim.Scenario{
 		Topology: sim.Star(senders+1, link),
 		Scheme: sim.Scheme{
-			Switch: fabric.SwitchConfig{Buffer: 4 * units.MiB, Queues: fabric.Queues{lossless}.At()},
+			Switch: fabric.SwitchConfig{Buffer: 4 * units.MiB,
+				Queues: fabric.Queues{lossless}.At()},
 		},
 		Workload: sim.Workload{Traffic: sim.From(incast)},
 		Probes:   sim.Probes{Queues: []sim.QueueProbe{{Port: receiver}}},

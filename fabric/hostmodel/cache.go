@@ -20,9 +20,10 @@ type CacheConfig struct {
 // Xeon4309Y is the cache of CARC's testbed: 12 MiB, by public data in 12 ways.
 var Xeon4309Y = CacheConfig{Size: 12 * units.MiB, Ways: 12, DDIO: 2}
 
-// Cache is a set-associative cache with replacement of the least recently used line. A line that a NIC writes is
-// changed in place when it is there, else it goes into one of the first DDIO ways; one that a processor misses
-// goes into an empty way, the others first, or replaces the least recently used of all.
+// Cache is a set-associative cache with replacement of the least recently used line. A line that a
+// NIC writes is changed in place when it is there, else it goes into one of the first DDIO ways;
+// one that a processor misses goes into an empty way, the others first, or replaces the least
+// recently used of all.
 type Cache struct {
 	CacheConfig
 	Stats CacheStats
@@ -37,7 +38,8 @@ type CacheStats struct {
 	Writes, Allocated uint64 // by the NIC; of them not there before
 	Reads, Missed     uint64 // by the program, of what the NIC wrote
 	Touches, Absent   uint64 // by the program, of anything else; of them not there
-	// Useful lines, written by the NIC and not yet read, that were thrown out by its writes and by the processor's misses.
+	// Useful lines, written by the NIC and not yet read, that were thrown out by its writes and by
+	// the processor's misses.
 	EvictedByNIC, EvictedByCPU uint64
 	Fetched, WrittenBack       uint64 // from and to memory
 }
@@ -56,8 +58,9 @@ func (s CacheStats) Since(before CacheStats) CacheStats {
 		Writes: s.Writes - before.Writes, Allocated: s.Allocated - before.Allocated,
 		Reads: s.Reads - before.Reads, Missed: s.Missed - before.Missed,
 		Touches: s.Touches - before.Touches, Absent: s.Absent - before.Absent,
-		EvictedByNIC: s.EvictedByNIC - before.EvictedByNIC, EvictedByCPU: s.EvictedByCPU - before.EvictedByCPU,
-		Fetched: s.Fetched - before.Fetched, WrittenBack: s.WrittenBack - before.WrittenBack,
+		EvictedByNIC: s.EvictedByNIC - before.EvictedByNIC,
+		EvictedByCPU: s.EvictedByCPU - before.EvictedByCPU,
+		Fetched:      s.Fetched - before.Fetched, WrittenBack: s.WrittenBack - before.WrittenBack,
 	}
 }
 
@@ -79,11 +82,14 @@ func NewCache(c CacheConfig) (*Cache, error) {
 	set := c.Line * units.Bytes(c.Ways)
 	switch {
 	case c.Ways < 1 || c.Line < 1:
-		return nil, fmt.Errorf("hostmodel: a cache of %d ways of %v: it needs one at least", c.Ways, c.Line)
+		return nil, fmt.Errorf("hostmodel: a cache of %d ways of %v: it needs one at least", c.Ways,
+			c.Line)
 	case c.DDIO < 1 || c.DDIO > c.Ways:
-		return nil, fmt.Errorf("hostmodel: %d ways for a NIC in a cache of %d: want 1 to all", c.DDIO, c.Ways)
+		return nil, fmt.Errorf("hostmodel: %d ways for a NIC in a cache of %d: want 1 to all",
+			c.DDIO, c.Ways)
 	case c.Size < set || c.Size%set != 0:
-		return nil, fmt.Errorf("hostmodel: a cache of %v: want a multiple of %v, which %d ways of %v are", c.Size, set, c.Ways, c.Line)
+		return nil, fmt.Errorf("hostmodel: a cache of %v: want a multiple of %v, which %d ways "+
+			"of %v are", c.Size, set, c.Ways, c.Line)
 	}
 	cache := &Cache{CacheConfig: c, sets: Line(c.Size / set), slots: make([]slot, c.Size/c.Line)}
 	for i := range cache.slots {
@@ -132,7 +138,8 @@ func (c *Cache) Read(l Line) (hit bool) {
 	return hit
 }
 
-// Touch is the program's use of one line of memory that is not the NIC's. It says whether that was there.
+// Touch is the program's use of one line of memory that is not the NIC's. It says whether that was
+// there.
 func (c *Cache) Touch(l Line, write bool) (hit bool) {
 	c.Stats.Touches++
 	s, hit := c.access(l)
@@ -162,9 +169,10 @@ func (c *Cache) access(l Line) (s *slot, hit bool) {
 	return s, false
 }
 
-// set answers where a line may be. As many lines in a row as there are sets are one in each; where they begin differs from
-// one such row to the next, by a multiple of 2^64/φ, since neither pages nor slices of a real cache keep the rows in line: with
-// rows in line, rings of a power of two would have their first buffers all in the same sets.
+// set answers where a line may be. As many lines in a row as there are sets are one in each; where
+// they begin differs from one such row to the next, by a multiple of 2^64/φ, since neither pages
+// nor slices of a real cache keep the rows in line: with rows in line, rings of a power of two
+// would have their first buffers all in the same sets.
 func (c *Cache) set(l Line) []slot {
 	row := uint64(l/c.sets) * 0x9e3779b97f4a7c15 >> 32
 	at := int((l+Line(row))%c.sets) * c.Ways

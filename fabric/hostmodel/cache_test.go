@@ -32,7 +32,8 @@ func holds(c *Cache, n Line) (in []Line) {
 	return in
 }
 
-// CARC's figure 3: one set of five ways, two of them the NIC's, and a ring of eight buffers of a line.
+// CARC's figure 3: one set of five ways, two of them the NIC's, and a ring of eight buffers of a
+// line.
 func TestFigure3(t *testing.T) {
 	h := host(t, CacheConfig{Size: 5 * 64, Ways: 5, DDIO: 2})
 	q := queue(t, h, 8, 64, FIFO)
@@ -63,11 +64,12 @@ func TestFigure3(t *testing.T) {
 	assert.Equal(t, allocated, c.Stats.Allocated, "step 3 writes in place")
 	read(4)
 	assert.Equal(t, []Line{3, 4, 5, 6, 7}, holds(c, 8), "step 4")
-	assert.Equal(t, [4]uint64{8, 8, 6, 5}, [4]uint64{c.Stats.Reads, c.Stats.Missed, c.Stats.EvictedByNIC, c.Stats.EvictedByCPU})
+	assert.Equal(t, [4]uint64{8, 8, 6, 5}, [4]uint64{c.Stats.Reads, c.Stats.Missed,
+		c.Stats.EvictedByNIC, c.Stats.EvictedByCPU})
 }
 
-// lagging is the part of reads that miss in the steady state of a writer and a reader that is backlog lines behind,
-// with the program touching a line of its own for each if walks is not 0.
+// lagging is the part of reads that miss in the steady state of a writer and a reader that is
+// backlog lines behind, with the program touching a line of its own for each if walks is not 0.
 func lagging(t *testing.T, buffers int, o Order, backlog float64, walks units.Bytes) float64 {
 	h := host(t, CacheConfig{Size: 1024 * 16 * 64, Ways: 16, DDIO: 2})
 	const lines = 1024 * 16
@@ -98,8 +100,9 @@ func lagging(t *testing.T, buffers int, o Order, backlog float64, walks units.By
 	return h.Cache.Stats.Since(before).MissShare()
 }
 
-// What decides is how much is unconsumed, and how many buffers that goes round in. (At 0.12, where the NIC's ways are
-// full, half of the reads miss where all rows of lines are in step; they are not.)
+// What decides is how much is unconsumed, and how many buffers that goes round in. (At 0.12, where
+// the NIC's ways are full, half of the reads miss where all rows of lines are in step; they are
+// not.)
 func TestBacklogAndRecycling(t *testing.T) {
 	const lines = 1024 * 16
 	for _, c := range []struct {
@@ -109,10 +112,14 @@ func TestBacklogAndRecycling(t *testing.T) {
 		misses  []float64
 	}{
 		{lines, FIFO, []float64{.06, .12, .15, .45, .97}, []float64{0, 0, 0, 0, 0}},
-		{2 * lines, FIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, .56, 1, 1, 1, 1, 1}},
-		{4 * lines, FIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, .56, 1, 1, 1, 1, 1}},
-		{2 * lines, LIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, 0, 0, 0, 0, 1, 1}},
-		{4 * lines, LIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5}, []float64{0, 0, 0, 0, 0, 1, 1}},
+		{2 * lines, FIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5},
+			[]float64{0, .56, 1, 1, 1, 1, 1}},
+		{4 * lines, FIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5},
+			[]float64{0, .56, 1, 1, 1, 1, 1}},
+		{2 * lines, LIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5},
+			[]float64{0, 0, 0, 0, 0, 1, 1}},
+		{4 * lines, LIFO, []float64{.06, .12, .15, .45, .97, 1.1, 1.5},
+			[]float64{0, 0, 0, 0, 0, 1, 1}},
 	} {
 		for i, u := range c.backlog {
 			t.Run(fmt.Sprintf("%v of %d, %g", c.order, c.buffers, u), func(t *testing.T) {

@@ -11,19 +11,21 @@ import (
 type Config struct {
 	PCIe   fabric.PCIe
 	Memory MemoryConfig
-	// Cache is the last-level cache, nil for a host without direct cache access: all that comes is written to memory.
+	// Cache is the last-level cache, nil for a host without direct cache access: all that comes is
+	// written to memory.
 	Cache *CacheConfig
 	IIO   IIO
 }
 
-// IIO is the I/O controller between PCIe and memory. It holds a line from when it comes to when it is written.
+// IIO is the I/O controller between PCIe and memory. It holds a line from when it comes to when it
+// is written.
 type IIO struct {
 	Lines   int            // at most; 0 means 93 for each 100 Gb/s of PCIe, or no limit
 	Latency units.Duration // of a line that memory need not hear of; 0 means 243 ns
 }
 
-// hostCC's machine has 65 lines in its I/O controller at 100 Gb/s when memory is idle and 93 when it is not (section 3 of its
-// paper): 333 ns a line, of which memory takes 90.
+// hostCC's machine has 65 lines in its I/O controller at 100 Gb/s when memory is idle and 93 when
+// it is not (section 3 of its paper): 333 ns a line, of which memory takes 90.
 const (
 	defaultLatency    = 243 * units.Nanosecond
 	defaultMemory     = 90 * units.Nanosecond
@@ -110,9 +112,9 @@ func (h *Host) Lines(n Line) Line {
 // Configure makes a host of the fabric one whose NIC writes through this one.
 func (h *Host) Configure(c *fabric.HostConfig) { c.PCIe, c.Memory = h.pcie, h }
 
-// Wrote implements fabric.Memory: the NIC has n bytes for memory, which takes longer than PCIe by what is answered. Memory
-// carries them, or with a cache as much as that exchanged with memory for each byte lately. The bandwidth is that at the time of
-// arrival, also for what has to wait.
+// Wrote implements fabric.Memory: the NIC has n bytes for memory, which takes longer than PCIe by
+// what is answered. Memory carries them, or with a cache as much as that exchanged with memory for
+// each byte lately. The bandwidth is that at the time of arrival, also for what has to wait.
 func (h *Host) Wrote(now units.Time, n units.Bytes) units.Duration {
 	h.now = now
 	share := 1. // of the bytes that memory carries
@@ -183,7 +185,8 @@ func (h *Host) until(now units.Time, total, pace float64) float64 {
 }
 
 // next answers what a total grew by, and in what time; not ok for the first time.
-func (s *sample) next(total float64, now units.Time) (grown float64, passed units.Duration, ok bool) {
+func (s *sample) next(total float64, now units.Time) (grown float64, passed units.Duration,
+	ok bool) {
 	grown, passed, ok = max(0, total-s.total), now.Sub(s.at), s.begun && now.After(s.at)
 	*s = sample{now, total, true}
 	if !ok {
@@ -192,13 +195,15 @@ func (s *sample) next(total float64, now units.Time) (grown float64, passed unit
 	return grown, passed, true
 }
 
-// Levels implements nicoffload.HostActuator: none, three that slow the antagonist, and one that stops it.
+// Levels implements nicoffload.HostActuator: none, three that slow the antagonist, and one that
+// stops it.
 func (h *Host) Levels() int { return len(levels) }
 
 // SetLevel implements nicoffload.HostActuator. The time is that of the last sample or transfer.
 func (h *Host) SetLevel(level int) error {
 	if level < 0 || level >= len(levels) {
-		return fmt.Errorf("hostmodel: level %d of throttling: there are 0 to %d", level, len(levels)-1)
+		return fmt.Errorf("hostmodel: level %d of throttling: there are 0 to %d", level,
+			len(levels)-1)
 	}
 	h.Memory.set(level, h.now)
 	return nil

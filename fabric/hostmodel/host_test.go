@@ -23,16 +23,19 @@ func receiver(t *testing.T, c Config) (*Host, *fabric.Network, *openloop.Station
 	h.Configure(&config)
 	net.Connect(a, net.AddHost(config), fabric.Link{Rate: 100 * units.Gbps, Delay: us})
 	require.NoError(t, net.Build())
-	openloop.Put(net, a, func() (openloop.Frame, bool) { return openloop.Frame{Len: 4000, Dst: 1}, true }, nil)
+	openloop.Put(net, a, func() (openloop.Frame, bool) {
+		return openloop.Frame{Len: 4000, Dst: 1}, true
+	}, nil)
 	return h, net, openloop.Put(net, net.Host(1), nil, nil)
 }
 
 var pcie = fabric.PCIe{Rate: 128 * units.Gbps, Buffer: units.MiB, XOff: 512 * units.KiB}
 
-// Memory that an antagonist leaves too little of holds the NIC up, which pauses its link and loses nothing; the I/O
-// controller is full. Throttled, the antagonist leaves enough.
+// Memory that an antagonist leaves too little of holds the NIC up, which pauses its link and loses
+// nothing; the I/O controller is full. Throttled, the antagonist leaves enough.
 func TestAntagonist(t *testing.T) {
-	h, net, sink := receiver(t, Config{PCIe: pcie, Memory: MemoryConfig{Bandwidth: 1000 * units.Gbps}})
+	h, net, sink := receiver(t,
+		Config{PCIe: pcie, Memory: MemoryConfig{Bandwidth: 1000 * units.Gbps}})
 	now := units.Time(0)
 	// over answers goodput and mean occupancy of the last half of a time.
 	over := func(d units.Duration) (gbps, lines float64) {
@@ -78,8 +81,10 @@ func TestCacheKeepsMemoryFree(t *testing.T) {
 		order   Order
 		backlog int // messages that the program is behind
 		gbps    float64
-	}{{LIFO, 100, 99}, {FIFO, 100, 50}, {FIFO, 5000, 25}} { // nothing; each line written back; and fetched
-		h, net, _ := receiver(t, Config{PCIe: pcie, Memory: MemoryConfig{Bandwidth: 50 * units.Gbps}, Cache: &Xeon4309Y})
+	}{{LIFO, 100, 99}, {FIFO, 100, 50},
+		{FIFO, 5000, 25}} { // nothing; each line written back; and fetched
+		h, net, _ := receiver(t,
+			Config{PCIe: pcie, Memory: MemoryConfig{Bandwidth: 50 * units.Gbps}, Cache: &Xeon4309Y})
 		q, err := h.Queue(8192, 4000, c.order)
 		require.NoError(t, err)
 		seen := uint64(0)

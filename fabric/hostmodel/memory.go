@@ -6,12 +6,14 @@ import "github.com/goroce/goroce/units"
 type MemoryConfig struct {
 	Bandwidth units.BitRate  // of all that read and write; 0: as much as anybody wants
 	Latency   units.Duration // of a line; 0 means 90 ns
-	// LevelDelay is after what time a level of throttling works; 0 means the 22 µs that hostCC took to write it.
+	// LevelDelay is after what time a level of throttling works; 0 means the 22 µs that hostCC took
+	// to write it.
 	LevelDelay units.Duration
 }
 
-// Memory is a memory controller that the NIC and an antagonist share. The antagonist takes what it wants, as far as it is
-// not throttled, and the NIC gets what is left: a program on many cores against one device.
+// Memory is a memory controller that the NIC and an antagonist share. The antagonist takes what it
+// wants, as far as it is not throttled, and the NIC gets what is left: a program on many cores
+// against one device.
 type Memory struct {
 	MemoryConfig
 	antagonist units.BitRate
@@ -20,8 +22,8 @@ type Memory struct {
 	due        units.Time // and when it works
 }
 
-// left of the antagonist's bandwidth at each level of throttling: hostCC slows a third of its cores to a tenth
-// (MBA 90), two thirds, all, and then stops them.
+// left of the antagonist's bandwidth at each level of throttling: hostCC slows a third of its cores
+// to a tenth (MBA 90), two thirds, all, and then stops them.
 var levels = [...]float64{1, 0.7, 0.4, 0.1, 0}
 
 // least is what part of the bandwidth the NIC always gets.

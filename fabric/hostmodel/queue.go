@@ -6,8 +6,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Queue is the receive queue of a thread: buffers that the NIC writes to and the thread reads, in the order of the
-// messages.
+// Queue is the receive queue of a thread: buffers that the NIC writes to and the thread reads, in
+// the order of the messages.
 type Queue struct {
 	host    *Host
 	first   Line // of its memory
@@ -42,19 +42,22 @@ func (c Costs) Of(m Message) units.Duration {
 // Queue makes a receive queue of n buffers of size bytes each, in memory of their own.
 func (h *Host) Queue(n int, size units.Bytes, o Order) (*Queue, error) {
 	if h.Cache == nil {
-		return nil, fmt.Errorf("hostmodel: a queue of a host without a cache: its reads would all be the same")
+		return nil, fmt.Errorf(
+			"hostmodel: a queue of a host without a cache: its reads would all be the same")
 	}
 	if n < 1 || size < 1 {
-		return nil, fmt.Errorf("hostmodel: a queue of %d buffers of %v: want one at least, of one byte", n, size)
+		return nil, fmt.Errorf(
+			"hostmodel: a queue of %d buffers of %v: want one at least, of one byte", n, size)
 	}
 	stride := h.Cache.Lines(size)
-	q := &Queue{host: h, first: h.Lines(Line(n) * stride), stride: stride, free: newBuffers(n, o), waiting: make([]Message, n)}
+	q := &Queue{host: h, first: h.Lines(Line(n) * stride), stride: stride, free: newBuffers(n, o),
+		waiting: make([]Message, n)}
 	h.free += n
 	return q, nil
 }
 
-// Receive has the NIC write a message, or the first bytes of it that a buffer has room for. It is false when no buffer is
-// free.
+// Receive has the NIC write a message, or the first bytes of it that a buffer has room for. It is
+// false when no buffer is free.
 func (q *Queue) Receive(n units.Bytes, tag uint64) bool {
 	buffer, ok := q.free.take()
 	if !ok {
@@ -66,7 +69,8 @@ func (q *Queue) Receive(n units.Bytes, tag uint64) bool {
 	}
 	q.host.free--
 	q.host.unconsumed += lines
-	q.waiting[(q.head+q.count)%len(q.waiting)] = Message{Bytes: n, Tag: tag, Lines: int(lines), buffer: buffer}
+	q.waiting[(q.head+q.count)%len(q.waiting)] = Message{Bytes: n, Tag: tag, Lines: int(lines),
+		buffer: buffer}
 	q.count++
 	return true
 }

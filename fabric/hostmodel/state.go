@@ -2,7 +2,8 @@ package hostmodel
 
 import "github.com/goroce/goroce/units"
 
-// State is the congestion of a host between its NIC and its processors (CARC, figure 4), by what is unconsumed.
+// State is the congestion of a host between its NIC and its processors (CARC, figure 4), by what is
+// unconsumed.
 type State uint8
 
 // The states.
@@ -18,7 +19,8 @@ func (s State) String() string { return [...]string{"S1", "S2", "S3", "S4"}[s] }
 // Unconsumed answers how much the NIC wrote that was not released, in whole lines.
 func (h *Host) Unconsumed() units.Bytes { return units.Bytes(h.unconsumed) * h.Cache.Line }
 
-// State answers the congestion. A host with queues that hold less than its cache is in S4 too when they are full.
+// State answers the congestion. A host with queues that hold less than its cache is in S4 too when
+// they are full.
 func (h *Host) State() State {
 	switch u := h.Unconsumed(); {
 	case h.free == 0 && u > 0: // a host without queues has no buffers either

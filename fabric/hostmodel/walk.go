@@ -2,7 +2,8 @@ package hostmodel
 
 import "github.com/goroce/goroce/units"
 
-// Walk is memory that a program goes through again and again: a working set, or an antagonist of the cache.
+// Walk is memory that a program goes through again and again: a working set, or an antagonist of
+// the cache.
 type Walk struct {
 	cache             *Cache
 	first, next, size Line

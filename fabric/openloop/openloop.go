@@ -60,7 +60,8 @@ type Station struct {
 
 // Put gives a host a station. next answers the frames to send, in order of time, and false after
 // the last; receive hears of what arrives. Either may be nil.
-func Put(net *fabric.Network, h *fabric.Host, next func() (Frame, bool), receive func(Arrival)) *Station {
+func Put(net *fabric.Network, h *fabric.Host, next func() (Frame, bool),
+	receive func(Arrival)) *Station {
 	s := &Station{host: h, net: net, next: next, receive: receive}
 	s.advance()
 	h.Run(s)

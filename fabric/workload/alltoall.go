@@ -36,7 +36,8 @@ func (a AllToAll) Source() (Source, error) {
 		return nil, fmt.Errorf("workload: all to all: %w", err)
 	}
 	draw := func([]pair) []pair { return pairs }
-	return newBatches(newPeriodic(a.Start, a.Until, a.Period, a.Rounds), draw, a.Sizes, rng, a.Class), nil
+	return newBatches(newPeriodic(a.Start, a.Until, a.Period, a.Rounds), draw, a.Sizes, rng,
+		a.Class), nil
 }
 
 // pairs lists for every host its next neighbour, then for every host the one after that, and so on.

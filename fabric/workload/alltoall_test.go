@@ -31,12 +31,14 @@ func TestAllToAllByHand(t *testing.T) {
 	assert.Equal(t, 1, twice[6].Group)
 
 	racks := flows(begin(t, AllToAll{Hosts: 4, Sizes: Hadoop, Peers: OtherRacks(2)}), 100)
-	assert.ElementsMatch(t, []pair{{0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 0}, {2, 1}, {3, 0}, {3, 1}}, pairsOf(racks))
+	assert.ElementsMatch(t, []pair{{0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 0}, {2, 1}, {3, 0}, {3, 1}},
+		pairsOf(racks))
 }
 
 // TestAllToMany: every host sends to so many different ones, the same in every round.
 func TestAllToMany(t *testing.T) {
-	all := flows(begin(t, AllToAll{Hosts: 32, Targets: 4, Peers: SameRack(16), Sizes: Hadoop, Period: 1, Rounds: 2, Seed: 9}), 1000)
+	all := flows(begin(t, AllToAll{Hosts: 32, Targets: 4, Peers: SameRack(16), Sizes: Hadoop,
+		Period: 1, Rounds: 2, Seed: 9}), 1000)
 	require.Len(t, all, 2*32*4)
 	first := pairsOf(all[:128])
 	assert.Equal(t, first, pairsOf(all[128:]))

@@ -25,7 +25,8 @@ type batches struct {
 	id    uint64
 }
 
-func newBatches(clock clock, draw func([]pair) []pair, sizes *Sizes, rng *rand.Rand, class int) *batches {
+func newBatches(clock clock, draw func([]pair) []pair, sizes *Sizes, rng *rand.Rand,
+	class int) *batches {
 	return &batches{clock: clock, draw: draw, sizes: sizes, rng: rng, class: class, group: -1}
 }
 
@@ -40,7 +41,8 @@ func (b *batches) Next() (Flow, bool) {
 		b.group++
 	}
 	p := b.pairs[b.sent]
-	f := Flow{ID: b.id, At: b.at, Src: p.src, Dst: p.dst, Bytes: b.sizes.Sample(b.rng), Group: b.group, Class: b.class}
+	f := Flow{ID: b.id, At: b.at, Src: p.src, Dst: p.dst, Bytes: b.sizes.Sample(b.rng),
+		Group: b.group, Class: b.class}
 	b.sent++
 	b.id++
 	return f, true

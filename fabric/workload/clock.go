@@ -25,7 +25,8 @@ type arrivals struct {
 
 // newArrivals checks a load and makes the process that offers it: events of so many bytes in the
 // mean, on links of rate together.
-func newArrivals(rng *rand.Rand, bytes, rate, load float64, start, until units.Time, count int) (*arrivals, error) {
+func newArrivals(rng *rand.Rand, bytes, rate, load float64, start, until units.Time,
+	count int) (*arrivals, error) {
 	if !(load > 0) || math.IsInf(load, 1) {
 		return nil, fmt.Errorf("load %v is not a positive number", load)
 	}

@@ -11,7 +11,8 @@ import (
 
 // TestCoflowsAreShuffles: every mapper sends to every reducer, and nobody is both.
 func TestCoflowsAreShuffles(t *testing.T) {
-	all := flows(begin(t, Coflows{Hosts: 320, Rate: 100 * units.Gbps, Load: 0.7, Sizes: Hadoop, Coflows: 500, Seed: 1}), 1<<30)
+	all := flows(begin(t, Coflows{Hosts: 320, Rate: 100 * units.Gbps, Load: 0.7, Sizes: Hadoop,
+		Coflows: 500, Seed: 1}), 1<<30)
 	groups := make(map[int][]Flow)
 	for _, f := range all {
 		groups[f.Group] = append(groups[f.Group], f)
@@ -40,21 +41,25 @@ func TestCoflowsAreShuffles(t *testing.T) {
 func TestCoflowLoad(t *testing.T) {
 	for _, hosts := range []int{2, 40, 320} {
 		const rate, load, coflows = 100 * units.Gbps, 0.6, 4000
-		s := begin(t, Coflows{Hosts: hosts, Rate: rate, Load: load, Sizes: Fixed[units.Bytes](10_000), Coflows: coflows, Seed: 5})
+		s := begin(t, Coflows{Hosts: hosts, Rate: rate, Load: load,
+			Sizes: Fixed[units.Bytes](10_000), Coflows: coflows, Seed: 5})
 		var sum units.Bytes
 		var last units.Time
 		for f, ok := s.Next(); ok; f, ok = s.Next() {
 			sum += f.Bytes
 			last = f.At
 		}
-		offered := float64(sum.Bits()) / units.Duration(last).Seconds() / (float64(rate) * float64(hosts))
-		assert.InEpsilon(t, load, offered, 0.15, "%d hosts: 4000 coflows of very different sizes", hosts)
+		offered := float64(sum.Bits()) / units.Duration(last).Seconds() /
+			(float64(rate) * float64(hosts))
+		assert.InEpsilon(t, load, offered, 0.15, "%d hosts: 4000 coflows of very different sizes",
+			hosts)
 	}
 }
 
 // TestFileRequests are coflows of one reducer.
 func TestFileRequests(t *testing.T) {
-	s := begin(t, Coflows{Hosts: 64, Rate: units.Gbps, Load: 0.3, Sizes: Hadoop, Mappers: Fixed(20), Reducers: Fixed(1), Coflows: 3})
+	s := begin(t, Coflows{Hosts: 64, Rate: units.Gbps, Load: 0.3, Sizes: Hadoop, Mappers: Fixed(20),
+		Reducers: Fixed(1), Coflows: 3})
 	all := flows(s, 1000)
 	require.Len(t, all, 60)
 	for i, f := range all {

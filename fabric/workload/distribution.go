@@ -76,8 +76,8 @@ func Uniform[T ~int | ~int64](low, high T) *Distribution[T] {
 // Sample draws one value.
 func (d *Distribution[T]) Sample(rng *rand.Rand) T { return d.Quantile(rng.Float64()) }
 
-// Quantile answers the value that the share u of all samples, from 0 to 1, is not above: what Sample
-// makes of a random number u.
+// Quantile answers the value that the share u of all samples, from 0 to 1, is not above: what
+// Sample makes of a random number u.
 func (d *Distribution[T]) Quantile(u float64) T {
 	i := sort.SearchFloat64s(d.cum, u)
 	switch {

@@ -14,7 +14,8 @@ import (
 )
 
 // example has a jump (300 twice) and a flat piece (0.5 twice).
-var example = []point[units.Bytes]{{0, 0}, {100, 0.1}, {300, 0.2}, {300, 0.3}, {400, 0.5}, {900, 0.5}, {1000, 1}}
+var example = []point[units.Bytes]{{0, 0}, {100, 0.1}, {300, 0.2}, {300, 0.3}, {400, 0.5},
+	{900, 0.5}, {1000, 1}}
 
 func TestQuantileByHand(t *testing.T) {
 	for _, c := range []struct {
@@ -75,7 +76,8 @@ func TestCDFByHand(t *testing.T) {
 		{1000, 1, 1},
 		{math.MaxInt64, 1, 1},
 	} {
-		assert.InDelta(t, c.linear, newSizes(Linear, example).CDF(c.size), 1e-12, "linear, %v", c.size)
+		assert.InDelta(t, c.linear, newSizes(Linear, example).CDF(c.size), 1e-12, "linear, %v",
+			c.size)
 		assert.InDelta(t, c.step, newSizes(Step, example).CDF(c.size), 1e-12, "step, %v", c.size)
 	}
 }

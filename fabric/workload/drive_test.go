@@ -10,7 +10,8 @@ import (
 
 // drive runs a Reactive over a network in which a flow takes as long as take says, until it
 // has no more, or stop says so. It checks that flows come in order of time.
-func drive(t require.TestingT, r Reactive, take func(Flow) units.Duration, stop func() bool) []Result {
+func drive(t require.TestingT, r Reactive, take func(Flow) units.Duration,
+	stop func() bool) []Result {
 	var flying, done []Result // flying is in no order: there are few
 	now := units.Time(0)
 	for stop == nil || !stop() {

@@ -10,12 +10,14 @@ import (
 // Web search at half load with an incast in the background, over a network without queues.
 func Example() {
 	const hosts, rate, rtt = 16, 100 * units.Gbps, 12 * units.Microsecond
-	search, err := workload.Poisson{Hosts: hosts, Rate: rate, Load: 0.5, Sizes: workload.WebSearch, Flows: 1000, Seed: 1}.Source()
+	search, err := workload.Poisson{Hosts: hosts, Rate: rate, Load: 0.5, Sizes: workload.WebSearch,
+		Flows: 1000, Seed: 1}.Source()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	incast, err := workload.Incast{Hosts: hosts, Receiver: 3, Sizes: workload.Fixed[units.Bytes](50_000),
+	incast, err := workload.Incast{Hosts: hosts, Receiver: 3,
+		Sizes:  workload.Fixed[units.Bytes](50_000),
 		Period: units.Millisecond, Rounds: 4}.Source()
 	if err != nil {
 		fmt.Println(err)

@@ -42,7 +42,8 @@ func (in Incast) Source() (Source, error) {
 	rng := newRand(in.Seed)
 	hosts := hostNumbers(in.Hosts)
 	draw := func(pairs []pair) []pair { return in.draw(rng, hosts, pairs) }
-	return newBatches(newPeriodic(in.Start, in.Until, in.Period, in.Rounds), draw, in.Sizes, rng, in.Class), nil
+	return newBatches(newPeriodic(in.Start, in.Until, in.Period, in.Rounds), draw, in.Sizes, rng,
+		in.Class), nil
 }
 
 func (in Incast) check() error {

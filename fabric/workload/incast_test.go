@@ -10,7 +10,8 @@ import (
 )
 
 func TestIncastByHand(t *testing.T) {
-	s := begin(t, Incast{Hosts: 4, Receiver: 2, Sizes: Fixed[units.Bytes](500_000), Start: 100, Period: 1000, Rounds: 3})
+	s := begin(t, Incast{Hosts: 4, Receiver: 2, Sizes: Fixed[units.Bytes](500_000), Start: 100,
+		Period: 1000, Rounds: 3})
 	all := flows(s, 100)
 	require.Len(t, all, 9)
 	for i, f := range all {
@@ -23,7 +24,8 @@ func TestIncastByHand(t *testing.T) {
 	for round := range 3 {
 		assert.ElementsMatch(t, []int{0, 1, 3}, sources(all[3*round:3*round+3]))
 	}
-	assert.Len(t, flows(begin(t, Incast{Hosts: 4, Sizes: Hadoop, Rounds: 3}), 100), 3, "no period, a single round")
+	assert.Len(t, flows(begin(t, Incast{Hosts: 4, Sizes: Hadoop, Rounds: 3}), 100), 3,
+		"no period, a single round")
 	assert.Len(t, flows(begin(t, Incast{Hosts: 4, Sizes: Hadoop, Period: 1, Until: 5}), 100), 15)
 	assert.Len(t, flows(begin(t, Incast{Hosts: 4, Sizes: Hadoop, Period: 1}), 100), 100, "no end")
 }
@@ -32,7 +34,8 @@ func TestIncastByHand(t *testing.T) {
 func TestIncastSenders(t *testing.T) {
 	const hosts, senders, rounds = 10, 4, 20_000
 	for _, receiver := range []int{0, 9, RandomReceiver} {
-		s := begin(t, Incast{Hosts: hosts, Senders: senders, Receiver: receiver, Sizes: Hadoop, Period: 1, Rounds: rounds, Seed: 4})
+		s := begin(t, Incast{Hosts: hosts, Senders: senders, Receiver: receiver, Sizes: Hadoop,
+			Period: 1, Rounds: rounds, Seed: 4})
 		var sent, received [hosts]float64
 		all := flows(s, 1<<30)
 		require.Len(t, all, senders*rounds)

@@ -82,16 +82,20 @@ func TestMergeKeepsOrderAndAll(t *testing.T) {
 func TestMergeOfReactives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		job := func(first int, name string) Source {
-			r, err := RingAllReduce{Hosts: []int{first, first + 1, first + 2}, Bytes: 3000, Rounds: 4,
-				Gap: units.Duration(rapid.IntRange(0, 10).Draw(t, name)), Class: first}.Source()
+			r, err := RingAllReduce{Hosts: []int{first, first + 1, first + 2}, Bytes: 3000,
+				Rounds: 4,
+				Gap:    units.Duration(rapid.IntRange(0, 10).Draw(t, name)), Class: first}.Source()
 			require.NoError(t, err)
 			return r
 		}
-		background, err := Poisson{Hosts: 6, Rate: 100 * units.Gbps, Load: 0.5, Sizes: Fixed[units.Bytes](3000), Flows: 100,
+		background, err := Poisson{Hosts: 6, Rate: 100 * units.Gbps, Load: 0.5,
+			Sizes: Fixed[units.Bytes](3000), Flows: 100,
 			Class: 9, Seed: rapid.Uint64().Draw(t, "seed")}.Source()
 		require.NoError(t, err)
 		m := Merge(Merge(background, job(0, "gap a")), job(3, "gap b"))
-		done := drive(t, m, func(f Flow) units.Duration { return units.Duration(f.Bytes) * 80 }, nil)
+		done := drive(t, m, func(f Flow) units.Duration {
+			return units.Duration(f.Bytes) * 80
+		}, nil)
 		count := make(map[int]int)
 		for _, f := range done {
 			count[f.Class]++

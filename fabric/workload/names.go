@@ -40,5 +40,6 @@ func ByName(name string) (*Sizes, error) {
 			return n.sizes, nil
 		}
 	}
-	return nil, fmt.Errorf("workload: size distribution %q is none of %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("workload: size distribution %q is none of %s", name,
+		strings.Join(Names(), ", "))
 }

@@ -70,7 +70,8 @@ func parsePoint(fields []string) (p point[units.Bytes], err error) {
 	}
 	p.cum, err = strconv.ParseFloat(fields[1], 64)
 	if err != nil || !(p.cum >= 0 && p.cum <= 100) {
-		return p, fmt.Errorf("probability %q is not a number from 0 to 1 (nor to 100 %%)", fields[1])
+		return p, fmt.Errorf("probability %q is not a number from 0 to 1 (nor to 100 %%)",
+			fields[1])
 	}
 	return p, nil
 }
@@ -81,7 +82,8 @@ func (p point[T]) follows(q point[T]) error {
 	case p.value < q.value:
 		return fmt.Errorf("size %v after %v: sizes do not decrease", p.value, q.value)
 	case p.cum < q.cum:
-		return fmt.Errorf("probability %v after %v: cumulative probabilities do not decrease", p.cum, q.cum)
+		return fmt.Errorf("probability %v after %v: cumulative probabilities do not decrease",
+			p.cum, q.cum)
 	}
 	return nil
 }

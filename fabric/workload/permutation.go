@@ -38,7 +38,8 @@ func (p Permutation) Source() (Source, error) {
 		}
 		return pairs
 	}
-	return newBatches(newPeriodic(p.Start, p.Until, p.Period, p.Rounds), draw, p.Sizes, rng, p.Class), nil
+	return newBatches(newPeriodic(p.Start, p.Until, p.Period, p.Rounds), draw, p.Sizes, rng,
+		p.Class), nil
 }
 
 // derange shuffles the numbers from 0 on until none is in its place. It takes e attempts in the

@@ -12,7 +12,8 @@ import (
 func TestPermutationIsADerangement(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 40).Draw(t, "hosts")
-		s, err := Permutation{Hosts: n, Sizes: Hadoop, Period: 1, Rounds: 5, Seed: rapid.Uint64().Draw(t, "seed")}.Source()
+		s, err := Permutation{Hosts: n, Sizes: Hadoop, Period: 1, Rounds: 5,
+			Seed: rapid.Uint64().Draw(t, "seed")}.Source()
 		require.NoError(t, err)
 		all := flows(s, 1<<20)
 		require.Len(t, all, 5*n)
@@ -31,7 +32,8 @@ func TestPermutationIsADerangement(t *testing.T) {
 // TestPermutationIsFair: 4 hosts have 9 derangements.
 func TestPermutationIsFair(t *testing.T) {
 	const rounds = 18_000
-	all := flows(begin(t, Permutation{Hosts: 4, Sizes: Hadoop, Period: 1, Rounds: rounds, Seed: 3}), 1<<20)
+	all := flows(begin(t, Permutation{Hosts: 4, Sizes: Hadoop, Period: 1, Rounds: rounds, Seed: 3}),
+		1<<20)
 	seen := make(map[[4]int]int)
 	for i := 0; i < len(all); i += 4 {
 		var to [4]int

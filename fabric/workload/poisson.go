@@ -13,7 +13,8 @@ import (
 type Poisson struct {
 	Hosts int           // at least 2
 	Rate  units.BitRate // of a host's link
-	Load  float64       // share of Rate that is payload; for ExpressPass's definition see ExpressPassLoad
+	// share of Rate that is payload; for ExpressPass's definition see ExpressPassLoad
+	Load  float64
 	Sizes *Sizes
 	Peers Peers      // who sends to whom; nil for everyone
 	Start units.Time // when the intervals begin

@@ -29,7 +29,8 @@ func TestPoissonLoad(t *testing.T) {
 			sum += f.Bytes
 			last = f.At
 		}
-		offered := float64(sum.Bits()) / units.Duration(last).Seconds() / (float64(rate) * float64(c.hosts))
+		offered := float64(sum.Bits()) / units.Duration(last).Seconds() /
+			(float64(rate) * float64(c.hosts))
 		assert.InEpsilon(t, c.load, offered, 0.02)
 	}
 }
@@ -39,7 +40,8 @@ func TestPoissonLoad(t *testing.T) {
 func TestPoissonHosts(t *testing.T) {
 	const hosts, n = 8, 200_000
 	mean := 4096 * 8 / (0.4 * 100e9) * 1e12 // ps
-	s := begin(t, Poisson{Hosts: hosts, Rate: 100 * units.Gbps, Load: 0.4, Sizes: Fixed[units.Bytes](4096), Seed: 2})
+	s := begin(t, Poisson{Hosts: hosts, Rate: 100 * units.Gbps, Load: 0.4,
+		Sizes: Fixed[units.Bytes](4096), Seed: 2})
 	var gaps [hosts][]float64
 	var last [hosts]units.Time
 	var peers [hosts][hosts]float64

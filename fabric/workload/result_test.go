@@ -13,7 +13,8 @@ func TestIdealAndSlowdown(t *testing.T) {
 	// 1 MB at 80 Gb/s of payload is 100 us.
 	ideal := Ideal(1_000_000, 12*units.Microsecond, 80*units.Gbps)
 	assert.Equal(t, 112*units.Microsecond, ideal)
-	r := Result{Flow: Flow{At: units.Time(units.Second)}, Done: units.Time(units.Second + 224*units.Microsecond), Ideal: ideal}
+	r := Result{Flow: Flow{At: units.Time(units.Second)},
+		Done: units.Time(units.Second + 224*units.Microsecond), Ideal: ideal}
 	assert.Equal(t, 224*units.Microsecond, r.FCT())
 	assert.Equal(t, 2.0, r.Slowdown())
 	r.Ideal = 0

@@ -38,7 +38,8 @@ func (r RingAllReduce) Source() (Reactive, error) {
 		return nil, fmt.Errorf("workload: ring all-reduce: %d hosts, fewer than 2", n)
 	}
 	if r.Bytes < units.Bytes(n) {
-		return nil, fmt.Errorf("workload: ring all-reduce: %d B for %d hosts, less than one each", r.Bytes, n)
+		return nil, fmt.Errorf("workload: ring all-reduce: %d B for %d hosts, less than one each",
+			r.Bytes, n)
 	}
 	seen := make(map[int]bool)
 	for _, h := range r.Hosts {
@@ -47,7 +48,8 @@ func (r RingAllReduce) Source() (Reactive, error) {
 		}
 		seen[h] = true
 	}
-	s := &ring{RingAllReduce: r, n: n, steps: 2 * (n - 1), next: make([]int, n), last: make([]units.Time, n),
+	s := &ring{RingAllReduce: r, n: n, steps: 2 * (n - 1), next: make([]int, n),
+		last:    make([]units.Time, n),
 		arrived: make(map[uint64]bool)}
 	for h := range n {
 		s.begin(h, r.Start)

@@ -24,8 +24,10 @@ func TestRingByHand(t *testing.T) {
 	sizes := [][3]units.Bytes{{4, 3, 3}, {3, 4, 3}, {3, 3, 4}, {4, 3, 3}}
 	for i, f := range done {
 		step, h := i/3, i%3
-		assert.Equal(t, Flow{ID: uint64(i), At: units.Time(100).Add(units.Duration(step) * units.Microsecond),
-			Src: []int{7, 3, 5}[h], Dst: []int{3, 5, 7}[h], Bytes: sizes[step][h], Group: 0, Class: 2}, f.Flow)
+		assert.Equal(t,
+			Flow{ID: uint64(i), At: units.Time(100).Add(units.Duration(step) * units.Microsecond),
+				Src: []int{7, 3, 5}[h], Dst: []int{3, 5, 7}[h], Bytes: sizes[step][h], Group: 0,
+				Class: 2}, f.Flow)
 	}
 }
 
@@ -56,7 +58,8 @@ func TestRingWaits(t *testing.T) {
 
 // TestRingGap: a host computes between its rounds.
 func TestRingGap(t *testing.T) {
-	r := begin(t, RingAllReduce{Hosts: []int{0, 1}, Bytes: 2, Rounds: 3, Gap: 10 * units.Microsecond})
+	r := begin(t, RingAllReduce{Hosts: []int{0, 1}, Bytes: 2, Rounds: 3,
+		Gap: 10 * units.Microsecond})
 	done := drive(t, r, func(Flow) units.Duration { return units.Microsecond }, nil)
 	require.Len(t, done, 3*2*2)
 	for i, g := range Groups(done) {
@@ -68,7 +71,10 @@ func TestRingGap(t *testing.T) {
 func TestRingWithoutEnd(t *testing.T) {
 	r := begin(t, RingAllReduce{Hosts: []int{0, 1, 2, 3}, Bytes: 1 << 20})
 	n := 0
-	drive(t, r, func(Flow) units.Duration { n++; return units.Microsecond }, func() bool { return n == 1000 })
+	drive(t, r, func(Flow) units.Duration {
+		n++
+		return units.Microsecond
+	}, func() bool { return n == 1000 })
 	assert.True(t, r.Pending())
 }
 
@@ -82,17 +88,21 @@ func TestRingReduces(t *testing.T) {
 		vector := units.Bytes(rapid.IntRange(n, 1000).Draw(t, "bytes"))
 		gap := units.Duration(rapid.IntRange(0, 20).Draw(t, "gap"))
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		r, err := RingAllReduce{Hosts: hostNumbers(n), Bytes: vector, Rounds: rounds, Gap: gap}.Source()
+		r, err := RingAllReduce{Hosts: hostNumbers(n), Bytes: vector, Rounds: rounds,
+			Gap: gap}.Source()
 		require.NoError(t, err)
 
 		c := newReduction(n)
 		watch := &watched{Reactive: r, sent: c.send, done: c.receive}
-		done := drive(t, watch, func(Flow) units.Duration { return units.Duration(1 + rng.IntN(30)) }, nil)
+		done := drive(t, watch, func(Flow) units.Duration {
+			return units.Duration(1 + rng.IntN(30))
+		}, nil)
 		require.Len(t, done, rounds*n*2*(n-1))
 		for h := range n {
 			for part := range n {
 				for round := range rounds {
-					require.Equal(t, 1<<n-1, c.have[key{h, part, round}], "host %d, part %d, round %d", h, part, round)
+					require.Equal(t, 1<<n-1, c.have[key{h, part, round}],
+						"host %d, part %d, round %d", h, part, round)
 				}
 			}
 		}
@@ -116,7 +126,8 @@ type reduction struct {
 type key struct{ host, part, round int }
 
 func newReduction(n int) *reduction {
-	return &reduction{n, make(map[key]int), make(map[uint64]int), make(map[[2]int]int), make(map[uint64]int)}
+	return &reduction{n, make(map[key]int), make(map[uint64]int), make(map[[2]int]int),
+		make(map[uint64]int)}
 }
 
 func (c *reduction) part(f Flow) int { return (f.Src - c.step[f.ID] + 2*c.n) % c.n }

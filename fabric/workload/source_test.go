@@ -15,13 +15,19 @@ func openLoop(seed uint64) map[string]interface{ Source() (Source, error) } {
 	const hosts, rate, period = 8, 100 * units.Gbps, 50 * units.Microsecond
 	until := units.Time(units.Millisecond)
 	return map[string]interface{ Source() (Source, error) }{
-		"poisson": Poisson{Hosts: hosts, Rate: rate, Load: 0.5, Sizes: Hadoop, Peers: OtherRacks(4), Until: until, Seed: seed},
-		"incast": Incast{Hosts: hosts, Senders: 3, Receiver: RandomReceiver, Sizes: Uniform[units.Bytes](45000, 60000),
+		"poisson": Poisson{Hosts: hosts, Rate: rate, Load: 0.5, Sizes: Hadoop, Peers: OtherRacks(4),
+			Until: until, Seed: seed},
+		"incast": Incast{Hosts: hosts, Senders: 3, Receiver: RandomReceiver,
+			Sizes:  Uniform[units.Bytes](45000, 60000),
 			Period: period, Until: until, Seed: seed},
-		"all to all":  AllToAll{Hosts: hosts, Sizes: Memcached, Period: period, Until: until, Seed: seed},
-		"all to many": AllToAll{Hosts: hosts, Targets: 2, Peers: SameRack(4), Sizes: Memcached, Period: period, Until: until, Seed: seed},
-		"permutation": Permutation{Hosts: hosts, Sizes: WebSearch, Period: period, Until: until, Seed: seed},
-		"coflows":     Coflows{Hosts: hosts, Rate: rate, Load: 0.5, Sizes: Hadoop, Until: until, Seed: seed},
+		"all to all": AllToAll{Hosts: hosts, Sizes: Memcached, Period: period, Until: until,
+			Seed: seed},
+		"all to many": AllToAll{Hosts: hosts, Targets: 2, Peers: SameRack(4), Sizes: Memcached,
+			Period: period, Until: until, Seed: seed},
+		"permutation": Permutation{Hosts: hosts, Sizes: WebSearch, Period: period, Until: until,
+			Seed: seed},
+		"coflows": Coflows{Hosts: hosts, Rate: rate, Load: 0.5, Sizes: Hadoop, Until: until,
+			Seed: seed},
 	}
 }
 
@@ -59,7 +65,8 @@ func TestFlowsAreWellFormed(t *testing.T) {
 					require.Equal(t, -1, f.Group)
 					require.NotEqual(t, f.Src/4, f.Dst/4)
 				} else {
-					require.True(t, f.Group == last.Group && f.At == last.At || f.Group == last.Group+1, "%s: %+v", name, f)
+					require.True(t, f.Group == last.Group && f.At == last.At ||
+						f.Group == last.Group+1, "%s: %+v", name, f)
 				}
 				if name == "all to many" {
 					require.Equal(t, f.Src/4, f.Dst/4)
@@ -78,11 +85,16 @@ func TestStartClassAndCount(t *testing.T) {
 	start := units.Time(units.Second)
 	sizes := Fixed[units.Bytes](1000)
 	for name, traffic := range map[string]interface{ Source() (Source, error) }{
-		"poisson":     Poisson{Hosts: 4, Rate: units.Gbps, Load: 1, Sizes: sizes, Start: start, Flows: 24, Class: 3},
-		"incast":      Incast{Hosts: 4, Sizes: sizes, Start: start, Period: 10, Rounds: 8, Class: 3},
-		"all to all":  AllToAll{Hosts: 4, Sizes: sizes, Start: start, Period: 10, Rounds: 2, Class: 3},
-		"permutation": Permutation{Hosts: 4, Sizes: sizes, Start: start, Period: 10, Rounds: 6, Class: 3},
-		"coflows": Coflows{Hosts: 4, Rate: units.Gbps, Load: 1, Sizes: sizes, Start: start, Coflows: 6, Class: 3,
+		"poisson": Poisson{Hosts: 4, Rate: units.Gbps, Load: 1, Sizes: sizes, Start: start,
+			Flows: 24, Class: 3},
+		"incast": Incast{Hosts: 4, Sizes: sizes, Start: start, Period: 10, Rounds: 8,
+			Class: 3},
+		"all to all": AllToAll{Hosts: 4, Sizes: sizes, Start: start, Period: 10, Rounds: 2,
+			Class: 3},
+		"permutation": Permutation{Hosts: 4, Sizes: sizes, Start: start, Period: 10, Rounds: 6,
+			Class: 3},
+		"coflows": Coflows{Hosts: 4, Rate: units.Gbps, Load: 1, Sizes: sizes, Start: start,
+			Coflows: 6, Class: 3,
 			Mappers: Fixed(2), Reducers: Fixed(2)},
 	} {
 		all := flows(begin(t, traffic), 1000)
@@ -100,13 +112,15 @@ func TestTrafficThatCannotBe(t *testing.T) {
 		traffic interface{ Source() (Source, error) }
 		want    string
 	}{
-		{Poisson{Hosts: 1, Rate: 1, Load: 1, Sizes: sizes}, "workload: Poisson: 1 hosts, fewer than 2"},
+		{Poisson{Hosts: 1, Rate: 1, Load: 1, Sizes: sizes},
+			"workload: Poisson: 1 hosts, fewer than 2"},
 		{Poisson{Hosts: 2, Rate: 0, Load: 1, Sizes: sizes}, "rate"},
 		{Poisson{Hosts: 2, Rate: 1, Load: 0, Sizes: sizes}, "load 0 is not"},
 		{Poisson{Hosts: 2, Rate: 1, Load: ExpressPassLoad(1, 0), Sizes: sizes}, "load +Inf is not"},
 		{Poisson{Hosts: 2, Rate: 1, Load: 1}, "no sizes"},
 		{Poisson{Hosts: 2, Rate: 1, Load: 1, Sizes: Fixed[units.Bytes](0)}, "sizes below 1 byte"},
-		{Poisson{Hosts: 5, Rate: 1, Load: 1, Sizes: sizes, Peers: SameRack(4)}, "host 4 of 5 has no peer"},
+		{Poisson{Hosts: 5, Rate: 1, Load: 1, Sizes: sizes, Peers: SameRack(4)},
+			"host 4 of 5 has no peer"},
 		{Poisson{Hosts: 2, Rate: 1, Load: 1, Sizes: sizes, Peers: OtherRacks(0), Flows: 1}, ""},
 		{Incast{Hosts: 1, Sizes: sizes}, "workload: incast: 1 hosts"},
 		{Incast{Hosts: 4, Sizes: sizes, Receiver: 4}, "receiver 4 is none of 4 hosts"},
@@ -114,7 +128,8 @@ func TestTrafficThatCannotBe(t *testing.T) {
 		{Incast{Hosts: 4, Sizes: sizes, Senders: 4}, "4 senders of 4 hosts"},
 		{Incast{Hosts: 4}, "no sizes"},
 		{AllToAll{Hosts: 0, Sizes: sizes}, "workload: all to all: 0 hosts"},
-		{AllToAll{Hosts: 8, Sizes: sizes, Peers: SameRack(4), Targets: 4}, "4 targets of host 0, which has 3 peers"},
+		{AllToAll{Hosts: 8, Sizes: sizes, Peers: SameRack(4), Targets: 4},
+			"4 targets of host 0, which has 3 peers"},
 		{AllToAll{Hosts: 8, Sizes: sizes, Targets: -1}, "-1 targets"},
 		{AllToAll{Hosts: 8}, "no sizes"},
 		{Permutation{Hosts: 1, Sizes: sizes}, "workload: permutation: 1 hosts"},
@@ -122,7 +137,8 @@ func TestTrafficThatCannotBe(t *testing.T) {
 		{Coflows{Hosts: 1, Rate: 1, Load: 1, Sizes: sizes}, "workload: coflows: 1 hosts"},
 		{Coflows{Hosts: 2, Rate: 1, Load: -1, Sizes: sizes}, "load -1"},
 		{Coflows{Hosts: 2, Rate: 1, Load: 1}, "no sizes"},
-		{Coflows{Hosts: 2, Rate: 1, Load: 1, Sizes: sizes, Mappers: Fixed(0)}, "fewer than 1 mapper"},
+		{Coflows{Hosts: 2, Rate: 1, Load: 1, Sizes: sizes, Mappers: Fixed(0)},
+			"fewer than 1 mapper"},
 	} {
 		_, err := c.traffic.Source()
 		if c.want == "" {

@@ -45,7 +45,8 @@ func Percentile[T any](sorted []T, p float64) (v T) {
 	if n == 0 {
 		return v
 	}
-	const whole = 100_000 // 100 % in thousandths: 99.9 % of 1000 is exactly 999, which 0.999*1000 need not be
+	// 100 % in thousandths: 99.9 % of 1000 is exactly 999, which 0.999*1000 need not be
+	const whole = 100_000
 	rank := (int(math.Round(p*1000))*n + whole - 1) / whole
 	return sorted[min(max(rank, 1), n)-1]
 }
@@ -83,12 +84,14 @@ func newRow(class string, results []Result) Row {
 // WriteTable writes rows for people to read: slowdowns, then completion times in microseconds.
 func WriteTable(w io.Writer, rows []Row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "class\tflows\tslowdown mean\tp50\tp95\tp99\tp99.9\tmax\tFCT us mean\tp50\tp95\tp99\tp99.9\tmax\t")
+	fmt.Fprintln(t, "class\tflows\tslowdown mean\tp50\tp95\tp99\tp99.9\tmax\tFCT us "+
+		"mean\tp50\tp95\tp99\tp99.9\tmax\t")
 	for _, r := range rows {
 		s, f := r.Slowdown, r.FCT
 		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t", r.Class, s.Count,
 			s.Mean, s.P50, s.P95, s.P99, s.P999, s.Max)
-		fmt.Fprintf(t, "%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", f.Mean.Microseconds(), f.P50.Microseconds(),
+		fmt.Fprintf(t, "%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", f.Mean.Microseconds(),
+			f.P50.Microseconds(),
 			f.P95.Microseconds(), f.P99.Microseconds(), f.P999.Microseconds(), f.Max.Microseconds())
 	}
 	return t.Flush()

@@ -64,17 +64,24 @@ func TestPercentileIsNearestRank(t *testing.T) {
 func results() []Result {
 	var all []Result
 	for i := range 10 {
-		all = append(all, Result{Flow: Flow{Bytes: 1000}, Done: units.Time(units.Duration(i+1) * units.Microsecond), Ideal: units.Microsecond})
+		all = append(all,
+			Result{Flow: Flow{Bytes: 1000},
+				Done:  units.Time(units.Duration(i+1) * units.Microsecond),
+				Ideal: units.Microsecond})
 	}
-	return append(all, Result{Flow: Flow{Bytes: 5_000_000}, Done: units.Time(800 * units.Microsecond), Ideal: 400 * units.Microsecond})
+	return append(all,
+		Result{Flow: Flow{Bytes: 5_000_000}, Done: units.Time(800 * units.Microsecond),
+			Ideal: 400 * units.Microsecond})
 }
 
 func TestSummarize(t *testing.T) {
 	rows := Summarize(results(), ToCCClasses())
 	require.Len(t, rows, 5)
-	assert.Equal(t, Row{"tiny", Summary[float64]{10, 5.5, 5, 10, 10, 10, 10}, Summary[units.Duration]{10,
-		5500 * units.Nanosecond, 5 * units.Microsecond, 10 * units.Microsecond, 10 * units.Microsecond, 10 * units.Microsecond,
-		10 * units.Microsecond}}, rows[0])
+	assert.Equal(t, Row{"tiny", Summary[float64]{10, 5.5, 5, 10, 10, 10, 10},
+		Summary[units.Duration]{10,
+			5500 * units.Nanosecond, 5 * units.Microsecond, 10 * units.Microsecond,
+			10 * units.Microsecond, 10 * units.Microsecond,
+			10 * units.Microsecond}}, rows[0])
 	assert.Equal(t, Row{Class: "small"}, rows[1])
 	assert.Equal(t, 2.0, rows[3].Slowdown.Max)
 	assert.Equal(t, "all", rows[4].Class)
@@ -87,7 +94,8 @@ func TestWriteTable(t *testing.T) {
 	require.NoError(t, WriteTable(&b, Summarize(results(), ToCCClasses())))
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	require.Len(t, lines, 6)
-	assert.Equal(t, strings.Fields("tiny 10 5.50 5.00 10.00 10.00 10.00 10.00 5.50 5.00 10.00 10.00 10.00 10.00"), strings.Fields(lines[1]))
+	assert.Equal(t, strings.Fields("tiny 10 5.50 5.00 10.00 10.00 10.00 10.00 5.50 5.00 10.00 "+
+		"10.00 10.00 10.00"), strings.Fields(lines[1]))
 	for _, line := range lines {
 		assert.Len(t, line, len(lines[0]), "columns line up")
 	}

@@ -45,7 +45,8 @@ func Interruptible() context.Context {
 	return ctx
 }
 
-// Run does what a command line says to root, which has only subcommands to do, and answers the exit code.
+// Run does what a command line says to root, which has only subcommands to do, and answers the exit
+// code.
 func Run(ctx context.Context, root *cobra.Command, out, errs io.Writer, args ...string) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Args = Args(cobra.NoArgs)

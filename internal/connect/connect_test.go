@@ -18,8 +18,10 @@ import (
 )
 
 func hello() *Hello {
-	return &Hello{Version: Version, Addr: netip.MustParseAddr("fe80::1"), PathMTU: 4096, RdAtomic: 16,
-		QPs: []QP{{Num: 0x100, PSN: 0xffffff}}, Regions: []Region{{Addr: 1 << 28, Len: 4096, RKey: 7}}, Settings: map[string]string{"size": "64"}}
+	return &Hello{Version: Version, Addr: netip.MustParseAddr("fe80::1"), PathMTU: 4096,
+		RdAtomic: 16,
+		QPs:      []QP{{Num: 0x100, PSN: 0xffffff}}, Regions: []Region{{Addr: 1 << 28, Len: 4096,
+			RKey: 7}}, Settings: map[string]string{"size": "64"}}
 }
 
 func TestHelloRoundTrip(t *testing.T) {
@@ -42,7 +44,8 @@ func TestExtension(t *testing.T) {
 	without := body(hello())
 	require.NotContains(t, string(without), "extension")
 	ours := hello()
-	ours.Extension = wire.Offer{Highest: 1, Lowest: 1, Tag: 7, Features: wire.FeatureSACK, SACKBits: 512}
+	ours.Extension = wire.Offer{Highest: 1, Lowest: 1, Tag: 7, Features: wire.FeatureSACK,
+		SACKBits: 512}
 	got, err := Decode(body(ours))
 	require.NoError(t, err)
 	require.Equal(t, ours, got)
@@ -51,7 +54,8 @@ func TestExtension(t *testing.T) {
 	require.Zero(t, wire.Agree(got.Extension, theirs.Extension))
 	theirs.Extension = ours.Extension
 	theirs.Extension.Tag = 8
-	require.Equal(t, wire.Agreement{Features: wire.FeatureSACK, SendTag: 8, RecvTag: 7, SACKBits: 512},
+	require.Equal(t, wire.Agreement{Features: wire.FeatureSACK, SendTag: 8, RecvTag: 7,
+		SACKBits: 512},
 		wire.Agree(got.Extension, theirs.Extension))
 	for _, bad := range []string{`"4752"`, `"xyz"`, `{}`, `7`} {
 		_, err := Decode(append(bytes.TrimSuffix(without, []byte("}")), `,"extension":`+bad+`}`...))
@@ -70,10 +74,18 @@ func TestImpossibleHellos(t *testing.T) {
 		{"a refusal", func(h *Hello) { h.Error = "size differs" }, ErrRefused, "size differs"},
 		{"no address", func(h *Hello) { h.Addr = netip.Addr{} }, ErrMalformed, "no address"},
 		{"tiny MTU", func(h *Hello) { h.PathMTU = 10 }, ErrMalformed, "path MTU 10"},
-		{"too many READs", func(h *Hello) { h.RdAtomic = 300 }, ErrMalformed, "300 outstanding READs"},
-		{"25-bit QPN", func(h *Hello) { h.QPs[0].Num = 1 << 24 }, ErrMalformed, "more than 24 bits"},
-		{"25-bit PSN", func(h *Hello) { h.QPs[0].PSN = 1 << 24 }, ErrMalformed, "more than 24 bits"},
-		{"memory past the end", func(h *Hello) { h.Regions[0].Addr = ^uint64(0) }, ErrMalformed, "end of the address space"},
+		{"too many READs", func(h *Hello) {
+			h.RdAtomic = 300
+		}, ErrMalformed, "300 outstanding READs"},
+		{"25-bit QPN", func(h *Hello) {
+			h.QPs[0].Num = 1 << 24
+		}, ErrMalformed, "more than 24 bits"},
+		{"25-bit PSN", func(h *Hello) {
+			h.QPs[0].PSN = 1 << 24
+		}, ErrMalformed, "more than 24 bits"},
+		{"memory past the end", func(h *Hello) {
+			h.Regions[0].Addr = ^uint64(0)
+		}, ErrMalformed, "end of the address space"},
 	} {
 		h := hello()
 		c.spoil(h)
@@ -183,7 +195,8 @@ func TestDialOfNoAddress(t *testing.T) {
 	}
 }
 
-// A server that receives its client's Hello first sends nothing before it, and reads no more than the Hello.
+// A server that receives its client's Hello first sends nothing before it, and reads no more than
+// the Hello.
 func TestServerHearsFirst(t *testing.T) {
 	ctx := context.Background()
 	a, b := sockets(t)
@@ -262,7 +275,8 @@ func FuzzDecode(f *testing.F) {
 	message, _ := hello().Encode()
 	f.Add(message)
 	h := hello()
-	h.Extension = wire.Offer{Highest: 2, Lowest: 1, Tag: 7, Features: wire.FeatureSACK, SACKBits: 64}
+	h.Extension = wire.Offer{Highest: 2, Lowest: 1, Tag: 7, Features: wire.FeatureSACK,
+		SACKBits: 64}
 	message, _ = h.Encode()
 	f.Add(message)
 	f.Add([]byte(magic + "\x00\x00\x00\x02{}"))

@@ -12,8 +12,8 @@ import (
 // retryInterval is how long Dial waits before it tries again.
 const retryInterval = 20 * time.Millisecond
 
-// Dial connects to a server that may not listen yet: it tries until ctx ends. An address that is not HOST:PORT, or of a
-// host that does not exist, is an error at once.
+// Dial connects to a server that may not listen yet: it tries until ctx ends. An address that is
+// not HOST:PORT, or of a host that does not exist, is an error at once.
 func Dial(ctx context.Context, addr string) (net.Conn, error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, fmt.Errorf("connect: not HOST:PORT: %w", err)
@@ -69,11 +69,15 @@ func Send(ctx context.Context, conn net.Conn, mine *Hello) error {
 	})
 }
 
-// Receive waits for the peer's Hello before anything is said to it: with Send the half of Exchange of a server that
-// commits nothing to who only connects. A body longer than limit bytes is malformed.
+// Receive waits for the peer's Hello before anything is said to it: with Send the half of Exchange
+// of a server that commits nothing to who only connects. A body longer than limit bytes is
+// malformed.
 func Receive(ctx context.Context, conn net.Conn, limit int) (theirs *Hello, err error) {
 	var body []byte
-	if err := within(ctx, conn, func() (err error) { body, err = read(conn, limit); return err }); err != nil {
+	if err := within(ctx, conn, func() (err error) {
+		body, err = read(conn, limit)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	return Decode(body)
@@ -96,7 +100,8 @@ type mark struct {
 }
 
 // Barrier waits until both sides have come to the point called name, and trades facts there.
-func Barrier(ctx context.Context, conn net.Conn, name string, facts map[string]string) (map[string]string, error) {
+func Barrier(ctx context.Context, conn net.Conn, name string,
+	facts map[string]string) (map[string]string, error) {
 	message, err := encode(mark{Name: name, Facts: facts})
 	if err != nil {
 		return nil, err
@@ -110,7 +115,8 @@ func Barrier(ctx context.Context, conn net.Conn, name string, facts map[string]s
 		return nil, err
 	}
 	if theirs.Name != name {
-		return nil, fmt.Errorf("connect: we are at barrier %q, the peer at %q: %w", name, theirs.Name, ErrMalformed)
+		return nil, fmt.Errorf("connect: we are at barrier %q, the peer at %q: %w", name,
+			theirs.Name, ErrMalformed)
 	}
 	return theirs.Facts, nil
 }

@@ -109,7 +109,8 @@ func encode(v any) ([]byte, error) {
 		return nil, fmt.Errorf("connect: encode: %w", err)
 	}
 	if len(body) > MaxBody {
-		return nil, fmt.Errorf("connect: a message of %d bytes is longer than %d: %w", len(body), MaxBody, ErrMalformed)
+		return nil, fmt.Errorf("connect: a message of %d bytes is longer than %d: %w", len(body),
+			MaxBody, ErrMalformed)
 	}
 	message := append([]byte(magic), 0, 0, 0, 0)
 	binary.BigEndian.PutUint32(message[len(magic):], uint32(len(body)))
@@ -131,7 +132,8 @@ func bodyLen(header []byte, limit int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(header[len(magic):])
 	if uint64(n) > uint64(limit) {
-		return 0, fmt.Errorf("connect: a message of %d bytes is longer than %d: %w", n, limit, ErrMalformed)
+		return 0, fmt.Errorf("connect: a message of %d bytes is longer than %d: %w", n, limit,
+			ErrMalformed)
 	}
 	return int(n), nil
 }

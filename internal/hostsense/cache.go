@@ -21,7 +21,8 @@ type Cache struct {
 }
 
 func (c Cache) String() string {
-	return fmt.Sprintf("L%d %s: %v in lines of %v, %d ways, processors %s", c.Level, strings.ToLower(c.Type), c.Size, c.Line, c.Ways, c.Shared)
+	return fmt.Sprintf("L%d %s: %v in lines of %v, %d ways, processors %s", c.Level,
+		strings.ToLower(c.Type), c.Size, c.Line, c.Ways, c.Shared)
 }
 
 // Caches answers the caches of the first processor.
@@ -83,8 +84,8 @@ func (h *Host) LLC() (Cache, error) {
 	return last, nil
 }
 
-// msrDDIOWays is IIO_LLC_WAYS of Intel's servers since Skylake: a bit for each way of the last-level
-// cache into which devices write.
+// msrDDIOWays is IIO_LLC_WAYS of Intel's servers since Skylake: a bit for each way of the
+// last-level cache into which devices write.
 const msrDDIOWays = 0xc8b
 
 // DDIOWays answers into how many ways of the last-level cache devices may write, and in which bits.
@@ -113,7 +114,8 @@ func (h *Host) DDIO() (units.Bytes, error) {
 		return 0, err
 	}
 	if llc.Ways == 0 {
-		return 0, &Absent{"DDIO part of the cache", "the machine does not tell how many ways its last-level cache has"}
+		return 0, &Absent{"DDIO part of the cache",
+			"the machine does not tell how many ways its last-level cache has"}
 	}
 	return llc.Size * units.Bytes(ways) / units.Bytes(llc.Ways), nil
 }

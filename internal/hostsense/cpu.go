@@ -56,8 +56,8 @@ func (h *Host) CPU() (CPU, error) {
 	return c, nil
 }
 
-// Busy samples which part of all processors' time was not idle since the sample before: 0 to 1. What a
-// hypervisor took away counts as busy.
+// Busy samples which part of all processors' time was not idle since the sample before: 0 to 1.
+// What a hypervisor took away counts as busy.
 func (h *Host) Busy() (Sampler, error) {
 	busy, all, err := h.ticks()
 	if err != nil {
@@ -70,7 +70,8 @@ func (h *Host) Busy() (Sampler, error) {
 			return 0, false
 		}
 		if a > all { // the kernel counts in 10 ms: without a new tick the old value holds
-			last = min(1, float64(b-min(b, busy))/float64(a-all)) // some of what it counts may go back
+			// some of what it counts may go back
+			last = min(1, float64(b-min(b, busy))/float64(a-all))
 			busy, all = b, a
 		}
 		return last, true

@@ -14,7 +14,8 @@ func (h *Host) Describe(w io.Writer) {
 		fmt.Fprintf(w, "%-18s %v\n", what, value)
 	}
 	cpu, err := h.CPU()
-	say("processor", fmt.Sprintf("%s %s, family %d model %d, %d of them", cpu.Vendor, cpu.Name, cpu.Family, cpu.Model, cpu.Processors), err)
+	say("processor", fmt.Sprintf("%s %s, family %d model %d, %d of them", cpu.Vendor, cpu.Name,
+		cpu.Family, cpu.Model, cpu.Processors), err)
 	caches, err := h.Caches()
 	if err != nil {
 		say("caches", nil, err)

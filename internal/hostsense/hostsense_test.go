@@ -31,24 +31,32 @@ func machine(t *testing.T, files map[string]string) *Host {
 }
 
 const (
-	intel = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel name\t: Intel(R) Xeon(R) Gold 6248\nstepping\t: 7\n\nprocessor\t: 1\nvendor_id\t: GenuineIntel\n"
-	amd   = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel name\t: AMD EPYC\n"
+	intel = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 85\nmodel " +
+		"name\t: Intel(R) Xeon(R) Gold 6248\nstepping\t: 7\n\nprocessor\t: 1\nvendor_id\t: " +
+		"GenuineIntel\n"
+	amd = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\nmodel " +
+		"name\t: AMD EPYC\n"
 	cache = "sys/devices/system/cpu/cpu0/cache/"
 )
 
 func TestCaches(t *testing.T) {
 	h := machine(t, map[string]string{
-		cache + "index0/level": "1\n", cache + "index0/type": "Data\n", cache + "index0/size": "32K\n", cache + "index0/coherency_line_size": "64\n",
-		cache + "index0/ways_of_associativity": "8\n", cache + "index0/number_of_sets": "64\n", cache + "index0/shared_cpu_list": "0,20\n",
-		cache + "index1/level": "3\n", cache + "index1/type": "Unified\n", cache + "index1/size": "27M\n", cache + "index1/coherency_line_size": "64\n",
-		cache + "index2/level": "4\n", cache + "index2/type": "Instruction\n", cache + "index2/size": "1K\n", cache + "index2/coherency_line_size": "64\n",
+		cache + "index0/level": "1\n", cache + "index0/type": "Data\n",
+		cache + "index0/size": "32K\n", cache + "index0/coherency_line_size": "64\n",
+		cache + "index0/ways_of_associativity": "8\n", cache + "index0/number_of_sets": "64\n",
+		cache + "index0/shared_cpu_list": "0,20\n",
+		cache + "index1/level":           "3\n", cache + "index1/type": "Unified\n",
+		cache + "index1/size": "27M\n", cache + "index1/coherency_line_size": "64\n",
+		cache + "index2/level": "4\n", cache + "index2/type": "Instruction\n",
+		cache + "index2/size": "1K\n", cache + "index2/coherency_line_size": "64\n",
 	})
 	all, err := h.Caches()
 	require.NoError(t, err)
 	assert.Equal(t, Cache{1, "Data", 32 * units.KiB, 64, 8, 64, "0,20"}, all[0])
 	llc, err := h.LLC()
 	require.NoError(t, err)
-	assert.Equal(t, Cache{Level: 3, Type: "Unified", Size: 27 * units.MiB, Line: 64}, llc, "what a hypervisor hides is 0")
+	assert.Equal(t, Cache{Level: 3, Type: "Unified", Size: 27 * units.MiB, Line: 64}, llc,
+		"what a hypervisor hides is 0")
 	_, err = machine(t, nil).LLC()
 	assert.True(t, IsAbsent(err))
 	_, err = machine(t, map[string]string{cache + "index0/level": "one"}).Caches()
@@ -70,7 +78,9 @@ func TestBusy(t *testing.T) {
 	h := machine(t, map[string]string{"proc/stat": "cpu  100 0 50 800 50 0 0 0 7 7\ncpu0 1\n"})
 	s, err := h.Busy()
 	require.NoError(t, err)
-	write := func(text string) { require.NoError(t, os.WriteFile(h.path("proc/stat"), []byte(text), 0o644)) }
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(h.path("proc/stat"), []byte(text), 0o644))
+	}
 	write("cpu  160 0 60 820 60 0 0 0 9 9\n")
 	v, ok := s(at(1))
 	assert.Equal(t, [2]any{0.7, true}, [2]any{v, ok}, "70 of 100 ticks")
@@ -94,7 +104,8 @@ func TestBusy(t *testing.T) {
 
 func TestPressure(t *testing.T) {
 	const file = "proc/pressure/cpu"
-	h := machine(t, map[string]string{file: "some avg10=39.82 avg60=46.23 avg300=50.50 total=8364288183\nfull avg10=1.00 avg60=0.00 avg300=0.00 total=5\n"})
+	h := machine(t, map[string]string{file: "some avg10=39.82 avg60=46.23 avg300=50.50 " +
+		"total=8364288183\nfull avg10=1.00 avg60=0.00 avg300=0.00 total=5\n"})
 	p, err := h.Pressure(PressureCPU)
 	require.NoError(t, err)
 	assert.Equal(t, Pressure{8364288183 * us, 5 * us, 0.3982, 0.01}, p)
@@ -102,7 +113,9 @@ func TestPressure(t *testing.T) {
 	require.NoError(t, err)
 	_, ok := s(at(0))
 	assert.False(t, ok, "one is none")
-	require.NoError(t, os.WriteFile(h.path(file), []byte("some avg10=0 avg60=0 avg300=0 total=8364288283\n"), 0o644))
+	require.NoError(t,
+		os.WriteFile(h.path(file), []byte("some avg10=0 avg60=0 avg300=0 total=8364288283\n"),
+			0o644))
 	v, ok := s(at(400))
 	assert.Equal(t, [2]any{0.25, true}, [2]any{v, ok})
 	_, err = h.Waiting(PressureMemory)
@@ -157,13 +170,16 @@ func TestIIOOccupancy(t *testing.T) {
 
 func TestMBA(t *testing.T) {
 	const schemata = "sys/fs/resctrl/noisy/schemata"
-	files := map[string]string{"proc/filesystems": "nodev\tresctrl\n", "sys/fs/resctrl/info/MB/min_bandwidth": "10\n", schemata: "L3:0=7ff\n    MB:0=100;1=100;2=100;3=100\n"}
+	files := map[string]string{"proc/filesystems": "nodev\tresctrl\n",
+		"sys/fs/resctrl/info/MB/min_bandwidth": "10\n",
+		schemata:                               "L3:0=7ff\n    MB:0=100;1=100;2=100;3=100\n"}
 	h := machine(t, files)
 	var stops []bool
 	m, err := h.MBA("noisy", func(s bool) error { stops = append(stops, s); return nil })
 	require.NoError(t, err)
 	written := func() string { b, _ := os.ReadFile(h.path(schemata)); return string(b) }
-	for level, want := range []string{"MB:0=100;1=100;2=100;3=100\n", "MB:0=10;1=100;2=100;3=100\n", "MB:0=10;1=10;2=100;3=100\n", "MB:0=10;1=10;2=10;3=100\n", "MB:0=10;1=10;2=10;3=10\n"} {
+	for level, want := range []string{"MB:0=100;1=100;2=100;3=100\n", "MB:0=10;1=100;2=100;3=100\n",
+		"MB:0=10;1=10;2=100;3=100\n", "MB:0=10;1=10;2=10;3=100\n", "MB:0=10;1=10;2=10;3=10\n"} {
 		require.NoError(t, m.SetLevel(level))
 		assert.Equal(t, want, written())
 	}
@@ -176,14 +192,18 @@ func TestMBA(t *testing.T) {
 
 	for want, spoil := range map[string]func(map[string]string){
 		"the kernel has no resctrl": func(f map[string]string) { f["proc/filesystems"] = "ext4" },
-		"resctrl is not mounted":    func(f map[string]string) { delete(f, "sys/fs/resctrl/info/MB/min_bandwidth") },
-		"resctrl has no group":      func(f map[string]string) { delete(f, schemata) },
-		"no MB line":                func(f map[string]string) { f[schemata] = "L3:0=7ff" },
+		"resctrl is not mounted": func(f map[string]string) {
+			delete(f, "sys/fs/resctrl/info/MB/min_bandwidth")
+		},
+		"resctrl has no group": func(f map[string]string) { delete(f, schemata) },
+		"no MB line":           func(f map[string]string) { f[schemata] = "L3:0=7ff" },
 		"the processor cannot": func(f map[string]string) {
 			delete(f, "sys/fs/resctrl/info/MB/min_bandwidth")
 			f["sys/fs/resctrl/info/x"] = ""
 		},
-		`min_bandwidth is "none"`: func(f map[string]string) { f["sys/fs/resctrl/info/MB/min_bandwidth"] = "none" },
+		`min_bandwidth is "none"`: func(f map[string]string) {
+			f["sys/fs/resctrl/info/MB/min_bandwidth"] = "none"
+		},
 	} {
 		spoilt := map[string]string{}
 		for k, v := range files {
@@ -204,12 +224,15 @@ func TestReplay(t *testing.T) {
 		ns   int
 		v    float64
 		some bool
-	}{{0, 0, false}, {999, 0, false}, {1000, 65, true}, {1999, 65, true}, {2000, 81, true}, {9000, 81, true}} {
+	}{{0, 0, false}, {999, 0, false}, {1000, 65, true}, {1999, 65, true}, {2000, 81, true},
+		{9000, 81, true}} {
 		v, some := s(at(7).Add(units.Duration(c.ns) * units.Nanosecond))
 		assert.Equal(t, [2]any{c.v, c.some}, [2]any{v, some}, c.ns)
 	}
 	for text, want := range map[string]string{
-		"": "nothing in it", "1000": `line 1: "1000"`, "\nx,1": "line 2", "1,x": "no time in ns and a value", "1,NaN": "value", "-1,1": "a time of -1 ns", "5,1\n4,1": "before the line above",
+		"": "nothing in it", "1000": `line 1: "1000"`, "\nx,1": "line 2",
+		"1,x": "no time in ns and a value", "1,NaN": "value", "-1,1": "a time of -1 ns",
+		"5,1\n4,1": "before the line above",
 	} {
 		_, err := Replay(strings.NewReader(text))
 		assert.ErrorContains(t, err, want, text)
@@ -274,11 +297,14 @@ func TestLLCMonitor(t *testing.T) {
 	root := t.TempDir()
 	_, _, err := At(root).LLCMonitor("")
 	assert.True(t, IsAbsent(err), "%v", err)
-	for domain, values := range map[string][2]string{"mon_L3_00": {"1048576", "5000000"}, "mon_L3_01": {"65536", "7000000"}} {
+	for domain, values := range map[string][2]string{"mon_L3_00": {"1048576", "5000000"},
+		"mon_L3_01": {"65536", "7000000"}} {
 		dir := filepath.Join(root, "sys/fs/resctrl/rdma/mon_data", domain)
 		require.NoError(t, os.MkdirAll(dir, 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "llc_occupancy"), []byte(values[0]+"\n"), 0o644))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "mbm_total_bytes"), []byte(values[1]+"\n"), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "llc_occupancy"), []byte(values[0]+"\n"),
+			0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "mbm_total_bytes"),
+			[]byte(values[1]+"\n"), 0o644))
 	}
 	occupancy, moved, err := At(root).LLCMonitor("rdma")
 	require.NoError(t, err)
@@ -290,7 +316,9 @@ func TestLLCMonitor(t *testing.T) {
 
 func TestMisses(t *testing.T) {
 	var misses, loads uint64 = 10, 100
-	s := missShare(func() (uint64, error) { return misses, nil }, func() (uint64, error) { return loads, nil })
+	s := missShare(func() (uint64, error) {
+		return misses, nil
+	}, func() (uint64, error) { return loads, nil })
 	_, ok := s(1)
 	assert.False(t, ok, "the first")
 	misses, loads = 15, 120

@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// LLCMonitor answers how much of the last-level cache a group of programs has, and how many bytes it has moved to and from
-// memory since it began, as resctrl counts them; "" is the root group.
+// LLCMonitor answers how much of the last-level cache a group of programs has, and how many bytes
+// it has moved to and from memory since it began, as resctrl counts them; "" is the root group.
 func (h *Host) LLCMonitor(group string) (occupancy, moved units.Bytes, err error) {
 	const what = "cache monitoring"
 	if strings.Contains(group, "..") {
@@ -21,7 +21,8 @@ func (h *Host) LLCMonitor(group string) (occupancy, moved units.Bytes, err error
 	}
 	domains, err := os.ReadDir(h.path(dir + "mon_data"))
 	if err != nil {
-		return 0, 0, &Absent{what, "resctrl is not mounted, or the processor cannot: " + err.Error()}
+		return 0, 0, &Absent{what,
+			"resctrl is not mounted, or the processor cannot: " + err.Error()}
 	}
 	found := false
 	for _, d := range domains {
@@ -34,7 +35,8 @@ func (h *Host) LLCMonitor(group string) (occupancy, moved units.Bytes, err error
 			return 0, 0, err
 		}
 		occupancy += units.Bytes(lines)
-		if bytes, err := h.number(what, in+"mbm_total_bytes"); err == nil { // not every processor has it
+		// not every processor has it
+		if bytes, err := h.number(what, in+"mbm_total_bytes"); err == nil {
 			moved += units.Bytes(bytes)
 		}
 		found = true

@@ -15,7 +15,8 @@ func (h *Host) MSR(cpu int, register int64) (uint64, error) {
 	f, err := os.Open(h.path(fmt.Sprintf("dev/cpu/%d/msr", cpu)))
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return 0, &Absent{what, fmt.Sprintf("/dev/cpu/%d/msr does not exist (the msr module, or a virtual machine)", cpu)}
+		return 0, &Absent{what, fmt.Sprintf("/dev/cpu/%d/msr does not exist (the msr module, or "+
+			"a virtual machine)", cpu)}
 	case errors.Is(err, os.ErrPermission):
 		return 0, &Absent{what, "not permitted: " + err.Error()}
 	case err != nil:
@@ -29,8 +30,8 @@ func (h *Host) MSR(cpu int, register int64) (uint64, error) {
 	return binary.LittleEndian.Uint64(b[:]), nil
 }
 
-// The counters that hostCC reads on Cascade Lake (family 6, model 85), of the first stack of the I/O
-// controller; others follow at strides of 0x20.
+// The counters that hostCC reads on Cascade Lake (family 6, model 85), of the first stack of the
+// I/O controller; others follow at strides of 0x20.
 const (
 	msrIRPOccupancy = 0xa59
 	iioStride       = 0x20
@@ -39,16 +40,17 @@ const (
 	cascadeLakeFamily, cascadeLakeModel = 6, 85
 )
 
-// IIOOccupancy samples how many cache lines wait in the I/O controller of a stack to be written to memory,
-// on average since the sample before. The counter is to be set up already (hostCC: MSR 0xa5b); this package
-// writes no MSR.
+// IIOOccupancy samples how many cache lines wait in the I/O controller of a stack to be written to
+// memory, on average since the sample before. The counter is to be set up already (hostCC: MSR
+// 0xa5b); this package writes no MSR.
 func (h *Host) IIOOccupancy(cpu, stack int) (Sampler, error) {
 	c, err := h.CPU()
 	if err != nil {
 		return nil, err
 	}
 	if c.Vendor != "GenuineIntel" || c.Family != cascadeLakeFamily || c.Model != cascadeLakeModel {
-		return nil, &Absent{"IIO occupancy", fmt.Sprintf("its counters are known of Intel's family 6 model 85 only, this is %s family %d model %d", c.Vendor, c.Family, c.Model)}
+		return nil, &Absent{"IIO occupancy", fmt.Sprintf("its counters are known of Intel's "+
+			"family 6 model 85 only, this is %s family %d model %d", c.Vendor, c.Family, c.Model)}
 	}
 	register := int64(msrIRPOccupancy + stack*iioStride)
 	last, err := h.MSR(cpu, register)

@@ -16,11 +16,13 @@ type Event uint64
 
 // The events.
 const (
-	Cycles        Event = unix.PERF_COUNT_HW_CPU_CYCLES<<8 | unix.PERF_TYPE_HARDWARE
-	CacheMisses   Event = unix.PERF_COUNT_HW_CACHE_MISSES<<8 | unix.PERF_TYPE_HARDWARE // mostly of the last level
+	Cycles Event = unix.PERF_COUNT_HW_CPU_CYCLES<<8 | unix.PERF_TYPE_HARDWARE
+	// mostly of the last level
+	CacheMisses   Event = unix.PERF_COUNT_HW_CACHE_MISSES<<8 | unix.PERF_TYPE_HARDWARE
 	CacheRefs     Event = unix.PERF_COUNT_HW_CACHE_REFERENCES<<8 | unix.PERF_TYPE_HARDWARE
 	LLCLoads      Event = llcLoads<<8 | unix.PERF_TYPE_HW_CACHE
-	LLCLoadMisses Event = (llcLoads|unix.PERF_COUNT_HW_CACHE_RESULT_MISS<<16)<<8 | unix.PERF_TYPE_HW_CACHE
+	LLCLoadMisses Event = (llcLoads|unix.PERF_COUNT_HW_CACHE_RESULT_MISS<<16)<<8 |
+		unix.PERF_TYPE_HW_CACHE
 )
 
 // llcLoads is loads of the last-level cache (perf_event_open(2), PERF_TYPE_HW_CACHE).
@@ -48,12 +50,14 @@ type Counter struct{ fd int }
 // Count begins to count an event on a processor. It is always of this machine.
 func (h *Host) Count(e Event, cpu int) (*Counter, error) {
 	what := "perf_event counter of " + e.String()
-	attr := unix.PerfEventAttr{Type: uint32(e & 0xff), Config: uint64(e >> 8), Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
+	attr := unix.PerfEventAttr{Type: uint32(e & 0xff), Config: uint64(e >> 8),
+		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
 	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	switch {
 	case err == nil:
 		return &Counter{fd}, nil
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV), errors.Is(err, unix.ENOSYS):
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV),
+		errors.Is(err, unix.ENOSYS):
 		return nil, &Absent{what, "the processor, or its hypervisor, has none: " + err.Error()}
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return nil, &Absent{what, "not permitted (kernel.perf_event_paranoid): " + err.Error()}
@@ -89,8 +93,8 @@ func (c *Counter) PerSecond() Sampler {
 	}
 }
 
-// Misses samples which part of a processor's loads from the last-level cache missed since the sample before, 0 to 1: what
-// carc's Sensor takes. close ends the counters.
+// Misses samples which part of a processor's loads from the last-level cache missed since the
+// sample before, 0 to 1: what carc's Sensor takes. close ends the counters.
 func (h *Host) Misses(cpu int) (s Sampler, close func() error, err error) {
 	loads, err := h.Count(LLCLoads, cpu)
 	if err != nil {
@@ -100,7 +104,9 @@ func (h *Host) Misses(cpu int) (s Sampler, close func() error, err error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, loads.Close())
 	}
-	return missShare(misses.Read, loads.Read), func() error { return errors.Join(misses.Close(), loads.Close()) }, nil
+	return missShare(misses.Read, loads.Read), func() error {
+		return errors.Join(misses.Close(), loads.Close())
+	}, nil
 }
 
 // missShare samples which part of all was missed.

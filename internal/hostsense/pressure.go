@@ -29,7 +29,8 @@ type Pressure struct {
 // Pressure answers what /proc/pressure says of a resource.
 func (h *Host) Pressure(r Resource) (p Pressure, err error) {
 	what := "pressure of " + string(r)
-	text, err := h.text(what, "proc/pressure/"+string(r), "the kernel has no /proc/pressure (CONFIG_PSI)")
+	text, err := h.text(what, "proc/pressure/"+string(r),
+		"the kernel has no /proc/pressure (CONFIG_PSI)")
 	if err != nil {
 		return p, err
 	}
@@ -63,7 +64,8 @@ func (h *Host) Pressure(r Resource) (p Pressure, err error) {
 	return p, nil
 }
 
-// Waiting samples for which part of the time since the sample before some program waited for a resource.
+// Waiting samples for which part of the time since the sample before some program waited for a
+// resource.
 func (h *Host) Waiting(r Resource) (Sampler, error) {
 	last, err := h.Pressure(r)
 	if err != nil {

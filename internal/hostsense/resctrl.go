@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// MBA is memory-bandwidth allocation of resctrl: it throttles what a group of programs may take from
-// memory. It does hostCC's five levels, by throttling one, two or three of the machine's memory domains to
-// a tenth, and at the last level by stopping the programs.
+// MBA is memory-bandwidth allocation of resctrl: it throttles what a group of programs may take
+// from memory. It does hostCC's five levels, by throttling one, two or three of the machine's
+// memory domains to a tenth, and at the last level by stopping the programs.
 type MBA struct {
 	host    *Host
 	group   string // a directory of resctrl
@@ -23,8 +23,8 @@ type MBA struct {
 // mbaLevels is how many levels there are, none included.
 const mbaLevels = 5
 
-// MBA answers the throttle of a group of resctrl, "" for the root group. stop is called at the last level
-// and when it is left; nil leaves that out.
+// MBA answers the throttle of a group of resctrl, "" for the root group. stop is called at the last
+// level and when it is left; nil leaves that out.
 func (h *Host) MBA(group string, stop func(stopped bool) error) (*MBA, error) {
 	const what = "memory-bandwidth allocation"
 	if strings.Contains(group, "..") {
@@ -35,12 +35,15 @@ func (h *Host) MBA(group string, stop func(stopped bool) error) (*MBA, error) {
 		return nil, err
 	}
 	if !strings.Contains(kernel, "resctrl") {
-		return nil, &Absent{what, "the kernel has no resctrl (CONFIG_X86_CPU_RESCTRL, or the processor cannot)"}
+		return nil, &Absent{what,
+			"the kernel has no resctrl (CONFIG_X86_CPU_RESCTRL, or the processor cannot)"}
 	}
 	if _, err := os.Stat(h.path("sys/fs/resctrl/info")); err != nil {
-		return nil, &Absent{what, "resctrl is not mounted: mount -t resctrl resctrl /sys/fs/resctrl"}
+		return nil, &Absent{what,
+			"resctrl is not mounted: mount -t resctrl resctrl /sys/fs/resctrl"}
 	}
-	least, err := h.text(what, "sys/fs/resctrl/info/MB/min_bandwidth", "the processor cannot: resctrl has no MB")
+	least, err := h.text(what, "sys/fs/resctrl/info/MB/min_bandwidth",
+		"the processor cannot: resctrl has no MB")
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +75,8 @@ func (m *MBA) Levels() int { return mbaLevels }
 // SetLevel implements nicoffload.HostActuator.
 func (m *MBA) SetLevel(level int) error {
 	if level < 0 || level >= mbaLevels {
-		return fmt.Errorf("hostsense: level %d of memory-bandwidth allocation, there are 0 to %d", level, mbaLevels-1)
+		return fmt.Errorf("hostsense: level %d of memory-bandwidth allocation, there are 0 to %d",
+			level, mbaLevels-1)
 	}
 	var list []string
 	for i, d := range m.domains {

@@ -67,7 +67,8 @@ func (t *Table) receiveARP(p arp, toUs bool, now units.Time) {
 		t.confirm(e, mac, now)
 	case known:
 		t.hear(e, mac, now) // also announcements, RFC 5227 section 3
-	case request && forUs && !ip.IsUnspecified(): // unspecified: an ARP probe, RFC 5227 section 2.1.1
+	// unspecified: an ARP probe, RFC 5227 section 2.1.1
+	case request && forUs && !ip.IsUnspecified():
 		t.learn(ip, mac, now)
 	case !forUs || !request:
 		t.counters.Ignored++

@@ -19,10 +19,11 @@
 // we may add (RFC 826 "Packet Reception", RFC 4861 section 7.2.3), in a limited number; nothing
 // about our own addresses.
 //
-// How long an entry lives: as long as somebody holds it ([Table.Hold]; queue pairs and address handles do). The others
-// are kept in the order of their use, and the oldest ones make room ([MaxEntries]): first those that have never answered a
-// question of ours. Of these there are never many, in all or of one prefix ([MaxUnconfirmed]), so that nobody who invents
-// addresses can push out neighbours that answer, or take the last place.
+// How long an entry lives: as long as somebody holds it ([Table.Hold]; queue pairs and address
+// handles do). The others are kept in the order of their use, and the oldest ones make room
+// ([MaxEntries]): first those that have never answered a question of ours. Of these there are never
+// many, in all or of one prefix ([MaxUnconfirmed]), so that nobody who invents addresses can push
+// out neighbours that answer, or take the last place.
 //
 // What is left out: duplicate address detection for ourselves, router and prefix discovery,
 // redirects, and multicast listener reports: a switch that snoops MLD must flood solicited-node

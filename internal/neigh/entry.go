@@ -6,7 +6,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Entry is one neighbour. Until it is evicted the table keeps it up to date; what is held is not evicted.
+// Entry is one neighbour. Until it is evicted the table keeps it up to date; what is held is not
+// evicted.
 type Entry struct {
 	ip         netip.Addr
 	mac        [6]byte
@@ -58,7 +59,8 @@ func (e *Entry) Generation() uint32 {
 	return e.generation
 }
 
-// Evicted reports whether the table has forgotten the entry: its MAC address is the last that was known.
+// Evicted reports whether the table has forgotten the entry: its MAC address is the last that was
+// known.
 func (e *Entry) Evicted() bool { return e.evicted }
 
 // insert adds an entry that is not in use yet. It is in no list until it is used or held.

@@ -44,7 +44,8 @@ func FuzzReceive(f *testing.F) {
 		}
 		for _, answer := range frames {
 			p := decode(t, answer)
-			require.Equal(t, hw(ourMAC), p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet).SrcMAC)
+			require.Equal(t, hw(ourMAC),
+				p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet).SrcMAC)
 		}
 		require.Equal(t, ourMAC, macOf(t, resolve(t, table, our4, 1)))
 		require.Equal(t, ourMAC, macOf(t, resolve(t, table, our6, 1)))

@@ -149,8 +149,9 @@ func (m nd) frame(t testing.TB) []byte {
 }
 
 func echo4(t testing.TB, payload []byte, change ...func(*layers.IPv4)) []byte {
-	ip := &layers.IPv4{Version: 4, IHL: 5, TTL: 7, TOS: 0x28, Id: 4711, Protocol: layers.IPProtocolICMPv4,
-		SrcIP: peer4.AsSlice(), DstIP: our4.AsSlice()}
+	ip := &layers.IPv4{Version: 4, IHL: 5, TTL: 7, TOS: 0x28, Id: 4711,
+		Protocol: layers.IPProtocolICMPv4,
+		SrcIP:    peer4.AsSlice(), DstIP: our4.AsSlice()}
 	for _, f := range change {
 		f(ip)
 	}
@@ -175,8 +176,9 @@ func validChecksum6(t testing.TB, p gopacket.Packet) {
 	want := icmp.Checksum
 	require.NoError(t, icmp.SetNetworkLayerForChecksum(ip))
 	b := gopacket.NewSerializeBuffer()
-	require.NoError(t, gopacket.SerializeLayers(b, gopacket.SerializeOptions{ComputeChecksums: true},
-		&icmp, gopacket.Payload(icmp.Payload)))
+	require.NoError(t,
+		gopacket.SerializeLayers(b, gopacket.SerializeOptions{ComputeChecksums: true},
+			&icmp, gopacket.Payload(icmp.Payload)))
 	require.Equal(t, icmp.Checksum, want)
 }
 

@@ -34,7 +34,8 @@ func (l *idle) remove(e *Entry) {
 	e.list, e.before, e.after = nil, nil, nil
 }
 
-// source is where unconfirmed entries come from: who can send from one address of it can from others, too.
+// source is where unconfirmed entries come from: who can send from one address of it can from
+// others, too.
 func source(ip netip.Addr) netip.Prefix {
 	bits := 64
 	if ip.Is4() {
@@ -62,7 +63,8 @@ func (t *Table) Release(e *Entry) {
 	}
 }
 
-// used makes an entry the most recently used one, and evicts others where there are too many that no answer has confirmed.
+// used makes an entry the most recently used one, and evicts others where there are too many that
+// no answer has confirmed.
 func (t *Table) used(e *Entry) {
 	if e.holders > 0 || e.state == own || e.evicted {
 		return

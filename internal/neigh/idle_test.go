@@ -39,7 +39,8 @@ func confirm(t testing.TB, table *Table, ip netip.Addr) {
 
 func has(table *Table, ip netip.Addr) bool { return table.entries[ip] != nil }
 
-// Only what is held can fill the table, and what was released makes room, the least recently used first.
+// Only what is held can fill the table, and what was released makes room, the least recently used
+// first.
 func TestHeldEntriesFillTheTable(t *testing.T) {
 	table := wideTable(t)
 	var held []*Entry
@@ -51,7 +52,8 @@ func TestHeldEntriesFillTheTable(t *testing.T) {
 		require.ErrorIs(t, err, ErrFull)
 		assert.ErrorContains(t, err, nth(MaxEntries).String())
 	}
-	require.True(t, table.Receive(arpFrame(t, 1, peerMAC, broadcastMAC, nth(MaxEntries), wide.Addr()), 0))
+	require.True(t,
+		table.Receive(arpFrame(t, 1, peerMAC, broadcastMAC, nth(MaxEntries), wide.Addr()), 0))
 	assert.EqualValues(t, 1, table.Counters().DropLearnFull)
 	assert.Same(t, held[7], hold(t, table, nth(7)), "those there are still found")
 	table.Release(held[7])
@@ -73,7 +75,8 @@ func TestHeldEntriesFillTheTable(t *testing.T) {
 func TestInventedAddressesMakeRoom(t *testing.T) {
 	for name, invent := range map[string]func(*Table, netip.Addr){
 		"ARP requests": func(table *Table, ip netip.Addr) {
-			require.True(t, table.Receive(arpFrame(t, 1, otherMAC, broadcastMAC, ip, wide.Addr()), 0))
+			require.True(t, table.Receive(arpFrame(t, 1, otherMAC, broadcastMAC, ip, wide.Addr()),
+				0))
 		},
 		"asked for": func(table *Table, ip netip.Addr) { resolve(t, table, ip, 0) },
 		"connected to, and given up": func(table *Table, ip netip.Addr) {
@@ -116,7 +119,8 @@ func TestUnconfirmedOfOnePrefix(t *testing.T) {
 		require.LessOrEqual(t, table.doubts, 1+MaxUnconfirmedPerPrefix)
 	}
 	assert.True(t, has(table, other))
-	assert.False(t, has(table, v6("2001:db8::", 5*MaxUnconfirmed-1-MaxUnconfirmedPerPrefix)), "the oldest of the prefix goes")
+	assert.False(t, has(table, v6("2001:db8::", 5*MaxUnconfirmed-1-MaxUnconfirmedPerPrefix)),
+		"the oldest of the prefix goes")
 	assert.True(t, has(table, v6("2001:db8::", 5*MaxUnconfirmed-MaxUnconfirmedPerPrefix)))
 }
 
@@ -143,8 +147,8 @@ func TestKnown(t *testing.T) {
 	assert.Equal(t, otherMAC, mac)
 }
 
-// TestIdleLists: whatever happens, an entry is in the list that its state says, the counts are those of the lists, and
-// bounds hold.
+// TestIdleLists: whatever happens, an entry is in the list that its state says, the counts are
+// those of the lists, and bounds hold.
 func TestIdleLists(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		table := wideTable(t)

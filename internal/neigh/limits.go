@@ -2,12 +2,14 @@ package neigh
 
 import "github.com/goroce/goroce/units"
 
-// MaxEntries is how many neighbours a Table knows. When it is full one that nobody holds makes room. OURS.
+// MaxEntries is how many neighbours a Table knows. When it is full one that nobody holds makes
+// room. OURS.
 const MaxEntries = 4096
 
-// MaxUnconfirmed is how many of those that nobody holds have never answered a question of ours: they made themselves
-// known, or somebody asked for them. Anybody on the link can invent such. MaxUnconfirmedPerPrefix is how many of them are of
-// one source, an IPv4 /24 or an IPv6 /64. OURS: a whole /24, and four of them.
+// MaxUnconfirmed is how many of those that nobody holds have never answered a question of ours:
+// they made themselves known, or somebody asked for them. Anybody on the link can invent such.
+// MaxUnconfirmedPerPrefix is how many of them are of one source, an IPv4 /24 or an IPv6 /64. OURS:
+// a whole /24, and four of them.
 const (
 	MaxUnconfirmed          = 1024
 	MaxUnconfirmedPerPrefix = 256

@@ -37,7 +37,8 @@ func TestAdvertisement(t *testing.T) {
 		dst   string
 		flags uint8
 	}{
-		{"solicited", solicitation(slla), "02:00:00:00:00:02", peer6.String(), solicited | override},
+		{"solicited", solicitation(slla), "02:00:00:00:00:02", peer6.String(),
+			solicited | override},
 		{"nonce before", solicitation(layers.ICMPv6Option{Type: 14, Data: make([]byte, 6)}, slla),
 			"02:00:00:00:00:02", peer6.String(), solicited | override},
 		{"duplicate detection", probe, "33:33:00:00:00:01", "ff02::1", override},
@@ -47,7 +48,8 @@ func TestAdvertisement(t *testing.T) {
 			require.True(t, table.Receive(c.ask.frame(t), 0))
 			p := only(t, table)
 			validChecksum6(t, p)
-			assert.Equal(t, c.mac, p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet).DstMAC.String())
+			assert.Equal(t, c.mac,
+				p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet).DstMAC.String())
 			ip := p.Layer(layers.LayerTypeIPv6).(*layers.IPv6)
 			assert.EqualValues(t, 255, ip.HopLimit)
 			assert.Equal(t, c.dst, ip.DstIP.String())
@@ -55,7 +57,8 @@ func TestAdvertisement(t *testing.T) {
 			na := p.Layer(layers.LayerTypeICMPv6NeighborAdvertisement).(*layers.ICMPv6NeighborAdvertisement)
 			assert.Equal(t, c.flags, na.Flags)
 			assert.Equal(t, our6.String(), na.TargetAddress.String())
-			assert.Equal(t, layers.ICMPv6Options{link(layers.ICMPv6OptTargetAddress, ourMAC)}, na.Options)
+			assert.Equal(t, layers.ICMPv6Options{link(layers.ICMPv6OptTargetAddress, ourMAC)},
+				na.Options)
 		})
 	}
 }
@@ -242,8 +245,12 @@ func TestReceiveCounts(t *testing.T) {
 		{"ARP operation", with(request(), 21, 9), "DropARPMalformed"},
 		{"ARP group sender", with(request(), 22, 1), "DropARPMalformed"},
 		{"ARP for another", arpFrame(t, 1, peerMAC, broadcastMAC, peer4, gate4), "Ignored"},
-		{"ARP from off link", arpFrame(t, 1, peerMAC, broadcastMAC, netip.MustParseAddr("192.0.2.1"), our4), "Ignored"},
-		{"ARP from broadcast", arpFrame(t, 1, peerMAC, broadcastMAC, netip.MustParseAddr("10.0.0.255"), our4), "Ignored"},
+		{"ARP from off link",
+			arpFrame(t, 1, peerMAC, broadcastMAC, netip.MustParseAddr("192.0.2.1"), our4),
+			"Ignored"},
+		{"ARP from broadcast",
+			arpFrame(t, 1, peerMAC, broadcastMAC, netip.MustParseAddr("10.0.0.255"), our4),
+			"Ignored"},
 		{"ARP of our own", arpFrame(t, 1, ourMAC, broadcastMAC, our4, peer4), "Ignored"},
 		{"ARP reply unasked", answer4(t, peerMAC), "Ignored"},
 		{"ARP conflict", arpFrame(t, 1, peerMAC, broadcastMAC, our4, our4), "AddressConflicts"},
@@ -260,11 +267,16 @@ func TestReceiveCounts(t *testing.T) {
 		{"ping code", with(ping(), 35, 1), "DropICMPMalformed"},
 		{"ping short", fix4(with(ping(), 16, 0, 27))[:41], "DropICMPMalformed"},
 		{"ping fragment", fix4(with(ping(), 20, 0x20)), "DropICMPFragment"},
-		{"ping from group", echo4(t, nil, func(h *layers.IPv4) { h.SrcIP = []byte{224, 0, 0, 1} }), "DropEchoSource"},
-		{"ping from nobody", echo4(t, nil, func(h *layers.IPv4) { h.SrcIP = []byte{0, 0, 0, 0} }), "DropEchoSource"},
+		{"ping from group", echo4(t, nil, func(h *layers.IPv4) {
+			h.SrcIP = []byte{224, 0, 0, 1}
+		}), "DropEchoSource"},
+		{"ping from nobody", echo4(t, nil, func(h *layers.IPv4) {
+			h.SrcIP = []byte{0, 0, 0, 0}
+		}), "DropEchoSource"},
 		{"ping too long", echo4(t, make([]byte, maxFrame)), "DropEchoTooLong"},
 		{"ping with options", echo4(t, nil, func(h *layers.IPv4) {
-			h.Options = []layers.IPv4Option{{OptionType: 1}, {OptionType: 1}, {OptionType: 1}, {OptionType: 0}}
+			h.Options = []layers.IPv4Option{{OptionType: 1}, {OptionType: 1}, {OptionType: 1},
+				{OptionType: 0}}
 		}), "EchoReplies4"},
 		{"ping to another", echo4(t, nil, func(h *layers.IPv4) { h.DstIP = gate4.AsSlice() }), ""},
 		{"ping reply", fix4(with(ping(), 34, 0)), ""},
@@ -291,15 +303,23 @@ func TestReceiveCounts(t *testing.T) {
 		{"NS short", short6(ns(func(*nd) {}), 23), "DropNDMalformed"},
 		{"NS for a group", ns(func(m *nd) { m.target = allNodes }), "DropNDMalformed"},
 		{"NS from a group", ns(func(m *nd) { m.from = allNodes }), "DropNDMalformed"},
-		{"NS probe with option", ns(func(m *nd) { m.from = netip.IPv6Unspecified() }), "DropNDMalformed"},
-		{"NS probe by unicast", ns(func(m *nd) { m.from, m.to, m.options = netip.IPv6Unspecified(), our6, nil }), "DropNDMalformed"},
+		{"NS probe with option", ns(func(m *nd) {
+			m.from = netip.IPv6Unspecified()
+		}), "DropNDMalformed"},
+		{"NS probe by unicast", ns(func(m *nd) {
+			m.from, m.to, m.options = netip.IPv6Unspecified(), our6, nil
+		}), "DropNDMalformed"},
 		{"NS option of length 0", fix6(with(ns(func(*nd) {}), 79, 0)), "DropNDOption"},
 		{"NS option too long", fix6(with(ns(func(*nd) {}), 79, 2)), "DropNDOption"},
 		{"NS option cut off", short6(ns(func(*nd) {}), 25), "DropNDOption"},
-		{"NS option of a group", ns(func(m *nd) { m.options[0].Data = broadcastMAC[:] }), "DropNDOption"},
+		{"NS option of a group", ns(func(m *nd) {
+			m.options[0].Data = broadcastMAC[:]
+		}), "DropNDOption"},
 		{"NS for another", ns(func(m *nd) { m.target = gate6 }), "Ignored"},
 		{"NS of our own", ns(func(m *nd) { m.options[0].Data = ourMAC[:] }), "Ignored"},
-		{"NS from off link", ns(func(m *nd) { m.from = netip.MustParseAddr("2001:db8:9::9") }), "Ignored"},
+		{"NS from off link", ns(func(m *nd) {
+			m.from = netip.MustParseAddr("2001:db8:9::9")
+		}), "Ignored"},
 		{"NS conflict", ns(func(m *nd) { m.from = our6 }), "AddressConflicts"},
 		{"NS", ns(func(*nd) {}), "AdvertisementsOut"},
 
@@ -320,7 +340,8 @@ func TestReceiveCounts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			table := newTable(t)
 			before := append([]byte(nil), c.frame...)
-			require.Equal(t, c.want != "", table.Receive(c.frame, 0), "%v", counted(table.Counters()))
+			require.Equal(t, c.want != "", table.Receive(c.frame, 0), "%v",
+				counted(table.Counters()))
 			require.Equal(t, before, append([]byte(nil), c.frame...), "only read")
 			counts := counted(table.Counters())
 			if c.want == "" {

@@ -202,7 +202,8 @@ func TestRevalidationOfIPv6IsUnicast(t *testing.T) {
 	assert.Equal(t, hw(peerMAC), p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet).DstMAC)
 	assert.Equal(t, peer6.AsSlice(), []byte(p.Layer(layers.LayerTypeIPv6).(*layers.IPv6).DstIP))
 
-	table.Receive(advertisement(solicited).frame(t), at(31*units.Second)) // without an option: the same
+	// without an option: the same
+	table.Receive(advertisement(solicited).frame(t), at(31*units.Second))
 	assert.Equal(t, at(61*units.Second), table.Poll(at(31*units.Second)))
 }
 

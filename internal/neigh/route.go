@@ -14,8 +14,9 @@ func (t *Table) Owns(ip netip.Addr) bool {
 	return ok && e.state == own
 }
 
-// Resolve returns the entry of the next hop towards dst, the same one each time until it is evicted, and begins to
-// find out its MAC address. For an address of ours the entry has our own. Who keeps the entry asks by Hold.
+// Resolve returns the entry of the next hop towards dst, the same one each time until it is
+// evicted, and begins to find out its MAC address. For an address of ours the entry has our own.
+// Who keeps the entry asks by Hold.
 func (t *Table) Resolve(dst netip.Addr, now units.Time) (*Entry, error) {
 	e, err := t.resolve(dst, now)
 	if err == nil {
@@ -24,7 +25,8 @@ func (t *Table) Resolve(dst netip.Addr, now units.Time) (*Entry, error) {
 	return e, err
 }
 
-// Known returns the MAC address of the next hop towards dst, if the table has it. It asks nobody and adds nothing.
+// Known returns the MAC address of the next hop towards dst, if the table has it. It asks nobody
+// and adds nothing.
 func (t *Table) Known(dst netip.Addr) (mac [6]byte, ok bool) {
 	dst = normal(dst)
 	e := t.entries[dst]
@@ -95,7 +97,8 @@ func (t *Table) nextHop(dst netip.Addr) (netip.Addr, error) {
 	}
 	if i := t.onLink(dst); i >= 0 {
 		if isBroadcastOf(t.addrs[i], dst) {
-			return netip.Addr{}, fmt.Errorf("broadcast address of %v: %w", t.addrs[i].Masked(), ErrAddress)
+			return netip.Addr{}, fmt.Errorf("broadcast address of %v: %w", t.addrs[i].Masked(),
+				ErrAddress)
 		}
 		return dst, nil
 	}

@@ -61,7 +61,8 @@ func New(c Config) (*Table, error) {
 		return nil, err
 	}
 	for _, p := range t.addrs {
-		t.entries[p.Addr()] = &Entry{ip: p.Addr(), mac: c.MAC, state: own, wanted: true, generation: 1}
+		t.entries[p.Addr()] = &Entry{ip: p.Addr(), mac: c.MAC, state: own, wanted: true,
+			generation: 1}
 	}
 	t.queue.init()
 	return t, nil
@@ -85,7 +86,9 @@ func (t *Table) validate() error {
 		if !isUnicast(p.Addr()) || isBroadcastOf(p, p.Addr()) {
 			return fmt.Errorf("neigh: address %v: %w: %w", p, ErrAddress, ErrConfig)
 		}
-		if slices.ContainsFunc(t.addrs[:i], func(q netip.Prefix) bool { return q.Addr() == p.Addr() }) {
+		if slices.ContainsFunc(t.addrs[:i], func(q netip.Prefix) bool {
+			return q.Addr() == p.Addr()
+		}) {
 			return fmt.Errorf("neigh: address %v is there twice: %w", p.Addr(), ErrConfig)
 		}
 		t.addrs[i] = p

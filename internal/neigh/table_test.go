@@ -25,7 +25,9 @@ func TestNewRefuses(t *testing.T) {
 		{"network", func(c *Config) { c.Addrs[0] = prefix("10.0.0.0/24") }, "10.0.0.0/24"},
 		{"broadcast", func(c *Config) { c.Addrs[0] = prefix("10.0.0.255/24") }, "10.0.0.255/24"},
 		{"twice", func(c *Config) { c.Addrs[1] = c.Addrs[0] }, "10.0.0.1 is there twice"},
-		{"far gateway", func(c *Config) { c.Gateways[0] = netip.MustParseAddr("10.1.0.1") }, "10.1.0.1"},
+		{"far gateway", func(c *Config) {
+			c.Gateways[0] = netip.MustParseAddr("10.1.0.1")
+		}, "10.1.0.1"},
 		{"own gateway", func(c *Config) { c.Gateways[0] = our4 }, "our own"},
 		{"two gateways", func(c *Config) { c.Gateways[1] = peer4 }, "second of its family"},
 		{"VLAN", func(c *Config) { c.VLAN = 4095 }, "VLAN 4095"},
@@ -124,7 +126,9 @@ func TestSourceThroughLinkLocalGateway(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, our6, src)
 
-	table = newTable(t, func(c *Config) { c.Gateways, c.Addrs = []netip.Addr{gateway}, c.Addrs[2:] })
+	table = newTable(t, func(c *Config) {
+		c.Gateways, c.Addrs = []netip.Addr{gateway}, c.Addrs[2:]
+	})
 	_, err = table.Source(far)
 	assert.ErrorIs(t, err, ErrNoRoute)
 }

@@ -8,8 +8,8 @@
 // wheel only rounds up when a packet is let go: each start is computed from the exact one before,
 // so that rates do not drift.
 //
-// A window comes before a rate (TAURUS section 4.1 has both): a flow whose window is shut has nothing to send, and says Wait
-// when it opens.
+// A window comes before a rate (TAURUS section 4.1 has both): a flow whose window is shut has
+// nothing to send, and says Wait when it opens.
 //
 // Both are told the time and read no clock, have no goroutine, take no lock, and allocate only to
 // grow. Timers and flows are named by small numbers that the caller chooses, such as an index. They

@@ -1,9 +1,9 @@
 package pace
 
 // The timers of a bucket are a pairing heap (Fredman, Sedgewick, Sleator and Tarjan, Algorithmica
-// 1986), linked through the nodes: to put one in and to know the first takes constant time. A node's
-// next is its right sibling, its child the leftmost child; its prev is the left sibling, or the
-// parent of a leftmost child.
+// 1986), linked through the nodes: to put one in and to know the first takes constant time. A
+// node's next is its right sibling, its child the leftmost child; its prev is the left sibling, or
+// the parent of a leftmost child.
 
 // meld makes one heap of two.
 func (w *Wheel) meld(a, b int32) int32 {

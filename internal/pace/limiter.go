@@ -8,12 +8,13 @@ import "github.com/goroce/goroce/units"
 //
 // The start of a packet is the finish of the one before, but for a flow that had nothing to send,
 // which earns no credit by that: then it is now. Nor may a flow that fell behind, because the port
-// was busy with others, make up for more than what passed since the call of Head before this one, and a
-// slot, by which the wheel may have let it go too late; nor for that, when the host stalled (Resume).
+// was busy with others, make up for more than what passed since the call of Head before this one,
+// and a slot, by which the wheel may have let it go too late; nor for that, when the host stalled
+// (Resume).
 //
-// A flow begins with Rate; nothing else may be said of one before, but Forget. Then a caller says Wait
-// when the flow has a packet to send, sends one when Head names the flow, says Sent, and Again when
-// there is one more.
+// A flow begins with Rate; nothing else may be said of one before, but Forget. Then a caller says
+// Wait when the flow has a packet to send, sends one when Head names the flow, says Sent, and Again
+// when there is one more.
 type Limiter struct {
 	wheel *Wheel
 	flows []flow
@@ -107,8 +108,8 @@ func (l *Limiter) Wait(f uint32, size units.Bytes, now units.Time) {
 	l.wait(f)
 }
 
-// Head answers the flow that may send a packet now, and the same again until Sent or Leave, or until
-// another's finish is earlier; false when there is none.
+// Head answers the flow that may send a packet now, and the same again until Sent or Leave, or
+// until another's finish is earlier; false when there is none.
 func (l *Limiter) Head(now units.Time) (f uint32, ok bool) {
 	if now.After(l.tick) {
 		l.prev, l.tick = l.tick, now
@@ -159,12 +160,12 @@ func (l *Limiter) Leave(f uint32) {
 	w.state = idle
 }
 
-// Started answers the exact start of the packet that flow f sent last: it was let go by the wheel up
-// to a Slot later, and left when the port had room and no other came first.
+// Started answers the exact start of the packet that flow f sent last: it was let go by the wheel
+// up to a Slot later, and left when the port had room and no other came first.
 func (l *Limiter) Started(f uint32) units.Time { return l.flows[f].last }
 
-// Next answers when the first flow's start comes of those that wait, and false when none waits. Those
-// that Head has let go are not among them.
+// Next answers when the first flow's start comes of those that wait, and false when none waits.
+// Those that Head has let go are not among them.
 func (l *Limiter) Next() (units.Time, bool) { return l.wheel.Next() }
 
 // wait puts a flow into the wheel. That its start may have passed makes no difference: Head takes
@@ -178,7 +179,8 @@ func (l *Limiter) wait(f uint32) {
 // start is S of the packet that waits.
 func (w *flow) start() units.Time { return later(w.finish, w.floor) }
 
-// Resume says that the host did something else until now. What was missed meanwhile is not made up for: that would be a burst.
+// Resume says that the host did something else until now. What was missed meanwhile is not made up
+// for: that would be a burst.
 func (l *Limiter) Resume(now units.Time) { l.prev, l.tick = now, now }
 
 // catchUp is how far back a flow that goes on may start.

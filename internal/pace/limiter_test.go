@@ -23,7 +23,8 @@ type departure struct {
 	unused units.Duration // the port had nothing to do meanwhile
 }
 
-// port sends the packets of flows that always have one more, each as soon as limiter and link let it.
+// port sends the packets of flows that always have one more, each as soon as limiter and link let
+// it.
 type port struct {
 	*pace.Limiter
 	link units.BitRate // 0: infinitely fast
@@ -109,7 +110,8 @@ func TestLimiterWorkedExample(t *testing.T) {
 	require.Equal(t, nanoseconds(0, 655.36), starts[1][:2])
 	require.Equal(t, nanoseconds(0, 384, 768, 1024), times[0][:4])
 	require.Equal(t, nanoseconds(0, 768), times[1][:2])
-	require.Equal(t, []uint32{0, 1, 0, 0, 1, 0}, order[:6], "of two starts at 655.36 the earlier finish")
+	require.Equal(t, []uint32{0, 1, 0, 0, 1, 0}, order[:6],
+		"of two starts at 655.36 the earlier finish")
 	require.Len(t, starts[0], 3052)
 	require.Len(t, starts[1], 1526)
 }
@@ -121,11 +123,21 @@ func TestLimiterRateChange(t *testing.T) {
 		after func(p *port)
 		want  []float64
 	}{
-		{"up after the packet", func(p *port) { p.Rate(0, 200*units.Gbps, p.now) }, []float64{0, 384, 512}},
-		{"down after the packet", func(p *port) { p.Rate(0, 50*units.Gbps, p.now) }, []float64{0, 384, 1024}},
-		{"down and up", func(p *port) { p.Rate(0, units.Kbps, p.now); p.Rate(0, 100*units.Gbps, p.now) }, []float64{0, 384, 768}},
+		{"up after the packet", func(p *port) {
+			p.Rate(0, 200*units.Gbps, p.now)
+		}, []float64{0, 384, 512}},
+		{"down after the packet", func(p *port) {
+			p.Rate(0, 50*units.Gbps, p.now)
+		}, []float64{0, 384, 1024}},
+		{"down and up", func(p *port) {
+			p.Rate(0, units.Kbps, p.now)
+			p.Rate(0, 100*units.Gbps, p.now)
+		}, []float64{0, 384, 768}},
 		{"a pause", func(p *port) { p.Rate(0, 0, p.now) }, []float64{0, 384}},
-		{"a pause and on", func(p *port) { p.Rate(0, 0, p.now); p.Rate(0, 100*units.Gbps, p.now) }, []float64{0, 384, 768}},
+		{"a pause and on", func(p *port) {
+			p.Rate(0, 0, p.now)
+			p.Rate(0, 100*units.Gbps, p.now)
+		}, []float64{0, 384, 768}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &port{Limiter: pace.NewLimiter(0)}
@@ -174,7 +186,11 @@ func TestLimiterGivesNoBursts(t *testing.T) {
 		gap  func(p *port)
 	}{
 		{"idle", func(p *port) { p.Leave(0); p.now = p.now.Add(ms); p.Wait(0, length, p.now) }},
-		{"paused", func(p *port) { p.Rate(0, 0, p.now); p.now = p.now.Add(ms); p.Rate(0, rate, p.now) }},
+		{"paused", func(p *port) {
+			p.Rate(0, 0, p.now)
+			p.now = p.now.Add(ms)
+			p.Rate(0, rate, p.now)
+		}},
 		{"port busy", func(p *port) {
 			for range 1000 { // polled meanwhile, as an endpoint is that receives
 				p.now = p.now.Add(us)
@@ -189,7 +205,8 @@ func TestLimiterGivesNoBursts(t *testing.T) {
 			c.gap(p)
 			from, n := p.now, 0
 			p.run(from.Add(10*us), func(departure) bool { n++; return true })
-			most := int(rate.Bytes(10*us+2*us)/length) + 2 // what passed since the poll before, and two ends
+			// what passed since the poll before, and two ends
+			most := int(rate.Bytes(10*us+2*us)/length) + 2
 			require.LessOrEqual(t, n, most)
 			require.GreaterOrEqual(t, n, int(rate.Bytes(10*us)/length))
 		})
@@ -256,9 +273,9 @@ func TestLimiterAfterAVeryLongTime(t *testing.T) {
 	require.LessOrEqual(t, next.Sub(now), pace.Slot)
 }
 
-// Ten thousand flows of random rates that together leave a link 5 % of room: each gets its rate over
-// a millisecond, or a hundred packets if that is longer, and whenever a packet leaves more than a slot
-// after its start the port was busy.
+// Ten thousand flows of random rates that together leave a link 5 % of room: each gets its rate
+// over a millisecond, or a hundred packets if that is longer, and whenever a packet leaves more
+// than a slot after its start the port was busy.
 func TestLimiterTenThousandFlows(t *testing.T) {
 	n := 10_000
 	if testing.Short() {
@@ -270,7 +287,8 @@ func TestLimiterTenThousandFlows(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	rates, sum := make([]units.BitRate, n), 0.
 	for f := range rates { // as many bits in each decade
-		rates[f] = units.BitRate(min(float64(100*units.Kbps)/(1-r.Float64()), float64(400*units.Gbps)))
+		rates[f] = units.BitRate(min(float64(100*units.Kbps)/(1-r.Float64()),
+			float64(400*units.Gbps)))
 		sum += float64(rates[f])
 	}
 	for f := range rates {
@@ -288,7 +306,8 @@ func TestLimiterTenThousandFlows(t *testing.T) {
 		packets++
 		worst = max(worst, d.unused)
 		if d.unused >= pace.Slot {
-			t.Fatalf("flow %d: a packet of %v left at %v, and the port was idle for %v between", d.flow, d.start, d.at, d.unused)
+			t.Fatalf("flow %d: a packet of %v left at %v, and the port was idle for %v between",
+				d.flow, d.start, d.at, d.unused)
 		}
 		if d.start.Before(last[d.flow]) {
 			t.Fatalf("flow %d: a packet of %v after one of %v", d.flow, d.start, last[d.flow])

@@ -62,8 +62,10 @@ func property(t *testing.T, check func(t require.TestingT, p program)) {
 
 func fuzz(f *testing.F, check func(t require.TestingT, p program)) {
 	f.Add([]byte{})
-	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00 timers and flows of every kind, forth and back, for a while"))
-	f.Add([]byte{0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 1, 40, 1, 1, 1, 2, 33, 1, 1, 3, 39, 1, 1, 0, 1, 41, 1, 1, 3, 43, 1, 1})
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00 timers and flows of every kind, forth and " +
+		"back, for a while"))
+	f.Add([]byte{0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 1, 40, 1, 1, 1, 2, 33, 1, 1, 3, 39,
+		1, 1, 0, 1, 41, 1, 1, 3, 43, 1, 1})
 	f.Fuzz(func(t *testing.T, b []byte) { check(t, b) })
 }
 
@@ -101,7 +103,8 @@ func wheelAgrees(t require.TestingT, p program) {
 				require.True(t, is, "timer %d is due and was not set", id)
 				require.False(t, at.After(now), "timer %d is due at %v, not at %v", id, at, now)
 				if ahead[id] {
-					require.False(t, at.Before(before), "timer %d, due at %v, after one due at %v", id, at, before)
+					require.False(t, at.Before(before), "timer %d, due at %v, after one due at %v",
+						id, at, before)
 					before = at
 				}
 				delete(due, id)
@@ -182,7 +185,8 @@ func (l *list) next(now units.Time) (at units.Time, some bool) {
 	return at, some
 }
 
-var rates = [...]units.BitRate{0, 100 * units.Kbps, units.Mbps, 7 * units.Mbps, units.Gbps, 40 * units.Gbps, 100 * units.Gbps, 400 * units.Gbps}
+var rates = [...]units.BitRate{0, 100 * units.Kbps, units.Mbps, 7 * units.Mbps, units.Gbps,
+	40 * units.Gbps, 100 * units.Gbps, 400 * units.Gbps}
 
 // limiterAgrees compares a limiter with the rules applied to a list.
 func limiterAgrees(t require.TestingT, p program) {

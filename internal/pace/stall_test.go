@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What a flow missed in a round it makes up for; what it missed while the host stalled it does not: its packets leave at
-// its rate from then on.
+// What a flow missed in a round it makes up for; what it missed while the host stalled it does not:
+// its packets leave at its rate from then on.
 func TestNoBurstAfterAStall(t *testing.T) {
 	const rate = 10 * units.Gbps
 	each := rate.Duration(length) // 3.3 us
@@ -21,7 +21,8 @@ func TestNoBurstAfterAStall(t *testing.T) {
 	}{
 		{"in time", each, 1},
 		{"a long round", 200 * units.Microsecond, int(200*units.Microsecond/each) + 1},
-		{"time that nobody called a stall", 10 * units.Millisecond, int(10*units.Millisecond/each) + 1},
+		{"time that nobody called a stall", 10 * units.Millisecond,
+			int(10*units.Millisecond/each) + 1},
 		{"a stall", -10 * units.Millisecond, 1},
 	} {
 		l := pace.NewLimiter(0)
@@ -53,6 +54,7 @@ func TestNoBurstAfterAStall(t *testing.T) {
 			now = now.Add(units.Microsecond)
 			left += leave()
 		}
-		assert.InDelta(t, float64(units.Millisecond)/float64(each), left, 2, "%s: at its rate afterwards", c.name)
+		assert.InDelta(t, float64(units.Millisecond)/float64(each), left, 2,
+			"%s: at its rate afterwards", c.name)
 	}
 }

@@ -20,8 +20,8 @@ const (
 // It is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987). Setting and stopping a timer
 // takes constant time; the buckets are heaps, so that Next is exact however far away it is.
 //
-// Most timers move on before they are due, or are stopped. So a timer that moves to later, or stops,
-// stays linked where it was until that place is the first of all.
+// Most timers move on before they are due, or are stopped. So a timer that moves to later, or
+// stops, stays linked where it was until that place is the first of all.
 type Wheel struct {
 	nodes []node     // that of timer 0 is the second: index none is nobody
 	now   uint64     // the block that slots is of, counted from the wheel's beginning

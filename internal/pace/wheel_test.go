@@ -18,13 +18,15 @@ const (
 	ms = units.Millisecond
 )
 
-// A timer is due at the first slot that is not before it, in any of the wheel's levels, and Next says
-// so from the beginning.
+// A timer is due at the first slot that is not before it, in any of the wheel's levels, and Next
+// says so from the beginning.
 func TestWheelRoundsUpOnly(t *testing.T) {
 	for _, c := range []struct{ in, due units.Duration }{
 		{0, 0}, {units.Picosecond, 128 * ns}, {128 * ns, 128 * ns}, {129 * ns, 256 * ns},
-		{524 * us, 524_032 * ns}, {524288 * ns, 524288 * ns}, {524289 * ns, 524416 * ns}, // the end of the block
-		{67_108_864 * ns, 67_108_864 * ns}, {537 * ms, 537_000_064 * ns}, {units.Minute, units.Minute},
+		// the end of the block
+		{524 * us, 524_032 * ns}, {524288 * ns, 524288 * ns}, {524289 * ns, 524416 * ns},
+		{67_108_864 * ns, 67_108_864 * ns}, {537 * ms, 537_000_064 * ns}, {units.Minute,
+			units.Minute},
 		{-units.Second, 0}, {units.Forever, units.Forever + (pace.Slot - units.Forever%pace.Slot)},
 	} {
 		w := pace.New(0)
@@ -72,7 +74,8 @@ func TestWheelForgetsTheOldMoment(t *testing.T) {
 	}
 }
 
-// Timers of one far block come due each in its slot, whatever became of the first of them meanwhile.
+// Timers of one far block come due each in its slot, whatever became of the first of them
+// meanwhile.
 func TestWheelBucketInOrder(t *testing.T) {
 	for _, far := range []units.Duration{10 * ms, 10 * units.Second} {
 		w, r := pace.New(0), rand.New(rand.NewPCG(1, 2))

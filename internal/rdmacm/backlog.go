@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What half-open connections may take: those that a REQ has begun and that are not established. Anybody can begin one in
-// anybody's name, so none of them may keep a place that another one needs.
+// What half-open connections may take: those that a REQ has begun and that are not established.
+// Anybody can begin one in anybody's name, so none of them may keep a place that another one needs.
 
 // listener is a service that accepts connections.
 type listener struct {
@@ -16,7 +16,8 @@ type listener struct {
 	halfOpen []*Conn // the oldest first
 }
 
-// quota is how many half-open connections a peer may have, with all services, and still push out others. OURS.
+// quota is how many half-open connections a peer may have, with all services, and still push out
+// others. OURS.
 func (l *listener) quota() int { return max(1, l.backlog/4) }
 
 // forDialling is which part of all connections only Connect may use. OURS.
@@ -25,8 +26,8 @@ const forDialling = 8
 // deaf reports whether so many events wait for the program that peers must not add to them.
 func (m *Machine) deaf() bool { return len(m.events) >= 2*m.config.MaxConns }
 
-// admit reports whether a listener may have one half-open connection more, of a peer. It makes room if it must: a connection in
-// timewait goes before one that is half open, the oldest one first.
+// admit reports whether a listener may have one half-open connection more, of a peer. It makes room
+// if it must: a connection in timewait goes before one that is half open, the oldest one first.
 func (m *Machine) admit(l *listener, peer netip.Addr) bool {
 	backlogFull := len(l.halfOpen) >= l.backlog
 	machineFull := len(m.conns) >= m.config.MaxConns-m.config.MaxConns/forDialling
@@ -71,8 +72,8 @@ func (m *Machine) oldestHalfOpen() (oldest *Conn) {
 	return oldest
 }
 
-// displace ends a half-open connection, or its timewait, because others need its place. That it is not waited until its packets
-// have left the network does no harm: IDs are drawn from 2^32.
+// displace ends a half-open connection, or its timewait, because others need its place. That it is
+// not waited until its packets have left the network does no harm: IDs are drawn from 2^32.
 func (c *Conn) displace() {
 	c.machine.counters.Displaced++
 	if c.state != timewait {

@@ -31,11 +31,13 @@ func newFlood(t *testing.T, services, backlog int, c Config) *flood {
 
 func service(n int) ServiceID { return TCPService(serverPort + uint16(n)) }
 
-// ask sends a REQ that asks for as much patience as it can, and returns the connection, nil when it is refused. The program
-// accepts at once.
+// ask sends a REQ that asks for as much patience as it can, and returns the connection, nil when it
+// is refused. The program accepts at once.
 func (f *flood) ask(peer netip.Addr, id uint32, service ServiceID) *Conn {
-	r := REQ{LocalID: CommID(id), Service: service, LocalQPN: wire.QPN(id), LocalResponseTimeout: 31, RemoteResponseTimeout: 31,
-		MaxCMRetries: 15, MTU: 3, PKey: 0xffff, Primary: Path{LocalGID: peer, RemoteGID: serverIP, LocalACKTimeout: 31}}
+	r := REQ{LocalID: CommID(id), Service: service, LocalQPN: wire.QPN(id),
+		LocalResponseTimeout: 31, RemoteResponseTimeout: 31,
+		MaxCMRetries: 15, MTU: 3, PKey: 0xffff, Primary: Path{LocalGID: peer, RemoteGID: serverIP,
+			LocalACKTimeout: 31}}
 	IPHeader{Source: peer, Destination: serverIP}.Put(r.Private[:])
 	before := len(f.conns)
 	f.Receive(serverIP, peer, Append(nil, uint64(id), &r), f.now)
@@ -66,7 +68,8 @@ func spoofed(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, byte(n >>
 
 var honest = netip.MustParseAddr("10.2.0.7")
 
-// Whatever number of REQs come that nobody follows up, an honest peer connects at once, and so do we.
+// Whatever number of REQs come that nobody follows up, an honest peer connects at once, and so do
+// we.
 func TestFloodOfRequests(t *testing.T) {
 	for name, source := range map[string]func(int) netip.Addr{
 		"of many": spoofed,
@@ -83,7 +86,8 @@ func TestFloodOfRequests(t *testing.T) {
 			f.confirm(c)
 			assert.Equal(t, []EventKind{ConnectRequest, Established}, f.events[c])
 			for i := range 1024 / forDialling {
-				_, err := f.Connect(Dial{Offer: Offer{QPN: 5, PSN: 5}, Local: serverIP, Peer: honest, Service: 1, MTU: 1024}, f.now)
+				_, err := f.Connect(Dial{Offer: Offer{QPN: 5, PSN: 5}, Local: serverIP,
+					Peer: honest, Service: 1, MTU: 1024}, f.now)
 				require.NoError(t, err, "connection %d of our own", i)
 			}
 		})
@@ -103,7 +107,8 @@ func TestOldestMakesRoom(t *testing.T) {
 	require.NotNil(t, f.ask(spoofed(5), 6, service(0)))
 	assert.EqualValues(t, 1, f.Counters().Displaced)
 	for i, want := range [][]EventKind{
-		{ConnectRequest, Established}, {ConnectRequest, Unreachable, TimewaitExit}, {ConnectRequest}, {ConnectRequest}, {ConnectRequest},
+		{ConnectRequest, Established}, {ConnectRequest, Unreachable, TimewaitExit},
+		{ConnectRequest}, {ConnectRequest}, {ConnectRequest},
 	} {
 		assert.Equal(t, want, f.events[conns[i]], "connection %d", i)
 	}
@@ -154,12 +159,14 @@ func TestTimewaitMakesRoom(t *testing.T) {
 	f.confirm(conns[5])
 	for range 2 {
 		conns[5].Disconnect(f.now)
-		f.Receive(serverIP, conns[5].peer, Append(nil, 1, &DREP{LocalID: conns[5].remote, RemoteID: conns[5].id}), f.now)
+		f.Receive(serverIP, conns[5].peer,
+			Append(nil, 1, &DREP{LocalID: conns[5].remote, RemoteID: conns[5].id}), f.now)
 	}
 	f.answers(t)
 	require.Equal(t, timewait, conns[5].state)
 	require.NotNil(t, f.ask(honest, 77, service(0)))
-	assert.Equal(t, []EventKind{ConnectRequest, Established, Disconnected, TimewaitExit}, f.events[conns[5]])
+	assert.Equal(t, []EventKind{ConnectRequest, Established, Disconnected, TimewaitExit},
+		f.events[conns[5]])
 	assert.Equal(t, []EventKind{ConnectRequest}, f.events[conns[0]])
 	for i, c := range conns { // only established ones are left: these stay
 		if i != 5 {
@@ -170,7 +177,8 @@ func TestTimewaitMakesRoom(t *testing.T) {
 	require.Nil(t, f.ask(spoofed(9), 10, service(0)))
 }
 
-// However long a REQ asks us to wait, a REP is repeated for MaxPatience and no longer, MRAs included.
+// However long a REQ asks us to wait, a REP is repeated for MaxPatience and no longer, MRAs
+// included.
 func TestPatienceIsBounded(t *testing.T) {
 	const most = 4096 * units.Nanosecond << 25
 	for name, busy := range map[string]bool{"silent": false, "asks for more time": true} {
@@ -185,7 +193,9 @@ func TestPatienceIsBounded(t *testing.T) {
 				}
 				f.now = next
 				if busy {
-					f.Receive(serverIP, c.peer, Append(nil, 1, &MRA{LocalID: c.remote, RemoteID: c.id, Received: StageREP, ServiceTimeout: 31}), f.now.Add(-1))
+					f.Receive(serverIP, c.peer,
+						Append(nil, 1, &MRA{LocalID: c.remote, RemoteID: c.id, Received: StageREP,
+							ServiceTimeout: 31}), f.now.Add(-1))
 				}
 				f.answers(t)
 			}

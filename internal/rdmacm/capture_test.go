@@ -29,7 +29,8 @@ func capture(t testing.TB) (all []Datagram) {
 		require.Equal(t, QPN, p.DETH().SrcQP())
 		require.Equal(t, QKey, p.DETH().QKey())
 		require.Len(t, p.Payload(), MADLen)
-		all = append(all, Datagram{Local: p.SrcIP(), Peer: p.DstIP(), MAD: [MADLen]byte(p.Payload())})
+		all = append(all, Datagram{Local: p.SrcIP(), Peer: p.DstIP(),
+			MAD: [MADLen]byte(p.Payload())})
 	})
 	require.Len(t, all, 5)
 	return all
@@ -67,9 +68,13 @@ const (
 
 func captured() []Message {
 	req := &REQ{
-		LocalID: clientID, Service: TCPService(serverPort), LocalGUID: clientGUID, LocalQPN: clientQPN,
-		ResponderResources: 1, InitiatorDepth: 1, RemoteResponseTimeout: 20, LocalResponseTimeout: 20,
-		StartingPSN: clientPSN, RetryCount: 7, RNRRetryCount: 7, MaxCMRetries: 15, PKey: 0xffff, MTU: 5,
+		LocalID: clientID, Service: TCPService(serverPort), LocalGUID: clientGUID,
+		LocalQPN:           clientQPN,
+		ResponderResources: 1, InitiatorDepth: 1, RemoteResponseTimeout: 20,
+		LocalResponseTimeout: 20,
+		StartingPSN:          clientPSN, RetryCount: 7, RNRRetryCount: 7, MaxCMRetries: 15,
+		PKey: 0xffff,
+		MTU:  5,
 		Primary: Path{LocalLID: 0xffff, RemoteLID: 0xffff, LocalGID: clientIP, RemoteGID: serverIP,
 			FlowLabel: 0x30788, HopLimit: 64, LocalACKTimeout: 19},
 	}
@@ -77,7 +82,8 @@ func captured() []Message {
 	return []Message{
 		req,
 		&REP{LocalID: serverID, RemoteID: clientID, LocalQPN: serverQPN, StartingPSN: serverPSN,
-			ResponderResources: 1, InitiatorDepth: 1, TargetACKDelay: 15, RNRRetryCount: 7, LocalGUID: serverGUID},
+			ResponderResources: 1, InitiatorDepth: 1, TargetACKDelay: 15, RNRRetryCount: 7,
+			LocalGUID: serverGUID},
 		&RTU{LocalID: clientID, RemoteID: serverID},
 		&DREQ{LocalID: clientID, RemoteID: serverID, RemoteQPN: serverQPN},
 		&DREP{LocalID: serverID, RemoteID: clientID},

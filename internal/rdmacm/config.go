@@ -6,7 +6,9 @@ import "fmt"
 // which is what Linux (6.1) uses.
 type Config struct {
 	GUID uint64 // of our adapter
-	Seed uint64 // of the connection IDs, for simulation; 0: nobody can predict them, and peers tell us from our past
+	// of the connection IDs, for simulation; 0: nobody can predict them, and peers tell us from our
+	// past
+	Seed uint64
 
 	ResponseTimeout uint8 // in which either side answers a message; default 20, 4.3 s
 	MaxRetries      uint8 // how often a message is repeated, at most 15; default 15
@@ -14,8 +16,12 @@ type Config struct {
 	ACKDelay        uint8 // in which our queue pairs acknowledge; default 15, 134 ms
 	ServiceTimeout  uint8 // in which our program decides on a connection; default 24, 69 s
 	MaxTimeout      uint8 // the longest that a peer can have us wait at a time; default 24, 69 s
-	MaxPatience     uint8 // the longest that a peer can have us wait for its RTU, all tries together; default 25, 137 s: Linux's 16 tries take 103 s
-	MaxConns        int   // connections at a time, those in timewait included; an eighth is for Connect alone; default 1024
+	// the longest that a peer can have us wait for its RTU, all tries together; default 25, 137 s:
+	// Linux's 16 tries take 103 s
+	MaxPatience uint8
+	// connections at a time, those in timewait included; an eighth is for Connect alone; default
+	// 1024
+	MaxConns int
 }
 
 func (c *Config) complete() error {
@@ -37,7 +43,8 @@ func (c *Config) complete() error {
 			*code.value = code.preset
 		}
 		if *code.value > code.largest {
-			return fmt.Errorf("rdmacm: new: %s %d is more than %d: %w", code.name, *code.value, code.largest, ErrInvalid)
+			return fmt.Errorf("rdmacm: new: %s %d is more than %d: %w", code.name, *code.value,
+				code.largest, ErrInvalid)
 		}
 	}
 	if c.MaxConns == 0 {

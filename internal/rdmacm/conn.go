@@ -46,7 +46,8 @@ func (c *Conn) Peer() netip.Addr { return c.peer }
 // Request returns the REQ that began the connection.
 func (c *Conn) Request() REQ { return c.req }
 
-// Accept answers a ConnectRequest with a REP. The queue pair must be in RTR by then: QPAttr says how.
+// Accept answers a ConnectRequest with a REP. The queue pair must be in RTR by then: QPAttr says
+// how.
 func (c *Conn) Accept(o Offer, now units.Time) error {
 	if err := c.want("accept", reqRcvd); err != nil {
 		return err
@@ -106,7 +107,8 @@ func (c *Conn) Reject(r Reason, private []byte) error {
 		return err
 	}
 	if most := len(REJ{}.Private); len(private) > most {
-		return fmt.Errorf("rdmacm: reject: %d bytes of private data are more than %d: %w", len(private), most, ErrInvalid)
+		return fmt.Errorf("rdmacm: reject: %d bytes of private data are more than %d: %w",
+			len(private), most, ErrInvalid)
 	}
 	c.sendREJ(r, private)
 	c.machine.remove(c)
@@ -129,7 +131,8 @@ func (c *Conn) Disconnect(now units.Time) {
 	case established:
 		f := &c.machine.config
 		c.tid = uint64(c.id)
-		c.begin(dreqSent, &DREQ{LocalID: c.id, RemoteID: c.remote, RemoteQPN: c.peerQPN}, f.ResponseTimeout, f.MaxRetries, now)
+		c.begin(dreqSent, &DREQ{LocalID: c.id, RemoteID: c.remote, RemoteQPN: c.peerQPN},
+			f.ResponseTimeout, f.MaxRetries, now)
 	}
 }
 
@@ -152,7 +155,8 @@ func (c *Conn) begin(s state, message Message, response, retries uint8, now unit
 	c.await(c.patience, now)
 }
 
-// await has the connection expire after a time, which a peer that owes an RTU cannot stretch beyond the limit.
+// await has the connection expire after a time, which a peer that owes an RTU cannot stretch beyond
+// the limit.
 func (c *Conn) await(patience units.Duration, now units.Time) {
 	until := now.Add(patience)
 	if c.state == repSent {
@@ -168,8 +172,9 @@ func (c *Conn) decide(s state, e Event, now units.Time) {
 	c.tell(e)
 }
 
-// establish is called when the peer has proved that the REQ was its own: it knows the ID or the queue pair that only the
-// REP told. If another connection has its queue pair the peer has forgotten that one.
+// establish is called when the peer has proved that the REQ was its own: it knows the ID or the
+// queue pair that only the REP told. If another connection has its queue pair the peer has
+// forgotten that one.
 func (c *Conn) establish(now units.Time) {
 	c.stop()
 	c.settle()

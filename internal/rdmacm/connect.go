@@ -9,7 +9,8 @@ import (
 // Connect begins a connection: ConnectResponse, Rejected or Unreachable says what became of it.
 func (m *Machine) Connect(d Dial, now units.Time) (*Conn, error) {
 	bad := func(err error) (*Conn, error) {
-		return nil, fmt.Errorf("rdmacm: connect to service %#x of %v: %w", uint64(d.Service), d.Peer, err)
+		return nil, fmt.Errorf("rdmacm: connect to service %#x of %v: %w", uint64(d.Service),
+			d.Peer, err)
 	}
 	code := mtuCode(d.MTU)
 	local, peer := plain(d.Local), plain(d.Peer)
@@ -19,7 +20,8 @@ func (m *Machine) Connect(d Dial, now units.Time) (*Conn, error) {
 	case d.Type > UC:
 		return bad(fmt.Errorf("transport service type %d: %w", d.Type, ErrInvalid))
 	case code == 0:
-		return bad(fmt.Errorf("path MTU %d is none of 256, 512, 1024, 2048, 4096: %w", int64(d.MTU), ErrInvalid))
+		return bad(fmt.Errorf("path MTU %d is none of 256, 512, 1024, 2048, 4096: %w", int64(d.MTU),
+			ErrInvalid))
 	case d.FlowLabel >= 1<<20:
 		return bad(fmt.Errorf("flow label %#x has more than 20 bits: %w", d.FlowLabel, ErrInvalid))
 	case len(m.conns) >= m.config.MaxConns || m.deaf():
@@ -43,12 +45,16 @@ func (m *Machine) Connect(d Dial, now units.Time) (*Conn, error) {
 	c.req = REQ{
 		LocalID: c.id, Service: d.Service, LocalGUID: f.GUID, LocalQPN: d.QPN,
 		ResponderResources: d.ResponderResources, InitiatorDepth: d.InitiatorDepth,
-		RemoteResponseTimeout: f.ResponseTimeout, LocalResponseTimeout: f.ResponseTimeout, MaxCMRetries: f.MaxRetries,
-		Type: d.Type, StartingPSN: d.PSN, RetryCount: d.RetryCount, RNRRetryCount: d.RNRRetry,
-		PKey: d.PKey, MTU: code, SRQ: d.SRQ,
+		RemoteResponseTimeout: f.ResponseTimeout, LocalResponseTimeout: f.ResponseTimeout,
+		MaxCMRetries: f.MaxRetries,
+		Type:         d.Type, StartingPSN: d.PSN, RetryCount: d.RetryCount,
+		RNRRetryCount: d.RNRRetry,
+		PKey:          d.PKey, MTU: code, SRQ: d.SRQ,
 		Primary: Path{
-			LocalLID: 0xffff, RemoteLID: 0xffff, LocalGID: local, RemoteGID: peer, FlowLabel: d.FlowLabel,
-			TrafficClass: d.TrafficClass, HopLimit: d.HopLimit, LocalACKTimeout: ackTimeout(f.PacketLifetime, f.ACKDelay),
+			LocalLID: 0xffff, RemoteLID: 0xffff, LocalGID: local, RemoteGID: peer,
+			FlowLabel:    d.FlowLabel,
+			TrafficClass: d.TrafficClass, HopLimit: d.HopLimit,
+			LocalACKTimeout: ackTimeout(f.PacketLifetime, f.ACKDelay),
 		},
 	}
 	IPHeader{SourcePort: d.SourcePort, Source: local, Destination: peer}.Put(c.req.Private[:])

@@ -15,7 +15,7 @@
 //	passive: REQ → ConnectRequest → QPAttr, Accept → REP …… RTU → Established
 //	both:    Disconnect → DREQ …… DREP → Disconnected → TimewaitExit
 //
-// Everything belongs to the core that polls. The package owns no goroutine, takes no lock and
-// reads no clock; it imports units, secret, transport/wire and the standard library without net, os and
+// Everything belongs to the core that polls. The package owns no goroutine, takes no lock and reads
+// no clock; it imports units, secret, transport/wire and the standard library without net, os and
 // time.
 package rdmacm

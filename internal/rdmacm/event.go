@@ -13,12 +13,14 @@ const (
 	Established                      // passive: the peer confirmed
 	Rejected                         // by the peer, before it was established; Reason says why
 	Unreachable                      // the peer does not answer, or the program took too long
-	Disconnected                     // by either side; Reason is not 0 if the peer rejected it later
-	TimewaitExit                     // the numbers of its queue pair may be used again
+	// by either side; Reason is not 0 if the peer rejected it later
+	Disconnected
+	TimewaitExit // the numbers of its queue pair may be used again
 )
 
 func (k EventKind) String() string {
-	names := [...]string{"CONNECT_REQUEST", "CONNECT_RESPONSE", "ESTABLISHED", "REJECTED", "UNREACHABLE", "DISCONNECTED", "TIMEWAIT_EXIT"}
+	names := [...]string{"CONNECT_REQUEST", "CONNECT_RESPONSE", "ESTABLISHED", "REJECTED",
+		"UNREACHABLE", "DISCONNECTED", "TIMEWAIT_EXIT"}
 	if int(k) < len(names) {
 		return names[k]
 	}

@@ -16,12 +16,14 @@ func Example() {
 	_ = server.Listen(rdmacm.TCPService(7174), 16)
 
 	var now units.Time
-	ours := rdmacm.Offer{QPN: 0x11, PSN: 100, ResponderResources: 16, InitiatorDepth: 16, RetryCount: 7, RNRRetry: 7}
+	ours := rdmacm.Offer{QPN: 0x11, PSN: 100, ResponderResources: 16, InitiatorDepth: 16,
+		RetryCount: 7, RNRRetry: 7}
 	_, _ = client.Connect(rdmacm.Dial{
 		Offer: ours, Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
 		Service: rdmacm.TCPService(7174), MTU: 4096,
 	}, now)
-	theirs := rdmacm.Offer{QPN: 0x22, PSN: 200, ResponderResources: 8, InitiatorDepth: 8, RNRRetry: 7}
+	theirs := rdmacm.Offer{QPN: 0x22, PSN: 200, ResponderResources: 8, InitiatorDepth: 8,
+		RNRRetry: 7}
 
 	carry := func(from, to *rdmacm.Machine) {
 		for d, ok := from.Emit(); ok; d, ok = from.Emit() {
@@ -42,7 +44,8 @@ func Example() {
 		for e, ok := client.Event(); ok; e, ok = client.Event() {
 			fmt.Println("client:", e.Kind)
 			a := e.Conn.QPAttr(ours) // to RTR and RTS
-			fmt.Printf("  to QP %#x, from PSN %d on, %d READs at a time\n", uint32(a.DestQPN), uint32(a.SendPSN), a.MaxRdAtomic)
+			fmt.Printf("  to QP %#x, from PSN %d on, %d READs at a time\n", uint32(a.DestQPN),
+				uint32(a.SendPSN), a.MaxRdAtomic)
 			_ = e.Conn.Confirm()
 		}
 	}

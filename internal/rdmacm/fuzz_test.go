@@ -12,9 +12,11 @@ import (
 // everyMessage answers one of each kind.
 func everyMessage() []Message {
 	return append(captured(),
-		&REJ{LocalID: serverID, RemoteID: clientID, Reason: ConsumerReject, Rejected: StageREP, InfoLen: 8},
+		&REJ{LocalID: serverID, RemoteID: clientID, Reason: ConsumerReject, Rejected: StageREP,
+			InfoLen: 8},
 		&MRA{LocalID: serverID, RemoteID: clientID, Received: StageREP, ServiceTimeout: 24},
-		&LAP{LocalID: serverID, RemoteID: clientID}, &APR{LocalID: serverID, RemoteID: clientID, Status: 2})
+		&LAP{LocalID: serverID, RemoteID: clientID}, &APR{LocalID: serverID, RemoteID: clientID,
+			Status: 2})
 }
 
 // FuzzParse: any bytes are an error, or a message that reads the same when it was written.
@@ -49,9 +51,11 @@ func FuzzParse(f *testing.F) {
 // holds no more than it may, and forgets all in the end. The input is read as a program of
 // three-byte steps: what, and two operands.
 func FuzzMachine(f *testing.F) {
-	f.Add([]byte{0, 0, 0, 3, 0, 0, 0, 2, 0, 3, 4, 0, 1, 40, 0, 0, 3, 0})                   // passive, to its end
-	f.Add([]byte{2, 0, 0, 0, 1, 0, 3, 1, 0, 3, 4, 0, 0, 4, 0, 1, 200, 0})                  // active
-	f.Add([]byte{0, 0, 0, 0, 0, 0, 4, 35, 9, 0, 0, 0, 0, 6, 0, 0, 5, 0, 0, 7, 0, 0, 8, 0}) // duplicates and strangers
+	// passive, to its end
+	f.Add([]byte{0, 0, 0, 3, 0, 0, 0, 2, 0, 3, 4, 0, 1, 40, 0, 0, 3, 0})
+	f.Add([]byte{2, 0, 0, 0, 1, 0, 3, 1, 0, 3, 4, 0, 0, 4, 0, 1, 200, 0}) // active
+	// duplicates and strangers
+	f.Add([]byte{0, 0, 0, 0, 0, 0, 4, 35, 9, 0, 0, 0, 0, 6, 0, 0, 5, 0, 0, 7, 0, 0, 8, 0})
 	f.Fuzz(func(t *testing.T, steps []byte) {
 		m, err := New(Config{Seed: 1, MaxConns: 6, MaxTimeout: 26})
 		require.NoError(t, err)

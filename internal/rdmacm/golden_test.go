@@ -29,7 +29,8 @@ func TestGoldenIPHeader(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, IPHeader{SourcePort: clientPort, Source: clientIP, Destination: serverIP}, h)
 
-	v6 := IPHeader{SourcePort: 1, Source: netip.MustParseAddr("fd77::1"), Destination: netip.MustParseAddr("fd77::2")}
+	v6 := IPHeader{SourcePort: 1, Source: netip.MustParseAddr("fd77::1"),
+		Destination: netip.MustParseAddr("fd77::2")}
 	var private [ipHeaderLen]byte
 	v6.Put(private[:])
 	h, err = ParseIPHeader(private[:])
@@ -37,7 +38,8 @@ func TestGoldenIPHeader(t *testing.T) {
 	assert.Equal(t, v6, h)
 
 	for name, bad := range map[string][]byte{
-		"short": private[:35], "version 1.0": append([]byte{0x10}, private[1:]...), "IPv5": append([]byte{0, 0x50}, private[2:]...),
+		"short": private[:35], "version 1.0": append([]byte{0x10}, private[1:]...),
+		"IPv5": append([]byte{0, 0x50}, private[2:]...),
 	} {
 		_, err = ParseIPHeader(bad)
 		assert.ErrorIs(t, err, ErrMAD, name)
@@ -56,11 +58,14 @@ func golden(t *testing.T, guid uint64, id CommID) *Machine {
 	return m
 }
 
-var clientOffer = Offer{QPN: clientQPN, PSN: clientPSN, ResponderResources: 1, InitiatorDepth: 1, RetryCount: 7, RNRRetry: 7}
-var serverOffer = Offer{QPN: serverQPN, PSN: serverPSN, ResponderResources: 1, InitiatorDepth: 1, RNRRetry: 7}
+var clientOffer = Offer{QPN: clientQPN, PSN: clientPSN, ResponderResources: 1, InitiatorDepth: 1,
+	RetryCount: 7, RNRRetry: 7}
+var serverOffer = Offer{QPN: serverQPN, PSN: serverPSN, ResponderResources: 1, InitiatorDepth: 1,
+	RNRRetry: 7}
 
 func clientDial() Dial {
-	return Dial{Offer: clientOffer, Local: clientIP, Peer: serverIP, Service: TCPService(serverPort),
+	return Dial{Offer: clientOffer, Local: clientIP, Peer: serverIP,
+		Service:    TCPService(serverPort),
 		SourcePort: clientPort, MTU: 4096, FlowLabel: 0x30788}
 }
 

@@ -17,8 +17,9 @@ const maxDatagrams = 1024
 // Datagram is a message on its way: from queue pair 1 to queue pair 1, with QKey.
 type Datagram struct {
 	Local, Peer netip.Addr
-	Via         [6]byte // the Ethernet address that what it answers came from; zero: it answers nothing
-	MAD         [MADLen]byte
+	// the Ethernet address that what it answers came from; zero: it answers nothing
+	Via [6]byte
+	MAD [MADLen]byte
 }
 
 // Counters counts what a machine saw.
@@ -76,9 +77,9 @@ func New(c Config) (*Machine, error) {
 	}, nil
 }
 
-// Listen lets peers connect to a service. At most backlog of its connections are between ConnectRequest and
-// Established. A REQ beyond takes the place of the oldest of them, unless its sender has a quarter of the backlog, or more:
-// then it is rejected with NoResources.
+// Listen lets peers connect to a service. At most backlog of its connections are between
+// ConnectRequest and Established. A REQ beyond takes the place of the oldest of them, unless its
+// sender has a quarter of the backlog, or more: then it is rejected with NoResources.
 func (m *Machine) Listen(s ServiceID, backlog int) error {
 	if backlog < 1 {
 		return fmt.Errorf("rdmacm: listen: backlog %d: %w", backlog, ErrInvalid)

@@ -40,13 +40,16 @@ func TestLost(t *testing.T) {
 	}{
 		{name: "nothing", kind: &APR{}},
 		{name: "REQ", kind: &REQ{}, nth: []int{1}, repeat: [2]uint64{1, 0}},
-		{name: "REQ 15 times", kind: &REQ{}, nth: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, repeat: [2]uint64{15, 0}},
+		{name: "REQ 15 times", kind: &REQ{}, nth: []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+			14, 15}, repeat: [2]uint64{15, 0}},
 		// Both wait equally long; the server's REP goes out again before the client's REQ arrives.
 		{name: "REP", kind: &REP{}, nth: []int{1}, repeat: [2]uint64{1, 1}, again: [2]uint64{1, 1}},
 		{name: "RTU", kind: &RTU{}, nth: []int{1}, repeat: [2]uint64{0, 1}, again: [2]uint64{1, 0}},
-		{name: "RTU twice", kind: &RTU{}, nth: []int{1, 2}, repeat: [2]uint64{0, 2}, again: [2]uint64{2, 0}},
+		{name: "RTU twice", kind: &RTU{}, nth: []int{1, 2}, repeat: [2]uint64{0, 2},
+			again: [2]uint64{2, 0}},
 		{name: "DREQ", kind: &DREQ{}, nth: []int{1}, repeat: [2]uint64{1, 0}},
-		{name: "DREP", kind: &DREP{}, nth: []int{1}, repeat: [2]uint64{1, 0}}, // after the server's timewait: it knows no ID, and answers
+		// after the server's timewait: it knows no ID, and answers
+		{name: "DREP", kind: &DREP{}, nth: []int{1}, repeat: [2]uint64{1, 0}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newNetwork(t, Config{})
@@ -59,7 +62,8 @@ func TestLost(t *testing.T) {
 			conn.Disconnect(n.now)
 			n.later(3 * try)
 			assert.Equal(t, []EventKind{ConnectResponse, Disconnected, TimewaitExit}, client.told)
-			assert.Equal(t, []EventKind{ConnectRequest, Established, Disconnected, TimewaitExit}, server.told)
+			assert.Equal(t, []EventKind{ConnectRequest, Established, Disconnected, TimewaitExit},
+				server.told)
 			for i, e := range n.ends {
 				assert.Equal(t, c.repeat[i], e.counters.Retransmitted, "repeated by %d", i)
 				assert.Equal(t, c.again[i], e.counters.Duplicates, "answered again by %d", i)
@@ -77,8 +81,10 @@ func TestTimeout(t *testing.T) {
 		client, server []EventKind
 	}{
 		{"REQ", &REQ{}, []EventKind{Unreachable}, nil},
-		{"REP", &REP{}, []EventKind{Unreachable}, []EventKind{ConnectRequest, Unreachable, TimewaitExit}},
-		{"RTU", &RTU{}, []EventKind{ConnectResponse, Disconnected, TimewaitExit}, []EventKind{ConnectRequest, Unreachable, TimewaitExit}},
+		{"REP", &REP{}, []EventKind{Unreachable}, []EventKind{ConnectRequest, Unreachable,
+			TimewaitExit}},
+		{"RTU", &RTU{}, []EventKind{ConnectResponse, Disconnected, TimewaitExit},
+			[]EventKind{ConnectRequest, Unreachable, TimewaitExit}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newNetwork(t, Config{})
@@ -148,7 +154,8 @@ func TestDisconnectCrossing(t *testing.T) {
 	n.ends[1].conn.Disconnect(n.now)
 	n.later(try)
 	for i, want := range [][]EventKind{
-		{ConnectResponse, Disconnected, TimewaitExit}, {ConnectRequest, Established, Disconnected, TimewaitExit},
+		{ConnectResponse, Disconnected, TimewaitExit}, {ConnectRequest, Established, Disconnected,
+			TimewaitExit},
 	} {
 		assert.Equal(t, want, n.ends[i].told)
 		assert.Zero(t, n.ends[i].counters.Retransmitted)
@@ -167,9 +174,12 @@ func TestDisconnectEarly(t *testing.T) {
 	}{
 		{"REQ sent", 1, &APR{}, 0, nil, []EventKind{ConnectRequest, Rejected}},
 		{"REQ received", 1, &APR{}, 1, []EventKind{Rejected}, []EventKind{ConnectRequest}},
-		{"REP received", 0, &APR{}, 0, []EventKind{ConnectResponse}, []EventKind{ConnectRequest, Rejected, TimewaitExit}},
-		{"REP sent", 0, &APR{}, 1, []EventKind{ConnectResponse, Rejected}, []EventKind{ConnectRequest, TimewaitExit}},
-		{"RTU lost", 2, &RTU{}, 0, []EventKind{ConnectResponse, Disconnected, TimewaitExit}, []EventKind{ConnectRequest, Disconnected, TimewaitExit}},
+		{"REP received", 0, &APR{}, 0, []EventKind{ConnectResponse},
+			[]EventKind{ConnectRequest, Rejected, TimewaitExit}},
+		{"REP sent", 0, &APR{}, 1, []EventKind{ConnectResponse, Rejected},
+			[]EventKind{ConnectRequest, TimewaitExit}},
+		{"RTU lost", 2, &RTU{}, 0, []EventKind{ConnectResponse, Disconnected, TimewaitExit},
+			[]EventKind{ConnectRequest, Disconnected, TimewaitExit}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newNetwork(t, Config{})
@@ -205,7 +215,8 @@ func served(t *testing.T, mute bool) (*network, *Conn) {
 func TestDuplicateREQ(t *testing.T) {
 	req := captured()[0].(*REQ)
 	n, c := served(t, true)
-	assert.Equal(t, []Message{&MRA{LocalID: c.id, RemoteID: clientID, ServiceTimeout: 24}}, n.say(1, req), "the program still thinks")
+	assert.Equal(t, []Message{&MRA{LocalID: c.id, RemoteID: clientID, ServiceTimeout: 24}},
+		n.say(1, req), "the program still thinks")
 
 	require.NoError(t, c.Accept(serverOffer, n.now))
 	rep := n.ends[1].answers(t)
@@ -222,20 +233,26 @@ func TestDuplicateREQ(t *testing.T) {
 	assert.Equal(t, 1, n.ends[1].Len())
 }
 
-// TestStaleConnection: a peer that started anew uses an ID or a queue pair of an established connection again. Anybody can
-// say that in its name, so the old connection stays until the RTU proves it.
+// TestStaleConnection: a peer that started anew uses an ID or a queue pair of an established
+// connection again. Anybody can say that in its name, so the old connection stays until the RTU
+// proves it.
 func TestStaleConnection(t *testing.T) {
 	t.Run("same ID", func(t *testing.T) {
 		n, c := served(t, false)
 		n.say(1, &RTU{LocalID: clientID, RemoteID: c.id})
 		anew := *captured()[0].(*REQ)
 		anew.LocalQPN++
-		assert.Equal(t, []Message{&REJ{RemoteID: anew.LocalID, Reason: StaleConnection}}, n.say(1, &anew))
+		assert.Equal(t, []Message{&REJ{RemoteID: anew.LocalID, Reason: StaleConnection}},
+			n.say(1, &anew))
 		assert.Equal(t, established, c.state)
 	})
 	for name, prove := range map[string]func(*network, *Conn){
-		"same queue pair, RTU":    func(n *network, c *Conn) { n.say(1, &RTU{LocalID: c.remote, RemoteID: c.id}) },
-		"same queue pair, packet": func(n *network, c *Conn) { n.ends[1].NotifyEstablished(c.qpn, n.now) },
+		"same queue pair, RTU": func(n *network, c *Conn) {
+			n.say(1, &RTU{LocalID: c.remote, RemoteID: c.id})
+		},
+		"same queue pair, packet": func(n *network, c *Conn) {
+			n.ends[1].NotifyEstablished(c.qpn, n.now)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, old := served(t, false)
@@ -251,7 +268,8 @@ func TestStaleConnection(t *testing.T) {
 			c := e.Conn
 			require.NotSame(t, old, c)
 			require.Equal(t, repSent, c.state)
-			n.say(1, &RTU{LocalID: anew.LocalID, RemoteID: c.id + 1}) // of somebody who has not seen the REP
+			// of somebody who has not seen the REP
+			n.say(1, &RTU{LocalID: anew.LocalID, RemoteID: c.id + 1})
 			assert.Equal(t, established, old.state)
 
 			c.qpn++ // as if it had been accepted with another queue pair than the old one
@@ -262,7 +280,8 @@ func TestStaleConnection(t *testing.T) {
 			assert.Equal(t, timewait, old.state)
 			n.ends[1].Poll(n.now.Add(wait))
 			assert.Equal(t, closed, old.state)
-			assert.Same(t, c, n.ends[1].peers[peerQPN{clientIP, clientQPN}], "the old one's end is not the new one's")
+			assert.Same(t, c, n.ends[1].peers[peerQPN{clientIP, clientQPN}],
+				"the old one's end is not the new one's")
 		})
 	}
 }
@@ -279,7 +298,8 @@ func TestStaleREP(t *testing.T) {
 	n.ends[0].answers(t)
 	rep.LocalID, rep.RemoteID = rep.LocalID+1, second.id
 	assert.Equal(t, []Message{
-		&REJ{LocalID: second.id, RemoteID: rep.LocalID, Rejected: StageREP, Reason: StaleConnection},
+		&REJ{LocalID: second.id, RemoteID: rep.LocalID, Rejected: StageREP,
+			Reason: StaleConnection},
 		&DREQ{LocalID: first.id, RemoteID: serverID, RemoteQPN: serverQPN},
 	}, n.say(0, &rep))
 	assert.Equal(t, closed, second.state)
@@ -327,7 +347,8 @@ func TestReject(t *testing.T) {
 		{{ConnectResponse}, {ConnectRequest, Rejected, TimewaitExit}},
 		{{Rejected}, {ConnectRequest}},
 	} {
-		for _, reason := range []Reason{ConsumerReject, NoResources, InvalidMTU, InsufficientResources} {
+		for _, reason := range []Reason{ConsumerReject, NoResources, InvalidMTU,
+			InsufficientResources} {
 			n := newNetwork(t, Config{})
 			n.ends[by].reject = reason
 			n.connect()
@@ -373,7 +394,8 @@ func TestStrangers(t *testing.T) {
 		m    Message
 		want []Message
 	}{
-		{&REP{LocalID: 1, RemoteID: 2, LocalQPN: 3}, []Message{&REJ{LocalID: 2, RemoteID: 1, Rejected: StageREP, Reason: InvalidCommID}}},
+		{&REP{LocalID: 1, RemoteID: 2, LocalQPN: 3},
+			[]Message{&REJ{LocalID: 2, RemoteID: 1, Rejected: StageREP, Reason: InvalidCommID}}},
 		{&DREQ{LocalID: 1, RemoteID: 2}, []Message{&DREP{LocalID: 2, RemoteID: 1}}},
 		{&RTU{LocalID: 1, RemoteID: 2}, nil},
 		{&DREP{LocalID: 1, RemoteID: 2}, nil},
@@ -394,8 +416,10 @@ func TestStrangers(t *testing.T) {
 	counted := n.ends[1].counters
 	other := netip.MustParseAddr("10.77.0.3")
 	for i, m := range []Message{
-		&DREQ{LocalID: clientID, RemoteID: c.id, RemoteQPN: serverQPN}, &REJ{LocalID: clientID, RemoteID: c.id, Reason: Timeout},
-		&REP{LocalID: clientID, RemoteID: c.id, LocalQPN: 9}, &LAP{LocalID: clientID, RemoteID: c.id},
+		&DREQ{LocalID: clientID, RemoteID: c.id, RemoteQPN: serverQPN}, &REJ{LocalID: clientID,
+			RemoteID: c.id, Reason: Timeout},
+		&REP{LocalID: clientID, RemoteID: c.id, LocalQPN: 9}, &LAP{LocalID: clientID,
+			RemoteID: c.id},
 	} {
 		n.ends[1].Receive(serverIP, other, Append(nil, 0, m), n.now)
 		assert.Equal(t, counted.Unexpected+uint64(i)+1, n.ends[1].counters.Unexpected)
@@ -409,7 +433,9 @@ func TestStrangers(t *testing.T) {
 func TestAlternatePath(t *testing.T) {
 	n, c := served(t, false)
 	n.say(1, &RTU{LocalID: clientID, RemoteID: c.id})
-	assert.Equal(t, []Message{&APR{LocalID: c.id, RemoteID: clientID, Status: alternateUnsupported}}, n.say(1, &LAP{LocalID: clientID, RemoteID: c.id}))
+	assert.Equal(t,
+		[]Message{&APR{LocalID: c.id, RemoteID: clientID, Status: alternateUnsupported}}, n.say(1,
+			&LAP{LocalID: clientID, RemoteID: c.id}))
 	assert.Equal(t, established, c.state)
 }
 
@@ -525,7 +551,8 @@ func TestLimits(t *testing.T) {
 
 // TestInvalid: what the calls refuse.
 func TestInvalid(t *testing.T) {
-	for _, c := range []Config{{ResponseTimeout: 32}, {MaxRetries: 16}, {PacketLifetime: 31}, {ACKDelay: 32}, {ServiceTimeout: 32}, {MaxTimeout: 32}, {MaxPatience: 32}, {MaxConns: -1}} {
+	for _, c := range []Config{{ResponseTimeout: 32}, {MaxRetries: 16}, {PacketLifetime: 31},
+		{ACKDelay: 32}, {ServiceTimeout: 32}, {MaxTimeout: 32}, {MaxPatience: 32}, {MaxConns: -1}} {
 		_, err := New(c)
 		assert.ErrorIs(t, err, ErrInvalid, "%+v", c)
 	}
@@ -569,7 +596,10 @@ func TestInvalid(t *testing.T) {
 
 // TestDepths: READs and atomics are limited by both ends.
 func TestDepths(t *testing.T) {
-	for _, c := range []struct{ clientAnswers, clientAsks, serverAnswers, serverAsks, toServer, toClient uint8 }{
+	for _, c := range []struct {
+		clientAnswers, clientAsks, serverAnswers, serverAsks, toServer,
+		toClient uint8
+	}{
 		{1, 1, 1, 1, 1, 1},
 		{16, 16, 16, 16, 16, 16},
 		{4, 128, 16, 255, 16, 4},
@@ -598,7 +628,8 @@ func TestDepths(t *testing.T) {
 func TestACKTimeout(t *testing.T) {
 	for _, c := range []struct{ lifetime, delay, want uint8 }{
 		{18, 15, 19}, // the capture
-		{18, 17, 19}, {18, 18, 20}, {18, 19, 20}, {18, 20, 21}, {18, 21, 21}, {0, 0, 2}, {30, 31, 31},
+		{18, 17, 19}, {18, 18, 20}, {18, 19, 20}, {18, 20, 21}, {18, 21, 21}, {0, 0, 2}, {30, 31,
+			31},
 	} {
 		assert.Equal(t, c.want, ackTimeout(c.lifetime, c.delay), "%+v", c)
 	}
@@ -636,7 +667,9 @@ func TestLate(t *testing.T) {
 	assert.Equal(t, reqSent, c.state, "a REP of no queue pair")
 	rep.LocalQPN = serverQPN
 	assert.Empty(t, n.say(0, &rep))
-	assert.Equal(t, []Message{&MRA{LocalID: c.id, RemoteID: serverID, Received: StageREP, ServiceTimeout: 24}}, n.say(0, &rep), "the program still thinks")
+	assert.Equal(t,
+		[]Message{&MRA{LocalID: c.id, RemoteID: serverID, Received: StageREP, ServiceTimeout: 24}},
+		n.say(0, &rep), "the program still thinks")
 	require.NoError(t, c.Confirm())
 	rtu := []Message{&RTU{LocalID: c.id, RemoteID: serverID}}
 	assert.Equal(t, rtu, n.ends[0].answers(t))
@@ -645,9 +678,12 @@ func TestLate(t *testing.T) {
 	n.ends[0].answers(t)
 	assert.Empty(t, n.say(0, &rep), "DREQ sent")
 	n.say(0, &DREP{LocalID: serverID, RemoteID: c.id})
-	assert.Equal(t, []Message{&REJ{LocalID: c.id, RemoteID: serverID, Rejected: StageREP, Reason: StaleConnection}}, n.say(0, &rep), "timewait")
+	assert.Equal(t,
+		[]Message{&REJ{LocalID: c.id, RemoteID: serverID, Rejected: StageREP,
+			Reason: StaleConnection}}, n.say(0, &rep), "timewait")
 	assert.Empty(t, n.say(0, &REJ{LocalID: serverID, RemoteID: c.id}))
-	assert.Equal(t, []Message{&DREP{LocalID: c.id, RemoteID: serverID}}, n.say(0, &DREQ{LocalID: serverID, RemoteID: c.id, RemoteQPN: clientQPN}))
+	assert.Equal(t, []Message{&DREP{LocalID: c.id, RemoteID: serverID}},
+		n.say(0, &DREQ{LocalID: serverID, RemoteID: c.id, RemoteQPN: clientQPN}))
 	assert.Equal(t, timewait, c.state)
 
 	n, c = served(t, true)

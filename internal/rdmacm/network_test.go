@@ -39,7 +39,9 @@ type flight struct {
 const oneWay = 10 * units.Microsecond
 
 func newNetwork(t testing.TB, c Config) *network {
-	n := &network{t: t, delays: func(int, Message) []units.Duration { return []units.Duration{oneWay} }}
+	n := &network{t: t, delays: func(int, Message) []units.Duration {
+		return []units.Duration{oneWay}
+	}}
 	for i, offer := range []Offer{clientOffer, serverOffer} {
 		c.GUID, c.Seed = uint64(i), uint64(i)
 		m, err := New(c)

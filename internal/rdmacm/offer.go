@@ -23,11 +23,14 @@ type Offer struct {
 func (o *Offer) check(maxPrivate int) error {
 	switch {
 	case o.QPN == 0 || o.QPN > wire.PSNMask || o.PSN > wire.PSNMask:
-		return fmt.Errorf("QPN %#x or PSN %#x is not one of 24 bits: %w", uint32(o.QPN), uint32(o.PSN), ErrInvalid)
+		return fmt.Errorf("QPN %#x or PSN %#x is not one of 24 bits: %w", uint32(o.QPN),
+			uint32(o.PSN), ErrInvalid)
 	case o.RetryCount > 7 || o.RNRRetry > 7:
-		return fmt.Errorf("retry counts %d and %d are not in 0..7: %w", o.RetryCount, o.RNRRetry, ErrInvalid)
+		return fmt.Errorf("retry counts %d and %d are not in 0..7: %w", o.RetryCount, o.RNRRetry,
+			ErrInvalid)
 	case len(o.Private) > maxPrivate:
-		return fmt.Errorf("%d bytes of private data are more than %d: %w", len(o.Private), maxPrivate, ErrInvalid)
+		return fmt.Errorf("%d bytes of private data are more than %d: %w", len(o.Private),
+			maxPrivate, ErrInvalid)
 	}
 	return nil
 }

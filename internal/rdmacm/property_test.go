@@ -59,7 +59,8 @@ func TestAgreement(t *testing.T) {
 func agreement(t *testing.T, seed uint64) (halfOpen, agreed int) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	// Tries of 6.3 ms, a packet lifetime of 1 ms.
-	n := newNetwork(t, Config{ResponseTimeout: 10, PacketLifetime: 8, ACKDelay: 5, ServiceTimeout: 13, MaxTimeout: 13, MaxRetries: uint8(1 + rng.IntN(6))})
+	n := newNetwork(t, Config{ResponseTimeout: 10, PacketLifetime: 8, ACKDelay: 5,
+		ServiceTimeout: 13, MaxTimeout: 13, MaxRetries: uint8(1 + rng.IntN(6))})
 	loss, twice := rng.Float64()*0.5, rng.Float64()*0.3
 	n.delays = func(int, Message) (all []units.Duration) {
 		for copies := 1; copies > 0; copies-- {
@@ -136,14 +137,17 @@ func agreement(t *testing.T, seed uint64) (halfOpen, agreed int) {
 		require.Equal(t, established, client.conn.state, "-seed=%d: the server is alone", seed)
 		require.Equal(t, server.conn.id, client.conn.remote, "-seed=%d", seed)
 		a, b := client.conn.QPAttr(client.offer), server.conn.QPAttr(server.offer)
-		require.Equal(t, []any{a.DestQPN, a.RecvPSN, a.SendPSN, a.MaxRdAtomic, a.MaxDestRdAtomic, a.IP, a.Source, a.PathMTU, a.PKey},
-			[]any{server.offer.QPN, b.SendPSN, b.RecvPSN, b.MaxDestRdAtomic, b.MaxRdAtomic, b.Source, b.IP, b.PathMTU, b.PKey}, "-seed=%d", seed)
+		require.Equal(t, []any{a.DestQPN, a.RecvPSN, a.SendPSN, a.MaxRdAtomic, a.MaxDestRdAtomic,
+			a.IP, a.Source, a.PathMTU, a.PKey},
+			[]any{server.offer.QPN, b.SendPSN, b.RecvPSN, b.MaxDestRdAtomic, b.MaxRdAtomic,
+				b.Source, b.IP, b.PathMTU, b.PKey}, "-seed=%d", seed)
 		require.Equal(t, client.offer.QPN, b.DestQPN, "-seed=%d", seed)
 		agreed++
 	}
 	for _, client := range all[0] {
 		if client.conn.state == established {
-			if server := lives[1][client.conn.remote]; server == nil || server.conn.state != established {
+			if server := lives[1][client.conn.remote]; server == nil ||
+				server.conn.state != established {
 				halfOpen++
 			}
 			client.conn.Disconnect(n.now)

@@ -40,10 +40,12 @@ func (c *Conn) QPAttr(ours Offer) QPAttr {
 		HopLimit: req.Primary.HopLimit, FlowLabel: req.Primary.FlowLabel,
 		PathMTU: 128 << req.MTU, RecvPSN: ours.PSN, RetryCount: req.RetryCount,
 	}
-	theirs := struct{ responder, initiator, rnrRetry uint8 }{req.ResponderResources, req.InitiatorDepth, req.RNRRetryCount}
+	theirs := struct{ responder, initiator, rnrRetry uint8 }{req.ResponderResources,
+		req.InitiatorDepth, req.RNRRetryCount}
 	a.DestQPN, a.SendPSN, a.Timeout = req.LocalQPN, req.StartingPSN, req.Primary.LocalACKTimeout
 	if c.active {
-		theirs.responder, theirs.initiator, theirs.rnrRetry = rep.ResponderResources, rep.InitiatorDepth, rep.RNRRetryCount
+		theirs.responder, theirs.initiator, theirs.rnrRetry = rep.ResponderResources,
+			rep.InitiatorDepth, rep.RNRRetryCount
 		a.DestQPN, a.SendPSN = rep.LocalQPN, rep.StartingPSN
 		a.Timeout = ackTimeout(c.machine.config.PacketLifetime, rep.TargetACKDelay)
 	}

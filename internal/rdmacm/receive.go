@@ -12,8 +12,8 @@ func (m *Machine) Receive(local, peer netip.Addr, mad []byte, now units.Time) {
 	m.ReceiveVia([6]byte{}, local, peer, mad, now)
 }
 
-// ReceiveVia is Receive for a datagram whose frame came from an Ethernet address. Answers name it (Datagram.Via), so that
-// nobody has to find out where a peer is that has only asked.
+// ReceiveVia is Receive for a datagram whose frame came from an Ethernet address. Answers name it
+// (Datagram.Via), so that nobody has to find out where a peer is that has only asked.
 func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, now units.Time) {
 	m.via = via
 	tid, message, err := Parse(mad)
@@ -48,7 +48,8 @@ func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, no
 		}
 	case *LAP:
 		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == established {
-			m.answer(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote, Status: alternateUnsupported})
+			m.answer(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote,
+				Status: alternateUnsupported})
 		} else {
 			m.counters.Unexpected++
 		}
@@ -104,7 +105,8 @@ func (m *Machine) receiveREQ(local, peer netip.Addr, tid uint64, req *REQ, now u
 // receiveAgain takes a REQ whose ID has a connection.
 func (c *Conn) receiveAgain(local netip.Addr, tid uint64, req *REQ) {
 	m := c.machine
-	if req.LocalQPN != c.peerQPN || req.StartingPSN != c.req.StartingPSN || req.LocalGUID != c.req.LocalGUID {
+	if req.LocalQPN != c.peerQPN || req.StartingPSN != c.req.StartingPSN ||
+		req.LocalGUID != c.req.LocalGUID {
 		// The peer started anew and uses the ID again, or it is not the peer: the connection stays.
 		m.refuse(local, c.peer, tid, req, StaleConnection)
 		return
@@ -112,7 +114,8 @@ func (c *Conn) receiveAgain(local netip.Addr, tid uint64, req *REQ) {
 	switch c.state {
 	case reqRcvd:
 		m.counters.Duplicates++
-		c.send(&MRA{LocalID: c.id, RemoteID: c.remote, Received: StageREQ, ServiceTimeout: m.config.ServiceTimeout})
+		c.send(&MRA{LocalID: c.id, RemoteID: c.remote, Received: StageREQ,
+			ServiceTimeout: m.config.ServiceTimeout})
 	case repSent:
 		m.counters.Duplicates++
 		c.send(&c.rep)
@@ -145,7 +148,8 @@ func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now u
 	c := m.conns[rep.RemoteID]
 	if c == nil || !c.active || c.peer != peer || c.state != reqSent && c.remote != rep.LocalID {
 		m.counters.Unexpected++
-		m.answer(local, peer, tid, &REJ{LocalID: rep.RemoteID, RemoteID: rep.LocalID, Rejected: StageREP, Reason: InvalidCommID})
+		m.answer(local, peer, tid, &REJ{LocalID: rep.RemoteID, RemoteID: rep.LocalID,
+			Rejected: StageREP, Reason: InvalidCommID})
 		return
 	}
 	switch c.state {
@@ -169,13 +173,15 @@ func (m *Machine) receiveREP(local, peer netip.Addr, tid uint64, rep *REP, now u
 		c.decide(repRcvd, Event{Kind: ConnectResponse, Private: private[:]}, now)
 	case repRcvd:
 		m.counters.Duplicates++
-		c.send(&MRA{LocalID: c.id, RemoteID: c.remote, Received: StageREP, ServiceTimeout: m.config.ServiceTimeout})
+		c.send(&MRA{LocalID: c.id, RemoteID: c.remote, Received: StageREP,
+			ServiceTimeout: m.config.ServiceTimeout})
 	case established:
 		m.counters.Duplicates++
 		c.sendRTU()
 	case timewait:
 		m.counters.Unexpected++
-		m.answer(local, peer, tid, &REJ{LocalID: c.id, RemoteID: c.remote, Rejected: StageREP, Reason: StaleConnection})
+		m.answer(local, peer, tid, &REJ{LocalID: c.id, RemoteID: c.remote, Rejected: StageREP,
+			Reason: StaleConnection})
 	default: // its DREQ is on the way
 		m.counters.Unexpected++
 	}
@@ -198,10 +204,12 @@ func (m *Machine) receiveMRA(peer netip.Addr, x *MRA, now units.Time) {
 func (m *Machine) receiveREJ(peer netip.Addr, rej *REJ, now units.Time) {
 	var c *Conn
 	if rej.RemoteID == 0 { // from an active side that never saw our REP
-		if c = m.requests[peerID{peer, rej.LocalID}]; c != nil && c.state != reqRcvd && c.state != repSent {
+		if c = m.requests[peerID{peer, rej.LocalID}]; c != nil && c.state != reqRcvd &&
+			c.state != repSent {
 			c = nil
 		}
-	} else if c = m.conns[rej.RemoteID]; c != nil && (c.peer != peer || c.remote != rej.LocalID && c.state != reqSent) {
+	} else if c = m.conns[rej.RemoteID]; c != nil && (c.peer != peer || c.remote != rej.LocalID &&
+		c.state != reqSent) {
 		c = nil
 	}
 	if c == nil {

@@ -39,14 +39,18 @@ const (
 )
 
 var reasons = map[Reason]string{
-	NoQP: "no queue pair", NoResources: "no resources", Timeout: "timeout", Unsupported: "unsupported request",
+	NoQP: "no queue pair", NoResources: "no resources", Timeout: "timeout",
+	Unsupported:   "unsupported request",
 	InvalidCommID: "invalid communication ID", InvalidInstance: "invalid communication instance",
 	InvalidServiceID: "nobody listens", InvalidServiceType: "invalid transport service type",
-	StaleConnection: "stale connection", InvalidGID: "GID rejected", InvalidTrafficClass: "invalid traffic class",
-	InvalidHopLimit: "invalid hop limit", InvalidMTU: "invalid path MTU",
-	InsufficientResources: "insufficient responder resources", ConsumerReject: "rejected by the program",
-	InvalidRNRRetry: "RNR retry count rejected", DuplicateCommID: "duplicate communication ID",
-	InvalidClassVersion: "invalid class version", InvalidFlowLabel: "invalid flow label",
+	StaleConnection: "stale connection", InvalidGID: "GID rejected",
+	InvalidTrafficClass: "invalid traffic class",
+	InvalidHopLimit:     "invalid hop limit", InvalidMTU: "invalid path MTU",
+	InsufficientResources: "insufficient responder resources",
+	ConsumerReject:        "rejected by the program",
+	InvalidRNRRetry:       "RNR retry count rejected",
+	DuplicateCommID:       "duplicate communication ID",
+	InvalidClassVersion:   "invalid class version", InvalidFlowLabel: "invalid flow label",
 }
 
 func (r Reason) String() string {

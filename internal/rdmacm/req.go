@@ -44,7 +44,8 @@ type REQ struct {
 	Private               [92]byte
 }
 
-// Path is how packets of the connection go (12.6.5). On Ethernet there are no LIDs: they are 0xffff.
+// Path is how packets of the connection go (12.6.5). On Ethernet there are no LIDs: they are
+// 0xffff.
 type Path struct {
 	LocalLID, RemoteLID uint16
 	LocalGID, RemoteGID netip.Addr
@@ -66,7 +67,8 @@ func (m *REQ) put(b []byte) {
 	be.PutUint32(b[28:], m.LocalQKey)
 	put24(b[32:], m.LocalQPN, m.ResponderResources)
 	put24(b[36:], m.LocalEECN, m.InitiatorDepth)
-	put24(b[40:], m.RemoteEECN, m.RemoteResponseTimeout<<3|uint8(m.Type)&3<<1|bit(m.EndToEndFlowControl, 0))
+	put24(b[40:], m.RemoteEECN,
+		m.RemoteResponseTimeout<<3|uint8(m.Type)&3<<1|bit(m.EndToEndFlowControl, 0))
 	put24(b[44:], m.StartingPSN, m.LocalResponseTimeout<<3|m.RetryCount&7)
 	be.PutUint16(b[48:], m.PKey)
 	b[50] = m.MTU<<4 | bit(m.RDCExists, 3) | m.RNRRetryCount&7
@@ -85,7 +87,8 @@ func (m *REQ) get(b []byte) {
 	m.LocalQPN, m.ResponderResources = wire.QPN(qpn), responder
 	m.LocalEECN, m.InitiatorDepth = get24(b[36:])
 	m.RemoteEECN, _ = get24(b[40:])
-	m.RemoteResponseTimeout, m.Type, m.EndToEndFlowControl = b[43]>>3, ServiceType(b[43]>>1&3), b[43]&1 != 0
+	m.RemoteResponseTimeout, m.Type, m.EndToEndFlowControl = b[43]>>3, ServiceType(b[43]>>1&3),
+		b[43]&1 != 0
 	psn, _ := get24(b[44:])
 	m.StartingPSN, m.LocalResponseTimeout, m.RetryCount = wire.PSN(psn), b[47]>>3, b[47]&7
 	m.PKey = be.Uint16(b[48:])

@@ -48,10 +48,12 @@ func (h IPHeader) Put(private []byte) {
 // ParseIPHeader reads the header. The error is ErrMAD.
 func ParseIPHeader(private []byte) (h IPHeader, err error) {
 	if len(private) < ipHeaderLen {
-		return h, fmt.Errorf("rdmacm: IP header: %d bytes are fewer than %d: %w", len(private), ipHeaderLen, ErrMAD)
+		return h, fmt.Errorf("rdmacm: IP header: %d bytes are fewer than %d: %w", len(private),
+			ipHeaderLen, ErrMAD)
 	}
 	if private[0] != 0 {
-		return h, fmt.Errorf("rdmacm: IP header: version %d.%d is not 0.0: %w", private[0]>>4, private[0]&15, ErrMAD)
+		return h, fmt.Errorf("rdmacm: IP header: version %d.%d is not 0.0: %w", private[0]>>4,
+			private[0]&15, ErrMAD)
 	}
 	h.SourcePort = be.Uint16(private[2:])
 	switch v := private[1] >> 4; v {

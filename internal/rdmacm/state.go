@@ -16,5 +16,6 @@ const (
 )
 
 func (s state) String() string {
-	return [...]string{"REQ sent", "REP received", "REQ received", "REP sent", "established", "DREQ sent", "timewait", "closed"}[s]
+	return [...]string{"REQ sent", "REP received", "REQ received", "REP sent", "established",
+		"DREQ sent", "timewait", "closed"}[s]
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/goroce/goroce/lab/claims"
 )
 
-// Papers answers what is wrong with the results of papers below dir: a paper that the catalogue does
-// not have, an experiment without dir/PAPER/NAME/claims.json, one that the catalogue does not have,
-// and all that claims.Check finds.
+// Papers answers what is wrong with the results of papers below dir: a paper that the catalogue
+// does not have, an experiment without dir/PAPER/NAME/claims.json, one that the catalogue does not
+// have, and all that claims.Check finds.
 func Papers(c *claims.Catalogue, dir string, papers ...string) []string {
 	var problems []string
 	for _, paper := range papers {
@@ -55,13 +55,15 @@ func experiment(e *claims.Experiment, dir string) []string {
 // strangers answers the results that belong to no experiment.
 func strangers(c *claims.Catalogue, dir, paper string) []string {
 	entries, err := os.ReadDir(filepath.Join(dir, paper))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // that it is missing is said for each experiment
+	// that it is missing is said for each experiment
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return []string{err.Error()}
 	}
 	var problems []string
 	for _, d := range entries {
 		if id := paper + "/" + d.Name(); d.IsDir() && c.Find(id) == nil {
-			problems = append(problems, fmt.Sprintf("%s: the catalogue has no such experiment", filepath.Join(dir, id)))
+			problems = append(problems, fmt.Sprintf("%s: the catalogue has no such experiment",
+				filepath.Join(dir, id)))
 		}
 	}
 	return problems

@@ -37,17 +37,24 @@ func TestPapers(t *testing.T) {
 		otherFiles map[string]string
 	}{
 		{name: "complete"},
-		{name: "a claim is missing", old: `{"id": "demo/dice/mean", "value": 0.1, "pass": true, "note": ""},`,
+		{name: "a claim is missing",
+			old:  `{"id": "demo/dice/mean", "value": 0.1, "pass": true, "note": ""},`,
 			want: "demo/dice/mean: it is missing"},
-		{name: "a claim is unknown", old: "dice/spread", new: "dice/mode", want: "demo/dice/mode: demo/dice has no such claim"},
-		{name: "a failed claim has no note", old: "fair", want: "demo/dice/certain: it fails, and no note says why"},
-		{name: "a null claim has no note", old: "full only", want: "demo/dice/spread: it is not judged, and no note says why"},
-		{name: "a pass does not follow", old: "0.1", new: "0.9", want: "demo/dice/mean: pass is true"},
-		{name: "of another experiment", old: `"demo/dice"`, new: `"demo/coins"`, want: "it is a result of demo/coins"},
+		{name: "a claim is unknown", old: "dice/spread", new: "dice/mode",
+			want: "demo/dice/mode: demo/dice has no such claim"},
+		{name: "a failed claim has no note", old: "fair",
+			want: "demo/dice/certain: it fails, and no note says why"},
+		{name: "a null claim has no note", old: "full only",
+			want: "demo/dice/spread: it is not judged, and no note says why"},
+		{name: "a pass does not follow", old: "0.1", new: "0.9",
+			want: "demo/dice/mean: pass is true"},
+		{name: "of another experiment", old: `"demo/dice"`, new: `"demo/coins"`,
+			want: "it is a result of demo/coins"},
 		{name: "broken", old: `"scale"`, new: `"scales"`, want: `unknown field "scales"`},
 		{name: "a stranger", otherFiles: map[string]string{"demo/cards/claims.json": "{}"},
 			want: "demo/cards: the catalogue has no such experiment"},
-		{name: "other files do not matter", otherFiles: map[string]string{"demo/README.md": "", "demo/dice/walk.svg": "", "other/x": ""}},
+		{name: "other files do not matter", otherFiles: map[string]string{"demo/README.md": "",
+			"demo/dice/walk.svg": "", "other/x": ""}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

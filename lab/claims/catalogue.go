@@ -20,14 +20,16 @@ type Catalogue struct {
 
 // Meta is what the words of the catalogue mean, and which figures it covers.
 type Meta struct {
-	Version     int               `yaml:"version"`
-	Papers      []Paper           `yaml:"papers"`
-	Ops         map[string]string `yaml:"ops"`         // what Expect's operators mean
-	Metrics     map[string]string `yaml:"metrics"`     // words that the metrics use
-	Conventions map[string]string `yaml:"conventions"` // size classes, units, kinds and how to read the rest
+	Version int               `yaml:"version"`
+	Papers  []Paper           `yaml:"papers"`
+	Ops     map[string]string `yaml:"ops"`     // what Expect's operators mean
+	Metrics map[string]string `yaml:"metrics"` // words that the metrics use
+	// size classes, units, kinds and how to read the rest
+	Conventions map[string]string `yaml:"conventions"`
 	// Coverage is, by paper and by figure or table, the experiments that cover it.
-	Coverage       map[string]map[string]Covered `yaml:"coverage"`
-	NotExperiments []string                      `yaml:"not_experiments"` // which figures are none, and why
+	Coverage map[string]map[string]Covered `yaml:"coverage"`
+	// which figures are none, and why
+	NotExperiments []string `yaml:"not_experiments"`
 }
 
 // Paper is a group of experiments: a paper, or what we added.

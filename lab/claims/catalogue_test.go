@@ -49,7 +49,8 @@ func TestCounts(t *testing.T) {
 		"cc":         {5, 23, 19, 9, 14, 0},
 		"host":       {5, 26, 22, 5, 15, 6},
 	}, got)
-	assert.Equal(t, map[string]int{"bench": 7, "combinatorial": 11, "fabric": 92, "model": 22, "wire": 6}, kinds)
+	assert.Equal(t, map[string]int{"bench": 7, "combinatorial": 11, "fabric": 92, "model": 22,
+		"wire": 6}, kinds)
 }
 
 // TestCatalogueStandsAlone: no text points at something that its reader does not have.
@@ -82,7 +83,8 @@ func TestCatalogueOrder(t *testing.T) {
 			met = append(met, e.Paper())
 		}
 	}
-	assert.Equal(t, []string{"prioplus", "tocc", "taurus", "carc", "bytetuning", "beyond", "fabric", "cc", "host"}, papers)
+	assert.Equal(t, []string{"prioplus", "tocc", "taurus", "carc", "bytetuning", "beyond", "fabric",
+		"cc", "host"}, papers)
 	assert.Equal(t, papers, met)
 }
 
@@ -120,7 +122,8 @@ func TestFind(t *testing.T) {
 	assert.Equal(t, "takeover", takeover.Short())
 	assert.Equal(t, "each >= 0.95", takeover.At(FullScale).String())
 	assert.Equal(t, "each >= 0.9", takeover.At(SmallScale).String())
-	assert.Equal(t, "each <= 2.5ms", e.Claim("speed").At(SmallScale).String(), "the same where small has no other")
+	assert.Equal(t, "each <= 2.5ms", e.Claim("speed").At(SmallScale).String(),
+		"the same where small has no other")
 
 	assert.Nil(t, e.Claim("none"))
 	assert.Nil(t, c.Find("prioplus/fig10"))
@@ -131,10 +134,13 @@ func TestFind(t *testing.T) {
 func TestSetups(t *testing.T) {
 	c := load(t)
 	for id, starts := range map[string][]string{
-		"prioplus/fig3a":   {"pp-micro, 2 senders", "pp-micro: one switch"},
-		"prioplus/fig8b":   {"as prioplus/fig8a with", "prioplus/fig8a: pp-10g", "pp-10g: PrioPlus testbed"},
-		"tocc/fig6d":       {"tocc-mix", "tocc-mix: tocc-nb100", "tocc-nb100: tocc-os100", "tocc-os100: leaf-spine"},
-		"tocc/fig7d":       {"as fig7c", "tocc/fig7c: as fig7a", "tocc/fig7a: tocc-8to1", "tocc-8to1: 8 senders"},
+		"prioplus/fig3a": {"pp-micro, 2 senders", "pp-micro: one switch"},
+		"prioplus/fig8b": {"as prioplus/fig8a with", "prioplus/fig8a: pp-10g",
+			"pp-10g: PrioPlus testbed"},
+		"tocc/fig6d": {"tocc-mix", "tocc-mix: tocc-nb100", "tocc-nb100: tocc-os100",
+			"tocc-os100: leaf-spine"},
+		"tocc/fig7d": {"as fig7c", "tocc/fig7c: as fig7a", "tocc/fig7a: tocc-8to1",
+			"tocc-8to1: 8 senders"},
 		"taurus/fig14b":    {"as fig14a", "taurus/fig14a: ", "taurus-link: ", "taurus-sim: "},
 		"carc/eq1":         {"formula 1 and 2"},
 		"fabric/incast":    {"one switch"},
@@ -148,7 +154,8 @@ func TestSetups(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "as fig12b small with PFC off\n\nprioplus/fig12b: as fig12a small at 0.7\n\n"+
-		"prioplus/fig12a: 40 hosts, 1 pod pair, 25G, 60 coflows", c.Find("prioplus/fig17").SmallSetup())
+		"prioplus/fig12a: 40 hosts, 1 pod pair, 25G, 60 coflows",
+		c.Find("prioplus/fig17").SmallSetup())
 	assert.Equal(t, "same", c.Find("carc/eq1").SmallSetup())
 }
 
@@ -159,9 +166,12 @@ func TestMatch(t *testing.T) {
 		want     []string
 	}{
 		{[]string{"carc/eq1"}, []string{"carc/eq1"}},
-		{[]string{"prioplus/fig10?"}, []string{"prioplus/fig10a", "prioplus/fig10b", "prioplus/fig10c", "prioplus/fig10d"}},
-		{[]string{"*/table1"}, []string{"prioplus/table1", "tocc/table1", "taurus/table1", "carc/table1"}},
-		{[]string{"carc/fig[23]", "prioplus/appC", "carc/fig2"}, []string{"prioplus/appC", "carc/fig2", "carc/fig3"}},
+		{[]string{"prioplus/fig10?"}, []string{"prioplus/fig10a", "prioplus/fig10b",
+			"prioplus/fig10c", "prioplus/fig10d"}},
+		{[]string{"*/table1"}, []string{"prioplus/table1", "tocc/table1", "taurus/table1",
+			"carc/table1"}},
+		{[]string{"carc/fig[23]", "prioplus/appC", "carc/fig2"},
+			[]string{"prioplus/appC", "carc/fig2", "carc/fig3"}},
 	} {
 		got, err := c.Match(m.patterns...)
 		require.NoError(t, err, m.patterns)
@@ -171,7 +181,8 @@ func TestMatch(t *testing.T) {
 		}
 		assert.Equal(t, m.want, ids, m.patterns)
 	}
-	for pattern, n := range map[string]int{"fabric": 10, "fabric/*": 10, "*": 158, "*/*": 158, "t*": 56} {
+	for pattern, n := range map[string]int{"fabric": 10, "fabric/*": 10, "*": 158, "*/*": 158,
+		"t*": 56} {
 		got, err := c.Match(pattern)
 		require.NoError(t, err)
 		assert.Len(t, got, n, pattern)
@@ -189,9 +200,10 @@ func TestMatchNothing(t *testing.T) {
 		"prioplus/fig8ab": "near it: prioplus/fig8a",
 		"fig9eh":          "near it: prioplus/fig9, taurus/fig9eh",
 		"beyond/unheard":  "near it: beyond/carc-swift, beyond/carc-prioplus",
-		"none":            "near it: prioplus/*, tocc/*, taurus/*, carc/*, bytetuning/*, beyond/*, fabric/*, cc/*, host/*",
-		"":                "near it: ",
-		"carc/[":          "syntax error in pattern",
+		"none": "near it: prioplus/*, tocc/*, taurus/*, carc/*, bytetuning/*, " +
+			"beyond/*, fabric/*, cc/*, host/*",
+		"":       "near it: ",
+		"carc/[": "syntax error in pattern",
 	} {
 		_, err := c.Match("carc/eq1", pattern)
 		assert.ErrorContains(t, err, want, pattern)

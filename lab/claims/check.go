@@ -3,11 +3,13 @@ package claims
 import "fmt"
 
 // Check answers what is wrong with r as a result of e: claims that are missing, unknown or there
-// twice, a verdict that is not true and has no note, and a pass that does not follow from its value.
-// A result with nothing wrong may still hold claims that failed.
+// twice, a verdict that is not true and has no note, and a pass that does not follow from its
+// value. A result with nothing wrong may still hold claims that failed.
 func Check(e *Experiment, r *Result) []string {
 	var problems []string
-	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	problem := func(format string, args ...any) {
+		problems = append(problems, fmt.Sprintf(format, args...))
+	}
 	if r.Experiment != e.ID {
 		problem("it is a result of %s", r.Experiment)
 	}
@@ -34,7 +36,8 @@ func Check(e *Experiment, r *Result) []string {
 		if pass, why := c.pass(e, r.Scale, v.Value); pass == nil {
 			problem("%s: pass is %v: %s", v.ID, *v.Pass, why)
 		} else if *pass != *v.Pass {
-			problem("%s: pass is %v, and %v at %s scale of %v is %v", v.ID, *v.Pass, c.At(r.Scale), r.Scale, v.Value, *pass)
+			problem("%s: pass is %v, and %v at %s scale of %v is %v", v.ID, *v.Pass, c.At(r.Scale),
+				r.Scale, v.Value, *pass)
 		}
 	}
 	for i := range e.Claims {

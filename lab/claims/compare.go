@@ -8,7 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// scalar answers a number, or a quantity in picoseconds, bytes or bits per second, and what it is of.
+// scalar answers a number, or a quantity in picoseconds, bytes or bits per second, and what it is
+// of.
 func (v Value) scalar() (x float64, kind string, ok bool) {
 	switch x := v.x.(type) {
 	case float64:

@@ -20,9 +20,9 @@ import (
 //	                                  within Slope
 //	equals        Value               exactly that number, text, bool, list or map
 //
-// A bound with a unit asks for a metric with a unit of its kind, and one without for a number in the
-// metric's own unit. A series is a list, or a map in its order; where its elements are points, y
-// counts.
+// A bound with a unit asks for a metric with a unit of its kind, and one without for a number in
+// the metric's own unit. A series is a list, or a map in its order; where its elements are points,
+// y counts.
 type Expect struct {
 	Op    string     `yaml:"op"`
 	Value Value      `yaml:"value"`
@@ -200,7 +200,8 @@ func (e *Expect) String() string {
 	case "each":
 		return fmt.Sprint("each ", e.Cond)
 	case "linear":
-		return fmt.Sprintf("linear with r2 >= %v and slope in [%v, %v]", e.R2, e.Slope[0], e.Slope[1])
+		return fmt.Sprintf("linear with r2 >= %v and slope in [%v, %v]", e.R2, e.Slope[0],
+			e.Slope[1])
 	}
 	return e.Op + " " + e.Value.String()
 }

@@ -36,42 +36,63 @@ func TestJudge(t *testing.T) {
 		{"{op: '==', value: 3}", []string{"3", "3.0"}, []string{"2"}},
 
 		// A string carries its unit, with or without a blank.
-		{"{op: '<=', value: 1ms}", []string{`"1ms"`, `"1000 us"`, `"0.001s"`, `"999999ns"`}, []string{`"1.000001ms"`, `"infinite"`}},
-		{"{op: '>=', value: 2.6 MB}", []string{`"2.6MB"`, `"2600 KB"`, `"2600000B"`, `"1 GB"`}, []string{`"2599999B"`, `"0B"`}},
-		{"{op: between, low: 41 Mbps, high: 44 Mbps}", []string{`"42.7Mbps"`, `"41000Kbps"`, `"0.044Gbps"`}, []string{`"40.9Mb/s"`, `"44.1 Mbps"`}},
-		{"{op: between, low: 70us, high: 100us}", []string{`"70us"`, `"84us"`, `"0.1ms"`}, []string{`"69.999us"`, `"100.001us"`}},
+		{"{op: '<=', value: 1ms}", []string{`"1ms"`, `"1000 us"`, `"0.001s"`, `"999999ns"`},
+			[]string{`"1.000001ms"`, `"infinite"`}},
+		{"{op: '>=', value: 2.6 MB}", []string{`"2.6MB"`, `"2600 KB"`, `"2600000B"`, `"1 GB"`},
+			[]string{`"2599999B"`, `"0B"`}},
+		{"{op: between, low: 41 Mbps, high: 44 Mbps}",
+			[]string{`"42.7Mbps"`, `"41000Kbps"`, `"0.044Gbps"`}, []string{`"40.9Mb/s"`,
+				`"44.1 Mbps"`}},
+		{"{op: between, low: 70us, high: 100us}", []string{`"70us"`, `"84us"`, `"0.1ms"`},
+			[]string{`"69.999us"`, `"100.001us"`}},
 
 		{"{op: between, low: 7, high: 12}", []string{"7", "9.5", "12"}, []string{"6.99", "12.01"}},
 		{"{op: between, low: -0.75, high: -0.35}", []string{"-0.5"}, []string{"-0.8", "0"}},
 
 		{"{op: order, of: [linear, exponential, line]}",
-			[]string{`{"linear": 1, "exponential": 1, "line": 2}`, `{"line": 3, "linear": 1, "other": 9, "exponential": 2}`},
-			[]string{`{"linear": 1.05, "exponential": 1, "line": 2}`, `{"linear": 1, "exponential": 3, "line": 2}`}},
+			[]string{`{"linear": 1, "exponential": 1, "line": 2}`,
+				`{"line": 3, "linear": 1, "other": 9, "exponential": 2}`},
+			[]string{`{"linear": 1.05, "exponential": 1, "line": 2}`,
+				`{"linear": 1, "exponential": 3, "line": 2}`}},
 		{"{op: order, of: [p2, p4, p6], slack: 0.1}",
-			[]string{`{"p2": 1.1, "p4": 1, "p6": 0.95}`, `{"p2": "11us", "p4": "10us", "p6": "10us"}`},
+			[]string{`{"p2": 1.1, "p4": 1, "p6": 0.95}`,
+				`{"p2": "11us", "p4": "10us", "p6": "10us"}`},
 			[]string{`{"p2": 1.11, "p4": 1, "p6": 1}`, `{"p2": 1, "p4": 1, "p6": 0.9}`}},
 
-		{"{op: monotone, dir: up}", []string{"[1, 1, 2]", `["1us", "2us"]`, `{"a": 1, "b": 2}`, "[[1, 5], [2, 6]]", `[1, "infinite"]`},
+		{"{op: monotone, dir: up}", []string{"[1, 1, 2]", `["1us", "2us"]`, `{"a": 1, "b": 2}`,
+			"[[1, 5], [2, 6]]", `[1, "infinite"]`},
 			[]string{"[1, 2, 1.99]", `{"b": 2, "a": 1}`, "[[1, 6], [2, 5]]"}},
-		{"{op: monotone, dir: down, slack: 0.05}", []string{"[100, 50, 55, 0]", "[3, 3]"}, []string{"[100, 50, 55.1, 0]", "[1, 2]"}},
+		{"{op: monotone, dir: down, slack: 0.05}", []string{"[100, 50, 55, 0]", "[3, 3]"},
+			[]string{"[100, 50, 55.1, 0]", "[1, 2]"}},
 
-		{"{op: each, cond: {op: '>=', value: 0.9}}", []string{`{"p4": 0.9, "p5": 1}`, "[0.95, 1]", "[[4, 0.9], [8, 0.95]]"},
+		{"{op: each, cond: {op: '>=', value: 0.9}}", []string{`{"p4": 0.9, "p5": 1}`, "[0.95, 1]",
+			"[[4, 0.9], [8, 0.95]]"},
 			[]string{`{"p4": 0.89, "p5": 1}`, "[1, 0]"}},
-		{"{op: each, cond: {op: '<=', value: 2ms}}", []string{`{"p4": "1ms", "p5": "300us"}`}, []string{`{"p4": "1ms", "p5": "infinite"}`}},
-		{"{op: each, cond: {op: between, low: 0.1, high: 0.5}}", []string{"[0.1, 0.5]"}, []string{"[0.1, 0.51]"}},
+		{"{op: each, cond: {op: '<=', value: 2ms}}", []string{`{"p4": "1ms", "p5": "300us"}`},
+			[]string{`{"p4": "1ms", "p5": "infinite"}`}},
+		{"{op: each, cond: {op: between, low: 0.1, high: 0.5}}", []string{"[0.1, 0.5]"},
+			[]string{"[0.1, 0.51]"}},
 
-		{"{op: linear, r2: 0.93, slope: [0.2, 1.5]}", []string{"[[1, 1], [2, 2], [3, 3]]", "[[1, 1], [2, 2.1], [3, 2.9], [4, 4]]"},
-			[]string{"[[1, 2], [2, 4], [3, 6]]", "[[1, 1], [2, 3], [3, 1], [4, 4]]", "[[1, 3], [2, 2], [3, 1]]"}},
+		{"{op: linear, r2: 0.93, slope: [0.2, 1.5]}",
+			[]string{"[[1, 1], [2, 2], [3, 3]]", "[[1, 1], [2, 2.1], [3, 2.9], [4, 4]]"},
+			[]string{"[[1, 2], [2, 4], [3, 6]]", "[[1, 1], [2, 3], [3, 1], [4, 4]]",
+				"[[1, 3], [2, 2], [3, 1]]"}},
 
 		{"{op: equals, value: 0}", []string{"0", "-0"}, []string{"1", `"infinite"`}},
 		{"{op: equals, value: true}", []string{"true"}, []string{"false"}},
 		{"{op: equals, value: done}", []string{`"done"`}, []string{`"lost"`}},
-		{"{op: equals, value: [4, 4, 6]}", []string{"[4, 4, 6]"}, []string{"[4, 6, 4]", "[4, 4]", "[4, 4, 6, 6]"}},
-		{"{op: equals, value: [send, probe, send]}", []string{`["send", "probe", "send"]`}, []string{`["send", "stop", "send"]`}},
-		{"{op: equals, value: {p4000: 12.5, p1000: 50.0}}", []string{`{"p1000": 50, "p4000": 12.5}`},
-			[]string{`{"p1000": 50, "p4000": 12}`, `{"p1000": 50}`, `{"p1000": 50, "p4000": 12.5, "p8": 1}`}},
-		{"{op: equals, value: {A: [0, 384], B: [0]}}", []string{`{"A": [0, 384], "B": [0]}`}, []string{`{"A": [0, 384], "B": [1]}`}},
-		{"{op: equals, value: {live: 0, order_ok: true}}", []string{`{"order_ok": true, "live": 0}`}, []string{`{"order_ok": false, "live": 0}`}},
+		{"{op: equals, value: [4, 4, 6]}", []string{"[4, 4, 6]"},
+			[]string{"[4, 6, 4]", "[4, 4]", "[4, 4, 6, 6]"}},
+		{"{op: equals, value: [send, probe, send]}", []string{`["send", "probe", "send"]`},
+			[]string{`["send", "stop", "send"]`}},
+		{"{op: equals, value: {p4000: 12.5, p1000: 50.0}}",
+			[]string{`{"p1000": 50, "p4000": 12.5}`},
+			[]string{`{"p1000": 50, "p4000": 12}`, `{"p1000": 50}`,
+				`{"p1000": 50, "p4000": 12.5, "p8": 1}`}},
+		{"{op: equals, value: {A: [0, 384], B: [0]}}", []string{`{"A": [0, 384], "B": [0]}`},
+			[]string{`{"A": [0, 384], "B": [1]}`}},
+		{"{op: equals, value: {live: 0, order_ok: true}}",
+			[]string{`{"order_ok": true, "live": 0}`}, []string{`{"order_ok": false, "live": 0}`}},
 	} {
 		e := expectation(t, c.expect)
 		require.NoError(t, e.validate(), c.expect)
@@ -129,12 +150,13 @@ func TestJudgeShape(t *testing.T) {
 
 func TestExpectText(t *testing.T) {
 	for text, want := range map[string]string{
-		"{op: '>=', value: 0.95}":                      ">= 0.95",
-		"{op: between, low: 70us, high: 100us}":        "between 70us and 100us",
-		"{op: order, of: [a, b, c], slack: 0.1}":       "order a <= b <= c, slack 0.1",
-		"{op: monotone, dir: up}":                      "monotone up",
-		"{op: each, cond: {op: '<=', value: 2ms}}":     "each <= 2ms",
-		"{op: linear, r2: 0.93, slope: [0.2, 1.5]}":    "linear with r2 >= 0.93 and slope in [0.2, 1.5]",
+		"{op: '>=', value: 0.95}":                  ">= 0.95",
+		"{op: between, low: 70us, high: 100us}":    "between 70us and 100us",
+		"{op: order, of: [a, b, c], slack: 0.1}":   "order a <= b <= c, slack 0.1",
+		"{op: monotone, dir: up}":                  "monotone up",
+		"{op: each, cond: {op: '<=', value: 2ms}}": "each <= 2ms",
+		"{op: linear, r2: 0.93, slope: [0.2, 1.5]}": "linear with r2 >= 0.93 and slope in " +
+			"[0.2, 1.5]",
 		"{op: equals, value: {a: [1, 2], b: true}}":    "equals {a: [1, 2], b: true}",
 		"{op: '>=', value: 2 MB, why: it is generous}": ">= 2000000B",
 	} {
@@ -169,11 +191,15 @@ func TestExpectValidate(t *testing.T) {
 // error; and a yes does not depend on a detour through JSON.
 func FuzzJudge(f *testing.F) {
 	for _, s := range []string{
-		"{op: '>=', value: 0.95}", "{op: between, low: 70us, high: 1ms}", "{op: order, of: [a, b], slack: 0.1}",
-		"{op: monotone, dir: down, slack: 0.05}", "{op: each, cond: {op: each, cond: {op: '<', value: 1}}}",
-		"{op: linear, r2: 0.9, slope: [0, 1]}", "{op: equals, value: {a: [1, true], b: x}}", "{op: each}", "[]",
+		"{op: '>=', value: 0.95}", "{op: between, low: 70us, high: 1ms}",
+		"{op: order, of: [a, b], slack: 0.1}",
+		"{op: monotone, dir: down, slack: 0.05}",
+		"{op: each, cond: {op: each, cond: {op: '<', value: 1}}}",
+		"{op: linear, r2: 0.9, slope: [0, 1]}", "{op: equals, value: {a: [1, true], b: x}}",
+		"{op: each}", "[]",
 	} {
-		for _, v := range []string{"1", `"infinite"`, "[1, 2]", "[[1, 2], [2, 3], [3, 5]]", `{"a": 1, "b": "2us"}`, "null", `{"a": [1, true], "b": "x"}`} {
+		for _, v := range []string{"1", `"infinite"`, "[1, 2]", "[[1, 2], [2, 3], [3, 5]]",
+			`{"a": 1, "b": "2us"}`, "null", `{"a": [1, true], "b": "x"}`} {
 			f.Add(s, v)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 type Experiment struct {
 	ID    string `yaml:"id"` // paper/figure
 	Title string `yaml:"title"`
-	Kind  string `yaml:"kind"` // fabric, wire, model, bench or combinatorial; common.yaml says what each is
+	// fabric, wire, model, bench or combinatorial; common.yaml says what each is
+	Kind string `yaml:"kind"`
 	// Source is the sentence of a paper that asks for an experiment that no paper has made.
 	Source string   `yaml:"source"`
 	Needs  []string `yaml:"needs"` // features it builds on
@@ -31,12 +32,14 @@ type Claim struct {
 	ID     string `yaml:"id"`     // paper/figure/name
 	Says   string `yaml:"says"`   // the statement
 	Metric string `yaml:"metric"` // what to measure, and in which unit
-	Paper  string `yaml:"paper"`  // the paper's value, and where it stands: text, table or only a curve
+	// the paper's value, and where it stands: text, table or only a curve
+	Paper  string `yaml:"paper"`
 	Expect Expect `yaml:"expect"`
 	// ExpectSmall replaces Expect at small scale, where it is there.
 	ExpectSmall *Expect `yaml:"expect_small"`
-	Confidence  string  `yaml:"confidence"` // high, medium or low: will a faithful reproduction show it?
-	Because     string  `yaml:"because"`    // why it is not high
+	// high, medium or low: will a faithful reproduction show it?
+	Confidence string `yaml:"confidence"`
+	Because    string `yaml:"because"` // why it is not high
 }
 
 // Paper is the part of the id before the slash.
@@ -51,7 +54,9 @@ func (e *Experiment) FullSetup() string { return e.fullSetup }
 func (e *Experiment) SmallSetup() string { return e.smallSetup }
 
 // JudgedSmall says whether a claim, by its short name, is judged at small scale.
-func (e *Experiment) JudgedSmall(short string) bool { return slices.Contains(e.Small.Claims, short) }
+func (e *Experiment) JudgedSmall(short string) bool {
+	return slices.Contains(e.Small.Claims, short)
+}
 
 // Claim answers the claim of a short name, nil when there is none.
 func (e *Experiment) Claim(short string) *Claim {

@@ -10,17 +10,19 @@ import (
 // Judge answers a verdict for every claim of e, in order, from the values that a run measured and
 // the notes that it made, both by the claims' short names. A claim without a value, or that is not
 // judged at this scale, passes neither way and the note says so; so does one whose value does not
-// have the form that the claim asks for. Why a claim fails nobody but its experiment can say: without
-// a note of its own it has none, and Check finds that. A name that e has no claim of is an error, joined with others of its kind;
-// the verdicts are good all the same.
-func Judge(e *Experiment, scale Scale, values map[string]Value, notes map[string]string) ([]Verdict, error) {
+// have the form that the claim asks for. Why a claim fails nobody but its experiment can say:
+// without a note of its own it has none, and Check finds that. A name that e has no claim of is an
+// error, joined with others of its kind; the verdicts are good all the same.
+func Judge(e *Experiment, scale Scale, values map[string]Value, notes map[string]string) ([]Verdict,
+	error) {
 	verdicts := make([]Verdict, len(e.Claims))
 	for i := range e.Claims {
 		c := &e.Claims[i]
 		verdicts[i] = c.verdict(e, scale, values[c.Short()], notes[c.Short()])
 	}
 	var unknown []error
-	for _, names := range [][]string{slices.Sorted(maps.Keys(values)), slices.Sorted(maps.Keys(notes))} {
+	for _, names := range [][]string{slices.Sorted(maps.Keys(values)),
+		slices.Sorted(maps.Keys(notes))} {
 		for _, short := range names {
 			if e.Claim(short) == nil {
 				unknown = append(unknown, fmt.Errorf("claims: %s has no claim %q", e.ID, short))

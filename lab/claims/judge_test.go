@@ -29,27 +29,32 @@ func TestVerdicts(t *testing.T) {
 		notes  map[string]string
 		want   []Verdict
 	}{
-		{"passes and fails", FullScale, map[string]Value{"fast": fast, "full": full}, nil, []Verdict{
-			{"p/a/fast", fast, yes(), ""},
-			{"p/a/full", full, no(), ""},
-		}},
+		{"passes and fails", FullScale, map[string]Value{"fast": fast, "full": full}, nil,
+			[]Verdict{
+				{"p/a/fast", fast, yes(), ""},
+				{"p/a/full", full, no(), ""},
+			}},
 		{"a note of the run stays", FullScale, map[string]Value{"fast": fast, "full": full},
 			map[string]string{"fast": "9 seeds", "full": "the buffer is ours"}, []Verdict{
 				{"p/a/fast", fast, yes(), "9 seeds"},
 				{"p/a/full", full, no(), "the buffer is ours"},
 			}},
-		{"a claim that small does not judge keeps its value", SmallScale, map[string]Value{"fast": fast, "full": full}, nil, []Verdict{
-			{"p/a/fast", fast, yes(), ""},
-			{"p/a/full", full, nil, "not judged at small scale"},
-		}},
-		{"what was not measured", FullScale, nil, map[string]string{"full": "no such hardware here"}, []Verdict{
-			{"p/a/fast", Value{}, nil, "not measured"},
-			{"p/a/full", Value{}, nil, "no such hardware here"},
-		}},
-		{"a value of another form", FullScale, map[string]Value{"fast": Number(800), "full": full}, nil, []Verdict{
-			{"p/a/fast", Number(800), nil, "not judged: claims: <= 1ms of 800: 800 is a number and 1ms is a time"},
-			{"p/a/full", full, no(), ""},
-		}},
+		{"a claim that small does not judge keeps its value", SmallScale,
+			map[string]Value{"fast": fast, "full": full}, nil, []Verdict{
+				{"p/a/fast", fast, yes(), ""},
+				{"p/a/full", full, nil, "not judged at small scale"},
+			}},
+		{"what was not measured", FullScale, nil,
+			map[string]string{"full": "no such hardware here"}, []Verdict{
+				{"p/a/fast", Value{}, nil, "not measured"},
+				{"p/a/full", Value{}, nil, "no such hardware here"},
+			}},
+		{"a value of another form", FullScale, map[string]Value{"fast": Number(800), "full": full},
+			nil, []Verdict{
+				{"p/a/fast", Number(800), nil,
+					"not judged: claims: <= 1ms of 800: 800 is a number and 1ms is a time"},
+				{"p/a/full", full, no(), ""},
+			}},
 	} {
 		e := minimal(t)
 		got, err := Judge(e, c.scale, c.values, c.notes)
@@ -61,7 +66,8 @@ func TestVerdicts(t *testing.T) {
 				unexplained = append(unexplained, v.ID+": it fails, and no note says why")
 			}
 		}
-		assert.Equal(t, unexplained, Check(e, &Result{Experiment: e.ID, Scale: c.scale, Claims: got}), c.name)
+		assert.Equal(t, unexplained,
+			Check(e, &Result{Experiment: e.ID, Scale: c.scale, Claims: got}), c.name)
 	}
 }
 
@@ -77,8 +83,10 @@ func TestVerdictSmall(t *testing.T) {
 // TestJudgeUnknown: a value under a name that is no claim is a mistake of the experiment.
 func TestJudgeUnknown(t *testing.T) {
 	e := minimal(t)
-	got, err := Judge(e, FullScale, map[string]Value{"fats": Number(1)}, map[string]string{"p/a/full": "the long name"})
-	assert.EqualError(t, err, "claims: p/a has no claim \"fats\"\nclaims: p/a has no claim \"p/a/full\"")
+	got, err := Judge(e, FullScale, map[string]Value{"fats": Number(1)},
+		map[string]string{"p/a/full": "the long name"})
+	assert.EqualError(t, err,
+		"claims: p/a has no claim \"fats\"\nclaims: p/a has no claim \"p/a/full\"")
 	assert.Len(t, got, 2)
 }
 
@@ -92,19 +100,27 @@ func TestCheck(t *testing.T) {
 	}{
 		{"complete, in any order", []Verdict{rest, good}, nil},
 		{"missing", []Verdict{good}, []string{"p/a/full: it is missing"}},
-		{"unknown", []Verdict{good, rest, {ID: "p/b/right"}}, []string{"p/b/right: p/a has no such claim"}},
+		{"unknown", []Verdict{good, rest, {ID: "p/b/right"}},
+			[]string{"p/b/right: p/a has no such claim"}},
 		{"twice", []Verdict{good, rest, good}, []string{"p/a/fast: it is there twice"}},
-		{"failed without a note", []Verdict{good, {"p/a/full", Number(0.5), no(), ""}}, []string{"p/a/full: it fails, and no note says why"}},
-		{"not judged without a note", []Verdict{{"p/a/fast", Value{}, nil, ""}, rest}, []string{"p/a/fast: it is not judged, and no note says why"}},
+		{"failed without a note", []Verdict{good, {"p/a/full", Number(0.5), no(), ""}},
+			[]string{"p/a/full: it fails, and no note says why"}},
+		{"not judged without a note", []Verdict{{"p/a/fast", Value{}, nil, ""}, rest},
+			[]string{"p/a/fast: it is not judged, and no note says why"}},
 		{"not judged with a note", []Verdict{{"p/a/fast", Value{}, nil, "no NIC"}, rest}, nil},
-		{"pass without reason", []Verdict{{"p/a/fast", Text("2ms"), yes(), ""}, rest}, []string{"p/a/fast: pass is true, and <= 1ms at full scale of 2ms is false"}},
-		{"fail without reason", []Verdict{good, {"p/a/full", Number(0.9), no(), "why"}}, []string{"p/a/full: pass is false, and >= 0.9 at full scale of 0.9 is true"}},
-		{"pass without a value", []Verdict{{"p/a/fast", Value{}, yes(), ""}, rest}, []string{"p/a/fast: pass is true: not measured"}},
+		{"pass without reason", []Verdict{{"p/a/fast", Text("2ms"), yes(), ""}, rest},
+			[]string{"p/a/fast: pass is true, and <= 1ms at full scale of 2ms is false"}},
+		{"fail without reason", []Verdict{good, {"p/a/full", Number(0.9), no(), "why"}},
+			[]string{"p/a/full: pass is false, and >= 0.9 at full scale of 0.9 is true"}},
+		{"pass without a value", []Verdict{{"p/a/fast", Value{}, yes(), ""}, rest},
+			[]string{"p/a/fast: pass is true: not measured"}},
 	} {
 		e := minimal(t)
-		assert.Equal(t, c.want, Check(e, &Result{Experiment: e.ID, Scale: FullScale, Claims: c.claims}), c.name)
+		assert.Equal(t, c.want,
+			Check(e, &Result{Experiment: e.ID, Scale: FullScale, Claims: c.claims}), c.name)
 	}
 	e := minimal(t)
-	assert.Equal(t, []string{"it is a result of p/b", "p/a/full: pass is false: not judged at small scale"},
+	assert.Equal(t,
+		[]string{"it is a result of p/b", "p/a/full: pass is false: not judged at small scale"},
 		Check(e, &Result{Experiment: "p/b", Scale: SmallScale, Claims: []Verdict{good, rest}}))
 }

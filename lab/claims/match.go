@@ -31,7 +31,8 @@ func (c *Catalogue) Match(patterns ...string) ([]*Experiment, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("claims: there is no experiment %q; near it: %s", pattern, strings.Join(c.near(pattern), ", "))
+			return nil, fmt.Errorf("claims: there is no experiment %q; near it: %s", pattern,
+				strings.Join(c.near(pattern), ", "))
 		}
 	}
 	var matched []*Experiment
@@ -43,8 +44,8 @@ func (c *Catalogue) Match(patterns ...string) ([]*Experiment, error) {
 	return matched, nil
 }
 
-// near answers ids that someone may have meant: those whose name begins alike, in the paper if there
-// are any and else in all papers; else those of the paper; else the papers.
+// near answers ids that someone may have meant: those whose name begins alike, in the paper if
+// there are any and else in all papers; else those of the paper; else the papers.
 func (c *Catalogue) near(pattern string) []string {
 	paper, name, _ := strings.Cut(strings.TrimRight(pattern, "*?"), "/")
 	if name == "" {

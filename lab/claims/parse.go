@@ -87,7 +87,9 @@ func (c *Catalogue) validate(fsys fs.FS) error {
 		for figure, covered := range figures {
 			for _, name := range covered {
 				if id := path.Join(paper, name); c.Find(id) == nil {
-					return fmt.Errorf("claims: common.yaml: coverage of %s %s: there is no experiment %s", paper, figure, id)
+					return fmt.Errorf(
+						"claims: common.yaml: coverage of %s %s: there is no experiment %s", paper,
+						figure, id)
 				}
 			}
 		}
@@ -143,7 +145,8 @@ func (c *Claim) validate() error {
 	case c.Says == "" || c.Metric == "" || c.Paper == "":
 		return fmt.Errorf("says, metric or paper is missing")
 	case !slices.Contains(confidences, c.Confidence):
-		return fmt.Errorf("confidence %q is none of %s", c.Confidence, strings.Join(confidences, ", "))
+		return fmt.Errorf("confidence %q is none of %s", c.Confidence,
+			strings.Join(confidences, ", "))
 	case c.Confidence != "high" && c.Because == "":
 		return fmt.Errorf("confidence is %s and because does not say why", c.Confidence)
 	}

@@ -52,7 +52,8 @@ common:
 )
 
 func parse(common, paper string) (*Catalogue, error) {
-	return Parse(fstest.MapFS{"common.yaml": {Data: []byte(common)}, "p.yaml": {Data: []byte(paper)}})
+	return Parse(fstest.MapFS{"common.yaml": {Data: []byte(common)},
+		"p.yaml": {Data: []byte(paper)}})
 }
 
 func TestParse(t *testing.T) {
@@ -60,7 +61,8 @@ func TestParse(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, c.Experiments, 2)
 	assert.Equal(t, []Paper{{"p", "a paper"}}, c.Papers())
-	assert.Equal(t, map[string]Covered{"fig1": {"a"}, "fig2": {"a", "b"}, "fig3": nil}, c.Meta.Coverage["p"])
+	assert.Equal(t, map[string]Covered{"fig1": {"a"}, "fig2": {"a", "b"}, "fig3": nil},
+		c.Meta.Coverage["p"])
 	assert.Equal(t, "lab, 100G\n\nlab: two hosts", c.Find("p/a").FullSetup())
 	assert.Equal(t, 0.8, c.Find("p/a").Claim("full").ExpectSmall.Value.x)
 }
@@ -79,11 +81,16 @@ func TestParseErrors(t *testing.T) {
 		{"p/a/full", "p/full", `p.yaml: p/a: claim "p/full" does not start`},
 		{"[fast]", "[quick]", `p.yaml: p/a: small.claims names "quick", which is no claim`},
 		{"op: '<='", "op: '=<'", `p.yaml: p/a: claim p/a/fast: expect: op "=<" is not known`},
-		{"expect_small: {op: '>='", "expect_small: {op: each", "p.yaml: p/a: claim p/a/full: expect_small: each takes a cond"},
-		{"confidence: low", "confidence: none", `p.yaml: p/a: claim p/a/full: confidence "none" is none of`},
-		{"      because: a curve only\n", "", "p.yaml: p/a: claim p/a/full: confidence is low and because does not say why"},
-		{"metric: util", "metric: ''", "p.yaml: p/a: claim p/a/full: says, metric or paper is missing"},
-		{"says: it is full", "sais: it is full", "p.yaml: yaml: unmarshal errors:\n  line 16: field sais not found"},
+		{"expect_small: {op: '>='", "expect_small: {op: each",
+			"p.yaml: p/a: claim p/a/full: expect_small: each takes a cond"},
+		{"confidence: low", "confidence: none",
+			`p.yaml: p/a: claim p/a/full: confidence "none" is none of`},
+		{"      because: a curve only\n", "",
+			"p.yaml: p/a: claim p/a/full: confidence is low and because does not say why"},
+		{"metric: util", "metric: ''",
+			"p.yaml: p/a: claim p/a/full: says, metric or paper is missing"},
+		{"says: it is full", "sais: it is full",
+			"p.yaml: yaml: unmarshal errors:\n  line 16: field sais not found"},
 		{"value: 1ms}", "value: {a: 1, a: 2}}", `p.yaml: line 13: "a" is there twice`},
 		{"- id: p/b", "-\n- id: p/b", "p.yaml: experiment 2 is empty"},
 		{"- id: p/a", "id: p/a", "p.yaml: yaml: "},
@@ -98,7 +105,8 @@ func TestParseErrors(t *testing.T) {
 		{"fig1: a", "fig1: fig1", "common.yaml: coverage of p fig1: there is no experiment p/fig1"},
 		{"name: p,", "name: q,", "the catalogue: open q.yaml"},
 		{"- {name: p, title: a paper}", "[]", "p.yaml: common.yaml names no paper \"p\""},
-		{"common:", "comon:", "common.yaml: yaml: unmarshal errors:\n  line 7: field comon not found"},
+		{"common:", "comon:",
+			"common.yaml: yaml: unmarshal errors:\n  line 7: field comon not found"},
 	} {
 		require.Contains(t, minimalCommon, c.old)
 		_, err := parse(strings.ReplaceAll(minimalCommon, c.old, c.new), minimalPaper)
@@ -116,7 +124,8 @@ func FuzzParse(f *testing.F) {
 	f.Add("", "- ")
 	f.Add("meta: {papers: [{name: p}, {name: p}]}", minimalPaper)
 	f.Add("meta: {papers: [{name: ../p}]}", "a: &a [*a]")
-	f.Add("common: {a1: b1, b1: a1}\nmeta: {papers: [{name: p}]}", strings.ReplaceAll(minimalPaper, "lab", "a1"))
+	f.Add("common: {a1: b1, b1: a1}\nmeta: {papers: [{name: p}]}",
+		strings.ReplaceAll(minimalPaper, "lab", "a1"))
 	f.Fuzz(func(t *testing.T, common, paper string) {
 		c, err := parse(common, paper)
 		if err != nil {
@@ -129,7 +138,8 @@ func FuzzParse(f *testing.F) {
 			require.NotEmpty(t, e.FullSetup())
 			verdicts, err := Judge(e, SmallScale, nil, nil)
 			require.NoError(t, err)
-			require.Empty(t, Check(e, &Result{Experiment: e.ID, Scale: SmallScale, Claims: verdicts}))
+			require.Empty(t,
+				Check(e, &Result{Experiment: e.ID, Scale: SmallScale, Claims: verdicts}))
 		}
 	})
 }

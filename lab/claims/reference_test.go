@@ -20,15 +20,16 @@ var reworded = []string{
 	"bytetuning/fig6/reference",
 }
 
-// TestReference compares the catalogue with the notes that it was made from, where they are at hand:
-// no claim is lost, none is easier to pass, none measures something else.
+// TestReference compares the catalogue with the notes that it was made from, where they are at
+// hand: no claim is lost, none is easier to pass, none measures something else.
 func TestReference(t *testing.T) {
 	dir := os.Getenv("GOROCE_REFERENCE")
 	if dir == "" {
 		dir = "../../../shared/reference"
 	}
 	if _, err := os.Stat(filepath.Join(dir, "claims.yaml")); err != nil {
-		t.Skip("the notes that the catalogue was made from are not here; GOROCE_REFERENCE names their directory")
+		t.Skip("the notes that the catalogue was made from are not here; GOROCE_REFERENCE names " +
+			"their directory")
 	}
 	var original struct {
 		Meta                any
@@ -38,7 +39,9 @@ func TestReference(t *testing.T) {
 	require.NoError(t, decodeFile(os.DirFS(dir), "claims.yaml", &original))
 	want := append(original.Experiments, original.Beyond...)
 	c := load(t)
-	ours := slices.DeleteFunc(c.Experiments, func(e *Experiment) bool { return slices.Contains([]string{"fabric", "cc", "host"}, e.Paper()) })
+	ours := slices.DeleteFunc(c.Experiments, func(e *Experiment) bool {
+		return slices.Contains([]string{"fabric", "cc", "host"}, e.Paper())
+	})
 	require.Len(t, ours, len(want))
 	for i, e := range ours {
 		w := want[i]
@@ -52,7 +55,8 @@ func TestReference(t *testing.T) {
 			o := w.Claims[j]
 			require.Equal(t, o.ID, c.ID)
 			assert.Equal(t, o.Confidence, c.Confidence, c.ID)
-			assert.Equal(t, slices.Contains(reworded, c.ID), o.Metric != c.Metric, "%s: %s", c.ID, c.Metric)
+			assert.Equal(t, slices.Contains(reworded, c.ID), o.Metric != c.Metric, "%s: %s", c.ID,
+				c.Metric)
 			o.Expect.Why, c.Expect.Why = "", "" // a reason may say more than it did
 			assert.Equal(t, o.Expect, c.Expect, c.ID)
 			assert.Equal(t, o.ExpectSmall, c.ExpectSmall, c.ID)

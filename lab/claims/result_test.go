@@ -44,10 +44,12 @@ const written = `{
 func TestResultFile(t *testing.T) {
 	no := false
 	r := &Result{
-		Experiment: "p/a", Scale: SmallScale, Seeds: []uint64{1, 1<<64 - 1}, Commit: "0123abc", Command: "lab run p/a --small",
+		Experiment: "p/a", Scale: SmallScale, Seeds: []uint64{1, 1<<64 - 1}, Commit: "0123abc",
+		Command: "lab run p/a --small",
 		Claims: []Verdict{
 			{ID: "p/a/fast", Value: Text("1.2ms"), Pass: &no, Note: "expected <= 1ms, got 1.2ms"},
-			{ID: "p/a/full", Value: Value{}.With("p6", Number(0.95)).With("p4", Number(0.9)), Note: "not judged at small scale"},
+			{ID: "p/a/full", Value: Value{}.With("p6", Number(0.95)).With("p4", Number(0.9)),
+				Note: "not judged at small scale"},
 		},
 	}
 	path := filepath.Join(t.TempDir(), "claims.json")
@@ -82,7 +84,8 @@ func TestReadResultErrors(t *testing.T) {
 		{"\n}\n", "", "unexpected EOF"},
 	} {
 		require.Contains(t, written, c.old)
-		require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(written, c.old, c.new)), 0o644))
+		require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(written, c.old, c.new)),
+			0o644))
 		_, err := ReadResult(path)
 		require.Error(t, err, c.want)
 		assert.Contains(t, err.Error(), "claims: result "+path+": ")
@@ -90,8 +93,8 @@ func TestReadResultErrors(t *testing.T) {
 	}
 }
 
-// FuzzReadResult: a claims.json, whatever is in it, is read or refused, and Check says what it will of
-// one that is read, and the same of it when it is written and read again.
+// FuzzReadResult: a claims.json, whatever is in it, is read or refused, and Check says what it will
+// of one that is read, and the same of it when it is written and read again.
 func FuzzReadResult(f *testing.F) {
 	f.Add(written)
 	f.Add(`{"experiment": "carc/eq1", "scale": "full", "claims": [{"id": "carc/eq1/credits", "value": {"n16": 12288, "n8": 24576, "n1000": 196}, "pass": true}]}`)

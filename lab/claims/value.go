@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Value is what a metric came out as: a number in the metric's own unit, a quantity that carries its
-// unit, a bool, a text, a list or a map of values. The zero Value is null: not measured.
+// Value is what a metric came out as: a number in the metric's own unit, a quantity that carries
+// its unit, a bool, a text, a list or a map of values. The zero Value is null: not measured.
 type Value struct {
 	// nil, bool, string, float64, units.Duration, units.Bytes, units.BitRate, []Value or []field
 	x any

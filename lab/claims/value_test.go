@@ -43,7 +43,8 @@ func TestValueText(t *testing.T) {
 		{List(Text("send"), Text("probe")), "[send, probe]", `["send","probe"]`},
 		{Numbers(1, 2.5), "[1, 2.5]", `[1,2.5]`},
 		{List(Point(1, 2), Point(2, 4)), "[[1, 2], [2, 4]]", `[[1,2],[2,4]]`},
-		{Value{}.With("p6", Number(1)).With("p4", Time(units.Second)), "{p6: 1, p4: 1s}", `{"p6":1,"p4":"1s"}`},
+		{Value{}.With("p6", Number(1)).With("p4", Time(units.Second)), "{p6: 1, p4: 1s}",
+			`{"p6":1,"p4":"1s"}`},
 		{Value{}.With(`a"b`, Value{}), `{a"b: null}`, `{"a\"b":null}`},
 	} {
 		assert.Equal(t, c.text, c.v.String())
@@ -59,15 +60,18 @@ func TestValueText(t *testing.T) {
 // TestTextWithUnit: a text that carries a unit is the quantity, as the catalogue writes them.
 func TestTextWithUnit(t *testing.T) {
 	for text, want := range map[string]Value{
-		"70us": Time(70 * units.Microsecond), "1 ms": Time(units.Millisecond), "0.8ms": Time(800 * units.Microsecond),
-		"3s": Time(3 * units.Second), "81.92ns": Time(81920), "-1us": Time(-units.Microsecond),
-		"2.6 MB": Size(2_600_000), "0.5 MB": Size(500_000), "9000B": Size(9000), "64KB": Size(64000),
+		"70us": Time(70 * units.Microsecond), "1 ms": Time(units.Millisecond),
+		"0.8ms": Time(800 * units.Microsecond),
+		"3s":    Time(3 * units.Second), "81.92ns": Time(81920), "-1us": Time(-units.Microsecond),
+		"2.6 MB": Size(2_600_000), "0.5 MB": Size(500_000), "9000B": Size(9000),
+		"64KB":   Size(64000),
 		"10Gbps": Rate(10 * units.Gbps), "41 Mbps": Rate(41 * units.Mbps), "9.6 Kbps": Rate(9600),
 		"infinite": Number(math.Inf(1)),
 	} {
 		assert.Equal(t, want, Text(text), text)
 	}
-	for _, word := range []string{"", "s", "B", "bps", "p2B", "send", "16", "2 flows", "1.5B", "1e999s", "NaNs", "Infs", "-", "5 m", "--1s"} {
+	for _, word := range []string{"", "s", "B", "bps", "p2B", "send", "16", "2 flows", "1.5B",
+		"1e999s", "NaNs", "Infs", "-", "5 m", "--1s"} {
 		assert.Equal(t, Value{word}, Text(word), word)
 	}
 }
@@ -103,7 +107,8 @@ func TestValueErrors(t *testing.T) {
 
 func TestValueYAML(t *testing.T) {
 	for text, want := range map[string]Value{
-		"5": Number(5), "0.5": Number(0.5), ".inf": Number(math.Inf(1)), "true": Bool(true), "2ms": Time(2 * units.Millisecond),
+		"5": Number(5), "0.5": Number(0.5), ".inf": Number(math.Inf(1)), "true": Bool(true),
+		"2ms":  Time(2 * units.Millisecond),
 		"null": {}, "word": Text("word"), "[send, 2]": List(Text("send"), Number(2)), "[]": List(),
 		"{b: 1, a: [0, 384]}": Value{}.With("b", Number(1)).With("a", Numbers(0, 384)),
 	} {
@@ -116,8 +121,10 @@ func TestValueYAML(t *testing.T) {
 // FuzzValue: what reads as a value shows and writes itself, and what it wrote reads as the same.
 func FuzzValue(f *testing.F) {
 	for _, s := range []string{
-		`null`, `1`, `-0`, `1e-7`, `true`, `"send"`, `"4.8us"`, `"2.6 MB"`, `"10Gbps"`, `"infinite"`, `"-1.5KiB"`, `"9e9s"`,
-		`[1, "2us", {"a": []}]`, `{"a": 1, "b": {"c": null}}`, `{"a": 1, "a": 2}`, `[[[[[`, `"\ud800"`, `1e999`,
+		`null`, `1`, `-0`, `1e-7`, `true`, `"send"`, `"4.8us"`, `"2.6 MB"`, `"10Gbps"`,
+		`"infinite"`, `"-1.5KiB"`, `"9e9s"`,
+		`[1, "2us", {"a": []}]`, `{"a": 1, "b": {"c": null}}`, `{"a": 1, "a": 2}`, `[[[[[`,
+		`"\ud800"`, `1e999`,
 	} {
 		f.Add(s)
 	}
@@ -137,8 +144,8 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// exact says that v holds no quantity beyond the whole numbers that a float64 has, which units shows
-// rounded.
+// exact says that v holds no quantity beyond the whole numbers that a float64 has, which units
+// shows rounded.
 func exact(v Value) bool {
 	switch x := v.x.(type) {
 	case []Value:

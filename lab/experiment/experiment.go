@@ -25,8 +25,9 @@ type Experiment struct {
 
 // Cell is one of the simulations that an experiment consists of.
 type Cell struct {
-	Name   string // unique in its experiment: n=8
-	Params any    // what Run needs to know; of a type that is written as JSON, which is kept with the record
+	Name string // unique in its experiment: n=8
+	// what Run needs to know; of a type that is written as JSON, which is kept with the record
+	Params any
 }
 
 // Scale is how large an experiment is run.
@@ -72,7 +73,8 @@ func (e *Experiment) CellsAt(s Scale) ([]Cell, error) {
 	seen := map[string]bool{}
 	for _, c := range cells {
 		if c.Name == "" || seen[c.Name] {
-			return nil, fmt.Errorf("experiment: %s: cell name %q is empty or there twice", e.ID, c.Name)
+			return nil, fmt.Errorf("experiment: %s: cell name %q is empty or there twice", e.ID,
+				c.Name)
 		}
 		seen[c.Name] = true
 	}

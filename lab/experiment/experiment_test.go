@@ -20,7 +20,9 @@ func TestSeedsAndCells(t *testing.T) {
 	e := &Experiment{
 		ID:    "demo/one",
 		Seeds: func(s Scale) int { return At(s, 10, 2) },
-		Cells: func(s Scale) []Cell { return Sweep("load=%.1f", At(s, []float64{0.4, 0.7}, []float64{0.4})...) },
+		Cells: func(s Scale) []Cell {
+			return Sweep("load=%.1f", At(s, []float64{0.4, 0.7}, []float64{0.4})...)
+		},
 	}
 	assert.Equal(t, 10, e.SeedsAt(Full))
 	assert.Equal(t, 2, e.SeedsAt(Small))
@@ -35,7 +37,9 @@ func TestCellErrors(t *testing.T) {
 		`experiment: demo/one: cell name "" is empty or there twice`:    {{}},
 		`experiment: demo/one: cell name "n=1" is empty or there twice`: Sweep("n=%d", 1, 2, 1),
 	} {
-		_, err := (&Experiment{ID: "demo/one", Cells: func(Scale) []Cell { return cells }}).CellsAt(Small)
+		_, err := (&Experiment{ID: "demo/one", Cells: func(Scale) []Cell {
+			return cells
+		}}).CellsAt(Small)
 		assert.EqualError(t, err, want)
 	}
 }

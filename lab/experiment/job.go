@@ -15,7 +15,8 @@ type Job struct {
 }
 
 // NewJob answers a job that has found nothing yet. progress may be nil.
-func NewJob(ctx context.Context, c Cell, s Scale, seed uint64, progress func(fraction float64)) *Job {
+func NewJob(ctx context.Context, c Cell, s Scale, seed uint64,
+	progress func(fraction float64)) *Job {
 	if progress == nil {
 		progress = func(float64) {}
 	}

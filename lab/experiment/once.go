@@ -2,7 +2,8 @@ package experiment
 
 import "sync"
 
-// Once is for simulations that several experiments look at: a process makes each but once. The zero value is ready.
+// Once is for simulations that several experiments look at: a process makes each but once. The zero
+// value is ready.
 type Once[T any] struct {
 	mu  sync.Mutex
 	all map[onceFor]*made[T]
@@ -20,8 +21,8 @@ type made[T any] struct {
 	out T
 }
 
-// Of answers what comes of params, which can be compared, at the job's scale and with its seed, and has it made when nobody
-// has. Others wait meanwhile.
+// Of answers what comes of params, which can be compared, at the job's scale and with its seed, and
+// has it made when nobody has. Others wait meanwhile.
 func (o *Once[T]) Of(j *Job, params any, make func() (T, error)) (T, error) {
 	key := onceFor{params, j.Scale, j.Seed}
 	o.mu.Lock()

@@ -97,7 +97,8 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("experiment: record: a series is null or there twice")
 		}
 		if len(n.X) != len(n.Y) {
-			return fmt.Errorf("experiment: record: series %q has %d x for %d y", n.Name, len(n.X), len(n.Y))
+			return fmt.Errorf("experiment: record: series %q has %d x for %d y", n.Name, len(n.X),
+				len(n.Y))
 		}
 		names[n.Name] = true
 	}

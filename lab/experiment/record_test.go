@@ -11,7 +11,9 @@ import (
 
 func TestJobTakesDown(t *testing.T) {
 	var progress []float64
-	j := NewJob(t.Context(), Cell{"n=8", 8}, Small, 3, func(f float64) { progress = append(progress, f) })
+	j := NewJob(t.Context(), Cell{"n=8", 8}, Small, 3, func(f float64) {
+		progress = append(progress, f)
+	})
 	assert.Equal(t, 8, j.Params.(int))
 	assert.Equal(t, Small, j.Scale)
 	assert.EqualValues(t, 3, j.Seed)

@@ -33,11 +33,13 @@ func TestPools(t *testing.T) {
 	r := results(t)
 	assert.Equal(t, Values{10, 11, 20, 21}, r.Values("share"))
 	assert.Equal(t, Values{20, 21}, r.Cell("n=2").Values("share"))
-	assert.Equal(t, Series{Values{0, 1, 0, 1}, Values{10, 10, 11, 11}}, r.Cell("n=1").Series("rate"))
+	assert.Equal(t, Series{Values{0, 1, 0, 1}, Values{10, 10, 11, 11}},
+		r.Cell("n=1").Series("rate"))
 	assert.Equal(t, Values{11, 21}, r.Seeds()[1].Values("share"), "one seed of all cells")
 	assert.Equal(t, Values{21}, r.Seeds()[1].Cell("n=2").Values("share"))
 	assert.Equal(t, Values{21}, r.Cell("n=2").Seeds()[1].Values("share"))
-	assert.Equal(t, Series{Values{0, 1e6}, Values{10, 10}}, r.Cell("n=1").Seeds()[0].Series("rate").Scaled(1e6, 1))
+	assert.Equal(t, Series{Values{0, 1e6}, Values{10, 10}},
+		r.Cell("n=1").Seeds()[0].Series("rate").Scaled(1e6, 1))
 	assert.Empty(t, r.Values("rare"))
 	cells := r.Cells()
 	require.Len(t, cells, 2)
@@ -50,13 +52,21 @@ func TestPools(t *testing.T) {
 // TestMistakesAreNotMissed: a name that is misspelt must not become an empty figure.
 func TestMistakesAreNotMissed(t *testing.T) {
 	for want, mistake := range map[string]func(r *Results){
-		`no values "fct"`:                       func(r *Results) { r.Values("fct") },
-		`no values "fct" in cell "n=1"`:         func(r *Results) { r.Cell("n=1").Values("fct") },
-		`no values "rare" in cell "n=2"`:        func(r *Results) { r.Cell("n=2").Values("rare") },
-		`no series "fct" in cell "n=2"`:         func(r *Results) { r.Seeds()[0].Cell("n=2").Series("fct") },
-		`no cell "n=3"`:                         func(r *Results) { r.Cell("n=3").Seeds(); r.Cell("n=3").Values("share") },
+		`no values "fct"`:                func(r *Results) { r.Values("fct") },
+		`no values "fct" in cell "n=1"`:  func(r *Results) { r.Cell("n=1").Values("fct") },
+		`no values "rare" in cell "n=2"`: func(r *Results) { r.Cell("n=2").Values("rare") },
+		`no series "fct" in cell "n=2"`: func(r *Results) {
+			r.Seeds()[0].Cell("n=2").Series("fct")
+		},
+		`no cell "n=3"`: func(r *Results) {
+			r.Cell("n=3").Seeds()
+			r.Cell("n=3").Values("share")
+		},
 		"claim a: a value cannot be a []string": func(r *Results) { r.Claim("a", []string{"x"}) },
-		"claim a: two values":                   func(r *Results) { r.Claim("a", 1); r.Claim("a", 1) },
+		"claim a: two values": func(r *Results) {
+			r.Claim("a", 1)
+			r.Claim("a", 1)
+		},
 	} {
 		r := results(t)
 		mistake(r)

@@ -19,7 +19,8 @@ func TestValues(t *testing.T) {
 	assert.Equal(t, 3.0, v.Max())
 	assert.Equal(t, Values{6, 2, 4, 4}, v.Scaled(2))
 	assert.Equal(t, Values{3, 1, 2, 2}, v, "unchanged")
-	for name, f := range map[string]func(Values) float64{"mean": Values.Mean, "min": Values.Min, "max": Values.Max} {
+	for name, f := range map[string]func(Values) float64{"mean": Values.Mean, "min": Values.Min,
+		"max": Values.Max} {
 		assert.True(t, math.IsNaN(f(nil)), "%s of nothing", name)
 	}
 	assert.True(t, math.IsNaN(Values{}.Percentile(50)))
@@ -80,7 +81,8 @@ func TestPercentileIsNearestRank(t *testing.T) {
 
 // anyNumber is any there is; NaN only as the one that comes back from JSON.
 var anyNumber = rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{
-	math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64, math.Copysign(0, -1),
+	math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64,
+	math.Copysign(0, -1),
 }))
 
 func TestValuesAsJSON(t *testing.T) {
@@ -97,10 +99,13 @@ func TestValuesAsJSON(t *testing.T) {
 	})
 }
 
-func same(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b }
+func same(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+}
 
 func TestValuesAreNumbers(t *testing.T) {
-	for _, text := range []string{`["1"]`, `["Inf"]`, `[null]`, `[true]`, `[[1]]`, `[1e999]`, `{}`, `1`} {
+	for _, text := range []string{`["1"]`, `["Inf"]`, `[null]`, `[true]`, `[[1]]`, `[1e999]`, `{}`,
+		`1`} {
 		var v Values
 		assert.Error(t, json.Unmarshal([]byte(text), &v), text)
 	}

@@ -21,7 +21,8 @@ var files embed.FS
 func Catalogue(t testing.TB) *claims.Catalogue {
 	t.Helper()
 	dir := fstest.MapFS{}
-	for name, file := range map[string]string{"common.yaml": "common.yaml", "demo.yaml": "catalogue.yaml"} {
+	for name, file := range map[string]string{"common.yaml": "common.yaml",
+		"demo.yaml": "catalogue.yaml"} {
 		text, err := files.ReadFile(file)
 		require.NoError(t, err)
 		dir[name] = &fstest.MapFile{Data: text}
@@ -31,8 +32,8 @@ func Catalogue(t testing.TB) *claims.Catalogue {
 	return c
 }
 
-// Dice is the code of demo/dice. Of its claims mean passes, certain fails with a note, and spread is
-// judged at full scale only. demo/coins has no code.
+// Dice is the code of demo/dice. Of its claims mean passes, certain fails with a note, and spread
+// is judged at full scale only. demo/coins has no code.
 var Dice = &experiment.Experiment{
 	ID: "demo/dice",
 	Cells: func(s experiment.Scale) []experiment.Cell {
@@ -69,7 +70,8 @@ var Dice = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		walk := figure.Lines("walk", "Running total of <sums>", "throw", "total")
-		table := &figure.Table{Name: "means", Title: "Mean <sums>", Header: []string{"n", "mean, of all"}}
+		table := &figure.Table{Name: "means", Title: "Mean <sums>",
+			Header: []string{"n", "mean, of all"}}
 		for _, c := range r.Cells() {
 			w := c.Seeds()[0].Series("walk")
 			walk.Add(c.Name, w.X, w.Y)

@@ -50,7 +50,8 @@ func Small(t *testing.T, experiments []*experiment.Experiment) {
 					continue
 				}
 				require.NotNil(t, v.Pass, "%s: %s", v.ID, v.Note)
-				assert.True(t, *v.Pass || v.Note != "", "%s: %v fails and nobody says why", v.ID, v.Value)
+				assert.True(t, *v.Pass || v.Note != "", "%s: %v fails and nobody says why", v.ID,
+					v.Value)
 			}
 		})
 	}

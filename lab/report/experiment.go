@@ -56,11 +56,13 @@ func (v *Experiment) setPlan(p *runner.Plan, s runner.State) {
 	v.Scale, v.Seeds = p.Scale, seedsText(p.Seeds)
 	v.Commit, v.Command = strings.Join(s.Commits, ", "), p.Command()
 	took := time.Duration(s.Seconds * float64(time.Second))
-	v.Work = fmt.Sprintf("%d of %d, core time %v", s.Done, s.Total, took.Round(max(took/1000, time.Millisecond)))
+	v.Work = fmt.Sprintf("%d of %d, core time %v", s.Done, s.Total,
+		took.Round(max(took/1000, time.Millisecond)))
 	v.Failures = s.Failed
 	if !s.Complete() {
 		v.Problems = append(v.Problems,
-			fmt.Sprintf("%d of %d jobs are done, %d failed: run it again.", s.Done, s.Total, len(s.Failed)))
+			fmt.Sprintf("%d of %d jobs are done, %d failed: run it again.", s.Done, s.Total,
+				len(s.Failed)))
 	}
 	if len(s.Commits) > 1 {
 		v.Problems = append(v.Problems, "Its jobs were done by different code: "+v.Commit+".")

@@ -14,8 +14,8 @@ import (
 // Figure is a picture or a table on the page.
 type Figure struct {
 	Title string
-	// Image is the picture as a data URL. As an image, a file cannot bring script into the page, nor
-	// style, nor names that clash with another's.
+	// Image is the picture as a data URL. As an image, a file cannot bring script into the page,
+	// nor style, nor names that clash with another's.
 	Image template.URL
 	Table *figure.Table
 }

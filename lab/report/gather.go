@@ -43,7 +43,8 @@ func (l *Lab) Gather(dirs ...string) (*Page, error) {
 	}
 	for _, id := range ids {
 		if l.Catalogue.Find(id) == nil {
-			problems = append(problems, fmt.Errorf("report: %s: the catalogue has no such experiment", id))
+			problems = append(problems,
+				fmt.Errorf("report: %s: the catalogue has no such experiment", id))
 		}
 	}
 	return page, errors.Join(problems...)
@@ -66,7 +67,9 @@ func found(dirs []string) ([]string, error) {
 // view merges, judges and reads the results of one experiment.
 func (l *Lab) view(e *claims.Experiment, dirs []string) (*Experiment, error) {
 	v := newExperiment(e)
-	i := slices.IndexFunc(l.Experiments, func(x *experiment.Experiment) bool { return x.ID == e.ID })
+	i := slices.IndexFunc(l.Experiments, func(x *experiment.Experiment) bool {
+		return x.ID == e.ID
+	})
 	if i < 0 {
 		return v, v.readAny(dirs)
 	}

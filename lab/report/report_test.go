@@ -30,7 +30,8 @@ func play(t *testing.T, x *experiment.Experiment, shard runner.Shard) string {
 	dir := t.TempDir()
 	p, err := runner.NewPlan(x, experiment.Small, 1)
 	require.NoError(t, err)
-	_, err = runner.Run(t.Context(), []*runner.Plan{p}, runner.Options{Dir: dir, Shard: shard, Code: runner.Code{ID: "1", Commit: "abc123"}})
+	_, err = runner.Run(t.Context(), []*runner.Plan{p},
+		runner.Options{Dir: dir, Shard: shard, Code: runner.Code{ID: "1", Commit: "abc123"}})
 	require.NoError(t, err)
 	return dir
 }
@@ -99,13 +100,15 @@ func TestPageTellsAll(t *testing.T) {
 	assert.NotContains(t, read, "coins", "of which there is nothing")
 }
 
-// TestPageStandsAlone: nothing in it is fetched, nothing runs, and what came from data is no markup.
+// TestPageStandsAlone: nothing in it is fetched, nothing runs, and what came from data is no
+// markup.
 func TestPageStandsAlone(t *testing.T) {
 	dir := play(t, labtest.Dice, runner.Shard{})
 	page, err := lab(t, labtest.Dice).Gather(dir)
 	require.NoError(t, err)
 	got := html(t, page)
-	for _, markup := range []string{"<dice>", "<six>", "<fair>", "<sums>", "<script", "<link", "@import", "ZgotmplZ"} {
+	for _, markup := range []string{"<dice>", "<six>", "<fair>", "<sums>", "<script", "<link",
+		"@import", "ZgotmplZ"} {
 		assert.NotContains(t, got, markup)
 	}
 	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(got, -1) {
@@ -118,10 +121,12 @@ func TestPageStandsAlone(t *testing.T) {
 }
 
 func TestSVGCannotBringMarkup(t *testing.T) {
-	f := picture("a.svg", []byte(`<svg xmlns="http://www.w3.org/2000/svg"><title>a "b" &lt;c&gt;</title><script>alert(1)</script></svg>`))
+	f := picture("a.svg",
+		[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><title>a "b" &lt;c&gt;</title><script>alert(1)</script></svg>`))
 	assert.Equal(t, `a "b" <c>`, f.Title)
 	page := &Page{Papers: []*Paper{{Experiments: []*Experiment{
-		{Experiment: &claims.Experiment{ID: "demo/x"}, Figures: []Figure{f, picture("broken.svg", []byte("<svg"))}},
+		{Experiment: &claims.Experiment{ID: "demo/x"},
+			Figures: []Figure{f, picture("broken.svg", []byte("<svg"))}},
 	}}}}
 	got := html(t, page)
 	assert.NotContains(t, got, "alert")
@@ -130,7 +135,8 @@ func TestSVGCannotBringMarkup(t *testing.T) {
 }
 
 func TestShardsAreMerged(t *testing.T) {
-	a, b := play(t, labtest.Dice, runner.Shard{Index: 0, Count: 2}), play(t, labtest.Dice, runner.Shard{Index: 1, Count: 2})
+	a, b := play(t, labtest.Dice, runner.Shard{Index: 0, Count: 2}), play(t, labtest.Dice,
+		runner.Shard{Index: 1, Count: 2})
 	page, err := lab(t, labtest.Dice).Gather(a)
 	require.NoError(t, err)
 	assert.Contains(t, text(t, html(t, page)), "1 of 2 jobs are done, 0 failed: run it again.")

@@ -13,8 +13,8 @@ import (
 type Code struct {
 	// ID is the commit, or when files were changed after it, the hash of the executable.
 	ID string `json:"id"`
-	// Commit is the commit, with "+changes" behind it when files were changed after it; "unknown" in
-	// a binary that was built without version control.
+	// Commit is the commit, with "+changes" behind it when files were changed after it; "unknown"
+	// in a binary that was built without version control.
 	Commit string `json:"commit"`
 }
 

@@ -13,8 +13,8 @@
 //	DIR/paper/figure/*.svg, *.csv           figures and tables
 //
 // A record counts as long as it was made by the same code ([Code]) from the same set-up: scale,
-// cell, parameters and seed. Every file is written beside its place and then moved there, so several
-// processes may share a directory.
+// cell, parameters and seed. Every file is written beside its place and then moved there, so
+// several processes may share a directory.
 //
 // The package imports claims, experiment and figure.
 package runner

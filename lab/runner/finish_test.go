@@ -22,7 +22,8 @@ func play(t *testing.T, dir string, s experiment.Scale, o Options) *Plan {
 	return playOf(t, labtest.Dice, dir, s, o)
 }
 
-func playOf(t *testing.T, x *experiment.Experiment, dir string, s experiment.Scale, o Options) *Plan {
+func playOf(t *testing.T, x *experiment.Experiment, dir string, s experiment.Scale,
+	o Options) *Plan {
 	t.Helper()
 	p, err := NewPlan(x, s, 1)
 	require.NoError(t, err)
@@ -102,7 +103,8 @@ func TestDataIsCSV(t *testing.T) {
 	j.Series("q").Add(1, 2)
 	text := dataCSV([]experiment.Done{{Cell: j.Cell, Seed: 7, Record: j.Record()}})
 	assert.Equal(t, "cell,seed,name,x,y\n"+
-		"\"a, \"\"b\"\"\",7,\"x\ny\",,0.1\n\"a, \"\"b\"\"\",7,\"x\ny\",,1e-300\n\"a, \"\"b\"\"\",7,q,1,2\n", string(text))
+		"\"a, \"\"b\"\"\",7,\"x\ny\",,0.1\n\"a, \"\"b\"\"\",7,\"x\ny\",,1e-300\n\"a, "+
+		"\"\"b\"\"\",7,q,1,2\n", string(text))
 	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, []string{`a, "b"`, "7", "x\ny", "", "0.1"}, rows[1])
@@ -149,7 +151,8 @@ func TestOldResultsGo(t *testing.T) {
 	play(t, dir, experiment.Full, Options{Shard: Shard{0, 2}})
 	_, err = Finish(dir, full, dice(t), &oneCode)
 	require.NoError(t, err)
-	assert.Equal(t, map[string]string{"plan.json": "{\"scale\":\"full\",\"seeds\":[1,2,3]}\n"}, contents(t, dir))
+	assert.Equal(t, map[string]string{"plan.json": "{\"scale\":\"full\",\"seeds\":[1,2,3]}\n"},
+		contents(t, dir))
 }
 
 func TestFailedJobsAreTold(t *testing.T) {
@@ -198,7 +201,9 @@ func TestAnExperimentThatIsNotRightIsNotJudged(t *testing.T) {
 			x.Figures = func(r *results) []figure.Figure { panic("by zero") }
 		},
 		"figure: walk: nothing to show": func(x *experiment.Experiment) {
-			x.Figures = func(r *results) []figure.Figure { return []figure.Figure{figure.Lines("walk", "", "", "")} }
+			x.Figures = func(r *results) []figure.Figure {
+				return []figure.Figure{figure.Lines("walk", "", "", "")}
+			}
 		},
 		"file name data.csv is taken": func(x *experiment.Experiment) {
 			x.Figures = func(r *results) []figure.Figure {

@@ -28,7 +28,8 @@ func Merge(into, from, id string) error {
 	case err != nil:
 		return err
 	case !ours.equal(theirs):
-		return fmt.Errorf("runner: %s: %s has it at %s scale with seeds %d, %s at %s scale with seeds %d",
+		return fmt.Errorf(
+			"runner: %s: %s has it at %s scale with seeds %d, %s at %s scale with seeds %d",
 			id, into, ours.Scale, ours.Seeds, from, theirs.Scale, theirs.Seeds)
 	}
 	jobs, err := os.ReadDir(filepath.Join(Path(from, id), "jobs"))
@@ -87,7 +88,8 @@ func Found(dir string) ([]string, error) {
 		}
 		for _, figure := range figures {
 			id := paper.Name() + "/" + figure.Name()
-			if fileExists(planPath(dir, id)) || fileExists(filepath.Join(Path(dir, id), "claims.json")) {
+			if fileExists(planPath(dir, id)) || fileExists(filepath.Join(Path(dir, id),
+				"claims.json")) {
 				ids = append(ids, id)
 			}
 		}

@@ -68,7 +68,8 @@ func TestFound(t *testing.T) {
 	dir := t.TempDir()
 	play(t, dir, experiment.Small, Options{})
 	for name, text := range map[string]string{
-		"demo/coins/claims.json": "{}", "demo/empty/notes.txt": "", "index.html": "", "demo/file": "",
+		"demo/coins/claims.json": "{}", "demo/empty/notes.txt": "", "index.html": "",
+		"demo/file": "",
 	} {
 		require.NoError(t, writeFile(filepath.Join(dir, name), []byte(text)))
 	}

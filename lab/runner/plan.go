@@ -132,7 +132,8 @@ func decodePlan(text []byte) (planFile, error) {
 		return planFile{}, err
 	}
 	if f.Scale != experiment.Full && f.Scale != experiment.Small {
-		return planFile{}, fmt.Errorf("scale %q is neither %s nor %s", f.Scale, experiment.Full, experiment.Small)
+		return planFile{}, fmt.Errorf("scale %q is neither %s nor %s", f.Scale, experiment.Full,
+			experiment.Small)
 	}
 	return f, nil
 }

@@ -86,7 +86,8 @@ func TestRunDoesWhatIsNotDone(t *testing.T) {
 	assert.Equal(t, Summary{Total: 4, Skipped: 4}, sum)
 
 	require.NoError(t, os.Remove(filepath.Join(dir, "demo/bench/jobs/c1-1.json")))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "demo/bench/jobs/c0-2.json"), []byte(`{"half`), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "demo/bench/jobs/c0-2.json"),
+		[]byte(`{"half`), 0o644))
 	sum, ran = b.runs(t, small, Options{Dir: dir})
 	assert.Equal(t, []string{"c0-2", "c1-1"}, ran, "what is missing or broken")
 	assert.Equal(t, Summary{Total: 4, Skipped: 2, Done: 2}, sum)
@@ -124,7 +125,8 @@ func TestAFailedJobIsKeptAndStopsNoOther(t *testing.T) {
 	assert.Len(t, ran, 6)
 	assert.Equal(t, Summary{Total: 6, Done: 2, Failed: 4}, sum)
 	slices.Sort(failed)
-	assert.Equal(t, []string{"demo/bench c0 seed 1", "demo/bench c0 seed 2", "demo/bench c1 seed 1", "demo/bench c1 seed 2"}, failed)
+	assert.Equal(t, []string{"demo/bench c0 seed 1", "demo/bench c0 seed 2", "demo/bench c1 seed 1",
+		"demo/bench c1 seed 2"}, failed)
 
 	p, err := NewPlan(&b.Experiment, experiment.Small, 1)
 	require.NoError(t, err)
@@ -132,11 +134,13 @@ func TestAFailedJobIsKeptAndStopsNoOther(t *testing.T) {
 	require.NotNil(t, f)
 	assert.Equal(t, "the link went down", f.Error)
 	assert.Nil(t, f.Record)
-	assert.True(t, strings.HasPrefix(p.Tasks[2].load(dir).Error, "Run: panic: out of range\ngoroutine"))
+	assert.True(t, strings.HasPrefix(p.Tasks[2].load(dir).Error,
+		"Run: panic: out of range\ngoroutine"))
 
 	b.do = nil
 	sum, ran = b.runs(t, experiment.Small, Options{Dir: dir})
-	assert.Equal(t, []string{"c0-1", "c0-2", "c1-1", "c1-2"}, ran, "those that failed are tried again")
+	assert.Equal(t, []string{"c0-1", "c0-2", "c1-1", "c1-2"}, ran,
+		"those that failed are tried again")
 	assert.Equal(t, Summary{Total: 6, Skipped: 2, Done: 4}, sum)
 }
 
@@ -182,7 +186,8 @@ func TestAResultThatCannotBeKeptEndsTheRun(t *testing.T) {
 	dir := t.TempDir()
 	b := newBench(1, 2, 3)
 	b.do = func(j *experiment.Job) error {
-		return os.WriteFile(filepath.Join(dir, "demo/bench/jobs"), nil, 0o644) // in the way of the folder
+		// in the way of the folder
+		return os.WriteFile(filepath.Join(dir, "demo/bench/jobs"), nil, 0o644)
 	}
 	p, err := NewPlan(&b.Experiment, experiment.Small, 1)
 	require.NoError(t, err)
@@ -203,7 +208,8 @@ func TestShardsDoEveryJobOnce(t *testing.T) {
 		total := 0
 		for i := range count {
 			sum, ran := b.runs(t, experiment.Small, Options{Dir: dir, Shard: Shard{i, count}})
-			require.Equal(t, sum.Total, sum.Others+sum.Done, "nothing is done that another shard has")
+			require.Equal(t, sum.Total, sum.Others+sum.Done,
+				"nothing is done that another shard has")
 			for _, job := range ran {
 				done[job]++
 			}
@@ -245,9 +251,10 @@ func TestPlanErrors(t *testing.T) {
 	b.Seeds = func(experiment.Scale) int { return 0 }
 	_, err := NewPlan(&b.Experiment, experiment.Small, 1)
 	assert.EqualError(t, err, "runner: demo/bench: no seeds at small scale")
-	_, err = NewPlan(&experiment.Experiment{ID: "demo/x", Cells: func(experiment.Scale) []experiment.Cell {
-		return experiment.Sweep("%p", func() {})
-	}}, experiment.Small, 1)
+	_, err = NewPlan(&experiment.Experiment{ID: "demo/x",
+		Cells: func(experiment.Scale) []experiment.Cell {
+			return experiment.Sweep("%p", func() {})
+		}}, experiment.Small, 1)
 	assert.ErrorContains(t, err, "unsupported type: func()")
 	_, err = NewPlan(&newBench().Experiment, experiment.Small, 1)
 	assert.ErrorContains(t, err, "no cells")

@@ -26,7 +26,8 @@ func ParseShard(text string) (Shard, error) {
 	i, err1 := strconv.Atoi(index)
 	n, err2 := strconv.Atoi(count)
 	if err1 != nil || err2 != nil || i < 0 || i >= n {
-		return Shard{}, fmt.Errorf("runner: shard %q: want index/count, the index from 0, such as 0/4", text)
+		return Shard{},
+			fmt.Errorf("runner: shard %q: want index/count, the index from 0, such as 0/4", text)
 	}
 	return Shard{i, n}, nil
 }
@@ -73,7 +74,8 @@ func slurmShard(getenv func(string) string) (Shard, error) {
 	}
 	if step < 1 || id < low || (id-low)%step != 0 || (id-low)/step >= count {
 		return Shard{}, fmt.Errorf("runner: task %d of a SLURM array of %d from %d by %d: "+
-			"the array has to be a range, such as --array=0-9; or give --shard index/count", id, count, low, step)
+			"the array has to be a range, such as --array=0-9; or give --shard index/count", id,
+			count, low, step)
 	}
 	return Shard{(id - low) / step, count}, nil
 }

@@ -15,14 +15,16 @@ func TestParseShard(t *testing.T) {
 		assert.Equal(t, want, got)
 		assert.Equal(t, text, got.String())
 	}
-	for _, text := range []string{"", "1", "4/4", "-1/4", "1/0", "0/0", "a/4", "1/b", "1/4/2", " 1/4"} {
+	for _, text := range []string{"", "1", "4/4", "-1/4", "1/0", "0/0", "a/4", "1/b", "1/4/2",
+		" 1/4"} {
 		_, err := ParseShard(text)
 		assert.ErrorContains(t, err, `shard "`+text+`": want index/count`)
 	}
 }
 
 func FuzzParseShard(f *testing.F) {
-	for _, text := range []string{"0/1", "3/4", "+0/+1", "01/2", "9223372036854775807/9223372036854775808", "/"} {
+	for _, text := range []string{"0/1", "3/4", "+0/+1", "01/2",
+		"9223372036854775807/9223372036854775808", "/"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -61,7 +63,8 @@ func TestShardOf(t *testing.T) {
 		err  string
 	}{
 		{nil, Shard{}, ""},
-		{map[string]string{"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "8"}, Shard{3, 8}, ""},
+		{map[string]string{"SLURM_ARRAY_TASK_ID": "3", "SLURM_ARRAY_TASK_COUNT": "8"}, Shard{3, 8},
+			""},
 		{slurm("3", "1", "1", "3"), Shard{2, 3}, ""},
 		{slurm("14", "10", "2", "3"), Shard{2, 3}, ""},
 		{slurm("5", "1", "1", "3"), Shard{}, "has to be a range"}, // --array=1,2,5
@@ -72,7 +75,8 @@ func TestShardOf(t *testing.T) {
 		{slurm("1", "1", "0", "3"), Shard{}, "has to be a range"},
 		{map[string]string{"JOB_COMPLETION_INDEX": "2", "JOB_COMPLETIONS": "5"}, Shard{2, 5}, ""},
 		{map[string]string{"JOB_COMPLETION_INDEX": "2"}, Shard{}, "not JOB_COMPLETIONS"},
-		{map[string]string{"JOB_COMPLETION_INDEX": "5", "JOB_COMPLETIONS": "5"}, Shard{}, `shard "5/5"`},
+		{map[string]string{"JOB_COMPLETION_INDEX": "5", "JOB_COMPLETIONS": "5"}, Shard{},
+			`shard "5/5"`},
 		{map[string]string{"JOB_COMPLETIONS": "5"}, Shard{}, ""},
 	} {
 		got, err := ShardOf(func(name string) string { return c.env[name] })

@@ -6,8 +6,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Agent is CCP's agent: it makes events of reports, lets algorithms of cc decide, and sends updates. It
-// belongs to one core.
+// Agent is CCP's agent: it makes events of reports, lets algorithms of cc decide, and sends
+// updates. It belongs to one core.
 type Agent struct {
 	config  Config
 	program *Program
@@ -44,18 +44,20 @@ type AgentCounters struct {
 	Malformed uint64
 }
 
-// NewAgent makes an agent for a datapath that is whose ever: it is at the other ends of the rings, and puts the algorithms
-// of flows into the roster before it tells of them.
-func NewAgent(c Config, reports *nicoffload.Consumer, replies *nicoffload.Producer, roster *nicoffload.Roster) (*Agent, error) {
+// NewAgent makes an agent for a datapath that is whose ever: it is at the other ends of the rings,
+// and puts the algorithms of flows into the roster before it tells of them.
+func NewAgent(c Config, reports *nicoffload.Consumer, replies *nicoffload.Producer,
+	roster *nicoffload.Roster) (*Agent, error) {
 	p, err := c.compiled()
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{config: c, program: p, reports: reports, replies: replies, roster: roster, in: make([]byte, MaxMessage+nicoffload.Slot)}, nil
+	return &Agent{config: c, program: p, reports: reports, replies: replies, roster: roster,
+		in: make([]byte, MaxMessage+nicoffload.Slot)}, nil
 }
 
-// Poll handles reports, as many as there is time for, but of those that come meanwhile no more than could have
-// waited. It answers when it next has something to do.
+// Poll handles reports, as many as there is time for, but of those that come meanwhile no more than
+// could have waited. It answers when it next has something to do.
 func (a *Agent) Poll(now units.Time) units.Time {
 	next := units.Earlier(a.inline.Poll(now), now.Add(units.Forever))
 	for name, some := a.inline.Changed(); some; name, some = a.inline.Changed() {
@@ -86,7 +88,8 @@ func (a *Agent) hear(now units.Time) {
 	h := nicoffload.Handle(m.Flow)
 	switch m.Kind {
 	case Ready:
-		a.msg = Message{Kind: Install, Program: a.program.ID, Expressions: a.program.Expressions, Instructions: a.program.Instructions}
+		a.msg = Message{Kind: Install, Program: a.program.ID, Expressions: a.program.Expressions,
+			Instructions: a.program.Instructions}
 		a.reply()
 	case Create:
 		a.begin(h, now)
@@ -98,7 +101,8 @@ func (a *Agent) hear(now units.Time) {
 		case m.Program == 0 && len(m.Fields) == 0:
 			a.inline.Remove(f.name)
 			f.live = false
-		case m.Program != a.program.ID || len(m.Fields) != reportFields: // of another program: expected right after a change
+		// of another program: expected right after a change
+		case m.Program != a.program.ID || len(m.Fields) != reportFields:
 			a.counters.Stale++
 		default:
 			a.report(f, m.Fields, now)
@@ -151,7 +155,8 @@ func (a *Agent) report(f *agentFlow, r []uint64, now units.Time) {
 	}
 	packets := uint32(min(r[reportPackets], 1<<23))
 	f.psn = (f.psn + packets) & (1<<24 - 1)
-	state := cc.Event{Flow: f.name, PSN: f.psn, SndNxt: (f.psn + uint32(r[reportFlying])) & (1<<24 - 1),
+	state := cc.Event{Flow: f.name, PSN: f.psn,
+		SndNxt:   (f.psn + uint32(r[reportFlying])) & (1<<24 - 1),
 		InFlight: units.Bytes(r[reportFlight]), Left: units.Bytes(r[reportPending])}
 	if r[reportTimeout] > 0 {
 		a.tell(state, cc.RTO, now)
@@ -166,7 +171,8 @@ func (a *Agent) report(f *agentFlow, r []uint64, now units.Time) {
 			a.tell(state, cc.CNP, now)
 		}
 	default:
-		state.Packets, state.Bytes, state.Marked = int(packets), units.Bytes(r[reportBytes]), min(ecn, int(packets))
+		state.Packets, state.Bytes, state.Marked = int(packets), units.Bytes(r[reportBytes]),
+			min(ecn, int(packets))
 		kind := cc.ACK
 		if rtt := r[reportRTT]; rtt < infinity && wants.Has(cc.RTT) {
 			kind, state.Delay = cc.RTT, units.Duration(rtt)*units.Microsecond
@@ -185,8 +191,8 @@ func (a *Agent) tell(ev cc.Event, kind cc.Kind, now units.Time) {
 	a.inline.Report(&a.event, now)
 }
 
-// update tells the datapath of a decision that changed. CCP knows neither to hold nor to probe: a flow that
-// is to stop sends a packet at a time.
+// update tells the datapath of a decision that changed. CCP knows neither to hold nor to probe: a
+// flow that is to stop sends a packet at a time.
 func (a *Agent) update(f *agentFlow) {
 	d, changed := a.inline.Decision(f.name)
 	if !changed {
@@ -195,7 +201,8 @@ func (a *Agent) update(f *agentFlow) {
 	if d.Hold {
 		d.Window = 1
 	}
-	a.updates = [2]Update{{Register{Implicit, Cwnd}, max(1, positive(d.Window))}, {Register{Implicit, Rate}, rateOf(d.Rate)}}
+	a.updates = [2]Update{{Register{Implicit, Cwnd}, max(1, positive(d.Window))},
+		{Register{Implicit, Rate}, rateOf(d.Rate)}}
 	a.msg.Kind, a.msg.Flow, a.msg.Updates = UpdateFields, uint32(f.handle), a.updates[:]
 	a.reply()
 }

@@ -54,15 +54,20 @@ func TestWorkedExample(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	update := Message{Kind: UpdateFields, Flow: 9, Updates: []Update{{Register{Implicit, Rate}, 1_250_000_000}}}
-	assert.Equal(t, "0300190009000000"+"01000000"+"02"+"05000000"+"807c814a00000000", hex.EncodeToString(update.Append(nil)))
+	update := Message{Kind: UpdateFields, Flow: 9,
+		Updates: []Update{{Register{Implicit, Rate}, 1_250_000_000}}}
+	assert.Equal(t, "0300190009000000"+"01000000"+"02"+"05000000"+"807c814a00000000",
+		hex.EncodeToString(update.Append(nil)))
 	p, err := Compile(3, PerAck)
 	require.NoError(t, err)
 	for _, m := range []Message{
-		{Kind: Create, Flow: 1, InitCwnd: 2, MSS: 3, SrcIP: 4, SrcPort: 5, DstIP: 6, DstPort: 7, Algorithm: "swift"},
+		{Kind: Create, Flow: 1, InitCwnd: 2, MSS: 3, SrcIP: 4, SrcPort: 5, DstIP: 6, DstPort: 7,
+			Algorithm: "swift"},
 		{Kind: Measure, Flow: 1, Program: 2, Fields: []uint64{3, 1 << 60}},
-		{Kind: Install, Flow: 1, Program: 3, Expressions: p.Expressions, Instructions: p.Instructions},
-		update, {Kind: ChangeProg, Flow: 8, Program: 3, Updates: update.Updates}, {Kind: Ready, Datapath: 12},
+		{Kind: Install, Flow: 1, Program: 3, Expressions: p.Expressions,
+			Instructions: p.Instructions},
+		update, {Kind: ChangeProg, Flow: 8, Program: 3, Updates: update.Updates}, {Kind: Ready,
+			Datapath: 12},
 	} {
 		b := m.Append(nil)
 		var back Message
@@ -100,19 +105,21 @@ func run(t *testing.T, body string, prims map[uint32]uint64) (uint64, error) {
 
 func TestLanguage(t *testing.T) {
 	for body, want := range map[string]uint64{
-		"(when true (:= Report.x (+ 2 (* 3 4))))":                                14,
-		"(when true (:= Report.x (/ (- 9 2) 2)))":                                3,
-		"(when (== c 5) (:= Report.x 1))":                                        1,
-		"(when (&& (> c 4) (< c 6)) (:= Report.x 1))":                            1,
-		"(when (|| (> c 9) false) (:= Report.x 1))":                              3,
-		"(when true (:= Report.x (max c 9)))":                                    9,
-		"(when true (:= Report.x (max_wrap 4294967290 5)))":                      5,
-		"(when true (:= Report.x (ewma 2 13)))":                                  11, // (2*3 + 8*13)/10
-		"(when true (:= Report.x (+ 1 (ewma 2 13))))":                            14,
-		"(when true (:= Report.x (if false 8)))":                                 3,
-		"(when true (:= Report.x (!if false 8)))":                                8,
-		"(when true (:= Report.x (+ 1 (if false 8))))":                           1,
-		"(when true (:= Report.x 1)) (when true (:= Report.x 2))":                1, // the first that is true
+		"(when true (:= Report.x (+ 2 (* 3 4))))":           14,
+		"(when true (:= Report.x (/ (- 9 2) 2)))":           3,
+		"(when (== c 5) (:= Report.x 1))":                   1,
+		"(when (&& (> c 4) (< c 6)) (:= Report.x 1))":       1,
+		"(when (|| (> c 9) false) (:= Report.x 1))":         3,
+		"(when true (:= Report.x (max c 9)))":               9,
+		"(when true (:= Report.x (max_wrap 4294967290 5)))": 5,
+		// (2*3 + 8*13)/10
+		"(when true (:= Report.x (ewma 2 13)))":        11,
+		"(when true (:= Report.x (+ 1 (ewma 2 13))))":  14,
+		"(when true (:= Report.x (if false 8)))":       3,
+		"(when true (:= Report.x (!if false 8)))":      8,
+		"(when true (:= Report.x (+ 1 (if false 8))))": 1,
+		// the first that is true
+		"(when true (:= Report.x 1)) (when true (:= Report.x 2))":                1,
 		"(when true (:= Report.x 1) (fallthrough)) (when true (:= Report.x 2))":  2,
 		"(when false (:= Report.x 1)) (when true (:= Report.x 2)) # and no more": 2,
 		"(when true (:= Report.x Micros))":                                       50,
@@ -123,8 +130,10 @@ func TestLanguage(t *testing.T) {
 		require.NoError(t, err, body)
 		assert.Equal(t, want, got, body)
 	}
-	for _, body := range []string{"(- 2 3)", "(/ 1 0)", "(+ Ack.bytes_acked 1)", "(* Ack.bytes_acked 2)", "(ewma 11 5)", "(ewma 1 Ack.bytes_acked)"} {
-		got, err := run(t, "(when true (:= Report.x "+body+"))", map[uint32]uint64{BytesAcked: ^uint64(0)})
+	for _, body := range []string{"(- 2 3)", "(/ 1 0)", "(+ Ack.bytes_acked 1)",
+		"(* Ack.bytes_acked 2)", "(ewma 11 5)", "(ewma 1 Ack.bytes_acked)"} {
+		got, err := run(t, "(when true (:= Report.x "+body+"))",
+			map[uint32]uint64{BytesAcked: ^uint64(0)})
 		assert.ErrorIs(t, err, ErrArithmetic, body)
 		assert.EqualValues(t, 3, got)
 	}
@@ -173,7 +182,8 @@ func FuzzInstall(f *testing.F) {
 	for _, text := range []string{PerAck, PerRTT} {
 		p, err := Compile(3, text)
 		require.NoError(f, err)
-		m := Message{Kind: Install, Program: 3, Expressions: p.Expressions, Instructions: p.Instructions}
+		m := Message{Kind: Install, Program: 3, Expressions: p.Expressions,
+			Instructions: p.Instructions}
 		f.Add(m.Append(nil))
 	}
 	u := Message{Kind: ChangeProg, Updates: []Update{{Register{Implicit, Cwnd}, 5}}}
@@ -218,7 +228,8 @@ func FuzzCompile(f *testing.F) {
 	})
 }
 
-var path = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096, Signals: cc.SignalDelay | cc.SignalMarks}
+var path = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096,
+	Signals: cc.SignalDelay | cc.SignalMarks}
 
 func algorithm(t testing.TB, text string) cc.Algorithm {
 	spec, err := cc.Parse(text)
@@ -238,7 +249,8 @@ func controller(t testing.TB, c Config) (*Controller, *Agent) {
 func acks(c *Controller, flows []cc.Flow, from, to int, delay units.Duration, marked int) {
 	for now := from; now < to; now++ {
 		for _, f := range flows {
-			c.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: uint32(now), SndNxt: uint32(now + 20), Packets: 1, Bytes: 4096, Marked: marked, Delay: delay, InFlight: 1 << 20}, at(now))
+			c.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: uint32(now), SndNxt: uint32(now + 20),
+				Packets: 1, Bytes: 4096, Marked: marked, Delay: delay, InFlight: 1 << 20}, at(now))
 		}
 		c.Poll(at(now))
 	}
@@ -253,7 +265,8 @@ func TestAlgorithmsUnchanged(t *testing.T) {
 			c.Poll(0)
 			acks(c, []cc.Flow{f}, 1, 2000, 900*us, 1)
 			got, _ := c.Decision(f)
-			assert.True(t, got.Window < start.Window || got.Rate > 0 && got.Rate < path.LineRate, "%s: congestion: %v after %v", text, got, start)
+			assert.True(t, got.Window < start.Window || got.Rate > 0 && got.Rate < path.LineRate,
+				"%s: congestion: %v after %v", text, got, start)
 			acks(c, []cc.Flow{f}, 2000, 6000, 10*us, 0)
 			later, _ := c.Decision(f)
 			assert.NotEqual(t, got, later, text)
@@ -354,7 +367,8 @@ func TestSlowAgentLosesReports(t *testing.T) {
 
 func TestConfigs(t *testing.T) {
 	for want, c := range map[string]Config{
-		"power of two": {Ring: 1000}, "reports 1 fields": {Program: "(def (Report (x 1)))"}, "begins with": {Program: "x"}, "service time": {Service: -1},
+		"power of two": {Ring: 1000}, "reports 1 fields": {Program: "(def (Report (x 1)))"},
+		"begins with": {Program: "x"}, "service time": {Service: -1},
 	} {
 		_, _, err := New(c, true)
 		assert.ErrorContains(t, err, want)
@@ -385,7 +399,8 @@ func benchmark(b *testing.B, program string) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		now = now.Add(80 * units.Nanosecond)
-		ev.PSN, ev.SndNxt, ev.Delay = uint32(i)&0xffffff, uint32(i+20)&0xffffff, units.Duration(20+i%32)*us
+		ev.PSN, ev.SndNxt, ev.Delay = uint32(i)&0xffffff, uint32(i+20)&0xffffff,
+			units.Duration(20+i%32)*us
 		c.Report(&ev, now)
 		if i%32 == 0 {
 			c.Poll(now)
@@ -398,7 +413,8 @@ func benchmark(b *testing.B, program string) {
 
 // A length that no message has is not read beyond what there is room for.
 func TestLengthsBeyondTheRoom(t *testing.T) {
-	for _, length := range []uint16{0, headerLen, MaxMessage, MaxMessage + 1, MaxMessage + nicoffload.Slot, math.MaxUint16} {
+	for _, length := range []uint16{0, headerLen, MaxMessage, MaxMessage + 1,
+		MaxMessage + nicoffload.Slot, math.MaxUint16} {
 		r, err := newRing(4096)
 		require.NoError(t, err)
 		b := make([]byte, 2048*nicoffload.Slot)
@@ -431,6 +447,7 @@ func TestUpdatesOfOneRegister(t *testing.T) {
 	said(1) // it hears of the program
 	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 8000}, said(2, Update{rate, 1000}))
 	assert.Equal(t, cc.Decision{Window: 5000, Rate: 8000}, said(3, Update{cwnd, 5000}))
-	assert.Equal(t, cc.Decision{Window: 6000, Rate: 16000}, said(4, Update{rate, 2000}, Update{cwnd, 6000}))
+	assert.Equal(t, cc.Decision{Window: 6000, Rate: 16000},
+		said(4, Update{rate, 2000}, Update{cwnd, 6000}))
 	assert.Equal(t, cc.Decision{Window: 6000}, said(5, Update{rate, unlimited}))
 }

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Compile reads a program in CCP's language: one (def ...), then (when condition statement...) in order.
+// Compile reads a program in CCP's language: one (def ...), then (when condition statement...) in
+// order.
 //
 //	(def (gain 2) (Report (volatile acked 0) (rtt +infinity)))
 //	(when true (:= Report.acked (+ Report.acked Ack.bytes_acked)) (fallthrough))
 //	(when (> Micros 100) (report) (:= Micros 0))
 //
-// It has + - * / < > == && || max min max_wrap ewma if !if, (report), (fallthrough) and (reset), which is
-// (:= Micros 0); the operands are 0 and 1 of && (a product) and || (a maximum). A line may end with
-// a # and a comment.
+// It has + - * / < > == && || max min max_wrap ewma if !if, (report), (fallthrough) and (reset),
+// which is (:= Micros 0); the operands are 0 and 1 of && (a product) and || (a maximum). A line may
+// end with a # and a comment.
 func Compile(id uint32, text string) (*Program, error) {
 	c := compiler{names: map[string]Register{
 		"Cwnd": {Implicit, Cwnd}, "Rate": {Implicit, Rate}, "Micros": {Implicit, Micros},
@@ -34,13 +35,16 @@ func Compile(id uint32, text string) (*Program, error) {
 }
 
 var primitiveNames = [primitives]string{
-	"Ack.bytes_acked", "Ack.bytes_misordered", "Ack.ecn_bytes", "Ack.ecn_packets", "Ack.lost_pkts_sample", "Ack.now",
-	"Ack.packets_acked", "Ack.packets_misordered", "Flow.bytes_in_flight", "Flow.bytes_pending", "Flow.packets_in_flight",
+	"Ack.bytes_acked", "Ack.bytes_misordered", "Ack.ecn_bytes", "Ack.ecn_packets",
+	"Ack.lost_pkts_sample", "Ack.now",
+	"Ack.packets_acked", "Ack.packets_misordered", "Flow.bytes_in_flight", "Flow.bytes_pending",
+	"Flow.packets_in_flight",
 	"Flow.rate_incoming", "Flow.rate_outgoing", "Flow.rtt_sample_us", "Flow.was_timeout",
 }
 
 var operators = map[string]Op{
-	"+": opAdd, "-": opSub, "*": opMul, "/": opDiv, "<": opLt, ">": opGt, "==": opEquiv, "&&": opMul, "||": opMax,
+	"+": opAdd, "-": opSub, "*": opMul, "/": opDiv, "<": opLt, ">": opGt, "==": opEquiv,
+	"&&": opMul, "||": opMax,
 	"max": opMax, "min": opMin, "max_wrap": opMaxWrap, "ewma": opEWMA, "if": opIf, "!if": opNotIf,
 }
 
@@ -76,7 +80,8 @@ func parse(text string) ([]form, error) {
 	stack := [][]form{nil}
 	for line := range strings.Lines(text) {
 		line, _, _ = strings.Cut(line, "#")
-		for _, w := range strings.Fields(strings.NewReplacer("(", " ( ", ")", " ) ").Replace(line)) {
+		for _, w := range strings.Fields(strings.NewReplacer("(", " ( ", ")",
+			" ) ").Replace(line)) {
 			top := len(stack) - 1
 			switch w {
 			case "(":
@@ -115,13 +120,15 @@ func (c *compiler) program(forms []form) error {
 	}
 	for _, d := range forms[0].list[1:] {
 		if d.head() != "Report" {
-			if err := c.define(d, "", Control, VolatileControl, &c.controls, MaxControl); err != nil {
+			if err := c.define(d, "", Control, VolatileControl, &c.controls,
+				MaxControl); err != nil {
 				return err
 			}
 			continue
 		}
 		for _, r := range d.list[1:] {
-			if err := c.define(r, "Report.", Report, VolatileReport, &c.reports, MaxReport); err != nil {
+			if err := c.define(r, "Report.", Report, VolatileReport, &c.reports,
+				MaxReport); err != nil {
 				return err
 			}
 		}
@@ -135,7 +142,8 @@ func (c *compiler) program(forms []form) error {
 }
 
 // define is (name value) or (volatile name value).
-func (c *compiler) define(f form, prefix string, t, volatile RegisterType, next *uint32, most uint32) error {
+func (c *compiler) define(f form, prefix string, t, volatile RegisterType, next *uint32,
+	most uint32) error {
 	l := f.list
 	if len(l) == 3 && l[0].word == "volatile" {
 		t, l = volatile, l[1:]
@@ -263,7 +271,8 @@ func (c *compiler) operand(f form) (Register, error) {
 
 func (c *compiler) emit(op Op, result, left, right Register) error {
 	if len(c.instructions) == MaxInstructions || len(c.expressions) == MaxExpressions {
-		return fmt.Errorf("more than %d instructions or %d expressions", MaxInstructions, MaxExpressions)
+		return fmt.Errorf("more than %d instructions or %d expressions", MaxInstructions,
+			MaxExpressions)
 	}
 	c.instructions = append(c.instructions, Instruction{op, result, left, right})
 	return nil

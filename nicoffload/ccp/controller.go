@@ -12,7 +12,8 @@ import (
 type Config struct {
 	// Program is what runs on every acknowledgement: PerAck, PerRTT, or one with the same report.
 	Program string
-	// Ring is how many Slots of 32 bytes there are for reports, one of which takes three; 0 is 4096.
+	// Ring is how many Slots of 32 bytes there are for reports, one of which takes three; 0 is
+	// 4096.
 	Ring int
 	// Service is how long the agent takes for a report, where time is virtual; 0 is no time.
 	Service units.Duration
@@ -125,13 +126,14 @@ func (c *Config) compiled() (*Program, error) {
 	}
 	p, err := Compile(ProgramID, c.Program)
 	if err == nil && p.reports != reportFields {
-		err = fmt.Errorf("ccp: the program reports %d fields, the agent reads %d", p.reports, reportFields)
+		err = fmt.Errorf("ccp: the program reports %d fields, the agent reads %d", p.reports,
+			reportFields)
 	}
 	return p, err
 }
 
-// New makes a Controller and its agent. share says that the Controller polls the agent; else another core
-// does.
+// New makes a Controller and its agent. share says that the Controller polls the agent; else
+// another core does.
 func New(c Config, share bool) (*Controller, *Agent, error) {
 	if _, err := c.compiled(); err != nil {
 		return nil, nil, err
@@ -149,7 +151,8 @@ func New(c Config, share bool) (*Controller, *Agent, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ctl := &Controller{config: c, reports: up.producer, replies: down.consumer, roster: roster, in: make([]byte, MaxMessage+nicoffload.Slot)}
+	ctl := &Controller{config: c, reports: up.producer, replies: down.consumer, roster: roster,
+		in: make([]byte, MaxMessage+nicoffload.Slot)}
 	if share {
 		ctl.agent = a
 	}
@@ -183,8 +186,8 @@ func push(p *nicoffload.Producer, m *Message, buf *[]byte) bool {
 	return p.Push(b)
 }
 
-// pull takes one message by way of buf, of MaxMessage and a Slot, and answers false when there is none; ok is whether it
-// could be read.
+// pull takes one message by way of buf, of MaxMessage and a Slot, and answers false when there is
+// none; ok is whether it could be read.
 func pull(c *nicoffload.Consumer, m *Message, buf []byte) (some, ok bool) {
 	n := c.Pull(buf[:nicoffload.Slot])
 	if n == 0 {
@@ -213,7 +216,8 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 		c.flows = append(c.flows, &flow{handle: nicoffload.NewHandle(uint32(name), ^uint32(0))})
 	}
 	f := c.flows[name]
-	*f = flow{handle: nicoffload.NewHandle(uint32(name), f.handle.Life()+1), live: true, changed: true, wants: a.Events(), decision: first, retryAt: now}
+	*f = flow{handle: nicoffload.NewHandle(uint32(name), f.handle.Life()+1), live: true,
+		changed: true, wants: a.Events(), decision: first, retryAt: now}
 	c.roster.Put(f.handle, a, first)
 	c.create(f, now)
 	return name
@@ -230,7 +234,8 @@ func (c *Controller) create(f *flow, now units.Time) {
 	if f.created || now.Before(f.retryAt) {
 		return
 	}
-	c.msg.Kind, c.msg.Flow, c.msg.InitCwnd, c.msg.MSS = Create, uint32(f.handle), uint32(min(f.decision.Window, 1<<31)), uint32(c.config.Payload)
+	c.msg.Kind, c.msg.Flow, c.msg.InitCwnd, c.msg.MSS = Create, uint32(f.handle),
+		uint32(min(f.decision.Window, 1<<31)), uint32(c.config.Payload)
 	c.msg.Algorithm = ""
 	f.created, f.retryAt = push(c.reports, &c.msg, &c.out), now.Add(retryCreate)
 }
@@ -247,8 +252,8 @@ func (c *Controller) Remove(name cc.Flow) {
 	c.free = append(c.free, name)
 }
 
-// Wants implements cc.Controller: what CCP's primitives can say, of what the algorithm wants, and round trips, which
-// programs may go by whatever the algorithm wants.
+// Wants implements cc.Controller: what CCP's primitives can say, of what the algorithm wants, and
+// round trips, which programs may go by whatever the algorithm wants.
 func (c *Controller) Wants(name cc.Flow) cc.EventSet {
 	return c.flows[name].wants&cc.Events(cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.CNP) | cc.Events(cc.RTT)
 }
@@ -269,12 +274,14 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	}
 	m := &f.machine
 	p := &m.Primitives
-	*p = [primitives]uint64{Now: uint64(now.Sub(0) / units.Microsecond), BytesInFlight: positive(ev.InFlight), BytesPending: positive(ev.Left),
+	*p = [primitives]uint64{Now: uint64(now.Sub(0) / units.Microsecond),
+		BytesInFlight: positive(ev.InFlight), BytesPending: positive(ev.Left),
 		PacketsInFlight: uint64((ev.SndNxt - ev.PSN) & (1<<24 - 1))}
 	switch ev.Kind {
 	case cc.ACK, cc.ECN, cc.RTT:
 		p[BytesAcked], p[PacketsAcked] = positive(ev.Bytes), positive(units.Bytes(ev.Packets))
-		p[ECNPackets], p[RTTSample] = positive(units.Bytes(ev.Marked)), uint64(max(0, ev.Delay)/units.Microsecond)
+		p[ECNPackets], p[RTTSample] = positive(units.Bytes(ev.Marked)),
+			uint64(max(0, ev.Delay)/units.Microsecond)
 	case cc.CNP:
 		p[ECNPackets] = 1
 	case cc.OOO:
@@ -290,7 +297,8 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	}
 	f.decide()
 	if send {
-		c.msg.Kind, c.msg.Flow, c.msg.Program, c.msg.Fields = Measure, uint32(f.handle), m.program.ID, m.Fields()
+		c.msg.Kind, c.msg.Flow, c.msg.Program, c.msg.Fields = Measure, uint32(f.handle),
+			m.program.ID, m.Fields()
 		if push(c.reports, &c.msg, &c.out) {
 			c.counters.Reports++
 		} else {

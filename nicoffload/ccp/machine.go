@@ -113,16 +113,20 @@ type Program struct {
 // ErrProgram is what NewProgram answers to what is none.
 var ErrProgram = errors.New("not a program")
 
-// NewProgram takes over what an Install said, or refuses it: every register is there, every expression
-// within the instructions.
+// NewProgram takes over what an Install said, or refuses it: every register is there, every
+// expression within the instructions.
 func NewProgram(id uint32, expressions []Expression, instructions []Instruction) (*Program, error) {
 	if len(expressions) > MaxExpressions || len(instructions) > MaxInstructions {
-		return nil, fmt.Errorf("ccp: %w: %d expressions and %d instructions", ErrProgram, len(expressions), len(instructions))
+		return nil, fmt.Errorf("ccp: %w: %d expressions and %d instructions", ErrProgram,
+			len(expressions), len(instructions))
 	}
-	p := &Program{ID: id, Expressions: append([]Expression(nil), expressions...), Instructions: append([]Instruction(nil), instructions...)}
+	p := &Program{ID: id, Expressions: append([]Expression(nil), expressions...),
+		Instructions: append([]Instruction(nil), instructions...)}
 	for _, e := range expressions {
-		if uint64(e.CondStart)+uint64(e.Cond) > uint64(len(instructions)) || uint64(e.BodyStart)+uint64(e.Body) > uint64(len(instructions)) {
-			return nil, fmt.Errorf("ccp: %w: an expression of instructions %v, there are %d", ErrProgram, e, len(instructions))
+		if uint64(e.CondStart)+uint64(e.Cond) > uint64(len(instructions)) ||
+			uint64(e.BodyStart)+uint64(e.Body) > uint64(len(instructions)) {
+			return nil, fmt.Errorf("ccp: %w: an expression of instructions %v, there are %d",
+				ErrProgram, e, len(instructions))
 		}
 	}
 	for i, in := range instructions {
@@ -131,7 +135,8 @@ func NewProgram(id uint32, expressions []Expression, instructions []Instruction)
 		}
 		if in.Op == opDef {
 			if i != p.defs {
-				return nil, fmt.Errorf("ccp: %w: instruction %d defines, after others that do not", ErrProgram, i)
+				return nil, fmt.Errorf("ccp: %w: instruction %d defines, after others that do not",
+					ErrProgram, i)
 			}
 			p.defs++
 			if t := in.Result.Type; t == Report || t == VolatileReport {
@@ -174,8 +179,8 @@ type Machine struct {
 	since      units.Time // Micros counts from here
 }
 
-// ErrArithmetic is what an invocation ends with that overflowed, went below 0, or divided by it: nothing is
-// reported and nothing changes but the registers that were written before.
+// ErrArithmetic is what an invocation ends with that overflowed, went below 0, or divided by it:
+// nothing is reported and nothing changes but the registers that were written before.
 var ErrArithmetic = errors.New("arithmetic error in a CCP program")
 
 // Change begins a program.
@@ -203,15 +208,16 @@ func (m *Machine) define(volatileOnly bool) {
 // Update sets a control register, the window or the rate, and refuses every other one.
 func (m *Machine) Update(u Update) bool {
 	r := u.Register
-	if !r.there() || r.Type != Control && r.Type != VolatileControl && (r.Type != Implicit || r.Index != Cwnd && r.Index != Rate) {
+	if !r.there() || r.Type != Control && r.Type != VolatileControl &&
+		(r.Type != Implicit || r.Index != Cwnd && r.Index != Rate) {
 		return false
 	}
 	m.write(r, u.Value)
 	return true
 }
 
-// Run is one invocation: with the window and the rate of the flow as the datapath has them, which it
-// may change. It says whether to send what Fields answers, and Reported then.
+// Run is one invocation: with the window and the rate of the flow as the datapath has them, which
+// it may change. It says whether to send what Fields answers, and Reported then.
 func (m *Machine) Run(cwnd, rate uint64, now units.Time) (send bool, err error) {
 	if m.Primitives[RTTSample] == 0 {
 		m.Primitives[RTTSample] = infinity

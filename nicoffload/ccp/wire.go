@@ -123,8 +123,8 @@ func (m *Message) appendUpdates(b []byte) []byte {
 	return b
 }
 
-// Decode reads the message at the beginning of b and answers its length. It allocates only for the name
-// of a Create; slices are the Message's own, valid until the next Decode.
+// Decode reads the message at the beginning of b and answers its length. It allocates only for the
+// name of a Create; slices are the Message's own, valid until the next Decode.
 func (m *Message) Decode(b []byte) (int, error) {
 	if len(b) < headerLen {
 		return 0, fmt.Errorf("ccp: %w: %d bytes, a header has %d", ErrMalformed, len(b), headerLen)
@@ -144,7 +144,8 @@ func (m *Message) Decode(b []byte) (int, error) {
 		if length != createLen {
 			return bad()
 		}
-		m.InitCwnd, m.MSS, m.SrcIP, m.SrcPort, m.DstIP, m.DstPort = word(0), word(1), word(2), word(3), word(4), word(5)
+		m.InitCwnd, m.MSS, m.SrcIP, m.SrcPort, m.DstIP, m.DstPort = word(0), word(1), word(2),
+			word(3), word(4), word(5)
 		name := body[24:]
 		end := 0
 		for end < len(name) && name[end] != 0 {
@@ -160,10 +161,12 @@ func (m *Message) Decode(b []byte) (int, error) {
 			m.Fields[i] = le.Uint64(body[8+8*i:])
 		}
 	case Install:
-		if len(body) < 12 || word(1) > MaxExpressions || word(2) > MaxInstructions || len(body) != 12+16*int(word(1))+16*int(word(2)) {
+		if len(body) < 12 || word(1) > MaxExpressions || word(2) > MaxInstructions ||
+			len(body) != 12+16*int(word(1))+16*int(word(2)) {
 			return bad()
 		}
-		m.Program, m.Expressions, m.Instructions = word(0), m.expressionsHere[:word(1)], m.instructionsHere[:word(2)]
+		m.Program, m.Expressions, m.Instructions = word(0), m.expressionsHere[:word(1)],
+			m.instructionsHere[:word(2)]
 		body = body[12:]
 		for i := range m.Expressions {
 			m.Expressions[i] = Expression{word(0), word(1), word(2), word(3)}
@@ -171,7 +174,8 @@ func (m *Message) Decode(b []byte) (int, error) {
 		}
 		for i := range m.Instructions {
 			m.Instructions[i].Op = Op(body[0])
-			for j, r := range [...]*Register{&m.Instructions[i].Result, &m.Instructions[i].Left, &m.Instructions[i].Right} {
+			for j, r := range [...]*Register{&m.Instructions[i].Result, &m.Instructions[i].Left,
+				&m.Instructions[i].Right} {
 				*r = Register{RegisterType(body[1+5*j]), le.Uint32(body[2+5*j:])}
 			}
 			body = body[16:]

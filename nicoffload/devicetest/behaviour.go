@@ -13,7 +13,8 @@ func capabilities(s *suite) {
 	c := s.Device.Capabilities()
 	assert.NotEmpty(s.t, c.Name)
 	assert.Positive(s.t, c.Flows)
-	assert.True(s.t, c.Events.Has(cc.ACK) && c.Events.Has(cc.ECN) && c.Events.Has(cc.RTT) && c.Events.Has(cc.RTO), "what every algorithm needs: %v", c.Events)
+	assert.True(s.t, c.Events.Has(cc.ACK) && c.Events.Has(cc.ECN) && c.Events.Has(cc.RTT) &&
+		c.Events.Has(cc.RTO), "what every algorithm needs: %v", c.Events)
 	assert.Positive(s.t, c.Tick)
 	assert.Equal(s.t, c, s.Device.Capabilities(), "they do not change")
 }
@@ -35,7 +36,8 @@ func lives(s *suite) {
 	for _, m := range s.fetch() {
 		got = append(got, life{m.Flow, m.Type, m.First})
 	}
-	assert.Equal(s.t, []life{{a, nicoffload.Started, at(1)}, {b, nicoffload.Started, at(2)}, {a, nicoffload.Stopped, at(3)}}, got)
+	assert.Equal(s.t, []life{{a, nicoffload.Started, at(1)}, {b, nicoffload.Started, at(2)},
+		{a, nicoffload.Stopped, at(3)}}, got)
 }
 
 func everyEvent(s *suite) {
@@ -43,10 +45,13 @@ func everyEvent(s *suite) {
 	events := []cc.Event{
 		{Kind: cc.ACK, PSN: 1, SndNxt: 2, Packets: 3, Bytes: 4, InFlight: 5, Left: 6, Hops: 7},
 		{Kind: cc.ECN, PSN: 1<<24 - 1, Packets: 3, Bytes: 12288, Marked: 2},
-		{Kind: cc.RTT, Packets: 1, Bytes: 4096, Delay: 12 * us, Endpoint: 3 * us, OneWay: -5 * us, Increases: 1, Bolt: cc.BoltINC},
+		{Kind: cc.RTT, Packets: 1, Bytes: 4096, Delay: 12 * us, Endpoint: 3 * us, OneWay: -5 * us,
+			Increases: 1, Bolt: cc.BoltINC},
 		{Kind: cc.RTT, Delay: 12 * us, Probe: true},
-		{Kind: cc.RTT, Delay: 12 * us, Packets: 1, Bytes: 1, INT: []cc.Hop{{Port: 1, Rate: 2, Time: 3, Sent: 4, Queue: 5}, {Port: 6, Queue: 7}}},
-		{Kind: cc.OOO, PSN: 77}, {Kind: cc.RTO, PSN: 78}, {Kind: cc.RTO, Probe: true}, {Kind: cc.CNP}, {Kind: cc.POST, PSN: 5},
+		{Kind: cc.RTT, Delay: 12 * us, Packets: 1, Bytes: 1,
+			INT: []cc.Hop{{Port: 1, Rate: 2, Time: 3, Sent: 4, Queue: 5}, {Port: 6, Queue: 7}}},
+		{Kind: cc.OOO, PSN: 77}, {Kind: cc.RTO, PSN: 78}, {Kind: cc.RTO, Probe: true},
+		{Kind: cc.CNP}, {Kind: cc.POST, PSN: 5},
 		{Kind: cc.TX, PSN: 9, Packets: 1, Bytes: 4096, Left: 1 << 40},
 		{Kind: cc.CST, SRC: cc.SRC{Drain: 1, Rate: 2, Sent: 3}},
 	}
@@ -67,7 +72,8 @@ func everyEvent(s *suite) {
 // example is a worked one: nine signals, three messages, two bursts.
 func example(s *suite) {
 	s.open(7, nicoffload.Binding{Brief: true})
-	s.aggregate(nicoffload.Aggregation{Accumulable: 10 * us, Coalescent: 10 * us, Threshold: 64, Deadline: 5 * us})
+	s.aggregate(nicoffload.Aggregation{Accumulable: 10 * us, Coalescent: 10 * us, Threshold: 64,
+		Deadline: 5 * us})
 	before := s.counters(at(0))
 	type message struct {
 		at    int
@@ -96,9 +102,12 @@ func example(s *suite) {
 			}
 		}
 	}
-	assert.Equal(s.t, []message{{9, cc.RTT, 1, at(4), at(9)}, {15, cc.ACK, 5, at(1), at(15)}, {15, cc.OOO, 3, at(2), at(15)}}, got)
+	assert.Equal(s.t, []message{{9, cc.RTT, 1, at(4), at(9)}, {15, cc.ACK, 5, at(1), at(15)},
+		{15, cc.OOO, 3, at(2), at(15)}}, got)
 	c := s.counters(at(18))
-	assert.Equal(s.t, [4]uint64{9, 3, 2, 96}, [4]uint64{c.Signals - before.Signals, c.Messages - before.Messages, c.Bursts - before.Bursts, c.Bytes - before.Bytes})
+	assert.Equal(s.t, [4]uint64{9, 3, 2, 96},
+		[4]uint64{c.Signals - before.Signals, c.Messages - before.Messages,
+			c.Bursts - before.Bursts, c.Bytes - before.Bytes})
 }
 
 func sums(s *suite) {
@@ -111,7 +120,8 @@ func sums(s *suite) {
 		if i >= 6 {
 			kind, marked = cc.ECN, 1
 		}
-		s.report(nicoffload.Handle(i%3), i, cc.Event{Kind: kind, PSN: uint32(i), Packets: 2, Bytes: 8192, Marked: marked, InFlight: units.Bytes(i)})
+		s.report(nicoffload.Handle(i%3), i, cc.Event{Kind: kind, PSN: uint32(i), Packets: 2,
+			Bytes: 8192, Marked: marked, InFlight: units.Bytes(i)})
 		s.report(nicoffload.Handle(i%3), i, cc.Event{Kind: cc.TX, Packets: 1, Bytes: 4096})
 	}
 	s.Settle(at(9))
@@ -125,8 +135,10 @@ func sums(s *suite) {
 			assert.Equal(s.t, cc.Event{Kind: cc.TX, Packets: 3, Bytes: 12288}, m.Event)
 			continue
 		}
-		assert.Equal(s.t, cc.Event{Kind: cc.ECN, PSN: uint32(6 + f), Packets: 6, Bytes: 24576, Marked: 1, InFlight: units.Bytes(6 + f)}, m.Event, "sums, and the latest of the rest")
-		assert.Equal(s.t, [3]any{uint16(3), at(f), nicoffload.Accumulable}, [3]any{m.Count, m.First, m.Class})
+		assert.Equal(s.t, cc.Event{Kind: cc.ECN, PSN: uint32(6 + f), Packets: 6, Bytes: 24576,
+			Marked: 1, InFlight: units.Bytes(6 + f)}, m.Event, "sums, and the latest of the rest")
+		assert.Equal(s.t, [3]any{uint16(3), at(f), nicoffload.Accumulable},
+			[3]any{m.Count, m.First, m.Class})
 	}
 }
 
@@ -140,7 +152,8 @@ func repetitions(s *suite) {
 	got := s.fetch()
 	require.Len(s.t, got, 1)
 	assert.Equal(s.t, cc.Event{Kind: cc.OOO, PSN: 100, SndNxt: 200}, got[0].Event, "the first")
-	assert.Equal(s.t, [3]any{uint16(5), at(3), nicoffload.Coalescent}, [3]any{got[0].Count, got[0].First, got[0].Class})
+	assert.Equal(s.t, [3]any{uint16(5), at(3), nicoffload.Coalescent},
+		[3]any{got[0].Count, got[0].First, got[0].Class})
 	s.report(1, 20, cc.Event{Kind: cc.OOO, PSN: 300})
 	s.Settle(at(40))
 	got = s.fetch()
@@ -149,20 +162,23 @@ func repetitions(s *suite) {
 }
 
 func bindings(s *suite) {
-	s.open(1, nicoffload.Binding{Events: cc.Events(cc.ACK, cc.TX, cc.RTT), Raw: cc.Events(cc.TX), Merged: cc.Events(cc.RTT)})
+	s.open(1, nicoffload.Binding{Events: cc.Events(cc.ACK, cc.TX, cc.RTT), Raw: cc.Events(cc.TX),
+		Merged: cc.Events(cc.RTT)})
 	s.aggregate(nicoffload.Aggregation{Accumulable: 10 * us, Coalescent: 10 * us})
 	before := s.counters(0).Unbound
 	for i := range 4 {
 		s.report(1, i, cc.Event{Kind: cc.OOO})
 		s.report(1, i, cc.Event{Kind: cc.TX, Packets: 1, Bytes: 4096})
-		s.report(1, i, cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 4096, Delay: units.Duration(i+1) * us})
+		s.report(1, i, cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 4096,
+			Delay: units.Duration(i+1) * us})
 	}
 	s.Settle(at(5))
 	assert.Len(s.t, s.fetch(), 4, "TX, each")
 	s.Settle(at(10))
 	got := s.fetch()
 	require.Len(s.t, got, 1)
-	assert.Equal(s.t, cc.Event{Kind: cc.RTT, Packets: 4, Bytes: 16384, Delay: 4 * us}, got[0].Event, "one sample, the newest")
+	assert.Equal(s.t, cc.Event{Kind: cc.RTT, Packets: 4, Bytes: 16384, Delay: 4 * us}, got[0].Event,
+		"one sample, the newest")
 	assert.EqualValues(s.t, 4, s.counters(at(30)).Unbound-before)
 }
 
@@ -221,7 +237,8 @@ func periods(s *suite) {
 func wholeMessages(s *suite) {
 	s.open(1, nicoffload.Binding{})
 	for i := range 300 {
-		s.report(1, 1, cc.Event{Kind: cc.RTT, Delay: units.Duration(i + 1), Packets: 1, Bytes: 1, INT: make([]cc.Hop, i%5)})
+		s.report(1, 1, cc.Event{Kind: cc.RTT, Delay: units.Duration(i + 1), Packets: 1, Bytes: 1,
+			INT: make([]cc.Hop, i%5)})
 	}
 	s.Settle(at(1))
 	b := make([]byte, nicoffload.MaxMessage)
@@ -245,16 +262,21 @@ func results(s *suite) {
 	s.open(1, nicoffload.Binding{})
 	s.open(2, nicoffload.Binding{})
 	assert.Empty(s.t, s.results(), "what a flow began with is no news")
-	d := cc.Decision{Window: 1 << 34, Rate: 400 * units.Gbps, Hold: true, Tags: cc.BoltAI | cc.BoltFirst, ProbeAt: at(9)}
+	d := cc.Decision{Window: 1 << 34, Rate: 400 * units.Gbps, Hold: true,
+		Tags: cc.BoltAI | cc.BoltFirst, ProbeAt: at(9)}
 	woken := d
 	woken.WakeAt = at(3)
-	require.Equal(s.t, 3, s.Device.Write([]nicoffload.Result{{Flow: 1, Decision: cc.Decision{Window: 5}}, {Flow: 2, Decision: cc.Decision{Rate: 7}}, {Flow: 1, Decision: woken}}))
+	require.Equal(s.t, 3,
+		s.Device.Write([]nicoffload.Result{{Flow: 1, Decision: cc.Decision{Window: 5}},
+			{Flow: 2, Decision: cc.Decision{Rate: 7}}, {Flow: 1, Decision: woken}}))
 	s.Settle(at(1))
-	assert.ElementsMatch(s.t, []nicoffload.Result{{Flow: 1, Decision: d}, {Flow: 2, Decision: cc.Decision{Rate: 7}}}, s.newest())
+	assert.ElementsMatch(s.t, []nicoffload.Result{{Flow: 1, Decision: d},
+		{Flow: 2, Decision: cc.Decision{Rate: 7}}}, s.newest())
 	s.Settle(at(2))
 	assert.Empty(s.t, s.results())
 	before := s.counters(at(3))
-	s.Device.Write([]nicoffload.Result{{Flow: 1, Decision: cc.Decision{Window: -1}}, {Flow: nicoffload.NewHandle(1, 3)}, {Flow: nicoffload.NewHandle(500, 0)}})
+	s.Device.Write([]nicoffload.Result{{Flow: 1, Decision: cc.Decision{Window: -1}},
+		{Flow: nicoffload.NewHandle(1, 3)}, {Flow: nicoffload.NewHandle(500, 0)}})
 	s.Settle(at(4))
 	assert.Empty(s.t, s.results())
 	c := s.counters(at(20))
@@ -270,7 +292,8 @@ func probes(s *suite) {
 	r := s.newest()
 	require.Len(s.t, r, 1)
 	assert.EqualValues(s.t, 4096, r[0].Decision.Window, "what was decided holds")
-	assert.False(s.t, r[0].Decision.ProbeAt.Before(at(5)) || r[0].Decision.ProbeAt.After(at(7)), "now: %v", r[0].Decision.ProbeAt)
+	assert.False(s.t, r[0].Decision.ProbeAt.Before(at(5)) || r[0].Decision.ProbeAt.After(at(7)),
+		"now: %v", r[0].Decision.ProbeAt)
 	assert.EqualValues(s.t, 1, s.counters(at(30)).Probes)
 }
 
@@ -279,7 +302,9 @@ func segments(s *suite) {
 		s.t.Skip("this driver's signals do not come from packets")
 	}
 	s.open(1, nicoffload.Binding{Events: cc.Events(cc.CST)})
-	require.NoError(s.t, s.Device.Extract(nicoffload.Extraction{ID: 16, Packet: nicoffload.PacketAck, Offset: 2, Length: 3}))
+	require.NoError(s.t,
+		s.Device.Extract(nicoffload.Extraction{ID: 16, Packet: nicoffload.PacketAck, Offset: 2,
+			Length: 3}))
 	s.Settle(0)
 	s.Receive(1, &nicoffload.Packet{Type: nicoffload.PacketAck, Segment: []byte("xxINTyy")}, at(1))
 	s.Receive(1, &nicoffload.Packet{Type: nicoffload.PacketAck, Segment: []byte("xxIN")}, at(1))
@@ -295,7 +320,8 @@ func segments(s *suite) {
 	assert.Empty(s.t, s.fetch())
 }
 
-// overflow: when nobody fetches, sums lose nothing, and of the rest the oldest give way and are counted.
+// overflow: when nobody fetches, sums lose nothing, and of the rest the oldest give way and are
+// counted.
 func overflow(s *suite) {
 	s.open(1, nicoffload.Binding{})
 	s.aggregate(nicoffload.Aggregation{Accumulable: us})
@@ -340,7 +366,8 @@ func ended(s *suite) {
 	s.Datapath.Open(young, cc.Decision{}, at(3))
 	s.report(old, 4, cc.Event{Kind: cc.ACK, Packets: 1})
 	s.report(young, 4, cc.Event{Kind: cc.ACK, Packets: 9})
-	require.Equal(s.t, 1, s.Device.Write([]nicoffload.Result{{Flow: old, Decision: cc.Decision{Window: 1}}}))
+	require.Equal(s.t, 1,
+		s.Device.Write([]nicoffload.Result{{Flow: old, Decision: cc.Decision{Window: 1}}}))
 	s.Settle(at(300))
 	packets := 0
 	for _, m := range s.fetch() {
@@ -384,7 +411,8 @@ func refusals(s *suite) {
 		assert.Error(s.t, err)
 	}
 	for i := range 2000 { // an unknown flow can be asked for as often as one likes
-		if s.Device.Configure(nicoffload.NewHandle(900, 0), nicoffload.Binding{}) != nil || i%100 == 0 {
+		if s.Device.Configure(nicoffload.NewHandle(900, 0), nicoffload.Binding{}) != nil ||
+			i%100 == 0 {
 			s.Settle(at(1))
 		}
 	}

@@ -16,8 +16,8 @@ type Rig struct {
 	Datapath nicoffload.Datapath
 	// Settle lets time become now, and waits until the device has done all that is due by then.
 	Settle func(now units.Time)
-	// Receive shows the NIC a packet; nil where signals do not come from packets, and segments are then
-	// not tested.
+	// Receive shows the NIC a packet; nil where signals do not come from packets, and segments are
+	// then not tested.
 	Receive func(f nicoffload.Handle, p *nicoffload.Packet, now units.Time)
 }
 

@@ -15,7 +15,10 @@ func TestSoftNIC(t *testing.T) {
 	devicetest.Run(t, func(t *testing.T) devicetest.Rig {
 		n, err := nicoffload.NewNIC(nicoffload.Config{}, 0)
 		require.NoError(t, err)
-		return devicetest.Rig{Device: n, Datapath: n, Receive: n.Received, Settle: func(now units.Time) { n.Poll(now) }}
+		return devicetest.Rig{Device: n, Datapath: n, Receive: n.Received,
+			Settle: func(now units.Time) {
+				n.Poll(now)
+			}}
 	})
 }
 
@@ -30,9 +33,10 @@ func TestLink(t *testing.T) {
 		host, err := link.Host()
 		require.NoError(t, err)
 		board.Poll(0)
-		return devicetest.Rig{Device: host, Datapath: board, Receive: n.Received, Settle: func(now units.Time) {
-			board.Poll(now)
-			board.Poll(now)
-		}}
+		return devicetest.Rig{Device: host, Datapath: board, Receive: n.Received,
+			Settle: func(now units.Time) {
+				board.Poll(now)
+				board.Poll(now)
+			}}
 	})
 }

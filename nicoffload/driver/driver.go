@@ -17,7 +17,8 @@ const Off = "off"
 
 // Config is what an Offload is made with.
 type Config struct {
-	// Split leaves the agent to another core; without it the Controller polls it, on the polling core.
+	// Split leaves the agent to another core; without it the Controller polls it, on the polling
+	// core.
 	Split    bool
 	LineRate units.BitRate  // of the port; 0 unknown
 	Silence  units.Duration // see nicoffload.ControllerConfig
@@ -70,7 +71,8 @@ func Find(name string) (Driver, error) {
 	d, known := drivers[name]
 	mu.Unlock()
 	if !known {
-		return nil, fmt.Errorf("there is no driver %q; there are %s, and %s", name, strings.Join(Names(), ", "), Off)
+		return nil, fmt.Errorf("there is no driver %q; there are %s, and %s", name,
+			strings.Join(Names(), ", "), Off)
 	}
 	return d, nil
 }
@@ -82,7 +84,8 @@ func soft(c Config, now units.Time) (*Offload, error) {
 		controller, err := nicoffload.NewShared(nic, nicoffload.AgentConfig{}, nil, now)
 		return &Offload{Controller: controller}, err
 	}
-	controller, agent, err := nicoffload.NewSplit(nic, nicoffload.AgentConfig{}, nicoffload.ControllerConfig{Silence: c.Silence}, now)
+	controller, agent, err := nicoffload.NewSplit(nic, nicoffload.AgentConfig{},
+		nicoffload.ControllerConfig{Silence: c.Silence}, now)
 	return &Offload{Controller: controller, Agent: agent}, err
 }
 
@@ -93,7 +96,9 @@ func apart(c Config, now units.Time) (*Offload, error) {
 	if err != nil {
 		return nil, err
 	}
-	controller, agent, err := nicoffload.NewOver(n, n.Device, nicoffload.AgentConfig{Aggregation: &nic.Aggregation}, nicoffload.ControllerConfig{Silence: c.Silence}, c.Split, now)
+	controller, agent, err := nicoffload.NewOver(n, n.Device,
+		nicoffload.AgentConfig{Aggregation: &nic.Aggregation},
+		nicoffload.ControllerConfig{Silence: c.Silence}, c.Split, now)
 	if err != nil {
 		_ = n.Stop()
 		return nil, err

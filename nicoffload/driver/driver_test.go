@@ -31,7 +31,8 @@ func TestNames(t *testing.T) {
 	}
 	fresh := fmt.Sprintf("dpu%d", len(driver.Names())) // a test may run again, and names stay
 	_, err := driver.Find(fresh)
-	assert.EqualError(t, err, fmt.Sprintf("there is no driver %q; there are %s, and off", fresh, strings.Join(driver.Names(), ", ")))
+	assert.EqualError(t, err, fmt.Sprintf("there is no driver %q; there are %s, and off", fresh,
+		strings.Join(driver.Names(), ", ")))
 	mine := func(driver.Config, units.Time) (*driver.Offload, error) { return nil, nil }
 	require.NoError(t, driver.Register(fresh, mine))
 	d, err := driver.Find(fresh)
@@ -43,7 +44,8 @@ func TestNames(t *testing.T) {
 	assert.Error(t, driver.Register("nothing", nil))
 }
 
-// Every driver decides, wherever its agent is polled; and of a process that is killed a new one does.
+// Every driver decides, wherever its agent is polled; and of a process that is killed a new one
+// does.
 func TestDriversDecide(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -59,7 +61,8 @@ func TestDriversDecide(t *testing.T) {
 			assert.Equal(t, c.split, o.Agent != nil)
 			spec, err := cc.Parse("swift")
 			require.NoError(t, err)
-			a, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * units.Microsecond, Payload: 4096, Signals: cc.SignalDelay})
+			a, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * units.Microsecond,
+				Payload: 4096, Signals: cc.SignalDelay})
 			require.NoError(t, err)
 			f := o.Controller.Add(a, now())
 			psn := uint32(0)
@@ -68,8 +71,10 @@ func TestDriversDecide(t *testing.T) {
 				for begin := time.Now(); !so(); {
 					require.Less(t, time.Since(begin), 20*time.Second, what)
 					psn++
-					delay := units.Microsecond * units.Duration(5+900*(psn>>12&1)) // or it soon decides the same
-					o.Controller.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: psn & 0xffffff, SndNxt: (psn + 1) & 0xffffff, Delay: delay, Packets: 1, Bytes: 4096}, now())
+					// or it soon decides the same
+					delay := units.Microsecond * units.Duration(5+900*(psn>>12&1))
+					o.Controller.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: psn & 0xffffff,
+						SndNxt: (psn + 1) & 0xffffff, Delay: delay, Packets: 1, Bytes: 4096}, now())
 					o.Controller.Poll(now())
 					if o.Agent != nil {
 						o.Agent.Poll(now())
@@ -80,9 +85,13 @@ func TestDriversDecide(t *testing.T) {
 			if c.name == "process" {
 				n := o.Device.(*process.NIC)
 				require.NoError(t, syscall.Kill(n.PID(), syscall.SIGKILL))
-				until("a new one is there", func() bool { return n.Restarts() == 1 && o.Controller.Counters().Returns > 0 })
+				until("a new one is there", func() bool {
+					return n.Restarts() == 1 && o.Controller.Counters().Returns > 0
+				})
 				results := o.Controller.Counters().Results
-				until("and decides", func() bool { return o.Controller.Counters().Results > results+3 })
+				until("and decides", func() bool {
+					return o.Controller.Counters().Results > results+3
+				})
 			}
 			if o.Close != nil {
 				assert.NoError(t, o.Close())

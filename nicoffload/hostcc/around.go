@@ -6,13 +6,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// SamplerName is by what name an agent should know Host.Sampler: the only sampler that Around may hear.
+// SamplerName is by what name an agent should know Host.Sampler: the only sampler that Around may
+// hear.
 const SamplerName = "hostcc"
 
-// Sampler takes in samples of the occupancy of the I/O controller, in cache lines, and of the bandwidth of
-// PCIe, in Gb/s, throttles as they say, and answers 1 while the host is congested, else 0. actuator may be
-// nil.
-func (h *Host) Sampler(occupancy, bandwidth nicoffload.Sampler, actuator nicoffload.HostActuator) nicoffload.Sampler {
+// Sampler takes in samples of the occupancy of the I/O controller, in cache lines, and of the
+// bandwidth of PCIe, in Gb/s, throttles as they say, and answers 1 while the host is congested,
+// else 0. actuator may be nil.
+func (h *Host) Sampler(occupancy, bandwidth nicoffload.Sampler,
+	actuator nicoffload.HostActuator) nicoffload.Sampler {
 	set := 0
 	return func(now units.Time) (float64, bool) {
 		lines, some := occupancy(now)
@@ -47,8 +49,8 @@ func whole(v float64) uint32 {
 // Failures answers how often the actuator refused.
 func (h *Host) Failures() uint64 { return h.failures }
 
-// Around makes an algorithm that hears a congested host as marks on all that is acknowledged. It hears one
-// sampler, whatever its number.
+// Around makes an algorithm that hears a congested host as marks on all that is acknowledged. It
+// hears one sampler, whatever its number.
 func Around(inner cc.Algorithm) cc.Algorithm { return &around{inner: inner} }
 
 type around struct {

@@ -2,8 +2,9 @@ package hostcc
 
 import "github.com/goroce/goroce/units"
 
-// Host is hostCC's view of one host: it smooths the occupancy of the I/O controller and the bandwidth of
-// PCIe, says whether the host is congested, and how far to throttle its own traffic to memory.
+// Host is hostCC's view of one host: it smooths the occupancy of the I/O controller and the
+// bandwidth of PCIe, says whether the host is congested, and how far to throttle its own traffic to
+// memory.
 type Host struct {
 	Config
 	occupancy uint64 // s_I, 1024ths of cache lines
@@ -69,8 +70,8 @@ func (h *Host) SampleBandwidth(gbps uint32) {
 // Congested says whether packets that arrive are to be marked: I > I_T.
 func (h *Host) Congested() bool { return h.occupancy/fixedPoint > uint64(h.Occupancy) }
 
-// Level answers how far to throttle now: up at once while the host is congested and the network below
-// its target, down one step at a time when both are well.
+// Level answers how far to throttle now: up at once while the host is congested and the network
+// below its target, down one step at a time when both are well.
 func (h *Host) Level(now units.Time) int {
 	bandwidth, target := h.bandwidth/fixedPoint, uint64(h.Bandwidth/units.Gbps)
 	lines, limit := h.occupancy/fixedPoint, uint64(h.Occupancy)

@@ -66,7 +66,8 @@ func TestLevels(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[int]int{3: 10, 2: 160, 1: 310, 0: 460}, lowered)
-	for _, c := range [][2]uint64{{60, 50}, {90, 90}, {84, 90}, {90, 70}} { // no demand; fine; at the thresholds
+	// no demand; fine; at the thresholds
+	for _, c := range [][2]uint64{{60, 50}, {90, 90}, {84, 90}, {90, 70}} {
 		h.level, h.bandwidth, h.occupancy = 2, c[0]*fixedPoint, c[1]*fixedPoint
 		assert.Equal(t, 2, h.Level(at(10_000)))
 	}
@@ -91,7 +92,9 @@ func (a *throttle) SetLevel(level int) error {
 func TestSamplerThrottles(t *testing.T) {
 	h, a := New(Config{}), &throttle{}
 	occupancy, bandwidth, ok := 200.0, 60.0, true
-	s := h.Sampler(func(units.Time) (float64, bool) { return occupancy, ok }, func(units.Time) (float64, bool) { return bandwidth, ok }, a)
+	s := h.Sampler(func(units.Time) (float64, bool) {
+		return occupancy, ok
+	}, func(units.Time) (float64, bool) { return bandwidth, ok }, a)
 	v, some := s(at(0))
 	assert.Equal(t, [2]any{0.0, true}, [2]any{v, some}, "25 lines, smoothed")
 	for now := 1; now < 20; now++ {
@@ -121,11 +124,14 @@ func TestHostCongestionIsMarks(t *testing.T) {
 	require.NoError(t, err)
 	spec, err := cc.Parse("idctcp")
 	require.NoError(t, err)
-	inner, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096, Signals: cc.SignalMarks})
+	inner, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096,
+		Signals: cc.SignalMarks})
 	require.NoError(t, err)
 	f := c.Add(Around(inner), 0)
 	congested := 0.0
-	_, err = c.Agent().Sample(SamplerName, 2*us, func(units.Time) (float64, bool) { return congested, true }, 0)
+	_, err = c.Agent().Sample(SamplerName, 2*us, func(units.Time) (float64, bool) {
+		return congested, true
+	}, 0)
 	require.NoError(t, err)
 	window := func(from, to int) units.Bytes {
 		for now := from; now < to; now++ {
@@ -147,7 +153,8 @@ func TestHostCongestionIsMarks(t *testing.T) {
 func TestAroundKeepsWhatItIs(t *testing.T) {
 	spec, err := cc.Parse("hpcc")
 	require.NoError(t, err)
-	inner, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096, Hops: 3, Signals: cc.SignalINT})
+	inner, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096,
+		Hops: 3, Signals: cc.SignalINT})
 	require.NoError(t, err)
 	a := Around(inner)
 	assert.Equal(t, inner.Events()|cc.Events(cc.HOST), a.Events())
@@ -155,5 +162,6 @@ func TestAroundKeepsWhatItIs(t *testing.T) {
 	assert.Equal(t, inner.(cc.Starter).Start(0), a.(cc.Starter).Start(0))
 	assert.Equal(t, inner.(cc.Observable).Snapshot(), a.(cc.Observable).Snapshot())
 	first := a.(cc.Starter).Start(0)
-	assert.Equal(t, first, a.On(&cc.Event{Kind: cc.HOST, Host: cc.HostSample{Value: 1}}, 0), "it decides nothing by itself")
+	assert.Equal(t, first, a.On(&cc.Event{Kind: cc.HOST, Host: cc.HostSample{Value: 1}}, 0),
+		"it decides nothing by itself")
 }

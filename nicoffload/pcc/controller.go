@@ -10,13 +10,14 @@ import (
 // Config is what a Controller is made with.
 type Config struct {
 	LineRate units.BitRate
-	// Delay is from an event to what is decided taking effect: the way through the NIC's processors.
+	// Delay is from an event to what is decided taking effect: the way through the NIC's
+	// processors.
 	Delay units.Duration
 }
 
-// Controller is a cc.Controller that decides on the NIC: an algorithm of cc hears what such a NIC hears, and
-// its decisions come a while later. Neither timeouts nor the host's state are among it. It belongs to the
-// polling core, whose time it takes: a real NIC's processors would be others.
+// Controller is a cc.Controller that decides on the NIC: an algorithm of cc hears what such a NIC
+// hears, and its decisions come a while later. Neither timeouts nor the host's state are among it.
+// It belongs to the polling core, whose time it takes: a real NIC's processors would be others.
 type Controller struct {
 	inline cc.Inline
 	config Config
@@ -46,7 +47,8 @@ const unheard = cc.EventSet(1<<cc.RTO | 1<<cc.HOST)
 // NewController makes one.
 func NewController(c Config) (*Controller, error) {
 	if c.LineRate <= 0 || c.Delay < 0 {
-		return nil, fmt.Errorf("pcc: a controller of a line of %v that decides in %v", c.LineRate, c.Delay)
+		return nil, fmt.Errorf("pcc: a controller of a line of %v that decides in %v", c.LineRate,
+			c.Delay)
 	}
 	return &Controller{config: c}, nil
 }
@@ -58,7 +60,8 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 		c.flows = append(c.flows, flow{})
 	}
 	d, _ := c.inline.Decision(name)
-	c.flows[name] = flow{live: true, changed: true, life: c.flows[name].life + 1, decision: c.limited(d)}
+	c.flows[name] = flow{live: true, changed: true, life: c.flows[name].life + 1,
+		decision: c.limited(d)}
 	return name
 }
 
@@ -95,7 +98,8 @@ func (c *Controller) heed(name cc.Flow, now units.Time) {
 	} else if c.head > 1024 {
 		c.queue, c.head = c.queue[:copy(c.queue, c.queue[c.head:])], 0
 	}
-	c.queue = append(c.queue, pending{now.Add(c.config.Delay), name, c.flows[name].life, c.limited(d)})
+	c.queue = append(c.queue, pending{now.Add(c.config.Delay), name, c.flows[name].life,
+		c.limited(d)})
 }
 
 func (c *Controller) limited(d cc.Decision) cc.Decision {

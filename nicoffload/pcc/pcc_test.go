@@ -76,7 +76,8 @@ func TestProbes(t *testing.T) {
 	assert.Equal(t, at(10), d.ProbeAt)
 	var asked []units.Time
 	for now := 11; now < 3000; now++ {
-		if d := a.On(&cc.Event{Kind: cc.TX}, at(now)); len(asked) == 0 || d.ProbeAt != asked[len(asked)-1] {
+		if d := a.On(&cc.Event{Kind: cc.TX}, at(now)); len(asked) == 0 ||
+			d.ProbeAt != asked[len(asked)-1] {
 			asked = append(asked, d.ProbeAt)
 		}
 	}
@@ -90,7 +91,8 @@ func TestProbes(t *testing.T) {
 
 func TestParams(t *testing.T) {
 	for want, p := range map[string]Params{
-		"a cut of 20000": {Cut: 20000}, "rates from": {Min: One + 1}, "a base round trip": {BaseRTT: us * 500},
+		"a cut of 20000": {Cut: 20000}, "rates from": {Min: One + 1},
+		"a base round trip": {BaseRTT: us * 500},
 	} {
 		_, err := Spec{p}.New(path)
 		assert.ErrorContains(t, err, want)
@@ -117,7 +119,8 @@ type teller struct{ heard []cc.Kind }
 func (*teller) Events() cc.EventSet { return ^cc.EventSet(0) }
 func (a *teller) On(ev *cc.Event, now units.Time) cc.Decision {
 	a.heard = append(a.heard, ev.Kind)
-	return cc.Decision{Window: units.Bytes(ev.PSN), Rate: 100 * units.Gbps, WakeAt: now.Add(50 * us)}
+	return cc.Decision{Window: units.Bytes(ev.PSN), Rate: 100 * units.Gbps,
+		WakeAt: now.Add(50 * us)}
 }
 
 func TestDecisionsComeLater(t *testing.T) {

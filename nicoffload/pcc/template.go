@@ -23,8 +23,9 @@ type Params struct {
 
 // The template's parameters. It says 10 % for the cut; a comment in it says 0.08.
 var defaults = Params{
-	BaseRTT: 13 * units.Microsecond, MaxDelay: 150 * units.Microsecond, Abort: 300 * units.Microsecond,
-	Cut: 6553, AI: 52428, NewFlow: One, Min: 64,
+	BaseRTT: 13 * units.Microsecond, MaxDelay: 150 * units.Microsecond,
+	Abort: 300 * units.Microsecond,
+	Cut:   6553, AI: 52428, NewFlow: One, Min: 64,
 }
 
 func or[T comparable](v, otherwise T) T {
@@ -37,7 +38,8 @@ func or[T comparable](v, otherwise T) T {
 
 func (p Params) filled() Params {
 	d := defaults
-	return Params{or(p.BaseRTT, d.BaseRTT), or(p.MaxDelay, d.MaxDelay), or(p.Abort, d.Abort), or(p.Cut, d.Cut), or(p.AI, d.AI), or(p.NewFlow, d.NewFlow), or(p.Min, d.Min)}
+	return Params{or(p.BaseRTT, d.BaseRTT), or(p.MaxDelay, d.MaxDelay), or(p.Abort, d.Abort),
+		or(p.Cut, d.Cut), or(p.AI, d.AI), or(p.NewFlow, d.NewFlow), or(p.Min, d.Min)}
 }
 
 // Validate says what is wrong with the parameters.
@@ -45,11 +47,13 @@ func (p Params) Validate() error {
 	p = p.filled()
 	switch {
 	case p.BaseRTT < 0 || p.MaxDelay < p.BaseRTT || p.Abort < 0:
-		return fmt.Errorf("pcc: a base round trip of %v, %v at most, aborted after %v", p.BaseRTT, p.MaxDelay, p.Abort)
+		return fmt.Errorf("pcc: a base round trip of %v, %v at most, aborted after %v", p.BaseRTT,
+			p.MaxDelay, p.Abort)
 	case p.Cut > 65536/5:
 		return fmt.Errorf("pcc: a cut of %d/65536: five of them are more than all", p.Cut)
 	case p.Min > One || p.NewFlow > One || p.NewFlow < p.Min || p.AI > One:
-		return fmt.Errorf("pcc: rates from %d, first %d, %d added, of %d", p.Min, p.NewFlow, p.AI, One)
+		return fmt.Errorf("pcc: rates from %d, first %d, %d added, of %d", p.Min, p.NewFlow, p.AI,
+			One)
 	}
 	return nil
 }
@@ -63,7 +67,8 @@ func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 		return nil, err
 	}
 	if path.BDP() <= 0 {
-		return nil, fmt.Errorf("pcc: a path needs its line rate and its base round trip, and %v and %v are none", path.LineRate, path.BaseRTT)
+		return nil, fmt.Errorf("pcc: a path needs its line rate and its base round trip, and %v "+
+			"and %v are none", path.LineRate, path.BaseRTT)
 	}
 	p := s.filled()
 	return &Template{Params: p, line: path.LineRate, rate: p.NewFlow, window: 16 * path.BDP()}, nil
@@ -77,8 +82,8 @@ func (s Spec) String() string {
 	return fmt.Sprintf("doca-pcc:base_rtt=%v,max_delay=%v", p.BaseRTT, p.MaxDelay)
 }
 
-// Template is the RTT template of DOCA PCC. One probe is under way at a time, and only its round trip
-// moves the rate; a CNP or a NACK is remembered until then.
+// Template is the RTT template of DOCA PCC. One probe is under way at a time, and only its round
+// trip moves the rate; a CNP or a NACK is remembered until then.
 type Template struct {
 	Params
 	line units.BitRate
@@ -128,8 +133,8 @@ func (t *Template) onTx(now units.Time) {
 	}
 }
 
-// request asks for a probe. Here it leaves at once, with DOCA PCC beside the next burst, so that there is no
-// time between asking and its being on the wire.
+// request asks for a probe. Here it leaves at once, with DOCA PCC beside the next burst, so that
+// there is no time between asking and its being on the wire.
 func (t *Template) request(now units.Time) {
 	t.meas, t.start = true, now
 	if t.ask = now; t.ask == 0 { // which would be none

@@ -22,12 +22,13 @@ const environment = "GOROCE_NICOFFLOAD_CHILD"
 type role struct {
 	NIC   *nicoffload.Config `json:",omitempty"`
 	Agent *Agent             `json:",omitempty"`
-	// Parent is the process that the child belongs to: one that dies before the child looks would not be missed.
+	// Parent is the process that the child belongs to: one that dies before the child looks would
+	// not be missed.
 	Parent int
 }
 
-// Agent says what an agent process runs: every flow gets an algorithm by the text of a cc.Spec, for a
-// path.
+// Agent says what an agent process runs: every flow gets an algorithm by the text of a cc.Spec, for
+// a path.
 type Agent struct {
 	Algorithm string
 	Path      cc.Path
@@ -62,7 +63,8 @@ func start(m *Memory, r role) (*Child, error) {
 		return nil, fmt.Errorf("process: %w", err)
 	}
 	if text, child := os.LookupEnv(environment); child { // or each child would start one
-		return nil, fmt.Errorf("process: this is a child itself, to be %s: main does not begin with process.BeChild", text)
+		return nil, fmt.Errorf("process: this is a child itself, to be %s: main does not begin "+
+			"with process.BeChild", text)
 	}
 	c := &Child{memory: m, role: text}
 	return c, c.Restart()
@@ -164,11 +166,12 @@ func beAgent(f *os.File, c Agent, parent int) error {
 	if err != nil {
 		return err
 	}
-	agent, err := nicoffload.NewAgent(nicoffload.AgentConfig{Device: host, Adopt: func(h nicoffload.Handle) (cc.Algorithm, error) {
-		path := c.Path
-		path.Seed += uint32(h)
-		return spec.New(path)
-	}}, 0)
+	agent, err := nicoffload.NewAgent(nicoffload.AgentConfig{Device: host,
+		Adopt: func(h nicoffload.Handle) (cc.Algorithm, error) {
+			path := c.Path
+			path.Seed += uint32(h)
+			return spec.New(path)
+		}}, 0)
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// NIC is a soft NIC in a process of its own, which is started again whenever it dies: the pipeline's end of it, a
-// nicoffload.Datapath, and the agent's.
+// NIC is a soft NIC in a process of its own, which is started again whenever it dies: the
+// pipeline's end of it, a nicoffload.Datapath, and the agent's.
 type NIC struct {
 	*nicoffload.Remote
 	Device *nicoffload.Host
@@ -25,7 +25,8 @@ type NIC struct {
 	restarts atomic.Uint64
 }
 
-// rest is how long a NIC that died is left alone, so that one which cannot live does not take a core.
+// rest is how long a NIC that died is left alone, so that one which cannot live does not take a
+// core.
 const rest = 100 * time.Millisecond
 
 // OpenNIC starts one.

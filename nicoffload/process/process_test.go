@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 
 const us = units.Microsecond
 
-var path = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096, Signals: cc.SignalDelay | cc.SignalMarks}
+var path = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096,
+	Signals: cc.SignalDelay | cc.SignalMarks}
 
 // patience is for a machine that is busy with something else.
 const patience = 20 * time.Second
@@ -44,7 +45,8 @@ func apart(t *testing.T, ticks bool) (*process.Memory, *nicoffload.Apart) {
 	return m, a
 }
 
-// The soft NIC in a process of its own passes what the one in this process passes: time comes by ticks.
+// The soft NIC in a process of its own passes what the one in this process passes: time comes by
+// ticks.
 func TestNICProcess(t *testing.T) {
 	devicetest.Run(t, func(t *testing.T) devicetest.Rig {
 		m, a := apart(t, true)
@@ -93,7 +95,9 @@ func (l *load) round(delay units.Duration) {
 	now := l.now()
 	for _, f := range l.flows {
 		l.psn++
-		l.c.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: l.psn & 0xffffff, SndNxt: (l.psn + 1) & 0xffffff, Delay: delay, Packets: 1, Bytes: 4096, InFlight: 1 << 20}, now)
+		l.c.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: l.psn & 0xffffff,
+			SndNxt: (l.psn + 1) & 0xffffff, Delay: delay, Packets: 1, Bytes: 4096,
+			InFlight: 1 << 20}, now)
 	}
 	l.c.Poll(now)
 	if l.agent != nil {
@@ -107,8 +111,8 @@ func (l *load) window() units.Bytes {
 	return d.Window
 }
 
-// kill is the test of both halves: the algorithm behind the device decides, its process is killed under
-// load, flows go on in line, and a new process takes over.
+// kill is the test of both halves: the algorithm behind the device decides, its process is killed
+// under load, flows go on in line, and a new process takes over.
 func kill(t *testing.T, l *load, child *process.Child, restarted func()) {
 	start := l.window()
 	until(t, "the algorithm hears of congestion, and decides", func() bool {
@@ -147,7 +151,8 @@ func TestKilledNIC(t *testing.T) {
 	roster := nicoffload.NewRoster()
 	agent, err := nicoffload.NewAgent(nicoffload.AgentConfig{Device: host, Adopt: roster.Adopt}, 0)
 	require.NoError(t, err)
-	c, err := nicoffload.NewController(nicoffload.ControllerConfig{Datapath: remote, Roster: roster, Silence: 50 * units.Millisecond})
+	c, err := nicoffload.NewController(nicoffload.ControllerConfig{Datapath: remote, Roster: roster,
+		Silence: 50 * units.Millisecond})
 	require.NoError(t, err)
 	l := newLoad(t, c, agent)
 	kill(t, l, child, func() { remote.Reopen(l.now()) })
@@ -169,7 +174,8 @@ func TestKilledAgent(t *testing.T) {
 	require.NoError(t, err)
 	board, err := link.Board(nic)
 	require.NoError(t, err)
-	c, err := nicoffload.NewController(nicoffload.ControllerConfig{Datapath: board, Silence: 50 * units.Millisecond})
+	c, err := nicoffload.NewController(nicoffload.ControllerConfig{Datapath: board,
+		Silence: 50 * units.Millisecond})
 	require.NoError(t, err)
 	kill(t, newLoad(t, c, nil), child, func() {})
 	assert.NotZero(t, nic.Counters().Evicted[cc.RTT], "the ring was full")

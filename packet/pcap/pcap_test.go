@@ -120,7 +120,8 @@ func TestErrorsAreRemembered(t *testing.T) {
 	a, b := packet.Pipe(packet.PipeOptions{})
 	p := f.Wrap(a)
 	for range 3 {
-		require.Equal(t, 1, p.Send(packet.ClassData, []packet.Buf{fill(t, p, 1, 60)}), "the port goes on")
+		require.Equal(t, 1, p.Send(packet.ClassData, []packet.Buf{fill(t, p, 1, 60)}),
+			"the port goes on")
 	}
 	assert.ErrorIs(t, f.Err(), io.ErrShortWrite)
 	assert.Equal(t, 2, w.calls, "nothing is written after an error")

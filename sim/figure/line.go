@@ -38,7 +38,8 @@ func (p *Plot) drawLine(g *plot.Plot, i int) error {
 }
 
 // drawRuns draws points, with a gap where one cannot be drawn, and names them in the legend.
-func (p *Plot) drawRuns(g *plot.Plot, i int, pts plotter.XYs, style draw.LineStyle, step plotter.StepKind) {
+func (p *Plot) drawRuns(g *plot.Plot, i int, pts plotter.XYs, style draw.LineStyle,
+	step plotter.StepKind) {
 	glyphs := draw.GlyphStyle{Color: colour(i), Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}
 	show := p.kind == points || p.kind == lines && len(pts) <= marked
 	for run := range runs(pts, p.drawable) {

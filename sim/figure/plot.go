@@ -2,7 +2,8 @@ package figure
 
 // Plot is a picture with two axes. Make one with [Lines], [Steps], [Points], [CDF] or [Bars].
 type Plot struct {
-	Name  string // of the file, without its ending: lower-case letters, digits, dashes; a report goes by it
+	// of the file, without its ending: lower-case letters, digits, dashes; a report goes by it
+	Name  string
 	Title string
 	X, Y  Axis
 

@@ -44,7 +44,8 @@ var examples = map[string]func() *Plot{
 		return p
 	},
 	"CDF": func() *Plot {
-		return CDF("a", "A <title> & more", "time (µs)").Samples("first & foremost", []float64{3, 1, 2, math.Inf(1)})
+		return CDF("a", "A <title> & more", "time (µs)").Samples("first & foremost",
+			[]float64{3, 1, 2, math.Inf(1)})
 	},
 	"bars": func() *Plot {
 		p := Bars("a", "A <title> & more", "speed-up", "small", "large").
@@ -53,7 +54,9 @@ var examples = map[string]func() *Plot{
 		p.Y.Log = true
 		return p
 	},
-	"no data": func() *Plot { return Lines("a", "A <title> & more", "x", "y").Add("first & foremost", nil, nil) },
+	"no data": func() *Plot {
+		return Lines("a", "A <title> & more", "x", "y").Add("first & foremost", nil, nil)
+	},
 }
 
 func TestEncode(t *testing.T) {
@@ -84,7 +87,8 @@ func TestTitleIsForAll(t *testing.T) {
 
 func TestOneSeriesWithoutNameHasNoLegend(t *testing.T) {
 	width := func(series string) (w string) {
-		_, svg, err := Lines("a", "t", "x", "y").Add(series, []float64{1, 2}, []float64{1, 2}).Encode()
+		_, svg, err := Lines("a", "t", "x", "y").Add(series, []float64{1, 2},
+			[]float64{1, 2}).Encode()
 		require.NoError(t, err)
 		_, rest, _ := strings.Cut(string(svg), `width="`)
 		w, _, _ = strings.Cut(rest, `"`)
@@ -96,10 +100,12 @@ func TestOneSeriesWithoutNameHasNoLegend(t *testing.T) {
 
 func TestEncodeErrors(t *testing.T) {
 	for want, p := range map[string]*Plot{
-		`figure: name "A b": want lower-case letters, digits and dashes`: Lines("A b", "", "", "").Add("", nil, nil),
-		`figure: name "../x"`:               Lines("../x", "", "", ""),
-		"figure: a: nothing to show":        Lines("a", "", "", ""),
-		"figure: a: s: 2 x for 1 y":         Lines("a", "", "", "").Add("s", []float64{1, 2}, []float64{1}),
+		`figure: name "A b": want lower-case letters, digits and dashes`: Lines("A b", "", "",
+			"").Add("", nil, nil),
+		`figure: name "../x"`:        Lines("../x", "", "", ""),
+		"figure: a: nothing to show": Lines("a", "", "", ""),
+		"figure: a: s: 2 x for 1 y": Lines("a", "", "", "").Add("s", []float64{1, 2},
+			[]float64{1}),
 		"figure: a: s: 1 bars for 2 groups": Bars("a", "", "", "g", "h").Heights("s", 1),
 		"figure: a: X: limits 2 and 1":      limited(2, 1, false),
 		"figure: a: X: limits NaN and 1":    limited(math.NaN(), 1, false),
@@ -119,17 +125,20 @@ func limited(low, high float64, log bool) *Plot {
 // TestAnyDataIsDrawn: whatever a simulation found, there is a figure of it.
 func TestAnyDataIsDrawn(t *testing.T) {
 	number := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-10, 10), rapid.SampledFrom([]float64{
-		0, 1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64,
+		0, 1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64,
+		math.SmallestNonzeroFloat64,
 	}))
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "points")
 		draw := func(name string) []float64 { return rapid.SliceOfN(number, n, n).Draw(t, name) }
 		var p *Plot
-		switch kind := rapid.SampledFrom([]kind{lines, steps, points, cdf, bars}).Draw(t, "kind"); kind {
+		switch kind := rapid.SampledFrom([]kind{lines, steps, points, cdf, bars}).Draw(t,
+			"kind"); kind {
 		case cdf:
 			p = CDF("a", "", "").Samples("s", draw("samples"))
 		case bars:
-			p = Bars("a", "", "", make([]string, n)...).Heights("s", draw("heights")...).Heights("t", draw("more")...)
+			p = Bars("a", "", "", make([]string, n)...).Heights("s",
+				draw("heights")...).Heights("t", draw("more")...)
 		default:
 			p = of(kind, "a", "", "", "").Add("s", draw("x"), draw("y"))
 		}

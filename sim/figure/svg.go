@@ -145,5 +145,6 @@ func paint(c draw.Canvas, g *plot.Plot, column vg.Length) {
 func finish(svg []byte, title string) []byte {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
-	return bytes.Replace(svg, []byte("<g "), []byte("<title>"+html.EscapeString(title)+"</title>\n<g "), 1)
+	return bytes.Replace(svg, []byte("<g "),
+		[]byte("<title>"+html.EscapeString(title)+"</title>\n<g "), 1)
 }

@@ -13,7 +13,8 @@ func TestTable(t *testing.T) {
 	file, data, err := table.Encode()
 	require.NoError(t, err)
 	assert.Equal(t, "shares.csv", file)
-	assert.Equal(t, "# Shares, by class\nclass,share\n\"high, \"\"urgent\"\"\",0.75\n\"low\n\",1\n", string(data))
+	assert.Equal(t, "# Shares, by class\nclass,share\n\"high, \"\"urgent\"\"\",0.75\n\"low\n\",1\n",
+		string(data))
 	back, err := ParseTable(data)
 	require.NoError(t, err)
 	back.Name = table.Name

@@ -17,8 +17,9 @@ type campaign struct {
 	rounds int // by default
 	full   int // with -full
 
-	run  func(r *run) error                    // calls r.each
-	peer func(in *orders, args []string) error // what the processes do that r.startPeer starts; nil if there are none
+	run func(r *run) error // calls r.each
+	// what the processes do that r.startPeer starts; nil if there are none
+	peer func(in *orders, args []string) error
 }
 
 var campaigns []campaign
@@ -46,7 +47,8 @@ type run struct {
 	peers []*peer
 	note  string // what it found out, beside that it holds
 
-	// still, if not nil, ends what would spoil measurements until the function that it returns is called.
+	// still, if not nil, ends what would spoil measurements until the function that it returns is
+	// called.
 	still func() (resume func())
 }
 

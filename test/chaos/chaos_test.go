@@ -22,7 +22,9 @@ func init() {
 		return err
 	}
 	fake := map[string]campaign{
-		"test-wrong": {run: func(r *run) error { return r.each(func(int) error { return errors.New("two\nlines") }) }},
+		"test-wrong": {run: func(r *run) error {
+			return r.each(func(int) error { return errors.New("two\nlines") })
+		}},
 		"test-crash": {run: func(r *run) error {
 			return r.each(func(int) error { return syscall.Kill(os.Getpid(), syscall.SIGSEGV) })
 		}},
@@ -59,7 +61,8 @@ func init() {
 	}
 }
 
-func verdict(t *testing.T, name string, rounds int, patience time.Duration) (line string, holds bool) {
+func verdict(t *testing.T, name string, rounds int, patience time.Duration) (line string,
+	holds bool) {
 	t.Helper()
 	c, err := campaignNamed(name)
 	require.NoError(t, err)
@@ -71,7 +74,8 @@ func verdict(t *testing.T, name string, rounds int, patience time.Duration) (lin
 }
 
 func TestCampaignsHold(t *testing.T) {
-	for _, name := range []string{"dial-loop", "dial-memif", "flood-cm", "flood-neighbours", "flood-tcp", "memif-close", "memif-kill", "watch-close"} {
+	for _, name := range []string{"dial-loop", "dial-memif", "flood-cm", "flood-neighbours",
+		"flood-tcp", "memif-close", "memif-kill", "watch-close"} {
 		t.Run(name, func(t *testing.T) {
 			line, holds := verdict(t, name, 8, 4*time.Minute)
 			require.True(t, holds, line)
@@ -89,7 +93,8 @@ func TestStallWatch(t *testing.T) {
 	}{
 		{"stopped", time.Second, 0, 980 * time.Millisecond, time.Minute},
 		{"ran on both cores", time.Second, 2 * time.Second, 0, 0},
-		{"half of the time", time.Second, 500 * time.Millisecond, 480 * time.Millisecond, time.Minute},
+		{"half of the time", time.Second, 500 * time.Millisecond, 480 * time.Millisecond,
+			time.Minute},
 		{"late by a little", 0, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

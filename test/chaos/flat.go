@@ -18,8 +18,8 @@ type usage struct {
 }
 
 // By how much usage may differ between two moments at which nothing is open. EAL opens an epoll
-// descriptor whenever the set of its sources changes, before or after it closed the last one; Go and
-// C keep some of the memory that they freed.
+// descriptor whenever the set of its sources changes, before or after it closed the last one; Go
+// and C keep some of the memory that they freed.
 const (
 	descriptorsSlack = 2
 	residentSlack    = 32 << 20

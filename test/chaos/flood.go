@@ -19,20 +19,23 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// What the flood campaigns have in common. The attacked host is in a process of its own, at one end of a memif, so that its
-// memory is its own, too. At the other end, in the campaign's process, is a cable: a goroutine that stands for a switch, to
-// which the legitimate client's host is connected by a loop, and from which the flood comes.
+// What the flood campaigns have in common. The attacked host is in a process of its own, at one end
+// of a memif, so that its memory is its own, too. At the other end, in the campaign's process, is a
+// cable: a goroutine that stands for a switch, to which the legitimate client's host is connected
+// by a loop, and from which the flood comes.
 
 const (
 	// floodRate is how many attempts a second a flood makes, if the machine can.
 	floodRate = 10000
 	// floodBurst is the most that are made up for at a time after a delay.
 	floodBurst = 256
-	// connectLimit is how long the legitimate client may take, less the time that the processes did not have.
+	// connectLimit is how long the legitimate client may take, less the time that the processes did
+	// not have.
 	connectLimit = 2 * time.Second
 	// connectEvery is how often it connects.
 	connectEvery = 100 * time.Millisecond
-	// memoryLimit is by how much the flood may raise the highest resident memory of the attacked host's process.
+	// memoryLimit is by how much the flood may raise the highest resident memory of the attacked
+	// host's process.
 	memoryLimit = 128 << 20
 )
 
@@ -44,7 +47,8 @@ var (
 
 // clientAddr is the client's in a round, another one in each.
 func clientAddr(round int) netip.Prefix {
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(1 + round/250%250), byte(1 + round%250)}), attacked4.Bits())
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(1 + round/250%250),
+		byte(1 + round%250)}), attacked4.Bits())
 }
 
 // attack is what a flood does. All of it is called by the cable's goroutine.
@@ -59,8 +63,10 @@ type attack struct {
 	calm func()
 }
 
-// connectFunc connects to the attacked host, sends a message and closes. It returns how many tries that took.
-type connectFunc func(ctx context.Context, h *goroce.Host, tcp netip.AddrPort) (tries int, err error)
+// connectFunc connects to the attacked host, sends a message and closes. It returns how many tries
+// that took.
+type connectFunc func(ctx context.Context, h *goroce.Host, tcp netip.AddrPort) (tries int,
+	err error)
 
 // runFlood runs a campaign of floods: a round is a legitimate connection.
 func runFlood(r *run, a attack, connect connectFunc) error {
@@ -99,13 +105,17 @@ func runFlood(r *run, a attack, connect connectFunc) error {
 	w.calm()
 	after, lookErr := f.look()
 	err = errors.Join(err, lookErr, w.close())
-	r.note = fmt.Sprintf("%d attempts, %s a second, %d reached the host; slowest connection %v (with the time that the processes did not have %s), %d tries for %d; the host's resident memory %d MiB, at most %d MiB; %s",
-		w.attempts, w.rate(), after.reached, f.slowest.Round(time.Millisecond), f.without, f.tries, r.rounds, f.before.resident>>20, after.peak>>20, r.note)
+	r.note = fmt.Sprintf("%d attempts, %s a second, %d reached the host; slowest connection %v "+
+		"(with the time that the processes did not have %s), %d tries for %d; the host's "+
+		"resident memory %d MiB, at most %d MiB; %s",
+		w.attempts, w.rate(), after.reached, f.slowest.Round(time.Millisecond), f.without, f.tries,
+		r.rounds, f.before.resident>>20, after.peak>>20, r.note)
 	switch {
 	case err != nil:
 		return err
 	case after.peak > f.before.peak+memoryLimit:
-		return fmt.Errorf("the attacked host's memory has grown by more than %d MiB: %s", memoryLimit>>20, r.note)
+		return fmt.Errorf("the attacked host's memory has grown by more than %d MiB: %s",
+			memoryLimit>>20, r.note)
 	case after.reached < uint64(w.attempts)/2: // else it shows nothing
 		return fmt.Errorf("most of the flood did not reach the host: %s", r.note)
 	}
@@ -140,18 +150,20 @@ func (f *flooded) look() (v vitals, err error) {
 	if err != nil {
 		return v, err
 	}
-	_, err = fmt.Sscan(answer, (*int64)(&v.stalled), (*int64)(&v.used), &v.resident, &v.peak, &v.reached)
+	_, err = fmt.Sscan(answer, (*int64)(&v.stalled), (*int64)(&v.used), &v.resident, &v.peak,
+		&v.reached)
 	v.stalled += f.stalls.total()
 	v.used += cpuTime()
 	v.machine = machineTime()
 	return v, err
 }
 
-// round has the client connect. Time that the two processes did not have is subtracted, since a machine that has other things to
-// do is not the host's failure: that in which they were stopped, and the share of the cores that other processes had. Where both
-// are the same time it is subtracted twice, which is lenient on a busy machine, and nothing on an idle one. Nothing is
-// subtracted for a host that is slow because of the flood: then its own process has the cores. The stalls of both processes
-// are added up, since one may be stopped after the other.
+// round has the client connect. Time that the two processes did not have is subtracted, since a
+// machine that has other things to do is not the host's failure: that in which they were stopped,
+// and the share of the cores that other processes had. Where both are the same time it is
+// subtracted twice, which is lenient on a busy machine, and nothing on an idle one. Nothing is
+// subtracted for a host that is slow because of the flood: then its own process has the cores. The
+// stalls of both processes are added up, since one may be stopped after the other.
 func (f *flooded) round(i int) error {
 	next := time.Now().Add(connectEvery)
 	h, err := goroce.Open(f.cable.client, goroce.Options{Addrs: []netip.Prefix{clientAddr(i)}})
@@ -178,10 +190,13 @@ func (f *flooded) round(i int) error {
 	own := max(0, took-stalled-others)
 	f.slowest = max(f.slowest, own)
 	if took > f.longest {
-		f.longest, f.without = took, fmt.Sprintf("%v, of which %v stopped, %v others'", took.Round(time.Millisecond), stalled.Round(time.Millisecond), others.Round(time.Millisecond))
+		f.longest, f.without = took, fmt.Sprintf("%v, of which %v stopped, %v others'",
+			took.Round(time.Millisecond), stalled.Round(time.Millisecond),
+			others.Round(time.Millisecond))
 	}
 	if own > connectLimit {
-		return fmt.Errorf("the client took %v for a connection; the processes were stopped for %v of it, and others had the cores for %v; %d tries",
+		return fmt.Errorf("the client took %v for a connection; the processes were stopped for "+
+			"%v of it, and others had the cores for %v; %d tries",
 			took, stalled, others, tries)
 	}
 	time.Sleep(time.Until(next))
@@ -205,7 +220,8 @@ func callByTCP(ctx context.Context, h *goroce.Host, tcp netip.AddrPort) (tries i
 	return 1, c.Close() // when the message is acknowledged
 }
 
-// floodPeer is the attacked host: it accepts connections by TCP and by the CM, and receives what they carry.
+// floodPeer is the attacked host: it accepts connections by TCP and by the CM, and receives what
+// they carry.
 func floodPeer(in *orders, args []string) error {
 	stalls := watchStalls()
 	in.next()
@@ -233,19 +249,21 @@ func floodPeer(in *orders, args []string) error {
 		if err != nil {
 			return err
 		}
-		in.answer(fmt.Sprint(int64(stalls.total()), " ", int64(cpuTime()), " ", resident, " ", peak, " ", reached))
+		in.answer(fmt.Sprint(int64(stalls.total()), " ", int64(cpuTime()), " ", resident, " ", peak,
+			" ", reached))
 	}
 	err = errors.Join(l.Close(), cm.Close(), h.Close())
 	serving.Wait()
 	return err
 }
 
-// reachedBy returns how many handshakes, datagrams for the CM, ARP requests and solicitations have come that got no connection,
-// and some that did.
+// reachedBy returns how many handshakes, datagrams for the CM, ARP requests and solicitations have
+// come that got no connection, and some that did.
 func reachedBy(h *goroce.Host, l *goroce.Listener) (n uint64, err error) {
 	err = h.Do(0, func(ep *transport.Endpoint) {
 		c := ep.Neighbors().Counters()
-		n = l.Counters().Failed + ep.Counters().ManagementReceived + c.ARPRequestsIn + c.SolicitationsIn
+		n = l.Counters().Failed + ep.Counters().ManagementReceived + c.ARPRequestsIn +
+			c.SolicitationsIn
 	})
 	return n, err
 }
@@ -304,7 +322,8 @@ type cableOrder struct {
 }
 
 func openCable(url string, a attack) (*cable, error) {
-	x := &cable{attack: a, client: "loop:client", orders: make(chan cableOrder), ended: make(chan struct{})}
+	x := &cable{attack: a, client: "loop:client", orders: make(chan cableOrder),
+		ended: make(chan struct{})}
 	var err error
 	if x.far, err = dpdk.Open(url, dpdk.Options{}); err != nil {
 		return nil, err
@@ -330,8 +349,9 @@ func (x *cable) tell(o cableOrder) {
 
 func (x *cable) flood(on bool) { x.tell(cableOrder{flood: on}) }
 
-// calm ends the flood until the function that it returns is called. What the client's last port left in the loop has arrived by
-// then, and the pool that it was of, which the next port to open frees, is gone.
+// calm ends the flood until the function that it returns is called. What the client's last port
+// left in the loop has arrived by then, and the pool that it was of, which the next port to open
+// frees, is gone.
 func (x *cable) calm() (resume func()) {
 	const drained = 50 * time.Millisecond
 	x.flood(false)
@@ -423,14 +443,15 @@ func (x *cable) attempt(q *dpdk.Queue, n int) (int, error) {
 	return sent, nil
 }
 
-// carrier carries the frames of one direction. It loses none: a queue that is full of the flood is not what this is about.
+// carrier carries the frames of one direction. It loses none: a queue that is full of the flood is
+// not what this is about.
 type carrier struct {
 	bufs       [packet.Burst]packet.Buf
 	next, have int
 }
 
-// carry moves frames from one port to another, and reports whether there were any. It copies them, since a port may
-// want memory of its own.
+// carry moves frames from one port to another, and reports whether there were any. It copies them,
+// since a port may want memory of its own.
 func (c *carrier) carry(from, to *dpdk.Queue) (busy bool) {
 	if c.next == c.have {
 		c.next, c.have = 0, from.Recv(c.bufs[:])

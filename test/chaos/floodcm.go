@@ -41,8 +41,10 @@ func (f *requests) begin(mac packet.MAC, _ netip.AddrPort) error {
 
 func (f *requests) frame(i int, room []byte) int {
 	mac, ip := spoofed(i)
-	r := rdmacm.REQ{LocalID: rdmacm.CommID(i + 1), Service: rdmacm.TCPService(cmPort), LocalQPN: wire.QPN(2 + i&0xffff), MTU: 3, PKey: 0xffff,
-		LocalResponseTimeout: 31, MaxCMRetries: 15, Primary: rdmacm.Path{LocalGID: ip, RemoteGID: attacked4.Addr(), LocalACKTimeout: 31}}
+	r := rdmacm.REQ{LocalID: rdmacm.CommID(i + 1), Service: rdmacm.TCPService(cmPort),
+		LocalQPN: wire.QPN(2 + i&0xffff), MTU: 3, PKey: 0xffff,
+		LocalResponseTimeout: 31, MaxCMRetries: 15, Primary: rdmacm.Path{LocalGID: ip,
+			RemoteGID: attacked4.Addr(), LocalACKTimeout: 31}}
 	rdmacm.IPHeader{Source: ip, Destination: attacked4.Addr()}.Put(r.Private[:])
 	return management(room, mac, f.mac, ip, &r)
 }
@@ -57,10 +59,12 @@ func spoofed(i int) (packet.MAC, netip.Addr) {
 	return packet.MAC{2, 0x66, ip[0], ip[1], ip[2], ip[3]}, netip.AddrFrom4(ip)
 }
 
-// management writes the frame of a message to queue pair 1 of the attacked host, and returns its length.
+// management writes the frame of a message to queue pair 1 of the attacked host, and returns its
+// length.
 func management(room []byte, from, to packet.MAC, ip netip.Addr, m rdmacm.Message) int {
 	var t wire.Template
-	if err := t.Set(wire.Address{SrcMAC: from, DstMAC: to, Src: ip, Dst: attacked4.Addr(), SrcPort: 0xc000, DestQP: rdmacm.QPN}); err != nil {
+	if err := t.Set(wire.Address{SrcMAC: from, DstMAC: to, Src: ip, Dst: attacked4.Addr(),
+		SrcPort: 0xc000, DestQP: rdmacm.QPN}); err != nil {
 		panic(err) // the addresses are this program's
 	}
 	ext, total := t.Build(room, wire.Fields{Op: wire.UDSendOnly}, rdmacm.MADLen)
@@ -120,12 +124,14 @@ func (e *cmEnd) do(f func(*transport.Endpoint) error) error {
 func (e *cmEnd) params(receives bool) (goroce.CMParams, error) {
 	p := goroce.CMParams{MinRNRTimer: 12, RetryCount: 7, RNRRetry: 7}
 	return p, e.do(func(ep *transport.Endpoint) (err error) {
-		p.QP, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: e.pd, SendCQ: e.cq, RecvCQ: e.cq, MaxSendWR: 1, MaxRecvWR: 1, SignalAll: true})
+		p.QP, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: e.pd, SendCQ: e.cq,
+			RecvCQ: e.cq, MaxSendWR: 1, MaxRecvWR: 1, SignalAll: true})
 		if err == nil {
 			err = p.QP.ToInit(transport.InitAttr{})
 		}
 		if err == nil && receives {
-			err = p.QP.PostRecv(&transport.RecvRequest{SGList: []transport.SGE{e.mr.SGE(0, len(e.mr.Bytes()))}})
+			err = p.QP.PostRecv(&transport.RecvRequest{SGList: []transport.SGE{e.mr.SGE(0,
+				len(e.mr.Bytes()))}})
 		}
 		return err
 	})
@@ -135,7 +141,8 @@ func (e *cmEnd) destroy(qp *transport.QueuePair) error {
 	return e.do(func(*transport.Endpoint) error { qp.Destroy(); return nil })
 }
 
-// callByCM is the legitimate client: it tries again when its place was taken by others, as it must expect.
+// callByCM is the legitimate client: it tries again when its place was taken by others, as it must
+// expect.
 func callByCM(ctx context.Context, h *goroce.Host, _ netip.AddrPort) (tries int, err error) {
 	e, err := newCMEnd(h)
 	if err != nil {
@@ -164,7 +171,8 @@ func (e *cmEnd) tell(ctx context.Context) (err error) {
 		return displaced(err)
 	}
 	if err := e.do(func(*transport.Endpoint) error {
-		return p.QP.PostSend(&transport.WorkRequest{Op: transport.OpSend, SGList: []transport.SGE{e.mr.SGE(0, len(e.mr.Bytes()))}})
+		return p.QP.PostSend(&transport.WorkRequest{Op: transport.OpSend,
+			SGList: []transport.SGE{e.mr.SGE(0, len(e.mr.Bytes()))}})
 	}); err != nil {
 		if ended := c.Err(); ended != nil {
 			err = ended
@@ -197,8 +205,8 @@ func displaced(err error) error {
 	return err
 }
 
-// cmServers is how many requests are served at a time: more than may wait for their peers, so that those that nobody
-// asked for do not keep the others waiting.
+// cmServers is how many requests are served at a time: more than may wait for their peers, so that
+// those that nobody asked for do not keep the others waiting.
 const cmServers = 640
 
 // serveCM accepts all requests until the listener is closed.

@@ -10,8 +10,9 @@ import (
 
 func init() {
 	register(campaign{
-		name:   "flood-neighbours",
-		about:  "clients connect while others, of invented addresses, ask for the host's by ARP and IPv6, and end CM connections",
+		name: "flood-neighbours",
+		about: "clients connect while others, of invented addresses, ask for the host's by ARP " +
+			"and IPv6, and end CM connections",
 		rounds: 120,
 		full:   700,
 		run: func(r *run) error {
@@ -49,8 +50,9 @@ func arpRequest(room []byte, mac packet.MAC, ip netip.Addr) int {
 	clear(frame)
 	copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	copy(frame[6:], mac[:])
-	binary.BigEndian.PutUint64(frame[12:], 0x0806_0001_0800_0604) // type, and what the addresses are of
-	frame[21] = 1                                                 // request
+	// type, and what the addresses are of
+	binary.BigEndian.PutUint64(frame[12:], 0x0806_0001_0800_0604)
+	frame[21] = 1 // request
 	copy(frame[22:], mac[:])
 	copy(frame[28:], ip.AsSlice())
 	copy(frame[38:], attacked4.Addr().AsSlice())
@@ -67,12 +69,14 @@ func solicitation(room []byte, mac packet.MAC) int {
 	copy(frame[6:], mac[:])
 	binary.BigEndian.PutUint16(frame[12:], 0x86dd)
 	header, message := frame[ethernet:ethernet+ip], frame[ethernet+ip:]
-	header[0], header[5], header[6], header[7] = 6<<4, length, 58, 255 // version, ICMPv6, and from no farther than the link
+	// version, ICMPv6, and from no farther than the link
+	header[0], header[5], header[6], header[7] = 6<<4, length, 58, 255
 	source := target
 	copy(source[8:], []byte{0x66, 0x66})
 	copy(source[10:], mac[:])
 	copy(header[8:], source[:])
-	copy(header[24:], []byte{0xff, 0x02, 11: 1, 12: 0xff, 13: target[13], 14: target[14], 15: target[15]})
+	copy(header[24:], []byte{0xff, 0x02, 11: 1, 12: 0xff, 13: target[13], 14: target[14],
+		15: target[15]})
 	message[0] = 135
 	copy(message[8:], target[:])
 	message[24], message[25] = 1, 1 // our Ethernet address, in eight bytes

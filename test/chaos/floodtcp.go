@@ -13,8 +13,9 @@ import (
 
 func init() {
 	register(campaign{
-		name:   "flood-tcp",
-		about:  "clients connect by TCP while others, of many addresses, say nothing or half a Hello",
+		name: "flood-tcp",
+		about: "clients connect by TCP while others, of many addresses, say nothing or half a " +
+			"Hello",
 		rounds: 120,
 		full:   700,
 		run:    func(r *run) error { return runFlood(r, new(halfOpen).attack(), callByTCP) },
@@ -45,13 +46,14 @@ func (f *halfOpen) begin(_ packet.MAC, tcp netip.AddrPort) error {
 	}
 	f.most = int(min(files.Cur/2, 2*floodRate))
 	f.to = unix.SockaddrInet4{Port: int(tcp.Port()), Addr: tcp.Addr().As4()}
-	hello, err := (&connect.Hello{Version: connect.Version, Addr: attacked4.Addr(), PathMTU: 1024, QPs: []connect.QP{{Num: 17}}}).Encode()
+	hello, err := (&connect.Hello{Version: connect.Version, Addr: attacked4.Addr(), PathMTU: 1024,
+		QPs: []connect.QP{{Num: 17}}}).Encode()
 	f.hello = hello[:len(hello)/2]
 	return err
 }
 
-// step is one client: of three, one says nothing, one half a header and one half a Hello. The oldest one leaves
-// when there are too many.
+// step is one client: of three, one says nothing, one half a header and one half a Hello. The
+// oldest one leaves when there are too many.
 func (f *halfOpen) step(i int) error {
 	if len(f.held) >= f.most {
 		f.leave(f.held[0])
@@ -65,7 +67,8 @@ func (f *halfOpen) step(i int) error {
 	from := unix.SockaddrInet4{Addr: [4]byte{127}}
 	binary.BigEndian.PutUint16(from.Addr[1:], uint16(1+i%50000))
 	from.Addr[3] = byte(2 + i/50000%250)
-	// The port is chosen when it connects, since only the addresses of both ends together must be unique.
+	// The port is chosen when it connects, since only the addresses of both ends together must be
+	// unique.
 	err = unix.SetsockoptInt(s, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
 	if err == nil {
 		err = unix.Bind(s, &from)
@@ -77,7 +80,8 @@ func (f *halfOpen) step(i int) error {
 		return err
 	}
 	if say := [3]int{0, 5, len(f.hello)}[i%3]; say > 0 {
-		_, _ = unix.Write(s, f.hello[:say]) // fails where the connection is not there yet: a client that says nothing
+		// fails where the connection is not there yet: a client that says nothing
+		_, _ = unix.Write(s, f.hello[:say])
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ func init() {
 // killSpread is within what time the peer is killed.
 const killSpread = 20 * time.Millisecond
 
-// runKill keeps a server and a client open, and kills the peer of one of them in each round: half of
-// the time once the link is up, else as soon as it may connect.
+// runKill keeps a server and a client open, and kills the peer of one of them in each round: half
+// of the time once the link is up, else as soon as it may connect.
 func runKill(r *run) error {
 	var ends [2]*dpdk.Device
 	var peers [2]string

@@ -19,8 +19,10 @@ func main() {
 	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
 	s := session{out: os.Stdout}
 	flags.IntVar(&s.rounds, "rounds", 0, "rounds of each campaign; 0: what each has by default")
-	flags.BoolVar(&s.full, "full", false, "as many rounds as a release needs, which takes over half an hour")
-	flags.DurationVar(&s.patience, "patience", 5*time.Minute, "how long a campaign may be without progress")
+	flags.BoolVar(&s.full, "full", false,
+		"as many rounds as a release needs, which takes over half an hour")
+	flags.DurationVar(&s.patience, "patience", 5*time.Minute,
+		"how long a campaign may be without progress")
 	list := flags.Bool("list", false, "list the campaigns")
 	pattern := flags.String("run", "", "a regexp of the names of campaigns to run")
 	flags.Usage = func() {

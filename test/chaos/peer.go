@@ -11,15 +11,16 @@ import (
 	"strings"
 )
 
-// peer is another process of a campaign. It reads orders, one a line, and writes a line when it has executed one.
+// peer is another process of a campaign. It reads orders, one a line, and writes a line when it has
+// executed one.
 type peer struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
-// startPeer starts a process that runs the campaign's peer with these arguments. Its usage must stay
-// flat too, unless it is killed.
+// startPeer starts a process that runs the campaign's peer with these arguments. Its usage must
+// stay flat too, unless it is killed.
 func (r *run) startPeer(args ...string) (*peer, error) {
 	p, err := start(role{Campaign: r.campaign, Peer: true, Args: args})
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/dpdk"
 )
 
-// linkLimit is how long a memif may take to notice its peer. The processes may be stopped meanwhile,
-// for a measurement.
+// linkLimit is how long a memif may take to notice its peer. The processes may be stopped
+// meanwhile, for a measurement.
 const linkLimit = 2 * time.Minute
 
 // awaitLink waits until the link is up, or down.

@@ -31,7 +31,8 @@ func (s *session) one(c campaign) bool {
 	if holds {
 		mark = "ok"
 	}
-	fmt.Fprintf(s.out, "%-4s %-16s %6d rounds in %6.1fs: %s\n", mark, c.name, rounds, time.Since(began).Seconds(), verdict)
+	fmt.Fprintf(s.out, "%-4s %-16s %6d rounds in %6.1fs: %s\n", mark, c.name, rounds,
+		time.Since(began).Seconds(), verdict)
 	return holds
 }
 
@@ -41,7 +42,8 @@ func (s *session) watch(be role) (verdict string, holds bool) {
 	if err != nil {
 		return err.Error(), false
 	}
-	hung := time.AfterFunc(s.patience, func() { p.cmd.Process.Signal(syscall.SIGQUIT) }) // Go prints its goroutines
+	// Go prints its goroutines
+	hung := time.AfterFunc(s.patience, func() { p.cmd.Process.Signal(syscall.SIGQUIT) })
 	defer hung.Stop()
 	verdict = "ended without a verdict"
 	for {

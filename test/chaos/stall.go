@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stallWatch adds up for how long this process could not run: it was stopped, or other processes had the
-// cores. A ticker that comes late shows it. What CPU time the process used itself meanwhile does not count: where it
-// is late because it has too much to do, that is its own doing.
+// stallWatch adds up for how long this process could not run: it was stopped, or other processes
+// had the cores. A ticker that comes late shows it. What CPU time the process used itself meanwhile
+// does not count: where it is late because it has too much to do, that is its own doing.
 type stallWatch struct {
 	mu   sync.Mutex
 	seen time.Time
@@ -51,12 +51,13 @@ func (w *stallWatch) total() time.Duration {
 
 func cpuTime() time.Duration {
 	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t) // fails only where there is no such clock
+	// fails only where there is no such clock
+	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t)
 	return time.Duration(t.Nano())
 }
 
-// machineTime returns the CPU time that all processes of this machine have used, without what the kernel does in interrupts, and
-// what a hypervisor kept for others. It is a multiple of 10 ms.
+// machineTime returns the CPU time that all processes of this machine have used, without what the
+// kernel does in interrupts, and what a hypervisor kept for others. It is a multiple of 10 ms.
 func machineTime() time.Duration {
 	const tick = 10 * time.Millisecond // USER_HZ, proc(5)
 	text, err := os.ReadFile("/proc/stat")
@@ -64,7 +65,8 @@ func machineTime() time.Duration {
 		return 0
 	}
 	var user, nice, system, idle, wait, irq, softirq, steal int64
-	fmt.Sscanf(string(text), "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait, &irq, &softirq, &steal)
+	fmt.Sscanf(string(text), "cpu %d %d %d %d %d %d %d %d", &user, &nice, &system, &idle, &wait,
+		&irq, &softirq, &steal)
 	return time.Duration(user+nice+system+steal) * tick
 }
 

@@ -34,8 +34,8 @@ func (t *trial) controlled() error {
 	return nil
 }
 
-// windows says whether Swift's are sane: it heard of delays, it cut, it stayed in its bounds, and in the
-// end it is not at the floor.
+// windows says whether Swift's are sane: it heard of delays, it cut, it stayed in its bounds, and
+// in the end it is not at the floor.
 func (t *trial) windows() error {
 	most := matrix.SwiftMost * t.cell.MTU
 	for _, g := range t.seen {
@@ -49,7 +49,8 @@ func (t *trial) windows() error {
 	last := t.seen[len(t.seen)-1]
 	switch {
 	case float64(last.Window) < matrix.SwiftLeast*float64(t.cell.MTU):
-		return fmt.Errorf("the window ends at %v, %g packets", last.Window, float64(last.Window)/float64(t.cell.MTU))
+		return fmt.Errorf("the window ends at %v, %g packets", last.Window,
+			float64(last.Window)/float64(t.cell.MTU))
 	case last.AllCuts() == 0:
 		return errors.New("the window was never cut")
 	case t.cell.Impair == matrix.Clean && last.Cuts["delay"] == 0:
@@ -72,8 +73,8 @@ func (t *trial) notifies() error {
 	return nil
 }
 
-// unmoved says whether marks that nobody tells us of leave us at line rate. A timeout is another matter: a
-// guest on a busy machine can be silent for long.
+// unmoved says whether marks that nobody tells us of leave us at line rate. A timeout is another
+// matter: a guest on a busy machine can be silent for long.
 func (t *trial) unmoved() error {
 	last := t.seen[len(t.seen)-1]
 	switch told := t.wire[1].CNPs; {
@@ -85,14 +86,17 @@ func (t *trial) unmoved() error {
 		return nil // another peer than Linux 6.1
 	}
 	for _, g := range t.seen {
-		if timeouts := g.Cuts["timeout"]; g.AllCuts() > timeouts || timeouts == 0 && !atLine(g.Rate) {
-			return fmt.Errorf("%.1f Mb/s at %.1f s after cuts %v, though nobody told us of marks", g.Rate*1e3, g.Elapsed, g.Cuts)
+		if timeouts := g.Cuts["timeout"]; g.AllCuts() > timeouts || timeouts == 0 &&
+			!atLine(g.Rate) {
+			return fmt.Errorf("%.1f Mb/s at %.1f s after cuts %v, though nobody told us of marks",
+				g.Rate*1e3, g.Elapsed, g.Cuts)
 		}
 	}
 	return nil
 }
 
-// heeds says whether CNPs slowed us down, and whether we are at line rate again once they have ended.
+// heeds says whether CNPs slowed us down, and whether we are at line rate again once they have
+// ended.
 func (t *trial) heeds() error {
 	sent := t.wire[1].Notified
 	if !t.cell.Watched() { // what it did is not told; that all bytes were right is

@@ -51,7 +51,8 @@ const (
 )
 
 func (f figure) cell(ours matrix.Role) matrix.Cell {
-	return matrix.Cell{Test: f.test, Role: ours, Service: matrix.RC, IP: matrix.IPv4, Size: f.size, MTU: figureMTU, QPs: 1}
+	return matrix.Cell{Test: f.test, Role: ours, Service: matrix.RC, IP: matrix.IPv4, Size: f.size,
+		MTU: figureMTU, QPs: 1}
 }
 
 // told is a command line with the figure's iterations: of an option given twice, the last counts.
@@ -87,7 +88,8 @@ func (l *lab) rxeToGoroce(ctx context.Context, f figure) (report.Row, error) {
 	if err := l.serving(ctx, f.cell(matrix.Server), server); err != nil {
 		return report.Row{}, err
 	}
-	return f.result(ctx, server, l.peer.start(figureLimit, f.told(f.cell(matrix.Server).Theirs())...))
+	return f.result(ctx, server,
+		l.peer.start(figureLimit, f.told(f.cell(matrix.Server).Theirs())...))
 }
 
 // A pair of interfaces for two ends of ours.
@@ -103,7 +105,8 @@ func (l *lab) goroceToGoroce(ctx context.Context, f figure) (report.Row, error) 
 	}
 	line := toward("127.0.0.1", f.cell(matrix.Client).Ours(l.bin(), twinClient, ""))
 	for i := range line { // another address than the server's
-		line[i] = strings.NewReplacer("198.18.0.101", "198.18.0.102", "fd18::101", "fd18::102").Replace(line[i])
+		line[i] = strings.NewReplacer("198.18.0.101", "198.18.0.102", "fd18::101",
+			"fd18::102").Replace(line[i])
 	}
 	return f.result(ctx, server, launch(f.told(line)...))
 }
@@ -163,7 +166,8 @@ func (l *lab) figures(ctx context.Context, o options, w io.Writer) error {
 					return fmt.Errorf("%s, %s of %v: %w", c.name, f.test, f.size, err)
 				}
 				values[i][j] = append(values[i][j], f.value(r))
-				fmt.Fprintf(w, "round %d: %s of %v: %-17s %s\n", round+1, f.test, f.size, c.name, r.Figure())
+				fmt.Fprintf(w, "round %d: %s of %v: %-17s %s\n", round+1, f.test, f.size, c.name,
+					r.Figure())
 			}
 		}
 	}
@@ -175,7 +179,8 @@ func (l *lab) figures(ctx context.Context, o options, w io.Writer) error {
 	}
 	err := t.Flush()
 	if o.page != "" {
-		text := fmt.Sprintf("Medians of %d rounds, in which all take turns. %s\n\n%s", o.rounds, l.setting(ctx), markdown(table))
+		text := fmt.Sprintf("Medians of %d rounds, in which all take turns. %s\n\n%s", o.rounds,
+			l.setting(ctx), markdown(table))
 		err = errors.Join(err, write(o.page, "figures", text))
 	}
 	return err
@@ -199,7 +204,8 @@ func medians(values [][][]float64) [][]string {
 			m = append(m, median(v))
 			line = append(line, fmt.Sprintf("%.1f", m[len(m)-1]))
 		}
-		line = append(line, fmt.Sprintf("%.2f", f.than(m[1], m[0])), fmt.Sprintf("%.2f", f.than(m[2], m[0])))
+		line = append(line, fmt.Sprintf("%.2f", f.than(m[1], m[0])),
+			fmt.Sprintf("%.2f", f.than(m[2], m[0])))
 		table = append(table, line)
 	}
 	return table

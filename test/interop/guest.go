@@ -145,7 +145,8 @@ func ended(line string) (id string, o outcome, err error) {
 	code, err := strconv.Atoi(f[2])
 	out, outErr := base64.StdEncoding.DecodeString(f[3][1:])
 	errs, errsErr := base64.StdEncoding.DecodeString(f[4][1:])
-	return f[1], outcome{code: code, out: string(out), errs: string(errs)}, errors.Join(err, outErr, errsErr)
+	return f[1], outcome{code: code, out: string(out), errs: string(errs)}, errors.Join(err, outErr,
+		errsErr)
 }
 
 // leave ends the agent, and what it runs.

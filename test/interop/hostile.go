@@ -14,8 +14,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hostile is a peer that does not what it should. Whatever it does, our end has to end in time, with
-// an exit code that is not 0 and a word on why, and its port has to be free again.
+// hostile is a peer that does not what it should. Whatever it does, our end has to end in time,
+// with an exit code that is not 0 and a word on why, and its port has to be free again.
 type hostile struct {
 	name  string
 	role  matrix.Role // ours
@@ -24,7 +24,8 @@ type hostile struct {
 	extra []string                                      // flags that only the guest's program has
 	other matrix.Test                                   // that the guest runs instead
 	kill  string                                        // who dies in the middle: "theirs", "ours"
-	says  string                                        // regexp of what our end says; empty: anything
+	// regexp of what our end says; empty: anything
+	says string
 }
 
 // encounter is what came of one.
@@ -41,10 +42,14 @@ type encounter struct {
 
 // hostiles are all.
 var hostiles = []hostile{
-	{name: "bad/client/version", role: matrix.Client, peer: serverSays(hello("5.00")), says: `5\.00|version`},
-	{name: "bad/server/version", role: matrix.Server, peer: clientSays(hello("5.00")), says: `5\.00|version`},
-	{name: "bad/client/garbage", role: matrix.Client, peer: serverSays("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), says: "SSH"},
-	{name: "bad/server/garbage", role: matrix.Server, peer: clientSays("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), says: "GET"},
+	{name: "bad/client/version", role: matrix.Client, peer: serverSays(hello("5.00")),
+		says: `5\.00|version`},
+	{name: "bad/server/version", role: matrix.Server, peer: clientSays(hello("5.00")),
+		says: `5\.00|version`},
+	{name: "bad/client/garbage", role: matrix.Client,
+		peer: serverSays("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), says: "SSH"},
+	{name: "bad/server/garbage", role: matrix.Server,
+		peer: clientSays("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"), says: "GET"},
 	{name: "bad/client/half-open", role: matrix.Client, peer: serverSays("")},
 	{name: "bad/server/half-open", role: matrix.Server, peer: silentClientThenAnother},
 	{name: "bad/client/half-way", role: matrix.Client, peer: serverSays(hello(version))},
@@ -53,7 +58,8 @@ var hostiles = []hostile{
 	{name: "bad/server/more-qps", role: matrix.Server, extra: []string{"-q", "2"}},
 	{name: "bad/client/other-verb", role: matrix.Client, other: matrix.SendBW},
 	{name: "bad/server/other-verb", role: matrix.Server, other: matrix.SendBW},
-	{name: "bad/client/larger-size", role: matrix.Client, test: matrix.SendBW, extra: []string{"-s", "2"}},
+	{name: "bad/client/larger-size", role: matrix.Client, test: matrix.SendBW,
+		extra: []string{"-s", "2"}},
 	{name: "bad/server/larger-size", role: matrix.Server, extra: []string{"-s", "1048576"}},
 	{name: "bad/client/peer-dies", role: matrix.Client, kill: "theirs"},
 	{name: "bad/server/peer-dies", role: matrix.Server, kill: "theirs"},
@@ -72,8 +78,8 @@ func hello(version string) string {
 	return version + strings.Repeat("\x00", size-len(version))
 }
 
-// bound is how long our end may take to notice. The longest wait that it has is for a peer that says
-// nothing: setup.
+// bound is how long our end may take to notice. The longest wait that it has is for a peer that
+// says nothing: setup.
 const (
 	bound = 25 * time.Second
 	setup = "5s"
@@ -85,7 +91,8 @@ func (h hostile) cell() matrix.Cell {
 	if test == "" {
 		test = matrix.WriteBW
 	}
-	return matrix.Cell{Test: test, Role: h.role, Service: matrix.RC, IP: matrix.IPv4, Size: 4 * units.KiB, MTU: 1024, QPs: 1}
+	return matrix.Cell{Test: test, Role: h.role, Service: matrix.RC, IP: matrix.IPv4,
+		Size: 4 * units.KiB, MTU: 1024, QPs: 1}
 }
 
 // meet runs our end against one of them.
@@ -149,7 +156,8 @@ func (e *encounter) fails(ctx context.Context) error {
 	case strings.TrimSpace(o.errs) == "":
 		return errors.New("our end does not say what was wrong")
 	case !regexp.MustCompile(e.says).MatchString(o.errs):
-		return fmt.Errorf("our end does not say what was wrong: %q, not %s", firstLine(o.errs), e.says)
+		return fmt.Errorf("our end does not say what was wrong: %q, not %s", firstLine(o.errs),
+			e.says)
 	}
 	return nil
 }

@@ -55,7 +55,8 @@ func TestProgram(t *testing.T) {
 func TestProgramThatHangs(t *testing.T) {
 	p := launch("bash", "-c", "trap '' TERM; echo deaf; while :; do read -t 1 <><(:); done")
 	require.NoError(t, p.says(soon(t), "deaf"))
-	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("not done after 1ms"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond,
+		errors.New("not done after 1ms"))
 	defer cancel()
 	_, err := p.wait(ctx)
 	require.EqualError(t, err, "bash (here) hangs: not done after 1ms")
@@ -75,7 +76,8 @@ func newGuest(t *testing.T) *guest {
 func TestGuest(t *testing.T) {
 	ctx, g := soon(t), newGuest(t)
 	slow := g.start(20*time.Second, "echo slow;", "sleep 20")
-	o, err := g.start(time.Minute, "printf", "'%s\\n'", "'a  b'", "&& echo why >&2; exit 7").wait(ctx)
+	o, err := g.start(time.Minute, "printf", "'%s\\n'", "'a  b'",
+		"&& echo why >&2; exit 7").wait(ctx)
 	require.NoError(t, err)
 	require.Equal(t, outcome{code: 7, out: "a  b\n", errs: "why\n"}, o)
 
@@ -93,7 +95,8 @@ func TestGuest(t *testing.T) {
 	slow.end()
 	require.Equal(t, "slow\n", slow.outcome().out)
 	require.NotZero(t, slow.outcome().code)
-	require.Equal(t, "echo (guest t)", (&program{line: []string{"echo"}, place: slow.place}).String())
+	require.Equal(t, "echo (guest t)",
+		(&program{line: []string{"echo"}, place: slow.place}).String())
 }
 
 func TestGuestEndsWhatTakesTooLong(t *testing.T) {
@@ -132,11 +135,15 @@ func printed(t *testing.T, name string) outcome {
 }
 
 func TestJudge(t *testing.T) {
-	read := matrix.Cell{Test: matrix.ReadLat, Role: matrix.Client, Service: matrix.RC, Size: 64, MTU: 1024, QPs: 1}
-	pong := matrix.Cell{Test: matrix.RCPingpong, Role: matrix.Server, Service: matrix.RC, Size: 4 * units.KiB, MTU: 1024, QPs: 1}
+	read := matrix.Cell{Test: matrix.ReadLat, Role: matrix.Client, Service: matrix.RC, Size: 64,
+		MTU: 1024, QPs: 1}
+	pong := matrix.Cell{Test: matrix.RCPingpong, Role: matrix.Server, Service: matrix.RC,
+		Size: 4 * units.KiB, MTU: 1024, QPs: 1}
 	of := func(text string, n int) outcome { return outcome{out: fmt.Sprintf(text, n)} }
-	const row = " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n 64 %d 1 2 3 4\n"
-	const row8 = " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n 8 %d 1 2 3 4\n"
+	const row = " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    " +
+		"t_avg[usec]\n 64 %d 1 2 3 4\n"
+	const row8 = " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    " +
+		"t_avg[usec]\n 8 %d 1 2 3 4\n"
 	const pongs = "1638400 bytes in 1 seconds = 1 Mbit/sec\n%d iters in 1 seconds = 9 usec/iter\n"
 	send := read
 	send.Test, send.Role = matrix.SendLat, matrix.Server
@@ -145,16 +152,23 @@ func TestJudge(t *testing.T) {
 		ours, theirs outcome
 		says         string // empty: all is well
 	}{
-		"a silent server":        {read, of(row, 200), printed(t, "read_lat-server"), ""},
-		"a client has to speak":  {send, of(row, 200), printed(t, "read_lat-server"), "their client: it printed no table"},
-		"so has this server":     {send, printed(t, "read_lat-server"), of(row, 200), "our server: it printed no table"},
+		"a silent server": {read, of(row, 200), printed(t, "read_lat-server"), ""},
+		"a client has to speak": {send, of(row, 200), printed(t, "read_lat-server"),
+			"their client: it printed no table"},
+		"so has this server": {send, printed(t, "read_lat-server"), of(row, 200),
+			"our server: it printed no table"},
 		"times between messages": {send, of(row, 199), of(row, 200), ""},
-		"but only ours":          {send, of(row, 200), of(row, 199), "their client: a result of something else: 199 messages of 64B, not 200 of 64B"},
-		"another size":           {read, of(row8, 200), outcome{}, "our client: a result of something else: 200 messages of 8B"},
-		"theirs fails":           {read, of(row, 200), outcome{code: 1, errs: "it broke\n"}, "theirs: exit code 1: it broke"},
-		"ours does not start":    {read, outcome{fault: os.ErrNotExist}, outcome{}, "ours: file does not exist"},
-		"verified":               {pong, of(pongs, 200), of(pongs, 200), ""},
-		"found corrupt by ours":  {pong, of(pongs+"invalid data in page 0\n", 200), of(pongs, 200), "our server: wrong bytes arrived"},
+		"but only ours": {send, of(row, 200), of(row, 199),
+			"their client: a result of something else: 199 messages of 64B, not 200 of 64B"},
+		"another size": {read, of(row8, 200), outcome{},
+			"our client: a result of something else: 200 messages of 8B"},
+		"theirs fails": {read, of(row, 200), outcome{code: 1, errs: "it broke\n"},
+			"theirs: exit code 1: it broke"},
+		"ours does not start": {read, outcome{fault: os.ErrNotExist}, outcome{},
+			"ours: file does not exist"},
+		"verified": {pong, of(pongs, 200), of(pongs, 200), ""},
+		"found corrupt by ours": {pong, of(pongs+"invalid data in page 0\n", 200), of(pongs, 200),
+			"our server: wrong bytes arrived"},
 	} {
 		_, err := judge(c.cell, c.ours, c.theirs)
 		if c.says == "" {
@@ -165,18 +179,21 @@ func TestJudge(t *testing.T) {
 	}
 	watched := send
 	watched.Test, watched.Role, watched.Control = matrix.SendBW, matrix.Client, matrix.Swift
-	const bandwidth = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n 64 %d 1 1 1\n"
+	const bandwidth = " #bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps]\n 64 " +
+		"%d 1 1 1\n"
 	_, err := judge(watched, of(bandwidth, 7), of(bandwidth, 9))
 	require.NoError(t, err, "as many as there is time for")
 	_, err = judge(watched, of(bandwidth, 0), of(bandwidth, 9))
-	require.ErrorContains(t, err, "our client: a result of something else: 0 messages of 64B, not some of 64B")
+	require.ErrorContains(t, err,
+		"our client: a result of something else: 0 messages of 64B, not some of 64B")
 	r, err := judge(read, of(row, 200), outcome{})
 	require.NoError(t, err)
 	require.Equal(t, "3.0 us", r.Figure())
 }
 
 func TestJudgeRping(t *testing.T) {
-	c := matrix.Cell{Test: matrix.Rping, Role: matrix.Server, Service: matrix.RC, IP: matrix.IPv4, Size: units.KiB, MTU: 4096, QPs: 1}
+	c := matrix.Cell{Test: matrix.Rping, Role: matrix.Server, Service: matrix.RC, IP: matrix.IPv4,
+		Size: units.KiB, MTU: 4096, QPs: 1}
 	var all strings.Builder
 	for i := range c.Iterations() {
 		fmt.Fprintf(&all, "ping data: rdma-ping-%d: ABC\n", i)
@@ -184,12 +201,14 @@ func TestJudgeRping(t *testing.T) {
 	_, err := judge(c, outcome{out: all.String()}, outcome{out: all.String()})
 	require.NoError(t, err)
 	_, err = judge(c, printed(t, "rping-server"), outcome{out: all.String()})
-	require.ErrorContains(t, err, "our server: a result of something else: 3 messages verified, not 50")
+	require.ErrorContains(t, err,
+		"our server: a result of something else: 3 messages verified, not 50")
 }
 
 func TestCommandLine(t *testing.T) {
 	for args, says := range map[string]string{
-		"-matrix some": "-matrix some: quick or full", "-run (": "missing closing )", "x": `unexpected ["x"]`, "-rounds 0": "-rounds 0",
+		"-matrix some": "-matrix some: quick or full", "-run (": "missing closing )",
+		"x": `unexpected ["x"]`, "-rounds 0": "-rounds 0",
 	} {
 		_, err := parse(strings.Fields(args))
 		require.ErrorContains(t, err, says)
@@ -208,7 +227,8 @@ func TestSelection(t *testing.T) {
 	require.True(t, quick.all)
 	require.True(t, quick.impaired())
 	require.Len(t, quick.hostiles, len(hostiles))
-	require.Len(t, pick("-matrix", "full").cells, len(matrix.Full())+len(matrix.CM())+len(matrix.Impaired())+len(matrix.Controlled()))
+	require.Len(t, pick("-matrix", "full").cells,
+		len(matrix.Full())+len(matrix.CM())+len(matrix.Impaired())+len(matrix.Controlled()))
 	require.Empty(t, pick("-run", "nothing").cells)
 	require.True(t, pick("-run", "nothing").empty())
 	require.False(t, pick("-run", "^bad/").empty())
@@ -222,29 +242,40 @@ func TestSelection(t *testing.T) {
 	}
 	var list strings.Builder
 	quick.list(&list)
-	require.Equal(t, len(quick.cells)+len(quick.hostiles)+len(probeds)+1, strings.Count(list.String(), "\n"))
+	require.Equal(t, len(quick.cells)+len(quick.hostiles)+len(probeds)+1,
+		strings.Count(list.String(), "\n"))
 }
 
 func TestRemarks(t *testing.T) {
-	c := matrix.Cell{Test: matrix.WriteBW, Role: matrix.Client, Service: matrix.RC, Impair: matrix.Loss}
+	c := matrix.Cell{Test: matrix.WriteBW, Role: matrix.Client, Service: matrix.RC,
+		Impair: matrix.Loss}
 	tr := &trial{
-		cell: c, row: report.Row{Bandwidth: 12}, totals: report.Totals{Retransmits: 3}, rxe: report.RXE{"rcvd_seq_err": 2},
+		cell: c, row: report.Row{Bandwidth: 12}, totals: report.Totals{Retransmits: 3},
+		rxe:  report.RXE{"rcvd_seq_err": 2},
 		wire: [2]shaper.Counts{{RoCE: 10, Lost: 1}, {RoCE: 5, Lost: 2}}, tries: 2,
 	}
-	require.Equal(t, "12.00 MiB/s; wire: of 15 packets 3 lost; ours: retransmits 3; rxe: sequence NAKs received 2; at try 2", tr.remarks())
-	tr = &trial{cell: matrix.Cell{Test: matrix.WriteBW, Role: matrix.Client, Service: matrix.RC, Control: matrix.Swift}, seen: []report.Glance{
-		{Goodput: 0.8}, {Goodput: 0.4, Window: 65536, Delay: 1500, Target: 5000, Cuts: map[string]uint64{"loss": 2, "delay": 1}},
+	require.Equal(t, "12.00 MiB/s; wire: of 15 packets 3 lost; ours: retransmits 3; rxe: "+
+		"sequence NAKs received 2; at try 2", tr.remarks())
+	tr = &trial{cell: matrix.Cell{Test: matrix.WriteBW, Role: matrix.Client, Service: matrix.RC,
+		Control: matrix.Swift}, seen: []report.Glance{
+		{Goodput: 0.8}, {Goodput: 0.4, Window: 65536, Delay: 1500, Target: 5000,
+			Cuts: map[string]uint64{"loss": 2, "delay": 1}},
 	}}
-	require.Equal(t, "we send 71.5 MiB/s; control: window 64KiB, delay 1.5 of 5.0 ms, cut 3 times", tr.remarks())
+	require.Equal(t, "we send 71.5 MiB/s; control: window 64KiB, delay 1.5 of 5.0 ms, cut 3 times",
+		tr.remarks())
 }
 
 // What each kind of cell about congestion control is to show.
 func TestControlled(t *testing.T) {
-	glance := func(window units.Bytes, mbps, delay float64, cnps uint64, cuts string, n uint64) report.Glance {
-		return report.Glance{Elapsed: 1, Goodput: 0.1, Window: window, Rate: mbps / 1e3, Delay: delay, CNPs: cnps, Cuts: map[string]uint64{cuts: n}}
+	glance := func(window units.Bytes, mbps, delay float64, cnps uint64, cuts string,
+		n uint64) report.Glance {
+		return report.Glance{Elapsed: 1, Goodput: 0.1, Window: window, Rate: mbps / 1e3,
+			Delay: delay, CNPs: cnps, Cuts: map[string]uint64{cuts: n}}
 	}
-	cell := func(test matrix.Test, role matrix.Role, control matrix.Control, impair matrix.Impairment) matrix.Cell {
-		return matrix.Cell{Test: test, Role: role, Service: matrix.RC, Size: 4096, MTU: 1024, QPs: 1, Control: control, Impair: impair}
+	cell := func(test matrix.Test, role matrix.Role, control matrix.Control,
+		impair matrix.Impairment) matrix.Cell {
+		return matrix.Cell{Test: test, Role: role, Service: matrix.RC, Size: 4096, MTU: 1024,
+			QPs: 1, Control: control, Impair: impair}
 	}
 	swift := cell(matrix.WriteBW, matrix.Client, matrix.Swift, matrix.Loss)
 	clean := cell(matrix.WriteBW, matrix.Client, matrix.Swift, matrix.Clean)
@@ -262,32 +293,52 @@ func TestControlled(t *testing.T) {
 		wire wire
 		says string // empty: all is well
 	}{
-		"sane":                   {swift, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
-		"unwatched":              {swift, nil, wire{}, "says nothing of its congestion control"},
-		"stalled":                {swift, seen{glance(4096, 0, 100, 0, "loss", 3), stalled}, wire{}, "it stalled"},
-		"beyond its bound":       {swift, seen{glance(256*1024+1, 0, 100, 0, "loss", 3)}, wire{}, "not up to 256KiB"},
-		"no samples":             {swift, seen{glance(4096, 0, 0, 0, "loss", 3)}, wire{}, "no delay was sampled"},
-		"at the floor":           {swift, seen{glance(4096, 0, 100, 0, "loss", 3), glance(1, 0, 100, 0, "loss", 3)}, wire{}, "ends at 1B, 0.0009765625 packets"},
-		"in between it may be":   {swift, seen{glance(1, 0, 100, 0, "loss", 3), glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
-		"never cut":              {swift, seen{glance(4096, 0, 100, 0, "loss", 0)}, wire{}, "never cut"},
-		"a queue, not delay":     {clean, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{}, "no delay cut the window"},
-		"a queue":                {clean, seen{glance(4096, 0, 100, 0, "delay", 3)}, wire{}, ""},
-		"told":                   {receiver, nil, wire{{CNPs: 5}, {Marked: 6}}, ""},
-		"nothing to tell":        {receiver, nil, wire{}, "none of the guest's packets was marked"},
-		"not told":               {receiver, nil, wire{{}, {Marked: 6}}, "we sent no CNP for 6"},
-		"told too often":         {receiver, nil, wire{{CNPs: 7}, {Marked: 6}}, "7 CNPs for 6"},
-		"nobody tells":           {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)}, wire{{Marked: 9}, {}}, ""},
-		"not capable":            {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)}, wire{}, "none of our packets was marked"},
-		"slowed by nobody":       {unheard, seen{glance(0, 50, 0, 0, "loss", 1)}, wire{{Marked: 9}, {}}, "50.0 Mb/s at 1.0 s after cuts map[loss:1]"},
-		"slow from the start":    {unheard, seen{glance(0, 50, 0, 0, "timeout", 0)}, wire{{Marked: 9}, {}}, "50.0 Mb/s at 1.0 s after cuts"},
-		"slowed by a timeout":    {unheard, seen{glance(0, 50, 0, 0, "timeout", 1)}, wire{{Marked: 9}, {}}, ""},
-		"a peer that tells":      {unheard, seen{glance(0, 50, 0, 4, "cnp", 4)}, wire{{Marked: 9}, {CNPs: 4}}, ""},
-		"unheard":                {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)}, wire{{Marked: 9}, {CNPs: 4}}, "sent 4 CNPs, and we heard none"},
-		"slowed":                 {slowed, seen{glance(0, 50, 0, 4, "cnp", 4), glance(0, 100, 0, 4, "cnp", 4)}, wire{1: {Notified: 4}}, ""},
-		"heard and not heeded":   {slowed, seen{glance(0, 100, 0, 4, "cnp", 0)}, wire{1: {Notified: 4}}, "4 CNPs cut nothing"},
-		"some of nobody":         {slowed, seen{glance(0, 50, 0, 5, "cnp", 5)}, wire{1: {Notified: 4}}, "sent us 4 CNPs, and we heard 5"},
-		"cut to line rate":       {slowed, seen{glance(0, 100, 0, 4, "cnp", 4)}, wire{1: {Notified: 4}}, "in spite of cuts"},
-		"slow to the end":        {slowed, seen{glance(0, 50, 0, 4, "cnp", 4)}, wire{1: {Notified: 4}}, "it has not recovered"},
+		"sane":      {swift, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
+		"unwatched": {swift, nil, wire{}, "says nothing of its congestion control"},
+		"stalled": {swift, seen{glance(4096, 0, 100, 0, "loss", 3), stalled}, wire{},
+			"it stalled"},
+		"beyond its bound": {swift, seen{glance(256*1024+1, 0, 100, 0, "loss", 3)}, wire{},
+			"not up to 256KiB"},
+		"no samples": {swift, seen{glance(4096, 0, 0, 0, "loss", 3)}, wire{},
+			"no delay was sampled"},
+		"at the floor": {swift, seen{glance(4096, 0, 100, 0, "loss", 3),
+			glance(1, 0, 100, 0, "loss", 3)}, wire{}, "ends at 1B, 0.0009765625 packets"},
+		"in between it may be": {swift,
+			seen{glance(1, 0, 100, 0, "loss", 3), glance(4096, 0, 100, 0, "loss", 3)}, wire{}, ""},
+		"never cut": {swift, seen{glance(4096, 0, 100, 0, "loss", 0)}, wire{},
+			"never cut"},
+		"a queue, not delay": {clean, seen{glance(4096, 0, 100, 0, "loss", 3)}, wire{},
+			"no delay cut the window"},
+		"a queue":         {clean, seen{glance(4096, 0, 100, 0, "delay", 3)}, wire{}, ""},
+		"told":            {receiver, nil, wire{{CNPs: 5}, {Marked: 6}}, ""},
+		"nothing to tell": {receiver, nil, wire{}, "none of the guest's packets was marked"},
+		"not told":        {receiver, nil, wire{{}, {Marked: 6}}, "we sent no CNP for 6"},
+		"told too often":  {receiver, nil, wire{{CNPs: 7}, {Marked: 6}}, "7 CNPs for 6"},
+		"nobody tells": {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)},
+			wire{{Marked: 9}, {}}, ""},
+		"not capable": {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)}, wire{},
+			"none of our packets was marked"},
+		"slowed by nobody": {unheard, seen{glance(0, 50, 0, 0, "loss", 1)},
+			wire{{Marked: 9}, {}}, "50.0 Mb/s at 1.0 s after cuts map[loss:1]"},
+		"slow from the start": {unheard, seen{glance(0, 50, 0, 0, "timeout", 0)},
+			wire{{Marked: 9}, {}}, "50.0 Mb/s at 1.0 s after cuts"},
+		"slowed by a timeout": {unheard, seen{glance(0, 50, 0, 0, "timeout", 1)},
+			wire{{Marked: 9}, {}}, ""},
+		"a peer that tells": {unheard, seen{glance(0, 50, 0, 4, "cnp", 4)},
+			wire{{Marked: 9}, {CNPs: 4}}, ""},
+		"unheard": {unheard, seen{glance(0, 100, 0, 0, "cnp", 0)},
+			wire{{Marked: 9}, {CNPs: 4}}, "sent 4 CNPs, and we heard none"},
+		"slowed": {slowed,
+			seen{glance(0, 50, 0, 4, "cnp", 4), glance(0, 100, 0, 4, "cnp", 4)},
+			wire{1: {Notified: 4}}, ""},
+		"heard and not heeded": {slowed, seen{glance(0, 100, 0, 4, "cnp", 0)},
+			wire{1: {Notified: 4}}, "4 CNPs cut nothing"},
+		"some of nobody": {slowed, seen{glance(0, 50, 0, 5, "cnp", 5)},
+			wire{1: {Notified: 4}}, "sent us 4 CNPs, and we heard 5"},
+		"cut to line rate": {slowed, seen{glance(0, 100, 0, 4, "cnp", 4)},
+			wire{1: {Notified: 4}}, "in spite of cuts"},
+		"slow to the end": {slowed, seen{glance(0, 50, 0, 4, "cnp", 4)},
+			wire{1: {Notified: 4}}, "it has not recovered"},
 		"slowed without a word":  {pingpong, nil, wire{1: {Notified: 4}}, ""},
 		"without one to be told": {pingpong, nil, wire{}, "the wire sent us no CNP"},
 	} {
@@ -302,9 +353,11 @@ func TestControlled(t *testing.T) {
 
 func TestSum(t *testing.T) {
 	good := &trial{cell: matrix.Cell{Test: matrix.WriteBW, Role: matrix.Client, Service: matrix.RC}}
-	bad := &trial{cell: matrix.Cell{Test: matrix.WriteBW, Role: matrix.Server, Service: matrix.RC}, err: errOther}
+	bad := &trial{cell: matrix.Cell{Test: matrix.WriteBW, Role: matrix.Server, Service: matrix.RC},
+		err: errOther}
 	var out strings.Builder
-	r := &run{out: &out, trials: []*trial{good, good, bad}, failed: []string{"it"}, begun: time.Now()}
+	r := &run{out: &out, trials: []*trial{good, good, bad}, failed: []string{"it"},
+		begun: time.Now()}
 	require.ErrorIs(t, r.close(t.Context(), options{}), errSomeFailed)
 	require.Regexp(t, `write_bw +RC +clean +2 +0 \(1 failed\)`, out.String())
 	require.True(t, strings.HasSuffix(out.String(), "\n2 passed, 1 failed\n"))
@@ -312,7 +365,8 @@ func TestSum(t *testing.T) {
 
 func TestRecoveriesMustHappen(t *testing.T) {
 	impaired := func(ours, theirs uint64) *trial {
-		return &trial{cell: matrix.Cell{Impair: matrix.Loss}, totals: report.Totals{Retransmits: ours}, rxe: report.RXE{"rcvd_seq_err": theirs}}
+		return &trial{cell: matrix.Cell{Impair: matrix.Loss},
+			totals: report.Totals{Retransmits: ours}, rxe: report.RXE{"rcvd_seq_err": theirs}}
 	}
 	for _, c := range []struct {
 		ours, theirs uint64
@@ -325,14 +379,16 @@ func TestRecoveriesMustHappen(t *testing.T) {
 
 func TestPlace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.md")
-	require.NoError(t, os.WriteFile(file, []byte("# Title\n<!-- a -->\nold\n<!-- /a -->\nend\n"), 0o644))
+	require.NoError(t, os.WriteFile(file, []byte("# Title\n<!-- a -->\nold\n<!-- /a -->\nend\n"),
+		0o644))
 	require.NoError(t, write(file, "a", "| new |\n"))
 	require.NoError(t, write(file, "a", "| newer |\n\n"))
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, "# Title\n<!-- a -->\n| newer |\n<!-- /a -->\nend\n", string(b))
 	require.ErrorIs(t, write(file, "b", ""), errNoPlace)
-	require.Equal(t, "| a | b |\n|---|---|\n| 1 | 2 |\n", markdown([][]string{{"a", "b"}, {"1", "2"}}))
+	require.Equal(t, "| a | b |\n|---|---|\n| 1 | 2 |\n",
+		markdown([][]string{{"a", "b"}, {"1", "2"}}))
 }
 
 func TestMedians(t *testing.T) {
@@ -341,8 +397,10 @@ func TestMedians(t *testing.T) {
 		values[i] = [][]float64{{10, 30, 20}, {20, 41}, {5}, {100}}
 	}
 	table := medians(values)
-	require.Equal(t, []string{"write_bw, 4KiB, MiB/s", "20.0", "30.5", "5.0", "100.0", "1.52", "0.25"}, table[1])
-	require.Equal(t, []string{"send_lat, 2B, us", "20.0", "30.5", "5.0", "100.0", "0.66", "4.00"}, table[len(figures)])
+	require.Equal(t, []string{"write_bw, 4KiB, MiB/s", "20.0", "30.5", "5.0", "100.0", "1.52",
+		"0.25"}, table[1])
+	require.Equal(t, []string{"send_lat, 2B, us", "20.0", "30.5", "5.0", "100.0", "0.66", "4.00"},
+		table[len(figures)])
 }
 
 func TestHello(t *testing.T) {

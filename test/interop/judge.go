@@ -77,7 +77,8 @@ func read(c matrix.Cell, out string, ours bool) (r report.Row, err error) {
 	}
 	if c.Watched() { // for a time, not for a number
 		if err == nil && (r.Size != c.Size || r.Iterations == 0) {
-			err = fmt.Errorf("%w: %d messages of %v, not some of %v", errOther, r.Iterations, r.Size, units.Bytes(c.Size))
+			err = fmt.Errorf("%w: %d messages of %v, not some of %v", errOther, r.Iterations,
+				r.Size, units.Bytes(c.Size))
 		}
 		return r, err
 	}
@@ -87,7 +88,8 @@ func read(c matrix.Cell, out string, ours bool) (r report.Row, err error) {
 		return r, err
 	}
 	if err == nil && (r.Size != c.Size || r.Iterations != want) {
-		err = fmt.Errorf("%w: %d messages of %v, not %d of %v", errOther, r.Iterations, r.Size, want, units.Bytes(c.Size))
+		err = fmt.Errorf("%w: %d messages of %v, not %d of %v", errOther, r.Iterations, r.Size,
+			want, units.Bytes(c.Size))
 	}
 	return r, err
 }

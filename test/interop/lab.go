@@ -59,8 +59,8 @@ func (l *lab) close() {
 	}
 }
 
-// move has the guest forget the MAC address of our end when that goes to another interface. It would find
-// out by itself, after ten seconds, if it speaks first.
+// move has the guest forget the MAC address of our end when that goes to another interface. It
+// would find out by itself, after ten seconds, if it speaks first.
 func (l *lab) move(ctx context.Context, at string) error {
 	if l.at == at {
 		return nil
@@ -96,8 +96,10 @@ func (l *lab) serving(ctx context.Context, c matrix.Cell, server *program) error
 	case matrix.RCPingpong:
 		return server.says(ctx, "local address:")
 	case matrix.Rping:
-		address := map[matrix.IP]string{matrix.IPv4: matrix.OurIPv4, matrix.IPv6: matrix.OurIPv6}[c.IP]
-		_, err := l.peer.run(ctx, patience(c), "until ping -q -c 1 -W 0.1 "+address+"; do sleep 0.02; done >/dev/null 2>&1")
+		address := map[matrix.IP]string{matrix.IPv4: matrix.OurIPv4,
+			matrix.IPv6: matrix.OurIPv6}[c.IP]
+		_, err := l.peer.run(ctx, patience(c),
+			"until ping -q -c 1 -W 0.1 "+address+"; do sleep 0.02; done >/dev/null 2>&1")
 		return err
 	}
 	return server.says(ctx, "Waiting for client")
@@ -134,7 +136,8 @@ func (l *lab) needs(cells []matrix.Cell) error {
 		name := c.Ours(l.bin(), iface, "")[0]
 		if _, err := os.Stat(name); err != nil && !missing[name] {
 			missing[name] = true
-			errs = append(errs, fmt.Errorf("%s is not built; make binaries", strings.TrimPrefix(name, l.root+"/")))
+			errs = append(errs, fmt.Errorf("%s is not built; make binaries",
+				strings.TrimPrefix(name, l.root+"/")))
 		}
 	}
 	return errors.Join(errs...)

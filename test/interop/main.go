@@ -57,17 +57,22 @@ func main() {
 func parse(args []string) (options, error) {
 	var o options
 	f := flag.NewFlagSet("interop", flag.ContinueOnError)
-	size := f.String("matrix", "quick", "quick: a covering subset; full: every cell, which takes hours")
+	size := f.String("matrix", "quick",
+		"quick: a covering subset; full: every cell, which takes hours")
 	pattern := f.String("run", "", "only what `regexp` matches; -list shows the names")
 	f.BoolVar(&o.list, "list", false, "print the names, and run nothing")
 	f.BoolVar(&o.keep, "keep", false, "leave the guests up")
 	f.BoolVar(&o.verbose, "v", false, "print what both ends of each cell were told and said")
-	f.BoolVar(&o.figures, "figures", false, "instead of the matrix, measure rxe-rxe, goroce-rxe and goroce-goroce")
+	f.BoolVar(&o.figures, "figures", false,
+		"instead of the matrix, measure rxe-rxe, goroce-rxe and goroce-goroce")
 	f.IntVar(&o.rounds, "rounds", 5, "of -figures: `number` of runs that a median is of")
-	f.StringVar(&o.page, "doc", "", "write what came of it into this `file`, where it has a place for it")
+	f.StringVar(&o.page, "doc", "",
+		"write what came of it into this `file`, where it has a place for it")
 	f.Usage = func() {
-		fmt.Fprint(f.Output(), "interop runs goroce against Linux's soft-RoCE, perftest and rping in a virtual machine.\n"+
-			"It exits with 0 when every cell went well; its last line is \"N passed, M failed\".\n\n")
+		fmt.Fprint(f.Output(), "interop runs goroce against Linux's soft-RoCE, perftest and "+
+			"rping in a virtual machine.\n"+
+			"It exits with 0 when every cell went well; its last line is \"N passed, M "+
+			"failed\".\n\n")
 		f.PrintDefaults()
 	}
 	if err := f.Parse(args); err != nil {
@@ -165,7 +170,8 @@ func outside(ctx context.Context, root string, o options) (code int, err error) 
 			down := exec.Command(scripts + "/down")
 			down.Stderr = os.Stderr
 			if e := down.Run(); e != nil {
-				code, err = max(code, exitFailed), errors.Join(err, fmt.Errorf("scripts/interop/down: %w", e))
+				code, err = max(code, exitFailed), errors.Join(err,
+					fmt.Errorf("scripts/interop/down: %w", e))
 			}
 		}()
 	}

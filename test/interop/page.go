@@ -27,7 +27,8 @@ func place(page []byte, name, text string) ([]byte, error) {
 	if from < 0 || to < from {
 		return nil, fmt.Errorf("%s: %w", name, errNoPlace)
 	}
-	return bytes.Join([][]byte{page[:from+len(begin)], []byte(strings.TrimSpace(text) + "\n"), page[to:]}, nil), nil
+	return bytes.Join([][]byte{page[:from+len(begin)], []byte(strings.TrimSpace(text) + "\n"),
+		page[to:]}, nil), nil
 }
 
 // write puts a text into a file's place.
@@ -61,7 +62,8 @@ func markdown(table [][]string) string {
 func (r *run) page(ctx context.Context, file string) error {
 	order, by := r.scores()
 	clean := [][]string{{"test", "service", "we are client", "we are server"}}
-	impaired := [][]string{{"wire", "test", "we are client", "we are server", "our retransmissions", "rxe's recoveries"}}
+	impaired := [][]string{{"wire", "test", "we are client", "we are server", "our retransmissions",
+		"rxe's recoveries"}}
 	for _, g := range order {
 		if g.control != matrix.Unconcerned {
 			continue
@@ -82,7 +84,8 @@ func (r *run) page(ctx context.Context, file string) error {
 		if !g.test.Perftest() {
 			counts[0] = "" // these programs do not print them
 		}
-		impaired = append(impaired, append(append([]string{string(g.impair), string(g.test)}, passed...), counts...))
+		impaired = append(impaired,
+			append(append([]string{string(g.impair), string(g.test)}, passed...), counts...))
 	}
 	control := [][]string{{"cell", "what came of it"}}
 	for _, t := range r.trials {
@@ -110,10 +113,13 @@ func (r *run) page(ctx context.Context, file string) error {
 		}
 		probes = append(probes, []string{strings.TrimPrefix(x.name, "probe/"), verdict})
 	}
-	sum := fmt.Sprintf("%d cells in %v, %d failed. %s", len(r.trials)+len(r.hostiles)+len(r.probings),
+	sum := fmt.Sprintf("%d cells in %v, %d failed. %s",
+		len(r.trials)+len(r.hostiles)+len(r.probings),
 		time.Since(r.begun).Round(time.Second), len(r.failed), r.lab.setting(ctx))
-	return errors.Join(write(file, "matrix", sum+"\n\n"+markdown(clean)), write(file, "impaired", markdown(impaired)),
-		write(file, "control", markdown(control)), write(file, "bad", markdown(bad)), write(file, "probes", markdown(probes)))
+	return errors.Join(write(file, "matrix", sum+"\n\n"+markdown(clean)),
+		write(file, "impaired", markdown(impaired)),
+		write(file, "control", markdown(control)), write(file, "bad", markdown(bad)), write(file,
+			"probes", markdown(probes)))
 }
 
 // setting says on what a run was made, and with which versions.
@@ -124,7 +130,8 @@ func (l *lab) setting(ctx context.Context) string {
 	packages, _ := l.peer.run(ctx, 10*time.Second, `awk '$1 == "Package:" { p = $2 } `+
 		`$1 == "Version:" && (p == "perftest" || p == "rdma-core") { print p, $2 }' /var/lib/dpkg/status; uname -sr`)
 	return fmt.Sprintf("%s; on %d cores of %s, %s. Guest: %s, %s.", ours,
-		runtime.NumCPU(), cpu(), host, strings.Join(strings.Split(strings.TrimSpace(packages), "\n"), ", "), l.accelerator())
+		runtime.NumCPU(), cpu(), host, strings.Join(strings.Split(strings.TrimSpace(packages),
+			"\n"), ", "), l.accelerator())
 }
 
 // accelerator says how a guest's processor is made.

@@ -15,16 +15,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// probed is a test whose flow stops before and in the midst of each message, probes the peer, which knows
-// nothing of probes, and goes on (stopgo). Every probe has to come back, the bytes to be in the peer's
-// memory as they were sent, and the queue pairs to live.
+// probed is a test whose flow stops before and in the midst of each message, probes the peer, which
+// knows nothing of probes, and goes on (stopgo). Every probe has to come back, the bytes to be in
+// the peer's memory as they were sent, and the queue pairs to live.
 type probed struct {
 	name string
 	test matrix.Test
 }
 
 // probeds are all. An ib_read_bw lets nobody write to it, and a probe is a WRITE of nothing.
-var probeds = []probed{{"probe/write", matrix.WriteBW}, {"probe/send", matrix.SendBW}, {"probe/read", matrix.ReadBW}}
+var probeds = []probed{{"probe/write", matrix.WriteBW}, {"probe/send", matrix.SendBW},
+	{"probe/read", matrix.ReadBW}}
 
 // probing is what came of one.
 type probing struct {
@@ -36,15 +37,18 @@ type probing struct {
 }
 
 func (p probed) cell() matrix.Cell {
-	return matrix.Cell{Test: p.test, Role: matrix.Client, Service: matrix.RC, IP: matrix.IPv4, Size: units.MiB, MTU: 4096, QPs: 1}
+	return matrix.Cell{Test: p.test, Role: matrix.Client, Service: matrix.RC, IP: matrix.IPv4,
+		Size: units.MiB, MTU: 4096, QPs: 1}
 }
 
 // ours is the command line of our end.
 func (p probed) ours(bin string) []string {
 	c := p.cell()
 	verb, _, _ := strings.Cut(string(p.test), "_")
-	return []string{bin + "/stopgo", "-d", "af_packet:" + iface, "-ip", matrix.OurIPv4 + "/24", "-verb", verb, "-s", fmt.Sprint(int64(c.Size)),
-		"-m", fmt.Sprint(int64(c.MTU)), "-n", strconv.Itoa(c.Iterations()), "-p", strconv.Itoa(matrix.Port), matrix.PeerIPv4}
+	return []string{bin + "/stopgo", "-d", "af_packet:" + iface, "-ip", matrix.OurIPv4 + "/24",
+		"-verb", verb, "-s", fmt.Sprint(int64(c.Size)),
+		"-m", fmt.Sprint(int64(c.MTU)), "-n", strconv.Itoa(c.Iterations()), "-p",
+		strconv.Itoa(matrix.Port), matrix.PeerIPv4}
 }
 
 // probe runs one.
@@ -65,7 +69,8 @@ func (l *lab) probe(ctx context.Context, p probed) *probing {
 }
 
 // moved is what our end says when all messages are there, and before it how its probes fared.
-var moved = regexp.MustCompile(`(?m)^(\d+ probes .*)\nmoved .* at 0x([0-9a-f]+) in the peer, SHA-256 ([0-9a-f]+); queue pair in RTS$`)
+var moved = regexp.MustCompile(
+	`(?m)^(\d+ probes .*)\nmoved .* at 0x([0-9a-f]+) in the peer, SHA-256 ([0-9a-f]+); queue pair in RTS$`)
 
 func (x *probing) run(ctx context.Context, l *lab, limit time.Duration) error {
 	x.theirs = l.peer.start(limit, x.cell().Theirs()...)
@@ -86,8 +91,10 @@ func (x *probing) run(ctx context.Context, l *lab, limit time.Duration) error {
 	if err != nil || address%page != 0 {
 		return fmt.Errorf("the peer's memory at 0x%s, not a page of %d: %w", said[2], page, err)
 	}
-	there, err := l.peer.run(ctx, limit, fmt.Sprintf("dd if=$(grep -lx ib_%s /proc/[0-9]*/comm | head -n 1 | sed s/comm/mem/) "+
-		"bs=%d skip=%d count=%d 2>/dev/null | sha256sum", x.test, page, address/page, uint64(x.cell().Size)/page))
+	there, err := l.peer.run(ctx, limit,
+		fmt.Sprintf("dd if=$(grep -lx ib_%s /proc/[0-9]*/comm | head -n 1 | sed s/comm/mem/) "+
+			"bs=%d skip=%d count=%d 2>/dev/null | sha256sum", x.test, page, address/page,
+			uint64(x.cell().Size)/page))
 	if err != nil {
 		return err
 	}

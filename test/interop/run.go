@@ -115,7 +115,8 @@ func (r *run) show(err error, name string, programs ...*program) {
 		return
 	}
 	file := filepath.Join(r.failures(), strings.ReplaceAll(name, "/", "_")+".txt")
-	if err := errors.Join(os.MkdirAll(r.failures(), 0o755), os.WriteFile(file, []byte(text.String()), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(r.failures(), 0o755),
+		os.WriteFile(file, []byte(text.String()), 0o644)); err != nil {
 		fmt.Fprintln(r.out, "     ", err)
 	} else {
 		fmt.Fprintln(r.out, "      what both ends said:", strings.TrimPrefix(file, r.lab.root+"/"))
@@ -176,9 +177,11 @@ func (r *run) recoveries() error {
 			theirs += t.rxe["completer_retry_err"] + t.rxe["rcvd_seq_err"]
 		}
 	}
-	fmt.Fprintf(r.out, "over all impaired cells: we retransmitted %d packets, rxe went back %d times\n", ours, theirs)
+	fmt.Fprintf(r.out, "over all impaired cells: we retransmitted %d packets, rxe went back %d "+
+		"times\n", ours, theirs)
 	if ours == 0 || theirs == 0 {
-		return errors.New("the recovery of one end was never needed: the wire is too good, or a counter is broken")
+		return errors.New("the recovery of one end was never needed: the wire is too good, or a " +
+			"counter is broken")
 	}
 	return nil
 }

@@ -46,14 +46,17 @@ func selection(o options) (s selected) {
 			s.probeds = append(s.probeds, p)
 		}
 	}
-	s.all = len(s.cells) == len(every) && len(s.hostiles) == len(hostiles) && len(s.probeds) == len(probeds)
+	s.all = len(s.cells) == len(every) && len(s.hostiles) == len(hostiles) &&
+		len(s.probeds) == len(probeds)
 	return s
 }
 
 func (s selected) empty() bool { return len(s.cells)+len(s.hostiles)+len(s.probeds) == 0 }
 
 func (s selected) impaired() bool {
-	return slices.ContainsFunc(s.cells, func(c matrix.Cell) bool { return c.Impair != matrix.Clean })
+	return slices.ContainsFunc(s.cells, func(c matrix.Cell) bool {
+		return c.Impair != matrix.Clean
+	})
 }
 
 func (s selected) list(w io.Writer) {
@@ -68,6 +71,7 @@ func (s selected) list(w io.Writer) {
 	for _, p := range s.probeds {
 		fmt.Fprintln(w, p.name)
 	}
-	fmt.Fprintf(w, "%d cells, about %.0f minutes with an emulated guest; %d peers that misbehave; %d that are probed\n",
+	fmt.Fprintf(w, "%d cells, about %.0f minutes with an emulated guest; %d peers that "+
+		"misbehave; %d that are probed\n",
 		len(s.cells), 1+seconds/60, len(s.hostiles), len(s.probeds))
 }

@@ -79,10 +79,12 @@ func (r *run) sum() {
 		if g.impair == matrix.Clean {
 			impair = "clean"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", g.name(), g.service, impair, by[g].of(matrix.Client), by[g].of(matrix.Server))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", g.name(), g.service, impair, by[g].of(matrix.Client),
+			by[g].of(matrix.Server))
 	}
 	_ = w.Flush()
-	fmt.Fprintf(r.out, "%d cells in %v\n", len(r.trials)+len(r.hostiles)+len(r.probings), time.Since(r.begun).Round(time.Second))
+	fmt.Fprintf(r.out, "%d cells in %v\n", len(r.trials)+len(r.hostiles)+len(r.probings),
+		time.Since(r.begun).Round(time.Second))
 	if len(r.failed) > 0 {
 		fmt.Fprintf(r.out, "failed:\n  %s\n", strings.Join(r.failed, "\n  "))
 	}

@@ -129,7 +129,8 @@ func seedOf(c matrix.Cell) uint64 {
 
 // counters reads rxe's.
 func (g *guest) counters(ctx context.Context) (report.RXE, error) {
-	text, err := g.run(ctx, 20*time.Second, "grep . /sys/class/infiniband/rxe0/ports/1/hw_counters/*")
+	text, err := g.run(ctx, 20*time.Second,
+		"grep . /sys/class/infiniband/rxe0/ports/1/hw_counters/*")
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,8 @@ func finish(ctx context.Context, a, b *program) error {
 // transcript is a program's command line, output, errors and end.
 func (p *program) transcript() string {
 	o := p.outcome()
-	text := fmt.Sprintf("# %s\n%s\n# output\n%s# errors\n%s# exit code %d\n", p.place, strings.Join(p.line, " "), o.out, o.errs, o.code)
+	text := fmt.Sprintf("# %s\n%s\n# output\n%s# errors\n%s# exit code %d\n", p.place,
+		strings.Join(p.line, " "), o.out, o.errs, o.code)
 	if o.fault != nil {
 		text += "# " + o.fault.Error() + "\n"
 	}

@@ -50,7 +50,8 @@ func removePair(a string) { _ = command("ip", "link", "del", a) }
 // command runs one of the host's, in the namespace that we are in.
 func command(line ...string) error {
 	if out, err := exec.Command(line[0], line[1:]...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(line, " "), err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("%s: %w: %s", strings.Join(line, " "), err,
+			strings.TrimSpace(string(out)))
 	}
 	return nil
 }
@@ -68,20 +69,23 @@ func faults(c matrix.Cell) shaper.Faults {
 	case matrix.Corruption:
 		return shaper.Faults{Corruption: alone}
 	case matrix.Everything:
-		return shaper.Faults{Loss: together, Duplication: together, Reordering: together, Corruption: together}
+		return shaper.Faults{Loss: together, Duplication: together, Reordering: together,
+			Corruption: together}
 	case matrix.Marks:
 		return shaper.Faults{Congestion: shaper.Congestion{Marks: marks}}
 	case matrix.MarksLoss:
 		return shaper.Faults{Loss: overflow, Congestion: shaper.Congestion{Marks: marks}}
 	case matrix.CNPs:
-		return shaper.Faults{Congestion: shaper.Congestion{Marks: marks, For: c.Congested(), Notify: true}}
+		return shaper.Faults{Congestion: shaper.Congestion{Marks: marks, For: c.Congested(),
+			Notify: true}}
 	}
 	return shaper.Faults{}
 }
 
 // shape runs a shaper until stop is called, which answers what it did: to what we sent, and to what
 // the guest did.
-func (*wire) shape(f shaper.Faults, seed uint64) (stop func() ([2]shaper.Counts, error), err error) {
+func (*wire) shape(f shaper.Faults, seed uint64) (stop func() ([2]shaper.Counts, error),
+	err error) {
 	ours, _, err := shaper.Open(shaperEnd)
 	if err != nil {
 		return nil, err

@@ -115,11 +115,13 @@ func (ps pieces) verify(p payload, n int) error {
 		b := e.bytes()
 		here := min(len(b), n-offset)
 		if at := p.differs(b[:here], offset); at >= 0 {
-			return fmt.Errorf("byte %d of %d is %#02x, not %#02x (%s+%d)", offset+at, n, b[at], p.at(offset+at), e.in.name, e.off+at)
+			return fmt.Errorf("byte %d of %d is %#02x, not %#02x (%s+%d)", offset+at, n, b[at],
+				p.at(offset+at), e.in.name, e.off+at)
 		}
 		for at := here; at < len(b); at++ {
 			if b[at] != rest {
-				return fmt.Errorf("byte %d behind the %d of the message was written: %#02x (%s+%d)", offset+at, n, b[at], e.in.name, e.off+at)
+				return fmt.Errorf("byte %d behind the %d of the message was written: %#02x (%s+%d)",
+					offset+at, n, b[at], e.in.name, e.off+at)
 			}
 		}
 		offset += here
@@ -134,7 +136,8 @@ func (ps pieces) verifyPart(p payload) error {
 	for _, e := range ps {
 		for at, v := range e.bytes() {
 			if v != rest && v != p.at(offset+at) {
-				return fmt.Errorf("byte %d is %#02x, neither %#02x nor at rest (%s+%d)", offset+at, v, p.at(offset+at), e.in.name, e.off+at)
+				return fmt.Errorf("byte %d is %#02x, neither %#02x nor at rest (%s+%d)", offset+at,
+					v, p.at(offset+at), e.in.name, e.off+at)
 			}
 		}
 		offset += e.n

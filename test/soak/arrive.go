@@ -28,7 +28,8 @@ func (x *side) received(at *slot, wc *transport.WorkCompletion) {
 	if m.wrong != wrongNot {
 		x.peer.violated(m, "was received")
 	}
-	for _, before := range x.peer.script[x.heard:m.number] { // of the same queue pair, and in its place
+	// of the same queue pair, and in its place
+	for _, before := range x.peer.script[x.heard:m.number] {
 		if before.op == transport.OpWrite {
 			x.peer.written(before)
 		}
@@ -110,8 +111,8 @@ func (x *side) missed(at *slot, wc *transport.WorkCompletion) {
 	}
 }
 
-// caught judges a message of an unreliable peer: it is whole, was sent, and comes once unless the network repeats,
-// and in order unless frames overtake each other.
+// caught judges a message of an unreliable peer: it is whole, was sent, and comes once unless the
+// network repeats, and in order unless frames overtake each other.
 func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
 	extra := 0
 	if x.session.service == transport.UD {
@@ -127,7 +128,8 @@ func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
 		return
 	}
 	for _, m := range x.peer.script[:x.peer.next] {
-		if once && m.arrived || ordered && m.number < x.heard || m.wrong != wrongNot || !m.consumes() || mismatch(m, wc, extra) != "" {
+		if once && m.arrived || ordered && m.number < x.heard || m.wrong != wrongNot ||
+			!m.consumes() || mismatch(m, wc, extra) != "" {
 			continue
 		}
 		body := content[extra:]
@@ -138,7 +140,8 @@ func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
 		if ordered {
 			x.heard = m.number + 1
 		}
-		if x.session.service == transport.UD && !atRest(body[m.carries():]) { // what UC lost may lie there
+		// what UC lost may lie there
+		if x.session.service == transport.UD && !atRest(body[m.carries():]) {
 			x.peer.violated(m, "bytes behind it were written")
 		}
 		if m.op == transport.OpWriteImm {
@@ -152,8 +155,8 @@ func (x *side) caught(at *slot, wc *transport.WorkCompletion) {
 	x.violated(nil, "receive %+v holds no message that was sent and has not come", *wc)
 }
 
-// allArrived checks, in a world where nothing is lost, that the unreliable messages of the side came
-// to their receiver, unless that had no receive for some.
+// allArrived checks, in a world where nothing is lost, that the unreliable messages of the side
+// came to their receiver, unless that had no receive for some.
 func (x *side) allArrived() {
 	if x.gone || x.peer.gone || x.peer.node.endpoint.Counters().UnreliableNoRecv > 0 {
 		return

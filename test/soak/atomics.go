@@ -24,9 +24,10 @@ const wordUses = 60
 
 // atomicUse is one atomic's part in a word.
 type atomicUse struct {
-	word   *word
-	bit    uint64
-	before uint64 // bits of those that had succeeded, or come before on the same queue pair, when it was posted
+	word *word
+	bit  uint64
+	// bits of those that had succeeded, or come before on the same queue pair, when it was posted
+	before uint64
 	after  uint64 // what was in the word when it had been executed, when it succeeded
 	side   *side
 }
@@ -39,7 +40,8 @@ func (n *node) word(x *side, m *message) *atomicUse {
 		if len(n.words.region())-n.words.used < 2*8 {
 			n.words = n.newArena("words", 4096)
 			var err error
-			n.words.mr, err = n.endpoint.RegisterMemory(n.domain, n.words.region(), transport.LocalWrite|transport.RemoteAtomic)
+			n.words.mr, err = n.endpoint.RegisterMemory(n.domain, n.words.region(),
+				transport.LocalWrite|transport.RemoteAtomic)
 			if err != nil {
 				n.violated("%v", err)
 			}
@@ -75,7 +77,8 @@ func (x *side) found(m *message) {
 	u := m.atomic
 	w, found := u.word, binary.NativeEndian.Uint64(m.local[0].bytes())
 	if found&^w.started != 0 || found&u.bit != 0 {
-		x.violated(m, "found %#x, of which only %#x were posted besides its own %#x", found, w.started, u.bit)
+		x.violated(m, "found %#x, of which only %#x were posted besides its own %#x", found,
+			w.started, u.bit)
 	}
 	if w.op == transport.OpFetchAdd {
 		x.counted(m, found)
@@ -93,8 +96,10 @@ func (x *side) counted(m *message, found uint64) {
 	}
 	u.after = found | u.bit
 	for _, other := range u.word.uses {
-		if other.after != 0 && other.after&u.after != other.after && other.after&u.after != u.after {
-			x.violated(m, "found %#x, another one %#x: there is no order in which both could be", found, other.after&^other.bit)
+		if other.after != 0 && other.after&u.after != other.after &&
+			other.after&u.after != u.after {
+			x.violated(m, "found %#x, another one %#x: there is no order in which both could be",
+				found, other.after&^other.bit)
 		}
 	}
 }
@@ -124,9 +129,11 @@ func (w *word) settle() {
 	value := binary.NativeEndian.Uint64(w.place.bytes())
 	switch {
 	case value&^w.started != 0:
-		w.node.violated("word %+v holds %#x, of which only %#x were posted", w.place, value, w.started)
+		w.node.violated("word %+v holds %#x, of which only %#x were posted", w.place, value,
+			w.started)
 	case w.op == transport.OpFetchAdd && w.done&^value != 0:
-		w.node.violated("word %+v holds %#x without %#x, which succeeded", w.place, value, w.done&^value)
+		w.node.violated("word %+v holds %#x without %#x, which succeeded", w.place, value,
+			w.done&^value)
 	case w.op == transport.OpCmpSwap && w.done != 0 && bits.OnesCount64(value) != 1:
 		w.node.violated("lock %+v holds %#x after %#x tried", w.place, value, w.done)
 	}
@@ -134,7 +141,8 @@ func (w *word) settle() {
 		if u.after == 0 {
 			continue
 		}
-		if w.op == transport.OpFetchAdd && u.after&^value != 0 || w.op == transport.OpCmpSwap && u.after != value {
+		if w.op == transport.OpFetchAdd && u.after&^value != 0 || w.op == transport.OpCmpSwap &&
+			u.after != value {
 			w.node.violated("word %+v holds %#x, but %#x was seen", w.place, value, u.after)
 		}
 	}

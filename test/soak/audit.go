@@ -19,8 +19,10 @@ func (w *world) end() {
 		}
 		n.reap()
 		n.audit()
-		if n.cache != nil && n.cache.Sensor() != nil && (n.cache.Sensor().Unconsumed() != 0 || len(n.sharers) > 0) {
-			n.violated("%d bytes of the cache are not consumed, %d sessions have a part in it, and all are over", int64(n.cache.Sensor().Unconsumed()), len(n.sharers))
+		if n.cache != nil && n.cache.Sensor() != nil &&
+			(n.cache.Sensor().Unconsumed() != 0 || len(n.sharers) > 0) {
+			n.violated("%d bytes of the cache are not consumed, %d sessions have a part in it, "+
+				"and all are over", int64(n.cache.Sensor().Unconsumed()), len(n.sharers))
 		}
 		if n.endpoint.Busy() {
 			n.violated("the endpoint is busy, and nothing is left to do")
@@ -59,16 +61,20 @@ func (n *node) audit() {
 	n.zero(c, "CreditsForged")
 	p := n.world.plan
 	if !p.corrupts() {
-		n.zero(c, "DropTruncated", "DropIPHeader", "DropUDPLength", "DropBTH", "DropOpcode", "DropLength", "DropExtension", "DropICRC")
+		n.zero(c, "DropTruncated", "DropIPHeader", "DropUDPLength", "DropBTH", "DropOpcode",
+			"DropLength", "DropExtension", "DropICRC")
 	}
 	if !p.quiet() {
 		return
 	}
 	if !p.mode.credits { // what a session leaves is given to others, who are told, and may be over
-		n.zero(c, "DropUnknownQP", "DropState", "DropPeer", "DropPKey", "DropUnnegotiated", "DropTag")
+		n.zero(c, "DropUnknownQP", "DropState", "DropPeer", "DropPKey", "DropUnnegotiated",
+			"DropTag")
 	}
-	n.zero(c, "DropNotOurs", "DropDestination", "DropWrongService", "DropQKey", "DropGhostAck", "DropBadSyndrome", "DropGhostResponse", "DropBadResponse", "DropSACK",
-		"RetriesExceeded", "NakInvalid", "NakAccess", "NakOperational", "NoNeighbor", "RemoteErrors")
+	n.zero(c, "DropNotOurs", "DropDestination", "DropWrongService", "DropQKey", "DropGhostAck",
+		"DropBadSyndrome", "DropGhostResponse", "DropBadResponse", "DropSACK",
+		"RetriesExceeded", "NakInvalid", "NakAccess", "NakOperational", "NoNeighbor",
+		"RemoteErrors")
 	if !n.world.shortOfBuffers() {
 		n.zero(c, "Timeouts")
 	}
@@ -83,8 +89,8 @@ func (n *node) audit() {
 	}
 }
 
-// shortOfBuffers reports whether a host dropped packets that it had held behind a gap, because others needed the buffers:
-// what is lost for that, and then once more, is found out by a timeout.
+// shortOfBuffers reports whether a host dropped packets that it had held behind a gap, because
+// others needed the buffers: what is lost for that, and then once more, is found out by a timeout.
 func (w *world) shortOfBuffers() bool {
 	for _, n := range w.nodes {
 		if n.endpoint != nil && n.endpoint.Counters().HeldDropped > 0 {
@@ -157,7 +163,8 @@ func (w *world) auditPorts(where fmt.Stringer, ports []*fabric.Port, bad func(fm
 				w.violated("%v port %d queue %d still holds %d bytes", where, i, q, int64(left))
 			}
 			if stats.Dropped > 0 && w.plan.buffers != lossy && !w.plan.faults.disorderly() {
-				w.violated("%v port %d queue %d dropped %d frames, with %v buffers", where, i, q, stats.Dropped, w.plan.buffers)
+				w.violated("%v port %d queue %d dropped %d frames, with %v buffers", where, i, q,
+					stats.Dropped, w.plan.buffers)
 			}
 		}
 	}

@@ -39,7 +39,8 @@ func (x *side) silently(n int) {
 // completed judges the completion of a send.
 func (x *side) completed(n int, wc *transport.WorkCompletion) {
 	if n >= x.next || n < x.done {
-		x.violated(nil, "completion %+v of message %d: %d to %d are outstanding", *wc, n, x.done, x.next-1)
+		x.violated(nil, "completion %+v of message %d: %d to %d are outstanding", *wc, n, x.done,
+			x.next-1)
 		return
 	}
 	m := x.script[n]
@@ -114,7 +115,8 @@ func (x *side) failed(m *message, status transport.Status) {
 		x.violated(m, "%v, and it is not the first to fail", status)
 	}
 	switch {
-	case m.wrong != wrongNot && status == fates[m.wrong].sender, x.peer.withdrawn && status == transport.StatusRemAccessErr:
+	case m.wrong != wrongNot && status == fates[m.wrong].sender,
+		x.peer.withdrawn && status == transport.StatusRemAccessErr:
 		stats.Refused++
 	case status == transport.StatusRetryExcErr:
 		stats.Exhausted++
@@ -155,11 +157,12 @@ func (x *side) excused(m *message) bool {
 	if peer.over() || x.fragile || x.misled() || peer.misled() || x.starved(x.patience) {
 		return true
 	}
-	if peer.qp.State() == transport.Errored && (peer.aborted || peer.failures > 0 || p.faults.any()) {
+	if peer.qp.State() == transport.Errored &&
+		(peer.aborted || peer.failures > 0 || p.faults.any()) {
 		return true
 	}
-	// What the earlier life of the queue pair sent may come late. The new one refuses it as out of sequence, and the
-	// sender takes that for its own: each costs a try.
+	// What the earlier life of the queue pair sent may come late. The new one refuses it as out of
+	// sequence, and the sender takes that for its own: each costs a try.
 	if x.again != nil && x.qp.Stats().SequenceNaks > uint64(x.retries) {
 		return true
 	}
@@ -168,9 +171,9 @@ func (x *side) excused(m *message) bool {
 	return out > 0 && out >= need
 }
 
-// starved says whether packets of classes that go first may have kept those of the side out of a link
-// for so long: they have sent enough to fill the slowest one for half of that time. A requester that
-// is told to come again in 10 µs, for as long as no receive is posted, does so.
+// starved says whether packets of classes that go first may have kept those of the side out of a
+// link for so long: they have sent enough to fill the slowest one for half of that time. A
+// requester that is told to come again in 10 µs, for as long as no receive is posted, does so.
 func (x *side) starved(long units.Duration) bool {
 	p := x.session.plan
 	const queueShift = 5 // of a traffic class: eight DSCPs a queue

@@ -8,9 +8,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The mode carc: every session is a reliable connection, with a gate and a granter of package carc at both ends, and every
-// host has a cache that its sessions share. Programs consume what they received a while later, in any order; where
-// responses return credits, they come a round trip after that. CREDITs are lost as notices of the mode tocc are.
+// The mode carc: every session is a reliable connection, with a gate and a granter of package carc
+// at both ends, and every host has a cache that its sessions share. Programs consume what they
+// received a while later, in any order; where responses return credits, they come a round trip
+// after that. CREDITs are lost as notices of the mode tocc are.
 
 // creditsSettle is how long CREDITs may still be said after all is consumed.
 const creditsSettle = 100 * units.Microsecond
@@ -27,8 +28,10 @@ func (p *plan) drawCredits() {
 	rr := d.chance(0.3)
 	for i := range p.traits {
 		llc := scale(d, 8*units.KiB, 4*units.MiB)
-		text := fmt.Sprintf("llc=%dB,line=%dB,delta=%s,hold=%v,gather=%v", int64(llc), oneOf(d, 32, 64, 64, 128),
-			oneOf(d, "auto", "auto", "off", "20", "-20"), scale(d, units.Microsecond, units.Millisecond), scale(d, units.Nanosecond, 20*units.Microsecond))
+		text := fmt.Sprintf("llc=%dB,line=%dB,delta=%s,hold=%v,gather=%v", int64(llc),
+			oneOf(d, 32, 64, 64, 128),
+			oneOf(d, "auto", "auto", "off", "20", "-20"), scale(d, units.Microsecond,
+				units.Millisecond), scale(d, units.Nanosecond, 20*units.Microsecond))
 		if d.chance(0.2) {
 			text += ",share=active"
 		}
@@ -46,7 +49,8 @@ func (p *plan) drawCredits() {
 	}
 	for _, s := range p.sessions {
 		if !p.mode.tokens {
-			s.path = cc.Path{LineRate: p.topology.slowest, BaseRTT: max(p.trip, units.Microsecond), Payload: s.mtu}
+			s.path = cc.Path{LineRate: p.topology.slowest, BaseRTT: max(p.trip, units.Microsecond),
+				Payload: s.mtu}
 		}
 	}
 }
@@ -82,7 +86,8 @@ func (x *side) consume(bytes units.Bytes) {
 	})
 }
 
-// respond has the peer's program hear that its message was consumed, where that returns its credits.
+// respond has the peer's program hear that its message was consumed, where that returns its
+// credits.
 func (x *side) respond(bytes units.Bytes) {
 	if !x.node.traits().cache.RequestResponse() {
 		return
@@ -96,7 +101,8 @@ func (x *side) respond(bytes units.Bytes) {
 	})
 }
 
-// watchedCredits keeps an account of what a gate lets go, and looks that never more is out than it may be.
+// watchedCredits keeps an account of what a gate lets go, and looks that never more is out than it
+// may be.
 type watchedCredits struct {
 	*carc.Gate
 	side  *side
@@ -149,8 +155,8 @@ func (g *watchedCredits) Answered(bytes units.Bytes, now units.Time) {
 	g.look()
 }
 
-// look checks what is out against the most credits that there were since the oldest of it left, and one message that is
-// larger than all.
+// look checks what is out against the most credits that there were since the oldest of it left, and
+// one message that is larger than all.
 func (g *watchedCredits) look() {
 	returned := g.taken - g.Outstanding()
 	for len(g.out) > 0 && g.out[0].upTo <= returned {
@@ -166,12 +172,13 @@ func (g *watchedCredits) look() {
 		}
 	}
 	if len(g.out) > 0 && (overdrafts > 1 || g.Outstanding() > g.out[0].most+overdrawn) {
-		g.side.violated(nil, "%d lines are out, of %d, and %d messages overdrawn, %d lines", g.Outstanding(), g.out[0].most, overdrafts, overdrawn)
+		g.side.violated(nil, "%d lines are out, of %d, and %d messages overdrawn, %d lines",
+			g.Outstanding(), g.out[0].most, overdrafts, overdrawn)
 	}
 }
 
-// watchedReturns keeps an account of what is consumed, and looks that the host's sessions together are told of no more than
-// its cache.
+// watchedReturns keeps an account of what is consumed, and looks that the host's sessions together
+// are told of no more than its cache.
 type watchedReturns struct {
 	*carc.Granter
 	side                *side
@@ -234,8 +241,8 @@ func (g *watchedReturns) Emit(incomplete bool, now units.Time) (cc.Notice, bool)
 	return n, some
 }
 
-// lookCredits checks the host's credits against its cache: but for what loosens them, and the packet that each session may
-// send in any case.
+// lookCredits checks the host's credits against its cache: but for what loosens them, and the
+// packet that each session may send in any case.
 func (n *node) lookCredits() {
 	sum, room := units.Bytes(0), n.llc
 	for g := range n.sharers {
@@ -243,25 +250,31 @@ func (n *node) lookCredits() {
 		room += g.side.session.mtu + g.line
 	}
 	if sum > room {
-		n.violated("%d sessions are told of %d bytes of cache, of %d", len(n.sharers), int64(sum), int64(room))
+		n.violated("%d sessions are told of %d bytes of cache, of %d", len(n.sharers), int64(sum),
+			int64(room))
 	}
 }
 
 // balanced checks, when all went well, that no line was lost.
 func (x *side) balanced() {
 	peer := x.peer
-	if x.credits == nil || x.dead || x.aborted || x.gone || x.withdrawn || peer.dead || peer.aborted || peer.gone || peer.withdrawn || x.fatals+peer.fatals > 0 || peer.returns == nil {
+	if x.credits == nil || x.dead || x.aborted || x.gone || x.withdrawn || peer.dead ||
+		peer.aborted || peer.gone || peer.withdrawn || x.fatals+peer.fatals > 0 ||
+		peer.returns == nil {
 		return
 	}
 	if r := peer.returns; x.credits.taken != r.consumed || r.consumed != r.delivered {
-		x.violated(nil, "%d lines were taken, %d delivered, %d consumed", x.credits.taken, r.delivered, r.consumed)
+		x.violated(nil, "%d lines were taken, %d delivered, %d consumed", x.credits.taken,
+			r.delivered, r.consumed)
 	}
 }
 
 func (g *watchedCredits) String() string {
-	return fmt.Sprintf("gate: taken %d, out %d of %d, next %v, %+v", g.taken, g.Outstanding(), g.Credits(), g.Next(), g.Stats())
+	return fmt.Sprintf("gate: taken %d, out %d of %d, next %v, %+v", g.taken, g.Outstanding(),
+		g.Credits(), g.Next(), g.Stats())
 }
 
 func (g *watchedReturns) String() string {
-	return fmt.Sprintf("granter: delivered %d, consumed %d, credits %d and %d, next %v, %+v", g.delivered, g.consumed, g.Credits(), g.Loosened(), g.Next(), g.Stats())
+	return fmt.Sprintf("granter: delivered %d, consumed %d, credits %d and %d, next %v, %+v",
+		g.delivered, g.consumed, g.Credits(), g.Loosened(), g.Next(), g.Stats())
 }

@@ -26,7 +26,8 @@ type spoiled struct {
 
 const everyPort = ^uint64(0)
 
-// outage is a link that is down, a NIC that pauses its switch without reason, or a host that stalls.
+// outage is a link that is down, a NIC that pauses its switch without reason, or a host that
+// stalls.
 type outage struct {
 	link     uint64 // which port; of a storm and a stall, which host
 	storm    bool
@@ -77,7 +78,8 @@ func (f *faults) drawSpoiled(d dice, k *kind, span units.Time) {
 			}
 			if d.chance(0.3) {
 				s.how.Burst = fabric.GilbertElliott{
-					ToBad: scale(d, 1e-4, 0.02), ToGood: scale(d, 0.02, 1), LoseGood: oneOf(d, 0, 0.001), LoseBad: scale(d, 0.1, 1)}
+					ToBad: scale(d, 1e-4, 0.02), ToGood: scale(d, 0.02, 1), LoseGood: oneOf(d, 0,
+						0.001), LoseBad: scale(d, 0.1, 1)}
 			}
 		}
 		if k.disorder {
@@ -92,7 +94,8 @@ func (f *faults) drawSpoiled(d dice, k *kind, span units.Time) {
 	}
 }
 
-// drawStalls draws, in the modes tocc and carc, how often notices are lost, and hosts that poll nothing for a while.
+// drawStalls draws, in the modes tocc and carc, how often notices are lost, and hosts that poll
+// nothing for a while.
 func (p *plan) drawStalls() {
 	k, f := &p.kind, &p.faults
 	if !p.mode.admits() || k.quiet() {
@@ -113,7 +116,8 @@ func (p *plan) drawStalls() {
 // drawOutages draws outages that retries survive, and some that they do not.
 func (f *faults) drawOutages(d dice, p *plan, span units.Time) {
 	for range between(d, 1, 5) {
-		o := outage{link: d.Uint64(), storm: p.buffers == lossless && d.chance(0.5) || d.chance(0.1), priority: d.IntN(fabric.Priorities)}
+		o := outage{link: d.Uint64(), storm: p.buffers == lossless && d.chance(0.5) ||
+			d.chance(0.1), priority: d.IntN(fabric.Priorities)}
 		o.from = between(d, 0, span)
 		o.to = o.from.Add(scale(d, units.Microsecond, oneOf(d, p.slack, 10*p.slack)))
 		f.outages = append(f.outages, o)
@@ -125,7 +129,8 @@ func (f *faults) drawCrashes(d dice, hosts int, span units.Time) {
 	for range between(d, 1, 3) {
 		c := crash{host: d.IntN(hosts), at: between(d, 0, span)}
 		if d.chance(0.7) {
-			c.back = c.at.Add(scale(d, 100*units.Nanosecond, units.Duration(span)+units.Microsecond))
+			c.back = c.at.Add(scale(d, 100*units.Nanosecond,
+				units.Duration(span)+units.Microsecond))
 		}
 		again := false
 		for _, other := range f.crashes {
@@ -138,9 +143,9 @@ func (f *faults) drawCrashes(d dice, hosts int, span units.Time) {
 	}
 }
 
-// loss is the highest probability with which a link loses a frame. While a channel is bad it
-// counts as always bad: a retry may well come before it has turned good. Selective repeat takes
-// what is overtaken for lost; go-back-N loses what comes behind a gap when its NAK is overtaken too.
+// loss is the highest probability with which a link loses a frame. While a channel is bad it counts
+// as always bad: a retry may well come before it has turned good. Selective repeat takes what is
+// overtaken for lost; go-back-N loses what comes behind a gap when its NAK is overtaken too.
 func (f *faults) loss(selective bool) float64 {
 	worst := 0.0
 	for _, s := range f.spoiled {

@@ -45,7 +45,8 @@ func (f *forger) fire() {
 	wait := f.gap
 	for f.left > 0 {
 		f.left--
-		if x.session.state == sessionOpen && !x.over() && !x.peer.over() && x.node != nil && x.node.endpoint != nil && from.endpoint != nil {
+		if x.session.state == sessionOpen && !x.over() && !x.peer.over() && x.node != nil &&
+			x.node.endpoint != nil && from.endpoint != nil {
 			if frame := f.forge(x); frame != nil && !from.inject(frame) {
 				wait = max(wait, from.host.NIC().Info().LinkRate.Duration(units.Bytes(len(frame))))
 			}
@@ -138,9 +139,11 @@ func (f *forger) forge(x *side) []byte {
 func (f *forger) address(x *side) wire.Address {
 	d, s := f.dice, x.session
 	a := wire.Address{
-		SrcMAC: [6]byte(f.world.nodes[f.from].host.NIC().Info().MAC), DstMAC: [6]byte(x.node.host.NIC().Info().MAC), VLAN: s.plan.vlan,
-		Src: x.peer.node.address(s.v6), Dst: x.node.address(s.v6), SrcPort: uint16(between(d, 0xc000, 0xffff)),
-		TOS: uint8(d.Uint32()), PKey: s.pkeys[f.side], DestQP: x.qp.Num,
+		SrcMAC: [6]byte(f.world.nodes[f.from].host.NIC().Info().MAC),
+		DstMAC: [6]byte(x.node.host.NIC().Info().MAC), VLAN: s.plan.vlan,
+		Src: x.peer.node.address(s.v6), Dst: x.node.address(s.v6),
+		SrcPort: uint16(between(d, 0xc000, 0xffff)),
+		TOS:     uint8(d.Uint32()), PKey: s.pkeys[f.side], DestQP: x.qp.Num,
 	}
 	switch f.forgery {
 	case forgeTrimmed:
@@ -199,11 +202,12 @@ func (f *forger) psn(x *side) wire.PSN {
 	}
 }
 
-// believes reports whether a packet with a PSN may be the peer's: a request that is expected or to come, or what speaks of
-// a packet that is outstanding or to come.
+// believes reports whether a packet with a PSN may be the peer's: a request that is expected or to
+// come, or what speaks of a packet that is outstanding or to come.
 func (x *side) believes(psn wire.PSN) bool {
 	at := x.qp.PSNs()
-	return !psn.Before(at.Expected) && !psn.After(x.peer.lastPSN()) || !psn.Before(at.Unacknowledged.Add(wire.PSNMask)) && !psn.After(x.lastPSN())
+	return !psn.Before(at.Expected) && !psn.After(x.peer.lastPSN()) ||
+		!psn.Before(at.Unacknowledged.Add(wire.PSNMask)) && !psn.After(x.lastPSN())
 }
 
 // lastPSN is past all that the side ever sends.
@@ -220,8 +224,8 @@ func (f *forger) tag(x *side, op wire.Opcode) uint16 {
 	return x.tag ^ 1<<f.dice.IntN(16)
 }
 
-// mostRepeated is the largest READ that is asked for again: a responder must answer each repetition in full (InfiniBand
-// spec 9.7.5.1.2), which takes a simulation long and proves little.
+// mostRepeated is the largest READ that is asked for again: a responder must answer each repetition
+// in full (InfiniBand spec 9.7.5.1.2), which takes a simulation long and proves little.
 const mostRepeated = 16 << 10
 
 // replay is a packet that the peer sent.
@@ -250,7 +254,8 @@ func (f *forger) replay(x *side) []byte {
 		flip(14, len(frame))
 	case forgeSealed: // of what is over
 		info := p.Op.Info()
-		if x.session.service != transport.RC || x.believes(p.PSN) || info.Kind == wire.Extension || p.Op == wire.XACK || int(p.End) == int(p.ExtOff) {
+		if x.session.service != transport.RC || x.believes(p.PSN) || info.Kind == wire.Extension ||
+			p.Op == wire.XACK || int(p.End) == int(p.ExtOff) {
 			return nil
 		}
 		flip(int(p.ExtOff), int(p.End))
@@ -268,7 +273,8 @@ func (f *forger) arp(x *side) []byte {
 	d := f.dice
 	frame := f.room[:60]
 	clear(frame)
-	mac, dst := [6]byte{2, 0xbb, 3: byte(d.Uint32()), 4: byte(d.Uint32()), 5: byte(d.Uint32())}, x.node.host.NIC().Info().MAC
+	mac, dst := [6]byte{2, 0xbb, 3: byte(d.Uint32()), 4: byte(d.Uint32()), 5: byte(d.Uint32())},
+		x.node.host.NIC().Info().MAC
 	copy(frame, dst[:])
 	copy(frame[6:], mac[:])
 	at := 12

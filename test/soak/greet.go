@@ -14,7 +14,8 @@ func (s *session) greet() {
 	if s.state != sessionOpen {
 		return
 	}
-	if s.plan.quiet() && w.dice.chance(0.5) || s.sides[0].gone || s.sides[1].gone || s.sides[0].knows() && s.sides[1].knows() {
+	if s.plan.quiet() && w.dice.chance(0.5) || s.sides[0].gone || s.sides[1].gone ||
+		s.sides[0].knows() && s.sides[1].knows() {
 		for _, x := range s.sides {
 			x.start()
 		}
@@ -28,7 +29,8 @@ func (s *session) greet() {
 
 // mac answers the MAC address that the side's host has for its peer.
 func (x *side) mac() (mac [6]byte, known bool) {
-	entry, err := x.node.endpoint.Neighbors().Resolve(x.peer.node.address(x.session.v6), x.session.world.net.Now())
+	entry, err := x.node.endpoint.Neighbors().Resolve(x.peer.node.address(x.session.v6),
+		x.session.world.net.Now())
 	if err != nil {
 		x.violated(nil, "%v", err)
 		return mac, false
@@ -48,5 +50,6 @@ func (x *side) misled() bool {
 		return false
 	}
 	mac, known := x.mac()
-	return !known || mac != [6]byte(x.peer.node.host.NIC().Info().MAC) || x.node.endpoint.Neighbors().Counters().MACChanges > 0
+	return !known || mac != [6]byte(x.peer.node.host.NIC().Info().MAC) ||
+		x.node.endpoint.Neighbors().Counters().MACChanges > 0
 }

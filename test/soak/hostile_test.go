@@ -12,7 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestHostile runs seeds of the mode hostile, of every kind and beside tokens, credits and real hosts.
+// TestHostile runs seeds of the mode hostile, of every kind and beside tokens, credits and real
+// hosts.
 func TestHostile(t *testing.T) {
 	seeds := 24
 	if testing.Short() || raced {
@@ -32,7 +33,8 @@ func TestHostile(t *testing.T) {
 func TestEveryHostilityIsNoticed(t *testing.T) {
 	const at = units.Time(60 * units.Microsecond)
 	send := func(w *world, x *side, op wire.Opcode, psn wire.PSN, payload int) {
-		f := forger{world: w, volley: &volley{from: x.host, forgery: forgeOpcode}, dice: newDice(1, 1)}
+		f := forger{world: w, volley: &volley{from: x.host, forgery: forgeOpcode},
+			dice: newDice(1, 1)}
 		var tmpl wire.Template
 		a := f.address(x.peer)
 		a.TOS = 0
@@ -49,13 +51,17 @@ func TestEveryHostilityIsNoticed(t *testing.T) {
 		{"a packet that is over", func(w *world, x *side) {
 			send(w, x, wire.RCWriteMiddle, x.peer.qp.PSNs().Expected.Add(wire.PSNMask), 1024)
 		}, ""},
-		{"a packet that nobody will get to", func(w *world, x *side) { send(w, x, wire.RCSendOnly, x.lastPSN().Add(1), 8) }, ""},
+		{"a packet that nobody will get to", func(w *world, x *side) {
+			send(w, x, wire.RCSendOnly, x.lastPSN().Add(1), 8)
+		}, ""},
 		{"a SEND with a PSN that is to come", func(w *world, x *side) {
 			send(w, x, wire.RCSendOnly, x.peer.qp.PSNs().Expected.Add(100), 8)
 		}, "remote invalid request"},
 		{"a host that holds more than it may", func(w *world, x *side) {
 			for i := range 40 {
-				w.net.At(at.Add(units.Duration(i)*200*units.Nanosecond), func() { send(w, x, wire.RCSendOnly, x.peer.qp.PSNs().Expected.Add(400), 8) })
+				w.net.At(at.Add(units.Duration(i)*200*units.Nanosecond), func() {
+					send(w, x, wire.RCSendOnly, x.peer.qp.PSNs().Expected.Add(400), 8)
+				})
 			}
 			w.net.At(at.Add(12*units.Microsecond), func() {
 				w.plan.traits[x.peer.host].held = 1
@@ -81,13 +87,16 @@ func TestForgedPSNs(t *testing.T) {
 			psn      wire.PSN
 			believed bool
 		}{
-			{at.Expected, true}, {at.Expected.Add(wire.PSNMask), false}, {x.lastPSN(), true}, {x.lastPSN().Add(1), false},
-			{at.Unacknowledged, true}, {at.Unacknowledged.Add(wire.PSNMask), true}, {x.peer.lastPSN(), true}, {x.peer.lastPSN().Add(1), false},
+			{at.Expected, true}, {at.Expected.Add(wire.PSNMask), false}, {x.lastPSN(), true},
+			{x.lastPSN().Add(1), false},
+			{at.Unacknowledged, true}, {at.Unacknowledged.Add(wire.PSNMask), true},
+			{x.peer.lastPSN(), true}, {x.peer.lastPSN().Add(1), false},
 		} {
 			assert.Equal(t, c.believed, x.peer.believes(c.psn), "%d of %+v", c.psn, at)
 		}
 		for kind := range forgeries {
-			f := forger{world: w, volley: &volley{forgery: kind, side: 1}, dice: newDice(1, uint64(kind))}
+			f := forger{world: w, volley: &volley{forgery: kind, side: 1},
+				dice: newDice(1, uint64(kind))}
 			for range 200 {
 				if psn := f.psn(x.peer); kind != forgeStranger && kind != forgePartition {
 					require.False(t, x.peer.believes(psn))

@@ -18,7 +18,8 @@ func (p *plan) drawHost(d dice) {
 		c.RxDelay = between(d, 0, 2*units.Microsecond)
 	}
 	if d.chance(0.3) {
-		c.CPU = fabric.CPU{PerPoll: between(d, 0, 200*units.Nanosecond), PerPacket: between(d, 0, 500*units.Nanosecond)}
+		c.CPU = fabric.CPU{PerPoll: between(d, 0, 200*units.Nanosecond),
+			PerPacket: between(d, 0, 500*units.Nanosecond)}
 	}
 	if d.chance(0.3) {
 		c.PCIe.Rate = scale(d, p.topology.slowest/2, 2*p.topology.fastest)
@@ -45,6 +46,8 @@ func (p *plan) drawHost(d dice) {
 			c.PCIe.XOff = c.PCIe.Buffer / 2
 		}
 	}
-	p.hosts = fmt.Sprintf("tx depth %d, rx depth %d, delays %v and %v, jitter to %v, CPU %v a poll and %v a packet, PCIe %+v",
-		c.TxDepth, c.RxDepth, c.TxDelay, c.RxDelay, p.jitter, c.CPU.PerPoll, c.CPU.PerPacket, c.PCIe)
+	p.hosts = fmt.Sprintf("tx depth %d, rx depth %d, delays %v and %v, jitter to %v, CPU %v a "+
+		"poll and %v a packet, PCIe %+v",
+		c.TxDepth, c.RxDepth, c.TxDelay, c.RxDelay, p.jitter, c.CPU.PerPoll, c.CPU.PerPacket,
+		c.PCIe)
 }

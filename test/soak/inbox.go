@@ -37,7 +37,8 @@ func newInbox(x *side) (*inbox, error) {
 	if x.shared {
 		return x.node.inbox, nil
 	}
-	b := &inbox{node: x.node, side: x, depth: x.recvDepth, sges: x.recvSGEs, lazy: x.node.traits().lazy}
+	b := &inbox{node: x.node, side: x, depth: x.recvDepth, sges: x.recvSGEs,
+		lazy: x.node.traits().lazy}
 	largest := 0
 	for _, m := range x.peer.script {
 		if m.consumes() {
@@ -121,7 +122,8 @@ func (b *inbox) supply() {
 		b.coming++
 		w.net.At(w.net.Now().Add(between(w.dice, 0, b.lazy)), func() {
 			b.coming--
-			if b.side != nil && b.side.over() || b.node.endpoint == nil || b.node.inboxes[b.number] != b {
+			if b.side != nil && b.side.over() || b.node.endpoint == nil ||
+				b.node.inboxes[b.number] != b {
 				return
 			}
 			b.post()
@@ -215,7 +217,8 @@ func (b *inbox) received(i int, wc *transport.WorkCompletion) {
 	}
 	restore(held.room.bytes())
 	b.free = append(b.free, i)
-	if b.side == nil || !x.over() && wc.Status != transport.StatusWRFlushErr { // or it would be flushed again
+	// or it would be flushed again
+	if b.side == nil || !x.over() && wc.Status != transport.StatusWRFlushErr {
 		b.supply()
 	}
 }

@@ -29,7 +29,8 @@ var kinds = []kind{
 	{name: "outage", weight: 8, outages: true},
 	{name: "crash", weight: 8, crashes: true},
 	{name: "overload", weight: 8, overload: true},
-	{name: "chaos", weight: 8, oddities: true, loss: true, disorder: true, outages: true, crashes: true, overload: true},
+	{name: "chaos", weight: 8, oddities: true, loss: true, disorder: true, outages: true,
+		crashes: true, overload: true},
 }
 
 // quiet says that nothing may be lost, late or refused in a world of this kind.
@@ -59,7 +60,8 @@ type mode struct {
 
 var recoveries = map[string]recovery{"gobackn": recoverGoBackN, "selective": recoverSelective}
 
-// modeNamed finds a mode: nothing or "all", a kind, a way of recovery, tocc, carc, hosts or hostile, or several with commas between.
+// modeNamed finds a mode: nothing or "all", a kind, a way of recovery, tocc, carc, hosts or
+// hostile, or several with commas between.
 func modeNamed(name string) (mode, error) {
 	if name == "" || name == "all" {
 		return mode{}, nil
@@ -86,7 +88,8 @@ func modeNamed(name string) (mode, error) {
 		}
 		i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == part })
 		if i < 0 {
-			return mode{}, fmt.Errorf("soak: mode %q is none of %s", part, strings.Join(modeNames(), ", "))
+			return mode{}, fmt.Errorf("soak: mode %q is none of %s", part,
+				strings.Join(modeNames(), ", "))
 		}
 		m.kind = &kinds[i]
 	}

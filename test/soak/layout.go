@@ -33,7 +33,8 @@ func (x *side) register() error {
 		}
 	}
 	n := x.node
-	all := transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic
+	all := transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead |
+		transport.RemoteAtomic
 	for _, r := range []struct {
 		to     **arena
 		name   string
@@ -74,7 +75,8 @@ func (x *side) place(m *message) {
 		m.reads.users++
 	case m.isAtomic() && (m.wrong == wrongNot || m.wrong == wrongLocalKey):
 		m.atomic = x.peer.node.word(x, m)
-	case (m.isWrite() || m.op == transport.OpRead) && (m.wrong == wrongNot || m.wrong == wrongLocalKey || m.wrong == wrongNever):
+	case (m.isWrite() || m.op == transport.OpRead) &&
+		(m.wrong == wrongNot || m.wrong == wrongLocalKey || m.wrong == wrongNever):
 		m.remote = pieces{x.peer.target.take(m.size, gap)}
 	case m.op == transport.OpSendInv && m.wrong == wrongNot:
 		m.doomed = x.peer.doom()
@@ -100,7 +102,8 @@ func (x *side) scatter(d dice, size int, whole bool) pieces {
 func (x *side) doom() *arena {
 	n := x.node
 	a := n.newArena("doomed", 32)
-	mr, err := n.endpoint.RegisterMemory(n.domain, a.region(), transport.LocalWrite|transport.RemoteWrite|transport.RemoteInvalidate)
+	mr, err := n.endpoint.RegisterMemory(n.domain, a.region(),
+		transport.LocalWrite|transport.RemoteWrite|transport.RemoteInvalidate)
 	if err != nil {
 		x.violated(nil, "%v", err)
 	}

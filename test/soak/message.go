@@ -26,10 +26,13 @@ const (
 	wrongQKey             // of a datagram
 )
 
-var wrongNames = [...]string{"", "wrong key", "out of bounds", "no right", "other domain", "unaligned", "wrong local key",
-	"longer than the receive", "receive into foreign memory", "invalidates a plain region", "no receive", "wrong Q_Key"}
+var wrongNames = [...]string{"", "wrong key", "out of bounds", "no right", "other domain",
+	"unaligned", "wrong local key",
+	"longer than the receive", "receive into foreign memory", "invalidates a plain region",
+	"no receive", "wrong Q_Key"}
 
-// fate is how both ends of a reliable connection learn of a mistake. Of unreliable ones neither does.
+// fate is how both ends of a reliable connection learn of a mistake. Of unreliable ones neither
+// does.
 type fate struct {
 	sender   transport.Status
 	receiver transport.Status // of the receive it took; success: it takes none
@@ -85,10 +88,14 @@ func (m *message) answered() bool { return m.op >= transport.OpRead }
 
 func (m *message) isAtomic() bool { return m.op >= transport.OpCmpSwap }
 
-func (m *message) isWrite() bool { return m.op == transport.OpWrite || m.op == transport.OpWriteImm }
+func (m *message) isWrite() bool {
+	return m.op == transport.OpWrite || m.op == transport.OpWriteImm
+}
 
 // consumes says whether it takes a receive.
-func (m *message) consumes() bool { return m.op <= transport.OpSendInv || m.op == transport.OpWriteImm }
+func (m *message) consumes() bool {
+	return m.op <= transport.OpSendInv || m.op == transport.OpWriteImm
+}
 
 // carries is the payload that lands in the receive.
 func (m *message) carries() int {
@@ -113,8 +120,10 @@ func (m *message) packets(mtu units.Bytes) int { return max(1, (m.size+int(mtu)-
 const badKey = 0x5a5a5a00
 
 var completionOps = [...]transport.CompletionOp{
-	transport.OpSend: transport.CompSend, transport.OpSendImm: transport.CompSend, transport.OpSendInv: transport.CompSend,
-	transport.OpWrite: transport.CompWrite, transport.OpWriteImm: transport.CompWrite, transport.OpRead: transport.CompRead,
+	transport.OpSend: transport.CompSend, transport.OpSendImm: transport.CompSend,
+	transport.OpSendInv: transport.CompSend,
+	transport.OpWrite:   transport.CompWrite, transport.OpWriteImm: transport.CompWrite,
+	transport.OpRead:    transport.CompRead,
 	transport.OpCmpSwap: transport.CompCmpSwap, transport.OpFetchAdd: transport.CompFetchAdd,
 }
 

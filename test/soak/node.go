@@ -60,13 +60,14 @@ func (n *node) address(v6 bool) netip.Addr {
 // start gives the host an endpoint.
 func (n *node) start() {
 	w, t := n.world, n.traits()
-	// Each life has numbers of its own: an unreliable peer that has not heard of the end still sends
-	// to those of the last one.
+	// Each life has numbers of its own: an unreliable peer that has not heard of the end still
+	// sends to those of the last one.
 	first := max(2, (t.firstQPN+uint32(n.lives)<<12)&wire.PSNMask)
 	n.lives++
 	n.returns = false
 	endpoint, err := transport.New(transport.Config{
-		Port: n.port(), Addrs: n.host.Addrs(), Seed: w.dice.Uint64(), Repeatable: true, FirstQPN: first, MaxHeld: t.held, TrimmedDSCP: trimmedDSCP, VLAN: w.plan.vlan,
+		Port: n.port(), Addrs: n.host.Addrs(), Seed: w.dice.Uint64(), Repeatable: true,
+		FirstQPN: first, MaxHeld: t.held, TrimmedDSCP: trimmedDSCP, VLAN: w.plan.vlan,
 	}, w.net.Now())
 	if err != nil {
 		n.violated("%v", err)
@@ -91,7 +92,8 @@ func (n *node) start() {
 		n.inbox.supply()
 	}
 	endpoint.OnRound(n.round)
-	n.queue.OnEvent(func(*transport.CompletionQueue) { n.host.Wake() }) // some end only as they leave
+	// some end only as they leave
+	n.queue.OnEvent(func(*transport.CompletionQueue) { n.host.Wake() })
 	n.poller = &stalling{Endpoint: endpoint}
 	n.host.Run(n.poller)
 	waiting := n.waiting
@@ -112,7 +114,8 @@ func (n *node) port() packet.Port {
 	if f.silence == 0 {
 		return port
 	}
-	return &mute{Port: port, dice: newDice(n.world.plan.seed, uint64(n.index)<<32|0x6d757465), chance: f.silence, until: f.end, now: n.world.net.Now}
+	return &mute{Port: port, dice: newDice(n.world.plan.seed, uint64(n.index)<<32|0x6d757465),
+		chance: f.silence, until: f.end, now: n.world.net.Now}
 }
 
 // stall has nobody poll the endpoint until a time.

@@ -38,7 +38,8 @@ func (m *mute) Send(class packet.Class, bufs []packet.Buf) (sent int) {
 
 func (m *mute) loses(frame []byte) bool {
 	var p wire.Packet
-	if m.now().After(m.until) || p.Parse(frame) != nil || p.Op != wire.RTS && p.Op != wire.Token && p.Op != wire.CREDIT {
+	if m.now().After(m.until) || p.Parse(frame) != nil || p.Op != wire.RTS && p.Op != wire.Token &&
+		p.Op != wire.CREDIT {
 		return false
 	}
 	return m.dice.chance(m.chance)

@@ -58,12 +58,14 @@ func newPlan(seed uint64, m mode) (*plan, error) {
 	d := newDice(seed, 0x736f616b)
 	p := &plan{seed: seed, mode: m, kind: m.draw(d)}
 	if p.kind.name == "chaos" { // not everything every time
-		for _, trait := range []*bool{&p.kind.oddities, &p.kind.loss, &p.kind.disorder, &p.kind.outages, &p.kind.crashes, &p.kind.overload} {
+		for _, trait := range []*bool{&p.kind.oddities, &p.kind.loss, &p.kind.disorder,
+			&p.kind.outages, &p.kind.crashes, &p.kind.overload} {
 			*trait = d.chance(0.6)
 		}
 	}
 	p.topology = drawTopology(d)
-	p.parts.Config = fabric.Config{Seed: seed, MTU: oneOf(d, units.Bytes(4200), 4200, 4200, 4200, 9000, 1500)}
+	p.parts.Config = fabric.Config{Seed: seed, MTU: oneOf(d, units.Bytes(4200), 4200, 4200, 4200,
+		9000, 1500)}
 	if d.chance(0.1) {
 		p.vlan = between(d, uint16(1), 4094)
 	}
@@ -131,7 +133,8 @@ func (p *plan) drawTimers(d dice) {
 		slowest = min(slowest, r)
 	}
 	processor := units.Duration(packets) * (host.CPU.PerPacket + 2*host.CPU.PerPoll)
-	way := units.Duration(t.hops)*(t.longest+p.parts.Switch.Delay+slowest.Duration(longestFrame(p.parts.MTU))) +
+	way := units.Duration(t.hops)*
+		(t.longest+p.parts.Switch.Delay+slowest.Duration(longestFrame(p.parts.MTU))) +
 		host.TxDelay + host.RxDelay + 2*host.PCIe.Latency + p.jitter
 	p.trip = 2 * way
 	p.slack = 3*slowest.Duration(bytes) + processor + 2*p.trip + pace + 20*units.Microsecond
@@ -193,7 +196,8 @@ func (p *plan) judge() {
 		}
 		for _, x := range s.sides {
 			x.judge()
-			wait := p.traits[x.peer.host].lazy + wire.RNRTimer(x.peer.rnrTimer) + p.traits[x.peer.host].slow
+			wait := p.traits[x.peer.host].lazy + wire.RNRTimer(x.peer.rnrTimer) +
+				p.traits[x.peer.host].slow
 			if p.mode.credits {
 				wait += p.trip
 			}
@@ -267,16 +271,19 @@ func (x *side) judge() {
 	if p.mode.hostile { // a forged packet behind a gap costs one: see hostile.go
 		tries = x.retries
 	}
-	x.fragile = p.hasty || p.kind.overload || float64(2*x.packets())*math.Pow(trip, float64(tries)) > unlucky ||
+	x.fragile = p.hasty || p.kind.overload || float64(2*x.packets())*math.Pow(trip,
+		float64(tries)) > unlucky ||
 		p.faults.hold() > x.shortest*units.Duration(x.retries)/2
 }
 
 // String tells what the seed means.
 func (p *plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d is %s: %s, %d hosts, MTU %d\n", p.seed, p.kind.name, p.topology.name, p.topology.hosts, int64(p.parts.MTU))
+	fmt.Fprintf(&b, "seed %d is %s: %s, %d hosts, MTU %d\n", p.seed, p.kind.name, p.topology.name,
+		p.topology.hosts, int64(p.parts.MTU))
 	fmt.Fprintf(&b, "  hosts: %s\n  switches: %s\n", p.hosts, p.switches)
-	fmt.Fprintf(&b, "  slack %v, hasty %v, last message at %v, faults end at %v, at rest %v after\n",
+	fmt.Fprintf(&b,
+		"  slack %v, hasty %v, last message at %v, faults end at %v, at rest %v after\n",
 		p.slack, p.hasty, p.last, p.faults.end, p.grace)
 	fmt.Fprintf(&b, "  faults: %s\n", p.faults.String())
 	for _, s := range p.sessions {
@@ -298,11 +305,12 @@ func (p *plan) transit() units.Duration {
 // quiet says that nothing may be lost, late or refused.
 func (p *plan) quiet() bool { return p.kind.quiet() && p.buffers != lossy && !p.mode.hostile }
 
-// overtakes reports whether frames may overtake those before them: by a fault, or where switches trim, because a frame
-// too short to be cut goes ahead with the headers of others, whole.
+// overtakes reports whether frames may overtake those before them: by a fault, or where switches
+// trim, because a frame too short to be cut goes ahead with the headers of others, whole.
 func (p *plan) overtakes() bool { return p.trims || p.faults.disorderly() || p.mode.hostile }
 
-// repeats reports whether frames may come twice: by a fault, or because somebody sends again what it saw.
+// repeats reports whether frames may come twice: by a fault, or because somebody sends again what
+// it saw.
 func (p *plan) repeats() bool { return p.faults.repeats() || p.mode.hostile }
 
 // corrupts says whether frames may change on their way.

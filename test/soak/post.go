@@ -24,7 +24,8 @@ func (x *side) post() {
 			break
 		}
 		if x.qp.SendRoom() == 0 {
-			if err := x.qp.PostSend(&transport.WorkRequest{}); !errors.Is(err, transport.ErrQueueFull) {
+			if err := x.qp.PostSend(&transport.WorkRequest{}); !errors.Is(err,
+				transport.ErrQueueFull) {
 				x.violated(m, "posted to a full queue: %v", err)
 			}
 			break
@@ -70,7 +71,8 @@ func (x *side) refusals() {
 		{SGList: []transport.SGE{{Length: 3 << 30}}},
 		{Op: 99},
 	} {
-		if err := x.qp.PostSend(&wr); !errors.Is(err, transport.ErrInvalid) && !errors.Is(err, transport.ErrUnsupported) {
+		if err := x.qp.PostSend(&wr); !errors.Is(err, transport.ErrInvalid) && !errors.Is(err,
+			transport.ErrUnsupported) {
 			x.violated(nil, "posted %+v: %v", wr, err)
 		}
 	}
@@ -82,7 +84,8 @@ func (x *side) refusals() {
 // request makes the work request of a message and fills its memory.
 func (x *side) request(m *message) *transport.WorkRequest {
 	wr := &transport.WorkRequest{
-		ID: sendID(x.number, m.number), Op: m.op, Flags: m.flags, Imm: m.imm, SGList: m.local.sges(),
+		ID: sendID(x.number, m.number), Op: m.op, Flags: m.flags, Imm: m.imm,
+		SGList: m.local.sges(),
 	}
 	if x.session.service == transport.UD {
 		wr.AH, wr.RemoteQPN, wr.RemoteQKey = x.handle, x.peer.qp.Num, qkey

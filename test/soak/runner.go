@@ -50,7 +50,8 @@ func (r *runner) run() (failed int) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	s := &r.sum
-	fmt.Fprintf(r.out, "%d messages of %d bytes and %d unreliable ones delivered, %d refused, %d given up, in %d packet-hops\n",
+	fmt.Fprintf(r.out, "%d messages of %d bytes and %d unreliable ones delivered, %d refused, %d "+
+		"given up, in %d packet-hops\n",
 		s.Messages, s.Bytes, s.Datagrams, s.Refused, s.Exhausted, s.Hops)
 	fmt.Fprintf(r.out, "%d passed, %d failed\n", r.passed, r.failed)
 	return r.failed
@@ -91,7 +92,8 @@ func (r *runner) one(seed uint64) {
 // replay is a command that runs one seed again.
 func (r *runner) replay(seed uint64) string {
 	if r.mode.name == "" {
-		return fmt.Sprintf("bin/soak -first %d -seeds 1 -v, or go test ./test/soak -run TestSoak -seed %d", seed, seed)
+		return fmt.Sprintf("bin/soak -first %d -seeds 1 -v, or go test ./test/soak -run TestSoak "+
+			"-seed %d", seed, seed)
 	}
 	return fmt.Sprintf("bin/soak -mode %s -first %d -seeds 1 -v", r.mode.name, seed)
 }
@@ -106,7 +108,8 @@ func (r *runner) tell(began time.Time, stop <-chan struct{}) {
 			return
 		case <-ticker.C:
 			r.mutex.Lock()
-			fmt.Fprintf(r.progress, "%v: %d passed, %d failed, of %d\n", time.Since(began).Round(time.Second), r.passed, r.failed, r.seeds)
+			fmt.Fprintf(r.progress, "%v: %d passed, %d failed, of %d\n",
+				time.Since(began).Round(time.Second), r.passed, r.failed, r.seeds)
 			r.mutex.Unlock()
 		}
 	}
@@ -127,7 +130,8 @@ func runSeed(seed uint64, m mode) (text string, sum stats, problems []string) {
 		w := newWorld(p)
 		w.live()
 		if run > 0 && w.stats != sum {
-			problems = append(problems, fmt.Sprintf("a second run came out otherwise: %+v, then %+v", sum, w.stats))
+			problems = append(problems,
+				fmt.Sprintf("a second run came out otherwise: %+v, then %+v", sum, w.stats))
 		}
 		text, sum, problems = p.String(), w.stats, append(problems, w.problems...)
 		if len(problems) > 0 {

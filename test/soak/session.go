@@ -69,7 +69,8 @@ func (p *plan) newSession(d dice, hosts [2]int, first units.Time) *session {
 		s.repeats = true
 	}
 	most := transport.PathMTUFor(p.parts.MTU)
-	s.mtu = min(most, oneOf(d, transport.MTU256, transport.MTU512, transport.MTU1024, transport.MTU1024, transport.MTU2048, transport.MTU4096, transport.MTU4096))
+	s.mtu = min(most, oneOf(d, transport.MTU256, transport.MTU512, transport.MTU1024,
+		transport.MTU1024, transport.MTU2048, transport.MTU4096, transport.MTU4096))
 	if s.service == transport.UD {
 		s.mtu = most
 	}
@@ -126,7 +127,8 @@ func (s *session) open() {
 		if !s.repeats {
 			offers[0].Features &^= wire.FeatureSACK
 		}
-		agreements = [2]wire.Agreement{wire.Agree(offers[0], offers[1]), wire.Agree(offers[1], offers[0])}
+		agreements = [2]wire.Agreement{wire.Agree(offers[0], offers[1]),
+			wire.Agree(offers[1], offers[0])}
 	}
 	for i, x := range s.sides {
 		x.tag = agreements[i].RecvTag
@@ -168,19 +170,24 @@ func (x *side) offer() wire.Offer {
 // connect brings a queue pair to RTS.
 func (x *side) connect(pkey uint16, agreement wire.Agreement) {
 	s, peer := x.session, x.peer
-	path := transport.AddressVector{IP: peer.node.address(s.v6), TrafficClass: s.class, HopLimit: s.hops, SourcePort: s.port}
+	path := transport.AddressVector{IP: peer.node.address(s.v6), TrafficClass: s.class,
+		HopLimit: s.hops, SourcePort: s.port}
 	if s.v6 {
 		path.FlowLabel = uint32(x.number)
 	}
 	err := x.qp.Connect(
-		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic, PKey: pkey, QKey: qkey},
+		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead |
+			transport.RemoteAtomic, PKey: pkey, QKey: qkey},
 		transport.RTRAttr{
-			Path: path, PathMTU: s.mtu, DestQPN: peer.qp.Num, RecvPSN: peer.psn, MaxDestRdAtomic: x.serves, MinRNRTimer: x.rnrTimer,
+			Path: path, PathMTU: s.mtu, DestQPN: peer.qp.Num, RecvPSN: peer.psn,
+			MaxDestRdAtomic: x.serves, MinRNRTimer: x.rnrTimer,
 			Extension: agreement,
 		},
 		transport.RTSAttr{
-			SendPSN: x.psn, Timeout: x.timeout, RetryCount: x.retries, RNRRetry: x.rnrRetry, MaxRdAtomic: x.reads,
-			RTOLow: x.rtoLow, RTOHigh: x.rtoHigh, MaxInFlight: x.inFlight, Reordering: s.patience,
+			SendPSN: x.psn, Timeout: x.timeout, RetryCount: x.retries, RNRRetry: x.rnrRetry,
+			MaxRdAtomic: x.reads,
+			RTOLow:      x.rtoLow, RTOHigh: x.rtoHigh, MaxInFlight: x.inFlight,
+			Reordering: s.patience,
 		})
 	if err == nil && s.service == transport.UD {
 		x.handle, err = x.node.endpoint.CreateAH(x.node.domain, path)
@@ -203,7 +210,8 @@ func (s *session) check() {
 	if s.plan.mode.credits {
 		settled += creditsSettle
 	}
-	if s.service == transport.RC && !s.plan.quiet() && w.dice.chance(0.5) { // what it has to say is said
+	// what it has to say is said
+	if s.service == transport.RC && !s.plan.quiet() && w.dice.chance(0.5) {
 		settled = between(w.dice, 0, 2*s.plan.trip)
 	}
 	w.net.At(w.net.Now().Add(settled), s.end)
@@ -238,7 +246,8 @@ func (s *session) String() string {
 		recovery = "selective repeat"
 	}
 	text := fmt.Sprintf("session %d: %v %s, hosts %d and %d, from %v, MTU %d, IPv6 %v, class %#x",
-		s.number, s.service, recovery, s.sides[0].host, s.sides[1].host, s.begin, int64(s.mtu), s.v6, s.class)
+		s.number, s.service, recovery, s.sides[0].host, s.sides[1].host, s.begin, int64(s.mtu),
+		s.v6, s.class)
 	if s.control != nil {
 		text += fmt.Sprintf(", control %v", s.control)
 	}

@@ -76,8 +76,9 @@ type side struct {
 func (s *session) newSide(d dice, host, number int) *side {
 	p := s.plan
 	x := &side{session: s, number: number, host: host,
-		depth: scale(d, 1, 64), recvDepth: scale(d, 1, 64), sges: between(d, 1, 5), recvSGEs: between(d, 1, 5),
-		signals: oneOf(d, 1, 0.7, 0.2), signalAll: d.chance(0.1),
+		depth: scale(d, 1, 64), recvDepth: scale(d, 1, 64), sges: between(d, 1, 5),
+		recvSGEs: between(d, 1, 5),
+		signals:  oneOf(d, 1, 0.7, 0.2), signalAll: d.chance(0.1),
 		window: scale(d, units.Bytes(100), units.MiB), psn: wire.PSN(d.Uint32() & wire.PSNMask),
 		rnrTimer: between(d, uint8(1), 14), rnrRetry: 7, retries: 7,
 	}
@@ -106,8 +107,10 @@ func (s *session) newSide(d dice, host, number int) *side {
 // reuse makes the side use the queue pair of a side of the prior session, as that was created.
 func (x *side) reuse(d dice, prior *side) {
 	x.again, x.psn = prior, wire.PSN(d.Uint32()&wire.PSNMask)
-	x.depth, x.recvDepth, x.sges, x.recvSGEs, x.inline = prior.depth, prior.recvDepth, prior.sges, prior.recvSGEs, prior.inline
-	x.signalAll, x.shared, x.window, x.rate, x.whimsical, x.hears = prior.signalAll, prior.shared, prior.window, prior.rate, prior.whimsical, prior.hears
+	x.depth, x.recvDepth, x.sges, x.recvSGEs, x.inline = prior.depth, prior.recvDepth, prior.sges,
+		prior.recvSGEs, prior.inline
+	x.signalAll, x.shared, x.window, x.rate, x.whimsical, x.hears = prior.signalAll, prior.shared,
+		prior.window, prior.rate, prior.whimsical, prior.hears
 }
 
 // prepare makes the queue pair.
@@ -125,7 +128,8 @@ func (x *side) prepare() error {
 		return err
 	}
 	init := transport.QPInit{
-		Type: x.session.service, PD: n.domain, SendCQ: n.queue, RecvCQ: n.queue, MaxSendWR: x.depth, MaxRecvWR: x.recvDepth,
+		Type: x.session.service, PD: n.domain, SendCQ: n.queue, RecvCQ: n.queue, MaxSendWR: x.depth,
+		MaxRecvWR:  x.recvDepth,
 		MaxSendSGE: x.sges, MaxRecvSGE: x.recvSGEs, MaxInline: x.inline, SignalAll: x.signalAll,
 		Algorithm: algorithm,
 	}
@@ -165,7 +169,8 @@ func (x *side) finished() bool {
 		return true
 	}
 	all := x.next == len(x.script) || x.dead && x.extra >= afterFailure || x.aborted
-	return all && x.done == x.next && x.unconsumed == 0 && !(x.draining && x.qp.State() == transport.SQDrained)
+	return all && x.done == x.next && x.unconsumed == 0 &&
+		!(x.draining && x.qp.State() == transport.SQDrained)
 }
 
 // wake makes the host poll.
@@ -180,7 +185,8 @@ func (x *side) hangUp() {
 	if !x.over() {
 		n := x.node
 		n.reap()
-		if state := x.qp.State(); state != transport.ReadyToSend && state != transport.SQDrained && !x.dead && !x.aborted && x.fatals == 0 {
+		if state := x.qp.State(); state != transport.ReadyToSend && state != transport.SQDrained &&
+			!x.dead && !x.aborted && x.fatals == 0 {
 			x.violated(nil, "the queue pair is in %v, for no reason", state)
 		}
 		x.balanced()
@@ -235,13 +241,17 @@ func (x *side) status() string {
 	if x.credits != nil {
 		sent += fmt.Sprintf(" %v %v", x.credits, x.returns)
 	}
-	return fmt.Sprintf("host %d: %v, %d of %d messages posted, %d done, %d of the peer's heard, gone %v%s",
+	return fmt.Sprintf(
+		"host %d: %v, %d of %d messages posted, %d done, %d of the peer's heard, gone %v%s",
 		x.host, state, x.next, len(x.script), x.done, x.heard, x.gone, sent)
 }
 
 // describe tells what was drawn.
 func (x *side) describe() string {
-	return fmt.Sprintf("host %d: %d messages, depths %d and %d, shared %v, window %d, in flight %d, rate %v, READs %d, retries %d and %d, timer %d, RNR timer %d, RTO %v to %v, patience %v, fragile %v",
-		x.host, len(x.script), x.depth, x.recvDepth, x.shared, int64(x.window), int64(x.inFlight), x.rate, x.reads, x.retries, x.rnrRetry,
+	return fmt.Sprintf("host %d: %d messages, depths %d and %d, shared %v, window %d, in flight "+
+		"%d, rate %v, READs %d, retries %d and %d, timer %d, RNR timer %d, RTO %v to %v, "+
+		"patience %v, fragile %v",
+		x.host, len(x.script), x.depth, x.recvDepth, x.shared, int64(x.window), int64(x.inFlight),
+		x.rate, x.reads, x.retries, x.rnrRetry,
 		x.timeout, x.rnrTimer, x.rtoLow, x.rtoHigh, x.patience, x.fragile)
 }

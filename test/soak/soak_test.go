@@ -20,13 +20,14 @@ import (
 )
 
 var (
-	seedFlag  = flag.Uint64("seed", 0, "the first seed of TestSoak, and the only one unless -seeds says more; 0: all from 1")
+	seedFlag = flag.Uint64("seed", 0,
+		"the first seed of TestSoak, and the only one unless -seeds says more; 0: all from 1")
 	seedsFlag = flag.Int("seeds", 0, "how many seeds TestSoak runs; 0: as many as its time allows")
 )
 
-// TestSoak runs seeds for a minute, or for ten seconds when time is short, or the race detector slows
-// it down. They are the same ones each time, so that a failure is the change's own doing: new ones
-// are what `make soak` is for.
+// TestSoak runs seeds for a minute, or for ten seconds when time is short, or the race detector
+// slows it down. They are the same ones each time, so that a failure is the change's own doing: new
+// ones are what `make soak` is for.
 func TestSoak(t *testing.T) {
 	budget := time.Minute
 	if testing.Short() || raced {
@@ -66,8 +67,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// What a world is made of must be found missing: each of these does one thing wrong, in a world that
-// is in order without it.
+// What a world is made of must be found missing: each of these does one thing wrong, in a world
+// that is in order without it.
 func TestEveryWrongIsNoticed(t *testing.T) {
 	const at = units.Time(60 * units.Microsecond)
 	for _, c := range []struct {
@@ -76,16 +77,27 @@ func TestEveryWrongIsNoticed(t *testing.T) {
 		says string
 	}{
 		{"nothing", func(*world, *side) {}, ""},
-		{"a byte beside the messages changes", func(_ *world, x *side) { x.local.mem[apron-1] ^= 1 }, "was written at -1"},
-		{"a byte of a region changes that nobody may write", func(_ *world, x *side) { x.peer.vault.mem[apron] = 7 }, "vault"},
+		{"a byte beside the messages changes", func(_ *world, x *side) {
+			x.local.mem[apron-1] ^= 1
+		}, "was written at -1"},
+		{"a byte of a region changes that nobody may write", func(_ *world, x *side) {
+			x.peer.vault.mem[apron] = 7
+		}, "vault"},
 		{"a completion is lost", func(_ *world, x *side) {
 			x.halts = haltQueuePair
 			x.halt()
 			x.node.queue.Poll(x.node.wcs[:1])
 		}, "ended without a completion"},
-		{"a buffer is lost", func(_ *world, x *side) { var one [1]packet.Buf; x.node.host.NIC().Alloc(one[:]) }, "1 buffers of the NIC are missing"},
-		{"a queue pair fails", func(_ *world, x *side) { x.qp.ToError() }, "flushed, though nothing had failed"},
-		{"a queue pair is never heard of again", func(_ *world, x *side) { x.peer.qp.Destroy() }, "retries exceeded, and nothing justifies it"},
+		{"a buffer is lost", func(_ *world, x *side) {
+			var one [1]packet.Buf
+			x.node.host.NIC().Alloc(one[:])
+		}, "1 buffers of the NIC are missing"},
+		{"a queue pair fails", func(_ *world, x *side) {
+			x.qp.ToError()
+		}, "flushed, though nothing had failed"},
+		{"a queue pair is never heard of again", func(_ *world, x *side) {
+			x.peer.qp.Destroy()
+		}, "retries exceeded, and nothing justifies it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			noticed(t, wellBehaved(transport.OpWrite), at, c.do, c.says)
@@ -103,17 +115,27 @@ func TestEveryWrongCreditIsNoticed(t *testing.T) {
 	}{
 		{"nothing", func(*side) {}, ""},
 		{"lines are returned that nobody consumed", func(x *side) {
-			_ = x.credits.Hear(&cc.Notice{Kind: cc.NoticeCredit, Credits: 100, Returned: 1 << 30}, cc.Backlog{}, at)
+			_ = x.credits.Hear(&cc.Notice{Kind: cc.NoticeCredit, Credits: 100, Returned: 1 << 30},
+				cc.Backlog{}, at)
 		}, "lines are returned, and "},
-		{"a message is consumed twice", func(x *side) { x.peer.returns.Consumed(20_000, at) }, "lines are consumed, of "},
-		{"a message is never consumed", func(x *side) { x.peer.returns.delivered++ }, "lines were taken"},
+		{"a message is consumed twice", func(x *side) {
+			x.peer.returns.Consumed(20_000, at)
+		}, "lines are consumed, of "},
+		{"a message is never consumed", func(x *side) {
+			x.peer.returns.delivered++
+		}, "lines were taken"},
 		{"credits are taken that nobody gave", func(x *side) {
 			for range 100 {
 				x.credits.Took(&cc.Outgoing{Bytes: 1024, Message: 20_000, Completes: true}, at)
 			}
 		}, "lines are out, of "},
-		{"a host gives more than its cache", func(x *side) { x.peer.returns.told = units.GiB; x.peer.node.lookCredits() }, "bytes of cache, of"},
-		{"a granter stays when its session is over", func(x *side) { x.peer.node.sharers[&watchedReturns{side: x.peer}] = true }, "have a part in it, and all are over"},
+		{"a host gives more than its cache", func(x *side) {
+			x.peer.returns.told = units.GiB
+			x.peer.node.lookCredits()
+		}, "bytes of cache, of"},
+		{"a granter stays when its session is over", func(x *side) {
+			x.peer.node.sharers[&watchedReturns{side: x.peer}] = true
+		}, "have a part in it, and all are over"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := wellBehaved(transport.OpSend)
@@ -122,14 +144,16 @@ func TestEveryWrongCreditIsNoticed(t *testing.T) {
 			for i := range p.traits {
 				spec, err := carc.Parse("llc=256KiB,delta=off")
 				require.NoError(t, err)
-				p.traits[i].cache, p.traits[i].llc, p.traits[i].slow = &spec, 256*units.KiB, units.Microsecond
+				p.traits[i].cache, p.traits[i].llc, p.traits[i].slow = &spec, 256*units.KiB,
+					units.Microsecond
 			}
 			noticed(t, p, at, func(_ *world, x *side) { c.do(x) }, c.says)
 		})
 	}
 }
 
-// noticed does something in the midst of the traffic of a plan, and looks what the world says of it; "" is nothing.
+// noticed does something in the midst of the traffic of a plan, and looks what the world says of
+// it; "" is nothing.
 func noticed(t *testing.T, p *plan, at units.Time, do func(*world, *side), says string) {
 	t.Helper()
 	w := newWorld(p)
@@ -151,7 +175,8 @@ func noticed(t *testing.T, p *plan, at units.Time, do func(*world, *side), says 
 // wellBehaved is a plan of one reliable session with much to do, in which everything goes well.
 func wellBehaved(op transport.SendOp) *plan {
 	d := newDice(1, 1)
-	p := &plan{kind: kinds[0], parts: fabric.Parts{Config: fabric.Config{MTU: 4200}}, traits: make([]hostTraits, 2)}
+	p := &plan{kind: kinds[0], parts: fabric.Parts{Config: fabric.Config{MTU: 4200}},
+		traits: make([]hostTraits, 2)}
 	link := fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 	p.topology.note(link)
 	p.topology.star(link, 2)
@@ -179,7 +204,8 @@ func TestPlansOfEveryMode(t *testing.T) {
 			p, err := newPlan(seed, m)
 			require.NoError(t, err, "%s, seed %d", name, seed)
 			require.NotEmpty(t, p.sessions, "%s, seed %d", name, seed)
-			require.InDelta(t, 33, p.topology.hosts, 31, "%s, seed %d: %s", name, seed, p.topology.name)
+			require.InDelta(t, 33, p.topology.hosts, 31, "%s, seed %d: %s", name, seed,
+				p.topology.name)
 			for _, s := range p.sessions {
 				require.NotEqual(t, s.sides[0].host, s.sides[1].host)
 				if m.recovery != recoverAny {

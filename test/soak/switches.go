@@ -48,7 +48,8 @@ func (p *plan) drawSwitch(d dice) {
 	default:
 		c.Queues = template.At()
 	}
-	p.switches = fmt.Sprintf("%v%s, delay %v, INT %v, queue 0 %+v", p.buffers, at, c.Delay, c.INT, template[0])
+	p.switches = fmt.Sprintf("%v%s, delay %v, INT %v, queue 0 %+v", p.buffers, at, c.Delay, c.INT,
+		template[0])
 }
 
 // drawQueues draws order and marks.
@@ -76,7 +77,8 @@ func (p *plan) makeLossless(d dice, qs *fabric.Queues) string {
 	headroom := func(rate units.BitRate) units.Bytes {
 		return fabric.Headroom(rate, far, far, longestFrame(p.parts.MTU), p.parts.PauseResponse)
 	}
-	one := fabric.Queue{Lossless: true, Reserve: between(d, units.Bytes(0), 8*units.KiB), Resume: between(d, units.Bytes(0), 8*units.KiB)}
+	one := fabric.Queue{Lossless: true, Reserve: between(d, units.Bytes(0), 8*units.KiB),
+		Resume: between(d, units.Bytes(0), 8*units.KiB)}
 	if d.chance(0.5) {
 		one.Alpha = scale(d, 1.0/16, 8)
 	}
@@ -84,9 +86,11 @@ func (p *plan) makeLossless(d dice, qs *fabric.Queues) string {
 		one.Limit = scale(d, units.Bytes(1000), 400000)
 	}
 	for i := range qs[:fabric.Priorities] {
-		qs[i].Lossless, qs[i].Reserve, qs[i].Resume, qs[i].Alpha, qs[i].Limit = true, one.Reserve, one.Resume, one.Alpha, one.Limit
+		qs[i].Lossless, qs[i].Reserve, qs[i].Resume, qs[i].Alpha, qs[i].Limit = true, one.Reserve,
+			one.Resume, one.Alpha, one.Limit
 	}
-	kept := units.Bytes(p.topology.degree*fabric.Priorities) * (one.Reserve + headroom(p.topology.fastest))
+	kept := units.Bytes(p.topology.degree*fabric.Priorities) *
+		(one.Reserve + headroom(p.topology.fastest))
 	c.Buffer = kept + scale(d, units.Bytes(10000), 2_000_000)
 	template := *qs
 	c.Queues = func(rate units.BitRate) fabric.Queues {
@@ -110,7 +114,8 @@ func (p *plan) makeLossy(d dice, qs *fabric.Queues) string {
 	if d.chance(0.3) {
 		limit = scale(d, 2*longestFrame(p.parts.MTU), c.Buffer)
 	}
-	if p.mode.tokens && alpha > 0 { // a peer that lists what is missing keeps its sender trying, also where no frame ever passes
+	// a peer that lists what is missing keeps its sender trying, also where no frame ever passes
+	if p.mode.tokens && alpha > 0 {
 		c.Buffer = max(c.Buffer, units.Bytes(2*float64(longestFrame(p.parts.MTU))/alpha))
 	}
 	selective, trim := units.Bytes(0), units.Bytes(0)
@@ -123,7 +128,8 @@ func (p *plan) makeLossy(d dice, qs *fabric.Queues) string {
 	for i := range qs[:fabric.Priorities] {
 		qs[i].Alpha, qs[i].Limit, qs[i].SelectiveDrop = alpha, limit, selective
 		if i < fabric.Priorities-1 {
-			qs[i].Trim, qs[i].TrimTo, qs[i].TrimDSCP, qs[i].TrimNewest = trim, fabric.Priorities-1, trimmedDSCP, p.seed&1 != 0
+			qs[i].Trim, qs[i].TrimTo, qs[i].TrimDSCP, qs[i].TrimNewest = trim, fabric.Priorities-1,
+				trimmedDSCP, p.seed&1 != 0
 		}
 	}
 	c.Queues = qs.At()

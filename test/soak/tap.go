@@ -38,7 +38,8 @@ func (t *tap) forget() {
 	}
 }
 
-// draw returns one of the frames to a queue pair, and false when there is none among those that it looked at.
+// draw returns one of the frames to a queue pair, and false when there is none among those that it
+// looked at.
 func (t *tap) draw(d dice, to wire.QPN) ([]byte, bool) {
 	n := min(t.count, tapped)
 	for range min(n, 8) {

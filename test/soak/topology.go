@@ -20,7 +20,8 @@ type topology struct {
 }
 
 var rates = []units.BitRate{
-	units.Gbps, 2500 * units.Mbps, 10 * units.Gbps, 25 * units.Gbps, 33 * units.Gbps, 40 * units.Gbps,
+	units.Gbps, 2500 * units.Mbps, 10 * units.Gbps, 25 * units.Gbps, 33 * units.Gbps,
+	40 * units.Gbps,
 	100 * units.Gbps, 200 * units.Gbps, 400 * units.Gbps,
 }
 
@@ -42,7 +43,8 @@ func (t *topology) note(l fabric.Link) {
 	if t.slowest == 0 {
 		t.slowest = l.Rate
 	}
-	t.slowest, t.fastest, t.longest = min(t.slowest, l.Rate), max(t.fastest, l.Rate), max(t.longest, l.Delay)
+	t.slowest, t.fastest, t.longest = min(t.slowest, l.Rate), max(t.fastest, l.Rate), max(t.longest,
+		l.Delay)
 }
 
 // drawTopology draws a network of 2 to 64 hosts.
@@ -65,7 +67,8 @@ func drawTopology(d dice) topology {
 	case 5:
 		t.tree(edge, up, between(d, 1, 4), between(d, 1, 8), d.chance(0.4))
 	case 6:
-		t.leafSpine(fabric.LeafSpine{Leaves: between(d, 2, 6), Spines: between(d, 1, 4), HostsPerLeaf: between(d, 1, 10), Host: edge, Up: up})
+		t.leafSpine(fabric.LeafSpine{Leaves: between(d, 2, 6), Spines: between(d, 1, 4),
+			HostsPerLeaf: between(d, 1, 10), Host: edge, Up: up})
 	case 7:
 		t.clos(fabric.FatTree(4, edge))
 	default:
@@ -85,7 +88,8 @@ func (t *topology) cable(l fabric.Link) {
 }
 
 func (t *topology) star(l fabric.Link, hosts int) {
-	t.name, t.hosts, t.degree, t.hops = fmt.Sprintf("star of %d, %v %v", hosts, l.Rate, l.Delay), hosts, hosts, 2
+	t.name, t.hosts, t.degree, t.hops = fmt.Sprintf("star of %d, %v %v", hosts, l.Rate, l.Delay),
+		hosts, hosts, 2
 	t.build = func(p fabric.Parts) *fabric.Network { return fabric.Star(p, hosts, l) }
 }
 
@@ -107,16 +111,20 @@ func (t *topology) mixedStar(d dice, hosts int) {
 }
 
 func (t *topology) dumbbell(edge, middle fabric.Link, left, right int) {
-	t.name = fmt.Sprintf("dumbbell of %d and %d, %v %v, middle %v %v", left, right, edge.Rate, edge.Delay, middle.Rate, middle.Delay)
+	t.name = fmt.Sprintf("dumbbell of %d and %d, %v %v, middle %v %v", left, right, edge.Rate,
+		edge.Delay, middle.Rate, middle.Delay)
 	t.hosts, t.degree, t.hops = left+right, max(left, right)+1, 3
-	t.build = func(p fabric.Parts) *fabric.Network { return fabric.Dumbbell(p, left, right, edge, middle) }
+	t.build = func(p fabric.Parts) *fabric.Network {
+		return fabric.Dumbbell(p, left, right, edge, middle)
+	}
 }
 
 func (t *topology) tree(edge, up fabric.Link, branches, leaves int, deep bool) {
 	if branches == 1 && leaves == 1 {
 		leaves = 2
 	}
-	t.name = fmt.Sprintf("tree of %d times %d, %v %v, up %v %v, deep %v", branches, leaves, edge.Rate, edge.Delay, up.Rate, up.Delay, deep)
+	t.name = fmt.Sprintf("tree of %d times %d, %v %v, up %v %v, deep %v", branches, leaves,
+		edge.Rate, edge.Delay, up.Rate, up.Delay, deep)
 	levels := []fabric.Branch{{Children: branches, Link: up}, {Children: leaves, Link: edge}}
 	t.hosts, t.degree, t.hops = branches*leaves, max(branches, leaves+1, 3), 4
 	if deep {
@@ -129,14 +137,16 @@ func (t *topology) tree(edge, up fabric.Link, branches, leaves int, deep bool) {
 
 func (t *topology) leafSpine(l fabric.LeafSpine) {
 	t.name = fmt.Sprintf("leaf-spine of %d leaves of %d, %d spines, %v %v, up %v %v, %.2g:1",
-		l.Leaves, l.HostsPerLeaf, l.Spines, l.Host.Rate, l.Host.Delay, l.Up.Rate, l.Up.Delay, l.Oversubscription())
+		l.Leaves, l.HostsPerLeaf, l.Spines, l.Host.Rate, l.Host.Delay, l.Up.Rate, l.Up.Delay,
+		l.Oversubscription())
 	t.hosts, t.degree, t.hops = l.Leaves*l.HostsPerLeaf, max(l.Leaves, l.HostsPerLeaf+l.Spines), 4
 	t.build = l.Build
 }
 
 func (t *topology) clos(c fabric.Clos) {
 	t.name = fmt.Sprintf("fat tree of %d pods, %v %v", c.Pods, c.Host.Rate, c.Host.Delay)
-	t.hosts, t.degree, t.hops = c.Pods*c.ToRsPerPod*c.HostsPerToR, max(c.Pods, c.HostsPerToR+c.AggsPerPod, c.ToRsPerPod+c.CoresPerAgg), 6
+	t.hosts, t.degree, t.hops = c.Pods*c.ToRsPerPod*c.HostsPerToR, max(c.Pods,
+		c.HostsPerToR+c.AggsPerPod, c.ToRsPerPod+c.CoresPerAgg), 6
 	t.build = c.Build
 }
 
@@ -145,7 +155,8 @@ func (t *topology) dualHomed(edge, up fabric.Link, racks, hosts, spines int) {
 	if racks == 1 && hosts == 1 {
 		hosts = 2
 	}
-	t.name = fmt.Sprintf("%d dual-homed racks of %d, %d spines, %v %v, up %v %v", racks, hosts, spines, edge.Rate, edge.Delay, up.Rate, up.Delay)
+	t.name = fmt.Sprintf("%d dual-homed racks of %d, %d spines, %v %v, up %v %v", racks, hosts,
+		spines, edge.Rate, edge.Delay, up.Rate, up.Delay)
 	t.hosts, t.degree, t.hops = racks*hosts, max(2*racks, hosts+spines), 4
 	t.build = func(p fabric.Parts) *fabric.Network {
 		n := fabric.New(p.Config)

@@ -78,7 +78,8 @@ func (p *plan) drawSource(d dice, most units.Bytes) (workload.Source, error) {
 	period := workload.IncastPeriod(hosts, sizes, load, rate*units.BitRate(hosts))
 	switch d.IntN(5) {
 	case 0:
-		return workload.Incast{Hosts: hosts, Receiver: oneOf(d, workload.RandomReceiver, d.IntN(hosts)), Sizes: sizes, Period: period, Seed: seed}.Source()
+		return workload.Incast{Hosts: hosts, Receiver: oneOf(d, workload.RandomReceiver,
+			d.IntN(hosts)), Sizes: sizes, Period: period, Seed: seed}.Source()
 	case 1:
 		return workload.Permutation{Hosts: hosts, Sizes: sizes, Period: period, Seed: seed}.Source()
 	case 2:
@@ -101,7 +102,8 @@ func (p *plan) drawSequels(d dice) {
 			continue
 		}
 		s := p.newSession(d, [2]int{prior.sides[0].host, prior.sides[1].host}, 0)
-		s.begin, s.service, s.mtu, s.prior = scale(d, units.Time(units.Microsecond), units.Time(units.Millisecond)), prior.service, prior.mtu, prior
+		s.begin, s.service, s.mtu, s.prior = scale(d, units.Time(units.Microsecond),
+			units.Time(units.Millisecond)), prior.service, prior.mtu, prior
 		prior.sequel = s
 		if d.chance(0.5) {
 			for i, x := range s.sides {
@@ -125,10 +127,13 @@ func (x *side) drawMessage(d dice, size, room units.Bytes) *message {
 	x.script = append(x.script, m)
 	switch s.service {
 	case transport.RC:
-		m.op = oneOf(d, transport.OpSend, transport.OpSend, transport.OpSendImm, transport.OpSendInv, transport.OpWrite, transport.OpWrite,
-			transport.OpWriteImm, transport.OpRead, transport.OpRead, transport.OpCmpSwap, transport.OpFetchAdd)
+		m.op = oneOf(d, transport.OpSend, transport.OpSend, transport.OpSendImm,
+			transport.OpSendInv, transport.OpWrite, transport.OpWrite,
+			transport.OpWriteImm, transport.OpRead, transport.OpRead, transport.OpCmpSwap,
+			transport.OpFetchAdd)
 	case transport.UC:
-		m.op = oneOf(d, transport.OpSend, transport.OpSendImm, transport.OpWrite, transport.OpWriteImm)
+		m.op = oneOf(d, transport.OpSend, transport.OpSendImm, transport.OpWrite,
+			transport.OpWriteImm)
 	default:
 		m.op = oneOf(d, transport.OpSend, transport.OpSendImm)
 	}
@@ -188,7 +193,8 @@ func (m *message) follow(before *message) {
 	case before.wrong != wrongNot || before.reads != nil || before.relays != nil:
 	case m.op == transport.OpRead && before.op == transport.OpWrite:
 		m.reads, m.size = before, before.size
-	case before.op == transport.OpRead && (m.op == transport.OpSend || m.op == transport.OpWrite) && m.flags&transport.Inline == 0 && before.size <= m.size:
+	case before.op == transport.OpRead && (m.op == transport.OpSend || m.op == transport.OpWrite) &&
+		m.flags&transport.Inline == 0 && before.size <= m.size:
 		m.relays, m.size = before, before.size
 		m.flags |= transport.Fence
 	}
@@ -197,7 +203,8 @@ func (m *message) follow(before *message) {
 func (x *side) drawFlags(d dice, m *message) {
 	// Nothing comes back to a requester that is not acknowledged: without a completion it does not
 	// learn that there is room again.
-	blind := x.session.service != transport.RC && (m.number%x.depth == x.depth-1 || m.number == len(x.script)-1)
+	blind := x.session.service != transport.RC &&
+		(m.number%x.depth == x.depth-1 || m.number == len(x.script)-1)
 	if blind || d.chance(x.signals) {
 		m.flags |= transport.Signaled
 	}
@@ -214,8 +221,10 @@ func (x *side) drawFlags(d dice, m *message) {
 
 // drawWrong draws a request that must fail.
 func (x *side) drawWrong(d dice) *message {
-	m := &message{op: oneOf(d, transport.OpWrite, transport.OpWriteImm, transport.OpRead, transport.OpFetchAdd), size: scale(d, 1, 20000)}
-	kinds := []wrong{wrongKey, wrongBounds, wrongAccess, wrongDomain, wrongLocalKey, wrongAlignment, wrongInvalidate}
+	m := &message{op: oneOf(d, transport.OpWrite, transport.OpWriteImm, transport.OpRead,
+		transport.OpFetchAdd), size: scale(d, 1, 20000)}
+	kinds := []wrong{wrongKey, wrongBounds, wrongAccess, wrongDomain, wrongLocalKey, wrongAlignment,
+		wrongInvalidate}
 	if !x.peer.shared {
 		kinds = append(kinds, wrongLength, wrongReceive, wrongNever)
 	}
@@ -242,7 +251,8 @@ func (x *side) drawWrong(d dice) *message {
 // drawLost draws an unreliable message that its receiver must ignore.
 func (x *side) drawLost(d dice) *message {
 	if x.session.service == transport.UD {
-		return &message{op: transport.OpSend, size: between(d, 0, int(x.session.mtu)), wrong: wrongQKey}
+		return &message{op: transport.OpSend, size: between(d, 0, int(x.session.mtu)),
+			wrong: wrongQKey}
 	}
 	return &message{op: oneOf(d, transport.OpWrite, transport.OpWriteImm), size: scale(d, 1, 20000),
 		wrong: oneOf(d, wrongKey, wrongBounds, wrongAccess, wrongDomain)}

@@ -35,10 +35,12 @@ func TestUnreliableMessagesAmongTrimming(t *testing.T) {
 	}
 }
 
-// incast is a plan of two unreliable sessions into one host, of long and short messages, through a switch that trims.
+// incast is a plan of two unreliable sessions into one host, of long and short messages, through a
+// switch that trims.
 func incast() *plan {
 	d := newDice(1, 1)
-	p := &plan{kind: kind{overload: true}, buffers: lossy, parts: fabric.Parts{Config: fabric.Config{MTU: 4200}}, traits: make([]hostTraits, 3)}
+	p := &plan{kind: kind{overload: true}, buffers: lossy,
+		parts: fabric.Parts{Config: fabric.Config{MTU: 4200}}, traits: make([]hostTraits, 3)}
 	p.parts.Switch.Queues = fabric.Queues{{Trim: 4 * 1100, TrimTo: 7, TrimDSCP: trimmedDSCP}}.At()
 	link := fabric.Link{Rate: 10 * units.Gbps, Delay: units.Microsecond}
 	p.topology.note(link)
@@ -52,7 +54,8 @@ func incast() *plan {
 		}
 		s.finishScripts(d)
 		for _, x := range s.sides {
-			x.depth, x.recvDepth, x.window, x.rate, x.inFlight, x.whimsical, x.signalAll = 64, 64, units.MiB, 0, 0, false, true
+			x.depth, x.recvDepth, x.window, x.rate, x.inFlight, x.whimsical, x.signalAll = 64, 64,
+				units.MiB, 0, 0, false, true
 		}
 	}
 	p.drawTimers(d)
@@ -71,7 +74,8 @@ func TestWhatOvertakes(t *testing.T) {
 		{"nothing", plan{}, false, false},
 		{"lossy switches", plan{buffers: lossy}, false, false},
 		{"switches that trim", plan{buffers: lossy, trims: true}, true, false},
-		{"links that reorder", plan{faults: faults{spoiled: []spoiled{{how: reordered}}}}, true, false},
+		{"links that reorder", plan{faults: faults{spoiled: []spoiled{{how: reordered}}}}, true,
+			false},
 		{"links that repeat", plan{faults: faults{spoiled: []spoiled{{how: doubled}}}}, true, true},
 		{"hosts that send again what they see", plan{mode: mode{hostile: true}}, true, true},
 		{"outages", plan{faults: faults{outages: []outage{{}}}}, true, false},

@@ -52,6 +52,7 @@ func (x *side) algorithm() (cc.Algorithm, error) {
 	if !x.whimsical {
 		return &cc.Fixed{Window: x.window, Rate: x.rate}, nil
 	}
-	return &whim{dice: newDice(x.session.plan.seed, uint64(x.number)<<32|0x7768696d), window: x.window, rate: x.rate,
+	return &whim{dice: newDice(x.session.plan.seed, uint64(x.number)<<32|0x7768696d),
+		window: x.window, rate: x.rate,
 		hold: min(50*units.Microsecond, x.shortest/8), events: x.hears}, nil
 }

@@ -123,14 +123,16 @@ func (w *world) tell() {
 		if s.state == sessionClosed || len(w.problems) >= mostProblems {
 			continue
 		}
-		w.problems = append(w.problems, fmt.Sprintf("%v is in state %d: %s; %s", s, s.state, s.sides[0].status(), s.sides[1].status()))
+		w.problems = append(w.problems, fmt.Sprintf("%v is in state %d: %s; %s", s, s.state,
+			s.sides[0].status(), s.sides[1].status()))
 	}
 }
 
 // violated reports that an invariant does not hold.
 func (w *world) violated(format string, args ...any) {
 	if len(w.problems) < mostProblems {
-		w.problems = append(w.problems, fmt.Sprintf("%v: ", w.net.Now())+fmt.Sprintf(format, args...))
+		w.problems = append(w.problems, fmt.Sprintf("%v: ", w.net.Now())+fmt.Sprintf(format,
+			args...))
 	}
 	w.net.Stop()
 }

@@ -29,7 +29,8 @@ func TestPackageDoc(t *testing.T) {
 		case p.file == "":
 			t.Errorf("%s: package %s has no comment", dir, p.name)
 		case !ok:
-			t.Errorf("%s: the comment of package %s stands in %s; want %s", dir, p.name, p.file, p.want)
+			t.Errorf("%s: the comment of package %s stands in %s; want %s", dir, p.name, p.file,
+				p.want)
 		}
 	}
 }
@@ -98,7 +99,8 @@ func checkDeclaration(t *testing.T, f *file, d *ast.GenDecl) {
 					t.Errorf("%s:%d: %s %s has no comment", f.name, f.line(n.Pos()), d.Tok, n.Name)
 				}
 			}
-			if one := len(s.Names) == 1 && !d.Lparen.IsValid() && d.Tok != token.IMPORT; one && s.Names[0].IsExported() {
+			if one := len(s.Names) == 1 && !d.Lparen.IsValid() && d.Tok != token.IMPORT; one &&
+				s.Names[0].IsExported() {
 				checkDoc(t, f, s.Pos(), s.Names[0].Name, d.Doc)
 			}
 		}

@@ -122,7 +122,8 @@ func TestExamplesImports(t *testing.T) {
 }
 
 // pure are packages that own no goroutine and read no clock: time comes in as an argument.
-var pure = []string{"units", "cc", "prioplus", "tocc", "carc", "transport", "transport/wire", "internal/pace", "internal/neigh", "internal/rdmacm", "fabric"}
+var pure = []string{"units", "cc", "prioplus", "tocc", "carc", "transport", "transport/wire",
+	"internal/pace", "internal/neigh", "internal/rdmacm", "fabric"}
 
 // TestPure: the core has no I/O and no cgo, and only dpdk has cgo.
 func TestPure(t *testing.T) {
@@ -135,7 +136,8 @@ func TestPure(t *testing.T) {
 			case cgo && !strings.HasPrefix(f.name, "dpdk/"):
 				t.Errorf("%s:%d: only dpdk imports C", f.name, f.line(s.Pos()))
 			case slices.Contains(pure, f.dir()) && slices.Contains(forbidden, s.Path.Value):
-				t.Errorf("%s:%d: %s may not import %s", f.name, f.line(s.Pos()), f.dir(), s.Path.Value)
+				t.Errorf("%s:%d: %s may not import %s", f.name, f.line(s.Pos()), f.dir(),
+					s.Path.Value)
 			}
 		}
 	}

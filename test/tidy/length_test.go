@@ -13,19 +13,21 @@ const (
 
 // longFunctions are those that may be longer, each with its reason.
 var longFunctions = map[string]string{
-	"bytetuning/cmd/bytetuning.renderCommand": "a command's flags and its run, in the order of its help",
-	"bytetuning/cmd/bytetuning.tune":          "a command's flags and its run, in the order of its help",
-	"bytetuning/dialect.take":                 "one case for each word of a switch's grammar",
-	"bytetuning/dialect.intents":              "one table of SONiC after the other",
-	"fabric.findRoutes":                       "one breadth-first search",
-	"lab/papers/carc.build":                   "one testbed, from its hosts to its flows",
-	"lab/papers/taurus.segments":              "one table of segments",
-	"lab/papers/taurus.overload":              "one experiment, from set-up to measurement",
-	"lab/studies/fabric.runIncast":            "one testbed, from its hosts to its flows",
-	"transport.receiveAck":                    "the fast path of an ACK: long and straight",
-	"transport.sendAnswer":                    "the fast path of an ACK: long and straight",
-	"transport.receiveData":                   "the fast path of data: long and straight",
-	"transport.ToRTR":                         "one attribute after the other, each with its error",
+	"bytetuning/cmd/bytetuning.renderCommand": "a command's flags and its run, in the order of " +
+		"its help",
+	"bytetuning/cmd/bytetuning.tune": "a command's flags and its run, in the order of " +
+		"its help",
+	"bytetuning/dialect.take":      "one case for each word of a switch's grammar",
+	"bytetuning/dialect.intents":   "one table of SONiC after the other",
+	"fabric.findRoutes":            "one breadth-first search",
+	"lab/papers/carc.build":        "one testbed, from its hosts to its flows",
+	"lab/papers/taurus.segments":   "one table of segments",
+	"lab/papers/taurus.overload":   "one experiment, from set-up to measurement",
+	"lab/studies/fabric.runIncast": "one testbed, from its hosts to its flows",
+	"transport.receiveAck":         "the fast path of an ACK: long and straight",
+	"transport.sendAnswer":         "the fast path of an ACK: long and straight",
+	"transport.receiveData":        "the fast path of data: long and straight",
+	"transport.ToRTR":              "one attribute after the other, each with its error",
 }
 
 // TestFunctionLength: a function fits on a screen. Tests may be as long as their tables.
@@ -46,13 +48,15 @@ func TestFunctionLength(t *testing.T) {
 				continue
 			}
 			if seen[name] = true; longFunctions[name] == "" {
-				t.Errorf("%s: %s has %d lines, more than %d", f.name, fn.Name.Name, n, maxFunctionLines)
+				t.Errorf("%s: %s has %d lines, more than %d", f.name, fn.Name.Name, n,
+					maxFunctionLines)
 			}
 		}
 	}
 	for name := range longFunctions {
 		if !seen[name] {
-			t.Errorf("longFunctions lists %s, which is not longer than %d lines", name, maxFunctionLines)
+			t.Errorf("longFunctions lists %s, which is not longer than %d lines", name,
+				maxFunctionLines)
 		}
 	}
 }

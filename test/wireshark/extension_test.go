@@ -28,32 +28,43 @@ var script = []string{"-X", "lua_script:../../scripts/wireshark/goroce.lua"}
 
 // fieldsOfExtension are the fields of that dissector.
 var fieldsOfExtension = []string{
-	"goroce.opcode", "goroce.version", "goroce.tlvs", "goroce.tag", "goroce.inner", "goroce.tlv.type", "goroce.tlv.length", "goroce.tlv.content",
-	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing", "goroce.timing.ttl", "goroce.timing.psn", "goroce.timing.residence", "goroce.timing.arrived", "goroce.gap.gap", "goroce.gap.away",
-	"goroce.ecn.marked", "goroce.int_echo.records", "goroce.int_echo.psn", "goroce.int.filled", "goroce.int.fits",
-	"goroce.bolt.flags", "goroce.bolt.sender", "goroce.bolt.rate", "goroce.bolt.drain", "goroce.bolt.ai", "goroce.bolt.inc", "goroce.bolt.dec",
-	"goroce.credit.flags", "goroce.credit.epoch", "goroce.credit.lines", "goroce.credit.returned", "goroce.host.waited", "goroce.host.served",
+	"goroce.opcode", "goroce.version", "goroce.tlvs", "goroce.tag", "goroce.inner",
+	"goroce.tlv.type", "goroce.tlv.length", "goroce.tlv.content",
+	"goroce.sack.bits", "goroce.sack.map", "goroce.sack.here", "goroce.sack.missing",
+	"goroce.timing.ttl", "goroce.timing.psn", "goroce.timing.residence", "goroce.timing.arrived",
+	"goroce.gap.gap", "goroce.gap.away",
+	"goroce.ecn.marked", "goroce.int_echo.records", "goroce.int_echo.psn", "goroce.int.filled",
+	"goroce.int.fits",
+	"goroce.bolt.flags", "goroce.bolt.sender", "goroce.bolt.rate", "goroce.bolt.drain",
+	"goroce.bolt.ai", "goroce.bolt.inc", "goroce.bolt.dec",
+	"goroce.credit.flags", "goroce.credit.epoch", "goroce.credit.lines", "goroce.credit.returned",
+	"goroce.host.waited", "goroce.host.served",
 	"goroce.int.port", "goroce.int.rate", "goroce.int.time", "goroce.int.sent", "goroce.int.queue",
 }
 
 // extended dissects a recording with the script.
 func extended(t *testing.T, r recording, more ...string) []dissected {
 	t.Helper()
-	return tshark(t, r.path, slices.Concat(fieldsOfExtension, fieldsOf, []string{"data.data", "vlan.id", "vlan.priority",
-		"ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "udp.srcport"}, more), script...)
+	return tshark(t, r.path, slices.Concat(fieldsOfExtension, fieldsOf,
+		[]string{"data.data", "vlan.id", "vlan.priority",
+			"ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "udp.srcport"}, more), script...)
 }
 
 // compareExtension checks a frame of the extension, and as the packet that it stands for.
 func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	t.Helper()
 	want := map[string]string{
-		"goroce.opcode": fmt.Sprint(uint8(p.Op)), "goroce.version": fmt.Sprint(p.XCH().Version()), "goroce.tlvs": fmt.Sprint(p.XCH().TLVLen() / 4),
-		"goroce.tag": fmt.Sprint(p.XCH().Tag()),
+		"goroce.opcode": fmt.Sprint(uint8(p.Op)), "goroce.version": fmt.Sprint(p.XCH().Version()),
+		"goroce.tlvs": fmt.Sprint(p.XCH().TLVLen() / 4),
+		"goroce.tag":  fmt.Sprint(p.XCH().Tag()),
 	}
 	var kinds, lengths, contents []string
 	for tlvs := []byte(p.TLVs()); len(tlvs) > 0; tlvs = tlvs[4*int(tlvs[1]):] {
 		kinds, lengths = append(kinds, fmt.Sprint(tlvs[0])), append(lengths, fmt.Sprint(tlvs[1]))
-		if k := wire.TLVType(tlvs[0]); k != wire.TLVBolt && k != wire.TLVBoltEcho && k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho && k != wire.TLVTiming && (k != wire.TLVGap || p.Gap() == nil) && k != wire.TLVCredit && k != wire.TLVHost {
+		if k := wire.TLVType(tlvs[0]); k != wire.TLVBolt && k != wire.TLVBoltEcho &&
+			k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho &&
+			k != wire.TLVTiming && (k != wire.TLVGap || p.Gap() == nil) && k != wire.TLVCredit &&
+			k != wire.TLVHost {
 			contents = append(contents, hex.EncodeToString(tlvs[2:4*int(tlvs[1])]))
 		}
 	}
@@ -66,27 +77,34 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	set("goroce.tlv.length", lengths)
 	set("goroce.tlv.content", contents)
 	if s := p.SACK(); s != nil {
-		want["goroce.sack.bits"], want["goroce.sack.map"] = fmt.Sprint(s.Len()), hex.EncodeToString(s[4:])
+		want["goroce.sack.bits"], want["goroce.sack.map"] = fmt.Sprint(s.Len()),
+			hex.EncodeToString(s[4:])
 		here, missing := said(s, p.PSN)
 		set("goroce.sack.here", here)
 		set("goroce.sack.missing", missing)
 	}
 	if x := p.Timing(); x != nil {
-		want["goroce.timing.ttl"], want["goroce.timing.psn"] = fmt.Sprint(x.TTL()), fmt.Sprintf("0x%06x", uint32(x.PSN()))
+		want["goroce.timing.ttl"], want["goroce.timing.psn"] = fmt.Sprint(x.TTL()),
+			fmt.Sprintf("0x%06x", uint32(x.PSN()))
 		want["goroce.timing.residence"] = fmt.Sprint(int64(x.Residence() / units.Nanosecond))
 		want["goroce.timing.arrived"] = fmt.Sprint(int64(x.Arrived() / units.Nanosecond))
 	}
 	if g := p.Gap(); g != nil {
-		want["goroce.gap.gap"], want["goroce.gap.away"] = fmt.Sprint(int64(g.Gap()/units.Nanosecond)), fmt.Sprint(int64(g.Away()/units.Nanosecond))
+		want["goroce.gap.gap"],
+			want["goroce.gap.away"] = fmt.Sprint(int64(g.Gap()/units.Nanosecond)),
+			fmt.Sprint(int64(g.Away()/units.Nanosecond))
 	}
 	if c := p.Credit(); c != nil {
 		want["goroce.credit.flags"] = fmt.Sprint(uint8(c.Flags()))
-		want["goroce.credit.epoch"], want["goroce.credit.lines"] = fmt.Sprint(c.Epoch()), fmt.Sprint(c.Lines())
+		want["goroce.credit.epoch"], want["goroce.credit.lines"] = fmt.Sprint(c.Epoch()),
+			fmt.Sprint(c.Lines())
 		want["goroce.credit.returned"] = fmt.Sprint(c.Returned())
 	}
 	if h := p.Host(); h != nil {
 		waited, served, _ := h.Residence()
-		want["goroce.host.waited"], want["goroce.host.served"] = fmt.Sprint(int64(waited/units.Nanosecond)), fmt.Sprint(int64(served/units.Nanosecond))
+		want["goroce.host.waited"],
+			want["goroce.host.served"] = fmt.Sprint(int64(waited/units.Nanosecond)),
+			fmt.Sprint(int64(served/units.Nanosecond))
 	}
 	if e := p.ECNEcho(); e != nil {
 		want["goroce.ecn.marked"] = fmt.Sprint(e.Marked())
@@ -95,32 +113,41 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 		var ports, rates, times, sent, queues []string
 		for n := range count {
 			r := record(n)
-			ports, rates = append(ports, fmt.Sprint(r.Port)), append(rates, fmt.Sprint(int64(r.Rate/(100*units.Mbps))))
-			times, sent = append(times, fmt.Sprint(int64(r.Time.Sub(0)/units.Nanosecond))), append(sent, fmt.Sprint(int64(r.Sent)))
+			ports, rates = append(ports, fmt.Sprint(r.Port)), append(rates,
+				fmt.Sprint(int64(r.Rate/(100*units.Mbps))))
+			times, sent = append(times, fmt.Sprint(int64(r.Time.Sub(0)/units.Nanosecond))),
+				append(sent, fmt.Sprint(int64(r.Sent)))
 			queues = append(queues, fmt.Sprint(int64(r.Queue)))
 		}
-		for field, values := range map[string][]string{"port": ports, "rate": rates, "time": times, "sent": sent, "queue": queues} {
+		for field, values := range map[string][]string{"port": ports, "rate": rates, "time": times,
+			"sent": sent, "queue": queues} {
 			set("goroce.int."+field, values)
 		}
 	}
 	if i := p.INT(); i != nil {
-		want["goroce.int.filled"], want["goroce.int.fits"] = fmt.Sprint(i.Filled()), fmt.Sprint(i.Fits())
+		want["goroce.int.filled"], want["goroce.int.fits"] = fmt.Sprint(i.Filled()),
+			fmt.Sprint(i.Fits())
 		records(i.Filled(), i.Record)
 	}
 	if x := p.INTEcho(); x != nil {
-		want["goroce.int_echo.records"], want["goroce.int_echo.psn"] = fmt.Sprint(x.Records()), fmt.Sprintf("0x%06x", uint32(x.PSN()))
+		want["goroce.int_echo.records"], want["goroce.int_echo.psn"] = fmt.Sprint(x.Records()),
+			fmt.Sprintf("0x%06x", uint32(x.PSN()))
 		records(x.Records(), x.Record)
 	}
 	report := func(r wire.QueueReport) {
-		want["goroce.bolt.rate"], want["goroce.bolt.drain"] = fmt.Sprint(int64(r.Rate/(100*units.Mbps))), fmt.Sprint(int64(r.Drain/units.Nanosecond))
+		want["goroce.bolt.rate"],
+			want["goroce.bolt.drain"] = fmt.Sprint(int64(r.Rate/(100*units.Mbps))),
+			fmt.Sprint(int64(r.Drain/units.Nanosecond))
 	}
 	if x := p.Bolt(); x != nil {
-		want["goroce.bolt.flags"], want["goroce.bolt.sender"] = fmt.Sprint(uint8(x.Flags())), fmt.Sprintf("0x%06x", uint32(x.Sender()))
+		want["goroce.bolt.flags"], want["goroce.bolt.sender"] = fmt.Sprint(uint8(x.Flags())),
+			fmt.Sprintf("0x%06x", uint32(x.Sender()))
 		report(x.Report())
 	}
 	if x := p.BoltEcho(); x != nil {
 		c := x.Counts()
-		want["goroce.bolt.ai"], want["goroce.bolt.inc"], want["goroce.bolt.dec"] = fmt.Sprint(c.AI), fmt.Sprint(c.INC), fmt.Sprint(c.DEC)
+		want["goroce.bolt.ai"], want["goroce.bolt.inc"], want["goroce.bolt.dec"] = fmt.Sprint(c.AI),
+			fmt.Sprint(c.INC), fmt.Sprint(c.DEC)
 		report(c.Report)
 	}
 	if p.Op == wire.SRC {
@@ -146,7 +173,8 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 // decimal writes hexadecimal numbers as decimal ones.
 func decimal(values []string) (all []string) {
 	for _, v := range values {
-		if n, err := strconv.ParseUint(v, 0, 64); err == nil && strings.HasPrefix(v, "0x") && len(v) < 8 {
+		if n, err := strconv.ParseUint(v, 0, 64); err == nil && strings.HasPrefix(v, "0x") &&
+			len(v) < 8 {
 			v = fmt.Sprint(n)
 		}
 		all = append(all, v)
@@ -222,14 +250,18 @@ func unwrapped(t *testing.T, p *wire.Packet) (inner wire.Packet) {
 func TestSelectiveRepeat(t *testing.T) {
 	for name, f := range families {
 		t.Run(name, func(t *testing.T) {
-			p := newPair(t, f.addrs, f.vlan, packet.FaultOptions{Seed: 1, Send: packet.FaultRates{Lose: 0.1}})
+			p := newPair(t, f.addrs, f.vlan,
+				packet.FaultOptions{Seed: 1, Send: packet.FaultRates{Lose: 0.1}})
 			x, y := p.connected(transport.RC, transport.MTU256, true)
-			for _, op := range []transport.SendOp{transport.OpWrite, transport.OpRead, transport.OpSend} {
+			for _, op := range []transport.SendOp{transport.OpWrite, transport.OpRead,
+				transport.OpSend} {
 				if op == transport.OpSend {
 					y.recv(p, 50000)
 				}
-				require.Equal(t, transport.StatusSuccess, x.send(p, transport.WorkRequest{Op: op, SGList: []transport.SGE{x.mr.SGE(0, 50000)},
-					RemoteAddr: y.mr.Addr, RKey: y.mr.RKey}))
+				require.Equal(t, transport.StatusSuccess,
+					x.send(p, transport.WorkRequest{Op: op,
+						SGList:     []transport.SGE{x.mr.SGE(0, 50000)},
+						RemoteAddr: y.mr.Addr, RKey: y.mr.RKey}))
 			}
 			frames := p.recorded.frames(t)
 			found := extended(t, p.recorded)
@@ -270,10 +302,11 @@ func anXDATA(t *testing.T, addrs [2]netip.Addr, inner wire.Opcode, records, payl
 	for i := range behind[tlvs:] {
 		behind[tlvs+i] = byte(i*3 + 5)
 	}
-	return built(t, addrs, 0x1234, wire.Fields{Op: wire.XDATA, Flags: wire.AckReq, PSN: 0xfffffe}, func(ext []byte) {
-		wire.XCH(ext).Set(0xbeef, tlvs)
-		wire.SetInner(ext[wire.XCHLen:], inner)
-	}, behind)
+	return built(t, addrs, 0x1234, wire.Fields{Op: wire.XDATA, Flags: wire.AckReq, PSN: 0xfffffe},
+		func(ext []byte) {
+			wire.XCH(ext).Set(0xbeef, tlvs)
+			wire.SetInner(ext[wire.XCHLen:], inner)
+		}, behind)
 }
 
 // anXACK is one with given TLVs.
@@ -301,8 +334,11 @@ func TestTelemetry(t *testing.T) {
 			}
 			frame := anXDATA(t, addrs, op, records, payload)
 			for i := range records / 2 {
-				require.True(t, wire.StampINT(frame, wire.INTRecord{Port: uint16(op)<<8 | uint16(i), Rate: units.BitRate(i+1) * 100 * units.Gbps,
-					Time: units.Time(0).Add(units.Duration(i) * 1234567 * units.Nanosecond), Sent: 1<<32 - 1, Queue: units.Bytes(1000 * i)}))
+				require.True(t,
+					wire.StampINT(frame, wire.INTRecord{Port: uint16(op)<<8 | uint16(i),
+						Rate: units.BitRate(i+1) * 100 * units.Gbps,
+						Time: units.Time(0).Add(units.Duration(i) * 1234567 * units.Nanosecond),
+						Sent: 1<<32 - 1, Queue: units.Bytes(1000 * i)}))
 			}
 			frames = append(frames, frame)
 		}
@@ -316,21 +352,26 @@ func TestTelemetry(t *testing.T) {
 		gap.Set(20*units.Microsecond, 300*units.Nanosecond)
 		longest := wire.Gap(make([]byte, wire.GapLen))
 		longest.Set(units.Forever, 5*units.Second)
-		frames = append(frames, anXACK(t, addrs, 9, slices.Concat([]byte(timing), gap)), anXACK(t, addrs, 10, longest))
+		frames = append(frames, anXACK(t, addrs, 9, slices.Concat([]byte(timing), gap)),
+			anXACK(t, addrs, 10, longest))
 		skipped := []byte{0x80, 1, 2, 3}
 		echo := wire.ECNEcho(make([]byte, wire.ECNEchoLen))
 		echo.Set(1<<32 - 2)
 		frames = append(frames, anXACK(t, addrs, 7, echo))
 		stamped := anXDATA(t, addrs, wire.RCSendOnly, 3, 8)
 		for i := range 2 {
-			require.True(t, wire.StampINT(stamped, wire.INTRecord{Port: uint16(i), Rate: 400 * units.Gbps, Sent: 12345, Queue: 678}))
+			require.True(t,
+				wire.StampINT(stamped, wire.INTRecord{Port: uint16(i), Rate: 400 * units.Gbps,
+					Sent: 12345, Queue: 678}))
 		}
 		var brought wire.Packet
 		require.NoError(t, brought.Parse(stamped))
 		back := wire.INTEcho(make([]byte, wire.INTEchoLen(2)))
 		back.Set(brought.INT(), 0xfffffe)
 		frames = append(frames, anXACK(t, addrs, 8, back))
-		frames = append(frames, anXACK(t, addrs, 0xfffffc, slices.Concat([]byte(timing), sack, skipped, []byte{0, 1, 0, 0})), anXACK(t, addrs, 5, nil))
+		frames = append(frames,
+			anXACK(t, addrs, 0xfffffc, slices.Concat([]byte(timing), sack, skipped,
+				[]byte{0, 1, 0, 0})), anXACK(t, addrs, 5, nil))
 	}
 	for i, d := range extended(t, recordFrames(t, frames...)) {
 		about := fmt.Sprintf("frame %d: %x", i+1, frames[i])
@@ -382,8 +423,10 @@ func TestErrors(t *testing.T) {
 	sack.SetBits(0, 5)
 	base := [][]byte{
 		anXACK(t, bothFamilies[0], 9, slices.Concat(sack, []byte{0x81, 1, 0, 0, 0, 1, 0, 0})),
-		anXACK(t, bothFamilies[1], 9, slices.Concat([]byte(aCreditTLV(wire.CreditIdle)), aHostTLV())), aCredit(t, 0),
-		anXDATA(t, bothFamilies[1], wire.RCSendOnly, 2, 64), anXDATA(t, bothFamilies[0], wire.RCSendOnly, 0, 64),
+		anXACK(t, bothFamilies[1], 9, slices.Concat([]byte(aCreditTLV(wire.CreditIdle)),
+			aHostTLV())), aCredit(t, 0),
+		anXDATA(t, bothFamilies[1], wire.RCSendOnly, 2, 64), anXDATA(t, bothFamilies[0],
+			wire.RCSendOnly, 0, 64),
 	}
 	var frames [][]byte
 	var wrong []bool
@@ -393,10 +436,12 @@ func TestErrors(t *testing.T) {
 		require.NoError(t, p.Parse(frame))
 		area := frame[int(p.BTHOff)+wire.BTHLen:][:wire.XCHLen+wire.InnerLen+p.XCH().TLVLen()]
 		for range rng.IntN(3) {
-			area[rng.IntN(len(area))] = []byte{0, 1, 2, 3, 4, 5, 7, 8, 10, 0x10, 0x20, 0x80, 0x81, 0xff}[rng.IntN(14)]
+			area[rng.IntN(len(area))] = []byte{0, 1, 2, 3, 4, 5, 7, 8, 10, 0x10, 0x20, 0x80, 0x81,
+				0xff}[rng.IntN(14)]
 		}
 		switch err := p.Parse(frame); {
-		case err == nil || errors.Is(err, wire.ErrExtension) || errors.Is(err, wire.ErrLength) && p.Op == wire.XACK:
+		case err == nil || errors.Is(err, wire.ErrExtension) || errors.Is(err, wire.ErrLength) &&
+			p.Op == wire.XACK:
 			frames, wrong = append(frames, frame), append(wrong, err != nil)
 		}
 	}
@@ -417,11 +462,14 @@ func TestCutFrames(t *testing.T) {
 	sack := wire.SACK(make([]byte, wire.SACKLen(64)))
 	sack.Init(64)
 	sack.SetBits(0, 5)
-	frames := [][]byte{anXACK(t, bothFamilies[0], 9, sack), anXDATA(t, bothFamilies[0], wire.RCWriteOnly, 2, 64)}
-	for _, n := range []int{43, 60, 68, 77} { // of the XACK 58 to 62 are AETH, 62 to 74 the SACK, 78 all
+	frames := [][]byte{anXACK(t, bothFamilies[0], 9, sack),
+		anXDATA(t, bothFamilies[0], wire.RCWriteOnly, 2, 64)}
+	// of the XACK 58 to 62 are AETH, 62 to 74 the SACK, 78 all
+	for _, n := range []int{43, 60, 68, 77} {
 		for i, d := range extended(t, recordStarts(t, n, frames...)) {
 			for _, s := range d[severity] {
-				require.NotEqual(t, strconv.Itoa(severityError), s, "%d bytes of frame %d: %v", n, i, d[remark])
+				require.NotEqual(t, strconv.Itoa(severityError), s, "%d bytes of frame %d: %v", n,
+					i, d[remark])
 			}
 			require.Len(t, d["goroce.opcode"], 1)
 			require.Equal(t, n >= 62, len(d["goroce.tag"]) == 1)
@@ -447,32 +495,50 @@ func TestRemarks(t *testing.T) {
 		says  string
 		level int
 	}{
-		{"SRC with something behind it", put(xack(0, 1, 0, 0), 0, 0xc7), "SRC with TLVs, or of a wrong length", severityError},
-		{"BOLT of a wrong length", put(send(), 20, 8), "BOLT or BOLT_ECHO of a wrong length", severityError},
-		{"BOLT in an XACK", xack(8, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), "TLV that has no place here", severityError},
+		{"SRC with something behind it", put(xack(0, 1, 0, 0), 0, 0xc7),
+			"SRC with TLVs, or of a wrong length", severityError},
+		{"BOLT of a wrong length", put(send(), 20, 8), "BOLT or BOLT_ECHO of a wrong length",
+			severityError},
+		{"BOLT in an XACK", xack(8, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), "TLV that has no place here",
+			severityError},
 		{"BOLT_ECHO in an XDATA", put(send(), 20, 10), "TLV that has no place here", severityError},
-		{"an opcode to come", put(xack(), 0, 0xdf), "Opcode that is kept for the extension", severityError},
-		{"another version", put(xack(), 12, 0x20), "Version that this dissector does not know", severityError},
+		{"an opcode to come", put(xack(), 0, 0xdf), "Opcode that is kept for the extension",
+			severityError},
+		{"another version", put(xack(), 12, 0x20), "Version that this dissector does not know",
+			severityError},
 		{"no room", put(short, 0, 0xc5), "Packet too short for the extension", severityError},
-		{"more TLVs than there is room for", put(xack(0, 1, 0, 0), 13, 3), "TLVs longer than they may be, or than the packet", severityError},
-		{"bytes behind", put(xack(0, 1, 0, 0), 13, 0), "Bytes behind the TLVs of an XACK", severityError},
+		{"more TLVs than there is room for", put(xack(0, 1, 0, 0), 13, 3),
+			"TLVs longer than they may be, or than the packet", severityError},
+		{"bytes behind", put(xack(0, 1, 0, 0), 13, 0), "Bytes behind the TLVs of an XACK",
+			severityError},
 		{"a TLV of length 0", xack(0, 0, 0, 0), "TLV that does not fit its area", severityError},
-		{"a type twice", xack(slices.Concat(timing, timing)...), "TLV that comes twice", severityError},
-		{"a type that must be known", xack(0x7f, 1, 0, 0), "Unknown TLV that may not be skipped", severityError},
-		{"a type that may be skipped", xack(0x80, 1, 0, 0), "Unknown TLV, to be skipped", severityNote},
-		{"a GAP of another length, a later version's", xack(0x8c, 1, 0, 0), "Unknown TLV, to be skipped", severityNote},
+		{"a type twice", xack(slices.Concat(timing, timing)...), "TLV that comes twice",
+			severityError},
+		{"a type that must be known", xack(0x7f, 1, 0, 0), "Unknown TLV that may not be skipped",
+			severityError},
+		{"a type that may be skipped", xack(0x80, 1, 0, 0), "Unknown TLV, to be skipped",
+			severityNote},
+		{"a GAP of another length, a later version's", xack(0x8c, 1, 0, 0),
+			"Unknown TLV, to be skipped", severityNote},
 		{"INT in an XACK", xack(3, 1, 0, 0), "TLV that has no place here", severityError},
-		{"an INT_ECHO that does not hold its records", xack(4, 2, 1, 0, 0, 0, 0, 0), "INT whose length does not match its records", severityError},
+		{"an INT_ECHO that does not hold its records", xack(4, 2, 1, 0, 0, 0, 0, 0),
+			"INT whose length does not match its records", severityError},
 		{"a short ECN_ECHO", xack(9, 1, 0, 0), "ECN_ECHO of a wrong length", severityError},
 		{"a short TIMING", xack(1, 1, 0, 0), "TIMING of a wrong length", severityError},
-		{"SACK of 31 bits", xack(2, 2, 0, 31, 0x80, 0, 0, 0), "SACK whose bits are not 32 to 512, in steps of 32, or not its length", severityError},
-		{"SACK without a bit", xack(2, 2, 0, 32, 0, 0, 0, 0), "SACK without a bit", severityWarning},
-		{"INT with more records than fit", put(send(), 22, 2), "INT whose length does not match its records", severityError},
-		{"credit of a wrong length", xack(5, 1, 0, 0), "CREDIT of a wrong length, or not alone in a packet of its own", severityError},
+		{"SACK of 31 bits", xack(2, 2, 0, 31, 0x80, 0, 0, 0),
+			"SACK whose bits are not 32 to 512, in steps of 32, or not its length", severityError},
+		{"SACK without a bit", xack(2, 2, 0, 32, 0, 0, 0, 0), "SACK without a bit",
+			severityWarning},
+		{"INT with more records than fit", put(send(), 22, 2),
+			"INT whose length does not match its records", severityError},
+		{"credit of a wrong length", xack(5, 1, 0, 0),
+			"CREDIT of a wrong length, or not alone in a packet of its own", severityError},
 		{"credit in an XDATA", put(send(), 20, 5), "TLV that has no place here", severityError},
 		{"host of a wrong length", xack(7, 1, 0, 1), "HOST of a wrong length", severityError},
-		{"CREDIT of something else", put(aCredit(t, 0), 16, 1), "CREDIT of a wrong length, or not alone in a packet of its own", severityError},
-		{"CREDIT with more", put(aCredit(t, 0), 13, 5), "CREDIT of a wrong length, or not alone in a packet of its own", severityError},
+		{"CREDIT of something else", put(aCredit(t, 0), 16, 1),
+			"CREDIT of a wrong length, or not alone in a packet of its own", severityError},
+		{"CREDIT with more", put(aCredit(t, 0), 13, 5),
+			"CREDIT of a wrong length, or not alone in a packet of its own", severityError},
 		{"inner CNP", put(send(), 16, 0x81), "No opcode to wrap", severityError},
 	}
 	var frames [][]byte
@@ -488,8 +554,10 @@ func TestRemarks(t *testing.T) {
 
 // The example of docs/wire.md.
 func TestWorkedExample(t *testing.T) {
-	frame, err := hex.DecodeString("0200000000020200000000010800" + "4500004c00004000401126050a4d00010a4d0002" + "c28612b700380000" +
-		"c500ffff0000002200100003" + "10061234" + "1f000002" + "02020020b0000000" + "01043e0110000801" + "00000352" + "01020304" + "1b1cbc92")
+	frame, err := hex.DecodeString("0200000000020200000000010800" +
+		"4500004c00004000401126050a4d00010a4d0002" + "c28612b700380000" +
+		"c500ffff0000002200100003" + "10061234" + "1f000002" + "02020020b0000000" +
+		"01043e0110000801" + "00000352" + "01020304" + "1b1cbc92")
 	require.NoError(t, err)
 	require.EqualValues(t, 0x0800, binary.BigEndian.Uint16(frame[12:]))
 	d := extended(t, recordFrames(t, frame), "_ws.col.Protocol", "_ws.col.Info")[0]

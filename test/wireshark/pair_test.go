@@ -33,7 +33,8 @@ func newPair(t *testing.T, addrs [2]string, vlan uint16, faults packet.FaultOpti
 	p.far = far
 	for i, port := range []packet.Port{p.recorded.Wrap(lossy), far} {
 		p.addrs[i] = netip.MustParsePrefix(addrs[i])
-		e, err := transport.New(transport.Config{Port: port, Addrs: p.addrs[i : i+1], VLAN: vlan, Seed: uint64(i + 1)}, 0)
+		e, err := transport.New(transport.Config{Port: port, Addrs: p.addrs[i : i+1], VLAN: vlan,
+			Seed: uint64(i + 1)}, 0)
 		require.NoError(t, err)
 		*[]**transport.Endpoint{&p.a, &p.b}[i] = e
 	}
@@ -47,10 +48,12 @@ func (p *pair) run(done func() bool) {
 	for !done() {
 		before := p.a.Activity() + p.b.Activity()
 		next := units.Earlier(p.a.Poll(p.now), p.b.Poll(p.now))
-		if soon := p.now.Add(units.Microsecond); next.Before(soon) || p.a.Activity()+p.b.Activity() != before {
+		if soon := p.now.Add(units.Microsecond); next.Before(soon) ||
+			p.a.Activity()+p.b.Activity() != before {
 			next = soon
 		}
-		require.True(p.t, next.Before(end), "nothing more happens: a %+v\nb %+v", p.a.Counters(), p.b.Counters())
+		require.True(p.t, next.Before(end), "nothing more happens: a %+v\nb %+v", p.a.Counters(),
+			p.b.Counters())
 		p.now = next
 	}
 }
@@ -87,12 +90,14 @@ func (p *pair) side(ep *transport.Endpoint, kind transport.QPType) *side {
 	}
 	s.mr, err = ep.RegisterMemory(s.pd, mem, access)
 	require.NoError(p.t, err)
-	s.qp, err = ep.CreateQP(transport.QPInit{Type: kind, PD: s.pd, SendCQ: s.cq, RecvCQ: s.cq, MaxSendWR: 64, MaxRecvWR: 64, SignalAll: true})
+	s.qp, err = ep.CreateQP(transport.QPInit{Type: kind, PD: s.pd, SendCQ: s.cq, RecvCQ: s.cq,
+		MaxSendWR: 64, MaxRecvWR: 64, SignalAll: true})
 	require.NoError(p.t, err)
 	return s
 }
 
-const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic
+const access = transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead |
+	transport.RemoteAtomic
 
 // connected makes a queue pair at each end that know each other; extended ones agree to what both
 // endpoints can do.
@@ -109,9 +114,12 @@ func (p *pair) connected(kind transport.QPType, mtu units.Bytes, extended bool) 
 	for i, s := range []*side{x, y} {
 		require.NoError(p.t, s.qp.Connect(
 			transport.InitAttr{Access: access, QKey: qkey},
-			transport.RTRAttr{Path: transport.AddressVector{IP: p.addrs[1-i].Addr(), TrafficClass: 26<<2 | 2, FlowLabel: 0x12345}, PathMTU: mtu,
-				DestQPN: []*side{y, x}[i].qp.Num, RecvPSN: psns[1-i], MaxDestRdAtomic: 4, MinRNRTimer: 1, Extension: agreed[i]},
-			transport.RTSAttr{SendPSN: psns[i], Timeout: 5, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4}))
+			transport.RTRAttr{Path: transport.AddressVector{IP: p.addrs[1-i].Addr(),
+				TrafficClass: 26<<2 | 2, FlowLabel: 0x12345}, PathMTU: mtu,
+				DestQPN: []*side{y, x}[i].qp.Num, RecvPSN: psns[1-i], MaxDestRdAtomic: 4,
+				MinRNRTimer: 1, Extension: agreed[i]},
+			transport.RTSAttr{SendPSN: psns[i], Timeout: 5, RetryCount: 7, RNRRetry: 7,
+				MaxRdAtomic: 4}))
 	}
 	return x, y
 }
@@ -120,7 +128,8 @@ const qkey = 0x11111111
 
 func (s *side) recv(p *pair, n int) {
 	p.t.Helper()
-	require.NoError(p.t, s.qp.PostRecv(&transport.RecvRequest{SGList: []transport.SGE{s.mr.SGE(1<<16, n)}}))
+	require.NoError(p.t,
+		s.qp.PostRecv(&transport.RecvRequest{SGList: []transport.SGE{s.mr.SGE(1<<16, n)}}))
 }
 
 func (s *side) poll() int {

@@ -12,46 +12,59 @@ import (
 )
 
 var fieldsOfTokens = []string{
-	"goroce.opcode", "goroce.tag", "goroce.rts.demand", "goroce.rts.spent", "goroce.rts.ce", "goroce.rts.seq", "goroce.rts.flags", "goroce.token.limit",
-	"goroce.token.seq", "goroce.token.ranges", "goroce.token.flags", "goroce.token.priority", "goroce.token.first", "goroce.token.count",
-	"goroce.mark.unscheduled", "goroce.mark.more", "goroce.mark.echo", "goroce.mark.timing", "goroce.grant.seq",
+	"goroce.opcode", "goroce.tag", "goroce.rts.demand", "goroce.rts.spent", "goroce.rts.ce",
+	"goroce.rts.seq", "goroce.rts.flags", "goroce.token.limit",
+	"goroce.token.seq", "goroce.token.ranges", "goroce.token.flags", "goroce.token.priority",
+	"goroce.token.first", "goroce.token.count",
+	"goroce.mark.unscheduled", "goroce.mark.more", "goroce.mark.echo", "goroce.mark.timing",
+	"goroce.grant.seq",
 }
 
 // anRTS and aToken are frames of ToCC.
 func anRTS(t *testing.T, family int) []byte {
-	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.RTS, PSN: 0xfffffe}, func(ext []byte) {
-		wire.XCH(ext).Set(0xbeef, 0)
-		wire.RTSField(ext[wire.XCHLen:][:wire.RTSLen]).Set(1<<32-1, 123456, 7, 65535, wire.RTSRepeat|wire.RTSEnds|wire.RTSBehind)
-	}, nil)
+	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.RTS, PSN: 0xfffffe},
+		func(ext []byte) {
+			wire.XCH(ext).Set(0xbeef, 0)
+			wire.RTSField(ext[wire.XCHLen:][:wire.RTSLen]).Set(1<<32-1, 123456, 7, 65535,
+				wire.RTSRepeat|wire.RTSEnds|wire.RTSBehind)
+		}, nil)
 }
 
 func aToken(t *testing.T, family int, ranges ...wire.Range) []byte {
 	more := make([]byte, wire.RangeLen*len(ranges))
-	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.Token, PSN: 5}, func(ext []byte) {
-		wire.XCH(ext).Set(0xbeef, 0)
-		f := wire.TokenField(ext[wire.XCHLen:][:wire.TokenLen+len(more)])
-		f.Set(1<<31, 40000, len(ranges), wire.TokenAsks|wire.TokenSingle, 6)
-		for i, r := range ranges {
-			f.SetRange(i, r)
-		}
-		copy(more, f[wire.TokenLen:])
-	}, more)
+	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.Token, PSN: 5},
+		func(ext []byte) {
+			wire.XCH(ext).Set(0xbeef, 0)
+			f := wire.TokenField(ext[wire.XCHLen:][:wire.TokenLen+len(more)])
+			f.Set(1<<31, 40000, len(ranges), wire.TokenAsks|wire.TokenSingle, 6)
+			for i, r := range ranges {
+				f.SetRange(i, r)
+			}
+			copy(more, f[wire.TokenLen:])
+		}, more)
 }
 
-// What RTS and TOKEN say to an endpoint they say in Wireshark, and what an endpoint would drop them for; and so do
-// marks of packets of data.
+// What RTS and TOKEN say to an endpoint they say in Wireshark, and what an endpoint would drop them
+// for; and so do marks of packets of data.
 func TestTokens(t *testing.T) {
 	for family := range bothFamilies {
 		grant := wire.Grant(make([]byte, wire.GrantLen))
 		grant.Set(777)
 		frames := [][]byte{
-			anRTS(t, family), aToken(t, family), aToken(t, family, wire.Range{First: 0xfffffe, Count: 3}, wire.Range{First: 9, Count: 255}),
-			built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.RCSendOnly, Flags: wire.MarkUnscheduled | wire.MarkTokenMarked | wire.AckReq}, nil, []byte("data")),
-			built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.RCWriteMiddle, Flags: wire.MarkWantsMore}, nil, []byte("data")),
-			built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.XDATA, PSN: 7, Flags: wire.MarkWantsMore}, func(ext []byte) {
-				wire.XCH(ext).Set(0xbeef, wire.GrantLen)
-				wire.SetInner(ext[wire.XCHLen:], wire.RCSendOnly)
-			}, slices.Concat(grant, []byte("some payload"))),
+			anRTS(t, family), aToken(t, family), aToken(t, family,
+				wire.Range{First: 0xfffffe, Count: 3}, wire.Range{First: 9, Count: 255}),
+			built(t, bothFamilies[family], 0x17,
+				wire.Fields{Op: wire.RCSendOnly,
+					Flags: wire.MarkUnscheduled | wire.MarkTokenMarked | wire.AckReq}, nil,
+				[]byte("data")),
+			built(t, bothFamilies[family], 0x17,
+				wire.Fields{Op: wire.RCWriteMiddle, Flags: wire.MarkWantsMore}, nil,
+				[]byte("data")),
+			built(t, bothFamilies[family], 0x17,
+				wire.Fields{Op: wire.XDATA, PSN: 7, Flags: wire.MarkWantsMore}, func(ext []byte) {
+					wire.XCH(ext).Set(0xbeef, wire.GrantLen)
+					wire.SetInner(ext[wire.XCHLen:], wire.RCSendOnly)
+				}, slices.Concat(grant, []byte("some payload"))),
 		}
 		says := make([]string, len(frames))
 		spoil := func(f []byte, at int, b byte, text string) { // counted from the ICRC's end
@@ -59,11 +72,14 @@ func TestTokens(t *testing.T) {
 			frames, says = append(frames, f), append(says, text)
 		}
 		spoil(anRTS(t, family), 4+16+3, 1, "RTS with TLVs, or of a wrong length")
-		spoil(anRTS(t, family), 4+16+4+12, byte(wire.Token), "TOKEN with TLVs, or whose length does not match its ranges")
-		spoil(aToken(t, family), 4+2, 1, "TOKEN with TLVs, or whose length does not match its ranges")
+		spoil(anRTS(t, family), 4+16+4+12, byte(wire.Token),
+			"TOKEN with TLVs, or whose length does not match its ranges")
+		spoil(aToken(t, family), 4+2, 1,
+			"TOKEN with TLVs, or whose length does not match its ranges")
 		spoil(aToken(t, family, wire.Range{First: 1, Count: 1}), 4+1, 0, "Range of no packets")
 		spoil(aToken(t, family), 4+8+4, 0x20, "Version that this dissector does not know")
-		for i, d := range tshark(t, recordFrames(t, frames...).path, slices.Concat(fieldsOfTokens, fieldsOf), script...) {
+		for i, d := range tshark(t, recordFrames(t, frames...).path,
+			slices.Concat(fieldsOfTokens, fieldsOf), script...) {
 			if says[i] != "" {
 				require.Equal(t, []string{says[i]}, d[remark])
 				require.Equal(t, []string{strconv.Itoa(severityError)}, d[severity])

@@ -10,25 +10,29 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// A trimmed packet shows what is left of it, and how much is gone; one that the recording cut does not.
+// A trimmed packet shows what is left of it, and how much is gone; one that the recording cut does
+// not.
 func TestTrimmed(t *testing.T) {
 	fields := []string{"goroce.trimmed", "goroce.trimmed.qp", "goroce.trimmed.psn"}
 	for family, left := range map[int]int{0: 60, 1: 80} {
 		var frames [][]byte
 		for _, op := range []wire.Opcode{wire.RCWriteMiddle, wire.RCSendOnlyImm, wire.XDATA} {
-			f := built(t, bothFamilies[family], 0x17, wire.Fields{Op: op, PSN: 0xfffffe}, func(ext []byte) {
-				if op == wire.XDATA {
-					wire.XCH(ext).Set(0xbeef, 0)
-					wire.SetInner(ext[wire.XCHLen:], wire.RCWriteMiddle)
-				}
-			}, make([]byte, 1024))
+			f := built(t, bothFamilies[family], 0x17, wire.Fields{Op: op, PSN: 0xfffffe},
+				func(ext []byte) {
+					if op == wire.XDATA {
+						wire.XCH(ext).Set(0xbeef, 0)
+						wire.SetInner(ext[wire.XCHLen:], wire.RCWriteMiddle)
+					}
+				}, make([]byte, 1024))
 			frames = append(frames, f[:left])
 			var p wire.Packet
 			_, err := p.ParseTrimmed(f[:left])
 			require.NoError(t, err)
 		}
-		whole := built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.RCWriteMiddle}, nil, make([]byte, 1024))
-		for i, d := range tshark(t, recordFrames(t, append(frames, whole)...).path, fields, script...) {
+		whole := built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.RCWriteMiddle}, nil,
+			make([]byte, 1024))
+		for i, d := range tshark(t, recordFrames(t, append(frames, whole)...).path, fields,
+			script...) {
 			if i == len(frames) {
 				require.Empty(t, d["goroce.trimmed"])
 				continue

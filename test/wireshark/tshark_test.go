@@ -40,7 +40,8 @@ func tshark(t *testing.T, file string, fields []string, options ...string) (fram
 	binary, err := exec.LookPath("tshark")
 	require.NoError(t, err, "scripts/setup build installs it")
 	fields = append([]string{protocols, severity, remark, vendorData}, fields...)
-	args := append([]string{"-n", "-r", file, "-T", "fields", "-E", "separator=/t", "-E", "occurrence=a", "-E", "aggregator=;",
+	args := append([]string{"-n", "-r", file, "-T", "fields", "-E", "separator=/t", "-E",
+		"occurrence=a", "-E", "aggregator=;",
 		"-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE",
 		// A17.3.1.3 lets the UDP checksum be 0 over IPv6 too, as RFC 6935 does for tunnels.
 		"-o", "udp.ignore_ipv6_zero_checksum:TRUE",

@@ -2,8 +2,9 @@ package wire
 
 import "github.com/goroce/goroce/units"
 
-// Bolt's part of the extension (Arslan et al., NSDI 2023). A sender writes flags into each data packet, switches
-// change them, and their sum comes back with the ACKs; a switch with a queue tells the sender itself (SRC).
+// Bolt's part of the extension (Arslan et al., NSDI 2023). A sender writes flags into each data
+// packet, switches change them, and their sum comes back with the ACKs; a switch with a queue tells
+// the sender itself (SRC).
 
 // BoltFlags are what sender and switches write into a Bolt TLV.
 type BoltFlags uint8
@@ -32,14 +33,15 @@ func (r QueueReport) put(b []byte) {
 }
 
 func queueReport(b []byte) QueueReport {
-	return QueueReport{Drain: units.Duration(be32(b[2:])) * units.Nanosecond, Rate: units.BitRate(be16(b)) * intRateUnit}
+	return QueueReport{Drain: units.Duration(be32(b[2:])) * units.Nanosecond,
+		Rate: units.BitRate(be16(b)) * intRateUnit}
 }
 
 // BoltLen is the length of a Bolt.
 const BoltLen = 12
 
-// Bolt is the TLV of a data packet of a flow that Bolt controls: flags, whom a switch may tell, and the longest queue
-// so far. The ICRC takes all of it behind type and length as ones.
+// Bolt is the TLV of a data packet of a flow that Bolt controls: flags, whom a switch may tell, and
+// the longest queue so far. The ICRC takes all of it behind type and length as ones.
 type Bolt []byte
 
 // Set writes the whole TLV; sender is the queue pair that switches may tell.
@@ -61,8 +63,8 @@ func (t Bolt) Report() QueueReport { return queueReport(t[6:]) }
 // Clear takes flags away.
 func (t Bolt) Clear(flags BoltFlags) { t[2] &^= uint8(flags) }
 
-// Congest notes a queue: the packet asks for no increase any more, and of several queues it says the
-// longest. It answers whether this is the first one.
+// Congest notes a queue: the packet asks for no increase any more, and of several queues it says
+// the longest. It answers whether this is the first one.
 func (t Bolt) Congest(r QueueReport) (first bool) {
 	first = t.Flags()&BoltDEC == 0
 	t.Clear(BoltINC)
@@ -73,8 +75,8 @@ func (t Bolt) Congest(r QueueReport) (first bool) {
 	return first
 }
 
-// FindBolt answers the Bolt of a frame that passes a switch, where it stands, nil when it has none. It
-// looks at fixed places only.
+// FindBolt answers the Bolt of a frame that passes a switch, where it stands, nil when it has none.
+// It looks at fixed places only.
 func FindBolt(frame []byte) Bolt {
 	_, _, t := findTLV(frame, TLVBolt)
 	return Bolt(t)
@@ -83,8 +85,8 @@ func FindBolt(frame []byte) Bolt {
 // BoltEchoLen is the length of a BoltEcho.
 const BoltEchoLen = 16
 
-// BoltEcho is the TLV of an XACK that tells what the packets of the flow have said since it began. It
-// counts: an ACK that is lost loses nothing.
+// BoltEcho is the TLV of an XACK that tells what the packets of the flow have said since it began.
+// It counts: an ACK that is lost loses nothing.
 type BoltEcho []byte
 
 // BoltCounts is what a receiver has seen of a flow's packets. Counts are modulo their width.
@@ -119,5 +121,6 @@ func (t BoltEcho) Set(c BoltCounts) {
 
 // Counts reads it.
 func (t BoltEcho) Counts() BoltCounts {
-	return BoltCounts{AI: be16(t[2:]), INC: be32(t[4:]), DEC: be16(t[8:]), Report: queueReport(t[10:])}
+	return BoltCounts{AI: be16(t[2:]), INC: be32(t[4:]), DEC: be16(t[8:]),
+		Report: queueReport(t[10:])}
 }

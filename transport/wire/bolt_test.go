@@ -18,7 +18,8 @@ func aBolt(t testing.TB, v6 bool, flags BoltFlags, payload int) []byte {
 
 func boltFrame(tmpl *Template, flags BoltFlags, payload int) []byte {
 	frame := make([]byte, 2048)
-	ext, total := tmpl.Build(frame, Fields{Op: XDATA, Flags: AckReq | Solicited, PSN: 0x100003}, BoltLen+payload)
+	ext, total := tmpl.Build(frame, Fields{Op: XDATA, Flags: AckReq | Solicited, PSN: 0x100003},
+		BoltLen+payload)
 	XCH(frame[ext:]).Set(0x1234, BoltLen)
 	SetInner(frame[ext+XCHLen:], RCSendOnly)
 	Bolt(frame[ext+XCHLen+InnerLen:][:BoltLen]).Set(flags, 0x51)
@@ -34,14 +35,16 @@ func TestBoltOnTheWire(t *testing.T) {
 	assert.Equal(t, "0803"+"14"+"123456"+"0000"+"00000000", hex.EncodeToString(b))
 	assert.Equal(t, QPN(0x123456), b.Sender())
 	assert.True(t, b.Congest(aReport), "the first queue")
-	assert.Equal(t, "0803"+"18"+"123456"+"03e8"+"000009c4", hex.EncodeToString(b), "INC is gone, DEC and AI are there")
+	assert.Equal(t, "0803"+"18"+"123456"+"03e8"+"000009c4", hex.EncodeToString(b),
+		"INC is gone, DEC and AI are there")
 	assert.False(t, b.Congest(QueueReport{units.Microsecond, 400 * units.Gbps}), "a second one")
 	assert.Equal(t, aReport, b.Report(), "the longer one stays")
 	longer := QueueReport{3 * units.Microsecond, 400 * units.Gbps}
 	assert.False(t, b.Congest(longer))
 	assert.Equal(t, longer, b.Report())
 	b.Congest(QueueReport{Drain: 1 << 62, Rate: 1 << 62})
-	assert.Equal(t, QueueReport{0xffffffff * units.Nanosecond, 0xffff * intRateUnit}, b.Report(), "the largest there is")
+	assert.Equal(t, QueueReport{0xffffffff * units.Nanosecond, 0xffff * intRateUnit}, b.Report(),
+		"the largest there is")
 }
 
 func TestBoltEchoOnTheWire(t *testing.T) {
@@ -80,7 +83,8 @@ func TestBoltAndICRC(t *testing.T) {
 		}
 	}
 	for name, frame := range map[string][]byte{
-		"a SEND": aFrame(t, 64), "INT": anXDATA(t, false, RCSendOnly, 2, 64), "no TLV": anXDATA(t, false, RCSendOnly, 0, 64),
+		"a SEND": aFrame(t, 64), "INT": anXDATA(t, false, RCSendOnly, 2, 64), "no TLV": anXDATA(t,
+			false, RCSendOnly, 0, 64),
 		"XACK": anXACK(t, true), "short": make([]byte, 20),
 	} {
 		require.Nil(t, FindBolt(frame), name)
@@ -111,8 +115,11 @@ func TestWorkedSRC(t *testing.T) {
 
 func TestSRCGoesBack(t *testing.T) {
 	var tagged Template
-	require.NoError(t, tagged.Set(Address{Src: sourceOf(aTemplate(t, true)), Dst: sourceOf(aTemplate(t, true)).Next(), VLAN: 5}))
-	for _, data := range [][]byte{aBolt(t, false, BoltINC, 1000), aBolt(t, true, BoltAI, 9), boltFrame(&tagged, 0, 64)} {
+	require.NoError(t,
+		tagged.Set(Address{Src: sourceOf(aTemplate(t, true)),
+			Dst: sourceOf(aTemplate(t, true)).Next(), VLAN: 5}))
+	for _, data := range [][]byte{aBolt(t, false, BoltINC, 1000), aBolt(t, true, BoltAI, 9),
+		boltFrame(&tagged, 0, 64)} {
 		var d, p Packet
 		require.NoError(t, d.Parse(data))
 		room := make([]byte, MaxSRC)

@@ -59,8 +59,8 @@ func (h BTH) AckReq() bool { return h[8]&bthAckReq != 0 }
 // Reserved7 is the seven reserved bits beside AckReq, which the ICRC covers (IB 9.2.1 "resv7").
 func (h BTH) Reserved7() uint8 { return h[8] & bthReserved7 }
 
-// AskTiming asks a receiver of ours, who agreed to FeatureTiming, to tell in its ACK how long it had
-// the packet. To anybody else the bit is reserved, and 0.
+// AskTiming asks a receiver of ours, who agreed to FeatureTiming, to tell in its ACK how long it
+// had the packet. To anybody else the bit is reserved, and 0.
 func (h BTH) AskTiming() bool { return h[8]&bthAskTiming != 0 }
 
 // Marks are those of ToCC, between ours who agreed to FeatureToken.

@@ -27,7 +27,8 @@ func TestNothingOutsideIsRead(t *testing.T) {
 	for n := range 2 * page {
 		for _, p := range [][]byte{room[:n], room[len(room)-n:]} {
 			for name, got := range crcWays(uint32(n), p) {
-				require.Equal(t, crc32.Update(uint32(n), crc32.IEEETable, p), got, "%s: %d", name, n)
+				require.Equal(t, crc32.Update(uint32(n), crc32.IEEETable, p), got, "%s: %d", name,
+					n)
 			}
 		}
 	}

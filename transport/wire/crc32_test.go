@@ -34,9 +34,9 @@ func TestUpdateCRC(t *testing.T) {
 	}
 }
 
-// TestMaskedCRC compares each way with the generic one at all lengths in which the masked bytes of the headers may stand in
-// a block of their own, or in what is left behind whole blocks: an ACK over IPv4 has 44 bytes, of which 32 are whole blocks and
-// the last that is masked is number 32.
+// TestMaskedCRC compares each way with the generic one at all lengths in which the masked bytes of
+// the headers may stand in a block of their own, or in what is left behind whole blocks: an ACK
+// over IPv4 has 44 bytes, of which 32 are whole blocks and the last that is masked is number 32.
 func TestMaskedCRC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	room := make([]byte, 600)
@@ -121,7 +121,8 @@ func TestConstants(t *testing.T) {
 	}
 	for row, halves := range reduce512 {
 		for i, c := range halves {
-			assert.Equal(t, powerOfX(64*(7-i)+32-1+8*(row-maxShift)), c, "reduce512[%d][%d]", row, i)
+			assert.Equal(t, powerOfX(64*(7-i)+32-1+8*(row-maxShift)), c, "reduce512[%d][%d]", row,
+				i)
 		}
 	}
 	p := bits.Reverse64(polynomial) >> 31

@@ -5,11 +5,12 @@ import "github.com/goroce/goroce/units"
 // CreditLen is the length of a Credit.
 const CreditLen = 16
 
-// MaxCreditLines is the most lines that a CREDIT may let be unconsumed: a cache of 4 GiB with lines of 64 bytes.
+// MaxCreditLines is the most lines that a CREDIT may let be unconsumed: a cache of 4 GiB with lines
+// of 64 bytes.
 const MaxCreditLines = 1 << 26
 
-// Credit is the TLV of a CREDIT or XACK that says how much of its sender's last-level cache the peer may have
-// filled with what is not consumed, and what has been (CARC; docs/wire.md).
+// Credit is the TLV of a CREDIT or XACK that says how much of its sender's last-level cache the
+// peer may have filled with what is not consumed, and what has been (CARC; docs/wire.md).
 type Credit []byte
 
 // CreditFlags say more.
@@ -17,7 +18,8 @@ type CreditFlags uint8
 
 // The flags; others are ignored.
 const (
-	CreditAsks        CreditFlags = 1 // the sender of data asks: of what is said, the lines that it knows are consumed
+	// the sender of data asks: of what is said, the lines that it knows are consumed
+	CreditAsks        CreditFlags = 1
 	CreditIdle        CreditFlags = 2 // the program waits for data
 	CreditBeyondDDIO  CreditFlags = 4 // more is unconsumed than the ways that a NIC writes to hold
 	CreditApproaching CreditFlags = 8 // reads are about to miss
@@ -58,11 +60,12 @@ const HostLen = 12
 // hostResidence is the kind of a Host that this package knows.
 const hostResidence = 1
 
-// Host is the TLV of an XACK that says how long the newest message that was consumed was at the receiver's program.
+// Host is the TLV of an XACK that says how long the newest message that was consumed was at the
+// receiver's program.
 type Host []byte
 
-// Set writes the whole TLV: how long the message waited for the program, and how long the program took. More than
-// 4.29 s is told as that.
+// Set writes the whole TLV: how long the message waited for the program, and how long the program
+// took. More than 4.29 s is told as that.
 func (t Host) Set(waited, served units.Duration) {
 	putBE32(t, uint32(TLVHost)<<24|HostLen/4<<16|hostResidence)
 	putBE32(t[4:], uint32(min(waited/units.Nanosecond, 1<<32-1)))
@@ -71,7 +74,8 @@ func (t Host) Set(waited, served units.Duration) {
 
 // Residence answers the two, and false for a Host of another kind.
 func (t Host) Residence() (waited, served units.Duration, ok bool) {
-	return units.Duration(be32(t[4:])) * units.Nanosecond, units.Duration(be32(t[8:])) * units.Nanosecond, be16(t[2:]) == hostResidence
+	return units.Duration(be32(t[4:])) * units.Nanosecond,
+		units.Duration(be32(t[8:])) * units.Nanosecond, be16(t[2:]) == hostResidence
 }
 
 // Host is what an XACK says of the receiver's program, nil when it says nothing.

@@ -32,8 +32,8 @@ func aCreditOnXACK(t testing.TB, v6 bool) []byte {
 	return frame[:total]
 }
 
-// TestWorkedCredit is the example of docs/wire.md: 12 288 lines, of which 4096 were returned so far, from a receiver
-// that is idle.
+// TestWorkedCredit is the example of docs/wire.md: 12 288 lines, of which 4096 were returned so
+// far, from a receiver that is idle.
 func TestWorkedCredit(t *testing.T) {
 	const ethernet = "0200000000020200000000010800"
 	frame := unhex(t, ethernet+`
@@ -44,7 +44,8 @@ func TestWorkedCredit(t *testing.T) {
 	assert.True(t, p.ICRC())
 	assert.Equal(t, CREDIT, p.Op)
 	c := p.Credit()
-	assert.Equal(t, []any{CreditIdle, uint8(1), uint32(12288), uint64(4096)}, []any{c.Flags(), c.Epoch(), c.Lines(), c.Returned()})
+	assert.Equal(t, []any{CreditIdle, uint8(1), uint32(12288), uint64(4096)},
+		[]any{c.Flags(), c.Epoch(), c.Lines(), c.Returned()})
 
 	tmpl := templateOf(t, &p)
 	room := make([]byte, 128)
@@ -60,13 +61,15 @@ func TestCreditsSayWhatWasSet(t *testing.T) {
 		var p Packet
 		require.NoError(t, p.Parse(aCredit(t, v6)))
 		c := p.Credit()
-		assert.Equal(t, []any{CreditAsks | CreditApproaching, uint8(0xfe), uint32(1), uint64(1<<40 + 2)},
+		assert.Equal(t, []any{CreditAsks | CreditApproaching, uint8(0xfe), uint32(1),
+			uint64(1<<40 + 2)},
 			[]any{c.Flags(), c.Epoch(), c.Lines(), c.Returned()})
 		assert.Nil(t, p.Host())
 		require.NoError(t, p.Parse(aCreditOnXACK(t, v6)))
 		assert.EqualValues(t, 12288, p.Credit().Lines())
 		waited, served, ok := p.Host().Residence()
-		assert.Equal(t, []any{3 * units.Microsecond, (1<<32 - 1) * units.Nanosecond, true}, []any{waited, served, ok})
+		assert.Equal(t, []any{3 * units.Microsecond, (1<<32 - 1) * units.Nanosecond, true},
+			[]any{waited, served, ok})
 		p.Host()[3] = 2
 		_, _, ok = p.Host().Residence()
 		assert.False(t, ok, "a kind that nobody knows")
@@ -75,7 +78,8 @@ func TestCreditsSayWhatWasSet(t *testing.T) {
 
 func TestAgreeOnCredits(t *testing.T) {
 	offer := func(tag uint16, f Features, shift uint8, credits uint32) Offer {
-		return Offer{Highest: 1, Lowest: 1, Tag: tag, Features: f, LineShift: shift, Credits: credits}
+		return Offer{Highest: 1, Lowest: 1, Tag: tag, Features: f, LineShift: shift,
+			Credits: credits}
 	}
 	const both = FeatureCredit | FeatureAnswers
 	none := Agreement{}
@@ -84,15 +88,24 @@ func TestAgreeOnCredits(t *testing.T) {
 		ours, theirs Offer
 		want         Agreement
 	}{
-		{"both ways", offer(1, both, 6, 100), offer(2, both, 6, 200), Agreement{Features: both, SendTag: 2, RecvTag: 1, LineShift: 6, SendCredits: 200, RecvCredits: 100}},
-		{"one way", offer(1, both, 6, 100), offer(2, both, 6, 0), Agreement{Features: both, SendTag: 2, RecvTag: 1, LineShift: 6, RecvCredits: 100}},
-		{"the smaller line", offer(1, both, 7, 100), offer(2, FeatureCredit, 6, 0), Agreement{Features: FeatureCredit, SendTag: 2, RecvTag: 1, LineShift: 6, RecvCredits: 100}},
+		{"both ways", offer(1, both, 6, 100), offer(2, both, 6, 200),
+			Agreement{Features: both, SendTag: 2, RecvTag: 1, LineShift: 6, SendCredits: 200,
+				RecvCredits: 100}},
+		{"one way", offer(1, both, 6, 100), offer(2, both, 6, 0),
+			Agreement{Features: both, SendTag: 2, RecvTag: 1, LineShift: 6, RecvCredits: 100}},
+		{"the smaller line", offer(1, both, 7, 100), offer(2, FeatureCredit, 6, 0),
+			Agreement{Features: FeatureCredit, SendTag: 2, RecvTag: 1, LineShift: 6,
+				RecvCredits: 100}},
 		{"nobody gives any", offer(1, both, 6, 0), offer(2, both, 6, 0), none},
-		{"a peer without", offer(1, both|FeatureWrites, 6, 100), offer(2, FeatureAnswers|FeatureHost|FeatureWrites, 0, 0), none},
+		{"a peer without", offer(1, both|FeatureWrites, 6, 100),
+			offer(2, FeatureAnswers|FeatureHost|FeatureWrites, 0, 0), none},
 		{"a line of 8 bytes", offer(1, both, 6, 100), offer(2, both, 3, 0), none},
 		{"a line of 8 KiB", offer(1, both, 13, 100), offer(2, both, 6, 0), none},
-		{"as many as may be", offer(1, FeatureCredit, 6, MaxCreditLines), offer(2, FeatureCredit, 6, 0), Agreement{Features: FeatureCredit, SendTag: 2, RecvTag: 1, LineShift: 6, RecvCredits: MaxCreditLines}},
-		{"more lines than a cache has", offer(1, both, 6, MaxCreditLines+1), offer(2, both, 6, 0), none},
+		{"as many as may be", offer(1, FeatureCredit, 6, MaxCreditLines),
+			offer(2, FeatureCredit, 6, 0), Agreement{Features: FeatureCredit, SendTag: 2,
+				RecvTag: 1, LineShift: 6, RecvCredits: MaxCreditLines}},
+		{"more lines than a cache has", offer(1, both, 6, MaxCreditLines+1), offer(2, both, 6, 0),
+			none},
 	} {
 		got := Agree(c.ours, c.theirs)
 		assert.Equal(t, c.want, got, c.name)

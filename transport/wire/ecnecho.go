@@ -3,8 +3,9 @@ package wire
 // ECNEchoLen is the length of an ECNEcho.
 const ECNEchoLen = 8
 
-// ECNEcho is the TLV of an XACK that says how many packets of this direction have come with the mark
-// "congestion experienced" since the connection began, modulo 2^32: an ACK that is lost loses none.
+// ECNEcho is the TLV of an XACK that says how many packets of this direction have come with the
+// mark "congestion experienced" since the connection began, modulo 2^32: an ACK that is lost loses
+// none.
 type ECNEcho []byte
 
 // Set writes the whole TLV, ECNEchoLen bytes.

@@ -10,7 +10,8 @@ var (
 	ErrNotRoCE = errors.New("wire: not a RoCEv2 packet")
 	// ErrTruncated is a frame shorter than its headers say.
 	ErrTruncated = errors.New("wire: frame cut short")
-	// ErrIPHeader is an IP header with a wrong version, options, a wrong checksum, or of a fragment.
+	// ErrIPHeader is an IP header with a wrong version, options, a wrong checksum, or of a
+	// fragment.
 	ErrIPHeader = errors.New("wire: bad IP header")
 	// ErrUDPLength is a UDP length that is not the rest of the IP packet.
 	ErrUDPLength = errors.New("wire: bad UDP length")

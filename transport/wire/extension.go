@@ -1,7 +1,7 @@
 package wire
 
-// goroce's own extension of RoCEv2 (docs/wire.md): packets with an opcode that IB table 38 leaves to
-// manufacturers, between endpoints that agreed to it when they connected.
+// goroce's own extension of RoCEv2 (docs/wire.md): packets with an opcode that IB table 38 leaves
+// to manufacturers, between endpoints that agreed to it when they connected.
 //
 //	CREDIT     BTH, XCH, Credit
 //	XACK       BTH, XCH, AETH, TLVs
@@ -69,7 +69,9 @@ func extension(frame []byte, at int) (ext, off int, info *OpcodeInfo) {
 			}
 			return ext, len(frame), info
 		}
-		if op == CREDIT && (h.TLVLen() != CreditLen || !TLVs(frame[ext+XCHLen:min(ext+XCHLen+CreditLen, len(frame))]).aCredit()) {
+		if op == CREDIT &&
+			(h.TLVLen() != CreditLen ||
+				!TLVs(frame[ext+XCHLen:min(ext+XCHLen+CreditLen, len(frame))]).aCredit()) {
 			return 0, 0, nil
 		}
 		return ext, ext + int(info.Ext), info

@@ -83,7 +83,8 @@ func TestWorkedXACK(t *testing.T) {
 func TestXDATAIsItsInnerPacket(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		for _, records := range []int{0, 1, MaxINTRecords} {
-			for _, inner := range []Opcode{RCSendMiddle, RCWriteOnlyImm, RCReadRequest, RCReadResponseOnly, RCFetchAdd} {
+			for _, inner := range []Opcode{RCSendMiddle, RCWriteOnlyImm, RCReadRequest,
+				RCReadResponseOnly, RCFetchAdd} {
 				payload := 50
 				if !inner.Info().Payload {
 					payload = 0
@@ -152,7 +153,8 @@ func TestBadExtensions(t *testing.T) {
 		{"INT in XACK", ack, put(tlv, 3, 2, 0, 0), ErrExtension},
 		{"INT with more room than it has", data, put(tlv+3, 3), ErrExtension},
 		{"INT with more records than room", data, put(tlv+2, 3), ErrExtension},
-		{"INT that is not first", data, put(tlv, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 5, 0, 1), ErrExtension},
+		{"INT that is not first", data, put(tlv, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3,
+			5, 0, 1), ErrExtension},
 		{"timing of a wrong length", ack, put(tlv, 1), ErrExtension},
 		{"INT echo of nothing", ack, put(tlv, 4, 2, 0), nil},
 		{"INT echo that does not hold its records", ack, put(tlv, 4, 2, 1), ErrExtension},
@@ -162,7 +164,8 @@ func TestBadExtensions(t *testing.T) {
 		{"ECN echo in XDATA", data, put(tlv, 9, 2), ErrExtension},
 		{"Bolt", bolt, put(0), nil},
 		{"Bolt of a wrong length", plain, chain(put(xch+1, 2), put(tlv, 8, 2)), ErrExtension},
-		{"Bolt that is not first", bolt, chain(put(xch+1, 4), put(tlv, 0, 1, 0, 0, 8, 3)), ErrExtension},
+		{"Bolt that is not first", bolt, chain(put(xch+1, 4), put(tlv, 0, 1, 0, 0, 8, 3)),
+			ErrExtension},
 		{"Bolt in an XACK", ack, put(tlv, 8, 2), ErrExtension},
 		{"Bolt echo of a wrong length", ack, put(tlv, 10, 2), ErrExtension},
 		{"Bolt echo in XDATA", bolt, put(tlv, 10), ErrExtension},
@@ -170,7 +173,8 @@ func TestBadExtensions(t *testing.T) {
 		{"SRC with TLVs", src, put(xch+1, 1), ErrExtension},
 		{"SRC of another version", src, put(xch, 0x20), ErrExtension},
 		{"SRC that is cut", src, shorten(4), ErrLength},
-		{"SRC with bytes behind it", anXACK(t, false), put(xch-12, 0xc7, 0, 0xff, 0xff, 0, 0, 0, 1, 0, 0, 0, 1, 0x10, 0), ErrLength},
+		{"SRC with bytes behind it", anXACK(t, false), put(xch-12, 0xc7, 0, 0xff, 0xff, 0, 0, 0, 1,
+			0, 0, 0, 1, 0x10, 0), ErrLength},
 		{"CREDIT", credit, put(0), nil},
 		{"CREDIT without its TLV", credit, put(xch+1, 0), ErrExtension},
 		{"CREDIT with more TLVs than there is room for", credit, put(xch+1, 5), ErrExtension},
@@ -181,15 +185,18 @@ func TestBadExtensions(t *testing.T) {
 		{"CREDIT that is cut", credit, shorten(4), ErrExtension},
 		{"credit and host in an XACK", aCreditOnXACK(t, false), put(0), nil},
 		{"credit of a wrong length", ack, put(tlv, 5), ErrExtension},
-		{"credit in XDATA", data, put(tlv, 5, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 5), ErrExtension},
+		{"credit in XDATA", data, put(tlv, 5, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 5),
+			ErrExtension},
 		{"host of a wrong length", ack, put(tlv, 7), ErrExtension},
-		{"host in XDATA", data, put(tlv, 7, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 6), ErrExtension},
+		{"host in XDATA", data, put(tlv, 7, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 6),
+			ErrExtension},
 		{"pad bytes on an XACK", ack, put(xch-11, 0x10), ErrLength},
 		{"inner opcode nobody knows", data, put(xch+4, 0x15), ErrExtension},
 		{"inner CNP", data, put(xch+4, uint8(CNP)), ErrExtension},
 		{"inner XDATA", data, put(xch+4, uint8(XDATA)), ErrExtension},
 		{"inner ACK with payload", data, put(xch+4, uint8(RCAck)), ErrLength},
-		{"inner header that does not fit", anXDATA(t, false, RCSendOnly, 0, 8), put(xch+4, uint8(RCFetchAdd)), ErrLength},
+		{"inner header that does not fit", anXDATA(t, false, RCSendOnly, 0, 8),
+			put(xch+4, uint8(RCFetchAdd)), ErrLength},
 		{"an opcode that is reserved for the extension", ack, put(xch-12, 0xdf), ErrOpcode},
 	} {
 		var p Packet
@@ -222,14 +229,18 @@ func TestSACKBits(t *testing.T) {
 
 // TestStampINT lets switches write into a packet until it is full.
 func TestStampINT(t *testing.T) {
-	record := INTRecord{Port: 0x0102, Rate: 400 * units.Gbps, Time: units.Time(0).Add(0x01020304 * units.Nanosecond),
+	record := INTRecord{Port: 0x0102, Rate: 400 * units.Gbps,
+		Time: units.Time(0).Add(0x01020304 * units.Nanosecond),
 		Sent: 0x1_0000_0005, Queue: 77}
 	onTheWire := record
 	onTheWire.Sent = 5 // mod 2³²
 	var tagged Template
-	require.NoError(t, tagged.Set(Address{Src: sourceOf(aTemplate(t, false)), Dst: sourceOf(aTemplate(t, false)).Next(), VLAN: 5}))
+	require.NoError(t,
+		tagged.Set(Address{Src: sourceOf(aTemplate(t, false)),
+			Dst: sourceOf(aTemplate(t, false)).Next(), VLAN: 5}))
 	for _, frame := range [][]byte{
-		anXDATA(t, false, RCSendOnly, 2, 64), anXDATA(t, true, RCWriteOnly, 2, 9), wrap(&tagged, RCSendOnly, 2, 64),
+		anXDATA(t, false, RCSendOnly, 2, 64), anXDATA(t, true, RCWriteOnly, 2, 9), wrap(&tagged,
+			RCSendOnly, 2, 64),
 	} {
 		sealed := bytes.Clone(frame[len(frame)-ICRCLen:])
 		require.True(t, StampINT(frame, record))
@@ -243,7 +254,8 @@ func TestStampINT(t *testing.T) {
 		require.True(t, p.ICRC(), "the ICRC does not cover what switches write")
 		require.Equal(t, 2, p.INT().Filled())
 		require.Equal(t, onTheWire, p.INT().Record(0))
-		require.Equal(t, INTRecord{Port: 9, Rate: 0xffff * intRateUnit, Queue: 0xffffffff}, p.INT().Record(1))
+		require.Equal(t, INTRecord{Port: 9, Rate: 0xffff * intRateUnit, Queue: 0xffffffff},
+			p.INT().Record(1))
 		for at := int(p.BTHOff); at < len(frame); at++ { // every other byte behind is covered
 			frame[at] ^= 1
 			inside := at >= int(p.BTHOff)+tlvOffset+tlvHeaderLen && at < int(p.ExtOff)
@@ -252,7 +264,8 @@ func TestStampINT(t *testing.T) {
 		}
 	}
 	for name, frame := range map[string][]byte{
-		"a SEND": aFrame(t, 64), "no INT": anXDATA(t, false, RCSendOnly, 0, 64), "XACK": anXACK(t, true), "short": make([]byte, 20),
+		"a SEND": aFrame(t, 64), "no INT": anXDATA(t, false, RCSendOnly, 0, 64), "XACK": anXACK(t,
+			true), "short": make([]byte, 20),
 	} {
 		before := bytes.Clone(frame)
 		require.False(t, StampINT(frame, record), name)
@@ -263,15 +276,18 @@ func TestStampINT(t *testing.T) {
 }
 
 func TestOfferOnTheWire(t *testing.T) {
-	o := Offer{Highest: 2, Lowest: 1, Tag: 0x1234, Features: FeatureSACK, SACKBits: 512, LineShift: 6, Credits: 0x01020304}
+	o := Offer{Highest: 2, Lowest: 1, Tag: 0x1234, Features: FeatureSACK, SACKBits: 512,
+		LineShift: 6, Credits: 0x01020304}
 	b := o.Append(nil)
-	assert.Equal(t, "47525831"+"0201"+"1234"+"00000010"+"0200"+"0006"+"01020304"+"00000000", hex.EncodeToString(b))
+	assert.Equal(t, "47525831"+"0201"+"1234"+"00000010"+"0200"+"0006"+"01020304"+"00000000",
+		hex.EncodeToString(b))
 	got, err := ParseOffer(append(b, 1, 2, 3)) // a later version's
 	require.NoError(t, err)
 	assert.Equal(t, o, got)
 	for name, bad := range map[string][]byte{
 		"nothing": nil, "short": b[:23], "another magic": append([]byte("GRX2"), b[4:]...),
-		"version 0": chain(put(4, 1, 0))(bytes.Clone(b)), "lowest above highest": put(4, 1, 2)(bytes.Clone(b)),
+		"version 0": chain(put(4, 1, 0))(bytes.Clone(b)), "lowest above highest": put(4, 1,
+			2)(bytes.Clone(b)),
 		"tag 0": put(6, 0, 0)(bytes.Clone(b)),
 	} {
 		_, err := ParseOffer(bad)
@@ -303,15 +319,25 @@ func TestAgree(t *testing.T) {
 	}{
 		{"the same", with(func(*Offer) {}), agreed(512)},
 		{"a peer without the extension", Offer{}, Agreement{}},
-		{"a newer peer that still speaks ours", with(func(o *Offer) { o.Highest = 9 }), agreed(512)},
-		{"a newer peer that does not", with(func(o *Offer) { o.Highest, o.Lowest = 9, 2 }), Agreement{}},
+		{"a newer peer that still speaks ours", with(func(o *Offer) {
+			o.Highest = 9
+		}), agreed(512)},
+		{"a newer peer that does not", with(func(o *Offer) {
+			o.Highest, o.Lowest = 9, 2
+		}), Agreement{}},
 		{"no feature in common", with(func(o *Offer) { o.Features = 32 }), Agreement{}},
 		{"more features than ours", with(func(o *Offer) { o.Features |= 32 }), agreed(512)},
 		{"a smaller window", with(func(o *Offer) { o.SACKBits = 64 }), agreed(64)},
-		{"a window that is no multiple of 32", with(func(o *Offer) { o.SACKBits = 95 }), agreed(64)},
+		{"a window that is no multiple of 32", with(func(o *Offer) {
+			o.SACKBits = 95
+		}), agreed(64)},
 		{"a larger window", with(func(o *Offer) { o.SACKBits = 4096 }), agreed(512)},
 		{"no window", with(func(o *Offer) { o.SACKBits = 31 }), Agreement{}},
-		{"credits, of which we know nothing", with(func(o *Offer) { o.Features |= FeatureCredit; o.LineShift = 6; o.Credits = 1 }), agreed(512)},
+		{"credits, of which we know nothing", with(func(o *Offer) {
+			o.Features |= FeatureCredit
+			o.LineShift = 6
+			o.Credits = 1
+		}), agreed(512)},
 	} {
 		got := Agree(base, c.theirs)
 		assert.Equal(t, c.want, got, c.name)

@@ -188,8 +188,10 @@ func FuzzStampINT(f *testing.F) {
 
 // FuzzParseOffer: any bytes are an error or an offer that survives being written again.
 func FuzzParseOffer(f *testing.F) {
-	f.Add(Offer{Highest: 1, Lowest: 1, Tag: 0x1234, Features: FeatureSACK, SACKBits: 512}.Append(nil))
-	f.Add(Offer{Highest: 1, Lowest: 1, Tag: 0x1234, Features: FeatureCredit, LineShift: 6, Credits: 12288}.Append(nil))
+	f.Add(Offer{Highest: 1, Lowest: 1, Tag: 0x1234, Features: FeatureSACK,
+		SACKBits: 512}.Append(nil))
+	f.Add(Offer{Highest: 1, Lowest: 1, Tag: 0x1234, Features: FeatureCredit, LineShift: 6,
+		Credits: 12288}.Append(nil))
 	f.Add([]byte("GRX1"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		o, err := ParseOffer(b)
@@ -208,7 +210,8 @@ func FuzzRoundTrip(f *testing.F) {
 	for _, frame := range seeds(f) {
 		var p Packet
 		if p.Parse(frame) == nil {
-			f.Add(uint8(p.Op), uint32(p.PSN), uint32(p.DestQP), p.SrcPort, uint16(0), p.DSCP<<2|p.ECN,
+			f.Add(uint8(p.Op), uint32(p.PSN), uint32(p.DestQP), p.SrcPort, uint16(0),
+				p.DSCP<<2|p.ECN,
 				p.AckReq, p.V6, p.Ext(), p.Payload())
 		}
 	}
@@ -227,7 +230,8 @@ func FuzzRoundTrip(f *testing.F) {
 		a.Src, a.Dst = sourceOf(aTemplate(t, v6)), sourceOf(aTemplate(t, v6)).Next()
 		require.NoError(t, tmpl.Set(a))
 		room := bytes.Repeat([]byte{0xa5}, 9216)
-		at, total := tmpl.Build(room, Fields{Op: Opcode(op), Flags: AckReq.When(ack), PSN: PSN(psn)}, len(payload))
+		at, total := tmpl.Build(room, Fields{Op: Opcode(op), Flags: AckReq.When(ack),
+			PSN: PSN(psn)}, len(payload))
 		copy(room[at:at+int(i.Ext)], ext)
 		copy(room[at+int(i.Ext):], payload)
 		tmpl.Seal(room[:total])
@@ -236,7 +240,8 @@ func FuzzRoundTrip(f *testing.F) {
 		require.NoError(t, got.Parse(room), "parse with the rest of the room behind it")
 		require.Len(t, got.Frame, total)
 		require.True(t, got.ICRC())
-		require.Equal(t, icrcGeneric(got.Frame[got.L3:total-ICRCLen], v6), le32(got.Frame[total-ICRCLen:]))
+		require.Equal(t, icrcGeneric(got.Frame[got.L3:total-ICRCLen], v6),
+			le32(got.Frame[total-ICRCLen:]))
 		require.True(t, bytes.Equal(payload, got.Payload()))
 		require.Equal(t, PSN(psn&PSNMask), got.PSN)
 		require.Equal(t, p.DestQP, got.DestQP)

@@ -13,7 +13,8 @@ import (
 // aGappedXACK is an XACK with a TIMING and a GAP.
 func aGappedXACK(t testing.TB, v6 bool) []byte {
 	tlvs := make([]byte, TimingLen+GapLen)
-	Timing(tlvs[:TimingLen]).Set(0x100008, 62, 850*units.Nanosecond, units.Time(0).Add(0x01020304*units.Nanosecond))
+	Timing(tlvs[:TimingLen]).Set(0x100008, 62, 850*units.Nanosecond,
+		units.Time(0).Add(0x01020304*units.Nanosecond))
 	Gap(tlvs[TimingLen:]).Set(20*units.Microsecond, 300*units.Nanosecond)
 	return anXACKWith(t, v6, tlvs)
 }
@@ -38,7 +39,8 @@ func TestGapOnTheWire(t *testing.T) {
 		gotGap, gotAway units.Duration
 	}{
 		{"nothing", 0, 0, "8c030000" + "00000000" + "00000000", 0, 0},
-		{"a nap in a gap", 20 * units.Microsecond, 300 * ns, "8c030000" + "00004e20" + "0000012c", 20 * units.Microsecond, 300 * ns},
+		{"a nap in a gap", 20 * units.Microsecond, 300 * ns, "8c030000" + "00004e20" + "0000012c",
+			20 * units.Microsecond, 300 * ns},
 		{"rounded up", ns + 1, 1, "8c030000" + "00000002" + "00000001", 2 * ns, ns},
 		{"the most", most, most, "8c030000" + "ffffffff" + "ffffffff", most, most},
 		{"more", 5 * units.Second, units.Forever, "8c030000" + "ffffffff" + "ffffffff", most, most},
@@ -52,8 +54,8 @@ func TestGapOnTheWire(t *testing.T) {
 	}
 }
 
-// A GAP is found beside any other TLV. One of another length is a later version's: it is not read, and the rest of the
-// packet is as good as ever.
+// A GAP is found beside any other TLV. One of another length is a later version's: it is not read,
+// and the rest of the packet is as good as ever.
 func TestGapOfAnXACK(t *testing.T) {
 	gap, sack := Gap(make([]byte, GapLen)), SACK(make([]byte, SACKLen(32)))
 	gap.Set(7, 9)
@@ -92,7 +94,8 @@ func TestGapOfAnXACK(t *testing.T) {
 	assert.ErrorIs(t, p.Parse(twice), ErrExtension)
 }
 
-// The 16 bits in an answer to a probe say at least as much as the gap was, and at most a 1024th more.
+// The 16 bits in an answer to a probe say at least as much as the gap was, and at most a 1024th
+// more.
 func TestGapOfAProbe(t *testing.T) {
 	const ns = units.Nanosecond
 	for _, c := range []struct {

@@ -69,7 +69,8 @@ func sequence(packets []Packet) string {
 
 func describe(p *Packet) string {
 	word := "<"
-	if src := p.SrcIP(); src == netip.MustParseAddr("10.77.0.1") || src == netip.MustParseAddr("fd77::1") {
+	if src := p.SrcIP(); src == netip.MustParseAddr("10.77.0.1") ||
+		src == netip.MustParseAddr("fd77::1") {
 		word = ">"
 	}
 	word += p.Op.String()
@@ -179,7 +180,9 @@ func TestGoldenBuild(t *testing.T) {
 func rebuild(t testing.TB, p *Packet) []byte {
 	tmpl := templateOf(t, p)
 	room := bytes.Repeat([]byte{0xa5}, len(p.Frame)+8)
-	f := Fields{Op: p.Op, Flags: AckReq.When(p.AckReq) | Solicited.When(p.Solicited) | BECN.When(p.BTH().BECN()), PSN: p.PSN}
+	f := Fields{Op: p.Op,
+		Flags: AckReq.When(p.AckReq) | Solicited.When(p.Solicited) | BECN.When(p.BTH().BECN()),
+		PSN:   p.PSN}
 	ext, total := tmpl.Build(room, f, len(p.Payload()))
 	require.Len(t, p.Frame, total)
 	require.Equal(t, tmpl.Overhead(), ext)
@@ -289,7 +292,8 @@ func pattern(n, times, plus int) []byte {
 	return b
 }
 
-var parseErrors = []error{ErrNotRoCE, ErrTruncated, ErrIPHeader, ErrUDPLength, ErrBTH, ErrOpcode, ErrLength, ErrExtension}
+var parseErrors = []error{ErrNotRoCE, ErrTruncated, ErrIPHeader, ErrUDPLength, ErrBTH, ErrOpcode,
+	ErrLength, ErrExtension}
 
 // aParseError says whether err is one that Parse may answer, bare.
 func aParseError(err error) bool {

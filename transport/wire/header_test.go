@@ -170,7 +170,8 @@ func TestSyndrome(t *testing.T) {
 }
 
 func TestTimers(t *testing.T) {
-	for code, ms := range []float64{655.36, .01, .02, .03, .04, .06, .08, .12, .16, .24, .32, .48, .64,
+	for code, ms := range []float64{655.36, .01, .02, .03, .04, .06, .08, .12, .16, .24, .32, .48,
+		.64,
 		.96, 1.28, 1.92, 2.56, 3.84, 5.12, 7.68, 10.24, 15.36, 20.48, 30.72, 40.96, 61.44, 81.92,
 		122.88, 163.84, 245.76, 327.68, 491.52} {
 		assert.InDelta(t, ms*1e-3, RNRTimer(uint8(code)).Seconds(), 1e-12, code)

@@ -82,8 +82,8 @@ func (t INT) valid() bool {
 	return t.Fits() <= MaxINTRecords && len(t) == INTLen(t.Fits()) && t.Filled() <= t.Fits()
 }
 
-// writtenLen answers how long the TLV is that b begins with when switches write into it: INT and Bolt.
-// 0 is another one, or none.
+// writtenLen answers how long the TLV is that b begins with when switches write into it: INT and
+// Bolt. 0 is another one, or none.
 func writtenLen(b []byte) int {
 	if len(b) < intHeaderLen {
 		return 0
@@ -99,9 +99,9 @@ func writtenLen(b []byte) int {
 	return 0
 }
 
-// findTLV answers the TLV of a type that switches write, where it stands in a frame, and where the IP
-// header and the BTH begin; nil when the frame is no XDATA that begins with one. It looks at fixed places
-// only, and checks nothing that a switch would not.
+// findTLV answers the TLV of a type that switches write, where it stands in a frame, and where the
+// IP header and the BTH begin; nil when the frame is no XDATA that begins with one. It looks at
+// fixed places only, and checks nothing that a switch would not.
 func findTLV(frame []byte, kind TLVType) (l3, bth int, tlv []byte) {
 	l3 = EthernetLen
 	if len(frame) < EthernetLen+VLANLen+minIPv4 {
@@ -121,8 +121,10 @@ func findTLV(frame []byte, kind TLVType) (l3, bth int, tlv []byte) {
 		return 0, 0, nil
 	}
 	at := bth + tlvOffset
-	if protocol != ProtocolUDP || at >= len(frame) || UDP(frame[bth-UDPLen:]).DstPort() != UDPPort ||
-		Opcode(frame[bth]) != XDATA || XCH(frame[bth+BTHLen:]).Version() != ExtensionVersion || TLVType(frame[at]) != kind {
+	if protocol != ProtocolUDP || at >= len(frame) ||
+		UDP(frame[bth-UDPLen:]).DstPort() != UDPPort ||
+		Opcode(frame[bth]) != XDATA || XCH(frame[bth+BTHLen:]).Version() != ExtensionVersion ||
+		TLVType(frame[at]) != kind {
 		return 0, 0, nil
 	}
 	n := writtenLen(frame[at:])

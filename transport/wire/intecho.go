@@ -31,5 +31,6 @@ func (e INTEcho) Record(i int) INTRecord {
 }
 
 func (e INTEcho) valid() bool {
-	return len(e) >= intEchoHead && e.Records() <= MaxINTRecords && len(e) == INTEchoLen(e.Records())
+	return len(e) >= intEchoHead && e.Records() <= MaxINTRecords &&
+		len(e) == INTEchoLen(e.Records())
 }

@@ -10,17 +10,19 @@ type Features uint32
 
 // The features. The other bits belong to parts to come.
 const (
-	FeatureProbe   Features = 1    // PROBE and PROBE_ACK
-	FeatureToken   Features = 2    // RTS and TOKEN, marks in the BTH, XDATA with a Grant
-	FeatureCredit  Features = 4    // CREDIT, XACK with a Credit
-	FeatureTiming  Features = 8    // XACK with a Timing, for packets that ask for it
-	FeatureSACK    Features = 16   // selective repeat: XACK with a SACK
-	FeatureINT     Features = 32   // XDATA with an INT, XACK with an INTEcho
-	FeatureHost    Features = 64   // XACK with a Host
-	FeatureBolt    Features = 128  // XDATA with a Bolt, XACK with a BoltEcho, SRC
-	FeatureAnswers Features = 512  // with FeatureCredit: a response returns the credits of its request, and no CREDIT
+	FeatureProbe  Features = 1   // PROBE and PROBE_ACK
+	FeatureToken  Features = 2   // RTS and TOKEN, marks in the BTH, XDATA with a Grant
+	FeatureCredit Features = 4   // CREDIT, XACK with a Credit
+	FeatureTiming Features = 8   // XACK with a Timing, for packets that ask for it
+	FeatureSACK   Features = 16  // selective repeat: XACK with a SACK
+	FeatureINT    Features = 32  // XDATA with an INT, XACK with an INTEcho
+	FeatureHost   Features = 64  // XACK with a Host
+	FeatureBolt   Features = 128 // XDATA with a Bolt, XACK with a BoltEcho, SRC
+	// with FeatureCredit: a response returns the credits of its request, and no CREDIT
+	FeatureAnswers Features = 512
 	FeatureECNEcho Features = 1024 // XACK with an ECNEcho
-	FeatureWrites  Features = 2048 // with FeatureCredit: a WRITE without immediate takes credits, too
+	// with FeatureCredit: a WRITE without immediate takes credits, too
+	FeatureWrites Features = 2048
 )
 
 // OfferLen is the length of an offer on the wire.
@@ -36,7 +38,8 @@ type Offer struct {
 	Features        Features
 	SACKBits        uint16 // how far behind a gap it keeps packets
 	LineShift       uint8  // with FeatureCredit: its cache line is 1<<LineShift bytes
-	Credits         uint32 // with FeatureCredit: lines that may be unconsumed at first; 0 has none to give
+	// with FeatureCredit: lines that may be unconsumed at first; 0 has none to give
+	Credits uint32
 }
 
 const (
@@ -65,12 +68,15 @@ func (o Offer) Append(b []byte) []byte {
 // ParseOffer reads an offer. What a later version appends to it is ignored.
 func ParseOffer(b []byte) (Offer, error) {
 	if len(b) < OfferLen || string(b[:len(offerMagic)]) != offerMagic {
-		return Offer{}, fmt.Errorf("%w: %d bytes that begin with %q", ErrOffer, len(b), b[:min(len(b), len(offerMagic))])
+		return Offer{}, fmt.Errorf("%w: %d bytes that begin with %q", ErrOffer, len(b),
+			b[:min(len(b), len(offerMagic))])
 	}
-	o := Offer{Highest: b[4], Lowest: b[5], Tag: be16(b[6:]), Features: Features(be32(b[8:])), SACKBits: be16(b[12:]),
+	o := Offer{Highest: b[4], Lowest: b[5], Tag: be16(b[6:]), Features: Features(be32(b[8:])),
+		SACKBits:  be16(b[12:]),
 		LineShift: b[15], Credits: be32(b[16:])}
 	if o.Lowest == 0 || o.Lowest > o.Highest || o.Tag == 0 {
-		return Offer{}, fmt.Errorf("%w: versions %d to %d, tag %#x", ErrOffer, o.Lowest, o.Highest, o.Tag)
+		return Offer{}, fmt.Errorf("%w: versions %d to %d, tag %#x", ErrOffer, o.Lowest, o.Highest,
+			o.Tag)
 	}
 	return o, nil
 }
@@ -109,7 +115,8 @@ func Agree(ours, theirs Offer) Agreement {
 	if version == 0 || version < max(ours.Lowest, theirs.Lowest) {
 		return Agreement{}
 	}
-	a := Agreement{Features: ours.Features & theirs.Features, SendTag: theirs.Tag, RecvTag: ours.Tag}
+	a := Agreement{Features: ours.Features & theirs.Features, SendTag: theirs.Tag,
+		RecvTag: ours.Tag}
 	if a.Features&FeatureSACK != 0 {
 		a.SACKBits = min(ours.SACKBits, theirs.SACKBits, MaxSACKBits) &^ 31
 	}
@@ -132,7 +139,8 @@ func Agree(ours, theirs Offer) Agreement {
 func (a *Agreement) agreeCredits(ours, theirs *Offer) {
 	shift := min(ours.LineShift, theirs.LineShift)
 	most := max(ours.LineShift, theirs.LineShift)
-	if shift < leastLineShift || most > mostLineShift || ours.Credits == 0 && theirs.Credits == 0 || max(ours.Credits, theirs.Credits) > MaxCreditLines {
+	if shift < leastLineShift || most > mostLineShift || ours.Credits == 0 && theirs.Credits == 0 ||
+		max(ours.Credits, theirs.Credits) > MaxCreditLines {
 		a.Features &^= FeatureCredit
 		return
 	}

@@ -134,7 +134,8 @@ func (o Opcode) String() string {
 	return fmt.Sprintf("opcode 0x%02x", uint8(o))
 }
 
-var transportNames = [...]string{RC: "RC", UC: "UC", RD: "RD", UD: "UD", CNPTransport: "CNP", XRC: "XRC"}
+var transportNames = [...]string{RC: "RC", UC: "UC", RD: "RD", UD: "UD", CNPTransport: "CNP",
+	XRC: "XRC"}
 
 // String shows t as IB table 38 names it.
 func (t Transport) String() string {

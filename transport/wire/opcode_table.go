@@ -48,10 +48,12 @@ func table38() (table [256]OpcodeInfo) {
 	table[CNP] = OpcodeInfo{Name: "CNP", Valid: true, Transport: CNPTransport, Kind: CNPKind,
 		First: true, Last: true, Ext: CNPLen}
 	table[Probe] = OpcodeInfo{Name: "PROBE", Transport: RC, Kind: Extension, Ext: XCHLen + ProbeLen}
-	table[ProbeAck] = OpcodeInfo{Name: "PROBE_ACK", Transport: RC, Kind: Extension, Ext: XCHLen + ProbeEchoLen}
+	table[ProbeAck] = OpcodeInfo{Name: "PROBE_ACK", Transport: RC, Kind: Extension,
+		Ext: XCHLen + ProbeEchoLen}
 	table[RTS] = OpcodeInfo{Name: "RTS", Transport: RC, Kind: Extension, Ext: XCHLen + RTSLen}
 	table[Token] = OpcodeInfo{Name: "TOKEN", Transport: RC, Kind: Extension, Ext: XCHLen + TokenLen}
-	table[CREDIT] = OpcodeInfo{Name: "CREDIT", Transport: RC, Kind: Extension, Ext: XCHLen + CreditLen}
+	table[CREDIT] = OpcodeInfo{Name: "CREDIT", Transport: RC, Kind: Extension,
+		Ext: XCHLen + CreditLen}
 	table[XACK] = OpcodeInfo{Name: "XACK", Transport: RC, Kind: Extension, Ext: XCHLen + AETHLen}
 	table[XDATA] = OpcodeInfo{Name: "XDATA", Transport: RC, Kind: Extension, Ext: XCHLen + InnerLen}
 	table[SRC] = OpcodeInfo{Name: "SRC", Transport: RC, Kind: Extension, Ext: XCHLen + SRCLen}

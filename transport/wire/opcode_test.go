@@ -37,10 +37,14 @@ func TestOpcodeTable(t *testing.T) {
 		{RCWriteOnly, 0x0a, "RC_WRITE_ONLY", Write, only, "RETH", 16, payload, true},
 		{RCWriteOnlyImm, 0x0b, "RC_WRITE_ONLY_IMM", Write, only, "RETH Imm", 20, payload, true},
 		{RCReadRequest, 0x0c, "RC_READ_REQ", Read, only, "RETH", 16, none, true},
-		{RCReadResponseFirst, 0x0d, "RC_READ_RESP_FIRST", ReadResponse, first, "AETH", 4, payload, false},
-		{RCReadResponseMiddle, 0x0e, "RC_READ_RESP_MIDDLE", ReadResponse, "", "", 0, payload, false},
-		{RCReadResponseLast, 0x0f, "RC_READ_RESP_LAST", ReadResponse, last, "AETH", 4, payload, false},
-		{RCReadResponseOnly, 0x10, "RC_READ_RESP_ONLY", ReadResponse, only, "AETH", 4, payload, false},
+		{RCReadResponseFirst, 0x0d, "RC_READ_RESP_FIRST", ReadResponse, first, "AETH", 4, payload,
+			false},
+		{RCReadResponseMiddle, 0x0e, "RC_READ_RESP_MIDDLE", ReadResponse, "", "", 0, payload,
+			false},
+		{RCReadResponseLast, 0x0f, "RC_READ_RESP_LAST", ReadResponse, last, "AETH", 4, payload,
+			false},
+		{RCReadResponseOnly, 0x10, "RC_READ_RESP_ONLY", ReadResponse, only, "AETH", 4, payload,
+			false},
 		{RCAck, 0x11, "RC_ACK", Ack, only, "AETH", 4, none, false},
 		{RCAtomicAck, 0x12, "RC_ATOMIC_ACK", AtomicAck, only, "AETH", 12, none, false},
 		{RCCmpSwap, 0x13, "RC_CMP_SWAP", CmpSwap, only, "AtomicETH", 28, none, true},
@@ -83,7 +87,8 @@ func TestOpcodeTable(t *testing.T) {
 	for op := range 256 {
 		assert.Equal(t, known[Opcode(op)], Opcode(op).Info().Valid, "opcode 0x%02x", op)
 	}
-	for op, name := range map[Opcode]string{Probe: "PROBE", ProbeAck: "PROBE_ACK", XACK: "XACK", XDATA: "XDATA"} {
+	for op, name := range map[Opcode]string{Probe: "PROBE", ProbeAck: "PROBE_ACK", XACK: "XACK",
+		XDATA: "XDATA"} {
 		assert.Equal(t, name, op.String())
 		assert.Equal(t, Extension, op.Info().Kind)
 		assert.Equal(t, RC, op.Info().Transport, "the extension is for reliable connections")

@@ -160,8 +160,8 @@ func (p *Packet) TTL() uint8 {
 	return IPv4(p.Frame[p.BTHOff-UDPLen-IPv4Len:]).TTL()
 }
 
-// Ext is all extended headers: of XACK the AETH and the TLVs, of XDATA those of the inner opcode, of a
-// PROBE, PROBE_ACK, RTS, TOKEN or CREDIT the XCH and the body.
+// Ext is all extended headers: of XACK the AETH and the TLVs, of XDATA those of the inner opcode,
+// of a PROBE, PROBE_ACK, RTS, TOKEN or CREDIT the XCH and the body.
 func (p *Packet) Ext() []byte { return p.Frame[p.ExtOff:p.PayloadOff] }
 
 // RETH is the RETH of an opcode that has one (IB 9.3.3).

@@ -45,7 +45,8 @@ func TestParseErrors(t *testing.T) {
 		{"first fragment", v4, chain(put(ip+6, 0x20, 0), checksum), ErrIPHeader},
 		{"later fragment", v4, chain(put(ip+6, 0, 1), checksum), ErrIPHeader},
 		{"IPv4 length beyond the frame", v4, chain(put(ip+2, 0, 77), checksum), ErrTruncated},
-		{"IPv4 length below a packet", v4, chain(put(ip+2, 0, 43), put(udp4+4, 0, 23), checksum), ErrTruncated},
+		{"IPv4 length below a packet", v4, chain(put(ip+2, 0, 43), put(udp4+4, 0, 23), checksum),
+			ErrTruncated},
 		{"UDP length of IPv4", v4, put(udp4+5, 57), ErrUDPLength},
 
 		{"half an IPv6 header", v6, cut(ip + 39), ErrTruncated},
@@ -68,7 +69,8 @@ func TestParseErrors(t *testing.T) {
 		{"WRITE with pad and no payload", write, put(bth4+1, 0x30), ErrLength},
 		{"no room for extended headers", ack, put(bth4, uint8(RCFetchAdd)), ErrLength},
 		{"SEND of 32 bytes, 3 of pad", v4, put(bth4+1, 0x30), nil},
-		{"length no multiple of 4", v4, chain(cut(len(v4)-1), put(ip+2, 0, 75), put(udp4+4, 0, 55), checksum), ErrLength},
+		{"length no multiple of 4", v4, chain(cut(len(v4)-1), put(ip+2, 0, 75), put(udp4+4, 0, 55),
+			checksum), ErrLength},
 	} {
 		var p Packet
 		assert.Equal(t, c.want, p.Parse(c.spoil(bytes.Clone(c.frame))), c.name)
@@ -171,7 +173,8 @@ func TestSrcIs(t *testing.T) {
 		assert.True(t, p.SrcIs(&back))
 		assert.False(t, p.SrcIs(there))
 		assert.False(t, p.SrcIs(aTemplate(t, !v6)))
-		for _, other := range []Address{{Src: a.Src, Dst: a.Dst.Next()}, {Src: a.Src.Prev(), Dst: a.Dst}} {
+		for _, other := range []Address{{Src: a.Src, Dst: a.Dst.Next()},
+			{Src: a.Src.Prev(), Dst: a.Dst}} {
 			require.NoError(t, back.Set(other))
 			assert.False(t, p.SrcIs(&back))
 		}

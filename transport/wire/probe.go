@@ -39,9 +39,9 @@ const ProbeEchoLen = 20
 // ProbeEcho is what a PROBE_ACK has behind its XCH: the field of the probe, and what became of it.
 type ProbeEcho []byte
 
-// Set writes all of it: the field of the probe that is answered, how long after the probe's arrival the
-// answer leaves, when it arrived by the receiver's clock, and the hop limit and TOS that it came with. There is no gap.
-// A residence of more than 4.29 s is told as that.
+// Set writes all of it: the field of the probe that is answered, how long after the probe's arrival
+// the answer leaves, when it arrived by the receiver's clock, and the hop limit and TOS that it
+// came with. There is no gap. A residence of more than 4.29 s is told as that.
 func (e ProbeEcho) Set(f ProbeField, residence units.Duration, arrived units.Time, ttl, tos uint8) {
 	copy(e, f[:ProbeLen])
 	e[0] = uint8(ProbeResponse)
@@ -60,11 +60,15 @@ func (e ProbeEcho) SetGap(gap units.Duration) {
 func (e ProbeEcho) Field() ProbeField { return ProbeField(e[:ProbeLen]) }
 
 // Residence is how long after the probe's arrival the answer left.
-func (e ProbeEcho) Residence() units.Duration { return units.Duration(be32(e[8:])) * units.Nanosecond }
+func (e ProbeEcho) Residence() units.Duration {
+	return units.Duration(be32(e[8:])) * units.Nanosecond
+}
 
-// Arrived is when the probe arrived by the receiver's clock, whose zero nobody knows, modulo 2^32 ns:
-// only differences mean something.
-func (e ProbeEcho) Arrived() units.Duration { return units.Duration(be32(e[12:])) * units.Nanosecond }
+// Arrived is when the probe arrived by the receiver's clock, whose zero nobody knows, modulo 2^32
+// ns: only differences mean something.
+func (e ProbeEcho) Arrived() units.Duration {
+	return units.Duration(be32(e[12:])) * units.Nanosecond
+}
 
 // TTL is the hop limit that the probe arrived with.
 func (e ProbeEcho) TTL() uint8 { return e[16] }
@@ -72,7 +76,8 @@ func (e ProbeEcho) TTL() uint8 { return e[16] }
 // TOS is the DSCP and ECN that it arrived with.
 func (e ProbeEcho) TOS() uint8 { return e[17] }
 
-// Gap is how long before its arrival the probe may have waited to be polled, rounded up by at most a 1024th.
+// Gap is how long before its arrival the probe may have waited to be polled, rounded up by at most
+// a 1024th.
 func (e ProbeEcho) Gap() units.Duration {
 	short := be32(e[16:]) & 0xffff
 	return units.Duration(uint64(short&shortMask)<<(short>>shortBits)) * units.Nanosecond

@@ -26,7 +26,8 @@ func aProbeAck(t testing.TB, v6 bool) []byte {
 	frame := make([]byte, 256)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: ProbeAck, PSN: 7}, 0)
 	XCH(frame[ext:]).Set(0x1234, 0)
-	ProbeEcho(frame[ext+XCHLen:][:ProbeEchoLen]).Set(p.ProbeField(), 850*units.Nanosecond, units.Time(0).Add(units.Second), 62, 0x6b)
+	ProbeEcho(frame[ext+XCHLen:][:ProbeEchoLen]).Set(p.ProbeField(), 850*units.Nanosecond,
+		units.Time(0).Add(units.Second), 62, 0x6b)
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
 }
@@ -57,9 +58,11 @@ func TestWorkedProbe(t *testing.T) {
 
 	ext, total = tmpl.Build(room, Fields{Op: ProbeAck, PSN: 0x0fffff}, 0)
 	XCH(room[ext:]).Set(0x1234, 0)
-	ProbeEcho(room[ext+XCHLen:][:ProbeEchoLen]).Set(p.ProbeField(), 850*units.Nanosecond, units.Time(0).Add(0x101020304*units.Nanosecond), 62, 0x6b)
+	ProbeEcho(room[ext+XCHLen:][:ProbeEchoLen]).Set(p.ProbeField(), 850*units.Nanosecond,
+		units.Time(0).Add(0x101020304*units.Nanosecond), 62, 0x6b)
 	tmpl.Seal(room[:total])
-	assert.Equal(t, "03070000075bcd15"+"00000352"+"01020304"+"3e6b0000", hex.EncodeToString(room[ext+XCHLen:total-ICRCLen]))
+	assert.Equal(t, "03070000075bcd15"+"00000352"+"01020304"+"3e6b0000",
+		hex.EncodeToString(room[ext+XCHLen:total-ICRCLen]))
 	require.NoError(t, p.Parse(room[:total]))
 	assert.True(t, p.ICRC())
 	e := p.ProbeEcho()
@@ -98,8 +101,10 @@ func TestBadProbes(t *testing.T) {
 		{"reserved bits", aProbe(t, false), xch, 0x1f, nil},
 		{"another version", aProbe(t, false), xch, 0x20, ErrExtension},
 		{"TLVs", aProbe(t, false), xch + 1, 1, ErrExtension},
-		{"a PROBE_ACK with the body of a PROBE", aProbe(t, false), xch - 12, byte(ProbeAck), ErrLength},
-		{"a PROBE with the body of a PROBE_ACK", aProbeAck(t, false), xch - 12, byte(Probe), ErrLength},
+		{"a PROBE_ACK with the body of a PROBE", aProbe(t, false), xch - 12, byte(ProbeAck),
+			ErrLength},
+		{"a PROBE with the body of a PROBE_ACK", aProbeAck(t, false), xch - 12, byte(Probe),
+			ErrLength},
 		{"pad", aProbe(t, false), xch - 11, 0x10, ErrLength},
 	} {
 		var p Packet

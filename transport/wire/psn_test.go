@@ -24,7 +24,8 @@ func TestPSN(t *testing.T) {
 	} {
 		assert.Equal(t, c.distance, c.p.Sub(c.q), "%x - %x", c.p, c.q)
 		assert.Equal(t, c.distance < 0, c.p.Before(c.q), "%x before %x", c.p, c.q)
-		assert.Equal(t, c.distance > 0 || c.distance == -1<<23, c.p.After(c.q), "%x after %x", c.p, c.q)
+		assert.Equal(t, c.distance > 0 || c.distance == -1<<23, c.p.After(c.q), "%x after %x", c.p,
+			c.q)
 		assert.Equal(t, c.p, c.q.Add(uint32(c.distance)), "%x + %d", c.q, c.distance)
 	}
 }

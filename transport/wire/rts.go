@@ -3,8 +3,8 @@ package wire
 // RTSLen is the length of what an RTS has behind its XCH.
 const RTSLen = 16
 
-// RTSField is what a sender of data tells its receiver of what waits for tokens (ToCC; docs/wire.md). Numbers
-// are cumulative since the connection began.
+// RTSField is what a sender of data tells its receiver of what waits for tokens (ToCC;
+// docs/wire.md). Numbers are cumulative since the connection began.
 type RTSField []byte
 
 // RTSFlags say more.
@@ -16,8 +16,9 @@ const (
 	RTSUnscheduled RTSFlags = 2  // packets without a token left before it
 	RTSAnswers     RTSFlags = 8  // Seq is of the TOKEN that asked for it
 	RTSEnds        RTSFlags = 32 // nothing waits any more
-	RTSBehind      RTSFlags = 64 // it took the way of the data: what has a PSN before its own left before it
-	rtsFlags                = RTSRepeat | RTSUnscheduled | RTSAnswers | RTSEnds | RTSBehind
+	// it took the way of the data: what has a PSN before its own left before it
+	RTSBehind RTSFlags = 64
+	rtsFlags           = RTSRepeat | RTSUnscheduled | RTSAnswers | RTSEnds | RTSBehind
 )
 
 // Set writes all of it.

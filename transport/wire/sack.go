@@ -8,8 +8,8 @@ const MaxSACKBits = 512
 // SACKLen is the length of a SACK of n bits, n a multiple of 32.
 func SACKLen(n int) int { return 4 + n/8 }
 
-// SACK is the TLV that says which packets came behind a gap. With ePSN the packet after the one that
-// the XACK acknowledges, which is missing, bit i tells of ePSN+1+i: set when it is there.
+// SACK is the TLV that says which packets came behind a gap. With ePSN the packet after the one
+// that the XACK acknowledges, which is missing, bit i tells of ePSN+1+i: set when it is there.
 type SACK []byte
 
 // Len is how many bits there are, a multiple of 32.
@@ -28,7 +28,8 @@ func (s SACK) Top() int {
 // Bits answers bits 32·i to 32·i+31, the first of them in the lowest bit.
 func (s SACK) Bits(i int) uint32 { return bits.Reverse32(be32(s[4+4*i:])) }
 
-// Word returns bits 64·i to 64·i+63, the first of them in the lowest bit; those that there are none of are 0.
+// Word returns bits 64·i to 64·i+63, the first of them in the lowest bit; those that there are none
+// of are 0.
 func (s SACK) Word(i int) uint64 {
 	if at := 4 + 8*i; len(s) >= at+8 {
 		return bits.Reverse64(be64(s[at:]))

@@ -11,9 +11,9 @@ const MaxSRC = MaxOverhead + XCHLen + SRCLen + ICRCLen
 // Report is what the switch that made an SRC says of its queue.
 func (p *Packet) Report() QueueReport { return queueReport(p.Ext()[XCHLen+SRCLen-queueReportLen:]) }
 
-// BuildSRC writes into room, MaxSRC bytes or more, what a switch tells the sender of a data packet that
-// has a Bolt: the packet's addresses the other way round, its UDP source port, PSN and tag, for the queue
-// pair that the Bolt names. It answers the frame, nil when the packet has no Bolt.
+// BuildSRC writes into room, MaxSRC bytes or more, what a switch tells the sender of a data packet
+// that has a Bolt: the packet's addresses the other way round, its UDP source port, PSN and tag,
+// for the queue pair that the Bolt names. It answers the frame, nil when the packet has no Bolt.
 func BuildSRC(room, data []byte, tos uint8, r QueueReport) []byte {
 	l3, bth, t := findTLV(data, TLVBolt)
 	if t == nil {

@@ -47,7 +47,8 @@ type Template struct {
 func (t *Template) Set(a Address) error {
 	src, dst := a.Src.Unmap().WithZone(""), a.Dst.Unmap().WithZone("")
 	if !src.IsValid() || src.BitLen() != dst.BitLen() {
-		return fmt.Errorf("%w: source %v and destination %v are not of one family", ErrAddress, a.Src, a.Dst)
+		return fmt.Errorf("%w: source %v and destination %v are not of one family", ErrAddress,
+			a.Src, a.Dst)
 	}
 	if a.FlowLabel >= 1<<20 {
 		return fmt.Errorf("%w: flow label 0x%x has more than 20 bits", ErrAddress, a.FlowLabel)
@@ -163,9 +164,9 @@ type Fields struct {
 	PSN   PSN
 }
 
-// Flags are those bits of a BTH that differ between the packets of a flow. They are one byte, so that
-// Fields pass in registers: a struct of single bytes, passed in memory, is written in pieces and read
-// as one, for which the processor waits.
+// Flags are those bits of a BTH that differ between the packets of a flow. They are one byte, so
+// that Fields pass in registers: a struct of single bytes, passed in memory, is written in pieces
+// and read as one, for which the processor waits.
 type Flags uint8
 
 // The flags.
@@ -227,7 +228,9 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	bth[0] = uint8(f.Op)
 	bth[1] = uint8(pad)<<bthPadShift | f.Flags.bit(Solicited, bthSolicited)
 	bth[4] = f.Flags.bit(BECN, bthBECN)
-	putBE32(bth[8:], uint32(f.PSN)&PSNMask|uint32(f.Flags.bit(AckReq, bthAckReq)|f.Flags.bit(AskTiming, bthAskTiming)|uint8(f.Flags)&bthMarks)<<24)
+	putBE32(bth[8:],
+		uint32(f.PSN)&PSNMask|uint32(f.Flags.bit(AckReq, bthAckReq)|f.Flags.bit(AskTiming,
+			bthAskTiming)|uint8(f.Flags)&bthMarks)<<24)
 	return ext, total
 }
 

@@ -5,13 +5,13 @@ import "github.com/goroce/goroce/units"
 // TimingLen is the length of a Timing.
 const TimingLen = 16
 
-// Timing is the TLV of an XACK that tells apart, for the packet it names, what of the round trip passed
-// in the receiver (Swift, SIGCOMM 2020, section 3.1: t3−t2), and how far the packet came.
+// Timing is the TLV of an XACK that tells apart, for the packet it names, what of the round trip
+// passed in the receiver (Swift, SIGCOMM 2020, section 3.1: t3−t2), and how far the packet came.
 type Timing []byte
 
-// Set writes the whole TLV: the packet, the hop limit that it arrived with, how long after its arrival
-// the ACK left, and when it arrived by the receiver's clock. A residence of more than 4.29 s is told
-// as that.
+// Set writes the whole TLV: the packet, the hop limit that it arrived with, how long after its
+// arrival the ACK left, and when it arrived by the receiver's clock. A residence of more than 4.29
+// s is told as that.
 func (t Timing) Set(psn PSN, ttl uint8, residence units.Duration, arrived units.Time) {
 	putBE32(t, uint32(TLVTiming)<<24|TimingLen/4<<16|uint32(ttl)<<8)
 	putBE32(t[4:], uint32(psn)<<8)

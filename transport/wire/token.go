@@ -1,13 +1,15 @@
 package wire
 
-// A TOKEN has TokenLen bytes behind its XCH, and RangeLen for each of its ranges, at most MaxRanges.
+// A TOKEN has TokenLen bytes behind its XCH, and RangeLen for each of its ranges, at most
+// MaxRanges.
 const (
 	TokenLen  = 8
 	RangeLen  = 4
 	MaxRanges = 32
 )
 
-// TokenField is what a receiver of data lets its sender send (ToCC; docs/wire.md), and which packets it misses.
+// TokenField is what a receiver of data lets its sender send (ToCC; docs/wire.md), and which
+// packets it misses.
 type TokenField []byte
 
 // TokenFlags say more.
@@ -15,9 +17,10 @@ type TokenFlags uint8
 
 // The flags; others are ignored. The priority of the data has the upper three bits of their byte.
 const (
-	TokenRepeat  TokenFlags = 1  // said before
-	TokenAsks    TokenFlags = 4  // it wants an RTS that answers it
-	TokenTrimmed TokenFlags = 8  // its ranges are packets whose headers came, and are listed this once
+	TokenRepeat TokenFlags = 1 // said before
+	TokenAsks   TokenFlags = 4 // it wants an RTS that answers it
+	// its ranges are packets whose headers came, and are listed this once
+	TokenTrimmed TokenFlags = 8
 	TokenSingle  TokenFlags = 16 // worth Limit bytes once
 	tokenFlags              = TokenRepeat | TokenAsks | TokenTrimmed | TokenSingle
 

@@ -31,7 +31,8 @@ func anRTS(t testing.TB, v6 bool) []byte {
 	return frame[:total]
 }
 
-// TestWorkedToken is the example of docs/wire.md: 65 536 bytes granted, TOKEN 5, two packets from 0x100004 on are missing.
+// TestWorkedToken is the example of docs/wire.md: 65 536 bytes granted, TOKEN 5, two packets from
+// 0x100004 on are missing.
 func TestWorkedToken(t *testing.T) {
 	const ethernet = "0200000000020200000000010800"
 	frame := unhex(t, ethernet+`
@@ -67,12 +68,14 @@ func TestRTSAndTokenSayWhatWasSet(t *testing.T) {
 		var p Packet
 		require.NoError(t, p.Parse(anRTS(t, v6)))
 		h := p.RTS()
-		assert.Equal(t, []any{uint32(1_000_000), uint32(4096), uint16(3), uint16(0x9876), RTSUnscheduled | RTSBehind},
+		assert.Equal(t, []any{uint32(1_000_000), uint32(4096), uint16(3), uint16(0x9876),
+			RTSUnscheduled | RTSBehind},
 			[]any{h.Demand(), h.Spent(), h.CE(), h.Seq(), h.Flags()})
 		for _, n := range []int{0, 1, MaxRanges} {
 			require.NoError(t, p.Parse(aToken(t, v6, n)))
 			k := p.Token()
-			assert.Equal(t, []any{uint32(65536), uint16(5), n, TokenAsks, uint8(3)}, []any{k.Limit(), k.Seq(), k.Ranges(), k.Flags(), k.Priority()})
+			assert.Equal(t, []any{uint32(65536), uint16(5), n, TokenAsks, uint8(3)},
+				[]any{k.Limit(), k.Seq(), k.Ranges(), k.Flags(), k.Priority()})
 			for i := range n {
 				assert.Equal(t, Range{PSN(i), uint8(i + 1)}, k.Range(i))
 			}
@@ -102,10 +105,12 @@ func TestBrokenTokens(t *testing.T) {
 // A mark is a bit of BTH's byte 8, beside what asks for an ACK and for timing.
 func TestMarks(t *testing.T) {
 	tmpl := aTemplate(t, false)
-	for _, f := range []Flags{0, MarkTokenMarked, MarkWantsMore, MarkUnscheduled, MarkTokenMarked | MarkWantsMore | MarkUnscheduled} {
+	for _, f := range []Flags{0, MarkTokenMarked, MarkWantsMore, MarkUnscheduled,
+		MarkTokenMarked | MarkWantsMore | MarkUnscheduled} {
 		for _, other := range []Flags{0, AckReq, AskTiming | AckReq, Solicited} {
 			frame := make([]byte, 256)
-			_, total := tmpl.Build(frame, Fields{Op: RCSendOnly, Flags: f | other, PSN: 0xffffff}, 4)
+			_, total := tmpl.Build(frame, Fields{Op: RCSendOnly, Flags: f | other, PSN: 0xffffff},
+				4)
 			tmpl.Seal(frame[:total])
 			var p Packet
 			require.NoError(t, p.Parse(frame[:total]))

@@ -1,13 +1,15 @@
 package wire
 
-// ParseTrimmed makes p a view of a frame that a switch cut to its headers instead of dropping it (NDP, SIGCOMM 2017;
-// the trimming of Ultra Ethernet's switches, which also changes the DSCP): its IP header tells of more than there
-// is. The BTH is whole; nothing else is: there is no payload, no ICRC, and no view but those of Ethernet, IP, UDP
-// and BTH has a meaning, and XCH of an XDATA. It answers how many bytes of payload were cut off, at most: of an
-// XDATA its TLVs and inner headers count as payload.
+// ParseTrimmed makes p a view of a frame that a switch cut to its headers instead of dropping it
+// (NDP, SIGCOMM 2017; the trimming of Ultra Ethernet's switches, which also changes the DSCP): its
+// IP header tells of more than there is. The BTH is whole; nothing else is: there is no payload, no
+// ICRC, and no view but those of Ethernet, IP, UDP and BTH has a meaning, and XCH of an XDATA. It
+// answers how many bytes of payload were cut off, at most: of an XDATA its TLVs and inner headers
+// count as payload.
 //
-// A frame that is broken in another way is an error, as in Parse; one that is whole is ErrLength. Nothing protects a
-// frame without an ICRC but the check sequence of Ethernet: what comes of it must do no harm when it lies.
+// A frame that is broken in another way is an error, as in Parse; one that is whole is ErrLength.
+// Nothing protects a frame without an ICRC but the check sequence of Ethernet: what comes of it
+// must do no harm when it lies.
 func (p *Packet) ParseTrimmed(frame []byte) (payload int, err error) {
 	if err := wrongHeaders(frame); err != ErrTruncated {
 		return 0, err
@@ -51,7 +53,8 @@ func (p *Packet) ParseTrimmed(frame []byte) (payload int, err error) {
 	if payload = l3 + total - ext - int(info.Ext) - int(pad) - ICRCLen; payload < 0 {
 		return 0, ErrLength
 	}
-	if Opcode(bth[0]) == XDATA && (len(frame) < ext+XCHLen || XCH(frame[ext:]).Version() != ExtensionVersion) {
+	if Opcode(bth[0]) == XDATA &&
+		(len(frame) < ext+XCHLen || XCH(frame[ext:]).Version() != ExtensionVersion) {
 		return 0, ErrExtension
 	}
 	p.Frame = frame[:len(frame):len(frame)]

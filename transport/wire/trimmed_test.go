@@ -38,8 +38,10 @@ func TestParseTrimmed(t *testing.T) {
 				}
 				require.NoError(t, err, "%s cut to %d bytes", c.name, n)
 				require.Equal(t, c.payload, payload)
-				assert.Equal(t, [...]any{whole.Op, whole.DestQP, whole.PSN, whole.PKey, whole.AckReq, whole.Solicited, whole.DSCP, whole.ECN, whole.V6, whole.SrcPort},
-					[...]any{p.Op, p.DestQP, p.PSN, p.PKey, p.AckReq, p.Solicited, p.DSCP, p.ECN, p.V6, p.SrcPort})
+				assert.Equal(t, [...]any{whole.Op, whole.DestQP, whole.PSN, whole.PKey,
+					whole.AckReq, whole.Solicited, whole.DSCP, whole.ECN, whole.V6, whole.SrcPort},
+					[...]any{p.Op, p.DestQP, p.PSN, p.PKey, p.AckReq, p.Solicited, p.DSCP, p.ECN,
+						p.V6, p.SrcPort})
 				require.Equal(t, whole.SrcIP(), p.SrcIP())
 				require.Equal(t, whole.DstIP(), p.DstIP())
 				require.Len(t, p.Frame, n)
@@ -72,7 +74,8 @@ func TestParseTrimmedErrors(t *testing.T) {
 		{"UDP length is not IP's", put(udp4+4, 0, 100), ErrUDPLength},
 		{"BTH version", put(bth4+1, 1), ErrBTH},
 		{"reserved opcode", put(bth4, 0x15), ErrOpcode},
-		{"less than its headers", chain(put(ip+2, 0, 62), put(udp4+4, 0, 42), put(bth4, uint8(RCFetchAdd)), checksum), ErrLength},
+		{"less than its headers", chain(put(ip+2, 0, 62), put(udp4+4, 0, 42),
+			put(bth4, uint8(RCFetchAdd)), checksum), ErrLength},
 	} {
 		var p Packet
 		f := c.spoil(bytes.Clone(frame))
@@ -84,8 +87,8 @@ func TestParseTrimmedErrors(t *testing.T) {
 	}
 }
 
-// FuzzParseTrimmed: any bytes are an error or a packet whose every view is within its frame, and never both trimmed
-// and whole.
+// FuzzParseTrimmed: any bytes are an error or a packet whose every view is within its frame, and
+// never both trimmed and whole.
 func FuzzParseTrimmed(f *testing.F) {
 	for _, frame := range seeds(f) {
 		f.Add(frame)

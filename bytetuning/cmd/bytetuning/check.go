@@ -26,7 +26,8 @@ take the buffer. What it would have to know, it asks. It exits with 1 when it fi
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error { return p.check(from, chip, files) },
 	}
-	c.Flags().StringVar(&from, "dialect", "", "of the files; by default intents, and SONiC where it is JSON")
+	c.Flags().StringVar(&from, "dialect", "",
+		"of the files; by default intents, and SONiC where it is JSON")
 	chip.register(c)
 	return c
 }
@@ -38,8 +39,10 @@ type chipFlags struct {
 }
 
 func (f *chipFlags) register(c *cobra.Command) {
-	c.Flags().StringVar(&f.cell, "cell", "", "size of a cell, for configurations that count in cells")
-	c.Flags().StringVar(&f.buffer, "buffer", "", "shared buffer, where the configuration does not say it")
+	c.Flags().StringVar(&f.cell, "cell", "",
+		"size of a cell, for configurations that count in cells")
+	c.Flags().StringVar(&f.buffer, "buffer", "",
+		"shared buffer, where the configuration does not say it")
 	c.Flags().IntVar(&f.ports, "ports", 0, "ports with headroom in that buffer")
 }
 

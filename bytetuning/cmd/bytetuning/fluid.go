@@ -90,20 +90,24 @@ func (p *program) fluid(c fluid.Config, out string) error {
 		return cli.Usage(err)
 	}
 	fmt.Fprintf(p.out, "rate of a flow    %v at the end, %v at least\n", r.Rate, r.RateMin)
-	fmt.Fprintf(p.out, "queue of S0       %.2f packets at the end, %.1f at most; S1 %.1f at most\n", r.Queue, r.QueueMax, r.UpstreamMax)
+	fmt.Fprintf(p.out, "queue of S0       %.2f packets at the end, %.1f at most; S1 %.1f at most\n",
+		r.Queue, r.QueueMax, r.UpstreamMax)
 	fmt.Fprintf(p.out, "lost              %.0f packets\n", r.Lost)
 	fmt.Fprintf(p.out, "pauses            %d, %v in all\n", r.Pauses, r.Paused)
 	fmt.Fprintf(p.out, "link used         %.2f %%\n", 100*r.Utilisation)
 	at, err := fluid.FixedPoint(c)
 	if err == nil && at.Equilibrium {
-		fmt.Fprintf(p.out, "fixed point       p* %.4g, alpha* %.4f, R_T* %v, q* %.2f packets\n", at.Mark, at.Alpha, at.Target, at.Queue)
+		fmt.Fprintf(p.out, "fixed point       p* %.4g, alpha* %.4f, R_T* %v, q* %.2f packets\n",
+			at.Mark, at.Alpha, at.Target, at.Queue)
 		if growth, err := fluid.Growth(c); err == nil && growth < 0 {
 			fmt.Fprintf(p.out, "                  stable: disturbances decay at %.0f/s\n", -growth)
 		} else if err == nil {
-			fmt.Fprintf(p.out, "                  unstable: disturbances grow at %.0f/s into a limit cycle\n", growth)
+			fmt.Fprintf(p.out, "                  unstable: disturbances grow at %.0f/s into a "+
+				"limit cycle\n", growth)
 		}
 	} else if err == nil {
-		fmt.Fprintf(p.out, "fixed point       none below Kmax: p* would be %.4g, more than Pmax\n", at.Mark)
+		fmt.Fprintf(p.out, "fixed point       none below Kmax: p* would be %.4g, more than Pmax\n",
+			at.Mark)
 	}
 	if out == "" {
 		return nil
@@ -120,9 +124,12 @@ func (p *program) fluid(c fluid.Config, out string) error {
 	}
 	t, name := scaled(s.Time, 1e3), strconv.Itoa(c.Flows[0].N)+" flows"
 	for _, f := range []figure.Figure{
-		figure.Lines("fluid-rate", "Rate of a flow, "+name, "time (ms)", "rate (Gb/s)").Add("R_C", t, scaled(s.Rate, 1e-9)),
-		figure.Lines("fluid-queues", "Queues, "+name, "time (ms)", "queue (packets)").Add("S0", t, s.Queue).Add("S1", t, s.Upstream),
-		figure.Lines("fluid-lost", "Loss at S1, "+name, "time (ms)", "packets").Add("lost", t, s.Lost),
+		figure.Lines("fluid-rate", "Rate of a flow, "+name, "time (ms)", "rate (Gb/s)").Add("R_C",
+			t, scaled(s.Rate, 1e-9)),
+		figure.Lines("fluid-queues", "Queues, "+name, "time (ms)", "queue (packets)").Add("S0", t,
+			s.Queue).Add("S1", t, s.Upstream),
+		figure.Lines("fluid-lost", "Loss at S1, "+name, "time (ms)", "packets").Add("lost", t,
+			s.Lost),
 	} {
 		file, data, err := f.Encode()
 		if err != nil {

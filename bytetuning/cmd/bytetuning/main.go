@@ -1,5 +1,5 @@
-// Command bytetuning finds ECN and PFC watermarks for RoCEv2 switches, checks them, and says them in the words of
-// switches: see --help.
+// Command bytetuning finds ECN and PFC watermarks for RoCEv2 switches, checks them, and says them
+// in the words of switches: see --help.
 package main
 
 import (

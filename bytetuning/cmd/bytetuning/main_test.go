@@ -29,7 +29,8 @@ const cases = "../../../testdata/"
 // TestTune: from a search to its best watermarks as a switch wants them.
 func TestTune(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bt")
-	tune := []string{"tune", "--target", "fluid:8x40G", "--out", dir, "--compare", "hpcc,dctcp", "--budget"}
+	tune := []string{"tune", "--target", "fluid:8x40G", "--out", dir, "--compare", "hpcc,dctcp",
+		"--budget"}
 	code, out, errs := do(t, append(tune, "20")...)
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "budget spent after 20 measurements")
@@ -45,7 +46,8 @@ func TestTune(t *testing.T) {
 
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
-	for _, want := range []string{"Watermarks for fluid:8x40G", "<svg", "hpcc", "not measured: bytetuning: tor: Kmax", "there was"} {
+	for _, want := range []string{"Watermarks for fluid:8x40G", "<svg", "hpcc",
+		"not measured: bytetuning: tor: Kmax", "there was"} {
 		assert.Contains(t, string(page), want)
 	}
 	for _, file := range []string{"best.yaml", "start.yaml"} {
@@ -56,7 +58,8 @@ func TestTune(t *testing.T) {
 		_, err = intents[0].Validate()
 		require.NoError(t, err, file)
 	}
-	code, out, errs = do(t, "render", "--dialect", "nvue", "--interfaces", "swp1", filepath.Join(dir, "best.yaml"))
+	code, out, errs = do(t, "render", "--dialect", "nvue", "--interfaces", "swp1",
+		filepath.Join(dir, "best.yaml"))
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "nv set interface swp1 qos congestion-control profile bytetuning_tor\n")
 	assert.Contains(t, errs, "tor: in effect: ")
@@ -69,7 +72,8 @@ func TestTune(t *testing.T) {
 func TestDryRun(t *testing.T) {
 	code, out, errs := do(t, "tune", "--target", "fabric:2to1/layers", "--dry-run")
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, "tor: 3300 watermarks; now 250KiB/500KiB/20% headroom 75KiB alpha 1/8, XOFF ")
+	assert.Contains(t, out,
+		"tor: 3300 watermarks; now 250KiB/500KiB/20% headroom 75KiB alpha 1/8, XOFF ")
 	assert.Contains(t, out, "fabric:2to1/layers: 1.089e+07 points, budget 200")
 	assert.True(t, strings.HasSuffix(out, "nothing was applied\n"))
 }
@@ -78,25 +82,33 @@ func TestDryRun(t *testing.T) {
 func TestTelemetry(t *testing.T) {
 	labtest.OneGoroutine(t)
 	dir := t.TempDir()
-	code, out, errs := do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--budget", "1", "--out", dir)
+	code, out, errs := do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--budget",
+		"1", "--out", dir)
 	require.Zero(t, code, errs)
-	assert.Regexp(t, `telemetry  int takes [0-9.]+Mb/s of the network when 2[0-9.]+Gb/s pass\n`, out)
+	assert.Regexp(t, `telemetry  int takes [0-9.]+Mb/s of the network when 2[0-9.]+Gb/s pass\n`,
+		out)
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "Telemetry: int takes")
-	_, _, errs = do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--aggregate", "p99", "--budget", "1", "--out", dir)
-	assert.Contains(t, errs, "is the log of another search: its target is fabric:2to1 int, not fabric:2to1 int p99")
-	code, _, errs = do(t, "tune", "--target", "fabric:multihost", "--telemetry", "int", "--out", dir)
+	_, _, errs = do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--aggregate",
+		"p99", "--budget", "1", "--out", dir)
+	assert.Contains(t, errs,
+		"is the log of another search: its target is fabric:2to1 int, not fabric:2to1 int p99")
+	code, _, errs = do(t, "tune", "--target", "fabric:multihost", "--telemetry", "int", "--out",
+		dir)
 	assert.Equal(t, cli.Misuse, code)
 	assert.Contains(t, errs, "not for fabric:multihost")
 }
 
-// TestLive: a plan for real switches touches none; without them nothing can be applied, and that is an error.
+// TestLive: a plan for real switches touches none; without them nothing can be applied, and that is
+// an error.
 func TestLive(t *testing.T) {
-	fleet := []string{"tune", "--target", "live:testdata/fleet.yaml", "--start", cases + "good.yaml", "--out", t.TempDir()}
+	fleet := []string{"tune", "--target", "live:testdata/fleet.yaml", "--start",
+		cases + "good.yaml", "--out", t.TempDir()}
 	code, out, errs := do(t, append(fleet, "--dry-run")...)
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, "leaf: 3300 watermarks; now 200000B/400000B/20% headroom 35KiB alpha 1/8")
+	assert.Contains(t, out,
+		"leaf: 3300 watermarks; now 200000B/400000B/20% headroom 35KiB alpha 1/8")
 	assert.Contains(t, out, "nothing was applied\n")
 	code, _, errs = do(t, append(fleet, "--apply")...)
 	assert.Equal(t, cli.Failed, code)
@@ -112,13 +124,15 @@ func TestLive(t *testing.T) {
 func TestSpace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "space.yaml")
 	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o644)) }
-	write("{kmin: [0B, 10KB, 20KB], gap: [50KB], pmax: [1%, 10%], headroom: [100KiB], alpha: [1/8, 1/4]}")
+	write("{kmin: [0B, 10KB, 20KB], gap: [50KB], pmax: [1%, 10%], headroom: [100KiB], alpha: " +
+		"[1/8, 1/4]}")
 	for _, target := range []string{"fluid:8x40G", "fabric:2to1", "fabric:multihost"} {
 		code, out, errs := do(t, "tune", "--target", target, "--space", file, "--dry-run")
 		require.Zero(t, code, errs)
 		assert.Contains(t, out, ": 12 watermarks; now")
 	}
-	code, out, errs := do(t, "tune", "--target", "fluid:8x40G", "--space", file, "--out", t.TempDir(), "--budget", "0", "--tuner", "grid")
+	code, out, errs := do(t, "tune", "--target", "fluid:8x40G", "--space", file, "--out",
+		t.TempDir(), "--budget", "0", "--tuner", "grid")
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "search complete after 13 measurements")
 	write("{kmin: [20KB, 10KB], gap: [50KB], pmax: [1%], headroom: [100KiB], alpha: [1/8]}")
@@ -129,17 +143,20 @@ func TestSpace(t *testing.T) {
 
 func TestStartFromAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "now.yaml")
-	text := "layers: [{name: tor, kmin: 5KB, kmax: 100KB, pmax: 5%, headroom: 20KB, alpha: 1, priority: 4, queue: 2, interfaces: [swp7]}]\n"
+	text := "layers: [{name: tor, kmin: 5KB, kmax: 100KB, pmax: 5%, headroom: 20KB, alpha: 1, " +
+		"priority: 4, queue: 2, interfaces: [swp7]}]\n"
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 	dir := t.TempDir()
-	code, _, errs := do(t, "tune", "--target", "fluid:4x40G", "--start", file, "--budget", "3", "--out", dir)
+	code, _, errs := do(t, "tune", "--target", "fluid:4x40G", "--start", file, "--budget", "3",
+		"--out", dir)
 	require.Zero(t, code, errs)
 	best, err := readIntents(filepath.Join(dir, "best.yaml"))
 	require.NoError(t, err)
 	assert.Equal(t, 4, best[0].Priority)
 	assert.Equal(t, []string{"swp7"}, best[0].Interfaces)
 
-	code, _, errs = do(t, "tune", "--target", "fabric:2to1", "--start", file, "--budget", "3", "--out", dir)
+	code, _, errs = do(t, "tune", "--target", "fabric:2to1", "--start", file, "--budget", "3",
+		"--out", dir)
 	assert.Equal(t, cli.Failed, code)
 	assert.Contains(t, errs, `no layer "all", which the target has`)
 }
@@ -155,7 +172,8 @@ func TestInterrupted(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	for file, want := range map[string]string{"case1": "case I: ", "case2": "case II: ", "case3": "case III: "} {
+	for file, want := range map[string]string{"case1": "case I: ", "case2": "case II: ",
+		"case3": "case III: "} {
 		code, out, errs := do(t, "check", cases+file+".yaml")
 		assert.Equal(t, cli.Failed, code, file)
 		assert.Contains(t, out, want)
@@ -174,7 +192,8 @@ func TestCheck(t *testing.T) {
 func TestRender(t *testing.T) {
 	code, out, errs := do(t, "render", "--dialect", "h3c", cases+"good.yaml")
 	require.Zero(t, code, errs)
-	assert.Contains(t, out, "queue 3 drop-level 0 low-limit 782 high-limit 1563 discard-probability 20\n")
+	assert.Contains(t, out,
+		"queue 3 drop-level 0 low-limit 782 high-limit 1563 discard-probability 20\n")
 	code, out, errs = do(t, "render", "--dialect", "h3c", "--undo", cases+"good.yaml")
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "undo qos wred queue table bytetuning_leaf\n")
@@ -186,7 +205,8 @@ func TestRender(t *testing.T) {
 	assert.Contains(t, errs, "PFC would come before ECN (case I)")
 
 	dir := t.TempDir()
-	code, out, errs = do(t, "render", "--dialect", "eos", "--out", dir, "../../dialect/testdata/config_db.json")
+	code, out, errs = do(t, "render", "--dialect", "eos", "--out", dir,
+		"../../dialect/testdata/config_db.json")
 	assert.Equal(t, cli.Failed, code, "what the switch has is case I")
 	assert.Empty(t, out)
 	assert.Contains(t, errs, "case I")
@@ -204,7 +224,8 @@ func TestFluid(t *testing.T) {
 	for _, file := range []string{"fluid-rate.svg", "fluid-queues.svg", "fluid-lost.svg"} {
 		assert.FileExists(t, filepath.Join(dir, file))
 	}
-	_, out, _ = do(t, "fluid", "--flows", "32", "--start", "1.25G", "--pmax", "0.01", "--kpfc", "0", "--horizon", "5ms")
+	_, out, _ = do(t, "fluid", "--flows", "32", "--start", "1.25G", "--pmax", "0.01", "--kpfc", "0",
+		"--horizon", "5ms")
 	assert.Contains(t, out, "none below Kmax")
 	_, out, _ = do(t, "fluid", "--delay", "4us", "--kpfc", "0", "--start", "5G", "--horizon", "5ms")
 	assert.Contains(t, out, "stable: disturbances decay at 94/s")
@@ -223,20 +244,22 @@ func TestUsageErrors(t *testing.T) {
 		"gamma 0":                       "tune --target fluid:8x40G --out x --fair --gamma 0",
 		"not touched without --apply":   "tune --target live:testdata/fleet.yaml --out x",
 		"need --start FILE":             "tune --target live:testdata/fleet.yaml --out x --apply",
-		"not for real switches":         "tune --target live:testdata/fleet.yaml --out x --apply --unchecked",
-		"--rollback is for real":        "tune --target fluid:8x40G --out x --rollback",
-		"live: fleet: ":                 "tune --target live:main.go --out x --apply",
-		"no such file":                  "tune --target live:nowhere.yaml --out x --apply",
-		"--telemetry is for fabric":     "tune --target fluid:8x40G --out x --telemetry int",
-		`no source "gossip"`:            "tune --target fabric:2to1 --out x --telemetry gossip",
-		`no aggregation "median"`:       "tune --target fabric:2to1 --out x --telemetry int --aggregate median",
-		"unknown flag: --fast":          "tune --fast",
-		"requires at least 1 arg":       "check",
-		"accepts 1 arg(s)":              "render",
-		`dialect: no "junos"`:           "render --dialect junos " + cases + "good.yaml",
-		"Pmax 7":                        "fluid --pmax 7",
-		`size "much"`:                   "fluid --kmin much",
-		`unknown command "guess"`:       "guess",
+		"not for real switches": "tune --target live:testdata/fleet.yaml --out x --apply " +
+			"--unchecked",
+		"--rollback is for real":    "tune --target fluid:8x40G --out x --rollback",
+		"live: fleet: ":             "tune --target live:main.go --out x --apply",
+		"no such file":              "tune --target live:nowhere.yaml --out x --apply",
+		"--telemetry is for fabric": "tune --target fluid:8x40G --out x --telemetry int",
+		`no source "gossip"`:        "tune --target fabric:2to1 --out x --telemetry gossip",
+		`no aggregation "median"`: "tune --target fabric:2to1 --out x --telemetry int " +
+			"--aggregate median",
+		"unknown flag: --fast":    "tune --fast",
+		"requires at least 1 arg": "check",
+		"accepts 1 arg(s)":        "render",
+		`dialect: no "junos"`:     "render --dialect junos " + cases + "good.yaml",
+		"Pmax 7":                  "fluid --pmax 7",
+		`size "much"`:             "fluid --kmin much",
+		`unknown command "guess"`: "guess",
 	} {
 		code, out, errs := do(t, strings.Fields(line)...)
 		assert.Equal(t, cli.Misuse, code, line)

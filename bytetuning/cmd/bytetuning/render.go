@@ -84,7 +84,8 @@ Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dial
 	}
 	f := c.Flags()
 	f.StringVar(&to, "dialect", "", "of the switch")
-	f.StringVar(&from, "from", "", "dialect of the file; by default intents, and SONiC where it is JSON")
+	f.StringVar(&from, "from", "",
+		"dialect of the file; by default intents, and SONiC where it is JSON")
 	f.StringVar(&out, "out", "", "directory for a file for each layer")
 	f.StringVar(&layer, "layer", "", "only this one")
 	f.StringSliceVar(&interfaces, "interfaces", nil, "in place of those of the file")

@@ -47,8 +47,10 @@ var page string
 
 var pageTemplate = template.Must(template.New("report").Parse(page))
 
-func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Evaluation, o *bytetuning.Outcome, objective *bytetuning.Objective, others []compared) *report {
-	r := &report{Target: t.target, Tuner: t.tuner, Over: o.Over, Seed: t.seed, Evaluations: o.Evaluations, Skipped: o.Skipped}
+func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Evaluation,
+	o *bytetuning.Outcome, objective *bytetuning.Objective, others []compared) *report {
+	r := &report{Target: t.target, Tuner: t.tuner, Over: o.Over, Seed: t.seed,
+		Evaluations: o.Evaluations, Skipped: o.Skipped}
 	add := func(name string, p bytetuning.Point, m *bytetuning.Measurement, why string) {
 		x := row{Name: name, Why: why}
 		if m != nil {
@@ -97,10 +99,13 @@ func (r *report) draw(evaluations []bytetuning.Evaluation, o *bytetuning.Objecti
 		r.Reasons[i].N = skipped[r.Reasons[i].Text]
 	}
 	r.figures = []figure.Figure{
-		figure.Points("energy", "Energy of each measurement", "measurement", "f").Add("measured", n, f).Add("best so far", n, best),
-		figure.Points("throughput", "Throughput", "measurement", "throughput (Gb/s)").Add("measured", n, throughput),
+		figure.Points("energy", "Energy of each measurement", "measurement", "f").Add("measured", n,
+			f).Add("best so far", n, best),
+		figure.Points("throughput", "Throughput", "measurement",
+			"throughput (Gb/s)").Add("measured", n, throughput),
 		figure.Points("queue", "Queue", "measurement", "queue (cells)").Add("measured", n, queue),
-		figure.Points("trade", "Throughput against queue", "queue (cells)", "throughput (Gb/s)").Add("measured", queue, throughput),
+		figure.Points("trade", "Throughput against queue", "queue (cells)",
+			"throughput (Gb/s)").Add("measured", queue, throughput),
 	}
 }
 

@@ -42,7 +42,8 @@ func target(t *tuning) (*aim, error) {
 	case "live":
 		a, err = liveTarget(t, rest)
 	default:
-		err = fmt.Errorf("no target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, or fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
+		err = fmt.Errorf("no target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, or "+
+			"fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
 	}
 	if err != nil || t.space == "" {
 		return a, err
@@ -62,7 +63,8 @@ func fluidTarget(flows string) (*aim, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &aim{f, &f.Space, bytetuning.Path{Rate: f.Config.Rate, RTT: f.Config.Delay, MTU: f.Config.Packet}, "dcqcn"}, nil
+	return &aim{f, &f.Space, bytetuning.Path{Rate: f.Config.Rate, RTT: f.Config.Delay,
+		MTU: f.Config.Packet}, "dcqcn"}, nil
 }
 
 func fabricTarget(t *tuning, name string) (*aim, error) {
@@ -100,23 +102,26 @@ func liveTarget(t *tuning, file string) (*aim, error) {
 	return &aim{n, &n.Space, bytetuning.Path{}, ""}, nil
 }
 
-// overhead says what the telemetry of a fabric target takes of its network; "" is the target's own books.
+// overhead says what the telemetry of a fabric target takes of its network; "" is the target's own
+// books.
 func overhead(t *tuning, target bytetuning.Target, m *bytetuning.Measurement) string {
 	f, ok := target.(*scene.Target)
 	if !ok || t.source.Name == "" {
 		return ""
 	}
 	passed := m.Switches[0].Throughput
-	return fmt.Sprintf("%s takes %v of the network when %v pass", t.source.Name, t.source.Overhead(f.Observed(passed)), passed)
+	return fmt.Sprintf("%s takes %v of the network when %v pass", t.source.Name,
+		t.source.Overhead(f.Observed(passed)), passed)
 }
 
-// second is how long the telemetry's second is in a simulation: experiments of the paper measure for a second what ours
-// do in 2 ms.
+// second is how long the telemetry's second is in a simulation: experiments of the paper measure
+// for a second what ours do in 2 ms.
 const second = 2 * units.Millisecond
 
-// start returns the watermarks to begin with: those of a baseline in every layer, or those of a file of intents, by
-// the layers' names.
-func start(what string, layers []bytetuning.Layer, path bytetuning.Path) (bytetuning.Point, []*intent.Intent, error) {
+// start returns the watermarks to begin with: those of a baseline in every layer, or those of a
+// file of intents, by the layers' names.
+func start(what string, layers []bytetuning.Layer, path bytetuning.Path) (bytetuning.Point,
+	[]*intent.Intent, error) {
 	if !strings.ContainsAny(what, "./") {
 		w, err := bytetuning.Baseline(what, path)
 		if err != nil {
@@ -140,7 +145,8 @@ func start(what string, layers []bytetuning.Layer, path bytetuning.Path) (bytetu
 				continue
 			}
 			if in.XOFF > 0 {
-				return nil, nil, fmt.Errorf("%s: %s has a fixed xoff; tuning needs alpha", what, l.Name)
+				return nil, nil, fmt.Errorf("%s: %s has a fixed xoff; tuning needs alpha", what,
+					l.Name)
 			}
 			p[i], found = in.Watermark, true
 		}
@@ -163,11 +169,14 @@ func readIntents(file string) ([]*intent.Intent, error) {
 	return intents, nil
 }
 
-// intents returns a point as a file of intents: those it began with, with other watermarks, or new ones.
-func intents(p bytetuning.Point, layers []bytetuning.Layer, from []*intent.Intent) []*intent.Intent {
+// intents returns a point as a file of intents: those it began with, with other watermarks, or new
+// ones.
+func intents(p bytetuning.Point, layers []bytetuning.Layer,
+	from []*intent.Intent) []*intent.Intent {
 	var all []*intent.Intent
 	for i, l := range layers {
-		in := intent.Intent{Name: l.Name, Chip: intent.Chip{Cell: bytetuning.Cell, Buffer: l.Buffer, Ports: l.Ports}, Priority: 3, Queue: 3}
+		in := intent.Intent{Name: l.Name, Chip: intent.Chip{Cell: bytetuning.Cell, Buffer: l.Buffer,
+			Ports: l.Ports}, Priority: 3, Queue: 3}
 		for _, f := range from {
 			if f.Name == l.Name {
 				in = *f

@@ -59,20 +59,29 @@ back and does nothing else.`,
 	f := c.Flags()
 	f.StringVar(&t.target, "target", "", targetHelp)
 	f.StringVar(&t.tuner, "tuner", "anneal:tem=0.1,again=false", "who proposes")
-	f.StringVar(&t.start, "start", "", "what is there: a baseline ("+strings.Join(bytetuning.Baselines(), ", ")+") or a file of intents; by default the target's")
+	f.StringVar(&t.start, "start", "",
+		"what is there: a baseline ("+strings.Join(bytetuning.Baselines(),
+			", ")+") or a file of intents; by default the target's")
 	f.StringSliceVar(&t.compare, "compare", nil, "baselines to measure afterwards, for the report")
 	f.IntVar(&t.budget, "budget", 200, "measurements; 0 is until the tuner is done")
 	f.Uint64Var(&t.seed, "seed", 1, "of the tuner")
-	f.Float64Var(&t.objective.Beta, "beta", t.objective.Beta, "weight of throughput against latency")
-	f.BoolVar(&t.objective.Fair, "fair", false, "equation 15: flows in place of switches, divided by their variance")
+	f.Float64Var(&t.objective.Beta, "beta", t.objective.Beta,
+		"weight of throughput against latency")
+	f.BoolVar(&t.objective.Fair, "fair", false,
+		"equation 15: flows in place of switches, divided by their variance")
 	f.Float64Var(&t.objective.Gamma, "gamma", t.objective.Gamma, "weight of that variance")
 	f.StringVar(&t.out, "out", "", "directory of the results")
 	f.BoolVar(&t.dry, "dry-run", false, "say what would be done and apply nothing")
-	f.StringVar(&t.space, "space", "", "file of the values to search among (kmin, gap, pmax, headroom, alpha); by default the paper's grid, or the target's own")
-	f.StringVar(&t.telemetry, "telemetry", "", "what a fabric target is measured by ("+strings.Join(telemetry.Names(), ", ")+"); by default the simulation's own books")
-	f.StringVar(&t.aggregate, "aggregate", "mean", "of the queue's samples: min, max, sum, p99, mean")
+	f.StringVar(&t.space, "space", "", "file of the values to search among (kmin, gap, pmax, "+
+		"headroom, alpha); by default the paper's grid, or the target's own")
+	f.StringVar(&t.telemetry, "telemetry", "",
+		"what a fabric target is measured by ("+strings.Join(telemetry.Names(),
+			", ")+"); by default the simulation's own books")
+	f.StringVar(&t.aggregate, "aggregate", "mean",
+		"of the queue's samples: min, max, sum, p99, mean")
 	f.BoolVar(&t.apply, "apply", false, "change the configuration of real switches")
-	f.BoolVar(&t.rollback, "rollback", false, "bring back what real switches had before, from --out")
+	f.BoolVar(&t.rollback, "rollback", false,
+		"bring back what real switches had before, from --out")
 	f.BoolVar(&t.unchecked, "unchecked", false, "try what breaks the rules of a switch, too")
 	return c
 }
@@ -92,13 +101,15 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	network, isLive := target.(*live.Network)
 	switch {
 	case isLive && !t.apply && !t.dry:
-		return cli.Usage(errors.New("real switches are not touched without --apply; --dry-run says what would be done"))
+		return cli.Usage(errors.New("real switches are not touched without --apply; --dry-run " +
+			"says what would be done"))
 	case isLive && t.unchecked:
 		return cli.Usage(errors.New("--unchecked is not for real switches"))
 	case t.rollback && !isLive:
 		return cli.Usage(errors.New("--rollback is for real switches"))
 	case isLive && !t.rollback && !strings.ContainsAny(t.start, "./"):
-		return cli.Usage(errors.New("real switches need --start FILE, the watermarks that they have"))
+		return cli.Usage(
+			errors.New("real switches need --start FILE, the watermarks that they have"))
 	}
 	if isLive {
 		defer network.Close()
@@ -119,7 +130,8 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 		return err
 	}
 	objective := t.objective
-	tuner, err := bytetuning.New(t.tuner, bytetuning.Problem{Layers: layers, Start: begin, Energy: objective.Energy, Seed: t.seed})
+	tuner, err := bytetuning.New(t.tuner, bytetuning.Problem{Layers: layers, Start: begin,
+		Energy: objective.Energy, Seed: t.seed})
 	if err != nil {
 		return cli.Usage(err)
 	}
@@ -144,7 +156,8 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	defer log.Close()
 	watch := p.watch(t.budget)
 	s := &bytetuning.Search{
-		Target: target, Tuner: tuner, Objective: &objective, Start: begin, Budget: t.budget, Log: log, Unchecked: t.unchecked, Each: watch.take,
+		Target: target, Tuner: tuner, Objective: &objective, Start: begin, Budget: t.budget,
+		Log: log, Unchecked: t.unchecked, Each: watch.take,
 	}
 	out, err := s.Run(ctx)
 	watch.close()
@@ -172,11 +185,13 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	if err := r.write(t.out); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.out, "%s\n%s\n", filepath.Join(t.out, "best.yaml"), filepath.Join(t.out, "report.html"))
+	fmt.Fprintf(p.out, "%s\n%s\n", filepath.Join(t.out, "best.yaml"),
+		filepath.Join(t.out, "report.html"))
 	return nil
 }
 
-// measured is what a log tells one target from another by: its name, what it is measured by, and where it is searched.
+// measured is what a log tells one target from another by: its name, what it is measured by, and
+// where it is searched.
 func (t *tuning) measured() string {
 	is := []string{t.target}
 	if t.telemetry != "" {
@@ -192,13 +207,16 @@ func (t *tuning) measured() string {
 }
 
 // plan says what tune would do.
-func (p *program) plan(t *tuning, layers []bytetuning.Layer, begin bytetuning.Point, tuner bytetuning.Tuner) error {
+func (p *program) plan(t *tuning, layers []bytetuning.Layer, begin bytetuning.Point,
+	tuner bytetuning.Tuner) error {
 	size := 1.
 	for i, l := range layers {
 		size *= float64(l.Space.Size())
-		fmt.Fprintf(p.out, "%s: %d watermarks; now %v, XOFF %v\n", l.Name, l.Space.Size(), begin[i], l.XOFF(begin[i]))
+		fmt.Fprintf(p.out, "%s: %d watermarks; now %v, XOFF %v\n", l.Name, l.Space.Size(), begin[i],
+			l.XOFF(begin[i]))
 	}
-	fmt.Fprintf(p.out, "%s: %.4g points, budget %d, tuner %s, seed %d\n", t.target, size, t.budget, t.tuner, t.seed)
+	fmt.Fprintf(p.out, "%s: %.4g points, budget %d, tuner %s, seed %d\n", t.target, size, t.budget,
+		t.tuner, t.seed)
 	if next, more := tuner.Propose(); more {
 		fmt.Fprintf(p.out, "after what is there: %v\n", next)
 	}
@@ -215,18 +233,23 @@ func (p *program) conclude(o *bytetuning.Outcome) {
 		energy float64
 		m      *bytetuning.Measurement
 	}{{"there was", o.Start, o.StartEnergy, o.StartAt}, {"best", o.Best, o.BestEnergy, o.At}} {
-		fmt.Fprintf(p.out, "%-10s f %.4f, %v, queue %v: %v\n", x.name, x.energy, x.m.Throughput(), x.m.Queue(), x.point)
+		fmt.Fprintf(p.out, "%-10s f %.4f, %v, queue %v: %v\n", x.name, x.energy, x.m.Throughput(),
+			x.m.Queue(), x.point)
 	}
 }
 
-func write(t *tuning, layers []bytetuning.Layer, o *bytetuning.Outcome, from []*intent.Intent) error {
-	for name, point := range map[string]bytetuning.Point{"best.yaml": o.Best, "start.yaml": o.Start} {
+func write(t *tuning, layers []bytetuning.Layer, o *bytetuning.Outcome,
+	from []*intent.Intent) error {
+	for name, point := range map[string]bytetuning.Point{"best.yaml": o.Best,
+		"start.yaml": o.Start} {
 		text, err := intent.Encode(intents(point, layers, from))
 		if err != nil {
 			return err
 		}
-		head := fmt.Sprintf("# bytetuning tune --target %s --tuner %s --seed %d: %s, %d measurements\n", t.target, t.tuner, t.seed, o.Over, o.Evaluations)
-		if err := os.WriteFile(filepath.Join(t.out, name), append([]byte(head), text...), 0o644); err != nil {
+		head := fmt.Sprintf("# bytetuning tune --target %s --tuner %s --seed %d: %s, %d "+
+			"measurements\n", t.target, t.tuner, t.seed, o.Over, o.Evaluations)
+		if err := os.WriteFile(filepath.Join(t.out, name), append([]byte(head), text...),
+			0o644); err != nil {
 			return err
 		}
 	}
@@ -242,7 +265,9 @@ type compared struct {
 }
 
 // compare measures baselines, and leaves the target with the best point again.
-func compare(ctx context.Context, t *tuning, target bytetuning.Target, layers []bytetuning.Layer, path bytetuning.Path, o *bytetuning.Objective, out *bytetuning.Outcome) (all []compared, err error) {
+func compare(ctx context.Context, t *tuning, target bytetuning.Target, layers []bytetuning.Layer,
+	path bytetuning.Path, o *bytetuning.Objective, out *bytetuning.Outcome) (all []compared,
+	err error) {
 	if len(t.compare) == 0 {
 		return nil, nil
 	}
@@ -286,8 +311,10 @@ func (p *program) watch(budget int) *watch {
 		if budget == 0 {
 			budget = -1
 		}
-		w.bar = progressbar.NewOptions(budget, progressbar.OptionSetWriter(p.errs), progressbar.OptionSetPredictTime(true),
-			progressbar.OptionClearOnFinish(), progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond))
+		w.bar = progressbar.NewOptions(budget, progressbar.OptionSetWriter(p.errs),
+			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionClearOnFinish(), progressbar.OptionShowCount(),
+			progressbar.OptionThrottle(100*time.Millisecond))
 	}
 	return w
 }

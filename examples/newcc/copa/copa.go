@@ -6,7 +6,8 @@ import (
 )
 
 func init() {
-	cc.Register(cc.Registration{Name: "copa", Title: "a window toward 1/(delta*queueing delay) (Copa, NSDI'18)",
+	cc.Register(cc.Registration{Name: "copa",
+		Title: "a window toward 1/(delta*queueing delay) (Copa, NSDI'18)",
 		Needs: cc.SignalDelay, New: func() cc.Blueprint { return &Copa{} }})
 }
 
@@ -21,7 +22,8 @@ type Copa struct {
 
 // Declare implements cc.Blueprint.
 func (c *Copa) Declare(s *cc.Settings) {
-	s.Param(&c.Delta, "delta", "0.5", "(0, 1]", "Copa, section 2.1", "the inverse of packets to queue")
+	s.Param(&c.Delta, "delta", "0.5", "(0, 1]", "Copa, section 2.1",
+		"the inverse of packets to queue")
 	s.Param(&c.Window, "init_cwnd", "1BDP", "(0, inf)", "OURS", "window of a flow that begins")
 }
 
@@ -45,7 +47,8 @@ func (c *Copa) On(ev *cc.Event, now units.Time) cc.Decision {
 		c.Samples++
 		c.base = min(c.base, delay)
 		step := cc.Packets(float64(ev.Packets) / (c.Delta * float64(c.Window)))
-		if c.Delta*float64(c.Window)*float64(delay-c.base) > float64(delay) { // window/delay > target
+		// window/delay > target
+		if c.Delta*float64(c.Window)*float64(delay-c.base) > float64(delay) {
 			step = -step
 		}
 		c.Window = max(1, c.Window+step)

@@ -25,15 +25,20 @@ var goldenCM = []struct {
 	client  []queuePair
 	server  []queuePair
 }{
-	{"write-bw", Test{Verb: Write}, []queuePair{{qpn: 0x27, psn: 0x9f3453}}, []queuePair{{qpn: 0x26, psn: 0xedb8c6}}},
+	{"write-bw", Test{Verb: Write}, []queuePair{{qpn: 0x27, psn: 0x9f3453}},
+		[]queuePair{{qpn: 0x26, psn: 0xedb8c6}}},
 	{"write-bw-2qp", Test{Verb: Write}, make([]queuePair, 2), make([]queuePair, 2)},
-	{"write-bw-bidir", Test{Verb: Write, Bidirectional: true}, make([]queuePair, 1), make([]queuePair, 1)},
+	{"write-bw-bidir", Test{Verb: Write, Bidirectional: true}, make([]queuePair, 1),
+		make([]queuePair, 1)},
 	{"send-bw", Test{Verb: Send}, make([]queuePair, 1), make([]queuePair, 1)},
-	{"send-bw-bidir", Test{Verb: Send, Bidirectional: true}, []queuePair{{qpn: 0x3a, psn: 0xa7817b}}, []queuePair{{qpn: 0x38, psn: 0x6c2314}}},
+	{"send-bw-bidir", Test{Verb: Send, Bidirectional: true},
+		[]queuePair{{qpn: 0x3a, psn: 0xa7817b}}, []queuePair{{qpn: 0x38, psn: 0x6c2314}}},
 	{"read-bw", Test{Verb: Read}, make([]queuePair, 1), make([]queuePair, 1)},
-	{"write-lat", Test{Verb: Write, Kind: Latency}, []queuePair{{qpn: 0x2f, psn: 0x9c7203}}, []queuePair{{qpn: 0x2d, psn: 0x2f8cce}}},
+	{"write-lat", Test{Verb: Write, Kind: Latency}, []queuePair{{qpn: 0x2f, psn: 0x9c7203}},
+		[]queuePair{{qpn: 0x2d, psn: 0x2f8cce}}},
 	{"send-lat", Test{Verb: Send, Kind: Latency}, make([]queuePair, 1), make([]queuePair, 1)},
-	{"read-lat", Test{Verb: Read, Kind: Latency}, []queuePair{{qpn: 0x33, psn: 0x4a9d68}}, []queuePair{{qpn: 0x31, psn: 0xda0e0c}}},
+	{"read-lat", Test{Verb: Read, Kind: Latency}, []queuePair{{qpn: 0x33, psn: 0x4a9d68}},
+		[]queuePair{{qpn: 0x31, psn: 0xda0e0c}}},
 	{"atomic-lat", Test{Verb: Atomic, Kind: Latency}, make([]queuePair, 1), make([]queuePair, 1)},
 }
 
@@ -77,7 +82,8 @@ func tidy(all [][]byte) [][]byte {
 
 // saidCM is what one side says with -R: decoding checks that encoding gives the same bytes again.
 func saidCM(t testing.TB, all [][]byte) (h Hello, keys []Destination, report Report) {
-	h, err := DecodeHello([]byte(strings.Join([]string{string(all[0]), string(all[1]), string(all[2]), string(all[3])}, "")))
+	h, err := DecodeHello([]byte(strings.Join([]string{string(all[0]), string(all[1]),
+		string(all[2]), string(all[3])}, "")))
 	require.NoError(t, err)
 	var numbers []byte
 	for _, m := range all[4:] {
@@ -119,7 +125,8 @@ func TestGoldenCM(t *testing.T) {
 				_, theirKeys, theirReport := saidCM(t, theirs)
 				mine := distinct(keys, len(printed))
 				for k, q := range printed {
-					require.Equal(t, [...]string{"198.18.0.1", "198.18.0.2"}[i], mine[k].GID.String())
+					require.Equal(t, [...]string{"198.18.0.1", "198.18.0.2"}[i],
+						mine[k].GID.String())
 					if q != (queuePair{}) {
 						require.Equal(t, q.qpn, mine[k].QPN)
 						require.Equal(t, q.psn, mine[k].PSN)
@@ -150,7 +157,8 @@ func TestImpossibleDestinationsCM(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, d, again)
 	for at, says := range map[int]string{
-		cmLID: "LID 0x1000000", cmOutReads: "outstanding READs", cmQPN: "more than 24 bits", cmPSN: "more than 24 bits",
+		cmLID: "LID 0x1000000", cmOutReads: "outstanding READs", cmQPN: "more than 24 bits",
+		cmPSN: "more than 24 bits",
 	} {
 		bad := append([]byte(nil), good...)
 		bad[at] = 1
@@ -173,13 +181,16 @@ func TestBarrierOutOfStep(t *testing.T) {
 	a, b := net.Pipe()
 	client, _ := sends(t, "write-bw")
 	go func() {
-		_ = replay(b, append(client[:4:4], client[6]), append(client[:4:4], make([]byte, cmDestinationLen)), true)
+		_ = replay(b, append(client[:4:4], client[6]),
+			append(client[:4:4], make([]byte, cmDestinationLen)), true)
 	}()
-	s, err := Accept(context.Background(), a, Test{Verb: Write, CM: true}, Hello{Page: 4096, CacheLine: 64, PathMTU: 4096})
+	s, err := Accept(context.Background(), a, Test{Verb: Write, CM: true},
+		Hello{Page: 4096, CacheLine: 64, PathMTU: 4096})
 	require.NoError(t, err)
 	err = s.Barrier(context.Background())
 	require.ErrorIs(t, err, ErrMismatch)
-	require.ErrorContains(t, err, "keys of QPN 0x27 came before its connection: here it is ib_write_bw -R")
+	require.ErrorContains(t, err,
+		"keys of QPN 0x27 came before its connection: here it is ib_write_bw -R")
 }
 
 func FuzzDecodeDestinationCM(f *testing.F) {

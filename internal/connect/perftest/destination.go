@@ -21,7 +21,8 @@ const (
 func field(i int) (name string, digits int) {
 	switch {
 	case i < gidField:
-		return [...]string{"LID", "outstanding READs", "QPN", "PSN", "rkey", "address"}[i], [...]int{4, 4, 6, 6, 8, 16}[i]
+		return [...]string{"LID", "outstanding READs", "QPN", "PSN", "rkey", "address"}[i],
+			[...]int{4, 4, 6, 6, 8, 16}[i]
 	case i < srqnField:
 		return fmt.Sprintf("GID byte %d", i-gidField), 2
 	}
@@ -57,7 +58,8 @@ func (d Destination) Encode() ([]byte, error) {
 	if err := d.check(); err != nil {
 		return nil, err
 	}
-	b := fmt.Appendf(nil, "%04x:%04x:%06x:%06x:%08x:%016x:", d.LID, d.OutReads, d.QPN, d.PSN, d.RKey, d.Addr)
+	b := fmt.Appendf(nil, "%04x:%04x:%06x:%06x:%08x:%016x:", d.LID, d.OutReads, d.QPN, d.PSN,
+		d.RKey, d.Addr)
 	for _, g := range d.GID.As16() {
 		b = fmt.Appendf(b, "%02x:", g)
 	}
@@ -72,14 +74,17 @@ func DecodeDestination(b []byte) (Destination, error) {
 	}
 	words := bytes.Split(b, []byte(":"))
 	if len(words) != allFields+1 || string(words[allFields]) != "\x00" {
-		return d, malformed("keys %q, not %d hexadecimal fields with a colon behind each, and a zero byte", b, allFields)
+		return d, malformed("keys %q, not %d hexadecimal fields with a colon behind each, and a "+
+			"zero byte", b, allFields)
 	}
 	var values [allFields]uint64
 	for i := range values {
 		var err error
 		name, digits := field(i)
-		if values[i], err = strconv.ParseUint(string(words[i]), 16, 64); err != nil || len(words[i]) != digits {
-			return d, malformed("keys with %s %q, not %d hexadecimal digits", name, words[i], digits)
+		if values[i], err = strconv.ParseUint(string(words[i]), 16, 64); err != nil ||
+			len(words[i]) != digits {
+			return d, malformed("keys with %s %q, not %d hexadecimal digits", name, words[i],
+				digits)
 		}
 	}
 	var gid [16]byte
@@ -87,8 +92,10 @@ func DecodeDestination(b []byte) (Destination, error) {
 		gid[i] = byte(values[gidField+i])
 	}
 	d = Destination{
-		LID: uint16(values[0]), OutReads: uint16(values[1]), QPN: uint32(values[2]), PSN: uint32(values[3]),
-		RKey: uint32(values[4]), Addr: values[5], GID: netip.AddrFrom16(gid).Unmap(), SRQN: uint32(values[srqnField]),
+		LID: uint16(values[0]), OutReads: uint16(values[1]), QPN: uint32(values[2]),
+		PSN:  uint32(values[3]),
+		RKey: uint32(values[4]), Addr: values[5], GID: netip.AddrFrom16(gid).Unmap(),
+		SRQN: uint32(values[srqnField]),
 	}
 	if d.GID.IsUnspecified() {
 		return Destination{}, malformed("keys of queue pair %#x without a GID", d.QPN)

@@ -29,7 +29,8 @@ func (d Destination) EncodeCM() ([]byte, error) {
 	}
 	b := make([]byte, cmDestinationLen)
 	for at, v := range map[int]uint32{
-		cmLID: uint32(d.LID), cmOutReads: uint32(d.OutReads), cmQPN: d.QPN, cmPSN: d.PSN, cmRKey: d.RKey, cmSRQN: d.SRQN, cmGIDIndex: d.GIDIndex,
+		cmLID: uint32(d.LID), cmOutReads: uint32(d.OutReads), cmQPN: d.QPN, cmPSN: d.PSN,
+		cmRKey: d.RKey, cmSRQN: d.SRQN, cmGIDIndex: d.GIDIndex,
 	} {
 		binary.BigEndian.PutUint32(b[at:], v)
 	}
@@ -47,11 +48,15 @@ func DecodeDestinationCM(b []byte) (Destination, error) {
 	word := func(at int) uint32 { return binary.BigEndian.Uint32(b[at:]) }
 	lid, reads := word(cmLID), word(cmOutReads)
 	if lid > 0xffff || reads > 0xffff {
-		return Destination{}, malformed("keys with LID %#x and %#x outstanding READs, not 16 bits each", lid, reads)
+		return Destination{},
+			malformed("keys with LID %#x and %#x outstanding READs, not 16 bits each", lid, reads)
 	}
 	d := Destination{
-		LID: uint16(lid), OutReads: uint16(reads), QPN: word(cmQPN), PSN: word(cmPSN), RKey: word(cmRKey),
-		Addr: binary.BigEndian.Uint64(b[cmAddr:]), GID: netip.AddrFrom16([16]byte(b[cmGID:])).Unmap(), SRQN: word(cmSRQN), GIDIndex: word(cmGIDIndex),
+		LID: uint16(lid), OutReads: uint16(reads), QPN: word(cmQPN), PSN: word(cmPSN),
+		RKey: word(cmRKey),
+		Addr: binary.BigEndian.Uint64(b[cmAddr:]),
+		GID:  netip.AddrFrom16([16]byte(b[cmGID:])).Unmap(), SRQN: word(cmSRQN),
+		GIDIndex: word(cmGIDIndex),
 	}
 	return d, d.check()
 }

@@ -7,8 +7,8 @@
 // of a [Report], 5 that say done. The client sends one and the server answers with its own of the
 // same kind; there is no other order. Which message is due, both sides know from the test alone
 // ([Test]): sizes, iterations and the verb are never sent, the operator gives both sides the same
-// options. A side that is out of step shows by a message of another size, or by a queue pair that is
-// not the expected one, and gets an error that says so.
+// options. A side that is out of step shows by a message of another size, or by a queue pair that
+// is not the expected one, and gets an error that says so.
 //
 // With -R ([Test].CM) the same messages are SENDs of a queue pair that the RDMA CM connected, one
 // each; keys have another form then, 56 bytes, there are two barriers more, and nobody says done.

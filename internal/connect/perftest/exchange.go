@@ -40,8 +40,10 @@ func newExchanger(conn net.Conn, client bool, t Test) exchanger {
 // expire ends what waits for the connection. It is the only deadline set here, never one to come.
 func (x *exchanger) expire() { _ = x.conn.SetDeadline(time.Unix(1, 0)) }
 
-// trade exchanges one message for one of the same size, which decode reads. The client speaks first.
-func (x *exchanger) trade(ctx context.Context, what string, mine []byte, decode func([]byte) error) (err error) {
+// trade exchanges one message for one of the same size, which decode reads. The client speaks
+// first.
+func (x *exchanger) trade(ctx context.Context, what string, mine []byte,
+	decode func([]byte) error) (err error) {
 	if x.failed != nil {
 		return x.failed
 	}
@@ -81,8 +83,8 @@ func (x *exchanger) write(what string, b []byte) error {
 	return nil
 }
 
-// read answers the next message. What is there beyond it must not be: the peer waits for our answer,
-// unless it has said the last word.
+// read answers the next message. What is there beyond it must not be: the peer waits for our
+// answer, unless it has said the last word.
 func (x *exchanger) read(what string, n int) ([]byte, error) {
 	_, err := x.in.Peek(1)
 	if err == nil {
@@ -98,7 +100,8 @@ func (x *exchanger) read(what string, n int) ([]byte, error) {
 	case err != nil && len(came) == 0:
 		return nil, fmt.Errorf("perftest: %s: none of %d bytes came: %w", what, n, gone(err))
 	case err != nil || len(came) > n && string(came[n:]) != done:
-		return nil, fmt.Errorf("perftest: %s: %d bytes came, not %d, %.120q: %w", what, len(came), n, came, x.astray(err))
+		return nil, fmt.Errorf("perftest: %s: %d bytes came, not %d, %.120q: %w", what, len(came),
+			n, came, x.astray(err))
 	}
 	b := bytes.Clone(came[:n])
 	_, _ = x.in.Discard(n)
@@ -128,8 +131,8 @@ func gone(err error) error {
 	return err
 }
 
-// farewell says done and waits a moment for the peer's. That is a courtesy: perftest itself does not
-// listen any more, and its connection may end in any way.
+// farewell says done and waits a moment for the peer's. That is a courtesy: perftest itself does
+// not listen any more, and its connection may end in any way.
 func (x *exchanger) farewell(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

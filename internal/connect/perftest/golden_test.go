@@ -32,35 +32,79 @@ var golden = []struct {
 	client, server []queuePair
 	report         *[5]float64
 }{
-	{"atomic-cswap", Test{Verb: Atomic}, 1024, []queuePair{{0x80, 0x51, 0x58587f, 0x4562, 0x563712d17000}}, []queuePair{{0x80, 0xca, 0xf35519, 0x471c, 0x55faac5d4000}}, &[5]float64{8, 5, 0.03, 0.02, 0.003000}},
-	{"atomic-fadd", Test{Verb: Atomic}, 1024, []queuePair{{0x80, 0x50, 0x11cb80, 0x4401, 0x5567378a7000}}, []queuePair{{0x80, 0xc9, 0x58ae45, 0x4613, 0x56424f47a000}}, &[5]float64{8, 5, 0.02, 0.01, 0.000714}},
-	{"atomic-lat", Test{Verb: Atomic, Kind: Latency}, 1024, []queuePair{{0x80, 0x52, 0xf2ff53, 0x4610, 0x55bf6117b000}}, []queuePair{{0x80, 0xcb, 0xe215c2, 0x487a, 0x55bafe4fe000}}, nil},
-	{"read-bw", Test{Verb: Read}, 1024, []queuePair{{0x1, 0x4c, 0x4099d6, 0x400e, 0x55b64c8b3000}}, []queuePair{{0x1, 0xc5, 0x371547, 0x42b8, 0x564d94013000}}, &[5]float64{2048, 5, 2.52, 2.52, 0.001290}},
-	{"read-lat", Test{Verb: Read, Kind: Latency}, 1024, []queuePair{{0x80, 0x4f, 0x1f5856, 0x432e, 0x5596ec73e000}}, []queuePair{{0x80, 0xc8, 0x122146, 0x4520, 0x564d1bc28000}}, nil},
-	{"send-bw", Test{Verb: Send}, 1024, []queuePair{{0x1, 0x4a, 0xd1b0ee, 0x0000, 0x55f2f16c7000}}, []queuePair{{0x1, 0xc3, 0x59456e, 0x0000, 0x55a7f4384000}}, nil},
-	{"send-lat", Test{Verb: Send, Kind: Latency}, 1024, []queuePair{{0x1, 0x4d, 0x36bf81, 0x0000, 0x55dcbb452000}}, []queuePair{{0x1, 0xc6, 0x8154c7, 0x0000, 0x563d86b03000}}, nil},
-	{"uc-send-bw", Test{Verb: Send}, 1024, []queuePair{{0x1, 0x56, 0xcdbbb0, 0x0000, 0x55b5beb29000}}, []queuePair{{0x1, 0xcf, 0xd3ecba, 0x0000, 0x564c557a7000}}, nil},
-	{"uc-write-bw", Test{Verb: Write}, 1024, []queuePair{{0x1, 0x55, 0x7f53e4, 0x496c, 0x55d0fa72d000}}, []queuePair{{0x1, 0xce, 0x316b19, 0x4be6, 0x559e0e296000}}, &[5]float64{2048, 5, 24.22, 3.31, 0.001695}},
-	{"ud-send-bw", Test{Verb: Send}, 4096, []queuePair{{0x1, 0x53, 0xe1bffc, 0x0000, 0x558ebb1bc000}}, []queuePair{{0x1, 0xcc, 0x24f040, 0x0000, 0x563a9ab1e000}}, nil},
-	{"ud-send-lat", Test{Verb: Send, Kind: Latency}, 4096, []queuePair{{0x1, 0x54, 0x249a7a, 0x0000, 0x55a514e69000}}, []queuePair{{0x1, 0xcd, 0xbbe493, 0x0000, 0x55bbb4260000}}, nil},
-	{"write-bw-2qp", Test{Verb: Write}, 1024, []queuePair{{0x1, 0x58, 0x427cca, 0x4cc3, 0x55c589b5e000}, {0x1, 0x59, 0x6c07ec, 0x4cc3, 0x55c589b5f000}}, []queuePair{{0x1, 0xd1, 0x7e480c, 0x4ef6, 0x55f45e43b000}, {0x1, 0xd2, 0x56df06, 0x4ef6, 0x55f45e43c000}}, &[5]float64{1024, 10, 2.78, 2.62, 0.002680}},
-	{"write-bw-bidir", Test{Verb: Write, Bidirectional: true}, 1024, []queuePair{{0x1, 0x5a, 0xa51101, 0x4d7e, 0x55e69d645000}}, []queuePair{{0x1, 0xd3, 0xfba95f, 0x4fef, 0x55b0d7e84000}}, &[5]float64{1024, 5, 1.09, 1.07, 0.001096}},
-	{"write-bw-mtu4096", Test{Verb: Write}, 4096, []queuePair{{0x1, 0x57, 0xfab5af, 0x4b1e, 0x564dd3088710}}, []queuePair{{0x1, 0xd0, 0x1bb3d5, 0x4dd8, 0x556b717a1710}}, &[5]float64{10000, 5, 8.67, 8.45, 0.000886}},
-	{"write-bw-v6", Test{Verb: Write}, 1024, []queuePair{{0x1, 0x5b, 0x227254, 0x4e73, 0x5641ad7d4000}}, []queuePair{{0x1, 0xd4, 0x93d7ce, 0x5016, 0x5593cf0bd000}}, &[5]float64{2048, 5, 1.10, 1.10, 0.000563}},
-	{"write-bw", Test{Verb: Write}, 1024, []queuePair{{0x1, 0x4b, 0x9e8e00, 0x3f0a, 0x556ee54e1000}}, []queuePair{{0x1, 0xc4, 0x40ef9c, 0x4145, 0x5582a607b000}}, &[5]float64{2048, 5, 1.61, 1.58, 0.000810}},
-	{"write-lat", Test{Verb: Write, Kind: Latency}, 1024, []queuePair{{0x1, 0x4e, 0x80ff01, 0x42a5, 0x557ae76d6000}}, []queuePair{{0x1, 0xc7, 0x1fae1c, 0x44d9, 0x558a1e6d4000}}, nil},
+	{"atomic-cswap", Test{Verb: Atomic}, 1024,
+		[]queuePair{{0x80, 0x51, 0x58587f, 0x4562, 0x563712d17000}},
+		[]queuePair{{0x80, 0xca, 0xf35519, 0x471c, 0x55faac5d4000}}, &[5]float64{8, 5, 0.03, 0.02,
+			0.003000}},
+	{"atomic-fadd", Test{Verb: Atomic}, 1024,
+		[]queuePair{{0x80, 0x50, 0x11cb80, 0x4401, 0x5567378a7000}},
+		[]queuePair{{0x80, 0xc9, 0x58ae45, 0x4613, 0x56424f47a000}}, &[5]float64{8, 5, 0.02, 0.01,
+			0.000714}},
+	{"atomic-lat", Test{Verb: Atomic, Kind: Latency}, 1024,
+		[]queuePair{{0x80, 0x52, 0xf2ff53, 0x4610, 0x55bf6117b000}},
+		[]queuePair{{0x80, 0xcb, 0xe215c2, 0x487a, 0x55bafe4fe000}}, nil},
+	{"read-bw", Test{Verb: Read}, 1024, []queuePair{{0x1, 0x4c, 0x4099d6, 0x400e, 0x55b64c8b3000}},
+		[]queuePair{{0x1, 0xc5, 0x371547, 0x42b8, 0x564d94013000}}, &[5]float64{2048, 5, 2.52, 2.52,
+			0.001290}},
+	{"read-lat", Test{Verb: Read, Kind: Latency}, 1024,
+		[]queuePair{{0x80, 0x4f, 0x1f5856, 0x432e, 0x5596ec73e000}},
+		[]queuePair{{0x80, 0xc8, 0x122146, 0x4520, 0x564d1bc28000}}, nil},
+	{"send-bw", Test{Verb: Send}, 1024, []queuePair{{0x1, 0x4a, 0xd1b0ee, 0x0000, 0x55f2f16c7000}},
+		[]queuePair{{0x1, 0xc3, 0x59456e, 0x0000, 0x55a7f4384000}}, nil},
+	{"send-lat", Test{Verb: Send, Kind: Latency}, 1024,
+		[]queuePair{{0x1, 0x4d, 0x36bf81, 0x0000, 0x55dcbb452000}},
+		[]queuePair{{0x1, 0xc6, 0x8154c7, 0x0000, 0x563d86b03000}}, nil},
+	{"uc-send-bw", Test{Verb: Send}, 1024,
+		[]queuePair{{0x1, 0x56, 0xcdbbb0, 0x0000, 0x55b5beb29000}},
+		[]queuePair{{0x1, 0xcf, 0xd3ecba, 0x0000, 0x564c557a7000}}, nil},
+	{"uc-write-bw", Test{Verb: Write}, 1024,
+		[]queuePair{{0x1, 0x55, 0x7f53e4, 0x496c, 0x55d0fa72d000}},
+		[]queuePair{{0x1, 0xce, 0x316b19, 0x4be6, 0x559e0e296000}}, &[5]float64{2048, 5, 24.22,
+			3.31, 0.001695}},
+	{"ud-send-bw", Test{Verb: Send}, 4096,
+		[]queuePair{{0x1, 0x53, 0xe1bffc, 0x0000, 0x558ebb1bc000}},
+		[]queuePair{{0x1, 0xcc, 0x24f040, 0x0000, 0x563a9ab1e000}}, nil},
+	{"ud-send-lat", Test{Verb: Send, Kind: Latency}, 4096,
+		[]queuePair{{0x1, 0x54, 0x249a7a, 0x0000, 0x55a514e69000}},
+		[]queuePair{{0x1, 0xcd, 0xbbe493, 0x0000, 0x55bbb4260000}}, nil},
+	{"write-bw-2qp", Test{Verb: Write}, 1024,
+		[]queuePair{{0x1, 0x58, 0x427cca, 0x4cc3, 0x55c589b5e000},
+			{0x1, 0x59, 0x6c07ec, 0x4cc3, 0x55c589b5f000}},
+		[]queuePair{{0x1, 0xd1, 0x7e480c, 0x4ef6, 0x55f45e43b000},
+			{0x1, 0xd2, 0x56df06, 0x4ef6, 0x55f45e43c000}}, &[5]float64{1024, 10, 2.78, 2.62,
+			0.002680}},
+	{"write-bw-bidir", Test{Verb: Write, Bidirectional: true}, 1024,
+		[]queuePair{{0x1, 0x5a, 0xa51101, 0x4d7e, 0x55e69d645000}},
+		[]queuePair{{0x1, 0xd3, 0xfba95f, 0x4fef, 0x55b0d7e84000}}, &[5]float64{1024, 5, 1.09, 1.07,
+			0.001096}},
+	{"write-bw-mtu4096", Test{Verb: Write}, 4096,
+		[]queuePair{{0x1, 0x57, 0xfab5af, 0x4b1e, 0x564dd3088710}},
+		[]queuePair{{0x1, 0xd0, 0x1bb3d5, 0x4dd8, 0x556b717a1710}}, &[5]float64{10000, 5, 8.67,
+			8.45, 0.000886}},
+	{"write-bw-v6", Test{Verb: Write}, 1024,
+		[]queuePair{{0x1, 0x5b, 0x227254, 0x4e73, 0x5641ad7d4000}},
+		[]queuePair{{0x1, 0xd4, 0x93d7ce, 0x5016, 0x5593cf0bd000}}, &[5]float64{2048, 5, 1.10, 1.10,
+			0.000563}},
+	{"write-bw", Test{Verb: Write}, 1024,
+		[]queuePair{{0x1, 0x4b, 0x9e8e00, 0x3f0a, 0x556ee54e1000}},
+		[]queuePair{{0x1, 0xc4, 0x40ef9c, 0x4145, 0x5582a607b000}}, &[5]float64{2048, 5, 1.61, 1.58,
+			0.000810}},
+	{"write-lat", Test{Verb: Write, Kind: Latency}, 1024,
+		[]queuePair{{0x1, 0x4e, 0x80ff01, 0x42a5, 0x557ae76d6000}},
+		[]queuePair{{0x1, 0xc7, 0x1fae1c, 0x44d9, 0x558a1e6d4000}}, nil},
 }
 
 // destinations are what a side whose GID is ip sends of its queue pairs.
 func destinations(ip string, all []queuePair) (ds []Destination) {
 	for _, q := range all {
-		ds = append(ds, Destination{OutReads: q.outReads, QPN: q.qpn, PSN: q.psn, RKey: q.rkey, Addr: q.addr, GID: netip.MustParseAddr(ip)})
+		ds = append(ds, Destination{OutReads: q.outReads, QPN: q.qpn, PSN: q.psn, RKey: q.rkey,
+			Addr: q.addr, GID: netip.MustParseAddr(ip)})
 	}
 	return ds
 }
 
-// decoded is everything that one side says in a captured stream. Decoding checks that encoding gives
-// the same bytes again.
+// decoded is everything that one side says in a captured stream. Decoding checks that encoding
+// gives the same bytes again.
 type decoded struct {
 	hello   Hello
 	keys    []Destination
@@ -111,7 +155,8 @@ func TestGoldenStreams(t *testing.T) {
 			var sum [5]float64
 			for i, side := range [...]string{"client", "server"} {
 				got := decodeStream(t, stream(t, g.capture, side))
-				require.Equal(t, Hello{Version: "6.06", Page: 4096, CacheLine: 64, PathMTU: g.mtu}, got.hello)
+				require.Equal(t, Hello{Version: "6.06", Page: 4096, CacheLine: 64, PathMTU: g.mtu},
+					got.hello)
 				mine := destinations(ips[i], [...][]queuePair{g.client, g.server}[i])
 				for _, d := range got.keys {
 					require.Contains(t, mine, d)
@@ -128,7 +173,8 @@ func TestGoldenStreams(t *testing.T) {
 			}
 			if g.report != nil {
 				for k, v := range sum {
-					require.InDelta(t, g.report[k], v, [...]float64{0, 0, 0.005, 0.005, 0.0000005}[k]*1.001, "column %d", k)
+					require.InDelta(t, g.report[k], v,
+						[...]float64{0, 0, 0.005, 0.005, 0.0000005}[k]*1.001, "column %d", k)
 				}
 			}
 		})
@@ -166,7 +212,8 @@ func replay(conn net.Conn, says, hears [][]byte, first bool) error {
 }
 
 // run is a whole test of one size without traffic.
-func run(ctx context.Context, conn net.Conn, client bool, test Test, hello Hello, mine []Destination, report Report) (theirs []Destination, r *Report, err error) {
+func run(ctx context.Context, conn net.Conn, client bool, test Test, hello Hello,
+	mine []Destination, report Report) (theirs []Destination, r *Report, err error) {
 	greeting := Accept
 	if client {
 		greeting = Connect
@@ -200,7 +247,8 @@ func TestGoldenSessions(t *testing.T) {
 	for _, g := range golden {
 		for i, side := range [...]string{"client", "server"} {
 			t.Run(g.capture+"/"+side, func(t *testing.T) {
-				ours, theirs := stream(t, g.capture, side), stream(t, g.capture, [...]string{"server", "client"}[i])
+				ours, theirs := stream(t, g.capture, side), stream(t, g.capture,
+					[...]string{"server", "client"}[i])
 				a, b := net.Pipe()
 				defer a.Close()
 				played := make(chan error, 1)
@@ -212,7 +260,8 @@ func TestGoldenSessions(t *testing.T) {
 				if len(us.reports) > 0 {
 					report = us.reports[0]
 				}
-				keys, got, err := run(context.Background(), a, i == 0, g.test, us.hello, mine, report)
+				keys, got, err := run(context.Background(), a, i == 0, g.test, us.hello, mine,
+					report)
 				require.NoError(t, <-played)
 				require.NoError(t, err)
 				require.Equal(t, distinct(them.keys, queuePairs), keys)

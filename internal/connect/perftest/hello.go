@@ -31,8 +31,14 @@ var helloParts = [...]struct {
 	decode func(*Hello, []byte) error
 }{
 	{"version", versionLen, (*Hello).decodeVersion},
-	{"page size", 4, func(h *Hello, b []byte) (err error) { h.Page, err = decodeBytes("page size", b); return err }},
-	{"cache line", 4, func(h *Hello, b []byte) (err error) { h.CacheLine, err = decodeBytes("cache line", b); return err }},
+	{"page size", 4, func(h *Hello, b []byte) (err error) {
+		h.Page, err = decodeBytes("page size", b)
+		return err
+	}},
+	{"cache line", 4, func(h *Hello, b []byte) (err error) {
+		h.CacheLine, err = decodeBytes("cache line", b)
+		return err
+	}},
 	{"MTU", 2, (*Hello).decodeMTU},
 }
 
@@ -45,11 +51,13 @@ type Hello struct {
 	PathMTU   units.Bytes // 256, 512, 1024, 2048 or 4096
 }
 
-// agree is what two Hellos make: the larger buffers, the smaller path MTU. The version is the peer's.
+// agree is what two Hellos make: the larger buffers, the smaller path MTU. The version is the
+// peer's.
 func (h Hello) agree(peer Hello) Hello {
 	return Hello{
-		Version: peer.Version, Mark: peer.Mark, Page: max(h.Page, peer.Page), CacheLine: max(h.CacheLine, peer.CacheLine),
-		PathMTU: min(h.PathMTU, peer.PathMTU),
+		Version: peer.Version, Mark: peer.Mark, Page: max(h.Page, peer.Page),
+		CacheLine: max(h.CacheLine, peer.CacheLine),
+		PathMTU:   min(h.PathMTU, peer.PathMTU),
 	}
 }
 
@@ -70,7 +78,8 @@ func (h Hello) Encode() ([]byte, error) {
 	if again, err := DecodeHello(b); err != nil {
 		return nil, err
 	} else if again != h {
-		return nil, malformed("version %q with mark %q, page of %d bytes, cache line of %d: no message holds that",
+		return nil, malformed(
+			"version %q with mark %q, page of %d bytes, cache line of %d: no message holds that",
 			h.Version, h.Mark, h.Page, h.CacheLine)
 	}
 	return b, nil
@@ -96,9 +105,11 @@ func (h *Hello) decodeVersion(b []byte) error {
 	number, err := strconv.ParseFloat(string(text), 64)
 	switch {
 	case !found || err != nil || len(bytes.Trim(text, "0123456789.")) > 0:
-		return fmt.Errorf("perftest: it began with %q, not with a version like %q: %w", b, Version, ErrNotPerftest)
+		return fmt.Errorf("perftest: it began with %q, not with a version like %q: %w", b, Version,
+			ErrNotPerftest)
 	case number < oldest:
-		return fmt.Errorf("perftest: version %s, %.2f is the oldest that will do: %w", text, oldest, ErrVersion)
+		return fmt.Errorf("perftest: version %s, %.2f is the oldest that will do: %w", text, oldest,
+			ErrVersion)
 	}
 	h.Version, h.Mark = string(text), string(bytes.TrimRight(rest, "\x00"))
 	return nil

@@ -17,7 +17,8 @@ type Report struct {
 }
 
 // reportParts are the messages that a Report is sent in, 8 bytes each.
-var reportParts = [...]string{"size", "iterations", "peak bandwidth", "average bandwidth", "message rate"}
+var reportParts = [...]string{"size", "iterations", "peak bandwidth", "average bandwidth",
+	"message rate"}
 
 // reportLen is the length of a Report on the wire, bytes.
 const reportLen = 8 * len(reportParts)
@@ -32,13 +33,14 @@ func (r Report) Encode() []byte {
 	return b
 }
 
-// DecodeReport reads the five messages of a Report, all reportLen bytes. Any such bytes are a Report:
-// a perftest that measured nothing sends what lay on its stack.
+// DecodeReport reads the five messages of a Report, all reportLen bytes. Any such bytes are a
+// Report: a perftest that measured nothing sends what lay on its stack.
 func DecodeReport(b []byte) (Report, error) {
 	if len(b) != reportLen {
 		return Report{}, malformed("%d bytes, not the %d of a report", len(b), reportLen)
 	}
 	word := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
 	float := func(i int) float64 { return math.Float64frombits(word(i)) }
-	return Report{Size: units.Bytes(word(0)), Iterations: word(1), Peak: float(2), Average: float(3), MsgRate: float(4)}, nil
+	return Report{Size: units.Bytes(word(0)), Iterations: word(1), Peak: float(2),
+		Average: float(3), MsgRate: float(4)}, nil
 }

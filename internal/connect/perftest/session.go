@@ -59,7 +59,9 @@ func greet(ctx context.Context, wire exchanger, mine Hello) (*Session, error) {
 	}
 	var theirs Hello
 	for i, part := range helloParts {
-		if err := s.wire.trade(ctx, part.name, message[:part.len], func(b []byte) error { return part.decode(&theirs, b) }); err != nil {
+		if err := s.wire.trade(ctx, part.name, message[:part.len], func(b []byte) error {
+			return part.decode(&theirs, b)
+		}); err != nil {
 			return nil, err
 		}
 		message = message[part.len:]
@@ -84,13 +86,14 @@ func (s *Session) Barrier(ctx context.Context) error {
 	if !s.wire.test.CM {
 		return nil
 	}
-	return s.wire.trade(ctx, "keys of nothing", make([]byte, cmDestinationLen), func(b []byte) error {
-		d, err := DecodeDestinationCM(b)
-		if err == nil && d.QPN != 0 {
-			err = s.mismatch("keys of QPN %#x came before its connection", d.QPN)
-		}
-		return err
-	})
+	return s.wire.trade(ctx, "keys of nothing", make([]byte, cmDestinationLen),
+		func(b []byte) error {
+			d, err := DecodeDestinationCM(b)
+			if err == nil && d.QPN != 0 {
+				err = s.mismatch("keys of QPN %#x came before its connection", d.QPN)
+			}
+			return err
+		})
 }
 
 // Exchange tells the peer of our queue pairs and answers what it told of as many of its own, in the
@@ -136,10 +139,10 @@ func (s *Session) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Done ends the traffic of a size, the last one or not, with our report of it. The peer's comes back
-// if it measured something and tells: both do with -b (of SEND not with -D); of one-directional
-// WRITE, READ and atomics the client reports the last size to the server, whose own report nobody
-// looks at.
+// Done ends the traffic of a size, the last one or not, with our report of it. The peer's comes
+// back if it measured something and tells: both do with -b (of SEND not with -D); of
+// one-directional WRITE, READ and atomics the client reports the last size to the server, whose own
+// report nobody looks at.
 func (s *Session) Done(ctx context.Context, mine Report, last bool) (theirs *Report, err error) {
 	var before, reports, after bool // what is exchanged
 	switch t := s.wire.test; {
@@ -197,13 +200,14 @@ func (s *Session) keys(ctx context.Context, order ...int) error {
 		if err != nil {
 			return err
 		}
-		err = s.wire.trade(ctx, fmt.Sprintf("keys of queue pair %d", i), message, func(b []byte) error {
-			d, err := s.wire.test.decode(b)
-			if err != nil {
-				return err
-			}
-			return s.learn(i, d)
-		})
+		err = s.wire.trade(ctx, fmt.Sprintf("keys of queue pair %d", i), message,
+			func(b []byte) error {
+				d, err := s.wire.test.decode(b)
+				if err != nil {
+					return err
+				}
+				return s.learn(i, d)
+			})
 		if err != nil {
 			return err
 		}
@@ -215,17 +219,20 @@ func (s *Session) keys(ctx context.Context, order ...int) error {
 func (s *Session) learn(i int, d Destination) error {
 	if i < len(s.theirs) {
 		if known := s.theirs[i]; d != known {
-			return s.mismatch("queue pair %d was QPN %#x PSN %#x rkey %#x, now it is QPN %#x PSN %#x rkey %#x; is -q %d there?",
+			return s.mismatch("queue pair %d was QPN %#x PSN %#x rkey %#x, now it is QPN %#x PSN "+
+				"%#x rkey %#x; is -q %d there?",
 				i, known.QPN, known.PSN, known.RKey, d.QPN, d.PSN, d.RKey, len(s.mine))
 		}
 		return nil
 	}
 	if !s.wire.test.CM && d.GID.Is4() != s.mine[i].GID.Is4() {
-		return s.mismatch("the GID there is %s, here %s: both IPv4 or both IPv6 (-x)", d.GID, s.mine[i].GID)
+		return s.mismatch("the GID there is %s, here %s: both IPv4 or both IPv6 (-x)", d.GID,
+			s.mine[i].GID)
 	}
 	for k, other := range s.theirs {
 		if other.QPN == d.QPN {
-			return s.mismatch("queue pairs %d and %d have one QPN %#x; is -q %d there?", k, i, d.QPN, len(s.mine))
+			return s.mismatch("queue pairs %d and %d have one QPN %#x; is -q %d there?", k, i,
+				d.QPN, len(s.mine))
 		}
 	}
 	s.theirs = append(s.theirs, d)
@@ -241,10 +248,11 @@ func (s *Session) report(ctx context.Context, mine Report) (*Report, error) {
 	message := mine.Encode()
 	var body []byte
 	for _, part := range reportParts {
-		err := s.wire.trade(ctx, "report of the "+part, message[len(body):][:8], func(b []byte) error {
-			body = append(body, b...)
-			return nil
-		})
+		err := s.wire.trade(ctx, "report of the "+part, message[len(body):][:8],
+			func(b []byte) error {
+				body = append(body, b...)
+				return nil
+			})
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,8 @@ func (r *recorder) take() string {
 	defer r.mu.Unlock()
 	var s strings.Builder
 	for _, n := range r.writes {
-		s.WriteString(map[int]string{16: "v", 4: "c", 2: "m", destinationLen: "k", 8: "r", len(done): "d"}[n])
+		s.WriteString(map[int]string{16: "v", 4: "c", 2: "m", destinationLen: "k", 8: "r",
+			len(done): "d"}[n])
 	}
 	r.writes = nil
 	return s.String()
@@ -57,7 +58,8 @@ func sockets(t *testing.T) (client, server net.Conn) {
 
 // steps runs a side to the end and answers what it wrote at each step: greeting, Exchange,
 // Connected, then Ready and Done of each size, Finish.
-func steps(conn net.Conn, client bool, test Test, queuePairs, sizes int) (wrote []string, reports []*Report, err error) {
+func steps(conn net.Conn, client bool, test Test, queuePairs, sizes int) (wrote []string,
+	reports []*Report, err error) {
 	ctx := context.Background()
 	r := &recorder{Conn: conn}
 	greeting, first, ip := Accept, 0x200, "fd00::2"
@@ -79,7 +81,8 @@ func steps(conn net.Conn, client bool, test Test, queuePairs, sizes int) (wrote 
 	if err != nil {
 		return wrote, nil, err
 	}
-	if len(theirs) != queuePairs || theirs[queuePairs-1].QPN != uint32(0x300-first+queuePairs-1+0x11) {
+	if len(theirs) != queuePairs ||
+		theirs[queuePairs-1].QPN != uint32(0x300-first+queuePairs-1+0x11) {
 		return wrote, nil, fmt.Errorf("other queue pairs: %+v", theirs)
 	}
 	wrote = append(wrote, r.take())
@@ -108,22 +111,28 @@ func TestEveryTest(t *testing.T) {
 	for _, c := range []struct {
 		test              Test
 		queuePairs, sizes int
-		wrote             string // greeting Exchange Connected (Ready Done)... Finish, a dot for nothing
-		client, server    bool   // learn the peer's report
+		// greeting Exchange Connected (Ready Done)... Finish, a dot for nothing
+		wrote          string
+		client, server bool // learn the peer's report
 	}{
 		{Test{Verb: Write}, 1, 1, "vccm k kk . krrrrr kd", false, true},
 		{Test{Verb: Read}, 3, 1, "vccm kkk kkkk . krrrrr kd", false, true},
 		{Test{Verb: Atomic}, 1, 1, "vccm k kk . krrrrr kd", false, true},
 		{Test{Verb: Send}, 1, 1, "vccm k kk k . kd", false, false},
-		{Test{Verb: Send}, 128, 1, "vccm " + strings.Repeat("k", 128) + " " + strings.Repeat("k", 129) + " k . kd", false, false},
+		{Test{Verb: Send}, 128, 1, "vccm " + strings.Repeat("k", 128) + " " + strings.Repeat("k",
+			129) + " k . kd", false, false},
 		{Test{Verb: Write, Bidirectional: true}, 2, 1, "vccm kk kkk k rrrrr kd", true, true},
-		{Test{Verb: Read, Bidirectional: true, Duration: true}, 1, 1, "vccm k kk k rrrrr kd", true, true},
+		{Test{Verb: Read, Bidirectional: true, Duration: true}, 1, 1, "vccm k kk k rrrrr kd", true,
+			true},
 		{Test{Verb: Send, Bidirectional: true}, 2, 1, "vccm kk kkk k rrrrr kd", true, true},
-		{Test{Verb: Send, Bidirectional: true, Duration: true}, 1, 1, "vccm k kk k . kd", false, false},
+		{Test{Verb: Send, Bidirectional: true, Duration: true}, 1, 1, "vccm k kk k . kd", false,
+			false},
 		{Test{Verb: Write, All: true}, 1, 2, "vccm k kk . . . krrrrr kd", false, true},
-		{Test{Verb: Write, All: true, Bidirectional: true}, 1, 2, "vccm k kk k krrrrr k krrrrr kd", true, true},
+		{Test{Verb: Write, All: true, Bidirectional: true}, 1, 2, "vccm k kk k krrrrr k krrrrr kd",
+			true, true},
 		{Test{Verb: Send, All: true}, 1, 2, "vccm k kk k k k k kd", false, false},
-		{Test{Verb: Send, All: true, Bidirectional: true}, 1, 2, "vccm k kk k rrrrrk k rrrrrk kd", true, true},
+		{Test{Verb: Send, All: true, Bidirectional: true}, 1, 2, "vccm k kk k rrrrrk k rrrrrk kd",
+			true, true},
 		{Test{Verb: Write, Kind: Latency}, 1, 1, "vccm kk kk . . .", false, false},
 		{Test{Verb: Write, Kind: Latency, All: true}, 1, 2, "vccm kk kk . . . . .", false, false},
 		{Test{Verb: Read, Kind: Latency}, 2, 1, "vccm kkk kkk . . kd", false, false},
@@ -132,7 +141,8 @@ func TestEveryTest(t *testing.T) {
 		{Test{Verb: Send, Kind: Latency, All: true}, 1, 2, "vccm k kk k . k . kd", false, false},
 	} {
 		pipe := func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() }
-		for way, connect := range map[string]func(*testing.T) (net.Conn, net.Conn){"pipe": pipe, "TCP": sockets} {
+		for way, connect := range map[string]func(*testing.T) (net.Conn, net.Conn){"pipe": pipe,
+			"TCP": sockets} {
 			t.Run(fmt.Sprintf("%s/%s", c.test, way), func(t *testing.T) {
 				a, b := connect(t)
 				type end struct {
@@ -158,10 +168,12 @@ func TestEveryTest(t *testing.T) {
 				require.Equal(t, c.client, reports[c.sizes-1] != nil)
 				require.Equal(t, c.server, server.reports[c.sizes-1] != nil)
 				if c.client {
-					require.Equal(t, Report{Size: 2 << (c.sizes - 1), Iterations: 0x200}, *reports[c.sizes-1])
+					require.Equal(t, Report{Size: 2 << (c.sizes - 1), Iterations: 0x200},
+						*reports[c.sizes-1])
 				}
 				if c.server {
-					require.Equal(t, Report{Size: 2 << (c.sizes - 1), Iterations: 0x100}, *server.reports[c.sizes-1])
+					require.Equal(t, Report{Size: 2 << (c.sizes - 1), Iterations: 0x100},
+						*server.reports[c.sizes-1])
 				}
 			})
 		}
@@ -185,8 +197,11 @@ func TestBadPeers(t *testing.T) {
 		require.NoError(t, err)
 		return string(b)
 	}
-	greeting := []string{"6.06" + strings.Repeat("\x00", 12), "\x00\x00\x10\x00", "\x00\x00\x00\x40", "3\x00"}
-	after := func(more ...string) []string { return append(append([]string(nil), greeting...), more...) }
+	greeting := []string{"6.06" + strings.Repeat("\x00", 12), "\x00\x00\x10\x00",
+		"\x00\x00\x00\x40", "3\x00"}
+	after := func(more ...string) []string {
+		return append(append([]string(nil), greeting...), more...)
+	}
 	one, two := keys(0x200, "10.0.0.2"), keys(0x201, "10.0.0.2")
 	report := "\x00\x00\x00\x00\x00\x00\x08\x00"
 
@@ -199,27 +214,48 @@ func TestBadPeers(t *testing.T) {
 		what   string
 	}{
 		{"a port scanner", Test{}, nil, false, ErrGone, "version: none of 16 bytes came"},
-		{"a half-open connection", Test{}, nil, true, context.DeadlineExceeded, "version: none of 16 bytes came"},
-		{"a browser", Test{}, []string{"GET / HTTP/1.1\r\nHost: localhost:18515\r\n\r\n"}, true, ErrNotPerftest, `41 bytes came, not 16, "GET / HTTP/1.1`},
-		{"somebody who types", Test{}, []string{"hello\r\n"}, true, ErrNotPerftest, `7 bytes came, not 16, "hello\r\n"`},
-		{"somebody who types and leaves", Test{}, []string{"hello\r\n"}, false, ErrNotPerftest, `7 bytes came, not 16`},
-		{"16 bytes of something", Test{}, []string{"0123456789abcdef"}, true, ErrNotPerftest, `it began with "0123456789abcdef"`},
-		{"an older perftest", Test{}, []string{"5.30" + strings.Repeat("\x00", 12)}, true, ErrVersion, "version 5.30, 5.70 is the oldest"},
-		{"dead after the greeting", Test{}, greeting, false, ErrGone, "keys of queue pair 0: none of 108 bytes came"},
-		{"silent after the greeting", Test{}, greeting, true, context.DeadlineExceeded, "keys of queue pair 0: none of 108 bytes came"},
-		{"an impossible MTU", Test{}, append(append([]string(nil), greeting[:3]...), "9\x00"), true, ErrMalformed, `MTU code "9\x00"`},
-		{"no GID index there", Test{}, after(one[:43] + "00000000:\x00"), true, ErrMismatch, "53 bytes came, not 108"},
+		{"a half-open connection", Test{}, nil, true, context.DeadlineExceeded,
+			"version: none of 16 bytes came"},
+		{"a browser", Test{}, []string{"GET / HTTP/1.1\r\nHost: localhost:18515\r\n\r\n"}, true,
+			ErrNotPerftest, `41 bytes came, not 16, "GET / HTTP/1.1`},
+		{"somebody who types", Test{}, []string{"hello\r\n"}, true, ErrNotPerftest,
+			`7 bytes came, not 16, "hello\r\n"`},
+		{"somebody who types and leaves", Test{}, []string{"hello\r\n"}, false, ErrNotPerftest,
+			`7 bytes came, not 16`},
+		{"16 bytes of something", Test{}, []string{"0123456789abcdef"}, true, ErrNotPerftest,
+			`it began with "0123456789abcdef"`},
+		{"an older perftest", Test{}, []string{"5.30" + strings.Repeat("\x00", 12)}, true,
+			ErrVersion, "version 5.30, 5.70 is the oldest"},
+		{"dead after the greeting", Test{}, greeting, false, ErrGone,
+			"keys of queue pair 0: none of 108 bytes came"},
+		{"silent after the greeting", Test{}, greeting, true, context.DeadlineExceeded,
+			"keys of queue pair 0: none of 108 bytes came"},
+		{"an impossible MTU", Test{}, append(append([]string(nil), greeting[:3]...), "9\x00"), true,
+			ErrMalformed, `MTU code "9\x00"`},
+		{"no GID index there", Test{}, after(one[:43] + "00000000:\x00"), true, ErrMismatch,
+			"53 bytes came, not 108"},
 		{"half of the keys", Test{}, after(one[:50]), true, ErrMismatch, "50 bytes came, not 108"},
-		{"dead in the middle of the keys", Test{}, after(one[:50]), false, ErrGone, "50 bytes came, not 108"},
-		{"a field too wide", Test{}, after(strings.Replace(one, "0000cafe:00", "000cafe:000", 1)), true, ErrMalformed, `rkey "000cafe", not 8 hexadecimal digits`},
-		{"another kind of GID", Test{}, after(keys(0x200, "fd00::2")), true, ErrMismatch, "the GID there is fd00::2, here 10.0.0.1: both IPv4 or both IPv6"},
-		{"a queue pair fewer", Test{Verb: Write}, after(one, one), true, ErrMismatch, "queue pairs 0 and 1 have one QPN 0x200; is -q 2 there?"},
-		{"a queue pair more", Test{Verb: Send}, after(one, two, two), true, ErrMismatch, "queue pair 0 was QPN 0x200 PSN 0xfffffe rkey 0xcafe, now it is QPN 0x201"},
-		{"dead during the traffic", Test{Verb: Write}, after(one, two, one, two, one), false, ErrGone, "keys of queue pair 0: none of 108"},
-		{"another test, with reports", Test{Verb: Send, Duration: true}, after(one, two, one, one, two, one, report), true, ErrMismatch, `8 bytes came, not 108, "\x00\x00\x00\x00\x00\x00\b\x00": here it is ib_send_bw -D: the two sides do not`},
-		{"another test, without", Test{Verb: Write}, after(one, two, one, two, one, one, one), true, ErrMismatch, "report of the size: 108 bytes came, not 8"},
-		{"done too early", Test{Verb: Write}, after(one, two, one, two, one, done), false, ErrGone, `5 bytes came, not 108, "done\x00"`},
-		{"dead in the report", Test{Verb: Write}, after(one, two, one, two, one, one, report, report), false, ErrGone, "report of the peak bandwidth: none of 8 bytes came"},
+		{"dead in the middle of the keys", Test{}, after(one[:50]), false, ErrGone,
+			"50 bytes came, not 108"},
+		{"a field too wide", Test{}, after(strings.Replace(one, "0000cafe:00", "000cafe:000", 1)),
+			true, ErrMalformed, `rkey "000cafe", not 8 hexadecimal digits`},
+		{"another kind of GID", Test{}, after(keys(0x200, "fd00::2")), true, ErrMismatch,
+			"the GID there is fd00::2, here 10.0.0.1: both IPv4 or both IPv6"},
+		{"a queue pair fewer", Test{Verb: Write}, after(one, one), true, ErrMismatch,
+			"queue pairs 0 and 1 have one QPN 0x200; is -q 2 there?"},
+		{"a queue pair more", Test{Verb: Send}, after(one, two, two), true, ErrMismatch,
+			"queue pair 0 was QPN 0x200 PSN 0xfffffe rkey 0xcafe, now it is QPN 0x201"},
+		{"dead during the traffic", Test{Verb: Write}, after(one, two, one, two, one), false,
+			ErrGone, "keys of queue pair 0: none of 108"},
+		{"another test, with reports", Test{Verb: Send, Duration: true},
+			after(one, two, one, one, two, one, report), true, ErrMismatch,
+			`8 bytes came, not 108, "\x00\x00\x00\x00\x00\x00\b\x00": here it is ib_send_bw -D: the two sides do not`},
+		{"another test, without", Test{Verb: Write}, after(one, two, one, two, one, one, one), true,
+			ErrMismatch, "report of the size: 108 bytes came, not 8"},
+		{"done too early", Test{Verb: Write}, after(one, two, one, two, one, done), false, ErrGone,
+			`5 bytes came, not 108, "done\x00"`},
+		{"dead in the report", Test{Verb: Write}, after(one, two, one, two, one, one, report,
+			report), false, ErrGone, "report of the peak bandwidth: none of 8 bytes came"},
 	} {
 		for role, client := range map[string]bool{"client": true, "server": false} {
 			t.Run(c.name+"/"+role, func(t *testing.T) {
@@ -248,7 +284,8 @@ func TestBadPeers(t *testing.T) {
 					}()
 					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 					defer cancel()
-					_, _, err := run(ctx, a, client, c.test, hello(), []Destination{destination(0), destination(1)}, Report{})
+					_, _, err := run(ctx, a, client, c.test, hello(),
+						[]Destination{destination(0), destination(1)}, Report{})
 					a.Close()
 					require.ErrorIs(t, err, c.err)
 					require.ErrorContains(t, err, c.what)
@@ -266,7 +303,8 @@ func TestKin(t *testing.T) {
 	for _, c := range []struct {
 		client, server string
 		kin            bool
-	}{{"goroce", "goroce", true}, {"goroce", "", false}, {"", "goroce", false}, {"goroce", "goroce2", false}, {"", "", false}} {
+	}{{"goroce", "goroce", true}, {"goroce", "", false}, {"", "goroce", false},
+		{"goroce", "goroce2", false}, {"", "", false}} {
 		a, b := sockets(t)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -299,7 +337,8 @@ func TestFailedStaysFailed(t *testing.T) {
 	a, b := net.Pipe()
 	go func() {
 		defer b.Close()
-		_ = replay(b, messages(t, stream(t, "write-bw", "server"))[:4], messages(t, stream(t, "write-bw", "client"))[:4], false)
+		_ = replay(b, messages(t, stream(t, "write-bw", "server"))[:4],
+			messages(t, stream(t, "write-bw", "client"))[:4], false)
 	}()
 	ctx := context.Background()
 	s, err := Connect(ctx, a, Test{Verb: Write}, hello())
@@ -331,7 +370,8 @@ func TestCancel(t *testing.T) {
 // What perftest does at the end, it does at once: a server says the last keys and done in one
 // breath, closes, and the connection may break. That is a good end.
 func TestFarewell(t *testing.T) {
-	says, hears := messages(t, stream(t, "send-bw", "server")), messages(t, stream(t, "send-bw", "client"))
+	says, hears := messages(t, stream(t, "send-bw", "server")), messages(t,
+		stream(t, "send-bw", "client"))
 	last := len(says) - 2
 	a, b := sockets(t)
 	defer a.Close()
@@ -353,7 +393,8 @@ func TestFarewell(t *testing.T) {
 		}
 		played <- b.(*net.TCPConn).SetLinger(0)
 	}()
-	_, _, err := run(context.Background(), a, true, Test{Verb: Send}, decodeStream(t, stream(t, "send-bw", "client")).hello,
+	_, _, err := run(context.Background(), a, true, Test{Verb: Send},
+		decodeStream(t, stream(t, "send-bw", "client")).hello,
 		destinations("10.77.0.1", []queuePair{{1, 0x4a, 0xd1b0ee, 0, 0x55f2f16c7000}}), Report{})
 	require.NoError(t, err)
 	require.NoError(t, <-played)
@@ -371,11 +412,13 @@ func (scripted) SetDeadline(time.Time) error  { return nil }
 
 func FuzzSession(f *testing.F) {
 	for _, g := range golden {
-		f.Add(stream(f, g.capture, "client"), byte(g.test.Verb), g.test.Kind == Latency, g.test.Bidirectional, false)
+		f.Add(stream(f, g.capture, "client"), byte(g.test.Verb), g.test.Kind == Latency,
+			g.test.Bidirectional, false)
 	}
 	for _, g := range goldenCM {
 		client, _ := sends(f, g.capture)
-		f.Add(slices.Concat(client...), byte(g.test.Verb), g.test.Kind == Latency, g.test.Bidirectional, true)
+		f.Add(slices.Concat(client...), byte(g.test.Verb), g.test.Kind == Latency,
+			g.test.Bidirectional, true)
 	}
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"), byte(0), false, false, false)
 	f.Fuzz(func(t *testing.T, b []byte, verb byte, latency, bidirectional, cm bool) {
@@ -386,7 +429,8 @@ func FuzzSession(f *testing.F) {
 		for _, client := range []bool{true, false} {
 			// Byte by byte, or nothing would be its turn.
 			conn := scripted{Reader: oneByteReader{strings.NewReader(string(b))}}
-			_, _, err := run(context.Background(), conn, client, test, hello(), []Destination{destination(0)}, Report{})
+			_, _, err := run(context.Background(), conn, client, test, hello(),
+				[]Destination{destination(0)}, Report{})
 			if err != nil {
 				require.True(t, strings.HasPrefix(err.Error(), "perftest: "), err)
 			}

@@ -55,7 +55,8 @@ func TestStreamsAreThoseOfTheCaptures(t *testing.T) {
 		capture := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(name), "perftest-"), ".pcap")
 		for side, payload := range payloads(t, name) {
 			if *update {
-				require.NoError(t, os.WriteFile(filepath.Join("testdata", capture+"."+side+".bin"), payload, 0o644))
+				require.NoError(t, os.WriteFile(filepath.Join("testdata", capture+"."+side+".bin"),
+					payload, 0o644))
 			}
 			require.Equal(t, payload, stream(t, capture, side), "%s %s", capture, side)
 		}
@@ -76,7 +77,8 @@ func payloads(t *testing.T, name string) map[string][]byte {
 			return all
 		}
 		require.NoError(t, err)
-		tcp, ok := gopacket.NewPacket(frame, r.LinkType(), gopacket.Default).TransportLayer().(*layers.TCP)
+		tcp, ok := gopacket.NewPacket(frame, r.LinkType(),
+			gopacket.Default).TransportLayer().(*layers.TCP)
 		if !ok {
 			continue
 		}
@@ -89,7 +91,8 @@ func payloads(t *testing.T, name string) map[string][]byte {
 		}
 		if n := len(tcp.Payload); n > 0 { // a segment may come twice
 			at := int(tcp.Seq - first[side])
-			require.LessOrEqual(t, at, len(all[side]), "%s: a hole before segment %d", name, tcp.Seq)
+			require.LessOrEqual(t, at, len(all[side]), "%s: a hole before segment %d", name,
+				tcp.Seq)
 			all[side] = append(all[side][:at], tcp.Payload...)
 		}
 	}

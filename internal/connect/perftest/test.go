@@ -33,7 +33,8 @@ type Test struct {
 
 // String is the command line of perftest's program.
 func (t Test) String() string {
-	s := "ib_" + [...]string{"send", "write", "read", "atomic"}[t.Verb%4] + [...]string{"_bw", "_lat"}[t.Kind%2]
+	s := "ib_" + [...]string{"send", "write", "read", "atomic"}[t.Verb%4] + [...]string{"_bw",
+		"_lat"}[t.Kind%2]
 	if t.Bidirectional {
 		s += " -b"
 	}

@@ -37,14 +37,16 @@ func Decode(b []byte) (Destination, error) {
 	var d Destination
 	words := bytes.Split(b, []byte(":"))
 	if len(b) != destinationLen || len(words) != 4 || b[destinationLen-1] != 0 {
-		return d, fmt.Errorf("pingpong: %d bytes %.60q, not %d that read LID:QPN:PSN:GID and a zero byte: %w",
+		return d, fmt.Errorf(
+			"pingpong: %d bytes %.60q, not %d that read LID:QPN:PSN:GID and a zero byte: %w",
 			len(b), b, destinationLen, ErrNotPingpong)
 	}
 	var numbers [3]uint64
 	for i, name := range [...]string{"LID", "QPN", "PSN"} {
 		digits := [...]int{4, 6, 6}[i]
 		var err error
-		if numbers[i], err = strconv.ParseUint(string(words[i]), 16, 4*digits); err != nil || len(words[i]) != digits {
+		if numbers[i], err = strconv.ParseUint(string(words[i]), 16, 4*digits); err != nil ||
+			len(words[i]) != digits {
 			return d, malformed("%s %q, not %d hexadecimal digits", name, words[i], digits)
 		}
 	}
@@ -53,7 +55,8 @@ func Decode(b []byte) (Destination, error) {
 		return d, malformed("GID %q, not 32 hexadecimal digits", words[3])
 	}
 	d = Destination{
-		LID: uint16(numbers[0]), QPN: uint32(numbers[1]), PSN: uint32(numbers[2]), GID: netip.AddrFrom16(gid).Unmap(),
+		LID: uint16(numbers[0]), QPN: uint32(numbers[1]), PSN: uint32(numbers[2]),
+		GID: netip.AddrFrom16(gid).Unmap(),
 	}
 	if d.GID.IsUnspecified() {
 		return Destination{}, malformed("queue pair %#x without a GID: RoCE needs -g there", d.QPN)

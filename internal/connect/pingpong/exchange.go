@@ -40,7 +40,8 @@ func Connect(ctx context.Context, conn net.Conn, mine Destination) (peer Destina
 
 // Accept is the server's side. ready brings its queue pair to RTS toward the client: the client is
 // not told before. After ready the queue pair may get packets.
-func Accept(ctx context.Context, conn net.Conn, mine Destination, ready func(peer Destination) error) (peer Destination, err error) {
+func Accept(ctx context.Context, conn net.Conn, mine Destination,
+	ready func(peer Destination) error) (peer Destination, err error) {
 	message, err := mine.Encode()
 	if err != nil {
 		return peer, err
@@ -95,8 +96,9 @@ func (e *exchange) destination(mine Destination) (Destination, error) {
 	}
 	peer, err := Decode(b)
 	if err == nil && peer.GID.Is4() != mine.GID.Unmap().Is4() {
-		return Destination{}, fmt.Errorf("pingpong: the GID there is %v, here %v: both IPv4 or both IPv6 (-g): %w",
-			peer.GID, mine.GID, ErrMismatch)
+		return Destination{},
+			fmt.Errorf("pingpong: the GID there is %v, here %v: both IPv4 or both IPv6 (-g): %w",
+				peer.GID, mine.GID, ErrMismatch)
 	}
 	return peer, err
 }
@@ -122,7 +124,8 @@ func (e *exchange) read(what string, n int) ([]byte, error) {
 	case err != nil && len(came) == 0:
 		return nil, fmt.Errorf("pingpong: %s: none of %d bytes came: %w", what, n, gone(err))
 	case err != nil || len(came) > n:
-		return nil, fmt.Errorf("pingpong: %s: %d bytes came, not %d, %.60q: %w", what, len(came), n, came, ErrNotPingpong)
+		return nil, fmt.Errorf("pingpong: %s: %d bytes came, not %d, %.60q: %w", what, len(came), n,
+			came, ErrNotPingpong)
 	}
 	b := append([]byte(nil), came...)
 	_, _ = e.in.Discard(n)

@@ -27,8 +27,10 @@ const (
 // What ibv_rc_pingpong of Debian 12 said, and what it printed of itself.
 func TestGolden(t *testing.T) {
 	for message, want := range map[string]Destination{
-		"0000:000052:4803a9:00000000000000000000ffffc6120001\x00": {QPN: 0x52, PSN: 0x4803a9, GID: netip.MustParseAddr("198.18.0.1")},
-		"0000:000053:9f3e88:fd180000000000000000000000000001\x00": {QPN: 0x53, PSN: 0x9f3e88, GID: netip.MustParseAddr("fd18::1")},
+		"0000:000052:4803a9:00000000000000000000ffffc6120001\x00": {QPN: 0x52, PSN: 0x4803a9,
+			GID: netip.MustParseAddr("198.18.0.1")},
+		"0000:000053:9f3e88:fd180000000000000000000000000001\x00": {QPN: 0x53, PSN: 0x9f3e88,
+			GID: netip.MustParseAddr("fd18::1")},
 	} {
 		got, err := Decode([]byte(message))
 		require.NoError(t, err)
@@ -74,28 +76,35 @@ func TestImpossibleDestinations(t *testing.T) {
 		{"short", v4[1:], ErrNotPingpong, "51 bytes"},
 		{"long", v4 + "\x00", ErrNotPingpong, "53 bytes"},
 		{"nothing", "", ErrNotPingpong, "0 bytes"},
-		{"a browser", strings.Repeat("GET / HTTP/1.1\r\n", 4)[:destinationLen], ErrNotPingpong, "GET / HTTP"},
+		{"a browser", strings.Repeat("GET / HTTP/1.1\r\n", 4)[:destinationLen], ErrNotPingpong,
+			"GET / HTTP"},
 		{"no zero byte", strings.TrimSuffix(v4, "\x00") + "\n", ErrNotPingpong, "and a zero byte"},
-		{"a field too many", strings.Replace(v4, "00:00", "0:0:0", 1), ErrNotPingpong, "LID:QPN:PSN:GID"},
-		{"a LID of 3 digits", strings.Replace(v4, "0000:000011", "000:0000011", 1), ErrMalformed, `LID "000", not 4`},
+		{"a field too many", strings.Replace(v4, "00:00", "0:0:0", 1), ErrNotPingpong,
+			"LID:QPN:PSN:GID"},
+		{"a LID of 3 digits", strings.Replace(v4, "0000:000011", "000:0000011", 1), ErrMalformed,
+			`LID "000", not 4`},
 		{"a sign", strings.Replace(v4, "0000:", "-000:", 1), ErrMalformed, `LID "-000"`},
-		{"no hexadecimal", strings.Replace(v4, "000011", "00001g", 1), ErrMalformed, `QPN "00001g"`},
+		{"no hexadecimal", strings.Replace(v4, "000011", "00001g", 1), ErrMalformed,
+			`QPN "00001g"`},
 		{"a GID of letters", strings.Replace(v6, "fd18", "gd18", 1), ErrMalformed, "GID"},
 		{"a zero byte within", strings.Replace(v6, "fd18", "fd1\x00", 1), ErrMalformed, "GID"},
-		{"no -g there", "0000:000011:fffffe:" + strings.Repeat("0", 32) + "\x00", ErrMalformed, "without a GID: RoCE needs -g"},
+		{"no -g there", "0000:000011:fffffe:" + strings.Repeat("0", 32) + "\x00", ErrMalformed,
+			"without a GID: RoCE needs -g"},
 	} {
 		_, err := Decode([]byte(c.message))
 		require.ErrorIs(t, err, c.err, c.name)
 		require.ErrorContains(t, err, c.says, c.name)
 	}
-	for _, d := range []Destination{{QPN: 1 << 24}, {PSN: 1 << 24}, {QPN: 17}, {QPN: 17, GID: netip.IPv6Unspecified()}} {
+	for _, d := range []Destination{{QPN: 1 << 24}, {PSN: 1 << 24}, {QPN: 17},
+		{QPN: 17, GID: netip.IPv6Unspecified()}} {
 		_, err := d.Encode()
 		require.ErrorIs(t, err, ErrMalformed)
 	}
 }
 
 // peers plays both sides and answers what each learned of the other.
-func peers(ctx context.Context, a, b net.Conn, client, server Destination) (ofServer, ofClient Destination, err error) {
+func peers(ctx context.Context, a, b net.Conn, client, server Destination) (ofServer,
+	ofClient Destination, err error) {
 	failed := make(chan error, 1)
 	go func() {
 		var err error
@@ -132,10 +141,11 @@ func TestNotReady(t *testing.T) {
 		all, _ := io.ReadAll(a)
 		heard <- all
 	}()
-	_, err := Accept(context.Background(), b, destination("10.0.0.2"), func(peer Destination) error {
-		require.Equal(t, destination("10.0.0.1"), peer)
-		return why
-	})
+	_, err := Accept(context.Background(), b, destination("10.0.0.2"),
+		func(peer Destination) error {
+			require.Equal(t, destination("10.0.0.1"), peer)
+			return why
+		})
 	require.ErrorIs(t, err, why)
 	b.Close()
 	require.Empty(t, <-heard)
@@ -152,18 +162,30 @@ func TestBadPeers(t *testing.T) {
 		err    error
 		what   string
 	}{
-		{"a port scanner", "both", nil, false, ErrGone, "the peer's destination: none of 52 bytes came"},
-		{"a half-open connection", "both", nil, true, context.DeadlineExceeded, "none of 52 bytes came"},
-		{"a browser", "both", []string{"GET / HTTP/1.1\r\nHost: localhost:18515\r\nAccept: text/plain\r\n\r\n"}, true, ErrNotPingpong, `"GET / HTTP/1.1`},
-		{"somebody who types", "both", []string{"hello\r\n"}, true, ErrNotPingpong, `7 bytes came, not 52, "hello\r\n"`},
-		{"dead in the middle", "both", []string{v4[:30]}, false, ErrNotPingpong, "30 bytes came, not 52"},
-		{"perftest", "both", []string{"6.06" + strings.Repeat("\x00", 12)}, true, ErrNotPingpong, "16 bytes came"},
-		{"ibv_srq_pingpong: several at once", "both", []string{v4 + v4}, true, ErrNotPingpong, "104 bytes came, not 52"},
-		{"another kind of GID", "both", []string{v6}, true, ErrMismatch, "the GID there is fd18::1, here 10.0.0.2: both IPv4 or both IPv6"},
-		{"no GID", "both", []string{"0000:000011:fffffe:" + strings.Repeat("0", 32) + "\x00"}, true, ErrMalformed, "without a GID"},
-		{"dead before the end", "server", []string{v4}, false, ErrGone, "the end of the handshake: none of 5 bytes came"},
-		{"silent before the end", "server", []string{v4}, true, context.DeadlineExceeded, "the end of the handshake: none of 5 bytes came"},
-		{"another end", "server", []string{v4, "donut"}, true, ErrNotPingpong, `it ended with "donut"`},
+		{"a port scanner", "both", nil, false, ErrGone,
+			"the peer's destination: none of 52 bytes came"},
+		{"a half-open connection", "both", nil, true, context.DeadlineExceeded,
+			"none of 52 bytes came"},
+		{"a browser", "both", []string{"GET / HTTP/1.1\r\nHost: localhost:18515\r\nAccept: " +
+			"text/plain\r\n\r\n"}, true, ErrNotPingpong, `"GET / HTTP/1.1`},
+		{"somebody who types", "both", []string{"hello\r\n"}, true, ErrNotPingpong,
+			`7 bytes came, not 52, "hello\r\n"`},
+		{"dead in the middle", "both", []string{v4[:30]}, false, ErrNotPingpong,
+			"30 bytes came, not 52"},
+		{"perftest", "both", []string{"6.06" + strings.Repeat("\x00", 12)}, true, ErrNotPingpong,
+			"16 bytes came"},
+		{"ibv_srq_pingpong: several at once", "both", []string{v4 + v4}, true, ErrNotPingpong,
+			"104 bytes came, not 52"},
+		{"another kind of GID", "both", []string{v6}, true, ErrMismatch,
+			"the GID there is fd18::1, here 10.0.0.2: both IPv4 or both IPv6"},
+		{"no GID", "both", []string{"0000:000011:fffffe:" + strings.Repeat("0", 32) + "\x00"}, true,
+			ErrMalformed, "without a GID"},
+		{"dead before the end", "server", []string{v4}, false, ErrGone,
+			"the end of the handshake: none of 5 bytes came"},
+		{"silent before the end", "server", []string{v4}, true, context.DeadlineExceeded,
+			"the end of the handshake: none of 5 bytes came"},
+		{"another end", "server", []string{v4, "donut"}, true, ErrNotPingpong,
+			`it ended with "donut"`},
 	} {
 		for _, side := range []string{"client", "server"} {
 			if c.side != "both" && c.side != side {
@@ -194,7 +216,9 @@ func TestBadPeers(t *testing.T) {
 					if side == "client" {
 						_, err = Connect(ctx, a, destination("10.0.0.2"))
 					} else {
-						_, err = Accept(ctx, a, destination("10.0.0.2"), func(Destination) error { return nil })
+						_, err = Accept(ctx, a, destination("10.0.0.2"), func(Destination) error {
+							return nil
+						})
 					}
 					require.ErrorIs(t, err, c.err)
 					require.ErrorContains(t, err, c.what)
@@ -246,7 +270,10 @@ func FuzzExchange(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ctx, mine := context.Background(), destination("10.0.0.2")
 		_, err := Connect(ctx, scripted{Reader: strings.NewReader(string(b))}, mine)
-		_, err2 := Accept(ctx, scripted{Reader: strings.NewReader(string(b))}, mine, func(Destination) error { return nil })
+		_, err2 := Accept(ctx, scripted{Reader: strings.NewReader(string(b))}, mine,
+			func(Destination) error {
+				return nil
+			})
 		for _, err := range []error{err, err2} {
 			require.True(t, err == nil || strings.HasPrefix(err.Error(), "pingpong: "), err)
 		}

@@ -17,43 +17,54 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// case1: parameter servers in one rack and the workers that they serve in four, below leaves with PFC and a spine without. A
-// worker pushes 4 MB to one server after the other, and pulls as much, as BytePS does with its partitions of 4 MB. The
-// leaf is the one above the servers: their rack has 100 Gb/s for eight of them, which workers behind the spine could fill twice.
+// case1: parameter servers in one rack and the workers that they serve in four, below leaves with
+// PFC and a spine without. A worker pushes 4 MB to one server after the other, and pulls as much,
+// as BytePS does with its partitions of 4 MB. The leaf is the one above the servers: their rack has
+// 100 Gb/s for eight of them, which workers behind the spine could fill twice.
 var case1 = &experiment.Experiment{
 	ID:    "bytetuning/case1",
 	Seeds: oneSeed,
-	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("Kmax %v XOFF", 2., 0.5) },
-	Run:   runCase1,
+	Cells: func(experiment.Scale) []experiment.Cell {
+		return experiment.Sweep("Kmax %v XOFF", 2., 0.5)
+	},
+	Run: runCase1,
 	Judge: func(r *experiment.Results) {
 		high, low := r.Cell("Kmax 2 XOFF"), r.Cell("Kmax 0.5 XOFF")
 		r.Claim("loss", high.Values("loss")[0])
 		r.Claim("pfc-before-ecn", high.Values("below")[0]/high.Values("pauses")[0])
 		r.Claim("cure", low.Values("loss")[0]/high.Values("loss")[0])
-		later := func(c experiment.Pool) float64 { return c.Series("lost").Y.Max() - c.Values("start")[0] }
-		r.Note("cure", "where Kmax is low, %.0f of %.0f lost packets are lost in the first 2 ms, while workers whose first messages go at line rate have not heard of a mark; "+
+		later := func(c experiment.Pool) float64 {
+			return c.Series("lost").Y.Max() - c.Values("start")[0]
+		}
+		r.Note("cure", "where Kmax is low, %.0f of %.0f lost packets are lost in the first 2 ms, "+
+			"while workers whose first messages go at line rate have not heard of a mark; "+
 			"the high Kmax loses %.0f then. From there on it is %.0f to %.0f, %.2g of it",
-			low.Values("start")[0], low.Series("lost").Y.Max(), high.Values("start")[0], later(low), later(high), later(low)/later(high))
+			low.Values("start")[0], low.Series("lost").Y.Max(), high.Values("start")[0], later(low),
+			later(high), later(low)/later(high))
 		r.Claim("guard", high.Values("refused")[0] == 1 && low.Values("refused")[0] == 0)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		lost := figure.Lines("lost", "Packets from the spine that the leaf lost so far", "time (ms)", "1000 packets")
+		lost := figure.Lines("lost", "Packets from the spine that the leaf lost so far",
+			"time (ms)", "1000 packets")
 		queue := figure.Lines("queue", "Queue of the leaf to the servers' rack", "time (ms)", "MB")
 		t := &figure.Table{Name: "case1", Title: "A leaf below a spine without PFC",
-			Header: []string{"leaf", "Kmax (MB)", "lost (1000/s)", "pauses", "below Kmax", "pauses of the servers' ToR switch", "pushed (Gb/s)", "pulled (Gb/s)"}}
+			Header: []string{"leaf", "Kmax (MB)", "lost (1000/s)", "pauses", "below Kmax",
+				"pauses of the servers' ToR switch", "pushed (Gb/s)", "pulled (Gb/s)"}}
 		for _, c := range r.Cells() {
 			s, q := c.Series("lost").Scaled(1e3, 1e-3), c.Series("queue").Scaled(1e3, 1e-6)
 			lost.Add(c.Name, s.X, s.Y)
 			queue.Add(c.Name, q.X, q.Y)
 			v := func(name string) float64 { return c.Values(name)[0] }
-			t.Row(c.Name, v("kmax")/1e6, v("loss")/1e3, v("pauses"), v("below"), v("tor pauses"), v("pushed")/1e9, v("pulled")/1e9)
+			t.Row(c.Name, v("kmax")/1e6, v("loss")/1e3, v("pauses"), v("below"), v("tor pauses"),
+				v("pushed")/1e9, v("pulled")/1e9)
 		}
 		return []figure.Figure{lost, queue, t}
 	},
 }
 
-// psNetwork is figure 2's: hosts at 25 Gb/s below four ToR switches, these at 100 Gb/s below two leaves, and those at 200
-// Gb/s below a spine. The servers are in the first rack, with what workers there are over.
+// psNetwork is figure 2's: hosts at 25 Gb/s below four ToR switches, these at 100 Gb/s below two
+// leaves, and those at 200 Gb/s below a spine. The servers are in the first rack, with what workers
+// there are over.
 type psNetwork struct {
 	net              *fabric.Network
 	servers, workers []int
@@ -63,7 +74,8 @@ type psNetwork struct {
 
 func newPSNetwork(s experiment.Scale, seed uint64, leaf, tor fabric.SwitchConfig) *psNetwork {
 	p := &psNetwork{net: fabric.New(fabric.Config{Seed: seed})}
-	servers, workers := experiment.At(s, 8, 4), experiment.At(s, []int{2, 10, 10, 10}, []int{0, 4, 4, 4})
+	servers, workers := experiment.At(s, 8, 4), experiment.At(s, []int{2, 10, 10, 10},
+		[]int{0, 4, 4, 4})
 	spine := p.net.AddSwitch("spine", fabric.SwitchConfig{IgnorePauses: true})
 	host := func(below *fabric.Switch) int {
 		h := p.net.AddHost(fabric.HostConfig{})
@@ -101,7 +113,8 @@ func runCase1(j *experiment.Job) error {
 	w.Kmax = units.Bytes(j.Params.(float64) * float64(layer.XOFF(w)))
 	w.Kmin = w.Kmax - 500*bytetuning.Cell // as in the traversal
 	j.Value("kmax", float64(w.Kmax))
-	refused, err := refusedAsCase1(w, intent.Chip{Cell: bytetuning.Cell, Buffer: buffer, Ports: ports})
+	refused, err := refusedAsCase1(w, intent.Chip{Cell: bytetuning.Cell, Buffer: buffer,
+		Ports: ports})
 	if err != nil {
 		return err
 	}
@@ -127,7 +140,8 @@ func runCase1(j *experiment.Job) error {
 		}
 		return n
 	}
-	p.down.Watch(0, func(_ units.Time, length units.Bytes) { // the only queue that stands: a frame that makes the leaf pause comes here
+	// the only queue that stands: a frame that makes the leaf pause comes here
+	p.down.Watch(0, func(_ units.Time, length units.Bytes) {
 		if now := sent(p.leaf); now > pauses {
 			if length < w.Kmax {
 				below += now - pauses
@@ -160,7 +174,8 @@ func runCase1(j *experiment.Job) error {
 }
 
 // train lets every worker push a message to one server after the other, and pull one from each.
-func (p *psNetwork) train(cl *sim.Simulation, message units.Bytes) (pushes, pulls []*sim.Conn, err error) {
+func (p *psNetwork) train(cl *sim.Simulation, message units.Bytes) (pushes, pulls []*sim.Conn,
+	err error) {
 	for n, worker := range p.workers {
 		var push, pull []*sim.Conn
 		for i := range p.servers {
@@ -182,7 +197,8 @@ func (p *psNetwork) train(cl *sim.Simulation, message units.Bytes) (pushes, pull
 	return pushes, pulls, nil
 }
 
-// inTurn sends a message on one connection after the other for ever, each when the one before is acknowledged.
+// inTurn sends a message on one connection after the other for ever, each when the one before is
+// acknowledged.
 func inTurn(cl *sim.Simulation, message units.Bytes, conns []*sim.Conn) {
 	send := func(n int) {
 		if err := conns[n%len(conns)].Write(message); err != nil {
@@ -208,14 +224,17 @@ func received(conns []*sim.Conn) (sum float64) {
 	return sum
 }
 
-// refusedAsCase1 says whether the translator refuses a watermark for Kmax and XOFF. Another refusal is an error.
+// refusedAsCase1 says whether the translator refuses a watermark for Kmax and XOFF. Another refusal
+// is an error.
 func refusedAsCase1(w bytetuning.Watermark, chip intent.Chip) (bool, error) {
 	d, err := dialect.Get("sonic")
 	if err != nil {
 		return false, err
 	}
-	i := &intent.Intent{Name: "leaf", Chip: chip, Watermark: w, Priority: 3, Queue: 3, Interfaces: []string{"Ethernet0"}}
-	if _, err = d.Render(i, dialect.Options{}); err != nil && strings.Contains(err.Error(), "case I") {
+	i := &intent.Intent{Name: "leaf", Chip: chip, Watermark: w, Priority: 3, Queue: 3,
+		Interfaces: []string{"Ethernet0"}}
+	if _, err = d.Render(i, dialect.Options{}); err != nil && strings.Contains(err.Error(),
+		"case I") {
 		return true, nil
 	}
 	return false, err

@@ -29,9 +29,9 @@ func case2Senders(s experiment.Scale) []int {
 	return experiment.At(s, []int{8, 16, 24, 32, 40}, []int{8, 16})
 }
 
-// case2: bursts of many senders to one port of a ToR switch whose egress ports have a threshold, too: 8 times what is free,
-// which is the α of SONiC's lossless egress profiles, and thus 8/9 of the buffer. PFC pauses before that only where senders are
-// few or α is small.
+// case2: bursts of many senders to one port of a ToR switch whose egress ports have a threshold,
+// too: 8 times what is free, which is the α of SONiC's lossless egress profiles, and thus 8/9 of
+// the buffer. PFC pauses before that only where senders are few or α is small.
 var case2 = &experiment.Experiment{
 	ID:    "bytetuning/case2",
 	Seeds: oneSeed,
@@ -57,16 +57,20 @@ var case2 = &experiment.Experiment{
 		r.Claim("lower-xoff", low/(lost+1))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		lost := figure.Lines("lost", "Bursts of 10 x 256 KB of each sender to one port", "senders", "packets lost")
-		t := &figure.Table{Name: "case2", Title: "One ToR switch of 32 MB whose egress ports may hold 8/9 of what is shared",
-			Header: []string{"α", "senders", "lost", "pauses", "pauses before the first loss", "free then (MB)", "longest queue (MB)", "last burst (ms)"}}
+		lost := figure.Lines("lost", "Bursts of 10 x 256 KB of each sender to one port", "senders",
+			"packets lost")
+		t := &figure.Table{Name: "case2",
+			Title: "One ToR switch of 32 MB whose egress ports may hold 8/9 of what is shared",
+			Header: []string{"α", "senders", "lost", "pauses", "pauses before the first loss",
+				"free then (MB)", "longest queue (MB)", "last burst (ms)"}}
 		for _, a := range case2Alphas {
 			var x, y []float64
 			for _, n := range case2Senders(r.Scale) {
 				c := r.Cell(manyToOne{n, a}.String())
 				v := func(name string) float64 { return c.Values(name)[0] }
 				x, y = append(x, float64(n)), append(y, v("lost"))
-				t.Row(a.String(), n, v("lost"), v("pauses"), v("before"), v("free")/1e6, v("longest")/1e6, c.Values("took").Max()*1e3)
+				t.Row(a.String(), n, v("lost"), v("pauses"), v("before"), v("free")/1e6,
+					v("longest")/1e6, c.Values("took").Max()*1e3)
 			}
 			lost.Add("α "+a.String(), x, y)
 		}
@@ -87,7 +91,8 @@ func runCase2(j *experiment.Job) error {
 	w.Alpha = c.Alpha
 	qs := scene.Queues(w, true)
 	qs[0].Egress = 8
-	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: fabric.SwitchConfig{Buffer: buffer, Queues: qs.At()}},
+	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed},
+		Switch: fabric.SwitchConfig{Buffer: buffer, Queues: qs.At()}},
 		c.Senders+1, fabric.Link{Rate: 25 * gbps, Delay: us})
 	cl, err := rdma(net, j.Seed, case2Burst)
 	if err != nil {
@@ -115,7 +120,8 @@ func runCase2(j *experiment.Job) error {
 	var before, free float64 // at the first loss
 	out.Watch(0, func(units.Time, units.Bytes) {
 		if free == 0 && out.QueueStats(0).Dropped > 0 {
-			before, free = float64(pauses()), float64(buffer-units.Bytes(c.Senders+1)*w.Headroom-sw.Stored())
+			before, free = float64(pauses()),
+				float64(buffer-units.Bytes(c.Senders+1)*w.Headroom-sw.Stored())
 		}
 	})
 	var all bursts

@@ -18,9 +18,10 @@ import (
 type mixed struct {
 	Name    string
 	TCP     bool
-	Weights [2]int           // of RDMA and TCP
-	Raise   int              // RDMA's Kmin, Kmax and α are the experience-based ones so often doubled
-	Alpha   bytetuning.Alpha // TCP's
+	Weights [2]int // of RDMA and TCP
+	// RDMA's Kmin, Kmax and α are the experience-based ones so often doubled
+	Raise int
+	Alpha bytetuning.Alpha // TCP's
 }
 
 func (m mixed) String() string { return m.Name }
@@ -33,8 +34,9 @@ var mixes = []mixed{
 	{"50:50, TCP's α 1/64", true, [2]int{50, 50}, 0, -6},
 }
 
-// case3: a ring of servers that add up vectors of 25 MB (the buckets of PyTorch's DistributedDataParallel), and bursts of
-// TCP between the same servers, which have a queue of their own in the same buffer.
+// case3: a ring of servers that add up vectors of 25 MB (the buckets of PyTorch's
+// DistributedDataParallel), and bursts of TCP between the same servers, which have a queue of their
+// own in the same buffer.
 var case3 = &experiment.Experiment{
 	ID:    "bytetuning/case3",
 	Seeds: oneSeed,
@@ -49,14 +51,19 @@ var case3 = &experiment.Experiment{
 		r.Claim("cure", rdma("50:50, watermarks x4")/rdma("50:50"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		f := figure.Lines("rdma", "All-reduce while TCP bursts come", "time (ms)", "mean goodput of a server (Gb/s)")
-		t := &figure.Table{Name: "case3", Title: "A ring all-reduce and TCP on the same ports, for each server",
-			Header: []string{"RDMA:TCP", "RDMA (Gb/s)", "TCP (Gb/s)", "marked packets (1000/s)", "pauses (1000/s)", "TCP's loss (1000/s)", "mean RDMA queue of one port (KB)", "longest (KB)"}}
+		f := figure.Lines("rdma", "All-reduce while TCP bursts come", "time (ms)",
+			"mean goodput of a server (Gb/s)")
+		t := &figure.Table{Name: "case3",
+			Title: "A ring all-reduce and TCP on the same ports, for each server",
+			Header: []string{"RDMA:TCP", "RDMA (Gb/s)", "TCP (Gb/s)", "marked packets (1000/s)",
+				"pauses (1000/s)", "TCP's loss (1000/s)", "mean RDMA queue of one port (KB)",
+				"longest (KB)"}}
 		for _, c := range r.Cells() {
 			s := c.Series("rdma").Scaled(1e3, 1e-9)
 			f.Add(c.Name, s.X, s.Y)
 			v := func(name string) float64 { return c.Values(name)[0] }
-			t.Row(c.Name, v("rdma")/1e9, v("tcp")/1e9, v("marked")/1e3, v("pauses")/1e3, v("lost")/1e3, v("queue")/1e3, v("longest")/1e3)
+			t.Row(c.Name, v("rdma")/1e9, v("tcp")/1e9, v("marked")/1e3, v("pauses")/1e3,
+				v("lost")/1e3, v("queue")/1e3, v("longest")/1e3)
 		}
 		return []figure.Figure{f, t}
 	},
@@ -65,7 +72,8 @@ var case3 = &experiment.Experiment{
 // tcpClass is the DSCP of TCP's data, whose queue is 1.
 const tcpClass = 8 << 2
 
-// tcpBurst is what comes to a server at once, from all but itself and the one before it in the ring.
+// tcpBurst is what comes to a server at once, from all but itself and the one before it in the
+// ring.
 const tcpBurst = 1536 * units.KiB
 
 // tcpBursts come to one server after the other, at equal intervals.
@@ -82,7 +90,8 @@ func (b *tcpBursts) Next() (workload.Flow, bool) {
 	b.n++
 	to := burst % b.servers
 	return workload.Flow{
-		ID: uint64(b.n), At: units.Time(units.Duration(burst) * b.interval), Src: (to + 1 + sender) % b.servers, Dst: to,
+		ID: uint64(b.n), At: units.Time(units.Duration(burst) * b.interval),
+		Src: (to + 1 + sender) % b.servers, Dst: to,
 		Bytes: tcpBurst / units.Bytes(senders), Group: -1,
 	}, true
 }
@@ -95,14 +104,16 @@ func runCase3(j *experiment.Job) error {
 	qs := scene.Queues(w, true)
 	qs[0].Level, qs[0].Weight = 1, m.Weights[0]
 	qs[1] = fabric.Queue{Level: 1, Weight: m.Weights[1], Alpha: m.Alpha.Float()}
-	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}},
+	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed},
+		Switch: fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}},
 		servers, fabric.Link{Rate: rate, Delay: us})
 	nextInRing := func(from, to int) bool { return to == (from+1)%servers }
 	cl, err := mixedCluster(net, j.Seed, nextInRing)
 	if err != nil {
 		return err
 	}
-	ring := workload.RingAllReduce{Bytes: experiment.At(j.Scale, units.Bytes(25_000_000), 3_000_000)}
+	ring := workload.RingAllReduce{Bytes: experiment.At(j.Scale, units.Bytes(25_000_000),
+		3_000_000)}
 	for i := range servers {
 		ring.Hosts = append(ring.Hosts, i)
 	}
@@ -113,7 +124,8 @@ func runCase3(j *experiment.Job) error {
 	sources := []workload.Source{sums}
 	if m.TCP { // a twentieth of each link
 		each := (rate / 20).Duration(tcpBurst)
-		sources = append(sources, &tcpBursts{servers: servers, interval: each / units.Duration(servers)})
+		sources = append(sources,
+			&tcpBursts{servers: servers, interval: each / units.Duration(servers)})
 	}
 	var done [2]float64 // bytes of RDMA and TCP
 	cl.Drive(workload.Merge(sources...), func(f *sim.Transfer) {
@@ -165,9 +177,10 @@ func countCase3(s *fabric.Switch) (c case3Counts) {
 	return c
 }
 
-// mixedCluster has RDMA between some hosts, and something like TCP between the others: DCTCP's window, which without marks
-// halves when it loses, with selective repeat.
-func mixedCluster(net *fabric.Network, seed uint64, rdma func(from, to int) bool) (*sim.Simulation, error) {
+// mixedCluster has RDMA between some hosts, and something like TCP between the others: DCTCP's
+// window, which without marks halves when it loses, with selective repeat.
+func mixedCluster(net *fabric.Network, seed uint64, rdma func(from, to int) bool) (*sim.Simulation,
+	error) {
 	dcqcn, err := cc.Parse("dcqcn-nic")
 	if err != nil {
 		return nil, err

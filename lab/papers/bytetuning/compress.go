@@ -15,8 +15,8 @@ import (
 // groupings are how much is tuned apart, from everything to one watermark.
 var groupings = []string{"switches", "path", "layers", "all", "receiver"}
 
-// compress: how much smaller the search becomes when switches share a watermark, or are left alone, and what is
-// found then with as many measurements.
+// compress: how much smaller the search becomes when switches share a watermark, or are left alone,
+// and what is found then with as many measurements.
 var compress = &experiment.Experiment{
 	ID:    "bytetuning/sec5.4-compress",
 	Seeds: func(s experiment.Scale) int { return experiment.At(s, 3, 1) },
@@ -46,19 +46,22 @@ var compress = &experiment.Experiment{
 			start[i] = w
 		}
 		objective := bytetuning.NewObjective()
-		tuner, err := bytetuning.New("anneal:tem=0.1,again=false", bytetuning.Problem{Layers: layers, Start: start, Energy: objective.Energy, Seed: j.Seed})
+		tuner, err := bytetuning.New("anneal:tem=0.1,again=false",
+			bytetuning.Problem{Layers: layers, Start: start, Energy: objective.Energy,
+				Seed: j.Seed})
 		if err != nil {
 			return err
 		}
 		budget := experiment.At(j.Scale, 100, 20)
 		best := j.Series("best")
-		s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start, Budget: budget, Each: func(p bytetuning.Progress) {
-			j.Progress(float64(p.N) / float64(budget))
-			if p.Measurement != nil {
-				s := p.Measurement.Switches[0] // the receiver's, which all have
-				best.Add(float64(s.Throughput), float64(s.Queue))
-			}
-		}}
+		s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start,
+			Budget: budget, Each: func(p bytetuning.Progress) {
+				j.Progress(float64(p.N) / float64(budget))
+				if p.Measurement != nil {
+					s := p.Measurement.Switches[0] // the receiver's, which all have
+					best.Add(float64(s.Throughput), float64(s.Queue))
+				}
+			}}
 		_, err = s.Run(j.Context())
 		return err
 	},
@@ -69,15 +72,19 @@ var compress = &experiment.Experiment{
 				classes[a] = true
 			}
 		}
-		r.Claim("sizes", claims.Value{}.With("grid", claims.Number(r.Cell("all").Values("grid")[0])).
-			With("uncompressed_exponent", claims.Number(r.Cell("switches").Values("layers")[0])).
-			With("compressed_exponent", claims.Number(r.Cell("layers").Values("layers")[0])))
+		r.Claim("sizes",
+			claims.Value{}.With("grid", claims.Number(r.Cell("all").Values("grid")[0])).
+				With("uncompressed_exponent",
+					claims.Number(r.Cell("switches").Values("layers")[0])).
+				With("compressed_exponent", claims.Number(r.Cell("layers").Values("layers")[0])))
 		r.Claim("classes", len(classes))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		judge := bytetuning.NewObjective()
 		measurement := func(throughput, queue float64) *bytetuning.Measurement {
-			return &bytetuning.Measurement{Switches: []bytetuning.Sample{{Throughput: units.BitRate(throughput), Queue: units.Bytes(queue)}}}
+			return &bytetuning.Measurement{
+				Switches: []bytetuning.Sample{{Throughput: units.BitRate(throughput),
+					Queue: units.Bytes(queue)}}}
 		}
 		for _, c := range r.Cells() {
 			s := c.Series("best")
@@ -86,8 +93,10 @@ var compress = &experiment.Experiment{
 			}
 		}
 		p := figure.Lines("best", "2 to 1: the best so far, first seed", "measurement", "f")
-		t := &figure.Table{Name: "compression", Title: "What is tuned apart, and what was found with as many measurements",
-			Header: []string{"tuned apart", "watermarks", "log10 of the space", "mean f of the best", "least f"}}
+		t := &figure.Table{Name: "compression",
+			Title: "What is tuned apart, and what was found with as many measurements",
+			Header: []string{"tuned apart", "watermarks", "log10 of the space",
+				"mean f of the best", "least f"}}
 		for _, c := range r.Cells() {
 			var found experiment.Values
 			for n, seed := range c.Seeds() {

@@ -1,5 +1,6 @@
-// Package bytetuninglab holds experiments of ByteTuning (IEEE TCC 2025), one a file: its formulas, its three cases of watermarks that
-// do harm, its fluid model, its tuner on the model and on scenes of the fabric, telemetry, and the translator.
+// Package bytetuninglab holds experiments of ByteTuning (IEEE TCC 2025), one a file: its formulas,
+// its three cases of watermarks that do harm, its fluid model, its tuner on the model and on scenes
+// of the fabric, telemetry, and the translator.
 package bytetuninglab
 
 import (
@@ -9,7 +10,8 @@ import (
 
 // Experiments are those of this package.
 var Experiments = []*experiment.Experiment{
-	formulas, case1, case2, case3, fig3a, fig3bc, fig5, fluidFixedPoint, fig6, fig7, alg1, fig10, fig11, fig12, table5, fig13, table6, table7, table8,
+	formulas, case1, case2, case3, fig3a, fig3bc, fig5, fluidFixedPoint, fig6, fig7, alg1, fig10,
+	fig11, fig12, table5, fig13, table6, table7, table8,
 	compress, translate, tunerOnModel,
 }
 

@@ -21,7 +21,8 @@ type load struct {
 	Baseline string // whose thresholds let so much queue stand
 }
 
-var loads = []load{{"idle", 0, 0, "experience"}, {"light", 2, 64 * units.KiB, "experience"}, {"heavy", 10, units.MiB, "experience"}}
+var loads = []load{{"idle", 0, 0, "experience"}, {"light", 2, 64 * units.KiB, "experience"},
+	{"heavy", 10, units.MiB, "experience"}}
 
 // fig10Period is a second of the paper's telemetry.
 const fig10Period = 2 * ms
@@ -40,7 +41,8 @@ var fig10 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		var latency, queue, off experiment.Values
 		for _, c := range r.Cells() {
-			latency, queue = append(latency, c.Values("latency")...), append(queue, c.Values("queue")...)
+			latency, queue = append(latency, c.Values("latency")...), append(queue,
+				c.Values("queue")...)
 			if c.Name != "idle" {
 				for i, ont := range c.Values("ont") {
 					off = append(off, math.Abs(c.Values("int")[i]/ont-1))
@@ -54,8 +56,10 @@ var fig10 = &experiment.Experiment{
 		r.Claim("int-ont", off.Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Points("latency", "Latency of a probe against the queue, periods of 2 ms", "mean queue (cells)", "mean latency (µs)")
-		t := figure.Points("throughput", "Throughput by INT against that by counters", "ONT (Gb/s)", "INT (Gb/s)")
+		p := figure.Points("latency", "Latency of a probe against the queue, periods of 2 ms",
+			"mean queue (cells)", "mean latency (µs)")
+		t := figure.Points("throughput", "Throughput by INT against that by counters", "ONT (Gb/s)",
+			"INT (Gb/s)")
 		for _, c := range r.Cells() {
 			p.Add(c.Name, c.Values("queue").Scaled(1./256), c.Values("latency").Scaled(1e6))
 			if c.Name != "idle" {
@@ -73,7 +77,8 @@ func runFig10(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	t.Seed, t.QPs, t.Probe = j.Seed, l.QPs, 1 // a host that does not send, below the first ToR switch
+	// a host that does not send, below the first ToR switch
+	t.Seed, t.QPs, t.Probe = j.Seed, l.QPs, 1
 	if l.Message > 0 {
 		t.Message = l.Message
 	}
@@ -140,7 +145,8 @@ type probing struct {
 	err      error
 }
 
-// start sends one each 20 µs, whatever became of those before: so that each moment of the queue counts the same.
+// start sends one each 20 µs, whatever became of those before: so that each moment of the queue
+// counts the same.
 func (p *probing) start() error {
 	p.r.Net.Every(20*us, func(begun units.Time) bool {
 		f, err := p.r.Cluster.Start(workload.Flow{Src: p.from, Dst: p.to, Bytes: 64})

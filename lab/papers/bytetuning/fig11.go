@@ -15,10 +15,12 @@ import (
 type contender struct{ Name, Tuner string }
 
 var contenders = []contender{
-	{"bytetuning", "anneal:tem=0.1"}, {"acc", "acc"}, {"experience", ""}, {"manufacturer", ""}, {"dcqcn", ""},
+	{"bytetuning", "anneal:tem=0.1"}, {"acc", "acc"}, {"experience", ""}, {"manufacturer", ""},
+	{"dcqcn", ""},
 }
 
-// fig11Scene is the paper's first cluster as far as two senders below other ToR switches than the receiver's see it.
+// fig11Scene is the paper's first cluster as far as two senders below other ToR switches than the
+// receiver's see it.
 func fig11Scene(s experiment.Scale, seed uint64) (*scene.Target, error) {
 	t, err := scene.New("2to1")
 	if err != nil {
@@ -32,8 +34,8 @@ func fig11Scene(s experiment.Scale, seed uint64) (*scene.Target, error) {
 	return t, nil
 }
 
-// fig11: a 2 to 1 under two tuners and three watermarks for good. An evaluation stands for a second of the paper's; each
-// begins with an empty network, of which the first 10 ms are not measured.
+// fig11: a 2 to 1 under two tuners and three watermarks for good. An evaluation stands for a second
+// of the paper's; each begins with an empty network, of which the first 10 ms are not measured.
 var fig11 = &experiment.Experiment{
 	ID:    "bytetuning/fig11",
 	Seeds: func(s experiment.Scale) int { return experiment.At(s, 3, 1) },
@@ -79,16 +81,18 @@ var fig11 = &experiment.Experiment{
 			return nil
 		}
 		objective := bytetuning.NewObjective()
-		tuner, err := bytetuning.New(c.Tuner, bytetuning.Problem{Layers: t.Layers(), Start: start, Energy: objective.Energy, Seed: j.Seed})
+		tuner, err := bytetuning.New(c.Tuner, bytetuning.Problem{Layers: t.Layers(), Start: start,
+			Energy: objective.Energy, Seed: j.Seed})
 		if err != nil {
 			return err
 		}
-		s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start, Budget: evaluations, Each: func(p bytetuning.Progress) {
-			if p.Measurement != nil {
-				take(p.N, p.Measurement)
-			}
-			j.Progress(float64(p.N) / float64(evaluations))
-		}}
+		s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start,
+			Budget: evaluations, Each: func(p bytetuning.Progress) {
+				if p.Measurement != nil {
+					take(p.N, p.Measurement)
+				}
+				j.Progress(float64(p.N) / float64(evaluations))
+			}}
 		_, err = s.Run(j.Context())
 		return err
 	},
@@ -105,9 +109,11 @@ var fig11 = &experiment.Experiment{
 		}
 		faster, shorter := claims.Value{}, claims.Value{}
 		for _, c := range contenders[1:] {
-			faster = faster.With(c.Name, claims.Number(half("bytetuning", "throughput")/half(c.Name, "throughput")-1))
+			faster = faster.With(c.Name,
+				claims.Number(half("bytetuning", "throughput")/half(c.Name, "throughput")-1))
 			if c.Tuner == "" {
-				shorter = shorter.With(c.Name, claims.Number(1-half("bytetuning", "queue")/half(c.Name, "queue")))
+				shorter = shorter.With(c.Name,
+					claims.Number(1-half("bytetuning", "queue")/half(c.Name, "queue")))
 			}
 		}
 		r.Claim("throughput-not-worse", faster)
@@ -128,7 +134,9 @@ var fig11 = &experiment.Experiment{
 			}
 		}
 		t, q := regret("bytetuning")
-		r.Claim("regret", claims.Value{}.With("throughput", claims.Number(t/leastThroughput)).With("queue", claims.Number(q/leastQueue)))
+		r.Claim("regret",
+			claims.Value{}.With("throughput", claims.Number(t/leastThroughput)).With("queue",
+				claims.Number(q/leastQueue)))
 		long, late := 0., 0.
 		x := r.Cell("bytetuning").Series("queue")
 		for i, q := range x.Y {
@@ -141,22 +149,30 @@ var fig11 = &experiment.Experiment{
 			r.Claim("settles", long/late)
 		}
 		least := r.Cell("bytetuning").Series("queue").Y.Min() / float64(bytetuning.Cell)
-		r.Note("settles", "200 queue pairs of NVIDIA's DCQCN hold the queue at what PFC allows under every watermark that was tried: the shortest "+
-			"was %.0f cells, which is two ports' α/(1+2α) of the buffer at α 1/64. The paper's queues, of other NICs, fall to 0", least)
-		explored := "the mean is over all that was measured, what was tried and found worse included: half of the measurements are proposals"
+		r.Note("settles", "200 queue pairs of NVIDIA's DCQCN hold the queue at what PFC allows "+
+			"under every watermark that was tried: the shortest "+
+			"was %.0f cells, which is two ports' α/(1+2α) of the buffer at α 1/64. The paper's "+
+			"queues, of other NICs, fall to 0", least)
+		explored := "the mean is over all that was measured, what was tried and found worse " +
+			"included: half of the measurements are proposals"
 		r.Note("throughput-not-worse", "%s", explored)
 		r.Note("queue", "%s", explored)
 		r.Note("regret", "%s", explored)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := figure.Lines("throughput", "2 to 1 while it is tuned, first seed", "evaluation", "throughput (Gb/s)")
-		q := figure.Lines("queue", "2 to 1 while it is tuned, first seed", "evaluation", "mean queue (cells)")
-		rt := figure.Lines("throughput-regret", "Regret of throughput, first seed", "evaluation", "cumulative (Gb/s)")
-		rq := figure.Lines("queue-regret", "Regret of queue, first seed", "evaluation", "cumulative (1000 cells)")
+		t := figure.Lines("throughput", "2 to 1 while it is tuned, first seed", "evaluation",
+			"throughput (Gb/s)")
+		q := figure.Lines("queue", "2 to 1 while it is tuned, first seed", "evaluation",
+			"mean queue (cells)")
+		rt := figure.Lines("throughput-regret", "Regret of throughput, first seed", "evaluation",
+			"cumulative (Gb/s)")
+		rq := figure.Lines("queue-regret", "Regret of queue, first seed", "evaluation",
+			"cumulative (1000 cells)")
 		rate := float64(experiment.At(r.Scale, 25*gbps, 10*gbps))
 		for _, c := range contenders {
 			seed := r.Cell(c.Name).Seeds()[0]
-			throughput, queue := seed.Series("throughput").Scaled(1, 1e-9), seed.Series("queue").Scaled(1, 1./256)
+			throughput, queue := seed.Series("throughput").Scaled(1, 1e-9),
+				seed.Series("queue").Scaled(1, 1./256)
 			t.Add(c.Name, throughput.X, throughput.Y)
 			q.Add(c.Name, queue.X, queue.Y)
 			var lost, waited []float64

@@ -20,7 +20,8 @@ type incast struct {
 func (i incast) String() string { return fmt.Sprintf("%d QPs %d KB", i.QPs, i.Burst/1000) }
 
 func fig12Cases(s experiment.Scale) []incast {
-	return experiment.At(s, []incast{{10, 10_000}, {10, 64_000}, {50, 10_000}, {50, 64_000}}, []incast{{5, 10_000}})
+	return experiment.At(s, []incast{{10, 10_000}, {10, 64_000}, {50, 10_000}, {50, 64_000}},
+		[]incast{{5, 10_000}})
 }
 
 // incastUnder is an incast with a watermark that a contender has.
@@ -31,7 +32,8 @@ type incastUnder struct {
 
 func (u incastUnder) String() string { return fmt.Sprintf("%v %s", u.Incast, u.Contender.Name) }
 
-// fig12Scene has bursts of 39 hosts to one; its measurement has four times what the bursts take that are there at once, after twice of it.
+// fig12Scene has bursts of 39 hosts to one; its measurement has four times what the bursts take
+// that are there at once, after twice of it.
 func fig12Scene(s experiment.Scale, seed uint64, i incast) *scene.Target {
 	l := scene.Lab()
 	l.Hosts, l.Senders, l.QPs, l.Message = 10, experiment.At(s, 39, 12), i.QPs, i.Burst
@@ -41,8 +43,8 @@ func fig12Scene(s experiment.Scale, seed uint64, i incast) *scene.Target {
 	return &scene.Target{Scene: l}
 }
 
-// fig12: bursts of all hosts to one under watermarks that two tuners found, and three that somebody gave. A second of the
-// paper's telemetry is 2 ms, after 10 ms from an empty network.
+// fig12: bursts of all hosts to one under watermarks that two tuners found, and three that somebody
+// gave. A second of the paper's telemetry is 2 ms, after 10 ms from an empty network.
 var fig12 = &experiment.Experiment{
 	ID:    "bytetuning/fig12",
 	Seeds: oneSeed,
@@ -80,7 +82,8 @@ var fig12 = &experiment.Experiment{
 			v := claims.Value{}
 			for _, i := range fig12Cases(r.Scale) {
 				of := func(name string) float64 {
-					return r.Cell(incastUnder{i, contender{Name: name}}.String()).Values(percentile)[0]
+					return r.Cell(incastUnder{i, contender{Name: name}}.String()).Values(
+						percentile)[0]
 				}
 				v = v.With(i.String(), claims.Number(1-of("bytetuning")/of("experience")))
 				if of("acc") < 0.97*of("bytetuning") {
@@ -91,22 +94,28 @@ var fig12 = &experiment.Experiment{
 		}
 		r.Claim("one-case-acc", wins)
 		note := experiment.At(r.Scale,
-			"where bursts are more than the link, it is full under every watermark, which settles their mean time. Equation 14 pays for a short queue, which the tuner "+
-				"gets by α: bursts then wait in the hosts. The more pauses, the further apart are P50 and P99 (table): where there are none, which is under dcqcn's "+
+			"where bursts are more than the link, it is full under every watermark, which "+
+				"settles their mean time. Equation 14 pays for a short queue, which the tuner "+
+				"gets by α: bursts then wait in the hosts. The more pauses, the further apart "+
+				"are P50 and P99 (table): where there are none, which is under dcqcn's "+
 				"α 8, a queue serves all in the order they came",
-			"equation 14 pays for a short mean queue. Marks from the first packet on give that, and make bursts slower that the link could take at once")
+			"equation 14 pays for a short mean queue. Marks from the first packet on give that, "+
+				"and make bursts slower that the link could take at once")
 		for _, id := range []string{"p50", "p99", "one-case-acc"} {
 			r.Note(id, "%s", note)
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "fig12", Title: fmt.Sprintf("Bursts of %d hosts to one, each 1 ms", fig12Scene(r.Scale, 1, incast{}).Senders),
-			Header: []string{"", "watermarks", "P50 FCT (ms)", "P99 FCT (ms)", "goodput (Gb/s)", "mean queue (KB)", "pauses", "lost", "found"}}
+		t := &figure.Table{Name: "fig12", Title: fmt.Sprintf("Bursts of %d hosts to one, each 1 ms",
+			fig12Scene(r.Scale, 1, incast{}).Senders),
+			Header: []string{"", "watermarks", "P50 FCT (ms)", "P99 FCT (ms)", "goodput (Gb/s)",
+				"mean queue (KB)", "pauses", "lost", "found"}}
 		for _, i := range fig12Cases(r.Scale) {
 			for _, c := range contenders {
 				cell := r.Cell(incastUnder{i, c}.String())
 				v := func(name string) float64 { return cell.Values(name)[0] }
-				t.Row(i.String(), c.Name, v("p50")*1e3, v("p99")*1e3, v("goodput")/1e9, v("queue")/1e3, v("pauses"), v("lost"), recordedWatermark(cell))
+				t.Row(i.String(), c.Name, v("p50")*1e3, v("p99")*1e3, v("goodput")/1e9,
+					v("queue")/1e3, v("pauses"), v("lost"), recordedWatermark(cell))
 			}
 		}
 		return []figure.Figure{t}

@@ -19,12 +19,14 @@ func (t timing) String() string { return fmt.Sprintf("%d/%d", t.Cut/us, t.CNP/us
 // nothing is how a time of 0 is written where 0 means a default.
 const nothing = units.Nanosecond
 
-// fig13: two senders to one of the two hosts of a NIC, whose NIC-ECN is tuned for each timing of DCQCN.
+// fig13: two senders to one of the two hosts of a NIC, whose NIC-ECN is tuned for each timing of
+// DCQCN.
 var fig13 = &experiment.Experiment{
 	ID:    "bytetuning/fig13",
 	Seeds: oneSeed,
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
-		periods := experiment.At(s, []units.Duration{0, us, 4 * us, 16 * us}, []units.Duration{0, 4 * us})
+		periods := experiment.At(s, []units.Duration{0, us, 4 * us, 16 * us},
+			[]units.Duration{0, 4 * us})
 		for _, cut := range periods {
 			for _, cnp := range periods {
 				t := timing{cut, cnp}
@@ -82,19 +84,25 @@ var fig13 = &experiment.Experiment{
 				return n
 			}
 			r.Claim("marks", more("marked")/float64(len(r.Cells())))
-			r.Note("marks", "of all marks, as a host counts them. With the default the NIC pauses the switch before it marks, and the switch, whose queue then "+
-				"stands at hundreds of KB, marks more than half of all packets; tuned, it marks none. The NIC itself marks more in %v of %d cases", more("marked by the NIC"), len(r.Cells()))
+			r.Note("marks", "of all marks, as a host counts them. With the default the NIC "+
+				"pauses the switch before it marks, and the switch, whose queue then "+
+				"stands at hundreds of KB, marks more than half of all packets; tuned, it marks "+
+				"none. The NIC itself marks more in %v of %d cases", more("marked by the NIC"),
+				len(r.Cells()))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "timing", Title: "Two to one host of a NIC: default NIC-ECN and tuned, by DCQCN's timing (cut period / CNP interval in µs); " + ofHost(r.Scale),
-			Header: []string{"timing", "TX-PFC", "tuned", "paused ms", "tuned", "marked", "tuned", "by the NIC", "tuned", "Gb/s", "tuned", "tuned watermark"}}
+		t := &figure.Table{Name: "timing", Title: "Two to one host of a NIC: default NIC-ECN and " +
+			"tuned, by DCQCN's timing (cut period / CNP interval in µs); " + ofHost(r.Scale),
+			Header: []string{"timing", "TX-PFC", "tuned", "paused ms", "tuned", "marked", "tuned",
+				"by the NIC", "tuned", "Gb/s", "tuned", "tuned watermark"}}
 		for _, c := range r.Cells() {
 			cells := []any{c.Name}
 			for _, x := range []struct {
 				name  string
 				scale float64
-			}{{"pauses", 1}, {"paused", 1e3}, {"marked", 1}, {"marked by the NIC", 1}, {"throughput", 1e-9}} {
+			}{{"pauses", 1}, {"paused", 1e3}, {"marked", 1}, {"marked by the NIC", 1},
+				{"throughput", 1e-9}} {
 				cells = append(cells, c.Values(x.name)[0]*x.scale, c.Values(x.name)[1]*x.scale)
 			}
 			t.Row(append(cells, recordedWatermark(c))...)

@@ -18,7 +18,8 @@ import (
 func fig3aSpace(s experiment.Scale) bytetuning.Space {
 	space := bytetuning.Traversal()
 	if s == experiment.Small {
-		space.Pmax, space.Headroom = []bytetuning.Percent{10, 50}, []units.Bytes{300 * bytetuning.Cell}
+		space.Pmax, space.Headroom = []bytetuning.Percent{10, 50},
+			[]units.Bytes{300 * bytetuning.Cell}
 	}
 	return space
 }
@@ -34,7 +35,8 @@ func fig3aScene(s experiment.Scale, seed uint64) (*scene.Target, error) {
 	return t, nil
 }
 
-// fig3a: throughput and queue of every watermark of the grid. A cell is a Kmin, and another one the benchmark.
+// fig3a: throughput and queue of every watermark of the grid. A cell is a Kmin, and another one the
+// benchmark.
 var fig3a = &experiment.Experiment{
 	ID:    "bytetuning/fig3a",
 	Seeds: oneSeed,
@@ -114,7 +116,8 @@ var fig3a = &experiment.Experiment{
 		fig3aNotes(r, most/throughput-1)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		trade := figure.Points("traversal", "2 to 1: every watermark", "queue (cells)", "throughput (Gb/s)")
+		trade := figure.Points("traversal", "2 to 1: every watermark", "queue (cells)",
+			"throughput (Gb/s)")
 		var x, y, cx, cy []float64
 		for _, p := range fig3aPoints(r) {
 			if p.Alpha == -6 {
@@ -126,7 +129,8 @@ var fig3a = &experiment.Experiment{
 		b := r.Cell("benchmark")
 		trade.Add("α 1/32 to 1/4", x, y).Add("α 1/64", cx, cy).
 			Add("benchmark", b.Values("queue").Scaled(1./256), b.Values("throughput").Scaled(1e-9))
-		t := &figure.Table{Name: "tuners", Title: "Tuners on the traversal's measurements, a tenth of its points (10 seeds)",
+		t := &figure.Table{Name: "tuners",
+			Title:  "Tuners on the traversal's measurements, a tenth of its points (10 seeds)",
 			Header: []string{"tuner", "median f of the grid's best", "least", "seeds within 2 %"}}
 		for _, row := range tuneTraversal(r) {
 			t.Row(row.spec, row.found.Percentile(50), row.found.Min(), row.within)
@@ -137,9 +141,11 @@ var fig3a = &experiment.Experiment{
 
 func fig3aNotes(r *experiment.Results, gain float64) {
 	bench := r.Cell("benchmark").Values("throughput")[0] / 1e9
-	r.Note("max-gain", "the benchmark, which is ours, carries %.3g Gb/s with 20 queue pairs of NVIDIA's DCQCN, and the best %.3g %% more; "+
+	r.Note("max-gain", "the benchmark, which is ours, carries %.3g Gb/s with 20 queue pairs of "+
+		"NVIDIA's DCQCN, and the best %.3g %% more; "+
 		"the paper's NICs and its benchmark are not disclosed", bench, 100*gain)
-	r.Note("high-k-low-alpha", "with a large Kmin the queue stands at what PFC allows and never runs empty: pauses do not idle the link that they protect. "+
+	r.Note("high-k-low-alpha", "with a large Kmin the queue stands at what PFC allows and never "+
+		"runs empty: pauses do not idle the link that they protect. "+
 		"The printed numbers contradict each other")
 }
 
@@ -176,7 +182,8 @@ func fig3aPoints(r *experiment.Results) (all []measured) {
 	return all
 }
 
-// unfairness answers, after a run, how far apart its two senders were in a millisecond, as a part of what both had.
+// unfairness answers, after a run, how far apart its two senders were in a millisecond, as a part
+// of what both had.
 func unfairness(r *scene.Run, qps int) func() float64 {
 	sum := func(conns int) func() uint64 {
 		return func() (n uint64) {
@@ -222,15 +229,17 @@ type tuned struct {
 	within int
 }
 
-// tuneTraversal lets tuners search the traversal's measurements for a tenth of its points, from the place nearest to the
-// benchmark. Energies are by the grid's records.
+// tuneTraversal lets tuners search the traversal's measurements for a tenth of its points, from the
+// place nearest to the benchmark. Energies are by the grid's records.
 func tuneTraversal(r *experiment.Results) (all []tuned) {
 	space := fig3aSpace(r.Scale)
 	t := &recorded{points: map[bytetuning.Watermark]*bytetuning.Measurement{}}
 	t.layers = []bytetuning.Layer{{Name: "all", Space: space, Buffer: 32 * units.MiB, Ports: 8}}
 	judge := bytetuning.NewObjective()
 	for _, p := range fig3aPoints(r) {
-		m := &bytetuning.Measurement{Switches: []bytetuning.Sample{{Throughput: units.BitRate(p.throughput), Queue: units.Bytes(p.queue)}}}
+		m := &bytetuning.Measurement{
+			Switches: []bytetuning.Sample{{Throughput: units.BitRate(p.throughput),
+				Queue: units.Bytes(p.queue)}}}
 		t.points[p.Watermark] = m
 		judge.Hear(m)
 	}
@@ -238,16 +247,19 @@ func tuneTraversal(r *experiment.Results) (all []tuned) {
 	for _, m := range t.points {
 		top = max(top, judge.Energy(m))
 	}
-	start := bytetuning.Point{{Kmin: 1000 * bytetuning.Cell, Kmax: 1500 * bytetuning.Cell, Pmax: space.Pmax[len(space.Pmax)/5], Headroom: 300 * bytetuning.Cell, Alpha: -3}}
+	start := bytetuning.Point{{Kmin: 1000 * bytetuning.Cell, Kmax: 1500 * bytetuning.Cell,
+		Pmax: space.Pmax[len(space.Pmax)/5], Headroom: 300 * bytetuning.Cell, Alpha: -3}}
 	for _, spec := range []string{"anneal", "anneal:tem=0.1,again=false", "greedy", "random"} {
 		x := tuned{spec: spec}
 		for seed := uint64(1); seed <= 10; seed++ {
 			objective := bytetuning.NewObjective()
-			tuner, err := bytetuning.New(spec, bytetuning.Problem{Layers: t.layers, Start: start, Energy: objective.Energy, Seed: seed})
+			tuner, err := bytetuning.New(spec, bytetuning.Problem{Layers: t.layers, Start: start,
+				Energy: objective.Energy, Seed: seed})
 			if err != nil {
 				panic(err) // a mistake in the lines above
 			}
-			s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start, Budget: space.Size() / 10}
+			s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start,
+				Budget: space.Size() / 10}
 			out, err := s.Run(context.Background())
 			if err != nil {
 				panic(err)

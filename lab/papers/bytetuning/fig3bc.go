@@ -12,7 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig3bcSpace is the traversal with first, middle and last of its Kmin, Pmax and headroom: 135 points of 3300.
+// fig3bcSpace is the traversal with first, middle and last of its Kmin, Pmax and headroom: 135
+// points of 3300.
 func fig3bcSpace(s experiment.Scale) bytetuning.Space {
 	const cell = bytetuning.Cell
 	space := bytetuning.Traversal()
@@ -31,8 +32,9 @@ func fig3bcScene(s experiment.Scale, seed uint64) *scene.Target {
 	return &scene.Target{Scene: l}
 }
 
-// fig3bc: bursts of all hosts to one, for each watermark. FCT is the mean burst's as the paper reckons it, whose 136.4 ms and 7.32
-// IOPS are each other's reciprocals: what queue pairs have outstanding over what arrives, so that bursts count which do not end.
+// fig3bc: bursts of all hosts to one, for each watermark. FCT is the mean burst's as the paper
+// reckons it, whose 136.4 ms and 7.32 IOPS are each other's reciprocals: what queue pairs have
+// outstanding over what arrives, so that bursts count which do not end.
 var fig3bc = &experiment.Experiment{
 	ID:    "bytetuning/fig3bc",
 	Seeds: oneSeed,
@@ -63,27 +65,38 @@ var fig3bc = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		points := fig3bcPoints(r)
 		bench := r.Cell("benchmark")
-		throughput, fct, queue := bench.Values("goodput")[0], fig3bcFCT(r.Scale, bench.Values("goodput"))[0], bench.Values("queue")[0]
+		throughput, fct, queue := bench.Values("goodput")[0], fig3bcFCT(r.Scale,
+			bench.Values("goodput"))[0], bench.Values("queue")[0]
 		most, least, shortest, lossy := 0., math.Inf(1), math.Inf(1), 0
 		for _, p := range points {
-			most, least, shortest = max(most, p.throughput), min(least, p.fct), min(shortest, p.queue)
+			most, least, shortest = max(most, p.throughput), min(least, p.fct), min(shortest,
+				p.queue)
 			if p.lost > 0 {
 				lossy++
 			}
 		}
-		r.Claim("gains", claims.Value{}.With("throughput", claims.Number(most/throughput-1)).With("fct", claims.Number(1-least/fct)))
+		r.Claim("gains",
+			claims.Value{}.With("throughput", claims.Number(most/throughput-1)).With("fct",
+				claims.Number(1-least/fct)))
 		w := weights(points)
-		r.Claim("pfc-decides", max(math.Abs(w[0]), math.Abs(w[1]))-max(math.Abs(w[2]), math.Abs(w[3])))
-		r.Claim("alpha-sign", claims.Value{}.With("alpha", claims.Number(w[1])).With("headroom", claims.Number(w[0])))
-		note := fmt.Sprintf("standardised weights of headroom, α, Kmin and Pmax: %.2g, %.2g, %.2g, %.2g; %d of %d points lose packets; "+
-			"FCT is %.3g ms at the benchmark, and %.3g at the best; queues are %.3g and %.3g MB at least", w[0], w[1], w[2], w[3], lossy, len(points), fct*1e3, least*1e3, queue/1e6, shortest/1e6)
+		r.Claim("pfc-decides", max(math.Abs(w[0]), math.Abs(w[1]))-max(math.Abs(w[2]),
+			math.Abs(w[3])))
+		r.Claim("alpha-sign", claims.Value{}.With("alpha", claims.Number(w[1])).With("headroom",
+			claims.Number(w[0])))
+		note := fmt.Sprintf("standardised weights of headroom, α, Kmin and Pmax: %.2g, %.2g, "+
+			"%.2g, %.2g; %d of %d points lose packets; "+
+			"FCT is %.3g ms at the benchmark, and %.3g at the best; queues are %.3g and %.3g MB "+
+			"at least", w[0], w[1], w[2], w[3], lossy, len(points), fct*1e3, least*1e3, queue/1e6,
+			shortest/1e6)
 		r.Note("gains", "%s", note)
 		r.Note("pfc-decides", "%s", note)
-		r.Note("alpha-sign", "%s. Where nothing is lost the link is full and α changes nothing; mean FCT of points that lose, in ms:%s", note, lossyByAlpha(r.Scale, points))
+		r.Note("alpha-sign", "%s. Where nothing is lost the link is full and α changes nothing; "+
+			"mean FCT of points that lose, in ms:%s", note, lossyByAlpha(r.Scale, points))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		title := fmt.Sprintf("Bursts of %d hosts to one", fig3bcScene(r.Scale, 1).Senders)
-		trade := figure.Points("traversal", title+": every watermark", "queue (MB)", "goodput (Gb/s)")
+		trade := figure.Points("traversal", title+": every watermark", "queue (MB)",
+			"goodput (Gb/s)")
 		fct := figure.Points("fct", title+": every watermark", "headroom (cells)", "mean FCT (ms)")
 		for _, a := range fig3bcSpace(r.Scale).Alpha {
 			var q, g, h, f []float64
@@ -148,13 +161,15 @@ func lossyByAlpha(s experiment.Scale, points []fig3bcPoint) (text string) {
 	return text
 }
 
-// weights answers the standardised coefficients of headroom, α (its exponent), Kmin and Pmax in a linear regression of FCT.
+// weights answers the standardised coefficients of headroom, α (its exponent), Kmin and Pmax in a
+// linear regression of FCT.
 func weights(points []fig3bcPoint) (w [4]float64) {
 	y := make(experiment.Values, len(points))
 	var x [4]experiment.Values
 	for i, p := range points {
 		y[i] = p.fct
-		for k, v := range [4]float64{float64(p.Headroom), float64(p.Alpha), float64(p.Kmin), float64(p.Pmax)} {
+		for k, v := range [4]float64{float64(p.Headroom), float64(p.Alpha), float64(p.Kmin),
+			float64(p.Pmax)} {
 			x[k] = append(x[k], v)
 		}
 	}

@@ -29,7 +29,8 @@ var fig5 = &experiment.Experiment{
 	ID:    "bytetuning/fig5",
 	Seeds: func(s experiment.Scale) int { return experiment.At(s, 3, 1) },
 	Cells: func(experiment.Scale) []experiment.Cell {
-		return append(experiment.Sweep("Kmin=%d", nicKmins...), experiment.Cell{Name: alone, Params: units.Bytes(0)})
+		return append(experiment.Sweep("Kmin=%d", nicKmins...),
+			experiment.Cell{Name: alone, Params: units.Bytes(0)})
 	},
 	Run: func(j *experiment.Job) error {
 		m := multiHost(j)
@@ -83,9 +84,13 @@ var fig5 = &experiment.Experiment{
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Points("goodput", "A NIC of two hosts by NIC-ECN's Kmin, all that was traversed; "+ofHost(r.Scale), "Kmin (cells)", "goodput (Gb/s)")
-		t := &figure.Table{Name: "watermarks", Title: "A NIC of two hosts: goodput in Gb/s, first seed; " + ofHost(r.Scale),
-			Header: []string{"Kmin", "Kmax", "Pmax %", "to C_1", "to C_2, 1 QP", "TX-PFC", "of the time"}}
+		p := figure.Points("goodput",
+			"A NIC of two hosts by NIC-ECN's Kmin, all that was traversed; "+ofHost(r.Scale),
+			"Kmin (cells)", "goodput (Gb/s)")
+		t := &figure.Table{Name: "watermarks",
+			Title: "A NIC of two hosts: goodput in Gb/s, first seed; " + ofHost(r.Scale),
+			Header: []string{"Kmin", "Kmax", "Pmax %", "to C_1", "to C_2, 1 QP", "TX-PFC",
+				"of the time"}}
 		var at, many, victim experiment.Values
 		gaps, pmax := nicOthers(r.Scale)
 		for _, c := range r.Cells() {
@@ -99,8 +104,12 @@ var fig5 = &experiment.Experiment{
 			many, victim = append(many, c.Values("many")...), append(victim, c.Values("victim")...)
 			first := c.Seeds()[0]
 			for i := range first.Values("many") {
-				gbit := func(name string) string { return fmt.Sprintf("%.1f", first.Values(name)[i]/1e9) }
-				t.Row(int(kmin), int(kmin+gaps[i/len(pmax)]), int(pmax[i%len(pmax)]), gbit("many"), gbit("victim"), first.Values("pauses")[i], fmt.Sprintf("%.2f", first.Values("paused")[i]))
+				gbit := func(name string) string {
+					return fmt.Sprintf("%.1f", first.Values(name)[i]/1e9)
+				}
+				t.Row(int(kmin), int(kmin+gaps[i/len(pmax)]), int(pmax[i%len(pmax)]), gbit("many"),
+					gbit("victim"), first.Values("pauses")[i], fmt.Sprintf("%.2f",
+						first.Values("paused")[i]))
 			}
 		}
 		p.Add("to C_1", at, many.Scaled(1e-9))

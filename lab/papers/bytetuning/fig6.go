@@ -21,22 +21,29 @@ func (b begin) String() string { return fmt.Sprintf("%dx%dG", b.n, b.rate/gbps) 
 func (b begin) slow() bool     { return b.rate < 40*gbps }
 
 // begins are the six of the figure.
-var begins = []begin{{2, 20 * gbps}, {2, 40 * gbps}, {4, 10 * gbps}, {4, 40 * gbps}, {8, 5 * gbps}, {8, 40 * gbps}}
+var begins = []begin{{2, 20 * gbps}, {2, 40 * gbps}, {4, 10 * gbps}, {4, 40 * gbps}, {8, 5 * gbps},
+	{8, 40 * gbps}}
 
 // fig6Settings are ECN, and K_pfc in packets.
 var fig6Settings = []struct {
 	marking
 	kpfc units.Bytes
-}{{marking{5, 200, 0.1}, 300}, {marking{5, 200, 0.1}, 800}, {marking{5, 200, 0.5}, 800}, {marking{200, 400, 0.1}, 800}, {marking{200, 400, 0.5}, 800}}
+}{{marking{5, 200, 0.1}, 300}, {marking{5, 200, 0.1}, 800}, {marking{5, 200, 0.5}, 800},
+	{marking{200, 400, 0.1}, 800}, {marking{200, 400, 0.5}, 800}}
 
-// fig6Reference is an independent integration, by setting and start: mean rate of the last 10 ms in Gb/s, longest queue of S0 and
-// loss in packets, pauses.
+// fig6Reference is an independent integration, by setting and start: mean rate of the last 10 ms in
+// Gb/s, longest queue of S0 and loss in packets, pauses.
 var fig6Reference = [5][6][4]float64{
-	{{19.826, 14.267, 0, 0}, {19.83, 300, 4489.5, 1}, {9.89, 22.732, 0, 0}, {9.8849, 304.66, 26178, 3}, {4.9243, 42.075, 0, 0}, {4.9162, 318.36, 90599, 7}},
-	{{19.826, 14.267, 0, 0}, {19.82, 594.9, 0, 0}, {9.89, 22.732, 0, 0}, {9.8817, 810, 4817.5, 1}, {4.9243, 42.075, 0, 0}, {4.9158, 805, 16304, 2}},
-	{{19.51, 11.537, 0, 0}, {19.519, 589.57, 0, 0}, {9.6739, 16.072, 0, 0}, {9.697, 810, 4696.1, 1}, {4.8047, 25.065, 0, 0}, {4.7877, 805, 15729, 2}},
-	{{19.372, 248.96, 0, 0}, {19.368, 790.52, 0, 0}, {9.7098, 276.35, 0, 0}, {9.5488, 810, 8277.3, 1}, {4.8316, 323.91, 0, 0}, {4.7578, 806.26, 25686, 2}},
-	{{19.313, 239.54, 0, 0}, {19.302, 785.02, 0, 0}, {9.5962, 258.54, 0, 0}, {9.4594, 810, 8093, 1}, {4.722, 289.84, 0, 0}, {4.6151, 811.89, 24884, 2}},
+	{{19.826, 14.267, 0, 0}, {19.83, 300, 4489.5, 1}, {9.89, 22.732, 0, 0},
+		{9.8849, 304.66, 26178, 3}, {4.9243, 42.075, 0, 0}, {4.9162, 318.36, 90599, 7}},
+	{{19.826, 14.267, 0, 0}, {19.82, 594.9, 0, 0}, {9.89, 22.732, 0, 0}, {9.8817, 810, 4817.5, 1},
+		{4.9243, 42.075, 0, 0}, {4.9158, 805, 16304, 2}},
+	{{19.51, 11.537, 0, 0}, {19.519, 589.57, 0, 0}, {9.6739, 16.072, 0, 0}, {9.697, 810, 4696.1, 1},
+		{4.8047, 25.065, 0, 0}, {4.7877, 805, 15729, 2}},
+	{{19.372, 248.96, 0, 0}, {19.368, 790.52, 0, 0}, {9.7098, 276.35, 0, 0},
+		{9.5488, 810, 8277.3, 1}, {4.8316, 323.91, 0, 0}, {4.7578, 806.26, 25686, 2}},
+	{{19.313, 239.54, 0, 0}, {19.302, 785.02, 0, 0}, {9.5962, 258.54, 0, 0}, {9.4594, 810, 8093, 1},
+		{4.722, 289.84, 0, 0}, {4.6151, 811.89, 24884, 2}},
 }
 
 // fig6: loss and queues of six starts under five watermarks.
@@ -80,7 +87,9 @@ var fig6 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		lost := func(setting int, b begin) float64 { return r.Values(fig6Name(setting, b) + " lost")[0] }
+		lost := func(setting int, b begin) float64 {
+			return r.Values(fig6Name(setting, b) + " lost")[0]
+		}
 		more := claims.Value{}
 		for _, b := range []begin{begins[1], begins[3], begins[5]} {
 			more = more.With(fmt.Sprintf("n%d", b.n), claims.Number(lost(1, b)))
@@ -96,7 +105,8 @@ var fig6 = &experiment.Experiment{
 				least = least && lost(1, b) <= lost(i, b)
 			}
 			if b.slow() {
-				higher = min(higher, r.Values(fig6Name(3, b) + " queue")[0]/r.Values(fig6Name(1, b) + " queue")[0])
+				higher = min(higher,
+					r.Values(fig6Name(3, b) + " queue")[0]/r.Values(fig6Name(1, b) + " queue")[0])
 			}
 			if least {
 				best++
@@ -116,8 +126,12 @@ var fig6 = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var all []figure.Figure
 		for i, s := range fig6Settings {
-			p := figure.Lines(fmt.Sprintf("loss-%c", 'a'+i), fmt.Sprintf("Loss at S1: %v, PFC at %d packets", s.marking, s.kpfc), "time (ms)", "lost (packets)")
-			q := figure.Lines(fmt.Sprintf("rate-%c", 'a'+i), fmt.Sprintf("Rate of a flow: %v, PFC at %d packets", s.marking, s.kpfc), "time (ms)", "rate (Gb/s)")
+			p := figure.Lines(fmt.Sprintf("loss-%c", 'a'+i),
+				fmt.Sprintf("Loss at S1: %v, PFC at %d packets", s.marking, s.kpfc), "time (ms)",
+				"lost (packets)")
+			q := figure.Lines(fmt.Sprintf("rate-%c", 'a'+i),
+				fmt.Sprintf("Rate of a flow: %v, PFC at %d packets", s.marking, s.kpfc),
+				"time (ms)", "rate (Gb/s)")
 			for _, b := range begins {
 				x := r.Series(fig6Name(i, b)+" loss").Scaled(1e3, 1)
 				p.Add(b.String(), x.X, x.Y)

@@ -32,7 +32,8 @@ var fig7 = &experiment.Experiment{
 			j.Series("kpfc").Add(float64(k), v)
 		}
 		for _, k := range []units.Bytes{300, 800} {
-			for _, pause := range []units.Duration{100 * us, 200 * us, 400 * us, standard, 1500 * us} {
+			for _, pause := range []units.Duration{100 * us, 200 * us, 400 * us, standard,
+				1500 * us} {
 				v, err := lost(k, pause, 0)
 				if err != nil {
 					return err
@@ -48,12 +49,14 @@ var fig7 = &experiment.Experiment{
 		kpfc, low, high := r.Series("kpfc"), r.Series("tpfc 300"), r.Series("tpfc 800")
 		r.Claim("kpfc", kpfc.Y)
 		r.Claim("tpfc", low.Y)
-		fixed := low.Y[3]                                              // at 838 µs, the longest that the paper plots
+		// at 838 µs, the longest that the paper plots
+		fixed := low.Y[3]
 		r.Claim("worst", fixed/max(low.Y[:4].Max(), high.Y[:4].Max())) // of those up to it
 		r.Claim("xon-better", r.Values("xon")[0]/fixed)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		k := figure.Lines("kpfc", "Loss of 8 x 40 Gb/s, pauses of 838 µs", "K_pfc (packets)", "lost (packets)")
+		k := figure.Lines("kpfc", "Loss of 8 x 40 Gb/s, pauses of 838 µs", "K_pfc (packets)",
+			"lost (packets)")
 		s := r.Series("kpfc")
 		k.Add("5/200/10 %", s.X, s.Y)
 		t := figure.Lines("tpfc", "Loss of 8 x 40 Gb/s", "T_pfc (µs)", "lost (packets)")

@@ -26,7 +26,8 @@ func (m marking) of(c *fluid.Config) {
 	c.Kmin, c.Kmax, c.Pmax = m.kmin*1000, m.kmax*1000, m.pmax
 }
 
-// points is the catalogue's table of fixed points: p*, α*, R_T* and q* of four markings, 0 where there is none.
+// points is the catalogue's table of fixed points: p*, α*, R_T* and q* of four markings, 0 where
+// there is none.
 var points = []struct {
 	n                int
 	p, alpha, target float64
@@ -53,8 +54,8 @@ func endless(n int, delay units.Duration) fluid.Config {
 	return c
 }
 
-// fluidFixedPoint: where the model stands still, that it gets there with a short delay and not with the paper's, and
-// that packets agree.
+// fluidFixedPoint: where the model stands still, that it gets there with a short delay and not with
+// the paper's, and that packets agree.
 var fluidFixedPoint = &experiment.Experiment{
 	ID:    "bytetuning/fluid-fixedpoint",
 	Seeds: oneSeed,
@@ -134,7 +135,8 @@ var fluidFixedPoint = &experiment.Experiment{
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		q := figure.Lines("queue", "Queue of eight flows, 5/200/10 %", "time (ms)", "queue (packets)")
+		q := figure.Lines("queue", "Queue of eight flows, 5/200/10 %", "time (ms)",
+			"queue (packets)")
 		g := figure.Points("growth", "What becomes of a small disturbance", "flows", "growth (1/s)")
 		for _, delay := range []units.Duration{4 * us, 85 * us} {
 			name := fmt.Sprintf("τ* %v", delay)
@@ -147,7 +149,8 @@ var fluidFixedPoint = &experiment.Experiment{
 	},
 }
 
-// packetQueue answers the mean queue in bytes of n flows of DCQCN in the fabric: 40 Gb/s, 5/200/10 %, without PFC.
+// packetQueue answers the mean queue in bytes of n flows of DCQCN in the fabric: 40 Gb/s, 5/200/10
+// %, without PFC.
 func packetQueue(j *experiment.Job, n int) (float64, error) {
 	control, err := cc.Parse("dcqcn")
 	if err != nil {
@@ -159,7 +162,8 @@ func packetQueue(j *experiment.Job, n int) (float64, error) {
 	}
 	const until = 50 * ms
 	r, err := sim.Bottleneck{
-		Seed: j.Seed, Rate: 40 * gbps, Delay: 5 * us, ECN: fabric.ECN{Kmin: 5000, Kmax: 200_000, Pmax: 0.1}, Until: until, Jitter: 5 * us,
+		Seed: j.Seed, Rate: 40 * gbps, Delay: 5 * us, ECN: fabric.ECN{Kmin: 5000, Kmax: 200_000,
+			Pmax: 0.1}, Until: until, Jitter: 5 * us,
 	}.Run(j.Context(), flows)
 	if err != nil {
 		return 0, err

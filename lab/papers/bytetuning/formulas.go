@@ -15,7 +15,8 @@ const burstBuffer units.Bytes = 32_000_000
 
 const burstHosts = 240
 
-// formulas: equations 1 to 5 and what tables 2 and 3 say of others, by formula, and equation 1 in packets.
+// formulas: equations 1 to 5 and what tables 2 and 3 say of others, by formula, and equation 1 in
+// packets.
 var formulas = &experiment.Experiment{
 	ID:    "bytetuning/formulas",
 	Seeds: oneSeed,
@@ -27,12 +28,14 @@ var formulas = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		j.Value("fill packets", full.Seconds()/bytetuning.FillTime(burstBuffer, burstHosts, 25*gbps, 25*gbps).Seconds())
+		j.Value("fill packets", full.Seconds()/bytetuning.FillTime(burstBuffer, burstHosts, 25*gbps,
+			25*gbps).Seconds())
 		for rate := units.BitRate(10); rate <= 400; rate += 10 {
 			r := rate * gbps
 			j.Series("DCTCP").Add(float64(rate), float64(bytetuning.DCTCPThreshold(r, 85*us)))
 			j.Series("ECN*").Add(float64(rate), float64(bytetuning.ECNStarThreshold(r, 85*us)))
-			j.Series("headroom").Add(float64(rate), float64(bytetuning.Headroom(r, 500*units.Nanosecond, 4200, 480)))
+			j.Series("headroom").Add(float64(rate),
+				float64(bytetuning.Headroom(r, 500*units.Nanosecond, 4200, 480)))
 		}
 		return nil
 	},
@@ -43,12 +46,14 @@ var formulas = &experiment.Experiment{
 		r.Claim("pause", r.Values("pause").Max())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Lines("thresholds", "Thresholds by formula, round trip 85 µs", "rate (Gb/s)", "KB")
+		p := figure.Lines("thresholds", "Thresholds by formula, round trip 85 µs", "rate (Gb/s)",
+			"KB")
 		for _, name := range []string{"DCTCP", "ECN*", "headroom"} {
 			s := r.Series(name).Scaled(1, 1e-3)
 			p.Add(name, s.X, s.Y)
 		}
-		t := &figure.Table{Name: "formulas", Title: "Equations with the paper's numbers", Header: []string{"what", "us"}}
+		t := &figure.Table{Name: "formulas", Title: "Equations with the paper's numbers",
+			Header: []string{"what", "us"}}
 		t.Row("fill of 32 MB by 240 hosts at 25 Gb/s", r.Values("fill")[0])
 		t.Row("P-PFC: 9 MB, 16 ports, 40 Gb/s", r.Values("ppfc")[0])
 		t.Row("longest pause at 40 Gb/s", r.Values("pause")[0])
@@ -57,8 +62,8 @@ var formulas = &experiment.Experiment{
 	},
 }
 
-// fillPackets has 240 hosts send to one at line rate, from the first frame that comes to a switch until its buffer is
-// full.
+// fillPackets has 240 hosts send to one at line rate, from the first frame that comes to a switch
+// until its buffer is full.
 func fillPackets(j *experiment.Job) (units.Duration, error) {
 	const frame = 1500 // bytes, with the check sequence that the buffer stores
 	net := fabric.New(fabric.Config{Seed: j.Seed})
@@ -74,7 +79,8 @@ func fillPackets(j *experiment.Job) (units.Duration, error) {
 		openloop.Put(net, net.Host(i), func() (openloop.Frame, bool) { return f, true }, nil)
 	}
 	openloop.Put(net, net.Host(burstHosts), nil, nil)
-	// A frame is stored whole, so that the burst begins in the switch when its first frames have come.
+	// A frame is stored whole, so that the burst begins in the switch when its first frames have
+	// come.
 	first := (25 * gbps).Duration(frame + 20)
 	var full units.Time
 	net.Every(10*units.Nanosecond, func(now units.Time) bool {

@@ -8,7 +8,8 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 )
 
-// manyQPs stand for the 500 queue pairs of a host, which after 300 ms of simulation still stood at PFC's threshold.
+// manyQPs stand for the 500 queue pairs of a host, which after 300 ms of simulation still stood at
+// PFC's threshold.
 func manyQPs(s experiment.Scale) int { return experiment.At(s, 50, 20) }
 
 // ofHost is what captions say of that.
@@ -27,7 +28,8 @@ func multiHost(j *experiment.Job) *scene.MultiHost {
 }
 
 // measureNIC runs a watermark of the NIC.
-func measureNIC(j *experiment.Job, m *scene.MultiHost, w bytetuning.Watermark) (*scene.MultiHostRun, error) {
+func measureNIC(j *experiment.Job, m *scene.MultiHost, w bytetuning.Watermark) (*scene.MultiHostRun,
+	error) {
 	if err := m.Apply(j.Context(), bytetuning.Point{w}); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,8 @@ import (
 // answers is the class of ACKs and CNPs, which have a queue of their own.
 const answers = 56 << 2
 
-// rdma puts endpoints on a network's hosts that do what those of scenes do: DCQCN as NVIDIA's NICs have it.
+// rdma puts endpoints on a network's hosts that do what those of scenes do: DCQCN as NVIDIA's NICs
+// have it.
 func rdma(net *fabric.Network, seed uint64, message units.Bytes) (*sim.Simulation, error) {
 	control, err := cc.Parse("dcqcn-nic")
 	if err != nil {

@@ -11,6 +11,10 @@ import (
 // Searches and traversals take tens of seconds: `make lab-small` runs them.
 func TestExperimentsAtSmallScale(t *testing.T) {
 	labtest.OneGoroutine(t)
-	long := []*experiment.Experiment{fig3a, fig3bc, fig11, fig13, table6, tunerOnModel, table8, compress}
-	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments), func(e *experiment.Experiment) bool { return slices.Contains(long, e) }))
+	long := []*experiment.Experiment{fig3a, fig3bc, fig11, fig13, table6, tunerOnModel, table8,
+		compress}
+	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments),
+		func(e *experiment.Experiment) bool {
+			return slices.Contains(long, e)
+		}))
 }

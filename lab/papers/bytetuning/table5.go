@@ -21,7 +21,8 @@ type store struct {
 
 func (s store) String() string { return s.Name }
 
-// stores are table 5's columns, and one more: DCTCP on processors that take half a microsecond for a packet.
+// stores are table 5's columns, and one more: DCTCP on processors that take half a microsecond for
+// a packet.
 var stores = []store{
 	{Name: "dctcp", Watermark: "dctcp", TCP: true},
 	{Name: "dctcp, 0.5 µs a packet", Watermark: "dctcp", TCP: true, PerPacket: us / 2},
@@ -30,8 +31,8 @@ var stores = []store{
 	{Name: "bytetuning", Watermark: "experience", Tuner: central},
 }
 
-// table5Scene is 20 clients of ten threads, each of which sets one value of 64 KB after the other. The server's answer is the
-// acknowledgement.
+// table5Scene is 20 clients of ten threads, each of which sets one value of 64 KB after the other.
+// The server's answer is the acknowledgement.
 func table5Scene(s experiment.Scale, seed uint64, c store) *scene.Target {
 	l := scene.Lab()
 	l.Hosts, l.Senders, l.QPs, l.Message, l.Requests, l.Seed = 10, 20, 10, 64*units.KiB, true, seed
@@ -41,7 +42,8 @@ func table5Scene(s experiment.Scale, seed uint64, c store) *scene.Target {
 	}
 	if c.TCP { // 20 µs more for a packet and its acknowledgement, as software takes
 		l.Control, l.Lossy = "dctcp", true
-		l.Host = fabric.HostConfig{TxDelay: 5 * us, RxDelay: 5 * us, CPU: fabric.CPU{PerPacket: c.PerPacket}}
+		l.Host = fabric.HostConfig{TxDelay: 5 * us, RxDelay: 5 * us,
+			CPU: fabric.CPU{PerPacket: c.PerPacket}}
 	}
 	return &scene.Target{Scene: l}
 }
@@ -57,7 +59,8 @@ var table5 = &experiment.Experiment{
 		w, err := bytetuning.Baseline(c.Watermark, t.Path())
 		if err == nil && c.Tuner != "" {
 			while := table5Scene(j.Scale, j.Seed, c)
-			while.Settle, while.Period = experiment.At(j.Scale, 10*ms, 5*ms), experiment.At(j.Scale, 10*ms, 5*ms)
+			while.Settle, while.Period = experiment.At(j.Scale, 10*ms, 5*ms), experiment.At(j.Scale,
+				10*ms, 5*ms)
 			w, err = tune(j, while, c.Tuner, w, 0.5, experiment.At(j.Scale, 100, 20))
 		}
 		if err != nil {
@@ -69,22 +72,30 @@ var table5 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		v := func(cell, name string) float64 { return r.Cell(cell).Values(name)[0] }
 		over := func(name, base string) float64 { return v("bytetuning", name) / v(base, name) }
-		r.Claim("tuned", claims.Value{}.With("thr_exp", claims.Number(over("goodput", "experience")-1)).
-			With("thr_mfr", claims.Number(over("goodput", "manufacturer")-1)))
-		r.Claim("queue", claims.Value{}.With("exp", claims.Number(over("queue", "experience"))).With("mfr", claims.Number(over("queue", "manufacturer"))))
+		r.Claim("tuned",
+			claims.Value{}.With("thr_exp", claims.Number(over("goodput", "experience")-1)).
+				With("thr_mfr", claims.Number(over("goodput", "manufacturer")-1)))
+		r.Claim("queue",
+			claims.Value{}.With("exp", claims.Number(over("queue", "experience"))).With("mfr",
+				claims.Number(over("queue", "manufacturer"))))
 		r.Claim("rdma-over-tcp", v("experience", "goodput")/v("dctcp", "goodput")-1)
-		r.Note("rdma-over-tcp", "here DCTCP's endpoints are no processors that could be busy: both fill the link, and 200 requests in the network hide 20 µs. "+
-			"On processors that take 0.5 µs for a packet DCTCP carries %.3g Gb/s", v("dctcp, 0.5 µs a packet", "goodput")/1e9)
+		r.Note("rdma-over-tcp", "here DCTCP's endpoints are no processors that could be busy: "+
+			"both fill the link, and 200 requests in the network hide 20 µs. "+
+			"On processors that take 0.5 µs for a packet DCTCP carries %.3g Gb/s",
+			v("dctcp, 0.5 µs a packet", "goodput")/1e9)
 		r.Claim("iops", v("bytetuning", "iops")*float64(64*units.KiB)*8/v("bytetuning", "goodput"))
 		t := table5Scene(r.Scale, 1, store{})
-		r.Claim("fct-little", v("bytetuning", "mean")*v("bytetuning", "iops")/float64(t.Senders*t.QPs))
+		r.Claim("fct-little", v("bytetuning", "mean")*v("bytetuning",
+			"iops")/float64(t.Senders*t.QPs))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{Name: "table5", Title: "Redis: SET of 64 KB in a closed loop",
-			Header: []string{"", "throughput (Gb/s)", "IOPS (1000)", "FCT (ms)", "p99 (ms)", "queue (1000 cells)", "marked (1000/s)", "lost", "watermark"}}
+			Header: []string{"", "throughput (Gb/s)", "IOPS (1000)", "FCT (ms)", "p99 (ms)",
+				"queue (1000 cells)", "marked (1000/s)", "lost", "watermark"}}
 		for _, c := range r.Cells() {
 			v := func(name string) float64 { return c.Values(name)[0] }
-			t.Row(c.Name, v("goodput")/1e9, v("iops")/1e3, v("mean")*1e3, v("p99")*1e3, v("queue")/256e3, v("marked")/1e3, v("lost"),
+			t.Row(c.Name, v("goodput")/1e9, v("iops")/1e3, v("mean")*1e3, v("p99")*1e3,
+				v("queue")/256e3, v("marked")/1e3, v("lost"),
 				recordedWatermark(c))
 		}
 		return []figure.Figure{t}

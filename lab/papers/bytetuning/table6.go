@@ -15,14 +15,17 @@ const busy = "beta 0.9"
 var table6 = &experiment.Experiment{
 	ID:    "bytetuning/table6",
 	Seeds: func(s experiment.Scale) int { return experiment.At(s, 3, 1) },
-	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("%s", append(nics, busy)...) },
+	Cells: func(experiment.Scale) []experiment.Cell {
+		return experiment.Sweep("%s", append(nics, busy)...)
+	},
 	Run: func(j *experiment.Job) error {
 		m := multiHost(j)
 		w := m.Default()
 		m.OneQueue = j.Name == "novoq"
 		if beta, ok := map[string]float64{"tuned": 0.5, busy: 0.9}[j.Name]; ok {
 			var err error
-			if w, err = tune(j, m, central, m.Default(), beta, experiment.At(j.Scale, 40, 12)); err != nil {
+			if w, err = tune(j, m, central, m.Default(), beta,
+				experiment.At(j.Scale, 40, 12)); err != nil {
 				return err
 			}
 		}
@@ -49,15 +52,21 @@ var table6 = &experiment.Experiment{
 		r.Claim("victim-order", victim)
 		if r.Scale == experiment.Full {
 			r.Claim("others-unharmed", others)
-			r.Note("others-unharmed", "half of equation 14 is the queue of the receivers' switch, in which a cell more or less counts when there are few: "+
-				"tuning may end at a Kmin that costs A and B a quarter. With beta 0.9 A and B have %.1f and %.1f Gb/s, and the victim %.1f",
-				r.Cell(busy).Values("A").Mean()/1e9, r.Cell(busy).Values("B").Mean()/1e9, r.Cell(busy).Values("victim").Mean()/1e9)
+			r.Note("others-unharmed", "half of equation 14 is the queue of the receivers' "+
+				"switch, in which a cell more or less counts when there are few: "+
+				"tuning may end at a Kmin that costs A and B a quarter. With beta 0.9 A and B "+
+				"have %.1f and %.1f Gb/s, and the victim %.1f",
+				r.Cell(busy).Values("A").Mean()/1e9, r.Cell(busy).Values("B").Mean()/1e9,
+				r.Cell(busy).Values("victim").Mean()/1e9)
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "victim", Title: "A NIC of two hosts: goodput in Gb/s; " + ofHost(r.Scale),
-			Header: []string{"", "A to C_1", "B to C_1", "B to C_2, 1 QP", "TX-PFC", "paper: A", "B", "1 QP", "watermark, first seed"}}
-		paper := map[string][]any{"novoq": {25.1, 24.8, 3.5}, "voq": {25.2, 25., 22.6}, "tuned": {25.2, 25., 41.}, busy: {"", "", ""}}
+		t := &figure.Table{Name: "victim",
+			Title: "A NIC of two hosts: goodput in Gb/s; " + ofHost(r.Scale),
+			Header: []string{"", "A to C_1", "B to C_1", "B to C_2, 1 QP", "TX-PFC", "paper: A",
+				"B", "1 QP", "watermark, first seed"}}
+		paper := map[string][]any{"novoq": {25.1, 24.8, 3.5}, "voq": {25.2, 25., 22.6},
+			"tuned": {25.2, 25., 41.}, busy: {"", "", ""}}
 		for _, c := range r.Cells() {
 			row := []any{c.Name}
 			for _, what := range []string{"A", "B", "victim"} {

@@ -30,11 +30,13 @@ var table7 = &experiment.Experiment{
 		r.Claim("eq16", r.Values("eq16")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "overhead", Title: "40 hosts, 7 switches of 32 ports and 8 queues; a sample is the network's state, with INT and sFlow one report",
+		t := &figure.Table{Name: "overhead", Title: "40 hosts, 7 switches of 32 ports and 8 " +
+			"queues; a sample is the network's state, with INT and sFlow one report",
 			Header: []string{"source", "bytes a sample", "Mb/s", "paper Mb/s"}}
 		paper := map[string]float64{"snmp": 11.2, "sflow": 16.6, "ont": 13.78, "int": 10.2}
 		for _, name := range telemetry.Names() {
-			t.Row(name, r.Values(name + " sample")[0], r.Values(name + " overhead")[0]/1e6, paper[name])
+			t.Row(name, r.Values(name + " sample")[0], r.Values(name + " overhead")[0]/1e6,
+				paper[name])
 		}
 		return []figure.Figure{t}
 	},

@@ -10,16 +10,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The tuners: agents that change when they like, one tuner that changes all at once, and the same agents with a common
-// beat.
+// The tuners: agents that change when they like, one tuner that changes all at once, and the same
+// agents with a common beat.
 const (
 	independent = "acc:beat=3"
 	central     = "anneal:tem=0.1,again=false"
 	together    = "acc"
 )
 
-// agentSpace is what agents choose among, twelve settings of ECN, and here also what the one tuner does: so that the two
-// differ in nothing but who decides when.
+// agentSpace is what agents choose among, twelve settings of ECN, and here also what the one tuner
+// does: so that the two differ in nothing but who decides when.
 func agentSpace() bytetuning.Space {
 	s := bytetuning.Traversal()
 	s.Kmin = []units.Bytes{s.Kmin[0], s.Kmin[3], s.Kmin[6], s.Kmin[10]}
@@ -49,21 +49,24 @@ var table8 = &experiment.Experiment{
 		}
 		start := bytetuning.Point{w, w}
 		objective := bytetuning.NewObjective()
-		tuner, err := bytetuning.New(j.Params.(string), bytetuning.Problem{Layers: layers, Start: start, Energy: objective.Energy, Seed: j.Seed})
+		tuner, err := bytetuning.New(j.Params.(string),
+			bytetuning.Problem{Layers: layers, Start: start, Energy: objective.Energy,
+				Seed: j.Seed})
 		if err != nil {
 			return err
 		}
 		budget := experiment.At(j.Scale, 60, 30)
-		s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start, Budget: budget, Each: func(p bytetuning.Progress) {
-			j.Progress(float64(p.N) / float64(budget))
-			if p.Measurement == nil {
-				return
-			}
-			for i, name := range []string{"tor", "leaf"} {
-				x := p.Measurement.Switches[i]
-				j.Series(name).Add(float64(x.Throughput), float64(x.Queue))
-			}
-		}}
+		s := &bytetuning.Search{Target: t, Tuner: tuner, Objective: objective, Start: start,
+			Budget: budget, Each: func(p bytetuning.Progress) {
+				j.Progress(float64(p.N) / float64(budget))
+				if p.Measurement == nil {
+					return
+				}
+				for i, name := range []string{"tor", "leaf"} {
+					x := p.Measurement.Switches[i]
+					j.Series(name).Add(float64(x.Throughput), float64(x.Queue))
+				}
+			}}
 		_, err = s.Run(j.Context())
 		return err
 	},
@@ -95,14 +98,18 @@ var table8 = &experiment.Experiment{
 			}
 			return all.Mean()
 		}
-		a, b, c := until(independent).Percentile(50), until(central).Percentile(50), until(together).Percentile(50)
+		a, b, c := until(independent).Percentile(50), until(central).Percentile(50),
+			until(together).Percentile(50)
 		r.Claim("variance", a/b)
-		r.Note("variance", "measurements until within 2 %% of the best of all runs, median: %v by agents, %v by one tuner, %v by the same agents with a "+
+		r.Note("variance", "measurements until within 2 %% of the best of all runs, median: %v "+
+			"by agents, %v by one tuner, %v by the same agents with a "+
 			"common beat, all among the same twelve settings of ECN for each layer", a, b, c)
 		if r.Scale == experiment.Full {
 			r.Claim("variance-objective", spread(independent)/spread(central))
-			r.Note("variance-objective", "agents settle (eps falls to 0.05), while annealing goes on trying: what its proposals measure is in its last third, too. "+
-				"The same agents with a common beat: %.2f of their deviation without", spread(together)/spread(independent))
+			r.Note("variance-objective", "agents settle (eps falls to 0.05), while annealing "+
+				"goes on trying: what its proposals measure is in its last third, too. "+
+				"The same agents with a common beat: %.2f of their deviation without",
+				spread(together)/spread(independent))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -119,7 +126,8 @@ var table8 = &experiment.Experiment{
 	},
 }
 
-// table8Energies answers f of every measurement, by tuner and seed, and the best, by the records of all.
+// table8Energies answers f of every measurement, by tuner and seed, and the best, by the records of
+// all.
 func table8Energies(r *experiment.Results) (energies map[string][][]float64, top float64) {
 	measurements := map[string][][]*bytetuning.Measurement{}
 	judge := bytetuning.NewObjective()

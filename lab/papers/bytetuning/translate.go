@@ -14,27 +14,35 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wanted is the worked example, by dialect: lines, or parts of them, and what is left out with a warning.
+// wanted is the worked example, by dialect: lines, or parts of them, and what is left out with a
+// warning.
 var wanted = []struct {
 	dialect string
 	parts   []string
 	omitted []string
 }{
-	{"sonic", []string{`"green_min_threshold": "200000"`, `"green_max_threshold": "400000"`, `"green_drop_probability": "20"`, `"xoff": "35840"`, `"dynamic_th": "-3"`}, nil},
-	{"nxos", []string{"minimum-threshold 200 kbytes maximum-threshold 400 kbytes drop-probability 20"}, []string{"alpha", "headroom"}},
-	{"eos", []string{"minimum-threshold 200 kbytes maximum-threshold 400 kbytes max-mark-probability 20"}, []string{"alpha"}},
-	{"h3c", []string{"low-limit 782 high-limit 1563 discard-probability 20", "dynamic 11", "headroom 140"}, nil},
-	{"huawei", []string{"low-limit 200000 high-limit 400000 discard-percentage 20", "hdrm 36 kbytes"}, []string{"alpha"}},
+	{"sonic", []string{`"green_min_threshold": "200000"`, `"green_max_threshold": "400000"`,
+		`"green_drop_probability": "20"`, `"xoff": "35840"`, `"dynamic_th": "-3"`}, nil},
+	{"nxos", []string{"minimum-threshold 200 kbytes maximum-threshold 400 kbytes " +
+		"drop-probability 20"}, []string{"alpha", "headroom"}},
+	{"eos", []string{"minimum-threshold 200 kbytes maximum-threshold 400 kbytes " +
+		"max-mark-probability 20"}, []string{"alpha"}},
+	{"h3c", []string{"low-limit 782 high-limit 1563 discard-probability 20", "dynamic 11",
+		"headroom 140"}, nil},
+	{"huawei", []string{"low-limit 200000 high-limit 400000 discard-percentage 20",
+		"hdrm 36 kbytes"}, []string{"alpha"}},
 	{"onyx", []string{"minimum-absolute 200 maximum-absolute 400", "alpha 1/8"}, []string{"pmax"}},
-	{"nvue", []string{"min-threshold 200000", "max-threshold 400000", "probability 20"}, []string{"alpha"}},
+	{"nvue", []string{"min-threshold 200000", "max-threshold 400000", "probability 20"},
+		[]string{"alpha"}},
 }
 
 func vector() *intent.Intent {
 	return &intent.Intent{
-		Name:      "leaf",
-		Chip:      intent.Chip{Cell: 256},
-		Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20, Headroom: 35_840, Alpha: -3},
-		Priority:  3, Queue: 3, Interfaces: []string{"1/1"},
+		Name: "leaf",
+		Chip: intent.Chip{Cell: 256},
+		Watermark: bytetuning.Watermark{Kmin: 200_000, Kmax: 400_000, Pmax: 20, Headroom: 35_840,
+			Alpha: -3},
+		Priority: 3, Queue: 3, Interfaces: []string{"1/1"},
 	}
 }
 
@@ -96,7 +104,9 @@ var translate = &experiment.Experiment{
 		r.Claim("roundtrip", sum)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "dialects", Title: "The worked example, and 1000 random intents there and back", Header: []string{"dialect", "left out", "violations"}}
+		t := &figure.Table{Name: "dialects",
+			Title:  "The worked example, and 1000 random intents there and back",
+			Header: []string{"dialect", "left out", "violations"}}
 		for _, w := range wanted {
 			t.Row(w.dialect, strings.Join(w.omitted, " "), r.Values("violations "+w.dialect).Sum())
 		}
@@ -104,7 +114,8 @@ var translate = &experiment.Experiment{
 	},
 }
 
-// lostInTranslation counts what of an intent comes back as something else, or below what was wanted.
+// lostInTranslation counts what of an intent comes back as something else, or below what was
+// wanted.
 func lostInTranslation(name string, i *intent.Intent) (bad int, err error) {
 	d, err := dialect.Get(name)
 	if err != nil {
@@ -120,8 +131,10 @@ func lostInTranslation(name string, i *intent.Intent) (bad int, err error) {
 	}
 	e, b := r.Effective, back[0]
 	for what, right := range map[string]bool{
-		"kmin": e.Kmin == b.Kmin && e.Kmin >= i.Kmin, "kmax": e.Kmax == b.Kmax && e.Kmax >= i.Kmax, "pmax": e.Pmax == b.Pmax,
-		"headroom": e.Headroom == b.Headroom && e.Headroom >= i.Headroom, "alpha": e.Alpha == b.Alpha,
+		"kmin": e.Kmin == b.Kmin && e.Kmin >= i.Kmin, "kmax": e.Kmax == b.Kmax && e.Kmax >= i.Kmax,
+		"pmax":     e.Pmax == b.Pmax,
+		"headroom": e.Headroom == b.Headroom && e.Headroom >= i.Headroom,
+		"alpha":    e.Alpha == b.Alpha,
 		"priority": e.Priority == b.Priority, "queue": e.Queue == b.Queue,
 	} {
 		if !right && !slices.Contains(r.Omitted, what) {

@@ -33,7 +33,8 @@ func (m *remembered) Measure(ctx context.Context) (*bytetuning.Measurement, erro
 }
 
 // modelTuners are compared on the model.
-var modelTuners = []string{"anneal:tem=1", "anneal:tem=100", "anneal:tem=0.1,again=false", "greedy", "random"}
+var modelTuners = []string{"anneal:tem=1", "anneal:tem=100", "anneal:tem=0.1,again=false", "greedy",
+	"random"}
 
 func modelBudget(s experiment.Scale) int { return experiment.At(s, 1000, 300) }
 
@@ -55,11 +56,13 @@ var tunerOnModel = &experiment.Experiment{
 
 		// The grid, of which the objective's records are those that all are judged by.
 		objective := bytetuning.NewObjective()
-		grid, err := bytetuning.New("grid", bytetuning.Problem{Layers: plant.Layers(), Start: start, Energy: objective.Energy})
+		grid, err := bytetuning.New("grid", bytetuning.Problem{Layers: plant.Layers(), Start: start,
+			Energy: objective.Energy})
 		if err != nil {
 			return err
 		}
-		whole := &bytetuning.Search{Target: plant, Tuner: grid, Objective: objective, Start: start, Failures: 1 << 30}
+		whole := &bytetuning.Search{Target: plant, Tuner: grid, Objective: objective, Start: start,
+			Failures: 1 << 30}
 		top, err := whole.Run(j.Context())
 		if err != nil {
 			return err
@@ -74,7 +77,8 @@ var tunerOnModel = &experiment.Experiment{
 		}
 		for _, spec := range tuners {
 			for seed := j.Seed; seed < j.Seed+seeds; seed++ {
-				if err := tuneModel(j, plant, spec, start, seed, objective, top.BestEnergy); err != nil {
+				if err := tuneModel(j, plant, spec, start, seed, objective,
+					top.BestEnergy); err != nil {
 					return err
 				}
 			}
@@ -86,16 +90,24 @@ var tunerOnModel = &experiment.Experiment{
 		tuned := r.Values("anneal:tem=1 best")
 		r.Claim("beats-default", tuned.Min()-r.Values("default")[0])
 		r.Claim("near-optimum", 1-tuned.Percentile(50)/grid)
-		r.Note("near-optimum", "energies of good points differ by hundredths, so that a temperature of 1 takes nearly every worse point, and cools to %.2g only; "+
-			"and half of the measurements are of the present point again. With tem=0.1,again=false it comes nearer (table)", math.Pow(0.99, float64(modelBudget(r.Scale))/20))
+		r.Note("near-optimum", "energies of good points differ by hundredths, so that a "+
+			"temperature of 1 takes nearly every worse point, and cools to %.2g only; "+
+			"and half of the measurements are of the present point again. With "+
+			"tem=0.1,again=false it comes nearer (table)", math.Pow(0.99,
+			float64(modelBudget(r.Scale))/20))
 		if r.Scale == experiment.Full {
-			r.Claim("tem0", r.Values("anneal:tem=1 until").Percentile(50)/r.Values("anneal:tem=100 until").Percentile(50))
+			r.Claim("tem0",
+				r.Values("anneal:tem=1 until").Percentile(50)/
+					r.Values("anneal:tem=100 until").Percentile(50))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		best := figure.Lines("best", "Tuning the model of 8 x 40 Gb/s: the best so far, first seed", "measurement", "f (of the grid's best)")
-		t := &figure.Table{Name: "tuners", Title: fmt.Sprintf("Tuners on the model, %d measurements", modelBudget(r.Scale)),
-			Header: []string{"tuner", "median f of the grid's best", "least", "median measurements to within 5 %"}}
+		best := figure.Lines("best", "Tuning the model of 8 x 40 Gb/s: the best so far, first seed",
+			"measurement", "f (of the grid's best)")
+		t := &figure.Table{Name: "tuners",
+			Title: fmt.Sprintf("Tuners on the model, %d measurements", modelBudget(r.Scale)),
+			Header: []string{"tuner", "median f of the grid's best", "least",
+				"median measurements to within 5 %"}}
 		tuners := modelTuners
 		if r.Scale == experiment.Small {
 			tuners = tuners[:1]
@@ -111,23 +123,26 @@ var tunerOnModel = &experiment.Experiment{
 }
 
 // tuneModel runs one tuner with one seed, and judges what it found by the records of the grid.
-func tuneModel(j *experiment.Job, plant *remembered, spec string, start bytetuning.Point, seed uint64, judge *bytetuning.Objective, top float64) error {
+func tuneModel(j *experiment.Job, plant *remembered, spec string, start bytetuning.Point,
+	seed uint64, judge *bytetuning.Objective, top float64) error {
 	objective := bytetuning.NewObjective()
-	tuner, err := bytetuning.New(spec, bytetuning.Problem{Layers: plant.Layers(), Start: start, Energy: objective.Energy, Seed: seed})
+	tuner, err := bytetuning.New(spec, bytetuning.Problem{Layers: plant.Layers(), Start: start,
+		Energy: objective.Energy, Seed: seed})
 	if err != nil {
 		return err
 	}
 	var so []float64 // the best so far, by the judge
-	s := &bytetuning.Search{Target: plant, Tuner: tuner, Objective: objective, Start: start, Budget: modelBudget(j.Scale), Each: func(p bytetuning.Progress) {
-		f := 0.
-		if p.Measurement != nil {
-			f = judge.Energy(p.Measurement)
-		}
-		if len(so) > 0 {
-			f = max(f, so[len(so)-1])
-		}
-		so = append(so, f)
-	}}
+	s := &bytetuning.Search{Target: plant, Tuner: tuner, Objective: objective, Start: start,
+		Budget: modelBudget(j.Scale), Each: func(p bytetuning.Progress) {
+			f := 0.
+			if p.Measurement != nil {
+				f = judge.Energy(p.Measurement)
+			}
+			if len(so) > 0 {
+				f = max(f, so[len(so)-1])
+			}
+			so = append(so, f)
+		}}
 	out, err := s.Run(j.Context())
 	if err != nil {
 		return err

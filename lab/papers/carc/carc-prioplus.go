@@ -19,10 +19,12 @@ var (
 	highFirst  = pooled{"active"}
 )
 
-// Virtual priorities of the two classes, of eight; credits of the pool that is granted high first have them, too.
+// Virtual priorities of the two classes, of eight; credits of the pool that is granted high first
+// have them, too.
 const lowClass, highClass = 2, 6
 
-// carcPrioPlus: a low class, and a high one that comes when the program slows down: the network is empty then.
+// carcPrioPlus: a low class, and a high one that comes when the program slows down: the network is
+// empty then.
 var carcPrioPlus = &experiment.Experiment{
 	ID: "beyond/carc-prioplus",
 	Cells: func(experiment.Scale) (out []experiment.Cell) {
@@ -37,7 +39,8 @@ var carcPrioPlus = &experiment.Experiment{
 		r.Claim("strict", first.Values("share").Mean())
 		r.Claim("idle-used", first.Values("util").Min())
 		if r.Scale == experiment.Small {
-			r.Note("idle-used", "with equal pools it is %.2f: not credits, but PrioPlus of two flows whose BDP is four packets", equal.Values("util").Min())
+			r.Note("idle-used", "with equal pools it is %.2f: not credits, but PrioPlus of two "+
+				"flows whose BDP is four packets", equal.Values("util").Min())
 		}
 		if r.Scale == experiment.Full {
 			r.Claim("blind-without", equal.Values("share").Mean())
@@ -46,7 +49,9 @@ var carcPrioPlus = &experiment.Experiment{
 	Figures: func(r *experiment.Results) (out []figure.Figure) {
 		for _, c := range r.Cells() {
 			p := c.Params.(pooled)
-			f := figure.Lines("goodput-"+p.Share, "What is delivered of two classes, the high one from 5 ms on, when the program slows down: "+c.Name, "time (ms)", "goodput (Gb/s)")
+			f := figure.Lines("goodput-"+p.Share, "What is delivered of two classes, the high "+
+				"one from 5 ms on, when the program slows down: "+c.Name, "time (ms)",
+				"goodput (Gb/s)")
 			for _, class := range []string{"low", "high"} {
 				s := c.Seeds()[0].Series(class).Scaled(1e3, 1e-9)
 				f.Add(class, s.X, s.Y)
@@ -104,7 +109,9 @@ func (p pooled) run(j *experiment.Job) error {
 		}
 		return 0
 	}
-	c.watch = func() { c.classes = [2]*fabric.Series{b.goodput(c.bin(), lows...), b.goodput(c.bin(), highs...)} }
+	c.watch = func() {
+		c.classes = [2]*fabric.Series{b.goodput(c.bin(), lows...), b.goodput(c.bin(), highs...)}
+	}
 	if err := c.run(); err != nil {
 		return err
 	}

@@ -15,7 +15,8 @@ var (
 	carcAndCC  = gates{CC: "swift", Credits: true}
 )
 
-// carcSwift: credits beside Swift, at a program that slows down and a link that is shared for a while.
+// carcSwift: credits beside Swift, at a program that slows down and a link that is shared for a
+// while.
 var carcSwift = &experiment.Experiment{
 	ID:    "beyond/carc-swift",
 	Cells: gateCells(swiftAlone, carcAlone, carcAndCC),
@@ -38,11 +39,17 @@ var carcSwift = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		both, alone, swift := r.Cell(carcAndCC.String()), r.Cell(carcAlone.String()), r.Cell(swiftAlone.String())
+		both, alone, swift := r.Cell(carcAndCC.String()), r.Cell(carcAlone.String()),
+			r.Cell(swiftAlone.String())
 		r.Claim("min-of-two", phaseShares(both))
-		r.Claim("no-oscillation", both.Values("variation").Mean()/max(alone.Values("variation").Mean(), swift.Values("variation").Mean()))
-		r.Note("no-oscillation", "with both the coefficient is %.2f of what is delivered, for lines are returned in quarters of a connection's credits while the program has work, and %.2f of what the "+
-			"program consumes; Swift alone has %.2f and %.2f, for receivers run out of receives", both.Values("variation").Mean(), both.Values("consumption").Mean(),
+		r.Claim("no-oscillation",
+			both.Values("variation").Mean()/max(alone.Values("variation").Mean(),
+				swift.Values("variation").Mean()))
+		r.Note("no-oscillation", "with both the coefficient is %.2f of what is delivered, for "+
+			"lines are returned in quarters of a connection's credits while the program has "+
+			"work, and %.2f of what the "+
+			"program consumes; Swift alone has %.2f and %.2f, for receivers run out of receives",
+			both.Values("variation").Mean(), both.Values("consumption").Mean(),
 			swift.Values("variation").Mean(), swift.Values("consumption").Mean())
 		r.Claim("misses", both.Values("misses").Mean()-alone.Values("misses").Mean())
 		if r.Scale == experiment.Full {
@@ -78,7 +85,8 @@ func phaseShares(p experiment.Pool) claims.Value {
 }
 
 func courseFigure(r *experiment.Results, name string) figure.Figure {
-	f := figure.Lines(name, "What is delivered to the program: v2 falls to 0.4 and rises again, then other traffic takes half of the link", "time (ms)", "goodput (Gb/s)")
+	f := figure.Lines(name, "What is delivered to the program: v2 falls to 0.4 and rises again, "+
+		"then other traffic takes half of the link", "time (ms)", "goodput (Gb/s)")
 	for _, c := range r.Cells() {
 		s := c.Seeds()[0].Series("goodput").Scaled(1e3, 1e-9)
 		f.Add(c.Name, s.X, s.Y)
@@ -87,12 +95,15 @@ func courseFigure(r *experiment.Results, name string) figure.Figure {
 }
 
 func courseTable(r *experiment.Results) *figure.Table {
-	t := &figure.Table{Name: "gates", Title: "Goodput over the tighter limit in each phase, and what it costs",
-		Header: []string{"gates", "phase 1", "2", "3", "4", "coefficient of variation", "of what is consumed", "read misses", "RNR NAKs", "explicit CREDITs of messages"}}
+	t := &figure.Table{Name: "gates",
+		Title: "Goodput over the tighter limit in each phase, and what it costs",
+		Header: []string{"gates", "phase 1", "2", "3", "4", "coefficient of variation",
+			"of what is consumed", "read misses", "RNR NAKs", "explicit CREDITs of messages"}}
 	for _, c := range r.Cells() {
 		s := c.Seeds()[0]
 		v := s.Values("share")
-		t.Row(c.Name, v[0], v[1], v[2], v[3], c.Values("variation").Mean(), c.Values("consumption").Mean(), c.Values("misses").Mean(), c.Values("rnr").Mean(),
+		t.Row(c.Name, v[0], v[1], v[2], v[3], c.Values("variation").Mean(),
+			c.Values("consumption").Mean(), c.Values("misses").Mean(), c.Values("rnr").Mean(),
 			c.Values("explicit").Sum()/max(1, c.Values("messages").Sum()))
 	}
 	return t

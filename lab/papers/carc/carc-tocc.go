@@ -16,7 +16,8 @@ var (
 	jointGate  = gates{CC: "swift", Tokens: "joint"}
 )
 
-// carcToCC: credits beside tokens, or tokens that are granted only where there is room in the cache.
+// carcToCC: credits beside tokens, or tokens that are granted only where there is room in the
+// cache.
 var carcToCC = &experiment.Experiment{
 	ID:    "beyond/carc-tocc",
 	Cells: gateCells(toccAlone, twoGates, threeGates, jointGate),
@@ -39,7 +40,8 @@ var carcToCC = &experiment.Experiment{
 		unfinished := 0.
 		for _, c := range []experiment.Pool{three, one} {
 			for i := range phases {
-				v = v.With(fmt.Sprintf("%s, phase %d", c.Name, i+1), claims.Number(underLimiter(c, i)))
+				v = v.With(fmt.Sprintf("%s, phase %d", c.Name, i+1),
+					claims.Number(underLimiter(c, i)))
 			}
 		}
 		for _, c := range r.Cells() {
@@ -47,19 +49,24 @@ var carcToCC = &experiment.Experiment{
 		}
 		r.Claim("min-of-two", v)
 		if r.Scale == experiment.Small {
-			r.Note("min-of-two", "of what is delivered; in phase 2 the program consumes %.2f of the limit, and what is more fills the cache, of which δ had taken "+
-				"a part when it was first full: 256 KB are much of 2 ms at 4 Gb/s", three.Values("eaten")[1])
+			r.Note("min-of-two", "of what is delivered; in phase 2 the program consumes %.2f of "+
+				"the limit, and what is more fills the cache, of which δ had taken "+
+				"a part when it was first full: 256 KB are much of 2 ms at 4 Gb/s",
+				three.Values("eaten")[1])
 		}
 		r.Claim("no-deadlock", unfinished)
-		r.Note("fewer-stale", "%.1f MB against %.1f in three gates, %.1f with tokens alone; with other traffic that is under tokens, too, the joint grant discarded none",
-			one.Values("discarded").Mean()/1e6, three.Values("discarded").Mean()/1e6, r.Cell(toccAlone.String()).Values("discarded").Mean()/1e6)
+		r.Note("fewer-stale", "%.1f MB against %.1f in three gates, %.1f with tokens alone; with "+
+			"other traffic that is under tokens, too, the joint grant discarded none",
+			one.Values("discarded").Mean()/1e6, three.Values("discarded").Mean()/1e6,
+			r.Cell(toccAlone.String()).Values("discarded").Mean()/1e6)
 		r.Claim("fewer-stale", one.Values("discarded").Mean()/(three.Values("discarded").Mean()+1))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{Name: "tokens", Title: "Tokens that were discarded, and read misses",
 			Header: []string{"gates", "discarded (MB)", "read misses", "coefficient of variation"}}
 		for _, c := range r.Cells() {
-			t.Row(c.Name, c.Values("discarded").Mean()/1e6, c.Values("misses").Mean(), c.Values("variation").Mean())
+			t.Row(c.Name, c.Values("discarded").Mean()/1e6, c.Values("misses").Mean(),
+				c.Values("variation").Mean())
 		}
 		return []figure.Figure{courseFigure(r, "goodput"), courseTable(r), t}
 	},
@@ -75,7 +82,8 @@ func (c *course) limiter() (float64, error) {
 	return 1 - share, err
 }
 
-// underLimiter is goodput over the tighter limit of a phase, of which the link's is without what tokens take.
+// underLimiter is goodput over the tighter limit of a phase, of which the link's is without what
+// tokens take.
 func underLimiter(p experiment.Pool, phase int) float64 {
 	sum, n := 0., 0
 	for _, s := range p.Seeds() {

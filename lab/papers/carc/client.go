@@ -34,8 +34,10 @@ type conn struct {
 }
 
 func (m *model) connect(l load, window int) error {
-	c := &conn{load: l, m: m, thread: m.threads[l.thread], window: uint64(window), size: l.packet + overhead, cwnd: units.GiB}
-	path := cc.Path{LineRate: m.link, BaseRTT: 2 * oneWay, Payload: l.packet, Signals: cc.SignalMarks}
+	c := &conn{load: l, m: m, thread: m.threads[l.thread], window: uint64(window),
+		size: l.packet + overhead, cwnd: units.GiB}
+	path := cc.Path{LineRate: m.link, BaseRTT: 2 * oneWay, Payload: l.packet,
+		Signals: cc.SignalMarks}
 	if l.copies {
 		c.copied = m.host.Walk(units.Bytes(l.flow)*l.packet, true)
 	}
@@ -52,7 +54,8 @@ func (m *model) connect(l load, window int) error {
 			return err
 		}
 		c.look = c.due
-		c.out = cc.Outgoing{Bytes: l.packet, Message: l.packet, Completes: true, Backlog: cc.Backlog{Waits: units.GiB}}
+		c.out = cc.Outgoing{Bytes: l.packet, Message: l.packet, Completes: true,
+			Backlog: cc.Backlog{Waits: units.GiB}}
 		c.granter.Attach(c)
 		terms := c.granter.Terms()
 		c.granter.Agree(terms)

@@ -42,7 +42,8 @@ func (g gates) String() string {
 	return name
 }
 
-// phases are the parts of a run of 20: the program's rate and other traffic, as shares of a link, from one to the next.
+// phases are the parts of a run of 20: the program's rate and other traffic, as shares of a link,
+// from one to the next.
 var phases = []struct {
 	from, until units.Duration // of 20
 	v2, cross   float64
@@ -65,8 +66,8 @@ type course struct {
 
 const (
 	courseRTT = 12 * us
-	// courseMiss is what a line that is not in the cache costs a program of 16 threads, which wait for lines side by side:
-	// 90 ns against 20 in each.
+	// courseMiss is what a line that is not in the cache costs a program of 16 threads, which wait
+	// for lines side by side: 90 ns against 20 in each.
 	courseMiss = (90 - 20) * units.Nanosecond / 16
 	// courseWays are those of its cache, of which a NIC allocates in two.
 	courseWays = 16
@@ -90,9 +91,11 @@ func newCourse(j *experiment.Job, g gates, whole units.Duration) (*course, error
 	}
 	c.bed = b
 	scaled := func(kb float64) units.Bytes { return units.Bytes(kb * 1000 * float64(rate) / 100e9) }
-	b.queues[0].ECN = fabric.ECN{Kmin: scaled(100), Kmax: scaled(400), Pmax: 0.2} // HPCC's for 100 Gb/s
+	// HPCC's for 100 Gb/s
+	b.queues[0].ECN = fabric.ECN{Kmin: scaled(100), Kmax: scaled(400), Pmax: 0.2}
 	if g.Credits {
-		spec, err := carc.Parse(fmt.Sprintf("llc=%dB,ddio=%dB", int64(llc), int64(llc/courseWays*2)))
+		spec, err := carc.Parse(fmt.Sprintf("llc=%dB,ddio=%dB", int64(llc),
+			int64(llc/courseWays*2)))
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +117,9 @@ func (c *course) controls() error {
 	if c.Split {
 		c.bed.compute = func(_ int, now units.Time) (cc.Controller, error) {
 			distance := nicoffload.TypicalPCIe
-			return nicoffload.NewShared(nicoffload.Config{Aggregation: nicoffload.DefaultAggregation}, nicoffload.AgentConfig{}, &distance, now)
+			return nicoffload.NewShared(
+				nicoffload.Config{Aggregation: nicoffload.DefaultAggregation},
+				nicoffload.AgentConfig{}, &distance, now)
 		}
 	}
 	var control cc.Control
@@ -145,8 +150,8 @@ func virtual(priority int) (cc.Control, error) {
 	return spec, spec.Check()
 }
 
-// tokens adds ToCC, of which an endpoint's receivers share one. Where tokens carry credits, too, each connection's are at
-// most its part of the cache.
+// tokens adds ToCC, of which an endpoint's receivers share one. Where tokens carry credits, too,
+// each connection's are at most its part of the cache.
 func (c *course) tokens(part units.Bytes) error {
 	spec, err := tocc.Parse("unsch=0B")
 	if err != nil {
@@ -239,7 +244,8 @@ func (c *course) variation(rate *fabric.Series) (worst float64) {
 	return worst
 }
 
-// settling is how long after a step goodput, the mean of five bins, is outside 20 % of its phase's mean, the longest.
+// settling is how long after a step goodput, the mean of five bins, is outside 20 % of its phase's
+// mean, the longest.
 func (c *course) settling() (longest units.Duration) {
 	const smooth = 5
 	for i, p := range phases {
@@ -249,7 +255,8 @@ func (c *course) settling() (longest units.Duration) {
 			if k < smooth || at.Add(-smooth*c.bin()).Before(from) || at.After(until) {
 				continue
 			}
-			if v := experiment.Values(c.good.Values[k+1-smooth : k+1]).Mean(); math.Abs(v/mean-1) > 0.2 {
+			if v := experiment.Values(c.good.Values[k+1-smooth : k+1]).Mean(); math.Abs(v/mean-1) >
+				0.2 {
 				longest = max(longest, at.Sub(from))
 			}
 		}

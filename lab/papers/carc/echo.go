@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// echo is a server whose threads each echo requests of 256 bytes, with so many ticks of processing: at no ticks the link
-// is slower than the threads.
+// echo is a server whose threads each echo requests of 256 bytes, with so many ticks of processing:
+// at no ticks the link is slower than the threads.
 type echo struct {
 	Variant string
 	Ticks   int
@@ -45,7 +45,8 @@ func runEcho(variants ...variant) func(*experiment.Job) error {
 		}
 		var loads []load
 		for i := range threads {
-			loads = append(loads, load{thread: i, packet: 256, answer: 256, ticks: e.Ticks, flow: 1})
+			loads = append(loads, load{thread: i, packet: 256, answer: 256, ticks: e.Ticks,
+				flow: 1})
 		}
 		m, err := newModel(mc.with(v), v.scheme, loads)
 		if err != nil {
@@ -65,7 +66,8 @@ func echoFigures(r *experiment.Results, variants ...variant) []figure.Figure {
 		var x, y, z []float64
 		for _, n := range echoTicks(r.Scale) {
 			c := r.Cell(echo{v.name, n}.String())
-			x, y, z = append(x, float64(n)), append(y, c.Values("rate")[0]/1e6), append(z, 100*c.Values("miss")[0])
+			x, y, z = append(x, float64(n)), append(y, c.Values("rate")[0]/1e6), append(z,
+				100*c.Values("miss")[0])
 		}
 		rate.Add(v.name, x, y)
 		if !v.ideal {

@@ -12,7 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// eq1: credits by formula 1, the example of footnote 4, and what is unconsumed when credits are not loosened.
+// eq1: credits by formula 1, the example of footnote 4, and what is unconsumed when credits are not
+// loosened.
 var eq1 = &experiment.Experiment{
 	ID:    "carc/eq1",
 	Seeds: oneSeed,
@@ -28,13 +29,16 @@ var eq1 = &experiment.Experiment{
 		for _, mode := range []string{"rr", "oneway"} {
 			for _, order := range []hostmodel.Order{hostmodel.FIFO, hostmodel.LIFO} {
 				for _, ticks := range []int{0, 400, 2000} {
-					mc := machine{cache: hostmodel.Xeon4309Y, link: 100 * gbps, ring: 4096, hit: lineHit, miss: lineMiss}
+					mc := machine{cache: hostmodel.Xeon4309Y, link: 100 * gbps, ring: 4096,
+						hit: lineHit, miss: lineMiss}
 					mc.cache.Size /= 8 // a ring is twice the cache
 					var loads []load
 					for i := range 4 {
-						loads = append(loads, load{thread: i, packet: 1024, answer: 32, ticks: ticks, flow: 1})
+						loads = append(loads, load{thread: i, packet: 1024, answer: 32,
+							ticks: ticks, flow: 1})
 					}
-					m, err := newModel(mc, scheme{carc: "delta=off,mode=" + mode, order: order}, loads)
+					m, err := newModel(mc, scheme{carc: "delta=off,mode=" + mode, order: order},
+						loads)
 					if err != nil {
 						return err
 					}
@@ -52,20 +56,27 @@ var eq1 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		credits := claims.Value{}
 		for _, n := range eq1Connections {
-			credits = credits.With(fmt.Sprintf("n%d", n), claims.Number(r.Values(fmt.Sprintf("C n=%d", n))[0]))
+			credits = credits.With(fmt.Sprintf("n%d", n),
+				claims.Number(r.Values(fmt.Sprintf("C n=%d", n))[0]))
 		}
 		r.Claim("credits", credits)
-		r.Note("credits", "a pool counts four significant bits of the connections, rounded up, so that not every one that comes has all others shrink: 1000 have what 1024 had. The formula says 196")
+		r.Note("credits", "a pool counts four significant bits of the connections, rounded up, "+
+			"so that not every one that comes has all others shrink: 1000 have what 1024 had. "+
+			"The formula says 196")
 		r.Claim("rq-size", r.Values("receives")[0])
 		r.Claim("never-exceeds", r.Values("most").Max())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "credits", Title: "Credits of a connection, 12 MiB in lines of 64 B", Header: []string{"connections", "lines", "KB"}}
+		t := &figure.Table{Name: "credits",
+			Title:  "Credits of a connection, 12 MiB in lines of 64 B",
+			Header: []string{"connections", "lines", "KB"}}
 		for _, n := range eq1Connections {
 			c := r.Values(fmt.Sprintf("C n=%d", n))[0]
 			t.Row(n, c, c*64/1e3)
 		}
-		p := figure.Lines("unconsumed", "Most that was unconsumed, 4 connections, 1024 B, delta off", "ticks per message", "part of the cache")
+		p := figure.Lines("unconsumed",
+			"Most that was unconsumed, 4 connections, 1024 B, delta off", "ticks per message",
+			"part of the cache")
 		for _, mode := range []string{"rr", "oneway"} {
 			for _, order := range []hostmodel.Order{hostmodel.FIFO, hostmodel.LIFO} {
 				name := fmt.Sprintf("%s, %v", mode, order)
@@ -86,7 +97,8 @@ func creditsOf(n int) (carc.Lines, error) {
 	pool := spec.Endpoint()
 	all := make([]*carc.Granter, n)
 	for i := range all {
-		if _, all[i], err = pool.New(cc.Path{LineRate: 200 * gbps, BaseRTT: 10 * units.Microsecond, Payload: 1024}); err != nil {
+		if _, all[i], err = pool.New(cc.Path{LineRate: 200 * gbps, BaseRTT: 10 * units.Microsecond,
+			Payload: 1024}); err != nil {
 			return 0, err
 		}
 		all[i].Attach(nobody{})

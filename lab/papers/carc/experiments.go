@@ -11,7 +11,8 @@ import (
 var Experiments = slices.Concat(modelExperiments, fabricExperiments)
 
 // modelExperiments are the closed models, and what runs on this machine.
-var modelExperiments = []*experiment.Experiment{fig2, fig3, fig4, fig5a, fig5bc, eq1, sec4negative, fig8a, fig8b, table1, fig8real}
+var modelExperiments = []*experiment.Experiment{fig2, fig3, fig4, fig5a, fig5bc, eq1, sec4negative,
+	fig8a, fig8b, table1, fig8real}
 
 const (
 	us   = units.Microsecond

@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// incoming is a server of sixteen threads that so many connections send flows of 7.9 MB to, one way. Threads copy them into
-// message buffers, as eRPC does.
+// incoming is a server of sixteen threads that so many connections send flows of 7.9 MB to, one
+// way. Threads copy them into message buffers, as eRPC does.
 type incoming struct {
 	Variant     string
 	Connections int
@@ -44,13 +44,15 @@ var fig2 = &experiment.Experiment{
 		flow := experiment.At(j.Scale, longPackets, longPackets/8)
 		var loads []load
 		for n := range i.Connections {
-			loads = append(loads, load{thread: n % fig2Threads, packet: longPacket, answer: 32, flow: flow, oneWay: true, copies: true})
+			loads = append(loads, load{thread: n % fig2Threads, packet: longPacket, answer: 32,
+				flow: flow, oneWay: true, copies: true})
 		}
 		m, err := newModel(serverAt(j.Scale).with(v), v.scheme, loads)
 		if err != nil {
 			return err
 		}
-		return m.measure(j, experiment.At(j.Scale, 20*ms, 4*ms), experiment.At(j.Scale, 20*ms, 4*ms))
+		return m.measure(j, experiment.At(j.Scale, 20*ms, 4*ms),
+			experiment.At(j.Scale, 20*ms, 4*ms))
 	},
 	Judge: func(r *experiment.Results) {
 		ns := fig2Connections(r.Scale)
@@ -68,17 +70,24 @@ var fig2 = &experiment.Experiment{
 			falls = falls.With(v.name, claims.Number(fall(v)))
 		}
 		r.Claim("degrades", falls)
-		r.Note("degrades", "a thread waits for each line of a packet, 20 or 90 ns; where it waits for four at a time, as processors do with lines in a row, the fall is %.2f. And with one connection nothing misses, for a ring and a message of 7.9 MB just fit the cache when nothing else is in it",
+		r.Note("degrades", "a thread waits for each line of a packet, 20 or 90 ns; where it "+
+			"waits for four at a time, as processors do with lines in a row, the fall is %.2f. "+
+			"And with one connection nothing misses, for a ring and a message of 7.9 MB just fit "+
+			"the cache when nothing else is in it",
 			fall(hostFour))
 		most := len(ns) - 1
 		r.Claim("hostcc-no-cure", fig2Rates(r, hostCC)[most]/fig2Rates(r, plain)[most])
-		r.Note("hostcc-no-cure", "hostCC marked %.3f of packets: its I/O controller holds fewer lines than its threshold, for memory has bandwidth to spare; that lines are gone it does not see",
+		r.Note("hostcc-no-cure", "hostCC marked %.3f of packets: its I/O controller holds fewer "+
+			"lines than its threshold, for memory has bandwidth to spare; that lines are gone it "+
+			"does not see",
 			r.Cell(incoming{hostCC.name, ns[most]}.String()).Values("marked")[0])
 		r.Claim("misses-remain", r.Cell(incoming{hostCC.name, ns[most]}.String()).Values("miss")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		rate := figure.Lines("throughput", "7.9 MB one way, 16 threads", "connections", "throughput of a thread (Gb/s)")
-		miss := figure.Lines("misses", "7.9 MB one way, 16 threads", "connections", "reads that miss (%)")
+		rate := figure.Lines("throughput", "7.9 MB one way, 16 threads", "connections",
+			"throughput of a thread (Gb/s)")
+		miss := figure.Lines("misses", "7.9 MB one way, 16 threads", "connections",
+			"reads that miss (%)")
 		for _, v := range fig2Variants {
 			var x, z []float64
 			for _, n := range fig2Connections(r.Scale) {

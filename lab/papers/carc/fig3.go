@@ -9,18 +9,21 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fig3Steps are what the figure does with eight buffers of a line each: the NIC writes so many, then the program reads so many.
+// fig3Steps are what the figure does with eight buffers of a line each: the NIC writes so many,
+// then the program reads so many.
 var fig3Steps = []struct {
 	name          string
 	writes, reads int
 }{{"1: DMA to 0-7", 8, 0}, {"2: read 0-3", 0, 4}, {"3: DMA to 0-3", 4, 0}, {"4: read 4-7", 0, 4}}
 
-// fig3: the paper's example of replacement, in a cache of one set of five ways, two of them the NIC's.
+// fig3: the paper's example of replacement, in a cache of one set of five ways, two of them the
+// NIC's.
 var fig3 = &experiment.Experiment{
 	ID:    "carc/fig3",
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
-		h, err := hostmodel.New(hostmodel.Config{Cache: &hostmodel.CacheConfig{Size: 5 * 64, Ways: 5, DDIO: 2}})
+		h, err := hostmodel.New(hostmodel.Config{Cache: &hostmodel.CacheConfig{Size: 5 * 64,
+			Ways: 5, DDIO: 2}})
 		if err != nil {
 			return err
 		}
@@ -60,10 +63,13 @@ var fig3 = &experiment.Experiment{
 		r.Claim("no-alloc", r.Values("allocated")[2])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "steps", Title: "One set of 5 ways, 2 of them DDIO's, 8 buffers of a line",
-			Header: []string{"step", "allocated", "misses", "useful evicted by NIC", "by CPU", "cache holds"}}
+		t := &figure.Table{Name: "steps",
+			Title: "One set of 5 ways, 2 of them DDIO's, 8 buffers of a line",
+			Header: []string{"step", "allocated", "misses", "useful evicted by NIC", "by CPU",
+				"cache holds"}}
 		for i, s := range fig3Steps {
-			t.Row(s.name, r.Values("allocated")[i], r.Values("misses")[i], r.Values("nic")[i], r.Values("cpu")[i], fmt.Sprint(r.Values("holds "+s.name)))
+			t.Row(s.name, r.Values("allocated")[i], r.Values("misses")[i], r.Values("nic")[i],
+				r.Values("cpu")[i], fmt.Sprint(r.Values("holds "+s.name)))
 		}
 		return []figure.Figure{t}
 	},

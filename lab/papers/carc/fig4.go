@@ -14,7 +14,8 @@ var fig4Rings = []struct {
 	name  string
 	times int
 	order hostmodel.Order
-}{{"FIFO, L", 1, hostmodel.FIFO}, {"FIFO, 2L", 2, hostmodel.FIFO}, {"FIFO, 4L", 4, hostmodel.FIFO}, {"LIFO, 4L", 4, hostmodel.LIFO}}
+}{{"FIFO, L", 1, hostmodel.FIFO}, {"FIFO, 2L", 2, hostmodel.FIFO}, {"FIFO, 4L", 4, hostmodel.FIFO},
+	{"LIFO, 4L", 4, hostmodel.LIFO}}
 
 // fig4Backlogs are how much is unconsumed, in parts of the cache.
 var fig4Backlogs = []float64{0.06, 0.12, 0.15, 0.3, 0.45, 0.7, 0.97, 1.1, 1.5}
@@ -64,15 +65,18 @@ var fig4 = &experiment.Experiment{
 		r.Claim("s4-leaves", r.Values("left S4").Sum())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		miss := figure.Lines("misses", "A reader behind a writer, cache of 16 384 lines, 2 of 16 ways the NIC's", "unconsumed (parts of the cache)", "reads that miss (%)")
+		miss := figure.Lines("misses", "A reader behind a writer, cache of 16 384 lines, 2 of 16 "+
+			"ways the NIC's", "unconsumed (parts of the cache)", "reads that miss (%)")
 		for _, ring := range fig4Rings {
 			s := r.Series(ring.name).Scaled(1, 100)
 			miss.Add(ring.name, s.X, s.Y)
 		}
-		state := figure.Steps("states", "Twice as fast as the reader, pauses of 1.2 receive queues", "time (ms)", "state S")
+		state := figure.Steps("states", "Twice as fast as the reader, pauses of 1.2 receive queues",
+			"time (ms)", "state S")
 		s := r.Series("state").Scaled(1e3, 1)
 		state.Add("state", s.X, s.Y)
-		t := &figure.Table{Name: "shares", Title: "The same", Header: []string{"state", "part of the time"}}
+		t := &figure.Table{Name: "shares", Title: "The same",
+			Header: []string{"state", "part of the time"}}
 		for i := range 4 {
 			t.Row(fmt.Sprintf("S%d", i+1), fmt.Sprintf("%.2f", r.Values("time")[i]))
 		}
@@ -80,7 +84,8 @@ var fig4 = &experiment.Experiment{
 	},
 }
 
-// steadyMisses is the part of reads that miss once all buffers were used, of a reader so many lines behind its writer.
+// steadyMisses is the part of reads that miss once all buffers were used, of a reader so many lines
+// behind its writer.
 func steadyMisses(buffers int, o hostmodel.Order, backlog int) (float64, error) {
 	h, err := hostmodel.New(hostmodel.Config{Cache: &sec4Cache})
 	if err != nil {
@@ -106,8 +111,8 @@ func steadyMisses(buffers int, o hostmodel.Order, backlog int) (float64, error) 
 	return h.Cache.Stats.Since(before).MissShare(), nil
 }
 
-// stopAndGo is a sender twice as fast as the reader, which pauses when no buffer is free, as PFC, CNPs and RNR have it
-// do, for a fifth more than the reader needs for all that is there.
+// stopAndGo is a sender twice as fast as the reader, which pauses when no buffer is free, as PFC,
+// CNPs and RNR have it do, for a fifth more than the reader needs for all that is there.
 func stopAndGo(j *experiment.Job) error {
 	h, err := hostmodel.New(hostmodel.Config{Cache: &sec4Cache})
 	if err != nil {

@@ -18,7 +18,8 @@ var fig5a = &experiment.Experiment{
 		}
 		first, last := ticks[0], ticks[len(ticks)-1]
 		r.Claim("misses-up", at(hostCC, last, "miss")-at(hostCC, first, "miss"))
-		r.Note("misses-up", "from %.2f to %.2f", at(hostCC, first, "miss"), at(hostCC, last, "miss"))
+		r.Note("misses-up", "from %.2f to %.2f", at(hostCC, first, "miss"),
+			at(hostCC, last, "miss"))
 		r.Claim("throughput", 1-at(hostCC, last, "rate")/at(hostCC, first, "rate"))
 		below := 0.
 		for _, n := range ticks {

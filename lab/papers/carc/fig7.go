@@ -24,12 +24,13 @@ func (l loose) name() string {
 	if l.Steps {
 		steps = ", v2 in steps"
 	}
-	return fmt.Sprintf("%s, %dB, C=%d, delta=%s%s", l.Mode, int64(l.Message), l.Credits, l.Delta, steps)
+	return fmt.Sprintf("%s, %dB, C=%d, delta=%s%s", l.Mode, int64(l.Message), l.Credits, l.Delta,
+		steps)
 }
 
 const (
-	// The figure's credits: those of 12 MiB for 1000 connections, of which one sends. Formula (1) says 196; a pool keeps a
-	// little for connections to come. A message may take a round of them.
+	// The figure's credits: those of 12 MiB for 1000 connections, of which one sends. Formula (1)
+	// says 196; a pool keeps a little for connections to come. A message may take a round of them.
 	fig7Cache   = 12 * units.MiB
 	fig7Credits = 192
 	fig7Round   = fig7Credits * 64
@@ -38,7 +39,8 @@ const (
 var (
 	fig7Messages = []units.Bytes{1024, 4096, 8192, fig7Round}
 	fig7Modes    = []string{"oneway", "rr"}
-	fig7Grid     = struct{ credits, delta []carc.Lines }{[]carc.Lines{64, 96, 128, fig7Credits, 256}, []carc.Lines{0, 32, 64, 128, 192}}
+	fig7Grid     = struct{ credits, delta []carc.Lines }{[]carc.Lines{64, 96, 128, fig7Credits,
+		256}, []carc.Lines{0, 32, 64, 128, 192}}
 )
 
 // fig7: a server that consumes 10 Gb/s, as far from its client as its credits last.
@@ -73,7 +75,8 @@ var fig7 = &experiment.Experiment{
 			loosened = max(loosened, at(mode, fig7Round, "auto"))
 		}
 		r.Claim("idle-basic", basic)
-		r.Note("idle-basic", "of messages that take a round of credits, as in the figure's drawing: C is as much as v2·RTT, so that with messages of 1 KB, "+
+		r.Note("idle-basic", "of messages that take a round of credits, as in the figure's "+
+			"drawing: C is as much as v2·RTT, so that with messages of 1 KB, "+
 			"whose credits come back one by one, the server idles for %.0f %% of the time without δ", 100*at("rr", 1024, "off"))
 		r.Claim("idle-loose", loosened)
 		worst := 0.
@@ -85,27 +88,33 @@ var fig7 = &experiment.Experiment{
 		}
 		r.Claim("formula", worst)
 		if r.Scale == experiment.Full {
-			r.Claim("estimate", r.Cell(loose{"rr", 4096, fig7Credits, "auto", true}.name()).Values("error").Mean())
+			r.Claim("estimate",
+				r.Cell(loose{"rr", 4096, fig7Credits, "auto", true}.name()).Values("error").Mean())
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "idle", Title: "Share of time that the server idles, C = 192 lines, v2·RTT = 195 lines",
-			Header: []string{"message", "one-way, δ = 0", "one-way, δ", "request-response, δ = 0", "request-response, δ"}}
+		t := &figure.Table{Name: "idle",
+			Title: "Share of time that the server idles, C = 192 lines, v2·RTT = 195 lines",
+			Header: []string{"message", "one-way, δ = 0", "one-way, δ", "request-response, δ = 0",
+				"request-response, δ"}}
 		for _, m := range fig7Messages {
 			row := []any{fmt.Sprintf("%d B", int64(m))}
 			for _, mode := range fig7Modes {
 				for _, d := range []string{"off", "auto"} {
-					row = append(row, r.Cell(loose{mode, m, fig7Credits, d, false}.name()).Values("idle")[0])
+					row = append(row,
+						r.Cell(loose{mode, m, fig7Credits, d, false}.name()).Values("idle")[0])
 				}
 			}
 			t.Row(row...)
 		}
-		grid := figure.Lines("formula", "Goodput over credits, messages of 1 KB; formula dashed", "C + δ (lines)", "goodput (share of v2)")
+		grid := figure.Lines("formula", "Goodput over credits, messages of 1 KB; formula dashed",
+			"C + δ (lines)", "goodput (share of v2)")
 		var x, y, z experiment.Values
 		for _, c := range fig7Grid.credits {
 			for _, d := range fig7Grid.delta {
 				cell := r.Cell(loose{"rr", 1024, c, fmt.Sprint(int(d)), false}.name())
-				x, y, z = append(x, float64(c+d)), append(y, cell.Values("goodput")[0]), append(z, cell.Values("formula")[0])
+				x, y, z = append(x, float64(c+d)), append(y, cell.Values("goodput")[0]), append(z,
+					cell.Values("formula")[0])
 			}
 		}
 		grid.Add("measured", x, y)
@@ -113,7 +122,8 @@ var fig7 = &experiment.Experiment{
 		out := []figure.Figure{t, grid}
 		for _, mode := range fig7Modes {
 			c := r.Cell(loose{mode, 4096, fig7Credits, "auto", true}.name())
-			f := figure.Lines("estimate-"+mode, "v2·RTT as "+map[string]string{"rr": "the client", "oneway": "the server"}[mode]+" finds it", "time (ms)", "lines")
+			f := figure.Lines("estimate-"+mode, "v2·RTT as "+map[string]string{"rr": "the client",
+				"oneway": "the server"}[mode]+" finds it", "time (ms)", "lines")
 			for _, name := range []string{"estimate", "δ", "v2·RTT"} {
 				s := c.Series(name).Scaled(1e3, 1)
 				f.Add(name, s.X, s.Y)
@@ -128,19 +138,22 @@ var fig7 = &experiment.Experiment{
 func (l loose) run(j *experiment.Job) error {
 	slow := experiment.At(j.Scale, 1, 20)
 	v2 := 10 * gbps / units.BitRate(slow)
-	rtt, until, settled := 10*us*units.Duration(slow), 5*ms*units.Duration(slow)/2, ms*units.Duration(slow)/2
+	rtt, until, settled := 10*us*units.Duration(slow), 5*ms*units.Duration(slow)/2,
+		ms*units.Duration(slow)/2
 	if j.Scale == experiment.Full {
 		until, settled = 10*ms, ms
 	}
 	if l.Steps {
 		until = experiment.At(j.Scale, 10*ms, 20*ms)
 	}
-	spec, err := carc.Parse(fmt.Sprintf("llc=%dB,line=64B,mode=%s,delta=%s", int64(fig7Cache), l.Mode, l.Delta))
+	spec, err := carc.Parse(fmt.Sprintf("llc=%dB,line=64B,mode=%s,delta=%s", int64(fig7Cache),
+		l.Mode, l.Delta))
 	if err != nil {
 		return err
 	}
 	b := &testbed{
-		senders: 1, rate: experiment.At(j.Scale, 200*gbps, 10*gbps), baseRTT: rtt, message: l.Message, deep: 64, seed: j.Seed, mtu: 1024,
+		senders: 1, rate: experiment.At(j.Scale, 200*gbps, 10*gbps), baseRTT: rtt,
+		message: l.Message, deep: 64, seed: j.Seed, mtu: 1024,
 		credits: &spec, silent: int(fig7Cache/64/units.Bytes(l.Credits)) - 1, v2: v2,
 	}
 	if l.Mode == "rr" {
@@ -165,7 +178,9 @@ func (l loose) run(j *experiment.Job) error {
 		var d int64
 		fmt.Sscan(l.Delta, &d)
 		service := v2.Duration(l.Message)
-		j.Value("formula", min(1, float64(units.RateOf(units.Bytes((int64(l.Credits)+d)*64), b.cl.BaseRTT(0, 1)+service))/float64(v2)))
+		j.Value("formula",
+			min(1, float64(units.RateOf(units.Bytes((int64(l.Credits)+d)*64),
+				b.cl.BaseRTT(0, 1)+service))/float64(v2)))
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ var fig8a = &experiment.Experiment{
 			if miss := at(hostCC, n, "miss"); miss > 0.05 {
 				fewer = max(fewer, (miss-at(carcEcho, n, "miss"))/miss)
 			}
-			faster = faster.With(ticksName(n), claims.Number(at(carcEcho, n, "rate")/at(hostCC, n, "rate")))
+			faster = faster.With(ticksName(n),
+				claims.Number(at(carcEcho, n, "rate")/at(hostCC, n, "rate")))
 			gapHost += 1 - at(hostCC, n, "rate")/at(withoutAny, n, "rate")
 			gapCARC += 1 - at(carcEcho, n, "rate")/at(withoutAny, n, "rate")
 		}
@@ -30,8 +31,10 @@ var fig8a = &experiment.Experiment{
 		r.Claim("throughput", faster)
 		r.Claim("gap", gapCARC/gapHost)
 		last := echoTicks(r.Scale)[len(echoTicks(r.Scale))-1]
-		r.Note("misses", "CARC's receive buffers are LIFO, eRPC's rings FIFO: at %d ticks %.2f of reads miss with CARC, %.2f with CARC in FIFO rings, %.2f with hostCC and LIFO",
-			last, at(carcEcho, last, "miss"), at(carcEcho.inFIFO(), last, "miss"), at(hostLIFO, last, "miss"))
+		r.Note("misses", "CARC's receive buffers are LIFO, eRPC's rings FIFO: at %d ticks %.2f "+
+			"of reads miss with CARC, %.2f with CARC in FIFO rings, %.2f with hostCC and LIFO",
+			last, at(carcEcho, last, "miss"), at(carcEcho.inFIFO(), last, "miss"), at(hostLIFO,
+				last, "miss"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return append(echoFigures(r, fig8aVariants...), statesTable(r))

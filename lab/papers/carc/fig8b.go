@@ -18,12 +18,16 @@ var fig8b = &experiment.Experiment{
 		faster, fewer := 0., 0.
 		for _, n := range longs {
 			faster = max(faster, perCore(r, carcMix, n)/perCore(r, hostCC, n))
-			fewer += (mixAt(r, hostCC, n).Values("long miss")[0] - mixAt(r, carcMix, n).Values("long miss")[0]) / float64(len(longs))
+			fewer += (mixAt(r, hostCC, n).Values("long miss")[0] - mixAt(r, carcMix,
+				n).Values("long miss")[0]) / float64(len(longs))
 		}
 		most := longs[len(longs)-1]
 		r.Claim("throughput", faster)
-		r.Note("throughput", "at %s: CARC with eRPC's FIFO rings %.2f, hostCC with LIFO buffers %.2f; with four lines at a time CARC %.2f", mixRatio(r.Scale, most),
-			perCore(r, carcMix.inFIFO(), most)/perCore(r, hostCC, most), perCore(r, hostLIFO, most)/perCore(r, hostCC, most), perCore(r, carcMix.four(), most)/perCore(r, hostFour, most))
+		r.Note("throughput", "at %s: CARC with eRPC's FIFO rings %.2f, hostCC with LIFO buffers "+
+			"%.2f; with four lines at a time CARC %.2f", mixRatio(r.Scale, most),
+			perCore(r, carcMix.inFIFO(), most)/perCore(r, hostCC, most), perCore(r, hostLIFO,
+				most)/perCore(r, hostCC, most), perCore(r, carcMix.four(), most)/perCore(r,
+				hostFour, most))
 		r.Claim("misses", fewer)
 		r.Claim("not-zero", mixAt(r, carcMix, most).Values("long miss")[0])
 	},
@@ -34,5 +38,7 @@ var fig8b = &experiment.Experiment{
 
 // someLong leaves out the server without long flows.
 func someLong(longs func(experiment.Scale) []int) func(experiment.Scale) []int {
-	return func(s experiment.Scale) []int { return slices.DeleteFunc(longs(s), func(n int) bool { return n == 0 }) }
+	return func(s experiment.Scale) []int {
+		return slices.DeleteFunc(longs(s), func(n int) bool { return n == 0 })
+	}
 }

@@ -24,11 +24,13 @@ const presumed = 32 * units.MiB
 
 // realBacklogs are how far the consumer is behind, in parts of the cache.
 func realBacklogs(s experiment.Scale) []float64 {
-	return experiment.At(s, []float64{1. / 8, 1. / 4, 1. / 2, 3. / 4, 1, 1.5, 2, 4, 8}, []float64{1. / 8, 2})
+	return experiment.At(s, []float64{1. / 8, 1. / 4, 1. / 2, 3. / 4, 1, 1.5, 2, 4, 8},
+		[]float64{1. / 8, 2})
 }
 
-// fig8real: a producer and a consumer on this machine, over a ring four times the cache, with credits and without; and what a
-// message takes by how far the consumer is behind, beside the model of the cache.
+// fig8real: a producer and a consumer on this machine, over a ring four times the cache, with
+// credits and without; and what a message takes by how far the consumer is behind, beside the model
+// of the cache.
 var fig8real = &experiment.Experiment{
 	ID:    "carc/fig8-real",
 	Seeds: oneSeed,
@@ -54,7 +56,8 @@ var fig8real = &experiment.Experiment{
 			for _, part := range realBacklogs(j.Scale) {
 				behind := int(part * float64(llc.Size) / realMessage)
 				size := (behind + 2*burst) * realMessage
-				r := realRun{ring: ring[:min(size, len(ring)/realMessage*realMessage)], behind: behind, missed: missed, lasts: lasts, warm: 2 * uint64(behind)}
+				r := realRun{ring: ring[:min(size, len(ring)/realMessage*realMessage)],
+					behind: behind, missed: missed, lasts: lasts, warm: 2 * uint64(behind)}
 				got, err := r.run()
 				if err != nil {
 					return err
@@ -63,7 +66,8 @@ var fig8real = &experiment.Experiment{
 			}
 			for _, ticks := range realTicks(j.Scale) {
 				for _, credits := range []string{"", "mode=oneway,delta=auto"} {
-					r := realRun{ring: ring[:4*int(llc.Size)], ticks: ticks, credits: credits, llc: llc.Size, missed: missed, lasts: lasts}
+					r := realRun{ring: ring[:4*int(llc.Size)], ticks: ticks, credits: credits,
+						llc: llc.Size, missed: missed, lasts: lasts}
 					r.warm = experiment.At(j.Scale, uint64(2), 1) * uint64(len(r.ring)/realMessage)
 					got, err := r.run()
 					if err != nil {
@@ -96,44 +100,66 @@ var fig8real = &experiment.Experiment{
 			on = append(on, r.Values(realName(ticks, true)+" misses")...)
 		}
 		r.Claim("fewer-misses", off.Percentile(50)/(on.Percentile(50)+0.01))
-		r.Note("fewer-misses", "canaries that missed, median over ticks above 0 and rounds: %.3f without credits, %.3f with; a first touch is %.0f ns in the cache and %.0f in memory, the clock's time with it. "+
-			"A message takes %.0f to %.0f ns (quartiles of rounds) with an eighth of the cache unconsumed, and %.0f to %.0f with %g times the cache: where two cores share no cache, which the host decides, "+
+		r.Note("fewer-misses", "canaries that missed, median over ticks above 0 and rounds: %.3f "+
+			"without credits, %.3f with; a first touch is %.0f ns in the cache and %.0f in "+
+			"memory, the clock's time with it. "+
+			"A message takes %.0f to %.0f ns (quartiles of rounds) with an eighth of the cache "+
+			"unconsumed, and %.0f to %.0f with %g times the cache: where two cores share no "+
+			"cache, which the host decides, "+
 			"the consumer finds in its own nothing that the producer wrote, however little it is",
-			off.Percentile(50), on.Percentile(50), r.Values("touch hit").Percentile(50)*1e9, r.Values("touch miss").Percentile(50)*1e9,
-			r.Values(backlogName(1./8)).Percentile(25)*1e9, r.Values(backlogName(1./8)).Percentile(75)*1e9, r.Values(backlogName(full)).Percentile(25)*1e9, r.Values(backlogName(full)).Percentile(75)*1e9, full)
+			off.Percentile(50), on.Percentile(50), r.Values("touch hit").Percentile(50)*1e9,
+			r.Values("touch miss").Percentile(50)*1e9,
+			r.Values(backlogName(1./8)).Percentile(25)*1e9,
+			r.Values(backlogName(1./8)).Percentile(75)*1e9,
+			r.Values(backlogName(full)).Percentile(25)*1e9,
+			r.Values(backlogName(full)).Percentile(75)*1e9, full)
 		without, with := r.Values(realName(0, false)+" time"), r.Values(realName(0, true)+" time")
 		r.Claim("not-slower", without.Min()/with.Min())
-		r.Note("not-slower", "the best of %d runs each, which others on this machine disturb least: %.0f ns a message without, %.0f with; medians %.0f and %.0f",
-			len(with), without.Min()*1e9, with.Min()*1e9, without.Percentile(50)*1e9, with.Percentile(50)*1e9)
+		r.Note("not-slower", "the best of %d runs each, which others on this machine disturb "+
+			"least: %.0f ns a message without, %.0f with; medians %.0f and %.0f",
+			len(with), without.Min()*1e9, with.Min()*1e9, without.Percentile(50)*1e9,
+			with.Percentile(50)*1e9)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		took := figure.Lines("backlog", "4 KiB messages on this machine, a consumer behind its producer", "unconsumed (parts of the cache)", "a message (ns)")
+		took := figure.Lines("backlog",
+			"4 KiB messages on this machine, a consumer behind its producer",
+			"unconsumed (parts of the cache)", "a message (ns)")
 		took.X.Log = true
 		var x, real, model []float64
 		for _, part := range realBacklogs(r.Scale) {
 			x = append(x, part)
 			real = append(real, r.Values(backlogName(part)).Percentile(25)*1e9)
 			missed := r.Values("model " + backlogName(part))[0]
-			model = append(model, ((1-missed)*r.Values("read hit").Percentile(25)+missed*r.Values("read miss").Percentile(25))*1e9)
+			model = append(model,
+				((1-missed)*r.Values("read hit").Percentile(25)+missed*
+					r.Values("read miss").Percentile(25))*1e9)
 		}
 		took.Add("measured", x, real)
 		took.Add("model", x, model)
-		t := &figure.Table{Name: "machine", Title: "The same, and what quarters of runs say", Header: []string{"unconsumed (parts of the cache)", "measured, first quartile (ns)", "median", "third quartile", "model"}}
+		t := &figure.Table{Name: "machine", Title: "The same, and what quarters of runs say",
+			Header: []string{"unconsumed (parts of the cache)", "measured, first quartile (ns)",
+				"median", "third quartile", "model"}}
 		for i, part := range realBacklogs(r.Scale) {
 			v := r.Values(backlogName(part)).Scaled(1e9)
 			t.Row(part, int(real[i]), int(v.Percentile(50)), int(v.Percentile(75)), int(model[i]))
 		}
-		rate := figure.Lines("throughput", "4 KiB messages on this machine", "additions per message", "throughput (Gb/s)")
-		miss := figure.Lines("misses", "4 KiB messages on this machine", "additions per message", "canaries that missed (%)")
-		most := &figure.Table{Name: "ticks", Title: "Medians", Header: []string{"additions", "credits", "ns a message", "canaries that missed", "most unconsumed (MB)"}}
+		rate := figure.Lines("throughput", "4 KiB messages on this machine",
+			"additions per message", "throughput (Gb/s)")
+		miss := figure.Lines("misses", "4 KiB messages on this machine", "additions per message",
+			"canaries that missed (%)")
+		most := &figure.Table{Name: "ticks", Title: "Medians",
+			Header: []string{"additions", "credits", "ns a message", "canaries that missed",
+				"most unconsumed (MB)"}}
 		for _, on := range []bool{false, true} {
 			var x, y, z []float64
 			for _, ticks := range realTicks(r.Scale) {
 				name := realName(ticks, on)
 				took := r.Values(name + " time").Percentile(50)
 				missed := r.Values(name + " misses").Percentile(50)
-				x, y, z = append(x, float64(ticks)), append(y, realMessage*8/took/1e9), append(z, 100*missed)
-				most.Row(ticks, on, int(took*1e9), fmt.Sprintf("%.3f", missed), fmt.Sprintf("%.1f", r.Values(name+" most").Percentile(50)/1e6))
+				x, y, z = append(x, float64(ticks)), append(y, realMessage*8/took/1e9), append(z,
+					100*missed)
+				most.Row(ticks, on, int(took*1e9), fmt.Sprintf("%.3f", missed),
+					fmt.Sprintf("%.1f", r.Values(name+" most").Percentile(50)/1e6))
 			}
 			label := map[bool]string{false: "without credits", true: "CARC"}[on]
 			rate.Add(label, x, y)
@@ -152,7 +178,8 @@ func realName(ticks int, on bool) string {
 	return fmt.Sprintf("%d off", ticks)
 }
 
-// touch is the median time of a first touch of lines of some memory that was all read before, by lot, each timed by itself.
+// touch is the median time of a first touch of lines of some memory that was all read before, by
+// lot, each timed by itself.
 func touch(memory []byte) time.Duration {
 	var sum uint64
 	for i := 0; i < len(memory); i += 64 {
@@ -189,7 +216,8 @@ func readMessage(memory []byte) time.Duration {
 	return best * realMessage / time.Duration(len(memory))
 }
 
-// modelled is which part of a message misses by the model of the cache: a processor writes, into any way.
+// modelled is which part of a message misses by the model of the cache: a processor writes, into
+// any way.
 func modelled(part float64) (missed float64, err error) {
 	const smaller = 16 // than the machine's, in all
 	cache := hostmodel.CacheConfig{Size: 32 * units.MiB / smaller, Ways: 16, DDIO: 16}

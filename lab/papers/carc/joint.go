@@ -5,9 +5,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// joint is a receiver of tokens that grants none without room in its part of the cache: what it granted and its program has
-// not consumed, but for what the sender discarded, is within it. So one grant says both, and data never waits for credits
-// with tokens that age.
+// joint is a receiver of tokens that grants none without room in its part of the cache: what it
+// granted and its program has not consumed, but for what the sender discarded, is within it. So one
+// grant says both, and data never waits for credits with tokens that age.
 type joint struct {
 	cc.Granter
 	room     units.Bytes

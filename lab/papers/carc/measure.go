@@ -11,9 +11,9 @@ import (
 // className are the classes of loads, as records have them.
 var className = []string{"", "long "}
 
-// measure runs the model, first unseen, and takes down what it does then: of each class packets/s, the share of
-// lines that missed, those of message buffers included, that of packets which hostCC marked, how much its threads waited,
-// and completion times.
+// measure runs the model, first unseen, and takes down what it does then: of each class packets/s,
+// the share of lines that missed, those of message buffers included, that of packets which hostCC
+// marked, how much its threads waited, and completion times.
 func (m *model) measure(j *experiment.Job, warm, time units.Duration) error {
 	if err := m.run(j.Context(), warm); err != nil {
 		return err
@@ -54,13 +54,16 @@ func (m *model) measure(j *experiment.Job, warm, time units.Duration) error {
 
 // statesTable is the part of the time in each state, by cell.
 func statesTable(r *experiment.Results) *figure.Table {
-	t := &figure.Table{Name: "states", Title: "Part of the time in each state, and the largest unconsumed", Header: []string{"run", "S1", "S2", "S3", "S4", "unconsumed (MB)", "of credits taken back"}}
+	t := &figure.Table{Name: "states",
+		Title: "Part of the time in each state, and the largest unconsumed", Header: []string{"run",
+			"S1", "S2", "S3", "S4", "unconsumed (MB)", "of credits taken back"}}
 	for _, c := range r.Cells() {
 		row := []any{c.Name}
 		for _, s := range []string{"S1", "S2", "S3", "S4"} {
 			row = append(row, fmt.Sprintf("%.2f", c.Values(s).Mean()))
 		}
-		t.Row(append(row, fmt.Sprintf("%.2f", c.Values("most").Max()/1e6), fmt.Sprintf("%.2f", c.Values("cut").Mean()))...)
+		t.Row(append(row, fmt.Sprintf("%.2f", c.Values("most").Max()/1e6),
+			fmt.Sprintf("%.2f", c.Values("cut").Mean()))...)
 	}
 	return t
 }

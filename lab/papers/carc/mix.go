@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// mix is a server some of whose threads answer requests of 72 bytes and others take flows of 7.9 MB, which they copy into a
-// message buffer, both with responses of 32 bytes.
+// mix is a server some of whose threads answer requests of 72 bytes and others take flows of 7.9
+// MB, which they copy into a message buffer, both with responses of 32 bytes.
 type mix struct {
 	Variant string
 	Long    int // threads
@@ -37,9 +37,12 @@ func mixLongs(s experiment.Scale) []int {
 func mixShorts(s experiment.Scale) int { return experiment.At(s, 8, 4) }
 
 // mixRatio is threads with short requests to threads with flows, as the paper writes it.
-func mixRatio(s experiment.Scale, longs int) string { return fmt.Sprintf("%d:%d", mixShorts(s), longs) }
+func mixRatio(s experiment.Scale, longs int) string {
+	return fmt.Sprintf("%d:%d", mixShorts(s), longs)
+}
 
-func mixCells(longs func(experiment.Scale) []int, variants ...variant) func(experiment.Scale) []experiment.Cell {
+func mixCells(longs func(experiment.Scale) []int,
+	variants ...variant) func(experiment.Scale) []experiment.Cell {
 	return func(s experiment.Scale) (cells []experiment.Cell) {
 		for _, v := range variants {
 			for _, n := range longs(s) {
@@ -65,13 +68,15 @@ func runMix(time units.Duration, variants ...variant) func(*experiment.Job) erro
 			loads = append(loads, load{thread: i, packet: 72, answer: 32, flow: 1, class: short})
 		}
 		for i := range x.Long {
-			loads = append(loads, load{thread: shorts + i, packet: longPacket, answer: 32, flow: flow, class: long, copies: true})
+			loads = append(loads, load{thread: shorts + i, packet: longPacket, answer: 32,
+				flow: flow, class: long, copies: true})
 		}
 		m, err := newModel(mc.with(v), v.scheme, loads)
 		if err != nil {
 			return err
 		}
-		return m.measure(j, experiment.At(j.Scale, 25*ms, 10*ms), experiment.At(j.Scale, time, time/8))
+		return m.measure(j, experiment.At(j.Scale, 25*ms, 10*ms),
+			experiment.At(j.Scale, time, time/8))
 	}
 }
 
@@ -82,21 +87,27 @@ func mixAt(r *experiment.Results, v variant, longs int) experiment.Pool {
 
 // perCore is Gb/s of a thread with flows.
 func perCore(r *experiment.Results, v variant, longs int) float64 {
-	return mixAt(r, v, longs).Values("long rate")[0] * 8 * float64(longPacket) / 1e9 / float64(longs)
+	return mixAt(r, v, longs).Values("long rate")[0] * 8 * float64(longPacket) / 1e9 /
+		float64(longs)
 }
 
 // mixFigures are throughput and misses by long threads.
 func mixFigures(r *experiment.Results, longs []int, variants ...variant) []figure.Figure {
-	shortRate := figure.Lines("short", "72 B requests", "threads with 7.9 MB flows", "throughput (Mpps)")
-	longRate := figure.Lines("long", "7.9 MB flows", "threads with them", "throughput of a thread (Gb/s)")
-	miss := figure.Lines("misses", "Reads that miss", "threads with 7.9 MB flows", "reads that miss (%)")
+	shortRate := figure.Lines("short", "72 B requests", "threads with 7.9 MB flows",
+		"throughput (Mpps)")
+	longRate := figure.Lines("long", "7.9 MB flows", "threads with them",
+		"throughput of a thread (Gb/s)")
+	miss := figure.Lines("misses", "Reads that miss", "threads with 7.9 MB flows",
+		"reads that miss (%)")
 	for _, v := range variants {
 		var x, y, z, lx, ly, lz []float64
 		for _, n := range longs {
 			c := mixAt(r, v, n)
-			x, y, z = append(x, float64(n)), append(y, c.Values("rate")[0]/1e6), append(z, 100*c.Values("miss")[0])
+			x, y, z = append(x, float64(n)), append(y, c.Values("rate")[0]/1e6), append(z,
+				100*c.Values("miss")[0])
 			if n > 0 {
-				lx, ly, lz = append(lx, float64(n)), append(ly, perCore(r, v, n)), append(lz, 100*c.Values("long miss")[0])
+				lx, ly, lz = append(lx, float64(n)), append(ly, perCore(r, v, n)), append(lz,
+					100*c.Values("long miss")[0])
 			}
 		}
 		shortRate.Add(v.name, x, y)

@@ -12,8 +12,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The testbed: a Xeon Silver 4309Y at 2.8 GHz, 200 Gb/s, PCIe 4.0 x16, DDR4-3200 in eight channels, a base round trip of
-// 10 µs. eRPC carries 10 million small requests a second on a core (Kalia et al., NSDI '19): 100 ns each.
+// The testbed: a Xeon Silver 4309Y at 2.8 GHz, 200 Gb/s, PCIe 4.0 x16, DDR4-3200 in eight channels,
+// a base round trip of 10 µs. eRPC carries 10 million small requests a second on a core (Kalia et
+// al., NSDI '19): 100 ns each.
 const (
 	tickRate  = 2.8e9 // in a second
 	pcieRate  = 252 * gbps
@@ -22,8 +23,8 @@ const (
 	perPacket = 100 * units.Nanosecond
 	lineHit   = 20 * units.Nanosecond
 	lineMiss  = 90 * units.Nanosecond
-	// overhead is what a packet takes of the link beside its payload: Ethernet with preamble and gap, IPv4, UDP, BTH, ICRC, and
-	// eRPC's header.
+	// overhead is what a packet takes of the link beside its payload: Ethernet with preamble and
+	// gap, IPv4, UDP, BTH, ICRC, and eRPC's header.
 	overhead = 14 + 4 + 20 + 20 + 8 + 12 + 4 + 16
 	// packetRoom is a receive buffer of eRPC: MTU 1024 and headers.
 	packetRoom = 1088
@@ -51,9 +52,10 @@ type load struct {
 	ticks          int  // of processing, for each packet
 	flow           int  // packets of a flow, which has one response; 1 for requests of a packet
 	oneWay         bool // a flow begins when the one before is sent, not when it is answered
-	copies         bool // the thread copies packets into a message buffer of its own, as eRPC does with large messages
-	walks          bool // for each line that the thread reads, the antagonist takes one
-	class          int  // for what is measured
+	// the thread copies packets into a message buffer of its own, as eRPC does with large messages
+	copies bool
+	walks  bool // for each line that the thread reads, the antagonist takes one
+	class  int  // for what is measured
 }
 
 // model is one run: senders behind one link, and the server.
@@ -101,12 +103,14 @@ type measured struct {
 	fct                    []float64
 }
 
-// newModel makes a server with as many threads as the loads name, and a connection for each of them.
+// newModel makes a server with as many threads as the loads name, and a connection for each of
+// them.
 func newModel(mc machine, s scheme, loads []load) (*model, error) {
 	m := &model{machine: mc, scheme: s, clock: fabric.New(fabric.Config{})}
 	var err error
 	m.host, err = hostmodel.New(hostmodel.Config{
-		PCIe: fabric.PCIe{Rate: pcieRate}, Memory: hostmodel.MemoryConfig{Bandwidth: memory}, Cache: &mc.cache,
+		PCIe: fabric.PCIe{Rate: pcieRate}, Memory: hostmodel.MemoryConfig{Bandwidth: memory},
+		Cache: &mc.cache,
 	})
 	if err != nil {
 		return nil, err
@@ -148,7 +152,8 @@ func newModel(mc machine, s scheme, loads []load) (*model, error) {
 // prepare sets up what the scheme has of the server.
 func (m *model) prepare() error {
 	// The module's thresholds are for 100 Gb/s.
-	m.signal = hostcc.New(hostcc.Config{Occupancy: int(70 * m.link / (100 * gbps)), Bandwidth: 84 * m.link / 100})
+	m.signal = hostcc.New(hostcc.Config{Occupancy: int(70 * m.link / (100 * gbps)),
+		Bandwidth: 84 * m.link / 100})
 	if m.hostCC {
 		sample := m.signal.Sampler(m.host.Occupancy, m.host.Bandwidth, m.host)
 		m.clock.Every(us, func(now units.Time) bool { sample(now); return true })
@@ -160,7 +165,8 @@ func (m *model) prepare() error {
 	if err != nil {
 		return err
 	}
-	m.credits = spec.On(carc.Cache{Size: m.cache.Size, Line: 64, DDIO: m.host.Cache.Direct()}).Endpoint()
+	m.credits = spec.On(carc.Cache{Size: m.cache.Size, Line: 64,
+		DDIO: m.host.Cache.Direct()}).Endpoint()
 	m.answered = spec.RequestResponse()
 	return nil
 }
@@ -231,7 +237,8 @@ func (m *model) deliver(tag uint64) {
 	p, now := &m.packets[tag], m.clock.Now()
 	c := p.conn
 	if !c.thread.queue.Receive(c.packet, tag) {
-		m.err = errors.New("carclab: a packet for a ring without buffers: its sender's window is wrong")
+		m.err = errors.New(
+			"carclab: a packet for a ring without buffers: its sender's window is wrong")
 		return
 	}
 	m.most = max(m.most, m.host.Unconsumed())

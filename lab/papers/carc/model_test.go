@@ -10,7 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// server is four threads with an echo each, behind a link, and a cache that their rings do not fit in.
+// server is four threads with an echo each, behind a link, and a cache that their rings do not fit
+// in.
 func server(t *testing.T, v variant, link units.BitRate, ticks int) *model {
 	mc := machine{cache: hostmodel.Xeon4309Y, link: link, ring: 4096}
 	mc.cache.Size /= 8
@@ -49,8 +50,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Packets are at the server, or on one of both ways, and nowhere else; a ring never overflows, and credits keep what is
-// unconsumed within the cache.
+// Packets are at the server, or on one of both ways, and nowhere else; a ring never overflows, and
+// credits keep what is unconsumed within the cache.
 func TestBooks(t *testing.T) {
 	for _, v := range []variant{plain, carcOf("rr"), carcOf("oneway"), carcOf("oneway").inFIFO()} {
 		m := server(t, v, 100*gbps, 500)
@@ -79,7 +80,8 @@ func TestBooks(t *testing.T) {
 
 // hostCC's marks cut windows when the I/O controller is full: here because its threshold is.
 func TestMarksSlowSenders(t *testing.T) {
-	mc := machine{cache: hostmodel.Xeon4309Y, link: 100 * gbps, ring: 4096, hit: lineHit, miss: lineMiss}
+	mc := machine{cache: hostmodel.Xeon4309Y, link: 100 * gbps, ring: 4096, hit: lineHit,
+		miss: lineMiss}
 	rate := func(threshold int) float64 {
 		var loads []load
 		for i := range 8 {
@@ -99,7 +101,8 @@ func TestMarksSlowSenders(t *testing.T) {
 // realRun's consumer reads every message once, with credits and without.
 func TestRealRun(t *testing.T) {
 	for _, credits := range []string{"", "mode=oneway,delta=off"} {
-		r := realRun{ring: make([]byte, 256*realMessage), credits: credits, llc: 64 * realMessage, missed: 1 << 40, lasts: 5e6}
+		r := realRun{ring: make([]byte, 256*realMessage), credits: credits, llc: 64 * realMessage,
+			missed: 1 << 40, lasts: 5e6}
 		got, err := r.run()
 		require.NoError(t, err)
 		assert.Positive(t, got.perMessage)

@@ -20,12 +20,13 @@ const (
 	burst = 16
 )
 
-// realRun is a producer that copies messages into a ring and a consumer that reads all of each, on a core of their own.
+// realRun is a producer that copies messages into a ring and a consumer that reads all of each, on
+// a core of their own.
 type realRun struct {
 	ring  []byte // whole messages
 	ticks int    // of processing, additions one after the other
-	// The consumer begins with a burst when it is there beyond behind, and the producer has at most twice as many. 0: the ring is
-	// what holds the producer back, or credits are.
+	// The consumer begins with a burst when it is there beyond behind, and the producer has at most
+	// twice as many. 0: the ring is what holds the producer back, or credits are.
 	behind  int
 	credits string        // settings, "" for none
 	llc     units.Bytes   // that credits are for
@@ -60,7 +61,8 @@ type mailbox struct {
 }
 
 func (b *mailbox) put(n cc.Notice) {
-	if at := b.head.Load(); at-b.tail.Load() < uint64(len(b.box)) { // else it is lost, which does no harm
+	// else it is lost, which does no harm
+	if at := b.head.Load(); at-b.tail.Load() < uint64(len(b.box)) {
 		b.box[at%uint64(len(b.box))] = n
 		b.head.Store(at + 1)
 	}
@@ -85,14 +87,16 @@ func (quiet) Ask()                         {}
 // run runs it.
 func (r *realRun) run() (realResult, error) {
 	x := &exchange{began: time.Now()}
-	p, c := producer{realRun: r, x: x}, consumer{realRun: r, x: x, lots: rand.New(rand.NewPCG(1, 2))}
+	p, c := producer{realRun: r, x: x}, consumer{realRun: r, x: x,
+		lots: rand.New(rand.NewPCG(1, 2))}
 	if r.credits != "" {
 		spec, err := carc.Parse(r.credits)
 		if err != nil {
 			return realResult{}, err
 		}
 		e := spec.On(carc.Cache{Size: r.llc, Line: 64}).Endpoint()
-		if p.gate, c.granter, err = e.New(cc.Path{LineRate: 400 * gbps, BaseRTT: 2 * us, Payload: realMessage}); err != nil {
+		if p.gate, c.granter, err = e.New(cc.Path{LineRate: 400 * gbps, BaseRTT: 2 * us,
+			Payload: realMessage}); err != nil {
 			return realResult{}, err
 		}
 		c.granter.Attach(quiet{})
@@ -130,7 +134,8 @@ func (p *producer) run() {
 	if p.behind > 0 {
 		ahead = uint64(p.behind) + 2*burst
 	}
-	out := cc.Outgoing{Bytes: realMessage, Message: realMessage, Completes: true, Backlog: cc.Backlog{Waits: units.GiB}}
+	out := cc.Outgoing{Bytes: realMessage, Message: realMessage, Completes: true,
+		Backlog: cc.Backlog{Waits: units.GiB}}
 	spins := 0
 	for at := uint64(0); !p.x.stop.Load(); {
 		var now units.Time
@@ -144,7 +149,8 @@ func (p *producer) run() {
 			}
 		}
 		before := at
-		for at-before < burst && at-p.x.read.Load() < ahead && (p.gate == nil || p.gate.Ready(&out, now)) {
+		for at-before < burst && at-p.x.read.Load() < ahead &&
+			(p.gate == nil || p.gate.Ready(&out, now)) {
 			if p.gate != nil {
 				p.gate.Took(&out, now)
 			}
@@ -168,7 +174,8 @@ type consumer struct {
 	result  realResult
 	err     error
 
-	// Messages that were read, and those that the granter knows of: that they came, that they were consumed.
+	// Messages that were read, and those that the granter knows of: that they came, that they were
+	// consumed.
 	at, seen, told uint64
 	sum            uint64
 }
@@ -222,7 +229,8 @@ func (c *consumer) round(n uint64) {
 	}
 }
 
-// tell has the granter know what came and what was consumed since the round before, and say what it has to.
+// tell has the granter know what came and what was consumed since the round before, and say what it
+// has to.
 func (c *consumer) tell(have uint64) {
 	if c.granter == nil {
 		return

@@ -17,14 +17,19 @@ const sec4Walk = 8192 * 64
 var sec4negative = &experiment.Experiment{
 	ID:    "carc/sec4-negative",
 	Seeds: oneSeed,
-	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("delta=%s", "off", "auto") },
+	Cells: func(experiment.Scale) []experiment.Cell {
+		return experiment.Sweep("delta=%s", "off", "auto")
+	},
 	Run: func(j *experiment.Job) error {
 		var loads []load
 		for i := range 4 {
-			loads = append(loads, load{thread: i, packet: 256, answer: 256, ticks: 1000, flow: 1, walks: true})
+			loads = append(loads, load{thread: i, packet: 256, answer: 256, ticks: 1000, flow: 1,
+				walks: true})
 		}
-		mc := machine{cache: sec4Cache, link: 50 * gbps, ring: 4096, hit: lineHit, miss: lineMiss} // rings of four times the cache
-		m, err := newModel(mc, scheme{carc: "mode=rr,delta=" + j.Params.(string), order: hostmodel.LIFO}, loads)
+		// rings of four times the cache
+		mc := machine{cache: sec4Cache, link: 50 * gbps, ring: 4096, hit: lineHit, miss: lineMiss}
+		m, err := newModel(mc, scheme{carc: "mode=rr,delta=" + j.Params.(string),
+			order: hostmodel.LIFO}, loads)
 		if err != nil {
 			return err
 		}
@@ -33,7 +38,8 @@ var sec4negative = &experiment.Experiment{
 		delta, unconsumed := j.Series("delta"), j.Series("unconsumed")
 		m.clock.Every(50*us, func(now units.Time) bool {
 			delta.Add(units.Duration(now).Seconds(), -m.credits.Sensor().Cut())
-			unconsumed.Add(units.Duration(now).Seconds(), float64(m.host.Unconsumed())/float64(mc.cache.Size))
+			unconsumed.Add(units.Duration(now).Seconds(),
+				float64(m.host.Unconsumed())/float64(mc.cache.Size))
 			if now.After(units.Time(warm)) {
 				j.Value("settled", -m.credits.Sensor().Cut())
 			}
@@ -44,13 +50,17 @@ var sec4negative = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		with, without := r.Cell("delta=auto"), r.Cell("delta=off")
 		r.Claim("settles", with.Values("settled").Mean())
-		r.Note("settles", "from %.2f to %.2f, a saw tooth", with.Values("settled").Min(), with.Values("settled").Max())
+		r.Note("settles", "from %.2f to %.2f, a saw tooth", with.Values("settled").Min(),
+			with.Values("settled").Max())
 		r.Claim("misses", with.Values("miss")[0]/without.Values("miss")[0])
-		r.Note("misses", "%.3f of reads with, %.3f without", with.Values("miss")[0], without.Values("miss")[0])
+		r.Note("misses", "%.3f of reads with, %.3f without", with.Values("miss")[0],
+			without.Values("miss")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		delta := figure.Steps("delta", "Half of the cache is another's", "time (ms)", "delta, parts of C")
-		unconsumed := figure.Steps("unconsumed", "Half of the cache is another's", "time (ms)", "unconsumed, parts of the cache")
+		delta := figure.Steps("delta", "Half of the cache is another's", "time (ms)",
+			"delta, parts of C")
+		unconsumed := figure.Steps("unconsumed", "Half of the cache is another's", "time (ms)",
+			"unconsumed, parts of the cache")
 		for _, c := range r.Cells() {
 			s := c.Series("delta").Scaled(1e3, 1)
 			delta.Add(c.Name, s.X, s.Y)

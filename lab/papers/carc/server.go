@@ -28,7 +28,8 @@ func (t *thread) wake() {
 	m, now := t.m, t.m.clock.Now()
 	p := &m.packets[t.message.Tag]
 	c := p.conn
-	costs := hostmodel.Costs{Message: perPacket + units.Duration(float64(c.ticks)/tickRate*float64(units.Second)), Hit: m.hit, Miss: m.miss}
+	costs := hostmodel.Costs{Message: perPacket + units.Duration(float64(c.ticks)/tickRate*
+		float64(units.Second)), Hit: m.hit, Miss: m.miss}
 	took := costs.Of(t.message)
 	class := &m.classes[c.class]
 	class.packets++
@@ -50,7 +51,8 @@ func (t *thread) wake() {
 			m.walk.Step()
 		}
 	}
-	// A line in sixteen is a canary, so that short messages do not speak for long ones. Those of a message fare alike.
+	// A line in sixteen is a canary, so that short messages do not speak for long ones. Those of a
+	// message fare alike.
 	if t.lines += t.message.Lines; m.credits != nil && t.lines >= 16 {
 		t.lines = 0
 		canary := lineHit

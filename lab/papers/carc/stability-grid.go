@@ -11,8 +11,11 @@ func grid(s experiment.Scale) (all []gates) {
 	for _, split := range []bool{false, true} {
 		for _, credits := range []bool{false, true} {
 			for _, tokens := range []string{"", "tocc"} {
-				for _, control := range experiment.At(s, []string{"swift", "prioplus", "dcqcn", "timely", "hpcc", "ledbat"}, []string{"swift", "dcqcn"}) {
-					all = append(all, gates{CC: control, Credits: credits, Tokens: tokens, Split: split})
+				for _, control := range experiment.At(s,
+					[]string{"swift", "prioplus", "dcqcn", "timely", "hpcc", "ledbat"},
+					[]string{"swift", "dcqcn"}) {
+					all = append(all, gates{CC: control, Credits: credits, Tokens: tokens,
+						Split: split})
 				}
 			}
 		}
@@ -62,18 +65,26 @@ var stabilityGrid = &experiment.Experiment{
 			r.Note("bounded", "phases last 0.3 to 0.75 ms here: nothing longer could be seen")
 			return
 		}
-		r.Note("bounded", "with credits and a window or a delay that bounds it (Swift, PrioPlus, HPCC, LEDBAT) goodput settles within %.1f ms, with tokens and without, in line and split. "+
-			"DCQCN and TIMELY come back from their start, and from other traffic, at their own pace (%.1f ms, a phase, with credits; alone %.1f and %.1f). "+
-			"Without credits nothing but a receive queue that runs out stops senders when the program slows down (%.0f RNR NAKs in %d cells): they send, wait for 0.64 ms and "+
+		r.Note("bounded", "with credits and a window or a delay that bounds it (Swift, PrioPlus, "+
+			"HPCC, LEDBAT) goodput settles within %.1f ms, with tokens and without, in line and "+
+			"split. "+
+			"DCQCN and TIMELY come back from their start, and from other traffic, at their own "+
+			"pace (%.1f ms, a phase, with credits; alone %.1f and %.1f). "+
+			"Without credits nothing but a receive queue that runs out stops senders when the "+
+			"program slows down (%.0f RNR NAKs in %d cells): they send, wait for 0.64 ms and "+
 			"more, and never settle in that phase", 1e3*within, 1e3*rates,
-			1e3*r.Cell("dcqcn").Values("settling").Max(), 1e3*r.Cell("timely").Values("settling").Max(), refused, open)
+			1e3*r.Cell("dcqcn").Values("settling").Max(),
+			1e3*r.Cell("timely").Values("settling").Max(), refused, open)
 	},
 	Figures: func(r *experiment.Results) (out []figure.Figure) {
-		t := &figure.Table{Name: "settling", Title: "How long after a step goodput is not yet within 20 % of its phase's mean (ms), the longest",
-			Header: []string{"gates", "settling (ms)", "phase 1", "2", "3", "4", "read misses", "RNR NAKs", "unfinished"}}
+		t := &figure.Table{Name: "settling", Title: "How long after a step goodput is not yet " +
+			"within 20 % of its phase's mean (ms), the longest",
+			Header: []string{"gates", "settling (ms)", "phase 1", "2", "3", "4", "read misses",
+				"RNR NAKs", "unfinished"}}
 		for _, c := range r.Cells() {
 			v := c.Values("share")
-			t.Row(c.Name, 1e3*c.Values("settling").Max(), v[0], v[1], v[2], v[3], c.Values("misses").Mean(), c.Values("rnr").Sum(), c.Values("unfinished").Sum())
+			t.Row(c.Name, 1e3*c.Values("settling").Max(), v[0], v[1], v[2], v[3],
+				c.Values("misses").Mean(), c.Values("rnr").Sum(), c.Values("unfinished").Sum())
 		}
 		return append(out, t, courseFigure(r, "goodput"))
 	},

@@ -9,7 +9,8 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// table1Time sees four flows of each thread at least: one takes 14 to 23 ms where a thread waits for each line.
+// table1Time sees four flows of each thread at least: one takes 14 to 23 ms where a thread waits
+// for each line.
 const table1Time = 100 * ms
 
 var table1Variants = []variant{hostCC, carcMix, hostFour, carcMix.four()}
@@ -22,7 +23,9 @@ func back(series []float64) (step float64) {
 	return step / (slices.Max(series) - slices.Min(series))
 }
 
-func table1Longs(s experiment.Scale) []int { return experiment.At(s, []int{2, 4, 6, 8}, []int{1, 4}) }
+func table1Longs(s experiment.Scale) []int {
+	return experiment.At(s, []int{2, 4, 6, 8}, []int{1, 4})
+}
 
 // table1: how long the flows take.
 var table1 = &experiment.Experiment{
@@ -37,15 +40,18 @@ var table1 = &experiment.Experiment{
 			h, c := mixAt(r, hostCC, n).Values("long fct"), mixAt(r, carcMix, n).Values("long fct")
 			ratio := mixRatio(r.Scale, n)
 			for _, p := range []float64{50, 99} {
-				faster = faster.With(fmt.Sprintf("%s p%g", ratio, p), claims.Number(h.Percentile(p)/c.Percentile(p)))
+				faster = faster.With(fmt.Sprintf("%s p%g", ratio, p),
+					claims.Number(h.Percentile(p)/c.Percentile(p)))
 			}
 			tails = tails.With(ratio, claims.Number(c.Percentile(99)/c.Percentile(50)))
 			host, withCARC = append(host, h.Percentile(50)), append(withCARC, c.Percentile(50))
 		}
 		r.Claim("speedup", faster)
 		most := table1Longs(r.Scale)[len(table1Longs(r.Scale))-1]
-		r.Note("speedup", "with four lines at a time %s takes %.0f us with hostCC and %.0f with CARC (P50); the paper 5983 and 4341 at 8:8", mixRatio(r.Scale, most),
-			mixAt(r, hostFour, most).Values("long fct").Percentile(50)*1e6, mixAt(r, carcMix.four(), most).Values("long fct").Percentile(50)*1e6)
+		r.Note("speedup", "with four lines at a time %s takes %.0f us with hostCC and %.0f with "+
+			"CARC (P50); the paper 5983 and 4341 at 8:8", mixRatio(r.Scale, most),
+			mixAt(r, hostFour, most).Values("long fct").Percentile(50)*1e6, mixAt(r, carcMix.four(),
+				most).Values("long fct").Percentile(50)*1e6)
 		// One series for both: that which goes back more.
 		grows := host
 		if back(withCARC) > back(host) {
@@ -54,15 +60,20 @@ var table1 = &experiment.Experiment{
 		r.Claim("grows", grows)
 		longs := table1Longs(r.Scale)
 		first := mixAt(r, hostCC, longs[0])
-		r.Note("grows", "P50 in s: hostCC %.3g, CARC %.3g; judged is the one that goes back more. With %d threads of flows already %.2f of hostCC's reads miss, a miss costs the same however many there are, and the link is not full; what else grows in the paper, in both systems alike, the model does not have",
+		r.Note("grows", "P50 in s: hostCC %.3g, CARC %.3g; judged is the one that goes back "+
+			"more. With %d threads of flows already %.2f of hostCC's reads miss, a miss costs "+
+			"the same however many there are, and the link is not full; what else grows in the "+
+			"paper, in both systems alike, the model does not have",
 			host, withCARC, longs[0], first.Values("long miss")[0])
 		r.Claim("tail-close", tails)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "fct", Title: "7.9 MB flows beside threads of short requests", Header: []string{"run", "flows", "P50 (us)", "P99 (us)", "reads that miss (%)"}}
+		t := &figure.Table{Name: "fct", Title: "7.9 MB flows beside threads of short requests",
+			Header: []string{"run", "flows", "P50 (us)", "P99 (us)", "reads that miss (%)"}}
 		for _, c := range r.Cells() {
 			fct := c.Values("long fct").Scaled(1e6)
-			t.Row(c.Name, len(fct), int(fct.Percentile(50)), int(fct.Percentile(99)), int(100*c.Values("long miss")[0]))
+			t.Row(c.Name, len(fct), int(fct.Percentile(50)), int(fct.Percentile(99)),
+				int(100*c.Values("long miss")[0]))
 		}
 		return []figure.Figure{t, statesTable(r)}
 	},

@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// testbed is a star of hosts that send messages to the last one, all the time, over the transport; a program there consumes
-// them, one after the other.
+// testbed is a star of hosts that send messages to the last one, all the time, over the transport;
+// a program there consumes them, one after the other.
 type testbed struct {
 	senders int
 	rate    units.BitRate  // of links
@@ -39,7 +39,8 @@ type testbed struct {
 	cache *hostmodel.Host                 // nil: it finds all
 	order hostmodel.Order                 // of receive buffers
 	start func(sender int) units.Duration // after zero; nil: at once
-	cross units.BitRate                   // what one more host may send to the same one, into memory that nobody reads
+	// what one more host may send to the same one, into memory that nobody reads
+	cross units.BitRate
 
 	net                 *fabric.Network
 	cl                  *sim.Simulation
@@ -94,22 +95,26 @@ func (b *testbed) build() (err error) {
 	}
 	b.net = fabric.New(fabric.Config{Seed: b.seed, MTU: 4400})
 	delay := (b.baseRTT - b.rate.Duration(2*(b.mtu+packetWire)) - b.rate.Duration(2*86)) / 4
-	sw := b.net.AddSwitch("switch", fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: b.queues.At(), INT: true})
+	sw := b.net.AddSwitch("switch", fabric.SwitchConfig{Buffer: 32 * units.MiB,
+		Queues: b.queues.At(), INT: true})
 	for range hosts {
-		b.net.Connect(b.net.AddHost(fabric.HostConfig{RxDelay: units.Nanosecond}), sw, fabric.Link{Rate: b.rate, Delay: delay})
+		b.net.Connect(b.net.AddHost(fabric.HostConfig{RxDelay: units.Nanosecond}), sw,
+			fabric.Link{Rate: b.rate, Delay: delay})
 	}
 	open, err := cc.Parse("fixed:window=1GB")
 	if err != nil {
 		return err
 	}
-	crossing, err := cc.Parse(fmt.Sprintf("fixed:window=1GB,rate=%dMbps", max(1, b.cross/units.Mbps)))
+	crossing, err := cc.Parse(fmt.Sprintf("fixed:window=1GB,rate=%dMbps",
+		max(1, b.cross/units.Mbps)))
 	if err != nil {
 		return err
 	}
 	config := sim.Scenario{
 		Topology: sim.On(b.net),
 		Seed:     b.seed,
-		Hosts:    sim.Hosts{PathMTU: b.mtu, Timeout: 12, Receives: b.deep, SendDepth: b.deep + 2, Chunk: max(units.MiB, b.message)},
+		Hosts: sim.Hosts{PathMTU: b.mtu, Timeout: 12, Receives: b.deep, SendDepth: b.deep + 2,
+			Chunk: max(units.MiB, b.message)},
 		Scheme: sim.Scheme{Selective: true,
 			AnswerClass:  56 << 2,
 			TrafficClass: 2,
@@ -122,7 +127,10 @@ func (b *testbed) build() (err error) {
 					s.Control = b.control(p.From)
 				}
 				if b.around != nil {
-					s.Control = sim.Watched(s.Control, func(a cc.Algorithm) cc.Algorithm { b.around(a); return a })
+					s.Control = sim.Watched(s.Control, func(a cc.Algorithm) cc.Algorithm {
+						b.around(a)
+						return a
+					})
 				}
 			},
 		},
@@ -139,7 +147,8 @@ func (b *testbed) build() (err error) {
 	var grants *carc.Granter
 	if b.credits != nil {
 		b.endpoint = b.credits.Endpoint()
-		config.Scheme.Credits = func(p sim.Pair, path cc.Path) (cc.CreditGate, cc.CreditGranter, error) {
+		config.Scheme.Credits = func(p sim.Pair, path cc.Path) (cc.CreditGate, cc.CreditGranter,
+			error) {
 			if p.From > b.senders {
 				return nil, nil, nil
 			}
@@ -251,7 +260,8 @@ func (t *talk) post() {
 	t.bed.note(t.Send(t.bed.message))
 }
 
-// written posts the next message for one that was acknowledged; with responses that is for one that was answered.
+// written posts the next message for one that was acknowledged; with responses that is for one that
+// was answered.
 func (t *talk) written(status transport.Status, _ units.Time) {
 	if status != transport.StatusSuccess {
 		t.bed.note(fmt.Errorf("a message of sender %d: %v", t.sender, status))

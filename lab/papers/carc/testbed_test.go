@@ -11,15 +11,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Of messages of 1 KB to a program that is slower than its link lines are returned on acknowledgements: CREDITs of their own, but
-// for answers to senders that wait, are one for 64 messages at most, and the program waits for a round trip at most, the
-// first.
+// Of messages of 1 KB to a program that is slower than its link lines are returned on
+// acknowledgements: CREDITs of their own, but for answers to senders that wait, are one for 64
+// messages at most, and the program waits for a round trip at most, the first.
 func TestReturnsRideOnAcknowledgements(t *testing.T) {
 	labtest.OneGoroutine(t)
 	for _, llc := range []string{"2MiB", "12MiB"} {
 		spec, err := carc.Parse("llc=" + llc)
 		require.NoError(t, err)
-		b := &testbed{senders: 8, rate: 100 * gbps, baseRTT: 12 * us, message: 1024, deep: 2048, seed: 1, credits: &spec, v2: 40 * gbps}
+		b := &testbed{senders: 8, rate: 100 * gbps, baseRTT: 12 * us, message: 1024, deep: 2048,
+			seed: 1, credits: &spec, v2: 40 * gbps}
 		require.NoError(t, b.build())
 		require.NoError(t, b.run(5*ms))
 		c := b.cl.Nodes[b.senders].Endpoint.Counters()
@@ -27,9 +28,11 @@ func TestReturnsRideOnAcknowledgements(t *testing.T) {
 		for _, bytes := range b.consumed {
 			messages += bytes / 1024
 		}
-		t.Logf("%s: %d messages, %d CREDITs alone, %d of them answers, %d on ACKs", llc, messages, c.CreditsSent, c.CreditQuestions, c.CreditsOnAcks)
+		t.Logf("%s: %d messages, %d CREDITs alone, %d of them answers, %d on ACKs", llc, messages,
+			c.CreditsSent, c.CreditQuestions, c.CreditsOnAcks)
 		assert.LessOrEqual(t, (c.CreditsSent-c.CreditQuestions)*64, messages)
 		assert.Less(t, b.idled(), b.baseRTT)
-		assert.LessOrEqual(t, b.endpoint.Sensor().Spent(b.net.Now())[carc.S3], units.Duration(0), "never more than the cache")
+		assert.LessOrEqual(t, b.endpoint.Sensor().Spent(b.net.Now())[carc.S3], units.Duration(0),
+			"never more than the cache")
 	}
 }

@@ -11,16 +11,19 @@ type variant struct {
 	name string
 	scheme
 	ideal bool // a miss costs what a hit does: the line of theory
-	// overlaps is how many lines a thread waits for at a time, 0 for one: what processors do with lines in a row.
+	// overlaps is how many lines a thread waits for at a time, 0 for one: what processors do with
+	// lines in a row.
 	overlaps int
 }
 
-// eRPC's rings are FIFO. CARC's credits bound the receive buffers in use when the one that was freed last is used next.
+// eRPC's rings are FIFO. CARC's credits bound the receive buffers in use when the one that was
+// freed last is used next.
 var (
-	plain      = variant{name: "plain"}
-	hostCC     = variant{name: "hostCC", scheme: scheme{hostCC: true}}
-	hostLIFO   = variant{name: "hostCC, LIFO", scheme: scheme{hostCC: true, order: hostmodel.LIFO}}
-	hostFour   = variant{name: "hostCC, four lines at a time", scheme: scheme{hostCC: true}, overlaps: 4}
+	plain    = variant{name: "plain"}
+	hostCC   = variant{name: "hostCC", scheme: scheme{hostCC: true}}
+	hostLIFO = variant{name: "hostCC, LIFO", scheme: scheme{hostCC: true, order: hostmodel.LIFO}}
+	hostFour = variant{name: "hostCC, four lines at a time", scheme: scheme{hostCC: true},
+		overlaps: 4}
 	withoutAny = variant{name: "theory", ideal: true}
 )
 
@@ -64,7 +67,8 @@ func serverAt(s experiment.Scale) machine {
 
 // with is the machine as a variant has it.
 func (mc machine) with(v variant) machine {
-	mc.hit, mc.miss = lineHit/units.Duration(max(1, v.overlaps)), lineMiss/units.Duration(max(1, v.overlaps))
+	mc.hit, mc.miss = lineHit/units.Duration(max(1, v.overlaps)),
+		lineMiss/units.Duration(max(1, v.overlaps))
 	if v.ideal {
 		mc.miss = mc.hit
 	}

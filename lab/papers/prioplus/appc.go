@@ -51,12 +51,14 @@ var appC = &experiment.Experiment{
 		r.Claim("counterexample", r.Values("late")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{figure.CDF("worst", "Largest backlog of 1000 random starts", "times that of the linear start").
+		return []figure.Figure{figure.CDF("worst", "Largest backlog of 1000 random starts",
+			"times that of the linear start").
 			Samples("random starts", r.Values("worst"))}
 	},
 }
 
-// randomRamp grows from 0 to 1 in so many steps, the more evenly the smaller the power that is drawn for it.
+// randomRamp grows from 0 to 1 in so many steps, the more evenly the smaller the power that is
+// drawn for it.
 func randomRamp(random *rand.Rand, steps int) ramp {
 	r := ramp{rate: make([]float64, 1, steps+1), perRTT: appCSide}
 	power, sum := 6*random.Float64(), 0.0

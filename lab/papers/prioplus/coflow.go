@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Coflow scheduling (section 6.2): requests for files that lie on 20 hosts, and shuffles of Hadoop jobs,
-// of the load one half each. Smaller coflows have higher priorities.
+// Coflow scheduling (section 6.2): requests for files that lie on 20 hosts, and shuffles of Hadoop
+// jobs, of the load one half each. Smaller coflows have higher priorities.
 
 // coflowCell is a scheme under a load, with PFC or without.
 type coflowCell struct {
@@ -43,25 +43,29 @@ func coflowCells(cells ...coflowCell) func(experiment.Scale) []experiment.Cell {
 // coflowSeeds is one, also at full scale: each of the runs takes minutes.
 func coflowSeeds(experiment.Scale) int { return 1 }
 
-// The network has two of the paper's five pods, and flows arrive for 4 ms of its 10: the whole takes
-// too long.
+// The network has two of the paper's five pods, and flows arrive for 4 ms of its 10: the whole
+// takes too long.
 func coflowNetwork(s experiment.Scale) (t fabric.Clos, span units.Duration, buffer units.Bytes) {
 	if s == experiment.Full {
 		t = fabric.PrioPlusCoflow()
 		t.Pods = 2
 		return t, 4 * units.Millisecond, 32_000_000
 	}
-	host, up := fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond}, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
-	return fabric.Clos{Pods: 2, ToRsPerPod: 2, AggsPerPod: 3, HostsPerToR: 10, CoresPerAgg: 2, Host: host, ToR: up, Core: up}, 10 * units.Millisecond, 8_000_000
+	host, up := fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond},
+		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
+	return fabric.Clos{Pods: 2, ToRsPerPod: 2, AggsPerPod: 3, HostsPerToR: 10, CoresPerAgg: 2,
+		Host: host, ToR: up, Core: up}, 10 * units.Millisecond, 8_000_000
 }
 
 const coflowGroups = 8
 
 // coflows is the traffic, and the priority of each coflow.
-func coflows(j *experiment.Job, hosts int, rate units.BitRate, load float64, span units.Duration) ([]workload.Flow, map[int]int, error) {
+func coflows(j *experiment.Job, hosts int, rate units.BitRate, load float64,
+	span units.Duration) ([]workload.Flow, map[int]int, error) {
 	// The paper gives no sizes of flows but says that almost all are middle and large ones.
 	sizes := workload.Uniform[units.Bytes](100_000, 1_000_001)
-	all := workload.Coflows{Hosts: hosts, Rate: rate * payload / (payload + sim.Overhead), Load: load / 2, Sizes: sizes, Until: units.Time(span)}
+	all := workload.Coflows{Hosts: hosts, Rate: rate * payload / (payload + sim.Overhead),
+		Load: load / 2, Sizes: sizes, Until: units.Time(span)}
 	shuffles, requests := all, all
 	shuffles.Seed = j.Seed << 1
 	requests.Seed = j.Seed<<1 | 1
@@ -120,16 +124,21 @@ func runCoflows(j *experiment.Job) error {
 	c := j.Params.(coflowCell)
 	r, err := runs.Of(j, c, func() (*outcome, error) {
 		t, span, buffer := coflowNetwork(j.Scale)
-		flows, priority, err := coflows(j, t.Pods*t.ToRsPerPod*t.HostsPerToR, t.Host.Rate, c.Load, span)
+		flows, priority, err := coflows(j, t.Pods*t.ToRsPerPod*t.HostsPerToR, t.Host.Rate, c.Load,
+			span)
 		if err != nil {
 			return nil, err
 		}
 		source := list(flows)
 		return large{
 			// The artifact's table for coflows.
-			Scheme: c.Scheme, Priorities: priorities{N: coflowGroups, Start: ",high=0.5,low=0,w_middle=0.2BDP"}, Seed: j.Seed,
-			Build: t.Build, Link: t.Host, Ports: t.HostsPerToR + t.AggsPerPod, Buffer: buffer, Lossy: c.Lossy,
-			Source: &source, Priority: func(f workload.Flow) int { return priority[f.Group] }, Span: span,
+			Scheme: c.Scheme, Priorities: priorities{N: coflowGroups,
+				Start: ",high=0.5,low=0,w_middle=0.2BDP"}, Seed: j.Seed,
+			Build: t.Build, Link: t.Host, Ports: t.HostsPerToR + t.AggsPerPod, Buffer: buffer,
+			Lossy:  c.Lossy,
+			Source: &source, Priority: func(f workload.Flow) int {
+				return priority[f.Group]
+			}, Span: span,
 		}.run(j)
 	})
 	if err != nil {
@@ -169,7 +178,8 @@ func cct(priority int) string { return fmt.Sprintf("cct %d", priority) }
 
 // speedups are those of a priority's coflows, against Swift without priorities.
 func speedups(r *experiment.Results, c coflowCell, priority int) (out experiment.Values) {
-	with, without := r.Cell(c.name()).Seeds(), r.Cell(coflowCell{baseline, c.Load, false}.name()).Seeds()
+	with, without := r.Cell(c.name()).Seeds(),
+		r.Cell(coflowCell{baseline, c.Load, false}.name()).Seeds()
 	for i := range with {
 		a, b := with[i].Values(cct(priority)), without[i].Values(cct(priority))
 		for k := range a {
@@ -192,7 +202,8 @@ func speedup(r *experiment.Results, c coflowCell, of []int) float64 {
 func tailSpeedup(r *experiment.Results, c coflowCell, of []int) float64 {
 	sum := 0.0
 	for _, p := range of {
-		sum += p99(r.Cell(coflowCell{baseline, c.Load, false}.name()).Values(cct(p))) / p99(r.Cell(c.name()).Values(cct(p)))
+		sum += p99(r.Cell(coflowCell{baseline, c.Load, false}.name()).Values(cct(p))) /
+			p99(r.Cell(c.name()).Values(cct(p)))
 	}
 	return sum / float64(len(of))
 }
@@ -205,12 +216,14 @@ var (
 )
 
 // gain is by how much a's speedup is more than b's.
-func gain(r *experiment.Results, of func(*experiment.Results, coflowCell, []int) float64, a, b coflowCell, priorities []int) float64 {
+func gain(r *experiment.Results, of func(*experiment.Results, coflowCell, []int) float64, a,
+	b coflowCell, priorities []int) float64 {
 	return of(r, a, priorities)/of(r, b, priorities) - 1
 }
 
 // speedupBars draws speedups of cells for the groups of priorities.
-func speedupBars(name, title string, r *experiment.Results, of func(*experiment.Results, coflowCell, []int) float64, cells ...coflowCell) figure.Figure {
+func speedupBars(name, title string, r *experiment.Results, of func(*experiment.Results, coflowCell,
+	[]int) float64, cells ...coflowCell) figure.Figure {
 	title += experiment.At(r.Scale, ", 128 hosts, 4 ms", "")
 	bars := figure.Bars(name, title, "speedup", "high", "low", "all")
 	for _, c := range cells {
@@ -224,31 +237,39 @@ func speedupBars(name, title string, r *experiment.Results, of func(*experiment.
 }
 
 // behind is why PrioPlus is not ahead, as far as it is known.
-const behind = ". Physical priorities complete the coflows of the highest priority a third sooner (0.66 ms, and PrioPlus 0.92 ms, at 40 %). A part of it " +
-	"is that a request is an incast: 20 flows of 550 KB to one host, alone in the network, take 0.96 ms with Swift, which is line rate, and with PrioPlus " +
-	"1.23, 1.16 and 1.11 ms at a high, middle and low priority, since all stop after their start. No better by more than a few per cent at small scale: " +
-	"hosts that send in strict priority, no limit for the highest ones, smaller first windows, no probes before the start, room and patience"
+const behind = ". Physical priorities complete the coflows of the highest priority a third " +
+	"sooner (0.66 ms, and PrioPlus 0.92 ms, at 40 %). A part of it " +
+	"is that a request is an incast: 20 flows of 550 KB to one host, alone in the network, take " +
+	"0.96 ms with Swift, which is line rate, and with PrioPlus " +
+	"1.23, 1.16 and 1.11 ms at a high, middle and low priority, since all stop after their " +
+	"start. No better by more than a few per cent at small scale: " +
+	"hosts that send in strict priority, no limit for the highest ones, smaller first windows, " +
+	"no probes before the start, room and patience"
 
 // smaller is what the runs leave out.
 func smaller(r *experiment.Results) string {
-	return experiment.At(r.Scale, smallerFull, "40 hosts at 25 Gb/s, 10 ms of arrivals; sizes of flows, 100 KB to 1 MB, are ours")
+	return experiment.At(r.Scale, smallerFull,
+		"40 hosts at 25 Gb/s, 10 ms of arrivals; sizes of flows, 100 KB to 1 MB, are ours")
 }
 
 const (
 	load40, load70 = 0.4, 0.7
-	smallerFull    = "128 hosts of 320, 4 ms of arrivals of 10, one seed; sizes of flows, 100 KB to 1 MB, are ours"
+	smallerFull    = "128 hosts of 320, 4 ms of arrivals of 10, one seed; sizes of flows, 100 KB " +
+		"to 1 MB, are ours"
 )
 
 var fig12a = &experiment.Experiment{
 	ID: "prioplus/fig12a", Seeds: coflowSeeds,
-	Cells: coflowCells(coflowCell{baseline, load40, false}, coflowCell{virtualSwift, load40, false}, coflowCell{physical, load40, false},
+	Cells: coflowCells(coflowCell{baseline, load40, false}, coflowCell{virtualSwift, load40, false},
+		coflowCell{physical, load40, false},
 		coflowCell{virtualLEDBAT, load40, false}, coflowCell{physicalLEDBAT, load40, false}),
 	Run: runCoflows,
 	Judge: func(r *experiment.Results) {
 		a, b := coflowCell{virtualSwift, load40, false}, coflowCell{physical, load40, false}
 		r.Claim("overall", gain(r, speedup, a, b, allEight))
 		r.Note("overall", "%s", smaller(r)+behind)
-		r.Claim("ledbat", gain(r, speedup, coflowCell{virtualLEDBAT, load40, false}, coflowCell{physicalLEDBAT, load40, false}, allEight))
+		r.Claim("ledbat", gain(r, speedup, coflowCell{virtualLEDBAT, load40, false},
+			coflowCell{physicalLEDBAT, load40, false}, allEight))
 		r.Note("ledbat", "%s", smaller(r)+behind)
 		if r.Scale == experiment.Full {
 			r.Claim("split", split(r, speedup, a, b))
@@ -256,21 +277,26 @@ var fig12a = &experiment.Experiment{
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 40 %", r, speedup, coflowCell{virtualSwift, load40, false},
-			coflowCell{physical, load40, false}, coflowCell{virtualLEDBAT, load40, false}, coflowCell{physicalLEDBAT, load40, false})}
+		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 40 %", r,
+			speedup, coflowCell{virtualSwift, load40, false},
+			coflowCell{physical, load40, false}, coflowCell{virtualLEDBAT, load40, false},
+			coflowCell{physicalLEDBAT, load40, false})}
 	},
 }
 
 // split is the gain for the higher four priorities and for the lower four.
-func split(r *experiment.Results, of func(*experiment.Results, coflowCell, []int) float64, a, b coflowCell) claims.Value {
-	return claims.Value{}.With("high", claims.Number(gain(r, of, a, b, higherFour))).With("low", claims.Number(gain(r, of, a, b, lowerFour)))
+func split(r *experiment.Results, of func(*experiment.Results, coflowCell, []int) float64, a,
+	b coflowCell) claims.Value {
+	return claims.Value{}.With("high", claims.Number(gain(r, of, a, b, higherFour))).With("low",
+		claims.Number(gain(r, of, a, b, lowerFour)))
 }
 
 // swiftAt are the cells that figures 12b and 15 compare.
 func swiftAt(loads ...float64) func(experiment.Scale) []experiment.Cell {
 	var cells []coflowCell
 	for _, l := range loads {
-		cells = append(cells, coflowCell{baseline, l, false}, coflowCell{virtualSwift, l, false}, coflowCell{physical, l, false})
+		cells = append(cells, coflowCell{baseline, l, false}, coflowCell{virtualSwift, l, false},
+			coflowCell{physical, l, false})
 	}
 	return coflowCells(cells...)
 }
@@ -286,7 +312,8 @@ var fig12b = &experiment.Experiment{
 	Run: runCoflows,
 	Judge: func(r *experiment.Results) {
 		at := func(load float64) float64 {
-			return gain(r, speedup, coflowCell{virtualSwift, load, false}, coflowCell{physical, load, false}, allEight)
+			return gain(r, speedup, coflowCell{virtualSwift, load, false},
+				coflowCell{physical, load, false}, allEight)
 		}
 		r.Claim("overall", at(load70))
 		r.Note("overall", "%s", smaller(r)+behind)
@@ -296,7 +323,8 @@ var fig12b = &experiment.Experiment{
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 70 %", r, speedup,
+		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 70 %", r,
+			speedup,
 			coflowCell{virtualSwift, load70, false}, coflowCell{physical, load70, false})}
 	},
 }
@@ -322,8 +350,10 @@ var fig15 = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
 		for _, load := range experiment.At(r.Scale, []float64{load40, load70}, []float64{load40}) {
-			figures = append(figures, speedupBars(fmt.Sprintf("tail-%.0f", 100*load), fmt.Sprintf("Speedup of the 99th percentile, load %.0f %%", 100*load),
-				r, tailSpeedup, coflowCell{virtualSwift, load, false}, coflowCell{physical, load, false}))
+			figures = append(figures, speedupBars(fmt.Sprintf("tail-%.0f", 100*load),
+				fmt.Sprintf("Speedup of the 99th percentile, load %.0f %%", 100*load),
+				r, tailSpeedup, coflowCell{virtualSwift, load, false}, coflowCell{physical, load,
+					false}))
 		}
 		return figures
 	},
@@ -337,16 +367,23 @@ var fig17 = &experiment.Experiment{
 	Run: runCoflows,
 	Judge: func(r *experiment.Results) {
 		lossy := coflowCell{virtualSwift, load70, true}
-		r.Claim("same-as-lossless", speedup(r, lossy, allEight)/speedup(r, coflowCell{virtualSwift, load70, false}, allEight))
+		r.Claim("same-as-lossless",
+			speedup(r, lossy, allEight)/speedup(r, coflowCell{virtualSwift, load70, false},
+				allEight))
 		r.Note("same-as-lossless", "%s", smaller(r))
-		drops := func(c coflowCell) float64 { return r.Cell(c.name()).Values("drops").Mean() + 1e-6 }
+		drops := func(c coflowCell) float64 {
+			return r.Cell(c.name()).Values("drops").Mean() + 1e-6
+		}
 		r.Claim("few-drops", drops(lossy)/drops(coflowCell{physical, load70, true}))
-		r.Note("few-drops", "dropped of what was forwarded: %.2g with PrioPlus, %.2g with physical priorities; %s", drops(lossy)-1e-6,
+		r.Note("few-drops", "dropped of what was forwarded: %.2g with PrioPlus, %.2g with "+
+			"physical priorities; %s", drops(lossy)-1e-6,
 			drops(coflowCell{physical, load70, true})-1e-6, smaller(r))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows without PFC, load 70 %", r, speedup,
-			coflowCell{virtualSwift, load70, false}, coflowCell{virtualSwift, load70, true}, coflowCell{physical, load70, true})}
+		return []figure.Figure{speedupBars("speedup",
+			"Mean speedup of coflows without PFC, load 70 %", r, speedup,
+			coflowCell{virtualSwift, load70, false}, coflowCell{virtualSwift, load70, true},
+			coflowCell{physical, load70, true})}
 	},
 }
 
@@ -366,13 +403,18 @@ var fig18 = &experiment.Experiment{
 		over := func(s scheme, of func(experiment.Values) float64) claims.Value {
 			return claims.Number(of(all(s)) / of(all(virtualSwift)))
 		}
-		r.Claim("hpcc", claims.Value{}.With("mean", over(telemetry, mean)).With("p99", over(telemetry, p99)))
-		r.Note("hpcc", "%s", "the largest shuffles, of the lowest priority, make the 99th percentile of all coflows, and HPCC does not make them wait; "+smaller(r))
+		r.Claim("hpcc", claims.Value{}.With("mean", over(telemetry, mean)).With("p99",
+			over(telemetry, p99)))
+		r.Note("hpcc", "%s", "the largest shuffles, of the lowest priority, make the 99th "+
+			"percentile of all coflows, and HPCC does not make them wait; "+smaller(r))
 		r.Claim("nocc", over(physicalNoCC, mean))
-		r.Note("nocc", "%s", "32 MB of buffer hold what is sent at line rate, and pauses hit priorities apart: the highest half gains what the lowest ones lose; "+smaller(r))
+		r.Note("nocc", "%s", "32 MB of buffer hold what is sent at line rate, and pauses hit "+
+			"priorities apart: the highest half gains what the lowest ones lose; "+smaller(r))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 70 %", r, speedup,
-			coflowCell{virtualSwift, load70, false}, coflowCell{telemetry, load70, false}, coflowCell{physicalNoCC, load70, false})}
+		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 70 %", r,
+			speedup,
+			coflowCell{virtualSwift, load70, false}, coflowCell{telemetry, load70, false},
+			coflowCell{physicalNoCC, load70, false})}
 	},
 }

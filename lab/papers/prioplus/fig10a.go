@@ -16,7 +16,9 @@ func fig10aStairs(s experiment.Scale) *stairs {
 		step:       5 * units.Millisecond,
 		settled:    2500 * units.Microsecond,
 		// At 10 Gb/s 0.0012 BDP would be 0.02 packets: the testbed's 150 B there.
-		control: func(p int) (cc.Control, error) { return virtual("n=8", p, experiment.At(s, wai, 0.15)) },
+		control: func(p int) (cc.Control, error) {
+			return virtual("n=8", p, experiment.At(s, wai, 0.15))
+		},
 	}
 }
 
@@ -24,7 +26,8 @@ func fig10aStairs(s experiment.Scale) *stairs {
 var fig10a = &experiment.Experiment{
 	ID: "prioplus/fig10a",
 	Run: func(j *experiment.Job) error {
-		config := noisyMicro(j.Seed, experiment.At(j.Scale, 80*units.Millisecond, 40*units.Millisecond))
+		config := noisyMicro(j.Seed, experiment.At(j.Scale, 80*units.Millisecond,
+			40*units.Millisecond))
 		config.Rate = experiment.At[units.BitRate](j.Scale, rate, 10*units.Gbps)
 		return fig10aStairs(j.Scale).run(j, config)
 	},
@@ -32,8 +35,11 @@ var fig10a = &experiment.Experiment{
 		s := fig10aStairs(r.Scale)
 		if r.Scale == experiment.Small {
 			// Four priorities of ten flows at 10 Gb/s: far fewer packets than flows' windows need.
-			const few = "at 10 Gb/s a BDP is 15 packets, one and a half for each of ten flows: those that were stopped on their way up take #flow for 60 to 165 where 10 is right, " +
-				"and the link is theirs again only when it was halved down; at 100 Gb/s (full scale) it is not so"
+			const few = "at 10 Gb/s a BDP is 15 packets, one and a half for each of ten flows: " +
+				"those that were stopped on their way up take #flow for 60 to 165 where 10 is " +
+				"right, " +
+				"and the link is theirs again only when it was halved down; at 100 Gb/s (full " +
+				"scale) it is not so"
 			for _, claim := range []string{"takeover", "refill", "util", "starve"} {
 				r.Note(claim, few)
 			}
@@ -49,6 +55,7 @@ var fig10a = &experiment.Experiment{
 		queue := figure.Steps("queue", "Queue", "time (ms)", "queue (KB)")
 		q := r.Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
 		queue.Add("queue", q.X, q.Y)
-		return []figure.Figure{fig10aStairs(r.Scale).figure(r.Pool, "goodput", "Classes that begin and stop one after the other"), queue}
+		return []figure.Figure{fig10aStairs(r.Scale).figure(r.Pool, "goodput",
+			"Classes that begin and stop one after the other"), queue}
 	},
 }

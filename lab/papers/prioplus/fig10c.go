@@ -7,11 +7,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig10c: ten flows join ten of lower priority, with adaptive increase every second round trip and every one.
+// fig10c: ten flows join ten of lower priority, with adaptive increase every second round trip and
+// every one.
 var fig10c = &experiment.Experiment{
 	ID: "prioplus/fig10c",
 	Cells: func(experiment.Scale) []experiment.Cell {
-		return []experiment.Cell{{Name: "dual-RTT", Params: true}, {Name: "every RTT", Params: false}}
+		return []experiment.Cell{{Name: "dual-RTT", Params: true},
+			{Name: "every RTT", Params: false}}
 	},
 	Run: func(j *experiment.Job) error {
 		const above = 16 * units.Microsecond // the high channel is +16 and +22.4 µs
@@ -28,18 +30,23 @@ var fig10c = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		config := noisyMicro(j.Seed, experiment.At(j.Scale, 8*units.Millisecond, 4*units.Millisecond))
-		flows := append(sim.Many(10, sim.Flow{Control: low}), sim.Many(10, sim.Flow{Start: start, Control: high})...)
+		config := noisyMicro(j.Seed, experiment.At(j.Scale, 8*units.Millisecond,
+			4*units.Millisecond))
+		flows := append(sim.Many(10, sim.Flow{Control: low}),
+			sim.Many(10, sim.Flow{Start: start, Control: high})...)
 		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
-		all, lows, highs := binsOf(config.Interval, r.Traces), binsOf(config.Interval, r.Traces[:10]), binsOf(config.Interval, r.Traces[10:])
+		all, lows, highs := binsOf(config.Interval, r.Traces), binsOf(config.Interval,
+			r.Traces[:10]), binsOf(config.Interval, r.Traces[10:])
 		takeover := highs.takeover(all, start, r.End)
 		j.Value("takeover", takeover.Seconds())
 		from := start + min(takeover, r.End-start)
-		j.Value("most", r.Queues[0].Length.Max(units.Time(from), units.Time(from+2*units.Millisecond))/float64(rate.Bytes(above)))
-		j.Value("util", all.mean(start+600*units.Microsecond, start+3*units.Millisecond)/config.Capacity())
+		j.Value("most", r.Queues[0].Length.Max(units.Time(from),
+			units.Time(from+2*units.Millisecond))/float64(rate.Bytes(above)))
+		j.Value("util",
+			all.mean(start+600*units.Microsecond, start+3*units.Millisecond)/config.Capacity())
 		lows.keep(j, "low")
 		highs.keep(j, "high")
 		keepQueue(j, "queue", r, 10*units.Microsecond)
@@ -50,13 +57,17 @@ var fig10c = &experiment.Experiment{
 		r.Claim("fast", experiment.Seconds(dual.Values("takeover").Max()))
 		r.Claim("no-overshoot", dual.Values("most").Max())
 		r.Note("no-overshoot", overshoot)
-		r.Note("reference-trace", "the artifact's own variant of the rules (one-way delays as divisors, #flow in whole numbers, five times W_AI/#flow) is not built in; "+
-			"TestArtifactTrace of package prioplus has its six moments by the paper's rules, and where the artifact's differ")
+		r.Note("reference-trace", "the artifact's own variant of the rules (one-way delays as "+
+			"divisors, #flow in whole numbers, five times W_AI/#flow) is not built in; "+
+			"TestArtifactTrace of package prioplus has its six moments by the paper's rules, and "+
+			"where the artifact's differ")
 		r.Claim("overreaction", every.Values("util").Mean()/dual.Values("util").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		queue := figure.Steps("queue", "Queue when ten flows join ten of lower priority", "time (ms)", "queue (KB)")
-		share := figure.Lines("goodput", "Goodput of those that join", "time (ms)", "goodput (Gb/s)")
+		queue := figure.Steps("queue", "Queue when ten flows join ten of lower priority",
+			"time (ms)", "queue (KB)")
+		share := figure.Lines("goodput", "Goodput of those that join", "time (ms)",
+			"goodput (Gb/s)")
 		for _, c := range r.Cells() {
 			first := c.Seeds()[0]
 			q, g := first.Series("queue").Scaled(1e3, 1e-3), first.Series("high").Scaled(1e3, 1e-9)
@@ -67,6 +78,9 @@ var fig10c = &experiment.Experiment{
 	},
 }
 
-const overshoot = "once all low flows have stopped the queue runs empty before the high windows fill the path, since those sum up to about a BDP then; " +
-	"at the base RTT each of the ten adds W_LS, an eighth of a BDP, in a round trip: 1.25 BDP together, the cycle of section 4.3.1. Where the queue does not " +
-	"run empty, by chance of the starts, it stays at the target (1.03), as in the published run, whose queue kept 31 KB"
+const overshoot = "once all low flows have stopped the queue runs empty before the high windows " +
+	"fill the path, since those sum up to about a BDP then; " +
+	"at the base RTT each of the ten adds W_LS, an eighth of a BDP, in a round trip: 1.25 BDP " +
+	"together, the cycle of section 4.3.1. Where the queue does not " +
+	"run empty, by chance of the starts, it stays at the target (1.03), as in the published run, " +
+	"whose queue kept 31 KB"

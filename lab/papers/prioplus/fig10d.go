@@ -26,11 +26,13 @@ func fig10dScales(s experiment.Scale) []float64 {
 
 func fig10dTolerated(s experiment.Scale) []float64 {
 	return experiment.At(s, []float64{
-		0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 3, 4, 6, 8,
+		0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2,
+		2.2, 2.4, 3, 4, 6, 8,
 	}, []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.6, 2})
 }
 
-// fig10dA is what as many flows let the delay swing by themselves, in µs: 3.2 would tolerate noise, too.
+// fig10dA is what as many flows let the delay swing by themselves, in µs: 3.2 would tolerate noise,
+// too.
 func fig10dA(s experiment.Scale) float64 {
 	a, err := swing(fig10dFlows(s), wai*packet)
 	if err != nil {
@@ -51,24 +53,29 @@ var fig10d = &experiment.Experiment{
 				cells = append(cells, experiment.Cell{Name: c.name(), Params: c})
 			}
 		}
-		return append(cells, experiment.Cell{Name: "default width", Params: fig10dCell{1, 3.2, 0.8}})
+		return append(cells,
+			experiment.Cell{Name: "default width", Params: fig10dCell{1, 3.2, 0.8}})
 	},
 	Run: func(j *experiment.Job) error {
 		c := j.Params.(fig10dCell)
 		// eps is the default where channels are wide enough for it.
-		control, err := virtual(fmt.Sprintf("n=8,a=%gus,b=%gus,eps=%gus", c.A, c.B, min(1, 0.9*(c.A+c.B))), 5, wai)
+		control, err := virtual(fmt.Sprintf("n=8,a=%gus,b=%gus,eps=%gus", c.A, c.B,
+			min(1, 0.9*(c.A+c.B))), 5, wai)
 		if err != nil {
 			return err
 		}
-		config := noisyMicro(j.Seed, experiment.At(j.Scale, 10*units.Millisecond, 3*units.Millisecond))
+		config := noisyMicro(j.Seed, experiment.At(j.Scale, 10*units.Millisecond,
+			3*units.Millisecond))
 		config.Noise = func(random *rand.Rand) units.Duration {
 			return units.Duration(c.Scale * float64(workload.DelayNoise.Sample(random)))
 		}
-		r, err := config.Run(j.Context(), sim.Many(fig10dFlows(j.Scale), sim.Flow{Control: control}))
+		r, err := config.Run(j.Context(),
+			sim.Many(fig10dFlows(j.Scale), sim.Flow{Control: control}))
 		if err != nil {
 			return err
 		}
-		j.Value("util", binsOf(config.Interval, r.Traces).mean(units.Millisecond, r.End)/config.Capacity())
+		j.Value("util", binsOf(config.Interval, r.Traces).mean(units.Millisecond,
+			r.End)/config.Capacity())
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
@@ -80,14 +87,19 @@ var fig10d = &experiment.Experiment{
 		if r.Scale == experiment.Small {
 			r.Note("linear", "two flows and a coarse sweep give steps, not a line")
 		} else {
-			r.Note("linear", "A is what five flows let the delay swing by section 4.3.2, %.2f µs: with the 3.2 µs of 150 flows the use was 0.99 and more for every noise and every B. "+
-				"Even without noise the starts of five flows need 0.73 µs, below which they stop and come back for ever; "+
-				"the noise comes on top with less than 0.2 µs for once the testbed's, since the filter of two lets its tail pass", fig10dA(r.Scale))
+			r.Note("linear", "A is what five flows let the delay swing by section 4.3.2, %.2f "+
+				"µs: with the 3.2 µs of 150 flows the use was 0.99 and more for every noise and "+
+				"every B. "+
+				"Even without noise the starts of five flows need 0.73 µs, below which they stop "+
+				"and come back for ever; "+
+				"the noise comes on top with less than 0.2 µs for once the testbed's, since the "+
+				"filter of two lets its tail pass", fig10dA(r.Scale))
 		}
 		r.Claim("default-ok", r.Cell("default width").Values("util").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		needed := figure.Lines("needed", "Width of a channel with 98 % of the link", "noise, times the testbed's", "A + B (µs)")
+		needed := figure.Lines("needed", "Width of a channel with 98 % of the link",
+			"noise, times the testbed's", "A + B (µs)")
 		util := figure.Lines("util", "Use of the link", "A + B (µs)", "part of the link")
 		var x, y []float64
 		for _, s := range fig10dScales(r.Scale) {
@@ -95,7 +107,8 @@ var fig10d = &experiment.Experiment{
 			var b, u []float64
 			for _, tolerated := range fig10dTolerated(r.Scale) {
 				b = append(b, fig10dA(r.Scale)+tolerated)
-				u = append(u, r.Cell(fig10dCell{Scale: s, B: tolerated}.name()).Values("util").Mean())
+				u = append(u, r.Cell(fig10dCell{Scale: s,
+					B: tolerated}.name()).Values("util").Mean())
 			}
 			util.Add(fmt.Sprintf("noise x%g", s), b, u)
 		}
@@ -103,7 +116,8 @@ var fig10d = &experiment.Experiment{
 	},
 }
 
-// neededWidth is the least A+B, in µs, with which 0.98 of the link is in use, and with all larger ones.
+// neededWidth is the least A+B, in µs, with which 0.98 of the link is in use, and with all larger
+// ones.
 func neededWidth(r *experiment.Results, scale float64) float64 {
 	needed := math.Inf(1)
 	tolerated := fig10dTolerated(r.Scale)

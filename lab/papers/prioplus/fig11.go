@@ -19,7 +19,8 @@ var fig11a = &experiment.Experiment{
 	},
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
-		r.Claim("close-to-ideal", worst(ratios(r, "all", mean, virtualSwift, ideal, counts(r.Scale)...)))
+		r.Claim("close-to-ideal",
+			worst(ratios(r, "all", mean, virtualSwift, ideal, counts(r.Scale)...)))
 		better := ratios(r, "all", mean, deadlines, virtualSwift, 8, 12)
 		r.Claim("d2tcp-worse", slices.Min(better))
 		if r.Scale == experiment.Small {
@@ -28,10 +29,14 @@ var fig11a = &experiment.Experiment{
 			return
 		}
 		r.Note("close-to-ideal", "%s", stops+freed(r, "all", mean))
-		r.Note("headroom-knee", "headroom of eight queues leaves 0.6 MB to share, and PFC comes, as the paper says; but it pauses a port for %.2g of the "+
-			"time only, since Swift's queues are short", scheduled(r, physical, 8).Values("paused").Mean())
-		r.Claim("headroom-knee", scheduled(r, physical, 8).Values("all").Mean()/scheduled(r, physical, 6).Values("all").Mean())
-		r.Claim("pfc", scheduled(r, physical, 8).Values("paused").Mean()/scheduled(r, physical, 4).Values("paused").Mean())
+		r.Note("headroom-knee", "headroom of eight queues leaves 0.6 MB to share, and PFC comes, "+
+			"as the paper says; but it pauses a port for %.2g of the "+
+			"time only, since Swift's queues are short", scheduled(r, physical,
+			8).Values("paused").Mean())
+		r.Claim("headroom-knee", scheduled(r, physical, 8).Values("all").Mean()/scheduled(r,
+			physical, 6).Values("all").Mean())
+		r.Claim("pfc", scheduled(r, physical, 8).Values("paused").Mean()/scheduled(r, physical,
+			4).Values("paused").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure { return fig11Figures(r, "all") },
 }
@@ -55,13 +60,18 @@ var fig11b = &experiment.Experiment{
 			return sum
 		}
 		r.Claim("fewer-pauses", claims.Number(pauses(virtualSwift)/pauses(ideal)))
-		r.Note("fewer-pauses", "%.0f pauses with PrioPlus, %.0f with Physical*, all runs added up. The "+
-			"highest target of 12 priorities is a queue of 600 KB, which is beyond the threshold of a port when most of it came in by one; Physical* has "+
-			"Swift's 25 µs, and its headroom is no part of the buffer", pauses(virtualSwift), pauses(ideal))
+		r.Note("fewer-pauses",
+			"%.0f pauses with PrioPlus, %.0f with Physical*, all runs added up. The "+
+				"highest target of 12 priorities is a queue of 600 KB, which is beyond the "+
+				"threshold "+
+				"of a port when most of it came in by one; Physical* has "+
+				"Swift's 25 µs, and its headroom is no part of the buffer", pauses(virtualSwift),
+			pauses(ideal))
 		if r.Scale == experiment.Full {
 			r.Claim("p99", worst(ratios(r, "small", p99, virtualSwift, ideal, counts(r.Scale)...)))
 			r.Note("p99", "%s", shared+freed(r, "small", p99))
-			r.Claim("few-prios-better", slices.Min(ratios(r, "small", mean, virtualSwift, ideal, 2, 4)))
+			r.Claim("few-prios-better",
+				slices.Min(ratios(r, "small", mean, virtualSwift, ideal, 2, 4)))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure { return fig11Figures(r, "small") },
@@ -115,13 +125,18 @@ var fig11d = &experiment.Experiment{
 			}
 			return sum
 		}
-		r.Note("gain-mean", "without congestion control, which leaves nothing idle, large flows take %.2f of what they take under Swift in the same queues: "+
-			"its slow restart costs no more than that here, and PrioPlus gets a part of it", over("large", idealNoCC, ideal))
-		r.Note("nocc", "large flows gain, but small ones are not ruined: they are all in the highest priority, and have a queue, and pauses, of their own. "+
-			"At 8 priorities their 99th percentile is %.0f µs, with Swift %.0f", 1e6*p99(scheduled(r, idealNoCC, 8).Values("small")),
+		r.Note("gain-mean", "without congestion control, which leaves nothing idle, large flows "+
+			"take %.2f of what they take under Swift in the same queues: "+
+			"its slow restart costs no more than that here, and PrioPlus gets a part of it",
+			over("large", idealNoCC, ideal))
+		r.Note("nocc", "large flows gain, but small ones are not ruined: they are all in the "+
+			"highest priority, and have a queue, and pauses, of their own. "+
+			"At 8 priorities their 99th percentile is %.0f µs, with Swift %.0f",
+			1e6*p99(scheduled(r, idealNoCC, 8).Values("small")),
 			1e6*p99(scheduled(r, ideal, 8).Values("small")))
-		r.Claim("nocc", claims.Value{}.With("large", claims.Number(over("large", idealNoCC, ideal))).
-			With("small", claims.Number(over("small", virtualSwift, idealNoCC))))
+		r.Claim("nocc",
+			claims.Value{}.With("large", claims.Number(over("large", idealNoCC, ideal))).
+				With("small", claims.Number(over("small", virtualSwift, idealNoCC))))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		if r.Scale == experiment.Small {
@@ -137,20 +152,26 @@ var fig11d = &experiment.Experiment{
 
 // Why ours differs from the paper.
 const (
-	stops = "worst at 2 priorities: the highest flows, which begin with a BDP, exceed their own D_limit when they meet a queue at the target below or each " +
+	stops = "worst at 2 priorities: the highest flows, which begin with a BDP, exceed their own " +
+		"D_limit when they meet a queue at the target below or each " +
 		"other, and stop as Algorithm 1 has it"
-	shared = "small flows wait in the queue that lower priorities hold at their targets, the longer the more priorities there are; in queues of their own " +
+	shared = "small flows wait in the queue that lower priorities hold at their targets, the " +
+		"longer the more priorities there are; in queues of their own " +
 		"they wait for each other only. The paper says so too, and why it finds less is not known"
-	splitting = ". With sizes parted as the artifact does, at equal widths, the ratio is 1.3 for 12 priorities and 1.2 for 8 (two seeds, tried by hand)"
-	scaling   = "besides the queue (fig11b), middle flows share their priority with flows of up to 2 MB, and within one, a guess, a " +
+	splitting = ". With sizes parted as the artifact does, at equal widths, the ratio is 1.3 for " +
+		"12 priorities and 1.2 for 8 (two seeds, tried by hand)"
+	scaling = "besides the queue (fig11b), middle flows share their priority with flows of up " +
+		"to 2 MB, and within one, a guess, a " +
 		"small window grows slower: Swift in physical queues has scaling of the target for it"
 	fewFlows = "about 300 flows and one seed"
 )
 
-// freed says what the artifact's table does: there the highest eighth of the priorities has no limit.
+// freed says what the artifact's table does: there the highest eighth of the priorities has no
+// limit.
 func freed(r *experiment.Results, class string, of func(experiment.Values) float64) string {
 	x := ratios(r, class, of, virtualFree, ideal, 2, 8, 12)
-	return fmt.Sprintf(". Where the highest priorities have no limit, as in the artifact, the ratio is %.2f, %.2f and %.2f for 2, 8 and 12 priorities", x[0], x[1], x[2])
+	return fmt.Sprintf(". Where the highest priorities have no limit, as in the artifact, the "+
+		"ratio is %.2f, %.2f and %.2f for 2, 8 and 12 priorities", x[0], x[1], x[2])
 }
 
 // counts are how many priorities there are.
@@ -192,7 +213,8 @@ func mean(v experiment.Values) float64 { return v.Mean() }
 func p99(v experiment.Values) float64  { return v.Percentile(99) }
 
 // ratios compares a class of flows under two schemes, for each number of priorities.
-func ratios(r *experiment.Results, class string, of func(experiment.Values) float64, a, b scheme, counts ...int) []float64 {
+func ratios(r *experiment.Results, class string, of func(experiment.Values) float64, a, b scheme,
+	counts ...int) []float64 {
 	out := make([]float64, len(counts))
 	for i, n := range counts {
 		out[i] = of(scheduled(r, a, n).Values(class)) / of(scheduled(r, b, n).Values(class))
@@ -203,14 +225,17 @@ func ratios(r *experiment.Results, class string, of func(experiment.Values) floa
 func worst(x []float64) float64 { return slices.Max(x) }
 
 func fig11Figures(r *experiment.Results, class string) []figure.Figure {
-	average := figure.Lines("mean", "Mean completion time, "+class+" flows, 2 ms of arrivals", "priorities", "time (µs)")
-	tail := figure.Lines("p99", "99th percentile, "+class+" flows, 2 ms of arrivals", "priorities", "time (µs)")
+	average := figure.Lines("mean", "Mean completion time, "+class+" flows, 2 ms of arrivals",
+		"priorities", "time (µs)")
+	tail := figure.Lines("p99", "99th percentile, "+class+" flows, 2 ms of arrivals", "priorities",
+		"time (µs)")
 	for _, s := range []scheme{virtualSwift, ideal, physical, idealNoCC, deadlines, virtualFree} {
 		var x, y, y99 []float64
 		for _, c := range r.Cells() {
 			if p := c.Params.(schedulingCell); p.Scheme == s {
 				v := c.Values(class).Scaled(1e6)
-				x, y, y99 = append(x, float64(p.Priorities)), append(y, v.Mean()), append(y99, v.Percentile(99))
+				x, y, y99 = append(x, float64(p.Priorities)), append(y, v.Mean()), append(y99,
+					v.Percentile(99))
 			}
 		}
 		if len(x) > 0 {

@@ -23,7 +23,8 @@ var (
 	vgg16    = model{528_000_000, 120 * units.Millisecond}
 )
 
-// training is a cluster, how many jobs of each kind share it, and by how much sizes and times are scaled.
+// training is a cluster, how many jobs of each kind share it, and by how much sizes and times are
+// scaled.
 type training struct {
 	shape  fabric.LeafSpine
 	each   int // jobs of each kind
@@ -62,7 +63,8 @@ var fig12c = &experiment.Experiment{
 				m = resNet50
 			}
 			ring := workload.RingAllReduce{
-				Bytes: m.gradients / units.Bytes(t.scale), Gap: m.compute / units.Duration(t.scale), Class: i,
+				Bytes: m.gradients / units.Bytes(t.scale), Gap: m.compute / units.Duration(t.scale),
+				Class: i,
 			}
 			ring.Start = units.Time(random.Int64N(int64(ring.Gap)))
 			for leaf := range t.shape.Leaves {
@@ -75,9 +77,13 @@ var fig12c = &experiment.Experiment{
 			rings = append(rings, source)
 		}
 		r, err := large{
-			Scheme: j.Params.(scheme), Seed: j.Seed, Priorities: priorities{N: jobs, Start: ",high=0.5,low=0,w_middle=0.2BDP"},
-			Build: t.shape.Build, Link: t.shape.Host, Ports: t.shape.HostsPerLeaf + t.shape.Spines, Buffer: 32_000_000,
-			Source: workload.Merge(rings...), Priority: func(f workload.Flow) int { return f.Class }, Span: t.period, Period: t.period,
+			Scheme: j.Params.(scheme), Seed: j.Seed, Priorities: priorities{N: jobs,
+				Start: ",high=0.5,low=0,w_middle=0.2BDP"},
+			Build: t.shape.Build, Link: t.shape.Host, Ports: t.shape.HostsPerLeaf + t.shape.Spines,
+			Buffer: 32_000_000,
+			Source: workload.Merge(rings...), Priority: func(f workload.Flow) int {
+				return f.Class
+			}, Span: t.period, Period: t.period,
 		}.run(j)
 		if err != nil {
 			return err
@@ -109,18 +115,27 @@ var fig12c = &experiment.Experiment{
 			return sum
 		}
 		resnet, vgg := of(virtualSwift, "ResNet"), of(virtualSwift, "VGG")
-		r.Claim("all-gain", claims.Value{}.With("resnet", claims.Number(resnet-1)).With("vgg", claims.Number(vgg-1)).
+		r.Claim("all-gain", claims.Value{}.With("resnet", claims.Number(resnet-1)).With("vgg",
+			claims.Number(vgg-1)).
 			With("all", claims.Number((resnet+vgg)/2-1)))
-		r.Note("all-gain", "%s", experiment.At(r.Scale, ratio, "two VGGs of different priorities share each server's uplinks; a period of 8 ms has four of their iterations"))
+		r.Note("all-gain", "%s", experiment.At(r.Scale, ratio, "two VGGs of different priorities "+
+			"share each server's uplinks; a period of 8 ms has four of their iterations"))
 		r.Claim("vgg-not-hurt", vgg/of(physical, "VGG"))
-		r.Note("vgg-not-hurt", "%s", experiment.At(r.Scale, ratio, "two VGGs of different priorities share each server's uplinks; a period of 8 ms has four of their iterations"))
+		r.Note("vgg-not-hurt", "%s", experiment.At(r.Scale, ratio, "two VGGs of different "+
+			"priorities share each server's uplinks; a period of 8 ms has four of their iterations"))
 		if r.Scale == experiment.Full {
-			r.Claim("physical-unfair", claims.Value{}.With("resnet", claims.Number(of(physical, "ResNet")-1)).With("vgg_loss", claims.Number(1-of(physical, "VGG"))))
-			r.Note("physical-unfair", "%s", experiment.At(r.Scale, ratio, "two VGGs of different priorities share each server's uplinks; a period of 8 ms has four of their iterations"))
+			r.Claim("physical-unfair",
+				claims.Value{}.With("resnet",
+					claims.Number(of(physical, "ResNet")-1)).With("vgg_loss",
+					claims.Number(1-of(physical, "VGG"))))
+			r.Note("physical-unfair", "%s", experiment.At(r.Scale, ratio, "two VGGs of different "+
+				"priorities share each server's uplinks; a period of 8 ms has four of their "+
+				"iterations"))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		bars := figure.Bars("speed", "Speed of training, models and times a fiftieth", "iterations a second, scaled", "ResNet", "VGG")
+		bars := figure.Bars("speed", "Speed of training, models and times a fiftieth",
+			"iterations a second, scaled", "ResNet", "VGG")
 		for _, c := range r.Cells() {
 			bars.Heights(c.Name, c.Values("ResNet").Mean(), c.Values("VGG").Mean())
 		}
@@ -128,5 +143,7 @@ var fig12c = &experiment.Experiment{
 	},
 }
 
-const ratio = "jobs ask for about half of what the uplinks carry, so that priorities hardly matter: no scheme changes any speed by more than 5 %, and " +
-	"PrioPlus's probes cost it that. The ratio of gradients to computation is ours (a fiftieth of both, at full scale); the paper prints none"
+const ratio = "jobs ask for about half of what the uplinks carry, so that priorities hardly " +
+	"matter: no scheme changes any speed by more than 5 %, and " +
+	"PrioPlus's probes cost it that. The ratio of gradients to computation is ours (a fiftieth " +
+	"of both, at full scale); the paper prints none"

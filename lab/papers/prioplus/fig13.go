@@ -14,8 +14,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig13: delay that is no congestion, uniform between 0 and R behind the bottleneck, for channels that
-// tolerate B of it. Frames keep their order, so that of many delays in a row the longest counts.
+// fig13: delay that is no congestion, uniform between 0 and R behind the bottleneck, for channels
+// that tolerate B of it. Frames keep their order, so that of many delays in a row the longest
+// counts.
 var fig13 = &experiment.Experiment{
 	ID: "prioplus/fig13",
 	Cells: func(s experiment.Scale) []experiment.Cell {
@@ -36,7 +37,8 @@ var fig13 = &experiment.Experiment{
 			var sum, took, tookReal float64
 			for id := range uint64(len(virtual)) {
 				sum += math.Abs(virtual[id]-real[id]) / real[id]
-				took, tookReal = took+virtual[id]/float64(len(virtual)), tookReal+real[id]/float64(len(real))
+				took, tookReal = took+virtual[id]/float64(len(virtual)),
+					tookReal+real[id]/float64(len(real))
 			}
 			x := float64(r) * 1e-6
 			gap.Add(x, sum)
@@ -61,12 +63,14 @@ var fig13 = &experiment.Experiment{
 		r.Note("knee-moves", inOrder, ownKnees(r))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Lines("gap", "Gap to physical priorities, eight flows added up", "delay up to (µs)", "normalized gap")
+		p := figure.Lines("gap", "Gap to physical priorities, eight flows added up",
+			"delay up to (µs)", "normalized gap")
 		for _, c := range r.Cells() {
 			g := gapOf(c).Scaled(1e6, 1)
 			p.Add(c.Name+" µs", g.X, g.Y)
 		}
-		times := figure.Lines("fct", "Mean completion time, first seed", "delay up to (µs)", "time (ms)")
+		times := figure.Lines("fct", "Mean completion time, first seed", "delay up to (µs)",
+			"time (ms)")
 		for i, c := range r.Cells() {
 			one := c.Seeds()[0]
 			if i == 0 {
@@ -80,8 +84,10 @@ var fig13 = &experiment.Experiment{
 	},
 }
 
-const inOrder = "the gap measures physical priorities as much: their Swift takes the delay for a queue and slows down with it, so that the gap " +
-	"first shrinks; and without any delay it is larger the wider the channels, since to take over takes longer. PrioPlus's own mean completion " +
+const inOrder = "the gap measures physical priorities as much: their Swift takes the delay for a " +
+	"queue and slows down with it, so that the gap " +
+	"first shrinks; and without any delay it is larger the wider the channels, since to take " +
+	"over takes longer. PrioPlus's own mean completion " +
 	"time exceeds that without delay by a tenth from%s on"
 
 // ownKnees says from which delay on PrioPlus alone is slower by a tenth.
@@ -137,14 +143,19 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 	apart := experiment.At(j.Scale, 4*units.Millisecond, units.Millisecond)
 	for i := range 8 { // each from a host of its own, so that they meet at the switch
 		flows = append(flows, workload.Flow{
-			ID: uint64(i), At: units.Time(units.Duration(i/2) * apart), Src: i, Dst: 8, Bytes: size, Class: 2 + i/2, Group: -1,
+			ID: uint64(i), At: units.Time(units.Duration(i/2) * apart), Src: i, Dst: 8, Bytes: size,
+			Class: 2 + i/2, Group: -1,
 		})
 	}
 	random := rand.New(rand.NewPCG(j.Seed, uint64(r)))
-	link := fabric.Link{Rate: 10 * units.Gbps, Delay: 2800 * units.Nanosecond} // 13 µs there and back
+	// 13 µs there and back
+	link := fabric.Link{Rate: 10 * units.Gbps, Delay: 2800 * units.Nanosecond}
 	l := large{
-		Scheme: s, Seed: j.Seed, Link: link, Ports: 9, Buffer: 1 << 32, Span: 3*apart + units.Microsecond,
-		Priorities: priorities{N: 8, Start: fmt.Sprintf(",b=%dus,eps=%dus,w_high=0.5BDP,w_middle=0.5BDP,w_low=0.5BDP", b, b), AI: "0.15"},
+		Scheme: s, Seed: j.Seed, Link: link, Ports: 9, Buffer: 1 << 32,
+		Span: 3*apart + units.Microsecond,
+		Priorities: priorities{N: 8,
+			Start: fmt.Sprintf(",b=%dus,eps=%dus,w_high=0.5BDP,w_middle=0.5BDP,w_low=0.5BDP", b, b),
+			AI:    "0.15"},
 		Build: func(p fabric.Parts) *fabric.Network {
 			net := fabric.New(p.Config)
 			sw := net.AddSwitch("switch", p.Switch)
@@ -152,7 +163,9 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 				net.Connect(net.AddHost(p.Host), sw, link)
 			}
 			if r > 0 {
-				p.Host.Jitter = func() units.Duration { return units.Duration(random.Int64N(int64(r) * int64(units.Microsecond))) }
+				p.Host.Jitter = func() units.Duration {
+					return units.Duration(random.Int64N(int64(r) * int64(units.Microsecond)))
+				}
 			}
 			net.Connect(net.AddHost(p.Host), sw, link)
 			return net
@@ -171,7 +184,8 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 	return times, nil
 }
 
-// whole is congestion control that takes all of the delay for the fabric's: what the hosts add counts.
+// whole is congestion control that takes all of the delay for the fabric's: what the hosts add
+// counts.
 type whole struct{ cc.Control }
 
 // New implements cc.Control.

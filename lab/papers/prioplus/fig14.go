@@ -22,20 +22,25 @@ var fig14 = &experiment.Experiment{
 	Run: func(j *experiment.Job) error {
 		c := j.Params.(schedulingCell)
 		t := fatTreeAt(j.Scale)
-		t.span = experiment.At(j.Scale, 4*units.Millisecond, 30*units.Millisecond) // about 730 flows and 400
+		// about 730 flows and 400
+		t.span = experiment.At(j.Scale, 4*units.Millisecond, 30*units.Millisecond)
 		sources := make([]workload.Source, c.Priorities)
 		for p := range sources {
 			var err error
 			sources[p], err = workload.Poisson{
-				Hosts: t.hosts(), Rate: t.capacity(), Load: 0.5 / float64(c.Priorities), Sizes: workload.WebSearch,
-				Seed: j.Seed<<8 | uint64(p), Until: units.Time(t.span), Class: p,
+				Hosts: t.hosts(), Rate: t.capacity(), Load: 0.5 / float64(c.Priorities),
+				Sizes: workload.WebSearch,
+				Seed:  j.Seed<<8 | uint64(p), Until: units.Time(t.span), Class: p,
 			}.Source()
 			if err != nil {
 				return err
 			}
 		}
-		l := t.large(j.Seed, c.Scheme, c.Priorities) // one high priority, and as many middle and low ones as the paper's
-		l.Source, l.Priority = workload.Merge(sources...), func(f workload.Flow) int { return f.Class }
+		// one high priority, and as many middle and low ones as the paper's
+		l := t.large(j.Seed, c.Scheme, c.Priorities)
+		l.Source, l.Priority = workload.Merge(sources...), func(f workload.Flow) int {
+			return f.Class
+		}
 		r, err := l.run(j)
 		if err != nil {
 			return err
@@ -63,15 +68,18 @@ var fig14 = &experiment.Experiment{
 		of := func(s scheme, class, size string) experiment.Values {
 			return scheduled(r, s, n).Values(class + " " + size)
 		}
-		target := 12e-6 + float64(4*n)*1e-6 // D_target of the highest priority, as the paper counts it
+		// D_target of the highest priority, as the paper counts it
+		target := 12e-6 + float64(4*n)*1e-6
 		r.Claim("top-subrtt", of(virtualSwift, high, subRTT).Mean()/target)
 		within, least, cells := 0.0, 1e9, ""
 		for _, class := range startClasses {
 			for _, size := range fig14Sizes {
-				if x := of(virtualSwift, class, size).Mean() / of(ideal, class, size).Mean(); x > within {
+				if x := of(virtualSwift, class, size).Mean() / of(ideal, class,
+					size).Mean(); x > within {
 					within, cells = x, class+" "+size
 				}
-				if x := of(deadlines, class, size).Mean() / of(ideal, class, size).Mean(); class == high && x < least {
+				if x := of(deadlines, class, size).Mean() / of(ideal, class,
+					size).Mean(); class == high && x < least {
 					least = x
 				}
 			}
@@ -79,13 +87,16 @@ var fig14 = &experiment.Experiment{
 		r.Claim("within", within)
 		r.Note("within", "most for %s flows: %s", cells, exceeds)
 		if r.Scale == experiment.Small {
-			r.Note("top-subrtt", "D_target is 36 µs only with 6 priorities, and a packet takes four times as long at 25 Gb/s")
+			r.Note("top-subrtt", "D_target is 36 µs only with 6 priorities, and a packet takes "+
+				"four times as long at 25 Gb/s")
 			return
 		}
 		free := of(virtualFree, high, "middle").Mean() / of(ideal, high, "middle").Mean()
-		r.Note("within", "most for %s flows: %s; where the highest priority has no limit, as in the artifact, %.2f for its middle flows", cells, exceeds, free)
+		r.Note("within", "most for %s flows: %s; where the highest priority has no limit, as in "+
+			"the artifact, %.2f for its middle flows", cells, exceeds, free)
 		cost := func(class string) claims.Value {
-			return claims.Number(of(virtualSwift, class, subRTT).Mean() / of(ideal, class, subRTT).Mean())
+			return claims.Number(of(virtualSwift, class, subRTT).Mean() / of(ideal, class,
+				subRTT).Mean())
 		}
 		r.Claim("probe-cost", claims.Value{}.With("middle", cost(middle)).With("low", cost(low)))
 		r.Claim("d2tcp-high", least)
@@ -96,9 +107,12 @@ var fig14 = &experiment.Experiment{
 			}
 			return all.Mean()
 		}
-		r.Note("large-vs-d2tcp", "D2TCP's deadlines hardly tell priorities apart: of the highest one large flows take %.1f times as long as under PrioPlus, "+
-			"of the low ones %.1f times, which are more and longer. Its parameters behind the figure are not disclosed",
-			of(deadlines, high, "large").Mean()/of(virtualSwift, high, "large").Mean(), of(deadlines, low, "large").Mean()/of(virtualSwift, low, "large").Mean())
+		r.Note("large-vs-d2tcp", "D2TCP's deadlines hardly tell priorities apart: of the highest "+
+			"one large flows take %.1f times as long as under PrioPlus, "+
+			"of the low ones %.1f times, which are more and longer. Its parameters behind the "+
+			"figure are not disclosed",
+			of(deadlines, high, "large").Mean()/of(virtualSwift, high, "large").Mean(),
+			of(deadlines, low, "large").Mean()/of(virtualSwift, low, "large").Mean())
 		r.Claim("large-vs-d2tcp", 1-largest(virtualSwift)/largest(deadlines))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -109,11 +123,13 @@ var fig14 = &experiment.Experiment{
 				groups = append(groups, class+" "+size)
 			}
 		}
-		bars := figure.Bars("fct", "Mean completion time by priority and size, 4 ms of arrivals", "of Physical*'s", groups...)
+		bars := figure.Bars("fct", "Mean completion time by priority and size, 4 ms of arrivals",
+			"of Physical*'s", groups...)
 		for _, s := range []scheme{virtualSwift, deadlines} {
 			var heights []float64
 			for _, g := range groups {
-				heights = append(heights, scheduled(r, s, n).Values(g).Mean()/scheduled(r, ideal, n).Values(g).Mean())
+				heights = append(heights, scheduled(r, s, n).Values(g).Mean()/scheduled(r, ideal,
+					n).Values(g).Mean())
 			}
 			bars.Heights(string(s), heights...)
 		}
@@ -121,7 +137,8 @@ var fig14 = &experiment.Experiment{
 	},
 }
 
-const exceeds = "a flow of the highest priority that begins with a BDP into a queue at a target below exceeds its own D_limit and stops, as Algorithm 1 has it"
+const exceeds = "a flow of the highest priority that begins with a BDP into a queue at a target " +
+	"below exceeds its own D_limit and stops, as Algorithm 1 has it"
 
 // The classes of priorities, by how PrioPlus's flows start, and the sizes of flows.
 const (
@@ -134,7 +151,8 @@ var (
 	fig14Sizes   = []string{subRTT, "middle", "large"}
 )
 
-// startClass is the class of a priority: the highest one, those above the lower half, and the others.
+// startClass is the class of a priority: the highest one, those above the lower half, and the
+// others.
 func startClass(priority, n int) string {
 	switch {
 	case priority == n-1:

@@ -14,27 +14,33 @@ var fig16 = &experiment.Experiment{
 	Cells: func(experiment.Scale) []experiment.Cell {
 		var cells []schedulingCell
 		for _, n := range fig16Counts {
-			cells = append(cells, schedulingCell{virtualSwift, n}, schedulingCell{virtualSameACK, n})
+			cells = append(cells, schedulingCell{virtualSwift, n},
+				schedulingCell{virtualSameACK, n})
 		}
 		return schedulingCells(append(cells, schedulingCell{telemetry, noPriorities})...)
 	},
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
-		r.Claim("ack-queue", worst(ratios(r, "all", mean, virtualSameACK, virtualSwift, fig16Counts...)))
-		r.Claim("hpcc-mean", slices.Min(ratios(r, "all", mean, telemetry, virtualSwift, fig16Counts...)))
+		r.Claim("ack-queue",
+			worst(ratios(r, "all", mean, virtualSameACK, virtualSwift, fig16Counts...)))
+		r.Claim("hpcc-mean",
+			slices.Min(ratios(r, "all", mean, telemetry, virtualSwift, fig16Counts...)))
 		of := func(class string) claims.Value {
-			return claims.Number(slices.Max(ratios(r, class, mean, telemetry, virtualSwift, fig16Counts...)))
+			return claims.Number(slices.Max(ratios(r, class, mean, telemetry, virtualSwift,
+				fig16Counts...)))
 		}
 		if r.Scale == experiment.Small {
 			r.Note("ack-queue", fewFlows)
 			return
 		}
-		r.Claim("hpcc-tail", slices.Min(ratios(r, "all", p99, telemetry, virtualSwift, fig16Counts...)))
+		r.Claim("hpcc-tail",
+			slices.Min(ratios(r, "all", p99, telemetry, virtualSwift, fig16Counts...)))
 		r.Claim("hpcc-small", claims.Value{}.With("small", of("small")).With("large", of("large")))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		classes := []string{"all", "small", "middle", "large"}
-		bars := figure.Bars("mean", "Mean completion time, 8 priorities, 2 ms of arrivals", "of PrioPlus's", classes...)
+		bars := figure.Bars("mean", "Mean completion time, 8 priorities, 2 ms of arrivals",
+			"of PrioPlus's", classes...)
 		for _, s := range []scheme{virtualSwift, virtualSameACK, telemetry} {
 			var heights []float64
 			for _, class := range classes {

@@ -16,14 +16,17 @@ var fig19 = &experiment.Experiment{
 	ID:    "prioplus/fig19",
 	Seeds: func(experiment.Scale) int { return 1 }, // nothing is random
 	Cells: func(s experiment.Scale) []experiment.Cell {
-		return experiment.Sweep("n=%d", experiment.At(s, []int{1, 5, 10, 20, 50, 100, 150}, []int{1, 10, 50})...)
+		return experiment.Sweep("n=%d", experiment.At(s, []int{1, 5, 10, 20, 50, 100, 150},
+			[]int{1, 10, 50})...)
 	},
 	Run: func(j *experiment.Job) error {
 		n := j.Params.(int)
 		// A share of what the target holds: W_AI alone would take 10 ms to get there.
 		const held = bdp + 20e-6*float64(rate)/8/packet
-		spec, err := cc.Parse(fmt.Sprintf("swift:base_target=rtt+20us,per_hop=0s,fs_range=0s,ai=%g,beta=0.8,max_mdf=0.5,init_cwnd=%g",
-			fig19WAI/packet, held/float64(n)))
+		spec, err := cc.Parse(
+			fmt.Sprintf(
+				"swift:base_target=rtt+20us,per_hop=0s,fs_range=0s,ai=%g,beta=0.8,max_mdf=0.5,init_cwnd=%g",
+				fig19WAI/packet, held/float64(n)))
 		if err != nil {
 			return err
 		}
@@ -38,12 +41,14 @@ var fig19 = &experiment.Experiment{
 			return err
 		}
 		from, to := units.Time(config.Until/4), units.Time(config.Until) // the last 15 of 20 ms
-		swing := r.Queues[0].Length.Percentile(99.5, from, to) - r.Queues[0].Length.Percentile(0.5, from, to)
+		swing := r.Queues[0].Length.Percentile(99.5, from, to) - r.Queues[0].Length.Percentile(0.5,
+			from, to)
 		j.Value("swing", swing*8/float64(rate))
 		j.Value("target", (r.Traces[0].BaseRTT + 20*units.Microsecond).Seconds())
 		queue := j.Series("queue")
 		for at := to.Add(-units.Millisecond); at.Before(to); at = at.Add(2 * units.Microsecond) {
-			queue.Add(units.Duration(at).Seconds(), r.Queues[0].Length.Mean(at, at.Add(2*units.Microsecond)))
+			queue.Add(units.Duration(at).Seconds(),
+				r.Queues[0].Length.Mean(at, at.Add(2*units.Microsecond)))
 		}
 		return nil
 	},
@@ -52,7 +57,9 @@ var fig19 = &experiment.Experiment{
 		for _, c := range r.Cells() {
 			n := c.Params.(int)
 			swing := c.Values("swing").Max()
-			bounded = bounded.With(fmt.Sprint(n), claims.Number(swing/(swingBound(n, c.Values("target").Mean())+2*packet*8/float64(rate))))
+			bounded = bounded.With(fmt.Sprint(n),
+				claims.Number(swing/(swingBound(n,
+					c.Values("target").Mean())+2*packet*8/float64(rate))))
 			if n <= 100 {
 				swings = append(swings, claims.Point(float64(n), swing*1e6))
 			}
@@ -81,7 +88,8 @@ var fig19 = &experiment.Experiment{
 	},
 }
 
-const wholePackets = "a window lets whole packets go: n flows in step add n packets to the queue at once, 89 ns each, where the formula has n times " +
+const wholePackets = "a window lets whole packets go: n flows in step add n packets to the queue " +
+	"at once, 89 ns each, where the formula has n times " +
 	"150 B; from 20 flows on they are in step no longer, since each is clocked by ACKs of its own"
 
 const fig19WAI = 150.0 // bytes on the wire (section 5)

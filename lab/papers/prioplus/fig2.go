@@ -12,8 +12,8 @@ var chips = []struct {
 	buffer units.Bytes // of each Tb/s
 }{{"Trident2", 9_400_000}, {"Tomahawk4", 4_400_000}}
 
-// lossless is what a port needs beyond PFC's threshold for each lossless queue, by the artifact's rule: three
-// link delays at line rate.
+// lossless is what a port needs beyond PFC's threshold for each lossless queue, by the artifact's
+// rule: three link delays at line rate.
 func lossless(rate units.BitRate, delay units.Duration) units.Bytes { return rate.Bytes(3 * delay) }
 
 // fig2: headroom of lossless queues eats the buffer that they share.
@@ -48,7 +48,8 @@ var fig2 = &experiment.Experiment{
 		r.Claim("headroom-share", r.Values("full")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Lines("shared", "Buffer left to share, 100 Gb/s ports, links of 3 µs", "lossless priorities", "part of the buffer")
+		p := figure.Lines("shared", "Buffer left to share, 100 Gb/s ports, links of 3 µs",
+			"lossless priorities", "part of the buffer")
 		for _, chip := range chips {
 			s := r.Series(chip.name)
 			p.Add(chip.name, s.X, s.Y)

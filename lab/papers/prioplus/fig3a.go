@@ -23,9 +23,11 @@ var fig3a = &experiment.Experiment{
 		ideal := base + rate.Duration(size)
 		flows := make([]sim.Flow, 2)
 		for i := range flows {
-			deadline := units.Duration(i+1) * ideal // from the start of the flow; the algorithm starts before
-			spec, err := cc.Parse(fmt.Sprintf("d2tcp:deadline=%gus,g=0.00390625,ai=%g,init_cwnd=%g,max_cwnd=100000",
-				(sim.Warm + deadline).Microseconds(), 0.01*bdp, bdp))
+			// from the start of the flow; the algorithm starts before
+			deadline := units.Duration(i+1) * ideal
+			spec, err := cc.Parse(
+				fmt.Sprintf("d2tcp:deadline=%gus,g=0.00390625,ai=%g,init_cwnd=%g,max_cwnd=100000",
+					(sim.Warm + deadline).Microseconds(), 0.01*bdp, bdp))
 			if err != nil {
 				return err
 			}
@@ -47,8 +49,10 @@ var fig3a = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		r.Claim("not-strict", r.Values("share").Mean())
 		if r.Scale == experiment.Small {
-			r.Note("not-strict", "alpha begins at 1 and has g = 1/256: 10 MB end after three cuts of the flow with the far deadline, the last one still by alpha^d = 0.5, "+
-				"and near 1 deadlines hardly matter. Begun with alpha 0.1 the same 10 MB give 0.537 (seed 1)")
+			r.Note("not-strict", "alpha begins at 1 and has g = 1/256: 10 MB end after three "+
+				"cuts of the flow with the far deadline, the last one still by alpha^d = 0.5, "+
+				"and near 1 deadlines hardly matter. Begun with alpha 0.1 the same 10 MB give "+
+				"0.537 (seed 1)")
 		}
 		r.Claim("full-link", r.Values("util").Min())
 		r.Claim("late", r.Values("late").Mean())

@@ -37,6 +37,7 @@ var fig3b = &experiment.Experiment{
 		r.Claim("low-not-starved", r.Values("low").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{goodput(r.Pool, "Swift with target scaling", "target + 15 µs", "target + 5 µs")}
+		return []figure.Figure{goodput(r.Pool, "Swift with target scaling", "target + 15 µs",
+			"target + 5 µs")}
 	},
 }

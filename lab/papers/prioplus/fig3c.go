@@ -8,22 +8,24 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// pacing is what becomes of a packet that waits when the rate changes: re-timed by our transport; in the
-// published simulator its time is fixed when the one before leaves.
+// pacing is what becomes of a packet that waits when the rate changes: re-timed by our transport;
+// in the published simulator its time is fixed when the one before leaves.
 type pacing struct{ KeepGaps bool }
 
 const ours, published = "re-timed", "gaps kept"
 
-// fig3c: many low Swift flows without target scaling, and a high one. What is claimed is judged by our
-// pacing; the published one shows where the difference comes from.
+// fig3c: many low Swift flows without target scaling, and a high one. What is claimed is judged by
+// our pacing; the published one shows where the difference comes from.
 var fig3c = &experiment.Experiment{
 	ID: "prioplus/fig3c",
 	Cells: func(experiment.Scale) []experiment.Cell {
-		return []experiment.Cell{{Name: ours, Params: pacing{}}, {Name: published, Params: pacing{KeepGaps: true}}}
+		return []experiment.Cell{{Name: ours, Params: pacing{}},
+			{Name: published, Params: pacing{KeepGaps: true}}}
 	},
 	Run: func(j *experiment.Job) error {
 		count := experiment.At(j.Scale, 300, 100)
-		// A packet at the start: the published run begins with a queue of 300 packets, not of 300 BDP.
+		// A packet at the start: the published run begins with a queue of 300 packets, not of 300
+		// BDP.
 		low, err := swift(5*units.Microsecond, false, start(1))
 		if err != nil {
 			return err
@@ -59,9 +61,13 @@ var fig3c = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		us, theirs := r.Cell(ours), r.Cell(published)
-		swing := func(c experiment.Pool) float64 { return c.Values("p95").Mean() - c.Values("p5").Mean() }
-		const cause = "our transport re-times a packet that waits when its rate changes; in the published simulator it has got its time when the one " +
-			"before left, so that each cut comes a packet's gap later. With that rule alone, in this run: "
+		swing := func(c experiment.Pool) float64 {
+			return c.Values("p95").Mean() - c.Values("p5").Mean()
+		}
+		const cause = "our transport re-times a packet that waits when its rate changes; in the " +
+			"published simulator it has got its time when the one " +
+			"before left, so that each cut comes a packet's gap later. With that rule alone, in " +
+			"this run: "
 		if r.Scale == experiment.Full {
 			r.Claim("under-utilised", us.Values("util").Mean())
 			r.Note("under-utilised", cause+"%.3f", theirs.Values("util").Mean())
@@ -72,11 +78,13 @@ var fig3c = &experiment.Experiment{
 		r.Note("high-decelerates", "with the published rule: %.3f", theirs.Values("high").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		queue := figure.Steps("queue", "Queue under many Swift flows without target scaling", "time (ms)", "queue (KB)")
+		queue := figure.Steps("queue", "Queue under many Swift flows without target scaling",
+			"time (ms)", "queue (KB)")
 		for _, c := range []string{ours, published} {
 			q := r.Cell(c).Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
 			queue.Add(c, q.X, q.Y)
 		}
-		return []figure.Figure{goodput(r.Cell(ours), "Swift without target scaling", "high", "low"), queue}
+		return []figure.Figure{goodput(r.Cell(ours), "Swift without target scaling", "high", "low"),
+			queue}
 	},
 }

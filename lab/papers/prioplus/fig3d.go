@@ -9,7 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig3d: low Swift flows that begin at line rate behind high ones, and must find out when those end.
+// fig3d: low Swift flows that begin at line rate behind high ones, and must find out when those
+// end.
 var fig3d = &experiment.Experiment{
 	ID: "prioplus/fig3d",
 	Run: func(j *experiment.Job) error {
@@ -19,14 +20,16 @@ var fig3d = &experiment.Experiment{
 		}
 		// The least window is 100 Mb/s of payload at the delay that the high flows hold.
 		const delay = 37.2e-6 // s
-		low, err := swift(5*units.Microsecond, false, start(bdp)+fmt.Sprintf(",min_cwnd=%g", 100e6*delay/8/payload))
+		low, err := swift(5*units.Microsecond, false,
+			start(bdp)+fmt.Sprintf(",min_cwnd=%g", 100e6*delay/8/payload))
 		if err != nil {
 			return err
 		}
 		us := units.Microsecond
 		flows := []sim.Flow{
 			{Bytes: 3_000_000, Control: high}, {Bytes: 3_000_000, Control: high},
-			{Start: 125 * us, Bytes: 3_000_000, Control: low}, {Start: 125 * us, Bytes: 3_000_000, Control: low},
+			{Start: 125 * us, Bytes: 3_000_000, Control: low}, {Start: 125 * us, Bytes: 3_000_000,
+				Control: low},
 		}
 		config := micro(j.Seed, 20*units.Millisecond)
 		config.Interval = 10 * us
@@ -46,7 +49,8 @@ var fig3d = &experiment.Experiment{
 			gap = max(gap, largestGap(f.Sent, ended-200*us, ended))
 		}
 		j.Value("gap", gap.Seconds())
-		j.Value("refill", binsOf(config.Interval, r.Traces).refill(ended, config.Capacity()).Seconds())
+		j.Value("refill", binsOf(config.Interval, r.Traces).refill(ended,
+			config.Capacity()).Seconds())
 		keep(j, "target + 25 µs", highs)
 		keep(j, "target + 5 µs", lows)
 		return nil
@@ -54,12 +58,14 @@ var fig3d = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		r.Claim("start-hurts", r.Values("least").Mean())
 		r.Claim("slow-restart", experiment.Seconds(r.Values("refill").Min()))
-		r.Note("probe-gap", "the high flows end after 0.6 ms, when the low windows are still at two packets: 2 Gb/s, as in the published run. "+
+		r.Note("probe-gap", "the high flows end after 0.6 ms, when the low windows are still at "+
+			"two packets: 2 Gb/s, as in the published run. "+
 			"100 Mb/s would take longer flows")
 		r.Claim("probe-gap", experiment.Seconds(r.Values("gap").Mean()))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{goodput(r.Pool, "Line-rate start and minimum rate", "target + 25 µs", "target + 5 µs")}
+		return []figure.Figure{goodput(r.Pool, "Line-rate start and minimum rate", "target + 25 µs",
+			"target + 5 µs")}
 	},
 }
 

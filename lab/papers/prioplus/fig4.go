@@ -44,8 +44,10 @@ var fig4 = &experiment.Experiment{
 			binsOf(bin, r.Traces[i:i+1]).keep(j, name)
 		}
 		second := r.Traces[2]
-		j.Value("takeover", seconds(binsOf(bin, r.Traces[2:]).takeover(all, second.Start, second.Finish)))
-		for k := 0; k < len(watched.delay.X); k += 1 + len(watched.delay.X)/2000 { // no more than one sees
+		j.Value("takeover",
+			seconds(binsOf(bin, r.Traces[2:]).takeover(all, second.Start, second.Finish)))
+		// no more than one sees
+		for k := 0; k < len(watched.delay.X); k += 1 + len(watched.delay.X)/2000 {
 			j.Series("delay").Add(watched.delay.X[k], watched.delay.Y[k])
 		}
 		keepQueue(j, "queue", r, 10*units.Microsecond)
@@ -57,19 +59,23 @@ var fig4 = &experiment.Experiment{
 			phases = append(phases, claims.Text([...]string{"send", "probe"}[int(p)]))
 		}
 		r.Claim("phases", claims.List(phases...))
-		r.Note("phases", "after its first stop of each the low flow comes back for 0.1 ms: it gave up a whole BDP at oneSeed, the high flow adds a quarter of one "+
-			"in a round trip, and so the first probe, 28 µs later, finds room in the queue; the second stop lasts")
+		r.Note("phases", "after its first stop of each the low flow comes back for 0.1 ms: it "+
+			"gave up a whole BDP at oneSeed, the high flow adds a quarter of one "+
+			"in a round trip, and so the first probe, 28 µs later, finds room in the queue; the "+
+			"second stop lasts")
 		r.Claim("probe-only", r.Values("silent")[0])
 		r.Claim("adaptive-step", experiment.Seconds(r.Values("takeover")[0]))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Lines("goodput", "A flow of priority 2, and two of priority 6", "time (ms)", "goodput (Gb/s)")
+		p := figure.Lines("goodput", "A flow of priority 2, and two of priority 6", "time (ms)",
+			"goodput (Gb/s)")
 		for _, name := range []string{"priority 2", "priority 6, first", "priority 6, second"} {
 			g := r.Series(name).Scaled(1e3, 1e-9)
 			p.Add(name, g.X, g.Y)
 		}
 		d := r.Series("delay").Scaled(1e3, 1e6)
-		delay := figure.Points("delay", "Delays that the flow of priority 2 hears of: D_target 20.2 µs, D_limit 22.6 µs", "time (ms)", "delay (µs)")
+		delay := figure.Points("delay", "Delays that the flow of priority 2 hears of: D_target "+
+			"20.2 µs, D_limit 22.6 µs", "time (ms)", "delay (µs)")
 		return []figure.Figure{p, delay.Add("data and probes", d.X, d.Y)}
 	},
 }

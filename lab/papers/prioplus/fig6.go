@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Figure 6 with a second made a microsecond: each hop takes one, a packet at the bottleneck two. The
-// packets are long, so that acknowledgements and the first link take next to nothing.
+// Figure 6 with a second made a microsecond: each hop takes one, a packet at the bottleneck two.
+// The packets are long, so that acknowledgements and the first link take next to nothing.
 const (
 	fig6Hop     = units.Microsecond
 	fig6Service = 2 * units.Microsecond
@@ -43,14 +43,18 @@ var fig6 = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		dual := r.Values("dual")[:3]
-		r.Claim("two-rtts", experiment.Values{math.Round(dual[0]), math.Round(dual[1]), math.Round(dual[2])})
+		r.Claim("two-rtts", experiment.Values{math.Round(dual[0]), math.Round(dual[1]),
+			math.Round(dual[2])})
 		// The second step is at the end of RTT 2.
 		r.Claim("over-reaction", r.Values("every")[3]/fig6Target)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		delay := figure.Lines("delay", "Delay at the ends of round trips, target 6", "round trip", "delay (hops)")
-		window := figure.Lines("window", "Window after the ends of round trips", "round trip", "packets")
-		for _, c := range []struct{ name, title string }{{"dual", "a step every two round trips"}, {"every", "a step every round trip"}} {
+		delay := figure.Lines("delay", "Delay at the ends of round trips, target 6", "round trip",
+			"delay (hops)")
+		window := figure.Lines("window", "Window after the ends of round trips", "round trip",
+			"packets")
+		for _, c := range []struct{ name, title string }{{"dual", "a step every two round trips"},
+			{"every", "a step every round trip"}} {
 			d, w := r.Series(c.name+" delay"), r.Series(c.name+" window")
 			delay.Add(c.title, d.X, d.Y)
 			window.Add(c.title, w.X, w.Y)
@@ -64,9 +68,12 @@ func runFig6(seed uint64, every int) (*adaptive, error) {
 	sw := net.AddSwitch("switch", fabric.SwitchConfig{})
 	var host fabric.HostConfig
 	net.Connect(net.AddHost(host), sw, fabric.Link{Rate: 800 * units.Gbps, Delay: fig6Hop})
-	net.Connect(net.AddHost(host), sw, fabric.Link{Rate: units.BitRate((fig6Packet).Bits()) * units.BitRate(units.Second/fig6Service), Delay: fig6Hop})
+	net.Connect(net.AddHost(host), sw,
+		fabric.Link{Rate: units.BitRate((fig6Packet).Bits()) *
+			units.BitRate(units.Second/fig6Service), Delay: fig6Hop})
 	a := &adaptive{window: fig6Window, every: every, warm: 5}
-	cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Seed: seed, Hosts: sim.Hosts{PathMTU: fig6Payload}, Scheme: sim.Scheme{Control: a}})
+	cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Seed: seed,
+		Hosts: sim.Hosts{PathMTU: fig6Payload}, Scheme: sim.Scheme{Control: a}})
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +86,8 @@ func runFig6(seed uint64, every int) (*adaptive, error) {
 // fig6Target is the D_target of the figure in hops, without the packet's own service.
 const fig6Target = 6
 
-// adaptive is adaptive increase (section 4.2.3) and nothing else, once in so many round trips, from a window that
-// has settled after warm of them.
+// adaptive is adaptive increase (section 4.2.3) and nothing else, once in so many round trips, from
+// a window that has settled after warm of them.
 type adaptive struct {
 	window          float64
 	every, warm     int
@@ -94,8 +101,8 @@ func (a *adaptive) New(cc.Path) (cc.Algorithm, error) { return a, nil }
 func (a *adaptive) Events() cc.EventSet               { return cc.Events(cc.RTT) }
 func (a *adaptive) Start(units.Time) (d cc.Decision)  { return a.decide() }
 
-// decide rounds to whole packets: those of the figure are, and what takes a little time here makes steps a
-// little smaller.
+// decide rounds to whole packets: those of the figure are, and what takes a little time here makes
+// steps a little smaller.
 func (a *adaptive) decide() cc.Decision {
 	return cc.Decision{Window: units.Bytes(math.Round(a.window)) * fig6Payload}
 }

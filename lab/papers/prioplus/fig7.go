@@ -63,17 +63,21 @@ var fig7 = &experiment.Experiment{
 		}
 		probe := r.Values("our probe")
 		r.Claim("our-port", data[3]/data[1])
-		r.Note("our-port", "bin/roce_channels -d loop:, 100 000 packets and as many probes rather than a million, software stamps, others beside it on the machine; packets: mean %.2f µs, median %.2f, p99.85 %.1f; probes %.2f, %.2f, %.1f",
+		r.Note("our-port", "bin/roce_channels -d loop:, 100 000 packets and as many probes "+
+			"rather than a million, software stamps, others beside it on the machine; packets: "+
+			"mean %.2f µs, median %.2f, p99.85 %.1f; probes %.2f, %.2f, %.1f",
 			data[0], data[1], data[3], probe[0], probe[1], probe[3])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.CDF("noise", "Noise of a measured delay", "noise (µs)")
-		return []figure.Figure{p.Samples("the paper's testbed, as drawn", r.Values("noise").Scaled(1e6))}
+		return []figure.Figure{p.Samples("the paper's testbed, as drawn",
+			r.Values("noise").Scaled(1e6))}
 	},
 }
 
-// pairs draws acks independent samples, each beyond the limit with probability p, and counts how often
-// a filter of two stops a flow. Between two beyond the limit are as many as a geometric distribution says.
+// pairs draws acks independent samples, each beyond the limit with probability p, and counts how
+// often a filter of two stops a flow. Between two beyond the limit are as many as a geometric
+// distribution says.
 func pairs(random *rand.Rand, p float64, acks int) (n int) {
 	first := false // the sample before was beyond, and the filter has not counted it yet
 	for at := 0; ; {
@@ -90,8 +94,8 @@ func pairs(random *rand.Rand, p float64, acks int) (n int) {
 	}
 }
 
-// ourNoise takes down what the program made for it finds of two ports of this machine, in packets of 1024 B and
-// probes, in microseconds.
+// ourNoise takes down what the program made for it finds of two ports of this machine, in packets
+// of 1024 B and probes, in microseconds.
 func ourNoise(j *experiment.Job) error {
 	here, err := os.Executable()
 	if err != nil {
@@ -123,7 +127,8 @@ func ourNoise(j *experiment.Job) error {
 	return nil
 }
 
-// rank is the nearest-rank percentile of sorted values, of which there are too many to sort each time.
+// rank is the nearest-rank percentile of sorted values, of which there are too many to sort each
+// time.
 func rank(sorted experiment.Values, p float64) float64 {
 	return sorted[max(1, int(math.Ceil(p/100*float64(len(sorted)))))-1]
 }

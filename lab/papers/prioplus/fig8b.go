@@ -28,9 +28,11 @@ var fig8b = &experiment.Experiment{
 		swift, prioplus := r.Cell("swift"), r.Cell("prioplus")
 		r.Claim("slow-yield", experiment.Seconds(fig8bStairs.mean(swift, "yield")))
 		r.Claim("slow-refill", experiment.Seconds(fig8bStairs.mean(swift, "refill")))
-		r.Claim("worse-than-prioplus", fig8aStairs.mean(prioplus, "refill")/fig8bStairs.mean(swift, "refill"))
+		r.Claim("worse-than-prioplus", fig8aStairs.mean(prioplus, "refill")/fig8bStairs.mean(swift,
+			"refill"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{fig8bStairs.figure(r.Cell("swift"), "goodput", "Swift with PrioPlus's targets, 10 Gb/s")}
+		return []figure.Figure{fig8bStairs.figure(r.Cell("swift"), "goodput",
+			"Swift with PrioPlus's targets, 10 Gb/s")}
 	},
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig9: four flows with a W_AI five times too large, priority 6: D_target 37 µs and D_limit 39.4 µs.
+// fig9: four flows with a W_AI five times too large, priority 6: D_target 37 µs and D_limit 39.4
+// µs.
 var fig9 = &experiment.Experiment{
 	ID: "prioplus/fig9",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -27,7 +28,8 @@ var fig9 = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		config := testbed(j.Seed, experiment.At(j.Scale, 20*units.Millisecond, 10*units.Millisecond))
+		config := testbed(j.Seed, experiment.At(j.Scale, 20*units.Millisecond,
+			10*units.Millisecond))
 		base := units.Duration(0)
 		samples, beyond := 0, 0
 		estimates := make([]float64, 4)
@@ -58,20 +60,24 @@ var fig9 = &experiment.Experiment{
 		}
 		j.Value("beyond", float64(beyond)/float64(samples))
 		j.Value("flows", estimates...)
-		j.Value("util", binsOf(config.Interval, r.Traces).mean(2*units.Millisecond, r.End)/config.Capacity())
+		j.Value("util", binsOf(config.Interval, r.Traces).mean(2*units.Millisecond,
+			r.End)/config.Capacity())
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
 		swift, prioplus := r.Cell("swift"), r.Cell("prioplus")
 		r.Claim("tamed", prioplus.Values("beyond").Mean())
 		if r.Scale == experiment.Small {
-			r.Note("tamed", "the flows stop and estimate until 5 ms, and are below 1 %% after that: 20 ms have it, 10 ms do not")
+			r.Note("tamed", "the flows stop and estimate until 5 ms, and are below 1 %% after "+
+				"that: 20 ms have it, 10 ms do not")
 		}
-		r.Claim("swift-overshoots", swift.Values("beyond").Mean()/(prioplus.Values("beyond").Mean()+0.001))
+		r.Claim("swift-overshoots",
+			swift.Values("beyond").Mean()/(prioplus.Values("beyond").Mean()+0.001))
 		r.Claim("estimate", prioplus.Values("flows").Percentile(50))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Lines("delay", "Delay of one of four flows, W_AI 0.75 packets, D_target 37 µs, D_limit 39.4 µs", "time (ms)", "delay (µs)")
+		p := figure.Lines("delay", "Delay of one of four flows, W_AI 0.75 packets, D_target 37 "+
+			"µs, D_limit 39.4 µs", "time (ms)", "delay (µs)")
 		for _, c := range r.Cells() {
 			d := c.Seeds()[0].Series("delay").Scaled(1e3, 1e6)
 			p.Add(c.Name, d.X, d.Y)

@@ -40,7 +40,8 @@ type fatTree struct {
 }
 
 func fatTreeAt(s experiment.Scale) fatTree {
-	return experiment.At(s, fatTree{6, 100 * units.Gbps, 2 * units.Millisecond}, fatTree{4, 25 * units.Gbps, 16 * units.Millisecond})
+	return experiment.At(s, fatTree{6, 100 * units.Gbps, 2 * units.Millisecond},
+		fatTree{4, 25 * units.Gbps, 16 * units.Millisecond})
 }
 
 // large fills in what all runs in it have in common.
@@ -65,7 +66,8 @@ func runScheduling(j *experiment.Job) error {
 	r, err := runs.Of(j, c, func() (*outcome, error) {
 		t := fatTreeAt(j.Scale)
 		traffic, err := workload.Poisson{
-			Hosts: t.hosts(), Rate: t.capacity(), Load: 0.7, Sizes: workload.WebSearch, Seed: j.Seed, Until: units.Time(t.span),
+			Hosts: t.hosts(), Rate: t.capacity(), Load: 0.7, Sizes: workload.WebSearch,
+			Seed: j.Seed, Until: units.Time(t.span),
 		}.Source()
 		if err != nil {
 			return nil, err
@@ -74,7 +76,9 @@ func runScheduling(j *experiment.Job) error {
 		l := t.large(j.Seed, c.Scheme, c.Priorities)
 		// The table of the artifact's experiments with many priorities.
 		l.Priorities.Start = ",high=0.25,low=0.375,direct=0.125"
-		l.Source, l.Priority = traffic, func(f workload.Flow) int { return c.Priorities - 1 - sizeGroup(f.Bytes, bounds) }
+		l.Source, l.Priority = traffic, func(f workload.Flow) int {
+			return c.Priorities - 1 - sizeGroup(f.Bytes, bounds)
+		}
 		return l.run(j)
 	})
 	if err != nil {
@@ -92,8 +96,8 @@ func runScheduling(j *experiment.Job) error {
 	return nil
 }
 
-// equalBytes parts sizes into n groups that have as many bytes each, and answers the largest size of
-// each but the last. The paper does not say how it parts them.
+// equalBytes parts sizes into n groups that have as many bytes each, and answers the largest size
+// of each but the last. The paper does not say how it parts them.
 func equalBytes(sizes *workload.Sizes, n int) []units.Bytes {
 	const steps = 100_000
 	total := 0.0
@@ -104,7 +108,8 @@ func equalBytes(sizes *workload.Sizes, n int) []units.Bytes {
 	sum := 0.0
 	for i := range steps {
 		size := sizes.Quantile((float64(i) + 0.5) / steps)
-		if sum += float64(size); sum >= total*float64(len(bounds)+1)/float64(n) && len(bounds) < n-1 {
+		if sum += float64(size); sum >= total*float64(len(bounds)+1)/float64(n) &&
+			len(bounds) < n-1 {
 			bounds = append(bounds, size)
 		}
 	}

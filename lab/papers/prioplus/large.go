@@ -12,7 +12,8 @@ import (
 )
 
 // largeExperiments are those of section 6.2, its appendices, and what else needs large networks.
-var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig12a, fig12b, fig12c, fig13, fig14, fig15, fig16, fig17, fig18, fig19}
+var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig12a, fig12b,
+	fig12c, fig13, fig14, fig15, fig16, fig17, fig18, fig19}
 
 // large is a run of many flows through a large network.
 type large struct {
@@ -20,8 +21,8 @@ type large struct {
 	Priorities priorities
 	Seed       uint64
 
-	// Build makes the network of parts, and Ports is how many ports of Link its switches have, which
-	// Buffer is for.
+	// Build makes the network of parts, and Ports is how many ports of Link its switches have,
+	// which Buffer is for.
 	Build  func(fabric.Parts) *fabric.Network
 	Link   fabric.Link
 	Ports  int
@@ -33,7 +34,8 @@ type large struct {
 	Source   workload.Source
 	Priority func(workload.Flow) int // larger is higher
 	Span     units.Duration          // about how long flows arrive
-	Period   units.Duration          // how long the run takes, where there is no end of flows; else 0
+	// how long the run takes, where there is no end of flows; else 0
+	Period units.Duration
 }
 
 // runs are those that several experiments look at.
@@ -69,7 +71,9 @@ func (f finished) class() string {
 // run simulates until all flows have ended.
 func (l large) run(j *experiment.Job) (*outcome, error) {
 	s := l.scenario()
-	s.Probes.Progress = func(at units.Duration) { j.Progress(math.Min(0.9, 0.5*float64(at)/float64(l.Span))) }
+	s.Probes.Progress = func(at units.Duration) {
+		j.Progress(math.Min(0.9, 0.5*float64(at)/float64(l.Span)))
+	}
 	out, err := s.Run(j.Context())
 	if err == nil && l.Period == 0 {
 		err = out.Complete()
@@ -80,7 +84,8 @@ func (l large) run(j *experiment.Job) (*outcome, error) {
 	r := &outcome{}
 	for _, f := range out.Flows {
 		r.Flows = append(r.Flows, finished{
-			Flow: f.Flow, Priority: l.Priority(f.Flow), FCT: f.FCT(), BDP: l.Link.Rate.Bytes(out.Simulation.BaseRTT(f.Src, f.Dst)),
+			Flow: f.Flow, Priority: l.Priority(f.Flow), FCT: f.FCT(),
+			BDP: l.Link.Rate.Bytes(out.Simulation.BaseRTT(f.Src, f.Dst)),
 		})
 	}
 	r.count(out.Simulation.Net, out.End)
@@ -93,10 +98,12 @@ func (l large) scenario() sim.Scenario {
 		Topology: sim.Custom(l.Build),
 		// A nanosecond into a host, so that there is an endpoint delay to be told.
 		Hosts: sim.Hosts{
-			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload, Timeout: 11, // 8.4 ms; the artifact has 10
+			// 8.4 ms; the artifact has 10
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload, Timeout: 11,
 		},
 		Scheme: sim.Scheme{
-			Classify: classify(), Switch: l.Scheme.switches(l.Priorities.N, l.Buffer, l.Link, l.Ports, !l.Lossy),
+			Classify: classify(), Switch: l.Scheme.switches(l.Priorities.N, l.Buffer, l.Link,
+				l.Ports, !l.Lossy),
 			PerFlow: func(s *sim.Simulation, f workload.Flow) (sim.Service, error) {
 				service, err := l.Scheme.serve(l.Priorities, l.Priority(f), s.Ideal(f))
 				if err == nil && l.Around != nil {
@@ -105,8 +112,10 @@ func (l large) scenario() sim.Scenario {
 				return service, err
 			},
 		},
-		Workload: sim.Workload{Traffic: func(*sim.Simulation) (workload.Source, error) { return l.Source, nil }, Span: l.Span},
-		Seed:     l.Seed, Until: 100*l.Span + units.Second,
+		Workload: sim.Workload{Traffic: func(*sim.Simulation) (workload.Source, error) {
+			return l.Source, nil
+		}, Span: l.Span},
+		Seed: l.Seed, Until: 100*l.Span + units.Second,
 	}
 	if l.Period > 0 {
 		s.Over = func(_ *sim.Simulation, at units.Duration) bool { return at >= l.Period }
@@ -119,8 +128,8 @@ func (l large) scenario() sim.Scenario {
 	}
 	if l.Lossy {
 		s.Scheme.Selective = true
-		// IRN's experiments have 100 µs for RTOlow. But a flow may starve for longer than that below
-		// others in strict priority, and a reliable connection gives up after seven timeouts.
+		// IRN's experiments have 100 µs for RTOlow. But a flow may starve for longer than that
+		// below others in strict priority, and a reliable connection gives up after seven timeouts.
 		s.Scheme.Recovery = sim.Recovery{RTOLow: units.Millisecond, RTOHigh: 10 * units.Millisecond}
 	}
 	return s

@@ -36,23 +36,26 @@ func TestKnee(t *testing.T) {
 	assert.Equal(t, math.Inf(1), knee(gap))
 }
 
-// Hosts with classes of data send the higher first: of two flows of one host the higher takes its ideal
-// time, whatever the other does.
+// Hosts with classes of data send the higher first: of two flows of one host the higher takes its
+// ideal time, whatever the other does.
 func TestClassesOfData(t *testing.T) {
 	for _, higher := range []int{0, 1} {
-		net := fabric.Star(fabric.Parts{Config: fabric.Config{Classify: classify()}, Host: fabric.HostConfig{DataClasses: 2}}, 3,
+		net := fabric.Star(fabric.Parts{Config: fabric.Config{Classify: classify()},
+			Host: fabric.HostConfig{DataClasses: 2}}, 3,
 			fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 		cl, err := sim.New(sim.Scenario{
 			Topology: sim.On(net),
 			Hosts:    sim.Hosts{PathMTU: payload},
-			Scheme: sim.Scheme{PerFlow: func(_ *sim.Simulation, f workload.Flow) (sim.Service, error) {
+			Scheme: sim.Scheme{PerFlow: func(_ *sim.Simulation, f workload.Flow) (sim.Service,
+				error) {
 				return physicalNoCC.serve(priorities{N: 2}, f.Class, 0)
 			}},
 		})
 		require.NoError(t, err)
 		require.NoError(t, cl.Introduce())
 		begin := net.Now()
-		flows := list{{Src: 0, Dst: 1, Bytes: 1_000_000, Class: higher}, {ID: 1, Src: 0, Dst: 2, Bytes: 1_000_000, Class: 1 - higher}}
+		flows := list{{Src: 0, Dst: 1, Bytes: 1_000_000, Class: higher},
+			{ID: 1, Src: 0, Dst: 2, Bytes: 1_000_000, Class: 1 - higher}}
 		took := map[int]units.Duration{}
 		cl.Drive(&flows, func(f *sim.Transfer) { took[f.Class] = f.Done.Sub(begin) })
 		require.NoError(t, net.Run(begin.Add(units.Millisecond)))

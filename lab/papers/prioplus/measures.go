@@ -44,13 +44,15 @@ func (b bins) share(all bins, from, to units.Duration) float64 {
 	return b.mean(from, to) / all.mean(from, to)
 }
 
-// The catalogue's words (common.yaml): a take-over and a refill hold for so long, in steps of a bin.
+// The catalogue's words (common.yaml): a take-over and a refill hold for so long, in steps of a
+// bin.
 const (
 	heldFor = 500 * units.Microsecond
 	bin     = 50 * units.Microsecond
 )
 
-// takeover is how long after start the class has 0.9 of all that is through for 500 µs, or until it ends.
+// takeover is how long after start the class has 0.9 of all that is through for 500 µs, or until it
+// ends.
 func (b bins) takeover(all bins, start, end units.Duration) units.Duration {
 	for at := (start + bin - 1) / bin * bin; at < end; at += bin {
 		if b.share(all, at, min(at+heldFor, max(end, at+bin))) >= 0.9 {

@@ -32,7 +32,8 @@ func TestTakeoverAndRefill(t *testing.T) {
 	// 0.9 of the mean of 500 µs: a tenth of them may still be at a half, and then some.
 	assert.Equal(t, 400*us, late.takeover(all, ms, 3*ms))
 	assert.Equal(t, units.Forever, steps(0, 0, 0.5, 0.5, 0.5, 0.5).takeover(all, ms, 3*ms))
-	assert.Equal(t, 500*us, steps(0, 0, 0.5, 1, 0, 0).takeover(all, ms, 1600*us), "until its end, which comes sooner")
+	assert.Equal(t, 500*us, steps(0, 0, 0.5, 1, 0, 0).takeover(all, ms, 1600*us),
+		"until its end, which comes sooner")
 
 	assert.Equal(t, 500*us, late.refill(ms, 1), "every bin must be full")
 	assert.Equal(t, units.Duration(0), all.refill(ms, 1))

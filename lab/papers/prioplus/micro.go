@@ -12,7 +12,8 @@ import (
 
 // Experiments are those of this package.
 var Experiments = slices.Concat([]*experiment.Experiment{
-	fig2, fig3a, fig3b, fig3c, fig3d, table1, table2, appC, fig6, fig7, sec432, sec5, fig4, sec421, fig8a, fig8b, fig9, fig10a, fig10b, fig10c, fig10d,
+	fig2, fig3a, fig3b, fig3c, fig3d, table1, table2, appC, fig6, fig7, sec432, sec5, fig4, sec421,
+	fig8a, fig8b, fig9, fig10a, fig10b, fig10c, fig10d,
 	mixedQueue, weighted, perClassECN, plainPeer,
 }, largeExperiments)
 
@@ -28,20 +29,22 @@ const (
 
 func micro(seed uint64, until units.Duration) sim.Bottleneck {
 	return sim.Bottleneck{
-		Seed: seed, Jitter: units.Microsecond, Rate: rate, Delay: 3 * units.Microsecond, PathMTU: payload,
-		Chunk: 16 * units.MiB, Until: until,
+		Seed: seed, Jitter: units.Microsecond, Rate: rate, Delay: 3 * units.Microsecond,
+		PathMTU: payload,
+		Chunk:   16 * units.MiB, Until: until,
 	}
 }
 
 // swift is Swift as the artifact's experiments have it, with a target so far above the base RTT.
-// Scaled, the target grows by as much as the square root of the window is below that of a BDP, at most
-// four times, at a tenth of it: the paper's formula between those bounds.
+// Scaled, the target grows by as much as the square root of the window is below that of a BDP, at
+// most four times, at a tenth of it: the paper's formula between those bounds.
 func swift(above units.Duration, scaled bool, more string) (cc.Spec, error) {
 	scaling := units.Duration(0)
 	if scaled {
 		scaling = 4 * above
 	}
-	text := fmt.Sprintf("swift:base_target=rtt+%gus,per_hop=0s,fs_range=%gus,fs_min=%g,fs_max=%g,ai=%g,beta=0.8,max_mdf=0.5,max_cwnd=100000",
+	text := fmt.Sprintf(
+		"swift:base_target=rtt+%gus,per_hop=0s,fs_range=%gus,fs_min=%g,fs_max=%g,ai=%g,beta=0.8,max_mdf=0.5,max_cwnd=100000",
 		above.Microseconds(), scaling.Microseconds(), 0.1*bdp, bdp, 0.0012*bdp)
 	return cc.Parse(text + more)
 }

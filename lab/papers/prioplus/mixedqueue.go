@@ -43,7 +43,8 @@ var mixedQueue = &experiment.Experiment{
 		config := noisyMicro(j.Seed, 10*units.Millisecond)
 		config.Rate = experiment.At[units.BitRate](j.Scale, rate, 10*units.Gbps)
 		slower := rate / config.Rate // thresholds are for 100 Gb/s
-		config.ECN = fabric.ECN{Kmin: 100_000 / units.Bytes(slower), Kmax: 400_000 / units.Bytes(slower), Pmax: 0.2}
+		config.ECN = fabric.ECN{Kmin: 100_000 / units.Bytes(slower),
+			Kmax: 400_000 / units.Bytes(slower), Pmax: 0.2}
 		if f.Algorithm == lateMarks {
 			config.ECN.Kmin, config.ECN.Kmax = 5*config.ECN.Kmin, 5*config.ECN.Kmax
 		}
@@ -63,7 +64,8 @@ var mixedQueue = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		flows = append(flows, sim.Many(f.Flows, sim.Flow{Start: units.Millisecond, Control: control})...)
+		flows = append(flows,
+			sim.Many(f.Flows, sim.Flow{Start: units.Millisecond, Control: control})...)
 		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
@@ -80,8 +82,10 @@ var mixedQueue = &experiment.Experiment{
 		r.Claim("swift-ok", r.Cell("1 swift").Values("priority 5").Mean())
 		dcqcn := r.Cell("1 dcqcn")
 		late := r.Cell(foreign{lateMarks, 1}.name())
-		r.Note("dcqcn-breaks", "DCQCN is marked from 8 µs of queue on, and channel 5 keeps 20: it is DCQCN that starves. With the thresholds beyond the channels, "+
-			"40 and 160 µs, PrioPlus keeps %.2g", late.Values("priority 2").Mean()+late.Values("priority 5").Mean())
+		r.Note("dcqcn-breaks", "DCQCN is marked from 8 µs of queue on, and channel 5 keeps 20: "+
+			"it is DCQCN that starves. With the thresholds beyond the channels, "+
+			"40 and 160 µs, PrioPlus keeps %.2g",
+			late.Values("priority 2").Mean()+late.Values("priority 5").Mean())
 		r.Claim("dcqcn-breaks", dcqcn.Values("priority 2").Mean()+dcqcn.Values("priority 5").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -89,7 +93,8 @@ var mixedQueue = &experiment.Experiment{
 		for _, f := range foreigns {
 			names = append(names, f.name())
 		}
-		p := figure.Bars("shares", "What two flows of priority 2 and two of 5 keep beside others in their queue", "part of what is through", names...)
+		p := figure.Bars("shares", "What two flows of priority 2 and two of 5 keep beside others "+
+			"in their queue", "part of what is through", names...)
 		for _, class := range mixedClasses {
 			var heights []float64
 			for _, n := range names {

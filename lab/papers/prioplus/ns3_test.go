@@ -13,10 +13,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The public ns-3 model of PrioPlus (github blueroaring/PrioPlus, snapshot e3d2a8905) with four adjacent
-// priorities of two flows each: one more begins each millisecond, upward, and from 4 ms on one stops each
-// millisecond, downward. Goodput of each class in the second half of each millisecond, Gb/s, the lowest first;
-// payload is 0.949 of what a link carries there.
+// The public ns-3 model of PrioPlus (github blueroaring/PrioPlus, snapshot e3d2a8905) with four
+// adjacent priorities of two flows each: one more begins each millisecond, upward, and from 4 ms on
+// one stops each millisecond, downward. Goodput of each class in the second half of each
+// millisecond, Gb/s, the lowest first; payload is 0.949 of what a link carries there.
 var ns3Stairs = [7][4]float64{
 	{94.9, 0, 0, 0},
 	{46.6, 48.3, 0, 0},
@@ -27,15 +27,17 @@ var ns3Stairs = [7][4]float64{
 	{83.7, 0, 0, 0},
 }
 
-// TestAgainstNS3Stairs: in one of five draws of starts and probes at least ours leaves no more of the link unused than the
-// model in its one, and gives the highest class no smaller share, within a tenth.
+// TestAgainstNS3Stairs: in one of five draws of starts and probes at least ours leaves no more of
+// the link unused than the model in its one, and gives the highest class no smaller share, within a
+// tenth.
 func TestAgainstNS3Stairs(t *testing.T) {
 	var flows []sim.Flow
 	for class := range 4 {
 		control, err := virtual("n=8,high=0,low=1,direct=0", class+1, wai)
 		require.NoError(t, err)
-		flows = append(flows, sim.Many(2, sim.Flow{Control: control, Start: units.Duration(class) * units.Millisecond,
-			Stop: units.Duration(7-class) * units.Millisecond})...)
+		flows = append(flows,
+			sim.Many(2, sim.Flow{Control: control, Start: units.Duration(class) * units.Millisecond,
+				Stop: units.Duration(7-class) * units.Millisecond})...)
 	}
 	var mean [7][4]float64
 	var used, first [7]float64 // the most of the draws
@@ -62,7 +64,8 @@ func TestAgainstNS3Stairs(t *testing.T) {
 	for phase, there := range ns3Stairs {
 		fmt.Fprintf(w, "%d\t%.1f\t%.1f\n", phase, mean[phase], there)
 		assert.Greater(t, used[phase], 0.9*sum(there)/94.9, "millisecond %d: of the link", phase)
-		assert.Greater(t, first[phase], 0.9*there[highest(phase)]/sum(there), "millisecond %d: of the highest", phase)
+		assert.Greater(t, first[phase], 0.9*there[highest(phase)]/sum(there),
+			"millisecond %d: of the highest", phase)
 	}
 	w.Flush()
 	t.Log("\n" + table.String())

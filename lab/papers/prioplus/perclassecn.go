@@ -19,12 +19,14 @@ type marks struct {
 
 func perClassCells(s experiment.Scale) []marks {
 	return experiment.At(s,
-		[]marks{{"distinct", []units.Bytes{50_000, 150_000, 300_000}}, {"one", []units.Bytes{150_000, 150_000, 150_000}}},
-		[]marks{{"distinct", []units.Bytes{5_000, 30_000}}, {"one", []units.Bytes{15_000, 15_000}}}) // of 10 Gb/s
+		[]marks{{"distinct", []units.Bytes{50_000, 150_000, 300_000}},
+			{"one", []units.Bytes{150_000, 150_000, 150_000}}},
+		// of 10 Gb/s
+		[]marks{{"distinct", []units.Bytes{5_000, 30_000}}, {"one", []units.Bytes{15_000, 15_000}}})
 }
 
-// perClassECN: classes of DCTCP in one queue of a switch that marks each at a length of its own, by DSCP (appendix
-// B), beside one that marks all alike. The switch needs the change, hosts none.
+// perClassECN: classes of DCTCP in one queue of a switch that marks each at a length of its own, by
+// DSCP (appendix B), beside one that marks all alike. The switch needs the change, hosts none.
 var perClassECN = &experiment.Experiment{
 	ID: "beyond/prioplus-ecn",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
@@ -44,12 +46,15 @@ var perClassECN = &experiment.Experiment{
 			return err
 		}
 		config := micro(j.Seed, units.Duration(len(k))*step)
-		config.Rate, config.Interval = experiment.At[units.BitRate](j.Scale, rate, 10*units.Gbps), bin
+		config.Rate, config.Interval = experiment.At[units.BitRate](j.Scale, rate, 10*units.Gbps),
+			bin
 		config.ECNOf = map[uint8]fabric.ECN{}
 		var all []sim.Flow
 		for i, threshold := range k {
 			config.ECNOf[uint8(i)] = fabric.ECN{Kmin: threshold, Kmax: threshold, Pmax: 1}
-			all = append(all, sim.Many(flows, sim.Flow{Start: units.Duration(i) * step, DSCP: uint8(i), Control: control})...)
+			all = append(all,
+				sim.Many(flows, sim.Flow{Start: units.Duration(i) * step, DSCP: uint8(i),
+					Control: control})...)
 		}
 		r, err := config.Run(j.Context(), all)
 		if err != nil {
@@ -73,14 +78,16 @@ var perClassECN = &experiment.Experiment{
 		distinct, one := r.Cell("distinct"), r.Cell("one")
 		r.Claim("better-than-shared", distinct.Values("top").Mean()-one.Values("top").Mean())
 		if r.Scale == experiment.Small {
-			r.Note("better-than-shared", "twenty flows at their least windows, two packets each, keep a queue of 25 packets at 10 Gb/s: beyond the lower threshold always, "+
+			r.Note("better-than-shared", "twenty flows at their least windows, two packets each, "+
+				"keep a queue of 25 packets at 10 Gb/s: beyond the lower threshold always, "+
 				"and close to the higher one")
 		}
 		r.Claim("not-strict", distinct.Values("lower").Min())
 	},
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
 		for _, c := range r.Cells() {
-			p := figure.Lines("goodput-"+c.Name, "Classes of DCTCP in one queue, thresholds "+c.Name, "time (ms)", "goodput (Gb/s)")
+			p := figure.Lines("goodput-"+c.Name,
+				"Classes of DCTCP in one queue, thresholds "+c.Name, "time (ms)", "goodput (Gb/s)")
 			for i, k := range perClassCells(r.Scale)[0].K {
 				if c.Name == "one" {
 					k = perClassCells(r.Scale)[1].K[i]

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// plainCell is a peer that acknowledges each so many packets of a full link at most, with delays up to Noise µs
-// late, and channels that tolerate B µs.
+// plainCell is a peer that acknowledges each so many packets of a full link at most, with delays up
+// to Noise µs late, and channels that tolerate B µs.
 type plainCell struct {
 	Packets  int
 	Noise, B float64
@@ -29,14 +29,15 @@ func (c plainCell) coalesce() units.Duration {
 	return units.Duration(c.Packets-1) * testbedRate.Duration(packet)
 }
 
-// needed is the B that the peer's noise asks for: the 99.85th percentile of what a delay may be late, and what an ACK
-// may wait for the packets it is collected with.
+// needed is the B that the peer's noise asks for: the 99.85th percentile of what a delay may be
+// late, and what an ACK may wait for the packets it is collected with.
 func (c plainCell) needed() float64 {
 	return 0.9985*c.Noise + c.coalesce().Microseconds() + 0.3
 }
 
 func plainTolerated(s experiment.Scale) []float64 {
-	return experiment.At(s, []float64{0.2, 0.4, 0.8, 1.6, 3.2, 4.8, 6.4, 9.6, 12.8, 19.2, 25.6}, nil)
+	return experiment.At(s, []float64{0.2, 0.4, 0.8, 1.6, 3.2, 4.8, 6.4, 9.6, 12.8, 19.2, 25.6},
+		nil)
 }
 
 func plainPackets(s experiment.Scale) []int { return experiment.At(s, []int{1, 4, 16}, []int{4}) }
@@ -67,7 +68,9 @@ var plainPeer = &experiment.Experiment{
 			return units.Duration(random.Float64() * c.Noise * float64(units.Microsecond))
 		}
 		table := fmt.Sprintf("%s,b=%gus,eps=%gus", testbedTable, c.B, max(1, c.B))
-		run := testbedStairs(func(p int) (cc.Control, error) { return virtual(table, p, testbedWAI) })
+		run := testbedStairs(func(p int) (cc.Control, error) {
+			return virtual(table, p, testbedWAI)
+		})
 		r, err := run.play(j, config)
 		if err != nil {
 			return err
@@ -94,22 +97,28 @@ var plainPeer = &experiment.Experiment{
 			strict = strict.With(fmt.Sprint(p), claims.Number(least))
 		}
 		r.Claim("strict", strict)
-		r.Note("strict", "the least of all peers; B is what their delays may be late, and 0.3 µs. Toward one that acknowledges each 4 packets all have it; each 16, "+
-			"a flow hears too seldom: what stops it comes in lumps, and channels wide enough for that hand over in more than a step")
-		r.Note("data-intact", "there is nothing beside the regions here: `make interop RUN=^probe/` compares all of a soft-RoCE server's memory")
+		r.Note("strict", "the least of all peers; B is what their delays may be late, and 0.3 "+
+			"µs. Toward one that acknowledges each 4 packets all have it; each 16, "+
+			"a flow hears too seldom: what stops it comes in lumps, and channels wide enough for "+
+			"that hand over in more than a step")
+		r.Note("data-intact", "there is nothing beside the regions here: `make interop "+
+			"RUN=^probe/` compares all of a soft-RoCE server's memory")
 		if r.Scale == experiment.Full {
 			var widths []claims.Value
 			for _, packets := range plainPackets(r.Scale) {
 				widths = append(widths, claims.Point(float64(packets), plainWidth(r, packets, 5)))
 			}
 			r.Claim("width-follows-noise", claims.List(widths...))
-			r.Note("width-follows-noise", "the least A+B with which each higher priority has 0.85 of the link, A 3.2 µs and delays up to 5 µs late; "+
-				"%.1f, %.1f and %.1f µs without that. Toward a peer that acknowledges each 16 packets there is none; far wider ones hand over too slowly toward any",
+			r.Note("width-follows-noise", "the least A+B with which each higher priority has "+
+				"0.85 of the link, A 3.2 µs and delays up to 5 µs late; "+
+				"%.1f, %.1f and %.1f µs without that. Toward a peer that acknowledges each 16 "+
+				"packets there is none; far wider ones hand over too slowly toward any",
 				plainWidth(r, 1, 0), plainWidth(r, 4, 0), plainWidth(r, 16, 0))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Lines("share", "Least share of a higher priority, toward a plain peer", "B (µs)", "part of what is through")
+		p := figure.Lines("share", "Least share of a higher priority, toward a plain peer",
+			"B (µs)", "part of what is through")
 		for _, packets := range plainPackets(r.Scale) {
 			for _, noise := range plainNoises(r.Scale) {
 				var x, y []float64

@@ -1,7 +1,8 @@
 package prioplus
 
-// ramp is how a flow comes to line rate: its rate, as a part of line rate, at equal steps of time; perRTT steps are
-// a round trip. Between them it is straight, before the first one 0, after the last one what that is.
+// ramp is how a flow comes to line rate: its rate, as a part of line rate, at equal steps of time;
+// perRTT steps are a round trip. Between them it is straight, before the first one 0, after the
+// last one what that is.
 type ramp struct {
 	rate   []float64
 	perRTT int
@@ -54,8 +55,8 @@ func (r ramp) step() float64 {
 	return most
 }
 
-// backlog is b(a) of appendix C, in BDP: the link is just full at step a, and what is sent beyond that in the
-// round trip until the sender learns of it waits in the queue.
+// backlog is b(a) of appendix C, in BDP: the link is just full at step a, and what is sent beyond
+// that in the round trip until the sender learns of it waits in the queue.
 func (r ramp) backlog(a int) float64 {
 	sum := 0.0
 	for k := a; k < a+r.perRTT; k++ {
@@ -64,7 +65,8 @@ func (r ramp) backlog(a int) float64 {
 	return sum / float64(r.perRTT)
 }
 
-// worst is the largest backlog for a from one step to another, and mean their mean by the trapezoid rule.
+// worst is the largest backlog for a from one step to another, and mean their mean by the trapezoid
+// rule.
 func (r ramp) worst(from, to int) (worst, mean float64) {
 	for a := from; a <= to; a++ {
 		b := r.backlog(a)

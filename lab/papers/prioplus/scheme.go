@@ -17,9 +17,10 @@ import (
 type scheme string
 
 const (
-	baseline       scheme = "Swift"            // one queue, no priorities
-	virtualSwift   scheme = "PrioPlus"         // around Swift, in one queue
-	virtualFree    scheme = "PrioPlus, free"   // the same, and the highest eighth of the priorities has no limit, as in the artifact
+	baseline     scheme = "Swift"    // one queue, no priorities
+	virtualSwift scheme = "PrioPlus" // around Swift, in one queue
+	// the same, and the highest eighth of the priorities has no limit, as in the artifact
+	virtualFree    scheme = "PrioPlus, free"
 	virtualSameACK scheme = "PrioPlus*"        // the same, with ACKs in the queue of the data
 	virtualLEDBAT  scheme = "PrioPlus+LEDBAT"  //
 	physical       scheme = "Physical"         // a queue for each priority, Swift
@@ -68,7 +69,8 @@ func classify() (queues [64]uint8) {
 
 // switches are those of the artifact: lossless queues that take a quarter of what is free, marks
 // between 100 and 400 KiB for each 25 Gb/s. pfc off makes queues lossy, with the same thresholds.
-func (s scheme) switches(n int, buffer units.Bytes, link fabric.Link, ports int, pfc bool) fabric.SwitchConfig {
+func (s scheme) switches(n int, buffer units.Bytes, link fabric.Link, ports int,
+	pfc bool) fabric.SwitchConfig {
 	if !s.queues() {
 		n = 1
 	}
@@ -78,12 +80,14 @@ func (s scheme) switches(n int, buffer units.Bytes, link fabric.Link, ports int,
 	}
 	// The artifact's headroom is three times what a link holds; slow links need more.
 	headroom := func(r units.BitRate) units.Bytes {
-		return max(3*r.Bytes(link.Delay), fabric.Headroom(r, link.Delay, link.Delay, packet-unstored, 480))
+		return max(3*r.Bytes(link.Delay), fabric.Headroom(r, link.Delay, link.Delay,
+			packet-unstored, 480))
 	}
 	if s == ideal || s == idealNoCC {
 		buffer += units.Bytes(ports*n) * headroom(link.Rate)
 	}
-	c := fabric.HPCCSwitch(buffer, 0.25, fabric.ECN{Kmin: 100 * units.KiB, Kmax: 400 * units.KiB, Pmax: 0.2}, link.Delay, lossless...)
+	c := fabric.HPCCSwitch(buffer, 0.25, fabric.ECN{Kmin: 100 * units.KiB, Kmax: 400 * units.KiB,
+		Pmax: 0.2}, link.Delay, lossless...)
 	of := c.Queues
 	c.Queues = func(r units.BitRate) fabric.Queues {
 		qs := of(r)

@@ -34,7 +34,8 @@ var sec421 = &experiment.Experiment{
 		r.Note("rate", "the paper's 64 B; ours are 74 B with the check sequence, 49 Mb/s")
 		rates := claims.Value{}
 		for _, p := range probed {
-			rates = rates.With(fmt.Sprintf("p%d", p), claims.Number(r.Cell("rates").Values(class(p)).Mean()))
+			rates = rates.With(fmt.Sprintf("p%d", p),
+				claims.Number(r.Cell("rates").Values(class(p)).Mean()))
 		}
 		r.Claim("less-when-deeper", rates)
 		together := 0.0
@@ -45,8 +46,10 @@ var sec421 = &experiment.Experiment{
 		r.Claim("desync", together)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{figure.CDF("restarts", "When flows of priority 2 send again after one of priority 8 stopped", "time (µs)").
-			Samples("first probe that finds room", r.Cell("restarts").Seeds()[0].Values("resumed").Scaled(1e6))}
+		return []figure.Figure{figure.CDF("restarts",
+			"When flows of priority 2 send again after one of priority 8 stopped", "time (µs)").
+			Samples("first probe that finds room",
+				r.Cell("restarts").Seeds()[0].Values("resumed").Scaled(1e6))}
 	},
 }
 
@@ -62,11 +65,12 @@ func probeRates(j *experiment.Job, high cc.Control) error {
 		if err != nil {
 			return err
 		}
-		flows = append(flows, sim.Flow{Start: 200 * units.Microsecond, Control: low, Heard: func(ev *cc.Event, _ cc.Algorithm, at units.Duration) {
-			if ev.Probe && ev.Kind == cc.RTT && at >= from && at < to {
-				counts[i]++
-			}
-		}})
+		flows = append(flows, sim.Flow{Start: 200 * units.Microsecond, Control: low,
+			Heard: func(ev *cc.Event, _ cc.Algorithm, at units.Duration) {
+				if ev.Probe && ev.Kind == cc.RTT && at >= from && at < to {
+					counts[i]++
+				}
+			}})
 	}
 	if _, err := noisyMicro(j.Seed, to).Run(j.Context(), flows); err != nil {
 		return err
@@ -83,12 +87,15 @@ func restarts(j *experiment.Job, high cc.Control) error {
 	if err != nil {
 		return err
 	}
-	n, stop := experiment.At(j.Scale, 100, 30), experiment.At(j.Scale, 5*units.Millisecond, 2*units.Millisecond)
-	flows := append(sim.Many(n, sim.Flow{Start: 200 * units.Microsecond, Control: low}), sim.Flow{Stop: stop, Control: high})
+	n, stop := experiment.At(j.Scale, 100, 30), experiment.At(j.Scale, 5*units.Millisecond,
+		2*units.Millisecond)
+	flows := append(sim.Many(n, sim.Flow{Start: 200 * units.Microsecond, Control: low}),
+		sim.Flow{Stop: stop, Control: high})
 	resumed := make([]units.Duration, n)
 	for i := range n {
 		flows[i].Heard = func(_ *cc.Event, a cc.Algorithm, at units.Duration) {
-			if at > stop && resumed[i] == 0 && a.(cc.Observable).Snapshot().Channel.State != cc.Stopped {
+			if at > stop && resumed[i] == 0 && a.(cc.Observable).Snapshot().Channel.State !=
+				cc.Stopped {
 				resumed[i] = at - stop
 			}
 		}

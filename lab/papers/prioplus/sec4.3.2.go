@@ -11,14 +11,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// swing is A of so many Swift flows with W_AI in bytes, packets of 1000 B (appendix D, with Swift's own cut: the
-// appendix prints max for min).
+// swing is A of so many Swift flows with W_AI in bytes, packets of 1000 B (appendix D, with Swift's
+// own cut: the appendix prints max for min).
 func swing(n int, wai float64) (units.Duration, error) {
 	inner, err := cc.Parse(fmt.Sprintf("swift:ai=%g,beta=0.8,max_mdf=0.5", wai/1000))
 	if err != nil {
 		return 0, err
 	}
-	return prioplus.Fluctuation(n, inner, cc.Path{LineRate: rate, BaseRTT: 12 * units.Microsecond, Payload: 1000, Signals: cc.SignalDelay})
+	return prioplus.Fluctuation(n, inner, cc.Path{LineRate: rate, BaseRTT: 12 * units.Microsecond,
+		Payload: 1000, Signals: cc.SignalDelay})
 }
 
 // sec432: how wide channels are.
@@ -38,7 +39,8 @@ var sec432 = &experiment.Experiment{
 			}
 		}
 		j.Value("B", workload.DelayNoise.Quantile(0.9985).Seconds())
-		channels, err := channelsOf("n=2,a=3.2us,b=0.8us", cc.Path{LineRate: rate, BaseRTT: base, Payload: payload})
+		channels, err := channelsOf("n=2,a=3.2us,b=0.8us",
+			cc.Path{LineRate: rate, BaseRTT: base, Payload: payload})
 		if err != nil {
 			return err
 		}
@@ -51,7 +53,8 @@ var sec432 = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		s := r.Series("A").Scaled(1, 1e6)
-		p := figure.Lines("swing", "Swing of synchronised Swift flows, W_AI 150 B, β 0.8", "flows", "A (µs)")
+		p := figure.Lines("swing", "Swing of synchronised Swift flows, W_AI 150 B, β 0.8", "flows",
+			"A (µs)")
 		return []figure.Figure{p.Add("appendix D, with Swift's own cut", s.X, s.Y)}
 	},
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wrapper is the files that are the algorithm around the original CC: of package prioplus, whose others read the
-// table of channels, and the lots it draws, which it shares with tocc.
+// wrapper is the files that are the algorithm around the original CC: of package prioplus, whose
+// others read the table of channels, and the lots it draws, which it shares with tocc.
 var wrapper = []string{"prioplus/prioplus.go", "cc/lots.go"}
 
 // table is the file that is the table of channels.
@@ -61,12 +61,15 @@ var sec5 = &experiment.Experiment{
 		}
 		if lines > 0 {
 			r.Claim("lines", lines)
-			r.Note("lines", "all of what stands around the original CC, its state for display, its lots and options that the paper does not have included; the table of channels, its parser and the Spec are %g more", r.Values(table).Sum())
+			r.Note("lines", "all of what stands around the original CC, its state for display, "+
+				"its lots and options that the paper does not have included; the table of "+
+				"channels, its parser and the Spec are %g more", r.Values(table).Sum())
 		} else {
 			r.Note("lines", "the source is not where the program was built")
 		}
 		r.Claim("state", r.Values("state")[0])
-		r.Note("state", "%g variables; what a channel and a path fix for good is %g B beside that, now for each flow, though flows of a priority could share it",
+		r.Note("state", "%g variables; what a channel and a path fix for good is %g B beside "+
+			"that, now for each flow, though flows of a priority could share it",
 			r.Values("variables")[0], r.Values("constants")[0])
 		// Pairs of runs close to each other: what slows the machine slows both.
 		differences := r.Values("wrapped")
@@ -74,17 +77,19 @@ var sec5 = &experiment.Experiment{
 			differences[i] -= bare
 		}
 		r.Claim("ns", differences.Percentile(50))
-		r.Note("ns", "median of pairs of runs on this machine, others beside it; Swift alone %.0f ns, at best %.0f and %.0f",
+		r.Note("ns", "median of pairs of runs on this machine, others beside it; Swift alone "+
+			"%.0f ns, at best %.0f and %.0f",
 			r.Values("bare").Percentile(50), r.Values("bare").Min(), r.Values("wrapped").Min())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{figure.CDF("ns", "An acknowledgement, in runs that alternate", "time (ns)").
+		return []figure.Figure{figure.CDF("ns", "An acknowledgement, in runs that alternate",
+			"time (ns)").
 			Samples("prioplus(swift)", r.Values("wrapped")).Samples("swift", r.Values("bare"))}
 	},
 }
 
-// linesOf counts the lines with code of a file of the module: in the tree that this program was built
-// in or, when its paths were trimmed, where it runs.
+// linesOf counts the lines with code of a file of the module: in the tree that this program was
+// built in or, when its paths were trimmed, where it runs.
 func linesOf(name string) (int, error) {
 	_, here, _, _ := runtime.Caller(0)
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../..", name))
@@ -110,10 +115,11 @@ func linesOf(name string) (int, error) {
 	}
 }
 
-// costs answers the nanoseconds of an acknowledgement with PrioPlus around Swift and with Swift alone, of so many
-// runs each, which take turns. The flow is in its channel and stays there.
+// costs answers the nanoseconds of an acknowledgement with PrioPlus around Swift and with Swift
+// alone, of so many runs each, which take turns. The flow is in its channel and stays there.
 func costs(rounds int) (wrapped, bare []float64, err error) {
-	path := cc.Path{LineRate: rate, BaseRTT: 12 * units.Microsecond, Payload: payload, Hops: 1, Signals: cc.SignalDelay}
+	path := cc.Path{LineRate: rate, BaseRTT: 12 * units.Microsecond, Payload: payload, Hops: 1,
+		Signals: cc.SignalDelay}
 	inner, err := cc.Parse("swift")
 	if err != nil {
 		return nil, nil, err
@@ -133,7 +139,8 @@ func costs(rounds int) (wrapped, bare []float64, err error) {
 	now := units.Time(units.Second)
 	with.(cc.Starter).Start(now)
 	with.On(&cc.Event{Kind: cc.POST, Left: units.GiB}, now)
-	with.On(&cc.Event{Kind: cc.RTT, Probe: true, Delay: 12 * units.Microsecond, Left: units.GiB}, now)
+	with.On(&cc.Event{Kind: cc.RTT, Probe: true, Delay: 12 * units.Microsecond, Left: units.GiB},
+		now)
 	for round := range rounds {
 		now = now.Add(units.Millisecond)
 		bare = append(bare, ackCost(steered, round, target, now))
@@ -142,10 +149,12 @@ func costs(rounds int) (wrapped, bare []float64, err error) {
 	return wrapped, bare, nil
 }
 
-// ackCost times acknowledgements, one a packet, whose delay swings by a microsecond about the target.
+// ackCost times acknowledgements, one a packet, whose delay swings by a microsecond about the
+// target.
 func ackCost(a cc.Algorithm, round int, target units.Duration, now units.Time) float64 {
 	const acks = 1000 // in less than a turn of the scheduler
-	ev := cc.Event{Kind: cc.RTT, Packets: 1, Bytes: payload, InFlight: 400 * payload, Left: units.GiB}
+	ev := cc.Event{Kind: cc.RTT, Packets: 1, Bytes: payload, InFlight: 400 * payload,
+		Left: units.GiB}
 	begin := time.Now()
 	for i := range acks {
 		ev.PSN, ev.SndNxt = uint32(round*acks+i)&0xffffff, uint32(round*acks+i+400)&0xffffff

@@ -9,10 +9,12 @@ import (
 	"github.com/goroce/goroce/lab/labtest"
 )
 
-// Whole networks take minutes: `make lab-small` runs them. Of the others each takes a few seconds at most.
+// Whole networks take minutes: `make lab-small` runs them. Of the others each takes a few seconds
+// at most.
 func TestExperimentsAtSmallScale(t *testing.T) {
 	labtest.OneGoroutine(t)
-	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments), func(e *experiment.Experiment) bool {
-		return slices.Contains(largeExperiments, e) && !strings.HasSuffix(e.ID, "/fig12c")
-	}))
+	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments),
+		func(e *experiment.Experiment) bool {
+			return slices.Contains(largeExperiments, e) && !strings.HasSuffix(e.ID, "/fig12c")
+		}))
 }

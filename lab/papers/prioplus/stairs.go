@@ -12,8 +12,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// stairs is classes of flows, of which one begins after the other, from the lowest priority to the highest, and then
-// one stops after the other, from the highest down. The lowest goes on to the end.
+// stairs is classes of flows, of which one begins after the other, from the lowest priority to the
+// highest, and then one stops after the other, from the highest down. The lowest goes on to the
+// end.
 type stairs struct {
 	priorities []int // the lowest first
 	flows      int   // of each

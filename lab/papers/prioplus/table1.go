@@ -22,8 +22,10 @@ var table1 = &experiment.Experiment{
 				for _, base := range []units.Duration{5, 8, 12, 13, 20, 50} {
 					for _, a := range []float64{0.1, 0.8, 1.6, 3.2, 6.4, 25} {
 						for _, b := range []float64{0, 0.4, 0.8, 3, 20} {
-							path := cc.Path{LineRate: rate * units.Gbps, BaseRTT: base * units.Microsecond, Payload: payload}
-							channels, err := channelsOf(fmt.Sprintf("n=%d,eps=0s,a=%gus,b=%gus", n, a, b), path)
+							path := cc.Path{LineRate: rate * units.Gbps,
+								BaseRTT: base * units.Microsecond, Payload: payload}
+							channels, err := channelsOf(fmt.Sprintf("n=%d,eps=0s,a=%gus,b=%gus", n,
+								a, b), path)
 							if err != nil {
 								return err
 							}
@@ -36,14 +38,16 @@ var table1 = &experiment.Experiment{
 		j.Value("violations", float64(violations))
 
 		const base = 12 * units.Microsecond
-		channels, err := channelsOf("n=12", cc.Path{LineRate: rate, BaseRTT: base, Payload: payload})
+		channels, err := channelsOf("n=12",
+			cc.Path{LineRate: rate, BaseRTT: base, Payload: payload})
 		if err != nil {
 			return err
 		}
 		off := 0.0
 		for k, ch := range channels {
 			i := float64(k + 1)
-			off = max(off, math.Abs((ch.Target-base).Nanoseconds()-4000*i), math.Abs((ch.Limit-base).Nanoseconds()-4000*i-2400))
+			off = max(off, math.Abs((ch.Target-base).Nanoseconds()-4000*i),
+				math.Abs((ch.Limit-base).Nanoseconds()-4000*i-2400))
 			j.Series("D_target").Add(i, ch.Target.Seconds())
 			j.Series("D_limit").Add(i, ch.Limit.Seconds())
 		}
@@ -55,7 +59,8 @@ var table1 = &experiment.Experiment{
 		r.Claim("constants", r.Values("off")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Points("channels", "Channels of 12 priorities, base RTT 12 µs", "priority", "delay (µs)")
+		p := figure.Points("channels", "Channels of 12 priorities, base RTT 12 µs", "priority",
+			"delay (µs)")
 		for _, name := range []string{"D_target", "D_limit"} {
 			s := r.Series(name).Scaled(1, 1e6)
 			p.Add(name, s.X, s.Y)
@@ -79,8 +84,8 @@ func channelsOf(text string, path cc.Path) ([]prioplus.Channel, error) {
 	return channels, nil
 }
 
-// overlaps counts channels that do not lie between their neighbours: D_limit of the one below, D_target
-// and D_limit must come in this order.
+// overlaps counts channels that do not lie between their neighbours: D_limit of the one below,
+// D_target and D_limit must come in this order.
 func overlaps(channels []prioplus.Channel) (n int) {
 	for i, ch := range channels {
 		if ch.Target >= ch.Limit || i > 0 && channels[i-1].Limit >= ch.Target {

@@ -46,7 +46,8 @@ var table2 = &experiment.Experiment{
 
 			config := micro(j.Seed, 500*units.Microsecond)
 			config.Jitter = 0
-			half, err := cc.Parse(fmt.Sprintf("fixed:window=1GiB,rate=%dbps", int64(config.Capacity()/2)))
+			half, err := cc.Parse(fmt.Sprintf("fixed:window=1GiB,rate=%dbps",
+				int64(config.Capacity()/2)))
 			if err != nil {
 				return err
 			}
@@ -56,7 +57,8 @@ var table2 = &experiment.Experiment{
 			if err != nil {
 				return err
 			}
-			j.Value(s.name+" peak", r.Queues[0].Length.Max(units.Time(100*units.Microsecond), units.Time(r.End)))
+			j.Value(s.name+" peak", r.Queues[0].Length.Max(units.Time(100*units.Microsecond),
+				units.Time(r.End)))
 			keepQueue(j, s.name, r, units.Microsecond)
 		}
 		return nil
@@ -64,10 +66,13 @@ var table2 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		r.Claim("bytes-linear", r.Values("linear off").Max())
 		r.Claim("bytes-exp", r.Values("exponential off").Max())
-		buffer, peak := claims.Value{}.With("line", claims.Number(r.Values("line step")[0])), claims.Value{}
-		for _, s := range []struct{ name, short string }{{"exponential", "exp"}, {"linear", "lin"}} {
+		buffer, peak := claims.Value{}.With("line", claims.Number(r.Values("line step")[0])),
+			claims.Value{}
+		for _, s := range []struct{ name, short string }{{"exponential", "exp"},
+			{"linear", "lin"}} {
 			buffer = buffer.With(s.short+"_step", claims.Number(r.Values(s.name + " step")[0]))
-			buffer = buffer.With(s.short+"_triangle", claims.Number(r.Values(s.name + " triangle")[0]))
+			buffer = buffer.With(s.short+"_triangle",
+				claims.Number(r.Values(s.name + " triangle")[0]))
 		}
 		for _, s := range starts(table2RTTs) {
 			peak = peak.With(s.name, claims.Number(r.Values(s.name + " peak")[0]))
@@ -76,8 +81,10 @@ var table2 = &experiment.Experiment{
 		r.Claim("fabric-order", peak)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		delayed := figure.Lines("delayed", "Bytes delayed against a start at line rate", "round trips to line rate", "BDP")
-		queue := figure.Steps("queue", "Queue of a start in 8 round trips beside half a link of constant rate", "time (µs)", "queue (KB)")
+		delayed := figure.Lines("delayed", "Bytes delayed against a start at line rate",
+			"round trips to line rate", "BDP")
+		queue := figure.Steps("queue", "Queue of a start in 8 round trips beside half a link of "+
+			"constant rate", "time (µs)", "queue (KB)")
 		for _, s := range starts(table2RTTs) {
 			if s.name != "line" {
 				d := r.Series(s.name + " delayed")
@@ -90,8 +97,8 @@ var table2 = &experiment.Experiment{
 	},
 }
 
-// starter is a flow that comes to line rate by a ramp, without window, until it learns of a queue. Then
-// it takes less than half of the link, so that the queue drains.
+// starter is a flow that comes to line rate by a ramp, without window, until it learns of a queue.
+// Then it takes less than half of the link, so that the queue drains.
 type starter struct {
 	name string
 	ramp ramp

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// weightedCell is classes with weights in one channel, so many flows of each, and whether a class of the next channel
-// joins them.
+// weightedCell is classes with weights in one channel, so many flows of each, and whether a class
+// of the next channel joins them.
 type weightedCell struct {
 	Weights []float64
 	Flows   []int
@@ -30,30 +30,34 @@ func (c weightedCell) name() string {
 func weightedCells(s experiment.Scale) []weightedCell {
 	if s == experiment.Small {
 		return []weightedCell{
-			{[]float64{1, 4}, []int{4, 4}, false}, {[]float64{1, 4}, []int{20, 2}, false}, {[]float64{1, 4}, []int{4, 4}, true},
+			{[]float64{1, 4}, []int{4, 4}, false}, {[]float64{1, 4}, []int{20, 2}, false},
+			{[]float64{1, 4}, []int{4, 4}, true},
 		}
 	}
 	return []weightedCell{
-		{[]float64{1, 2, 4}, []int{4, 4, 4}, false}, {[]float64{1, 2, 4}, []int{100, 10, 1}, false}, {[]float64{1, 2, 4}, []int{4, 4, 4}, true},
+		{[]float64{1, 2, 4}, []int{4, 4, 4}, false}, {[]float64{1, 2, 4}, []int{100, 10, 1}, false},
+		{[]float64{1, 2, 4}, []int{4, 4, 4}, true},
 		{[]float64{1, 4}, []int{4, 4}, false}, {[]float64{1, 2, 3, 4}, []int{4, 4, 4, 4}, false},
 		{[]float64{1, 2, 3, 4, 5, 6, 7, 8}, []int{4, 4, 4, 4, 4, 4, 4, 4}, false},
 	}
 }
 
-// weightedAI is what all flows together add to their windows in a round trip, in packets. Swift's flows have windows
-// in proportion to what each adds, since all are cut alike; so each adds its class's part of this, shared among the flows of
-// the class. The more, the sooner they get there; but three packets let the delay swing by half a microsecond at 100 Gb/s, ten by
-// 1.6, and with noise on top some flow passes D_limit.
+// weightedAI is what all flows together add to their windows in a round trip, in packets. Swift's
+// flows have windows in proportion to what each adds, since all are cut alike; so each adds its
+// class's part of this, shared among the flows of the class. The more, the sooner they get there;
+// but three packets let the delay swing by half a microsecond at 100 Gb/s, ten by 1.6, and with
+// noise on top some flow passes D_limit.
 func weightedAI(s experiment.Scale) float64 { return experiment.At(s, 3., 0.3) }
 
-// weightedTable gives a flow a part of the starts, too: W_LS, of which all flows together have a quarter of a BDP. More
-// would stop them at the start, and #flow, which takes their windows for equal shares, would weigh W_AI anew.
+// weightedTable gives a flow a part of the starts, too: W_LS, of which all flows together have a
+// quarter of a BDP. More would stop them at the start, and #flow, which takes their windows for
+// equal shares, would weigh W_AI anew.
 func weightedTable(part float64) string {
 	return fmt.Sprintf("n=8,high=0,low=1,direct=0,w_low=%gBDP", part/4)
 }
 
-// weighted: classes of one channel that share it by weights, an idea of ours for section 7. A flow must be told
-// how many its class has.
+// weighted: classes of one channel that share it by weights, an idea of ours for section 7. A flow
+// must be told how many its class has.
 var weighted = &experiment.Experiment{
 	ID: "beyond/weighted-vprio",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
@@ -86,7 +90,8 @@ var weighted = &experiment.Experiment{
 			if err != nil {
 				return err
 			}
-			flows = append(flows, sim.Many(4, sim.Flow{Start: config.Until / 2, Control: control})...)
+			flows = append(flows,
+				sim.Many(4, sim.Flow{Start: config.Until / 2, Control: control})...)
 		}
 		r, err := config.Run(j.Context(), flows)
 		if err != nil {
@@ -94,7 +99,8 @@ var weighted = &experiment.Experiment{
 		}
 		all := binsOf(bin, r.Traces)
 		j.Value("util", all.mean(units.Millisecond, config.Until)/config.Capacity())
-		j.Value("above", binsOf(bin, r.Traces[weighted:]).share(all, config.Until*3/4, config.Until))
+		j.Value("above", binsOf(bin, r.Traces[weighted:]).share(all, config.Until*3/4,
+			config.Until))
 		at := 0
 		for i, w := range c.Weights {
 			b := binsOf(bin, r.Traces[at:at+c.Flows[i]])
@@ -114,23 +120,30 @@ var weighted = &experiment.Experiment{
 		r.Claim("weights", shares)
 		r.Claim("no-inversion", meanShares(r, unequal)[len(unequal.Weights)-1])
 		if r.Scale == experiment.Small {
-			const few = "at 10 Gb/s a channel holds some 20 packets: flows with windows of one or two of them, in whole packets, stop a dozen times and take #flow for 20"
+			const few = "at 10 Gb/s a channel holds some 20 packets: flows with windows of one " +
+				"or two of them, in whole packets, stop a dozen times and take #flow for 20"
 			r.Note("weights", few)
 			r.Note("no-inversion", few)
 		} else {
-			r.Note("weights", "a flow has W_LS and W_AI by the weight of its class over the number of its flows, which it must be told. So small that nobody stops: "+
-				"#flow takes windows for equal shares, and after a stop distorts W_AI for good. Of eight classes %.2f to %.2f; the least has windows of less "+
-				"than two packets, of which one is in flight", slices.Min(meanShares(r, cells[5])), slices.Max(meanShares(r, cells[5])))
+			r.Note("weights", "a flow has W_LS and W_AI by the weight of its class over the "+
+				"number of its flows, which it must be told. So small that nobody stops: "+
+				"#flow takes windows for equal shares, and after a stop distorts W_AI for good. "+
+				"Of eight classes %.2f to %.2f; the least has windows of less "+
+				"than two packets, of which one is in flight", slices.Min(meanShares(r, cells[5])),
+				slices.Max(meanShares(r, cells[5])))
 			shares := meanShares(r, unequal)
-			r.Note("no-inversion", "the highest class, a single flow, has its share, the others do not: 100 flows have %.2f and 10 have %.2f of theirs. A hundred that "+
-				"begin at once do stop, and the ten with them: #flow of 44, windows of less than a packet", shares[0], shares[1])
+			r.Note("no-inversion", "the highest class, a single flow, has its share, the others "+
+				"do not: 100 flows have %.2f and 10 have %.2f of theirs. A hundred that "+
+				"begin at once do stop, and the ten with them: #flow of 44, windows of less than "+
+				"a packet", shares[0], shares[1])
 		}
 		r.Claim("strict-between", r.Cell(above.name()).Values("above").Min())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var figures []figure.Figure
 		for i, c := range weightedCells(r.Scale) {
-			p := figure.Lines(fmt.Sprintf("goodput-%d", i+1), c.name(), "time (ms)", "goodput (Gb/s)")
+			p := figure.Lines(fmt.Sprintf("goodput-%d", i+1), c.name(), "time (ms)",
+				"goodput (Gb/s)")
 			for _, w := range c.Weights {
 				name := fmt.Sprintf("weight %g", w)
 				g := r.Cell(c.name()).Seeds()[0].Series(name).Scaled(1e3, 1e-9)
@@ -138,7 +151,9 @@ var weighted = &experiment.Experiment{
 			}
 			figures = append(figures, p)
 		}
-		table := &figure.Table{Name: "shares", Title: "Share of each class over what its weight asks for", Header: []string{"classes", "shares"}}
+		table := &figure.Table{Name: "shares",
+			Title: "Share of each class over what its weight asks for", Header: []string{"classes",
+				"shares"}}
 		for _, c := range weightedCells(r.Scale) {
 			if !c.Above {
 				table.Row(c.name(), fmt.Sprintf("%.2f", meanShares(r, c)))

@@ -10,21 +10,24 @@ import (
 // An algorithm is one of section 5.1.
 type algorithm string
 
-// The paper has iDCTCP where it measures, and DCTCP where it simulates; here it is iDCTCP in both, which hears what a
-// NIC sums up.
+// The paper has iDCTCP where it measures, and DCTCP where it simulates; here it is iDCTCP in both,
+// which hears what a NIC sums up.
 const (
 	idctcp algorithm = "idctcp"
 	swift  algorithm = "swift"
 	hpcc   algorithm = "hpcc"
 	bolt   algorithm = "bolt"
-	paced  algorithm = "bolt, paced" // as ours is by default, with windows spread over their round trips
+	// as ours is by default, with windows spread over their round trips
+	paced algorithm = "bolt, paced"
 )
 
 var algorithms = []algorithm{idctcp, swift, hpcc, bolt}
 
-// parameters are those of the code that the paper names, where they are not the defaults: Bolt's ns-3 model has Swift's, too.
+// parameters are those of the code that the paper names, where they are not the defaults: Bolt's
+// ns-3 model has Swift's, too.
 var parameters = map[algorithm]string{
-	idctcp: "idctcp", swift: "swift:base_target=10us,fs_max=256", hpcc: "hpcc", bolt: "bolt:pace=off", paced: "bolt",
+	idctcp: "idctcp", swift: "swift:base_target=10us,fs_max=256", hpcc: "hpcc",
+	bolt: "bolt:pace=off", paced: "bolt",
 }
 
 func (a algorithm) control() (cc.Control, error) { return cc.Parse(parameters[a]) }
@@ -55,13 +58,15 @@ func marking(k units.Bytes) func(*fabric.Queue, units.BitRate) {
 	}
 }
 
-// lossless is a switch with a buffer of 32 MB and PFC whose queues of data have something else besides.
+// lossless is a switch with a buffer of 32 MB and PFC whose queues of data have something else
+// besides.
 func lossless(link fabric.Link, besides func(*fabric.Queue, units.BitRate)) fabric.SwitchConfig {
 	c := fabric.HPCCSwitch(buffer, 0.125, fabric.ECN{}, link.Delay, data)
 	of := c.Queues
 	c.Queues = func(r units.BitRate) fabric.Queues {
 		qs := of(r)
-		qs[data].Headroom = fabric.Headroom(r, link.Delay, link.Delay, payload+headers, pauseResponse)
+		qs[data].Headroom = fabric.Headroom(r, link.Delay, link.Delay, payload+headers,
+			pauseResponse)
 		besides(&qs[data], r)
 		return qs
 	}

@@ -13,12 +13,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Those that take two cores for as long as it takes, but one, and the limiter's: `make lab-small` runs them.
+// Those that take two cores for as long as it takes, but one, and the limiter's: `make lab-small`
+// runs them.
 func TestBenchExperimentsAtSmallScale(t *testing.T) {
 	labtest.OneGoroutine(t)
-	labtest.Small(t, slices.DeleteFunc(slices.Clone(benchExperiments), func(e *experiment.Experiment) bool {
-		return e == fig2ab || e == table2 || e == limiter
-	}))
+	labtest.Small(t, slices.DeleteFunc(slices.Clone(benchExperiments),
+		func(e *experiment.Experiment) bool {
+			return e == fig2ab || e == table2 || e == limiter
+		}))
 }
 
 // What a poll did counts in the slices that it lasted through, in proportion.
@@ -28,9 +30,12 @@ func TestKeeperSpreadsWork(t *testing.T) {
 		busy     []units.Duration
 		messages []uint64
 	}{
-		"within a slice":     {100 * us, 300 * us, []units.Duration{200 * us, 0, 0}, []uint64{100, 0, 0}},
-		"over three":         {100 * us, 1100 * us, []units.Duration{400 * us, 500 * us, 100 * us}, []uint64{40, 50, 10}},
-		"from before a turn": {-100 * us, 100 * us, []units.Duration{100 * us, 0, 0}, []uint64{50, 0, 0}},
+		"within a slice": {100 * us, 300 * us, []units.Duration{200 * us, 0, 0},
+			[]uint64{100, 0, 0}},
+		"over three": {100 * us, 1100 * us, []units.Duration{400 * us, 500 * us, 100 * us},
+			[]uint64{40, 50, 10}},
+		"from before a turn": {-100 * us, 100 * us, []units.Duration{100 * us, 0, 0},
+			[]uint64{50, 0, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records := make([]interval, slicesOfTurn+1)

@@ -43,9 +43,10 @@ func ratio(r *experiment.Results, a algorithm, value string) float64 {
 func (c cell) scenario(seed uint64, l fabric.Link) (sim.Scenario, error) {
 	control, err := c.Algorithm.control()
 	return sim.Scenario{
-		// A nanosecond into a host, so that there is an endpoint delay to be told. The timeout is 16.8 ms, longer than a
-		// switch's buffer takes to drain.
-		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload, Timeout: 12},
+		// A nanosecond into a host, so that there is an endpoint delay to be told. The timeout is
+		// 16.8 ms, longer than a switch's buffer takes to drain.
+		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload,
+			Timeout: 12},
 		Scheme: sim.Scheme{
 			Controller: c.Place.controller, Switch: c.Algorithm.switches(l),
 			PerFlow: func(*sim.Simulation, workload.Flow) (sim.Service, error) {

@@ -53,11 +53,13 @@ const kib = units.KiB
 
 // sizesAt are those of figures 2, 12, 13 and 14: 4 KB to 1 MB.
 func sizesAt(s experiment.Scale) []units.Bytes {
-	return experiment.At(s, []units.Bytes{4 * kib, 16 * kib, 64 * kib, 256 * kib, units.MiB}, []units.Bytes{64 * kib})
+	return experiment.At(s, []units.Bytes{4 * kib, 16 * kib, 64 * kib, 256 * kib, units.MiB},
+		[]units.Bytes{64 * kib})
 }
 
 // means are those of a value, size by size.
-func (s series) means(r *experiment.Results, sizes []units.Bytes, value string) (means experiment.Values) {
+func (s series) means(r *experiment.Results, sizes []units.Bytes,
+	value string) (means experiment.Values) {
 	for _, c := range s.contests(sizes) {
 		means = append(means, r.Cell(c.name()).Values(value).Mean())
 	}
@@ -73,14 +75,16 @@ func bySize(sizes []units.Bytes, number func(i int) float64) (v claims.Value) {
 }
 
 // bars draws a value of series by size, k of which are one of the axis's.
-func bars(r *experiment.Results, name, title, axis, value string, k float64, sizes []units.Bytes, of ...series) *figure.Plot {
+func bars(r *experiment.Results, name, title, axis, value string, k float64, sizes []units.Bytes,
+	of ...series) *figure.Plot {
 	var groups []string
 	for _, bytes := range sizes {
 		groups = append(groups, bytes.String())
 	}
 	plot := figure.Bars(name, title, axis, groups...)
 	for _, s := range of {
-		plot.Heights(string(s.Framework)+", "+congestion(s.Left), s.means(r, sizes, value).Scaled(k)...)
+		plot.Heights(string(s.Framework)+", "+congestion(s.Left),
+			s.means(r, sizes, value).Scaled(k)...)
 	}
 	return plot
 }
@@ -88,14 +92,18 @@ func bars(r *experiment.Results, name, title, axis, value string, k float64, siz
 // table has a row for each contest.
 func table(r *experiment.Results, sizes []units.Bytes, of ...series) *figure.Table {
 	t := &figure.Table{Name: "contests", Title: "Eight hosts send to one", Header: []string{
-		"framework", "congestion", "message", "goodput (Gb/s)", "mean latency (µs)", "p99 latency (µs)", "mean queue (KB)", "pauses of the host", "reports", "reports dropped",
+		"framework", "congestion", "message", "goodput (Gb/s)", "mean latency (µs)",
+		"p99 latency (µs)", "mean queue (KB)", "pauses of the host", "reports", "reports dropped",
 	}}
 	round := func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 	for _, s := range of {
 		for _, c := range s.contests(sizes) {
 			v := r.Cell(c.name())
-			t.Row(s.Framework, congestion(s.Left), c.Bytes, round(v.Values("goodput").Mean()/1e9), round(1e6*v.Values("latency").Mean()), round(1e6*v.Values("latency").Percentile(99)),
-				round(v.Values("queue").Mean()/1e3), round(v.Values("pauses").Mean()), round(v.Values("reports").Mean()), round(v.Values("dropped").Mean()))
+			t.Row(s.Framework, congestion(s.Left), c.Bytes, round(v.Values("goodput").Mean()/1e9),
+				round(1e6*v.Values("latency").Mean()),
+				round(1e6*v.Values("latency").Percentile(99)),
+				round(v.Values("queue").Mean()/1e3), round(v.Values("pauses").Mean()),
+				round(v.Values("reports").Mean()), round(v.Values("dropped").Mean()))
 		}
 	}
 	return t

@@ -6,11 +6,13 @@ import (
 	"github.com/goroce/goroce/nicoffload/ccp"
 )
 
-// feedbackRate is acknowledgements of 400 Gb/s as TAURUS counts them: figure 8b without aggregation.
+// feedbackRate is acknowledgements of 400 Gb/s as TAURUS counts them: figure 8b without
+// aggregation.
 const feedbackRate = 10.8e6
 
 // benchPath is what algorithms are told of the network that is not there.
-var benchPath = cc.Path{LineRate: 400 * gbps, BaseRTT: 8 * us, Payload: mtu, Hops: 3, Signals: cc.SignalMarks | cc.SignalDelay}
+var benchPath = cc.Path{LineRate: 400 * gbps, BaseRTT: 8 * us, Payload: mtu, Hops: 3,
+	Signals: cc.SignalMarks | cc.SignalDelay}
 
 // benched makes one for a flow of the bench.
 func benched(name string) func() (cc.Algorithm, error) {
@@ -18,17 +20,22 @@ func benched(name string) func() (cc.Algorithm, error) {
 }
 
 // newTaurus is the split: signals are aggregated, or each is a message.
-func newTaurus(name string, flows int, rate float64, a nicoffload.Aggregation, algorithm func() (cc.Algorithm, error)) (*contender, error) {
-	c, agent, err := nicoffload.NewSplit(nicoffload.Config{Flows: flows, Aggregation: a}, nicoffload.AgentConfig{}, nicoffload.ControllerConfig{Silence: -1}, wall())
+func newTaurus(name string, flows int, rate float64, a nicoffload.Aggregation,
+	algorithm func() (cc.Algorithm, error)) (*contender, error) {
+	c, agent, err := nicoffload.NewSplit(nicoffload.Config{Flows: flows, Aggregation: a},
+		nicoffload.AgentConfig{}, nicoffload.ControllerConfig{Silence: -1}, wall())
 	if err != nil {
 		return nil, err
 	}
 	f, err := newFeedback(c, flows, algorithm, wall())
-	return &contender{name: name, datapath: f, agent: agent, handled: func() uint64 { return agent.Counters().Messages }, rate: rate}, err
+	return &contender{name: name, datapath: f, agent: agent, handled: func() uint64 {
+		return agent.Counters().Messages
+	}, rate: rate}, err
 }
 
 // newCCP is CCP with a program.
-func newCCP(name string, flows int, rate float64, program string, algorithm func() (cc.Algorithm, error)) (*contender, error) {
+func newCCP(name string, flows int, rate float64, program string,
+	algorithm func() (cc.Algorithm, error)) (*contender, error) {
 	c, agent, err := ccp.New(ccp.Config{Program: program}, false)
 	if err != nil {
 		return nil, err
@@ -38,5 +45,7 @@ func newCCP(name string, flows int, rate float64, program string, algorithm func
 		return nil, err
 	}
 	f.lost = func() uint64 { return c.Counters().Dropped }
-	return &contender{name: name, datapath: f, agent: agent, handled: func() uint64 { return agent.Counters().Reports }, rate: rate}, nil
+	return &contender{name: name, datapath: f, agent: agent, handled: func() uint64 {
+		return agent.Counters().Reports
+	}, rate: rate}, nil
 }

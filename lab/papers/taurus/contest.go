@@ -15,13 +15,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// contest is eight hosts that write messages of one size to another, as fast as a framework lets them, and a ninth whose
-// messages are timed: one behind another (sections 2.3, 5.3 and 5.4).
+// contest is eight hosts that write messages of one size to another, as fast as a framework lets
+// them, and a ninth whose messages are timed: one behind another (sections 2.3, 5.3 and 5.4).
 type contest struct {
 	Framework framework
-	Left      float64     // what something else on the receiver leaves of its memory, of what the link brings; 0: there is nothing else
-	Bytes     units.Bytes // of a message
-	Timed     units.Bytes // of the ninth host's
+	// what something else on the receiver leaves of its memory, of what the link brings; 0: there
+	// is nothing else
+	Left  float64
+	Bytes units.Bytes // of a message
+	Timed units.Bytes // of the ninth host's
 }
 
 const (
@@ -58,15 +60,16 @@ var contests experiment.Once[*outcome]
 // The receiver's memory, for each Gb/s of the link: eight channels of DDR5-4800 beside 400 Gb/s.
 const memoryOfLine = 6
 
-// What antagonists leave. The paper's costs DOCA PCC 5.8 to 15.2 % of its throughput, and the catalogue's leaves 85 to 95 %.
-// That is more than hostCC has for its target, so that it does not throttle: the other is for hostCC.
+// What antagonists leave. The paper's costs DOCA PCC 5.8 to 15.2 % of its throughput, and the
+// catalogue's leaves 85 to 95 %. That is more than hostCC has for its target, so that it does not
+// throttle: the other is for hostCC.
 const (
 	mild   = 0.9
 	severe = 0.75
 )
 
-// The receiver's PCIe, for each Gb/s of the link as much as 16 lanes of the fifth generation have for 400, and what its NIC
-// holds: a MiB at 400 Gb/s until it pauses the link.
+// The receiver's PCIe, for each Gb/s of the link as much as 16 lanes of the fifth generation have
+// for 400, and what its NIC holds: a MiB at 400 Gb/s until it pauses the link.
 const pcieOfLine = 1.28
 
 // host is the receiver behind its NIC.
@@ -74,7 +77,8 @@ func (c contest) host(line units.BitRate) (*hostmodel.Host, error) {
 	xoff := units.Bytes(float64(units.MiB) * float64(line) / float64(400*units.Gbps))
 	memory := memoryOfLine * line
 	h, err := hostmodel.New(hostmodel.Config{
-		PCIe:   fabric.PCIe{Rate: units.BitRate(pcieOfLine * float64(line)), Buffer: 2 * xoff, XOff: xoff},
+		PCIe: fabric.PCIe{Rate: units.BitRate(pcieOfLine * float64(line)), Buffer: 2 * xoff,
+			XOff: xoff},
 		Memory: hostmodel.MemoryConfig{Bandwidth: memory},
 	})
 	if err == nil && c.Left > 0 {
@@ -86,17 +90,20 @@ func (c contest) host(line units.BitRate) (*hostmodel.Host, error) {
 // hostCC is hostCC's view of the receiver, its thresholds for 100 Gb/s in proportion to the link.
 func hostCC(line units.BitRate) *hostcc.Host {
 	times := float64(line) / float64(100*units.Gbps)
-	return hostcc.New(hostcc.Config{Occupancy: int(70 * times), Bandwidth: units.BitRate(84e9 * times)})
+	return hostcc.New(hostcc.Config{Occupancy: int(70 * times),
+		Bandwidth: units.BitRate(84e9 * times)})
 }
 
 // sampling is how often the agent of the receiver looks: to read the registers takes about as long.
 const sampling = units.Microsecond
 
-// softRing is how many packets wait for a transport in software: the default of Linux's driver of ConnectX NICs.
+// softRing is how many packets wait for a transport in software: the default of Linux's driver of
+// ConnectX NICs.
 const softRing = 1024
 
-// spans are how long a contest settles, and is looked at. Flows of DOCA PCC begin at the line's rate and fill their windows of 16
-// BDPs. Then a round trip takes 0.7 ms, and each takes a tenth or a fifth of a rate.
+// spans are how long a contest settles, and is looked at. Flows of DOCA PCC begin at the line's
+// rate and fill their windows of 16 BDPs. Then a round trip takes 0.7 ms, and each takes a tenth or
+// a fifth of a rate.
 func (c contest) spans(s experiment.Scale) (warm, span units.Duration) {
 	span = experiment.At(s, 10*units.Millisecond, 5*units.Millisecond)
 	if c.Framework == docaPCC || c.Framework == smallSteps {
@@ -136,7 +143,8 @@ func (c contest) build(l fabric.Link, seed uint64) (*sim.Simulation, []cc.Contro
 	cl, err := sim.New(sim.Scenario{
 		Topology: sim.On(net),
 		Seed:     seed,
-		Hosts:    sim.Hosts{PathMTU: payload, Timeout: 12, Chunk: max(c.Bytes, c.Timed), SendDepth: c.depth()},
+		Hosts: sim.Hosts{PathMTU: payload, Timeout: 12, Chunk: max(c.Bytes, c.Timed),
+			SendDepth: c.depth()},
 		Scheme: sim.Scheme{Control: control,
 			AnswerClass: answerClass,
 			Controller: func(host int, now units.Time) (cc.Controller, error) {
@@ -151,7 +159,9 @@ func (c contest) build(l fabric.Link, seed uint64) (*sim.Simulation, []cc.Contro
 	}
 	if c.Framework.hears() {
 		agent := controllers[target].(*nicoffload.Controller).Agent()
-		if _, err := agent.Sample(hostcc.SamplerName, sampling, watch.Sampler(receiver.Occupancy, receiver.Bandwidth, receiver), net.Now()); err != nil {
+		if _, err := agent.Sample(hostcc.SamplerName, sampling,
+			watch.Sampler(receiver.Occupancy, receiver.Bandwidth, receiver),
+			net.Now()); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -178,7 +188,8 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 			return nil, err
 		}
 		conns = append(conns, conn)
-		w := &sim.Writer{Conn: conn, Bytes: c.Bytes, Depth: c.depth(), Ended: func(units.Time, units.Time) {}}
+		w := &sim.Writer{Conn: conn, Bytes: c.Bytes, Depth: c.depth(),
+			Ended: func(units.Time, units.Time) {}}
 		if i == timed {
 			w.Bytes, w.Depth = c.Timed, 1
 			w.Ended = func(posted, ended units.Time) {
@@ -198,7 +209,9 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 		return sum
 	})
 	to := from.Add(span)
-	if err := cl.Finish(j.Context(), warm+2*span, func(now units.Time) bool { return !now.Before(to) }); err != nil {
+	if err := cl.Finish(j.Context(), warm+2*span, func(now units.Time) bool {
+		return !now.Before(to)
+	}); err != nil {
 		return nil, err
 	}
 	out.Goodput, out.Queue = received.Mean(from, to), queue.Mean(from, to)
@@ -206,7 +219,8 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 	for _, controller := range controllers {
 		if x, ok := controller.(*ccp.Controller); ok {
 			n := x.Counters()
-			out.Reports, out.Dropped = out.Reports+float64(n.Reports+n.Dropped), out.Dropped+float64(n.Dropped)
+			out.Reports, out.Dropped = out.Reports+float64(n.Reports+n.Dropped),
+				out.Dropped+float64(n.Dropped)
 		}
 	}
 	return out, nil

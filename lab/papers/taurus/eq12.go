@@ -40,11 +40,13 @@ var eq12 = &experiment.Experiment{
 		for s := units.Bytes(1); s <= 512; s *= 2 {
 			j.Series("efficiency").Add(float64(s), efficiency(s))
 		}
-		moved, err := move(workedExample, nicoffload.Aggregation{Accumulable: 10 * us, Coalescent: 10 * us, Threshold: 64, Deadline: 5 * us})
+		moved, err := move(workedExample, nicoffload.Aggregation{Accumulable: 10 * us,
+			Coalescent: 10 * us, Threshold: 64, Deadline: 5 * us})
 		if err != nil {
 			return err
 		}
-		j.Value("moved", float64(moved.Signals), float64(moved.Messages), float64(moved.Bursts), float64(moved.Bytes))
+		j.Value("moved", float64(moved.Signals), float64(moved.Messages), float64(moved.Bursts),
+			float64(moved.Bytes))
 		for _, tiers := range busTiers {
 			for flows := 1; flows <= 256; flows *= 2 {
 				moved, err := move(evenly(flows), tiers.Aggregation)
@@ -59,10 +61,12 @@ var eq12 = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		acks := r.Values("acks").Scaled(1e-6)
-		r.Claim("ack-rate", claims.Value{}.With("p4000", claims.Number(acks[0])).With("p1000", claims.Number(acks[1])))
+		r.Claim("ack-rate", claims.Value{}.With("p4000", claims.Number(acks[0])).With("p1000",
+			claims.Number(acks[1])))
 		var e claims.Value
 		for _, size := range []units.Bytes{1, 8, 64, 128, 512} {
-			e = e.With(fmt.Sprintf("s%d", size), claims.Number(math.Round(1000*efficiency(size))/1000))
+			e = e.With(fmt.Sprintf("s%d", size),
+				claims.Number(math.Round(1000*efficiency(size))/1000))
 		}
 		r.Claim("efficiency", e)
 		// Tier 1 makes 3 records of 9 signals, tier 2 moves them in 2 bursts: 32 B, then 64 B.
@@ -70,14 +74,19 @@ var eq12 = &experiment.Experiment{
 		model := records*record + bursts*header
 		moved := r.Values("moved")
 		r.Claim("two-tier", math.Abs((moved[3]+float64(header)*moved[2])/float64(model)-1))
-		r.Note("two-tier", "%g signals, %g messages, %g bursts: %g B and as many headers of %d B as bursts", moved[0], moved[1], moved[2], moved[3], header)
+		r.Note("two-tier", "%g signals, %g messages, %g bursts: %g B and as many headers of %d B "+
+			"as bursts", moved[0], moved[1], moved[2], moved[3], header)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		e := figure.Lines("efficiency", "Equation 2: share of the bus that a signal gets, header 16 B", "size (B)", "efficiency")
+		e := figure.Lines("efficiency",
+			"Equation 2: share of the bus that a signal gets, header 16 B", "size (B)",
+			"efficiency")
 		e.X.Log = true
 		s := r.Series("efficiency")
 		e.Add("equation 2", s.X, s.Y)
-		bus := figure.Lines("bus", "Engine: bytes on the bus for an ACK, 400 Gb/s of packets of 4096 B", "flows", "bytes, headers included")
+		bus := figure.Lines("bus",
+			"Engine: bytes on the bus for an ACK, 400 Gb/s of packets of 4096 B", "flows",
+			"bytes, headers included")
 		bus.X.Log, bus.Y.Log = true, true
 		for _, tiers := range busTiers {
 			s := r.Series(tiers.name)
@@ -96,7 +105,9 @@ var busTiers = []struct {
 	nicoffload.Aggregation
 }{
 	{"neither", nicoffload.Immediate},
-	{"messages in bursts", nicoffload.Aggregation{Threshold: nicoffload.DefaultAggregation.Threshold, Deadline: nicoffload.DefaultAggregation.Deadline}},
+	{"messages in bursts",
+		nicoffload.Aggregation{Threshold: nicoffload.DefaultAggregation.Threshold,
+			Deadline: nicoffload.DefaultAggregation.Deadline}},
 	{"signals in messages, too", nicoffload.DefaultAggregation},
 }
 
@@ -109,7 +120,8 @@ type signal struct {
 
 // workedExample is the catalogue's: acknowledgements, losses and a round trip of flow 7.
 var workedExample = func() (all []signal) {
-	kinds := map[int][]cc.Kind{1: {cc.ACK}, 2: {cc.ACK, cc.OOO}, 3: {cc.ACK, cc.OOO}, 4: {cc.ACK, cc.RTT}, 6: {cc.OOO}, 9: {cc.ACK}}
+	kinds := map[int][]cc.Kind{1: {cc.ACK}, 2: {cc.ACK, cc.OOO}, 3: {cc.ACK, cc.OOO},
+		4: {cc.ACK, cc.RTT}, 6: {cc.OOO}, 9: {cc.ACK}}
 	for at := range 10 {
 		for _, k := range kinds[at] {
 			all = append(all, signal{units.Duration(at) * us, 7, k})
@@ -127,7 +139,8 @@ func evenly(flows int) (all []signal) {
 	return all
 }
 
-// move lets signals through a NIC and answers what it counts, until all has been moved. Messages are records.
+// move lets signals through a NIC and answers what it counts, until all has been moved. Messages
+// are records.
 func move(signals []signal, a nicoffload.Aggregation) (nicoffload.Counters, error) {
 	flows := 0
 	for _, s := range signals {
@@ -152,7 +165,8 @@ func move(signals []signal, a nicoffload.Aggregation) (nicoffload.Counters, erro
 			next = poll(next)
 		}
 		poll(now)
-		n.Report(nicoffload.NewHandle(uint32(s.flow), 0), &cc.Event{Kind: s.kind, Packets: 1, Bytes: mtu}, now)
+		n.Report(nicoffload.NewHandle(uint32(s.flow), 0),
+			&cc.Event{Kind: s.kind, Packets: 1, Bytes: mtu}, now)
 		next = n.Poll(now)
 	}
 	for end := next.Add(ms); next.Before(end); {
@@ -167,8 +181,10 @@ func move(signals []signal, a nicoffload.Aggregation) (nicoffload.Counters, erro
 }
 
 // openFlows is a NIC with flows that are open, of which the agent knows.
-func openFlows(flows int, b nicoffload.Binding, a nicoffload.Aggregation, now units.Time) (*nicoffload.NIC, error) {
-	n, err := nicoffload.NewNIC(nicoffload.Config{Flows: flows, Aggregation: a, LineRate: 400 * gbps}, now)
+func openFlows(flows int, b nicoffload.Binding, a nicoffload.Aggregation,
+	now units.Time) (*nicoffload.NIC, error) {
+	n, err := nicoffload.NewNIC(nicoffload.Config{Flows: flows, Aggregation: a,
+		LineRate: 400 * gbps}, now)
 	if err != nil {
 		return nil, err
 	}

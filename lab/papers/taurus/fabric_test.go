@@ -66,8 +66,11 @@ func TestRefill(t *testing.T) {
 		}
 		total.Add(units.Time(at), rate)
 	}
-	assert.Equal(t, 450*us, refill(total, 2000*us, 4000*us, 1), "a bin of 50 µs that is not full begins it anew")
+	assert.Equal(t, 450*us, refill(total, 2000*us, 4000*us, 1),
+		"a bin of 50 µs that is not full begins it anew")
 	assert.Equal(t, units.Duration(0), refill(total, 2500*us, 4000*us, 1))
 	assert.Equal(t, units.Forever, refill(total, 2000*us, 2600*us, 1), "too short to tell")
-	assert.InDelta(t, 0.5, deviation(&fabric.Series{Times: []units.Time{0, 1, 2, 3}, Values: []float64{1, 2, 1, 9}}, 0, 2), 1e-12)
+	assert.InDelta(t, 0.5,
+		deviation(&fabric.Series{Times: []units.Time{0, 1, 2, 3}, Values: []float64{1, 2, 1, 9}}, 0,
+			2), 1e-12)
 }

@@ -19,7 +19,8 @@ type feedback struct {
 // sums is what messages add up.
 type sums struct{ packets, marked, bytes uint64 }
 
-func newFeedback(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error), now units.Time) (*feedback, error) {
+func newFeedback(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error),
+	now units.Time) (*feedback, error) {
 	f := &feedback{Controller: c, psn: make([]uint32, flows), lost: func() uint64 { return 0 }}
 	for range flows {
 		a, err := algorithm()
@@ -39,7 +40,8 @@ func (f *feedback) signal(now units.Time) {
 	}
 	f.psn[i] = (f.psn[i] + 1) & (1<<24 - 1)
 	f.ev = cc.Event{
-		Kind: cc.ACK, Flow: f.flows[i], PSN: f.psn[i], SndNxt: (f.psn[i] + outstanding) & (1<<24 - 1),
+		Kind: cc.ACK, Flow: f.flows[i], PSN: f.psn[i],
+		SndNxt:  (f.psn[i] + outstanding) & (1<<24 - 1),
 		Packets: 1, Bytes: mtu, InFlight: outstanding * mtu, Left: units.GiB,
 	}
 	f.sent.packets++

@@ -45,7 +45,8 @@ var fig14a = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return []figure.Figure{
-			bars(r, "goodput", "Eight hosts send to one, congested fabric", "goodput (Gb/s)", "goodput", 1e-9, sizesAt(r.Scale), inFabric...),
+			bars(r, "goodput", "Eight hosts send to one, congested fabric", "goodput (Gb/s)",
+				"goodput", 1e-9, sizesAt(r.Scale), inFabric...),
 			table(r, sizesAt(r.Scale), inFabric...),
 		}
 	},
@@ -58,7 +59,8 @@ var fig14b = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		sizes := sizesAt(r.Scale)
 		gain := func(over framework, left float64) experiment.Values {
-			ours, theirs := series{coDesign, left, 0}.means(r, sizes, "goodput"), series{over, left, 0}.means(r, sizes, "goodput")
+			ours, theirs := series{coDesign, left, 0}.means(r, sizes, "goodput"), series{over, left,
+				0}.means(r, sizes, "goodput")
 			for i := range ours {
 				ours[i] = ours[i]/theirs[i] - 1
 			}
@@ -66,12 +68,14 @@ var fig14b = &experiment.Experiment{
 		}
 		r.Claim("over-doca", gain(docaPCC, severe).Mean())
 		r.Claim("over-ccp", max(gain(ccpPerACK, 0).Max(), gain(ccpPerACK, severe).Max()))
-		r.Note("over-doca", "where an antagonist leaves %g %%. Of one that leaves %g %% hostCC, whose target is 84 %% of the link, takes back little: %.3f",
+		r.Note("over-doca", "where an antagonist leaves %g %%. Of one that leaves %g %% hostCC, "+
+			"whose target is 84 %% of the link, takes back little: %.3f",
 			100*severe, 100*mild, gain(docaPCC, mild).Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return []figure.Figure{
-			bars(r, "goodput", "Eight hosts send to one, congested host", "goodput (Gb/s)", "goodput", 1e-9, sizesAt(r.Scale), inHost...),
+			bars(r, "goodput", "Eight hosts send to one, congested host", "goodput (Gb/s)",
+				"goodput", 1e-9, sizesAt(r.Scale), inHost...),
 			table(r, sizesAt(r.Scale), slices.Concat(inHost, mildly)...),
 		}
 	},
@@ -88,7 +92,9 @@ var fig14cd = &experiment.Experiment{
 				upTo64 = append(upTo64, bytes)
 			}
 		}
-		micros := func(f framework) experiment.Values { return fabricOf(f).means(r, upTo64, "latency").Scaled(1e6) }
+		micros := func(f framework) experiment.Values {
+			return fabricOf(f).means(r, upTo64, "latency").Scaled(1e6)
+		}
 		latency := micros(coDesign)
 		r.Claim("fabric-range", bySize(upTo64, func(i int) float64 { return latency[i] }))
 		ratio := func(of framework, to series) float64 {
@@ -97,19 +103,33 @@ var fig14cd = &experiment.Experiment{
 		r.Claim("ccp-slow", ratio(ccpPerACK, fabricOf(coDesign)))
 		r.Claim("host-gain", 1-ratio(coDesign, hostOf(docaPCC)))
 
-		r.Note("fabric-range", "iDCTCP keeps the queue below K, here %.0f KB: %.0f KB on average at 64 KiB. Marking at a fifth of that gives %s µs, at %.3f of the throughput; 64 KiB also wait "+
-			"for a ninth of the link", float64(dctcpK)/1e3*float64(link(r.Scale).Rate)/1e11, fabricOf(coDesign).means(r, []units.Bytes{64 * kib}, "queue")[0]/1e3, list(micros(earlyMarks)),
-			overSizes(r, fabricOf(earlyMarks), "goodput")/overSizes(r, fabricOf(coDesign), "goodput"))
-		r.Note("ccp-slow", "up to 64 KiB CCP takes %s µs and TAURUS %s; larger messages take as long as their share of the link has them take. CCP waits in its receiver, where packets take "+
+		r.Note("fabric-range", "iDCTCP keeps the queue below K, here %.0f KB: %.0f KB on average "+
+			"at 64 KiB. Marking at a fifth of that gives %s µs, at %.3f of the throughput; 64 "+
+			"KiB also wait "+
+			"for a ninth of the link", float64(dctcpK)/1e3*float64(link(r.Scale).Rate)/1e11,
+			fabricOf(coDesign).means(r, []units.Bytes{64 * kib}, "queue")[0]/1e3,
+			list(micros(earlyMarks)),
+			overSizes(r, fabricOf(earlyMarks), "goodput")/overSizes(r, fabricOf(coDesign),
+				"goodput"))
+		r.Note("ccp-slow", "up to 64 KiB CCP takes %s µs and TAURUS %s; larger messages take as "+
+			"long as their share of the link has them take. CCP waits in its receiver, where "+
+			"packets take "+
 			"80 ns; what a kernel adds is not in the model", list(micros(ccpPerACK)), list(latency))
-		r.Note("host-gain", "DOCA PCC's latency is its own queue, also without an antagonist (%.0f KB on average): nine flows raise their rates by 5 %% of the line each, every round trip. With steps a "+
-			"ninth as large (%.0f KB) TAURUS's gain is %.2f", overSizes(r, fabricOf(docaPCC), "queue")/1e3, overSizes(r, fabricOf(smallSteps), "queue")/1e3, 1-ratio(coDesign, hostOf(smallSteps)))
+		r.Note("host-gain", "DOCA PCC's latency is its own queue, also without an antagonist "+
+			"(%.0f KB on average): nine flows raise their rates by 5 %% of the line each, every "+
+			"round trip. With steps a "+
+			"ninth as large (%.0f KB) TAURUS's gain is %.2f", overSizes(r, fabricOf(docaPCC),
+			"queue")/1e3, overSizes(r, fabricOf(smallSteps), "queue")/1e3, 1-ratio(coDesign,
+			hostOf(smallSteps)))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		sizes := sizesAt(r.Scale)
 		return []figure.Figure{
-			bars(r, "latency-fabric", "Beside eight hosts that send to one, congested fabric", "mean latency (µs)", "latency", 1e6, sizes, append(inFabric, fabricOf(earlyMarks), fabricOf(smallSteps))...),
-			bars(r, "latency-host", "Beside eight hosts that send to one, congested host", "mean latency (µs)", "latency", 1e6, sizes, append(inHost, hostOf(smallSteps))...),
+			bars(r, "latency-fabric", "Beside eight hosts that send to one, congested fabric",
+				"mean latency (µs)", "latency", 1e6, sizes, append(inFabric, fabricOf(earlyMarks),
+					fabricOf(smallSteps))...),
+			bars(r, "latency-host", "Beside eight hosts that send to one, congested host",
+				"mean latency (µs)", "latency", 1e6, sizes, append(inHost, hostOf(smallSteps))...),
 			table(r, sizes, slices.Concat(inFabric, inHost, mildly, reasons)...),
 		}
 	},

@@ -24,7 +24,8 @@ var fig2ab = &experiment.Experiment{
 		if j.Name == "reports" {
 			var all []*contender
 			for _, rate := range offeredRates {
-				c, err := newReporter(fmt.Sprintf("%d", rate), 16, float64(rate)*1e6, benched("idctcp"))
+				c, err := newReporter(fmt.Sprintf("%d", rate), 16, float64(rate)*1e6,
+					benched("idctcp"))
 				if err != nil {
 					return err
 				}
@@ -38,26 +39,40 @@ var fig2ab = &experiment.Experiment{
 		sent, reported := r.Cell("sending"), r.Cell("reports")
 		var losses claims.Value
 		for _, flows := range servedFlows {
-			losses = losses.With(fmt.Sprint(flows), claims.Number(1-rate(sent, flows, "ccp")/rate(sent, flows, "in line")))
+			losses = losses.With(fmt.Sprint(flows),
+				claims.Number(1-rate(sent, flows, "ccp")/rate(sent, flows, "in line")))
 		}
 		r.Claim("throughput", losses)
-		r.Note("throughput", "%s; packets of 4096 B, both ends on one core: in line %.3g Gb/s of one flow and %.3g of 32, with a report each round trip %.3g and %.3g", conditions(sent),
-			gbits(rate(sent, 1, "in line")), gbits(rate(sent, 32, "in line")), gbits(rate(sent, 1, "ccp-rtt")), gbits(rate(sent, 32, "ccp-rtt")))
+		r.Note("throughput", "%s; packets of 4096 B, both ends on one core: in line %.3g Gb/s of "+
+			"one flow and %.3g of 32, with a report each round trip %.3g and %.3g",
+			conditions(sent),
+			gbits(rate(sent, 1, "in line")), gbits(rate(sent, 32, "in line")),
+			gbits(rate(sent, 1, "ccp-rtt")), gbits(rate(sent, 32, "ccp-rtt")))
 		var lost []float64
 		for _, offered := range offeredRates {
 			lost = append(lost, reported.Values(fmt.Sprintf("%d lost", offered)).Percentile(50))
 		}
 		r.Claim("drops-grow", lost)
-		r.Note("drops-grow", "%s; the agent takes %.3g M/s at most", conditions(reported), perSecond(reported, "12 messages")/1e6)
+		r.Note("drops-grow", "%s; the agent takes %.3g M/s at most", conditions(reported),
+			perSecond(reported, "12 messages")/1e6)
 		r.Claim("cpu", cpu(sent, "32 ccp")/cpu(sent, "1 ccp"))
-		r.Note("cpu", "%.3g %% of a core with one flow and %.3g %% with 32, which are %.3g and %.3g M reports/s, %.0f and %.0f ns each: flows share a core that sends, and make no more reports when they are many. With a report each round trip %.3g and %.3g %%",
-			100*cpu(sent, "1 ccp"), 100*cpu(sent, "32 ccp"), perSecond(sent, "1 ccp messages")/1e6, perSecond(sent, "32 ccp messages")/1e6,
-			1e9*cpu(sent, "1 ccp")/perSecond(sent, "1 ccp messages"), 1e9*cpu(sent, "32 ccp")/perSecond(sent, "32 ccp messages"), 100*cpu(sent, "1 ccp-rtt"), 100*cpu(sent, "32 ccp-rtt"))
+		r.Note("cpu", "%.3g %% of a core with one flow and %.3g %% with 32, which are %.3g and "+
+			"%.3g M reports/s, %.0f and %.0f ns each: flows share a core that sends, and make no "+
+			"more reports when they are many. With a report each round trip %.3g and %.3g %%",
+			100*cpu(sent, "1 ccp"), 100*cpu(sent, "32 ccp"), perSecond(sent, "1 ccp messages")/1e6,
+			perSecond(sent, "32 ccp messages")/1e6,
+			1e9*cpu(sent, "1 ccp")/perSecond(sent, "1 ccp messages"), 1e9*cpu(sent,
+				"32 ccp")/perSecond(sent, "32 ccp messages"), 100*cpu(sent, "1 ccp-rtt"),
+			100*cpu(sent, "32 ccp-rtt"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		sent, reported := r.Cell("sending"), r.Cell("reports")
-		throughput := figure.Bars("throughput", "Both ends on one core, messages of a packet of 4096 B", "goodput (Gb/s)", texts(servedFlows, "%d flows")...)
-		agents := figure.Bars("cpu", "CCP's agent: as busy as there are reports, of which many flows make no more here", "busy share of its core (%)", texts(servedFlows, "%d flows")...)
+		throughput := figure.Bars("throughput",
+			"Both ends on one core, messages of a packet of 4096 B", "goodput (Gb/s)",
+			texts(servedFlows, "%d flows")...)
+		agents := figure.Bars("cpu", "CCP's agent: as busy as there are reports, of which many "+
+			"flows make no more here", "busy share of its core (%)", texts(servedFlows,
+			"%d flows")...)
 		for _, way := range sendingWays {
 			var goodputs, shares []float64
 			for _, flows := range servedFlows {
@@ -69,7 +84,8 @@ var fig2ab = &experiment.Experiment{
 				agents.Heights(way.title, shares...)
 			}
 		}
-		drops := figure.Lines("drops", "Reports that CCP's agent does not hear, ring of 4096 slots", "offered (M/s)", "lost (%)")
+		drops := figure.Lines("drops", "Reports that CCP's agent does not hear, ring of 4096 slots",
+			"offered (M/s)", "lost (%)")
 		var x, y []float64
 		for _, offered := range offeredRates {
 			x = append(x, float64(offered))
@@ -82,7 +98,8 @@ var fig2ab = &experiment.Experiment{
 
 // sendingWays are ways to control flows that really send.
 var sendingWays = []struct{ name, title, program string }{
-	{"in line", "in line", ""}, {"ccp", "CCP, a report each ACK", ccp.PerAck}, {"ccp-rtt", "CCP, a report each round trip", ccp.PerRTT},
+	{"in line", "in line", ""}, {"ccp", "CCP, a report each ACK", ccp.PerAck}, {"ccp-rtt",
+		"CCP, a report each round trip", ccp.PerRTT},
 }
 
 // sending lets flows send under each of them.
@@ -97,7 +114,9 @@ func sending(j *experiment.Job) error {
 				if err != nil {
 					return err
 				}
-				controller, c.agent, c.handled = ctl, agent, func() uint64 { return agent.Counters().Reports }
+				controller, c.agent, c.handled = ctl, agent, func() uint64 {
+					return agent.Counters().Reports
+				}
 			}
 			p, err := newPair(controller, flows, benched("idctcp"))
 			if err != nil {

@@ -6,11 +6,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig2cd: what becomes of DOCA PCC when the receiver's memory is the bottleneck, of which it does not hear.
+// fig2cd: what becomes of DOCA PCC when the receiver's memory is the bottleneck, of which it does
+// not hear.
 var fig2cd = &experiment.Experiment{
-	ID:    "taurus/fig2cd",
-	Cells: func(s experiment.Scale) []experiment.Cell { return contested(fig2Sizes(s), fig2Series...) },
-	Run:   runContest,
+	ID: "taurus/fig2cd",
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return contested(fig2Sizes(s), fig2Series...)
+	},
+	Run: runContest,
 	Judge: func(r *experiment.Results) {
 		sizes, fabric, host := fig2Sizes(r.Scale), fig2Series[0], fig2Series[1]
 		goodput, lost := fabric.means(r, sizes, "goodput"), host.means(r, sizes, "goodput")
@@ -21,8 +24,10 @@ var fig2cd = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		sizes := fig2Sizes(r.Scale)
 		return []figure.Figure{
-			bars(r, "goodput", "DOCA PCC, eight hosts send to one", "goodput (Gb/s)", "goodput", 1e-9, sizes, fig2Series...),
-			bars(r, "latency", "DOCA PCC, eight hosts send to one", "mean latency (µs)", "latency", 1e6, sizes, fig2Series...),
+			bars(r, "goodput", "DOCA PCC, eight hosts send to one", "goodput (Gb/s)", "goodput",
+				1e-9, sizes, fig2Series...),
+			bars(r, "latency", "DOCA PCC, eight hosts send to one", "mean latency (µs)", "latency",
+				1e6, sizes, fig2Series...),
 			table(r, sizes, fig2Series...),
 		}
 	},

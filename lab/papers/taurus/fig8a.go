@@ -48,17 +48,20 @@ var fig8a = &experiment.Experiment{
 		var gains claims.Value
 		most := 0.0
 		for _, flows := range aggregatedFlows {
-			off, on := cpu(r.Pool, fmt.Sprintf("%d off", flows)), cpu(r.Pool, fmt.Sprintf("%d on", flows))
+			off, on := cpu(r.Pool, fmt.Sprintf("%d off", flows)), cpu(r.Pool,
+				fmt.Sprintf("%d on", flows))
 			gains = gains.With(fmt.Sprint(flows), claims.Number(1-on/off))
 			most = max(most, on)
 		}
 		r.Claim("less-cpu", gains)
 		r.Note("less-cpu", "%s", conditions(r.Pool))
 		r.Claim("one-core", most)
-		r.Note("one-core", "of the numbers of flows the one that takes most; reached %.3g M/s", perSecond(r.Pool, "16 on rate")/1e6)
+		r.Note("one-core", "of the numbers of flows the one that takes most; reached %.3g M/s",
+			perSecond(r.Pool, "16 on rate")/1e6)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Bars("cpu", fmt.Sprintf("Agent at %.3g M acknowledgements/s", feedbackRate/1e6), "busy share of its core (%)", texts(aggregatedFlows, "%d flows")...)
+		p := figure.Bars("cpu", fmt.Sprintf("Agent at %.3g M acknowledgements/s", feedbackRate/1e6),
+			"busy share of its core (%)", texts(aggregatedFlows, "%d flows")...)
 		for _, a := range aggregations {
 			var heights []float64
 			for _, flows := range aggregatedFlows {
@@ -73,12 +76,14 @@ var fig8a = &experiment.Experiment{
 // cpu is the share of its core that a contender's agent was busy.
 func cpu(r experiment.Pool, name string) float64 { return r.Values(name + " busy").Percentile(50) }
 
-// perSecond is how many signals a contender heard ("rate") and how many messages its agent took ("messages").
+// perSecond is how many signals a contender heard ("rate") and how many messages its agent took
+// ("messages").
 func perSecond(r experiment.Pool, name string) float64 { return r.Values(name).Percentile(50) }
 
 // conditions says on what kind of a machine this was measured.
 func conditions(r experiment.Pool) string {
-	return fmt.Sprintf("medians of slices of 0.5 ms, contenders in turns; load %.1f, both cores undisturbed in %.0f of %.0f slices",
+	return fmt.Sprintf("medians of slices of 0.5 ms, contenders in turns; load %.1f, both cores "+
+		"undisturbed in %.0f of %.0f slices",
 		r.Values("load")[0], r.Values("slices").Sum(), r.Values("all slices").Sum())
 }
 

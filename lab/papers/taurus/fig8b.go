@@ -30,7 +30,9 @@ var fig8b = &experiment.Experiment{
 		if j.Name == onTwoCores {
 			return measureReports(j)
 		}
-		return eachAggregation(func(name string, flows int, a nicoffload.Aggregation) error { return countReports(j, name, flows, a) })
+		return eachAggregation(func(name string, flows int, a nicoffload.Aggregation) error {
+			return countReports(j, name, flows, a)
+		})
 	},
 	Judge: func(r *experiment.Results) {
 		cells := r.Cells()
@@ -49,8 +51,10 @@ var fig8b = &experiment.Experiment{
 			for _, flows := range aggregatedFlows {
 				exact += fmt.Sprintf(" %.4f", saving(cells[0], flows))
 			}
-			r.Note("rate-down", "in virtual time, exactly:%s; on this machine load %.1f, both cores undisturbed in %.0f of %.0f slices", exact,
-				judged.Values("load")[0], judged.Values("slices").Sum(), judged.Values("all slices").Sum())
+			r.Note("rate-down", "in virtual time, exactly:%s; on this machine load %.1f, both "+
+				"cores undisturbed in %.0f of %.0f slices", exact,
+				judged.Values("load")[0], judged.Values("slices").Sum(),
+				judged.Values("all slices").Sum())
 		} else {
 			r.Note("rate-down", "in virtual time")
 		}
@@ -61,16 +65,20 @@ var fig8b = &experiment.Experiment{
 			}
 		}
 		r.Claim("nothing-lost", worst)
-		r.Note("nothing-lost", "%d runs; of packets, marks and bytes the one that is worst", len(r.Values("delivered")))
+		r.Note("nothing-lost", "%d runs; of packets, marks and bytes the one that is worst",
+			len(r.Values("delivered")))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var all []figure.Figure
 		for _, c := range r.Cells() {
-			p := figure.Bars("reports-"+strings.ReplaceAll(c.Name, " ", "-"), "Messages across the boundary "+c.Name, "M/s", texts(aggregatedFlows, "%d flows")...)
+			p := figure.Bars("reports-"+strings.ReplaceAll(c.Name, " ", "-"),
+				"Messages across the boundary "+c.Name, "M/s", texts(aggregatedFlows,
+					"%d flows")...)
 			for _, a := range aggregations {
 				var heights []float64
 				for _, flows := range aggregatedFlows {
-					heights = append(heights, perSecond(c, fmt.Sprintf("%d %s messages", flows, a.name))/1e6)
+					heights = append(heights,
+						perSecond(c, fmt.Sprintf("%d %s messages", flows, a.name))/1e6)
 				}
 				p.Heights("aggregation "+a.name, heights...)
 			}
@@ -94,19 +102,22 @@ func (s *sums) counted(name string) func() (cc.Algorithm, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &listener{events: a.Events(), first: a.(cc.Starter).Start(0), on: func(ev *cc.Event, now units.Time) cc.Decision {
-			s.packets += uint64(ev.Packets)
-			s.marked += uint64(ev.Marked)
-			s.bytes += uint64(ev.Bytes)
-			return a.On(ev, now)
-		}}, nil
+		return &listener{events: a.Events(), first: a.(cc.Starter).Start(0),
+			on: func(ev *cc.Event, now units.Time) cc.Decision {
+				s.packets += uint64(ev.Packets)
+				s.marked += uint64(ev.Marked)
+				s.bytes += uint64(ev.Bytes)
+				return a.On(ev, now)
+			}}, nil
 	}
 }
 
-// over is s in proportion to what there was: of packets, marks and bytes the one that is furthest from it.
+// over is s in proportion to what there was: of packets, marks and bytes the one that is furthest
+// from it.
 func (s *sums) over(all sums) float64 {
 	worst := 1.0
-	for _, r := range []float64{float64(s.packets) / float64(all.packets), float64(s.marked) / float64(all.marked), float64(s.bytes) / float64(all.bytes)} {
+	for _, r := range []float64{float64(s.packets) / float64(all.packets),
+		float64(s.marked) / float64(all.marked), float64(s.bytes) / float64(all.bytes)} {
 		if math.Abs(r-1) > math.Abs(worst-1) {
 			worst = r
 		}
@@ -130,7 +141,8 @@ func measureReports(j *experiment.Job) error {
 		return err
 	}
 	for i, c := range all {
-		if !strings.HasSuffix(c.name, "on") { // its messages are raw, and give way when there is no room
+		// its messages are raw, and give way when there is no room
+		if !strings.HasSuffix(c.name, "on") {
 			continue
 		}
 		f := c.datapath.(*feedback)
@@ -145,7 +157,8 @@ func measureReports(j *experiment.Job) error {
 
 // countReports counts the messages of a millisecond of virtual time.
 func countReports(j *experiment.Job, name string, flows int, a nicoffload.Aggregation) error {
-	c, err := nicoffload.NewShared(nicoffload.Config{Flows: flows, Aggregation: a}, nicoffload.AgentConfig{}, nil, 0)
+	c, err := nicoffload.NewShared(nicoffload.Config{Flows: flows, Aggregation: a},
+		nicoffload.AgentConfig{}, nil, 0)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig8c: how many results of an incast the update filter keeps from the NIC, and that nobody misses them.
+// fig8c: how many results of an incast the update filter keeps from the NIC, and that nobody misses
+// them.
 var fig8c = &experiment.Experiment{
 	ID: "taurus/fig8c",
 	Cells: func(experiment.Scale) (cells []experiment.Cell) {
@@ -25,7 +26,9 @@ var fig8c = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		reduction, most := claims.Value{}, 0.0
 		for _, a := range filtered {
-			reduction = reduction.With(string(a), claims.Number(1-r.Cell(string(a)).Values("written").Sum()/r.Cell(string(a)).Values("offered").Sum()))
+			reduction = reduction.With(string(a),
+				claims.Number(1-r.Cell(string(a)).Values("written").Sum()/
+					r.Cell(string(a)).Values("offered").Sum()))
 			most = max(most, r.Cell(string(a)).Values("difference").Max())
 		}
 		r.Claim("reduction", reduction)
@@ -36,11 +39,16 @@ var fig8c = &experiment.Experiment{
 		var offered, written []float64
 		for _, a := range filtered {
 			groups = append(groups, string(a))
-			offered = append(offered, r.Cell(string(a)).Values("offered").Mean()/r.Cell(string(a)).Values("span").Mean()/1e6)
-			written = append(written, r.Cell(string(a)).Values("written").Mean()/r.Cell(string(a)).Values("span").Mean()/1e6)
+			offered = append(offered,
+				r.Cell(string(a)).Values("offered").Mean()/r.Cell(string(a)).Values("span").Mean()/
+					1e6)
+			written = append(written,
+				r.Cell(string(a)).Values("written").Mean()/r.Cell(string(a)).Values("span").Mean()/
+					1e6)
 		}
 		return []figure.Figure{
-			figure.Bars("updates", "Results of eight senders that share a link", "results (M/s)", groups...).Heights("decided", offered...).Heights("written", written...),
+			figure.Bars("updates", "Results of eight senders that share a link", "results (M/s)",
+				groups...).Heights("decided", offered...).Heights("written", written...),
 		}
 	},
 }
@@ -58,7 +66,9 @@ func filter(j *experiment.Job) error {
 		}
 		rates := &appliedRates{line: config.Rate, rtt: config.BaseRTT()}
 		config.Controller = func(host int, now units.Time) (cc.Controller, error) {
-			controller, err := nicoffload.NewShared(nicoffload.Config{Aggregation: nicoffload.DefaultAggregation}, nicoffload.AgentConfig{Unfiltered: unfiltered}, &pcie, now)
+			controller, err := nicoffload.NewShared(
+				nicoffload.Config{Aggregation: nicoffload.DefaultAggregation},
+				nicoffload.AgentConfig{Unfiltered: unfiltered}, &pcie, now)
 			return rates.of(controller), err
 		}
 		_, err = config.Run(j.Context(), sim.Many(8, sim.Flow{Control: control}))
@@ -137,7 +147,8 @@ func (a *applied) Decision(f cc.Flow) (cc.Decision, bool) {
 	return d, changed
 }
 
-// rate is what a flow may send: its pace, or its window in each round trip, and never more than the line.
+// rate is what a flow may send: its pace, or its window in each round trip, and never more than the
+// line.
 func (r *appliedRates) rate(d *cc.Decision) float64 {
 	rate := float64(units.RateOf(d.Window, r.rtt))
 	if d.Rate > 0 {
@@ -156,7 +167,8 @@ func (r *appliedRates) difference(other *appliedRates) (most float64) {
 	return most
 }
 
-// differ is the most by which two rates over time differ. Nothing to compare with is infinitely different.
+// differ is the most by which two rates over time differ. Nothing to compare with is infinitely
+// different.
 func differ(x, y []rateAt) (most float64) {
 	if len(x) == 0 || len(y) == 0 {
 		return math.Inf(1)

@@ -28,16 +28,22 @@ var fig9ad = &experiment.Experiment{
 		queue := func(p place, percentile float64) float64 {
 			return of(r, idctcp, p).Values(fmt.Sprintf("queue p%g", percentile)).Mean() / 1e3
 		}
-		r.Note("close", "iDCTCP keeps a queue of %.0f to %.0f KB (p5 to p95) in line and of %.0f to %.0f behind the split: completion times are so much alike that a median %.1f %% off is %.2f of the "+
-			"distribution. HPCC's and Bolt's queues are a few packets, in steps of one", queue(native, 5), queue(native, 95), queue(split, 5), queue(split, 95),
-			100*math.Abs(1-of(r, idctcp, split).Values("fct").Percentile(50)/of(r, idctcp, native).Values("fct").Percentile(50)), distanceOf(r, idctcp))
+		r.Note("close", "iDCTCP keeps a queue of %.0f to %.0f KB (p5 to p95) in line and of %.0f "+
+			"to %.0f behind the split: completion times are so much alike that a median %.1f %% "+
+			"off is %.2f of the "+
+			"distribution. HPCC's and Bolt's queues are a few packets, in steps of one",
+			queue(native, 5), queue(native, 95), queue(split, 5), queue(split, 95),
+			100*math.Abs(1-of(r, idctcp, split).Values("fct").Percentile(50)/of(r, idctcp,
+				native).Values("fct").Percentile(50)), distanceOf(r, idctcp))
 		r.Claim("close", distance)
 		r.Claim("median", median)
 		r.Claim("not-worse", tail)
 	},
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
 		for _, a := range algorithms {
-			cdf := figure.CDF("fct-"+string(a), fmt.Sprintf("Flows of a packet beside two large ones, %s", a), "completion time (µs)")
+			cdf := figure.CDF("fct-"+string(a),
+				fmt.Sprintf("Flows of a packet beside two large ones, %s", a),
+				"completion time (µs)")
 			for _, p := range places {
 				cdf.Samples(p.String(), of(r, a, p).Values("fct").Scaled(1e6))
 			}

@@ -22,7 +22,8 @@ var fig9eh = &experiment.Experiment{
 		refill, goodput, peak := claims.Value{}, claims.Value{}, claims.Value{}
 		others := 0.0
 		for _, a := range algorithms {
-			refill = refill.With(string(a), experiment.Seconds(of(r, a, split).Values("refill").Mean()))
+			refill = refill.With(string(a),
+				experiment.Seconds(of(r, a, split).Values("refill").Mean()))
 			goodput = goodput.With(string(a), claims.Number(ratio(r, a, "goodput")))
 			peak = peak.With(string(a), claims.Number(ratio(r, a, "peak")))
 			if a != idctcp {
@@ -32,15 +33,20 @@ var fig9eh = &experiment.Experiment{
 		r.Claim("full-again", refill)
 		r.Claim("throughput-close", goodput)
 		r.Claim("same-queue", peak)
-		r.Claim("fluctuation", claims.Value{}.With("dctcp", claims.Number(ratio(r, idctcp, "spread"))).With("others", claims.Number(others)))
+		r.Claim("fluctuation",
+			claims.Value{}.With("dctcp", claims.Number(ratio(r, idctcp, "spread"))).With("others",
+				claims.Number(others)))
 	},
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
 		for _, a := range algorithms {
-			goodput := figure.Lines("goodput-"+string(a), fmt.Sprintf("Seven flows join, %s", a), "time (ms)", "goodput (Gb/s)")
-			queue := figure.Lines("queue-"+string(a), fmt.Sprintf("Seven flows join, %s", a), "time (ms)", "queue (KB)")
+			goodput := figure.Lines("goodput-"+string(a), fmt.Sprintf("Seven flows join, %s", a),
+				"time (ms)", "goodput (Gb/s)")
+			queue := figure.Lines("queue-"+string(a), fmt.Sprintf("Seven flows join, %s", a),
+				"time (ms)", "queue (KB)")
 			for _, p := range places {
 				one := of(r, a, p).Seeds()[0]
-				g, q := one.Series("goodput").Scaled(1e3, 1e-9), one.Series("queue").Scaled(1e3, 1e-3)
+				g, q := one.Series("goodput").Scaled(1e3, 1e-9), one.Series("queue").Scaled(1e3,
+					1e-3)
 				goodput.Add(p.String(), g.X, g.Y)
 				queue.Add(p.String(), q.X, q.Y)
 			}
@@ -50,7 +56,8 @@ var fig9eh = &experiment.Experiment{
 	},
 }
 
-// The catalogue's times: when they join, when all is over, and from when on throughput should be steady.
+// The catalogue's times: when they join, when all is over, and from when on throughput should be
+// steady.
 const (
 	joinAt   = 2 * units.Millisecond
 	steadyAt = 2500 * units.Microsecond
@@ -63,7 +70,8 @@ func (c cell) onLink(j *experiment.Job, until units.Duration) (sim.Bottleneck, c
 	l := link(j.Scale)
 	switches := c.Algorithm.switches(l)
 	return sim.Bottleneck{
-		Seed: j.Seed, Rate: l.Rate, Delay: l.Delay, PathMTU: payload, Switch: &switches, Until: until, Jitter: units.Microsecond,
+		Seed: j.Seed, Rate: l.Rate, Delay: l.Delay, PathMTU: payload, Switch: &switches,
+		Until: until, Jitter: units.Microsecond,
 		Controller: c.Place.controller,
 	}, control, err
 }
@@ -92,12 +100,14 @@ func join(j *experiment.Job) error {
 	}
 	const step = 10 * units.Microsecond
 	for at := units.Duration(0); at < joinEnd; at += step {
-		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at), units.Time(at+step)))
+		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at),
+			units.Time(at+step)))
 	}
 	return nil
 }
 
-// refill is the catalogue's: how long after stop the total begins to stay at 0.9 of the link for 500 µs, in bins of 50 µs.
+// refill is the catalogue's: how long after stop the total begins to stay at 0.9 of the link for
+// 500 µs, in bins of 50 µs.
 func refill(total *fabric.Series, stop, end units.Duration, capacity float64) units.Duration {
 	const bin, held = 50 * units.Microsecond, 500 * units.Microsecond
 	full := units.Duration(0)

@@ -12,17 +12,23 @@ import (
 type framework string
 
 const (
-	coDesign  framework = "TAURUS"            // the split: iDCTCP, and hostCC in the receiver's agent
-	deaf      framework = "TAURUS w/o hostCC" // the split without signals of the host
-	docaPCC   framework = "DOCA-PCC"          // its RTT template on the NIC, without signals of the host
-	ccpPerACK framework = "CCP"               // iDCTCP in an agent that hears of each ACK, beside a transport in software
+	// the split: iDCTCP, and hostCC in the receiver's agent
+	coDesign framework = "TAURUS"
+	deaf     framework = "TAURUS w/o hostCC" // the split without signals of the host
+	// its RTT template on the NIC, without signals of the host
+	docaPCC framework = "DOCA-PCC"
+	// iDCTCP in an agent that hears of each ACK, beside a transport in software
+	ccpPerACK framework = "CCP"
 
 	// To tell where differences come from.
-	earlyMarks framework = "TAURUS, K 60 KB"      // marks at a fifth of what HPCC's simulator has for DCTCP
-	smallSteps framework = "DOCA-PCC, AI a ninth" // nine flows together raise their rates as the template has it for one
+	// marks at a fifth of what HPCC's simulator has for DCTCP
+	earlyMarks framework = "TAURUS, K 60 KB"
+	// nine flows together raise their rates as the template has it for one
+	smallSteps framework = "DOCA-PCC, AI a ninth"
 )
 
-// The catalogue's times: of DOCA PCC from a signal to a rate, of CCP's agent for a report, of its transport for a packet.
+// The catalogue's times: of DOCA PCC from a signal to a rate, of CCP's agent for a report, of its
+// transport for a packet.
 const (
 	decision = 2 * units.Microsecond
 	service  = 250 * units.Nanosecond
@@ -49,7 +55,8 @@ func (f framework) controller(line units.BitRate) func(int, units.Time) (cc.Cont
 		}
 	case ccpPerACK:
 		return func(int, units.Time) (cc.Controller, error) {
-			c, _, err := ccp.New(ccp.Config{Program: ccp.PerAck, Service: service, Payload: payload}, true)
+			c, _, err := ccp.New(ccp.Config{Program: ccp.PerAck, Service: service,
+				Payload: payload}, true)
 			return c, err
 		}
 	}

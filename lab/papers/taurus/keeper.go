@@ -47,8 +47,8 @@ func (k *keeper) moveOn(now units.Time) bool {
 	return i < slicesOfTurn
 }
 
-// worked notes that the core was busy from the time that it has come to until another, with so many messages. That may be
-// in several slices.
+// worked notes that the core was busy from the time that it has come to until another, with so many
+// messages. That may be in several slices.
 func (k *keeper) worked(from, to units.Time, messages uint64) {
 	whole, left, away := to.Sub(from), messages, k.away
 	for {

@@ -33,7 +33,8 @@ func (control) Name() string { return "listener" }
 
 func (control) String() string { return "listener" }
 
-// agentOf is an agent on the core of a device, which reports everything at once, all of whose flows have one algorithm.
+// agentOf is an agent on the core of a device, which reports everything at once, all of whose flows
+// have one algorithm.
 func agentOf(d nicoffload.Device, a cc.Algorithm, b nicoffload.Binding) (*nicoffload.Agent, error) {
 	return nicoffload.NewAgent(nicoffload.AgentConfig{
 		Device: d, Aggregation: &nicoffload.Immediate,

@@ -23,7 +23,8 @@ const (
 	settled   = units.Millisecond // for elephants alone
 )
 
-// run takes down the completion times of the mice, the queue that they met, and what the elephants left of the link.
+// run takes down the completion times of the mice, the queue that they met, and what the elephants
+// left of the link.
 func (m mice) run(j *experiment.Job) error {
 	l := link(j.Scale)
 	const receiver = elephants + mouseHome
@@ -32,14 +33,17 @@ func (m mice) run(j *experiment.Job) error {
 		return err
 	}
 	poisson, err := workload.Poisson{
-		Hosts: mouseHome, Rate: l.Rate / mouseHome, Load: mouseLoad, Sizes: workload.Uniform(2000, payload+1),
+		Hosts: mouseHome, Rate: l.Rate / mouseHome, Load: mouseLoad, Sizes: workload.Uniform(2000,
+			payload+1),
 		Start: units.Time(settled), Flows: m.Count, Seed: j.Seed,
 	}.Source()
 	if err != nil {
 		return err
 	}
 	s.Topology, s.Until = sim.Star(elephants+mouseHome+1, l), 10*units.Second
-	s.Workload.Traffic = func(*sim.Simulation) (workload.Source, error) { return toward{poisson, elephants, receiver}, nil }
+	s.Workload.Traffic = func(*sim.Simulation) (workload.Source, error) {
+		return toward{poisson, elephants, receiver}, nil
+	}
 	var queue, received *fabric.Series
 	s.Probes.Attach = func(s *sim.Simulation) {
 		var large []*sim.Transfer
@@ -52,7 +56,9 @@ func (m mice) run(j *experiment.Job) error {
 			large = append(large, f)
 		}
 		bottleneck := s.Net.Switches()[0].Ports()[receiver]
-		queue = s.Net.Sample(units.Microsecond, func() float64 { return float64(bottleneck.QueueLen(data)) })
+		queue = s.Net.Sample(units.Microsecond, func() float64 {
+			return float64(bottleneck.QueueLen(data))
+		})
 		received = s.Net.SampleRate(10*units.Microsecond, func() (sum uint64) {
 			for _, f := range large {
 				sum += f.Conn.Received()

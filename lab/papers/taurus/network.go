@@ -14,7 +14,8 @@ const payload = transport.MTU4096
 // buffer is what the ports of a switch share.
 const buffer = units.Bytes(32_000_000)
 
-// Queues of switches, by class selectors: data, and above all others ACKs, with their traffic class.
+// Queues of switches, by class selectors: data, and above all others ACKs, with their traffic
+// class.
 const (
 	data        = 0
 	answerClass = 7 << 5
@@ -25,9 +26,11 @@ const (
 	pauseResponse = 480 // bytes that leave after a pause is heard: 802.3's 3840 bit times
 )
 
-// link is the catalogue's taurus-link, four of which are the round trip of the paper's testbed, 5 µs.
+// link is the catalogue's taurus-link, four of which are the round trip of the paper's testbed, 5
+// µs.
 func link(s experiment.Scale) fabric.Link {
-	return fabric.Link{Rate: experiment.At(s, 400*units.Gbps, 100*units.Gbps), Delay: 1250 * units.Nanosecond}
+	return fabric.Link{Rate: experiment.At(s, 400*units.Gbps, 100*units.Gbps),
+		Delay: 1250 * units.Nanosecond}
 }
 
 // capacity is the payload that a link carries, in bit/s.

@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// pair is a datapath that really sends: two endpoints on one core, with a pipe between them, and queue pairs that always
-// have messages of a packet to write.
+// pair is a datapath that really sends: two endpoints on one core, with a pipe between them, and
+// queue pairs that always have messages of a packet to write.
 type pair struct {
 	a, b *transport.Endpoint
 	cq   *transport.CompletionQueue
@@ -29,11 +29,13 @@ const (
 
 func newPair(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error)) (*pair, error) {
 	p := &pair{}
-	portA, portB := packet.Pipe(packet.PipeOptions{LinkRate: benchPath.LineRate, Buffers: 4096, Depth: 1024})
+	portA, portB := packet.Pipe(packet.PipeOptions{LinkRate: benchPath.LineRate, Buffers: 4096,
+		Depth: 1024})
 	addrs := []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")}
 	var mrs [2]*transport.MemoryRegion
 	for i, port := range []packet.Port{portA, portB} {
-		config := transport.Config{Port: single{port}, Addrs: []netip.Prefix{netip.PrefixFrom(addrs[i], 24)}, Seed: uint64(i + 1)}
+		config := transport.Config{Port: single{port},
+			Addrs: []netip.Prefix{netip.PrefixFrom(addrs[i], 24)}, Seed: uint64(i + 1)}
 		if i == 0 {
 			config.Controller = c
 		}
@@ -42,7 +44,8 @@ func newPair(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error))
 			return nil, err
 		}
 		pd := e.AllocPD()
-		if mrs[i], err = e.RegisterMemory(pd, make([]byte, mtu), transport.LocalWrite|transport.RemoteWrite); err != nil {
+		if mrs[i], err = e.RegisterMemory(pd, make([]byte, mtu),
+			transport.LocalWrite|transport.RemoteWrite); err != nil {
 			return nil, err
 		}
 		cq, err := e.CreateCQ(max(64, flows*outstandingMessages))
@@ -50,7 +53,8 @@ func newPair(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error))
 			return nil, err
 		}
 		for range flows {
-			init := transport.QPInit{Type: transport.RC, PD: pd, SendCQ: cq, RecvCQ: cq, MaxSendWR: outstandingMessages, MaxSendSGE: 1}
+			init := transport.QPInit{Type: transport.RC, PD: pd, SendCQ: cq, RecvCQ: cq,
+				MaxSendWR: outstandingMessages, MaxSendSGE: 1}
 			if i == 0 {
 				if init.Algorithm, err = algorithm(); err != nil {
 					return nil, err
@@ -71,13 +75,16 @@ func newPair(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error))
 	for i := range p.qps {
 		for k, qp := range p.qps[i] {
 			if err := qp.Connect(transport.InitAttr{Access: transport.RemoteWrite},
-				transport.RTRAttr{Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: mtu, DestQPN: p.qps[1-i][k].Num},
+				transport.RTRAttr{Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: mtu,
+					DestQPN: p.qps[1-i][k].Num},
 				transport.RTSAttr{Timeout: 18, RetryCount: 7}); err != nil {
 				return nil, err
 			}
 		}
 	}
-	p.work = transport.WorkRequest{Op: transport.OpWrite, SGList: []transport.SGE{mrs[0].SGE(0, int(mtu))}, RemoteAddr: mrs[1].Addr, RKey: mrs[1].RKey}
+	p.work = transport.WorkRequest{Op: transport.OpWrite,
+		SGList: []transport.SGE{mrs[0].SGE(0, int(mtu))}, RemoteAddr: mrs[1].Addr,
+		RKey: mrs[1].RKey}
 	for k := range p.qps[0] {
 		for range outstandingMessages / completeEach {
 			p.post(k)

@@ -46,5 +46,6 @@ func (p place) controller(_ int, now units.Time) (cc.Controller, error) {
 	if !p.Split {
 		return &cc.Inline{}, nil
 	}
-	return nicoffload.NewShared(nicoffload.Config{Aggregation: nicoffload.DefaultAggregation}, nicoffload.AgentConfig{}, p.pcie(), now)
+	return nicoffload.NewShared(nicoffload.Config{Aggregation: nicoffload.DefaultAggregation},
+		nicoffload.AgentConfig{}, p.pcie(), now)
 }

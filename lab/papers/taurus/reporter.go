@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// reporter is a datapath of CCP's that runs no program: it sends a report of each acknowledgement, ready made, for a
-// program on this core would not keep up with the agent.
+// reporter is a datapath of CCP's that runs no program: it sends a report of each acknowledgement,
+// ready made, for a program on this core would not keep up with the agent.
 type reporter struct {
 	ring    *nicoffload.Producer
 	replies *nicoffload.Consumer
@@ -20,8 +20,10 @@ type reporter struct {
 const reporterRing = 4096 // slots
 
 // newReporter is CCP's agent behind a generator of reports.
-func newReporter(name string, flows int, rate float64, algorithm func() (cc.Algorithm, error)) (*contender, error) {
-	up, down := nicoffload.AlignedMemory(nicoffload.RingBytes(reporterRing)), nicoffload.AlignedMemory(nicoffload.RingBytes(reporterRing))
+func newReporter(name string, flows int, rate float64,
+	algorithm func() (cc.Algorithm, error)) (*contender, error) {
+	up, down := nicoffload.AlignedMemory(nicoffload.RingBytes(reporterRing)),
+		nicoffload.AlignedMemory(nicoffload.RingBytes(reporterRing))
 	r := &reporter{in: make([]byte, reporterRing*nicoffload.Slot)}
 	var err error
 	if r.ring, err = nicoffload.NewProducer(up, reporterRing); err != nil {
@@ -51,13 +53,19 @@ func newReporter(name string, flows int, rate float64, algorithm func() (cc.Algo
 		}
 		h := nicoffload.NewHandle(uint32(f), 0)
 		roster.Put(h, a, a.(cc.Starter).Start(wall()))
-		r.push(&ccp.Message{Kind: ccp.Create, Flow: uint32(h), MSS: uint32(mtu), InitCwnd: uint32(benchPath.BDP())})
-		// Bytes, packets, marks, losses, timeouts, round trip, in flight, left, packets in flight: see ccp.PerAck.
-		r.reports = append(r.reports, padded(&ccp.Message{Kind: ccp.Measure, Flow: uint32(h), Program: ccp.ProgramID,
-			Fields: []uint64{uint64(mtu), 1, 0, 0, 0, 8, 64 * uint64(mtu), uint64(units.GiB), 64}}))
+		r.push(&ccp.Message{Kind: ccp.Create, Flow: uint32(h), MSS: uint32(mtu),
+			InitCwnd: uint32(benchPath.BDP())})
+		// Bytes, packets, marks, losses, timeouts, round trip, in flight, left, packets in flight:
+		// see ccp.PerAck.
+		r.reports = append(r.reports,
+			padded(&ccp.Message{Kind: ccp.Measure, Flow: uint32(h), Program: ccp.ProgramID,
+				Fields: []uint64{uint64(mtu), 1, 0, 0, 0, 8, 64 * uint64(mtu), uint64(units.GiB),
+					64}}))
 	}
 	agent.Poll(wall())
-	return &contender{name: name, datapath: r, agent: agent, handled: func() uint64 { return agent.Counters().Reports }, rate: rate}, nil
+	return &contender{name: name, datapath: r, agent: agent, handled: func() uint64 {
+		return agent.Counters().Reports
+	}, rate: rate}, nil
 }
 
 func padded(m *ccp.Message) []byte {

@@ -32,7 +32,8 @@ var separation = &experiment.Experiment{
 		var queues []float64
 		for _, a := range separated(r.Scale) {
 			near, away := of(r, a, behind(0)), of(r, a, behind(units.Microsecond))
-			tail = tail.With(string(a), claims.Number(away.Values("fct").Percentile(99)/near.Values("fct").Percentile(99)))
+			tail = tail.With(string(a),
+				claims.Number(away.Values("fct").Percentile(99)/near.Values("fct").Percentile(99)))
 		}
 		for _, away := range distances(r.Scale) {
 			sum := 0.0
@@ -45,9 +46,12 @@ var separation = &experiment.Experiment{
 		r.Claim("monotone", queues)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		fct := figure.Lines("fct", "Flows of a packet beside two large ones", "each way between NIC and agent (µs)", "p99 completion time (µs)")
-		queue := figure.Lines("queue", "Eight flows share a link", "each way between NIC and agent (µs)", "p99 queue (KB)")
-		util := figure.Lines("goodput", "Eight flows share a link", "each way between NIC and agent (µs)", "goodput, of what the link carries")
+		fct := figure.Lines("fct", "Flows of a packet beside two large ones",
+			"each way between NIC and agent (µs)", "p99 completion time (µs)")
+		queue := figure.Lines("queue", "Eight flows share a link",
+			"each way between NIC and agent (µs)", "p99 queue (KB)")
+		util := figure.Lines("goodput", "Eight flows share a link",
+			"each way between NIC and agent (µs)", "goodput, of what the link carries")
 		for _, a := range shown(r.Scale) {
 			var x, p99, held, carried []float64
 			for _, away := range distances(r.Scale) {
@@ -76,7 +80,8 @@ func separated(s experiment.Scale) []algorithm {
 
 func distances(s experiment.Scale) []units.Duration {
 	const us = units.Microsecond
-	return experiment.At(s, []units.Duration{0, us / 2, us, 2 * us, 5 * us, 10 * us, 20 * us}, []units.Duration{0, us, 5 * us, 20 * us})
+	return experiment.At(s, []units.Duration{0, us / 2, us, 2 * us, 5 * us, 10 * us, 20 * us},
+		[]units.Duration{0, us, 5 * us, 20 * us})
 }
 
 // incast takes down the 99th percentile of the queue of eight flows that have settled.

@@ -48,15 +48,21 @@ var probes = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		r.Claim("no-reversal", r.Values("reversals").Sum())
-		r.Note("no-reversal", "of %.0f probes %.0f round trips were heard, %.0f responses dropped: %.0f that came back after a newer one, the others twice",
-			r.Values("sent").Sum(), r.Values("heard").Sum(), r.Values("dropped").Sum(), r.Values("late").Sum())
+		r.Note("no-reversal", "of %.0f probes %.0f round trips were heard, %.0f responses "+
+			"dropped: %.0f that came back after a newer one, the others twice",
+			r.Values("sent").Sum(), r.Values("heard").Sum(), r.Values("dropped").Sum(),
+			r.Values("late").Sum())
 		cut := r.Cell("on command")
-		r.Claim("segment", claims.Value{}.With("bytes_per_event_minus_length", claims.Number(cut.Values("beyond")[0])).With("mismatches", claims.Number(cut.Values("mismatches")[0])))
-		r.Note("segment", "%.0f segments of %.0f B, of acknowledgements of %.0f B", cut.Values("segments")[0], cut.Values("length")[0], cut.Values("frame")[0])
+		r.Claim("segment", claims.Value{}.With("bytes_per_event_minus_length",
+			claims.Number(cut.Values("beyond")[0])).With("mismatches",
+			claims.Number(cut.Values("mismatches")[0])))
+		r.Note("segment", "%.0f segments of %.0f B, of acknowledgements of %.0f B",
+			cut.Values("segments")[0], cut.Values("length")[0], cut.Values("frame")[0])
 		r.Claim("wire-size", r.Values("field").Max())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.CDF("rtt", "Round trips heard: links that lose 5 %, repeat 5 % and hold 20 % back for up to 10 µs", "round trip (µs)")
+		p := figure.CDF("rtt", "Round trips heard: links that lose 5 %, repeat 5 % and hold 20 % "+
+			"back for up to 10 µs", "round trip (µs)")
 		for _, c := range r.Cells() {
 			p.Samples(c.Name, c.Values("rtt").Scaled(1e6))
 		}
@@ -67,20 +73,23 @@ var probes = &experiment.Experiment{
 // twoHosts is the way that probes take: 400 Gb/s and two switches.
 func twoHosts(seed uint64) *fabric.Network {
 	link := fabric.Link{Rate: 400 * gbps, Delay: us}
-	return fabric.Dumbbell(fabric.Parts{Config: fabric.Config{Seed: seed}, Switch: fabric.SwitchConfig{INT: true}}, 1, 1, link, link)
+	return fabric.Dumbbell(fabric.Parts{Config: fabric.Config{Seed: seed},
+		Switch: fabric.SwitchConfig{INT: true}}, 1, 1, link, link)
 }
 
 // spoil has both ways lose, repeat and reorder.
 func spoil(net *fabric.Network) error {
 	for _, h := range net.Hosts() {
-		if err := h.NIC().Ports()[0].SetFaults(fabric.LinkFaults{Lose: 0.05, Duplicate: 0.05, Reorder: 0.2}); err != nil {
+		if err := h.NIC().Ports()[0].SetFaults(fabric.LinkFaults{Lose: 0.05, Duplicate: 0.05,
+			Reorder: 0.2}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// newest takes down the round trips that are heard, and whether each is of a probe that left after those before.
+// newest takes down the round trips that are heard, and whether each is of a probe that left after
+// those before.
 type newest struct {
 	j         *experiment.Job
 	left      units.Time
@@ -99,18 +108,20 @@ func (n *newest) hear(delay units.Duration, now units.Time) {
 	}
 }
 
-// besideData has a NIC's collector attach probes to packets that leave at 400 Gb/s. Data stays at home: the fields cross the
-// network in PROBEs, and come back in PROBE_ACKs.
+// besideData has a NIC's collector attach probes to packets that leave at 400 Gb/s. Data stays at
+// home: the fields cross the network in PROBEs, and come back in PROBE_ACKs.
 func besideData(j *experiment.Job, p probing) error {
 	nic, err := openFlows(1, nicoffload.Binding{}, nicoffload.Immediate, 0)
 	if err != nil {
 		return err
 	}
 	heard := &newest{j: j}
-	agent, err := agentOf(nic, &listener{events: cc.Events(cc.RTT), on: func(ev *cc.Event, now units.Time) cc.Decision {
-		heard.hear(ev.Delay, now)
-		return cc.Decision{Window: mtu}
-	}}, nicoffload.Binding{Events: cc.Events(cc.RTT), ProbePackets: p.Packets, ProbeEvery: p.Every})
+	agent, err := agentOf(nic,
+		&listener{events: cc.Events(cc.RTT), on: func(ev *cc.Event, now units.Time) cc.Decision {
+			heard.hear(ev.Delay, now)
+			return cc.Decision{Window: mtu}
+		}}, nicoffload.Binding{Events: cc.Events(cc.RTT), ProbePackets: p.Packets,
+			ProbeEvery: p.Every})
 	if err != nil {
 		return err
 	}
@@ -122,7 +133,8 @@ func besideData(j *experiment.Job, p probing) error {
 	if err := spoil(net); err != nil {
 		return err
 	}
-	from, to := &prober{Host: net.Host(0), nic: nic, agent: agent, left: p.Probes}, &prober{Host: net.Host(1)}
+	from, to := &prober{Host: net.Host(0), nic: nic, agent: agent, left: p.Probes},
+		&prober{Host: net.Host(1)}
 	for _, err := range []error{from.address(to.Host), to.address(from.Host)} {
 		if err != nil {
 			return err
@@ -168,7 +180,8 @@ type prober struct {
 
 func (p *prober) address(peer *fabric.Host) error {
 	return p.template.Set(wire.Address{
-		SrcMAC: p.NIC().Info().MAC, DstMAC: peer.NIC().Info().MAC, Src: p.Addrs()[0].Addr(), Dst: peer.Addrs()[0].Addr(), SrcPort: 0xc000, DestQP: 2,
+		SrcMAC: p.NIC().Info().MAC, DstMAC: peer.NIC().Info().MAC, Src: p.Addrs()[0].Addr(),
+		Dst: peer.Addrs()[0].Addr(), SrcPort: 0xc000, DestQP: 2,
 	})
 }
 
@@ -189,7 +202,8 @@ func (p *prober) Poll(now units.Time) units.Time {
 	}
 	for ; !p.next.After(now); p.next = p.next.Add((400 * gbps).Duration(mtu)) {
 		var field [wire.ProbeLen]byte
-		if p.psn++; p.nic.Sent(0, &nicoffload.Packet{PSN: p.psn, Bytes: mtu}, field[:], now) && p.left > 0 {
+		if p.psn++; p.nic.Sent(0, &nicoffload.Packet{PSN: p.psn, Bytes: mtu}, field[:], now) &&
+			p.left > 0 {
 			p.left--
 			p.send(wire.Probe, func(body []byte) { copy(body, field[:]) })
 		}
@@ -202,7 +216,9 @@ func (p *prober) receive(now units.Time) {
 	case wire.Probe:
 		p.field = len(p.parsed.Ext()) - wire.XCHLen
 		field := p.parsed.ProbeField()
-		p.send(wire.ProbeAck, func(body []byte) { wire.ProbeEcho(body).Set(field, 0, now, p.parsed.TTL(), p.parsed.TOS()) })
+		p.send(wire.ProbeAck, func(body []byte) {
+			wire.ProbeEcho(body).Set(field, 0, now, p.parsed.TTL(), p.parsed.TOS())
+		})
 	case wire.ProbeAck:
 		field := p.parsed.ProbeEcho().Field()
 		if field.Left() < p.newest {
@@ -234,7 +250,8 @@ func onCommand(j *experiment.Job, n int) error {
 	net := twoHosts(j.Seed)
 	heard := &newest{j: j}
 	sent := 1
-	asks := &listener{events: cc.Events(cc.RTT, cc.RTO), first: cc.Decision{Hold: true, Window: mtu, ProbeAt: 1}}
+	asks := &listener{events: cc.Events(cc.RTT, cc.RTO), first: cc.Decision{Hold: true, Window: mtu,
+		ProbeAt: 1}}
 	asks.on = func(ev *cc.Event, now units.Time) cc.Decision {
 		d := asks.first
 		if ev.Probe {
@@ -251,7 +268,8 @@ func onCommand(j *experiment.Job, n int) error {
 		Topology: sim.On(net),
 		Scheme: sim.Scheme{Control: control{asks},
 			Controller: func(int, units.Time) (cc.Controller, error) {
-				c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, nil, 0)
+				c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, nil,
+					0)
 				if err == nil {
 					agents = append(agents, c.Agent())
 				}
@@ -285,14 +303,18 @@ func onCommand(j *experiment.Job, n int) error {
 // segmentID names the segment that is cut.
 const segmentID = nicoffload.FirstCustom
 
-// segments lets a flow of HPCC cross switches that stamp its packets, and has a collector beside its sender cut the echo of
-// that out of acknowledgements. What the agent's parser reads is compared with what the packets had when they arrived.
+// segments lets a flow of HPCC cross switches that stamp its packets, and has a collector beside
+// its sender cut the echo of that out of acknowledgements. What the agent's parser reads is
+// compared with what the packets had when they arrived.
 func segments(j *experiment.Job) error {
 	nic, err := openFlows(1, nicoffload.Binding{}, nicoffload.Immediate, 0)
 	if err != nil {
 		return err
 	}
-	agent, err := agentOf(nic, &listener{events: cc.Events(cc.CST), on: func(*cc.Event, units.Time) cc.Decision { return cc.Decision{Window: mtu} }},
+	agent, err := agentOf(nic,
+		&listener{events: cc.Events(cc.CST), on: func(*cc.Event, units.Time) cc.Decision {
+			return cc.Decision{Window: mtu}
+		}},
 		nicoffload.Binding{Events: cc.Events(cc.CST)})
 	if err != nil {
 		return err
@@ -303,7 +325,8 @@ func segments(j *experiment.Job) error {
 		return err
 	}
 	stamped := map[wire.PSN][]wire.INTRecord{}
-	cut, heard, mismatches, beyond := nicoffload.Extraction{ID: segmentID, Packet: nicoffload.PacketAck}, 0, 0, 0
+	cut, heard, mismatches, beyond := nicoffload.Extraction{ID: segmentID,
+		Packet: nicoffload.PacketAck}, 0, 0, 0
 	frame := 0
 	arrived := func(p *wire.Packet, _ units.Time) {
 		if t := p.INT(); t != nil {
@@ -323,7 +346,8 @@ func segments(j *experiment.Job) error {
 				return
 			}
 		}
-		nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketAck, PSN: uint32(p.PSN), Segment: behind}, now)
+		nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketAck, PSN: uint32(p.PSN),
+			Segment: behind}, now)
 		agent.Poll(now)
 	}
 	if err := agent.Parse(segmentID, func(segment []byte, _ *cc.Event) error {
@@ -341,7 +365,8 @@ func segments(j *experiment.Job) error {
 	c, err := sim.New(sim.Scenario{
 		Topology: sim.On(net),
 		Hosts: sim.Hosts{Wrap: func(host int, p packet.Port) packet.Port {
-			return &tap{Port: p, hear: []func(*wire.Packet, units.Time){acknowledged, arrived}[host]}
+			return &tap{Port: p, hear: []func(*wire.Packet, units.Time){acknowledged,
+				arrived}[host]}
 		}},
 		Scheme: sim.Scheme{Control: hpcc},
 	})

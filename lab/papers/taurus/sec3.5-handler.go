@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The load of sec3.5-handler: 10 M signals a second of 16 flows for 20 ms. The agent begins after a millisecond, and
-// takes a microsecond for a message, ten times what the device takes for a signal.
+// The load of sec3.5-handler: 10 M signals a second of 16 flows for 20 ms. The agent begins after a
+// millisecond, and takes a microsecond for a message, ten times what the device takes for a signal.
 const (
 	handledFlows = 16
 	signalEvery  = 100 * units.Nanosecond
@@ -32,20 +32,27 @@ var handler = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		r.Claim("backpressure", r.Values("overflows late")[0])
-		r.Note("backpressure", "%.0f before; periods %.0f times as long as configured at most, and %.0f at the end", r.Values("overflows")[0], r.Series("stretch").Y.Max(), r.Values("stretch")[0])
-		generated, heard, evicted := r.Values("raw")[0], r.Values("raw heard")[0], r.Values("evicted")[0]
+		r.Note("backpressure", "%.0f before; periods %.0f times as long as configured at most, "+
+			"and %.0f at the end", r.Values("overflows")[0], r.Series("stretch").Y.Max(),
+			r.Values("stretch")[0])
+		generated, heard, evicted := r.Values("raw")[0], r.Values("raw heard")[0],
+			r.Values("evicted")[0]
 		r.Claim("evict-oldest", generated-heard-evicted)
-		r.Note("evict-oldest", "%.0f raw signals, %.0f heard, %.0f evicted, %.0f of them by the NIC; of %.0f packets acknowledged %.0f were heard of",
-			generated, heard, evicted, r.Values("evicted")[1], r.Values("packets")[0], r.Values("packets heard")[0])
+		r.Note("evict-oldest", "%.0f raw signals, %.0f heard, %.0f evicted, %.0f of them by the "+
+			"NIC; of %.0f packets acknowledged %.0f were heard of",
+			generated, heard, evicted, r.Values("evicted")[1], r.Values("packets")[0],
+			r.Values("packets heard")[0])
 		r.Claim("order", r.Values("inversions")[0])
 		r.Note("order", "%.0f events from batches that came shuffled", r.Values("events")[0])
 		r.Claim("clamp-first", r.Values("updates")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		ring := figure.Steps("ring", "Messages that wait: the agent begins after 1 ms", "time (ms)", "slots of 4096")
+		ring := figure.Steps("ring", "Messages that wait: the agent begins after 1 ms", "time (ms)",
+			"slots of 4096")
 		s := r.Series("ring").Scaled(1e3, 1)
 		ring.Add("ring of the link", s.X, s.Y)
-		stretch := figure.Steps("stretch", "Periods, in multiples of the configured", "time (ms)", "multiple")
+		stretch := figure.Steps("stretch", "Periods, in multiples of the configured", "time (ms)",
+			"multiple")
 		s = r.Series("stretch").Scaled(1e3, 1)
 		stretch.Add("both engines", s.X, s.Y)
 		return []figure.Figure{ring, stretch}
@@ -97,7 +104,8 @@ func (s *shuffled) inverted(psn uint32) bool {
 
 // overload runs agent and device, with a link between.
 func overload(j *experiment.Job) error {
-	nic, err := nicoffload.NewNIC(nicoffload.Config{Flows: handledFlows, Aggregation: nicoffload.DefaultAggregation}, 0)
+	nic, err := nicoffload.NewNIC(nicoffload.Config{Flows: handledFlows,
+		Aggregation: nicoffload.DefaultAggregation}, 0)
 	if err != nil {
 		return err
 	}
@@ -113,16 +121,17 @@ func overload(j *experiment.Job) error {
 	random := rand.New(rand.NewPCG(j.Seed, 35))
 	device := &shuffled{Device: host, Rand: random, firsts: map[uint32]units.Time{}}
 	inversions, events, rawHeard, packetsHeard := 0, 0, 0, 0
-	hears := &listener{events: cc.Events(cc.ACK, cc.OOO, cc.RTT, cc.CNP), on: func(ev *cc.Event, _ units.Time) cc.Decision {
-		if events++; device.inverted(ev.PSN) {
-			inversions++
-		}
-		if ev.Kind == cc.RTT || ev.Kind == cc.CNP {
-			rawHeard++
-		}
-		packetsHeard += ev.Packets
-		return cc.Decision{Window: mtu}
-	}}
+	hears := &listener{events: cc.Events(cc.ACK, cc.OOO, cc.RTT, cc.CNP),
+		on: func(ev *cc.Event, _ units.Time) cc.Decision {
+			if events++; device.inverted(ev.PSN) {
+				inversions++
+			}
+			if ev.Kind == cc.RTT || ev.Kind == cc.CNP {
+				rawHeard++
+			}
+			packetsHeard += ev.Packets
+			return cc.Decision{Window: mtu}
+		}}
 	aggregation := nicoffload.DefaultAggregation
 	agent, err := nicoffload.NewAgent(nicoffload.AgentConfig{
 		Device: device, Aggregation: &aggregation, Batch: 8 * nicoffload.MaxMessage,
@@ -152,7 +161,8 @@ func overload(j *experiment.Job) error {
 		agent.Poll(now)
 		next = now.Add(max(1, units.Duration(agent.Counters().Messages-did)) * perMessage)
 	}
-	for now, psn := units.Time(0), uint32(1); now.Before(units.Time(handledFor)); now, psn = now.Add(signalEvery), psn+1 {
+	for now, psn := units.Time(0), uint32(1); now.Before(units.Time(handledFor)); now,
+		psn = now.Add(signalEvery), psn+1 {
 		if now.Sub(0) == handledFor/4*3 {
 			before = overflows()
 		}
@@ -205,10 +215,11 @@ func outOfBounds(j *experiment.Job) error {
 		return err
 	}
 	rates := []units.BitRate{500 * gbps, 450 * gbps}
-	decides := &listener{events: cc.Events(cc.ACK), on: func(*cc.Event, units.Time) (d cc.Decision) {
-		d.Rate, rates = rates[0], rates[1:]
-		return d
-	}}
+	decides := &listener{events: cc.Events(cc.ACK),
+		on: func(*cc.Event, units.Time) (d cc.Decision) {
+			d.Rate, rates = rates[0], rates[1:]
+			return d
+		}}
 	agent, err := agentOf(nic, decides, nicoffload.Binding{})
 	if err != nil {
 		return err

@@ -14,7 +14,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// limited is a cell of sec4.1-limiter: flows that always have one more packet, which share a link of 400 Gb/s.
+// limited is a cell of sec4.1-limiter: flows that always have one more packet, which share a link
+// of 400 Gb/s.
 type limited struct {
 	Flows   int
 	Changes bool // one of the flows gets another rate each microsecond
@@ -22,7 +23,8 @@ type limited struct {
 	Slow    bool // rates are as drawn, from 100 kb/s on, and leave most of the link free
 }
 
-// limiter: the rate limiter of the adjustment task, with as many flows as TAURUS's, in exact time and on this core.
+// limiter: the rate limiter of the adjustment task, with as many flows as TAURUS's, in exact time
+// and on this core.
 var limiter = &experiment.Experiment{
 	ID:    "taurus/sec4.1-limiter",
 	Seeds: oneSeed,
@@ -34,7 +36,9 @@ var limiter = &experiment.Experiment{
 			{Name: "windows and rates", Params: limited{Flows: some, Windows: true}},
 		}
 		if s == experiment.Full {
-			cells = append(cells, experiment.Cell{Name: "16000 flows", Params: limited{Flows: 16_000}}, experiment.Cell{Name: "from 100 kb/s", Params: limited{Flows: 10_000, Slow: true}})
+			cells = append(cells,
+				experiment.Cell{Name: "16000 flows", Params: limited{Flows: 16_000}},
+				experiment.Cell{Name: "from 100 kb/s", Params: limited{Flows: 10_000, Slow: true}})
 		}
 		return cells
 	},
@@ -50,16 +54,26 @@ var limiter = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		steady := r.Cell("10000 flows")
 		r.Claim("accuracy", steady.Values("error").Percentile(99))
-		r.Note("accuracy", "%s. A change re-times all of the gap that runs, so that flows whose rate changes about once in a gap get up to that much more or less than their rates were worth. Steady flows at worst %.2g; a flow of %.3g Mb/s, the slowest, has a packet each %.2g ms", accuracies(r),
-			steady.Values("error").Max(), steady.Values("slowest")[0]/1e6, 8e3*float64(mtu)/steady.Values("slowest")[0])
-		r.Claim("order", claims.Value{}.With("reordered", claims.Number(r.Values("reordered").Sum())).With("early", claims.Number(r.Values("early").Sum())))
-		r.Claim("example", claims.Value{}.With("A", claims.Numbers(steady.Values("A")...)).With("B", claims.Numbers(steady.Values("B")...)))
+		r.Note("accuracy", "%s. A change re-times all of the gap that runs, so that flows whose "+
+			"rate changes about once in a gap get up to that much more or less than their rates "+
+			"were worth. Steady flows at worst %.2g; a flow of %.3g Mb/s, the slowest, has a "+
+			"packet each %.2g ms", accuracies(r),
+			steady.Values("error").Max(), steady.Values("slowest")[0]/1e6,
+			8e3*float64(mtu)/steady.Values("slowest")[0])
+		r.Claim("order",
+			claims.Value{}.With("reordered",
+				claims.Number(r.Values("reordered").Sum())).With("early",
+				claims.Number(r.Values("early").Sum())))
+		r.Claim("example", claims.Value{}.With("A", claims.Numbers(steady.Values("A")...)).With("B",
+			claims.Numbers(steady.Values("B")...)))
 		n := steady.Values("releases")
 		r.Claim("speed", n.Percentile(50))
-		r.Note("speed", "median of runs of 100 000, of the thread's own time, between %.3g and %.3g M/s; flows by turns of 8 packets' time on the link", n.Min()/1e6, n.Max()/1e6)
+		r.Note("speed", "median of runs of 100 000, of the thread's own time, between %.3g and "+
+			"%.3g M/s; flows by turns of 8 packets' time on the link", n.Min()/1e6, n.Max()/1e6)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.CDF("error", "Rate of a flow over 1 ms or 100 gaps, 95 % of 400 Gb/s but from 100 kb/s", "error (%)")
+		p := figure.CDF("error", "Rate of a flow over 1 ms or 100 gaps, 95 % of 400 Gb/s but "+
+			"from 100 kb/s", "error (%)")
 		p.X.Log = true
 		for _, c := range r.Cells() {
 			p.Samples(c.Name, c.Values("error").Scaled(100))
@@ -117,10 +131,12 @@ const (
 	mostRate   = shapedLink
 )
 
-// newShaper draws rates, as many bits of them in each decade from 100 kb/s to 400 Gb/s, and scales them to 95 % of the link.
-// Flows begin within a gap of theirs: of all at once the link would hold the last up for 0.8 ms, whatever the limiter does.
+// newShaper draws rates, as many bits of them in each decade from 100 kb/s to 400 Gb/s, and scales
+// them to 95 % of the link. Flows begin within a gap of theirs: of all at once the link would hold
+// the last up for 0.8 ms, whatever the limiter does.
 func newShaper(x limited, seed uint64) *shaper {
-	s := &shaper{Limiter: pace.NewLimiter(0), Rand: rand.New(rand.NewPCG(seed, 41)), limited: x, flows: make([]shaped, x.Flows), idle: pace.New(0)}
+	s := &shaper{Limiter: pace.NewLimiter(0), Rand: rand.New(rand.NewPCG(seed, 41)), limited: x,
+		flows: make([]shaped, x.Flows), idle: pace.New(0)}
 	sum := 0.
 	for i := range s.flows {
 		s.flows[i].base = units.BitRate(min(float64(leastRate)/(1-s.Float64()), float64(mostRate)))
@@ -213,7 +229,8 @@ func (x *shaped) measure(now units.Time) bool {
 	x.done = true
 	may := x.entitled
 	if x.window > 0 { // a window comes around once in a round trip
-		may = min(may, float64(x.window)*float64(mtu)*now.Sub(x.begin).Seconds()/shapedRTT.Seconds())
+		may = min(may, float64(x.window)*float64(mtu)*now.Sub(x.begin).Seconds()/
+			shapedRTT.Seconds())
 	}
 	x.error = math.Abs(float64(x.counted)*float64(mtu)/may - 1)
 	return true

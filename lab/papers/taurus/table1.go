@@ -27,7 +27,8 @@ type deliverer struct {
 
 var deliverers = []deliverer{{"ccp", startCCP}, {"doca", startPCC}, {"taurus", startTaurus}}
 
-// table1: which events reach an algorithm in each framework, that binds all, and of TAURUS's one that binds each alone.
+// table1: which events reach an algorithm in each framework, that binds all, and of TAURUS's one
+// that binds each alone.
 var table1 = &experiment.Experiment{
 	ID:    "taurus/table1",
 	Seeds: oneSeed,
@@ -54,14 +55,19 @@ var table1 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		var host claims.Value
 		for _, f := range deliverers {
-			host = host.With(f.name, claims.Bool(r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0))
+			host = host.With(f.name,
+				claims.Bool(r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0))
 		}
 		r.Claim("host-only-taurus", host)
-		r.Claim("all-eight", claims.Value{}.With("bound_delivered", claims.Number(r.Values("taurus").Sum())).With("unbound_delivered", claims.Number(r.Values("unbound").Sum())))
+		r.Claim("all-eight",
+			claims.Value{}.With("bound_delivered",
+				claims.Number(r.Values("taurus").Sum())).With("unbound_delivered",
+				claims.Number(r.Values("unbound").Sum())))
 		r.Note("all-eight", "bound together; each alone, %.0f", r.Values("alone").Sum())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "events", Title: "Events that reach an algorithm that binds all eight", Header: []string{"event"}}
+		t := &figure.Table{Name: "events",
+			Title: "Events that reach an algorithm that binds all eight", Header: []string{"event"}}
 		for _, f := range deliverers {
 			t.Header = append(t.Header, f.name)
 		}
@@ -92,10 +98,11 @@ func each(kinds []cc.Kind) (sets []cc.EventSet) {
 
 // hears answers which events an algorithm hears that binds some, when one of each class happens.
 func (f deliverer) hears(bound cc.EventSet) (heard cc.EventSet, err error) {
-	cause, err := f.start(&listener{events: bound, first: cc.Decision{Window: mtu}, on: func(ev *cc.Event, _ units.Time) cc.Decision {
-		heard |= cc.Events(ev.Kind)
-		return cc.Decision{Window: mtu}
-	}})
+	cause, err := f.start(&listener{events: bound, first: cc.Decision{Window: mtu},
+		on: func(ev *cc.Event, _ units.Time) cc.Decision {
+			heard |= cc.Events(ev.Kind)
+			return cc.Decision{Window: mtu}
+		}})
 	if err != nil {
 		return 0, err
 	}
@@ -165,14 +172,17 @@ func startTaurus(a cc.Algorithm) (func(cc.Kind), error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := nic.Extract(nicoffload.Extraction{ID: segmentID, Packet: nicoffload.PacketFeedback, Length: 4}); err != nil {
+	if err := nic.Extract(nicoffload.Extraction{ID: segmentID, Packet: nicoffload.PacketFeedback,
+		Length: 4}); err != nil {
 		return nil, err
 	}
 	if err := agent.Parse(segmentID, func([]byte, *cc.Event) error { return nil }); err != nil {
 		return nil, err
 	}
 	congested := false
-	if _, err := agent.Sample("occupancy", us, func(units.Time) (float64, bool) { return 1, congested }, 0); err != nil {
+	if _, err := agent.Sample("occupancy", us, func(units.Time) (float64, bool) {
+		return 1, congested
+	}, 0); err != nil {
 		return nil, err
 	}
 	agent.Poll(0)
@@ -185,11 +195,14 @@ func startTaurus(a cc.Algorithm) (func(cc.Kind), error) {
 		now = now.Add(100 * us)
 		switch k {
 		case cc.ACK:
-			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketAck, PSN: psn, Bytes: mtu}, now)
+			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketAck, PSN: psn, Bytes: mtu},
+				now)
 		case cc.ECN:
-			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketAck, PSN: psn, Bytes: mtu, ECE: true}, now)
+			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketAck, PSN: psn, Bytes: mtu,
+				ECE: true}, now)
 		case cc.OOO:
-			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketAck, PSN: psn, Nak: true}, now)
+			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketAck, PSN: psn, Nak: true},
+				now)
 		case cc.RTO:
 			data()
 			now = now.Add(2 * rto) // and nothing is acknowledged
@@ -200,7 +213,8 @@ func startTaurus(a cc.Algorithm) (func(cc.Kind), error) {
 		case cc.TX:
 			data()
 		case cc.CST:
-			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketFeedback, Segment: []byte("INT!")}, now)
+			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketFeedback,
+				Segment: []byte("INT!")}, now)
 		case cc.HOST:
 			congested = true
 		}

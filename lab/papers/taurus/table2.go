@@ -20,11 +20,13 @@ var table2 = &experiment.Experiment{
 		rate := experiment.At(j.Scale, feedbackRate, 4e6)
 		var all []*contender
 		for _, flows := range servedFlows {
-			c, err := newCCP(fmt.Sprintf("%d ccp", flows), flows, rate, ccp.PerAck, benched("idctcp"))
+			c, err := newCCP(fmt.Sprintf("%d ccp", flows), flows, rate, ccp.PerAck,
+				benched("idctcp"))
 			if err != nil {
 				return err
 			}
-			t, err := newTaurus(fmt.Sprintf("%d taurus", flows), flows, rate, nicoffload.DefaultAggregation, benched("idctcp"))
+			t, err := newTaurus(fmt.Sprintf("%d taurus", flows), flows, rate,
+				nicoffload.DefaultAggregation, benched("idctcp"))
 			if err != nil {
 				return err
 			}
@@ -35,24 +37,34 @@ var table2 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		var ratio, points claims.Value
 		for _, flows := range servedFlows {
-			c, t := cpu(r.Pool, fmt.Sprintf("%d ccp", flows)), cpu(r.Pool, fmt.Sprintf("%d taurus", flows))
+			c, t := cpu(r.Pool, fmt.Sprintf("%d ccp", flows)), cpu(r.Pool,
+				fmt.Sprintf("%d taurus", flows))
 			ratio = ratio.With(fmt.Sprint(flows), claims.Number(t/c))
 			points = points.With(fmt.Sprint(flows), claims.Number(100*(c-t)))
 		}
 		r.Claim("order", ratio)
-		r.Note("order", "%s; %.3g M/s acknowledged under the split, under CCP, whose datapath takes no more, %.3g (1 flow) to %.3g (32)", conditions(r.Pool),
-			perSecond(r.Pool, "1 taurus rate")/1e6, perSecond(r.Pool, "1 ccp rate")/1e6, perSecond(r.Pool, "32 ccp rate")/1e6)
+		r.Note("order", "%s; %.3g M/s acknowledged under the split, under CCP, whose datapath "+
+			"takes no more, %.3g (1 flow) to %.3g (32)", conditions(r.Pool),
+			perSecond(r.Pool, "1 taurus rate")/1e6, perSecond(r.Pool, "1 ccp rate")/1e6,
+			perSecond(r.Pool, "32 ccp rate")/1e6)
 		r.Claim("saturates", cpu(r.Pool, "32 taurus")/cpu(r.Pool, "8 taurus"))
-		r.Note("saturates", "messages are one of each flow in 10 µs: %.2g M/s of 8 flows and %.2g of 32, as long as acknowledgements are more than that; the paper's stay at 40 %% from 8 flows on",
+		r.Note("saturates", "messages are one of each flow in 10 µs: %.2g M/s of 8 flows and "+
+			"%.2g of 32, as long as acknowledgements are more than that; the paper's stay at 40 "+
+			"%% from 8 flows on",
 			perSecond(r.Pool, "8 taurus messages")/1e6, perSecond(r.Pool, "32 taurus messages")/1e6)
 		r.Claim("difference", points)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "cpu", Title: "Agents' busy share of a core (%), and what they heard of", Header: []string{"flows", "CCP", "TAURUS", "CCP (M acknowledgements/s)", "TAURUS", "CCP (M messages/s)", "TAURUS"}}
+		t := &figure.Table{Name: "cpu",
+			Title: "Agents' busy share of a core (%), and what they heard of",
+			Header: []string{"flows", "CCP", "TAURUS", "CCP (M acknowledgements/s)", "TAURUS",
+				"CCP (M messages/s)", "TAURUS"}}
 		for _, flows := range servedFlows {
 			c, s := fmt.Sprintf("%d ccp", flows), fmt.Sprintf("%d taurus", flows)
-			t.Row(flows, digits(100*cpu(r.Pool, c)), digits(100*cpu(r.Pool, s)), digits(perSecond(r.Pool, c+" rate")/1e6), digits(perSecond(r.Pool, s+" rate")/1e6),
-				digits(perSecond(r.Pool, c+" messages")/1e6), digits(perSecond(r.Pool, s+" messages")/1e6))
+			t.Row(flows, digits(100*cpu(r.Pool, c)), digits(100*cpu(r.Pool, s)),
+				digits(perSecond(r.Pool, c+" rate")/1e6), digits(perSecond(r.Pool, s+" rate")/1e6),
+				digits(perSecond(r.Pool, c+" messages")/1e6),
+				digits(perSecond(r.Pool, s+" messages")/1e6))
 		}
 		return []figure.Figure{t}
 	},

@@ -20,7 +20,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// table3: the life of an algorithm (appendix A), and that it decides behind the device what it decides in line.
+// table3: the life of an algorithm (appendix A), and that it decides behind the device what it
+// decides in line.
 var table3 = &experiment.Experiment{
 	ID:    "taurus/table3",
 	Seeds: oneSeed,
@@ -38,13 +39,19 @@ var table3 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		r.Claim("lifecycle", claims.Value{}.With("order_ok", claims.Bool(r.Values("ordered").Min() > 0)).With("live", claims.Number(r.Values("live")[0])))
-		r.Note("lifecycle", "%d flows, of which %.0f were alive before; what the agent holds no more the garbage collector has taken", len(r.Values("ordered")), r.Values("lived")[0])
+		r.Claim("lifecycle",
+			claims.Value{}.With("order_ok", claims.Bool(r.Values("ordered").Min() > 0)).With("live",
+				claims.Number(r.Values("live")[0])))
+		r.Note("lifecycle", "%d flows, of which %.0f were alive before; what the agent holds no "+
+			"more the garbage collector has taken", len(r.Values("ordered")), r.Values("lived")[0])
 		r.Claim("same-decisions", r.Values("differ").Sum())
-		r.Note("same-decisions", "%d algorithms, %d events each, of %d flows", len(r.Values("differ")), comparedEvents, comparedFlows)
+		r.Note("same-decisions", "%d algorithms, %d events each, of %d flows",
+			len(r.Values("differ")), comparedEvents, comparedFlows)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "algorithms", Title: "Decisions behind the device that differ from those in line", Header: []string{"algorithm", "of 100000 events"}}
+		t := &figure.Table{Name: "algorithms",
+			Title:  "Decisions behind the device that differ from those in line",
+			Header: []string{"algorithm", "of 100000 events"}}
 		for i, c := range controls() {
 			t.Row(c.Name(), r.Values("differ")[i])
 		}
@@ -95,18 +102,21 @@ func live(j *experiment.Job) error {
 	}
 	device := &calls{Device: nic, of: map[nicoffload.Handle][]string{}}
 	var contexts []weak.Pointer[lived]
-	agent, err := nicoffload.NewAgent(nicoffload.AgentConfig{Device: device, Aggregation: &nicoffload.Immediate, Adopt: func(h nicoffload.Handle) (cc.Algorithm, error) {
-		device.took(h, "init")
-		window := units.Bytes(0)
-		a := &lived{listener: &listener{events: cc.Events(eventClasses...)}, setup: func() { device.took(h, "setup") }}
-		a.on = func(*cc.Event, units.Time) cc.Decision {
-			device.took(h, "handle")
-			window += mtu
-			return cc.Decision{Window: window}
-		}
-		contexts = append(contexts, weak.Make(a))
-		return a, nil
-	}}, 0)
+	agent, err := nicoffload.NewAgent(nicoffload.AgentConfig{Device: device,
+		Aggregation: &nicoffload.Immediate, Adopt: func(h nicoffload.Handle) (cc.Algorithm, error) {
+			device.took(h, "init")
+			window := units.Bytes(0)
+			a := &lived{listener: &listener{events: cc.Events(eventClasses...)}, setup: func() {
+				device.took(h, "setup")
+			}}
+			a.on = func(*cc.Event, units.Time) cc.Decision {
+				device.took(h, "handle")
+				window += mtu
+				return cc.Decision{Window: window}
+			}
+			contexts = append(contexts, weak.Make(a))
+			return a, nil
+		}}, 0)
 	if err != nil {
 		return err
 	}
@@ -137,7 +147,9 @@ func live(j *experiment.Job) error {
 	agent.Poll(3) // nobody hears that any more
 	for f := range flows {
 		order := slices.Compact(device.of[nicoffload.NewHandle(uint32(f), 0)])
-		j.Value("ordered", indicator(strings.Join(order, " ") == "init setup bind handle update handle update handle update teardown"))
+		j.Value("ordered",
+			indicator(strings.Join(order,
+				" ") == "init setup bind handle update handle update handle update teardown"))
 	}
 	j.Value("live", float64(alive()))
 	runtime.KeepAlive(agent)
@@ -173,9 +185,11 @@ func parsed(name string) cc.Spec {
 func compare(c cc.Control, seed uint64) (differ int, err error) {
 	path := cc.Path{
 		LineRate: 100 * gbps, BaseRTT: 12 * us, Payload: mtu, Hops: 3, Seed: 7,
-		Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalSRC | cc.SignalOneWay,
+		Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalSRC |
+			cc.SignalOneWay,
 	}
-	split, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{MinRate: 1, MaxRate: math.MaxInt64}, nil, 0)
+	split, err := nicoffload.NewShared(nicoffload.Config{},
+		nicoffload.AgentConfig{MinRate: 1, MaxRate: math.MaxInt64}, nil, 0)
 	if err != nil {
 		return 0, err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// threadTime is the processor's time that this thread has had: on a machine that does other things, too, the clock on the
-// wall says less.
+// threadTime is the processor's time that this thread has had: on a machine that does other things,
+// too, the clock on the wall says less.
 func threadTime() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
@@ -22,8 +22,8 @@ func threadTime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// ownCore makes the goroutine the only one of its thread, and the thread the first in line for a core, as far as this
-// process may ask for that. The thread ends with the goroutine.
+// ownCore makes the goroutine the only one of its thread, and the thread the first in line for a
+// core, as far as this process may ask for that. The thread ends with the goroutine.
 func ownCore(core int) {
 	runtime.LockOSThread()
 	var all, one unix.CPUSet
@@ -52,7 +52,8 @@ func switches() int64 {
 	return u.Nivcsw + u.Nvcsw
 }
 
-// loadAverage is how many threads of the machine wanted a core in the last minute; 0 when nobody knows.
+// loadAverage is how many threads of the machine wanted a core in the last minute; 0 when nobody
+// knows.
 func loadAverage() float64 {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")

@@ -7,9 +7,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Contenders take turns on two cores: a datapath on one hears feedback at a rate, its agent polls on the other. A turn is
-// cut into slices; those in which either core was taken away, and the one behind such, do not count. What a slice says is a
-// sample of a distribution, whose median is what we speak of: the machine has other things to do.
+// Contenders take turns on two cores: a datapath on one hears feedback at a rate, its agent polls
+// on the other. A turn is cut into slices; those in which either core was taken away, and the one
+// behind such, do not count. What a slice says is a sample of a distribution, whose median is what
+// we speak of: the machine has other things to do.
 const (
 	slice        = 500 * us
 	slicesOfTurn = 24
@@ -22,22 +23,25 @@ type contender struct {
 	datapath datapath
 	agent    interface{ Poll(units.Time) units.Time } // nil: in line
 	handled  func() uint64                            // messages that the agent has taken so far
-	rate     float64                                  // signals a second that are offered; 0: as many as it takes
+	// signals a second that are offered; 0: as many as it takes
+	rate float64
 
-	all     int           // slices
-	counted []interval    // those that count
-	total   interval      // all together
-	turns   [2][]interval // of the turn that goes on, the datapath's and the agent's: slices, then what was outside
+	all     int        // slices
+	counted []interval // those that count
+	total   interval   // all together
+	// of the turn that goes on, the datapath's and the agent's: slices, then what was outside
+	turns [2][]interval
 }
 
 // datapath is what hears feedback.
 type datapath interface {
-	// hear lets so many acknowledgements be heard, and takes over what was decided. It answers how many they were, and how
-	// many messages were lost that nobody will hear of.
+	// hear lets so many acknowledgements be heard, and takes over what was decided. It answers how
+	// many they were, and how many messages were lost that nobody will hear of.
 	hear(n int, now units.Time) (signals, lost uint64)
 }
 
-// enough is how many slices of each contender are wanted, and how many turns it gets for them at most.
+// enough is how many slices of each contender are wanted, and how many turns it gets for them at
+// most.
 type enough struct{ slices, turns int }
 
 func enoughAt(s experiment.Scale) enough {
@@ -125,7 +129,8 @@ func (c *contender) report(begin units.Time) {
 		if due < least {
 			continue
 		}
-		if due > behind { // it was away, or cannot do so much: what nobody heard in time nobody hears
+		// it was away, or cannot do so much: what nobody heard in time nobody hears
+		if due > behind {
 			sent += due - behind
 		}
 		n := min(due, most)
@@ -163,7 +168,9 @@ func (c *contender) count() {
 			c.total.add(t)
 		}
 	}
-	whole := func(i int) bool { return c.turns[0][i].whole && (c.agent == nil || c.turns[1][i].whole) }
+	whole := func(i int) bool {
+		return c.turns[0][i].whole && (c.agent == nil || c.turns[1][i].whole)
+	}
 	for i := warm; i < slicesOfTurn; i++ {
 		if c.all++; !whole(i-1) || !whole(i) {
 			continue

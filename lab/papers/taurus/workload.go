@@ -41,7 +41,8 @@ var hostLink = fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 // network is the paper's, and a small one as fast above its leaves as below.
 func (c completion) network(s experiment.Scale) sim.Topology {
 	if s == experiment.Small {
-		return fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 8, Host: hostLink, Up: fabric.Link{Rate: 4 * hostLink.Rate, Delay: hostLink.Delay}}
+		return fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 8, Host: hostLink,
+			Up: fabric.Link{Rate: 4 * hostLink.Rate, Delay: hostLink.Delay}}
 	}
 	return fabric.TAURUS(hostLink.Rate)
 }
@@ -49,21 +50,26 @@ func (c completion) network(s experiment.Scale) sim.Topology {
 // source answers flows between so many hosts.
 func (c completion) source(hosts int, sizes *workload.Sizes, seed uint64) (workload.Source, error) {
 	rate := units.BitRate(capacity(hostLink))
-	poisson, err := workload.Poisson{Hosts: hosts, Rate: rate, Load: load, Sizes: sizes, Flows: c.Flows, Seed: seed}.Source()
+	poisson, err := workload.Poisson{Hosts: hosts, Rate: rate, Load: load, Sizes: sizes,
+		Flows: c.Flows, Seed: seed}.Source()
 	if err != nil {
 		return nil, err
 	}
 	all := rate * units.BitRate(hosts)
-	senders, size := min(incastHosts, hosts-1), workload.Uniform[units.Bytes](incastBytes, incastBytes+1)
+	senders, size := min(incastHosts, hosts-1), workload.Uniform[units.Bytes](incastBytes,
+		incastBytes+1)
 	period := workload.IncastPeriod(senders, size, incastLoad, all)
 	incast, err := workload.Incast{
-		Hosts: hosts, Senders: senders, Receiver: workload.RandomReceiver, Sizes: size, Start: units.Time(period / 4), Period: period,
-		Until: units.Time(all.Duration(units.Bytes(float64(c.Flows) * sizes.Mean() / load))), Class: incastClass, Seed: seed,
+		Hosts: hosts, Senders: senders, Receiver: workload.RandomReceiver, Sizes: size,
+		Start: units.Time(period / 4), Period: period,
+		Until: units.Time(all.Duration(units.Bytes(float64(c.Flows) * sizes.Mean() / load))),
+		Class: incastClass, Seed: seed,
 	}.Source()
 	return workload.Merge(poisson, incast), err
 }
 
-// run takes down slowdowns by decile of size, of small and of large flows, and how long flows of one packet took.
+// run takes down slowdowns by decile of size, of small and of large flows, and how long flows of
+// one packet took.
 func (c completion) run(j *experiment.Job) error {
 	sizes, err := workload.ByName(c.Workload)
 	if err != nil {
@@ -74,7 +80,9 @@ func (c completion) run(j *experiment.Job) error {
 		return err
 	}
 	s.Topology, s.Until = c.network(j.Scale), units.Second
-	s.Workload.Traffic = func(s *sim.Simulation) (workload.Source, error) { return c.source(len(s.Nodes), sizes, s.Seed) }
+	s.Workload.Traffic = func(s *sim.Simulation) (workload.Source, error) {
+		return c.source(len(s.Nodes), sizes, s.Seed)
+	}
 	ended, looked := 0, 0
 	s.Over = func(s *sim.Simulation, _ units.Duration) bool {
 		for flows := s.Result().Flows; looked < len(flows); looked++ {
@@ -133,7 +141,8 @@ func deciles(sizes *workload.Sizes) (bounds []units.Bytes) {
 func decile(i int) string { return fmt.Sprintf("slowdown %d", i) }
 
 // completions makes the experiment of a workload.
-func completions(id, sizes string, full, small int, judge func(*experiment.Results)) *experiment.Experiment {
+func completions(id, sizes string, full, small int,
+	judge func(*experiment.Results)) *experiment.Experiment {
 	return &experiment.Experiment{
 		ID:    id,
 		Cells: func(experiment.Scale) []experiment.Cell { return compared(algorithms...) },
@@ -163,7 +172,9 @@ func slowdowns(r *experiment.Results, name string, flows int) (figures []figure.
 	}
 	bounds := deciles(sizes)
 	for _, a := range algorithms {
-		plot := figure.Lines("slowdown-"+string(a), fmt.Sprintf("Mean slowdown by size, %d flows of %s, %s", flows, name, a), "size up to (KB)", "slowdown")
+		plot := figure.Lines("slowdown-"+string(a),
+			fmt.Sprintf("Mean slowdown by size, %d flows of %s, %s", flows, name, a),
+			"size up to (KB)", "slowdown")
 		plot.X.Log = true
 		for _, p := range places {
 			var x, y []float64

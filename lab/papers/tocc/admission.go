@@ -13,7 +13,8 @@ import (
 )
 
 // server answers how flows are served. out gets to know the gates and granters.
-func (r run) server(m method, control cc.Control, out *outcome) (func(*sim.Simulation, workload.Flow) (sim.Service, error), error) {
+func (r run) server(m method, control cc.Control,
+	out *outcome) (func(*sim.Simulation, workload.Flow) (sim.Service, error), error) {
 	plain := sim.Service{Control: control, AnswerClass: answerClass}
 	if m.Tokens == "" {
 		return func(*sim.Simulation, workload.Flow) (sim.Service, error) { return plain, nil }, nil
@@ -28,7 +29,8 @@ func (r run) server(m method, control cc.Control, out *outcome) (func(*sim.Simul
 	endpoints := make([][]*tocc.Endpoint, r.Network.hosts())
 	for i := range endpoints {
 		for _, spec := range o.specs {
-			endpoints[i] = append(endpoints[i], spec.Endpoint()) // whose granters know of each other
+			// whose granters know of each other
+			endpoints[i] = append(endpoints[i], spec.Endpoint())
 		}
 	}
 	return func(_ *sim.Simulation, f workload.Flow) (sim.Service, error) {
@@ -39,7 +41,8 @@ func (r run) server(m method, control cc.Control, out *outcome) (func(*sim.Simul
 		s.Admit = func(p sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) {
 			gate, granter, err := endpoints[p.To][group%len(o.specs)].New(path)
 			if err == nil {
-				out.Admitted = append(out.Admitted, admitted{f.Bytes, gate.(tallied), granter.(tallied)})
+				out.Admitted = append(out.Admitted,
+					admitted{f.Bytes, gate.(tallied), granter.(tallied)})
 			}
 			return gate, granter, err
 		}
@@ -63,8 +66,9 @@ func (o order) group(size units.Bytes) int {
 	return 0
 }
 
-// order answers that of a scheme. Groups have as many bytes each. A sender of Homa sends the message first of which
-// least remains; here a smaller group goes first, however far its messages have come.
+// order answers that of a scheme. Groups have as many bytes each. A sender of Homa sends the
+// message first of which least remains; here a smaller group goes first, however far its messages
+// have come.
 func (r run) order(m method) (o order, err error) {
 	text := m.Tokens
 	groups := max(m.Priorities, m.Channels)
@@ -77,14 +81,16 @@ func (r run) order(m method) (o order, err error) {
 	}
 	if m.Priorities > 0 {
 		scheduled := min(homaScheduled[r.Traffic.Workload], m.Priorities-1)
-		text += ":" + homaSettings(sizes, r.Network.Host.Rate.Bytes(baseRTT), scheduled, m.Priorities)
+		text += ":" + homaSettings(sizes, r.Network.Host.Rate.Bytes(baseRTT), scheduled,
+			m.Priorities)
 	}
 	spec, err := tocc.Parse(text)
 	if err != nil || m.Channels == 0 {
 		o.specs = []tocc.Spec{spec}
 		return o, err
 	}
-	channels, err := prioplus.ParseChannels(fmt.Sprintf("n=%d,high=0.25,low=0.375,direct=0.125", m.Channels))
+	channels, err := prioplus.ParseChannels(fmt.Sprintf("n=%d,high=0.25,low=0.375,direct=0.125",
+		m.Channels))
 	if err != nil {
 		return o, err
 	}
@@ -93,7 +99,8 @@ func (r run) order(m method) (o order, err error) {
 		return o, err
 	}
 	for priority := range m.Channels {
-		o.specs = append(o.specs, spec.WithControl(prioplus.Spec{Inner: inner, Channels: channels, Priority: priority}))
+		o.specs = append(o.specs,
+			spec.WithControl(prioplus.Spec{Inner: inner, Channels: channels, Priority: priority}))
 	}
 	return o, nil
 }

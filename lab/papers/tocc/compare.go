@@ -59,14 +59,16 @@ func each(of []scheme, number func(scheme) float64) (v claims.Value) {
 var claimNames = map[scheme]string{dcqcn: "dcqcn", timely: "timely", hpcc: "hpcc"}
 
 // bars draws a quantity of the classes of flows that there are, a bar for each scheme, in µs.
-func (s setting) bars(r *experiment.Results, name, title string, of []scheme, quantity func(...string) func(row) float64) *figure.Plot {
+func (s setting) bars(r *experiment.Results, name, title string, of []scheme,
+	quantity func(...string) func(row) float64) *figure.Plot {
 	var groups []string
 	for _, class := range append(bySize[:4:4], "incast") {
 		if len(s.row(r, of[0]).fct(class)) > 0 {
 			groups = append(groups, class)
 		}
 	}
-	plot := figure.Bars(name, fmt.Sprintf("%s; about %d flows, one seed", title, s.Traffic.Flows), "time (µs)", groups...)
+	plot := figure.Bars(name, fmt.Sprintf("%s; about %d flows, one seed", title, s.Traffic.Flows),
+		"time (µs)", groups...)
 	plot.Y.Log = true
 	for _, x := range of {
 		var heights []float64
@@ -79,15 +81,21 @@ func (s setting) bars(r *experiment.Results, name, title string, of []scheme, qu
 }
 
 // table has a row for each scheme: how long flows took, and what switches held and lost.
-func table(r *experiment.Results, name, title string, of []scheme, settings ...setting) *figure.Table {
+func table(r *experiment.Results, name, title string, of []scheme,
+	settings ...setting) *figure.Table {
 	t := &figure.Table{Name: name, Title: title, Header: []string{
-		"scheme", "network", "traffic", "flows", "mean FCT (µs)", "p99 FCT (µs)", "mean slowdown", "p99 slowdown", "incast FCT (µs)", "buffer (KB)", "lost", "paused",
+		"scheme", "network", "traffic", "flows", "mean FCT (µs)", "p99 FCT (µs)", "mean slowdown",
+		"p99 slowdown", "incast FCT (µs)", "buffer (KB)", "lost", "paused",
 	}}
 	for _, s := range settings {
 		for _, x := range of {
 			row := s.row(r, x)
-			t.Row(x, fmt.Sprintf("%s at %v", s.Network.Name, s.Network.Host.Rate), s.Traffic, len(row.fct()), digits(1e6*mean(row.fct())), digits(1e6*p99(row.fct())), digits(mean(row.slowdown())),
-				digits(p99(row.slowdown())), digits(1e6*mean(row.fct("incast"))), digits(row.bufmax()/1000), row.Values("lost").Sum(), digits(row.Values("paused").Mean()))
+			t.Row(x, fmt.Sprintf("%s at %v", s.Network.Name, s.Network.Host.Rate), s.Traffic,
+				len(row.fct()), digits(1e6*mean(row.fct())), digits(1e6*p99(row.fct())),
+				digits(mean(row.slowdown())),
+				digits(p99(row.slowdown())), digits(1e6*mean(row.fct("incast"))),
+				digits(row.bufmax()/1000), row.Values("lost").Sum(),
+				digits(row.Values("paused").Mean()))
 		}
 	}
 	return t

@@ -57,7 +57,8 @@ var fig1 = &experiment.Experiment{
 		r.Claim("mean", r.Values("error").Max())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.Lines("sizes", "Flow sizes of the four workloads", "size (B)", "fraction of flows")
+		p := figure.Lines("sizes", "Flow sizes of the four workloads", "size (B)",
+			"fraction of flows")
 		p.X.Log, p.Y.Max = true, 1
 		for _, c := range r.Cells() {
 			s := c.Seeds()[0].Series("sizes")

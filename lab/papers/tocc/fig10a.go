@@ -18,7 +18,8 @@ var fig10a = &experiment.Experiment{
 		r.Claim("throughput", tocc.mean("goodput")/dcqcn.mean("goodput")-1)
 		r.Claim("latency", 1-tocc.all("latency").Mean()/dcqcn.all("latency").Mean())
 		if r.Scale == experiment.Full {
-			r.Claim("tail", dcqcn.all("latency").Percentile(99.9)/tocc.all("latency").Percentile(99.9))
+			r.Claim("tail",
+				dcqcn.all("latency").Percentile(99.9)/tocc.all("latency").Percentile(99.9))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

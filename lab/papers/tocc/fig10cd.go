@@ -14,7 +14,8 @@ var fig10cd = &experiment.Experiment{
 	Seeds: testbedSeeds,
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		cells := testbedCells(s, testbed{Pattern: intraRack}, testbed{Pattern: interRack})
-		for _, c := range testbedCells(s, testbed{Pattern: allToAll}) { // to compare ToCC with itself
+		// to compare ToCC with itself
+		for _, c := range testbedCells(s, testbed{Pattern: allToAll}) {
 			if c.Params.(testbed).Scheme == testbedToCC {
 				cells = append(cells, c)
 			}
@@ -26,16 +27,24 @@ var fig10cd = &experiment.Experiment{
 		each := func(of func(dcqcn, tocc testbedPools) float64) claims.Value {
 			v := claims.Value{}
 			for name, p := range map[string]pattern{"intra": intraRack, "inter": interRack} {
-				v = v.With(name, claims.Number(of(testbedOf(r, testbedDCQCN, p), testbedOf(r, testbedToCC, p))))
+				v = v.With(name,
+					claims.Number(of(testbedOf(r, testbedDCQCN, p), testbedOf(r, testbedToCC, p))))
 			}
 			return v
 		}
-		r.Claim("util-order", each(func(dcqcn, tocc testbedPools) float64 { return tocc.mean("goodput") / dcqcn.mean("goodput") }))
+		r.Claim("util-order", each(func(dcqcn, tocc testbedPools) float64 {
+			return tocc.mean("goodput") / dcqcn.mean("goodput")
+		}))
 		inter := testbedOf(r, testbedToCC, interRack)
-		r.Note("util-order", "across racks 16 hosts of 25 Gb/s share 200 Gb/s, which DCQCN keeps full with PFC, by %g PAUSEs. ToCC keeps %.1f %% for tokens, of which %.2f come for each that "+
-			"data needs, for those that wait long are said again", testbedOf(r, testbedDCQCN, interRack).all("pauses").Sum(), 100*testbedShare(), inter.mean("tokens"))
-		many := slices.Concat(testbedOf(r, testbedToCC, intraRack).all("latency"), testbedOf(r, testbedToCC, interRack).all("latency"))
-		r.Claim("faster-than-all", many.Mean()/testbedOf(r, testbedToCC, allToAll).all("latency").Mean())
+		r.Note("util-order", "across racks 16 hosts of 25 Gb/s share 200 Gb/s, which DCQCN keeps "+
+			"full with PFC, by %g PAUSEs. ToCC keeps %.1f %% for tokens, of which %.2f come for "+
+			"each that "+
+			"data needs, for those that wait long are said again", testbedOf(r, testbedDCQCN,
+			interRack).all("pauses").Sum(), 100*testbedShare(), inter.mean("tokens"))
+		many := slices.Concat(testbedOf(r, testbedToCC, intraRack).all("latency"),
+			testbedOf(r, testbedToCC, interRack).all("latency"))
+		r.Claim("faster-than-all",
+			many.Mean()/testbedOf(r, testbedToCC, allToAll).all("latency").Mean())
 		if r.Scale == experiment.Full {
 			r.Claim("tail", each(func(dcqcn, tocc testbedPools) float64 {
 				return dcqcn.all("latency").Percentile(99.9) / tocc.all("latency").Percentile(99.9)

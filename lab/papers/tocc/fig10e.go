@@ -17,19 +17,25 @@ var fig10e = &experiment.Experiment{
 		// Of each size, for sizes differ by what they take; the mean of both.
 		var ratios experiment.Values
 		for _, bytes := range testbedSizes {
-			dcqcn, tocc := testbedOf(r, testbedDCQCN, allToAll).of(bytes), testbedOf(r, testbedToCC, allToAll).of(bytes)
+			dcqcn, tocc := testbedOf(r, testbedDCQCN, allToAll).of(bytes), testbedOf(r, testbedToCC,
+				allToAll).of(bytes)
 			ratios = append(ratios, dcqcn.variation()/tocc.variation())
 		}
 		r.Claim("narrow", ratios.Mean())
-		r.Note("narrow", "%.2f for 8 KiB and %.2f for 1 MiB: what messages of 1 MiB take is mostly how many others their hosts send and receive meanwhile, which begin by the same lots under both (a guess)", ratios[0], ratios[1])
+		r.Note("narrow", "%.2f for 8 KiB and %.2f for 1 MiB: what messages of 1 MiB take is "+
+			"mostly how many others their hosts send and receive meanwhile, which begin by the "+
+			"same lots under both (a guess)", ratios[0], ratios[1])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var out []figure.Figure
 		for _, bytes := range testbedSizes {
-			cdf := figure.Lines("fct-"+sizeName(bytes), "Messages of "+bytes.String()+" at 80 % load", "completion time (µs)", "fraction of messages")
+			cdf := figure.Lines("fct-"+sizeName(bytes),
+				"Messages of "+bytes.String()+" at 80 % load", "completion time (µs)",
+				"fraction of messages")
 			cdf.X.Log = true
 			for _, s := range testbedSchemes {
-				q := testbedOf(r, s, allToAll).of(bytes).first().Seeds()[0].Series("fct").Scaled(1e6, 1)
+				q := testbedOf(r, s,
+					allToAll).of(bytes).first().Seeds()[0].Series("fct").Scaled(1e6, 1)
 				cdf.Add(string(s), q.X, q.Y)
 			}
 			out = append(out, cdf)

@@ -13,8 +13,10 @@ import (
 var fig10f = &experiment.Experiment{
 	ID:    "tocc/fig10f",
 	Seeds: testbedSeeds,
-	Cells: func(s experiment.Scale) []experiment.Cell { return testbedCells(s, testbed{Pattern: incast}) },
-	Run:   runTestbed,
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return testbedCells(s, testbed{Pattern: incast})
+	},
+	Run: runTestbed,
 	Judge: func(r *experiment.Results) {
 		goodputs := func(s testbedScheme) (all []float64) {
 			for _, bytes := range incastSizes {
@@ -26,9 +28,12 @@ var fig10f = &experiment.Experiment{
 		r.Claim("stable", (slices.Max(tocc)-slices.Min(tocc))/slices.Max(tocc))
 		r.Claim("ceiling", tocc[len(tocc)-1]/(testbedCap*(1-testbedShare())))
 		if r.Scale == experiment.Full {
-			r.Note("dcqcn-lower", "DCQCN begins at line rate, and with PFC behind it the link is never idle, whatever its rates do meanwhile (%g PAUSEs). ToCC keeps %.1f %% for tokens",
+			r.Note("dcqcn-lower", "DCQCN begins at line rate, and with PFC behind it the link is "+
+				"never idle, whatever its rates do meanwhile (%g PAUSEs). ToCC keeps %.1f %% for "+
+				"tokens",
 				testbedOf(r, testbedDCQCN, incast).all("pauses").Sum(), 100*testbedShare())
-			r.Claim("dcqcn-lower", testbedOf(r, testbedDCQCN, incast).mean("early")/testbedOf(r, testbedToCC, incast).mean("early"))
+			r.Claim("dcqcn-lower", testbedOf(r, testbedDCQCN, incast).mean("early")/testbedOf(r,
+				testbedToCC, incast).mean("early"))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -44,7 +49,8 @@ var fig10f = &experiment.Experiment{
 				heights = append(heights, testbedOf(r, s, incast).of(bytes).mean("goodput")/1e9)
 			}
 			bars.Heights(string(s), heights...)
-			q := testbedOf(r, s, incast).of(units.MiB).first().Seeds()[0].Series("rate").Scaled(1e3, 1e-9)
+			q := testbedOf(r, s, incast).of(units.MiB).first().Seeds()[0].Series("rate").Scaled(1e3,
+				1e-9)
 			rate.Add(string(s), q.X, q.Y)
 		}
 		return []figure.Figure{bars, rate}

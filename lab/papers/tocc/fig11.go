@@ -16,7 +16,8 @@ var fig11Flows = []struct {
 	Title    string
 	Flows    int
 }{
-	{webServer, "web-server", 3000}, {cacheFollower, "cache-follower", 300}, {webSearch, "web-search", 150},
+	{webServer, "web-server", 3000}, {cacheFollower, "cache-follower", 300}, {webSearch,
+		"web-search", 150},
 }
 
 // fig11Few is how many come at small scale.
@@ -65,8 +66,12 @@ var fig11 = &experiment.Experiment{
 			return most / least
 		}
 		r.Claim("gap-grows", gap(high)-gap(low))
-		r.Claim("unsch-flips", mean(high(scheduled))/mean(high(unscheduled))/(mean(low(scheduled))/mean(low(unscheduled))))
-		r.Claim("light-tail", each([]scheme{hpcc, timely}, func(x scheme) float64 { return p99(low(x)) / p99(low(scheduled)) }))
+		r.Claim("unsch-flips",
+			mean(high(scheduled))/mean(high(unscheduled))/
+				(mean(low(scheduled))/mean(low(unscheduled))))
+		r.Claim("light-tail", each([]scheme{hpcc, timely}, func(x scheme) float64 {
+			return p99(low(x)) / p99(low(scheduled))
+		}))
 		if r.Scale == experiment.Small {
 			return
 		}
@@ -83,8 +88,10 @@ var fig11 = &experiment.Experiment{
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
 		var settings []setting
 		for _, w := range fig11Flows[:fig11Workloads(r.Scale)] {
-			what := fmt.Sprintf(" by load, %s, about %d flows", w.Title, experiment.At(r.Scale, w.Flows, fig11Few))
-			average := figure.Lines("mean-"+w.Title, "Mean completion time"+what, "load", "time (µs)")
+			what := fmt.Sprintf(" by load, %s, about %d flows", w.Title,
+				experiment.At(r.Scale, w.Flows, fig11Few))
+			average := figure.Lines("mean-"+w.Title, "Mean completion time"+what, "load",
+				"time (µs)")
 			tail := figure.Lines("p99-"+w.Title, "99th percentile"+what, "load", "time (µs)")
 			for _, x := range compared {
 				var y, y99 []float64

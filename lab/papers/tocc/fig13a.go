@@ -19,7 +19,8 @@ var fig13a = &experiment.Experiment{
 		// Token CC that hears of marks as often as NICs' DCQCN, not each 50 µs.
 		for _, m := range []float64{0.5, 1} {
 			p := withCC(s, 1, oneWay)
-			p.Name, p.Marks, p.Spec = fmt.Sprintf("x%g, CNPs %v", m, nicCNPs), m, fmt.Sprintf("cnp_interval=%v,", nicCNPs)+p.Spec
+			p.Name, p.Marks, p.Spec = fmt.Sprintf("x%g, CNPs %v", m, nicCNPs), m,
+				fmt.Sprintf("cnp_interval=%v,", nicCNPs)+p.Spec
 			out = append(out, tokenCells(p)...)
 		}
 		return out
@@ -31,18 +32,23 @@ var fig13a = &experiment.Experiment{
 		often := func(m float64) float64 {
 			return 1e6 * r.Cell(fmt.Sprintf("x%g, CNPs %v", m, nicCNPs)).Values("dip").Max()
 		}
-		r.Note("dip", "token CC hears of marks each 50 µs at most, and a cut shows within that time: the windows of eight flows never are below a BDP together. "+
-			"When it hears each 4 µs they are, after the start, for %.0f µs, but with the recommended threshold too (%.0f µs): DCQCN's period of 900 µs decides, not the threshold", often(0.5), often(1))
+		r.Note("dip", "token CC hears of marks each 50 µs at most, and a cut shows within that "+
+			"time: the windows of eight flows never are below a BDP together. "+
+			"When it hears each 4 µs they are, after the start, for %.0f µs, but with the "+
+			"recommended threshold too (%.0f µs): DCQCN's period of 900 µs decides, not the "+
+			"threshold", often(0.5), often(1))
 		var util []float64
 		for _, m := range tokenMarks {
 			util = append(util, r.Cell(fmt.Sprintf("x%g", m)).Values("util").Mean())
 		}
 		r.Claim("monotone", util)
-		r.Note("monotone", "the link is as full with any threshold, to a part in 10⁵: what is below the slack is what a packet more or less makes")
+		r.Note("monotone", "the link is as full with any threshold, to a part in 10⁵: what is "+
+			"below the slack is what a packet more or less makes")
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return []figure.Figure{
-			queueFigure(r, "tokens", "Queue of tokens at the bottleneck", "tokens"), queueFigure(r, "queue", "Queue of data at the bottleneck", "queue"),
+			queueFigure(r, "tokens", "Queue of tokens at the bottleneck", "tokens"), queueFigure(r,
+				"queue", "Queue of data at the bottleneck", "queue"),
 		}
 	},
 }

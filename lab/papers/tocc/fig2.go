@@ -11,12 +11,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Figure 2: the token schemes there are, with flows of a packet and with longer ones, at 10 and 100 Gb/s.
+// Figure 2: the token schemes there are, with flows of a packet and with longer ones, at 10 and 100
+// Gb/s.
 
 var fig2a = &experiment.Experiment{
 	ID: "tocc/fig2a", Seeds: one,
-	Cells: func(s experiment.Scale) []experiment.Cell { return memcachedAt(s, os10).cells(first...) },
-	Run:   serve,
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return memcachedAt(s, os10).cells(first...)
+	},
+	Run: serve,
 	Judge: func(r *experiment.Results) {
 		m := memcachedAt(r.Scale, os10)
 		of := func(x scheme) row { return m.row(r, x) }
@@ -30,40 +33,49 @@ var fig2a = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		m := memcachedAt(r.Scale, os10)
-		return []figure.Figure{slowdownBars(r, "slowdown", "Memcached, 10 Gb/s: "+creditLoad(), first, m), tokenTable(r, "Memcached at 10 Gb/s", first, m)}
+		return []figure.Figure{slowdownBars(r, "slowdown", "Memcached, 10 Gb/s: "+creditLoad(),
+			first, m), tokenTable(r, "Memcached at 10 Gb/s", first, m)}
 	},
 }
 
 // creditLoad says what a credit for each small flow means: it is for a full packet.
 func creditLoad() string {
 	// All flows take a credit at least; few are longer than a packet.
-	return "credits for full packets, one a flow, are " + digitsText(0.8*float64(tocc.TokenWire+credited)/meanOnWire(workload.Memcached)) + " times as many as the core's share of credits"
+	return "credits for full packets, one a flow, are " +
+		digitsText(0.8*float64(tocc.TokenWire+credited)/meanOnWire(workload.Memcached)) +
+		" times as many as the core's share of credits"
 }
 
 // shortCredits is why ExpressPass does worse than in the paper, and worse at 10 Gb/s.
 func shortCredits(r *experiment.Results, claim, more string) {
-	r.Note(claim, "Memcached's flows are mostly a packet of some hundred bytes, and load is in bytes: %s. What waits for one grows as long as flows come%s", creditLoad(), more)
+	r.Note(claim, "Memcached's flows are mostly a packet of some hundred bytes, and load is in "+
+		"bytes: %s. What waits for one grows as long as flows come%s", creditLoad(), more)
 }
 
 // aeolusHere says what became of unscheduled packets.
 func aeolusHere(x row) string {
-	return "the core's queues are below 8 KB most of the time, so that few unscheduled packets are dropped: " +
+	return "the core's queues are below 8 KB most of the time, so that few unscheduled packets " +
+		"are dropped: " +
 		digitsText(100*x.Values("lost").Sum()/x.Values("data").Sum()) + " % of all packets"
 }
 
 var fig2b = &experiment.Experiment{
 	ID: "tocc/fig2b", Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell {
-		return append(memcachedAt(s, os100).cells(first...), memcachedAt(s, os10).cells(credits, homa, ndp)...)
+		return append(memcachedAt(s, os100).cells(first...),
+			memcachedAt(s, os10).cells(credits, homa, ndp)...)
 	},
 	Run: serve,
 	Judge: func(r *experiment.Results) {
 		gap := func(n network) float64 {
 			m := memcachedAt(r.Scale, n)
-			return slowdowns(m.row(r, credits)) / ((slowdowns(m.row(r, homa)) + slowdowns(m.row(r, ndp))) / 2)
+			return slowdowns(m.row(r, credits)) /
+				((slowdowns(m.row(r, homa)) + slowdowns(m.row(r, ndp))) / 2)
 		}
 		r.Claim("gap-grows", gap(os100)/gap(os10))
-		shortCredits(r, "gap-grows", fmt.Sprintf(", in time ten times as much at 10 Gb/s, and the round trip does not grow as much. ExpressPass takes %s times as long as Homa and NDP at "+
+		shortCredits(r, "gap-grows", fmt.Sprintf(", in time ten times as much at 10 Gb/s, and "+
+			"the round trip does not grow as much. ExpressPass takes %s times as long as Homa "+
+			"and NDP at "+
 			"10 Gb/s, and %s times at 100", digitsText(gap(os10)), digitsText(gap(os100))))
 		if r.Scale == experiment.Full {
 			m := memcachedAt(r.Scale, os100)
@@ -72,14 +84,17 @@ var fig2b = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		m := memcachedAt(r.Scale, os100)
-		return []figure.Figure{slowdownBars(r, "slowdown", "Memcached, 100 Gb/s: "+creditLoad(), first, m), tokenTable(r, "Memcached at 100 Gb/s", first, m)}
+		return []figure.Figure{slowdownBars(r, "slowdown", "Memcached, 100 Gb/s: "+creditLoad(),
+			first, m), tokenTable(r, "Memcached at 100 Gb/s", first, m)}
 	},
 }
 
 var fig2c = &experiment.Experiment{
 	ID: "tocc/fig2c", Seeds: one,
-	Cells: func(s experiment.Scale) []experiment.Cell { return followers(s, os10).cells(credits, aeolus, homa) },
-	Run:   serve,
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return followers(s, os10).cells(credits, aeolus, homa)
+	},
+	Run: serve,
 	Judge: func(r *experiment.Results) {
 		m := followers(r.Scale, os10)
 		r.Claim("homa-buffer", units.Bytes(m.row(r, homa).bufmax()))
@@ -96,9 +111,11 @@ var fig2c = &experiment.Experiment{
 		m := followers(r.Scale, os10)
 		of := []scheme{credits, aeolus, homa}
 		return []figure.Figure{
-			m.bars(r, "mean", "Mean completion time by class, Cache Follower, 10 Gb/s", of, meanFCT),
+			m.bars(r, "mean", "Mean completion time by class, Cache Follower, 10 Gb/s", of,
+				meanFCT),
 			m.bars(r, "p99", "99th percentile by class, Cache Follower, 10 Gb/s", of, p99FCT),
-			bufferBars(r, "buffer", "Buffer, Cache Follower, 10 Gb/s", of, m), tokenTable(r, "Cache Follower at 10 Gb/s; NDP is in fig2d", of, m),
+			bufferBars(r, "buffer", "Buffer, Cache Follower, 10 Gb/s", of, m), tokenTable(r,
+				"Cache Follower at 10 Gb/s; NDP is in fig2d", of, m),
 		}
 	},
 }
@@ -109,8 +126,10 @@ func noteHomaBuffer(r *experiment.Results) {
 }
 
 // coreLoad is what load means here, and what another meaning makes of it.
-const coreLoad = "load is 0.8 of what the core carries, for some milliseconds. With hosts' links loaded to 0.8 and 1500 flows of Cache Follower Homa holds 3.3 MB and ToCC 1.8 MB: " +
-	"why the paper's Homa holds 20 MB is not known. Ours held 13 MB as long as it took packets that others overtook for lost"
+const coreLoad = "load is 0.8 of what the core carries, for some milliseconds. With hosts' links " +
+	"loaded to 0.8 and 1500 flows of Cache Follower Homa holds 3.3 MB and ToCC 1.8 MB: " +
+	"why the paper's Homa holds 20 MB is not known. Ours held 13 MB as long as it took packets " +
+	"that others overtook for lost"
 
 var fig2d = &experiment.Experiment{
 	ID: "tocc/fig2d", Seeds: one,
@@ -118,7 +137,8 @@ var fig2d = &experiment.Experiment{
 		if s == experiment.Small { // the same traffic
 			return followers(s, os100).cells(first...)
 		}
-		return slices.Concat(followers(s, os100).cells(credits, aeolus, homa), fewFollowers(s).cells(ndp))
+		return slices.Concat(followers(s, os100).cells(credits, aeolus, homa),
+			fewFollowers(s).cells(ndp))
 	},
 	Run: serve,
 	Judge: func(r *experiment.Results) {
@@ -126,17 +146,22 @@ var fig2d = &experiment.Experiment{
 		r.Claim("homa-buffer", units.Bytes(m.row(r, homa).bufmax()))
 		r.Claim("ndp-drops", few.row(r, ndp).trimmedShare())
 		noteHomaBuffer(r)
-		r.Note("ndp-drops", "with %d flows. Receivers pull at the rate of their own links, four times what the core carries, and as more flows gather more is trimmed: "+
-			"the share depends on how long the load lasts, which the paper does not say", few.Traffic.Flows)
+		r.Note("ndp-drops", "with %d flows. Receivers pull at the rate of their own links, four "+
+			"times what the core carries, and as more flows gather more is trimmed: "+
+			"the share depends on how long the load lasts, which the paper does not say",
+			few.Traffic.Flows)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		m := followers(r.Scale, os100)
 		of := []scheme{credits, aeolus, homa}
 		return []figure.Figure{
-			m.bars(r, "mean", "Mean completion time by class, Cache Follower, 100 Gb/s", of, meanFCT),
+			m.bars(r, "mean", "Mean completion time by class, Cache Follower, 100 Gb/s", of,
+				meanFCT),
 			m.bars(r, "p99", "99th percentile by class, Cache Follower, 100 Gb/s", of, p99FCT),
-			bufferBars(r, "buffer", "Buffer, Cache Follower, 100 Gb/s", of, m), tokenTable(r, "Cache Follower at 100 Gb/s", of, m),
-			named("ndp", tokenTable(r, "NDP, fewer flows at full scale", []scheme{ndp}, fewFollowers(r.Scale))),
+			bufferBars(r, "buffer", "Buffer, Cache Follower, 100 Gb/s", of, m), tokenTable(r,
+				"Cache Follower at 100 Gb/s", of, m),
+			named("ndp", tokenTable(r, "NDP, fewer flows at full scale", []scheme{ndp},
+				fewFollowers(r.Scale))),
 		}
 	},
 }

@@ -22,16 +22,20 @@ type joining struct {
 
 func (c joining) name() string { return fmt.Sprintf("%s, %v", c.Name, c.Rate) }
 
-// fig3ab: flows of one size join one by one, and leave. Rate-based tokens are lost and their rates hunt; data bring those that
-// are driven by it. At 100 Gb/s 100 MB take 8 ms alone: flows join each millisecond there, or eight would never meet.
+// fig3ab: flows of one size join one by one, and leave. Rate-based tokens are lost and their rates
+// hunt; data bring those that are driven by it. At 100 Gb/s 100 MB take 8 ms alone: flows join each
+// millisecond there, or eight would never meet.
 var fig3ab = &experiment.Experiment{
 	ID: "tocc/fig3ab",
 	Cells: func(s experiment.Scale) (out []experiment.Cell) {
-		slow := joining{Rate: 10 * units.Gbps, Step: experiment.At(s, 10*units.Millisecond, 2*units.Millisecond), Bytes: experiment.At[units.Bytes](s, 100_000_000, 20_000_000)}
+		slow := joining{Rate: 10 * units.Gbps, Step: experiment.At(s, 10*units.Millisecond,
+			2*units.Millisecond), Bytes: experiment.At[units.Bytes](s, 100_000_000, 20_000_000)}
 		fast := joining{Rate: 100 * units.Gbps, Step: units.Millisecond, Bytes: slow.Bytes}
 		for _, c := range experiment.At(s, []joining{slow, fast}, []joining{slow}) {
 			for _, scheme := range []struct{ name, spec string }{
-				{"ExpressPass", "expresspass"}, {"Homa", "homa"}, {"ToCC", twoPackets + "," + dcqcnSet(1).onTokens()}, {withoutTokenCC, twoPackets + ",cc=none"},
+				{"ExpressPass", "expresspass"}, {"Homa", "homa"}, {"ToCC",
+					twoPackets + "," + dcqcnSet(1).onTokens()}, {withoutTokenCC,
+					twoPackets + ",cc=none"},
 			} {
 				c.Name, c.Spec = scheme.name, scheme.spec
 				out = append(out, experiment.Cell{Name: c.name(), Params: c})
@@ -46,7 +50,8 @@ var fig3ab = &experiment.Experiment{
 			return r.Cell(joining{Name: scheme, Rate: rate}.name()).Values(what).Mean()
 		}
 		jitter, jain := math.Inf(1), 1.
-		for _, rate := range experiment.At(r.Scale, []units.BitRate{10 * units.Gbps, 100 * units.Gbps}, []units.BitRate{10 * units.Gbps}) {
+		for _, rate := range experiment.At(r.Scale,
+			[]units.BitRate{10 * units.Gbps, 100 * units.Gbps}, []units.BitRate{10 * units.Gbps}) {
 			jitter = min(jitter, at("ExpressPass", rate, "jitter")/at("Homa", rate, "jitter"))
 			jain = min(jain, at("Homa", rate, "jain"), at("ToCC", rate, "jain"))
 		}
@@ -56,14 +61,22 @@ var fig3ab = &experiment.Experiment{
 			return
 		}
 		slow, fast := 10*units.Gbps, 100*units.Gbps
-		r.Note("jitter", "of 10 and 100 Gb/s the lesser. At 10 Gb/s it is %.2f against %.2f. At 100 Gb/s %.2f against %.2f: an interval of 100 µs has ten times as many credits there, and the loss of single ones "+
-			"is evened out, while Homa's flows, which share a queue, swing slowly", at("ExpressPass", slow, "jitter"), at("Homa", slow, "jitter"), at("ExpressPass", fast, "jitter"), at("Homa", fast, "jitter"))
-		r.Note("jain", "ToCC at 100 Gb/s, whose token CC cuts some flows' windows more often than others' and adds 50 Mb/s each 900 µs: it takes longer to be fair than flows last. "+
-			"Without token CC it is %.4f, Homa's %.4f", at(withoutTokenCC, fast, "jain"), at("Homa", fast, "jain"))
+		r.Note("jitter", "of 10 and 100 Gb/s the lesser. At 10 Gb/s it is %.2f against %.2f. At "+
+			"100 Gb/s %.2f against %.2f: an interval of 100 µs has ten times as many credits "+
+			"there, and the loss of single ones "+
+			"is evened out, while Homa's flows, which share a queue, swing slowly",
+			at("ExpressPass", slow, "jitter"), at("Homa", slow, "jitter"), at("ExpressPass", fast,
+				"jitter"), at("Homa", fast, "jitter"))
+		r.Note("jain", "ToCC at 100 Gb/s, whose token CC cuts some flows' windows more often "+
+			"than others' and adds 50 Mb/s each 900 µs: it takes longer to be fair than flows "+
+			"last. "+
+			"Without token CC it is %.4f, Homa's %.4f", at(withoutTokenCC, fast, "jain"), at("Homa",
+			fast, "jain"))
 	},
 	Figures: func(r *experiment.Results) (out []figure.Figure) {
 		for i, c := range r.Cells() {
-			p := figure.Lines(fmt.Sprintf("goodput-%d", i+1), "Flows that join one by one, "+c.Name, "time (ms)", "goodput (Gb/s)")
+			p := figure.Lines(fmt.Sprintf("goodput-%d", i+1), "Flows that join one by one, "+c.Name,
+				"time (ms)", "goodput (Gb/s)")
 			for k := range pairs {
 				s := c.Seeds()[0].Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9)
 				p.Add(fmt.Sprintf("flow %d", k+1), s.X, s.Y)
@@ -133,7 +146,8 @@ func variation(v experiment.Values) float64 {
 	return math.Sqrt(squares/float64(len(v))) / mean
 }
 
-// schemeSwitch is a switch of tokens that drops them beyond eight where a rate makes them (ExpressPass).
+// schemeSwitch is a switch of tokens that drops them beyond eight where a rate makes them
+// (ExpressPass).
 func schemeSwitch(spec tocc.Spec, config sim.Bottleneck) (*fabric.SwitchConfig, error) {
 	s, err := tokenSwitch(spec, pathOf(config), 0, 0)
 	if err != nil || spec.Name() != "expresspass" {

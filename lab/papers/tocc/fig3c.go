@@ -13,8 +13,10 @@ func fig3cSetting(s experiment.Scale) setting {
 // fig3c: total volume control and none.
 var fig3c = &experiment.Experiment{
 	ID: "tocc/fig3c", Seeds: one,
-	Cells: func(s experiment.Scale) []experiment.Cell { return fig3cSetting(s).cells(scheduled, endless) },
-	Run:   serve,
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return fig3cSetting(s).cells(scheduled, endless)
+	},
+	Run: serve,
 	Judge: func(r *experiment.Results) {
 		m := fig3cSetting(r.Scale)
 		with, without := m.row(r, scheduled), m.row(r, endless)
@@ -30,7 +32,8 @@ var fig3c = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		m, of := fig3cSetting(r.Scale), []scheme{scheduled, endless}
 		return []figure.Figure{
-			m.bars(r, "mean", "Mean completion time by class, Web Server", of, meanFCT), m.bars(r, "p99", "99th percentile by class, Web Server", of, p99FCT),
+			m.bars(r, "mean", "Mean completion time by class, Web Server", of, meanFCT), m.bars(r,
+				"p99", "99th percentile by class, Web Server", of, p99FCT),
 			tokenTable(r, "Total volume control, and none; Web Server", of, m),
 		}
 	},

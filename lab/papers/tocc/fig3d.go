@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// unequal is flows of Web Server between eight pairs of hosts through one link, of which every other pair is ten times as
-// far apart as the others.
+// unequal is flows of Web Server between eight pairs of hosts through one link, of which every
+// other pair is ten times as far apart as the others.
 type unequal struct {
 	Spec  string // of package tocc
 	Rate  units.BitRate
@@ -28,25 +28,33 @@ const farAway = 10 * baseRTT
 var fig3d = &experiment.Experiment{
 	ID: "tocc/fig3d",
 	Cells: func(s experiment.Scale) []experiment.Cell {
-		u := unequal{Rate: experiment.At(s, 100*units.Gbps, 10*units.Gbps), Flows: experiment.At(s, 20_000, 500)}
+		u := unequal{Rate: experiment.At(s, 100*units.Gbps, 10*units.Gbps),
+			Flows: experiment.At(s, 20_000, 500)}
 		without, with := u, u
 		without.Spec, with.Spec = twoPackets+",cc=none", twoPackets+","+dcqcnSet(1).onTokens()
-		return []experiment.Cell{{Name: "without token CC", Params: without}, {Name: "with token CC", Params: with}}
+		return []experiment.Cell{{Name: "without token CC", Params: without},
+			{Name: "with token CC", Params: with}}
 	},
 	Run: func(j *experiment.Job) error { return j.Params.(unequal).simulate(j) },
 	Judge: func(r *experiment.Results) {
 		without, with := r.Cell("without token CC"), r.Cell("with token CC")
-		r.Claim("small-flows", without.Values("small slowdown").Mean()/with.Values("small slowdown").Mean())
-		r.Note("small-flows", "tokens that are held up at random, in a leaf-spine network, are left out")
+		r.Claim("small-flows",
+			without.Values("small slowdown").Mean()/with.Values("small slowdown").Mean())
+		r.Note("small-flows",
+			"tokens that are held up at random, in a leaf-spine network, are left out")
 		r.Claim("queue", without.Values("mean queue").Mean()/with.Values("mean queue").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		slowdown := figure.Bars("slowdown", "Slowdown of flows below 100 KB, round trips of 5.3 and 53 µs", "slowdown", "mean", "p99")
-		queue := figure.Bars("queue", "Queue of data at the bottleneck", "queue (KB)", "mean", "p99")
+		slowdown := figure.Bars("slowdown",
+			"Slowdown of flows below 100 KB, round trips of 5.3 and 53 µs", "slowdown", "mean",
+			"p99")
+		queue := figure.Bars("queue", "Queue of data at the bottleneck", "queue (KB)", "mean",
+			"p99")
 		for _, c := range r.Cells() {
 			v := c.Values("small slowdown")
 			slowdown.Heights(c.Name, v.Mean(), v.Percentile(99))
-			queue.Heights(c.Name, c.Values("mean queue").Mean()/1e3, c.Values("p99 queue").Mean()/1e3)
+			queue.Heights(c.Name, c.Values("mean queue").Mean()/1e3,
+				c.Values("p99 queue").Mean()/1e3)
 		}
 		return []figure.Figure{slowdown, queue}
 	},
@@ -57,7 +65,8 @@ func (u unequal) simulate(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	switches, err := tokenSwitch(spec, cc.Path{LineRate: u.Rate, BaseRTT: baseRTT, Payload: payload}, 0, 0)
+	switches, err := tokenSwitch(spec, cc.Path{LineRate: u.Rate, BaseRTT: baseRTT,
+		Payload: payload}, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -72,15 +81,19 @@ func (u unequal) simulate(j *experiment.Job) error {
 	}
 	const load = 0.8
 	capacity := float64(u.Rate) * sizes.Mean() / meanOnWire(sizes)
-	span := units.Duration(float64(u.Flows) * sizes.Mean() * 8 / (load * capacity) * float64(units.Second))
+	span := units.Duration(float64(u.Flows) * sizes.Mean() * 8 / (load * capacity) *
+		float64(units.Second))
 	traffic, err := workload.Poisson{
-		Hosts: pairs, Rate: units.BitRate(capacity / pairs), Load: load, Sizes: sizes, Until: units.Time(span), Seed: j.Seed,
+		Hosts: pairs, Rate: units.BitRate(capacity / pairs), Load: load, Sizes: sizes,
+		Until: units.Time(span), Seed: j.Seed,
 	}.Source()
 	if err != nil {
 		return err
 	}
 	s := tokenScenario(j, span, opposite{traffic})
-	s.Topology = sim.Custom(func(p fabric.Parts) *fabric.Network { return twoRTTs(p, u.Rate, delay) })
+	s.Topology = sim.Custom(func(p fabric.Parts) *fabric.Network {
+		return twoRTTs(p, u.Rate, delay)
+	})
 	s.Scheme.Switch = *switches
 	s.Scheme.PerFlow = func(*sim.Simulation, workload.Flow) (sim.Service, error) {
 		return sim.Service{Control: open, Admit: admit(spec), AnswerClass: answerClass}, nil
@@ -124,11 +137,16 @@ func twoRTTs(p fabric.Parts, rate units.BitRate, delay units.Duration) *fabric.N
 // tokenScenario serves a source whose flows come for about a span, by selective repeat.
 func tokenScenario(j *experiment.Job, span units.Duration, source workload.Source) sim.Scenario {
 	return sim.Scenario{
-		Hosts:    sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload, Timeout: 12},
-		Scheme:   sim.Scheme{Selective: true},
-		Workload: sim.Workload{Traffic: func(*sim.Simulation) (workload.Source, error) { return source, nil }, Span: span},
-		Probes:   sim.Probes{Progress: func(at units.Duration) { j.Progress(math.Min(0.9, 0.5*float64(at)/float64(span))) }},
-		Seed:     j.Seed, Until: 100*span + units.Second,
+		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload,
+			Timeout: 12},
+		Scheme: sim.Scheme{Selective: true},
+		Workload: sim.Workload{Traffic: func(*sim.Simulation) (workload.Source, error) {
+			return source, nil
+		}, Span: span},
+		Probes: sim.Probes{Progress: func(at units.Duration) {
+			j.Progress(math.Min(0.9, 0.5*float64(at)/float64(span)))
+		}},
+		Seed: j.Seed, Until: 100*span + units.Second,
 	}
 }
 

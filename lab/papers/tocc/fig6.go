@@ -11,7 +11,8 @@ import (
 // Figure 6: token schemes and ToCC, at 100 Gb/s.
 
 // fig6 is one of its parts, but for the claims.
-func fig6(id, title string, at func(experiment.Scale) setting, judge func(r *experiment.Results, of func(scheme) row)) *experiment.Experiment {
+func fig6(id, title string, at func(experiment.Scale) setting,
+	judge func(r *experiment.Results, of func(scheme) row)) *experiment.Experiment {
 	return &experiment.Experiment{
 		ID: id, Seeds: one,
 		Cells: func(s experiment.Scale) []experiment.Cell { return at(s).cells(proactive...) },
@@ -22,14 +23,17 @@ func fig6(id, title string, at func(experiment.Scale) setting, judge func(r *exp
 		Figures: func(r *experiment.Results) []figure.Figure {
 			m := at(r.Scale)
 			return []figure.Figure{
-				slowdownBars(r, "slowdown", title, proactive, m), m.bars(r, "mean", "Mean completion time by class, "+title, proactive, meanFCT),
+				slowdownBars(r, "slowdown", title, proactive, m), m.bars(r, "mean",
+					"Mean completion time by class, "+title, proactive, meanFCT),
 				bufferBars(r, "buffer", title, proactive, m), tokenTable(r, title, proactive, m),
 			}
 		},
 	}
 }
 
-var fig6a = fig6("tocc/fig6a", "Memcached", func(s experiment.Scale) setting { return memcachedAt(s, os100) },
+var fig6a = fig6("tocc/fig6a", "Memcached", func(s experiment.Scale) setting {
+	return memcachedAt(s, os100)
+},
 	func(r *experiment.Results, of func(scheme) row) {
 		r.Claim("unsch-helps", slowdowns(of(scheduled))/slowdowns(of(unscheduled)))
 		r.Claim("beats-ep", slowdowns(of(credits))/slowdowns(of(unscheduled)))
@@ -38,7 +42,9 @@ var fig6a = fig6("tocc/fig6a", "Memcached", func(s experiment.Scale) setting { r
 		}
 	})
 
-var fig6b = fig6("tocc/fig6b", "Cache Follower", func(s experiment.Scale) setting { return followers(s, os100) },
+var fig6b = fig6("tocc/fig6b", "Cache Follower", func(s experiment.Scale) setting {
+	return followers(s, os100)
+},
 	func(r *experiment.Results, of func(scheme) row) {
 		r.Claim("buffer-vs-homa", of(homa).bufmax()/of(unscheduled).bufmax())
 		r.Claim("no-unsch-buffer", of(unscheduled).bufmax()/of(scheduled).bufmax())
@@ -47,12 +53,15 @@ var fig6b = fig6("tocc/fig6b", "Cache Follower", func(s experiment.Scale) settin
 			return
 		}
 		r.Claim("no-unsch-slowdown", slowdowns(of(scheduled))/slowdowns(of(unscheduled)))
-		r.Note("no-unsch-slowdown", "flows below 10 KB, %s of all, take %s times as long without unscheduled packets: they pay the round trip of the RTS, and wait for tokens",
-			digitsText(float64(len(of(scheduled).fct("tiny")))/float64(len(of(scheduled).fct()))), digitsText(mean(of(scheduled).fct("tiny"))/mean(of(unscheduled).fct("tiny"))))
+		r.Note("no-unsch-slowdown", "flows below 10 KB, %s of all, take %s times as long without "+
+			"unscheduled packets: they pay the round trip of the RTS, and wait for tokens",
+			digitsText(float64(len(of(scheduled).fct("tiny")))/float64(len(of(scheduled).fct()))),
+			digitsText(mean(of(scheduled).fct("tiny"))/mean(of(unscheduled).fct("tiny"))))
 		r.Claim("homa-degrades", tails(of(homa))/tails(of(unscheduled)))
 	})
 
-const fewHosts = "300 flows among 16 hosts, one seed: few senders of unscheduled packets meet, and Homa's seven messages that are granted at once are seldom there"
+const fewHosts = "300 flows among 16 hosts, one seed: few senders of unscheduled packets meet, " +
+	"and Homa's seven messages that are granted at once are seldom there"
 
 var fig6c = fig6("tocc/fig6c", "Web Search", searches,
 	func(r *experiment.Results, of func(scheme) row) {
@@ -66,18 +75,28 @@ var fig6c = fig6("tocc/fig6c", "Web Search", searches,
 			least = min(least, tails(of(x)))
 		}
 		r.Claim("tail", tails(of(scheduled))/least)
-		r.Note("tail", "99th percentiles of slowdown: Homa %s, ExpressPass %s, EP+Aeolus %s, ToCC %s, without unscheduled packets %s", digitsText(tails(of(homa))), digitsText(tails(of(credits))),
-			digitsText(tails(of(aeolus))), digitsText(tails(of(unscheduled))), digitsText(tails(of(scheduled))))
+		r.Note("tail", "99th percentiles of slowdown: Homa %s, ExpressPass %s, EP+Aeolus %s, "+
+			"ToCC %s, without unscheduled packets %s", digitsText(tails(of(homa))),
+			digitsText(tails(of(credits))),
+			digitsText(tails(of(aeolus))), digitsText(tails(of(unscheduled))),
+			digitsText(tails(of(scheduled))))
 	})
 
 var fig6d = fig6("tocc/fig6d", "Web Server and incasts", mix,
 	func(r *experiment.Results, of func(scheme) row) {
 		r.Claim("low-buffer", of(unscheduled).bufmax()/of(scheduled).bufmax())
-		least := func(quantity func(row) float64) float64 { return min(quantity(of(credits)), quantity(of(aeolus))) }
+		least := func(quantity func(row) float64) float64 {
+			return min(quantity(of(credits)),
+				quantity(of(aeolus)))
+		}
 		ours := func(quantity func(row) float64) claims.Value {
 			return claims.Number(quantity(of(scheduled)) / least(quantity))
 		}
-		r.Claim("fct-vs-ep", claims.Value{}.With("mean", ours(meanFCT())).With("p99", ours(p99FCT())))
-		r.Note("fct-vs-ep", "mean completion times in µs: ToCC w/o unsch %s, ExpressPass %s, EP+Aeolus %s. Aeolus sends in the first round trip, where there is room most of the time",
-			digitsText(1e6*meanFCT()(of(scheduled))), digitsText(1e6*meanFCT()(of(credits))), digitsText(1e6*meanFCT()(of(aeolus))))
+		r.Claim("fct-vs-ep", claims.Value{}.With("mean", ours(meanFCT())).With("p99",
+			ours(p99FCT())))
+		r.Note("fct-vs-ep", "mean completion times in µs: ToCC w/o unsch %s, ExpressPass %s, "+
+			"EP+Aeolus %s. Aeolus sends in the first round trip, where there is room most of the "+
+			"time",
+			digitsText(1e6*meanFCT()(of(scheduled))), digitsText(1e6*meanFCT()(of(credits))),
+			digitsText(1e6*meanFCT()(of(aeolus))))
 	})

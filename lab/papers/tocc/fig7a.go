@@ -12,14 +12,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dcqcnCell is a set of parameters, where switches mark, and how far apart the CNPs of a flow are at least.
+// dcqcnCell is a set of parameters, where switches mark, and how far apart the CNPs of a flow are
+// at least.
 type dcqcnCell struct {
 	Set   dcqcnSet
 	Marks marks
 	CNPs  units.Duration
 }
 
-func (c dcqcnCell) name() string { return fmt.Sprintf("set %d, %v, CNPs %v", c.Set, c.Marks, c.CNPs) }
+func (c dcqcnCell) name() string {
+	return fmt.Sprintf("set %d, %v, CNPs %v", c.Set, c.Marks, c.CNPs)
+}
 
 func dcqcnCells(cells ...dcqcnCell) (out []experiment.Cell) {
 	for _, c := range cells {
@@ -28,8 +31,8 @@ func dcqcnCells(cells ...dcqcnCell) (out []experiment.Cell) {
 	return out
 }
 
-// What the paper does not say: DCQCN's own interval of CNPs (section 3.1 of its paper) and the marks that ToCC recommends
-// are what claims are about.
+// What the paper does not say: DCQCN's own interval of CNPs (section 3.1 of its paper) and the
+// marks that ToCC recommends are what claims are about.
 var (
 	firstSet  = dcqcnCell{1, lowMarks, cc.CNPInterval}
 	secondSet = dcqcnCell{2, lowMarks, cc.CNPInterval}
@@ -39,16 +42,19 @@ var (
 var fig7a = &experiment.Experiment{
 	ID: "tocc/fig7a",
 	Cells: func(experiment.Scale) []experiment.Cell {
-		return dcqcnCells(firstSet, dcqcnCell{1, lowMarks, nicCNPs}, dcqcnCell{1, highMarks, cc.CNPInterval})
+		return dcqcnCells(firstSet, dcqcnCell{1, lowMarks, nicCNPs},
+			dcqcnCell{1, highMarks, cc.CNPInterval})
 	},
 	Run: runDCQCN,
 	Judge: func(r *experiment.Results) {
 		first, often := r.Cell(firstSet.name()), r.Cell(dcqcnCell{1, lowMarks, nicCNPs}.name())
 		r.Claim("rate-spread", first.Values("spread").Mean())
-		r.Note("rate-spread", "CNPs of a flow are 50 µs apart at least, as in DCQCN's paper; ToCC's does not say. With the 4 µs of NICs all flows hear of congestion "+
+		r.Note("rate-spread", "CNPs of a flow are 50 µs apart at least, as in DCQCN's paper; "+
+			"ToCC's does not say. With the 4 µs of NICs all flows hear of congestion "+
 			"at once and stay in step: %.2f", often.Values("spread").Mean())
 		r.Claim("buffer", units.Bytes(first.Values("bufmax").Max()))
-		r.Note("buffer", "PFC is what ends it: each of eight ports may take an eighth of what is free of 32 MB. With CNPs each 4 µs %.1f MB", often.Values("bufmax").Max()/1e6)
+		r.Note("buffer", "PFC is what ends it: each of eight ports may take an eighth of what is "+
+			"free of 32 MB. With CNPs each 4 µs %.1f MB", often.Values("bufmax").Max()/1e6)
 		r.Claim("throughput-dips", first.Values("dip").Mean())
 	},
 	Figures: dcqcnFigures,
@@ -93,10 +99,11 @@ func (cell dcqcnCell) simulate(j *experiment.Job) error {
 	return nil
 }
 
-// losslessSwitch is a switch of the reactive schemes: PFC, and 32 MB at 100 Gb/s, of which frames from a port may take
-// an eighth of what is free (HPCC's simulator).
+// losslessSwitch is a switch of the reactive schemes: PFC, and 32 MB at 100 Gb/s, of which frames
+// from a port may take an eighth of what is free (HPCC's simulator).
 func losslessSwitch(c sim.Bottleneck, m marks) *fabric.SwitchConfig {
-	s := fabric.HPCCSwitch(units.Bytes(atRate(32e6, c.Rate)), 1./8, m.ecn(25*units.Gbps), c.Delay, 0)
+	s := fabric.HPCCSwitch(units.Bytes(atRate(32e6, c.Rate)), 1./8, m.ecn(25*units.Gbps), c.Delay,
+		0)
 	of := s.Queues
 	s.Queues = func(r units.BitRate) fabric.Queues {
 		qs := of(r)
@@ -106,7 +113,8 @@ func losslessSwitch(c sim.Bottleneck, m marks) *fabric.SwitchConfig {
 	return &s
 }
 
-// differ is how far two runs are apart: the largest |log ratio| of spread, fullest buffer and mean use of the link.
+// differ is how far two runs are apart: the largest |log ratio| of spread, fullest buffer and mean
+// use of the link.
 func differ(a, b experiment.Pool, more float64) float64 {
 	ratio := func(name string, more float64) float64 {
 		return math.Abs(math.Log((a.Values(name).Mean() + more) / (b.Values(name).Mean() + more)))
@@ -120,10 +128,12 @@ func dcqcnFigures(r *experiment.Results) []figure.Figure {
 
 // flowFigures draws the goodput of each flow in each cell, and the buffers of all.
 func flowFigures(r *experiment.Results, what string) (out []figure.Figure) {
-	buffer := figure.Lines("buffer", "Buffer in use, eight flows of "+what+" through one link", "time (ms)", "buffer (MB)")
+	buffer := figure.Lines("buffer", "Buffer in use, eight flows of "+what+" through one link",
+		"time (ms)", "buffer (MB)")
 	for i, c := range r.Cells() {
 		first := c.Seeds()[0]
-		goodput := figure.Lines(fmt.Sprintf("goodput-%d", i+1), "Goodput of eight flows, "+what+", "+c.Name, "time (ms)", "goodput (Gb/s)")
+		goodput := figure.Lines(fmt.Sprintf("goodput-%d", i+1),
+			"Goodput of eight flows, "+what+", "+c.Name, "time (ms)", "goodput (Gb/s)")
 		for k := range pairs {
 			s := first.Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9)
 			goodput.Add(fmt.Sprintf("flow %d", k+1), s.X, s.Y)

@@ -9,7 +9,8 @@ import (
 var fig7b = &experiment.Experiment{
 	ID: "tocc/fig7b",
 	Cells: func(experiment.Scale) []experiment.Cell {
-		return dcqcnCells(firstSet, secondSet, dcqcnCell{2, lowMarks, nicCNPs}, dcqcnCell{2, highMarks, cc.CNPInterval})
+		return dcqcnCells(firstSet, secondSet, dcqcnCell{2, lowMarks, nicCNPs},
+			dcqcnCell{2, highMarks, cc.CNPInterval})
 	},
 	Run: runDCQCN,
 	Judge: func(r *experiment.Results) {
@@ -17,8 +18,11 @@ var fig7b = &experiment.Experiment{
 		r.Claim("converges", experiment.Seconds(second.Values("converges").Max()))
 		r.Claim("buffer-varies", second.Values("varies").Mean())
 		r.Claim("differs", differ(first, second, 0))
-		r.Note("differs", "both sets fill the buffer until PFC stops them, and spread alike; what differs is how long it lasts: rates stay near their share after %v against %v, "+
-			"and a twentieth of the time the link is used less than %.2f against %.2f", experiment.Seconds(first.Values("converges").Max()), experiment.Seconds(second.Values("converges").Max()),
+		r.Note("differs", "both sets fill the buffer until PFC stops them, and spread alike; "+
+			"what differs is how long it lasts: rates stay near their share after %v against %v, "+
+			"and a twentieth of the time the link is used less than %.2f against %.2f",
+			experiment.Seconds(first.Values("converges").Max()),
+			experiment.Seconds(second.Values("converges").Max()),
 			1-first.Values("dip").Mean(), 1-second.Values("dip").Mean())
 	},
 	Figures: dcqcnFigures,

@@ -6,12 +6,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig7c: the eight flows with tokens, and nothing that controls those. One way is as figure 7a has it; with flows
-// both ways nothing of the link is left over once tokens have their share.
+// fig7c: the eight flows with tokens, and nothing that controls those. One way is as figure 7a has
+// it; with flows both ways nothing of the link is left over once tokens have their share.
 var fig7c = &experiment.Experiment{
 	ID: "tocc/fig7c",
 	Cells: func(s experiment.Scale) []experiment.Cell {
-		return append(tokenCells(withoutCC(s, oneWay), withoutCC(s, exactly), withoutCC(s, bothWays)), dcqcnCells(firstSet)...)
+		return append(tokenCells(withoutCC(s, oneWay), withoutCC(s, exactly),
+			withoutCC(s, bothWays)), dcqcnCells(firstSet)...)
 	},
 	Run: runEight,
 	Judge: func(r *experiment.Results) {
@@ -24,10 +25,14 @@ var fig7c = &experiment.Experiment{
 			return c.Values("later").Mean() / c.Values("peak").Mean()
 		}
 		r.Claim("standing", standing(exactly))
-		r.Note("standing", "with a limiter at the data's rate: what tokens of others would take drains the queue else (%.2f). With flows both ways, whose ACKs nobody sets anything aside for, "+
+		r.Note("standing", "with a limiter at the data's rate: what tokens of others would take "+
+			"drains the queue else (%.2f). With flows both ways, whose ACKs nobody sets anything "+
+			"aside for, "+
 			"it is %.2f", standing(oneWay), standing(bothWays))
 	},
-	Figures: func(r *experiment.Results) []figure.Figure { return flowFigures(r, "tokens without CC, and DCQCN") },
+	Figures: func(r *experiment.Results) []figure.Figure {
+		return flowFigures(r, "tokens without CC, and DCQCN")
+	},
 }
 
 // way is where flows go, and what tokens leave.

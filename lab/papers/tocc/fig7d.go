@@ -12,28 +12,39 @@ var fig7d = &experiment.Experiment{
 	ID: "tocc/fig7d",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return append(tokenCells(
-			withCC(s, 1, oneWay), withCC(s, 2, oneWay), withCC(s, 1, exactly), withoutCC(s, exactly), withCC(s, 1, bothWays), withoutCC(s, bothWays),
+			withCC(s, 1, oneWay), withCC(s, 2, oneWay), withCC(s, 1, exactly), withoutCC(s,
+				exactly), withCC(s, 1, bothWays), withoutCC(s, bothWays),
 		), dcqcnCells(firstSet, secondSet)...)
 	},
 	Run: runEight,
 	Judge: func(r *experiment.Results) {
-		cell := func(set dcqcnSet, w way) experiment.Pool { return r.Cell(withCC(r.Scale, set, w).Name) }
+		cell := func(set dcqcnSet, w way) experiment.Pool {
+			return r.Cell(withCC(r.Scale, set, w).Name)
+		}
 		drains := func(w way) float64 {
 			return cell(1, w).Values("later").Mean() / r.Cell(string(w)).Values("later").Mean()
 		}
 		r.Claim("drains", drains(exactly))
-		r.Note("drains", "with a limiter at the data's rate, since the queue drains without token CC else. With flows both ways %.2f: then data and ACKs are more than the link carries, "+
+		r.Note("drains", "with a limiter at the data's rate, since the queue drains without "+
+			"token CC else. With flows both ways %.2f: then data and ACKs are more than the link "+
+			"carries, "+
 			"tokens do not queue, and token CC hears nothing", drains(bothWays))
 		r.Claim("full", cell(1, oneWay).Values("full").Mean())
 		tokens := differ(cell(1, oneWay), cell(2, oneWay), 0.05)
 		r.Claim("insensitive", tokens)
 		data := differ(r.Cell(firstSet.name()), r.Cell(secondSet.name()), 0.05)
 		r.Claim("less-than-dcqcn", tokens/data)
-		r.Note("less-than-dcqcn", "%.3f for tokens, %.3f for DCQCN, whose sets fill the buffer to where PFC stops them and spread rates alike (figure 7b): neither number says much. What the sets do "+
-			"to throughput does: DCQCN leaves 1 - p5 of it at %.2f and %.2f, tokens at %.2f and %.2f", tokens, data, r.Cell(firstSet.name()).Values("dip").Mean(), r.Cell(secondSet.name()).Values("dip").Mean(),
+		r.Note("less-than-dcqcn", "%.3f for tokens, %.3f for DCQCN, whose sets fill the buffer "+
+			"to where PFC stops them and spread rates alike (figure 7b): neither number says "+
+			"much. What the sets do "+
+			"to throughput does: DCQCN leaves 1 - p5 of it at %.2f and %.2f, tokens at %.2f and "+
+			"%.2f", tokens, data, r.Cell(firstSet.name()).Values("dip").Mean(),
+			r.Cell(secondSet.name()).Values("dip").Mean(),
 			1-cell(1, oneWay).Values("full").Mean(), 1-cell(2, oneWay).Values("full").Mean())
 	},
-	Figures: func(r *experiment.Results) []figure.Figure { return flowFigures(r, "tokens under DCQCN, and DCQCN") },
+	Figures: func(r *experiment.Results) []figure.Figure {
+		return flowFigures(r, "tokens under DCQCN, and DCQCN")
+	},
 }
 
 // withCC is tokens under DCQCN.

@@ -9,8 +9,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Figure 8: flows of a web server and incasts in a network that blocks nothing. Several experiments look at the same
-// runs. At full scale the flows are those of half a millisecond, with one round of the incast in them.
+// Figure 8: flows of a web server and incasts in a network that blocks nothing. Several experiments
+// look at the same runs. At full scale the flows are those of half a millisecond, with one round of
+// the incast in them.
 
 // mix is the setting with incasts of 30 to 40 MTUs from every host.
 func mix(s experiment.Scale) setting {
@@ -49,31 +50,46 @@ var fig8ab = &experiment.Experiment{
 			With("p99", claims.Number(p99FCT()(ours)/m.least(r, p99FCT(), reactive...))))
 		noteBest(r, m)
 		r.Claim("with-unsch", of(unscheduled)/m.least(r, meanFCT(), reactive...))
-		r.Claim("order-rcc", each([]scheme{hpcc, timely}, func(x scheme) float64 { return of(x) / of(dcqcn) }))
+		r.Claim("order-rcc", each([]scheme{hpcc, timely}, func(x scheme) float64 {
+			return of(x) / of(dcqcn)
+		}))
 		r.Claim("large-hurt", each([]scheme{hpcc, timely}, func(x scheme) float64 {
-			return of(x, "medium", "large") / of(dcqcn, "medium", "large") / (of(x, "tiny", "small") / of(dcqcn, "tiny", "small"))
+			return of(x, "medium", "large") / of(dcqcn, "medium",
+				"large") / (of(x, "tiny", "small") / of(dcqcn, "tiny", "small"))
 		}))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		m := mix(r.Scale)
 		return []figure.Figure{
-			m.bars(r, "mean", "Mean completion time by class, incast of 30-40 MTU a sender", compared, meanFCT),
-			m.bars(r, "p99", "99th percentile by class, incast of 30-40 MTU a sender", compared, p99FCT),
-			table(r, "schemes", "Flows of the web server, and one round of incasts of 30-40 MTU a sender", withOften, m),
+			m.bars(r, "mean", "Mean completion time by class, incast of 30-40 MTU a sender",
+				compared, meanFCT),
+			m.bars(r, "p99", "99th percentile by class, incast of 30-40 MTU a sender", compared,
+				p99FCT),
+			table(r, "schemes", "Flows of the web server, and one round of incasts of 30-40 MTU "+
+				"a sender", withOften, m),
 		}
 	},
 }
 
 // noteBest says where tokens gain and where they lose, and how it is with the other DCQCN.
 func noteBest(r *experiment.Results, m setting) {
-	to := func(of func(row) float64) float64 { return of(m.row(r, scheduled)) / of(m.row(r, dcqcn)) }
+	to := func(of func(row) float64) float64 {
+		return of(m.row(r, scheduled)) / of(m.row(r,
+			dcqcn))
+	}
 	nics := []scheme{often, timely, hpcc}
-	r.Note("best", "against DCQCN, which comes out best: flows below 100 KB take %.2f of its time on average, those to the host of the incasts %.2f, the p99 below 100 KB is %.2f; "+
-		"but flows from 100 KB on, which the mean is made of, take %.2f. With %.2g of their wire used, links have %.0f %% less room where tokens and RTSs go too, "+
-		"and who shares by turns pays 1/(1-load) for it (a guess that fits). Against DCQCN with CNPs each 4 µs, as NICs and the paper's simulator have them, TIMELY and HPCC "+
+	r.Note("best", "against DCQCN, which comes out best: flows below 100 KB take %.2f of its "+
+		"time on average, those to the host of the incasts %.2f, the p99 below 100 KB is %.2f; "+
+		"but flows from 100 KB on, which the mean is made of, take %.2f. With %.2g of their wire "+
+		"used, links have %.0f %% less room where tokens and RTSs go too, "+
+		"and who shares by turns pays 1/(1-load) for it (a guess that fits). Against DCQCN with "+
+		"CNPs each 4 µs, as NICs and the paper's simulator have them, TIMELY and HPCC "+
 		"it is %.2f of the mean and %.2f of the p99",
-		to(meanFCT("tiny", "small")), to(func(x row) float64 { return mean(x.Values("victims")) }), to(p99FCT("tiny", "small")), to(meanFCT("medium", "large")),
-		m.Traffic.Load, 100*tokenShare, meanFCT()(m.row(r, scheduled))/m.least(r, meanFCT(), nics...), p99FCT()(m.row(r, scheduled))/m.least(r, p99FCT(), nics...))
+		to(meanFCT("tiny", "small")), to(func(x row) float64 {
+			return mean(x.Values("victims"))
+		}), to(p99FCT("tiny", "small")), to(meanFCT("medium", "large")),
+		m.Traffic.Load, 100*tokenShare, meanFCT()(m.row(r, scheduled))/m.least(r, meanFCT(),
+			nics...), p99FCT()(m.row(r, scheduled))/m.least(r, p99FCT(), nics...))
 }
 
 var fig8cf = &experiment.Experiment{
@@ -87,23 +103,34 @@ var fig8cf = &experiment.Experiment{
 		m, ours := mixLarger(r.Scale), mixLarger(r.Scale).row(r, scheduled)
 		r.Claim("nonincast", meanFCT()(ours)/m.least(r, meanFCT(), reactive...))
 		r.Claim("incast-ok", meanFCT("incast")(ours)/m.least(r, meanFCT("incast"), reactive...))
-		grows := func(x scheme) float64 { return mean(m.row(r, x).fct()) / mean(mix(r.Scale).row(r, x).fct()) }
+		grows := func(x scheme) float64 {
+			return mean(m.row(r, x).fct()) / mean(mix(r.Scale).row(r, x).fct())
+		}
 		r.Claim("timely-degrades", grows(timely)/grows(dcqcn))
 		last := func(x scheme) float64 { return 1e6 * m.row(r, x).Values("incast").Max() }
-		r.Note("incast-ok", "tokens go by turns, so that all flows of an incast end together, at %.2f of the time of the last on average; under DCQCN and TIMELY they end one after "+
-			"the other, at %.2f and %.2f. The last one ends after %.0f µs, under DCQCN after %.0f, under TIMELY %.0f, under HPCC %.0f. Other flows to the same host, whose turns come "+
+		r.Note("incast-ok", "tokens go by turns, so that all flows of an incast end together, at "+
+			"%.2f of the time of the last on average; under DCQCN and TIMELY they end one after "+
+			"the other, at %.2f and %.2f. The last one ends after %.0f µs, under DCQCN after "+
+			"%.0f, under TIMELY %.0f, under HPCC %.0f. Other flows to the same host, whose turns "+
+			"come "+
 			"among theirs, take %.2f of their time under DCQCN",
-			1e6*meanFCT("incast")(ours)/last(scheduled), 1e6*meanFCT("incast")(m.row(r, dcqcn))/last(dcqcn), 1e6*meanFCT("incast")(m.row(r, timely))/last(timely),
-			last(scheduled), last(dcqcn), last(timely), last(hpcc), mean(ours.Values("victims"))/mean(m.row(r, dcqcn).Values("victims")))
-		r.Note("timely-degrades", "both degrade, TIMELY to %.2f and DCQCN to %.2f of their times with the smaller incast, in the queue of the incast and behind PFC, "+
-			"which pauses ports for %.2g and %.2g of the time; what DCQCN had was less", grows(timely), grows(dcqcn),
+			1e6*meanFCT("incast")(ours)/last(scheduled), 1e6*meanFCT("incast")(m.row(r, dcqcn))/
+				last(dcqcn), 1e6*meanFCT("incast")(m.row(r, timely))/last(timely),
+			last(scheduled), last(dcqcn), last(timely), last(hpcc),
+			mean(ours.Values("victims"))/mean(m.row(r, dcqcn).Values("victims")))
+		r.Note("timely-degrades", "both degrade, TIMELY to %.2f and DCQCN to %.2f of their times "+
+			"with the smaller incast, in the queue of the incast and behind PFC, "+
+			"which pauses ports for %.2g and %.2g of the time; what DCQCN had was less",
+			grows(timely), grows(dcqcn),
 			m.row(r, timely).Values("paused").Mean(), m.row(r, dcqcn).Values("paused").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		m := mixLarger(r.Scale)
 		return []figure.Figure{
-			m.bars(r, "mean", "Mean completion time by class, incast of 90-120 MTU a sender", compared, meanFCT),
-			table(r, "schemes", "Flows of the web server, and one round of incasts of 90-120 MTU a sender", withOften, m),
+			m.bars(r, "mean", "Mean completion time by class, incast of 90-120 MTU a sender",
+				compared, meanFCT),
+			table(r, "schemes", "Flows of the web server, and one round of incasts of 90-120 MTU "+
+				"a sender", withOften, m),
 		}
 	},
 }
@@ -132,15 +159,20 @@ var fig8de = &experiment.Experiment{
 		r.Claim("more-with-speed", gain(100*units.Gbps)/gain(10*units.Gbps))
 		victims := func(rate units.BitRate) float64 {
 			m := mixAt(r.Scale, rate)
-			return mean(m.row(r, unscheduled).Values("victims")) / mean(m.row(r, scheduled).Values("victims"))
+			return mean(m.row(r, unscheduled).Values("victims")) / mean(m.row(r,
+				scheduled).Values("victims"))
 		}
 		tail := func(rate units.BitRate) float64 {
 			m := mixAt(r.Scale, rate)
-			return p99FCT("tiny", "small")(m.row(r, unscheduled)) / p99FCT("tiny", "small")(m.row(r, scheduled))
+			return p99FCT("tiny", "small")(m.row(r, unscheduled)) / p99FCT("tiny",
+				"small")(m.row(r, scheduled))
 		}
-		r.Note("more-with-speed", "ToCC's mean is %.2f of ToCC's w/o unsch at 100 Gb/s, %.2f at 10: one host of all has incasts, and to the others' flows what counts is "+
-			"the round trip of the RTS. For flows to that host it is %.2f at 100 Gb/s and %.2f at 10, of the p99 of flows below 100 KB %.2f and %.2f",
-			gain(100*units.Gbps), gain(10*units.Gbps), victims(100*units.Gbps), victims(10*units.Gbps), tail(100*units.Gbps), tail(10*units.Gbps))
+		r.Note("more-with-speed", "ToCC's mean is %.2f of ToCC's w/o unsch at 100 Gb/s, %.2f at "+
+			"10: one host of all has incasts, and to the others' flows what counts is "+
+			"the round trip of the RTS. For flows to that host it is %.2f at 100 Gb/s and %.2f "+
+			"at 10, of the p99 of flows below 100 KB %.2f and %.2f",
+			gain(100*units.Gbps), gain(10*units.Gbps), victims(100*units.Gbps),
+			victims(10*units.Gbps), tail(100*units.Gbps), tail(10*units.Gbps))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var figures []figure.Figure
@@ -148,8 +180,10 @@ var fig8de = &experiment.Experiment{
 		for _, rate := range fig8deRates {
 			m := mixAt(r.Scale, rate)
 			all = append(all, m)
-			figures = append(figures, m.bars(r, fmt.Sprintf("mean-%dg", rate/units.Gbps), fmt.Sprintf("Mean completion time by class, hosts of %v", rate), compared, meanFCT))
+			figures = append(figures, m.bars(r, fmt.Sprintf("mean-%dg", rate/units.Gbps),
+				fmt.Sprintf("Mean completion time by class, hosts of %v", rate), compared, meanFCT))
 		}
-		return append(figures, table(r, "schemes", "Flows of the web server, and one round of incasts of 30-40 MTU a sender", compared, all...))
+		return append(figures, table(r, "schemes", "Flows of the web server, and one round of "+
+			"incasts of 30-40 MTU a sender", compared, all...))
 	},
 }

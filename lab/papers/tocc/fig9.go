@@ -39,13 +39,15 @@ var fig9a = &experiment.Experiment{
 	},
 }
 
-// fig9bcSettings are Cache Follower and Web Search. The small network has one uplink of eight hosts.
+// fig9bcSettings are Cache Follower and Web Search. The small network has one uplink of eight
+// hosts.
 func fig9bcSettings(s experiment.Scale) []setting {
 	n := networkAt(s, os100)
 	if s == experiment.Small {
 		n.Name, n.Spines = n.Name+" 8:1", 1
 	}
-	return []setting{{n, flows(s, cacheFollower, 0.8, 1500, 300)}, {n, flows(s, webSearch, 0.8, 800, 300)}}
+	return []setting{{n, flows(s, cacheFollower, 0.8, 1500, 300)},
+		{n, flows(s, webSearch, 0.8, 800, 300)}}
 }
 
 var fig9bc = &experiment.Experiment{
@@ -62,7 +64,8 @@ var fig9bc = &experiment.Experiment{
 		small, tail, hpccBuffer, ourBuffer := 0.0, math.Inf(1), 0.0, 0.0
 		for _, m := range fig9bcSettings(r.Scale) {
 			ours, below := m.row(r, scheduled), meanFCT("tiny", "small", "medium")
-			hpccBuffer = max(hpccBuffer, m.row(r, hpcc).bufmax()/m.least(r, row.bufmax, dcqcn, timely))
+			hpccBuffer = max(hpccBuffer, m.row(r, hpcc).bufmax()/m.least(r, row.bufmax, dcqcn,
+				timely))
 			small = max(small, below(ours)/m.least(r, below, dcqcn, timely))
 			tail = min(tail, p99(m.row(r, hpcc).fct("large"))/p99(ours.fct("large")))
 			ourBuffer = max(ourBuffer, ours.bufmax()/m.row(r, dcqcn).bufmax())
@@ -70,11 +73,16 @@ var fig9bc = &experiment.Experiment{
 		var notes []string
 		for _, m := range fig9bcSettings(r.Scale) {
 			to := func(classes ...string) float64 {
-				return meanFCT(classes...)(m.row(r, scheduled)) / m.least(r, meanFCT(classes...), dcqcn, timely)
+				return meanFCT(classes...)(m.row(r, scheduled)) / m.least(r, meanFCT(classes...),
+					dcqcn, timely)
 			}
-			notes = append(notes, fmt.Sprintf("%s %.2f (below 10 KB %.2f, to 100 KB %.2f, to 1 MB %.2f)", m.Traffic.Workload, to("tiny", "small", "medium"), to("tiny"), to("small"), to("medium")))
+			notes = append(notes,
+				fmt.Sprintf("%s %.2f (below 10 KB %.2f, to 100 KB %.2f, to 1 MB %.2f)",
+					m.Traffic.Workload, to("tiny", "small", "medium"), to("tiny"), to("small"),
+					to("medium")))
 		}
-		r.Note("small-flows", "by workload, of the better of DCQCN and TIMELY: %s. An RTS costs every flow a round trip of 5 µs, which flows that find "+
+		r.Note("small-flows", "by workload, of the better of DCQCN and TIMELY: %s. An RTS costs "+
+			"every flow a round trip of 5 µs, which flows that find "+
 			"no queue do not get back, and the larger ones of these share with the largest by turns", strings.Join(notes, "; "))
 		r.Claim("hpcc-buffer", hpccBuffer)
 		r.Claim("small-flows", small)
@@ -84,10 +92,14 @@ var fig9bc = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		m := fig9bcSettings(r.Scale)
 		return []figure.Figure{
-			m[0].bars(r, "mean-cache-follower", "Mean completion time by class, Cache Follower", compared, meanFCT),
-			m[0].bars(r, "p99-cache-follower", "99th percentile by class, Cache Follower", compared, p99FCT),
-			m[1].bars(r, "mean-web-search", "Mean completion time by class, Web Search", compared, meanFCT),
-			m[1].bars(r, "p99-web-search", "99th percentile by class, Web Search", compared, p99FCT),
+			m[0].bars(r, "mean-cache-follower", "Mean completion time by class, Cache Follower",
+				compared, meanFCT),
+			m[0].bars(r, "p99-cache-follower", "99th percentile by class, Cache Follower", compared,
+				p99FCT),
+			m[1].bars(r, "mean-web-search", "Mean completion time by class, Web Search", compared,
+				meanFCT),
+			m[1].bars(r, "p99-web-search", "99th percentile by class, Web Search", compared,
+				p99FCT),
 			table(r, "schemes", "Load 0.8 of what the core carries", compared, m...),
 		}
 	},

@@ -58,8 +58,8 @@ func headlineSettings(s experiment.Scale) []setting {
 	return all
 }
 
-// headlineSchemes are those that are compared in a setting: those of figure 6d, too, where incasts are the smaller ones
-// and links fast.
+// headlineSchemes are those that are compared in a setting: those of figure 6d, too, where incasts
+// are the smaller ones and links fast.
 func headlineSchemes(s experiment.Scale, m setting) []scheme {
 	if m == mix(s) {
 		return append(compared[:len(compared):len(compared)], homa, credits, aeolus)

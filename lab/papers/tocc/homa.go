@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Homa's priorities: eight for data, parted between scheduled and unscheduled packets as its authors do for the
-// workload; and one above them for grants and ACKs.
+// Homa's priorities: eight for data, parted between scheduled and unscheduled packets as its
+// authors do for the workload; and one above them for grants and ACKs.
 
 const (
 	// homaControl is the DSCP of grants and ACKs, and homaQueue their queue.
@@ -19,8 +19,8 @@ const (
 	homaReordering = 10 * units.Millisecond
 )
 
-// homaScheduled is how many priorities scheduled packets have, and how many messages a receiver grants at once
-// (HomaSimulation, homaTransportConfig.ini).
+// homaScheduled is how many priorities scheduled packets have, and how many messages a receiver
+// grants at once (HomaSimulation, homaTransportConfig.ini).
 var homaScheduled = map[string]int{memcached: 1, webServer: 6, cacheFollower: 7, webSearch: 7}
 
 // homaClassify reads a queue's number out of DSCP.
@@ -32,7 +32,8 @@ func homaClassify() (queues [64]uint8) {
 	return queues
 }
 
-// homaSettings is Homa's for a workload: unscheduled bytes are parted evenly among their priorities.
+// homaSettings is Homa's for a workload: unscheduled bytes are parted evenly among their
+// priorities.
 func homaSettings(sizes *workload.Sizes, unscheduled units.Bytes, of, levels int) string {
 	settings := fmt.Sprintf("overcommit=%d,token_dscp=%d", of, homaControl)
 	bounds := parted(sizes, unscheduled, levels-of)
@@ -46,8 +47,9 @@ func homaSettings(sizes *workload.Sizes, unscheduled units.Bytes, of, levels int
 	return settings + ",cutoffs=" + strings.Join(texts, "/")
 }
 
-// parted answers the sizes that part flows into n groups of as many bytes each, counting no more than most of a flow:
-// the largest size of each but the last. Where a size alone is more than a group there are fewer.
+// parted answers the sizes that part flows into n groups of as many bytes each, counting no more
+// than most of a flow: the largest size of each but the last. Where a size alone is more than a
+// group there are fewer.
 func parted(sizes *workload.Sizes, most units.Bytes, n int) (bounds []units.Bytes) {
 	const steps = 100_000
 	size := func(i int) units.Bytes { return max(1, sizes.Quantile((float64(i)+0.5)/steps)) }
@@ -58,7 +60,8 @@ func parted(sizes *workload.Sizes, most units.Bytes, n int) (bounds []units.Byte
 	sum := 0.0
 	for i := range steps {
 		s := size(i)
-		if sum += float64(min(s, most)); sum >= total*float64(len(bounds)+1)/float64(n) && len(bounds) < n-1 {
+		if sum += float64(min(s, most)); sum >= total*float64(len(bounds)+1)/float64(n) &&
+			len(bounds) < n-1 {
 			if len(bounds) == 0 || s > bounds[len(bounds)-1] {
 				bounds = append(bounds, s)
 			}

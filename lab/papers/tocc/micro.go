@@ -11,9 +11,12 @@ import (
 )
 
 // microExperiments are those of flows through one link.
-var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3ab, fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC, tokenCC, tokenPriority, toccOffload}
+var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3ab,
+	fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC, tokenCC, tokenPriority,
+	toccOffload}
 
-// The eight flows of figure 7 are between pairs of hosts ("all-to-all") and share the link between two switches.
+// The eight flows of figure 7 are between pairs of hosts ("all-to-all") and share the link between
+// two switches.
 const pairs = 8
 
 // packet is what a full one takes of a link.
@@ -25,7 +28,8 @@ const baseRTT = 5300 * units.Nanosecond
 // eightToOne is what they run in; small ones at a fourth of the rate.
 func eightToOne(j *experiment.Job, until units.Duration) sim.Bottleneck {
 	c := sim.Bottleneck{
-		Seed: j.Seed, Jitter: units.Microsecond, Rate: experiment.At(j.Scale, 100*units.Gbps, 25*units.Gbps), PathMTU: payload,
+		Seed: j.Seed, Jitter: units.Microsecond, Rate: experiment.At(j.Scale, 100*units.Gbps,
+			25*units.Gbps), PathMTU: payload,
 		Chunk: 16 * units.MiB, Until: until, Interval: 50 * units.Microsecond,
 		Place: func(flow int) (int, int) { return flow % pairs, flow % pairs },
 	}
@@ -41,7 +45,8 @@ func atRate(b float64, r units.BitRate) float64 { return b * float64(r) / 100e9 
 // marks are thresholds of ECN in KB at 100 Gb/s.
 type marks struct{ Kmin, Kmax float64 }
 
-// The paper recommends the first (appendix B); HPCC's simulator, which its authors used, has the second.
+// The paper recommends the first (appendix B); HPCC's simulator, which its authors used, has the
+// second.
 var (
 	lowMarks  = marks{22, 85}
 	highMarks = marks{400, 1600}
@@ -50,7 +55,8 @@ var (
 func (m marks) String() string { return fmt.Sprintf("%g/%g KB", m.Kmin, m.Kmax) }
 
 func (m marks) ecn(r units.BitRate) fabric.ECN {
-	return fabric.ECN{Kmin: units.Bytes(atRate(1000*m.Kmin, r)), Kmax: units.Bytes(atRate(1000*m.Kmax, r)), Pmax: 0.2}
+	return fabric.ECN{Kmin: units.Bytes(atRate(1000*m.Kmin, r)),
+		Kmax: units.Bytes(atRate(1000*m.Kmax, r)), Pmax: 0.2}
 }
 
 // dcqcnSet is one of the two sets of parameters (section VI-B, footnote 1).
@@ -74,15 +80,18 @@ func spread(v experiment.Values) float64 { return v.Percentile(95) - v.Percentil
 const bin = 100 * units.Microsecond
 
 // rates is the goodput of each flow in bins, as shares of an equal part of the link.
-func rates(c sim.Bottleneck, flows []*sim.Trace, width, from, to units.Duration) (out experiment.Values) {
+func rates(c sim.Bottleneck, flows []*sim.Trace, width, from,
+	to units.Duration) (out experiment.Values) {
 	for _, f := range flows {
-		out = append(out, binned(f.Goodput, width, from, to).Scaled(float64(len(flows))/c.Capacity())...)
+		out = append(out,
+			binned(f.Goodput, width, from, to).Scaled(float64(len(flows))/c.Capacity())...)
 	}
 	return out
 }
 
 // utilisation is what part of the link's payload all flows had together, in bins.
-func utilisation(c sim.Bottleneck, flows []*sim.Trace, width, from, to units.Duration) experiment.Values {
+func utilisation(c sim.Bottleneck, flows []*sim.Trace, width, from,
+	to units.Duration) experiment.Values {
 	total := make(experiment.Values, int((to-from)/width))
 	for _, f := range flows {
 		for i, v := range binned(f.Goodput, width, from, to) {

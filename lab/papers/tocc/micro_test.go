@@ -16,9 +16,10 @@ import (
 // All but those of whole networks: `make lab-small` runs them.
 func TestMicroExperimentsAtSmallScale(t *testing.T) {
 	labtest.OneGoroutine(t)
-	labtest.Small(t, slices.DeleteFunc(slices.Clone(microExperiments), func(e *experiment.Experiment) bool {
-		return e == tokenCC || e == tokenPriority || e == fig3ab
-	}))
+	labtest.Small(t, slices.DeleteFunc(slices.Clone(microExperiments),
+		func(e *experiment.Experiment) bool {
+			return e == tokenCC || e == tokenPriority || e == fig3ab
+		}))
 }
 
 // steps is a series with a value each microsecond.
@@ -32,7 +33,8 @@ func steps(values ...float64) *fabric.Series {
 
 func TestBinned(t *testing.T) {
 	us := units.Microsecond
-	assert.Equal(t, experiment.Values{1.5, 3.5}, binned(steps(1, 2, 3, 4, 9), 2*us, 0, 5*us), "what is left over is no bin")
+	assert.Equal(t, experiment.Values{1.5, 3.5}, binned(steps(1, 2, 3, 4, 9), 2*us, 0, 5*us),
+		"what is left over is no bin")
 	assert.Equal(t, experiment.Values{2, 3}, binned(steps(1, 2, 3, 4), us, us, 3*us))
 }
 
@@ -53,8 +55,10 @@ func TestWithin(t *testing.T) {
 
 func TestExcursions(t *testing.T) {
 	high := 3*float64(packet) + 1
-	assert.Equal(t, 2., excursions(steps(0, 0, high, high+5, 0, 0, 0, high, 0, 0), 0, 10*units.Microsecond))
-	assert.Zero(t, excursions(steps(100, 400, 100, high+200, 100), 0, 5*units.Microsecond), "not beyond three times the median and three packets")
+	assert.Equal(t, 2., excursions(steps(0, 0, high, high+5, 0, 0, 0, high, 0, 0), 0,
+		10*units.Microsecond))
+	assert.Zero(t, excursions(steps(100, 400, 100, high+200, 100), 0, 5*units.Microsecond),
+		"not beyond three times the median and three packets")
 }
 
 func TestLongestBelow(t *testing.T) {

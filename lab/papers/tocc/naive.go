@@ -6,8 +6,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// remoteGranter is a granter that runs in an agent some way off its NIC: what arrives crosses as a message each, and so
-// does each token on its way back.
+// remoteGranter is a granter that runs in an agent some way off its NIC: what arrives crosses as a
+// message each, and so does each token on its way back.
 type remoteGranter struct {
 	cc.Granter
 	net      *fabric.Network

@@ -42,9 +42,11 @@ func (a *asked) Ask()                       { *a++ }
 // Tokens that are due one after the other go one after the other, though nothing arrives meanwhile.
 func TestRemoteGranterGoesOn(t *testing.T) {
 	const tokens = 5
-	net := fabric.Star(fabric.Parts{}, 2, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
+	net := fabric.Star(fabric.Parts{}, 2,
+		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 	start := units.Time(10 * units.Microsecond)
-	r := &remoteGranter{Granter: &ticking{due: start, left: tokens}, net: net, host: net.Host(0), distance: 2 * units.Microsecond}
+	r := &remoteGranter{Granter: &ticking{due: start, left: tokens}, net: net, host: net.Host(0),
+		distance: 2 * units.Microsecond}
 	var came asked
 	r.asks = &came
 	r.Missing(0, 0, net.Now())

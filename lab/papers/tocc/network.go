@@ -16,7 +16,8 @@ type network struct {
 	fabric.LeafSpine
 }
 
-// The paper's networks. The default has uplinks as fast as the hosts', 4:1; non-blocking ones are four times as fast.
+// The paper's networks. The default has uplinks as fast as the hosts', 4:1; non-blocking ones are
+// four times as fast.
 var (
 	os100 = network{"tocc-os100", fabric.ToCC(100*units.Gbps, 100*units.Gbps)}
 	nb100 = network{"tocc-nb100", fabric.ToCC(100*units.Gbps, 400*units.Gbps)}
@@ -49,7 +50,8 @@ const mtu = 1500 * units.Bytes(1)
 
 func (n network) hosts() int { return n.Leaves * n.HostsPerLeaf }
 
-// capacity is what each host can send when all do and everything crosses the core: load is counted by it.
+// capacity is what each host can send when all do and everything crosses the core: load is counted
+// by it.
 func (n network) capacity() units.BitRate {
 	return min(n.Host.Rate, n.Up.Rate*units.BitRate(n.Spines)/units.BitRate(n.HostsPerLeaf))
 }

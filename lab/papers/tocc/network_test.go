@@ -17,7 +17,8 @@ import (
 // The paper's base round trip is 5.3 µs with packets of 1500 bytes; ours are shorter.
 func TestBaseRTT(t *testing.T) {
 	net := os100.Build(fabric.Parts{})
-	cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: payload}, Scheme: sim.Scheme{Control: cc.Spec{}}})
+	cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: payload},
+		Scheme: sim.Scheme{Control: cc.Spec{}}})
 	require.NoError(t, err)
 	assert.InDelta(t, 5.3, cl.BaseRTT(0, os100.hosts()-1).Microseconds(), 0.2)
 }
@@ -41,12 +42,14 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// Load is bytes on the wire: a packet has 82 bytes besides its payload, the first of a message 16 more, and an ACK 86.
+// Load is bytes on the wire: a packet has 82 bytes besides its payload, the first of a message 16
+// more, and an ACK 86.
 func TestOnWire(t *testing.T) {
 	assert.EqualValues(t, 1+82+16+86, onWire(1))
 	assert.EqualValues(t, 1024+82+16+86, onWire(1024))
 	assert.EqualValues(t, 1025+2*82+16+86, onWire(1025))
-	assert.InDelta(t, 187.5+1.05*82+16+86, meanOnWire(workload.Memcached), 1) // a few flows have more than one packet
+	// a few flows have more than one packet
+	assert.InDelta(t, 187.5+1.05*82+16+86, meanOnWire(workload.Memcached), 1)
 }
 
 // What flows take of the wire is what Load says, and incasts take a fifth of one host's link.
@@ -82,7 +85,8 @@ func TestTraffic(t *testing.T) {
 }
 
 func TestClassOfFlow(t *testing.T) {
-	for size, class := range map[units.Bytes]string{1: "tiny", 9_999: "tiny", 10_000: "small", 100_000: "medium", 1_000_000: "medium", 1_000_001: "large"} {
+	for size, class := range map[units.Bytes]string{1: "tiny", 9_999: "tiny", 10_000: "small",
+		100_000: "medium", 1_000_000: "medium", 1_000_001: "large"} {
 		assert.Equal(t, class, finished{Flow: workload.Flow{Bytes: size}}.class())
 	}
 	assert.Equal(t, "incast", finished{Flow: workload.Flow{Bytes: 1, Class: incastClass}}.class())
@@ -93,7 +97,8 @@ func TestSchemes(t *testing.T) {
 	for name := range schemes {
 		t.Run(string(name), func(t *testing.T) {
 			r := run{name, nb100.small(), flows(experiment.Small, webServer, 0.5, 0, 100).mixed()}
-			j := experiment.NewJob(t.Context(), experiment.Cell{Name: r.name(), Params: r}, experiment.Small, 1, nil)
+			j := experiment.NewJob(t.Context(), experiment.Cell{Name: r.name(), Params: r},
+				experiment.Small, 1, nil)
 			require.NoError(t, serve(j))
 			found := map[string]experiment.Values{}
 			for n, v := range j.Record().Values() {
@@ -104,7 +109,8 @@ func TestSchemes(t *testing.T) {
 			assert.GreaterOrEqual(t, found["incast slowdown"].Mean(), 2.0)
 			assert.GreaterOrEqual(t, found["tiny slowdown"].Min(), 0.99)
 			assert.Positive(t, found["bufmax"][0])
-			assert.Equal(t, name == aeolus, found["lost"][0] > 0, "only selective drop loses packets")
+			assert.Equal(t, name == aeolus, found["lost"][0] > 0,
+				"only selective drop loses packets")
 		})
 	}
 }

@@ -16,30 +16,40 @@ func prioPlusHomaSetting(s experiment.Scale) setting {
 
 var prioritised = []scheme{homaTwo, homa, virtual, scheduled}
 
-// prioPlusHoma: Homa's priorities are queues, PrioPlus's are channels on the delay of tokens in one queue.
+// prioPlusHoma: Homa's priorities are queues, PrioPlus's are channels on the delay of tokens in one
+// queue.
 var prioPlusHoma = &experiment.Experiment{
 	ID: "beyond/prioplus-homa", Seeds: one,
-	Cells: func(s experiment.Scale) []experiment.Cell { return prioPlusHomaSetting(s).cells(prioritised...) },
-	Run:   serve,
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return prioPlusHomaSetting(s).cells(prioritised...)
+	},
+	Run: serve,
 	Judge: func(r *experiment.Results) {
 		m := prioPlusHomaSetting(r.Scale)
 		small := func(x scheme) float64 { return p99(m.row(r, x).slowdown("tiny", "small")) }
 		r.Claim("between", small(virtual)/small(homaTwo))
-		r.Note("between", "99th percentiles of slowdown below 100 KB: Homa %s with two priorities and %s with eight, ToCC %s with PrioPlus and %s with DCQCN: small flows of Homa need no token, "+
-			"and here wait a round trip for theirs", digitsText(small(homaTwo)), digitsText(small(homa)), digitsText(small(virtual)), digitsText(small(scheduled)))
+		r.Note("between", "99th percentiles of slowdown below 100 KB: Homa %s with two "+
+			"priorities and %s with eight, ToCC %s with PrioPlus and %s with DCQCN: small flows "+
+			"of Homa need no token, "+
+			"and here wait a round trip for theirs", digitsText(small(homaTwo)),
+			digitsText(small(homa)), digitsText(small(virtual)), digitsText(small(scheduled)))
 		if r.Scale == experiment.Full {
 			r.Claim("buffer", m.row(r, homa).bufmax()/m.row(r, virtual).bufmax())
 			kb := func(x scheme) string { return digitsText(m.row(r, x).bufmax() / 1000) }
-			r.Note("buffer", "Homa with eight priorities holds %s KB at most, ToCC with PrioPlus %s and with DCQCN %s: nothing is unscheduled, but the core blocks nothing, and "+
-				"tokens that wait in channels let data go that meets (a guess)", kb(homa), kb(virtual), kb(scheduled))
+			r.Note("buffer", "Homa with eight priorities holds %s KB at most, ToCC with PrioPlus "+
+				"%s and with DCQCN %s: nothing is unscheduled, but the core blocks nothing, and "+
+				"tokens that wait in channels let data go that meets (a guess)", kb(homa),
+				kb(virtual), kb(scheduled))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		m := prioPlusHomaSetting(r.Scale)
 		return []figure.Figure{
-			m.bars(r, "mean", "Mean completion time by class, Web Search at 0.7", prioritised, meanFCT),
+			m.bars(r, "mean", "Mean completion time by class, Web Search at 0.7", prioritised,
+				meanFCT),
 			m.bars(r, "p99", "99th percentile by class, Web Search at 0.7", prioritised, p99FCT),
-			tokenTable(r, "Priorities: queues for data, and channels on the delay of tokens", prioritised, m),
+			tokenTable(r, "Priorities: queues for data, and channels on the delay of tokens",
+				prioritised, m),
 		}
 	},
 }

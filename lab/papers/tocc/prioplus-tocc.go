@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// channelRun is classes of flows that begin one after the other, the lowest priority first, each at a step. Their
-// channels are on the delay of tokens, or of data as in PrioPlus.
+// channelRun is classes of flows that begin one after the other, the lowest priority first, each at
+// a step. Their channels are on the delay of tokens, or of data as in PrioPlus.
 type channelRun struct {
 	Tokens     bool
 	Priorities []int
@@ -21,7 +21,8 @@ type channelRun struct {
 }
 
 func (c channelRun) name() string {
-	return fmt.Sprintf("%s, %d priorities", map[bool]string{true: "tokens", false: "data"}[c.Tokens], len(c.Priorities))
+	return fmt.Sprintf("%s, %d priorities",
+		map[bool]string{true: "tokens", false: "data"}[c.Tokens], len(c.Priorities))
 }
 
 const channelStep = 4 * units.Millisecond
@@ -29,7 +30,8 @@ const channelStep = 4 * units.Millisecond
 // channelBase is the base RTT of PrioPlus's micro-benchmark.
 const channelBase = 12180 * units.Nanosecond
 
-// prioPlusToCC: channels of virtual priorities on the delay of tokens in the queue that is limited to their share.
+// prioPlusToCC: channels of virtual priorities on the delay of tokens in the queue that is limited
+// to their share.
 var prioPlusToCC = &experiment.Experiment{
 	ID: "beyond/prioplus-tocc",
 	Cells: func(s experiment.Scale) (out []experiment.Cell) {
@@ -44,12 +46,17 @@ var prioPlusToCC = &experiment.Experiment{
 	},
 	Run: func(j *experiment.Job) error { return j.Params.(channelRun).simulate(j) },
 	Judge: func(r *experiment.Results) {
-		two, data := r.Cell(channelRun{true, []int{2, 5}, 10}.name()), r.Cell(channelRun{false, []int{2, 5}, 10}.name())
+		two, data := r.Cell(channelRun{true, []int{2, 5}, 10}.name()),
+			r.Cell(channelRun{false, []int{2, 5}, 10}.name())
 		r.Claim("strict", r.Cell(two.Name).Values("share").Min())
 		if r.Scale == experiment.Full {
-			util := r.Cell(channelRun{true, []int{1, 2, 3, 4, 5, 6, 7, 8}, 30}.name()).Values("util")
-			r.Note("strict", "eight priorities of 30 flows are as strict, but a flow that stopped probes with tokens, and each takes the place of one that lets a packet go: "+
-				"the link's use sinks from %.2f with 30 stopped flows to %.2f with 210", util[0], util[6])
+			util := r.Cell(channelRun{true, []int{1, 2, 3, 4, 5, 6, 7, 8},
+				30}.name()).Values("util")
+			r.Note("strict", "eight priorities of 30 flows are as strict, but a flow that "+
+				"stopped probes with tokens, and each takes the place of one that lets a packet "+
+				"go: "+
+				"the link's use sinks from %.2f with 30 stopped flows to %.2f with 210", util[0],
+				util[6])
 		}
 		r.Claim("data-queue", two.Values("queue").Mean()/data.Values("queue").Mean())
 		r.Claim("probe-free", two.Values("moved").Max())
@@ -57,7 +64,9 @@ var prioPlusToCC = &experiment.Experiment{
 	Figures: func(r *experiment.Results) (out []figure.Figure) {
 		for i, c := range r.Cells() {
 			first, params := c.Seeds()[0], c.Params.(channelRun)
-			p := figure.Lines(fmt.Sprintf("goodput-%d", i+1), "Classes that begin one after the other, channels on the delay of "+c.Name, "time (ms)", "goodput (Gb/s)")
+			p := figure.Lines(fmt.Sprintf("goodput-%d", i+1),
+				"Classes that begin one after the other, channels on the delay of "+c.Name,
+				"time (ms)", "goodput (Gb/s)")
 			for _, priority := range params.Priorities {
 				s := first.Series(fmt.Sprintf("priority %d", priority)).Scaled(1e3, 1e-9)
 				p.Add(fmt.Sprintf("priority %d", priority), s.X, s.Y)
@@ -72,7 +81,8 @@ func (c channelRun) simulate(j *experiment.Job) error {
 	rate := experiment.At(j.Scale, 100*units.Gbps, 10*units.Gbps)
 	until := units.Duration(len(c.Priorities)) * channelStep
 	config := sim.Bottleneck{
-		Seed: j.Seed, Jitter: units.Microsecond, Rate: rate, PathMTU: payload, Chunk: 16 * units.MiB, Until: until, Interval: 50 * units.Microsecond,
+		Seed: j.Seed, Jitter: units.Microsecond, Rate: rate, PathMTU: payload,
+		Chunk: 16 * units.MiB, Until: until, Interval: 50 * units.Microsecond,
 		Place: func(i int) (int, int) { return i, i }, Tokens: tokens,
 	}
 	config.Delay = (channelBase - rate.Duration(3*(packet+4+sim.Overhead))) / 6
@@ -115,7 +125,8 @@ func (c channelRun) simulate(j *experiment.Job) error {
 			continue
 		}
 		// From a millisecond after its start until the next class begins.
-		from, to := (units.Duration(i)*channelStep+units.Millisecond)/bin, units.Duration(i+1)*channelStep/bin
+		from, to := (units.Duration(i)*channelStep+units.Millisecond)/bin,
+			units.Duration(i+1)*channelStep/bin
 		j.Value("share", class[from:to].Mean()/all[from:to].Mean())
 		j.Value("util", all[from:to].Mean())
 	}

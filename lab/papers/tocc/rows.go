@@ -10,7 +10,8 @@ type row struct{ experiment.Pool }
 // rowOf is that of a run.
 func rowOf(r *experiment.Results, of run) row { return row{r.Cell(of.name())} }
 
-// fct is the completion times, in seconds, of flows of classes of size; of none, of all but incasts'.
+// fct is the completion times, in seconds, of flows of classes of size; of none, of all but
+// incasts'.
 func (r row) fct(classes ...string) experiment.Values { return r.pooled("", classes) }
 
 // slowdown is the same times in multiples of the flow's alone.

@@ -40,7 +40,8 @@ var runs experiment.Once[*outcome]
 type outcome struct {
 	Flows    []finished
 	Admitted []admitted // of flows with tokens; nil once settled
-	// Unused is how many bytes of tokens a flow was granted and did not send by, and MostUnused of the one with most.
+	// Unused is how many bytes of tokens a flow was granted and did not send by, and MostUnused of
+	// the one with most.
 	Unused, MostUnused float64
 	Tokens             bool
 
@@ -48,9 +49,10 @@ type outcome struct {
 	Sent, Lost, Trimmed float64     // packets of the data's queues
 	Data, Again         float64     // packets of data that hosts sent, and those of them sent again
 	Timeouts            float64
-	Goodput             float64 // payload of flows that ended while flows came, of what hosts' links carry
-	Pauses              float64 // PAUSE frames of switches
-	PausedShare         float64 // of the time of all ports, on average
+	// payload of flows that ended while flows came, of what hosts' links carry
+	Goodput     float64
+	Pauses      float64 // PAUSE frames of switches
+	PausedShare float64 // of the time of all ports, on average
 }
 
 // finished is a flow that ended.
@@ -72,8 +74,8 @@ func (f finished) class() string {
 // bySize are the classes of flows that belong to no incast.
 var bySize = []string{"tiny", "small", "medium", "large"}
 
-// serve runs a cell, and takes down completion times in seconds and slowdowns by class, and what the
-// switches have counted.
+// serve runs a cell, and takes down completion times in seconds and slowdowns by class, and what
+// the switches have counted.
 func serve(j *experiment.Job) error {
 	r := j.Params.(run)
 	out, err := runs.Of(j, r, func() (*outcome, error) {
@@ -130,7 +132,8 @@ func (o *outcome) settle() {
 	o.Tokens, o.Admitted = len(o.Admitted) > 0, nil
 }
 
-// unused answers how many bytes of tokens a flow was granted and did not send by, on average and at most.
+// unused answers how many bytes of tokens a flow was granted and did not send by, on average and at
+// most.
 func (o *outcome) unused() (mean, most float64) {
 	for _, a := range o.Admitted {
 		x := float64(a.Granter.Tally().Granted - (a.Bytes - a.Gate.Tally().Unscheduled))
@@ -156,15 +159,20 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	}
 	s := sim.Scenario{
 		Topology: r.Network,
-		// A nanosecond into a host, so that there is an endpoint delay to be told. The timeout is 16.8 ms, longer than a
-		// switch's buffer takes to drain.
-		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload, Timeout: 12},
+		// A nanosecond into a host, so that there is an endpoint delay to be told. The timeout is
+		// 16.8 ms, longer than a switch's buffer takes to drain.
+		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload,
+			Timeout: 12},
 		Scheme: sim.Scheme{
-			PerFlow: serve, Switch: m.Switches(r.Network), TrimmedDSCP: trimmedDSCP, CNPInterval: m.CNPs,
-			Selective: m.Selective, Recovery: sim.Recovery{Reordering: m.Reordering, MaxHeld: 1 << 16},
+			PerFlow: serve, Switch: m.Switches(r.Network), TrimmedDSCP: trimmedDSCP,
+			CNPInterval: m.CNPs,
+			Selective:   m.Selective, Recovery: sim.Recovery{Reordering: m.Reordering,
+				MaxHeld: 1 << 16},
 		},
-		Workload: sim.Workload{Traffic: func(*sim.Simulation) (workload.Source, error) { return source, nil }, Span: span},
-		Seed:     j.Seed, Until: 100*span + units.Second,
+		Workload: sim.Workload{Traffic: func(*sim.Simulation) (workload.Source, error) {
+			return source, nil
+		}, Span: span},
+		Seed: j.Seed, Until: 100*span + units.Second,
 	}
 	if m.Priorities > 0 {
 		s.Scheme.Classify, s.Hosts.Machine.DataClasses = homaClassify(), m.Priorities
@@ -172,7 +180,9 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	}
 	introduced := &outcome{} // what hosts took to get to know each other does not count
 	s.Probes.Attach = func(s *sim.Simulation) { introduced.count(s.Net, units.Second) }
-	s.Probes.Progress = func(at units.Duration) { j.Progress(math.Min(0.9, 0.5*float64(at)/float64(span))) }
+	s.Probes.Progress = func(at units.Duration) {
+		j.Progress(math.Min(0.9, 0.5*float64(at)/float64(span)))
+	}
 	done, err := s.Run(j.Context())
 	if err == nil {
 		err = done.Complete()
@@ -181,7 +191,8 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		return nil, err
 	}
 	out.count(done.Simulation.Net, done.End)
-	out.Sent, out.Lost, out.Trimmed = out.Sent-introduced.Sent, out.Lost-introduced.Lost, out.Trimmed-introduced.Trimmed
+	out.Sent, out.Lost, out.Trimmed = out.Sent-introduced.Sent, out.Lost-introduced.Lost,
+		out.Trimmed-introduced.Trimmed
 	out.Again, out.Timeouts = float64(done.Totals.Retransmitted), float64(done.Totals.Timeouts)
 	delivered := units.Bytes(0)
 	for _, f := range done.Flows {
@@ -192,7 +203,8 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		}
 	}
 	out.Data += out.Again
-	out.Goodput = float64(delivered) * 8 / (span.Seconds() * float64(r.Network.Host.Rate) * float64(r.Network.hosts()))
+	out.Goodput = float64(delivered) * 8 / (span.Seconds() * float64(r.Network.Host.Rate) *
+		float64(r.Network.hosts()))
 	return out, nil
 }
 

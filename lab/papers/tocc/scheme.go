@@ -30,7 +30,8 @@ const (
 	virtual scheme = "ToCC+PrioPlus" // without unscheduled packets
 )
 
-// reactive are the schemes without tokens, which PFC protects from loss; compared are they and ToCC.
+// reactive are the schemes without tokens, which PFC protects from loss; compared are they and
+// ToCC.
 var (
 	reactive = []scheme{dcqcn, timely, hpcc}
 	compared = append(reactive[:3:3], unscheduled, scheduled)
@@ -38,40 +39,50 @@ var (
 
 // method is what makes up a scheme.
 type method struct {
-	// Control is the congestion control of senders, and CNPs the least time between CNPs of a flow (0 is the transport's).
+	// Control is the congestion control of senders, and CNPs the least time between CNPs of a flow
+	// (0 is the transport's).
 	Control string
 	CNPs    units.Duration
 	// Tokens is the scheme's point in the design space of package tocc; empty for none.
 	Tokens string
 	// Switches are those of the scheme in a network.
 	Switches func(network) fabric.SwitchConfig
-	// Selective is selective repeat, for schemes that lose packets; others go back. Reordering is how much later than
-	// others packets may come that are not lost.
+	// Selective is selective repeat, for schemes that lose packets; others go back. Reordering is
+	// how much later than others packets may come that are not lost.
 	Selective  bool
 	Reordering units.Duration
-	// Priorities is how many small flows have to go first, in queues of their own (Homa), and Channels how many on the
-	// delay of tokens (PrioPlus).
+	// Priorities is how many small flows have to go first, in queues of their own (Homa), and
+	// Channels how many on the delay of tokens (PrioPlus).
 	Priorities, Channels int
 }
 
-// schemes has a row for each. Reactive ones are HPCC's simulator's, which the paper ran: DCQCN as in NICs, with the
-// first set of the paper's footnote 1 and CNPs as in figure 7, and TIMELY and HPCC with their authors' parameters, in proportion to the round trip.
+// schemes has a row for each. Reactive ones are HPCC's simulator's, which the paper ran: DCQCN as
+// in NICs, with the first set of the paper's footnote 1 and CNPs as in figure 7, and TIMELY and
+// HPCC with their authors' parameters, in proportion to the round trip.
 var schemes = map[scheme]method{
 	dcqcn:  {Control: dcqcnSet1, Switches: lossless},
 	often:  {Control: dcqcnSet1, CNPs: nicCNPs, Switches: lossless},
 	timely: {Control: "timely", Switches: lossless},
 	hpcc:   {Control: "hpcc", Switches: telemetry},
 
-	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
-	scheduled:   {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet + byDCQCN, Switches: limiting, Selective: true},
-	endless:     {Control: uncontrolled, Tokens: "tocc-nounsch:volume=off," + tokenSet + byDCQCN, Switches: limiting, Selective: true},
+	unscheduled: {Control: uncontrolled, Tokens: "tocc:" + tokenSet + byDCQCN, Switches: limiting,
+		Selective: true},
+	scheduled: {Control: uncontrolled, Tokens: "tocc-nounsch:" + tokenSet + byDCQCN,
+		Switches: limiting, Selective: true},
+	endless: {Control: uncontrolled, Tokens: "tocc-nounsch:volume=off," + tokenSet + byDCQCN,
+		Switches: limiting, Selective: true},
 
 	credits: {Control: uncontrolled, Tokens: "expresspass", Switches: crediting, Selective: true},
-	aeolus:  {Control: uncontrolled, Tokens: "expresspass+aeolus", Switches: dropping, Selective: true},
-	ndp:     {Control: uncontrolled, Tokens: "ndp", Switches: trimming, Selective: true, Reordering: ndpPatience},
-	homa:    {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 8},
-	homaTwo: {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true, Reordering: homaReordering, Priorities: 2},
-	virtual: {Control: uncontrolled, Tokens: "tocc-nounsch:cc=none," + tokenSet, Switches: limiting, Selective: true, Channels: 12},
+	aeolus: {Control: uncontrolled, Tokens: "expresspass+aeolus", Switches: dropping,
+		Selective: true},
+	ndp: {Control: uncontrolled, Tokens: "ndp", Switches: trimming, Selective: true,
+		Reordering: ndpPatience},
+	homa: {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true,
+		Reordering: homaReordering, Priorities: 8},
+	homaTwo: {Control: uncontrolled, Tokens: "homa", Switches: prioritising, Selective: true,
+		Reordering: homaReordering, Priorities: 2},
+	virtual: {Control: uncontrolled, Tokens: "tocc-nounsch:cc=none," + tokenSet, Switches: limiting,
+		Selective: true, Channels: 12},
 
 	// Any congestion control, over tokens and over data.
 	"ToCC, dcqcn": overTokens(dcqcnSet1), "dcqcn": overData(dcqcnSet1),
@@ -86,7 +97,8 @@ const (
 	dcqcnSet2 = "dcqcn-nic:rate_period=300us,ai=0.00005line,hai=0.0005line"
 )
 
-// tokenSet is two packets for a token, the least that the paper takes with packets of a KB; byDCQCN is the same DCQCN.
+// tokenSet is two packets for a token, the least that the paper takes with packets of a KB; byDCQCN
+// is the same DCQCN.
 const (
 	tokenSet = "k=2048B"
 	byDCQCN  = ",cc=" + dcqcnSet1
@@ -104,11 +116,12 @@ const nicCNPs = 4 * units.Microsecond
 // marking is that of all schemes at 100 Gb/s (section VI).
 var marking = fabric.ECN{Kmin: 22_000, Kmax: 85_000, Pmax: 0.2}
 
-// buffer is shared by all ports of a switch, at 100 Gb/s: HPCC's 32 MB. The paper names Homa's only, 35 MB.
+// buffer is shared by all ports of a switch, at 100 Gb/s: HPCC's 32 MB. The paper names Homa's
+// only, 35 MB.
 const buffer = 32 * 1000 * units.Bytes(1000)
 
-// Queues of switches, by class selectors: answers is that of ACKs, above all others, with its traffic class, and
-// tokens that of TOKENs. Those below are for data.
+// Queues of switches, by class selectors: answers is that of ACKs, above all others, with its
+// traffic class, and tokens that of TOKENs. Those below are for data.
 const (
 	tokens      = 5
 	answers     = 7
@@ -120,8 +133,8 @@ func shared(n network, at100 units.Bytes) units.Bytes {
 	return units.Bytes(float64(at100) * n.scale())
 }
 
-// lossless is a switch with PFC as in HPCC's simulator: a port of the hosts' rate may take an eighth of
-// what is free, one of twice the rate twice of it.
+// lossless is a switch with PFC as in HPCC's simulator: a port of the hosts' rate may take an
+// eighth of what is free, one of twice the rate twice of it.
 func lossless(n network) fabric.SwitchConfig {
 	c := fabric.HPCCSwitch(shared(n, buffer), 0.125, marking.Scale(0.25), n.Host.Delay, 0)
 	of := c.Queues
@@ -129,7 +142,8 @@ func lossless(n network) fabric.SwitchConfig {
 		qs := of(r)
 		qs[0].Alpha = min(0.5, 0.125*float64(r)/float64(n.Host.Rate))
 		// Three times what a link holds is too little on slow ones.
-		qs[0].Headroom = max(qs[0].Headroom, fabric.Headroom(r, n.Host.Delay, n.Host.Delay, payload+headers, 480))
+		qs[0].Headroom = max(qs[0].Headroom, fabric.Headroom(r, n.Host.Delay, n.Host.Delay,
+			payload+headers, 480))
 		return qs
 	}
 	return c
@@ -144,16 +158,19 @@ func telemetry(n network) fabric.SwitchConfig {
 	return c
 }
 
-// limiting is a switch that limits tokens to their part of the link and marks them in proportion, and loses what
-// it has no room for.
+// limiting is a switch that limits tokens to their part of the link and marks them in proportion,
+// and loses what it has no room for.
 func limiting(n network) fabric.SwitchConfig {
-	return fabric.SwitchConfig{Buffer: shared(n, buffer), Queues: func(r units.BitRate) fabric.Queues {
-		ecn := marking.Scale(float64(r) / float64(100*units.Gbps))
-		var qs fabric.Queues
-		qs[0].ECN = ecn
-		qs[tokens] = fabric.Queue{Share: tokenShare, ECN: ecn.Scale(tokenShare / (1 - tokenShare))} // token to data, on the wire
-		return qs
-	}}
+	return fabric.SwitchConfig{Buffer: shared(n, buffer),
+		Queues: func(r units.BitRate) fabric.Queues {
+			ecn := marking.Scale(float64(r) / float64(100*units.Gbps))
+			var qs fabric.Queues
+			qs[0].ECN = ecn
+			// token to data, on the wire
+			qs[tokens] = fabric.Queue{Share: tokenShare,
+				ECN: ecn.Scale(tokenShare / (1 - tokenShare))}
+			return qs
+		}}
 }
 
 func (s scheme) method() (method, cc.Control, error) {

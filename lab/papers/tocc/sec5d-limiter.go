@@ -28,7 +28,8 @@ var sec5dLimiter = &experiment.Experiment{
 	ID:    "tocc/sec5d-limiter",
 	Seeds: func(experiment.Scale) int { return 1 }, // nothing is random
 	Cells: func(experiment.Scale) (out []experiment.Cell) {
-		for _, c := range []limiterCell{{1024, false}, {1024, true}, {2048, false}, {4096, false}, {8192, false}} {
+		for _, c := range []limiterCell{{1024, false}, {1024, true}, {2048, false}, {4096, false},
+			{8192, false}} {
 			out = append(out, experiment.Cell{Name: c.name(), Params: c})
 		}
 		return out
@@ -71,34 +72,39 @@ var sec5dLimiter = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		values := claims.Value{}
 		for _, f := range frames {
-			values = values.With(f.name, claims.Number(math.Round(1e4*tocc.Limiter(f.token, f.data))/100))
+			values = values.With(f.name,
+				claims.Number(math.Round(1e4*tocc.Limiter(f.token, f.data))/100))
 		}
 		r.Claim("values", values)
 		one, both := r.Cell(limiterCell{1024, false}.name()), r.Cell(limiterCell{1024, true}.name())
 		r.Claim("ceiling", one.Values("goodput").Mean()/(1-one.Values("share").Mean()))
 		r.Claim("no-overrun", both.Values("queue").Mean())
-		r.Claim("pps", r.Cell(limiterCell{8192, false}.name()).Values("tokens").Mean()/one.Values("tokens").Mean())
+		r.Claim("pps", r.Cell(limiterCell{8192, false}.name()).Values("tokens").Mean()/
+			one.Values("tokens").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{
 			Name: "limiter", Title: "One flow of scheduled packets through a link of 100 Gb/s",
-			Header: []string{"run", "limiter (%)", "payload / what the link carries (%)", "p99 of the data queue (packets)", "tokens per MB"},
+			Header: []string{"run", "limiter (%)", "payload / what the link carries (%)",
+				"p99 of the data queue (packets)", "tokens per MB"},
 		}
 		for _, c := range r.Cells() {
-			t.Row(c.Name, math.Round(1e4*c.Values("share")[0])/100, math.Round(1e4*c.Values("goodput")[0])/100,
+			t.Row(c.Name, math.Round(1e4*c.Values("share")[0])/100,
+				math.Round(1e4*c.Values("goodput")[0])/100,
 				math.Round(10*c.Values("queue")[0])/10, math.Round(1e6*c.Values("tokens")[0]))
 		}
 		return []figure.Figure{t}
 	},
 }
 
-// frames of the paper, on the wire: Ethernet's (section II), and RoCE's in the testbed, where 86 bytes are around the
-// payload of each packet of 1 KB (section V-D), which is 1024 of them here.
+// frames of the paper, on the wire: Ethernet's (section II), and RoCE's in the testbed, where 86
+// bytes are around the payload of each packet of 1 KB (section V-D), which is 1024 of them here.
 var frames = []struct {
 	name        string
 	token, data units.Bytes
 }{
-	{"eth", 84, 1538}, {"k1", 94, 1024 + 86}, {"k2", 94, 2 * (1024 + 86)}, {"k4", 94, 4 * (1024 + 86)}, {"k8", 94, 8 * (1024 + 86)},
+	{"eth", 84, 1538}, {"k1", 94, 1024 + 86}, {"k2", 94, 2 * (1024 + 86)}, {"k4", 94,
+		4 * (1024 + 86)}, {"k8", 94, 8 * (1024 + 86)},
 }
 
 // granted is how many TOKENs left the first switch toward senders.

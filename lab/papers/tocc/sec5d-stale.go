@@ -8,7 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sec5dStale: the first sender, which two receivers feed, cannot send for 500 µs. Seven others use what it is granted.
+// sec5dStale: the first sender, which two receivers feed, cannot send for 500 µs. Seven others use
+// what it is granted.
 var sec5dStale = &experiment.Experiment{
 	ID: "tocc/sec5d-stale",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -70,8 +71,10 @@ var sec5dStale = &experiment.Experiment{
 		}
 		j.Value("burst", float64(burst)/float64(bdp))
 		j.Value("delivered", float64(done)/float64(all))
-		j.Value("before", r.Queues[0].Length.Max(units.Time(500*units.Microsecond), units.Time(pause)))
-		j.Value("peak", r.Queues[0].Length.Max(units.Time(resume), units.Time(resume+100*units.Microsecond)))
+		j.Value("before", r.Queues[0].Length.Max(units.Time(500*units.Microsecond),
+			units.Time(pause)))
+		j.Value("peak", r.Queues[0].Length.Max(units.Time(resume),
+			units.Time(resume+100*units.Microsecond)))
 		take(j, "queue", r.Queues[0].Length, 2*units.Microsecond, 2*units.Millisecond)
 		return nil
 	},
@@ -79,9 +82,11 @@ var sec5dStale = &experiment.Experiment{
 		aged, hoarded := r.Cell("ageing"), r.Cell("hoarding")
 		r.Claim("burst-bounded", aged.Values("burst").Max())
 		r.Claim("recovers", aged.Values("delivered").Min())
-		r.Claim("queue", hoarded.Values("peak").Mean()/max(aged.Values("peak").Mean(), float64(packet)))
+		r.Claim("queue", hoarded.Values("peak").Mean()/max(aged.Values("peak").Mean(),
+			float64(packet)))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return []figure.Figure{queueFigure(r, "queue", "Queue of data when a sender goes on after 500 µs", "queue")}
+		return []figure.Figure{queueFigure(r, "queue",
+			"Queue of data when a sender goes on after 500 µs", "queue")}
 	},
 }

@@ -31,8 +31,10 @@ func (c choice) spec() string {
 	case c.CC:
 		control = "dcqcn"
 	}
-	unscheduled := map[string]string{"none": "unsch=0B", "passive": "unsch=1BDP", "active": "unsch=1BDP,drop=on"}[c.Unscheduled]
-	return fmt.Sprintf("%s,generation=%s,limiter=%s,volume=%s,rts=%s,k=1pkt,cc=%s", unscheduled, c.Generation, on[c.Limiter], on[c.Volume], on[!c.NoRTS], control)
+	unscheduled := map[string]string{"none": "unsch=0B", "passive": "unsch=1BDP",
+		"active": "unsch=1BDP,drop=on"}[c.Unscheduled]
+	return fmt.Sprintf("%s,generation=%s,limiter=%s,volume=%s,rts=%s,k=1pkt,cc=%s", unscheduled,
+		c.Generation, on[c.Limiter], on[c.Volume], on[!c.NoRTS], control)
 }
 
 func (c choice) forbidden() bool { return c.Generation == "rate" && (c.Volume || !c.Limiter) }
@@ -54,7 +56,8 @@ var table1 = &experiment.Experiment{
 				for _, limiter := range either {
 					for _, volume := range either {
 						for _, control := range either {
-							all = append(all, choice{unscheduled, generation, limiter, volume, control, false})
+							all = append(all, choice{unscheduled, generation, limiter, volume,
+								control, false})
 						}
 					}
 				}
@@ -124,8 +127,10 @@ var table1 = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{
-			Name: "choices", Title: "All combinations of table I, and sixteen flows through one link for each that is accepted",
-			Header: []string{"point", "accepted", "flows that ended", "mean FCT (µs)", "fullest buffer (KB)"},
+			Name: "choices", Title: "All combinations of table I, and sixteen flows through one " +
+				"link for each that is accepted",
+			Header: []string{"point", "accepted", "flows that ended", "mean FCT (µs)",
+				"fullest buffer (KB)"},
 		}
 		for _, c := range r.Cells() {
 			if c.Values("accepted").Sum() == 0 {
@@ -136,13 +141,15 @@ var table1 = &experiment.Experiment{
 			if n := c.Values("ended").Sum(); n > 0 {
 				mean = fmt.Sprintf("%.0f", 1e6*c.Values("fct").Mean())
 			}
-			t.Row(c.Name, "yes", c.Values("ended").Sum(), mean, fmt.Sprintf("%.0f", c.Values("bufmax").Max()/1e3))
+			t.Row(c.Name, "yes", c.Values("ended").Sum(), mean,
+				fmt.Sprintf("%.0f", c.Values("bufmax").Max()/1e3))
 		}
 		return []figure.Figure{t}
 	},
 }
 
-// switches drop credits of rate-based generation beyond eight, and unscheduled packets beyond 8 KB where the point says so.
+// switches drop credits of rate-based generation beyond eight, and unscheduled packets beyond 8 KB
+// where the point says so.
 func (c choice) switches(spec tocc.Spec, config sim.Bottleneck) (*fabric.SwitchConfig, error) {
 	s, err := tokenSwitch(spec, pathOf(config), 0, 0)
 	if err != nil {

@@ -27,8 +27,9 @@ const (
 	incast    pattern = "incast"     // all to the last host
 )
 
-// testbed is a run of perftest's programs on the paper's testbed: two racks, hosts at 25 Gb/s, uplinks of 200 Gb/s. A
-// pair of hosts has queue pairs that write for bandwidth, and one for latency.
+// testbed is a run of perftest's programs on the paper's testbed: two racks, hosts at 25 Gb/s,
+// uplinks of 200 Gb/s. A pair of hosts has queue pairs that write for bandwidth, and one for
+// latency.
 type testbed struct {
 	Scheme  testbedScheme
 	Pattern pattern
@@ -44,18 +45,22 @@ type testbed struct {
 const (
 	testbedRate    = 25 * units.Gbps
 	testbedPayload = transport.MTU1024
-	testbedFrame   = testbedPayload + wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen + wire.ICRCLen
-	testbedCap     = float64(testbedRate) * float64(testbedPayload) / float64(testbedFrame+24) // check sequence, preamble, gap
+	testbedFrame   = testbedPayload + wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen +
+		wire.ICRCLen
+	// check sequence, preamble, gap
+	testbedCap = float64(testbedRate) * float64(testbedPayload) / float64(testbedFrame+24)
 
-	// Messages for latency, and how much of a host's link those of all its queue pairs ask for. The paper does not say; one
-	// behind another on 31 queue pairs they would fill what the others leave, and measure themselves.
+	// Messages for latency, and how much of a host's link those of all its queue pairs ask for. The
+	// paper does not say; one behind another on 31 queue pairs they would fill what the others
+	// leave, and measure themselves.
 	latencyBytes = 8 * units.KiB
 	latencyLoad  = 0.02
 )
 
 func (t testbed) hosts() int { return 2 * t.Rack }
 
-// depth is how many messages of a queue pair are outstanding: perftest's 128, as long as that is at most 128 KiB.
+// depth is how many messages of a queue pair are outstanding: perftest's 128, as long as that is at
+// most 128 KiB.
 func (t testbed) depth() int { return max(2, int(128*units.KiB/t.Bytes)) }
 
 // pairs answers who writes to whom.
@@ -94,7 +99,8 @@ var testbedRuns experiment.Once[*testbedOutcome]
 
 // testbedOutcome is what came of it.
 type testbedOutcome struct {
-	Goodput    float64            // of messages for bandwidth, bit/s of payload: of the receiver of an incast, else of a host
+	// of messages for bandwidth, bit/s of payload: of the receiver of an incast, else of a host
+	Goodput    float64
 	Background experiment.Values  // s, of messages for bandwidth, from post to completion
 	Latency    experiment.Values  // s, of those for latency
 	Pauses     float64            // PAUSE frames
@@ -116,7 +122,8 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	s := sim.Scenario{
 		Topology: clos,
 		Hosts: sim.Hosts{
-			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: testbedPayload, Timeout: 14,
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: testbedPayload,
+			Timeout:   14,
 			SendDepth: t.depth(), Chunk: max(t.Bytes, latencyBytes),
 		},
 		Scheme: scheme, Workload: sim.Workload{Requests: t.programs(j.Seed)}, Seed: j.Seed,
@@ -150,7 +157,8 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 // rateStep is the interval of the goodput over time.
 const rateStep = 200 * units.Microsecond
 
-// programs are those of all hosts: for bandwidth, and but in an incast one for latency of each pair.
+// programs are those of all hosts: for bandwidth, and but in an incast one for latency of each
+// pair.
 func (t testbed) programs(seed uint64) (all []sim.Requests) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	pairs := t.pairs(random)
@@ -169,10 +177,12 @@ func (t testbed) programs(seed uint64) (all []sim.Requests) {
 	}
 	for _, pair := range pairs {
 		for range t.QPs {
-			add(pair, sim.Requests{Bytes: t.Bytes, Depth: t.depth(), Every: interval(t.Bytes, t.QPs, t.Load)})
+			add(pair, sim.Requests{Bytes: t.Bytes, Depth: t.depth(),
+				Every: interval(t.Bytes, t.QPs, t.Load)})
 		}
 		if t.Pattern != incast {
-			add(pair, sim.Requests{Bytes: latencyBytes, Think: interval(latencyBytes, 1, latencyLoad)})
+			add(pair, sim.Requests{Bytes: latencyBytes,
+				Think: interval(latencyBytes, 1, latencyLoad)})
 		}
 	}
 	return all

@@ -23,7 +23,8 @@ func TestPairs(t *testing.T) {
 		{intraRack, 8 * 2, same},
 		{interRack, 8 * 2, func(p [2]int) bool { return !same(p) }},
 	} {
-		pairs := testbed{Pattern: c.pattern, Rack: rack, Targets: 2}.pairs(rand.New(rand.NewPCG(1, 1)))
+		pairs := testbed{Pattern: c.pattern, Rack: rack,
+			Targets: 2}.pairs(rand.New(rand.NewPCG(1, 1)))
 		assert.Len(t, pairs, c.pairs, c.pattern)
 		seen := map[[2]int]bool{}
 		for _, p := range pairs {

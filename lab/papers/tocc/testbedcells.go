@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// testbedSizes are those of messages for bandwidth. What the claims are about is the mean of both, for "performance
-// under different size background flows shows the same trends".
+// testbedSizes are those of messages for bandwidth. What the claims are about is the mean of both,
+// for "performance under different size background flows shows the same trends".
 var testbedSizes = []units.Bytes{8 * units.KiB, units.MiB}
 
 // testbedSeeds is one: a run has thousands of queue pairs, which begin by lot.
@@ -18,7 +18,8 @@ func testbedSeeds(experiment.Scale) int { return 1 }
 // testbedCells answers patterns under each scheme with each size of messages.
 func testbedCells(s experiment.Scale, patterns ...testbed) (cells []experiment.Cell) {
 	for _, t := range patterns {
-		t.Rack, t.QPs, t.Targets = experiment.At(s, 16, 4), experiment.At(s, 8, 2), experiment.At(s, 4, 2)
+		t.Rack, t.QPs, t.Targets = experiment.At(s, 16, 4), experiment.At(s, 8, 2), experiment.At(s,
+			4, 2)
 		sizes := testbedSizes
 		if t.Pattern == incast {
 			sizes, t.QPs = incastSizes, experiment.At(s, 32, 8)
@@ -101,7 +102,9 @@ func testbedParams(p experiment.Pool) testbed { return p.Params.(testbed) }
 
 // of keeps those of a size.
 func (p testbedPools) of(bytes units.Bytes) testbedPools {
-	return slices.DeleteFunc(slices.Clone(p), func(c experiment.Pool) bool { return testbedParams(c).Bytes != bytes })
+	return slices.DeleteFunc(slices.Clone(p), func(c experiment.Pool) bool {
+		return testbedParams(c).Bytes != bytes
+	})
 }
 
 func (p testbedPools) first() experiment.Pool { return p[0] }

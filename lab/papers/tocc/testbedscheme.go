@@ -29,8 +29,8 @@ func testbedShare() float64 {
 	return tocc.Limiter(tocc.TokenWire, tocc.Wire(testbedK, testbedPayload))
 }
 
-// Of its switches the paper says nothing. These are those of HPCC's testbed, which has hosts of the same rate, with
-// the buffer of a switch of that time.
+// Of its switches the paper says nothing. These are those of HPCC's testbed, which has hosts of the
+// same rate, with the buffer of a switch of that time.
 const testbedBuffer = units.Bytes(16_000_000)
 
 var testbedECN = fabric.ECN{Kmin: 100_000, Kmax: 400_000, Pmax: 0.2}
@@ -41,9 +41,11 @@ func testbedSwitches() fabric.SwitchConfig {
 	of := switches.Queues
 	switches.Queues = func(r units.BitRate) fabric.Queues {
 		qs := of(r)
-		qs[0].Headroom = fabric.Headroom(r, units.Microsecond, units.Microsecond, testbedFrame+wire.RETHLen+4, 480)
+		qs[0].Headroom = fabric.Headroom(r, units.Microsecond, units.Microsecond,
+			testbedFrame+wire.RETHLen+4, 480)
 		released := tocc.Wire(testbedK, testbedPayload)
-		qs[tokens] = fabric.Queue{Reserve: 16 * units.KiB, Share: testbedShare(), ECN: qs[0].ECN.Scale(float64(tocc.TokenWire) / float64(released))}
+		qs[tokens] = fabric.Queue{Reserve: 16 * units.KiB, Share: testbedShare(),
+			ECN: qs[0].ECN.Scale(float64(tocc.TokenWire) / float64(released))}
 		qs[answers].Reserve = 16 * units.KiB
 		return qs
 	}
@@ -56,7 +58,8 @@ func (s testbedScheme) scheme() (sim.Scheme, error) {
 	var err error
 	switch s {
 	case testbedDCQCN:
-		// NICs have no window; nor has this one, for what may be outstanding of a queue pair is less.
+		// NICs have no window; nor has this one, for what may be outstanding of a queue pair is
+		// less.
 		scheme.Control, err = cc.Parse("dcqcn-nic:window=4MiB")
 	case testbedToCC:
 		if scheme.Control, err = cc.Parse("fixed:window=4MiB"); err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tokenCCs are algorithms that control tokens, and data. Swift's target is where marks of DCQCN and DCTCP begin at most: 5 µs
-// of queue, 62 KB at 100 Gb/s. TIMELY's thresholds are in proportion to the round trip, as its paper's.
+// tokenCCs are algorithms that control tokens, and data. Swift's target is where marks of DCQCN and
+// DCTCP begin at most: 5 µs of queue, 62 KB at 100 Gb/s. TIMELY's thresholds are in proportion to
+// the round trip, as its paper's.
 var tokenCCs = []struct{ Name, Control string }{
 	{"dcqcn", dcqcnSet1},
 	{"dctcp", "dctcp"},
@@ -22,7 +23,8 @@ var tokenCCs = []struct{ Name, Control string }{
 const swiftNear = "swift:base_target=rtt+5us,per_hop=0s,fs_range=0s"
 
 func overTokens(control string) method {
-	return method{Control: uncontrolled, Tokens: "tocc:" + tokenSet + ",cc=" + control, Switches: limiting, Selective: true}
+	return method{Control: uncontrolled, Tokens: "tocc:" + tokenSet + ",cc=" + control,
+		Switches: limiting, Selective: true}
 }
 
 func overData(control string) method {
@@ -45,7 +47,8 @@ var tokenCC = &experiment.Experiment{
 		}
 		m := ccMix(s)
 		for _, c := range tokenCCs {
-			out = append(out, cells(m.Network, m.Traffic, scheme("ToCC, "+c.Name), scheme(c.Name))...)
+			out = append(out, cells(m.Network, m.Traffic, scheme("ToCC, "+c.Name),
+				scheme(c.Name))...)
 		}
 		return out
 	},
@@ -58,11 +61,14 @@ var tokenCC = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		flat, drains := claims.Value{}, claims.Value{}
 		none := r.Cell(ccCell("none", exactly)).Values("later").Mean()
-		flat = flat.With("none", claims.Number(r.Cell(ccCell("none", oneWay)).Values("spread").Mean()))
+		flat = flat.With("none",
+			claims.Number(r.Cell(ccCell("none", oneWay)).Values("spread").Mean()))
 		most, least := map[bool]float64{}, map[bool]float64{false: math.Inf(1), true: math.Inf(1)}
 		for _, c := range tokenCCs {
-			flat = flat.With(c.Name, claims.Number(r.Cell(ccCell(c.Name, oneWay)).Values("spread").Mean()))
-			drains = drains.With(c.Name, claims.Number(r.Cell(ccCell(c.Name, exactly)).Values("later").Mean()/none))
+			flat = flat.With(c.Name,
+				claims.Number(r.Cell(ccCell(c.Name, oneWay)).Values("spread").Mean()))
+			drains = drains.With(c.Name,
+				claims.Number(r.Cell(ccCell(c.Name, exactly)).Values("later").Mean()/none))
 			for _, over := range []bool{false, true} {
 				tail := p99(rowOf(r, ccRun(r.Scale, c.Name, over)).fct())
 				most[over], least[over] = max(most[over], tail), min(least[over], tail)
@@ -86,34 +92,42 @@ var tokenCC = &experiment.Experiment{
 		r.Claim("all-flat", flat)
 		lowest, highest := math.Inf(1), 0.
 		for k := range pairs {
-			mean := r.Cell(ccCell("dcqcn", oneWay)).Series(fmt.Sprintf("flow %d", k+1)).Y.Mean() / 1e9
+			mean := r.Cell(ccCell("dcqcn", oneWay)).Series(fmt.Sprintf("flow %d", k+1)).Y.Mean() /
+				1e9
 			lowest, highest = min(lowest, mean), max(highest, mean)
 		}
-		r.Note("all-flat", "the link is as full in each 100 µs, but DCQCN's windows differ: flows have %.1f to %.1f Gb/s on average, and change places in milliseconds. "+
+		r.Note("all-flat", "the link is as full in each 100 µs, but DCQCN's windows differ: "+
+			"flows have %.1f to %.1f Gb/s on average, and change places in milliseconds. "+
 			"DCTCP's swing around equal shares", lowest, highest)
 		r.Claim("drains", drains)
 		r.Claim("less-sensitive", most[true]/least[true]/(most[false]/least[false]))
-		r.Note("less-sensitive", "p99 of DCQCN, DCTCP, Swift and TIMELY over tokens: %.0f, %.0f, %.0f, %.0f µs; over data: %.0f, %.0f, %.0f, %.0f µs. TIMELY "+
-			"is the worst over both; without it the ratio is %.2f", append(append(tails(true), tails(false)...), rest[true]/rest[false])...)
+		r.Note("less-sensitive", "p99 of DCQCN, DCTCP, Swift and TIMELY over tokens: %.0f, %.0f, "+
+			"%.0f, %.0f µs; over data: %.0f, %.0f, %.0f, %.0f µs. TIMELY "+
+			"is the worst over both; without it the ratio is %.2f",
+			append(append(tails(true), tails(false)...), rest[true]/rest[false])...)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var names []string
 		var tokens, data experiment.Values
 		t := &figure.Table{
 			Name: "bottleneck", Title: "Eight flows through one link under token CC",
-			Header: []string{"token CC", "spread of rates (of the fair share)", "utilisation", "mean token queue (B)", "queue later, limiter at the data's rate (KB)"},
+			Header: []string{"token CC", "spread of rates (of the fair share)", "utilisation",
+				"mean token queue (B)", "queue later, limiter at the data's rate (KB)"},
 		}
 		for _, name := range []string{"none", "dcqcn", "dctcp", "swift", "timely"} {
 			one, exact := r.Cell(ccCell(name, oneWay)), r.Cell(ccCell(name, exactly))
-			t.Row(name, fmt.Sprintf("%.2f", one.Values("spread").Mean()), fmt.Sprintf("%.3f", one.Values("util").Mean()),
-				fmt.Sprintf("%.0f", one.Values("token queue").Mean()), fmt.Sprintf("%.0f", exact.Values("later").Mean()/1e3))
+			t.Row(name, fmt.Sprintf("%.2f", one.Values("spread").Mean()),
+				fmt.Sprintf("%.3f", one.Values("util").Mean()),
+				fmt.Sprintf("%.0f", one.Values("token queue").Mean()), fmt.Sprintf("%.0f",
+					exact.Values("later").Mean()/1e3))
 		}
 		for _, c := range tokenCCs {
 			names = append(names, c.Name)
 			tokens = append(tokens, 1e6*p99(rowOf(r, ccRun(r.Scale, c.Name, true)).fct()))
 			data = append(data, 1e6*p99(rowOf(r, ccRun(r.Scale, c.Name, false)).fct()))
 		}
-		mix := figure.Bars("mix", "Web Server and incasts", "p99 FCT (µs)", names...).Heights("over tokens", tokens...).Heights("over data", data...)
+		mix := figure.Bars("mix", "Web Server and incasts", "p99 FCT (µs)",
+			names...).Heights("over tokens", tokens...).Heights("over data", data...)
 		return []figure.Figure{t, mix}
 	},
 }

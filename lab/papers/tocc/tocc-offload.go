@@ -20,12 +20,14 @@ import (
 type split string
 
 const (
-	inLine    split = "in line"
-	offloaded split = "split" // the NIC sends and uses tokens, an agent says how many may be under way
+	inLine split = "in line"
+	// the NIC sends and uses tokens, an agent says how many may be under way
+	offloaded split = "split"
 	naive     split = "naive" // an agent decides of every token
 )
 
-// offloadRun is eight flows through one link, and beside them messages of 8 KB, one after the other.
+// offloadRun is eight flows through one link, and beside them messages of 8 KB, one after the
+// other.
 type offloadRun struct {
 	Rate     units.BitRate
 	Control  string // of tokens, by package tocc; "dctcp" is of data, without tokens
@@ -40,7 +42,8 @@ const (
 )
 
 func (p offloadRun) name() string {
-	control := map[string]string{twoPackets: "ToCC", tokensOnly: "ToCC, nothing unscheduled"}[p.Control]
+	control := map[string]string{twoPackets: "ToCC",
+		tokensOnly: "ToCC, nothing unscheduled"}[p.Control]
 	if control == "" {
 		control = p.Control
 	}
@@ -58,7 +61,8 @@ func (p offloadRun) name() string {
 var distances = []units.Duration{0, units.Microsecond, 2 * units.Microsecond, 5 * units.Microsecond}
 
 func offloadRates(s experiment.Scale) []units.BitRate {
-	return experiment.At(s, []units.BitRate{25 * units.Gbps, 100 * units.Gbps}, []units.BitRate{25 * units.Gbps})
+	return experiment.At(s, []units.BitRate{25 * units.Gbps, 100 * units.Gbps},
+		[]units.BitRate{25 * units.Gbps})
 }
 
 // longSums is the split whose NIC sums up for ten times as long.
@@ -66,7 +70,8 @@ func longSums(rate units.BitRate) offloadRun {
 	return offloadRun{rate, twoPackets, offloaded, units.Microsecond, 100 * units.Microsecond}
 }
 
-// toccOffload: token CC through the split of TAURUS, which leaves receiver-driven control to others.
+// toccOffload: token CC through the split of TAURUS, which leaves receiver-driven control to
+// others.
 var toccOffload = &experiment.Experiment{
 	ID: "beyond/tocc-offload",
 	Cells: func(s experiment.Scale) (out []experiment.Cell) {
@@ -87,41 +92,56 @@ var toccOffload = &experiment.Experiment{
 	},
 	Run: func(j *experiment.Job) error { return j.Params.(offloadRun).simulate(j) },
 	Judge: func(r *experiment.Results) {
-		near, messages, bad, robust := claims.Value{}, 0., math.Inf(1), 0. // of the two rates the worse
+		// of the two rates the worse
+		near, messages, bad, robust := claims.Value{}, 0., math.Inf(1), 0.
 		waits, sums, stays := math.Inf(1), 0., math.Inf(1)
 		for _, rate := range offloadRates(r.Scale) {
 			of := func(control string, where split, d units.Duration) experiment.Pool {
 				return r.Cell(offloadRun{rate, control, where, d, 0}.name())
 			}
-			add := func(what string, v float64) { near = near.With(fmt.Sprintf("%s, %v", what, rate), claims.Number(v)) }
+			add := func(what string, v float64) {
+				near = near.With(fmt.Sprintf("%s, %v", what, rate), claims.Number(v))
+			}
 			line, one := of(twoPackets, inLine, 0), of(twoPackets, offloaded, units.Microsecond)
 			add("goodput", one.Values("goodput").Mean()/line.Values("goodput").Mean())
-			add("queue", (one.Values("p99 queue").Mean()+2*float64(packet))/(line.Values("p99 queue").Mean()+2*float64(packet)))
+			add("queue", (one.Values("p99 queue").Mean()+2*float64(packet))/
+				(line.Values("p99 queue").Mean()+2*float64(packet)))
 			add("FCT", one.Values("fct").Percentile(99)/line.Values("fct").Percentile(99))
-			messages, sums = max(messages, aPacket(one)), max(sums, aPacket(r.Cell(longSums(rate).name())))
+			messages, sums = max(messages, aPacket(one)), max(sums,
+				aPacket(r.Cell(longSums(rate).name())))
 			slower := func(control string) float64 {
-				return median(of(control, naive, 2*units.Microsecond)) / median(of(control, offloaded, 2*units.Microsecond))
+				return median(of(control, naive, 2*units.Microsecond)) / median(of(control,
+					offloaded, 2*units.Microsecond))
 			}
 			bad, waits = min(bad, slower(twoPackets)), min(waits, slower(tokensOnly))
 			stale := func(control string) float64 {
-				return of(control, offloaded, 5*units.Microsecond).Values("p99 queue").Mean() / of(control, offloaded, 0).Values("p99 queue").Mean()
+				return of(control, offloaded, 5*units.Microsecond).Values("p99 queue").Mean() /
+					of(control, offloaded, 0).Values("p99 queue").Mean()
 			}
-			robust, stays = max(robust, stale(twoPackets)/stale("dctcp")), min(stays, stale("dctcp"))
+			robust, stays = max(robust, stale(twoPackets)/stale("dctcp")), min(stays,
+				stale("dctcp"))
 		}
 		r.Claim("near-inline", near)
 		r.Claim("messages", messages)
-		r.Note("messages", "at 25 Gb/s, where packets are few: DCQCN counts tokens, and each flow's count leaves after each 10 µs, our default, whatever its rate is. "+
-			"With sums of 100 µs there are %.3f at the same goodput, queue and completion times; with every token decided by the agent %.2f", sums,
-			aPacket(r.Cell(offloadRun{25 * units.Gbps, twoPackets, naive, units.Microsecond, 0}.name())))
+		r.Note("messages", "at 25 Gb/s, where packets are few: DCQCN counts tokens, and each "+
+			"flow's count leaves after each 10 µs, our default, whatever its rate is. "+
+			"With sums of 100 µs there are %.3f at the same goodput, queue and completion times; "+
+			"with every token decided by the agent %.2f", sums,
+			aPacket(r.Cell(offloadRun{25 * units.Gbps, twoPackets, naive, units.Microsecond,
+				0}.name())))
 		r.Claim("naive-bad", bad)
-		r.Note("naive-bad", "8 KB leave in ToCC's unscheduled phase, and need no token. Of flows that wait for tokens (unsch=0) it is %.2f", waits)
+		r.Note("naive-bad", "8 KB leave in ToCC's unscheduled phase, and need no token. Of flows "+
+			"that wait for tokens (unsch=0) it is %.2f", waits)
 		if r.Scale == experiment.Full {
 			r.Claim("delay-robust", robust)
 			full := func(d units.Duration) float64 {
-				return 1e6 * median(r.Cell(offloadRun{100 * units.Gbps, "dctcp", offloaded, d, 0}.name()))
+				return 1e6 * median(r.Cell(offloadRun{100 * units.Gbps, "dctcp", offloaded, d,
+					0}.name()))
 			}
-			r.Note("delay-robust", "ToCC's queue does not change; DCTCP's becomes shorter, %.2f of what it is without delay: at 100 Gb/s 8 KB take %.1f µs at the median without, "+
-				"%.1f with a microsecond and %.1f with five, at the same goodput. Why was not measured", stays, full(0), full(units.Microsecond), full(5*units.Microsecond))
+			r.Note("delay-robust", "ToCC's queue does not change; DCTCP's becomes shorter, %.2f "+
+				"of what it is without delay: at 100 Gb/s 8 KB take %.1f µs at the median without, "+
+				"%.1f with a microsecond and %.1f with five, at the same goodput. Why was not "+
+				"measured", stays, full(0), full(units.Microsecond), full(5*units.Microsecond))
 		}
 	},
 	Figures: offloadFigures,
@@ -129,17 +149,24 @@ var toccOffload = &experiment.Experiment{
 
 func offloadFigures(r *experiment.Results) (out []figure.Figure) {
 	t := &figure.Table{
-		Name: "split", Title: "Eight flows and messages of 8 KB, with the boundary of NIC and host between",
-		Header: []string{"control, rate, where", "goodput (Gb/s)", "p99 queue (KB)", "8 KB p50 (µs)", "p99", "messages for 100 packets"},
+		Name: "split", Title: "Eight flows and messages of 8 KB, with the boundary of NIC and " +
+			"host between",
+		Header: []string{"control, rate, where", "goodput (Gb/s)", "p99 queue (KB)",
+			"8 KB p50 (µs)", "p99", "messages for 100 packets"},
 	}
 	for _, c := range r.Cells() {
 		v := func(name string) experiment.Values { return c.Values(name) }
-		t.Row(c.Name, fmt.Sprintf("%.2f", v("goodput").Mean()/1e9), fmt.Sprintf("%.1f", v("p99 queue").Mean()/1e3), fmt.Sprintf("%.1f", 1e6*v("fct").Percentile(50)),
-			fmt.Sprintf("%.1f", 1e6*v("fct").Percentile(99)), fmt.Sprintf("%.2f", 100*aPacket(r.Cell(c.Name))))
+		t.Row(c.Name, fmt.Sprintf("%.2f", v("goodput").Mean()/1e9),
+			fmt.Sprintf("%.1f", v("p99 queue").Mean()/1e3), fmt.Sprintf("%.1f",
+				1e6*v("fct").Percentile(50)),
+			fmt.Sprintf("%.1f", 1e6*v("fct").Percentile(99)), fmt.Sprintf("%.2f",
+				100*aPacket(r.Cell(c.Name))))
 	}
 	out = append(out, t)
 	for _, rate := range offloadRates(r.Scale) {
-		p := figure.Lines(fmt.Sprintf("fct-%d", rate/units.Gbps), fmt.Sprintf("Messages of 8 KB at %v", rate), "distance of NIC and agent (µs)", "p50 (µs)")
+		p := figure.Lines(fmt.Sprintf("fct-%d", rate/units.Gbps),
+			fmt.Sprintf("Messages of 8 KB at %v", rate), "distance of NIC and agent (µs)",
+			"p50 (µs)")
 		for _, control := range []string{twoPackets, tokensOnly} {
 			for _, where := range []split{offloaded, naive} {
 				var x, y experiment.Values
@@ -147,7 +174,8 @@ func offloadFigures(r *experiment.Results) (out []figure.Figure) {
 					x = append(x, d.Microseconds())
 					y = append(y, 1e6*median(r.Cell(offloadRun{rate, control, where, d, 0}.name())))
 				}
-				p.Add(map[string]string{twoPackets: "ToCC", tokensOnly: "nothing unscheduled"}[control]+", "+string(where), x, y)
+				p.Add(map[string]string{twoPackets: "ToCC",
+					tokensOnly: "nothing unscheduled"}[control]+", "+string(where), x, y)
 			}
 		}
 		out = append(out, p)
@@ -155,7 +183,8 @@ func offloadFigures(r *experiment.Results) (out []figure.Figure) {
 	return out
 }
 
-// simulate runs it in two switches, whose link all share; what is counted begins half a millisecond later.
+// simulate runs it in two switches, whose link all share; what is counted begins half a millisecond
+// later.
 func (p offloadRun) simulate(j *experiment.Job) error {
 	const begin = 500 * units.Microsecond
 	config := eightToOne(j, 0)
@@ -176,7 +205,9 @@ func (p offloadRun) simulate(j *experiment.Job) error {
 		for _, short := range []bool{false, true} {
 			w := &sim.Writer{Bytes: units.MiB, Depth: 2, Ended: func(_, _ units.Time) {}}
 			to := pairs + i
-			if short { // fiftieth of the link's packets, so that what needs no token finds the part of it that tokens leave
+			// fiftieth of the link's packets, so that what needs no token finds the part of it that
+			// tokens leave
+			if short {
 				to = pairs + (i+3)%pairs
 				w.Bytes, w.Depth, w.Every = mouse, 4, pairs*p.Rate.Duration(400*packet)
 				w.Ended = func(posted, ended units.Time) {
@@ -207,7 +238,9 @@ func (p offloadRun) simulate(j *experiment.Job) error {
 	}
 	queue := n.net.Switches()[0].Ports()[pairs].RecordQueue(0)
 	var bytes, messages, packets uint64
-	n.net.At(zero.Add(begin), func() { bytes, messages, packets = received(), n.messages(), n.packets() })
+	n.net.At(zero.Add(begin), func() {
+		bytes, messages, packets = received(), n.messages(), n.packets()
+	})
 	if err := n.net.Run(zero.Add(until)); err != nil {
 		return err
 	}
@@ -244,7 +277,8 @@ func (n *agents) build(seed uint64, config sim.Bottleneck) error {
 	var control cc.Control
 	sw := losslessSwitch(config, lowMarks)
 	var err error
-	c := sim.Scenario{Seed: seed, Hosts: sim.Hosts{PathMTU: payload, Chunk: units.MiB, SendDepth: 8, Timeout: 12}, Scheme: sim.Scheme{AnswerClass: answerClass}}
+	c := sim.Scenario{Seed: seed, Hosts: sim.Hosts{PathMTU: payload, Chunk: units.MiB, SendDepth: 8,
+		Timeout: 12}, Scheme: sim.Scheme{AnswerClass: answerClass}}
 	if n.run.Control == "dctcp" {
 		if control, err = cc.Parse(n.run.Control); err != nil {
 			return err
@@ -287,8 +321,10 @@ func (n *agents) controller(_ int, now units.Time) (cc.Controller, error) {
 	if n.run.Period > 0 {
 		sums.Accumulable = n.run.Period
 	}
-	distance := nicoffload.PCIe{Up: n.run.Distance, Down: n.run.Distance, Rate: nicoffload.TypicalPCIe.Rate}
-	c, err := nicoffload.NewShared(nicoffload.Config{Aggregation: sums}, nicoffload.AgentConfig{}, &distance, now)
+	distance := nicoffload.PCIe{Up: n.run.Distance, Down: n.run.Distance,
+		Rate: nicoffload.TypicalPCIe.Rate}
+	c, err := nicoffload.NewShared(nicoffload.Config{Aggregation: sums}, nicoffload.AgentConfig{},
+		&distance, now)
 	if err == nil {
 		n.controllers = append(n.controllers, c)
 	}
@@ -301,7 +337,8 @@ func (n *agents) admit(spec tocc.Spec) sim.Admission {
 		if err != nil || n.run.Where != naive {
 			return gate, granter, err
 		}
-		r := &remoteGranter{Granter: granter, net: n.net, host: n.net.Host(p.To), distance: n.run.Distance}
+		r := &remoteGranter{Granter: granter, net: n.net, host: n.net.Host(p.To),
+			distance: n.run.Distance}
 		n.granters = append(n.granters, r)
 		return gate, r, nil
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/goroce/goroce/tocc"
 )
 
-// tokenPriority: two classes of flows. Priority is that of their data, in two queues, or of their tokens.
+// tokenPriority: two classes of flows. Priority is that of their data, in two queues, or of their
+// tokens.
 var tokenPriority = &experiment.Experiment{
 	ID:    "beyond/tocc-token-priority",
 	Seeds: func(s experiment.Scale) int { return 1 },
@@ -31,23 +32,32 @@ var tokenPriority = &experiment.Experiment{
 		data, tokens := r.Cell(classes{"data", "0B"}.name()), r.Cell(classes{"tokens", "0B"}.name())
 		r.Claim("as-good", p99(tokens.Values("high"))/p99(data.Values("high")))
 		blocked := func(unsch string) float64 {
-			of := func(what string) float64 { return r.Cell(classes{what, unsch}.name()).Values("low buffer").Max() }
+			of := func(what string) float64 {
+				return r.Cell(classes{what, unsch}.name()).Values("low buffer").Max()
+			}
 			return of("tokens") / of("data")
 		}
 		r.Claim("low-not-blocked", blocked("0B"))
 		tokenTop, tokenRest := top(tokens.Values("low buffer"))
 		dataTop, dataRest := top(data.Values("low buffer"))
-		r.Note("low-not-blocked", "the most is in one switch, where incasts end at full scale: %.0f KB against %.0f KB; in all others at most %.0f against %.0f. There low tokens, which waited "+
-			"longer in more places, let more data meet (a guess). With a BDP unscheduled, which no token holds back, %.2f", tokenTop/1e3, dataTop/1e3, tokenRest/1e3, dataRest/1e3, blocked("1BDP"))
+		r.Note("low-not-blocked", "the most is in one switch, where incasts end at full scale: "+
+			"%.0f KB against %.0f KB; in all others at most %.0f against %.0f. There low tokens, "+
+			"which waited "+
+			"longer in more places, let more data meet (a guess). With a BDP unscheduled, which "+
+			"no token holds back, %.2f", tokenTop/1e3, dataTop/1e3, tokenRest/1e3, dataRest/1e3,
+			blocked("1BDP"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{
-			Name: "classes", Title: "Two classes of Web Server, and incasts in the lower: where their priority is",
-			Header: []string{"priority of", "high, mean FCT (µs)", "high, p99", "low, mean", "low, p99", "most data of low flows in a switch (KB)"},
+			Name: "classes", Title: "Two classes of Web Server, and incasts in the lower: where " +
+				"their priority is",
+			Header: []string{"priority of", "high, mean FCT (µs)", "high, p99", "low, mean",
+				"low, p99", "most data of low flows in a switch (KB)"},
 		}
 		for _, c := range r.Cells() {
 			high, low := c.Values("high").Scaled(1e6), c.Values("low").Scaled(1e6)
-			t.Row(c.Name, fmt.Sprintf("%.0f", high.Mean()), fmt.Sprintf("%.0f", p99(high)), fmt.Sprintf("%.0f", low.Mean()), fmt.Sprintf("%.0f", p99(low)),
+			t.Row(c.Name, fmt.Sprintf("%.0f", high.Mean()), fmt.Sprintf("%.0f", p99(high)),
+				fmt.Sprintf("%.0f", low.Mean()), fmt.Sprintf("%.0f", p99(low)),
 				fmt.Sprintf("%.0f", c.Values("low buffer").Max()/1e3))
 		}
 		return []figure.Figure{t}
@@ -60,7 +70,8 @@ func top(v experiment.Values) (first, second float64) {
 	return sorted[len(sorted)-1], sorted[len(sorted)-2]
 }
 
-// classes is where the priority of two classes is: every other flow is of the higher one; those of incasts are not.
+// classes is where the priority of two classes is: every other flow is of the higher one; those of
+// incasts are not.
 type classes struct {
 	Of          string // data, tokens, nothing
 	Unscheduled string
@@ -88,7 +99,8 @@ func (c classes) simulate(j *experiment.Job) error {
 		if c.Of != "tokens" {
 			text = "token_dscp=44"
 		}
-		spec, err := tocc.Parse(fmt.Sprintf("%s,unsch=%s,%s,cc=%s", tokenSet, c.Unscheduled, text, dcqcnSet1))
+		spec, err := tocc.Parse(fmt.Sprintf("%s,unsch=%s,%s,cc=%s", tokenSet, c.Unscheduled, text,
+			dcqcnSet1))
 		if err != nil {
 			return err
 		}

@@ -13,17 +13,19 @@ import (
 type tokenRun struct {
 	Name string
 	Spec string // of package tocc
-	// Both has as many flows go the other way, whose tokens, and ACKs, take their share of the link.
+	// Both has as many flows go the other way, whose tokens, and ACKs, take their share of the
+	// link.
 	Both bool
-	// Exact limits tokens so that what they release is what the link carries, and leaves nothing to tokens of others.
+	// Exact limits tokens so that what they release is what the link carries, and leaves nothing to
+	// tokens of others.
 	Exact   bool
 	Until   units.Duration
 	Marks   float64 // where switches mark tokens, in parts of what is recommended; 0 is 1
 	Limiter float64 // the tokens' share of links, in parts of what it should be; 0 is 1
 }
 
-// twoPackets is K of figure 7's experiments: two packets of 1024 bytes, with which tokens take 4 % of a link; the
-// paper's simulated tokens, one for each packet of 1500 bytes, take 5 %.
+// twoPackets is K of figure 7's experiments: two packets of 1024 bytes, with which tokens take 4 %
+// of a link; the paper's simulated tokens, one for each packet of 1500 bytes, take 5 %.
 const twoPackets = "k=2048B"
 
 // onTokens is DCQCN as token CC.
@@ -37,7 +39,8 @@ func tokenCells(runs ...tokenRun) (out []experiment.Cell) {
 }
 
 // tokenSwitch is a switch of ToCC for tokens of a spec, with parts of what it recommends.
-func tokenSwitch(spec tocc.Spec, path cc.Path, marks, limiter float64) (*fabric.SwitchConfig, error) {
+func tokenSwitch(spec tocc.Spec, path cc.Path, marks, limiter float64) (*fabric.SwitchConfig,
+	error) {
 	share, err := spec.Share(path)
 	if err != nil {
 		return nil, err
@@ -123,8 +126,11 @@ func (p tokenRun) simulate(j *experiment.Job, spec tocc.Spec) error {
 	j.Value("later", r.Queues[0].Length.Percentile(50, from, end))
 	j.Value("mean queue", r.Queues[0].Length.Mean(units.Time(500*units.Microsecond), end))
 	j.Value("p99 queue", r.Queues[0].Length.Percentile(99, units.Time(500*units.Microsecond), end))
-	j.Value("excursions", excursions(r.Queues[0].Length, 500*units.Microsecond, p.Until)/(p.Until-500*units.Microsecond).Seconds()/1000) // a ms
-	j.Value("dip", longestBelow(utilisation(config, there, bin/2, 500*units.Microsecond, p.Until), 0.9, bin/2).Seconds())
+	// a ms
+	j.Value("excursions", excursions(r.Queues[0].Length, 500*units.Microsecond,
+		p.Until)/(p.Until-500*units.Microsecond).Seconds()/1000)
+	j.Value("dip", longestBelow(utilisation(config, there, bin/2, 500*units.Microsecond, p.Until),
+		0.9, bin/2).Seconds())
 	j.Value("token queue", r.Queues[1].Length.Mean(units.Time(500*units.Microsecond), end))
 	j.Value("dropped", float64(r.Queues[0].Stats.Dropped))
 	width := max(bin, p.Until/400)

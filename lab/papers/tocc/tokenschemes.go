@@ -6,9 +6,11 @@ import (
 )
 
 // tokenSchemes are comparisons among token schemes in leaf-spine networks.
-var tokenSchemes = []*experiment.Experiment{fig2a, fig2b, fig2c, fig2d, fig3c, fig6a, fig6b, fig6c, fig6d, fig14, prioPlusHoma}
+var tokenSchemes = []*experiment.Experiment{fig2a, fig2b, fig2c, fig2d, fig3c, fig6a, fig6b, fig6c,
+	fig6d, fig14, prioPlusHoma}
 
-// proactive are the schemes of figure 6; first are those of figure 2, where the paper has no ToCC yet.
+// proactive are the schemes of figure 6; first are those of figure 2, where the paper has no ToCC
+// yet.
 var (
 	proactive = []scheme{homa, credits, aeolus, unscheduled, scheduled}
 	first     = []scheme{credits, aeolus, homa, ndp}
@@ -19,7 +21,8 @@ func memcachedAt(s experiment.Scale, n network) setting {
 	return setting{networkAt(s, n), flows(s, memcached, 0.8, 20_000, 5000)}
 }
 
-// oversubscribed is a workload of larger flows under the core's limit. The small network has one uplink of eight hosts.
+// oversubscribed is a workload of larger flows under the core's limit. The small network has one
+// uplink of eight hosts.
 func oversubscribed(s experiment.Scale, n network, workload string, full int) setting {
 	x := setting{networkAt(s, n), flows(s, workload, 0.8, full, 300)}
 	if s == experiment.Small {
@@ -35,8 +38,8 @@ func followers(s experiment.Scale, n network) setting {
 
 func searches(s experiment.Scale) setting { return oversubscribed(s, os100, webSearch, 1500) }
 
-// Where a core is the bottleneck, NDP trims more and more as flows gather, and simulations take as long: its comparisons
-// have fewer flows.
+// Where a core is the bottleneck, NDP trims more and more as flows gather, and simulations take as
+// long: its comparisons have fewer flows.
 func fewFollowers(s experiment.Scale) setting {
 	return oversubscribed(s, os100, cacheFollower, 600)
 }
@@ -49,17 +52,23 @@ func tails(x row) float64     { return p99(x.slowdown()) }
 // trimmedShare is the part of the packets of data that senders sent and switches trimmed.
 func (r row) trimmedShare() float64 { return r.Values("trimmed").Sum() / r.Values("data").Sum() }
 
-// tokenTable has a row for each scheme: what flows took, what switches held, dropped and trimmed, and what was sent again.
-func tokenTable(r *experiment.Results, title string, of []scheme, settings ...setting) *figure.Table {
+// tokenTable has a row for each scheme: what flows took, what switches held, dropped and trimmed,
+// and what was sent again.
+func tokenTable(r *experiment.Results, title string, of []scheme,
+	settings ...setting) *figure.Table {
 	t := &figure.Table{Name: "schemes", Title: title, Header: []string{
-		"scheme", "network", "traffic", "flows", "mean FCT (µs)", "p99 FCT (µs)", "mean slowdown", "p99 slowdown", "incast FCT (µs)", "buffer (KB)",
+		"scheme", "network", "traffic", "flows", "mean FCT (µs)", "p99 FCT (µs)", "mean slowdown",
+		"p99 slowdown", "incast FCT (µs)", "buffer (KB)",
 		"dropped", "trimmed", "sent again", "timeouts",
 	}}
 	for _, s := range settings {
 		for _, x := range of {
 			row := s.row(r, x)
-			t.Row(x, s.Network.Name, s.Traffic, len(row.fct()), digits(1e6*mean(row.fct())), digits(1e6*p99(row.fct())), digits(slowdowns(row)), digits(tails(row)),
-				digits(1e6*mean(row.fct("incast"))), digits(row.bufmax()/1000), row.Values("lost").Sum(), row.Values("trimmed").Sum(), row.Values("again").Sum(), row.Values("timeouts").Sum())
+			t.Row(x, s.Network.Name, s.Traffic, len(row.fct()), digits(1e6*mean(row.fct())),
+				digits(1e6*p99(row.fct())), digits(slowdowns(row)), digits(tails(row)),
+				digits(1e6*mean(row.fct("incast"))), digits(row.bufmax()/1000),
+				row.Values("lost").Sum(), row.Values("trimmed").Sum(), row.Values("again").Sum(),
+				row.Values("timeouts").Sum())
 		}
 	}
 	return t
@@ -76,7 +85,8 @@ func slowdownBars(r *experiment.Results, name, title string, of []scheme, s sett
 }
 
 // bufferBars draws what one switch held at most.
-func bufferBars(r *experiment.Results, name, title string, of []scheme, settings ...setting) *figure.Plot {
+func bufferBars(r *experiment.Results, name, title string, of []scheme,
+	settings ...setting) *figure.Plot {
 	var groups []string
 	for _, s := range settings {
 		groups = append(groups, s.Traffic.Workload)

@@ -13,7 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Every scheme is what its paper says, in the small network whose core carries an eighth of what hosts send.
+// Every scheme is what its paper says, in the small network whose core carries an eighth of what
+// hosts send.
 func TestTokenSchemes(t *testing.T) {
 	m := oversubscribed(experiment.Small, os100, cacheFollower, 0)
 	m.Traffic.Flows = 100
@@ -24,7 +25,8 @@ func TestTokenSchemes(t *testing.T) {
 	}{
 		{credits, func(o *outcome) {
 			assert.Zero(t, o.Lost+o.Trimmed+o.Again, "data has its credits")
-			assert.Less(t, o.Buffer, 40*packets, "queues of a few packets at each of a switch's ports")
+			assert.Less(t, o.Buffer, 40*packets,
+				"queues of a few packets at each of a switch's ports")
 		}},
 		{aeolus, func(o *outcome) {
 			unscheduled := units.Bytes(0)
@@ -32,7 +34,8 @@ func TestTokenSchemes(t *testing.T) {
 				unscheduled += a.Gate.Tally().Unscheduled
 			}
 			assert.Positive(t, o.Lost)
-			assert.LessOrEqual(t, o.Lost*float64(payload), float64(unscheduled), "only unscheduled packets are dropped")
+			assert.LessOrEqual(t, o.Lost*float64(payload), float64(unscheduled),
+				"only unscheduled packets are dropped")
 			assert.LessOrEqual(t, o.Again, 1.05*o.Lost)
 		}},
 		{homa, func(o *outcome) {
@@ -44,8 +47,10 @@ func TestTokenSchemes(t *testing.T) {
 		}},
 		{ndp, func(o *outcome) {
 			assert.Positive(t, o.Trimmed)
-			assert.InDelta(t, o.Trimmed, o.Again, 0.05*o.Trimmed, "what was trimmed is sent again, and nothing else")
-			assert.Less(t, o.Buffer, 9*9*packets+100_000, "eight packets at each of nine ports, and headers")
+			assert.InDelta(t, o.Trimmed, o.Again, 0.05*o.Trimmed,
+				"what was trimmed is sent again, and nothing else")
+			assert.Less(t, o.Buffer, 9*9*packets+100_000,
+				"eight packets at each of nine ports, and headers")
 		}},
 		{scheduled, func(o *outcome) {
 			_, most := o.unused()
@@ -54,7 +59,8 @@ func TestTokenSchemes(t *testing.T) {
 		}},
 	} {
 		r := run{c.scheme, m.Network, m.Traffic}
-		o, err := r.simulate(experiment.NewJob(context.Background(), experiment.Cell{Name: r.name()}, experiment.Small, 1, nil))
+		o, err := r.simulate(experiment.NewJob(context.Background(),
+			experiment.Cell{Name: r.name()}, experiment.Small, 1, nil))
 		require.NoError(t, err, c.scheme)
 		assert.Zero(t, o.Timeouts, c.scheme)
 		c.holds(o)

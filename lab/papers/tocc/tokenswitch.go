@@ -9,10 +9,11 @@ import (
 
 // Switches of the other token schemes. None has PFC: what there is no room for is lost.
 
-// credited is what a credit releases, on the wire. The packet says which credit it was, and may have a RETH, which also
-// makes room for its part of an ACK: both directions together must not fill more than the link, for nothing else
-// keeps queues short.
-const credited = payload + tocc.PacketWire + wire.XCHLen + wire.InnerLen + wire.GrantLen + wire.RETHLen
+// credited is what a credit releases, on the wire. The packet says which credit it was, and may
+// have a RETH, which also makes room for its part of an ACK: both directions together must not fill
+// more than the link, for nothing else keeps queues short.
+const credited = payload + tocc.PacketWire + wire.XCHLen + wire.InnerLen + wire.GrantLen +
+	wire.RETHLen
 
 // trimmedDSCP is what headers of trimmed packets have.
 const trimmedDSCP = 50
@@ -28,9 +29,9 @@ func dropping(network) fabric.SwitchConfig {
 // ndpPatience is how long a packet may be missing whose header did not come: NDP's timeout.
 const ndpPatience = units.Millisecond
 
-// trimming serves ten headers for a packet of data (NDP, section 3.1), in bytes on the wire: in strict priority
-// headers of packets that are sent again, and trimmed again, can keep data from leaving for ever. As many headers wait as
-// in NDP's switches, whose eight packets are of 9 KB.
+// trimming serves ten headers for a packet of data (NDP, section 3.1), in bytes on the wire: in
+// strict priority headers of packets that are sent again, and trimmed again, can keep data from
+// leaving for ever. As many headers wait as in NDP's switches, whose eight packets are of 9 KB.
 func trimming(network) fabric.SwitchConfig {
 	const header = 84
 	c := fabric.NDPSwitch(payload+tocc.PacketWire, trimmedDSCP).Config()

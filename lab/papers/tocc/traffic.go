@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The workloads of figure 1, in the form of ExpressPass's simulator, which the paper follows; Memcached
-// is in Homa's only.
+// The workloads of figure 1, in the form of ExpressPass's simulator, which the paper follows;
+// Memcached is in Homa's only.
 const (
 	memcached     = "memcached"
 	webServer     = "webserver-xpass"
@@ -17,17 +17,17 @@ const (
 	webSearch     = "websearch"
 )
 
-// traffic is what flows come. Load is of [network.capacity], in bytes that flows take on the wire: packets of data, and
-// an ACK each, which for the smallest flows is a fourth of it.
+// traffic is what flows come. Load is of [network.capacity], in bytes that flows take on the wire:
+// packets of data, and an ACK each, which for the smallest flows is a fourth of it.
 type traffic struct {
 	Workload string
 	Load     float64
 	Flows    int // about so many come; those of incasts not counted
-	// IncastLow and IncastHigh bound what every other host sends to one, in MTUs, again and again with a mean load of
-	// incastLoad; 0 for no incasts.
+	// IncastLow and IncastHigh bound what every other host sends to one, in MTUs, again and again
+	// with a mean load of incastLoad; 0 for no incasts.
 	IncastLow, IncastHigh int
-	// Senders is how many take part in an incast, 0 for all others. With no workload incasts are all there is, and Load is
-	// that of the link they go to.
+	// Senders is how many take part in an incast, 0 for all others. With no workload incasts are
+	// all there is, and Load is that of the link they go to.
 	Senders int
 }
 
@@ -73,7 +73,8 @@ func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration
 	arrivals := t.Load * float64(n.capacity()) * float64(n.hosts()) / (8 * wire) // a second
 	span := units.Duration(float64(t.Flows) / arrivals * float64(units.Second))
 	poisson, err := workload.Poisson{
-		Hosts: n.hosts(), Rate: units.BitRate(float64(n.capacity()) * sizes.Mean() / wire), Load: t.Load, Sizes: sizes, Until: units.Time(span), Seed: seed,
+		Hosts: n.hosts(), Rate: units.BitRate(float64(n.capacity()) * sizes.Mean() / wire),
+		Load: t.Load, Sizes: sizes, Until: units.Time(span), Seed: seed,
 	}.Source()
 	if err != nil || t.IncastHigh == 0 {
 		return poisson, span, err
@@ -85,17 +86,20 @@ func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration
 	return workload.Merge(poisson, incast), span, nil
 }
 
-// incasts answers the flows of incasts with a load, and how far apart incasts are. The first is after a fourth of that, or
-// at most.
-func (t traffic) incasts(n network, load float64, most units.Duration, until units.Time, rounds int, seed uint64) (workload.Source, units.Duration, error) {
+// incasts answers the flows of incasts with a load, and how far apart incasts are. The first is
+// after a fourth of that, or at most.
+func (t traffic) incasts(n network, load float64, most units.Duration, until units.Time, rounds int,
+	seed uint64) (workload.Source, units.Duration, error) {
 	senders := n.hosts() - 1
 	if t.Senders > 0 {
 		senders = t.Senders
 	}
 	bytes := workload.Uniform(units.Bytes(t.IncastLow)*mtu, units.Bytes(t.IncastHigh)*mtu+1)
-	period := workload.IncastPeriod(senders, bytes, load*bytes.Mean()/meanOnWire(bytes), n.Host.Rate)
+	period := workload.IncastPeriod(senders, bytes, load*bytes.Mean()/meanOnWire(bytes),
+		n.Host.Rate)
 	source, err := workload.Incast{
-		Hosts: n.hosts(), Senders: t.Senders, Receiver: incastReceiver, Sizes: bytes, Start: units.Time(min(period/4, most)), Period: period, Until: until,
+		Hosts: n.hosts(), Senders: t.Senders, Receiver: incastReceiver, Sizes: bytes,
+		Start: units.Time(min(period/4, most)), Period: period, Until: until,
 		Rounds: rounds, Class: incastClass, Seed: seed,
 	}.Source()
 	return source, period, err

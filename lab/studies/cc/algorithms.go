@@ -12,9 +12,10 @@ import (
 // Experiments are those of this package.
 var Experiments = []*experiment.Experiment{convergence, incast, rtts, fctWebSearch, fctHadoop}
 
-// algorithm is one that is compared, with the marking that its switches do and the interval of its receivers' CNPs
-// (0 is DCQCN's 50 µs). Everything that is not said is the default. Where Bolt controls flows, switches run
-// it. HPCC is compared with another simulator's (ns3_test.go). Without deadlines D2TCP is DCTCP.
+// algorithm is one that is compared, with the marking that its switches do and the interval of its
+// receivers' CNPs (0 is DCQCN's 50 µs). Everything that is not said is the default. Where Bolt
+// controls flows, switches run it. HPCC is compared with another simulator's (ns3_test.go). Without
+// deadlines D2TCP is DCTCP.
 type algorithm struct {
 	name string
 	ecn  fabric.ECN
@@ -29,8 +30,10 @@ var (
 )
 
 var algorithms = []algorithm{
-	{name: "swift"}, {name: "dctcp", ecn: step}, {name: "idctcp", ecn: step}, {name: "ledbat-dc"}, {name: "timely"},
-	{name: "dcqcn", ecn: ramp}, {name: "dcqcn-nic", ecn: ramp, cnps: nicCNPs}, {name: "bolt"}, {name: "fixed"},
+	{name: "swift"}, {name: "dctcp", ecn: step}, {name: "idctcp", ecn: step}, {name: "ledbat-dc"},
+	{name: "timely"},
+	{name: "dcqcn", ecn: ramp}, {name: "dcqcn-nic", ecn: ramp, cnps: nicCNPs}, {name: "bolt"},
+	{name: "fixed"},
 }
 
 // nicCNPs is what is between CNPs of NVIDIA's NICs (min_time_between_cnps).

@@ -37,7 +37,8 @@ var convergence = &experiment.Experiment{
 	Cells: func(experiment.Scale) []experiment.Cell { return manyCells(joining...) },
 	Run:   runConvergence,
 	Judge: func(r *experiment.Results) {
-		over := func(value string, worst func(experiment.Values) float64, of func(float64) claims.Value, names ...string) claims.Value {
+		over := func(value string, worst func(experiment.Values) float64,
+			of func(float64) claims.Value, names ...string) claims.Value {
 			v := claims.Value{}
 			for _, a := range names {
 				var all experiment.Values
@@ -49,27 +50,38 @@ var convergence = &experiment.Experiment{
 			return v
 		}
 		r.Claim("fair", over("jain", experiment.Values.Min, claims.Number, windowed...))
-		r.Claim("fair-rates", over("jain", experiment.Values.Min, claims.Number, "dcqcn", "dcqcn-nic"))
-		r.Claim("join", over("join", experiment.Values.Max, experiment.Seconds, "swift", "dctcp", "idctcp"))
-		r.Claim("utilisation", over("utilisation", experiment.Values.Min, claims.Number, windowed...))
-		r.Claim("utilisation-rates", over("utilisation", experiment.Values.Min, claims.Number, "dcqcn", "dcqcn-nic"))
+		r.Claim("fair-rates", over("jain", experiment.Values.Min, claims.Number, "dcqcn",
+			"dcqcn-nic"))
+		r.Claim("join", over("join", experiment.Values.Max, experiment.Seconds, "swift", "dctcp",
+			"idctcp"))
+		r.Claim("utilisation", over("utilisation", experiment.Values.Min, claims.Number,
+			windowed...))
+		r.Claim("utilisation-rates", over("utilisation", experiment.Values.Min, claims.Number,
+			"dcqcn", "dcqcn-nic"))
 		swift, led := claims.Value{}, claims.Value{}
 		for _, n := range joining {
 			name := fmt.Sprintf("n=%d", n)
 			c := r.Cell(manyCell{"swift", n}.name())
-			swift = swift.With(name, claims.Number(c.Values("queue").Mean()/c.Values("swift queue").Mean()))
+			swift = swift.With(name,
+				claims.Number(c.Values("queue").Mean()/c.Values("swift queue").Mean()))
 			c = r.Cell(manyCell{"ledbat-dc", n}.name())
 			led = led.With(name, claims.Number(c.Values("queue").Mean()/(ledbat*float64(rate)/8)))
 		}
 		r.Claim("swift-queue", swift)
 		r.Claim("ledbat-queue", led)
-		r.Note("fair", "ledbat-dc adds and subtracts alike whatever the window: with 4 flows the newest window is 52 packets larger than the oldest when "+
-			"it joins (100 and 48, seed 1) and 52 larger 10 ms later (75 and 23); equal windows stay equal")
-		r.Note("join", "dctcp, idctcp: the newest begins with alpha 1 and halves its window at once, the others have an alpha of some hundredths and hardly cut: "+
-			"101 and 51 packets of two flows 20 µs after the join, 115 and 63 after 1 ms, 98 and 81 after 3 ms (dctcp, seed 1); swift needs no time")
-		r.Note("fair-rates", "dcqcn-nic yields within a millisecond, but raises by 50 Mb/s each 300 µs only: 10 ms are 1.7 Gb/s, and of 8 flows the newest "+
+		r.Note("fair", "ledbat-dc adds and subtracts alike whatever the window: with 4 flows the "+
+			"newest window is 52 packets larger than the oldest when "+
+			"it joins (100 and 48, seed 1) and 52 larger 10 ms later (75 and 23); equal windows "+
+			"stay equal")
+		r.Note("join", "dctcp, idctcp: the newest begins with alpha 1 and halves its window at "+
+			"once, the others have an alpha of some hundredths and hardly cut: "+
+			"101 and 51 packets of two flows 20 µs after the join, 115 and 63 after 1 ms, 98 and "+
+			"81 after 3 ms (dctcp, seed 1); swift needs no time")
+		r.Note("fair-rates", "dcqcn-nic yields within a millisecond, but raises by 50 Mb/s each "+
+			"300 µs only: 10 ms are 1.7 Gb/s, and of 8 flows the newest "+
 			"still has 32 Gb/s and the first 5 at the end (seed 1)")
-		r.Note("utilisation-rates", "dcqcn-nic: 50 Mb/s each 300 µs is how fast it takes what a leaver leaves, too")
+		r.Note("utilisation-rates",
+			"dcqcn-nic: 50 Mb/s each 300 µs is how fast it takes what a leaver leaves, too")
 		r.Claim("dctcp-queue", over("queue p99", experiment.Values.Max, amount, "dctcp", "idctcp"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -80,14 +92,16 @@ var convergence = &experiment.Experiment{
 			names = append(names, fmt.Sprintf("n=%d", n))
 		}
 		fair := figure.Bars("fairness", "Jain's index while all run", "index", names...)
-		join := figure.Bars("join", "Time to a fair share after the last joined", "time (ms)", names...)
+		join := figure.Bars("join", "Time to a fair share after the last joined", "time (ms)",
+			names...)
 		for _, a := range algorithms {
 			c := r.Cell(manyCell{a.name, 4}.name()).Seeds()[0]
 			q := c.Series("queue").Scaled(1e3, 1e-3)
 			if a.name != "fixed" {
 				queue.Add(a.name, q.X, q.Y)
 			}
-			p := figure.Lines("goodput-"+a.name, "Goodput of 4 flows: "+a.name, "time (ms)", "goodput (Gb/s)")
+			p := figure.Lines("goodput-"+a.name, "Goodput of 4 flows: "+a.name, "time (ms)",
+				"goodput (Gb/s)")
 			for i := range 4 {
 				g := c.Series(fmt.Sprintf("goodput %d", i)).Scaled(1e3, 1e-9)
 				p.Add(fmt.Sprintf("flow %d", i), g.X, g.Y)
@@ -96,7 +110,8 @@ var convergence = &experiment.Experiment{
 			var jain, times []float64
 			for _, n := range joining {
 				v := r.Cell(manyCell{a.name, n}.name())
-				jain, times = append(jain, v.Values("jain").Mean()), append(times, v.Values("join").Scaled(1e3).Mean())
+				jain, times = append(jain, v.Values("jain").Mean()), append(times,
+					v.Values("join").Scaled(1e3).Mean())
 			}
 			fair.Heights(a.name, jain...)
 			join.Heights(a.name, times...)
@@ -122,7 +137,8 @@ func runConvergence(j *experiment.Job) error {
 		flows[i] = sim.Flow{Start: at, Stop: at + n*apart, Control: spec}
 	}
 	config := sim.Bottleneck{
-		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps, Chunk: 4 * units.MiB,
+		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024,
+		ECN: a.ecn, CNPs: a.cnps, Chunk: 4 * units.MiB,
 		Until: (2*n - 1) * apart, Interval: 100 * units.Microsecond,
 	}
 	r, err := config.Run(j.Context(), flows)
@@ -132,7 +148,8 @@ func runConvergence(j *experiment.Job) error {
 	joined := (n - 1) * apart
 	from, to := units.Time(joined+apart/2), units.Time(joined+apart)
 	j.Value("jain", r.Jain(joined+apart/2, joined+apart))
-	j.Value("utilisation", r.Goodput().Mean(units.Time(apart/2), units.Time(config.Until))/config.Capacity())
+	j.Value("utilisation",
+		r.Goodput().Mean(units.Time(apart/2), units.Time(config.Until))/config.Capacity())
 	j.Value("join", joinTime(r, joined, joined+apart).Seconds())
 	j.Value("queue", r.Queues[0].Length.Mean(from, to))
 	j.Value("queue p99", r.Queues[0].Length.Percentile(99, from, to))
@@ -147,16 +164,18 @@ func runConvergence(j *experiment.Job) error {
 func keep(j *experiment.Job, r *sim.Result, interval units.Duration) {
 	for i, f := range r.Traces {
 		for k, at := range f.Goodput.Times {
-			j.Series(fmt.Sprintf("goodput %d", i)).Add(units.Duration(at).Seconds(), f.Goodput.Values[k])
+			j.Series(fmt.Sprintf("goodput %d", i)).Add(units.Duration(at).Seconds(),
+				f.Goodput.Values[k])
 		}
 	}
 	for at := units.Duration(0); at < r.End; at += interval {
-		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at), units.Time(at+interval)))
+		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at),
+			units.Time(at+interval)))
 	}
 }
 
-// joinTime is how long after the last flow joined the shares are fair: Jain's index of the next
-// 500 µs at least 0.95, of all from then to the end of the span, too. A span in which they never are
+// joinTime is how long after the last flow joined the shares are fair: Jain's index of the next 500
+// µs at least 0.95, of all from then to the end of the span, too. A span in which they never are
 // gives infinity.
 func joinTime(r *sim.Result, joined, end units.Duration) units.Duration {
 	const over, edge = 500 * units.Microsecond, 100 * units.Microsecond

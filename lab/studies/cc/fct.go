@@ -75,8 +75,10 @@ func drawCompletionTimes(r *experiment.Results) []figure.Figure {
 	var figures []figure.Figure
 	for _, load := range loads {
 		percent := fmt.Sprintf("%.0f", 100*load)
-		tail := figure.Lines("p99-"+percent, "p99 slowdown by size, load "+percent+" %", "size up to (KB)", "slowdown")
-		middle := figure.Lines("p50-"+percent, "p50 slowdown by size, load "+percent+" %", "size up to (KB)", "slowdown")
+		tail := figure.Lines("p99-"+percent, "p99 slowdown by size, load "+percent+" %",
+			"size up to (KB)", "slowdown")
+		middle := figure.Lines("p50-"+percent, "p50 slowdown by size, load "+percent+" %",
+			"size up to (KB)", "slowdown")
 		for _, p := range []*figure.Plot{tail, middle} {
 			p.X.Log, p.Y.Log = true, true
 		}
@@ -88,7 +90,8 @@ func drawCompletionTimes(r *experiment.Results) []figure.Figure {
 				if len(v) < 10 { // too few to speak of
 					continue
 				}
-				x, p99, p50 = append(x, float64(b)/1000), append(p99, v.Percentile(99)), append(p50, v.Percentile(50))
+				x, p99, p50 = append(x, float64(b)/1000), append(p99, v.Percentile(99)), append(p50,
+					v.Percentile(50))
 			}
 			tail.Add(a.name, x, p99)
 			middle.Add(a.name, x, p50)
@@ -107,19 +110,23 @@ func runCompletionTimes(j *experiment.Job, sizes *workload.Sizes) error {
 		return err
 	}
 	link := fabric.Link{Rate: rate, Delay: units.Microsecond}
-	shape, span := fabric.LeafSpine{Leaves: 4, Spines: 4, HostsPerLeaf: 8, Host: link, Up: fabric.Link{Rate: 2 * rate, Delay: units.Microsecond}}, 20*units.Millisecond
+	shape, span := fabric.LeafSpine{Leaves: 4, Spines: 4, HostsPerLeaf: 8, Host: link,
+		Up: fabric.Link{Rate: 2 * rate, Delay: units.Microsecond}}, 20*units.Millisecond
 	if j.Scale == experiment.Small {
 		shape.Leaves, span = 2, 3*units.Millisecond
 	}
 	r, err := sim.Scenario{
 		Topology: shape,
 		Hosts: sim.Hosts{
-			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: transport.MTU4096, Timeout: 14, Cold: true,
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: transport.MTU4096,
+			Timeout: 14, Cold: true,
 		},
 		Scheme:   a.scheme(spec),
 		Workload: sim.Workload{Traffic: sim.Load(sizes, c.Load, span), Span: span},
-		Probes:   sim.Probes{Progress: func(at units.Duration) { j.Progress(math.Min(0.9, 0.9*float64(at)/float64(span))) }},
-		Seed:     j.Seed, Until: 100 * span, Step: 100 * units.Microsecond,
+		Probes: sim.Probes{Progress: func(at units.Duration) {
+			j.Progress(math.Min(0.9, 0.9*float64(at)/float64(span)))
+		}},
+		Seed: j.Seed, Until: 100 * span, Step: 100 * units.Microsecond,
 	}.Run(j.Context())
 	if err != nil {
 		return err
@@ -147,5 +154,6 @@ func (a algorithm) scheme(spec cc.Spec) sim.Scheme {
 		queues[0].Bolt = sim.Bolt(transport.MTU4096)
 		queues[0].Bolt.Supply = 2 * queues[0].Bolt.Frame // the authors' in a fat tree
 	}
-	return sim.Scheme{Control: spec, CNPInterval: a.cnps, AnswerClass: 0xe0, Switch: fabric.SwitchConfig{Queues: queues.At()}}
+	return sim.Scheme{Control: spec, CNPInterval: a.cnps, AnswerClass: 0xe0,
+		Switch: fabric.SwitchConfig{Queues: queues.At()}}
 }

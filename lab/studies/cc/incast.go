@@ -31,18 +31,21 @@ var incast = &experiment.Experiment{
 		for _, n := range incastFlows(r.Scale) {
 			c := r.Cell(manyCell{"swift", n}.name())
 			if n >= 32 { // shorter ones are over before they are steady
-				swift = swift.With(fmt.Sprintf("n=%d", n), claims.Number(c.Values("queue").Mean()/c.Values("swift queue").Mean()))
+				swift = swift.With(fmt.Sprintf("n=%d", n),
+					claims.Number(c.Values("queue").Mean()/c.Values("swift queue").Mean()))
 			}
 		}
 		none := r.Cell(manyCell{"fixed", 256}.name()).Values("queue").Mean()
 		for _, a := range append([]string{"dcqcn", "dcqcn-nic"}, windowed...) {
-			peak = peak.With(a, claims.Number(r.Cell(manyCell{a, 256}.name()).Values("queue").Mean()/none))
+			peak = peak.With(a,
+				claims.Number(r.Cell(manyCell{a, 256}.name()).Values("queue").Mean()/none))
 		}
 		r.Claim("goodput", goodput)
 		r.Claim("swift-queue", swift)
 		r.Claim("queue", peak)
 		r.Note("swift-queue", unsteady)
-		r.Note("queue", "dcqcn, dcqcn-nic: without a window all of the 500 KB has left at line rate before a CNP comes")
+		r.Note("queue", "dcqcn, dcqcn-nic: without a window all of the 500 KB has left at line "+
+			"rate before a CNP comes")
 		r.Claim("complete", r.Values("incomplete").Sum())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -53,7 +56,8 @@ var incast = &experiment.Experiment{
 			var x, y, q []float64
 			for _, n := range incastFlows(r.Scale) {
 				c := r.Cell(manyCell{a.name, n}.name())
-				x, y, q = append(x, float64(n)), append(y, 1/c.Values("goodput").Mean()), append(q, c.Values("queue").Mean()/1000)
+				x, y, q = append(x, float64(n)), append(y, 1/c.Values("goodput").Mean()), append(q,
+					c.Values("queue").Mean()/1000)
 			}
 			fct.Add(a.name, x, y)
 			queue.Add(a.name, x, q)
@@ -78,7 +82,8 @@ func runIncast(j *experiment.Job) error {
 		flows[i] = sim.Flow{Bytes: size, Control: spec}
 	}
 	config := sim.Bottleneck{
-		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps, Until: units.Second,
+		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024,
+		ECN: a.ecn, CNPs: a.cnps, Until: units.Second,
 	}
 	r, err := config.Run(j.Context(), flows)
 	if err != nil {
@@ -105,7 +110,10 @@ func runIncast(j *experiment.Job) error {
 	return nil
 }
 
-const unsteady = "a cut keeps the next one out for the smoothed round trip, and while the first BDP of all arrives that grows as fast as time does: with an ACK " +
-	"for each packet the first real cut comes when the whole burst is acknowledged (n=32: after 341 µs of 1388, the queue is within 1.3 of its fixed point after 680). " +
-	"With an ACK for 16 packets the average lags, the cut comes after 164 µs, and the ratio is 1.04; with gate_by_delay=true, as published, after 82 µs and 1.01. " +
+const unsteady = "a cut keeps the next one out for the smoothed round trip, and while the first " +
+	"BDP of all arrives that grows as fast as time does: with an ACK " +
+	"for each packet the first real cut comes when the whole burst is acknowledged (n=32: after " +
+	"341 µs of 1388, the queue is within 1.3 of its fixed point after 680). " +
+	"With an ACK for 16 packets the average lags, the cut comes after 164 µs, and the ratio is " +
+	"1.04; with gate_by_delay=true, as published, after 82 µs and 1.01. " +
 	"Flows of 5 MB have 1.00 to 1.07 (seed 1, n = 32 to 128)"

@@ -11,7 +11,8 @@ import (
 )
 
 // far is how long the senders' links are.
-var far = []units.Duration{units.Microsecond, 2 * units.Microsecond, 4 * units.Microsecond, 8 * units.Microsecond}
+var far = []units.Duration{units.Microsecond, 2 * units.Microsecond, 4 * units.Microsecond,
+	8 * units.Microsecond}
 
 // rtts: flows whose round trips differ share a link.
 var rtts = &experiment.Experiment{
@@ -27,13 +28,15 @@ var rtts = &experiment.Experiment{
 		near := func(names ...string) (v claims.Value) {
 			for _, a := range names {
 				c := r.Cell(a)
-				v = v.With(a, claims.Number(c.Values("goodput 0").Mean()/c.Values(fmt.Sprintf("goodput %d", len(far)-1)).Mean()))
+				v = v.With(a, claims.Number(c.Values("goodput 0").Mean()/
+					c.Values(fmt.Sprintf("goodput %d", len(far)-1)).Mean()))
 			}
 			return v
 		}
 		r.Claim("windows", near("swift", "dctcp", "idctcp"))
 		r.Claim("rates", near("dcqcn", "dcqcn-nic"))
-		r.Note("no-starvation", "ledbat-dc: it adds and subtracts alike whatever the window, so that what windows differ by at the start, a BDP of each one's path, stays")
+		r.Note("no-starvation", "ledbat-dc: it adds and subtracts alike whatever the window, so "+
+			"that what windows differ by at the start, a BDP of each one's path, stays")
 		least := claims.Value{}
 		for _, a := range []string{"swift", "dctcp", "idctcp", "ledbat-dc", "dcqcn", "dcqcn-nic"} {
 			least = least.With(a, claims.Number(r.Cell(a).Values("least").Min()))
@@ -45,7 +48,8 @@ var rtts = &experiment.Experiment{
 		for _, a := range algorithms {
 			groups = append(groups, a.name)
 		}
-		share := figure.Bars("share", "Goodput by the length of the sender's link", "goodput (Gb/s)", groups...)
+		share := figure.Bars("share", "Goodput by the length of the sender's link",
+			"goodput (Gb/s)", groups...)
 		for i, d := range far {
 			var g []float64
 			for _, a := range algorithms {
@@ -68,7 +72,10 @@ func runRTTs(j *experiment.Job) error {
 		flows[i].Control = spec
 	}
 	r, err := sim.Bottleneck{
-		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: units.Microsecond, DelayOf: func(i int) units.Duration { return far[i] }, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps,
+		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: units.Microsecond,
+		DelayOf: func(i int) units.Duration {
+			return far[i]
+		}, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps,
 		Chunk: 4 * units.MiB, Until: until, Interval: 100 * units.Microsecond,
 	}.Run(j.Context(), flows)
 	if err != nil {

@@ -18,7 +18,8 @@ var Experiments = []*experiment.Experiment{
 
 const gbps = units.Gbps
 
-// outside is what a frame takes of a link besides its bytes in a Buf: check sequence, preamble, gap.
+// outside is what a frame takes of a link besides its bytes in a Buf: check sequence, preamble,
+// gap.
 const outside = 24
 
 // backlog is a source that always has a frame.

@@ -19,10 +19,13 @@ var roundRobin = &experiment.Experiment{
 	ID: "fabric/dwrr",
 	Cells: func(experiment.Scale) (cells []experiment.Cell) {
 		for _, w := range []weighing{
-			{[]int{1, 2, 4, 8}, []int{256, 1024, 4096, 9000}}, {[]int{1, 2, 4, 8}, []int{9000, 4096, 1024, 256}},
+			{[]int{1, 2, 4, 8}, []int{256, 1024, 4096, 9000}}, {[]int{1, 2, 4, 8},
+				[]int{9000, 4096, 1024, 256}},
 			{[]int{50, 50}, []int{4096, 4096}}, {[]int{99, 1}, []int{4096, 4096}},
 		} {
-			cells = append(cells, experiment.Cell{Name: fmt.Sprintf("weights %v frames %v", w.Weights, w.Frames), Params: w})
+			cells = append(cells,
+				experiment.Cell{Name: fmt.Sprintf("weights %v frames %v", w.Weights, w.Frames),
+					Params: w})
 		}
 		return cells
 	},
@@ -36,12 +39,14 @@ var roundRobin = &experiment.Experiment{
 			total += weight
 		}
 		sink := len(w.Weights)
-		n := fabric.Star(fabric.Parts{Config: fabric.Config{MTU: 9216}, Switch: fabric.SwitchConfig{Queues: qs.At()}}, sink+1, fabric.Link{Rate: 100 * gbps})
+		n := fabric.Star(fabric.Parts{Config: fabric.Config{MTU: 9216},
+			Switch: fabric.SwitchConfig{Queues: qs.At()}}, sink+1, fabric.Link{Rate: 100 * gbps})
 		if err := n.Build(); err != nil {
 			return err
 		}
 		for i, length := range w.Frames {
-			openloop.Put(n, n.Host(i), backlog(openloop.Frame{Len: length, Dst: sink, DSCP: uint8(8 * i)}), nil)
+			openloop.Put(n, n.Host(i),
+				backlog(openloop.Frame{Len: length, Dst: sink, DSCP: uint8(8 * i)}), nil)
 		}
 		openloop.Put(n, n.Host(sink), nil, nil)
 		if err := n.Run(units.Time(10 * units.Millisecond)); err != nil {

@@ -10,13 +10,16 @@ import (
 
 // ecmp: flows spread over equal paths as chance has it, and both directions take the same one.
 var ecmp = &experiment.Experiment{
-	ID:    "fabric/ecmp",
-	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("n=%d", 2, 3, 4, 8, 16) },
+	ID: "fabric/ecmp",
+	Cells: func(experiment.Scale) []experiment.Cell {
+		return experiment.Sweep("n=%d", 2, 3, 4, 8, 16)
+	},
 	Run: func(j *experiment.Job) error {
 		const flows, hosts = 10_000, 64
 		paths := j.Params.(int)
 		link := fabric.Link{Rate: 100 * gbps}
-		n := fabric.LeafSpine{Leaves: 2, Spines: paths, HostsPerLeaf: hosts / 2, Host: link, Up: link}.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed}})
+		n := fabric.LeafSpine{Leaves: 2, Spines: paths, HostsPerLeaf: hosts / 2, Host: link,
+			Up: link}.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed}})
 		if err := n.Build(); err != nil {
 			return err
 		}
@@ -24,7 +27,8 @@ var ecmp = &experiment.Experiment{
 		count := map[string]int{}
 		astray := 0
 		for range flows {
-			a, b, port := rng.IntN(hosts/2), hosts/2+rng.IntN(hosts/2), uint16(0xc000+rng.IntN(0x4000))
+			a, b, port := rng.IntN(hosts/2), hosts/2+rng.IntN(hosts/2),
+				uint16(0xc000+rng.IntN(0x4000))
 			there, back := n.Path(a, b, port), n.Path(b, a, port)
 			spine := there[1].Peer().Node().String()
 			count[spine]++
@@ -46,7 +50,8 @@ var ecmp = &experiment.Experiment{
 		r.Claim("symmetric", r.Values("astray").Sum())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		p := figure.CDF("deviation", "Deviation of the paths from an equal share", "standard deviations")
+		p := figure.CDF("deviation", "Deviation of the paths from an equal share",
+			"standard deviations")
 		for _, c := range r.Cells() {
 			p.Samples(c.Name, c.Values("deviation"))
 		}

@@ -12,12 +12,14 @@ import (
 )
 
 // long are experiments that fill a link for milliseconds, which takes the race detector minutes.
-var long = []string{"fabric/md1", "fabric/mm1", "fabric/linerate", "fabric/dwrr", "fabric/token-limiter"}
+var long = []string{"fabric/md1", "fabric/mm1", "fabric/linerate", "fabric/dwrr",
+	"fabric/token-limiter"}
 
 func TestExperimentsAtSmallScale(t *testing.T) {
-	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments), func(e *experiment.Experiment) bool {
-		return testing.Short() && slices.Contains(long, e.ID)
-	}))
+	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments),
+		func(e *experiment.Experiment) bool {
+			return testing.Short() && slices.Contains(long, e.ID)
+		}))
 }
 
 func TestAllOfTheCatalogue(t *testing.T) {

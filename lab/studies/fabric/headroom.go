@@ -13,10 +13,13 @@ import (
 var headroom = &experiment.Experiment{
 	ID: "fabric/pfc-headroom",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
-		for _, rate := range experiment.At(s, []units.BitRate{10 * gbps, 100 * gbps, 400 * gbps}, []units.BitRate{100 * gbps}) {
-			for _, us := range experiment.At(s, []units.Duration{1, 2, 5, 10}, []units.Duration{1, 5}) {
+		for _, rate := range experiment.At(s, []units.BitRate{10 * gbps, 100 * gbps, 400 * gbps},
+			[]units.BitRate{100 * gbps}) {
+			for _, us := range experiment.At(s, []units.Duration{1, 2, 5, 10},
+				[]units.Duration{1, 5}) {
 				l := fabric.Link{Rate: rate, Delay: us * units.Microsecond}
-				cells = append(cells, experiment.Cell{Name: rate.String() + " " + l.Delay.String(), Params: l})
+				cells = append(cells, experiment.Cell{Name: rate.String() + " " + l.Delay.String(),
+					Params: l})
 			}
 		}
 		return cells
@@ -30,7 +33,8 @@ var headroom = &experiment.Experiment{
 			return err
 		}
 		// The worst there is: the other way a frame has just begun when the pause wants to leave.
-		for name, room := range map[string]units.Bytes{"enough": tight, "less": tight - headroomFrame - 4} {
+		for name, room := range map[string]units.Bytes{"enough": tight,
+			"less": tight - headroomFrame - 4} {
 			dropped, _, err := crossThreshold(l, room, crossed-1)
 			if err != nil {
 				return err
@@ -52,11 +56,13 @@ const headroomFrame = 4096 + 58
 // crossThreshold lets a host send to another that takes nothing, through a switch with this much
 // headroom, and one frame the other way, which the switch begins to send at the time against. It
 // answers the frames dropped, and when the threshold was crossed.
-func crossThreshold(l fabric.Link, room units.Bytes, against units.Time) (dropped uint64, crossed units.Time, err error) {
+func crossThreshold(l fabric.Link, room units.Bytes, against units.Time) (dropped uint64,
+	crossed units.Time, err error) {
 	const xoff = 50_000
 	var qs fabric.Queues
 	qs[0] = fabric.Queue{Lossless: true, Limit: xoff, Headroom: room}
-	n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Buffer: 16 * units.MiB, Queues: qs.At()}}, 3, l)
+	n := fabric.Star(fabric.Parts{Switch: fabric.SwitchConfig{Buffer: 16 * units.MiB,
+		Queues: qs.At()}}, 3, l)
 	if err := n.Build(); err != nil {
 		return 0, 0, err
 	}

@@ -51,9 +51,11 @@ var incast = &experiment.Experiment{
 		goodput, repeated, mean, tail := claims.Value{}, 0.0, 0.0, 0.0
 		for _, n := range incastSenders(r.Scale) {
 			pfc := r.Cell(incastCell{n, true, false}.name())
-			goodput = goodput.With(fmt.Sprintf("N=%d", n), claims.Number(pfc.Values("goodput").Min()))
+			goodput = goodput.With(fmt.Sprintf("N=%d", n),
+				claims.Number(pfc.Values("goodput").Min()))
 			repeated += pfc.Values("dropped").Sum() + pfc.Values("retransmitted").Sum()
-			back, selective := r.Cell(incastCell{n, false, false}.name()), r.Cell(incastCell{n, false, true}.name())
+			back, selective := r.Cell(incastCell{n, false, false}.name()),
+				r.Cell(incastCell{n, false, true}.name())
 			mean = max(mean, selective.Values("fct").Mean()/back.Values("fct").Mean())
 			tail = max(tail, selective.Values("fct").Max()/back.Values("fct").Max())
 		}
@@ -61,9 +63,12 @@ var incast = &experiment.Experiment{
 		r.Claim("lossless", repeated)
 		r.Claim("recovery", mean)
 		r.Claim("tail", tail)
-		r.Note("recovery", "without congestion control go-back-N gives the link to whoever has lost nothing yet: the messages end one after "+
-			"the other, and their mean is little more than half of the last; with at most one bandwidth-delay product each in flight all "+
-			"get the same share, and end together. The last ends sooner with selective repeat (claim tail), and none fails")
+		r.Note("recovery", "without congestion control go-back-N gives the link to whoever has "+
+			"lost nothing yet: the messages end one after "+
+			"the other, and their mean is little more than half of the last; with at most one "+
+			"bandwidth-delay product each in flight all "+
+			"get the same share, and end together. The last ends sooner with selective repeat "+
+			"(claim tail), and none fails")
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		fct := figure.CDF("fct", "Completion of the senders' messages", "time (ms)")
@@ -86,11 +91,16 @@ func runIncast(j *experiment.Job) error {
 	var qs fabric.Queues
 	sw := fabric.SwitchConfig{Buffer: 2 * units.MiB}
 	if c.Lossless {
-		qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB, Headroom: fabric.Headroom(link.Rate, link.Delay, link.Delay, 4158+16, 480)}
+		qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB,
+			Headroom: fabric.Headroom(link.Rate, link.Delay, link.Delay, 4158+16, 480)}
 		sw = fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}
 	}
-	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: sw}, c.Senders+1, link)
-	config := sim.Scenario{Topology: sim.On(net), Seed: j.Seed, Hosts: sim.Hosts{PathMTU: transport.MTU4096, Chunk: megabyte, Timeout: 7}, Scheme: sim.Scheme{Selective: c.Selective}} // 524 µs
+	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: sw}, c.Senders+1,
+		link)
+	// 524 µs
+	config := sim.Scenario{Topology: sim.On(net), Seed: j.Seed,
+		Hosts:  sim.Hosts{PathMTU: transport.MTU4096, Chunk: megabyte, Timeout: 7},
+		Scheme: sim.Scheme{Selective: c.Selective}}
 	if c.Lossless {
 		config.Hosts.Timeout = 10 // 4.2 ms: longer than a full buffer takes
 	}
@@ -99,7 +109,8 @@ func runIncast(j *experiment.Job) error {
 	}
 	if c.Selective { // IRN sections 3.1, 3.2, and 4.1 for the timeouts
 		rtt := net.BaseRTT(0, c.Senders, 4096+58, 62)
-		config.Scheme.Recovery = sim.Recovery{RTOLow: 100 * units.Microsecond, RTOHigh: 320 * units.Microsecond, MaxInFlight: link.Rate.Bytes(rtt)}
+		config.Scheme.Recovery = sim.Recovery{RTOLow: 100 * units.Microsecond,
+			RTOHigh: 320 * units.Microsecond, MaxInFlight: link.Rate.Bytes(rtt)}
 	}
 	cl, err := sim.New(config)
 	if err != nil {
@@ -116,7 +127,8 @@ func runIncast(j *experiment.Job) error {
 	out := net.Switches()[0].Ports()[c.Senders]
 	start := net.Now()
 	queue := net.Sample(10*units.Microsecond, func() float64 { return float64(out.QueueLen(0)) })
-	traffic, err := workload.Incast{Hosts: c.Senders + 1, Receiver: c.Senders, Sizes: workload.Fixed(megabyte), Rounds: 1}.Source()
+	traffic, err := workload.Incast{Hosts: c.Senders + 1, Receiver: c.Senders,
+		Sizes: workload.Fixed(megabyte), Rounds: 1}.Source()
 	if err != nil {
 		return err
 	}

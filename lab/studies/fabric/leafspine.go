@@ -37,7 +37,8 @@ func runLeafSpine(j *experiment.Job) error {
 		shape.Leaves, shape.HostsPerLeaf, span = 2, 8, 2*units.Millisecond
 	}
 	var qs fabric.Queues
-	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB, Headroom: 64 * units.KiB}
+	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB,
+		Headroom: 64 * units.KiB}
 	const bdp = 65_800
 	r, err := sim.Scenario{
 		Topology: shape,
@@ -47,8 +48,10 @@ func runLeafSpine(j *experiment.Job) error {
 			Switch:    fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()},
 		},
 		Workload: sim.Workload{Traffic: sim.Load(workload.WebSearch, 0.6, span), Span: span},
-		Probes:   sim.Probes{Progress: func(at units.Duration) { j.Progress(0.9 * float64(at) / float64(span)) }},
-		Seed:     j.Seed, Until: 100 * span, Step: 100 * units.Microsecond,
+		Probes: sim.Probes{Progress: func(at units.Duration) {
+			j.Progress(0.9 * float64(at) / float64(span))
+		}},
+		Seed: j.Seed, Until: 100 * span, Step: 100 * units.Microsecond,
 	}.Run(j.Context())
 	if err != nil {
 		return err

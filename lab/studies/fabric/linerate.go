@@ -19,7 +19,8 @@ var lineRate = &experiment.Experiment{
 	Run: func(j *experiment.Job) error {
 		onWire := j.Params.(int)
 		n := fabric.New(fabric.Config{MTU: 9216})
-		n.Connect(n.AddHost(fabric.HostConfig{}), n.AddHost(fabric.HostConfig{}), fabric.Link{Rate: 100 * gbps})
+		n.Connect(n.AddHost(fabric.HostConfig{}), n.AddHost(fabric.HostConfig{}),
+			fabric.Link{Rate: 100 * gbps})
 		if err := n.Build(); err != nil {
 			return err
 		}

@@ -14,7 +14,9 @@ import (
 // md1 and mm1: Poisson arrivals at one queue, of frames of one length and of exponential ones.
 var (
 	md1 = queue("fabric/md1", func(float64) int { return 1000 })
-	mm1 = queue("fabric/mm1", func(u float64) int { return min(max(int(-1000*math.Log(1-u)+0.5), 84), 9216) })
+	mm1 = queue("fabric/mm1", func(u float64) int {
+		return min(max(int(-1000*math.Log(1-u)+0.5), 84), 9216)
+	})
 )
 
 // queue measures the wait for several loads. length turns a uniform number into bytes on the wire.
@@ -22,7 +24,8 @@ func queue(id string, length func(u float64) int) *experiment.Experiment {
 	return &experiment.Experiment{
 		ID: id,
 		Cells: func(s experiment.Scale) []experiment.Cell {
-			return experiment.Sweep("rho=%g", experiment.At(s, []float64{0.5, 0.7, 0.8, 0.9}, []float64{0.5, 0.7, 0.8})...)
+			return experiment.Sweep("rho=%g", experiment.At(s, []float64{0.5, 0.7, 0.8, 0.9},
+				[]float64{0.5, 0.7, 0.8})...)
 		},
 		Run: func(j *experiment.Job) error {
 			rho := j.Params.(float64)
@@ -43,7 +46,8 @@ func queue(id string, length func(u float64) int) *experiment.Experiment {
 				measured = append(measured, c.Values("wait").Mean()*1e9)
 				theory = append(theory, formula(c)*1e9)
 			}
-			return []figure.Figure{figure.Lines("waiting", "Mean time in the queue", "load", "wait (ns)").
+			return []figure.Figure{figure.Lines("waiting", "Mean time in the queue", "load",
+				"wait (ns)").
 				Add("formula", rho, theory).Add("measured", rho, measured)}
 		},
 	}
@@ -74,7 +78,8 @@ func waits(j *experiment.Job, rho float64, frames int, length func(u float64) in
 		at := 0.0
 		openloop.Put(n, n.Host(i), func() (openloop.Frame, bool) {
 			at += rng.ExpFloat64() * gap
-			return openloop.Frame{At: units.Time(at), Len: length(rng.Float64()) - outside, Dst: sources}, true
+			return openloop.Frame{At: units.Time(at), Len: length(rng.Float64()) - outside,
+				Dst: sources}, true
 		}, nil)
 	}
 	var wait, service, square float64

@@ -29,9 +29,11 @@ var red = &experiment.Experiment{
 		var x, measured, curve []float64
 		for i := range redBins {
 			m, c := redBin(r.Pool, i)
-			x, measured, curve = append(x, (float64(i)+0.5)*redWidth/1000), append(measured, m), append(curve, c)
+			x, measured, curve = append(x, (float64(i)+0.5)*redWidth/1000), append(measured, m),
+				append(curve, c)
 		}
-		return []figure.Figure{figure.Lines("curve", "Marking", "queue (KB)", "share of frames marked").
+		return []figure.Figure{figure.Lines("curve", "Marking", "queue (KB)",
+			"share of frames marked").
 			Add("curve", x, curve).Add("measured", x, measured)}
 	},
 }
@@ -56,7 +58,8 @@ func sweepQueue(j *experiment.Job) error {
 	var qs fabric.Queues
 	qs[0].ECN = redCurve
 	n := bottleneck(fabric.Parts{
-		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{TxDepth: 4}, Switch: fabric.SwitchConfig{Queues: qs.At()},
+		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{TxDepth: 4},
+		Switch: fabric.SwitchConfig{Queues: qs.At()},
 	}, 2, 100*gbps)
 	if err := n.Build(); err != nil {
 		return err
@@ -86,7 +89,8 @@ func sweepQueue(j *experiment.Job) error {
 			case before >= redCurve.Kmax:
 				curve[bin]++
 			case before > redCurve.Kmin:
-				curve[bin] += redCurve.Pmax * float64(before-redCurve.Kmin) / float64(redCurve.Kmax-redCurve.Kmin)
+				curve[bin] += redCurve.Pmax * float64(before-redCurve.Kmin) /
+					float64(redCurve.Kmax-redCurve.Kmin)
 			}
 		}
 		before, marks = now, out.QueueStats(0).Marked

@@ -18,7 +18,8 @@ var tokenLimiter = &experiment.Experiment{
 	ID: "fabric/token-limiter",
 	Cells: func(experiment.Scale) (cells []experiment.Cell) {
 		for _, p := range []tokenPair{{84, 1538}, {94, 1110}, {94, 2220}, {94, 4440}, {94, 8880}} {
-			cells = append(cells, experiment.Cell{Name: fmt.Sprintf("%d:%d", p.Token, p.Data), Params: p})
+			cells = append(cells, experiment.Cell{Name: fmt.Sprintf("%d:%d", p.Token, p.Data),
+				Params: p})
 		}
 		return cells
 	},
@@ -29,11 +30,13 @@ var tokenLimiter = &experiment.Experiment{
 		var qs fabric.Queues
 		qs[7] = fabric.Queue{Share: share, Limit: 10_000}
 		qs[0] = fabric.Queue{Limit: 100_000}
-		n := fabric.Star(fabric.Parts{Config: fabric.Config{MTU: 9216}, Switch: fabric.SwitchConfig{Queues: qs.At()}}, 3, fabric.Link{Rate: 100 * gbps})
+		n := fabric.Star(fabric.Parts{Config: fabric.Config{MTU: 9216},
+			Switch: fabric.SwitchConfig{Queues: qs.At()}}, 3, fabric.Link{Rate: 100 * gbps})
 		if err := n.Build(); err != nil {
 			return err
 		}
-		openloop.Put(n, n.Host(0), backlog(openloop.Frame{Len: p.Token - outside, Dst: 2, DSCP: 56}), nil)
+		openloop.Put(n, n.Host(0),
+			backlog(openloop.Frame{Len: p.Token - outside, Dst: 2, DSCP: 56}), nil)
 		openloop.Put(n, n.Host(1), backlog(openloop.Frame{Len: p.Data - outside, Dst: 2}), nil)
 		openloop.Put(n, n.Host(2), nil, nil)
 		if err := n.Run(units.Time(10 * units.Millisecond)); err != nil {

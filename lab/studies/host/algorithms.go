@@ -114,8 +114,9 @@ func (a algorithm) flow(config *sim.Bottleneck) (sim.Flow, error) {
 // network is that of the experiments, with hosts as they are in a world.
 func network(seed uint64, w world, senders int, until units.Duration) sim.Bottleneck {
 	return sim.Bottleneck{
-		Seed: seed, Jitter: 50 * units.Microsecond, Rate: rate, Delay: delay, PathMTU: payload, Timeout: timeout,
-		Until: until, Interval: units.Millisecond, HostOf: w.configure(senders),
+		Seed: seed, Jitter: 50 * units.Microsecond, Rate: rate, Delay: delay, PathMTU: payload,
+		Timeout: timeout,
+		Until:   until, Interval: units.Millisecond, HostOf: w.configure(senders),
 	}
 }
 

@@ -43,7 +43,8 @@ func judgeFCT(r *experiment.Results) {
 		v := claims.Value{}
 		base := r.Cell(cellName(algorithms[0], w)).Values("short").Percentile(p)
 		for _, a := range controlled {
-			v = v.With(a.Name, claims.Number(r.Cell(cellName(a, w)).Values("short").Percentile(p)/base))
+			v = v.With(a.Name,
+				claims.Number(r.Cell(cellName(a, w)).Values("short").Percentile(p)/base))
 		}
 		return v
 	}
@@ -82,7 +83,8 @@ func runFCT(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	s.Workload = sim.Workload{Traffic: sim.Load(workload.WebSearch, 0.3, span), Span: span, MayFail: true}
+	s.Workload = sim.Workload{Traffic: sim.Load(workload.WebSearch, 0.3, span), Span: span,
+		MayFail: true}
 	s.Step, s.Until = ms, 10*span
 	r, err := s.Run(j.Context())
 	if err != nil {
@@ -100,7 +102,8 @@ func runFCT(j *experiment.Job) error {
 
 // noteFCT says why claims fail. Numbers are those of full scale.
 func noteFCT(r *experiment.Results) {
-	const probes = "swift prio 3 probes before it sends its first packet, and begins with an eighth of a " +
+	const probes = "swift prio 3 probes before it sends its first packet, and begins with an " +
+		"eighth of a " +
 		"BDP: 3.1 times what fixed takes without preemption, 2.1 with it"
 	r.Note("middle", probes)
 	r.Note("quiet-middle", probes)

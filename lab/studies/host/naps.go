@@ -27,7 +27,8 @@ var napWorlds = []world{
 	interrupts,
 }
 
-// interrupts is the world of NICs that hand over batches, and whose pollers look in vain until then.
+// interrupts is the world of NICs that hand over batches, and whose pollers look in vain until
+// then.
 var interrupts = world{
 	Name: "interrupts", Which: all,
 	Host: machine{Coalesce: fabric.Coalesce{Every: 50 * us, Frames: 32}},
@@ -114,16 +115,19 @@ var cores = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure { return drawNaps(r, coreWorlds) },
 }
 
-// judgeNaps holds algorithms against fixed in the same world, and their queues against those between
-// the hosts of the first world.
+// judgeNaps holds algorithms against fixed in the same world, and their queues against those
+// between the hosts of the first world.
 func judgeNaps(r *experiment.Results, worlds []world) {
 	goodput, latency, queue := claims.Value{}, claims.Value{}, claims.Value{}
 	for _, a := range controlled {
 		least, late, most := math.Inf(1), 0.0, 0.0
-		four := func(w world) float64 { return r.Cell(napCell{a, w, 4}.name()).Values("queue").Mean() }
+		four := func(w world) float64 {
+			return r.Cell(napCell{a, w, 4}.name()).Values("queue").Mean()
+		}
 		for _, w := range worlds {
 			least = min(least, leastGoodput(r, a, w))
-			own, base := r.Cell(napCell{a, w, 1}.name()), r.Cell(napCell{algorithms[0], w, 1}.name())
+			own, base := r.Cell(napCell{a, w, 1}.name()),
+				r.Cell(napCell{algorithms[0], w, 1}.name())
 			late = max(late, median(own.Values("latency"))/median(base.Values("latency")))
 			most = max(most, four(w)-four(worlds[0]))
 		}
@@ -205,7 +209,8 @@ func runLatency(j *experiment.Job, c napCell, until units.Duration) error {
 		return err
 	}
 	s.Until = until
-	s.Workload.Requests = []sim.Requests{{To: c.Senders, Bytes: message, Think: 200 * us, Start: ms}}
+	s.Workload.Requests = []sim.Requests{{To: c.Senders, Bytes: message, Think: 200 * us,
+		Start: ms}}
 	r, err := s.Run(j.Context())
 	if err != nil {
 		return err
@@ -254,23 +259,30 @@ func noteNaps(r *experiment.Results) {
 	r.Note("goodput", "naps cost nothing, late ones neither; pollers that look each 50 µs do: the "+
 		"base round trip of 11 µs is 50 to 100 for whoever looks then, of which a window of a BDP "+
 		"fills a fifth. Swift and PrioPlus have four tenths of the link there with one flow, DCTCP "+
-		"three with four, ToCC a seventh with one, whose tokens take turns with data; TIMELY's four "+
+		"three with four, ToCC a seventh with one, whose tokens take turns with data; TIMELY's "+
+		"four "+
 		"flows have four fifths of it, and nine tenths with hosts that always look")
 	r.Note("latency", "a WRITE of 64 KiB takes several windows of a BDP, each of which meets a nap")
 	r.Note("interrupts", "a batch is handed over up to 50 µs late to a poller that looked all the "+
-		"time: without time stamps that is delay of the fabric. Swift, LEDBAT and PrioPlus leave the "+
-		"link to it (0.06, 0.6 and 0 Gb/s of one flow), and so do four flows of TIMELY (0.7); DCQCN, "+
+		"time: without time stamps that is delay of the fabric. Swift, LEDBAT and PrioPlus leave "+
+		"the "+
+		"link to it (0.06, 0.6 and 0 Gb/s of one flow), and so do four flows of TIMELY (0.7); "+
+		"DCQCN, "+
 		"which measures none, does not")
 	r.Note("queue", "TIMELY's: between its thresholds it follows the gradient, not the delay")
 }
 
 // noteCores says why claims fail. Numbers are those of full scale.
 func noteCores(r *experiment.Results) {
-	const windows = "fixed windows are 1.4 ms of the link, which wait while a loop has the receiver's " +
+	const windows = "fixed windows are 1.4 ms of the link, which wait while a loop has the " +
+		"receiver's " +
 		"core for 3 ms (17.4 Gb/s of four flows); windows of a BDP have its half of the time, 12.2"
-	r.Note("goodput", windows+". Where all hosts share one core, which they keep for 25 µs without "+
-		"work, a round trip is 50 µs and more: 16 to 20 Gb/s of 22, PrioPlus 8, ToCC 4. TIMELY has "+
-		"8.5 Gb/s beside the loop: its gradient takes some absences for a queue that grows")
+	r.Note("goodput",
+		windows+". Where all hosts share one core, which they keep for 25 µs without "+
+			"work, a round trip is 50 µs and more: 16 to 20 Gb/s of 22, PrioPlus 8, ToCC 4. "+
+			"TIMELY has "+
+			"8.5 Gb/s beside the loop: its gradient takes some absences for a queue that grows")
 	r.Note("latency", "each window of a BDP waits for a turn")
-	r.Note("queue", "TIMELY's, where hosts take turns at once: between its thresholds it follows the gradient, not the delay")
+	r.Note("queue", "TIMELY's, where hosts take turns at once: between its thresholds it follows "+
+		"the gradient, not the delay")
 }

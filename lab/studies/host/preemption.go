@@ -30,9 +30,11 @@ func preemptedWorlds(s experiment.Scale) []world {
 
 // preemption: long flows between hosts that lose their cores.
 var preemption = &experiment.Experiment{
-	ID:      "host/preemption",
-	Seeds:   seeds,
-	Cells:   func(s experiment.Scale) []experiment.Cell { return everyAlgorithm(preemptedWorlds(s)) },
+	ID:    "host/preemption",
+	Seeds: seeds,
+	Cells: func(s experiment.Scale) []experiment.Cell {
+		return everyAlgorithm(preemptedWorlds(s))
+	},
 	Run:     runPreemption,
 	Judge:   judgePreemption,
 	Figures: drawPreemption,
@@ -70,7 +72,8 @@ func judgePreemption(r *experiment.Results) {
 			most = max(most, own.Values("queue").Mean()/base.Values("queue").Mean())
 		}
 		if a.Name != "fixed" {
-			least, queue = least.With(a.Name, claims.Number(ratio)), queue.With(a.Name, claims.Number(most))
+			least, queue = least.With(a.Name, claims.Number(ratio)), queue.With(a.Name,
+				claims.Number(most))
 		}
 		fair = fair.With(a.Name, claims.Number(jain))
 	}
@@ -154,9 +157,12 @@ func notePreemption(r *experiment.Results) {
 	const late = "a host that was away acknowledges, and sends, what waited at once"
 	r.Note("all-10-100", late+": TIMELY and DCQCN cut their rates for it, and raise them by steps")
 	r.Note("stamps", late+": TIMELY and DCQCN cut their rates for it, and raise them by steps")
-	r.Note("receiver-3-10", "fixed windows bring 1.4 ms of the 3 that the receiver is away, others nothing")
-	r.Note("worst", "away for 3 ms of 10, senders and receiver are there together for half of the time; "+
-		"fixed windows make up for some of it")
-	r.Note("fair", "whoever is stopped at a bad moment waits for its probe, and 100 ms are few absences")
+	r.Note("receiver-3-10",
+		"fixed windows bring 1.4 ms of the 3 that the receiver is away, others nothing")
+	r.Note("worst",
+		"away for 3 ms of 10, senders and receiver are there together for half of the time; "+
+			"fixed windows make up for some of it")
+	r.Note("fair", "whoever is stopped at a bad moment waits for its probe, and 100 ms are few "+
+		"absences")
 	r.Note("queue", late)
 }

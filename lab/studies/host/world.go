@@ -53,7 +53,8 @@ type world struct {
 	Stamps bool // all NICs have time stamps
 }
 
-// txDepth is how many frames a NIC takes for each class: what a poller that is away left there goes on.
+// txDepth is how many frames a NIC takes for each class: what a poller that is away left there goes
+// on.
 const txDepth = 64
 
 // configure makes hosts what they are.
@@ -61,7 +62,8 @@ func (w world) configure(senders int) func(int, *fabric.HostConfig) {
 	return func(host int, c *fabric.HostConfig) {
 		if w.Which.has(host, senders) {
 			m := &w.Host
-			c.Naps, c.Preemption, c.Share, c.Coalesce, c.CPU = m.Naps, m.Preemption, m.Share, m.Coalesce, m.CPU
+			c.Naps, c.Preemption, c.Share, c.Coalesce, c.CPU = m.Naps, m.Preemption, m.Share,
+				m.Coalesce, m.CPU
 		}
 		c.NoStamps, c.TxDepth = !w.Stamps, txDepth
 	}
@@ -75,7 +77,8 @@ var preempted = []struct {
 	{"1 ms each 100 ms", fabric.Preemption{Every: 100 * ms, Shortest: ms}},
 	{"10 ms each 100 ms", fabric.Preemption{Every: 100 * ms, Shortest: 10 * ms}},
 	{"3 ms each 10 ms", fabric.Preemption{Every: 10 * ms, Shortest: 3 * ms}},
-	{"1 to 30 ms at random", fabric.Preemption{Every: 100 * ms, Shortest: ms, Longest: 30 * ms, Random: true}},
+	{"1 to 30 ms at random", fabric.Preemption{Every: 100 * ms, Shortest: ms, Longest: 30 * ms,
+		Random: true}},
 }
 
 // quiet is a world in which nobody loses its core.
@@ -84,7 +87,8 @@ var quiet = world{Name: "never"}
 // preemptedWorld has the preemption of a number, at some hosts.
 func preemptedWorld(i int, which affected) world {
 	p := preempted[i]
-	return world{Name: p.Name + ", " + string(which), Which: which, Host: machine{Preemption: p.Preemption}}
+	return world{Name: p.Name + ", " + string(which), Which: which,
+		Host: machine{Preemption: p.Preemption}}
 }
 
 // central is the world of the bar.

@@ -33,7 +33,9 @@ func (t Test) Perftest() bool { return t != RCPingpong && t != Rping }
 func (t Test) Latency() bool { return strings.HasSuffix(string(t), "_lat") }
 
 // verb is the part of a perftest's name before its kind.
-func (t Test) verb() string { return strings.TrimSuffix(strings.TrimSuffix(string(t), "_bw"), "_lat") }
+func (t Test) verb() string {
+	return strings.TrimSuffix(strings.TrimSuffix(string(t), "_bw"), "_lat")
+}
 
 // oneSided says that only the client posts: perftest's server of it knows no samples.
 func (t Test) oneSided() bool { return t.verb() == "read" || t.verb() == "atomic" }
@@ -86,7 +88,8 @@ const (
 	Corruption  Impairment = "corruption"
 	Everything  Impairment = "everything"
 
-	// What a congested switch does, alone and with loss; and with a receiver that tells of it by CNPs.
+	// What a congested switch does, alone and with loss; and with a receiver that tells of it by
+	// CNPs.
 	Marks     Impairment = "marks"
 	MarksLoss Impairment = "marks-loss"
 	CNPs      Impairment = "cnps"
@@ -98,8 +101,8 @@ var Impairments = []Impairment{Loss, Duplication, Reordering, Corruption, Everyt
 // Control is the congestion control of our end, where the cell is about it.
 type Control string
 
-// The controls: none in particular, one that goes by delays, one that goes by CNPs, and tokens, which the peer
-// does not know and our end goes on without.
+// The controls: none in particular, one that goes by delays, one that goes by CNPs, and tokens,
+// which the peer does not know and our end goes on without.
 const (
 	Unconcerned Control = ""
 	Swift       Control = "swift"
@@ -124,7 +127,8 @@ type Cell struct {
 
 // String is the cell's name, and what -run matches.
 func (c Cell) String() string {
-	parts := []string{string(c.Test), string(c.Role), string(c.Service), string(c.IP), c.Size.String(),
+	parts := []string{string(c.Test), string(c.Role), string(c.Service), string(c.IP),
+		c.Size.String(),
 		fmt.Sprintf("mtu%d", c.MTU), fmt.Sprintf("qp%d", c.QPs)}
 	if c.Impair != Clean {
 		parts = append(parts, string(c.Impair))
@@ -219,7 +223,8 @@ const (
 // Seconds is about how long the cell takes with an emulated peer.
 func (c Cell) Seconds() float64 {
 	messages := float64(c.Iterations() * c.QPs)
-	seconds := overhead + messages*float64(c.packets())/packetsPerSecond + messages*float64(c.Size)/bytesPerSecond
+	seconds := overhead + messages*float64(c.packets())/packetsPerSecond + messages*float64(c.Size)/
+		bytesPerSecond
 	if c.Test == WriteBW {
 		seconds += overheadOfWriteBW
 	}
@@ -240,13 +245,16 @@ func (c Cell) Exists() bool {
 	switch {
 	case c.Service == UC && (!c.Test.Perftest() || c.Test.oneSided()),
 		c.Service == UD && c.Test.verb() != "send",
-		c.Service == UD && c.Size > c.MTU,                      // a datagram is one packet
-		(c.Test.verb() == "atomic") != (c.Size == atomicSize),  // an atomic is 8 bytes, and nothing else is
+		c.Service == UD && c.Size > c.MTU, // a datagram is one packet
+		// an atomic is 8 bytes, and nothing else is
+		(c.Test.verb() == "atomic") != (c.Size == atomicSize),
 		(c.Test.Latency() || !c.Test.Perftest()) && c.QPs != 1, // ping-pong is between two
 		c.Test == Rping && (c.Size < rpingLeast || c.Size > rpingMost || c.MTU != rpingMTU),
-		c.CM && (!c.Test.Perftest() || c.Service != RC || c.IP != IPv4), // what perftest's -R can do
-		c.Impair != Clean && c.Service != RC,                            // nobody repairs these
-		c.Control != Unconcerned && c.Service != RC,                     // nobody acknowledges these
+		// what perftest's -R can do
+		c.CM && (!c.Test.Perftest() || c.Service != RC || c.IP != IPv4),
+		c.Impair != Clean && c.Service != RC, // nobody repairs these
+		// nobody acknowledges these
+		c.Control != Unconcerned && c.Service != RC,
 		c.Both && (!c.Test.Perftest() || c.Test.Latency()):
 		return false
 	}
@@ -256,7 +264,8 @@ func (c Cell) Exists() bool {
 // What the tools take.
 const (
 	atomicSize units.Bytes = 8
-	rpingLeast units.Bytes = 28        // RPING_MIN_BUFSIZE of rdma-core: "rdma-ping-%d: " with a number
+	// RPING_MIN_BUFSIZE of rdma-core: "rdma-ping-%d: " with a number
+	rpingLeast units.Bytes = 28
 	rpingMost  units.Bytes = 65536 - 1 // RPING_BUFSIZE - 1
 	rpingMTU   units.Bytes = 4096      // rdma_cm takes the link's
 )

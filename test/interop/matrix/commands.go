@@ -54,7 +54,8 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	if c.Test.Perftest() && 2*c.Size*units.Bytes(c.QPs) > largeBuffers {
 		line = append(line, "--connect-timeout", "60s")
 	}
-	if c.Role == Client && c.Test.Perftest() || c.Control != Unconcerned { // which a server has for what it sends
+	// which a server has for what it sends
+	if c.Role == Client && c.Test.Perftest() || c.Control != Unconcerned {
 		line = append(line, "--cc", c.congestion())
 	}
 	if c.Control == Tokens {
@@ -69,8 +70,8 @@ func (c Cell) Ours(bin, iface, json string) []string {
 // Watch is the file beside that of our JSON document for what a watched cell says each second.
 func Watch(json string) string { return json + "l" }
 
-// largeBuffers take perftest in an emulated guest seconds to fill, with random bytes, while its peer
-// waits for it to connect.
+// largeBuffers take perftest in an emulated guest seconds to fill, with random bytes, while its
+// peer waits for it to connect.
 const largeBuffers = 64 * units.MiB
 
 // What an emulated guest takes. Its queue, QEMU's tap, says nothing when it is full, and rxe sends
@@ -92,8 +93,9 @@ func (c Cell) congestion() string {
 }
 
 // Congestion control toward such a guest. Its path is called long, so that it still is when the
-// machine is busy: of 12 000 packets in a second, 10 ms are 120. DCQCN's line rate is one that the guest
-// can follow; in proportion to that, its periods are longer and its steps smaller than for 40 Gb/s.
+// machine is busy: of 12 000 packets in a second, 10 ms are 120. DCQCN's line rate is one that the
+// guest can follow; in proportion to that, its periods are longer and its steps smaller than for 40
+// Gb/s.
 const (
 	swift = "swift:base_target=10ms,init_cwnd=16,max_cwnd=256"
 	dcqcn = "dcqcn:max_rate=100Mb/s,ai=1Mb/s,hai=1Mb/s,period=10ms,alpha_period=10ms,byte_counter=125KB,window=1MB"
@@ -101,8 +103,9 @@ const (
 
 // Bounds of what our congestion control decides in a watched cell.
 const (
-	SwiftMost  = 256              // packets
-	SwiftLeast = 0.1              // packets in the end: fs_min, where its flow scaling gives all it has
+	SwiftMost = 256 // packets
+	// packets in the end: fs_min, where its flow scaling gives all it has
+	SwiftLeast = 0.1
 	LineRate   = 100 * units.Mbps // of DCQCN
 )
 
@@ -151,8 +154,8 @@ func (c Cell) Theirs() []string {
 	return line
 }
 
-// ECTCapable is the traffic class of packets that a switch may mark: ECT(0). Our end has it by itself
-// where its congestion control goes by marks.
+// ECTCapable is the traffic class of packets that a switch may mark: ECT(0). Our end has it by
+// itself where its congestion control goes by marks.
 const ECTCapable = "2"
 
 // shared is what both ends are told alike.

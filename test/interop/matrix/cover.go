@@ -11,7 +11,8 @@ func (c Cell) goals() []string {
 	group := fmt.Sprint("group=", c.Test, c.Role, c.Service)
 	values := []string{
 		fmt.Sprint("test=", c.Test), fmt.Sprint("role=", c.Role), fmt.Sprint("service=", c.Service),
-		fmt.Sprint("ip=", c.IP), fmt.Sprint("size=", int64(c.Size)), fmt.Sprint("mtu=", int64(c.MTU)),
+		fmt.Sprint("ip=", c.IP), fmt.Sprint("size=", int64(c.Size)), fmt.Sprint("mtu=",
+			int64(c.MTU)),
 		fmt.Sprint("qps=", c.QPs),
 	}
 	const ofGroup = 3
@@ -34,7 +35,9 @@ const seed = 4791
 // reaches the most that are left, for the time it takes.
 func Quick() []Cell {
 	left := Full()
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(left), func(i, j int) {
+		left[i], left[j] = left[j], left[i]
+	})
 	goals := make([][]string, len(left))
 	open := map[string]bool{}
 	for i, c := range left {

@@ -63,7 +63,8 @@ func TestFull(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// uncovered says what of the full matrix a choice leaves out. It knows nothing of how Quick chooses.
+// uncovered says what of the full matrix a choice leaves out. It knows nothing of how Quick
+// chooses.
 func uncovered(choice []Cell) (left []string) {
 	type value struct{ dimension, value any }
 	values := func(c Cell) []value {
@@ -125,7 +126,8 @@ func TestImpaired(t *testing.T) {
 		}
 	}
 	for _, impair := range Impairments {
-		for _, what := range []any{SendBW, WriteBW, ReadBW, AtomicBW, RCPingpong, Rping, Client, Server, IPv4, IPv6} {
+		for _, what := range []any{SendBW, WriteBW, ReadBW, AtomicBW, RCPingpong, Rping, Client,
+			Server, IPv4, IPv6} {
 			require.True(t, seen[fmt.Sprint(what, " ", impair)], "%v %v", what, impair)
 		}
 	}
@@ -147,9 +149,11 @@ func TestControlled(t *testing.T) {
 		require.Equal(t, c.Watched(), c.Duration() > 0, c)
 	}
 	for _, what := range []string{
-		"swift send_bw", "swift write_bw", "swift read_bw", "swift both send_bw", "swift both write_bw", "swift client", "swift server",
+		"swift send_bw", "swift write_bw", "swift read_bw", "swift both send_bw",
+		"swift both write_bw", "swift client", "swift server",
 		"swift rc_pingpong", "swift rping", "swift loss", "swift IPv4", "swift IPv6",
-		"dcqcn send_bw", "dcqcn write_bw", "dcqcn rc_pingpong", "dcqcn rping", "dcqcn client", "dcqcn server",
+		"dcqcn send_bw", "dcqcn write_bw", "dcqcn rc_pingpong", "dcqcn rping", "dcqcn client",
+		"dcqcn server",
 		"dcqcn marks", "dcqcn marks-loss", "dcqcn cnps", "dcqcn IPv4", "dcqcn IPv6",
 		"tocc write_bw", "tocc send_bw", "tocc client", "tocc server",
 	} {
@@ -188,7 +192,8 @@ func TestCommands(t *testing.T) {
 		{
 			Cell{WriteBW, Client, UC, IPv4, 4096, 1024, 16, Clean, false, Unconcerned, false},
 			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 0" +
-				" -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16 --out_json_file f --cc fixed:rate=3312000 198.18.0.1",
+				" -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16 --out_json_file f --cc " +
+				"fixed:rate=3312000 198.18.0.1",
 			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16",
 		}, {
 			Cell{AtomicLat, Server, RC, IPv6, 8, 256, 1, Clean, false, Unconcerned, false},
@@ -214,7 +219,8 @@ func TestCommands(t *testing.T) {
 		{
 			Cell{WriteBW, Client, RC, IPv4, 4096, 4096, 4, Clean, true, Unconcerned, false},
 			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -R" +
-				" -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 -c RC -q 4 --out_json_file f --cc fixed:window=131072 198.18.0.1",
+				" -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 -c RC -q 4 --out_json_file f --cc " +
+				"fixed:window=131072 198.18.0.1",
 			"ib_write_bw -d rxe0 -R -p 18515 -m 4096 -n 200 -s 4096 -F -u 16 -c RC -q 4",
 		}, {
 			Cell{ReadLat, Server, RC, IPv4, 4096, 4096, 1, Clean, true, Unconcerned, false},
@@ -225,13 +231,17 @@ func TestCommands(t *testing.T) {
 		{
 			Cell{WriteBW, Server, RC, IPv4, 4096, 1024, 1, Loss, false, Swift, true},
 			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 0" +
-				" -p 18515 -m 1024 -D 3 -f 1 -s 4096 -F -u 16 -c RC -q 1 -b --out_json_file f --watch_json fl --cc " + swift,
-			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -D 3 -f 1 -s 4096 -F -u 16 -c RC -q 1 -b 198.18.0.254",
+				" -p 18515 -m 1024 -D 3 -f 1 -s 4096 -F -u 16 -c RC -q 1 -b --out_json_file f " +
+				"--watch_json fl --cc " + swift,
+			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -D 3 -f 1 -s 4096 -F -u 16 -c RC -q 1 -b " +
+				"198.18.0.254",
 		}, {
 			Cell{SendBW, Server, RC, IPv6, 4096, 1024, 1, MarksLoss, false, DCQCN, false},
 			"bin/roce_send_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
-				" -p 18515 -m 1024 -n 250 -s 4096 -F -u 16 -c RC -q 1 --out_json_file f --cc " + dcqcn,
-			"ib_send_bw -d rxe0 -x 2 -p 18515 -m 1024 -n 250 -s 4096 -F -u 16 -c RC -q 1 --tclass 2 198.18.0.254",
+				" -p 18515 -m 1024 -n 250 -s 4096 -F -u 16 -c RC -q 1 --out_json_file f --cc " +
+				dcqcn,
+			"ib_send_bw -d rxe0 -x 2 -p 18515 -m 1024 -n 250 -s 4096 -F -u 16 -c RC -q 1 " +
+				"--tclass 2 198.18.0.254",
 		}, {
 			Cell{RCPingpong, Client, RC, IPv4, 65536, 4096, 1, CNPs, false, DCQCN, false},
 			"bin/roce_rc_pingpong -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -g 0" +
@@ -250,7 +260,8 @@ func TestCommands(t *testing.T) {
 }
 
 func TestName(t *testing.T) {
-	c := Cell{Test: SendBW, Role: Client, Service: RC, IP: IPv6, Size: 64 * units.KiB, MTU: 4096, QPs: 1, Impair: Loss}
+	c := Cell{Test: SendBW, Role: Client, Service: RC, IP: IPv6, Size: 64 * units.KiB, MTU: 4096,
+		QPs: 1, Impair: Loss}
 	require.Equal(t, "send_bw/client/RC/IPv6/64KiB/mtu4096/qp1/loss", c.String())
 	c.Impair = Clean
 	require.Equal(t, "send_bw/client/RC/IPv6/64KiB/mtu4096/qp1", c.String())

@@ -4,7 +4,8 @@ import "github.com/goroce/goroce/units"
 
 // The values of each dimension.
 var (
-	tests = []Test{SendBW, SendLat, WriteBW, WriteLat, ReadBW, ReadLat, AtomicBW, AtomicLat, RCPingpong, Rping}
+	tests = []Test{SendBW, SendLat, WriteBW, WriteLat, ReadBW, ReadLat, AtomicBW, AtomicLat,
+		RCPingpong, Rping}
 	roles = []Role{Client, Server}
 
 	services = []Service{RC, UC, UD}
@@ -24,7 +25,8 @@ func Full() []Cell {
 					for _, size := range sizes {
 						for _, mtu := range mtus {
 							for _, n := range qps {
-								c := Cell{Test: test, Role: role, Service: service, IP: ip, Size: size, MTU: mtu, QPs: n}
+								c := Cell{Test: test, Role: role, Service: service, IP: ip,
+									Size: size, MTU: mtu, QPs: n}
 								if c.Exists() {
 									cells = append(cells, c)
 								}
@@ -38,13 +40,14 @@ func Full() []Cell {
 	return cells
 }
 
-// CM is the cells whose ends meet by the RDMA CM: every perftest in either role, the bandwidths with
-// several queue pairs.
+// CM is the cells whose ends meet by the RDMA CM: every perftest in either role, the bandwidths
+// with several queue pairs.
 func CM() []Cell {
 	var cells []Cell
 	for _, test := range tests {
 		for _, role := range roles {
-			c := Cell{Test: test, Role: role, Service: RC, IP: IPv4, Size: 4 * units.KiB, MTU: 4096, QPs: 4, CM: true}
+			c := Cell{Test: test, Role: role, Service: RC, IP: IPv4, Size: 4 * units.KiB, MTU: 4096,
+				QPs: 4, CM: true}
 			if test.verb() == "atomic" {
 				c.Size = atomicSize
 			}
@@ -81,27 +84,40 @@ func Impaired() []Cell {
 	return cells
 }
 
-// Controlled is the cells that are about congestion control. Swift goes by the round trips of packets
-// to a guest that is slow, and through a wire that loses: toward the guest, from it by READs, and both
-// ways at once. Of DCQCN we are both halves: the one that answers the guest's marked packets with CNPs,
-// and the one that CNPs slow down, which the wire makes, for rxe does not.
+// Controlled is the cells that are about congestion control. Swift goes by the round trips of
+// packets to a guest that is slow, and through a wire that loses: toward the guest, from it by
+// READs, and both ways at once. Of DCQCN we are both halves: the one that answers the guest's
+// marked packets with CNPs, and the one that CNPs slow down, which the wire makes, for rxe does
+// not.
 func Controlled() []Cell {
 	cells := []Cell{
 		{Test: SendBW, Role: Client, IP: IPv6, Size: 64 * units.KiB, MTU: 4096, Control: Swift},
-		{Test: WriteBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: Swift, Impair: Loss},
-		{Test: ReadBW, Role: Client, IP: IPv4, Size: 4 * units.KiB, MTU: 1024, Control: Swift, Impair: Loss},
-		{Test: WriteBW, Role: Server, IP: IPv6, Size: 4 * units.KiB, MTU: 1024, Control: Swift, Impair: Loss, Both: true},
-		{Test: SendBW, Role: Server, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: Swift, Impair: Loss, Both: true},
-		{Test: RCPingpong, Role: Client, IP: IPv4, Size: units.MiB, MTU: 4096, Control: Swift, Impair: Loss},
-		{Test: RCPingpong, Role: Server, IP: IPv6, Size: units.MiB, MTU: 4096, Control: Swift, Impair: Loss},
+		{Test: WriteBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: Swift,
+			Impair: Loss},
+		{Test: ReadBW, Role: Client, IP: IPv4, Size: 4 * units.KiB, MTU: 1024, Control: Swift,
+			Impair: Loss},
+		{Test: WriteBW, Role: Server, IP: IPv6, Size: 4 * units.KiB, MTU: 1024, Control: Swift,
+			Impair: Loss, Both: true},
+		{Test: SendBW, Role: Server, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: Swift,
+			Impair: Loss, Both: true},
+		{Test: RCPingpong, Role: Client, IP: IPv4, Size: units.MiB, MTU: 4096, Control: Swift,
+			Impair: Loss},
+		{Test: RCPingpong, Role: Server, IP: IPv6, Size: units.MiB, MTU: 4096, Control: Swift,
+			Impair: Loss},
 		{Test: Rping, Role: Server, IP: IPv6, Size: 32 * units.KiB, MTU: rpingMTU, Control: Swift},
 
-		{Test: WriteBW, Role: Server, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN, Impair: MarksLoss},
-		{Test: SendBW, Role: Server, IP: IPv6, Size: 4 * units.KiB, MTU: 1024, Control: DCQCN, Impair: MarksLoss},
-		{Test: Rping, Role: Server, IP: IPv4, Size: 32 * units.KiB, MTU: rpingMTU, Control: DCQCN, Impair: MarksLoss},
-		{Test: SendBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN, Impair: Marks},
-		{Test: WriteBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN, Impair: CNPs},
-		{Test: RCPingpong, Role: Client, IP: IPv4, Size: units.MiB, MTU: 4096, Control: DCQCN, Impair: CNPs},
+		{Test: WriteBW, Role: Server, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN,
+			Impair: MarksLoss},
+		{Test: SendBW, Role: Server, IP: IPv6, Size: 4 * units.KiB, MTU: 1024, Control: DCQCN,
+			Impair: MarksLoss},
+		{Test: Rping, Role: Server, IP: IPv4, Size: 32 * units.KiB, MTU: rpingMTU, Control: DCQCN,
+			Impair: MarksLoss},
+		{Test: SendBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN,
+			Impair: Marks},
+		{Test: WriteBW, Role: Client, IP: IPv4, Size: 64 * units.KiB, MTU: 4096, Control: DCQCN,
+			Impair: CNPs},
+		{Test: RCPingpong, Role: Client, IP: IPv4, Size: units.MiB, MTU: 4096, Control: DCQCN,
+			Impair: CNPs},
 
 		{Test: WriteBW, Role: Client, IP: IPv4, Size: 4 * units.KiB, MTU: 1024, Control: Tokens},
 		{Test: SendBW, Role: Server, IP: IPv6, Size: 4 * units.KiB, MTU: 1024, Control: Tokens},

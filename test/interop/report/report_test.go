@@ -38,12 +38,14 @@ func TestTable(t *testing.T) {
 func TestNoTable(t *testing.T) {
 	_, err := Table(file(t, "read_lat-server"))
 	require.ErrorIs(t, err, ErrNoTable)
-	_, err = Table(" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n-----\n")
+	_, err = Table(
+		" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n-----\n")
 	require.ErrorIs(t, err, ErrNoTable, "ours prints the heading")
 }
 
 func TestTableThatIsNone(t *testing.T) {
-	const heading = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+	const heading = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   " +
+		"MsgRate[Mpps]\n"
 	for says, text := range map[string]string{
 		"heading":   " #bytes of something\n 64 5 1 1 1\n",
 		"3 columns": heading + " 64 5 1\n",
@@ -83,7 +85,8 @@ func TestRping(t *testing.T) {
 }
 
 func TestDocument(t *testing.T) {
-	got, err := Document([]byte(`{"results":[{"retransmits":2,"drops":1,"lost":0},{"retransmits":3,"timeouts":4,"cnps":6,"ce_marked":7}]}`))
+	got, err := Document(
+		[]byte(`{"results":[{"retransmits":2,"drops":1,"lost":0},{"retransmits":3,"timeouts":4,"cnps":6,"ce_marked":7}]}`))
 	require.NoError(t, err)
 	require.Equal(t, Totals{Retransmits: 5, Timeouts: 4, CNPs: 6, MarkedCE: 7, Drops: 1}, got)
 	require.Equal(t, "retransmits 5, timeouts 4, CNPs 6, CE marks 7, drops 1", got.String())
@@ -96,7 +99,8 @@ func TestWatch(t *testing.T) {
 		`"delay_us":496.6,"target_us":533.8,"ce_marked":0,"cnps":2,"retransmits":0,"cuts":{"delay":788,"loss":2},"last_cut":"delay"}` + "\n"
 	all, err := Watch([]byte(line + line))
 	require.NoError(t, err)
-	want := Glance{Elapsed: 1, Goodput: 0.12, Window: 7693, Delay: 496.6, Target: 533.8, CNPs: 2, Cuts: map[string]uint64{"delay": 788, "loss": 2}}
+	want := Glance{Elapsed: 1, Goodput: 0.12, Window: 7693, Delay: 496.6, Target: 533.8, CNPs: 2,
+		Cuts: map[string]uint64{"delay": 788, "loss": 2}}
 	require.Equal(t, []Glance{want, want}, all)
 	require.Equal(t, "window 7693B, delay 0.5 of 0.5 ms, cut 790 times", want.String())
 	require.Equal(t, "100 Mb/s, cut 0 times", Glance{Rate: 0.1}.String())
@@ -121,7 +125,8 @@ func TestRXE(t *testing.T) {
 }
 
 func FuzzReport(f *testing.F) {
-	for _, name := range []string{"write_bw-client", "send_lat_ud-server", "rc_pingpong-client", "rping-server", "hw_counters"} {
+	for _, name := range []string{"write_bw-client", "send_lat_ud-server", "rc_pingpong-client",
+		"rping-server", "hw_counters"} {
 		f.Add(file(f, name))
 	}
 	f.Add(`{"results":[{"retransmits":2}]}`)

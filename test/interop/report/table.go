@@ -51,7 +51,8 @@ func Table(text string) ([]Row, error) {
 	latency := strings.Contains(heading, "t_typical[usec]")
 	scale := 1.0
 	switch {
-	case latency, strings.Contains(heading, "average[MB/sec]"), strings.Contains(heading, "average[MiB/sec]"):
+	case latency, strings.Contains(heading, "average[MB/sec]"),
+		strings.Contains(heading, "average[MiB/sec]"):
 	case strings.Contains(heading, "average[Gb/sec]"):
 		scale = 1e9 / 8 / float64(units.MiB)
 	default:

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Totals are what our end counts beside messages; the names are those of the JSON document of bench/perftest.
+// Totals are what our end counts beside messages; the names are those of the JSON document of
+// bench/perftest.
 type Totals struct {
 	Retransmits  uint64 `json:"retransmits"`
 	Timeouts     uint64 `json:"timeouts"`
@@ -40,8 +41,10 @@ func Document(document []byte) (t Totals, err error) {
 }
 
 func (t Totals) String() string {
-	return counts([]count{{"retransmits", t.Retransmits}, {"timeouts", t.Timeouts}, {"RNR NAKs", t.RNRNaks},
-		{"sequence NAKs", t.SequenceNaks}, {"CNPs", t.CNPs}, {"CE marks", t.MarkedCE}, {"drops", t.Drops}, {"lost", t.Lost}})
+	return counts([]count{{"retransmits", t.Retransmits}, {"timeouts", t.Timeouts},
+		{"RNR NAKs", t.RNRNaks},
+		{"sequence NAKs", t.SequenceNaks}, {"CNPs", t.CNPs}, {"CE marks", t.MarkedCE}, {"drops",
+			t.Drops}, {"lost", t.Lost}})
 }
 
 type count struct {

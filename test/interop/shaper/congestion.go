@@ -11,8 +11,8 @@ import (
 type Congestion struct {
 	Marks float64       // probability for a packet of either direction
 	For   time.Duration // it is over so long after the first RoCEv2 packet; 0: never
-	// Notify has the wire tell the sender at the first end of its marks, in the place of a receiver that
-	// does not: behind the next acknowledgement that it passes comes a CNP (notify.go).
+	// Notify has the wire tell the sender at the first end of its marks, in the place of a receiver
+	// that does not: behind the next acknowledgement that it passes comes a CNP (notify.go).
 	Notify bool
 }
 

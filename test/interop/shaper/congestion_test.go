@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// captured are the frames of a file of transport/wire's, of Linux soft-RoCE: 24 bytes of a header, then
-// 16 before each frame, of which the third word is its length.
+// captured are the frames of a file of transport/wire's, of Linux soft-RoCE: 24 bytes of a header,
+// then 16 before each frame, of which the third word is its length.
 func captured(t testing.TB, name string) (frames [][]byte) {
 	data, err := os.ReadFile("../../../transport/wire/testdata/" + name + ".pcap")
 	require.NoError(t, err)
@@ -81,8 +81,8 @@ func isAck(frame []byte) bool {
 	return ok && len(payload) >= bthSize && payload[0] == opcodeAck
 }
 
-// Behind the acknowledgement that comes after marks there is one CNP, for the same queue pair, from the
-// same peer, of the form that the annex gives it.
+// Behind the acknowledgement that comes after marks there is one CNP, for the same queue pair, from
+// the same peer, of the form that the annex gives it.
 func TestNotify(t *testing.T) {
 	for _, capture := range []string{"rc-send-multi", "v6-send-multi", "rc-send-stream"} {
 		s := New(nil, nil, nil, Faults{Congestion: Congestion{Marks: 1, Notify: true}}, 1)
@@ -101,13 +101,16 @@ func TestNotify(t *testing.T) {
 			there.pass(data, time.Unix(0, 0), func([]byte) {})
 			var left [][]byte
 			for range 2 { // of which the second finds nothing to tell
-				back.pass(bytes.Clone(frame), time.Unix(0, 0), func(f []byte) { left = append(left, bytes.Clone(f)) })
+				back.pass(bytes.Clone(frame), time.Unix(0, 0), func(f []byte) {
+					left = append(left, bytes.Clone(f))
+				})
 			}
 			require.Len(t, left, 3)
 			require.Equal(t, [][]byte{frame, frame}, [][]byte{left[0], left[2]})
 			ack, cnp := parsed(t, left[0]), parsed(t, left[1])
 			require.Equal(t, wire.CNP, cnp.Op)
-			require.Equal(t, []any{ack.DestQP, ack.PKey, ack.SrcIP(), ack.DstIP(), ack.SrcPort}, []any{cnp.DestQP, cnp.PKey, cnp.SrcIP(), cnp.DstIP(), cnp.SrcPort})
+			require.Equal(t, []any{ack.DestQP, ack.PKey, ack.SrcIP(), ack.DstIP(), ack.SrcPort},
+				[]any{cnp.DestQP, cnp.PKey, cnp.SrcIP(), cnp.DstIP(), cnp.SrcPort})
 			require.Equal(t, left[0][:etherTypeAt], left[1][:etherTypeAt])
 			require.True(t, cnp.BTH().BECN())
 			require.Zero(t, cnp.PSN)
@@ -138,7 +141,8 @@ func left(t *testing.T, frames [][]byte) []byte {
 
 // The wire's own idea of the invariant CRC is that of soft-RoCE.
 func TestICRC(t *testing.T) {
-	for _, capture := range []string{"rc-write-multi", "rc-dscp26-ect0", "v6-tclass", "v6-send-multi", "rc-fetch-add"} {
+	for _, capture := range []string{"rc-write-multi", "rc-dscp26-ect0", "v6-tclass",
+		"v6-send-multi", "rc-fetch-add"} {
 		for _, f := range captured(t, capture) {
 			if _, ok := roce(f); ok {
 				require.Equal(t, binary.LittleEndian.Uint32(f[len(f)-icrcSize:]), icrc(f), capture)

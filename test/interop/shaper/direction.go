@@ -34,8 +34,10 @@ type Counts struct {
 
 // Plus adds up two directions.
 func (c Counts) Plus(o Counts) Counts {
-	return Counts{c.Forwarded + o.Forwarded, c.RoCE + o.RoCE, c.Lost + o.Lost, c.Duplicated + o.Duplicated,
-		c.Reordered + o.Reordered, c.Corrupted + o.Corrupted, c.Marked + o.Marked, c.Notified + o.Notified,
+	return Counts{c.Forwarded + o.Forwarded, c.RoCE + o.RoCE, c.Lost + o.Lost,
+		c.Duplicated + o.Duplicated,
+		c.Reordered + o.Reordered, c.Corrupted + o.Corrupted, c.Marked + o.Marked,
+		c.Notified + o.Notified,
 		c.CNPs + o.CNPs, c.Backward + o.Backward}
 }
 
@@ -49,8 +51,10 @@ func (c Counts) String() string {
 	for _, f := range []struct {
 		n    uint64
 		what string
-	}{{c.Lost, "lost"}, {c.Duplicated, "repeated"}, {c.Reordered, "reordered"}, {c.Corrupted, "corrupted"},
-		{c.Marked, "marked"}, {c.Notified, "answered with a CNP"}, {c.CNPs, "were CNPs"}, {c.Backward, "had BECN"}} {
+	}{{c.Lost, "lost"}, {c.Duplicated, "repeated"}, {c.Reordered, "reordered"},
+		{c.Corrupted, "corrupted"},
+		{c.Marked, "marked"}, {c.Notified, "answered with a CNP"}, {c.CNPs, "were CNPs"},
+		{c.Backward, "had BECN"}} {
 		if f.n > 0 {
 			text = append(text, fmt.Sprintf("%d %s", f.n, f.what))
 		}
@@ -97,7 +101,8 @@ func (d *direction) pass(frame []byte, now time.Time, emit func([]byte)) {
 	d.counts.RoCE++
 	d.look(payload)
 	congested := d.congested(now)
-	// All dice are cast for every packet, so that one fault's probability changes none of the others'.
+	// All dice are cast for every packet, so that one fault's probability changes none of the
+	// others'.
 	lost, repeated, kept, damaged := d.cast(d.faults.Loss), d.cast(d.faults.Duplication),
 		d.cast(d.faults.Reordering), d.cast(d.faults.Corruption)
 	marked := d.cast(d.faults.Marks)
@@ -170,7 +175,9 @@ const (
 )
 
 // ipv6 says which of the two a frame is that is RoCEv2.
-func ipv6(frame []byte) bool { return binary.BigEndian.Uint16(frame[etherTypeAt:]) == etherTypeIPv6 }
+func ipv6(frame []byte) bool {
+	return binary.BigEndian.Uint16(frame[etherTypeAt:]) == etherTypeIPv6
+}
 
 // roce answers the UDP payload of a frame that is RoCEv2. It is a part of frame.
 func roce(frame []byte) ([]byte, bool) {

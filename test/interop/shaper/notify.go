@@ -18,18 +18,19 @@ const (
 	icrcSize  = 4
 )
 
-// notify emits a CNP when this packet is an acknowledgement and the other direction has marked one since
-// the last CNP.
+// notify emits a CNP when this packet is an acknowledgement and the other direction has marked one
+// since the last CNP.
 func (d *direction) notify(frame, payload []byte, emit func([]byte)) {
-	if d.told == nil || len(payload) < bthSize || payload[0] != opcodeAck || !d.told.marked.Swap(false) {
+	if d.told == nil || len(payload) < bthSize || payload[0] != opcodeAck ||
+		!d.told.marked.Swap(false) {
 		return
 	}
 	d.counts.Notified++
 	emit(cnpBeside(frame, cap(frame)-cap(payload))) // the payload is a part of the frame
 }
 
-// cnpBeside makes the congestion notification packet that the sender of an acknowledgement would send
-// to the same queue pair. The acknowledgement's base transport header is at bth.
+// cnpBeside makes the congestion notification packet that the sender of an acknowledgement would
+// send to the same queue pair. The acknowledgement's base transport header is at bth.
 func cnpBeside(ack []byte, bth int) []byte {
 	f := append(bytes.Clone(ack[:bth+4]), becn) // with the acknowledgement's partition
 	f = append(f, ack[bth+5:bth+8]...)          // and queue pair
@@ -49,11 +50,12 @@ func cnpBeside(ack []byte, bth int) []byte {
 	return f
 }
 
-// icrc is the invariant CRC of a frame that ends with it (annex A17.3.3): Ethernet's CRC over 8 bytes
-// of ones, then IP's header and all behind it; what may change on the way counts as ones.
+// icrc is the invariant CRC of a frame that ends with it (annex A17.3.3): Ethernet's CRC over 8
+// bytes of ones, then IP's header and all behind it; what may change on the way counts as ones.
 func icrc(frame []byte) uint32 {
 	const noRouteHeader = 8
-	b := append(bytes.Repeat([]byte{0xff}, noRouteHeader), frame[ethernetSize:len(frame)-icrcSize]...)
+	b := append(bytes.Repeat([]byte{0xff}, noRouteHeader),
+		frame[ethernetSize:len(frame)-icrcSize]...)
 	ip := b[noRouteHeader:]
 	udp := ip[ipv4Size:]
 	if ipv6(frame) {

@@ -57,7 +57,8 @@ func TestRoCE(t *testing.T) {
 	}{
 		"IPv4": {packet(false, 1), true}, "IPv6": {packet(true, 1), true},
 		"TCP": {tcp, false}, "another port": {dns, false}, "ARP": {arp(), false},
-		"cut": {short[:ethernetSize+ipv4Size+udpSize-1], false}, "nothing": {nil, false}, "a length that lies": {lies, false},
+		"cut": {short[:ethernetSize+ipv4Size+udpSize-1], false}, "nothing": {nil, false},
+		"a length that lies": {lies, false},
 	} {
 		payload, ok := roce(c.frame)
 		require.Equal(t, c.want, ok, name)
@@ -71,7 +72,8 @@ func FuzzRoCE(f *testing.F) {
 	f.Add(captured(f, "rc-dscp26-ect0")[1])
 	f.Add(captured(f, "v6-send-multi")[1])
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		d := newDirection(Faults{Corruption: 1, Duplication: 1, Congestion: Congestion{Marks: 1}}, 1, 0)
+		d := newDirection(Faults{Corruption: 1, Duplication: 1, Congestion: Congestion{Marks: 1}},
+			1, 0)
 		d.tell = new(notice)
 		d.told = d.tell
 		was := bytes.Clone(frame)
@@ -167,13 +169,16 @@ func TestCorruption(t *testing.T) {
 func TestSameSeedSameFate(t *testing.T) {
 	all := Faults{Loss: 0.1, Duplication: 0.1, Reordering: 0.1}
 	require.Equal(t, send(t, newDirection(all, 7, 0), 1000), send(t, newDirection(all, 7, 0), 1000))
-	require.NotEqual(t, send(t, newDirection(all, 7, 0), 1000), send(t, newDirection(all, 7, 1), 1000))
-	require.NotEqual(t, send(t, newDirection(all, 7, 0), 1000), send(t, newDirection(all, 8, 0), 1000))
+	require.NotEqual(t, send(t, newDirection(all, 7, 0), 1000),
+		send(t, newDirection(all, 7, 1), 1000))
+	require.NotEqual(t, send(t, newDirection(all, 7, 0), 1000),
+		send(t, newDirection(all, 8, 0), 1000))
 }
 
 // link is a socket pair in the place of an interface: ours, and the shaper's end.
 func link(t *testing.T) (near, far *os.File) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	fds, err := unix.Socketpair(unix.AF_UNIX,
+		unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	near, far = os.NewFile(uintptr(fds[0]), "near"), os.NewFile(uintptr(fds[1]), "far")
 	t.Cleanup(func() { _, _ = near.Close(), far.Close() })
@@ -196,7 +201,8 @@ func TestShaper(t *testing.T) {
 		require.NoError(t, err)
 		return b[:n]
 	}
-	for name, ends := range map[string][2]*os.File{"there": {nearA, nearB}, "back": {nearB, nearA}} {
+	for name, ends := range map[string][2]*os.File{"there": {nearA, nearB},
+		"back": {nearB, nearA}} {
 		t.Run(name, func(t *testing.T) {
 			mine := append(bytes.Clone(kernels), arp()[6:]...)
 			for _, frame := range [][]byte{packet(false, 5), mine, arp()} {
@@ -204,7 +210,8 @@ func TestShaper(t *testing.T) {
 				require.NoError(t, err)
 			}
 			require.Equal(t, arp(), read(ends[1]), "what is not RoCEv2 is not kept back")
-			require.Equal(t, packet(false, 5), read(ends[1]), "after patience, though nothing overtakes it")
+			require.Equal(t, packet(false, 5), read(ends[1]),
+				"after patience, though nothing overtakes it")
 		})
 	}
 	cancel()

@@ -11,8 +11,8 @@ import (
 // receiveBuffer holds what comes while the process waits for a core.
 const receiveBuffer = 32 << 20
 
-// Open answers an End at a Linux interface: every frame that comes there, whoever it is for, and none
-// that leaves. It needs CAP_NET_RAW and CAP_NET_ADMIN.
+// Open answers an End at a Linux interface: every frame that comes there, whoever it is for, and
+// none that leaves. It needs CAP_NET_RAW and CAP_NET_ADMIN.
 func Open(iface string) (*os.File, net.HardwareAddr, error) {
 	i, err := net.InterfaceByName(iface)
 	if err != nil {
@@ -32,7 +32,8 @@ func Open(iface string) (*os.File, net.HardwareAddr, error) {
 		unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
 		unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &everyone),
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer),
-		unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL), Ifindex: i.Index}),
+		unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: networkOrder(unix.ETH_P_ALL),
+			Ifindex: i.Index}),
 	} {
 		if err != nil {
 			_ = file.Close()

@@ -14,8 +14,8 @@ const window = 256 * units.KiB
 // pause is between the answer to a probe and the next one.
 const pause = 100 * units.Microsecond
 
-// flow is the congestion control that stops before each message and in its midst, until so many probes
-// have been answered.
+// flow is the congestion control that stops before each message and in its midst, until so many
+// probes have been answered.
 type flow struct {
 	size   units.Bytes
 	probes int
@@ -94,6 +94,7 @@ func (f *flow) sum() string {
 	if all.lost > 0 {
 		lost = fmt.Sprintf(", and %d lost before", all.lost)
 	}
-	return fmt.Sprintf("%d probes in %d stops answered%s; delay %.0f us, 90 %% of them up to %.0f us", len(d), len(f.stops), lost,
+	return fmt.Sprintf("%d probes in %d stops answered%s; delay %.0f us, 90 %% of them up to "+
+		"%.0f us", len(d), len(f.stops), lost,
 		d[len(d)/2].Microseconds(), d[len(d)*9/10].Microseconds())
 }

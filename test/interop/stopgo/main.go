@@ -1,8 +1,8 @@
-// Command stopgo stops its flow before and in the midst of each message, as a virtual priority does that
-// has to yield, probes the peer meanwhile, and goes on. The peer is a server of unmodified perftest
-// (ib_write_bw, ib_send_bw, ib_read_bw), which knows no probes. It is for bin/interop: when all messages are
-// there it says where they are in the peer, and what they should be, and waits for SIGTERM before it says
-// goodbye, so that somebody can look.
+// Command stopgo stops its flow before and in the midst of each message, as a virtual priority does
+// that has to yield, probes the peer meanwhile, and goes on. The peer is a server of unmodified
+// perftest (ib_write_bw, ib_send_bw, ib_read_bw), which knows no probes. It is for bin/interop:
+// when all messages are there it says where they are in the peer, and what they should be, and
+// waits for SIGTERM before it says goodbye, so that somebody can look.
 //
 // It imports the host, cc, transport and below, and perftest's handshake.
 package main
@@ -36,7 +36,8 @@ type settings struct {
 	peer     string
 }
 
-var verbs = map[string]perftest.Verb{"write": perftest.Write, "send": perftest.Send, "read": perftest.Read}
+var verbs = map[string]perftest.Verb{"write": perftest.Write, "send": perftest.Send,
+	"read": perftest.Read}
 
 func main() {
 	s, err := parse(os.Args[1:], os.Stderr)

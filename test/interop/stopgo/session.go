@@ -45,7 +45,8 @@ func (s *settings) run(ctx context.Context, over <-chan os.Signal, out io.Writer
 		return err
 	}
 	defer conn.Close()
-	said, err := perftest.Connect(ctx, conn, perftest.Test{Verb: s.verb}, perftest.Hello{Page: pageSize, CacheLine: cacheLine, PathMTU: s.mtu})
+	said, err := perftest.Connect(ctx, conn, perftest.Test{Verb: s.verb},
+		perftest.Hello{Page: pageSize, CacheLine: cacheLine, PathMTU: s.mtu})
 	if err != nil {
 		return err
 	}
@@ -54,7 +55,9 @@ func (s *settings) run(ctx context.Context, over <-chan os.Signal, out io.Writer
 		return err
 	}
 	x.theirs = theirs[0]
-	if err := do(host, func(*transport.Endpoint) error { return x.connect(said.Agreed.PathMTU) }); err != nil {
+	if err := do(host, func(*transport.Endpoint) error {
+		return x.connect(said.Agreed.PathMTU)
+	}); err != nil {
 		return err
 	}
 	if err := errors.Join(said.Connected(ctx), said.Ready(ctx)); err != nil {
@@ -79,7 +82,8 @@ func (s *settings) run(ctx context.Context, over <-chan os.Signal, out io.Writer
 	if err := do(host, x.sound); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "moved %d messages of %d bytes, at %#x in the peer, SHA-256 %x; queue pair in %v\n", s.messages, int64(s.size),
+	fmt.Fprintf(out, "moved %d messages of %d bytes, at %#x in the peer, SHA-256 %x; queue pair "+
+		"in %v\n", s.messages, int64(s.size),
 		x.theirs.Addr, sha256.Sum256(x.mr.Bytes()), x.qp.State())
 	select {
 	case <-over:
@@ -125,11 +129,13 @@ func (x *exchange) create(ep *transport.Endpoint) (err error) {
 	if x.mr, err = ep.RegisterMemory(pd, memory, transport.LocalWrite); err != nil {
 		return err
 	}
-	x.qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: pd, SendCQ: x.cq, RecvCQ: x.cq, MaxSendWR: 1, Algorithm: x.flow})
+	x.qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: pd, SendCQ: x.cq, RecvCQ: x.cq,
+		MaxSendWR: 1, Algorithm: x.flow})
 	if err != nil {
 		return err
 	}
-	x.mine = perftest.Destination{OutReads: rdAtomic, QPN: uint32(x.qp.Num), PSN: ep.RandomPSN(), RKey: x.mr.RKey, Addr: x.mr.Addr,
+	x.mine = perftest.Destination{OutReads: rdAtomic, QPN: uint32(x.qp.Num), PSN: ep.RandomPSN(),
+		RKey: x.mr.RKey, Addr: x.mr.Addr,
 		GID: s.ip.Addr()}
 	return nil
 }
@@ -137,9 +143,11 @@ func (x *exchange) create(ep *transport.Endpoint) (err error) {
 // connect brings the queue pair up. The peer knows nothing of extensions.
 func (x *exchange) connect(mtu units.Bytes) error {
 	return x.qp.Connect(transport.InitAttr{},
-		transport.RTRAttr{Path: transport.AddressVector{IP: x.theirs.GID, Source: x.mine.GID}, PathMTU: mtu, DestQPN: wire.QPN(x.theirs.QPN),
+		transport.RTRAttr{Path: transport.AddressVector{IP: x.theirs.GID, Source: x.mine.GID},
+			PathMTU: mtu, DestQPN: wire.QPN(x.theirs.QPN),
 			RecvPSN: wire.PSN(x.theirs.PSN), MaxDestRdAtomic: rdAtomic, MinRNRTimer: rnrTimer},
-		transport.RTSAttr{SendPSN: wire.PSN(x.mine.PSN), Timeout: ackTimeout, RetryCount: retries, RNRRetry: retries, MaxRdAtomic: rdAtomic})
+		transport.RTSAttr{SendPSN: wire.PSN(x.mine.PSN), Timeout: ackTimeout, RetryCount: retries,
+			RNRRetry: retries, MaxRdAtomic: rdAtomic})
 }
 
 // Step implements goroce.Program.
@@ -152,14 +160,16 @@ func (x *exchange) Step(_ *transport.Endpoint, _ units.Time) (busy, done bool) {
 	}
 	if x.err == nil && x.posted == x.completed && x.posted < x.settings.messages {
 		x.posted++
-		x.err = x.qp.PostSend(&transport.WorkRequest{Op: ops[x.settings.verb], Flags: transport.Signaled, RemoteAddr: x.theirs.Addr, RKey: x.theirs.RKey,
+		x.err = x.qp.PostSend(&transport.WorkRequest{Op: ops[x.settings.verb],
+			Flags: transport.Signaled, RemoteAddr: x.theirs.Addr, RKey: x.theirs.RKey,
 			SGList: []transport.SGE{x.mr.SGE(0, int(x.settings.size))}})
 		return true, x.err != nil
 	}
 	return false, x.err != nil || x.completed == x.settings.messages
 }
 
-var ops = map[perftest.Verb]transport.SendOp{perftest.Write: transport.OpWrite, perftest.Send: transport.OpSend, perftest.Read: transport.OpRead}
+var ops = map[perftest.Verb]transport.SendOp{perftest.Write: transport.OpWrite,
+	perftest.Send: transport.OpSend, perftest.Read: transport.OpRead}
 
 // sound says what is wrong although all messages completed.
 func (x *exchange) sound(ep *transport.Endpoint) error {
@@ -167,8 +177,10 @@ func (x *exchange) sound(ep *transport.Endpoint) error {
 	case x.qp.State() != transport.ReadyToSend:
 		return fmt.Errorf("the queue pair is in %v", x.qp.State())
 	case len(stops) != 2*x.settings.messages:
-		return fmt.Errorf("%d stops, not two for each of %d messages", len(stops), x.settings.messages)
-	case x.settings.verb == perftest.Read && bytes.Equal(x.mr.Bytes(), make([]byte, x.settings.size)):
+		return fmt.Errorf("%d stops, not two for each of %d messages", len(stops),
+			x.settings.messages)
+	case x.settings.verb == perftest.Read && bytes.Equal(x.mr.Bytes(),
+		make([]byte, x.settings.size)):
 		return errors.New("nothing was read")
 	case c.RemoteErrors > 0:
 		return fmt.Errorf("the peer refused %d requests", c.RemoteErrors)

@@ -22,13 +22,16 @@ func TestFlow(t *testing.T) {
 		probeAt units.Time
 	}{
 		{cc.Event{Kind: cc.POST, Left: 1000}, no, units.Time(0).Add(pause)},
-		{cc.Event{Kind: cc.RTT, Probe: true, Delay: 5 * units.Microsecond, Left: 1000}, no, units.Time(1).Add(pause)},
+		{cc.Event{Kind: cc.RTT, Probe: true, Delay: 5 * units.Microsecond, Left: 1000}, no,
+			units.Time(1).Add(pause)},
 		{cc.Event{Kind: cc.RTO, Probe: true, Left: 1000}, no, units.Time(2).Add(pause)},
 		{cc.Event{Kind: cc.RTT, Probe: true, Delay: 7 * units.Microsecond, Left: 1000}, open, 0},
 		{cc.Event{Kind: cc.RTT, Bytes: 400, Left: 600}, open, 0},
 		{cc.Event{Kind: cc.ACK, Bytes: 200, Left: 400}, no, units.Time(5).Add(pause)},
-		{cc.Event{Kind: cc.ACK, Bytes: 100, Left: 300}, no, units.Time(5).Add(pause)}, // what was under way
-		{cc.Event{Kind: cc.RTT, Probe: true, Delay: units.Microsecond, Left: 300}, no, units.Time(7).Add(pause)},
+		// what was under way
+		{cc.Event{Kind: cc.ACK, Bytes: 100, Left: 300}, no, units.Time(5).Add(pause)},
+		{cc.Event{Kind: cc.RTT, Probe: true, Delay: units.Microsecond, Left: 300}, no,
+			units.Time(7).Add(pause)},
 		{cc.Event{Kind: cc.RTT, Probe: true, Delay: units.Microsecond, Left: 300}, open, 0},
 		{cc.Event{Kind: cc.RTT, Bytes: 100, Left: 200}, open, 0}, // once
 	} {
@@ -36,13 +39,17 @@ func TestFlow(t *testing.T) {
 		require.Equal(t, c.window, d.Window, i)
 		require.Equal(t, c.probeAt, d.ProbeAt, i)
 	}
-	require.Equal(t, "stopped before a message: 2 probes answered, 1 lost, delay 7us, 5us to 7us", f.stops[0].String())
-	require.Equal(t, "stopped in one, 400 bytes to go: 2 probes answered, 0 lost, delay 1us, 1us to 1us", f.stops[1].String())
-	require.Equal(t, "4 probes in 2 stops answered, and 1 lost before; delay 5 us, 90 % of them up to 7 us", f.sum())
+	require.Equal(t, "stopped before a message: 2 probes answered, 1 lost, delay 7us, 5us to 7us",
+		f.stops[0].String())
+	require.Equal(t, "stopped in one, 400 bytes to go: 2 probes answered, 0 lost, delay 1us, 1us "+
+		"to 1us", f.stops[1].String())
+	require.Equal(t, "4 probes in 2 stops answered, and 1 lost before; delay 5 us, 90 % of them "+
+		"up to 7 us", f.sum())
 }
 
 func TestParse(t *testing.T) {
-	s, err := parse([]string{"-d", "loop:", "-ip", "10.0.0.1/24", "-verb", "read", "-n", "3", "10.0.0.2"}, io.Discard)
+	s, err := parse([]string{"-d", "loop:", "-ip", "10.0.0.1/24", "-verb", "read", "-n", "3",
+		"10.0.0.2"}, io.Discard)
 	require.NoError(t, err)
 	require.Equal(t, perftest.Read, s.verb)
 	require.Equal(t, "10.0.0.2:18515", s.peer)

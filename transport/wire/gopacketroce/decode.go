@@ -23,7 +23,8 @@ type layer interface {
 func split(name string, data []byte, n int, df gopacket.DecodeFeedback) (layers.BaseLayer, error) {
 	if len(data) < n {
 		df.SetTruncated()
-		return layers.BaseLayer{}, fmt.Errorf("%w: %s of %d bytes, not %d", ErrTruncated, name, len(data), n)
+		return layers.BaseLayer{}, fmt.Errorf("%w: %s of %d bytes, not %d", ErrTruncated, name,
+			len(data), n)
 	}
 	return layers.BaseLayer{Contents: data[:n], Payload: data[n:]}, nil
 }
@@ -34,7 +35,8 @@ func extended(i *wire.OpcodeInfo) (all []layer) {
 		present bool
 		layer   layer
 	}{
-		{i.DETH, new(DETH)}, {i.RETH, new(RETH)}, {i.AETH, new(AETH)}, {i.AtomicETH, new(AtomicETH)},
+		{i.DETH, new(DETH)}, {i.RETH, new(RETH)}, {i.AETH, new(AETH)}, {i.AtomicETH,
+			new(AtomicETH)},
 		{i.Kind == wire.AtomicAck, new(AtomicAckETH)}, {i.Imm, new(ImmDt)}, {i.Inv, new(IETH)},
 	} {
 		if h.present {

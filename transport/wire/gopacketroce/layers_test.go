@@ -103,9 +103,11 @@ func TestHandMade(t *testing.T) {
 	require.NoError(t, udp.SetNetworkLayerForChecksum(ip))
 	payload := gopacket.Payload("hello")
 	all := []gopacket.SerializableLayer{
-		&layers.Ethernet{SrcMAC: make([]byte, 6), DstMAC: make([]byte, 6), EthernetType: layers.EthernetTypeIPv4},
+		&layers.Ethernet{SrcMAC: make([]byte, 6), DstMAC: make([]byte, 6),
+			EthernetType: layers.EthernetTypeIPv4},
 		ip, udp,
-		&roce.BTH{Opcode: wire.RCSendOnlyInv, Pad: 3, PKey: wire.DefaultPKey, DestQP: 5, PSN: 7, FECN: true,
+		&roce.BTH{Opcode: wire.RCSendOnlyInv, Pad: 3, PKey: wire.DefaultPKey, DestQP: 5, PSN: 7,
+			FECN:      true,
 			Reserved6: 1, Reserved7: 2, MigReq: true},
 		&roce.IETH{RKey: 0x1234},
 		&payload,
@@ -131,7 +133,8 @@ func TestDecodingLayerParser(t *testing.T) {
 	var bth roce.BTH
 	var aeth roce.AETH
 	var rest gopacket.Payload
-	parser := gopacket.NewDecodingLayerParser(layers.LayerTypeEthernet, &eth, &ip, &udp, &bth, &aeth, &rest)
+	parser := gopacket.NewDecodingLayerParser(layers.LayerTypeEthernet, &eth, &ip, &udp, &bth,
+		&aeth, &rest)
 	var decoded []gopacket.LayerType
 	for _, frame := range roceFrames(t) {
 		var p wire.Packet
@@ -150,7 +153,8 @@ func TestTruncated(t *testing.T) {
 		var p wire.Packet
 		require.NoError(t, p.Parse(frame))
 		for n := range int(p.PayloadOff-p.BTHOff) + wire.ICRCLen {
-			got := gopacket.NewPacket(frame[p.BTHOff:int(p.BTHOff)+n], roce.LayerTypeBTH, gopacket.Default)
+			got := gopacket.NewPacket(frame[p.BTHOff:int(p.BTHOff)+n], roce.LayerTypeBTH,
+				gopacket.Default)
 			require.NotNil(t, got.ErrorLayer(), "%d bytes", n)
 			require.ErrorIs(t, got.ErrorLayer().Error(), roce.ErrTruncated)
 		}

@@ -9,16 +9,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// cable joins a DPDK port to a host of the network: what arrives at the one leaves by the other. The endpoint
-// has the other end of the port's loop.
+// cable joins a DPDK port to a host of the network: what arrives at the one leaves by the other.
+// The endpoint has the other end of the port's loop.
 type cable struct {
 	near, far *dpdk.Device // the endpoint's, and ours
 	nic       *fabric.NIC
 	down, up  way // to the endpoint, and from it
 }
 
-// way carries frames from one port to another. What that does not take now waits, as behind a port that
-// pushes back; so nothing is lost.
+// way carries frames from one port to another. What that does not take now waits, as behind a port
+// that pushes back; so nothing is lost.
 type way struct {
 	from, to packet.Port
 	in, out  []packet.Buf // received and not copied; copied and not sent
@@ -26,7 +26,8 @@ type way struct {
 	outRoom  [packet.Burst]packet.Buf
 }
 
-// Poll implements fabric.Poller: the host is there, and looked after between two rounds of the network.
+// Poll implements fabric.Poller: the host is there, and looked after between two rounds of the
+// network.
 func (*cable) Poll(now units.Time) units.Time { return now.Add(units.Forever) }
 
 // plug opens both ends of a loop, and puts one into the network.
@@ -54,7 +55,8 @@ func (c *cable) close() (err error) {
 	return err
 }
 
-// deliver takes to the endpoint what has come through the network; admit takes into the network what the endpoint sent.
+// deliver takes to the endpoint what has come through the network; admit takes into the network
+// what the endpoint sent.
 func (c *cable) deliver() { c.down.carry() }
 func (c *cable) admit()   { c.up.carry() }
 

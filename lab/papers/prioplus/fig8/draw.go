@@ -13,8 +13,10 @@ import (
 // draw writes the throughput of each priority, and the queue, over time.
 func (s *settings) draw(sc *scene) (files []string, err error) {
 	name := strings.ReplaceAll(strings.ToLower(sc.Name), " ", "-")
-	throughput := figure.Lines("fig8-"+name, "Throughput of each priority, "+sc.Name, "time (s)", "goodput (Gb/s)")
-	queue := figure.Lines("fig8-"+name+"-queue", "Longest queue of the bottleneck, "+sc.Name, "time (s)", "queue (us on the link)")
+	throughput := figure.Lines("fig8-"+name, "Throughput of each priority, "+sc.Name, "time (s)",
+		"goodput (Gb/s)")
+	queue := figure.Lines("fig8-"+name+"-queue", "Longest queue of the bottleneck, "+sc.Name,
+		"time (s)", "queue (us on the link)")
 	var x []float64
 	for b := range sc.Queue {
 		x = append(x, (units.Duration(b) * sc.Bin).Seconds())

@@ -15,23 +15,27 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Real ports, real time, and whatever else the machine does: every message arrives, in order, and every flow
-// below the highest priority stops for the others and resumes after them. How fast is not a test's to say.
+// Real ports, real time, and whatever else the machine does: every message arrives, in order, and
+// every flow below the highest priority stops for the others and resumes after them. How fast is
+// not a test's to say.
 func TestLowerFlowsStopAndResume(t *testing.T) {
 	s := defaults()
-	s.Samples, s.Prios = 1000, []int{0, 2, 4, 7} // neighbours take each other's place too slowly for a test
+	// neighbours take each other's place too slowly for a test
+	s.Samples, s.Prios = 1000, []int{0, 2, 4, 7}
 	sv, err := s.survey()
 	require.NoError(t, err)
 	top, err := sv.Channels.Of(sv.Channels.N()-1, sv.Path)
 	require.NoError(t, err)
-	s.Step = max(250*units.Millisecond, 40*top.Limit) // on a busy machine channels are wide, and round trips long
+	// on a busy machine channels are wide, and round trips long
+	s.Step = max(250*units.Millisecond, 40*top.Limit)
 	sc, err := s.play("PrioPlus", true, sv)
 	require.NoError(t, err)
 	require.NoError(t, s.write(t.Output(), sc))
 	for i, g := range sc.Groups {
 		for k, p := range g.Flows {
 			assert.Positive(t, p.seen, "priority %d, flow %d: messages", g.Priority, k)
-			assert.Equal(t, p.posted, p.seen, "priority %d, flow %d: messages that arrived", g.Priority, k)
+			assert.Equal(t, p.posted, p.seen, "priority %d, flow %d: messages that arrived",
+				g.Priority, k)
 			if i+1 < len(sc.Groups) {
 				assert.True(t, p.Stopped, "priority %d, flow %d: stopped", g.Priority, k)
 				assert.Positive(t, p.Resumed, "priority %d, flow %d: resumed", g.Priority, k)
@@ -44,12 +48,15 @@ func TestLowerFlowsStopAndResume(t *testing.T) {
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	var out, errs strings.Builder
-	code := run([]string{"--step", "50ms", "--prio", "1,2", "--each", "1", "--samples", "200", "--rate", "500Mb/s", "--out", dir}, &out, &errs)
+	code := run([]string{"--step", "50ms", "--prio", "1,2", "--each", "1", "--samples", "200",
+		"--rate", "500Mb/s", "--out", dir}, &out, &errs)
 	require.Zero(t, code, errs.String())
-	for _, says := range []string{"PrioPlus:", "Swift alone:", "2 starts", "2 ends", "--channels n=8,a="} {
+	for _, says := range []string{"PrioPlus:", "Swift alone:", "2 starts", "2 ends",
+		"--channels n=8,a="} {
 		assert.Contains(t, out.String(), says)
 	}
-	for _, f := range []string{"fig8-prioplus.svg", "fig8-prioplus-queue.svg", "fig8-swift-alone.svg", "fig8-swift-alone-queue.svg"} {
+	for _, f := range []string{"fig8-prioplus.svg", "fig8-prioplus-queue.svg",
+		"fig8-swift-alone.svg", "fig8-swift-alone-queue.svg"} {
 		info, err := os.Stat(filepath.Join(dir, f))
 		require.NoError(t, err)
 		assert.Positive(t, info.Size())
@@ -58,11 +65,17 @@ func TestProgram(t *testing.T) {
 
 func TestBadFlags(t *testing.T) {
 	for args, says := range map[string]string{
-		"--rate 1": "--rate 1b/s: want 10Mb/s to 100Gb/s", "--rate x": "x", "--delay -1us": "--delay", "--step 1us": "--step 1us: want 10ms to 1m",
-		"--prio 3": "--prio [3]: want two or more", "--prio 3,2": "each higher", "--prio 2,2": "each higher", "--prio 7,8": "there are --priorities 8, 0 to 7",
-		"--priorities 0": "--priorities 0: want 1 to 256", "--each 0": "--each 0", "--flows 0": "the fluctuation of 0 flows", "--options room=maybe": "room", "--size 1": "--size 1B: want 8B to 1MiB",
-		"--samples 1": "--samples 1", "--cc dctcp": "the fluctuation of dctcp is not known", "--cc swift:base_target=1us": "swift: base_target=1us cannot be given",
-		"--out /nowhere": "--out: stat /nowhere", "what": "what: want flags alone", "--what": "unknown flag",
+		"--rate 1": "--rate 1b/s: want 10Mb/s to 100Gb/s", "--rate x": "x",
+		"--delay -1us": "--delay", "--step 1us": "--step 1us: want 10ms to 1m",
+		"--prio 3": "--prio [3]: want two or more", "--prio 3,2": "each higher",
+		"--prio 2,2": "each higher", "--prio 7,8": "there are --priorities 8, 0 to 7",
+		"--priorities 0": "--priorities 0: want 1 to 256", "--each 0": "--each 0",
+		"--flows 0": "the fluctuation of 0 flows", "--options room=maybe": "room",
+		"--size 1":    "--size 1B: want 8B to 1MiB",
+		"--samples 1": "--samples 1", "--cc dctcp": "the fluctuation of dctcp is not known",
+		"--cc swift:base_target=1us": "swift: base_target=1us cannot be given",
+		"--out /nowhere":             "--out: stat /nowhere", "what": "what: want flags alone",
+		"--what": "unknown flag",
 	} {
 		var errs strings.Builder
 		require.Equal(t, 1, run(strings.Fields(args), io.Discard, &errs), args)
@@ -78,7 +91,8 @@ func TestBadFlags(t *testing.T) {
 func TestWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		source, from := packet.Pipe(packet.PipeOptions{Buffers: 64, Depth: 32})
-		to, sink := packet.Pipe(packet.PipeOptions{Buffers: rapid.IntRange(1, 40).Draw(t, "buffers"), Depth: rapid.IntRange(1, 40).Draw(t, "depth")})
+		to, sink := packet.Pipe(packet.PipeOptions{Buffers: rapid.IntRange(1, 40).Draw(t,
+			"buffers"), Depth: rapid.IntRange(1, 40).Draw(t, "depth")})
 		w := way{from: from, to: to}
 		sent, got := byte(0), byte(0)
 		var buf [packet.Burst]packet.Buf
@@ -110,12 +124,14 @@ func TestWay(t *testing.T) {
 	})
 }
 
-// Two priorities, judged by hand: the higher one takes over in its second bin, and the lower one again in the third after it ended.
+// Two priorities, judged by hand: the higher one takes over in its second bin, and the lower one
+// again in the third after it ended.
 func TestActs(t *testing.T) {
 	s := defaults()
 	s.Rate, s.Step = units.Gbps, bins*units.Millisecond
 	full := s.carries(units.Millisecond)
-	low, high := &group{Priority: 2, Bytes: make([]float64, 4*bins)}, &group{Priority: 5, Bytes: make([]float64, 4*bins)}
+	low, high := &group{Priority: 2, Bytes: make([]float64, 4*bins)}, &group{Priority: 5,
+		Bytes: make([]float64, 4*bins)}
 	for b := range 3 * bins {
 		switch {
 		case b < bins || b >= 2*bins+2:

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// flow is a connection to the receiver, and the SENDs on it: of one size, so many posted as long as it is
-// active, each with its number at its beginning.
+// flow is a connection to the receiver, and the SENDs on it: of one size, so many posted as long as
+// it is active, each with its number at its beginning.
 type flow struct {
 	qp, peer *transport.QueuePair
 	id       uint64
@@ -37,15 +37,16 @@ const idShift = 32
 // PathMTU of all flows.
 const pathMTU = transport.MTU4096
 
-// path is what a flow's congestion control is told. The line that counts is that to the receiver: on the
-// others, which are faster, a packet takes no time, so that there is one link and no hop.
+// path is what a flow's congestion control is told. The line that counts is that to the receiver:
+// on the others, which are faster, a packet takes no time, so that there is one link and no hop.
 func (g *stage) path(base units.Duration, id uint64) cc.Path {
 	return cc.Path{LineRate: g.settings.Rate, BaseRTT: base, Payload: pathMTU,
 		Signals: cc.SignalDelay | cc.SignalEndpoint, Seed: uint32(g.settings.Seed) + uint32(id)}
 }
 
 // connect makes a flow from a node to the receiver.
-func (g *stage) connect(from *node, control cc.Control, base units.Duration, size, depth int) (*flow, error) {
+func (g *stage) connect(from *node, control cc.Control, base units.Duration, size,
+	depth int) (*flow, error) {
 	to := g.receiver()
 	f := &flow{id: uint64(len(to.flows) + 1), size: size, depth: depth}
 	algorithm, err := control.New(g.path(base, f.id))
@@ -57,10 +58,12 @@ func (g *stage) connect(from *node, control cc.Control, base units.Duration, siz
 		qp **transport.QueuePair
 		mr **transport.MemoryRegion
 	}{{from, &f.qp, &f.out}, {to, &f.peer, &f.in}} {
-		if *e.qp, err = e.n.ep.CreateQP(transport.QPInit{PD: e.n.pd, SendCQ: e.n.cq, RecvCQ: e.n.cq, MaxSendWR: depth, MaxRecvWR: depth, SignalAll: true}); err != nil {
+		if *e.qp, err = e.n.ep.CreateQP(transport.QPInit{PD: e.n.pd, SendCQ: e.n.cq, RecvCQ: e.n.cq,
+			MaxSendWR: depth, MaxRecvWR: depth, SignalAll: true}); err != nil {
 			return nil, err
 		}
-		if *e.mr, err = e.n.ep.RegisterMemory(e.n.pd, make([]byte, size*depth), transport.LocalWrite); err != nil {
+		if *e.mr, err = e.n.ep.RegisterMemory(e.n.pd, make([]byte, size*depth),
+			transport.LocalWrite); err != nil {
 			return nil, err
 		}
 		e.n.flows[f.id] = f
@@ -78,8 +81,10 @@ func (g *stage) connect(from *node, control cc.Control, base units.Duration, siz
 		peer := 1 - i
 		err := qp.Connect(transport.InitAttr{}, transport.RTRAttr{
 			Path:    transport.AddressVector{IP: hosts[g.index(nodes[peer])].Addrs()[0].Addr()},
-			PathMTU: pathMTU, DestQPN: ends[peer].Num, RecvPSN: psn[peer], MinRNRTimer: 12, Extension: wire.Agree(offers[i], offers[peer]),
-		}, transport.RTSAttr{SendPSN: psn[i], Timeout: 18, RetryCount: 7, RNRRetry: 7}) // 1.07 s: a machine that is busy stalls
+			PathMTU: pathMTU, DestQPN: ends[peer].Num, RecvPSN: psn[peer], MinRNRTimer: 12,
+			Extension: wire.Agree(offers[i], offers[peer]),
+		}, transport.RTSAttr{SendPSN: psn[i], Timeout: 18, RetryCount: 7,
+			RNRRetry: 7}) // 1.07 s: a machine that is busy stalls
 		if err != nil {
 			return nil, err
 		}
@@ -153,8 +158,10 @@ func (n *node) reap(now units.Time) error {
 
 // take looks at a message that arrived.
 func (f *flow) take(slot, length int, now units.Time) error {
-	if number := binary.LittleEndian.Uint64(f.in.Bytes()[slot*f.size:]); number != f.seen || length != f.size {
-		return fmt.Errorf("flow %d: message %d of %d bytes, due is %d of %d: %w", f.id, number, length, f.seen, f.size, errOrder)
+	if number := binary.LittleEndian.Uint64(f.in.Bytes()[slot*f.size:]); number != f.seen ||
+		length != f.size {
+		return fmt.Errorf("flow %d: message %d of %d bytes, due is %d of %d: %w", f.id, number,
+			length, f.seen, f.size, errOrder)
 	}
 	f.seen++
 	if f.arrived != nil {

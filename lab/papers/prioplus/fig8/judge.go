@@ -8,7 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dominant is the share of what arrives that a priority must have to have taken over, and for how many bins.
+// dominant is the share of what arrives that a priority must have to have taken over, and for how
+// many bins.
 const (
 	dominant = 0.9
 	lasting  = 3
@@ -16,7 +17,8 @@ const (
 
 // carries is what the bottleneck brings of messages in a bin: the payload of full packets.
 func (s *settings) carries(bin units.Duration) float64 {
-	const around = 14 + 20 + 8 + 12 + 4 + 4 + 20 // Ethernet, IPv4, UDP, BTH, ICRC, check sequence, preamble and gap
+	// Ethernet, IPv4, UDP, BTH, ICRC, check sequence, preamble and gap
+	const around = 14 + 20 + 8 + 12 + 4 + 4 + 20
 	return float64(s.Rate.Bytes(bin)) * float64(pathMTU) / float64(pathMTU+around)
 }
 
@@ -27,7 +29,8 @@ type act struct {
 	Leader   int       // index of the highest group that is there
 	Shares   []float64 // of the link, of each group in the second half
 	Link     float64   // all of them
-	// Takeover is how long the leader took until nine tenths of what arrived were its own; negative: not within the act.
+	// Takeover is how long the leader took until nine tenths of what arrived were its own;
+	// negative: not within the act.
 	Takeover units.Duration
 }
 
@@ -35,7 +38,8 @@ type act struct {
 func (s *settings) acts(sc *scene) (acts []act) {
 	n := len(sc.Groups)
 	for k := range 2*n - 1 {
-		a := act{From: units.Duration(k) * sc.Step, To: units.Duration(k+1) * sc.Step, Leader: min(k, 2*n-2-k), Takeover: -1}
+		a := act{From: units.Duration(k) * sc.Step, To: units.Duration(k+1) * sc.Step,
+			Leader: min(k, 2*n-2-k), Takeover: -1}
 		a.Event = fmt.Sprintf("%d starts", sc.Groups[a.Leader].Priority)
 		if k >= n {
 			a.Event = fmt.Sprintf("%d ends", sc.Groups[2*n-1-k].Priority)
@@ -73,7 +77,8 @@ func sum(xs []float64) (total float64) {
 
 // write prints what a scene was.
 func (s *settings) write(w io.Writer, sc *scene) error {
-	fmt.Fprintf(w, "\n%s: %d rounds in %.2f s, of which other programs had the core for %.1f %%\n", sc.Name, sc.Rounds, sc.Took.Seconds(),
+	fmt.Fprintf(w, "\n%s: %d rounds in %.2f s, of which other programs had the core for %.1f %%\n",
+		sc.Name, sc.Rounds, sc.Took.Seconds(),
 		100*float64(sc.Absent)/float64(sc.Took))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "at\t\ttakes over within\t")
@@ -96,12 +101,14 @@ func (s *settings) write(w io.Writer, sc *scene) error {
 		return err
 	}
 	for _, g := range sc.Groups {
-		fmt.Fprintf(w, "priority %d, target %v:", g.Priority, g.Target/(100*units.Nanosecond)*(100*units.Nanosecond))
+		fmt.Fprintf(w, "priority %d, target %v:", g.Priority,
+			g.Target/(100*units.Nanosecond)*(100*units.Nanosecond))
 		for i, p := range g.Flows {
 			if i > 0 {
 				fmt.Fprint(w, ";")
 			}
-			fmt.Fprintf(w, " %d messages, stopped %d times under higher ones, %.1f MB after them", p.seen, p.Stops, float64(p.Resumed)/1e6)
+			fmt.Fprintf(w, " %d messages, stopped %d times under higher ones, %.1f MB after them",
+				p.seen, p.Stops, float64(p.Resumed)/1e6)
 		}
 		fmt.Fprintln(w)
 	}

@@ -1,9 +1,9 @@
 // Command fig8 is figure 8 of the PrioPlus paper with real endpoints in real time: see --help.
 //
-// A [stage] is endpoints on DPDK ports and a switch between them: the fabric's, which one core lets run up to
-// the present in each round, between polls of the endpoints. A [cable] joins a port to a host of the
-// network. First the idle path is measured (bench/channels); then a [scene] is played with PrioPlus in the channels that
-// follow from that, and with Swift alone.
+// A [stage] is endpoints on DPDK ports and a switch between them: the fabric's, which one core lets
+// run up to the present in each round, between polls of the endpoints. A [cable] joins a port to a
+// host of the network. First the idle path is measured (bench/channels); then a [scene] is played
+// with PrioPlus in the channels that follow from that, and with Swift alone.
 package main
 
 import (
@@ -22,7 +22,8 @@ const name = "fig8"
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
-	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))) // the polling goroutine never gives its P back
+	// the polling goroutine never gives its P back
+	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	s := defaults()
 	err := s.read(args, stdout)
 	if errors.Is(err, pflag.ErrHelp) {
@@ -44,8 +45,10 @@ func (s *settings) read(args []string, stdout io.Writer) error {
 	f := s.flags()
 	switch err := f.Parse(args); {
 	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(stdout, "fig8 lets flows of several virtual priorities share a link in real time, over DPDK ports: figure 8 of the\n"+
-			"PrioPlus paper. One core polls all endpoints and the switch between them.\n\n%s", f.FlagUsagesWrapped(110))
+		fmt.Fprintf(stdout, "fig8 lets flows of several virtual priorities share a link in real "+
+			"time, over DPDK ports: figure 8 of the\n"+
+			"PrioPlus paper. One core polls all endpoints and the switch between them.\n\n%s",
+			f.FlagUsagesWrapped(110))
 		return err
 	case err != nil:
 		return err

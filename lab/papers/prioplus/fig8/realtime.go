@@ -6,14 +6,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// realtime takes the calling thread out of the competition for its core, as a core that polls ports is
-// (sched(7): SCHED_FIFO, at the lowest priority). The answer undoes it.
+// realtime takes the calling thread out of the competition for its core, as a core that polls ports
+// is (sched(7): SCHED_FIFO, at the lowest priority). The answer undoes it.
 func realtime() (undo func(), err error) {
 	was, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
 		return nil, fmt.Errorf("--realtime: %w", err)
 	}
-	err = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
+	err = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,
+		Priority: 1}, 0)
 	if err != nil {
 		return nil, fmt.Errorf("--realtime: %w", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// scene is figure 8: flows of several priorities begin a step after each other, the lowest first, and end a step after
-// each other, the highest first.
+// scene is figure 8: flows of several priorities begin a step after each other, the lowest first,
+// and end a step after each other, the highest first.
 type scene struct {
 	Name   string
 	Groups []*group // the lowest priority first
@@ -46,15 +46,18 @@ type part struct {
 const bins = 400
 
 // controlOf is what a priority's flows get: PrioPlus, or Swift alone with the same target.
-func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.Control, units.Duration, error) {
+func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.Control,
+	units.Duration, error) {
 	ch, err := sv.Channels.Of(priority, sv.Path)
 	if err != nil {
 		return nil, 0, err
 	}
 	if plus {
-		return prioplus.Spec{Inner: s.Inner, Channels: sv.Channels, Priority: priority}, ch.Target, nil
+		return prioplus.Spec{Inner: s.Inner, Channels: sv.Channels, Priority: priority}, ch.Target,
+			nil
 	}
-	text := fmt.Sprintf("%v,base_target=%v,per_hop=0s,fs_range=0s,max_cwnd=%d", s.alone(), ch.Target, s.window(sv)/pathMTU)
+	text := fmt.Sprintf("%v,base_target=%v,per_hop=0s,fs_range=0s,max_cwnd=%d", s.alone(),
+		ch.Target, s.window(sv)/pathMTU)
 	spec, err := cc.Parse(text)
 	return spec, ch.Target, err
 }
@@ -74,7 +77,8 @@ func (s *settings) depth(sv *channels.Survey) int {
 }
 
 // cast makes the groups, and their flows on the stage.
-func (s *settings) cast(g *stage, sc *scene, plus bool, sv *channels.Survey, slot func(units.Time) int) error {
+func (s *settings) cast(g *stage, sc *scene, plus bool, sv *channels.Survey,
+	slot func(units.Time) int) error {
 	n := len(s.Prios)
 	for i, priority := range s.Prios {
 		control, target, err := s.controlOf(plus, sv, priority)
@@ -108,9 +112,12 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (*scene, er
 	}
 	defer g.close()
 	acts := 2*len(s.Prios) - 1
-	sc := &scene{Name: name, Step: s.Step, Bin: s.Step / bins, Queue: make([]float64, (acts+1)*bins)}
+	sc := &scene{Name: name, Step: s.Step, Bin: s.Step / bins,
+		Queue: make([]float64, (acts+1)*bins)}
 	var t0 units.Time
-	slot := func(now units.Time) int { return max(0, min(int(now.Sub(t0)/sc.Bin), len(sc.Queue)-1)) }
+	slot := func(now units.Time) int {
+		return max(0, min(int(now.Sub(t0)/sc.Bin), len(sc.Queue)-1))
+	}
 	if err := s.cast(g, sc, plus, sv, slot); err != nil {
 		return nil, err
 	}
@@ -123,7 +130,8 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (*scene, er
 	err = g.run(func(now units.Time) (bool, error) {
 		passed := now.Sub(t0)
 		if passed > ends+s.Patience {
-			return true, fmt.Errorf("%s: %v after the last flow's end messages have not arrived", name, s.Patience)
+			return true, fmt.Errorf("%s: %v after the last flow's end messages have not arrived",
+				name, s.Patience)
 		}
 		settled, err := sc.conduct(passed)
 		return settled && passed > ends, err
@@ -135,7 +143,8 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (*scene, er
 	return sc, err
 }
 
-// conduct lets the flows that it is the time of send, and answers whether all that was sent has arrived.
+// conduct lets the flows that it is the time of send, and answers whether all that was sent has
+// arrived.
 func (sc *scene) conduct(passed units.Duration) (settled bool, err error) {
 	settled = true
 	for i, gr := range sc.Groups {
@@ -150,7 +159,8 @@ func (sc *scene) conduct(passed units.Duration) (settled bool, err error) {
 	return settled, nil
 }
 
-// conduct begins and ends the flows of a group, and notes what the higher ones do to them, where there are any.
+// conduct begins and ends the flows of a group, and notes what the higher ones do to them, where
+// there are any.
 func (gr *group) conduct(passed units.Duration, higher bool, step units.Duration) {
 	for _, p := range gr.Flows {
 		p.active = passed >= gr.Begins && passed < gr.Ends

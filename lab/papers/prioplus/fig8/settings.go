@@ -59,8 +59,10 @@ func (t text[T]) Type() string { return t.name }
 func defaults() *settings {
 	swift, _ := cc.Parse("swift")
 	return &settings{
-		Rate: units.Gbps, Delay: 5 * units.Microsecond, Step: 2 * units.Second, Prios: []int{2, 3, 4, 5}, Priorities: 8, Each: 2, Flows: 16,
-		Inner: swift, Message: 16 * units.KiB, Samples: 5000, Alone: true, Core: -1, Realtime: true, Seed: 1, Out: ".", Patience: 20 * units.Second,
+		Rate: units.Gbps, Delay: 5 * units.Microsecond, Step: 2 * units.Second, Prios: []int{2, 3,
+			4, 5}, Priorities: 8, Each: 2, Flows: 16,
+		Inner: swift, Message: 16 * units.KiB, Samples: 5000, Alone: true, Core: -1, Realtime: true,
+		Seed: 1, Out: ".", Patience: 20 * units.Second,
 	}
 }
 
@@ -68,20 +70,32 @@ func (s *settings) flags() *pflag.FlagSet {
 	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	f.SortFlags = false
 	f.Usage = func() {}
-	f.Var(text[units.BitRate]{&s.Rate, units.ParseBitRate, "rate"}, "rate", "of the link to the receiver, the bottleneck")
-	f.Var(text[units.Duration]{&s.Delay, units.ParseDuration, "duration"}, "delay", "of each link, one way: there are four to a round trip")
-	f.Var(text[units.Duration]{&s.Step, units.ParseDuration, "duration"}, "step", "between two starts, or two ends")
-	f.IntSliceVar(&s.Prios, "prio", s.Prios, "`priorities`, the lowest first; those of the paper's figure, which counts from 1, are these")
-	f.IntVar(&s.Priorities, "priorities", s.Priorities, "`number` of priorities in the table of channels")
+	f.Var(text[units.BitRate]{&s.Rate, units.ParseBitRate, "rate"}, "rate",
+		"of the link to the receiver, the bottleneck")
+	f.Var(text[units.Duration]{&s.Delay, units.ParseDuration, "duration"}, "delay",
+		"of each link, one way: there are four to a round trip")
+	f.Var(text[units.Duration]{&s.Step, units.ParseDuration, "duration"}, "step",
+		"between two starts, or two ends")
+	f.IntSliceVar(&s.Prios, "prio", s.Prios, "`priorities`, the lowest first; those of the "+
+		"paper's figure, which counts from 1, are these")
+	f.IntVar(&s.Priorities, "priorities", s.Priorities,
+		"`number` of priorities in the table of channels")
 	f.IntVar(&s.Each, "each", s.Each, "`flows` of each priority, on one host")
-	f.IntVar(&s.Flows, "flows", s.Flows, "`flows` that A is wide enough for; with these A is some four packets, as the paper's 3.2us are on its\n10Gb/s, and with the two that there are not half a packet")
-	f.Var(text[cc.Spec]{&s.Inner, cc.Parse, "algorithm"}, "cc", "congestion control inside PrioPlus: swift, with parameters")
-	f.StringVar(&s.Options, "options", "", "more `parameters` of the table of channels, such as room=on,patience=20 (docs/prioplus.md)")
+	f.IntVar(&s.Flows, "flows", s.Flows, "`flows` that A is wide enough for; with these A is "+
+		"some four packets, as the paper's 3.2us are on its\n10Gb/s, and with the two that there "+
+		"are not half a packet")
+	f.Var(text[cc.Spec]{&s.Inner, cc.Parse, "algorithm"}, "cc",
+		"congestion control inside PrioPlus: swift, with parameters")
+	f.StringVar(&s.Options, "options", "", "more `parameters` of the table of channels, such as "+
+		"room=on,patience=20 (docs/prioplus.md)")
 	f.Var(text[units.Bytes]{&s.Message, units.ParseBytes, "bytes"}, "size", "of a message")
-	f.IntVar(&s.Samples, "samples", s.Samples, "`number` of delays of each kind to measure first, on the idle path")
-	f.BoolVar(&s.Alone, "alone", s.Alone, "play it again with the algorithm alone, at the same targets (figure 8b)")
+	f.IntVar(&s.Samples, "samples", s.Samples,
+		"`number` of delays of each kind to measure first, on the idle path")
+	f.BoolVar(&s.Alone, "alone", s.Alone,
+		"play it again with the algorithm alone, at the same targets (figure 8b)")
 	f.IntVar(&s.Core, "core", s.Core, "`CPU` to pin the polling core to (default none)")
-	f.BoolVar(&s.Realtime, "realtime", s.Realtime, "keep other programs off the polling core (SCHED_FIFO), where that is allowed")
+	f.BoolVar(&s.Realtime, "realtime", s.Realtime,
+		"keep other programs off the polling core (SCHED_FIFO), where that is allowed")
 	f.Uint64Var(&s.Seed, "seed", s.Seed, "`number` that keys, PSNs and lots begin with")
 	f.StringVar(&s.Out, "out", s.Out, "`folder` for the figures")
 	return f
@@ -94,13 +108,17 @@ func (s *settings) validate() error {
 			problems = append(problems, fmt.Errorf(format, args...))
 		}
 	}
-	when(s.Rate < 10*units.Mbps || s.Rate > 100*units.Gbps, "--rate %v: want 10Mb/s to 100Gb/s", s.Rate)
+	when(s.Rate < 10*units.Mbps || s.Rate > 100*units.Gbps, "--rate %v: want 10Mb/s to 100Gb/s",
+		s.Rate)
 	when(s.Delay < 0 || s.Delay > 100*units.Millisecond, "--delay %v: want 0s to 100ms", s.Delay)
-	when(s.Step < 10*units.Millisecond || s.Step > units.Minute, "--step %v: want 10ms to 1m", s.Step)
-	when(len(s.Prios) < 2 || !slices.IsSorted(s.Prios) || len(slices.Compact(slices.Clone(s.Prios))) != len(s.Prios),
+	when(s.Step < 10*units.Millisecond || s.Step > units.Minute, "--step %v: want 10ms to 1m",
+		s.Step)
+	when(len(s.Prios) < 2 || !slices.IsSorted(s.Prios) ||
+		len(slices.Compact(slices.Clone(s.Prios))) != len(s.Prios),
 		"--prio %v: want two or more, each higher than the one before", s.Prios)
 	when(s.Priorities < 1 || s.Priorities > 256, "--priorities %d: want 1 to 256", s.Priorities)
-	when(len(s.Prios) > 0 && (s.Prios[0] < 0 || s.Prios[len(s.Prios)-1] >= s.Priorities), "--prio %v: there are --priorities %d, 0 to %d", s.Prios, s.Priorities, s.Priorities-1)
+	when(len(s.Prios) > 0 && (s.Prios[0] < 0 || s.Prios[len(s.Prios)-1] >= s.Priorities),
+		"--prio %v: there are --priorities %d, 0 to %d", s.Prios, s.Priorities, s.Priorities-1)
 	when(s.Each < 1 || s.Each > 64, "--each %d: want 1 to 64", s.Each)
 	when(s.Message < 8 || s.Message > units.MiB, "--size %v: want 8B to 1MiB", s.Message)
 	when(s.Samples < 10 || s.Samples > 1_000_000, "--samples %d: want 10 to 1000000", s.Samples)
@@ -115,10 +133,12 @@ func (s *settings) validate() error {
 
 // wanted is what the table of channels is for.
 func (s *settings) wanted() channels.Wanted {
-	return channels.Wanted{Priorities: s.Priorities, Flows: s.Flows, Inner: s.Inner, Options: s.Options}
+	return channels.Wanted{Priorities: s.Priorities, Flows: s.Flows, Inner: s.Inner,
+		Options: s.Options}
 }
 
-// alone is the algorithm with the W_AI that it has inside PrioPlus, so that there are always parameters.
+// alone is the algorithm with the W_AI that it has inside PrioPlus, so that there are always
+// parameters.
 func (s *settings) alone() string {
 	const ai = "ai=0.15" // PrioPlus section 5 implies 150 B, in packets of 1000 B
 	text := s.Inner.String()

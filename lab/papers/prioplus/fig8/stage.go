@@ -12,8 +12,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// stage is a switch with hosts around it in real time: endpoints on DPDK ports, and the fabric's network
-// between them. One core polls all of them in turn, with one look at the clock for each turn.
+// stage is a switch with hosts around it in real time: endpoints on DPDK ports, and the fabric's
+// network between them. One core polls all of them in turn, with one look at the clock for each
+// turn.
 type stage struct {
 	settings *settings
 	net      *fabric.Network
@@ -21,7 +22,8 @@ type stage struct {
 	nodes    []*node
 	begun    time.Time
 	rounds   int
-	absent   units.Duration // the polling core, altogether: between rounds that were longer than absence apart
+	// the polling core, altogether: between rounds that were longer than absence apart
+	absent units.Duration
 }
 
 // absence is what no round takes: another program had the core.
@@ -39,8 +41,8 @@ type node struct {
 
 // Of the network.
 const (
-	// faster is by how much the hosts' links are faster than the one to the receiver: a queue is to stand at
-	// the switch, where all flows meet it.
+	// faster is by how much the hosts' links are faster than the one to the receiver: a queue is to
+	// stand at the switch, where all flows meet it.
 	faster   = 100
 	fastest  = 400 * units.Gbps
 	nicDepth = 1 << 16 // frames: the host's own ports push back
@@ -75,7 +77,8 @@ func build(s *settings, senders int) (_ *stage, err error) {
 		g.cables = append(g.cables, c)
 		n := &node{flows: map[uint64]*flow{}}
 		n.ep, err = transport.New(transport.Config{
-			Port: c.near.Queue(0), MAC: c.nic.Info().MAC, Addrs: h.Addrs(), Seed: s.Seed + uint64(i),
+			Port: c.near.Queue(0), MAC: c.nic.Info().MAC, Addrs: h.Addrs(),
+			Seed: s.Seed + uint64(i),
 		}, g.now())
 		if err != nil {
 			return nil, err

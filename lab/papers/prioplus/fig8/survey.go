@@ -7,7 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// survey measures the idle path of this very stage, as bench/roce_channels does, and makes the table of channels.
+// survey measures the idle path of this very stage, as bench/roce_channels does, and makes the
+// table of channels.
 func (s *settings) survey() (*channels.Survey, error) {
 	g, err := build(s, 1)
 	if err != nil {
@@ -15,12 +16,14 @@ func (s *settings) survey() (*channels.Survey, error) {
 	}
 	defer g.close()
 	gauge := &channels.Gauge{Samples: s.Samples}
-	f, err := g.connect(g.nodes[0], gauge, units.Microsecond, int(pathMTU), 256) // the base is what it is to find
+	// the base is what it is to find
+	f, err := g.connect(g.nodes[0], gauge, units.Microsecond, int(pathMTU), 256)
 	if err != nil {
 		return nil, err
 	}
 	f.active = true
-	// A sample takes a round trip of a probe and of a packet, and the time of ten packets in the stream.
+	// A sample takes a round trip of a probe and of a packet, and the time of ten packets in the
+	// stream.
 	takes := units.Duration(s.Samples)*(12*s.Rate.Duration(pathMTU)+8*s.Delay) + s.Patience
 	deadline := g.now().Add(takes)
 	err = g.run(func(now units.Time) (bool, error) {
