@@ -6,8 +6,7 @@ import (
 )
 
 func init() {
-	cc.Register(cc.Registration{Name: "copa",
-		Title: "a window toward 1/(delta*queueing delay) (Copa, NSDI'18)",
+	cc.Register(cc.Registration{Name: "copa", Title: "a window by delay (Copa, NSDI'18)",
 		Needs: cc.SignalDelay, New: func() cc.Blueprint { return &Copa{} }})
 }
 
