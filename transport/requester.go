@@ -64,6 +64,12 @@ func (qp *QueuePair) transmit(now units.Time, quantum int) (sent int, again bool
 
 // transmitNow does so, of a queue pair that no other one goes before.
 func (qp *QueuePair) transmitNow(now units.Time, quantum int) (sent int, again bool) {
+	sent, again = qp.transmitPackets(now, quantum)
+	qp.tellSent(now)
+	return sent, again
+}
+
+func (qp *QueuePair) transmitPackets(now units.Time, quantum int) (sent int, again bool) {
 	r := &qp.req
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0, false
@@ -113,6 +119,7 @@ func (qp *QueuePair) transmitNow(now units.Time, quantum int) (sent int, again b
 		case sendNoRoom:
 			return sent, true
 		case sendFailed:
+			qp.tellSent(now)
 			qp.failAt(r.next, StatusLocProtErr, AsyncQPFatal)
 			return sent, false
 		}
@@ -302,8 +309,37 @@ func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
 		qp.startTimer(now)
 	}
 	if qp.wants.Has(cc.TX) {
-		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(first), Packets: int(n),
-			Bytes: units.Bytes(size)}, now)
+		qp.ep.departed.add(first, n, size)
+		if qp.paced() || qp.bolt || qp.Type != RC {
+			qp.tellSent(now)
+		}
+	}
+}
+
+// departed is packets that left in a turn without a pace, of which congestion control gets one TX
+// event: an event each would take a tenth of the time in which a 4 KB packet is built. Those of a
+// paced flow leave one by one, Bolt marks each packet, and without acknowledgements nothing of a
+// message is left to report once it is complete.
+type departed struct {
+	first   wire.PSN
+	packets uint32
+	bytes   units.Bytes
+}
+
+func (d *departed) add(first wire.PSN, packets, bytes uint32) {
+	if d.packets == 0 {
+		d.first = first
+	}
+	d.packets += packets
+	d.bytes += units.Bytes(bytes)
+}
+
+// tellSent tells congestion control of the packets that left since it was told last.
+func (qp *QueuePair) tellSent(now units.Time) {
+	if d := qp.ep.departed; d.packets > 0 {
+		qp.ep.departed = departed{}
+		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(d.first), Packets: int(d.packets),
+			Bytes: d.bytes}, now)
 	}
 }
 
@@ -376,61 +412,6 @@ func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 	b.SetLen(total)
 	e.push(qp.class)
 	return sendDone
-}
-
-// gather copies len(dst) bytes from offset of the message into a packet.
-func (qp *QueuePair) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
-	if len(dst) == 0 {
-		return true
-	}
-	if w.flags&Inline != 0 {
-		at := int(slot)*int(qp.limits.inline) + int(offset)
-		copy(dst, qp.beside.inline[at:at+len(dst)])
-		return true
-	}
-	if w.sges == 1 {
-		src, ok := qp.pd.memory(w.sge.Addr+uint64(offset), uint32(len(dst)), w.sge.LKey, 0)
-		if ok {
-			copy(dst, src)
-		}
-		return ok
-	}
-	return qp.eachPiece(w, slot, offset, uint32(len(dst)), 0, func(piece []byte) {
-		n := copy(dst, piece)
-		dst = dst[n:]
-	})
-}
-
-// eachPiece walks n bytes from offset of a request's scatter/gather list.
-func (qp *QueuePair) eachPiece(w *sendWQE, slot, offset, n uint32, access Access,
-	visit func([]byte)) bool {
-	extra := qp.beside.sges[slot*uint32(qp.limits.sendSGE-1):]
-	return walkSGEs(qp.pd, w.sge, extra, w.sges, offset, n, access, visit)
-}
-
-// walkSGEs visits n bytes from offset of a list of elements; false when the list is too short or
-// an element is not what its key allows.
-func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset, n uint32,
-	access Access, visit func([]byte)) bool {
-	for i := uint8(0); i < count && n > 0; i++ {
-		s := first
-		if i > 0 {
-			s = extra[i-1]
-		}
-		if offset >= s.Length {
-			offset -= s.Length
-			continue
-		}
-		size := min(s.Length-offset, n)
-		piece, ok := pd.memory(s.Addr+uint64(offset), size, s.LKey, access)
-		if !ok {
-			return false
-		}
-		visit(piece)
-		n -= size
-		offset = 0
-	}
-	return n == 0
 }
 
 // failAt ends the request at index i of the send queue with an error, after flushing those before

@@ -133,7 +133,8 @@ func (qp *QueuePair) sendAnswer() bool {
 func (qp *QueuePair) respondRead() bool {
 	q := &qp.reads
 	if part := q.repeated(); part != nil {
-		switch qp.sendResponse(q.at(part.entry), part.next) {
+		en := q.at(part.entry)
+		switch qp.sendResponse(en, part.next, part.span(en)) {
 		case sendNoRoom:
 			return false
 		case sendFailed:
@@ -145,7 +146,7 @@ func (qp *QueuePair) respondRead() bool {
 		return true
 	}
 	en := q.oldest()
-	switch qp.sendResponse(en, en.next) {
+	switch qp.sendResponse(en, en.next, en.span()) {
 	case sendNoRoom:
 		return false
 	case sendFailed:
@@ -172,9 +173,9 @@ func (qp *QueuePair) regionGone(psn wire.PSN) {
 	qp.fatal(AsyncQPAccessErr)
 }
 
-// sendResponse sends packet k of a READ response, or an atomic's result. It fails when the memory
-// is not registered any more.
-func (qp *QueuePair) sendResponse(en *readEntry, k uint32) sendStatus {
+// sendResponse sends packet k of a READ response, which stands in a span, or an atomic's result. It
+// fails when the memory is not registered any more.
+func (qp *QueuePair) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 	e := qp.ep
 	b := e.frame(packet.ClassData)
 	if b == nil {
@@ -192,12 +193,12 @@ func (qp *QueuePair) sendResponse(en *readEntry, k uint32) sendStatus {
 		return sendDone
 	}
 	offset := k << qp.mtuShift
-	size := min(en.length-offset, qp.mtu)
+	size := min(in.length-offset, qp.mtu)
 	src, ok := qp.pd.memory(en.addr+uint64(offset), size, en.rkey, RemoteRead)
 	if !ok {
 		return sendFailed
 	}
-	at := placeOf(k == 0, k+1 == en.packets)
+	at := placeOf(k == in.begin, k+1 == in.end)
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: responses[at], PSN: psn}, int(size))
 	frame := room[:total]
 	if at != placeMiddle {

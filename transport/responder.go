@@ -143,7 +143,7 @@ func (qp *QueuePair) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 		if info.Kind == wire.Write {
 			s.message = messageWrite
 		}
-		if p.AckReq {
+		if p.AckReq && qp.Type == RC {
 			qp.owe(answerAck, 0)
 		}
 		return
@@ -157,7 +157,7 @@ func (qp *QueuePair) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 	if completes {
 		qp.deliver(p, info)
 	}
-	if p.AckReq {
+	if p.AckReq && qp.Type == RC {
 		qp.owe(answerAck, 0)
 	}
 }
@@ -171,8 +171,8 @@ func (qp *QueuePair) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 		length <= qp.mtu {
 		return wire.NakInvalidRequest, false
 	}
-	if qp.access&RemoteWrite == 0 {
-		return wire.NakRemoteAccess, false
+	if qp.access&RemoteWrite == 0 { // not supported by this queue pair, rather than denied by a key
+		return wire.NakInvalidRequest, false
 	}
 	if _, ok := qp.pd.memory(reth.VA(), length, reth.RKey(), RemoteWrite); !ok {
 		return wire.NakRemoteAccess, false
@@ -336,7 +336,7 @@ func (qp *QueuePair) receiveRead(p *wire.Packet) {
 		return
 	}
 	if qp.access&RemoteRead == 0 {
-		qp.refuseRequest(wire.NakRemoteAccess)
+		qp.refuseRequest(wire.NakInvalidRequest)
 		return
 	}
 	if _, ok := qp.pd.memory(reth.VA(), length, reth.RKey(), RemoteRead); !ok {
@@ -366,7 +366,7 @@ func (qp *QueuePair) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 		return
 	}
 	if qp.access&RemoteAtomic == 0 {
-		qp.refuseRequest(wire.NakRemoteAccess)
+		qp.refuseRequest(wire.NakInvalidRequest)
 		return
 	}
 	mem, ok := qp.pd.memory(h.VA(), 8, h.RKey(), RemoteAtomic)
@@ -402,8 +402,7 @@ func (qp *QueuePair) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 			qp.owe(answerAck, 0)
 		}
 	case wire.Read:
-		reth := p.RETH()
-		known = qp.reads.rewind(p.PSN, qp.mtuShift, reth.VA(), reth.Len(), reth.RKey())
+		known = qp.reads.rewind(p.PSN, qp.mtuShift, p.RETH(), qp.selective())
 	default:
 		known = qp.reads.replay(p.PSN)
 	}

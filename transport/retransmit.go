@@ -143,14 +143,18 @@ func (qp *QueuePair) timedOut(now units.Time) {
 // loseUnresolved ends the oldest unreliable request: its next hop does not answer.
 func (qp *QueuePair) loseUnresolved() {
 	r := &qp.req
-	if !qp.waits || r.done == r.posted {
+	if !qp.waits || r.done == r.posted || qp.state == SQDrained && r.done == r.begun {
 		return
 	}
 	qp.ep.counters.NoNeighbor++
 	w := &qp.send[r.done&r.mask]
+	if r.begun == r.done { // as far as SQD is concerned, which waits for what has begun
+		r.begun++
+	}
 	r.done++
 	r.next, r.packet = r.done, 0
 	qp.complete(w, StatusSuccess)
+	qp.noticeDrained()
 	qp.ep.activate(qp)
 }
 

@@ -91,7 +91,9 @@ func event(probe bool, base, fabric, here, there units.Duration, known bool) *cc
 
 // surveyed measures a path whose fabric adds to a delay what it says of sample i, and whose hosts
 // have such gaps.
-func surveyed(t *testing.T, known bool, of func(i int) (fabric, here, there units.Duration)) *Survey {
+func surveyed(
+	t *testing.T, known bool, of func(i int) (fabric, here, there units.Duration),
+) *Survey {
 	g := &Gauge{Samples: 10000}
 	with := path
 	if known {

@@ -392,7 +392,9 @@ func TestMeasure(t *testing.T) {
 	b.answer = func(iface, queue string, k int) []*gpb.Update {
 		if iface == "Ethernet0" {
 			assert.Equal(t, "3", queue)
-			return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(uint64(k) * 2_000_000_000), "avg-queue-len": whole(1000)})
+			return leaves(map[string]*gpb.TypedValue{
+				"transmit-octets": whole(uint64(k) * 2_000_000_000), "avg-queue-len": whole(1000),
+			})
 		}
 		assert.Equal(t, "rdma", queue)
 		text := fmt.Sprintf(
@@ -414,7 +416,10 @@ func TestBadTelemetry(t *testing.T) {
 	for want, answer := range map[string]func(k int) []*gpb.Update{
 		"no transmit-octets": func(int) []*gpb.Update { return nil },
 		"NaN is no counter": func(int) []*gpb.Update {
-			return leaves(map[string]*gpb.TypedValue{"transmit-octets": {Value: &gpb.TypedValue_DoubleVal{DoubleVal: math.NaN()}}, "avg-queue-len": whole(1)})
+			return leaves(map[string]*gpb.TypedValue{
+				"transmit-octets": {Value: &gpb.TypedValue_DoubleVal{DoubleVal: math.NaN()}},
+				"avg-queue-len": whole(1),
+			})
 		},
 		`transmit-octets is "many"`: func(int) []*gpb.Update {
 			return []*gpb.Update{

@@ -54,7 +54,8 @@ func TestAdvertisement(t *testing.T) {
 			assert.EqualValues(t, 255, ip.HopLimit)
 			assert.Equal(t, c.dst, ip.DstIP.String())
 			assert.Equal(t, our6.String(), ip.SrcIP.String())
-			na := p.Layer(layers.LayerTypeICMPv6NeighborAdvertisement).(*layers.ICMPv6NeighborAdvertisement)
+			layer := p.Layer(layers.LayerTypeICMPv6NeighborAdvertisement)
+			na := layer.(*layers.ICMPv6NeighborAdvertisement)
 			assert.Equal(t, c.flags, na.Flags)
 			assert.Equal(t, our6.String(), na.TargetAddress.String())
 			assert.Equal(t, layers.ICMPv6Options{link(layers.ICMPv6OptTargetAddress, ourMAC)},
