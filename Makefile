@@ -106,7 +106,7 @@ lab-small: build ## every experiment of the lab at small scale (10 minutes of a 
 	bin/lab check '*' --dir .cache/lab-small
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
-	$(GO) test ./sim/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
+	$(GO) test ./sim -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
 
 # MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names. MODE=differential
 # compares responses to SEEDS cases of valid and invalid packets, from FIRST.
@@ -116,9 +116,9 @@ RUN    ?=
 interop: build ## boot Linux's soft-RoCE in a VM and run the matrix against it (root; see docs/interop.md)
 	@bin/interop $(if $(filter differential,$(MODE)),-differential -seeds $(SEEDS) -first $(FIRST),-matrix $(MATRIX) -run '$(RUN)')
 
-examples: setup ## build and vet the modules in examples/ that use this one from outside
-	@for d in $(MODULES); do echo "examples: $$d"; \
-		(cd $$d && $(GO) vet ./... && $(GO) build -o /dev/null ./...); done
+examples: setup ## build, vet and test the modules in examples/ that use this one from outside
+	@set -e; for d in $(MODULES); do echo "examples: $$d"; \
+		(cd $$d && $(GO) vet ./... && $(GO) build -o /dev/null ./... && $(GO) test ./...); done
 
 fuzz: setup ## every fuzz target for FUZZTIME (5s) each
 	scripts/fuzz $(FUZZTIME)

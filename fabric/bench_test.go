@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -30,10 +30,10 @@ func BenchmarkFabric(b *testing.B) {
 	} {
 		b.Run(shape.name, func(b *testing.B) {
 			net := shape.build()
-			c, err := cluster.New(net,
-				cluster.Config{PathMTU: 1024, Algorithm: func() cc.Algorithm {
+			c, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: 1024},
+				Scheme: sim.Scheme{Algorithm: func() cc.Algorithm {
 					return &cc.Fixed{Window: 128 * units.KiB}
-				}})
+				}}})
 			require.NoError(b, err)
 			hosts := len(net.Hosts())
 			for i := range hosts {
@@ -66,15 +66,16 @@ func BenchmarkFabricWebSearch(b *testing.B) {
 	net := fabric.ToCC(100*units.Gbps,
 		400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500},
 		Switch: fabric.SwitchConfig{Buffer: 32_000_000, Queues: qs.At()}})
-	c, err := cluster.New(net, cluster.Config{PathMTU: 1024, Algorithm: func() cc.Algorithm {
-		return &cc.Fixed{Window: 128 * units.KiB}
-	}})
+	c, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: 1024},
+		Scheme: sim.Scheme{Algorithm: func() cc.Algorithm {
+			return &cc.Fixed{Window: 128 * units.KiB}
+		}}})
 	require.NoError(b, err)
 	traffic, err := workload.Poisson{Hosts: 160, Rate: 100 * units.Gbps, Load: 0.6,
 		Sizes: workload.WebSearch, Seed: 1}.Source()
 	require.NoError(b, err)
 	done := 0
-	c.Drive(traffic, func(*cluster.Running) { done++ })
+	c.Drive(traffic, func(*sim.Transfer) { done++ })
 	require.NoError(b, net.Run(units.Time(500*units.Microsecond)))
 	before, hops := done, net.Hops
 	for b.Loop() {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -26,7 +26,8 @@ func busyRun(t testing.TB, seed uint64) (uint64, string) {
 			Delay: units.Microsecond},
 	}.Build(fabric.Parts{Config: fabric.Config{Seed: seed},
 		Switch: fabric.SwitchConfig{Buffer: 2 * units.MiB, Queues: qs.At()}})
-	c, err := cluster.New(n, cluster.Config{Seed: seed, TrafficClass: 2})
+	c, err := sim.New(sim.Scenario{Topology: sim.On(n), Seed: seed,
+		Scheme: sim.Scheme{TrafficClass: 2}})
 	require.NoError(t, err)
 	require.NoError(t,
 		n.Switches()[0].Ports()[0].SetFaults(fabric.LinkFaults{Lose: 0.001, Reorder: 0.001,

@@ -1,6 +1,6 @@
 // Package fabric simulates a network below packet.Port: hosts, links and switches as discrete
 // events in virtual time, in integer picoseconds, from one seed. A host runs any [Poller]. Package
-// sim/cluster runs the transport's endpoints, so that a simulation executes the same code as a real
+// sim runs the transport's endpoints, so that a simulation executes the same code as a real
 // NIC.
 //
 // # The path of a frame

@@ -5,5 +5,5 @@
 //
 //	t, err := scene.New("2to1")
 //
-// The package imports bytetuning, bytetuning/telemetry and sim/cluster, and what these stand on.
+// The package imports bytetuning, bytetuning/telemetry and sim, and what these stand on.
 package scene

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -165,8 +165,8 @@ const (
 // multiHost is one simulation.
 type multiHost struct {
 	*fabric.Network
-	cluster *cluster.Cluster
-	flows   [3][]*cluster.Conn // of A, of B, the victim
+	cluster *sim.Simulation
+	flows   [3][]*sim.Conn // of A, of B, the victim
 	nic     *fabric.Switch
 	last    *fabric.Port   // of C's ToR switch, to the NIC
 	waiting *fabric.Series // in the NIC
@@ -207,14 +207,17 @@ func (m *MultiHost) build() (*multiHost, error) {
 		OneQueue: m.OneQueue,
 	}.Build(n.Network, "nic")
 	n.last = tor("tor C", n.nic)
-	n.cluster, err = cluster.New(n.Network, cluster.Config{
-		Seed: m.Seed, PathMTU: m.MTU, Chunk: m.Message, CNPInterval: m.CNPs, Timeout: 14,
-		AnswerClass: answers,
-		ControlOf: func(_, to, _ int) cc.Control {
-			if to == hostC1 {
-				return many
-			}
-			return control
+	n.cluster, err = sim.New(sim.Scenario{
+		Topology: sim.On(n.Network),
+		Seed:     m.Seed,
+		Hosts:    sim.Hosts{PathMTU: m.MTU, Chunk: m.Message, Timeout: 14},
+		Scheme: sim.Scheme{CNPInterval: m.CNPs,
+			AnswerClass: answers,
+			Of: func(p sim.Pair, s *sim.Service) {
+				if s.Control = control; p.To == hostC1 {
+					s.Control = many
+				}
+			},
 		},
 	})
 	if err != nil {

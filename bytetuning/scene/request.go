@@ -1,7 +1,7 @@
 package scene
 
 import (
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -13,12 +13,12 @@ func (q Request) Took() units.Duration { return q.Done.Sub(q.Begun) }
 
 // request makes a connection that sends one message after the other, each no sooner than the
 // scene's interval after the last.
-func (t *Target) request(r *Run, from, to int) (*cluster.Conn, error) {
+func (t *Target) request(r *Run, from, to int) (*sim.Conn, error) {
 	c, err := r.Cluster.Connect(from, to)
 	if err != nil {
 		return nil, err
 	}
-	w := &cluster.Writer{Conn: c, Bytes: t.Message, Depth: 1, Every: t.Interval,
+	w := &sim.Writer{Conn: c, Bytes: t.Message, Depth: 1, Every: t.Interval,
 		Ended: func(posted, ended units.Time) {
 			r.Requests = append(r.Requests, Request{posted, ended})
 		}}

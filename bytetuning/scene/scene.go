@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -109,13 +109,13 @@ type Target struct {
 // Run is one simulation.
 type Run struct {
 	Net     *fabric.Network
-	Cluster *cluster.Cluster
+	Cluster *sim.Simulation
 	ToR     *fabric.Switch // of the receiver
 	Egress  *fabric.Port   // of it, to the receiver
 	Queue   *fabric.Series // of Egress
 	Down    []*fabric.Port // of the leaves, to ToR
 	Queues  []*fabric.Series
-	Conns   []*cluster.Conn
+	Conns   []*sim.Conn
 	// Requests are those that ended, in that order, of a scene that has them.
 	Requests []Request
 }
@@ -176,69 +176,73 @@ func Queues(w bytetuning.Watermark, lossless bool) fabric.Queues {
 // answers is the class of ACKs and CNPs: the highest, which has a queue of its own.
 const answers = 56 << 2
 
+// scenario is the scene as what sim builds.
+func (t *Target) scenario() (sim.Scenario, error) {
+	control, err := cc.Parse(t.Control)
+	if err != nil {
+		return sim.Scenario{}, err
+	}
+	probe, err := cc.Parse("fixed")
+	return sim.Scenario{
+		Topology: sim.Custom(t.network),
+		Seed:     t.Seed,
+		Hosts:    sim.Hosts{Machine: t.Host, PathMTU: t.MTU, Chunk: t.Message, Timeout: 14},
+		Scheme: sim.Scheme{
+			CNPInterval: t.CNPs, AnswerClass: answers, Selective: t.Lossy,
+			Of: func(p sim.Pair, s *sim.Service) {
+				if s.Control = control; t.Probe > 0 && p.From == t.Probe {
+					s.Control = probe
+				}
+			},
+		},
+	}, err
+}
+
+// network has a watermark of its own in each switch: the leaves come first, then the ToR switches.
+func (t *Target) network(p fabric.Parts) *fabric.Network {
+	net := fabric.New(p.Config)
+	watermarks := t.watermarks()
+	add := func(i int, name string) *fabric.Switch {
+		return net.AddSwitch(name,
+			fabric.SwitchConfig{Buffer: t.Buffer, Queues: Queues(watermarks[i], !t.Lossy).At()})
+	}
+	for i := range t.Leaves {
+		add(t.ToRs+i, fmt.Sprintf("leaf %d", i))
+	}
+	for i := range t.ToRs {
+		tor := add(i, fmt.Sprintf("tor %d", i))
+		for range t.Hosts {
+			net.Connect(p.AddHost(net), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
+		}
+		for _, l := range net.Switches()[:t.Leaves] {
+			net.Connect(tor, l, fabric.Link{Rate: t.Up, Delay: t.Delay})
+		}
+	}
+	return net
+}
+
 // Start builds the network with the present watermark and its flows, and lets it settle.
 func (t *Target) Start() (*Run, error) {
 	if t.now == nil {
 		return nil, errors.New("scene: nothing was applied")
 	}
-	control, err := cc.Parse(t.Control)
+	s, err := t.scenario()
 	if err != nil {
 		return nil, err
 	}
-	probe, err := cc.Parse("fixed")
-	if err != nil {
+	r := &Run{}
+	if r.Cluster, err = sim.New(s); err != nil {
 		return nil, err
 	}
-	r := &Run{Net: fabric.New(fabric.Config{Seed: t.Seed})}
-	watermarks := t.watermarks()
-	add := func(i int, name string) *fabric.Switch {
-		return r.Net.AddSwitch(name,
-			fabric.SwitchConfig{Buffer: t.Buffer, Queues: Queues(watermarks[i], !t.Lossy).At()})
-	}
-	var leaves []*fabric.Switch
-	for i := range t.Leaves {
-		leaves = append(leaves, add(t.ToRs+i, fmt.Sprintf("leaf %d", i)))
-	}
-	for i := range t.ToRs {
-		tor := add(i, fmt.Sprintf("tor %d", i))
-		for range t.Hosts {
-			r.Net.Connect(r.Net.AddHost(t.Host), tor, fabric.Link{Rate: t.Rate, Delay: t.Delay})
-		}
-		for _, l := range leaves {
-			r.Net.Connect(tor, l, fabric.Link{Rate: t.Up, Delay: t.Delay})
-		}
-		r.ToR = tor
-	}
-	r.Cluster, err = cluster.New(r.Net, cluster.Config{
-		Seed: t.Seed, PathMTU: t.MTU, Chunk: t.Message, CNPInterval: t.CNPs, Timeout: 14,
-		AnswerClass: answers, Selective: t.Lossy,
-		ControlOf: func(from, _, _ int) cc.Control {
-			if t.Probe > 0 && from == t.Probe {
-				return probe
-			}
-			return control
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	receiver := t.ToRs*t.Hosts - 1
+	r.Net = r.Cluster.Net
+	switches := r.Net.Switches()
+	r.ToR = switches[len(switches)-1]
 	r.Egress = r.ToR.Ports()[t.Hosts-1]
-	for n := range t.Senders {
-		from := (n%t.ToRs)*t.Hosts + n/t.ToRs // one below each ToR switch in turn
-		if from == receiver {
-			return nil, fmt.Errorf("scene: %d senders are more than there are hosts", t.Senders)
-		}
-		for range t.QPs {
-			c, err := t.send(r, from, receiver)
-			if err != nil {
-				return nil, err
-			}
-			r.Conns = append(r.Conns, c)
-		}
+	if err := t.begin(r); err != nil {
+		return nil, err
 	}
 	r.Queue = r.Egress.RecordQueue(0)
-	for _, l := range leaves {
+	for _, l := range switches[:t.Leaves] {
 		down := l.Ports()[t.ToRs-1]
 		r.Down, r.Queues = append(r.Down, down), append(r.Queues, down.RecordQueue(0))
 	}
@@ -248,8 +252,27 @@ func (t *Target) Start() (*Run, error) {
 	return r, r.run(units.Time(t.Settle))
 }
 
+// begin makes the queue pairs of all senders busy.
+func (t *Target) begin(r *Run) error {
+	receiver := t.ToRs*t.Hosts - 1
+	for n := range t.Senders {
+		from := (n%t.ToRs)*t.Hosts + n/t.ToRs // one below each ToR switch in turn
+		if from == receiver {
+			return fmt.Errorf("scene: %d senders are more than there are hosts", t.Senders)
+		}
+		for range t.QPs {
+			c, err := t.send(r, from, receiver)
+			if err != nil {
+				return err
+			}
+			r.Conns = append(r.Conns, c)
+		}
+	}
+	return nil
+}
+
 // send makes a queue pair that is busy as the scene says.
-func (t *Target) send(r *Run, from, to int) (*cluster.Conn, error) {
+func (t *Target) send(r *Run, from, to int) (*sim.Conn, error) {
 	if t.Requests {
 		return t.request(r, from, to)
 	}

@@ -3,50 +3,45 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"log"
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
 func main() {
 	const senders, receiver = 16, 16
 	link := fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
-	var queues fabric.Queues
-	queues[0] = fabric.Queue{
+	lossless := fabric.Queue{
 		Lossless: true, Alpha: 0.125,
 		// 1102: our longest frame
 		Headroom: fabric.Headroom(link.Rate, link.Delay, link.Delay, 1102, 480),
 	}
-	net := fabric.Star(fabric.Parts{
-		Config: fabric.Config{Seed: 1},
-		Switch: fabric.SwitchConfig{Buffer: 4 * units.MiB, Queues: queues.At()},
-	}, senders+1, link)
-
-	c, err := cluster.New(net, cluster.Config{PathMTU: 1024})
-	check(err)
-	traffic, err := workload.Incast{Hosts: senders + 1, Receiver: receiver,
-		Sizes: workload.Fixed(units.Bytes(1_000_000)), Rounds: 1}.Source()
-	check(err)
-	c.Drive(traffic, func(f *cluster.Running) {
-		fct := f.Done.Sub(f.At)
-		fmt.Printf("host %2d: %9v, %.1f times the ideal\n", f.Src, fct,
-			float64(fct)/float64(c.Ideal(f.Flow)))
-	})
-
-	port := net.Switches()[0].Ports()[receiver]
-	queue := port.RecordQueue(0)
-	check(net.Run(units.Time(10 * units.Millisecond)))
-	fmt.Printf("longest queue %.0f KB, %d pauses sent, %d frames dropped, %d frames over links\n",
-		queue.Max(0, net.Now())/1000, net.Switches()[0].Ports()[0].QueueStats(0).PausesSent,
-		port.QueueStats(0).Dropped, net.Hops)
-}
-
-func check(err error) {
+	incast := workload.Incast{
+		Hosts: senders + 1, Receiver: receiver, Sizes: workload.Fixed(units.Bytes(1_000_000)),
+		Rounds: 1,
+	}
+	result, err := sim.Scenario{
+		Topology: sim.Star(senders+1, link),
+		Scheme: sim.Scheme{
+			Switch: fabric.SwitchConfig{Buffer: 4 * units.MiB,
+				Queues: fabric.Queues{lossless}.At()},
+		},
+		Workload: sim.Workload{Traffic: sim.From(incast)},
+		Probes:   sim.Probes{Queues: []sim.QueueProbe{{Port: receiver}}},
+		Seed:     1,
+	}.Run(context.Background())
 	if err != nil {
 		log.Fatal(err)
 	}
+	for _, f := range result.Flows {
+		fmt.Printf("host %2d: %9v, %.1f times the ideal\n", f.Src, f.FCT(), f.Slowdown())
+	}
+	queue := result.Queues[0].Length
+	fmt.Printf("longest queue %.0f KB, %d pauses sent, %d frames dropped\n",
+		queue.Max(0, units.Time(result.End))/1000, result.Totals.PausesSent, result.Totals.Dropped)
 }

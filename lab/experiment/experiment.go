@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/lab/claims"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // Experiment is one experiment of the catalogue, as code.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 //go:embed common.yaml catalogue.yaml verdicts.yaml

@@ -12,8 +12,8 @@ import (
 
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/lab/labtest"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // play runs demo/dice into a directory and answers its plan.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goroce/goroce/bytetuning/fluid"
 	"github.com/goroce/goroce/internal/cli"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 

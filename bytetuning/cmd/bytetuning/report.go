@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/goroce/goroce/bytetuning"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // report is the HTML report of a search.

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/bytetuning/scene"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -174,10 +174,10 @@ func runCase1(j *experiment.Job) error {
 }
 
 // train lets every worker push a message to one server after the other, and pull one from each.
-func (p *psNetwork) train(cl *cluster.Cluster, message units.Bytes) (pushes, pulls []*cluster.Conn,
+func (p *psNetwork) train(cl *sim.Simulation, message units.Bytes) (pushes, pulls []*sim.Conn,
 	err error) {
 	for n, worker := range p.workers {
-		var push, pull []*cluster.Conn
+		var push, pull []*sim.Conn
 		for i := range p.servers {
 			server := p.servers[(n+i)%len(p.servers)]
 			there, err := cl.Connect(worker, server)
@@ -199,7 +199,7 @@ func (p *psNetwork) train(cl *cluster.Cluster, message units.Bytes) (pushes, pul
 
 // inTurn sends a message on one connection after the other for ever, each when the one before is
 // acknowledged.
-func inTurn(cl *cluster.Cluster, message units.Bytes, conns []*cluster.Conn) {
+func inTurn(cl *sim.Simulation, message units.Bytes, conns []*sim.Conn) {
 	send := func(n int) {
 		if err := conns[n%len(conns)].Write(message); err != nil {
 			cl.Errors = append(cl.Errors, err)
@@ -217,7 +217,7 @@ func inTurn(cl *cluster.Cluster, message units.Bytes, conns []*cluster.Conn) {
 	send(0)
 }
 
-func received(conns []*cluster.Conn) (sum float64) {
+func received(conns []*sim.Conn) (sum float64) {
 	for _, c := range conns {
 		sum += float64(c.Received())
 	}

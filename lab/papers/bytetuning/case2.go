@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -131,7 +131,7 @@ func runCase2(j *experiment.Job) error {
 		}
 	}
 	total := len(all)
-	cl.Drive(&all, func(f *cluster.Running) {
+	cl.Drive(&all, func(f *sim.Transfer) {
 		done++
 		j.Value("took", f.Done.Sub(begun).Seconds())
 	})

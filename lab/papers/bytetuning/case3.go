@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -128,7 +128,7 @@ func runCase3(j *experiment.Job) error {
 			&tcpBursts{servers: servers, interval: each / units.Duration(servers)})
 	}
 	var done [2]float64 // bytes of RDMA and TCP
-	cl.Drive(workload.Merge(sources...), func(f *cluster.Running) {
+	cl.Drive(workload.Merge(sources...), func(f *sim.Transfer) {
 		if nextInRing(f.Src, f.Dst) {
 			done[0] += float64(f.Bytes)
 		} else {
@@ -179,7 +179,7 @@ func countCase3(s *fabric.Switch) (c case3Counts) {
 
 // mixedCluster has RDMA between some hosts, and something like TCP between the others: DCTCP's
 // window, which without marks halves when it loses, with selective repeat.
-func mixedCluster(net *fabric.Network, seed uint64, rdma func(from, to int) bool) (*cluster.Cluster,
+func mixedCluster(net *fabric.Network, seed uint64, rdma func(from, to int) bool) (*sim.Simulation,
 	error) {
 	dcqcn, err := cc.Parse("dcqcn-nic")
 	if err != nil {
@@ -189,19 +189,18 @@ func mixedCluster(net *fabric.Network, seed uint64, rdma func(from, to int) bool
 	if err != nil {
 		return nil, err
 	}
-	return cluster.New(net, cluster.Config{
-		Seed: seed, CNPInterval: 4 * us, Timeout: 14, AnswerClass: answers, Selective: true,
-		ControlOf: func(from, to, _ int) cc.Control {
-			if rdma(from, to) {
-				return dcqcn
-			}
-			return tcp
-		},
-		ClassOf: func(from, to, _ int) uint8 {
-			if rdma(from, to) {
-				return 0
-			}
-			return tcpClass
+	return sim.New(sim.Scenario{
+		Topology: sim.On(net),
+		Seed:     seed,
+		Hosts:    sim.Hosts{Timeout: 14},
+		Scheme: sim.Scheme{CNPInterval: 4 * us,
+			AnswerClass: answers,
+			Selective:   true,
+			Of: func(p sim.Pair, s *sim.Service) {
+				if s.Control, s.TrafficClass = tcp, tcpClass; rdma(p.From, p.To) {
+					s.Control, s.TrafficClass = dcqcn, 0
+				}
+			},
 		},
 	})
 }

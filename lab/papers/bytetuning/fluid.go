@@ -7,10 +7,10 @@ import (
 	"github.com/goroce/goroce/bytetuning/fluid"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -156,17 +156,17 @@ func packetQueue(j *experiment.Job, n int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	flows := make([]bottleneck.Flow, n)
+	flows := make([]sim.Flow, n)
 	for i := range flows {
 		flows[i].Control = control
 	}
 	const until = 50 * ms
-	r, err := bottleneck.Run(j.Context(), bottleneck.Config{
+	r, err := sim.Bottleneck{
 		Seed: j.Seed, Rate: 40 * gbps, Delay: 5 * us, ECN: fabric.ECN{Kmin: 5000, Kmax: 200_000,
 			Pmax: 0.1}, Until: until, Jitter: 5 * us,
-	}, flows)
+	}.Run(j.Context(), flows)
 	if err != nil {
 		return 0, err
 	}
-	return r.Queue.Mean(units.Time(20*ms), units.Time(until)), nil
+	return r.Queues[0].Length.Mean(units.Time(20*ms), units.Time(until)), nil
 }

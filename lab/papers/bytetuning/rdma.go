@@ -4,7 +4,7 @@ import (
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -13,14 +13,19 @@ const answers = 56 << 2
 
 // rdma puts endpoints on a network's hosts that do what those of scenes do: DCQCN as NVIDIA's NICs
 // have it.
-func rdma(net *fabric.Network, seed uint64, message units.Bytes) (*cluster.Cluster, error) {
+func rdma(net *fabric.Network, seed uint64, message units.Bytes) (*sim.Simulation, error) {
 	control, err := cc.Parse("dcqcn-nic")
 	if err != nil {
 		return nil, err
 	}
-	return cluster.New(net, cluster.Config{
-		Seed: seed, Control: control, CNPInterval: 4 * us, Chunk: message, Timeout: 14,
-		AnswerClass: answers,
+	return sim.New(sim.Scenario{
+		Topology: sim.On(net),
+		Seed:     seed,
+		Hosts:    sim.Hosts{Chunk: message, Timeout: 14},
+		Scheme: sim.Scheme{Control: control,
+			CNPInterval: 4 * us,
+			AnswerClass: answers,
+		},
 	})
 }
 

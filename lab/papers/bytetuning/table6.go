@@ -3,7 +3,7 @@ package bytetuninglab
 import (
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // nics are the table's columns, and busy is tuned for throughput more than for the queue.

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/bytetuning/dialect"
 	"github.com/goroce/goroce/bytetuning/intent"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // remembered is the model with every point measured once.

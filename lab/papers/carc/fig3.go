@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // fig3Steps are what the figure does with eight buffers of a line each: the NIC writes so many,

@@ -2,7 +2,7 @@ package carclab
 
 import (
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // fig5a: an echo server whose messages take ever more processing, under hostCC.

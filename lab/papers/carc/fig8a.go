@@ -3,7 +3,7 @@ package carclab
 import (
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // fig8a: the echo server of figure 5a with credits.

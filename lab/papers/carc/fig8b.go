@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // fig8b: short requests and long flows with credits.

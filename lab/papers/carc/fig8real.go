@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/internal/hostsense"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 

@@ -3,7 +3,7 @@ package carclab
 import (
 	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 

@@ -3,7 +3,7 @@ package carclab
 import (
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // grid is every composition of gates, in line and behind nicoffload's device.

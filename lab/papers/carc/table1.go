@@ -6,7 +6,7 @@ import (
 
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // table1Time sees four flows of each thread at least: one takes 14 to 23 ms where a thread waits

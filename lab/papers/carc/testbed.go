@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/hostmodel"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -43,7 +43,7 @@ type testbed struct {
 	cross units.BitRate
 
 	net                 *fabric.Network
-	cl                  *cluster.Cluster
+	cl                  *sim.Simulation
 	endpoint            *carc.Endpoint
 	conns               []*talk
 	buffers             *hostmodel.Queue
@@ -60,7 +60,7 @@ type testbed struct {
 
 // talk is a sender's connection.
 type talk struct {
-	*cluster.Conn
+	*sim.Conn
 	bed    *testbed
 	sender int
 	gate   *carc.Gate
@@ -110,53 +110,57 @@ func (b *testbed) build() (err error) {
 	if err != nil {
 		return err
 	}
-	config := cluster.Config{
-		Seed: b.seed, PathMTU: b.mtu, Selective: true, Timeout: 12, Receives: b.deep,
-		SendDepth:   b.deep + 2,
-		AnswerClass: 56 << 2, TrafficClass: 2, Chunk: max(units.MiB, b.message),
-		Controller: b.compute,
-		ControlOf: func(from, to, _ int) cc.Control {
-			switch {
-			case from == b.senders+1:
-				return crossing
-			case b.control == nil:
-				return open
-			}
-			return b.control(from)
-		},
-		Around: func(_, _, _ int, a cc.Algorithm) cc.Algorithm {
-			if b.around != nil {
-				b.around(a)
-			}
-			return a
+	config := sim.Scenario{
+		Topology: sim.On(b.net),
+		Seed:     b.seed,
+		Hosts: sim.Hosts{PathMTU: b.mtu, Timeout: 12, Receives: b.deep, SendDepth: b.deep + 2,
+			Chunk: max(units.MiB, b.message)},
+		Scheme: sim.Scheme{Selective: true,
+			AnswerClass:  56 << 2,
+			TrafficClass: 2,
+			Controller:   b.compute,
+			Of: func(p sim.Pair, s *sim.Service) {
+				s.Control = open
+				if p.From == b.senders+1 {
+					s.Control = crossing
+				} else if b.control != nil {
+					s.Control = b.control(p.From)
+				}
+				if b.around != nil {
+					s.Control = sim.Watched(s.Control, func(a cc.Algorithm) cc.Algorithm {
+						b.around(a)
+						return a
+					})
+				}
+			},
 		},
 	}
 	if b.admit != nil {
-		config.Admit = func(from, _, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
-			if from > b.senders {
+		config.Scheme.Admit = func(p sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) {
+			if p.From > b.senders {
 				return nil, nil, nil
 			}
-			return b.admit(from, path)
+			return b.admit(p.From, path)
 		}
 	}
 	var last *carc.Gate
 	var grants *carc.Granter
 	if b.credits != nil {
 		b.endpoint = b.credits.Endpoint()
-		config.Credits = func(from, _, _ int, path cc.Path) (cc.CreditGate, cc.CreditGranter,
+		config.Scheme.Credits = func(p sim.Pair, path cc.Path) (cc.CreditGate, cc.CreditGranter,
 			error) {
-			if from > b.senders {
+			if p.From > b.senders {
 				return nil, nil, nil
 			}
 			share := carc.Share{}
 			if b.share != nil {
-				share = b.share(from)
+				share = b.share(p.From)
 			}
 			last, grants, err = b.endpoint.NewShare(path, share)
 			return last, grants, err
 		}
 	}
-	if b.cl, err = cluster.New(b.net, config); err != nil {
+	if b.cl, err = sim.New(config); err != nil {
 		return err
 	}
 	if err = b.cl.Introduce(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 const (

@@ -6,10 +6,10 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -64,7 +64,7 @@ func coflows(j *experiment.Job, hosts int, rate units.BitRate, load float64,
 	span units.Duration) ([]workload.Flow, map[int]int, error) {
 	// The paper gives no sizes of flows but says that almost all are middle and large ones.
 	sizes := workload.Uniform[units.Bytes](100_000, 1_000_001)
-	all := workload.Coflows{Hosts: hosts, Rate: rate * payload / (payload + bottleneck.Overhead),
+	all := workload.Coflows{Hosts: hosts, Rate: rate * payload / (payload + sim.Overhead),
 		Load: load / 2, Sizes: sizes, Until: units.Time(span)}
 	shuffles, requests := all, all
 	shuffles.Seed = j.Seed << 1

@@ -3,9 +3,9 @@ package prioplus
 import (
 	"math"
 
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -37,27 +37,28 @@ var fig10b = &experiment.Experiment{
 			return err
 		}
 		config := noisyMicro(j.Seed, 50*units.Millisecond)
-		r, err := bottleneck.Run(j.Context(), config,
-			bottleneck.Many(flows, bottleneck.Flow{Bytes: size, Control: control}))
+		r, err := config.Run(j.Context(), sim.Many(flows, sim.Flow{Bytes: size, Control: control}))
 		if err != nil {
 			return err
 		}
-		all := binsOf(config.Interval, r.Flows)
+		all := binsOf(config.Interval, r.Traces)
 		target := float64(rate.Bytes(c.Above))
 		to := experiment.At(j.Scale, 12*units.Millisecond, r.End*3/4)
-		from := all.refill(0, config.Cap())
+		from := all.refill(0, config.Capacity())
 		j.Value("full", from.Seconds())
-		j.Value("median", r.Queue.Percentile(50, units.Time(from), units.Time(to))/target)
-		spread := r.Queue.Percentile(95, units.Time(from), units.Time(to)) - r.Queue.Percentile(5,
-			units.Time(from), units.Time(to))
+		j.Value("median", r.Queues[0].Length.Percentile(50, units.Time(from),
+			units.Time(to))/target)
+		spread := r.Queues[0].Length.Percentile(95, units.Time(from),
+			units.Time(to)) - r.Queues[0].Length.Percentile(5, units.Time(from), units.Time(to))
 		j.Value("spread", spread*8/float64(rate))
-		wls := 0.125 * float64(rate.Bytes(r.BaseRTT)) * packet / payload // bytes of the link
-		j.Value("burst", r.Queue.Max(0, units.Time(from))/(float64(flows)*wls))
+		// bytes of the link
+		wls := 0.125 * float64(rate.Bytes(r.Traces[0].BaseRTT)) * packet / payload
+		j.Value("burst", r.Queues[0].Length.Max(0, units.Time(from))/(float64(flows)*wls))
 		j.Value("util",
 			all.mean(1500*units.Microsecond, all.delivered(0.9*float64(flows)*float64(size)))/
-				config.Cap())
+				config.Capacity())
 		last := units.Duration(0)
-		for _, f := range r.Flows {
+		for _, f := range r.Traces {
 			last = max(last, f.FCT())
 		}
 		j.Value("last", last.Seconds())

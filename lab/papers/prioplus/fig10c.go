@@ -1,9 +1,9 @@
 package prioplus
 
 import (
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -32,22 +32,21 @@ var fig10c = &experiment.Experiment{
 		}
 		config := noisyMicro(j.Seed, experiment.At(j.Scale, 8*units.Millisecond,
 			4*units.Millisecond))
-		flows := append(bottleneck.Many(10, bottleneck.Flow{Control: low}),
-			bottleneck.Many(10, bottleneck.Flow{Start: start, Control: high})...)
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		flows := append(sim.Many(10, sim.Flow{Control: low}),
+			sim.Many(10, sim.Flow{Start: start, Control: high})...)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
-		all, lows, highs := binsOf(config.Interval, r.Flows), binsOf(config.Interval, r.Flows[:10]),
-			binsOf(config.Interval, r.Flows[10:])
+		all, lows, highs := binsOf(config.Interval, r.Traces), binsOf(config.Interval,
+			r.Traces[:10]), binsOf(config.Interval, r.Traces[10:])
 		takeover := highs.takeover(all, start, r.End)
 		j.Value("takeover", takeover.Seconds())
 		from := start + min(takeover, r.End-start)
-		j.Value("most",
-			r.Queue.Max(units.Time(from),
-				units.Time(from+2*units.Millisecond))/float64(rate.Bytes(above)))
+		j.Value("most", r.Queues[0].Length.Max(units.Time(from),
+			units.Time(from+2*units.Millisecond))/float64(rate.Bytes(above)))
 		j.Value("util",
-			all.mean(start+600*units.Microsecond, start+3*units.Millisecond)/config.Cap())
+			all.mean(start+600*units.Microsecond, start+3*units.Millisecond)/config.Capacity())
 		lows.keep(j, "low")
 		highs.keep(j, "high")
 		keepQueue(j, "queue", r, 10*units.Microsecond)

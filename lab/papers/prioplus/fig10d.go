@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -69,13 +69,13 @@ var fig10d = &experiment.Experiment{
 		config.Noise = func(random *rand.Rand) units.Duration {
 			return units.Duration(c.Scale * float64(workload.DelayNoise.Sample(random)))
 		}
-		r, err := bottleneck.Run(j.Context(), config,
-			bottleneck.Many(fig10dFlows(j.Scale), bottleneck.Flow{Control: control}))
+		r, err := config.Run(j.Context(),
+			sim.Many(fig10dFlows(j.Scale), sim.Flow{Control: control}))
 		if err != nil {
 			return err
 		}
-		j.Value("util", binsOf(config.Interval, r.Flows).mean(units.Millisecond,
-			r.End)/config.Cap())
+		j.Value("util", binsOf(config.Interval, r.Traces).mean(units.Millisecond,
+			r.End)/config.Capacity())
 		return nil
 	},
 	Judge: func(r *experiment.Results) {

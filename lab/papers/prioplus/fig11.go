@@ -6,7 +6,7 @@ import (
 
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // Figure 11: completion times by how many priorities there are, of all flows and by size. The four

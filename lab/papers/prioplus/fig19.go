@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -30,23 +30,25 @@ var fig19 = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		flows := make([]bottleneck.Flow, n)
+		flows := make([]sim.Flow, n)
 		for i := range flows {
 			flows[i].Control = spec
 		}
 		config := micro(j.Seed, experiment.At(j.Scale, 20*units.Millisecond, 5*units.Millisecond))
 		config.Jitter = 0
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
 		from, to := units.Time(config.Until/4), units.Time(config.Until) // the last 15 of 20 ms
-		swing := r.Queue.Percentile(99.5, from, to) - r.Queue.Percentile(0.5, from, to)
+		swing := r.Queues[0].Length.Percentile(99.5, from, to) - r.Queues[0].Length.Percentile(0.5,
+			from, to)
 		j.Value("swing", swing*8/float64(rate))
-		j.Value("target", (r.BaseRTT + 20*units.Microsecond).Seconds())
+		j.Value("target", (r.Traces[0].BaseRTT + 20*units.Microsecond).Seconds())
 		queue := j.Series("queue")
 		for at := to.Add(-units.Millisecond); at.Before(to); at = at.Add(2 * units.Microsecond) {
-			queue.Add(units.Duration(at).Seconds(), r.Queue.Mean(at, at.Add(2*units.Microsecond)))
+			queue.Add(units.Duration(at).Seconds(),
+				r.Queues[0].Length.Mean(at, at.Add(2*units.Microsecond)))
 		}
 		return nil
 	},

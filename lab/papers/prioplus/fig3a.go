@@ -5,9 +5,9 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -21,29 +21,29 @@ var fig3a = &experiment.Experiment{
 		config.Interval = experiment.At(j.Scale, 200*units.Microsecond, 20*units.Microsecond)
 		const base = 12180 * units.Nanosecond
 		ideal := base + rate.Duration(size)
-		flows := make([]bottleneck.Flow, 2)
+		flows := make([]sim.Flow, 2)
 		for i := range flows {
 			// from the start of the flow; the algorithm starts before
 			deadline := units.Duration(i+1) * ideal
 			spec, err := cc.Parse(
 				fmt.Sprintf("d2tcp:deadline=%gus,g=0.00390625,ai=%g,init_cwnd=%g,max_cwnd=100000",
-					(bottleneck.Warm + deadline).Microseconds(), 0.01*bdp, bdp))
+					(sim.Warm + deadline).Microseconds(), 0.01*bdp, bdp))
 			if err != nil {
 				return err
 			}
-			flows[i] = bottleneck.Flow{Bytes: size, Control: spec}
+			flows[i] = sim.Flow{Bytes: size, Control: spec}
 		}
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
-		urgent, end := r.Flows[:1], r.Flows[0].Finish
-		from := experiment.At(j.Scale, units.Millisecond, r.Flows[0].FCT()/10)
-		j.Value("share", group(urgent, from, end)/group(r.Flows, from, end))
-		j.Value("util", group(r.Flows, from, end)/config.Cap())
-		j.Value("late", r.Flows[0].FCT().Seconds()/ideal.Seconds())
-		keep(j, "deadline 1 x ideal", r.Flows[:1])
-		keep(j, "deadline 2 x ideal", r.Flows[1:])
+		urgent, end := r.Traces[:1], r.Traces[0].Finish
+		from := experiment.At(j.Scale, units.Millisecond, r.Traces[0].FCT()/10)
+		j.Value("share", group(urgent, from, end)/group(r.Traces, from, end))
+		j.Value("util", group(r.Traces, from, end)/config.Capacity())
+		j.Value("late", r.Traces[0].FCT().Seconds()/ideal.Seconds())
+		keep(j, "deadline 1 x ideal", r.Traces[:1])
+		keep(j, "deadline 2 x ideal", r.Traces[1:])
 		return nil
 	},
 	Judge: func(r *experiment.Results) {

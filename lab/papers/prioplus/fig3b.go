@@ -1,9 +1,9 @@
 package prioplus
 
 import (
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -11,25 +11,25 @@ import (
 var fig3b = &experiment.Experiment{
 	ID: "prioplus/fig3b",
 	Run: func(j *experiment.Job) error {
-		var flows []bottleneck.Flow
+		var flows []sim.Flow
 		for _, above := range []units.Duration{15, 15, 5, 5} {
 			spec, err := swift(above*units.Microsecond, true, start(bdp))
 			if err != nil {
 				return err
 			}
-			flows = append(flows, bottleneck.Flow{Bytes: 5_000_000, Control: spec})
+			flows = append(flows, sim.Flow{Bytes: 5_000_000, Control: spec})
 		}
-		r, err := bottleneck.Run(j.Context(), micro(j.Seed, units.Second), flows)
+		r, err := micro(j.Seed, units.Second).Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
 		const from = 100 * units.Microsecond
-		to := min(r.Flows[0].Finish, r.Flows[1].Finish)
-		high := group(r.Flows[:2], from, to) / group(r.Flows, from, to)
+		to := min(r.Traces[0].Finish, r.Traces[1].Finish)
+		high := group(r.Traces[:2], from, to) / group(r.Traces, from, to)
 		j.Value("high", high)
 		j.Value("low", 1-high)
-		keep(j, "target + 15 µs", r.Flows[:2])
-		keep(j, "target + 5 µs", r.Flows[2:])
+		keep(j, "target + 15 µs", r.Traces[:2])
+		keep(j, "target + 5 µs", r.Traces[2:])
 		return nil
 	},
 	Judge: func(r *experiment.Results) {

@@ -1,10 +1,10 @@
 package prioplus
 
 import (
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -34,28 +34,28 @@ var fig3c = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		flows := []bottleneck.Flow{{Start: 2 * units.Millisecond, Bytes: 10_000_000, Control: high}}
+		flows := []sim.Flow{{Start: 2 * units.Millisecond, Bytes: 10_000_000, Control: high}}
 		for range count {
-			flows = append(flows, bottleneck.Flow{Bytes: 300_000, Control: low})
+			flows = append(flows, sim.Flow{Bytes: 300_000, Control: low})
 		}
 		config := micro(j.Seed, experiment.At(j.Scale, 10*units.Millisecond, 4*units.Millisecond))
 		config.KeepGaps = j.Params.(pacing).KeepGaps
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
 		us := units.Microsecond
-		j.Value("util", group(r.Flows[1:], 300*us, 2000*us)/config.Cap())
+		j.Value("util", group(r.Traces[1:], 300*us, 2000*us)/config.Capacity())
 		const target = 62_500 // bytes: 5 µs at 100 Gb/s
 		from, to := units.Time(300*us), units.Time(2000*us)
-		j.Value("p5", r.Queue.Percentile(5, from, to)/target)
-		j.Value("p95", r.Queue.Percentile(95, from, to)/target)
-		j.Value("high", group(r.Flows[:1], 2100*us, 3000*us)/group(r.Flows, 2100*us, 3000*us))
-		keep(j, "high", r.Flows[:1])
-		keep(j, "low", r.Flows[1:])
+		j.Value("p5", r.Queues[0].Length.Percentile(5, from, to)/target)
+		j.Value("p95", r.Queues[0].Length.Percentile(95, from, to)/target)
+		j.Value("high", group(r.Traces[:1], 2100*us, 3000*us)/group(r.Traces, 2100*us, 3000*us))
+		keep(j, "high", r.Traces[:1])
+		keep(j, "low", r.Traces[1:])
 		queue := j.Series("queue")
 		for at := units.Duration(0); at < config.Until; at += 10 * us {
-			queue.Add(at.Seconds(), r.Queue.Mean(units.Time(at), units.Time(at+10*us)))
+			queue.Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at), units.Time(at+10*us)))
 		}
 		return nil
 	},

@@ -3,9 +3,9 @@ package prioplus
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -26,21 +26,21 @@ var fig3d = &experiment.Experiment{
 			return err
 		}
 		us := units.Microsecond
-		flows := []bottleneck.Flow{
+		flows := []sim.Flow{
 			{Bytes: 3_000_000, Control: high}, {Bytes: 3_000_000, Control: high},
 			{Start: 125 * us, Bytes: 3_000_000, Control: low}, {Start: 125 * us, Bytes: 3_000_000,
 				Control: low},
 		}
 		config := micro(j.Seed, 20*units.Millisecond)
 		config.Interval = 10 * us
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
-		highs, lows := r.Flows[:2], r.Flows[2:]
+		highs, lows := r.Traces[:2], r.Traces[2:]
 		least := 1.0
 		for at := 125 * us; at+20*us <= 300*us; at += 10 * us {
-			least = min(least, group(highs, at, at+20*us)/config.Cap())
+			least = min(least, group(highs, at, at+20*us)/config.Capacity())
 		}
 		j.Value("least", least)
 		ended := max(highs[0].Finish, highs[1].Finish)
@@ -49,7 +49,8 @@ var fig3d = &experiment.Experiment{
 			gap = max(gap, largestGap(f.Sent, ended-200*us, ended))
 		}
 		j.Value("gap", gap.Seconds())
-		j.Value("refill", binsOf(config.Interval, r.Flows).refill(ended, config.Cap()).Seconds())
+		j.Value("refill", binsOf(config.Interval, r.Traces).refill(ended,
+			config.Capacity()).Seconds())
 		keep(j, "target + 25 µs", highs)
 		keep(j, "target + 5 µs", lows)
 		return nil

@@ -2,10 +2,10 @@ package prioplus
 
 import (
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -25,7 +25,7 @@ var fig4 = &experiment.Experiment{
 		config := micro(j.Seed, 7*units.Millisecond)
 		config.Interval, config.Jitter = bin, 0
 		watched := watch{from: 200 * units.Microsecond}
-		r, err := bottleneck.Run(j.Context(), config, []bottleneck.Flow{
+		r, err := config.Run(j.Context(), []sim.Flow{
 			{Control: low, Heard: watched.heard},
 			{Start: units.Millisecond, Bytes: 12_000_000, Control: high},
 			{Start: 4 * units.Millisecond, Bytes: 12_000_000, Control: high},
@@ -33,19 +33,19 @@ var fig4 = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		phases := watched.phases(2*r.BaseRTT, r.End)
+		phases := watched.phases(2*r.Traces[0].BaseRTT, r.End)
 		for _, p := range phases {
 			j.Value("phase", float64(p.state))
 			j.Series("phase").Add(p.from.Seconds(), float64(p.state))
 		}
-		j.Value("silent", float64(watched.sentWhileStopped(r.BaseRTT)))
-		all := binsOf(bin, r.Flows)
+		j.Value("silent", float64(watched.sentWhileStopped(r.Traces[0].BaseRTT)))
+		all := binsOf(bin, r.Traces)
 		for i, name := range []string{"priority 2", "priority 6, first", "priority 6, second"} {
-			binsOf(bin, r.Flows[i:i+1]).keep(j, name)
+			binsOf(bin, r.Traces[i:i+1]).keep(j, name)
 		}
-		second := r.Flows[2]
+		second := r.Traces[2]
 		j.Value("takeover",
-			seconds(binsOf(bin, r.Flows[2:]).takeover(all, second.Start, second.Finish)))
+			seconds(binsOf(bin, r.Traces[2:]).takeover(all, second.Start, second.Finish)))
 		// no more than one sees
 		for k := 0; k < len(watched.delay.X); k += 1 + len(watched.delay.X)/2000 {
 			j.Series("delay").Add(watched.delay.X[k], watched.delay.Y[k])

@@ -6,10 +6,9 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -20,7 +19,7 @@ const (
 	fig6Hop     = units.Microsecond
 	fig6Service = 2 * units.Microsecond
 	fig6Payload = transport.MTU4096
-	fig6Packet  = fig6Payload + bottleneck.Overhead
+	fig6Packet  = fig6Payload + sim.Overhead
 	fig6Window  = 3 // packets, which just fill the path: a round trip of 4 hops and one service
 )
 
@@ -73,7 +72,8 @@ func runFig6(seed uint64, every int) (*adaptive, error) {
 		fabric.Link{Rate: units.BitRate((fig6Packet).Bits()) *
 			units.BitRate(units.Second/fig6Service), Delay: fig6Hop})
 	a := &adaptive{window: fig6Window, every: every, warm: 5}
-	cl, err := cluster.New(net, cluster.Config{Seed: seed, PathMTU: fig6Payload, Control: a})
+	cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Seed: seed,
+		Hosts: sim.Hosts{PathMTU: fig6Payload}, Scheme: sim.Scheme{Control: a}})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package prioplus
 import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 

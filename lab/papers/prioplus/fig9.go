@@ -2,9 +2,9 @@ package prioplus
 
 import (
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -33,7 +33,7 @@ var fig9 = &experiment.Experiment{
 		base := units.Duration(0)
 		samples, beyond := 0, 0
 		estimates := make([]float64, 4)
-		flows := bottleneck.Many(4, bottleneck.Flow{Control: control})
+		flows := sim.Many(4, sim.Flow{Control: control})
 		for i := range flows {
 			delays := j.Series("delay") // of the first flow
 			flows[i].Heard = func(ev *cc.Event, a cc.Algorithm, at units.Duration) {
@@ -54,14 +54,14 @@ var fig9 = &experiment.Experiment{
 			}
 		}
 		base = config.BaseRTT()
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
 		j.Value("beyond", float64(beyond)/float64(samples))
 		j.Value("flows", estimates...)
-		j.Value("util", binsOf(config.Interval, r.Flows).mean(2*units.Millisecond,
-			r.End)/config.Cap())
+		j.Value("util", binsOf(config.Interval, r.Traces).mean(2*units.Millisecond,
+			r.End)/config.Capacity())
 		return nil
 	},
 	Judge: func(r *experiment.Results) {

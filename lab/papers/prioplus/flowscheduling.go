@@ -5,8 +5,8 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -58,9 +58,7 @@ func (t fatTree) large(seed uint64, s scheme, n int) large {
 func (t fatTree) hosts() int { return t.k * t.k * t.k / 4 }
 
 // capacity is the payload that a link carries.
-func (t fatTree) capacity() units.BitRate {
-	return t.rate * payload / (payload + bottleneck.Overhead)
-}
+func (t fatTree) capacity() units.BitRate { return t.rate * payload / (payload + sim.Overhead) }
 
 // runScheduling simulates a cell and takes down completion times by class of size.
 func runScheduling(j *experiment.Job) error {

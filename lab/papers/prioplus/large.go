@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -70,75 +70,69 @@ func (f finished) class() string {
 
 // run simulates until all flows have ended.
 func (l large) run(j *experiment.Job) (*outcome, error) {
-	// A nanosecond into a host, so that there is an endpoint delay to be told.
-	host := fabric.HostConfig{RxDelay: units.Nanosecond}
-	if l.Scheme.queues() {
-		host.DataClasses = l.Priorities.N
+	s := l.scenario()
+	s.Probes.Progress = func(at units.Duration) {
+		j.Progress(math.Min(0.9, 0.5*float64(at)/float64(l.Span)))
 	}
-	net := l.Build(fabric.Parts{
-		Config: fabric.Config{Seed: l.Seed, Classify: classify()}, Host: host,
-		Switch: l.Scheme.switches(l.Priorities.N, l.Buffer, l.Link, l.Ports, !l.Lossy),
-	})
-	var cl *cluster.Cluster
-	var failed error
-	config := cluster.Config{
-		Seed: l.Seed, PathMTU: payload, Timeout: 11, // 8.4 ms; the artifact has 10
-		Serve: func(f workload.Flow) cluster.Service {
-			s, err := l.Scheme.serve(l.Priorities, l.Priority(f), cl.Ideal(f))
-			if err != nil {
-				failed = err
-			} else if l.Around != nil {
-				s.Control = l.Around(s.Control)
-			}
-			return s
-		},
-	}
-	if l.Scheme == deadlines {
-		config.Chunk = 32 * units.MiB // it must see all that is left
-	}
-	if l.Lossy {
-		config.Selective = true
-		// IRN's experiments have 100 µs for RTOlow. But a flow may starve for longer than that
-		// below others in strict priority, and a reliable connection gives up after seven timeouts.
-		config.Recovery = cluster.Recovery{RTOLow: units.Millisecond,
-			RTOHigh: 10 * units.Millisecond}
-	}
-	var err error
-	if cl, err = cluster.New(net, config); err != nil {
-		return nil, err
-	}
-	if err := cl.Introduce(); err != nil {
-		return nil, err
-	}
-	begin := net.Now()
-	r := &outcome{}
-	cl.Drive(l.Source, func(f *cluster.Running) {
-		r.Flows = append(r.Flows, finished{
-			Flow: f.Flow, Priority: l.Priority(f.Flow),
-			FCT: f.Done.Sub(begin.Add(units.Duration(f.At))),
-			BDP: l.Link.Rate.Bytes(cl.BaseRTT(f.Src, f.Dst)),
-		})
-	})
-	err = cl.Finish(j.Context(), 100*l.Span+units.Second, func(now units.Time) bool {
-		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(l.Span)))
-		return failed != nil || l.over(now.Sub(begin), cl.Running())
-	})
-	if failed != nil {
-		return nil, failed
+	out, err := s.Run(j.Context())
+	if err == nil && l.Period == 0 {
+		err = out.Complete()
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.count(net, net.Now().Sub(begin))
+	r := &outcome{}
+	for _, f := range out.Flows {
+		r.Flows = append(r.Flows, finished{
+			Flow: f.Flow, Priority: l.Priority(f.Flow), FCT: f.FCT(),
+			BDP: l.Link.Rate.Bytes(out.Simulation.BaseRTT(f.Src, f.Dst)),
+		})
+	}
+	r.count(out.Simulation.Net, out.End)
 	return r, nil
 }
 
-// over says whether a run is at its end.
-func (l large) over(took units.Duration, running int) bool {
-	if l.Period > 0 {
-		return took >= l.Period
+// scenario is the run as what sim runs.
+func (l large) scenario() sim.Scenario {
+	s := sim.Scenario{
+		Topology: sim.Custom(l.Build),
+		// A nanosecond into a host, so that there is an endpoint delay to be told.
+		Hosts: sim.Hosts{
+			// 8.4 ms; the artifact has 10
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload, Timeout: 11,
+		},
+		Scheme: sim.Scheme{
+			Classify: classify(), Switch: l.Scheme.switches(l.Priorities.N, l.Buffer, l.Link,
+				l.Ports, !l.Lossy),
+			PerFlow: func(s *sim.Simulation, f workload.Flow) (sim.Service, error) {
+				service, err := l.Scheme.serve(l.Priorities, l.Priority(f), s.Ideal(f))
+				if err == nil && l.Around != nil {
+					service.Control = l.Around(service.Control)
+				}
+				return service, err
+			},
+		},
+		Workload: sim.Workload{Traffic: func(*sim.Simulation) (workload.Source, error) {
+			return l.Source, nil
+		}, Span: l.Span},
+		Seed: l.Seed, Until: 100*l.Span + units.Second,
 	}
-	return took > l.Span && running == 0
+	if l.Period > 0 {
+		s.Over = func(_ *sim.Simulation, at units.Duration) bool { return at >= l.Period }
+	}
+	if l.Scheme.queues() {
+		s.Hosts.Machine.DataClasses = l.Priorities.N
+	}
+	if l.Scheme == deadlines {
+		s.Hosts.Chunk = 32 * units.MiB // it must see all that is left
+	}
+	if l.Lossy {
+		s.Scheme.Selective = true
+		// IRN's experiments have 100 µs for RTOlow. But a flow may starve for longer than that
+		// below others in strict priority, and a reliable connection gives up after seven timeouts.
+		s.Scheme.Recovery = sim.Recovery{RTOLow: units.Millisecond, RTOHigh: 10 * units.Millisecond}
+	}
+	return s
 }
 
 // count adds up what the ports have counted.

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -43,19 +43,21 @@ func TestClassesOfData(t *testing.T) {
 		net := fabric.Star(fabric.Parts{Config: fabric.Config{Classify: classify()},
 			Host: fabric.HostConfig{DataClasses: 2}}, 3,
 			fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
-		cl, err := cluster.New(net,
-			cluster.Config{PathMTU: payload, Serve: func(f workload.Flow) cluster.Service {
-				s, err := physicalNoCC.serve(priorities{N: 2}, f.Class, 0)
-				require.NoError(t, err)
-				return s
-			}})
+		cl, err := sim.New(sim.Scenario{
+			Topology: sim.On(net),
+			Hosts:    sim.Hosts{PathMTU: payload},
+			Scheme: sim.Scheme{PerFlow: func(_ *sim.Simulation, f workload.Flow) (sim.Service,
+				error) {
+				return physicalNoCC.serve(priorities{N: 2}, f.Class, 0)
+			}},
+		})
 		require.NoError(t, err)
 		require.NoError(t, cl.Introduce())
 		begin := net.Now()
 		flows := list{{Src: 0, Dst: 1, Bytes: 1_000_000, Class: higher},
 			{ID: 1, Src: 0, Dst: 2, Bytes: 1_000_000, Class: 1 - higher}}
 		took := map[int]units.Duration{}
-		cl.Drive(&flows, func(f *cluster.Running) { took[f.Class] = f.Done.Sub(begin) })
+		cl.Drive(&flows, func(f *sim.Transfer) { took[f.Class] = f.Done.Sub(begin) })
 		require.NoError(t, net.Run(begin.Add(units.Millisecond)))
 		require.Empty(t, cl.Errors)
 		alone := cl.Ideal(workload.Flow{Src: 0, Dst: 1, Bytes: 1_000_000})

@@ -1,8 +1,8 @@
 package prioplus
 
 import (
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -13,7 +13,7 @@ type bins struct {
 }
 
 // binsOf adds up the goodput of flows, which was taken in intervals of width.
-func binsOf(width units.Duration, flows []*bottleneck.Trace) bins {
+func binsOf(width units.Duration, flows []*sim.Trace) bins {
 	b := bins{width: width}
 	for _, f := range flows {
 		for k, v := range f.Goodput.Values[1:] { // the first is before there was an interval

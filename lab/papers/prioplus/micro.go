@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -22,13 +22,13 @@ var Experiments = slices.Concat([]*experiment.Experiment{
 // preamble or gap; ours 1106 B with 1024 B. BDP is the same, in bytes on the wire.
 const (
 	payload = 1024
-	packet  = payload + bottleneck.Overhead
+	packet  = payload + sim.Overhead
 	bdp     = 152225.0 / packet // packets
 	rate    = 100 * units.Gbps
 )
 
-func micro(seed uint64, until units.Duration) bottleneck.Config {
-	return bottleneck.Config{
+func micro(seed uint64, until units.Duration) sim.Bottleneck {
+	return sim.Bottleneck{
 		Seed: seed, Jitter: units.Microsecond, Rate: rate, Delay: 3 * units.Microsecond,
 		PathMTU: payload,
 		Chunk:   16 * units.MiB, Until: until,
@@ -53,7 +53,7 @@ func swift(above units.Duration, scaled bool, more string) (cc.Spec, error) {
 func start(window float64) string { return fmt.Sprintf(",init_cwnd=%g", window) }
 
 // group is the flows of one class: goodput over a span, added up.
-func group(flows []*bottleneck.Trace, from, to units.Duration) float64 {
+func group(flows []*sim.Trace, from, to units.Duration) float64 {
 	sum := 0.0
 	for _, f := range flows {
 		sum += f.Goodput.Mean(units.Time(from), units.Time(to))
@@ -62,7 +62,7 @@ func group(flows []*bottleneck.Trace, from, to units.Duration) float64 {
 }
 
 // keep takes down the goodput of classes of flows.
-func keep(j *experiment.Job, name string, flows []*bottleneck.Trace) {
+func keep(j *experiment.Job, name string, flows []*sim.Trace) {
 	s := j.Series(name)
 	for k, at := range flows[0].Goodput.Times {
 		sum := 0.0
@@ -74,9 +74,9 @@ func keep(j *experiment.Job, name string, flows []*bottleneck.Trace) {
 }
 
 // keepQueue takes down the mean queue toward the receiver in each interval.
-func keepQueue(j *experiment.Job, name string, r *bottleneck.Result, interval units.Duration) {
+func keepQueue(j *experiment.Job, name string, r *sim.Result, interval units.Duration) {
 	s := j.Series(name)
 	for at := units.Duration(0); at+interval <= r.End; at += interval {
-		s.Add(at.Seconds(), r.Queue.Mean(units.Time(at), units.Time(at+interval)))
+		s.Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at), units.Time(at+interval)))
 	}
 }

@@ -5,9 +5,9 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -49,13 +49,13 @@ var mixedQueue = &experiment.Experiment{
 			config.ECN.Kmin, config.ECN.Kmax = 5*config.ECN.Kmin, 5*config.ECN.Kmax
 		}
 		ai := experiment.At(j.Scale, wai, testbedWAI)
-		var flows []bottleneck.Flow
+		var flows []sim.Flow
 		for _, p := range []int{2, 5} {
 			control, err := virtual("n=8", p, ai)
 			if err != nil {
 				return err
 			}
-			flows = append(flows, bottleneck.Many(2, bottleneck.Flow{Control: control})...)
+			flows = append(flows, sim.Many(2, sim.Flow{Control: control})...)
 		}
 		control, err := plain(8*units.Microsecond, ai)
 		if f.Algorithm != "swift" {
@@ -65,15 +65,14 @@ var mixedQueue = &experiment.Experiment{
 			return err
 		}
 		flows = append(flows,
-			bottleneck.Many(f.Flows, bottleneck.Flow{Start: units.Millisecond,
-				Control: control})...)
-		r, err := bottleneck.Run(j.Context(), config, flows)
+			sim.Many(f.Flows, sim.Flow{Start: units.Millisecond, Control: control})...)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
-		from, all := config.Until/2, binsOf(bin, r.Flows)
+		from, all := config.Until/2, binsOf(bin, r.Traces)
 		for i, class := range mixedClasses {
-			b := binsOf(bin, r.Flows[min(2*i, len(r.Flows)):min(2*i+2+2*(i/2), len(r.Flows))])
+			b := binsOf(bin, r.Traces[min(2*i, len(r.Traces)):min(2*i+2+2*(i/2), len(r.Traces))])
 			j.Value(class, b.share(all, from, config.Until))
 			b.keep(j, class)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -31,14 +31,13 @@ var ns3Stairs = [7][4]float64{
 // the link unused than the model in its one, and gives the highest class no smaller share, within a
 // tenth.
 func TestAgainstNS3Stairs(t *testing.T) {
-	var flows []bottleneck.Flow
+	var flows []sim.Flow
 	for class := range 4 {
 		control, err := virtual("n=8,high=0,low=1,direct=0", class+1, wai)
 		require.NoError(t, err)
 		flows = append(flows,
-			bottleneck.Many(2,
-				bottleneck.Flow{Control: control, Start: units.Duration(class) * units.Millisecond,
-					Stop: units.Duration(7-class) * units.Millisecond})...)
+			sim.Many(2, sim.Flow{Control: control, Start: units.Duration(class) * units.Millisecond,
+				Stop: units.Duration(7-class) * units.Millisecond})...)
 	}
 	var mean [7][4]float64
 	var used, first [7]float64 // the most of the draws
@@ -46,16 +45,16 @@ func TestAgainstNS3Stairs(t *testing.T) {
 	for seed := range uint64(draws) {
 		config := micro(seed+1, 7*units.Millisecond)
 		config.Jitter = 5 * units.Microsecond
-		r, err := bottleneck.Run(t.Context(), config, flows)
+		r, err := config.Run(t.Context(), flows)
 		require.NoError(t, err)
 		for phase := range mean {
 			end := units.Duration(phase+1) * units.Millisecond
 			var g [4]float64
 			for class := range g {
-				g[class] = group(r.Flows[2*class:2*class+2], end-units.Millisecond/2, end) / 1e9
+				g[class] = group(r.Traces[2*class:2*class+2], end-units.Millisecond/2, end) / 1e9
 				mean[phase][class] += g[class] / draws
 			}
-			used[phase] = max(used[phase], sum(g)/config.Cap()*1e9)
+			used[phase] = max(used[phase], sum(g)/config.Capacity()*1e9)
 			first[phase] = max(first[phase], g[highest(phase)]/sum(g))
 		}
 	}

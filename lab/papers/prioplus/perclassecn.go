@@ -5,9 +5,9 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -49,20 +49,20 @@ var perClassECN = &experiment.Experiment{
 		config.Rate, config.Interval = experiment.At[units.BitRate](j.Scale, rate, 10*units.Gbps),
 			bin
 		config.ECNOf = map[uint8]fabric.ECN{}
-		var all []bottleneck.Flow
+		var all []sim.Flow
 		for i, threshold := range k {
 			config.ECNOf[uint8(i)] = fabric.ECN{Kmin: threshold, Kmax: threshold, Pmax: 1}
 			all = append(all,
-				bottleneck.Many(flows, bottleneck.Flow{Start: units.Duration(i) * step,
-					DSCP: uint8(i), Control: control})...)
+				sim.Many(flows, sim.Flow{Start: units.Duration(i) * step, DSCP: uint8(i),
+					Control: control})...)
 		}
-		r, err := bottleneck.Run(j.Context(), config, all)
+		r, err := config.Run(j.Context(), all)
 		if err != nil {
 			return err
 		}
-		total := binsOf(bin, r.Flows)
+		total := binsOf(bin, r.Traces)
 		for i := range k {
-			b := binsOf(bin, r.Flows[i*flows:(i+1)*flows])
+			b := binsOf(bin, r.Traces[i*flows:(i+1)*flows])
 			b.keep(j, fmt.Sprintf("class %d", i))
 			if i > 0 { // it is the highest in its interval
 				end := units.Duration(i+1) * step

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	port "github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/prioplus"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -151,9 +151,9 @@ func around(inner string, p priorities, priority int) (cc.Control, error) {
 }
 
 // serve answers how a flow of a priority is served.
-func (s scheme) serve(p priorities, priority int, alone units.Duration) (cluster.Service, error) {
+func (s scheme) serve(p priorities, priority int, alone units.Duration) (sim.Service, error) {
 	control, err := s.control(p, priority, alone)
-	service := cluster.Service{Control: control, AnswerClass: answers << 2}
+	service := sim.Service{Control: control, AnswerClass: answers << 2}
 	switch {
 	case s.queues():
 		service.TrafficClass, service.Class = uint8(priority)<<2, port.Classes+port.Class(priority)

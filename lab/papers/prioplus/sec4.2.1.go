@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -58,21 +58,21 @@ var probed = []int{2, 4, 6}
 // probeRates counts the echoes that stopped flows get while one of priority 8 has the link.
 func probeRates(j *experiment.Job, high cc.Control) error {
 	const from, to = units.Millisecond, 5 * units.Millisecond
-	flows := []bottleneck.Flow{{Control: high}}
+	flows := []sim.Flow{{Control: high}}
 	counts := make([]int, len(probed))
 	for i, p := range probed {
 		low, err := virtual("n=8", p, wai)
 		if err != nil {
 			return err
 		}
-		flows = append(flows, bottleneck.Flow{Start: 200 * units.Microsecond, Control: low,
+		flows = append(flows, sim.Flow{Start: 200 * units.Microsecond, Control: low,
 			Heard: func(ev *cc.Event, _ cc.Algorithm, at units.Duration) {
 				if ev.Probe && ev.Kind == cc.RTT && at >= from && at < to {
 					counts[i]++
 				}
 			}})
 	}
-	if _, err := bottleneck.Run(j.Context(), noisyMicro(j.Seed, to), flows); err != nil {
+	if _, err := noisyMicro(j.Seed, to).Run(j.Context(), flows); err != nil {
 		return err
 	}
 	for i, p := range probed {
@@ -89,8 +89,8 @@ func restarts(j *experiment.Job, high cc.Control) error {
 	}
 	n, stop := experiment.At(j.Scale, 100, 30), experiment.At(j.Scale, 5*units.Millisecond,
 		2*units.Millisecond)
-	flows := append(bottleneck.Many(n, bottleneck.Flow{Start: 200 * units.Microsecond,
-		Control: low}), bottleneck.Flow{Stop: stop, Control: high})
+	flows := append(sim.Many(n, sim.Flow{Start: 200 * units.Microsecond, Control: low}),
+		sim.Flow{Stop: stop, Control: high})
 	resumed := make([]units.Duration, n)
 	for i := range n {
 		flows[i].Heard = func(_ *cc.Event, a cc.Algorithm, at units.Duration) {
@@ -100,8 +100,7 @@ func restarts(j *experiment.Job, high cc.Control) error {
 			}
 		}
 	}
-	if _, err := bottleneck.Run(j.Context(), noisyMicro(j.Seed, stop+units.Millisecond),
-		flows); err != nil {
+	if _, err := noisyMicro(j.Seed, stop+units.Millisecond).Run(j.Context(), flows); err != nil {
 		return err
 	}
 	for _, at := range resumed {

@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -24,36 +24,36 @@ type stairs struct {
 }
 
 // run takes down what classes do in each step. config.Until is the end.
-func (s *stairs) run(j *experiment.Job, config bottleneck.Config) error {
+func (s *stairs) run(j *experiment.Job, config sim.Bottleneck) error {
 	_, err := s.play(j, config)
 	return err
 }
 
 // play does that and answers what there was to see.
-func (s *stairs) play(j *experiment.Job, config bottleneck.Config) (*bottleneck.Result, error) {
-	var flows []bottleneck.Flow
+func (s *stairs) play(j *experiment.Job, config sim.Bottleneck) (*sim.Result, error) {
+	var flows []sim.Flow
 	for i, p := range s.priorities {
 		control, err := s.control(p)
 		if err != nil {
 			return nil, err
 		}
-		f := bottleneck.Flow{Start: units.Duration(i) * s.step, Control: control}
+		f := sim.Flow{Start: units.Duration(i) * s.step, Control: control}
 		if i > 0 {
 			f.Stop = s.stop(i)
 		}
-		flows = append(flows, bottleneck.Many(s.flows, f)...)
+		flows = append(flows, sim.Many(s.flows, f)...)
 	}
-	r, err := bottleneck.Run(j.Context(), config, flows)
+	r, err := config.Run(j.Context(), flows)
 	if err != nil {
 		return nil, err
 	}
-	all := binsOf(config.Interval, r.Flows)
+	all := binsOf(config.Interval, r.Traces)
 	classes := make([]bins, len(s.priorities))
 	for i, p := range s.priorities {
-		classes[i] = binsOf(config.Interval, r.Flows[i*s.flows:(i+1)*s.flows])
+		classes[i] = binsOf(config.Interval, r.Traces[i*s.flows:(i+1)*s.flows])
 		classes[i].keep(j, class(p))
 	}
-	below := func(top int) bins { return binsOf(config.Interval, r.Flows[:top*s.flows]) }
+	below := func(top int) bins { return binsOf(config.Interval, r.Traces[:top*s.flows]) }
 	for i := 1; i < len(classes); i++ {
 		// It begins above the others.
 		p, start := s.priorities[i], units.Duration(i)*s.step
@@ -64,13 +64,13 @@ func (s *stairs) play(j *experiment.Job, config bottleneck.Config) (*bottleneck.
 		j.Value("below", below(i).share(all, end-s.settled, end))
 		// It stops, and the next one has the link.
 		stop := s.stop(i)
-		j.Value(class(p)+" refill", seconds(all.refill(stop, config.Cap())))
+		j.Value(class(p)+" refill", seconds(all.refill(stop, config.Capacity())))
 		j.Value(class(p)+" next", classes[i-1].share(all, stop+s.step-s.settled, stop+s.step))
 		if i > 1 {
 			j.Value("below", below(i-1).share(all, stop+s.step-s.settled, stop+s.step))
 		}
 	}
-	j.Value("util", all.mean(units.Millisecond, r.End)/config.Cap())
+	j.Value("util", all.mean(units.Millisecond, r.End)/config.Capacity())
 	keepQueue(j, "queue", r, config.Interval)
 	return r, nil
 }

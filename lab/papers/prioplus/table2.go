@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -47,17 +47,17 @@ var table2 = &experiment.Experiment{
 			config := micro(j.Seed, 500*units.Microsecond)
 			config.Jitter = 0
 			half, err := cc.Parse(fmt.Sprintf("fixed:window=1GiB,rate=%dbps",
-				int64(config.Cap()/2)))
+				int64(config.Capacity()/2)))
 			if err != nil {
 				return err
 			}
-			r, err := bottleneck.Run(j.Context(), config, []bottleneck.Flow{
+			r, err := config.Run(j.Context(), []sim.Flow{
 				{Control: half}, {Start: 100 * units.Microsecond, Control: starter{s.name, s.ramp}},
 			})
 			if err != nil {
 				return err
 			}
-			j.Value(s.name+" peak", r.Queue.Max(units.Time(100*units.Microsecond),
+			j.Value(s.name+" peak", r.Queues[0].Length.Max(units.Time(100*units.Microsecond),
 				units.Time(r.End)))
 			keepQueue(j, s.name, r, units.Microsecond)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -20,8 +20,8 @@ const (
 	testbedTable = "n=8,high=0,low=1,direct=0,w_low=0.5BDP"
 )
 
-func testbed(seed uint64, until units.Duration) bottleneck.Config {
-	return bottleneck.Config{
+func testbed(seed uint64, until units.Duration) sim.Bottleneck {
+	return sim.Bottleneck{
 		Seed: seed, Jitter: units.Microsecond, Rate: testbedRate, Delay: testbedDelay,
 		PathMTU: payload, Chunk: 16 * units.MiB,
 		Until: until, Interval: bin, Noise: workload.DelayNoise.Sample,

@@ -5,8 +5,8 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/prioplus"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -29,7 +29,7 @@ func virtual(table string, priority int, wai float64) (cc.Control, error) {
 const wai = 0.0012 * bdp
 
 // noisyMicro is the micro-benchmark with the noise of the paper's testbed.
-func noisyMicro(seed uint64, until units.Duration) bottleneck.Config {
+func noisyMicro(seed uint64, until units.Duration) sim.Bottleneck {
 	c := micro(seed, until)
 	c.Noise = workload.DelayNoise.Sample
 	c.Interval = bin

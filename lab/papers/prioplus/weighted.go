@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -75,14 +75,14 @@ var weighted = &experiment.Experiment{
 			sum += w
 		}
 		const priority, above = 3, 4
-		var flows []bottleneck.Flow
+		var flows []sim.Flow
 		for i, w := range c.Weights {
 			part := w / sum / float64(c.Flows[i])
 			control, err := virtual(weightedTable(part), priority, part*weightedAI(j.Scale))
 			if err != nil {
 				return err
 			}
-			flows = append(flows, bottleneck.Many(c.Flows[i], bottleneck.Flow{Control: control})...)
+			flows = append(flows, sim.Many(c.Flows[i], sim.Flow{Control: control})...)
 		}
 		weighted := len(flows)
 		if c.Above {
@@ -91,18 +91,19 @@ var weighted = &experiment.Experiment{
 				return err
 			}
 			flows = append(flows,
-				bottleneck.Many(4, bottleneck.Flow{Start: config.Until / 2, Control: control})...)
+				sim.Many(4, sim.Flow{Start: config.Until / 2, Control: control})...)
 		}
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
-		all := binsOf(bin, r.Flows)
-		j.Value("util", all.mean(units.Millisecond, config.Until)/config.Cap())
-		j.Value("above", binsOf(bin, r.Flows[weighted:]).share(all, config.Until*3/4, config.Until))
+		all := binsOf(bin, r.Traces)
+		j.Value("util", all.mean(units.Millisecond, config.Until)/config.Capacity())
+		j.Value("above", binsOf(bin, r.Traces[weighted:]).share(all, config.Until*3/4,
+			config.Until))
 		at := 0
 		for i, w := range c.Weights {
-			b := binsOf(bin, r.Flows[at:at+c.Flows[i]])
+			b := binsOf(bin, r.Traces[at:at+c.Flows[i]])
 			at += c.Flows[i]
 			j.Value("share", b.share(all, config.Until/2, config.Until)/(w/sum))
 			b.keep(j, fmt.Sprintf("weight %g", w))

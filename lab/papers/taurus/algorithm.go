@@ -3,7 +3,7 @@ package taurus
 import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -39,7 +39,7 @@ func (a algorithm) switches(link fabric.Link) fabric.SwitchConfig {
 		return lossless(link, marking(dctcpK))
 	case bolt, paced:
 		return lossless(link, func(q *fabric.Queue, _ units.BitRate) {
-			q.Bolt = cluster.Bolt(payload)
+			q.Bolt = sim.Bolt(payload)
 			q.Bolt.Supply = 2 * q.Bolt.Frame // as its authors have it in a fat tree
 		})
 	}

@@ -5,9 +5,8 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -40,32 +39,20 @@ func ratio(r *experiment.Results, a algorithm, value string) float64 {
 	return of(r, a, split).Values(value).Mean() / of(r, a, native).Values(value).Mean()
 }
 
-// parts are those of a network of such links.
-func (c cell) parts(seed uint64, l fabric.Link) fabric.Parts {
-	// A nanosecond into a host, so that there is an endpoint delay to be told.
-	return fabric.Parts{
-		Config: fabric.Config{Seed: seed, MTU: bottleneck.MTU},
-		Host:   fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: c.Algorithm.switches(l),
-	}
-}
-
-// cluster puts endpoints on a network, each flow with a connection of its own, and lets them get to
-// know each other.
-func (c cell) cluster(net *fabric.Network, seed uint64) (*cluster.Cluster, error) {
+// scenario is a run of this cell through links like l: each flow has a connection of its own.
+func (c cell) scenario(seed uint64, l fabric.Link) (sim.Scenario, error) {
 	control, err := c.Algorithm.control()
-	if err != nil {
-		return nil, err
-	}
-	cl, err := cluster.New(net, cluster.Config{
-		// 16.8 ms, longer than a switch's buffer takes to drain
-		Seed: seed, PathMTU: payload, Timeout: 12,
-		Controller: c.Place.controller,
-		Serve: func(workload.Flow) cluster.Service {
-			return cluster.Service{Control: control, AnswerClass: answerClass}
+	return sim.Scenario{
+		// A nanosecond into a host, so that there is an endpoint delay to be told. The timeout is
+		// 16.8 ms, longer than a switch's buffer takes to drain.
+		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload,
+			Timeout: 12},
+		Scheme: sim.Scheme{
+			Controller: c.Place.controller, Switch: c.Algorithm.switches(l),
+			PerFlow: func(*sim.Simulation, workload.Flow) (sim.Service, error) {
+				return sim.Service{Control: control, AnswerClass: answerClass}, nil
+			},
 		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return cl, cl.Introduce()
+		Seed: seed,
+	}, err
 }

@@ -6,12 +6,11 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/hostmodel"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/ccp"
 	"github.com/goroce/goroce/nicoffload/hostcc"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -114,7 +113,7 @@ func (c contest) spans(s experiment.Scale) (warm, span units.Duration) {
 }
 
 // build makes hosts that know each other, and answers what controls them.
-func (c contest) build(l fabric.Link, seed uint64) (*cluster.Cluster, []cc.Controller, error) {
+func (c contest) build(l fabric.Link, seed uint64) (*sim.Simulation, []cc.Controller, error) {
 	control, err := c.Framework.control()
 	if err != nil {
 		return nil, nil, err
@@ -124,7 +123,7 @@ func (c contest) build(l fabric.Link, seed uint64) (*cluster.Cluster, []cc.Contr
 		return nil, nil, err
 	}
 	watch := hostCC(l.Rate)
-	net := fabric.New(fabric.Config{Seed: seed, MTU: bottleneck.MTU})
+	net := fabric.New(fabric.Config{Seed: seed, MTU: sim.LinkMTU})
 	s := net.AddSwitch("switch", c.Framework.switches(l))
 	for i := range target + 1 {
 		host := fabric.HostConfig{RxDelay: units.Nanosecond}
@@ -141,13 +140,18 @@ func (c contest) build(l fabric.Link, seed uint64) (*cluster.Cluster, []cc.Contr
 	}
 	var controllers []cc.Controller
 	of := c.Framework.controller(l.Rate)
-	cl, err := cluster.New(net, cluster.Config{
-		Seed: seed, PathMTU: payload, Timeout: 12, Control: control, AnswerClass: answerClass,
-		Chunk: max(c.Bytes, c.Timed), SendDepth: c.depth(),
-		Controller: func(host int, now units.Time) (cc.Controller, error) {
-			controller, err := of(host, now)
-			controllers = append(controllers, controller)
-			return controller, err
+	cl, err := sim.New(sim.Scenario{
+		Topology: sim.On(net),
+		Seed:     seed,
+		Hosts: sim.Hosts{PathMTU: payload, Timeout: 12, Chunk: max(c.Bytes, c.Timed),
+			SendDepth: c.depth()},
+		Scheme: sim.Scheme{Control: control,
+			AnswerClass: answerClass,
+			Controller: func(host int, now units.Time) (cc.Controller, error) {
+				controller, err := of(host, now)
+				controllers = append(controllers, controller)
+				return controller, err
+			},
 		},
 	})
 	if err != nil {
@@ -177,14 +181,14 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 	begin := net.Now()
 	from := begin.Add(warm)
 	back := answerTime(l)
-	var conns []*cluster.Conn
+	var conns []*sim.Conn
 	for i := range target {
 		conn, err := cl.Connect(i, target)
 		if err != nil {
 			return nil, err
 		}
 		conns = append(conns, conn)
-		w := &cluster.Writer{Conn: conn, Bytes: c.Bytes, Depth: c.depth(),
+		w := &sim.Writer{Conn: conn, Bytes: c.Bytes, Depth: c.depth(),
 			Ended: func(units.Time, units.Time) {}}
 		if i == timed {
 			w.Bytes, w.Depth = c.Timed, 1
@@ -227,7 +231,7 @@ func (c contest) depth() int { return max(2, int(units.MiB/c.Bytes)) }
 
 // answerTime is how long an ACK takes to come back on links that are empty.
 func answerTime(l fabric.Link) units.Duration {
-	return 2 * (l.Delay + l.Rate.Duration(bottleneck.Overhead+wire.AETHLen))
+	return 2 * (l.Delay + l.Rate.Duration(sim.Overhead+wire.AETHLen))
 }
 
 // runContest takes down what came of a contest.

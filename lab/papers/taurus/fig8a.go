@@ -5,8 +5,8 @@ import (
 
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/nicoffload"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // aggregations are what figures 8a and 8b compare.

@@ -4,11 +4,11 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/nicoffload"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -71,8 +71,7 @@ func filter(j *experiment.Job) error {
 				nicoffload.AgentConfig{Unfiltered: unfiltered}, &pcie, now)
 			return rates.of(controller), err
 		}
-		_, err = bottleneck.Run(j.Context(), config,
-			bottleneck.Many(8, bottleneck.Flow{Control: control}))
+		_, err = config.Run(j.Context(), sim.Many(8, sim.Flow{Control: control}))
 		return rates, err
 	}
 	with, err := run(false, nicoffload.TypicalPCIe)

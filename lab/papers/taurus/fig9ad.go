@@ -7,7 +7,7 @@ import (
 
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // fig9ad: how long small flows take through a link that two large ones have filled.

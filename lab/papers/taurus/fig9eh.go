@@ -6,10 +6,10 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -65,12 +65,11 @@ const (
 )
 
 // onLink is a run of flows that one link is too narrow for.
-func (c cell) onLink(j *experiment.Job, until units.Duration) (bottleneck.Config, cc.Control,
-	error) {
+func (c cell) onLink(j *experiment.Job, until units.Duration) (sim.Bottleneck, cc.Control, error) {
 	control, err := c.Algorithm.control()
 	l := link(j.Scale)
 	switches := c.Algorithm.switches(l)
-	return bottleneck.Config{
+	return sim.Bottleneck{
 		Seed: j.Seed, Rate: l.Rate, Delay: l.Delay, PathMTU: payload, Switch: &switches,
 		Until: until, Jitter: units.Microsecond,
 		Controller: c.Place.controller,
@@ -82,26 +81,27 @@ func join(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	flows := []bottleneck.Flow{{Control: control}}
+	flows := []sim.Flow{{Control: control}}
 	for range 7 {
-		flows = append(flows, bottleneck.Flow{Control: control, Start: joinAt, Bytes: 500_000})
+		flows = append(flows, sim.Flow{Control: control, Start: joinAt, Bytes: 500_000})
 	}
-	r, err := bottleneck.Run(j.Context(), config, flows)
+	r, err := config.Run(j.Context(), flows)
 	if err != nil {
 		return err
 	}
-	total := r.Total()
+	total := r.Goodput()
 	from, to := units.Time(joinAt), units.Time(joinEnd)
-	j.Value("refill", refill(total, joinAt, joinEnd, config.Cap()).Seconds())
-	j.Value("goodput", total.Mean(from, to)/config.Cap())
-	j.Value("peak", r.Queue.Max(from, to))
+	j.Value("refill", refill(total, joinAt, joinEnd, config.Capacity()).Seconds())
+	j.Value("goodput", total.Mean(from, to)/config.Capacity())
+	j.Value("peak", r.Queues[0].Length.Max(from, to))
 	j.Value("spread", deviation(total, steadyAt, joinEnd))
 	for k, at := range total.Times {
 		j.Series("goodput").Add(units.Duration(at).Seconds(), total.Values[k])
 	}
 	const step = 10 * units.Microsecond
 	for at := units.Duration(0); at < joinEnd; at += step {
-		j.Series("queue").Add(at.Seconds(), r.Queue.Mean(units.Time(at), units.Time(at+step)))
+		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at),
+			units.Time(at+step)))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -27,19 +27,10 @@ const (
 // left of the link.
 func (m mice) run(j *experiment.Job) error {
 	l := link(j.Scale)
-	net := fabric.Star(m.parts(j.Seed, l), elephants+mouseHome+1, l)
-	cl, err := m.cluster(net, j.Seed)
+	const receiver = elephants + mouseHome
+	s, err := m.scenario(j.Seed, l)
 	if err != nil {
 		return err
-	}
-	const receiver = elephants + mouseHome
-	var large []*cluster.Running
-	for i := range elephants {
-		f, err := cl.Start(workload.Flow{Src: i, Dst: receiver, Bytes: 1 << 50})
-		if err != nil {
-			return err
-		}
-		large = append(large, f)
 	}
 	poisson, err := workload.Poisson{
 		Hosts: mouseHome, Rate: l.Rate / mouseHome, Load: mouseLoad, Sizes: workload.Uniform(2000,
@@ -49,34 +40,50 @@ func (m mice) run(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	begin, ended := net.Now(), 0
-	cl.Drive(toward{poisson, elephants, receiver}, func(f *cluster.Running) {
-		j.Value("fct", f.Done.Sub(begin.Add(units.Duration(f.At))).Seconds())
-		ended++
-	})
-	bottleneck := net.Switches()[0].Ports()[receiver]
-	queue := net.Sample(units.Microsecond, func() float64 {
-		return float64(bottleneck.QueueLen(data))
-	})
-	received := net.SampleRate(10*units.Microsecond, func() (sum uint64) {
-		for _, f := range large {
-			sum += f.Conn.Received()
+	s.Topology, s.Until = sim.Star(elephants+mouseHome+1, l), 10*units.Second
+	s.Workload.Traffic = func(*sim.Simulation) (workload.Source, error) {
+		return toward{poisson, elephants, receiver}, nil
+	}
+	var queue, received *fabric.Series
+	s.Probes.Attach = func(s *sim.Simulation) {
+		var large []*sim.Transfer
+		for i := range elephants {
+			f, err := s.Start(workload.Flow{Src: i, Dst: receiver, Bytes: 1 << 50})
+			if err != nil {
+				s.Errors = append(s.Errors, err)
+				return
+			}
+			large = append(large, f)
 		}
-		return sum
-	})
-	err = cl.Finish(j.Context(), 10*units.Second, func(units.Time) bool {
-		j.Progress(float64(ended) / float64(m.Count))
-		return ended == m.Count
-	})
+		bottleneck := s.Net.Switches()[0].Ports()[receiver]
+		queue = s.Net.Sample(units.Microsecond, func() float64 {
+			return float64(bottleneck.QueueLen(data))
+		})
+		received = s.Net.SampleRate(10*units.Microsecond, func() (sum uint64) {
+			for _, f := range large {
+				sum += f.Conn.Received()
+			}
+			return sum
+		})
+	}
+	s.Over = func(s *sim.Simulation, _ units.Duration) bool {
+		j.Progress(float64(len(s.Result().Flows)) / float64(m.Count))
+		return len(s.Result().Flows) == m.Count
+	}
+	r, err := s.Run(j.Context())
 	if err != nil {
 		return err
 	}
-	from, to := begin.Add(settled), net.Now()
+	for _, f := range r.Flows {
+		j.Value("fct", f.FCT().Seconds())
+	}
+	zero := r.Simulation.Zero()
+	from, to := zero.Add(settled), zero.Add(r.End)
 	j.Value("goodput", received.Mean(from, to))
 	for _, p := range []float64{5, 50, 95, 99} {
 		j.Value(fmt.Sprintf("queue p%g", p), queue.Percentile(p, from, to))
 	}
-	return nil
+	return r.Complete()
 }
 
 // toward sends all flows to one host, and has those that they come from behind so many others.

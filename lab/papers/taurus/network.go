@@ -2,8 +2,8 @@ package taurus
 
 import (
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -35,5 +35,5 @@ func link(s experiment.Scale) fabric.Link {
 
 // capacity is the payload that a link carries, in bit/s.
 func capacity(l fabric.Link) float64 {
-	return float64(l.Rate) * float64(payload) / float64(payload+bottleneck.Overhead)
+	return float64(l.Rate) * float64(payload) / float64(payload+sim.Overhead)
 }

@@ -1,10 +1,10 @@
 package taurus
 
 import (
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -91,13 +91,12 @@ func (c cell) incast(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	r, err := bottleneck.Run(j.Context(), config,
-		bottleneck.Many(8, bottleneck.Flow{Control: control}))
+	r, err := config.Run(j.Context(), sim.Many(8, sim.Flow{Control: control}))
 	if err != nil {
 		return err
 	}
 	from, to := units.Time(settled), units.Time(until)
-	j.Value("queue", r.Queue.Percentile(99, from, to))
-	j.Value("util", r.Total().Mean(from, to)/config.Cap())
+	j.Value("queue", r.Queues[0].Length.Percentile(99, from, to))
+	j.Value("util", r.Goodput().Mean(from, to)/config.Capacity())
 	return nil
 }

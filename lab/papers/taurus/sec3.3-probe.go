@@ -10,10 +10,10 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/packet"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -264,15 +264,19 @@ func onCommand(j *experiment.Job, n int) error {
 		return d
 	}
 	agents := []*nicoffload.Agent{}
-	c, err := cluster.New(net,
-		cluster.Config{Control: control{asks}, Controller: func(int, units.Time) (cc.Controller,
-			error) {
-			c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, nil, 0)
-			if err == nil {
-				agents = append(agents, c.Agent())
-			}
-			return c, err
-		}})
+	c, err := sim.New(sim.Scenario{
+		Topology: sim.On(net),
+		Scheme: sim.Scheme{Control: control{asks},
+			Controller: func(int, units.Time) (cc.Controller, error) {
+				c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, nil,
+					0)
+				if err == nil {
+					agents = append(agents, c.Agent())
+				}
+				return c, err
+			},
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -358,11 +362,14 @@ func segments(j *experiment.Job) error {
 		return err
 	}
 	net := twoHosts(j.Seed)
-	c, err := cluster.New(net,
-		cluster.Config{Control: hpcc, Wrap: func(host int, p packet.Port) packet.Port {
+	c, err := sim.New(sim.Scenario{
+		Topology: sim.On(net),
+		Hosts: sim.Hosts{Wrap: func(host int, p packet.Port) packet.Port {
 			return &tap{Port: p, hear: []func(*wire.Packet, units.Time){acknowledged,
 				arrived}[host]}
-		}})
+		}},
+		Scheme: sim.Scheme{Control: hpcc},
+	})
 	if err != nil {
 		return err
 	}

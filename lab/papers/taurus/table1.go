@@ -7,10 +7,10 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/ccp"
 	"github.com/goroce/goroce/nicoffload/pcc"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )

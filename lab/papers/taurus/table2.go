@@ -5,9 +5,9 @@ import (
 
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/ccp"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 var servedFlows = []int{1, 2, 4, 8, 16, 32}

@@ -14,9 +14,9 @@ import (
 	"github.com/goroce/goroce/cc/eventlog"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/prioplus"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 

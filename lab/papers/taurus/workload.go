@@ -2,13 +2,14 @@ package taurus
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -38,13 +39,12 @@ const (
 var hostLink = fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 
 // network is the paper's, and a small one as fast above its leaves as below.
-func (c completion) network(s experiment.Scale, seed uint64) *fabric.Network {
-	parts := c.parts(seed, hostLink)
+func (c completion) network(s experiment.Scale) sim.Topology {
 	if s == experiment.Small {
 		return fabric.LeafSpine{Leaves: 2, Spines: 2, HostsPerLeaf: 8, Host: hostLink,
-			Up: fabric.Link{Rate: 4 * hostLink.Rate, Delay: hostLink.Delay}}.Build(parts)
+			Up: fabric.Link{Rate: 4 * hostLink.Rate, Delay: hostLink.Delay}}
 	}
-	return fabric.TAURUS(hostLink.Rate).Build(parts)
+	return fabric.TAURUS(hostLink.Rate)
 }
 
 // source answers flows between so many hosts.
@@ -75,56 +75,59 @@ func (c completion) run(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	net := c.network(j.Scale, j.Seed)
-	cl, err := c.cluster(net, j.Seed)
+	s, err := c.scenario(j.Seed, hostLink)
 	if err != nil {
 		return err
 	}
-	source, err := c.source(len(net.Hosts()), sizes, j.Seed)
+	s.Topology, s.Until = c.network(j.Scale), units.Second
+	s.Workload.Traffic = func(s *sim.Simulation) (workload.Source, error) {
+		return c.source(len(s.Nodes), sizes, s.Seed)
+	}
+	ended, looked := 0, 0
+	s.Over = func(s *sim.Simulation, _ units.Duration) bool {
+		for flows := s.Result().Flows; looked < len(flows); looked++ {
+			if flows[looked].Class != incastClass {
+				ended++
+			}
+		}
+		j.Progress(float64(ended) / float64(c.Flows))
+		return ended == c.Flows
+	}
+	r, err := s.Run(j.Context())
 	if err != nil {
 		return err
 	}
+	if ended < c.Flows {
+		return fmt.Errorf("taurus: %d of %d flows ended", ended, c.Flows)
+	}
+	c.record(j, r, sizes)
+	return nil
+}
+
+// record takes down what flows took that belong to no incast.
+func (c completion) record(j *experiment.Job, r *sim.Result, sizes *workload.Sizes) {
 	bounds := deciles(sizes)
 	for i := range bounds {
 		j.Value(decile(i))
 	}
-	begin, ended := net.Now(), 0
-	cl.Drive(source, func(f *cluster.Running) {
+	for _, f := range r.Flows {
 		if f.Class == incastClass {
-			return
+			continue
 		}
-		took := f.Done.Sub(begin.Add(units.Duration(f.At)))
-		slowdown := float64(took) / float64(cl.Ideal(f.Flow))
-		for i, b := range bounds {
-			if f.Bytes <= b {
-				j.Value(decile(i), slowdown)
-				break
-			}
+		if i := slices.IndexFunc(bounds, func(b units.Bytes) bool { return f.Bytes <= b }); i >= 0 {
+			j.Value(decile(i), f.Slowdown())
 		}
 		switch {
 		case f.Bytes < smallBelow:
-			j.Value("small", slowdown)
+			j.Value("small", f.Slowdown())
 		case f.Bytes > largeFrom:
-			j.Value("large", slowdown)
+			j.Value("large", f.Slowdown())
 		}
 		if f.Bytes < payload {
-			j.Value("packet", took.Seconds())
+			j.Value("packet", f.FCT().Seconds())
 		}
-		ended++
-	})
-	err = cl.Finish(j.Context(), units.Second, func(units.Time) bool {
-		j.Progress(float64(ended) / float64(c.Flows))
-		return ended == c.Flows
-	})
-	if err != nil {
-		return err
 	}
-	again := 0.0
-	for _, n := range cl.Nodes {
-		again += float64(n.Endpoint.Counters().Retransmitted)
-	}
-	j.Value("again", again)
-	return nil
+	j.Value("again", float64(r.Totals.Retransmitted))
 }
 
 // deciles are the sizes that a tenth of flows each is no larger than.

@@ -7,17 +7,17 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	port "github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/prioplus"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
 
 // server answers how flows are served. out gets to know the gates and granters.
 func (r run) server(m method, control cc.Control,
-	out *outcome) (func(workload.Flow) cluster.Service, error) {
-	plain := cluster.Service{Control: control, AnswerClass: answerClass}
+	out *outcome) (func(*sim.Simulation, workload.Flow) (sim.Service, error), error) {
+	plain := sim.Service{Control: control, AnswerClass: answerClass}
 	if m.Tokens == "" {
-		return func(workload.Flow) cluster.Service { return plain }, nil
+		return func(*sim.Simulation, workload.Flow) (sim.Service, error) { return plain, nil }, nil
 	}
 	o, err := r.order(m)
 	if err != nil {
@@ -33,20 +33,20 @@ func (r run) server(m method, control cc.Control,
 			endpoints[i] = append(endpoints[i], spec.Endpoint())
 		}
 	}
-	return func(f workload.Flow) cluster.Service {
+	return func(_ *sim.Simulation, f workload.Flow) (sim.Service, error) {
 		s, group := plain, o.group(f.Bytes)
 		if m.Priorities > 0 {
 			s.Class = port.Classes + port.Class(group)
 		}
-		s.Admit = func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
-			gate, granter, err := endpoints[to][group%len(o.specs)].New(path)
+		s.Admit = func(p sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) {
+			gate, granter, err := endpoints[p.To][group%len(o.specs)].New(path)
 			if err == nil {
 				out.Admitted = append(out.Admitted,
 					admitted{f.Bytes, gate.(tallied), granter.(tallied)})
 			}
 			return gate, granter, err
 		}
-		return s
+		return s, nil
 	}, nil
 }
 

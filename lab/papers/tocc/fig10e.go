@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // fig10e: how far completion times of figure 10a's messages for bandwidth lie apart.

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // Figure 11: loads from 20 to 80 %.

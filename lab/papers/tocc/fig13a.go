@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // fig13a: switches mark tokens too early.

@@ -3,7 +3,7 @@ package tocc
 import (
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // edge is 8:1 incasts where the core blocks nothing.

@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -96,7 +96,7 @@ func (c joining) simulate(j *experiment.Job) error {
 	}
 	config := eightToOne(j, 2*pairs*c.Rate.Duration(c.Bytes))
 	config.Rate, config.Interval, config.Tokens = c.Rate, bin, tokens
-	config.Delay = (baseRTT - config.Rate.Duration(3*(packet+4+bottleneck.Overhead))) / 6
+	config.Delay = (baseRTT - config.Rate.Duration(3*(packet+4+sim.Overhead))) / 6
 	if config.Switch, err = schemeSwitch(spec, config); err != nil {
 		return err
 	}
@@ -108,13 +108,13 @@ func (c joining) simulate(j *experiment.Job) error {
 	for i := range flows {
 		flows[i].Start, flows[i].Bytes = units.Duration(i)*c.Step, c.Bytes
 	}
-	r, err := bottleneck.Run(j.Context(), config, flows)
+	r, err := config.Run(j.Context(), flows)
 	if err != nil {
 		return err
 	}
 	until := units.Duration(0)
 	first := units.Forever
-	for i, f := range r.Flows {
+	for i, f := range r.Traces {
 		if !f.Ended {
 			return fmt.Errorf("flow %d has not ended after %v", i, r.End)
 		}
@@ -122,7 +122,7 @@ func (c joining) simulate(j *experiment.Job) error {
 	}
 	// All eight run, and have had a step's time for it.
 	jitter, jain := 0., experiment.Values{}
-	for _, f := range r.Flows {
+	for _, f := range r.Traces {
 		jitter += variation(binned(f.Goodput, bin, pairs*c.Step, first)) / pairs
 	}
 	for at := pairs * c.Step; at+units.Millisecond <= first; at += units.Millisecond {
@@ -131,9 +131,9 @@ func (c joining) simulate(j *experiment.Job) error {
 	j.Value("jitter", jitter)
 	j.Value("jain", jain.Mean())
 	j.Value("worst", jain.Min())
-	j.Value("bufmax", float64(r.Fullest))
+	j.Value("bufmax", float64(r.Totals.Fullest))
 	j.Value("last", until.Seconds())
-	takeFlows(j, r.Flows, max(bin, until/400), until)
+	takeFlows(j, r.Traces, max(bin, until/400), until)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func variation(v experiment.Values) float64 {
 
 // schemeSwitch is a switch of tokens that drops them beyond eight where a rate makes them
 // (ExpressPass).
-func schemeSwitch(spec tocc.Spec, config bottleneck.Config) (*fabric.SwitchConfig, error) {
+func schemeSwitch(spec tocc.Spec, config sim.Bottleneck) (*fabric.SwitchConfig, error) {
 	s, err := tokenSwitch(spec, pathOf(config), 0, 0)
 	if err != nil || spec.Name() != "expresspass" {
 		return s, err

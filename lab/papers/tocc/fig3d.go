@@ -1,17 +1,14 @@
 package tocc
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -77,33 +74,7 @@ func (u unequal) simulate(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	delay := (baseRTT - u.Rate.Duration(3*(packet+4+bottleneck.Overhead))) / 6
-	net := fabric.New(fabric.Config{Seed: j.Seed})
-	host := fabric.HostConfig{RxDelay: units.Nanosecond}
-	near, far := net.AddSwitch("senders", *switches), net.AddSwitch("receivers", *switches)
-	for i := range pairs {
-		link := fabric.Link{Rate: u.Rate, Delay: delay}
-		if i%2 == 1 {
-			link.Delay += (farAway - baseRTT) / 2
-		}
-		net.Connect(net.AddHost(host), near, link)
-	}
-	net.Connect(near, far, fabric.Link{Rate: u.Rate, Delay: delay})
-	for range pairs {
-		net.Connect(net.AddHost(host), far, fabric.Link{Rate: u.Rate, Delay: delay})
-	}
-	cl, err := cluster.New(net, cluster.Config{
-		Seed: j.Seed, PathMTU: payload, Selective: true, Timeout: 12,
-		Serve: func(workload.Flow) cluster.Service {
-			return cluster.Service{Control: open, Admit: admit(spec), AnswerClass: answerClass}
-		},
-	})
-	if err != nil {
-		return err
-	}
-	if err := cl.Introduce(); err != nil {
-		return err
-	}
+	delay := (baseRTT - u.Rate.Duration(3*(packet+4+sim.Overhead))) / 6
 	sizes, err := workload.ByName(webServer)
 	if err != nil {
 		return err
@@ -119,49 +90,64 @@ func (u unequal) simulate(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	begin, queue := net.Now(), near.Ports()[pairs].RecordQueue(0)
-	j.Value("small slowdown")
-	err = drive(j, net, cl, opposite{traffic}, span, func(f *cluster.Running) {
-		slowdown := float64(f.Done.Sub(begin.Add(units.Duration(f.At)))) / float64(cl.Ideal(f.Flow))
-		if f.Bytes < 100_000 {
-			j.Value("small slowdown", slowdown)
-		}
-		j.Value("slowdown", slowdown)
+	s := tokenScenario(j, span, opposite{traffic})
+	s.Topology = sim.Custom(func(p fabric.Parts) *fabric.Network {
+		return twoRTTs(p, u.Rate, delay)
 	})
+	s.Scheme.Switch = *switches
+	s.Scheme.PerFlow = func(*sim.Simulation, workload.Flow) (sim.Service, error) {
+		return sim.Service{Control: open, Admit: admit(spec), AnswerClass: answerClass}, nil
+	}
+	s.Probes.Queues = []sim.QueueProbe{{Port: pairs}}
+	r, err := s.Run(j.Context())
 	if err != nil {
 		return err
 	}
-	j.Value("mean queue", queue.Mean(begin, begin.Add(span)))
-	j.Value("p99 queue", queue.Percentile(99, begin, begin.Add(span)))
-	return nil
+	j.Value("small slowdown")
+	for _, f := range r.Flows {
+		if f.Bytes < 100_000 {
+			j.Value("small slowdown", f.Slowdown())
+		}
+		j.Value("slowdown", f.Slowdown())
+	}
+	queue := r.Queues[0].Length
+	j.Value("mean queue", queue.Mean(0, units.Time(span)))
+	j.Value("p99 queue", queue.Percentile(99, 0, units.Time(span)))
+	return r.Complete()
 }
 
-// drive runs until all flows of a source have ended, which come for about a span.
-func drive(j *experiment.Job, net *fabric.Network, cl *cluster.Cluster, source workload.Source,
-	span units.Duration, done func(*cluster.Running)) error {
-	begin := net.Now()
-	cl.Drive(source, done)
-	net.Every(20*units.Microsecond, func(now units.Time) bool {
-		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(span)))
-		if j.Context().Err() != nil || len(cl.Errors) > 0 || now.Sub(begin) > span &&
-			cl.Running() == 0 {
-			net.Stop()
+// twoRTTs is two switches with a link between them. Every other sender is far away.
+func twoRTTs(p fabric.Parts, rate units.BitRate, delay units.Duration) *fabric.Network {
+	net := fabric.New(p.Config)
+	near, far := net.AddSwitch("senders", p.Switch), net.AddSwitch("receivers", p.Switch)
+	for i := range pairs {
+		link := fabric.Link{Rate: rate, Delay: delay}
+		if i%2 == 1 {
+			link.Delay += (farAway - baseRTT) / 2
 		}
-		return true
-	})
-	if err := net.Run(begin.Add(100*span + units.Second)); err != nil && !errors.Is(err,
-		fabric.ErrStopped) {
-		return err
+		net.Connect(p.AddHost(net), near, link)
 	}
-	switch {
-	case j.Context().Err() != nil:
-		return j.Context().Err()
-	case len(cl.Errors) > 0:
-		return fmt.Errorf("%d flows failed, the first: %w", len(cl.Errors), cl.Errors[0])
-	case cl.Running() > 0:
-		return fmt.Errorf("%d flows have not ended after %v", cl.Running(), net.Now().Sub(begin))
+	net.Connect(near, far, fabric.Link{Rate: rate, Delay: delay})
+	for range pairs {
+		net.Connect(p.AddHost(net), far, fabric.Link{Rate: rate, Delay: delay})
 	}
-	return nil
+	return net
+}
+
+// tokenScenario serves a source whose flows come for about a span, by selective repeat.
+func tokenScenario(j *experiment.Job, span units.Duration, source workload.Source) sim.Scenario {
+	return sim.Scenario{
+		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload,
+			Timeout: 12},
+		Scheme: sim.Scheme{Selective: true},
+		Workload: sim.Workload{Traffic: func(*sim.Simulation) (workload.Source, error) {
+			return source, nil
+		}, Span: span},
+		Probes: sim.Probes{Progress: func(at units.Duration) {
+			j.Progress(math.Min(0.9, 0.5*float64(at)/float64(span)))
+		}},
+		Seed: j.Seed, Until: 100*span + units.Second,
+	}
 }
 
 // opposite has each host send to the one opposite it.
@@ -175,6 +161,6 @@ func (o opposite) Next() (workload.Flow, bool) {
 }
 
 // admit has receivers that share nothing.
-func admit(spec tocc.Spec) func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error) {
-	return func(_, _, _ int, path cc.Path) (cc.Gate, cc.Granter, error) { return spec.New(path) }
+func admit(spec tocc.Spec) sim.Admission {
+	return func(_ sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) { return spec.New(path) }
 }

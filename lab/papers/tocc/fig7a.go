@@ -6,9 +6,9 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -74,35 +74,34 @@ func (cell dcqcnCell) simulate(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	r, err := bottleneck.Run(j.Context(), config,
-		bottleneck.Many(pairs, bottleneck.Flow{Control: control}))
+	r, err := config.Run(j.Context(), sim.Many(pairs, sim.Flow{Control: control}))
 	if err != nil {
 		return err
 	}
 	ms := units.Millisecond
 	end := min(until, 40*ms)
-	j.Value("spread", spread(rates(config, r.Flows, bin, 5*ms, end)))
-	util := utilisation(config, r.Flows, bin, ms, end)
+	j.Value("spread", spread(rates(config, r.Traces, bin, 5*ms, end)))
+	util := utilisation(config, r.Traces, bin, ms, end)
 	j.Value("dip", 1-util.Percentile(5))
 	j.Value("util", util.Mean())
-	j.Value("bufmax", float64(r.Fullest))
+	j.Value("bufmax", float64(r.Totals.Fullest))
 	var each []experiment.Values
-	for _, f := range r.Flows {
-		each = append(each, binned(f.Goodput, ms, 0, until).Scaled(pairs/config.Cap()))
+	for _, f := range r.Traces {
+		each = append(each, binned(f.Goodput, ms, 0, until).Scaled(pairs/config.Capacity()))
 	}
 	j.Value("converges", within(0.25, ms, each...).Seconds())
 	stored := binned(r.Stored, 10*units.Microsecond, 5*ms, end)
-	j.Value("varies", spread(stored)/float64(r.Fullest))
+	j.Value("varies", spread(stored)/float64(r.Totals.Fullest))
 	j.Value("stored", stored.Percentile(5), stored.Percentile(50), stored.Percentile(95))
-	j.Value("pauses", float64(r.Pauses))
-	takeFlows(j, r.Flows, 2*bin, until)
+	j.Value("pauses", float64(r.Totals.PauseFrames))
+	takeFlows(j, r.Traces, 2*bin, until)
 	take(j, "buffer", r.Stored, bin, until)
 	return nil
 }
 
 // losslessSwitch is a switch of the reactive schemes: PFC, and 32 MB at 100 Gb/s, of which frames
 // from a port may take an eighth of what is free (HPCC's simulator).
-func losslessSwitch(c bottleneck.Config, m marks) *fabric.SwitchConfig {
+func losslessSwitch(c sim.Bottleneck, m marks) *fabric.SwitchConfig {
 	s := fabric.HPCCSwitch(units.Bytes(atRate(32e6, c.Rate)), 1./8, m.ecn(25*units.Gbps), c.Delay,
 		0)
 	of := s.Queues

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // Figure 9: Poisson arrivals alone, under an oversubscribed core.

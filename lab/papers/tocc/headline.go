@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // headline is what the abstract says: the best over the cells with incasts.

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -20,21 +20,21 @@ var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5
 const pairs = 8
 
 // packet is what a full one takes of a link.
-const packet = payload + bottleneck.Overhead
+const packet = payload + sim.Overhead
 
 // baseRTT of a full packet and its ACK, in all micro-experiments (section VI).
 const baseRTT = 5300 * units.Nanosecond
 
 // eightToOne is what they run in; small ones at a fourth of the rate.
-func eightToOne(j *experiment.Job, until units.Duration) bottleneck.Config {
-	c := bottleneck.Config{
+func eightToOne(j *experiment.Job, until units.Duration) sim.Bottleneck {
+	c := sim.Bottleneck{
 		Seed: j.Seed, Jitter: units.Microsecond, Rate: experiment.At(j.Scale, 100*units.Gbps,
 			25*units.Gbps), PathMTU: payload,
 		Chunk: 16 * units.MiB, Until: until, Interval: 50 * units.Microsecond,
 		Place: func(flow int) (int, int) { return flow % pairs, flow % pairs },
 	}
 	// Six links, and a packet and its ACK on each half of them.
-	const ack = 4 + bottleneck.Overhead
+	const ack = 4 + sim.Overhead
 	c.Delay = (baseRTT - c.Rate.Duration(3*(packet+ack))) / 6
 	return c
 }
@@ -80,28 +80,29 @@ func spread(v experiment.Values) float64 { return v.Percentile(95) - v.Percentil
 const bin = 100 * units.Microsecond
 
 // rates is the goodput of each flow in bins, as shares of an equal part of the link.
-func rates(c bottleneck.Config, flows []*bottleneck.Trace, width, from,
+func rates(c sim.Bottleneck, flows []*sim.Trace, width, from,
 	to units.Duration) (out experiment.Values) {
 	for _, f := range flows {
-		out = append(out, binned(f.Goodput, width, from, to).Scaled(float64(len(flows))/c.Cap())...)
+		out = append(out,
+			binned(f.Goodput, width, from, to).Scaled(float64(len(flows))/c.Capacity())...)
 	}
 	return out
 }
 
 // utilisation is what part of the link's payload all flows had together, in bins.
-func utilisation(c bottleneck.Config, flows []*bottleneck.Trace, width, from,
+func utilisation(c sim.Bottleneck, flows []*sim.Trace, width, from,
 	to units.Duration) experiment.Values {
 	total := make(experiment.Values, int((to-from)/width))
 	for _, f := range flows {
 		for i, v := range binned(f.Goodput, width, from, to) {
-			total[i] += v / c.Cap()
+			total[i] += v / c.Capacity()
 		}
 	}
 	return total
 }
 
 // takeFlows takes down the goodput of each flow for a figure.
-func takeFlows(j *experiment.Job, flows []*bottleneck.Trace, width, until units.Duration) {
+func takeFlows(j *experiment.Job, flows []*sim.Trace, width, until units.Duration) {
 	for i, f := range flows {
 		s := j.Series(fmt.Sprintf("flow %d", i+1))
 		for k, v := range binned(f.Goodput, width, 0, until) {

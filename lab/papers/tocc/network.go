@@ -3,8 +3,8 @@ package tocc
 import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -61,8 +61,7 @@ func (n network) scale() float64 { return float64(n.Host.Rate) / float64(100*uni
 
 // onWire is what a flow takes of links at least: its packets of data, and an ACK.
 func onWire(size units.Bytes) units.Bytes {
-	return size + (size+payload-1)/payload*bottleneck.Overhead + wire.RETHLen +
-		bottleneck.Overhead + wire.AETHLen
+	return size + (size+payload-1)/payload*sim.Overhead + wire.RETHLen + sim.Overhead + wire.AETHLen
 }
 
 // meanOnWire is the mean of it.

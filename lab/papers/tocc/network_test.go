@@ -10,14 +10,15 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
 // The paper's base round trip is 5.3 µs with packets of 1500 bytes; ours are shorter.
 func TestBaseRTT(t *testing.T) {
 	net := os100.Build(fabric.Parts{})
-	cl, err := cluster.New(net, cluster.Config{PathMTU: payload, Control: cc.Spec{}})
+	cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: payload},
+		Scheme: sim.Scheme{Control: cc.Spec{}}})
 	require.NoError(t, err)
 	assert.InDelta(t, 5.3, cl.BaseRTT(0, os100.hosts()-1).Microseconds(), 0.2)
 }

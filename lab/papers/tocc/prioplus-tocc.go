@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/prioplus"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -80,12 +80,12 @@ var prioPlusToCC = &experiment.Experiment{
 func (c channelRun) simulate(j *experiment.Job) error {
 	rate := experiment.At(j.Scale, 100*units.Gbps, 10*units.Gbps)
 	until := units.Duration(len(c.Priorities)) * channelStep
-	config := bottleneck.Config{
+	config := sim.Bottleneck{
 		Seed: j.Seed, Jitter: units.Microsecond, Rate: rate, PathMTU: payload,
 		Chunk: 16 * units.MiB, Until: until, Interval: 50 * units.Microsecond,
 		Place: func(i int) (int, int) { return i, i }, Tokens: tokens,
 	}
-	config.Delay = (channelBase - rate.Duration(3*(packet+4+bottleneck.Overhead))) / 6
+	config.Delay = (channelBase - rate.Duration(3*(packet+4+sim.Overhead))) / 6
 	path := cc.Path{LineRate: rate, BaseRTT: channelBase, Payload: payload}
 	spec, err := tocc.Parse("unsch=0B,k=1pkt,cc=none")
 	if err != nil {
@@ -98,28 +98,28 @@ func (c channelRun) simulate(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	var flows []bottleneck.Flow
+	var flows []sim.Flow
 	for i, priority := range c.Priorities {
 		control, err := channel(priority, experiment.At(j.Scale, "0.0012BDP", "0.15"))
 		if err != nil {
 			return err
 		}
-		f := bottleneck.Flow{Start: units.Duration(i) * channelStep, Control: control}
+		f := sim.Flow{Start: units.Duration(i) * channelStep, Control: control}
 		if c.Tokens {
 			f.Control, f.Admission = open, spec.WithControl(control)
 		}
-		flows = append(flows, bottleneck.Many(c.Flows, f)...)
+		flows = append(flows, sim.Many(c.Flows, f)...)
 	}
-	r, err := bottleneck.Run(j.Context(), config, flows)
+	r, err := config.Run(j.Context(), flows)
 	if err != nil {
 		return err
 	}
-	all := utilisation(config, r.Flows, bin, 0, until)
+	all := utilisation(config, r.Traces, bin, 0, until)
 	for i, priority := range c.Priorities {
-		class := utilisation(config, r.Flows[i*c.Flows:(i+1)*c.Flows], bin, 0, until)
+		class := utilisation(config, r.Traces[i*c.Flows:(i+1)*c.Flows], bin, 0, until)
 		s := j.Series(fmt.Sprintf("priority %d", priority))
 		for k, v := range class {
-			s.Add((units.Duration(k) * bin).Seconds(), v*config.Cap())
+			s.Add((units.Duration(k) * bin).Seconds(), v*config.Capacity())
 		}
 		if i == 0 {
 			continue
@@ -132,13 +132,13 @@ func (c channelRun) simulate(j *experiment.Job) error {
 	}
 	from, to := units.Time(until-channelStep+units.Millisecond), units.Time(until)
 	moved := 0.
-	for _, f := range r.Flows[:len(r.Flows)-c.Flows] {
+	for _, f := range r.Traces[:len(r.Traces)-c.Flows] {
 		moved += f.Goodput.Mean(from, to) / 8 * to.Sub(from).Seconds()
 	}
 	j.Value("moved", moved)
-	j.Value("queue", r.Queue.Percentile(99, from, to))
-	take(j, "queue", r.Queue, bin/2, until)
-	take(j, "tokens", r.Tokens, bin/2, until)
+	j.Value("queue", r.Queues[0].Length.Percentile(99, from, to))
+	take(j, "queue", r.Queues[0].Length, bin/2, until)
+	take(j, "tokens", r.Queues[1].Length, bin/2, until)
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
 
@@ -157,62 +157,48 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A nanosecond into a host, so that there is an endpoint delay to be told.
-	parts := fabric.Parts{
-		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond},
-		Switch: m.Switches(r.Network),
+	s := sim.Scenario{
+		Topology: r.Network,
+		// A nanosecond into a host, so that there is an endpoint delay to be told. The timeout is
+		// 16.8 ms, longer than a switch's buffer takes to drain.
+		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload,
+			Timeout: 12},
+		Scheme: sim.Scheme{
+			PerFlow: serve, Switch: m.Switches(r.Network), TrimmedDSCP: trimmedDSCP,
+			CNPInterval: m.CNPs,
+			Selective:   m.Selective, Recovery: sim.Recovery{Reordering: m.Reordering,
+				MaxHeld: 1 << 16},
+		},
+		Workload: sim.Workload{Traffic: func(*sim.Simulation) (workload.Source, error) {
+			return source, nil
+		}, Span: span},
+		Seed: j.Seed, Until: 100*span + units.Second,
 	}
 	if m.Priorities > 0 {
-		parts.Classify, parts.Host.DataClasses = homaClassify(), m.Priorities
+		s.Scheme.Classify, s.Hosts.Machine.DataClasses = homaClassify(), m.Priorities
+		s.Hosts.Chunk = 32 * units.MiB // a flow is a message: who is shortest is about all of it
 	}
-	net := r.Network.Build(parts)
-	chunk := units.MiB
-	if m.Priorities > 0 {
-		chunk = 32 * units.MiB // a flow is a message: who is shortest is about all of it
+	introduced := &outcome{} // what hosts took to get to know each other does not count
+	s.Probes.Attach = func(s *sim.Simulation) { introduced.count(s.Net, units.Second) }
+	s.Probes.Progress = func(at units.Duration) {
+		j.Progress(math.Min(0.9, 0.5*float64(at)/float64(span)))
 	}
-	cl, err := cluster.New(net, cluster.Config{
-		Chunk: chunk, TrimmedDSCP: trimmedDSCP, Recovery: cluster.Recovery{Reordering: m.Reordering,
-			MaxHeld: 1 << 16},
-		Seed: j.Seed, PathMTU: payload, CNPInterval: m.CNPs, Selective: m.Selective,
-		Timeout: 12, // 16.8 ms, longer than a switch's buffer takes to drain
-		Serve:   serve,
-	})
+	done, err := s.Run(j.Context())
+	if err == nil {
+		err = done.Complete()
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := cl.Introduce(); err != nil {
-		return nil, err
-	}
-	// What hosts took to get to know each other does not count.
-	begin, introduced := net.Now(), &outcome{}
-	introduced.count(net, units.Second)
-	for _, s := range net.Switches() {
-		s.Recount()
-	}
-	cl.Drive(source, func(f *cluster.Running) {
-		took := f.Done.Sub(begin.Add(units.Duration(f.At)))
-		out.Flows = append(out.Flows,
-			finished{f.Flow, took, float64(took) / float64(cl.Ideal(f.Flow))})
-	})
-	err = cl.Finish(j.Context(), 100*span+units.Second, func(now units.Time) bool {
-		j.Progress(math.Min(0.9, 0.5*float64(now.Sub(begin))/float64(span)))
-		return now.Sub(begin) > span && cl.Running() == 0
-	})
-	if err != nil {
-		return nil, err
-	}
-	out.count(net, net.Now().Sub(begin))
+	out.count(done.Simulation.Net, done.End)
 	out.Sent, out.Lost, out.Trimmed = out.Sent-introduced.Sent, out.Lost-introduced.Lost,
 		out.Trimmed-introduced.Trimmed
-	for _, n := range cl.Nodes {
-		c := n.Endpoint.Counters()
-		out.Again += float64(c.Retransmitted)
-		out.Timeouts += float64(c.Timeouts)
-	}
+	out.Again, out.Timeouts = float64(done.Totals.Retransmitted), float64(done.Totals.Timeouts)
 	delivered := units.Bytes(0)
-	for _, f := range out.Flows {
+	for _, f := range done.Flows {
+		out.Flows = append(out.Flows, finished{f.Flow, f.FCT(), f.Slowdown()})
 		out.Data += float64((f.Bytes + payload - 1) / payload)
-		if units.Duration(f.At)+f.FCT <= span {
+		if units.Duration(f.Done) <= span {
 			delivered += f.Bytes
 		}
 	}

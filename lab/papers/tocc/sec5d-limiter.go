@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -42,7 +42,7 @@ var sec5dLimiter = &experiment.Experiment{
 		}
 		config := eightToOne(j, experiment.At(j.Scale, 5*units.Millisecond, units.Millisecond))
 		config.Rate, config.Jitter, config.Place, config.Tokens = 100*units.Gbps, 0, nil, tokens
-		config.Delay = (baseRTT - config.Rate.Duration(2*(packet+4+bottleneck.Overhead))) / 4
+		config.Delay = (baseRTT - config.Rate.Duration(2*(packet+4+sim.Overhead))) / 4
 		if config.Switch, err = tokenSwitch(spec, pathOf(config), 0, 0); err != nil {
 			return err
 		}
@@ -50,12 +50,11 @@ var sec5dLimiter = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		flows := []bottleneck.Flow{{Control: open, Admission: spec.Endpoint()}}
+		flows := []sim.Flow{{Control: open, Admission: spec.Endpoint()}}
 		if c.Both {
-			flows = append(flows, bottleneck.Flow{Back: true, Control: open,
-				Admission: spec.Endpoint()})
+			flows = append(flows, sim.Flow{Back: true, Control: open, Admission: spec.Endpoint()})
 		}
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
@@ -65,9 +64,9 @@ var sec5dLimiter = &experiment.Experiment{
 		}
 		from, to := units.Time(200*units.Microsecond), units.Time(config.Until)
 		j.Value("share", share)
-		j.Value("goodput", r.Flows[0].Goodput.Mean(from, to)/config.Cap())
-		j.Value("queue", r.Queue.Percentile(99, from, to)/float64(packet))
-		j.Value("tokens", float64(r.Granted)/float64(r.Flows[0].Acked))
+		j.Value("goodput", r.Traces[0].Goodput.Mean(from, to)/config.Capacity())
+		j.Value("queue", r.Queues[0].Length.Percentile(99, from, to)/float64(packet))
+		j.Value("tokens", float64(granted(r, len(flows)))/float64(r.Traces[0].Acked))
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
@@ -106,4 +105,12 @@ var frames = []struct {
 }{
 	{"eth", 84, 1538}, {"k1", 94, 1024 + 86}, {"k2", 94, 2 * (1024 + 86)}, {"k4", 94,
 		4 * (1024 + 86)}, {"k8", 94, 8 * (1024 + 86)},
+}
+
+// granted is how many TOKENs left the first switch toward senders.
+func granted(r *sim.Result, senders int) (frames uint64) {
+	for _, p := range r.Simulation.Net.Switches()[0].Ports()[:senders] {
+		frames += p.QueueStats(tokens).Frames
+	}
+	return frames
 }

@@ -1,10 +1,9 @@
 package tocc
 
 import (
-	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -28,8 +27,9 @@ var sec5dStale = &experiment.Experiment{
 		config := eightToOne(j, 50*units.Millisecond)
 		config.Rate = 100 * units.Gbps
 		config.Interval, config.Tokens = 10*units.Microsecond, tokens
-		config.Delay = (baseRTT - config.Rate.Duration(3*(packet+4+bottleneck.Overhead))) / 6
-		config.Prepare = func(net *fabric.Network, zero units.Time) {
+		config.Delay = (baseRTT - config.Rate.Duration(3*(packet+4+sim.Overhead))) / 6
+		config.Prepare = func(s *sim.Simulation) {
+			net, zero := s.Net, s.Zero()
 			port := net.Host(0).NIC().Ports()[0].Peer()
 			net.At(zero.Add(pause), func() { port.Storm(0, true) })
 			net.At(zero.Add(resume), func() { port.Storm(0, false) })
@@ -52,28 +52,30 @@ var sec5dStale = &experiment.Experiment{
 		for i := range flows {
 			flows[i].Bytes = experiment.At[units.Bytes](j.Scale, 10_000_000, 5_000_000)
 		}
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
 		burst, bdp := units.Bytes(0), config.Rate.Bytes(baseRTT)
 		for _, i := range []int{0, pairs} {
-			for _, at := range r.Flows[i].Sent {
+			for _, at := range r.Traces[i].Sent {
 				if at.After(units.Time(resume)) && !at.After(units.Time(resume+baseRTT)) {
 					burst += packet
 				}
 			}
 		}
 		done, all := units.Bytes(0), units.Bytes(0)
-		for _, f := range r.Flows {
+		for _, f := range r.Traces {
 			done += min(f.Acked, f.Bytes)
 			all += f.Bytes
 		}
 		j.Value("burst", float64(burst)/float64(bdp))
 		j.Value("delivered", float64(done)/float64(all))
-		j.Value("before", r.Queue.Max(units.Time(500*units.Microsecond), units.Time(pause)))
-		j.Value("peak", r.Queue.Max(units.Time(resume), units.Time(resume+100*units.Microsecond)))
-		take(j, "queue", r.Queue, 2*units.Microsecond, 2*units.Millisecond)
+		j.Value("before", r.Queues[0].Length.Max(units.Time(500*units.Microsecond),
+			units.Time(pause)))
+		j.Value("peak", r.Queues[0].Length.Max(units.Time(resume),
+			units.Time(resume+100*units.Microsecond)))
+		take(j, "queue", r.Queues[0].Length, 2*units.Microsecond, 2*units.Millisecond)
 		return nil
 	},
 	Judge: func(r *experiment.Results) {

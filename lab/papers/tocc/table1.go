@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -91,19 +91,19 @@ var table1 = &experiment.Experiment{
 			flows[i].Back = false
 			flows[i].Bytes = experiment.At[units.Bytes](j.Scale, 1_000_000, 100_000)
 		}
-		r, err := bottleneck.Run(j.Context(), config, flows)
+		r, err := config.Run(j.Context(), flows)
 		if err != nil {
 			return err
 		}
 		ended := 0.
-		for _, f := range r.Flows {
+		for _, f := range r.Traces {
 			if f.Ended {
 				ended++
 				j.Value("fct", f.FCT().Seconds())
 			}
 		}
 		j.Value("ended", ended)
-		j.Value("bufmax", float64(r.Fullest))
+		j.Value("bufmax", float64(r.Totals.Fullest))
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
@@ -150,7 +150,7 @@ var table1 = &experiment.Experiment{
 
 // switches drop credits of rate-based generation beyond eight, and unscheduled packets beyond 8 KB
 // where the point says so.
-func (c choice) switches(spec tocc.Spec, config bottleneck.Config) (*fabric.SwitchConfig, error) {
+func (c choice) switches(spec tocc.Spec, config sim.Bottleneck) (*fabric.SwitchConfig, error) {
 	s, err := tokenSwitch(spec, pathOf(config), 0, 0)
 	if err != nil {
 		return nil, err

@@ -1,13 +1,14 @@
 package tocc
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -112,27 +113,54 @@ type testbedOutcome struct {
 
 // run simulates.
 func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
+	scheme, err := t.Scheme.scheme()
+	if err != nil {
+		return nil, err
+	}
 	clos := fabric.ToCCTestbed()
 	clos.HostsPerLeaf = t.Rack
-	config, err := t.Scheme.config()
-	if err != nil {
-		return nil, err
+	s := sim.Scenario{
+		Topology: clos,
+		Hosts: sim.Hosts{
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: testbedPayload,
+			Timeout:   14,
+			SendDepth: t.depth(), Chunk: max(t.Bytes, latencyBytes),
+		},
+		Scheme: scheme, Workload: sim.Workload{Requests: t.programs(j.Seed)}, Seed: j.Seed,
+		Until: t.Warm + t.Span, Step: rateStep,
 	}
-	net := clos.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed},
-		Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: testbedSwitches()})
-	config.Seed, config.PathMTU, config.Timeout = j.Seed, testbedPayload, 14
-	config.SendDepth, config.Chunk = t.depth(), max(t.Bytes, latencyBytes)
-	cl, err := cluster.New(net, config)
-	if err != nil {
-		return nil, err
-	}
-	if err := cl.Introduce(); err != nil {
-		return nil, err
-	}
+	var zero *sim.Simulation
+	s.Probes.Attach = func(s *sim.Simulation) { zero = s }
 	r := &testbedOutcome{Rate: &experiment.Series{}}
-	begin := net.Now()
-	from := begin.Add(t.Warm)
-	random := rand.New(rand.NewPCG(j.Seed, 0))
+	shared := float64(t.hosts())
+	if t.Pattern == incast {
+		shared = 1
+	}
+	last, before := uint64(0), uint64(0)
+	s.Probes.Progress = func(at units.Duration) {
+		j.Progress(at.Seconds() / (t.Warm + t.Span).Seconds())
+		got := t.received(zero.Result())
+		r.Rate.Add((at - rateStep).Seconds(), float64(got-last)*8/rateStep.Seconds()/shared)
+		if last = got; at == t.Warm {
+			before = got
+		}
+	}
+	out, err := s.Run(j.Context())
+	if err != nil {
+		return nil, err
+	}
+	r.Goodput = float64(t.received(out)-before) * 8 / t.Span.Seconds() / shared
+	t.count(r, out)
+	return r, nil
+}
+
+// rateStep is the interval of the goodput over time.
+const rateStep = 200 * units.Microsecond
+
+// programs are those of all hosts: for bandwidth, and but in an incast one for latency of each
+// pair.
+func (t testbed) programs(seed uint64) (all []sim.Requests) {
+	random := rand.New(rand.NewPCG(seed, 0))
 	pairs := t.pairs(random)
 	// What queue pairs of one host, so many a pair, take between messages, to load the link.
 	interval := func(bytes units.Bytes, qps int, load float64) units.Duration {
@@ -142,86 +170,65 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 		each := load * testbedCap * float64(t.hosts()) / float64(len(pairs)*qps)
 		return units.Duration(float64(8*bytes) / each * float64(units.Second))
 	}
-	start := func(pair [2]int, w cluster.Writer, into *experiment.Values) (*cluster.Conn, error) {
-		conn, err := cl.Connect(pair[0], pair[1])
-		if err != nil {
-			return nil, err
-		}
-		w.Conn = conn
-		w.Ended = func(posted, ended units.Time) {
-			if !posted.Before(from) {
-				*into = append(*into, ended.Sub(posted).Seconds())
-			}
-		}
-		w.Begin(begin.Add(
-			units.Duration(random.Int64N(int64(max(w.Every, w.Think, 10*units.Microsecond))))))
-		return conn, nil
+	add := func(pair [2]int, p sim.Requests) {
+		p.From, p.To = pair[0], pair[1]
+		p.Start = units.Duration(random.Int64N(int64(max(p.Every, p.Think, 10*units.Microsecond))))
+		all = append(all, p)
 	}
-	var conns []*cluster.Conn
 	for _, pair := range pairs {
 		for range t.QPs {
-			conn, err := start(pair, cluster.Writer{Bytes: t.Bytes, Depth: t.depth(),
-				Every: interval(t.Bytes, t.QPs, t.Load)}, &r.Background)
-			if err != nil {
-				return nil, err
-			}
-			conns = append(conns, conn)
+			add(pair, sim.Requests{Bytes: t.Bytes, Depth: t.depth(),
+				Every: interval(t.Bytes, t.QPs, t.Load)})
 		}
-		if t.Pattern == incast {
-			continue
-		}
-		if _, err := start(pair, cluster.Writer{Bytes: latencyBytes, Depth: 1,
-			Think: interval(latencyBytes, 1, latencyLoad)}, &r.Latency); err != nil {
-			return nil, err
+		if t.Pattern != incast {
+			add(pair, sim.Requests{Bytes: latencyBytes,
+				Think: interval(latencyBytes, 1, latencyLoad)})
 		}
 	}
-	received := func() (sum uint64) {
-		for _, c := range conns {
-			sum += c.Received()
-		}
-		return sum
-	}
-	shared := float64(t.hosts())
-	if t.Pattern == incast {
-		shared = 1
-	}
-	last, before := uint64(0), uint64(0)
-	const step = 200 * units.Microsecond
-	net.Every(step, func(now units.Time) bool {
-		j.Progress(now.Sub(begin).Seconds() / (t.Warm + t.Span).Seconds())
-		if j.Context().Err() != nil || len(cl.Errors) > 0 {
-			net.Stop()
-		}
-		got := received()
-		r.Rate.Add((now.Sub(begin) - step).Seconds(), float64(got-last)*8/step.Seconds()/shared)
-		if last = got; now == from {
-			before = got
-		}
-		return true
-	})
-	if err := net.Run(from.Add(t.Span)); err != nil && !errors.Is(err, fabric.ErrStopped) {
-		return nil, err
-	}
-	if err := errors.Join(append(cl.Errors, j.Context().Err())...); err != nil {
-		return nil, err
-	}
-	r.Goodput = float64(received()-before) * 8 / t.Span.Seconds() / shared
-	for _, s := range net.Switches() {
-		r.Buffer = max(r.Buffer, float64(s.Stats().Fullest))
-		for _, p := range s.Ports() {
-			for i := range fabric.MaxQueues {
-				s := p.QueueStats(i)
-				r.Pauses += float64(s.PausesSent)
-				r.Drops += float64(s.Dropped)
-			}
+	return all
+}
+
+// background reports whether the i-th program is one for bandwidth.
+func (t testbed) background(i int) bool { return t.Pattern == incast || i%(t.QPs+1) < t.QPs }
+
+// received is the payload of messages for bandwidth so far.
+func (t testbed) received(r *sim.Result) (sum uint64) {
+	for i, log := range r.Requests {
+		if t.background(i) {
+			sum += log.Conn.Received()
 		}
 	}
-	for _, n := range cl.Nodes {
-		r.Again += float64(n.Endpoint.Counters().Retransmitted)
+	return sum
+}
+
+// took is how long messages took, in the order of their ends.
+func (t testbed) took(all []sim.Request) (v experiment.Values) {
+	slices.SortStableFunc(all, func(a, b sim.Request) int { return cmp.Compare(a.Ended, b.Ended) })
+	for _, m := range all {
+		if m.Posted >= t.Warm {
+			v = append(v, m.Took().Seconds())
+		}
+	}
+	return v
+}
+
+// count takes down what programs and counters say at the end.
+func (t testbed) count(r *testbedOutcome, out *sim.Result) {
+	var bandwidth, latency []sim.Request
+	for i, log := range out.Requests {
+		if t.background(i) {
+			bandwidth = append(bandwidth, log.Done...)
+		} else {
+			latency = append(latency, log.Done...)
+		}
+	}
+	r.Background, r.Latency = t.took(bandwidth), t.took(latency)
+	r.Buffer, r.Again = float64(out.Totals.Fullest), float64(out.Totals.Retransmitted)
+	r.Pauses, r.Drops = float64(out.Totals.PausesSent), float64(out.Totals.Dropped)
+	for _, n := range out.Simulation.Nodes {
 		r.Tokens += float64(n.Endpoint.Counters().TokensHeard)
 	}
-	r.Tokens *= float64(testbedK) / float64(received())
-	return r, nil
+	r.Tokens *= float64(testbedK) / float64(t.received(out))
 }
 
 // name is that of the cell.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -52,38 +52,25 @@ func testbedSwitches() fabric.SwitchConfig {
 	return switches
 }
 
-// config answers how endpoints work.
-func (s testbedScheme) config() (cluster.Config, error) {
-	config := cluster.Config{AnswerClass: answerClass, CNPInterval: nicCNPs}
+// scheme answers how endpoints and switches work.
+func (s testbedScheme) scheme() (sim.Scheme, error) {
+	scheme := sim.Scheme{AnswerClass: answerClass, CNPInterval: nicCNPs, Switch: testbedSwitches()}
 	var err error
 	switch s {
 	case testbedDCQCN:
 		// NICs have no window; nor has this one, for what may be outstanding of a queue pair is
 		// less.
-		config.Control, err = cc.Parse("dcqcn-nic:window=4MiB")
+		scheme.Control, err = cc.Parse("dcqcn-nic:window=4MiB")
 	case testbedToCC:
-		if config.Control, err = cc.Parse("fixed:window=4MiB"); err != nil {
-			return config, err
+		if scheme.Control, err = cc.Parse("fixed:window=4MiB"); err != nil {
+			return scheme, err
 		}
-		config.Selective = true
+		scheme.Selective = true
 		var spec tocc.Spec
-		if spec, err = tocc.Parse(fmt.Sprintf("unsch=0,k=%d", int64(testbedK))); err == nil {
-			config.Admit = admitting(spec)
-		}
+		spec, err = tocc.Parse(fmt.Sprintf("unsch=0,k=%d", int64(testbedK)))
+		scheme.Tokens = &spec
 	default:
 		err = fmt.Errorf("tocc: no scheme %q", s)
 	}
-	return config, err
-}
-
-// admitting makes the gates and granters of all connections; the granters of a host share what they
-// must.
-func admitting(spec tocc.Spec) func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error) {
-	endpoints := map[int]*tocc.Endpoint{}
-	return func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
-		if endpoints[to] == nil {
-			endpoints[to] = spec.Endpoint()
-		}
-		return endpoints[to].New(path)
-	}
+	return scheme, err
 }

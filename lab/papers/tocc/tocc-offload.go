@@ -7,12 +7,11 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
 	"github.com/goroce/goroce/nicoffload"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -190,7 +189,7 @@ func (p offloadRun) simulate(j *experiment.Job) error {
 	const begin = 500 * units.Microsecond
 	config := eightToOne(j, 0)
 	config.Rate = p.Rate
-	config.Delay = (baseRTT - p.Rate.Duration(3*(packet+4+bottleneck.Overhead))) / 6
+	config.Delay = (baseRTT - p.Rate.Duration(3*(packet+4+sim.Overhead))) / 6
 	until := begin + experiment.At(j.Scale, 40*units.Millisecond, 5*units.Millisecond)
 	n := &agents{run: p}
 	if err := n.build(j.Seed, config); err != nil {
@@ -200,11 +199,11 @@ func (p offloadRun) simulate(j *experiment.Job) error {
 		return err
 	}
 	zero := n.net.Now()
-	var long []*cluster.Conn
+	var long []*sim.Conn
 	var fct experiment.Values
 	for i := range pairs {
 		for _, short := range []bool{false, true} {
-			w := &cluster.Writer{Bytes: units.MiB, Depth: 2, Ended: func(_, _ units.Time) {}}
+			w := &sim.Writer{Bytes: units.MiB, Depth: 2, Ended: func(_, _ units.Time) {}}
 			to := pairs + i
 			// fiftieth of the link's packets, so that what needs no token finds the part of it that
 			// tokens leave
@@ -268,18 +267,18 @@ func median(p experiment.Pool) float64 { return p.Values("fct").Percentile(50) }
 type agents struct {
 	run         offloadRun
 	net         *fabric.Network
-	cluster     *cluster.Cluster
+	cluster     *sim.Simulation
 	controllers []*nicoffload.Controller
 	granters    []*remoteGranter
-	conns       []*cluster.Conn
+	conns       []*sim.Conn
 }
 
-func (n *agents) build(seed uint64, config bottleneck.Config) error {
+func (n *agents) build(seed uint64, config sim.Bottleneck) error {
 	var control cc.Control
 	sw := losslessSwitch(config, lowMarks)
 	var err error
-	c := cluster.Config{Seed: seed, PathMTU: payload, Chunk: units.MiB, SendDepth: 8, Timeout: 12,
-		AnswerClass: answerClass}
+	c := sim.Scenario{Seed: seed, Hosts: sim.Hosts{PathMTU: payload, Chunk: units.MiB, SendDepth: 8,
+		Timeout: 12}, Scheme: sim.Scheme{AnswerClass: answerClass}}
 	if n.run.Control == "dctcp" {
 		if control, err = cc.Parse(n.run.Control); err != nil {
 			return err
@@ -295,11 +294,11 @@ func (n *agents) build(seed uint64, config bottleneck.Config) error {
 		if control, err = cc.Parse("fixed:window=1GB"); err != nil {
 			return err
 		}
-		c.Selective, c.Admit = true, n.admit(spec)
+		c.Scheme.Selective, c.Scheme.Admit = true, n.admit(spec)
 	}
-	c.Control = control
+	c.Scheme.Control = control
 	if n.run.Where == offloaded {
-		c.Controller = n.controller
+		c.Scheme.Controller = n.controller
 	}
 	n.net = fabric.New(fabric.Config{Seed: seed})
 	link := fabric.Link{Rate: config.Rate, Delay: config.Delay}
@@ -311,7 +310,8 @@ func (n *agents) build(seed uint64, config bottleneck.Config) error {
 	for range pairs {
 		n.net.Connect(n.net.AddHost(fabric.HostConfig{}), far, link)
 	}
-	n.cluster, err = cluster.New(n.net, c)
+	c.Topology = sim.On(n.net)
+	n.cluster, err = sim.New(c)
 	return err
 }
 
@@ -331,14 +331,13 @@ func (n *agents) controller(_ int, now units.Time) (cc.Controller, error) {
 	return c, err
 }
 
-func (n *agents) admit(spec tocc.Spec) func(from, to, k int, path cc.Path) (cc.Gate, cc.Granter,
-	error) {
-	return func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
+func (n *agents) admit(spec tocc.Spec) sim.Admission {
+	return func(p sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) {
 		gate, granter, err := spec.New(path)
 		if err != nil || n.run.Where != naive {
 			return gate, granter, err
 		}
-		r := &remoteGranter{Granter: granter, net: n.net, host: n.net.Host(to),
+		r := &remoteGranter{Granter: granter, net: n.net, host: n.net.Host(p.To),
 			distance: n.run.Distance}
 		n.granters = append(n.granters, r)
 		return gate, r, nil

@@ -8,10 +8,9 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
-	"github.com/goroce/goroce/units"
 )
 
 // tokenPriority: two classes of flows. Priority is that of their data, in two queues, or of their
@@ -95,7 +94,7 @@ func (c classes) simulate(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	var services [2]cluster.Service
+	var services [2]sim.Service
 	for i, text := range []string{"priority=0,token_dscp=36", "priority=7,token_dscp=44"} {
 		if c.Of != "tokens" {
 			text = "token_dscp=44"
@@ -105,7 +104,7 @@ func (c classes) simulate(j *experiment.Job) error {
 		if err != nil {
 			return err
 		}
-		services[i] = cluster.Service{Control: open, Admit: admit(spec), AnswerClass: answerClass}
+		services[i] = sim.Service{Control: open, Admit: admit(spec), AnswerClass: answerClass}
 		services[i].TrafficClass = uint8(i) << 2 // in the same queue
 		if c.Of == "data" {
 			services[i].TrafficClass = uint8(i) << 5
@@ -113,39 +112,35 @@ func (c classes) simulate(j *experiment.Job) error {
 	}
 	of := fabric.ToCCSwitch(tocc.TokenWire, tocc.Wire(2048, payload))
 	of.Tokens, of.Buffer = []int{tokens, lowTokens}, shared(m.Network, buffer)
-	net := m.Network.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed},
-		Host: fabric.HostConfig{RxDelay: units.Nanosecond}, Switch: of.Config()})
-	cl, err := cluster.New(net, cluster.Config{
-		Seed: j.Seed, PathMTU: payload, Selective: true, Timeout: 12,
-		Serve: func(f workload.Flow) cluster.Service {
-			if high(f) {
-				return services[1]
-			}
-			return services[0]
-		},
-	})
+	s := tokenScenario(j, span, source)
+	s.Topology, s.Scheme.Switch = m.Network, of.Config()
+	s.Scheme.PerFlow = func(_ *sim.Simulation, f workload.Flow) (sim.Service, error) {
+		if high(f) {
+			return services[1], nil
+		}
+		return services[0], nil
+	}
+	var low []*fabric.Held // data of the lower class
+	s.Probes.Attach = func(s *sim.Simulation) {
+		for _, sw := range s.Net.Switches() {
+			low = append(low, sw.Follow(0))
+		}
+	}
+	r, err := s.Run(j.Context())
 	if err != nil {
 		return err
 	}
-	if err := cl.Introduce(); err != nil {
-		return err
-	}
-	var low []*fabric.Held // data of the lower class
-	for _, s := range net.Switches() {
-		low = append(low, s.Follow(0))
-	}
-	begin := net.Now()
 	j.Value("high")
 	j.Value("low")
-	err = drive(j, net, cl, source, span, func(f *cluster.Running) {
+	for _, f := range r.Flows {
 		class := "low"
 		if high(f.Flow) {
 			class = "high"
 		}
-		j.Value(class, f.Done.Sub(begin.Add(units.Duration(f.At))).Seconds())
-	})
+		j.Value(class, f.FCT().Seconds())
+	}
 	for _, h := range low {
 		j.Value("low buffer", float64(h.Most))
 	}
-	return err
+	return r.Complete()
 }

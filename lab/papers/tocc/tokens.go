@@ -3,8 +3,8 @@ package tocc
 import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -47,7 +47,7 @@ func tokenSwitch(spec tocc.Spec, path cc.Path, marks, limiter float64) (*fabric.
 	}
 	of := fabric.HomaSwitch() // no tokens that are limited
 	if share > 0 {
-		of = fabric.ToCCSwitch(bottleneck.Token, units.Bytes(bottleneck.Token*(1-share)/share+0.5))
+		of = fabric.ToCCSwitch(sim.TokenFrame, units.Bytes(sim.TokenFrame*(1-share)/share+0.5))
 		of.TokenECN = marks
 	}
 	of.Buffer = units.Bytes(atRate(float64(of.Buffer), path.LineRate))
@@ -64,21 +64,21 @@ func tokenSwitch(spec tocc.Spec, path cc.Path, marks, limiter float64) (*fabric.
 }
 
 // pathOf is what a flow of the micro-experiments is told of.
-func pathOf(c bottleneck.Config) cc.Path {
+func pathOf(c sim.Bottleneck) cc.Path {
 	return cc.Path{LineRate: c.Rate, BaseRTT: baseRTT, Payload: payload}
 }
 
 // tokenFlows are flows between pairs of hosts, those of the other direction last.
-func tokenFlows(spec tocc.Spec, both bool) ([]bottleneck.Flow, func(int) (int, int), error) {
+func tokenFlows(spec tocc.Spec, both bool) ([]sim.Flow, func(int) (int, int), error) {
 	open, err := cc.Parse("fixed:window=1GB")
 	if err != nil {
 		return nil, nil, err
 	}
-	flow := bottleneck.Flow{Control: open, Admission: spec}
-	flows := bottleneck.Many(pairs, flow)
+	flow := sim.Flow{Control: open, Admission: spec}
+	flows := sim.Many(pairs, flow)
 	if both {
 		flow.Back = true
-		flows = append(flows, bottleneck.Many(pairs, flow)...)
+		flows = append(flows, sim.Many(pairs, flow)...)
 	}
 	return flows, func(i int) (int, int) { return i % pairs, i % pairs }, nil
 }
@@ -110,34 +110,34 @@ func (p tokenRun) simulate(j *experiment.Job, spec tocc.Spec) error {
 	if config.Switch, err = tokenSwitch(spec, pathOf(config), p.Marks, p.Limiter); err != nil {
 		return err
 	}
-	r, err := bottleneck.Run(j.Context(), config, flows)
+	r, err := config.Run(j.Context(), flows)
 	if err != nil {
 		return err
 	}
-	there := r.Flows[:pairs]
+	there := r.Traces[:pairs]
 	from, end := units.Time(p.Until/2), units.Time(p.Until)
 	util := utilisation(config, there, bin, units.Millisecond, p.Until)
 	j.Value("spread", spread(rates(config, there, bin, 200*units.Microsecond, p.Until)))
 	j.Value("util", util.Mean())
 	j.Value("full", util.Percentile(5)/(1-share))
-	j.Value("bufmax", float64(r.Fullest))
+	j.Value("bufmax", float64(r.Totals.Fullest))
 	j.Value("BDP", float64(config.Rate.Bytes(baseRTT)))
-	j.Value("peak", r.Queue.Max(0, end))
-	j.Value("later", r.Queue.Percentile(50, from, end))
-	j.Value("mean queue", r.Queue.Mean(units.Time(500*units.Microsecond), end))
-	j.Value("p99 queue", r.Queue.Percentile(99, units.Time(500*units.Microsecond), end))
+	j.Value("peak", r.Queues[0].Length.Max(0, end))
+	j.Value("later", r.Queues[0].Length.Percentile(50, from, end))
+	j.Value("mean queue", r.Queues[0].Length.Mean(units.Time(500*units.Microsecond), end))
+	j.Value("p99 queue", r.Queues[0].Length.Percentile(99, units.Time(500*units.Microsecond), end))
 	// a ms
-	j.Value("excursions", excursions(r.Queue, 500*units.Microsecond,
+	j.Value("excursions", excursions(r.Queues[0].Length, 500*units.Microsecond,
 		p.Until)/(p.Until-500*units.Microsecond).Seconds()/1000)
 	j.Value("dip", longestBelow(utilisation(config, there, bin/2, 500*units.Microsecond, p.Until),
 		0.9, bin/2).Seconds())
-	j.Value("token queue", r.Tokens.Mean(units.Time(500*units.Microsecond), end))
-	j.Value("dropped", float64(r.Port.Dropped))
+	j.Value("token queue", r.Queues[1].Length.Mean(units.Time(500*units.Microsecond), end))
+	j.Value("dropped", float64(r.Queues[0].Stats.Dropped))
 	width := max(bin, p.Until/400)
 	takeFlows(j, there, width, p.Until)
 	take(j, "buffer", r.Stored, width, p.Until)
-	take(j, "queue", r.Queue, width/2, p.Until)
-	take(j, "tokens", r.Tokens, width/2, p.Until)
+	take(j, "queue", r.Queues[0].Length, width/2, p.Until)
+	take(j, "tokens", r.Queues[1].Length, width/2, p.Until)
 	return nil
 }
 

@@ -2,7 +2,7 @@ package tocc
 
 import (
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // tokenSchemes are comparisons among token schemes in leaf-spine networks.

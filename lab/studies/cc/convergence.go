@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -131,17 +131,17 @@ func runConvergence(j *experiment.Job) error {
 	}
 	apart := experiment.At(j.Scale, 10*units.Millisecond, 3*units.Millisecond)
 	n := units.Duration(c.Flows)
-	flows := make([]bottleneck.Flow, c.Flows)
+	flows := make([]sim.Flow, c.Flows)
 	for i := range flows {
 		at := units.Duration(i) * apart
-		flows[i] = bottleneck.Flow{Start: at, Stop: at + n*apart, Control: spec}
+		flows[i] = sim.Flow{Start: at, Stop: at + n*apart, Control: spec}
 	}
-	config := bottleneck.Config{
+	config := sim.Bottleneck{
 		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024,
 		ECN: a.ecn, CNPs: a.cnps, Chunk: 4 * units.MiB,
 		Until: (2*n - 1) * apart, Interval: 100 * units.Microsecond,
 	}
-	r, err := bottleneck.Run(j.Context(), config, flows)
+	r, err := config.Run(j.Context(), flows)
 	if err != nil {
 		return err
 	}
@@ -149,11 +149,11 @@ func runConvergence(j *experiment.Job) error {
 	from, to := units.Time(joined+apart/2), units.Time(joined+apart)
 	j.Value("jain", r.Jain(joined+apart/2, joined+apart))
 	j.Value("utilisation",
-		r.Total().Mean(units.Time(apart/2), units.Time(config.Until))/config.Cap())
+		r.Goodput().Mean(units.Time(apart/2), units.Time(config.Until))/config.Capacity())
 	j.Value("join", joinTime(r, joined, joined+apart).Seconds())
-	j.Value("queue", r.Queue.Mean(from, to))
-	j.Value("queue p99", r.Queue.Percentile(99, from, to))
-	j.Value("swift queue", swiftQueue(c.Flows, r.BaseRTT, 1024+bottleneck.Overhead))
+	j.Value("queue", r.Queues[0].Length.Mean(from, to))
+	j.Value("queue p99", r.Queues[0].Length.Percentile(99, from, to))
+	j.Value("swift queue", swiftQueue(c.Flows, r.Traces[0].BaseRTT, 1024+sim.Overhead))
 	if c.Flows == 4 {
 		keep(j, r, 50*units.Microsecond)
 	}
@@ -161,22 +161,23 @@ func runConvergence(j *experiment.Job) error {
 }
 
 // keep takes down the goodput of each flow and the queue, as means over intervals.
-func keep(j *experiment.Job, r *bottleneck.Result, interval units.Duration) {
-	for i, f := range r.Flows {
+func keep(j *experiment.Job, r *sim.Result, interval units.Duration) {
+	for i, f := range r.Traces {
 		for k, at := range f.Goodput.Times {
 			j.Series(fmt.Sprintf("goodput %d", i)).Add(units.Duration(at).Seconds(),
 				f.Goodput.Values[k])
 		}
 	}
 	for at := units.Duration(0); at < r.End; at += interval {
-		j.Series("queue").Add(at.Seconds(), r.Queue.Mean(units.Time(at), units.Time(at+interval)))
+		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at),
+			units.Time(at+interval)))
 	}
 }
 
 // joinTime is how long after the last flow joined the shares are fair: Jain's index of the next 500
 // µs at least 0.95, of all from then to the end of the span, too. A span in which they never are
 // gives infinity.
-func joinTime(r *bottleneck.Result, joined, end units.Duration) units.Duration {
+func joinTime(r *sim.Result, joined, end units.Duration) units.Duration {
 	const over, edge = 500 * units.Microsecond, 100 * units.Microsecond
 	for at := joined; at+over <= end; at += edge {
 		if r.Jain(at, at+over) >= 0.95 && r.Jain(at, end) >= 0.95 {

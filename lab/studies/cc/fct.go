@@ -1,17 +1,17 @@
 package cclab
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -115,61 +115,45 @@ func runCompletionTimes(j *experiment.Job, sizes *workload.Sizes) error {
 	if j.Scale == experiment.Small {
 		shape.Leaves, span = 2, 3*units.Millisecond
 	}
-	var queues fabric.Queues
-	queues[0].ECN = a.ecn
-	if c.Algorithm == "bolt" {
-		queues[0].Bolt = cluster.Bolt(transport.MTU4096)
-		queues[0].Bolt.Supply = 2 * queues[0].Bolt.Frame // the authors' in a fat tree
-	}
-	net := shape.Build(fabric.Parts{
-		Config: fabric.Config{Seed: j.Seed}, Host: fabric.HostConfig{RxDelay: units.Nanosecond},
-		Switch: fabric.SwitchConfig{Queues: queues.At()},
-	})
-	cl, err := cluster.New(net, cluster.Config{
-		Seed: j.Seed, PathMTU: transport.MTU4096, Timeout: 14, Control: spec, CNPInterval: a.cnps,
-		AnswerClass: 0xe0,
-	})
-	if err != nil {
-		return err
-	}
-	traffic, err := workload.Poisson{
-		Hosts: len(net.Hosts()), Rate: rate * 4096 / (4096 + bottleneck.Overhead), Load: c.Load,
-		Sizes: sizes, Seed: j.Seed, Until: units.Time(span),
-	}.Source()
+	r, err := sim.Scenario{
+		Topology: shape,
+		Hosts: sim.Hosts{
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: transport.MTU4096,
+			Timeout: 14, Cold: true,
+		},
+		Scheme:   a.scheme(spec),
+		Workload: sim.Workload{Traffic: sim.Load(sizes, c.Load, span), Span: span},
+		Probes: sim.Probes{Progress: func(at units.Duration) {
+			j.Progress(math.Min(0.9, 0.9*float64(at)/float64(span)))
+		}},
+		Seed: j.Seed, Until: 100 * span, Step: 100 * units.Microsecond,
+	}.Run(j.Context())
 	if err != nil {
 		return err
 	}
 	for _, b := range bins {
 		j.Value(binName(b))
 	}
-	cl.Drive(traffic, func(f *cluster.Running) {
-		slowdown := float64(f.Done.Sub(f.At)) / float64(cl.Ideal(f.Flow))
-		for _, b := range bins {
-			if f.Bytes <= b {
-				j.Value(binName(b), slowdown)
-				break
-			}
+	for _, f := range r.Flows {
+		if i, _ := slices.BinarySearch(bins, f.Bytes); i < len(bins) {
+			j.Value(binName(bins[i]), f.Slowdown())
 		}
 		if f.Bytes < short {
-			j.Value("short", slowdown)
+			j.Value("short", f.Slowdown())
 		}
-	})
-	net.Every(100*units.Microsecond, func(now units.Time) bool {
-		j.Progress(math.Min(0.9, 0.9*float64(now)/float64(span)))
-		if j.Context().Err() != nil || now.Sub(0) > span && cl.Running() == 0 {
-			net.Stop()
-		}
-		return true
-	})
-	if err := net.Run(units.Time(100 * span)); err != nil && !errors.Is(err, fabric.ErrStopped) {
-		return err
 	}
-	if err := j.Context().Err(); err != nil {
-		return err
-	}
-	if len(cl.Errors) > 0 {
-		return fmt.Errorf("%d flows failed, the first: %w", len(cl.Errors), cl.Errors[0])
-	}
-	j.Value("incomplete", float64(cl.Running()))
+	j.Value("incomplete", float64(r.Unfinished))
 	return nil
+}
+
+// scheme is the algorithm with its switches, in a network of several tiers.
+func (a algorithm) scheme(spec cc.Spec) sim.Scheme {
+	var queues fabric.Queues
+	queues[0].ECN = a.ecn
+	if a.name == "bolt" {
+		queues[0].Bolt = sim.Bolt(transport.MTU4096)
+		queues[0].Bolt.Supply = 2 * queues[0].Bolt.Frame // the authors' in a fat tree
+	}
+	return sim.Scheme{Control: spec, CNPInterval: a.cnps, AnswerClass: 0xe0,
+		Switch: fabric.SwitchConfig{Queues: queues.At()}}
 }

@@ -3,10 +3,10 @@ package cclab
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -77,20 +77,20 @@ func runIncast(j *experiment.Job) error {
 		return err
 	}
 	const size = 500_000
-	flows := make([]bottleneck.Flow, c.Flows)
+	flows := make([]sim.Flow, c.Flows)
 	for i := range flows {
-		flows[i] = bottleneck.Flow{Bytes: size, Control: spec}
+		flows[i] = sim.Flow{Bytes: size, Control: spec}
 	}
-	config := bottleneck.Config{
+	config := sim.Bottleneck{
 		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: 2 * units.Microsecond, PathMTU: 1024,
 		ECN: a.ecn, CNPs: a.cnps, Until: units.Second,
 	}
-	r, err := bottleneck.Run(j.Context(), config, flows)
+	r, err := config.Run(j.Context(), flows)
 	if err != nil {
 		return err
 	}
 	incomplete := 0.0
-	for _, f := range r.Flows {
+	for _, f := range r.Traces {
 		if !f.Ended {
 			incomplete++
 			continue
@@ -98,15 +98,15 @@ func runIncast(j *experiment.Job) error {
 		j.Value("fct", f.FCT().Seconds())
 	}
 	j.Value("incomplete", incomplete)
-	ideal := r.BaseRTT.Seconds() + float64(c.Flows)*8*size/config.Cap()
+	ideal := r.Traces[0].BaseRTT.Seconds() + float64(c.Flows)*8*size/config.Capacity()
 	last := units.Duration(0)
-	for _, f := range r.Flows {
+	for _, f := range r.Traces {
 		last = max(last, f.FCT())
 	}
 	j.Value("goodput", ideal/last.Seconds())
-	j.Value("queue", r.Queue.Mean(units.Time(last/4), units.Time(last*3/4)))
-	j.Value("queue max", r.Queue.Max(0, units.Time(last)))
-	j.Value("swift queue", swiftQueue(c.Flows, r.BaseRTT, 1024+bottleneck.Overhead))
+	j.Value("queue", r.Queues[0].Length.Mean(units.Time(last/4), units.Time(last*3/4)))
+	j.Value("queue max", r.Queues[0].Length.Max(0, units.Time(last)))
+	j.Value("swift queue", swiftQueue(c.Flows, r.Traces[0].BaseRTT, 1024+sim.Overhead))
 	return nil
 }
 

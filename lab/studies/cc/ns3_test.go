@@ -12,7 +12,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -67,7 +67,7 @@ var ns3 = map[string]map[string]ns3Figures{
 // the wire as there, sized flows the same number of bytes on the wire.
 const (
 	payload = 1024 // bytes
-	packet  = payload + bottleneck.Overhead
+	packet  = payload + sim.Overhead
 	bdp     = 152225.0 / packet // packets, of the other simulator's BDP
 
 	packetThere = 1054.0 // bytes, of them 1000 of payload
@@ -96,20 +96,20 @@ func millis(ms float64) units.Duration { return units.Duration(ms * float64(unit
 
 var ns3Scenarios = []struct {
 	name  string
-	flows []bottleneck.Flow
+	flows []sim.Flow
 }{
-	{"conv2", []bottleneck.Flow{{Stop: millis(5)}, {Start: millis(1), Stop: millis(5)}}},
+	{"conv2", []sim.Flow{{Stop: millis(5)}, {Start: millis(1), Stop: millis(5)}}},
 	{"par8", sized(8, 5_000_000)},
 	{"incast32", sized(32, 500_000)},
-	{"joinleave4", []bottleneck.Flow{
+	{"joinleave4", []sim.Flow{
 		{Stop: millis(4)}, {Start: millis(1), Stop: millis(5)}, {Start: millis(2), Stop: millis(6)},
 		{Start: millis(3), Stop: millis(7)},
 	}},
 }
 
 // sized are flows that bring as many bytes over a link as those of the other simulator.
-func sized(n int, bytes float64) []bottleneck.Flow {
-	flows := make([]bottleneck.Flow, n)
+func sized(n int, bytes float64) []sim.Flow {
+	flows := make([]sim.Flow, n)
 	for i := range flows {
 		flows[i].Bytes = units.Bytes(math.Round(bytes/1000*packetThere/packet)) * payload
 	}
@@ -177,21 +177,21 @@ const draws = 3
 type ourFigures struct{ queue, fct, jain float64 } // means over draws
 
 // ns3Run answers the means over draws.
-func ns3Run(t *testing.T, spec string, scenario []bottleneck.Flow) ourFigures {
+func ns3Run(t *testing.T, spec string, scenario []sim.Flow) ourFigures {
 	control, err := cc.Parse(spec)
 	require.NoError(t, err)
 	var mean ourFigures
 	for seed := range uint64(draws) {
-		flows := append([]bottleneck.Flow(nil), scenario...)
+		flows := append([]sim.Flow(nil), scenario...)
 		for i := range flows {
 			flows[i].Control = control
 		}
-		r, err := bottleneck.Run(t.Context(), bottleneck.Config{
+		r, err := sim.Bottleneck{
 			Seed: seed, Jitter: 5 * units.Microsecond, PathMTU: payload, Rate: 100 * units.Gbps,
 			Delay: 3 * units.Microsecond, Until: 20 * units.Millisecond, Chunk: 16 * units.MiB,
 			ECN: fabric.ECN{Kmin: 400 * units.KiB, Kmax: 1600 * units.KiB, Pmax: 0.2,
 				AtDequeue: true},
-		}, flows)
+		}.Run(t.Context(), flows)
 		require.NoError(t, err)
 		f := figuresOf(t, r)
 		mean.queue += f.queue / draws
@@ -201,10 +201,10 @@ func ns3Run(t *testing.T, spec string, scenario []bottleneck.Flow) ourFigures {
 	return mean
 }
 
-func figuresOf(t *testing.T, r *bottleneck.Result) (f ourFigures) {
-	first, last := r.Flows[0].Start, units.Duration(0) // the window of the queue
-	joined, left := units.Duration(0), units.Forever   // the common interval
-	for _, flow := range r.Flows {
+func figuresOf(t *testing.T, r *sim.Result) (f ourFigures) {
+	first, last := r.Traces[0].Start, units.Duration(0) // the window of the queue
+	joined, left := units.Duration(0), units.Forever    // the common interval
+	for _, flow := range r.Traces {
 		require.True(t, flow.Ended || flow.Stop > 0, "a flow did not end")
 		end := flow.Finish
 		if flow.Stop > 0 {
@@ -212,9 +212,9 @@ func figuresOf(t *testing.T, r *bottleneck.Result) (f ourFigures) {
 		}
 		first, last = min(first, flow.Start), max(last, end)
 		joined, left = max(joined, flow.Start), min(left, end)
-		f.fct += flow.FCT().Microseconds() / float64(len(r.Flows))
+		f.fct += flow.FCT().Microseconds() / float64(len(r.Traces))
 	}
-	f.queue = r.Queue.Mean(units.Time(first), units.Time(last))
+	f.queue = r.Queues[0].Length.Mean(units.Time(first), units.Time(last))
 	f.jain = r.Jain(joined, left)
 	return f
 }
@@ -231,7 +231,7 @@ func TestWhereNS3IsWrong(t *testing.T) {
 				0.01*bdp, bdp), 30,
 			fabric.ECN{Kmin: 100 * units.KiB, Kmax: 400 * units.KiB, Pmax: 0.2, AtDequeue: true})
 		alpha, cuts := 0.0, 0.0
-		for _, f := range r.Flows {
+		for _, f := range r.Traces {
 			for i, at := range f.Window.Times {
 				if i == 0 || at < units.Time(25*units.Millisecond) {
 					continue
@@ -244,7 +244,7 @@ func TestWhereNS3IsWrong(t *testing.T) {
 		}
 		require.NotZero(t, cuts)
 		alpha /= cuts
-		marked := float64(r.Port.Marked) / float64(r.Port.Frames)
+		marked := float64(r.Queues[0].Stats.Marked) / float64(r.Queues[0].Stats.Frames)
 		t.Logf("alpha of %.0f cuts after 25 ms: %.4f; marked: %.4f", cuts, alpha, marked)
 		assert.InEpsilon(t, marked, alpha, 0.5)
 	})
@@ -255,20 +255,20 @@ func TestWhereNS3IsWrong(t *testing.T) {
 			"timely:t_low=24us,t_high=30us,alpha=0.875,beta=0.8,delta=0.005line,min_rate=0.01line",
 			5,
 			fabric.ECN{Kmin: 400 * units.KiB, Kmax: 1600 * units.KiB, Pmax: 0.2, AtDequeue: true})
-		util := r.Total().Mean(0, units.Time(millis(5))) / (100e9 * payload / packet)
+		util := r.Goodput().Mean(0, units.Time(millis(5))) / (100e9 * payload / packet)
 		t.Logf("%.3f of the link, ns-3 0.348 to 0.369", util)
 		assert.Greater(t, util, 0.6)
 	})
 }
 
 // wrongThere is conv2 without an end for so many milliseconds.
-func wrongThere(t *testing.T, spec string, ms float64, ecn fabric.ECN) *bottleneck.Result {
+func wrongThere(t *testing.T, spec string, ms float64, ecn fabric.ECN) *sim.Result {
 	control, err := cc.Parse(spec)
 	require.NoError(t, err)
-	r, err := bottleneck.Run(t.Context(), bottleneck.Config{
+	r, err := sim.Bottleneck{
 		Seed: 1, PathMTU: payload, Rate: 100 * units.Gbps, Delay: 3 * units.Microsecond,
 		Until: millis(ms), Chunk: 16 * units.MiB, ECN: ecn,
-	}, []bottleneck.Flow{{Control: control}, {Start: millis(1), Control: control}})
+	}.Run(t.Context(), []sim.Flow{{Control: control}, {Start: millis(1), Control: control}})
 	require.NoError(t, err)
 	return r
 }

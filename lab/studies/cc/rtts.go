@@ -3,10 +3,10 @@ package cclab
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -67,22 +67,22 @@ func runRTTs(j *experiment.Job) error {
 		return err
 	}
 	until := experiment.At(j.Scale, 100*units.Millisecond, 20*units.Millisecond)
-	flows := make([]bottleneck.Flow, len(far))
+	flows := make([]sim.Flow, len(far))
 	for i := range flows {
 		flows[i].Control = spec
 	}
-	r, err := bottleneck.Run(j.Context(), bottleneck.Config{
+	r, err := sim.Bottleneck{
 		Seed: j.Seed, Jitter: jitter, Rate: rate, Delay: units.Microsecond,
 		DelayOf: func(i int) units.Duration {
 			return far[i]
 		}, PathMTU: 1024, ECN: a.ecn, CNPs: a.cnps,
 		Chunk: 4 * units.MiB, Until: until, Interval: 100 * units.Microsecond,
-	}, flows)
+	}.Run(j.Context(), flows)
 	if err != nil {
 		return err
 	}
 	sum, least := 0.0, 0.0
-	for i, f := range r.Flows {
+	for i, f := range r.Traces {
 		g := f.Goodput.Mean(units.Time(until/2), units.Time(until))
 		j.Value(fmt.Sprintf("goodput %d", i), g)
 		if sum += g; i == 0 || g < least {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 )
 
 // ecmp: flows spread over equal paths as chance has it, and both directions take the same one.

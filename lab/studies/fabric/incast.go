@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -98,20 +98,21 @@ func runIncast(j *experiment.Job) error {
 	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: sw}, c.Senders+1,
 		link)
 	// 524 µs
-	config := cluster.Config{Seed: j.Seed, PathMTU: transport.MTU4096, Chunk: megabyte,
-		Selective: c.Selective, Timeout: 7}
+	config := sim.Scenario{Topology: sim.On(net), Seed: j.Seed,
+		Hosts:  sim.Hosts{PathMTU: transport.MTU4096, Chunk: megabyte, Timeout: 7},
+		Scheme: sim.Scheme{Selective: c.Selective}}
 	if c.Lossless {
-		config.Timeout = 10 // 4.2 ms: longer than a full buffer takes
+		config.Hosts.Timeout = 10 // 4.2 ms: longer than a full buffer takes
 	}
 	if err := net.Build(); err != nil {
 		return err
 	}
 	if c.Selective { // IRN sections 3.1, 3.2, and 4.1 for the timeouts
 		rtt := net.BaseRTT(0, c.Senders, 4096+58, 62)
-		config.Recovery = cluster.Recovery{RTOLow: 100 * units.Microsecond,
+		config.Scheme.Recovery = sim.Recovery{RTOLow: 100 * units.Microsecond,
 			RTOHigh: 320 * units.Microsecond, MaxInFlight: link.Rate.Bytes(rtt)}
 	}
-	cl, err := cluster.New(net, config)
+	cl, err := sim.New(config)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func runIncast(j *experiment.Job) error {
 		return err
 	}
 	var last units.Time
-	cl.Drive(traffic, func(f *cluster.Running) {
+	cl.Drive(traffic, func(f *sim.Transfer) {
 		last = f.Done
 		j.Value("fct", f.Done.Sub(start).Seconds())
 	})

@@ -1,16 +1,14 @@
 package fabriclab
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -41,20 +39,20 @@ func runLeafSpine(j *experiment.Job) error {
 	var qs fabric.Queues
 	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB,
 		Headroom: 64 * units.KiB}
-	net := shape.Build(fabric.Parts{Config: fabric.Config{Seed: j.Seed},
-		Switch: fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}})
 	const bdp = 65_800
-	cl, err := cluster.New(net, cluster.Config{Seed: j.Seed, PathMTU: transport.MTU4096,
-		Timeout:   14,
-		Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: bdp} }})
-	if err != nil {
-		return err
-	}
-	hosts := len(net.Hosts())
-	traffic, err := workload.Poisson{
-		Hosts: hosts, Rate: shape.Host.Rate * 4096 / (4096 + 58 + outside), Load: 0.6,
-		Sizes: workload.WebSearch, Seed: j.Seed, Until: units.Time(span),
-	}.Source()
+	r, err := sim.Scenario{
+		Topology: shape,
+		Hosts:    sim.Hosts{PathMTU: transport.MTU4096, Timeout: 14, Cold: true},
+		Scheme: sim.Scheme{
+			Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: bdp} },
+			Switch:    fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()},
+		},
+		Workload: sim.Workload{Traffic: sim.Load(workload.WebSearch, 0.6, span), Span: span},
+		Probes: sim.Probes{Progress: func(at units.Duration) {
+			j.Progress(0.9 * float64(at) / float64(span))
+		}},
+		Seed: j.Seed, Until: 100 * span, Step: 100 * units.Microsecond,
+	}.Run(j.Context())
 	if err != nil {
 		return err
 	}
@@ -65,32 +63,15 @@ func runLeafSpine(j *experiment.Job) error {
 	for _, c := range classes {
 		j.Value(c.name + " slowdown")
 	}
-	cl.Drive(traffic, func(f *cluster.Running) {
-		ideal := cl.Ideal(f.Flow)
+	for _, f := range r.Flows {
 		for _, c := range classes {
 			if f.Bytes < c.below {
-				j.Value(c.name+" slowdown", float64(f.Done.Sub(f.At))/float64(ideal))
+				j.Value(c.name+" slowdown", f.Slowdown())
 				break
 			}
 		}
-	})
-	net.Every(100*units.Microsecond, func(now units.Time) bool {
-		j.Progress(0.9 * float64(now) / float64(span))
-		if j.Context().Err() != nil || now.Sub(0) > span && cl.Running() == 0 {
-			net.Stop()
-		}
-		return true
-	})
-	if err := net.Run(units.Time(100 * span)); err != nil && !errors.Is(err, fabric.ErrStopped) {
-		return err
 	}
-	if err := j.Context().Err(); err != nil {
-		return err
-	}
-	if len(cl.Errors) > 0 {
-		return fmt.Errorf("%d flows failed, the first: %w", len(cl.Errors), cl.Errors[0])
-	}
-	j.Value("incomplete", float64(cl.Running()))
-	j.Value("missing", math.Abs(float64(net.Ledger().Missing())))
+	j.Value("incomplete", float64(r.Unfinished))
+	j.Value("missing", math.Abs(float64(r.Simulation.Net.Ledger().Missing())))
 	return nil
 }

@@ -5,10 +5,10 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/prioplus"
+	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -88,18 +88,18 @@ func tokens() (tocc.Spec, *fabric.SwitchConfig, error) {
 	if err != nil {
 		return spec, nil, err
 	}
-	of := fabric.ToCCSwitch(bottleneck.Token, units.Bytes(bottleneck.Token*(1-share)/share+0.5))
+	of := fabric.ToCCSwitch(sim.TokenFrame, units.Bytes(sim.TokenFrame*(1-share)/share+0.5))
 	s := of.Config()
 	return spec, &s, nil
 }
 
 // flow makes the flows of an algorithm, and what they need of the network.
-func (a algorithm) flow(config *bottleneck.Config) (bottleneck.Flow, error) {
+func (a algorithm) flow(config *sim.Bottleneck) (sim.Flow, error) {
 	control, err := a.control("8")
 	if err != nil {
-		return bottleneck.Flow{}, err
+		return sim.Flow{}, err
 	}
-	f := bottleneck.Flow{Control: control}
+	f := sim.Flow{Control: control}
 	config.ECN = a.ECN
 	if a.Tokens {
 		spec, s, err := tokens()
@@ -112,8 +112,8 @@ func (a algorithm) flow(config *bottleneck.Config) (bottleneck.Flow, error) {
 }
 
 // network is that of the experiments, with hosts as they are in a world.
-func network(seed uint64, w world, senders int, until units.Duration) bottleneck.Config {
-	return bottleneck.Config{
+func network(seed uint64, w world, senders int, until units.Duration) sim.Bottleneck {
+	return sim.Bottleneck{
 		Seed: seed, Jitter: 50 * units.Microsecond, Rate: rate, Delay: delay, PathMTU: payload,
 		Timeout: timeout,
 		Until:   until, Interval: units.Millisecond, HostOf: w.configure(senders),

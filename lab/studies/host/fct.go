@@ -1,32 +1,14 @@
 package hostlab
 
 import (
-	"errors"
 	"fmt"
 
-	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
-	"github.com/goroce/goroce/tocc"
-	"github.com/goroce/goroce/units"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 )
-
-// admit makes the two halves of ToCC for each connection; those that end at one host share what
-// receivers share.
-func admit(spec tocc.Spec) func(from, to, n int, path cc.Path) (cc.Gate, cc.Granter, error) {
-	ends := map[int]*tocc.Endpoint{}
-	return func(_, to, _ int, path cc.Path) (cc.Gate, cc.Granter, error) {
-		if ends[to] == nil {
-			ends[to] = spec.Endpoint()
-		}
-		return ends[to].New(path)
-	}
-}
 
 // fctWorlds are those between whose hosts flows come and go.
 func fctWorlds(s experiment.Scale) []world {
@@ -97,34 +79,25 @@ func drawFCT(r *experiment.Results) (figures []figure.Figure) {
 func runFCT(j *experiment.Job) error {
 	c := j.Params.(longCell)
 	span := experiment.At(j.Scale, 120*ms, 60*ms)
-	cl, err := between(j.Seed, c.Algorithm, c.World, fctHosts-1)
+	s, err := between(j.Seed, c.Algorithm, c.World, fctHosts-1)
 	if err != nil {
 		return err
 	}
-	traffic, err := workload.Poisson{
-		Hosts: fctHosts, Rate: rate * payload / (payload + bottleneck.Overhead), Load: 0.3,
-		Sizes: workload.WebSearch, Seed: j.Seed, Until: units.Time(span),
-	}.Source()
+	s.Workload = sim.Workload{Traffic: sim.Load(workload.WebSearch, 0.3, span), Span: span,
+		MayFail: true}
+	s.Step, s.Until = ms, 10*span
+	r, err := s.Run(j.Context())
 	if err != nil {
 		return err
 	}
 	j.Value("short")
-	cl.Drive(traffic, func(f *cluster.Running) {
+	for _, f := range r.Flows {
 		if f.Bytes < short {
-			j.Value("short", f.Done.Sub(f.At).Seconds())
+			j.Value("short", f.FCT().Seconds())
 		}
-	})
-	cl.Net.Every(ms, func(now units.Time) bool {
-		if cl.Running() == 0 && now.After(units.Time(span)) || j.Context().Err() != nil {
-			cl.Net.Stop()
-		}
-		return true
-	})
-	if err := cl.Net.Run(units.Time(10 * span)); err != nil && !errors.Is(err, fabric.ErrStopped) {
-		return err
 	}
-	j.Value("incomplete", float64(cl.Running()+len(cl.Errors)))
-	return j.Context().Err()
+	j.Value("incomplete", float64(r.Unfinished+r.Failed))
+	return nil
 }
 
 // noteFCT says why claims fail. Numbers are those of full scale.

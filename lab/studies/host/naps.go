@@ -5,11 +5,10 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
-	"github.com/goroce/goroce/sim/cluster"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -205,57 +204,54 @@ const message = 64 * units.KiB
 // runLatency takes down how long WRITEs take that come one at a time, each a while after the one
 // before.
 func runLatency(j *experiment.Job, c napCell, until units.Duration) error {
-	cl, err := between(j.Seed, c.Algorithm, c.World, c.Senders)
+	s, err := between(j.Seed, c.Algorithm, c.World, c.Senders)
 	if err != nil {
 		return err
 	}
-	conn, err := cl.Connect(0, c.Senders)
+	s.Until = until
+	s.Workload.Requests = []sim.Requests{{To: c.Senders, Bytes: message, Think: 200 * us,
+		Start: ms}}
+	r, err := s.Run(j.Context())
 	if err != nil {
 		return err
 	}
 	j.Value("latency")
-	ended := func(posted, ended units.Time) {
-		if posted.After(units.Time(2 * ms)) {
-			j.Value("latency", ended.Sub(posted).Seconds())
+	for _, w := range r.Requests[0].Done {
+		if w.Posted > 2*ms {
+			j.Value("latency", w.Took().Seconds())
 		}
-	}
-	w := &cluster.Writer{Conn: conn, Bytes: message, Depth: 1, Think: 200 * us, Ended: ended}
-	w.Begin(units.Time(ms))
-	if err := cl.Net.Run(units.Time(until)); err != nil {
-		return err
-	}
-	if len(cl.Errors) > 0 {
-		return cl.Errors[0]
 	}
 	return nil
 }
 
-// between makes a cluster of senders and a receiver, or of hosts that are both, with the control of
+// between is a scenario of senders and a receiver, or of hosts that are both, with the control of
 // an algorithm on all connections.
-func between(seed uint64, a algorithm, w world, senders int) (*cluster.Cluster, error) {
+func between(seed uint64, a algorithm, w world, senders int) (sim.Scenario, error) {
 	control, err := a.control("8")
 	if err != nil {
-		return nil, err
+		return sim.Scenario{}, err
 	}
 	var queues fabric.Queues
 	queues[0].ECN = a.ECN
-	parts := fabric.Parts{
-		Config: fabric.Config{Seed: seed, MTU: bottleneck.MTU},
-		Host:   fabric.HostConfig{RxDelay: units.Nanosecond}, HostOf: w.configure(senders),
-		Switch: fabric.SwitchConfig{Queues: queues.At()},
-	}
-	config := cluster.Config{
-		Seed: seed, PathMTU: payload, Timeout: timeout, Control: control, AnswerClass: 0xe0,
+	s := sim.Scenario{
+		Topology: sim.Star(senders+1, fabric.Link{Rate: rate, Delay: delay}),
+		Hosts: sim.Hosts{
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, MachineOf: w.configure(senders),
+			PathMTU: payload, Timeout: timeout, Cold: true,
+		},
+		Scheme: sim.Scheme{
+			Control: control, AnswerClass: 0xe0, Switch: fabric.SwitchConfig{Queues: queues.At()},
+		},
+		Seed: seed,
 	}
 	if a.Tokens {
-		spec, s, err := tokens()
+		spec, switches, err := tokens()
 		if err != nil {
-			return nil, err
+			return s, err
 		}
-		parts.Switch, config.Admit, config.Selective = *s, admit(spec), true
+		s.Scheme.Tokens, s.Scheme.Switch, s.Scheme.Selective = &spec, *switches, true
 	}
-	link := fabric.Link{Rate: rate, Delay: delay}
-	return cluster.New(fabric.Star(parts, senders+1, link), config)
+	return s, nil
 }
 
 // noteNaps says why claims fail. Numbers are those of full scale.

@@ -1,10 +1,10 @@
 package hostlab
 
 import (
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -126,7 +126,7 @@ func runLong(j *experiment.Job, c longCell, senders int, until units.Duration) e
 	if err != nil {
 		return err
 	}
-	r, err := bottleneck.Run(j.Context(), config, bottleneck.Many(senders, flow))
+	r, err := config.Run(j.Context(), sim.Many(senders, flow))
 	if r == nil {
 		return err
 	}
@@ -138,13 +138,13 @@ func runLong(j *experiment.Job, c longCell, senders int, until units.Duration) e
 		failed = 1
 	}
 	from := min(20*ms, until/4)
-	j.Value("goodput", r.Total().Mean(units.Time(from), units.Time(until)))
+	j.Value("goodput", r.Goodput().Mean(units.Time(from), units.Time(until)))
 	j.Value("jain", r.Jain(from, until))
-	j.Value("queue", r.Queue.Mean(units.Time(from), units.Time(until)))
-	j.Value("queue p99", r.Queue.Percentile(99, units.Time(from), units.Time(until)))
+	j.Value("queue", r.Queues[0].Length.Mean(units.Time(from), units.Time(until)))
+	j.Value("queue p99", r.Queues[0].Length.Percentile(99, units.Time(from), units.Time(until)))
 	j.Value("failed", failed)
 	if j.Seed == 1 {
-		total := r.Total()
+		total := r.Goodput()
 		for k, at := range total.Times {
 			j.Series("goodput").Add(units.Duration(at).Seconds(), total.Values[k])
 		}

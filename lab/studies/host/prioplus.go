@@ -7,10 +7,10 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/bottleneck"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
@@ -163,27 +163,27 @@ func runPriorities(j *experiment.Job) error {
 	if c.Host.Noisy {
 		config.HostOf = noisy(j.Seed, w, 2*flowsOfEach)
 	}
-	var flows []bottleneck.Flow
+	var flows []sim.Flow
 	for _, p := range []int{lower, higher} {
 		control, err := (algorithm{Name: "swift", Priority: p}).control(channelsOf(c.Width))
 		if err != nil {
 			return err
 		}
-		f := bottleneck.Flow{Control: control}
+		f := sim.Flow{Control: control}
 		if p == higher {
 			f.Start = settle
 		}
-		flows = append(flows, bottleneck.Many(flowsOfEach, f)...)
+		flows = append(flows, sim.Many(flowsOfEach, f)...)
 	}
-	r, err := bottleneck.Run(j.Context(), config, flows)
+	r, err := config.Run(j.Context(), flows)
 	if err != nil {
 		return err
 	}
-	total := r.Total()
+	total := r.Goodput()
 	high := &fabric.Series{}
 	for i, at := range total.Times {
 		sum := 0.0
-		for _, f := range r.Flows[flowsOfEach:] {
+		for _, f := range r.Traces[flowsOfEach:] {
 			sum += f.Goodput.Values[i]
 		}
 		high.Add(at, sum)
@@ -192,7 +192,7 @@ func runPriorities(j *experiment.Job) error {
 	j.Value("share", high.Mean(from, end)/total.Mean(from, end))
 	j.Value("goodput", total.Mean(units.Time(settle/3), end))
 	j.Value("takeover", takeoverTime(high, total, from, end).Seconds())
-	j.Value("queue", r.Queue.Mean(from, end))
+	j.Value("queue", r.Queues[0].Length.Mean(from, end))
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goroce/goroce/lab/figure"
+	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 

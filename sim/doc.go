@@ -1,0 +1,28 @@
+// Package sim runs scenarios: hosts with transport's endpoints in a simulated fabric, what they
+// send, how congestion is controlled, what goes wrong, and what is recorded. The same seed gives
+// the same result.
+//
+//	scenario := sim.Scenario{
+//		Topology: fabric.LeafSpine{Leaves: 4, Spines: 4, HostsPerLeaf: 8, Host: link, Up: link},
+//		Workload: sim.Workload{Traffic: sim.Load(workload.WebSearch, 0.5, 10*units.Millisecond)},
+//		Seed:     1,
+//	}
+//	swift, err := sim.ParseScheme("swift")
+//	results, err := sim.Compare(ctx, scenario, swift, mine)
+//	err = sim.WriteTable(os.Stdout, results...)
+//
+// A [Scenario] is a value: run it again with another [Scheme] and everything else stays the same.
+// A [Bottleneck] is the scenario of flows that share one link. Algorithms of other modules take
+// part once they are registered ([github.com/goroce/goroce/cc.Register]): docs/tutorial-cc.md.
+//
+// [New] stops before time begins. The [Simulation] that it returns connects queue pairs, drives
+// flows and messages, and gives access to every switch, host and endpoint, for experiments that a
+// Scenario does not express.
+//
+// A flow is posted as RDMA WRITEs on a reliable connection between its two hosts that no other
+// flow uses at the time; it is over when the last of them completes. All hosts read from one
+// buffer and write into another, so that a simulation of hundreds of hosts fits a cache; test/soak
+// checks payloads.
+//
+// The package imports fabric and transport, which do not import each other.
+package sim

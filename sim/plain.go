@@ -1,0 +1,37 @@
+package sim
+
+import (
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// foreignCounter counts frames that are not plain RoCEv2: those that have an opcode of
+// manufacturers, or set reserved bits.
+type foreignCounter struct {
+	packet.Port
+	count *int
+}
+
+// Send implements packet.Port.
+func (f *foreignCounter) Send(class packet.Class, bufs []packet.Buf) int {
+	var foreign [packet.Burst]bool
+	for i := range bufs {
+		foreign[i] = isForeign(bufs[i].Data())
+	}
+	n := f.Port.Send(class, bufs)
+	for _, is := range foreign[:n] {
+		if is {
+			*f.count++
+		}
+	}
+	return n
+}
+
+// isForeign reports whether a frame is RoCEv2 and not plain.
+func isForeign(frame []byte) bool {
+	var p wire.Packet
+	if p.Parse(frame) != nil {
+		return false // ARP
+	}
+	return p.Op >= 0xC0 || p.BTH().Reserved7() != 0 || p.BTH().Reserved6() != 0
+}

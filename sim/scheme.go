@@ -1,0 +1,251 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goroce/goroce/carc"
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/units"
+)
+
+// Scheme is everything that a comparison of schemes varies: congestion control, admission, where
+// it runs, the traffic classes, and what the switches do for it. [ParseScheme] returns those of
+// package cc with the switches that their authors have.
+type Scheme struct {
+	Name string // in tables and figures; "" is the name of Control
+	// Control is the congestion control of senders, with or without a virtual priority around it
+	// (prioplus.Spec). Connections agree to all extensions then, but to selective repeat only with
+	// Selective. nil is Algorithm.
+	Control cc.Control
+	// Algorithm makes the congestion control of one endpoint's connections where Control is nil;
+	// nil is the transport's default, a window of a MiB.
+	Algorithm func() cc.Algorithm
+	// Tokens, unless nil, is receiver-driven control; granters of one receiver know of each other.
+	// Admit, unless nil, makes gates and granters in its place.
+	Tokens *tocc.Spec
+	Admit  Admission
+	// Cache, unless nil, is credits for the receiver's cache, in addition. Credits, unless nil,
+	// makes them in its place.
+	Cache   *carc.Spec
+	Credits Crediting
+	// Controller, unless nil, makes what runs congestion control on a host, such as nicoffload's;
+	// nil is in line.
+	Controller func(host int, now units.Time) (cc.Controller, error)
+
+	// TrafficClass of data, DSCP and ECN, and AnswerClass of ACKs and CNPs, where 0 means
+	// TrafficClass.
+	TrafficClass, AnswerClass uint8
+	// Of, unless nil, changes the service of one connection.
+	Of func(Pair, *Service)
+	// PerFlow, unless nil, gives every flow of the Traffic a connection of its own, with a service.
+	PerFlow func(s *Simulation, f workload.Flow) (Service, error)
+
+	// Switch is what every switch is like: its queues, marking, PFC, telemetry. Classify chooses
+	// queues by DSCP, see fabric.Config.
+	Switch   fabric.SwitchConfig
+	Classify [64]uint8
+	// TrimmedDSCP is that of packets that switches trimmed; 0: none does.
+	TrimmedDSCP uint8
+	// CNPInterval is the least time between CNPs of a connection; 0 is transport's default.
+	CNPInterval units.Duration
+	// Selective is selective repeat, with the timeouts and bounds of Recovery; without it lost
+	// packets are repeated by go-back-N.
+	Selective bool
+	Recovery  Recovery
+
+	bolt bool // switches report to Bolt's senders
+}
+
+// Pair names a connection: the N-th, from 0, between two hosts.
+type Pair struct{ From, To, N int }
+
+// Admission makes the gate of the sender and the granter of the receiver of a connection, or
+// neither.
+type Admission func(Pair, cc.Path) (cc.Gate, cc.Granter, error)
+
+// Crediting makes those of credits for the receiver's cache, or neither.
+type Crediting func(Pair, cc.Path) (cc.CreditGate, cc.CreditGranter, error)
+
+// PortWrapper returns what replaces the port of a host.
+type PortWrapper func(host int, p packet.Port) packet.Port
+
+// Service is how one connection, or one flow, is served.
+type Service struct {
+	Control                   cc.Control
+	Admit                     Admission
+	Credits                   Crediting
+	TrafficClass, AnswerClass uint8
+	Class                     packet.Class // transmit queue of data, see transport.RTSAttr
+}
+
+// Recovery is how selective repeat finds losses, see transport.RTSAttr and transport.Config.
+type Recovery struct {
+	Reordering      units.Duration
+	MaxHeld         int // buffers of an endpoint that wait for packets before theirs
+	RTOLow, RTOHigh units.Duration
+	MaxInFlight     units.Bytes
+}
+
+// title names the scheme for people.
+func (s *Scheme) title() string {
+	switch {
+	case s.Name != "":
+		return s.Name
+	case s.Tokens != nil:
+		return s.Tokens.String()
+	case s.Control != nil:
+		return s.Control.String()
+	}
+	return "no control"
+}
+
+// service returns how a connection is served.
+func (s *Scheme) service(p Pair) Service {
+	service := Service{
+		Control: s.Control, Admit: s.Admit, Credits: s.Credits,
+		TrafficClass: s.TrafficClass, AnswerClass: s.AnswerClass,
+	}
+	if s.Of != nil {
+		s.Of(p, &service)
+	}
+	return service
+}
+
+// instantiate gives the scheme the state that one simulation has of Tokens and Cache.
+func (s *Scheme) instantiate() {
+	if s.Tokens != nil && s.Admit == nil {
+		s.Admit = grantingBy(*s.Tokens)
+	}
+	if s.Cache != nil && s.Credits == nil {
+		spec, receivers := *s.Cache, map[int]*carc.Endpoint{}
+		s.Credits = func(p Pair, path cc.Path) (cc.CreditGate, cc.CreditGranter, error) {
+			if receivers[p.To] == nil {
+				receivers[p.To] = spec.Endpoint()
+			}
+			return receivers[p.To].New(path)
+		}
+	}
+}
+
+// grantingBy is an Admission whose granters of one receiver know of each other. It belongs to one
+// simulation; a Scheme's Tokens make one for each.
+func grantingBy(spec tocc.Spec) Admission {
+	receivers := map[int]*tocc.Endpoint{}
+	return func(p Pair, path cc.Path) (cc.Gate, cc.Granter, error) {
+		if receivers[p.To] == nil {
+			receivers[p.To] = spec.Endpoint()
+		}
+		return receivers[p.To].New(path)
+	}
+}
+
+// Watched is a control with something around each of its algorithms, such as a recorder.
+func Watched(c cc.Control, around func(cc.Algorithm) cc.Algorithm) cc.Control {
+	return watched{c, around}
+}
+
+type watched struct {
+	cc.Control
+	around func(cc.Algorithm) cc.Algorithm
+}
+
+// New implements cc.Control.
+func (w watched) New(path cc.Path) (cc.Algorithm, error) {
+	a, err := w.Control.New(path)
+	if err != nil {
+		return nil, err
+	}
+	return w.around(a), nil
+}
+
+// AnswerDSCP is the class of ACKs, CNPs and other answers in the schemes of [ParseScheme] and in a
+// [Bottleneck]: class selector 7, which has a queue of its own above all others.
+const AnswerDSCP = 56
+
+// Marking thresholds at 100 Gb/s. Those of other rates are in proportion.
+var (
+	stepMarks = fabric.ECN{Kmin: 100_000, Kmax: 100_000, Pmax: 1}                   // DCTCP's K
+	rampMarks = fabric.ECN{Kmin: 100 * units.KiB, Kmax: 400 * units.KiB, Pmax: 0.2} // DCQCN's
+)
+
+// ParseScheme returns the congestion control that cc.Parse reads, with the switches that it needs:
+// a step of ECN for DCTCP and its kin, a ramp for DCQCN, telemetry for HPCC, reports for Bolt.
+// Switches for other algorithms do not mark; change Switch where they should.
+func ParseScheme(text string) (Scheme, error) {
+	spec, err := cc.Parse(text)
+	if err != nil {
+		return Scheme{}, err
+	}
+	s := Scheme{Control: spec, AnswerClass: AnswerDSCP << 2}
+	switch spec.Name() {
+	case "dctcp", "d2tcp", "idctcp":
+		s.Switch.Queues = Marking(stepMarks)
+	case "dcqcn":
+		s.Switch.Queues = Marking(rampMarks)
+	case "dcqcn-nic":
+		s.Switch.Queues, s.CNPInterval = Marking(rampMarks), 4*units.Microsecond
+	case "hpcc":
+		s.Switch.INT = true
+	case "bolt":
+		s.bolt = true
+	}
+	return s, nil
+}
+
+// ParseSchemes is ParseScheme for several.
+func ParseSchemes(texts ...string) ([]Scheme, error) {
+	schemes := make([]Scheme, len(texts))
+	for i, text := range texts {
+		var err error
+		if schemes[i], err = ParseScheme(text); err != nil {
+			return nil, err
+		}
+	}
+	return schemes, nil
+}
+
+// Marking is queues whose first marks by RED, with thresholds for links of 100 Gb/s that those of
+// other rates have in proportion.
+func Marking(at100 fabric.ECN) func(units.BitRate) fabric.Queues {
+	return func(r units.BitRate) fabric.Queues {
+		return fabric.Queues{{ECN: at100.Scale(float64(r) / float64(100*units.Gbps))}}
+	}
+}
+
+// admit gives the sender its gates and the receiver its granters.
+func (s *Service) admit(p Pair, path cc.Path, sender, receiver gated) error {
+	var gates []cc.Gate
+	var granters []cc.Granter
+	take := func(gate cc.Gate, granter cc.Granter, err error) error {
+		if gate != nil {
+			gates, granters = append(gates, gate), append(granters, granter)
+		}
+		return err
+	}
+	if s.Admit != nil {
+		if err := take(s.Admit(p, path)); err != nil {
+			return err
+		}
+	}
+	if s.Credits != nil {
+		if err := take(s.Credits(p, path)); err != nil {
+			return err
+		}
+	}
+	if len(gates) == 0 {
+		return nil
+	}
+	return errors.Join(sender.Admit(cc.AllOf(gates...)), receiver.Admit(nil, granters...))
+}
+
+// gated is a queue pair that takes gates and granters.
+type gated interface {
+	Admit(gate cc.Gate, granters ...cc.Granter) error
+}
+
+func (p Pair) String() string { return fmt.Sprintf("%d to %d", p.From, p.To) }

@@ -1,0 +1,130 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+// Simulation is a scenario that was built: a network with an endpoint on every host.
+type Simulation struct {
+	Scenario
+	Net    *fabric.Network
+	Nodes  []*Node
+	Errors []error // of flows and messages that failed
+
+	source, sink []byte
+	done         func(*Transfer)
+	running      int // flows
+	ofTraffic    int // those of them that Drive began
+	exhausted    bool
+	foreign      int // frames of plain hosts that are not plain
+	zero         units.Time
+	result       *Result
+}
+
+// Node is one host's endpoint.
+type Node struct {
+	Host     *fabric.Host
+	Endpoint *transport.Endpoint
+	PD       *transport.ProtectionDomain
+	CQ       *transport.CompletionQueue
+
+	sim     *Simulation
+	source  *transport.MemoryRegion
+	sink    *transport.MemoryRegion
+	conns   []*Conn         // by the ID of their work requests
+	counts  map[int]int     // connections to the other host
+	idle    map[int][]*Conn // by the other host; looked up only, never walked
+	inboxes []inbox         // by the ID of their receives
+	todo    []func(units.Time)
+	wcs     [16]transport.WorkCompletion
+}
+
+// New builds the network of a scenario and the endpoints of all its hosts.
+func New(scenario Scenario) (*Simulation, error) {
+	s := &Simulation{Scenario: scenario}
+	if s.Topology == nil {
+		return nil, errors.New("sim: the scenario has no topology")
+	}
+	s.fill()
+	s.Scheme.instantiate()
+	s.Net = s.Topology.Build(s.parts())
+	if err := s.Net.Build(); err != nil {
+		return nil, err
+	}
+	s.source, s.sink = make([]byte, s.Hosts.Chunk), make([]byte, s.Hosts.Chunk)
+	for _, h := range s.Net.Hosts() {
+		n := &Node{Host: h, sim: s, idle: map[int][]*Conn{}, counts: map[int]int{}}
+		if err := n.start(); err != nil {
+			return nil, fmt.Errorf("sim: %v: %w", h, err)
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	return s, nil
+}
+
+// fill replaces zeros by the defaults they stand for.
+func (s *Simulation) fill() {
+	h := &s.Hosts
+	if h.PathMTU == 0 {
+		h.PathMTU = transport.MTU1024
+	}
+	if h.LinkMTU == 0 {
+		h.LinkMTU = LinkMTU
+	}
+	if h.Chunk == 0 {
+		h.Chunk = units.MiB
+	}
+	if h.Timeout == 0 {
+		h.Timeout = 8
+	}
+	if s.Scheme.bolt && s.Scheme.Switch.Queues == nil {
+		s.Scheme.Switch.Queues = fabric.Queues{{Bolt: Bolt(h.PathMTU)}}.At()
+	}
+}
+
+// start makes the endpoint and gives it to the host.
+func (n *Node) start() (err error) {
+	s, index := n.sim, n.Host.Index()
+	var port packet.Port = n.Host.NIC()
+	if s.Hosts.Plain {
+		port = &foreignCounter{port, &s.foreign}
+	}
+	if s.Hosts.Wrap != nil {
+		port = s.Hosts.Wrap(index, port)
+	}
+	var controller cc.Controller
+	if s.Scheme.Controller != nil {
+		if controller, err = s.Scheme.Controller(index, s.Net.Now()); err != nil {
+			return err
+		}
+	}
+	n.Endpoint, err = transport.New(transport.Config{
+		Port: port, Addrs: n.Host.Addrs(), Seed: s.Seed<<16 ^ uint64(index), Repeatable: true,
+		NewAlgorithm: s.Scheme.Algorithm, Controller: controller, CNPInterval: s.Scheme.CNPInterval,
+		TrimmedDSCP: s.Scheme.TrimmedDSCP, MaxHeld: s.Scheme.Recovery.MaxHeld,
+	}, s.Net.Now())
+	if err != nil {
+		return err
+	}
+	n.PD = n.Endpoint.AllocPD()
+	if n.CQ, err = n.Endpoint.CreateCQ(1 << 16); err != nil {
+		return err
+	}
+	if n.source, err = n.Endpoint.RegisterMemory(n.PD, s.source, 0); err != nil {
+		return err
+	}
+	writable := transport.LocalWrite | transport.RemoteWrite | transport.RemoteRead
+	if n.sink, err = n.Endpoint.RegisterMemory(n.PD, s.sink, writable); err != nil {
+		return err
+	}
+	n.Endpoint.OnRound(n.reap)
+	n.Host.Run(n.Endpoint)
+	return nil
+}

@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/units"
+)
+
+// Workload is what hosts send. A run is over when all Flows have ended or stopped and the Traffic
+// has ended; a workload with Requests has no end but Until.
+type Workload struct {
+	// Flows are declared one by one, each with a connection of its own that exists when time
+	// begins, and a Trace in the Result.
+	Flows []Flow
+	// Traffic, unless nil, is a stream of flows.
+	Traffic Traffic
+	// Span, unless 0, is how long the traffic lasts at least: a run is over at the first moment
+	// after it at which none of the Traffic's flows is in progress, whether others are to come or
+	// not.
+	Span units.Duration
+	// Requests are messages that programs send one after another.
+	Requests []Requests
+	// MayFail lets the run go on when a connection fails, as one does whose peer is gone for too
+	// long. The Result counts them.
+	MayFail bool
+	// Jitter delays the start of each of Flows by up to so much, drawn from the seed.
+	Jitter units.Duration
+	// Noise, unless nil, draws the error of each delay that the algorithms of Flows hear of.
+	Noise func(*rand.Rand) units.Duration
+	// KeepGaps makes a new rate of Flows count from the packet after the one that waits, as in
+	// published simulators, where a packet gets its time when the one before it leaves. Ours
+	// re-times the packet that waits.
+	KeepGaps bool
+}
+
+// Flow is one declared flow.
+type Flow struct {
+	From, To int
+	Back     bool // from To to From
+	Start    units.Duration
+	Stop     units.Duration // sends nothing more from then on; 0 is when all Bytes are through
+	Bytes    units.Bytes    // payload; 0 is as much as time admits
+	Control  cc.Control     // nil is the Scheme's
+	// Admission, unless nil, makes the flow's gate and granter, such as a tocc.Spec. All flows
+	// have one, or none.
+	Admission interface {
+		New(cc.Path) (cc.Gate, cc.Granter, error)
+	}
+	DSCP uint8 // of data
+	// Heard, unless nil, is called after each event of the flow's algorithm, and in any case after
+	// what was sent and acknowledged.
+	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
+}
+
+// Many returns n flows that are alike.
+func Many(n int, f Flow) []Flow {
+	flows := make([]Flow, n)
+	for i := range flows {
+		flows[i] = f
+	}
+	return flows
+}
+
+// ends are the hosts of a flow.
+func (f *Flow) ends() (from, to int) {
+	if f.Back {
+		return f.To, f.From
+	}
+	return f.From, f.To
+}
+
+// Traffic makes the flows of a run, for its network and its seed.
+type Traffic func(s *Simulation) (workload.Source, error)
+
+// From is traffic by a generator of fabric/workload, such as workload.Incast.
+func From(g interface {
+	Source() (workload.Source, error)
+}) Traffic {
+	return func(*Simulation) (workload.Source, error) { return g.Source() }
+}
+
+// Load is Poisson traffic between all hosts for a span of time: sizes drawn from a distribution,
+// at a load of the hosts' links that counts the payload they can carry.
+func Load(sizes *workload.Sizes, load float64, span units.Duration) Traffic {
+	return func(s *Simulation) (workload.Source, error) {
+		mtu := units.BitRate(s.Hosts.PathMTU)
+		return workload.Poisson{
+			Hosts: len(s.Nodes), Load: load, Sizes: sizes,
+			Rate: s.Net.Host(0).NIC().Ports()[0].Rate() * mtu / (mtu + Overhead),
+			Seed: s.Seed, Until: units.Time(span),
+		}.Source()
+	}
+}
+
+// Together is several streams in one.
+func Together(all ...Traffic) Traffic {
+	return func(s *Simulation) (workload.Source, error) {
+		sources := make([]workload.Source, len(all))
+		for i, t := range all {
+			var err error
+			if sources[i], err = t(s); err != nil {
+				return nil, err
+			}
+		}
+		return workload.Merge(sources...), nil
+	}
+}
+
+// Capacity is the payload, in bits a second, that a link carries in full packets.
+func Capacity(rate units.BitRate, pathMTU units.Bytes) float64 {
+	return float64(rate) * float64(pathMTU) / float64(pathMTU+Overhead)
+}
+
+// Overhead is what a packet takes of a link besides its payload: headers, ICRC, check sequence,
+// preamble and gap.
+const Overhead = dataOverhead + onWire
+
+// Requests is a program that sends messages of one size from one host to another, as perftest does.
+type Requests struct {
+	From, To int
+	Bytes    units.Bytes
+	Depth    int            // messages that may be outstanding; 0 means 1
+	Every    units.Duration // between the posts of two, at least; 0 posts whenever there is room
+	Think    units.Duration // from the end of one to the post of the next
+	Start    units.Duration
+}
+
+// request begins a program, and lists its messages in the Result.
+func (s *Simulation) request(r *Requests) error {
+	conn, err := s.Connect(r.From, r.To)
+	if err != nil {
+		return err
+	}
+	log := &RequestLog{Requests: *r, Conn: conn}
+	s.result.Requests = append(s.result.Requests, log)
+	w := &Writer{Conn: conn, Bytes: r.Bytes, Depth: max(1, r.Depth), Every: r.Every, Think: r.Think}
+	w.Ended = func(posted, ended units.Time) {
+		log.Done = append(log.Done, Request{posted.Sub(s.zero), ended.Sub(s.zero)})
+	}
+	w.Begin(s.zero.Add(r.Start))
+	return nil
+}

@@ -1,0 +1,20 @@
+package sim
+
+import (
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
+
+// Write posts a WRITE of so many bytes that belongs to no flow, for programs that keep queue pairs
+// busy as perftest's do. Written hears of its end. A connection has either these or flows.
+func (c *Conn) Write(bytes units.Bytes) error {
+	n := c.From
+	err := c.QP.PostSend(&transport.WorkRequest{
+		ID: c.id, Op: transport.OpWrite, Flags: transport.Signaled,
+		SGList: []transport.SGE{{Addr: n.source.Addr, Length: uint32(bytes),
+			LKey: n.source.LKey}},
+		RemoteAddr: c.To.sink.Addr, RKey: c.To.sink.RKey,
+	})
+	n.Host.Wake()
+	return err
+}
