@@ -6,6 +6,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
+// ackInfo is what an ACK says, as its parsers found it, on its way through the queue pair. Other
+// packets that acknowledge, and timers, say nothing but when.
+type ackInfo struct {
+	now      units.Time
+	end      wire.PSN // everything before it is acknowledged
+	syndrome wire.Syndrome
+	sack     wire.SACK // what came behind end; nil: nothing is said of that
+	timed    timed     // a packet of which the peer says how long it was there
+	hops     []cc.Hop  // telemetry; valid until the next ACK
+}
+
 // receiveAck handles an ACK or NAK of our requests (InfiniBand spec 9.7.5.1, 9.7.5.2).
 func (qp *QueuePair) receiveAck(p *wire.Packet) {
 	e, r := qp.ep, &qp.req
@@ -20,87 +31,98 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 		}
 		return
 	}
-	s := p.AETH().Syndrome()
+	in := ackInfo{now: e.now, end: p.PSN, syndrome: p.AETH().Syndrome()}
 	// A NAK speaks of the packet it names, an ACK of the one before the next.
-	end := p.PSN
-	if s.IsAck() {
-		end = end.Add(1)
+	if in.syndrome.IsAck() {
+		in.end = in.end.Add(1)
 	}
-	var sack wire.SACK
-	if p.Op == wire.XACK {
-		if s.IsAck() && qp.selective() {
-			sack = p.SACK()
-		}
-		if t := p.ECNEcho(); t != nil && qp.ecnEcho {
-			qp.hearMarks(t.Marked())
-		}
-		if t := p.INTEcho(); t != nil && qp.limits.hops > 0 {
-			e.hearINT(t)
-		}
-		if t := p.BoltEcho(); t != nil && qp.bolt {
-			qp.hearBolt(t.Counts())
-		}
-		if t := p.Timing(); t != nil && qp.timing {
-			qp.hearTiming(t, p.Gap())
-		}
-		if t := p.Credit(); t != nil && qp.adm != nil && qp.adm.credits.agreed && !qp.hearCredit(t,
-			p) {
-			return // that ended the queue pair
-		}
+	if p.Op == wire.XACK && !qp.parseXACK(p, &in) {
+		return // that ended the queue pair
 	}
-	if end.Before(r.una) || end == r.una && s.IsAck() && sack == nil {
+	switch {
+	case in.end.Before(r.una) || in.end == r.una && in.syndrome.IsAck() && in.sack == nil:
 		if !probe {
 			e.counters.DropStaleAck++
 		}
-		return
+	case in.sack != nil:
+		qp.receiveSACK(&in)
+	default:
+		qp.receiveCumulative(&in)
 	}
-	now, before := e.now, r.una
-	if sack != nil {
-		qp.receiveSACK(end, sack, now)
-		return
+}
+
+// parseXACK finds what an ACK of the extension says beyond a plain one. It returns false when that
+// ended the queue pair.
+func (qp *QueuePair) parseXACK(p *wire.Packet, in *ackInfo) bool {
+	if in.syndrome.IsAck() && qp.selective() {
+		in.sack = p.SACK()
 	}
+	if t := p.ECNEcho(); t != nil && qp.ecnEcho {
+		qp.hearMarks(t.Marked())
+	}
+	if t := p.INTEcho(); t != nil && qp.limits.hops > 0 {
+		in.hops = qp.ep.hopsOf(t)
+	}
+	if t := p.BoltEcho(); t != nil && qp.bolt {
+		qp.hearBolt(t.Counts())
+	}
+	if t := p.Timing(); t != nil && qp.timing {
+		in.timed = qp.timedBy(t, p.Gap())
+	}
+	t := p.Credit()
+	return t == nil || qp.adm == nil || !qp.adm.credits.agreed || qp.hearCredit(t, p)
+}
+
+// receiveCumulative handles an ACK or NAK of everything before a PSN.
+func (qp *QueuePair) receiveCumulative(in *ackInfo) {
+	r, s := &qp.req, in.syndrome
+	before := r.una
 	if s.IsAck() && r.recovery != nil {
-		qp.heedDropped(end)
+		qp.heedDropped(in.end)
 	}
-	if !qp.acknowledge(end, now) {
+	if !qp.acknowledge(in.end, in) {
 		return // a READ before it was not answered: that is being repaired first
 	}
+	c := &qp.ep.counters
 	switch {
 	case s.IsAck():
+	case (s.IsRNR() || s.IsNak() && s.Code() == wire.NakPSNSequence) && r.rnrWait:
+		// what follows an RNR NAK must not shorten its wait
 	case s.IsRNR():
-		if r.rnrWait {
-			return
-		}
-		e.counters.RNRNaks++
+		c.RNRNaks++
 		qp.stats.RNRNaks++
-		qp.waitRNR(s.Code(), now)
+		qp.waitRNR(s.Code(), in.now)
 	case s.IsNak() && s.Code() == wire.NakPSNSequence:
-		if r.rnrWait {
-			return // what follows an RNR NAK must not shorten its wait
-		}
-		e.counters.SequenceNaks++
-		qp.stats.SequenceNaks++
-		if r.una == before { // another try at the same packet (InfiniBand spec 9.7.5.2.4)
-			if r.nakSeen {
-				return // a copy: the responder says it once (9.7.5.2.4)
-			}
-			if qp.triedAgain() {
-				if r.retriesLeft == 0 {
-					e.counters.RetriesExceeded++
-					qp.failHead(StatusRetryExcErr)
-					return
-				}
-				r.retriesLeft--
-			}
-		}
-		r.nakSeen = true
-		qp.lostFrom(end, now)
+		qp.receiveSequenceNak(before, in)
 	case s.IsNak() && s.Code() <= wire.NakRemoteOperational:
-		e.counters.RemoteErrors++
+		c.RemoteErrors++
 		qp.failHead(nakStatus[s.Code()])
 	default:
-		e.counters.DropBadSyndrome++
+		c.DropBadSyndrome++
 	}
+}
+
+// receiveSequenceNak handles a NAK of a packet that the responder misses; before it, the oldest
+// one outstanding was before.
+func (qp *QueuePair) receiveSequenceNak(before wire.PSN, in *ackInfo) {
+	c, r := &qp.ep.counters, &qp.req
+	c.SequenceNaks++
+	qp.stats.SequenceNaks++
+	if r.una == before { // another try at the same packet (InfiniBand spec 9.7.5.2.4)
+		if r.nakSeen {
+			return // a copy: the responder says it once (9.7.5.2.4)
+		}
+		if qp.triedAgain() {
+			if r.retriesLeft == 0 {
+				c.RetriesExceeded++
+				qp.failHead(StatusRetryExcErr)
+				return
+			}
+			r.retriesLeft--
+		}
+	}
+	r.nakSeen = true
+	qp.lostFrom(in.end, in)
 }
 
 // triedAgain reports whether a NAK of the oldest packet costs a try. Toward a selective responder,
@@ -118,26 +140,26 @@ var nakStatus = [...]Status{
 }
 
 // lostFrom sends again from the packet that the responder misses: it has dropped all behind it.
-func (qp *QueuePair) lostFrom(psn wire.PSN, now units.Time) {
+func (qp *QueuePair) lostFrom(psn wire.PSN, in *ackInfo) {
 	if qp.selective() {
 		qp.beginRecovery()
 		qp.takeBackFrom(psn)
 		qp.loseAll()
-		qp.settle(now)
+		qp.settle(in)
 		return
 	}
-	qp.report(cc.Event{Kind: cc.OOO, PSN: uint32(psn)}, now)
+	qp.report(cc.Event{Kind: cc.OOO, PSN: uint32(psn)}, in.now)
 	qp.sendFromOldest()
 }
 
 // acknowledge takes everything before end as received. It answers false when a READ or atomic
 // stands in the way: the peer went on without our seeing its response, so the response was lost
 // and is asked for again (InfiniBand spec 9.7.5.1.4, implied NAK).
-func (qp *QueuePair) acknowledge(end wire.PSN, now units.Time) bool {
+func (qp *QueuePair) acknowledge(end wire.PSN, in *ackInfo) bool {
 	r := &qp.req
 	if r.recovery != nil {
-		qp.executed(end, now)
-		qp.settle(now)
+		qp.executed(end, in)
+		qp.settle(in)
 		return r.una == end && qp.state != Errored
 	}
 	var bytes units.Bytes
@@ -161,10 +183,10 @@ func (qp *QueuePair) acknowledge(end wire.PSN, now units.Time) bool {
 		qp.complete(w, StatusSuccess)
 	}
 	if r.una != before {
-		qp.progressed(uint32(r.una.Sub(before)), bytes, now)
+		qp.progressed(uint32(r.una.Sub(before)), bytes, in)
 	}
 	if !whole {
-		qp.responseLost(end, now)
+		qp.responseLost(end, in)
 	}
 	return whole && qp.state != Errored
 }
@@ -177,8 +199,8 @@ func (qp *QueuePair) span(w *sendWQE, from, to uint32) units.Bytes {
 
 // progressed does what follows when the oldest packets have been answered. Of packets and bytes
 // nothing was reported before.
-func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Time) {
-	r := &qp.req
+func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, in *ackInfo) {
+	r, now := &qp.req, in.now
 	r.retriesLeft, r.rnrLeft, r.gapSeen, r.nakSeen = r.retries, r.rnrRetries, false, false
 	r.probing = false
 	if qp.adm != nil {
@@ -205,7 +227,7 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 		qp.ep.stake.answered(now)
 	}
 	if packets > 0 {
-		qp.sample(packets, bytes, now)
+		qp.sample(packets, bytes, in)
 	}
 	if r.una == r.sndMax && r.recovery == nil {
 		qp.dropStamps()
@@ -221,15 +243,12 @@ func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, now units.Tim
 
 // sample tells congestion control of the progress, with a delay when the timed packet is in it: one
 // event, of the kind that says most of those that are wanted.
-func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
-	r := &qp.req
+func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
+	r, timed, now := &qp.req, &in.timed, in.now
 	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes,
-		Marked: int(qp.newMarks(packets))}
+		Marked: int(qp.newMarks(packets)), INT: in.hops}
 	if qp.bolt {
 		qp.tellBolt(&ev)
-	}
-	if n := qp.ep.hopCount; n > 0 {
-		ev.INT = qp.ep.hops[:n]
 	}
 	if ev.Marked > 0 && qp.wants.Has(cc.ECN) {
 		ev.Kind = cc.ECN
@@ -238,7 +257,6 @@ func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 	if rec := r.recovery; rec != nil {
 		left, rec.left = rec.left, stamp{}
 	}
-	timed := &qp.ep.timed
 	if timed.left.at != 0 {
 		left = timed.left
 	}
@@ -263,11 +281,11 @@ func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, now units.Time) {
 // responseLost asks again for what the oldest READ or atomic still misses, since the responder has
 // executed everything before end; once, until something comes: everything behind the gap in the
 // same stream looks like a gap again.
-func (qp *QueuePair) responseLost(end wire.PSN, now units.Time) {
+func (qp *QueuePair) responseLost(end wire.PSN, in *ackInfo) {
 	if qp.selective() {
 		qp.beginRecovery()
-		qp.executed(end, now)
-		qp.settle(now)
+		qp.executed(end, in)
+		qp.settle(in)
 		return
 	}
 	if qp.req.gapSeen {

@@ -107,7 +107,6 @@ type Endpoint struct {
 	manager    *manager   // queue pair 1; nil without
 
 	arrived presence // the packet at hand
-	timed   timed    // what the ACK at hand says of a packet's time
 	marks   pool[marks]
 	stamps  pool[stamps]
 	probers pool[prober]
@@ -115,9 +114,8 @@ type Endpoint struct {
 
 	telemetries pool[telemetry]
 	bolts       pool[bolt]
-	hops        [cc.MaxHops]cc.Hop // that the ACK at hand brings back
-	hopCount    int
-	held        int // buffers of packets that came before their turn
+	hops        [cc.MaxHops]cc.Hop // room for those that an ACK brings back
+	held        int                // buffers of packets that came before their turn
 	maxHeld     int
 	shares      shares
 	heldPkt     wire.Packet              // of them, one to be dropped

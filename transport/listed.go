@@ -27,7 +27,7 @@ func (qp *QueuePair) heedList(t wire.TokenField) {
 		}
 	}
 	if qp.req.recovery != nil {
-		qp.settle(qp.ep.now)
+		qp.settle(&ackInfo{now: qp.ep.now})
 	}
 }
 

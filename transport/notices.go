@@ -130,7 +130,8 @@ func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
 		Priority:  t.Priority(),
 		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
 	}
-	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.req.una) && !qp.acknowledge(end, now) {
+	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.req.una) &&
+		!qp.acknowledge(end, &ackInfo{now: now}) {
 		return
 	}
 	// before its tokens are taken: they are for what is lost, which must wait for them

@@ -23,7 +23,7 @@ func (qp *QueuePair) receiveResponse(p *wire.Packet, info *wire.OpcodeInfo) {
 		return
 	}
 	// It also acknowledges every request before its own.
-	now := e.now
+	in := ackInfo{now: e.now}
 	i := qp.locate(p.PSN)
 	w := &qp.send[i&r.mask]
 	if !w.op.answered() {
@@ -34,21 +34,21 @@ func (qp *QueuePair) receiveResponse(p *wire.Packet, info *wire.OpcodeInfo) {
 	if r.una.After(start) {
 		start = r.una
 	}
-	whole := qp.acknowledge(start, now)
+	whole := qp.acknowledge(start, &in)
 	switch {
 	case qp.state == Errored || !whole && !qp.selective():
 	case r.recovery == nil && p.PSN == r.una:
-		qp.takeResponse(i, p, info, now)
+		qp.takeResponse(i, p, info, &in)
 	case qp.selective():
-		qp.responseAhead(i, p, info, now)
+		qp.responseAhead(i, p, info, &in)
 	default:
-		qp.responseLost(p.PSN, now)
+		qp.responseLost(p.PSN, &in)
 	}
 }
 
 // takeResponse writes a response where its request i wants it. Without a recovery it is the next
 // one expected.
-func (qp *QueuePair) takeResponse(i uint32, p *wire.Packet, info *wire.OpcodeInfo, now units.Time) {
+func (qp *QueuePair) takeResponse(i uint32, p *wire.Packet, info *wire.OpcodeInfo, in *ackInfo) {
 	r := &qp.req
 	slot := i & r.mask
 	w, payload := &qp.send[slot], p.Payload()
@@ -88,7 +88,7 @@ func (qp *QueuePair) takeResponse(i uint32, p *wire.Packet, info *wire.OpcodeInf
 		qp.complete(w, StatusSuccess)
 	}
 	qp.adm.asks(-units.Bytes(len(payload)))
-	qp.progressed(1, units.Bytes(len(payload)), now)
+	qp.progressed(1, units.Bytes(len(payload)), in)
 }
 
 // badResponse ends the connection: what came is not what request i asked for.
@@ -100,7 +100,7 @@ func (qp *QueuePair) badResponse(i uint32) {
 // responseAhead takes a response behind a gap, or in a recovery: it goes where it belongs at once,
 // and those before it, which the responder sent before, are lost.
 func (qp *QueuePair) responseAhead(i uint32, p *wire.Packet, info *wire.OpcodeInfo,
-	now units.Time) {
+	in *ackInfo) {
 	c, una := &qp.ep.counters, qp.req.una
 	switch rec := qp.beginRecovery(); {
 	case p.PSN.Before(una) || rec.has(p.PSN, una):
@@ -108,11 +108,11 @@ func (qp *QueuePair) responseAhead(i uint32, p *wire.Packet, info *wire.OpcodeIn
 	case !within(una, p.PSN):
 		c.DropAhead++
 	default:
-		qp.takeResponse(i, p, info, now)
+		qp.takeResponse(i, p, info, in)
 	}
 	if qp.state != Errored {
-		qp.executed(p.PSN, now)
-		qp.settle(now)
+		qp.executed(p.PSN, in)
+		qp.settle(in)
 	}
 }
 

@@ -96,8 +96,8 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 
 // receiveSACK takes in an ACK of everything before end that also says what has come behind the gap
 // at end. Each says all that the responder knew, so an older one says nothing.
-func (qp *QueuePair) receiveSACK(end wire.PSN, sack wire.SACK, now units.Time) {
-	e, r, top := qp.ep, &qp.req, sack.Top()
+func (qp *QueuePair) receiveSACK(in *ackInfo) {
+	e, r, end, top := qp.ep, &qp.req, in.end, in.sack.Top()
 	rec := qp.beginRecovery()
 	switch {
 	case top == 0 || !end.Add(uint32(top)).Before(r.sndMax): // of what was never sent
@@ -109,11 +109,11 @@ func (qp *QueuePair) receiveSACK(end wire.PSN, sack wire.SACK, now units.Time) {
 	default:
 		e.counters.SelectiveAcks++
 	}
-	qp.executed(end, now)
+	qp.executed(end, in)
 	if top > 0 && within(r.una, end) {
-		qp.takeSACK(end, sack, min(top, psnWindow-1-int(end.Sub(r.una))))
+		qp.takeSACK(end, in.sack, min(top, psnWindow-1-int(end.Sub(r.una))))
 	}
-	qp.settle(now)
+	qp.settle(in)
 }
 
 // takeSACK takes the packets behind end as answered or lost, as the first bits of sack say.
@@ -302,7 +302,7 @@ func (qp *QueuePair) takeBackFrom(psn wire.PSN) {
 
 // executed notes that the responder has executed everything before end. It sends responses before
 // it acknowledges what is behind them: those that are not here are lost.
-func (qp *QueuePair) executed(end wire.PSN, now units.Time) {
+func (qp *QueuePair) executed(end wire.PSN, in *ackInfo) {
 	r := &qp.req
 	rec, before := r.recovery, r.una
 	if end.After(rec.known) {
@@ -321,7 +321,7 @@ func (qp *QueuePair) executed(end wire.PSN, now units.Time) {
 	}
 	if r.una != before {
 		rec.probing = false
-		qp.progressed(0, 0, now)
+		qp.progressed(0, 0, in)
 	}
 }
 
@@ -361,10 +361,10 @@ func (qp *QueuePair) advance() bool {
 
 // settle draws the conclusions from what was learned, and ends the recovery when nothing is
 // missing any more.
-func (qp *QueuePair) settle(now units.Time) {
-	r := &qp.req
+func (qp *QueuePair) settle(in *ackInfo) {
+	r, now := &qp.req, in.now
 	rec := r.recovery
-	qp.executed(r.una, now)
+	qp.executed(r.una, in)
 	qp.loseLate(now)
 	if rec.overtaken && qp.overtakenLongAgo(now) && !qp.loseAgain() {
 		return
@@ -372,7 +372,7 @@ func (qp *QueuePair) settle(now units.Time) {
 	if rec.packets > 0 {
 		packets, size := rec.packets, rec.bytes
 		rec.packets, rec.bytes = 0, 0
-		qp.sample(packets, size, now)
+		qp.sample(packets, size, in)
 	}
 	if rec.gone > 0 {
 		lost := rec.gone

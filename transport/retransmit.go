@@ -67,7 +67,7 @@ func (qp *QueuePair) onTimer(now units.Time) {
 		}
 	}
 	if r.recovery != nil && r.recovery.late.due(now) {
-		if qp.settle(now); qp.state == Errored {
+		if qp.settle(&ackInfo{now: now}); qp.state == Errored {
 			return
 		}
 	}

@@ -76,12 +76,12 @@ func (qp *QueuePair) echoINT(e wire.INTEcho) {
 	t.here = false
 }
 
-// hearINT takes in what an ACK brings back: what the next event tells.
-func (e *Endpoint) hearINT(echo wire.INTEcho) {
+// hopsOf converts the telemetry that an ACK brings back. The result is valid until the next ACK.
+func (e *Endpoint) hopsOf(echo wire.INTEcho) []cc.Hop {
 	for i := range echo.Records() {
 		r := echo.Record(i)
 		e.hops[i] = cc.Hop{Port: r.Port, Rate: r.Rate, Time: r.Nanoseconds(), Sent: uint32(r.Sent),
 			Queue: r.Queue}
 	}
-	e.hopCount = echo.Records()
+	return e.hops[:echo.Records()]
 }

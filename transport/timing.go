@@ -20,9 +20,8 @@ type presence struct {
 	away units.Duration
 }
 
-// cameAt notes when the frame at hand arrived; what the one before it said is no more.
+// cameAt notes when the frame at hand arrived.
 func (e *Endpoint) cameAt(t units.Time) {
-	e.timed.left, e.hopCount = stamp{}, 0
 	if t == 0 {
 		e.arrived = presence{e.now, e.rounds.gap, e.rounds.away}
 		return
@@ -105,9 +104,9 @@ type timed struct {
 	hops   int
 }
 
-// hearTiming takes in what an ACK says of a packet that is outstanding, or just acknowledged. It is
+// timedBy returns what an ACK says of a packet that is outstanding, or just acknowledged. It is
 // void when the peer had it longer than all of the round trip took.
-func (qp *QueuePair) hearTiming(t wire.Timing, g wire.Gap) {
+func (qp *QueuePair) timedBy(t wire.Timing, g wire.Gap) (by timed) {
 	e, r := qp.ep, &qp.req
 	left := r.sent(t.PSN())
 	h := e.here(left.departure)
@@ -121,9 +120,10 @@ func (qp *QueuePair) hearTiming(t wire.Timing, g wire.Gap) {
 	case h.endpoint > e.now.Sub(left.at):
 		e.counters.BadTiming++
 	default:
-		e.timed = timed{left, h, oneWay(left.at, t.Arrived()),
+		by = timed{left, h, oneWay(left.at, t.Arrived()),
 			max(0, int(qp.tmpl.TTL())-int(t.TTL()))}
 	}
+	return by
 }
 
 // oneWay answers how long the way there took, with clocks whose difference nobody knows: as
