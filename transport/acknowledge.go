@@ -18,14 +18,15 @@ type ackInfo struct {
 }
 
 // receiveAck handles an ACK or NAK of our requests (InfiniBand spec 9.7.5.1, 9.7.5.2).
-func (qp *QueuePair) receiveAck(p *wire.Packet) {
-	e, r := qp.ep, &qp.req
+func (loss *lossRecovery) receiveAck(p *wire.Packet) {
+	qp := loss.conn()
+	e := qp.ep
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		e.counters.DropState++
 		return
 	}
-	probe := qp.prober != nil && qp.tellsOfProbe()
-	if !p.PSN.Before(r.sndMax) {
+	probe := qp.cong.tellsOfProbe()
+	if !p.PSN.Before(loss.sndMax) {
 		if !probe {
 			e.counters.DropGhostAck++
 		}
@@ -36,64 +37,66 @@ func (qp *QueuePair) receiveAck(p *wire.Packet) {
 	if in.syndrome.IsAck() {
 		in.end = in.end.Add(1)
 	}
-	if p.Op == wire.XACK && !qp.parseXACK(p, &in) {
+	if p.Op == wire.XACK && !qp.cong.parseXACK(p, &in) {
 		return // that ended the queue pair
 	}
 	switch {
-	case in.end.Before(r.una) || in.end == r.una && in.syndrome.IsAck() && in.sack == nil:
+	case in.end.Before(loss.una) || in.end == loss.una && in.syndrome.IsAck() && in.sack == nil:
 		if !probe {
 			e.counters.DropStaleAck++
 		}
 	case in.sack != nil:
-		qp.receiveSACK(&in)
+		loss.receiveSACK(&in)
 	default:
-		qp.receiveCumulative(&in)
+		loss.receiveCumulative(&in)
 	}
 }
 
 // parseXACK finds what an ACK of the extension says beyond a plain one. It returns false when that
 // ended the queue pair.
-func (qp *QueuePair) parseXACK(p *wire.Packet, in *ackInfo) bool {
+func (cong *congestion) parseXACK(p *wire.Packet, in *ackInfo) bool {
+	qp := cong.conn()
 	if in.syndrome.IsAck() && qp.selective() {
 		in.sack = p.SACK()
 	}
-	if t := p.ECNEcho(); t != nil && qp.ecnEcho {
-		qp.hearMarks(t.Marked())
+	if t := p.ECNEcho(); t != nil && cong.ecnEcho {
+		cong.hearMarks(t.Marked())
 	}
-	if t := p.INTEcho(); t != nil && qp.limits.hops > 0 {
+	if t := p.INTEcho(); t != nil && cong.hops > 0 {
 		in.hops = qp.ep.hopsOf(t)
 	}
-	if t := p.BoltEcho(); t != nil && qp.bolt {
-		qp.hearBolt(t.Counts())
+	if t := p.BoltEcho(); t != nil && cong.bolt {
+		cong.hearBolt(t.Counts())
 	}
-	if t := p.Timing(); t != nil && qp.timing {
-		in.timed = qp.timedBy(t, p.Gap())
+	if t := p.Timing(); t != nil && cong.timing {
+		in.timed = cong.timedBy(t, p.Gap())
 	}
 	t := p.Credit()
-	return t == nil || qp.adm == nil || !qp.adm.credits.agreed || qp.hearCredit(t, p)
+	return t == nil || !qp.adm.hasCredits() || qp.adm.hearCredit(t, p)
 }
 
 // receiveCumulative handles an ACK or NAK of everything before a PSN.
-func (qp *QueuePair) receiveCumulative(in *ackInfo) {
-	r, s := &qp.req, in.syndrome
-	before := r.una
-	if s.IsAck() && r.recovery != nil {
-		qp.heedDropped(in.end)
+func (loss *lossRecovery) receiveCumulative(in *ackInfo) {
+	qp := loss.conn()
+	s := in.syndrome
+	before := loss.una
+	if s.IsAck() && loss.recovery != nil {
+		loss.heedDropped(in.end)
 	}
-	if !qp.acknowledge(in.end, in) {
+	if !loss.acknowledge(in.end, in) {
 		return // a READ before it was not answered: that is being repaired first
 	}
 	c := &qp.ep.counters
 	switch {
 	case s.IsAck():
-	case (s.IsRNR() || s.IsNak() && s.Code() == wire.NakPSNSequence) && r.rnrWait:
+	case (s.IsRNR() || s.IsNak() && s.Code() == wire.NakPSNSequence) && loss.rnrWait:
 		// what follows an RNR NAK must not shorten its wait
 	case s.IsRNR():
 		c.RNRNaks++
-		qp.stats.RNRNaks++
-		qp.waitRNR(s.Code(), in.now)
+		loss.cold().rnrNaks++
+		loss.waitRNR(s.Code(), in.now)
 	case s.IsNak() && s.Code() == wire.NakPSNSequence:
-		qp.receiveSequenceNak(before, in)
+		loss.receiveSequenceNak(before, in)
 	case s.IsNak() && s.Code() <= wire.NakRemoteOperational:
 		c.RemoteErrors++
 		qp.failHead(nakStatus[s.Code()])
@@ -104,33 +107,35 @@ func (qp *QueuePair) receiveCumulative(in *ackInfo) {
 
 // receiveSequenceNak handles a NAK of a packet that the responder misses; before it, the oldest
 // one outstanding was before.
-func (qp *QueuePair) receiveSequenceNak(before wire.PSN, in *ackInfo) {
-	c, r := &qp.ep.counters, &qp.req
+func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
+	qp := loss.conn()
+	c := &qp.ep.counters
 	c.SequenceNaks++
-	qp.stats.SequenceNaks++
-	if r.una == before { // another try at the same packet (InfiniBand spec 9.7.5.2.4)
-		if r.nakSeen {
+	loss.cold().sequenceNaks++
+	if loss.una == before { // another try at the same packet (InfiniBand spec 9.7.5.2.4)
+		if loss.nakSeen {
 			return // a copy: the responder says it once (9.7.5.2.4)
 		}
-		if qp.triedAgain() {
-			if r.retriesLeft == 0 {
+		if loss.triedAgain() {
+			if loss.retriesLeft == 0 {
 				c.RetriesExceeded++
 				qp.failHead(StatusRetryExcErr)
 				return
 			}
-			r.retriesLeft--
+			loss.retriesLeft--
 		}
 	}
-	r.nakSeen = true
-	qp.lostFrom(in.end, in)
+	loss.nakSeen = true
+	loss.lostFrom(in.end, in)
 }
 
 // triedAgain reports whether a NAK of the oldest packet costs a try. Toward a selective responder,
 // which may have had the packet and dropped it for others, only that of one that was sent again
 // does, as where a SACK tells of it.
-func (qp *QueuePair) triedAgain() bool {
-	rec := qp.req.recovery
-	return !qp.selective() || rec != nil && rec.again.has(qp.req.una)
+func (loss *lossRecovery) triedAgain() bool {
+	qp := loss.conn()
+	rec := loss.recovery
+	return !qp.selective() || rec != nil && rec.again.has(loss.una)
 }
 
 var nakStatus = [...]Status{
@@ -140,131 +145,126 @@ var nakStatus = [...]Status{
 }
 
 // lostFrom sends again from the packet that the responder misses: it has dropped all behind it.
-func (qp *QueuePair) lostFrom(psn wire.PSN, in *ackInfo) {
+func (loss *lossRecovery) lostFrom(psn wire.PSN, in *ackInfo) {
+	qp := loss.conn()
 	if qp.selective() {
-		qp.beginRecovery()
-		qp.takeBackFrom(psn)
-		qp.loseAll()
-		qp.settle(in)
+		loss.beginRecovery()
+		loss.takeBackFrom(psn)
+		loss.loseAll()
+		loss.settle(in)
 		return
 	}
-	qp.report(cc.Event{Kind: cc.OOO, PSN: uint32(psn)}, in.now)
-	qp.sendFromOldest()
+	qp.cong.report(cc.Event{Kind: cc.OOO, PSN: uint32(psn)}, in.now)
+	loss.sendFromOldest()
 }
 
 // acknowledge takes everything before end as received. It answers false when a READ or atomic
 // stands in the way: the peer went on without our seeing its response, so the response was lost
 // and is asked for again (InfiniBand spec 9.7.5.1.4, implied NAK).
-func (qp *QueuePair) acknowledge(end wire.PSN, in *ackInfo) bool {
-	r := &qp.req
-	if r.recovery != nil {
-		qp.executed(end, in)
-		qp.settle(in)
-		return r.una == end && qp.state != Errored
+func (loss *lossRecovery) acknowledge(end wire.PSN, in *ackInfo) bool {
+	qp := loss.conn()
+	if loss.recovery != nil {
+		loss.executed(end, in)
+		loss.settle(in)
+		return loss.una == end && qp.state != Errored
 	}
 	var bytes units.Bytes
-	before, whole := r.una, true
-	for end.After(r.una) && r.done != r.posted {
-		w := &qp.send[r.done&r.mask]
+	before, whole := loss.una, true
+	for end.After(loss.una) && !qp.snd.isIdle() {
+		w := qp.snd.oldest()
 		if w.op.answered() {
 			whole = false
 			break
 		}
 		last := w.first.Add(w.packets)
-		from := uint32(r.una.Sub(w.first))
+		from := uint32(loss.una.Sub(w.first))
 		if end.Before(last) { // part of a message
-			bytes += qp.span(w, from, uint32(end.Sub(w.first)))
-			r.una = end
+			bytes += qp.snd.span(w, from, uint32(end.Sub(w.first)))
+			loss.una = end
 			break
 		}
-		bytes += qp.span(w, from, w.packets)
-		r.una = last
-		r.done++
-		qp.complete(w, StatusSuccess)
+		bytes += qp.snd.span(w, from, w.packets)
+		loss.una = last
+		qp.snd.finishOldest(StatusSuccess)
 	}
-	if r.una != before {
-		qp.progressed(uint32(r.una.Sub(before)), bytes, in)
+	if loss.una != before {
+		loss.progressed(uint32(loss.una.Sub(before)), bytes, in)
 	}
 	if !whole {
-		qp.responseLost(end, in)
+		loss.responseLost(end, in)
 	}
 	return whole && qp.state != Errored
 }
 
 // span answers the payload bytes of packets from..to of a message.
-func (qp *QueuePair) span(w *sendWQE, from, to uint32) units.Bytes {
+func (snd *sender) span(w *sendWQE, from, to uint32) units.Bytes {
+	qp := snd.conn()
 	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift,
 		w.length))
 }
 
 // progressed does what follows when the oldest packets have been answered. Of packets and bytes
 // nothing was reported before.
-func (qp *QueuePair) progressed(packets uint32, bytes units.Bytes, in *ackInfo) {
-	r, now := &qp.req, in.now
-	r.retriesLeft, r.rnrLeft, r.gapSeen, r.nakSeen = r.retries, r.rnrRetries, false, false
-	r.probing = false
-	if qp.adm != nil {
-		qp.adm.heard = now
-	}
-	qp.asked.answered(r.una)
-	if qp.adm != nil {
-		qp.adm.round.end(r.una, now)
-	}
-	if r.sndNxt.Before(r.una) { // it had more than we thought when we went back
-		qp.goBack()
+func (loss *lossRecovery) progressed(packets uint32, bytes units.Bytes, in *ackInfo) {
+	qp := loss.conn()
+	now := in.now
+	loss.retriesLeft, loss.cold().rnrLeft, loss.gapSeen, loss.nakSeen = loss.cold().retries,
+		loss.cold().rnrRetries,
+		false, false
+	loss.probing = false
+	qp.snd.onReadsAnswered(loss.una)
+	qp.adm.onAcknowledged(loss.una, now)
+	if qp.snd.nextPSN().Before(loss.una) { // it had more than we thought when we went back
+		loss.goBack()
 	} else {
-		r.inFlight = max(0, r.inFlight-bytes)
+		loss.inFlight = max(0, loss.inFlight-bytes)
 	}
-	if r.rnrWait { // the packet it waits with has been answered after all
-		r.rnrWait, r.rnrAt = false, 0
+	if loss.rnrWait { // the packet it waits with has been answered after all
+		loss.rnrWait, loss.cold().rnrAt = false, 0
 		qp.setTimer()
 	}
-	if r.una != r.sndMax {
-		qp.startTimer(now)
+	if loss.una != loss.sndMax {
+		loss.startTimer(now)
 	} else {
-		r.rtoAt = 0
+		loss.rtoAt = 0
 		qp.setTimer()
 		qp.ep.stake.answered(now)
 	}
 	if packets > 0 {
-		qp.sample(packets, bytes, in)
+		qp.cong.sample(packets, bytes, in)
 	}
-	if r.una == r.sndMax && r.recovery == nil {
-		qp.dropStamps()
+	if loss.una == loss.sndMax && loss.recovery == nil {
+		qp.cong.dropStamps()
 	}
-	if r.next != r.posted {
+	if qp.snd.hasNext() {
 		qp.ep.activate(qp)
 	}
 	qp.noticeDrained()
-	if qp.prober != nil {
-		qp.probeDrained()
-	}
+	qp.cong.probeDrained()
 }
 
 // sample tells congestion control of the progress, with a delay when the timed packet is in it: one
 // event, of the kind that says most of those that are wanted.
-func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
-	r, timed, now := &qp.req, &in.timed, in.now
-	ev := cc.Event{Kind: cc.ACK, PSN: uint32(r.una), Packets: int(packets), Bytes: bytes,
-		Marked: int(qp.newMarks(packets)), INT: in.hops}
-	if qp.bolt {
-		qp.tellBolt(&ev)
+func (cong *congestion) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
+	qp := cong.conn()
+	timed, now := &in.timed, in.now
+	ev := cc.Event{Kind: cc.ACK, PSN: uint32(qp.loss.oldest()), Packets: int(packets), Bytes: bytes,
+		Marked: int(cong.newMarks(packets)), INT: in.hops}
+	if cong.bolt {
+		cong.tellBolt(&ev)
 	}
-	if ev.Marked > 0 && qp.wants.Has(cc.ECN) {
+	if ev.Marked > 0 && cong.wants.Has(cc.ECN) {
 		ev.Kind = cc.ECN
 	}
-	left := r.sent(r.una.Add(wire.PSNMask)) // the newest
-	if rec := r.recovery; rec != nil {
-		left, rec.left = rec.left, stamp{}
-	}
+	left := qp.loss.newestSent()
 	if timed.left.at != 0 {
 		left = timed.left
 	}
-	if left.at != 0 && qp.wants.Has(cc.RTT) {
+	if left.at != 0 && cong.wants.Has(cc.RTT) {
 		ev.Kind, ev.Delay = cc.RTT, now.Sub(left.at)
 		if timed.left.at != 0 {
 			timed.hosts.fill(&ev)
-			qp.peerAway.heed(ev.RemoteAway)
+			cong.peerAway.heed(ev.RemoteAway)
 			qp.ep.rounds.heed(ev.RemoteAway, now)
 			ev.OneWay, ev.Hops = timed.oneWay, timed.hops
 		} else { // the peer does not tell its part
@@ -273,31 +273,33 @@ func (qp *QueuePair) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
 			h.fill(&ev)
 		}
 	}
-	if qp.wants.Has(ev.Kind) {
-		qp.report(ev, now)
+	if cong.wants.Has(ev.Kind) {
+		cong.report(ev, now)
 	}
 }
 
 // responseLost asks again for what the oldest READ or atomic still misses, since the responder has
 // executed everything before end; once, until something comes: everything behind the gap in the
 // same stream looks like a gap again.
-func (qp *QueuePair) responseLost(end wire.PSN, in *ackInfo) {
+func (loss *lossRecovery) responseLost(end wire.PSN, in *ackInfo) {
+	qp := loss.conn()
 	if qp.selective() {
-		qp.beginRecovery()
-		qp.executed(end, in)
-		qp.settle(in)
+		loss.beginRecovery()
+		loss.executed(end, in)
+		loss.settle(in)
 		return
 	}
-	if qp.req.gapSeen {
+	if loss.gapSeen {
 		return
 	}
-	qp.req.gapSeen = true
+	loss.gapSeen = true
 	qp.ep.counters.ResponseGaps++
-	qp.sendFromOldest()
+	loss.sendFromOldest()
 }
 
 // receiveCNP handles a congestion notification packet (annex A17.9.3).
-func (qp *QueuePair) receiveCNP(p *wire.Packet) {
+func (cong *congestion) receiveCNP(p *wire.Packet) {
+	qp := cong.conn()
 	e := qp.ep
 	switch {
 	case qp.Type == UD || qp.state < ReadyToReceive || qp.state == Errored:
@@ -308,7 +310,7 @@ func (qp *QueuePair) receiveCNP(p *wire.Packet) {
 		e.counters.DropPKey++
 	default:
 		e.counters.CNPs++
-		qp.stats.CNPs++
-		qp.report(cc.Event{Kind: cc.CNP, PSN: uint32(qp.req.una)}, e.now)
+		cong.cold().cnps++
+		cong.report(cc.Event{Kind: cc.CNP, PSN: uint32(qp.loss.oldest())}, e.now)
 	}
 }

@@ -158,6 +158,61 @@ func (a *admission) begin(psn wire.PSN) {
 	a.grants = a.gate != nil && a.gate.Wants()&cc.MarkGrant != 0
 }
 
+// hasGranter reports whether the queue pair has a granter of tokens.
+func (a *admission) hasGranter() bool { return a != nil && a.granter != nil }
+
+// hasTokens reports whether its gate or granter speaks of tokens.
+func (a *admission) hasTokens() bool { return a != nil && a.tokens }
+
+// hasGrants reports whether packets say by which grant they leave.
+func (a *admission) hasGrants() bool { return a.grants }
+
+// isShut reports whether the gate keeps a packet.
+func (a *admission) isShut() bool { return a != nil && a.shut }
+
+// offer adds tokens and credits to what the peer is offered.
+func (a *admission) offer(o *wire.Offer) {
+	if a == nil {
+		return
+	}
+	if a.tokens {
+		o.Features |= wire.FeatureToken
+	}
+	a.credits.offer(o)
+}
+
+// onDecision takes over a decision for flow f, unless it is not the granter's. It returns whether
+// it is.
+func (a *admission) onDecision(f cc.Flow, now units.Time) bool {
+	if a == nil || !a.controls || f != a.flow {
+		return false
+	}
+	a.heed(now)
+	a.heedGranter(now)
+	return true
+}
+
+// onAsked notes that psn leaves, which asks for an ACK.
+func (a *admission) onAsked(psn wire.PSN, now units.Time) {
+	if a != nil {
+		a.round.begin(psn, now)
+	}
+}
+
+// onResent notes that psn was sent again.
+func (a *admission) onResent(psn wire.PSN) { a.round.forget(psn) }
+
+// onAcknowledged notes that everything before una is acknowledged.
+func (a *admission) onAcknowledged(una wire.PSN, now units.Time) {
+	if a != nil {
+		a.heard = now
+		a.round.end(una, now)
+	}
+}
+
+// roundTrip returns how long a round trip takes.
+func (a *admission) roundTrip() units.Duration { return a.round.length() }
+
 // Report implements cc.Reporter for the granter.
 func (a *admission) Report(ev *cc.Event, now units.Time) {
 	if !a.controls || a.gone || !a.wants.Has(ev.Kind) {
@@ -192,169 +247,6 @@ func (a *admission) heed(now units.Time) {
 	}
 }
 
-// backlog returns what the queue pair has in hand, less READs and atomics, which nobody admits. It
-// takes as long however much that is: a gate is told with each message that is posted and each
-// packet that leaves.
-func (qp *QueuePair) backlog() cc.Backlog {
-	r := &qp.req
-	waits := qp.left() - r.inFlight
-	if r.recovery != nil {
-		waits -= r.recovery.behind
-	}
-	if qp.adm.reads > 0 {
-		waits -= qp.toRead()
-	}
-	return cc.Backlog{Waits: max(0, waits), InFlight: r.inFlight - qp.adm.reading}
-}
-
-// asks notes that READs and atomics have size bytes more in flight, or less.
-func (a *admission) asks(size units.Bytes) {
-	if a != nil {
-		a.reading = max(0, a.reading+size)
-	}
-}
-
-// asksNothing notes that nothing of them is in flight any more.
-func (a *admission) asksNothing() {
-	if a != nil {
-		a.reading = 0
-	}
-}
-
-// toRead returns what READs and atomics are still to ask for, or to ask for again.
-func (qp *QueuePair) toRead() units.Bytes {
-	r := &qp.req
-	left := qp.adm.readBytes - qp.adm.reading
-	if r.done != r.begun {
-		if w := &qp.send[r.done&r.mask]; w.op.answered() {
-			left -= qp.span(w, 0, uint32(r.una.Sub(w.first)))
-		}
-	}
-	if r.recovery != nil {
-		left -= r.recovery.read
-	}
-	return left
-}
-
-// admits says whether the gate lets packet k of a SEND or WRITE leave.
-func (qp *QueuePair) admits(w *sendWQE, k uint32, again bool, now units.Time) bool {
-	a := qp.adm
-	if a == nil || a.gate == nil {
-		return true
-	}
-	a.out = cc.Outgoing{Bytes: qp.span(w, k, k+1), Again: again, Completes: w.op.completes(),
-		Backlog: qp.backlog()}
-	if k == 0 {
-		a.out.Message = units.Bytes(w.length)
-	}
-	if a.gate.Ready(&a.out, now) {
-		return true
-	}
-	if !a.shut {
-		a.shut, a.shutAt, a.heard = true, now, now
-		a.waited.Blocked++
-		qp.ep.counters.Blocked++
-	}
-	if qp.req.rtoAt == 0 {
-		qp.startTimer(now)
-	}
-	qp.heedGate() // it may have noted that it said no
-	return false
-}
-
-// admitsNext says whether the gate lets the next packet of w leave, the SEND or WRITE whose turn it
-// is: for the first time, or since the queue pair went back.
-func (qp *QueuePair) admitsNext(w *sendWQE, now units.Time) bool {
-	r := &qp.req
-	return qp.admits(w, r.packet, r.sndNxt.Before(r.sndMax), now)
-}
-
-// admitsLost says whether the gate lets the oldest lost packet leave, of which there is one.
-func (qp *QueuePair) admitsLost(now units.Time) bool {
-	if qp.adm == nil {
-		return true
-	}
-	psn, _ := qp.req.recovery.lost.next(qp.req.una)
-	w := &qp.send[qp.locate(psn)&qp.req.mask]
-	return w.op.answered() || qp.admits(w, uint32(psn.Sub(w.first)), true, now)
-}
-
-// grantTLVs is how much longer a packet is that says by which token it left.
-const grantTLVs = wire.XCHLen + wire.InnerLen + wire.GrantLen
-
-// openGrant begins an XDATA that says by which token it leaves, with op in it. It answers how long
-// that beginning is.
-func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
-	wire.XCH(frame).Set(a.qp.sendTag, wire.GrantLen)
-	wire.SetInner(frame[wire.XCHLen:], op)
-	wire.Grant(frame[wire.XCHLen+wire.InnerLen:][:wire.GrantLen]).Set(a.marks.Grant)
-	return grantTLVs
-}
-
-// took tells the gate that the packet it was just asked about leaves. It answers the marks of its
-// BTH.
-func (a *admission) took(now units.Time) (f wire.Flags) {
-	// or the timer is the oldest's, whatever else tokens let go
-	if a.opens() && a.qp.oldestWaits() {
-		a.qp.startTimer(now) // it ran for the peer to say something
-	}
-	a.marks = a.gate.Took(&a.out, now)
-	a.qp.heedGate() // what had to go before it speaks may have gone
-	f = wire.MarkUnscheduled.When(a.marks.Set&cc.MarkUnscheduled != 0)
-	f |= wire.MarkWantsMore.When(a.marks.Set&cc.MarkWantsMore != 0)
-	return f | wire.MarkTokenMarked.When(a.marks.Set&cc.MarkTokenMarked != 0)
-}
-
-// lost tells the gate that what had left waits again.
-func (qp *QueuePair) tellLost(bytes units.Bytes) {
-	if a := qp.adm; a != nil && a.gate != nil && bytes > 0 {
-		a.gate.Lost(bytes, qp.backlog(), qp.ep.now)
-		qp.heedGate()
-	}
-}
-
-// posted tells the gate of a message.
-func (a *admission) posted(w *sendWQE) {
-	switch qp := a.qp; {
-	case w.op.answered():
-		a.reads++
-		a.readBytes += units.Bytes(w.length)
-	case a.gate != nil:
-		a.gate.Posted(units.Bytes(w.length), qp.backlog(), qp.ep.now)
-		qp.heedGate()
-	}
-}
-
-// completed notes the end of a request; one that was refused when it was posted has no packets.
-func (a *admission) completed(w *sendWQE) {
-	if w.op.answered() && w.packets > 0 {
-		a.reads--
-		a.readBytes -= units.Bytes(w.length)
-	}
-}
-
-// heedGate sees to it that the gate says what it has to say.
-func (qp *QueuePair) heedGate() {
-	switch next := qp.adm.gate.Next(); {
-	case next == 0:
-	case next.After(qp.ep.now):
-		qp.setTimer()
-	default:
-		qp.ep.gateSpeaks = true
-		qp.ep.owe(qp)
-	}
-}
-
-// gateSpeaks says whether the gate has something to say now.
-func (qp *QueuePair) gateSpeaks() bool {
-	a := qp.adm
-	if a == nil || a.gate == nil || qp.state != ReadyToSend && qp.state != SQDrained {
-		return false
-	}
-	next := a.gate.Next()
-	return next != 0 && !next.After(qp.ep.now)
-}
-
 // arrives tells the granter of a request of the peer's. One with a PSN that no honest peer has got
 // to says nothing.
 func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
@@ -363,7 +255,7 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	if info.Kind == wire.Read {
 		n = qp.packetsFor(min(p.RETH().Len(), MaxMessage))
 	}
-	if !plausible(p.PSN, qp.resp.ePSN) {
+	if !plausible(p.PSN, qp.rcv.expected()) {
 		return
 	}
 	a.see(p.PSN, now)
@@ -386,8 +278,8 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 		Gap:    qp.ep.arrived.worked(),
 		Away:   min(qp.ep.arrived.away, qp.ep.arrived.gap),
 		Behind: !fresh,
-		Again: !fresh && (p.PSN.Before(qp.resp.ePSN) || qp.resp.ahead != nil &&
-			within(qp.resp.ePSN, p.PSN) && qp.resp.ahead.here.has(p.PSN)),
+		Again: !fresh && (p.PSN.Before(qp.rcv.expected()) ||
+			within(qp.rcv.expected(), p.PSN) && qp.rcv.holds(p.PSN)),
 	}
 	if marks&wire.MarkUnscheduled != 0 {
 		a.in.Set = cc.MarkUnscheduled
@@ -457,7 +349,7 @@ func (a *admission) sooner(at, next units.Time) units.Time {
 // onTimer looks after both halves.
 func (a *admission) onTimer(now units.Time) {
 	if a.gate != nil && a.qp.state >= ReadyToSend {
-		a.qp.heedGate()
+		a.qp.adm.heedGate()
 	}
 	if a.granter != nil {
 		for before, some := a.waits.over(now); some; before, some = a.waits.over(now) {
@@ -470,6 +362,3 @@ func (a *admission) onTimer(now units.Time) {
 		a.heedCredits(now)
 	}
 }
-
-// gateKinds is how many kinds of Notices a gate may have to say at once: of tokens and of credits.
-const gateKinds = 2

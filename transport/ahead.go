@@ -32,27 +32,28 @@ func (a *ahead) buf(p wire.PSN) *packet.Buf { return &a.bufs[p%psnWindow] }
 
 // hold keeps the packet at hand; without room it counts as lost. It answers whether there is
 // anything behind the gap that the peer should hear of.
-func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
-	e, s := qp.ep, &qp.resp
-	reach := s.ePSN.Add(uint32(qp.sackBits)) // the last PSN that an answer can speak of
-	if s.ahead != nil && !p.PSN.After(reach) && s.ahead.here.has(p.PSN) {
+func (rcv *receiver) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
+	qp := rcv.conn()
+	e := qp.ep
+	reach := rcv.ePSN.Add(uint32(qp.sackBits)) // the last PSN that an answer can speak of
+	if rcv.reorder != nil && !p.PSN.After(reach) && rcv.reorder.here.has(p.PSN) {
 		return true // a duplicate
 	}
-	if p.PSN.After(reach) || e.held == e.maxHeld && !qp.takeShare() {
+	if p.PSN.After(reach) || e.held == e.maxHeld && !rcv.takeShare() {
 		e.counters.DropAhead++
-		qp.notHeld(p.PSN, units.Bytes(p.End-p.PayloadOff))
-		if s.ahead == nil || s.ahead.here.empty() {
+		rcv.notHeld(p.PSN, units.Bytes(p.End-p.PayloadOff))
+		if rcv.reorder == nil || rcv.reorder.here.empty() {
 			return false
 		}
-		s.ahead.drops(p.PSN)
+		rcv.reorder.drops(p.PSN)
 		return true
 	}
-	if s.ahead == nil {
-		s.ahead = e.aheads.borrow()
-		s.ahead.base = s.ePSN
-		e.shares.join(s.ahead, qp, e.now)
+	if rcv.reorder == nil {
+		rcv.reorder = e.aheads.borrow()
+		rcv.reorder.base = rcv.ePSN
+		e.shares.join(rcv.reorder, qp, e.now)
 	}
-	a := s.ahead
+	a := rcv.reorder
 	*a.buf(p.PSN) = e.keep()
 	e.shares.count(a, 1)
 	e.counters.Held++
@@ -68,17 +69,19 @@ func (qp *QueuePair) hold(p *wire.Packet, info *wire.OpcodeInfo) bool {
 }
 
 // notHeld tells the granter that psn, of so many bytes, came before its turn and was not kept.
-func (qp *QueuePair) notHeld(psn wire.PSN, bytes units.Bytes) {
-	if a := qp.adm; a != nil && a.granter != nil {
-		a.dropped(psn, bytes)
+func (rcv *receiver) notHeld(psn wire.PSN, bytes units.Bytes) {
+	qp := rcv.conn()
+	if qp.adm.hasGranter() {
+		qp.adm.dropped(psn, bytes)
 	}
 }
 
 // takeShare frees the newest packet of the queue pair that holds most, unless this one would then
 // hold more. The peer that was told of that packet hears that it is gone when its turn comes.
-func (qp *QueuePair) takeShare() bool {
+func (rcv *receiver) takeShare() bool {
+	qp := rcv.conn()
 	e, count := qp.ep, 0
-	if a := qp.resp.ahead; a != nil {
+	if a := rcv.reorder; a != nil {
 		count = a.share.count
 	}
 	most := e.shares.most()
@@ -86,16 +89,17 @@ func (qp *QueuePair) takeShare() bool {
 		return false
 	}
 	from := most.share.qp
-	from.dropLast()
+	from.rcv.dropLast()
 	e.counters.HeldDropped++
 	return true
 }
 
 // dropLast forgets the packet that is farthest from its turn.
-func (qp *QueuePair) dropLast() {
-	e, s := qp.ep, &qp.resp
-	a := s.ahead
-	psn := s.ePSN.Add(psnWindow - 1)
+func (rcv *receiver) dropLast() {
+	qp := rcv.conn()
+	e := qp.ep
+	a := rcv.reorder
+	psn := rcv.ePSN.Add(psnWindow - 1)
 	for a.buf(psn).Len() == 0 {
 		a.here.remove(psn)
 		psn = psn.Add(wire.PSNMask)
@@ -107,37 +111,39 @@ func (qp *QueuePair) dropLast() {
 	}
 	a.drop(psn, e)
 	a.drops(psn)
-	qp.notHeld(psn, bytes)
+	rcv.notHeld(psn, bytes)
 }
 
 // closeAhead ends the queue pair's part in what is held; it holds nothing.
-func (qp *QueuePair) closeAhead() {
-	a := qp.resp.ahead
+func (rcv *receiver) closeAhead() {
+	qp := rcv.conn()
+	a := rcv.reorder
 	a.short = false
 	qp.ep.shares.leave(a)
 	qp.ep.aheads.giveBack(a)
-	qp.resp.ahead = nil
+	rcv.reorder = nil
 }
 
 // dropStuck forgets what is held behind gaps that have not moved for too long.
 func (e *Endpoint) dropStuck(now units.Time) {
 	for a := e.shares.stuck(now); a != nil; a = e.shares.stuck(now) {
 		e.counters.HeldDropped += uint64(a.share.count)
-		a.share.qp.dropAhead()
+		a.share.qp.rcv.dropAhead()
 	}
 }
 
 // catchUp executes the packets whose turn has come. The peer hears of it: what it waits for may be
 // here.
-func (qp *QueuePair) catchUp() {
-	e, s := qp.ep, &qp.resp
-	if s.ahead.base == s.ePSN {
+func (rcv *receiver) catchUp() {
+	qp := rcv.conn()
+	e := qp.ep
+	if rcv.reorder == nil || rcv.reorder.base == rcv.ePSN {
 		return
 	}
-	qp.owe(answerAck, 0)
-	e.shares.move(s.ahead, e.now)
-	for s.ahead != nil {
-		a, turn := s.ahead, s.ePSN
+	rcv.owe(answerAck, 0)
+	e.shares.move(rcv.reorder, e.now)
+	for rcv.reorder != nil {
+		a, turn := rcv.reorder, rcv.ePSN
 		for n := min(turn.Sub(a.base), psnWindow); n > 0; n-- {
 			a.drop(a.base, e)
 			a.base = a.base.Add(1)
@@ -153,30 +159,29 @@ func (qp *QueuePair) catchUp() {
 		p := &e.pkt
 		e.cameAt(b.Time)
 		if p.Parse(b.Data()) == nil { // as it did when it came
-			qp.execute(p, p.Inner().Info())
+			rcv.execute(p, p.Inner().Info())
 		}
 		e.release(b)
-		if s.ePSN == turn {
+		if rcv.ePSN == turn {
 			break // refused: the peer sends it again, and need not send what is behind it
 		}
 	}
-	if s.ahead != nil && s.ahead.here.empty() {
-		qp.caughtUp()
+	if rcv.reorder != nil && rcv.reorder.here.empty() {
+		rcv.caughtUp()
 	}
 }
 
 // caughtUp ends the queue pair's part in what is held, of which nothing is left, unless what was
 // dropped has yet to be asked for: the peer may take that for being here, or under way.
-func (qp *QueuePair) caughtUp() {
-	s := &qp.resp
-	if a := s.ahead; a.short && !a.dropped.Before(s.ePSN) {
-		if s.answer != answerAck { // not ready, and when it is there will be an ACK
+func (rcv *receiver) caughtUp() {
+	if a := rcv.reorder; a.short && !a.dropped.Before(rcv.ePSN) {
+		if rcv.answer != answerAck { // not ready, and when it is there will be an ACK
 			return
 		}
-		s.nakked = true
-		qp.owe(answerNak, wire.NakPSNSequence)
+		rcv.nakked = true
+		rcv.owe(answerNak, wire.NakPSNSequence)
 	}
-	qp.closeAhead()
+	rcv.closeAhead()
 }
 
 // drop forgets what is here of psn.
@@ -193,15 +198,16 @@ func (a *ahead) drop(psn wire.PSN, e *Endpoint) {
 }
 
 // dropAhead forgets all that came before its turn.
-func (qp *QueuePair) dropAhead() {
-	e, a := qp.ep, qp.resp.ahead
+func (rcv *receiver) dropAhead() {
+	qp := rcv.conn()
+	e, a := qp.ep, rcv.reorder
 	if a == nil {
 		return
 	}
 	for i := range psnWindow {
 		a.drop(wire.PSN(i), e)
 	}
-	qp.closeAhead()
+	rcv.closeAhead()
 }
 
 // sackBits is how many bits it takes to say what is here behind ePSN.

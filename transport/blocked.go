@@ -12,14 +12,19 @@ type AdmissionStats struct {
 }
 
 // AdmissionStats answers those of a queue pair that is Admitted.
-func (qp *QueuePair) AdmissionStats() (s AdmissionStats) {
-	if a := qp.adm; a != nil {
-		s = a.waited
-		if a.shut {
-			s.BlockedTime += qp.ep.now.Sub(a.shutAt)
-		}
-		s.Messages = int(qp.req.posted - qp.req.begun)
+func (qp *QueuePair) AdmissionStats() AdmissionStats {
+	return qp.adm.stats()
+}
+
+func (a *admission) stats() (s AdmissionStats) {
+	if a == nil {
+		return s
 	}
+	s = a.waited
+	if a.shut {
+		s.BlockedTime += a.qp.ep.now.Sub(a.shutAt)
+	}
+	s.Messages = a.qp.snd.waiting()
 	return s
 }
 
@@ -42,40 +47,41 @@ const gatePatience = 150 * units.Millisecond
 
 // silent is what a timeout means of a queue pair whose oldest packet waits at the gate. It ends
 // when the peer has said nothing for as long as it takes to send a packet again as often as may be.
-func (qp *QueuePair) silent(now units.Time) {
-	r, e := &qp.req, qp.ep
-	if now.Sub(qp.adm.heard) > max(gatePatience, r.timeout*units.Duration(r.retries+1)) {
-		qp.stats.Timeouts++
-		e.counters.Timeouts++
+func (a *admission) silent(now units.Time) {
+	qp := a.qp
+	e := qp.ep
+	if now.Sub(a.heard) > max(gatePatience, qp.loss.patienceInAll()) {
+		qp.loss.countTimeout()
 		e.counters.RetriesExceeded++
 		qp.failHead(StatusRetryExcErr)
 		return
 	}
-	qp.startTimer(now)
+	qp.loss.startTimer(now)
 	e.activate(qp)
 }
 
 // oldestWaits says whether the oldest packet of those that are not acknowledged is not under way.
-func (qp *QueuePair) oldestWaits() bool {
-	r := &qp.req
-	return r.sndNxt == r.una || r.recovery != nil && r.recovery.lost.has(r.una)
+func (loss *lossRecovery) oldestWaits() bool {
+	qp := loss.conn()
+	return qp.snd.nextPSN() == loss.una || loss.recovery != nil && loss.recovery.lost.has(loss.una)
 }
 
 // atGate says whether the oldest packet of those that are not acknowledged waits at the gate, and
 // for nothing else: one that has its tokens may still not fit the window, beside what waits behind
 // it at the peer.
-func (qp *QueuePair) atGate(now units.Time) bool {
-	r, a := &qp.req, qp.adm
-	switch {
-	case a == nil || !a.shut:
-		return false
-	case r.recovery != nil:
-		return r.recovery.lost.has(r.una) && !qp.admitsLost(now)
-	case r.sndNxt != r.una || r.next == r.posted:
+func (a *admission) atGate(now units.Time) bool {
+	if a == nil || !a.shut {
 		return false
 	}
-	w := &qp.send[r.next&r.mask]
-	return !w.op.answered() && !qp.admitsNext(w, now)
+	qp := a.qp
+	switch {
+	case qp.loss.isRecovering():
+		return qp.loss.isLost(qp.loss.oldest()) && !a.admitsLost(now)
+	case qp.snd.nextPSN() != qp.loss.oldest() || !qp.snd.hasNext():
+		return false
+	}
+	w, k := qp.snd.upcoming()
+	return !w.op.answered() && !a.admitsNext(w, k, now)
 }
 
 // CancelWaiting takes back the work requests of which no packet has left: those that a gate keeps
@@ -83,33 +89,31 @@ func (qp *QueuePair) atGate(now units.Time) bool {
 // returns, and so before older ones that are under way. The queue pair goes on; PSNs know nothing
 // of it. It answers how many there were.
 func (qp *QueuePair) CancelWaiting() (n int) {
-	r := &qp.req
 	if qp.Type != RC || qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0
 	}
-	begun := r.begun
-	n = int(r.posted - begun)
-	for i := begun; i != r.posted; i++ {
-		qp.complete(&qp.send[i&r.mask], StatusWRFlushErr)
-	}
-	r.posted = begun
-	qp.reclaim()
+	n = qp.snd.cancelWaiting()
+	qp.cong.reclaim()
 	if n == 0 || qp.state == Errored { // a completion was lost
 		return n
 	}
-	if r.done == r.posted {
-		r.fresh = false
-		if r.una == r.sndMax { // the timer ran for the gate, or for a neighbour
-			r.rtoAt = 0
-			qp.setTimer()
-		}
+	if qp.snd.isIdle() {
+		qp.cong.setFresh(false)
+		qp.loss.stopIdleTimer() // it ran for the gate, or for a neighbour
 	}
-	if a := qp.adm; a != nil && a.gate != nil {
-		if r.next == r.posted && (r.recovery == nil || r.recovery.lost.empty()) {
-			a.opens()
-		}
-		a.gate.Lost(0, qp.backlog(), qp.ep.now)
-		qp.heedGate()
-	}
+	qp.adm.onCancelled()
 	return n
+}
+
+// onCancelled tells the gate that what waited for it may be less.
+func (a *admission) onCancelled() {
+	if a == nil || a.gate == nil {
+		return
+	}
+	qp := a.qp
+	if !qp.snd.hasNext() && (!qp.loss.isRecovering() || !qp.loss.hasLost()) {
+		a.opens()
+	}
+	a.gate.Lost(0, a.backlog(), qp.ep.now)
+	a.heedGate()
 }

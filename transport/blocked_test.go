@@ -37,7 +37,7 @@ func TestCancelWaiting(t *testing.T) {
 	a.post(t, WorkRequest{ID: 9, Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 100)}})
 	assert.EqualValues(t, 9, p.await(a, 1)[0].ID)
 	assert.EqualValues(t, 21, g.taken)
-	assert.EqualValues(t, 2, b.qp.resp.msn)
+	assert.EqualValues(t, 2, b.qp.rcv.msn)
 	p.conserved()
 }
 
@@ -144,7 +144,7 @@ func TestCancelWaitingWithLoss(t *testing.T) {
 		require.Equal(t, want, came, "seed %d", s)
 		require.Equal(t, ReadyToSend, a.qp.State(), "seed %d", s)
 		require.Equal(t, credits.taken, returner.done, "seed %d", s)
-		require.Equal(t, cc.Backlog{}, a.qp.backlog(), "seed %d", s)
-		require.Zero(t, a.qp.posted, "seed %d", s)
+		require.Equal(t, cc.Backlog{}, a.qp.adm.backlog(), "seed %d", s)
+		require.Zero(t, a.qp.snd.cold().pending, "seed %d", s)
 	}
 }

@@ -25,8 +25,9 @@ type bolt struct {
 const boltTLVs = wire.XCHLen + wire.InnerLen + wire.BoltLen
 
 // beginBolt borrows one, unless there is one.
-func (qp *QueuePair) beginBolt() *bolt {
-	m := qp.beginMarks()
+func (cong *congestion) beginBolt() *bolt {
+	qp := cong.conn()
+	m := cong.beginMarks()
 	if m.bolt == nil {
 		m.bolt = qp.ep.bolts.borrow()
 		*m.bolt = bolt{}
@@ -35,27 +36,28 @@ func (qp *QueuePair) beginBolt() *bolt {
 }
 
 // openBolt begins an XDATA with Bolt's flags and op in it. It answers how long that beginning is.
-func (qp *QueuePair) openBolt(frame []byte, op wire.Opcode) int {
-	b := qp.marks.bolt
-	d := cc.Decision{Window: qp.req.window, Tags: b.tags}
+func (cong *congestion) openBolt(frame []byte, op wire.Opcode) int {
+	qp := cong.conn()
+	b := cong.cold().echo.bolt
+	d := cc.Decision{Window: cong.window, Tags: b.tags}
 	b.tags &^= cc.BoltAI // one packet has it
 	wire.XCH(frame).Set(qp.sendTag, wire.BoltLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
 	wire.Bolt(frame[wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(
-		wire.BoltFlags(d.Tag(qp.left()-qp.req.inFlight)), qp.Num)
+		wire.BoltFlags(d.Tag(qp.snd.left()-qp.loss.flight())), qp.Num)
 	return boltTLVs
 }
 
 // seeBolt counts the flags of a request.
-func (qp *QueuePair) seeBolt(t wire.Bolt) {
-	b := qp.beginBolt()
+func (cong *congestion) seeBolt(t wire.Bolt) {
+	b := cong.beginBolt()
 	b.seen.Add(t)
 	b.some = true
 }
 
 // boltEchoLen is how many bytes of TLVs an ACK needs to tell of Bolt's flags.
-func (qp *QueuePair) boltEchoLen() int {
-	if qp.marks == nil || qp.marks.bolt == nil || !qp.marks.bolt.some {
+func (cong *congestion) boltEchoLen() int {
+	if cong.cold().echo == nil || cong.cold().echo.bolt == nil || !cong.cold().echo.bolt.some {
 		return 0
 	}
 	return wire.BoltEchoLen
@@ -63,8 +65,8 @@ func (qp *QueuePair) boltEchoLen() int {
 
 // hearBolt takes in what the peer says of the flags of all our requests. An ACK that was overtaken
 // by a newer one says less.
-func (qp *QueuePair) hearBolt(all wire.BoltCounts) {
-	b := qp.marks.bolt
+func (cong *congestion) hearBolt(all wire.BoltCounts) {
+	b := cong.cold().echo.bolt
 	if n := int32(all.INC - b.told.INC); n > 0 {
 		b.told.INC = all.INC
 		b.news |= cc.BoltINC
@@ -82,29 +84,30 @@ func (qp *QueuePair) hearBolt(all wire.BoltCounts) {
 }
 
 // tellBolt adds the news to an acknowledgement of packets.
-func (qp *QueuePair) tellBolt(ev *cc.Event) {
-	b := qp.marks.bolt
+func (cong *congestion) tellBolt(ev *cc.Event) {
+	b := cong.cold().echo.bolt
 	ev.Bolt, ev.Increases, ev.SRC = b.news, min(b.newINCs, ev.Packets), b.newSRC
 	b.news, b.newINCs, b.newSRC = 0, 0, cc.SRC{}
 }
 
 // receiveSRC handles what a switch says of its queue, which one of our requests met. It has the tag
 // that our requests have.
-func (qp *QueuePair) receiveSRC(p *wire.Packet) {
-	e, r := qp.ep, &qp.req
+func (cong *congestion) receiveSRC(p *wire.Packet) {
+	qp := cong.conn()
+	e := qp.ep
 	switch {
-	case !qp.bolt:
+	case !cong.bolt:
 		e.counters.DropUnnegotiated++
 	case p.XCH().Tag() != qp.sendTag:
 		e.counters.DropTag++
 	case qp.state != ReadyToSend && qp.state != SQDrained:
 		e.counters.DropState++
-	case !p.PSN.Before(r.sndMax):
+	case !p.PSN.Before(qp.loss.highest()):
 		e.counters.DropGhostReport++
 	default:
 		e.counters.SwitchReports++
 		s := p.Report()
-		qp.report(cc.Event{Kind: cc.CST, PSN: uint32(p.PSN),
-			SRC: cc.SRC{Drain: s.Drain, Rate: s.Rate, Sent: r.sent(p.PSN).at}}, e.now)
+		cong.report(cc.Event{Kind: cc.CST, PSN: uint32(p.PSN),
+			SRC: cc.SRC{Drain: s.Drain, Rate: s.Rate, Sent: cong.sent(p.PSN).at}}, e.now)
 	}
 }

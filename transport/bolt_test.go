@@ -76,7 +76,7 @@ func TestBoltFlagsOnPackets(t *testing.T) {
 	inc, last := wire.BoltINC, wire.BoltLast
 	require.Equal(t, []wire.BoltFlags{inc | wire.BoltAI, inc, inc, last, last, last}, sent)
 	sent = nil
-	a.qp.marks.bolt.tags = cc.BoltFirst
+	a.qp.cong.cold().echo.bolt.tags = cc.BoltFirst
 	a.write(t, b, 4*1024)
 	p.await(a, 1)
 	first := wire.BoltFirst
@@ -98,7 +98,7 @@ func TestBoltComesBack(t *testing.T) {
 			}
 		})
 		h.window = 1024 // every packet but the last one asks
-		a.qp.applyDecision(h.Start(0))
+		a.qp.cong.applyDecision(h.Start(0))
 		a.write(t, b, 40*1024)
 		p.await(a, 1)
 		require.Equal(t, 40, n)
@@ -126,7 +126,7 @@ func TestBoltSurvivesLostACKs(t *testing.T) {
 	h := &bolter{window: 1024}
 	p, a, b := boltPair(t, h, 512, func([]byte, wire.Bolt) {})
 	p.lb.tamper = func(frame []byte) int { return rng.IntN(2) }
-	a.qp.applyDecision(cc.Decision{Window: 8 * 1024})
+	a.qp.cong.applyDecision(cc.Decision{Window: 8 * 1024})
 	h.window = 8 * 1024
 	a.write(t, b, 60*1024)
 	p.await(a, 1)

@@ -133,20 +133,21 @@ func (a *admission) delivers(bytes units.Bytes, completes bool) {
 // Only a queue pair whose credits its peer agreed to counts them (Admit); to others, and to one
 // that has ended since, it is nothing. What is never consumed is free again when the queue pair
 // ends.
-func (qp *QueuePair) Consumed(bytes units.Bytes) error {
-	a := qp.adm
-	if a == nil || a.credits.granter == nil {
+func (qp *QueuePair) Consumed(bytes units.Bytes) error { return qp.adm.consume(bytes) }
+
+func (a *admission) consume(bytes units.Bytes) error {
+	if !a.grantsCredits() {
 		return nil
 	}
 	c := &a.credits
 	if c.lengths != nil {
 		return fmt.Errorf("transport: QP %#x: consumed: posting a receive says so "+
-			"(ConsumeOnPost): %w", uint32(qp.Num), ErrInvalid)
+			"(ConsumeOnPost): %w", uint32(a.qp.Num), ErrInvalid)
 	}
 	if c.messages == 0 || bytes < 0 || bytes > c.bytes {
 		return fmt.Errorf("transport: QP %#x: consumed a message of %d bytes, where %d messages "+
 			"of together %d bytes are left: %w",
-			uint32(qp.Num), int64(bytes), c.messages, int64(c.bytes), ErrInvalid)
+			uint32(a.qp.Num), int64(bytes), c.messages, int64(c.bytes), ErrInvalid)
 	}
 	a.consumes(bytes)
 	return nil
@@ -170,18 +171,41 @@ func (qp *QueuePair) ConsumeOnPost() error {
 		return err
 	}
 	switch {
-	case !qp.limits.ownRecvs:
+	case qp.rcv.isShared():
 		return fmt.Errorf("transport: QP %#x: consume on post: it receives from a shared queue: %w",
 			uint32(qp.Num), ErrInvalid)
-	case qp.adm == nil || qp.adm.credits.granter == nil:
+	case !qp.adm.grantsCredits():
 		return fmt.Errorf("transport: QP %#x: consume on post: it has no granter of credits: %w",
 			uint32(qp.Num), ErrInvalid)
-	case qp.adm.credits.granter.Terms().Writes:
+	case qp.adm.creditsWrites():
 		return fmt.Errorf("transport: QP %#x: consume on post: WRITEs take credits, and no "+
 			"receives: %w", uint32(qp.Num), ErrInvalid)
 	}
-	qp.adm.credits.lengths = make([]uint32, len(qp.recv.ring)+1)
+	qp.adm.consumeOnPost(qp.rcv.depth())
 	return nil
+}
+
+// grantsCredits reports whether the queue pair has a granter of credits.
+func (a *admission) grantsCredits() bool { return a != nil && a.credits.granter != nil }
+
+// creditsWrites reports whether plain WRITEs take credits of the granter.
+func (a *admission) creditsWrites() bool { return a.credits.granter.Terms().Writes }
+
+// hasCredits reports whether the peer agreed to credits.
+func (a *admission) hasCredits() bool { return a != nil && a.credits.agreed }
+
+// consumeOnPost has receives, of which there is room for n, consume messages when they are posted.
+func (a *admission) consumeOnPost(n int) { a.credits.lengths = make([]uint32, n+1) }
+
+// onResponse tells the gate of credits that the program has the response to a message.
+func (a *admission) onResponse(bytes units.Bytes) {
+	if a == nil || a.credits.gate == nil {
+		return
+	}
+	qp := a.qp
+	a.credits.gate.Answered(bytes, qp.ep.now)
+	a.heedGate()
+	qp.ep.activate(qp)
 }
 
 // reposted consumes the oldest message, where posting a receive does.
@@ -199,12 +223,7 @@ func (a *admission) reposted() {
 // request and response return the credits (cc.CreditTerms), those of that message. Otherwise it is
 // nothing.
 func (qp *QueuePair) Answered(bytes units.Bytes) {
-	if qp.adm == nil || qp.adm.credits.gate == nil {
-		return
-	}
-	qp.adm.credits.gate.Answered(bytes, qp.ep.now)
-	qp.heedGate()
-	qp.ep.activate(qp)
+	qp.adm.onResponse(bytes)
 }
 
 // heedCredits sees to it that the granter says what it has to say.
@@ -222,26 +241,25 @@ func (a *admission) heedCredits(now units.Time) {
 }
 
 // owesCredit says whether a CREDIT's time has come, and no ACK leaves that it could ride on.
-func (qp *QueuePair) owesCredit() bool { return qp.adm != nil && qp.adm.owesCredit() }
-
 func (a *admission) owesCredit() bool {
-	qp := a.qp
-	if a.credits.granter == nil || qp.resp.answer != answerNone && qp.reads.pending == 0 {
+	if a == nil || a.credits.granter == nil || a.qp.rcv.hasAnswer() {
 		return false
 	}
+	qp := a.qp
 	next := a.credits.granter.Next()
 	return next != 0 && !next.After(qp.ep.now)
 }
 
 // sendCredit sends what the granter has to say. It answers false when the port has no room.
-func (qp *QueuePair) sendCredit() bool {
+func (a *admission) sendCredit() bool {
+	qp := a.qp
 	e := qp.ep
 	b := e.frame(packet.ClassAck)
 	if b == nil {
 		return false
 	}
-	if n, some := qp.adm.emitCredit(); some {
-		qp.buildCredit(b, &n, qp.resp.ePSN.Add(wire.PSNMask))
+	if n, some := a.emitCredit(); some {
+		a.buildCredit(b, &n, qp.rcv.expected().Add(wire.PSNMask))
 		e.counters.CreditsSent++
 	}
 	qp.setTimer()
@@ -255,13 +273,14 @@ func (a *admission) emitCredit() (cc.Notice, bool) {
 }
 
 // buildCredit puts a CREDIT in line to leave.
-func (qp *QueuePair) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
+func (a *admission) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
+	qp := a.qp
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, wire.CreditLen)
 	setCredit(wire.Credit(frame[ext+wire.XCHLen:][:wire.CreditLen]), n)
-	qp.pushNotice(b, frame, packet.ClassAck, n)
+	a.pushNotice(b, frame, packet.ClassAck, n)
 }
 
 func setCredit(t wire.Credit, n *cc.Notice) {
@@ -274,15 +293,8 @@ func setCredit(t wire.Credit, n *cc.Notice) {
 
 // creditLen is how many bytes of TLVs the next ACK needs for what the granter has to say, which it
 // says now.
-func (qp *QueuePair) creditLen() int {
-	if qp.adm == nil {
-		return 0
-	}
-	return qp.adm.creditLen()
-}
-
 func (a *admission) creditLen() int {
-	if a.credits.granter == nil {
+	if a == nil || a.credits.granter == nil {
 		return 0
 	}
 	n, some := a.emitCredit()
@@ -297,8 +309,9 @@ func (a *admission) creditLen() int {
 }
 
 // putCredit writes what creditLen found into the TLVs of an ACK.
-func (qp *QueuePair) putCredit(area []byte) {
-	n := &qp.adm.credits.notice
+func (a *admission) putCredit(area []byte) {
+	qp := a.qp
+	n := &a.credits.notice
 	setCredit(wire.Credit(area[:wire.CreditLen]), n)
 	if len(area) > wire.CreditLen {
 		wire.Host(area[wire.CreditLen:][:wire.HostLen]).Set(n.Waited, n.Served)
@@ -308,21 +321,23 @@ func (qp *QueuePair) putCredit(area []byte) {
 }
 
 // receiveCredit hears a CREDIT. One with a PSN that no honest peer has got to says nothing.
-func (qp *QueuePair) receiveCredit(p *wire.Packet) {
+func (a *admission) receiveCredit(p *wire.Packet) {
+	qp := a.qp
 	t := p.Credit()
 	asks := t.Flags()&wire.CreditAsks != 0
-	if asks && !plausible(p.PSN, qp.resp.ePSN) || !asks &&
-		(!plausible(p.PSN, qp.req.una) || !p.PSN.Before(qp.req.sndMax)) {
+	if asks && !plausible(p.PSN, qp.rcv.expected()) || !asks &&
+		(!plausible(p.PSN, qp.loss.oldest()) || !p.PSN.Before(qp.loss.highest())) {
 		qp.ep.counters.DropNotice++
 		return
 	}
-	qp.hearCredit(t, p)
+	a.hearCredit(t, p)
 }
 
 // hearCredit takes in what a CREDIT says, or an ACK. It answers false when that ended the queue
 // pair.
-func (qp *QueuePair) hearCredit(t wire.Credit, p *wire.Packet) bool {
-	e, a, now := qp.ep, qp.adm, qp.ep.now
+func (a *admission) hearCredit(t wire.Credit, p *wire.Packet) bool {
+	qp := a.qp
+	e, now := qp.ep, qp.ep.now
 	n := &a.notice
 	*n = cc.Notice{Kind: cc.NoticeCredit, Credits: t.Lines(), Epoch: t.Epoch(),
 		Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
@@ -357,10 +372,10 @@ func (qp *QueuePair) hearCredit(t wire.Credit, p *wire.Packet) bool {
 		e.counters.DropNotice++
 		return true
 	default:
-		if err = a.credits.gate.Hear(n, qp.backlog(), now); err == nil {
+		if err = a.credits.gate.Hear(n, a.backlog(), now); err == nil {
 			e.counters.CreditsHeard++
 			a.heard = now
-			qp.heedGate()
+			a.heedGate()
 			e.activate(qp)
 		}
 	}

@@ -276,14 +276,12 @@ func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 		switch qp := e.qps.find(e.flows[f]); {
 		case qp == nil:
 			continue
-		case f != qp.flow: // of what it grants, or granted
-			if a := qp.adm; a == nil || !a.controls || f != a.flow {
+		case f != qp.cong.flowID(): // of what it grants, or granted
+			if !qp.adm.onDecision(f, now) {
 				continue
 			}
-			qp.adm.heed(now)
-			qp.adm.heedGranter(now)
 		default:
-			qp.heedDecision()
+			qp.cong.heedDecision()
 		}
 		changed = true
 	}
@@ -331,7 +329,7 @@ func (e *Endpoint) Busy() bool {
 		}
 	}
 	for _, qp := range e.qps.slots {
-		if qp != nil && qp.req.done != qp.req.posted {
+		if qp != nil && !qp.snd.isIdle() {
 			return true
 		}
 	}
@@ -342,7 +340,7 @@ func (e *Endpoint) Busy() bool {
 func (e *Endpoint) Close() {
 	for _, qp := range e.qps.slots {
 		if qp != nil {
-			qp.dropAhead()
+			qp.rcv.dropAhead()
 		}
 	}
 	e.freeSpent()
@@ -380,11 +378,11 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	info := p.Op.Info()
 	switch {
 	case info.Kind == wire.CNPKind:
-		qp.receiveCNP(p)
+		qp.cong.receiveCNP(p)
 	case info.Transport != services[qp.Type]:
 		e.counters.DropWrongService++
 	case qp.Type == UD:
-		qp.receiveDatagram(p)
+		qp.rcv.receiveDatagram(p)
 	case qp.state < ReadyToReceive || qp.state == Errored:
 		e.counters.DropState++
 	case !p.SrcIs(&qp.tmpl):
@@ -392,16 +390,14 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	case !samePartition(p.PKey, qp.pkey):
 		e.counters.DropPKey++
 	case info.Request:
-		qp.receiveRequest(p, info)
-		if qp.resp.ahead != nil {
-			qp.catchUp()
-		}
+		qp.rcv.receiveRequest(p, info)
+		qp.rcv.catchUp()
 	case info.Kind == wire.Ack:
-		qp.receiveAck(p)
+		qp.loss.receiveAck(p)
 	case info.Kind == wire.Extension:
 		qp.receiveExtension(p)
 	default:
-		qp.receiveResponse(p, info)
+		qp.loss.receiveResponse(p, info)
 	}
 }
 
@@ -445,7 +441,7 @@ func (e *Endpoint) refuse(err error, frame []byte) {
 func (e *Endpoint) wakeWaiting() {
 	for _, qp := range e.waiting {
 		qp.waits = false
-		qp.neighborKnown()
+		qp.loss.neighborKnown()
 		e.activate(qp)
 		e.owe(qp)
 		if qp.adm != nil {

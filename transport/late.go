@@ -30,8 +30,8 @@ type wait struct {
 }
 
 // patience is how long to wait.
-func (qp *QueuePair) patience() units.Duration {
-	return units.Duration(qp.req.reordering) * units.Nanosecond
+func (loss *lossRecovery) patience() units.Duration {
+	return units.Duration(loss.cold().reordering) * units.Nanosecond
 }
 
 // add has the packets before psn wait from now on, unless they do already. It takes it to the next
@@ -68,17 +68,17 @@ func (w *waits) next() units.Time {
 }
 
 // loseLate takes as lost what has waited long enough.
-func (qp *QueuePair) loseLate(now units.Time) {
-	r := &qp.req
-	l := &r.recovery.late
+func (loss *lossRecovery) loseLate(now units.Time) {
+	qp := loss.conn()
+	l := &loss.recovery.late
 	if l.waits.n == 0 {
 		return
 	}
 	for before, some := l.waits.over(now); some; before, some = l.waits.over(now) {
-		for psn, more := l.psns.next(r.una); more && psn.Before(before); psn,
-			more = l.psns.next(r.una) {
+		for psn, more := l.psns.next(loss.una); more && psn.Before(before); psn,
+			more = l.psns.next(loss.una) {
 			l.psns.remove(psn)
-			qp.lose(psn)
+			loss.lose(psn)
 		}
 	}
 	if l.psns.empty() {
@@ -89,13 +89,14 @@ func (qp *QueuePair) loseLate(now units.Time) {
 
 // overtakenLongAgo says whether what was sent again counts as lost once more, having been
 // overtaken.
-func (qp *QueuePair) overtakenLongAgo(now units.Time) bool {
-	l := &qp.req.recovery.late
-	if qp.req.reordering == 0 {
+func (loss *lossRecovery) overtakenLongAgo(now units.Time) bool {
+	qp := loss.conn()
+	l := &loss.recovery.late
+	if loss.cold().reordering == 0 {
 		return true
 	}
 	if l.again == 0 {
-		l.again = now.Add(qp.patience())
+		l.again = now.Add(loss.patience())
 	}
 	long := !l.again.After(now)
 	if long {

@@ -66,7 +66,7 @@ func TestPatience(t *testing.T) {
 			p.settle(units.Millisecond)
 			assert.True(t, bytes.Equal(a.mem[:20480], b.mem[:20480]))
 			assert.EqualValues(t, c.again, p.a.counters.Retransmitted)
-			assert.Nil(t, a.qp.req.recovery)
+			assert.Nil(t, a.qp.loss.recovery)
 			p.conserved()
 		})
 	}

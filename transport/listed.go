@@ -11,32 +11,33 @@ import (
 // doubt.
 
 // heedList takes in the list of a TOKEN.
-func (qp *QueuePair) heedList(t wire.TokenField) {
+func (loss *lossRecovery) heedList(t wire.TokenField) {
+	qp := loss.conn()
 	if !qp.selective() {
 		return
 	}
 	trimmed := t.Flags()&wire.TokenTrimmed != 0
-	from := qp.req.una
+	from := loss.una
 	for i := range t.Ranges() {
-		first, end := qp.listed(t.Range(i), from)
+		first, end := loss.listed(t.Range(i), from)
 		for from = first; from != end; from = from.Add(1) {
-			if from == qp.req.una && !qp.listedOldest(qp.ep.now) {
+			if from == loss.una && !loss.listedOldest(qp.ep.now) {
 				return
 			}
-			qp.loseOne(from, trimmed, qp.ep.now)
+			loss.loseOne(from, trimmed, qp.ep.now)
 		}
 	}
-	if qp.req.recovery != nil {
-		qp.settle(&ackInfo{now: qp.ep.now})
+	if loss.recovery != nil {
+		loss.settle(&ackInfo{now: qp.ep.now})
 	}
 }
 
 // listed returns the part of a range, first to before end, that is outstanding and not before from.
 // Ranges ascend, so that each packet costs a look once, however often it is listed.
-func (qp *QueuePair) listed(l wire.Range, from wire.PSN) (first, end wire.PSN) {
-	una := qp.req.una
+func (loss *lossRecovery) listed(l wire.Range, from wire.PSN) (first, end wire.PSN) {
+	una := loss.una
 	low := l.First.Sub(una)
-	high := min(low+int32(l.Count), qp.req.sndMax.Sub(una), psnWindow)
+	high := min(low+int32(l.Count), loss.sndMax.Sub(una), psnWindow)
 	if low = max(low, from.Sub(una)); low >= high {
 		return from, from
 	}
@@ -52,44 +53,57 @@ type stuck struct {
 // listedOldest is that the oldest packet is listed. Who lists it is alive: to send it again costs
 // no try, but one for each timeout that it stays the oldest, or a path that loses it always would
 // be tried for ever. False is that there was none left.
-func (qp *QueuePair) listedOldest(now units.Time) bool {
-	r, s := &qp.req, &qp.adm.stuck
+func (loss *lossRecovery) listedOldest(now units.Time) bool {
+	qp := loss.conn()
+	since, first := qp.adm.reportedFor(loss.una, now)
 	switch {
-	case s.psn != r.una || s.since == 0:
-		*s = stuck{r.una, now}
-		r.retriesLeft = r.retries
-	case r.timeout == 0 || now.Sub(s.since) < r.timeout:
-	case r.retriesLeft == 0:
+	case first:
+		loss.retriesLeft = loss.cold().retries
+	case loss.timeout == 0 || since < loss.timeout:
+	case loss.retriesLeft == 0:
 		qp.ep.counters.RetriesExceeded++
 		qp.failHead(StatusRetryExcErr)
 		return false
 	default:
-		r.retriesLeft--
-		s.since = now
+		loss.retriesLeft--
+		qp.adm.restartReport(now)
 	}
 	return true
 }
 
+// reportedFor returns for how long the peer has reported psn, the oldest packet, as missing, or
+// since restartReport; first when it has not yet.
+func (a *admission) reportedFor(psn wire.PSN, now units.Time) (d units.Duration, first bool) {
+	if s := &a.stuck; s.psn != psn || s.since == 0 {
+		*s = stuck{psn, now}
+		return 0, true
+	}
+	return now.Sub(a.stuck.since), false
+}
+
+// restartReport begins to count the time of reportedFor anew.
+func (a *admission) restartReport(now units.Time) { a.stuck.since = now }
+
 // loseOne takes one outstanding packet as lost, if it is not known to have arrived, or lost, or
 // sent again within a round trip where it was not trimmed since.
-func (qp *QueuePair) loseOne(psn wire.PSN, trimmed bool, now units.Time) {
-	r := &qp.req
-	rec := qp.beginRecovery()
+func (loss *lossRecovery) loseOne(psn wire.PSN, trimmed bool, now units.Time) {
+	qp := loss.conn()
+	rec := loss.beginRecovery()
 	if rec.answered.has(psn) || rec.lost.has(psn) {
 		return
 	}
 	switch {
-	case !rec.again.has(psn) && r.reordering > 0 && !trimmed:
+	case !rec.again.has(psn) && loss.cold().reordering > 0 && !trimmed:
 		rec.late.psns.add(psn)
-		rec.late.waits.add(psn.Add(1), qp.patience(), now)
+		rec.late.waits.add(psn.Add(1), loss.patience(), now)
 		return
 	case !rec.again.has(psn):
-	case !trimmed && rec.recent.has(psn, max(qp.adm.round.length(), qp.patience()), now):
+	case !trimmed && rec.recent.has(psn, max(qp.adm.roundTrip(), loss.patience()), now):
 		return
 	default:
 		rec.again.remove(psn)
 	}
-	qp.lose(psn)
+	loss.lose(psn)
 }
 
 // again is the PSNs that were sent again within the last round trip, or two: those since a moment,

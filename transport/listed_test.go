@@ -17,15 +17,15 @@ import (
 func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) { return p.listAs(a, 0, first, n) }
 
 func (p *pair) listAs(a *side, flags wire.TokenFlags, first wire.PSN, n uint8) (lost int) {
-	if rec := a.qp.req.recovery; rec != nil {
+	if rec := a.qp.loss.recovery; rec != nil {
 		lost -= rec.lost.len()
 	}
 	t := make(wire.TokenField, wire.TokenLen+wire.RangeLen)
 	t.Set(0, 0, 1, flags, 0)
 	t.SetRange(0, wire.Range{First: first, Count: n})
 	p.a.now = p.now
-	a.qp.heedList(t)
-	if rec := a.qp.req.recovery; rec != nil {
+	a.qp.loss.heedList(t)
+	if rec := a.qp.loss.recovery; rec != nil {
 		lost += rec.lost.len()
 	}
 	return lost
@@ -72,7 +72,7 @@ func TestLoseListed(t *testing.T) {
 	}{{110, 255}, {90, 10}, {100 + 1<<23, 10}, {612, 1}, {105, 0}} {
 		assert.Zero(t, p.list(a, void.first, void.n), "%+v is not outstanding", void)
 	}
-	assert.Nil(t, a.qp.req.recovery)
+	assert.Nil(t, a.qp.loss.recovery)
 
 	assert.Equal(t, 3, p.list(a, 103, 3))
 	assert.Zero(t, p.list(a, 103, 3), "lost already")
@@ -96,7 +96,7 @@ func TestLoseListed(t *testing.T) {
 	p.await(a, 1)
 	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
 	assert.Zero(t, p.a.counters.Timeouts)
-	assert.Nil(t, a.qp.req.recovery)
+	assert.Nil(t, a.qp.loss.recovery)
 	p.conserved()
 }
 
@@ -135,7 +135,7 @@ func TestLoseListedForEver(t *testing.T) {
 	o := selective()
 	o.retries = 1
 	p, a, _ := listing(t, o, func(wire.PSN) bool { return false })
-	timeout, lists := a.qp.req.timeout, 0
+	timeout, lists := a.qp.loss.timeout, 0
 	for ; a.qp.state == ReadyToSend && lists < 100; lists++ {
 		p.list(a, 100, 1)
 		p.settle(timeout / 8)
@@ -169,7 +169,7 @@ func TestLoseListedWithPatience(t *testing.T) {
 func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
 	p, a, _ := listing(t, defaults(), func(wire.PSN) bool { return false })
 	assert.Zero(t, p.list(a, 100, 10))
-	assert.Nil(t, a.qp.req.recovery)
+	assert.Nil(t, a.qp.loss.recovery)
 }
 
 // However often a TOKEN lists packets, each of them costs one look, and what is not outstanding
@@ -202,20 +202,20 @@ func TestListsThatOverlap(t *testing.T) {
 			for i, l := range c.ranges {
 				f.SetRange(i, l)
 			}
-			looked, from := 0, a.qp.req.una
+			looked, from := 0, a.qp.loss.una
 			for i := range c.ranges {
-				first, end := a.qp.listed(f.Range(i), from)
+				first, end := a.qp.loss.listed(f.Range(i), from)
 				looked += int(end.Sub(first))
 				from = end
 			}
 			require.Equal(t, c.lost, looked)
 			p.a.now = p.now
-			a.qp.heedList(f)
+			a.qp.loss.heedList(f)
 			if c.lost == 0 {
-				require.Nil(t, a.qp.req.recovery)
+				require.Nil(t, a.qp.loss.recovery)
 				return
 			}
-			require.Equal(t, c.lost, a.qp.req.recovery.lost.len())
+			require.Equal(t, c.lost, a.qp.loss.recovery.lost.len())
 		})
 	}
 }

@@ -29,28 +29,27 @@ type marks struct {
 }
 
 // marked takes note of a request that came with a mark.
-func (qp *QueuePair) marked(now units.Time) {
-	e, m := qp.ep, qp.beginMarks()
-	e.counters.MarkedCE++
-	qp.stats.MarkedCE++
+func (cong *congestion) marked(now units.Time) {
+	qp := cong.conn()
+	e, m := qp.ep, cong.beginMarks()
+	cong.countMark()
 	m.seen++
-	if !qp.ecnEcho && !now.Before(m.cnpAt) {
+	if !cong.ecnEcho && !now.Before(m.cnpAt) {
 		m.cnpAt, m.cnp = now.Add(e.cnpInterval), true
 		e.owe(qp)
 	}
 }
 
 // markedResponse takes note of a response that came with a mark: its way is ours to control.
-func (qp *QueuePair) markedResponse() {
-	qp.ep.counters.MarkedCE++
-	qp.stats.MarkedCE++
-	qp.beginMarks().news++
+func (cong *congestion) markedResponse() {
+	cong.countMark()
+	cong.beginMarks().news++
 }
 
 // hearMarks takes in how many of our requests the peer says came with a mark, all told. An ACK that
 // was overtaken by a newer one says less.
-func (qp *QueuePair) hearMarks(all uint32) {
-	m := qp.beginMarks()
+func (cong *congestion) hearMarks(all uint32) {
+	m := cong.beginMarks()
 	if news := int32(all - m.echoed); news > 0 {
 		m.echoed = all
 		m.news += uint32(news)
@@ -58,40 +57,43 @@ func (qp *QueuePair) hearMarks(all uint32) {
 }
 
 // newMarks answers how many of the packets now acknowledged were marked.
-func (qp *QueuePair) newMarks(packets uint32) (n uint32) {
-	if m := qp.marks; m != nil {
+func (cong *congestion) newMarks(packets uint32) (n uint32) {
+	if m := cong.cold().echo; m != nil {
 		n, m.news = min(m.news, packets), 0
 	}
 	return n
 }
 
-func (qp *QueuePair) beginMarks() *marks {
-	if qp.marks == nil {
-		qp.marks = qp.ep.marks.borrow()
-		*qp.marks = marks{}
+func (cong *congestion) beginMarks() *marks {
+	qp := cong.conn()
+	if cong.cold().echo == nil {
+		cong.cold().echo = qp.ep.marks.borrow()
+		*cong.cold().echo = marks{}
 	}
-	return qp.marks
+	return cong.cold().echo
 }
 
-func (qp *QueuePair) dropMarks() {
-	if qp.marks != nil {
-		if t := qp.marks.telemetry; t != nil {
+func (cong *congestion) dropMarks() {
+	qp := cong.conn()
+	if cong.cold().echo != nil {
+		if t := cong.cold().echo.telemetry; t != nil {
 			qp.ep.telemetries.giveBack(t)
 		}
-		if b := qp.marks.bolt; b != nil {
+		if b := cong.cold().echo.bolt; b != nil {
 			qp.ep.bolts.giveBack(b)
 		}
-		qp.ep.marks.giveBack(qp.marks)
-		qp.marks = nil
+		qp.ep.marks.giveBack(cong.cold().echo)
+		cong.cold().echo = nil
 	}
 }
 
 // owesCNP says whether a CNP is due.
-func (qp *QueuePair) owesCNP() bool { return qp.marks != nil && qp.marks.cnp }
+func (cong *congestion) owesCNP() bool { return cong.cold().echo != nil && cong.cold().echo.cnp }
 
 // sendCNP tells the peer that its packets meet congestion (annex A17.9.3). It answers false when
 // the port has no room.
-func (qp *QueuePair) sendCNP() bool {
+func (cong *congestion) sendCNP() bool {
+	qp := cong.conn()
 	e := qp.ep
 	b := e.frame(packet.ClassControl)
 	if b == nil {
@@ -101,18 +103,18 @@ func (qp *QueuePair) sendCNP() bool {
 	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.CNP, Flags: wire.BECN}, 0)
 	frame = frame[:total]
 	clear(frame[ext : ext+wire.CNPLen])
-	qp.tmpl.SetFrameTOS(frame, qp.resp.tos)
+	qp.tmpl.SetFrameTOS(frame, qp.rcv.ackTOS())
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
 	e.push(packet.ClassControl)
-	qp.marks.cnp = false
+	cong.cold().echo.cnp = false
 	e.counters.CNPsSent++
 	return true
 }
 
 // echoLen is how many bytes of TLVs an ACK needs to tell of marks.
-func (qp *QueuePair) echoLen() int {
-	if qp.marks == nil || qp.marks.seen == 0 || !qp.ecnEcho {
+func (cong *congestion) echoLen() int {
+	if cong.cold().echo == nil || cong.cold().echo.seen == 0 || !cong.ecnEcho {
 		return 0
 	}
 	return wire.ECNEchoLen

@@ -15,7 +15,7 @@ func (a *admission) see(psn wire.PSN, now units.Time) {
 		return
 	}
 	a.seen = psn
-	if patience := a.qp.patience(); patience > 0 {
+	if patience := a.qp.loss.patience(); patience > 0 {
 		a.waits.add(psn, patience, now)
 		a.qp.setTimer()
 	} else {
@@ -25,13 +25,12 @@ func (a *admission) see(psn wire.PSN, now units.Time) {
 
 // tell tells the granter of what is missing before psn. Packets whose header came it knows of.
 func (a *admission) tell(psn wire.PSN, now units.Time) {
-	s := &a.qp.resp
-	if a.told.Before(s.ePSN) {
-		a.told = s.ePSN
+	if a.told.Before(a.qp.rcv.expected()) {
+		a.told = a.qp.rcv.expected()
 	}
 	missing := max(0, int(psn.Sub(a.told)))
-	for p := a.told; p.Before(psn) && within(s.ePSN, p); p = p.Add(1) {
-		if a.cut.has(p) || p != s.ePSN && s.ahead != nil && s.ahead.here.has(p) {
+	for p := a.told; p.Before(psn) && within(a.qp.rcv.expected(), p); p = p.Add(1) {
+		if a.cut.has(p) || p != a.qp.rcv.expected() && a.qp.rcv.holds(p) {
 			missing--
 		}
 	}
@@ -73,12 +72,12 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 	case !samePartition(p.PKey, qp.pkey):
 		c.DropPKey++
 	case info.Kind != wire.Send && info.Kind != wire.Write && p.Op != wire.XDATA ||
-		!qp.selective() || qp.adm == nil || qp.adm.granter == nil:
+		!qp.selective() || !qp.adm.hasGranter():
 		c.DropTrimmed++
 	case p.Op == wire.XDATA && p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
 	default:
-		qp.receiveTrimmed(p, min(units.Bytes(payload), units.Bytes(qp.mtu)))
+		qp.adm.receiveTrimmed(p, min(units.Bytes(payload), units.Bytes(qp.mtu)))
 	}
 }
 
@@ -86,10 +85,12 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 // nothing of the packets before it, which wait in the queue that it found full. That a packet is
 // missing which was overtaken, too, is told once; but one whose header came before was sent again,
 // and is missing again.
-func (qp *QueuePair) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
-	e, s, a := qp.ep, &qp.resp, qp.adm
-	if p.PSN.Before(s.ePSN) || !p.PSN.Before(s.ePSN.Add(uint32(qp.sackBits))) || s.ahead != nil &&
-		p.PSN != s.ePSN && s.ahead.here.has(p.PSN) {
+func (a *admission) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
+	qp := a.qp
+	e := qp.ep
+	if p.PSN.Before(qp.rcv.expected()) ||
+		!p.PSN.Before(qp.rcv.expected().Add(uint32(qp.sackBits))) ||
+		p.PSN != qp.rcv.expected() && qp.rcv.holds(p.PSN) {
 		e.counters.DropTrimmed++
 		return
 	}
@@ -104,7 +105,7 @@ func (qp *QueuePair) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 
 // dropped notes that psn, of so many bytes, came before its turn, and there was no room for it.
 func (a *admission) dropped(psn wire.PSN, bytes units.Bytes) {
-	if qp := a.qp; psn.Before(qp.resp.ePSN.Add(uint32(qp.sackBits))) {
+	if qp := a.qp; psn.Before(qp.rcv.expected().Add(uint32(qp.sackBits))) {
 		a.cut.add(psn)
 		a.listed.remove(psn)
 		a.miss(1, bytes, qp.ep.now)
@@ -113,8 +114,9 @@ func (a *admission) dropped(psn wire.PSN, bytes units.Bytes) {
 }
 
 // incomplete says whether packets are missing that the peer is known to have sent.
-func (qp *QueuePair) incomplete() bool {
-	return qp.adm.told.After(qp.resp.ePSN) || !qp.adm.cut.empty()
+func (a *admission) incomplete() bool {
+	qp := a.qp
+	return a.told.After(qp.rcv.expected()) || !a.cut.empty()
 }
 
 // mostPasses is how many lists of headers alone may pass over the oldest packet.
@@ -123,13 +125,13 @@ const mostPasses = 2
 // missingRanges answers which, as far as a TOKEN can tell. They are valid until the next call.
 // Packets whose headers came go first, alone, and each but once for a header: who hears of them
 // sends them again at once, whenever it did before.
-func (qp *QueuePair) missingRanges() (ranges []wire.Range, trimmed bool) {
-	a := qp.adm
+func (a *admission) missingRanges() (ranges []wire.Range, trimmed bool) {
+	qp := a.qp
 	for i := range a.cut {
 		trimmed = trimmed || a.cut[i]&^a.listed[i] != 0
 	}
 	// it is lost, and not its payload alone
-	if oldest := qp.resp.ePSN; trimmed && !a.cut.has(oldest) && a.told.After(oldest) {
+	if oldest := qp.rcv.expected(); trimmed && !a.cut.has(oldest) && a.told.After(oldest) {
 		if a.passed != oldest {
 			a.passed, a.passes = oldest, 0
 		}
@@ -139,8 +141,9 @@ func (qp *QueuePair) missingRanges() (ranges []wire.Range, trimmed bool) {
 		}
 	}
 	e, n := qp.ep, 0
-	for psn, end := qp.resp.ePSN, qp.resp.ePSN.Add(psnWindow); psn.Before(end); psn = psn.Add(1) {
-		if trimmed && (!a.cut.has(psn) || a.listed.has(psn)) || !qp.missingHere(psn) {
+	for psn, end := qp.rcv.expected(),
+		qp.rcv.expected().Add(psnWindow); psn.Before(end); psn = psn.Add(1) {
+		if trimmed && (!a.cut.has(psn) || a.listed.has(psn)) || !a.missingHere(psn) {
 			continue
 		}
 		if last := &e.ranges[max(n, 1)-1]; n == 0 || last.First.Add(uint32(last.Count)) != psn ||
@@ -161,9 +164,9 @@ func (qp *QueuePair) missingRanges() (ranges []wire.Range, trimmed bool) {
 
 // missingHere says whether psn, which is less than a window ahead, is missing, and not merely to
 // come.
-func (qp *QueuePair) missingHere(psn wire.PSN) bool {
-	s, a := &qp.resp, qp.adm
-	if psn != s.ePSN && s.ahead != nil && s.ahead.here.has(psn) {
+func (a *admission) missingHere(psn wire.PSN) bool {
+	qp := a.qp
+	if psn != qp.rcv.expected() && qp.rcv.holds(psn) {
 		return false
 	}
 	return psn.Before(a.told) || a.cut.has(psn)

@@ -25,7 +25,7 @@ func trimmed(frame []byte) []byte {
 // absent shows what the responder of a queue pair misses.
 func (qp *QueuePair) absent() string {
 	var ranges []string
-	missing, _ := qp.missingRanges()
+	missing, _ := qp.adm.missingRanges()
 	for _, r := range missing {
 		ranges = append(ranges, fmt.Sprintf("%d+%d", uint32(r.First), r.Count))
 	}
@@ -94,7 +94,7 @@ func TestMissing(t *testing.T) {
 			k := p.b.counters
 			assert.EqualValues(t, c.told, k.Missing)
 			assert.Equal(t, c.told, r.missing)
-			assert.Equal(t, c.absent != "", b.qp.incomplete())
+			assert.Equal(t, c.absent != "", b.qp.adm.incomplete())
 			assert.EqualValues(t, c.dropped, k.DropTrimmed)
 			assert.EqualValues(t, cut-c.dropped, k.Trimmed)
 			p.conserved()
@@ -111,7 +111,7 @@ func TestTrimmedAreListedOnce(t *testing.T) {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
 		p.settle(units.Microsecond)
 	}
-	list := func() ([]wire.Range, bool) { return b.qp.missingRanges() }
+	list := func() ([]wire.Range, bool) { return b.qp.adm.missingRanges() }
 	for _, step := range []struct {
 		psn    wire.PSN
 		spoil  func([]byte) []byte
@@ -201,7 +201,7 @@ func TestMissingWithPatience(t *testing.T) {
 		t.Helper()
 		assert.Equal(t, told, r.missing)
 		assert.Equal(t, absent, b.qp.absent())
-		assert.Equal(t, absent != "", b.qp.incomplete())
+		assert.Equal(t, absent != "", b.qp.adm.incomplete())
 	}
 	send(100, nil)
 	send(103, nil)
@@ -336,21 +336,22 @@ func FuzzTrimmed(f *testing.F) {
 				})
 			p.settle(units.Microsecond)
 			missing := 0
-			next := b.qp.resp.ePSN
-			ranges, _ := b.qp.missingRanges()
+			next := b.qp.rcv.ePSN
+			ranges, _ := b.qp.adm.missingRanges()
 			for _, m := range ranges {
 				require.False(t, m.First.Before(next))
 				require.NotZero(t, m.Count)
 				for psn := m.First; psn != m.First.Add(uint32(m.Count)); psn = psn.Add(1) {
-					require.True(t, within(b.qp.resp.ePSN, psn))
-					require.True(t, psn == b.qp.resp.ePSN || b.qp.resp.ahead == nil ||
-						!b.qp.resp.ahead.here.has(psn))
+					require.True(t, within(b.qp.rcv.ePSN, psn))
+					require.True(t, psn == b.qp.rcv.ePSN || b.qp.rcv.reorder == nil ||
+						!b.qp.rcv.reorder.here.has(psn))
 					missing++
 				}
 				next = m.First.Add(uint32(m.Count))
 			}
 			require.GreaterOrEqual(t, r.missing, missing)
-			require.Equal(t, b.qp.incomplete(), missing > 0 || b.qp.adm.seen.After(b.qp.resp.ePSN))
+			require.Equal(t, b.qp.adm.incomplete(), missing > 0 ||
+				b.qp.adm.seen.After(b.qp.rcv.ePSN))
 		}
 		require.EqualValues(t, r.missing, p.b.counters.Missing)
 		p.conserved()

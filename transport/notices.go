@@ -10,19 +10,20 @@ import (
 // Notices of gates and granters as frames: RTS and TOKEN (docs/wire.md); CREDIT is in credits.go.
 
 // sendGateNotice sends what the gate has to say. It answers false when the port has no room.
-func (qp *QueuePair) sendGateNotice() bool {
-	e, a := qp.ep, qp.adm
+func (a *admission) sendGateNotice() bool {
+	qp := a.qp
+	e := qp.ep
 	class, b, behind := packet.ClassAck, e.frame(packet.ClassAck), e.frame(qp.class)
 	if b == nil || behind == nil {
 		return false
 	}
-	n, some := a.gate.Emit(qp.backlog(), e.now)
+	n, some := a.gate.Emit(a.backlog(), e.now)
 	if !some {
 		qp.setTimer()
 		return true
 	}
 	if n.Kind == cc.NoticeCredit {
-		qp.buildCredit(b, &n, qp.req.sndNxt)
+		a.buildCredit(b, &n, qp.snd.nextPSN())
 		e.counters.CreditsAsked++
 		qp.setTimer()
 		return true
@@ -32,21 +33,22 @@ func (qp *QueuePair) sendGateNotice() bool {
 		class, b, flags = qp.class, behind, flags|wire.RTSBehind
 	}
 	room := b.Room()
-	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RTS, PSN: qp.req.sndNxt}, 0)
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RTS, PSN: qp.snd.nextPSN()}, 0)
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
 	rts := wire.RTSField(frame[ext+wire.XCHLen:][:wire.RTSLen])
 	rts.Set(n.Demand, n.Spent, n.CE, n.Seq, flags)
 	rts.SetDiscarded(n.Discarded)
-	qp.pushNotice(b, frame, class, &n)
+	a.pushNotice(b, frame, class, &n)
 	e.counters.RTSSent++
 	qp.setTimer()
 	return true
 }
 
 // pushNotice puts the frame of a Notice, which is built in b, in line to leave.
-func (qp *QueuePair) pushNotice(b *packet.Buf, frame []byte, class packet.Class, n *cc.Notice) {
-	tos := qp.resp.tos
+func (a *admission) pushNotice(b *packet.Buf, frame []byte, class packet.Class, n *cc.Notice) {
+	qp := a.qp
+	tos := qp.rcv.ackTOS()
 	switch {
 	case n.Classed:
 		tos = n.TrafficClass
@@ -61,19 +63,21 @@ func (qp *QueuePair) pushNotice(b *packet.Buf, frame []byte, class packet.Class,
 
 // sendToken builds a TOKEN into b. It answers what the TOKEN and the data it lets go take of the
 // link.
-func (qp *QueuePair) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
+func (a *admission) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
+	qp := a.qp
 	e := qp.ep
 	var ranges []wire.Range
 	flags := tokenFlags(n.Flags)
 	if n.Missing {
 		trimmed := false
-		if ranges, trimmed = qp.missingRanges(); trimmed {
+		if ranges, trimmed = a.missingRanges(); trimmed {
 			flags |= wire.TokenTrimmed
 		}
 	}
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room,
-		wire.Fields{Op: wire.Token, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, wire.RangeLen*len(ranges))
+		wire.Fields{Op: wire.Token, PSN: qp.rcv.expected().Add(wire.PSNMask)},
+		wire.RangeLen*len(ranges))
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
 	t := wire.TokenField(frame[ext+wire.XCHLen : total-wire.ICRCLen])
@@ -81,7 +85,7 @@ func (qp *QueuePair) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
 	for i, r := range ranges {
 		t.SetRange(i, r)
 	}
-	qp.pushNotice(b, frame, packet.ClassControl, n)
+	a.pushNotice(b, frame, packet.ClassControl, n)
 	e.counters.TokensSent++
 	return n.Releases + units.Bytes(total) + wireExtra
 }
@@ -90,23 +94,26 @@ func (qp *QueuePair) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
 const wireExtra = 24
 
 // receiveNotice hears an RTS or a TOKEN. Another one than the peer should send changes nothing.
-func (qp *QueuePair) receiveNotice(p *wire.Packet) {
-	e, a, now := qp.ep, qp.adm, qp.ep.now
+func (a *admission) receiveNotice(p *wire.Packet) {
+	qp := a.qp
+	e, now := qp.ep, qp.ep.now
 	switch {
-	case p.Op == wire.RTS && !plausible(p.PSN, qp.resp.ePSN),
-		p.Op == wire.Token && (!plausible(p.PSN, qp.req.una) || !p.PSN.Before(qp.req.sndMax)):
+	case p.Op == wire.RTS && !plausible(p.PSN, qp.rcv.expected()),
+		p.Op == wire.Token && (!plausible(p.PSN, qp.loss.oldest()) ||
+			!p.PSN.Before(qp.loss.highest())):
 		e.counters.DropNotice++
 	case p.Op == wire.RTS && a.granter != nil:
-		qp.receiveRTS(p, now)
+		a.receiveRTS(p, now)
 	case p.Op == wire.Token && a.gate != nil && (qp.state == ReadyToSend || qp.state == SQDrained):
-		qp.receiveToken(p, now)
+		a.receiveToken(p, now)
 	default:
 		e.counters.DropState++
 	}
 }
 
-func (qp *QueuePair) receiveRTS(p *wire.Packet, now units.Time) {
-	a, h := qp.adm, p.RTS()
+func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
+	qp := a.qp
+	h := p.RTS()
 	a.notice = cc.Notice{
 		Kind: cc.NoticeRTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
 		Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
@@ -123,31 +130,32 @@ func (qp *QueuePair) receiveRTS(p *wire.Packet, now units.Time) {
 	a.heedGranter(now)
 }
 
-func (qp *QueuePair) receiveToken(p *wire.Packet, now units.Time) {
-	a, t := qp.adm, p.Token()
+func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
+	qp := a.qp
+	t := p.Token()
 	a.notice = cc.Notice{
 		Kind: cc.NoticeToken, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
 		Priority:  t.Priority(),
 		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
 	}
-	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.req.una) &&
-		!qp.acknowledge(end, &ackInfo{now: now}) {
+	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.loss.oldest()) &&
+		!qp.loss.acknowledge(end, &ackInfo{now: now}) {
 		return
 	}
 	// before its tokens are taken: they are for what is lost, which must wait for them
 	if t.Ranges() > 0 {
-		qp.heedList(t)
+		qp.loss.heedList(t)
 	}
-	if qp.adm != a { // that ended the queue pair
+	if a.gone { // that ended the queue pair
 		return
 	}
-	if err := a.gate.Hear(&a.notice, qp.backlog(), now); err != nil {
+	if err := a.gate.Hear(&a.notice, a.backlog(), now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
 	qp.ep.counters.TokensHeard++
 	a.heard = now
-	qp.heedGate()
+	a.heedGate()
 	qp.ep.activate(qp)
 }
 

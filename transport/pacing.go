@@ -7,16 +7,20 @@ import (
 
 // paced says whether the queue pair's requests leave by the limiter's leave, a packet at a time.
 // Datagrams do not: nothing tells of their congestion.
-func (qp *QueuePair) paced() bool { return qp.req.rate > 0 && qp.Type != UD }
+func (cong *congestion) paced() bool {
+	qp := cong.conn()
+	return cong.rated && qp.Type != UD
+}
 
 // setRate takes over a rate of congestion control; 0 is as fast as the port goes. The limiter, some
 // 20 KB, comes with the first rate.
-func (qp *QueuePair) setRate(rate units.BitRate) {
-	e, r, f := qp.ep, &qp.req, uint32(qp.flow)
-	if rate = max(rate, 0); rate == r.rate {
+func (cong *congestion) setRate(rate units.BitRate) {
+	qp := cong.conn()
+	e, f := qp.ep, uint32(cong.flow)
+	if rate = max(rate, 0); rate == cong.cold().rate {
 		return
 	}
-	r.rate = rate
+	cong.cold().rate, cong.rated = rate, rate > 0
 	if qp.Type == UD {
 		return
 	}
@@ -30,23 +34,27 @@ func (qp *QueuePair) setRate(rate units.BitRate) {
 }
 
 // unpace makes the limiter forget the queue pair, and its rate.
-func (qp *QueuePair) unpace() {
-	if qp.req.rate = 0; qp.ep.limiter != nil {
-		qp.ep.limiter.Forget(uint32(qp.flow))
+func (cong *congestion) unpace() {
+	qp := cong.conn()
+	cong.cold().rate, cong.rated = 0, false
+	if qp.ep.limiter != nil {
+		qp.ep.limiter.Forget(uint32(cong.flow))
 	}
 }
 
 // leavePace ends the wait for the start of a packet that may not leave after all.
-func (qp *QueuePair) leavePace() {
-	if qp.paced() {
-		qp.ep.limiter.Leave(uint32(qp.flow))
+func (cong *congestion) leavePace() {
+	qp := cong.conn()
+	if cong.paced() {
+		qp.ep.limiter.Leave(uint32(cong.flow))
 	}
 }
 
 // awaitPace has a paced queue pair wait for the start of its next packet, if it may send one.
-func (qp *QueuePair) awaitPace(now units.Time) {
-	if size, ok := qp.nextPacket(now); ok {
-		qp.ep.limiter.Wait(uint32(qp.flow), size, now)
+func (cong *congestion) awaitPace(now units.Time) {
+	qp := cong.conn()
+	if size, ok := qp.snd.nextPacket(now); ok {
+		qp.ep.limiter.Wait(uint32(cong.flow), size, now)
 	}
 }
 
@@ -58,16 +66,16 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 	}
 	for f, some := e.limiter.Head(now); some && sent < budget; f, some = e.limiter.Head(now) {
 		qp := e.qps.find(e.flows[f])
-		n, again := qp.transmit(now, 1)
+		n, again := qp.snd.transmit(now, 1)
 		sent += n
 		if n == 0 && again {
 			break // the port has no room
 		}
-		if !qp.paced() { // any more
+		if !qp.cong.paced() { // any more
 			e.activate(qp)
 			continue
 		}
-		if size, ok := qp.nextPacket(now); ok && again {
+		if size, ok := qp.snd.nextPacket(now); ok && again {
 			e.limiter.Again(f, size)
 		} else {
 			e.limiter.Leave(f)
@@ -78,26 +86,28 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 
 // nextPacket answers how many bytes the packet has, or asks for, that leaves next; false when it
 // may not, whatever its time. What it does not look at, transmit finds when it comes to it.
-func (qp *QueuePair) nextPacket(now units.Time) (size units.Bytes, ok bool) {
-	r := &qp.req
+func (snd *sender) nextPacket(now units.Time) (size units.Bytes, ok bool) {
+	qp := snd.conn()
 	switch {
-	case r.rnrWait || r.hold:
+	case qp.loss.waitsRNR() || qp.cong.isHeld():
 		return 0, false
-	case r.recovery != nil && !r.recovery.lost.empty():
-		return units.Bytes(qp.mtu), r.fits(qp.mtu) &&
-			(!r.recovery.probing || r.recovery.lost.has(r.una)) && qp.admitsLost(now)
-	case r.next == r.posted:
+	case qp.loss.isRecovering() && qp.loss.hasLost():
+		return units.Bytes(qp.mtu), qp.cong.fits(qp.mtu) &&
+			qp.loss.maySendLost() &&
+			qp.adm.admitsLost(now)
+	case snd.next == snd.posted:
 		return 0, false
 	}
-	w := &qp.send[r.next&r.mask]
-	size = units.Bytes(w.length - r.packet<<qp.mtuShift)
+	w := snd.at(snd.next)
+	size = units.Bytes(w.length - snd.packet<<qp.mtuShift)
 	first := min(size, units.Bytes(qp.mtu))
 	if w.op.answered() {
-		size = min(size, units.Bytes(qp.readRoom())<<qp.mtuShift)
+		size = min(size, units.Bytes(snd.readRoom())<<qp.mtuShift)
 	} else {
 		size = first
 	}
-	return size, r.open(uint32(first)) && (w.op.answered() || qp.admitsNext(w, now))
+	return size, qp.loss.open(uint32(first)) && (w.op.answered() || qp.adm.admitsNext(w, snd.packet,
+		now))
 }
 
 // readBurst is how long the responses to one request of a paced READ take at the flow's rate: they
@@ -107,11 +117,11 @@ const readBurst = 10 * units.Microsecond
 // readRoom answers how many packets one request of a READ may ask for: what the window admits, and
 // no longer a burst than the pace does, unless as many requests as may be outstanding would then
 // not fill the window.
-func (qp *QueuePair) readRoom() uint32 {
-	r := &qp.req
-	room := r.window - r.inFlight
-	if n := len(qp.asked.ends); qp.paced() && n > 0 {
-		room = min(room, max(r.rate.Bytes(readBurst), r.window/units.Bytes(n)))
+func (snd *sender) readRoom() uint32 {
+	qp := snd.conn()
+	room := qp.cong.limit() - qp.loss.flight()
+	if n := snd.cold().reads.limit(); qp.cong.paced() && n > 0 {
+		room = min(room, max(qp.cong.bytesIn(readBurst), qp.cong.limit()/units.Bytes(n)))
 	}
 	return uint32(min(max(room>>qp.mtuShift, 1), maxOutstanding))
 }

@@ -404,7 +404,7 @@ func TestTenThousandPacedQueuePairs(t *testing.T) {
 	sent, worst, packets := make([]units.Bytes, n), units.Duration(0), 0
 	first := make([]units.Time, n)
 	l.sent = func(i int, at units.Time) {
-		start := a.limiter.Started(uint32(qps[i].flow))
+		start := a.limiter.Started(uint32(qps[i].cong.flow))
 		if d := l.unused(start, at); d >= pace.Slot {
 			t.Fatalf("%v: a packet with start %v left at %v; the port was idle for %v between",
 				rates[i], start, at, d)
@@ -463,7 +463,7 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 			}
 			late := make([]units.Duration, 0, b.N+packet.Burst)
 			l.sent = func(i int, at units.Time) {
-				late = append(late, at.Sub(e.limiter.Started(uint32(qps[i].flow))))
+				late = append(late, at.Sub(e.limiter.Started(uint32(qps[i].cong.flow))))
 			}
 			b.ResetTimer()
 			for len(late) < b.N {

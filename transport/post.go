@@ -11,7 +11,6 @@ import (
 // Inline its data too. What cannot be queued is refused with an error and changes nothing; what
 // goes wrong later ends in a completion.
 func (qp *QueuePair) PostSend(wr *WorkRequest) error {
-	r := &qp.req
 	if wr.Op >= sendOps {
 		return fmt.Errorf("transport: QP %#x: post send: %v: %w", uint32(qp.Num), wr.Op, ErrInvalid)
 	}
@@ -19,24 +18,30 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 	case ReadyToSend, SQDrained:
 	case Errored: // ends at once, as in libibverbs
 		w := sendWQE{id: wr.ID, op: wr.Op, flags: Signaled}
-		qp.complete(&w, StatusWRFlushErr)
+		qp.snd.complete(&w, StatusWRFlushErr)
 		return nil
 	default:
 		return qp.want("post a send", ReadyToSend)
 	}
-	if r.posted-r.done >= qp.limits.sendWR {
+	return qp.snd.post(wr)
+}
+
+// post copies a work request into the queue.
+func (snd *sender) post(wr *WorkRequest) error {
+	qp := snd.conn()
+	if snd.posted-snd.done >= snd.cold().limit {
 		return fmt.Errorf("transport: QP %#x: post send: all %d requests are outstanding: %w",
-			uint32(qp.Num), qp.limits.sendWR, ErrQueueFull)
+			uint32(qp.Num), snd.cold().limit, ErrQueueFull)
 	}
-	slot := r.posted & r.mask
-	w := &qp.send[slot]
+	slot := snd.slot(snd.posted)
+	w := snd.at(snd.posted)
 	if len(wr.SGList) == 1 && wr.Flags&Inline == 0 {
 		w.sge, w.sges, w.length = wr.SGList[0], 1, wr.SGList[0].Length
-	} else if err := qp.takeSource(w, wr, slot); err != nil {
+	} else if err := snd.takeSource(w, wr, slot); err != nil {
 		return err
 	}
 	if qp.Type != RC || wr.Op >= OpRead || w.length > MaxMessage {
-		if err := qp.checkRequest(w, wr, slot); err != nil {
+		if err := snd.checkRequest(w, wr, slot); err != nil {
 			return err
 		}
 	}
@@ -47,11 +52,11 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 		w.imm = wr.InvalidateKey
 	}
 	w.packets = max(1, uint32((uint64(w.length)+uint64(qp.mtu)-1)>>qp.mtuShift))
-	qp.posted += units.Bytes(w.length)
-	if r.posted == r.done && qp.wants.Has(cc.POST) {
-		r.fresh = qp.Type == RC
+	snd.cold().pending += units.Bytes(w.length)
+	if snd.posted == snd.done && qp.cong.expects(cc.POST) {
+		qp.cong.setFresh(qp.Type == RC)
 	}
-	r.posted++
+	snd.posted++
 	if qp.adm != nil {
 		qp.adm.posted(w)
 	}
@@ -60,7 +65,8 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 }
 
 // takeSource copies a scatter/gather list or inline data into the slot.
-func (qp *QueuePair) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error {
+func (snd *sender) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error {
+	qp := snd.conn()
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("transport: QP %#x: post send: %s: %w", uint32(qp.Num),
 			fmt.Sprintf(format, args...), ErrInvalid)
@@ -69,19 +75,19 @@ func (qp *QueuePair) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error 
 		if wr.Op >= OpRead {
 			return refuse("%v cannot be inline", wr.Op)
 		}
-		room := int(qp.limits.inline)
+		room := int(snd.cold().maxInline)
 		if len(wr.Data) > room {
 			return refuse("%d bytes inline, the queue takes %d", len(wr.Data), room)
 		}
-		copy(qp.beside.inline[int(slot)*room:], wr.Data)
+		copy(snd.q.inline[int(slot)*room:], wr.Data)
 		w.sges, w.length = 0, uint32(len(wr.Data))
 		return nil
 	}
-	if len(wr.SGList) > int(qp.limits.sendSGE) {
-		return refuse("%d elements, the queue takes %d", len(wr.SGList), qp.limits.sendSGE)
+	if len(wr.SGList) > int(snd.cold().maxSGE) {
+		return refuse("%d elements, the queue takes %d", len(wr.SGList), snd.cold().maxSGE)
 	}
 	total := uint64(0)
-	extra := qp.beside.sges[int(slot)*(int(qp.limits.sendSGE)-1):]
+	extra := snd.q.sges[int(slot)*(int(snd.cold().maxSGE)-1):]
 	for i, s := range wr.SGList {
 		total += uint64(s.Length)
 		if i == 0 {
@@ -98,7 +104,8 @@ func (qp *QueuePair) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error 
 }
 
 // checkRequest looks at what not every request needs.
-func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error {
+func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error {
+	qp := snd.conn()
 	refuse := func(err error, format string, args ...any) error {
 		return fmt.Errorf("transport: QP %#x: post %v: %s: %w", uint32(qp.Num), wr.Op,
 			fmt.Sprintf(format, args...), err)
@@ -108,7 +115,7 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 	}
 	switch qp.Type {
 	case RC:
-		if wr.Op.answered() && len(qp.asked.ends) == 0 {
+		if wr.Op.answered() && snd.cold().reads.limit() == 0 {
 			return refuse(ErrUnsupported, "max_rd_atomic is 0")
 		}
 		if n := qp.packetsFor(w.length); wr.Op == OpRead && n > maxReadPSNs {
@@ -119,7 +126,7 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 			if w.length != 8 {
 				return refuse(ErrInvalid, "the result takes 8 bytes, not %d", w.length)
 			}
-			qp.beside.atomics[slot] = atomicArgs{wr.CompareAdd, wr.Swap}
+			snd.q.atomics[slot] = atomicArgs{wr.CompareAdd, wr.Swap}
 		}
 	case UC:
 		if wr.Op.answered() || wr.Op == OpSendInv {
@@ -134,7 +141,7 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 		case w.length > qp.mtu:
 			return refuse(ErrInvalid, "%d bytes, a datagram holds %d", w.length, qp.mtu)
 		}
-		qp.beside.datagrams[slot] = datagramArgs{wr.AH, wr.RemoteQPN, wr.RemoteQKey}
+		snd.q.datagrams[slot] = datagramArgs{wr.AH, wr.RemoteQPN, wr.RemoteQKey}
 	}
 	return nil
 }
@@ -142,16 +149,16 @@ func (qp *QueuePair) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) erro
 // PostRecv puts a receive request into the receive queue (ibv_post_recv).
 func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 	switch {
-	case qp.beside.srq != nil:
+	case qp.rcv.isShared():
 		return fmt.Errorf("transport: QP %#x: post receive: it receives from a shared queue: %w",
 			uint32(qp.Num), ErrInvalid)
 	case qp.state == Reset:
 		return qp.want("post a receive", Init)
 	case qp.state == Errored:
-		qp.completeRecv(rr.ID, StatusWRFlushErr, false)
+		qp.rcv.completeRecv(rr.ID, StatusWRFlushErr, false)
 		return nil
 	}
-	err := qp.recv.post(rr)
+	err := qp.rcv.post(rr)
 	if err == nil && qp.adm != nil {
 		qp.adm.reposted()
 	}
@@ -159,15 +166,16 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 }
 
 // complete makes the completion of a send work request, when it is asked for or an error.
-func (qp *QueuePair) complete(w *sendWQE, s Status) {
-	qp.posted -= units.Bytes(w.length)
+func (snd *sender) complete(w *sendWQE, s Status) {
+	qp := snd.conn()
+	snd.cold().pending -= units.Bytes(w.length)
 	if qp.adm != nil {
 		qp.adm.completed(w)
 	}
-	if s == StatusSuccess && w.flags&Signaled == 0 && !qp.signalAll {
+	if s == StatusSuccess && w.flags&Signaled == 0 && !snd.cold().signalAll {
 		return
 	}
-	wc := qp.sendCQ.next()
+	wc := snd.cold().cq.next()
 	if wc == nil {
 		qp.cqOverran()
 		return
@@ -176,18 +184,19 @@ func (qp *QueuePair) complete(w *sendWQE, s Status) {
 	if w.op.answered() && s == StatusSuccess {
 		wc.ByteLen = w.length
 	}
-	qp.sendCQ.add(wc, false)
+	snd.cold().cq.add(wc, false)
 }
 
 // completeRecv makes the completion of a receive that holds no message.
-func (qp *QueuePair) completeRecv(id uint64, s Status, solicited bool) {
-	wc := qp.recvCQ.next()
+func (rcv *receiver) completeRecv(id uint64, s Status, solicited bool) {
+	qp := rcv.conn()
+	wc := rcv.cq.next()
 	if wc == nil {
 		qp.cqOverran()
 		return
 	}
 	wc.set(id, s, CompRecv, qp.Num)
-	qp.recvCQ.add(wc, solicited)
+	rcv.cq.add(wc, solicited)
 }
 
 // cqOverran stops a queue pair whose completion was lost: a program must not go on as if nothing

@@ -48,17 +48,19 @@ func (e *Endpoint) rank(f cc.Flow, a cc.Algorithm) {
 }
 
 // unrank forgets it.
-func (qp *QueuePair) unrank() {
+func (cong *congestion) unrank() {
+	qp := cong.conn()
 	if p := qp.ep.precedence; p != nil {
-		qp.leavePeer()
-		delete(p.flows, qp.flow)
+		cong.leavePeer()
+		delete(p.flows, cong.flow)
 	}
 }
 
 // joinPeer begins the precedence of a queue pair among those to its peer.
-func (qp *QueuePair) joinPeer(addr netip.Addr) {
+func (cong *congestion) joinPeer(addr netip.Addr) {
+	qp := cong.conn()
 	p := qp.ep.precedence
-	if p == nil || p.flows[qp.flow] == nil {
+	if p == nil || p.flows[cong.flow] == nil {
 		return
 	}
 	peer := p.peers[addr]
@@ -67,16 +69,17 @@ func (qp *QueuePair) joinPeer(addr netip.Addr) {
 		p.peers[addr] = peer
 	}
 	peer.flows++
-	p.flows[qp.flow].peer = peer
+	p.flows[cong.flow].peer = peer
 }
 
 // leavePeer ends it.
-func (qp *QueuePair) leavePeer() {
+func (cong *congestion) leavePeer() {
+	qp := cong.conn()
 	p := qp.ep.precedence
 	if p == nil {
 		return
 	}
-	f := p.flows[qp.flow]
+	f := p.flows[cong.flow]
 	if f == nil || f.peer == nil {
 		return
 	}
@@ -92,16 +95,17 @@ func (qp *QueuePair) leavePeer() {
 
 // gives reports whether a queue pair has to let another one go first, and gives it a turn when that
 // has gone.
-func (qp *QueuePair) gives() bool {
+func (cong *congestion) gives() bool {
+	qp := cong.conn()
 	p := qp.ep.precedence
 	if p == nil {
 		return false
 	}
-	f := p.flows[qp.flow]
+	f := p.flows[cong.flow]
 	if f == nil || f.peer == nil {
 		return false
 	}
-	f.claim(qp.mayClaim(), qp.ep)
+	f.claim(cong.mayClaim(), qp.ep)
 	if f.peer.top <= f.rank {
 		return false
 	}
@@ -113,20 +117,21 @@ func (qp *QueuePair) gives() bool {
 }
 
 // reclaim notes whether a queue pair still has something to send.
-func (qp *QueuePair) reclaim() {
+func (cong *congestion) reclaim() {
+	qp := cong.conn()
 	if p := qp.ep.precedence; p != nil {
-		if f := p.flows[qp.flow]; f != nil && f.peer != nil {
-			f.claim(qp.mayClaim(), qp.ep)
+		if f := p.flows[cong.flow]; f != nil && f.peer != nil {
+			f.claim(cong.mayClaim(), qp.ep)
 		}
 	}
 }
 
 // mayClaim reports whether the queue pair has something to send that only a window, a rate or room
 // in the port keeps.
-func (qp *QueuePair) mayClaim() bool {
-	r := &qp.req
-	return qp.state == ReadyToSend && r.next != r.posted && !r.hold && !r.rnrWait &&
-		!(qp.adm != nil && qp.adm.shut) && qp.resolved()
+func (cong *congestion) mayClaim() bool {
+	qp := cong.conn()
+	return qp.state == ReadyToSend && qp.snd.hasNext() && !cong.hold &&
+		!qp.loss.waitsRNR() && !qp.adm.isShut() && qp.resolved()
 }
 
 // claim keeps the books of who has something to send, and gives turns to those that waited for a
@@ -153,7 +158,7 @@ func (f *rankedFlow) claim(claims bool, e *Endpoint) {
 		peer.top = max(peer.top, rank)
 	}
 	for _, qp := range peer.waiting {
-		if w := e.precedence.flows[qp.flow]; w != nil && w.waits {
+		if w := e.precedence.flows[qp.cong.flowID()]; w != nil && w.waits {
 			w.waits = false
 			e.activate(qp)
 		}

@@ -219,10 +219,10 @@ func TestPrecedenceOfANameThatIsUsedAgain(t *testing.T) {
 	as[0].write(t, bs[0], 1<<16)
 	as[1].write(t, bs[1], 1024)
 	p.settle(100 * us)
-	flow := as[1].qp.flow
+	flow := as[1].qp.cong.flow
 	as[1].qp.Destroy()
 	next, peers, _ := rankedSides(t, p, o, 0)
-	require.Equal(t, flow, next[0].qp.flow, "else there is nothing to test")
+	require.Equal(t, flow, next[0].qp.cong.flow, "else there is nothing to test")
 	next[0].write(t, peers[0], 1024)
 	p.settle(100 * us)
 	require.Empty(t, next[0].poll(), "it waits")

@@ -34,41 +34,47 @@ type prober struct {
 }
 
 // askProbe takes over when congestion control wants a probe to leave.
-func (qp *QueuePair) askProbe(at units.Time) {
-	p := qp.prober
+func (cong *congestion) askProbe(at units.Time) {
+	qp := cong.conn()
+	p := cong.cold().prober
 	if p == nil {
 		if at == 0 || qp.Type != RC || qp.state != ReadyToSend && qp.state != SQDrained {
 			return
 		}
 		p = qp.ep.probers.borrow()
 		*p = prober{}
-		qp.prober = p
+		cong.cold().prober, cong.probing = p, true
 	}
 	if at == p.asked {
 		return
 	}
 	p.asked, p.at, p.due = at, at, false
 	qp.setTimer()
-	qp.restProber()
+	cong.restProber()
 }
 
 // restProber gives the prober back when none is asked for and none is out.
-func (qp *QueuePair) restProber() {
-	if p := qp.prober; p.asked == 0 && p.leftAt == 0 {
-		qp.dropProber()
+func (cong *congestion) restProber() {
+	if p := cong.cold().prober; p.asked == 0 && p.leftAt == 0 {
+		cong.dropProber()
 	}
 }
 
-func (qp *QueuePair) dropProber() {
-	if qp.prober != nil {
-		qp.ep.probers.giveBack(qp.prober)
-		qp.prober = nil
+func (cong *congestion) dropProber() {
+	qp := cong.conn()
+	if cong.probing {
+		qp.ep.probers.giveBack(cong.cold().prober)
+		cong.cold().prober, cong.probing = nil, false
 	}
 }
 
 // probeTimer does what is due of a probe.
-func (qp *QueuePair) probeTimer(now units.Time) {
-	p := qp.prober
+func (cong *congestion) probeTimer(now units.Time) {
+	qp := cong.conn()
+	p := cong.cold().prober
+	if p == nil {
+		return
+	}
 	if p.at != 0 && !p.at.After(now) {
 		p.at, p.due = 0, true
 		qp.ep.owe(qp)
@@ -76,37 +82,37 @@ func (qp *QueuePair) probeTimer(now units.Time) {
 	if p.leftAt != 0 && p.lostAt != 0 && !p.lostAt.After(now) {
 		p.leftAt, p.lostAt = 0, 0
 		qp.ep.counters.ProbesLost++
-		if p.lost++; qp.peerIsGone(now) {
+		if p.lost++; cong.peerIsGone(now) {
 			qp.ep.counters.RetriesExceeded++
 			qp.failHead(StatusRetryExcErr)
 			return
 		}
-		if qp.wants.Has(cc.RTO) {
-			qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(qp.req.una), Probe: true}, now)
+		if cong.wants.Has(cc.RTO) {
+			cong.report(cc.Event{Kind: cc.RTO, PSN: uint32(qp.loss.oldest()), Probe: true}, now)
 		}
-		qp.probeEnded()
+		cong.probeEnded()
 	}
 }
 
 // peerIsGone reports whether a flow that only probes, though it has something to send, has had no
 // answer for as long as it takes to send a packet again as often as may be. Nothing else would end
 // it: its packets wait.
-func (qp *QueuePair) peerIsGone(now units.Time) bool {
-	r, p := &qp.req, qp.prober
-	if r.done == r.posted { // nothing waits
+func (cong *congestion) peerIsGone(now units.Time) bool {
+	qp := cong.conn()
+	p := cong.cold().prober
+	if qp.snd.isIdle() { // nothing waits
 		p.silent, p.lost = 0, 0
 		return false
 	}
-	return qp.drained() && r.timeout != units.Forever &&
-		p.lost > uint32(r.retries) && now.Sub(p.silent) >= max(gatePatience,
-		r.timeout*units.Duration(r.retries+1))
+	return qp.loss.drained() && qp.loss.mayGiveUp(p.lost) &&
+		now.Sub(p.silent) >= max(gatePatience, qp.loss.patienceInAll())
 }
 
 // probeEnded lets the next probe leave, or the prober go, when one is not out any more.
-func (qp *QueuePair) probeEnded() {
-	if qp.prober != nil {
-		qp.probeDrained()
-		qp.restProber()
+func (cong *congestion) probeEnded() {
+	if cong.probing {
+		cong.probeDrained()
+		cong.restProber()
 	}
 }
 
@@ -121,42 +127,46 @@ func (p *prober) earliest(t units.Time) units.Time {
 }
 
 // mayProbe says whether a probe is due and may leave now.
-func (qp *QueuePair) mayProbe() bool {
-	p := qp.prober
-	return p != nil && p.due && (qp.limits.probes || p.leftAt == 0 && qp.drained()) &&
+func (cong *congestion) mayProbe() bool {
+	qp := cong.conn()
+	p := cong.cold().prober
+	return p != nil && p.due && (cong.cold().probes || p.leftAt == 0 && qp.loss.drained()) &&
 		(qp.state == ReadyToSend || qp.state == SQDrained)
 }
 
 // drained says whether nothing is under way that the peer would acknowledge: all has been
 // acknowledged, or counts as lost.
-func (qp *QueuePair) drained() bool {
-	r := &qp.req
-	return r.una == r.sndMax || r.sndNxt == r.una || r.recovery != nil && r.inFlight == 0
+func (loss *lossRecovery) drained() bool {
+	qp := loss.conn()
+	return loss.una == loss.sndMax || qp.snd.nextPSN() == loss.una || loss.recovery != nil &&
+		loss.inFlight == 0
 }
 
 // probeDrained gives a probe its turn that waited for what was under way.
-func (qp *QueuePair) probeDrained() {
-	if qp.mayProbe() {
+func (cong *congestion) probeDrained() {
+	qp := cong.conn()
+	if cong.mayProbe() {
 		qp.ep.owe(qp)
 	}
 }
 
 // sendProbe sends the probe that is due. It answers false when the port has no room.
-func (qp *QueuePair) sendProbe(now units.Time) bool {
-	e, p := qp.ep, qp.prober
+func (cong *congestion) sendProbe(now units.Time) bool {
+	qp := cong.conn()
+	e, p := qp.ep, cong.cold().prober
 	b := e.frame(qp.class) // behind the data
 	if b == nil {
 		return false
 	}
 	room := b.Room()
 	var total, ext int
-	if qp.limits.probes {
-		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.Probe, PSN: qp.req.sndNxt}, 0)
+	if cong.cold().probes {
+		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.Probe, PSN: qp.snd.nextPSN()}, 0)
 		wire.XCH(room[ext:]).Set(qp.sendTag, 0)
 		wire.ProbeField(room[ext+wire.XCHLen:][:wire.ProbeLen]).Set(wire.ProbeAlone, p.seq+1, now)
 	} else {
 		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.RCWriteOnly, Flags: wire.AckReq,
-			PSN: qp.req.una.Add(wire.PSNMask)}, 0)
+			PSN: qp.loss.oldest().Add(wire.PSNMask)}, 0)
 		wire.RETH(room[ext:][:wire.RETHLen]).Set(0, 0, 0)
 	}
 	qp.tmpl.Seal(room[:total])
@@ -169,7 +179,7 @@ func (qp *QueuePair) sendProbe(now units.Time) bool {
 	p.due, p.leftAt, p.lostAt, p.departure = false, now, 0, e.rounds.departure()
 	p.seq++
 	e.stake.ask(now)
-	if rto := qp.req.timeoutFew; rto != units.Forever {
+	if rto := qp.loss.shortTimeout(); rto != units.Forever {
 		p.lostAt = now.Add(rto)
 	}
 	qp.setTimer()
@@ -177,11 +187,12 @@ func (qp *QueuePair) sendProbe(now units.Time) bool {
 }
 
 // receiveProbe notes a probe of the peer's, to be answered.
-func (qp *QueuePair) receiveProbe(p *wire.Packet) {
+func (cong *congestion) receiveProbe(p *wire.Packet) {
+	qp := cong.conn()
 	e := qp.ep
-	m := qp.beginMarks()
+	m := cong.beginMarks()
 	switch {
-	case p.ProbeField().Mode() != wire.ProbeAlone || !plausible(p.PSN, qp.resp.ePSN):
+	case p.ProbeField().Mode() != wire.ProbeAlone || !plausible(p.PSN, qp.rcv.expected()):
 		e.counters.DropProbe++
 	case e.now.Before(m.probe.next):
 		e.counters.DropProbeRate++
@@ -214,24 +225,27 @@ type probed struct {
 const probeInterval = 128 * units.Nanosecond
 
 // owesProbe says whether a probe waits for its answer.
-func (qp *QueuePair) owesProbe() bool { return qp.marks != nil && qp.marks.probe.here }
+func (cong *congestion) owesProbe() bool {
+	return cong.cold().echo != nil && cong.cold().echo.probe.here
+}
 
 // sendProbeAck answers a probe. It answers false when the port has no room.
-func (qp *QueuePair) sendProbeAck() bool {
-	e, m := qp.ep, &qp.marks.probe
+func (cong *congestion) sendProbeAck() bool {
+	qp := cong.conn()
+	e, m := qp.ep, &cong.cold().echo.probe
 	b := e.frame(packet.ClassAck)
 	if b == nil {
 		return false
 	}
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room,
-		wire.Fields{Op: wire.ProbeAck, PSN: qp.resp.ePSN.Add(wire.PSNMask)}, 0)
+		wire.Fields{Op: wire.ProbeAck, PSN: qp.rcv.expected().Add(wire.PSNMask)}, 0)
 	frame := room[:total]
 	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
 	echo := wire.ProbeEcho(frame[ext+wire.XCHLen:][:wire.ProbeEchoLen])
 	echo.Set(m.field[:], e.now.Sub(m.came.at), m.came.at, m.ttl, m.tos)
 	echo.SetGap(m.came.gap)
-	qp.tmpl.SetFrameTOS(frame, qp.resp.tos)
+	qp.tmpl.SetFrameTOS(frame, qp.rcv.ackTOS())
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
 	e.push(packet.ClassAck)
@@ -241,18 +255,20 @@ func (qp *QueuePair) sendProbeAck() bool {
 }
 
 // receiveProbeAck takes in the answer to a probe of ours.
-func (qp *QueuePair) receiveProbeAck(p *wire.Packet) {
-	e, r, echo := qp.ep, &qp.req, p.ProbeEcho()
-	f, out := echo.Field(), qp.prober
+func (cong *congestion) receiveProbeAck(p *wire.Packet) {
+	qp := cong.conn()
+	e, echo := qp.ep, p.ProbeEcho()
+	f, out := echo.Field(), cong.cold().prober
 	switch {
 	case qp.state != ReadyToSend && qp.state != SQDrained:
 		e.counters.DropState++
-	case f.Mode() != wire.ProbeResponse || !plausible(p.PSN, r.una) || !p.PSN.Before(r.sndMax):
+	case f.Mode() != wire.ProbeResponse || !plausible(p.PSN, qp.loss.oldest()) ||
+		!p.PSN.Before(qp.loss.highest()):
 		e.counters.DropProbe++
 	case out == nil || out.leftAt == 0 || f.Seq() != out.seq || f.Left() != probeStamp(out.leftAt):
 		e.counters.DropStaleProbe++
 	default:
-		qp.probeAnswered(echo)
+		cong.probeAnswered(echo)
 	}
 }
 
@@ -263,9 +279,11 @@ func probeStamp(t units.Time) units.Duration {
 
 // probeAnswered tells congestion control how long a probe took. Toward a peer without the extension
 // there is no echo.
-func (qp *QueuePair) probeAnswered(echo wire.ProbeEcho) {
-	e, p := qp.ep, qp.prober
-	ev := cc.Event{Kind: cc.RTT, PSN: uint32(qp.req.una), Probe: true, Delay: e.now.Sub(p.leftAt)}
+func (cong *congestion) probeAnswered(echo wire.ProbeEcho) {
+	qp := cong.conn()
+	e, p := qp.ep, cong.cold().prober
+	ev := cc.Event{Kind: cc.RTT, PSN: uint32(qp.loss.oldest()), Probe: true,
+		Delay: e.now.Sub(p.leftAt)}
 	h := e.here(p.departure)
 	if echo != nil {
 		if h.there(echo.Residence(), echo.Gap(), 0); h.endpoint <= ev.Delay {
@@ -282,26 +300,27 @@ func (qp *QueuePair) probeAnswered(echo wire.ProbeEcho) {
 	p.leftAt, p.lostAt, p.silent, p.lost = 0, 0, 0, 0
 	e.counters.ProbeAnswers++
 	qp.setTimer()
-	if qp.wants.Has(cc.RTT) {
-		qp.report(ev, e.now)
+	if cong.wants.Has(cc.RTT) {
+		cong.report(ev, e.now)
 	}
-	qp.probeEnded()
+	cong.probeEnded()
 }
 
 // tellsOfProbe says whether an ACK or NAK is what a peer without the extension answers to a probe,
 // and takes it as that. Once data has left behind the probe nobody can say any more, and need not:
 // its acknowledgements are samples.
-func (qp *QueuePair) tellsOfProbe() bool {
-	p := qp.prober
-	if p.leftAt == 0 || qp.limits.probes {
+func (cong *congestion) tellsOfProbe() bool {
+	qp := cong.conn()
+	p := cong.cold().prober
+	if p == nil || p.leftAt == 0 || cong.cold().probes {
 		return false
 	}
-	if !qp.drained() {
+	if !qp.loss.drained() {
 		p.leftAt, p.lostAt, p.silent, p.lost = 0, 0, 0, 0
 		qp.setTimer()
-		qp.probeEnded()
+		cong.probeEnded()
 		return false
 	}
-	qp.probeAnswered(nil)
+	cong.probeAnswered(nil)
 	return true
 }

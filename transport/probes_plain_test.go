@@ -61,16 +61,16 @@ func TestProbesInsideAMessage(t *testing.T) {
 					RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 				p.settle(60 * units.Microsecond)
 				require.EqualValues(t, 0, s.decision.Window, "stopped")
-				left := a.qp.left()
+				left := a.qp.snd.left()
 				require.Less(t, left, units.Bytes(size))
 				require.NotZero(t, left)
-				una, ePSN := a.qp.req.una, b.qp.resp.ePSN
+				una, ePSN := a.qp.loss.una, b.qp.rcv.ePSN
 
 				p.la.sent = nil
 				s.chain(n, p.now, func() { s.decision.Window = units.MiB })
 				p.run(units.Millisecond, func() bool { return len(s.probes()) == n })
-				require.Equal(t, una, a.qp.req.una)
-				require.Equal(t, ePSN, b.qp.resp.ePSN)
+				require.Equal(t, una, a.qp.loss.una)
+				require.Equal(t, ePSN, b.qp.rcv.ePSN)
 				for _, probe := range p.la.packets()[:n] {
 					require.Equal(t, wire.RCWriteOnly, probe.Op)
 					require.Equal(t, una.Add(wire.PSNMask), probe.PSN,
@@ -234,5 +234,5 @@ func TestNoProbesWithoutAcknowledgements(t *testing.T) {
 	s.probeAt(p.now.Add(units.Microsecond))
 	p.settle(units.Millisecond)
 	require.Zero(t, p.a.counters.ProbesSent)
-	require.Nil(t, s.qp.prober)
+	require.Nil(t, s.qp.cong.cold().prober)
 }

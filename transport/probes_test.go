@@ -43,7 +43,7 @@ func (s *steered) On(ev *cc.Event, now units.Time) cc.Decision {
 // steer changes the decision at once.
 func (s *steered) steer(d cc.Decision) {
 	s.decision = d
-	s.qp.applyDecision(d)
+	s.qp.cong.applyDecision(d)
 }
 
 // probes answers the events of probes.
@@ -121,7 +121,7 @@ func TestProbe(t *testing.T) {
 	require.Len(t, answer, 1)
 	require.Equal(t, wire.Probe, probe[0].Op)
 	require.Equal(t, uint8(0x2a), probe[0].TOS(), "DSCP and ECN of data")
-	require.Equal(t, a.qp.req.una, probe[0].PSN)
+	require.Equal(t, a.qp.loss.una, probe[0].PSN)
 	require.Equal(t, wire.ProbeAck, answer[0].Op)
 	require.Equal(t, uint8(0xc0), answer[0].TOS(), "those of ACKs")
 
@@ -183,11 +183,11 @@ func TestEachMomentIsOneProbe(t *testing.T) {
 	s.probeAt(0)
 	require.EqualValues(t, 2, sent())
 	require.EqualValues(t, 2, sent(), "taken back")
-	require.Nil(t, s.qp.prober)
+	require.Nil(t, s.qp.cong.cold().prober)
 	s.probeAt(p.now.Add(-units.Microsecond))
 	require.EqualValues(t, 3, sent(), "the past is now")
 	s.probeAt(0)
-	require.Nil(t, s.qp.prober)
+	require.Nil(t, s.qp.cong.cold().prober)
 	require.Len(t, s.probes(), 3)
 }
 
@@ -214,7 +214,7 @@ func TestLostProbes(t *testing.T) {
 		require.InDelta(t, 50, len(s.probes()), 1)
 		for _, ev := range s.probes() {
 			require.Equal(t, cc.RTO, ev.Kind)
-			require.Equal(t, uint32(a.qp.req.una), ev.PSN)
+			require.Equal(t, uint32(a.qp.loss.una), ev.PSN)
 		}
 		require.EqualValues(t, len(s.probes()), p.a.counters.ProbesLost)
 		require.Zero(t, p.a.counters.Timeouts)
@@ -610,7 +610,7 @@ func TestLeft(t *testing.T) {
 			before = ev.Left
 		}
 		require.Zero(t, s.heard[len(s.heard)-1].Left)
-		require.Zero(t, a.qp.posted)
+		require.Zero(t, a.qp.snd.cold().pending)
 	}
 }
 
@@ -633,8 +633,8 @@ func TestDeadlinesHold(t *testing.T) {
 		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 4<<20)}})
 		p.settle(60 * units.Microsecond)
-		require.NotZero(t, a.qp.posted, "in the midst of it")
-		return a.qp.req.window
+		require.NotZero(t, a.qp.snd.cold().pending, "in the midst of it")
+		return a.qp.cong.window
 	}
 	near, none, far := window("20us"), window("0s"), window("1s")
 	require.Greater(t, near, none)

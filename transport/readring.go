@@ -20,11 +20,11 @@ type readEntry struct {
 // readRing remembers the newest READs and atomics of the peer, as many as max_dest_rd_atomic: a
 // requester has no more outstanding, so nothing older can be asked for again.
 type readRing struct {
-	entries []readEntry
+	pending uint32 // entries and repeats with packets still to send
 	head    uint32 // oldest remembered
 	tail    uint32 // one past the newest
 	cursor  uint32 // nothing older than it is pending
-	pending uint32 // entries and repeats with packets still to send
+	entries []readEntry
 	repeats *repeats
 }
 

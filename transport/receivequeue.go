@@ -112,19 +112,20 @@ func (s *SharedReceiveQueue) Destroy() error {
 }
 
 // takeRecv takes the next receive for an incoming message.
-func (qp *QueuePair) takeRecv() bool {
-	if qp.resp.held {
+func (rcv *receiver) takeRecv() bool {
+	qp := rcv.conn()
+	if rcv.held {
 		return true
 	}
-	w := qp.recv.pop()
+	w := rcv.queue.pop()
 	if w == nil {
 		return false
 	}
-	qp.resp.recv, qp.resp.held = *w, true
+	rcv.wqe, rcv.held = *w, true
 	if w.sges > 1 { // its slot may be posted to again before the message ends
-		copy(qp.beside.receive, qp.recv.sges[w.slot*qp.recv.perSlot:][:w.sges-1])
+		copy(rcv.sges, rcv.queue.sges[w.slot*rcv.queue.perSlot:][:w.sges-1])
 	}
-	if s := qp.beside.srq; s != nil && s.low > s.queue.len() {
+	if s := rcv.srq; s != nil && s.low > s.queue.len() {
 		s.low = 0
 		qp.ep.async(AsyncEvent{Kind: AsyncSRQLimit, SRQ: s})
 	}

@@ -43,25 +43,35 @@ type recovery struct {
 	gone   units.Bytes // that were lost, and the gate was not told of
 }
 
+// reach returns how many PSNs may be outstanding.
+func (qp *QueuePair) reach() int32 {
+	if qp.selective() {
+		return int32(qp.sackBits)
+	}
+	return maxOutstanding
+}
+
 // selective says whether the peer and we have agreed to repeat selectively.
 func (qp *QueuePair) selective() bool { return qp.sackBits > 0 }
 
 // beginRecovery begins a recovery, unless there is one.
-func (qp *QueuePair) beginRecovery() *recovery {
-	r := &qp.req
-	if r.recovery == nil {
-		r.recovery = qp.ep.recoveries.borrow()
-		*r.recovery = recovery{known: r.una, marked: r.una, until: r.una, round: r.sndMax}
+func (loss *lossRecovery) beginRecovery() *recovery {
+	qp := loss.conn()
+	if loss.recovery == nil {
+		loss.recovery = qp.ep.recoveries.borrow()
+		*loss.recovery = recovery{known: loss.una, marked: loss.una, until: loss.una,
+			round: loss.sndMax}
 	}
-	return r.recovery
+	return loss.recovery
 }
 
-func (qp *QueuePair) endRecovery() {
-	if r := &qp.req; r.recovery != nil {
-		qp.ep.recoveries.giveBack(r.recovery)
-		r.recovery = nil
-		if r.una == r.sndMax {
-			qp.dropStamps()
+func (loss *lossRecovery) endRecovery() {
+	qp := loss.conn()
+	if loss.recovery != nil {
+		qp.ep.recoveries.giveBack(loss.recovery)
+		loss.recovery = nil
+		if loss.una == loss.sndMax {
+			qp.cong.dropStamps()
 		}
 	}
 }
@@ -71,36 +81,37 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	c := &qp.ep.counters
 	switch {
 	case p.Op == wire.SRC:
-		qp.receiveSRC(p)
-	case qp.recvTag == 0 || p.Op == wire.XDATA && qp.limits.reads == 0 || p.Op <= wire.ProbeAck &&
-		!qp.limits.probes,
-		(p.Op == wire.RTS || p.Op == wire.Token) && (qp.adm == nil || !qp.adm.tokens),
-		p.Op == wire.CREDIT && (qp.adm == nil || !qp.adm.credits.agreed):
+		qp.cong.receiveSRC(p)
+	case qp.recvTag == 0 || p.Op == wire.XDATA && !qp.rcv.expectsXDATA() || p.Op <= wire.ProbeAck &&
+		!qp.cong.hasProbes(),
+		(p.Op == wire.RTS || p.Op == wire.Token) && !qp.adm.hasTokens(),
+		p.Op == wire.CREDIT && !qp.adm.hasCredits():
 		c.DropUnnegotiated++
 	case p.XCH().Tag() != qp.recvTag:
 		c.DropTag++
 	case p.Op == wire.XDATA:
-		qp.receiveXDATA(p)
+		qp.rcv.receiveXDATA(p)
 	case p.Op == wire.Probe:
-		qp.receiveProbe(p)
+		qp.cong.receiveProbe(p)
 	case p.Op == wire.ProbeAck:
-		qp.receiveProbeAck(p)
+		qp.cong.receiveProbeAck(p)
 	case p.Op == wire.RTS || p.Op == wire.Token:
-		qp.receiveNotice(p)
+		qp.adm.receiveNotice(p)
 	case p.Op == wire.CREDIT:
-		qp.receiveCredit(p)
+		qp.adm.receiveCredit(p)
 	default:
-		qp.receiveAck(p)
+		qp.loss.receiveAck(p)
 	}
 }
 
 // receiveSACK takes in an ACK of everything before end that also says what has come behind the gap
 // at end. Each says all that the responder knew, so an older one says nothing.
-func (qp *QueuePair) receiveSACK(in *ackInfo) {
-	e, r, end, top := qp.ep, &qp.req, in.end, in.sack.Top()
-	rec := qp.beginRecovery()
+func (loss *lossRecovery) receiveSACK(in *ackInfo) {
+	qp := loss.conn()
+	e, end, top := qp.ep, in.end, in.sack.Top()
+	rec := loss.beginRecovery()
 	switch {
-	case top == 0 || !end.Add(uint32(top)).Before(r.sndMax): // of what was never sent
+	case top == 0 || !end.Add(uint32(top)).Before(loss.sndMax): // of what was never sent
 		e.counters.DropSACK++
 		top = 0
 	case end.Before(rec.known):
@@ -109,18 +120,19 @@ func (qp *QueuePair) receiveSACK(in *ackInfo) {
 	default:
 		e.counters.SelectiveAcks++
 	}
-	qp.executed(end, in)
-	if top > 0 && within(r.una, end) {
-		qp.takeSACK(end, in.sack, min(top, psnWindow-1-int(end.Sub(r.una))))
+	loss.executed(end, in)
+	if top > 0 && within(loss.una, end) {
+		loss.takeSACK(end, in.sack, min(top, psnWindow-1-int(end.Sub(loss.una))))
 	}
-	qp.settle(in)
+	loss.settle(in)
 }
 
 // takeSACK takes the packets behind end as answered or lost, as the first bits of sack say.
-func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
-	rec, patient := qp.req.recovery, qp.req.reordering > 0
+func (loss *lossRecovery) takeSACK(end wire.PSN, sack wire.SACK, top int) {
+	qp := loss.conn()
+	rec, patient := loss.recovery, loss.cold().reordering > 0
 	if !patient || rec.answered.has(end) {
-		qp.takeBack(end)
+		loss.takeBack(end)
 	} else {
 		rec.late.psns.add(end)
 	}
@@ -133,17 +145,17 @@ func (qp *QueuePair) takeSACK(end wire.PSN, sack wire.SACK, top int) {
 			case !came && patient:
 				rec.late.psns.add(psn)
 			case !came:
-				qp.lose(psn)
-			case qp.request(psn).op.answered():
+				loss.lose(psn)
+			case qp.snd.request(psn).op.answered():
 				rec.late.psns.remove(psn)
 				rec.asked.add(psn)
 			default:
-				qp.answer(psn)
+				loss.answer(psn)
 			}
 		}
 	}
 	if patient {
-		rec.late.waits.add(end.Add(uint32(top)), qp.patience(), qp.ep.now)
+		rec.late.waits.add(end.Add(uint32(top)), loss.patience(), qp.ep.now)
 	}
 }
 
@@ -170,15 +182,14 @@ func (rec *recovery) news(first wire.PSN, here uint64, n int, patient bool) uint
 func within(una, psn wire.PSN) bool { return uint32(psn.Sub(una)) < psnWindow }
 
 // locate finds which of the outstanding requests psn belongs to.
-func (qp *QueuePair) locate(psn wire.PSN) (i uint32) {
-	r := &qp.req
-	if w := &qp.send[r.done&r.mask]; psn.Before(w.first.Add(w.packets)) {
-		return r.done // most of the time
+func (snd *sender) locate(psn wire.PSN) (i uint32) {
+	if w := snd.at(snd.done); psn.Before(w.first.Add(w.packets)) {
+		return snd.done // most of the time
 	}
-	low, high := r.done, r.begun // it is at low or behind, and before high
+	low, high := snd.done, snd.begun // it is at low or behind, and before high
 	for high-low > 1 {
 		mid := low + (high-low)/2
-		if psn.Before(qp.send[mid&r.mask].first) {
+		if psn.Before(snd.at(mid).first) {
 			high = mid
 		} else {
 			low = mid
@@ -193,38 +204,39 @@ func (rec *recovery) has(psn, una wire.PSN) bool {
 }
 
 // request answers the outstanding request that psn belongs to.
-func (qp *QueuePair) request(psn wire.PSN) *sendWQE { return &qp.send[qp.locate(psn)&qp.req.mask] }
+func (snd *sender) request(psn wire.PSN) *sendWQE { return snd.at(snd.locate(psn)) }
 
 // size answers how many bytes of payload psn carries, or asks for.
-func (qp *QueuePair) size(psn wire.PSN) units.Bytes {
-	_, size := qp.part(psn)
+func (snd *sender) size(psn wire.PSN) units.Bytes {
+	_, size := snd.part(psn)
 	return size
 }
 
 // part returns the outstanding request that psn belongs to, and how many bytes of its payload psn
 // carries, or asks for.
-func (qp *QueuePair) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
-	w = qp.request(psn)
+func (snd *sender) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
+	w = snd.request(psn)
 	k := uint32(psn.Sub(w.first))
-	return w, qp.span(w, k, k+1)
+	return w, snd.span(w, k, k+1)
 }
 
 // landed takes size bytes of w out of what is in flight.
-func (qp *QueuePair) landed(w *sendWQE, size units.Bytes) {
-	qp.req.inFlight = max(0, qp.req.inFlight-size)
+func (loss *lossRecovery) landed(w *sendWQE, size units.Bytes) {
+	qp := loss.conn()
+	loss.inFlight = max(0, loss.inFlight-size)
 	if w.op.answered() {
 		qp.adm.asks(-size)
 	}
 }
 
 // answer takes psn as answered.
-func (qp *QueuePair) answer(psn wire.PSN) {
-	r := &qp.req
-	rec := r.recovery
+func (loss *lossRecovery) answer(psn wire.PSN) {
+	qp := loss.conn()
+	rec := loss.recovery
 	if rec.answered.has(psn) {
 		return
 	}
-	w, size := qp.part(psn)
+	w, size := qp.snd.part(psn)
 	rec.answered.add(psn)
 	rec.asked.remove(psn)
 	rec.late.psns.remove(psn)
@@ -236,9 +248,9 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 		rec.lost.remove(psn)
 	} else {
 		rec.again.remove(psn)
-		qp.landed(w, size)
+		loss.landed(w, size)
 	}
-	if left := r.sent(psn); left.at != 0 {
+	if left := qp.cong.sent(psn); left.at != 0 {
 		rec.left = left
 	}
 	rec.packets++
@@ -249,190 +261,188 @@ func (qp *QueuePair) answer(psn wire.PSN) {
 }
 
 // lose takes psn as lost, when it was under way for the first time.
-func (qp *QueuePair) lose(psn wire.PSN) {
-	r := &qp.req
-	rec := r.recovery
+func (loss *lossRecovery) lose(psn wire.PSN) {
+	qp := loss.conn()
+	rec := loss.recovery
 	if rec.answered.has(psn) || rec.lost.has(psn) || rec.again.has(psn) {
 		return
 	}
-	w, size := qp.part(psn)
+	w, size := qp.snd.part(psn)
 	rec.lost.add(psn)
 	rec.asked.remove(psn)
 	rec.late.psns.remove(psn)
 	rec.gone += size
-	qp.landed(w, size)
-	r.unstamp(psn, 1)
+	loss.landed(w, size)
+	qp.cong.unstamp(psn, 1)
 }
 
 // takeBack takes psn, the packet that the responder expects, as lost whatever it said before: it
 // had the packet, but was not ready for it when its turn came, and dropped it.
-func (qp *QueuePair) takeBack(psn wire.PSN) {
-	rec := qp.req.recovery
-	if rec.answered.has(psn) && !qp.request(psn).op.answered() {
+func (loss *lossRecovery) takeBack(psn wire.PSN) {
+	qp := loss.conn()
+	rec := loss.recovery
+	if rec.answered.has(psn) && !qp.snd.request(psn).op.answered() {
 		rec.answered.remove(psn)
 		rec.lost.add(psn)
-		rec.behind -= qp.size(psn)
-		rec.gone += qp.size(psn)
+		rec.behind -= qp.snd.size(psn)
+		rec.gone += qp.snd.size(psn)
 	}
-	qp.lose(psn)
+	loss.lose(psn)
 }
 
 // heedDropped takes what was behind end as lost, where an ACK that tells of nothing there
 // acknowledges up to a packet which had arrived: the responder needed its buffers, and dropped all
 // that it held.
-func (qp *QueuePair) heedDropped(end wire.PSN) {
-	r := &qp.req
-	rec := r.recovery
-	if end.Before(rec.known) || !within(r.una, end) || !end.Before(r.sndMax) ||
+func (loss *lossRecovery) heedDropped(end wire.PSN) {
+	rec := loss.recovery
+	if end.Before(rec.known) || !within(loss.una, end) || !end.Before(loss.sndMax) ||
 		!rec.answered.has(end) && !rec.asked.has(end) {
 		return
 	}
-	qp.takeBackFrom(end)
+	loss.takeBackFrom(end)
 }
 
 // takeBackFrom takes all from psn on as lost that had arrived: the responder holds nothing.
-func (qp *QueuePair) takeBackFrom(psn wire.PSN) {
-	r := &qp.req
-	for ; psn.Before(r.sndMax) && within(r.una, psn); psn = psn.Add(1) {
-		if r.recovery.answered.has(psn) || r.recovery.asked.has(psn) {
-			qp.takeBack(psn)
+func (loss *lossRecovery) takeBackFrom(psn wire.PSN) {
+	for ; psn.Before(loss.sndMax) && within(loss.una, psn); psn = psn.Add(1) {
+		if loss.recovery.answered.has(psn) || loss.recovery.asked.has(psn) {
+			loss.takeBack(psn)
 		}
 	}
 }
 
 // executed notes that the responder has executed everything before end. It sends responses before
 // it acknowledges what is behind them: those that are not here are lost.
-func (qp *QueuePair) executed(end wire.PSN, in *ackInfo) {
-	r := &qp.req
-	rec, before := r.recovery, r.una
+func (loss *lossRecovery) executed(end wire.PSN, in *ackInfo) {
+	qp := loss.conn()
+	rec, before := loss.recovery, loss.una
 	if end.After(rec.known) {
 		rec.known = end
 	}
 	for moved := true; moved; {
-		for rec.marked.Before(rec.known) && within(r.una, rec.marked) {
-			if qp.request(rec.marked).op.answered() {
-				qp.lose(rec.marked)
+		for rec.marked.Before(rec.known) && within(loss.una, rec.marked) {
+			if qp.snd.request(rec.marked).op.answered() {
+				loss.lose(rec.marked)
 			} else {
-				qp.answer(rec.marked)
+				loss.answer(rec.marked)
 			}
 			rec.marked = rec.marked.Add(1)
 		}
-		moved = qp.advance()
+		moved = loss.advance()
 	}
-	if r.una != before {
+	if loss.una != before {
 		rec.probing = false
-		qp.progressed(0, 0, in)
+		loss.progressed(0, 0, in)
 	}
 }
 
 // advance completes what is answered, in order, and answers whether there was anything. A SEND or
 // WRITE that has arrived is not complete before it was executed: it may yet be refused.
-func (qp *QueuePair) advance() bool {
-	r := &qp.req
-	rec, before := r.recovery, r.una
-	for r.done != r.begun {
-		w := &qp.send[r.done&r.mask]
+func (loss *lossRecovery) advance() bool {
+	qp := loss.conn()
+	rec, before := loss.recovery, loss.una
+	for qp.snd.hasBegun() {
+		w := qp.snd.oldest()
 		last := w.first.Add(w.packets)
-		for r.una != last && rec.answered.has(r.una) &&
-			(w.op.answered() || r.una.Before(rec.known)) {
-			rec.answered.remove(r.una)
-			k := uint32(r.una.Sub(w.first))
-			size := qp.span(w, k, k+1)
+		for loss.una != last && rec.answered.has(loss.una) &&
+			(w.op.answered() || loss.una.Before(rec.known)) {
+			rec.answered.remove(loss.una)
+			k := uint32(loss.una.Sub(w.first))
+			size := qp.snd.span(w, k, k+1)
 			rec.behind -= size
 			if w.op.answered() {
 				rec.read -= size
 			}
-			r.una = r.una.Add(1)
+			loss.una = loss.una.Add(1)
 		}
-		if r.una != last {
+		if loss.una != last {
 			break
 		}
-		r.done++
-		qp.complete(w, StatusSuccess)
+		qp.snd.finishOldest(StatusSuccess)
 	}
-	if rec.known.Before(r.una) {
-		rec.known = r.una
+	if rec.known.Before(loss.una) {
+		rec.known = loss.una
 	}
-	if rec.marked.Before(r.una) {
-		rec.marked = r.una
+	if rec.marked.Before(loss.una) {
+		rec.marked = loss.una
 	}
-	return r.una != before
+	return loss.una != before
 }
 
 // settle draws the conclusions from what was learned, and ends the recovery when nothing is
 // missing any more.
-func (qp *QueuePair) settle(in *ackInfo) {
-	r, now := &qp.req, in.now
-	rec := r.recovery
-	qp.executed(r.una, in)
-	qp.loseLate(now)
-	if rec.overtaken && qp.overtakenLongAgo(now) && !qp.loseAgain() {
+func (loss *lossRecovery) settle(in *ackInfo) {
+	qp := loss.conn()
+	now := in.now
+	rec := loss.recovery
+	loss.executed(loss.una, in)
+	loss.loseLate(now)
+	if rec.overtaken && loss.overtakenLongAgo(now) && !loss.loseAgain() {
 		return
 	}
 	if rec.packets > 0 {
 		packets, size := rec.packets, rec.bytes
 		rec.packets, rec.bytes = 0, 0
-		qp.sample(packets, size, in)
+		qp.cong.sample(packets, size, in)
 	}
 	if rec.gone > 0 {
 		lost := rec.gone
 		rec.gone = 0
-		qp.tellLost(lost)
+		qp.adm.onLost(lost)
 	}
 	missing := !rec.lost.empty() || !rec.again.empty()
-	if missing && !rec.until.After(r.una) && !r.rnrWait { // one signal for a window
-		rec.until = r.sndMax
-		qp.report(cc.Event{Kind: cc.OOO, PSN: uint32(r.una)}, now)
+	if missing && !rec.until.After(loss.una) && !loss.rnrWait { // one signal for a window
+		rec.until = loss.sndMax
+		qp.cong.report(cc.Event{Kind: cc.OOO, PSN: uint32(loss.una)}, now)
 	}
-	if !missing && rec.answered.empty() && rec.late.psns.empty() && !rec.until.After(r.una) {
-		qp.endRecovery()
+	if !missing && rec.answered.empty() && rec.late.psns.empty() && !rec.until.After(loss.una) {
+		loss.endRecovery()
 	}
-	if missing || r.next != r.posted { // there may be room for more
+	if missing || qp.snd.hasNext() { // there may be room for more
 		qp.ep.activate(qp)
 	}
 }
 
 // loseAgain takes what was sent again and still is not answered as lost once more. To lose the
 // oldest packet again costs a retry; false means that there was none left.
-func (qp *QueuePair) loseAgain() bool {
-	r := &qp.req
-	rec := r.recovery
+func (loss *lossRecovery) loseAgain() bool {
+	qp := loss.conn()
+	rec := loss.recovery
 	rec.overtaken = false
-	if rec.again.has(r.una) {
-		if r.retriesLeft == 0 {
+	if rec.again.has(loss.una) {
+		if loss.retriesLeft == 0 {
 			qp.ep.counters.RetriesExceeded++
 			qp.failHead(StatusRetryExcErr)
 			return false
 		}
-		r.retriesLeft--
+		loss.retriesLeft--
 	}
-	for psn, more := rec.again.next(r.una); more; psn, more = rec.again.next(psn) {
+	for psn, more := rec.again.next(loss.una); more; psn, more = rec.again.next(psn) {
 		rec.again.remove(psn)
-		qp.lose(psn)
+		loss.lose(psn)
 	}
 	return true
 }
 
 // loseAll takes everything outstanding that is not known to have arrived as lost.
-func (qp *QueuePair) loseAll() {
-	r := &qp.req
-	for psn := r.una; psn != r.sndMax && within(r.una, psn); psn = psn.Add(1) {
-		qp.lose(psn)
+func (loss *lossRecovery) loseAll() {
+	for psn := loss.una; psn != loss.sndMax && within(loss.una, psn); psn = psn.Add(1) {
+		loss.lose(psn)
 	}
 }
 
 // probe begins again after a silence: everything is taken as lost, but only the oldest packet is
 // sent at first (IRN section 3.1). Its answer tells which others arrived.
-func (qp *QueuePair) probe() {
-	r := &qp.req
-	rec := qp.beginRecovery()
+func (loss *lossRecovery) probe() {
+	qp := loss.conn()
+	rec := loss.beginRecovery()
 	rec.again, rec.late = psnSet{}, late{}
-	qp.takeBack(r.una)
-	qp.loseAll()
-	r.inFlight = 0
+	loss.takeBack(loss.una)
+	loss.loseAll()
+	loss.inFlight = 0
 	qp.adm.asksNothing()
-	rec.until, rec.probing = r.sndMax, true
+	rec.until, rec.probing = loss.sndMax, true
 	lost := rec.gone
 	rec.gone = 0
-	qp.tellLost(lost)
+	qp.adm.onLost(lost)
 }

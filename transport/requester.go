@@ -50,62 +50,63 @@ var opcodesUC = [OpRead][4]wire.Opcode{
 // transmit sends up to quantum packets of the queue pair's requests. It answers how many, and
 // whether it would send more had it another turn; when it must wait for an event (an ACK, a timer,
 // a neighbour) that event gives it its next turn.
-func (qp *QueuePair) transmit(now units.Time, quantum int) (sent int, again bool) {
+func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) {
+	qp := snd.conn()
 	if qp.ep.precedence == nil {
-		return qp.transmitNow(now, quantum)
+		return snd.transmitNow(now, quantum)
 	}
-	if qp.gives() {
+	if qp.cong.gives() {
 		return 0, false
 	}
-	sent, again = qp.transmitNow(now, quantum)
-	qp.reclaim()
+	sent, again = snd.transmitNow(now, quantum)
+	qp.cong.reclaim()
 	return sent, again
 }
 
 // transmitNow does so, of a queue pair that no other one goes before.
-func (qp *QueuePair) transmitNow(now units.Time, quantum int) (sent int, again bool) {
-	r := &qp.req
+func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, again bool) {
+	qp := snd.conn()
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0, false
 	}
 	if qp.Type == UD {
-		return qp.transmitDatagrams(quantum)
+		return snd.transmitDatagrams(quantum)
 	}
-	if r.rnrWait || r.hold {
+	if qp.loss.waitsRNR() || qp.cong.isHeld() {
 		return 0, false
 	}
-	if (r.next != r.posted || r.recovery != nil) && !qp.resolved() {
-		qp.awaitNeighbor(now)
+	if (snd.next != snd.posted || qp.loss.isRecovering()) && !qp.resolved() {
+		qp.loss.awaitNeighbor(now)
 		return 0, false
 	}
-	if r.recovery != nil {
+	if qp.loss.isRecovering() {
 		var status sendStatus
-		if sent, status = qp.resend(now, quantum); status != sendDone {
+		if sent, status = qp.loss.resend(now, quantum); status != sendDone {
 			return sent, status == sendNoRoom
 		}
 	}
 	for sent < quantum {
-		if r.next == r.posted || qp.state == SQDrained && r.next == r.begun {
+		if snd.next == snd.posted || qp.state == SQDrained && snd.next == snd.begun {
 			return sent, false
 		}
-		if r.probing && r.sndNxt != r.una {
+		if qp.loss.isProbing() && snd.sndNxt != qp.loss.oldest() {
 			return sent, false
 		}
-		w := &qp.send[r.next&r.mask]
-		if r.packet == 0 {
-			w.first = r.sndNxt
-			if w.flags&Fence != 0 && r.next == r.begun && qp.asked.n > 0 {
+		w := snd.at(snd.next)
+		if snd.packet == 0 {
+			w.first = snd.sndNxt
+			if w.flags&Fence != 0 && snd.next == snd.begun && !snd.cold().reads.isEmpty() {
 				return sent, false
 			}
 		}
-		if r.rate > 0 && sent > 0 { // since the packet before
+		if qp.cong.hasRate() && sent > 0 { // since the packet before
 			return sent, true
 		}
 		var status sendStatus
 		if w.op.answered() {
-			status = qp.sendRead(w, now)
+			status = snd.sendRead(w, now)
 		} else {
-			status = qp.sendData(w, now)
+			status = snd.sendData(w, now)
 		}
 		switch status {
 		case sendBlocked:
@@ -113,12 +114,12 @@ func (qp *QueuePair) transmitNow(now units.Time, quantum int) (sent int, again b
 		case sendNoRoom:
 			return sent, true
 		case sendFailed:
-			qp.failAt(r.next, StatusLocProtErr, AsyncQPFatal)
+			qp.failAt(snd.next, StatusLocProtErr, AsyncQPFatal)
 			return sent, false
 		}
 		sent++
 	}
-	return sent, r.next != r.posted
+	return sent, snd.next != snd.posted
 }
 
 type sendStatus uint8
@@ -133,14 +134,16 @@ const (
 // open says whether the window admits n bytes more of what was never sent. When it has become
 // smaller since the newest packet left, and that asked for no ACK, one more must: nothing else
 // would ever open it.
-func (r *requester) open(n uint32) bool {
-	return (r.fits(n) || r.unasked) && r.sndNxt.Sub(r.una) < r.reach
+func (loss *lossRecovery) open(n uint32) bool {
+	qp := loss.conn()
+	return (qp.cong.fits(n) || loss.unasked) && qp.snd.nextPSN().Sub(loss.una) < qp.reach()
 }
 
 // fits says whether the window admits n more bytes. Something must always be in flight, or no ACK
 // would ever open it: a single packet passes a window smaller than itself.
-func (r *requester) fits(n uint32) bool {
-	return r.inFlight == 0 || r.inFlight+units.Bytes(n) <= r.window
+func (cong *congestion) fits(n uint32) bool {
+	qp := cong.conn()
+	return qp.loss.flight() == 0 || qp.loss.flight()+units.Bytes(n) <= cong.window
 }
 
 // acknowledgements are what an algorithm hears that is clocked by them: it gets one for each
@@ -148,37 +151,39 @@ func (r *requester) fits(n uint32) bool {
 var acknowledgements = cc.Events(cc.ACK, cc.ECN, cc.RTT)
 
 // sendData sends the next packet of a SEND or WRITE.
-func (qp *QueuePair) sendData(w *sendWQE, now units.Time) sendStatus {
-	r := &qp.req
-	size := min(w.length-r.packet<<qp.mtuShift, qp.mtu)
-	if !r.open(size) || qp.adm != nil && !qp.admitsNext(w, now) {
+func (snd *sender) sendData(w *sendWQE, now units.Time) sendStatus {
+	qp := snd.conn()
+	size := min(w.length-snd.packet<<qp.mtuShift, qp.mtu)
+	if !qp.loss.open(size) || !qp.adm.admitsNext(w, snd.packet, now) {
 		return sendBlocked
 	}
-	ends := r.packet+1 == w.packets
-	ask := qp.Type == RC && (ends || qp.wants&acknowledgements != 0 ||
-		r.packet%ackEvery == ackEvery-1 || !r.roomAfter(size, qp.mtu) || r.probing || r.late(now))
-	if status := qp.buildData(w, r.next&r.mask, r.packet, ask); status != sendDone {
+	ends := snd.packet+1 == w.packets
+	ask := qp.Type == RC && (ends || qp.cong.isClockedByAcks() ||
+		snd.packet%ackEvery == ackEvery-1 || !qp.cong.roomAfter(size, qp.mtu) ||
+		qp.loss.isProbing() ||
+		qp.loss.late(now))
+	if status := snd.buildData(w, snd.slot(snd.next), snd.packet, ask); status != sendDone {
 		return status
 	}
-	r.unasked = !ask
-	if ask && qp.adm != nil {
-		qp.adm.round.begin(r.sndNxt, now)
+	if ask {
+		qp.adm.onAsked(snd.sndNxt, now)
 	}
-	qp.sentPSNs(1, size, now)
-	r.packet++
-	r.begin()
+	snd.onSent(1, size, ask, now)
+	snd.packet++
+	snd.markBegun()
 	if ends {
-		r.packet = 0
-		r.next++
+		snd.packet = 0
+		snd.next++
 		if qp.Type == UC {
-			qp.finishUnreliable()
+			snd.finishUnreliable()
 		}
 	}
 	return sendDone
 }
 
 // buildData puts packet k of a SEND or WRITE in line to leave; ask asks for an ACK.
-func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
+func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
+	qp := snd.conn()
 	e := qp.ep
 	b := e.frame(qp.class)
 	if b == nil {
@@ -194,32 +199,30 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	ends := at >= placeLast
 	room := b.Room()
 	outer, extra := op, 0
-	if qp.limits.hops > 0 {
-		outer, extra = wire.XDATA, wire.INTLen(int(qp.limits.hops))+int(op.Info().Ext)
-	} else if qp.bolt {
+	if qp.cong.hasTelemetry() {
+		outer, extra = wire.XDATA, wire.INTLen(qp.cong.telemetry())+int(op.Info().Ext)
+	} else if qp.cong.hasBolt() {
 		outer, extra = wire.XDATA, wire.BoltLen+int(op.Info().Ext)
 	}
 	flags, a := wire.Solicited.When(ends && w.flags&Solicited != 0), qp.adm
 	if a != nil {
-		if a.gate != nil {
-			flags |= a.took(e.now)
-		}
-		if a.grants {
+		flags |= a.onLeave(e.now)
+		if a.hasGrants() {
 			outer, extra = wire.XDATA, wire.GrantLen+int(op.Info().Ext)
 		}
 	}
 	if ask {
-		flags |= wire.AckReq | wire.AskTiming.When(qp.timing && qp.wants.Has(cc.RTT))
+		flags |= wire.AckReq | wire.AskTiming.When(qp.cong.asksTiming())
 	}
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)},
 		extra+int(size))
 	frame := room[:total]
 	data := ext
-	if qp.limits.hops > 0 {
-		data += qp.openINT(frame[ext:], op)
-	} else if qp.bolt {
-		data += qp.openBolt(frame[ext:], op)
-	} else if a != nil && a.grants {
+	if qp.cong.hasTelemetry() {
+		data += qp.cong.openINT(frame[ext:], op)
+	} else if qp.cong.hasBolt() {
+		data += qp.cong.openBolt(frame[ext:], op)
+	} else if a != nil && a.hasGrants() {
 		data += a.openGrant(frame[ext:], op)
 	}
 	if (w.op == OpWrite || w.op == OpWriteImm) && k == 0 {
@@ -230,11 +233,11 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 		binary.BigEndian.PutUint32(frame[data:], w.imm)
 		data += wire.ImmDtLen
 	}
-	if !qp.gather(frame[data:data+int(size)], w, slot, offset) {
+	if !snd.gather(frame[data:data+int(size)], w, slot, offset) {
 		return sendFailed
 	}
-	if a != nil && a.marks.Classed {
-		qp.tmpl.SetFrameTOS(frame, a.marks.TrafficClass)
+	if class, ok := a.trafficClass(); ok {
+		qp.tmpl.SetFrameTOS(frame, class)
 	}
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
@@ -242,110 +245,97 @@ func (qp *QueuePair) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus 
 	return sendDone
 }
 
-// begin notes that the request at next has left in part.
-func (r *requester) begin() {
-	if r.next == r.begun {
-		r.begun++
+// markBegun notes that the request at next has left in part.
+func (snd *sender) markBegun() {
+	if snd.next == snd.begun {
+		snd.begun++
 	}
 }
 
 // roomAfter says whether a full packet may follow this one of size bytes without an ACK.
-func (r *requester) roomAfter(size, mtu uint32) bool {
-	return r.inFlight+units.Bytes(size)+units.Bytes(mtu) <= r.window
+func (cong *congestion) roomAfter(size, mtu uint32) bool {
+	qp := cong.conn()
+	return qp.loss.flight()+units.Bytes(size)+units.Bytes(mtu) <= cong.window
 }
 
 // late says that the timer has run for a while: with a paced flow the next packet that would ask
 // for an ACK may come after it has expired.
-func (r *requester) late(now units.Time) bool {
-	return r.rtoAt != 0 && now.After(r.rtoAt.Add(-r.timeout/4*3))
+func (loss *lossRecovery) late(now units.Time) bool {
+	return loss.rtoAt != 0 && now.After(loss.rtoAt.Add(-loss.timeout/4*3))
 }
 
 // finishUnreliable completes what has left: nobody will acknowledge it.
-func (qp *QueuePair) finishUnreliable() {
-	r := &qp.req
-	r.una, r.inFlight = r.sndNxt, 0
-	for r.done != r.next {
-		w := &qp.send[r.done&r.mask]
-		r.done++
-		qp.complete(w, StatusSuccess)
+func (snd *sender) finishUnreliable() {
+	qp := snd.conn()
+	qp.loss.acceptAll(snd.sndNxt)
+	for snd.done != snd.next {
+		w := snd.at(snd.done)
+		snd.done++
+		snd.complete(w, StatusSuccess)
 	}
 	qp.noticeDrained()
 }
 
-// sentPSNs moves on by n PSNs that carry, or ask for, size bytes.
-func (qp *QueuePair) sentPSNs(n, size uint32, now units.Time) {
-	r := &qp.req
-	qp.stats.PacketsSent++
-	qp.stats.BytesSent += uint64(size)
-	first := r.sndNxt
-	r.sndNxt = r.sndNxt.Add(n)
-	if qp.Type == RC {
-		r.inFlight += units.Bytes(size)
-		qp.ep.stake.ask(now)
-	} else {
-		r.una = r.sndNxt // nobody will acknowledge it: no window holds the rest of the message
-	}
-	if r.sndNxt.After(r.sndMax) {
-		r.sndMax = r.sndNxt
-		if qp.Type == RC {
-			qp.stamp(first, n, now)
-		}
-	} else {
-		qp.stats.Retransmitted++
-		qp.ep.counters.Retransmitted++
-		r.unstamp(first, n)
-	}
-	if qp.paced() {
-		qp.ep.limiter.Sent(uint32(qp.flow), units.Bytes(size))
-	}
-	if qp.Type == RC && r.rtoAt == 0 {
-		qp.startTimer(now)
-	}
-	if qp.wants.Has(cc.TX) {
-		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(first), Packets: int(n),
+// onSent moves on by n PSNs that carry, or ask for, size bytes; ask says whether an ACK was asked
+// for.
+func (snd *sender) onSent(n, size uint32, ask bool, now units.Time) {
+	qp, first := snd.conn(), snd.sndNxt
+	snd.count(size)
+	snd.sndNxt = first.Add(n)
+	qp.loss.onSent(first, n, size, ask, now)
+	qp.cong.onSent(size)
+	qp.loss.expectAnswer(now)
+	if qp.cong.expects(cc.TX) {
+		qp.cong.report(cc.Event{Kind: cc.TX, PSN: uint32(first), Packets: int(n),
 			Bytes: units.Bytes(size)}, now)
 	}
 }
 
+// count counts a packet that carries, or asks for, size bytes.
+func (snd *sender) count(size uint32) {
+	snd.packetsSent++
+	snd.bytesSent += uint64(size)
+}
+
 // sendRead sends a READ request for as much of the rest of the message as the window admits, or an
 // atomic. The PSNs of the request are those of its responses.
-func (qp *QueuePair) sendRead(w *sendWQE, now units.Time) sendStatus {
-	r := &qp.req
-	first := r.sndNxt == r.sndMax
-	if first && qp.asked.full() {
+func (snd *sender) sendRead(w *sendWQE, now units.Time) sendStatus {
+	qp := snd.conn()
+	first := snd.sndNxt == qp.loss.highest()
+	if first && snd.cold().reads.isFull() {
 		return sendBlocked
 	}
-	offset := r.packet << qp.mtuShift
-	size, packets := w.length-offset, w.packets-r.packet
-	if !r.open(min(size, qp.mtu)) {
+	offset := snd.packet << qp.mtuShift
+	size, packets := w.length-offset, w.packets-snd.packet
+	if !qp.loss.open(min(size, qp.mtu)) {
 		return sendBlocked
 	}
 	if !first { // again, in the same pieces
-		packets = uint32(qp.asked.end(r.sndNxt).Sub(r.sndNxt))
+		packets = uint32(snd.cold().reads.end(snd.sndNxt).Sub(snd.sndNxt))
 	} else {
-		packets = min(packets, qp.readRoom())
+		packets = min(packets, snd.readRoom())
 	}
 	size = min(size, packets<<qp.mtuShift)
-	if status := qp.buildRead(w, r.next&r.mask, r.packet, size); status != sendDone {
+	if status := snd.buildRead(w, snd.slot(snd.next), snd.packet, size); status != sendDone {
 		return status
 	}
-	r.unasked = false
 	if first {
-		qp.asked.add(r.sndNxt.Add(packets))
+		snd.cold().reads.add(snd.sndNxt.Add(packets))
 	}
-	qp.sentPSNs(packets, size, now)
+	snd.onSent(packets, size, true, now)
 	qp.adm.asks(units.Bytes(size))
-	r.begin()
-	if r.packet += packets; r.packet == w.packets {
-		r.packet = 0
-		r.next++
+	snd.markBegun()
+	if snd.packet += packets; snd.packet == w.packets {
+		snd.packet = 0
+		snd.next++
 	}
 	return sendDone
 }
 
 // buildRead puts a request for size bytes from packet k of a READ on, or an atomic, in line to
 // leave.
-func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
+func (snd *sender) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
+	qp := snd.conn()
 	e := qp.ep
 	b := e.frame(qp.class)
 	if b == nil {
@@ -365,7 +355,7 @@ func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 		wire.RETH(frame[ext:ext+wire.RETHLen]).Set(w.remoteAddr+uint64(k<<qp.mtuShift), w.rkey,
 			size)
 	} else {
-		args := qp.beside.atomics[slot]
+		args := snd.q.atomics[slot]
 		swapAdd, compare := args.compareAdd, uint64(0)
 		if w.op == OpCmpSwap {
 			swapAdd, compare = args.swap, args.compareAdd
@@ -379,33 +369,33 @@ func (qp *QueuePair) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 }
 
 // gather copies len(dst) bytes from offset of the message into a packet.
-func (qp *QueuePair) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
+func (snd *sender) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 	if len(dst) == 0 {
 		return true
 	}
 	if w.flags&Inline != 0 {
-		at := int(slot)*int(qp.limits.inline) + int(offset)
-		copy(dst, qp.beside.inline[at:at+len(dst)])
+		at := int(slot)*int(snd.cold().maxInline) + int(offset)
+		copy(dst, snd.q.inline[at:at+len(dst)])
 		return true
 	}
 	if w.sges == 1 {
-		src, ok := qp.pd.memory(w.sge.Addr+uint64(offset), uint32(len(dst)), w.sge.LKey, 0)
+		src, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), uint32(len(dst)), w.sge.LKey, 0)
 		if ok {
 			copy(dst, src)
 		}
 		return ok
 	}
-	return qp.eachPiece(w, slot, offset, uint32(len(dst)), 0, func(piece []byte) {
+	return snd.eachPiece(w, slot, offset, uint32(len(dst)), 0, func(piece []byte) {
 		n := copy(dst, piece)
 		dst = dst[n:]
 	})
 }
 
 // eachPiece walks n bytes from offset of a request's scatter/gather list.
-func (qp *QueuePair) eachPiece(w *sendWQE, slot, offset, n uint32, access Access,
+func (snd *sender) eachPiece(w *sendWQE, slot, offset, n uint32, access Access,
 	visit func([]byte)) bool {
-	extra := qp.beside.sges[slot*uint32(qp.limits.sendSGE-1):]
-	return walkSGEs(qp.pd, w.sge, extra, w.sges, offset, n, access, visit)
+	extra := snd.q.sges[slot*uint32(snd.cold().maxSGE-1):]
+	return walkSGEs(snd.q.pd, w.sge, extra, w.sges, offset, n, access, visit)
 }
 
 // walkSGEs visits n bytes from offset of a list of elements; false when the list is too short or
@@ -436,55 +426,59 @@ func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset,
 // failAt ends the request at index i of the send queue with an error, after flushing those before
 // it, and everything behind it by the error state.
 func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
-	r := &qp.req
-	for ; r.done != i; r.done++ {
-		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
-	}
-	if r.done != r.posted {
-		w := &qp.send[r.done&r.mask]
-		r.done++
-		qp.complete(w, s)
-	}
+	qp.snd.failAt(i, s)
 	qp.fatal(kind)
 }
 
+func (snd *sender) failAt(i uint32, s Status) {
+	for ; snd.done != i; snd.done++ {
+		snd.complete(snd.oldest(), StatusWRFlushErr)
+	}
+	if !snd.isIdle() {
+		snd.finishOldest(s)
+	}
+}
+
 // failHead ends the oldest outstanding request with an error.
-func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.req.done, s, AsyncQPFatal) }
+func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.snd.head(), s, AsyncQPFatal) }
 
 // left answers what is posted and not acknowledged. In a recovery what came behind the gap is not
 // acknowledged either.
-func (qp *QueuePair) left() units.Bytes {
-	r := &qp.req
-	if r.done == r.begun {
-		return qp.posted
+func (snd *sender) left() units.Bytes {
+	qp := snd.conn()
+	if snd.done == snd.begun {
+		return snd.cold().pending
 	}
-	w := &qp.send[r.done&r.mask]
-	return qp.posted - qp.span(w, 0, uint32(r.una.Sub(w.first)))
+	w := snd.at(snd.done)
+	return snd.cold().pending - snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
 }
 
 // outstanding returns what Event.Left reports: 0 only when nothing is posted, so messages without
 // payload count as a byte.
-func (qp *QueuePair) outstanding() units.Bytes {
-	if qp.req.done == qp.req.posted {
+func (snd *sender) outstanding() units.Bytes {
+	if snd.done == snd.posted {
 		return 0
 	}
-	return max(1, qp.left())
+	return max(1, snd.left())
 }
 
 // beginWork tells congestion control that there is something to send again, before it leaves.
-func (qp *QueuePair) beginWork(now units.Time) {
-	qp.req.fresh = false
+func (cong *congestion) beginWork(now units.Time) {
+	qp := cong.conn()
+	cong.fresh = false
 	if qp.state == ReadyToSend || qp.state == SQDrained {
-		qp.report(cc.Event{Kind: cc.POST, PSN: uint32(qp.req.una)}, now)
+		cong.report(cc.Event{Kind: cc.POST, PSN: uint32(qp.loss.oldest())}, now)
 	}
 }
 
 // report tells congestion control of an event, and takes over what it decides.
-func (qp *QueuePair) report(ev cc.Event, now units.Time) {
+func (cong *congestion) report(ev cc.Event, now units.Time) {
+	qp := cong.conn()
 	e := qp.ep
 	e.event = ev
-	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = qp.flow, uint32(qp.req.sndNxt),
-		qp.req.inFlight, qp.outstanding()
+	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = cong.flow,
+		uint32(qp.snd.nextPSN()),
+		qp.loss.flight(), qp.snd.outstanding()
 	e.cc.Report(&e.event, now)
-	qp.heedDecision()
+	cong.heedDecision()
 }

@@ -7,20 +7,20 @@ import (
 )
 
 // resend sends again what a recovery takes as lost, oldest first, up to quantum packets.
-func (qp *QueuePair) resend(now units.Time, quantum int) (sent int, status sendStatus) {
-	r := &qp.req
+func (loss *lossRecovery) resend(now units.Time, quantum int) (sent int, status sendStatus) {
+	qp := loss.conn()
 	for ; sent < quantum; sent++ {
-		psn, more := r.recovery.lost.next(r.una)
+		psn, more := loss.recovery.lost.next(loss.una)
 		if !more {
 			return sent, sendDone
 		}
-		if r.recovery.probing && psn != r.una {
+		if loss.recovery.probing && psn != loss.una {
 			return sent, sendBlocked
 		}
-		if r.rate > 0 && sent > 0 { // since the packet before
+		if qp.cong.hasRate() && sent > 0 { // since the packet before
 			return sent, sendNoRoom
 		}
-		if status := qp.sendAgain(psn, now); status != sendDone {
+		if status := loss.sendAgain(psn, now); status != sendDone {
 			return sent, status
 		}
 	}
@@ -29,25 +29,26 @@ func (qp *QueuePair) resend(now units.Time, quantum int) (sent int, status sendS
 
 // sendAgain sends the packet psn once more, or asks once more for the responses from psn on that
 // are lost.
-func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
-	r := &qp.req
-	rec, i := r.recovery, qp.locate(psn)
-	slot := i & r.mask
-	w := &qp.send[slot]
+func (loss *lossRecovery) sendAgain(psn wire.PSN, now units.Time) sendStatus {
+	qp := loss.conn()
+	rec, i := loss.recovery, qp.snd.locate(psn)
+	slot := qp.snd.slot(i)
+	w := qp.snd.at(i)
 	k, n := uint32(psn.Sub(w.first)), uint32(1)
 	if w.op.answered() {
-		n = qp.missing(psn)
+		n = loss.missing(psn)
 	}
-	size := uint32(qp.span(w, k, k+n))
-	if !r.fits(min(size, qp.mtu)) || qp.adm != nil && !w.op.answered() && !qp.admits(w, k, true,
-		now) {
+	size := uint32(qp.snd.span(w, k, k+n))
+	if !qp.cong.fits(min(size, qp.mtu)) || qp.adm != nil && !w.op.answered() &&
+		!qp.adm.admits(w, k, true,
+			now) {
 		return sendBlocked
 	}
 	var status sendStatus
 	if w.op.answered() {
-		status = qp.buildRead(w, slot, k, size)
+		status = qp.snd.buildRead(w, slot, k, size)
 	} else {
-		status = qp.buildData(w, slot, k, true)
+		status = qp.snd.buildData(w, slot, k, true)
 	}
 	if status == sendFailed {
 		qp.failAt(i, StatusLocProtErr, AsyncQPFatal)
@@ -55,35 +56,33 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 	if status != sendDone {
 		return status
 	}
-	for p := psn; n > 0 && within(r.una, p); n-- {
+	for p := psn; n > 0 && within(loss.una, p); n-- {
 		if rec.lost.has(p) {
 			rec.lost.remove(p)
-			size := qp.size(p)
-			r.inFlight += size
+			size := qp.snd.size(p)
+			loss.inFlight += size
 			if w.op.answered() {
 				qp.adm.asks(size)
 			}
 		}
 		rec.again.add(p)
 		if qp.adm != nil {
-			rec.recent.add(p, max(qp.adm.round.length(), qp.patience()), now)
-			qp.adm.round.forget(p)
+			rec.recent.add(p, max(qp.adm.roundTrip(), loss.patience()), now)
+			qp.adm.onResent(p)
 		}
 		p = p.Add(1)
 	}
-	rec.round, rec.overtaken, rec.late.again = r.sndMax, false, 0
-	qp.stats.PacketsSent++
-	qp.stats.BytesSent += uint64(size)
-	qp.stats.Retransmitted++
+	rec.round, rec.overtaken, rec.late.again = loss.sndMax, false, 0
+	qp.snd.count(size)
+	loss.cold().retransmitted++
 	qp.ep.counters.Retransmitted++
-	if qp.paced() {
-		qp.ep.limiter.Sent(uint32(qp.flow), units.Bytes(size))
+	qp.cong.onSent(size)
+	if psn == loss.una {
+		loss.startTimer(now)
 	}
-	if psn == r.una {
-		qp.startTimer(now)
-	}
-	if qp.wants.Has(cc.TX) {
-		qp.report(cc.Event{Kind: cc.TX, PSN: uint32(psn), Packets: 1, Bytes: units.Bytes(size)},
+	if qp.cong.expects(cc.TX) {
+		qp.cong.report(cc.Event{Kind: cc.TX, PSN: uint32(psn), Packets: 1,
+			Bytes: units.Bytes(size)},
 			now)
 	}
 	return sendDone
@@ -91,16 +90,16 @@ func (qp *QueuePair) sendAgain(psn wire.PSN, now units.Time) sendStatus {
 
 // missing answers for how many responses from psn on to ask again, in one request. A request that
 // the responder may never have seen is repeated as it was.
-func (qp *QueuePair) missing(psn wire.PSN) (n uint32) {
-	r := &qp.req
-	rec, end := r.recovery, qp.asked.end(psn)
+func (loss *lossRecovery) missing(psn wire.PSN) (n uint32) {
+	qp := loss.conn()
+	rec, end := loss.recovery, qp.snd.readEnd(psn)
 	if !psn.Before(rec.known) {
 		return uint32(end.Sub(psn))
 	}
 	qp.ep.counters.ResponseGaps++
-	most := qp.readRoom()
+	most := qp.snd.readRoom()
 	for n = 1; n < most; n++ {
-		if p := psn.Add(n); p == end || !within(r.una, p) || !rec.lost.has(p) {
+		if p := psn.Add(n); p == end || !within(loss.una, p) || !rec.lost.has(p) {
 			break
 		}
 	}

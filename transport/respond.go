@@ -9,40 +9,43 @@ import (
 // of their requests, then the ACK or NAK; before them what is about congestion, its own probe too.
 // Only when nothing older is left to say does an ACK go out, for it would tell the peer that those
 // responses were lost.
-func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
-	if qp.reads.pending == 0 && qp.resp.answer == answerNone && !qp.owesCNP() && !qp.owesProbe() &&
-		!qp.mayProbe() && !qp.gateSpeaks() && !qp.owesCredit() || qp.neighbor == nil {
+func (rcv *receiver) respond(quantum int) (sent int, again bool) {
+	qp := rcv.conn()
+	if rcv.reads.pending == 0 && rcv.answer == answerNone && !qp.cong.owesCNP() &&
+		!qp.cong.owesProbe() &&
+		!qp.cong.mayProbe() && !qp.adm.gateSpeaks() && !qp.adm.owesCredit() || qp.neighbor == nil {
 		return 0, false
 	}
 	if !qp.resolved() {
 		qp.ep.await(qp)
 		return 0, false
 	}
-	if qp.owesCNP() && !qp.sendCNP() || qp.owesProbe() && !qp.sendProbeAck() || qp.mayProbe() &&
-		!qp.sendProbe(qp.ep.now) || qp.owesCredit() && !qp.sendCredit() {
+	if qp.cong.owesCNP() && !qp.cong.sendCNP() || qp.cong.owesProbe() && !qp.cong.sendProbeAck() ||
+		qp.cong.mayProbe() &&
+			!qp.cong.sendProbe(qp.ep.now) || qp.adm.owesCredit() && !qp.adm.sendCredit() {
 		return 0, true
 	}
 	for range gateKinds {
-		if qp.gateSpeaks() && !qp.sendGateNotice() {
+		if qp.adm.gateSpeaks() && !qp.adm.sendGateNotice() {
 			return 0, true
 		}
 	}
-	for qp.reads.pending > 0 {
+	for rcv.reads.pending > 0 {
 		if sent == quantum {
 			return sent, true
 		}
-		if !qp.respondRead() {
-			if qp.reads.pending > 0 {
+		if !rcv.respondRead() {
+			if rcv.reads.pending > 0 {
 				return sent, true
 			}
 			break // refused, and a NAK is all that is left to say
 		}
 		sent++
 	}
-	if qp.resp.answer == answerNone {
+	if rcv.answer == answerNone {
 		return sent, false
 	}
-	if !qp.sendAnswer() {
+	if !rcv.sendAnswer() {
 		return sent, true
 	}
 	return sent + 1, false
@@ -50,36 +53,37 @@ func (qp *QueuePair) respond(quantum int) (sent int, again bool) {
 
 // sendAnswer sends the ACK or NAK that is owed. It covers everything accepted so far: one for a
 // whole burst.
-func (qp *QueuePair) sendAnswer() bool {
-	e, s := qp.ep, &qp.resp
+func (rcv *receiver) sendAnswer() bool {
+	qp := rcv.conn()
+	e := qp.ep
 	class := packet.ClassAck
 	// it must not overtake a response that is still in the port, or on its way
-	if qp.reads.head != qp.reads.tail || qp.state == Errored {
+	if rcv.reads.head != rcv.reads.tail || qp.state == Errored {
 		class = packet.ClassData
 	}
 	b := e.frame(class)
 	if b == nil {
 		return false
 	}
-	syndrome, psn := wire.SyndromeAck, s.ePSN.Add(wire.PSNMask) // the one before
-	switch s.answer {
+	syndrome, psn := wire.SyndromeAck, rcv.ePSN.Add(wire.PSNMask) // the one before
+	switch rcv.answer {
 	case answerRNR:
-		syndrome, psn = wire.RNRSyndrome(s.nakCode), s.nakPSN
+		syndrome, psn = wire.RNRSyndrome(rcv.nakCode), rcv.nakPSN
 	case answerNak:
-		syndrome, psn = wire.NakSyndrome(s.nakCode), s.nakPSN
-		if s.nakCode == wire.NakPSNSequence {
+		syndrome, psn = wire.NakSyndrome(rcv.nakCode), rcv.nakPSN
+		if rcv.nakCode == wire.NakPSNSequence {
 			e.counters.NakSequence++
 		}
 	default:
 		e.counters.AcksSent++
 	}
-	echo, timing, sack, bits := qp.echoLen(), qp.timingLen(), 0, 0
-	if s.ahead != nil && syndrome == wire.SyndromeAck && !s.ahead.here.empty() {
-		bits = s.ahead.sackBits(s.ePSN)
+	echo, timing, sack, bits := qp.cong.echoLen(), qp.cong.timingLen(), 0, 0
+	if rcv.reorder != nil && syndrome == wire.SyndromeAck && !rcv.reorder.here.empty() {
+		bits = rcv.reorder.sackBits(rcv.ePSN)
 		sack = wire.SACKLen(bits)
 		e.counters.SelectiveAcksSent++
 	}
-	telemetry, flags, credit := qp.echoINTLen(), qp.boltEchoLen(), qp.creditLen()
+	telemetry, flags, credit := qp.cong.echoINTLen(), qp.cong.boltEchoLen(), qp.adm.creditLen()
 	if echo+timing+sack+flags+credit+telemetry > wire.MaxTLVs {
 		telemetry = 0 // the next ACK
 	}
@@ -96,26 +100,26 @@ func (qp *QueuePair) sendAnswer() bool {
 		ext += wire.XCHLen
 		area := frame[ext+wire.AETHLen:][:tlvs]
 		if echo > 0 {
-			wire.ECNEcho(area[:echo]).Set(qp.marks.seen)
+			wire.ECNEcho(area[:echo]).Set(qp.cong.seenMarks())
 		}
 		if timing > 0 {
-			qp.tellTiming(area[echo:][:timing])
+			qp.cong.tellTiming(area[echo:][:timing])
 		}
 		if telemetry > 0 {
-			qp.echoINT(wire.INTEcho(area[echo+timing:][:telemetry]))
+			qp.cong.echoINT(wire.INTEcho(area[echo+timing:][:telemetry]))
 		}
 		if flags > 0 {
-			wire.BoltEcho(area[echo+timing+telemetry:]).Set(qp.marks.bolt.seen)
+			wire.BoltEcho(area[echo+timing+telemetry:]).Set(qp.cong.seenBolt())
 		}
 		if sack > 0 {
-			s.ahead.writeSACK(wire.SACK(area[echo+timing+telemetry+flags:]), s.ePSN, bits)
+			rcv.reorder.writeSACK(wire.SACK(area[echo+timing+telemetry+flags:]), rcv.ePSN, bits)
 		}
 		if credit > 0 {
-			qp.putCredit(area[tlvs-credit:])
+			qp.adm.putCredit(area[tlvs-credit:])
 		}
 	}
-	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, s.msn)
-	tos := s.tos
+	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, rcv.msn)
+	tos := rcv.tos
 	if class == packet.ClassData {
 		tos = qp.tmpl.TOS() &^ wire.ECNMask
 	}
@@ -125,15 +129,16 @@ func (qp *QueuePair) sendAnswer() bool {
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
 	e.push(class)
-	s.answer = answerNone
+	rcv.answer = answerNone
 	return true
 }
 
 // respondRead sends the next packet of what READs and atomics wait for.
-func (qp *QueuePair) respondRead() bool {
-	q := &qp.reads
+func (rcv *receiver) respondRead() bool {
+	qp := rcv.conn()
+	q := &rcv.reads
 	if part := q.repeated(); part != nil {
-		switch qp.sendResponse(q.at(part.entry), part.next) {
+		switch rcv.sendResponse(q.at(part.entry), part.next) {
 		case sendNoRoom:
 			return false
 		case sendFailed:
@@ -145,12 +150,12 @@ func (qp *QueuePair) respondRead() bool {
 		return true
 	}
 	en := q.oldest()
-	switch qp.sendResponse(en, en.next) {
+	switch rcv.sendResponse(en, en.next) {
 	case sendNoRoom:
 		return false
 	case sendFailed:
 		if !en.done {
-			qp.regionGone(en.first.Add(en.next))
+			rcv.regionGone(en.first.Add(en.next))
 			return false
 		}
 		// It was answered in full before, the peer may have told the program so, and the program
@@ -164,17 +169,19 @@ func (qp *QueuePair) respondRead() bool {
 }
 
 // regionGone refuses what is left of a READ whose memory was deregistered meanwhile.
-func (qp *QueuePair) regionGone(psn wire.PSN) {
-	qp.reads.clear()
+func (rcv *receiver) regionGone(psn wire.PSN) {
+	qp := rcv.conn()
+	rcv.reads.clear()
 	qp.ep.counters.NakAccess++
-	qp.resp.nakCode, qp.resp.nakPSN, qp.resp.answer = wire.NakRemoteAccess, psn, answerNak
+	rcv.nakCode, rcv.nakPSN, rcv.answer = wire.NakRemoteAccess, psn, answerNak
 	qp.ep.owe(qp)
 	qp.fatal(AsyncQPAccessErr)
 }
 
 // sendResponse sends packet k of a READ response, or an atomic's result. It fails when the memory
 // is not registered any more.
-func (qp *QueuePair) sendResponse(en *readEntry, k uint32) sendStatus {
+func (rcv *receiver) sendResponse(en *readEntry, k uint32) sendStatus {
+	qp := rcv.conn()
 	e := qp.ep
 	b := e.frame(packet.ClassData)
 	if b == nil {
@@ -188,12 +195,12 @@ func (qp *QueuePair) sendResponse(en *readEntry, k uint32) sendStatus {
 		wire.AETH(frame[ext:ext+wire.AETHLen]).Set(wire.SyndromeAck, en.msn)
 		wire.AtomicAckETH(frame[ext+wire.AETHLen : ext+wire.AETHLen+
 			wire.AtomicAckETHLen]).SetOriginal(en.found)
-		qp.finishResponse(b, frame)
+		rcv.finishResponse(b, frame)
 		return sendDone
 	}
 	offset := k << qp.mtuShift
 	size := min(en.length-offset, qp.mtu)
-	src, ok := qp.pd.memory(en.addr+uint64(offset), size, en.rkey, RemoteRead)
+	src, ok := rcv.pd.memory(en.addr+uint64(offset), size, en.rkey, RemoteRead)
 	if !ok {
 		return sendFailed
 	}
@@ -205,11 +212,12 @@ func (qp *QueuePair) sendResponse(en *readEntry, k uint32) sendStatus {
 		ext += wire.AETHLen
 	}
 	copy(frame[ext:], src)
-	qp.finishResponse(b, frame)
+	rcv.finishResponse(b, frame)
 	return sendDone
 }
 
-func (qp *QueuePair) finishResponse(b *packet.Buf, frame []byte) {
+func (rcv *receiver) finishResponse(b *packet.Buf, frame []byte) {
+	qp := rcv.conn()
 	qp.tmpl.Seal(frame)
 	b.SetLen(len(frame))
 	qp.ep.push(packet.ClassData)

@@ -17,191 +17,191 @@ const rnrForever = 7
 // startTimer begins the time an ACK may take (InfiniBand spec 9.7.6.1.3). With few packets
 // outstanding nothing may come behind that tells of a loss, and little is sent in vain if nothing
 // was lost: that time may be shorter (IRN section 3.1).
-func (qp *QueuePair) startTimer(now units.Time) {
-	r := &qp.req
-	t := r.timeout
-	r.few = r.timeoutFew < t && r.sndMax.Sub(r.una) < fewPackets
-	if r.few {
-		t = r.timeoutFew
+func (loss *lossRecovery) startTimer(now units.Time) {
+	qp := loss.conn()
+	t := loss.timeout
+	loss.few = loss.hasFew && loss.sndMax.Sub(loss.una) < fewPackets
+	if loss.few {
+		t = loss.cold().timeoutFew
 	}
 	at := units.Time(0)
 	if t != units.Forever {
-		at = now.Add(t + qp.peerAway.allowance())
+		at = now.Add(t + qp.cong.allowance())
 	}
-	if at != r.rtoAt { // with a burst of ACKs it is the same for all
-		r.rtoAt = at
+	if at != loss.rtoAt { // with a burst of ACKs it is the same for all
+		loss.rtoAt = at
 		qp.setTimer()
 	}
 }
 
 // awaitNeighbor waits until the next hop's MAC address is known, but not for ever: a neighbour
 // that does not answer is a peer that does not answer.
-func (qp *QueuePair) awaitNeighbor(now units.Time) {
+func (loss *lossRecovery) awaitNeighbor(now units.Time) {
+	qp := loss.conn()
 	qp.ep.await(qp)
-	if qp.req.rtoAt == 0 {
-		qp.req.rtoAt = now.Add(unresolvedPatience)
+	if loss.rtoAt == 0 {
+		loss.rtoAt = now.Add(unresolvedPatience)
 		qp.setTimer()
 	}
 }
 
 // neighborKnown ends the wait of awaitNeighbor.
-func (qp *QueuePair) neighborKnown() {
-	if qp.req.rtoAt != 0 && qp.req.una == qp.req.sndMax {
-		qp.req.rtoAt = 0
+func (loss *lossRecovery) neighborKnown() {
+	qp := loss.conn()
+	if loss.rtoAt != 0 && loss.una == loss.sndMax {
+		loss.rtoAt = 0
 		qp.setTimer()
 	}
 }
 
 // onTimer does what is due, and sets the timer for what is not.
 func (qp *QueuePair) onTimer(now units.Time) {
-	r := &qp.req
 	if qp.adm != nil {
 		qp.adm.onTimer(now)
 	}
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return
 	}
-	if qp.prober != nil {
-		if qp.probeTimer(now); qp.state == Errored {
-			return
-		}
+	if qp.cong.probeTimer(now); qp.state == Errored {
+		return
 	}
-	if r.recovery != nil && r.recovery.late.due(now) {
-		if qp.settle(&ackInfo{now: now}); qp.state == Errored {
-			return
-		}
-	}
-	if r.rnrWait && !r.rnrAt.After(now) {
-		r.rnrWait, r.rnrAt = false, 0
-		qp.sendFromOldest()
-	}
-	if r.rtoAt != 0 && !r.rtoAt.After(now) && qp.ep.rounds.behind() {
-		r.rtoAt = now.Add(units.Nanosecond) // what it waits for may have come meanwhile
-	}
-	if r.rtoAt != 0 && !r.rtoAt.After(now) {
-		began := r.rtoAt.Add(-r.timeoutFew)
-		r.rtoAt = 0
-		if r.few && r.sndMax.Sub(r.una) >= fewPackets { // they have become many since
-			r.few = false
-			if r.timeout != units.Forever {
-				r.rtoAt = began.Add(r.timeout)
-			}
-		} else {
-			qp.timedOut(now)
-		}
-	}
+	qp.loss.onTimer(now)
 	if qp.state != Errored {
 		qp.setTimer()
 	}
 }
 
-// timedOut sends again from the oldest unacknowledged packet, as often as retry_cnt says.
-func (qp *QueuePair) timedOut(now units.Time) {
-	r := &qp.req
-	if qp.Type != RC {
-		qp.loseUnresolved()
+// onTimer does what is due of what is outstanding.
+func (loss *lossRecovery) onTimer(now units.Time) {
+	qp := loss.conn()
+	if loss.recovery != nil && loss.recovery.late.due(now) {
+		if loss.settle(&ackInfo{now: now}); qp.state == Errored {
+			return
+		}
+	}
+	if loss.rnrWait && !loss.cold().rnrAt.After(now) {
+		loss.rnrWait, loss.cold().rnrAt = false, 0
+		loss.sendFromOldest()
+	}
+	if loss.rtoAt == 0 || loss.rtoAt.After(now) {
 		return
 	}
-	if r.una == r.sndMax && qp.waits {
+	if qp.ep.rounds.behind() {
+		loss.rtoAt = now.Add(units.Nanosecond) // what it waits for may have come meanwhile
+		return
+	}
+	began := loss.rtoAt.Add(-loss.cold().timeoutFew)
+	loss.rtoAt = 0
+	if !loss.few || loss.sndMax.Sub(loss.una) < fewPackets {
+		loss.timedOut(now)
+		return
+	}
+	loss.few = false // they have become many since
+	if loss.timeout != units.Forever {
+		loss.rtoAt = began.Add(loss.timeout)
+	}
+}
+
+// timedOut sends again from the oldest unacknowledged packet, as often as retry_cnt says.
+func (loss *lossRecovery) timedOut(now units.Time) {
+	qp := loss.conn()
+	if qp.Type != RC {
+		loss.loseUnresolved()
+		return
+	}
+	if loss.una == loss.sndMax && qp.waits {
 		qp.ep.counters.NoNeighbor++
 		qp.failHead(StatusRetryExcErr)
 		return
 	}
-	if r.rnrWait {
+	if loss.rnrWait {
 		return
 	}
-	if qp.atGate(now) {
-		qp.silent(now)
+	if qp.adm.atGate(now) {
+		qp.adm.silent(now)
 		return
 	}
-	if r.una == r.sndMax {
+	if loss.una == loss.sndMax {
 		return
 	}
 	// for its pace: the next packet starts the timer
-	if qp.paced() && !r.hold && !qp.waits && qp.drained() && qp.oldestWaits() {
+	if qp.cong.paced() && !qp.cong.isHeld() && !qp.waits && loss.drained() && loss.oldestWaits() {
 		return
 	}
-	qp.stats.Timeouts++
+	loss.cold().timeouts++
 	qp.ep.counters.Timeouts++
-	if r.retriesLeft == 0 {
+	if loss.retriesLeft == 0 {
 		qp.ep.counters.RetriesExceeded++
 		qp.failHead(StatusRetryExcErr)
 		return
 	}
-	r.retriesLeft--
-	r.gapSeen, r.nakSeen = false, false
-	if qp.wants.Has(cc.RTO) {
-		qp.report(cc.Event{Kind: cc.RTO, PSN: uint32(r.una)}, now)
+	loss.retriesLeft--
+	loss.gapSeen, loss.nakSeen = false, false
+	if qp.cong.expects(cc.RTO) {
+		qp.cong.report(cc.Event{Kind: cc.RTO, PSN: uint32(loss.una)}, now)
 	}
-	qp.sendFromOldest()
+	loss.sendFromOldest()
 	// else the next packet starts it: nothing is under way, and no retry spent in waiting
-	if !r.hold {
-		qp.startTimer(now)
+	if !qp.cong.isHeld() {
+		loss.startTimer(now)
 	}
 }
 
 // loseUnresolved ends the oldest unreliable request: its next hop does not answer.
-func (qp *QueuePair) loseUnresolved() {
-	r := &qp.req
-	if !qp.waits || r.done == r.posted {
+func (loss *lossRecovery) loseUnresolved() {
+	qp := loss.conn()
+	if !qp.waits || qp.snd.isIdle() {
 		return
 	}
 	qp.ep.counters.NoNeighbor++
-	w := &qp.send[r.done&r.mask]
-	r.done++
-	r.next, r.packet = r.done, 0
-	qp.complete(w, StatusSuccess)
+	qp.snd.skipOldest(StatusSuccess)
 	qp.ep.activate(qp)
 }
 
 // goBack makes the oldest unacknowledged packet the next to leave (go-back-N).
-func (qp *QueuePair) goBack() {
-	r, lost := &qp.req, qp.req.inFlight
-	r.sndNxt, r.inFlight = r.una, 0
+func (loss *lossRecovery) goBack() {
+	qp, lost := loss.conn(), loss.inFlight
+	loss.inFlight = 0
 	qp.adm.asksNothing()
-	r.next, r.packet = r.done, 0
-	if r.done != r.begun {
-		r.packet = uint32(r.una.Sub(qp.send[r.done&r.mask].first))
-	}
-	qp.tellLost(lost)
+	qp.snd.goBack(loss.una)
+	qp.adm.onLost(lost)
 }
 
 // sendFromOldest begins again with the oldest packet when nothing is known of those behind it.
-func (qp *QueuePair) sendFromOldest() {
+func (loss *lossRecovery) sendFromOldest() {
+	qp := loss.conn()
 	if qp.selective() {
-		qp.probe()
+		loss.probe()
 	} else {
-		qp.goBack()
+		loss.goBack()
 	}
 	qp.ep.activate(qp)
-	if qp.prober != nil {
-		qp.probeDrained()
-	}
+	qp.cong.probeDrained()
 }
 
 // waitRNR waits as long as the responder asked for, and then sends the oldest packet alone: were
 // the peer still not ready, a window sent every 10 µs would be sent in vain, and fill links that
 // others need to become ready. What a selective responder has behind that packet, it keeps.
-func (qp *QueuePair) waitRNR(timer uint8, now units.Time) {
-	r := &qp.req
-	if r.rnrLeft == 0 {
+func (loss *lossRecovery) waitRNR(timer uint8, now units.Time) {
+	qp := loss.conn()
+	if loss.cold().rnrLeft == 0 {
 		qp.ep.counters.RNRRetriesExceeded++
 		qp.failHead(StatusRNRRetryExcErr)
 		return
 	}
-	if r.rnrRetries != rnrForever {
-		r.rnrLeft--
+	if loss.cold().rnrRetries != rnrForever {
+		loss.cold().rnrLeft--
 	}
 	if !qp.selective() {
-		qp.goBack()
-		r.probing = true
-	} else if r.recovery !=
+		loss.goBack()
+		loss.probing = true
+	} else if loss.recovery !=
 		nil { // it has arrived: what comes behind it does not say that it was lost
-		r.recovery.again.remove(r.una)
+		loss.recovery.again.remove(loss.una)
 	}
-	r.rtoAt = 0
-	r.rnrWait, r.rnrAt = true, now.Add(wire.RNRTimer(timer))
-	qp.leavePace()
-	qp.reclaim()
+	loss.rtoAt = 0
+	loss.rnrWait, loss.cold().rnrAt = true, now.Add(wire.RNRTimer(timer))
+	qp.cong.leavePace()
+	qp.cong.reclaim()
 	qp.setTimer()
 }

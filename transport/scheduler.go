@@ -29,10 +29,12 @@ func (e *Endpoint) list(t turn, qp *QueuePair) int {
 	return int(turnSend) + int(e.classes-1-qp.class)
 }
 
-// turnLink is a queue pair's place in one list.
-type turnLink struct {
-	next   *QueuePair
-	queued bool
+// behind returns where a queue pair keeps which one is behind it in a list.
+func (qp *QueuePair) behind(t turn) **QueuePair {
+	if t == turnSend {
+		return &qp.nextSend
+	}
+	return &qp.nextAnswer
 }
 
 // turnList is the queue pairs that wait for a turn, linked through themselves, first come first
@@ -41,27 +43,28 @@ type turnList struct{ head, tail *QueuePair }
 
 // queue gives the queue pair a turn, unless it waits for one already.
 func (e *Endpoint) queue(t turn, qp *QueuePair) {
-	link, list := &qp.links[t], &e.turns[e.list(t, qp)]
-	if link.queued {
+	if qp.queued[t] {
 		return
 	}
-	*link = turnLink{queued: true}
+	qp.queued[t] = true
+	list := &e.turns[e.list(t, qp)]
 	if list.tail == nil {
 		list.head = qp
 	} else {
-		list.tail.links[t].next = qp
+		*list.tail.behind(t) = qp
 	}
 	list.tail = qp
 }
 
 // dequeue takes out the first of list i.
 func (e *Endpoint) dequeue(i int) {
-	list := &e.turns[i]
-	link := &list.head.links[min(turn(i), turnSend)]
-	if list.head = link.next; list.head == nil {
+	list, t := &e.turns[i], min(turn(i), turnSend)
+	qp := list.head
+	next := qp.behind(t)
+	if list.head = *next; list.head == nil {
 		list.tail = nil
 	}
-	*link = turnLink{}
+	*next, qp.queued[t] = nil, false
 }
 
 // activate gives the queue pair a turn to send; owe one to answer its peer.
@@ -116,16 +119,16 @@ func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 	t := min(turn(i), turnSend)
 	for all < budget && e.turns[i].head != nil {
 		qp, sent, again := e.turns[i].head, 0, false
-		if t == turnSend && qp.req.fresh {
-			qp.beginWork(now)
+		if t == turnSend && qp.cong.isFresh() {
+			qp.cong.beginWork(now)
 		}
 		switch room := min(budget-all, sendQuantum); {
 		case t == turnAnswer:
-			sent, again = qp.respond(room)
-		case qp.paced():
-			qp.awaitPace(now)
+			sent, again = qp.rcv.respond(room)
+		case qp.cong.paced():
+			qp.cong.awaitPace(now)
 		default:
-			sent, again = qp.transmit(now, room)
+			sent, again = qp.snd.transmit(now, room)
 		}
 		all += sent
 		e.dequeue(i)

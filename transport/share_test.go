@@ -57,7 +57,7 @@ func TestHoardedBuffers(t *testing.T) {
 				SGList: []SGE{from.mr.SGE(0, size)}, RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
 			require.Equal(t, StatusSuccess, p.await(from, 1)[0].Status)
 			assert.True(t, bytes.Equal(from.mem[:size], to.mem[:size]))
-			assert.EqualValues(t, 1, from.qp.stats.Retransmitted)
+			assert.EqualValues(t, 1, from.qp.loss.cold().retransmitted)
 			assert.LessOrEqual(t, p.b.held, p.b.maxHeld)
 		})
 	}
@@ -72,13 +72,13 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 		gone uint64 // packets sent again, beside the one that was lost
 	}{
 		{"nothing", func(*pair, *side) {}, 0},
-		{"the newest", func(_ *pair, b *side) { b.qp.dropLast() }, 1},
+		{"the newest", func(_ *pair, b *side) { b.qp.rcv.dropLast() }, 1},
 		{"the newest ten", func(_ *pair, b *side) {
 			for range 10 {
-				b.qp.dropLast()
+				b.qp.rcv.dropLast()
 			}
 		}, 10},
-		{"everything", func(_ *pair, b *side) { b.qp.dropAhead() }, 19},
+		{"everything", func(_ *pair, b *side) { b.qp.rcv.dropAhead() }, 19},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
@@ -95,8 +95,8 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 			c.drop(p, b)
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 			assert.True(t, bytes.Equal(a.mem[:20*1024], b.mem[:20*1024]))
-			assert.EqualValues(t, 2+c.gone, a.qp.stats.Retransmitted)
-			assert.EqualValues(t, 1, a.qp.stats.Timeouts, "of what was lost twice")
+			assert.EqualValues(t, 2+c.gone, a.qp.loss.cold().retransmitted)
+			assert.EqualValues(t, 1, a.qp.loss.cold().timeouts, "of what was lost twice")
 			p.conserved()
 		})
 	}
@@ -183,13 +183,13 @@ func TestDroppedBehindAGap(t *testing.T) {
 				return p.b.held == min(3, c.maxHeld)
 			}))
 			for range c.drops {
-				b.qp.dropLast()
+				b.qp.rcv.dropLast()
 			}
 			for _, wc := range p.await(a, 4) {
 				require.Equal(t, StatusSuccess, wc.Status)
 			}
 			assert.True(t, bytes.Equal(a.mem[:3000], b.mem[:3000]))
-			assert.Zero(t, a.qp.stats.Timeouts)
+			assert.Zero(t, a.qp.loss.cold().timeouts)
 			p.conserved()
 		})
 	}

@@ -22,28 +22,29 @@ type stamp struct {
 }
 
 // stamp notes that psn left, or that it and the responses behind it, n in all, were asked for, now.
-func (qp *QueuePair) stamp(psn wire.PSN, n uint32, now units.Time) {
-	r := &qp.req
-	if r.stamps == nil {
-		if !qp.wants.Has(cc.RTT) {
+func (cong *congestion) stamp(psn wire.PSN, n uint32, now units.Time) {
+	qp := cong.conn()
+	if cong.times == nil {
+		if !cong.wants.Has(cc.RTT) {
 			return
 		}
-		r.stamps = qp.ep.stamps.borrow()
+		cong.times = qp.ep.stamps.borrow()
 	}
-	place := &r.stamps[psn%psnWindow]
-	if place.at == 0 || place.psn == psn || place.psn.Before(r.una) || !place.psn.Before(r.sndMax) {
+	place := &cong.times[psn%psnWindow]
+	if place.at == 0 || place.psn == psn || place.psn.Before(qp.loss.oldest()) ||
+		!place.psn.Before(qp.loss.highest()) {
 		*place = stamp{psn, qp.ep.rounds.departure(), now}
 	}
-	r.unstamp(psn.Add(1), n-1) // what the queue pair that had them before left there
+	cong.unstamp(psn.Add(1), n-1) // what the queue pair that had them before left there
 }
 
 // unstamp forgets when n PSNs from psn on left.
-func (r *requester) unstamp(psn wire.PSN, n uint32) {
-	if r.stamps == nil {
+func (cong *congestion) unstamp(psn wire.PSN, n uint32) {
+	if cong.times == nil {
 		return
 	}
 	for n = min(n, psnWindow); n > 0; n-- {
-		if place := &r.stamps[psn%psnWindow]; place.psn == psn {
+		if place := &cong.times[psn%psnWindow]; place.psn == psn {
 			place.at = 0
 		}
 		psn = psn.Add(1)
@@ -52,17 +53,18 @@ func (r *requester) unstamp(psn wire.PSN, n uint32) {
 
 // sent returns the stamp of psn, which is outstanding or just acknowledged; the zero stamp when
 // there is none.
-func (r *requester) sent(psn wire.PSN) stamp {
-	if r.stamps == nil || r.stamps[psn%psnWindow].psn != psn {
+func (cong *congestion) sent(psn wire.PSN) stamp {
+	if cong.times == nil || cong.times[psn%psnWindow].psn != psn {
 		return stamp{}
 	}
-	return r.stamps[psn%psnWindow]
+	return cong.times[psn%psnWindow]
 }
 
 // dropStamps gives them back when nothing is outstanding.
-func (qp *QueuePair) dropStamps() {
-	if r := &qp.req; r.stamps != nil {
-		qp.ep.stamps.giveBack(r.stamps)
-		r.stamps = nil
+func (cong *congestion) dropStamps() {
+	qp := cong.conn()
+	if cong.times != nil {
+		qp.ep.stamps.giveBack(cong.times)
+		cong.times = nil
 	}
 }

@@ -34,7 +34,7 @@ func TestEachAckIsASample(t *testing.T) {
 		packets += ev.Packets
 	}
 	require.Equal(t, 300, packets)
-	require.Nil(t, a.qp.req.stamps, "nothing is in flight")
+	require.Nil(t, a.qp.cong.times, "nothing is in flight")
 }
 
 // A packet that was sent twice is no sample: nobody knows which of the two was answered. Those

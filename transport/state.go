@@ -2,7 +2,6 @@ package transport
 
 import (
 	"fmt"
-	"math"
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
@@ -135,18 +134,18 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 			uint32(a.RecvPSN))
 	}
 	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
-		qp.limits.hops = 0
+		qp.cong.setTelemetry(0)
 	}
-	speaksBolt := qp.Type == RC && qp.wants.Has(cc.CST) && a.Extension.Features&wire.FeatureBolt !=
-		0 && qp.limits.hops == 0
+	speaksBolt := qp.Type == RC && qp.cong.expects(cc.CST) && !qp.cong.hasTelemetry() &&
+		a.Extension.Features&wire.FeatureBolt != 0
 	qp.agreeAdmission(&a.Extension)
-	extra := xdataLen(int(qp.limits.hops))
+	extra := xdataLen(qp.cong.telemetry())
 	if speaksBolt {
 		extra = boltTLVs
 	}
 	if qp.adm != nil {
 		qp.adm.begin(a.RecvPSN)
-		if qp.adm.grants {
+		if qp.adm.hasGrants() {
 			if extra > 0 {
 				return qp.bad("RTR", "packets say by which token they left, and have no place "+
 					"for what switches write (%s)", "INT or Bolt")
@@ -160,7 +159,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 			int64(e.info.MTU), int64(extra))
 	}
 	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT &&
-		(qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP) || qp.adm != nil && qp.adm.tokens) {
+		(qp.cong.expects(cc.ECN) || qp.cong.expects(cc.CNP) || qp.adm.hasTokens()) {
 		a.Path.TrafficClass |= wire.ECNECT0
 	}
 	if a.Path.SourcePort == 0 {
@@ -178,26 +177,14 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
 	}
 	qp.neighbor, qp.neighborGen = entry, 0
-	qp.joinPeer(a.Path.IP)
+	qp.cong.joinPeer(a.Path.IP)
 	qp.dest = a.DestQPN
 	qp.setMTU(a.PathMTU)
-	qp.resp.ePSN = a.RecvPSN
-	if a.AnswerClass == 0 {
-		a.AnswerClass = a.Path.TrafficClass
-	}
-	qp.resp.tos = a.AnswerClass &^ wire.ECNMask
-	qp.minRNRTimer = a.MinRNRTimer
-	qp.reads.size(a.MaxDestRdAtomic)
+	qp.rcv.begin(&a)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
-		qp.limits.reads,
-			qp.limits.probes = uint8(x.Features&
-			(wire.FeatureINT|wire.FeatureBolt|wire.FeatureToken)), x.Features&wire.FeatureProbe != 0
-		if qp.bolt = speaksBolt; speaksBolt {
-			qp.beginBolt()
-		}
-		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0,
-			x.Features&wire.FeatureTiming != 0
+		qp.rcv.agree(x.Features)
+		qp.cong.agree(x.Features, speaksBolt)
 		if x.Features&wire.FeatureSACK != 0 {
 			qp.sackBits = x.SACKBits
 		}
@@ -235,28 +222,12 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 			"beyond ClassData from %d on", a.Class, qp.ep.classes, packet.Classes)
 	}
 	qp.class = a.Class
-	r := &qp.req
-	r.sndNxt, r.una, r.sndMax = a.SendPSN, a.SendPSN, a.SendPSN
-	r.timeout = wire.AckTimeout(a.Timeout)
-	if a.RTOHigh != 0 {
-		r.timeout = a.RTOHigh
-	}
-	r.timeoutFew = r.timeout
-	if a.RTOLow != 0 {
-		r.timeoutFew = a.RTOLow
-	}
-	r.reordering = uint32(a.Reordering / units.Nanosecond)
-	r.reach = maxOutstanding
-	if qp.selective() {
-		r.reach = int32(qp.sackBits)
-	}
-	qp.limits.inFlight = uint32(min(a.MaxInFlight, math.MaxUint32))
-	r.retries, r.retriesLeft = a.RetryCount, a.RetryCount
-	r.rnrRetries, r.rnrLeft = a.RNRRetry, a.RNRRetry
-	qp.asked.size(a.MaxRdAtomic)
+	qp.snd.begin(&a)
+	qp.loss.begin(&a)
+	qp.cong.setMaxInFlight(a.MaxInFlight)
 	qp.state = ReadyToSend
-	d, _ := qp.ep.cc.Decision(qp.flow)
-	qp.applyDecision(d)
+	d, _ := qp.ep.cc.Decision(qp.cong.flowID())
+	qp.cong.applyDecision(d)
 	qp.ep.activate(qp)
 	return nil
 }
@@ -268,13 +239,13 @@ func (qp *QueuePair) ToSQD() error {
 		return err
 	}
 	qp.state = SQDrained
-	qp.reclaim()
+	qp.cong.reclaim()
 	qp.noticeDrained()
 	return nil
 }
 
 func (qp *QueuePair) noticeDrained() {
-	if qp.state == SQDrained && qp.req.una == qp.req.sndMax && qp.req.done == qp.req.begun {
+	if qp.state == SQDrained && qp.loss.oldest() == qp.loss.highest() && !qp.snd.hasBegun() {
 		qp.ep.async(AsyncEvent{Kind: AsyncSQDrained, QP: qp})
 	}
 }
@@ -310,32 +281,17 @@ func (qp *QueuePair) fatal(kind AsyncKind) {
 // fail enters the error state and flushes both queues, in order.
 func (qp *QueuePair) fail() {
 	qp.state = Errored
-	qp.ep.timers.Stop(uint32(qp.flow))
-	qp.unpace()
-	qp.endRecovery()
-	qp.dropAhead()
-	qp.dropStamps()
-	qp.dropProber()
+	qp.ep.timers.Stop(uint32(qp.cong.flowID()))
+	qp.cong.unpace()
+	qp.loss.endRecovery()
+	qp.rcv.dropAhead()
+	qp.cong.dropStamps()
+	qp.cong.dropProber()
 	qp.dropAdmission()
-	qp.leavePeer()
-	r := &qp.req
-	for r.done != r.posted {
-		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
-		r.done++
-	}
-	r.next, r.begun, r.packet, r.inFlight = r.done, r.done, 0, 0
-	qp.asked.clear()
-	if qp.resp.held {
-		qp.resp.held = false
-		qp.completeRecv(qp.resp.recv.id, StatusWRFlushErr, false)
-	}
-	if !qp.limits.ownRecvs {
-		qp.ep.async(AsyncEvent{Kind: AsyncLastWQEReached, QP: qp})
-		return
-	}
-	for w := qp.recv.pop(); w != nil; w = qp.recv.pop() {
-		qp.completeRecv(w.id, StatusWRFlushErr, false)
-	}
+	qp.cong.leavePeer()
+	qp.snd.flush()
+	qp.loss.setFlight(0)
+	qp.rcv.flush()
 }
 
 func (qp *QueuePair) setMTU(mtu units.Bytes) {
@@ -381,29 +337,31 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 }
 
 // heedDecision takes over the newest decision of congestion control.
-func (qp *QueuePair) heedDecision() {
-	if d, changed := qp.ep.cc.Decision(qp.flow); changed {
-		qp.applyDecision(d)
+func (cong *congestion) heedDecision() {
+	qp := cong.conn()
+	if d, changed := qp.ep.cc.Decision(cong.flow); changed {
+		cong.applyDecision(d)
 	}
 }
 
-func (qp *QueuePair) applyDecision(d cc.Decision) {
-	qp.req.window, qp.req.hold = d.Window, d.Hold || d.Window <= 0
-	if qp.bolt {
-		qp.marks.bolt.tags = d.Tags
+func (cong *congestion) applyDecision(d cc.Decision) {
+	qp := cong.conn()
+	cong.window, cong.hold = d.Window, d.Hold || d.Window <= 0
+	if cong.bolt {
+		cong.cold().echo.bolt.tags = d.Tags
 	}
-	qp.setRate(d.Rate)
-	if qp.req.hold {
-		qp.leavePace()
-		qp.reclaim()
+	cong.setRate(d.Rate)
+	if cong.hold {
+		cong.leavePace()
+		cong.reclaim()
 	}
-	if qp.prober != nil || d.ProbeAt != 0 {
-		qp.askProbe(d.ProbeAt)
+	if cong.probing || d.ProbeAt != 0 {
+		cong.askProbe(d.ProbeAt)
 	}
-	if most := qp.limits.inFlight; most > 0 {
-		qp.req.window = min(qp.req.window, units.Bytes(most))
+	if most := cong.cold().maxInFlight; most > 0 {
+		cong.window = min(cong.window, units.Bytes(most))
 	}
-	if qp.req.next != qp.req.posted || qp.req.recovery != nil {
+	if qp.snd.hasNext() || qp.loss.isRecovering() {
 		qp.ep.activate(qp)
 	}
 }

@@ -27,8 +27,9 @@ func xdataLen(hops int) units.Bytes {
 
 // openINT begins an XDATA with room for records and op in it. It answers how long that beginning
 // is.
-func (qp *QueuePair) openINT(frame []byte, op wire.Opcode) int {
-	hops := int(qp.limits.hops)
+func (cong *congestion) openINT(frame []byte, op wire.Opcode) int {
+	qp := cong.conn()
+	hops := int(cong.hops)
 	tlvs := wire.INTLen(hops)
 	wire.XCH(frame).Set(qp.sendTag, tlvs)
 	wire.SetInner(frame[wire.XCHLen:], op)
@@ -37,8 +38,9 @@ func (qp *QueuePair) openINT(frame []byte, op wire.Opcode) int {
 }
 
 // receiveXDATA handles a request that carries what switches write, telemetry or Bolt's flags.
-func (qp *QueuePair) receiveXDATA(p *wire.Packet) {
-	info, reads, flags := p.Inner().Info(), wire.Features(qp.limits.reads), p.Bolt()
+func (rcv *receiver) receiveXDATA(p *wire.Packet) {
+	qp := rcv.conn()
+	info, reads, flags := p.Inner().Info(), wire.Features(rcv.xdata), p.Bolt()
 	if !info.Request || info.Transport != wire.RC || p.INT() != nil && reads&wire.FeatureINT == 0 ||
 		p.Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil &&
 		reads&wire.FeatureBolt == 0 {
@@ -46,7 +48,7 @@ func (qp *QueuePair) receiveXDATA(p *wire.Packet) {
 		return
 	}
 	if t := p.INT(); t != nil && t.Filled() > 0 {
-		m := qp.beginMarks()
+		m := qp.cong.beginMarks()
 		if m.telemetry == nil {
 			m.telemetry = qp.ep.telemetries.borrow()
 		}
@@ -54,24 +56,25 @@ func (qp *QueuePair) receiveXDATA(p *wire.Packet) {
 		copy(m.telemetry.area[:], t)
 	}
 	if flags != nil {
-		qp.seeBolt(flags)
+		qp.cong.seeBolt(flags)
 	}
-	qp.receiveRequest(p, info)
-	if qp.resp.ahead != nil {
-		qp.catchUp()
+	rcv.receiveRequest(p, info)
+	if rcv.reorder != nil {
+		rcv.catchUp()
 	}
 }
 
 // echoINTLen is how many bytes of TLVs the next ACK needs to bring telemetry back.
-func (qp *QueuePair) echoINTLen() int {
-	if qp.marks == nil || qp.marks.telemetry == nil || !qp.marks.telemetry.here {
+func (cong *congestion) echoINTLen() int {
+	if cong.cold().echo == nil || cong.cold().echo.telemetry == nil ||
+		!cong.cold().echo.telemetry.here {
 		return 0
 	}
-	return wire.INTEchoLen(wire.INT(qp.marks.telemetry.area[:]).Filled())
+	return wire.INTEchoLen(wire.INT(cong.cold().echo.telemetry.area[:]).Filled())
 }
 
-func (qp *QueuePair) echoINT(e wire.INTEcho) {
-	t := qp.marks.telemetry
+func (cong *congestion) echoINT(e wire.INTEcho) {
+	t := cong.cold().echo.telemetry
 	e.Set(wire.INT(t.area[:]), t.psn)
 	t.here = false
 }

@@ -51,7 +51,7 @@ func TestTelemetryComesBack(t *testing.T) {
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status, "%v", op)
 			require.Equal(t, a.mem[:9000], b.mem[10000:19000], "%v", op)
 			if op == OpWrite {
-				b.qp.recv.pop() // which took none
+				b.qp.rcv.queue.pop() // which took none
 			}
 		}
 		require.EqualValues(t, 27, packets, "each request packet has room")

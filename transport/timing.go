@@ -65,17 +65,18 @@ func (h *hosts) fill(ev *cc.Event) {
 }
 
 // time notes that the request at hand asks how long it was here.
-func (qp *QueuePair) time(p *wire.Packet) {
-	m := qp.beginMarks()
+func (cong *congestion) time(p *wire.Packet) {
+	qp := cong.conn()
+	m := cong.beginMarks()
 	m.timed, m.ttl, m.came, m.asked = p.PSN, p.TTL(), qp.ep.arrived, true
 }
 
 // timingLen is how many bytes of TLVs the next ACK needs to tell.
-func (qp *QueuePair) timingLen() int {
-	if qp.marks == nil || !qp.marks.asked {
+func (cong *congestion) timingLen() int {
+	if cong.cold().echo == nil || !cong.cold().echo.asked {
 		return 0
 	}
-	if qp.marks.came.uncertain() {
+	if cong.cold().echo.came.uncertain() {
 		return wire.TimingLen + wire.GapLen
 	}
 	return wire.TimingLen
@@ -87,8 +88,9 @@ func (p *presence) worked() units.Duration { return max(0, p.gap-p.away) }
 // uncertain reports whether there is anything to say of the frame beyond when it was handled.
 func (p *presence) uncertain() bool { return p.gap > 0 || p.away > 0 }
 
-func (qp *QueuePair) tellTiming(area []byte) {
-	m := qp.marks
+func (cong *congestion) tellTiming(area []byte) {
+	qp := cong.conn()
+	m := cong.cold().echo
 	wire.Timing(area[:wire.TimingLen]).Set(m.timed, m.ttl, qp.ep.now.Sub(m.came.at), m.came.at)
 	if m.came.uncertain() {
 		wire.Gap(area[wire.TimingLen:][:wire.GapLen]).Set(m.came.gap, m.came.away)
@@ -106,9 +108,10 @@ type timed struct {
 
 // timedBy returns what an ACK says of a packet that is outstanding, or just acknowledged. It is
 // void when the peer had it longer than all of the round trip took.
-func (qp *QueuePair) timedBy(t wire.Timing, g wire.Gap) (by timed) {
-	e, r := qp.ep, &qp.req
-	left := r.sent(t.PSN())
+func (cong *congestion) timedBy(t wire.Timing, g wire.Gap) (by timed) {
+	qp := cong.conn()
+	e := qp.ep
+	left := cong.sent(t.PSN())
 	h := e.here(left.departure)
 	if g != nil {
 		h.there(t.Residence(), g.Gap(), g.Away())
@@ -116,7 +119,7 @@ func (qp *QueuePair) timedBy(t wire.Timing, g wire.Gap) (by timed) {
 		h.there(t.Residence(), 0, 0)
 	}
 	switch {
-	case t.PSN().Before(r.una) || !t.PSN().Before(r.sndMax) || left.at == 0:
+	case t.PSN().Before(qp.loss.oldest()) || !t.PSN().Before(qp.loss.highest()) || left.at == 0:
 	case h.endpoint > e.now.Sub(left.at):
 		e.counters.BadTiming++
 	default:

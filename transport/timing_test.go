@@ -53,7 +53,7 @@ func TestPlainPeersAreNotAskedForTiming(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureECNEcho, wire.FeatureTiming} {
 		p, a, b, h := timedPair(t, features)
 		if features == wire.FeatureTiming {
-			a.qp.wants = cc.Events(cc.ACK)
+			a.qp.cong.wants = cc.Events(cc.ACK)
 		}
 		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 3000)}})

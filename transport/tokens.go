@@ -60,7 +60,7 @@ func (t *tokens) hold(a *admission, room int, now units.Time) {
 		if next := a.granter.Next(); next == 0 || next.After(now) {
 			break
 		}
-		n, some := a.granter.Emit(a.qp.incomplete(), now)
+		n, some := a.granter.Emit(a.qp.adm.incomplete(), now)
 		switch {
 		case !some:
 		case t.count < room:
@@ -121,10 +121,10 @@ func (t *tokens) send(b *packet.Buf, now units.Time) (size units.Bytes, some boo
 	if t.count > 0 {
 		h := &t.held[t.first]
 		t.first, t.count = (t.first+1)%maxTokenQueue, t.count-1
-		if h.adm.gone || !h.adm.qp.speaks() {
+		if !h.adm.speaks() {
 			return 0, false
 		}
-		return h.adm.qp.sendToken(b, &h.notice), true
+		return h.adm.sendToken(b, &h.notice), true
 	}
 	rank := t.turn(now)
 	if rank < 0 {
@@ -136,12 +136,12 @@ func (t *tokens) send(b *packet.Buf, now units.Time) (size units.Bytes, some boo
 		list.tail = nil
 	}
 	a.queued, a.next = false, nil
-	if a.gone || !a.qp.speaks() {
+	if !a.speaks() {
 		return 0, false
 	}
-	n, ok := a.granter.Emit(a.qp.incomplete(), now)
+	n, ok := a.granter.Emit(a.qp.adm.incomplete(), now)
 	if ok {
-		size = a.qp.sendToken(b, &n)
+		size = a.sendToken(b, &n)
 	}
 	a.heedGranter(now)
 	return size, ok
@@ -186,7 +186,11 @@ const unknownRate = 10_000 * units.Gbps
 
 // speaks says whether a token may leave. What waits for the next hop's address has another turn
 // when that is known.
-func (qp *QueuePair) speaks() bool {
+func (a *admission) speaks() bool {
+	qp := a.qp
+	if a.gone {
+		return false
+	}
 	if qp.state < ReadyToReceive || qp.state == Errored || qp.neighbor == nil {
 		return false
 	}
