@@ -25,7 +25,7 @@ func (loss *lossRecovery) receiveAck(p *wire.Packet) {
 		e.counters.DropState++
 		return
 	}
-	probe := qp.cong.tellsOfProbe()
+	probe := qp.cong.hasProber() && qp.cong.tellsOfProbe()
 	if !p.PSN.Before(loss.sndMax) {
 		if !probe {
 			e.counters.DropGhostAck++
@@ -240,7 +240,9 @@ func (loss *lossRecovery) progressed(packets uint32, bytes units.Bytes, in *ackI
 		qp.ep.activate(qp)
 	}
 	qp.noticeDrained()
-	qp.cong.probeDrained()
+	if qp.cong.hasProber() {
+		qp.cong.probeDrained()
+	}
 }
 
 // sample tells congestion control of the progress, with a delay when the timed packet is in it: one

@@ -137,7 +137,7 @@ func (e *Endpoint) dropStuck(now units.Time) {
 func (rcv *receiver) catchUp() {
 	qp := rcv.conn()
 	e := qp.ep
-	if rcv.reorder == nil || rcv.reorder.base == rcv.ePSN {
+	if rcv.reorder.base == rcv.ePSN {
 		return
 	}
 	rcv.owe(answerAck, 0)

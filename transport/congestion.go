@@ -100,6 +100,9 @@ func (cong *congestion) hasBolt() bool { return cong.bolt }
 // hasProbes reports whether either side may send a PROBE.
 func (cong *congestion) hasProbes() bool { return cong.cold().probes }
 
+// hasProber reports whether a probe is asked for, or out.
+func (cong *congestion) hasProber() bool { return cong.probing }
+
 // hasTiming reports whether ACKs tell how long packets that ask for it were at the peer.
 func (cong *congestion) hasTiming() bool { return cong.timing }
 

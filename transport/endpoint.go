@@ -391,7 +391,9 @@ func (e *Endpoint) receive(b *packet.Buf) {
 		e.counters.DropPKey++
 	case info.Request:
 		qp.rcv.receiveRequest(p, info)
-		qp.rcv.catchUp()
+		if qp.rcv.isReordering() {
+			qp.rcv.catchUp()
+		}
 	case info.Kind == wire.Ack:
 		qp.loss.receiveAck(p)
 	case info.Kind == wire.Extension:

@@ -72,9 +72,6 @@ func (cong *congestion) dropProber() {
 func (cong *congestion) probeTimer(now units.Time) {
 	qp := cong.conn()
 	p := cong.cold().prober
-	if p == nil {
-		return
-	}
 	if p.at != 0 && !p.at.After(now) {
 		p.at, p.due = 0, true
 		qp.ep.owe(qp)
@@ -129,8 +126,11 @@ func (p *prober) earliest(t units.Time) units.Time {
 // mayProbe says whether a probe is due and may leave now.
 func (cong *congestion) mayProbe() bool {
 	qp := cong.conn()
+	if !cong.probing {
+		return false
+	}
 	p := cong.cold().prober
-	return p != nil && p.due && (cong.cold().probes || p.leftAt == 0 && qp.loss.drained()) &&
+	return p.due && (cong.cold().probes || p.leftAt == 0 && qp.loss.drained()) &&
 		(qp.state == ReadyToSend || qp.state == SQDrained)
 }
 
@@ -312,7 +312,7 @@ func (cong *congestion) probeAnswered(echo wire.ProbeEcho) {
 func (cong *congestion) tellsOfProbe() bool {
 	qp := cong.conn()
 	p := cong.cold().prober
-	if p == nil || p.leftAt == 0 || cong.cold().probes {
+	if p.leftAt == 0 || cong.cold().probes {
 		return false
 	}
 	if !qp.loss.drained() {

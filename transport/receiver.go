@@ -117,6 +117,9 @@ func (rcv *receiver) holds(psn wire.PSN) bool {
 	return rcv.reorder != nil && rcv.reorder.here.has(psn)
 }
 
+// isReordering reports whether packets that came before their turn are kept.
+func (rcv *receiver) isReordering() bool { return rcv.reorder != nil }
+
 // hasAnswer reports whether an ACK or NAK leaves before anything else.
 func (rcv *receiver) hasAnswer() bool { return rcv.answer != answerNone && rcv.reads.pending == 0 }
 

@@ -154,7 +154,7 @@ var acknowledgements = cc.Events(cc.ACK, cc.ECN, cc.RTT)
 func (snd *sender) sendData(w *sendWQE, now units.Time) sendStatus {
 	qp := snd.conn()
 	size := min(w.length-snd.packet<<qp.mtuShift, qp.mtu)
-	if !qp.loss.open(size) || !qp.adm.admitsNext(w, snd.packet, now) {
+	if !qp.loss.open(size) || qp.adm != nil && !qp.adm.admitsNext(w, snd.packet, now) {
 		return sendBlocked
 	}
 	ends := snd.packet+1 == w.packets

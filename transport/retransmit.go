@@ -62,8 +62,10 @@ func (qp *QueuePair) onTimer(now units.Time) {
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return
 	}
-	if qp.cong.probeTimer(now); qp.state == Errored {
-		return
+	if qp.cong.hasProber() {
+		if qp.cong.probeTimer(now); qp.state == Errored {
+			return
+		}
 	}
 	qp.loss.onTimer(now)
 	if qp.state != Errored {
@@ -176,7 +178,9 @@ func (loss *lossRecovery) sendFromOldest() {
 		loss.goBack()
 	}
 	qp.ep.activate(qp)
-	qp.cong.probeDrained()
+	if qp.cong.hasProber() {
+		qp.cong.probeDrained()
+	}
 }
 
 // waitRNR waits as long as the responder asked for, and then sends the oldest packet alone: were
